@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+# One Makefile for everything; products in $(BUILD). `make help` lists the targets.
+
+BUILD   ?= .build
+CC      ?= gcc
+CLANG   ?= clang
+BPFTOOL ?= bpftool
+ARCH    ?= $(shell uname -m | sed 's/x86_64/x86/;s/aarch64/arm64/')
+PREFIX  ?= /usr/local
+DESTDIR ?=
+V       ?= 0
+VERSION := $(shell sed -n 's/^## \([0-9][0-9.]*\).*/\1/p' CHANGELOG.md 2>/dev/null | head -1)
+
+Q := $(if $(filter 1,$(V)),,@)
+say = $(if $(filter 1,$(V)),,@printf '  %-7s %s\n' $(1) $(patsubst $(CURDIR)/%,%,$(2));)
+
+PKGS     := libbpf libelf zlib libzstd jansson
+CFLAGS   ?= -O2 -g
+WARN     := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes $(if $(CI),-Werror)
+CPPFLAGS += -D_GNU_SOURCE -DSTOKER_VERSION='"$(or $(VERSION),0)"' -I. -Iuser -I$(BUILD)
+ALLFLAGS  = -std=gnu11 $(WARN) $(CPPFLAGS) $(shell pkg-config --cflags $(PKGS)) $(CFLAGS)
+LDLIBS    = $(shell pkg-config --libs $(PKGS)) -liberty
+BPFFLAGS := -g -O2 -mcpu=v3 -target bpf -D__TARGET_ARCH_$(ARCH) -Wall -Werror -I. \
+            -idirafter /usr/include/$(shell uname -m)-linux-gnu
+
+LIB_SRC  := $(filter-out user/main.c user/cmd/%,$(sort $(wildcard user/*/*.c)))
+BIN_SRC  := $(wildcard user/main.c) $(sort $(wildcard user/cmd/*.c))
+UNIT_SRC := $(sort $(wildcard tests/unit/test_*.c))
+TGT_SRC  := $(sort $(wildcard tests/targets/*.c))
+LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
+BIN_OBJ  := $(BIN_SRC:%.c=$(BUILD)/%.o)
+UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(BUILD)/tests/unit/%)
+TGT_BIN  := $(TGT_SRC:tests/targets/%.c=$(BUILD)/tests/targets/%)
+SKEL     := $(BUILD)/sample.skel.h
+
+.DELETE_ON_ERROR:
+.SECONDARY:
+.PHONY: all help unit check demo bench lint targets install clean
+
+all: stoker ## build ./stoker (the default)
+
+help: ## list the targets
+	@sed -n 's/^\([a-z_.-]*\):.* ## /\1\t/p' $(MAKEFILE_LIST) | expand -t 24
+
+stoker: $(BUILD)/stoker
+	$(Q)cp -f $< $@
+
+$(BUILD)/stoker: $(BIN_OBJ) $(BUILD)/libstoker.a
+	$(call say,LINK,$@)$(CC) $(CFLAGS) $(LDFLAGS) $^ -o $@ $(LDLIBS)
+
+$(BUILD)/libstoker.a: $(LIB_OBJ)
+	$(call say,AR,$@)rm -f $@ && ar rcs $@ $^
+
+$(BUILD)/%.o: %.c | $(SKEL)
+	@mkdir -p $(@D)
+	$(call say,CC,$<)$(CC) $(ALLFLAGS) -MMD -MP -c $< -o $@
+
+$(BUILD)/%.bpf.o: bpf/%.bpf.c
+	@mkdir -p $(@D)
+	$(call say,BPF,$<)$(CLANG) $(BPFFLAGS) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
+
+$(BUILD)/%.skel.h: $(BUILD)/%.bpf.o
+	$(call say,SKEL,$@)$(BPFTOOL) gen skeleton $< name $(*F)_bpf > $@
+
+$(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libstoker.a
+	@mkdir -p $(@D)
+	$(call say,TEST,$<)$(CC) $(ALLFLAGS) -UNDEBUG -Itests -MMD -MP $< $(BUILD)/libstoker.a -o $@ $(LDLIBS) -lcmocka
+
+# Programs that the tests profile. Each says in its first lines how it wants to be built.
+$(BUILD)/tests/targets/%: tests/targets/%.c
+	@mkdir -p $(@D)
+	$(call say,TARGET,$<)$(CC) $$(sed -n 's|^.*BUILD: ||p' $<) $< -o $@ -lpthread
+
+unit: $(UNIT_BIN) ## tests that need no root, in under a minute
+	$(Q)tools/run-unit $(UNIT_BIN)
+
+targets: $(TGT_BIN)
+
+lint: ## the house rules: direction of includes, length of functions and files
+	$(Q)tools/check-layers && tools/check-length
+
+check: ## everything this machine can test (root; installs what it needs)
+	$(Q)tools/check
+
+demo: ## install, build, profile this host for ten seconds (root)
+	$(Q)tools/demo
+
+compile_commands.json: Makefile $(LIB_SRC) $(BIN_SRC) ## for editors and clang-tidy
+	$(Q)tools/gen-compile-commands "$(CC) $(ALLFLAGS)" $(LIB_SRC) $(BIN_SRC) > $@
+
+install: stoker ## to $(DESTDIR)$(PREFIX)
+	install -D -m 0755 stoker $(DESTDIR)$(PREFIX)/bin/stoker
+	install -D -m 0644 user/man/stoker.1 $(DESTDIR)$(PREFIX)/share/man/man1/stoker.1
+
+clean: ## remove what was built
+	rm -rf $(BUILD) stoker compile_commands.json
+
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/* bpf/reasons.h - each way in which something is lost, once: id, name in the account, one sentence.
+ * Ids are positions, so new ones go to the end of their list. */
+#pragma once
+
+/* A tick that became neither a sample nor idle time. */
+#define LOST_REASONS(X)                                                                            \
+	X(LOST_NOT_RUN, "not_run", "the clock ticked but the program did not run: interrupts off too long, the virtual CPU not scheduled, or another BPF program interrupted") \
+	X(LOST_COUNTS_FULL, "counts_full", "the count map was full")                               \
+	X(LOST_WHOS_FULL, "whos_full", "the table of tasks was full")                              \
+	X(LOST_RING_FULL, "ring_full", "a new stack or task could not be told: the ring buffer was full") \
+	X(LOST_DRAIN, "drain", "a count was drained whose stack or task is not known")             \
+	X(LOST_MEMORY, "memory", "user space was out of memory or over its limit")
+
+/* Where a user stack ended. */
+#define STACK_ENDS(X)                                                                              \
+	X(END_NONE, "none", "there is no user stack: a kernel thread")                             \
+	X(END_ROOT, "root", "the outermost frame was reached by rule")                             \
+	X(END_DEPTH, "depth", "more frames than are kept")                                         \
+	X(END_NO_MAPPING, "no_mapping", "an address in no mapping")                                \
+	X(END_NOT_CODE, "not_code", "an address in memory that is not executable")                 \
+	X(END_VMA_READ, "vma_read", "the mappings changed while they were read")                   \
+	X(END_STACK_READ, "stack_read", "stack memory could not be read")                          \
+	X(END_FP_CHAIN, "fp_chain", "the frame pointer does not lead up the stack")                \
+	X(END_NO_REGS, "no_regs", "the task has no saved user registers")                          \
+	X(END_COMPAT, "compat", "a 32-bit process")
+
+/* A file that could not be used. */
+#define OBJECT_REASONS(X)                                                                          \
+	X(OBJECT_GONE, "gone", "the process or mapping was gone before the file was opened")       \
+	X(OBJECT_CHANGED, "changed", "another file stands at the mapping's address now")           \
+	X(OBJECT_NOT_REGULAR, "not_regular", "not a regular file")                                 \
+	X(OBJECT_DENIED, "denied", "permission denied")                                            \
+	X(OBJECT_OPEN, "open", "the file could not be opened")                                     \
+	X(OBJECT_TOO_LARGE, "too_large", "larger than is read")                                    \
+	X(OBJECT_NOT_ELF, "not_elf", "not an ELF file of this machine")                            \
+	X(OBJECT_DAMAGED, "damaged", "a damaged ELF file")                                         \
+	X(OBJECT_LIMIT, "limit", "more files than are kept")
+
+/* A frame that has no name. */
+#define UNNAMED_REASONS(X)                                                                         \
+	X(UNNAMED_NO_FILE, "no_file", "the file could not be read")                                \
+	X(UNNAMED_NO_SYMBOLS, "no_symbols", "the file has no symbols")                             \
+	X(UNNAMED_NO_SYMBOL, "no_symbol", "no symbol covers the address")                          \
+	X(UNNAMED_NO_MAP, "no_map", "the process wrote no perf map")                               \
+	X(UNNAMED_NOT_IN_MAP, "not_in_map", "the process's perf map has no entry for the address") \
+	X(UNNAMED_KERNEL, "kernel", "kernel symbols are hidden or do not cover the address")       \
+	X(UNNAMED_OBJECT, "object", "the file was met when the table of files was full")
+
+#define REASON_ID(id, name, text) id,
+enum lost_reason { LOST_REASONS(REASON_ID) LOST_REASONS_LEN };
+enum stack_end { STACK_ENDS(REASON_ID) STACK_ENDS_LEN };
+enum object_reason { OBJECT_REASONS(REASON_ID) OBJECT_REASONS_LEN };
+enum unnamed_reason { UNNAMED_REASONS(REASON_ID) UNNAMED_REASONS_LEN };
+#undef REASON_ID

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/* bpf/sample_maps.bpf.h - what the sampling program keeps, and what user space sets before it
+ * loads. Sizes of 1 are set at load from the memory budget. */
+#pragma once
+
+#include "bpf/shim.h"
+#include "bpf/abi.h"
+#include "bpf/unwind.bpf.h"
+#include "bpf/regs.bpf.h"
+#include "bpf/vma.bpf.h"
+
+#define MAPPINGS_KEPT 8
+
+struct mapping {
+	u64 start;
+	u64 end;         /* 0: nothing here */
+	u64 file_offset; /* of start */
+	u32 object;
+	u32 kind; /* FRAME_FILE or FRAME_ANON */
+};
+
+/* Whose mappings are remembered, and in which state. */
+struct mapping_tag {
+	u64 mm;
+	u64 generation;
+	u64 start_ns;
+	u64 exec_id;
+};
+
+struct user_stack {
+	struct event_stack head;
+	u64 frames[STACK_USER_FRAMES_MAX];
+};
+
+struct kernel_stack {
+	struct event_stack head;
+	u64 frames[STACK_KERNEL_FRAMES_MAX];
+};
+
+/* All that a tick needs room for; one a CPU, as ticks of one CPU do not nest. */
+struct scratch {
+	struct tick_stats stats; /* first: user space reads it */
+	struct who_key who;
+	struct who_key last_who;
+	u32 last_who_id;
+	u32 last_who_epoch;
+	u32 who_counter;
+	u32 object_counter;
+	struct mm_struct *mm;
+	struct unwind_regs regs;
+	user_regs_t saved;
+	u64 user_hash;
+	u64 kernel_hash;
+	u32 end;
+	u32 kept_next;
+	struct mapping_tag tag;
+	struct mapping at;
+	struct mapping fresh;
+	struct mapping kept[MAPPINGS_KEPT];
+	struct vma_scratch vma;
+	struct object_key object_key;
+	struct event_object object_event;
+	struct user_stack user;
+	struct kernel_stack kernel;
+};
+
+struct object_value {
+	u32 id;
+	u32 pad;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct scratch);
+} scratches SEC(".maps");
+
+struct counts {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct count_key);
+	__type(value, u64);
+};
+struct counts counts_0 SEC(".maps"), counts_1 SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct who_key);
+	__type(value, u32);
+} whos SEC(".maps");
+
+/* Hashes of the stacks that user space has. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1);
+	__type(key, u64);
+	__type(value, u8);
+} stacks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct object_key);
+	__type(value, struct object_value);
+} objects SEC(".maps");
+
+/* tgid → start of the process whose JIT code was told. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, u32);
+	__type(value, u64);
+} jit_told SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, u8);
+} targets SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+} events SEC(".maps");
+
+const volatile __u32 self_tgid = 0;
+const volatile __u32 cpus = 1;
+const volatile __u32 filter = FILTER_NONE;
+const volatile __u8 keep_tid = 0, keep_cpu = 0, keep_user = 1, keep_kernel = 1;
+const volatile __u64 counts_high = ~0ULL;
+
+__u32 active_counts = 0;
+__u32 epoch = 0;
+__u64 counts_len[2] = {};

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/* bpf/vma.bpf.h - address → mapping, by reading the task's own tree of mappings.
+ * We hold no lock: nodes and mappings are freed by RCU and a tick is inside RCU, so every read is
+ * of memory that was a node a moment ago; what came of it is checked against the mapping's own
+ * bounds. */
+#pragma once
+
+#include "bpf/shim.h"
+#include "bpf/abi.h"
+
+#define VM_EXEC 0x4
+#define VM_SHARED 0x8
+#define PAGE_BYTES_SHIFT 12
+#define TMPFS_MAGIC 0x01021994
+#define HUGETLBFS_MAGIC 0x958458f6
+
+/* Maple tree: a node is 256 bytes and aligned so; a pointer to one carries its type above bit 2
+ * and, at the root, 2 in its low bits (linux/maple_tree.h). */
+#define MAPLE_DEPTH_MAX 8
+#define MAPLE_NODE_MASK 255UL
+#define MAPLE_TYPE_SHIFT 3
+#define MAPLE_TYPE_MASK 0xf
+#define MAPLE_LEAF_64 1
+#define MAPLE_RANGE_64 2
+#define MAPLE_ARANGE_64 3
+#define MAPLE_PIVOTS 15
+#define MAPLE_ARANGE_PIVOTS 9
+#define MAPLE_RESERVED_MAX 4095UL
+
+#define RB_DEPTH_MAX 24
+
+struct vma_scratch {
+	unsigned long pivots[MAPLE_PIVOTS];
+};
+
+/* The slot of this node that covers addr, by its pivots: slot i reaches up to pivot[i], and a zero
+ * pivot behind the first ends a node that is not full. */
+static __always_inline u32 vma_maple_slot(
+	const struct vma_scratch *s, u32 pivots, unsigned long addr)
+{
+	u32 i;
+
+	for (i = 0; i < MAPLE_PIVOTS; i++) {
+		unsigned long pivot = s->pivots[i];
+
+		if (i >= pivots || pivot >= addr || (i > 0 && pivot == 0))
+			break;
+	}
+	return i;
+}
+
+static __always_inline struct vm_area_struct *vma_find_maple(
+	struct vma_scratch *s, struct mm_struct *mm, unsigned long addr)
+{
+	unsigned long entry = (unsigned long)BPF_CORE_READ(mm, mm_mt.ma_root);
+
+	if ((entry & 3) != 2)
+		return NULL;
+	for (int depth = 0; depth < MAPLE_DEPTH_MAX; depth++) {
+		u32 type = (entry >> MAPLE_TYPE_SHIFT) & MAPLE_TYPE_MASK, slot;
+		void *node = (void *)(entry & ~MAPLE_NODE_MASK);
+		u32 pivots = type == MAPLE_ARANGE_64 ? MAPLE_ARANGE_PIVOTS : MAPLE_PIVOTS;
+		u32 slots = type == MAPLE_ARANGE_64
+			? bpf_core_field_offset(struct maple_arange_64, slot)
+			: bpf_core_field_offset(struct maple_range_64, slot);
+
+		if (type < MAPLE_LEAF_64 || type > MAPLE_ARANGE_64)
+			return NULL;
+		if (bpf_probe_read_kernel(s->pivots, sizeof(s->pivots),
+			    node + bpf_core_field_offset(struct maple_range_64, pivot)))
+			return NULL;
+		slot = vma_maple_slot(s, pivots, addr);
+		if (bpf_probe_read_kernel(
+			    &entry, sizeof(entry), node + slots + slot * sizeof(entry)))
+			return NULL;
+		if (entry <= MAPLE_RESERVED_MAX)
+			return NULL;
+		if (type == MAPLE_LEAF_64)
+			return (struct vm_area_struct *)entry;
+	}
+	return NULL;
+}
+
+static __always_inline struct vm_area_struct *vma_find_rb(struct mm_struct *mm, unsigned long addr)
+{
+	struct rb_node *node = BPF_CORE_READ((struct mm_struct___rb *)mm, mm_rb.rb_node);
+	u32 rb_offset = bpf_core_field_offset(struct vm_area_struct___rb, vm_rb);
+
+	for (int depth = 0; node && depth < RB_DEPTH_MAX; depth++) {
+		struct vm_area_struct *vma = (void *)node - rb_offset;
+
+		if (BPF_CORE_READ(vma, vm_end) <= addr)
+			node = BPF_CORE_READ(node, rb_right);
+		else if (BPF_CORE_READ(vma, vm_start) > addr)
+			node = BPF_CORE_READ(node, rb_left);
+		else
+			return vma;
+	}
+	return NULL;
+}
+
+/* NULL: no mapping there, or the tree was changed under us. */
+static __always_inline struct vm_area_struct *vma_find(
+	struct vma_scratch *s, struct mm_struct *mm, unsigned long addr)
+{
+	if (bpf_core_field_exists(struct mm_struct, mm_mt))
+		return vma_find_maple(s, mm, addr);
+	return vma_find_rb(mm, addr);
+}
+
+/* The time at which the file was last written, wherever this kernel keeps it. */
+static __always_inline u64 vma_mtime_ns(struct inode *inode)
+{
+	struct inode___split_time *split = (void *)inode;
+	struct inode___hidden_time *hidden = (void *)inode;
+	struct inode___plain_time *plain = (void *)inode;
+
+	if (bpf_core_field_exists(split->i_mtime_sec))
+		return BPF_CORE_READ(split, i_mtime_sec) * 1000000000ULL +
+			BPF_CORE_READ(split, i_mtime_nsec);
+	if (bpf_core_field_exists(hidden->__i_mtime))
+		return BPF_CORE_READ(hidden, __i_mtime.tv_sec) * 1000000000ULL +
+			BPF_CORE_READ(hidden, __i_mtime.tv_nsec);
+	return BPF_CORE_READ(plain, i_mtime.tv_sec) * 1000000000ULL +
+		BPF_CORE_READ(plain, i_mtime.tv_nsec);
+}
+
+/* Shared memory that no path leads to any more (memfd, /dev/zero, an unlinked /dev/shm file) and
+ * that is mapped shared: what JITs put code in. A library in a memfd is mapped privately. */
+static __always_inline bool vma_is_shared_memory(struct inode *inode, unsigned long vm_flags)
+{
+	unsigned long magic = BPF_CORE_READ(inode, i_sb, s_magic);
+
+	if (!(vm_flags & VM_SHARED) || (magic != TMPFS_MAGIC && magic != HUGETLBFS_MAGIC))
+		return false;
+	return BPF_CORE_READ(inode, i_nlink) == 0;
+}
+
+/* Changes whenever the mappings do; 0 where the kernel has no such number or a change is under
+ * way, which is when nothing may be remembered. mm must come straight from the task. */
+static __always_inline u64 vma_generation(struct mm_struct *mm)
+{
+	if (!bpf_core_field_exists(struct mm_struct, mm_lock_seq))
+		return 0;
+	if (bpf_core_field_exists(mm->mm_lock_seq.sequence)) {
+		u32 seq = mm->mm_lock_seq.sequence;
+
+		return seq & 1 ? 0 : (u64)seq + 1;
+	}
+	return (u64)(u32)((struct mm_struct___int_seq *)mm)->mm_lock_seq + 1;
+}

@@ -1,0 +1,106 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# The account: every tick is a sample, idle, or lost for a reason, and the cost is in it.
+
+load lib
+
+# adds_up FILE: expected = samples + idle + lost, within one per cent.
+adds_up() {
+	jq -c .ticks "$1"
+	jq -e '.ticks | (.expected - .samples - .idle - ([.lost[]] | add // 0)) as $off
+		| ($off | fabs) <= .expected / 100' "$1"
+}
+
+lost() {
+	jq -e '[.ticks.lost[]] | add // 0' "$1"
+}
+
+@test "ticks add up within 1 % at 99, 999 and 4999 Hz" {
+	local hz
+	start_busy spin 60
+	for hz in 99 999 4999; do
+		record -a -F "$hz" -d 3 -o "$tmp/f" --stats "$tmp/s"
+		adds_up "$tmp/s"
+		between "$(stat_of "$tmp/s" .ticks.expected)" \
+			$((hz * 3 * $(nproc) * 95 / 100)) $((hz * 3 * $(nproc) * 110 / 100)) "expected at $hz Hz"
+		between "$(folded_count "$tmp/f")" "$(stat_of "$tmp/s" .ticks.samples)" \
+			"$(stat_of "$tmp/s" .ticks.samples)" "samples in the profile at $hz Hz"
+	done
+}
+
+@test "no tick is lost at 999 Hz with every CPU busy" {
+	start_busy burn7030 60 "$(nproc)"
+	record -a -F 999 -d 4 -o "$tmp/f" --stats "$tmp/s"
+	adds_up "$tmp/s"
+	between "$(lost "$tmp/s")" 0 0 lost
+	between "$(jq '.ticks | 100 * .samples / .expected' "$tmp/s")" 95 101 'samples of expected, %'
+}
+
+@test "ticks add up under many short processes" {
+	# shellcheck disable=SC2016 # for the inner shell
+	start sh -c 'while :; do "$1" 2 & "$1" 2 & "$1" 2; wait; done' sh "$(target shortlived)"
+	record -a -F 999 -d 3 -o "$tmp/f" --stats "$tmp/s"
+	adds_up "$tmp/s"
+}
+
+@test "ticks of others do not count as expected when one process is asked for" {
+	start_busy spin 60
+	record -p "$pid" -F 499 -d 2 -o "$tmp/f" --stats "$tmp/s"
+	jq -c .ticks "$tmp/s"
+	between "$(stat_of "$tmp/s" .ticks.samples)" 500 1010 samples
+	between "$(folded_count "$tmp/f")" "$(stat_of "$tmp/s" .ticks.samples)" \
+		"$(stat_of "$tmp/s" .ticks.samples)" 'samples in the profile'
+	jq -e '.ticks.filtered >= 0' "$tmp/s"
+}
+
+@test "the account has every field of the contract, all whole numbers" {
+	start_busy spin 60
+	record -a -F 199 -d 1 -o "$tmp/f" --stats "$tmp/s"
+	cat "$tmp/s"
+	jq -e '[.duration_s, .hz, .cpus] | all(type == "number")' "$tmp/s"
+	jq -e '[.ticks.expected, .ticks.samples, .ticks.idle, .ticks.filtered,
+		.user_stacks.total, .user_stacks.complete, .frames.total, .frames.named,
+		.objects.known, .objects.tables, .objects.table_bytes, .objects.symbol_loads,
+		.bpf.runs, .bpf.ns_total, .bpf.bytes_out, .bpf.memory_bytes,
+		.agent.rss_max_kb]
+		| all(type == "number" and . == floor and . >= 0)' "$tmp/s"
+	jq -e '[.ticks.lost, .user_stacks.truncated, .frames.by_source, .frames.unnamed, .objects.failed]
+		| all(type == "object" and ([.[]] | all(type == "number")))' "$tmp/s"
+	jq -e '.agent.cpu_s | type == "number"' "$tmp/s"
+	jq -e '.hz == 199 and .duration_s >= 0.9 and .duration_s < 3' "$tmp/s"
+	jq -e '.frames.total == .frames.named + ([.frames.unnamed[]] | add // 0)' "$tmp/s"
+	jq -e '.frames.named == ([.frames.by_source[]] | add // 0)' "$tmp/s"
+	jq -e '.user_stacks.total == .user_stacks.complete + ([.user_stacks.truncated[]] | add // 0)' "$tmp/s"
+}
+
+@test "the kernel says what the program cost when kernel.bpf_stats_enabled is set" {
+	local was
+	was=$(cat /proc/sys/kernel/bpf_stats_enabled) || skip 'no kernel.bpf_stats_enabled here'
+	echo 1 >/proc/sys/kernel/bpf_stats_enabled || skip 'kernel.bpf_stats_enabled cannot be set'
+	start_busy spin 60
+	record -a -F 499 -d 1 -o "$tmp/f" --stats "$tmp/s" || true
+	echo "$was" >/proc/sys/kernel/bpf_stats_enabled
+	jq -c .bpf "$tmp/s"
+	between "$(jq '.bpf.ns_total / .bpf.runs' "$tmp/s")" 10 50000 'ns a run'
+}
+
+ready_redis() {
+	redis-cli -p "$1" ping 2>/dev/null | grep -q PONG
+}
+
+# 60 seconds as in the contract with STOKER_TEST_LONG=1.
+@test "under a Redis load fewer than 64 bytes a sample leave the kernel" {
+	local port=$((20000 + RANDOM % 10000)) seconds=20
+	[ -z "${STOKER_TEST_LONG:-}" ] || seconds=60
+	need redis-server redis-benchmark redis-cli
+	start redis-server --bind 127.0.0.1 --port "$port" --save '' --appendonly no --dir "$tmp"
+	wait_until 10 ready_redis "$port"
+	start redis-benchmark -p "$port" -q -l -c 20 -t set,get
+	wait_until 10 has_run "$pid"
+	record -a -F 99 -d "$seconds" -o "$tmp/f" --stats "$tmp/s"
+	hottest "$tmp/f"
+	jq -c . "$tmp/s"
+	between "$(jq '.bpf.bytes_out / .ticks.samples' "$tmp/s")" 0.01 64 'bytes a sample'
+	between "$(folded_share "$tmp/f" ';redis-server;')" 20 70 'share of the server'
+	adds_up "$tmp/s"
+}

@@ -1,0 +1,81 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# The command line: help, wrong use, missing rights, signals.
+
+load lib
+
+@test "stoker alone and --help print help on stdout" {
+	"$stoker" >"$tmp/alone"
+	"$stoker" --help >"$tmp/help"
+	"$stoker" record --help >"$tmp/record"
+	grep -q record "$tmp/alone"
+	grep -q record "$tmp/help"
+	grep -q -- --interval "$tmp/record"
+}
+
+@test "wrong use is exit 2 and one clear line" {
+	exits 2 "$stoker" record --no-such-option
+	said_clearly no-such-option
+	exits 2 "$stoker" no-such-command
+	said_clearly no-such-command
+	exits 2 "$stoker" record -F ten
+	said_clearly ten
+	exits 2 "$stoker" record -F 0 -d 1
+	exits 2 "$stoker" record -d -3
+	exits 2 "$stoker" record -p 12x -d 1
+	said_clearly 12x
+	exits 2 "$stoker" record -F
+	exits 2 "$stoker" record --by colour -d 1
+	said_clearly colour
+	exits 2 "$stoker" record -f no-such-format -d 1
+	said_clearly no-such-format
+	exits 2 "$stoker" record -a -p 1 -d 1
+}
+
+@test "a rate that the kernel forbids is said, with the limit" {
+	local max
+	max=$(cat /proc/sys/kernel/perf_event_max_sample_rate)
+	exits 1 record -a -F $((max + 1)) -d 1 -o "$tmp/f"
+	said_clearly "$max"
+}
+
+@test "without the rights to sample it says which are missing" {
+	need setpriv
+	cp "$stoker" "$tmp/stoker"
+	exits 1 setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all \
+		"$tmp/stoker" record -a -d 1 -o /dev/null
+	said_clearly 'CAP_\|root\|privilege\|permi'
+}
+
+sampled_then() {
+	start_busy spin 30
+	local busy=$pid
+	start_record -p "$busy" -F 199 -o "$tmp/f" --stats "$tmp/s"
+	sleep 1
+	kill "-$1" "$recorder"
+	wait "$recorder"
+	hottest "$tmp/f"
+	between "$(folded_count "$tmp/f" "$(chain 'main;spin_here')")" 100 1000 samples
+	stat_of "$tmp/s" .ticks.samples
+}
+
+@test "Ctrl-C ends the recording and writes the profile" {
+	sampled_then INT
+}
+
+@test "SIGTERM does the same" {
+	sampled_then TERM
+}
+
+@test "doctor says what this machine allows" {
+	"$stoker" doctor >"$tmp/doctor" 2>&1
+	cat "$tmp/doctor"
+	[ "$(wc -l <"$tmp/doctor")" -ge 3 ]
+}
+
+@test "doctor looks at a process" {
+	start_busy spin 30
+	"$stoker" doctor "$pid" >"$tmp/doctor" 2>&1
+	cat "$tmp/doctor"
+	grep -q "$pid\|spin" "$tmp/doctor"
+}

@@ -1,0 +1,169 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Code that no file holds: named by perf maps, of a small program with known code and of real runtimes.
+
+load lib
+
+# start_jit SECONDS MODE
+start_jit() {
+	start "$(target jitmap)" "$1" "$2"
+	wait_until 5 says ready "$out"
+}
+
+@test "code in anonymous memory is named by the map, its caller and callee with it" {
+	start_jit 30 anon
+	record -p "$pid" -F 199 -d 2 -o "$tmp/f" --stats "$tmp/s"
+	hottest "$tmp/f"
+	between "$(folded_share "$tmp/f" ';main;run_until;jit_outer_\[j\];int jit_alpha\(long, char\)_\[j\](;|$)')" \
+		68 82 'share of alpha'
+	between "$(folded_share "$tmp/f" ';main;run_until;jit_outer_\[j\];jit_beta_\[j\](;|$)')" 18 32 'share of beta'
+	between "$(stat_of "$tmp/s" .frames.by_source.perfmap)" 400 1000 'frames named by a map'
+}
+
+@test "so is code in a memfd" {
+	start_jit 30 memfd
+	record -p "$pid" -F 199 -d 2 -o "$tmp/f"
+	hottest "$tmp/f"
+	between "$(folded_share "$tmp/f" ';main;run_until;jit_outer_\[j\];int jit_alpha\(long, char\)_\[j\](;|$)')" \
+		68 82 'share of alpha'
+	between "$(folded_share "$tmp/f" ';main;run_until;jit_outer_\[j\];jit_beta_\[j\](;|$)')" 18 32 'share of beta'
+}
+
+@test "the map of a process in a container is found in its own /tmp" {
+	start_in_container "$(target jitmap)" 30 anon
+	wait_until 5 says ready "$out"
+	record -p "$pid" -F 199 -d 2 -o "$tmp/f"
+	hottest "$tmp/f"
+	between "$(jit_named "$tmp/f" .)" 98 100 'JIT frames named, %'
+}
+
+@test "code without a map keeps its place under its caller" {
+	start_jit 30 nomap
+	record -p "$pid" -F 199 -d 1 -o "$tmp/f" --stats "$tmp/s"
+	hottest "$tmp/f"
+	jq -c .frames "$tmp/s"
+	between "$(folded_share "$tmp/f" ';main;run_until;\[anon\]\+0x[0-9a-f]+[^;]*;\[anon\]\+0x[0-9a-f]+[^;]*(;|$)')" \
+		97 100 'stacks through unnamed code'
+	between "$(jit_named "$tmp/f" .)" 0 0 'JIT frames named, %'
+	between "$(jq '[.frames.unnamed[]] | add // 0' "$tmp/s")" 200 1000 'unnamed in the account'
+}
+
+@test "a map that comes late still names what was sampled before" {
+	start_jit 4 late
+	record -p "$pid" -F 199 -d 3 -o "$tmp/f"
+	hottest "$tmp/f"
+	between "$(jit_named "$tmp/f" .)" 98 100 'JIT frames named, %'
+}
+
+@test "a map that is truncated and written anew is read anew" {
+	start_jit 4 rewrite
+	record -p "$pid" -F 199 -d 3 -o "$tmp/f"
+	hottest "$tmp/f"
+	between "$(jit_named "$tmp/f" .)" 98 100 'JIT frames named, %'
+	between "$(folded_count "$tmp/f" 'jit_outer_\[j\];new_alpha_\[j\]')" 100 600 'samples of the new alpha'
+	between "$(folded_count "$tmp/f" 'jit_outer_\[j\];a_new_beta_with_a_longer_name_\[j\]')" 30 600 'new beta'
+}
+
+@test "also when the new map has the size of the old" {
+	start_jit 6 rewrite-same
+	record -p "$pid" -F 199 -d 5 --interval 2 -o "$tmp/f-%H%M%S"
+	local last
+	last=$(find "$tmp" -name 'f-*' | sort | tail -n 1)
+	hottest "$last"
+	between "$(folded_share "$last" 'jit_outer_\[j\];int new_alpha\(long, char\)_\[j\]')" 60 90 'new alpha, last'
+	between "$(folded_share "$last" 'jit_outer_\[j\];new_beta_\[j\]')" 10 40 'new beta, last'
+}
+
+@test "an address used again has each interval's own name" {
+	start_jit 8 reuse
+	record -p "$pid" -F 199 -d 7 --interval 2 -o "$tmp/f-%H%M%S"
+	local first last
+	first=$(find "$tmp" -name 'f-*' | sort | head -n 1)
+	last=$(find "$tmp" -name 'f-*' | sort | tail -n 1)
+	hottest "$first"
+	hottest "$last"
+	between "$(folded_share "$first" 'jit_outer_\[j\];int jit_alpha\(long, char\)_\[j\]')" 60 90 'old alpha, first'
+	between "$(folded_share "$first" 'new_alpha')" 0 0 'new alpha, first'
+	between "$(folded_share "$last" 'jit_outer_\[j\];new_alpha_\[j\]')" 60 90 'new alpha, last'
+	between "$(folded_share "$last" 'jit_alpha')" 0 0 'old alpha, last'
+}
+
+@test "a line that is cut in its name gives no name" {
+	start_jit 30 cut
+	record -p "$pid" -F 199 -d 2 -o "$tmp/f"
+	hottest "$tmp/f"
+	between "$(folded_share "$tmp/f" 'jit_outer_\[j\];int jit_alpha\(long, char\)_\[j\]')" 60 90 alpha
+	between "$(folded_count "$tmp/f" 'jit_beta_cut')" 0 0 'samples under half a name'
+}
+
+@test "a map of another user, a FIFO or a link in its place is not followed" {
+	start_in_container sh -c 'mkfifo /tmp/perf-1.map; exec "$1" 30 nomap' sh "$(target jitmap)"
+	wait_until 5 says ready "$out"
+	record -p "$pid" -F 199 -d 1 -o "$tmp/f"
+	between "$(folded_count "$tmp/f" "$(chain 'main;run_until')")" 100 210 'samples with a FIFO'
+	start_in_container sh -c 'ln -s /etc/passwd /tmp/perf-1.map; exec "$1" 30 nomap' sh "$(target jitmap)"
+	wait_until 5 says ready "$out"
+	record -p "$pid" -F 199 -d 1 -o "$tmp/f"
+	between "$(folded_count "$tmp/f" "$(chain 'main;run_until')")" 100 210 'samples with a link'
+	between "$(jit_named "$tmp/f" .)" 0 0 'JIT frames named, %'
+}
+
+# holds_runtime SAMPLES: the profile has that many with JIT frames, named, and its stacks are whole.
+holds_runtime() {
+	hottest "$tmp/f"
+	jq -c '.user_stacks, .frames' "$tmp/s"
+	between "$(folded_count "$tmp/f" '_\[j\]')" "$1" 10000 'samples with JIT frames'
+	between "$(jit_named "$tmp/f" .)" 98 100 'JIT frames named, %'
+	between "$(jq '100 * .user_stacks.complete / .user_stacks.total' "$tmp/s")" 97 100 'complete, %'
+}
+
+@test "Node in a container has 98 % of its JIT frames named" {
+	start_runtime node 60
+	record -p "$pid" -F 499 -d 4 -o "$tmp/f" --stats "$tmp/s"
+	holds_runtime 800
+	between "$(folded_count "$tmp/f" 'JS:[^;]*shaft[^;]*;JS:[^;]*shaft')" 50 5000 'samples below shaft'
+}
+
+@test "CoreCLR in a container has 98 % of its JIT frames named" {
+	start_runtime coreclr 60
+	record -p "$pid" -F 499 -d 4 -o "$tmp/f" --stats "$tmp/s"
+	holds_runtime 1500
+	between "$(folded_count "$tmp/f" 'Stones::Shaft[^;]*;([^;]*;)?[^;]*Stones::Grind')" 50 5000 \
+		'samples of Grind below Shaft'
+	between "$(folded_share "$tmp/f" 'doublemapper')" 0 0 'frames named after the memfd'
+}
+
+# killed NAME: recorded with -a, killed two seconds in, while its code is being compiled anew.
+killed() {
+	start_runtime "$1" 60
+	local victim=$pid
+	start_record -a --by pid,comm -F 499 -d 5 -o "$tmp/f" --stats "$tmp/s"
+	sleep 2
+	kill -KILL "$victim"
+	wait "$recorder"
+	hottest "$tmp/f"
+	jq -c .frames "$tmp/s"
+	between "$(folded_count "$tmp/f" "^[^;]*$victim[^;]*;.*_\[j\]")" 400 10000 'samples with JIT frames'
+	between "$(jit_named "$tmp/f" "^[^;]*$victim[^;]*;")" 98 100 'JIT frames named, %'
+}
+
+@test "Node killed in mid-capture has 98 % of its JIT frames named" {
+	killed node
+}
+
+@test "CoreCLR killed in mid-capture has 98 % of its JIT frames named" {
+	killed coreclr
+}
+
+@test "Java in a container is named by the map that jcmd writes at the end" {
+	start_runtime java 60
+	local jvm=$pid
+	start_record -p "$jvm" -F 499 -d 5 -o "$tmp/f" --stats "$tmp/s"
+	sleep 2
+	jcmd "$jvm" Compiler.perfmap >"$tmp/jcmd" 2>&1 || skip "jcmd: $(tail -n 1 "$tmp/jcmd")"
+	wait "$recorder"
+	hottest "$tmp/f"
+	jq -c .frames "$tmp/s"
+	between "$(jit_named "$tmp/f" .)" 95 100 'JIT frames named, %'
+	between "$(folded_count "$tmp/f" 'Mill\.shaft[^;]*;[^;]*Mill\.shaft')" 50 5000 'samples below shaft'
+}

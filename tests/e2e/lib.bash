@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: Apache-2.0
+# lib.bash - what the end-to-end tests share: targets in the background, looking into profiles and
+# accounts, containers, cgroups. Whatever a test starts it ends, by PID.
+# Profiles go to $tmp; `load lib` gives setup and teardown too.
+#
+#   STOKER   the program under test (./stoker)
+#   TARGETS  the folder of compiled targets (.build/tests/targets)
+
+repo=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+stoker=${STOKER:-$repo/stoker}
+targets=${TARGETS:-${BUILD:-$repo/.build}/tests/targets}
+case $targets in /*) ;; *) targets=$repo/$targets ;; esac
+
+setup() {
+	started=() cgroups=() mounts=() offline='' tmp=''
+	# Not below /tmp, which tests replace by one of their own.
+	tmp=$(mktemp -d /var/tmp/stoker-e2e-XXXXXX)
+	chmod 755 "$tmp"
+	[ -x "$stoker" ] || {
+		echo "no program to test: $stoker"
+		return 1
+	}
+}
+
+teardown() {
+	local one
+	[ -z "$offline" ] || echo 1 >"$offline"
+	for one in "${started[@]}"; do
+		kill -KILL "$one" 2>/dev/null && wait "$one" 2>/dev/null
+	done
+	for one in "${mounts[@]}"; do
+		umount "$one"
+	done
+	for one in "${cgroups[@]}"; do
+		wait_until 5 rmdir "$one" 2>/dev/null
+	done
+	rm -rf "$tmp"
+	return 0
+}
+
+# ---- processes -----------------------------------------------------------------------------
+
+# wait_until SECONDS COMMAND...: until the command succeeds.
+wait_until() {
+	local tries=$(($1 * 20))
+	shift
+	until "$@"; do
+		if [ $((tries--)) -le 0 ]; then
+			echo "waited in vain for: $*"
+			return 1
+		fi
+		sleep 0.05
+	done
+}
+
+# target NAME: the path of a compiled target, where a process with its own /tmp still sees it.
+target() {
+	case $targets in
+	/tmp/*)
+		cp -n "$targets/$1" "$tmp/$1"
+		echo "$tmp/$1"
+		;;
+	*) echo "$targets/$1" ;;
+	esac
+}
+
+# start COMMAND...: in the background. Sets $pid, and $out to the file that has what it prints.
+# SIGINT works as from a terminal; a shell without jobs would have it ignored.
+start() {
+	out=$tmp/out.${#started[@]}
+	env --default-signal=INT "$@" </dev/null >"$out" 2>&1 3>&- &
+	pid=$!
+	started+=("$pid")
+}
+
+cpu_ticks() {
+	local stat
+	stat=$(cat "/proc/$1/stat" 2>/dev/null) || return 1
+	# shellcheck disable=SC2086 # fields
+	set -- ${stat##*) }
+	echo $((${12} + ${13}))
+}
+
+has_run() {
+	[ "$(cpu_ticks "$1" || echo 0)" -ge 2 ]
+}
+
+# start_busy NAME [ARG...]: a target that burns CPU; returns when it does.
+start_busy() {
+	local name=$1
+	shift
+	start "$(target "$name")" "$@"
+	wait_until 10 has_run "$pid"
+}
+
+children_of() {
+	cat "/proc/$1/task/$1/children"
+}
+
+has_child() {
+	[ -n "$(children_of "$1" 2>/dev/null)" ]
+}
+
+is_gone() {
+	[ ! -e "/proc/$1" ] || grep -q '^State:.*zombie' "/proc/$1/status"
+}
+
+says() {
+	grep -q "$1" "$2"
+}
+
+# start_in_container COMMAND...: as PID 1 of its own PID and mount namespaces with its own /tmp.
+# $pid is what the host calls it.
+start_in_container() {
+	# shellcheck disable=SC2016 # for the inner shell
+	start unshare --mount --pid --fork --kill-child --mount-proc \
+		sh -c 'mount -t tmpfs tmpfs /tmp && cd /tmp && exec "$@"' sh "$@"
+	wait_until 5 has_child "$pid"
+	pid=$(children_of "$pid" | tr -d ' ')
+}
+
+# start_runtime NAME SECONDS: a JIT runtime in a container, its program warm. Skips where there is none.
+start_runtime() {
+	local command reason
+	if ! command=$("$repo/tests/runtimes/setup" "$1" 2>"$tmp/setup"); then
+		reason=$(tail -n 1 "$tmp/setup")
+		skip "$1: ${reason:-setup failed}"
+	fi
+	mapfile -t command <<<"$command"
+	start_in_container "${command[@]}" "$2"
+	wait_until 20 says ready "$out"
+}
+
+# ---- what the machine may lack -----------------------------------------------------------------
+
+need() {
+	local tool
+	for tool; do
+		command -v "$tool" >/dev/null || skip "no $tool on this machine"
+	done
+}
+
+cgroup2_root() {
+	local dir
+	for dir in /sys/fs/cgroup/unified /sys/fs/cgroup; do
+		[ "$(stat -f -c %T "$dir" 2>/dev/null)" = cgroup2fs ] && echo "$dir" && return
+	done
+	return 1
+}
+
+# make_cgroup NAME: sets $cgroup to a new cgroup's folder.
+make_cgroup() {
+	local root
+	root=$(cgroup2_root) || skip 'no cgroup v2 hierarchy is mounted'
+	cgroup=$root/stoker-e2e-$$-$1
+	mkdir "$cgroup" 2>/dev/null || skip "cannot make a cgroup below $root"
+	cgroups+=("$cgroup")
+}
+
+# ---- stoker --------------------------------------------------------------------------------------
+
+# record OPTION...: bounded, quiet, with no input.
+record() {
+	timeout -k 5 120 "$stoker" record -q "$@" </dev/null 3>&-
+}
+
+# exits CODE COMMAND...: holds the command to its exit code; what it says on stderr is in $tmp/said.
+exits() {
+	local want=$1 got=0
+	shift
+	"$@" 2>"$tmp/said" || got=$?
+	sed 's/^/stderr: /' "$tmp/said"
+	if [ "$got" -ne "$want" ]; then
+		echo "exit $got instead of $want: $*"
+		return 1
+	fi
+}
+
+# Its events are there: what runs from now on is sampled.
+is_sampling() {
+	[ -n "$(find "/proc/$1/fd" -lname '*perf_event*' 2>/dev/null)" ]
+}
+
+# start_record OPTION...: in the background, as $recorder; returns when it samples.
+start_record() {
+	start "$stoker" record -q "$@"
+	recorder=$pid
+	wait_until 10 is_sampling "$recorder"
+}
+
+# One line that a person can act on: not empty, no dump.
+said_clearly() {
+	grep -qi -- "$1" "$tmp/said" || {
+		echo "nothing about $1 was said"
+		return 1
+	}
+	[ "$(wc -l <"$tmp/said")" -le 4 ]
+}
+
+# ---- profiles ------------------------------------------------------------------------------------
+
+# folded_count FILE [REGEX]: samples of the stacks that match.
+folded_count() {
+	LC_ALL=C re=${2:-.} awk '{ n = $NF; sub(/ [0-9]+$/, ""); if ($0 ~ ENVIRON["re"]) hits += n }
+		END { print hits + 0 }' "$1"
+}
+
+# folded_share FILE REGEX: the same in per cent of all.
+folded_share() {
+	awk -v hits="$(folded_count "$1" "$2")" -v all="$(folded_count "$1")" \
+		'BEGIN { printf "%.2f\n", all ? 100 * hits / all : 0 }'
+}
+
+# chain A;B;C: a regular expression for whole frames next to one another.
+chain() {
+	echo "(^|;)$1(;|\$)"
+}
+
+# What may stand between the frames of --by and main: the entry of a process or a thread, in libraries
+# whose own symbols are stripped.
+entry='(\[truncated\];)?((_start|__libc_start[^;]*|start_thread|clone[^;]*|[^;]+\+0x[0-9a-f]+);)*'
+
+# need_tables ACCOUNT: whole stacks without frame pointers are for versions that unwind by tables.
+need_tables() {
+	[ "$(jq '.objects.tables' "$1")" -gt 0 ] || skip 'this version of stoker has no unwind tables'
+}
+
+# jit_named FILE REGEX: per cent of JIT frames with a name, in the stacks that match.
+jit_named() {
+	LC_ALL=C re=$2 awk '{
+		n = $NF
+		sub(/ [0-9]+$/, "")
+		if ($0 !~ ENVIRON["re"]) next
+		len = split($0, frames, ";")
+		for (i = 1; i <= len; i++)
+			if (frames[i] ~ /^\[(anon|jit|unknown)/) nameless += n
+			else if (frames[i] ~ /_\[j\]$/) named += n
+	}
+	END { printf "%.2f\n", named + nameless ? 100 * named / (named + nameless) : 0 }' "$1"
+}
+
+# Fails on the first line that is no folded stack of clean text.
+folded_is_valid() {
+	python3 - "$1" <<'PYTHON'
+import re, sys, unicodedata
+for number, raw in enumerate(open(sys.argv[1], 'rb').read().split(b'\n')[:-1], 1):
+    line = raw.decode('utf-8')
+    assert re.fullmatch(r'.+ [1-9][0-9]*', line), (number, line)
+    assert not any(unicodedata.category(c) == 'Cc' for c in line), (number, line)
+    assert all(line.rsplit(' ', 1)[0].split(';')), (number, line)
+data = open(sys.argv[1], 'rb').read()
+assert data == b'' or data.endswith(b'\n'), 'the last line is cut'
+PYTHON
+}
+
+# Kernel frames come after every user frame.
+kernel_is_last() {
+	awk '{ sub(/ [0-9]+$/, ""); n = split($0, f, ";"); k = 0
+		for (i = 1; i <= n; i++)
+			if (f[i] ~ /_\[k\]$/) k = 1
+			else if (k) { print; exit 1 } }' "$1"
+}
+
+# stat_of FILE PATH: a number of the account.
+stat_of() {
+	jq -er "$2" "$1"
+}
+
+# between VALUE LOW HIGH WHAT
+between() {
+	awk -v v="$1" -v low="$2" -v high="$3" 'BEGIN { exit !(v != "" && v >= low && v <= high) }' || {
+		echo "$4: $1, not between $2 and $3"
+		return 1
+	}
+}
+
+# hottest FILE: its largest stacks, for whoever reads why a test failed.
+hottest() {
+	awk '{ print $NF, $0 }' "$1" | sort -rn | head -n 8 | cut -c 1-400
+}

@@ -1,0 +1,134 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Where the profile goes and what it looks like there.
+
+load lib
+
+@test "the profile goes to stdout by default, and nothing else does" {
+	start_busy spin 30
+	timeout 20 "$stoker" record -p "$pid" -d 1 >"$tmp/f" 2>"$tmp/talk"
+	folded_is_valid "$tmp/f"
+	between "$(folded_share "$tmp/f" "$(chain 'main;spin_here')")" 97 100 named
+	grep -q '^{' "$tmp/f" && false
+	true
+}
+
+@test "-q says nothing" {
+	start_busy spin 30
+	record -p "$pid" -d 1 >"$tmp/f" 2>"$tmp/talk"
+	cat "$tmp/talk"
+	[ ! -s "$tmp/talk" ]
+}
+
+@test ".gz and .zst compress" {
+	start_busy spin 30
+	need gzip zstd
+	record -p "$pid" -d 1 -o "$tmp/f.folded.gz"
+	record -p "$pid" -d 1 -o "$tmp/f.folded.zst"
+	gzip -dc "$tmp/f.folded.gz" >"$tmp/gz"
+	zstd -qdc "$tmp/f.folded.zst" >"$tmp/zst"
+	folded_is_valid "$tmp/gz"
+	folded_is_valid "$tmp/zst"
+	between "$(folded_share "$tmp/gz" "$(chain 'main;spin_here')")" 97 100 '.gz'
+	between "$(folded_share "$tmp/zst" "$(chain 'main;spin_here')")" 97 100 '.zst'
+}
+
+@test "the name of the file may have the time in it" {
+	start_busy spin 30
+	record -p "$pid" -d 1 -o "$tmp/profile-%Y-%m-%d.folded"
+	ls "$tmp"
+	[ -s "$tmp/profile-$(date +%Y-%m-%d).folded" ]
+}
+
+@test "--interval writes file after file that together hold every sample once" {
+	local all=0 file files
+	start_busy spin 30
+	record -a -F 199 -d 7 --interval 2 -o "$tmp/out-%H%M%S.folded" --stats "$tmp/s"
+	files=$(find "$tmp" -name 'out-*.folded' | sort)
+	ls -l "$tmp"
+	between "$(echo "$files" | wc -l)" 3 4 files
+	for file in $files; do
+		folded_is_valid "$file"
+		between "$(folded_count "$file")" 1 $((199 * 3 * $(nproc))) "samples in $file"
+		all=$((all + $(folded_count "$file")))
+	done
+	between "$all" "$(stat_of "$tmp/s" .ticks.samples)" "$(stat_of "$tmp/s" .ticks.samples)" 'all samples'
+}
+
+@test "--by puts what it names in front, in that order" {
+	start_busy spin 30
+	record -p "$pid" --by pid,tid,cpu,comm,container -F 199 -d 1 -o "$tmp/f"
+	hottest "$tmp/f"
+	between "$(folded_share "$tmp/f" "^[^;]*$pid[^;]*;[^;]*$pid[^;]*;[^;]*[0-9][^;]*;spin;[^;]+;${entry}main;spin_here")" \
+		97 100 'stacks with the five in front'
+}
+
+@test "--by cpu tells the CPUs apart" {
+	[ "$(nproc)" -gt 1 ] || skip 'one CPU only'
+	start taskset -c 0 "$(target spin)" 30
+	local first=$pid
+	start taskset -c 1 "$(target spin)" 30
+	wait_until 5 has_run "$first"
+	wait_until 5 has_run "$pid"
+	record -p "$first,$pid" --by cpu,pid -F 199 -d 1 -o "$tmp/f"
+	hottest "$tmp/f"
+	between "$(cut -d ';' -f 1-2 "$tmp/f" | sort -u | wc -l)" 2 2 'pairs of CPU and process'
+}
+
+@test "without -a the command's name leads, with -a the container before it" {
+	start_busy spin 30
+	record -p "$pid" -F 199 -d 1 -o "$tmp/p"
+	record -a -F 199 -d 1 -o "$tmp/a"
+	hottest "$tmp/p"
+	hottest "$tmp/a"
+	between "$(folded_share "$tmp/p" "^spin;${entry}main;spin_here")" 97 100 'by comm'
+	between "$(folded_count "$tmp/a" "^[^;]+;spin;${entry}main;spin_here")" 50 500 'by container and comm'
+}
+
+@test "no name that a process gives itself breaks a line" {
+	start "$(target comms)" 30
+	wait_until 5 has_child "$pid"
+	record -p "$(children_of "$pid" | sed 's/ $//; s/ /,/g')" --by comm -F 499 -d 2 -o "$tmp/f"
+	cat -v "$tmp/f"
+	folded_is_valid "$tmp/f"
+	between "$(folded_share "$tmp/f" "^[^;]+;${entry}main;run_child;named_work(;|$)")" 95 100 \
+		'stacks with one frame before the first function'
+	between "$(cut -d ';' -f 1 "$tmp/f" | sort -u | wc -l)" 13 14 'names kept apart'
+}
+
+@test "a reader that goes away is no crash" {
+	local codes
+	start_busy spin 30
+	record -a -F 199 -d 1 | head -n 1 >"$tmp/f"
+	codes="${PIPESTATUS[*]}"
+	echo "exit codes $codes"
+	[[ ${codes%% *} =~ ^(0|1|141)$ ]]
+	[ "$(wc -l <"$tmp/f")" -eq 1 ]
+	record -a -F 199 -d 1 | :
+	codes="${PIPESTATUS[*]}"
+	echo "exit codes $codes"
+	[[ ${codes%% *} =~ ^(0|1|141)$ ]]
+}
+
+@test "a folder that is missing is said before anything is sampled" {
+	local began=$SECONDS
+	exits 1 record -a -d 30 -o "$tmp/no/such/folder/f.folded"
+	said_clearly "$tmp/no/such/folder"
+	[ $((SECONDS - began)) -lt 10 ]
+}
+
+@test "a full disk is said, and is a failure" {
+	mkdir "$tmp/full"
+	mount -t tmpfs -o size=4k,mode=755 tmpfs "$tmp/full"
+	mounts+=("$tmp/full")
+	head -c 4096 /dev/zero >"$tmp/full/ballast"
+	start_busy spin 30
+	exits 1 record -p "$pid" -d 1 -o "$tmp/full/f.folded"
+	said_clearly 'no space'
+}
+
+@test "an account that cannot be written is a failure" {
+	start_busy spin 30
+	exits 1 record -p "$pid" -d 1 -o "$tmp/f" --stats "$tmp/none/s.json"
+	said_clearly "$tmp/none/s.json"
+}

@@ -1,0 +1,153 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Whose stacks, how whole, and in what proportion.
+
+load lib
+
+# holds_70_30 FILE PARENT: the two functions under PARENT have 70 and 30 per cent.
+holds_70_30() {
+	hottest "$1"
+	between "$(folded_share "$1" "$(chain "$2;seventy")")" 67 73 'share of seventy'
+	between "$(folded_share "$1" "$(chain "$2;thirty")")" 27 33 'share of thirty'
+}
+
+@test "two functions of 70 and 30 per cent have 70 and 30 per cent, under main" {
+	start_busy burn7030 30
+	record -p "$pid" -F 499 -d 3 -o "$tmp/f" --stats "$tmp/s"
+	holds_70_30 "$tmp/f" 'main;parent'
+	between "$(stat_of "$tmp/s" .ticks.samples)" 900 1520 'samples of one busy thread'
+}
+
+@test "the same in four threads, under thread_main" {
+	start_busy burn7030 30 4
+	record -p "$pid" -F 499 -d 3 -o "$tmp/f"
+	holds_70_30 "$tmp/f" 'thread_main;parent'
+}
+
+@test "the same in a program without frame pointers" {
+	start_busy burn7030_nofp 30
+	record -p "$pid" -F 499 -d 3 -o "$tmp/f" --stats "$tmp/s"
+	need_tables "$tmp/s"
+	holds_70_30 "$tmp/f" 'main;parent'
+}
+
+@test "a stack begins at the process's or the thread's entry" {
+	start_busy burn7030_nofp 30
+	local process=$pid
+	start_busy burn7030_nofp 30 2
+	record -p "$process,$pid" -F 199 -d 2 -o "$tmp/f" --stats "$tmp/s"
+	need_tables "$tmp/s"
+	hottest "$tmp/f"
+	between "$(folded_share "$tmp/f" '^[^;]+;(_start;.*main|.*;thread_main);parent(;|$)')" 98 100 'from the entry'
+	between "$(jq '100 * .user_stacks.complete / .user_stacks.total' "$tmp/s")" 99 100 'complete'
+}
+
+# whole_recursion: of $pid, recorded to $tmp/f
+whole_recursion() {
+	hottest "$tmp/f"
+	between "$(folded_share "$tmp/f" ";main;$(printf 'descend;%.0s' {1..60})deep_leaf(;|$)")" 97 100 whole
+}
+
+@test "a recursion of 60 is whole" {
+	start_busy deep 20 60
+	record -p "$pid" -F 199 -d 1 -o "$tmp/f"
+	whole_recursion
+}
+
+@test "a recursion of 60 is whole without frame pointers" {
+	start_busy deep_nofp 20 60
+	record -p "$pid" -F 199 -d 1 -o "$tmp/f" --stats "$tmp/s"
+	need_tables "$tmp/s"
+	whole_recursion
+}
+
+@test "a recursion too deep for a stack is cut with a mark, its leaf kept" {
+	start_busy deep 20 400
+	record -p "$pid" -F 199 -d 1 -o "$tmp/f" --stats "$tmp/s"
+	hottest "$tmp/f"
+	between "$(folded_share "$tmp/f" '^[^;]+;\[truncated\];descend;.*;descend;deep_leaf(;|$)')" 97 100 cut
+	between "$(jq '.user_stacks.truncated | add' "$tmp/s")" 100 220 'truncated in the account'
+}
+
+@test "kernel frames follow the user frames that called" {
+	start_busy syscalls 30
+	record -a -F 499 -d 3 -o "$tmp/f"
+	hottest "$tmp/f"
+	kernel_is_last "$tmp/f"
+	between "$(folded_count "$tmp/f" '^[^;]+;syscalls;(.*;)?main;in_read;')" 150 1600 'samples below in_read'
+	between "$(folded_count "$tmp/f" '^[^;]+;syscalls;.*;main;in_read;.*;vfs_read_\[k\];')" 100 1600 \
+		'samples in vfs_read called by in_read'
+	between "$(folded_count "$tmp/f" '^[^;]+;syscalls;.*_\[k\];.*(;|^)0x[0-9a-f]+')" 0 0 'nameless'
+}
+
+@test "--user leaves the kernel half out and --kernel the user half" {
+	start_busy syscalls 30
+	record --user -p "$pid" -F 499 -d 1 -o "$tmp/u"
+	record --kernel -p "$pid" -F 499 -d 1 -o "$tmp/k"
+	hottest "$tmp/u"
+	hottest "$tmp/k"
+	between "$(folded_count "$tmp/u" '_\[k\]')" 0 0 'kernel frames with --user'
+	between "$(folded_count "$tmp/u" "$(chain main)")" 100 600 'user frames with --user'
+	between "$(folded_count "$tmp/k" "$(chain main)")" 0 0 'user frames with --kernel'
+	between "$(folded_count "$tmp/k" '^[^;]+(;[^;]*_\[k\])+$')" 100 600 'kernel stacks with --kernel'
+}
+
+@test "programs that live 25 ms are named from their first sample" {
+	local i short
+	short=$(target shortlived)
+	# shellcheck disable=SC2016 # for the inner shell
+	start sh -c 'while :; do "$1"; done' sh "$short"
+	record -a -F 499 -d 3 -o "$tmp/f"
+	hottest "$tmp/f"
+	between "$(folded_count "$tmp/f" '^[^;]+;shortlived;')" 300 1600 'samples of short lives'
+	between "$(folded_count "$tmp/f" '^[^;]+;shortlived;.*;main;brief_work(;|$)')" \
+		"$(($(folded_count "$tmp/f" '^[^;]+;shortlived;(.*;)?main(;|$)') * 9 / 10))" 1600 'named to the leaf'
+	between "$(folded_count "$tmp/f" 'main;brief_work(;|$)')" 250 1600 'with names'
+}
+
+@test "64 threads share the time of their process" {
+	start_busy manythreads 30
+	record -p "$pid" --by comm,tid -F 499 -d 3 -o "$tmp/f"
+	hottest "$tmp/f"
+	between "$(folded_share "$tmp/f" "$(chain 'thread_main;thread_work')")" 97 100 named
+	between "$(cut -d ';' -f 2 "$tmp/f" | sort -u | wc -l)" 60 64 'threads seen'
+}
+
+@test "100 processes of one program are one object" {
+	start "$(target manyprocs)" 30 100
+	wait_until 5 has_child "$pid"
+	record -a -F 499 -d 3 -o "$tmp/f" --stats "$tmp/s"
+	hottest "$tmp/f"
+	between "$(folded_share "$tmp/f" "$(chain 'child_main;child_work')")" 70 100 named
+	between "$(stat_of "$tmp/s" .objects.symbol_loads)" 1 60 'symbol loads of the whole host'
+}
+
+@test "a program mapped by three processes, one by another path, is loaded once" {
+	local one two copy
+	start_busy spin 60
+	one=$pid
+	record -p "$one" -F 199 -d 1 -o "$tmp/f1" --stats "$tmp/s1"
+	start_busy spin 60
+	two=$pid
+	copy=$tmp/elsewhere
+	touch "$copy"
+	mount --bind "$(target spin)" "$copy"
+	mounts+=("$copy")
+	start_in_container "$copy" 60
+	wait_until 5 has_run "$pid"
+	record -p "$one,$two,$pid" --by pid -F 199 -d 2 -o "$tmp/f3" --stats "$tmp/s3"
+	umount "$copy" || true
+	between "$(cut -d ';' -f 1 "$tmp/f3" | sort -u | wc -l)" 3 3 'processes in the profile'
+	between "$(folded_share "$tmp/f3" "$(chain 'main;spin_here')")" 97 100 named
+	between "$(stat_of "$tmp/s3" .objects.known)" 1 "$(stat_of "$tmp/s1" .objects.known)" objects
+	between "$(stat_of "$tmp/s3" .objects.symbol_loads)" 1 \
+		"$(stat_of "$tmp/s1" .objects.symbol_loads)" 'symbol loads'
+}
+
+@test "a process is named to the end when it ends in mid-capture" {
+	start "$(target burn7030)" 2
+	record -p "$pid" -F 499 -d 4 -o "$tmp/f"
+	hottest "$tmp/f"
+	between "$(folded_count "$tmp/f")" 500 1100 samples
+	between "$(folded_share "$tmp/f" "$(chain 'main;parent')")" 97 100 named
+}

@@ -1,0 +1,143 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# What can be sampled: processes, threads, cgroups, commands, and what there is when one is not there.
+
+load lib
+
+@test "-p takes several processes and leaves the others out" {
+	start_busy spin 30
+	local one=$pid
+	start_busy burn7030 30
+	local two=$pid
+	start_busy deep 30
+	record -p "$one,$two" -F 199 -d 2 -o "$tmp/f"
+	hottest "$tmp/f"
+	between "$(folded_share "$tmp/f" "$(chain main)")" 97 100 named
+	between "$(folded_count "$tmp/f" "$(chain spin_here)")" 50 400 'samples of the first'
+	between "$(folded_count "$tmp/f" "$(chain parent)")" 50 400 'samples of the second'
+	between "$(folded_count "$tmp/f" "$(chain descend)")" 0 0 'samples of a third'
+}
+
+@test "-t takes one thread of many" {
+	local tid
+	start_busy burn7030 30 4
+	tid=$(find "/proc/$pid/task" -maxdepth 1 -name '[0-9]*' -printf '%f\n' | grep -v "^$pid$" | tail -n 1)
+	record -t "$tid" --by tid -F 499 -d 2 -o "$tmp/f"
+	hottest "$tmp/f"
+	between "$(cut -d ';' -f 1 "$tmp/f" | sort -u | wc -l)" 1 1 threads
+	between "$(folded_share "$tmp/f" "^[^;]*$tid[^;]*;.*;thread_main;parent;")" 97 100 'share of the thread'
+	between "$(folded_count "$tmp/f")" 150 600 'samples of a quarter of two CPUs'
+}
+
+# in_cgroup COMMAND...: started in $cgroup from its first instruction.
+in_cgroup() {
+	# shellcheck disable=SC2016 # for the inner shell
+	start sh -c 'echo $$ >"$1/cgroup.procs" && shift && exec "$@"' sh "$cgroup" "$@"
+	wait_until 5 has_run "$pid"
+}
+
+@test "--cgroup takes a cgroup by its path and by its number, and nothing outside it" {
+	local way
+	make_cgroup one
+	in_cgroup "$(target spin)" 60
+	start_busy burn7030 60
+	for way in "$cgroup" "$(stat -c %i "$cgroup")" "/${cgroup##*/}"; do
+		record --cgroup "$way" -F 199 -d 2 -o "$tmp/f" --stats "$tmp/s"
+		echo "--cgroup $way"
+		hottest "$tmp/f"
+		jq -c .ticks "$tmp/s"
+		between "$(folded_share "$tmp/f" "$(chain 'main;spin_here')")" 97 100 'share of what is inside'
+		between "$(folded_count "$tmp/f")" 100 410 samples
+	done
+}
+
+@test "--cgroup takes the cgroups below with it" {
+	make_cgroup above
+	mkdir "$cgroup/below"
+	cgroups=("$cgroup/below" "${cgroups[@]}")
+	local above=$cgroup
+	cgroup=$above/below
+	in_cgroup "$(target spin)" 60
+	record --cgroup "$above" -F 199 -d 1 -o "$tmp/f"
+	hottest "$tmp/f"
+	between "$(folded_count "$tmp/f" "$(chain 'main;spin_here')")" 50 210 samples
+}
+
+@test "a cgroup that is not there is said" {
+	exits 1 record --cgroup /no/such/group -d 1 -o "$tmp/f"
+	said_clearly /no/such/group
+}
+
+@test "a command is sampled from start to end" {
+	local began=$SECONDS
+	record -F 499 -o "$tmp/f" --stats "$tmp/s" -- "$(target burn7030)" 2
+	[ $((SECONDS - began)) -lt 8 ]
+	hottest "$tmp/f"
+	between "$(folded_count "$tmp/f" "$(chain 'main;parent')")" 600 1050 samples
+	between "$(stat_of "$tmp/s" .duration_s)" 1.8 4 'duration'
+}
+
+@test "the children of a command are sampled too" {
+	record -F 499 -o "$tmp/f" -- sh -c '"$1" 1; "$2" 1' sh "$(target spin)" "$(target burn7030)"
+	hottest "$tmp/f"
+	between "$(folded_count "$tmp/f" "$(chain 'main;spin_here')")" 250 550 'samples of the first'
+	between "$(folded_count "$tmp/f" "$(chain 'main;parent')")" 250 550 'samples of the second'
+}
+
+@test "a command that cannot be run is said" {
+	exits 1 record -o "$tmp/f" -- /no/such/program
+	said_clearly /no/such/program
+}
+
+@test "when every process asked for has ended the recording ends" {
+	local began=$SECONDS
+	start_busy spin 2
+	record -p "$pid" -F 199 -d 60 -o "$tmp/f"
+	[ $((SECONDS - began)) -lt 20 ]
+	between "$(folded_count "$tmp/f")" 100 420 samples
+}
+
+@test "a process that is not there is said" {
+	start true
+	wait_until 5 is_gone "$pid"
+	wait "$pid" || true
+	exits 1 record -p "$pid" -d 1 -o "$tmp/f"
+	said_clearly "$pid"
+}
+
+@test "a process that ends by force in mid-capture is no trouble" {
+	start_busy spin 30
+	local victim=$pid
+	start_record -a -F 199 -d 3 -o "$tmp/f"
+	sleep 0.5
+	kill -KILL "$victim"
+	wait "$recorder"
+	between "$(folded_count "$tmp/f" '^[^;]+;spin;')" 1 600 samples
+}
+
+busy_on_cpu1() {
+	start taskset -c 1 "$(target spin)" 30
+	wait_until 5 has_run "$pid"
+}
+
+@test "a CPU that goes and comes back is sampled again" {
+	local switch=/sys/devices/system/cpu/cpu1/online
+	[ -w "$switch" ] || skip "no CPU that can be switched: $switch"
+	local last
+	start_record -a --by cpu,comm -F 199 -d 8 --interval 4 -o "$tmp/f-%H%M%S" --stats "$tmp/s"
+	offline=$switch
+	echo 0 >"$switch" 2>/dev/null || {
+		offline=''
+		skip 'this machine does not let a CPU go'
+	}
+	wait_until 5 says 0 "$switch"
+	sleep 0.5
+	echo 1 >"$switch"
+	busy_on_cpu1
+	wait "$recorder"
+	last=$(find "$tmp" -name 'f-*' | sort | tail -n 1)
+	ls -l "$tmp"
+	hottest "$last"
+	jq -c .ticks "$tmp/s"
+	between "$(folded_count "$last" '^[^;]*1[^;]*;spin;')" 300 820 'samples on the CPU that came back'
+}

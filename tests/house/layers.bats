@@ -1,0 +1,153 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# tools/check-layers: each rule finds its breach, and a tree without one passes.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	check=$BATS_TEST_DIRNAME/../../tools/check-layers
+	tree=$BATS_TEST_TMPDIR/tree
+	mkdir -p "$tree"/user/{base,elf,sym,profile,sink,worker,cmd,proc,sampler,unwind} "$tree"/{bpf,tests/unit}
+	cd "$tree" || return 1
+}
+
+# Writes a file of user/ that is in order but for the lines given.
+put() {
+	local path=$1
+	shift
+	printf '/* SPDX-License-Identifier: Apache-2.0 */\n/* What it is for. */\n' >"$path"
+	printf '%s\n' "$@" >>"$path"
+}
+
+breach() {
+	run -1 "$check" --root "$tree"
+	[ "${lines[0]}" = "$1" ]
+	[ "${#lines[@]}" -eq 1 ]
+}
+
+@test "a tree in order passes and prints nothing" {
+	put user/elf/a.c '#include "base/buf.h"' '#include "elf/a.h"'
+	put user/sink/a.c '#include "profile/profile.h"' '#include "bpf/reasons.h"'
+	put user/unwind/a.c '#include "bpf/unwind.bpf.h"' '#include "elf/a.h"'
+	put user/sampler/a.c '#include "sample.skel.h"' '#include "bpf/abi.h"'
+	put user/cmd/a.c '#include "base/log.h"' 'printf("%d\n", 1);' 'fputs("x", stdout);'
+	put tests/unit/a.c '#include "sink/a.h"' '#include "bpf/shim.h"' 'open(p);'
+	run -0 "$check" --root "$tree"
+	[ -z "$output" ]
+}
+
+@test "a layer that includes a higher one is named with its line" {
+	put user/elf/a.c '' '#include "sym/a.h"'
+	breach 'user/elf/a.c:4: elf/ must not include sym/'
+}
+
+@test "layers side by side do not include each other" {
+	put user/sym/a.c '#include "proc/maps.h"'
+	breach 'user/sym/a.c:3: sym/ must not include proc/'
+}
+
+@test "a sink sees profile and base only" {
+	put user/sink/a.c '#include "elf/image.h"'
+	breach 'user/sink/a.c:3: a sink sees profile/ and base/ only, not elf/'
+}
+
+@test "main.c sees cmd and base only" {
+	put user/main.c '#include "sampler/sampler.h"'
+	breach 'user/main.c:3: main.c is the table of subcommands: it sees cmd/ and base/, not sampler/'
+}
+
+@test "an include without its folder is found" {
+	put user/elf/a.c '#include "image.h"'
+	breach 'user/elf/a.c:3: "image.h": write it "folder/file.h"'
+}
+
+@test "the unwinder's BPF source is for user/unwind alone" {
+	put user/sampler/a.c '#include "bpf/unwind.bpf.h"'
+	breach 'user/sampler/a.c:3: user/ sees bpf/abi.h, bpf/reasons.h of bpf/ and nothing else'
+}
+
+@test "the skeleton is for the sampler alone" {
+	put user/cmd/a.c '#include "sample.skel.h"'
+	breach 'user/cmd/a.c:3: only sampler/ sees the skeleton'
+}
+
+@test "bpf knows nothing of user" {
+	put bpf/a.bpf.c '#include "base/buf.h"'
+	sed -i '1s/Apache/GPL-2.0-only OR Apache/' bpf/a.bpf.c
+	breach 'bpf/a.bpf.c:3: bpf/ knows nothing of user/'
+}
+
+@test "a log in a parser is found" {
+	put user/proc/a.c '#include "base/log.h"'
+	breach "user/proc/a.c:3: only cmd/, daemon/ and the worker's loop include base/log.h"
+}
+
+@test "printing outside cmd is found, other functions of that ending are not" {
+	put user/profile/a.c 'buf_printf(b, "x");' '__attribute__((format(printf, 1, 2)))' 'puts("x");'
+	breach 'user/profile/a.c:5: only cmd/ writes to stdout'
+}
+
+@test "a system call in a parser is found, a member of that name is not" {
+	put user/elf/a.c 'ops->open(x);' 'ops.read(x);' '/* open(x) */ "read(x)"' 'fd = open(x);'
+	breach 'user/elf/a.c:6: elf/ makes no system call: open()'
+}
+
+@test "the opener may open" {
+	put user/proc/opener.c 'fd = openat(dir, path, 0);'
+	run -0 "$check" --root "$tree"
+}
+
+@test "a file without a licence is found" {
+	printf 'int x;\n' >tests/unit/a.c
+	breach 'tests/unit/a.c:1: no SPDX-License-Identifier in the first lines'
+}
+
+@test "a BPF source under the licence of user space is found" {
+	put bpf/a.bpf.c ''
+	breach 'bpf/a.bpf.c:1: licence is Apache-2.0, not GPL-2.0-only OR Apache-2.0'
+}
+
+@test "a source of user that does not say what it is for is found" {
+	printf '/* SPDX-License-Identifier: Apache-2.0 */\nint x;\n' >user/elf/a.c
+	breach 'user/elf/a.c:2: no opening comment below the licence line'
+}
+
+@test "unfinished places are found in every file, also in documents" {
+	for word in TODO FIXME XXX HACK; do
+		printf 'a line\nsome %s here\n' "$word" >README.md
+		breach 'README.md:2: an unfinished place'
+	done
+	printf 'HACKING.md is not one\n' >README.md
+	run -0 "$check" --root "$tree"
+}
+
+@test "a path of one machine is found, a path below another process's root is not" {
+	printf '/proc/PID/root/usr\n/home/user/x\nsee /work/x/y\n' >README.md
+	breach 'README.md:3: a path of one machine'
+}
+
+@test "state at file scope is found, constants and functions are not" {
+	put user/elf/a.c 'static const int x[] = { 1 };' 'static int f(void);' 'static int count;'
+	breach 'user/elf/a.c:5: mutable state at file scope'
+}
+
+@test "a folder at the top level that is not of the tree is found" {
+	mkdir docs && printf 'x\n' >docs/a.md
+	breach 'docs/a.md:1: the top level is fixed: no folder docs/'
+}
+
+@test "what the build leaves behind is not looked at" {
+	printf '/out.json\n' >.gitignore
+	printf 'TODO\n' >out.json
+	mkdir .build && printf 'TODO\n' >.build/a.c
+	run -0 "$check" --root "$tree"
+}
+
+@test "the tree that this test is part of has no breach" {
+	run -0 "$check"
+}
+
+@test "a wrong option is a usage error" {
+	run -2 --separate-stderr "$check" --no-such-option
+	[ -z "$output" ]
+}

@@ -1,0 +1,85 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# tools/check-length: limits on functions, files and lines, and the distribution.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	check=$BATS_TEST_DIRNAME/../../tools/check-length
+	tree=$BATS_TEST_TMPDIR/tree
+	mkdir -p "$tree"/user/base "$tree"/bpf "$tree"/tests/unit
+	cd "$tree" || return 1
+}
+
+# A function NAME of LINES lines, signature and braces included.
+func() {
+	printf 'int %s(void)\n{\n' "$1"
+	yes '	x();' | head -n "$(($2 - 3))"
+	printf '}\n\n'
+}
+
+@test "the distribution is one line" {
+	{ func a 5; func b 10; func c 30; } >user/base/a.c
+	run -0 "$check" --root "$tree"
+	[ "$output" = "3 functions in 1 files of 48 lines: median 10, p90 30, longest 30" ]
+}
+
+@test "a function of 70 lines passes and one of 71 is named with its line" {
+	{ for i in 1 2 3 4 5 6 7 8 9 10 11 12; do func "f$i" 5; done; func long_one 70; } >user/base/a.c
+	run -0 "$check" --root "$tree"
+	{ for i in 1 2 3 4 5 6 7 8 9 10 11 12; do func "f$i" 5; done; func long_one 71; } >user/base/a.c
+	run -1 "$check" --root "$tree"
+	[ "${lines[0]}" = "user/base/a.c:73: long_one() has 71 lines; 70 at most" ]
+}
+
+@test "a signature of several lines belongs to the function, a comment above does not" {
+	printf '/* why\n * so */\nstatic int f(int a,\n\tint b)\n{\n}\n' >user/base/a.c
+	run -0 "$check" --root "$tree"
+	[[ $output == *"median 4, p90 4, longest 4" ]]
+}
+
+@test "a struct and a table are no functions" {
+	printf 'struct a {\n\tint b;\n};\nstatic const int t[] = {\n\t1,\n};\n' >user/base/a.c
+	run -0 "$check" --root "$tree"
+	[[ $output == "0 functions"* ]]
+}
+
+@test "a median above the limit is a breach" {
+	{ func a 30; func b 30; func c 5; } >user/base/a.c
+	run -1 "$check" --root "$tree"
+	[ "${lines[0]}" = "bpf user:0: the median function has 30 lines; 20 at most" ]
+}
+
+@test "a 90th percentile above the limit is a breach" {
+	{ func a 5; func b 5; func c 50; } >user/base/a.c
+	run -1 "$check" --root "$tree"
+	[ "${lines[0]}" = "bpf user:0: 90 % of functions have up to 50 lines; 45 at most" ]
+}
+
+@test "long functions of tests do not move the median" {
+	func a 5 >user/base/a.c
+	{ func b 60; func c 60; } >tests/unit/a.c
+	run -0 "$check" --root "$tree"
+	[[ $output == "1 functions"* ]]
+}
+
+@test "files, headers and lines have limits" {
+	yes '' | head -n 601 >user/base/a.c
+	yes '' | head -n 121 >user/base/b.h
+	printf '%0101d\n' 0 >user/base/c.c
+	run -1 "$check" --root "$tree"
+	[ "${lines[0]}" = "user/base/a.c:1: 601 lines; 600 at most" ]
+	[ "${lines[1]}" = "user/base/b.h:1: 121 lines; 120 at most" ]
+	[ "${lines[2]}" = "user/base/c.c:1: 101 columns; 100 at most" ]
+}
+
+@test "a tab counts as far as it reaches" {
+	printf '\t%092d\n' 0 >user/base/a.c
+	run -0 "$check" --root "$tree"
+	printf '\t%093d\n' 0 >user/base/a.c
+	run -1 "$check" --root "$tree"
+}
+
+@test "the tree that this test is part of has no breach" {
+	run -0 "$check"
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* base/clock.h - time in nanoseconds. CLOCK_MONOTONIC is what BPF's bpf_ktime_get_ns reads;
+ * CLOCK_BOOTTIME goes on through suspend and is what process start times are told in. */
+#pragma once
+
+#include <stdint.h>
+#include <time.h>
+
+#define NSEC_PER_SEC 1000000000ULL
+#define NSEC_PER_MSEC 1000000ULL
+
+static inline uint64_t clock_ns(clockid_t id)
+{
+	struct timespec ts;
+
+	clock_gettime(id, &ts);
+	return (uint64_t)ts.tv_sec * NSEC_PER_SEC + (uint64_t)ts.tv_nsec;
+}

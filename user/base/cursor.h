@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* base/cursor.h - the only way to read bytes that come from outside.
+ * A cursor never leaves its bytes. The first read that would sets `bad`; from then on every read
+ * returns 0 (or an empty run), so a parser may read a whole record and check once. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct cursor {
+	const uint8_t *start;
+	const uint8_t *at;
+	const uint8_t *end;
+	bool bad;
+	bool swap; /* the bytes are of the other byte order */
+};
+
+struct bytes {
+	const uint8_t *data;
+	size_t len;
+};
+
+static inline struct cursor cursor_init(const void *data, size_t len)
+{
+	const uint8_t *p = data;
+
+	return (struct cursor){ .start = p, .at = p, .end = p + len };
+}
+
+static inline size_t cursor_left(const struct cursor *c)
+{
+	return c->bad ? 0 : (size_t)(c->end - c->at);
+}
+
+static inline size_t cursor_offset(const struct cursor *c)
+{
+	return (size_t)(c->at - c->start);
+}
+
+uint8_t cursor_u8(struct cursor *c);
+uint16_t cursor_u16(struct cursor *c);
+uint32_t cursor_u32(struct cursor *c);
+uint64_t cursor_u64(struct cursor *c);
+/* DWARF 5 §7.6. More than 64 bits of value, or no end, is bad. */
+uint64_t cursor_uleb(struct cursor *c);
+int64_t cursor_sleb(struct cursor *c);
+/* The next len bytes, or an empty run and bad. They live as long as what the cursor reads. */
+struct bytes cursor_bytes(struct cursor *c, size_t len);
+/* A NUL-terminated string inside the bytes; "" and bad when no NUL follows. */
+const char *cursor_str(struct cursor *c);
+void cursor_skip(struct cursor *c, size_t len);
+/* To an offset from the start; beyond the end is bad. */
+void cursor_seek(struct cursor *c, size_t offset);
+/* The next len bytes as a cursor of their own (same byte order); empty and bad when short. */
+struct cursor cursor_sub(struct cursor *c, size_t len);

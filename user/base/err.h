@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* base/err.h - the reason for an error, in words for a person.
+ * Functions return 0 or -errno. Where the number alone would not help, the last
+ * parameter is a `struct why *` (never NULL) that carries: the thing, the cause, what to do. */
+#pragma once
+
+#define WHY_MAX 512
+
+struct why {
+	char text[WHY_MAX];
+};
+
+/* Writes the reason and returns err, so that a failure is one line:
+ *     return why_set(why, -ENOENT, "no such process: %d", pid); */
+int why_set(struct why *why, int err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* Text for -errno or errno; never NULL. */
+const char *err_text(int err);

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* base/fd.h - descriptors: owned by a local, read and written whole. */
+#pragma once
+
+#include <stddef.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "base/own.h"
+
+struct buf;
+
+/* Closes *fd if it is one and sets it to -1; errno is kept. */
+void fd_close(int *fd);
+
+#define _cleanup_fd_ _cleanup_(fd_close)
+
+#define TAKE_FD(fd)                  \
+	({                           \
+		int *_slot = &(fd);  \
+		int _taken = *_slot; \
+		*_slot = -1;         \
+		_taken;              \
+	})
+
+/* Writes all of it, through short writes and EINTR. 0 or -errno. */
+int fd_write_all(int fd, const void *data, size_t size);
+
+/* Appends what fd still holds to out, up to size_max bytes more. -EFBIG when there is more than
+ * that, other -errno from read. What was read before an error stays in out. */
+int fd_read_all(int fd, size_t size_max, struct buf *out);
+
+/* Appends the text of a file such as /proc/sys/...: open, read, close. */
+int fd_read_path(const char *path, size_t size_max, struct buf *out);

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* base/hash.h - uint64 key → uint64 value, open addressing.
+ * For keys that are wider, hash_bytes() makes 64 bits of them; a caller for whom a collision would
+ * be an error compares what the value leads to. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct hash_slot {
+	uint64_t key;
+	uint64_t value;
+	bool used;
+};
+
+struct hash {
+	struct hash_slot *slots;
+	size_t len;
+	size_t cap; /* 0 or a power of two */
+};
+
+#define HASH_INIT \
+	{         \
+		0 \
+	}
+
+void hash_done(struct hash *hash);
+void hash_clear(struct hash *hash);
+/* Inserts or replaces. 0 or -ENOMEM. */
+int hash_put(struct hash *hash, uint64_t key, uint64_t value);
+/* The value's place, or NULL. Good until the next put or del. */
+uint64_t *hash_find(const struct hash *hash, uint64_t key);
+/* True when there was one. */
+bool hash_del(struct hash *hash, uint64_t key);
+
+/* No put or del while walking. */
+#define hash_each(h, it)                                                                          \
+	for (struct hash_slot *it = (h)->slots, *it##_end = (h)->slots + (h)->cap; it < it##_end; \
+		it++)                                                                             \
+		if (it->used)
+
+uint64_t hash_bytes(const void *data, size_t size);
+uint64_t hash_mix(uint64_t value);

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* base/vec.h - a typed growable array.
+ *     VEC(struct row) rows = { 0 };
+ *     struct row *row = vec_add(&rows);      NULL when memory is out
+ *     vec_each(&rows, r) use(r);
+ *     vec_done(&rows);
+ * Pointers into it are good until the next vec_add. */
+#pragma once
+
+#include <stddef.h>
+#include <stdlib.h>
+
+#define VEC(T)              \
+	struct {            \
+		T *data;    \
+		size_t len; \
+		size_t cap; \
+	}
+
+/* One more element, zeroed, or NULL. */
+#define vec_add(v)                        \
+	((__typeof__((v)->data))vec_grow( \
+		(void **)&(v)->data, &(v)->len, &(v)->cap, sizeof(*(v)->data)))
+
+#define vec_done(v)                      \
+	do {                             \
+		free((v)->data);         \
+		(v)->data = NULL;        \
+		(v)->len = (v)->cap = 0; \
+	} while (0)
+
+#define vec_each(v, it)                                                                 \
+	for (__typeof__((v)->data + 0) it = (v)->data, it##_end = (v)->data + (v)->len; \
+		it < it##_end; it++)
+
+void *vec_grow(void **data, size_t *len, size_t *cap, size_t size);

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd/cmd.h - the subcommands. Each takes its own argv (argv[0] is its name) and returns the exit
+ * status. The only writers of stdout are here. */
+#pragma once
+
+#include "base/log.h"
+
+enum {
+	EXIT_OK = 0,
+	EXIT_FAILED = 1,
+	EXIT_USAGE = 2,
+};
+
+int cmd_record(int argc, char **argv, struct log *log);
+int cmd_doctor(int argc, char **argv, struct log *log);

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd/doctor.c - what this kernel, these privileges and a process allow, and what to do about what
+ * they do not. Each check is a function that prints one line: ok, less, or no. Only "no", without
+ * which nothing can be sampled, makes the exit status 1. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/fd.h"
+#include "base/utf8.h"
+#include "cgroup/tree.h"
+#include "cmd/cmd.h"
+#include "cmd/doctor_process.h"
+#include "cmd/options.h"
+
+#define KERNEL_MIN_MAJOR 6
+#define KERNEL_MIN_MINOR 1
+
+struct doctor {
+	bool impossible;
+	bool help;
+};
+
+static void say(struct doctor *d, const char *verdict, const char *thing, const char *text)
+{
+	d->impossible |= strcmp(verdict, "no") == 0;
+	printf("%-5s %-22s %s\n", verdict, thing, text);
+}
+
+static void check_kernel(struct doctor *d)
+{
+	struct utsname name;
+	char text[256];
+	int major = 0, minor = 0;
+
+	uname(&name);
+	sscanf(name.release, "%d.%d", &major, &minor);
+	if (major > KERNEL_MIN_MAJOR || (major == KERNEL_MIN_MAJOR && minor >= KERNEL_MIN_MINOR)) {
+		say(d, "ok", "kernel", name.release);
+		return;
+	}
+	snprintf(text, sizeof(text), "%.64s; stoker is tested on %d.%d and later", name.release,
+		KERNEL_MIN_MAJOR, KERNEL_MIN_MINOR);
+	say(d, "less", "kernel", text);
+}
+
+static void check_btf(struct doctor *d)
+{
+	if (access("/sys/kernel/btf/vmlinux", R_OK) == 0)
+		say(d, "ok", "BTF", "/sys/kernel/btf/vmlinux");
+	else
+		say(d, "no", "BTF",
+			"/sys/kernel/btf/vmlinux is not there: the kernel needs "
+			"CONFIG_DEBUG_INFO_BTF=y");
+}
+
+static const struct {
+	unsigned int bit;
+	const char *name;
+	const char *without; /* what its absence costs */
+	bool needed;
+} capabilities[] = {
+	{ 39, "CAP_BPF", "the BPF program cannot be loaded", true },
+	{ 38, "CAP_PERFMON", "the CPU clock cannot be opened and kernel memory not be read", true },
+	{ 19, "CAP_SYS_PTRACE", "files and perf maps of other users' processes cannot be found",
+		false },
+	{ 2, "CAP_DAC_READ_SEARCH",
+		"cgroups cannot be found by id, and files that only their owner may read have no "
+		"names",
+		false },
+	{ 34, "CAP_SYSLOG", "kernel frames may have no names", false },
+	{ 40, "CAP_CHECKPOINT_RESTORE",
+		"deleted files and files of other mount namespaces have no names", false },
+};
+
+static uint64_t effective_capabilities(void)
+{
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	const char *line;
+
+	if (fd_read_path("/proc/self/status", 65536, &text) < 0)
+		return 0;
+	line = strstr(text.data, "\nCapEff:");
+	return line ? strtoull(line + strlen("\nCapEff:"), NULL, 16) : 0;
+}
+
+static void check_capabilities(struct doctor *d)
+{
+	uint64_t have = effective_capabilities();
+	bool admin = have & (1ULL << 21);
+
+	for (size_t i = 0; i < ARRAY_SIZE(capabilities); i++) {
+		unsigned int bit = capabilities[i].bit;
+		bool by_admin = admin && bit != 19 && bit != 2;
+		char text[256];
+
+		if (have & (1ULL << bit)) {
+			say(d, "ok", capabilities[i].name, "");
+		} else if (by_admin) {
+			say(d, "ok", capabilities[i].name, "by CAP_SYS_ADMIN");
+		} else {
+			snprintf(text, sizeof(text),
+				"missing: %s; run as root or give it with setcap(8)",
+				capabilities[i].without);
+			say(d, capabilities[i].needed ? "no" : "less", capabilities[i].name, text);
+		}
+	}
+}
+
+/* The number in a file of /proc/sys, -1 when it cannot be read. */
+static long read_number(const char *path)
+{
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+
+	return fd_read_path(path, 64, &text) < 0 || !text.data ? -1 : strtol(text.data, NULL, 10);
+}
+
+static void check_settings(struct doctor *d)
+{
+	long paranoid = read_number("/proc/sys/kernel/perf_event_paranoid");
+	long rate = read_number("/proc/sys/kernel/perf_event_max_sample_rate");
+	long kptr = read_number("/proc/sys/kernel/kptr_restrict");
+	char text[256];
+
+	snprintf(text, sizeof(text), "%ld%s", paranoid,
+		paranoid > 2 ? ": needs CAP_PERFMON, which stoker wants anyway" : "");
+	say(d, "ok", "perf_event_paranoid", text);
+	snprintf(text, sizeof(text), "%ld Hz at most", rate);
+	say(d, "ok", "sample rate", text);
+	snprintf(text, sizeof(text), "kptr_restrict is %ld%s", kptr,
+		kptr >= 2 ? ": kernel frames will have no names; set it to 1" : "");
+	say(d, kptr >= 2 ? "less" : "ok", "kernel symbols", text);
+}
+
+static void check_cgroups(struct doctor *d)
+{
+	struct cgroup_tree *tree = NULL;
+	char text[WHY_MAX + 64];
+	struct why why;
+
+	if (cgroup_tree_open(&tree, &why) < 0) {
+		say(d, "less", "cgroups", why.text);
+		return;
+	}
+	snprintf(text, sizeof(text), "cgroup2 at %s%s", cgroup_tree_mount(tree),
+		strcmp(cgroup_tree_mount(tree), "/sys/fs/cgroup") == 0 ? "" : " (hybrid)");
+	say(d, "ok", "cgroups", text);
+	cgroup_tree_free(tree);
+}
+
+static const struct option_row rows[] = {
+	{ 'h', "help", NULL, "this text" },
+};
+
+static const struct options table = {
+	.usage = "stoker doctor [PID]",
+	.text = "Says what this kernel and these privileges allow, and for a process how its "
+		"stacks\n"
+		"will be walked and named.",
+	.rows = rows,
+	.rows_len = ARRAY_SIZE(rows),
+};
+
+static int take(void *ctx, int id, const char *arg, struct why *why)
+{
+	struct doctor *d = ctx;
+
+	(void)arg;
+	(void)why;
+	d->help |= id == 'h';
+	return 0;
+}
+
+static int parse(struct doctor *d, int argc, char **argv, uint64_t *pid, struct why *why)
+{
+	int rest, err = options_parse(&table, argc, argv, take, d, &rest, why);
+
+	if (err == 0 && rest < argc)
+		err = options_number("PID", argv[rest], 1, INT32_MAX, pid, why);
+	if (err == 0 && rest + 1 < argc)
+		err = why_set(why, -EINVAL, "one PID only");
+	return err;
+}
+
+int cmd_doctor(int argc, char **argv, struct log *log)
+{
+	struct doctor d = { 0 };
+	struct why why;
+	uint64_t pid = 0;
+	int err = parse(&d, argc, argv, &pid, &why);
+
+	if (err < 0) {
+		log_error(log, "%s; see `stoker doctor --help`", why.text);
+		return EXIT_USAGE;
+	}
+	if (d.help) {
+		options_print_help(&table, stdout);
+		return EXIT_OK;
+	}
+	check_kernel(&d);
+	check_btf(&d);
+	check_capabilities(&d);
+	check_settings(&d);
+	check_cgroups(&d);
+	if (pid > 0 && doctor_process((pid_t)pid, &why) < 0) {
+		log_error(log, "%s", why.text);
+		return EXIT_FAILED;
+	}
+	return d.impossible ? EXIT_FAILED : EXIT_OK;
+}

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd/record.c - sample now, write one profile, or one each interval.
+ * One loop waits for what BPF has to tell, signals, the command's end and the clock. Whatever ends
+ * the capture, what was gathered is written. */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "cgroup/tree.h"
+#include "cmd/cmd.h"
+#include "cmd/command.h"
+#include "cmd/output.h"
+#include "cmd/record_options.h"
+#include "daemon/agent.h"
+#include "sink/sink.h"
+
+#define TICK_NS (200 * NSEC_PER_MSEC)
+#define RATE_PATH "/proc/sys/kernel/perf_event_max_sample_rate"
+
+struct record {
+	struct record_options options;
+	struct output output;
+	struct command command;
+	struct agent *agent;
+	struct log *log;
+	int signals;
+	int cgroup_fd;
+	uint64_t started_ns, interval_ends_ns; /* CLOCK_MONOTONIC */
+	uint64_t next_tick_ns, next_progress_ns;
+};
+
+static int check_rate(uint32_t hz, struct why *why)
+{
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	unsigned long max;
+
+	if (fd_read_path(RATE_PATH, 64, &text) < 0)
+		return 0;
+	max = strtoul(text.data, NULL, 10);
+	if (max > 0 && hz > max)
+		return why_set(why, -EINVAL,
+			"-F %u: this kernel allows at most %lu Hz; raise "
+			"kernel.perf_event_max_sample_rate or ask for less",
+			hz, max);
+	return 0;
+}
+
+static int check_targets(const struct record_options *o, struct why *why)
+{
+	char path[64];
+
+	for (size_t i = 0; i < o->ids.len; i++) {
+		snprintf(path, sizeof(path), "/proc/%u", o->ids.data[i]);
+		if (access(path, F_OK) < 0)
+			return why_set(why, -ESRCH, "no such %s: %u",
+				o->target == SAMPLER_TIDS ? "thread" : "process", o->ids.data[i]);
+	}
+	return 0;
+}
+
+static int open_cgroup(struct record *r, struct why *why)
+{
+	struct cgroup_tree *tree;
+	int err;
+
+	if (!r->options.cgroup)
+		return 0;
+	err = cgroup_tree_open(&tree, why);
+	if (err < 0)
+		return why_set(why, err, "--cgroup: no cgroup2 hierarchy is mounted");
+	err = cgroup_tree_open_dir(tree, r->options.cgroup, &r->cgroup_fd, why);
+	cgroup_tree_free(tree);
+	return err;
+}
+
+static int start_command(struct record *r, struct why *why)
+{
+	uint32_t *id;
+	int err;
+
+	if (!r->options.argv[0])
+		return 0;
+	err = command_start(&r->command, r->options.argv, why);
+	if (err < 0 || r->options.target_given)
+		return err;
+	id = vec_add(&r->options.ids);
+	if (!id)
+		return why_set(why, -ENOMEM, "out of memory");
+	*id = (uint32_t)r->command.pid;
+	r->options.target = SAMPLER_TREE;
+	return 0;
+}
+
+static int open_signals(struct record *r, struct why *why)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	r->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return r->signals < 0 ? why_set(why, -errno, "cannot wait for signals: %s", err_text(errno))
+			      : 0;
+}
+
+static int open_agent(struct record *r, struct why *why)
+{
+	const struct record_options *o = &r->options;
+	struct agent_options options = {
+		.sampler = {
+			.hz = o->hz,
+			.target = o->target,
+			.ids = o->ids.data,
+			.ids_len = o->ids.len,
+			.cgroup_fd = r->cgroup_fd,
+			.by_tid = sink_wants(&o->sink, SINK_TID),
+			.by_cpu = sink_wants(&o->sink, SINK_CPU),
+			.user = o->user,
+			.kernel = o->kernel,
+		},
+		.demangle = !o->no_demangle,
+	};
+
+	return agent_open(&options, &r->agent, why);
+}
+
+/* All that can fail before the first sample, cheapest first. */
+static int prepare(struct record *r, struct why *why)
+{
+	int err = check_rate(r->options.hz, why);
+
+	if (err == 0)
+		err = check_targets(&r->options, why);
+	if (err == 0)
+		err = output_check(&r->output, why);
+	if (err == 0)
+		err = open_cgroup(r, why);
+	if (err == 0)
+		err = open_signals(r, why);
+	if (err == 0)
+		err = start_command(r, why);
+	if (err == 0)
+		err = open_agent(r, why);
+	return err;
+}
+
+static int write_profile(struct record *r, struct why *why)
+{
+	_cleanup_(profile_done) struct profile profile;
+	_cleanup_(buf_done) struct buf bytes = BUF_INIT;
+	time_t when;
+	int err = profile_init(&profile);
+
+	if (err == 0)
+		err = agent_profile(r->agent, &profile);
+	if (err < 0)
+		log_warn(r->log, "the profile is not whole: %s", err_text(err));
+	when = (time_t)(profile.start_ns / NSEC_PER_SEC);
+	err = r->options.sink_format->write(&profile, &r->options.sink, &bytes);
+	if (err < 0)
+		return why_set(why, err, "cannot write the profile: %s", err_text(err));
+	err = output_write(&r->output, when, &bytes, why);
+	if (err == 0 && strcmp(r->output.pattern, "-") != 0)
+		log_note(r->log, "wrote %s: %llu samples in %zu stacks", r->output.last,
+			(unsigned long long)profile_total(&profile), profile.stacks.len);
+	return err;
+}
+
+static bool targets_alive(const struct record_options *o)
+{
+	char path[64];
+
+	if (o->target != SAMPLER_TGIDS && o->target != SAMPLER_TIDS)
+		return true;
+	for (size_t i = 0; i < o->ids.len; i++) {
+		snprintf(path, sizeof(path), "/proc/%u", o->ids.data[i]);
+		if (access(path, F_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void show_progress(struct record *r, uint64_t now)
+{
+	struct account account;
+
+	if (now < r->next_progress_ns)
+		return;
+	r->next_progress_ns = now + NSEC_PER_SEC;
+	agent_account(r->agent, &account);
+	log_progress(r->log, "sampling for %llu s: %llu samples (Ctrl-C ends it)",
+		(unsigned long long)((now - r->started_ns) / NSEC_PER_SEC),
+		(unsigned long long)account.sampler.samples);
+}
+
+/* True when the capture is over. */
+static bool is_over(struct record *r, uint64_t now)
+{
+	struct signalfd_siginfo signal;
+
+	if (read(r->signals, &signal, sizeof(signal)) == sizeof(signal))
+		return true;
+	if (r->options.duration_ns && now >= r->started_ns + r->options.duration_ns)
+		return true;
+	if (command_ended(&r->command))
+		return true;
+	return now >= r->next_tick_ns && !targets_alive(&r->options);
+}
+
+static int wait_ms(const struct record *r, uint64_t now)
+{
+	uint64_t until = r->next_tick_ns;
+
+	if (r->options.duration_ns && r->started_ns + r->options.duration_ns < until)
+		until = r->started_ns + r->options.duration_ns;
+	if (r->options.interval_ns && r->interval_ends_ns < until)
+		until = r->interval_ends_ns;
+	return until <= now ? 0 : (int)((until - now + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC);
+}
+
+static int run_tick(struct record *r, uint64_t now, struct why *why)
+{
+	int err;
+
+	if (now < r->next_tick_ns)
+		return 0;
+	r->next_tick_ns = now + TICK_NS;
+	show_progress(r, now);
+	err = agent_tick(r->agent);
+	return err < 0 ? why_set(why, err, "sampling stopped: %s", err_text(err)) : 0;
+}
+
+static int run_interval(struct record *r, uint64_t now, struct why *why)
+{
+	if (!r->options.interval_ns || now < r->interval_ends_ns)
+		return 0;
+	r->interval_ends_ns += r->options.interval_ns;
+	return write_profile(r, why);
+}
+
+static int loop(struct record *r, struct why *why)
+{
+	struct pollfd fds[] = {
+		{ .fd = agent_fd(r->agent), .events = POLLIN },
+		{ .fd = r->signals, .events = POLLIN },
+		{ .fd = r->command.pidfd, .events = POLLIN },
+	};
+	int err = 0;
+
+	while (err == 0) {
+		uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+		if (is_over(r, now))
+			return 0;
+		err = run_tick(r, now, why);
+		if (err == 0)
+			err = run_interval(r, now, why);
+		if (err == 0 && poll(fds, ARRAY_SIZE(fds), wait_ms(r, now)) < 0 && errno != EINTR)
+			err = why_set(why, -errno, "cannot wait: %s", err_text(errno));
+		if (err == 0 && fds[0].revents)
+			err = agent_poll(r->agent);
+	}
+	return err;
+}
+
+static int start(struct record *r, struct why *why)
+{
+	int err = agent_start(r->agent, why);
+	const char *warning;
+
+	for (size_t i = 0; (warning = agent_warning(r->agent, i)); i++)
+		log_warn(r->log, "%s", warning);
+	r->started_ns = r->next_tick_ns = clock_ns(CLOCK_MONOTONIC);
+	r->interval_ends_ns = r->started_ns + r->options.interval_ns;
+	if (err == 0 && r->command.pid > 0)
+		err = command_go(&r->command, r->options.argv[0], why);
+	return err;
+}
+
+static int write_account(struct record *r, struct why *why)
+{
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	_cleanup_(buf_done) struct buf json = BUF_INIT;
+	struct account account;
+
+	agent_account(r->agent, &account);
+	if (account_write_text(&account, &text) == 0)
+		for (char *line = strtok(text.data, "\n"); line; line = strtok(NULL, "\n"))
+			log_note(r->log, "%s", line);
+	if (!r->options.stats_path)
+		return 0;
+	if (account_write_json(&account, &json) < 0)
+		return why_set(why, -ENOMEM, "out of memory");
+	return output_write_path(r->options.stats_path, &json, why);
+}
+
+static int capture(struct record *r, struct why *why)
+{
+	struct why late;
+	int err = prepare(r, why), late_err;
+
+	if (err == 0)
+		err = start(r, why);
+	if (err < 0)
+		return err;
+	err = loop(r, why);
+	agent_stop(r->agent);
+	late_err = write_profile(r, &late);
+	if (err == 0 && late_err < 0)
+		err = why_set(why, late_err, "%s", late.text);
+	late_err = write_account(r, &late);
+	if (err == 0 && late_err < 0)
+		err = why_set(why, late_err, "%s", late.text);
+	return err;
+}
+
+static void done(struct record *r)
+{
+	agent_free(r->agent);
+	command_done(&r->command);
+	record_options_done(&r->options);
+	fd_close(&r->signals);
+	fd_close(&r->cgroup_fd);
+}
+
+int cmd_record(int argc, char **argv, struct log *log)
+{
+	struct record r = { .log = log, .signals = -1, .cgroup_fd = -1, .command = COMMAND_INIT };
+	struct why why;
+	int err = record_options_parse(&r.options, argc, argv, &why);
+
+	if (err < 0 || r.options.help) {
+		if (err < 0)
+			log_error(log, "%s; see `stoker record --help`", why.text);
+		else
+			record_options_help(stdout);
+		record_options_done(&r.options);
+		return err < 0 ? EXIT_USAGE : EXIT_OK;
+	}
+	log->quiet = r.options.quiet;
+	r.output.pattern = r.options.output;
+	err = capture(&r, &why);
+	if (err < 0)
+		log_error(log, "%s", why.text);
+	done(&r);
+	return err < 0 ? EXIT_FAILED : EXIT_OK;
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd/record_options.c - the table of record's options and what each does. */
+#include "cmd/record_options.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/own.h"
+#include "cmd/options.h"
+
+#define HZ_DEFAULT 99
+#define HZ_MAX 1000000
+
+enum {
+	OPT_CGROUP = 256,
+	OPT_INTERVAL,
+	OPT_BY,
+	OPT_USER,
+	OPT_KERNEL,
+	OPT_STATS,
+	OPT_NO_DEMANGLE,
+};
+
+static const struct option_row rows[] = {
+	{ 'a', "all", NULL, "all processes of the host (the default without a COMMAND)" },
+	{ 'p', "pid", "PID[,PID...]", "these processes, all their threads" },
+	{ 't', "tid", "TID[,TID...]", "these threads" },
+	{ OPT_CGROUP, "cgroup", "PATH_OR_ID",
+		"one cgroup and those below it; the rest of the host pays nothing" },
+	{ 'F', "frequency", "HZ", "samples a second on each CPU; default 99" },
+	{ 'd', "duration", "SECONDS",
+		"default: until Ctrl-C, or the end of COMMAND or of all targets" },
+	{ 'o', "output", "FILE",
+		"default - (stdout); may hold strftime(3) patterns;\n.gz or .zst at its end "
+		"compresses" },
+	{ 'f', "format", "FORMAT", "folded (default); else by FILE's name" },
+	{ OPT_INTERVAL, "interval", "SECONDS", "a new profile each interval" },
+	{ OPT_BY, "by", "KEYS",
+		"leading frames of a stack, from: container pod namespace\nimage unit comm pid tid "
+		"cpu; default container,comm with\n-a, comm otherwise; \"\" for none" },
+	{ OPT_USER, "user", NULL, "user stacks only" },
+	{ OPT_KERNEL, "kernel", NULL, "kernel stacks only" },
+	{ OPT_STATS, "stats", "FILE", "what was sampled, lost and spent, as JSON" },
+	{ OPT_NO_DEMANGLE, "no-demangle", NULL, "names as they are in the files" },
+	{ 'q', "quiet", NULL, "errors and warnings only" },
+	{ 'h', "help", NULL, "this text" },
+};
+
+static const struct options table = {
+	.usage = "stoker record [TARGET] [options] [-- COMMAND ...]",
+	.text = "Samples the stacks of what runs on the CPUs and writes them as a profile.",
+	.rows = rows,
+	.rows_len = ARRAY_SIZE(rows),
+};
+
+void record_options_help(FILE *out)
+{
+	options_print_help(&table, out);
+}
+
+static int set_target(struct record_options *o, enum sampler_target target, struct why *why)
+{
+	if (o->target_given && (o->target != target || target == SAMPLER_ALL))
+		return why_set(why, -EINVAL, "give one of -a, -p, -t and --cgroup");
+	o->target = target;
+	o->target_given = true;
+	return 0;
+}
+
+static int add_ids(
+	struct record_options *o, enum sampler_target target, const char *text, struct why *why)
+{
+	const char *name = target == SAMPLER_TIDS ? "-t" : "-p";
+	int err = set_target(o, target, why);
+
+	while (err == 0) {
+		size_t len = strcspn(text, ",");
+		char one[16];
+		uint64_t id;
+		uint32_t *slot;
+
+		snprintf(one, sizeof(one), "%.*s", (int)len, text);
+		err = options_number(name, one, 1, INT32_MAX, &id, why);
+		slot = err == 0 ? vec_add(&o->ids) : NULL;
+		if (!slot)
+			return err < 0 ? err : why_set(why, -ENOMEM, "out of memory");
+		*slot = (uint32_t)id;
+		if (text[len] == '\0')
+			return 0;
+		text += len + 1;
+	}
+	return err;
+}
+
+static int set_rate(struct record_options *o, const char *text, struct why *why)
+{
+	uint64_t hz;
+	int err = options_number("-F", text, 1, HZ_MAX, &hz, why);
+
+	o->hz = (uint32_t)hz;
+	return err;
+}
+
+static int set_format(struct record_options *o, const char *name, struct why *why)
+{
+	o->sink_format = sink_find(name);
+	return o->sink_format ? 0 : why_set(why, -EINVAL, "-f: no such format: %s", name);
+}
+
+static int take_target(struct record_options *o, int id, const char *arg, struct why *why)
+{
+	if (id == 'a')
+		return set_target(o, SAMPLER_ALL, why);
+	if (id == 'p')
+		return add_ids(o, SAMPLER_TGIDS, arg, why);
+	if (id == 't')
+		return add_ids(o, SAMPLER_TIDS, arg, why);
+	o->cgroup = arg;
+	return set_target(o, SAMPLER_CGROUP, why);
+}
+
+static int take_flag(struct record_options *o, int id)
+{
+	o->user |= id == OPT_USER;
+	o->kernel |= id == OPT_KERNEL;
+	o->no_demangle |= id == OPT_NO_DEMANGLE;
+	o->quiet |= id == 'q';
+	o->help |= id == 'h';
+	return 0;
+}
+
+static int take(void *ctx, int id, const char *arg, struct why *why)
+{
+	struct record_options *o = ctx;
+
+	switch (id) {
+	case 'F':
+		return set_rate(o, arg, why);
+	case 'd':
+		return options_seconds("-d", arg, &o->duration_ns, why);
+	case OPT_INTERVAL:
+		return options_seconds("--interval", arg, &o->interval_ns, why);
+	case 'f':
+		return set_format(o, arg, why);
+	case OPT_BY:
+		o->sink.by_len = 0;
+		o->by_given = true;
+		return sink_parse_by(arg, &o->sink, why);
+	case 'o':
+		o->output = arg;
+		return 0;
+	case OPT_STATS:
+		o->stats_path = arg;
+		return 0;
+	case 'a':
+	case 'p':
+	case 't':
+	case OPT_CGROUP:
+		return take_target(o, id, arg, why);
+	default:
+		return take_flag(o, id);
+	}
+}
+
+/* What was not said. */
+static void set_defaults(struct record_options *o)
+{
+	bool whole_host = o->target == SAMPLER_ALL && (o->target_given || !o->argv[0]);
+
+	if (!o->user && !o->kernel)
+		o->user = o->kernel = true;
+	if (!o->sink_format)
+		o->sink_format = sink_for_path(o->output);
+	if (!o->sink_format)
+		o->sink_format = sink_find("folded");
+	if (o->by_given)
+		return;
+	if (whole_host)
+		o->sink.by[o->sink.by_len++] = SINK_CONTAINER;
+	o->sink.by[o->sink.by_len++] = SINK_COMM;
+}
+
+int record_options_parse(struct record_options *o, int argc, char **argv, struct why *why)
+{
+	int rest, err;
+
+	*o = (struct record_options){ .target = SAMPLER_ALL, .hz = HZ_DEFAULT, .output = "-" };
+	err = options_parse(&table, argc, argv, take, o, &rest, why);
+	if (err < 0 || o->help)
+		return err;
+	o->argv = argv + rest;
+	if (o->argv[0] && strcmp(argv[rest - 1], "--") != 0)
+		return why_set(why, -EINVAL, "what is %s? A COMMAND goes behind --", o->argv[0]);
+	if (o->interval_ns && o->interval_ns < NSEC_PER_SEC)
+		return why_set(why, -EINVAL, "--interval: at least one second");
+	if (o->interval_ns && strcmp(o->output, "-") != 0 && !strchr(o->output, '%'))
+		return why_set(why, -EINVAL,
+			"--interval writes many files: -o %s needs a pattern such as "
+			"out-%%H%%M%%S.folded",
+			o->output);
+	set_defaults(o);
+	return 0;
+}
+
+void record_options_done(struct record_options *o)
+{
+	vec_done(&o->ids);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd/record_options.h - argv of `stoker record` → what to do. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/err.h"
+#include "base/vec.h"
+#include "sampler/sampler.h"
+#include "sink/sink.h"
+
+struct record_options {
+	enum sampler_target target;
+	bool target_given;
+	VEC(uint32_t) ids;  /* pids or tids */
+	const char *cgroup; /* path or id; NULL: none */
+	char **argv;        /* the COMMAND; [0] is NULL when there is none */
+	uint32_t hz;
+	uint64_t duration_ns; /* 0: until something else ends it */
+	uint64_t interval_ns; /* 0: one profile */
+	const char *output;
+	const struct sink *sink_format;
+	struct sink_options sink;
+	const char *stats_path; /* NULL: none */
+	bool user, kernel;
+	bool no_demangle;
+	bool by_given;
+	bool quiet, help;
+};
+
+/* -EINVAL with why: a usage error. Call done in any case. */
+int record_options_parse(struct record_options *options, int argc, char **argv, struct why *why);
+void record_options_done(struct record_options *options);
+void record_options_help(FILE *out);

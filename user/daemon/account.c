@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* daemon/account.c - the account as JSON and as text. Names come from bpf/reasons.h. */
+#include "daemon/account.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+
+#include "base/own.h"
+
+#define REASON_NAME(id, name, text) [id] = name,
+static const char *const lost_names[] = { LOST_REASONS(REASON_NAME) };
+static const char *const end_names[] = { STACK_ENDS(REASON_NAME) };
+static const char *const object_names[] = { OBJECT_REASONS(REASON_NAME) };
+static const char *const unnamed_names[] = { UNNAMED_REASONS(REASON_NAME) };
+
+static const char *const source_names[NAME_SOURCES] = {
+	[NAME_KALLSYMS] = "kallsyms",
+	[NAME_SYMTAB] = "symtab",
+	[NAME_DYNSYM] = "dynsym",
+	[NAME_DEBUG_FILE] = "debug_file",
+	[NAME_DEBUG_DATA] = "debug_data",
+	[NAME_PLT] = "plt",
+	[NAME_PERFMAP] = "perfmap",
+};
+
+static uint64_t sum(const uint64_t *counts, size_t len)
+{
+	uint64_t total = 0;
+
+	for (size_t i = 0; i < len; i++)
+		total += counts[i];
+	return total;
+}
+
+/* {"name": count, ...} of those that are not zero. */
+static json_t *by_name(const uint64_t *counts, const char *const *names, size_t len)
+{
+	json_t *object = json_object();
+
+	for (size_t i = 0; i < len; i++)
+		if (counts[i] > 0)
+			json_object_set_new(object, names[i], json_integer((json_int_t)counts[i]));
+	return object;
+}
+
+static json_t *ticks_json(const struct account *a)
+{
+	return json_pack("{s:I, s:I, s:I, s:I, s:o}", "expected", (json_int_t)a->sampler.expected,
+		"samples", (json_int_t)a->sampler.samples, "idle", (json_int_t)a->sampler.idle,
+		"filtered", (json_int_t)a->sampler.filtered, "lost",
+		by_name(a->sampler.lost, lost_names, LOST_REASONS_LEN));
+}
+
+static json_t *stacks_json(const struct account *a)
+{
+	return json_pack("{s:I, s:I, s:o}", "total", (json_int_t)a->stacks_total, "complete",
+		(json_int_t)a->stacks_complete, "truncated",
+		by_name(a->stacks_truncated, end_names, STACK_ENDS_LEN));
+}
+
+static json_t *frames_json(const struct account *a)
+{
+	return json_pack("{s:I, s:I, s:o, s:o}", "total", (json_int_t)a->frames_total, "named",
+		(json_int_t)a->frames_named, "by_source",
+		by_name(a->frames_by_source, source_names, NAME_SOURCES), "unnamed",
+		by_name(a->frames_unnamed, unnamed_names, UNNAMED_REASONS_LEN));
+}
+
+static json_t *objects_json(const struct account *a)
+{
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "known",
+		(json_int_t)a->objects.known, "tables", (json_int_t)0, "table_bytes", (json_int_t)0,
+		"symbol_loads", (json_int_t)a->objects.symbol_loads, "symbol_bytes",
+		(json_int_t)a->objects.symbol_bytes, "symbol_load_us",
+		(json_int_t)(a->objects.load_ns / 1000), "failed",
+		by_name(a->objects.failed, object_names, OBJECT_REASONS_LEN));
+}
+
+static json_t *account_json(const struct account *a)
+{
+	json_t *bpf = json_pack("{s:I, s:I, s:I, s:I}", "runs", (json_int_t)a->sampler.runs,
+		"ns_total", (json_int_t)a->sampler.run_ns, "bytes_out",
+		(json_int_t)a->sampler.bytes_out, "memory_bytes",
+		(json_int_t)a->sampler.memory_bytes);
+	json_t *agent = json_pack("{s:f, s:I}", "cpu_s", a->agent_cpu_s, "rss_max_kb",
+		(json_int_t)a->agent_rss_max_kb);
+
+	return json_pack("{s:f, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "duration_s",
+		a->duration_s, "hz", (int)a->hz, "cpus", (int)a->sampler.cpus, "ticks",
+		ticks_json(a), "user_stacks", stacks_json(a), "frames", frames_json(a), "objects",
+		objects_json(a), "bpf", bpf, "agent", agent);
+}
+
+int account_write_json(const struct account *account, struct buf *out)
+{
+	json_t *root = account_json(account);
+	_cleanup_(freep) char *text =
+		root ? json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(6)) : NULL;
+	int err = text ? buf_puts(out, text) : -ENOMEM;
+
+	json_decref(root);
+	return err < 0 ? err : buf_putc(out, '\n');
+}
+
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0.0;
+}
+
+/* ", 3 of them ring_full, ..." behind a line. */
+static int put_reasons(
+	struct buf *out, const uint64_t *counts, const char *const *names, size_t len)
+{
+	const char *before = "  (";
+	int err = 0;
+
+	for (size_t i = 0; i < len && err == 0; i++) {
+		if (counts[i] == 0)
+			continue;
+		err = buf_printf(out, "%s%s %llu", before, names[i], (unsigned long long)counts[i]);
+		before = ", ";
+	}
+	if (err == 0)
+		err = buf_puts(out, before[0] == ' ' ? "\n" : ")\n");
+	return err;
+}
+
+static int put_ticks(const struct account *a, struct buf *out)
+{
+	const struct sampler_stats *s = &a->sampler;
+	int err = buf_printf(out, "ticks    %llu expected = %llu samples + %llu idle + %llu lost",
+		(unsigned long long)s->expected, (unsigned long long)s->samples,
+		(unsigned long long)s->idle, (unsigned long long)sum(s->lost, LOST_REASONS_LEN));
+
+	return err < 0 ? err : put_reasons(out, s->lost, lost_names, LOST_REASONS_LEN);
+}
+
+static int put_names(const struct account *a, struct buf *out)
+{
+	int err = buf_printf(out, "stacks   %llu user stacks, %.2f %% complete",
+		(unsigned long long)a->stacks_total, percent(a->stacks_complete, a->stacks_total));
+
+	if (err == 0)
+		err = put_reasons(out, a->stacks_truncated, end_names, STACK_ENDS_LEN);
+	if (err == 0)
+		err = buf_printf(out, "frames   %llu, %.2f %% named",
+			(unsigned long long)a->frames_total,
+			percent(a->frames_named, a->frames_total));
+	if (err == 0)
+		err = put_reasons(out, a->frames_unnamed, unnamed_names, UNNAMED_REASONS_LEN);
+	if (err == 0)
+		err = buf_printf(out,
+			"files    %llu met, %llu symbol tables loaded (%.1f MB, %.0f ms)",
+			(unsigned long long)a->objects.known,
+			(unsigned long long)a->objects.symbol_loads,
+			(double)a->objects.symbol_bytes / 1e6, (double)a->objects.load_ns / 1e6);
+	return err < 0 ? err
+		       : put_reasons(out, a->objects.failed, object_names, OBJECT_REASONS_LEN);
+}
+
+int account_write_text(const struct account *a, struct buf *out)
+{
+	const struct sampler_stats *s = &a->sampler;
+	int err = buf_printf(
+		out, "capture  %.2f s at %u Hz on %u CPUs\n", a->duration_s, a->hz, s->cpus);
+
+	if (err == 0)
+		err = put_ticks(a, out);
+	if (err == 0)
+		err = put_names(a, out);
+	if (err == 0)
+		err = buf_printf(out,
+			"cost     %.1f bytes a sample left the kernel, BPF maps %.1f MB, ",
+			s->samples ? (double)s->bytes_out / (double)s->samples : 0.0,
+			(double)s->memory_bytes / 1e6);
+	if (err == 0 && s->run_ns > 0 && s->runs > 0)
+		err = buf_printf(out, "%.0f ns a tick, ", (double)s->run_ns / (double)s->runs);
+	if (err == 0)
+		err = buf_printf(out, "agent %.3f s CPU, %.1f MB\n", a->agent_cpu_s,
+			(double)a->agent_rss_max_kb / 1e3);
+	return err;
+}

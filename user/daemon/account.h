@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* daemon/account.h - what a capture did, lost and cost: ticks expected = samples + idle + lost.
+ * Numbers of frames and stacks are weighted by samples. */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "bpf/reasons.h"
+#include "daemon/objects.h"
+#include "sampler/sampler.h"
+
+enum name_source {
+	NAME_KALLSYMS,
+	NAME_SYMTAB,
+	NAME_DYNSYM,
+	NAME_DEBUG_FILE,
+	NAME_DEBUG_DATA,
+	NAME_PLT,
+	NAME_PERFMAP,
+	NAME_SOURCES,
+};
+
+struct account {
+	uint32_t hz;
+	double duration_s;
+	struct sampler_stats sampler;
+	struct objects_stats objects;
+	uint64_t stacks_total, stacks_complete;
+	uint64_t stacks_truncated[STACK_ENDS_LEN];
+	uint64_t frames_total, frames_named;
+	uint64_t frames_by_source[NAME_SOURCES];
+	uint64_t frames_unnamed[UNNAMED_REASONS_LEN];
+	uint64_t tasks_unplaced; /* samples whose cgroup could not be found */
+	double agent_cpu_s;
+	uint64_t agent_rss_max_kb;
+};
+
+/* The JSON of --stats, with a newline at its end. 0 or -ENOMEM. */
+int account_write_json(const struct account *account, struct buf *out);
+/* A few lines for a person. */
+int account_write_text(const struct account *account, struct buf *out);

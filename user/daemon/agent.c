@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* daemon/agent.c - what the sampler tells is put where it belongs at once, because the process it
+ * tells of may be gone in a moment: files are opened, perf maps found, cgroups given their paths.
+ * Names wait until a profile is asked for. */
+#include "daemon/agent.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "cgroup/tree.h"
+#include "daemon/naming.h"
+#include "daemon/objects.h"
+#include "daemon/processes.h"
+#include "sampler/tally.h"
+
+#define KALLSYMS_BYTES_MAX (64UL << 20)
+#define FRAMES_MAX (STACK_USER_FRAMES_MAX + STACK_KERNEL_FRAMES_MAX + 1)
+#define WARNINGS_MAX 4
+#define FOLLOW_CPUS_TICKS 5
+
+struct agent {
+	struct sampler *sampler;
+	struct tally tally;
+	struct objects *objects;
+	struct processes *processes;
+	struct cgroup_tree *cgroups; /* NULL: none is mounted */
+	struct kernel_sym *kernel;
+	struct naming naming;
+	struct account account;
+	uint64_t last_profile_ns; /* CLOCK_BOOTTIME */
+	uint64_t last_profile_real_ns;
+	uint32_t ticks;
+	uint32_t hz;
+	struct why warnings[WARNINGS_MAX];
+	size_t warnings_len;
+	uint32_t frames[FRAMES_MAX]; /* of the stack that is being built */
+};
+
+static void warn(struct agent *agent, const char *text)
+{
+	if (agent->warnings_len < WARNINGS_MAX)
+		why_set(&agent->warnings[agent->warnings_len++], 0, "%s", text);
+}
+
+const char *agent_warning(const struct agent *agent, size_t i)
+{
+	return i < agent->warnings_len ? agent->warnings[i].text : NULL;
+}
+
+static int on_object(void *ctx, const struct event_object *event)
+{
+	struct agent *agent = ctx;
+
+	return objects_add(agent->objects, event);
+}
+
+static int on_who(void *ctx, const struct event_who *event)
+{
+	struct agent *agent = ctx;
+
+	if (agent->cgroups)
+		cgroup_tree_path(agent->cgroups, event->key.cgroup);
+	return tally_task(&agent->tally, event);
+}
+
+static int on_stack(void *ctx, const struct event_stack *event, const uint64_t *frames)
+{
+	struct agent *agent = ctx;
+
+	return tally_stack(&agent->tally, event, frames);
+}
+
+static int on_jit(void *ctx, const struct event_jit *event)
+{
+	struct agent *agent = ctx;
+
+	return processes_add(agent->processes, event->tgid, event->start_ns);
+}
+
+static int on_count(void *ctx, const struct count_key *key, uint64_t count)
+{
+	struct agent *agent = ctx;
+
+	return tally_count(&agent->tally, key, count);
+}
+
+static const struct sampler_events callbacks = {
+	.object = on_object,
+	.who = on_who,
+	.stack = on_stack,
+	.jit = on_jit,
+	.count = on_count,
+};
+
+static int load_kernel(struct agent *agent)
+{
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	int err = fd_read_path("/proc/kallsyms", KALLSYMS_BYTES_MAX, &text);
+
+	if (err == 0)
+		err = kernel_sym_parse(text.data, text.len, &agent->kernel);
+	if (err == -ENOMEM)
+		return err;
+	if (err != KERNEL_SYM_OK)
+		warn(agent,
+			"kernel frames will have no names: /proc/kallsyms hides its addresses; "
+			"run as root or set kernel.kptr_restrict to 0 or 1 and have CAP_SYSLOG");
+	return 0;
+}
+
+static int open_parts(struct agent *agent, struct why *why)
+{
+	int err = objects_new(&agent->objects);
+	struct why cgroup_why;
+
+	if (err == 0)
+		err = processes_new(&agent->processes);
+	if (err == 0)
+		err = load_kernel(agent);
+	if (err < 0)
+		return why_set(why, err, "cannot begin: %s", err_text(err));
+	if (cgroup_tree_open(&agent->cgroups, &cgroup_why) < 0)
+		warn(agent, cgroup_why.text);
+	return 0;
+}
+
+int agent_open(const struct agent_options *options, struct agent **out, struct why *why)
+{
+	struct agent *agent = calloc(1, sizeof(*agent));
+	int err;
+
+	if (!agent)
+		return why_set(why, -ENOMEM, "out of memory");
+	agent->hz = options->sampler.hz;
+	err = open_parts(agent, why);
+	if (err == 0)
+		err = sampler_open(&options->sampler, &callbacks, agent, &agent->sampler, why);
+	if (err < 0) {
+		agent_free(agent);
+		return err;
+	}
+	agent->naming = (struct naming){
+		.objects = agent->objects,
+		.processes = agent->processes,
+		.kernel = agent->kernel,
+		.demangle = options->demangle,
+	};
+	*out = agent;
+	return 0;
+}
+
+void agent_free(struct agent *agent)
+{
+	if (!agent)
+		return;
+	sampler_free(agent->sampler);
+	tally_done(&agent->tally);
+	objects_free(agent->objects);
+	processes_free(agent->processes);
+	cgroup_tree_free(agent->cgroups);
+	kernel_sym_free(agent->kernel);
+	naming_done(&agent->naming);
+	free(agent);
+}
+
+int agent_start(struct agent *agent, struct why *why)
+{
+	agent->last_profile_ns = clock_ns(CLOCK_BOOTTIME);
+	agent->last_profile_real_ns = clock_ns(CLOCK_REALTIME);
+	return sampler_start(agent->sampler, why);
+}
+
+void agent_stop(struct agent *agent)
+{
+	sampler_stop(agent->sampler);
+}
+
+int agent_fd(const struct agent *agent)
+{
+	return sampler_fd(agent->sampler);
+}
+
+int agent_poll(struct agent *agent)
+{
+	int err = sampler_poll(agent->sampler);
+
+	if (err == 0 && sampler_pressed(agent->sampler))
+		err = sampler_drain(agent->sampler);
+	return err;
+}
+
+int agent_tick(struct agent *agent)
+{
+	int err = agent_poll(agent);
+
+	processes_retry(agent->processes);
+	if (agent->ticks++ % FOLLOW_CPUS_TICKS == 0 && err == 0)
+		err = sampler_follow_cpus(agent->sampler);
+	return err;
+}
+
+/* The last part of a cgroup's path; `host` for the root. */
+static const char *container_of(struct agent *agent, uint64_t cgroup)
+{
+	const char *path = agent->cgroups ? cgroup_tree_path(agent->cgroups, cgroup) : "/";
+	const char *slash = path ? strrchr(path, '/') : NULL;
+
+	if (!path)
+		return "[unknown]";
+	if (slash && slash[1] == '\0')
+		return "host";
+	return slash ? slash + 1 : path;
+}
+
+static int put_labels(struct agent *agent, struct profile *profile, const struct tally_task *task,
+	uint32_t cpu, uint32_t *id)
+{
+	struct profile_labels labels = {
+		.pid = (int32_t)task->key.tgid,
+		.tid = task->key.tid ? (int32_t)task->key.tid : -1,
+		.cpu = (int32_t)cpu - 1,
+	};
+	int err = profile_string(profile, container_of(agent, task->key.cgroup), &labels.container);
+
+	if (err == 0)
+		err = profile_string(profile, task->key.comm, &labels.comm);
+	return err < 0 ? err : profile_labels(profile, &labels, id);
+}
+
+/* Appends a raw half's frames to agent->frames. */
+static int put_half(struct agent *agent, const struct tally_task *task,
+	const struct tally_stack *stack, uint64_t weight, uint32_t *len)
+{
+	for (uint32_t i = 0; i < stack->frames_len && *len < FRAMES_MAX - 1; i++) {
+		int err = naming_frame(&agent->naming, task, stack->frames[i], weight,
+			&agent->account, &agent->frames[*len]);
+
+		if (err < 0)
+			return err;
+		(*len)++;
+	}
+	return 0;
+}
+
+static int put_mark(struct agent *agent, struct profile *profile, const char *text, uint32_t *len)
+{
+	struct profile_frame mark = { .class = PROFILE_MARK };
+	int err = profile_string(profile, text, &mark.name);
+
+	if (err == 0)
+		err = profile_frame(profile, &mark, &agent->frames[*len]);
+	*len += err == 0;
+	return err;
+}
+
+static int put_user(struct agent *agent, struct profile *profile, const struct tally_task *task,
+	const struct tally_stack *stack, uint64_t weight, uint32_t *len)
+{
+	int err;
+
+	if (stack->anon)
+		processes_add(agent->processes, task->key.tgid, task->key.start_ns);
+	agent->account.stacks_total += weight;
+	err = put_half(agent, task, stack, weight, len);
+	if (stack->end == END_ROOT) {
+		agent->account.stacks_complete += weight;
+		return err;
+	}
+	agent->account.stacks_truncated[stack->end < STACK_ENDS_LEN ? stack->end : END_NONE] +=
+		weight;
+	return err < 0 ? err : put_mark(agent, profile, "[truncated]", len);
+}
+
+static int put_sample(struct agent *agent, struct profile *profile, const struct tally_count *c)
+{
+	const struct tally_task *task = &agent->tally.tasks.data[c->task];
+	uint32_t len = 0, stack = 0, labels = 0;
+	int err = 0;
+
+	if (c->kernel)
+		err = put_half(
+			agent, task, &agent->tally.stacks.data[c->kernel - 1], c->count, &len);
+	if (err == 0 && c->user)
+		err = put_user(agent, profile, task, &agent->tally.stacks.data[c->user - 1],
+			c->count, &len);
+	if (err == 0)
+		err = profile_stack(profile, agent->frames, len, &stack);
+	if (err == 0)
+		err = put_labels(agent, profile, task, c->cpu, &labels);
+	return err < 0 ? err : profile_add(profile, stack, labels, c->count);
+}
+
+int agent_profile(struct agent *agent, struct profile *out)
+{
+	uint64_t now = clock_ns(CLOCK_BOOTTIME);
+	int err = sampler_drain(agent->sampler), first_err = err;
+
+	out->period_ns = NSEC_PER_SEC / agent->hz;
+	out->start_ns = agent->last_profile_real_ns;
+	out->duration_ns = now - agent->last_profile_ns;
+	agent->last_profile_ns = now;
+	agent->last_profile_real_ns = clock_ns(CLOCK_REALTIME);
+	processes_refresh(agent->processes);
+	naming_begin(&agent->naming, out);
+	vec_each (&agent->tally.counts, c) {
+		err = put_sample(agent, out, c);
+		first_err = first_err < 0 ? first_err : err;
+	}
+	tally_next(&agent->tally, agent->sampler);
+	processes_next(agent->processes);
+	return first_err;
+}
+
+void agent_account(struct agent *agent, struct account *out)
+{
+	struct rusage usage;
+
+	*out = agent->account;
+	out->hz = agent->hz;
+	sampler_stats(agent->sampler, &out->sampler);
+	out->duration_s = out->sampler.running_s;
+	objects_stats(agent->objects, &out->objects);
+	getrusage(RUSAGE_SELF, &usage);
+	out->agent_cpu_s = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+		(double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+	out->agent_rss_max_kb = (uint64_t)usage.ru_maxrss;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* daemon/agent.h - one capture: sampler → tally → names → profile.
+ * The caller has the loop: it waits on agent_fd, calls agent_poll when that is readable and
+ * agent_tick a few times a second, and takes a profile at each interval's end. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "daemon/account.h"
+#include "profile/profile.h"
+#include "sampler/sampler.h"
+
+struct agent_options {
+	struct sampler_options sampler;
+	bool demangle;
+};
+
+struct agent;
+
+int agent_open(const struct agent_options *options, struct agent **out, struct why *why);
+void agent_free(struct agent *agent);
+int agent_start(struct agent *agent, struct why *why);
+void agent_stop(struct agent *agent);
+
+int agent_fd(const struct agent *agent);
+int agent_poll(struct agent *agent);
+int agent_tick(struct agent *agent);
+
+/* All samples since the last call, named; each sample is in exactly one profile. *out must be
+ * fresh from profile_init and is filled even when an error cuts it short. */
+int agent_profile(struct agent *agent, struct profile *out);
+/* The account of the whole capture so far. */
+void agent_account(struct agent *agent, struct account *out);
+/* Warnings about what this capture cannot do (kernel symbols hidden, no cgroup2, ...): text or
+ * NULL for the i-th. */
+const char *agent_warning(const struct agent *agent, size_t i);

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* elf/cfi_rule.c - from a row in DWARF's terms to a struct unwind_rule.
+ * The invariant that matters: a rule is encoded exactly or marked as one that is not, for a wrong
+ * return address costs more than a stack that ends with a reason. Fields that a kind does not use
+ * are 0, so that equal rules compare equal as bytes. */
+#include "elf/cfi_rule.h"
+
+#include <elf.h>
+#include <stddef.h>
+
+#include "base/own.h"
+
+/* Offset of the saved rsp in the frame that the kernel builds for an x86-64 signal handler, seen
+ * from where __restore_rt runs: the return address is popped, rsp points at struct ucontext,
+ * uc_mcontext is at 40 in it and rsp is its 16th register. */
+#define X86_64_SIGFRAME_RSP (40 + 15 * 8)
+
+#define LOST_NONE CFI_LOST_MAX
+
+static const struct cfi_arch arches[] = {
+	{ .machine = EM_X86_64, .sp = 7, .fp = 6, .sigframe_sp = X86_64_SIGFRAME_RSP },
+	{ .machine = EM_AARCH64, .sp = 31, .fp = 29, .link_register = true },
+};
+
+const struct cfi_arch *cfi_arch_find(uint16_t machine)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(arches); i++) {
+		if (arches[i].machine == machine)
+			return &arches[i];
+	}
+	return NULL;
+}
+
+static bool fits16(int64_t value)
+{
+	return value >= INT16_MIN && value <= INT16_MAX;
+}
+
+static struct cfi_value cfa_value(const struct cfi_state *s)
+{
+	return s->cfa_is_expr ? s->cfa_expr : cfi_value_addr(s->cfa_reg, s->cfa_off);
+}
+
+/* Does the rule place the caller's stack pointer where the CFA is, as is understood without one? */
+static bool sp_is_cfa(const struct cfi_rule *sp, const struct cfi_value *cfa)
+{
+	const struct cfi_value *v = &sp->value;
+
+	switch (sp->kind) {
+	case CFI_RULE_DEFAULT:
+		return true;
+	case CFI_RULE_IS:
+		if (v->kind == CFI_VALUE_ADDR && v->reg == CFI_REG_CFA)
+			return v->off == 0;
+		return v->kind == cfa->kind && v->reg == cfa->reg && v->off == cfa->off &&
+			v->add == cfa->add &&
+			(v->kind == CFI_VALUE_ADDR || v->kind == CFI_VALUE_DEREF);
+	case CFI_RULE_AT:
+		return v->kind == CFI_VALUE_ADDR && cfa->kind == CFI_VALUE_DEREF &&
+			v->reg == cfa->reg && v->off == cfa->off && cfa->add == 0;
+	default:
+		return false;
+	}
+}
+
+static enum cfi_lost encode_cfa(
+	const struct cfi_state *s, const struct cfi_value *cfa, struct unwind_rule *out)
+{
+	if (!s->cfa_set)
+		return CFI_LOST_CFA_MISSING;
+	if (!sp_is_cfa(&s->rules[CFI_SP], cfa))
+		return CFI_LOST_SP_RULE;
+	switch (cfa->kind) {
+	case CFI_VALUE_ADDR:
+		out->cfa = CFA_REG;
+		break;
+	case CFI_VALUE_DEREF:
+		out->cfa = CFA_DEREF;
+		out->cfa_add = cfa->add;
+		break;
+	case CFI_VALUE_PLT:
+		out->cfa = CFA_PLT;
+		break;
+	case CFI_VALUE_FAR:
+		return CFI_LOST_CFA_FAR;
+	default:
+		return CFI_LOST_CFA_EXPRESSION;
+	}
+	out->cfa_reg = cfa->reg;
+	out->cfa_off = cfa->off;
+	return LOST_NONE;
+}
+
+/* An address in memory as a distance from the CFA: it is one already, or it counts from the same
+ * register as the CFA does. */
+static bool from_cfa(const struct cfi_value *v, const struct cfi_value *cfa, int64_t *off)
+{
+	if (v->kind != CFI_VALUE_ADDR)
+		return false;
+	if (v->reg == CFI_REG_CFA)
+		*off = v->off;
+	else if (cfa->kind == CFI_VALUE_ADDR && v->reg == cfa->reg)
+		*off = (int64_t)v->off - cfa->off;
+	else
+		return false;
+	return true;
+}
+
+static enum cfi_lost encode_ra(const struct cfi_rule *ra, const struct cfi_arch *arch,
+	uint64_t column, const struct cfi_value *cfa, struct unwind_rule *out)
+{
+	const struct cfi_value *v = &ra->value;
+	int64_t off;
+
+	out->ra = RA_UNSUPPORTED;
+	switch (ra->kind) {
+	case CFI_RULE_UNDEFINED:
+		out->ra = RA_UNDEFINED;
+		return LOST_NONE;
+	case CFI_RULE_DEFAULT:
+	case CFI_RULE_SAME:
+		if (!arch->link_register || column > CFI_REG_MAX)
+			return CFI_LOST_RA_RULE;
+		out->ra = RA_REG;
+		out->ra_off = (int16_t)column;
+		return LOST_NONE;
+	case CFI_RULE_IS:
+		if (v->kind != CFI_VALUE_ADDR || v->reg == CFI_REG_CFA || v->off != 0)
+			return CFI_LOST_RA_RULE;
+		out->ra = RA_REG;
+		out->ra_off = v->reg;
+		return LOST_NONE;
+	default:
+		break;
+	}
+	if (v->kind == CFI_VALUE_FAR)
+		return CFI_LOST_RA_FAR;
+	if (!from_cfa(v, cfa, &off))
+		return CFI_LOST_RA_RULE;
+	if (!fits16(off))
+		return CFI_LOST_RA_FAR;
+	out->ra = RA_AT_CFA;
+	out->ra_off = (int16_t)off;
+	return LOST_NONE;
+}
+
+static enum cfi_lost encode_fp_at(const struct cfi_value *v, const struct cfi_arch *arch,
+	const struct cfi_value *cfa, struct unwind_rule *out)
+{
+	enum fp_kind kind = FP_AT_CFA;
+	int64_t off;
+
+	if (v->kind == CFI_VALUE_FAR)
+		return CFI_LOST_FP_FAR;
+	if (!from_cfa(v, cfa, &off)) {
+		if (v->kind != CFI_VALUE_ADDR || (v->reg != arch->fp && v->reg != arch->sp))
+			return CFI_LOST_FP_RULE;
+		kind = v->reg == arch->fp ? FP_AT_FP : FP_AT_SP;
+		off = v->off;
+	}
+	if (!fits16(off))
+		return CFI_LOST_FP_FAR;
+	out->fp = (uint8_t)kind;
+	out->fp_off = (int16_t)off;
+	return LOST_NONE;
+}
+
+static enum cfi_lost encode_fp(const struct cfi_rule *fp, const struct cfi_arch *arch,
+	const struct cfi_value *cfa, struct unwind_rule *out)
+{
+	const struct cfi_value *v = &fp->value;
+
+	out->fp = FP_LOST;
+	switch (fp->kind) {
+	case CFI_RULE_DEFAULT:
+	case CFI_RULE_SAME:
+		out->fp = FP_SAME;
+		return LOST_NONE;
+	case CFI_RULE_IS:
+		if (v->kind != CFI_VALUE_ADDR || v->reg != arch->fp || v->off != 0)
+			return CFI_LOST_FP_RULE;
+		out->fp = FP_SAME;
+		return LOST_NONE;
+	case CFI_RULE_AT:
+		return encode_fp_at(v, arch, cfa, out);
+	default:
+		return CFI_LOST_FP_RULE;
+	}
+}
+
+static bool is_sigframe(const struct cfi_value *cfa, const struct cfi_arch *arch)
+{
+	if (arch->sigframe_sp == 0)
+		return true;
+	return cfa->kind == CFI_VALUE_DEREF && cfa->reg == arch->sp &&
+		cfa->off == arch->sigframe_sp && cfa->add == 0;
+}
+
+static void count(uint32_t lost[CFI_LOST_MAX], enum cfi_lost reason)
+{
+	if (reason != LOST_NONE)
+		lost[reason]++;
+}
+
+void cfi_rule_encode(const struct cfi_state *state, const struct cfi_arch *arch, uint64_t ra,
+	bool signal_frame, uint32_t lost[CFI_LOST_MAX], struct unwind_rule *out)
+{
+	struct cfi_value cfa = cfa_value(state);
+	struct unwind_rule rule = { 0 };
+	enum cfi_lost reason;
+
+	if (signal_frame && is_sigframe(&cfa, arch)) {
+		*out = (struct unwind_rule){ .cfa = CFA_SIGNAL };
+		return;
+	}
+	reason = encode_cfa(state, &cfa, &rule);
+	if (reason != LOST_NONE) {
+		/* The outermost frame needs no CFA: that much is still worth saying. */
+		bool root = state->rules[CFI_RA].kind == CFI_RULE_UNDEFINED;
+
+		count(lost, reason);
+		*out = (struct unwind_rule){ .cfa = CFA_UNSUPPORTED,
+			.ra = root ? RA_UNDEFINED : RA_UNSUPPORTED,
+			.fp = FP_LOST };
+		return;
+	}
+	count(lost, encode_ra(&state->rules[CFI_RA], arch, ra, &cfa, &rule));
+	count(lost, encode_fp(&state->rules[CFI_FP], arch, &cfa, &rule));
+	*out = rule;
+}

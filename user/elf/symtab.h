@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* elf/symtab.h - the entries of one symbol table section, read where they lie.
+ * Source: System V gABI, chapter 4, "Symbol Table" and "String Table". */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cursor.h"
+#include "elf/image.h"
+
+struct symtab {
+	struct bytes entries;
+	struct bytes strings;
+	size_t len; /* whole entries that the bytes hold, whatever the section claims */
+};
+
+struct symtab_entry {
+	uint64_t value; /* vaddr */
+	uint64_t size;
+	uint32_t name; /* for symtab_name() */
+	uint16_t section;
+	uint8_t type; /* STT_* */
+	uint8_t bind; /* STB_* */
+};
+
+/* A table on a SHT_SYMTAB or SHT_DYNSYM section; it lives as long as the image. -EBADMSG: entries
+ * of another size, or no string table at sh_link; else as image_section_bytes(). */
+int symtab_init(struct symtab *tab, struct image *image, const struct image_section *section);
+/* False beyond the last. */
+bool symtab_get(const struct symtab *tab, size_t index, struct symtab_entry *out);
+/* The name, without the NUL, cut at len_max bytes; empty when it leads out of the strings. */
+struct bytes symtab_name(const struct symtab *tab, uint32_t name, size_t len_max);

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* main.c - the table of subcommands, nothing else. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/own.h"
+#include "cmd/cmd.h"
+
+static const struct {
+	const char *name;
+	int (*run)(int argc, char **argv, struct log *log);
+	const char *text;
+} commands[] = {
+	{ "record", cmd_record, "sample now, write one profile (or one each interval)" },
+	{ "doctor", cmd_doctor, "what this kernel, these privileges and a process allow" },
+};
+
+static void print_help(FILE *out)
+{
+	fputs("stoker - a profiler for Linux hosts full of containers\n\n"
+	      "usage: stoker COMMAND [options]      stoker COMMAND --help\n\n",
+		out);
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+		fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].text);
+	fputs("  help       this text\n  version    the version\n", out);
+}
+
+int main(int argc, char **argv)
+{
+	const char *name = argc > 1 ? argv[1] : "help";
+	struct log log = { 0 };
+
+	if (strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
+		print_help(stdout);
+		return EXIT_OK;
+	}
+	if (strcmp(name, "version") == 0 || strcmp(name, "--version") == 0) {
+		puts("stoker " STOKER_VERSION);
+		return EXIT_OK;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+		if (strcmp(commands[i].name, name) == 0)
+			return commands[i].run(argc - 1, argv + 1, &log);
+	log_error(&log, "no such command: %s; `stoker help` lists them", name);
+	return EXIT_USAGE;
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* proc/opener.c - O_PATH first, look, then open what was looked at through /proc/self/fd. openat2
+ * with RESOLVE_IN_ROOT keeps a container's symbolic links inside the container. */
+#include "proc/opener.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "bpf/reasons.h"
+#include "proc/status.h"
+
+#define PATH_BYTES 64
+/* Start times are told in clock ticks in /proc and file times come from a coarse clock. */
+#define START_SLACK_NS (2 * NSEC_PER_SEC)
+
+static int open_in_root(int root_fd, const char *path, uint64_t flags)
+{
+	struct open_how how = {
+		.flags = flags | O_CLOEXEC,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+	};
+	int fd = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* Opens for reading what an O_PATH descriptor stands for. */
+static int reopen(int path_fd)
+{
+	char path[PATH_BYTES];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", path_fd);
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+static int reason_of(int err)
+{
+	if (err == -ENOENT || err == -ESRCH)
+		return OBJECT_GONE;
+	if (err == -EACCES || err == -EPERM)
+		return OBJECT_DENIED;
+	return OBJECT_OPEN;
+}
+
+static void read_link(int path_fd, char *path, size_t path_size)
+{
+	char link[PATH_BYTES];
+	ssize_t len;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", path_fd);
+	len = readlink(link, path, path_size - 1);
+	path[len > 0 ? len : 0] = '\0';
+}
+
+int opener_mapped_file(const struct opener_mapping *m, int *fd, char *path, size_t path_size)
+{
+	_cleanup_fd_ int path_fd = -1;
+	char link[PATH_BYTES];
+	struct stat st;
+	int opened;
+
+	snprintf(link, sizeof(link), "/proc/%d/map_files/%llx-%llx", m->process.pid,
+		(unsigned long long)m->vm_start, (unsigned long long)m->vm_end);
+	path_fd = open(link, O_PATH | O_CLOEXEC);
+	if (path_fd < 0)
+		return reason_of(-errno);
+	if (fstat(path_fd, &st) < 0)
+		return reason_of(-errno);
+	if (!S_ISREG(st.st_mode))
+		return OBJECT_NOT_REGULAR;
+	if (st.st_ino != m->ino)
+		return OBJECT_CHANGED;
+	opened = reopen(path_fd);
+	if (opened < 0)
+		return reason_of(opened);
+	read_link(path_fd, path, path_size);
+	*fd = opened;
+	return 0;
+}
+
+int opener_tmp_dir(const struct opener_process *process, int *fd)
+{
+	_cleanup_fd_ int root_fd = -1;
+	char path[PATH_BYTES];
+	int tmp_fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/root", process->pid);
+	root_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root_fd < 0)
+		return -errno;
+	tmp_fd = open_in_root(root_fd, "tmp", O_PATH | O_DIRECTORY);
+	if (tmp_fd < 0)
+		return tmp_fd;
+	*fd = tmp_fd;
+	return 0;
+}
+
+/* CLOCK_REALTIME of a moment told in CLOCK_BOOTTIME. */
+static uint64_t boot_to_real_ns(uint64_t boot_ns)
+{
+	return clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME) + boot_ns;
+}
+
+static int check_perf_map(const struct stat *st, const struct opener_process *process, uid_t uid)
+{
+	uint64_t written_ns = (uint64_t)st->st_mtim.tv_sec * NSEC_PER_SEC + st->st_mtim.tv_nsec;
+
+	if (!S_ISREG(st->st_mode))
+		return -EINVAL;
+	if (st->st_uid != uid && st->st_uid != 0)
+		return -EPERM;
+	if (written_ns + START_SLACK_NS < boot_to_real_ns(process->start_ns))
+		return -ESTALE;
+	return 0;
+}
+
+int opener_perf_map(
+	int tmp_fd, const struct opener_process *process, pid_t ns_pid, uid_t uid, int *fd)
+{
+	_cleanup_fd_ int path_fd = -1;
+	char name[PATH_BYTES];
+	struct stat st;
+	int err, opened;
+
+	snprintf(name, sizeof(name), "perf-%d.map", ns_pid);
+	path_fd = open_in_root(tmp_fd, name, O_PATH | O_NOFOLLOW);
+	if (path_fd < 0)
+		return path_fd;
+	if (fstat(path_fd, &st) < 0)
+		return -errno;
+	err = check_perf_map(&st, process, uid);
+	if (err < 0)
+		return err;
+	opened = reopen(path_fd);
+	if (opened < 0)
+		return opened;
+	*fd = opened;
+	return 0;
+}

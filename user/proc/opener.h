@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* proc/opener.h - the one place that opens files which belong to other processes.
+ * Each is looked at before it is opened (O_PATH), and only regular files are: a FIFO, device or
+ * socket cannot make us wait. Paths inside a process's root stay inside it. Nothing is read here.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+/* Which process: pid, and its start so that a reused pid is not taken for it. */
+struct opener_process {
+	pid_t pid;
+	uint64_t start_ns; /* CLOCK_BOOTTIME as BPF tells it */
+};
+
+struct opener_mapping {
+	struct opener_process process;
+	uint64_t vm_start, vm_end;
+	uint64_t ino; /* what the file at the mapping must have */
+};
+
+/* The file that is mapped there, read-only. *fd is the caller's; path gets what /proc says of it
+ * ("" when it says nothing). 0, or the enum object_reason that tells why not (positive). */
+int opener_mapped_file(const struct opener_mapping *mapping, int *fd, char *path, size_t path_size);
+
+/* The process's directory of perf maps, as an O_PATH descriptor: outlives the process. */
+int opener_tmp_dir(const struct opener_process *process, int *fd);
+
+/* A perf map in it: a regular file that belongs to the process's user or root, not older than the
+ * process. 0, -ENOENT when there is none, -EPERM when it is somebody else's, -ESTALE when older. */
+int opener_perf_map(
+	int tmp_fd, const struct opener_process *process, pid_t ns_pid, uid_t uid, int *fd);

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* proc/status.h - facts of one process from the text of its /proc files (proc(5)).
+ * Parsers: text in, facts out. */
+#pragma once
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#define STATUS_NSPID_MAX 32
+
+struct status {
+	pid_t ns_pids[STATUS_NSPID_MAX]; /* from the outermost pid namespace that we see inwards */
+	uint32_t ns_pids_len;
+	uid_t euid;
+	char name[16];
+	uint32_t threads;
+};
+
+/* Text of /proc/PID/status. -EBADMSG when it holds no Uid line. */
+int status_parse(const char *text, struct status *out);
+
+/* Text of /proc/PID/stat → field 22 in clock ticks since boot. The command's name may hold blanks
+ * and brackets. -EBADMSG. */
+int status_parse_start(const char *stat_text, uint64_t *start_ticks);
+
+/* The path of the cgroup2 line, "0::PATH", of /proc/PID/cgroup. -ENOENT when there is none; a path
+ * longer than size is -ENAMETOOLONG. */
+int status_parse_cgroup(const char *text, char *path, size_t size);

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* profile/profile.c - interning. Each index goes from a hash of the contents to an id; on the rare
+ * collision of two contents the later one goes to the next free key, so equal contents always have
+ * one id and different contents never share one. */
+#include "profile/profile.h"
+
+#include <errno.h>
+#include <string.h>
+
+int profile_init(struct profile *p)
+{
+	*p = (struct profile){ .value_type = "samples", .value_unit = "count" };
+	return strtab_init(&p->strings);
+}
+
+void profile_done(struct profile *p)
+{
+	strtab_done(&p->strings);
+	vec_done(&p->frames);
+	vec_done(&p->frame_ids);
+	vec_done(&p->stacks);
+	vec_done(&p->labels);
+	vec_done(&p->samples);
+	hash_done(&p->frame_index);
+	hash_done(&p->stack_index);
+	hash_done(&p->label_index);
+	hash_done(&p->sample_index);
+}
+
+int profile_string(struct profile *p, const char *text, uint32_t *id)
+{
+	return strtab_puts(&p->strings, text, id);
+}
+
+int profile_frame(struct profile *p, const struct profile_frame *frame, uint32_t *id)
+{
+	uint64_t key = hash_bytes(frame, sizeof(*frame)), *have;
+	struct profile_frame *slot;
+
+	for (; (have = hash_find(&p->frame_index, key)); key++) {
+		if (memcmp(&p->frames.data[*have], frame, sizeof(*frame)) == 0) {
+			*id = (uint32_t)*have;
+			return 0;
+		}
+	}
+	slot = vec_add(&p->frames);
+	if (!slot || hash_put(&p->frame_index, key, p->frames.len - 1) < 0)
+		return -ENOMEM;
+	*slot = *frame;
+	*id = (uint32_t)p->frames.len - 1;
+	return 0;
+}
+
+static bool same_stack(const struct profile *p, uint64_t at, const uint32_t *frames, uint32_t len)
+{
+	const struct profile_stack *stack = &p->stacks.data[at];
+
+	return stack->len == len &&
+		(len == 0 ||
+			memcmp(p->frame_ids.data + stack->first, frames, len * sizeof(*frames)) ==
+				0);
+}
+
+int profile_stack(struct profile *p, const uint32_t *frames, uint32_t len, uint32_t *id)
+{
+	uint64_t key = hash_bytes(frames, len * sizeof(*frames)), *have;
+	struct profile_stack *slot;
+
+	for (; (have = hash_find(&p->stack_index, key)); key++) {
+		if (same_stack(p, *have, frames, len)) {
+			*id = (uint32_t)*have;
+			return 0;
+		}
+	}
+	slot = vec_add(&p->stacks);
+	if (!slot || hash_put(&p->stack_index, key, p->stacks.len - 1) < 0)
+		return -ENOMEM;
+	slot->first = (uint32_t)p->frame_ids.len;
+	for (uint32_t i = 0; i < len; i++) {
+		uint32_t *frame = vec_add(&p->frame_ids);
+
+		if (!frame)
+			return -ENOMEM;
+		*frame = frames[i];
+		slot->len++;
+	}
+	*id = (uint32_t)p->stacks.len - 1;
+	return 0;
+}
+
+int profile_labels(struct profile *p, const struct profile_labels *labels, uint32_t *id)
+{
+	uint64_t key = hash_bytes(labels, sizeof(*labels)), *have;
+	struct profile_labels *slot;
+
+	for (; (have = hash_find(&p->label_index, key)); key++) {
+		if (memcmp(&p->labels.data[*have], labels, sizeof(*labels)) == 0) {
+			*id = (uint32_t)*have;
+			return 0;
+		}
+	}
+	slot = vec_add(&p->labels);
+	if (!slot || hash_put(&p->label_index, key, p->labels.len - 1) < 0)
+		return -ENOMEM;
+	*slot = *labels;
+	*id = (uint32_t)p->labels.len - 1;
+	return 0;
+}
+
+int profile_add(struct profile *p, uint32_t stack, uint32_t labels, uint64_t value)
+{
+	uint64_t key = (uint64_t)stack << 32 | labels, *have = hash_find(&p->sample_index, key);
+	struct profile_sample *slot;
+
+	if (have) {
+		p->samples.data[*have].value += value;
+		return 0;
+	}
+	slot = vec_add(&p->samples);
+	if (!slot || hash_put(&p->sample_index, key, p->samples.len - 1) < 0)
+		return -ENOMEM;
+	*slot = (struct profile_sample){ .stack = stack, .labels = labels, .value = value };
+	return 0;
+}
+
+const char *profile_text(const struct profile *p, uint32_t string)
+{
+	return strtab_get(&p->strings, string);
+}
+
+const struct profile_frame *profile_stack_frame(const struct profile *p, uint32_t stack, uint32_t i)
+{
+	return &p->frames.data[p->frame_ids.data[p->stacks.data[stack].first + i]];
+}
+
+uint64_t profile_total(const struct profile *p)
+{
+	uint64_t total = 0;
+
+	vec_each (&p->samples, sample)
+		total += sample->value;
+	return total;
+}

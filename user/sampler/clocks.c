@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sampler/clocks.c - the events that make the ticks. cpu-clock is a timer a CPU that also fires
+ * when the CPU is idle; its count is the time it ran, which is how many ticks were due. A CPU that
+ * goes offline takes its event with it, so the list of online CPUs is compared now and then. */
+#include "sampler/clocks.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/fd.h"
+
+#define ONLINE_PATH "/sys/devices/system/cpu/online"
+
+static int event_open(const struct clocks *clocks, int cpu)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.size = sizeof(attr),
+		.sample_period = NSEC_PER_SEC / clocks->hz,
+		.disabled = 1,
+	};
+	unsigned long flags = PERF_FLAG_FD_CLOEXEC;
+	int pid = -1, fd;
+
+	if (clocks->cgroup_fd >= 0) {
+		flags |= PERF_FLAG_PID_CGROUP;
+		pid = clocks->cgroup_fd;
+	}
+	fd = (int)syscall(SYS_perf_event_open, &attr, pid, cpu, -1, flags);
+	if (fd < 0)
+		return -errno;
+	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, clocks->prog_fd) < 0) {
+		int err = -errno;
+
+		close(fd);
+		return err;
+	}
+	if (clocks->running)
+		ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	return fd;
+}
+
+static uint64_t event_ns(int fd)
+{
+	uint64_t ns = 0;
+
+	if (read(fd, &ns, sizeof(ns)) != sizeof(ns))
+		return 0;
+	return ns;
+}
+
+/* The next range of a list such as "0-3,8": false at its end. */
+static bool next_range(const char **at, int *first, int *last)
+{
+	char *end;
+
+	if (**at == '\0' || **at == '\n')
+		return false;
+	*first = *last = (int)strtol(*at, &end, 10);
+	if (end == *at)
+		return false;
+	if (*end == '-')
+		*last = (int)strtol(end + 1, &end, 10);
+	*at = *end == ',' ? end + 1 : end;
+	return true;
+}
+
+/* Marks in wanted[] the CPUs of the list. */
+static void mark_online(const char *list, bool *wanted, int cpus_max)
+{
+	int first, last;
+
+	while (next_range(&list, &first, &last))
+		for (int cpu = first; cpu <= last && cpu < cpus_max; cpu++)
+			wanted[cpu] = true;
+}
+
+static void close_cpu(struct clocks *clocks, int cpu)
+{
+	clocks->closed_ns += event_ns(clocks->fds[cpu]);
+	fd_close(&clocks->fds[cpu]);
+}
+
+int clocks_follow(struct clocks *clocks)
+{
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	_cleanup_(freep) bool *wanted = calloc((size_t)clocks->cpus_max, sizeof(*wanted));
+	int err = fd_read_path(ONLINE_PATH, sizeof(clocks->online) - 1, &text), first_err = 0;
+
+	if (err < 0)
+		return err;
+	if (!wanted)
+		return -ENOMEM;
+	if (strcmp(text.data, clocks->online) == 0)
+		return 0;
+	memcpy(clocks->online, text.data, text.len + 1);
+	mark_online(clocks->online, wanted, clocks->cpus_max);
+	for (int cpu = 0; cpu < clocks->cpus_max; cpu++) {
+		if (!wanted[cpu] && clocks->fds[cpu] >= 0)
+			close_cpu(clocks, cpu);
+		if (!wanted[cpu] || clocks->fds[cpu] >= 0)
+			continue;
+		err = event_open(clocks, cpu);
+		if (err < 0 && first_err == 0)
+			first_err = err;
+		clocks->fds[cpu] = err < 0 ? -1 : err;
+	}
+	return first_err;
+}
+
+static int explain(int err, struct why *why)
+{
+	if (err == -EACCES || err == -EPERM)
+		return why_set(why, err,
+			"cannot open the CPU clock (perf_event_open: %s): run as root or with "
+			"CAP_PERFMON",
+			err_text(err));
+	if (err == -EMFILE)
+		return why_set(why, err,
+			"cannot open one clock event a CPU: too many open files; raise "
+			"RLIMIT_NOFILE");
+	return why_set(why, err, "cannot open the CPU clock (perf_event_open: %s)", err_text(err));
+}
+
+int clocks_open(struct clocks *clocks, int prog_fd, uint32_t hz, int cgroup_fd, struct why *why)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+	int err;
+
+	*clocks = (struct clocks){ .prog_fd = prog_fd, .hz = hz, .cgroup_fd = cgroup_fd };
+	clocks->cpus_max = cpus > 0 ? (int)cpus : 1;
+	clocks->fds = malloc((size_t)clocks->cpus_max * sizeof(*clocks->fds));
+	if (!clocks->fds)
+		return why_set(why, -ENOMEM, "out of memory");
+	for (int cpu = 0; cpu < clocks->cpus_max; cpu++)
+		clocks->fds[cpu] = -1;
+	err = clocks_follow(clocks);
+	if (err < 0) {
+		clocks_close(clocks);
+		return explain(err, why);
+	}
+	return 0;
+}
+
+void clocks_close(struct clocks *clocks)
+{
+	for (int cpu = 0; clocks->fds && cpu < clocks->cpus_max; cpu++)
+		fd_close(&clocks->fds[cpu]);
+	free(clocks->fds);
+	clocks->fds = NULL;
+}
+
+int clocks_start(struct clocks *clocks)
+{
+	clocks->running = true;
+	for (int cpu = 0; cpu < clocks->cpus_max; cpu++)
+		if (clocks->fds[cpu] >= 0 && ioctl(clocks->fds[cpu], PERF_EVENT_IOC_ENABLE, 0) < 0)
+			return -errno;
+	return 0;
+}
+
+void clocks_stop(struct clocks *clocks)
+{
+	clocks->running = false;
+	for (int cpu = 0; cpu < clocks->cpus_max; cpu++)
+		if (clocks->fds[cpu] >= 0)
+			ioctl(clocks->fds[cpu], PERF_EVENT_IOC_DISABLE, 0);
+}
+
+void clocks_read(
+	const struct clocks *clocks, uint64_t *sum_ns, uint64_t *longest_ns, uint32_t *events)
+{
+	uint64_t sum = clocks->closed_ns, longest = 0;
+	uint32_t open = 0;
+
+	for (int cpu = 0; cpu < clocks->cpus_max; cpu++) {
+		uint64_t ns;
+
+		if (clocks->fds[cpu] < 0)
+			continue;
+		ns = event_ns(clocks->fds[cpu]);
+		sum += ns;
+		longest = ns > longest ? ns : longest;
+		open++;
+	}
+	*sum_ns = sum;
+	*longest_ns = longest;
+	*events = open;
+}

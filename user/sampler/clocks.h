@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sampler/clocks.h - one cpu-clock perf event an online CPU, each running one BPF program. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct clocks {
+	int *fds; /* by CPU; -1 where there is none */
+	int cpus_max;
+	int prog_fd;
+	int cgroup_fd; /* -1: all tasks */
+	uint32_t hz;
+	bool running;
+	uint64_t closed_ns; /* running time of events that are closed */
+	char online[256];   /* the list of CPUs last seen */
+};
+
+/* cgroup_fd and prog_fd stay the caller's. The events are open and disabled. */
+int clocks_open(struct clocks *clocks, int prog_fd, uint32_t hz, int cgroup_fd, struct why *why);
+void clocks_close(struct clocks *clocks);
+int clocks_start(struct clocks *clocks);
+void clocks_stop(struct clocks *clocks);
+/* Opens and closes events so that each online CPU has one. -errno of the first that failed. */
+int clocks_follow(struct clocks *clocks);
+/* Sum of the events' running times in ns, the longest of them, and how many there are. */
+void clocks_read(
+	const struct clocks *clocks, uint64_t *sum_ns, uint64_t *longest_ns, uint32_t *events);

@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sampler/sampler.c - loads the program, sizes its maps, and empties them.
+ * Invariant of the two count maps: BPF writes to one of them; the other one is empty or being
+ * drained. After the turn we wait for an RCU grace period, so that no tick still writes to the map
+ * that is read. What a count refers to was told before the count was made, so the ring buffer is
+ * emptied between the turn and the reading. */
+#include "sampler/sampler.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "sample.skel.h"
+#include "sampler/clocks.h"
+
+#define COUNTS_MIN 8192
+#define COUNTS_MAX 65536
+#define WHOS_MAX 16384
+#define STACKS_MAX 32768
+#define OBJECTS_MAX 8192
+#define TREE_MAX 8192 /* descendants that are remembered */
+#define RING_BYTES_A_CPU (256 * 1024)
+#define RING_BYTES_MAX (16 * 1024 * 1024)
+#define DRAIN_BATCH 1024
+#define GRACE_FALLBACK_NS (100 * NSEC_PER_MSEC)
+
+struct sampler {
+	struct sample_bpf *skel;
+	struct ring_buffer *ring;
+	struct clocks clocks;
+	struct sampler_events events;
+	void *ctx;
+	uint32_t cpus;
+	bool pressed;
+	uint64_t drained_bytes;
+	uint64_t lost_user[LOST_REASONS_LEN];
+	struct count_key keys[DRAIN_BATCH];
+	uint64_t values[DRAIN_BATCH];
+};
+
+/* What libbpf said last, for the reason of a failed load. One loader at a time. */
+static __thread struct why *libbpf_says;
+
+static int keep_libbpf_words(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	size_t used;
+
+	if (level != LIBBPF_WARN || !libbpf_says || libbpf_says->text[0] != '\0')
+		return 0;
+	vsnprintf(libbpf_says->text, sizeof(libbpf_says->text), fmt, ap);
+	used = strcspn(libbpf_says->text, "\n");
+	libbpf_says->text[used] = '\0';
+	return 0;
+}
+
+static uint32_t power_of_two(uint64_t at_least, uint32_t min, uint32_t max)
+{
+	uint32_t n = min;
+
+	while (n < at_least && n < max)
+		n *= 2;
+	return n;
+}
+
+static int size_maps(struct sampler *s, const struct sampler_options *o)
+{
+	/* Half a second of ticks that are all different, before a drain is called for. */
+	uint32_t counts = power_of_two((uint64_t)o->hz * s->cpus, COUNTS_MIN, COUNTS_MAX);
+	uint32_t ring = power_of_two(
+		(uint64_t)s->cpus * RING_BYTES_A_CPU, RING_BYTES_A_CPU, RING_BYTES_MAX);
+	const struct {
+		struct bpf_map *map;
+		uint32_t entries;
+	} sizes[] = {
+		{ s->skel->maps.counts_0, counts },
+		{ s->skel->maps.counts_1, counts },
+		{ s->skel->maps.whos, WHOS_MAX },
+		{ s->skel->maps.stacks, STACKS_MAX },
+		{ s->skel->maps.objects, OBJECTS_MAX },
+		{ s->skel->maps.targets, (uint32_t)o->ids_len + TREE_MAX },
+		{ s->skel->maps.events, ring },
+	};
+
+	s->skel->rodata->counts_high = counts / 2;
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		int err = bpf_map__set_max_entries(sizes[i].map, sizes[i].entries);
+
+		if (err < 0)
+			return err;
+	}
+	return 0;
+}
+
+static int configure(struct sampler *s, const struct sampler_options *o)
+{
+	static const uint32_t filters[] = {
+		[SAMPLER_ALL] = FILTER_NONE,
+		[SAMPLER_TGIDS] = FILTER_TGID,
+		[SAMPLER_TREE] = FILTER_TREE,
+		[SAMPLER_TIDS] = FILTER_TID,
+		[SAMPLER_CGROUP] = FILTER_NONE,
+	};
+
+	s->skel->rodata->self_tgid = (uint32_t)getpid();
+	s->skel->rodata->cpus = s->cpus;
+	s->skel->rodata->filter = filters[o->target];
+	s->skel->rodata->keep_tid = o->by_tid;
+	s->skel->rodata->keep_cpu = o->by_cpu;
+	s->skel->rodata->keep_user = o->user;
+	s->skel->rodata->keep_kernel = o->kernel;
+	return size_maps(s, o);
+}
+
+static int explain_load(int err, const struct why *libbpf, struct why *why)
+{
+	if (access("/sys/kernel/btf/vmlinux", R_OK) != 0)
+		return why_set(why, err,
+			"this kernel has no BTF (/sys/kernel/btf/vmlinux: %s): it must be built "
+			"with CONFIG_DEBUG_INFO_BTF=y",
+			err_text(errno));
+	if (err == -EPERM || err == -EACCES)
+		return why_set(why, err,
+			"cannot load the BPF program (%s): run as root or with CAP_BPF and "
+			"CAP_PERFMON",
+			err_text(err));
+	return why_set(why, err, "cannot load the BPF program: %s; see `stoker doctor`",
+		libbpf->text[0] ? libbpf->text : err_text(err));
+}
+
+static int load(struct sampler *s, const struct sampler_options *o, struct why *why)
+{
+	struct why libbpf = { "" };
+	int err;
+
+	libbpf_says = &libbpf;
+	libbpf_set_print(keep_libbpf_words);
+	s->skel = sample_bpf__open();
+	err = s->skel ? configure(s, o) : -errno;
+	if (err == 0)
+		err = sample_bpf__load(s->skel);
+	libbpf_says = NULL;
+	return err < 0 ? explain_load(err, &libbpf, why) : 0;
+}
+
+static int set_targets(struct sampler *s, const struct sampler_options *o)
+{
+	uint8_t one = 1;
+
+	for (size_t i = 0; i < o->ids_len; i++) {
+		int err = bpf_map_update_elem(
+			bpf_map__fd(s->skel->maps.targets), &o->ids[i], &one, BPF_ANY);
+
+		if (err < 0)
+			return err;
+	}
+	return 0;
+}
+
+static int on_stack(struct sampler *s, const struct event_stack *e, size_t size)
+{
+	if (size < sizeof(*e) || size < sizeof(*e) + e->frames_len * sizeof(uint64_t))
+		return 0;
+	return s->events.stack(s->ctx, e, (const uint64_t *)(e + 1));
+}
+
+static int on_event(void *ctx, void *data, size_t size)
+{
+	struct sampler *s = ctx;
+	uint32_t kind = size >= sizeof(kind) ? *(const uint32_t *)data : 0;
+	int err = 0;
+
+	if (kind == EVENT_STACK)
+		err = on_stack(s, data, size);
+	else if (kind == EVENT_OBJECT && size >= sizeof(struct event_object))
+		err = s->events.object(s->ctx, data);
+	else if (kind == EVENT_WHO && size >= sizeof(struct event_who))
+		err = s->events.who(s->ctx, data);
+	else if (kind == EVENT_JIT && size >= sizeof(struct event_jit))
+		err = s->events.jit(s->ctx, data);
+	else if (kind == EVENT_PRESSURE)
+		s->pressed = true;
+	(void)err; /* a stack or task that was not kept shows as LOST_DRAIN when it is counted */
+	return 0;
+}
+
+int sampler_open(const struct sampler_options *options, const struct sampler_events *events,
+	void *ctx, struct sampler **out, struct why *why)
+{
+	struct sampler *s = calloc(1, sizeof(*s));
+	int err, cgroup_fd = options->target == SAMPLER_CGROUP ? options->cgroup_fd : -1;
+
+	if (!s)
+		return why_set(why, -ENOMEM, "out of memory");
+	s->events = *events;
+	s->ctx = ctx;
+	s->cpus = (uint32_t)libbpf_num_possible_cpus();
+	err = load(s, options, why);
+	if (err == 0) {
+		s->ring = ring_buffer__new(bpf_map__fd(s->skel->maps.events), on_event, s, NULL);
+		err = s->ring ? set_targets(s, options) : -errno;
+		if (err < 0)
+			why_set(why, err, "cannot set up the BPF maps: %s", err_text(err));
+	}
+	if (err == 0)
+		err = clocks_open(&s->clocks, bpf_program__fd(s->skel->progs.sample), options->hz,
+			cgroup_fd, why);
+	if (err < 0) {
+		sampler_free(s);
+		return err;
+	}
+	*out = s;
+	return 0;
+}
+
+void sampler_free(struct sampler *s)
+{
+	if (!s)
+		return;
+	clocks_close(&s->clocks);
+	ring_buffer__free(s->ring);
+	sample_bpf__destroy(s->skel);
+	free(s);
+}
+
+int sampler_start(struct sampler *s, struct why *why)
+{
+	int err = clocks_start(&s->clocks);
+
+	if (err < 0)
+		return why_set(why, err, "cannot start the CPU clock: %s", err_text(err));
+	return 0;
+}
+
+void sampler_stop(struct sampler *s)
+{
+	clocks_stop(&s->clocks);
+}
+
+int sampler_fd(const struct sampler *s)
+{
+	return ring_buffer__epoll_fd(s->ring);
+}
+
+int sampler_poll(struct sampler *s)
+{
+	int err = ring_buffer__consume(s->ring);
+
+	return err < 0 ? err : 0;
+}
+
+bool sampler_pressed(const struct sampler *s)
+{
+	return s->pressed;
+}
+
+/* Returns when no tick that began before the call still runs: ticks are RCU read-side sections. */
+static void wait_for_ticks(void)
+{
+	struct timespec fallback = { .tv_nsec = GRACE_FALLBACK_NS };
+
+	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) == 0)
+		return;
+	/* Refused with nohz_full. A tick takes microseconds. */
+	nanosleep(&fallback, NULL);
+}
+
+static void hand_over(struct sampler *s, uint32_t len)
+{
+	for (uint32_t i = 0; i < len; i++) {
+		s->drained_bytes += sizeof(s->keys[i]) + sizeof(s->values[i]);
+		if (s->events.count(s->ctx, &s->keys[i], s->values[i]) < 0)
+			s->lost_user[LOST_DRAIN] += s->values[i];
+	}
+}
+
+static int drain_map(struct sampler *s, int fd)
+{
+	uint32_t at = 0, next = 0, len;
+	bool first = true;
+	int err;
+
+	do {
+		len = DRAIN_BATCH;
+		err = bpf_map_lookup_and_delete_batch(
+			fd, first ? NULL : &at, &next, s->keys, s->values, &len, NULL);
+		if (err < 0 && err != -ENOENT)
+			return err;
+		hand_over(s, len);
+		at = next;
+		first = false;
+	} while (err == 0);
+	return 0;
+}
+
+int sampler_drain(struct sampler *s)
+{
+	uint32_t old = s->skel->bss->active_counts & 1;
+	struct bpf_map *map = old ? s->skel->maps.counts_1 : s->skel->maps.counts_0;
+	int err;
+
+	__atomic_store_n(&s->skel->bss->active_counts, old ^ 1, __ATOMIC_SEQ_CST);
+	wait_for_ticks();
+	s->pressed = false;
+	err = sampler_poll(s);
+	if (err == 0)
+		err = drain_map(s, bpf_map__fd(map));
+	__atomic_store_n(&s->skel->bss->counts_len[old], 0, __ATOMIC_SEQ_CST);
+	return err;
+}
+
+void sampler_forget_stack(struct sampler *s, uint64_t hash)
+{
+	bpf_map_delete_elem(bpf_map__fd(s->skel->maps.stacks), &hash);
+}
+
+void sampler_forget_who(struct sampler *s, const struct who_key *key)
+{
+	bpf_map_delete_elem(bpf_map__fd(s->skel->maps.whos), key);
+	s->skel->bss->epoch++;
+}
+
+int sampler_follow_cpus(struct sampler *s)
+{
+	return clocks_follow(&s->clocks);
+}
+
+/* Adds up one struct tick_stats a CPU: the head of the program's scratch. */
+static void read_ticks(struct sampler *s, struct tick_stats *sum)
+{
+	size_t size = bpf_map__value_size(s->skel->maps.scratches);
+	size_t stride = (size + 7) & ~(size_t)7;
+	_cleanup_(freep) char *all = calloc(s->cpus, stride);
+	uint32_t zero = 0;
+
+	*sum = (struct tick_stats){ 0 };
+	if (!all || bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.scratches), &zero, all) < 0)
+		return;
+	for (uint32_t cpu = 0; cpu < s->cpus; cpu++) {
+		struct tick_stats one;
+
+		memcpy(&one, all + cpu * stride, sizeof(one));
+		sum->ticks += one.ticks;
+		sum->samples += one.samples;
+		sum->idle += one.idle;
+		sum->filtered += one.filtered;
+		sum->bytes_out += one.bytes_out;
+		for (size_t i = 0; i < ARRAY_SIZE(one.lost); i++)
+			sum->lost[i] += one.lost[i];
+	}
+}
+
+/* Kernel memory of a map as the kernel tells it, in /proc/self/fdinfo. */
+static uint64_t map_memory(const struct bpf_map *map)
+{
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	char path[64];
+	const char *line;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", bpf_map__fd(map));
+	if (fd_read_path(path, 65536, &text) < 0 || !text.data)
+		return 0;
+	line = strstr(text.data, "memlock:");
+	return line ? strtoull(line + strlen("memlock:"), NULL, 10) : 0;
+}
+
+static void read_program(struct sampler *s, struct sampler_stats *out)
+{
+	struct bpf_prog_info info = { 0 };
+	uint32_t len = sizeof(info);
+	struct bpf_map *map;
+
+	if (bpf_obj_get_info_by_fd(bpf_program__fd(s->skel->progs.sample), &info, &len) == 0)
+		out->run_ns = info.run_time_ns;
+	bpf_object__for_each_map(map, s->skel->obj) out->memory_bytes += map_memory(map);
+}
+
+void sampler_stats(struct sampler *s, struct sampler_stats *out)
+{
+	uint64_t sum_ns, longest_ns, due;
+	struct tick_stats ticks;
+
+	*out = (struct sampler_stats){ 0 };
+	clocks_read(&s->clocks, &sum_ns, &longest_ns, &out->cpus);
+	read_ticks(s, &ticks);
+	read_program(s, out);
+	due = sum_ns / (NSEC_PER_SEC / s->clocks.hz);
+	out->running_s = (double)longest_ns / (double)NSEC_PER_SEC;
+	out->samples = ticks.samples - s->lost_user[LOST_DRAIN];
+	out->idle = ticks.idle;
+	out->filtered = ticks.filtered;
+	out->runs = ticks.ticks;
+	out->bytes_out = ticks.bytes_out + s->drained_bytes;
+	for (size_t i = 0; i < LOST_REASONS_LEN; i++)
+		out->lost[i] = ticks.lost[i] + s->lost_user[i];
+	if (due > ticks.ticks)
+		out->lost[LOST_NOT_RUN] = due - ticks.ticks;
+	out->expected = due > ticks.filtered ? due - ticks.filtered : 0;
+}

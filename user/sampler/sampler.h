@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sampler/sampler.h - the BPF program, its clock events and its maps, as callbacks.
+ * What BPF tells once (objects, tasks, stacks) comes from sampler_poll; counts come from
+ * sampler_drain, each sample exactly once. Nothing is named here. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <linux/types.h>
+
+#include "bpf/abi.h"
+#include "bpf/reasons.h"
+#include "base/err.h"
+
+enum sampler_target {
+	SAMPLER_ALL,
+	SAMPLER_TGIDS,
+	SAMPLER_TREE, /* processes and all that descends from them */
+	SAMPLER_TIDS,
+	SAMPLER_CGROUP, /* one cgroup and what is below it; other tasks' ticks never run the program
+			 */
+};
+
+struct sampler_options {
+	uint32_t hz;
+	enum sampler_target target;
+	const uint32_t *ids; /* of the targets */
+	size_t ids_len;
+	int cgroup_fd; /* SAMPLER_CGROUP: a directory of the cgroup2 file system; not consumed */
+	bool by_tid, by_cpu; /* keep them apart */
+	bool user, kernel;
+};
+
+/* Pointers are good during the call. A negative return is counted as LOST_MEMORY, no more. */
+struct sampler_events {
+	int (*object)(void *ctx, const struct event_object *event);
+	int (*who)(void *ctx, const struct event_who *event);
+	int (*stack)(void *ctx, const struct event_stack *event, const uint64_t *frames);
+	int (*jit)(void *ctx, const struct event_jit *event);
+	int (*count)(void *ctx, const struct count_key *key, uint64_t count);
+};
+
+struct sampler_stats {
+	uint64_t expected; /* ticks due by the events' own running time, less `filtered` */
+	uint64_t samples, idle, filtered;
+	uint64_t lost[LOST_REASONS_LEN];
+	uint64_t runs, run_ns; /* run_ns: 0 without kernel.bpf_stats_enabled */
+	uint64_t bytes_out;    /* ring buffer and drained counts */
+	uint64_t memory_bytes; /* of all maps */
+	uint32_t cpus;         /* with an event now */
+	double running_s;      /* the longest that any event ran */
+};
+
+struct sampler;
+
+/* Loads the program and opens the events, disabled. */
+int sampler_open(const struct sampler_options *options, const struct sampler_events *events,
+	void *ctx, struct sampler **out, struct why *why);
+void sampler_free(struct sampler *sampler);
+
+int sampler_start(struct sampler *sampler, struct why *why);
+/* No tick runs the program after this. */
+void sampler_stop(struct sampler *sampler);
+
+/* Readable when sampler_poll has something to do. */
+int sampler_fd(const struct sampler *sampler);
+int sampler_poll(struct sampler *sampler);
+/* True when a drain should not wait: a count map is half full. */
+bool sampler_pressed(const struct sampler *sampler);
+/* Turns to the other count map and hands over what the first one holds. */
+int sampler_drain(struct sampler *sampler);
+/* Lets BPF forget a stack or task that user space is about to forget. */
+void sampler_forget_stack(struct sampler *sampler, uint64_t hash);
+void sampler_forget_who(struct sampler *sampler, const struct who_key *key);
+/* Follows CPUs that came or went. */
+int sampler_follow_cpus(struct sampler *sampler);
+void sampler_stats(struct sampler *sampler, struct sampler_stats *out);

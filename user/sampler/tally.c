@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sampler/tally.c - indexes of stacks and tasks do not move while they live; freed ones are given
+ * again, so a tally that runs for months is as large as its busiest hour. */
+#include "sampler/tally.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/sampler.h"
+
+void tally_done(struct tally *tally)
+{
+	vec_each (&tally->stacks, stack)
+		free(stack->frames);
+	vec_done(&tally->stacks);
+	vec_done(&tally->tasks);
+	vec_done(&tally->counts);
+	vec_done(&tally->free_stacks);
+	vec_done(&tally->free_tasks);
+	hash_done(&tally->by_hash);
+	hash_done(&tally->by_id);
+}
+
+/* A place for one more: a freed one, or one at the end. -ENOSPC or -ENOMEM. */
+#define place_for(v, freed, max)                                                 \
+	((freed)->len > 0                   ? (int)(freed)->data[--(freed)->len] \
+			: (v)->len >= (max) ? -ENOSPC                            \
+			: vec_add(v)        ? (int)((v)->len - 1)                \
+					    : -ENOMEM)
+
+int tally_stack(struct tally *tally, const struct event_stack *event, const uint64_t *frames)
+{
+	size_t bytes = event->frames_len * sizeof(*frames);
+	uint64_t *copy;
+	int at;
+
+	if (hash_find(&tally->by_hash, event->hash))
+		return 0;
+	copy = malloc(bytes ? bytes : 1);
+	if (!copy)
+		return -ENOMEM;
+	at = place_for(&tally->stacks, &tally->free_stacks, TALLY_STACKS_MAX);
+	if (at < 0 || hash_put(&tally->by_hash, event->hash, (uint64_t)at) < 0) {
+		free(copy);
+		return at < 0 ? at : -ENOMEM;
+	}
+	memcpy(copy, frames, bytes);
+	tally->stacks.data[at] = (struct tally_stack){
+		.hash = event->hash,
+		.frames = copy,
+		.frames_len = event->frames_len,
+		.end = event->end,
+		.anon = event->anon,
+		.used = tally->interval,
+		.live = true,
+	};
+	return 0;
+}
+
+int tally_task(struct tally *tally, const struct event_who *event)
+{
+	int at;
+
+	if (hash_find(&tally->by_id, event->id))
+		return 0;
+	at = place_for(&tally->tasks, &tally->free_tasks, TALLY_TASKS_MAX);
+	if (at < 0)
+		return at;
+	if (hash_put(&tally->by_id, event->id, (uint64_t)at) < 0)
+		return -ENOMEM;
+	tally->tasks.data[at] = (struct tally_task){
+		.key = event->key,
+		.id = event->id,
+		.used = tally->interval,
+		.live = true,
+	};
+	tally->tasks.data[at].key.comm[COMM_LEN - 1] = '\0';
+	return 0;
+}
+
+/* Index + 1 of the stack with this hash; 0 for hash 0. */
+static int find_stack(struct tally *tally, uint64_t hash, uint32_t *out)
+{
+	uint64_t *at = hash_find(&tally->by_hash, hash);
+
+	if (hash != 0 && !at)
+		return -ENOENT;
+	*out = 0;
+	if (hash != 0) {
+		tally->stacks.data[*at].used = tally->interval;
+		*out = (uint32_t)*at + 1;
+	}
+	return 0;
+}
+
+int tally_count(struct tally *tally, const struct count_key *key, uint64_t count)
+{
+	uint64_t *task = hash_find(&tally->by_id, key->who);
+	struct tally_count c = { .cpu = key->cpu, .count = count }, *slot;
+	int err;
+
+	if (!task)
+		return -ENOENT;
+	err = find_stack(tally, key->user_stack, &c.user);
+	if (err == 0)
+		err = find_stack(tally, key->kernel_stack, &c.kernel);
+	if (err < 0)
+		return err;
+	slot = vec_add(&tally->counts);
+	if (!slot)
+		return -ENOMEM;
+	c.task = (uint32_t)*task;
+	tally->tasks.data[*task].used = tally->interval;
+	*slot = c;
+	return 0;
+}
+
+static void forget_stacks(struct tally *tally, struct sampler *sampler)
+{
+	vec_each (&tally->stacks, stack) {
+		uint32_t idle = tally->interval - stack->used, *slot;
+
+		if (!stack->live || idle < TALLY_IDLE_INTERVALS)
+			continue;
+		if (idle == TALLY_IDLE_INTERVALS) {
+			sampler_forget_stack(sampler, stack->hash);
+			continue;
+		}
+		slot = vec_add(&tally->free_stacks);
+		if (!slot)
+			return;
+		*slot = (uint32_t)(stack - tally->stacks.data);
+		hash_del(&tally->by_hash, stack->hash);
+		free(stack->frames);
+		*stack = (struct tally_stack){ 0 };
+	}
+}
+
+static void forget_tasks(struct tally *tally, struct sampler *sampler)
+{
+	vec_each (&tally->tasks, task) {
+		uint32_t idle = tally->interval - task->used, *slot;
+
+		if (!task->live || idle < TALLY_IDLE_INTERVALS)
+			continue;
+		if (idle == TALLY_IDLE_INTERVALS) {
+			sampler_forget_who(sampler, &task->key);
+			continue;
+		}
+		slot = vec_add(&tally->free_tasks);
+		if (!slot)
+			return;
+		*slot = (uint32_t)(task - tally->tasks.data);
+		hash_del(&tally->by_id, task->id);
+		*task = (struct tally_task){ 0 };
+	}
+}
+
+void tally_next(struct tally *tally, struct sampler *sampler)
+{
+	tally->counts.len = 0;
+	tally->interval++;
+	forget_stacks(tally, sampler);
+	forget_tasks(tally, sampler);
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sampler/tally.h - what was counted in an interval, before anything has a name.
+ * Tasks and stacks are told once by BPF and stay; counts are taken away at each interval's end.
+ * Those that no count used for TALLY_IDLE_INTERVALS are forgotten in two steps: first BPF is made
+ * to forget them (so that they would be told again), and an interval later they go. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <linux/types.h>
+
+#include "bpf/abi.h"
+#include "base/hash.h"
+#include "base/vec.h"
+
+#define TALLY_IDLE_INTERVALS 4
+#define TALLY_STACKS_MAX 1000000
+#define TALLY_TASKS_MAX 1000000
+
+struct sampler;
+
+struct tally_stack {
+	uint64_t hash;
+	uint64_t *frames; /* leaf first; owned */
+	uint32_t used;    /* the interval that last counted it */
+	uint16_t frames_len;
+	uint8_t end; /* enum stack_end */
+	bool anon;
+	bool live;
+};
+
+struct tally_task {
+	struct who_key key;
+	uint32_t id;
+	uint32_t used;
+	bool live;
+};
+
+struct tally_count {
+	uint32_t user, kernel; /* index of a stack + 1; 0: none */
+	uint32_t task;
+	uint32_t cpu; /* + 1; 0: not kept */
+	uint64_t count;
+};
+
+struct tally {
+	VEC(struct tally_stack) stacks;
+	VEC(struct tally_task) tasks;
+	VEC(struct tally_count) counts;
+	VEC(uint32_t) free_stacks;
+	VEC(uint32_t) free_tasks;
+	struct hash by_hash; /* stack hash → index */
+	struct hash by_id;   /* who id → index */
+	uint32_t interval;
+};
+
+void tally_done(struct tally *tally);
+/* A stack or task that is there already is left alone. -ENOSPC at the limit. */
+int tally_stack(struct tally *tally, const struct event_stack *event, const uint64_t *frames);
+int tally_task(struct tally *tally, const struct event_who *event);
+/* -ENOENT: a stack or task that was never told. */
+int tally_count(struct tally *tally, const struct count_key *key, uint64_t count);
+/* Throws the counts away and begins the next interval. */
+void tally_next(struct tally *tally, struct sampler *sampler);

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sink/folded.c - `frame;frame;frame COUNT`, root first, as flamegraph.pl and speedscope read it.
+ * Lines that read the same are one line; lines are sorted, so that equal profiles are equal files.
+ * Names are data from strangers: ';' becomes ':', control characters and bytes that are not UTF-8
+ * become '?', so that a line is always a line. */
+#include "sink/sink.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/own.h"
+#include "base/strtab.h"
+#include "base/utf8.h"
+
+struct line {
+	const char *text;
+	uint64_t count;
+};
+
+static const char *const suffixes[] = {
+	[PROFILE_NATIVE] = "",
+	[PROFILE_KERNEL] = "_[k]",
+	[PROFILE_JIT] = "_[j]",
+	[PROFILE_INLINED] = "_[i]",
+	[PROFILE_MARK] = "",
+};
+
+/* One frame's text. An empty name would make an empty frame, which readers drop. */
+static int put_name(struct buf *out, const char *name, const char *suffix)
+{
+	size_t start = out->len;
+	int err = out->len > 0 ? buf_putc(out, ';') : 0;
+
+	start = out->len;
+	if (err == 0)
+		err = utf8_put_clean(out, *name ? name : "?");
+	if (err < 0)
+		return err;
+	for (size_t i = start; i < out->len; i++)
+		if (out->data[i] == ';')
+			out->data[i] = ':';
+	return buf_puts(out, suffix);
+}
+
+static int put_number(struct buf *out, int32_t number)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%d", number);
+	return put_name(out, number < 0 ? "?" : text, "");
+}
+
+static int put_label(
+	struct buf *out, const struct profile *p, const struct profile_labels *l, enum sink_key key)
+{
+	const uint32_t texts[] = {
+		[SINK_CONTAINER] = l->container,
+		[SINK_POD] = l->pod,
+		[SINK_NAMESPACE] = l->namespace_,
+		[SINK_IMAGE] = l->image,
+		[SINK_UNIT] = l->unit,
+		[SINK_COMM] = l->comm,
+	};
+
+	if (key == SINK_PID)
+		return put_number(out, l->pid);
+	if (key == SINK_TID)
+		return put_number(out, l->tid);
+	if (key == SINK_CPU)
+		return put_number(out, l->cpu);
+	return put_name(out, profile_text(p, texts[key]), "");
+}
+
+static int put_stack(struct buf *out, const struct profile *p, uint32_t stack)
+{
+	for (uint32_t i = p->stacks.data[stack].len; i-- > 0;) {
+		const struct profile_frame *frame = profile_stack_frame(p, stack, i);
+		int err = put_name(out, profile_text(p, frame->name), suffixes[frame->class]);
+
+		if (err < 0)
+			return err;
+	}
+	return 0;
+}
+
+static int put_line(struct buf *out, const struct profile *p, const struct sink_options *options,
+	const struct profile_sample *sample)
+{
+	const struct profile_labels *labels = &p->labels.data[sample->labels];
+
+	buf_clear(out);
+	for (uint32_t i = 0; i < options->by_len; i++) {
+		int err = put_label(out, p, labels, options->by[i]);
+
+		if (err < 0)
+			return err;
+	}
+	return put_stack(out, p, sample->stack);
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(((const struct line *)a)->text, ((const struct line *)b)->text);
+}
+
+/* Adds up samples whose lines read the same: counts[id of the line]. */
+static int fold(const struct profile *p, const struct sink_options *options, struct strtab *texts,
+	uint64_t *counts)
+{
+	_cleanup_(buf_done) struct buf line = BUF_INIT;
+
+	vec_each (&p->samples, sample) {
+		uint32_t id;
+		int err = put_line(&line, p, options, sample);
+
+		if (err == 0)
+			err = strtab_put(texts, line.data ? line.data : "", line.len, &id);
+		if (err < 0)
+			return err;
+		counts[id] += sample->value;
+	}
+	return 0;
+}
+
+int folded_write(const struct profile *p, const struct sink_options *options, struct buf *out)
+{
+	_cleanup_(strtab_done) struct strtab texts = { 0 };
+	_cleanup_(freep) uint64_t *counts = calloc(p->samples.len + 1, sizeof(*counts));
+	_cleanup_(freep) struct line *lines = calloc(p->samples.len + 1, sizeof(*lines));
+	size_t len = 0;
+	int err = strtab_init(&texts);
+
+	if (!counts || !lines)
+		return -ENOMEM;
+	if (err == 0)
+		err = fold(p, options, &texts, counts);
+	if (err < 0)
+		return err;
+	for (uint32_t id = 0; id < texts.len; id++)
+		if (counts[id] > 0)
+			lines[len++] = (struct line){ strtab_get(&texts, id), counts[id] };
+	qsort(lines, len, sizeof(*lines), by_text);
+	for (size_t i = 0; i < len; i++) {
+		err = buf_printf(out, "%s %llu\n", lines[i].text[0] ? lines[i].text : "?",
+			(unsigned long long)lines[i].count);
+		if (err < 0)
+			return err;
+	}
+	return 0;
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sink/sink.c - the table of formats, and the keys of --by that they share. */
+#include "sink/sink.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/own.h"
+
+static const struct sink sinks[] = {
+	{ "folded", ".folded .collapsedstack.txt", "one line a stack: frame;frame;frame COUNT",
+		folded_write },
+	{ 0 },
+};
+
+static const char *const key_names[SINK_KEYS] = {
+	[SINK_CONTAINER] = "container",
+	[SINK_POD] = "pod",
+	[SINK_NAMESPACE] = "namespace",
+	[SINK_IMAGE] = "image",
+	[SINK_UNIT] = "unit",
+	[SINK_COMM] = "comm",
+	[SINK_PID] = "pid",
+	[SINK_TID] = "tid",
+	[SINK_CPU] = "cpu",
+};
+
+const struct sink *sink_list(void)
+{
+	return sinks;
+}
+
+const struct sink *sink_find(const char *name)
+{
+	for (const struct sink *s = sinks; s->name; s++)
+		if (strcmp(s->name, name) == 0)
+			return s;
+	return NULL;
+}
+
+static size_t bare_length(const char *path)
+{
+	size_t len = strlen(path);
+
+	if (len > 3 && memcmp(path + len - 3, ".gz", 3) == 0)
+		return len - 3;
+	if (len > 4 && memcmp(path + len - 4, ".zst", 4) == 0)
+		return len - 4;
+	return len;
+}
+
+static bool ends_with_one_of(const char *path, size_t len, const char *endings)
+{
+	while (*endings) {
+		size_t n = strcspn(endings, " ");
+
+		if (len > n && memcmp(path + len - n, endings, n) == 0)
+			return true;
+		endings += n + (endings[n] == ' ');
+	}
+	return false;
+}
+
+const struct sink *sink_for_path(const char *path)
+{
+	size_t lengths[] = { strlen(path), bare_length(path) };
+
+	for (size_t i = 0; i < ARRAY_SIZE(lengths); i++)
+		for (const struct sink *s = sinks; s->name; s++)
+			if (ends_with_one_of(path, lengths[i], s->endings))
+				return s;
+	return NULL;
+}
+
+static int find_key(const char *text, size_t len)
+{
+	for (int key = 0; key < SINK_KEYS; key++)
+		if (strlen(key_names[key]) == len && memcmp(key_names[key], text, len) == 0)
+			return key;
+	return -EINVAL;
+}
+
+bool sink_wants(const struct sink_options *options, enum sink_key key)
+{
+	for (uint32_t i = 0; i < options->by_len; i++)
+		if (options->by[i] == key)
+			return true;
+	return false;
+}
+
+int sink_parse_by(const char *text, struct sink_options *options, struct why *why)
+{
+	options->by_len = 0;
+	while (*text) {
+		size_t len = strcspn(text, ",");
+		int key = find_key(text, len);
+
+		if (key < 0)
+			return why_set(why, -EINVAL,
+				"--by: no such key: %.*s; it takes container, pod, namespace, "
+				"image, unit, comm, pid, tid, cpu",
+				(int)len, text);
+		if (sink_wants(options, (enum sink_key)key))
+			return why_set(why, -EINVAL, "--by: %.*s is there twice", (int)len, text);
+		options->by[options->by_len++] = (enum sink_key)key;
+		text += len + (text[len] == ',');
+	}
+	return 0;
+}

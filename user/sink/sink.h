@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sink/sink.h - profile → bytes. A new format is one file here and one line in sink.c. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "profile/profile.h"
+
+enum sink_key {
+	SINK_CONTAINER,
+	SINK_POD,
+	SINK_NAMESPACE,
+	SINK_IMAGE,
+	SINK_UNIT,
+	SINK_COMM,
+	SINK_PID,
+	SINK_TID,
+	SINK_CPU,
+	SINK_KEYS,
+};
+
+struct sink_options {
+	enum sink_key by[SINK_KEYS]; /* the leading frames of a folded stack, in order */
+	uint32_t by_len;
+};
+
+struct sink {
+	const char *name;    /* of -f */
+	const char *endings; /* of file names, separated by blanks, each with its dot */
+	const char *text;    /* for --help */
+	/* Appends the whole profile to out. 0 or -ENOMEM. */
+	int (*write)(
+		const struct profile *profile, const struct sink_options *options, struct buf *out);
+};
+
+/* NULL: no such format. */
+const struct sink *sink_find(const char *name);
+/* By the end of a file's name, a trailing .gz or .zst not counted; NULL: none fits. */
+const struct sink *sink_for_path(const char *path);
+/* All of them; the last has no name. */
+const struct sink *sink_list(void);
+
+/* "container,comm" → options->by. -EINVAL with why. */
+int sink_parse_by(const char *text, struct sink_options *options, struct why *why);
+bool sink_wants(const struct sink_options *options, enum sink_key key);
+
+int folded_write(
+	const struct profile *profile, const struct sink_options *options, struct buf *out);

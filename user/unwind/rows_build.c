@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* unwind/rows_build.c - compiles an image's call frame information into compact rows.
+ * First every function is read: a span of file offsets and its rows, 24 and 8 bytes each, rules
+ * interned. Then the spans are sorted and swept once from low to high, which settles overlaps and
+ * gaps; a row is passed at most once for each function that hides its own, so hostile nesting costs no
+ * more than its bytes. What comes out goes straight into pages (rows_pack.c). */
+#include "unwind/rows.h"
+
+#include <assert.h>
+#include <elf.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/vec.h"
+#include "elf/eh_frame.h"
+#include "elf/image.h"
+#include "unwind/rows_pack.h"
+#include "unwind/rule_set.h"
+
+enum source {
+	SOURCE_EH_FRAME,
+	SOURCE_DEBUG_FRAME,
+	SOURCES,
+};
+
+/* One function in the file. */
+struct span {
+	uint64_t start; /* file offset */
+	uint32_t size;
+	uint32_t first; /* in raw rows; rises in the order of reading */
+	uint32_t len;
+	uint32_t source; /* enum source */
+};
+
+struct raw_row {
+	uint32_t delta; /* from the span's start */
+	uint16_t rule;
+};
+
+/* A span under the sweep. */
+struct active {
+	const struct span *span;
+	uint32_t row; /* the one that holds at the last place visited */
+};
+
+struct build {
+	struct image *image;
+	struct why *why;
+	const struct image_segment *segment; /* of the last function */
+	enum source source;
+	struct rule_set rules;
+	VEC(struct span) spans;
+	VEC(struct raw_row) rows;
+	VEC(struct active) stacks[SOURCES]; /* by rising start */
+	uint64_t at; /* the sweep has settled everything below */
+	struct rows_pack *pack;
+	struct unwind_rows_stats stats;
+};
+
+static void build_done(struct build *b)
+{
+	rule_set_done(&b->rules);
+	vec_done(&b->spans);
+	vec_done(&b->rows);
+	for (size_t i = 0; i < SOURCES; i++)
+		vec_done(&b->stacks[i]);
+	rows_pack_free(b->pack);
+}
+
+static bool segment_has(const struct image_segment *s, uint64_t vaddr)
+{
+	return s->type == PT_LOAD && (s->flags & PF_X) && vaddr >= s->vaddr &&
+		vaddr - s->vaddr < s->file_size;
+}
+
+/* The executable segment of an address, or NULL. Functions come in runs, so the last one goes first. */
+static const struct image_segment *find_segment(struct build *b, uint64_t vaddr)
+{
+	if (b->segment && segment_has(b->segment, vaddr))
+		return b->segment;
+	for (size_t i = 0; i < image_segments(b->image); i++) {
+		const struct image_segment *s = image_segment(b->image, i);
+
+		if (segment_has(s, vaddr)) {
+			b->segment = s;
+			return s;
+		}
+	}
+	return NULL;
+}
+
+static int add_rows(struct build *b, const struct eh_frame_fde *fde, struct span *span)
+{
+	for (size_t i = 0; i < fde->rows_len && fde->rows[i].delta < span->size; i++) {
+		struct raw_row *raw;
+		uint16_t rule;
+
+		if (rule_set_put(&b->rules, &fde->rows[i].rule, &rule) < 0)
+			return -ENOMEM;
+		if (b->rows.len == UNWIND_ROWS_RAW_MAX)
+			return why_set(b->why, -EFBIG, "more than %u unwind rows",
+				UNWIND_ROWS_RAW_MAX);
+		raw = vec_add(&b->rows);
+		if (!raw)
+			return -ENOMEM;
+		raw->delta = fde->rows[i].delta;
+		raw->rule = rule;
+		span->len++;
+	}
+	return 0;
+}
+
+static int add_fde(void *arg, const struct eh_frame_fde *fde)
+{
+	struct build *b = arg;
+	const struct image_segment *segment = find_segment(b, fde->start);
+	struct span *span;
+	uint64_t start, left;
+
+	if (!segment) {
+		b->stats.fdes_outside++;
+		return 0;
+	}
+	start = segment->file_offset + (fde->start - segment->vaddr);
+	left = segment->file_size - (fde->start - segment->vaddr);
+	if (left > fde->size)
+		left = fde->size;
+	if (start > FRAME_OFFSET_MASK || left > FRAME_OFFSET_MASK - start) {
+		b->stats.fdes_outside++;
+		return 0;
+	}
+	span = vec_add(&b->spans);
+	if (!span)
+		return -ENOMEM;
+	span->start = start;
+	span->size = (uint32_t)left;
+	span->first = (uint32_t)b->rows.len;
+	span->source = b->source;
+	return add_rows(b, fde, span);
+}
+
+static int read_section(struct build *b, const struct eh_frame *eh, enum source source)
+{
+	struct eh_frame_stats stats = { 0 };
+	int err;
+
+	b->source = source;
+	err = eh_frame_walk(eh, add_fde, b, &stats);
+	b->stats.fdes += stats.fdes;
+	b->stats.fdes_bad += stats.fdes_bad;
+	b->stats.fdes_empty += stats.fdes_empty;
+	for (size_t i = 0; i < CFI_LOST_MAX; i++)
+		b->stats.lost[i] += stats.lost[i];
+	return err;
+}
+
+/* What .debug_frame holds is a gift: when it is broken the rest goes on without it. */
+static int read_debug_frame(struct build *b, bool *found)
+{
+	struct eh_frame eh;
+	int err = eh_frame_find_debug(b->image, &eh);
+
+	if (err == 0)
+		err = read_section(b, &eh, SOURCE_DEBUG_FRAME);
+	*found = err == 0;
+	if (err == -ENODATA)
+		return 0;
+	if (err == -EBADMSG || err == -EFBIG || err == -ENOTSUP) {
+		b->stats.debug_bad = 1;
+		return 0;
+	}
+	return err;
+}
+
+static int read_sections(struct build *b)
+{
+	struct eh_frame eh;
+	bool debug_found;
+	int found = eh_frame_find(b->image, &eh);
+	int err;
+
+	if (found == 0)
+		found = read_section(b, &eh, SOURCE_EH_FRAME);
+	if (found == -EBADMSG)
+		return why_set(b->why, found, ".eh_frame is malformed");
+	if (found < 0 && found != -ENODATA)
+		return found;
+	err = read_debug_frame(b, &debug_found);
+	if (err < 0)
+		return err;
+	if (found == -ENODATA && !debug_found)
+		return why_set(b->why, -ENODATA, "neither .eh_frame nor .debug_frame");
+	b->stats.rows_raw = (uint32_t)b->rows.len;
+	b->stats.rules_refused = b->rules.refused;
+	return 0;
+}
+
+/* By start; at the same start, the one that must end up on top comes last. */
+static int compare_spans(const void *x, const void *y)
+{
+	const struct span *a = x, *b = y;
+
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	if (a->size != b->size)
+		return a->size > b->size ? -1 : 1;
+	return a->first > b->first ? -1 : a->first < b->first;
+}
+
+static void sort_spans(struct build *b)
+{
+	for (size_t i = 1; i < b->spans.len; i++) {
+		if (compare_spans(&b->spans.data[i - 1], &b->spans.data[i]) > 0) {
+			qsort(b->spans.data, b->spans.len, sizeof(*b->spans.data), compare_spans);
+			return;
+		}
+	}
+}
+
+static uint64_t span_end(const struct span *span)
+{
+	return span->start + span->size;
+}
+
+/* The function that holds at b->at: of .eh_frame where there is one, the innermost of those. */
+static struct active *find_active(struct build *b)
+{
+	for (size_t i = 0; i < SOURCES; i++) {
+		size_t len = b->stacks[i].len;
+
+		while (len > 0 && span_end(b->stacks[i].data[len - 1].span) <= b->at)
+			len--;
+		b->stacks[i].len = len;
+		if (len > 0)
+			return &b->stacks[i].data[len - 1];
+	}
+	return NULL;
+}
+
+/* The rows of one function between b->at and end. */
+static int put_span(struct build *b, struct active *a, uint64_t end)
+{
+	const struct span *span = a->span;
+	const struct raw_row *rows = &b->rows.data[span->first];
+	uint64_t from = b->at - span->start;
+	uint64_t to = end - span->start;
+	int err;
+
+	while (a->row + 1 < span->len && rows[a->row + 1].delta <= from)
+		a->row++;
+	err = rows_pack_put(b->pack, b->at, rows[a->row].rule);
+	while (err == 0 && a->row + 1 < span->len && rows[a->row + 1].delta < to) {
+		a->row++;
+		err = rows_pack_put(b->pack, span->start + rows[a->row].delta, rows[a->row].rule);
+	}
+	return err;
+}
+
+/* Settles everything below end, where the next function begins. */
+static int sweep_to(struct build *b, uint64_t end)
+{
+	while (b->at < end) {
+		struct active *a = find_active(b);
+		uint64_t stop = end;
+		int err = 0;
+
+		if (a) {
+			if (span_end(a->span) < stop)
+				stop = span_end(a->span);
+			err = put_span(b, a, stop);
+		} else if (end - b->at >= UNWIND_ROWS_GAP) {
+			err = rows_pack_put(b->pack, b->at, RULE_NONE);
+		}
+		if (err < 0)
+			return err;
+		b->at = stop;
+	}
+	return 0;
+}
+
+static int sweep(struct build *b)
+{
+	int err;
+
+	vec_each(&b->spans, span) {
+		struct active *a;
+
+		err = sweep_to(b, span->start);
+		if (err < 0)
+			return err;
+		a = vec_add(&b->stacks[span->source]);
+		if (!a)
+			return -ENOMEM;
+		a->span = span;
+	}
+	/* Behind every span: the last ones end, and nothing follows. */
+	err = sweep_to(b, FRAME_OFFSET_MASK + UNWIND_ROWS_GAP);
+	return err < 0 ? err : rows_pack_finish(b->pack);
+}
+
+static void *append(char *to, const void *data, size_t size)
+{
+	if (size > 0)
+		memcpy(to, data, size);
+	return to + size;
+}
+
+static int assemble(struct build *b, struct unwind_rows **out)
+{
+	_cleanup_(unwind_rows_freep) struct unwind_rows *rows = calloc(1, sizeof(*rows));
+	const struct rows_pack *pack = b->pack;
+	struct unwind_rows_head head = { .magic = UNWIND_ROWS_MAGIC,
+		.pages_len = (uint32_t)pack->pages.len,
+		.rules_len = (uint32_t)b->rules.rules.len,
+		.rows_len = pack->rows_len,
+		.data_bytes = (uint32_t)pack->data.len };
+	size_t pages_bytes = pack->pages.len * sizeof(*pack->pages.data);
+	size_t rules_bytes = b->rules.rules.len * sizeof(*b->rules.rules.data);
+	char *to;
+	int err;
+
+	if (!rows)
+		return -ENOMEM;
+	b->stats.pages_refused = pack->pages_refused;
+	head.stats = b->stats;
+	rows->size = sizeof(head) + pages_bytes + rules_bytes + pack->data.len;
+	rows->bytes = to = malloc(rows->size);
+	if (!to)
+		return -ENOMEM;
+	to = append(to, &head, sizeof(head));
+	to = append(to, pack->pages.data, pages_bytes);
+	to = append(to, b->rules.rules.data, rules_bytes);
+	append(to, pack->data.data, pack->data.len);
+	err = unwind_rows_view(rows->bytes, rows->size, &rows->view);
+	assert(err == 0);
+	if (err < 0)
+		return err;
+	*out = TAKE_PTR(rows);
+	return 0;
+}
+
+int unwind_rows_build(struct image *image, struct unwind_rows **out, struct why *why)
+{
+	_cleanup_(build_done) struct build b = { .image = image, .why = why };
+	int err;
+
+	if (!cfi_arch_find(image->machine))
+		return why_set(why, -ENOTSUP, "machine %u is not unwound", image->machine);
+	*why = (struct why){ 0 };
+	b.pack = calloc(1, sizeof(*b.pack));
+	if (!b.pack)
+		return -ENOMEM;
+	err = rule_set_init(&b.rules);
+	if (err == 0)
+		err = read_sections(&b);
+	if (err == 0) {
+		sort_spans(&b);
+		err = sweep(&b);
+	}
+	if (err == 0)
+		err = assemble(&b, out);
+	if (err < 0 && why->text[0] == '\0')
+		why_set(why, err, "unwind rows: %s", err_text(err));
+	return err;
+}

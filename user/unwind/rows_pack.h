@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* unwind/rows_pack.h - rising (file offset, rule id) pairs → pages of rows. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/vec.h"
+#include "unwind/rows.h"
+
+#define ROWS_PAGE_BYTES (1U << ROWS_PAGE_SHIFT)
+
+/* The page in the making; large, so on the heap. rules_of starts at a row a byte. */
+struct rows_pack {
+	VEC(struct unwind_rows_page) pages;
+	struct buf data;
+	uint32_t rows_len;      /* of the pages that are done */
+	uint32_t pages_refused; /* see struct unwind_rows_stats */
+	uint32_t number;        /* of the open page */
+	bool open;
+	uint16_t rule; /* what holds from the last pair on; RULE_NONE at first */
+	uint32_t len;  /* rows of the open page */
+	uint16_t at[ROWS_PAGE_BYTES];
+	uint16_t rules[ROWS_PAGE_BYTES];
+};
+
+void rows_pack_free(struct rows_pack *pack);
+DEFINE_CLEANUP(struct rows_pack, rows_pack_free)
+
+/* From offset on, until the next put, the rule holds. Offsets do not fall; of two equal ones the
+ * later counts. -EFBIG: over UNWIND_ROWS_PAGES_MAX; -ENOMEM. */
+int rows_pack_put(struct rows_pack *pack, uint64_t offset, uint16_t rule);
+/* Closes the last page. The last put must have been of RULE_NONE. */
+int rows_pack_finish(struct rows_pack *pack);

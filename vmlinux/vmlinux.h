@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/* vmlinux/vmlinux.h - the kernel types that our BPF programs read, and of those only the fields
+ * they read. libbpf moves each access to where the running kernel has the field (CO-RE), so order
+ * and size here mean nothing. A name with ___suffix is the same kernel type in another age.
+ * tools/gen-vmlinux checks every field against a kernel's BTF. */
+#pragma once
+
+#include <linux/bpf.h>
+
+#define CORE __attribute__((preserve_access_index))
+
+typedef __s64 s64;
+typedef __u64 u64;
+typedef __s32 s32;
+typedef __u32 u32;
+typedef __u16 u16;
+typedef __u8 u8;
+
+#if defined(__TARGET_ARCH_x86)
+#include "vmlinux/x86_64.h"
+#elif defined(__TARGET_ARCH_arm64)
+#include "vmlinux/arm64.h"
+#else
+#error "no vmlinux header for this architecture"
+#endif
+
+/* 6.1 and up: a process's mappings are in a maple tree. */
+struct maple_tree {
+	void *ma_root;
+} CORE;
+
+struct maple_range_64 {
+	unsigned long pivot[15];
+	void *slot[16];
+} CORE;
+
+struct maple_arange_64 {
+	unsigned long pivot[9];
+	void *slot[10];
+} CORE;
+
+struct seqcount {
+	unsigned int sequence;
+} CORE;
+typedef struct seqcount seqcount_t;
+
+/* 6.13 and up: raised whenever the mappings are locked for writing. */
+struct mm_struct {
+	struct maple_tree mm_mt;
+	mm_context_t context;
+	seqcount_t mm_lock_seq;
+} CORE;
+
+/* 6.4 to 6.12: the same, not yet a seqcount. */
+struct mm_struct___int_seq {
+	int mm_lock_seq;
+} CORE;
+
+/* Up to 6.0: a red-black tree. */
+struct rb_node {
+	struct rb_node *rb_right;
+	struct rb_node *rb_left;
+} CORE;
+
+struct rb_root {
+	struct rb_node *rb_node;
+} CORE;
+
+struct mm_struct___rb {
+	struct rb_root mm_rb;
+} CORE;
+
+struct vm_area_struct___rb {
+	struct rb_node vm_rb;
+} CORE;
+
+struct vm_area_struct {
+	unsigned long vm_start;
+	unsigned long vm_end;
+	unsigned long vm_flags;
+	unsigned long vm_pgoff;
+	struct file *vm_file;
+} CORE;
+
+struct super_block {
+	u32 s_dev;
+	unsigned long s_magic;
+} CORE;
+
+struct timespec64 {
+	s64 tv_sec;
+	long tv_nsec;
+} CORE;
+
+struct inode {
+	struct super_block *i_sb;
+	unsigned long i_ino;
+	const unsigned int i_nlink;
+	u32 i_generation;
+} CORE;
+
+/* 6.11 and up. */
+struct inode___split_time {
+	s64 i_mtime_sec;
+	u32 i_mtime_nsec;
+} CORE;
+
+/* 6.7 to 6.10. */
+struct inode___hidden_time {
+	struct timespec64 __i_mtime;
+} CORE;
+
+/* Up to 6.6. */
+struct inode___plain_time {
+	struct timespec64 i_mtime;
+} CORE;
+
+struct qstr {
+	const unsigned char *name;
+} CORE;
+
+struct dentry {
+	const struct qstr d_name;
+} CORE;
+
+struct path {
+	struct dentry *dentry;
+} CORE;
+
+struct file {
+	struct inode *f_inode;
+	const struct path f_path;
+} CORE;
+
+struct task_struct {
+	unsigned int flags;
+	void *stack;
+	struct mm_struct *mm;
+	int pid;
+	int tgid;
+	struct task_struct *real_parent;
+	struct task_struct *group_leader;
+	u64 start_boottime;
+	u64 self_exec_id;
+} CORE;
