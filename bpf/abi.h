@@ -31,6 +31,7 @@ enum frame_kind {
 /* Object ids. 0 is none; the vDSO is in no file but the same for every 64-bit process. */
 #define OBJECT_VDSO 1
 #define OBJECT_FIRST 16
+#define OBJECT_SCAN_FIRST (1U << 21) /* ids that the scan gives */
 
 /* ---- counts: what is kept for the ticks, (stacks, who) → number --------------------------- */
 struct count_key {
@@ -82,6 +83,9 @@ enum event_kind {
 	EVENT_WHO = 3,
 	EVENT_JIT = 4,      /* a process's first frame in code of no file */
 	EVENT_PRESSURE = 5, /* a count map is half full: drain it */
+	EVENT_EXEC = 6,     /* a process runs a file that was not met before */
+	EVENT_PAGE = 7,     /* a page of rows that is not there was needed */
+	EVENT_HELD = 8,     /* a sample whose walk waits for a table */
 };
 
 struct event_stack {
@@ -119,6 +123,42 @@ struct event_jit {
 	__u64 start_ns;
 };
 
+struct event_exec {
+	__u32 kind;
+	__u32 tgid;
+	__u64 start_ns;
+};
+
+struct event_page {
+	__u32 kind;
+	__u32 object;
+	__u32 page; /* index in the map of pages */
+	__u32 pad;
+};
+
+#define HELD_STACK_BYTES 8192
+#define HELD_GPRS 32
+
+/* A sample that stopped at a file without a table: what user space needs to finish the walk. */
+struct event_held {
+	__u32 kind;
+	__u32 who;
+	__u64 kernel_stack;
+	__u64 start_ns;
+	__u32 tgid;
+	__u32 cpu;        /* as in struct count_key */
+	__u64 pc, sp, fp; /* where the walk stopped */
+	__u64 gpr[HELD_GPRS];
+	__u32 exact;
+	__u16 frames_len; /* above that place, already walked */
+	__u8 anon;
+	__u8 pad;
+	__u64 frames[STACK_USER_FRAMES_MAX];
+	__u32 stack_bytes; /* from sp on */
+	__u32 pad2;
+	__u8 stack[HELD_STACK_BYTES];
+};
+
 struct event_pressure {
 	__u32 kind;
 	__u32 map;
@@ -136,6 +176,48 @@ struct event_pressure {
 #define ROWS_CHUNK_SHIFT 8
 #define ROWS_CHUNKS (1 << (ROWS_PAGE_SHIFT - ROWS_CHUNK_SHIFT))
 #define ROWS_INDEX_BYTES ((ROWS_CHUNKS + 1) * 2)
+
+/* Pages' data lies in slabs, none across two of them. A page's place is in units of 4 bytes from
+ * the first slab's start; the first unit is never used, so 0 is "not there". */
+#define ROWS_SLAB_SHIFT 20
+#define ROWS_SLAB_BYTES (1U << ROWS_SLAB_SHIFT)
+#define ROWS_PLACE_SHIFT 2
+#define ROWS_RULES_MAX 32768
+#define ROWS_PAGES_MAX 65536
+
+enum table_state {
+	TABLE_PENDING = 0, /* user space has not answered yet */
+	TABLE_READY = 1,
+	TABLE_NONE = 2, /* there is none and there will be none: walk by frame pointer */
+};
+
+/* What user space knows of a page of rows, and BPF of its use. */
+struct rows_page {
+	__u32 place; /* ROWS_PAGE_ABSENT, ROWS_PAGE_ASKED, or where its data is */
+	__u32 used;  /* the interval in which it was last searched */
+};
+
+#define ROWS_PAGE_ABSENT 0
+#define ROWS_PAGE_ASKED 1 /* absent, and user space was told */
+#define ROWS_PAGE_EMPTY 2 /* no function in it: as if every row were CFA_NONE */
+
+struct object_value {
+	__u32 id;
+	__u32 table;      /* enum table_state */
+	__u32 page_base;  /* of its pages in the map of pages */
+	__u32 page_first; /* file offset >> ROWS_PAGE_SHIFT of the first of them */
+	__u32 pages_len;
+	__u32 pad;
+};
+
+/* What the scan of a process's mappings gives for each one that holds code. */
+struct scan_mapping {
+	__u64 start;
+	__u64 end;
+	__u64 file_offset;
+	__u32 tgid;
+	__u32 object; /* 0: code in no file */
+};
 
 enum cfa_kind {
 	CFA_NONE = 0,        /* no function here: not an address that code runs at */

@@ -5,7 +5,6 @@
 
 /* A tick that became neither a sample nor idle time. */
 #define LOST_REASONS(X)                                                                            \
-	X(LOST_NOT_RUN, "not_run", "the clock ticked but the program did not run: interrupts off too long, the virtual CPU not scheduled, or another BPF program interrupted") \
 	X(LOST_COUNTS_FULL, "counts_full", "the count map was full")                               \
 	X(LOST_WHOS_FULL, "whos_full", "the table of tasks was full")                              \
 	X(LOST_RING_FULL, "ring_full", "a new stack or task could not be told: the ring buffer was full") \
@@ -23,7 +22,11 @@
 	X(END_STACK_READ, "stack_read", "stack memory could not be read")                          \
 	X(END_FP_CHAIN, "fp_chain", "the frame pointer does not lead up the stack")                \
 	X(END_NO_REGS, "no_regs", "the task has no saved user registers")                          \
-	X(END_COMPAT, "compat", "a 32-bit process")
+	X(END_COMPAT, "compat", "a 32-bit process")                                                \
+	X(END_UNSUPPORTED, "unsupported", "a rule of the file's CFI that the table cannot say")    \
+	X(END_REGISTER, "register", "a rule needs a register that is known in the first frame only") \
+	X(END_CFA, "cfa", "a rule does not lead up the stack")                                     \
+	X(END_NO_TABLE, "no_table", "the file's table was not there in time")
 
 /* A file that could not be used. */
 #define OBJECT_REASONS(X)                                                                          \

@@ -7,259 +7,17 @@
 #include "vmlinux/vmlinux.h"
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
 
 #include "bpf/abi.h"
 #include "bpf/reasons.h"
-#include "bpf/vma.bpf.h"
-#include "bpf/unwind.bpf.h"
-#include "bpf/regs.bpf.h"
+#include "bpf/mapping.bpf.h"
+#include "bpf/walk.bpf.h"
 #include "bpf/sample_maps.bpf.h"
 
 #define ANCESTORS_MAX 16
 
 char LICENSE[] SEC("license") = "GPL";
-
-static __always_inline u64 mix(u64 hash, u64 value)
-{
-	hash = (hash ^ value) * 0x9e3779b97f4a7c15ULL;
-	return hash ^ (hash >> 29);
-}
-
-static __always_inline int tell(struct tick_stats *stats, void *event, u64 size, u64 flags)
-{
-	if (bpf_ringbuf_output(&events, event, size, flags))
-		return -1;
-	stats->bytes_out += size;
-	return 0;
-}
-
-/* An id that no other CPU gives: no atomic fetch, which 5.10 lacks. 0 when they have run out. */
-static __always_inline u32 next_id(u32 *counter)
-{
-	u32 id = OBJECT_FIRST + *counter * cpus + bpf_get_smp_processor_id();
-
-	(*counter)++;
-	return id;
-}
-
-/* ---- mapping → object ------------------------------------------------------------------- */
-
-static __always_inline void tell_object(
-	struct scratch *s, struct vm_area_struct *vma, struct inode *inode, u32 id)
-{
-	struct event_object *event = &s->object_event;
-	const unsigned char *name = BPF_CORE_READ(vma, vm_file, f_path.dentry, d_name.name);
-
-	event->kind = EVENT_OBJECT;
-	event->id = id;
-	event->key = s->object_key;
-	event->tgid = s->who.tgid;
-	event->start_ns = s->who.start_ns;
-	event->vm_start = BPF_CORE_READ(vma, vm_start);
-	event->vm_end = BPF_CORE_READ(vma, vm_end);
-	event->file_offset = BPF_CORE_READ(vma, vm_pgoff) << PAGE_BYTES_SHIFT;
-	if (bpf_probe_read_kernel_str(event->name, sizeof(event->name), name) < 0)
-		event->name[0] = '\0';
-	/* Not told: forget it, so that the next tick that meets it tries again. */
-	if (tell(&s->stats, event, sizeof(*event), BPF_RB_FORCE_WAKEUP))
-		bpf_map_delete_elem(&objects, &s->object_key);
-}
-
-/* The file's object id, given here if nobody has met it before; 0 when the table is full. */
-static __always_inline u32 object_of(
-	struct scratch *s, struct vm_area_struct *vma, struct inode *inode)
-{
-	struct object_value fresh = {}, *known;
-
-	s->object_key.ino = BPF_CORE_READ(inode, i_ino);
-	s->object_key.dev = BPF_CORE_READ(inode, i_sb, s_dev);
-	s->object_key.generation = BPF_CORE_READ(inode, i_generation);
-	s->object_key.mtime_ns = vma_mtime_ns(inode);
-	known = bpf_map_lookup_elem(&objects, &s->object_key);
-	if (known)
-		return known->id;
-	fresh.id = next_id(&s->object_counter);
-	if (fresh.id > OBJECT_ID_MAX)
-		return 0;
-	if (bpf_map_update_elem(&objects, &s->object_key, &fresh, BPF_NOEXIST) == 0) {
-		tell_object(s, vma, inode, fresh.id);
-		return fresh.id;
-	}
-	known = bpf_map_lookup_elem(&objects, &s->object_key);
-	return known ? known->id : 0;
-}
-
-/* Reads the mapping of pc into *m. END_NONE or why not. */
-static __always_inline u32 mapping_read(struct scratch *s, struct mapping *m, u64 pc)
-{
-	struct mm_struct *mm = s->mm;
-	struct vm_area_struct *vma = vma_find(&s->vma, mm, pc);
-	unsigned long flags;
-	struct inode *inode;
-
-	if (!vma)
-		return END_NO_MAPPING;
-	m->start = BPF_CORE_READ(vma, vm_start);
-	m->end = BPF_CORE_READ(vma, vm_end);
-	flags = BPF_CORE_READ(vma, vm_flags);
-	if (pc < m->start || pc >= m->end)
-		return END_VMA_READ;
-	if (!(flags & VM_EXEC))
-		return END_NOT_CODE;
-	m->file_offset = BPF_CORE_READ(vma, vm_pgoff) << PAGE_BYTES_SHIFT;
-	m->kind = FRAME_ANON;
-	m->object = 0;
-	inode = BPF_CORE_READ(vma, vm_file, f_inode);
-	if (inode && !vma_is_shared_memory(inode, flags)) {
-		m->kind = FRAME_FILE;
-		m->object = object_of(s, vma, inode);
-	} else if (m->start == (u64)BPF_CORE_READ(mm, context.vdso)) {
-		m->kind = FRAME_FILE;
-		m->object = OBJECT_VDSO;
-		m->file_offset = 0;
-	}
-	return END_NONE;
-}
-
-static __always_inline bool mapping_covers(const struct mapping *m, u64 pc)
-{
-	return pc >= m->start && pc < m->end;
-}
-
-/* Makes s->at the mapping of pc: the last one used, a remembered one, or a new one. */
-static __always_inline u32 mapping_find(struct scratch *s, u64 pc)
-{
-	u32 slot, end;
-
-	if (mapping_covers(&s->at, pc))
-		return END_NONE;
-	for (slot = 0; slot < MAPPINGS_KEPT; slot++) {
-		if (mapping_covers(&s->kept[slot], pc)) {
-			s->at = s->kept[slot];
-			return END_NONE;
-		}
-	}
-	s->at.end = 0;
-	slot = s->kept_next++ & (MAPPINGS_KEPT - 1);
-	s->kept[slot].end = 0;
-	end = mapping_read(s, &s->fresh, pc);
-	if (end)
-		return end;
-	s->at = s->fresh;
-	s->kept[slot] = s->fresh;
-	return END_NONE;
-}
-
-static __always_inline void mappings_forget(struct scratch *s)
-{
-	s->at.end = 0;
-	for (u32 i = 0; i < MAPPINGS_KEPT; i++)
-		s->kept[i].end = 0;
-}
-
-/* Mappings are remembered from sample to sample as long as it is the same process image and the
- * kernel says that nothing changed. */
-static __always_inline void mappings_check(
-	struct scratch *s, struct task_struct *task, struct mm_struct *mm)
-{
-	struct mapping_tag tag = {
-		.mm = (u64)mm,
-		.generation = vma_generation(mm),
-		.start_ns = s->who.start_ns,
-		.exec_id = task->self_exec_id,
-	};
-
-	if (tag.generation == 0 || tag.mm != s->tag.mm || tag.generation != s->tag.generation ||
-		tag.start_ns != s->tag.start_ns || tag.exec_id != s->tag.exec_id)
-		mappings_forget(s);
-	s->tag = tag;
-}
-
-/* ---- the user half ---------------------------------------------------------------------- */
-
-static __always_inline void push(struct scratch *s, u64 frame)
-{
-	u32 i = s->user.head.frames_len;
-
-	s->user.frames[i & (STACK_USER_FRAMES_MAX - 1)] = frame;
-	s->user.head.frames_len = i + 1;
-	s->user_hash = mix(s->user_hash, frame);
-}
-
-/* One frame: name the place, push it, step to the caller. 1 ends the loop with s->end set. */
-static long walk_frame(u32 index, void *ctx)
-{
-	struct scratch *s = *(struct scratch **)ctx;
-	u64 pc = s->regs.pc - (index > 0);
-	u32 end = mapping_find(s, pc);
-
-	if (end) {
-		s->end = end;
-		return 1;
-	}
-	if (s->at.kind == FRAME_FILE) {
-		u64 offset = (pc - s->at.start + s->at.file_offset) & FRAME_OFFSET_MASK;
-
-		push(s,
-			(u64)FRAME_FILE << FRAME_KIND_SHIFT |
-				(u64)s->at.object << FRAME_OBJECT_SHIFT | offset);
-	} else {
-		s->user.head.anon = 1;
-		push(s, (u64)FRAME_ANON << FRAME_KIND_SHIFT | (pc & FRAME_PAYLOAD_MASK));
-	}
-	s->end = unwind_fp_step(&s->regs);
-	return s->end != END_NONE;
-}
-
-static __always_inline void walk_user(
-	struct scratch *s, struct bpf_perf_event_data *ctx, struct task_struct *task)
-{
-	struct mm_struct *mm = task->mm;
-	struct scratch *context = s;
-
-	if (!mm || (task->flags & PF_KTHREAD))
-		return;
-	s->mm = mm;
-	s->end = regs_user(ctx, task, &s->saved, &s->regs);
-	if (s->end == END_NONE) {
-		mappings_check(s, task, mm);
-		bpf_loop(STACK_USER_FRAMES_MAX, walk_frame, &context, 0);
-		if (s->end == END_NONE)
-			s->end = END_DEPTH;
-	}
-	s->user_hash = mix(s->user_hash, s->end + 1);
-	if (s->user.head.anon)
-		s->user_hash = mix(mix(s->user_hash, s->who.tgid), s->who.start_ns);
-	s->user_hash |= 1;
-}
-
-/* ---- the kernel half -------------------------------------------------------------------- */
-
-static __always_inline void walk_kernel(struct scratch *s, struct bpf_perf_event_data *ctx)
-{
-	long bytes;
-	u64 hash = 0;
-	u32 i, len;
-
-	if (regs_user_mode(&ctx->regs))
-		return;
-	bytes = bpf_get_stack(ctx, s->kernel.frames, sizeof(s->kernel.frames), 0);
-	if (bytes <= 0)
-		return;
-	len = (u32)bytes / sizeof(u64);
-	for (i = 0; i < STACK_KERNEL_FRAMES_MAX; i++) {
-		u64 frame;
-
-		if (i >= len)
-			break;
-		frame = s->kernel.frames[i] - (i > 0);
-		frame = (u64)FRAME_KERNEL << FRAME_KIND_SHIFT | (frame & FRAME_PAYLOAD_MASK);
-		s->kernel.frames[i] = frame;
-		hash = mix(hash, frame);
-	}
-	s->kernel.head.frames_len = i;
-	s->kernel_hash = hash | 1;
-}
 
 /* ---- who, counts, and telling ----------------------------------------------------------- */
 
@@ -391,6 +149,46 @@ static __always_inline u32 count(struct scratch *s)
 	return count_in(&counts_0, 0, s, &key);
 }
 
+/* ---- holding: a walk that stopped at a file whose table is not there yet -------------------- */
+
+/* Bytes of the stack from sp on that can be read, HELD_STACK_BYTES at most. */
+static __always_inline u32 stack_bytes(struct scratch *s, u64 sp)
+{
+	struct vm_area_struct *vma = vma_find(&s->vma, s->mm, sp);
+	u64 bytes = vma ? BPF_CORE_READ(vma, vm_end) - sp : 0;
+
+	return bytes > HELD_STACK_BYTES ? HELD_STACK_BYTES : (u32)bytes;
+}
+
+static __always_inline int hold(struct scratch *s)
+{
+	struct event_held *held = &s->held;
+	u32 lost, bytes = stack_bytes(s, s->regs.sp);
+
+	held->kind = EVENT_HELD;
+	held->who = who_id(s, &lost);
+	held->kernel_stack = s->kernel_hash;
+	held->start_ns = s->who.start_ns;
+	held->tgid = s->who.tgid;
+	held->cpu = keep_cpu ? bpf_get_smp_processor_id() + 1 : 0;
+	held->pc = s->regs.pc;
+	held->sp = s->regs.sp;
+	held->fp = s->regs.fp;
+	held->exact = s->regs.exact;
+	held->frames_len = s->user.head.frames_len;
+	held->anon = s->user.head.anon;
+	held->stack_bytes = bytes;
+	if (bytes == 0 || bytes > HELD_STACK_BYTES || !held->who)
+		return -1;
+	__builtin_memcpy(held->gpr, s->regs.gpr, sizeof(held->gpr));
+	__builtin_memcpy(held->frames, s->user.frames, sizeof(held->frames));
+	if (bpf_probe_read_user(held->stack, bytes, (void *)s->regs.sp))
+		return -1;
+	if (tell_stack(s, &s->kernel.head, s->kernel_hash, STACK_KERNEL_FRAMES_MAX, END_NONE))
+		return -1;
+	return tell(&s->stats, held, sizeof(*held) - HELD_STACK_BYTES + bytes, BPF_RB_FORCE_WAKEUP);
+}
+
 /* ---- the tick --------------------------------------------------------------------------- */
 
 /* Is one of its ancestors a target? Then it is one from now on, whoever its parent will be. */
@@ -460,10 +258,68 @@ int sample(struct bpf_perf_event_data *ctx)
 		walk_kernel(s, ctx);
 	if (keep_user)
 		walk_user(s, ctx, task);
+	if (s->end == END_NO_TABLE && hold(s) == 0) {
+		s->stats.samples++;
+		return 0;
+	}
 	lost = count(s);
 	if (lost < LOST_REASONS_LEN)
 		s->stats.lost[lost & 7]++;
 	else
 		s->stats.samples++;
+	return 0;
+}
+
+/* ---- before the tick: what runs is met, so that its tables are there --------------------------
+ */
+
+/* Gives each mapping of code of the tasks that are iterated, and its file an object. User space
+ * reads it at the start for all tasks, and for a process that it must know all of. */
+SEC("iter/task_vma")
+int scan(struct bpf_iter__task_vma *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct vm_area_struct *vma = ctx->vma;
+	struct scan_mapping out = {};
+	struct object_value *object;
+	struct tick_stats ignored = {};
+	struct inode *inode;
+	u32 zero = 0;
+	struct event_object *event = bpf_map_lookup_elem(&scan_event, &zero);
+
+	if (!task || !vma || !event || task->pid != task->tgid || !(vma->vm_flags & VM_EXEC))
+		return 0;
+	out.start = vma->vm_start;
+	out.end = vma->vm_end;
+	out.file_offset = (u64)vma->vm_pgoff << PAGE_BYTES_SHIFT;
+	out.tgid = task->tgid;
+	inode = BPF_CORE_READ(vma, vm_file, f_inode);
+	if (inode && !vma_is_shared_memory(inode, vma->vm_flags)) {
+		event->tgid = task->tgid;
+		event->start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
+		object = object_of(&ignored, event, vma, inode, &scan_counter, OBJECT_SCAN_FIRST);
+		if (!object)
+			return 0;
+		out.object = object->id;
+	} else if (out.start == (u64)BPF_CORE_READ(task, mm, context.vdso)) {
+		out.object = OBJECT_VDSO;
+		out.file_offset = 0;
+	}
+	bpf_seq_write(ctx->meta->seq, &out, sizeof(out));
+	return 0;
+}
+
+/* A program that was not met before: user space builds its table while it starts. */
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(exec, struct task_struct *task, int old_pid, struct linux_binprm *bprm)
+{
+	struct event_exec event = { .kind = EVENT_EXEC, .tgid = task->tgid };
+	struct object_key key = {};
+
+	object_read_key(&key, BPF_CORE_READ(bprm, file, f_inode));
+	if (bpf_map_lookup_elem(&objects, &key))
+		return 0;
+	event.start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
+	bpf_ringbuf_output(&events, &event, sizeof(event), BPF_RB_FORCE_WAKEUP);
 	return 0;
 }

@@ -6,7 +6,6 @@
 #include "bpf/shim.h"
 #include "bpf/abi.h"
 #include "bpf/unwind.bpf.h"
-#include "bpf/regs.bpf.h"
 #include "bpf/vma.bpf.h"
 
 #define MAPPINGS_KEPT 8
@@ -16,7 +15,11 @@ struct mapping {
 	u64 end;         /* 0: nothing here */
 	u64 file_offset; /* of start */
 	u32 object;
-	u32 kind; /* FRAME_FILE or FRAME_ANON */
+	u32 kind;  /* FRAME_FILE or FRAME_ANON */
+	u32 table; /* enum table_state; the rest as in struct object_value */
+	u32 page_base;
+	u32 page_first;
+	u32 pages_len;
 };
 
 /* Whose mappings are remembered, and in which state. */
@@ -25,6 +28,7 @@ struct mapping_tag {
 	u64 generation;
 	u64 start_ns;
 	u64 exec_id;
+	u64 tables; /* tables_epoch */
 };
 
 struct user_stack {
@@ -48,7 +52,8 @@ struct scratch {
 	u32 object_counter;
 	struct mm_struct *mm;
 	struct unwind_regs regs;
-	user_regs_t saved;
+	struct unwind_window window;
+	arch_user_regs saved;
 	u64 user_hash;
 	u64 kernel_hash;
 	u32 end;
@@ -58,15 +63,10 @@ struct scratch {
 	struct mapping fresh;
 	struct mapping kept[MAPPINGS_KEPT];
 	struct vma_scratch vma;
-	struct object_key object_key;
 	struct event_object object_event;
 	struct user_stack user;
 	struct kernel_stack kernel;
-};
-
-struct object_value {
-	u32 id;
-	u32 pad;
+	struct event_held held;
 };
 
 struct {
@@ -125,6 +125,16 @@ struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4096);
 } events SEC(".maps");
+
+/* The scan's own: a tick may interrupt it. One scan at a time. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct event_object);
+} scan_event SEC(".maps");
+
+__u32 scan_counter = 0;
 
 const volatile __u32 self_tgid = 0;
 const volatile __u32 cpus = 1;

@@ -11,8 +11,26 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
 
+#include "bpf/abi.h"
+
 /* 0 or an error: size bytes of the sampled task's memory. */
-#define shim_read_user(dst, size, addr) bpf_probe_read_user(dst, size, (const void *)(addr))
+#define shim_read_user(memory, dst, size, addr) bpf_probe_read_user(dst, size, (const void *)(addr))
+
+/* One page's data in a slab. Masks keep every read inside the slab, whatever is asked for. */
+struct shim_rows {
+	const u8 *slab;
+	u32 base;
+};
+
+static __always_inline u32 shim_rows_u8(const struct shim_rows *rows, u32 at)
+{
+	return rows->slab[(rows->base + at) & (ROWS_SLAB_BYTES - 1)];
+}
+
+static __always_inline u32 shim_rows_u16(const struct shim_rows *rows, u32 at)
+{
+	return *(const u16 *)(rows->slab + ((rows->base + at) & (ROWS_SLAB_BYTES - 2)));
+}
 #else
 #include <linux/types.h>
 
@@ -24,7 +42,26 @@ typedef __s64 s64;
 typedef __s32 s32;
 typedef __s16 s16;
 
+#ifndef __always_inline
 #define __always_inline inline __attribute__((always_inline))
-/* Provided by whoever includes unwind.bpf.h on the host. */
-int shim_read_user(void *dst, u32 size, u64 addr);
+#endif
+
+/* Provided by whoever includes unwind.bpf.h on the host; memory is what it put in the window. */
+static int shim_read_user(const void *memory, void *dst, u32 size, u64 addr);
+
+/* One page's data; reads outside it give 0. */
+struct shim_rows {
+	const u8 *data;
+	u32 size;
+};
+
+static __always_inline u32 shim_rows_u8(const struct shim_rows *rows, u32 at)
+{
+	return at < rows->size ? rows->data[at] : 0;
+}
+
+static __always_inline u32 shim_rows_u16(const struct shim_rows *rows, u32 at)
+{
+	return shim_rows_u8(rows, at) | shim_rows_u8(rows, at + 1) << 8;
+}
 #endif

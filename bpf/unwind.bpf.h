@@ -1,38 +1,223 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
-/* bpf/unwind.bpf.h - one step up the user stack. No maps and no SEC: compiles for the host too. */
+/* bpf/unwind.bpf.h - one step up the user stack, by rule or by frame pointer, and the search for
+ * the rule. No maps and no SEC: compiles for the host too, where it runs on recorded stacks. A step
+ * returns END_NONE to go on, or why the walk ends; then regs are as they were. */
 #pragma once
 
 #include "bpf/shim.h"
 #include "bpf/abi.h"
 #include "bpf/reasons.h"
 
+#define UNWIND_GPRS_MAX 32
+
 struct unwind_regs {
 	u64 pc;
 	u64 sp;
 	u64 fp;
+	u64 gpr[UNWIND_GPRS_MAX]; /* by DWARF number; true only while exact is */
+	u32 exact;                /* pc is an interrupted instruction, not a return address */
+	u32 pad;
 };
+
+#if defined(__TARGET_ARCH_arm64) || defined(__aarch64__)
+#include "bpf/arch_arm64.h"
+#else
+#include "bpf/arch_x86.h"
+#endif
+
+/* ---- stack memory: a window of it, since frames lie close together ------------------------ */
+
+#define WINDOW_WORDS 64
+#define WINDOW_BYTES (WINDOW_WORDS * 8)
+
+struct unwind_window {
+	u64 base; /* 0: holds nothing */
+	u64 words[WINDOW_WORDS];
+#ifndef __bpf__
+	const void *memory; /* whose; for shim_read_user */
+#endif
+};
+
+/* The word at addr; the window is moved to begin at `from` (<= addr) where it does not hold it. */
+static __always_inline int unwind_word(struct unwind_window *w, u64 addr, u64 from, u64 *value)
+{
+	u64 at = addr - w->base;
+
+	if (w->base == 0 || at > WINDOW_BYTES - 8 || (at & 7)) {
+		if (addr - from > WINDOW_BYTES - 8 || ((addr - from) & 7))
+			from = addr;
+		w->base = from;
+		at = addr - from;
+		if (shim_read_user(w->memory, w->words, WINDOW_BYTES, from)) {
+			/* The stack's last page may end before the window does. */
+			w->base = 0;
+			return shim_read_user(w->memory, value, sizeof(*value), addr);
+		}
+	}
+	*value = w->words[(at >> 3) & (WINDOW_WORDS - 1)];
+	return 0;
+}
+
+/* ---- the search (layout: bpf/abi.h) -------------------------------------------------------- */
+
+/* Rule id at a file offset, in the page's data at `page`. */
+static __always_inline u32 unwind_search(const struct shim_rows *rows, u64 offset)
+{
+	u32 chunk = (offset >> ROWS_CHUNK_SHIFT) & (ROWS_CHUNKS - 1), low = offset & 0xff;
+	u32 from = shim_rows_u16(rows, chunk * 2), to = shim_rows_u16(rows, chunk * 2 + 2);
+	u32 rules = ROWS_INDEX_BYTES;
+	u32 starts = rules + 2 * shim_rows_u16(rows, ROWS_CHUNKS * 2);
+
+	/* from .. to shrinks to the first row that begins behind us: at most 256 rows a chunk. */
+	for (int i = 0; i <= ROWS_CHUNK_SHIFT; i++) {
+		u32 middle = (from + to) >> 1;
+
+		if (from >= to)
+			break;
+		if (shim_rows_u8(rows, starts + middle) <= low)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return shim_rows_u16(rows, rules + 2 * (from - 1));
+}
+
+/* ---- steps --------------------------------------------------------------------------------- */
+
+static __always_inline bool unwind_register(const struct unwind_regs *regs, u32 reg, u64 *value)
+{
+	if (reg == ARCH_DWARF_SP)
+		*value = regs->sp;
+	else if (reg == ARCH_DWARF_FP)
+		*value = regs->fp;
+	else if (regs->exact)
+		*value = regs->gpr[reg & (UNWIND_GPRS_MAX - 1)];
+	else
+		return false;
+	return true;
+}
+
+/* All registers as they were when the signal came. */
+static __always_inline u32 unwind_signal_step(struct unwind_regs *regs, struct unwind_window *w)
+{
+	static const u8 order[ARCH_SIGNAL_REGS] = ARCH_SIGNAL_ORDER;
+	u64 saved[ARCH_SIGNAL_REGS + 1];
+
+	if (shim_read_user(w->memory, saved, sizeof(saved), regs->sp + ARCH_SIGNAL_REGS_AT))
+		return END_STACK_READ;
+	for (int i = 0; i < ARCH_SIGNAL_REGS; i++)
+		regs->gpr[order[i]] = saved[i];
+	regs->pc = saved[ARCH_SIGNAL_REGS];
+	regs->sp = regs->gpr[ARCH_DWARF_SP];
+	regs->fp = regs->gpr[ARCH_DWARF_FP];
+	regs->exact = 1;
+	return regs->pc == 0 ? END_ROOT : END_NONE;
+}
+
+static __always_inline u32 unwind_cfa(
+	struct unwind_regs *regs, struct unwind_window *w, const struct unwind_rule *rule, u64 *cfa)
+{
+	u64 base;
+
+	if (rule->cfa == CFA_PLT) {
+		*cfa = regs->sp + 8 + ((regs->pc & 15) >= (u32)rule->cfa_off ? 8 : 0);
+		return END_NONE;
+	}
+	if (rule->cfa != CFA_REG && rule->cfa != CFA_DEREF)
+		return END_UNSUPPORTED;
+	if (!unwind_register(regs, rule->cfa_reg, &base))
+		return END_REGISTER;
+	base += (s64)rule->cfa_off;
+	if (rule->cfa == CFA_DEREF) {
+		if (unwind_word(w, base, base, &base))
+			return END_STACK_READ;
+		base += (s64)rule->cfa_add;
+	}
+	*cfa = base;
+	return END_NONE;
+}
+
+/* The caller's frame pointer; *fp stays what it is where the rule says so or it cannot be had. */
+static __always_inline u32 unwind_fp(struct unwind_regs *regs, struct unwind_window *w,
+	const struct unwind_rule *rule, u64 cfa, u64 *fp)
+{
+	u64 at;
+
+	if (rule->fp == FP_AT_CFA)
+		at = cfa;
+	else if (rule->fp == FP_AT_FP)
+		at = regs->fp;
+	else if (rule->fp == FP_AT_SP)
+		at = regs->sp;
+	else
+		return END_NONE;
+	at += (s64)rule->fp_off;
+	return unwind_word(w, at, at, fp) ? END_STACK_READ : END_NONE;
+}
+
+static __always_inline u32 unwind_ra(struct unwind_regs *regs, struct unwind_window *w,
+	const struct unwind_rule *rule, u64 cfa, u64 *ra)
+{
+	if (rule->ra == RA_AT_CFA)
+		return unwind_word(w, cfa + (s64)rule->ra_off, cfa + (s64)rule->ra_off, ra)
+			? END_STACK_READ
+			: END_NONE;
+	if (rule->ra == RA_REG)
+		return unwind_register(regs, (u32)rule->ra_off, ra) ? END_NONE : END_REGISTER;
+	return rule->ra == RA_UNDEFINED ? END_ROOT : END_UNSUPPORTED;
+}
+
+static __always_inline u32 unwind_rule_step(
+	struct unwind_regs *regs, struct unwind_window *w, const struct unwind_rule *rule)
+{
+	u64 cfa, ra, fp = regs->fp;
+	u32 end;
+
+	if (rule->cfa == CFA_SIGNAL)
+		return unwind_signal_step(regs, w);
+	if (rule->ra == RA_UNDEFINED)
+		return END_ROOT;
+	end = unwind_cfa(regs, w, rule, &cfa);
+	if (end)
+		return end;
+	/* Up the stack, always; the interrupted function may not have used any of it. */
+	if (cfa < regs->sp || (cfa == regs->sp && !regs->exact))
+		return END_CFA;
+	/* fp before ra: it lies lower, so the window is filled from there. */
+	end = unwind_fp(regs, w, rule, cfa, &fp);
+	if (end == END_NONE)
+		end = unwind_ra(regs, w, rule, cfa, &ra);
+	if (end)
+		return end;
+	ra = arch_code_address(ra);
+	if (ra == 0)
+		return END_ROOT;
+	regs->pc = ra;
+	regs->sp = cfa;
+	regs->fp = fp;
+	regs->exact = 0;
+	return END_NONE;
+}
 
 /* The step of code that keeps a chain of frame pointers: [fp] is the caller's fp, [fp + 8] the
  * return address (x86-64 psABI §3.2.2, AAPCS64 §6.2.3). A frame must lie above what is in use; a
- * zero return address or frame pointer is how the outermost frame is marked.
- * END_NONE to go on, or why the walk ends; regs are changed only on END_NONE. */
-static __always_inline u32 unwind_fp_step(struct unwind_regs *regs)
+ * zero return address or frame pointer is how the outermost frame is marked. */
+static __always_inline u32 unwind_fp_step(struct unwind_regs *regs, struct unwind_window *w)
 {
-	struct {
-		u64 fp;
-		u64 pc;
-	} frame;
+	u64 fp, ra;
 
 	if (regs->fp == 0)
 		return END_ROOT;
 	if (regs->fp < regs->sp || (regs->fp & 7))
 		return END_FP_CHAIN;
-	if (shim_read_user(&frame, sizeof(frame), regs->fp))
+	if (unwind_word(w, regs->fp, regs->fp, &fp) || unwind_word(w, regs->fp + 8, regs->fp, &ra))
 		return END_STACK_READ;
-	if (frame.pc == 0)
+	ra = arch_code_address(ra);
+	if (ra == 0)
 		return END_ROOT;
-	regs->sp = regs->fp + sizeof(frame);
-	regs->fp = frame.fp;
-	regs->pc = frame.pc;
+	regs->sp = regs->fp + 16;
+	regs->fp = fp;
+	regs->pc = ra;
+	regs->exact = 0;
 	return END_NONE;
 }

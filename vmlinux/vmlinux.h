@@ -143,3 +143,17 @@ struct task_struct {
 	u64 start_boottime;
 	u64 self_exec_id;
 } CORE;
+
+struct linux_binprm {
+	struct file *file;
+} CORE;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+} CORE;
+
+struct bpf_iter__task_vma {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+	struct vm_area_struct *vma;
+} CORE;

@@ -10,13 +10,15 @@ start_jit() {
 	wait_until 5 says ready "$out"
 }
 
+alpha=';main;run_until;jit_outer_\[j\];int jit_alpha\(long, char\)_\[j\](;|$)'
+beta=';main;run_until;jit_outer_\[j\];jit_beta_\[j\](;|$)'
+
 @test "code in anonymous memory is named by the map, its caller and callee with it" {
 	start_jit 30 anon
 	record -p "$pid" -F 199 -d 2 -o "$tmp/f" --stats "$tmp/s"
 	hottest "$tmp/f"
-	between "$(folded_share "$tmp/f" ';main;run_until;jit_outer_\[j\];int jit_alpha\(long, char\)_\[j\](;|$)')" \
-		68 82 'share of alpha'
-	between "$(folded_share "$tmp/f" ';main;run_until;jit_outer_\[j\];jit_beta_\[j\](;|$)')" 18 32 'share of beta'
+	between "$(folded_share "$tmp/f" "$alpha")" 68 82 'share of alpha'
+	between "$(folded_share "$tmp/f" "$beta")" 18 32 'share of beta'
 	between "$(stat_of "$tmp/s" .frames.by_source.perfmap)" 400 1000 'frames named by a map'
 }
 
@@ -24,9 +26,8 @@ start_jit() {
 	start_jit 30 memfd
 	record -p "$pid" -F 199 -d 2 -o "$tmp/f"
 	hottest "$tmp/f"
-	between "$(folded_share "$tmp/f" ';main;run_until;jit_outer_\[j\];int jit_alpha\(long, char\)_\[j\](;|$)')" \
-		68 82 'share of alpha'
-	between "$(folded_share "$tmp/f" ';main;run_until;jit_outer_\[j\];jit_beta_\[j\](;|$)')" 18 32 'share of beta'
+	between "$(folded_share "$tmp/f" "$alpha")" 68 82 'share of alpha'
+	between "$(folded_share "$tmp/f" "$beta")" 18 32 'share of beta'
 }
 
 @test "the map of a process in a container is found in its own /tmp" {
@@ -42,8 +43,8 @@ start_jit() {
 	record -p "$pid" -F 199 -d 1 -o "$tmp/f" --stats "$tmp/s"
 	hottest "$tmp/f"
 	jq -c .frames "$tmp/s"
-	between "$(folded_share "$tmp/f" ';main;run_until;\[anon\]\+0x[0-9a-f]+[^;]*;\[anon\]\+0x[0-9a-f]+[^;]*(;|$)')" \
-		97 100 'stacks through unnamed code'
+	local unnamed='\[anon\]\+0x[0-9a-f]+[^;]*'
+	between "$(folded_share "$tmp/f" ";main;run_until;$unnamed;$unnamed(;|\$)")" 97 100 'stacks through it'
 	between "$(jit_named "$tmp/f" .)" 0 0 'JIT frames named, %'
 	between "$(jq '[.frames.unnamed[]] | add // 0' "$tmp/s")" 200 1000 'unnamed in the account'
 }
@@ -82,7 +83,7 @@ start_jit() {
 	last=$(find "$tmp" -name 'f-*' | sort | tail -n 1)
 	hottest "$first"
 	hottest "$last"
-	between "$(folded_share "$first" 'jit_outer_\[j\];int jit_alpha\(long, char\)_\[j\]')" 60 90 'old alpha, first'
+	between "$(folded_share "$first" "$alpha")" 60 90 'old alpha, first'
 	between "$(folded_share "$first" 'new_alpha')" 0 0 'new alpha, first'
 	between "$(folded_share "$last" 'jit_outer_\[j\];new_alpha_\[j\]')" 60 90 'new alpha, last'
 	between "$(folded_share "$last" 'jit_alpha')" 0 0 'old alpha, last'
@@ -92,7 +93,7 @@ start_jit() {
 	start_jit 30 cut
 	record -p "$pid" -F 199 -d 2 -o "$tmp/f"
 	hottest "$tmp/f"
-	between "$(folded_share "$tmp/f" 'jit_outer_\[j\];int jit_alpha\(long, char\)_\[j\]')" 60 90 alpha
+	between "$(folded_share "$tmp/f" "$alpha")" 60 90 alpha
 	between "$(folded_count "$tmp/f" 'jit_beta_cut')" 0 0 'samples under half a name'
 }
 
@@ -108,13 +109,12 @@ start_jit() {
 	between "$(jit_named "$tmp/f" .)" 0 0 'JIT frames named, %'
 }
 
-# holds_runtime SAMPLES: the profile has that many with JIT frames, named, and its stacks are whole.
+# holds_runtime SAMPLES: the profile has that many with JIT frames, and those are named.
 holds_runtime() {
 	hottest "$tmp/f"
 	jq -c '.user_stacks, .frames' "$tmp/s"
 	between "$(folded_count "$tmp/f" '_\[j\]')" "$1" 10000 'samples with JIT frames'
 	between "$(jit_named "$tmp/f" .)" 98 100 'JIT frames named, %'
-	between "$(jq '100 * .user_stacks.complete / .user_stacks.total' "$tmp/s")" 97 100 'complete, %'
 }
 
 @test "Node in a container has 98 % of its JIT frames named" {
@@ -131,6 +131,19 @@ holds_runtime() {
 	between "$(folded_count "$tmp/f" 'Stones::Shaft[^;]*;([^;]*;)?[^;]*Stones::Grind')" 50 5000 \
 		'samples of Grind below Shaft'
 	between "$(folded_share "$tmp/f" 'doublemapper')" 0 0 'frames named after the memfd'
+}
+
+@test "stacks through the code of Node and CoreCLR are whole" {
+	local runtime
+	for runtime in node coreclr; do
+		start_runtime "$runtime" 60
+		record -p "$pid" -F 499 -d 2 -o "$tmp/f" --stats "$tmp/s"
+		need_tables "$tmp/s"
+		hottest "$tmp/f"
+		jq -c .user_stacks "$tmp/s"
+		between "$(jq '100 * .user_stacks.complete / .user_stacks.total' "$tmp/s")" 98 100 "$runtime, %"
+		kill -KILL "$pid"
+	done
 }
 
 # killed NAME: recorded with -a, killed two seconds in, while its code is being compiled anew.

@@ -3,13 +3,12 @@
 # accounts, containers, cgroups. Whatever a test starts it ends, by PID.
 # Profiles go to $tmp; `load lib` gives setup and teardown too.
 #
-#   STOKER   the program under test (./stoker)
-#   TARGETS  the folder of compiled targets (.build/tests/targets)
+#   STOKER   the program under test (./stoker), by its whole path
+#   TARGETS  the folder of compiled targets (.build/tests/targets), by its whole path
 
 repo=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 stoker=${STOKER:-$repo/stoker}
-targets=${TARGETS:-${BUILD:-$repo/.build}/tests/targets}
-case $targets in /*) ;; *) targets=$repo/$targets ;; esac
+targets=${TARGETS:-$repo/.build/tests/targets}
 
 setup() {
 	started=() cgroups=() mounts=() offline='' tmp=''

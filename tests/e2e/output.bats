@@ -59,8 +59,8 @@ load lib
 	start_busy spin 30
 	record -p "$pid" --by pid,tid,cpu,comm,container -F 199 -d 1 -o "$tmp/f"
 	hottest "$tmp/f"
-	between "$(folded_share "$tmp/f" "^[^;]*$pid[^;]*;[^;]*$pid[^;]*;[^;]*[0-9][^;]*;spin;[^;]+;${entry}main;spin_here")" \
-		97 100 'stacks with the five in front'
+	local keys="[^;]*$pid[^;]*;[^;]*$pid[^;]*;[^;]*[0-9][^;]*;spin;[^;]+"
+	between "$(folded_share "$tmp/f" "^$keys;${entry}main;spin_here")" 97 100 'stacks with the five in front'
 }
 
 @test "--by cpu tells the CPUs apart" {

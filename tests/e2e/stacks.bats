@@ -38,7 +38,8 @@ holds_70_30() {
 	record -p "$process,$pid" -F 199 -d 2 -o "$tmp/f" --stats "$tmp/s"
 	need_tables "$tmp/s"
 	hottest "$tmp/f"
-	between "$(folded_share "$tmp/f" '^[^;]+;(_start;.*main|.*;thread_main);parent(;|$)')" 98 100 'from the entry'
+	between "$(folded_share "$tmp/f" '^[^;]+;(_start;.*main|.*;thread_main);parent(;|$)')" \
+		98 100 'from the entry'
 	between "$(jq '100 * .user_stacks.complete / .user_stacks.total' "$tmp/s")" 99 100 'complete'
 }
 
@@ -74,10 +75,20 @@ whole_recursion() {
 	record -a -F 499 -d 3 -o "$tmp/f"
 	hottest "$tmp/f"
 	kernel_is_last "$tmp/f"
-	between "$(folded_count "$tmp/f" '^[^;]+;syscalls;(.*;)?main;in_read;')" 150 1600 'samples below in_read'
-	between "$(folded_count "$tmp/f" '^[^;]+;syscalls;.*;main;in_read;.*;vfs_read_\[k\];')" 100 1600 \
-		'samples in vfs_read called by in_read'
-	between "$(folded_count "$tmp/f" '^[^;]+;syscalls;.*_\[k\];.*(;|^)0x[0-9a-f]+')" 0 0 'nameless'
+	between "$(folded_count "$tmp/f" '^[^;]+;syscalls;(.*;)?main;(.*;)?read;.*;vfs_read_\[k\];')" 150 1600 \
+		'samples in vfs_read called by read under main'
+	between "$(folded_count "$tmp/f" '^[^;]+;syscalls;.*;(\[kernel\]\+)?0x[0-9a-f]+_\[k\]')" 0 0 \
+		'nameless kernel frames'
+}
+
+@test "the caller of a system call is there though libc has no frame pointers" {
+	start_busy syscalls 30
+	record -p "$pid" -F 499 -d 2 -o "$tmp/f" --stats "$tmp/s"
+	need_tables "$tmp/s"
+	hottest "$tmp/f"
+	between "$(folded_share "$tmp/f" ';main;in_(read|write|stat|list);')" 95 100 'below the four'
+	between "$(folded_count "$tmp/f" ';main;in_read;(__)?(libc_)?read;.*;vfs_read_\[k\];')" \
+		150 1100 'in vfs_read'
 }
 
 @test "--user leaves the kernel half out and --kernel the user half" {

@@ -97,7 +97,9 @@ namespace Milling
             numbers.Pour(100000, 7);
             words.Pour(100000, "rye");
             seed += (ulong)(numbers.Weigh(7) + words.Weigh("rye") + ClearJams(10));
-            seed += (ulong)Stones.Ackermann(2, 300) + Stones.Shaft(40, seed);
+            for (int i = 0; i < 300; i++)
+                seed += (ulong)Stones.Ackermann(2, 20);
+            seed += Stones.Shaft(40, seed);
             return sweep(seed) + Deliver(seed).GetAwaiter().GetResult();
         }
 

@@ -52,7 +52,8 @@ async function day(seed) {
 	sack.pour(50000, seed & 255);
 	loads.sort(byRest(97));
 	for (let i = 0; i < 2000; i++) seed += label(i);
-	seed = (seed + sack.weigh() + ackermann(2, 200) + loads[7]) | 0;
+	for (let i = 0; i < 300; i++) seed += ackermann(2, 20);
+	seed = (seed + sack.weigh() + loads[7]) | 0;
 	return (shaft(40, seed) + (await deliver(seed))) | 0;
 }
 

@@ -34,7 +34,7 @@ NOINLINE uint64_t named_work(uint64_t x)
 	return burn(x, 200000);
 }
 
-static int run_child(const char *name, uint64_t end)
+NOINLINE int run_child(const char *name, uint64_t end)
 {
 	uint64_t x = 1;
 

@@ -4,12 +4,13 @@
  * Every row that readelf prints is looked up in ours, at its first byte and at its last; stretches
  * of 16 bytes and more that no function covers must have no row. Prints one line:
  *     FILE fdes places agree exp marked hidden outside disagree rows bytes cfi_bytes build_ns
- * exp: we have a rule, and readelf says no more than "exp" of the CFA or the return address.
- * marked: we have CFA_UNSUPPORTED, for an "exp" or where the stack pointer is not the CFA. hidden:
- * another function covers the place too. outside: not in an executable segment. Differences go to
- * stderr, the first ten of a file. Exit 1 when there are any. rows_check -l FILE < addresses prints
- * the rule at each rows_check -t FILE                  builds only: the line, with zeros for what
- * is compared */
+ * exp: we have a rule, and readelf says no more than "exp" of the CFA or the return address, or
+ * that the stack pointer is not the CFA. marked: such a place for which we have CFA_UNSUPPORTED, or
+ * RA_UNSUPPORTED for what is more than 32 KiB off. hidden: another function covers the place too.
+ * outside: not in an executable segment. Differences go to stderr, the first ten of a file. Exit 1
+ * when there are any.
+ *     rows_check -l FILE < addresses    prints the rule at each
+ *     rows_check -t FILE                builds only: the line, with zeros for what is compared */
 #include <elf.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -150,6 +151,14 @@ static bool sp_is_cfa(const char *truth)
 	return !*truth || strcmp(truth, "u") == 0 || strcmp(truth, "v+0") == 0;
 }
 
+/* A distance that an unwind rule has no room for. */
+static bool is_far(const char *truth)
+{
+	long off = *truth == 'c' ? strtol(truth + 1, NULL, 10) : 0;
+
+	return off < INT16_MIN || off > INT16_MAX;
+}
+
 static void add_difference(struct check *c, uint64_t at)
 {
 	struct difference *d = vec_add(&c->differences);
@@ -173,11 +182,14 @@ static void compare_at(struct check *c, uint64_t at)
 	rule = unwind_rows_find(&c->rows->view, offset);
 	if (rule.cfa == CFA_UNSUPPORTED && (is_exp(c->row.cfa) || !sp_is_cfa(c->row.sp)))
 		c->marked++;
-	else if (rule.cfa != CFA_NONE && (is_exp(c->row.cfa) || is_exp(c->row.ra)))
+	else if (rule.cfa != CFA_NONE &&
+		(is_exp(c->row.cfa) || is_exp(c->row.ra) || !sp_is_cfa(c->row.sp)))
 		c->exp++;
 	else if (cfa_agrees(c, &rule, c->row.cfa) && ra_agrees(c, &rule, c->row.ra) &&
-		fp_agrees(&rule, c->row.fp) && sp_is_cfa(c->row.sp))
+		fp_agrees(&rule, c->row.fp))
 		c->agree++;
+	else if (cfa_agrees(c, &rule, c->row.cfa) && rule.ra == RA_UNSUPPORTED && is_far(c->row.ra))
+		c->marked++;
 	else
 		add_difference(c, at);
 }
@@ -444,10 +456,19 @@ static void print_line(const struct check *c)
 	fputc('\n', stderr);
 }
 
+static void check_done(struct check *c)
+{
+	unwind_rows_free(c->rows);
+	image_done(&c->image);
+	vec_done(&c->fdes);
+	vec_done(&c->differences);
+	vec_done(&c->cies);
+}
+
 int main(int argc, char **argv)
 {
 	char mode = argc > 2 && argv[1][0] == '-' ? argv[1][1] : 'c';
-	struct check c = { .path = argc > 1 ? argv[argc - 1] : "" };
+	_cleanup_(check_done) struct check c = { .path = argc > 1 ? argv[argc - 1] : "" };
 	_cleanup_(buf_done) struct buf file = BUF_INIT;
 	_cleanup_fd_ int fd = -1;
 	struct why why;
@@ -471,10 +492,5 @@ int main(int argc, char **argv)
 		compare(&c);
 	if (mode != 'l')
 		print_line(&c);
-	unwind_rows_free(c.rows);
-	image_done(&c.image);
-	vec_done(&c.fdes);
-	vec_done(&c.differences);
-	vec_done(&c.cies);
 	return c.disagree > 0;
 }

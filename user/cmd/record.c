@@ -127,6 +127,7 @@ static int open_agent(struct record *r, struct why *why)
 			.by_cpu = sink_wants(&o->sink, SINK_CPU),
 			.user = o->user,
 			.kernel = o->kernel,
+			.memory_bytes = o->memory_bytes,
 		},
 		.demangle = !o->no_demangle,
 	};

@@ -12,6 +12,9 @@
 
 #define HZ_DEFAULT 99
 #define HZ_MAX 1000000
+#define MEMORY_MB_DEFAULT 32
+#define MEMORY_MB_MIN 16
+#define MEMORY_MB_MAX 4096
 
 enum {
 	OPT_CGROUP = 256,
@@ -21,6 +24,7 @@ enum {
 	OPT_KERNEL,
 	OPT_STATS,
 	OPT_NO_DEMANGLE,
+	OPT_MEMORY,
 };
 
 static const struct option_row rows[] = {
@@ -43,6 +47,7 @@ static const struct option_row rows[] = {
 	{ OPT_USER, "user", NULL, "user stacks only" },
 	{ OPT_KERNEL, "kernel", NULL, "kernel stacks only" },
 	{ OPT_STATS, "stats", "FILE", "what was sampled, lost and spent, as JSON" },
+	{ OPT_MEMORY, "memory", "MB", "kernel memory for maps and unwind tables; default 32" },
 	{ OPT_NO_DEMANGLE, "no-demangle", NULL, "names as they are in the files" },
 	{ 'q', "quiet", NULL, "errors and warnings only" },
 	{ 'h', "help", NULL, "this text" },
@@ -103,6 +108,16 @@ static int set_rate(struct record_options *o, const char *text, struct why *why)
 	return err;
 }
 
+static int set_memory(struct record_options *o, const char *text, struct why *why)
+{
+	uint64_t mb;
+	int err = options_number("--memory", text, MEMORY_MB_MIN, MEMORY_MB_MAX, &mb, why);
+
+	if (err == 0)
+		o->memory_bytes = mb << 20;
+	return err;
+}
+
 static int set_format(struct record_options *o, const char *name, struct why *why)
 {
 	o->sink_format = sink_find(name);
@@ -142,6 +157,8 @@ static int take(void *ctx, int id, const char *arg, struct why *why)
 		return options_seconds("-d", arg, &o->duration_ns, why);
 	case OPT_INTERVAL:
 		return options_seconds("--interval", arg, &o->interval_ns, why);
+	case OPT_MEMORY:
+		return set_memory(o, arg, why);
 	case 'f':
 		return set_format(o, arg, why);
 	case OPT_BY:
@@ -187,6 +204,7 @@ int record_options_parse(struct record_options *o, int argc, char **argv, struct
 	int rest, err;
 
 	*o = (struct record_options){ .target = SAMPLER_ALL, .hz = HZ_DEFAULT, .output = "-" };
+	o->memory_bytes = (uint64_t)MEMORY_MB_DEFAULT << 20;
 	err = options_parse(&table, argc, argv, take, o, &rest, why);
 	if (err < 0 || o->help)
 		return err;

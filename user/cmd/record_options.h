@@ -24,6 +24,7 @@ struct record_options {
 	const struct sink *sink_format;
 	struct sink_options sink;
 	const char *stats_path; /* NULL: none */
+	uint64_t memory_bytes;  /* for BPF maps */
 	bool user, kernel;
 	bool no_demangle;
 	bool by_given;

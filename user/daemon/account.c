@@ -46,9 +46,10 @@ static json_t *by_name(const uint64_t *counts, const char *const *names, size_t 
 
 static json_t *ticks_json(const struct account *a)
 {
-	return json_pack("{s:I, s:I, s:I, s:I, s:o}", "expected", (json_int_t)a->sampler.expected,
-		"samples", (json_int_t)a->sampler.samples, "idle", (json_int_t)a->sampler.idle,
-		"filtered", (json_int_t)a->sampler.filtered, "lost",
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "expected",
+		(json_int_t)a->sampler.expected, "samples", (json_int_t)a->sampler.samples, "idle",
+		(json_int_t)a->sampler.idle, "filtered", (json_int_t)a->sampler.filtered, "stolen",
+		(json_int_t)a->sampler.stolen, "skipped", (json_int_t)a->sampler.skipped, "lost",
 		by_name(a->sampler.lost, lost_names, LOST_REASONS_LEN));
 }
 
@@ -70,11 +71,26 @@ static json_t *frames_json(const struct account *a)
 static json_t *objects_json(const struct account *a)
 {
 	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "known",
-		(json_int_t)a->objects.known, "tables", (json_int_t)0, "table_bytes", (json_int_t)0,
-		"symbol_loads", (json_int_t)a->objects.symbol_loads, "symbol_bytes",
-		(json_int_t)a->objects.symbol_bytes, "symbol_load_us",
+		(json_int_t)a->objects.known, "tables", (json_int_t)a->tables.tables, "table_bytes",
+		(json_int_t)a->tables.bytes, "symbol_loads", (json_int_t)a->objects.symbol_loads,
+		"symbol_bytes", (json_int_t)a->objects.symbol_bytes, "symbol_load_us",
 		(json_int_t)(a->objects.load_ns / 1000), "failed",
 		by_name(a->objects.failed, object_names, OBJECT_REASONS_LEN));
+}
+
+/* The unwind tables: what is in the kernel, and what it took to get it there. */
+static json_t *tables_json(const struct account *a)
+{
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "rows",
+		(json_int_t)a->tables.rows, "rules", (json_int_t)a->tables.rules, "slab_bytes",
+		(json_int_t)a->tables.slabs_bytes, "pages_loaded",
+		(json_int_t)a->tables.pages_loaded, "pages_evicted",
+		(json_int_t)a->tables.pages_evicted, "pages_refused",
+		(json_int_t)a->tables.pages_refused, "rules_refused",
+		(json_int_t)a->tables.rules_refused, "compile_us",
+		(json_int_t)(a->objects.table_ns / 1000), "eh_frame_bytes",
+		(json_int_t)a->objects.eh_frame_bytes, "stacks_held", (json_int_t)a->held.held,
+		"stacks_finished", (json_int_t)a->held.finished);
 }
 
 static json_t *account_json(const struct account *a)
@@ -86,10 +102,10 @@ static json_t *account_json(const struct account *a)
 	json_t *agent = json_pack("{s:f, s:I}", "cpu_s", a->agent_cpu_s, "rss_max_kb",
 		(json_int_t)a->agent_rss_max_kb);
 
-	return json_pack("{s:f, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "duration_s",
+	return json_pack("{s:f, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "duration_s",
 		a->duration_s, "hz", (int)a->hz, "cpus", (int)a->sampler.cpus, "ticks",
 		ticks_json(a), "user_stacks", stacks_json(a), "frames", frames_json(a), "objects",
-		objects_json(a), "bpf", bpf, "agent", agent);
+		objects_json(a), "tables", tables_json(a), "bpf", bpf, "agent", agent);
 }
 
 int account_write_json(const struct account *account, struct buf *out)
@@ -151,10 +167,13 @@ static int put_names(const struct account *a, struct buf *out)
 		err = put_reasons(out, a->frames_unnamed, unnamed_names, UNNAMED_REASONS_LEN);
 	if (err == 0)
 		err = buf_printf(out,
-			"files    %llu met, %llu symbol tables loaded (%.1f MB, %.0f ms)",
+			"files    %llu met, %llu symbol tables loaded (%.1f MB, %.0f ms), %llu "
+			"unwind tables (%.1f MB, %.0f ms)",
 			(unsigned long long)a->objects.known,
 			(unsigned long long)a->objects.symbol_loads,
-			(double)a->objects.symbol_bytes / 1e6, (double)a->objects.load_ns / 1e6);
+			(double)a->objects.symbol_bytes / 1e6, (double)a->objects.load_ns / 1e6,
+			(unsigned long long)a->tables.tables, (double)a->tables.bytes / 1e6,
+			(double)a->objects.table_ns / 1e6);
 	return err < 0 ? err
 		       : put_reasons(out, a->objects.failed, object_names, OBJECT_REASONS_LEN);
 }

@@ -7,8 +7,10 @@
 
 #include "base/buf.h"
 #include "bpf/reasons.h"
+#include "daemon/held.h"
 #include "daemon/objects.h"
 #include "sampler/sampler.h"
+#include "unwind/publish.h"
 
 enum name_source {
 	NAME_KALLSYMS,
@@ -26,6 +28,8 @@ struct account {
 	double duration_s;
 	struct sampler_stats sampler;
 	struct objects_stats objects;
+	struct publish_stats tables;
+	struct held_stats held;
 	uint64_t stacks_total, stacks_complete;
 	uint64_t stacks_truncated[STACK_ENDS_LEN];
 	uint64_t frames_total, frames_named;

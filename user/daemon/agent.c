@@ -14,21 +14,26 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "cgroup/tree.h"
+#include "daemon/held.h"
 #include "daemon/naming.h"
 #include "daemon/objects.h"
 #include "daemon/processes.h"
 #include "sampler/tally.h"
+#include "unwind/publish.h"
 
 #define KALLSYMS_BYTES_MAX (64UL << 20)
 #define FRAMES_MAX (STACK_USER_FRAMES_MAX + STACK_KERNEL_FRAMES_MAX + 1)
 #define WARNINGS_MAX 4
 #define FOLLOW_CPUS_TICKS 5
+#define EXECS_MAX 4096
 
 struct agent {
 	struct sampler *sampler;
 	struct tally tally;
 	struct objects *objects;
 	struct processes *processes;
+	struct held *held;
+	VEC(uint32_t) execs;         /* processes that run a file not met before */
 	struct cgroup_tree *cgroups; /* NULL: none is mounted */
 	struct kernel_sym *kernel;
 	struct naming naming;
@@ -56,8 +61,9 @@ const char *agent_warning(const struct agent *agent, size_t i)
 static int on_object(void *ctx, const struct event_object *event)
 {
 	struct agent *agent = ctx;
+	int err = objects_add(agent->objects, event);
 
-	return objects_add(agent->objects, event);
+	return err < 0 ? err : objects_publish(agent->objects, event->id);
 }
 
 static int on_who(void *ctx, const struct event_who *event)
@@ -83,6 +89,32 @@ static int on_jit(void *ctx, const struct event_jit *event)
 	return processes_add(agent->processes, event->tgid, event->start_ns);
 }
 
+static int on_exec(void *ctx, const struct event_exec *event)
+{
+	struct agent *agent = ctx;
+	uint32_t *slot = agent->execs.len < EXECS_MAX ? vec_add(&agent->execs) : NULL;
+
+	/* Scanned when the ring is read: a scan makes events of its own. */
+	if (slot)
+		*slot = event->tgid;
+	return 0;
+}
+
+static int on_page(void *ctx, const struct event_page *event)
+{
+	struct agent *agent = ctx;
+	int err = publish_page(sampler_publish(agent->sampler), event->object, event->page);
+
+	return err == -ENOENT ? objects_publish(agent->objects, event->object) : err;
+}
+
+static int on_held(void *ctx, const struct event_held *event)
+{
+	struct agent *agent = ctx;
+
+	return held_put(agent->held, event);
+}
+
 static int on_count(void *ctx, const struct count_key *key, uint64_t count)
 {
 	struct agent *agent = ctx;
@@ -95,6 +127,9 @@ static const struct sampler_events callbacks = {
 	.who = on_who,
 	.stack = on_stack,
 	.jit = on_jit,
+	.exec = on_exec,
+	.page = on_page,
+	.held = on_held,
 	.count = on_count,
 };
 
@@ -116,11 +151,13 @@ static int load_kernel(struct agent *agent)
 
 static int open_parts(struct agent *agent, struct why *why)
 {
-	int err = objects_new(&agent->objects);
+	int err = objects_new(sampler_publish(agent->sampler), &agent->objects);
 	struct why cgroup_why;
 
 	if (err == 0)
 		err = processes_new(&agent->processes);
+	if (err == 0)
+		err = held_new(agent->sampler, &agent->tally, &agent->held);
 	if (err == 0)
 		err = load_kernel(agent);
 	if (err < 0)
@@ -138,9 +175,9 @@ int agent_open(const struct agent_options *options, struct agent **out, struct w
 	if (!agent)
 		return why_set(why, -ENOMEM, "out of memory");
 	agent->hz = options->sampler.hz;
-	err = open_parts(agent, why);
+	err = sampler_open(&options->sampler, &callbacks, agent, &agent->sampler, why);
 	if (err == 0)
-		err = sampler_open(&options->sampler, &callbacks, agent, &agent->sampler, why);
+		err = open_parts(agent, why);
 	if (err < 0) {
 		agent_free(agent);
 		return err;
@@ -159,9 +196,11 @@ void agent_free(struct agent *agent)
 {
 	if (!agent)
 		return;
+	held_free(agent->held);
+	objects_free(agent->objects);
 	sampler_free(agent->sampler);
 	tally_done(&agent->tally);
-	objects_free(agent->objects);
+	vec_done(&agent->execs);
 	processes_free(agent->processes);
 	cgroup_tree_free(agent->cgroups);
 	kernel_sym_free(agent->kernel);
@@ -169,8 +208,30 @@ void agent_free(struct agent *agent)
 	free(agent);
 }
 
+static int ignore_mapping(void *ctx, const struct scan_mapping *mapping)
+{
+	(void)ctx;
+	(void)mapping;
+	return 0;
+}
+
+/* Meets the files of a process, or of all, before a tick does. */
+static int meet(struct agent *agent, uint32_t tgid)
+{
+	int err = sampler_scan(agent->sampler, tgid, ignore_mapping, NULL);
+
+	if (err == 0)
+		err = sampler_poll(agent->sampler);
+	publish_rest(sampler_publish(agent->sampler));
+	return err;
+}
+
 int agent_start(struct agent *agent, struct why *why)
 {
+	int err = meet(agent, 0);
+
+	if (err < 0)
+		return why_set(why, err, "cannot scan what runs: %s", err_text(err));
 	agent->last_profile_ns = clock_ns(CLOCK_BOOTTIME);
 	agent->last_profile_real_ns = clock_ns(CLOCK_REALTIME);
 	return sampler_start(agent->sampler, why);
@@ -190,6 +251,10 @@ int agent_poll(struct agent *agent)
 {
 	int err = sampler_poll(agent->sampler);
 
+	for (size_t i = 0; i < agent->execs.len && err == 0; i++)
+		err = meet(agent, agent->execs.data[i]);
+	agent->execs.len = 0;
+	held_finish(agent->held);
 	if (err == 0 && sampler_pressed(agent->sampler))
 		err = sampler_drain(agent->sampler);
 	return err;
@@ -301,6 +366,7 @@ int agent_profile(struct agent *agent, struct profile *out)
 	uint64_t now = clock_ns(CLOCK_BOOTTIME);
 	int err = sampler_drain(agent->sampler), first_err = err;
 
+	held_flush(agent->held);
 	out->period_ns = NSEC_PER_SEC / agent->hz;
 	out->start_ns = agent->last_profile_real_ns;
 	out->duration_ns = now - agent->last_profile_ns;
@@ -314,6 +380,7 @@ int agent_profile(struct agent *agent, struct profile *out)
 	}
 	tally_next(&agent->tally, agent->sampler);
 	processes_next(agent->processes);
+	sampler_next_interval(agent->sampler);
 	return first_err;
 }
 
@@ -326,6 +393,8 @@ void agent_account(struct agent *agent, struct account *out)
 	sampler_stats(agent->sampler, &out->sampler);
 	out->duration_s = out->sampler.running_s;
 	objects_stats(agent->objects, &out->objects);
+	publish_stats(sampler_publish(agent->sampler), &out->tables);
+	held_stats(agent->held, &out->held);
 	getrusage(RUSAGE_SELF, &usage);
 	out->agent_cpu_s = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
 		(double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;

@@ -4,6 +4,7 @@
  * first frame that wants a name. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,19 +29,27 @@ struct object {
 	char *path; /* as the mapping process sees it; "" not known */
 	char name[OBJECT_NAME_LEN];
 	struct elf_sym *symbols;
+	struct object_key key;
+	bool table; /* its rows were published, or it has none */
 };
 
 struct objects_stats {
 	uint64_t known, loaded, symbol_loads, symbol_bytes;
 	uint64_t load_ns;
+	uint64_t table_ns;       /* spent on compiling rows */
+	uint64_t eh_frame_bytes; /* compiled */
 	uint64_t failed[OBJECT_REASONS_LEN];
 };
 
 struct objects;
+struct publish;
 
-int objects_new(struct objects **out);
+/* publish: where rows go. */
+int objects_new(struct publish *publish, struct objects **out);
 void objects_free(struct objects *objects);
 int objects_add(struct objects *objects, const struct event_object *event);
+/* Compiles and publishes the object's rows (again, if they are there). */
+int objects_publish(struct objects *objects, uint32_t id);
 /* NULL: no such object. Loads the symbols if they are not. */
 const struct object *objects_get(struct objects *objects, uint32_t id);
 void objects_stats(const struct objects *objects, struct objects_stats *out);

@@ -41,35 +41,75 @@ static struct cfi_value cfa_value(const struct cfi_state *s)
 	return s->cfa_is_expr ? s->cfa_expr : cfi_value_addr(s->cfa_reg, s->cfa_off);
 }
 
-/* Does the rule place the caller's stack pointer where the CFA is, as is understood without one? */
-static bool sp_is_cfa(const struct cfi_rule *sp, const struct cfi_value *cfa)
+/* What an unwind rule calls the CFA is the caller's stack pointer. In DWARF that is understood
+ * unless a rule for the stack pointer says otherwise, as in code that changes stacks; then DWARF's
+ * CFA is a mere base that other rules count from. */
+struct frame {
+	struct cfi_value base; /* DWARF's CFA */
+	struct cfi_value cfa;  /* the caller's stack pointer */
+};
+
+/* base + off, where the base is of a shape that allows it. */
+static struct cfi_value from_base(const struct cfi_value *base, int64_t off)
 {
-	const struct cfi_value *v = &sp->value;
+	struct cfi_value v = *base;
+
+	if (base->kind == CFI_VALUE_ADDR)
+		return cfi_value_addr(base->reg, base->off + off);
+	if (off == 0)
+		return v;
+	off += base->add;
+	if (base->kind != CFI_VALUE_DEREF)
+		v.kind = CFI_VALUE_UNKNOWN;
+	else if (off < INT32_MIN || off > INT32_MAX)
+		v.kind = CFI_VALUE_FAR;
+	else
+		v.add = (int32_t)off;
+	return v;
+}
+
+/* A value that may be told from the CFA, as one that is not. */
+static struct cfi_value resolve(const struct cfi_value *v, const struct cfi_value *base)
+{
+	if (v->reg != CFI_REG_CFA)
+		return *v;
+	if (v->kind == CFI_VALUE_ADDR)
+		return from_base(base, v->off);
+	return (struct cfi_value){ .kind = CFI_VALUE_UNKNOWN };
+}
+
+/* False: a rule for the stack pointer that cannot be followed. */
+static bool find_frame(const struct cfi_state *s, struct frame *out)
+{
+	const struct cfi_rule *sp = &s->rules[CFI_SP];
+	struct cfi_value base = cfa_value(s);
+	struct cfi_value cfa = base;
 
 	switch (sp->kind) {
 	case CFI_RULE_DEFAULT:
-		return true;
+		break;
 	case CFI_RULE_IS:
-		if (v->kind == CFI_VALUE_ADDR && v->reg == CFI_REG_CFA)
-			return v->off == 0;
-		return v->kind == cfa->kind && v->reg == cfa->reg && v->off == cfa->off &&
-			v->add == cfa->add &&
-			(v->kind == CFI_VALUE_ADDR || v->kind == CFI_VALUE_DEREF);
+		cfa = resolve(&sp->value, &base);
+		break;
 	case CFI_RULE_AT:
-		return v->kind == CFI_VALUE_ADDR && cfa->kind == CFI_VALUE_DEREF &&
-			v->reg == cfa->reg && v->off == cfa->off && cfa->add == 0;
+		cfa = resolve(&sp->value, &base);
+		if (cfa.kind != CFI_VALUE_ADDR)
+			return false;
+		cfa.kind = CFI_VALUE_DEREF;
+		cfa.add = 0;
+		break;
 	default:
 		return false;
 	}
+	if (sp->kind != CFI_RULE_DEFAULT && cfa.kind != CFI_VALUE_ADDR &&
+		cfa.kind != CFI_VALUE_DEREF)
+		return false;
+	*out = (struct frame){ .base = base, .cfa = cfa };
+	return true;
 }
 
-static enum cfi_lost encode_cfa(
-	const struct cfi_state *s, const struct cfi_value *cfa, struct unwind_rule *out)
+static enum cfi_lost encode_cfa(const struct cfi_value *cfa, struct unwind_rule *out)
 {
-	if (!s->cfa_set)
-		return CFI_LOST_CFA_MISSING;
-	if (!sp_is_cfa(&s->rules[CFI_SP], cfa))
-		return CFI_LOST_SP_RULE;
 	switch (cfa->kind) {
 	case CFI_VALUE_ADDR:
 		out->cfa = CFA_REG;
@@ -91,23 +131,31 @@ static enum cfi_lost encode_cfa(
 	return LOST_NONE;
 }
 
-/* An address in memory as a distance from the CFA: it is one already, or it counts from the same
- * register as the CFA does. */
-static bool from_cfa(const struct cfi_value *v, const struct cfi_value *cfa, int64_t *off)
+/* An address in memory as a distance from the CFA: both must count from the same place. */
+static bool from_cfa(const struct cfi_value *v, const struct frame *f, int64_t *off)
 {
+	const struct cfi_value *base = &f->base, *cfa = &f->cfa;
+
 	if (v->kind != CFI_VALUE_ADDR)
 		return false;
-	if (v->reg == CFI_REG_CFA)
-		*off = v->off;
-	else if (cfa->kind == CFI_VALUE_ADDR && v->reg == cfa->reg)
+	if (v->reg != CFI_REG_CFA) {
 		*off = (int64_t)v->off - cfa->off;
-	else
+		return cfa->kind == CFI_VALUE_ADDR && cfa->reg == v->reg;
+	}
+	if (base->kind != cfa->kind || base->reg != cfa->reg)
 		return false;
+	*off = v->off;
+	if (cfa->kind == CFI_VALUE_ADDR)
+		*off += (int64_t)base->off - cfa->off;
+	else if (cfa->kind == CFI_VALUE_DEREF && base->off == cfa->off)
+		*off += (int64_t)base->add - cfa->add;
+	else
+		return cfa->kind == CFI_VALUE_PLT;
 	return true;
 }
 
 static enum cfi_lost encode_ra(const struct cfi_rule *ra, const struct cfi_arch *arch,
-	uint64_t column, const struct cfi_value *cfa, struct unwind_rule *out)
+	uint64_t column, const struct frame *f, struct unwind_rule *out)
 {
 	const struct cfi_value *v = &ra->value;
 	int64_t off;
@@ -135,7 +183,7 @@ static enum cfi_lost encode_ra(const struct cfi_rule *ra, const struct cfi_arch 
 	}
 	if (v->kind == CFI_VALUE_FAR)
 		return CFI_LOST_RA_FAR;
-	if (!from_cfa(v, cfa, &off))
+	if (!from_cfa(v, f, &off))
 		return CFI_LOST_RA_RULE;
 	if (!fits16(off))
 		return CFI_LOST_RA_FAR;
@@ -145,14 +193,14 @@ static enum cfi_lost encode_ra(const struct cfi_rule *ra, const struct cfi_arch 
 }
 
 static enum cfi_lost encode_fp_at(const struct cfi_value *v, const struct cfi_arch *arch,
-	const struct cfi_value *cfa, struct unwind_rule *out)
+	const struct frame *f, struct unwind_rule *out)
 {
 	enum fp_kind kind = FP_AT_CFA;
 	int64_t off;
 
 	if (v->kind == CFI_VALUE_FAR)
 		return CFI_LOST_FP_FAR;
-	if (!from_cfa(v, cfa, &off)) {
+	if (!from_cfa(v, f, &off)) {
 		if (v->kind != CFI_VALUE_ADDR || (v->reg != arch->fp && v->reg != arch->sp))
 			return CFI_LOST_FP_RULE;
 		kind = v->reg == arch->fp ? FP_AT_FP : FP_AT_SP;
@@ -166,7 +214,7 @@ static enum cfi_lost encode_fp_at(const struct cfi_value *v, const struct cfi_ar
 }
 
 static enum cfi_lost encode_fp(const struct cfi_rule *fp, const struct cfi_arch *arch,
-	const struct cfi_value *cfa, struct unwind_rule *out)
+	const struct frame *f, struct unwind_rule *out)
 {
 	const struct cfi_value *v = &fp->value;
 
@@ -182,7 +230,7 @@ static enum cfi_lost encode_fp(const struct cfi_rule *fp, const struct cfi_arch 
 		out->fp = FP_SAME;
 		return LOST_NONE;
 	case CFI_RULE_AT:
-		return encode_fp_at(v, arch, cfa, out);
+		return encode_fp_at(v, arch, f, out);
 	default:
 		return CFI_LOST_FP_RULE;
 	}
@@ -205,15 +253,18 @@ static void count(uint32_t lost[CFI_LOST_MAX], enum cfi_lost reason)
 void cfi_rule_encode(const struct cfi_state *state, const struct cfi_arch *arch, uint64_t ra,
 	bool signal_frame, uint32_t lost[CFI_LOST_MAX], struct unwind_rule *out)
 {
-	struct cfi_value cfa = cfa_value(state);
+	enum cfi_lost reason = CFI_LOST_CFA_MISSING;
 	struct unwind_rule rule = { 0 };
-	enum cfi_lost reason;
+	struct frame frame;
 
-	if (signal_frame && is_sigframe(&cfa, arch)) {
+	if (state->cfa_set)
+		reason = find_frame(state, &frame) ? LOST_NONE : CFI_LOST_SP_RULE;
+	if (reason == LOST_NONE && signal_frame && is_sigframe(&frame.cfa, arch)) {
 		*out = (struct unwind_rule){ .cfa = CFA_SIGNAL };
 		return;
 	}
-	reason = encode_cfa(state, &cfa, &rule);
+	if (reason == LOST_NONE)
+		reason = encode_cfa(&frame.cfa, &rule);
 	if (reason != LOST_NONE) {
 		/* The outermost frame needs no CFA: that much is still worth saying. */
 		bool root = state->rules[CFI_RA].kind == CFI_RULE_UNDEFINED;
@@ -224,7 +275,7 @@ void cfi_rule_encode(const struct cfi_state *state, const struct cfi_arch *arch,
 			.fp = FP_LOST };
 		return;
 	}
-	count(lost, encode_ra(&state->rules[CFI_RA], arch, ra, &cfa, &rule));
-	count(lost, encode_fp(&state->rules[CFI_FP], arch, &cfa, &rule));
+	count(lost, encode_ra(&state->rules[CFI_RA], arch, ra, &frame, &rule));
+	count(lost, encode_fp(&state->rules[CFI_FP], arch, &frame, &rule));
 	*out = rule;
 }

@@ -17,7 +17,7 @@
 	X(CFA_MISSING, "cfa_missing", "no CFA rule at all")                                    \
 	X(CFA_EXPRESSION, "cfa_expression", "a CFA expression of a shape that is not known")   \
 	X(CFA_FAR, "cfa_far", "a CFA offset beyond 32 bits")                                   \
-	X(SP_RULE, "sp_rule", "the caller's stack pointer is not the CFA")                     \
+	X(SP_RULE, "sp_rule", "a stack pointer by a rule that is not known")                   \
 	X(RA_RULE, "ra_rule", "a return address that is neither by the CFA nor in a register") \
 	X(RA_FAR, "ra_far", "a return address more than 32 KiB from the CFA")                  \
 	X(FP_RULE, "fp_rule", "a frame pointer by a rule that is not known, or given up")      \

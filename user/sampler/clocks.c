@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -16,6 +17,8 @@
 #include "base/clock.h"
 #include "base/fd.h"
 
+#define STAT_PATH "/proc/stat"
+#define STAT_BYTES_MAX (16 * 1024 * 1024)
 #define ONLINE_PATH "/sys/devices/system/cpu/online"
 
 static int event_open(const struct clocks *clocks, int cpu)
@@ -158,8 +161,26 @@ void clocks_close(struct clocks *clocks)
 	clocks->fds = NULL;
 }
 
+/* The eighth number of the first line of /proc/stat (proc(5)), in clock ticks. */
+static uint64_t stolen_ns(void)
+{
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	unsigned long long stolen = 0;
+
+	if (fd_read_path(STAT_PATH, STAT_BYTES_MAX, &text) < 0)
+		return 0;
+	sscanf(text.data, "cpu %*u %*u %*u %*u %*u %*u %*u %llu", &stolen);
+	return stolen * (NSEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+uint64_t clocks_stolen_ns(const struct clocks *clocks)
+{
+	return stolen_ns() - clocks->stolen_start_ns;
+}
+
 int clocks_start(struct clocks *clocks)
 {
+	clocks->stolen_start_ns = stolen_ns();
 	clocks->running = true;
 	for (int cpu = 0; cpu < clocks->cpus_max; cpu++)
 		if (clocks->fds[cpu] >= 0 && ioctl(clocks->fds[cpu], PERF_EVENT_IOC_ENABLE, 0) < 0)

@@ -14,8 +14,9 @@ struct clocks {
 	int cgroup_fd; /* -1: all tasks */
 	uint32_t hz;
 	bool running;
-	uint64_t closed_ns; /* running time of events that are closed */
-	char online[256];   /* the list of CPUs last seen */
+	uint64_t stolen_start_ns; /* what the hypervisor had taken when the clocks were started */
+	uint64_t closed_ns;       /* running time of events that are closed */
+	char online[256];         /* the list of CPUs last seen */
 };
 
 /* cgroup_fd and prog_fd stay the caller's. The events are open and disabled. */
@@ -26,5 +27,7 @@ void clocks_stop(struct clocks *clocks);
 /* Opens and closes events so that each online CPU has one. -errno of the first that failed. */
 int clocks_follow(struct clocks *clocks);
 /* Sum of the events' running times in ns, the longest of them, and how many there are. */
+/* Time since the start in which the hypervisor ran something else in place of our CPUs. */
+uint64_t clocks_stolen_ns(const struct clocks *clocks);
 void clocks_read(
 	const struct clocks *clocks, uint64_t *sum_ns, uint64_t *longest_ns, uint32_t *events);

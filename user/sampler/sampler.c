@@ -10,6 +10,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/membarrier.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,12 +23,17 @@
 #include "base/fd.h"
 #include "sample.skel.h"
 #include "sampler/clocks.h"
+#include "unwind/publish.h"
 
 #define COUNTS_MIN 8192
 #define COUNTS_MAX 65536
 #define WHOS_MAX 16384
 #define STACKS_MAX 32768
 #define OBJECTS_MAX 8192
+#define JIT_MAX 4096
+#define SLABS_MIN 4
+#define ENTRY_BYTES 96 /* of a hash map, beside key and value: about */
+#define SCAN_BATCH 512
 #define TREE_MAX 8192 /* descendants that are remembered */
 #define RING_BYTES_A_CPU (256 * 1024)
 #define RING_BYTES_MAX (16 * 1024 * 1024)
@@ -38,9 +44,12 @@ struct sampler {
 	struct sample_bpf *skel;
 	struct ring_buffer *ring;
 	struct clocks clocks;
+	struct publish *publish;
+	struct bpf_link *exec;
 	struct sampler_events events;
 	void *ctx;
 	uint32_t cpus;
+	uint32_t slabs;
 	bool pressed;
 	uint64_t drained_bytes;
 	uint64_t lost_user[LOST_REASONS_LEN];
@@ -87,18 +96,24 @@ static int size_maps(struct sampler *s, const struct sampler_options *o)
 		{ s->skel->maps.whos, WHOS_MAX },
 		{ s->skel->maps.stacks, STACKS_MAX },
 		{ s->skel->maps.objects, OBJECTS_MAX },
+		{ s->skel->maps.jit_told, JIT_MAX },
 		{ s->skel->maps.targets, (uint32_t)o->ids_len + TREE_MAX },
-		{ s->skel->maps.events, ring },
 	};
+	uint64_t used = ring + ROWS_PAGES_MAX * sizeof(struct rows_page) +
+		ROWS_RULES_MAX * sizeof(struct unwind_rule);
+	int err = bpf_map__set_max_entries(s->skel->maps.events, ring);
 
 	s->skel->rodata->counts_high = counts / 2;
-	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
-		int err = bpf_map__set_max_entries(sizes[i].map, sizes[i].entries);
-
-		if (err < 0)
-			return err;
+	for (size_t i = 0; i < ARRAY_SIZE(sizes) && err == 0; i++) {
+		used += (uint64_t)sizes[i].entries *
+			(bpf_map__key_size(sizes[i].map) + bpf_map__value_size(sizes[i].map) +
+				ENTRY_BYTES);
+		err = bpf_map__set_max_entries(sizes[i].map, sizes[i].entries);
 	}
-	return 0;
+	s->slabs = o->memory_bytes > used + SLABS_MIN * ROWS_SLAB_BYTES
+		? (uint32_t)((o->memory_bytes - used) / ROWS_SLAB_BYTES)
+		: SLABS_MIN;
+	return err < 0 ? err : bpf_map__set_max_entries(s->skel->maps.row_slabs, s->slabs);
 }
 
 static int configure(struct sampler *s, const struct sampler_options *o)
@@ -166,11 +181,61 @@ static int set_targets(struct sampler *s, const struct sampler_options *o)
 	return 0;
 }
 
+/* Returns when no tick that began before the call still runs: ticks are RCU read-side sections. */
+static void wait_for_ticks(void)
+{
+	struct timespec fallback = { .tv_nsec = GRACE_FALLBACK_NS };
+
+	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) == 0)
+		return;
+	/* Refused with nohz_full. A tick takes microseconds. */
+	nanosleep(&fallback, NULL);
+}
+
+static int open_publish(struct sampler *s)
+{
+	const struct publish_maps maps = {
+		.objects = bpf_map__fd(s->skel->maps.objects),
+		.slabs = bpf_map__fd(s->skel->maps.row_slabs),
+		.pages = bpf_map__fd(s->skel->maps.row_pages),
+		.rules = bpf_map__fd(s->skel->maps.row_rules),
+		.slabs_len = s->slabs,
+		.epoch = &s->skel->bss->tables_epoch,
+		.interval = &s->skel->bss->interval,
+		.wait_for_ticks = wait_for_ticks,
+	};
+
+	return publish_new(&maps, &s->publish);
+}
+
+struct publish *sampler_publish(struct sampler *s)
+{
+	return s->publish;
+}
+
+void sampler_next_interval(struct sampler *s)
+{
+	__atomic_fetch_add(&s->skel->bss->interval, 1, __ATOMIC_SEQ_CST);
+}
+
 static int on_stack(struct sampler *s, const struct event_stack *e, size_t size)
 {
 	if (size < sizeof(*e) || size < sizeof(*e) + e->frames_len * sizeof(uint64_t))
 		return 0;
 	return s->events.stack(s->ctx, e, (const uint64_t *)(e + 1));
+}
+
+static int on_held(struct sampler *s, const struct event_held *e, size_t size)
+{
+	size_t head = offsetof(struct event_held, stack);
+	int err;
+
+	if (size < head || size < head + e->stack_bytes || e->frames_len > STACK_USER_FRAMES_MAX)
+		return 0;
+	err = s->events.held(s->ctx, e);
+	if (err < 0)
+		s->lost_user[LOST_MEMORY]++;
+	return err;
 }
 
 static int on_event(void *ctx, void *data, size_t size)
@@ -187,6 +252,12 @@ static int on_event(void *ctx, void *data, size_t size)
 		err = s->events.who(s->ctx, data);
 	else if (kind == EVENT_JIT && size >= sizeof(struct event_jit))
 		err = s->events.jit(s->ctx, data);
+	else if (kind == EVENT_EXEC && size >= sizeof(struct event_exec))
+		err = s->events.exec(s->ctx, data);
+	else if (kind == EVENT_PAGE && size >= sizeof(struct event_page))
+		err = s->events.page(s->ctx, data);
+	else if (kind == EVENT_HELD)
+		err = on_held(s, data, size);
 	else if (kind == EVENT_PRESSURE)
 		s->pressed = true;
 	(void)err; /* a stack or task that was not kept shows as LOST_DRAIN when it is counted */
@@ -208,9 +279,13 @@ int sampler_open(const struct sampler_options *options, const struct sampler_eve
 	if (err == 0) {
 		s->ring = ring_buffer__new(bpf_map__fd(s->skel->maps.events), on_event, s, NULL);
 		err = s->ring ? set_targets(s, options) : -errno;
+		if (err == 0)
+			err = open_publish(s);
 		if (err < 0)
 			why_set(why, err, "cannot set up the BPF maps: %s", err_text(err));
 	}
+	if (err == 0)
+		s->exec = bpf_program__attach(s->skel->progs.exec);
 	if (err == 0)
 		err = clocks_open(&s->clocks, bpf_program__fd(s->skel->progs.sample), options->hz,
 			cgroup_fd, why);
@@ -227,9 +302,45 @@ void sampler_free(struct sampler *s)
 	if (!s)
 		return;
 	clocks_close(&s->clocks);
+	bpf_link__destroy(s->exec);
+	publish_free(s->publish);
 	ring_buffer__free(s->ring);
 	sample_bpf__destroy(s->skel);
 	free(s);
+}
+
+static int scan_read(struct sampler *s, int fd,
+	int (*take)(void *ctx, const struct scan_mapping *mapping), void *ctx)
+{
+	struct scan_mapping batch[SCAN_BATCH];
+	ssize_t len;
+	int err = 0;
+
+	while (err == 0 && (len = read(fd, batch, sizeof(batch))) > 0) {
+		for (size_t i = 0; i < (size_t)len / sizeof(*batch) && err == 0; i++)
+			err = take(ctx, &batch[i]);
+		/* What was met is told through the ring, which a large host would fill. */
+		if (err == 0)
+			err = sampler_poll(s);
+	}
+	return err;
+}
+
+int sampler_scan(struct sampler *s, uint32_t tgid,
+	int (*take)(void *ctx, const struct scan_mapping *mapping), void *ctx)
+{
+	union bpf_iter_link_info info = { .task.pid = tgid };
+	LIBBPF_OPTS(bpf_iter_attach_opts, opts, .link_info = &info, .link_info_len = sizeof(info));
+	struct bpf_link *link = bpf_program__attach_iter(s->skel->progs.scan, &opts);
+	_cleanup_fd_ int fd = -1;
+	int err;
+
+	if (!link)
+		return -errno;
+	fd = bpf_iter_create(bpf_link__fd(link));
+	err = fd < 0 ? -errno : scan_read(s, fd, take, ctx);
+	bpf_link__destroy(link);
+	return err;
 }
 
 int sampler_start(struct sampler *s, struct why *why)
@@ -261,17 +372,6 @@ int sampler_poll(struct sampler *s)
 bool sampler_pressed(const struct sampler *s)
 {
 	return s->pressed;
-}
-
-/* Returns when no tick that began before the call still runs: ticks are RCU read-side sections. */
-static void wait_for_ticks(void)
-{
-	struct timespec fallback = { .tv_nsec = GRACE_FALLBACK_NS };
-
-	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) == 0)
-		return;
-	/* Refused with nohz_full. A tick takes microseconds. */
-	nanosleep(&fallback, NULL);
 }
 
 static void hand_over(struct sampler *s, uint32_t len)
@@ -384,25 +484,38 @@ static void read_program(struct sampler *s, struct sampler_stats *out)
 	bpf_object__for_each_map(map, s->skel->obj) out->memory_bytes += map_memory(map);
 }
 
+static void count_ticks(struct sampler *s, struct sampler_stats *out, uint64_t clock_ns_sum,
+	const struct tick_stats *ticks)
+{
+	uint64_t period_ns = NSEC_PER_SEC / s->clocks.hz, due = clock_ns_sum / period_ns, seen = 0;
+
+	out->samples = ticks->samples - s->lost_user[LOST_DRAIN];
+	out->idle = ticks->idle;
+	out->filtered = ticks->filtered;
+	out->runs = ticks->ticks;
+	for (size_t i = 0; i < LOST_REASONS_LEN; i++) {
+		out->lost[i] = ticks->lost[i] + s->lost_user[i];
+		seen += out->lost[i];
+	}
+	seen += out->samples + out->idle;
+	/* A cgroup's clock runs with the cgroup: what was stolen from it is not known. */
+	if (s->clocks.cgroup_fd < 0)
+		out->stolen = clocks_stolen_ns(&s->clocks) / period_ns;
+	due -= due < ticks->filtered ? due : ticks->filtered;
+	out->expected = due - (due < out->stolen ? due : out->stolen);
+	out->skipped = out->expected > seen ? out->expected - seen : 0;
+}
+
 void sampler_stats(struct sampler *s, struct sampler_stats *out)
 {
-	uint64_t sum_ns, longest_ns, due;
+	uint64_t sum_ns, longest_ns;
 	struct tick_stats ticks;
 
 	*out = (struct sampler_stats){ 0 };
 	clocks_read(&s->clocks, &sum_ns, &longest_ns, &out->cpus);
 	read_ticks(s, &ticks);
 	read_program(s, out);
-	due = sum_ns / (NSEC_PER_SEC / s->clocks.hz);
+	count_ticks(s, out, sum_ns, &ticks);
 	out->running_s = (double)longest_ns / (double)NSEC_PER_SEC;
-	out->samples = ticks.samples - s->lost_user[LOST_DRAIN];
-	out->idle = ticks.idle;
-	out->filtered = ticks.filtered;
-	out->runs = ticks.ticks;
 	out->bytes_out = ticks.bytes_out + s->drained_bytes;
-	for (size_t i = 0; i < LOST_REASONS_LEN; i++)
-		out->lost[i] = ticks.lost[i] + s->lost_user[i];
-	if (due > ticks.ticks)
-		out->lost[LOST_NOT_RUN] = due - ticks.ticks;
-	out->expected = due > ticks.filtered ? due - ticks.filtered : 0;
 }

@@ -22,6 +22,8 @@ enum sampler_target {
 			 */
 };
 
+struct publish;
+
 struct sampler_options {
 	uint32_t hz;
 	enum sampler_target target;
@@ -30,6 +32,7 @@ struct sampler_options {
 	int cgroup_fd; /* SAMPLER_CGROUP: a directory of the cgroup2 file system; not consumed */
 	bool by_tid, by_cpu; /* keep them apart */
 	bool user, kernel;
+	uint64_t memory_bytes; /* for all BPF maps; what is left of it holds tables */
 };
 
 /* Pointers are good during the call. A negative return is counted as LOST_MEMORY, no more. */
@@ -38,12 +41,22 @@ struct sampler_events {
 	int (*who)(void *ctx, const struct event_who *event);
 	int (*stack)(void *ctx, const struct event_stack *event, const uint64_t *frames);
 	int (*jit)(void *ctx, const struct event_jit *event);
+	int (*exec)(void *ctx, const struct event_exec *event);
+	int (*page)(void *ctx, const struct event_page *event);
+	int (*held)(void *ctx, const struct event_held *event);
 	int (*count)(void *ctx, const struct count_key *key, uint64_t count);
 };
 
 struct sampler_stats {
-	uint64_t expected; /* ticks due by the events' own running time, less `filtered` */
-	uint64_t samples, idle, filtered;
+	/* Ticks due in the time that the clocks and the CPUs ran, less those filtered:
+	 * expected = samples + idle + lost + skipped. */
+	uint64_t expected;
+	uint64_t samples, idle;
+	uint64_t filtered; /* fell on what was not asked for */
+	uint64_t stolen;   /* would have been due while the hypervisor ran something else */
+	/* Never came: interrupts were off for longer than a period, or another BPF program was
+	 * interrupted. Also what rounding leaves of `stolen`. */
+	uint64_t skipped;
 	uint64_t lost[LOST_REASONS_LEN];
 	uint64_t runs, run_ns; /* run_ns: 0 without kernel.bpf_stats_enabled */
 	uint64_t bytes_out;    /* ring buffer and drained counts */
@@ -62,6 +75,15 @@ void sampler_free(struct sampler *sampler);
 int sampler_start(struct sampler *sampler, struct why *why);
 /* No tick runs the program after this. */
 void sampler_stop(struct sampler *sampler);
+
+/* Walks the mappings of code of one process, or of all (tgid 0): each file gets its object, told by
+ * the callback as any other, and each mapping goes to take. */
+int sampler_scan(struct sampler *sampler, uint32_t tgid,
+	int (*take)(void *ctx, const struct scan_mapping *mapping), void *ctx);
+/* Where tables go. Lives as long as the sampler. */
+struct publish *sampler_publish(struct sampler *sampler);
+/* The intervals by which the use of tables is measured. */
+void sampler_next_interval(struct sampler *sampler);
 
 /* Readable when sampler_poll has something to do. */
 int sampler_fd(const struct sampler *sampler);

@@ -31,7 +31,7 @@ static const char *const suffixes[] = {
 /* One frame's text. An empty name would make an empty frame, which readers drop. */
 static int put_name(struct buf *out, const char *name, const char *suffix)
 {
-	size_t start = out->len;
+	size_t start;
 	int err = out->len > 0 ? buf_putc(out, ';') : 0;
 
 	start = out->len;

@@ -4,7 +4,7 @@
  * hostile: a short one can stand for an endless one, so both sides are bounded. */
 #pragma once
 
-#define DEMANGLE_IN_MAX 2048   /* longer names stay as they are: libiberty's limit too */
+#define DEMANGLE_IN_MAX 1024   /* longer names stay as they are: libiberty's C++ limit too */
 #define DEMANGLE_OUT_MAX 16384 /* and so do those that would become longer than this */
 
 /* The demangled name, which the caller frees; NULL: it is not mangled, or not to be demangled (or

@@ -23,7 +23,7 @@
 
 #define ELF_SYM_MAX (1U << 22) /* symbols; what is over it is dropped and counted */
 #define ELF_SYM_NAMES_BYTES_MAX (1U << 26)
-#define ELF_SYM_NAME_MAX 8192 /* a longer name is cut */
+#define ELF_SYM_NAME_MAX 4096 /* a longer name is cut */
 
 enum elf_sym_source {
 	ELF_SYM_SYMTAB = 1,

@@ -32,7 +32,7 @@ struct perfmap_stats {
 	size_t bad;    /* no such line: bad hex, size 0 or over 4 GiB, overflow */
 	size_t full;   /* dropped: a limit is reached, and that stays so until the reset */
 	size_t cut;    /* names cut, and last lines that never got their newline */
-	size_t ranges; /* kept */
+	size_t ranges; /* held, some of them hidden by later ones until the next merge */
 	size_t memory_bytes;
 };
 

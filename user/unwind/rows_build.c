@@ -2,8 +2,8 @@
 /* unwind/rows_build.c - compiles an image's call frame information into compact rows.
  * First every function is read: a span of file offsets and its rows, 24 and 8 bytes each, rules
  * interned. Then the spans are sorted and swept once from low to high, which settles overlaps and
- * gaps; a row is passed at most once for each function that hides its own, so hostile nesting costs no
- * more than its bytes. What comes out goes straight into pages (rows_pack.c). */
+ * gaps; each function's rows are passed once, however often it is hidden and comes back, so hostile
+ * nesting costs no more than its bytes. What comes out goes straight into pages (rows_pack.c). */
 #include "unwind/rows.h"
 
 #include <assert.h>
@@ -16,6 +16,9 @@
 #include "elf/image.h"
 #include "unwind/rows_pack.h"
 #include "unwind/rule_set.h"
+
+/* Real files have one or two; functions in further ones count as outside. */
+#define CODE_SEGMENTS_MAX 32
 
 enum source {
 	SOURCE_EH_FRAME,
@@ -46,13 +49,15 @@ struct active {
 struct build {
 	struct image *image;
 	struct why *why;
-	const struct image_segment *segment; /* of the last function */
+	const struct image_segment *code[CODE_SEGMENTS_MAX];
+	size_t code_len;
+	const struct image_segment *last_code; /* the last function's */
 	enum source source;
 	struct rule_set rules;
 	VEC(struct span) spans;
 	VEC(struct raw_row) rows;
 	VEC(struct active) stacks[SOURCES]; /* by rising start */
-	uint64_t at; /* the sweep has settled everything below */
+	uint64_t at;                        /* the sweep has settled everything below */
 	struct rows_pack *pack;
 	struct unwind_rows_stats stats;
 };
@@ -67,23 +72,31 @@ static void build_done(struct build *b)
 	rows_pack_free(b->pack);
 }
 
-static bool segment_has(const struct image_segment *s, uint64_t vaddr)
+static void find_code(struct build *b)
 {
-	return s->type == PT_LOAD && (s->flags & PF_X) && vaddr >= s->vaddr &&
-		vaddr - s->vaddr < s->file_size;
-}
-
-/* The executable segment of an address, or NULL. Functions come in runs, so the last one goes first. */
-static const struct image_segment *find_segment(struct build *b, uint64_t vaddr)
-{
-	if (b->segment && segment_has(b->segment, vaddr))
-		return b->segment;
-	for (size_t i = 0; i < image_segments(b->image); i++) {
+	for (size_t i = 0; i < image_segments(b->image) && b->code_len < CODE_SEGMENTS_MAX; i++) {
 		const struct image_segment *s = image_segment(b->image, i);
 
-		if (segment_has(s, vaddr)) {
-			b->segment = s;
-			return s;
+		if (s->type == PT_LOAD && (s->flags & PF_X))
+			b->code[b->code_len++] = s;
+	}
+}
+
+static bool segment_has(const struct image_segment *s, uint64_t vaddr)
+{
+	return vaddr >= s->vaddr && vaddr - s->vaddr < s->file_size;
+}
+
+/* The executable segment of an address, or NULL. Functions come in runs: the last one goes first.
+ */
+static const struct image_segment *find_segment(struct build *b, uint64_t vaddr)
+{
+	if (b->last_code && segment_has(b->last_code, vaddr))
+		return b->last_code;
+	for (size_t i = 0; i < b->code_len; i++) {
+		if (segment_has(b->code[i], vaddr)) {
+			b->last_code = b->code[i];
+			return b->last_code;
 		}
 	}
 	return NULL;
@@ -98,8 +111,8 @@ static int add_rows(struct build *b, const struct eh_frame_fde *fde, struct span
 		if (rule_set_put(&b->rules, &fde->rows[i].rule, &rule) < 0)
 			return -ENOMEM;
 		if (b->rows.len == UNWIND_ROWS_RAW_MAX)
-			return why_set(b->why, -EFBIG, "more than %u unwind rows",
-				UNWIND_ROWS_RAW_MAX);
+			return why_set(
+				b->why, -EFBIG, "more than %u unwind rows", UNWIND_ROWS_RAW_MAX);
 		raw = vec_add(&b->rows);
 		if (!raw)
 			return -ENOMEM;
@@ -282,7 +295,7 @@ static int sweep(struct build *b)
 {
 	int err;
 
-	vec_each(&b->spans, span) {
+	vec_each (&b->spans, span) {
 		struct active *a;
 
 		err = sweep_to(b, span->start);
@@ -351,12 +364,17 @@ int unwind_rows_build(struct image *image, struct unwind_rows **out, struct why 
 	if (!b.pack)
 		return -ENOMEM;
 	err = rule_set_init(&b.rules);
-	if (err == 0)
+	if (err == 0) {
+		find_code(&b);
 		err = read_sections(&b);
+	}
 	if (err == 0) {
 		sort_spans(&b);
 		err = sweep(&b);
 	}
+	/* Most of the memory, before the pages are copied together. */
+	vec_done(&b.spans);
+	vec_done(&b.rows);
 	if (err == 0)
 		err = assemble(&b, out);
 	if (err < 0 && why->text[0] == '\0')

@@ -11,7 +11,7 @@
 
 #define ROWS_PAGE_BYTES (1U << ROWS_PAGE_SHIFT)
 
-/* The page in the making; large, so on the heap. rules_of starts at a row a byte. */
+/* Large, for a page may have a row at each of its bytes: on the heap, zeroed. */
 struct rows_pack {
 	VEC(struct unwind_rows_page) pages;
 	struct buf data;

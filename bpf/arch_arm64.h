@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/* bpf/arch_arm64.h - what the walk knows of arm64. For BPF and the host. */
+#pragma once
+
+/* DWARF register numbers: "DWARF for the Arm 64-bit Architecture" §4.1. */
+#define ARCH_DWARF_FP 29
+#define ARCH_DWARF_LR 30
+#define ARCH_DWARF_SP 31
+#define ARCH_GPRS 32
+
+/* rt_sigframe: siginfo, then ucontext whose sigcontext holds x0..x30, sp, pc from byte 312 on
+ * (asm/sigcontext.h). */
+#define ARCH_SIGNAL_REGS_AT 312
+#define ARCH_SIGNAL_REGS 32
+#define ARCH_SIGNAL_ORDER                                                                         \
+	{                                                                                         \
+		0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, \
+			23, 24, 25, 26, 27, 28, 29, 30, 31                                        \
+	}
+
+/* A return address may be signed (pointer authentication): user addresses have 48 bits. */
+#define arch_code_address(addr) ((addr) & ((1ULL << 48) - 1))
+
+#ifdef __bpf__
+#define ARCH_PSTATE_MODE 0xf
+#define ARCH_PSTATE_COMPAT 0x10
+#define ARCH_KERNEL_STACK_BYTES 16384
+
+typedef struct user_pt_regs arch_user_regs;
+
+static __always_inline bool arch_user_mode(const arch_user_regs *regs)
+{
+	return (regs->pstate & ARCH_PSTATE_MODE) == 0;
+}
+
+static __always_inline bool arch_compat(const arch_user_regs *regs)
+{
+	return regs->pstate & ARCH_PSTATE_COMPAT;
+}
+
+/* volatile: see arch_x86.h. */
+static __always_inline void arch_take(struct unwind_regs *out, const volatile arch_user_regs *regs)
+{
+	out->pc = regs->pc;
+	out->sp = out->gpr[31] = regs->sp;
+	out->fp = regs->regs[29];
+	for (int i = 0; i < 31; i++)
+		out->gpr[i] = regs->regs[i];
+}
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/* bpf/arch_x86.h - what the walk knows of x86-64. For BPF and the host. */
+#pragma once
+
+/* DWARF register numbers: psABI §3.6.2. */
+#define ARCH_DWARF_FP 6
+#define ARCH_DWARF_SP 7
+#define ARCH_GPRS 16
+
+/* sigcontext's registers in the rt_sigframe that the restorer's CFA-relative sp points at: ucontext
+ * begins there, gregs 40 bytes in (asm/sigcontext.h), in this order of DWARF numbers, then the pc.
+ */
+#define ARCH_SIGNAL_REGS_AT 40
+#define ARCH_SIGNAL_REGS 16
+#define ARCH_SIGNAL_ORDER                                            \
+	{                                                            \
+		8, 9, 10, 11, 12, 13, 14, 15, 5, 4, 6, 3, 1, 0, 2, 7 \
+	}
+
+/* A return address as it is used: nothing is signed. */
+#define arch_code_address(addr) (addr)
+
+#ifdef __bpf__
+#define ARCH_USER_CS_64 0x33
+#define ARCH_KERNEL_STACK_BYTES 16384
+
+typedef struct pt_regs arch_user_regs;
+
+static __always_inline bool arch_user_mode(const arch_user_regs *regs)
+{
+	return regs->cs & 3;
+}
+
+static __always_inline bool arch_compat(const arch_user_regs *regs)
+{
+	return regs->cs != ARCH_USER_CS_64;
+}
+
+/* All general registers by DWARF number. volatile: the compiler must not join these loads with
+ * those of another place, since the verifier does not follow a moved ctx pointer. */
+static __always_inline void arch_take(struct unwind_regs *out, const volatile arch_user_regs *regs)
+{
+	out->pc = regs->ip;
+	out->sp = out->gpr[7] = regs->sp;
+	out->fp = out->gpr[6] = regs->bp;
+	out->gpr[0] = regs->ax;
+	out->gpr[1] = regs->dx;
+	out->gpr[2] = regs->cx;
+	out->gpr[3] = regs->bx;
+	out->gpr[4] = regs->si;
+	out->gpr[5] = regs->di;
+	out->gpr[8] = regs->r8;
+	out->gpr[9] = regs->r9;
+	out->gpr[10] = regs->r10;
+	out->gpr[11] = regs->r11;
+	out->gpr[12] = regs->r12;
+	out->gpr[13] = regs->r13;
+	out->gpr[14] = regs->r14;
+	out->gpr[15] = regs->r15;
+}
+#endif

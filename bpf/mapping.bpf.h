@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/* bpf/mapping.bpf.h - address → mapping → object. An object gets its id from whoever meets its file
+ * first; user space is told then, and once. */
+#pragma once
+
+#include "bpf/shim.h"
+#include "bpf/abi.h"
+#include "bpf/vma.bpf.h"
+#include "bpf/sample_maps.bpf.h"
+#include "bpf/unwind_maps.bpf.h"
+
+static __always_inline int tell(struct tick_stats *stats, void *event, u64 size, u64 flags)
+{
+	if (bpf_ringbuf_output(&events, event, size, flags))
+		return -1;
+	stats->bytes_out += size;
+	return 0;
+}
+
+/* An id that no other CPU gives: no atomic fetch, which 5.10 lacks. */
+static __always_inline u32 next_id(u32 *counter)
+{
+	u32 id = OBJECT_FIRST + *counter * cpus + bpf_get_smp_processor_id();
+
+	(*counter)++;
+	return id;
+}
+
+static __always_inline void object_read_key(struct object_key *key, struct inode *inode)
+{
+	key->ino = BPF_CORE_READ(inode, i_ino);
+	key->dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	key->generation = BPF_CORE_READ(inode, i_generation);
+	key->mtime_ns = vma_mtime_ns(inode);
+}
+
+/* All of the event but the process and the id. */
+static __always_inline void object_describe(struct event_object *event, struct vm_area_struct *vma)
+{
+	const unsigned char *name = BPF_CORE_READ(vma, vm_file, f_path.dentry, d_name.name);
+
+	event->kind = EVENT_OBJECT;
+	event->vm_start = BPF_CORE_READ(vma, vm_start);
+	event->vm_end = BPF_CORE_READ(vma, vm_end);
+	event->file_offset = BPF_CORE_READ(vma, vm_pgoff) << PAGE_BYTES_SHIFT;
+	if (bpf_probe_read_kernel_str(event->name, sizeof(event->name), name) < 0)
+		event->name[0] = '\0';
+}
+
+/* The file's object; one with a new id, and told, if nobody has met it before. NULL: the table is
+ * full, or it could not be told, in which case the next one who meets it tries again. */
+static __always_inline struct object_value *object_of(struct tick_stats *stats,
+	struct event_object *event, struct vm_area_struct *vma, struct inode *inode, u32 *counter,
+	u32 first_id)
+{
+	struct object_value fresh = {}, *known;
+
+	object_read_key(&event->key, inode);
+	known = bpf_map_lookup_elem(&objects, &event->key);
+	if (known)
+		return known;
+	event->id = fresh.id = first_id + next_id(counter);
+	if (fresh.id > OBJECT_ID_MAX)
+		return NULL;
+	if (bpf_map_update_elem(&objects, &event->key, &fresh, BPF_NOEXIST) == 0) {
+		object_describe(event, vma);
+		if (tell(stats, event, sizeof(*event), BPF_RB_FORCE_WAKEUP)) {
+			bpf_map_delete_elem(&objects, &event->key);
+			return NULL;
+		}
+	}
+	return bpf_map_lookup_elem(&objects, &event->key);
+}
+
+static __always_inline void mapping_set_object(struct mapping *m, const struct object_value *object)
+{
+	m->kind = FRAME_FILE;
+	m->object = object ? object->id : 0;
+	m->table = object ? object->table : TABLE_NONE;
+	m->page_base = object ? object->page_base : 0;
+	m->page_first = object ? object->page_first : 0;
+	m->pages_len = object ? object->pages_len : 0;
+}
+
+/* Reads the mapping of pc into *m. END_NONE or why not. */
+static __always_inline u32 mapping_read(struct scratch *s, struct mapping *m, u64 pc)
+{
+	struct mm_struct *mm = s->mm;
+	struct vm_area_struct *vma = vma_find(&s->vma, mm, pc);
+	struct object_key vdso = {};
+	unsigned long flags;
+	struct inode *inode;
+
+	if (!vma)
+		return END_NO_MAPPING;
+	m->start = BPF_CORE_READ(vma, vm_start);
+	m->end = BPF_CORE_READ(vma, vm_end);
+	flags = BPF_CORE_READ(vma, vm_flags);
+	if (pc < m->start || pc >= m->end)
+		return END_VMA_READ;
+	if (!(flags & VM_EXEC))
+		return END_NOT_CODE;
+	m->file_offset = BPF_CORE_READ(vma, vm_pgoff) << PAGE_BYTES_SHIFT;
+	m->kind = FRAME_ANON;
+	m->object = 0;
+	m->table = TABLE_NONE;
+	inode = BPF_CORE_READ(vma, vm_file, f_inode);
+	if (inode && !vma_is_shared_memory(inode, flags)) {
+		s->object_event.tgid = s->who.tgid;
+		s->object_event.start_ns = s->who.start_ns;
+		mapping_set_object(m,
+			object_of(&s->stats, &s->object_event, vma, inode, &s->object_counter, 0));
+	} else if (m->start == (u64)BPF_CORE_READ(mm, context.vdso)) {
+		mapping_set_object(m, bpf_map_lookup_elem(&objects, &vdso));
+		m->file_offset = 0;
+	}
+	return END_NONE;
+}
+
+static __always_inline bool mapping_covers(const struct mapping *m, u64 pc)
+{
+	return pc >= m->start && pc < m->end;
+}
+
+/* Makes s->at the mapping of pc: the last one used, a remembered one, or a new one. */
+static __always_inline u32 mapping_find(struct scratch *s, u64 pc)
+{
+	u32 slot, end;
+
+	if (mapping_covers(&s->at, pc))
+		return END_NONE;
+	for (slot = 0; slot < MAPPINGS_KEPT; slot++) {
+		if (mapping_covers(&s->kept[slot], pc)) {
+			s->at = s->kept[slot];
+			return END_NONE;
+		}
+	}
+	s->at.end = 0;
+	slot = s->kept_next++ & (MAPPINGS_KEPT - 1);
+	s->kept[slot].end = 0;
+	end = mapping_read(s, &s->fresh, pc);
+	if (end)
+		return end;
+	s->at = s->fresh;
+	s->kept[slot] = s->fresh;
+	return END_NONE;
+}
+
+static __always_inline void mappings_forget(struct scratch *s)
+{
+	s->at.end = 0;
+	for (u32 i = 0; i < MAPPINGS_KEPT; i++)
+		s->kept[i].end = 0;
+}
+
+/* Mappings are remembered from sample to sample as long as it is the same process image and the
+ * kernel says that nothing changed. mm must come straight from the task. */
+static __always_inline void mappings_check(
+	struct scratch *s, struct task_struct *task, struct mm_struct *mm)
+{
+	struct mapping_tag tag = {
+		.mm = (u64)mm,
+		.generation = vma_generation(mm),
+		.start_ns = s->who.start_ns,
+		.exec_id = task->self_exec_id,
+		.tables = tables_epoch,
+	};
+
+	if (tag.generation == 0 || tag.mm != s->tag.mm || tag.generation != s->tag.generation ||
+		tag.start_ns != s->tag.start_ns || tag.exec_id != s->tag.exec_id ||
+		tag.tables != s->tag.tables)
+		mappings_forget(s);
+	s->tag = tag;
+}

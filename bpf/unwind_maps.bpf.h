@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/* bpf/unwind_maps.bpf.h - the tables that user space publishes, and the way from a file offset to
+ * its rule. User space writes a page's data before its place, so what a place leads to is whole; it
+ * gives a place's memory away only after a grace period. */
+#pragma once
+
+#include "bpf/shim.h"
+#include "bpf/abi.h"
+#include "bpf/unwind.bpf.h"
+#include "bpf/sample_maps.bpf.h"
+
+struct rows_slab {
+	u8 bytes[ROWS_SLAB_BYTES];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct rows_slab);
+} row_slabs SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, ROWS_PAGES_MAX);
+	__type(key, u32);
+	__type(value, struct rows_page);
+} row_pages SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, ROWS_RULES_MAX);
+	__type(key, u32);
+	__type(value, struct unwind_rule);
+} row_rules SEC(".maps");
+
+/* Raised when an object's table comes or goes: what is remembered of objects is old then. */
+__u32 tables_epoch = 0;
+__u32 interval = 0;
+
+static __always_inline void page_ask(struct scratch *s, struct rows_page *page, u32 index)
+{
+	struct event_page event = {
+		.kind = EVENT_PAGE,
+		.object = s->at.object,
+		.page = index,
+	};
+
+	if (page->place == ROWS_PAGE_ABSENT &&
+		bpf_ringbuf_output(&events, &event, sizeof(event), BPF_RB_FORCE_WAKEUP) == 0)
+		page->place = ROWS_PAGE_ASKED;
+}
+
+/* END_NONE: *rule is the rule at this offset of s->at's file, NULL where no function is.
+ * END_NO_TABLE: its page is not there, and was asked for. */
+static __always_inline u32 rule_find(struct scratch *s, u64 offset, struct unwind_rule **rule)
+{
+	u32 index = (u32)(offset >> ROWS_PAGE_SHIFT) - s->at.page_first, place, slab, id;
+	struct shim_rows rows;
+	struct rows_page *page;
+
+	*rule = NULL;
+	if (index >= s->at.pages_len)
+		return END_NONE;
+	index += s->at.page_base;
+	page = bpf_map_lookup_elem(&row_pages, &index);
+	if (!page)
+		return END_NONE;
+	place = page->place;
+	if (place <= ROWS_PAGE_ASKED) {
+		page_ask(s, page, index);
+		return END_NO_TABLE;
+	}
+	if (place == ROWS_PAGE_EMPTY)
+		return END_NONE;
+	if (page->used != interval)
+		page->used = interval;
+	slab = place >> (ROWS_SLAB_SHIFT - ROWS_PLACE_SHIFT);
+	rows.slab = bpf_map_lookup_elem(&row_slabs, &slab);
+	if (!rows.slab)
+		return END_NONE;
+	rows.base = (place << ROWS_PLACE_SHIFT) & (ROWS_SLAB_BYTES - 1);
+	id = unwind_search(&rows, offset);
+	*rule = bpf_map_lookup_elem(&row_rules, &id);
+	return END_NONE;
+}

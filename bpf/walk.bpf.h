@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/* bpf/walk.bpf.h - the two halves of a stack. */
+#pragma once
+
+#include "bpf/shim.h"
+#include "bpf/abi.h"
+#include "bpf/mapping.bpf.h"
+#include "bpf/regs.bpf.h"
+#include "bpf/unwind_maps.bpf.h"
+
+static __always_inline u64 mix(u64 hash, u64 value)
+{
+	hash = (hash ^ value) * 0x9e3779b97f4a7c15ULL;
+	return hash ^ (hash >> 29);
+}
+
+static __always_inline void push(struct scratch *s, u64 frame)
+{
+	u32 i = s->user.head.frames_len;
+
+	s->user.frames[i & (STACK_USER_FRAMES_MAX - 1)] = frame;
+	s->user.head.frames_len = i + 1;
+	s->user_hash = mix(s->user_hash, frame);
+}
+
+#ifdef __TARGET_ARCH_x86
+/* Do the bytes before this address read as a call? E8 rel32, or FF /2 in its lengths (Intel SDM
+ * vol. 2, CALL). */
+static __always_inline bool follows_call(u64 address)
+{
+	u8 code[8];
+
+	if (bpf_probe_read_user(code, sizeof(code), (void *)(address - sizeof(code))))
+		return false;
+	return code[3] == 0xe8 || (code[6] == 0xff && (code[7] & 0x38) == 0x10) ||
+		(code[5] == 0xff && (code[6] & 0x38) == 0x10) ||
+		(code[2] == 0xff && (code[3] & 0x38) == 0x10) ||
+		(code[1] == 0xff && (code[2] & 0x38) == 0x10);
+}
+
+/* A leaf of code without tables may have no frame of its own: then its return address is on top of
+ * the stack, and a step by the frame pointer would lose its caller. True: the step is done. */
+static __always_inline bool frameless_leaf_step(struct scratch *s)
+{
+	u64 word, above;
+
+	if (!s->regs.exact || unwind_word(&s->window, s->regs.sp, s->regs.sp, &word))
+		return false;
+	/* Just entered, before `mov %rsp,%rbp`: the caller's frame pointer lies on top. */
+	if (word == s->regs.fp && word != 0 &&
+		unwind_word(&s->window, s->regs.sp + 8, s->regs.sp, &above) == 0 &&
+		s->regs.fp != s->regs.sp && follows_call(above)) {
+		s->regs.sp += 8;
+		word = above;
+	}
+	if (word < 4096 || mapping_find(s, word - 1) != END_NONE || !follows_call(word))
+		return false;
+	s->regs.pc = word;
+	s->regs.sp += 8;
+	s->regs.exact = 0;
+	return true;
+}
+#else
+static __always_inline bool frameless_leaf_step(struct scratch *s)
+{
+	return false;
+}
+#endif
+
+/* From a frame to its caller: by rule where there is one, by frame pointer where there is none. */
+static __always_inline u32 walk_step(struct scratch *s, u64 offset)
+{
+	struct unwind_rule *rule = NULL;
+	u32 end;
+
+	if (s->at.kind == FRAME_FILE && s->at.table != TABLE_NONE) {
+		if (s->at.table == TABLE_PENDING)
+			return END_NO_TABLE;
+		end = rule_find(s, offset, &rule);
+		if (end)
+			return end;
+	}
+	if (rule && rule->cfa != CFA_NONE)
+		return unwind_rule_step(&s->regs, &s->window, rule);
+	if (frameless_leaf_step(s))
+		return END_NONE;
+	return unwind_fp_step(&s->regs, &s->window);
+}
+
+/* One frame: name the place, push it, step to the caller. 1 ends the loop with s->end set. */
+static long walk_frame(u32 index, void *ctx)
+{
+	struct scratch *s = *(struct scratch **)ctx;
+	u64 pc = s->regs.pc - !s->regs.exact, offset = 0;
+	u32 end = mapping_find(s, pc);
+
+	if (end) {
+		s->end = end;
+		return 1;
+	}
+	if (s->at.kind == FRAME_FILE) {
+		offset = (pc - s->at.start + s->at.file_offset) & FRAME_OFFSET_MASK;
+		push(s,
+			(u64)FRAME_FILE << FRAME_KIND_SHIFT |
+				(u64)s->at.object << FRAME_OBJECT_SHIFT | offset);
+	} else {
+		s->user.head.anon = 1;
+		push(s, (u64)FRAME_ANON << FRAME_KIND_SHIFT | (pc & FRAME_PAYLOAD_MASK));
+	}
+	s->end = walk_step(s, offset);
+	return s->end != END_NONE;
+}
+
+static __always_inline void walk_user(
+	struct scratch *s, struct bpf_perf_event_data *ctx, struct task_struct *task)
+{
+	struct mm_struct *mm = task->mm;
+	struct scratch *context = s;
+
+	if (!mm || (task->flags & PF_KTHREAD))
+		return;
+	s->mm = mm;
+	s->window.base = 0;
+	s->end = regs_user(ctx, task, &s->saved, &s->regs);
+	if (s->end == END_NONE) {
+		mappings_check(s, task, mm);
+		bpf_loop(STACK_USER_FRAMES_MAX, walk_frame, &context, 0);
+		if (s->end == END_NONE)
+			s->end = END_DEPTH;
+	}
+	s->user_hash = mix(s->user_hash, s->end + 1);
+	if (s->user.head.anon)
+		s->user_hash = mix(mix(s->user_hash, s->who.tgid), s->who.start_ns);
+	s->user_hash |= 1;
+}
+
+static __always_inline void walk_kernel(struct scratch *s, struct bpf_perf_event_data *ctx)
+{
+	long bytes;
+	u64 hash = 0;
+	u32 i, len;
+
+	if (arch_user_mode(&ctx->regs))
+		return;
+	bytes = bpf_get_stack(ctx, s->kernel.frames, sizeof(s->kernel.frames), 0);
+	if (bytes <= 0)
+		return;
+	len = (u32)bytes / sizeof(u64);
+	for (i = 0; i < STACK_KERNEL_FRAMES_MAX; i++) {
+		u64 frame;
+
+		if (i >= len)
+			break;
+		frame = s->kernel.frames[i] - (i > 0);
+		frame = (u64)FRAME_KERNEL << FRAME_KIND_SHIFT | (frame & FRAME_PAYLOAD_MASK);
+		s->kernel.frames[i] = frame;
+		hash = mix(hash, frame);
+	}
+	s->kernel.head.frames_len = i;
+	s->kernel_hash = hash | 1;
+}

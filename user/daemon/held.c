@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* daemon/held.c - a list of waiting samples and a list of snapshots of mappings, one a process. A
+ * snapshot is taken when a sample arrives and again when one does not fit it, since a young process
+ * is still mapping its libraries. */
+#include "daemon/held.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/own.h"
+#include "base/vec.h"
+#include "bpf/reasons.h"
+#include "sampler/sampler.h"
+#include "sampler/tally.h"
+#include "unwind/publish.h"
+#include "unwind/walk.h"
+
+#define SNAPSHOTS_MAX 1024
+#define SNAPSHOT_FRESH_NS (5 * NSEC_PER_MSEC)
+
+struct snapshot {
+	uint32_t tgid;
+	uint64_t start_ns;
+	uint64_t taken_ns;
+	VEC(struct scan_mapping) mappings;
+};
+
+struct held {
+	struct sampler *sampler;
+	struct tally *tally;
+	VEC(struct event_held *) waiting;
+	size_t waiting_bytes;
+	VEC(struct snapshot) snapshots;
+	struct held_stats stats;
+};
+
+int held_new(struct sampler *sampler, struct tally *tally, struct held **out)
+{
+	struct held *held = calloc(1, sizeof(*held));
+
+	if (!held)
+		return -ENOMEM;
+	held->sampler = sampler;
+	held->tally = tally;
+	*out = held;
+	return 0;
+}
+
+static void drop_snapshots(struct held *held)
+{
+	vec_each (&held->snapshots, snapshot)
+		vec_done(&snapshot->mappings);
+	held->snapshots.len = 0;
+}
+
+void held_free(struct held *held)
+{
+	if (!held)
+		return;
+	vec_each (&held->waiting, event)
+		free(*event);
+	vec_done(&held->waiting);
+	drop_snapshots(held);
+	vec_done(&held->snapshots);
+	free(held);
+}
+
+static size_t event_bytes(const struct event_held *event)
+{
+	return offsetof(struct event_held, stack) + event->stack_bytes;
+}
+
+int held_put(struct held *held, const struct event_held *event)
+{
+	struct event_held *copy, **slot;
+
+	held->stats.held++;
+	copy = malloc(sizeof(*copy));
+	slot = copy ? vec_add(&held->waiting) : NULL;
+	if (!slot) {
+		free(copy);
+		return -ENOMEM;
+	}
+	memcpy(copy, event, event_bytes(event));
+	*slot = copy;
+	held->waiting_bytes += sizeof(*copy);
+	return 0;
+}
+
+/* ---- mappings ------------------------------------------------------------------------------- */
+
+static int take_mapping(void *ctx, const struct scan_mapping *mapping)
+{
+	struct snapshot *snapshot = ctx;
+	struct scan_mapping *slot = vec_add(&snapshot->mappings);
+
+	if (!slot)
+		return -ENOMEM;
+	*slot = *mapping;
+	return 0;
+}
+
+/* Reads the process's mappings now. What was known stays when the process is gone. */
+static void refresh(struct held *held, struct snapshot *snapshot)
+{
+	struct snapshot now = { .tgid = snapshot->tgid, .start_ns = snapshot->start_ns };
+
+	snapshot->taken_ns = clock_ns(CLOCK_MONOTONIC);
+	sampler_scan(held->sampler, snapshot->tgid, take_mapping, &now);
+	if (now.mappings.len == 0) {
+		vec_done(&now.mappings);
+		return;
+	}
+	now.taken_ns = snapshot->taken_ns;
+	vec_done(&snapshot->mappings);
+	*snapshot = now;
+}
+
+static struct snapshot *snapshot_of(struct held *held, const struct event_held *event)
+{
+	struct snapshot *fresh;
+
+	vec_each (&held->snapshots, snapshot)
+		if (snapshot->tgid == event->tgid && snapshot->start_ns == event->start_ns)
+			return snapshot;
+	if (held->snapshots.len >= SNAPSHOTS_MAX)
+		return NULL;
+	fresh = vec_add(&held->snapshots);
+	if (!fresh)
+		return NULL;
+	fresh->tgid = event->tgid;
+	fresh->start_ns = event->start_ns;
+	refresh(held, fresh);
+	return fresh;
+}
+
+/* ---- finishing ------------------------------------------------------------------------------- */
+
+/* Adds the walked stack and its one sample to the tally, as BPF would have told them. */
+static int deliver(struct held *held, const struct event_held *event,
+	const struct walk_stack *walked, uint32_t end)
+{
+	struct event_stack stack = {
+		.kind = EVENT_STACK,
+		.frames_len = (uint16_t)walked->frames_len,
+		.end = (uint8_t)end,
+		.anon = walked->anon != 0,
+	};
+	struct count_key key = {
+		.kernel_stack = event->kernel_stack,
+		.who = event->who,
+		.cpu = event->cpu,
+	};
+	uint64_t whose = walked->anon ? hash_mix(event->start_ns) ^ event->tgid : 0;
+	int err;
+
+	stack.hash = hash_mix(hash_bytes(walked->frames, walked->frames_len * sizeof(uint64_t)) ^
+			     whose ^ (uint64_t)end << 56) |
+		1;
+	key.user_stack = stack.hash;
+	err = tally_stack(held->tally, &stack, walked->frames);
+	return err < 0 ? err : tally_count(held->tally, &key, 1);
+}
+
+static uint32_t walk(struct held *held, const struct event_held *event, struct walk_stack *walked)
+{
+	struct snapshot *s = snapshot_of(held, event);
+	struct publish *publish = sampler_publish(held->sampler);
+	uint32_t end = END_NO_MAPPING;
+
+	walked->frames_len = event->frames_len;
+	walked->anon = event->anon;
+	memcpy(walked->frames, event->frames, sizeof(event->frames));
+	if (!s)
+		return END_NO_TABLE;
+	if (s->mappings.len > 0)
+		end = walk_held(publish, event, s->mappings.data, s->mappings.len, walked);
+	if (end == END_NO_MAPPING && clock_ns(CLOCK_MONOTONIC) - s->taken_ns > SNAPSHOT_FRESH_NS) {
+		refresh(held, s);
+		if (s->mappings.len > 0)
+			end = walk_held(publish, event, s->mappings.data, s->mappings.len, walked);
+	}
+	return end;
+}
+
+static void finish(struct held *held, bool give_up)
+{
+	uint64_t frames[STACK_USER_FRAMES_MAX];
+	struct walk_stack walked = { .frames = frames };
+	size_t kept = 0;
+
+	for (size_t i = 0; i < held->waiting.len; i++) {
+		struct event_held *event = held->waiting.data[i];
+		uint32_t end = walk(held, event, &walked);
+
+		if (end == END_NO_TABLE && !give_up) {
+			held->waiting.data[kept++] = event;
+			continue;
+		}
+		held->stats.finished += end != END_NO_TABLE;
+		deliver(held, event, &walked, end);
+		held->waiting_bytes -= sizeof(*event);
+		free(event);
+	}
+	held->waiting.len = kept;
+	publish_rest(sampler_publish(held->sampler));
+}
+
+void held_finish(struct held *held)
+{
+	finish(held, held->waiting_bytes > HELD_BYTES_MAX);
+}
+
+void held_flush(struct held *held)
+{
+	finish(held, true);
+	drop_snapshots(held);
+}
+
+void held_stats(const struct held *held, struct held_stats *out)
+{
+	*out = held->stats;
+}
