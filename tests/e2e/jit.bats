@@ -101,11 +101,11 @@ beta=';main;run_until;jit_outer_\[j\];jit_beta_\[j\](;|$)'
 	start_in_container sh -c 'mkfifo /tmp/perf-1.map; exec "$1" 30 nomap' sh "$(target jitmap)"
 	wait_until 5 says ready "$out"
 	record -p "$pid" -F 199 -d 1 -o "$tmp/f"
-	between "$(folded_count "$tmp/f" "$(chain 'main;run_until')")" 100 210 'samples with a FIFO'
+	between "$(folded_count "$tmp/f" "$(chain 'main;run_until')")" 30 210 'samples with a FIFO'
 	start_in_container sh -c 'ln -s /etc/passwd /tmp/perf-1.map; exec "$1" 30 nomap' sh "$(target jitmap)"
 	wait_until 5 says ready "$out"
 	record -p "$pid" -F 199 -d 1 -o "$tmp/f"
-	between "$(folded_count "$tmp/f" "$(chain 'main;run_until')")" 100 210 'samples with a link'
+	between "$(folded_count "$tmp/f" "$(chain 'main;run_until')")" 30 210 'samples with a link'
 	between "$(jit_named "$tmp/f" .)" 0 0 'JIT frames named, %'
 }
 

@@ -19,6 +19,7 @@
 
 #define STAT_PATH "/proc/stat"
 #define STAT_BYTES_MAX (16 * 1024 * 1024)
+#define ONLINE_BYTES_MAX 65536
 #define ONLINE_PATH "/sys/devices/system/cpu/online"
 
 static int event_open(const struct clocks *clocks, int cpu)
@@ -86,36 +87,60 @@ static void mark_online(const char *list, bool *wanted, int cpus_max)
 			wanted[cpu] = true;
 }
 
+/* What an event that is dead now says of its time is not to be trusted: what it said before is. */
 static void close_cpu(struct clocks *clocks, int cpu)
 {
-	clocks->closed_ns += event_ns(clocks->fds[cpu]);
+	clocks->closed_ns += clocks->seen_ns[cpu];
+	clocks->seen_ns[cpu] = 0;
 	fd_close(&clocks->fds[cpu]);
+}
+
+/* An event whose CPU went away and came back is still open and never ticks again. One that runs has
+ * run for about as long as has passed; a cgroup's runs only while the cgroup does. */
+static bool is_dead(const struct clocks *clocks, int cpu, uint64_t passed_ns)
+{
+	uint64_t ran_ns = event_ns(clocks->fds[cpu]) - clocks->seen_ns[cpu];
+
+	return clocks->running && clocks->cgroup_fd < 0 && clocks->seen_at_ns > 0 &&
+	       (ran_ns < passed_ns / 2 || ran_ns > passed_ns * 2);
+}
+
+static int follow_cpu(struct clocks *clocks, int cpu, bool wanted, uint64_t passed_ns)
+{
+	int fd;
+
+	if (clocks->fds[cpu] >= 0 && (!wanted || is_dead(clocks, cpu, passed_ns)))
+		close_cpu(clocks, cpu);
+	if (wanted && clocks->fds[cpu] < 0) {
+		fd = event_open(clocks, cpu);
+		if (fd < 0)
+			return fd;
+		clocks->fds[cpu] = fd;
+	}
+	if (clocks->fds[cpu] >= 0)
+		clocks->seen_ns[cpu] = event_ns(clocks->fds[cpu]);
+	return 0;
 }
 
 int clocks_follow(struct clocks *clocks)
 {
 	_cleanup_(buf_done) struct buf text = BUF_INIT;
 	_cleanup_(freep) bool *wanted = calloc((size_t)clocks->cpus_max, sizeof(*wanted));
-	int err = fd_read_path(ONLINE_PATH, sizeof(clocks->online) - 1, &text), first_err = 0;
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC), passed_ns = now_ns - clocks->seen_at_ns;
+	int err = fd_read_path(ONLINE_PATH, ONLINE_BYTES_MAX, &text), first_err = 0;
 
 	if (err < 0)
 		return err;
 	if (!wanted)
 		return -ENOMEM;
-	if (strcmp(text.data, clocks->online) == 0)
-		return 0;
-	memcpy(clocks->online, text.data, text.len + 1);
-	mark_online(clocks->online, wanted, clocks->cpus_max);
+	mark_online(text.data, wanted, clocks->cpus_max);
 	for (int cpu = 0; cpu < clocks->cpus_max; cpu++) {
-		if (!wanted[cpu] && clocks->fds[cpu] >= 0)
-			close_cpu(clocks, cpu);
-		if (!wanted[cpu] || clocks->fds[cpu] >= 0)
-			continue;
-		err = event_open(clocks, cpu);
-		if (err < 0 && first_err == 0)
+		err = follow_cpu(clocks, cpu, wanted[cpu], passed_ns);
+		/* It may have gone between the list and the open. */
+		if (err < 0 && err != -ENODEV && first_err == 0)
 			first_err = err;
-		clocks->fds[cpu] = err < 0 ? -1 : err;
 	}
+	clocks->seen_at_ns = clocks->running ? now_ns : 0;
 	return first_err;
 }
 
@@ -141,8 +166,12 @@ int clocks_open(struct clocks *clocks, int prog_fd, uint32_t hz, int cgroup_fd, 
 	*clocks = (struct clocks){ .prog_fd = prog_fd, .hz = hz, .cgroup_fd = cgroup_fd };
 	clocks->cpus_max = cpus > 0 ? (int)cpus : 1;
 	clocks->fds = malloc((size_t)clocks->cpus_max * sizeof(*clocks->fds));
-	if (!clocks->fds)
+	clocks->seen_ns = calloc((size_t)clocks->cpus_max, sizeof(*clocks->seen_ns));
+	if (!clocks->fds || !clocks->seen_ns) {
+		clocks->cpus_max = 0;
+		clocks_close(clocks);
 		return why_set(why, -ENOMEM, "out of memory");
+	}
 	for (int cpu = 0; cpu < clocks->cpus_max; cpu++)
 		clocks->fds[cpu] = -1;
 	err = clocks_follow(clocks);
@@ -158,7 +187,9 @@ void clocks_close(struct clocks *clocks)
 	for (int cpu = 0; clocks->fds && cpu < clocks->cpus_max; cpu++)
 		fd_close(&clocks->fds[cpu]);
 	free(clocks->fds);
+	free(clocks->seen_ns);
 	clocks->fds = NULL;
+	clocks->seen_ns = NULL;
 }
 
 /* The eighth number of the first line of /proc/stat (proc(5)), in clock ticks. */

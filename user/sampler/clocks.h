@@ -9,6 +9,8 @@
 
 struct clocks {
 	int *fds; /* by CPU; -1 where there is none */
+	uint64_t *seen_ns;   /* by CPU: how long its event had run when last looked at */
+	uint64_t seen_at_ns; /* when that was, CLOCK_MONOTONIC */
 	int cpus_max;
 	int prog_fd;
 	int cgroup_fd; /* -1: all tasks */
@@ -24,7 +26,8 @@ int clocks_open(struct clocks *clocks, int prog_fd, uint32_t hz, int cgroup_fd, 
 void clocks_close(struct clocks *clocks);
 int clocks_start(struct clocks *clocks);
 void clocks_stop(struct clocks *clocks);
-/* Opens and closes events so that each online CPU has one. -errno of the first that failed. */
+/* Opens and closes events so that each online CPU has one that runs; to be called about once a
+ * second. -errno of the first that failed. */
 int clocks_follow(struct clocks *clocks);
 /* Sum of the events' running times in ns, the longest of them, and how many there are. */
 /* Time since the start in which the hypervisor ran something else in place of our CPUs. */
