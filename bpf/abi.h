@@ -76,6 +76,13 @@ struct tick_stats {
 	__u64 lost[8];   /* by enum lost_reason */
 };
 
+#define CPU_TICKS_MAX 1024 /* a power of two; CPUs beyond it share a slot */
+
+struct cpu_ticks {
+	__u64 ticks;
+	__u64 pad[7];
+};
+
 /* ---- events: what goes through the ring buffer, each once -------------------------------- */
 enum event_kind {
 	EVENT_STACK = 1,

@@ -240,6 +240,7 @@ int sample(struct bpf_perf_event_data *ctx)
 	if (!s)
 		return 0;
 	s->stats.ticks++;
+	cpu_ticks[bpf_get_smp_processor_id() & (CPU_TICKS_MAX - 1)].ticks++;
 	if (id == 0) {
 		s->stats.idle++;
 		return 0;

@@ -20,6 +20,7 @@
 #define STAT_PATH "/proc/stat"
 #define STAT_BYTES_MAX (16 * 1024 * 1024)
 #define ONLINE_BYTES_MAX 65536
+#define LOOK_TICKS 8
 #define ONLINE_PATH "/sys/devices/system/cpu/online"
 
 static int event_open(const struct clocks *clocks, int cpu)
@@ -87,29 +88,31 @@ static void mark_online(const char *list, bool *wanted, int cpus_max)
 			wanted[cpu] = true;
 }
 
-/* What an event that is dead now says of its time is not to be trusted: what it said before is. */
+/* What a dead event says of its time now is not to be trusted: what it said before is. */
 static void close_cpu(struct clocks *clocks, int cpu)
 {
-	clocks->closed_ns += clocks->seen_ns[cpu];
-	clocks->seen_ns[cpu] = 0;
+	clocks->closed_ns += clocks->run_ns[cpu];
+	clocks->run_ns[cpu] = 0;
 	fd_close(&clocks->fds[cpu]);
 }
 
-/* An event whose CPU went away and came back is still open and never ticks again. One that runs has
- * run for about as long as has passed; a cgroup's runs only while the cgroup does. */
-static bool is_dead(const struct clocks *clocks, int cpu, uint64_t passed_ns)
+/* The event of a CPU that went away and came back stays open and may even seem to run, but never
+ * ticks again. A cgroup's clock need not tick. */
+static bool is_dead(struct clocks *clocks, int cpu, uint64_t passed_ns)
 {
-	uint64_t ran_ns = event_ns(clocks->fds[cpu]) - clocks->seen_ns[cpu];
+	uint64_t ticks = clocks->ticks[cpu & (CPU_TICKS_MAX - 1)].ticks;
+	uint64_t came = ticks - clocks->seen_ticks[cpu];
 
-	return clocks->running && clocks->cgroup_fd < 0 && clocks->seen_at_ns > 0 &&
-	       (ran_ns < passed_ns / 2 || ran_ns > passed_ns * 2);
+	clocks->seen_ticks[cpu] = ticks;
+	return clocks->running && clocks->cgroup_fd < 0 && clocks->looked_at_ns > 0 && came == 0 &&
+	       passed_ns >= LOOK_TICKS * (NSEC_PER_SEC / clocks->hz);
 }
 
-static int follow_cpu(struct clocks *clocks, int cpu, bool wanted, uint64_t passed_ns)
+static int follow_cpu(struct clocks *clocks, int cpu, bool wanted, bool dead)
 {
 	int fd;
 
-	if (clocks->fds[cpu] >= 0 && (!wanted || is_dead(clocks, cpu, passed_ns)))
+	if (clocks->fds[cpu] >= 0 && (!wanted || dead))
 		close_cpu(clocks, cpu);
 	if (wanted && clocks->fds[cpu] < 0) {
 		fd = event_open(clocks, cpu);
@@ -117,30 +120,44 @@ static int follow_cpu(struct clocks *clocks, int cpu, bool wanted, uint64_t pass
 			return fd;
 		clocks->fds[cpu] = fd;
 	}
-	if (clocks->fds[cpu] >= 0)
-		clocks->seen_ns[cpu] = event_ns(clocks->fds[cpu]);
 	return 0;
+}
+
+/* Looks at each event now and then: long enough for some ticks, a second at least. */
+static void look(struct clocks *clocks, bool *dead)
+{
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC), passed_ns = now_ns - clocks->looked_at_ns;
+
+	if (!clocks->running || passed_ns < NSEC_PER_SEC ||
+		passed_ns < LOOK_TICKS * (NSEC_PER_SEC / clocks->hz))
+		return;
+	for (int cpu = 0; cpu < clocks->cpus_max; cpu++) {
+		dead[cpu] = is_dead(clocks, cpu, passed_ns);
+		if (clocks->fds[cpu] >= 0 && !dead[cpu])
+			clocks->run_ns[cpu] = event_ns(clocks->fds[cpu]);
+	}
+	clocks->looked_at_ns = now_ns;
 }
 
 int clocks_follow(struct clocks *clocks)
 {
 	_cleanup_(buf_done) struct buf text = BUF_INIT;
 	_cleanup_(freep) bool *wanted = calloc((size_t)clocks->cpus_max, sizeof(*wanted));
-	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC), passed_ns = now_ns - clocks->seen_at_ns;
+	_cleanup_(freep) bool *dead = calloc((size_t)clocks->cpus_max, sizeof(*dead));
 	int err = fd_read_path(ONLINE_PATH, ONLINE_BYTES_MAX, &text), first_err = 0;
 
 	if (err < 0)
 		return err;
-	if (!wanted)
+	if (!wanted || !dead)
 		return -ENOMEM;
 	mark_online(text.data, wanted, clocks->cpus_max);
+	look(clocks, dead);
 	for (int cpu = 0; cpu < clocks->cpus_max; cpu++) {
-		err = follow_cpu(clocks, cpu, wanted[cpu], passed_ns);
+		err = follow_cpu(clocks, cpu, wanted[cpu], dead[cpu]);
 		/* It may have gone between the list and the open. */
 		if (err < 0 && err != -ENODEV && first_err == 0)
 			first_err = err;
 	}
-	clocks->seen_at_ns = clocks->running ? now_ns : 0;
 	return first_err;
 }
 
@@ -158,16 +175,22 @@ static int explain(int err, struct why *why)
 	return why_set(why, err, "cannot open the CPU clock (perf_event_open: %s)", err_text(err));
 }
 
-int clocks_open(struct clocks *clocks, int prog_fd, uint32_t hz, int cgroup_fd, struct why *why)
+int clocks_open(struct clocks *clocks, const struct clocks_options *options, struct why *why)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_CONF);
 	int err;
 
-	*clocks = (struct clocks){ .prog_fd = prog_fd, .hz = hz, .cgroup_fd = cgroup_fd };
-	clocks->cpus_max = cpus > 0 ? (int)cpus : 1;
+	*clocks = (struct clocks){
+		.prog_fd = options->prog_fd,
+		.cgroup_fd = options->cgroup_fd,
+		.hz = options->hz,
+		.ticks = options->ticks,
+		.cpus_max = cpus > 0 ? (int)cpus : 1,
+	};
 	clocks->fds = malloc((size_t)clocks->cpus_max * sizeof(*clocks->fds));
-	clocks->seen_ns = calloc((size_t)clocks->cpus_max, sizeof(*clocks->seen_ns));
-	if (!clocks->fds || !clocks->seen_ns) {
+	clocks->run_ns = calloc((size_t)clocks->cpus_max, sizeof(*clocks->run_ns));
+	clocks->seen_ticks = calloc((size_t)clocks->cpus_max, sizeof(*clocks->seen_ticks));
+	if (!clocks->fds || !clocks->run_ns || !clocks->seen_ticks) {
 		clocks->cpus_max = 0;
 		clocks_close(clocks);
 		return why_set(why, -ENOMEM, "out of memory");
@@ -187,9 +210,10 @@ void clocks_close(struct clocks *clocks)
 	for (int cpu = 0; clocks->fds && cpu < clocks->cpus_max; cpu++)
 		fd_close(&clocks->fds[cpu]);
 	free(clocks->fds);
-	free(clocks->seen_ns);
+	free(clocks->run_ns);
+	free(clocks->seen_ticks);
 	clocks->fds = NULL;
-	clocks->seen_ns = NULL;
+	clocks->run_ns = clocks->seen_ticks = NULL;
 }
 
 /* The eighth number of the first line of /proc/stat (proc(5)), in clock ticks. */
@@ -212,6 +236,7 @@ uint64_t clocks_stolen_ns(const struct clocks *clocks)
 int clocks_start(struct clocks *clocks)
 {
 	clocks->stolen_start_ns = stolen_ns();
+	clocks->looked_at_ns = clock_ns(CLOCK_MONOTONIC);
 	clocks->running = true;
 	for (int cpu = 0; cpu < clocks->cpus_max; cpu++)
 		if (clocks->fds[cpu] >= 0 && ioctl(clocks->fds[cpu], PERF_EVENT_IOC_ENABLE, 0) < 0)

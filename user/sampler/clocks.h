@@ -6,11 +6,14 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "bpf/abi.h"
 
 struct clocks {
 	int *fds; /* by CPU; -1 where there is none */
-	uint64_t *seen_ns;   /* by CPU: how long its event had run when last looked at */
-	uint64_t seen_at_ns; /* when that was, CLOCK_MONOTONIC */
+	uint64_t *run_ns;	/* by CPU: what its event's time was when last looked at */
+	uint64_t *seen_ticks;	/* by CPU: ticks when last looked at */
+	uint64_t looked_at_ns;	/* CLOCK_MONOTONIC */
+	const struct cpu_ticks *ticks; /* by CPU, as BPF counts them */
 	int cpus_max;
 	int prog_fd;
 	int cgroup_fd; /* -1: all tasks */
@@ -21,13 +24,20 @@ struct clocks {
 	char online[256];         /* the list of CPUs last seen */
 };
 
-/* cgroup_fd and prog_fd stay the caller's. The events are open and disabled. */
-int clocks_open(struct clocks *clocks, int prog_fd, uint32_t hz, int cgroup_fd, struct why *why);
+struct clocks_options {
+	int prog_fd;   /* stays the caller's, as does cgroup_fd */
+	int cgroup_fd; /* -1: all tasks */
+	uint32_t hz;
+	const struct cpu_ticks *ticks;
+};
+
+/* The events are open and disabled. */
+int clocks_open(struct clocks *clocks, const struct clocks_options *options, struct why *why);
 void clocks_close(struct clocks *clocks);
 int clocks_start(struct clocks *clocks);
 void clocks_stop(struct clocks *clocks);
-/* Opens and closes events so that each online CPU has one that runs; to be called about once a
- * second. -errno of the first that failed. */
+/* Opens and closes events so that each online CPU has one that runs; to be called a few times
+ * a second. -errno of the first that failed. */
 int clocks_follow(struct clocks *clocks);
 /* Sum of the events' running times in ns, the longest of them, and how many there are. */
 /* Time since the start in which the hypervisor ran something else in place of our CPUs. */

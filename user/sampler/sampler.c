@@ -264,11 +264,23 @@ static int on_event(void *ctx, void *data, size_t size)
 	return 0;
 }
 
+static int open_clocks(struct sampler *s, const struct sampler_options *o, struct why *why)
+{
+	const struct clocks_options options = {
+		.prog_fd = bpf_program__fd(s->skel->progs.sample),
+		.cgroup_fd = o->target == SAMPLER_CGROUP ? o->cgroup_fd : -1,
+		.hz = o->hz,
+		.ticks = s->skel->bss->cpu_ticks,
+	};
+
+	return clocks_open(&s->clocks, &options, why);
+}
+
 int sampler_open(const struct sampler_options *options, const struct sampler_events *events,
 	void *ctx, struct sampler **out, struct why *why)
 {
 	struct sampler *s = calloc(1, sizeof(*s));
-	int err, cgroup_fd = options->target == SAMPLER_CGROUP ? options->cgroup_fd : -1;
+	int err;
 
 	if (!s)
 		return why_set(why, -ENOMEM, "out of memory");
@@ -287,8 +299,7 @@ int sampler_open(const struct sampler_options *options, const struct sampler_eve
 	if (err == 0)
 		s->exec = bpf_program__attach(s->skel->progs.exec);
 	if (err == 0)
-		err = clocks_open(&s->clocks, bpf_program__fd(s->skel->progs.sample), options->hz,
-			cgroup_fd, why);
+		err = open_clocks(s, options, why);
 	if (err < 0) {
 		sampler_free(s);
 		return err;
