@@ -38,7 +38,8 @@
 	X(OBJECT_TOO_LARGE, "too_large", "larger than is read")                                    \
 	X(OBJECT_NOT_ELF, "not_elf", "not an ELF file of this machine")                            \
 	X(OBJECT_DAMAGED, "damaged", "a damaged ELF file")                                         \
-	X(OBJECT_LIMIT, "limit", "more files than are kept")
+	X(OBJECT_LIMIT, "limit", "more files than are kept")                                       \
+	X(OBJECT_REFUSED, "refused", "a worker was lost over the file, or there is none")
 
 /* A frame that has no name. */
 #define UNNAMED_REASONS(X)                                                                         \
@@ -48,6 +49,7 @@
 	X(UNNAMED_NO_MAP, "no_map", "the process wrote no perf map")                               \
 	X(UNNAMED_NOT_IN_MAP, "not_in_map", "the process's perf map has no entry for the address") \
 	X(UNNAMED_KERNEL, "kernel", "kernel symbols are hidden or do not cover the address")       \
+	X(UNNAMED_WORKER, "worker", "the worker that reads names was lost, late or refuses the file") \
 	X(UNNAMED_OBJECT, "object", "the file was met when the table of files was full")
 
 #define REASON_ID(id, name, text) id,

@@ -27,38 +27,52 @@ struct unwind_regs {
 
 /* ---- stack memory: a window of it, since frames lie close together ------------------------ */
 
-#define WINDOW_WORDS 64
+#define WINDOW_WORDS 128
 #define WINDOW_BYTES (WINDOW_WORDS * 8)
+/* Near the end of the stack's mapping a whole window cannot be read. */
+#define WINDOW_NARROW_BYTES 64
 
 struct unwind_window {
-	u64 base; /* 0: holds nothing */
+	u64 base;   /* 0: holds nothing */
+	u32 bytes;  /* that it holds */
+	u32 narrow; /* a whole one could not be read */
 	u64 words[WINDOW_WORDS];
 #ifndef __bpf__
 	const void *memory; /* whose; for shim_read_user */
 #endif
 };
 
+static __always_inline int unwind_move(struct unwind_window *w, u64 base)
+{
+	w->base = base;
+	w->bytes = WINDOW_BYTES;
+	if (!w->narrow && shim_read_user(w->memory, w->words, WINDOW_BYTES, base) == 0)
+		return 0;
+	w->narrow = 1;
+	w->bytes = WINDOW_NARROW_BYTES;
+	if (shim_read_user(w->memory, w->words, WINDOW_NARROW_BYTES, base) == 0)
+		return 0;
+	w->base = 0;
+	return -1;
+}
+
 /* The word at addr; the window is moved to begin at `from` (<= addr) where it does not hold it. */
 static __always_inline int unwind_word(struct unwind_window *w, u64 addr, u64 from, u64 *value)
 {
 	u64 at = addr - w->base;
 
-	if (w->base == 0 || at > WINDOW_BYTES - 8 || (at & 7)) {
-		if (addr - from > WINDOW_BYTES - 8 || ((addr - from) & 7))
+	if (w->base == 0 || at > w->bytes - 8 || (at & 7)) {
+		if (addr - from > WINDOW_NARROW_BYTES - 8 || ((addr - from) & 7))
 			from = addr;
-		w->base = from;
 		at = addr - from;
-		if (shim_read_user(w->memory, w->words, WINDOW_BYTES, from)) {
-			/* The stack's last page may end before the window does. */
-			w->base = 0;
+		if (unwind_move(w, from))
 			return shim_read_user(w->memory, value, sizeof(*value), addr);
-		}
 	}
 	*value = w->words[(at >> 3) & (WINDOW_WORDS - 1)];
 	return 0;
 }
 
-/* ---- the search (layout: bpf/abi.h) -------------------------------------------------------- */
+/* ---- the search (layout: bpf/abi_rows.h) -------------------------------------------------------- */
 
 /* Rule id at a file offset, in the page's data at `page`. */
 static __always_inline u32 unwind_search(const struct shim_rows *rows, u64 offset)
@@ -201,13 +215,14 @@ static __always_inline u32 unwind_rule_step(
 
 /* The step of code that keeps a chain of frame pointers: [fp] is the caller's fp, [fp + 8] the
  * return address (x86-64 psABI §3.2.2, AAPCS64 §6.2.3). A frame must lie above what is in use; a
- * zero return address or frame pointer is how the outermost frame is marked. */
+ * zero return address or frame pointer is how the outermost frame is marked, but code that was
+ * interrupted may have a zero there for reasons of its own. */
 static __always_inline u32 unwind_fp_step(struct unwind_regs *regs, struct unwind_window *w)
 {
 	u64 fp, ra;
 
 	if (regs->fp == 0)
-		return END_ROOT;
+		return regs->exact ? END_FP_CHAIN : END_ROOT;
 	if (regs->fp < regs->sp || (regs->fp & 7))
 		return END_FP_CHAIN;
 	if (unwind_word(w, regs->fp, regs->fp, &fp) || unwind_word(w, regs->fp + 8, regs->fp, &ra))

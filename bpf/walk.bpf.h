@@ -121,6 +121,7 @@ static __always_inline void walk_user(
 		return;
 	s->mm = mm;
 	s->window.base = 0;
+	s->window.narrow = 0;
 	s->end = regs_user(ctx, task, &s->saved, &s->regs);
 	if (s->end == END_NONE) {
 		mappings_check(s, task, mm);

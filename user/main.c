@@ -9,10 +9,11 @@
 static const struct {
 	const char *name;
 	int (*run)(int argc, char **argv, struct log *log);
-	const char *text;
+	const char *text; /* NULL: not listed */
 } commands[] = {
 	{ "record", cmd_record, "sample now, write one profile (or one each interval)" },
 	{ "doctor", cmd_doctor, "what this kernel, these privileges and a process allow" },
+	{ "worker", cmd_worker, NULL },
 };
 
 static void print_help(FILE *out)
@@ -21,7 +22,8 @@ static void print_help(FILE *out)
 	      "usage: stoker COMMAND [options]      stoker COMMAND --help\n\n",
 		out);
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
-		fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].text);
+		if (commands[i].text)
+			fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].text);
 	fputs("  help       this text\n  version    the version\n", out);
 }
 

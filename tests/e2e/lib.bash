@@ -111,6 +111,8 @@ says() {
 # start_in_container COMMAND...: as PID 1 of its own PID and mount namespaces with its own /tmp.
 # $pid is what the host calls it.
 start_in_container() {
+	unshare --mount --pid --fork --mount-proc true 2>"$tmp/unshare" ||
+		skip "no namespaces of our own here: $(tail -n 1 "$tmp/unshare")"
 	# shellcheck disable=SC2016 # for the inner shell
 	start unshare --mount --pid --fork --kill-child --mount-proc \
 		sh -c 'mount -t tmpfs tmpfs /tmp && cd /tmp && exec "$@"' sh "$@"

@@ -129,7 +129,9 @@ whole_recursion() {
 	wait_until 5 has_child "$pid"
 	record -a -F 499 -d 3 -o "$tmp/f" --stats "$tmp/s"
 	hottest "$tmp/f"
-	between "$(folded_share "$tmp/f" "$(chain 'child_main;child_work')")" 70 100 named
+	grep ';manyprocs;' "$tmp/f" >"$tmp/ours"
+	between "$(folded_count "$tmp/ours")" 500 3500 samples
+	between "$(folded_share "$tmp/ours" "$(chain 'child_main;child_work')")" 97 100 named
 	between "$(stat_of "$tmp/s" .objects.symbol_loads)" 1 60 'symbol loads of the whole host'
 }
 

@@ -13,3 +13,4 @@ enum {
 
 int cmd_record(int argc, char **argv, struct log *log);
 int cmd_doctor(int argc, char **argv, struct log *log);
+int cmd_worker(int argc, char **argv, struct log *log);

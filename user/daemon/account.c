@@ -72,9 +72,9 @@ static json_t *objects_json(const struct account *a)
 {
 	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "known",
 		(json_int_t)a->objects.known, "tables", (json_int_t)a->tables.tables, "table_bytes",
-		(json_int_t)a->tables.bytes, "symbol_loads", (json_int_t)a->objects.symbol_loads,
-		"symbol_bytes", (json_int_t)a->objects.symbol_bytes, "symbol_load_us",
-		(json_int_t)(a->objects.load_ns / 1000), "failed",
+		(json_int_t)a->tables.bytes, "symbol_loads", (json_int_t)a->worker.symbol_loads,
+		"symbol_bytes", (json_int_t)a->worker.kept_bytes, "symbol_load_us",
+		(json_int_t)(a->worker.symbol_ns / 1000), "failed",
 		by_name(a->objects.failed, object_names, OBJECT_REASONS_LEN));
 }
 
@@ -99,13 +99,18 @@ static json_t *account_json(const struct account *a)
 		"ns_total", (json_int_t)a->sampler.run_ns, "bytes_out",
 		(json_int_t)a->sampler.bytes_out, "memory_bytes",
 		(json_int_t)a->sampler.memory_bytes);
+	json_t *worker = json_pack("{s:f, s:I, s:I, s:I, s:I}", "cpu_s", a->worker.cpu_s,
+		"rss_max_kb", (json_int_t)a->worker.rss_max_kb, "restarts",
+		(json_int_t)a->worker.restarts, "refused", (json_int_t)a->worker.refused, "late",
+		(json_int_t)a->worker.late);
 	json_t *agent = json_pack("{s:f, s:I}", "cpu_s", a->agent_cpu_s, "rss_max_kb",
 		(json_int_t)a->agent_rss_max_kb);
 
-	return json_pack("{s:f, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "duration_s",
+	return json_pack("{s:f, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "duration_s",
 		a->duration_s, "hz", (int)a->hz, "cpus", (int)a->sampler.cpus, "ticks",
 		ticks_json(a), "user_stacks", stacks_json(a), "frames", frames_json(a), "objects",
-		objects_json(a), "tables", tables_json(a), "bpf", bpf, "agent", agent);
+		objects_json(a), "tables", tables_json(a), "bpf", bpf, "agent", agent, "worker",
+		worker);
 }
 
 int account_write_json(const struct account *account, struct buf *out)
@@ -170,8 +175,8 @@ static int put_names(const struct account *a, struct buf *out)
 			"files    %llu met, %llu symbol tables loaded (%.1f MB, %.0f ms), %llu "
 			"unwind tables (%.1f MB, %.0f ms)",
 			(unsigned long long)a->objects.known,
-			(unsigned long long)a->objects.symbol_loads,
-			(double)a->objects.symbol_bytes / 1e6, (double)a->objects.load_ns / 1e6,
+			(unsigned long long)a->worker.symbol_loads,
+			(double)a->worker.kept_bytes / 1e6, (double)a->worker.symbol_ns / 1e6,
 			(unsigned long long)a->tables.tables, (double)a->tables.bytes / 1e6,
 			(double)a->objects.table_ns / 1e6);
 	return err < 0 ? err
@@ -196,7 +201,8 @@ int account_write_text(const struct account *a, struct buf *out)
 	if (err == 0 && s->run_ns > 0 && s->runs > 0)
 		err = buf_printf(out, "%.0f ns a tick, ", (double)s->run_ns / (double)s->runs);
 	if (err == 0)
-		err = buf_printf(out, "agent %.3f s CPU, %.1f MB\n", a->agent_cpu_s,
-			(double)a->agent_rss_max_kb / 1e3);
+		err = buf_printf(out, "agent %.3f s CPU, %.1f MB, workers %.3f s, %.1f MB\n",
+			a->agent_cpu_s, (double)a->agent_rss_max_kb / 1e3, a->worker.cpu_s,
+			(double)a->worker.rss_max_kb / 1e3);
 	return err;
 }

@@ -11,6 +11,7 @@
 #include "daemon/objects.h"
 #include "sampler/sampler.h"
 #include "unwind/publish.h"
+#include "worker/stats.h"
 
 enum name_source {
 	NAME_KALLSYMS,
@@ -30,6 +31,7 @@ struct account {
 	struct objects_stats objects;
 	struct publish_stats tables;
 	struct held_stats held;
+	struct worker_stats worker;
 	uint64_t stacks_total, stacks_complete;
 	uint64_t stacks_truncated[STACK_ENDS_LEN];
 	uint64_t frames_total, frames_named;

@@ -5,9 +5,11 @@
 #include "daemon/agent.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -20,12 +22,16 @@
 #include "daemon/processes.h"
 #include "sampler/tally.h"
 #include "unwind/publish.h"
+#include "worker/client.h"
 
 #define KALLSYMS_BYTES_MAX (64UL << 20)
 #define FRAMES_MAX (STACK_USER_FRAMES_MAX + STACK_KERNEL_FRAMES_MAX + 1)
 #define WARNINGS_MAX 4
 #define FOLLOW_CPUS_TICKS 1
 #define EXECS_MAX 4096
+#define TABLES_WAIT_NS (1800 * NSEC_PER_MSEC)
+#define TABLES_POLL_MS 50
+#define NAMES_WAIT_NS (5 * NSEC_PER_SEC)
 
 struct agent {
 	struct sampler *sampler;
@@ -33,7 +39,9 @@ struct agent {
 	struct objects *objects;
 	struct processes *processes;
 	struct held *held;
-	VEC(uint32_t) execs;         /* processes that run a file not met before */
+	VEC(uint32_t) execs; /* processes that run a file not met before */
+	struct worker_client *worker;
+	int epoll;                   /* the ring, and the workers */
 	struct cgroup_tree *cgroups; /* NULL: none is mounted */
 	struct kernel_sym *kernel;
 	struct naming naming;
@@ -61,9 +69,23 @@ const char *agent_warning(const struct agent *agent, size_t i)
 static int on_object(void *ctx, const struct event_object *event)
 {
 	struct agent *agent = ctx;
-	int err = objects_add(agent->objects, event);
 
-	return err < 0 ? err : objects_publish(agent->objects, event->id);
+	return objects_add(agent->objects, event);
+}
+
+static void on_rows(void *ctx, const struct worker_rows *rows)
+{
+	struct agent *agent = ctx;
+
+	if (agent->objects)
+		objects_on_rows(agent->objects, rows);
+}
+
+static void on_process_dropped(void *ctx, uint64_t id)
+{
+	struct agent *agent = ctx;
+
+	worker_client_drop_map(agent->worker, id);
 }
 
 static int on_who(void *ctx, const struct event_who *event)
@@ -105,7 +127,7 @@ static int on_page(void *ctx, const struct event_page *event)
 	struct agent *agent = ctx;
 	int err = publish_page(sampler_publish(agent->sampler), event->object, event->page);
 
-	return err == -ENOENT ? objects_publish(agent->objects, event->object) : err;
+	return err == -ENOENT ? objects_compile(agent->objects, event->object) : err;
 }
 
 static int on_held(void *ctx, const struct event_held *event)
@@ -149,13 +171,26 @@ static int load_kernel(struct agent *agent)
 	return 0;
 }
 
+static int watch(struct agent *agent, int fd)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+
+	return epoll_ctl(agent->epoll, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
+}
+
 static int open_parts(struct agent *agent, struct why *why)
 {
-	int err = objects_new(sampler_publish(agent->sampler), &agent->objects);
 	struct why cgroup_why;
+	int err;
 
+	agent->epoll = epoll_create1(EPOLL_CLOEXEC);
+	err = agent->epoll < 0 ? -errno : watch(agent, sampler_fd(agent->sampler));
 	if (err == 0)
-		err = processes_new(&agent->processes);
+		err = watch(agent, worker_client_fd(agent->worker));
+	if (err == 0)
+		err = objects_new(sampler_publish(agent->sampler), agent->worker, &agent->objects);
+	if (err == 0)
+		err = processes_new(on_process_dropped, agent, &agent->processes);
 	if (err == 0)
 		err = held_new(agent->sampler, &agent->tally, &agent->held);
 	if (err == 0)
@@ -170,12 +205,17 @@ static int open_parts(struct agent *agent, struct why *why)
 int agent_open(const struct agent_options *options, struct agent **out, struct why *why)
 {
 	struct agent *agent = calloc(1, sizeof(*agent));
+	const struct worker_client_options workers = { .on_rows = on_rows, .ctx = agent };
 	int err;
 
 	if (!agent)
 		return why_set(why, -ENOMEM, "out of memory");
 	agent->hz = options->sampler.hz;
-	err = sampler_open(&options->sampler, &callbacks, agent, &agent->sampler, why);
+	agent->epoll = -1;
+	/* Before there is anything in this process that they should not have. */
+	err = worker_client_open(&workers, &agent->worker, why);
+	if (err == 0)
+		err = sampler_open(&options->sampler, &callbacks, agent, &agent->sampler, why);
 	if (err == 0)
 		err = open_parts(agent, why);
 	if (err < 0) {
@@ -185,6 +225,7 @@ int agent_open(const struct agent_options *options, struct agent **out, struct w
 	agent->naming = (struct naming){
 		.objects = agent->objects,
 		.processes = agent->processes,
+		.worker = agent->worker,
 		.kernel = agent->kernel,
 		.demangle = options->demangle,
 	};
@@ -197,11 +238,13 @@ void agent_free(struct agent *agent)
 	if (!agent)
 		return;
 	held_free(agent->held);
+	processes_free(agent->processes);
+	worker_client_free(agent->worker);
 	objects_free(agent->objects);
 	sampler_free(agent->sampler);
 	tally_done(&agent->tally);
+	fd_close(&agent->epoll);
 	vec_done(&agent->execs);
-	processes_free(agent->processes);
 	cgroup_tree_free(agent->cgroups);
 	kernel_sym_free(agent->kernel);
 	naming_done(&agent->naming);
@@ -226,12 +269,31 @@ static int meet(struct agent *agent, uint32_t tgid)
 	return err;
 }
 
+/* Waits until the tables of what runs are there, but not for ever: what is late is held. */
+static int wait_for_tables(struct agent *agent)
+{
+	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + TABLES_WAIT_NS;
+	struct pollfd fd = { .fd = worker_client_fd(agent->worker), .events = POLLIN };
+	int err = 0;
+
+	while (err == 0 && worker_client_pending(agent->worker) > 0 &&
+		clock_ns(CLOCK_MONOTONIC) < until_ns) {
+		poll(&fd, 1, TABLES_POLL_MS);
+		err = worker_client_poll(agent->worker);
+	}
+	publish_rest(sampler_publish(agent->sampler));
+	return err;
+}
+
 int agent_start(struct agent *agent, struct why *why)
 {
 	int err = meet(agent, 0);
 
 	if (err < 0)
 		return why_set(why, err, "cannot scan what runs: %s", err_text(err));
+	err = wait_for_tables(agent);
+	if (err < 0)
+		return why_set(why, err, "cannot read unwind tables: %s", err_text(err));
 	agent->last_profile_ns = clock_ns(CLOCK_BOOTTIME);
 	agent->last_profile_real_ns = clock_ns(CLOCK_REALTIME);
 	return sampler_start(agent->sampler, why);
@@ -244,7 +306,7 @@ void agent_stop(struct agent *agent)
 
 int agent_fd(const struct agent *agent)
 {
-	return sampler_fd(agent->sampler);
+	return agent->epoll;
 }
 
 int agent_poll(struct agent *agent)
@@ -254,6 +316,8 @@ int agent_poll(struct agent *agent)
 	for (size_t i = 0; i < agent->execs.len && err == 0; i++)
 		err = meet(agent, agent->execs.data[i]);
 	agent->execs.len = 0;
+	if (err == 0)
+		err = worker_client_poll(agent->worker);
 	held_finish(agent->held);
 	if (err == 0 && sampler_pressed(agent->sampler))
 		err = sampler_drain(agent->sampler);
@@ -299,18 +363,12 @@ static int put_labels(struct agent *agent, struct profile *profile, const struct
 }
 
 /* Appends a raw half's frames to agent->frames. */
-static int put_half(struct agent *agent, const struct tally_task *task,
+static void put_half(struct agent *agent, const struct tally_task *task,
 	const struct tally_stack *stack, uint64_t weight, uint32_t *len)
 {
-	for (uint32_t i = 0; i < stack->frames_len && *len < FRAMES_MAX - 1; i++) {
-		int err = naming_frame(&agent->naming, task, stack->frames[i], weight,
-			&agent->account, &agent->frames[*len]);
-
-		if (err < 0)
-			return err;
-		(*len)++;
-	}
-	return 0;
+	for (uint32_t i = 0; i < stack->frames_len && *len < FRAMES_MAX - 1; i++)
+		agent->frames[(*len)++] = naming_frame(
+			&agent->naming, task, stack->frames[i], weight, &agent->account);
 }
 
 static int put_mark(struct agent *agent, struct profile *profile, const char *text, uint32_t *len)
@@ -327,19 +385,15 @@ static int put_mark(struct agent *agent, struct profile *profile, const char *te
 static int put_user(struct agent *agent, struct profile *profile, const struct tally_task *task,
 	const struct tally_stack *stack, uint64_t weight, uint32_t *len)
 {
-	int err;
-
-	if (stack->anon)
-		processes_add(agent->processes, task->key.tgid, task->key.start_ns);
 	agent->account.stacks_total += weight;
-	err = put_half(agent, task, stack, weight, len);
+	put_half(agent, task, stack, weight, len);
 	if (stack->end == END_ROOT) {
 		agent->account.stacks_complete += weight;
-		return err;
+		return 0;
 	}
 	agent->account.stacks_truncated[stack->end < STACK_ENDS_LEN ? stack->end : END_NONE] +=
 		weight;
-	return err < 0 ? err : put_mark(agent, profile, "[truncated]", len);
+	return put_mark(agent, profile, "[truncated]", len);
 }
 
 static int put_sample(struct agent *agent, struct profile *profile, const struct tally_count *c)
@@ -349,8 +403,7 @@ static int put_sample(struct agent *agent, struct profile *profile, const struct
 	int err = 0;
 
 	if (c->kernel)
-		err = put_half(
-			agent, task, &agent->tally.stacks.data[c->kernel - 1], c->count, &len);
+		put_half(agent, task, &agent->tally.stacks.data[c->kernel - 1], c->count, &len);
 	if (err == 0 && c->user)
 		err = put_user(agent, profile, task, &agent->tally.stacks.data[c->user - 1],
 			c->count, &len);
@@ -359,6 +412,34 @@ static int put_sample(struct agent *agent, struct profile *profile, const struct
 	if (err == 0)
 		err = put_labels(agent, profile, task, c->cpu, &labels);
 	return err < 0 ? err : profile_add(profile, stack, labels, c->count);
+}
+
+static int want_half(
+	struct agent *agent, const struct tally_task *task, const struct tally_stack *stack)
+{
+	int err = 0;
+
+	if (stack->anon)
+		processes_add(agent->processes, task->key.tgid, task->key.start_ns);
+	for (uint32_t i = 0; i < stack->frames_len && err == 0; i++)
+		err = naming_want(&agent->naming, task, stack->frames[i]);
+	return err;
+}
+
+/* Tells naming of every frame that is counted, and has them named. */
+static int name_all(struct agent *agent)
+{
+	int err = 0;
+
+	vec_each (&agent->tally.counts, c) {
+		const struct tally_task *task = &agent->tally.tasks.data[c->task];
+
+		if (c->kernel && err == 0)
+			err = want_half(agent, task, &agent->tally.stacks.data[c->kernel - 1]);
+		if (c->user && err == 0)
+			err = want_half(agent, task, &agent->tally.stacks.data[c->user - 1]);
+	}
+	return err < 0 ? err : naming_resolve(&agent->naming);
 }
 
 int agent_profile(struct agent *agent, struct profile *out)
@@ -373,9 +454,12 @@ int agent_profile(struct agent *agent, struct profile *out)
 	agent->last_profile_ns = now;
 	agent->last_profile_real_ns = clock_ns(CLOCK_REALTIME);
 	processes_refresh(agent->processes);
-	naming_begin(&agent->naming, out);
+	naming_begin(&agent->naming, out, clock_ns(CLOCK_MONOTONIC) + NAMES_WAIT_NS);
+	err = name_all(agent);
+	first_err = first_err < 0 ? first_err : err;
 	vec_each (&agent->tally.counts, c) {
-		err = put_sample(agent, out, c);
+		if (err == 0)
+			err = put_sample(agent, out, c);
 		first_err = first_err < 0 ? first_err : err;
 	}
 	tally_next(&agent->tally, agent->sampler);
@@ -395,6 +479,7 @@ void agent_account(struct agent *agent, struct account *out)
 	objects_stats(agent->objects, &out->objects);
 	publish_stats(sampler_publish(agent->sampler), &out->tables);
 	held_stats(agent->held, &out->held);
+	worker_client_stats(agent->worker, &out->worker);
 	getrusage(RUSAGE_SELF, &usage);
 	out->agent_cpu_s = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
 		(double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon/naming.c - one function a kind of frame, each with its text for what has no name:
+/* daemon/naming.c - places are sorted by owner, so a batch is a run of them. What has no name reads
  * `libfoo.so+0x1234`, `[anon]+0x7f00`, `[kernel]+0xff`, never a bare number. */
 #include "daemon/naming.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/own.h"
-#include "sym/demangle.h"
-
-/* What a name came from: enum name_source, or the reason for none as -1 - enum unnamed_reason. */
-#define UNNAMED(reason) (-1 - (int)(reason))
+#define OWNER_KIND_SHIFT 60
+#define OWNER(kind, id) ((uint64_t)(kind) << OWNER_KIND_SHIFT | (id))
+#define OWNER_ID_MASK ((1ULL << OWNER_KIND_SHIFT) - 1)
+#define UNNAMED(reason) (-1 - (int32_t)(reason))
 
 static const enum name_source elf_sources[] = {
 	[ELF_SYM_SYMTAB] = NAME_SYMTAB,
@@ -22,147 +22,268 @@ static const enum name_source elf_sources[] = {
 	[ELF_SYM_PLT] = NAME_PLT,
 };
 
-struct named {
-	struct profile_frame frame;
-	int source;
+/* The places of one owner, and what their frames have in common. */
+struct batch {
+	struct naming *naming;
+	struct naming_place *places;
+	size_t len;
+	struct profile_frame frame; /* but for its name and address */
+	int32_t source;             /* where an answer does not say */
 };
 
-void naming_done(struct naming *naming)
+void naming_done(struct naming *n)
 {
-	hash_done(&naming->known);
+	vec_done(&n->places);
+	vec_done(&n->addresses);
 }
 
-void naming_begin(struct naming *naming, struct profile *profile)
+void naming_begin(struct naming *n, struct profile *profile, uint64_t until_ns)
 {
-	naming->profile = profile;
-	hash_clear(&naming->known);
+	n->profile = profile;
+	n->until_ns = until_ns;
+	n->places.len = 0;
 }
 
-static int put_text(struct naming *n, const char *text, uint32_t *id)
+/* Whose address it is, and which. */
+static struct naming_place place_of(struct naming *n, const struct tally_task *task, uint64_t raw)
 {
-	_cleanup_(freep) char *clear = n->demangle ? demangle(text) : NULL;
+	uint64_t kind = raw >> FRAME_KIND_SHIFT, payload = raw & FRAME_PAYLOAD_MASK;
 
-	return profile_string(n->profile, clear ? clear : text, id);
+	if (kind == FRAME_FILE)
+		return (struct naming_place){
+			.owner = OWNER(kind, payload >> FRAME_OBJECT_SHIFT),
+			.address = raw & FRAME_OFFSET_MASK,
+		};
+	/* Kernel addresses are negative: the four bits that the kind took were ones. */
+	if (kind == FRAME_KERNEL)
+		return (struct naming_place){
+			.owner = OWNER(kind, 0),
+			.address = payload | ~FRAME_PAYLOAD_MASK,
+		};
+	return (struct naming_place){
+		.owner = OWNER(
+			FRAME_ANON, processes_id(n->processes, task->key.tgid, task->key.start_ns)),
+		.address = payload,
+	};
 }
 
-static int put_place(struct naming *n, const char *where, uint64_t address, uint32_t *id)
+int naming_want(struct naming *n, const struct tally_task *task, uint64_t raw)
+{
+	struct naming_place *place = vec_add(&n->places);
+
+	if (!place)
+		return -ENOMEM;
+	*place = place_of(n, task, raw);
+	return 0;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct naming_place *x = a, *y = b;
+
+	if (x->owner != y->owner)
+		return x->owner < y->owner ? -1 : 1;
+	return x->address < y->address ? -1 : x->address > y->address;
+}
+
+static void sort_places(struct naming *n)
+{
+	size_t kept = 0;
+
+	if (n->places.len == 0)
+		return;
+	qsort(n->places.data, n->places.len, sizeof(*n->places.data), by_place);
+	for (size_t i = 1; i < n->places.len; i++)
+		if (by_place(&n->places.data[kept], &n->places.data[i]) != 0)
+			n->places.data[++kept] = n->places.data[i];
+	n->places.len = kept + 1;
+}
+
+/* ---- one place ----------------------------------------------------------------------------------
+ */
+
+static int set_name(struct batch *b, struct naming_place *place, const char *name, int32_t source)
+{
+	struct profile_frame frame = b->frame;
+	int err = profile_string(b->naming->profile, name, &frame.name);
+
+	frame.address = place->address;
+	place->source = source;
+	return err < 0 ? err : profile_frame(b->naming->profile, &frame, &place->frame);
+}
+
+/* Names all places that have no name yet by their address. */
+static int set_unnamed(struct batch *b, const char *where, int32_t source)
 {
 	char text[OBJECT_NAME_LEN + 32];
 
-	snprintf(text, sizeof(text), "%s+0x%llx", where, (unsigned long long)address);
-	return profile_string(n->profile, text, id);
-}
+	for (size_t i = 0; i < b->len; i++) {
+		int err;
 
-static int unnamed_reason_of(const struct object *object)
-{
-	struct elf_sym_stats stats;
-
-	if (!object || object->state == OBJECT_FAILED)
-		return UNNAMED(object ? UNNAMED_NO_FILE : UNNAMED_OBJECT);
-	elf_sym_stats(object->symbols, &stats);
-	return UNNAMED(stats.symbols > 0 ? UNNAMED_NO_SYMBOL : UNNAMED_NO_SYMBOLS);
-}
-
-static int name_file_frame(struct naming *n, uint64_t raw, struct named *out)
-{
-	uint64_t offset = raw & FRAME_OFFSET_MASK;
-	uint32_t id = (uint32_t)((raw & FRAME_PAYLOAD_MASK) >> FRAME_OBJECT_SHIFT);
-	const struct object *object = objects_get(n->objects, id);
-	const char *where = object && object->name[0] ? object->name : "[unknown]";
-	struct elf_name name;
-	int err = profile_string(n->profile, where, &out->frame.module);
-
-	out->frame.class = PROFILE_NATIVE;
-	out->frame.address = offset;
-	if (err < 0)
-		return err;
-	if (object && object->symbols && elf_sym_find(object->symbols, offset, &name)) {
-		out->source = (int)elf_sources[name.source];
-		return put_text(n, name.name, &out->frame.name);
+		if (b->places[i].source >= 0)
+			continue;
+		snprintf(text, sizeof(text), "%s+0x%llx", where,
+			(unsigned long long)b->places[i].address);
+		err = set_name(b, &b->places[i], text, source);
+		if (err < 0)
+			return err;
 	}
-	out->source = unnamed_reason_of(object);
-	return put_place(n, where, offset, &out->frame.name);
+	return 0;
 }
 
-static int name_kernel_frame(struct naming *n, uint64_t raw, struct named *out)
+static int on_name(void *ctx, size_t index, const struct worker_name *name)
 {
-	/* Kernel addresses are negative: the four bits that the kind took were ones. */
-	uint64_t address = (raw & FRAME_PAYLOAD_MASK) | ~FRAME_PAYLOAD_MASK;
-	struct kernel_name name;
+	struct batch *b = ctx;
+	int32_t source = b->source;
 
-	out->frame.class = PROFILE_KERNEL;
-	out->frame.address = address;
-	if (n->kernel && kernel_sym_find(n->kernel, address, &name)) {
-		int err = profile_string(n->profile, name.module, &out->frame.module);
-
-		out->source = NAME_KALLSYMS;
-		return err < 0 ? err : profile_string(n->profile, name.name, &out->frame.name);
-	}
-	out->source = UNNAMED(UNNAMED_KERNEL);
-	return put_place(n, "[kernel]", address, &out->frame.name);
+	if (index >= b->len)
+		return -EBADMSG;
+	if (source < 0)
+		source = name->source < ARRAY_SIZE(elf_sources) ? (int32_t)elf_sources[name->source]
+								: -1;
+	return source < 0 ? -EBADMSG : set_name(b, &b->places[index], name->name, source);
 }
 
-static int name_jit_frame(
-	struct naming *n, const struct tally_task *task, uint64_t raw, struct named *out)
-{
-	uint64_t address = raw & FRAME_PAYLOAD_MASK;
-	struct perfmap *map = processes_map(n->processes, task->key.tgid, task->key.start_ns);
-	const char *name;
+/* ---- one batch ----------------------------------------------------------------------------------
+ */
 
-	out->frame.class = PROFILE_JIT;
-	out->frame.address = address;
-	if (map && perfmap_find(map, address, &name)) {
-		out->source = NAME_PERFMAP;
-		return profile_string(n->profile, name, &out->frame.name);
+static int make_query(struct batch *b, struct worker_query *query)
+{
+	struct naming *n = b->naming;
+
+	n->addresses.len = 0;
+	for (size_t i = 0; i < b->len; i++) {
+		uint64_t *slot = vec_add(&n->addresses);
+
+		if (!slot)
+			return -ENOMEM;
+		*slot = b->places[i].address;
 	}
-	out->source = UNNAMED(map ? UNNAMED_NOT_IN_MAP : UNNAMED_NO_MAP);
-	return put_place(n, "[anon]", address, &out->frame.name);
+	*query = (struct worker_query){
+		.addresses = n->addresses.data,
+		.len = b->len,
+		.demangle = n->demangle,
+		.until_ns = n->until_ns,
+	};
+	return 0;
 }
 
-static int name_frame(
-	struct naming *n, const struct tally_task *task, uint64_t raw, struct named *out)
+static int32_t object_unnamed_reason(const struct object *object)
 {
-	switch (raw >> FRAME_KIND_SHIFT) {
-	case FRAME_KERNEL:
-		return name_kernel_frame(n, raw, out);
-	case FRAME_FILE:
-		return name_file_frame(n, raw, out);
-	default:
-		return name_jit_frame(n, task, raw, out);
-	}
+	if (!object)
+		return UNNAMED(UNNAMED_OBJECT);
+	if (object->state == OBJECT_FAILED)
+		return UNNAMED(UNNAMED_NO_FILE);
+	if (object->names_status != WORKER_OK)
+		return UNNAMED(UNNAMED_WORKER);
+	return UNNAMED(object->symbols > 0 ? UNNAMED_NO_SYMBOL : UNNAMED_NO_SYMBOLS);
 }
 
-static void count(struct account *account, int source, uint64_t weight)
+static int ask_object(struct batch *b, struct object *object)
 {
-	account->frames_total += weight;
-	if (source >= 0) {
-		account->frames_named += weight;
-		account->frames_by_source[source] += weight;
-	} else {
-		account->frames_unnamed[-1 - source] += weight;
-	}
-}
+	struct worker_object asked = { .id = object->id, .fd = object->fd };
+	struct worker_symbols symbols = { 0 };
+	struct worker_query query;
+	int err = make_query(b, &query);
 
-int naming_frame(struct naming *n, const struct tally_task *task, uint64_t raw, uint64_t weight,
-	struct account *account, uint32_t *id)
-{
-	bool keep = raw >> FRAME_KIND_SHIFT != FRAME_ANON;
-	uint64_t *known = keep ? hash_find(&n->known, raw) : NULL;
-	struct named named = { 0 };
-	int err;
-
-	/* The source's position in a byte of its own beside the id: sources are few, and may be
-	 * negative. */
-	if (known) {
-		*id = (uint32_t)*known;
-		count(account, (int8_t)(*known >> 32), weight);
-		return 0;
-	}
-	err = name_frame(n, task, raw, &named);
+	for (size_t i = 0; i < object->debug_fds_len; i++)
+		asked.debug_fds[asked.debug_fds_len++] = object->debug_fds[i];
 	if (err == 0)
-		err = profile_frame(n->profile, &named.frame, id);
-	if (err < 0)
-		return err;
-	count(account, named.source, weight);
-	return keep ? hash_put(&n->known, raw, (uint64_t)(uint8_t)named.source << 32 | *id) : 0;
+		err = worker_client_names(b->naming->worker, &asked, &query, on_name, b, &symbols);
+	object->symbols = symbols.symbols;
+	object->names_status = symbols.status;
+	return err;
+}
+
+static int name_files(struct batch *b, uint32_t id)
+{
+	struct object *object = objects_find(b->naming->objects, id);
+	const char *where = object && object->name[0] ? object->name : "[unknown]";
+	int err = profile_string(b->naming->profile, where, &b->frame.module);
+
+	b->frame.class = PROFILE_NATIVE;
+	b->source = -1;
+	if (err == 0 && object && object->state != OBJECT_FAILED)
+		err = ask_object(b, object);
+	return err < 0 ? err : set_unnamed(b, where, object_unnamed_reason(object));
+}
+
+static int name_jit(struct batch *b, uint64_t process)
+{
+	struct worker_map map = { .id = process,
+		.fd = processes_map_fd(b->naming->processes, process) };
+	enum worker_status status = WORKER_OK;
+	struct worker_query query;
+	int err = 0;
+
+	b->frame.class = PROFILE_JIT;
+	b->source = NAME_PERFMAP;
+	if (map.fd >= 0) {
+		err = make_query(b, &query);
+		if (err == 0)
+			err = worker_client_map_names(
+				b->naming->worker, &map, &query, on_name, b, &status);
+	}
+	return err < 0 ? err
+		       : set_unnamed(b, "[anon]",
+				 UNNAMED(map.fd < 0                    ? UNNAMED_NO_MAP
+						 : status != WORKER_OK ? UNNAMED_WORKER
+								       : UNNAMED_NOT_IN_MAP));
+}
+
+static int name_kernel(struct batch *b)
+{
+	struct naming *n = b->naming;
+	struct kernel_name name;
+	int err = 0;
+
+	b->frame.class = PROFILE_KERNEL;
+	for (size_t i = 0; i < b->len && err == 0; i++) {
+		if (!n->kernel || !kernel_sym_find(n->kernel, b->places[i].address, &name))
+			continue;
+		err = profile_string(n->profile, name.module, &b->frame.module);
+		if (err == 0)
+			err = set_name(b, &b->places[i], name.name, NAME_KALLSYMS);
+	}
+	b->frame.module = 0;
+	return err < 0 ? err : set_unnamed(b, "[kernel]", UNNAMED(UNNAMED_KERNEL));
+}
+
+int naming_resolve(struct naming *n)
+{
+	int err = 0;
+
+	sort_places(n);
+	for (size_t i = 0; i < n->places.len && err == 0;) {
+		struct batch b = { .naming = n, .places = n->places.data + i };
+		uint64_t owner = b.places[0].owner;
+
+		for (; i < n->places.len && n->places.data[i].owner == owner; i++, b.len++)
+			n->places.data[i].source = -1;
+		if (owner >> OWNER_KIND_SHIFT == FRAME_FILE)
+			err = name_files(&b, (uint32_t)(owner & OWNER_ID_MASK));
+		else if (owner >> OWNER_KIND_SHIFT == FRAME_KERNEL)
+			err = name_kernel(&b);
+		else
+			err = name_jit(&b, owner & OWNER_ID_MASK);
+	}
+	return err;
+}
+
+uint32_t naming_frame(struct naming *n, const struct tally_task *task, uint64_t raw,
+	uint64_t weight, struct account *account)
+{
+	struct naming_place key = place_of(n, task, raw);
+	const struct naming_place *place =
+		bsearch(&key, n->places.data, n->places.len, sizeof(*n->places.data), by_place);
+
+	assert(place);
+	account->frames_total += weight;
+	if (place->source >= 0) {
+		account->frames_named += weight;
+		account->frames_by_source[place->source] += weight;
+	} else {
+		account->frames_unnamed[-1 - place->source] += weight;
+	}
+	return place->frame;
 }

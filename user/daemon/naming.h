@@ -1,33 +1,47 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* daemon/naming.h - raw frames → frames with names, in a profile.
- * File and kernel frames mean the same in every process and interval and are remembered as text;
- * JIT frames are looked up anew each interval, as late as its end. */
+ * Names are asked for in batches, one a file or process: first all frames of an interval are told
+ * (naming_want), then all are named (naming_resolve), then each is found (naming_frame). */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/vec.h"
 #include "daemon/account.h"
 #include "daemon/objects.h"
 #include "daemon/processes.h"
 #include "profile/profile.h"
 #include "sampler/tally.h"
 #include "sym/kernel_sym.h"
+#include "worker/client.h"
+
+struct naming_place {
+	uint64_t owner; /* kind, and object or process */
+	uint64_t address;
+	uint32_t frame; /* in the profile */
+	int32_t source; /* enum name_source, or -1 - enum unnamed_reason */
+};
 
 struct naming {
-	struct objects *objects;         /* the agent's */
-	struct processes *processes;     /* the agent's */
+	struct objects *objects; /* the agent's, as the next three */
+	struct processes *processes;
+	struct worker_client *worker;
 	const struct kernel_sym *kernel; /* NULL: kernel symbols are hidden */
-	struct profile *profile;         /* where frames go now */
-	struct hash known;               /* frame → id in profile, for what is not JIT */
 	bool demangle;
+	struct profile *profile;         /* where frames go now */
+	VEC(struct naming_place) places; /* once resolved: sorted, each once */
+	VEC(uint64_t) addresses;         /* of the batch at work */
+	uint64_t until_ns;               /* when workers are not waited for any more */
 };
 
 void naming_done(struct naming *naming);
 /* Frames go to this profile from now on. */
-void naming_begin(struct naming *naming, struct profile *profile);
+void naming_begin(struct naming *naming, struct profile *profile, uint64_t until_ns);
+int naming_want(struct naming *naming, const struct tally_task *task, uint64_t raw);
+int naming_resolve(struct naming *naming);
 
-/* The profile's frame for a raw one that was sampled `weight` times; what it was named by, or why
- * not, is added to the account. 0 or -ENOMEM. */
-int naming_frame(struct naming *naming, const struct tally_task *task, uint64_t frame,
-	uint64_t weight, struct account *account, uint32_t *id);
+/* The profile's frame for a raw one that was wanted, and that was sampled `weight` times; what it
+ * was named by, or why not, is added to the account. */
+uint32_t naming_frame(struct naming *naming, const struct tally_task *task, uint64_t raw,
+	uint64_t weight, struct account *account);

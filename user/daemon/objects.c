@@ -1,40 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon/objects.c - object id → file → symbols. The descriptor is kept until the symbols are
- * loaded and then closed: what was in the file is by then in our memory. */
+/* daemon/objects.c - object id → descriptors. They stay open for as long as the object is known: a
+ * worker that was lost, or rows that were dropped for want of room, are made again from them. */
 #include "daemon/objects.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <limits.h>
 
-#include "base/clock.h"
 #include "base/fd.h"
 #include "base/hash.h"
 #include "base/vec.h"
-#include "elf/image.h"
 #include "proc/opener.h"
 #include "unwind/publish.h"
-#include "unwind/rows.h"
 
 #define VDSO_BYTES_MAX (16UL << 12)
+#define DELETED " (deleted)"
 
 struct objects {
 	VEC(struct object *) all;
 	struct hash by_id;
 	struct publish *publish;
-	uint64_t symbol_loads, load_ns, table_ns, eh_frame_bytes;
-};
-
-/* A file's bytes, or the vDSO's. */
-struct contents {
-	const void *data;
-	size_t len;
-	bool mapped;
+	struct worker_client *worker;
+	int own_root_fd;
+	uint64_t table_ns, eh_frame_bytes, debug_files;
 };
 
 static void object_free(struct object *object)
@@ -42,12 +34,26 @@ static void object_free(struct object *object)
 	if (!object)
 		return;
 	fd_close(&object->fd);
+	fd_close(&object->root_fd);
+	for (size_t i = 0; i < object->debug_fds_len; i++)
+		fd_close(&object->debug_fds[i]);
 	free(object->path);
-	elf_sym_free(object->symbols);
 	free(object);
 }
 
 DEFINE_CLEANUP(struct object, object_free)
+
+static struct object *object_new(uint32_t id, const char *name)
+{
+	struct object *object = calloc(1, sizeof(*object));
+
+	if (!object)
+		return NULL;
+	object->id = id;
+	object->fd = object->root_fd = -1;
+	snprintf(object->name, sizeof(object->name), "%s", name);
+	return object;
+}
 
 static int put(struct objects *objects, struct object *object)
 {
@@ -63,27 +69,11 @@ static int put(struct objects *objects, struct object *object)
 	return 0;
 }
 
-static struct object *object_new(uint32_t id, const char *name)
+struct object *objects_find(struct objects *objects, uint32_t id)
 {
-	struct object *object = calloc(1, sizeof(*object));
+	uint64_t *at = hash_find(&objects->by_id, id);
 
-	if (!object)
-		return NULL;
-	object->id = id;
-	object->fd = -1;
-	snprintf(object->name, sizeof(object->name), "%s", name);
-	return object;
-}
-
-void objects_free(struct objects *objects)
-{
-	if (!objects)
-		return;
-	vec_each (&objects->all, object)
-		object_free(*object);
-	vec_done(&objects->all);
-	hash_done(&objects->by_id);
-	free(objects);
+	return at ? objects->all.data[*at] : NULL;
 }
 
 static void fail(struct object *object, enum object_reason reason)
@@ -91,19 +81,34 @@ static void fail(struct object *object, enum object_reason reason)
 	object->state = OBJECT_FAILED;
 	object->reason = reason;
 	fd_close(&object->fd);
+	fd_close(&object->root_fd);
 }
 
 static void set_path(struct object *object, const char *path)
 {
+	size_t len = strlen(path), deleted = strlen(DELETED);
 	const char *slash = strrchr(path, '/');
 	const char *name = slash ? slash + 1 : path;
-	size_t len = strlen(name);
 
-	object->path = strdup(path);
-	if (len > 10 && strcmp(name + len - 10, " (deleted)") == 0)
-		len -= 10;
+	if (len > deleted && strcmp(path + len - deleted, DELETED) == 0)
+		len -= deleted;
+	object->path = strndup(path, len);
+	len -= (size_t)(name - path);
 	if (len > 0)
 		snprintf(object->name, sizeof(object->name), "%.*s", (int)len, name);
+}
+
+int objects_compile(struct objects *objects, uint32_t id)
+{
+	struct object *object = objects_find(objects, id);
+	int err;
+
+	if (!object)
+		return -ENOENT;
+	err = object->state == OBJECT_FAILED
+		? -ENODATA
+		: worker_client_rows(objects->worker, object->id, object->fd);
+	return err < 0 ? publish_none(objects->publish, &object->key, id) : 0;
 }
 
 int objects_add(struct objects *objects, const struct event_object *event)
@@ -124,6 +129,7 @@ int objects_add(struct objects *objects, const struct event_object *event)
 	object = object_new(event->id, name);
 	if (!object)
 		return -ENOMEM;
+	object->key = event->key;
 	reason = objects->all.len >= OBJECTS_OPEN_MAX
 		? OBJECT_LIMIT
 		: opener_mapped_file(&mapping, &object->fd, path, sizeof(path));
@@ -131,151 +137,108 @@ int objects_add(struct objects *objects, const struct event_object *event)
 		fail(object, (enum object_reason)reason);
 	else
 		set_path(object, path);
-	object->key = event->key;
+	opener_root(&mapping.process, &object->root_fd);
 	err = put(objects, object);
-	if (err == 0)
-		TAKE_PTR(object);
-	return err;
+	return err < 0 ? err : objects_compile(objects, TAKE_PTR(object)->id);
 }
 
-static void contents_done(struct contents *c)
+/* ---- debug files ---------------------------------------------------------------------------- */
+
+static void try_candidate(
+	struct objects *objects, struct object *object, int root_fd, const char *path)
 {
-	if (c->mapped)
-		munmap((void *)c->data, c->len);
+	if (object->debug_fds_len >= OBJECT_DEBUG_FILES_MAX || root_fd < 0)
+		return;
+	if (opener_in_root(root_fd, path, &object->debug_fds[object->debug_fds_len]) == 0) {
+		object->debug_fds_len++;
+		objects->debug_files++;
+	}
 }
 
-static int map_file(struct object *object, struct contents *out)
+/* Opens what stands where a debug file of this object may be: in the root of the process that maps
+ * it first, then in ours. */
+static void find_debug_files(
+	struct objects *objects, struct object *object, const struct worker_rows *rows)
 {
-	struct stat st;
-	void *data;
+	const struct debug_file_query query = {
+		.path = object->path ? object->path : "",
+		.build_id = rows->build_id,
+		.link = rows->link,
+	};
+	const int roots[] = { object->root_fd, objects->own_root_fd };
+	char path[PATH_MAX];
 
-	if (fstat(object->fd, &st) < 0 || st.st_size <= 0)
-		return -EIO;
-	if ((uint64_t)st.st_size > OBJECT_FILE_BYTES_MAX)
-		return -EFBIG;
-	data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, object->fd, 0);
-	if (data == MAP_FAILED)
-		return -errno;
-	*out = (struct contents){ data, (size_t)st.st_size, true };
-	return 0;
+	if (query.path[0] != '/' || object->debug_fds_len > 0)
+		return;
+	for (size_t r = 0; r < ARRAY_SIZE(roots); r++)
+		for (int place = 0; place < DEBUG_FILE_PLACES; place++)
+			if (debug_file_candidate(&query, (enum debug_file_place)place, path) == 0)
+				try_candidate(objects, object, roots[r], path);
 }
 
-/* The vDSO's size is not told with its address, but its section headers stand at its end. */
-static int find_vdso(struct contents *out)
+/* ---- rows --------------------------------------------------------------------------------------
+ */
+
+static const enum object_reason reasons[WORKER_STATUSES] = {
+	[WORKER_NOT_ELF] = OBJECT_NOT_ELF,
+	[WORKER_DAMAGED] = OBJECT_DAMAGED,
+	[WORKER_TOO_LARGE] = OBJECT_TOO_LARGE,
+	[WORKER_UNREADABLE] = OBJECT_OPEN,
+	[WORKER_MACHINE] = OBJECT_NOT_ELF,
+	[WORKER_MEMORY] = OBJECT_TOO_LARGE,
+	[WORKER_REFUSED] = OBJECT_REFUSED,
+	[WORKER_LATE] = OBJECT_REFUSED,
+	[WORKER_DOWN] = OBJECT_REFUSED,
+};
+
+void objects_on_rows(struct objects *objects, const struct worker_rows *rows)
+{
+	struct object *object = objects_find(objects, (uint32_t)rows->id);
+
+	if (!object)
+		return;
+	objects->table_ns += rows->ns;
+	objects->eh_frame_bytes += rows->eh_frame_bytes;
+	if (rows->status == WORKER_OK)
+		find_debug_files(objects, object, rows);
+	else if (rows->status < WORKER_REFUSED)
+		fail(object, reasons[rows->status]);
+	else
+		object->reason = reasons[rows->status];
+	fd_close(&object->root_fd);
+	if (rows->rows)
+		publish_rows(objects->publish, &object->key, object->id, rows->rows);
+	else
+		publish_none(objects->publish, &object->key, object->id);
+}
+
+/* ---- life ---------------------------------------------------------------------------------------
+ */
+
+/* The vDSO is in no file: a copy of it in one, for the worker. Its size is not told with its
+ * address, but its section headers stand at its end. */
+static int copy_vdso(int *fd)
 {
 	const char *vdso = (const char *)getauxval(AT_SYSINFO_EHDR);
+	_cleanup_fd_ int copy = memfd_create("vdso", MFD_CLOEXEC);
 	uint64_t sections_at;
 	uint16_t entry_size, entries;
 	size_t size;
+	int err;
 
-	if (!vdso)
+	if (!vdso || copy < 0)
 		return -ENOENT;
 	memcpy(&sections_at, vdso + 0x28, sizeof(sections_at)); /* e_shoff, e_shentsize, e_shnum */
 	memcpy(&entry_size, vdso + 0x3a, sizeof(entry_size));
 	memcpy(&entries, vdso + 0x3c, sizeof(entries));
 	size = sections_at + (size_t)entry_size * entries;
-	*out = (struct contents){ vdso, size < VDSO_BYTES_MAX ? size : VDSO_BYTES_MAX, false };
-	return 0;
-}
-
-static enum object_reason reason_of(int err)
-{
-	return err == -EFBIG      ? OBJECT_TOO_LARGE
-		: err == -ENOEXEC ? OBJECT_NOT_ELF
-		: err == -EBADMSG ? OBJECT_DAMAGED
-		: err == -ENOENT  ? OBJECT_GONE
-				  : OBJECT_OPEN;
-}
-
-/* Opens the image for one use. The object fails for good when it cannot be read. */
-static int open_image(struct object *object, struct contents *contents, struct image *image)
-{
-	struct why why;
-	int err = object->id == OBJECT_VDSO ? find_vdso(contents) : map_file(object, contents);
-
+	err = fd_write_all(copy, vdso, size < VDSO_BYTES_MAX ? size : VDSO_BYTES_MAX);
 	if (err == 0)
-		err = image_init(image, contents->data, contents->len, &why);
-	if (err < 0)
-		fail(object, reason_of(err));
+		*fd = TAKE_FD(copy);
 	return err;
 }
 
-static int load_symbols(struct object *object)
-{
-	_cleanup_(contents_done) struct contents contents = { 0 };
-	struct image image;
-	int err = open_image(object, &contents, &image);
-
-	if (err < 0)
-		return err;
-	err = elf_sym_load(&image, NULL, ELF_SYM_SYMTAB, &object->symbols);
-	image_done(&image);
-	if (err < 0)
-		fail(object, OBJECT_DAMAGED);
-	return err;
-}
-
-static int build_rows(struct objects *objects, struct object *object, struct unwind_rows **out)
-{
-	_cleanup_(contents_done) struct contents contents = { 0 };
-	const struct image_section *section;
-	struct image image;
-	struct why why;
-	int err = open_image(object, &contents, &image);
-
-	if (err < 0)
-		return err;
-	section = image_section_find(&image, ".eh_frame");
-	objects->eh_frame_bytes += section ? section->size : 0;
-	err = unwind_rows_build(&image, out, &why);
-	image_done(&image);
-	return err;
-}
-
-static int publish_object(struct objects *objects, struct object *object)
-{
-	_cleanup_(unwind_rows_freep) struct unwind_rows *rows = NULL;
-	uint64_t started = clock_ns(CLOCK_MONOTONIC);
-	int err = object->state == OBJECT_FAILED ? -ENODATA : build_rows(objects, object, &rows);
-
-	objects->table_ns += clock_ns(CLOCK_MONOTONIC) - started;
-	object->table = true;
-	if (err < 0)
-		return publish_none(objects->publish, &object->key, object->id);
-	return publish_rows(objects->publish, &object->key, object->id, &rows->view);
-}
-
-static struct object *find(struct objects *objects, uint32_t id)
-{
-	uint64_t *at = hash_find(&objects->by_id, id);
-
-	return at ? objects->all.data[*at] : NULL;
-}
-
-int objects_publish(struct objects *objects, uint32_t id)
-{
-	struct object *object = find(objects, id);
-
-	return object ? publish_object(objects, object) : -ENOENT;
-}
-
-const struct object *objects_get(struct objects *objects, uint32_t id)
-{
-	struct object *object = find(objects, id);
-	uint64_t started;
-
-	if (!object || object->state != OBJECT_MET)
-		return object;
-	started = clock_ns(CLOCK_MONOTONIC);
-	if (load_symbols(object) == 0) {
-		object->state = OBJECT_LOADED;
-		objects->symbol_loads++;
-	}
-	objects->load_ns += clock_ns(CLOCK_MONOTONIC) - started;
-	return object;
-}
-
-int objects_new(struct publish *publish, struct objects **out)
+int objects_new(struct publish *publish, struct worker_client *worker, struct objects **out)
 {
 	_cleanup_(object_freep) struct object *vdso = object_new(OBJECT_VDSO, "[vdso]");
 	struct objects *objects = calloc(1, sizeof(*objects));
@@ -286,29 +249,37 @@ int objects_new(struct publish *publish, struct objects **out)
 		return err;
 	}
 	objects->publish = publish;
+	objects->worker = worker;
+	objects->own_root_fd = -1;
+	opener_root(&(struct opener_process){ .pid = getpid() }, &objects->own_root_fd);
+	if (copy_vdso(&vdso->fd) < 0)
+		fail(vdso, OBJECT_GONE);
 	*out = objects;
-	return publish_object(objects, TAKE_PTR(vdso));
+	return objects_compile(objects, TAKE_PTR(vdso)->id);
+}
+
+void objects_free(struct objects *objects)
+{
+	if (!objects)
+		return;
+	vec_each (&objects->all, object)
+		object_free(*object);
+	vec_done(&objects->all);
+	hash_done(&objects->by_id);
+	fd_close(&objects->own_root_fd);
+	free(objects);
 }
 
 void objects_stats(const struct objects *objects, struct objects_stats *out)
 {
 	*out = (struct objects_stats){
-		.symbol_loads = objects->symbol_loads,
-		.load_ns = objects->load_ns,
 		.table_ns = objects->table_ns,
 		.eh_frame_bytes = objects->eh_frame_bytes,
+		.debug_files = objects->debug_files,
 	};
 	vec_each (&objects->all, object) {
-		struct elf_sym_stats stats = { 0 };
-
-		if ((*object)->id != OBJECT_VDSO)
-			out->known++;
+		out->known += (*object)->id != OBJECT_VDSO;
 		if ((*object)->state == OBJECT_FAILED)
 			out->failed[(*object)->reason]++;
-		if (!(*object)->symbols)
-			continue;
-		elf_sym_stats((*object)->symbols, &stats);
-		out->loaded++;
-		out->symbol_bytes += stats.memory_bytes;
 	}
 }

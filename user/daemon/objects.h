@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* daemon/objects.h - the mapped files that BPF has met, each once for all processes.
- * A file is opened at once, while the process that maps it lives, and its symbols are loaded at the
- * first frame that wants a name. */
+ * A file is opened at once, while the process that maps it lives, and its separate debug files are
+ * looked for then; what is in them is read by the workers alone. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,14 +10,13 @@
 
 #include "bpf/abi.h"
 #include "bpf/reasons.h"
-#include "sym/elf_sym.h"
+#include "worker/client.h"
 
 #define OBJECTS_OPEN_MAX 8192
-#define OBJECT_FILE_BYTES_MAX (4UL << 30)
+#define OBJECT_DEBUG_FILES_MAX 4
 
 enum object_state {
-	OBJECT_MET,    /* open, or the vDSO */
-	OBJECT_LOADED, /* symbols are there, perhaps none */
+	OBJECT_OPENED,
 	OBJECT_FAILED, /* reason says why */
 };
 
@@ -25,31 +24,38 @@ struct object {
 	uint32_t id;
 	enum object_state state;
 	enum object_reason reason;
+	struct object_key key;
 	int fd;
+	int root_fd; /* of the process that was seen to map it, until debug files were looked for */
+	int debug_fds[OBJECT_DEBUG_FILES_MAX]; /* candidates, best first */
+	size_t debug_fds_len;
 	char *path; /* as the mapping process sees it; "" not known */
 	char name[OBJECT_NAME_LEN];
-	struct elf_sym *symbols;
-	struct object_key key;
-	bool table; /* its rows were published, or it has none */
+	size_t symbols;        /* once names were asked for */
+	uint32_t names_status; /* enum worker_status of the last time names were asked for */
+	bool asked;
 };
 
 struct objects_stats {
-	uint64_t known, loaded, symbol_loads, symbol_bytes;
-	uint64_t load_ns;
-	uint64_t table_ns;       /* spent on compiling rows */
+	uint64_t known;
 	uint64_t eh_frame_bytes; /* compiled */
+	uint64_t table_ns;       /* spent on it, in the worker */
+	uint64_t debug_files;    /* found */
 	uint64_t failed[OBJECT_REASONS_LEN];
 };
 
 struct objects;
 struct publish;
 
-/* publish: where rows go. */
-int objects_new(struct publish *publish, struct objects **out);
+/* publish: where rows go. worker: who compiles them; its on_rows must be passed to objects_on_rows.
+ */
+int objects_new(struct publish *publish, struct worker_client *worker, struct objects **out);
 void objects_free(struct objects *objects);
+/* Opens the file and asks for its rows. */
 int objects_add(struct objects *objects, const struct event_object *event);
-/* Compiles and publishes the object's rows (again, if they are there). */
-int objects_publish(struct objects *objects, uint32_t id);
-/* NULL: no such object. Loads the symbols if they are not. */
-const struct object *objects_get(struct objects *objects, uint32_t id);
+/* Asks for the object's rows again. */
+int objects_compile(struct objects *objects, uint32_t id);
+void objects_on_rows(struct objects *objects, const struct worker_rows *rows);
+/* NULL: no such object. */
+struct object *objects_find(struct objects *objects, uint32_t id);
 void objects_stats(const struct objects *objects, struct objects_stats *out);

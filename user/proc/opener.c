@@ -87,16 +87,45 @@ int opener_mapped_file(const struct opener_mapping *m, int *fd, char *path, size
 	return 0;
 }
 
-int opener_tmp_dir(const struct opener_process *process, int *fd)
+int opener_root(const struct opener_process *process, int *fd)
 {
-	_cleanup_fd_ int root_fd = -1;
 	char path[PATH_BYTES];
-	int tmp_fd;
+	int root_fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/root", process->pid);
 	root_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root_fd < 0)
 		return -errno;
+	*fd = root_fd;
+	return 0;
+}
+
+int opener_in_root(int root_fd, const char *path, int *fd)
+{
+	_cleanup_fd_ int path_fd = open_in_root(root_fd, path, O_PATH);
+	struct stat st;
+	int opened;
+
+	if (path_fd < 0)
+		return path_fd;
+	if (fstat(path_fd, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -EINVAL;
+	opened = reopen(path_fd);
+	if (opened < 0)
+		return opened;
+	*fd = opened;
+	return 0;
+}
+
+int opener_tmp_dir(const struct opener_process *process, int *fd)
+{
+	_cleanup_fd_ int root_fd = -1;
+	int tmp_fd, err = opener_root(process, &root_fd);
+
+	if (err < 0)
+		return err;
 	tmp_fd = open_in_root(root_fd, "tmp", O_PATH | O_DIRECTORY);
 	if (tmp_fd < 0)
 		return tmp_fd;

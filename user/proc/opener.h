@@ -27,6 +27,12 @@ struct opener_mapping {
  * ("" when it says nothing). 0, or the enum object_reason that tells why not (positive). */
 int opener_mapped_file(const struct opener_mapping *mapping, int *fd, char *path, size_t path_size);
 
+/* The process's root directory, as an O_PATH descriptor: outlives the process. */
+int opener_root(const struct opener_process *process, int *fd);
+
+/* A regular file inside a root, whatever links lead to it; read-only. */
+int opener_in_root(int root_fd, const char *path, int *fd);
+
 /* The process's directory of perf maps, as an O_PATH descriptor: outlives the process. */
 int opener_tmp_dir(const struct opener_process *process, int *fd);
 

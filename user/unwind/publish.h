@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unwind/publish.h - rows → the BPF maps that the sampler searches (bpf/abi.h, "rows").
+/* unwind/publish.h - rows → the BPF maps that the sampler searches (bpf/abi_rows.h).
  * Memory is a fixed number of slabs. An object's pages are loaded when it is published, or one by
  * one as they are hit when it is too large for that; the least used go when room is needed. A
  * page's data is written before its place is told, and its memory is given away only after a grace

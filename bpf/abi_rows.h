@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/* bpf/abi_rows.h - unwind tables as user space writes and BPF searches them. Part of bpf/abi.h. */
+#pragma once
+
+/* ---- rows: where the caller's registers are, by address -----------------------------------
+ * An object's text is cut into pages of 64 KiB of file offset. A page's data is
+ *     u16 first[257]   rows of chunk c (256 bytes of text) are first[c] .. first[c + 1] - 1
+ *     u16 rule[n]      rule id of row i
+ *     u8  start[n]     low 8 bits of the offset at which row i begins
+ * A row holds until the next one. Every page has a row at its offset 0, so the last row at or
+ * before an address is always in its page. The format does not care what the rows were compiled
+ * from. */
+#define ROWS_PAGE_SHIFT 16
+#define ROWS_CHUNK_SHIFT 8
+#define ROWS_CHUNKS (1 << (ROWS_PAGE_SHIFT - ROWS_CHUNK_SHIFT))
+#define ROWS_INDEX_BYTES ((ROWS_CHUNKS + 1) * 2)
+
+/* Pages' data lies in slabs, none across two of them. A page's place is in units of 4 bytes from
+ * the first slab's start; the first unit is never used, so 0 is "not there". */
+#define ROWS_SLAB_SHIFT 20
+#define ROWS_SLAB_BYTES (1U << ROWS_SLAB_SHIFT)
+#define ROWS_PLACE_SHIFT 2
+#define ROWS_RULES_MAX 32768
+#define ROWS_PAGES_MAX 65536
+
+enum table_state {
+	TABLE_PENDING = 0, /* user space has not answered yet */
+	TABLE_READY = 1,
+	TABLE_NONE = 2, /* there is none and there will be none: walk by frame pointer */
+};
+
+/* What user space knows of a page of rows, and BPF of its use. */
+struct rows_page {
+	__u32 place; /* ROWS_PAGE_ABSENT, ROWS_PAGE_ASKED, or where its data is */
+	__u32 used;  /* the interval in which it was last searched */
+};
+
+#define ROWS_PAGE_ABSENT 0
+#define ROWS_PAGE_ASKED 1 /* absent, and user space was told */
+#define ROWS_PAGE_EMPTY 2 /* no function in it: as if every row were CFA_NONE */
+
+struct object_value {
+	__u32 id;
+	__u32 table;      /* enum table_state */
+	__u32 page_base;  /* of its pages in the map of pages */
+	__u32 page_first; /* file offset >> ROWS_PAGE_SHIFT of the first of them */
+	__u32 pages_len;
+	__u32 pad;
+};
+
+/* What the scan of a process's mappings gives for each one that holds code. */
+struct scan_mapping {
+	__u64 start;
+	__u64 end;
+	__u64 file_offset;
+	__u32 tgid;
+	__u32 object; /* 0: code in no file */
+};
+
+enum cfa_kind {
+	CFA_NONE = 0,        /* no function here: not an address that code runs at */
+	CFA_REG = 1,         /* reg + cfa_off */
+	CFA_DEREF = 2,       /* *(reg + cfa_off) + cfa_add: realigned stacks */
+	CFA_PLT = 3,         /* sp + 8 + ((pc & 15) >= cfa_off ? 8 : 0): a PLT entry of x86-64 */
+	CFA_SIGNAL = 4,      /* all registers from the rt_sigframe at sp */
+	CFA_UNSUPPORTED = 5, /* a rule that this table cannot say */
+};
+
+enum ra_kind {
+	RA_AT_CFA = 0,    /* *(CFA + ra_off) */
+	RA_UNDEFINED = 1, /* the outermost frame */
+	RA_REG = 2,       /* in register ra_off: arm64's lr, x86-64's vfork */
+	RA_UNSUPPORTED = 3,
+};
+
+enum fp_kind {
+	FP_SAME = 0,   /* the frame pointer register is as the caller left it */
+	FP_AT_CFA = 1, /* *(CFA + fp_off) */
+	FP_AT_FP = 2,  /* *(fp + fp_off) */
+	FP_AT_SP = 3,  /* *(sp + fp_off) */
+	FP_LOST = 4,   /* cannot be had: a caller that needs it is where the walk stops */
+};
+
+/* DWARF register numbers of the machine; the stack pointer and the frame pointer are known in every
+ * frame, the others in the interrupted one alone. */
+struct unwind_rule {
+	__u8 cfa;     /* enum cfa_kind */
+	__u8 cfa_reg; /* DWARF register number */
+	__u8 ra;      /* enum ra_kind */
+	__u8 fp;      /* enum fp_kind */
+	__s32 cfa_off;
+	__s32 cfa_add;
+	__s16 ra_off;
+	__s16 fp_off;
+};
+
+_Static_assert(sizeof(struct unwind_rule) == 16, "unwind_rule");

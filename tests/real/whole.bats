@@ -1,0 +1,117 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Native programs as distributions and compilers make them: nearly every user stack is whole, and a
+# stack that is said to be whole begins where its thread began.
+
+load real
+
+@test "redis-server" {
+	start_redis
+	whole redis-server
+}
+
+@test "postgres" {
+	start_postgres
+	whole postgres
+}
+
+@test "nginx" {
+	start_nginx
+	whole nginx
+}
+
+@test "python3" {
+	start_program /usr/bin/python3 "$real/busy.py"
+	whole python3
+}
+
+@test "perl" {
+	start_program perl "$real/busy.pl"
+	whole perl
+}
+
+@test "openssl" {
+	need openssl
+	start_program openssl speed -seconds 20 rsa2048
+	whole openssl
+}
+
+@test "cc1" {
+	start_cc1
+	whole cc1
+}
+
+@test "ripgrep" {
+	need rg
+	start_program bash -c 'for i in $(seq 20); do rg -uuu -c -j2 "[a-z]+ing [A-Z][0-9]{2,}" /usr/share; done'
+	record -F "$hz" -o "$tmp/f" --stats "$tmp/s" -- \
+		bash -c 'for i in 1 2; do rg -uuu -c -j2 "[a-z]+ing [A-Z][0-9]" /usr/share >/dev/null; done; true'
+	held_whole ripgrep 99 "$(command -v rg)" "$(command -v bash)" /lib/x86_64-linux-gnu/libc.so.6
+}
+
+@test "a Go program" {
+	build_go
+	start_program "$program"
+	whole go
+}
+
+@test "a stripped Go program" {
+	build_go
+	strip -o "$tmp/go-stripped" "$program"
+	start_program "$tmp/go-stripped"
+	whole go-stripped
+}
+
+@test "a Rust program" {
+	build_rust
+	start_program "$program"
+	whole rust
+}
+
+@test "C++ exceptions" {
+	build throw g++ -O2
+	start_program "$program"
+	whole throw
+}
+
+@test "64 threads" {
+	build mix64 gcc -O2 -fomit-frame-pointer
+	start_program "$program" 60 63
+	whole threads64
+}
+
+@test "static" {
+	build mix-static gcc -O2 -static
+	start_program "$program" 60 2
+	whole static
+}
+
+@test "static-pie" {
+	build mix-static-pie gcc -O2 -static-pie
+	start_program "$program" 60 2
+	whole static-pie
+}
+
+@test "stripped" {
+	build mix-stripped gcc -O2 -s
+	start_program "$program" 60 2
+	whole stripped
+}
+
+@test "unoptimised" {
+	build mix-O0 gcc -O0
+	start_program "$program" 60 2
+	whole O0
+}
+
+@test "by clang" {
+	build mix-clang clang -O3
+	start_program "$program" 60 2
+	whole clang
+}
+
+@test "C++ exceptions in a static program" {
+	build throw-static g++ -O2 -static
+	start_program "$program"
+	whole throw-static
+}

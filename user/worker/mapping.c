@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* worker/mapping.c - files are mapped, not read: they can be of gigabytes, of which little is
+ * looked at. The handler of SIGBUS takes no context, so where the mappings lie is kept for the
+ * thread; it lays zeros over all of the mapping and not over one page, as a file of a million
+ * missing pages would cost a million signals. */
+#include "worker/mapping.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "worker/worker.h"
+
+struct watch {
+	uintptr_t start;
+	size_t len; /* 0: free */
+	volatile sig_atomic_t torn;
+};
+
+static _Thread_local struct watch watches[MAPPINGS_MAX];
+
+static void on_fault(int number, siginfo_t *info, void *context)
+{
+	uintptr_t at = (uintptr_t)info->si_addr;
+
+	(void)number;
+	(void)context;
+	for (size_t i = 0; i < MAPPINGS_MAX; i++) {
+		struct watch *w = &watches[i];
+
+		if (at - w->start >= w->len)
+			continue;
+		w->torn = 1;
+		if (mmap((void *)w->start, w->len, PROT_READ,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED)
+			return;
+	}
+	_exit(WORKER_EXIT_FAULT);
+}
+
+int mapping_catch_faults(void)
+{
+	struct sigaction action = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO };
+
+	return sigaction(SIGBUS, &action, NULL) < 0 ? -errno : 0;
+}
+
+enum worker_status mapping_open(int fd, struct mapping *out)
+{
+	struct stat st;
+	size_t slot = 0;
+	void *data;
+
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return WORKER_UNREADABLE;
+	if (st.st_size == 0)
+		return WORKER_NOT_ELF;
+	if ((uint64_t)st.st_size > MAPPING_BYTES_MAX)
+		return WORKER_TOO_LARGE;
+	while (slot < MAPPINGS_MAX && watches[slot].len > 0)
+		slot++;
+	if (slot == MAPPINGS_MAX)
+		return WORKER_MEMORY;
+	data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (data == MAP_FAILED)
+		return WORKER_UNREADABLE;
+	watches[slot] = (struct watch){ .start = (uintptr_t)data, .len = (size_t)st.st_size };
+	*out = (struct mapping){ data, (size_t)st.st_size, slot };
+	return WORKER_OK;
+}
+
+void mapping_done(struct mapping *mapping)
+{
+	if (mapping->len == 0)
+		return;
+	munmap((void *)mapping->data, mapping->len);
+	watches[mapping->slot].len = 0;
+	*mapping = (struct mapping)MAPPING_INIT;
+}
+
+bool mapping_torn(const struct mapping *mapping)
+{
+	return mapping->len > 0 && watches[mapping->slot].torn;
+}

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* worker/namer.c - load what is not loaded, then ask. The caller waits, but never longer than it
+ * said: a request that takes longer stays outstanding, its result is kept when it comes (a load) or
+ * thrown away (names), and meanwhile everybody else is late too. A worker that knows less than we
+ * believe, because it was lost or had to make room, says so and is told again. */
+#include "worker/namer.h"
+
+#include <errno.h>
+
+#include "base/clock.h"
+#include "base/own.h"
+
+/* Loads in one call: the first, and one more when the symbols went away before they were used. */
+#define LOADS_MAX 2
+
+void namer_done(struct namer *namer)
+{
+	lane_done(&namer->lane);
+	vec_done(&namer->known);
+	hash_done(&namer->by_id);
+}
+
+/* ---- what the worker knows ------------------------------------------------------------------ */
+
+static void forget_all(struct namer *namer)
+{
+	namer->known.len = 0;
+	hash_clear(&namer->by_id);
+	namer->kept_bytes = namer->kept_len = 0;
+}
+
+static struct namer_known *find_known(struct namer *namer, uint64_t id)
+{
+	uint64_t *at = hash_find(&namer->by_id, id);
+
+	return at ? &namer->known.data[*at] : NULL;
+}
+
+static void forget(struct namer *namer, uint64_t id)
+{
+	struct namer_known *known = find_known(namer, id), *last;
+
+	if (!known)
+		return;
+	last = &namer->known.data[--namer->known.len];
+	*known = *last;
+	hash_put(&namer->by_id, last->id, (uint64_t)(known - namer->known.data));
+	hash_del(&namer->by_id, id);
+}
+
+/* Out of memory: it is loaded again the next time. */
+static void note_loaded(struct namer *namer)
+{
+	const struct proto_symbols *body = proto_body(&namer->lane.in);
+	struct namer_known *known;
+	uint64_t id = namer->lane.asked.id;
+
+	namer->loads++;
+	namer->loads_ns += body->ns;
+	forget(namer, id);
+	if (namer->known.len >= NAMER_KNOWN_MAX)
+		forget_all(namer);
+	known = vec_add(&namer->known);
+	if (!known || hash_put(&namer->by_id, id, namer->known.len - 1) < 0) {
+		namer->known.len -= known != NULL;
+		return;
+	}
+	*known = (struct namer_known){
+		.id = id,
+		.symbols = {
+			.status = (enum worker_status)namer->lane.in.reply.status,
+			.symbols = body->symbols,
+			.debug_used = -1,
+		},
+	};
+	for (int i = 0; i < WORKER_DEBUG_FILES_MAX; i++) {
+		known->symbols.debug[i] = (enum worker_debug)body->debug[i];
+		if (body->debug[i] == WORKER_DEBUG_USED)
+			known->symbols.debug_used = i;
+	}
+}
+
+/* ---- the worker ----------------------------------------------------------------------------- */
+
+static enum blame_what what_asked(uint32_t kind)
+{
+	return kind == PROTO_MAP_FEED || kind == PROTO_MAP_NAMES || kind == PROTO_MAP_DROP
+		? BLAME_MAP
+		: BLAME_SYMBOLS;
+}
+
+static void on_loss(struct namer *namer)
+{
+	blame_loss(namer->blame, &namer->lane, what_asked(namer->lane.asked.head.kind));
+	forget_all(namer);
+}
+
+static void on_reply(struct namer *namer)
+{
+	const struct proto_reply *reply = &namer->lane.in.reply;
+	const struct proto_hello *hello = proto_body(&namer->lane.in);
+
+	namer->kept_bytes = reply->kept_bytes;
+	namer->kept_len = reply->kept_len;
+	namer->evicted = reply->evicted_len;
+	if (reply->head.kind == PROTO_HELLO)
+		namer->sandbox = (uint32_t)hello->sandbox;
+	if (reply->head.kind == PROTO_LOAD)
+		note_loaded(namer);
+	/* Not a load: what loads well and then costs a worker has no end of strikes else. */
+	if (reply->head.kind == PROTO_NAMES || reply->head.kind == PROTO_MAP_NAMES)
+		blame_forgive(
+			namer->blame, what_asked(reply->head.kind), namer->lane.asked.id);
+}
+
+/* WORKER_OK: it runs and is idle. */
+static enum worker_status make_ready(struct namer *namer, uint64_t until_ns)
+{
+	for (;;) {
+		if (lane_start(&namer->lane) < 0)
+			return WORKER_DOWN;
+		if (!namer->lane.busy)
+			return WORKER_OK;
+		switch (lane_wait(&namer->lane, until_ns)) {
+		case LANE_REPLY:
+			on_reply(namer);
+			break;
+		case LANE_LATE:
+			return WORKER_LATE;
+		case LANE_LOST:
+			on_loss(namer);
+			break;
+		}
+	}
+}
+
+static enum worker_status send_out(struct namer *namer, uint64_t until_ns)
+{
+	for (;;) {
+		enum worker_status status = make_ready(namer, until_ns);
+		int err;
+
+		if (status != WORKER_OK)
+			return status;
+		err = lane_send(&namer->lane);
+		if (err == 0)
+			return WORKER_OK;
+		if (err != -ENOTCONN)
+			return WORKER_DOWN;
+		on_loss(namer);
+	}
+}
+
+/* Sends lane.out; with WORKER_OK or what else the worker says of it, the reply is in lane.in. */
+static enum worker_status ask(struct namer *namer, uint64_t until_ns)
+{
+	const struct proto_request *r = &namer->lane.out.request;
+	enum worker_status status;
+
+	if (blame_refuses(namer->blame, what_asked(r->head.kind), r->id))
+		return WORKER_REFUSED;
+	status = clock_ns(CLOCK_MONOTONIC) < until_ns ? send_out(namer, until_ns) : WORKER_LATE;
+	if (status == WORKER_OK) {
+		namer->requests++;
+		switch (lane_wait(&namer->lane, until_ns)) {
+		case LANE_REPLY:
+			on_reply(namer);
+			return (enum worker_status)namer->lane.in.reply.status;
+		case LANE_LATE:
+			status = WORKER_LATE;
+			break;
+		case LANE_LOST:
+			on_loss(namer);
+			return WORKER_DOWN;
+		}
+	}
+	namer->late += status == WORKER_LATE;
+	return status;
+}
+
+void namer_poll(struct namer *namer)
+{
+	while (lane_start(&namer->lane) == 0) {
+		switch (lane_wait(&namer->lane, 0)) {
+		case LANE_REPLY:
+			on_reply(namer);
+			break;
+		case LANE_LOST:
+			on_loss(namer);
+			break;
+		case LANE_LATE:
+			return;
+		}
+	}
+}
+
+/* ---- names ---------------------------------------------------------------------------------- */
+
+static int tell_names(struct namer *namer, size_t first, worker_name_fn fn, void *ctx)
+{
+	struct cursor c = proto_answers(&namer->lane.in);
+	struct proto_answer answer;
+	int err = 0;
+
+	while (err == 0 && proto_next_answer(&c, &answer)) {
+		struct worker_name name = {
+			answer.name, answer.start, (enum elf_sym_source)answer.source
+		};
+
+		err = fn(ctx, first + answer.index, &name);
+	}
+	return err;
+}
+
+/* From query->addresses[*done] on; *done moves on with what was answered. */
+static int ask_names(struct namer *namer, const struct proto_request *what,
+	const struct worker_query *query, size_t *done, worker_name_fn fn, void *ctx,
+	enum worker_status *status)
+{
+	struct proto_message *m = &namer->lane.out;
+
+	*status = WORKER_OK;
+	while (*done < query->len) {
+		size_t len = query->len - *done;
+		int err;
+
+		if (len > PROTO_QUERIES_MAX)
+			len = PROTO_QUERIES_MAX;
+		proto_begin_request(m, (enum proto_kind)what->head.kind, what->id);
+		m->request.flags = query->demangle ? PROTO_DEMANGLE : 0;
+		m->request.queries_len = (uint32_t)len;
+		proto_put(m, query->addresses + *done, len * sizeof(*query->addresses));
+		*status = ask(namer, query->until_ns);
+		if (*status != WORKER_OK)
+			return 0;
+		err = tell_names(namer, *done, fn, ctx);
+		if (err < 0)
+			return err;
+		*done += namer->lane.in.reply.answered;
+	}
+	return 0;
+}
+
+static enum worker_status load(
+	struct namer *namer, const struct worker_object *object, uint64_t until_ns)
+{
+	struct proto_message *m = &namer->lane.out;
+
+	proto_begin_request(m, PROTO_LOAD, object->id);
+	m->fds[m->fds_len++] = object->fd;
+	for (size_t i = 0; i < object->debug_fds_len && m->fds_len < PROTO_FDS_MAX; i++)
+		m->fds[m->fds_len++] = object->debug_fds[i];
+	return ask(namer, until_ns);
+}
+
+/* Loads unless it is known to be. */
+static enum worker_status want_loaded(struct namer *namer, const struct worker_object *object,
+	uint64_t until_ns, struct worker_symbols *out)
+{
+	struct namer_known *known;
+	enum worker_status status = make_ready(namer, until_ns);
+
+	if (status != WORKER_OK)
+		return status;
+	known = find_known(namer, object->id);
+	if (!known) {
+		status = load(namer, object, until_ns);
+		known = find_known(namer, object->id);
+	}
+	if (!known)
+		return status;
+	*out = known->symbols;
+	return known->symbols.status;
+}
+
+int namer_names(struct namer *namer, const struct worker_object *object,
+	const struct worker_query *query, worker_name_fn fn, void *ctx, struct worker_symbols *out)
+{
+	const struct proto_request what = {
+		.head.kind = PROTO_NAMES,
+		.id = object->id,
+	};
+	struct worker_symbols symbols = { .debug_used = -1 };
+	enum worker_status status = WORKER_UNKNOWN;
+	size_t done = 0;
+
+	for (int i = 0; i < LOADS_MAX && status == WORKER_UNKNOWN; i++) {
+		int err = 0;
+
+		status = want_loaded(namer, object, query->until_ns, &symbols);
+		if (status == WORKER_OK && symbols.symbols > 0)
+			err = ask_names(namer, &what, query, &done, fn, ctx, &status);
+		if (err < 0)
+			return err;
+		if (status == WORKER_UNKNOWN)
+			forget(namer, object->id);
+	}
+	symbols.status = status == WORKER_UNKNOWN ? WORKER_MEMORY : status;
+	*out = symbols;
+	return 0;
+}
+
+/* ---- maps ----------------------------------------------------------------------------------- */
+
+enum worker_status namer_map_feed(
+	struct namer *namer, const struct worker_map *map, uint64_t until_ns)
+{
+	struct proto_message *m = &namer->lane.out;
+	const struct proto_map *body = proto_body(&namer->lane.in);
+	enum worker_status status;
+
+	do {
+		proto_begin_request(m, PROTO_MAP_FEED, map->id);
+		m->fds[m->fds_len++] = map->fd;
+		status = ask(namer, until_ns);
+	} while (status == WORKER_OK && body->more);
+	return status;
+}
+
+int namer_map_names(struct namer *namer, const struct worker_map *map,
+	const struct worker_query *query, worker_name_fn fn, void *ctx, enum worker_status *out)
+{
+	const struct proto_request what = {
+		.head.kind = PROTO_MAP_NAMES,
+		.id = map->id,
+	};
+	struct worker_query plain = *query;
+	enum worker_status status = WORKER_UNKNOWN;
+	size_t done = 0;
+
+	plain.demangle = false;
+	for (int i = 0; i < LOADS_MAX && status == WORKER_UNKNOWN; i++) {
+		int err = 0;
+
+		status = namer_map_feed(namer, map, query->until_ns);
+		if (status == WORKER_OK)
+			err = ask_names(namer, &what, &plain, &done, fn, ctx, &status);
+		if (err < 0)
+			return err;
+	}
+	*out = status == WORKER_UNKNOWN ? WORKER_MEMORY : status;
+	return 0;
+}
+
+/* ---- drop ----------------------------------------------------------------------------------- */
+
+/* Best effort: to a worker that is busy now, nothing is said, and it makes room when it needs it. */
+static void say_drop(struct namer *namer, enum proto_kind kind, uint64_t id)
+{
+	if (namer->lane.pid == 0 || make_ready(namer, 0) != WORKER_OK)
+		return;
+	proto_begin_request(&namer->lane.out, kind, id);
+	if (lane_send(&namer->lane) == -ENOTCONN)
+		on_loss(namer);
+}
+
+void namer_drop(struct namer *namer, uint64_t id)
+{
+	bool was_known = find_known(namer, id) != NULL;
+
+	blame_forgive(namer->blame, BLAME_SYMBOLS, id);
+	forget(namer, id);
+	if (was_known)
+		say_drop(namer, PROTO_OBJECT_DROP, id);
+}
+
+void namer_drop_map(struct namer *namer, uint64_t id)
+{
+	blame_forgive(namer->blame, BLAME_MAP, id);
+	say_drop(namer, PROTO_MAP_DROP, id);
+}

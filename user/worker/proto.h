@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* worker/proto.h - what the agent and its workers say to each other: one request, one reply, over a
+ * SOCK_SEQPACKET pair. Only the first reply, to PROTO_HELLO, is asked for by starting the worker.
+ * Numbers are the machine's own. Each side takes what it gets for an attacker's: what
+ * proto_receive and then a check let through has the shape that stands here. */
+#pragma once
+
+#include "base/cursor.h"
+#include "elf/build_id.h"
+#include "worker/status.h"
+
+#define PROTO_BYTES_MAX 65536
+#define PROTO_FDS_MAX 9
+#define PROTO_QUERIES_MAX 4096
+#define PROTO_DEBUG_MAX (PROTO_FDS_MAX - 1) /* debug files that can be offered for one object */
+#define PROTO_FILE_NAME_MAX 255
+
+enum proto_kind {
+	PROTO_HELLO,       /* ready, in its sandbox */
+	PROTO_ROWS,        /* a file → build id, debug link, and a sealed memfd of unwind rows */
+	PROTO_LOAD,        /* a file and debug files for it → symbols, kept under the id */
+	PROTO_NAMES,       /* file offsets of a loaded object → names */
+	PROTO_OBJECT_DROP, /* its symbols are forgotten */
+	PROTO_MAP_FEED,    /* a perf map, read on from where the last reading ended */
+	PROTO_MAP_NAMES,   /* addresses → names of a perf map */
+	PROTO_MAP_DROP,    /* it is forgotten */
+	PROTO_KINDS,
+};
+
+struct proto_head {
+	uint32_t kind, seq; /* the reply repeats both */
+	uint32_t size;      /* of the whole message */
+	uint32_t pad;
+};
+
+#define PROTO_DEMANGLE 1U /* flag of PROTO_NAMES */
+
+struct proto_request {
+	struct proto_head head;
+	uint64_t id;
+	uint32_t flags, queries_len; /* that many uint64_t follow */
+};
+
+struct proto_reply {
+	struct proto_head head;
+	uint32_t status;
+	uint32_t answered;   /* names: how many queries, from the first, this answers */
+	uint64_t kept_bytes, kept_len; /* all symbols and maps that the worker keeps */
+	uint64_t evicted_len; /* so far: dropped by the worker for want of room */
+	/* One of the structs below follows, or names: for each query that has one, by rising index,
+	 * u32 index, u64 start, u8 source (enum elf_sym_source; 0 for a map), text and NUL. */
+};
+
+struct proto_hello {
+	uint64_t sandbox; /* SANDBOX_* */
+};
+
+struct proto_rows {
+	uint64_t rows_bytes; /* size of the memfd that comes along; 0: none comes */
+	uint64_t ns, eh_frame_bytes;
+	uint32_t rows_status, debuglink_crc;
+	char debuglink[PROTO_FILE_NAME_MAX + 1]; /* a file's name, no path; "" none */
+	uint8_t build_id[BUILD_ID_BYTES_MAX];
+	uint32_t build_id_len, pad;
+};
+
+struct proto_symbols {
+	uint64_t symbols, dropped, tables_bad, bytes, ns;
+	uint8_t debug[PROTO_DEBUG_MAX]; /* enum worker_debug, by position */
+};
+
+struct proto_map {
+	uint64_t offset;            /* how far it is read */
+	uint64_t ranges, bad, full; /* as struct perfmap_stats */
+	uint64_t more;              /* not 0: there is more to be read now */
+};
+
+struct proto_answer {
+	const char *name;
+	uint64_t start;
+	uint32_t index;
+	uint8_t source;
+};
+
+struct proto_message {
+	union {
+		struct proto_head head;
+		struct proto_request request;
+		struct proto_reply reply;
+		uint64_t bytes[PROTO_BYTES_MAX / sizeof(uint64_t)];
+	};
+	int fds[PROTO_FDS_MAX]; /* that go along; those that came are the message's own */
+	size_t fds_len;
+};
+
+void proto_begin_request(struct proto_message *m, enum proto_kind kind, uint64_t id);
+void proto_begin_reply(
+	struct proto_message *m, const struct proto_head *to, enum worker_status status);
+/* Appends. False: no room, nothing was put. */
+bool proto_put(struct proto_message *m, const void *data, size_t size);
+bool proto_put_answer(struct proto_message *m, const struct proto_answer *answer);
+
+/* The descriptors stay the caller's. 0 or -errno. */
+int proto_send(int fd, const struct proto_message *m);
+/* flags: 0 or MSG_DONTWAIT. Descriptors that m still had are closed first. 0; -EBADMSG: cut, or
+ * not as long as it says; -ECONNRESET: the other side is gone; -EAGAIN; other -errno. */
+int proto_receive(int fd, int flags, struct proto_message *m);
+void proto_close_fds(struct proto_message *m);
+
+bool proto_request_valid(const struct proto_message *m);
+/* Is m a reply to the request to_kind, to_seq, of so many queries? */
+bool proto_reply_valid(
+	const struct proto_message *m, const struct proto_head *to, uint32_t queries_len);
+/* Of a valid message: the i-th query, i < queries_len; the struct behind a reply; its names. */
+uint64_t proto_query(const struct proto_message *m, uint32_t i);
+const void *proto_body(const struct proto_message *m);
+struct cursor proto_answers(const struct proto_message *m);
+bool proto_next_answer(struct cursor *c, struct proto_answer *out);

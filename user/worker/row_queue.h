@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* worker/row_queue.h - files that wait for their rows, and the worker that makes them one by one. */
+#pragma once
+
+#include "base/vec.h"
+#include "worker/blame.h"
+#include "worker/client.h"
+#include "worker/lane.h"
+
+struct row_job {
+	uint64_t id;
+	int fd; /* borrowed; -1: dropped meanwhile */
+};
+
+struct row_queue {
+	struct lane lane;
+	struct blame *blame;
+	worker_rows_fn fn;
+	void *ctx;
+	VEC(struct row_job) jobs;
+	size_t next;         /* the jobs before it are done */
+	size_t dropped;      /* of those that wait */
+	struct row_job asked; /* outstanding; its fd may be -1 like the others' */
+	bool is_asked;
+	uint32_t sandbox;
+	uint64_t requests, built, built_ns;
+};
+
+void row_queue_done(struct row_queue *queue);
+/* 0, -ENOSPC, -ENOMEM */
+int row_queue_put(struct row_queue *queue, uint64_t id, int fd);
+void row_queue_drop(struct row_queue *queue, uint64_t id);
+size_t row_queue_len(const struct row_queue *queue);
+/* Takes replies, deals with losses, sends the next. Does not wait. */
+void row_queue_poll(struct row_queue *queue);

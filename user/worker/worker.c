@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* worker/worker.c - shut in, then one request after the other until the client goes away.
+ * Each request has one line in a table. A request of the wrong shape ends the worker: the client
+ * makes none, so something is very wrong. */
+#include "worker/worker.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/own.h"
+#include "sym/demangle.h"
+#include "sym/elf_sym.h"
+#include "worker/compile.h"
+#include "worker/kept.h"
+#include "worker/map_reader.h"
+#include "worker/mapping.h"
+#include "worker/proto.h"
+#include "worker/sandbox.h"
+
+struct worker {
+	int fd;
+	struct kept kept;
+	struct proto_message in, out;
+	int rows_fd; /* goes along with the reply */
+};
+
+/* Puts the body and returns the reply's status. */
+typedef enum worker_status (*handler_fn)(struct worker *w);
+
+static enum worker_status do_rows(struct worker *w)
+{
+	struct proto_rows rows = { 0 };
+	enum worker_status status = compile_rows(w->in.fds[0], &rows, &w->rows_fd);
+
+	if (w->rows_fd >= 0) {
+		w->out.fds[0] = w->rows_fd;
+		w->out.fds_len = 1;
+	}
+	proto_put(&w->out, &rows, sizeof(rows));
+	return status;
+}
+
+static enum worker_status do_load(struct worker *w)
+{
+	struct proto_symbols symbols = { 0 };
+	struct elf_sym *sym = NULL;
+	enum worker_status status = compile_symbols(
+		w->in.fds[0], &w->in.fds[1], w->in.fds_len - 1, &symbols, &sym);
+
+	if (status == WORKER_OK &&
+		kept_put(&w->kept, KEPT_SYMBOLS, w->in.request.id, sym, symbols.bytes) < 0)
+		status = WORKER_MEMORY;
+	kept_trim(&w->kept, WORKER_KEPT_BYTES_MAX);
+	proto_put(&w->out, &symbols, sizeof(symbols));
+	return status;
+}
+
+/* False: the reply is full. */
+static bool put_symbol(struct worker *w, uint32_t i, const struct elf_sym *sym)
+{
+	_cleanup_(freep) char *clear = NULL;
+	struct proto_answer answer = { .index = i };
+	struct elf_name name;
+
+	if (!elf_sym_find(sym, proto_query(&w->in, i), &name))
+		return true;
+	if (w->in.request.flags & PROTO_DEMANGLE)
+		clear = demangle(name.name);
+	answer.name = clear ? clear : name.name;
+	answer.start = name.start;
+	answer.source = (uint8_t)name.source;
+	return proto_put_answer(&w->out, &answer);
+}
+
+static enum worker_status do_names(struct worker *w)
+{
+	struct kept_entry *entry = kept_find(&w->kept, KEPT_SYMBOLS, w->in.request.id);
+	uint32_t i = 0;
+
+	if (!entry)
+		return WORKER_UNKNOWN;
+	while (i < w->in.request.queries_len && put_symbol(w, i, entry->what))
+		i++;
+	w->out.reply.answered = i;
+	return WORKER_OK;
+}
+
+static enum worker_status do_object_drop(struct worker *w)
+{
+	kept_drop(&w->kept, KEPT_SYMBOLS, w->in.request.id);
+	return WORKER_OK;
+}
+
+static enum worker_status find_map(struct worker *w, struct kept_entry **out)
+{
+	uint64_t id = w->in.request.id;
+	struct kept_entry *entry = kept_find(&w->kept, KEPT_MAP, id);
+	struct map_reader *reader;
+
+	if (!entry) {
+		if (map_reader_new(&reader) < 0 ||
+			kept_put(&w->kept, KEPT_MAP, id, reader, 0) < 0)
+			return WORKER_MEMORY;
+		entry = kept_find(&w->kept, KEPT_MAP, id);
+	}
+	*out = entry;
+	return WORKER_OK;
+}
+
+static enum worker_status feed(struct worker *w, struct proto_map *out)
+{
+	struct kept_entry *entry;
+	struct perfmap_stats stats;
+	struct map_reader *reader;
+	enum worker_status status = find_map(w, &entry);
+	bool more;
+
+	if (status != WORKER_OK)
+		return status;
+	reader = entry->what;
+	status = map_reader_feed(reader, w->in.fds[0], &more);
+	perfmap_stats(&reader->map, &stats);
+	*out = (struct proto_map){
+		.offset = reader->offset,
+		.ranges = stats.ranges,
+		.bad = stats.bad,
+		.full = stats.full,
+		.more = more,
+	};
+	kept_resize(&w->kept, entry, stats.memory_bytes + sizeof(*reader));
+	kept_trim(&w->kept, WORKER_KEPT_BYTES_MAX);
+	return status;
+}
+
+static enum worker_status do_map_feed(struct worker *w)
+{
+	struct proto_map map = { 0 };
+	enum worker_status status = feed(w, &map);
+
+	proto_put(&w->out, &map, sizeof(map));
+	return status;
+}
+
+static enum worker_status do_map_names(struct worker *w)
+{
+	struct kept_entry *entry = kept_find(&w->kept, KEPT_MAP, w->in.request.id);
+	uint32_t i = 0;
+
+	if (!entry)
+		return WORKER_UNKNOWN;
+	for (; i < w->in.request.queries_len; i++) {
+		struct map_reader *reader = entry->what;
+		struct proto_answer answer = { .index = i };
+
+		if (perfmap_find(&reader->map, proto_query(&w->in, i), &answer.name) &&
+			!proto_put_answer(&w->out, &answer))
+			break;
+	}
+	w->out.reply.answered = i;
+	return WORKER_OK;
+}
+
+static enum worker_status do_map_drop(struct worker *w)
+{
+	kept_drop(&w->kept, KEPT_MAP, w->in.request.id);
+	return WORKER_OK;
+}
+
+static const handler_fn handlers[PROTO_KINDS] = {
+	[PROTO_ROWS] = do_rows,
+	[PROTO_LOAD] = do_load,
+	[PROTO_NAMES] = do_names,
+	[PROTO_OBJECT_DROP] = do_object_drop,
+	[PROTO_MAP_FEED] = do_map_feed,
+	[PROTO_MAP_NAMES] = do_map_names,
+	[PROTO_MAP_DROP] = do_map_drop,
+};
+
+static int answer(struct worker *w)
+{
+	int err;
+
+	proto_begin_reply(&w->out, &w->in.head, WORKER_OK);
+	w->out.reply.status = handlers[w->in.head.kind](w);
+	w->out.reply.kept_bytes = w->kept.bytes;
+	w->out.reply.kept_len = w->kept.all.len;
+	w->out.reply.evicted_len = w->kept.evicted_len;
+	err = proto_send(w->fd, &w->out);
+	fd_close(&w->rows_fd);
+	return err;
+}
+
+static enum worker_exit serve(struct worker *w)
+{
+	for (;;) {
+		int err = proto_receive(w->fd, 0, &w->in);
+
+		if (err == -ECONNRESET)
+			return WORKER_EXIT_END;
+		if (err < 0 || !proto_request_valid(&w->in))
+			return WORKER_EXIT_PROTOCOL;
+		if (answer(w) < 0)
+			return WORKER_EXIT_END;
+	}
+}
+
+static bool is_client(int fd)
+{
+	int domain = 0, type = 0;
+	socklen_t size = sizeof(int);
+
+	return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 && domain == AF_UNIX &&
+		getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_SEQPACKET;
+}
+
+/* A signal from a terminal or a service manager is for the client: it still wants names for its
+ * last profile. The mask is inherited from the moment of the start. */
+static void ignore_signals(void)
+{
+	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1, SIGUSR2 };
+	sigset_t none;
+
+	for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)
+		signal(ignored[i], SIG_IGN);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static int say_hello(struct worker *w, uint32_t sandbox)
+{
+	struct proto_head to = { .kind = PROTO_HELLO };
+	struct proto_hello hello = { .sandbox = sandbox };
+
+	proto_begin_reply(&w->out, &to, WORKER_OK);
+	proto_put(&w->out, &hello, sizeof(hello));
+	return proto_send(w->fd, &w->out);
+}
+
+int worker_main(int socket_fd)
+{
+	struct worker *w;
+	uint32_t sandbox;
+
+	ignore_signals();
+	if (!is_client(socket_fd))
+		return WORKER_EXIT_SOCKET;
+	prctl(PR_SET_NAME, "stoker-worker");
+	w = calloc(1, sizeof(*w));
+	if (!w)
+		return WORKER_EXIT_MEMORY;
+	w->fd = socket_fd;
+	w->rows_fd = -1;
+	if (mapping_catch_faults() < 0 || sandbox_enter(&sandbox) < 0)
+		return WORKER_EXIT_SANDBOX;
+	if (say_hello(w, sandbox) < 0)
+		return WORKER_EXIT_END;
+	/* The kernel frees faster than we can: nothing of w outlives the process. */
+	_exit((int)serve(w));
+}
