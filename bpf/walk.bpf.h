@@ -23,15 +23,21 @@ static __always_inline void push(struct scratch *s, u64 frame)
 	s->user_hash = mix(s->user_hash, frame);
 }
 
-#ifdef __TARGET_ARCH_x86
-/* Do the bytes before this address read as a call? E8 rel32, or FF /2 in its lengths (Intel SDM
- * vol. 2, CALL). */
-static __always_inline bool follows_call(u64 address)
-{
-	u8 code[8];
+/* ---- code without tables -------------------------------------------------------------------- */
 
-	if (bpf_probe_read_user(code, sizeof(code), (void *)(address - sizeof(code))))
+#ifdef __TARGET_ARCH_x86
+/* Can this be a return address? The bytes before it read as a call: E8 rel32, or FF /2 in its
+ * lengths (Intel SDM vol. 2, CALL). Or it is the one that a goroutine begins with, as if
+ * runtime.goexit had called it: behind that one's NOP and before its CALL. */
+static __always_inline bool is_return_address(u64 address)
+{
+	u8 code[8], next;
+
+	if (address < 4096 ||
+		bpf_probe_read_user(code, sizeof(code), (void *)(address - sizeof(code))))
 		return false;
+	if (code[7] == 0x90)
+		return bpf_probe_read_user(&next, 1, (void *)address) == 0 && next == 0xe8;
 	return code[3] == 0xe8 || (code[6] == 0xff && (code[7] & 0x38) == 0x10) ||
 		(code[5] == 0xff && (code[6] & 0x38) == 0x10) ||
 		(code[2] == 0xff && (code[3] & 0x38) == 0x10) ||
@@ -49,23 +55,68 @@ static __always_inline bool frameless_leaf_step(struct scratch *s)
 	/* Just entered, before `mov %rsp,%rbp`: the caller's frame pointer lies on top. */
 	if (word == s->regs.fp && word != 0 &&
 		unwind_word(&s->window, s->regs.sp + 8, s->regs.sp, &above) == 0 &&
-		s->regs.fp != s->regs.sp && follows_call(above)) {
+		s->regs.fp != s->regs.sp && is_return_address(above)) {
 		s->regs.sp += 8;
 		word = above;
 	}
-	if (word < 4096 || mapping_find(s, word - 1) != END_NONE || !follows_call(word))
+	if (word < 4096 || mapping_find(s, word - 1) != END_NONE || !is_return_address(word))
 		return false;
 	s->regs.pc = word;
 	s->regs.sp += 8;
 	s->regs.exact = 0;
 	return true;
 }
+
+/* Is pc where a signal handler returns to? `mov $15,%rax; syscall`: rt_sigreturn, in the way that C
+ * libraries and Go write it. */
+static __always_inline bool is_signal_return(const struct unwind_regs *regs)
+{
+	u64 code;
+
+	return !regs->exact && bpf_probe_read_user(&code, sizeof(code), (void *)regs->pc) == 0 &&
+		code == 0x0f0000000fc0c748ULL;
+}
+
+/* A frame below what is in use is on another stack: Go goes from a thread's stack to a goroutine's
+ * so. Then what it holds must look right. */
+static __always_inline u32 change_stack(struct scratch *s)
+{
+	u64 ra;
+
+	if (unwind_word(&s->window, s->regs.fp + 8, s->regs.fp, &ra) || !is_return_address(ra))
+		return END_FP_CHAIN;
+	s->regs.sp = s->regs.fp;
+	return END_NONE;
+}
 #else
 static __always_inline bool frameless_leaf_step(struct scratch *s)
 {
 	return false;
 }
+
+static __always_inline bool is_signal_return(const struct unwind_regs *regs)
+{
+	return false;
+}
+
+static __always_inline u32 change_stack(struct scratch *s)
+{
+	return END_FP_CHAIN;
+}
 #endif
+
+static __always_inline u32 walk_step_without_rule(struct scratch *s)
+{
+	u32 end = END_NONE;
+
+	if (is_signal_return(&s->regs))
+		return unwind_signal_step(&s->regs, &s->window);
+	if (frameless_leaf_step(s))
+		return END_NONE;
+	if (s->regs.fp < s->regs.sp && s->regs.fp != 0)
+		end = change_stack(s);
+	return end ? end : unwind_fp_step(&s->regs, &s->window);
+}
 
 /* From a frame to its caller: by rule where there is one, by frame pointer where there is none. */
 static __always_inline u32 walk_step(struct scratch *s, u64 offset)
@@ -82,9 +133,7 @@ static __always_inline u32 walk_step(struct scratch *s, u64 offset)
 	}
 	if (rule && rule->cfa != CFA_NONE)
 		return unwind_rule_step(&s->regs, &s->window, rule);
-	if (frameless_leaf_step(s))
-		return END_NONE;
-	return unwind_fp_step(&s->regs, &s->window);
+	return walk_step_without_rule(s);
 }
 
 /* One frame: name the place, push it, step to the caller. 1 ends the loop with s->end set. */

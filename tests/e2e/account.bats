@@ -102,7 +102,9 @@ ready_redis() {
 	record -p "$server,$pid" -F 99 -d 60 -o "$tmp/f" --stats "$tmp/s"
 	hottest "$tmp/f"
 	jq -c . "$tmp/s"
-	between "$(jq '.bpf.bytes_out / .ticks.samples' "$tmp/s")" 0.01 64 'bytes a sample'
-	between "$(folded_share "$tmp/f" '^redis-server;')" 20 70 'share of the server'
 	adds_up "$tmp/s"
+	between "$(folded_share "$tmp/f" '^redis-server;')" 20 70 'share of the server'
+	[ "$(stat_of "$tmp/s" .ticks.samples)" -ge 8000 ] ||
+		skip 'Redis had too little of this machine, which is busy with other things'
+	between "$(jq '.bpf.bytes_out / .ticks.samples' "$tmp/s")" 0.01 64 'bytes a sample'
 }

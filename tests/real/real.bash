@@ -17,7 +17,7 @@ kept=${STOKER_TEST_CACHE:-/var/cache/stoker-tests}/real # what takes long to bui
 teardown() {
 	local i
 	for ((i = ${#started[@]} - 1; i >= 0; i--)); do
-		kill -TERM "${started[i]}" 2>/dev/null && wait_until 5 is_gone "${started[i]}"
+		kill -TERM "${started[i]}" 2>/dev/null && wait_until 5 is_gone "${started[i]}" 2>/dev/null
 	done
 	for i in "${started[@]}"; do
 		kill -KILL "$i" 2>/dev/null && wait "$i" 2>/dev/null
@@ -200,13 +200,14 @@ figures() {
 		"$tmp/s" | tee -a "${REAL_LOG:-/dev/null}"
 }
 
-# whole NAME [MIN]: of $pid, sampled now.
+# whole NAME [MIN [FILE...]]: of $pid, sampled now.
 whole() {
-	local first=${pid%%,*} least=${2:-99.5}
+	local name=$1 first=${pid%%,*} least=${2:-99.5}
+	shift $(($# > 1 ? 2 : 1))
 	cat "/proc/$first/maps" >"$tmp/maps"
 	record -p "$pid" -F "$hz" -d "$seconds" -o "$tmp/f" --stats "$tmp/s"
 	cat "/proc/$first/maps" >"$tmp/maps" 2>/dev/null || true
-	held_whole "$1" "$least" "$tmp/maps"
+	held_whole "$name" "$least" "$tmp/maps" "$@"
 }
 
 # held_whole NAME MIN FILE...: of $tmp/f and $tmp/s. FILEs as for tests/real/roots.

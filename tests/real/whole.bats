@@ -43,7 +43,6 @@ load real
 
 @test "ripgrep" {
 	need rg
-	start_program bash -c 'for i in $(seq 20); do rg -uuu -c -j2 "[a-z]+ing [A-Z][0-9]{2,}" /usr/share; done'
 	record -F "$hz" -o "$tmp/f" --stats "$tmp/s" -- \
 		bash -c 'for i in 1 2; do rg -uuu -c -j2 "[a-z]+ing [A-Z][0-9]" /usr/share >/dev/null; done; true'
 	held_whole ripgrep 99 "$(command -v rg)" "$(command -v bash)" /lib/x86_64-linux-gnu/libc.so.6
@@ -57,9 +56,10 @@ load real
 
 @test "a stripped Go program" {
 	build_go
-	strip -o "$tmp/go-stripped" "$program"
-	start_program "$tmp/go-stripped"
-	whole go-stripped
+	mkdir "$tmp/stripped"
+	strip -o "$tmp/stripped/go-busy" "$program"
+	start_program "$tmp/stripped/go-busy"
+	whole go-stripped 99.5 "$program"
 }
 
 @test "a Rust program" {
@@ -68,10 +68,12 @@ load real
 	whole rust
 }
 
+# For some instructions before a thrown exception lands, libgcc has the frame that it leaves filled
+# with what belongs to the one where it lands: no rule is true there.
 @test "C++ exceptions" {
 	build throw g++ -O2
 	start_program "$program"
-	whole throw
+	whole throw 99
 }
 
 @test "64 threads" {
@@ -113,5 +115,5 @@ load real
 @test "C++ exceptions in a static program" {
 	build throw-static g++ -O2 -static
 	start_program "$program"
-	whole throw-static
+	whole throw-static 99
 }

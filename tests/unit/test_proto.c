@@ -103,19 +103,26 @@ static void a_message_of_another_size_than_it_says_is_refused(void **state)
 
 static void more_descriptors_than_there_is_room_for_are_refused_and_closed(void **state)
 {
-	struct {
+	union {
 		struct cmsghdr head;
-		int fds[PROTO_FDS_MAX + 1];
-	} control = { .head = { CMSG_LEN(sizeof(control.fds)), SOL_SOCKET, SCM_RIGHTS } };
+		char bytes[CMSG_SPACE((PROTO_FDS_MAX + 1) * sizeof(int))];
+	} control = { 0 };
+	int fds[PROTO_FDS_MAX + 1];
 	struct pair *p = *state;
 	struct proto_head head = { .kind = PROTO_LOAD, .size = sizeof(head) };
 	struct iovec part = { &head, sizeof(head) };
-	struct msghdr msg = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control,
+	struct msghdr msg = { .msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = &control,
 		.msg_controllen = sizeof(control) };
 	int before = open_fds();
 
-	for (size_t i = 0; i < ARRAY_SIZE(control.fds); i++)
-		control.fds[i] = p->fds[0];
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		fds[i] = p->fds[0];
+	control.head.cmsg_level = SOL_SOCKET;
+	control.head.cmsg_type = SCM_RIGHTS;
+	control.head.cmsg_len = CMSG_LEN(sizeof(fds));
+	memcpy(CMSG_DATA(&control.head), fds, sizeof(fds));
 	assert_int_equal(sendmsg(p->fds[0], &msg, 0), sizeof(head));
 	assert_int_equal(proto_receive(p->fds[1], 0, &p->in), -EBADMSG);
 	proto_close_fds(&p->in);
@@ -123,8 +130,8 @@ static void more_descriptors_than_there_is_room_for_are_refused_and_closed(void 
 }
 
 /* A request with these fields, as it would come. */
-static bool request_taken(uint32_t kind, uint32_t flags, uint32_t queries_len, uint32_t size_more,
-	size_t fds_len)
+static bool request_taken(
+	uint32_t kind, uint32_t flags, uint32_t queries_len, uint32_t size_more, size_t fds_len)
 {
 	static struct proto_message m;
 

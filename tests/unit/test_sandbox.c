@@ -247,9 +247,12 @@ static void an_abort_is_seen_as_one(void **state)
 
 static int do_grow(void)
 {
-	for (size_t size = 0; size <= SANDBOX_DATA_BYTES_MAX; size += 64UL << 20)
-		if (!malloc(64UL << 20))
+	for (size_t size = 0; size <= SANDBOX_DATA_BYTES_MAX; size += 64UL << 20) {
+		char *volatile memory = malloc(64UL << 20);
+
+		if (!memory)
 			return 0;
+	}
 	return 1;
 }
 
@@ -318,7 +321,7 @@ static void a_worker_has_nothing(void **state)
 	struct told told;
 
 	(void)state;
-	told_open(&told);
+	told_open_with(&told, (struct worker_client_options){ 0 });
 	stats = told_stats(&told);
 	print_message("sandbox %#x\n", stats.sandbox);
 	for (int i = 0; i < WORKER_LANES; i++) {
@@ -353,7 +356,7 @@ static void what_is_reported_is_so(void **state)
 	DIR *root;
 
 	(void)state;
-	told_open(&told);
+	told_open_with(&told, (struct worker_client_options){ 0 });
 	stats = told_stats(&told);
 	snprintf(path, sizeof(path), "/proc/%d/root", stats.pids[0]);
 	root = opendir(path);
@@ -369,8 +372,6 @@ static void what_is_reported_is_so(void **state)
 		closedir(root);
 	/* A file's descriptor is no way to others: nothing is said of what lies beside it. */
 	assert_true(stats.sandbox & (SANDBOX_NAMESPACES | SANDBOX_CHROOT | SANDBOX_LANDLOCK));
-	if (geteuid() == 0)
-		assert_true(stats.sandbox & (SANDBOX_USER | SANDBOX_USER_NS));
 	told_close(&told);
 }
 

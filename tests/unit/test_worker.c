@@ -18,6 +18,7 @@
 #include "worker/mapping.h"
 #include "worker/proto.h"
 #include "worker_client.h"
+#include "worker_names.h"
 
 static struct told told;
 static struct names names;
@@ -25,7 +26,7 @@ static struct names names;
 static int setup(void **state)
 {
 	(void)state;
-	told_open(&told);
+	told_open_with(&told, (struct worker_client_options){ 0 });
 	return 0;
 }
 
@@ -113,8 +114,8 @@ static void files_of_no_use_are_told_by_kind(void **state)
 		print_message("row %zu\n", i);
 		assert_int_equal(told.rows[i].status, want[i]);
 		assert_int_equal(told.rows[i].rows_status, want[i]);
-		assert_int_equal(worker_client_names(told.client, &object, &query, on_name,
-					 &names, &symbols),
+		assert_int_equal(worker_client_names(
+					 told.client, &object, &query, on_name, &names, &symbols),
 			0);
 		assert_int_equal(symbols.status, want[i]);
 		close(fds[i]);
@@ -151,10 +152,12 @@ static void a_file_that_is_dropped_is_not_told_of(void **state)
 	(void)state;
 	for (uint64_t id = 0; id < 4; id++)
 		assert_int_equal(worker_client_rows(told.client, id, fd), 0);
+	kill(told_stats(&told).pids[0], SIGSTOP);
 	worker_client_poll(told.client);
 	worker_client_drop(told.client, 0); /* outstanding */
 	worker_client_drop(told.client, 2); /* waiting */
 	assert_int_equal(worker_client_pending(told.client), 2);
+	kill(told_stats(&told).pids[0], SIGCONT);
 	told_await(&told, 2);
 	assert_int_equal(told.rows[0].id, 1);
 	assert_int_equal(told.rows[1].id, 3);
@@ -291,8 +294,8 @@ static void an_error_of_the_callers_ends_the_call(void **state)
 	int calls = 0;
 
 	(void)state;
-	assert_int_equal(worker_client_names(
-				 told.client, &object, &query, refuse_name, &calls, &symbols),
+	assert_int_equal(
+		worker_client_names(told.client, &object, &query, refuse_name, &calls, &symbols),
 		-E2BIG);
 	assert_int_equal(calls, 1);
 	assert_int_equal(ask(&object, at, 2, false), WORKER_OK);

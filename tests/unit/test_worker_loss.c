@@ -17,6 +17,7 @@
 #include "make_elf_symbols.h"
 #include "worker/proto.h"
 #include "worker_client.h"
+#include "worker_names.h"
 
 #define SHORT_NS (100 * NSEC_PER_MSEC)
 
@@ -49,9 +50,7 @@ static int file_of(const char *name)
 static enum worker_status ask(uint64_t id, int fd, uint64_t until_ns)
 {
 	struct worker_object object = { .id = id, .fd = fd };
-	struct worker_query query = {
-		&(uint64_t){ MAKE_ELF_TEXT_OFFSET }, 1, false, until_ns
-	};
+	struct worker_query query = { &(uint64_t){ MAKE_ELF_TEXT_OFFSET }, 1, false, until_ns };
 	struct worker_symbols symbols;
 
 	names_clear(&names);
@@ -85,7 +84,7 @@ static void a_worker_killed_between_requests_is_not_missed(void **state)
 	pid_t pid;
 
 	(void)state;
-	told_open(&told);
+	told_open_with(&told, (struct worker_client_options){ 0 });
 	assert_int_equal(ask(1, fd, in_ns(LONG_NS)), WORKER_OK);
 	pid = pid_of(1);
 	kill(pid, SIGKILL);
@@ -102,7 +101,7 @@ static void names_are_asked_again_after_a_worker_was_killed_over_them(void **sta
 	pid_t pid;
 
 	(void)state;
-	told_open(&told);
+	told_open_with(&told, (struct worker_client_options){ 0 });
 	kill(pid_of(1), SIGSTOP);
 	assert_int_equal(ask(1, fd, in_ns(SHORT_NS)), WORKER_LATE);
 	pid = pid_of(1);
@@ -120,7 +119,7 @@ static void rows_come_although_their_worker_was_killed(void **state)
 	pid_t pid;
 
 	(void)state;
-	told_open(&told);
+	told_open_with(&told, (struct worker_client_options){ 0 });
 	pid = pid_of(0);
 	kill(pid, SIGSTOP);
 	assert_int_equal(worker_client_rows(told.client, 1, fd), 0);
@@ -146,7 +145,7 @@ static void workers_end_with_their_client_even_if_it_is_killed(void **state)
 	if (child == 0) {
 		struct worker_stats stats;
 
-		told_open(&told);
+		told_open_with(&told, (struct worker_client_options){ 0 });
 		stats = told_stats(&told);
 		(void)!write(pipes[1], stats.pids, sizeof(pids));
 		pause();
@@ -167,7 +166,7 @@ static void a_signal_for_the_whole_group_leaves_the_workers_be(void **state)
 	_cleanup_fd_ int fd = file_of("f");
 
 	(void)state;
-	told_open(&told);
+	told_open_with(&told, (struct worker_client_options){ 0 });
 	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
 		kill(pid_of(1), signals[i]);
 	assert_int_equal(ask(1, fd, in_ns(LONG_NS)), WORKER_OK);
@@ -181,7 +180,7 @@ static void a_late_answer_is_of_use_the_next_time(void **state)
 	_cleanup_fd_ int fd = file_of("f");
 
 	(void)state;
-	told_open(&told);
+	told_open_with(&told, (struct worker_client_options){ 0 });
 	kill(pid_of(1), SIGSTOP);
 	assert_int_equal(ask(1, fd, in_ns(SHORT_NS)), WORKER_LATE);
 	assert_int_equal(ask(2, fd, in_ns(SHORT_NS)), WORKER_LATE);
@@ -200,7 +199,7 @@ static void a_worker_that_hangs_is_replaced_and_its_file_refused_for_a_while(voi
 	(void)state;
 	told_open_with(&told,
 		(struct worker_client_options){
-			.hang_ns = 2 * SHORT_NS, .refuse_ns = 5 * SHORT_NS });
+			.hang_ns = 5 * SHORT_NS, .refuse_ns = 10 * SHORT_NS });
 	kill(pid_of(1), SIGSTOP);
 	assert_int_equal(ask(1, fd, in_ns(LONG_NS)), WORKER_DOWN);
 	assert_int_equal(ask(1, fd, in_ns(LONG_NS)), WORKER_REFUSED);
@@ -219,7 +218,7 @@ static void rows_over_which_a_worker_hangs_are_told_as_refused(void **state)
 	_cleanup_fd_ int fd = open_self();
 
 	(void)state;
-	told_open_with(&told, (struct worker_client_options){ .hang_ns = 2 * SHORT_NS });
+	told_open_with(&told, (struct worker_client_options){ .hang_ns = 5 * SHORT_NS });
 	kill(pid_of(0), SIGSTOP);
 	assert_int_equal(worker_client_rows(told.client, 1, fd), 0);
 	told_await(&told, 1);
@@ -237,7 +236,7 @@ static void asking_again_from_within_the_callback_does_not_go_on_for_ever(void *
 	size_t len;
 
 	(void)state;
-	told_open_with(&told, (struct worker_client_options){ .hang_ns = 2 * SHORT_NS });
+	told_open_with(&told, (struct worker_client_options){ .hang_ns = 5 * SHORT_NS });
 	told.again = true;
 	told.again_fd = fd;
 	kill(pid_of(0), SIGSTOP);
@@ -270,7 +269,7 @@ static void the_cost_of_workers_is_known_also_when_they_are_gone(void **state)
 	pid_t pid;
 
 	(void)state;
-	told_open(&told);
+	told_open_with(&told, (struct worker_client_options){ 0 });
 	for (uint64_t id = 0; id < 8; id++)
 		assert_int_equal(ask(id, fd, in_ns(LONG_NS)), WORKER_OK);
 	before = told_stats(&told);
@@ -294,11 +293,11 @@ enum lie {
 	LIE_SHORT,
 	LIE_SEQ,
 	LIE_KIND,
-	LIE_UNSEALED,   /* rows that could change */
-	LIE_SIZE,       /* rows of another size than it says */
-	LIE_ROWS,       /* rows that are none */
-	LIE_NO_MEMFD,   /* a descriptor that is no memory */
-	LIE_ANSWERED,   /* names beyond what was asked */
+	LIE_UNSEALED, /* rows that could change */
+	LIE_SIZE,     /* rows of another size than it says */
+	LIE_ROWS,     /* rows that are none */
+	LIE_NO_MEMFD, /* a descriptor that is no memory */
+	LIE_ANSWERED, /* names beyond what was asked */
 	LIE_UNTERMINATED,
 	LIES,
 };
@@ -398,7 +397,7 @@ static void a_worker_that_lies_is_believed_nothing(void **state)
 		assert_true(stats.lied + stats.died > 0);
 		told_close(&told);
 	}
-	told_open(&told);
+	told_open_with(&told, (struct worker_client_options){ 0 });
 }
 
 static void a_program_that_is_no_worker_is_told_at_once(void **state)

@@ -37,8 +37,7 @@ static inline void on_rows(void *ctx, const struct worker_rows *rows)
 	told->rows[told->len] = *rows;
 	told->rows[told->len++].rows = NULL;
 	if (told->again)
-		assert_int_equal(
-			worker_client_rows(told->client, rows->id, told->again_fd), 0);
+		assert_int_equal(worker_client_rows(told->client, rows->id, told->again_fd), 0);
 	if (!rows->rows)
 		return;
 	free(told->bytes);
@@ -59,11 +58,6 @@ static inline void told_open_with(struct told *told, struct worker_client_option
 	if (err < 0)
 		print_message("%s\n", why.text);
 	assert_int_equal(err, 0);
-}
-
-static inline void told_open(struct told *told)
-{
-	told_open_with(told, (struct worker_client_options){ 0 });
 }
 
 static inline void told_close(struct told *told)
@@ -92,41 +86,6 @@ static inline struct worker_stats told_stats(struct told *told)
 
 	worker_client_stats(told->client, &stats);
 	return stats;
-}
-
-/* The names that came, by index; "" for none. */
-struct names {
-	size_t len;
-	char *text[16384];
-	uint64_t start[16384];
-	enum elf_sym_source source[16384];
-};
-
-static inline int on_name(void *ctx, size_t index, const struct worker_name *name)
-{
-	struct names *names = ctx;
-
-	assert_true(index < ARRAY_SIZE(names->text));
-	free(names->text[index]);
-	names->text[index] = strdup(name->name);
-	names->start[index] = name->start;
-	names->source[index] = name->source;
-	names->len++;
-	return 0;
-}
-
-static inline void names_clear(struct names *names)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(names->text); i++) {
-		free(names->text[i]);
-		names->text[i] = NULL;
-	}
-	names->len = 0;
-}
-
-static inline const char *name_at(const struct names *names, size_t i)
-{
-	return names->text[i] ? names->text[i] : "";
 }
 
 static inline uint64_t in_ns(uint64_t ns)

@@ -1,29 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd/doctor_process.c - reads what /proc tells of a process: its code, in files and in none, the
- * symbols of each file, and the perf map of its JIT. */
+/* cmd/doctor_process.c - how the stacks of one process will be walked and named: the same workers
+ * read the same files as in a capture, and what they say is printed instead of used. */
 #include "cmd/doctor_process.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/utf8.h"
-#include "elf/image.h"
+#include "daemon/debug_files.h"
 #include "proc/maps.h"
 #include "proc/opener.h"
 #include "proc/status.h"
-#include "sym/elf_sym.h"
+#include "worker/client.h"
 
 #define TEXT_BYTES_MAX (64UL << 20)
+#define FILE_WAIT_NS (20 * NSEC_PER_SEC)
+#define POLL_MS 100
+
+struct patient {
+	struct opener_process process;
+	struct status status;
+	struct worker_client *worker;
+	int roots[2]; /* its own, and ours */
+	uint64_t files;
+	uint64_t anon_bytes;
+	uint64_t last_ino;
+	uint32_t last_dev;
+	bool answered; /* of the file that is asked about; the rest is its too */
+	int fd;
+	const char *path;
+	struct debug_files debug;
+};
 
 static int read_proc(pid_t pid, const char *name, struct buf *out)
 {
@@ -44,139 +59,166 @@ static void print_clean(const char *text)
 		fputs(clean.data ? clean.data : "", stdout);
 }
 
-static void judge_image(const void *data, size_t len)
+static int ignore_name(void *ctx, size_t index, const struct worker_name *name)
 {
-	struct elf_sym_stats stats;
-	struct elf_sym *sym;
-	struct image image;
-	struct why why;
-
-	if (image_init(&image, data, len, &why) < 0) {
-		printf("not read: %s\n", why.text);
-		return;
-	}
-	if (elf_sym_load(&image, NULL, ELF_SYM_SYMTAB, &sym) == 0) {
-		elf_sym_stats(sym, &stats);
-		if (stats.symbols == 0)
-			printf("no symbols: frames read NAME+0xOFFSET\n");
-		else
-			printf("%zu symbols%s\n", stats.symbols,
-				image_section_find(&image, ".symtab")
-					? ""
-					: ", exported ones only (stripped)");
-		elf_sym_free(sym);
-	}
-	image_done(&image);
+	(void)ctx;
+	(void)index;
+	(void)name;
+	return 0;
 }
 
-static void judge_file(pid_t pid, const struct maps_entry *entry)
+static void print_symbols(struct patient *p)
 {
-	struct opener_mapping mapping = {
-		.process = { .pid = pid },
-		.vm_start = entry->start,
-		.vm_end = entry->end,
-		.ino = entry->ino,
+	const uint64_t nowhere = 0;
+	struct worker_object object = {
+		.id = p->files, .fd = p->fd, .debug_fds_len = p->debug.len
 	};
+	const struct worker_query query = {
+		.addresses = &nowhere,
+		.len = 1,
+		.until_ns = clock_ns(CLOCK_MONOTONIC) + FILE_WAIT_NS,
+	};
+	struct worker_symbols symbols = { 0 };
+
+	memcpy(object.debug_fds, p->debug.fds, p->debug.len * sizeof(*p->debug.fds));
+	if (worker_client_names(p->worker, &object, &query, ignore_name, NULL, &symbols) < 0)
+		return;
+	if (symbols.status != WORKER_OK)
+		printf("; names: none (%s)", worker_status_text(symbols.status));
+	else if (symbols.symbols == 0)
+		printf("; names: none, frames read FILE+0xOFFSET: it is stripped and has no debug "
+		       "file");
+	else
+		printf("; names: %zu symbols%s", symbols.symbols,
+			symbols.debug_used >= 0 ? " with its debug file" : "");
+}
+
+static void on_rows(void *ctx, const struct worker_rows *rows)
+{
+	struct patient *p = ctx;
+
+	p->answered = true;
+	if (rows->status != WORKER_OK) {
+		printf("walk: by frame pointer (%s)", worker_status_text(rows->status));
+		return;
+	}
+	debug_files_open(&p->debug,
+		&(struct debug_file_query){ p->path, rows->build_id, rows->link }, p->roots,
+		ARRAY_SIZE(p->roots));
+	if (rows->rows)
+		printf("walk: by table, %u rows", rows->rows->head->rows_len);
+	else
+		printf("walk: by frame pointer (%s)", worker_status_text(rows->rows_status));
+}
+
+static void judge_file(struct patient *p, const struct maps_entry *entry)
+{
+	const struct opener_mapping mapping = { p->process, entry->start, entry->end, entry->ino };
+	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + FILE_WAIT_NS;
+	struct pollfd poller = { .fd = worker_client_fd(p->worker), .events = POLLIN };
 	_cleanup_fd_ int fd = -1;
 	char path[PATH_MAX];
-	struct stat st;
-	void *data;
 
-	if (opener_mapped_file(&mapping, &fd, path, sizeof(path)) != 0 || fstat(fd, &st) < 0) {
-		printf("cannot be opened: frames read NAME+0xOFFSET\n");
+	if (opener_mapped_file(&mapping, &fd, path, sizeof(path)) != 0) {
+		printf("cannot be opened: frames read FILE+0xOFFSET");
 		return;
 	}
-	data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (data == MAP_FAILED) {
-		printf("cannot be read\n");
+	p->fd = fd;
+	p->path = path;
+	p->files++;
+	p->answered = false;
+	if (worker_client_rows(p->worker, p->files, fd) < 0)
 		return;
+	while (!p->answered && clock_ns(CLOCK_MONOTONIC) < until_ns) {
+		poll(&poller, 1, POLL_MS);
+		worker_client_poll(p->worker);
 	}
-	judge_image(data, (size_t)st.st_size);
-	munmap(data, (size_t)st.st_size);
+	print_symbols(p);
+	debug_files_close(&p->debug);
+	worker_client_drop(p->worker, p->files);
 }
-
-static void judge_jit(pid_t pid, const struct status *status, uint64_t start_ns)
-{
-	struct opener_process process = { .pid = pid, .start_ns = start_ns };
-	_cleanup_fd_ int tmp_fd = -1;
-	_cleanup_fd_ int fd = -1;
-	int err = opener_tmp_dir(&process, &tmp_fd);
-
-	for (uint32_t i = status->ns_pids_len; err == 0 && fd < 0 && i-- > 0;)
-		opener_perf_map(tmp_fd, &process, status->ns_pids[i], status->euid, &fd);
-	if (fd >= 0)
-		printf("there is a perf map: frames have its names\n");
-	else
-		printf("no perf map: frames read [anon]+0xADDRESS; let the runtime write one "
-		       "(node --perf-basic-prof, DOTNET_PerfMapEnabled=3, java "
-		       "-XX:+PreserveFramePointer "
-		       "and jcmd PID Compiler.perfmap)\n");
-}
-
-struct walk {
-	pid_t pid;
-	uint64_t anon_bytes;
-	uint64_t last_ino;
-	uint32_t last_dev;
-};
 
 static void on_mapping(void *ctx, const struct maps_entry *entry)
 {
-	struct walk *walk = ctx;
+	struct patient *p = ctx;
 
 	if (!entry->executable)
 		return;
 	if (maps_is_anon_code(entry)) {
-		walk->anon_bytes += entry->end - entry->start;
+		p->anon_bytes += entry->end - entry->start;
 		return;
 	}
-	if (entry->ino == 0 || (entry->ino == walk->last_ino && entry->dev == walk->last_dev))
+	if (entry->ino == 0 || (entry->ino == p->last_ino && entry->dev == p->last_dev))
 		return;
-	walk->last_ino = entry->ino;
-	walk->last_dev = entry->dev;
-	printf("file  ");
+	p->last_ino = entry->ino;
+	p->last_dev = entry->dev;
 	print_clean(entry->path);
-	printf(": ");
-	judge_file(walk->pid, entry);
+	fputs("\n      ", stdout);
+	judge_file(p, entry);
+	putchar('\n');
 }
 
-static uint64_t start_ns_of(pid_t pid)
+static void judge_jit(struct patient *p)
+{
+	_cleanup_fd_ int tmp_fd = -1;
+	_cleanup_fd_ int fd = -1;
+	int err = opener_tmp_dir(&p->process, &tmp_fd);
+
+	printf("%llu kB of code in no file\n      walk: by frame pointer; names: ",
+		(unsigned long long)(p->anon_bytes >> 10));
+	for (uint32_t i = p->status.ns_pids_len; err == 0 && fd < 0 && i-- > 0;)
+		opener_perf_map(tmp_fd, &p->process, p->status.ns_pids[i], p->status.euid, &fd);
+	if (fd >= 0)
+		puts("its perf map");
+	else
+		puts("none, there is no perf map: let the runtime write one (node "
+		     "--perf-basic-prof, "
+		     "DOTNET_PerfMapEnabled=3, java -XX:+PreserveFramePointer and jcmd PID "
+		     "Compiler.perfmap)");
+}
+
+static int examine(struct patient *p, struct why *why)
 {
 	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	_cleanup_(buf_done) struct buf stat = BUF_INIT;
+	_cleanup_(buf_done) struct buf maps = BUF_INIT;
 	uint64_t ticks = 0;
+	int err = read_proc(p->process.pid, "status", &text);
 
-	if (read_proc(pid, "stat", &text) == 0)
-		status_parse_start(text.data, &ticks);
-	return ticks * (NSEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK));
+	if (err == 0)
+		err = status_parse(text.data, &p->status);
+	if (err == -ENOENT || err == -ESRCH)
+		return why_set(why, -ESRCH, "no such process: %d", p->process.pid);
+	if (err == 0)
+		err = read_proc(p->process.pid, "maps", &maps);
+	if (err < 0)
+		return why_set(
+			why, err, "cannot look at process %d: %s", p->process.pid, err_text(err));
+	if (read_proc(p->process.pid, "stat", &stat) == 0)
+		status_parse_start(stat.data, &ticks);
+	p->process.start_ns = ticks * (NSEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK));
+	printf("\nprocess %d (", p->process.pid);
+	print_clean(p->status.name);
+	printf("), %u threads\n", p->status.threads);
+	maps_parse(maps.data, on_mapping, p);
+	if (p->anon_bytes > 0)
+		judge_jit(p);
+	return 0;
 }
 
 int doctor_process(pid_t pid, struct why *why)
 {
-	_cleanup_(buf_done) struct buf maps = BUF_INIT;
-	_cleanup_(buf_done) struct buf text = BUF_INIT;
-	struct walk walk = { .pid = pid };
-	struct status status;
-	int err = read_proc(pid, "status", &text);
+	struct patient p = { .process = { .pid = pid }, .roots = { -1, -1 } };
+	const struct worker_client_options options = { .on_rows = on_rows, .ctx = &p };
+	int err = worker_client_open(&options, &p.worker, why);
 
-	if (err == 0)
-		err = status_parse(text.data, &status);
-	if (err == -ENOENT || err == -ESRCH)
-		return why_set(why, -ESRCH, "no such process: %d", pid);
-	if (err == 0)
-		err = read_proc(pid, "maps", &maps);
 	if (err < 0)
-		return why_set(why, err, "cannot look at process %d: %s", pid, err_text(err));
-	printf("\nprocess %d (", pid);
-	print_clean(status.name);
-	printf("), %u threads\n", status.threads);
-	printf("walk  by frame pointers: complete for programs built with -fno-omit-frame-pointer "
-	       "and for "
-	       "JIT code that keeps them\n");
-	maps_parse(maps.data, on_mapping, &walk);
-	if (walk.anon_bytes > 0) {
-		printf("jit   %llu kB of code in no file: ",
-			(unsigned long long)(walk.anon_bytes >> 10));
-		judge_jit(pid, &status, start_ns_of(pid));
-	}
-	return 0;
+		return err;
+	opener_root(&p.process, &p.roots[0]);
+	opener_root(&(struct opener_process){ .pid = getpid() }, &p.roots[1]);
+	err = examine(&p, why);
+	worker_client_free(p.worker);
+	fd_close(&p.roots[0]);
+	fd_close(&p.roots[1]);
+	return err;
 }

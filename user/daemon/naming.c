@@ -186,8 +186,8 @@ static int ask_object(struct batch *b, struct object *object)
 	struct worker_query query;
 	int err = make_query(b, &query);
 
-	for (size_t i = 0; i < object->debug_fds_len; i++)
-		asked.debug_fds[asked.debug_fds_len++] = object->debug_fds[i];
+	for (size_t i = 0; i < object->debug_files.len; i++)
+		asked.debug_fds[asked.debug_fds_len++] = object->debug_files.fds[i];
 	if (err == 0)
 		err = worker_client_names(b->naming->worker, &asked, &query, on_name, b, &symbols);
 	object->symbols = symbols.symbols;

@@ -35,8 +35,7 @@ static void object_free(struct object *object)
 		return;
 	fd_close(&object->fd);
 	fd_close(&object->root_fd);
-	for (size_t i = 0; i < object->debug_fds_len; i++)
-		fd_close(&object->debug_fds[i]);
+	debug_files_close(&object->debug_files);
 	free(object->path);
 	free(object);
 }
@@ -142,21 +141,9 @@ int objects_add(struct objects *objects, const struct event_object *event)
 	return err < 0 ? err : objects_compile(objects, TAKE_PTR(object)->id);
 }
 
-/* ---- debug files ---------------------------------------------------------------------------- */
+/* ---- what a worker found ------------------------------------------------------------------- */
 
-static void try_candidate(
-	struct objects *objects, struct object *object, int root_fd, const char *path)
-{
-	if (object->debug_fds_len >= OBJECT_DEBUG_FILES_MAX || root_fd < 0)
-		return;
-	if (opener_in_root(root_fd, path, &object->debug_fds[object->debug_fds_len]) == 0) {
-		object->debug_fds_len++;
-		objects->debug_files++;
-	}
-}
-
-/* Opens what stands where a debug file of this object may be: in the root of the process that maps
- * it first, then in ours. */
+/* In the root of the process that maps it first, then in ours. */
 static void find_debug_files(
 	struct objects *objects, struct object *object, const struct worker_rows *rows)
 {
@@ -166,18 +153,12 @@ static void find_debug_files(
 		.link = rows->link,
 	};
 	const int roots[] = { object->root_fd, objects->own_root_fd };
-	char path[PATH_MAX];
 
-	if (query.path[0] != '/' || object->debug_fds_len > 0)
+	if (object->debug_files.len > 0)
 		return;
-	for (size_t r = 0; r < ARRAY_SIZE(roots); r++)
-		for (int place = 0; place < DEBUG_FILE_PLACES; place++)
-			if (debug_file_candidate(&query, (enum debug_file_place)place, path) == 0)
-				try_candidate(objects, object, roots[r], path);
+	debug_files_open(&object->debug_files, &query, roots, ARRAY_SIZE(roots));
+	objects->debug_files += object->debug_files.len;
 }
-
-/* ---- rows --------------------------------------------------------------------------------------
- */
 
 static const enum object_reason reasons[WORKER_STATUSES] = {
 	[WORKER_NOT_ELF] = OBJECT_NOT_ELF,

@@ -10,10 +10,10 @@
 
 #include "bpf/abi.h"
 #include "bpf/reasons.h"
+#include "daemon/debug_files.h"
 #include "worker/client.h"
 
 #define OBJECTS_OPEN_MAX 8192
-#define OBJECT_DEBUG_FILES_MAX 4
 
 enum object_state {
 	OBJECT_OPENED,
@@ -27,8 +27,7 @@ struct object {
 	struct object_key key;
 	int fd;
 	int root_fd; /* of the process that was seen to map it, until debug files were looked for */
-	int debug_fds[OBJECT_DEBUG_FILES_MAX]; /* candidates, best first */
-	size_t debug_fds_len;
+	struct debug_files debug_files;
 	char *path; /* as the mapping process sees it; "" not known */
 	char name[OBJECT_NAME_LEN];
 	size_t symbols;        /* once names were asked for */

@@ -19,8 +19,7 @@
 #define HANG_NS (20 * NSEC_PER_SEC)
 #define REFUSE_NS (10 * NSEC_PER_SEC)
 #define RSS_MAX_KB (768UL << 10)
-#define BEGIN_NS (10 * NSEC_PER_SEC) /* for a worker to say hello to worker_client_open */
-#define LOOK_NS NSEC_PER_SEC         /* from one look at memory to the next */
+#define LOOK_NS NSEC_PER_SEC /* from one look at memory to the next */
 
 _Static_assert(WORKER_DEBUG_FILES_MAX == PROTO_DEBUG_MAX, "all debug files go in one request");
 
@@ -74,7 +73,7 @@ static int explain_loss(const struct lane *lane, struct why *why)
 
 static int begin(struct worker_client *client, struct why *why)
 {
-	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + BEGIN_NS;
+	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + 2 * LANE_BEGIN_NS;
 	int err = 0;
 
 	for (int i = 0; i < WORKER_LANES && err == 0; i++)
@@ -98,8 +97,8 @@ static int begin(struct worker_client *client, struct why *why)
 	return 0;
 }
 
-int worker_client_open(const struct worker_client_options *options, struct worker_client **out,
-	struct why *why)
+int worker_client_open(
+	const struct worker_client_options *options, struct worker_client **out, struct why *why)
 {
 	const char *argument = options->argument ? options->argument : WORKER_ARGUMENT;
 	uint64_t hang_ns = options->hang_ns ? options->hang_ns : HANG_NS;

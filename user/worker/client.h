@@ -51,14 +51,14 @@ struct worker_client_options {
 
 /* Starts both workers and sees them in their sandboxes: to be called before there is anything in
  * the process to be kept from them. */
-int worker_client_open(const struct worker_client_options *options, struct worker_client **out,
-	struct why *why);
+int worker_client_open(
+	const struct worker_client_options *options, struct worker_client **out, struct why *why);
 void worker_client_free(struct worker_client *client);
 
 /* Readable when worker_client_poll has something to do; the same for the client's life. */
 int worker_client_fd(const struct worker_client *client);
-/* Calls on_rows for what is done, goes on with the queue, ends workers that hang or have grown. Does
- * not wait. Call it also a few times a second. */
+/* Calls on_rows for what is done, goes on with the queue, ends workers that hang or have grown.
+ * Does not wait. Call it also a few times a second. */
 int worker_client_poll(struct worker_client *client);
 
 /* Asks for a file's rows: on_rows is called once for each call, from a later poll. fd is borrowed
@@ -69,7 +69,7 @@ size_t worker_client_pending(const struct worker_client *client);
 
 struct worker_object {
 	uint64_t id;
-	int fd; /* the mapped file; borrowed for the call */
+	int fd;                                /* the mapped file; borrowed for the call */
 	int debug_fds[WORKER_DEBUG_FILES_MAX]; /* files that may be its debug file, best first */
 	size_t debug_fds_len;                  /* looked at when its symbols are loaded */
 };

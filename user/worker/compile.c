@@ -174,15 +174,15 @@ static int load_with_debug_data(struct image *mapped, struct elf_sym **sym)
 	return elf_sym_load(mapped, err == 0 ? &image : NULL, ELF_SYM_DEBUG_DATA, sym);
 }
 
-static int load(struct file *mapped, const int *debug_fds, size_t debug_fds_len,
-	struct file *debug, struct proto_symbols *out, struct elf_sym **sym)
+static int load(struct file *mapped, const int *debug_fds, size_t debug_fds_len, struct file *debug,
+	struct proto_symbols *out, struct elf_sym **sym)
 {
 	struct debug_file_query query;
 
 	debug_file_query(&mapped->image, "", &query);
 	for (size_t i = 0; i < debug_fds_len && debug->mapping.len == 0; i++)
-		out->debug[i] = (uint8_t)open_debug(
-			&query, mapped->image.machine, debug_fds[i], debug);
+		out->debug[i] =
+			(uint8_t)open_debug(&query, mapped->image.machine, debug_fds[i], debug);
 	if (debug->mapping.len == 0)
 		return load_with_debug_data(&mapped->image, sym);
 	return elf_sym_load(&mapped->image, &debug->image, ELF_SYM_DEBUG_FILE, sym);

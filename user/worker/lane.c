@@ -270,9 +270,17 @@ static enum lane_result lost(struct lane *lane, enum lane_cause cause)
 	return LANE_LOST;
 }
 
+/* To start takes its time on a busy machine, however small the work is. */
+static uint64_t hang_ns(const struct lane *lane)
+{
+	bool begins = lane->asked.head.kind == PROTO_HELLO;
+
+	return begins && lane->hang_ns < LANE_BEGIN_NS ? LANE_BEGIN_NS : lane->hang_ns;
+}
+
 enum lane_result lane_wait(struct lane *lane, uint64_t until_ns)
 {
-	uint64_t hung_ns = lane->asked_ns + lane->hang_ns;
+	uint64_t hung_ns = lane->asked_ns + hang_ns(lane);
 	uint64_t end_ns = lane->busy && hung_ns < until_ns ? hung_ns : until_ns;
 	int err;
 

@@ -11,6 +11,7 @@
 
 #include "worker/proto.h"
 
+#define LANE_BEGIN_NS 10000000000ULL /* for a worker to say hello */
 #define LANE_DYING_MAX 8
 #define LANE_DELAY_FIRST_NS 100000000ULL /* from the second loss in a row on, doubled by each */
 #define LANE_DELAY_MAX_NS 30000000000ULL
@@ -19,7 +20,8 @@
 enum lane_result {
 	LANE_REPLY, /* valid, in lane->in; the lane is idle again */
 	LANE_LATE,  /* none until the time that was given; the request is still outstanding */
-	LANE_LOST,  /* the worker is: lane->cause says how, and if it is busy lane->asked over what */
+	LANE_LOST,  /* the worker is: lane->cause says how, and if it is busy lane->asked over what
+		     */
 };
 
 enum lane_cause {

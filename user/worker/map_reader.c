@@ -70,9 +70,8 @@ static bool is_unchanged(const struct map_reader *r, const struct stat *st)
 
 static bool is_continued(const struct map_reader *r, const struct stat *st, int fd)
 {
-	return r->dev == st->st_dev && r->ino == st->st_ino &&
-		r->offset <= (uint64_t)st->st_size && mark_holds(fd, &r->head) &&
-		mark_holds(fd, &r->tail);
+	return r->dev == st->st_dev && r->ino == st->st_ino && r->offset <= (uint64_t)st->st_size &&
+		mark_holds(fd, &r->head) && mark_holds(fd, &r->tail);
 }
 
 /* WORKER_MEMORY loses bytes of the file, so the next time begins anew. */

@@ -109,8 +109,7 @@ static void on_reply(struct namer *namer)
 		note_loaded(namer);
 	/* Not a load: what loads well and then costs a worker has no end of strikes else. */
 	if (reply->head.kind == PROTO_NAMES || reply->head.kind == PROTO_MAP_NAMES)
-		blame_forgive(
-			namer->blame, what_asked(reply->head.kind), namer->lane.asked.id);
+		blame_forgive(namer->blame, what_asked(reply->head.kind), namer->lane.asked.id);
 }
 
 /* WORKER_OK: it runs and is idle. */
@@ -203,9 +202,8 @@ static int tell_names(struct namer *namer, size_t first, worker_name_fn fn, void
 	int err = 0;
 
 	while (err == 0 && proto_next_answer(&c, &answer)) {
-		struct worker_name name = {
-			answer.name, answer.start, (enum elf_sym_source)answer.source
-		};
+		struct worker_name name = { answer.name, answer.start,
+			(enum elf_sym_source)answer.source };
 
 		err = fn(ctx, first + answer.index, &name);
 	}
@@ -344,7 +342,8 @@ int namer_map_names(struct namer *namer, const struct worker_map *map,
 
 /* ---- drop ----------------------------------------------------------------------------------- */
 
-/* Best effort: to a worker that is busy now, nothing is said, and it makes room when it needs it. */
+/* Best effort: to a worker that is busy now, nothing is said, and it makes room when it needs it.
+ */
 static void say_drop(struct namer *namer, enum proto_kind kind, uint64_t id)
 {
 	if (namer->lane.pid == 0 || make_ready(namer, 0) != WORKER_OK)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* worker/proto.c - messages made, sent, received and checked. One table says of each kind how many
- * queries and descriptors it may have; what is within its limits and its stated size is well-formed,
- * and no reader of a valid message needs to check again. What a message means is not known here. */
+ * queries and descriptors it may have; what is within its limits and its stated size is
+ * well-formed, and no reader of a valid message needs to check again. What a message means is not
+ * known here. */
 #include "worker/proto.h"
 
 #include <errno.h>
@@ -32,8 +33,8 @@ static const struct shape shapes[PROTO_KINDS] = {
 _Static_assert(sizeof(struct proto_rows) % 8 == 0 && sizeof(struct proto_symbols) % 8 == 0 &&
 		sizeof(struct proto_map) % 8 == 0 && sizeof(struct proto_reply) % 8 == 0,
 	"no padding that is not named, and bodies lie aligned");
-_Static_assert(sizeof(struct proto_request) + PROTO_QUERIES_MAX * sizeof(uint64_t) <=
-		PROTO_BYTES_MAX,
+_Static_assert(
+	sizeof(struct proto_request) + PROTO_QUERIES_MAX * sizeof(uint64_t) <= PROTO_BYTES_MAX,
 	"the largest request fits");
 
 const char *worker_status_text(enum worker_status status)
@@ -203,7 +204,8 @@ static bool symbols_valid(const struct proto_message *m)
 /* The reader has tables by source. */
 static bool is_source(uint32_t kind, uint8_t source)
 {
-	return kind == PROTO_NAMES ? source >= ELF_SYM_SYMTAB && source <= ELF_SYM_PLT : source == 0;
+	return kind == PROTO_NAMES ? source >= ELF_SYM_SYMTAB && source <= ELF_SYM_PLT
+				   : source == 0;
 }
 
 static bool answers_valid(const struct proto_message *m, uint32_t queries_len)

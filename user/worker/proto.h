@@ -44,9 +44,9 @@ struct proto_request {
 struct proto_reply {
 	struct proto_head head;
 	uint32_t status;
-	uint32_t answered;   /* names: how many queries, from the first, this answers */
+	uint32_t answered;             /* names: how many queries, from the first, this answers */
 	uint64_t kept_bytes, kept_len; /* all symbols and maps that the worker keeps */
-	uint64_t evicted_len; /* so far: dropped by the worker for want of room */
+	uint64_t evicted_len;          /* so far: dropped by the worker for want of room */
 	/* One of the structs below follows, or names: for each query that has one, by rising index,
 	 * u32 index, u64 start, u8 source (enum elf_sym_source; 0 for a map), text and NUL. */
 };

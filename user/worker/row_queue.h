@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker/row_queue.h - files that wait for their rows, and the worker that makes them one by one. */
+/* worker/row_queue.h - files that wait for their rows, and the worker that makes them one by one.
+ */
 #pragma once
 
 #include "base/vec.h"
@@ -18,8 +19,8 @@ struct row_queue {
 	worker_rows_fn fn;
 	void *ctx;
 	VEC(struct row_job) jobs;
-	size_t next;         /* the jobs before it are done */
-	size_t dropped;      /* of those that wait */
+	size_t next;          /* the jobs before it are done */
+	size_t dropped;       /* of those that wait */
 	struct row_job asked; /* outstanding; its fd may be -1 like the others' */
 	bool is_asked;
 	uint32_t sandbox;

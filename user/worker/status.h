@@ -2,19 +2,19 @@
 /* worker/status.h - what became of a request, and of a debug file that was offered. */
 #pragma once
 
-#define WORKER_STATUS_LIST(X)                                                                      \
-	X(WORKER_OK, "done")                                                                       \
-	X(WORKER_NOT_ELF, "no ELF file of a kind that is read")                                    \
-	X(WORKER_DAMAGED, "an ELF file that contradicts itself")                                   \
-	X(WORKER_TOO_LARGE, "the file, or a table in it, is larger than is read")                  \
-	X(WORKER_UNREADABLE, "no regular file, not to be mapped, or it shrank while it was read")  \
-	X(WORKER_NO_DATA, "the file has no unwind table")                                          \
-	X(WORKER_MACHINE, "of a machine whose tables are not read")                                \
-	X(WORKER_MEMORY, "it takes more memory than a worker may have")                            \
-	X(WORKER_UNKNOWN, "the worker keeps nothing under this id")                                \
-	/* What follows is found by the client and never told by a worker. */                      \
-	X(WORKER_REFUSED, "a worker died or hung over it: not tried again for now")                \
-	X(WORKER_LATE, "no answer yet; the work goes on")                                          \
+#define WORKER_STATUS_LIST(X)                                                                     \
+	X(WORKER_OK, "done")                                                                      \
+	X(WORKER_NOT_ELF, "no ELF file of a kind that is read")                                   \
+	X(WORKER_DAMAGED, "an ELF file that contradicts itself")                                  \
+	X(WORKER_TOO_LARGE, "the file, or a table in it, is larger than is read")                 \
+	X(WORKER_UNREADABLE, "no regular file, not to be mapped, or it shrank while it was read") \
+	X(WORKER_NO_DATA, "the file has no unwind table")                                         \
+	X(WORKER_MACHINE, "of a machine whose tables are not read")                               \
+	X(WORKER_MEMORY, "it takes more memory than a worker may have")                           \
+	X(WORKER_UNKNOWN, "the worker keeps nothing under this id")                               \
+	/* What follows is found by the client and never told by a worker. */                     \
+	X(WORKER_REFUSED, "a worker died or hung over it: not tried again for now")               \
+	X(WORKER_LATE, "no answer yet; the work goes on")                                         \
 	X(WORKER_DOWN, "there is no worker for the moment")
 
 #define WORKER_STATUS_ID(id, text) id,

@@ -29,9 +29,6 @@ struct worker {
 	int rows_fd; /* goes along with the reply */
 };
 
-/* Puts the body and returns the reply's status. */
-typedef enum worker_status (*handler_fn)(struct worker *w);
-
 static enum worker_status do_rows(struct worker *w)
 {
 	struct proto_rows rows = { 0 };
@@ -49,8 +46,8 @@ static enum worker_status do_load(struct worker *w)
 {
 	struct proto_symbols symbols = { 0 };
 	struct elf_sym *sym = NULL;
-	enum worker_status status = compile_symbols(
-		w->in.fds[0], &w->in.fds[1], w->in.fds_len - 1, &symbols, &sym);
+	enum worker_status status =
+		compile_symbols(w->in.fds[0], &w->in.fds[1], w->in.fds_len - 1, &symbols, &sym);
 
 	if (status == WORKER_OK &&
 		kept_put(&w->kept, KEPT_SYMBOLS, w->in.request.id, sym, symbols.bytes) < 0)
@@ -103,8 +100,7 @@ static enum worker_status find_map(struct worker *w, struct kept_entry **out)
 	struct map_reader *reader;
 
 	if (!entry) {
-		if (map_reader_new(&reader) < 0 ||
-			kept_put(&w->kept, KEPT_MAP, id, reader, 0) < 0)
+		if (map_reader_new(&reader) < 0 || kept_put(&w->kept, KEPT_MAP, id, reader, 0) < 0)
 			return WORKER_MEMORY;
 		entry = kept_find(&w->kept, KEPT_MAP, id);
 	}
@@ -171,7 +167,8 @@ static enum worker_status do_map_drop(struct worker *w)
 	return WORKER_OK;
 }
 
-static const handler_fn handlers[PROTO_KINDS] = {
+/* Each puts the reply's body and returns its status. */
+static enum worker_status (*const handlers[PROTO_KINDS])(struct worker *w) = {
 	[PROTO_ROWS] = do_rows,
 	[PROTO_LOAD] = do_load,
 	[PROTO_NAMES] = do_names,
@@ -222,7 +219,8 @@ static bool is_client(int fd)
  * last profile. The mask is inherited from the moment of the start. */
 static void ignore_signals(void)
 {
-	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1, SIGUSR2 };
+	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1,
+		SIGUSR2 };
 	sigset_t none;
 
 	for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)

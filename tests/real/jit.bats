@@ -1,0 +1,60 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# JIT runtimes: from a native leaf through JIT frames to the thread's start, whichever the code lies
+# in (anonymous memory, a memfd).
+
+load real
+
+# start_jit NAME: of tests/runtimes, warm.
+start_jit() {
+	local command reason
+	command=$("$repo/tests/runtimes/setup" "$1" 2>"$tmp/setup") || {
+		reason=$(tail -n 1 "$tmp/setup")
+		skip "$1: ${reason:-setup failed}"
+	}
+	mapfile -t command <<<"$command"
+	cd "$tmp" || return 1
+	start "${command[@]}" 60
+	wait_until 20 says ready "$out"
+}
+
+# has_jit MIN: per cent of the samples have a JIT frame, and such stacks are whole as others are.
+has_jit() {
+	local all
+	all=$(folded_count "$tmp/f" '_\[j\](;|$)|\[anon\]')
+	echo "$all of $(folded_count "$tmp/f") samples with JIT frames"
+	between "$(folded_share "$tmp/f" '_\[j\](;|$)|\[anon\]')" "$1" 100 'samples with JIT frames'
+}
+
+@test "node of the distribution" {
+	need node
+	cd "$tmp" || return 1
+	start node --perf-basic-prof --logfile=/dev/null "$repo/tests/runtimes/work.js" 60
+	wait_until 20 says ready "$out"
+	whole node-system
+	has_jit 50
+}
+
+@test "node 24" {
+	start_jit node
+	whole node-24
+	has_jit 50
+}
+
+@test "java with frame pointers" {
+	start_jit java
+	whole java
+	has_jit 50
+}
+
+@test "CoreCLR 9" {
+	start_jit coreclr
+	whole coreclr-9
+	has_jit 50
+}
+
+@test "CoreCLR 10" {
+	start_jit coreclr10
+	whole coreclr-10
+	has_jit 50
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* daemon/debug_files.h - opens what stands where a file's separate debug file may be. Whether it is
+ * that file's is for a worker to say. */
+#pragma once
+
+#include <stddef.h>
+
+#include "sym/debug_file.h"
+
+#define DEBUG_FILES_MAX 4
+
+struct debug_files {
+	int fds[DEBUG_FILES_MAX]; /* best first */
+	size_t len;
+};
+
+/* roots: O_PATH descriptors of the root directories to look in, in that order; -1 is passed over.
+ */
+void debug_files_open(struct debug_files *files, const struct debug_file_query *query,
+	const int *roots, size_t roots_len);
+void debug_files_close(struct debug_files *files);
