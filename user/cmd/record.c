@@ -130,6 +130,7 @@ static int open_agent(struct record *r, struct why *why)
 			.memory_bytes = o->memory_bytes,
 		},
 		.demangle = !o->no_demangle,
+		.keep_tiers = o->keep_tiers,
 	};
 
 	return agent_open(&options, &r->agent, why);

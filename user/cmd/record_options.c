@@ -25,6 +25,7 @@ enum {
 	OPT_STATS,
 	OPT_NO_DEMANGLE,
 	OPT_MEMORY,
+	OPT_JIT_TIERS,
 };
 
 static const struct option_row rows[] = {
@@ -48,6 +49,8 @@ static const struct option_row rows[] = {
 	{ OPT_KERNEL, "kernel", NULL, "kernel stacks only" },
 	{ OPT_STATS, "stats", "FILE", "what was sampled, lost and spent, as JSON" },
 	{ OPT_MEMORY, "memory", "MB", "kernel memory for maps and unwind tables; default 32" },
+	{ OPT_JIT_TIERS, "jit-tiers", "keep|fold",
+		"names of one method at several tiers; default fold: one name" },
 	{ OPT_NO_DEMANGLE, "no-demangle", NULL, "names as they are in the files" },
 	{ 'q', "quiet", NULL, "errors and warnings only" },
 	{ 'h', "help", NULL, "this text" },
@@ -118,6 +121,14 @@ static int set_memory(struct record_options *o, const char *text, struct why *wh
 	return err;
 }
 
+static int set_tiers(struct record_options *o, const char *text, struct why *why)
+{
+	o->keep_tiers = strcmp(text, "keep") == 0;
+	if (!o->keep_tiers && strcmp(text, "fold") != 0)
+		return why_set(why, -EINVAL, "--jit-tiers: keep or fold, not %s", text);
+	return 0;
+}
+
 static int set_format(struct record_options *o, const char *name, struct why *why)
 {
 	o->sink_format = sink_find(name);
@@ -157,6 +168,8 @@ static int take(void *ctx, int id, const char *arg, struct why *why)
 		return options_seconds("-d", arg, &o->duration_ns, why);
 	case OPT_INTERVAL:
 		return options_seconds("--interval", arg, &o->interval_ns, why);
+	case OPT_JIT_TIERS:
+		return set_tiers(o, arg, why);
 	case OPT_MEMORY:
 		return set_memory(o, arg, why);
 	case 'f':

@@ -26,7 +26,7 @@ struct record_options {
 	const char *stats_path; /* NULL: none */
 	uint64_t memory_bytes;  /* for BPF maps */
 	bool user, kernel;
-	bool no_demangle;
+	bool no_demangle, keep_tiers;
 	bool by_given;
 	bool quiet, help;
 };

@@ -228,6 +228,7 @@ int agent_open(const struct agent_options *options, struct agent **out, struct w
 		.worker = agent->worker,
 		.kernel = agent->kernel,
 		.demangle = options->demangle,
+		.keep_tiers = options->keep_tiers,
 	};
 	*out = agent;
 	return 0;

@@ -15,6 +15,7 @@
 struct agent_options {
 	struct sampler_options sampler;
 	bool demangle;
+	bool keep_tiers; /* of JIT names */
 };
 
 struct agent;

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sym/jit_tier.h"
+
 #define OWNER_KIND_SHIFT 60
 #define OWNER(kind, id) ((uint64_t)(kind) << OWNER_KIND_SHIFT | (id))
 #define OWNER_ID_MASK ((1ULL << OWNER_KIND_SHIFT) - 1)
@@ -102,10 +104,20 @@ static void sort_places(struct naming *n)
 /* ---- one place ----------------------------------------------------------------------------------
  */
 
+/* The name in the profile's strings. A JIT's tiers are one name unless they are to be kept apart.
+ */
+static int put_name(struct batch *b, const char *name, uint32_t *id)
+{
+	bool strip = b->frame.class == PROFILE_JIT && !b->naming->keep_tiers;
+
+	return strtab_put(&b->naming->profile->strings, name,
+		strip ? jit_tier_strip(name) : strlen(name), id);
+}
+
 static int set_name(struct batch *b, struct naming_place *place, const char *name, int32_t source)
 {
 	struct profile_frame frame = b->frame;
-	int err = profile_string(b->naming->profile, name, &frame.name);
+	int err = put_name(b, name, &frame.name);
 
 	frame.address = place->address;
 	place->source = source;

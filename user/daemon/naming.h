@@ -29,6 +29,7 @@ struct naming {
 	struct worker_client *worker;
 	const struct kernel_sym *kernel; /* NULL: kernel symbols are hidden */
 	bool demangle;
+	bool keep_tiers;                 /* of JIT names */
 	struct profile *profile;         /* where frames go now */
 	VEC(struct naming_place) places; /* once resolved: sorted, each once */
 	VEC(uint64_t) addresses;         /* of the batch at work */
