@@ -23,48 +23,80 @@ static __always_inline void push(struct scratch *s, u64 frame)
 	s->user_hash = mix(s->user_hash, frame);
 }
 
-/* ---- code without tables -------------------------------------------------------------------- */
+/* ---- code without tables ----------------------------------------------------------------------
+ * JITs and Go keep a chain of frame pointers. Assembly in a library keeps none, and no table speaks
+ * of it: there the stack is searched for what looks like a return address. */
 
 #ifdef __TARGET_ARCH_x86
-/* Can this be a return address? The bytes before it read as a call: E8 rel32, or FF /2 in its
- * lengths (Intel SDM vol. 2, CALL). Or it is the one that a goroutine begins with, as if
- * runtime.goexit had called it: behind that one's NOP and before its CALL. */
-static __always_inline bool is_return_address(u64 address)
+#define FUNCTION_BYTES_MAX (1 << 16)
+#define SEARCH_WORDS 48
+#define NO_CALL 0
+#define SOME_CALL 1
+
+/* What a call before this address calls, if it can be a return address: the bytes before it read as
+ * E8 rel32, or as FF /2 in its lengths (Intel SDM vol. 2, CALL), of whose target they say nothing.
+ * Or it is the one that a goroutine begins with, as if runtime.goexit had called it: behind that
+ * one's NOP, before its CALL. Not static, as what follows, so that the verifier looks at it once. */
+__noinline u64 call_before(u64 address)
 {
 	u8 code[8], next;
 
 	if (address < 4096 ||
 		bpf_probe_read_user(code, sizeof(code), (void *)(address - sizeof(code))))
-		return false;
+		return NO_CALL;
+	if (code[3] == 0xe8)
+		return address + (s64)(*(s32 *)(code + 4));
 	if (code[7] == 0x90)
 		return bpf_probe_read_user(&next, 1, (void *)address) == 0 && next == 0xe8;
-	return code[3] == 0xe8 || (code[6] == 0xff && (code[7] & 0x38) == 0x10) ||
+	return (code[6] == 0xff && (code[7] & 0x38) == 0x10) ||
 		(code[5] == 0xff && (code[6] & 0x38) == 0x10) ||
 		(code[2] == 0xff && (code[3] & 0x38) == 0x10) ||
 		(code[1] == 0xff && (code[2] & 0x38) == 0x10);
+}
+
+/* The same for what [fp + 8] holds. */
+static __always_inline u64 call_of_frame(struct scratch *s, u64 fp)
+{
+	u64 ra;
+
+	if ((fp & 7) || unwind_word(&s->window, fp + 8, s->regs.sp, &ra))
+		return NO_CALL;
+	return call_before(ra);
+}
+
+__noinline u32 mapping_find_again(u64 pc)
+{
+	u32 zero = 0;
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &zero);
+
+	return s ? mapping_find(s, pc) : END_NO_MAPPING;
+}
+
+static __always_inline bool go_back_to(struct scratch *s, u64 address, u64 sp)
+{
+	if (call_before(address) == NO_CALL || mapping_find_again(address - 1) != END_NONE)
+		return false;
+	s->regs.pc = address;
+	s->regs.sp = sp;
+	s->regs.exact = 0;
+	return true;
 }
 
 /* A leaf of code without tables may have no frame of its own: then its return address is on top of
  * the stack, and a step by the frame pointer would lose its caller. True: the step is done. */
 static __always_inline bool frameless_leaf_step(struct scratch *s)
 {
-	u64 word, above;
+	u64 sp = s->regs.sp, word, above;
 
-	if (!s->regs.exact || unwind_word(&s->window, s->regs.sp, s->regs.sp, &word))
+	if (!s->regs.exact || unwind_word(&s->window, sp, sp, &word))
 		return false;
 	/* Just entered, before `mov %rsp,%rbp`: the caller's frame pointer lies on top. */
-	if (word == s->regs.fp && word != 0 &&
-		unwind_word(&s->window, s->regs.sp + 8, s->regs.sp, &above) == 0 &&
-		s->regs.fp != s->regs.sp && is_return_address(above)) {
-		s->regs.sp += 8;
+	if (word == s->regs.fp && word != 0 && unwind_word(&s->window, sp + 8, sp, &above) == 0 &&
+		s->regs.fp != sp && call_before(above) != NO_CALL) {
+		sp += 8;
 		word = above;
 	}
-	if (word < 4096 || mapping_find(s, word - 1) != END_NONE || !is_return_address(word))
-		return false;
-	s->regs.pc = word;
-	s->regs.sp += 8;
-	s->regs.exact = 0;
-	return true;
+	return go_back_to(s, word, sp + 8);
 }
 
 /* Is pc where a signal handler returns to? `mov $15,%rax; syscall`: rt_sigreturn, in the way that C
@@ -77,54 +109,78 @@ static __always_inline bool is_signal_return(const struct unwind_regs *regs)
 		code == 0x0f0000000fc0c748ULL;
 }
 
-/* A frame below what is in use is on another stack: Go goes from a thread's stack to a goroutine's
- * so. Then what it holds must look right. */
-static __always_inline u32 change_stack(struct scratch *s)
+/* Steps to the nearest word up the stack that can be a return address, if there is one. What was
+ * passed on the way may be the caller's frame pointer, saved, when the register holds something
+ * else. */
+static __always_inline bool search_step(struct scratch *s)
 {
-	u64 ra;
+	u64 from = s->regs.sp, saved = 0, word;
 
-	if (unwind_word(&s->window, s->regs.fp + 8, s->regs.fp, &ra) || !is_return_address(ra))
-		return END_FP_CHAIN;
-	s->regs.sp = s->regs.fp;
-	return END_NONE;
-}
-#else
-static __always_inline bool frameless_leaf_step(struct scratch *s)
-{
+	for (u32 i = 0; i < SEARCH_WORDS; i++) {
+		u64 at = from + i * 8;
+
+		if (unwind_word(&s->window, at, from, &word))
+			return false;
+		if (go_back_to(s, word, at + 8)) {
+			if (saved > at && (s->regs.fp <= at || !call_of_frame(s, s->regs.fp)))
+				s->regs.fp = saved;
+			return true;
+		}
+		if (word > at && word - at < FUNCTION_BYTES_MAX && call_of_frame(s, word))
+			saved = word;
+	}
 	return false;
 }
 
-static __always_inline bool is_signal_return(const struct unwind_regs *regs)
+/* Is the frame at fp that of the function that holds pc, as far as the call says whom it called? A
+ * frame below what is in use is on another stack: Go goes from a thread's to a goroutine's so. */
+static __always_inline bool has_frame(struct scratch *s)
 {
-	return false;
+	u64 target = s->regs.fp ? call_of_frame(s, s->regs.fp) : NO_CALL;
+
+	return target != NO_CALL &&
+		(s->regs.fp < s->regs.sp || target == SOME_CALL ||
+			s->regs.pc - target < FUNCTION_BYTES_MAX);
 }
 
-static __always_inline u32 change_stack(struct scratch *s)
+/* covered: the file's other code has a table. */
+__noinline u32 walk_step_without_rule(u32 covered)
 {
-	return END_FP_CHAIN;
-}
-#endif
+	u32 zero = 0;
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &zero);
+	bool framed;
 
-static __always_inline u32 walk_step_without_rule(struct scratch *s)
-{
-	u32 end = END_NONE;
-
+	if (!s)
+		return END_NO_REGS;
 	if (is_signal_return(&s->regs))
 		return unwind_signal_step(&s->regs, &s->window);
 	if (frameless_leaf_step(s))
 		return END_NONE;
-	if (s->regs.fp < s->regs.sp && s->regs.fp != 0)
-		end = change_stack(s);
-	return end ? end : unwind_fp_step(&s->regs, &s->window);
+	framed = has_frame(s);
+	if (covered && !framed && search_step(s))
+		return END_NONE;
+	if (framed && s->regs.fp < s->regs.sp)
+		s->regs.sp = s->regs.fp;
+	return unwind_fp_step(&s->regs, &s->window);
 }
+#else
+__noinline u32 walk_step_without_rule(u32 covered)
+{
+	u32 zero = 0;
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &zero);
+
+	return s ? unwind_fp_step(&s->regs, &s->window) : END_NO_REGS;
+}
+#endif
 
 /* From a frame to its caller: by rule where there is one, by frame pointer where there is none. */
 static __always_inline u32 walk_step(struct scratch *s, u64 offset)
 {
 	struct unwind_rule *rule = NULL;
+	bool covered = s->at.kind == FRAME_FILE && s->at.table != TABLE_NONE;
 	u32 end;
 
-	if (s->at.kind == FRAME_FILE && s->at.table != TABLE_NONE) {
+	if (covered) {
 		if (s->at.table == TABLE_PENDING)
 			return END_NO_TABLE;
 		end = rule_find(s, offset, &rule);
@@ -133,7 +189,7 @@ static __always_inline u32 walk_step(struct scratch *s, u64 offset)
 	}
 	if (rule && rule->cfa != CFA_NONE)
 		return unwind_rule_step(&s->regs, &s->window, rule);
-	return walk_step_without_rule(s);
+	return walk_step_without_rule(covered);
 }
 
 /* One frame: name the place, push it, step to the caller. 1 ends the loop with s->end set. */

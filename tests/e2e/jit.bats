@@ -156,8 +156,8 @@ killed() {
 	wait "$recorder"
 	hottest "$tmp/f"
 	jq -c .frames "$tmp/s"
-	between "$(folded_count "$tmp/f" "^[^;]*$victim[^;]*;.*_\[j\]")" 400 10000 'samples with JIT frames'
-	between "$(jit_named "$tmp/f" "^[^;]*$victim[^;]*;")" 98 100 'JIT frames named, %'
+	between "$(folded_count "$tmp/f" "^[^;]*${victim}[^;]*;.*_\[j\]")" 400 10000 'samples with JIT frames'
+	between "$(jit_named "$tmp/f" "^[^;]*${victim}[^;]*;")" 98 100 'JIT frames named, %'
 }
 
 @test "Node killed in mid-capture has 98 % of its JIT frames named" {

@@ -59,7 +59,7 @@ load lib
 	start_busy spin 30
 	record -p "$pid" --by pid,tid,cpu,comm,container -F 199 -d 1 -o "$tmp/f"
 	hottest "$tmp/f"
-	local keys="[^;]*$pid[^;]*;[^;]*$pid[^;]*;[^;]*[0-9][^;]*;spin;[^;]+"
+	local keys="[^;]*${pid}[^;]*;[^;]*${pid}[^;]*;[^;]*[0-9][^;]*;spin;[^;]+"
 	between "$(folded_share "$tmp/f" "^$keys;${entry}main;spin_here")" 97 100 'stacks with the five in front'
 }
 

@@ -25,8 +25,8 @@ load lib
 	record -t "$tid" --by tid -F 499 -d 2 -o "$tmp/f"
 	hottest "$tmp/f"
 	between "$(cut -d ';' -f 1 "$tmp/f" | sort -u | wc -l)" 1 1 threads
-	between "$(folded_share "$tmp/f" "^[^;]*$tid[^;]*;.*;thread_main;parent;")" 97 100 'share of the thread'
-	between "$(folded_count "$tmp/f")" 150 600 'samples of a quarter of two CPUs'
+	between "$(folded_share "$tmp/f" "^[^;]*${tid}[^;]*;.*;thread_main;parent;")" 97 100 'share of the thread'
+	between "$(folded_count "$tmp/f")" 50 600 'samples of a quarter of two CPUs'
 }
 
 # in_cgroup COMMAND...: started in $cgroup from its first instruction.

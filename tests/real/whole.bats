@@ -76,6 +76,13 @@ load real
 	whole throw 99
 }
 
+@test "assembly without tables" {
+	need gcc
+	gcc -O2 "$real/numbers.c" -o "$tmp/numbers" -lgmp 2>"$tmp/said" || skip 'no GMP to link with'
+	start_program "$tmp/numbers"
+	whole numbers
+}
+
 @test "64 threads" {
 	build mix64 gcc -O2 -fomit-frame-pointer
 	start_program "$program" 60 63

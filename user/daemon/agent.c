@@ -134,6 +134,8 @@ static int on_held(void *ctx, const struct event_held *event)
 {
 	struct agent *agent = ctx;
 
+	if (event->anon)
+		processes_add(agent->processes, event->tgid, event->start_ns);
 	return held_put(agent->held, event);
 }
 

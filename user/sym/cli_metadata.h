@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sym/cli_metadata.h - names of types and methods from the metadata of a .NET assembly, read where they
- * lie; nothing is allocated, and the bytes outlive it. Rows count from 1. Source: ECMA-335, partition
- * II, sections 22 (tables) and 24 (their layout). */
+/* sym/cli_metadata.h - names of types and methods from the metadata of a .NET assembly, read where
+ * they lie; nothing is allocated, and the bytes outlive it. Rows count from 1. Source: ECMA-335,
+ * partition II, sections 22 (tables) and 24 (their layout). */
 #pragma once
 
 #include <stdbool.h>
@@ -11,8 +11,8 @@
 #include "base/cursor.h"
 
 #define CLI_TABLES 64
-#define CLI_NAME_MAX 1024  /* of one name; a longer one is none */
-#define CLI_NESTED_MAX 16  /* types in types */
+#define CLI_NAME_MAX 1024 /* of one name; a longer one is none */
+#define CLI_NESTED_MAX 16 /* types in types */
 
 enum cli_table {
 	CLI_TYPE_REF = 1,
@@ -38,14 +38,14 @@ int cli_metadata_init(struct cli_metadata *metadata, struct bytes bytes);
 /* The offset of the method's name in strings, and the row of its type. False: no such method. */
 bool cli_metadata_method(
 	const struct cli_metadata *metadata, uint32_t row, uint32_t *name, uint32_t *type);
-/* The same for a MemberRef, whose parent is told as it stands: a coded index with a tag of three bits
- * (TypeDef, TypeRef, ModuleRef, MethodDef, TypeSpec). */
+/* The same for a MemberRef, whose parent is told as it stands: a coded index with a tag of three
+ * bits (TypeDef, TypeRef, ModuleRef, MethodDef, TypeSpec). */
 bool cli_metadata_member(
 	const struct cli_metadata *metadata, uint32_t row, uint32_t *name, uint32_t *parent);
 /* The string at an offset; empty when it is too long or leads out. */
 struct bytes cli_metadata_string(const struct cli_metadata *metadata, uint32_t offset);
 
-/* Appends `Namespace.Outer+Inner` of a row of TypeDef or TypeRef. -ENOENT: no such type, or without a
- * name; -ENOMEM. */
-int cli_metadata_put_type(const struct cli_metadata *metadata, enum cli_table table, uint32_t row,
-	struct buf *out);
+/* Appends `Namespace.Outer+Inner` of a row of TypeDef or TypeRef. -ENOENT: no such type, or without
+ * a name; -ENOMEM. */
+int cli_metadata_put_type(
+	const struct cli_metadata *metadata, enum cli_table table, uint32_t row, struct buf *out);

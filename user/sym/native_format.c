@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sym/native_format.c - an array is cut into blocks of 16, each a binary tree whose nodes say which of
- * their halves are there; a hash table is an index of buckets with entries that point backwards or
- * forwards by relative offsets. All offsets stay in the bytes given, for cursors see to it. */
+/* sym/native_format.c - an array is cut into blocks of 16, each a binary tree whose nodes say which
+ * of their halves are there; a hash table is an index of buckets with entries that point backwards
+ * or forwards by relative offsets. All offsets stay in the bytes given, for cursors see to it. */
 #include "sym/native_format.h"
 
 #include <errno.h>
 
 #define BLOCK 16
 
-/* The bytes of a number of n + 1 bytes, n of them behind the first, whose low n + 1 bits are the tag. */
+/* The bytes of a number of n + 1 bytes, n of them behind the first, whose low n + 1 bits are the
+ * tag. */
 static uint32_t number(struct cursor *c, uint32_t *bits)
 {
 	uint32_t first = cursor_u8(c), value, extra = 0;

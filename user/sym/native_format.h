@@ -25,7 +25,8 @@ bool native_array_init(struct native_array *array, struct bytes bytes);
 /* Where the element's own bytes begin; false: there is no such element. */
 bool native_array_find(const struct native_array *array, uint32_t index, struct cursor *out);
 
-/* Calls take for each entry of a hash table, with a cursor at its bytes, until it returns a negative,
- * which goes up, or entries_max were seen. -EBADMSG: a table that leads out of its bytes. */
+/* Calls take for each entry of a hash table, with a cursor at its bytes, until it returns a
+ * negative, which goes up, or entries_max were seen. -EBADMSG: a table that leads out of its bytes.
+ */
 int native_table_walk(struct bytes bytes, uint32_t entries_max,
 	int (*take)(void *ctx, struct cursor entry), void *ctx);

@@ -53,10 +53,16 @@ void blame_forgive(struct blame *blame, enum blame_what what, uint64_t id)
 	hash_del(&blame->strikes, key_of(what, id));
 }
 
+bool blame_holds(const struct blame *blame, enum blame_what what, uint64_t id)
+{
+	const uint64_t *found = hash_find(&blame->strikes, key_of(what, id));
+
+	return found && clock_ns(CLOCK_MONOTONIC) / NSEC_PER_MSEC < *found >> 8;
+}
+
 bool blame_refuses(struct blame *blame, enum blame_what what, uint64_t id)
 {
-	uint64_t *found = hash_find(&blame->strikes, key_of(what, id));
-	bool yes = found && clock_ns(CLOCK_MONOTONIC) / NSEC_PER_MSEC < *found >> 8;
+	bool yes = blame_holds(blame, what, id);
 
 	blame->refused += yes;
 	return yes;

@@ -17,11 +17,13 @@ enum blame_what { BLAME_ROWS, BLAME_SYMBOLS, BLAME_MAP };
 struct blame {
 	struct hash strikes; /* what → until, in ms, << 8 | how often */
 	uint64_t refuse_ns;
-	uint64_t refused; /* answers of "yes" */
+	uint64_t refused; /* requests */
 };
 
 void blame_done(struct blame *blame);
 /* The lane was lost: over a request about this, if it is busy; then it is idle. */
 void blame_loss(struct blame *blame, struct lane *lane, enum blame_what what);
 void blame_forgive(struct blame *blame, enum blame_what what, uint64_t id);
+/* Is it to be left alone? The second also counts a request that is not made. */
+bool blame_holds(const struct blame *blame, enum blame_what what, uint64_t id);
 bool blame_refuses(struct blame *blame, enum blame_what what, uint64_t id);

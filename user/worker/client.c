@@ -205,7 +205,10 @@ void worker_client_stats(struct worker_client *client, struct worker_stats *out)
 
 int worker_client_rows(struct worker_client *client, uint64_t id, int fd)
 {
-	return row_queue_put(&client->rows, id, fd);
+	int err = row_queue_put(&client->rows, id, fd);
+
+	row_queue_kick(&client->rows);
+	return err;
 }
 
 size_t worker_client_pending(const struct worker_client *client)

@@ -177,10 +177,26 @@ static void on_reply(struct row_queue *queue)
 	proto_close_fds(&queue->lane.in);
 }
 
+static int send_job(struct row_queue *queue, const struct row_job *job)
+{
+	struct proto_message *m = &queue->lane.out;
+	int err;
+
+	proto_begin_request(m, PROTO_ROWS, job->id);
+	m->fds[0] = job->fd;
+	m->fds_len = 1;
+	err = lane_send(&queue->lane);
+	if (err < 0)
+		return err;
+	queue->requests++;
+	queue->asked = *job;
+	queue->is_asked = true;
+	return 0;
+}
+
 /* False: there is nothing to send, or nobody to send it to. */
 static bool send_next(struct row_queue *queue)
 {
-	struct proto_message *m = &queue->lane.out;
 	struct row_job job;
 	int err;
 
@@ -190,22 +206,24 @@ static bool send_next(struct row_queue *queue)
 		tell_failure(queue, job.id, WORKER_REFUSED);
 		return true;
 	}
-	proto_begin_request(m, PROTO_ROWS, job.id);
-	m->fds[0] = job.fd;
-	m->fds_len = 1;
-	err = lane_send(&queue->lane);
+	err = send_job(queue, &job);
 	if (err == -ENOTCONN) {
 		queue->next--;
 		return false;
 	}
-	if (err < 0) {
+	if (err < 0)
 		tell_failure(queue, job.id, WORKER_DOWN);
-		return true;
-	}
-	queue->requests++;
-	queue->asked = job;
-	queue->is_asked = true;
 	return true;
+}
+
+void row_queue_kick(struct row_queue *queue)
+{
+	const struct row_job *job = queue->jobs.data + queue->next;
+
+	if (queue->lane.pid != 0 && !queue->lane.busy && queue->next < queue->jobs.len &&
+		job->fd >= 0 && !blame_holds(queue->blame, BLAME_ROWS, job->id) &&
+		send_job(queue, job) == 0)
+		queue->next++;
 }
 
 void row_queue_poll(struct row_queue *queue)

@@ -32,5 +32,7 @@ void row_queue_done(struct row_queue *queue);
 int row_queue_put(struct row_queue *queue, uint64_t id, int fd);
 void row_queue_drop(struct row_queue *queue, uint64_t id);
 size_t row_queue_len(const struct row_queue *queue);
+/* Sends the next, if the worker is idle; tells nothing. */
+void row_queue_kick(struct row_queue *queue);
 /* Takes replies, deals with losses, sends the next. Does not wait. */
 void row_queue_poll(struct row_queue *queue);

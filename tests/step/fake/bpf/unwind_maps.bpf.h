@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What bpf/walk.bpf.h needs of the BPF side, for the host: types of the kernel cut down to what is
+ * touched, and the scratch struct. The walk itself is the real one. */
+#pragma once
+
+#include <string.h>
+
+#include "bpf/shim.h"
+#include "bpf/abi.h"
+#include "bpf/unwind.bpf.h"
+#include "chain.h"
+#include "space.h"
+
+struct mm_struct {
+	int unused;
+};
+
+struct task_struct {
+	struct mm_struct *mm;
+	u32 flags;
+};
+
+typedef struct unwind_regs arch_user_regs;
+
+struct bpf_perf_event_data {
+	arch_user_regs regs;
+};
+
+struct walk_mapping {
+	u64 start, file_offset;
+	u32 kind, object, table;
+	const struct mapping *mapping;
+};
+
+struct scratch {
+	struct unwind_regs regs, saved;
+	struct unwind_window window;
+	struct walk_mapping at;
+	struct mm_struct *mm;
+	u64 user_hash, kernel_hash;
+	u32 end;
+	struct who_key who;
+	struct {
+		struct event_stack head;
+		u64 frames[STACK_USER_FRAMES_MAX];
+	} user;
+	struct {
+		struct event_stack head;
+		u64 frames[STACK_KERNEL_FRAMES_MAX];
+	} kernel;
+	struct unwind_rule rule;
+	struct space *space;
+	struct chain *chain;
+};
+
+/* The rule at an offset of s->at's file; *rule stays NULL where there is no function. */
+static u32 rule_find(struct scratch *s, u64 offset, struct unwind_rule **rule);
+static u32 mapping_find(struct scratch *s, u64 pc);
+static int read_sampled(void *dst, u32 size, u64 addr);
+static void loop(u32 times, long (*step)(u32 index, void *ctx), void *ctx);
+
+static struct scratch scratches;
+
+#define __noinline static __attribute__((noinline))
+#define bpf_map_lookup_elem(map, key) (*(key) == 0 ? (map) : NULL)
+#define bpf_probe_read_user(dst, size, addr) read_sampled(dst, size, (u64)(addr))
+#define bpf_loop(times, step, ctx, flags) loop(times, step, ctx)
+#define bpf_get_stack(ctx, to, size, flags) 0L
+#define mappings_check(s, task, mm)

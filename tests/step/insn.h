@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* insn.h - as much of x86-64 as tells where control goes (Intel SDM vol. 2). */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define INSN_BYTES_MAX 15
+
+enum insn_class {
+	INSN_OTHER = 1,
+	INSN_CALL,
+	INSN_RET,
+	INSN_SYSCALL,
+};
+
+enum insn_class insn_classify(const uint8_t *code, size_t len);

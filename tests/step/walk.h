@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* walk.h - a stopped process's stack, by the code that runs in the kernel. */
+#pragma once
+
+#include <sys/user.h>
+
+#include "chain.h"
+#include "space.h"
+
+/* The pcs that the walk visits and how it ends, as it would if a tick came now. */
+void walk_now(struct space *space, const struct user_regs_struct *regs, struct chain *out);
