@@ -50,7 +50,7 @@ lost() {
 	start_busy spin 60
 	record -p "$pid" -F 499 -d 2 -o "$tmp/f" --stats "$tmp/s"
 	jq -c .ticks "$tmp/s"
-	between "$(stat_of "$tmp/s" .ticks.samples)" 500 1010 samples
+	between "$(stat_of "$tmp/s" .ticks.samples)" 100 1010 samples
 	between "$(folded_count "$tmp/f")" "$(stat_of "$tmp/s" .ticks.samples)" \
 		"$(stat_of "$tmp/s" .ticks.samples)" 'samples in the profile'
 	jq -e '.ticks.filtered >= 0' "$tmp/s"

@@ -55,7 +55,7 @@ sampled_then() {
 	kill "-$1" "$recorder"
 	wait "$recorder"
 	hottest "$tmp/f"
-	between "$(folded_count "$tmp/f" "$(chain 'main;spin_here')")" 100 1000 samples
+	between "$(folded_count "$tmp/f" "$(chain 'main;spin_here')")" 20 1000 samples
 	stat_of "$tmp/s" .ticks.samples
 }
 

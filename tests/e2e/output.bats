@@ -82,7 +82,7 @@ load lib
 	hottest "$tmp/p"
 	hottest "$tmp/a"
 	between "$(folded_share "$tmp/p" "^spin;${entry}main;spin_here")" 97 100 'by comm'
-	between "$(folded_count "$tmp/a" "^[^;]+;spin;${entry}main;spin_here")" 50 500 'by container and comm'
+	between "$(folded_count "$tmp/a" "^[^;]+;spin;${entry}main;spin_here")" 10 1000 'by container and comm'
 }
 
 @test "no name that a process gives itself breaks a line" {

@@ -218,7 +218,7 @@ static bool changes_mappings(uint64_t syscall)
 /* Mappings that changed by a call of this task, of another one, or by growth of the stack. */
 static void update_space(struct stepper *s, struct task *t, const struct user_regs_struct *before)
 {
-	if (t->class == INSN_SYSCALL && changes_mappings(before->orig_rax)) {
+	if (t->class == INSN_SYSCALL && changes_mappings(before->rax)) {
 		s->generation++;
 		hash_clear(&s->classes);
 	}

@@ -150,10 +150,9 @@ static void a_file_that_is_dropped_is_not_told_of(void **state)
 	_cleanup_fd_ int fd = open_self();
 
 	(void)state;
+	kill(told_stats(&told).pids[0], SIGSTOP);
 	for (uint64_t id = 0; id < 4; id++)
 		assert_int_equal(worker_client_rows(told.client, id, fd), 0);
-	kill(told_stats(&told).pids[0], SIGSTOP);
-	worker_client_poll(told.client);
 	worker_client_drop(told.client, 0); /* outstanding */
 	worker_client_drop(told.client, 2); /* waiting */
 	assert_int_equal(worker_client_pending(told.client), 2);
@@ -169,8 +168,11 @@ static void a_full_queue_takes_no_more(void **state)
 	_cleanup_fd_ int fd = open_self();
 
 	(void)state;
-	for (uint64_t id = 0; id < WORKER_QUEUE_MAX; id++)
+	kill(told_stats(&told).pids[0], SIGSTOP);
+	/* One is with the worker. */
+	for (uint64_t id = 0; id < WORKER_QUEUE_MAX + 1; id++)
 		assert_int_equal(worker_client_rows(told.client, id, fd), 0);
+	assert_int_equal(worker_client_pending(told.client), WORKER_QUEUE_MAX + 1);
 	assert_int_equal(worker_client_rows(told.client, 1, fd), -ENOSPC);
 }
 

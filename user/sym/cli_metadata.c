@@ -11,7 +11,6 @@
 
 #define ROOT_MAGIC 0x424a5342
 #define STREAMS_MAX 16
-#define COLUMNS_MAX 9
 #define TABLES_KNOWN 45
 
 #define HEAP_STRINGS 1
@@ -70,7 +69,7 @@ enum {
 #define ROW(n) (0x40 | (n))
 #define CODED(kind) (0x80 | (kind))
 
-static const uint8_t schema[CLI_TABLES][COLUMNS_MAX + 1] = {
+static const uint8_t schema[CLI_TABLES_READ][CLI_COLUMNS_MAX + 1] = {
 	[0] = { U16, STR, GUID, GUID, GUID },                            /* Module */
 	[1] = { CODED(RESOLUTION_SCOPE), STR, STR },                     /* TypeRef */
 	[2] = { U32, STR, STR, CODED(TYPE_DEF_OR_REF), ROW(4), ROW(6) }, /* TypeDef */
@@ -165,6 +164,18 @@ static uint32_t width(const struct cli_metadata *m, uint8_t column)
 	}
 }
 
+static uint32_t lay_out(struct cli_metadata *m, uint32_t table)
+{
+	uint8_t size = 0;
+
+	for (uint32_t k = 0; k < CLI_COLUMNS_MAX; k++) {
+		m->columns[table][k] = size;
+		size += (uint8_t)width(m, schema[table][k]);
+	}
+	m->columns[table][CLI_COLUMNS_MAX] = size;
+	return size;
+}
+
 /* Tables behind NestedClass are not read, so their rows need no size. */
 static int read_tables(struct cli_metadata *m)
 {
@@ -179,11 +190,9 @@ static int read_tables(struct cli_metadata *m)
 	for (uint32_t i = 0; i < CLI_TABLES; i++)
 		m->rows[i] = valid >> i & 1 ? cursor_u32(&c) : 0;
 	at = cursor_offset(&c);
-	for (uint32_t i = 0; i <= CLI_NESTED_CLASS; i++) {
-		for (uint32_t k = 0; schema[i][k] != END; k++)
-			m->row_size[i] += width(m, schema[i][k]);
+	for (uint32_t i = 0; i < CLI_TABLES_READ; i++) {
 		m->at[i] = at;
-		at += (uint64_t)m->rows[i] * m->row_size[i];
+		at += (uint64_t)m->rows[i] * lay_out(m, i);
 	}
 	return c.bad || at > m->tables.len ? -EBADMSG : 0;
 }
@@ -241,13 +250,12 @@ int cli_metadata_init(struct cli_metadata *metadata, struct bytes bytes)
 static uint32_t cell(
 	const struct cli_metadata *m, enum cli_table table, uint32_t row, uint32_t column)
 {
+	const uint8_t *columns = m->columns[table];
 	struct cursor c = cursor_init(m->tables.data, m->tables.len);
-	uint64_t at = m->at[table] + (uint64_t)(row - 1) * m->row_size[table];
 
-	for (uint32_t k = 0; k < column; k++)
-		at += width(m, schema[table][k]);
-	cursor_seek(&c, at);
-	return width(m, schema[table][column]) == 4 ? cursor_u32(&c) : cursor_u16(&c);
+	cursor_seek(&c,
+		m->at[table] + (uint64_t)(row - 1) * columns[CLI_COLUMNS_MAX] + columns[column]);
+	return columns[column + 1] - columns[column] == 4 ? cursor_u32(&c) : cursor_u16(&c);
 }
 
 static bool has_row(const struct cli_metadata *m, enum cli_table table, uint32_t row)

@@ -11,6 +11,8 @@
 #include "base/cursor.h"
 
 #define CLI_TABLES 64
+#define CLI_TABLES_READ 42 /* up to NestedClass */
+#define CLI_COLUMNS_MAX 9
 #define CLI_NAME_MAX 1024 /* of one name; a longer one is none */
 #define CLI_NESTED_MAX 16 /* types in types */
 
@@ -28,8 +30,9 @@ struct cli_metadata {
 	struct bytes tables;
 	uint8_t heap_sizes;
 	uint32_t rows[CLI_TABLES];
-	uint32_t row_size[CLI_TABLES];
-	uint64_t at[CLI_TABLES]; /* offset of the first row in tables */
+	/* offset in a row of each column, and behind the last one the row's size */
+	uint8_t columns[CLI_TABLES_READ][CLI_COLUMNS_MAX + 1];
+	uint64_t at[CLI_TABLES_READ]; /* offset of the first row in tables */
 };
 
 /* -EBADMSG: no metadata, or of the uncompressed kind that compilers use among themselves. */
