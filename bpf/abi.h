@@ -93,15 +93,27 @@ enum event_kind {
 	EVENT_EXEC = 6,     /* a process runs a file that was not met before */
 	EVENT_PAGE = 7,     /* a page of rows that is not there was needed */
 	EVENT_HELD = 8,     /* a sample whose walk waits for a table */
+	EVENT_LEAF = 9,     /* a stack that is one that was told but for its leaf */
 };
 
+/* rest is the hash of all frames but the leaf: most new stacks are a known rest under another leaf.
+ */
 struct event_stack {
 	__u32 kind;
 	__u16 frames_len;
 	__u8 end;  /* enum stack_end; END_NONE for a kernel half */
 	__u8 anon; /* frames hold addresses of one process: hash covers its tgid and start */
 	__u64 hash;
+	__u64 rest;
 	/* frames_len times __u64 follow, leaf first */
+};
+
+struct event_leaf {
+	__u32 kind;
+	__u32 anon;
+	__u64 hash;
+	__u64 rest;
+	__u64 frame;
 };
 
 struct event_object {
@@ -177,7 +189,8 @@ _Static_assert(sizeof(struct count_key) == 24, "count_key");
 _Static_assert(sizeof(struct who_key) == 40, "who_key");
 _Static_assert(sizeof(struct object_key) == 24, "object_key");
 _Static_assert(sizeof(struct tick_stats) == 104, "tick_stats");
-_Static_assert(sizeof(struct event_stack) == 16, "event_stack");
+_Static_assert(sizeof(struct event_stack) == 24, "event_stack");
+_Static_assert(sizeof(struct event_leaf) == 32, "event_leaf");
 _Static_assert(sizeof(struct event_object) == 120, "event_object");
 _Static_assert(sizeof(struct event_who) == 48, "event_who");
 _Static_assert(sizeof(struct event_jit) == 16, "event_jit");

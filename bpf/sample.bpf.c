@@ -68,9 +68,23 @@ static __always_inline u32 who_id(struct scratch *s, u32 *lost)
 	return id;
 }
 
+/* Under a rest that user space has: only the leaf is new. */
+static __always_inline int tell_leaf(struct scratch *s, const struct event_stack *head, u64 leaf)
+{
+	struct event_leaf event = {
+		.kind = EVENT_LEAF,
+		.anon = head->anon,
+		.hash = head->hash,
+		.rest = head->rest,
+		.frame = leaf,
+	};
+
+	return tell(&s->stats, &event, sizeof(event), BPF_RB_NO_WAKEUP);
+}
+
 /* Tells a stack unless user space has it. 0, or -1 when it could not be told. */
 static __always_inline int tell_stack(
-	struct scratch *s, struct event_stack *head, u64 hash, u32 frames_max, u32 end)
+	struct scratch *s, struct event_stack *head, u64 hash, u64 rest, u32 frames_max, u32 end)
 {
 	u32 bytes, frames = head->frames_len;
 	u8 told = 1;
@@ -82,9 +96,17 @@ static __always_inline int tell_stack(
 	head->kind = EVENT_STACK;
 	head->end = end;
 	head->hash = hash;
-	bytes = sizeof(*head) + frames * sizeof(u64);
-	if (tell(&s->stats, head, bytes, BPF_RB_NO_WAKEUP))
-		return -1;
+	head->rest = rest;
+	if (frames > 1 && bpf_map_lookup_elem(&stacks, &rest)) {
+		if (tell_leaf(s, head, *(u64 *)(head + 1)))
+			return -1;
+	} else {
+		bytes = sizeof(*head) + frames * sizeof(u64);
+		if (tell(&s->stats, head, bytes, BPF_RB_NO_WAKEUP))
+			return -1;
+		if (frames > 1)
+			bpf_map_update_elem(&stacks, &rest, &told, BPF_ANY);
+	}
 	bpf_map_update_elem(&stacks, &hash, &told, BPF_ANY);
 	return 0;
 }
@@ -139,8 +161,10 @@ static __always_inline u32 count(struct scratch *s)
 		return lost;
 	if (keep_cpu)
 		key.cpu = bpf_get_smp_processor_id() + 1;
-	if (tell_stack(s, &s->user.head, s->user_hash, STACK_USER_FRAMES_MAX, s->end) ||
-		tell_stack(s, &s->kernel.head, s->kernel_hash, STACK_KERNEL_FRAMES_MAX, END_NONE))
+	if (tell_stack(
+		    s, &s->user.head, s->user_hash, s->user_rest, STACK_USER_FRAMES_MAX, s->end) ||
+		tell_stack(s, &s->kernel.head, s->kernel_hash, s->kernel_rest,
+			STACK_KERNEL_FRAMES_MAX, END_NONE))
 		return LOST_RING_FULL;
 	if (s->user.head.anon)
 		tell_jit(s);
@@ -184,7 +208,8 @@ static __always_inline int hold(struct scratch *s)
 	__builtin_memcpy(held->frames, s->user.frames, sizeof(held->frames));
 	if (bpf_probe_read_user(held->stack, bytes, (void *)s->regs.sp))
 		return -1;
-	if (tell_stack(s, &s->kernel.head, s->kernel_hash, STACK_KERNEL_FRAMES_MAX, END_NONE))
+	if (tell_stack(s, &s->kernel.head, s->kernel_hash, s->kernel_rest, STACK_KERNEL_FRAMES_MAX,
+		    END_NONE))
 		return -1;
 	return tell(&s->stats, held, sizeof(*held) - HELD_STACK_BYTES + bytes, BPF_RB_FORCE_WAKEUP);
 }
@@ -253,6 +278,7 @@ int sample(struct bpf_perf_event_data *ctx)
 	who_read(s, task, id);
 	s->end = END_NONE;
 	s->user_hash = s->kernel_hash = 0;
+	s->user_rest = s->kernel_rest = 0;
 	s->user.head.frames_len = s->kernel.head.frames_len = 0;
 	s->user.head.anon = 0;
 	if (keep_kernel)

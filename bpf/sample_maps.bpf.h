@@ -56,6 +56,8 @@ struct scratch {
 	arch_user_regs saved;
 	u64 user_hash;
 	u64 kernel_hash;
+	u64 user_rest; /* hashes of all frames but the leaf */
+	u64 kernel_rest;
 	u32 end;
 	u32 kept_next;
 	struct mapping_tag tag;

@@ -9,7 +9,7 @@
 #include "bpf/abi.h"
 
 #define VM_EXEC 0x4
-#define VM_SHARED 0x8
+#define VM_MAYSHARE 0x80 /* mapped shared; VM_SHARED is only there if it can be written too */
 #define PAGE_BYTES_SHIFT 12
 #define TMPFS_MAGIC 0x01021994
 #define HUGETLBFS_MAGIC 0x958458f6
@@ -131,7 +131,7 @@ static __always_inline bool vma_is_shared_memory(struct inode *inode, unsigned l
 {
 	unsigned long magic = BPF_CORE_READ(inode, i_sb, s_magic);
 
-	if (!(vm_flags & VM_SHARED) || (magic != TMPFS_MAGIC && magic != HUGETLBFS_MAGIC))
+	if (!(vm_flags & VM_MAYSHARE) || (magic != TMPFS_MAGIC && magic != HUGETLBFS_MAGIC))
 		return false;
 	return BPF_CORE_READ(inode, i_nlink) == 0;
 }

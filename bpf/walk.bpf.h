@@ -20,7 +20,8 @@ static __always_inline void push(struct scratch *s, u64 frame)
 
 	s->user.frames[i & (STACK_USER_FRAMES_MAX - 1)] = frame;
 	s->user.head.frames_len = i + 1;
-	s->user_hash = mix(s->user_hash, frame);
+	if (i > 0)
+		s->user_rest = mix(s->user_rest, frame);
 }
 
 /* ---- code without tables ----------------------------------------------------------------------
@@ -109,25 +110,44 @@ static __always_inline bool is_signal_return(const struct unwind_regs *regs)
 		code == 0x0f0000000fc0c748ULL;
 }
 
-/* Steps to the nearest word up the stack that can be a return address, if there is one. What was
- * passed on the way may be the caller's frame pointer, saved, when the register holds something
- * else. */
+#define SEARCH_NOTHING 0
+#define SEARCH_FOUND 1
+#define SEARCH_STOP 2
+
+/* Looks at one word of the stack; anything above the constants is what may be a frame pointer of
+ * the caller, saved. */
+__noinline u64 search_word(u64 at)
+{
+	u32 zero = 0;
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &zero);
+	u64 word;
+
+	if (!s || unwind_word(&s->window, at, s->regs.sp, &word))
+		return SEARCH_STOP;
+	if (go_back_to(s, word, at + 8))
+		return SEARCH_FOUND;
+	if (word > at && word - at < FUNCTION_BYTES_MAX && call_of_frame(s, word))
+		return word;
+	return SEARCH_NOTHING;
+}
+
+/* Steps to the nearest word up the stack that can be a return address, if there is one. */
 static __always_inline bool search_step(struct scratch *s)
 {
-	u64 from = s->regs.sp, saved = 0, word;
+	u64 at = s->regs.sp, saved = 0;
 
-	for (u32 i = 0; i < SEARCH_WORDS; i++) {
-		u64 at = from + i * 8;
+	for (u32 i = 0; i < SEARCH_WORDS; i++, at += 8) {
+		u64 what = search_word(at);
 
-		if (unwind_word(&s->window, at, from, &word))
-			return false;
-		if (go_back_to(s, word, at + 8)) {
+		if (what == SEARCH_STOP)
+			break;
+		if (what == SEARCH_FOUND) {
 			if (saved > at && (s->regs.fp <= at || !call_of_frame(s, s->regs.fp)))
 				s->regs.fp = saved;
 			return true;
 		}
-		if (word > at && word - at < FUNCTION_BYTES_MAX && call_of_frame(s, word))
-			saved = word;
+		if (what != SEARCH_NOTHING)
+			saved = what;
 	}
 	return false;
 }
@@ -143,6 +163,18 @@ static __always_inline bool has_frame(struct scratch *s)
 			s->regs.pc - target < FUNCTION_BYTES_MAX);
 }
 
+struct mm_struct___entry {
+	unsigned long start_stack;
+} __attribute__((preserve_access_index));
+
+/* Is it the frame that the kernel made for the program's entry? C libraries write no table for it. */
+static __always_inline bool is_process_entry(struct scratch *s)
+{
+	struct mm_struct___entry *mm = (void *)s->mm;
+
+	return s->regs.fp == 0 && s->regs.sp == BPF_CORE_READ(mm, start_stack);
+}
+
 /* covered: the file's other code has a table. */
 __noinline u32 walk_step_without_rule(u32 covered)
 {
@@ -156,6 +188,8 @@ __noinline u32 walk_step_without_rule(u32 covered)
 		return unwind_signal_step(&s->regs, &s->window);
 	if (frameless_leaf_step(s))
 		return END_NONE;
+	if (is_process_entry(s))
+		return END_ROOT;
 	framed = has_frame(s);
 	if (covered && !framed && search_step(s))
 		return END_NONE;
@@ -216,6 +250,18 @@ static long walk_frame(u32 index, void *ctx)
 	return s->end != END_NONE;
 }
 
+struct task_struct___exec {
+	unsigned int in_execve : 1;
+} __attribute__((preserve_access_index));
+
+/* Is it between two programs? Its registers are those of the one before, its memory is the next's. */
+static __always_inline bool in_exec(struct task_struct *task)
+{
+	struct task_struct___exec *t = (void *)task;
+
+	return BPF_CORE_READ_BITFIELD_PROBED(t, in_execve);
+}
+
 static __always_inline void walk_user(
 	struct scratch *s, struct bpf_perf_event_data *ctx, struct task_struct *task)
 {
@@ -234,10 +280,17 @@ static __always_inline void walk_user(
 		if (s->end == END_NONE)
 			s->end = END_DEPTH;
 	}
-	s->user_hash = mix(s->user_hash, s->end + 1);
+	if (s->end != END_ROOT && in_exec(task)) {
+		s->end = END_NONE;
+		s->user.head.frames_len = s->user.head.anon = 0;
+		return;
+	}
+	s->user_rest = mix(s->user_rest, s->end + 1);
 	if (s->user.head.anon)
-		s->user_hash = mix(mix(s->user_hash, s->who.tgid), s->who.start_ns);
-	s->user_hash |= 1;
+		s->user_rest = mix(mix(s->user_rest, s->who.tgid), s->who.start_ns);
+	s->user_rest |= 1;
+	s->user_hash = s->user.head.frames_len ? mix(s->user_rest, s->user.frames[0]) | 1 :
+						 s->user_rest;
 }
 
 static __always_inline void walk_kernel(struct scratch *s, struct bpf_perf_event_data *ctx)
@@ -260,8 +313,10 @@ static __always_inline void walk_kernel(struct scratch *s, struct bpf_perf_event
 		frame = s->kernel.frames[i] - (i > 0);
 		frame = (u64)FRAME_KERNEL << FRAME_KIND_SHIFT | (frame & FRAME_PAYLOAD_MASK);
 		s->kernel.frames[i] = frame;
-		hash = mix(hash, frame);
+		if (i > 0)
+			hash = mix(hash, frame);
 	}
 	s->kernel.head.frames_len = i;
-	s->kernel_hash = hash | 1;
+	s->kernel_rest = hash | 1;
+	s->kernel_hash = mix(s->kernel_rest, s->kernel.frames[0]) | 1;
 }

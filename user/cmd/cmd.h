@@ -13,4 +13,5 @@ enum {
 
 int cmd_record(int argc, char **argv, struct log *log);
 int cmd_doctor(int argc, char **argv, struct log *log);
+int cmd_jit(int argc, char **argv, struct log *log);
 int cmd_worker(int argc, char **argv, struct log *log);

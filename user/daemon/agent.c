@@ -104,6 +104,13 @@ static int on_stack(void *ctx, const struct event_stack *event, const uint64_t *
 	return tally_stack(&agent->tally, event, frames);
 }
 
+static int on_leaf(void *ctx, const struct event_leaf *event)
+{
+	struct agent *agent = ctx;
+
+	return tally_leaf(&agent->tally, event);
+}
+
 static int on_jit(void *ctx, const struct event_jit *event)
 {
 	struct agent *agent = ctx;
@@ -150,6 +157,7 @@ static const struct sampler_events callbacks = {
 	.object = on_object,
 	.who = on_who,
 	.stack = on_stack,
+	.leaf = on_leaf,
 	.jit = on_jit,
 	.exec = on_exec,
 	.page = on_page,

@@ -23,6 +23,7 @@
 struct objects {
 	VEC(struct object *) all;
 	struct hash by_id;
+	struct hash by_file; /* hash of a file's key → index */
 	struct publish *publish;
 	struct worker_client *worker;
 	int own_root_fd;
@@ -97,48 +98,101 @@ static void set_path(struct object *object, const char *path)
 		snprintf(object->name, sizeof(object->name), "%.*s", (int)len, name);
 }
 
+static bool may_come_again(const struct object *object)
+{
+	return object->state == OBJECT_FAILED &&
+		(object->reason == OBJECT_GONE || object->reason == OBJECT_CHANGED);
+}
+
 int objects_compile(struct objects *objects, uint32_t id)
 {
 	struct object *object = objects_find(objects, id);
-	int err;
+	int err = -ENODATA;
 
 	if (!object)
 		return -ENOENT;
-	err = object->state == OBJECT_FAILED
-		? -ENODATA
-		: worker_client_rows(objects->worker, object->id, object->fd);
-	return err < 0 ? publish_none(objects->publish, &object->key, id) : 0;
+	if (may_come_again(object))
+		return 0;
+	if (object->state == OBJECT_OPENED)
+		err = worker_client_rows(objects->worker, object->id, object->fd);
+	return err < 0 ? publish_none(objects->publish, &object->key, object->id) : 0;
 }
 
-int objects_add(struct objects *objects, const struct event_object *event)
+/* The object of this very file, if it was met before; a key that collides is another file. */
+static struct object *find_file(struct objects *objects, const struct object_key *key)
 {
-	_cleanup_(object_freep) struct object *object = NULL;
-	struct opener_mapping mapping = {
+	uint64_t *at = hash_find(&objects->by_file, hash_bytes(key, sizeof(*key)));
+	struct object *object = at ? objects->all.data[*at] : NULL;
+
+	return object && memcmp(&object->key, key, sizeof(*key)) == 0 ? object : NULL;
+}
+
+/* Opens the file where this process maps it. When that fails because the process was too quick, BPF
+ * is made to tell of the file again, when somebody else maps it. */
+static void open_file(
+	struct objects *objects, struct object *object, const struct event_object *event)
+{
+	const struct opener_mapping mapping = {
 		.process = { .pid = (pid_t)event->tgid, .start_ns = event->start_ns },
 		.vm_start = event->vm_start,
 		.vm_end = event->vm_end,
 		.ino = event->key.ino,
 	};
-	char path[PATH_MAX] = "", name[OBJECT_NAME_LEN];
-	int reason, err;
+	char path[PATH_MAX] = "";
+	int reason = opener_mapped_file(&mapping, &object->fd, path, sizeof(path));
 
-	if (hash_find(&objects->by_id, event->id))
-		return 0;
+	if (reason == 0 && object->fd >= 0) {
+		object->state = OBJECT_OPENED;
+		set_path(object, path);
+		opener_root(&mapping.process, &object->root_fd);
+		return;
+	}
+	fail(object, (enum object_reason)reason);
+	if (may_come_again(object))
+		publish_forget(objects->publish, &object->key);
+}
+
+static int add_new(struct objects *objects, const struct event_object *event)
+{
+	_cleanup_(object_freep) struct object *object = NULL;
+	char name[OBJECT_NAME_LEN];
+	int err;
+
 	snprintf(name, sizeof(name), "%.*s", OBJECT_NAME_LEN - 1, event->name);
 	object = object_new(event->id, name);
 	if (!object)
 		return -ENOMEM;
 	object->key = event->key;
-	reason = objects->all.len >= OBJECTS_OPEN_MAX
-		? OBJECT_LIMIT
-		: opener_mapped_file(&mapping, &object->fd, path, sizeof(path));
-	if (reason != 0 || object->fd < 0)
-		fail(object, (enum object_reason)reason);
+	if (objects->all.len >= OBJECTS_OPEN_MAX)
+		fail(object, OBJECT_LIMIT);
 	else
-		set_path(object, path);
-	opener_root(&mapping.process, &object->root_fd);
+		open_file(objects, object, event);
 	err = put(objects, object);
-	return err < 0 ? err : objects_compile(objects, TAKE_PTR(object)->id);
+	if (err < 0)
+		return err;
+	TAKE_PTR(object);
+	return hash_put(&objects->by_file, hash_bytes(&event->key, sizeof(event->key)),
+		objects->all.len - 1);
+}
+
+int objects_add(struct objects *objects, const struct event_object *event)
+{
+	struct object *object = find_file(objects, &event->key);
+	int err;
+
+	if (hash_find(&objects->by_id, event->id))
+		return 0;
+	if (!object) {
+		err = add_new(objects, event);
+		return err < 0 ? err : objects_compile(objects, event->id);
+	}
+	/* Told again: both ids are this file. */
+	err = hash_put(&objects->by_id, event->id, *hash_find(&objects->by_id, object->id));
+	if (err < 0)
+		return err;
+	if (object->state == OBJECT_FAILED)
+		open_file(objects, object, event);
+	return objects_compile(objects, event->id);
 }
 
 /* ---- what a worker found ------------------------------------------------------------------- */
@@ -247,6 +301,7 @@ void objects_free(struct objects *objects)
 		object_free(*object);
 	vec_done(&objects->all);
 	hash_done(&objects->by_id);
+	hash_done(&objects->by_file);
 	fd_close(&objects->own_root_fd);
 	free(objects);
 }

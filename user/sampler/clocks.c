@@ -105,7 +105,7 @@ static bool is_dead(struct clocks *clocks, int cpu, uint64_t passed_ns)
 
 	clocks->seen_ticks[cpu] = ticks;
 	return clocks->running && clocks->cgroup_fd < 0 && clocks->looked_at_ns > 0 && came == 0 &&
-	       passed_ns >= LOOK_TICKS * (NSEC_PER_SEC / clocks->hz);
+		passed_ns >= LOOK_TICKS * (NSEC_PER_SEC / clocks->hz);
 }
 
 static int follow_cpu(struct clocks *clocks, int cpu, bool wanted, bool dead)

@@ -246,6 +246,8 @@ static int on_event(void *ctx, void *data, size_t size)
 
 	if (kind == EVENT_STACK)
 		err = on_stack(s, data, size);
+	else if (kind == EVENT_LEAF && size >= sizeof(struct event_leaf))
+		err = s->events.leaf(s->ctx, data);
 	else if (kind == EVENT_OBJECT && size >= sizeof(struct event_object))
 		err = s->events.object(s->ctx, data);
 	else if (kind == EVENT_WHO && size >= sizeof(struct event_who))

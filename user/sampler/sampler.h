@@ -40,6 +40,7 @@ struct sampler_events {
 	int (*object)(void *ctx, const struct event_object *event);
 	int (*who)(void *ctx, const struct event_who *event);
 	int (*stack)(void *ctx, const struct event_stack *event, const uint64_t *frames);
+	int (*leaf)(void *ctx, const struct event_leaf *event);
 	int (*jit)(void *ctx, const struct event_jit *event);
 	int (*exec)(void *ctx, const struct event_exec *event);
 	int (*page)(void *ctx, const struct event_page *event);

@@ -9,6 +9,8 @@
 
 #include "sampler/sampler.h"
 
+#define TALLY_FRAMES_MAX STACK_USER_FRAMES_MAX
+
 void tally_done(struct tally *tally)
 {
 	vec_each (&tally->stacks, stack)
@@ -19,6 +21,7 @@ void tally_done(struct tally *tally)
 	vec_done(&tally->free_stacks);
 	vec_done(&tally->free_tasks);
 	hash_done(&tally->by_hash);
+	hash_done(&tally->by_rest);
 	hash_done(&tally->by_id);
 }
 
@@ -48,6 +51,7 @@ int tally_stack(struct tally *tally, const struct event_stack *event, const uint
 	memcpy(copy, frames, bytes);
 	tally->stacks.data[at] = (struct tally_stack){
 		.hash = event->hash,
+		.rest = event->rest,
 		.frames = copy,
 		.frames_len = event->frames_len,
 		.end = event->end,
@@ -55,7 +59,23 @@ int tally_stack(struct tally *tally, const struct event_stack *event, const uint
 		.used = tally->interval,
 		.live = true,
 	};
-	return 0;
+	return event->rest ? hash_put(&tally->by_rest, event->rest, (uint64_t)at) : 0;
+}
+
+int tally_leaf(struct tally *tally, const struct event_leaf *event)
+{
+	uint64_t *at = hash_find(&tally->by_rest, event->rest);
+	const struct tally_stack *other = at ? &tally->stacks.data[*at] : NULL;
+	uint64_t frames[TALLY_FRAMES_MAX];
+	struct event_stack stack = { .hash = event->hash, .anon = event->anon != 0 };
+
+	if (!other || other->frames_len == 0 || other->frames_len > TALLY_FRAMES_MAX)
+		return -ENOENT;
+	memcpy(frames, other->frames, other->frames_len * sizeof(*frames));
+	frames[0] = event->frame;
+	stack.frames_len = other->frames_len;
+	stack.end = other->end;
+	return tally_stack(tally, &stack, frames);
 }
 
 int tally_task(struct tally *tally, const struct event_who *event)
@@ -120,11 +140,14 @@ static void forget_stacks(struct tally *tally, struct sampler *sampler)
 {
 	vec_each (&tally->stacks, stack) {
 		uint32_t idle = tally->interval - stack->used, *slot;
+		uint64_t *rest;
 
 		if (!stack->live || idle < TALLY_IDLE_INTERVALS)
 			continue;
 		if (idle == TALLY_IDLE_INTERVALS) {
 			sampler_forget_stack(sampler, stack->hash);
+			if (stack->rest)
+				sampler_forget_stack(sampler, stack->rest);
 			continue;
 		}
 		slot = vec_add(&tally->free_stacks);
@@ -132,6 +155,9 @@ static void forget_stacks(struct tally *tally, struct sampler *sampler)
 			return;
 		*slot = (uint32_t)(stack - tally->stacks.data);
 		hash_del(&tally->by_hash, stack->hash);
+		rest = hash_find(&tally->by_rest, stack->rest);
+		if (rest && *rest == (uint64_t)(stack - tally->stacks.data))
+			hash_del(&tally->by_rest, stack->rest);
 		free(stack->frames);
 		*stack = (struct tally_stack){ 0 };
 	}

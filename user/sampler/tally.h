@@ -22,6 +22,7 @@ struct sampler;
 
 struct tally_stack {
 	uint64_t hash;
+	uint64_t rest; /* hash of all frames but the leaf; 0: not to be built upon */
 	uint64_t *frames; /* leaf first; owned */
 	uint32_t used;    /* the interval that last counted it */
 	uint16_t frames_len;
@@ -51,6 +52,7 @@ struct tally {
 	VEC(uint32_t) free_stacks;
 	VEC(uint32_t) free_tasks;
 	struct hash by_hash; /* stack hash → index */
+	struct hash by_rest; /* hash of a rest → index of a stack that has it */
 	struct hash by_id;   /* who id → index */
 	uint32_t interval;
 };
@@ -58,6 +60,8 @@ struct tally {
 void tally_done(struct tally *tally);
 /* A stack or task that is there already is left alone. -ENOSPC at the limit. */
 int tally_stack(struct tally *tally, const struct event_stack *event, const uint64_t *frames);
+/* A stack that is another one's rest under this leaf. -ENOENT: that rest was never told. */
+int tally_leaf(struct tally *tally, const struct event_leaf *event);
 int tally_task(struct tally *tally, const struct event_who *event);
 /* -ENOENT: a stack or task that was never told. */
 int tally_count(struct tally *tally, const struct count_key *key, uint64_t count);

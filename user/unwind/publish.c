@@ -309,6 +309,14 @@ int publish_none(struct publish *p, const struct object_key *key, uint32_t id)
 	return tell_object(p, t);
 }
 
+int publish_forget(struct publish *p, const struct object_key *key)
+{
+	int err = bpf_map_delete_elem(p->maps.objects, key);
+
+	__atomic_fetch_add(p->maps.epoch, 1, __ATOMIC_SEQ_CST);
+	return err;
+}
+
 static int keep_rows(struct table *t, const struct unwind_rows_view *view)
 {
 	size_t size = (size_t)(view->data - (const uint8_t *)view->head) + view->head->data_bytes;

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd/jit.c - perf maps of a running .NET or JVM, without a restart. Says what it did, where the
+ * files are, and what the runtime would need for whole stacks. All that touches the process is in
+ * proc/jit_control. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/own.h"
+#include "base/utf8.h"
+#include "cmd/cmd.h"
+#include "cmd/options.h"
+#include "proc/jit_control.h"
+
+struct jit {
+	const char *verb;
+	uint64_t pid;
+	bool with_jitdump;
+	bool help;
+};
+
+static const struct option_row rows[] = {
+	{ 'J', "jitdump", NULL,
+		"a jitdump beside the perf map (.NET): has precompiled\nmethods and times too" },
+	{ 'h', "help", NULL, "this text" },
+};
+
+static const struct options table = {
+	.usage = "stoker jit enable|disable|status [options] PID",
+	.text = "Has a .NET (8 or later) or a HotSpot JVM (17 or later) that runs already write a "
+		"perf\n"
+		"map, from which profiles get the names of its methods. A JVM writes what it has\n"
+		"compiled by now, once; .NET goes on writing. `disable` ends it and removes the "
+		"files.",
+	.rows = rows,
+	.rows_len = ARRAY_SIZE(rows),
+};
+
+/* Text of a stranger, for a terminal. */
+static void print_clean(const char *text)
+{
+	_cleanup_(buf_done) struct buf clean = BUF_INIT;
+
+	if (utf8_put_clean(&clean, text) == 0)
+		fputs(clean.data ? clean.data : "", stdout);
+}
+
+static int take(void *ctx, int id, const char *arg, struct why *why)
+{
+	struct jit *jit = ctx;
+
+	(void)arg;
+	(void)why;
+	jit->help |= id == 'h';
+	jit->with_jitdump |= id == 'J';
+	return 0;
+}
+
+/* Options may stand before and behind the verb. */
+static int parse(struct jit *jit, int argc, char **argv, struct why *why)
+{
+	int rest, err = options_parse(&table, argc, argv, take, jit, &rest, why);
+
+	if (err < 0 || jit->help)
+		return err;
+	if (rest >= argc)
+		return why_set(why, -EINVAL, "enable, disable or status?");
+	argc -= rest;
+	argv += rest;
+	jit->verb = argv[0];
+	err = options_parse(&table, argc, argv, take, jit, &rest, why);
+	if (err < 0 || jit->help)
+		return err;
+	if (rest + 1 != argc)
+		return why_set(why, -EINVAL, "one PID");
+	return options_number("PID", argv[rest], 1, INT32_MAX, &jit->pid, why);
+}
+
+static void print_runtime(const struct jit_control *c)
+{
+	printf("%s", c->runtime == JIT_CONTROL_DOTNET ? ".NET" : "JVM");
+	if (c->version[0]) {
+		printf(" ");
+		print_clean(c->version);
+	}
+	printf(", process %d", c->target.pid);
+	if (c->target.ns_pid != c->target.pid)
+		printf(" (%d in its container)", c->target.ns_pid);
+	printf("\n");
+}
+
+static bool print_files(const struct jit_control *c)
+{
+	bool has_names = false;
+
+	for (enum jit_control_file file = 0; file < JIT_CONTROL_FILES; file++) {
+		struct jit_control_state state;
+		char name[64];
+
+		if (jit_control_file(c, file, name, sizeof(name), &state) < 0)
+			continue;
+		print_clean(c->dir);
+		printf("/%s: %llu kB, written %llu s ago%s\n", name,
+			(unsigned long long)((state.size_bytes + 1023) / 1024),
+			(unsigned long long)state.age_s,
+			state.is_stale ? ", by an older process: not used" : "");
+		has_names |= file != JIT_CONTROL_PERF_INFO && !state.is_stale;
+	}
+	return has_names;
+}
+
+static void print_note(const struct jit_control *c)
+{
+	if (c->note[0])
+		printf("note: %s\n", c->note);
+}
+
+static int enable(const struct jit *jit, struct jit_control *c, struct why *why)
+{
+	int err = jit_control_enable(
+		c, jit->with_jitdump ? DOTNET_IPC_ALL : DOTNET_IPC_PERF_MAP, why);
+
+	if (err < 0)
+		return err;
+	print_runtime(c);
+	if (c->was_on)
+		printf("its perf map was on already, by DOTNET_PerfMapEnabled\n");
+	print_files(c);
+	if (c->runtime == JIT_CONTROL_JVM)
+		printf("this is what is compiled by now: methods that are compiled later need "
+		       "another "
+		       "`stoker jit enable %d`\n",
+			c->target.pid);
+	print_note(c);
+	return 0;
+}
+
+static int disable(const struct jit *jit, struct jit_control *c, struct why *why)
+{
+	unsigned int removed;
+	int err = jit_control_disable(c, &removed, why);
+
+	(void)jit;
+	if (err < 0)
+		return err;
+	print_runtime(c);
+	if (c->was_on)
+		printf("it was started with DOTNET_PerfMapEnabled: left as it is\n");
+	else
+		printf("off; %u file%s removed\n", removed, removed == 1 ? "" : "s");
+	return 0;
+}
+
+static int status(const struct jit *jit, struct jit_control *c, struct why *why)
+{
+	(void)jit;
+	(void)why;
+	jit_control_look(c);
+	print_runtime(c);
+	if (c->was_on)
+		printf("started with DOTNET_PerfMapEnabled\n");
+	if (!print_files(c))
+		printf("no perf map: `stoker jit enable %d` makes one\n", c->target.pid);
+	print_note(c);
+	return 0;
+}
+
+static const struct {
+	const char *name;
+	int (*run)(const struct jit *jit, struct jit_control *control, struct why *why);
+} verbs[] = {
+	{ "enable", enable },
+	{ "disable", disable },
+	{ "status", status },
+};
+
+int cmd_jit(int argc, char **argv, struct log *log)
+{
+	struct jit_control control;
+	struct jit jit = { 0 };
+	struct why why;
+	size_t verb = 0;
+	int err = parse(&jit, argc, argv, &why);
+
+	if (err == 0 && jit.help) {
+		options_print_help(&table, stdout);
+		return EXIT_OK;
+	}
+	while (err == 0 && verb < ARRAY_SIZE(verbs) && strcmp(verbs[verb].name, jit.verb) != 0)
+		verb++;
+	if (err == 0 && verb == ARRAY_SIZE(verbs))
+		err = why_set(&why, -EINVAL, "no such thing as `jit %s`", jit.verb);
+	if (err < 0) {
+		log_error(log, "%s; see `stoker jit --help`", why.text);
+		return EXIT_USAGE;
+	}
+	err = jit_control_open((pid_t)jit.pid, &control, &why);
+	if (err == 0) {
+		err = verbs[verb].run(&jit, &control, &why);
+		jit_control_close(&control);
+	}
+	if (err < 0)
+		log_error(log, "%s", why.text);
+	return err < 0 ? EXIT_FAILED : EXIT_OK;
+}
