@@ -197,6 +197,48 @@ __noinline u32 walk_step_without_rule(u32 covered)
 		s->regs.sp = s->regs.fp;
 	return unwind_fp_step(&s->regs, &s->window);
 }
+#define LAZY_WORDS 448
+#define LAZY_SLACK 16
+#define LAZY_RELOCATIONS_MAX (1 << 24)
+
+/* Where the last one was found, less what alignment may change: the area's size is the CPU's. */
+static u32 lazy_from;
+
+/* glibc's trampoline that binds a function at its first call (_dl_runtime_resolve) has its CFA by a
+ * register that is lost by now. Up the stack, behind the area where it saves all that may hold
+ * arguments, lie rbx, the link map, the relocation's number and the return address. */
+__noinline u32 walk_step_lazy(void)
+{
+	u32 zero = 0, from = lazy_from;
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &zero);
+	u64 word, before = ~0ULL, sp;
+
+	if (!s)
+		return END_REGISTER;
+	sp = s->regs.sp;
+	lazy_from = 0;
+	for (u32 i = 0; i < LAZY_WORDS; i++, before = word) {
+		u64 at = sp + ((u64)from + i) * 8;
+
+		if (unwind_word(&s->window, at, at, &word))
+			return END_REGISTER;
+		if (before < LAZY_RELOCATIONS_MAX && go_back_to(s, word, at + 8)) {
+			lazy_from = from + i > LAZY_SLACK ? from + i - LAZY_SLACK : 0;
+			return END_NONE;
+		}
+	}
+	return END_REGISTER;
+}
+
+/* Has it just been made, and its registers but not yet its stack are its own? clone and clone3 have
+ * returned 0 to it, at an address whose rule is its parent's. */
+static __always_inline bool is_new_thread(struct scratch *s, struct bpf_perf_event_data *ctx)
+{
+	u64 call = s->saved.orig_ax;
+
+	return !arch_user_mode(&ctx->regs) && (call == 56 || call == 435) && s->saved.ax == 0 &&
+		s->user.head.frames_len == 1;
+}
 #else
 __noinline u32 walk_step_without_rule(u32 covered)
 {
@@ -204,6 +246,16 @@ __noinline u32 walk_step_without_rule(u32 covered)
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &zero);
 
 	return s ? unwind_fp_step(&s->regs, &s->window) : END_NO_REGS;
+}
+
+static __always_inline u32 walk_step_lazy(void)
+{
+	return END_REGISTER;
+}
+
+static __always_inline bool is_new_thread(struct scratch *s, struct bpf_perf_event_data *ctx)
+{
+	return false;
 }
 #endif
 
@@ -222,8 +274,10 @@ static __always_inline u32 walk_step(struct scratch *s, u64 offset)
 			return end;
 	}
 	if (rule && rule->cfa != CFA_NONE)
-		return unwind_rule_step(&s->regs, &s->window, rule);
-	return walk_step_without_rule(covered);
+		end = unwind_rule_step(&s->regs, &s->window, rule);
+	else
+		end = walk_step_without_rule(covered);
+	return end == END_REGISTER ? walk_step_lazy() : end;
 }
 
 /* One frame: name the place, push it, step to the caller. 1 ends the loop with s->end set. */
@@ -280,6 +334,8 @@ static __always_inline void walk_user(
 		if (s->end == END_NONE)
 			s->end = END_DEPTH;
 	}
+	if (s->end != END_ROOT && is_new_thread(s, ctx))
+		s->end = END_ROOT;
 	if (s->end != END_ROOT && in_exec(task)) {
 		s->end = END_NONE;
 		s->user.head.frames_len = s->user.head.anon = 0;

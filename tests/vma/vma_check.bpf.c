@@ -146,7 +146,8 @@ static __always_inline void gather_edges(struct scratch *s)
 		u32 at = (s->turn + i * 7) % found;
 		struct vma_answer *a;
 
-		asm volatile("" : "+r"(at)); /* the compiler knows that it is small, not the verifier */
+		/* The compiler knows that it is small, the verifier does not. */
+		asm volatile("" : "+r"(at));
 		a = &s->tick.answers[at & (ANSWERS_MAX - 1)];
 		if (!a->found)
 			continue;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* vma_check.c - does the walk of bpf/vma.bpf.h say what /proc/PID/maps says?
  * Usage: vma_check VMA_CHECK.BPF.O HZ SECONDS
- * Every tick of every CPU brings answers of the walk; each is held against a reading of the maps. An
- * answer is compared if the reading is known to be true of its tick: the mappings had one generation
- * before the reading and at the tick after it. Of a mapping that stays while all around it changes
- * (churnmaps.c), and of all where the kernel has no generations, it is enough that it was the same
- * in the readings before and after. All other answers count as changed, or gone with the process.
- * Prints the first answers that differ, a line a program (`load NAME COMPARED AGREED DIFFERED
- * CHANGED GONE`) and the total. Exits 1 when too few agree or were compared, 2 when it cannot run. */
+ * Every tick of every CPU brings answers of the walk; each is held against a reading of the maps.
+ * An answer is compared if the reading is known to be true of its tick: the mappings had one
+ * generation before the reading and at the tick after it. Of a mapping that stays while all around
+ * it changes (churnmaps.c), and of all where the kernel has no generations, it is enough that it
+ * was the same in the readings before and after. All other answers count as changed, or gone with
+ * the process. Prints the first answers that differ, a line a program (`load NAME COMPARED AGREED
+ * DIFFERED CHANGED GONE`) and the total. Exits 1 when too few agree or were compared, 2 when it
+ * cannot run. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>

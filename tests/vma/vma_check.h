@@ -26,7 +26,7 @@ struct vma_tick {
 	__u64 at_ns;      /* CLOCK_MONOTONIC */
 	__u64 start_ns;   /* of the process, since boot */
 	__u64 mm;         /* tells the images of one process apart */
-	__u64 generation; /* of the mappings, all answers through; 0: unknown, or they were changing */
+	__u64 generation; /* of the mappings; 0: not known, or they were changing */
 	__u32 tgid;
 	__u32 lost; /* ticks before this one that did not fit into the ring */
 	__u32 answers_len;

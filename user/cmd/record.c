@@ -17,6 +17,7 @@
 #include "cmd/cmd.h"
 #include "cmd/command.h"
 #include "cmd/output.h"
+#include "cmd/record_jit.h"
 #include "cmd/record_options.h"
 #include "daemon/agent.h"
 #include "sink/sink.h"
@@ -28,6 +29,7 @@ struct record {
 	struct record_options options;
 	struct output output;
 	struct command command;
+	struct record_jit jit;
 	struct agent *agent;
 	struct log *log;
 	int signals;
@@ -153,6 +155,9 @@ static int prepare(struct record *r, struct why *why)
 		err = start_command(r, why);
 	if (err == 0)
 		err = open_agent(r, why);
+	if (err == 0 && r->options.jit &&
+		record_jit_start(&r->jit, r->options.ids.data, r->options.ids.len, r->log) < 0)
+		err = why_set(why, -ENOMEM, "out of memory");
 	return err;
 }
 
@@ -163,6 +168,7 @@ static int write_profile(struct record *r, struct why *why)
 	time_t when;
 	int err = profile_init(&profile);
 
+	record_jit_refresh(&r->jit, r->log);
 	if (err == 0)
 		err = agent_profile(r->agent, &profile);
 	if (err < 0)
@@ -328,6 +334,7 @@ static int capture(struct record *r, struct why *why)
 
 static void done(struct record *r)
 {
+	record_jit_stop(&r->jit, r->log);
 	agent_free(r->agent);
 	command_done(&r->command);
 	record_options_done(&r->options);

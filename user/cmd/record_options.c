@@ -26,6 +26,7 @@ enum {
 	OPT_NO_DEMANGLE,
 	OPT_MEMORY,
 	OPT_JIT_TIERS,
+	OPT_JIT,
 };
 
 static const struct option_row rows[] = {
@@ -49,6 +50,9 @@ static const struct option_row rows[] = {
 	{ OPT_KERNEL, "kernel", NULL, "kernel stacks only" },
 	{ OPT_STATS, "stats", "FILE", "what was sampled, lost and spent, as JSON" },
 	{ OPT_MEMORY, "memory", "MB", "kernel memory for maps and unwind tables; default 32" },
+	{ OPT_JIT, "jit", NULL,
+		"with -p: have .NET (8 and up) and JVMs (17 and up) write\nperf maps for the time "
+		"of the capture" },
 	{ OPT_JIT_TIERS, "jit-tiers", "keep|fold",
 		"names of one method at several tiers; default fold: one name" },
 	{ OPT_NO_DEMANGLE, "no-demangle", NULL, "names as they are in the files" },
@@ -152,6 +156,7 @@ static int take_flag(struct record_options *o, int id)
 	o->user |= id == OPT_USER;
 	o->kernel |= id == OPT_KERNEL;
 	o->no_demangle |= id == OPT_NO_DEMANGLE;
+	o->jit |= id == OPT_JIT;
 	o->quiet |= id == 'q';
 	o->help |= id == 'h';
 	return 0;
@@ -224,6 +229,8 @@ int record_options_parse(struct record_options *o, int argc, char **argv, struct
 	o->argv = argv + rest;
 	if (o->argv[0] && strcmp(argv[rest - 1], "--") != 0)
 		return why_set(why, -EINVAL, "what is %s? A COMMAND goes behind --", o->argv[0]);
+	if (o->jit && o->target != SAMPLER_TGIDS)
+		return why_set(why, -EINVAL, "--jit goes with -p: say which processes");
 	if (o->interval_ns && o->interval_ns < NSEC_PER_SEC)
 		return why_set(why, -EINVAL, "--interval: at least one second");
 	if (o->interval_ns && strcmp(o->output, "-") != 0 && !strchr(o->output, '%'))
