@@ -163,6 +163,23 @@ static __always_inline bool has_frame(struct scratch *s)
 			s->regs.pc - target < FUNCTION_BYTES_MAX);
 }
 
+static __always_inline bool tests_result(const u8 *code)
+{
+	return code[0] == 0x0f && code[1] == 0x05 &&
+		((code[2] == 0x48 && code[3] == 0x85 && code[4] == 0xc0) ||
+			(code[2] == 0x85 && code[3] == 0xc0));
+}
+
+/* Is this a new thread's first instructions, on a stack that holds nothing yet? C libraries have
+ * `syscall; test; jl; je` for clone, of which no table says the truth; only the child has a zero. */
+__noinline bool is_new_thread(u64 pc, u64 result)
+{
+	u8 code[12];
+
+	return result == 0 && bpf_probe_read_user(code, sizeof(code), (void *)(pc - 7)) == 0 &&
+		(tests_result(code + 5) || tests_result(code + 2) || tests_result(code));
+}
+
 struct mm_struct___entry {
 	unsigned long start_stack;
 } __attribute__((preserve_access_index));
@@ -186,6 +203,8 @@ __noinline u32 walk_step_without_rule(u32 covered)
 		return END_NO_REGS;
 	if (is_signal_return(&s->regs))
 		return unwind_signal_step(&s->regs, &s->window);
+	if (s->regs.exact && is_new_thread(s->regs.pc, s->regs.gpr[0]))
+		return END_ROOT;
 	if (frameless_leaf_step(s))
 		return END_NONE;
 	if (is_process_entry(s))
@@ -204,6 +223,18 @@ __noinline u32 walk_step_without_rule(u32 covered)
 /* Where the last one was found, less what alignment may change: the area's size is the CPU's. */
 static u32 lazy_from;
 
+/* Is what lies here the return address above a relocation's number? Then the step is done. */
+__noinline u32 lazy_word(u64 at)
+{
+	u32 zero = 0;
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &zero);
+	u64 number, word;
+
+	return s && unwind_word(&s->window, at - 8, at - 8, &number) == 0 &&
+		number < LAZY_RELOCATIONS_MAX &&
+		unwind_word(&s->window, at, at, &word) == 0 && go_back_to(s, word, at + 8);
+}
+
 /* glibc's trampoline that binds a function at its first call (_dl_runtime_resolve) has its CFA by a
  * register that is lost by now. Up the stack, behind the area where it saves all that may hold
  * arguments, lie rbx, the link map, the relocation's number and the return address. */
@@ -211,33 +242,19 @@ __noinline u32 walk_step_lazy(void)
 {
 	u32 zero = 0, from = lazy_from;
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &zero);
-	u64 word, before = ~0ULL, sp;
+	u64 sp;
 
 	if (!s)
 		return END_REGISTER;
 	sp = s->regs.sp;
 	lazy_from = 0;
-	for (u32 i = 0; i < LAZY_WORDS; i++, before = word) {
-		u64 at = sp + ((u64)from + i) * 8;
-
-		if (unwind_word(&s->window, at, at, &word))
-			return END_REGISTER;
-		if (before < LAZY_RELOCATIONS_MAX && go_back_to(s, word, at + 8)) {
+	for (u32 i = 1; i < LAZY_WORDS; i++) {
+		if (lazy_word(sp + ((u64)from + i) * 8)) {
 			lazy_from = from + i > LAZY_SLACK ? from + i - LAZY_SLACK : 0;
 			return END_NONE;
 		}
 	}
 	return END_REGISTER;
-}
-
-/* Has it just been made, and its registers but not yet its stack are its own? clone and clone3 have
- * returned 0 to it, at an address whose rule is its parent's. */
-static __always_inline bool is_new_thread(struct scratch *s, struct bpf_perf_event_data *ctx)
-{
-	u64 call = s->saved.orig_ax;
-
-	return !arch_user_mode(&ctx->regs) && (call == 56 || call == 435) && s->saved.ax == 0 &&
-		s->user.head.frames_len == 1;
 }
 #else
 __noinline u32 walk_step_without_rule(u32 covered)
@@ -253,7 +270,7 @@ static __always_inline u32 walk_step_lazy(void)
 	return END_REGISTER;
 }
 
-static __always_inline bool is_new_thread(struct scratch *s, struct bpf_perf_event_data *ctx)
+static __always_inline bool is_new_thread(u64 pc, u64 result)
 {
 	return false;
 }
@@ -321,6 +338,7 @@ static __always_inline void walk_user(
 {
 	struct mm_struct *mm = task->mm;
 	struct scratch *context = s;
+	u64 pc;
 
 	if (!mm || (task->flags & PF_KTHREAD))
 		return;
@@ -328,13 +346,15 @@ static __always_inline void walk_user(
 	s->window.base = 0;
 	s->window.narrow = 0;
 	s->end = regs_user(ctx, task, &s->saved, &s->regs);
+	pc = s->regs.pc;
 	if (s->end == END_NONE) {
 		mappings_check(s, task, mm);
 		bpf_loop(STACK_USER_FRAMES_MAX, walk_frame, &context, 0);
 		if (s->end == END_NONE)
 			s->end = END_DEPTH;
 	}
-	if (s->end != END_ROOT && is_new_thread(s, ctx))
+	if (s->end != END_ROOT && s->user.head.frames_len == 1 &&
+		is_new_thread(pc, s->regs.gpr[0]))
 		s->end = END_ROOT;
 	if (s->end != END_ROOT && in_exec(task)) {
 		s->end = END_NONE;

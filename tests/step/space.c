@@ -137,6 +137,20 @@ static void take(void *ctx, const struct maps_entry *entry)
 		m->object = object_of(load, entry);
 }
 
+/* proc(5): the 28th field of stat; the 2nd, in parentheses, may hold blanks. */
+static uint64_t read_start_stack(pid_t pid)
+{
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	char path[64], *at;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	if (fd_read_path(path, FILE_BYTES_MAX, &text) < 0 || !(at = strrchr(text.data, ')')))
+		return 0;
+	for (int field = 2; field < 28 && at; field++)
+		at = strchr(at + 1, ' ');
+	return at ? strtoull(at, NULL, 10) : 0;
+}
+
 void space_load(struct space *space, struct objects *objects)
 {
 	_cleanup_(buf_done) struct buf text = BUF_INIT;
@@ -148,6 +162,8 @@ void space_load(struct space *space, struct objects *objects)
 		fprintf(stderr, "step: cannot read %s\n", path);
 		exit(2);
 	}
+	if (space->start_stack == 0)
+		space->start_stack = read_start_stack(space->pid);
 	space->mappings.len = 0;
 	space->last = NULL;
 	maps_parse(text.data, take, &load);

@@ -11,7 +11,7 @@
 #include "elf/image.h"
 #include "unwind/rows.h"
 
-#define SPACE_STACK_BYTES 4096
+#define SPACE_STACK_BYTES 8192
 
 struct symbol {
 	uint64_t vaddr, size;
@@ -46,6 +46,7 @@ struct space {
 	int mem;
 	VEC(struct mapping) mappings;
 	uint64_t generation;
+	uint64_t start_stack; /* sp at the program's entry */
 	/* The top of the stack, read once a step. */
 	uint64_t stack_base;
 	uint32_t stack_len;

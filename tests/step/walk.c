@@ -7,6 +7,7 @@
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-parameter" /* of callbacks */
+#pragma GCC diagnostic ignored "-Wattributes"       /* those of BPF's compiler */
 #include "bpf/walk.bpf.h"
 #pragma GCC diagnostic pop
 
@@ -101,7 +102,7 @@ static void take_registers(const struct user_regs_struct *from, struct unwind_re
 void walk_now(struct space *space, const struct user_regs_struct *regs, struct chain *out)
 {
 	struct scratch *s = &scratches;
-	struct mm_struct mm = { 0 };
+	struct mm_struct mm = { .start_stack = space->start_stack };
 	struct task_struct task = { .mm = &mm };
 	struct bpf_perf_event_data ctx = { 0 };
 
@@ -111,7 +112,7 @@ void walk_now(struct space *space, const struct user_regs_struct *regs, struct c
 	s->window.memory = space;
 	sampled = space;
 	out->len = 0;
-	take_registers(regs, &ctx.regs);
+	take_registers(regs, &ctx.regs.unwind);
 	walk_user(s, &ctx, &task);
 	walk_kernel(s, &ctx);
 	out->end = s->end;

@@ -73,13 +73,18 @@ is_ready() {
 	done
 }
 
+# started PID: to be ended.
+started() {
+	echo "$1" >>"$runs/started"
+}
+
 # start NAME COMMAND...: a load that says when it is ready. $runs/NAME.comm has what the kernel calls it;
 # there is none where it could not be started.
 start() {
 	local name=$1
 	shift
 	"$@" >"$runs/$name.out" 2>&1 3>&- &
-	started+=("$!")
+	started "$!"
 	if is_ready "$runs/$name.out" "$!"; then
 		cp "/proc/$!/comm" "$runs/$name.comm"
 	else
@@ -89,11 +94,11 @@ start() {
 
 end_all() {
 	local one
-	for one in "${started[@]}"; do
+	[ -e "$runs/started" ] || return 0
+	while read -r one; do
 		kill -KILL "$one" 2>/dev/null && wait "$one" 2>/dev/null
-	done
-	started=()
-	return 0
+	done <"$runs/started"
+	rm "$runs/started"
 }
 
 # check NAME SECONDS: leaves $runs/NAME.txt and $runs/NAME.status.
@@ -123,8 +128,6 @@ setup_file() {
 	[ "$(id -u)" -eq 0 ] || skip "must be root: this loads BPF and reads every process's maps"
 	[ -r /sys/kernel/btf/vmlinux ] || skip "this kernel has no BTF"
 	command -v clang >/dev/null || skip "clang is not installed"
-	started=()
-	trap end_all EXIT
 	build
 	write_programs
 	start manymaps "$runs/manymaps" "$LOAD_SECONDS"
@@ -133,10 +136,14 @@ setup_file() {
 	check long "$LONG_SECONDS"
 	end_all
 	short_ones 3>&- &
-	started+=("$!")
+	started "$!"
 	short_ones 3>&- &
-	started+=("$!")
+	started "$!"
 	check short "$SHORT_SECONDS"
+	end_all
+}
+
+teardown_file() {
 	end_all
 }
 

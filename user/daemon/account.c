@@ -21,6 +21,7 @@ static const char *const source_names[NAME_SOURCES] = {
 	[NAME_DEBUG_FILE] = "debug_file",
 	[NAME_DEBUG_DATA] = "debug_data",
 	[NAME_PLT] = "plt",
+	[NAME_GO] = "gopclntab",
 	[NAME_PERFMAP] = "perfmap",
 };
 

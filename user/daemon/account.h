@@ -20,6 +20,7 @@ enum name_source {
 	NAME_DEBUG_FILE,
 	NAME_DEBUG_DATA,
 	NAME_PLT,
+	NAME_GO,
 	NAME_PERFMAP,
 	NAME_SOURCES,
 };

@@ -22,6 +22,7 @@ static const enum name_source elf_sources[] = {
 	[ELF_SYM_DEBUG_FILE] = NAME_DEBUG_FILE,
 	[ELF_SYM_DEBUG_DATA] = NAME_DEBUG_DATA,
 	[ELF_SYM_PLT] = NAME_PLT,
+	[ELF_SYM_GO] = NAME_GO,
 };
 
 /* The places of one owner, and what their frames have in common. */

@@ -17,8 +17,9 @@
 #include "base/vec.h"
 #include "elf/plt.h"
 #include "elf/symtab.h"
+#include "sym/gopclntab.h"
 
-#define SOURCES (ELF_SYM_PLT + 1)
+#define SOURCES (ELF_SYM_GO + 1)
 
 DEFINE_CLEANUP(struct elf_sym, elf_sym_free)
 
@@ -66,8 +67,8 @@ struct open {
 
 struct loader {
 	struct image *mapped;
-	struct symtab tabs[SOURCES]; /* by source; PLT's has strings alone */
-	struct buf plt_names;
+	struct symtab tabs[SOURCES]; /* by source; PLT's and Go's have strings alone */
+	struct buf plt_names, go_names;
 	VEC(struct candidate) candidates;
 	size_t settled;        /* that many in front are sorted, one an address */
 	VEC(struct open) open; /* the sweep's stack: symbols that began and may not have ended */
@@ -318,6 +319,43 @@ static int collect_plt(struct loader *l)
 	return err;
 }
 
+/* ---- Go ------------------------------------------------------------------------------------- */
+
+static int add_go(struct loader *l, const struct gopclntab_function *f)
+{
+	struct candidate c = { .source = ELF_SYM_GO, .rank = RANK_FUNC, .bind = STB_LOCAL };
+	size_t len = strlen(f->name) + 1;
+	int err;
+
+	if (f->end <= f->start || l->go_names.len + len > ELF_SYM_NAMES_BYTES_MAX) {
+		l->sym->stats.dropped++;
+		return 0;
+	}
+	c.name = (uint32_t)l->go_names.len;
+	err = buf_put(&l->go_names, f->name, len);
+	return err < 0 ? err : add_candidate(l, c, f->start, f->end - f->start, f->end - f->start);
+}
+
+/* The table says what .symtab would: it is read where that was stripped. */
+static int collect_go(struct loader *l)
+{
+	struct gopclntab tab;
+	struct gopclntab_function f;
+	int err;
+
+	if (l->tabs[ELF_SYM_SYMTAB].strings.len > 0)
+		return 0;
+	err = gopclntab_init(&tab, l->mapped);
+	if (err < 0)
+		return err == -ENOMEM ? err : 0;
+	for (size_t i = 0; err == 0 && i < tab.functions_len; i++)
+		if (gopclntab_get(&tab, i, &f))
+			err = add_go(l, &f);
+	l->tabs[ELF_SYM_GO].strings =
+		(struct bytes){ (const uint8_t *)l->go_names.data, l->go_names.len };
+	return err;
+}
+
 /* ---- sweep ---------------------------------------------------------------------------------- */
 
 static int add_range(struct loader *l, const struct open *o, uint32_t end)
@@ -446,6 +484,8 @@ static int load(struct loader *l, struct image *extra, enum elf_sym_source extra
 		err = collect_table(l, l->mapped, SHT_DYNSYM, ELF_SYM_DYNSYM);
 	if (err == 0 && extra)
 		err = collect_table(l, extra, SHT_SYMTAB, extra_source);
+	if (err == 0)
+		err = collect_go(l);
 	if (err < 0)
 		return err;
 	settle(l);
@@ -469,6 +509,7 @@ int elf_sym_load(struct image *mapped, struct image *extra, enum elf_sym_source 
 	vec_done(&l.candidates);
 	vec_done(&l.open);
 	buf_done(&l.plt_names);
+	buf_done(&l.go_names);
 	if (err < 0)
 		return err;
 	trim(sym);
@@ -538,7 +579,8 @@ const char *elf_sym_source_name(enum elf_sym_source source)
 		[ELF_SYM_DYNSYM] = "dynsym",
 		[ELF_SYM_DEBUG_FILE] = "debug_file",
 		[ELF_SYM_DEBUG_DATA] = "debug_data",
-		[ELF_SYM_PLT] = "plt" };
+		[ELF_SYM_PLT] = "plt",
+		[ELF_SYM_GO] = "gopclntab" };
 
 	return names[source];
 }

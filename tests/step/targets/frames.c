@@ -172,7 +172,8 @@ __attribute__((noinline)) static uint64_t recursive(int n, uint64_t a, uint64_t 
 
 int main(void)
 {
-	int values[16], sum = 0;
+	int values[16];
+	volatile int sum = 0;
 	vector v = { 1, 2, 3 };
 
 	for (int i = 0; i < 16; i++)

@@ -81,7 +81,7 @@ int main(void)
 {
 	stack_t stack = { .ss_sp = new_stack(), .ss_size = STACK_BYTES };
 	struct timespec pause_time = { 0, 3000000 };
-	int jumps = 0;
+	volatile int jumps = 0;
 
 	sigaltstack(&stack, NULL);
 	install(SIGUSR2, plain, 0);

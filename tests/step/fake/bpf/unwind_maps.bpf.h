@@ -12,7 +12,7 @@
 #include "space.h"
 
 struct mm_struct {
-	int unused;
+	u64 start_stack;
 };
 
 struct task_struct {
@@ -20,7 +20,10 @@ struct task_struct {
 	u32 flags;
 };
 
-typedef struct unwind_regs arch_user_regs;
+typedef struct {
+	struct unwind_regs unwind;
+	u64 ax, orig_ax;
+} arch_user_regs;
 
 struct bpf_perf_event_data {
 	arch_user_regs regs;
@@ -33,11 +36,12 @@ struct walk_mapping {
 };
 
 struct scratch {
-	struct unwind_regs regs, saved;
+	struct unwind_regs regs;
+	arch_user_regs saved;
 	struct unwind_window window;
 	struct walk_mapping at;
 	struct mm_struct *mm;
-	u64 user_hash, kernel_hash;
+	u64 user_hash, user_rest, kernel_hash, kernel_rest;
 	u32 end;
 	struct who_key who;
 	struct {
@@ -63,6 +67,8 @@ static struct scratch scratches;
 
 #define __noinline static __attribute__((noinline))
 #define bpf_map_lookup_elem(map, key) (*(key) == 0 ? (map) : NULL)
+#define BPF_CORE_READ(from, field) ((from)->field)
+#define BPF_CORE_READ_BITFIELD_PROBED(from, field) ((void)(from), 0)
 #define bpf_probe_read_user(dst, size, addr) read_sampled(dst, size, (u64)(addr))
 #define bpf_loop(times, step, ctx, flags) loop(times, step, ctx)
 #define bpf_get_stack(ctx, to, size, flags) 0L
