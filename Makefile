@@ -35,7 +35,7 @@ SKEL     := $(BUILD)/sample.skel.h
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all help unit check demo bench lint targets install clean
+.PHONY: all help unit check check-vm demo bench lint targets install clean
 
 all: stoker ## build ./stoker (the default)
 
@@ -81,6 +81,12 @@ lint: ## the house rules: direction of includes, length of functions and files
 
 check: ## everything this machine can test (root; installs what it needs)
 	$(Q)tools/check
+
+check-vm: ## boot kernels in QEMU and let each take the BPF programs (root)
+	$(Q)tools/check-vm
+
+bench: stoker targets ## what it costs, beside perf and a frame-pointer profiler (root)
+	$(Q)tools/bench
 
 demo: ## install, build, profile this host for ten seconds (root)
 	$(Q)tools/demo

@@ -44,6 +44,8 @@ static __always_inline void arch_take(struct unwind_regs *out, const volatile ar
 	out->pc = regs->pc;
 	out->sp = out->gpr[31] = regs->sp;
 	out->fp = regs->regs[29];
+	/* Unrolled: ctx must be read at constant offsets. */
+	UNROLL
 	for (int i = 0; i < 31; i++)
 		out->gpr[i] = regs->regs[i];
 }

@@ -122,13 +122,15 @@ static __always_inline bool mapping_covers(const struct mapping *m, u64 pc)
 	return pc >= m->start && pc < m->end;
 }
 
-/* Makes s->at the mapping of pc: the last one used, a remembered one, or a new one. */
-static __always_inline u32 mapping_find(struct scratch *s, u64 pc)
+/* Makes s->at the mapping of pc: a remembered one or a new one. Not static, so that the verifier
+ * looks at it once and its stack is not the caller's too. */
+__noinline u32 mapping_change(u64 pc)
 {
-	u32 slot, end;
+	u32 slot, end, zero = 0;
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &zero);
 
-	if (mapping_covers(&s->at, pc))
-		return END_NONE;
+	if (!s)
+		return END_NO_MAPPING;
 	for (slot = 0; slot < MAPPINGS_KEPT; slot++) {
 		if (mapping_covers(&s->kept[slot], pc)) {
 			s->at = s->kept[slot];
@@ -144,6 +146,11 @@ static __always_inline u32 mapping_find(struct scratch *s, u64 pc)
 	s->at = s->fresh;
 	s->kept[slot] = s->fresh;
 	return END_NONE;
+}
+
+static __always_inline u32 mapping_find(const struct scratch *s, u64 pc)
+{
+	return mapping_covers(&s->at, pc) ? END_NONE : mapping_change(pc);
 }
 
 static __always_inline void mappings_forget(struct scratch *s)
@@ -162,7 +169,7 @@ static __always_inline void mappings_check(
 		.mm = (u64)mm,
 		.generation = vma_generation(mm),
 		.start_ns = s->who.start_ns,
-		.exec_id = task->self_exec_id,
+		.exec_id = TASK_READ(task, self_exec_id),
 		.tables = tables_epoch,
 	};
 

@@ -13,7 +13,7 @@ static __always_inline const void *regs_saved_at(struct task_struct *task)
 {
 	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
 		return (const void *)bpf_task_pt_regs(task);
-	return task->stack + ARCH_KERNEL_STACK_BYTES - bpf_core_type_size(struct pt_regs);
+	return TASK_READ(task, stack) + ARCH_KERNEL_STACK_BYTES - bpf_core_type_size(struct pt_regs);
 }
 
 /* END_NONE and *out, or why there are none. */
@@ -28,7 +28,7 @@ static __always_inline u32 regs_user(struct bpf_perf_event_data *ctx, struct tas
 		asm volatile("" ::: "memory");
 		return END_NONE;
 	}
-	if (task->flags & PF_IO_WORKER)
+	if (TASK_READ(task, flags) & PF_IO_WORKER)
 		return END_NO_REGS;
 	if (bpf_probe_read_kernel(scratch, sizeof(*scratch), regs_saved_at(task)))
 		return END_NO_REGS;

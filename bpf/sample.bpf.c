@@ -14,6 +14,7 @@
 #include "bpf/mapping.bpf.h"
 #include "bpf/walk.bpf.h"
 #include "bpf/sample_maps.bpf.h"
+#include "bpf/scan.bpf.h"
 
 #define ANCESTORS_MAX 16
 
@@ -30,7 +31,8 @@ static __always_inline bool who_same(const struct who_key *a, const struct who_k
 
 static __always_inline void who_read(struct scratch *s, struct task_struct *task, u64 id)
 {
-	s->who.start_ns = task->group_leader->start_boottime;
+	s->who.start_ns = TASK_TYPED ? task->group_leader->start_boottime
+				      : BPF_CORE_READ(task, group_leader, start_boottime);
 	s->who.cgroup = bpf_get_current_cgroup_id();
 	s->who.tgid = id >> 32;
 	s->who.tid = keep_tid ? (u32)id : 0;
@@ -40,7 +42,7 @@ static __always_inline void who_read(struct scratch *s, struct task_struct *task
 /* The id of s->who; 0 with *lost set. */
 static __always_inline u32 who_id(struct scratch *s, u32 *lost)
 {
-	struct event_who event = { .kind = EVENT_WHO };
+	struct event_who *event = &s->who_event;
 	u32 *known, id;
 
 	if (s->last_who_id && s->last_who_epoch == epoch && who_same(&s->who, &s->last_who))
@@ -50,13 +52,14 @@ static __always_inline u32 who_id(struct scratch *s, u32 *lost)
 		id = *known;
 	} else {
 		id = next_id(&s->who_counter);
-		event.id = id;
-		event.key = s->who;
+		event->kind = EVENT_WHO;
+		event->id = id;
+		event->key = s->who;
 		if (bpf_map_update_elem(&whos, &s->who, &id, BPF_ANY)) {
 			*lost = LOST_WHOS_FULL;
 			return 0;
 		}
-		if (tell(&s->stats, &event, sizeof(event), BPF_RB_NO_WAKEUP)) {
+		if (tell(&s->stats, event, sizeof(*event), BPF_RB_NO_WAKEUP)) {
 			bpf_map_delete_elem(&whos, &s->who);
 			*lost = LOST_RING_FULL;
 			return 0;
@@ -130,9 +133,14 @@ static __always_inline u32 count_in(
 
 	if (!count) {
 		if (bpf_map_update_elem(map, key, &one, BPF_NOEXIST) == 0) {
-			u64 len = __sync_fetch_and_add(&counts_len[which], 1) + 1;
+			u64 len;
 
-			if (len == counts_high) {
+			/* Not the result of the addition, which 5.10 lacks: what is read may
+			 * have been added to by other CPUs, but not by more of them than there
+			 * are. */
+			__sync_fetch_and_add(&counts_len[which], 1);
+			len = *(volatile u64 *)&counts_len[which];
+			if (len - counts_high < cpus) {
 				struct event_pressure event = { EVENT_PRESSURE, which };
 
 				tell(&s->stats, &event, sizeof(event), BPF_RB_FORCE_WAKEUP);
@@ -187,7 +195,8 @@ static __always_inline u32 stack_bytes(struct scratch *s, u64 sp)
 static __always_inline int hold(struct scratch *s)
 {
 	struct event_held *held = &s->held;
-	u32 lost, bytes = stack_bytes(s, s->regs.sp);
+	u64 bytes = stack_bytes(s, s->regs.sp);
+	u32 lost;
 
 	held->kind = EVENT_HELD;
 	held->who = who_id(s, &lost);
@@ -202,10 +211,14 @@ static __always_inline int hold(struct scratch *s)
 	held->frames_len = s->user.head.frames_len;
 	held->anon = s->user.head.anon;
 	held->stack_bytes = bytes;
-	if (bytes == 0 || bytes > HELD_STACK_BYTES || !held->who)
+	if (!held->who)
 		return -1;
 	__builtin_memcpy(held->gpr, s->regs.gpr, sizeof(held->gpr));
 	__builtin_memcpy(held->frames, s->user.frames, sizeof(held->frames));
+	/* The check must be of the register that is passed: 6.1 does not carry bounds to a copy. */
+	asm volatile("" : "+r"(bytes));
+	if (bytes == 0 || bytes > HELD_STACK_BYTES)
+		return -1;
 	if (bpf_probe_read_user(held->stack, bytes, (void *)s->regs.sp))
 		return -1;
 	if (tell_stack(s, &s->kernel.head, s->kernel_hash, s->kernel_rest, STACK_KERNEL_FRAMES_MAX,
@@ -224,10 +237,10 @@ static __always_inline bool descends(struct task_struct *task, u32 tgid)
 	for (int depth = 0; depth < ANCESTORS_MAX; depth++) {
 		u32 parent;
 
-		task = task->real_parent;
+		task = TASK_READ(task, real_parent);
 		if (!task)
 			return false;
-		parent = task->tgid;
+		parent = TASK_READ(task, tgid);
 		if (parent <= 1)
 			return false;
 		if (bpf_map_lookup_elem(&targets, &parent)) {
@@ -270,7 +283,7 @@ int sample(struct bpf_perf_event_data *ctx)
 		s->stats.idle++;
 		return 0;
 	}
-	task = bpf_get_current_task_btf();
+	task = task_current();
 	if (!wanted(task, id)) {
 		s->stats.filtered++;
 		return 0;
@@ -294,45 +307,6 @@ int sample(struct bpf_perf_event_data *ctx)
 		s->stats.lost[lost & 7]++;
 	else
 		s->stats.samples++;
-	return 0;
-}
-
-/* ---- before the tick: what runs is met, so that its tables are there --------------------------
- */
-
-/* Gives each mapping of code of the tasks that are iterated, and its file an object. User space
- * reads it at the start for all tasks, and for a process that it must know all of. */
-SEC("iter/task_vma")
-int scan(struct bpf_iter__task_vma *ctx)
-{
-	struct task_struct *task = ctx->task;
-	struct vm_area_struct *vma = ctx->vma;
-	struct scan_mapping out = {};
-	struct object_value *object;
-	struct tick_stats ignored = {};
-	struct inode *inode;
-	u32 zero = 0;
-	struct event_object *event = bpf_map_lookup_elem(&scan_event, &zero);
-
-	if (!task || !vma || !event || task->pid != task->tgid || !(vma->vm_flags & VM_EXEC))
-		return 0;
-	out.start = vma->vm_start;
-	out.end = vma->vm_end;
-	out.file_offset = (u64)vma->vm_pgoff << PAGE_BYTES_SHIFT;
-	out.tgid = task->tgid;
-	inode = BPF_CORE_READ(vma, vm_file, f_inode);
-	if (inode && !vma_is_shared_memory(inode, vma->vm_flags)) {
-		event->tgid = task->tgid;
-		event->start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
-		object = object_of(&ignored, event, vma, inode, &scan_counter, OBJECT_SCAN_FIRST);
-		if (!object)
-			return 0;
-		out.object = object->id;
-	} else if (out.start == (u64)BPF_CORE_READ(task, mm, context.vdso)) {
-		out.object = OBJECT_VDSO;
-		out.file_offset = 0;
-	}
-	bpf_seq_write(ctx->meta->seq, &out, sizeof(out));
 	return 0;
 }
 

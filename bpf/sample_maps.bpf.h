@@ -54,6 +54,7 @@ struct scratch {
 	struct unwind_regs regs;
 	struct unwind_window window;
 	arch_user_regs saved;
+	u64 searched; /* what stack_word read */
 	u64 user_hash;
 	u64 kernel_hash;
 	u64 user_rest; /* hashes of all frames but the leaf */
@@ -66,6 +67,7 @@ struct scratch {
 	struct mapping kept[MAPPINGS_KEPT];
 	struct vma_scratch vma;
 	struct event_object object_event;
+	struct event_who who_event;
 	struct user_stack user;
 	struct kernel_stack kernel;
 	struct event_held held;

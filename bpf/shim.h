@@ -6,12 +6,30 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#ifdef __clang__
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL
+#endif
+
 #ifdef __bpf__
 #include "vmlinux/vmlinux.h"
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
 
 #include "bpf/abi.h"
+
+/* The task that is sampled. 5.11 and up give a typed pointer, whose fields are read straight;
+ * before, a helper reads them. The verifier follows only the half that the kernel has. */
+#define TASK_TYPED bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf)
+#define TASK_READ(task, field) (TASK_TYPED ? (task)->field : BPF_CORE_READ(task, field))
+
+static __always_inline struct task_struct *task_current(void)
+{
+	if (TASK_TYPED)
+		return bpf_get_current_task_btf();
+	return (struct task_struct *)bpf_get_current_task();
+}
 
 /* 0 or an error: size bytes of the sampled task's memory. */
 #define shim_read_user(memory, dst, size, addr) bpf_probe_read_user(dst, size, (const void *)(addr))

@@ -115,10 +115,15 @@ static __always_inline bool unwind_register(const struct unwind_regs *regs, u32 
 static __always_inline u32 unwind_signal_step(struct unwind_regs *regs, struct unwind_window *w)
 {
 	static const u8 order[ARCH_SIGNAL_REGS] = ARCH_SIGNAL_ORDER;
-	u64 saved[ARCH_SIGNAL_REGS + 1];
+	u64 *saved = w->words; /* arm64's would take more than half of a program's stack */
 
-	if (shim_read_user(w->memory, saved, sizeof(saved), regs->sp + ARCH_SIGNAL_REGS_AT))
+	_Static_assert(ARCH_SIGNAL_REGS < WINDOW_WORDS, "a signal frame's registers fit");
+	w->base = 0;
+	if (shim_read_user(w->memory, saved, (ARCH_SIGNAL_REGS + 1) * sizeof(*saved),
+		    regs->sp + ARCH_SIGNAL_REGS_AT))
 		return END_STACK_READ;
+	/* Unrolled, or the compiler puts order where its name is not valid BTF. */
+	UNROLL
 	for (int i = 0; i < ARCH_SIGNAL_REGS; i++)
 		regs->gpr[order[i]] = saved[i];
 	regs->pc = saved[ARCH_SIGNAL_REGS];

@@ -37,7 +37,8 @@ static __always_inline void push(struct scratch *s, u64 frame)
 /* What a call before this address calls, if it can be a return address: the bytes before it read as
  * E8 rel32, or as FF /2 in its lengths (Intel SDM vol. 2, CALL), of whose target they say nothing.
  * Or it is the one that a goroutine begins with, as if runtime.goexit had called it: behind that
- * one's NOP, before its CALL. Not static, as what follows, so that the verifier looks at it once. */
+ * one's NOP, before its CALL. Not static, as what follows, so that the verifier looks at it once.
+ */
 __noinline u64 call_before(u64 address)
 {
 	u8 code[8], next;
@@ -55,27 +56,26 @@ __noinline u64 call_before(u64 address)
 		(code[1] == 0xff && (code[2] & 0x38) == 0x10);
 }
 
-/* The same for what [fp + 8] holds. */
-static __always_inline u64 call_of_frame(struct scratch *s, u64 fp)
-{
-	u64 ra;
-
-	if ((fp & 7) || unwind_word(&s->window, fp + 8, s->regs.sp, &ra))
-		return NO_CALL;
-	return call_before(ra);
-}
-
-__noinline u32 mapping_find_again(u64 pc)
+/* A word of the stack, into s->searched. */
+__noinline int stack_word_from(u64 at, u64 from)
 {
 	u32 zero = 0;
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &zero);
 
-	return s ? mapping_find(s, pc) : END_NO_MAPPING;
+	return s ? unwind_word(&s->window, at, from, &s->searched) : -1;
+}
+
+/* The same for what [fp + 8] holds. */
+static __always_inline u64 call_of_frame(struct scratch *s, u64 fp)
+{
+	if ((fp & 7) || stack_word_from(fp + 8, s->regs.sp))
+		return NO_CALL;
+	return call_before(s->searched);
 }
 
 static __always_inline bool go_back_to(struct scratch *s, u64 address, u64 sp)
 {
-	if (call_before(address) == NO_CALL || mapping_find_again(address - 1) != END_NONE)
+	if (call_before(address) == NO_CALL || mapping_find(s, address - 1) != END_NONE)
 		return false;
 	s->regs.pc = address;
 	s->regs.sp = sp;
@@ -171,7 +171,8 @@ static __always_inline bool tests_result(const u8 *code)
 }
 
 /* Is this a new thread's first instructions, on a stack that holds nothing yet? C libraries have
- * `syscall; test; jl; je` for clone, of which no table says the truth; only the child has a zero. */
+ * `syscall; test; jl; je` for clone, of which no table says the truth; only the child has a zero.
+ */
 __noinline bool is_new_thread(u64 pc, u64 result)
 {
 	u8 code[12];
@@ -184,7 +185,8 @@ struct mm_struct___entry {
 	unsigned long start_stack;
 } __attribute__((preserve_access_index));
 
-/* Is it the frame that the kernel made for the program's entry? C libraries write no table for it. */
+/* Is it the frame that the kernel made for the program's entry? C libraries write no table for it.
+ */
 static __always_inline bool is_process_entry(struct scratch *s)
 {
 	struct mm_struct___entry *mm = (void *)s->mm;
@@ -216,44 +218,59 @@ __noinline u32 walk_step_without_rule(u32 covered)
 		s->regs.sp = s->regs.fp;
 	return unwind_fp_step(&s->regs, &s->window);
 }
-#define LAZY_WORDS 448
-#define LAZY_SLACK 16
+#define LAZY_CODE_BYTES 160
 #define LAZY_RELOCATIONS_MAX (1 << 24)
+#define LAZY_ALIGN_WORDS 8
+#define LINK_MAP_REAL 40 /* l_real: a link map's own address */
 
-/* Where the last one was found, less what alignment may change: the area's size is the CPU's. */
-static u32 lazy_from;
+/* The size of the area where glibc's trampoline saves all that may hold arguments, if its code ends
+ * at this address with what begins it: push %rbx; mov %rsp,%rbx; and $-64,%rsp; sub
+ * size(%rip),%rsp. Else 0. */
+__noinline u64 lazy_area(u64 begin)
+{
+	u64 code[2], size;
 
-/* Is what lies here the return address above a relocation's number? Then the step is done. */
-__noinline u32 lazy_word(u64 at)
+	if (bpf_probe_read_user(code, sizeof(code), (void *)begin) ||
+		code[0] != 0xc0e48348e3894853ULL || (code[1] & 0xffffff) != 0x252b48 ||
+		bpf_probe_read_user(
+			&size, sizeof(size), (void *)(begin + 15 + (s64)(s32)(code[1] >> 24))))
+		return 0;
+	return size;
+}
+
+/* Is what lies here what the trampoline has above its area: rbx, link map, a relocation's number,
+ * return address? Then the step is done. */
+__noinline bool lazy_frame(u64 at)
 {
 	u32 zero = 0;
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &zero);
-	u64 number, word;
+	u64 words[4], real;
 
-	return s && unwind_word(&s->window, at - 8, at - 8, &number) == 0 &&
-		number < LAZY_RELOCATIONS_MAX &&
-		unwind_word(&s->window, at, at, &word) == 0 && go_back_to(s, word, at + 8);
+	return s && bpf_probe_read_user(words, sizeof(words), (void *)at) == 0 &&
+		words[2] < LAZY_RELOCATIONS_MAX &&
+		bpf_probe_read_user(&real, sizeof(real), (void *)(words[1] + LINK_MAP_REAL)) == 0 &&
+		real == words[1] && go_back_to(s, words[3], at + sizeof(words));
 }
 
 /* glibc's trampoline that binds a function at its first call (_dl_runtime_resolve) has its CFA by a
- * register that is lost by now. Up the stack, behind the area where it saves all that may hold
- * arguments, lie rbx, the link map, the relocation's number and the return address. */
+ * register that is lost by now; but the size of its frame is known, to an alignment. */
 __noinline u32 walk_step_lazy(void)
 {
-	u32 zero = 0, from = lazy_from;
+	u32 zero = 0;
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &zero);
-	u64 sp;
+	u64 begin, area = 0;
 
 	if (!s)
 		return END_REGISTER;
-	sp = s->regs.sp;
-	lazy_from = 0;
-	for (u32 i = 1; i < LAZY_WORDS; i++) {
-		if (lazy_word(sp + ((u64)from + i) * 8)) {
-			lazy_from = from + i > LAZY_SLACK ? from + i - LAZY_SLACK : 0;
-			return END_NONE;
-		}
+	begin = s->regs.pc & ~15ULL;
+	for (u32 back = 0; back < LAZY_CODE_BYTES && !area; back += 16) {
+		area = lazy_area(begin - back);
+		if (!area)
+			area = lazy_area(begin - back + 4); /* behind an endbr64 */
 	}
+	for (u32 i = 0; i < LAZY_ALIGN_WORDS && area; i++)
+		if (lazy_frame(s->regs.sp + area + i * 8))
+			return END_NONE;
 	return END_REGISTER;
 }
 #else
@@ -262,6 +279,7 @@ __noinline u32 walk_step_without_rule(u32 covered)
 	u32 zero = 0;
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &zero);
 
+	barrier_var(covered); /* else the compiler passes nothing, which is not verifiable */
 	return s ? unwind_fp_step(&s->regs, &s->window) : END_NO_REGS;
 }
 
@@ -297,13 +315,19 @@ static __always_inline u32 walk_step(struct scratch *s, u64 offset)
 	return end == END_REGISTER ? walk_step_lazy() : end;
 }
 
-/* One frame: name the place, push it, step to the caller. 1 ends the loop with s->end set. */
-static long walk_frame(u32 index, void *ctx)
+/* One frame: name the place, push it, step to the caller. 1 ends the loop with s->end set.
+ * Global, so that it is verified once and not for each of 128 turns: bpf_loop, which would do the
+ * same, is not there before 5.17, and a program that only mentions it does not load. */
+__noinline int walk_frame(void)
 {
-	struct scratch *s = *(struct scratch **)ctx;
-	u64 pc = s->regs.pc - !s->regs.exact, offset = 0;
-	u32 end = mapping_find(s, pc);
+	u32 zero = 0, end;
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &zero);
+	u64 pc, offset = 0;
 
+	if (!s)
+		return 1;
+	pc = s->regs.pc - !s->regs.exact;
+	end = mapping_find(s, pc);
 	if (end) {
 		s->end = end;
 		return 1;
@@ -325,7 +349,8 @@ struct task_struct___exec {
 	unsigned int in_execve : 1;
 } __attribute__((preserve_access_index));
 
-/* Is it between two programs? Its registers are those of the one before, its memory is the next's. */
+/* Is it between two programs? Its registers are those of the one before, its memory is the next's.
+ */
 static __always_inline bool in_exec(struct task_struct *task)
 {
 	struct task_struct___exec *t = (void *)task;
@@ -336,11 +361,10 @@ static __always_inline bool in_exec(struct task_struct *task)
 static __always_inline void walk_user(
 	struct scratch *s, struct bpf_perf_event_data *ctx, struct task_struct *task)
 {
-	struct mm_struct *mm = task->mm;
-	struct scratch *context = s;
+	struct mm_struct *mm = TASK_READ(task, mm);
 	u64 pc;
 
-	if (!mm || (task->flags & PF_KTHREAD))
+	if (!mm || (TASK_READ(task, flags) & PF_KTHREAD))
 		return;
 	s->mm = mm;
 	s->window.base = 0;
@@ -349,12 +373,13 @@ static __always_inline void walk_user(
 	pc = s->regs.pc;
 	if (s->end == END_NONE) {
 		mappings_check(s, task, mm);
-		bpf_loop(STACK_USER_FRAMES_MAX, walk_frame, &context, 0);
+		for (u32 i = 0; i < STACK_USER_FRAMES_MAX; i++)
+			if (walk_frame())
+				break;
 		if (s->end == END_NONE)
 			s->end = END_DEPTH;
 	}
-	if (s->end != END_ROOT && s->user.head.frames_len == 1 &&
-		is_new_thread(pc, s->regs.gpr[0]))
+	if (s->end != END_ROOT && s->user.head.frames_len == 1 && is_new_thread(pc, s->regs.gpr[0]))
 		s->end = END_ROOT;
 	if (s->end != END_ROOT && in_exec(task)) {
 		s->end = END_NONE;
@@ -365,8 +390,8 @@ static __always_inline void walk_user(
 	if (s->user.head.anon)
 		s->user_rest = mix(mix(s->user_rest, s->who.tgid), s->who.start_ns);
 	s->user_rest |= 1;
-	s->user_hash = s->user.head.frames_len ? mix(s->user_rest, s->user.frames[0]) | 1 :
-						 s->user_rest;
+	s->user_hash =
+		s->user.head.frames_len ? mix(s->user_rest, s->user.frames[0]) | 1 : s->user_rest;
 }
 
 static __always_inline void walk_kernel(struct scratch *s, struct bpf_perf_event_data *ctx)

@@ -66,11 +66,14 @@ struct rb_root {
 	struct rb_node *rb_node;
 } CORE;
 
+struct vm_area_struct___rb;
 struct mm_struct___rb {
+	struct vm_area_struct___rb *mmap;
 	struct rb_root mm_rb;
 } CORE;
 
 struct vm_area_struct___rb {
+	struct vm_area_struct___rb *vm_next;
 	struct rb_node vm_rb;
 } CORE;
 
@@ -150,6 +153,11 @@ struct linux_binprm {
 
 struct bpf_iter_meta {
 	struct seq_file *seq;
+} CORE;
+
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
 } CORE;
 
 struct bpf_iter__task_vma {

@@ -83,6 +83,13 @@ load real
 	whole numbers
 }
 
+@test "threads that live for a moment" {
+	need gcc
+	gcc -O2 "$real/threads.c" -o "$tmp/threads" -lpthread
+	record -F "$hz" -o "$tmp/f" --stats "$tmp/s" -- "$tmp/threads" 3
+	held_whole brief-threads 99.5 "$tmp/threads" "$stoker" /lib/x86_64-linux-gnu/libc.so.6
+}
+
 @test "64 threads" {
 	build mix64 gcc -O2 -fomit-frame-pointer
 	start_program "$program" 60 63

@@ -23,6 +23,8 @@ enum insn_class insn_classify(const uint8_t *code, size_t len)
 		return INSN_OTHER;
 	if (code[i] == 0xe8 || (code[i] == 0xff && (code[i + 1] & 0x38) == 0x10))
 		return INSN_CALL;
+	if (code[i] == 0xff && (code[i + 1] & 0x38) == 0x20)
+		return INSN_JUMP;
 	if (code[i] == 0xc3 || code[i] == 0xc2)
 		return INSN_RET;
 	if (code[i] == 0x0f && code[i + 1] == 0x05)

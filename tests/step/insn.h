@@ -12,6 +12,7 @@ enum insn_class {
 	INSN_CALL,
 	INSN_RET,
 	INSN_SYSCALL,
+	INSN_JUMP, /* to where a register or memory says */
 };
 
 enum insn_class insn_classify(const uint8_t *code, size_t len);

@@ -2,8 +2,8 @@
 /* tests/step/shadow.c - follows control by what it did, not by what any table says.
  * A call is an instruction that is one and left the address behind it on the stack; its entry lives
  * until the return that takes it, or until the stack pointer has passed it. Whatever leaves entries
- * behind in another way than by return (longjmp, exceptions, contexts, signals) is counted as a
- * jump, so that the caller can tell when control was in flight. A stack is known by its mapping:
+ * behind in another way than by return (longjmp, exceptions, contexts, signals), or goes where a
+ * register says, is counted as a jump, so that the caller can tell when control was in flight. A stack is known by its mapping:
  * targets keep theirs apart by guard pages. */
 #include "shadow.h"
 
@@ -175,6 +175,7 @@ void shadow_step(struct shadow *s, struct space *space, const struct shadow_step
 		step_signal_return(s, space, step->next_sp);
 		return;
 	}
+	s->jumps += step->class == INSN_JUMP;
 	if (!here(s, step->next_sp))
 		change_stack(s, space, step->next_sp);
 	if (step->class == INSN_RET) {

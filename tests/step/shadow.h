@@ -27,7 +27,7 @@ struct shadow {
 	VEC(struct shadow_stack) stacks;
 	size_t now;
 	uint64_t low, high; /* the mapping that sp is in */
-	uint64_t jumps; /* times that control went elsewhere than by call and return */
+	uint64_t jumps; /* times that control may have gone elsewhere than by call and return */
 	bool in_register; /* the innermost return address was popped and is not used yet */
 };
 

@@ -32,7 +32,7 @@
 /* A walk that was not the true chain, and may yet turn out to be that of a jump under way. */
 struct flying {
 	struct chain seen, want;
-	uint64_t step, jumps;
+	uint64_t step;
 };
 
 struct task {
@@ -41,7 +41,7 @@ struct task {
 	struct shadow shadow;
 	struct user_regs_struct regs;
 	enum insn_class class;
-	uint64_t steps;
+	uint64_t steps, jumps;
 	int signal; /* to be delivered with the next step */
 	bool known;   /* its parent's event came */
 	bool stopped; /* its first stop came */
@@ -141,9 +141,9 @@ static bool is_true(const struct chain *seen, const struct chain *want)
 }
 
 /* Did the walk from before the jump already see where it led? */
-static bool foresaw(const struct flying *f, const struct chain *now, uint64_t jumps)
+static bool foresaw(const struct flying *f, const struct chain *now)
 {
-	if (f->seen.end != END_ROOT || jumps == f->jumps || f->seen.len - 1 != now->len)
+	if (f->seen.end != END_ROOT || f->seen.len - 1 != now->len)
 		return false;
 	for (uint32_t i = 0; i < now->len; i++) {
 		if (f->seen.at[i + 1].pc != now->at[i].pc)
@@ -154,12 +154,13 @@ static bool foresaw(const struct flying *f, const struct chain *now, uint64_t ju
 
 static void settle_flying(struct stepper *s, struct task *t, const struct chain *now)
 {
+	bool jumped = t->shadow.jumps != t->jumps;
 	size_t kept = 0, late = 0;
 
 	for (size_t i = 0; i < t->flying.len; i++) {
 		struct flying *f = &t->flying.data[i];
 
-		if (foresaw(f, now, t->shadow.jumps))
+		if (jumped && foresaw(f, now))
 			s->tally.in_flight++;
 		else if (kept++ != i)
 			t->flying.data[kept - 1] = *f;
@@ -182,13 +183,14 @@ static void check(struct stepper *s, struct task *t)
 	shadow_chain(&t->shadow, t->regs.rip, &want);
 	if (t->flying.len > 0)
 		settle_flying(s, t, &want);
+	t->jumps = t->shadow.jumps;
 	s->tally.root += seen.end == END_ROOT;
 	if (is_true(&seen, &want)) {
 		s->tally.equal++;
 		return;
 	}
 	f = vec_add(&t->flying);
-	*f = (struct flying){ .step = t->steps, .jumps = t->shadow.jumps };
+	*f = (struct flying){ .step = t->steps };
 	f->seen = seen;
 	f->want = want;
 }

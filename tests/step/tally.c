@@ -49,7 +49,7 @@ static const struct exception *find_exception(
 {
 	vec_each (&t->exceptions, e) {
 		if (fnmatch(e->object, object, 0) == 0 && fnmatch(e->function, function, 0) == 0 &&
-			strcmp(e->outcome, outcome) == 0)
+			fnmatch(e->outcome, outcome, 0) == 0)
 			return e;
 	}
 	return NULL;

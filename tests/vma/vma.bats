@@ -96,7 +96,7 @@ end_all() {
 	local one
 	[ -e "$runs/started" ] || return 0
 	while read -r one; do
-		kill -KILL "$one" 2>/dev/null && wait "$one" 2>/dev/null
+		{ kill -KILL "$one" && wait "$one"; } 2>/dev/null || :
 	done <"$runs/started"
 	rm "$runs/started"
 }

@@ -165,6 +165,7 @@ static __always_inline void describe(struct vma_tick *tick, struct task_struct *
 	tick->at_ns = bpf_ktime_get_ns();
 	tick->start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
 	tick->tgid = id >> 32;
+	tick->exec_id = BPF_CORE_READ(task, self_exec_id);
 	BPF_CORE_READ_INTO(&tick->comm, leader, comm);
 }
 

@@ -64,7 +64,7 @@ struct reading {
 /* A process image. */
 struct process {
 	uint64_t start_ns, mm;
-	uint32_t tgid;
+	uint32_t tgid, exec_id;
 	uint64_t generation_before; /* of the last tick before the reading */
 	struct reading *last;       /* NULL: not read yet */
 	VEC(struct vma_tick) early; /* before that first reading */
@@ -355,7 +355,8 @@ static struct process *process_of(struct check *check, const struct vma_tick *ti
 
 	vec_each(&check->processes, known) {
 		p = *known;
-		if (p->tgid == tick->tgid && p->start_ns == tick->start_ns && p->mm == tick->mm)
+		if (p->tgid == tick->tgid && p->start_ns == tick->start_ns && p->mm == tick->mm &&
+			p->exec_id == tick->exec_id)
 			return p;
 	}
 	if (check->processes.len >= PROCESSES_MAX)
@@ -367,6 +368,7 @@ static struct process *process_of(struct check *check, const struct vma_tick *ti
 	p->tgid = tick->tgid;
 	p->start_ns = tick->start_ns;
 	p->mm = tick->mm;
+	p->exec_id = tick->exec_id;
 	return *slot = p;
 }
 

@@ -25,12 +25,12 @@ struct vma_answer {
 struct vma_tick {
 	__u64 at_ns;      /* CLOCK_MONOTONIC */
 	__u64 start_ns;   /* of the process, since boot */
-	__u64 mm;         /* tells the images of one process apart */
+	__u64 mm;         /* with exec_id: tells the images of one process apart */
 	__u64 generation; /* of the mappings; 0: not known, or they were changing */
 	__u32 tgid;
 	__u32 lost; /* ticks before this one that did not fit into the ring */
 	__u32 answers_len;
-	__u32 pad;
+	__u32 exec_id;
 	char comm[COMM_BYTES]; /* the leader's */
 	struct vma_answer answers[ANSWERS_MAX];
 };

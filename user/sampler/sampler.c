@@ -51,6 +51,7 @@ struct sampler {
 	uint32_t cpus;
 	uint32_t slabs;
 	bool pressed;
+	bool scan_tasks; /* before 5.12: no iterator of mappings */
 	uint64_t drained_bytes;
 	uint64_t lost_user[LOST_REASONS_LEN];
 	struct count_key keys[DRAIN_BATCH];
@@ -143,13 +144,28 @@ static int explain_load(int err, const struct why *libbpf, struct why *why)
 			"this kernel has no BTF (/sys/kernel/btf/vmlinux: %s): it must be built "
 			"with CONFIG_DEBUG_INFO_BTF=y",
 			err_text(errno));
-	if (err == -EPERM || err == -EACCES)
+	/* EACCES is the verifier's word. */
+	if (err == -EPERM)
 		return why_set(why, err,
 			"cannot load the BPF program (%s): run as root or with CAP_BPF and "
 			"CAP_PERFMON",
 			err_text(err));
 	return why_set(why, err, "cannot load the BPF program: %s; see `stoker doctor`",
 		libbpf->text[0] ? libbpf->text : err_text(err));
+}
+
+/* with_vmas: the kernel iterates mappings. -ESRCH when it does not. */
+static int load_with(struct sampler *s, const struct sampler_options *o, bool with_vmas)
+{
+	int err;
+
+	s->skel = sample_bpf__open();
+	if (!s->skel)
+		return -errno;
+	bpf_program__set_autoload(s->skel->progs.scan, with_vmas);
+	bpf_program__set_autoload(s->skel->progs.scan_tasks, !with_vmas);
+	err = configure(s, o);
+	return err < 0 ? err : sample_bpf__load(s->skel);
 }
 
 static int load(struct sampler *s, const struct sampler_options *o, struct why *why)
@@ -159,10 +175,13 @@ static int load(struct sampler *s, const struct sampler_options *o, struct why *
 
 	libbpf_says = &libbpf;
 	libbpf_set_print(keep_libbpf_words);
-	s->skel = sample_bpf__open();
-	err = s->skel ? configure(s, o) : -errno;
-	if (err == 0)
-		err = sample_bpf__load(s->skel);
+	err = load_with(s, o, true);
+	if (err == -ESRCH) {
+		sample_bpf__destroy(s->skel);
+		libbpf.text[0] = '\0';
+		s->scan_tasks = true;
+		err = load_with(s, o, false);
+	}
 	libbpf_says = NULL;
 	return err < 0 ? explain_load(err, &libbpf, why) : 0;
 }
@@ -344,10 +363,13 @@ int sampler_scan(struct sampler *s, uint32_t tgid,
 {
 	union bpf_iter_link_info info = { .task.pid = tgid };
 	LIBBPF_OPTS(bpf_iter_attach_opts, opts, .link_info = &info, .link_info_len = sizeof(info));
-	struct bpf_link *link = bpf_program__attach_iter(s->skel->progs.scan, &opts);
+	struct bpf_link *link;
 	_cleanup_fd_ int fd = -1;
 	int err;
 
+	s->skel->bss->scan_tgid = tgid;
+	link = s->scan_tasks ? bpf_program__attach_iter(s->skel->progs.scan_tasks, NULL)
+			     : bpf_program__attach_iter(s->skel->progs.scan, &opts);
 	if (!link)
 		return -errno;
 	fd = bpf_iter_create(bpf_link__fd(link));

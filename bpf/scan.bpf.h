@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/* bpf/scan.bpf.h - before the tick: what runs is met, so that its tables are there. A scan gives
+ * each mapping of code of the tasks that are iterated, and its file an object. User space reads it
+ * at the start for all tasks, and for a process that it must know all of. One scan at a time. */
+#pragma once
+
+#include "bpf/shim.h"
+#include "bpf/abi.h"
+#include "bpf/mapping.bpf.h"
+
+/* A process has dozens of mappings of code among hundreds of others. */
+#define SCAN_MAPPINGS_MAX 2048
+
+/* *out and 0, or 1: there is nothing to say of it. */
+static __always_inline int scan_describe(
+	struct scan_mapping *out, struct task_struct *task, struct vm_area_struct *vma)
+{
+	unsigned long flags = BPF_CORE_READ(vma, vm_flags);
+	struct tick_stats ignored = {};
+	struct object_value *object;
+	struct inode *inode;
+	u32 zero = 0;
+	struct event_object *event = bpf_map_lookup_elem(&scan_event, &zero);
+
+	if (!event || !(flags & VM_EXEC))
+		return 1;
+	out->start = BPF_CORE_READ(vma, vm_start);
+	out->end = BPF_CORE_READ(vma, vm_end);
+	out->file_offset = (u64)BPF_CORE_READ(vma, vm_pgoff) << PAGE_BYTES_SHIFT;
+	out->tgid = event->tgid = BPF_CORE_READ(task, tgid);
+	out->object = 0;
+	inode = BPF_CORE_READ(vma, vm_file, f_inode);
+	if (inode && !vma_is_shared_memory(inode, flags)) {
+		event->start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
+		object = object_of(&ignored, event, vma, inode, &scan_counter, OBJECT_SCAN_FIRST);
+		if (!object)
+			return 1;
+		out->object = object->id;
+	} else if (out->start == (u64)BPF_CORE_READ(task, mm, context.vdso)) {
+		out->object = OBJECT_VDSO;
+		out->file_offset = 0;
+	}
+	return 0;
+}
+
+SEC("iter/task_vma")
+int scan(struct bpf_iter__task_vma *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct vm_area_struct *vma = ctx->vma;
+	struct scan_mapping out;
+
+	if (task && vma && task->pid == task->tgid && scan_describe(&out, task, vma) == 0)
+		bpf_seq_write(ctx->meta->seq, &out, sizeof(out));
+	return 0;
+}
+
+/* ---- 5.10 and 5.11, which iterate tasks but not their mappings ------------------------------ */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct scan_mapping);
+} scan_out SEC(".maps");
+
+__u32 scan_tgid = 0; /* 0: all; the iterator cannot be asked for one */
+
+/* One mapping, into scan_out. Global: verified once and not for each turn of the loop, and so with
+ * numbers for pointers. */
+__noinline int scan_one(u64 task, u64 vma)
+{
+	u32 zero = 0;
+	struct scan_mapping *out = bpf_map_lookup_elem(&scan_out, &zero);
+
+	return out ? scan_describe(out, (void *)task, (void *)vma) : 1;
+}
+
+SEC("iter/task")
+int scan_tasks(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct vm_area_struct___rb *vma;
+	struct mm_struct___rb *mm;
+	struct scan_mapping *out;
+	u32 zero = 0;
+	u64 leader; /* the task as a number */
+
+	if (!task || task->pid != task->tgid || (scan_tgid && task->tgid != scan_tgid))
+		return 0;
+	out = bpf_map_lookup_elem(&scan_out, &zero);
+	leader = (u64)BPF_CORE_READ(task, group_leader);
+	mm = (void *)BPF_CORE_READ(task, mm);
+	vma = BPF_CORE_READ(mm, mmap);
+	for (u32 i = 0; out && vma && i < SCAN_MAPPINGS_MAX; i++) {
+		if (scan_one(leader, (u64)vma) == 0)
+			bpf_seq_write(ctx->meta->seq, out, sizeof(*out));
+		vma = BPF_CORE_READ(vma, vm_next);
+	}
+	return 0;
+}
