@@ -198,6 +198,9 @@ static __always_inline int hold(struct scratch *s)
 	u64 bytes = stack_bytes(s, s->regs.sp);
 	u32 lost;
 
+	/* The other half of the ring is for what is small and must not be lost. */
+	if (bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) > ring_bytes / 2)
+		return -1;
 	held->kind = EVENT_HELD;
 	held->who = who_id(s, &lost);
 	held->kernel_stack = s->kernel_hash;

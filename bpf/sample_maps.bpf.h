@@ -145,6 +145,7 @@ const volatile __u32 cpus = 1;
 const volatile __u32 filter = FILTER_NONE;
 const volatile __u8 keep_tid = 0, keep_cpu = 0, keep_user = 1, keep_kernel = 1;
 const volatile __u64 counts_high = ~0ULL;
+const volatile __u64 ring_bytes = ~0ULL;
 
 /* Ticks by CPU, where user space can watch them; a cache line each. */
 struct cpu_ticks cpu_ticks[CPU_TICKS_MAX] = {};

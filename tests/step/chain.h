@@ -4,16 +4,12 @@
 
 #include <stdint.h>
 
-#define CHAIN_MAX 512
-
-struct place {
-	uint64_t pc;
-	uint64_t sp; /* 0 where it is not known */
-	uint32_t exact; /* pc is an instruction that was interrupted, not a return address */
-};
+#include "bpf/abi.h"
 
 struct chain {
 	uint32_t len;
 	uint32_t end; /* enum stack_end */
-	struct place at[CHAIN_MAX];
+	/* The instruction that is about to run; where a signal came; one less than a return
+	 * address: as in a sample. */
+	uint64_t at[STACK_USER_FRAMES_MAX];
 };

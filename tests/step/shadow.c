@@ -204,22 +204,29 @@ void shadow_chain(const struct shadow *s, uint64_t pc, struct chain *out)
 {
 	struct shadow_stack *stack = stack_of(s);
 
-	out->at[0] = (struct place){ .pc = pc, .exact = 1 };
+	out->at[0] = pc;
 	out->len = 1;
-	for (size_t i = stack->entries.len; i > 0 && out->len < CHAIN_MAX; i--) {
+	for (size_t i = stack->entries.len; i > 0 && out->len < STACK_USER_FRAMES_MAX; i--) {
 		struct shadow_entry *entry = &stack->entries.data[i - 1];
 
-		out->at[out->len++] = (struct place){ .pc = entry->pc, .exact = entry->exact };
+		out->at[out->len++] = entry->pc - !entry->exact;
 	}
 }
 
 void shadow_start(struct shadow *s, struct space *space, uint64_t sp, const struct chain *as)
 {
+	uint64_t slots[STACK_USER_FRAMES_MAX];
+
 	shadow_done(s);
 	find_region(s, space, sp);
 	add_stack(s);
+	for (size_t i = 1; as && i < as->len; i++, sp += 8) {
+		while (here(s, sp) && word_at(space, sp) != as->at[i] + 1)
+			sp += 8;
+		slots[i] = sp;
+	}
 	for (size_t i = as ? as->len - 1 : 0; i > 0; i--)
-		push(s, as->at[i].sp - 8, as->at[i].pc, as->at[i].exact);
+		push(s, slots[i], as->at[i] + 1, false);
 }
 
 void shadow_copy(struct shadow *to, const struct shadow *from)

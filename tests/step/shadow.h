@@ -40,7 +40,8 @@ struct shadow_step {
 };
 
 void shadow_done(struct shadow *shadow);
-/* Forgets everything; the thread begins at sp, with the callers that are given, or none. */
+/* Forgets everything; the thread begins at sp, with the callers that are given, or none: each
+ * one's return address is looked for up the stack. */
 void shadow_start(struct shadow *shadow, struct space *space, uint64_t sp, const struct chain *as);
 void shadow_copy(struct shadow *to, const struct shadow *from);
 void shadow_step(struct shadow *shadow, struct space *space, const struct shadow_step *step);

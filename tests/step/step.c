@@ -124,32 +124,21 @@ static void load_mappings(struct stepper *s, struct task *t)
 
 /* ---- one instruction -------------------------------------------------------------------------- */
 
-static bool same_place(const struct place *a, const struct place *b)
-{
-	return a->pc == b->pc && a->exact == b->exact;
-}
-
 static bool is_true(const struct chain *seen, const struct chain *want)
 {
-	if (seen->end != END_ROOT || seen->len != want->len)
-		return false;
-	for (uint32_t i = 1; i < seen->len; i++) {
-		if (!same_place(&seen->at[i], &want->at[i]))
-			return false;
-	}
-	return true;
+	return seen->end == END_ROOT && seen->len == want->len &&
+		memcmp(seen->at, want->at, seen->len * sizeof(*seen->at)) == 0;
 }
 
 /* Did the walk from before the jump already see where it led? */
 static bool foresaw(const struct flying *f, const struct chain *now)
 {
-	if (f->seen.end != END_ROOT || f->seen.len - 1 != now->len)
-		return false;
-	for (uint32_t i = 0; i < now->len; i++) {
-		if (f->seen.at[i + 1].pc != now->at[i].pc)
-			return false;
-	}
-	return true;
+	const uint64_t *callers = f->seen.at + 1;
+
+	/* The place that is jumped to was a return address then. */
+	return f->seen.end == END_ROOT && f->seen.len - 1 == now->len &&
+		callers[0] + 1 == now->at[0] &&
+		memcmp(callers + 1, now->at + 1, (now->len - 1) * sizeof(*callers)) == 0;
 }
 
 static void settle_flying(struct stepper *s, struct task *t, const struct chain *now)

@@ -60,9 +60,8 @@ struct name {
 	uint64_t offset;
 };
 
-static struct name name_of(struct space *space, const struct place *place)
+static struct name name_of(struct space *space, uint64_t pc)
 {
-	uint64_t pc = place->pc - !place->exact;
 	const struct mapping *m = space_find(space, pc);
 	struct name name = { "?", "?", pc };
 
@@ -80,11 +79,10 @@ static void show_chain(struct space *space, const char *title, const struct chai
 
 	fprintf(stderr, "  %s: %u frames\n", title, chain->len);
 	for (uint32_t i = first; i < chain->len && i < first + SHOWN_FRAMES; i++) {
-		struct name name = name_of(space, &chain->at[i]);
+		struct name name = name_of(space, chain->at[i]);
 
-		fprintf(stderr, "    #%u %#" PRIx64 " %s+%#" PRIx64 " (%s)%s\n", i, chain->at[i].pc,
-			name.function, name.offset, name.object,
-			chain->at[i].exact && i > 0 ? " signal" : "");
+		fprintf(stderr, "    #%u %#" PRIx64 " %s+%#" PRIx64 " (%s)\n", i, chain->at[i],
+			name.function, name.offset, name.object);
 	}
 }
 
@@ -93,8 +91,7 @@ static uint32_t first_difference(const struct chain *seen, const struct chain *w
 {
 	uint32_t i = 1;
 
-	while (i < seen->len && i < want->len && seen->at[i].pc == want->at[i].pc &&
-		seen->at[i].exact == want->at[i].exact)
+	while (i < seen->len && i < want->len && seen->at[i] == want->at[i])
 		i++;
 	return i;
 }
@@ -122,7 +119,7 @@ void tally_fail(struct tally *t, struct space *space, const struct chain *seen,
 	uint32_t at = first_difference(seen, want);
 	bool stopped = at == seen->len && seen->end != END_ROOT;
 	const char *outcome = stopped ? ends[seen->end] : "chain";
-	struct name name = name_of(space, &seen->at[at - 1]);
+	struct name name = name_of(space, seen->at[at - 1]);
 	struct failure *f = failure_of(t, &name, outcome);
 
 	f->count++;

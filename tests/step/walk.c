@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tests/step/walk.c - bpf/walk.bpf.h compiled for the host, from the first register to the last
  * frame: which rule is searched where, what is tried where there is none, when it ends. What the
- * BPF side has around it (mappings, maps of rows, helpers) is in fake/bpf/ and here; the one thing
- * that differs is that more frames are followed than a sample keeps. */
+ * BPF side has around it (mappings, maps of rows, helpers) is in fake/bpf/ and here. */
 #define __TARGET_ARCH_x86
 
 #pragma GCC diagnostic push
@@ -26,7 +25,8 @@ static int read_sampled(void *dst, u32 size, u64 addr)
 	return space_read(sampled, addr, dst, size);
 }
 
-/* As mapping_find() of bpf/mapping.bpf.h, for a process whose files all have their tables. */
+/* As mapping_find() of bpf/mapping.bpf.h, for a process whose files all have their tables. What goes
+ * for an object is the mapping here, so that a frame leads back to its address. */
 static u32 mapping_find(struct scratch *s, u64 pc)
 {
 	const struct mapping *m = space_find(s->space, pc);
@@ -41,6 +41,7 @@ static u32 mapping_find(struct scratch *s, u64 pc)
 		.kind = m->object ? FRAME_FILE : FRAME_ANON,
 		.table = m->object && m->object->rows ? TABLE_READY : TABLE_NONE,
 		.mapping = m,
+		.object = (u32)(m - s->space->mappings.data),
 	};
 	return END_NONE;
 }
@@ -70,21 +71,6 @@ static u32 rule_find(struct scratch *s, u64 offset, struct unwind_rule **rule)
 	return END_NONE;
 }
 
-static void loop(u32 times, long (*step)(u32 index, void *ctx), void *ctx)
-{
-	struct scratch *s = *(struct scratch **)ctx;
-	struct chain *out = s->chain;
-
-	(void)times;
-	for (u32 i = 0; i < CHAIN_MAX; i++) {
-		out->at[i] = (struct place){ s->regs.pc, s->regs.sp, s->regs.exact };
-		out->len = i + 1;
-		if (step(i, ctx))
-			return;
-	}
-	s->end = END_DEPTH;
-}
-
 static void take_registers(const struct user_regs_struct *from, struct unwind_regs *to)
 {
 	const unsigned long long in_order[ARCH_GPRS] = { from->rax, from->rdx, from->rcx, from->rbx,
@@ -99,6 +85,16 @@ static void take_registers(const struct user_regs_struct *from, struct unwind_re
 		to->gpr[i] = in_order[i];
 }
 
+static uint64_t address_of(const struct space *space, u64 frame)
+{
+	const struct mapping *m;
+
+	if (frame >> FRAME_KIND_SHIFT != FRAME_FILE)
+		return frame & FRAME_PAYLOAD_MASK;
+	m = &space->mappings.data[(frame & FRAME_PAYLOAD_MASK) >> FRAME_OBJECT_SHIFT];
+	return m->start + ((frame - m->file_offset) & FRAME_OFFSET_MASK);
+}
+
 void walk_now(struct space *space, const struct user_regs_struct *regs, struct chain *out)
 {
 	struct scratch *s = &scratches;
@@ -108,12 +104,13 @@ void walk_now(struct space *space, const struct user_regs_struct *regs, struct c
 
 	s->user.head.frames_len = 0;
 	s->space = space;
-	s->chain = out;
 	s->window.memory = space;
 	sampled = space;
-	out->len = 0;
 	take_registers(regs, &ctx.regs.unwind);
 	walk_user(s, &ctx, &task);
 	walk_kernel(s, &ctx);
 	out->end = s->end;
+	out->len = s->user.head.frames_len;
+	for (u32 i = 0; i < out->len; i++)
+		out->at[i] = address_of(space, s->user.frames[i]);
 }

@@ -7,5 +7,5 @@
 #include "chain.h"
 #include "space.h"
 
-/* The pcs that the walk visits and how it ends, as it would if a tick came now. */
+/* What a sample would hold if a tick came now. */
 void walk_now(struct space *space, const struct user_regs_struct *regs, struct chain *out);

@@ -35,7 +35,7 @@
 #define ENTRY_BYTES 96 /* of a hash map, beside key and value: about */
 #define SCAN_BATCH 512
 #define TREE_MAX 8192 /* descendants that are remembered */
-#define RING_BYTES_A_CPU (256 * 1024)
+#define RING_BYTES_A_CPU (512 * 1024)
 #define RING_BYTES_MAX (16 * 1024 * 1024)
 #define DRAIN_BATCH 1024
 #define GRACE_FALLBACK_NS (100 * NSEC_PER_MSEC)
@@ -105,6 +105,7 @@ static int size_maps(struct sampler *s, const struct sampler_options *o)
 	int err = bpf_map__set_max_entries(s->skel->maps.events, ring);
 
 	s->skel->rodata->counts_high = counts / 2;
+	s->skel->rodata->ring_bytes = ring;
 	for (size_t i = 0; i < ARRAY_SIZE(sizes) && err == 0; i++) {
 		used += (uint64_t)sizes[i].entries *
 			(bpf_map__key_size(sizes[i].map) + bpf_map__value_size(sizes[i].map) +

@@ -8,7 +8,6 @@
 #include "bpf/shim.h"
 #include "bpf/abi.h"
 #include "bpf/unwind.bpf.h"
-#include "chain.h"
 #include "space.h"
 
 struct mm_struct {
@@ -42,6 +41,7 @@ struct scratch {
 	struct walk_mapping at;
 	struct mm_struct *mm;
 	u64 user_hash, user_rest, kernel_hash, kernel_rest;
+	u64 searched;
 	u32 end;
 	struct who_key who;
 	struct {
@@ -54,22 +54,20 @@ struct scratch {
 	} kernel;
 	struct unwind_rule rule;
 	struct space *space;
-	struct chain *chain;
 };
 
 /* The rule at an offset of s->at's file; *rule stays NULL where there is no function. */
 static u32 rule_find(struct scratch *s, u64 offset, struct unwind_rule **rule);
 static u32 mapping_find(struct scratch *s, u64 pc);
 static int read_sampled(void *dst, u32 size, u64 addr);
-static void loop(u32 times, long (*step)(u32 index, void *ctx), void *ctx);
 
 static struct scratch scratches;
 
 #define __noinline static __attribute__((noinline))
 #define bpf_map_lookup_elem(map, key) (*(key) == 0 ? (map) : NULL)
+#define TASK_READ(task, field) ((task)->field)
 #define BPF_CORE_READ(from, field) ((from)->field)
 #define BPF_CORE_READ_BITFIELD_PROBED(from, field) ((void)(from), 0)
 #define bpf_probe_read_user(dst, size, addr) read_sampled(dst, size, (u64)(addr))
-#define bpf_loop(times, step, ctx, flags) loop(times, step, ctx)
 #define bpf_get_stack(ctx, to, size, flags) 0L
 #define mappings_check(s, task, mm)
