@@ -209,8 +209,8 @@ static __always_inline u32 unwind_rule_step(
 	if (end)
 		return end;
 	ra = arch_code_address(ra);
-	/* The outermost frame has no caller and no caller's frame (psABI §3.4.1): one zero alone may
-	 * be anything, where a rule was not true. */
+	/* The outermost frame has no caller and no caller's frame (psABI §3.4.1): one zero alone
+	 * may be anything, where a rule was not true. */
 	if (ra == 0)
 		return fp == 0 ? END_ROOT : END_NO_MAPPING;
 	regs->pc = ra;

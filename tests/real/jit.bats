@@ -52,9 +52,3 @@ has_jit() {
 	whole coreclr-9
 	has_jit 50
 }
-
-@test "CoreCLR 10" {
-	start_jit coreclr10
-	whole coreclr-10
-	has_jit 50
-}

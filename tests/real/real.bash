@@ -195,7 +195,7 @@ start_program() {
 figures() {
 	jq -r --arg name "$1" --slurpfile roots "$tmp/roots" '$roots[0] as $r |
 		"\($name): \($r.stacks) stacks, \($r.whole) % whole, cut \($r.truncated | with_entries(select(.value > 0)) | tojson)," +
-		" rootless \($r.rootless), \(if .bpf.runs > 0 then .bpf.ns_total / .bpf.runs | floor else 0 end) ns a run," +
+		" rootless \($r.rootless), \(.bpf.ns_total / ([.ticks.samples, 1] | max) | floor) ns a sample," +
 		" \(100 * .frames.named / ([.frames.total, 1] | max) | floor) % named, agent \(.agent.rss_max_kb) kB"' \
 		"$tmp/s" | tee -a "${REAL_LOG:-/dev/null}"
 }

@@ -18,9 +18,6 @@
 #include "cmd/doctor_process.h"
 #include "cmd/options.h"
 
-#define KERNEL_MIN_MAJOR 6
-#define KERNEL_MIN_MINOR 1
-
 struct doctor {
 	bool impossible;
 	bool help;
@@ -32,21 +29,39 @@ static void say(struct doctor *d, const char *verdict, const char *thing, const 
 	printf("%-5s %-22s %s\n", verdict, thing, text);
 }
 
+/* major.minor as one number that can be compared. */
+#define KERNEL(major, minor) ((major)*1000 + (minor))
+
+static const struct {
+	int below;
+	const char *verdict;
+	const char *text;
+} kernels[] = {
+	{ KERNEL(5, 8), "no", "it has no BPF ring buffer; 5.10 is the oldest that is tested" },
+	{ KERNEL(5, 10), "less", "5.10 is the oldest that is tested" },
+	{ KERNEL(5, 12), "less",
+		"mappings cannot be scanned by process nor be remembered from sample to sample: "
+		"starting and sampling cost more" },
+	{ KERNEL(6, 4), "less",
+		"mappings cannot be remembered from sample to sample: a sample costs more" },
+};
+
 static void check_kernel(struct doctor *d)
 {
 	struct utsname name;
-	char text[256];
+	char text[512];
 	int major = 0, minor = 0;
 
 	uname(&name);
 	sscanf(name.release, "%d.%d", &major, &minor);
-	if (major > KERNEL_MIN_MAJOR || (major == KERNEL_MIN_MAJOR && minor >= KERNEL_MIN_MINOR)) {
-		say(d, "ok", "kernel", name.release);
+	for (size_t i = 0; i < ARRAY_SIZE(kernels); i++) {
+		if (KERNEL(major, minor) >= kernels[i].below)
+			continue;
+		snprintf(text, sizeof(text), "%.64s: %s", name.release, kernels[i].text);
+		say(d, kernels[i].verdict, "kernel", text);
 		return;
 	}
-	snprintf(text, sizeof(text), "%.64s; stoker is tested on %d.%d and later", name.release,
-		KERNEL_MIN_MAJOR, KERNEL_MIN_MINOR);
-	say(d, "less", "kernel", text);
+	say(d, "ok", "kernel", name.release);
 }
 
 static void check_btf(struct doctor *d)

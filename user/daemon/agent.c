@@ -31,7 +31,10 @@
 #define EXECS_MAX 4096
 #define TABLES_WAIT_NS (1800 * NSEC_PER_MSEC)
 #define TABLES_POLL_MS 50
-#define NAMES_WAIT_NS (5 * NSEC_PER_SEC)
+#define NAMES_WAIT_NS (20 * NSEC_PER_SEC)
+/* On a host with more to run than CPUs the agent must still empty its maps in time. It needs
+ * little. */
+#define NICE -10
 
 struct agent {
 	struct sampler *sampler;
@@ -298,8 +301,13 @@ static int wait_for_tables(struct agent *agent)
 
 int agent_start(struct agent *agent, struct why *why)
 {
-	int err = meet(agent, 0);
+	int err;
 
+	/* The workers have begun before this and stay as they are: they may be busy for long.
+	 * Without CAP_SYS_NICE it is not to be had, and counts may be lost, which the account says.
+	 */
+	setpriority(PRIO_PROCESS, 0, NICE);
+	err = meet(agent, 0);
 	if (err < 0)
 		return why_set(why, err, "cannot scan what runs: %s", err_text(err));
 	err = wait_for_tables(agent);
@@ -425,11 +433,15 @@ static int put_sample(struct agent *agent, struct profile *profile, const struct
 	return err < 0 ? err : profile_add(profile, stack, labels, c->count);
 }
 
-static int want_half(
-	struct agent *agent, const struct tally_task *task, const struct tally_stack *stack)
+/* Once a stack and interval, however many counts it has: code in no file has its process in the
+ * stack's hash, so the task does not matter. */
+static int want_half(struct agent *agent, const struct tally_task *task, struct tally_stack *stack)
 {
 	int err = 0;
 
+	if (stack->wanted == agent->tally.interval + 1)
+		return 0;
+	stack->wanted = agent->tally.interval + 1;
 	if (stack->anon)
 		processes_add(agent->processes, task->key.tgid, task->key.start_ns);
 	for (uint32_t i = 0; i < stack->frames_len && err == 0; i++)

@@ -22,9 +22,10 @@ struct sampler;
 
 struct tally_stack {
 	uint64_t hash;
-	uint64_t rest; /* hash of all frames but the leaf; 0: not to be built upon */
+	uint64_t rest;    /* hash of all frames but the leaf; 0: not to be built upon */
 	uint64_t *frames; /* leaf first; owned */
-	uint32_t used;    /* the interval that last counted it */
+	uint32_t wanted;  /* one more than the interval whose names were asked for last */
+	uint32_t used;
 	uint16_t frames_len;
 	uint8_t end; /* enum stack_end */
 	bool anon;

@@ -1,0 +1,74 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Programs that are gone before anybody could look at them: a whole-host recording has their samples
+# from the first on, whole and named.
+
+load real
+
+# Per cent of the samples of the processes NAME* in $tmp/f that a regular expression matches, of
+# those that have a user stack (between two programs and at its end a process has none).
+share_of() {
+	grep "^$1" "$tmp/f" | LC_ALL=C grep -Ev '^[^;]+;[^;]+_\[k\]' >"$tmp/mine"
+	folded_share "$tmp/mine" "$2"
+}
+
+start_host_recording() {
+	start_record -a --by comm -F 999 -d 120 -o "$tmp/f" --stats "$tmp/s"
+}
+
+# A table that is asked for now is there within the second.
+end_recording() {
+	sleep 1
+	kill -INT "$recorder"
+	wait "$recorder"
+}
+
+@test "two hundred runs of 25 ms of one program" {
+	local program i
+	program=$(target shortlived)
+	start_host_recording
+	for i in $(seq 200); do
+		"$program"
+	done
+	end_recording
+	between "$(share_of shortlived ';')" 100 100 'samples with a user stack'
+	echo "$(folded_count "$tmp/mine") samples, $(share_of shortlived truncated) % cut," \
+		"$(share_of shortlived 'shortlived\+0x|\[unknown') % nameless" | tee -a "${REAL_LOG:-/dev/null}"
+	grep truncated "$tmp/mine" | head
+	between "$(folded_count "$tmp/mine")" 2000 6000 samples
+	between "$(share_of shortlived '^shortlived;(_start|_dl_start_user|ld-linux[^;]*\+0x[0-9a-f]+)(;|$)')" \
+		97 100 'from the entry'
+	between "$(share_of shortlived 'shortlived\+0x|\[unknown')" 0 3 nameless
+	between "$(share_of shortlived ';main;')" 85 100 'in main'
+}
+
+# fresh NAME OPTION...: a program that no machine has run before.
+fresh() {
+	local name=$1
+	shift
+	gcc -O1 -I"$repo/tests/targets" "$@" "$repo/tests/targets/shortlived.c" -o "$tmp/$name" \
+		-Wl,--build-id=0x"$(od -An -N8 -tx1 /dev/urandom | tr -d ' \n')"
+}
+
+@test "the first run of a program never seen" {
+	local i
+	need gcc
+	for i in 0 1 2 3 4 5 6 7; do
+		fresh "newdyn$i"
+		fresh "newsta$i" -static
+	done
+	start_host_recording
+	for i in 0 1 2 3 4 5 6 7; do
+		"$tmp/newdyn$i"
+		"$tmp/newsta$i"
+	done
+	end_recording
+	for i in newdyn newsta; do
+		between "$(share_of "$i" ';')" 100 100 'samples with a user stack'
+		echo "$i: $(folded_count "$tmp/mine") samples, $(share_of "$i" truncated) % cut" |
+			tee -a "${REAL_LOG:-/dev/null}"
+		grep truncated "$tmp/mine" | head
+		between "$(folded_count "$tmp/mine")" 80 400 samples
+		between "$(share_of "$i" truncated)" 0 10 cut
+	done
+}
