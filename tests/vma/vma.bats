@@ -62,6 +62,7 @@ write_programs() {
 			}
 		}
 	END
+	! command -v javac >/dev/null || javac -d "$runs" "$runs/Load.java"
 }
 
 # is_ready FILE PID: has it said so, within 30 s?
@@ -78,18 +79,25 @@ started() {
 	echo "$1" >>"$runs/started"
 }
 
-# start NAME COMMAND...: a load that says when it is ready. $runs/NAME.comm has what the kernel calls it;
-# there is none where it could not be started.
+# start NAME COMMAND...: a load that says when it is ready.
 start() {
 	local name=$1
 	shift
 	"$@" >"$runs/$name.out" 2>&1 3>&- &
 	started "$!"
-	if is_ready "$runs/$name.out" "$!"; then
-		cp "/proc/$!/comm" "$runs/$name.comm"
-	else
-		echo "$name does not run: $(tail -n 3 "$runs/$name.out")"
-	fi
+	echo "$name" "$!" >>"$runs/loads"
+}
+
+# Until all are. $runs/NAME.comm then has what the kernel calls it; there is none if it does not run.
+wait_for_loads() {
+	local name pid
+	while read -r name pid; do
+		if is_ready "$runs/$name.out" "$pid"; then
+			cp "/proc/$pid/comm" "$runs/$name.comm"
+		else
+			echo "$name does not run: $(tail -n 3 "$runs/$name.out")"
+		fi
+	done <"$runs/loads"
 }
 
 end_all() {
@@ -109,12 +117,12 @@ check() {
 	echo "$status" >"$runs/$1.status"
 }
 
-start_runtimes() {
+start_loads() {
+	[ ! -e "$runs/Load.class" ] || start java java -cp "$runs" Load "$LOAD_SECONDS"
+	! command -v node >/dev/null || start node node "$runs/load.js" "$LOAD_SECONDS"
 	start python python3 "$runs/load.py" "$LOAD_SECONDS"
-	command -v node >/dev/null && start node node "$runs/load.js" "$LOAD_SECONDS"
-	command -v javac >/dev/null && javac -d "$runs" "$runs/Load.java" &&
-		start java java -cp "$runs" Load "$LOAD_SECONDS"
-	return 0
+	start manymaps "$runs/manymaps" "$LOAD_SECONDS"
+	start churnmaps "$runs/churnmaps" "$LOAD_SECONDS"
 }
 
 # 100 processes one after the other, of some 30 ms each.
@@ -125,15 +133,24 @@ short_ones() {
 	done
 }
 
+# What this machine lacks, if anything.
+lacking() {
+	if [ "$(id -u)" -ne 0 ]; then
+		echo "must be root: this loads BPF and reads the maps of every process"
+	elif [ ! -r /sys/kernel/btf/vmlinux ]; then
+		echo "this kernel has no BTF"
+	elif ! command -v clang >/dev/null; then
+		echo "clang is not installed"
+	fi
+}
+
 setup_file() {
-	[ "$(id -u)" -eq 0 ] || skip "must be root: this loads BPF and reads every process's maps"
-	[ -r /sys/kernel/btf/vmlinux ] || skip "this kernel has no BTF"
-	command -v clang >/dev/null || skip "clang is not installed"
+	lacking >"$runs/lacking"
+	[ ! -s "$runs/lacking" ] || return 0
 	build
 	write_programs
-	start manymaps "$runs/manymaps" "$LOAD_SECONDS"
-	start churnmaps "$runs/churnmaps" "$LOAD_SECONDS"
-	start_runtimes
+	start_loads
+	wait_for_loads
 	check long "$LONG_SECONDS"
 	end_all
 	short_ones 3>&- &
@@ -142,6 +159,10 @@ setup_file() {
 	started "$!"
 	check short "$SHORT_SECONDS"
 	end_all
+}
+
+setup() {
+	[ ! -s "$runs/lacking" ] || skip "$(cat "$runs/lacking")"
 }
 
 # agrees RUN COMM MIN: the walk's answers for this program: how many were compared, how many agree.

@@ -1,0 +1,66 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Against perf, which copies stacks out and unwinds them later by the same tables with other code:
+# both watch one process at the same time, and the same functions call the same functions, as often.
+
+load real
+
+# agrees NAME [STRIPPED...]: of $pid.
+agrees() {
+	local name=$1
+	shift
+	need perf
+	start_record -p "$pid" --user --by comm --no-demangle -F 999 -d 60 -o "$tmp/f" --stats "$tmp/s"
+	perf record -q -F 499 -e cpu-clock --call-graph dwarf,32768 -p "$pid" -o "$tmp/perf.data" \
+		-- sleep "${REAL_PERF_SECONDS:-6}" >"$tmp/perf.said" 2>&1 || {
+		cat "$tmp/perf.said"
+		skip 'perf cannot record here'
+	}
+	kill -INT "$recorder"
+	wait "$recorder"
+	perf script -i "$tmp/perf.data" --no-inline --no-demangle -F comm,ip,sym,dso \
+		>"$tmp/script" 2>/dev/null
+	"$real/compare_perf" "$tmp/f" "$tmp/script" "$@" >"$tmp/compared"
+	jq . "$tmp/compared"
+	jq -c --arg name "$name" '"\($name) against perf: \(.samples) and \(.perf_samples) samples, of perf whole \(.perf_whole) %, apart \(.apart), agree \(.agree) % (unseen \(.unseen) %), calls \(.agree_calls) %"' \
+		"$tmp/compared" >>"${REAL_LOG:-/dev/null}"
+	between "$(jq .samples "$tmp/compared")" 500 1000000 samples
+	between "$(jq '.perf_samples * .perf_whole / 100' "$tmp/compared")" 300 1000000 "perf's whole samples"
+	between "$(jq .apart "$tmp/compared")" 0 2 'difference of shares'
+	between "$(jq '.agree + .unseen' "$tmp/compared")" 99 200 'stacks that agree'
+	between "$(jq .agree_calls "$tmp/compared")" 99 100 'calls that agree'
+}
+
+@test "callbacks, signals, formatting" {
+	build mix gcc -O2
+	start_program "$program" 90
+	agrees mix
+}
+
+@test "a static program" {
+	build mix-static gcc -O2 -static
+	start_program "$program" 90
+	agrees static
+}
+
+@test "C++ exceptions" {
+	build throw g++ -O2
+	start_program "$program" 90
+	agrees throw
+}
+
+@test "python3" {
+	start_program /usr/bin/python3 "$real/busy.py" 90
+	agrees python3 "$(basename "$(readlink -f /usr/bin/python3)")"
+}
+
+@test "redis-server" {
+	start_redis
+	agrees redis-server "$(basename "$(readlink -f "$(command -v redis-server)")")"
+}
+
+@test "Rust" {
+	build_rust
+	start_program "$program" 90
+	agrees rust
+}
