@@ -17,7 +17,7 @@ beta=';main;run_until;jit_outer_\[j\];jit_beta_\[j\](;|$)'
 	start_jit 30 anon
 	record -p "$pid" -F 199 -d 2 -o "$tmp/f" --stats "$tmp/s"
 	hottest "$tmp/f"
-	between "$(folded_share "$tmp/f" "$alpha")" 68 82 'share of alpha'
+	between "$(folded_share "$tmp/f" "$alpha")" 62 88 'share of alpha'
 	between "$(folded_share "$tmp/f" "$beta")" 18 32 'share of beta'
 	between "$(stat_of "$tmp/s" .frames.by_source.perfmap)" 80 1000 'frames named by a map'
 }
@@ -26,7 +26,7 @@ beta=';main;run_until;jit_outer_\[j\];jit_beta_\[j\](;|$)'
 	start_jit 30 memfd
 	record -p "$pid" -F 199 -d 2 -o "$tmp/f"
 	hottest "$tmp/f"
-	between "$(folded_share "$tmp/f" "$alpha")" 68 82 'share of alpha'
+	between "$(folded_share "$tmp/f" "$alpha")" 62 88 'share of alpha'
 	between "$(folded_share "$tmp/f" "$beta")" 18 32 'share of beta'
 }
 

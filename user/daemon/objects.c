@@ -137,6 +137,7 @@ static void open_file(
 		.vm_start = event->vm_start,
 		.vm_end = event->vm_end,
 		.ino = event->key.ino,
+		.mtime_ns = event->key.mtime_ns,
 	};
 	char path[PATH_MAX] = "";
 	int reason = opener_mapped_file(&mapping, &object->fd, path, sizeof(path));

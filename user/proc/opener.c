@@ -5,11 +5,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 
 #include "base/clock.h"
 #include "base/fd.h"
@@ -61,6 +63,20 @@ static void read_link(int path_fd, char *path, size_t path_size)
 	path[len > 0 ? len : 0] = '\0';
 }
 
+/* Is it the file that BPF saw? An overlay tells the lower file's number of a file that was copied up,
+ * where the kernel's own inode is the upper one: there, the time of writing decides. */
+static bool is_same_file(int path_fd, const struct stat *st, const struct opener_mapping *m)
+{
+	uint64_t written_ns =
+		(uint64_t)st->st_mtim.tv_sec * NSEC_PER_SEC + (uint64_t)st->st_mtim.tv_nsec;
+	struct statfs fs;
+
+	if (st->st_ino == m->ino)
+		return true;
+	return m->mtime_ns == written_ns && fstatfs(path_fd, &fs) == 0 &&
+		fs.f_type == OVERLAYFS_SUPER_MAGIC;
+}
+
 int opener_mapped_file(const struct opener_mapping *m, int *fd, char *path, size_t path_size)
 {
 	_cleanup_fd_ int path_fd = -1;
@@ -77,7 +93,7 @@ int opener_mapped_file(const struct opener_mapping *m, int *fd, char *path, size
 		return reason_of(-errno);
 	if (!S_ISREG(st.st_mode))
 		return OBJECT_NOT_REGULAR;
-	if (st.st_ino != m->ino)
+	if (!is_same_file(path_fd, &st, m))
 		return OBJECT_CHANGED;
 	opened = reopen(path_fd);
 	if (opened < 0)

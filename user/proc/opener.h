@@ -21,6 +21,7 @@ struct opener_mapping {
 	struct opener_process process;
 	uint64_t vm_start, vm_end;
 	uint64_t ino; /* what the file at the mapping must have */
+	uint64_t mtime_ns; /* and when it was last written; 0: not known */
 };
 
 /* The file that is mapped there, read-only. *fd is the caller's; path gets what /proc says of it
