@@ -156,7 +156,11 @@ static __always_inline u32 unwind_cfa(
 	return END_NONE;
 }
 
-/* The caller's frame pointer; *fp stays what it is where the rule says so or it cannot be had. */
+/* Stands for a frame pointer that cannot be had: it leads nowhere, so a caller that needs it is
+ * where the walk ends, and it is not the zero of an outermost frame. */
+#define UNWIND_FP_LOST 1
+
+/* The caller's frame pointer; *fp stays what it is where the rule says so. */
 static __always_inline u32 unwind_fp(struct unwind_regs *regs, struct unwind_window *w,
 	const struct unwind_rule *rule, u64 cfa, u64 *fp)
 {
@@ -168,8 +172,11 @@ static __always_inline u32 unwind_fp(struct unwind_regs *regs, struct unwind_win
 		at = regs->fp;
 	else if (rule->fp == FP_AT_SP)
 		at = regs->sp;
-	else
+	else {
+		if (rule->fp == FP_LOST)
+			*fp = UNWIND_FP_LOST;
 		return END_NONE;
+	}
 	at += (s64)rule->fp_off;
 	return unwind_word(w, at, at, fp) ? END_STACK_READ : END_NONE;
 }

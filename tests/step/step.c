@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tests/step/step.c - runs a program one instruction at a time and walks its stack at each, with the
  * kernel side's own code, and holds what comes out against the calls that were seen to happen.
- *     step [--from FUNCTION] [--exceptions FILE] [--max N] [--name NAME] -- PROGRAM [ARGUMENT...]
+ *     step [--from FUNCTION] [--exceptions FILE] [--max N] [--name NAME] [--signal N] --
+ *         PROGRAM [ARGUMENT...]
  * Steps from the first instruction of the dynamic linker on, or from FUNCTION; threads and children
- * too. Each walk must end at the root and be the true chain; or the chain after a jump (longjmp,
+ * too; --signal sends a SIGALRM every N instructions. Each walk must end at the root and be the true chain; or the chain after a jump (longjmp,
  * exceptions, contexts) that is made within IN_FLIGHT_STEPS. Exit 1: some were neither, and in no
  * function that is excepted; 2: could not be run; 3: the program failed. */
 #include <errno.h>
@@ -55,7 +56,7 @@ struct stepper {
 	struct tally tally;
 	struct hash classes; /* address → enum insn_class */
 	uint64_t generation; /* of mappings */
-	uint64_t steps_max;
+	uint64_t steps_max, signal_every;
 	const char *from, *name;
 	uint64_t breakpoint;
 	uint8_t under_breakpoint;
@@ -231,24 +232,23 @@ static uint64_t interrupted_pc(const struct task *t, const struct user_regs_stru
 	return gregs[16] == before->rip || gregs[16] == before->rip - 2 ? gregs[16] : 0;
 }
 
-static void resume(struct stepper *s, struct task *t)
+static void resume(const struct task *t)
 {
-	int signal = t->signal;
-
-	if (ptrace(PTRACE_SINGLESTEP, t->pid, 0, (long)signal) < 0 && errno != ESRCH)
+	if (ptrace(PTRACE_SINGLESTEP, t->pid, 0, (long)t->signal) < 0 && errno != ESRCH)
 		die("PTRACE_SINGLESTEP");
-	(void)s;
 }
 
 static void check_and_resume(struct stepper *s, struct task *t)
 {
 	check(s, t);
 	t->class = class_at(s, t);
+	if (s->signal_every && t->steps % s->signal_every == 0)
+		t->signal = SIGALRM;
 	if (s->steps_max && s->tally.instructions >= s->steps_max) {
 		kill(t->pid, SIGKILL);
 		s->status = 0;
 	}
-	resume(s, t);
+	resume(t);
 }
 
 /* The task ran one instruction, or entered a handler. */
@@ -373,7 +373,7 @@ static void forked(struct stepper *s, struct task *t)
 	child->known = true;
 	shadow_copy(&child->shadow, &t->shadow);
 	start_child(s, child);
-	resume(s, t);
+	resume(t);
 }
 
 /* ---- stops ------------------------------------------------------------------------------------ */
@@ -398,7 +398,7 @@ static void stopped(struct stepper *s, struct task *t, int status)
 		event == PTRACE_EVENT_CLONE) {
 		forked(s, t);
 	} else if (event != 0) {
-		resume(s, t);
+		resume(t);
 	} else if (signal == SIGTRAP && s->breakpoint) {
 		take_breakpoint(s, t);
 	} else if (signal == SIGTRAP) {
@@ -408,7 +408,7 @@ static void stopped(struct stepper *s, struct task *t, int status)
 		if (s->breakpoint)
 			ptrace(PTRACE_CONT, t->pid, 0, (long)signal);
 		else
-			resume(s, t);
+			resume(t);
 	}
 }
 
@@ -454,8 +454,8 @@ static pid_t launch(char **argv)
 
 static void usage(void)
 {
-	fprintf(stderr, "step [--from FUNCTION] [--exceptions FILE] [--max N] [--name NAME] -- "
-			"PROGRAM [ARGUMENT...]\n");
+	fprintf(stderr, "step [--from FUNCTION] [--exceptions FILE] [--max N] [--name NAME] "
+			"[--signal N] -- PROGRAM [ARGUMENT...]\n");
 	exit(2);
 }
 
@@ -466,6 +466,7 @@ static void parse_options(struct stepper *s, int argc, char **argv)
 		{ "exceptions", required_argument, NULL, 'e' },
 		{ "max", required_argument, NULL, 'm' },
 		{ "name", required_argument, NULL, 'n' },
+		{ "signal", required_argument, NULL, 's' },
 		{ 0 },
 	};
 	int c;
@@ -477,6 +478,8 @@ static void parse_options(struct stepper *s, int argc, char **argv)
 			tally_load(&s->tally, optarg);
 		else if (c == 'm')
 			s->steps_max = strtoull(optarg, NULL, 10);
+		else if (c == 's')
+			s->signal_every = strtoull(optarg, NULL, 10);
 		else if (c == 'n')
 			s->name = optarg;
 		else

@@ -62,7 +62,7 @@ write_programs() {
 			}
 		}
 	END
-	! command -v javac >/dev/null || javac -d "$runs" "$runs/Load.java"
+	! command -v javac >/dev/null || javac -d "$runs" "$runs/Load.java" || :
 }
 
 # is_ready FILE PID: has it said so, within 30 s?

@@ -32,8 +32,9 @@
 #define TABLES_WAIT_NS (1800 * NSEC_PER_MSEC)
 #define TABLES_POLL_MS 50
 #define NAMES_WAIT_NS (20 * NSEC_PER_SEC)
-/* On a host with more to run than CPUs the agent must still empty its maps in time. It needs
- * little. */
+/* On a host with more to run than CPUs the agent must still empty its maps in time, and its workers
+ * give it tables and names. They need little. Without CAP_SYS_NICE it is not to be had, and what is
+ * lost then is in the account. */
 #define NICE -10
 
 struct agent {
@@ -225,6 +226,7 @@ int agent_open(const struct agent_options *options, struct agent **out, struct w
 		return why_set(why, -ENOMEM, "out of memory");
 	agent->hz = options->sampler.hz;
 	agent->epoll = -1;
+	setpriority(PRIO_PROCESS, 0, NICE);
 	/* Before there is anything in this process that they should not have. */
 	err = worker_client_open(&workers, &agent->worker, why);
 	if (err == 0)
@@ -303,10 +305,6 @@ int agent_start(struct agent *agent, struct why *why)
 {
 	int err;
 
-	/* The workers have begun before this and stay as they are: they may be busy for long.
-	 * Without CAP_SYS_NICE it is not to be had, and counts may be lost, which the account says.
-	 */
-	setpriority(PRIO_PROCESS, 0, NICE);
 	err = meet(agent, 0);
 	if (err < 0)
 		return why_set(why, err, "cannot scan what runs: %s", err_text(err));

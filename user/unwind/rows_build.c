@@ -14,6 +14,7 @@
 #include "base/vec.h"
 #include "elf/eh_frame.h"
 #include "elf/image.h"
+#include "unwind/rows_code.h"
 #include "unwind/rows_pack.h"
 #include "unwind/rule_set.h"
 
@@ -102,25 +103,72 @@ static const struct image_segment *find_segment(struct build *b, uint64_t vaddr)
 	return NULL;
 }
 
+static int add_row(struct build *b, struct span *span, uint32_t delta, const struct unwind_rule *rule)
+{
+	struct raw_row *raw;
+	uint16_t id;
+
+	if (rule_set_put(&b->rules, rule, &id) < 0)
+		return -ENOMEM;
+	if (b->rows.len == UNWIND_ROWS_RAW_MAX)
+		return why_set(b->why, -EFBIG, "more than %u unwind rows", UNWIND_ROWS_RAW_MAX);
+	raw = vec_add(&b->rows);
+	if (!raw)
+		return -ENOMEM;
+	raw->delta = delta;
+	raw->rule = id;
+	span->len++;
+	return 0;
+}
+
+/* In GCC's epilogue of a realigned function the CFI finds rbp by rbp up to the end, but it is
+ * restored already: at the return, and at the instruction before it, which gets a row of its own. */
+static int end_realigned(struct build *b, struct span *span, const struct cfi_row *before,
+	uint32_t delta, struct unwind_rule *rule)
+{
+	struct unwind_rule restored = before->rule;
+
+	if (rule->cfa != CFA_REG || rule->cfa_reg != cfi_arch_find(b->image->machine)->sp ||
+		rule->cfa_off != 8 || rule->fp != FP_AT_FP || rule->fp_off != 0 ||
+		!rows_code_ends_realigned(b->image, span->start + delta))
+		return 0;
+	rule->fp = FP_SAME;
+	if (before->rule.fp != FP_AT_FP || delta - before->delta <= ROWS_CODE_REALIGNED_END_BYTES)
+		return 0;
+	restored.fp = FP_SAME;
+	return add_row(b, span, delta - ROWS_CODE_REALIGNED_END_BYTES, &restored);
+}
+
 static int add_rows(struct build *b, const struct eh_frame_fde *fde, struct span *span)
 {
 	for (size_t i = 0; i < fde->rows_len && fde->rows[i].delta < span->size; i++) {
-		struct raw_row *raw;
-		uint16_t rule;
+		struct unwind_rule rule = fde->rows[i].rule;
+		int err = 0;
 
-		if (rule_set_put(&b->rules, &fde->rows[i].rule, &rule) < 0)
-			return -ENOMEM;
-		if (b->rows.len == UNWIND_ROWS_RAW_MAX)
-			return why_set(
-				b->why, -EFBIG, "more than %u unwind rows", UNWIND_ROWS_RAW_MAX);
-		raw = vec_add(&b->rows);
-		if (!raw)
-			return -ENOMEM;
-		raw->delta = fde->rows[i].delta;
-		raw->rule = rule;
-		span->len++;
+		if (i > 0)
+			err = end_realigned(
+				b, span, &fde->rows[i - 1], fde->rows[i].delta, &rule);
+		if (err == 0)
+			err = add_row(b, span, fde->rows[i].delta, &rule);
+		if (err < 0)
+			return err;
 	}
 	return 0;
+}
+
+/* A function without a caller. It is returned to at its first byte, so the walk looks for it one
+ * byte before. */
+static int add_outermost(struct build *b, struct span *span)
+{
+	static const struct unwind_rule rule = {
+		.cfa = CFA_UNSUPPORTED, .ra = RA_UNDEFINED, .fp = FP_LOST
+	};
+
+	if (rows_code_follows_padding(b->image, span->start)) {
+		span->start--;
+		span->size++;
+	}
+	return add_row(b, span, 0, &rule);
 }
 
 static int add_fde(void *arg, const struct eh_frame_fde *fde)
@@ -149,6 +197,8 @@ static int add_fde(void *arg, const struct eh_frame_fde *fde)
 	span->size = (uint32_t)left;
 	span->first = (uint32_t)b->rows.len;
 	span->source = b->source;
+	if (rows_code_leaves_stack(b->image, start))
+		return add_outermost(b, span);
 	return add_rows(b, fde, span);
 }
 

@@ -2,10 +2,7 @@
 /* libc.c - the C library's usual ways: callbacks, formatting, numbers, vector string functions of
  * many sizes, the allocator.
  * BUILD o2: gcc -O2
- * BUILD o0-clang: clang -O0
- * BUILD os: gcc -Os
  * BUILD static: gcc -O2 -static
- * BUILD static-pie: gcc -O2 -static-pie
  * FROM main */
 #include <locale.h>
 #include <stdio.h>

@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* start.c - from the dynamic linker's first instruction to exit(), with every first call of a
- * library's function by way of the linkage table: lazily, with the tables that linkers make.
+/* start.c - from the dynamic linker's first instruction to exit(): what runs before main() and
+ * behind it.
  * BUILD lazy: gcc -O2 -Wl,-z,lazy
- * BUILD ibt: gcc -O2 -fcf-protection=full -Wl,-z,lazy,-z,ibtplt
- * BUILD gold: gcc -O2 -fuse-ld=gold -Wl,-z,lazy
- * BUILD lld: clang -O2 -fuse-ld=lld -Wl,-z,lazy
- * BUILD now: clang -O2 -Wl,-z,now
- * BUILD no-plt: gcc -O2 -fno-plt
  * BUILD static: gcc -O2 -static
- * BUILD static-pie: clang -O2 -static-pie
- * BUILD old-hash: gcc -O2 -no-pie -Wl,-z,lazy,--hash-style=sysv */
+ * BUILD static-pie: clang -O2 -static-pie */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* unwind/rows_code.c - compares a few bytes of code with what they would be. Only whole sequences
+ * that mean one thing are looked for, and only where the caller knows an instruction to begin or
+ * end; everything else is answered by no. */
+#include "unwind/rows_code.h"
+
+#include <elf.h>
+
+#define ENDBR64 0xfa1e0ff3U
+#define LEA_R10_RSP 0xf8628d49U
+#define LEA_R13_RSP 0xf8658d49U
+
+static struct cursor code_at(const struct image *image, uint64_t file_offset)
+{
+	struct cursor c = cursor_init(image->file.data, image->file.len);
+
+	if (image->machine == EM_X86_64)
+		cursor_seek(&c, file_offset);
+	else
+		c.bad = true;
+	return c;
+}
+
+bool rows_code_leaves_stack(const struct image *image, uint64_t file_offset)
+{
+	struct cursor c = code_at(image, file_offset), start = c;
+	uint8_t rex, opcode, modrm;
+
+	if (cursor_u32(&c) != ENDBR64)
+		c = start;
+	/* REX.W, or with the bit that makes the source one of r8 to r15. */
+	rex = cursor_u8(&c) & 0xfb;
+	opcode = cursor_u8(&c);
+	modrm = cursor_u8(&c);
+	return !c.bad && rex == 0x48 && opcode == 0x89 && (modrm & 0xc7) == 0xc4;
+}
+
+bool rows_code_ends_realigned(const struct image *image, uint64_t file_offset)
+{
+	struct cursor c;
+	uint32_t code;
+
+	if (file_offset < ROWS_CODE_REALIGNED_END_BYTES)
+		return false;
+	c = code_at(image, file_offset - ROWS_CODE_REALIGNED_END_BYTES);
+	code = cursor_u32(&c);
+	return code == LEA_R10_RSP || code == LEA_R13_RSP;
+}
+
+bool rows_code_follows_padding(const struct image *image, uint64_t file_offset)
+{
+	struct cursor c;
+	uint8_t byte;
+
+	if (file_offset == 0)
+		return false;
+	c = code_at(image, file_offset - 1);
+	byte = cursor_u8(&c);
+	/* nop, int3, and the last byte of the long nops. */
+	return !c.bad && (byte == 0x90 || byte == 0xcc || byte == 0x00);
+}
