@@ -108,8 +108,8 @@ in_cgroup() {
 @test "a process that ends by force in mid-capture is no trouble" {
 	start_busy spin 30
 	local victim=$pid
-	start_record -a -F 199 -d 3 -o "$tmp/f"
-	sleep 0.5
+	start_record -a -F 199 -d 8 -o "$tmp/f"
+	sleep 4
 	kill -KILL "$victim"
 	wait "$recorder"
 	between "$(folded_count "$tmp/f" '^[^;]+;spin;')" 1 1200 samples

@@ -43,7 +43,7 @@ struct agent {
 	struct objects *objects;
 	struct processes *processes;
 	struct held *held;
-	VEC(uint32_t) execs; /* processes that run a file not met before */
+	VEC(struct event_exec) execs; /* processes that run a file not met before */
 	struct worker_client *worker;
 	int epoll;                   /* the ring, and the workers */
 	struct cgroup_tree *cgroups; /* NULL: none is mounted */
@@ -125,11 +125,11 @@ static int on_jit(void *ctx, const struct event_jit *event)
 static int on_exec(void *ctx, const struct event_exec *event)
 {
 	struct agent *agent = ctx;
-	uint32_t *slot = agent->execs.len < EXECS_MAX ? vec_add(&agent->execs) : NULL;
+	struct event_exec *slot = agent->execs.len < EXECS_MAX ? vec_add(&agent->execs) : NULL;
 
 	/* Scanned when the ring is read: a scan makes events of its own. */
 	if (slot)
-		*slot = event->tgid;
+		*slot = *event;
 	return 0;
 }
 
@@ -274,10 +274,10 @@ static int ignore_mapping(void *ctx, const struct scan_mapping *mapping)
 	return 0;
 }
 
-/* Meets the files of a process, or of all, before a tick does. */
-static int meet(struct agent *agent, uint32_t tgid)
+/* Meets the files of all processes before a tick does. */
+static int meet(struct agent *agent)
 {
-	int err = sampler_scan(agent->sampler, tgid, ignore_mapping, NULL);
+	int err = sampler_scan(agent->sampler, 0, ignore_mapping, NULL);
 
 	if (err == 0)
 		err = sampler_poll(agent->sampler);
@@ -303,9 +303,8 @@ static int wait_for_tables(struct agent *agent)
 
 int agent_start(struct agent *agent, struct why *why)
 {
-	int err;
+	int err = meet(agent);
 
-	err = meet(agent, 0);
 	if (err < 0)
 		return why_set(why, err, "cannot scan what runs: %s", err_text(err));
 	err = wait_for_tables(agent);
@@ -330,8 +329,14 @@ int agent_poll(struct agent *agent)
 {
 	int err = sampler_poll(agent->sampler);
 
-	for (size_t i = 0; i < agent->execs.len && err == 0; i++)
-		err = meet(agent, agent->execs.data[i]);
+	/* By index and copy: the ring is read meanwhile, and more may come. */
+	for (size_t i = 0; i < agent->execs.len; i++) {
+		struct event_exec event = agent->execs.data[i];
+
+		held_watch(agent->held, event.tgid, event.start_ns);
+	}
+	if (agent->execs.len > 0 && err == 0)
+		err = sampler_poll(agent->sampler);
 	agent->execs.len = 0;
 	if (err == 0)
 		err = worker_client_poll(agent->worker);

@@ -121,22 +121,31 @@ static void refresh(struct held *held, struct snapshot *snapshot)
 	*snapshot = now;
 }
 
-static struct snapshot *snapshot_of(struct held *held, const struct event_held *event)
+static struct snapshot *snapshot_of(struct held *held, uint32_t tgid, uint64_t start_ns)
 {
 	struct snapshot *fresh;
 
 	vec_each (&held->snapshots, snapshot)
-		if (snapshot->tgid == event->tgid && snapshot->start_ns == event->start_ns)
+		if (snapshot->tgid == tgid && snapshot->start_ns == start_ns)
 			return snapshot;
 	if (held->snapshots.len >= SNAPSHOTS_MAX)
 		return NULL;
 	fresh = vec_add(&held->snapshots);
 	if (!fresh)
 		return NULL;
-	fresh->tgid = event->tgid;
-	fresh->start_ns = event->start_ns;
+	fresh->tgid = tgid;
+	fresh->start_ns = start_ns;
 	refresh(held, fresh);
 	return fresh;
+}
+
+void held_watch(struct held *held, uint32_t tgid, uint64_t start_ns)
+{
+	struct snapshot *snapshot = snapshot_of(held, tgid, start_ns);
+
+	/* It may have run another file before. */
+	if (snapshot)
+		refresh(held, snapshot);
 }
 
 /* ---- finishing ------------------------------------------------------------------------------- */
@@ -169,7 +178,7 @@ static int deliver(struct held *held, const struct event_held *event,
 
 static uint32_t walk(struct held *held, const struct event_held *event, struct walk_stack *walked)
 {
-	struct snapshot *s = snapshot_of(held, event);
+	struct snapshot *s = snapshot_of(held, event->tgid, event->start_ns);
 	struct publish *publish = sampler_publish(held->sampler);
 	uint32_t end = END_NO_MAPPING;
 

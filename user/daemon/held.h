@@ -24,6 +24,9 @@ int held_new(struct sampler *sampler, struct tally *tally, struct held **out);
 void held_free(struct held *held);
 /* Takes a copy. Not finished here: it is called while the ring is read. */
 int held_put(struct held *held, const struct event_held *event);
+/* Notes the mappings of a process that has just begun to run a new file: its samples may have to
+ * wait for longer than it lives. Its files are met by the way. */
+void held_watch(struct held *held, uint32_t tgid, uint64_t start_ns);
 /* Notes the mappings of processes that have samples waiting, and finishes what can be. */
 void held_finish(struct held *held);
 /* The same, and gives up on the rest: nothing waits afterwards. */
