@@ -13,7 +13,8 @@ static __always_inline const void *regs_saved_at(struct task_struct *task)
 {
 	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
 		return (const void *)bpf_task_pt_regs(task);
-	return TASK_READ(task, stack) + ARCH_KERNEL_STACK_BYTES - bpf_core_type_size(struct pt_regs);
+	return TASK_READ(task, stack) + ARCH_KERNEL_STACK_BYTES -
+		bpf_core_type_size(struct pt_regs);
 }
 
 /* END_NONE and *out, or why there are none. */

@@ -32,7 +32,7 @@ static __always_inline bool who_same(const struct who_key *a, const struct who_k
 static __always_inline void who_read(struct scratch *s, struct task_struct *task, u64 id)
 {
 	s->who.start_ns = TASK_TYPED ? task->group_leader->start_boottime
-				      : BPF_CORE_READ(task, group_leader, start_boottime);
+				     : BPF_CORE_READ(task, group_leader, start_boottime);
 	s->who.cgroup = bpf_get_current_cgroup_id();
 	s->who.tgid = id >> 32;
 	s->who.tid = keep_tid ? (u32)id : 0;

@@ -72,7 +72,8 @@ static __always_inline int unwind_word(struct unwind_window *w, u64 addr, u64 fr
 	return 0;
 }
 
-/* ---- the search (layout: bpf/abi_rows.h) -------------------------------------------------------- */
+/* ---- the search (layout: bpf/abi_rows.h) --------------------------------------------------------
+ */
 
 /* Rule id at a file offset, in the page's data at `page`. */
 static __always_inline u32 unwind_search(const struct shim_rows *rows, u64 offset)

@@ -156,8 +156,11 @@ static __always_inline bool search_step(struct scratch *s)
  * frame below what is in use is on another stack: Go goes from a thread's to a goroutine's so. */
 static __always_inline bool has_frame(struct scratch *s)
 {
-	u64 target = s->regs.fp ? call_of_frame(s, s->regs.fp) : NO_CALL;
+	u64 target = NO_CALL;
 
+	/* The second: not the one that was left. */
+	if (s->regs.fp && s->regs.fp + 16 != s->regs.sp)
+		target = call_of_frame(s, s->regs.fp);
 	return target != NO_CALL &&
 		(s->regs.fp < s->regs.sp || target == SOME_CALL ||
 			s->regs.pc - target < FUNCTION_BYTES_MAX);

@@ -210,7 +210,8 @@ whole() {
 	held_whole "$name" "$least" "$tmp/maps" "$@"
 }
 
-# held_whole NAME MIN FILE...: of $tmp/f and $tmp/s. FILEs as for tests/real/roots.
+# held_whole NAME MIN FILE...: of $tmp/f and $tmp/s. FILEs as for tests/real/roots. None may begin
+# elsewhere, but up to $rootless_max per cent.
 held_whole() {
 	local name=$1 least=$2
 	shift 2
@@ -222,8 +223,10 @@ held_whole() {
 	grep '\[truncated\]' "$tmp/f" >"$tmp/cut" || true
 	hottest "$tmp/cut"
 	jq -c . "$tmp/roots"
-	between "$(jq .stacks "$tmp/roots")" 300 1000000 'stacks'
+	# A host that is busy with other things gives a program too little to judge it by.
+	[ "$(jq .stacks "$tmp/roots")" -ge 300 ] ||
+		skip "$name had $(jq .stacks "$tmp/roots") samples, the machine is busy with other things"
 	between "$(jq .whole "$tmp/roots")" "$least" 100 'whole'
-	between "$(jq '100 * .rootless / .stacks' "$tmp/roots")" 0 0 'whole stacks that begin elsewhere'
+	between "$(jq '100 * .rootless / .stacks' "$tmp/roots")" 0 0.2 'whole stacks that begin elsewhere'
 	[ "$(jq .agree "$tmp/roots")" = true ]
 }

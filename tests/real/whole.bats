@@ -48,18 +48,22 @@ load real
 	held_whole ripgrep 99 "$(command -v rg)" "$(command -v bash)" /lib/x86_64-linux-gnu/libc.so.6
 }
 
+# Go before 1.21 leaves the frame pointer of another time behind a recovered panic and where the
+# scheduler takes a goroutine off its thread.
 @test "a Go program" {
+	local rootless_max=0.3
 	build_go
 	start_program "$program"
-	whole go
+	whole go 99
 }
 
 @test "a stripped Go program" {
+	local rootless_max=0.3
 	build_go
 	mkdir "$tmp/stripped"
 	strip -o "$tmp/stripped/go-busy" "$program"
 	start_program "$tmp/stripped/go-busy"
-	whole go-stripped 99.5 "$program"
+	whole go-stripped 99 "$program"
 }
 
 @test "a Rust program" {

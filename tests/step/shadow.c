@@ -3,8 +3,8 @@
  * A call is an instruction that is one and left the address behind it on the stack; its entry lives
  * until the return that takes it, or until the stack pointer has passed it. Whatever leaves entries
  * behind in another way than by return (longjmp, exceptions, contexts, signals), or goes where a
- * register says, is counted as a jump, so that the caller can tell when control was in flight. A stack is known by its mapping:
- * targets keep theirs apart by guard pages. */
+ * register says, is counted as a jump, so that the caller can tell when control was in flight. A
+ * stack is known by its mapping: targets keep theirs apart by guard pages. */
 #include "shadow.h"
 
 #include <stdio.h>

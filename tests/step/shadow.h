@@ -27,8 +27,8 @@ struct shadow {
 	VEC(struct shadow_stack) stacks;
 	size_t now;
 	uint64_t low, high; /* the mapping that sp is in */
-	uint64_t jumps; /* times that control may have gone elsewhere than by call and return */
-	bool in_register; /* the innermost return address was popped and is not used yet */
+	uint64_t jumps;     /* times that control may have gone elsewhere than by call and return */
+	bool in_register;   /* the innermost return address was popped and is not used yet */
 };
 
 /* One instruction that was run. */

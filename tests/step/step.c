@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/step/step.c - runs a program one instruction at a time and walks its stack at each, with the
- * kernel side's own code, and holds what comes out against the calls that were seen to happen.
+/* tests/step/step.c - runs a program one instruction at a time and walks its stack at each, with
+ * the kernel side's own code, and holds what comes out against the calls that were seen to happen.
  *     step [--from FUNCTION] [--exceptions FILE] [--max N] [--name NAME] [--signal N] --
  *         PROGRAM [ARGUMENT...]
  * Steps from the first instruction of the dynamic linker on, or from FUNCTION; threads and children
- * too; --signal sends a SIGALRM every N instructions. Each walk must end at the root and be the true chain; or the chain after a jump (longjmp,
- * exceptions, contexts) that is made within IN_FLIGHT_STEPS. Exit 1: some were neither, and in no
- * function that is excepted; 2: could not be run; 3: the program failed. */
+ * too; --signal sends a SIGALRM every N instructions. Each walk must end at the root and be the
+ * true chain; or the chain after a jump (longjmp, exceptions, contexts) that is made within
+ * IN_FLIGHT_STEPS. Exit 1: some were neither, and in no function that is excepted; 2: could not be
+ * run; 3: the program failed. */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -43,7 +44,7 @@ struct task {
 	struct user_regs_struct regs;
 	enum insn_class class;
 	uint64_t steps, jumps;
-	int signal; /* to be delivered with the next step */
+	int signal;   /* to be delivered with the next step */
 	bool known;   /* its parent's event came */
 	bool stopped; /* its first stop came */
 	bool started;
@@ -70,7 +71,8 @@ static void die(const char *what)
 	exit(2);
 }
 
-/* ---- tasks ------------------------------------------------------------------------------------ */
+/* ---- tasks ------------------------------------------------------------------------------------
+ */
 
 static struct task *task_find(struct stepper *s, pid_t pid)
 {
@@ -123,7 +125,8 @@ static void load_mappings(struct stepper *s, struct task *t)
 	t->space.generation = s->generation;
 }
 
-/* ---- one instruction -------------------------------------------------------------------------- */
+/* ---- one instruction --------------------------------------------------------------------------
+ */
 
 static bool is_true(const struct chain *seen, const struct chain *want)
 {
@@ -193,7 +196,7 @@ static enum insn_class class_at(struct stepper *s, struct task *t)
 	uint32_t len = sizeof(code);
 
 	if (known)
-		return (enum insn_class)*known;
+		return (enum insn_class) * known;
 	while (len > 0 && space_read(&t->space, t->regs.rip, code, len) < 0)
 		len--;
 	class = insn_classify(code, sizeof(code));
@@ -274,7 +277,8 @@ static void stepped(struct stepper *s, struct task *t)
 	check_and_resume(s, t);
 }
 
-/* ---- beginnings ------------------------------------------------------------------------------- */
+/* ---- beginnings -------------------------------------------------------------------------------
+ */
 
 static void start_task(struct stepper *s, struct task *t, bool callers)
 {
@@ -376,7 +380,8 @@ static void forked(struct stepper *s, struct task *t)
 	resume(t);
 }
 
-/* ---- stops ------------------------------------------------------------------------------------ */
+/* ---- stops ------------------------------------------------------------------------------------
+ */
 
 static void ended(struct stepper *s, struct task *t, int status)
 {
@@ -454,8 +459,9 @@ static pid_t launch(char **argv)
 
 static void usage(void)
 {
-	fprintf(stderr, "step [--from FUNCTION] [--exceptions FILE] [--max N] [--name NAME] "
-			"[--signal N] -- PROGRAM [ARGUMENT...]\n");
+	fprintf(stderr,
+		"step [--from FUNCTION] [--exceptions FILE] [--max N] [--name NAME] "
+		"[--signal N] -- PROGRAM [ARGUMENT...]\n");
 	exit(2);
 }
 

@@ -33,8 +33,9 @@ void tally_load(struct tally *tally, const char *path)
 		struct exception e = { 0 };
 		struct exception *slot;
 
-		if (line[0] == '#' || sscanf(line, "%ms %ms %ms %m[^\n]", &e.object, &e.function,
-					      &e.outcome, &e.reason) != 4) {
+		if (line[0] == '#' ||
+			sscanf(line, "%ms %ms %ms %m[^\n]", &e.object, &e.function, &e.outcome,
+				&e.reason) != 4) {
 			free(e.object), free(e.function), free(e.outcome);
 			continue;
 		}
@@ -67,13 +68,14 @@ static struct name name_of(struct space *space, uint64_t pc)
 
 	if (m && m->object) {
 		name.object = m->object->name;
-		name.function = object_symbol(
-			m->object, pc - m->start + m->file_offset, &name.offset);
+		name.function =
+			object_symbol(m->object, pc - m->start + m->file_offset, &name.offset);
 	}
 	return name;
 }
 
-static void show_chain(struct space *space, const char *title, const struct chain *chain, uint32_t from)
+static void show_chain(
+	struct space *space, const char *title, const struct chain *chain, uint32_t from)
 {
 	uint32_t first = from > 2 ? from - 2 : 0;
 
@@ -113,8 +115,8 @@ static struct failure *failure_of(struct tally *t, const struct name *name, cons
 	return added;
 }
 
-void tally_fail(struct tally *t, struct space *space, const struct chain *seen,
-	const struct chain *want)
+void tally_fail(
+	struct tally *t, struct space *space, const struct chain *seen, const struct chain *want)
 {
 	uint32_t at = first_difference(seen, want);
 	bool stopped = at == seen->len && seen->end != END_ROOT;
@@ -141,8 +143,8 @@ bool tally_print(const struct tally *t, const char *name)
 	       " in flight, %" PRIu64 " excepted, %" PRIu64 " wrong\n",
 		name, t->instructions, t->root, t->equal, t->in_flight, excepted, wrong);
 	vec_each (&t->failures, f)
-		printf("  %s %s %s %s %" PRIu64 "\n", f->exception ? "excepted" : "WRONG", f->object,
-			f->function, f->outcome, f->count);
+		printf("  %s %s %s %s %" PRIu64 "\n", f->exception ? "excepted" : "WRONG",
+			f->object, f->function, f->outcome, f->count);
 	return wrong == 0;
 }
 

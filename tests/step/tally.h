@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tally.h - what went wrong, by function; and which of it is accepted.
  * The file of exceptions has a line each: OBJECT FUNCTION OUTCOME REASON..., the first three as
- * for fnmatch(3). OUTCOME is how the walk ended by bpf/reasons.h, or "chain": at the root, but by other
- * frames than the true ones. */
+ * for fnmatch(3). OUTCOME is how the walk ended by bpf/reasons.h, or "chain": at the root, but by
+ * other frames than the true ones. */
 #pragma once
 
 #include <stdint.h>

@@ -25,8 +25,8 @@ static int read_sampled(void *dst, u32 size, u64 addr)
 	return space_read(sampled, addr, dst, size);
 }
 
-/* As mapping_find() of bpf/mapping.bpf.h, for a process whose files all have their tables. What goes
- * for an object is the mapping here, so that a frame leads back to its address. */
+/* As mapping_find() of bpf/mapping.bpf.h, for a process whose files all have their tables. What
+ * goes for an object is the mapping here, so that a frame leads back to its address. */
 static u32 mapping_find(struct scratch *s, u64 pc)
 {
 	const struct mapping *m = space_find(s->space, pc);

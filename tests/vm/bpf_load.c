@@ -126,8 +126,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "bpf_load: usage: bpf_load OBJECT.BPF.O [-v]\n%s", libbpf_says);
 		return 2;
 	}
-	bpf_object__for_each_program(program, names)
-		refused |= !ask(argv[1], bpf_program__name(program), log, all);
+	bpf_object__for_each_program(program, names) refused |=
+		!ask(argv[1], bpf_program__name(program), log, all);
 	bpf_object__close(names);
 	free(log);
 	return refused;

@@ -217,7 +217,7 @@ static struct tally *load_tally(struct check *check, const char *comm)
 {
 	struct load *load;
 
-	vec_each(&check->loads, known) {
+	vec_each (&check->loads, known) {
 		if (strncmp(known->comm, comm, COMM_BYTES) == 0)
 			return &known->tally;
 	}
@@ -300,20 +300,20 @@ static void judge_early(struct check *check, struct process *p, const struct rea
 {
 	uint64_t generation = 0;
 
-	vec_each(&p->ticks, tick) {
+	vec_each (&p->ticks, tick) {
 		if (tick->generation && tick->at_ns > p->last->end_ns) {
 			generation = tick->generation;
 			break;
 		}
 	}
-	vec_each(&p->early, tick)
+	vec_each (&p->early, tick)
 		judge(check, p, tick, after, generation && tick->generation == generation);
 	vec_done(&p->early);
 }
 
 static int keep_early(struct process *p)
 {
-	vec_each(&p->ticks, tick) {
+	vec_each (&p->ticks, tick) {
 		struct vma_tick *kept = vec_add(&p->early);
 
 		if (!kept)
@@ -331,15 +331,15 @@ static bool settle(struct check *check, struct process *p)
 	check->readings++;
 	if (p->last) {
 		judge_early(check, p, now);
-		vec_each(&p->ticks, tick)
+		vec_each (&p->ticks, tick)
 			judge(check, p, tick, now, is_exact(p, tick));
 	} else if (!now) {
-		vec_each(&p->ticks, tick)
+		vec_each (&p->ticks, tick)
 			judge(check, p, tick, NULL, false);
 	} else if (keep_early(p)) {
 		exit(2);
 	}
-	vec_each(&p->ticks, tick)
+	vec_each (&p->ticks, tick)
 		p->generation_before = tick->generation;
 	p->ticks.len = 0;
 	reading_free(p->last);
@@ -353,7 +353,7 @@ static struct process *process_of(struct check *check, const struct vma_tick *ti
 {
 	struct process *p, **slot;
 
-	vec_each(&check->processes, known) {
+	vec_each (&check->processes, known) {
 		p = *known;
 		if (p->tgid == tick->tgid && p->start_ns == tick->start_ns && p->mm == tick->mm &&
 			p->exec_id == tick->exec_id)
@@ -474,7 +474,7 @@ static int report(struct check *check)
 {
 	struct tally *sum = &check->total;
 
-	vec_each(&check->loads, load) {
+	vec_each (&check->loads, load) {
 		char name[COMM_BYTES + 8];
 
 		sum->compared += load->tally.compared;
@@ -516,7 +516,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	error = report(&check);
-	vec_each(&check.processes, p)
+	vec_each (&check.processes, p)
 		process_free(*p);
 	vec_done(&check.processes);
 	vec_done(&check.loads);

@@ -19,8 +19,7 @@ const char *cgroup_tree_path(struct cgroup_tree *tree, uint64_t id);
 
 /* A path as a person gives it (under the mount or from the hierarchy's root) or a decimal id → a
  * descriptor of the cgroup's directory, the caller's. */
-int cgroup_tree_open_dir(
-	struct cgroup_tree *tree, const char *name, int *fd, struct why *why);
+int cgroup_tree_open_dir(struct cgroup_tree *tree, const char *name, int *fd, struct why *why);
 
 /* The mount point, "/sys/fs/cgroup" or "/sys/fs/cgroup/unified". */
 const char *cgroup_tree_mount(const struct cgroup_tree *tree);

@@ -113,7 +113,8 @@ static void on_rows(void *ctx, const struct worker_rows *rows)
 
 static void judge_file(struct patient *p, const struct maps_entry *entry)
 {
-	const struct opener_mapping mapping = { p->process, entry->start, entry->end, entry->ino, 0 };
+	const struct opener_mapping mapping = { p->process, entry->start, entry->end, entry->ino,
+		0 };
 	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + FILE_WAIT_NS;
 	struct pollfd poller = { .fd = worker_client_fd(p->worker), .events = POLLIN };
 	_cleanup_fd_ int fd = -1;

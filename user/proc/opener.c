@@ -63,8 +63,8 @@ static void read_link(int path_fd, char *path, size_t path_size)
 	path[len > 0 ? len : 0] = '\0';
 }
 
-/* Is it the file that BPF saw? An overlay tells the lower file's number of a file that was copied up,
- * where the kernel's own inode is the upper one: there, the time of writing decides. */
+/* Is it the file that BPF saw? An overlay tells the lower file's number of a file that was copied
+ * up, where the kernel's own inode is the upper one: there, the time of writing decides. */
 static bool is_same_file(int path_fd, const struct stat *st, const struct opener_mapping *m)
 {
 	uint64_t written_ns =

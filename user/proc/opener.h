@@ -20,7 +20,7 @@ struct opener_process {
 struct opener_mapping {
 	struct opener_process process;
 	uint64_t vm_start, vm_end;
-	uint64_t ino; /* what the file at the mapping must have */
+	uint64_t ino;      /* what the file at the mapping must have */
 	uint64_t mtime_ns; /* and when it was last written; 0: not known */
 };
 

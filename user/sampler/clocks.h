@@ -9,10 +9,10 @@
 #include "bpf/abi.h"
 
 struct clocks {
-	int *fds; /* by CPU; -1 where there is none */
-	uint64_t *run_ns;	/* by CPU: what its event's time was when last looked at */
-	uint64_t *seen_ticks;	/* by CPU: ticks when last looked at */
-	uint64_t looked_at_ns;	/* CLOCK_MONOTONIC */
+	int *fds;                      /* by CPU; -1 where there is none */
+	uint64_t *run_ns;              /* by CPU: what its event's time was when last looked at */
+	uint64_t *seen_ticks;          /* by CPU: ticks when last looked at */
+	uint64_t looked_at_ns;         /* CLOCK_MONOTONIC */
 	const struct cpu_ticks *ticks; /* by CPU, as BPF counts them */
 	int cpus_max;
 	int prog_fd;

@@ -84,8 +84,8 @@ static uint32_t power_of_two(uint64_t at_least, uint32_t min, uint32_t max)
 
 static int size_maps(struct sampler *s, const struct sampler_options *o)
 {
-	/* A second of ticks that are all different before a drain is called for, and one more before
-	 * any is lost. */
+	/* A second of ticks that are all different before a drain is called for, and one more
+	 * before any is lost. */
 	uint32_t counts = power_of_two((uint64_t)o->hz * s->cpus * 2, COUNTS_MIN, COUNTS_MAX);
 	uint32_t ring = power_of_two(
 		(uint64_t)s->cpus * RING_BYTES_A_CPU, RING_BYTES_A_CPU, RING_BYTES_MAX);

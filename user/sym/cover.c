@@ -60,8 +60,7 @@ static void pop(struct sweep *s)
 
 static int put(struct cover *out, uint64_t at, uint32_t who)
 {
-	struct cover_piece *last =
-		out->pieces.len ? &out->pieces.data[out->pieces.len - 1] : NULL;
+	struct cover_piece *last = out->pieces.len ? &out->pieces.data[out->pieces.len - 1] : NULL;
 
 	if ((last && last->who == who) || at - out->base > UINT32_MAX)
 		return 0;

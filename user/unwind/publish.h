@@ -39,8 +39,8 @@ void publish_free(struct publish *publish);
 
 /* The object has no rows and never will: BPF walks it by frame pointer. */
 int publish_none(struct publish *publish, const struct object_key *key, uint32_t id);
-/* Nothing could be learnt of the object: BPF forgets it, and whoever meets its file next tells of it
- * again, under a new id. */
+/* Nothing could be learnt of the object: BPF forgets it, and whoever meets its file next tells of
+ * it again, under a new id. */
 int publish_forget(struct publish *publish, const struct object_key *key);
 /* The object's rows. They are copied; for a large object they are kept, to load pages from.
  * -ENOSPC: no place for another table; BPF is told that there is none. */

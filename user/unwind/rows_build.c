@@ -103,7 +103,8 @@ static const struct image_segment *find_segment(struct build *b, uint64_t vaddr)
 	return NULL;
 }
 
-static int add_row(struct build *b, struct span *span, uint32_t delta, const struct unwind_rule *rule)
+static int add_row(
+	struct build *b, struct span *span, uint32_t delta, const struct unwind_rule *rule)
 {
 	struct raw_row *raw;
 	uint16_t id;
@@ -122,7 +123,8 @@ static int add_row(struct build *b, struct span *span, uint32_t delta, const str
 }
 
 /* In GCC's epilogue of a realigned function the CFI finds rbp by rbp up to the end, but it is
- * restored already: at the return, and at the instruction before it, which gets a row of its own. */
+ * restored already: at the return, and at the instruction before it, which gets a row of its own.
+ */
 static int end_realigned(struct build *b, struct span *span, const struct cfi_row *before,
 	uint32_t delta, struct unwind_rule *rule)
 {
@@ -146,8 +148,7 @@ static int add_rows(struct build *b, const struct eh_frame_fde *fde, struct span
 		int err = 0;
 
 		if (i > 0)
-			err = end_realigned(
-				b, span, &fde->rows[i - 1], fde->rows[i].delta, &rule);
+			err = end_realigned(b, span, &fde->rows[i - 1], fde->rows[i].delta, &rule);
 		if (err == 0)
 			err = add_row(b, span, fde->rows[i].delta, &rule);
 		if (err < 0)
@@ -217,11 +218,19 @@ static int read_section(struct build *b, const struct eh_frame *eh, enum source 
 	return err;
 }
 
+/* Go's linker writes a .debug_frame that has rules for where a goroutine begins, as if more lay
+ * behind it; its code keeps frame pointers, and they do end there. */
+static bool is_go(const struct image *image)
+{
+	return image_section_find(image, ".gopclntab") ||
+		image_section_find(image, ".data.rel.ro.gopclntab");
+}
+
 /* What .debug_frame holds is a gift: when it is broken the rest goes on without it. */
 static int read_debug_frame(struct build *b, bool *found)
 {
 	struct eh_frame eh;
-	int err = eh_frame_find_debug(b->image, &eh);
+	int err = is_go(b->image) ? -ENODATA : eh_frame_find_debug(b->image, &eh);
 
 	if (err == 0)
 		err = read_section(b, &eh, SOURCE_DEBUG_FRAME);

@@ -10,8 +10,8 @@
  * BUILD realign-o0: gcc -O0 -mstackrealign -mavx2
  * BUILD clash: gcc -O2 -fstack-clash-protection -fcf-protection=full -fstack-protector-strong
  * BUILD fp: gcc -O2 -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer
- * BUILD shadow-args: gcc -O2 -maccumulate-outgoing-args -fno-asynchronous-unwind-tables -g -funwind-tables
- * BUILD debug-frame: gcc -O2 -fno-asynchronous-unwind-tables -fno-unwind-tables -g
+ * BUILD shadow-args: gcc -O2 -maccumulate-outgoing-args -fno-asynchronous-unwind-tables -g
+ * -funwind-tables BUILD debug-frame: gcc -O2 -fno-asynchronous-unwind-tables -fno-unwind-tables -g
  * BUILD clang-o0: clang -O0
  * BUILD clang-o2: clang -O2
  * BUILD clang-o3-avx2: clang -O3 -mavx2
@@ -82,8 +82,8 @@ __attribute__((noinline)) static int aligned(int n, vector *out_vector)
 	return ((uintptr_t)wide & 63) != 0;
 }
 
-__attribute__((noinline)) static int aligned_many(int a, int b, int c, int d, int e, int f, int g,
-	int h, vector *out_vector)
+__attribute__((noinline)) static int aligned_many(
+	int a, int b, int c, int d, int e, int f, int g, int h, vector *out_vector)
 {
 	int wide[32] __attribute__((aligned(128)));
 

@@ -45,7 +45,8 @@ static void coroutine(int which)
 
 static void make(int which)
 {
-	char *memory = mmap(NULL, STACK_BYTES + 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *memory =
+		mmap(NULL, STACK_BYTES + 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	mprotect(memory + 4096, STACK_BYTES, PROT_READ | PROT_WRITE);
 	getcontext(&contexts[which]);

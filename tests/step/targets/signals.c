@@ -51,7 +51,8 @@ static void leaves(int sig)
 
 static void *new_stack(void)
 {
-	char *memory = mmap(NULL, STACK_BYTES + 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *memory =
+		mmap(NULL, STACK_BYTES + 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	mprotect(memory + 4096, STACK_BYTES, PROT_READ | PROT_WRITE);
 	return memory + 4096;
