@@ -188,7 +188,7 @@ void shadow_step(struct shadow *s, struct space *space, const struct shadow_step
 		step_in_register(s, space, step);
 	} else if (top && top == top_of(s) && top->slot == step->sp && !top->exact &&
 		step->next_sp == step->sp + 8) {
-		s->in_register = true;
+		s->in_register = word_at(space, top->slot) == top->pc;
 	}
 	drop_passed(s, step->next_sp - (s->in_register ? 8 : 0));
 }

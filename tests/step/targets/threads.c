@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* threads.c - threads: their start and their ends by return, exit and cancellation; locks, waits.
  * BUILD o2: gcc -O2 -pthread
- * BUILD static: gcc -O2 -pthread -static
  * FROM main */
 #include <pthread.h>
 #include <semaphore.h>

@@ -3,7 +3,6 @@
  * callback of the C library; streams and containers.
  * BUILD o2: g++ -O2
  * BUILD clang: clang++ -O1
- * BUILD static: g++ -O2 -static
  * FROM main */
 #include <algorithm>
 #include <cstdlib>
