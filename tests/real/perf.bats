@@ -59,7 +59,7 @@ agrees() {
 }
 
 @test "redis-server" {
-	start_redis
+	start_redis set
 	agrees redis-server "$(basename "$(readlink -f "$(command -v redis-server)")")"
 }
 

@@ -3,14 +3,14 @@
 # load where it is a server, and holding its profile to be whole. `load real` gives setup and
 # teardown too. Servers listen on loopback and end with their test, by pid.
 #
-#   REAL_HZ, REAL_SECONDS   how each is sampled (999, 4)
+#   REAL_HZ, REAL_SECONDS   how each is sampled (999, 3)
 #   REAL_LOG                a file that gets a line of figures for each program
 
 load ../e2e/lib
 
 real=$BATS_TEST_DIRNAME
 hz=${REAL_HZ:-999}
-seconds=${REAL_SECONDS:-4}
+seconds=${REAL_SECONDS:-3}
 kept=${STOKER_TEST_CACHE:-/var/cache/stoker-tests}/real # what takes long to build
 
 # A server is told to go before it is made to, the last one started first.
@@ -107,6 +107,7 @@ start_server() {
 	}
 }
 
+# start_redis [COMMANDS]: under redis-benchmark, which does one kind after another.
 start_redis() {
 	local port server
 	need redis-server redis-benchmark
@@ -114,7 +115,7 @@ start_redis() {
 	start_server "$port" redis-server --port "$port" --bind 127.0.0.1 --save '' --appendonly no
 	server=$pid
 	start timeout 60 redis-benchmark -p "$port" -l -c 20 -n 1000000 -r 10000 \
-		-t set,get,incr,lpush,rpop,sadd,hset,zadd,lrange_100
+		-t "${1:-set,get,incr,lpush,rpop,sadd,hset,zadd,lrange_100}"
 	pid=$server
 	wait_until 10 has_run "$pid"
 }
@@ -195,7 +196,7 @@ start_program() {
 figures() {
 	jq -r --arg name "$1" --slurpfile roots "$tmp/roots" '$roots[0] as $r |
 		"\($name): \($r.stacks) stacks, \($r.whole) % whole, cut \($r.truncated | with_entries(select(.value > 0)) | tojson)," +
-		" rootless \($r.rootless), \(.bpf.ns_total / ([.ticks.samples, 1] | max) | floor) ns a sample," +
+		" rootless \($r.rootless), \(.bpf.ns_total / ([.bpf.runs, 1] | max) | floor) ns a run," +
 		" \(100 * .frames.named / ([.frames.total, 1] | max) | floor) % named, agent \(.agent.rss_max_kb) kB"' \
 		"$tmp/s" | tee -a "${REAL_LOG:-/dev/null}"
 }

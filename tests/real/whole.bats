@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# Native programs as distributions and compilers make them: nearly every user stack is whole, and a
-# stack that is said to be whole begins where its thread began.
+# Programs of the distribution: nearly every user stack is whole, and a stack that is said to be
+# whole begins where its thread began.
 
 load real
 
@@ -46,92 +46,4 @@ load real
 	record -F "$hz" -o "$tmp/f" --stats "$tmp/s" -- \
 		bash -c 'for i in 1 2; do rg -uuu -c -j2 "[a-z]+ing [A-Z][0-9]" /usr/share >/dev/null; done; true'
 	held_whole ripgrep 99 "$(command -v rg)" "$(command -v bash)" /lib/x86_64-linux-gnu/libc.so.6
-}
-
-# Go before 1.21 leaves the frame pointer of another time behind a recovered panic and where the
-# scheduler takes a goroutine off its thread.
-@test "a Go program" {
-	local rootless_max=0.3
-	build_go
-	start_program "$program"
-	whole go 99
-}
-
-@test "a stripped Go program" {
-	local rootless_max=0.3
-	build_go
-	mkdir "$tmp/stripped"
-	strip -o "$tmp/stripped/go-busy" "$program"
-	start_program "$tmp/stripped/go-busy"
-	whole go-stripped 99 "$program"
-}
-
-@test "a Rust program" {
-	build_rust
-	start_program "$program"
-	whole rust
-}
-
-# For some instructions before a thrown exception lands, libgcc has the frame that it leaves filled
-# with what belongs to the one where it lands: no rule is true there.
-@test "C++ exceptions" {
-	build throw g++ -O2
-	start_program "$program"
-	whole throw 99
-}
-
-@test "assembly without tables" {
-	need gcc
-	gcc -O2 "$real/numbers.c" -o "$tmp/numbers" -lgmp 2>"$tmp/said" || skip 'no GMP to link with'
-	start_program "$tmp/numbers"
-	whole numbers
-}
-
-@test "threads that live for a moment" {
-	need gcc
-	gcc -O2 "$real/threads.c" -o "$tmp/threads" -lpthread
-	record -F "$hz" -o "$tmp/f" --stats "$tmp/s" -- "$tmp/threads" 3
-	held_whole brief-threads 99.5 "$tmp/threads" "$stoker" /lib/x86_64-linux-gnu/libc.so.6
-}
-
-@test "64 threads" {
-	build mix64 gcc -O2 -fomit-frame-pointer
-	start_program "$program" 60 63
-	whole threads64
-}
-
-@test "static" {
-	build mix-static gcc -O2 -static
-	start_program "$program" 60 2
-	whole static
-}
-
-@test "static-pie" {
-	build mix-static-pie gcc -O2 -static-pie
-	start_program "$program" 60 2
-	whole static-pie
-}
-
-@test "stripped" {
-	build mix-stripped gcc -O2 -s
-	start_program "$program" 60 2
-	whole stripped
-}
-
-@test "unoptimised" {
-	build mix-O0 gcc -O0
-	start_program "$program" 60 2
-	whole O0
-}
-
-@test "by clang" {
-	build mix-clang clang -O3
-	start_program "$program" 60 2
-	whole clang
-}
-
-@test "C++ exceptions in a static program" {
-	build throw-static g++ -O2 -static
-	start_program "$program"
-	whole throw-static 99
 }
