@@ -201,8 +201,8 @@ static void ask_everything(const struct inlined_input *input)
 		assert_in_range(result, INLINED_FOUND, INLINED_GIVEN_UP);
 		assert_true(frames.len <= INLINED_FRAMES_MAX);
 		for (size_t i = 0; i < frames.len; i++)
-			assert_true(strlen(frames.all[i].name) + strlen(frames.all[i].path) <
-				1 << 20);
+			assert_true(
+				strlen(frames.all[i].name) + strlen(frames.all[i].path) < 1 << 20);
 	}
 	inlined_free(inlined);
 }

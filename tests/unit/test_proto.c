@@ -163,7 +163,8 @@ static void requests_that_no_client_makes_are_refused(void **state)
 		{ PROTO_NAMES, 0, 2, 8, 0, false },
 		{ PROTO_NAMES, 0, 2, 24, 0, false },
 		{ PROTO_NAMES, 0, 0x20000001, 8, 0, false },
-		{ PROTO_NAMES, 2, 1, 8, 0, false },
+		{ PROTO_NAMES, PROTO_LINES, 1, 8, 0, true },
+		{ PROTO_NAMES, 4, 1, 8, 0, false },
 		{ PROTO_NAMES, 0, 1, 8, 1, false },
 		{ PROTO_MAP_FEED, 0, 0, 0, 1, true },
 		{ PROTO_MAP_FEED, 0, 0, 0, 0, false },
@@ -300,7 +301,10 @@ static void names_that_are_not_as_asked_are_refused(void **state)
 	struct pair *p = *state;
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct proto_answer a = { "one", 0x10, rows[i].first, rows[i].source };
+		struct proto_answer a = { .name = "one",
+			.start = 0x10,
+			.index = rows[i].first,
+			.source = rows[i].source };
 
 		print_message("row %zu\n", i);
 		proto_begin_reply(&p->out, &asked_names, WORKER_OK);
@@ -310,6 +314,40 @@ static void names_that_are_not_as_asked_are_refused(void **state)
 		assert_true(proto_put_answer(&p->out, &a));
 		p->out.head.size -= rows[i].cut;
 		assert_int_equal(proto_reply_valid(&p->out, &asked_names, 4), rows[i].taken);
+	}
+}
+
+static void inlined_names_lead_to_one_that_is_not(void **state)
+{
+	static const struct {
+		uint32_t index[3];
+		uint8_t inlined[3];
+		bool taken;
+	} rows[] = {
+		{ { 0, 0, 0 }, { 1, 1, 0 }, true },
+		{ { 0, 2, 2 }, { 0, 1, 0 }, true },
+		{ { 0, 0, 0 }, { 1, 1, 1 }, false },
+		{ { 0, 0, 0 }, { 1, 0, 0 }, false },
+		{ { 0, 1, 1 }, { 1, 1, 0 }, false },
+		{ { 0, 0, 1 }, { 1, 1, 0 }, false },
+		{ { 1, 1, 0 }, { 1, 1, 0 }, false },
+		{ { 0, 0, 0 }, { 2, 1, 0 }, false },
+	};
+	struct pair *p = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		print_message("row %zu\n", i);
+		proto_begin_reply(&p->out, &asked_names, WORKER_OK);
+		p->out.reply.answered = 3;
+		for (size_t n = 0; n < ARRAY_SIZE(rows[i].index); n++) {
+			struct proto_answer a = { .name = "one",
+				.index = rows[i].index[n],
+				.source = ELF_SYM_PLT,
+				.inlined = rows[i].inlined[n] };
+
+			assert_true(proto_put_answer(&p->out, &a));
+		}
+		assert_int_equal(proto_reply_valid(&p->out, &asked_names, 3), rows[i].taken);
 	}
 }
 
@@ -326,8 +364,8 @@ static void a_debug_file_of_unknown_fate_is_refused(void **state)
 static void answers_come_back_as_they_were_put(void **state)
 {
 	struct pair *p = *state;
-	struct proto_answer in, a = { "main", 0x1234, 1, ELF_SYM_DYNSYM },
-				b = { "", 9, 3, ELF_SYM_PLT };
+	struct proto_answer in, a = { "main", "/src/main.c", 0x1234, 1, 77, ELF_SYM_DYNSYM, 1 },
+				b = { "", NULL, 9, 3, 0, ELF_SYM_PLT, 0 };
 	struct cursor c;
 
 	proto_begin_reply(&p->out, &asked_names, WORKER_OK);
@@ -340,9 +378,14 @@ static void answers_come_back_as_they_were_put(void **state)
 	assert_int_equal(in.start, 0x1234);
 	assert_int_equal(in.index, 1);
 	assert_int_equal(in.source, ELF_SYM_DYNSYM);
+	assert_int_equal(in.line, 77);
+	assert_int_equal(in.inlined, 1);
+	assert_string_equal(in.path, "/src/main.c");
 	assert_true(proto_next_answer(&c, &in));
 	assert_string_equal(in.name, "");
 	assert_int_equal(in.index, 3);
+	assert_int_equal(in.inlined, 0);
+	assert_string_equal(in.path, "");
 	assert_false(proto_next_answer(&c, &in));
 }
 
@@ -350,7 +393,7 @@ static void a_full_reply_takes_no_part_of_a_name(void **state)
 {
 	static char name[30000];
 	struct pair *p = *state;
-	struct proto_answer a = { name, 0, 0, ELF_SYM_PLT };
+	struct proto_answer a = { .name = name, .source = ELF_SYM_PLT };
 	uint32_t size;
 
 	memset(name, 'n', sizeof(name) - 1);
@@ -379,6 +422,7 @@ int main(void)
 		TEST(rows_that_are_not_as_asked_are_refused),
 		TEST(names_that_are_not_as_asked_are_refused),
 		TEST(a_debug_file_of_unknown_fate_is_refused),
+		TEST(inlined_names_lead_to_one_that_is_not),
 		TEST(answers_come_back_as_they_were_put),
 		TEST(a_full_reply_takes_no_part_of_a_name),
 	};

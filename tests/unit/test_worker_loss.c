@@ -50,7 +50,8 @@ static int file_of(const char *name)
 static enum worker_status ask(uint64_t id, int fd, uint64_t until_ns)
 {
 	struct worker_object object = { .id = id, .fd = fd };
-	struct worker_query query = { &(uint64_t){ MAKE_ELF_TEXT_OFFSET }, 1, false, until_ns };
+	struct worker_query query = { &(uint64_t){ MAKE_ELF_TEXT_OFFSET }, 1, false, until_ns,
+		false };
 	struct worker_symbols symbols;
 
 	names_clear(&names);
@@ -319,7 +320,7 @@ static void lie_in_reply(enum lie lie, const struct proto_message *in, struct pr
 {
 	struct proto_symbols symbols = { .symbols = 1 };
 	struct proto_rows rows = { 0 };
-	struct proto_answer answer = { "x", 0, 0, 1 };
+	struct proto_answer answer = { .name = "x", .source = 1 };
 
 	proto_begin_reply(out, &in->head, WORKER_OK);
 	switch (in->head.kind) {

@@ -15,8 +15,8 @@
 #include "base/err.h"
 #include "elf/build_id.h"
 #include "sym/debug_file.h"
-#include "sym/elf_sym.h"
 #include "unwind/rows.h"
+#include "worker/name.h"
 #include "worker/status.h"
 
 #define WORKER_QUEUE_MAX 8192 /* files that wait for their rows */
@@ -78,23 +78,6 @@ struct worker_map {
 	uint64_t id; /* of other numbers than objects */
 	int fd;      /* of the perf map as it is now; may be another file than the last time */
 };
-
-struct worker_query {
-	const uint64_t *addresses; /* file offsets, or a map's addresses */
-	size_t len;
-	bool demangle;     /* objects only */
-	uint64_t until_ns; /* when to give up waiting */
-};
-
-struct worker_name {
-	const char *name;           /* not "cleaned": any byte but NUL */
-	uint64_t start;             /* where the symbol begins; 0 in a map */
-	enum elf_sym_source source; /* 0 in a map */
-};
-
-/* For each address that has a name, by rising index. Negative ends the call and is what it returns.
- * Must not call the client. */
-typedef int (*worker_name_fn)(void *ctx, size_t index, const struct worker_name *name);
 
 /* About an object whose names were asked for. */
 struct worker_symbols {

@@ -15,7 +15,6 @@
 #include "sym/debug_data.h"
 #include "sym/debug_file.h"
 #include "unwind/rows.h"
-#include "worker/mapping.h"
 #include "worker/sandbox.h"
 
 #ifndef MFD_NOEXEC_SEAL
@@ -23,54 +22,6 @@
 #endif
 
 DEFINE_CLEANUP(struct elf_sym, elf_sym_free)
-
-static enum worker_status status_of(int err)
-{
-	switch (err) {
-	case 0:
-		return WORKER_OK;
-	case -ENOEXEC:
-		return WORKER_NOT_ELF;
-	case -ENODATA:
-		return WORKER_NO_DATA;
-	case -ENOTSUP:
-		return WORKER_MACHINE;
-	case -EFBIG:
-		return WORKER_TOO_LARGE;
-	case -ENOMEM:
-		return WORKER_MEMORY;
-	default:
-		return WORKER_DAMAGED;
-	}
-}
-
-/* A descriptor's image, for as long as the mapping. */
-struct file {
-	struct mapping mapping;
-	struct image image;
-};
-
-static void file_close(struct file *file)
-{
-	image_done(&file->image);
-	mapping_done(&file->mapping);
-}
-
-static enum worker_status file_open(int fd, struct file *out)
-{
-	struct file file = { .mapping = MAPPING_INIT };
-	struct why why;
-	enum worker_status status = mapping_open(fd, &file.mapping);
-
-	if (status == WORKER_OK)
-		status = status_of(
-			image_init(&file.image, file.mapping.data, file.mapping.len, &why));
-	if (status == WORKER_OK)
-		*out = file;
-	else
-		mapping_done(&file.mapping);
-	return status;
-}
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
@@ -115,18 +66,18 @@ static void identify(struct image *image, struct proto_rows *out)
 enum worker_status compile_rows(int fd, struct proto_rows *out, int *rows_fd)
 {
 	_cleanup_(unwind_rows_freep) struct unwind_rows *rows = NULL;
-	_cleanup_(file_close) struct file file = { .mapping = MAPPING_INIT };
+	_cleanup_(elf_file_close) struct elf_file file = ELF_FILE_INIT;
 	_cleanup_fd_ int made = -1;
 	struct proto_rows found = { 0 };
 	uint64_t started = clock_ns(CLOCK_MONOTONIC);
-	enum worker_status status = file_open(fd, &file);
+	enum worker_status status = elf_file_open(fd, &file);
 	struct why why;
 
 	out->rows_status = status;
 	if (status != WORKER_OK)
 		return status;
 	identify(&file.image, &found);
-	found.rows_status = status_of(unwind_rows_build(&file.image, &rows, &why));
+	found.rows_status = elf_file_status(unwind_rows_build(&file.image, &rows, &why));
 	if (found.rows_status == WORKER_OK)
 		found.rows_status = write_rows(rows, &made);
 	if (mapping_torn(&file.mapping))
@@ -142,13 +93,13 @@ enum worker_status compile_rows(int fd, struct proto_rows *out, int *rows_fd)
 /* ---- symbols -------------------------------------------------------------------------------- */
 
 static enum worker_debug open_debug(
-	const struct debug_file_query *query, uint16_t machine, int fd, struct file *out)
+	const struct debug_file_query *query, uint16_t machine, int fd, struct elf_file *out)
 {
-	_cleanup_(file_close) struct file file = { .mapping = MAPPING_INIT };
+	_cleanup_(elf_file_close) struct elf_file file = ELF_FILE_INIT;
 	struct why why;
 	int match;
 
-	if (file_open(fd, &file) != WORKER_OK)
+	if (elf_file_open(fd, &file) != WORKER_OK)
 		return WORKER_DEBUG_BAD;
 	match = debug_file_verify(query, machine, &file.image, &why);
 	if (mapping_torn(&file.mapping))
@@ -156,7 +107,7 @@ static enum worker_debug open_debug(
 	if (match != DEBUG_FILE_MATCHES)
 		return WORKER_DEBUG_OTHER;
 	*out = file;
-	file = (struct file){ .mapping = MAPPING_INIT };
+	file = (struct elf_file)ELF_FILE_INIT;
 	return WORKER_DEBUG_USED;
 }
 
@@ -174,8 +125,8 @@ static int load_with_debug_data(struct image *mapped, struct elf_sym **sym)
 	return elf_sym_load(mapped, err == 0 ? &image : NULL, ELF_SYM_DEBUG_DATA, sym);
 }
 
-static int load(struct file *mapped, const int *debug_fds, size_t debug_fds_len, struct file *debug,
-	struct proto_symbols *out, struct elf_sym **sym)
+static int load(struct elf_file *mapped, const int *debug_fds, size_t debug_fds_len,
+	struct elf_file *debug, struct proto_symbols *out, struct elf_sym **sym)
 {
 	struct debug_file_query query;
 
@@ -199,24 +150,29 @@ static void tell(const struct elf_sym *sym, struct proto_symbols *out)
 	out->bytes = stats.memory_bytes;
 }
 
-enum worker_status compile_symbols(int fd, const int *debug_fds, size_t debug_fds_len,
-	struct proto_symbols *out, struct elf_sym **sym)
+enum worker_status compile_symbols(int fd, const int *debug_fds, size_t debug_fds_len, bool lines,
+	struct proto_symbols *out, struct symbols **symbols)
 {
 	_cleanup_(elf_sym_freep) struct elf_sym *made = NULL;
-	_cleanup_(file_close) struct file mapped = { .mapping = MAPPING_INIT };
-	_cleanup_(file_close) struct file debug = { .mapping = MAPPING_INIT };
+	struct symbols *kept;
+	_cleanup_(elf_file_close) struct elf_file mapped = ELF_FILE_INIT;
+	_cleanup_(elf_file_close) struct elf_file debug = ELF_FILE_INIT;
 	uint64_t started = clock_ns(CLOCK_MONOTONIC);
-	enum worker_status status = file_open(fd, &mapped);
+	enum worker_status status = elf_file_open(fd, &mapped);
 
 	if (status != WORKER_OK)
 		return status;
-	status = status_of(load(&mapped, debug_fds, debug_fds_len, &debug, out, &made));
+	status = elf_file_status(load(&mapped, debug_fds, debug_fds_len, &debug, out, &made));
 	if (mapping_torn(&mapped.mapping) || mapping_torn(&debug.mapping))
 		return WORKER_UNREADABLE;
 	if (status != WORKER_OK)
 		return status;
 	tell(made, out);
+	if (symbols_new(TAKE_PTR(made), &kept) < 0)
+		return WORKER_MEMORY;
+	if (lines)
+		symbols_take_files(kept, &mapped, &debug);
 	out->ns = clock_ns(CLOCK_MONOTONIC) - started;
-	*sym = TAKE_PTR(made);
+	*symbols = kept;
 	return WORKER_OK;
 }

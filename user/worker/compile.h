@@ -4,14 +4,14 @@
  * meanwhile is WORKER_UNREADABLE, whatever had been made of it. */
 #pragma once
 
-#include "sym/elf_sym.h"
 #include "worker/proto.h"
+#include "worker/symbols.h"
 
 /* Fills out. *rows_fd is the caller's: a sealed memfd with the rows, or -1 where there are none
  * (out->rows_status says why). WORKER_OK when the file could be read, with or without rows. */
 enum worker_status compile_rows(int fd, struct proto_rows *out, int *rows_fd);
 
-/* The file's symbols and those of the first of the debug files that belongs to it; *sym is the
- * caller's. debug_fds_len <= PROTO_DEBUG_MAX */
-enum worker_status compile_symbols(int fd, const int *debug_fds, size_t debug_fds_len,
-	struct proto_symbols *out, struct elf_sym **sym);
+/* The file's symbols and those of the first of the debug files that belongs to it and, if they are
+ * wanted, what it takes for lines; *symbols is the caller's. debug_fds_len <= PROTO_DEBUG_MAX */
+enum worker_status compile_symbols(int fd, const int *debug_fds, size_t debug_fds_len, bool lines,
+	struct proto_symbols *out, struct symbols **symbols);

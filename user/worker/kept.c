@@ -6,8 +6,8 @@
 #include <errno.h>
 #include <stdbool.h>
 
-#include "sym/elf_sym.h"
 #include "worker/map_reader.h"
+#include "worker/symbols.h"
 #include "worker/worker.h"
 
 static uint64_t key_of(enum kept_kind kind, uint64_t id)
@@ -20,7 +20,7 @@ static void free_what(enum kept_kind kind, void *what)
 	if (kind == KEPT_MAP)
 		map_reader_free(what);
 	else
-		elf_sym_free(what);
+		symbols_free(what);
 }
 
 void kept_done(struct kept *kept)

@@ -14,7 +14,7 @@ enum kept_kind { KEPT_SYMBOLS, KEPT_MAP };
 struct kept_entry {
 	enum kept_kind kind;
 	uint64_t id; /* less than 2^63 */
-	void *what;  /* struct elf_sym or struct map_reader */
+	void *what;  /* struct symbols or struct map_reader */
 	size_t bytes;
 	uint64_t used;
 };

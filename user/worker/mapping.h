@@ -11,7 +11,7 @@
 #include "worker/status.h"
 
 #define MAPPING_BYTES_MAX (4ULL << 30)
-#define MAPPINGS_MAX 4 /* at a time */
+#define MAPPINGS_MAX 1024 /* at a time: those that are kept for lines, and a few more */
 
 struct mapping {
 	const void *data;

@@ -202,8 +202,14 @@ static int tell_names(struct namer *namer, size_t first, worker_name_fn fn, void
 	int err = 0;
 
 	while (err == 0 && proto_next_answer(&c, &answer)) {
-		struct worker_name name = { answer.name, answer.start,
-			(enum elf_sym_source)answer.source };
+		struct worker_name name = {
+			.name = answer.name,
+			.start = answer.start,
+			.source = (enum elf_sym_source)answer.source,
+			.inlined = answer.inlined,
+			.path = answer.path,
+			.line = answer.line,
+		};
 
 		err = fn(ctx, first + answer.index, &name);
 	}
@@ -225,7 +231,8 @@ static int ask_names(struct namer *namer, const struct proto_request *what,
 		if (len > PROTO_QUERIES_MAX)
 			len = PROTO_QUERIES_MAX;
 		proto_begin_request(m, (enum proto_kind)what->head.kind, what->id);
-		m->request.flags = query->demangle ? PROTO_DEMANGLE : 0;
+		m->request.flags =
+			(query->demangle ? PROTO_DEMANGLE : 0) | (query->lines ? PROTO_LINES : 0);
 		m->request.queries_len = (uint32_t)len;
 		proto_put(m, query->addresses + *done, len * sizeof(*query->addresses));
 		*status = ask(namer, query->until_ns);
@@ -240,29 +247,30 @@ static int ask_names(struct namer *namer, const struct proto_request *what,
 }
 
 static enum worker_status load(
-	struct namer *namer, const struct worker_object *object, uint64_t until_ns)
+	struct namer *namer, const struct worker_object *object, const struct worker_query *query)
 {
 	struct proto_message *m = &namer->lane.out;
 
 	proto_begin_request(m, PROTO_LOAD, object->id);
+	m->request.flags = query->lines ? PROTO_LINES : 0;
 	m->fds[m->fds_len++] = object->fd;
 	for (size_t i = 0; i < object->debug_fds_len && m->fds_len < PROTO_FDS_MAX; i++)
 		m->fds[m->fds_len++] = object->debug_fds[i];
-	return ask(namer, until_ns);
+	return ask(namer, query->until_ns);
 }
 
 /* Loads unless it is known to be. */
 static enum worker_status want_loaded(struct namer *namer, const struct worker_object *object,
-	uint64_t until_ns, struct worker_symbols *out)
+	const struct worker_query *query, struct worker_symbols *out)
 {
 	struct namer_known *known;
-	enum worker_status status = make_ready(namer, until_ns);
+	enum worker_status status = make_ready(namer, query->until_ns);
 
 	if (status != WORKER_OK)
 		return status;
 	known = find_known(namer, object->id);
 	if (!known) {
-		status = load(namer, object, until_ns);
+		status = load(namer, object, query);
 		known = find_known(namer, object->id);
 	}
 	if (!known)
@@ -285,7 +293,7 @@ int namer_names(struct namer *namer, const struct worker_object *object,
 	for (int i = 0; i < LOADS_MAX && status == WORKER_UNKNOWN; i++) {
 		int err = 0;
 
-		status = want_loaded(namer, object, query->until_ns, &symbols);
+		status = want_loaded(namer, object, query, &symbols);
 		if (status == WORKER_OK && symbols.symbols > 0)
 			err = ask_names(namer, &what, query, &done, fn, ctx, &status);
 		if (err < 0)

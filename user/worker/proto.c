@@ -77,11 +77,15 @@ bool proto_put(struct proto_message *m, const void *data, size_t size)
 bool proto_put_answer(struct proto_message *m, const struct proto_answer *answer)
 {
 	uint32_t size = m->head.size;
+	const char *path = answer->path ? answer->path : "";
 
 	if (proto_put(m, &answer->index, sizeof(answer->index)) &&
 		proto_put(m, &answer->start, sizeof(answer->start)) &&
+		proto_put(m, &answer->line, sizeof(answer->line)) &&
 		proto_put(m, &answer->source, sizeof(answer->source)) &&
-		proto_put(m, answer->name, strlen(answer->name) + 1))
+		proto_put(m, &answer->inlined, sizeof(answer->inlined)) &&
+		proto_put(m, answer->name, strlen(answer->name) + 1) &&
+		proto_put(m, path, strlen(path) + 1))
 		return true;
 	m->head.size = size;
 	return false;
@@ -171,7 +175,7 @@ bool proto_request_valid(const struct proto_message *m)
 	return r->queries_len <= shape->queries_max &&
 		r->head.size == sizeof(*r) + r->queries_len * sizeof(uint64_t) &&
 		m->fds_len >= shape->fds_min && m->fds_len <= shape->fds_max &&
-		(r->flags & ~PROTO_DEMANGLE) == 0;
+		(r->flags & ~(PROTO_DEMANGLE | PROTO_LINES)) == 0;
 }
 
 /* The agent makes paths with it. */
@@ -212,6 +216,7 @@ static bool answers_valid(const struct proto_message *m, uint32_t queries_len)
 	struct cursor c = proto_answers(m);
 	struct proto_answer answer;
 	uint32_t next = 0;
+	bool inlined = false;
 
 	if (m->reply.answered > queries_len)
 		return false;
@@ -220,11 +225,13 @@ static bool answers_valid(const struct proto_message *m, uint32_t queries_len)
 		return false;
 	while (proto_next_answer(&c, &answer)) {
 		if (answer.index < next || answer.index >= m->reply.answered ||
-			!is_source(m->head.kind, answer.source))
+			!is_source(m->head.kind, answer.source) || answer.inlined > 1 ||
+			(inlined && answer.index != next))
 			return false;
-		next = answer.index + 1;
+		inlined = answer.inlined;
+		next = answer.index + !inlined;
 	}
-	return !c.bad;
+	return !c.bad && !inlined;
 }
 
 bool proto_reply_valid(
@@ -269,7 +276,10 @@ bool proto_next_answer(struct cursor *c, struct proto_answer *out)
 		return false;
 	out->index = cursor_u32(c);
 	out->start = cursor_u64(c);
+	out->line = cursor_u32(c);
 	out->source = cursor_u8(c);
+	out->inlined = cursor_u8(c);
 	out->name = cursor_str(c);
+	out->path = cursor_str(c);
 	return !c->bad;
 }

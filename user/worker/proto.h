@@ -33,7 +33,8 @@ struct proto_head {
 	uint32_t pad;
 };
 
-#define PROTO_DEMANGLE 1U /* flag of PROTO_NAMES */
+#define PROTO_DEMANGLE 1U /* flags of PROTO_NAMES */
+#define PROTO_LINES 2U    /* inlined frames, files, lines; of PROTO_LOAD: they will be wanted */
 
 struct proto_request {
 	struct proto_head head;
@@ -48,7 +49,8 @@ struct proto_reply {
 	uint64_t kept_bytes, kept_len; /* all symbols and maps that the worker keeps */
 	uint64_t evicted_len;          /* so far: dropped by the worker for want of room */
 	/* One of the structs below follows, or names: for each query that has one, by rising index,
-	 * u32 index, u64 start, u8 source (enum elf_sym_source; 0 for a map), text and NUL. */
+	 * u32 index, u64 start, u32 line, u8 source (enum elf_sym_source; 0 for a map), u8 inlined
+	 * (1: into the next one, of the same index), name and NUL, path of its file and NUL. */
 };
 
 struct proto_hello {
@@ -76,10 +78,10 @@ struct proto_map {
 };
 
 struct proto_answer {
-	const char *name;
+	const char *name, *path; /* path NULL: "" */
 	uint64_t start;
-	uint32_t index;
-	uint8_t source;
+	uint32_t index, line;
+	uint8_t source, inlined;
 };
 
 struct proto_message {

@@ -11,16 +11,19 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/own.h"
 #include "sym/demangle.h"
-#include "sym/elf_sym.h"
 #include "worker/compile.h"
 #include "worker/kept.h"
 #include "worker/map_reader.h"
 #include "worker/mapping.h"
 #include "worker/proto.h"
 #include "worker/sandbox.h"
+#include "worker/symbols.h"
+
+#define LINES_NS (500 * NSEC_PER_MSEC) /* what lines may take in one request, about */
 
 struct worker {
 	int fd;
@@ -45,45 +48,93 @@ static enum worker_status do_rows(struct worker *w)
 static enum worker_status do_load(struct worker *w)
 {
 	struct proto_symbols symbols = { 0 };
-	struct elf_sym *sym = NULL;
-	enum worker_status status =
-		compile_symbols(w->in.fds[0], &w->in.fds[1], w->in.fds_len - 1, &symbols, &sym);
+	struct symbols *made = NULL;
+	enum worker_status status = compile_symbols(w->in.fds[0], &w->in.fds[1], w->in.fds_len - 1,
+		w->in.request.flags & PROTO_LINES, &symbols, &made);
 
 	if (status == WORKER_OK &&
-		kept_put(&w->kept, KEPT_SYMBOLS, w->in.request.id, sym, symbols.bytes) < 0)
+		kept_put(&w->kept, KEPT_SYMBOLS, w->in.request.id, made, symbols.bytes) < 0)
 		status = WORKER_MEMORY;
 	kept_trim(&w->kept, WORKER_KEPT_BYTES_MAX);
 	proto_put(&w->out, &symbols, sizeof(symbols));
 	return status;
 }
 
-/* False: the reply is full. */
-static bool put_symbol(struct worker *w, uint32_t i, const struct elf_sym *sym)
+static bool put_name(struct worker *w, struct proto_answer *answer, const char *name)
 {
 	_cleanup_(freep) char *clear = NULL;
+
+	if (w->in.request.flags & PROTO_DEMANGLE)
+		clear = demangle(name);
+	answer->name = clear ? clear : name;
+	return proto_put_answer(&w->out, answer);
+}
+
+/* The inlined frames, then the symbol's own name: that is what the function is called without
+ * lines, too. A frame that has no name is left out. All of them or none. */
+static bool put_frames(struct worker *w, const struct proto_answer *symbol, const char *name,
+	const struct inlined_frames *frames)
+{
+	uint32_t size = w->out.head.size;
+	struct proto_answer answer = *symbol;
+
+	for (size_t i = 0; i < frames->len; i++) {
+		const struct inlined_frame *frame = &frames->all[i];
+
+		answer.inlined = i + 1 < frames->len;
+		answer.path = frame->path;
+		answer.line = frame->line;
+		if (answer.inlined && frame->name[0] == '\0')
+			continue;
+		if (!put_name(w, &answer, answer.inlined ? frame->name : name)) {
+			w->out.head.size = size;
+			return false;
+		}
+	}
+	return true;
+}
+
+/* False: the reply is full, or it is time to send it; the first answer is always put. */
+static bool put_symbol(struct worker *w, uint32_t i, struct symbols *symbols)
+{
 	struct proto_answer answer = { .index = i };
+	struct inlined_frames frames;
+	enum inlined_result result = INLINED_NONE;
+	uint64_t offset = proto_query(&w->in, i);
 	struct elf_name name;
 
-	if (!elf_sym_find(sym, proto_query(&w->in, i), &name))
+	if (!elf_sym_find(symbols->sym, offset, &name))
 		return true;
-	if (w->in.request.flags & PROTO_DEMANGLE)
-		clear = demangle(name.name);
-	answer.name = clear ? clear : name.name;
 	answer.start = name.start;
 	answer.source = (uint8_t)name.source;
-	return proto_put_answer(&w->out, &answer);
+	if (w->in.request.flags & PROTO_LINES)
+		result = symbols_lines(symbols, offset, &frames);
+	if (result == INLINED_GIVEN_UP && i > 0 && clock_ns(CLOCK_MONOTONIC) >= symbols->until_ns)
+		return false;
+	if (result == INLINED_FOUND && put_frames(w, &answer, name.name, &frames))
+		return true;
+	return (result != INLINED_FOUND || w->out.head.size == sizeof(w->out.reply)) &&
+		put_name(w, &answer, name.name);
 }
 
 static enum worker_status do_names(struct worker *w)
 {
 	struct kept_entry *entry = kept_find(&w->kept, KEPT_SYMBOLS, w->in.request.id);
+	struct symbols *symbols;
 	uint32_t i = 0;
 
 	if (!entry)
 		return WORKER_UNKNOWN;
-	while (i < w->in.request.queries_len && put_symbol(w, i, entry->what))
+	symbols = entry->what;
+	symbols->until_ns = clock_ns(CLOCK_MONOTONIC) + LINES_NS;
+	while (i < w->in.request.queries_len && put_symbol(w, i, symbols))
 		i++;
 	w->out.reply.answered = i;
+	if (symbols->files) {
+		symbols_rest(symbols);
+		kept_resize(&w->kept, entry, symbols_memory(symbols));
+		kept_trim(&w->kept, WORKER_KEPT_BYTES_MAX);
+	}
 	return WORKER_OK;
 }
 

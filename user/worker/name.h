@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* worker/name.h - what a client asks of addresses, and what it is told. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sym/elf_sym.h"
+
+struct worker_query {
+	const uint64_t *addresses; /* file offsets, or a map's addresses */
+	size_t len;
+	bool demangle;     /* objects only */
+	uint64_t until_ns; /* when to give up waiting */
+	bool lines;        /* objects only: inlined frames, files, lines; always or never */
+};
+
+struct worker_name {
+	const char *name;           /* not "cleaned": any byte but NUL */
+	uint64_t start;             /* where the symbol begins; 0 in a map */
+	enum elf_sym_source source; /* 0 in a map */
+	bool inlined;               /* into the next one, which is told for the same index */
+	const char *path;           /* of the source file; "": not known, or not asked for */
+	uint32_t line;              /* 0: likewise */
+};
+
+/* For each address that has a name, by rising index; inlined ones, which start and source are not
+ * about, the innermost first. Negative ends the call and is what it returns.
+ * Must not call the client. */
+typedef int (*worker_name_fn)(void *ctx, size_t index, const struct worker_name *name);

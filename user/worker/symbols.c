@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* worker/symbols.c - files stay mapped for lines, as what is read of them depends on what is asked.
+ * One that was cut short meanwhile has no lines from then on: what was made of it may be wrong. */
+#include "worker/symbols.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "base/clock.h"
+
+#define OPENED_MAX 3 /* when it takes too long */
+
+enum { MAPPED, DEBUG_FILE, FILES };
+
+int symbols_new(struct elf_sym *sym, struct symbols **out)
+{
+	struct symbols *symbols = calloc(1, sizeof(*symbols));
+
+	if (!symbols) {
+		elf_sym_free(sym);
+		return -ENOMEM;
+	}
+	symbols->sym = sym;
+	*out = symbols;
+	return 0;
+}
+
+static void drop_files(struct symbols *symbols)
+{
+	inlined_free(symbols->inlined);
+	symbols->inlined = NULL;
+	for (int i = 0; symbols->files && i < FILES; i++)
+		elf_file_close(&symbols->files[i]);
+	free(symbols->files);
+	symbols->files = NULL;
+}
+
+void symbols_free(struct symbols *symbols)
+{
+	if (!symbols)
+		return;
+	drop_files(symbols);
+	elf_sym_free(symbols->sym);
+	free(symbols);
+}
+
+static bool has_dwarf(const struct elf_file *file)
+{
+	const struct image_section *info = image_section_find(&file->image, ".debug_info");
+
+	return info && info->type != SHT_NOBITS && info->size > 0;
+}
+
+/* Rather the debug file's: what has one was stripped of its own. */
+void symbols_take_files(struct symbols *symbols, struct elf_file *mapped, struct elf_file *debug)
+{
+	bool separate = has_dwarf(debug);
+
+	if (!separate && !has_dwarf(mapped))
+		return;
+	symbols->files = malloc(FILES * sizeof(*symbols->files));
+	if (!symbols->files)
+		return;
+	symbols->dwarf = separate ? DEBUG_FILE : MAPPED;
+	symbols->files[MAPPED] = *mapped;
+	symbols->files[DEBUG_FILE] = *debug;
+	*mapped = *debug = (struct elf_file)ELF_FILE_INIT;
+}
+
+static bool is_late(void *ctx)
+{
+	const struct symbols *symbols = ctx;
+
+	return clock_ns(CLOCK_MONOTONIC) >= symbols->until_ns;
+}
+
+static void open_inlined(struct symbols *symbols)
+{
+	struct inlined_input input = {
+		.image = &symbols->files[symbols->dwarf].image,
+		.memory_max = SYMBOLS_LINES_BYTES_MAX,
+		.stop = is_late,
+		.ctx = symbols,
+	};
+
+	int err = inlined_open(&input, &symbols->inlined);
+
+	if (err < 0 && (err != -ETIME || ++symbols->opened == OPENED_MAX))
+		drop_files(symbols);
+}
+
+static bool is_torn(const struct symbols *symbols)
+{
+	return mapping_torn(&symbols->files[MAPPED].mapping) ||
+		mapping_torn(&symbols->files[DEBUG_FILE].mapping);
+}
+
+enum inlined_result symbols_lines(
+	struct symbols *symbols, uint64_t file_offset, struct inlined_frames *out)
+{
+	uint64_t vaddr;
+	int result;
+
+	if (symbols->files && !symbols->inlined)
+		open_inlined(symbols);
+	if (!symbols->inlined ||
+		!image_offset_to_vaddr(&symbols->files[MAPPED].image, file_offset, &vaddr))
+		return INLINED_NONE;
+	result = inlined_find(symbols->inlined, vaddr, out);
+	if (is_torn(symbols)) {
+		drop_files(symbols);
+		return INLINED_NONE;
+	}
+	return result < 0 ? INLINED_NONE : (enum inlined_result)result;
+}
+
+void symbols_rest(struct symbols *symbols)
+{
+	for (int i = 0; symbols->files && i < FILES; i++) {
+		const struct mapping *mapping = &symbols->files[i].mapping;
+
+		if (mapping->len > 0)
+			madvise((void *)mapping->data, mapping->len, MADV_DONTNEED);
+	}
+}
+
+size_t symbols_memory(const struct symbols *symbols)
+{
+	struct elf_sym_stats sym;
+	struct inlined_stats lines = { 0 };
+	size_t bytes;
+
+	elf_sym_stats(symbols->sym, &sym);
+	bytes = sizeof(*symbols) + sym.memory_bytes;
+	if (symbols->inlined)
+		inlined_stats(symbols->inlined, &lines);
+	for (int i = 0; symbols->files && i < FILES; i++)
+		bytes += sizeof(*symbols->files) + symbols->files[i].image.inflated_bytes;
+	return bytes + lines.memory_bytes;
+}

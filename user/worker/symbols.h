@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* worker/symbols.h - what a worker keeps of one object: its symbols and, where lines were asked for
+ * and there is debugging information, the files that hold it, of which as much is read as the
+ * addresses take that are asked for. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sym/elf_sym.h"
+#include "sym/inlined.h"
+#include "worker/elf_file.h"
+
+#define SYMBOLS_LINES_BYTES_MAX (32UL << 20) /* that lines of one object may take */
+
+struct symbols {
+	struct elf_sym *sym;
+	struct elf_file *files; /* the mapped one and its debug file; NULL: there are no lines */
+	size_t dwarf;           /* which of them has the debugging information */
+	struct inlined *inlined;
+	uint8_t opened;    /* how often it was tried, which is left to the first question */
+	uint64_t until_ns; /* CLOCK_MONOTONIC: when a question about lines is given up */
+};
+
+/* Takes sym. -ENOMEM: it is freed. *out is the caller's. */
+int symbols_new(struct elf_sym *sym, struct symbols **out);
+void symbols_free(struct symbols *symbols);
+
+/* Takes the files, if one of them has debugging information, and leaves empty ones. No memory: no
+ * lines. */
+void symbols_take_files(struct symbols *symbols, struct elf_file *mapped, struct elf_file *debug);
+
+/* As inlined_find; a negative is INLINED_NONE too. */
+enum inlined_result symbols_lines(
+	struct symbols *symbols, uint64_t file_offset, struct inlined_frames *out);
+/* Between requests: gives back the memory that only mirrors the files. */
+void symbols_rest(struct symbols *symbols);
+size_t symbols_memory(const struct symbols *symbols);
