@@ -50,8 +50,7 @@ static int file_of(const char *name)
 static enum worker_status ask(uint64_t id, int fd, uint64_t until_ns)
 {
 	struct worker_object object = { .id = id, .fd = fd };
-	struct worker_query query = { &(uint64_t){ MAKE_ELF_TEXT_OFFSET }, 1, false, until_ns,
-		false };
+	struct worker_query query = { &(uint64_t){ MAKE_ELF_TEXT_OFFSET }, 1, false, until_ns, 0 };
 	struct worker_symbols symbols;
 
 	names_clear(&names);

@@ -133,6 +133,7 @@ static int open_agent(struct record *r, struct why *why)
 		},
 		.demangle = !o->no_demangle,
 		.keep_tiers = o->keep_tiers,
+		.lines = o->lines,
 	};
 
 	return agent_open(&options, &r->agent, why);

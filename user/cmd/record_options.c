@@ -24,6 +24,7 @@ enum {
 	OPT_KERNEL,
 	OPT_STATS,
 	OPT_NO_DEMANGLE,
+	OPT_INLINE,
 	OPT_MEMORY,
 	OPT_JIT_TIERS,
 	OPT_JIT,
@@ -55,6 +56,9 @@ static const struct option_row rows[] = {
 		"of the capture" },
 	{ OPT_JIT_TIERS, "jit-tiers", "keep|fold",
 		"names of one method at several tiers; default fold: one name" },
+	{ OPT_INLINE, "inline", NULL,
+		"frames of inlined functions, and source lines, from\ndebugging information where "
+		"there is any" },
 	{ OPT_NO_DEMANGLE, "no-demangle", NULL, "names as they are in the files" },
 	{ 'q', "quiet", NULL, "errors and warnings only" },
 	{ 'h', "help", NULL, "this text" },
@@ -156,6 +160,7 @@ static int take_flag(struct record_options *o, int id)
 	o->user |= id == OPT_USER;
 	o->kernel |= id == OPT_KERNEL;
 	o->no_demangle |= id == OPT_NO_DEMANGLE;
+	o->lines |= id == OPT_INLINE;
 	o->jit |= id == OPT_JIT;
 	o->quiet |= id == 'q';
 	o->help |= id == 'h';

@@ -35,7 +35,8 @@ struct account {
 	struct worker_stats worker;
 	uint64_t stacks_total, stacks_complete;
 	uint64_t stacks_truncated[STACK_ENDS_LEN];
-	uint64_t frames_total, frames_named;
+	uint64_t frames_total, frames_named; /* without those that are inlined */
+	uint64_t frames_inlined;
 	uint64_t frames_by_source[NAME_SOURCES];
 	uint64_t frames_unnamed[UNNAMED_REASONS_LEN];
 	uint64_t tasks_unplaced; /* samples whose cgroup could not be found */

@@ -25,7 +25,8 @@
 #include "worker/client.h"
 
 #define KALLSYMS_BYTES_MAX (64UL << 20)
-#define FRAMES_MAX (STACK_USER_FRAMES_MAX + STACK_KERNEL_FRAMES_MAX + 1)
+#define RAW_FRAMES_MAX (STACK_USER_FRAMES_MAX + STACK_KERNEL_FRAMES_MAX + 1)
+#define FRAMES_MAX (4 * RAW_FRAMES_MAX) /* with those that are inlined */
 #define WARNINGS_MAX 4
 #define FOLLOW_CPUS_TICKS 1
 #define EXECS_MAX 4096
@@ -244,6 +245,7 @@ int agent_open(const struct agent_options *options, struct agent **out, struct w
 		.kernel = agent->kernel,
 		.demangle = options->demangle,
 		.keep_tiers = options->keep_tiers,
+		.lines = options->lines,
 	};
 	*out = agent;
 	return 0;
@@ -384,13 +386,19 @@ static int put_labels(struct agent *agent, struct profile *profile, const struct
 	return err < 0 ? err : profile_labels(profile, &labels, id);
 }
 
-/* Appends a raw half's frames to agent->frames. */
+/* Appends a raw half's frames to agent->frames. Inlined ones are left out before others are. */
 static void put_half(struct agent *agent, const struct tally_task *task,
 	const struct tally_stack *stack, uint64_t weight, uint32_t *len)
 {
-	for (uint32_t i = 0; i < stack->frames_len && *len < FRAMES_MAX - 1; i++)
-		agent->frames[(*len)++] = naming_frame(
-			&agent->naming, task, stack->frames[i], weight, &agent->account);
+	for (uint32_t i = 0; i < stack->frames_len && *len < FRAMES_MAX - 1; i++) {
+		const uint32_t *ids;
+		uint32_t count = naming_frames(
+			&agent->naming, task, stack->frames[i], weight, &agent->account, &ids);
+		bool all = *len + count <= FRAMES_MAX - RAW_FRAMES_MAX;
+
+		for (uint32_t n = all ? 0 : count - 1; n < count; n++)
+			agent->frames[(*len)++] = ids[n];
+	}
 }
 
 static int put_mark(struct agent *agent, struct profile *profile, const char *text, uint32_t *len)

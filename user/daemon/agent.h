@@ -16,6 +16,7 @@ struct agent_options {
 	struct sampler_options sampler;
 	bool demangle;
 	bool keep_tiers; /* of JIT names */
+	bool lines;      /* inlined frames, source files and lines */
 };
 
 struct agent;

@@ -9,8 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "sym/jit_tier.h"
 
+/* What a profile may wait for lines: of a large program they can be hundreds of megabytes. */
+#define LINES_WAIT_NS (5 * NSEC_PER_SEC)
 #define OWNER_KIND_SHIFT 60
 #define OWNER(kind, id) ((uint64_t)(kind) << OWNER_KIND_SHIFT | (id))
 #define OWNER_ID_MASK ((1ULL << OWNER_KIND_SHIFT) - 1)
@@ -32,19 +35,22 @@ struct batch {
 	size_t len;
 	struct profile_frame frame; /* but for its name and address */
 	int32_t source;             /* where an answer does not say */
+	uint32_t first;             /* of the frame ids of the place that is being told */
 };
 
 void naming_done(struct naming *n)
 {
 	vec_done(&n->places);
 	vec_done(&n->addresses);
+	vec_done(&n->frame_ids);
 }
 
 void naming_begin(struct naming *n, struct profile *profile, uint64_t until_ns)
 {
 	n->profile = profile;
 	n->until_ns = until_ns;
-	n->places.len = 0;
+	n->lines_until_ns = n->lines ? clock_ns(CLOCK_MONOTONIC) + LINES_WAIT_NS : 0;
+	n->places.len = n->frame_ids.len = 0;
 }
 
 /* Whose address it is, and which. */
@@ -115,14 +121,40 @@ static int put_name(struct batch *b, const char *name, uint32_t *id)
 		strip ? jit_tier_strip(name) : strlen(name), id);
 }
 
-static int set_name(struct batch *b, struct naming_place *place, const char *name, int32_t source)
+static int put_frame(
+	struct batch *b, const struct naming_place *place, const struct worker_name *name)
 {
 	struct profile_frame frame = b->frame;
-	int err = put_name(b, name, &frame.name);
+	uint32_t *id = vec_add(&b->naming->frame_ids);
+	int err = id ? put_name(b, name->name, &frame.name) : -ENOMEM;
 
 	frame.address = place->address;
+	frame.line = name->line;
+	if (name->inlined)
+		frame.class = PROFILE_INLINED;
+	if (err == 0 && name->path)
+		err = profile_string(b->naming->profile, name->path, &frame.file);
+	return err < 0 ? err : profile_frame(b->naming->profile, &frame, id);
+}
+
+/* Of the frames of a place the function comes last: then it is named. */
+static int put_named(
+	struct batch *b, struct naming_place *place, const struct worker_name *name, int32_t source)
+{
+	int err = put_frame(b, place, name);
+
+	if (err < 0 || name->inlined)
+		return err;
+	place->first = b->first;
+	place->len = (uint32_t)b->naming->frame_ids.len - b->first;
 	place->source = source;
-	return err < 0 ? err : profile_frame(b->naming->profile, &frame, &place->frame);
+	b->first = (uint32_t)b->naming->frame_ids.len;
+	return 0;
+}
+
+static int set_name(struct batch *b, struct naming_place *place, const char *name, int32_t source)
+{
+	return put_named(b, place, &(struct worker_name){ .name = name }, source);
 }
 
 /* Names all places that have no name yet by their address. */
@@ -154,7 +186,7 @@ static int on_name(void *ctx, size_t index, const struct worker_name *name)
 	if (source < 0)
 		source = name->source < ARRAY_SIZE(elf_sources) ? (int32_t)elf_sources[name->source]
 								: -1;
-	return source < 0 ? -EBADMSG : set_name(b, &b->places[index], name->name, source);
+	return source < 0 ? -EBADMSG : put_named(b, &b->places[index], name, source);
 }
 
 /* ---- one batch ----------------------------------------------------------------------------------
@@ -177,6 +209,7 @@ static int make_query(struct batch *b, struct worker_query *query)
 		.len = b->len,
 		.demangle = n->demangle,
 		.until_ns = n->until_ns,
+		.lines_until_ns = n->lines_until_ns,
 	};
 	return 0;
 }
@@ -268,7 +301,9 @@ int naming_resolve(struct naming *n)
 
 	sort_places(n);
 	for (size_t i = 0; i < n->places.len && err == 0;) {
-		struct batch b = { .naming = n, .places = n->places.data + i };
+		struct batch b = { .naming = n,
+			.places = n->places.data + i,
+			.first = (uint32_t)n->frame_ids.len };
 		uint64_t owner = b.places[0].owner;
 
 		for (; i < n->places.len && n->places.data[i].owner == owner; i++, b.len++)
@@ -283,8 +318,8 @@ int naming_resolve(struct naming *n)
 	return err;
 }
 
-uint32_t naming_frame(struct naming *n, const struct tally_task *task, uint64_t raw,
-	uint64_t weight, struct account *account)
+uint32_t naming_frames(struct naming *n, const struct tally_task *task, uint64_t raw,
+	uint64_t weight, struct account *account, const uint32_t **ids)
 {
 	struct naming_place key = place_of(n, task, raw);
 	const struct naming_place *place =
@@ -292,11 +327,13 @@ uint32_t naming_frame(struct naming *n, const struct tally_task *task, uint64_t 
 
 	assert(place);
 	account->frames_total += weight;
+	account->frames_inlined += weight * (place->len - 1);
 	if (place->source >= 0) {
 		account->frames_named += weight;
 		account->frames_by_source[place->source] += weight;
 	} else {
 		account->frames_unnamed[-1 - place->source] += weight;
 	}
-	return place->frame;
+	*ids = n->frame_ids.data + place->first;
+	return place->len;
 }

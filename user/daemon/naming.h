@@ -19,8 +19,8 @@
 struct naming_place {
 	uint64_t owner; /* kind, and object or process */
 	uint64_t address;
-	uint32_t frame; /* in the profile */
-	int32_t source; /* enum name_source, or -1 - enum unnamed_reason */
+	uint32_t first, len; /* in frame_ids: the function, behind what is inlined into it */
+	int32_t source;      /* enum name_source, or -1 - enum unnamed_reason */
 };
 
 struct naming {
@@ -30,10 +30,13 @@ struct naming {
 	const struct kernel_sym *kernel; /* NULL: kernel symbols are hidden */
 	bool demangle;
 	bool keep_tiers;                 /* of JIT names */
+	bool lines;                      /* inlined frames, source files and lines */
 	struct profile *profile;         /* where frames go now */
 	VEC(struct naming_place) places; /* once resolved: sorted, each once */
+	VEC(uint32_t) frame_ids;         /* the profile's, innermost first */
 	VEC(uint64_t) addresses;         /* of the batch at work */
 	uint64_t until_ns;               /* when workers are not waited for any more */
+	uint64_t lines_until_ns;         /* and when no more is asked than names */
 };
 
 void naming_done(struct naming *naming);
@@ -42,7 +45,9 @@ void naming_begin(struct naming *naming, struct profile *profile, uint64_t until
 int naming_want(struct naming *naming, const struct tally_task *task, uint64_t raw);
 int naming_resolve(struct naming *naming);
 
-/* The profile's frame for a raw one that was wanted, and that was sampled `weight` times; what it
- * was named by, or why not, is added to the account. */
-uint32_t naming_frame(struct naming *naming, const struct tally_task *task, uint64_t raw,
-	uint64_t weight, struct account *account);
+/* The profile's frames for a raw one that was wanted, and that was sampled `weight` times,
+ * innermost first; the last is the function itself, the others are inlined into it. What it was
+ * named by, or why not, is added to the account. *ids is good until the next naming_begin; returns
+ * how many. */
+uint32_t naming_frames(struct naming *naming, const struct tally_task *task, uint64_t raw,
+	uint64_t weight, struct account *account, const uint32_t **ids);

@@ -172,6 +172,7 @@ void worker_client_stats(struct worker_client *client, struct worker_stats *out)
 		.requests = client->rows.requests + client->namer.requests,
 		.refused = client->blame.refused,
 		.late = client->namer.late,
+		.lines_given_up = client->namer.lines_given_up,
 		.rows_built = client->rows.built,
 		.rows_ns = client->rows.built_ns,
 		.symbol_loads = client->namer.loads,

@@ -11,9 +11,10 @@
 struct worker_query {
 	const uint64_t *addresses; /* file offsets, or a map's addresses */
 	size_t len;
-	bool demangle;     /* objects only */
-	uint64_t until_ns; /* when to give up waiting */
-	bool lines;        /* objects only: inlined frames, files, lines; always or never */
+	bool demangle;           /* objects only */
+	uint64_t until_ns;       /* when to give up waiting */
+	uint64_t lines_until_ns; /* objects only: when no more inlined frames, files and lines are
+				  * asked for; 0: never were, nor will be of this object */
 };
 
 struct worker_name {

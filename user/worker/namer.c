@@ -216,6 +216,11 @@ static int tell_names(struct namer *namer, size_t first, worker_name_fn fn, void
 	return err;
 }
 
+static bool want_lines(const struct worker_query *query)
+{
+	return query->lines_until_ns && clock_ns(CLOCK_MONOTONIC) < query->lines_until_ns;
+}
+
 /* From query->addresses[*done] on; *done moves on with what was answered. */
 static int ask_names(struct namer *namer, const struct proto_request *what,
 	const struct worker_query *query, size_t *done, worker_name_fn fn, void *ctx,
@@ -226,13 +231,15 @@ static int ask_names(struct namer *namer, const struct proto_request *what,
 	*status = WORKER_OK;
 	while (*done < query->len) {
 		size_t len = query->len - *done;
+		bool lines = want_lines(query);
 		int err;
 
 		if (len > PROTO_QUERIES_MAX)
 			len = PROTO_QUERIES_MAX;
 		proto_begin_request(m, (enum proto_kind)what->head.kind, what->id);
-		m->request.flags =
-			(query->demangle ? PROTO_DEMANGLE : 0) | (query->lines ? PROTO_LINES : 0);
+		m->request.flags = query->demangle ? PROTO_DEMANGLE : 0;
+		if (lines)
+			m->request.flags |= PROTO_LINES;
 		m->request.queries_len = (uint32_t)len;
 		proto_put(m, query->addresses + *done, len * sizeof(*query->addresses));
 		*status = ask(namer, query->until_ns);
@@ -242,6 +249,9 @@ static int ask_names(struct namer *namer, const struct proto_request *what,
 		if (err < 0)
 			return err;
 		*done += namer->lane.in.reply.answered;
+		namer->lines_given_up += namer->lane.in.reply.lines_given_up;
+		if (query->lines_until_ns && !lines)
+			namer->lines_given_up += namer->lane.in.reply.answered;
 	}
 	return 0;
 }
@@ -252,7 +262,7 @@ static enum worker_status load(
 	struct proto_message *m = &namer->lane.out;
 
 	proto_begin_request(m, PROTO_LOAD, object->id);
-	m->request.flags = query->lines ? PROTO_LINES : 0;
+	m->request.flags = query->lines_until_ns ? PROTO_LINES : 0;
 	m->fds[m->fds_len++] = object->fd;
 	for (size_t i = 0; i < object->debug_fds_len && m->fds_len < PROTO_FDS_MAX; i++)
 		m->fds[m->fds_len++] = object->debug_fds[i];

@@ -23,6 +23,7 @@ struct namer {
 	struct hash by_id;
 	uint32_t sandbox;
 	uint64_t requests, late, loads, loads_ns;
+	uint64_t lines_given_up; /* names without lines, for want of time */
 	uint64_t kept_bytes, kept_len, evicted;
 };
 

@@ -6,14 +6,8 @@
 #pragma once
 
 #include "base/cursor.h"
-#include "elf/build_id.h"
+#include "worker/proto_body.h"
 #include "worker/status.h"
-
-#define PROTO_BYTES_MAX 65536
-#define PROTO_FDS_MAX 9
-#define PROTO_QUERIES_MAX 4096
-#define PROTO_DEBUG_MAX (PROTO_FDS_MAX - 1) /* debug files that can be offered for one object */
-#define PROTO_FILE_NAME_MAX 255
 
 enum proto_kind {
 	PROTO_HELLO,       /* ready, in its sandbox */
@@ -48,33 +42,10 @@ struct proto_reply {
 	uint32_t answered;             /* names: how many queries, from the first, this answers */
 	uint64_t kept_bytes, kept_len; /* all symbols and maps that the worker keeps */
 	uint64_t evicted_len;          /* so far: dropped by the worker for want of room */
+	uint64_t lines_given_up;       /* names: that are told without lines, for want of time */
 	/* One of the structs below follows, or names: for each query that has one, by rising index,
 	 * u32 index, u64 start, u32 line, u8 source (enum elf_sym_source; 0 for a map), u8 inlined
 	 * (1: into the next one, of the same index), name and NUL, path of its file and NUL. */
-};
-
-struct proto_hello {
-	uint64_t sandbox; /* SANDBOX_* */
-};
-
-struct proto_rows {
-	uint64_t rows_bytes; /* size of the memfd that comes along; 0: none comes */
-	uint64_t ns, eh_frame_bytes;
-	uint32_t rows_status, debuglink_crc;
-	char debuglink[PROTO_FILE_NAME_MAX + 1]; /* a file's name, no path; "" none */
-	uint8_t build_id[BUILD_ID_BYTES_MAX];
-	uint32_t build_id_len, pad;
-};
-
-struct proto_symbols {
-	uint64_t symbols, dropped, tables_bad, bytes, ns;
-	uint8_t debug[PROTO_DEBUG_MAX]; /* enum worker_debug, by position */
-};
-
-struct proto_map {
-	uint64_t offset;            /* how far it is read */
-	uint64_t ranges, bad, full; /* as struct perfmap_stats */
-	uint64_t more;              /* not 0: there is more to be read now */
 };
 
 struct proto_answer {

@@ -15,6 +15,7 @@ struct worker_stats {
 	uint64_t died, killed, hung, lied, grown; /* why they were lost: enum lane_cause */
 	uint64_t refused;             /* requests not made, as one like it cost a worker */
 	uint64_t late;                /* waits given up */
+	uint64_t lines_given_up;      /* names told without lines, for want of time */
 	uint64_t rows_built, rows_ns; /* files with rows, and their time */
 	uint64_t symbol_loads, symbol_ns;
 	uint64_t kept_bytes, kept_len, evicted; /* symbols and perf maps of the present worker */

@@ -113,8 +113,10 @@ static bool put_symbol(struct worker *w, uint32_t i, struct symbols *symbols)
 		return false;
 	if (result == INLINED_FOUND && put_frames(w, &answer, name.name, &frames))
 		return true;
-	return (result != INLINED_FOUND || w->out.head.size == sizeof(w->out.reply)) &&
-		put_name(w, &answer, name.name);
+	if (result == INLINED_FOUND && w->out.head.size > sizeof(w->out.reply))
+		return false;
+	w->out.reply.lines_given_up += result == INLINED_GIVEN_UP;
+	return put_name(w, &answer, name.name);
 }
 
 static enum worker_status do_names(struct worker *w)

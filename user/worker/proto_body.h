@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* worker/proto_body.h - what stands behind the head of a reply that is no list of names. */
+#pragma once
+
+#include <stdint.h>
+
+#include "elf/build_id.h"
+
+#define PROTO_BYTES_MAX 65536
+#define PROTO_FDS_MAX 9
+#define PROTO_QUERIES_MAX 4096
+#define PROTO_DEBUG_MAX (PROTO_FDS_MAX - 1) /* debug files that can be offered for one object */
+#define PROTO_FILE_NAME_MAX 255
+
+struct proto_hello {
+	uint64_t sandbox; /* SANDBOX_* */
+};
+
+struct proto_rows {
+	uint64_t rows_bytes; /* size of the memfd that comes along; 0: none comes */
+	uint64_t ns, eh_frame_bytes;
+	uint32_t rows_status, debuglink_crc;
+	char debuglink[PROTO_FILE_NAME_MAX + 1]; /* a file's name, no path; "" none */
+	uint8_t build_id[BUILD_ID_BYTES_MAX];
+	uint32_t build_id_len, pad;
+};
+
+struct proto_symbols {
+	uint64_t symbols, dropped, tables_bad, bytes, ns;
+	uint8_t debug[PROTO_DEBUG_MAX]; /* enum worker_debug, by position */
+};
+
+struct proto_map {
+	uint64_t offset;            /* how far it is read */
+	uint64_t ranges, bad, full; /* as struct perfmap_stats */
+	uint64_t more;              /* not 0: there is more to be read now */
+};
