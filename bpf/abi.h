@@ -80,7 +80,9 @@ struct tick_stats {
 
 struct cpu_ticks {
 	__u64 ticks;
-	__u64 pad[7];
+	__u64 due_ns;  /* CLOCK_MONOTONIC: when the next is; user space sets the first */
+	__u64 skipped; /* periods in which none came, as the tick after them tells */
+	__u64 pad[5];
 };
 
 /* ---- events: what goes through the ring buffer, each once -------------------------------- */

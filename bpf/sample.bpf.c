@@ -269,6 +269,27 @@ static __always_inline bool wanted(struct task_struct *task, u64 id)
 	return true;
 }
 
+/* The clock keeps its phase however late it is handled: a whole period late is one left out. */
+static __always_inline void note_tick(void)
+{
+	struct cpu_ticks *ticks = &cpu_ticks[bpf_get_smp_processor_id() & (CPU_TICKS_MAX - 1)];
+	u64 now, due = ticks->due_ns;
+
+	ticks->ticks++;
+	if (!period_ns)
+		return;
+	now = bpf_ktime_get_ns();
+	if (now < due)
+		due = now; /* another clock than before, which nobody announced */
+	if (now - due >= period_ns) {
+		u64 skipped = (now - due) / period_ns;
+
+		ticks->skipped += skipped;
+		due += skipped * period_ns;
+	}
+	ticks->due_ns = due + period_ns;
+}
+
 SEC("perf_event")
 int sample(struct bpf_perf_event_data *ctx)
 {
@@ -281,7 +302,7 @@ int sample(struct bpf_perf_event_data *ctx)
 	if (!s)
 		return 0;
 	s->stats.ticks++;
-	cpu_ticks[bpf_get_smp_processor_id() & (CPU_TICKS_MAX - 1)].ticks++;
+	note_tick();
 	if (id == 0) {
 		s->stats.idle++;
 		return 0;

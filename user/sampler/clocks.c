@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sampler/clocks.c - the events that make the ticks. cpu-clock is a timer a CPU that also fires
- * when the CPU is idle; its count is the time it ran, which is how many ticks were due. A CPU that
- * goes offline takes its event with it, so the list of online CPUs is compared now and then. */
+ * when the CPU is idle, at whole periods after its start: how many ticks were due is a matter of
+ * wall time, and those that did not come are counted by BPF, or here at an event's end. A cgroup's
+ * clock stands still while nothing of the cgroup runs; its own count says how long it ran. A CPU
+ * that goes offline takes its event with it, so the list of online CPUs is compared now and then.
+ */
 #include "sampler/clocks.h"
 
 #include <errno.h>
@@ -23,13 +26,39 @@
 #define LOOK_TICKS 8
 #define ONLINE_PATH "/sys/devices/system/cpu/online"
 
-static int event_open(const struct clocks *clocks, int cpu)
+static uint64_t period_ns(const struct clocks *clocks)
+{
+	return NSEC_PER_SEC / clocks->hz;
+}
+
+static struct cpu_ticks *ticks_of(const struct clocks *clocks, int cpu)
+{
+	return &clocks->ticks[cpu & (CPU_TICKS_MAX - 1)];
+}
+
+/* To be called just before the event is enabled. */
+static void begin(struct clocks *clocks, int cpu)
+{
+	clocks->opened_ns[cpu] = clock_ns(CLOCK_MONOTONIC);
+	ticks_of(clocks, cpu)->due_ns = clocks->opened_ns[cpu] + period_ns(clocks);
+}
+
+/* Ticks that were due until then and of which no later tick has told. */
+static uint64_t skipped_until(const struct clocks *clocks, int cpu, uint64_t until_ns)
+{
+	uint64_t due_ns = ticks_of(clocks, cpu)->due_ns;
+
+	return clocks->cgroup_fd < 0 && until_ns > due_ns ? (until_ns - due_ns) / period_ns(clocks)
+							  : 0;
+}
+
+static int event_open(struct clocks *clocks, int cpu)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
 		.config = PERF_COUNT_SW_CPU_CLOCK,
 		.size = sizeof(attr),
-		.sample_period = NSEC_PER_SEC / clocks->hz,
+		.sample_period = period_ns(clocks),
 		.disabled = 1,
 	};
 	unsigned long flags = PERF_FLAG_FD_CLOEXEC;
@@ -48,8 +77,10 @@ static int event_open(const struct clocks *clocks, int cpu)
 		close(fd);
 		return err;
 	}
-	if (clocks->running)
+	if (clocks->running) {
+		begin(clocks, cpu);
 		ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	}
 	return fd;
 }
 
@@ -88,32 +119,38 @@ static void mark_online(const char *list, bool *wanted, int cpus_max)
 			wanted[cpu] = true;
 }
 
-/* What a dead event says of its time now is not to be trusted: what it said before is. */
-static void close_cpu(struct clocks *clocks, int cpu)
+/* Ticks were due until then. */
+static void close_cpu(struct clocks *clocks, int cpu, uint64_t until_ns)
 {
-	clocks->closed_ns += clocks->run_ns[cpu];
+	if (clocks->cgroup_fd >= 0)
+		clocks->closed_ns += clocks->run_ns[cpu];
+	else if (until_ns > clocks->opened_ns[cpu])
+		clocks->closed_ns += until_ns - clocks->opened_ns[cpu];
+	clocks->closed_skipped += skipped_until(clocks, cpu, until_ns);
 	clocks->run_ns[cpu] = 0;
 	fd_close(&clocks->fds[cpu]);
 }
 
 /* The event of a CPU that went away and came back stays open and may even seem to run, but never
- * ticks again. A cgroup's clock need not tick. */
+ * ticks again. (Some kernels also deliver no tick of such a CPU while it idles, not even to a new
+ * event; opening one each second costs nothing that is missed.) A cgroup's clock need not tick. */
 static bool is_dead(struct clocks *clocks, int cpu, uint64_t passed_ns)
 {
-	uint64_t ticks = clocks->ticks[cpu & (CPU_TICKS_MAX - 1)].ticks;
+	uint64_t ticks = ticks_of(clocks, cpu)->ticks;
 	uint64_t came = ticks - clocks->seen_ticks[cpu];
 
 	clocks->seen_ticks[cpu] = ticks;
 	return clocks->running && clocks->cgroup_fd < 0 && clocks->looked_at_ns > 0 && came == 0 &&
-		passed_ns >= LOOK_TICKS * (NSEC_PER_SEC / clocks->hz);
+		passed_ns >= LOOK_TICKS * period_ns(clocks);
 }
 
 static int follow_cpu(struct clocks *clocks, int cpu, bool wanted, bool dead)
 {
 	int fd;
 
+	/* Of one that is gone it is known that it was there when last looked at. */
 	if (clocks->fds[cpu] >= 0 && (!wanted || dead))
-		close_cpu(clocks, cpu);
+		close_cpu(clocks, cpu, wanted ? clock_ns(CLOCK_MONOTONIC) : clocks->looked_at_ns);
 	if (wanted && clocks->fds[cpu] < 0) {
 		fd = event_open(clocks, cpu);
 		if (fd < 0)
@@ -129,11 +166,11 @@ static void look(struct clocks *clocks, bool *dead)
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC), passed_ns = now_ns - clocks->looked_at_ns;
 
 	if (!clocks->running || passed_ns < NSEC_PER_SEC ||
-		passed_ns < LOOK_TICKS * (NSEC_PER_SEC / clocks->hz))
+		passed_ns < LOOK_TICKS * period_ns(clocks))
 		return;
 	for (int cpu = 0; cpu < clocks->cpus_max; cpu++) {
 		dead[cpu] = is_dead(clocks, cpu, passed_ns);
-		if (clocks->fds[cpu] >= 0 && !dead[cpu])
+		if (clocks->fds[cpu] >= 0 && clocks->cgroup_fd >= 0)
 			clocks->run_ns[cpu] = event_ns(clocks->fds[cpu]);
 	}
 	clocks->looked_at_ns = now_ns;
@@ -188,9 +225,10 @@ int clocks_open(struct clocks *clocks, const struct clocks_options *options, str
 		.cpus_max = cpus > 0 ? (int)cpus : 1,
 	};
 	clocks->fds = malloc((size_t)clocks->cpus_max * sizeof(*clocks->fds));
+	clocks->opened_ns = calloc((size_t)clocks->cpus_max, sizeof(*clocks->opened_ns));
 	clocks->run_ns = calloc((size_t)clocks->cpus_max, sizeof(*clocks->run_ns));
 	clocks->seen_ticks = calloc((size_t)clocks->cpus_max, sizeof(*clocks->seen_ticks));
-	if (!clocks->fds || !clocks->run_ns || !clocks->seen_ticks) {
+	if (!clocks->fds || !clocks->opened_ns || !clocks->run_ns || !clocks->seen_ticks) {
 		clocks->cpus_max = 0;
 		clocks_close(clocks);
 		return why_set(why, -ENOMEM, "out of memory");
@@ -210,10 +248,11 @@ void clocks_close(struct clocks *clocks)
 	for (int cpu = 0; clocks->fds && cpu < clocks->cpus_max; cpu++)
 		fd_close(&clocks->fds[cpu]);
 	free(clocks->fds);
+	free(clocks->opened_ns);
 	free(clocks->run_ns);
 	free(clocks->seen_ticks);
 	clocks->fds = NULL;
-	clocks->run_ns = clocks->seen_ticks = NULL;
+	clocks->opened_ns = clocks->run_ns = clocks->seen_ticks = NULL;
 }
 
 /* The eighth number of the first line of /proc/stat (proc(5)), in clock ticks. */
@@ -236,39 +275,45 @@ uint64_t clocks_stolen_ns(const struct clocks *clocks)
 int clocks_start(struct clocks *clocks)
 {
 	clocks->stolen_start_ns = stolen_ns();
-	clocks->looked_at_ns = clock_ns(CLOCK_MONOTONIC);
+	clocks->started_ns = clocks->looked_at_ns = clock_ns(CLOCK_MONOTONIC);
 	clocks->running = true;
-	for (int cpu = 0; cpu < clocks->cpus_max; cpu++)
-		if (clocks->fds[cpu] >= 0 && ioctl(clocks->fds[cpu], PERF_EVENT_IOC_ENABLE, 0) < 0)
+	for (int cpu = 0; cpu < clocks->cpus_max; cpu++) {
+		if (clocks->fds[cpu] < 0)
+			continue;
+		begin(clocks, cpu);
+		if (ioctl(clocks->fds[cpu], PERF_EVENT_IOC_ENABLE, 0) < 0)
 			return -errno;
+	}
 	return 0;
 }
 
 void clocks_stop(struct clocks *clocks)
 {
 	clocks->running = false;
+	clocks->stopped_ns = clock_ns(CLOCK_MONOTONIC);
 	for (int cpu = 0; cpu < clocks->cpus_max; cpu++)
 		if (clocks->fds[cpu] >= 0)
 			ioctl(clocks->fds[cpu], PERF_EVENT_IOC_DISABLE, 0);
 }
 
-void clocks_read(
-	const struct clocks *clocks, uint64_t *sum_ns, uint64_t *longest_ns, uint32_t *events)
+void clocks_read(const struct clocks *clocks, struct clocks_time *out)
 {
-	uint64_t sum = clocks->closed_ns, longest = 0;
-	uint32_t open = 0;
+	struct clocks_time time = {
+		.due_ns = clocks->closed_ns,
+		.skipped = clocks->closed_skipped,
+	};
+	uint64_t until_ns = clocks->running ? clock_ns(CLOCK_MONOTONIC) : clocks->stopped_ns;
 
+	time.wall_ns = until_ns - clocks->started_ns;
+	for (int cpu = 0; cpu < clocks->cpus_max && cpu < CPU_TICKS_MAX; cpu++)
+		time.skipped += clocks->ticks[cpu].skipped;
 	for (int cpu = 0; cpu < clocks->cpus_max; cpu++) {
-		uint64_t ns;
-
 		if (clocks->fds[cpu] < 0)
 			continue;
-		ns = event_ns(clocks->fds[cpu]);
-		sum += ns;
-		longest = ns > longest ? ns : longest;
-		open++;
+		time.cpus++;
+		time.due_ns += clocks->cgroup_fd >= 0 ? event_ns(clocks->fds[cpu])
+						      : until_ns - clocks->opened_ns[cpu];
+		time.skipped += skipped_until(clocks, cpu, until_ns);
 	}
-	*sum_ns = sum;
-	*longest_ns = longest;
-	*events = open;
+	*out = time;
 }

@@ -9,26 +9,27 @@
 #include "bpf/abi.h"
 
 struct clocks {
-	int *fds;                      /* by CPU; -1 where there is none */
-	uint64_t *run_ns;              /* by CPU: what its event's time was when last looked at */
-	uint64_t *seen_ticks;          /* by CPU: ticks when last looked at */
-	uint64_t looked_at_ns;         /* CLOCK_MONOTONIC */
-	const struct cpu_ticks *ticks; /* by CPU, as BPF counts them */
+	int *fds;                /* by CPU; -1 where there is none */
+	uint64_t *opened_ns;     /* by CPU: since when its event runs, CLOCK_MONOTONIC */
+	uint64_t *run_ns;        /* by CPU: what a cgroup's event counted when last looked at */
+	uint64_t *seen_ticks;    /* by CPU: ticks when last looked at */
+	struct cpu_ticks *ticks; /* by CPU, as BPF counts them */
 	int cpus_max;
 	int prog_fd;
 	int cgroup_fd; /* -1: all tasks */
 	uint32_t hz;
 	bool running;
+	uint64_t looked_at_ns, started_ns, stopped_ns; /* CLOCK_MONOTONIC */
 	uint64_t stolen_start_ns; /* what the hypervisor had taken when the clocks were started */
-	uint64_t closed_ns;       /* running time of events that are closed */
-	char online[256];         /* the list of CPUs last seen */
+	uint64_t closed_ns;       /* time of events that are closed */
+	uint64_t closed_skipped;  /* ticks that they left out at their end */
 };
 
 struct clocks_options {
 	int prog_fd;   /* stays the caller's, as does cgroup_fd */
 	int cgroup_fd; /* -1: all tasks */
 	uint32_t hz;
-	const struct cpu_ticks *ticks;
+	struct cpu_ticks *ticks; /* CPU_TICKS_MAX of them, shared with BPF */
 };
 
 /* The events are open and disabled. */
@@ -39,8 +40,15 @@ void clocks_stop(struct clocks *clocks);
 /* Opens and closes events so that each online CPU has one that runs; to be called a few times
  * a second. -errno of the first that failed. */
 int clocks_follow(struct clocks *clocks);
-/* Sum of the events' running times in ns, the longest of them, and how many there are. */
 /* Time since the start in which the hypervisor ran something else in place of our CPUs. */
 uint64_t clocks_stolen_ns(const struct clocks *clocks);
-void clocks_read(
-	const struct clocks *clocks, uint64_t *sum_ns, uint64_t *longest_ns, uint32_t *events);
+
+struct clocks_time {
+	uint64_t due_ns; /* sum over the events: what ticks were due in; of a cgroup, what it ran */
+	uint64_t
+		skipped; /* ticks that never came; 0 for a cgroup's clocks, of which nobody knows */
+	uint64_t wall_ns; /* from start to stop, or to now */
+	uint32_t cpus;    /* with an event now */
+};
+
+void clocks_read(const struct clocks *clocks, struct clocks_time *out);

@@ -132,6 +132,7 @@ static int configure(struct sampler *s, const struct sampler_options *o)
 	s->skel->rodata->self_tgid = (uint32_t)getpid();
 	s->skel->rodata->cpus = s->cpus;
 	s->skel->rodata->filter = filters[o->target];
+	s->skel->rodata->period_ns = o->target == SAMPLER_CGROUP ? 0 : NSEC_PER_SEC / o->hz;
 	s->skel->rodata->keep_tid = o->by_tid;
 	s->skel->rodata->keep_cpu = o->by_cpu;
 	s->skel->rodata->keep_user = o->user;
@@ -521,10 +522,10 @@ static void read_program(struct sampler *s, struct sampler_stats *out)
 	bpf_object__for_each_map(map, s->skel->obj) out->memory_bytes += map_memory(map);
 }
 
-static void count_ticks(struct sampler *s, struct sampler_stats *out, uint64_t clock_ns_sum,
-	const struct tick_stats *ticks)
+static void count_ticks(struct sampler *s, struct sampler_stats *out,
+	const struct clocks_time *time, const struct tick_stats *ticks)
 {
-	uint64_t period_ns = NSEC_PER_SEC / s->clocks.hz, due = clock_ns_sum / period_ns, seen = 0;
+	uint64_t period_ns = NSEC_PER_SEC / s->clocks.hz, due = time->due_ns / period_ns, seen = 0;
 
 	out->samples = ticks->samples - s->lost_user[LOST_DRAIN];
 	out->idle = ticks->idle;
@@ -535,24 +536,27 @@ static void count_ticks(struct sampler *s, struct sampler_stats *out, uint64_t c
 		seen += out->lost[i];
 	}
 	seen += out->samples + out->idle;
-	/* A cgroup's clock runs with the cgroup: what was stolen from it is not known. */
-	if (s->clocks.cgroup_fd < 0)
-		out->stolen = clocks_stolen_ns(&s->clocks) / period_ns;
-	due -= due < ticks->filtered ? due : ticks->filtered;
-	out->expected = due - (due < out->stolen ? due : out->stolen);
-	out->skipped = out->expected > seen ? out->expected - seen : 0;
+	out->expected = due - (due < ticks->filtered ? due : ticks->filtered);
+	out->skipped = time->skipped;
+	out->stolen = clocks_stolen_ns(&s->clocks) / period_ns;
+	/* A cgroup's clock runs with the cgroup: what was taken from it is not known. */
+	if (s->clocks.cgroup_fd >= 0) {
+		out->skipped = out->expected > seen ? out->expected - seen : 0;
+		out->stolen = 0;
+	}
 }
 
 void sampler_stats(struct sampler *s, struct sampler_stats *out)
 {
-	uint64_t sum_ns, longest_ns;
+	struct clocks_time time;
 	struct tick_stats ticks;
 
 	*out = (struct sampler_stats){ 0 };
-	clocks_read(&s->clocks, &sum_ns, &longest_ns, &out->cpus);
+	clocks_read(&s->clocks, &time);
 	read_ticks(s, &ticks);
 	read_program(s, out);
-	count_ticks(s, out, sum_ns, &ticks);
-	out->running_s = (double)longest_ns / (double)NSEC_PER_SEC;
+	count_ticks(s, out, &time, &ticks);
+	out->cpus = time.cpus;
+	out->running_s = (double)time.wall_ns / (double)NSEC_PER_SEC;
 	out->bytes_out = ticks.bytes_out + s->drained_bytes;
 }

@@ -49,21 +49,21 @@ struct sampler_events {
 };
 
 struct sampler_stats {
-	/* Ticks due in the time that the clocks and the CPUs ran, less those filtered:
-	 * expected = samples + idle + lost + skipped. */
+	/* Ticks due in the time that the clocks ran, less those filtered:
+	 * expected = samples + idle + lost + skipped, each counted by itself. */
 	uint64_t expected;
 	uint64_t samples, idle;
 	uint64_t filtered; /* fell on what was not asked for */
-	uint64_t stolen;   /* would have been due while the hypervisor ran something else */
-	/* Never came: interrupts were off for longer than a period, or another BPF program was
-	 * interrupted. Also what rounding leaves of `stolen`. */
+	/* Never came: the virtual CPU did not run, interrupts were off for longer than a period,
+	 * another BPF program was interrupted. A cgroup's: what is left of expected. */
 	uint64_t skipped;
+	uint64_t stolen; /* so many are due in the time that the hypervisor ran something else */
 	uint64_t lost[LOST_REASONS_LEN];
 	uint64_t runs, run_ns; /* run_ns: 0 without kernel.bpf_stats_enabled */
 	uint64_t bytes_out;    /* ring buffer and drained counts */
 	uint64_t memory_bytes; /* of all maps */
 	uint32_t cpus;         /* with an event now */
-	double running_s;      /* the longest that any event ran */
+	double running_s;      /* from start to stop */
 };
 
 struct sampler;
