@@ -81,11 +81,15 @@ enum fp_kind {
 	FP_LOST = 4,   /* cannot be had: a caller that needs it is where the walk stops */
 };
 
+/* In cfa_reg, x86-64: not the register r but rsp + 8 * r, as OpenSSL's Montgomery multiplication
+ * finds the stack pointer that it was called with. */
+#define RULE_REG_INDEXED 0x80
+
 /* DWARF register numbers of the machine; the stack pointer and the frame pointer are known in every
- * frame, the others in the interrupted one alone. */
+ * frame, those that calls may change where no call did, the others in the interrupted one alone. */
 struct unwind_rule {
 	__u8 cfa;     /* enum cfa_kind */
-	__u8 cfa_reg; /* DWARF register number */
+	__u8 cfa_reg; /* DWARF register number, or RULE_REG_INDEXED | one */
 	__u8 ra;      /* enum ra_kind */
 	__u8 fp;      /* enum fp_kind */
 	__s32 cfa_off;

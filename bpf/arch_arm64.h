@@ -7,6 +7,9 @@
 #define ARCH_DWARF_LR 30
 #define ARCH_DWARF_SP 31
 #define ARCH_GPRS 32
+/* x0..x17: what calls may change (AAPCS64 §6.1.1), a bit each; not the link register, which each
+ * call does. */
+#define ARCH_SCRATCH 0x3ffffU
 
 /* rt_sigframe: siginfo, then ucontext whose sigcontext holds x0..x30, sp, pc from byte 312 on
  * (asm/sigcontext.h). */

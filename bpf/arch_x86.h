@@ -6,6 +6,8 @@
 #define ARCH_DWARF_FP 6
 #define ARCH_DWARF_SP 7
 #define ARCH_GPRS 16
+/* rax rdx rcx rsi rdi r8..r11: what calls may change (psABI §3.2.1), a bit each. */
+#define ARCH_SCRATCH 0xf37U
 
 /* sigcontext's registers in the rt_sigframe that the restorer's CFA-relative sp points at: ucontext
  * begins there, gregs 40 bytes in (asm/sigcontext.h), in this order of DWARF numbers, then the pc.

@@ -14,8 +14,8 @@ struct unwind_regs {
 	u64 pc;
 	u64 sp;
 	u64 fp;
-	u64 gpr[UNWIND_GPRS_MAX]; /* by DWARF number; true only while exact is */
-	u32 exact;                /* pc is an interrupted instruction, not a return address */
+	u64 gpr[UNWIND_GPRS_MAX]; /* by DWARF number, of the interrupted instruction */
+	u32 exact;                /* pc is that, not a return address */
 	u32 pad;
 };
 
@@ -99,16 +99,25 @@ static __always_inline u32 unwind_search(const struct shim_rows *rows, u64 offse
 
 /* ---- steps --------------------------------------------------------------------------------- */
 
+/* Of a register that calls need not preserve no frame keeps the caller's value. So a caller's rule
+ * that names one says that all it called left it alone, as assembly can say of its own routines. */
+static __always_inline bool unwind_knows(const struct unwind_regs *regs, u32 reg)
+{
+	return regs->exact || (ARCH_SCRATCH >> (reg & (UNWIND_GPRS_MAX - 1)) & 1);
+}
+
 static __always_inline bool unwind_register(const struct unwind_regs *regs, u32 reg, u64 *value)
 {
 	if (reg == ARCH_DWARF_SP)
 		*value = regs->sp;
 	else if (reg == ARCH_DWARF_FP)
 		*value = regs->fp;
-	else if (regs->exact)
-		*value = regs->gpr[reg & (UNWIND_GPRS_MAX - 1)];
-	else
+	else if (!unwind_knows(regs, reg))
 		return false;
+	else if (reg & RULE_REG_INDEXED)
+		*value = regs->sp + 8 * regs->gpr[reg & (UNWIND_GPRS_MAX - 1)];
+	else
+		*value = regs->gpr[reg & (UNWIND_GPRS_MAX - 1)];
 	return true;
 }
 

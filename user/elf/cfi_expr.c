@@ -1,19 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* elf/cfi_expr.c - follows a DWARF expression symbolically.
- * A stack of terms, each a constant, a register plus an offset, or one memory read plus an offset;
- * an operation that leaves these shapes makes the whole value unknown. The one exception is the
- * conditional of PLT entries, which linkers write byte for byte and which is compared as such.
+ * A stack of terms, each a constant, a register plus an offset (or two registers, as far as rules
+ * know such a sum), or one memory read plus an offset; an operation that leaves these shapes makes
+ * the whole value unknown. The one exception is the conditional of PLT entries, which linkers write
+ * byte for byte and which is compared as such.
  * Time is linear in the expression's length. Encoding into unwind rules is cfi_rule.c's part. */
 #include "elf/cfi_expr.h"
 
 #include <dwarf.h>
 #include <stddef.h>
 
+#include "bpf/abi.h"
+
 #define STACK_MAX 8
+#define X86_64_SP 7
+#define X86_64_REGS 16
+#define INDEX_SCALE 8
 
 enum term_kind {
 	TERM_CONST,
 	TERM_ADDR,
+	TERM_INDEX, /* 8 times the register */
 	TERM_DEREF,
 };
 
@@ -68,9 +75,21 @@ static void add_const(struct eval *e, int64_t value)
 	struct term term = pop(e);
 	int64_t *slot = term.kind == TERM_DEREF ? &term.add : &term.off;
 
-	if (__builtin_add_overflow(*slot, value, slot))
+	if (term.kind == TERM_INDEX || __builtin_add_overflow(*slot, value, slot))
 		e->lost = true;
 	push(e, term);
+}
+
+static void multiply(struct eval *e)
+{
+	struct term b = pop(e);
+	struct term a = pop(e);
+
+	if (a.kind != TERM_ADDR || a.off != 0 || a.reg >= X86_64_REGS || b.kind != TERM_CONST ||
+		b.off != INDEX_SCALE)
+		e->lost = true;
+	a.kind = TERM_INDEX;
+	push(e, a);
 }
 
 static void plus(struct eval *e)
@@ -78,6 +97,19 @@ static void plus(struct eval *e)
 	struct term b = pop(e);
 	struct term a = pop(e);
 
+	if (a.kind == TERM_INDEX) {
+		struct term t = a;
+
+		a = b;
+		b = t;
+	}
+	if (b.kind == TERM_INDEX) {
+		if (a.kind != TERM_ADDR || a.reg != X86_64_SP)
+			e->lost = true;
+		a.reg = b.reg | RULE_REG_INDEXED;
+		push(e, a);
+		return;
+	}
 	if (b.kind != TERM_CONST) {
 		struct term t = a;
 
@@ -203,6 +235,9 @@ static void step(struct eval *e)
 	case DW_OP_minus:
 		minus(e);
 		break;
+	case DW_OP_mul:
+		multiply(e);
+		break;
 	case DW_OP_plus_uconst:
 		add_const(e, (int64_t)cursor_uleb(&e->c));
 		break;
@@ -240,29 +275,32 @@ static bool fits32(int64_t value)
 	return value >= INT32_MIN && value <= INT32_MAX;
 }
 
-struct cfi_value cfi_value_addr(uint64_t reg, int64_t off)
+static struct cfi_value value_of(uint8_t reg, int64_t off)
 {
-	struct cfi_value value = { .kind = CFI_VALUE_UNKNOWN };
+	struct cfi_value value = { .kind = CFI_VALUE_FAR };
 
-	if (reg > CFI_REG_MAX && reg != CFI_REG_CFA)
+	if (!fits32(off))
 		return value;
-	if (!fits32(off)) {
-		value.kind = CFI_VALUE_FAR;
-		return value;
-	}
 	value.kind = CFI_VALUE_ADDR;
-	value.reg = (uint8_t)reg;
+	value.reg = reg;
 	value.off = (int32_t)off;
 	return value;
+}
+
+struct cfi_value cfi_value_addr(uint64_t reg, int64_t off)
+{
+	if (reg > CFI_REG_MAX && reg != CFI_REG_CFA)
+		return (struct cfi_value){ .kind = CFI_VALUE_UNKNOWN };
+	return value_of((uint8_t)reg, off);
 }
 
 static struct cfi_value narrow(const struct term *term)
 {
 	struct cfi_value value;
 
-	if (term->kind == TERM_CONST)
+	if (term->kind == TERM_CONST || term->kind == TERM_INDEX)
 		return (struct cfi_value){ .kind = CFI_VALUE_UNKNOWN };
-	value = cfi_value_addr(term->reg, term->off);
+	value = value_of(term->reg, term->off);
 	if (term->kind == TERM_ADDR || value.kind != CFI_VALUE_ADDR)
 		return value;
 	if (!fits32(term->add))

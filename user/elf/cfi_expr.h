@@ -12,8 +12,10 @@
 /* Stands for the CFA where a register number would be. */
 #define CFI_REG_CFA 255
 
-/* Numbers of the registers of DWARF that a value may name. */
-#define CFI_REG_MAX 254
+/* Numbers of the registers of DWARF that a value may name. Those above, up to CFI_REG_CFA, are
+ * RULE_REG_INDEXED (bpf/abi_rows.h) and a register: what a sum of x86-64's rsp and 8 times that
+ * register amounts to. */
+#define CFI_REG_MAX 127
 
 enum cfi_value_kind {
 	CFI_VALUE_UNKNOWN = 0, /* none of these shapes */
@@ -25,7 +27,7 @@ enum cfi_value_kind {
 
 struct cfi_value {
 	uint8_t kind; /* enum cfi_value_kind */
-	uint8_t reg;  /* DWARF register number or CFI_REG_CFA */
+	uint8_t reg;  /* DWARF register number, an indexed one, or CFI_REG_CFA */
 	int32_t off;
 	int32_t add;
 };

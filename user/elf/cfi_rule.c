@@ -108,8 +108,16 @@ static bool find_frame(const struct cfi_state *s, struct frame *out)
 	return true;
 }
 
-static enum cfi_lost encode_cfa(const struct cfi_value *cfa, struct unwind_rule *out)
+static bool is_indexed(const struct cfi_value *v)
 {
+	return v->reg > CFI_REG_MAX && v->reg != CFI_REG_CFA;
+}
+
+static enum cfi_lost encode_cfa(
+	const struct cfi_value *cfa, const struct cfi_arch *arch, struct unwind_rule *out)
+{
+	if (is_indexed(cfa) && arch->machine != EM_X86_64)
+		return CFI_LOST_CFA_EXPRESSION;
 	switch (cfa->kind) {
 	case CFI_VALUE_ADDR:
 		out->cfa = CFA_REG;
@@ -173,7 +181,7 @@ static enum cfi_lost encode_ra(const struct cfi_rule *ra, const struct cfi_arch 
 		out->ra_off = (int16_t)column;
 		return LOST_NONE;
 	case CFI_RULE_IS:
-		if (v->kind != CFI_VALUE_ADDR || v->reg == CFI_REG_CFA || v->off != 0)
+		if (v->kind != CFI_VALUE_ADDR || v->reg > CFI_REG_MAX || v->off != 0)
 			return CFI_LOST_RA_RULE;
 		out->ra = RA_REG;
 		out->ra_off = v->reg;
@@ -264,7 +272,7 @@ void cfi_rule_encode(const struct cfi_state *state, const struct cfi_arch *arch,
 		return;
 	}
 	if (reason == LOST_NONE)
-		reason = encode_cfa(&frame.cfa, &rule);
+		reason = encode_cfa(&frame.cfa, arch, &rule);
 	if (reason != LOST_NONE) {
 		/* The outermost frame needs no CFA: that much is still worth saying. */
 		bool root = state->rules[CFI_RA].kind == CFI_RULE_UNDEFINED;
