@@ -255,13 +255,36 @@ __noinline bool lazy_frame(u64 at)
 		real == words[1] && go_back_to(s, words[3], at + sizeof(words));
 }
 
+#define LAZY_FRAME_REG 3 /* rbx */
+#define LAZY_SAVED_WORDS 8
+
+/* The register that holds the trampoline's frame, which lies less than an alignment above `low`: as
+ * the interrupted function has it, or as what the trampoline called has saved it. 0: neither. */
+__noinline u64 lazy_saved(u64 low)
+{
+	u32 zero = 0;
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &zero);
+	u64 words[LAZY_SAVED_WORDS], found = 0;
+
+	if (!s)
+		return 0;
+	if (s->regs.gpr[LAZY_FRAME_REG] - low < LAZY_ALIGN_WORDS * 8)
+		return s->regs.gpr[LAZY_FRAME_REG];
+	if (bpf_probe_read_user(words, sizeof(words), (void *)(s->regs.sp - sizeof(words))))
+		return 0;
+	for (u32 i = 0; i < LAZY_SAVED_WORDS; i++)
+		found = words[i] - low < LAZY_ALIGN_WORDS * 8 ? words[i] : found;
+	return found;
+}
+
 /* glibc's trampoline that binds a function at its first call (_dl_runtime_resolve) has its CFA by a
- * register that is lost by now; but the size of its frame is known, to an alignment. */
+ * register that is lost by now; but the size of its frame is known, to an alignment. In the gap
+ * that this leaves there may be a former frame, so the register is looked for first. */
 __noinline u32 walk_step_lazy(void)
 {
 	u32 zero = 0;
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &zero);
-	u64 begin, area = 0;
+	u64 begin, saved, area = 0;
 
 	if (!s)
 		return END_REGISTER;
@@ -271,6 +294,9 @@ __noinline u32 walk_step_lazy(void)
 		if (!area)
 			area = lazy_area(begin - back + 4); /* behind an endbr64 */
 	}
+	saved = area ? lazy_saved(s->regs.sp + area) : 0;
+	if (saved && lazy_frame(saved))
+		return END_NONE;
 	for (u32 i = 0; i < LAZY_ALIGN_WORDS && area; i++)
 		if (lazy_frame(s->regs.sp + area + i * 8))
 			return END_NONE;

@@ -6,32 +6,58 @@
  * FROM work */
 #include <openssl/bn.h>
 #include <openssl/evp.h>
-#include <openssl/hmac.h>
-#include <openssl/rand.h>
 #include <string.h>
 
 #define BYTES 272
 
 static unsigned char data[BYTES + 64], out[BYTES + 64];
 
-static int digest(const char *name)
+/* Finding an algorithm takes millions of instructions, so that is done before. */
+static const char *const digest_names[] = { "MD5", "SHA1", "SHA256", "SHA512", "SHA3-256",
+	"BLAKE2b512" };
+static const char *const cipher_names[] = { "AES-128-CBC", "AES-256-CTR", "AES-256-GCM",
+	"AES-128-XTS", "ChaCha20-Poly1305", "camellia-128-cbc" };
+
+#define DIGESTS (sizeof(digest_names) / sizeof(*digest_names))
+#define CIPHERS (sizeof(cipher_names) / sizeof(*cipher_names))
+
+static EVP_MD *digests[DIGESTS];
+static EVP_CIPHER *ciphers[CIPHERS];
+static EVP_CIPHER_CTX *contexts[CIPHERS];
+
+static int digest(const EVP_MD *kind)
 {
 	unsigned char md[EVP_MAX_MD_SIZE];
 	unsigned int len = 0;
 
-	return EVP_Digest(data, BYTES, md, &len, EVP_get_digestbyname(name), NULL) != 1;
+	return kind && EVP_Digest(data, BYTES, md, &len, kind, NULL) != 1;
 }
 
-static int cipher(const char *name)
+static int cipher(EVP_CIPHER_CTX *ctx)
 {
-	EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
-	unsigned char key[64] = "a key", iv[32] = "an iv";
-	int len = 0, bad;
+	int len = 0;
 
-	bad = EVP_CipherInit_ex(ctx, EVP_get_cipherbyname(name), NULL, key, iv, 1) != 1 ||
-		EVP_CipherUpdate(ctx, out, &len, data, BYTES) != 1;
-	EVP_CIPHER_CTX_free(ctx);
-	return bad;
+	return ctx && EVP_CipherUpdate(ctx, out, &len, data, BYTES) != 1;
+}
+
+static int find_algorithms(void)
+{
+	static const unsigned char key[64] = "a key", iv[32] = "an iv";
+	int found = 0;
+
+	for (size_t i = 0; i < DIGESTS; i++) {
+		digests[i] = EVP_MD_fetch(NULL, digest_names[i], NULL);
+		found += digests[i] != NULL;
+	}
+	for (size_t i = 0; i < CIPHERS; i++) {
+		ciphers[i] = EVP_CIPHER_fetch(NULL, cipher_names[i], NULL);
+		contexts[i] = ciphers[i] ? EVP_CIPHER_CTX_new() : NULL;
+		if (contexts[i] &&
+			EVP_CipherInit_ex(contexts[i], ciphers[i], NULL, key, iv, 1) != 1)
+			contexts[i] = NULL;
+		found += contexts[i] != NULL;
+	}
+	return found;
 }
 
 static int numbers(int bits)
@@ -41,10 +67,10 @@ static int numbers(int bits)
 	BIGNUM *e = BN_new(), *r = BN_new();
 	int bad;
 
-	BN_set_word(e, 65537);
+	BN_set_word(e, 17);
 	BN_set_bit(m, 0);
 	bad = BN_mod_exp(r, a, e, m, ctx) != 1;
-	BN_set_flags(e, BN_FLG_CONSTTIME);
+	BN_set_word(e, 5);
 	bad |= BN_mod_exp_mont_consttime(r, a, e, m, ctx, NULL) != 1;
 	BN_free(a), BN_free(m), BN_free(e), BN_free(r);
 	BN_CTX_free(ctx);
@@ -53,22 +79,20 @@ static int numbers(int bits)
 
 __attribute__((noinline)) int work(void)
 {
-	static const char *const digests[] = { "MD5", "SHA1", "SHA256", "SHA512", "SHA3-256",
-		"BLAKE2b512" };
-	static const char *const ciphers[] = { "AES-128-CBC", "AES-256-CTR", "AES-256-GCM",
-		"AES-128-XTS", "ChaCha20-Poly1305", "AES-128-CBC-HMAC-SHA1", "camellia-128-cbc" };
 	int bad = 0;
 
-	for (size_t i = 0; i < sizeof(digests) / sizeof(*digests); i++)
+	for (size_t i = 0; i < DIGESTS; i++)
 		bad |= digest(digests[i]);
-	for (size_t i = 0; i < sizeof(ciphers) / sizeof(*ciphers); i++)
-		bad |= cipher(ciphers[i]) && i < 3;
-	return bad | numbers(256) | numbers(512);
+	for (size_t i = 0; i < CIPHERS; i++)
+		bad |= cipher(contexts[i]);
+	return bad | numbers(256) | numbers(512) | numbers(1024);
 }
 
 int main(void)
 {
-	for (int i = 0; i < BYTES; i++)
+	for (int i = 0; i < BYTES + 64; i++)
 		data[i] = (unsigned char)(i * 37 + 11);
+	if (find_algorithms() < 6)
+		return 2;
 	return work();
 }

@@ -10,8 +10,8 @@
  * BUILD realign-o0: gcc -O0 -mstackrealign -mavx2
  * BUILD clash: gcc -O2 -fstack-clash-protection -fcf-protection=full -fstack-protector-strong
  * BUILD fp: gcc -O2 -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer
- * BUILD shadow-args: gcc -O2 -maccumulate-outgoing-args -fno-asynchronous-unwind-tables -g
- * -funwind-tables BUILD debug-frame: gcc -O2 -fno-asynchronous-unwind-tables -fno-unwind-tables -g
+ * BUILD out-args: gcc -O2 -maccumulate-outgoing-args
+ * BUILD debug-frame: gcc -O2 -fno-asynchronous-unwind-tables -fno-unwind-tables -g
  * BUILD clang-o0: clang -O0
  * BUILD clang-o2: clang -O2
  * BUILD clang-o3-avx2: clang -O3 -mavx2

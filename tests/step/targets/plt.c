@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plt.c - calls by way of the linkage table that are made for the first time and once more, with
- * the tables that linkers make. BUILD lazy: gcc -O2 -Wl,-z,lazy BUILD ibt: gcc -O2
- * -fcf-protection=full -Wl,-z,lazy,-z,ibtplt BUILD ibt-now: gcc -O2 -fcf-protection=full
- * -Wl,-z,now,-z,ibtplt BUILD gold: gcc -O2 -fuse-ld=gold -Wl,-z,lazy BUILD lld: clang -O2
- * -fuse-ld=lld -Wl,-z,lazy BUILD now: clang -O2 -Wl,-z,now BUILD no-plt: gcc -O2 -fno-plt BUILD
- * old-hash: gcc -O2 -no-pie -Wl,-z,lazy,--hash-style=sysv FROM main */
+ * the tables that linkers make.
+ * BUILD lazy: gcc -O2 -Wl,-z,lazy
+ * BUILD ibt: gcc -O2 -fcf-protection=full -Wl,-z,lazy,-z,ibtplt
+ * BUILD ibt-now: gcc -O2 -fcf-protection=full -Wl,-z,now,-z,ibtplt
+ * BUILD gold: gcc -O2 -fuse-ld=gold -Wl,-z,lazy
+ * BUILD lld: clang -O2 -fuse-ld=lld -Wl,-z,lazy
+ * BUILD now: clang -O2 -Wl,-z,now
+ * BUILD no-plt: gcc -O2 -fno-plt
+ * BUILD old-hash: gcc -O2 -no-pie -Wl,-z,lazy,--hash-style=sysv
+ * FROM main */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
