@@ -1,14 +1,15 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # JIT runtimes: from a native leaf through JIT frames to the thread's start, whichever the code lies
-# in (anonymous memory, a memfd).
+# in (anonymous memory, a memfd). Each with two programs: Mill is plain, and has few places where a
+# stack is hard to follow; Market is full of native leaves, exceptions, stubs and garbage.
 
 load real
 
-# start_jit NAME: of tests/runtimes, warm.
+# start_jit NAME [market]: of tests/runtimes, warm.
 start_jit() {
 	local command reason
-	command=$("$repo/tests/runtimes/setup" "$1" 2>"$tmp/setup") || {
+	command=$("$repo/tests/runtimes/setup" "$@" 2>"$tmp/setup") || {
 		reason=$(tail -n 1 "$tmp/setup")
 		skip "$1: ${reason:-setup failed}"
 	}
@@ -35,20 +36,38 @@ has_jit() {
 	has_jit 50
 }
 
-@test "node 24" {
-	start_jit node
-	whole node-24
+@test "node of the distribution, market" {
+	need node
+	cd "$tmp" || return 1
+	start node --perf-basic-prof --logfile=/dev/null "$repo/tests/runtimes/market.js" 60
+	wait_until 20 says ready "$out"
+	whole node-system-market
 	has_jit 50
+}
+
+# with_both NAME [MIN]: both programs; MIN per cent of the samples have a JIT frame.
+with_both() {
+	start_jit "$1"
+	whole "$1"
+	has_jit "${2:-50}"
+	kill -KILL "$pid"
+	start_jit "$1" market
+	whole "$1-market"
+	has_jit "${2:-50}"
+}
+
+@test "node 24" {
+	with_both node
 }
 
 @test "java with frame pointers" {
-	start_jit java
-	whole java
-	has_jit 50
+	with_both java
 }
 
 @test "CoreCLR 9" {
-	start_jit coreclr
-	whole coreclr-9
-	has_jit 50
+	with_both coreclr
+}
+
+@test "CoreCLR 10, a single file" {
+	with_both coreclr-10
 }
