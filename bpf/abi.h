@@ -157,7 +157,7 @@ struct event_page {
 	__u32 pad;
 };
 
-#define HELD_STACK_BYTES 8192
+#define HELD_STACK_BYTES 16384
 #define HELD_GPRS 32
 
 /* A sample that stopped at a file without a table: what user space needs to finish the walk. */

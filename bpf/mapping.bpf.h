@@ -46,7 +46,7 @@ static __always_inline void object_describe(struct event_object *event, struct v
 	event->kind = EVENT_OBJECT;
 	event->vm_start = BPF_CORE_READ(vma, vm_start);
 	event->vm_end = BPF_CORE_READ(vma, vm_end);
-	event->file_offset = BPF_CORE_READ(vma, vm_pgoff) << PAGE_BYTES_SHIFT;
+	event->file_offset = BPF_CORE_READ(vma, vm_pgoff) << page_shift;
 	if (bpf_probe_read_kernel_str(event->name, sizeof(event->name), name) < 0)
 		event->name[0] = '\0';
 }
@@ -104,7 +104,7 @@ static __always_inline u32 mapping_read(struct scratch *s, struct mapping *m, u6
 		return END_VMA_READ;
 	if (!(flags & VM_EXEC))
 		return END_NOT_CODE;
-	m->file_offset = BPF_CORE_READ(vma, vm_pgoff) << PAGE_BYTES_SHIFT;
+	m->file_offset = BPF_CORE_READ(vma, vm_pgoff) << page_shift;
 	m->kind = FRAME_ANON;
 	m->object = 0;
 	m->table = TABLE_NONE;

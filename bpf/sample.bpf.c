@@ -192,10 +192,28 @@ static __always_inline u32 stack_bytes(struct scratch *s, u64 sp)
 	return bytes > HELD_STACK_BYTES ? HELD_STACK_BYTES : (u32)bytes;
 }
 
+/* Copies the stack, at least as far as the page that sp is in. The bytes copied, or 0. */
+static __always_inline u32 hold_stack(struct event_held *held, u64 bytes, u64 sp)
+{
+	u64 page_bytes = 1ULL << page_shift, page = page_bytes - (sp & (page_bytes - 1));
+
+	/* The check must be of the register that is passed: 6.1 does not carry bounds to a copy. */
+	asm volatile("" : "+r"(bytes));
+	if (bytes == 0 || bytes > HELD_STACK_BYTES)
+		return 0;
+	if (bpf_probe_read_user(held->stack, bytes, (void *)sp) == 0)
+		return bytes;
+	asm volatile("" : "+r"(page));
+	if (page > bytes || page > HELD_STACK_BYTES ||
+		bpf_probe_read_user(held->stack, page, (void *)sp))
+		return 0;
+	return page;
+}
+
 static __always_inline int hold(struct scratch *s)
 {
 	struct event_held *held = &s->held;
-	u64 bytes = stack_bytes(s, s->regs.sp);
+	u64 bytes;
 	u32 lost;
 
 	/* The other half of the ring is for what is small and must not be lost. */
@@ -213,19 +231,19 @@ static __always_inline int hold(struct scratch *s)
 	held->exact = s->regs.exact;
 	held->frames_len = s->user.head.frames_len;
 	held->anon = s->user.head.anon;
-	held->stack_bytes = bytes;
 	if (!held->who)
 		return -1;
 	__builtin_memcpy(held->gpr, s->regs.gpr, sizeof(held->gpr));
 	__builtin_memcpy(held->frames, s->user.frames, sizeof(held->frames));
-	/* The check must be of the register that is passed: 6.1 does not carry bounds to a copy. */
-	asm volatile("" : "+r"(bytes));
-	if (bytes == 0 || bytes > HELD_STACK_BYTES)
+	bytes = hold_stack(held, stack_bytes(s, s->regs.sp), s->regs.sp);
+	if (bytes == 0)
 		return -1;
-	if (bpf_probe_read_user(held->stack, bytes, (void *)s->regs.sp))
-		return -1;
+	held->stack_bytes = bytes;
 	if (tell_stack(s, &s->kernel.head, s->kernel_hash, s->kernel_rest, STACK_KERNEL_FRAMES_MAX,
 		    END_NONE))
+		return -1;
+	asm volatile("" : "+r"(bytes));
+	if (bytes > HELD_STACK_BYTES)
 		return -1;
 	return tell(&s->stats, held, sizeof(*held) - HELD_STACK_BYTES + bytes, BPF_RB_FORCE_WAKEUP);
 }

@@ -144,6 +144,7 @@ const volatile __u32 self_tgid = 0;
 const volatile __u32 cpus = 1;
 const volatile __u32 filter = FILTER_NONE;
 const volatile __u8 keep_tid = 0, keep_cpu = 0, keep_user = 1, keep_kernel = 1;
+const volatile __u32 page_shift = 12;
 const volatile __u64 period_ns = 0; /* of the clocks; 0: ticks need not be regular */
 const volatile __u64 counts_high = ~0ULL;
 const volatile __u64 ring_bytes = ~0ULL;

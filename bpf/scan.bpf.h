@@ -26,7 +26,7 @@ static __always_inline int scan_describe(
 		return 1;
 	out->start = BPF_CORE_READ(vma, vm_start);
 	out->end = BPF_CORE_READ(vma, vm_end);
-	out->file_offset = (u64)BPF_CORE_READ(vma, vm_pgoff) << PAGE_BYTES_SHIFT;
+	out->file_offset = (u64)BPF_CORE_READ(vma, vm_pgoff) << page_shift;
 	out->tgid = event->tgid = BPF_CORE_READ(task, tgid);
 	out->object = 0;
 	inode = BPF_CORE_READ(vma, vm_file, f_inode);

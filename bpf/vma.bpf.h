@@ -10,7 +10,6 @@
 
 #define VM_EXEC 0x4
 #define VM_MAYSHARE 0x80 /* mapped shared; VM_SHARED is only there if it can be written too */
-#define PAGE_BYTES_SHIFT 12
 #define TMPFS_MAGIC 0x01021994
 #define HUGETLBFS_MAGIC 0x958458f6
 

@@ -31,6 +31,7 @@
 #define FOLLOW_CPUS_TICKS 1
 #define EXECS_MAX 4096
 #define TABLES_WAIT_NS (1800 * NSEC_PER_MSEC)
+#define HELD_WAIT_NS (1000 * NSEC_PER_MSEC)
 #define TABLES_POLL_MS 50
 #define NAMES_WAIT_NS (20 * NSEC_PER_SEC)
 /* On a host with more to run than CPUs the agent must still empty its maps in time, and its workers
@@ -287,19 +288,43 @@ static int meet(struct agent *agent)
 	return err;
 }
 
+/* One wait for the worker's tables. */
+static int wait_for_worker(struct agent *agent)
+{
+	struct pollfd fd = { .fd = worker_client_fd(agent->worker), .events = POLLIN };
+
+	poll(&fd, 1, TABLES_POLL_MS);
+	return worker_client_poll(agent->worker);
+}
+
 /* Waits until the tables of what runs are there, but not for ever: what is late is held. */
 static int wait_for_tables(struct agent *agent)
 {
 	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + TABLES_WAIT_NS;
-	struct pollfd fd = { .fd = worker_client_fd(agent->worker), .events = POLLIN };
 	int err = 0;
 
 	while (err == 0 && worker_client_pending(agent->worker) > 0 &&
-		clock_ns(CLOCK_MONOTONIC) < until_ns) {
-		poll(&fd, 1, TABLES_POLL_MS);
-		err = worker_client_poll(agent->worker);
-	}
+		clock_ns(CLOCK_MONOTONIC) < until_ns)
+		err = wait_for_worker(agent);
 	publish_rest(sampler_publish(agent->sampler));
+	return err;
+}
+
+/* Samples that wait for a table which is being made are worth a moment at an interval's end. */
+static int finish_held(struct agent *agent)
+{
+	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + HELD_WAIT_NS;
+	int err = 0;
+
+	held_finish(agent->held);
+	while (err == 0 && held_waiting(agent->held) > 0 &&
+		worker_client_pending(agent->worker) > 0 && clock_ns(CLOCK_MONOTONIC) < until_ns) {
+		err = wait_for_worker(agent);
+		if (err == 0)
+			err = sampler_poll(agent->sampler);
+		held_finish(agent->held);
+	}
+	held_flush(agent->held);
 	return err;
 }
 
@@ -481,7 +506,8 @@ int agent_profile(struct agent *agent, struct profile *out)
 	uint64_t now = clock_ns(CLOCK_BOOTTIME);
 	int err = sampler_drain(agent->sampler), first_err = err;
 
-	held_flush(agent->held);
+	err = finish_held(agent);
+	first_err = first_err < 0 ? first_err : err;
 	out->period_ns = NSEC_PER_SEC / agent->hz;
 	out->start_ns = agent->last_profile_real_ns;
 	out->duration_ns = now - agent->last_profile_ns;

@@ -30,10 +30,15 @@ struct snapshot {
 	VEC(struct scan_mapping) mappings;
 };
 
+struct waiting {
+	struct event_held *event;
+	bool looked_at; /* its process's mappings were read when it came */
+};
+
 struct held {
 	struct sampler *sampler;
 	struct tally *tally;
-	VEC(struct event_held *) waiting;
+	VEC(struct waiting) waiting;
 	size_t waiting_bytes;
 	VEC(struct snapshot) snapshots;
 	struct held_stats stats;
@@ -62,8 +67,8 @@ void held_free(struct held *held)
 {
 	if (!held)
 		return;
-	vec_each (&held->waiting, event)
-		free(*event);
+	vec_each (&held->waiting, waiting)
+		free(waiting->event);
 	vec_done(&held->waiting);
 	drop_snapshots(held);
 	vec_done(&held->snapshots);
@@ -77,18 +82,19 @@ static size_t event_bytes(const struct event_held *event)
 
 int held_put(struct held *held, const struct event_held *event)
 {
-	struct event_held *copy, **slot;
+	struct event_held *copy;
+	struct waiting *slot;
 
 	held->stats.held++;
-	copy = malloc(sizeof(*copy));
+	copy = malloc(event_bytes(event));
 	slot = copy ? vec_add(&held->waiting) : NULL;
 	if (!slot) {
 		free(copy);
 		return -ENOMEM;
 	}
 	memcpy(copy, event, event_bytes(event));
-	*slot = copy;
-	held->waiting_bytes += sizeof(*copy);
+	*slot = (struct waiting){ .event = copy };
+	held->waiting_bytes += event_bytes(event);
 	return 0;
 }
 
@@ -176,8 +182,15 @@ static int deliver(struct held *held, const struct event_held *event,
 	return err < 0 ? err : tally_count(held->tally, &key, 1);
 }
 
-static uint32_t walk(struct held *held, const struct event_held *event, struct walk_stack *walked)
+static void refresh_stale(struct held *held, struct snapshot *snapshot)
 {
+	if (clock_ns(CLOCK_MONOTONIC) - snapshot->taken_ns > SNAPSHOT_FRESH_NS)
+		refresh(held, snapshot);
+}
+
+static uint32_t walk(struct held *held, struct waiting *waiting, struct walk_stack *walked)
+{
+	const struct event_held *event = waiting->event;
 	struct snapshot *s = snapshot_of(held, event->tgid, event->start_ns);
 	struct publish *publish = sampler_publish(held->sampler);
 	uint32_t end = END_NO_MAPPING;
@@ -187,10 +200,14 @@ static uint32_t walk(struct held *held, const struct event_held *event, struct w
 	memcpy(walked->frames, event->frames, sizeof(event->frames));
 	if (!s)
 		return END_NO_TABLE;
+	/* Not only when they are needed: the process may be gone by then. */
+	if (!waiting->looked_at)
+		refresh_stale(held, s);
+	waiting->looked_at = true;
 	if (s->mappings.len > 0)
 		end = walk_held(publish, event, s->mappings.data, s->mappings.len, walked);
-	if (end == END_NO_MAPPING && clock_ns(CLOCK_MONOTONIC) - s->taken_ns > SNAPSHOT_FRESH_NS) {
-		refresh(held, s);
+	if (end == END_NO_MAPPING) {
+		refresh_stale(held, s);
 		if (s->mappings.len > 0)
 			end = walk_held(publish, event, s->mappings.data, s->mappings.len, walked);
 	}
@@ -204,17 +221,17 @@ static void finish(struct held *held, bool give_up)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < held->waiting.len; i++) {
-		struct event_held *event = held->waiting.data[i];
-		uint32_t end = walk(held, event, &walked);
+		struct waiting waiting = held->waiting.data[i];
+		uint32_t end = walk(held, &waiting, &walked);
 
 		if (end == END_NO_TABLE && !give_up) {
-			held->waiting.data[kept++] = event;
+			held->waiting.data[kept++] = waiting;
 			continue;
 		}
 		held->stats.finished += end != END_NO_TABLE;
-		deliver(held, event, &walked, end);
-		held->waiting_bytes -= sizeof(*event);
-		free(event);
+		deliver(held, waiting.event, &walked, end);
+		held->waiting_bytes -= event_bytes(waiting.event);
+		free(waiting.event);
 	}
 	held->waiting.len = kept;
 	publish_rest(sampler_publish(held->sampler));
@@ -229,6 +246,11 @@ void held_flush(struct held *held)
 {
 	finish(held, true);
 	drop_snapshots(held);
+}
+
+size_t held_waiting(const struct held *held)
+{
+	return held->waiting.len;
 }
 
 void held_stats(const struct held *held, struct held_stats *out)

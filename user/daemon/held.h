@@ -5,6 +5,7 @@
  * stands. */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "bpf/abi.h"
@@ -31,4 +32,5 @@ void held_watch(struct held *held, uint32_t tgid, uint64_t start_ns);
 void held_finish(struct held *held);
 /* The same, and gives up on the rest: nothing waits afterwards. */
 void held_flush(struct held *held);
+size_t held_waiting(const struct held *held);
 void held_stats(const struct held *held, struct held_stats *out);

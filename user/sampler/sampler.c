@@ -131,6 +131,8 @@ static int configure(struct sampler *s, const struct sampler_options *o)
 
 	s->skel->rodata->self_tgid = (uint32_t)getpid();
 	s->skel->rodata->cpus = s->cpus;
+	s->skel->rodata->page_shift =
+		(uint32_t)__builtin_ctzl((unsigned long)sysconf(_SC_PAGESIZE));
 	s->skel->rodata->filter = filters[o->target];
 	s->skel->rodata->period_ns = o->target == SAMPLER_CGROUP ? 0 : NSEC_PER_SEC / o->hz;
 	s->skel->rodata->keep_tid = o->by_tid;
