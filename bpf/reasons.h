@@ -36,8 +36,8 @@
 	X(OBJECT_DENIED, "denied", "permission denied")                                            \
 	X(OBJECT_OPEN, "open", "the file could not be opened")                                     \
 	X(OBJECT_TOO_LARGE, "too_large", "larger than is read")                                    \
-	X(OBJECT_NOT_ELF, "not_elf", "not an ELF file of this machine")                            \
-	X(OBJECT_DAMAGED, "damaged", "a damaged ELF file")                                         \
+	X(OBJECT_NOT_ELF, "not_elf", "not an ELF file of this machine, nor a .NET assembly")       \
+	X(OBJECT_DAMAGED, "damaged", "a damaged file")                                             \
 	X(OBJECT_LIMIT, "limit", "more files than are kept")                                       \
 	X(OBJECT_REFUSED, "refused", "a worker was lost over the file, or there is none")
 

@@ -6,19 +6,6 @@
 
 load real
 
-# start_jit NAME [market]: of tests/runtimes, warm.
-start_jit() {
-	local command reason
-	command=$("$repo/tests/runtimes/setup" "$@" 2>"$tmp/setup") || {
-		reason=$(tail -n 1 "$tmp/setup")
-		skip "$1: ${reason:-setup failed}"
-	}
-	mapfile -t command <<<"$command"
-	cd "$tmp" || return 1
-	start "${command[@]}" 60
-	wait_until 20 says ready "$out"
-}
-
 # has_jit MIN: per cent of the samples have a JIT frame, and such stacks are whole as others are.
 has_jit() {
 	local all

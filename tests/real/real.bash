@@ -190,6 +190,19 @@ start_program() {
 	wait_until 20 has_run "$pid"
 }
 
+# start_jit NAME [market] [plain]: of tests/runtimes, warm.
+start_jit() {
+	local command reason
+	command=$("$repo/tests/runtimes/setup" "$@" 2>"$tmp/setup") || {
+		reason=$(tail -n 1 "$tmp/setup")
+		skip "$1: ${reason:-setup failed}"
+	}
+	mapfile -t command <<<"$command"
+	cd "$tmp" || return 1
+	start "${command[@]}" 60
+	wait_until 20 says ready "$out"
+}
+
 # ---- holding their profiles to be whole ----------------------------------------------------------
 
 # figures NAME: samples, whole, why not, and costs, of $tmp/s and $tmp/roots, on one line.

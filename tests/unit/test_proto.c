@@ -293,7 +293,7 @@ static void names_that_are_not_as_asked_are_refused(void **state)
 		{ 4, 2, 2, ELF_SYM_PLT, 0, false },
 		{ 4, 3, 2, ELF_SYM_PLT, 0, false },
 		{ 4, 0, UINT32_MAX, ELF_SYM_PLT, 0, false },
-		{ 4, 0, 3, ELF_SYM_GO + 1, 0, false },
+		{ 4, 0, 3, ELF_SYM_R2R + 1, 0, false },
 		{ 4, 0, 3, 0, 0, false },
 		{ 4, 0, 3, ELF_SYM_PLT, 1, false },
 		{ 4, 0, 3, ELF_SYM_PLT, 9, false },

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/fd.h"
 #include "base/own.h"
 #include "elf/pe.h"
 #include "sym/cli_metadata.h"
@@ -245,6 +246,18 @@ static void make(struct buf *file)
 
 /* ---- tests ---------------------------------------------------------------------------------- */
 
+/* For tests of what reads files. */
+static void the_fixture_is_this_assembly(void **state)
+{
+	_cleanup_(buf_done) struct buf file = BUF_INIT, fixture = BUF_INIT;
+
+	(void)state;
+	make(&file);
+	assert_int_equal(fd_read_path("tests/golden/assembly.dll", 1 << 20, &fixture), 0);
+	assert_int_equal(fixture.len, file.len);
+	assert_memory_equal(fixture.data, file.data, file.len);
+}
+
 static void code_has_the_name_of_its_method(void **state)
 {
 	static const struct {
@@ -452,6 +465,7 @@ static void a_signature_ends_where_it_ends_even_if_it_has_no_name(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_fixture_is_this_assembly),
 		cmocka_unit_test(code_has_the_name_of_its_method),
 		cmocka_unit_test(what_has_no_compiled_code_is_told_apart),
 		cmocka_unit_test(a_file_cut_anywhere_is_survived),

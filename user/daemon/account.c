@@ -22,6 +22,7 @@ static const char *const source_names[NAME_SOURCES] = {
 	[NAME_DEBUG_DATA] = "debug_data",
 	[NAME_PLT] = "plt",
 	[NAME_GO] = "gopclntab",
+	[NAME_R2R] = "readytorun",
 	[NAME_PERFMAP] = "perfmap",
 };
 

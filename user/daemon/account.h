@@ -21,6 +21,7 @@ enum name_source {
 	NAME_DEBUG_DATA,
 	NAME_PLT,
 	NAME_GO,
+	NAME_R2R,
 	NAME_PERFMAP,
 	NAME_SOURCES,
 };

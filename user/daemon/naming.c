@@ -26,6 +26,7 @@ static const enum name_source elf_sources[] = {
 	[ELF_SYM_DEBUG_DATA] = NAME_DEBUG_DATA,
 	[ELF_SYM_PLT] = NAME_PLT,
 	[ELF_SYM_GO] = NAME_GO,
+	[ELF_SYM_R2R] = NAME_R2R,
 };
 
 /* The places of one owner, and what their frames have in common. */

@@ -580,7 +580,8 @@ const char *elf_sym_source_name(enum elf_sym_source source)
 		[ELF_SYM_DEBUG_FILE] = "debug_file",
 		[ELF_SYM_DEBUG_DATA] = "debug_data",
 		[ELF_SYM_PLT] = "plt",
-		[ELF_SYM_GO] = "gopclntab" };
+		[ELF_SYM_GO] = "gopclntab",
+		[ELF_SYM_R2R] = "readytorun" };
 
 	return names[source];
 }

@@ -31,7 +31,8 @@ enum elf_sym_source {
 	ELF_SYM_DEBUG_FILE,
 	ELF_SYM_DEBUG_DATA,
 	ELF_SYM_PLT,
-	ELF_SYM_GO, /* .gopclntab, where a Go program is stripped */
+	ELF_SYM_GO,  /* .gopclntab, where a Go program is stripped */
+	ELF_SYM_R2R, /* of no ELF file: a method that a .NET assembly has compiled (sym/r2r.h) */
 };
 
 struct elf_name {
@@ -59,5 +60,5 @@ void elf_sym_free(struct elf_sym *sym);
 /* False: no symbol covers the offset. */
 bool elf_sym_find(const struct elf_sym *sym, uint64_t file_offset, struct elf_name *out);
 void elf_sym_stats(const struct elf_sym *sym, struct elf_sym_stats *out);
-/* "symtab", "dynsym", "debug_file", "debug_data", "plt", "gopclntab" */
+/* "symtab", "dynsym", "debug_file", "debug_data", "plt", "gopclntab", "readytorun" */
 const char *elf_sym_source_name(enum elf_sym_source source);

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/own.h"
+#include "elf/pe.h"
 #include "sym/debug_data.h"
 #include "sym/debug_file.h"
 #include "unwind/rows.h"
@@ -22,6 +23,7 @@
 #endif
 
 DEFINE_CLEANUP(struct elf_sym, elf_sym_free)
+DEFINE_CLEANUP(struct r2r, r2r_free)
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
@@ -63,6 +65,17 @@ static void identify(struct image *image, struct proto_rows *out)
 	out->eh_frame_bytes = eh_frame ? eh_frame->size : 0;
 }
 
+/* A .NET assembly has names and no rows: its code keeps frame pointers. */
+static bool is_assembly(int fd)
+{
+	_cleanup_(mapping_done) struct mapping mapping = MAPPING_INIT;
+	struct why why;
+	struct pe pe;
+
+	return mapping_open(fd, &mapping) == WORKER_OK &&
+		pe_init(&pe, mapping.data, mapping.len, &why) == 0;
+}
+
 enum worker_status compile_rows(int fd, struct proto_rows *out, int *rows_fd)
 {
 	_cleanup_(unwind_rows_freep) struct unwind_rows *rows = NULL;
@@ -73,6 +86,10 @@ enum worker_status compile_rows(int fd, struct proto_rows *out, int *rows_fd)
 	enum worker_status status = elf_file_open(fd, &file);
 	struct why why;
 
+	if (status == WORKER_NOT_ELF && is_assembly(fd)) {
+		out->rows_status = WORKER_NO_DATA;
+		return WORKER_OK;
+	}
 	out->rows_status = status;
 	if (status != WORKER_OK)
 		return status;
@@ -150,6 +167,40 @@ static void tell(const struct elf_sym *sym, struct proto_symbols *out)
 	out->bytes = stats.memory_bytes;
 }
 
+static void tell_methods(const struct r2r *methods, struct proto_symbols *out)
+{
+	struct r2r_stats stats;
+
+	r2r_stats(methods, &stats);
+	out->symbols = stats.functions;
+	out->dropped = stats.dropped;
+	out->bytes = stats.memory_bytes;
+}
+
+static enum worker_status compile_methods(
+	int fd, struct proto_symbols *out, struct symbols **symbols)
+{
+	_cleanup_(mapping_done) struct mapping mapping = MAPPING_INIT;
+	_cleanup_(r2r_freep) struct r2r *made = NULL;
+	uint64_t started = clock_ns(CLOCK_MONOTONIC);
+	enum worker_status status = mapping_open(fd, &mapping);
+	int err = status == WORKER_OK ? r2r_load(mapping.data, mapping.len, &made) : 0;
+
+	if (mapping_torn(&mapping))
+		return WORKER_UNREADABLE;
+	/* -ENOENT: an assembly that is all to be compiled as it runs */
+	if (status == WORKER_OK && err != -ENOENT)
+		status = elf_file_status(err);
+	if (status != WORKER_OK)
+		return status;
+	if (made)
+		tell_methods(made, out);
+	if (symbols_new(NULL, TAKE_PTR(made), symbols) < 0)
+		return WORKER_MEMORY;
+	out->ns = clock_ns(CLOCK_MONOTONIC) - started;
+	return WORKER_OK;
+}
+
 enum worker_status compile_symbols(int fd, const int *debug_fds, size_t debug_fds_len, bool lines,
 	struct proto_symbols *out, struct symbols **symbols)
 {
@@ -160,6 +211,8 @@ enum worker_status compile_symbols(int fd, const int *debug_fds, size_t debug_fd
 	uint64_t started = clock_ns(CLOCK_MONOTONIC);
 	enum worker_status status = elf_file_open(fd, &mapped);
 
+	if (status == WORKER_NOT_ELF)
+		return compile_methods(fd, out, symbols);
 	if (status != WORKER_OK)
 		return status;
 	status = elf_file_status(load(&mapped, debug_fds, debug_fds_len, &debug, out, &made));
@@ -168,7 +221,7 @@ enum worker_status compile_symbols(int fd, const int *debug_fds, size_t debug_fd
 	if (status != WORKER_OK)
 		return status;
 	tell(made, out);
-	if (symbols_new(TAKE_PTR(made), &kept) < 0)
+	if (symbols_new(TAKE_PTR(made), NULL, &kept) < 0)
 		return WORKER_MEMORY;
 	if (lines)
 		symbols_take_files(kept, &mapped, &debug);

@@ -208,7 +208,8 @@ static bool symbols_valid(const struct proto_message *m)
 /* The reader has tables by source. */
 static bool is_source(uint32_t kind, uint8_t source)
 {
-	return kind == PROTO_NAMES ? source >= ELF_SYM_SYMTAB && source <= ELF_SYM_GO : source == 0;
+	return kind == PROTO_NAMES ? source >= ELF_SYM_SYMTAB && source <= ELF_SYM_R2R
+				   : source == 0;
 }
 
 static bool answers_valid(const struct proto_message *m, uint32_t queries_len)

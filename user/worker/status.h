@@ -4,8 +4,8 @@
 
 #define WORKER_STATUS_LIST(X)                                                                     \
 	X(WORKER_OK, "done")                                                                      \
-	X(WORKER_NOT_ELF, "no ELF file of a kind that is read")                                   \
-	X(WORKER_DAMAGED, "an ELF file that contradicts itself")                                  \
+	X(WORKER_NOT_ELF, "no ELF file or .NET assembly of a kind that is read")                  \
+	X(WORKER_DAMAGED, "a file that contradicts itself")                                       \
 	X(WORKER_TOO_LARGE, "the file, or a table in it, is larger than is read")                 \
 	X(WORKER_UNREADABLE, "no regular file, not to be mapped, or it shrank while it was read") \
 	X(WORKER_NO_DATA, "the file has no unwind table")                                         \

@@ -14,15 +14,17 @@
 
 enum { MAPPED, DEBUG_FILE, FILES };
 
-int symbols_new(struct elf_sym *sym, struct symbols **out)
+int symbols_new(struct elf_sym *sym, struct r2r *methods, struct symbols **out)
 {
 	struct symbols *symbols = calloc(1, sizeof(*symbols));
 
 	if (!symbols) {
 		elf_sym_free(sym);
+		r2r_free(methods);
 		return -ENOMEM;
 	}
 	symbols->sym = sym;
+	symbols->methods = methods;
 	*out = symbols;
 	return 0;
 }
@@ -43,6 +45,7 @@ void symbols_free(struct symbols *symbols)
 		return;
 	drop_files(symbols);
 	elf_sym_free(symbols->sym);
+	r2r_free(symbols->methods);
 	free(symbols);
 }
 
@@ -67,6 +70,19 @@ void symbols_take_files(struct symbols *symbols, struct elf_file *mapped, struct
 	symbols->files[MAPPED] = *mapped;
 	symbols->files[DEBUG_FILE] = *debug;
 	*mapped = *debug = (struct elf_file)ELF_FILE_INIT;
+}
+
+bool symbols_find(const struct symbols *symbols, uint64_t file_offset, struct elf_name *out)
+{
+	struct elf_name found = { .source = ELF_SYM_R2R };
+
+	if (symbols->sym)
+		return elf_sym_find(symbols->sym, file_offset, out);
+	if (!symbols->methods ||
+		!r2r_find(symbols->methods, file_offset, &found.name, &found.start))
+		return false;
+	*out = found;
+	return true;
 }
 
 static bool is_late(void *ctx)
@@ -128,12 +144,16 @@ void symbols_rest(struct symbols *symbols)
 
 size_t symbols_memory(const struct symbols *symbols)
 {
-	struct elf_sym_stats sym;
+	struct elf_sym_stats sym = { 0 };
+	struct r2r_stats methods = { 0 };
 	struct inlined_stats lines = { 0 };
 	size_t bytes;
 
-	elf_sym_stats(symbols->sym, &sym);
-	bytes = sizeof(*symbols) + sym.memory_bytes;
+	if (symbols->sym)
+		elf_sym_stats(symbols->sym, &sym);
+	if (symbols->methods)
+		r2r_stats(symbols->methods, &methods);
+	bytes = sizeof(*symbols) + sym.memory_bytes + methods.memory_bytes;
 	if (symbols->inlined)
 		inlined_stats(symbols->inlined, &lines);
 	for (int i = 0; symbols->files && i < FILES; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker/symbols.h - what a worker keeps of one object: its symbols and, where lines were asked for
- * and there is debugging information, the files that hold it, of which as much is read as the
- * addresses take that are asked for. */
+/* worker/symbols.h - what a worker keeps of one object, an ELF file or a .NET assembly: its symbols
+ * and, where lines were asked for and there is debugging information, the files that hold it, of
+ * which as much is read as the addresses take that are asked for. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,12 +10,14 @@
 
 #include "sym/elf_sym.h"
 #include "sym/inlined.h"
+#include "sym/r2r.h"
 #include "worker/elf_file.h"
 
 #define SYMBOLS_LINES_BYTES_MAX (32UL << 20) /* that lines of one object may take */
 
 struct symbols {
-	struct elf_sym *sym;
+	struct elf_sym *sym;    /* NULL: it is an assembly */
+	struct r2r *methods;    /* NULL: it is none, or has no compiled code */
 	struct elf_file *files; /* the mapped one and its debug file; NULL: there are no lines */
 	size_t dwarf;           /* which of them has the debugging information */
 	struct inlined *inlined;
@@ -23,14 +25,16 @@ struct symbols {
 	uint64_t until_ns; /* CLOCK_MONOTONIC: when a question about lines is given up */
 };
 
-/* Takes sym. -ENOMEM: it is freed. *out is the caller's. */
-int symbols_new(struct elf_sym *sym, struct symbols **out);
+/* Takes both. -ENOMEM: they are freed. *out is the caller's. */
+int symbols_new(struct elf_sym *sym, struct r2r *methods, struct symbols **out);
 void symbols_free(struct symbols *symbols);
 
 /* Takes the files, if one of them has debugging information, and leaves empty ones. No memory: no
  * lines. */
 void symbols_take_files(struct symbols *symbols, struct elf_file *mapped, struct elf_file *debug);
 
+/* As elf_sym_find; the name lives until the next call. */
+bool symbols_find(const struct symbols *symbols, uint64_t file_offset, struct elf_name *out);
 /* As inlined_find; a negative is INLINED_NONE too. */
 enum inlined_result symbols_lines(
 	struct symbols *symbols, uint64_t file_offset, struct inlined_frames *out);

@@ -103,7 +103,7 @@ static bool put_symbol(struct worker *w, uint32_t i, struct symbols *symbols)
 	uint64_t offset = proto_query(&w->in, i);
 	struct elf_name name;
 
-	if (!elf_sym_find(symbols->sym, offset, &name))
+	if (!symbols_find(symbols, offset, &name))
 		return true;
 	answer.start = name.start;
 	answer.source = (uint8_t)name.source;
