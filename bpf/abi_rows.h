@@ -79,6 +79,7 @@ enum fp_kind {
 	FP_AT_FP = 2,  /* *(fp + fp_off) */
 	FP_AT_SP = 3,  /* *(sp + fp_off) */
 	FP_LOST = 4,   /* cannot be had: a caller that needs it is where the walk stops */
+	FP_REG = 5,    /* in register fp_off: longjmp's, which goes there */
 };
 
 /* In cfa_reg, x86-64: not the register r but rsp + 8 * r, as OpenSSL's Montgomery multiplication

@@ -183,7 +183,8 @@ static __always_inline u32 unwind_fp(struct unwind_regs *regs, struct unwind_win
 	else if (rule->fp == FP_AT_SP)
 		at = regs->sp;
 	else {
-		if (rule->fp == FP_LOST)
+		if (rule->fp == FP_LOST ||
+			(rule->fp == FP_REG && !unwind_register(regs, (u32)rule->fp_off, fp)))
 			*fp = UNWIND_FP_LOST;
 		return END_NONE;
 	}

@@ -52,6 +52,7 @@ __noinline u64 call_before(u64 address)
 		return bpf_probe_read_user(&next, 1, (void *)address) == 0 && next == 0xe8;
 	return (code[6] == 0xff && (code[7] & 0x38) == 0x10) ||
 		(code[5] == 0xff && (code[6] & 0x38) == 0x10) ||
+		(code[4] == 0xff && code[5] == 0x54) ||
 		(code[2] == 0xff && (code[3] & 0x38) == 0x10) ||
 		(code[1] == 0xff && (code[2] & 0x38) == 0x10);
 }
@@ -83,13 +84,28 @@ static __always_inline bool go_back_to(struct scratch *s, u64 address, u64 sp)
 	return true;
 }
 
+/* How much of the stack is freed before the return, where nothing else is done any more: the code
+ * here is `add $n,%rsp; ret`. */
+static __always_inline u64 freed_here(u64 pc)
+{
+	u64 code;
+
+	if (bpf_probe_read_user(&code, sizeof(code), (void *)pc) ||
+		(code & 0xff80ffffffULL) != 0xc300c48348ULL)
+		return 0;
+	return (u8)(code >> 24);
+}
+
 /* A leaf of code without tables may have no frame of its own: then its return address is on top of
  * the stack, and a step by the frame pointer would lose its caller. True: the step is done. */
 static __always_inline bool frameless_leaf_step(struct scratch *s)
 {
 	u64 sp = s->regs.sp, word, above;
 
-	if (!s->regs.exact || unwind_word(&s->window, sp, sp, &word))
+	if (!s->regs.exact)
+		return false;
+	sp += freed_here(s->regs.pc);
+	if (unwind_word(&s->window, sp, sp, &word))
 		return false;
 	/* Just entered, before `mov %rsp,%rbp`: the caller's frame pointer lies on top. */
 	if (word == s->regs.fp && word != 0 && unwind_word(&s->window, sp + 8, sp, &above) == 0 &&

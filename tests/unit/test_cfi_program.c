@@ -64,7 +64,7 @@ static const struct program_row instructions[] = {
 	{ "return address in a register", CFI_INIT("\x09\x10\x05"), 1,
 		{ { 0, WITH(.ra = RA_REG, .ra_off = 5) } } },
 	{ "frame pointer in a register", CFI_INIT("\x09\x06\x05"), 1,
-		{ { 0, WITH(.ra_off = -8, .fp = FP_LOST) } } },
+		{ { 0, WITH(.ra_off = -8, .fp = FP_REG, .fp_off = 5) } } },
 	{ "frame pointer in itself", CFI_INIT("\x09\x06\x06"), 1, { { 0, SP(8) } } },
 	{ "remember and restore", CFI_INIT("\x0a\x0e\x20\x86\x02\x44\x0b"), 2,
 		{ { 0, SP_FP(32, -16) }, { 4, SP(8) } } },

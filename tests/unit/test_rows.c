@@ -243,7 +243,7 @@ static void spoilt_rows_are_refused(void **state)
 		{ "rule 0 is one", RULES, 0, CFA_REG, 1 },
 		{ "CFA of unknown kind", RULES, 2 * sizeof(struct unwind_rule), 6, 1 },
 		{ "RA of unknown kind", RULES, offsetof(struct unwind_rule, ra), 4, 1 },
-		{ "FP of unknown kind", RULES, offsetof(struct unwind_rule, fp), 5, 1 },
+		{ "FP of unknown kind", RULES, offsetof(struct unwind_rule, fp), 6, 1 },
 		{ "index begins late", DATA, 0, 1, 2 },
 		{ "index falls", DATA, 2 * 100, 0, 2 },
 		{ "index leads out", DATA, 2 * 100, 0xffff, 2 },

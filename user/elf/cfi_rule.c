@@ -233,9 +233,10 @@ static enum cfi_lost encode_fp(const struct cfi_rule *fp, const struct cfi_arch 
 		out->fp = FP_SAME;
 		return LOST_NONE;
 	case CFI_RULE_IS:
-		if (v->kind != CFI_VALUE_ADDR || v->reg != arch->fp || v->off != 0)
+		if (v->kind != CFI_VALUE_ADDR || v->reg > CFI_REG_MAX || v->off != 0)
 			return CFI_LOST_FP_RULE;
-		out->fp = FP_SAME;
+		out->fp = v->reg == arch->fp ? FP_SAME : FP_REG;
+		out->fp_off = v->reg == arch->fp ? 0 : v->reg;
 		return LOST_NONE;
 	case CFI_RULE_AT:
 		return encode_fp_at(v, arch, f, out);
