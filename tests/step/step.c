@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tests/step/step.c - runs a program one instruction at a time and walks its stack at each, with
  * the kernel side's own code, and holds what comes out against the calls that were seen to happen.
- *     step [--from FUNCTION] [--exceptions FILE] [--max N] [--name NAME] [--signal N] --
- *         PROGRAM [ARGUMENT...]
+ *     step [--from FUNCTION] [--exceptions FILE] [--max N] [--name NAME] [--signal N] [--slot N]
+ *         -- PROGRAM [ARGUMENT...]
  * Steps from the first instruction of the dynamic linker on, or from FUNCTION; threads and children
  * too; --signal sends a SIGALRM every N instructions. Each walk must end at the root and be the
  * true chain; or the chain after a jump (longjmp, exceptions, contexts) that is made within
@@ -10,6 +10,7 @@
  * run; 3: the program failed. */
 #include <errno.h>
 #include <getopt.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -457,11 +458,29 @@ static pid_t launch(char **argv)
 	return pid;
 }
 
+/* Stepper and stepped take turns: on one CPU that costs a third less. */
+static void stay_on(unsigned long slot)
+{
+	cpu_set_t allowed, one;
+
+	if (sched_getaffinity(0, sizeof(allowed), &allowed) < 0)
+		return;
+	slot %= (unsigned long)CPU_COUNT(&allowed);
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		if (!CPU_ISSET(cpu, &allowed) || slot-- > 0)
+			continue;
+		CPU_ZERO(&one);
+		CPU_SET(cpu, &one);
+		sched_setaffinity(0, sizeof(one), &one);
+		return;
+	}
+}
+
 static void usage(void)
 {
 	fprintf(stderr,
 		"step [--from FUNCTION] [--exceptions FILE] [--max N] [--name NAME] "
-		"[--signal N] -- PROGRAM [ARGUMENT...]\n");
+		"[--signal N] [--slot N] -- PROGRAM [ARGUMENT...]\n");
 	exit(2);
 }
 
@@ -473,6 +492,7 @@ static void parse_options(struct stepper *s, int argc, char **argv)
 		{ "max", required_argument, NULL, 'm' },
 		{ "name", required_argument, NULL, 'n' },
 		{ "signal", required_argument, NULL, 's' },
+		{ "slot", required_argument, NULL, 'c' },
 		{ 0 },
 	};
 	int c;
@@ -486,6 +506,8 @@ static void parse_options(struct stepper *s, int argc, char **argv)
 			s->steps_max = strtoull(optarg, NULL, 10);
 		else if (c == 's')
 			s->signal_every = strtoull(optarg, NULL, 10);
+		else if (c == 'c')
+			stay_on(strtoul(optarg, NULL, 10));
 		else if (c == 'n')
 			s->name = optarg;
 		else

@@ -100,6 +100,20 @@ static const char *section_name(const struct object *o, uint64_t vaddr, uint64_t
 	return "?";
 }
 
+/* A symbol without a size goes on to the next one, but not out of its section. */
+static bool covers(const struct object *o, const struct symbol *s, uint64_t vaddr)
+{
+	if (s->size > 0)
+		return vaddr - s->vaddr < s->size;
+	for (size_t i = 0; i < image_sections(&o->image); i++) {
+		const struct image_section *in = image_section_at(&o->image, i);
+
+		if ((in->flags & SHF_EXECINSTR) && s->vaddr - in->vaddr < in->size)
+			return vaddr - in->vaddr < in->size;
+	}
+	return true;
+}
+
 const char *object_symbol(struct object *o, uint64_t file_offset, uint64_t *offset_in)
 {
 	size_t from = 0, to;
@@ -121,7 +135,7 @@ const char *object_symbol(struct object *o, uint64_t file_offset, uint64_t *offs
 	if (from > 0) {
 		const struct symbol *s = &o->symbols.data[from - 1];
 
-		if (s->size == 0 || vaddr - s->vaddr < s->size) {
+		if (covers(o, s, vaddr)) {
 			*offset_in = vaddr - s->vaddr;
 			return s->name;
 		}

@@ -24,13 +24,14 @@ void tally_load(struct tally *tally, const char *path)
 {
 	FILE *file = fopen(path, "r");
 	char line[512];
+	unsigned int number = 0;
 
 	if (!file) {
 		perror(path);
 		exit(2);
 	}
 	while (fgets(line, sizeof(line), file)) {
-		struct exception e = { 0 };
+		struct exception e = { .line = ++number };
 		struct exception *slot;
 
 		if (line[0] == '#' ||
@@ -143,8 +144,9 @@ bool tally_print(const struct tally *t, const char *name)
 	       " in flight, %" PRIu64 " excepted, %" PRIu64 " wrong\n",
 		name, t->instructions, t->root, t->equal, t->in_flight, excepted, wrong);
 	vec_each (&t->failures, f)
-		printf("  %s %s %s %s %" PRIu64 "\n", f->exception ? "excepted" : "WRONG",
-			f->object, f->function, f->outcome, f->count);
+		printf("  %s %s %s %s %" PRIu64 " line %u\n", f->exception ? "excepted" : "WRONG",
+			f->object, f->function, f->outcome, f->count,
+			f->exception ? f->exception->line : 0);
 	return wrong == 0;
 }
 

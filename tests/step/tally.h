@@ -2,7 +2,7 @@
 /* tally.h - what went wrong, by function; and which of it is accepted.
  * The file of exceptions has a line each: OBJECT FUNCTION OUTCOME REASON..., the first three as
  * for fnmatch(3). OUTCOME is how the walk ended by bpf/reasons.h, or "chain": at the root, but by
- * other frames than the true ones. */
+ * other frames than the true ones. The first line that matches holds. */
 #pragma once
 
 #include <stdint.h>
@@ -13,6 +13,7 @@
 
 struct exception {
 	char *object, *function, *outcome, *reason;
+	unsigned int line;
 };
 
 struct failure {
@@ -32,7 +33,7 @@ void tally_load(struct tally *tally, const char *path);
 /* The walk said `seen` where `want` is true; tells the first of each kind on stderr in full. */
 void tally_fail(struct tally *tally, struct space *space, const struct chain *seen,
 	const struct chain *want);
-/* One line for people and scripts on stdout, and the failures below it. True: none that is not
- * accepted. */
+/* One line for people and scripts on stdout, and the failures below it, each accepted one with the
+ * number of the line that accepts it. True: none that is not accepted. */
 bool tally_print(const struct tally *tally, const char *name);
 void tally_done(struct tally *tally);

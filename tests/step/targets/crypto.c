@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* crypto.c - libcrypto's assembly: digests, ciphers, large numbers. What it sets up once is not
  * stepped.
- * BUILD o2: gcc -O2
+ * BUILD o2: gcc -O2 -DBITS_MAX=512
+ * BUILD long: gcc -O2 -DBITS_MAX=2048
  * LIBS -lcrypto
  * FROM work */
 #include <openssl/bn.h>
@@ -85,7 +86,9 @@ __attribute__((noinline)) int work(void)
 		bad |= digest(digests[i]);
 	for (size_t i = 0; i < CIPHERS; i++)
 		bad |= cipher(contexts[i]);
-	return bad | numbers(256) | numbers(512) | numbers(1024);
+	for (int bits = 256; bits <= BITS_MAX; bits *= 2)
+		bad |= numbers(bits);
+	return bad;
 }
 
 int main(void)

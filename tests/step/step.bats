@@ -1,0 +1,49 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# The stepping test itself: that it can fail.
+
+setup_file() {
+	[ "$(uname -m)" = x86_64 ] || skip 'the stepper knows x86-64 only'
+	cd "$BATS_TEST_DIRNAME/../.." || return
+	export BUILD=$BATS_FILE_TMPDIR
+}
+
+setup() {
+	cd "$BATS_TEST_DIRNAME/../.." || return
+}
+
+@test "a walk that is wrong and is not excepted fails, is named and is shown" {
+	export EXCEPTIONS=$BATS_TEST_TMPDIR/exceptions
+	grep -v swapcontext tests/step/exceptions >"$EXCEPTIONS"
+	run tests/step/run jumps.o2
+	echo "$output"
+	[ "$status" -eq 1 ]
+	grep -q '^  WRONG libc.so.6 __swapcontext chain [1-9]' <<<"$output"
+	grep -q '^not ok jumps.o2' <<<"$output"
+	grep -q '#0 0x[0-9a-f]* __swapcontext+' <<<"$output"
+	[ "${lines[-1]}" = '0 passed, 1 failed, 0 skipped' ]
+}
+
+@test "an exception that nothing needs is told" {
+	export EXCEPTIONS=$BATS_TEST_TMPDIR/exceptions
+	{
+		cat tests/step/exceptions
+		echo 'no.such.object nothing chain of no use'
+	} >"$EXCEPTIONS"
+	run tests/step/run --report-stale jumps.o2
+	echo "$output"
+	[ "$status" -eq 0 ]
+	grep -q "^not needed: $EXCEPTIONS:[0-9]*: no.such.object nothing" <<<"$output"
+	! grep -q 'not needed:.*__swapcontext' <<<"$output"
+}
+
+@test "a target that does not say how to build it is an error" {
+	local tree=$BATS_TEST_TMPDIR/tree
+	mkdir "$tree"
+	cp -r --parents tests/step "$tree"
+	sed -i 's/ BUILD/ BULD/' "$tree/tests/step/targets/vdso.c"
+	run "$tree/tests/step/run" vdso
+	echo "$output"
+	[ "$status" -eq 2 ]
+	grep -q 'vdso.c: it must say how to build it' <<<"$output"
+}
