@@ -17,6 +17,7 @@
 #include "cmd/cmd.h"
 #include "cmd/doctor_process.h"
 #include "cmd/options.h"
+#include "daemon/privileges.h"
 
 struct doctor {
 	bool impossible;
@@ -74,56 +75,20 @@ static void check_btf(struct doctor *d)
 			"CONFIG_DEBUG_INFO_BTF=y");
 }
 
-static const struct {
-	unsigned int bit;
-	const char *name;
-	const char *without; /* what its absence costs */
-	bool needed;
-} capabilities[] = {
-	{ 39, "CAP_BPF", "the BPF program cannot be loaded", true },
-	{ 38, "CAP_PERFMON", "the CPU clock cannot be opened and kernel memory not be read", true },
-	{ 19, "CAP_SYS_PTRACE", "files and perf maps of other users' processes cannot be found",
-		false },
-	{ 2, "CAP_DAC_READ_SEARCH",
-		"cgroups cannot be found by id, and files that only their owner may read have no "
-		"names",
-		false },
-	{ 34, "CAP_SYSLOG", "kernel frames may have no names", false },
-	{ 40, "CAP_CHECKPOINT_RESTORE",
-		"deleted files and files of other mount namespaces have no names", false },
-};
-
-static uint64_t effective_capabilities(void)
-{
-	_cleanup_(buf_done) struct buf text = BUF_INIT;
-	const char *line;
-
-	if (fd_read_path("/proc/self/status", 65536, &text) < 0)
-		return 0;
-	line = strstr(text.data, "\nCapEff:");
-	return line ? strtoull(line + strlen("\nCapEff:"), NULL, 16) : 0;
-}
-
 static void check_capabilities(struct doctor *d)
 {
-	uint64_t have = effective_capabilities();
-	bool admin = have & (1ULL << 21);
-
-	for (size_t i = 0; i < ARRAY_SIZE(capabilities); i++) {
-		unsigned int bit = capabilities[i].bit;
-		bool by_admin = admin && bit != 19 && bit != 2;
+	for (size_t i = 0; i < PRIVILEGES_LEN; i++) {
+		const struct privilege *p = &privileges[i];
 		char text[256];
 
-		if (have & (1ULL << bit)) {
-			say(d, "ok", capabilities[i].name, "");
-		} else if (by_admin) {
-			say(d, "ok", capabilities[i].name, "by CAP_SYS_ADMIN");
-		} else {
-			snprintf(text, sizeof(text),
-				"missing: %s; run as root or give it with setcap(8)",
-				capabilities[i].without);
-			say(d, capabilities[i].needed ? "no" : "less", capabilities[i].name, text);
+		if (privileges_has(p)) {
+			snprintf(text, sizeof(text), "to %s", p->use);
+			say(d, "ok", p->name, text);
+			continue;
 		}
+		snprintf(text, sizeof(text), "missing: %s; run as root or give it with setcap(8)",
+			p->without);
+		say(d, p->needed ? "no" : "less", p->name, text);
 	}
 }
 

@@ -16,6 +16,7 @@
 #include "base/fd.h"
 #include "base/utf8.h"
 #include "daemon/debug_files.h"
+#include "daemon/privileges.h"
 #include "proc/maps.h"
 #include "proc/opener.h"
 #include "proc/status.h"
@@ -213,8 +214,12 @@ int doctor_process(pid_t pid, struct why *why)
 	const struct worker_client_options options = { .on_rows = on_rows, .ctx = &p };
 	int err = worker_client_open(&options, &p.worker, why);
 
-	if (err < 0)
+	if (err == 0)
+		err = privileges_drop(why);
+	if (err < 0) {
+		worker_client_free(p.worker);
 		return err;
+	}
 	opener_root(&p.process, &p.roots[0]);
 	opener_root(&(struct opener_process){ .pid = getpid() }, &p.roots[1]);
 	err = examine(&p, why);

@@ -16,8 +16,8 @@
 #include "cgroup/tree.h"
 #include "cmd/cmd.h"
 #include "cmd/command.h"
+#include "cmd/clerk.h"
 #include "cmd/output.h"
-#include "cmd/record_jit.h"
 #include "cmd/record_options.h"
 #include "daemon/agent.h"
 #include "sink/sink.h"
@@ -27,9 +27,8 @@
 
 struct record {
 	struct record_options options;
-	struct output output;
 	struct command command;
-	struct record_jit jit;
+	struct clerk clerk;
 	struct agent *agent;
 	struct log *log;
 	int signals;
@@ -115,6 +114,20 @@ static int open_signals(struct record *r, struct why *why)
 			      : 0;
 }
 
+static int open_clerk(struct record *r, struct why *why)
+{
+	const struct record_options *o = &r->options;
+	const struct clerk_options options = {
+		.pattern = o->output,
+		.stats_path = o->stats_path,
+		.jit_pids = o->ids.data,
+		.jit_pids_len = o->jit ? o->ids.len : 0,
+		.log = r->log,
+	};
+
+	return clerk_open(&r->clerk, &options, why);
+}
+
 static int open_agent(struct record *r, struct why *why)
 {
 	const struct record_options *o = &r->options;
@@ -147,7 +160,7 @@ static int prepare(struct record *r, struct why *why)
 	if (err == 0)
 		err = check_targets(&r->options, why);
 	if (err == 0)
-		err = output_check(&r->output, why);
+		err = output_check(&(struct output){ .pattern = r->options.output }, why);
 	if (err == 0)
 		err = open_cgroup(r, why);
 	if (err == 0)
@@ -155,10 +168,11 @@ static int prepare(struct record *r, struct why *why)
 	if (err == 0)
 		err = start_command(r, why);
 	if (err == 0)
+		err = open_clerk(r, why);
+	if (err == 0)
 		err = open_agent(r, why);
-	if (err == 0 && r->options.jit &&
-		record_jit_start(&r->jit, r->options.ids.data, r->options.ids.len, r->log) < 0)
-		err = why_set(why, -ENOMEM, "out of memory");
+	if (err == 0 && r->options.jit)
+		err = clerk_jit_start(&r->clerk, why);
 	return err;
 }
 
@@ -166,10 +180,12 @@ static int write_profile(struct record *r, struct why *why)
 {
 	_cleanup_(profile_done) struct profile profile;
 	_cleanup_(buf_done) struct buf bytes = BUF_INIT;
+	char path[OUTPUT_PATH_MAX];
 	time_t when;
 	int err = profile_init(&profile);
 
-	record_jit_refresh(&r->jit, r->log);
+	if (r->options.jit)
+		clerk_jit_refresh(&r->clerk, why);
 	if (err == 0)
 		err = agent_profile(r->agent, &profile);
 	if (err < 0)
@@ -178,9 +194,9 @@ static int write_profile(struct record *r, struct why *why)
 	err = r->options.sink_format->write(&profile, &r->options.sink, &bytes);
 	if (err < 0)
 		return why_set(why, err, "cannot write the profile: %s", err_text(err));
-	err = output_write(&r->output, when, &bytes, why);
-	if (err == 0 && strcmp(r->output.pattern, "-") != 0)
-		log_note(r->log, "wrote %s: %llu samples in %zu stacks", r->output.last,
+	err = clerk_write(&r->clerk, when, &bytes, path, why);
+	if (err == 0 && strcmp(r->options.output, "-") != 0)
+		log_note(r->log, "wrote %s: %llu samples in %zu stacks", path,
 			(unsigned long long)profile_total(&profile), profile.stacks.len);
 	return err;
 }
@@ -310,7 +326,7 @@ static int write_account(struct record *r, struct why *why)
 		return 0;
 	if (account_write_json(&account, &json) < 0)
 		return why_set(why, -ENOMEM, "out of memory");
-	return output_write_path(r->options.stats_path, &json, why);
+	return clerk_write_stats(&r->clerk, &json, why);
 }
 
 static int capture(struct record *r, struct why *why)
@@ -335,7 +351,7 @@ static int capture(struct record *r, struct why *why)
 
 static void done(struct record *r)
 {
-	record_jit_stop(&r->jit, r->log);
+	clerk_close(&r->clerk);
 	agent_free(r->agent);
 	command_done(&r->command);
 	record_options_done(&r->options);
@@ -345,7 +361,11 @@ static void done(struct record *r)
 
 int cmd_record(int argc, char **argv, struct log *log)
 {
-	struct record r = { .log = log, .signals = -1, .cgroup_fd = -1, .command = COMMAND_INIT };
+	struct record r = { .log = log,
+		.signals = -1,
+		.cgroup_fd = -1,
+		.command = COMMAND_INIT,
+		.clerk = CLERK_INIT };
 	struct why why;
 	int err = record_options_parse(&r.options, argc, argv, &why);
 
@@ -358,7 +378,6 @@ int cmd_record(int argc, char **argv, struct log *log)
 		return err < 0 ? EXIT_USAGE : EXIT_OK;
 	}
 	log->quiet = r.options.quiet;
-	r.output.pattern = r.options.output;
 	err = capture(&r, &why);
 	if (err < 0)
 		log_error(log, "%s", why.text);

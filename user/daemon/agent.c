@@ -13,12 +13,14 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/caps.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "cgroup/tree.h"
 #include "daemon/held.h"
 #include "daemon/naming.h"
 #include "daemon/objects.h"
+#include "daemon/privileges.h"
 #include "daemon/processes.h"
 #include "sampler/tally.h"
 #include "unwind/publish.h"
@@ -27,7 +29,7 @@
 #define KALLSYMS_BYTES_MAX (64UL << 20)
 #define RAW_FRAMES_MAX (STACK_USER_FRAMES_MAX + STACK_KERNEL_FRAMES_MAX + 1)
 #define FRAMES_MAX (4 * RAW_FRAMES_MAX) /* with those that are inlined */
-#define WARNINGS_MAX 4
+#define WARNINGS_MAX 8
 #define FOLLOW_CPUS_TICKS 1
 #define EXECS_MAX 4096
 #define TABLES_WAIT_NS (1800 * NSEC_PER_MSEC)
@@ -180,10 +182,10 @@ static int load_kernel(struct agent *agent)
 		err = kernel_sym_parse(text.data, text.len, &agent->kernel);
 	if (err == -ENOMEM)
 		return err;
-	if (err != KERNEL_SYM_OK)
+	if (err != KERNEL_SYM_OK && caps_effective() & CAPS_BIT(CAP_SYSLOG))
 		warn(agent,
-			"kernel frames will have no names: /proc/kallsyms hides its addresses; "
-			"run as root or set kernel.kptr_restrict to 0 or 1 and have CAP_SYSLOG");
+			"kernel frames will have no names: /proc/kallsyms hides its addresses; set "
+			"kernel.kptr_restrict to 0 or 1");
 	return 0;
 }
 
@@ -192,6 +194,18 @@ static int watch(struct agent *agent, int fd)
 	struct epoll_event event = { .events = EPOLLIN };
 
 	return epoll_ctl(agent->epoll, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
+}
+
+static void warn_of_privileges(struct agent *agent)
+{
+	for (size_t i = 0; i < PRIVILEGES_LEN; i++) {
+		struct why text;
+
+		if (privileges_has(&privileges[i]))
+			continue;
+		why_set(&text, 0, "no %s: %s", privileges[i].name, privileges[i].without);
+		warn(agent, text.text);
+	}
 }
 
 static int open_parts(struct agent *agent, struct why *why)
@@ -213,9 +227,23 @@ static int open_parts(struct agent *agent, struct why *why)
 		err = load_kernel(agent);
 	if (err < 0)
 		return why_set(why, err, "cannot begin: %s", err_text(err));
+	warn_of_privileges(agent);
 	if (cgroup_tree_open(&agent->cgroups, &cgroup_why) < 0)
 		warn(agent, cgroup_why.text);
 	return 0;
+}
+
+/* A descriptor stays open for each file that is met. Before 5.11 BPF maps counted as locked memory.
+ * Where a limit cannot be raised, what is beyond it is counted. */
+static void raise_limits(void)
+{
+	struct rlimit files, locked = { RLIM_INFINITY, RLIM_INFINITY };
+
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
+	setrlimit(RLIMIT_MEMLOCK, &locked);
 }
 
 int agent_open(const struct agent_options *options, struct agent **out, struct why *why)
@@ -229,8 +257,13 @@ int agent_open(const struct agent_options *options, struct agent **out, struct w
 	agent->hz = options->sampler.hz;
 	agent->epoll = -1;
 	setpriority(PRIO_PROCESS, 0, NICE);
+	raise_limits();
+	err = privileges_check(why);
 	/* Before there is anything in this process that they should not have. */
-	err = worker_client_open(&workers, &agent->worker, why);
+	if (err == 0)
+		err = worker_client_open(&workers, &agent->worker, why);
+	if (err == 0)
+		err = privileges_drop(why);
 	if (err == 0)
 		err = sampler_open(&options->sampler, &callbacks, agent, &agent->sampler, why);
 	if (err == 0)

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/magic.h>
 #include <linux/openat2.h>
 #include <stdio.h>
@@ -77,18 +78,44 @@ static bool is_same_file(int path_fd, const struct stat *st, const struct opener
 		fs.f_type == OVERLAYFS_SUPER_MAGIC;
 }
 
-int opener_mapped_file(const struct opener_mapping *m, int *fd, char *path, size_t path_size)
+/* Without CAP_CHECKPOINT_RESTORE a link of map_files can be read but not followed: what has the
+ * name now, in the process's root, is looked at instead. */
+static int open_by_name(const struct opener_process *process, const char *link)
 {
-	_cleanup_fd_ int path_fd = -1;
+	_cleanup_fd_ int root_fd = -1;
+	char path[PATH_MAX];
+	ssize_t len = readlink(link, path, sizeof(path) - 1);
+	int err;
+
+	if (len < 0)
+		return -errno;
+	path[len] = '\0';
+	err = opener_root(process, &root_fd);
+	return err < 0 ? err : open_in_root(root_fd, path, O_PATH);
+}
+
+static int open_mapping(const struct opener_mapping *m)
+{
 	char link[PATH_BYTES];
-	struct stat st;
-	int opened;
+	int fd, err;
 
 	snprintf(link, sizeof(link), "/proc/%d/map_files/%llx-%llx", m->process.pid,
 		(unsigned long long)m->vm_start, (unsigned long long)m->vm_end);
-	path_fd = open(link, O_PATH | O_CLOEXEC);
+	fd = open(link, O_PATH | O_CLOEXEC);
+	if (fd >= 0 || errno != EPERM)
+		return fd < 0 ? -errno : fd;
+	err = open_by_name(&m->process, link);
+	return err == -ENOENT ? -EPERM : err;
+}
+
+int opener_mapped_file(const struct opener_mapping *m, int *fd, char *path, size_t path_size)
+{
+	_cleanup_fd_ int path_fd = open_mapping(m);
+	struct stat st;
+	int opened;
+
 	if (path_fd < 0)
-		return reason_of(-errno);
+		return reason_of(path_fd);
 	if (fstat(path_fd, &st) < 0)
 		return reason_of(-errno);
 	if (!S_ISREG(st.st_mode))

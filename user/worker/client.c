@@ -24,6 +24,7 @@
 _Static_assert(WORKER_DEBUG_FILES_MAX == PROTO_DEBUG_MAX, "all debug files go in one request");
 
 struct worker_client {
+	struct starter starter;
 	struct row_queue rows;
 	struct namer namer;
 	struct blame blame;
@@ -74,7 +75,7 @@ static int explain_loss(const struct lane *lane, struct why *why)
 static int begin(struct worker_client *client, struct why *why)
 {
 	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + 2 * LANE_BEGIN_NS;
-	int err = 0;
+	int err = starter_open(&client->starter);
 
 	for (int i = 0; i < WORKER_LANES && err == 0; i++)
 		err = lane_start(lane_of(client, i));
@@ -107,13 +108,14 @@ int worker_client_open(
 
 	if (!client)
 		return why_set(why, -ENOMEM, "out of memory");
+	client->starter = (struct starter)STARTER_INIT;
 	client->rows.fn = options->on_rows;
 	client->rows.ctx = options->ctx;
 	client->rows.blame = client->namer.blame = &client->blame;
 	client->blame.refuse_ns = options->refuse_ns ? options->refuse_ns : REFUSE_NS;
 	client->rss_limit_kb = options->rss_max_kb ? options->rss_max_kb : RSS_MAX_KB;
 	for (int i = 0; i < WORKER_LANES; i++)
-		lane_init(lane_of(client, i), argument, hang_ns);
+		lane_init(lane_of(client, i), &client->starter, argument, hang_ns);
 	client->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	err = client->epoll_fd < 0 ? why_set(why, -errno, "epoll: %s", err_text(errno))
 				   : begin(client, why);
@@ -130,6 +132,7 @@ void worker_client_free(struct worker_client *client)
 		return;
 	row_queue_done(&client->rows);
 	namer_done(&client->namer);
+	starter_close(&client->starter);
 	blame_done(&client->blame);
 	fd_close(&client->epoll_fd);
 	free(client);

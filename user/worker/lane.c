@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker/lane.c - a worker is this program once more, started by fork and exec so that nothing of
- * ours is in its memory, with an empty environment and one descriptor.
+/* worker/lane.c - how a worker is started is starter.c's part.
  * Ending one must not make us wait: it can hang in the kernel, in a read of a file system that
  * does not answer. Such a one is left dying, and looked after when another is started. */
 #include "worker/lane.h"
@@ -25,74 +24,14 @@
 #include "base/fd.h"
 #include "worker/worker.h"
 
-#define SOCKET_BYTES (4 * PROTO_BYTES_MAX)
 #define END_MS 100 /* for a worker whose socket is closed to be gone */
 #define STATUS_BYTES_MAX 65536
-#define MOVED_FD_MIN 10
 
-/* ---- start ---------------------------------------------------------------------------------- */
-
-_Noreturn static void become_worker(const char *argument, int socket)
+void lane_init(struct lane *lane, struct starter *starter, const char *argument, uint64_t hang_ns)
 {
-	char *argv[] = { "stoker", (char *)argument, NULL }, *env[] = { NULL };
-	int moved = fcntl(socket, F_DUPFD, MOVED_FD_MIN);
-	int null = open("/dev/null", O_RDWR);
-
-	for (int fd = 0; fd < WORKER_FD; fd++)
-		if (null != fd)
-			dup2(null, fd);
-	if (null >= 0 && dup2(moved, WORKER_FD) == WORKER_FD &&
-		close_range(WORKER_FD + 1, ~0U, 0) == 0)
-		execve("/proc/self/exe", argv, env);
-	_exit(WORKER_EXIT_SOCKET);
-}
-
-/* Signals stay blocked until the worker has said that it ignores them: one that comes to the whole
- * group, from a terminal, must not end it. */
-static int spawn(const char *argument, int socket, pid_t *out)
-{
-	sigset_t all, old;
-	pid_t pid;
-
-	sigfillset(&all);
-	sigprocmask(SIG_BLOCK, &all, &old);
-	pid = fork();
-	if (pid == 0)
-		become_worker(argument, socket);
-	sigprocmask(SIG_SETMASK, &old, NULL);
-	if (pid < 0)
-		return -errno;
-	*out = pid;
-	return 0;
-}
-
-static void set_buffer(int fd)
-{
-	int size = SOCKET_BYTES;
-
-	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
-}
-
-static int start_process(struct lane *lane)
-{
-	int pair[2], err;
-
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return -errno;
-	set_buffer(pair[0]);
-	set_buffer(pair[1]);
-	err = spawn(lane->argument, pair[1], &lane->pid);
-	fd_close(&pair[1]);
-	if (err < 0)
-		fd_close(&pair[0]);
-	else
-		lane->fd = pair[0];
-	return err;
-}
-
-void lane_init(struct lane *lane, const char *argument, uint64_t hang_ns)
-{
-	*lane = (struct lane){ .argument = argument, .hang_ns = hang_ns, .fd = -1 };
+	*lane = (struct lane){
+		.starter = starter, .argument = argument, .hang_ns = hang_ns, .fd = -1
+	};
 }
 
 /* ---- end ------------------------------------------------------------------------------------ */
@@ -147,7 +86,7 @@ static void end_process(struct lane *lane, enum lane_cause *cause)
 	lane->pid = 0;
 	fd_close(&lane->fd);
 	if (*cause != LANE_ENDED || !await_end(pid)) {
-		kill(pid, SIGKILL);
+		starter_kill(lane->starter, pid);
 		await_end(pid);
 	} else if (reap(lane, pid)) {
 		if (WIFSIGNALED(lane->end_status) && WTERMSIG(lane->end_status) == SIGKILL)
@@ -166,15 +105,17 @@ static void end_process(struct lane *lane, enum lane_cause *cause)
 	}
 }
 
-static uint64_t delay_ns(unsigned int losses)
+/* Who kills them from outside is not helped by waiting long, and the profile is not either. */
+static uint64_t delay_ns(unsigned int losses, enum lane_cause cause)
 {
+	uint64_t max = cause == LANE_KILLED ? LANE_DELAY_KILLED_NS : LANE_DELAY_MAX_NS;
 	uint64_t delay = LANE_DELAY_FIRST_NS;
 
 	if (losses < 2)
 		return 0;
-	while (losses-- > 2 && delay < LANE_DELAY_MAX_NS)
+	while (losses-- > 2 && delay < max)
 		delay *= 2;
-	return delay < LANE_DELAY_MAX_NS ? delay : LANE_DELAY_MAX_NS;
+	return delay < max ? delay : max;
 }
 
 static void lose(struct lane *lane, enum lane_cause cause)
@@ -188,7 +129,7 @@ static void lose(struct lane *lane, enum lane_cause cause)
 	if (now - lane->started_ns >= LANE_STEADY_NS || cause == LANE_DROPPED)
 		lane->losses_in_row = 0;
 	lane->losses_in_row++;
-	lane->not_before_ns = now + delay_ns(lane->losses_in_row);
+	lane->not_before_ns = now + delay_ns(lane->losses_in_row, cause);
 	lane->cause = cause;
 	lane->lost[cause]++;
 	proto_close_fds(&lane->in);
@@ -223,7 +164,7 @@ int lane_start(struct lane *lane)
 		return 0;
 	if (now < lane->not_before_ns || !reap_dying(lane))
 		return -EAGAIN;
-	err = start_process(lane);
+	err = starter_start(lane->starter, lane->argument, &lane->fd, &lane->pid);
 	if (err < 0)
 		return err;
 	lane->starts++;

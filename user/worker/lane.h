@@ -10,11 +10,15 @@
 #include <sys/types.h>
 
 #include "worker/proto.h"
+#include "worker/starter.h"
 
 #define LANE_BEGIN_NS 10000000000ULL /* for a worker to say hello */
 #define LANE_DYING_MAX 8
 #define LANE_DELAY_FIRST_NS 100000000ULL /* from the second loss in a row on, doubled by each */
 #define LANE_DELAY_MAX_NS 30000000000ULL
+#define LANE_DELAY_KILLED_NS                                                                 \
+	1000000000ULL                 /* at most, where somebody's SIGKILL was the last loss \
+				       */
 #define LANE_STEADY_NS 60000000000ULL /* a worker that lived for this long was no failure */
 
 enum lane_result {
@@ -34,6 +38,7 @@ enum lane_cause {
 };
 
 struct lane {
+	struct starter *starter;
 	const char *argument; /* argv[1] of the program, which is our own */
 	uint64_t hang_ns;
 	pid_t pid; /* 0: none */
@@ -53,7 +58,7 @@ struct lane {
 	struct proto_message in, out;
 };
 
-void lane_init(struct lane *lane, const char *argument, uint64_t hang_ns);
+void lane_init(struct lane *lane, struct starter *starter, const char *argument, uint64_t hang_ns);
 /* Ends the worker. */
 void lane_done(struct lane *lane);
 

@@ -6,12 +6,14 @@
 #include "worker/namer.h"
 
 #include <errno.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/own.h"
 
 /* Loads in one call: the first, and one more when the symbols went away before they were used. */
 #define LOADS_MAX 2
+#define START_WAIT_NS (1100 * NSEC_PER_MSEC)
 
 void namer_done(struct namer *namer)
 {
@@ -112,11 +114,31 @@ static void on_reply(struct namer *namer)
 		blame_forgive(namer->blame, what_asked(reply->head.kind), namer->lane.asked.id);
 }
 
+/* A new worker may not start yet: waits, if it is for a moment only. False: it is not. */
+static bool wait_for_start(const struct lane *lane, uint64_t until_ns)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC), at = lane->not_before_ns;
+	struct timespec pause;
+
+	if (at <= now || at - now > START_WAIT_NS || at > until_ns)
+		return false;
+	pause = (struct timespec){
+		.tv_sec = (time_t)((at - now) / NSEC_PER_SEC),
+		.tv_nsec = (long)((at - now) % NSEC_PER_SEC),
+	};
+	nanosleep(&pause, NULL);
+	return true;
+}
+
 /* WORKER_OK: it runs and is idle. */
 static enum worker_status make_ready(struct namer *namer, uint64_t until_ns)
 {
 	for (;;) {
-		if (lane_start(&namer->lane) < 0)
+		int err = lane_start(&namer->lane);
+
+		if (err == -EAGAIN && wait_for_start(&namer->lane, until_ns))
+			continue;
+		if (err < 0)
 			return WORKER_DOWN;
 		if (!namer->lane.busy)
 			return WORKER_OK;
@@ -170,7 +192,8 @@ static enum worker_status ask(struct namer *namer, uint64_t until_ns)
 			break;
 		case LANE_LOST:
 			on_loss(namer);
-			return WORKER_DOWN;
+			/* Killed through no fault of the file: as if it had not been loaded. */
+			return namer->lane.cause == LANE_KILLED ? WORKER_UNKNOWN : WORKER_DOWN;
 		}
 	}
 	namer->late += status == WORKER_LATE;
@@ -289,6 +312,12 @@ static enum worker_status want_loaded(struct namer *namer, const struct worker_o
 	return known->symbols.status;
 }
 
+/* It was lost, or has no room for what it was just told. */
+static enum worker_status given_up(const struct namer *namer)
+{
+	return namer->lane.pid == 0 ? WORKER_DOWN : WORKER_MEMORY;
+}
+
 int namer_names(struct namer *namer, const struct worker_object *object,
 	const struct worker_query *query, worker_name_fn fn, void *ctx, struct worker_symbols *out)
 {
@@ -311,7 +340,7 @@ int namer_names(struct namer *namer, const struct worker_object *object,
 		if (status == WORKER_UNKNOWN)
 			forget(namer, object->id);
 	}
-	symbols.status = status == WORKER_UNKNOWN ? WORKER_MEMORY : status;
+	symbols.status = status == WORKER_UNKNOWN ? given_up(namer) : status;
 	*out = symbols;
 	return 0;
 }
@@ -354,7 +383,7 @@ int namer_map_names(struct namer *namer, const struct worker_map *map,
 		if (err < 0)
 			return err;
 	}
-	*out = status == WORKER_UNKNOWN ? WORKER_MEMORY : status;
+	*out = status == WORKER_UNKNOWN ? given_up(namer) : status;
 	return 0;
 }
 

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/capability.h>
 #include <linux/landlock.h>
 #include <sched.h>
 #include <seccomp.h>
@@ -23,6 +22,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/caps.h"
 #include "base/fd.h"
 #include "base/own.h"
 
@@ -75,42 +75,26 @@ static void leave_root(uint32_t *report)
 
 /* ---- who we are ----------------------------------------------------------------------------- */
 
-static bool has_capability(unsigned int cap)
-{
-	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct now[_LINUX_CAPABILITY_U32S_3] = { 0 };
-
-	return syscall(SYS_capget, &head, now) == 0 &&
-		(now[CAP_TO_INDEX(cap)].effective & CAP_TO_MASK(cap));
-}
-
 /* Without CAP_KILL, which we have if it has, our starter could not end another user's process. */
 static void leave_user(uint32_t *report)
 {
-	if (geteuid() != 0 || (*report & SANDBOX_USER_NS) || !has_capability(CAP_KILL))
+	if (geteuid() != 0 || (*report & SANDBOX_USER_NS) ||
+		!(caps_effective() & CAPS_BIT(CAP_KILL)))
 		return;
 	if (setgroups(0, NULL) == 0 && setresgid(SANDBOX_UID, SANDBOX_UID, SANDBOX_UID) == 0 &&
 		setresuid(SANDBOX_UID, SANDBOX_UID, SANDBOX_UID) == 0)
 		*report |= SANDBOX_USER;
 }
 
-/* While we still may: what is not in the bounding set cannot come back by an exec either. */
-static void bound_capabilities(void)
-{
-	for (unsigned long cap = 0; prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == 0; cap++)
-		;
-}
-
 static int drop_capabilities(void)
 {
-	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { 0 };
+	int err = caps_limit(0);
 
-	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-	if (syscall(SYS_capset, &head, none) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
-		prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
-		return -errno;
-	return 0;
+	if (err == 0 &&
+		(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+			prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0))
+		err = -errno;
+	return err;
 }
 
 /* ---- Landlock ------------------------------------------------------------------------------- */
@@ -256,7 +240,7 @@ int sandbox_enter(uint32_t *report)
 
 	volunteer();
 	leave_root(&had);
-	bound_capabilities();
+	caps_bound(0); /* while we still may */
 	leave_user(&had);
 	err = drop_capabilities();
 	if (err == 0)

@@ -1,0 +1,196 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# What the agent may do once it runs, and what is lost with each capability that it does not get.
+
+load lib
+
+# The rows of the table in the manual: a name each.
+documented() {
+	sed -n '/^\.Sh PRIVILEGES/,/^\.Sh EXIT/s/^\.It Dv \(CAP_[A-Z_]*\)$/\1/p' "$repo/user/man/stoker.1"
+}
+
+# The mask, as in /proc/PID/status, of capabilities that are named.
+mask_of() {
+	local name number mask=0
+	for name; do
+		number=$(sed -n "s/^#define $name[[:space:]]*\([0-9]*\)\$/\1/p" /usr/include/linux/capability.h)
+		mask=$((mask | 1 << number))
+	done
+	printf '%016x\n' "$mask"
+}
+
+status_of() {
+	sed -n "s/^$2:[[:space:]]*//p" "/proc/$1/status"
+}
+
+# without CAP COMMAND...: as root with all capabilities but one.
+without() {
+	local cap=$1
+	shift
+	# shellcheck disable=SC2016 # for the inner shell
+	capsh --drop="${cap,,}" -- -c '"$0" "$@"' "$@" </dev/null 3>&-
+}
+
+# record_without CAP OPTION...: what is said goes to $tmp/said.
+record_without() {
+	local cap=$1
+	shift
+	without "$cap" timeout -k 5 120 "$stoker" record -q "$@" 2>"$tmp/said"
+}
+
+# What the manual's row and doctor say of one that is missing.
+missing_is_told() {
+	without "$1" "$stoker" doctor >"$tmp/doctor" || true
+	grep "$1 .*missing: " "$tmp/doctor" || {
+		cat "$tmp/doctor"
+		return 1
+	}
+	grep -q "$1" "$tmp/said" || {
+		cat "$tmp/said"
+		return 1
+	}
+}
+
+# start_as_nobody NAME [ARG...]: a busy target of another user.
+start_as_nobody() {
+	local name=$1
+	shift
+	start setpriv --reuid=65534 --regid=65534 --clear-groups "$(target "$name")" "$@"
+	wait_until 10 has_run "$pid"
+}
+
+@test "the agent has the documented capabilities, no other, and cannot get any" {
+	local set
+	start_record -a -o "$tmp/f"
+	grep -E '^(Cap|NoNew)' "/proc/$recorder/status"
+	for set in CapPrm CapEff CapBnd; do
+		# shellcheck disable=SC2046 # words
+		[ "$(status_of "$recorder" $set)" = "$(mask_of $(documented))" ]
+	done
+	for set in CapInh CapAmb; do
+		[ "$(status_of "$recorder" $set)" = 0000000000000000 ]
+	done
+	[ "$(status_of "$recorder" NoNewPrivs)" = 1 ]
+}
+
+@test "the manual and doctor have the same table" {
+	diff <(documented) <("$stoker" doctor | sed -n 's/^[a-z]* *\(CAP_[A-Z_]*\) .*/\1/p')
+}
+
+@test "without CAP_BPF or CAP_PERFMON nothing is sampled, and it is said why" {
+	local cap
+	need capsh
+	for cap in CAP_BPF CAP_PERFMON; do
+		exits 1 record_without $cap -a -d 1 -o "$tmp/f"
+		said_clearly $cap
+		missing_is_told $cap
+		exits 1 without $cap "$stoker" doctor >/dev/null
+		[ ! -e "$tmp/f" ]
+	done
+}
+
+@test "without CAP_SYS_PTRACE files of others have no names, and kernel frames have" {
+	need capsh setpriv
+	start_as_nobody syscalls 60
+	record -p "$pid" -F 499 -d 1 -o "$tmp/f"
+	[ "$(folded_count "$tmp/f" "$(chain main)")" -gt 0 ]
+	record_without CAP_SYS_PTRACE -p "$pid" -F 499 -d 1 -o "$tmp/f" --stats "$tmp/s"
+	hottest "$tmp/f"
+	missing_is_told CAP_SYS_PTRACE
+	between "$(folded_count "$tmp/f" "$(chain main)")" 0 0 'named frames'
+	jq -c .objects.failed "$tmp/s"
+	[ "$(jq .objects.failed.denied "$tmp/s")" -gt 0 ]
+	[ "$(folded_count "$tmp/f" '[a-z]_\[k\]')" -gt 0 ]
+}
+
+@test "without CAP_DAC_READ_SEARCH cgroups have no names, and frames have" {
+	need capsh
+	start_busy spin 60
+	record -p "$pid" --by container,comm -F 499 -d 1 -o "$tmp/f"
+	between "$(folded_count "$tmp/f" '^\[unknown\];')" 0 0 'samples of no known cgroup'
+	record_without CAP_DAC_READ_SEARCH -p "$pid" --by container,comm -F 499 -d 1 -o "$tmp/f"
+	hottest "$tmp/f"
+	missing_is_told CAP_DAC_READ_SEARCH
+	between "$(folded_share "$tmp/f" '^\[unknown\];spin;')" 100 100 'samples of no known cgroup'
+	between "$(folded_share "$tmp/f" "$(chain 'main;spin_here')")" 90 100 'named'
+}
+
+@test "without CAP_SYSLOG kernel frames have no names, and user frames have" {
+	need capsh
+	start_busy syscalls 60
+	record -p "$pid" -F 499 -d 1 -o "$tmp/f" --stats "$tmp/s"
+	between "$(jq '.frames.unnamed.kernel // 0' "$tmp/s")" 0 0 'kernel frames without a name'
+	record_without CAP_SYSLOG -p "$pid" -F 499 -d 1 -o "$tmp/f" --stats "$tmp/s"
+	hottest "$tmp/f"
+	missing_is_told CAP_SYSLOG
+	[ "$(jq .frames.unnamed.kernel "$tmp/s")" -gt 0 ]
+	between "$(jq '.frames.by_source.kallsyms // 0' "$tmp/s")" 0 0 'kernel frames with a name'
+	between "$(folded_share "$tmp/f" "$(chain main)")" 90 100 'named'
+}
+
+@test "without CAP_CHECKPOINT_RESTORE deleted files have no names, and others have" {
+	local deleted
+	need capsh
+	cp "$(target spin)" "$tmp/gone"
+	start "$tmp/gone" 60
+	deleted=$pid
+	wait_until 10 has_run "$deleted"
+	rm "$tmp/gone"
+	start_busy spin 60
+	record -p "$pid,$deleted" -F 499 -d 1 -o "$tmp/f"
+	between "$(folded_share "$tmp/f" "$(chain 'main;spin_here')")" 95 100 'named of both'
+	record_without CAP_CHECKPOINT_RESTORE -p "$pid,$deleted" -F 499 -d 1 -o "$tmp/f"
+	hottest "$tmp/f"
+	missing_is_told CAP_CHECKPOINT_RESTORE
+	[ "$(folded_count "$tmp/f" '^spin;.*main;spin_here')" -gt 0 ]
+	between "$(folded_count "$tmp/f" '^gone;.*spin_here')" 0 0 'named of the deleted'
+	[ "$(folded_count "$tmp/f" '^gone;')" -gt 0 ]
+}
+
+@test "another file under a mapped file's name is not taken for it" {
+	need capsh
+	cp "$(target spin)" "$tmp/swap"
+	start "$tmp/swap" 60
+	wait_until 10 has_run "$pid"
+	cp "$(target deep)" "$tmp/other"
+	mv "$tmp/other" "$tmp/swap"
+	record_without CAP_CHECKPOINT_RESTORE -p "$pid" -F 499 -d 1 -o "$tmp/f" --stats "$tmp/s"
+	hottest "$tmp/f"
+	jq -c .objects.failed "$tmp/s"
+	between "$(folded_count "$tmp/f" "$(chain main)")" 0 0 'frames named by the wrong file'
+	[ "$(folded_count "$tmp/f" '^swap;')" -gt 0 ]
+}
+
+@test "a COMMAND runs with the caller's rights" {
+	record -o "$tmp/f" -- sh -c "grep -E '^(Cap|NoNew|Seccomp|Uid)' /proc/self/status >$tmp/status"
+	diff "$tmp/status" <(grep -E '^(Cap|NoNew|Seccomp|Uid)' /proc/self/status)
+}
+
+@test "a profile is written where the caller may, whoever the folder belongs to" {
+	install -d -o 65534 -g 65534 -m 755 "$tmp/theirs"
+	record -a -d 1 -o "$tmp/theirs/f" --stats "$tmp/theirs/s"
+	[ -s "$tmp/theirs/f" ]
+	[ -s "$tmp/theirs/s" ]
+}
+
+@test "file capabilities are enough, and write nothing that their user may not" {
+	need setcap setpriv
+	start_busy spin 60
+	install -m 755 "$stoker" "$tmp/stoker"
+	setcap "$(documented | paste -sd, | tr A-Z a-z)=ep" "$tmp/stoker" ||
+		skip 'this file system keeps no capabilities'
+	install -d -o 65534 -g 65534 -m 755 "$tmp/theirs"
+	# shellcheck disable=SC2024 # ours
+	timeout -k 5 120 setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all \
+		"$tmp/stoker" record -q -p "$pid" --by container,comm -F 499 -d 1 -o "$tmp/theirs/f" \
+		--stats "$tmp/theirs/s" -- sh -c "grep ^CapEff /proc/self/status >$tmp/theirs/status; sleep 1"
+	hottest "$tmp/theirs/f"
+	jq -c '.worker, .objects.failed' "$tmp/theirs/s"
+	between "$(folded_share "$tmp/theirs/f" "$(chain 'main;spin_here')")" 90 100 'named'
+	between "$(folded_count "$tmp/theirs/f" '^\[unknown\];')" 0 0 'samples of no known cgroup'
+	grep 'CapEff:.0000000000000000' "$tmp/theirs/status"
+	[ "$(stat -c %u "$tmp/theirs/f")" = 65534 ]
+	exits 1 setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all \
+		"$tmp/stoker" record -q -p "$pid" -d 1 -o "$tmp/f"
+	said_clearly 'cannot write'
+}

@@ -1,0 +1,114 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# The workers of a capture that runs: what they have, and what becomes of it when they are killed.
+
+load lib
+
+# Those of $recorder.
+workers() {
+	local child
+	for child in $(children_of "$recorder"); do
+		[ "$(cat "/proc/$child/comm" 2>/dev/null)" != stoker-worker ] || echo "$child"
+	done
+}
+
+have_workers() {
+	[ "$(workers | wc -l)" -eq 2 ]
+}
+
+is_shut_in() {
+	grep -q '^Seccomp:.2' "/proc/$1/status"
+}
+
+line_is() {
+	grep -E "^$2:" "/proc/$1/status"
+	grep -Eq "^$2:[[:space:]]*$3\$" "/proc/$1/status"
+}
+
+# Nothing but /dev/null, its socket, and files that its client has open too (or had: a request may
+# be under way).
+has_only_what_it_was_given() {
+	local fd number to
+	for fd in "/proc/$1/fd/"*; do
+		number=${fd##*/}
+		to=$(readlink "$fd") || continue
+		echo "$1: $number $to"
+		case $number in
+		0 | 1 | 2) [ "$to" = /dev/null ] ;;
+		3) [[ $to == socket:* ]] ;;
+		*) [[ $to == /memfd:* ]] || find "/proc/$recorder/fd" -lname "$to" | grep -q . ;;
+		esac || return 1
+	done
+}
+
+has_nothing() {
+	local set
+	for set in CapInh CapPrm CapEff CapBnd CapAmb; do
+		line_is "$1" $set 0000000000000000 || return 1
+	done
+	line_is "$1" NoNewPrivs 1 && line_is "$1" Seccomp 2 || return 1
+	line_is "$1" Uid '65534[[:space:]]65534[[:space:]]65534[[:space:]]65534' || return 1
+	[ "$(readlink "/proc/$1/ns/net")" != "$(readlink /proc/self/ns/net)" ] || return 1
+	[ -z "$(ls "/proc/$1/root/")" ] || return 1
+	has_only_what_it_was_given "$1"
+}
+
+@test "a worker has no capability, no file but what it was given, and no network" {
+	local one
+	start_busy spin 60
+	start_record -a -F 199 -o "$tmp/f"
+	for one in $(workers); do
+		has_nothing "$one"
+	done
+}
+
+@test "a worker that replaces another is shut in as well" {
+	local one old
+	start_busy spin 60
+	start_record -a -F 199 --interval 1 -o "$tmp/%s"
+	old=$(workers)
+	# shellcheck disable=SC2086 # two of them
+	kill -KILL $old
+	wait_until 10 have_workers
+	for one in $(workers); do
+		[[ " $old " != *" $one "* ]]
+		wait_until 10 is_shut_in "$one"
+		has_nothing "$one"
+	done
+}
+
+# Each time the one that was started last, and at random moments of its work.
+kill_workers() {
+	local one i=0
+	while [ "$i" -lt "$1" ]; do
+		for one in $(workers); do
+			wait_until 5 is_shut_in "$one" || continue
+			kill -KILL "$one" && i=$((i + 1))
+		done
+		sleep "0.$((RANDOM % 4))$((RANDOM % 10))"
+	done
+}
+
+@test "a capture outlives 20 kills of its workers, and its account says what they cost" {
+	local one
+	start_busy spin 90
+	start_busy burn7030_nofp 90
+	start_record -a -F 499 -o "$tmp/f" --stats "$tmp/s"
+	kill_workers 20
+	wait_until 10 have_workers
+	kill -INT "$recorder"
+	wait "$recorder"
+	hottest "$tmp/f"
+	jq -c '.ticks, .user_stacks, .frames, .worker' "$tmp/s"
+	[ "$(jq .worker.restarts "$tmp/s")" -ge 20 ]
+	between "$(jq '[.ticks.lost[]] | add // 0' "$tmp/s")" 0 0 'lost'
+	between "$(folded_count "$tmp/f")" "$(stat_of "$tmp/s" .ticks.samples)" \
+		"$(stat_of "$tmp/s" .ticks.samples)" 'samples in the profile'
+	for one in spin burn7030_nofp; do
+		folded_count "$tmp/f" "(^|;)$one;"
+		grep -E "(^|;)$one;" "$tmp/f" >"$tmp/of.$one"
+		between "$(folded_share "$tmp/of.$one" '\[truncated\]')" 0 0.5 "cut stacks of $one, %"
+		[ "$(stat_of "$tmp/s" '.frames.unnamed.worker // 0')" -gt 0 ] ||
+			between "$(folded_share "$tmp/of.$one" "$(chain main)")" 99 100 "named stacks of $one, %"
+	done
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* base/caps.c - by system call: a thread has three sets of two words, and that is all there is to
+ * it. Only for processes of one thread, as the kernel knows capabilities of threads only. */
+#include "base/caps.h"
+
+#include <errno.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define HEAD                                           \
+	{                                              \
+		.version = _LINUX_CAPABILITY_VERSION_3 \
+	}
+
+uint64_t caps_effective(void)
+{
+	struct __user_cap_header_struct head = HEAD;
+	struct __user_cap_data_struct now[_LINUX_CAPABILITY_U32S_3] = { 0 };
+
+	if (syscall(SYS_capget, &head, now) < 0)
+		return 0;
+	return now[0].effective | (uint64_t)now[1].effective << 32;
+}
+
+int caps_limit(uint64_t keep)
+{
+	struct __user_cap_header_struct head = HEAD;
+	struct __user_cap_data_struct now[_LINUX_CAPABILITY_U32S_3] = { 0 };
+
+	if (syscall(SYS_capget, &head, now) < 0)
+		return -errno;
+	for (int i = 0; i < _LINUX_CAPABILITY_U32S_3; i++) {
+		now[i].permitted &= (uint32_t)(keep >> (32 * i));
+		now[i].effective &= now[i].permitted;
+		now[i].inheritable = 0;
+	}
+	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	return syscall(SYS_capset, &head, now) < 0 ? -errno : 0;
+}
+
+void caps_bound(uint64_t keep)
+{
+	for (unsigned int cap = 0; cap < 64; cap++)
+		if (!(keep & CAPS_BIT(cap)))
+			prctl(PR_CAPBSET_DROP, (unsigned long)cap, 0, 0, 0);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd/clerk.h - the part of `record` that needs the caller's own rights, in a process that keeps
+ * them: it writes files where the caller may, and turns perf maps on and off. It is forked before
+ * the agent gives its privileges up, and all it gets from there is finished bytes. Where the
+ * program has file capabilities it drops them, so that they write nothing. */
+#pragma once
+
+#include <stdint.h>
+#include <sys/types.h>
+#include <time.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "cmd/output.h"
+
+struct clerk {
+	pid_t pid; /* 0: none */
+	int fd;
+};
+
+#define CLERK_INIT        \
+	{                 \
+		.fd = -1, \
+	}
+
+/* What the clerk knows from the start. */
+struct clerk_options {
+	const char *pattern;    /* of cmd/output.h */
+	const char *stats_path; /* NULL: none */
+	const uint32_t *jit_pids;
+	size_t jit_pids_len; /* 0: no perf maps are turned on */
+	struct log *log;
+};
+
+/* With the signals blocked that are to end the capture: they are for the caller. */
+int clerk_open(struct clerk *clerk, const struct clerk_options *options, struct why *why);
+/* What was turned on is turned off, also when the caller is killed instead. */
+void clerk_close(struct clerk *clerk);
+
+/* A profile under the pattern as it reads at `when`. path gets the file's name. */
+int clerk_write(struct clerk *clerk, time_t when, const struct buf *bytes,
+	char path[OUTPUT_PATH_MAX], struct why *why);
+int clerk_write_stats(struct clerk *clerk, const struct buf *bytes, struct why *why);
+
+/* Turns perf maps on; has them brought up to date. What cannot be is warned of. */
+int clerk_jit_start(struct clerk *clerk, struct why *why);
+int clerk_jit_refresh(struct clerk *clerk, struct why *why);
