@@ -10,7 +10,7 @@ load real
 	local rootless_max=0.3
 	build_go
 	start_program "$program"
-	whole go 99
+	whole go 99.5
 }
 
 @test "a stripped Go program" {
@@ -19,7 +19,7 @@ load real
 	mkdir "$tmp/stripped"
 	strip -o "$tmp/stripped/go-busy" "$program"
 	start_program "$tmp/stripped/go-busy"
-	whole go-stripped 99 "$program"
+	whole go-stripped 99.5 "$program"
 }
 
 @test "a Rust program" {
@@ -33,7 +33,7 @@ load real
 @test "C++ exceptions" {
 	build throw g++ -O2
 	start_program "$program"
-	whole throw 99
+	whole throw 99.5
 }
 
 @test "assembly without tables" {
@@ -89,5 +89,5 @@ load real
 @test "C++ exceptions in a static program" {
 	build throw-static g++ -O2 -static
 	start_program "$program"
-	whole throw-static 99
+	whole throw-static 99.5
 }
