@@ -55,6 +55,11 @@ struct scratch {
 	struct unwind_window window;
 	arch_user_regs saved;
 	u64 searched; /* what stack_word read */
+	struct {
+		u64 pc, sp, fp;
+		u64 callee; /* pc of the frame below */
+	} stepped;          /* where the last step began */
+	u32 landed;         /* a landing was looked for in this walk */
 	u64 user_hash;
 	u64 kernel_hash;
 	u64 user_rest; /* hashes of all frames but the leaf */

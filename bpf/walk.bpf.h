@@ -360,6 +360,76 @@ static __always_inline u32 walk_step(struct scratch *s, u64 offset)
 	return end == END_REGISTER ? walk_step_lazy() : end;
 }
 
+static __always_inline u32 walk_step_from(struct scratch *s)
+{
+	u64 pc = s->regs.pc - !s->regs.exact, offset = 0;
+
+	if (s->at.kind == FRAME_FILE)
+		offset = (pc - s->at.start + s->at.file_offset) & FRAME_OFFSET_MASK;
+	s->stepped.callee = s->stepped.pc;
+	s->stepped.pc = s->regs.pc;
+	s->stepped.sp = s->regs.sp;
+	s->stepped.fp = s->regs.fp;
+	return walk_step(s, offset);
+}
+
+#ifdef __TARGET_ARCH_x86
+/* Where the return address of the frame that was stepped from lies once more, further up: its stack
+ * pointer must have been the word above. That is so while a C++ exception is about to land: the
+ * frame of the unwinder already holds the registers of the function that catches, which is above
+ * all that was unwound, and so seems to have been called by it. The step is done again from there.
+ */
+#define LANDING_WORDS 1024
+
+__noinline u64 landing_sp(void)
+{
+	u32 zero = 0;
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &zero);
+	u64 at;
+
+	if (!s)
+		return 0;
+	at = s->stepped.sp;
+	for (u32 i = 0; i < LANDING_WORDS; i++, at += 8) {
+		if (stack_word_from(at, at))
+			break;
+		if (s->searched == s->stepped.pc)
+			return at + 8;
+	}
+	return 0;
+}
+
+/* The last step led nowhere: is it that of a landing? Else `end` it is. */
+__noinline u32 walk_step_landing(u32 end)
+{
+	u32 zero = 0;
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &zero);
+	u64 sp;
+
+	if (!s || s->user.head.frames_len < 2 || s->landed)
+		return end;
+	s->landed = 1;
+	/* What was called truly is no unwinder: the walk failed for another reason. */
+	if (s->stepped.callee - call_before(s->stepped.pc) < FUNCTION_BYTES_MAX)
+		return end;
+	sp = landing_sp();
+	if (!sp)
+		return end;
+	s->regs.pc = s->stepped.pc;
+	s->regs.sp = sp;
+	s->regs.fp = s->stepped.fp;
+	s->regs.exact = 0;
+	if (mapping_find(s, s->regs.pc - 1))
+		return end;
+	return walk_step_from(s);
+}
+#else
+static __always_inline u32 walk_step_landing(u32 end)
+{
+	return end;
+}
+#endif
+
 /* One frame: name the place, push it, step to the caller. 1 ends the loop with s->end set.
  * Global, so that it is verified once and not for each of 128 turns: bpf_loop, which would do the
  * same, is not there before 5.17, and a program that only mentions it does not load. */
@@ -367,26 +437,28 @@ __noinline int walk_frame(void)
 {
 	u32 zero = 0, end;
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &zero);
-	u64 pc, offset = 0;
+	u64 pc;
 
 	if (!s)
 		return 1;
 	pc = s->regs.pc - !s->regs.exact;
 	end = mapping_find(s, pc);
 	if (end) {
-		s->end = end;
-		return 1;
+		s->end = walk_step_landing(end);
+		return s->end != END_NONE;
 	}
 	if (s->at.kind == FRAME_FILE) {
-		offset = (pc - s->at.start + s->at.file_offset) & FRAME_OFFSET_MASK;
 		push(s,
 			(u64)FRAME_FILE << FRAME_KIND_SHIFT |
-				(u64)s->at.object << FRAME_OBJECT_SHIFT | offset);
+				(u64)s->at.object << FRAME_OBJECT_SHIFT |
+				((pc - s->at.start + s->at.file_offset) & FRAME_OFFSET_MASK));
 	} else {
 		s->user.head.anon = 1;
 		push(s, (u64)FRAME_ANON << FRAME_KIND_SHIFT | (pc & FRAME_PAYLOAD_MASK));
 	}
-	s->end = walk_step(s, offset);
+	s->end = walk_step_from(s);
+	if (s->end == END_NO_MAPPING || s->end == END_STACK_READ || s->end == END_CFA)
+		s->end = walk_step_landing(s->end);
 	return s->end != END_NONE;
 }
 
@@ -414,6 +486,7 @@ static __always_inline void walk_user(
 	s->mm = mm;
 	s->window.base = 0;
 	s->window.narrow = 0;
+	s->landed = 0;
 	s->end = regs_user(ctx, task, &s->saved, &s->regs);
 	pc = s->regs.pc;
 	if (s->end == END_NONE) {

@@ -29,7 +29,7 @@ load real
 }
 
 # For some instructions before a thrown exception lands, libgcc has the frame that it leaves filled
-# with what belongs to the one where it lands: no rule is true there.
+# with what belongs to the one where it lands: no rule is true there, and the walk has to notice.
 @test "C++ exceptions" {
 	build throw g++ -O2
 	start_program "$program"
