@@ -101,3 +101,53 @@ all_inlined() {
 		all_inlined "$f"
 	done
 }
+
+@test "they come from what dwz shared out of two programs" {
+	need cc dwz
+	build prog -gdwarf-4
+	(cd "$tmp" && cp prog other && dwz -m common prog other)
+	readelf -SW "$tmp/prog" | grep -q gnu_debugaltlink
+	readelf --debug-dump=info "$tmp/prog" 2>/dev/null | grep -q 'alt indirect string\|alt: ' ||
+		skip 'dwz found nothing to share'
+	sample prog --inline
+	all_inlined 'prog and what it shares'
+	mv "$tmp/common" "$tmp/gone"
+	sample prog --inline
+	[ "$(folded_count "$tmp/f" 'kernel_\[i\]')" -eq 0 ]
+	# Another file in its place is not taken for it.
+	build wrong
+	mv "$tmp/wrong" "$tmp/common"
+	sample prog --inline
+	[ "$(folded_count "$tmp/f" 'kernel_\[i\]')" -eq 0 ]
+	between "$(folded_share "$tmp/f" 'main;outer')" 90 100 'names without it, %'
+}
+
+# split OPTION: $tmp/prog with a split file, and no trace of it once it is gone.
+split() {
+	build prog "$1" -gsplit-dwarf
+	[ -n "$(find "$tmp" -name '*.dwo')" ]
+	sample prog --inline
+	all_inlined "prog and its .dwo, $1"
+}
+
+without_splits() {
+	rm -f "$tmp"/*.dw[op]
+	sample prog --inline
+	[ "$(folded_count "$tmp/f" '_\[i\]')" -eq 0 ]
+	between "$(folded_share "$tmp/f" 'main;outer')" 90 100 'names without them, %'
+}
+
+@test "they come from split files and from packages of them" {
+	need cc dwp
+	split -gdwarf-4
+	(cd "$tmp" && timeout 10 dwp -e prog -o prog.dwp && rm ./*.dwo)
+	sample prog --inline
+	all_inlined 'prog and its .dwp'
+	without_splits
+}
+
+@test "they come from split files of DWARF 5" {
+	need cc
+	split -gdwarf-5
+	without_splits
+}

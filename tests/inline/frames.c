@@ -29,7 +29,6 @@ struct options {
 	bool timing;
 };
 
-/* Split files are relocatable, which image_init refuses; their headers are read the same way. */
 static void open_image(const char *path, struct image *out)
 {
 	_cleanup_fd_ int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -44,9 +43,7 @@ static void open_image(const char *path, struct image *out)
 	data = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
 	if (data == MAP_FAILED || st.st_size < (off_t)sizeof(Elf64_Ehdr))
 		exit(2);
-	if (((Elf64_Ehdr *)data)->e_type == ET_REL || ((Elf64_Ehdr *)data)->e_type == ET_NONE)
-		((Elf64_Ehdr *)data)->e_type = ET_DYN;
-	if (image_init(out, data, (size_t)st.st_size, &why) < 0) {
+	if (image_init_part(out, data, (size_t)st.st_size, &why) < 0) {
 		fprintf(stderr, "%s: %s\n", path, why.text);
 		exit(2);
 	}

@@ -1,13 +1,13 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# Inlined frames and lines of real programs, at a thousand addresses each, against addr2line's and,
+# Inlined frames and lines of real programs, at ten thousand addresses each, against addr2line's and,
 # where it is installed, llvm-addr2line's. How they are compared, tests/inline/agree says.
 #
-#   INLINE_ADDRESSES   how many (1000)      INLINE_SHOWN   print differences (0)
+#   INLINE_ADDRESSES   how many (10000)     INLINE_SHOWN   print differences (0)
 
 bats_require_minimum_version 1.5.0
 
-addresses=${INLINE_ADDRESSES:-1000}
+addresses=${INLINE_ADDRESSES:-10000}
 shown=${INLINE_SHOWN:-0}
 
 setup_file() {
@@ -15,8 +15,8 @@ setup_file() {
 	root=$BATS_TEST_DIRNAME/../..
 	cd "$root" || return 1
 	cc -O2 -g -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -I. -Iuser tests/inline/frames.c \
-		user/sym/{cover,die_name,dwarf_splits,dwarf_units,inlined,scopes}.c \
-		user/elf/dwarf*.c user/elf/image.c user/elf/inflate.c user/base/*.c \
+		user/sym/{cover,debug_file,debug_part,die_name,dwarf_parts,dwarf_splits,dwarf_units,inlined,scopes}.c \
+		user/elf/dwarf*.c user/elf/{build_id,image}.c user/elf/inflate.c user/base/*.c \
 		-lz -lzstd -o "$BATS_FILE_TMPDIR/frames"
 }
 
@@ -122,8 +122,10 @@ need_llvm() {
 }
 
 @test "Rust agrees" {
-	need rustc
-	rustc -O -g -o prog "$here/mix.rs"
+	local rustc=/usr/bin/rustc # the distribution's, where it is installed
+	[ -x $rustc ] || rustc=rustc
+	need $rustc
+	"$rustc" -O -g -o prog "$here/mix.rs"
 	check prog prog
 }
 

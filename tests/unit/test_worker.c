@@ -109,7 +109,10 @@ static void files_of_no_use_are_told_by_kind(void **state)
 	told_await(&told, ARRAY_SIZE(fds));
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
 		struct worker_object object = { .id = i, .fd = fds[i] };
-		struct worker_query query = { &(uint64_t){ 1 }, 1, false, in_ns(LONG_NS), 0 };
+		struct worker_query query = { .addresses = &(uint64_t){ 1 },
+			.len = 1,
+			.demangle = false,
+			.until_ns = in_ns(LONG_NS) };
 		struct worker_symbols symbols;
 
 		print_message("row %zu\n", i);
@@ -182,7 +185,9 @@ static void a_full_queue_takes_no_more(void **state)
 static enum worker_status ask(
 	const struct worker_object *object, const uint64_t *at, size_t len, bool clear)
 {
-	struct worker_query query = { at, len, clear, in_ns(LONG_NS), 0 };
+	struct worker_query query = {
+		.addresses = at, .len = len, .demangle = clear, .until_ns = in_ns(LONG_NS)
+	};
 	struct worker_symbols symbols;
 
 	names_clear(&names);
@@ -292,7 +297,9 @@ static void an_error_of_the_callers_ends_the_call(void **state)
 	_cleanup_fd_ int fd = file_of_functions(2, 1, NULL);
 	struct worker_object object = { .id = 1, .fd = fd };
 	uint64_t at[] = { MAKE_ELF_TEXT_OFFSET, MAKE_ELF_TEXT_OFFSET + 8 };
-	struct worker_query query = { at, 2, false, in_ns(LONG_NS), 0 };
+	struct worker_query query = {
+		.addresses = at, .len = 2, .demangle = false, .until_ns = in_ns(LONG_NS)
+	};
 	struct worker_symbols symbols;
 	int calls = 0;
 
@@ -362,7 +369,9 @@ static void the_first_debug_file_of_the_same_build_is_used(void **state)
 		.debug_fds_len = 4,
 	};
 	uint64_t at[] = { MAKE_ELF_TEXT_OFFSET };
-	struct worker_query query = { at, 1, false, in_ns(LONG_NS), 0 };
+	struct worker_query query = {
+		.addresses = at, .len = 1, .demangle = false, .until_ns = in_ns(LONG_NS)
+	};
 	struct worker_symbols symbols;
 
 	(void)state;
@@ -382,7 +391,10 @@ static void the_first_debug_file_of_the_same_build_is_used(void **state)
 static void a_file_without_symbols_is_told_from_one_that_lacks_the_address(void **state)
 {
 	_cleanup_fd_ int none = file_with_id(NULL, 1), some = file_with_id("some", 2);
-	struct worker_query query = { &(uint64_t){ 5 }, 1, false, in_ns(LONG_NS), 0 };
+	struct worker_query query = { .addresses = &(uint64_t){ 5 },
+		.len = 1,
+		.demangle = false,
+		.until_ns = in_ns(LONG_NS) };
 	struct worker_symbols symbols;
 
 	(void)state;
@@ -402,7 +414,9 @@ static void a_file_without_symbols_is_told_from_one_that_lacks_the_address(void 
 static enum worker_status ask_map(int fd, const uint64_t *at, size_t len)
 {
 	struct worker_map map = { .id = 1, .fd = fd };
-	struct worker_query query = { at, len, true, in_ns(LONG_NS), 0 };
+	struct worker_query query = {
+		.addresses = at, .len = len, .demangle = true, .until_ns = in_ns(LONG_NS)
+	};
 	enum worker_status status;
 
 	names_clear(&names);

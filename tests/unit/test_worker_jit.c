@@ -45,7 +45,7 @@ static void an_assembly_has_names_and_no_rows(void **state)
 	_cleanup_fd_ int fd = open_assembly();
 	struct worker_object object = { .id = 1, .fd = fd };
 	uint64_t at[] = { 0x200 + 0x400 + 0x23, 0x200 + 0x400 + 0x1c, 0x200 + 0x400 + 0x88 };
-	struct worker_query query = { at, ARRAY_SIZE(at), true, in_ns(LONG_NS), 0 };
+	struct worker_query query = { at, ARRAY_SIZE(at), true, in_ns(LONG_NS), 0, NULL };
 	struct worker_symbols symbols;
 
 	(void)state;
@@ -68,7 +68,7 @@ static void an_assembly_without_compiled_code_has_no_names(void **state)
 {
 	_cleanup_fd_ int whole = open_assembly();
 	_cleanup_fd_ int fd = -1;
-	struct worker_query query = { &(uint64_t){ 0x620 }, 1, false, in_ns(LONG_NS), 0 };
+	struct worker_query query = { &(uint64_t){ 0x620 }, 1, false, in_ns(LONG_NS), 0, NULL };
 	struct worker_symbols symbols;
 	char bytes[8192];
 	ssize_t len = read(whole, bytes, sizeof(bytes));
@@ -77,9 +77,9 @@ static void an_assembly_without_compiled_code_has_no_names(void **state)
 	assert_true(len > 0x240 + 8);
 	memset(bytes + 0x200 + 64, 0, 8); /* where its native header is */
 	fd = memory_file(bytes, (size_t)len);
-	assert_int_equal(worker_client_names(told.client,
-				 &(struct worker_object){ .id = 1, .fd = fd }, &query, on_name,
-				 &names, &symbols),
+	assert_int_equal(
+		worker_client_names(told.client, &(struct worker_object){ .id = 1, .fd = fd },
+			&query, on_name, &names, &symbols),
 		0);
 	assert_int_equal(symbols.status, WORKER_OK);
 	assert_int_equal(symbols.symbols, 0);

@@ -49,7 +49,11 @@ static void ask_lines(
 	uint64_t id, int fd, const uint64_t *at, size_t len, bool lines, struct lined *out)
 {
 	struct worker_object object = { .id = id, .fd = fd };
-	struct worker_query query = { at, len, true, in_ns(LONG_NS), lines ? in_ns(LONG_NS) : 0 };
+	struct worker_query query = { .addresses = at,
+		.len = len,
+		.demangle = true,
+		.until_ns = in_ns(LONG_NS),
+		.lines_until_ns = lines ? in_ns(LONG_NS) : 0 };
 	struct worker_symbols symbols;
 
 	buf_clear(&out->text);

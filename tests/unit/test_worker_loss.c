@@ -50,7 +50,10 @@ static int file_of(const char *name)
 static enum worker_status ask(uint64_t id, int fd, uint64_t until_ns)
 {
 	struct worker_object object = { .id = id, .fd = fd };
-	struct worker_query query = { &(uint64_t){ MAKE_ELF_TEXT_OFFSET }, 1, false, until_ns, 0 };
+	struct worker_query query = { .addresses = &(uint64_t){ MAKE_ELF_TEXT_OFFSET },
+		.len = 1,
+		.demangle = false,
+		.until_ns = until_ns };
 	struct worker_symbols symbols;
 
 	names_clear(&names);

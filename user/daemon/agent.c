@@ -208,8 +208,13 @@ static void warn_of_privileges(struct agent *agent)
 	}
 }
 
-static int open_parts(struct agent *agent, struct why *why)
+static int open_parts(struct agent *agent, const struct agent_options *options, struct why *why)
 {
+	const struct objects_options objects = {
+		.publish = sampler_publish(agent->sampler),
+		.worker = agent->worker,
+		.lines = options->lines,
+	};
 	struct why cgroup_why;
 	int err;
 
@@ -218,7 +223,7 @@ static int open_parts(struct agent *agent, struct why *why)
 	if (err == 0)
 		err = watch(agent, worker_client_fd(agent->worker));
 	if (err == 0)
-		err = objects_new(sampler_publish(agent->sampler), agent->worker, &agent->objects);
+		err = objects_new(&objects, &agent->objects);
 	if (err == 0)
 		err = processes_new(on_process_dropped, agent, &agent->processes);
 	if (err == 0)
@@ -267,7 +272,7 @@ int agent_open(const struct agent_options *options, struct agent **out, struct w
 	if (err == 0)
 		err = sampler_open(&options->sampler, &callbacks, agent, &agent->sampler, why);
 	if (err == 0)
-		err = open_parts(agent, why);
+		err = open_parts(agent, options, why);
 	if (err < 0) {
 		agent_free(agent);
 		return err;

@@ -4,6 +4,8 @@
  * first that fits. */
 #include "daemon/debug_files.h"
 
+#include <errno.h>
+
 #include "base/fd.h"
 #include "proc/opener.h"
 
@@ -25,6 +27,20 @@ void debug_files_open(struct debug_files *files, const struct debug_file_query *
 	for (size_t i = 0; i < roots_len; i++)
 		if (roots[i] >= 0 && query->path[0] == '/')
 			try_root(files, query, roots[i]);
+}
+
+int debug_files_open_part(
+	const struct debug_part *part, const char *path, const int *roots, size_t roots_len)
+{
+	char candidate[PATH_MAX];
+	int fd;
+
+	for (size_t i = 0; i < roots_len; i++)
+		for (unsigned int place = 0; roots[i] >= 0 && place < DEBUG_PART_PLACES; place++)
+			if (debug_part_candidate(part, path, place, candidate) == 0 &&
+				opener_in_root(roots[i], candidate, &fd) == 0)
+				return fd;
+	return -ENOENT;
 }
 
 void debug_files_close(struct debug_files *files)

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "sym/debug_file.h"
+#include "sym/debug_part.h"
 
 #define DEBUG_FILES_MAX 4
 
@@ -18,4 +19,8 @@ struct debug_files {
  */
 void debug_files_open(struct debug_files *files, const struct debug_file_query *query,
 	const int *roots, size_t roots_len);
+/* The first file there is where a part may be, in the roots by turn; path is the mapped file's.
+ * -ENOENT: none. Whether it is the one, is for a worker to say. */
+int debug_files_open_part(
+	const struct debug_part *part, const char *path, const int *roots, size_t roots_len);
 void debug_files_close(struct debug_files *files);

@@ -36,7 +36,8 @@ struct batch {
 	size_t len;
 	struct profile_frame frame; /* but for its name and address */
 	int32_t source;             /* where an answer does not say */
-	uint32_t first;             /* of the frame ids of the place that is being told */
+	const struct object *object;
+	uint32_t first; /* of the frame ids of the place that is being told */
 };
 
 void naming_done(struct naming *n)
@@ -190,6 +191,13 @@ static int on_name(void *ctx, size_t index, const struct worker_name *name)
 	return source < 0 ? -EBADMSG : put_named(b, &b->places[index], name, source);
 }
 
+static int on_part(void *ctx, const struct debug_part *part)
+{
+	struct batch *b = ctx;
+
+	return objects_open_part(b->naming->objects, b->object, part);
+}
+
 /* ---- one batch ----------------------------------------------------------------------------------
  */
 
@@ -233,6 +241,8 @@ static int ask_object(struct batch *b, struct object *object)
 	struct worker_query query;
 	int err = make_query(b, &query);
 
+	b->object = object;
+	query.open_part = on_part;
 	for (size_t i = 0; i < object->debug_files.len; i++)
 		asked.debug_fds[asked.debug_fds_len++] = object->debug_files.fds[i];
 	if (err == 0)

@@ -24,8 +24,7 @@ struct objects {
 	VEC(struct object *) all;
 	struct hash by_id;
 	struct hash by_file; /* hash of a file's key → index */
-	struct publish *publish;
-	struct worker_client *worker;
+	struct objects_options options;
 	int own_root_fd;
 	uint64_t table_ns, eh_frame_bytes, debug_files;
 };
@@ -114,8 +113,8 @@ int objects_compile(struct objects *objects, uint32_t id)
 	if (may_come_again(object))
 		return 0;
 	if (object->state == OBJECT_OPENED)
-		err = worker_client_rows(objects->worker, object->id, object->fd);
-	return err < 0 ? publish_none(objects->publish, &object->key, object->id) : 0;
+		err = worker_client_rows(objects->options.worker, object->id, object->fd);
+	return err < 0 ? publish_none(objects->options.publish, &object->key, object->id) : 0;
 }
 
 /* The object of this very file, if it was met before; a key that collides is another file. */
@@ -150,7 +149,7 @@ static void open_file(
 	}
 	fail(object, (enum object_reason)reason);
 	if (may_come_again(object))
-		publish_forget(objects->publish, &object->key);
+		publish_forget(objects->options.publish, &object->key);
 }
 
 static int add_new(struct objects *objects, const struct event_object *event)
@@ -215,6 +214,15 @@ static void find_debug_files(
 	objects->debug_files += object->debug_files.len;
 }
 
+int objects_open_part(
+	struct objects *objects, const struct object *object, const struct debug_part *part)
+{
+	const int roots[] = { object->root_fd, objects->own_root_fd };
+
+	return debug_files_open_part(
+		part, object->path ? object->path : "", roots, ARRAY_SIZE(roots));
+}
+
 static const enum object_reason reasons[WORKER_STATUSES] = {
 	[WORKER_NOT_ELF] = OBJECT_NOT_ELF,
 	[WORKER_DAMAGED] = OBJECT_DAMAGED,
@@ -241,11 +249,12 @@ void objects_on_rows(struct objects *objects, const struct worker_rows *rows)
 		fail(object, reasons[rows->status]);
 	else
 		object->reason = reasons[rows->status];
-	fd_close(&object->root_fd);
+	if (!objects->options.lines)
+		fd_close(&object->root_fd);
 	if (rows->rows)
-		publish_rows(objects->publish, &object->key, object->id, rows->rows);
+		publish_rows(objects->options.publish, &object->key, object->id, rows->rows);
 	else
-		publish_none(objects->publish, &object->key, object->id);
+		publish_none(objects->options.publish, &object->key, object->id);
 }
 
 /* ---- life ---------------------------------------------------------------------------------------
@@ -274,7 +283,7 @@ static int copy_vdso(int *fd)
 	return err;
 }
 
-int objects_new(struct publish *publish, struct worker_client *worker, struct objects **out)
+int objects_new(const struct objects_options *options, struct objects **out)
 {
 	_cleanup_(object_freep) struct object *vdso = object_new(OBJECT_VDSO, "[vdso]");
 	struct objects *objects = calloc(1, sizeof(*objects));
@@ -284,8 +293,7 @@ int objects_new(struct publish *publish, struct worker_client *worker, struct ob
 		free(objects);
 		return err;
 	}
-	objects->publish = publish;
-	objects->worker = worker;
+	objects->options = *options;
 	objects->own_root_fd = -1;
 	opener_root(&(struct opener_process){ .pid = getpid() }, &objects->own_root_fd);
 	if (copy_vdso(&vdso->fd) < 0)

@@ -26,7 +26,8 @@ struct object {
 	enum object_reason reason;
 	struct object_key key;
 	int fd;
-	int root_fd; /* of the process that was seen to map it, until debug files were looked for */
+	int root_fd; /* of the process that was seen to map it, until debug files were looked for;
+		      * or for good, if lines are wanted */
 	struct debug_files debug_files;
 	char *path; /* as the mapping process sees it; "" not known */
 	char name[OBJECT_NAME_LEN];
@@ -46,15 +47,22 @@ struct objects_stats {
 struct objects;
 struct publish;
 
-/* publish: where rows go. worker: who compiles them; its on_rows must be passed to objects_on_rows.
- */
-int objects_new(struct publish *publish, struct worker_client *worker, struct objects **out);
+struct objects_options {
+	struct publish *publish;      /* where rows go */
+	struct worker_client *worker; /* who compiles them; its on_rows goes to objects_on_rows */
+	bool lines;                   /* lines will be asked for: parts may be wanted */
+};
+
+int objects_new(const struct objects_options *options, struct objects **out);
 void objects_free(struct objects *objects);
 /* Opens the file and asks for its rows. */
 int objects_add(struct objects *objects, const struct event_object *event);
 /* Asks for the object's rows again. */
 int objects_compile(struct objects *objects, uint32_t id);
 void objects_on_rows(struct objects *objects, const struct worker_rows *rows);
+/* Opens a file that the object's debugging information refers to: a descriptor, or -ENOENT. */
+int objects_open_part(
+	struct objects *objects, const struct object *object, const struct debug_part *part);
 /* NULL: no such object. */
 struct object *objects_find(struct objects *objects, uint32_t id);
 void objects_stats(const struct objects *objects, struct objects_stats *out);

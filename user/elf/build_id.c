@@ -68,6 +68,11 @@ int build_id_find(struct image *image, struct build_id *out)
 	return -ENOENT;
 }
 
+bool build_id_equal(const struct build_id *a, const struct build_id *b)
+{
+	return a->len == b->len && memcmp(a->bytes, b->bytes, a->len) == 0;
+}
+
 void build_id_hex(const struct build_id *id, char out[BUILD_ID_HEX_SIZE])
 {
 	static const char digits[] = "0123456789abcdef";

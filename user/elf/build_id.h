@@ -18,5 +18,6 @@ struct build_id {
 
 /* From PT_NOTE segments, else from SHT_NOTE sections. -ENOENT: there is none. */
 int build_id_find(struct image *image, struct build_id *out);
+bool build_id_equal(const struct build_id *a, const struct build_id *b);
 /* Lower-case hex digits and a NUL. */
 void build_id_hex(const struct build_id *id, char out[BUILD_ID_HEX_SIZE]);

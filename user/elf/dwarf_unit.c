@@ -23,6 +23,8 @@ enum unit_attribute {
 	GNU_ADDR_BASE,
 	GNU_RANGES_BASE,
 	GNU_DWO_ID,
+	DWO_NAME,
+	GNU_DWO_NAME,
 	UNIT_ATTRIBUTES,
 };
 
@@ -39,6 +41,8 @@ static const uint16_t unit_attributes[UNIT_ATTRIBUTES] = {
 	[GNU_ADDR_BASE] = DW_AT_GNU_addr_base,
 	[GNU_RANGES_BASE] = DW_AT_GNU_ranges_base,
 	[GNU_DWO_ID] = DW_AT_GNU_dwo_id,
+	[DWO_NAME] = DW_AT_dwo_name,
+	[GNU_DWO_NAME] = DW_AT_GNU_dwo_name,
 };
 
 /* ---- header --------------------------------------------------------------------------------- */
@@ -154,6 +158,7 @@ int dwarf_unit_read(
 	unit->line = v[LINE];
 	unit->dir = v[DIR];
 	unit->language = v[LANGUAGE];
+	unit->dwo_name = v[v[DWO_NAME].class == DWARF_NONE ? GNU_DWO_NAME : DWO_NAME];
 	dwarf_unit_address(unit, &unit->low_pc, &unit->base);
 	return 0;
 }

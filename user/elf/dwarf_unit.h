@@ -19,8 +19,9 @@ struct dwarf_unit {
 	uint64_t dies;       /* where its first DIE is */
 	uint64_t abbrevs;    /* where its table is */
 	uint64_t dwo_id;     /* 0: it is not split */
-	struct dwarf_value low_pc, high_pc, ranges, line, dir, language; /* of its own DIE */
-	uint64_t base; /* address that ranges are relative to */
+	struct dwarf_value low_pc, high_pc, ranges, line, dir, language,
+		dwo_name; /* of its own DIE */
+	uint64_t base;    /* address that ranges are relative to */
 	uint64_t str_offsets_base, addr_base, rnglists_base, ranges_base;
 };
 

@@ -62,9 +62,6 @@ static int read_header(struct image *image, struct cursor *c, struct tables *t, 
 	t->names_index = cursor_u16(c);
 	if (c->bad)
 		return why_set(why, -EBADMSG, "the ELF header is cut");
-	if (image->type != ET_EXEC && image->type != ET_DYN)
-		return why_set(why, -ENOEXEC, "an ELF file of type %u, neither program nor library",
-			image->type);
 	return 0;
 }
 
@@ -193,7 +190,7 @@ static int read_sections(
 	return 0;
 }
 
-int image_init(struct image *image, const void *data, size_t len, struct why *why)
+int image_init_part(struct image *image, const void *data, size_t len, struct why *why)
 {
 	struct image made = { .file = { data, len } };
 	struct cursor c = cursor_init(data, len);
@@ -208,6 +205,23 @@ int image_init(struct image *image, const void *data, size_t len, struct why *wh
 	if (err == 0)
 		err = read_sections(&made, c, &tables, why);
 	if (err < 0) {
+		image_done(&made);
+		return err;
+	}
+	*image = made;
+	return 0;
+}
+
+int image_init(struct image *image, const void *data, size_t len, struct why *why)
+{
+	struct image made = { 0 };
+	int err = image_init_part(&made, data, len, why);
+
+	if (err < 0)
+		return err;
+	if (made.type != ET_EXEC && made.type != ET_DYN) {
+		err = why_set(why, -ENOEXEC, "an ELF file of type %u, neither program nor library",
+			made.type);
 		image_done(&made);
 		return err;
 	}

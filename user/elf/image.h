@@ -56,6 +56,8 @@ struct image {
 /* Reads the headers. data must stay as it is until image_done. -ENOEXEC: no ELF, or one of a kind
  * that is not read; -EBADMSG: an ELF whose headers lead out of its bytes or over a limit. */
 int image_init(struct image *image, const void *data, size_t len, struct why *why);
+/* The same for a file of any type: split debugging information is in relocatable ones. */
+int image_init_part(struct image *image, const void *data, size_t len, struct why *why);
 void image_done(struct image *image);
 
 size_t image_segments(const struct image *image);

@@ -10,7 +10,6 @@
 #include <string.h>
 #include <zlib.h>
 
-#define DEBUG_ROOT "/usr/lib/debug"
 #define CRC_PIECE_MAX (1U << 30)
 
 static bool is_plain_name(const char *name)
@@ -57,7 +56,7 @@ static int by_build_id(const struct build_id *id, char out[PATH_MAX])
 	if (id->len < 2)
 		return -ENOENT;
 	build_id_hex(id, hex);
-	return snprintf(out, PATH_MAX, DEBUG_ROOT "/.build-id/%.2s/%s.debug", hex, hex + 2);
+	return snprintf(out, PATH_MAX, DEBUG_FILE_ROOT "/.build-id/%.2s/%s.debug", hex, hex + 2);
 }
 
 static int by_link(
@@ -99,7 +98,7 @@ int debug_file_candidate(
 		len = by_link(query, "", ".debug/", path);
 		break;
 	case DEBUG_FILE_LINK_GLOBAL:
-		len = by_link(query, DEBUG_ROOT, "", path);
+		len = by_link(query, DEBUG_FILE_ROOT, "", path);
 		break;
 	case DEBUG_FILE_DBG_BESIDE:
 		len = by_path(query, "", ".dbg", path);
@@ -108,10 +107,10 @@ int debug_file_candidate(
 		len = by_path(query, "", ".debug", path);
 		break;
 	case DEBUG_FILE_DEBUG_GLOBAL:
-		len = by_path(query, DEBUG_ROOT, ".debug", path);
+		len = by_path(query, DEBUG_FILE_ROOT, ".debug", path);
 		break;
 	case DEBUG_FILE_DBG_GLOBAL:
-		len = by_path(query, DEBUG_ROOT, ".dbg", path);
+		len = by_path(query, DEBUG_FILE_ROOT, ".dbg", path);
 		break;
 	case DEBUG_FILE_PLACES:
 		break;
@@ -148,7 +147,7 @@ int debug_file_verify(const struct debug_file_query *query, uint16_t machine,
 		return why_set(why, DEBUG_FILE_OTHER_BUILD, "for another machine (%u, not %u)",
 			candidate->machine, machine);
 	if (id->len > 0 && build_id_find(candidate, &other) == 0) {
-		if (id->len == other.len && memcmp(id->bytes, other.bytes, id->len) == 0)
+		if (build_id_equal(id, &other))
 			return DEBUG_FILE_MATCHES;
 		return why_set(why, DEBUG_FILE_OTHER_BUILD, "its build ID is another");
 	}

@@ -13,6 +13,8 @@
 #include "elf/build_id.h"
 #include "elf/image.h"
 
+#define DEBUG_FILE_ROOT "/usr/lib/debug"
+
 struct debug_link {
 	char name[NAME_MAX + 1]; /* a plain file name; "" where there is no link */
 	uint32_t crc;            /* of the whole debug file */

@@ -43,6 +43,13 @@ int dwarf_units_init(struct dwarf_units *units, const struct dwarf *main, struct
 	return err;
 }
 
+int dwarf_units_list_alt(
+	struct dwarf_units *units, const struct dwarf *main, struct dwarf_work *work)
+{
+	units->alt.starts.len = 0;
+	return list_units(&units->alt, main->alt, work);
+}
+
 static void drop(struct dwarf_units_entry *entry)
 {
 	dwarf_abbrevs_done(&entry->abbrevs);

@@ -48,6 +48,9 @@ struct dwarf_units {
 /* Lists the units of main and of its alt. Those of split files are added by dwarf_splits_add.
  * -ENOMEM, -ETIME. main, and the images of all, outlive it. */
 int dwarf_units_init(struct dwarf_units *units, const struct dwarf *main, struct dwarf_work *work);
+/* The same for an alt that main got since. */
+int dwarf_units_list_alt(
+	struct dwarf_units *units, const struct dwarf *main, struct dwarf_work *work);
 void dwarf_units_done(struct dwarf_units *units);
 
 /* The unit that holds an offset of the .debug_info of one of the files; good until the next call.

@@ -14,6 +14,7 @@
 #include "base/strtab.h"
 #include "elf/dwarf_line.h"
 #include "sym/die_name.h"
+#include "sym/dwarf_parts.h"
 #include "sym/scopes.h"
 
 #define OPEN_WORK_MAX (1UL << 30)
@@ -45,13 +46,11 @@ struct unit {
 };
 
 struct inlined {
-	struct dwarf main, alt;
-	struct dwarf *splits;
+	struct dwarf_parts parts;
 	size_t memory_max;
 	uint64_t work_max;
 	struct dwarf_work work;
-	struct dwarf_units units;
-	VEC(struct unit) all; /* as in units.main */
+	VEC(struct unit) all; /* as in parts.units.main */
 	struct cover cover;   /* by address: index in all */
 	VEC(struct loaded *) loaded;
 	struct strtab strings;
@@ -85,7 +84,7 @@ static void free_dwarf(struct inlined *in)
 	vec_done(&in->loaded);
 	vec_done(&in->all);
 	cover_done(&in->cover);
-	dwarf_units_done(&in->units);
+	dwarf_parts_done(&in->parts);
 }
 
 void inlined_free(struct inlined *in)
@@ -95,52 +94,14 @@ void inlined_free(struct inlined *in)
 	free_dwarf(in);
 	strtab_done(&in->strings);
 	buf_done(&in->text);
-	free(in->splits);
 	free(in);
-}
-
-static int open_files(struct inlined *in, const struct inlined_input *input)
-{
-	int err = dwarf_init(input->image, &in->main);
-
-	if (err < 0)
-		return err;
-	if (in->main.sections[DWARF_INFO].len == 0)
-		return -ENODATA;
-	if (input->alt) {
-		err = dwarf_init(input->alt, &in->alt);
-		if (err == 0)
-			in->main.alt = &in->alt;
-		else if (err == -ENOMEM)
-			return err;
-	}
-	return dwarf_units_init(&in->units, &in->main, &in->work);
-}
-
-static int open_splits(struct inlined *in, const struct inlined_input *input)
-{
-	if (input->splits_len == 0)
-		return 0;
-	in->splits = calloc(input->splits_len, sizeof(*in->splits));
-	if (!in->splits)
-		return -ENOMEM;
-	for (size_t i = 0; i < input->splits_len; i++) {
-		int err = dwarf_init(input->splits[i], &in->splits[i]);
-
-		if (err == 0)
-			err = dwarf_splits_add(&in->units, &in->splits[i], &in->work);
-		if (err == -ENOMEM || err == -ETIME)
-			return err;
-	}
-	return dwarf_splits_settle(&in->units);
 }
 
 /* What the unit's own DIE says of its addresses; a damaged unit says nothing. */
 static int read_own_ranges(struct inlined *in, struct unit *unit, struct dwarf_ranges *out)
 {
 	struct dwarf_unit own;
-	struct dwarf_split *split;
-	int err = dwarf_unit_header(&in->main, unit->start, &own);
+	int err = dwarf_unit_header(&in->parts.main, unit->start, &own);
 
 	if (err == 0 && own.format.version == 0)
 		return 0;
@@ -156,9 +117,6 @@ static int read_own_ranges(struct inlined *in, struct unit *unit, struct dwarf_r
 		in->stats.units_bad++;
 		return 0;
 	}
-	split = err == 0 && own.dwo_id ? dwarf_splits_find(&in->units, own.dwo_id) : NULL;
-	if (split)
-		split->skeleton = unit->start;
 	return err;
 }
 
@@ -168,14 +126,14 @@ static int index_units(struct inlined *in)
 	struct dwarf_ranges found = { 0 };
 	int err = 0;
 
-	for (size_t i = 0; i < in->units.main.starts.len && err == 0; i++) {
+	for (size_t i = 0; i < in->parts.units.main.starts.len && err == 0; i++) {
 		struct unit *unit = vec_add(&in->all);
 
 		if (!unit) {
 			err = -ENOMEM;
 			break;
 		}
-		unit->start = in->units.main.starts.data[i];
+		unit->start = in->parts.units.main.starts.data[i];
 		found.all.len = 0;
 		err = read_own_ranges(in, unit, &found);
 		for (size_t r = 0; r < found.all.len && err == 0; r++) {
@@ -215,9 +173,7 @@ int inlined_open(const struct inlined_input *input, struct inlined **out)
 	begin_work(in, OPEN_WORK_MAX);
 	err = strtab_init(&in->strings);
 	if (err == 0)
-		err = open_files(in, input);
-	if (err == 0)
-		err = open_splits(in, input);
+		err = dwarf_parts_open(&in->parts, input, &in->work);
 	if (err == 0)
 		err = index_units(in);
 	if (err < 0)
@@ -245,7 +201,7 @@ static int load_lines(struct inlined *in, const struct dwarf_unit *unit, struct 
 static int load_split(struct inlined *in, const struct dwarf_split *split, struct loaded *out)
 {
 	struct dwarf_units_entry *entry;
-	int err = dwarf_units_get(&in->units, split->dwarf, split->start, &in->work, &entry);
+	int err = dwarf_units_get(&in->parts.units, split->dwarf, split->start, &in->work, &entry);
 
 	if (err == 0)
 		err = scopes_read(&entry->unit, &entry->abbrevs, &in->work, &out->scopes);
@@ -264,14 +220,15 @@ static int load_unit(struct inlined *in, uint64_t start, struct loaded *out)
 {
 	struct dwarf_units_entry *entry;
 	struct dwarf_split *split;
-	int err = dwarf_units_get(&in->units, &in->main, start, &in->work, &entry);
+	int err = dwarf_units_get(&in->parts.units, &in->parts.main, start, &in->work, &entry);
 
+	if (err == 0)
+		err = dwarf_parts_split(&in->parts, &entry->unit, &split);
 	if (err < 0)
 		return err;
-	out->dwarf = &in->main;
+	out->dwarf = &in->parts.main;
 	out->start = start;
 	err = load_lines(in, &entry->unit, out);
-	split = entry->unit.dwo_id ? dwarf_splits_find(&in->units, entry->unit.dwo_id) : NULL;
 	if (err == 0)
 		err = split ? load_split(in, split, out)
 			    : scopes_read(&entry->unit, &entry->abbrevs, &in->work, &out->scopes);
@@ -403,8 +360,8 @@ static int find_name(
 
 	if (scope->name == SCOPES_UNNAMED) {
 		buf_clear(&in->text);
-		err = die_name(
-			&in->units, unit->dwarf, unit->start + scope->die, &in->work, &in->text);
+		err = die_name(&in->parts.units, unit->dwarf, unit->start + scope->die, &in->work,
+			&in->text);
 		if (err < 0 && err != -EBADMSG)
 			return err;
 		err = intern(in, &scope->name);
@@ -490,6 +447,8 @@ int inlined_find(struct inlined *in, uint64_t vaddr, struct inlined_frames *out)
 		return INLINED_NONE;
 	if (in->all.data[at].state == UNIT_GIVEN_UP)
 		return INLINED_GIVEN_UP;
+	if (in->parts.wanted.kind != DEBUG_PART_NONE)
+		return INLINED_WANTS;
 	err = limit_strings(in);
 	if (err < 0)
 		return err;
@@ -497,13 +456,26 @@ int inlined_find(struct inlined *in, uint64_t vaddr, struct inlined_frames *out)
 	err = find(in, &in->all.data[at], vaddr, out);
 	if (err == -ENOMEM || err >= 0)
 		return err;
+	if (err == -EAGAIN)
+		return INLINED_WANTS;
 	return err == -ETIME || err == -EFBIG ? INLINED_GIVEN_UP : INLINED_NONE;
+}
+
+const struct debug_part *inlined_wanted(const struct inlined *in)
+{
+	return &in->parts.wanted;
+}
+
+int inlined_give(struct inlined *in, struct image *image)
+{
+	begin_work(in, OPEN_WORK_MAX);
+	return dwarf_parts_give(&in->parts, image, &in->work);
 }
 
 void inlined_stats(const struct inlined *in, struct inlined_stats *out)
 {
 	*out = in->stats;
 	out->memory_bytes = sizeof(*in) + in->loaded_bytes + strtab_memory(&in->strings) +
-		dwarf_units_memory(&in->units) + in->all.cap * sizeof(*in->all.data) +
+		dwarf_parts_memory(&in->parts) + in->all.cap * sizeof(*in->all.data) +
 		in->cover.pieces.cap * sizeof(*in->cover.pieces.data);
 }

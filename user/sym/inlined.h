@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "elf/image.h"
+#include "sym/debug_part.h"
 
 #define INLINED_FRAMES_MAX \
 	64 /* of one address; what is between the last one and these is left out */
@@ -25,6 +26,7 @@ struct inlined_input {
 	struct image *alt;           /* what its .gnu_debugaltlink names, or NULL */
 	struct image *const *splits; /* .dwo and .dwp files */
 	size_t splits_len;
+	bool asking;       /* for an alt or splits that are missing: INLINED_WANTS */
 	size_t memory_max; /* to be kept from one call to the next; 0: INLINED_MEMORY_MAX */
 	uint64_t work_max; /* bytes to be read in one call; 0: INLINED_WORK_MAX */
 	bool (*stop)(
@@ -51,6 +53,7 @@ enum inlined_result {
 	INLINED_NONE,     /* nothing is said of this address, or what says it is damaged */
 	INLINED_GIVEN_UP, /* too much work, or told to stop; a unit that was too much work stays so
 			   */
+	INLINED_WANTS,    /* inlined_wanted says what, if it can be had; give it and ask again */
 };
 
 struct inlined_stats {
@@ -69,4 +72,8 @@ void inlined_free(struct inlined *inlined);
 
 /* vaddr is the image's. What is in *out is good until the next call. -ENOMEM, or what it is. */
 int inlined_find(struct inlined *inlined, uint64_t vaddr, struct inlined_frames *out);
+/* Of kind DEBUG_PART_NONE: nothing is wanted. */
+const struct debug_part *inlined_wanted(const struct inlined *inlined);
+/* The answer to that: an image, which is borrowed until inlined_free, or NULL. -ENOMEM, -ETIME. */
+int inlined_give(struct inlined *inlined, struct image *image);
 void inlined_stats(const struct inlined *inlined, struct inlined_stats *out);

@@ -25,7 +25,9 @@ enum worker_status elf_file_status(int err)
 	}
 }
 
-enum worker_status elf_file_open(int fd, struct elf_file *out)
+static enum worker_status open_with(
+	int (*init)(struct image *image, const void *data, size_t len, struct why *why), int fd,
+	struct elf_file *out)
 {
 	struct elf_file file = ELF_FILE_INIT;
 	struct why why;
@@ -33,12 +35,22 @@ enum worker_status elf_file_open(int fd, struct elf_file *out)
 
 	if (status == WORKER_OK)
 		status = elf_file_status(
-			image_init(&file.image, file.mapping.data, file.mapping.len, &why));
+			init(&file.image, file.mapping.data, file.mapping.len, &why));
 	if (status == WORKER_OK)
 		*out = file;
 	else
 		mapping_done(&file.mapping);
 	return status;
+}
+
+enum worker_status elf_file_open(int fd, struct elf_file *out)
+{
+	return open_with(image_init, fd, out);
+}
+
+enum worker_status elf_file_open_part(int fd, struct elf_file *out)
+{
+	return open_with(image_init_part, fd, out);
 }
 
 void elf_file_close(struct elf_file *file)

@@ -19,4 +19,6 @@ struct elf_file {
 /* What an error of a parser is to the client. */
 enum worker_status elf_file_status(int err);
 enum worker_status elf_file_open(int fd, struct elf_file *out);
+/* The same for a file of any type. */
+enum worker_status elf_file_open_part(int fd, struct elf_file *out);
 void elf_file_close(struct elf_file *file);

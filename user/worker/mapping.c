@@ -81,6 +81,15 @@ void mapping_done(struct mapping *mapping)
 	*mapping = (struct mapping)MAPPING_INIT;
 }
 
+bool mapping_scarce(void)
+{
+	size_t used = 0;
+
+	for (size_t slot = 0; slot < MAPPINGS_MAX; slot++)
+		used += watches[slot].len > 0;
+	return used > MAPPINGS_MAX - MAPPINGS_SPARE;
+}
+
 bool mapping_torn(const struct mapping *mapping)
 {
 	return mapping->len > 0 && watches[mapping->slot].torn;

@@ -11,7 +11,8 @@
 #include "worker/status.h"
 
 #define MAPPING_BYTES_MAX (4ULL << 30)
-#define MAPPINGS_MAX 1024 /* at a time: those that are kept for lines, and a few more */
+#define MAPPINGS_MAX 4096 /* at a time: those that are kept for lines, and a few more */
+#define MAPPINGS_SPARE 16 /* that are not to be kept */
 
 struct mapping {
 	const void *data;
@@ -31,4 +32,6 @@ int mapping_catch_faults(void);
  * WORKER_TOO_LARGE, WORKER_UNREADABLE. */
 enum worker_status mapping_open(int fd, struct mapping *out);
 void mapping_done(struct mapping *mapping);
+/* No more should be kept: what is left is for the next file that is loaded. */
+bool mapping_scarce(void);
 bool mapping_torn(const struct mapping *mapping);

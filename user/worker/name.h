@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sym/debug_part.h"
 #include "sym/elf_sym.h"
 
 struct worker_query {
@@ -15,6 +16,9 @@ struct worker_query {
 	uint64_t until_ns;       /* when to give up waiting */
 	uint64_t lines_until_ns; /* objects only: when no more inlined frames, files and lines are
 				  * asked for; 0: never were, nor will be of this object */
+	/* Opens a file that lines need; a descriptor, or a negative: it is not to be had. NULL:
+	 * none is. Gets the ctx of the names; must not call the client. */
+	int (*open_part)(void *ctx, const struct debug_part *part);
 };
 
 struct worker_name {

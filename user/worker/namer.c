@@ -6,14 +6,18 @@
 #include "worker/namer.h"
 
 #include <errno.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/fd.h"
 #include "base/own.h"
 
 /* Loads in one call: the first, and one more when the symbols went away before they were used. */
 #define LOADS_MAX 2
 #define START_WAIT_NS (1100 * NSEC_PER_MSEC)
+/* Files that an object's lines may lack, in one call: after that they are done without. */
+#define GIVES_MAX 1024
 
 void namer_done(struct namer *namer)
 {
@@ -239,9 +243,37 @@ static int tell_names(struct namer *namer, size_t first, worker_name_fn fn, void
 	return err;
 }
 
-static bool want_lines(const struct worker_query *query)
+static bool want_lines(const struct worker_query *query, size_t gives)
 {
-	return query->lines_until_ns && clock_ns(CLOCK_MONOTONIC) < query->lines_until_ns;
+	return query->lines_until_ns && gives < GIVES_MAX &&
+		clock_ns(CLOCK_MONOTONIC) < query->lines_until_ns;
+}
+
+static enum worker_status give(
+	struct namer *namer, uint64_t id, const struct worker_query *query, void *ctx)
+{
+	struct proto_message *m = &namer->lane.out;
+	const struct proto_wanted *body = proto_body(&namer->lane.in);
+	_cleanup_fd_ int fd = -1;
+	enum worker_status status;
+
+	proto_begin_request(m, PROTO_WANTED, id);
+	status = ask(namer, query->until_ns);
+	if (status != WORKER_OK)
+		return status;
+	if (query->open_part) {
+		struct debug_part part = { .kind = body->kind };
+
+		part.build_id.len = body->build_id_len;
+		memcpy(part.build_id.bytes, body->build_id, body->build_id_len);
+		memcpy(part.dir, body->dir, sizeof(part.dir));
+		memcpy(part.name, body->name, sizeof(part.name));
+		fd = query->open_part(ctx, &part);
+	}
+	proto_begin_request(m, PROTO_GIVE, id);
+	if (fd >= 0)
+		m->fds[m->fds_len++] = fd;
+	return ask(namer, query->until_ns);
 }
 
 /* From query->addresses[*done] on; *done moves on with what was answered. */
@@ -251,10 +283,12 @@ static int ask_names(struct namer *namer, const struct proto_request *what,
 {
 	struct proto_message *m = &namer->lane.out;
 
+	size_t gives = 0;
+
 	*status = WORKER_OK;
-	while (*done < query->len) {
+	while (*done < query->len && *status == WORKER_OK) {
 		size_t len = query->len - *done;
-		bool lines = want_lines(query);
+		bool lines = want_lines(query, gives);
 		int err;
 
 		if (len > PROTO_QUERIES_MAX)
@@ -275,6 +309,9 @@ static int ask_names(struct namer *namer, const struct proto_request *what,
 		namer->lines_given_up += namer->lane.in.reply.lines_given_up;
 		if (query->lines_until_ns && !lines)
 			namer->lines_given_up += namer->lane.in.reply.answered;
+		if (namer->lane.in.reply.wants)
+			*status = gives++ < GIVES_MAX ? give(namer, what->id, query, ctx)
+						      : WORKER_DOWN;
 	}
 	return 0;
 }

@@ -26,12 +26,15 @@ static const struct shape shapes[PROTO_KINDS] = {
 	[PROTO_ROWS] = { 0, 1, 1, sizeof(struct proto_rows), 1, false },
 	[PROTO_LOAD] = { 0, 1, PROTO_FDS_MAX, sizeof(struct proto_symbols), 0, false },
 	[PROTO_NAMES] = { PROTO_QUERIES_MAX, 0, 0, 0, 0, true },
+	[PROTO_WANTED] = { .body_bytes = sizeof(struct proto_wanted) },
+	[PROTO_GIVE] = { .fds_max = 1 },
 	[PROTO_MAP_FEED] = { 0, 1, 1, sizeof(struct proto_map), 0, false },
 	[PROTO_MAP_NAMES] = { PROTO_QUERIES_MAX, 0, 0, 0, 0, true },
 };
 
 _Static_assert(sizeof(struct proto_rows) % 8 == 0 && sizeof(struct proto_symbols) % 8 == 0 &&
-		sizeof(struct proto_map) % 8 == 0 && sizeof(struct proto_reply) % 8 == 0,
+		sizeof(struct proto_map) % 8 == 0 && sizeof(struct proto_wanted) % 8 == 0 &&
+		sizeof(struct proto_reply) % 8 == 0,
 	"no padding that is not named, and bodies lie aligned");
 _Static_assert(
 	sizeof(struct proto_request) + PROTO_QUERIES_MAX * sizeof(uint64_t) <= PROTO_BYTES_MAX,
@@ -205,6 +208,15 @@ static bool symbols_valid(const struct proto_message *m)
 	return true;
 }
 
+static bool wanted_valid(const struct proto_message *m)
+{
+	const struct proto_wanted *wanted = proto_body(m);
+
+	return wanted->kind < DEBUG_PART_KINDS && wanted->build_id_len <= BUILD_ID_BYTES_MAX &&
+		memchr(wanted->dir, '\0', sizeof(wanted->dir)) &&
+		memchr(wanted->name, '\0', sizeof(wanted->name));
+}
+
 /* The reader has tables by source. */
 static bool is_source(uint32_t kind, uint8_t source)
 {
@@ -222,7 +234,8 @@ static bool answers_valid(const struct proto_message *m, uint32_t queries_len)
 	if (m->reply.answered > queries_len || m->reply.lines_given_up > m->reply.answered)
 		return false;
 	/* One that answers nothing would be asked again for ever. */
-	if (m->reply.status == WORKER_OK && m->reply.answered == 0 && queries_len > 0)
+	if (m->reply.status == WORKER_OK && m->reply.answered == 0 && queries_len > 0 &&
+		m->reply.wants == 0)
 		return false;
 	while (proto_next_answer(&c, &answer)) {
 		if (answer.index < next || answer.index >= m->reply.answered ||
@@ -253,6 +266,8 @@ bool proto_reply_valid(
 		return false;
 	if (r->head.kind == PROTO_ROWS)
 		return rows_valid(m);
+	if (r->head.kind == PROTO_WANTED)
+		return wanted_valid(m);
 	return r->head.kind != PROTO_LOAD || symbols_valid(m);
 }
 

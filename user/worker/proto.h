@@ -14,6 +14,8 @@ enum proto_kind {
 	PROTO_ROWS,        /* a file → build id, debug link, and a sealed memfd of unwind rows */
 	PROTO_LOAD,        /* a file and debug files for it → symbols, kept under the id */
 	PROTO_NAMES,       /* file offsets of a loaded object → names */
+	PROTO_WANTED,      /* a loaded object → a file that its lines lack */
+	PROTO_GIVE,        /* that file, or none: it is not to be had */
 	PROTO_OBJECT_DROP, /* its symbols are forgotten */
 	PROTO_MAP_FEED,    /* a perf map, read on from where the last reading ended */
 	PROTO_MAP_NAMES,   /* addresses → names of a perf map */
@@ -42,7 +44,8 @@ struct proto_reply {
 	uint32_t answered;             /* names: how many queries, from the first, this answers */
 	uint64_t kept_bytes, kept_len; /* all symbols and maps that the worker keeps */
 	uint64_t evicted_len;          /* so far: dropped by the worker for want of room */
-	uint64_t lines_given_up;       /* names: that are told without lines, for want of time */
+	uint32_t lines_given_up;       /* names: that are told without lines, for want of time */
+	uint32_t wants;                /* names, 1: a file is wanted before the rest is answered */
 	/* One of the structs below follows, or names: for each query that has one, by rising index,
 	 * u32 index, u64 start, u32 line, u8 source (enum elf_sym_source; 0 for a map), u8 inlined
 	 * (1: into the next one, of the same index), name and NUL, path of its file and NUL. */

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "elf/build_id.h"
+#include "sym/debug_part.h"
 
 #define PROTO_BYTES_MAX 65536
 #define PROTO_FDS_MAX 9
@@ -34,4 +35,11 @@ struct proto_map {
 	uint64_t offset;            /* how far it is read */
 	uint64_t ranges, bad, full; /* as struct perfmap_stats */
 	uint64_t more;              /* not 0: there is more to be read now */
+};
+
+struct proto_wanted {
+	uint32_t kind; /* enum debug_part_kind */
+	uint32_t build_id_len;
+	uint8_t build_id[BUILD_ID_BYTES_MAX];
+	char dir[DEBUG_PART_TEXT_MAX], name[DEBUG_PART_TEXT_MAX];
 };

@@ -33,6 +33,11 @@ static void drop_files(struct symbols *symbols)
 {
 	inlined_free(symbols->inlined);
 	symbols->inlined = NULL;
+	vec_each (&symbols->parts, part) {
+		elf_file_close(*part);
+		free(*part);
+	}
+	vec_done(&symbols->parts);
 	for (int i = 0; symbols->files && i < FILES; i++)
 		elf_file_close(&symbols->files[i]);
 	free(symbols->files);
@@ -61,7 +66,7 @@ void symbols_take_files(struct symbols *symbols, struct elf_file *mapped, struct
 {
 	bool separate = has_dwarf(debug);
 
-	if (!separate && !has_dwarf(mapped))
+	if ((!separate && !has_dwarf(mapped)) || mapping_scarce())
 		return;
 	symbols->files = malloc(FILES * sizeof(*symbols->files));
 	if (!symbols->files)
@@ -96,6 +101,7 @@ static void open_inlined(struct symbols *symbols)
 {
 	struct inlined_input input = {
 		.image = &symbols->files[symbols->dwarf].image,
+		.asking = true,
 		.memory_max = SYMBOLS_LINES_BYTES_MAX,
 		.stop = is_late,
 		.ctx = symbols,
@@ -109,6 +115,9 @@ static void open_inlined(struct symbols *symbols)
 
 static bool is_torn(const struct symbols *symbols)
 {
+	vec_each (&symbols->parts, part)
+		if (mapping_torn(&(*part)->mapping))
+			return true;
 	return mapping_torn(&symbols->files[MAPPED].mapping) ||
 		mapping_torn(&symbols->files[DEBUG_FILE].mapping);
 }
@@ -132,14 +141,63 @@ enum inlined_result symbols_lines(
 	return result < 0 ? INLINED_NONE : (enum inlined_result)result;
 }
 
+const struct debug_part *symbols_wanted(const struct symbols *symbols)
+{
+	static const struct debug_part nothing = { .kind = DEBUG_PART_NONE };
+
+	return symbols->inlined ? inlined_wanted(symbols->inlined) : &nothing;
+}
+
+/* Split units say themselves whose they are; of a shared file it is the build ID. */
+static struct elf_file *open_part(const struct debug_part *wanted, int fd)
+{
+	struct elf_file *part = malloc(sizeof(*part));
+	struct build_id id;
+
+	if (!part)
+		return NULL;
+	*part = (struct elf_file)ELF_FILE_INIT;
+	if (elf_file_open_part(fd, part) == WORKER_OK &&
+		(wanted->kind != DEBUG_PART_ALT ||
+			(build_id_find(&part->image, &id) == 0 &&
+				build_id_equal(&id, &wanted->build_id))))
+		return part;
+	elf_file_close(part);
+	free(part);
+	return NULL;
+}
+
+void symbols_give(struct symbols *symbols, int fd)
+{
+	const struct debug_part *wanted = symbols_wanted(symbols);
+	struct elf_file *part, **slot;
+
+	if (wanted->kind == DEBUG_PART_NONE)
+		return;
+	part = fd >= 0 && !mapping_scarce() ? open_part(wanted, fd) : NULL;
+	slot = part ? vec_add(&symbols->parts) : NULL;
+	if (slot)
+		*slot = part;
+	if (inlined_give(symbols->inlined, slot ? &part->image : NULL) < 0) {
+		drop_files(symbols);
+	} else if (!slot && part) {
+		elf_file_close(part);
+		free(part);
+	}
+}
+
+static void rest(const struct mapping *mapping)
+{
+	if (mapping->len > 0)
+		madvise((void *)mapping->data, mapping->len, MADV_DONTNEED);
+}
+
 void symbols_rest(struct symbols *symbols)
 {
-	for (int i = 0; symbols->files && i < FILES; i++) {
-		const struct mapping *mapping = &symbols->files[i].mapping;
-
-		if (mapping->len > 0)
-			madvise((void *)mapping->data, mapping->len, MADV_DONTNEED);
-	}
+	vec_each (&symbols->parts, part)
+		rest(&(*part)->mapping);
+	for (int i = 0; symbols->files && i < FILES; i++)
+		rest(&symbols->files[i].mapping);
 }
 
 size_t symbols_memory(const struct symbols *symbols)
@@ -158,5 +216,7 @@ size_t symbols_memory(const struct symbols *symbols)
 		inlined_stats(symbols->inlined, &lines);
 	for (int i = 0; symbols->files && i < FILES; i++)
 		bytes += sizeof(*symbols->files) + symbols->files[i].image.inflated_bytes;
+	vec_each (&symbols->parts, part)
+		bytes += sizeof(**part) + (*part)->image.inflated_bytes;
 	return bytes + lines.memory_bytes;
 }

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/vec.h"
 #include "sym/elf_sym.h"
 #include "sym/inlined.h"
 #include "sym/r2r.h"
@@ -21,6 +22,7 @@ struct symbols {
 	struct elf_file *files; /* the mapped one and its debug file; NULL: there are no lines */
 	size_t dwarf;           /* which of them has the debugging information */
 	struct inlined *inlined;
+	VEC(struct elf_file *) parts; /* that the debugging information refers to */
 	uint8_t opened;    /* how often it was tried, which is left to the first question */
 	uint64_t until_ns; /* CLOCK_MONOTONIC: when a question about lines is given up */
 };
@@ -38,6 +40,10 @@ bool symbols_find(const struct symbols *symbols, uint64_t file_offset, struct el
 /* As inlined_find; a negative is INLINED_NONE too. */
 enum inlined_result symbols_lines(
 	struct symbols *symbols, uint64_t file_offset, struct inlined_frames *out);
+/* What is missing and may be had; of kind DEBUG_PART_NONE: nothing. */
+const struct debug_part *symbols_wanted(const struct symbols *symbols);
+/* The answer to that; the descriptor stays the caller's; -1: it is not to be had. */
+void symbols_give(struct symbols *symbols, int fd);
 /* Between requests: gives back the memory that only mirrors the files. */
 void symbols_rest(struct symbols *symbols);
 size_t symbols_memory(const struct symbols *symbols);

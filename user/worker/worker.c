@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -94,7 +95,8 @@ static bool put_frames(struct worker *w, const struct proto_answer *symbol, cons
 	return true;
 }
 
-/* False: the reply is full, or it is time to send it; the first answer is always put. */
+/* False: the reply is full, it is time to send it, or a file is wanted; else the first answer is
+ * always put. */
 static bool put_symbol(struct worker *w, uint32_t i, struct symbols *symbols)
 {
 	struct proto_answer answer = { .index = i };
@@ -109,6 +111,10 @@ static bool put_symbol(struct worker *w, uint32_t i, struct symbols *symbols)
 	answer.source = (uint8_t)name.source;
 	if (w->in.request.flags & PROTO_LINES)
 		result = symbols_lines(symbols, offset, &frames);
+	if (result == INLINED_WANTS) {
+		w->out.reply.wants = 1;
+		return false;
+	}
 	if (result == INLINED_GIVEN_UP && i > 0 && clock_ns(CLOCK_MONOTONIC) >= symbols->until_ns)
 		return false;
 	if (result == INLINED_FOUND && put_frames(w, &answer, name.name, &frames))
@@ -137,6 +143,37 @@ static enum worker_status do_names(struct worker *w)
 		kept_resize(&w->kept, entry, symbols_memory(symbols));
 		kept_trim(&w->kept, WORKER_KEPT_BYTES_MAX);
 	}
+	return WORKER_OK;
+}
+
+static enum worker_status do_wanted(struct worker *w)
+{
+	struct kept_entry *entry = kept_find(&w->kept, KEPT_SYMBOLS, w->in.request.id);
+	struct proto_wanted wanted = { 0 };
+
+	if (entry) {
+		const struct debug_part *part = symbols_wanted(entry->what);
+
+		wanted.kind = part->kind;
+		wanted.build_id_len = (uint32_t)part->build_id.len;
+		memcpy(wanted.build_id, part->build_id.bytes, part->build_id.len);
+		memcpy(wanted.dir, part->dir, sizeof(wanted.dir));
+		memcpy(wanted.name, part->name, sizeof(wanted.name));
+	}
+	proto_put(&w->out, &wanted, sizeof(wanted));
+	return entry ? WORKER_OK : WORKER_UNKNOWN;
+}
+
+static enum worker_status do_give(struct worker *w)
+{
+	struct kept_entry *entry = kept_find(&w->kept, KEPT_SYMBOLS, w->in.request.id);
+	struct symbols *symbols;
+
+	if (!entry)
+		return WORKER_UNKNOWN;
+	symbols = entry->what;
+	symbols->until_ns = clock_ns(CLOCK_MONOTONIC) + LINES_NS;
+	symbols_give(symbols, w->in.fds_len > 0 ? w->in.fds[0] : -1);
 	return WORKER_OK;
 }
 
@@ -225,6 +262,8 @@ static enum worker_status (*const handlers[PROTO_KINDS])(struct worker *w) = {
 	[PROTO_ROWS] = do_rows,
 	[PROTO_LOAD] = do_load,
 	[PROTO_NAMES] = do_names,
+	[PROTO_WANTED] = do_wanted,
+	[PROTO_GIVE] = do_give,
 	[PROTO_OBJECT_DROP] = do_object_drop,
 	[PROTO_MAP_FEED] = do_map_feed,
 	[PROTO_MAP_NAMES] = do_map_names,
