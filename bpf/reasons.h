@@ -52,9 +52,19 @@
 	X(UNNAMED_WORKER, "worker", "the worker that reads names was lost, late or refuses the file") \
 	X(UNNAMED_OBJECT, "object", "the file was met when the table of files was full")
 
+/* What was made of a file that stands where another one's debug file may be. */
+#define DEBUG_REASONS(X)                                                                           \
+	X(DEBUG_BELONGS, "belongs", "it is the file's")                                            \
+	X(DEBUG_DAMAGED, "damaged", "not an ELF file, or a damaged one")                           \
+	X(DEBUG_MACHINE, "machine", "of another machine")                                          \
+	X(DEBUG_BUILD_ID, "build_id", "its build ID is another")                                   \
+	X(DEBUG_CRC, "crc", "its checksum is not that of .gnu_debuglink")                          \
+	X(DEBUG_UNPROVEN, "unproven", "no build ID in both files and no .gnu_debuglink")
+
 #define REASON_ID(id, name, text) id,
 enum lost_reason { LOST_REASONS(REASON_ID) LOST_REASONS_LEN };
 enum stack_end { STACK_ENDS(REASON_ID) STACK_ENDS_LEN };
 enum object_reason { OBJECT_REASONS(REASON_ID) OBJECT_REASONS_LEN };
+enum debug_reason { DEBUG_REASONS(REASON_ID) DEBUG_REASONS_LEN };
 enum unnamed_reason { UNNAMED_REASONS(REASON_ID) UNNAMED_REASONS_LEN };
 #undef REASON_ID

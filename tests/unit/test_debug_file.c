@@ -139,16 +139,16 @@ static void only_a_file_of_the_same_build_is_taken(void **state)
 		int crc; /* 0: no link, 1: the right one, 2: a wrong one */
 		int expected;
 	} rows[] = {
-		{ "aaaa", "aaaa", 0, DEBUG_FILE_MATCHES },
-		{ "aaaa", "aaaa", 2, DEBUG_FILE_MATCHES },
-		{ "aaaa", "aaab", 0, DEBUG_FILE_OTHER_BUILD },
-		{ "aaaa", "aaab", 1, DEBUG_FILE_OTHER_BUILD },
-		{ NULL, "aaaa", 1, DEBUG_FILE_MATCHES },
-		{ "aaaa", NULL, 1, DEBUG_FILE_MATCHES },
-		{ NULL, NULL, 1, DEBUG_FILE_MATCHES },
-		{ NULL, NULL, 2, DEBUG_FILE_OTHER_BUILD },
-		{ NULL, NULL, 0, DEBUG_FILE_UNPROVEN },
-		{ "aaaa", NULL, 0, DEBUG_FILE_UNPROVEN },
+		{ "aaaa", "aaaa", 0, DEBUG_BELONGS },
+		{ "aaaa", "aaaa", 2, DEBUG_BELONGS },
+		{ "aaaa", "aaab", 0, DEBUG_BUILD_ID },
+		{ "aaaa", "aaab", 1, DEBUG_BUILD_ID },
+		{ NULL, "aaaa", 1, DEBUG_BELONGS },
+		{ "aaaa", NULL, 1, DEBUG_BELONGS },
+		{ NULL, NULL, 1, DEBUG_BELONGS },
+		{ NULL, NULL, 2, DEBUG_CRC },
+		{ NULL, NULL, 0, DEBUG_UNPROVEN },
+		{ "aaaa", NULL, 0, DEBUG_UNPROVEN },
 	};
 
 	(void)state;
@@ -169,16 +169,24 @@ static void only_a_file_of_the_same_build_is_taken(void **state)
 		strcpy(q.link.name, rows[i].crc ? "x.debug" : "");
 		q.link.crc = (uint32_t)crc32(0, (Bytef *)d.file.data, (uInt)d.file.len) +
 			(rows[i].crc == 2);
-		assert_int_equal(
-			debug_file_verify(&q, EM_X86_64, &candidate, &why), rows[i].expected);
-		assert_int_equal(why.text[0] != '\0', rows[i].expected != DEBUG_FILE_MATCHES);
-		assert_int_equal(debug_file_verify(&q, EM_AARCH64, &candidate, &why),
-			DEBUG_FILE_OTHER_BUILD);
+		assert_int_equal(debug_file_verify(&q, EM_X86_64, &candidate), rows[i].expected);
+		assert_int_equal(debug_file_verify(&q, EM_AARCH64, &candidate), DEBUG_MACHINE);
 		image_done(&image);
 		image_done(&candidate);
 		make_elf_done(&m);
 		make_elf_done(&d);
 	}
+}
+
+static void a_folder_of_its_own_stands_for_the_usual_one(void **state)
+{
+	(void)state;
+	assert_string_equal(
+		debug_file_below("/usr/lib/debug/.build-id/a/b.debug"), "/.build-id/a/b.debug");
+	assert_string_equal(debug_file_below("/usr/lib/debug/opt/x.dbg"), "/opt/x.dbg");
+	assert_string_equal(debug_file_below("/opt/.debug/x"), "/x");
+	assert_string_equal(debug_file_below("/opt/x.dbg"), "/x.dbg");
+	assert_string_equal(debug_file_below("/usr/lib/debugger"), "/debugger");
 }
 
 int main(void)
@@ -188,6 +196,7 @@ int main(void)
 		cmocka_unit_test(a_path_that_becomes_too_long_is_told),
 		cmocka_unit_test(only_a_plain_name_is_a_link),
 		cmocka_unit_test(only_a_file_of_the_same_build_is_taken),
+		cmocka_unit_test(a_folder_of_its_own_stands_for_the_usual_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -380,8 +380,8 @@ static void the_first_debug_file_of_the_same_build_is_used(void **state)
 	assert_int_equal(symbols.status, WORKER_OK);
 	assert_int_equal(symbols.symbols, 1);
 	assert_int_equal(symbols.debug_used, 2);
-	assert_int_equal(symbols.debug[0], WORKER_DEBUG_BAD);
-	assert_int_equal(symbols.debug[1], WORKER_DEBUG_OTHER);
+	assert_int_equal(symbols.debug[0], WORKER_DEBUG_SEEN + DEBUG_DAMAGED);
+	assert_int_equal(symbols.debug[1], WORKER_DEBUG_SEEN + DEBUG_BUILD_ID);
 	assert_int_equal(symbols.debug[2], WORKER_DEBUG_USED);
 	assert_int_equal(symbols.debug[3], WORKER_DEBUG_NONE);
 	assert_string_equal(name_at(&names, 0), "right");

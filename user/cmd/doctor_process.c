@@ -97,6 +97,7 @@ static void print_symbols(struct patient *p)
 static void on_rows(void *ctx, const struct worker_rows *rows)
 {
 	struct patient *p = ctx;
+	const struct debug_root roots[] = { { .fd = p->roots[0] }, { .fd = p->roots[1] } };
 
 	p->answered = true;
 	if (rows->status != WORKER_OK) {
@@ -104,8 +105,8 @@ static void on_rows(void *ctx, const struct worker_rows *rows)
 		return;
 	}
 	debug_files_open(&p->debug,
-		&(struct debug_file_query){ p->path, rows->build_id, rows->link }, p->roots,
-		ARRAY_SIZE(p->roots));
+		&(struct debug_file_query){ p->path, rows->build_id, rows->link }, roots,
+		ARRAY_SIZE(roots));
 	if (rows->rows)
 		printf("walk: by table, %u rows", rows->rows->head->rows_len);
 	else

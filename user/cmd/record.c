@@ -147,6 +147,8 @@ static int open_agent(struct record *r, struct why *why)
 		.demangle = !o->no_demangle,
 		.keep_tiers = o->keep_tiers,
 		.lines = o->lines,
+		.debug_dirs = o->debug_dirs.data,
+		.debug_dirs_len = o->debug_dirs.len,
 	};
 
 	return agent_open(&options, &r->agent, why);

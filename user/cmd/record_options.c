@@ -25,6 +25,7 @@ enum {
 	OPT_STATS,
 	OPT_NO_DEMANGLE,
 	OPT_INLINE,
+	OPT_DEBUG_DIR,
 	OPT_MEMORY,
 	OPT_JIT_TIERS,
 	OPT_JIT,
@@ -59,6 +60,9 @@ static const struct option_row rows[] = {
 	{ OPT_INLINE, "inline", NULL,
 		"frames of inlined functions, and source lines, from\ndebugging information where "
 		"there is any" },
+	{ OPT_DEBUG_DIR, "debug-dir", "DIR",
+		"debug files are in DIR too, as in /usr/lib/debug or by\nname; may be given "
+		"again" },
 	{ OPT_NO_DEMANGLE, "no-demangle", NULL, "names as they are in the files" },
 	{ 'q', "quiet", NULL, "errors and warnings only" },
 	{ 'h', "help", NULL, "this text" },
@@ -143,6 +147,16 @@ static int set_format(struct record_options *o, const char *name, struct why *wh
 	return o->sink_format ? 0 : why_set(why, -EINVAL, "-f: no such format: %s", name);
 }
 
+static int add_debug_dir(struct record_options *o, const char *dir, struct why *why)
+{
+	const char **slot = vec_add(&o->debug_dirs);
+
+	if (!slot)
+		return why_set(why, -ENOMEM, "out of memory");
+	*slot = dir;
+	return 0;
+}
+
 static int take_target(struct record_options *o, int id, const char *arg, struct why *why)
 {
 	if (id == 'a')
@@ -188,6 +202,8 @@ static int take(void *ctx, int id, const char *arg, struct why *why)
 		o->sink.by_len = 0;
 		o->by_given = true;
 		return sink_parse_by(arg, &o->sink, why);
+	case OPT_DEBUG_DIR:
+		return add_debug_dir(o, arg, why);
 	case 'o':
 		o->output = arg;
 		return 0;
@@ -250,4 +266,5 @@ int record_options_parse(struct record_options *o, int argc, char **argv, struct
 void record_options_done(struct record_options *o)
 {
 	vec_done(&o->ids);
+	vec_done(&o->debug_dirs);
 }

@@ -27,6 +27,7 @@ struct record_options {
 	uint64_t memory_bytes;  /* for BPF maps */
 	bool user, kernel;
 	bool no_demangle, keep_tiers;
+	VEC(const char *) debug_dirs;
 	bool lines; /* inlined frames too */
 	bool jit;   /* make the targets' runtimes write perf maps */
 	bool by_given;

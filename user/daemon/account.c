@@ -7,11 +7,13 @@
 #include <stdlib.h>
 
 #include "base/own.h"
+#include "daemon/file_notes.h"
 
 #define REASON_NAME(id, name, text) [id] = name,
 static const char *const lost_names[] = { LOST_REASONS(REASON_NAME) };
 static const char *const end_names[] = { STACK_ENDS(REASON_NAME) };
 static const char *const object_names[] = { OBJECT_REASONS(REASON_NAME) };
+static const char *const debug_names[] = { DEBUG_REASONS(REASON_NAME) };
 static const char *const unnamed_names[] = { UNNAMED_REASONS(REASON_NAME) };
 
 static const char *const source_names[NAME_SOURCES] = {
@@ -71,6 +73,14 @@ static json_t *frames_json(const struct account *a)
 		by_name(a->frames_unnamed, unnamed_names, UNNAMED_REASONS_LEN));
 }
 
+static json_t *debug_files_json(const struct account *a)
+{
+	return json_pack("{s:I, s:I, s:o, s:o}", "found", (json_int_t)a->objects.debug_found,
+		"used", (json_int_t)a->objects.debug_used, "refused",
+		by_name(a->objects.debug_refused, debug_names, DEBUG_REASONS_LEN), "refused_files",
+		file_notes_refused(a->files));
+}
+
 static json_t *objects_json(const struct account *a)
 {
 	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "known",
@@ -109,11 +119,12 @@ static json_t *account_json(const struct account *a)
 	json_t *agent = json_pack("{s:f, s:I}", "cpu_s", a->agent_cpu_s, "rss_max_kb",
 		(json_int_t)a->agent_rss_max_kb);
 
-	return json_pack("{s:f, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "duration_s",
-		a->duration_s, "hz", (int)a->hz, "cpus", (int)a->sampler.cpus, "ticks",
-		ticks_json(a), "user_stacks", stacks_json(a), "frames", frames_json(a), "objects",
-		objects_json(a), "tables", tables_json(a), "bpf", bpf, "agent", agent, "worker",
-		worker);
+	return json_pack("{s:f, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+		"duration_s", a->duration_s, "hz", (int)a->hz, "cpus", (int)a->sampler.cpus,
+		"ticks", ticks_json(a), "user_stacks", stacks_json(a), "frames", frames_json(a),
+		"objects", objects_json(a), "debug_files", debug_files_json(a), "unnamed_files",
+		file_notes_unnamed(a->files), "tables", tables_json(a), "bpf", bpf, "agent", agent,
+		"worker", worker);
 }
 
 int account_write_json(const struct account *account, struct buf *out)
@@ -188,8 +199,9 @@ static int put_names(const struct account *a, struct buf *out)
 			(double)a->worker.kept_bytes / 1e6, (double)a->worker.symbol_ns / 1e6,
 			(unsigned long long)a->tables.tables, (double)a->tables.bytes / 1e6,
 			(double)a->objects.table_ns / 1e6);
-	return err < 0 ? err
-		       : put_reasons(out, a->objects.failed, object_names, OBJECT_REASONS_LEN);
+	if (err == 0)
+		err = put_reasons(out, a->objects.failed, object_names, OBJECT_REASONS_LEN);
+	return err < 0 ? err : file_notes_write(a->files, out);
 }
 
 int account_write_text(const struct account *a, struct buf *out)

@@ -31,6 +31,7 @@ struct account {
 	double duration_s;
 	struct sampler_stats sampler;
 	struct objects_stats objects;
+	const struct objects *files; /* for what is said of single ones; NULL: nothing is */
 	struct publish_stats tables;
 	struct held_stats held;
 	struct worker_stats worker;

@@ -208,13 +208,21 @@ static void warn_of_privileges(struct agent *agent)
 	}
 }
 
-static int open_parts(struct agent *agent, const struct agent_options *options, struct why *why)
+static int open_objects(struct agent *agent, const struct agent_options *options, struct why *why)
 {
 	const struct objects_options objects = {
 		.publish = sampler_publish(agent->sampler),
 		.worker = agent->worker,
 		.lines = options->lines,
+		.debug_dirs = options->debug_dirs,
+		.debug_dirs_len = options->debug_dirs_len,
 	};
+
+	return objects_new(&objects, &agent->objects, why);
+}
+
+static int open_parts(struct agent *agent, struct why *why)
+{
 	struct why cgroup_why;
 	int err;
 
@@ -222,8 +230,6 @@ static int open_parts(struct agent *agent, const struct agent_options *options, 
 	err = agent->epoll < 0 ? -errno : watch(agent, sampler_fd(agent->sampler));
 	if (err == 0)
 		err = watch(agent, worker_client_fd(agent->worker));
-	if (err == 0)
-		err = objects_new(&objects, &agent->objects);
 	if (err == 0)
 		err = processes_new(on_process_dropped, agent, &agent->processes);
 	if (err == 0)
@@ -272,7 +278,9 @@ int agent_open(const struct agent_options *options, struct agent **out, struct w
 	if (err == 0)
 		err = sampler_open(&options->sampler, &callbacks, agent, &agent->sampler, why);
 	if (err == 0)
-		err = open_parts(agent, options, why);
+		err = open_objects(agent, options, why);
+	if (err == 0)
+		err = open_parts(agent, why);
 	if (err < 0) {
 		agent_free(agent);
 		return err;
@@ -575,6 +583,7 @@ void agent_account(struct agent *agent, struct account *out)
 	sampler_stats(agent->sampler, &out->sampler);
 	out->duration_s = out->sampler.running_s;
 	objects_stats(agent->objects, &out->objects);
+	out->files = agent->objects;
 	publish_stats(sampler_publish(agent->sampler), &out->tables);
 	held_stats(agent->held, &out->held);
 	worker_client_stats(agent->worker, &out->worker);

@@ -15,8 +15,10 @@
 struct agent_options {
 	struct sampler_options sampler;
 	bool demangle;
-	bool keep_tiers; /* of JIT names */
-	bool lines;      /* inlined frames, source files and lines */
+	bool keep_tiers;               /* of JIT names */
+	bool lines;                    /* inlined frames, source files and lines */
+	const char *const *debug_dirs; /* other folders with debug files */
+	size_t debug_dirs_len;
 };
 
 struct agent;

@@ -1,50 +1,81 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon/debug_files.c - sym/debug_file.h says where, proc/opener.h opens. A place that leads to
- * the same file again (a link, or both roots being one) is offered again: the worker takes the
- * first that fits. */
+/* daemon/debug_files.c - sym/debug_file.h says where, proc/opener.h opens. Several places and roots
+ * lead to the same file, where there are links or a process has the host's own root: it is offered
+ * once. */
 #include "daemon/debug_files.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 
 #include "base/fd.h"
+#include "base/own.h"
 #include "proc/opener.h"
 
-static void try_root(struct debug_files *files, const struct debug_file_query *query, int root_fd)
+static int open_candidate(const struct debug_root *root, const char *path, int *fd)
 {
-	char path[PATH_MAX];
+	const char *at = root->debug_dir ? debug_file_below(path) : path;
 
-	for (int place = 0; place < DEBUG_FILE_PLACES && files->len < DEBUG_FILES_MAX; place++) {
-		if (debug_file_candidate(query, (enum debug_file_place)place, path) < 0)
-			continue;
-		if (opener_in_root(root_fd, path, &files->fds[files->len]) == 0)
-			files->len++;
-	}
+	return at ? opener_in_root(root->fd, at, fd) : -ENOENT;
+}
+
+static bool is_known(const struct debug_files *files, const struct stat *st)
+{
+	struct stat other;
+
+	for (size_t i = 0; i < files->len; i++)
+		if (fstat(files->fds[i], &other) == 0 && other.st_dev == st->st_dev &&
+			other.st_ino == st->st_ino)
+			return true;
+	return false;
+}
+
+static void add(struct debug_files *files, const char *path, int fd)
+{
+	_cleanup_fd_ int owned = fd;
+	struct stat st;
+
+	if (fstat(fd, &st) < 0 || is_known(files, &st))
+		return;
+	files->paths[files->len] = strdup(path);
+	files->fates[files->len] = 0;
+	files->fds[files->len++] = TAKE_FD(owned);
 }
 
 void debug_files_open(struct debug_files *files, const struct debug_file_query *query,
-	const int *roots, size_t roots_len)
+	const struct debug_root *roots, size_t roots_len)
 {
+	char path[PATH_MAX];
+	int fd;
+
 	for (size_t i = 0; i < roots_len; i++)
-		if (roots[i] >= 0 && query->path[0] == '/')
-			try_root(files, query, roots[i]);
+		for (int place = 0; place < DEBUG_FILE_PLACES && roots[i].fd >= 0; place++)
+			if (files->len < DEBUG_FILES_MAX &&
+				debug_file_candidate(query, (enum debug_file_place)place, path) ==
+					0 &&
+				open_candidate(&roots[i], path, &fd) == 0)
+				add(files, path, fd);
 }
 
-int debug_files_open_part(
-	const struct debug_part *part, const char *path, const int *roots, size_t roots_len)
+int debug_files_open_part(const struct debug_part *part, const char *path,
+	const struct debug_root *roots, size_t roots_len)
 {
 	char candidate[PATH_MAX];
 	int fd;
 
 	for (size_t i = 0; i < roots_len; i++)
-		for (unsigned int place = 0; roots[i] >= 0 && place < DEBUG_PART_PLACES; place++)
+		for (unsigned int place = 0; roots[i].fd >= 0 && place < DEBUG_PART_PLACES; place++)
 			if (debug_part_candidate(part, path, place, candidate) == 0 &&
-				opener_in_root(roots[i], candidate, &fd) == 0)
+				open_candidate(&roots[i], candidate, &fd) == 0)
 				return fd;
 	return -ENOENT;
 }
 
 void debug_files_close(struct debug_files *files)
 {
-	while (files->len > 0)
+	while (files->len > 0) {
 		fd_close(&files->fds[--files->len]);
+		free(files->paths[files->len]);
+	}
 }

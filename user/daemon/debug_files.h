@@ -3,24 +3,32 @@
  * that file's is for a worker to say. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "sym/debug_file.h"
 #include "sym/debug_part.h"
 
-#define DEBUG_FILES_MAX 4
+#define DEBUG_FILES_MAX 8
 
 struct debug_files {
-	int fds[DEBUG_FILES_MAX]; /* best first */
+	int fds[DEBUG_FILES_MAX];       /* best first; each file once */
+	char *paths[DEBUG_FILES_MAX];   /* in their roots; NULL: no memory */
+	uint8_t fates[DEBUG_FILES_MAX]; /* the caller's: enum worker_debug */
 	size_t len;
 };
 
-/* roots: O_PATH descriptors of the root directories to look in, in that order; -1 is passed over.
- */
+/* Where to look, in that order; with fd -1 it is passed over. */
+struct debug_root {
+	int fd;         /* O_PATH */
+	bool debug_dir; /* stands for /usr/lib/debug, and holds other debug files by name */
+};
+
 void debug_files_open(struct debug_files *files, const struct debug_file_query *query,
-	const int *roots, size_t roots_len);
-/* The first file there is where a part may be, in the roots by turn; path is the mapped file's.
- * -ENOENT: none. Whether it is the one, is for a worker to say. */
-int debug_files_open_part(
-	const struct debug_part *part, const char *path, const int *roots, size_t roots_len);
+	const struct debug_root *roots, size_t roots_len);
+/* The first file there is where a part may be; path is the mapped file's. -ENOENT: none. Whether it
+ * is the one, is for a worker to say. */
+int debug_files_open_part(const struct debug_part *part, const char *path,
+	const struct debug_root *roots, size_t roots_len);
 void debug_files_close(struct debug_files *files);

@@ -247,7 +247,11 @@ static int ask_object(struct batch *b, struct object *object)
 		asked.debug_fds[asked.debug_fds_len++] = object->debug_files.fds[i];
 	if (err == 0)
 		err = worker_client_names(b->naming->worker, &asked, &query, on_name, b, &symbols);
+	if (symbols.status == WORKER_OK)
+		for (size_t i = 0; i < asked.debug_fds_len; i++)
+			object->debug_files.fates[i] = (uint8_t)symbols.debug[i];
 	object->symbols = symbols.symbols;
+	object->sources = symbols.sources;
 	object->names_status = symbols.status;
 	return err;
 }
@@ -329,6 +333,16 @@ int naming_resolve(struct naming *n)
 	return err;
 }
 
+static void count_unnamed(struct naming *n, const struct naming_place *place, uint64_t weight)
+{
+	struct object *object = place->owner >> OWNER_KIND_SHIFT == FRAME_FILE
+		? objects_find(n->objects, (uint32_t)(place->owner & OWNER_ID_MASK))
+		: NULL;
+
+	if (object)
+		object->unnamed += weight;
+}
+
 uint32_t naming_frames(struct naming *n, const struct tally_task *task, uint64_t raw,
 	uint64_t weight, struct account *account, const uint32_t **ids)
 {
@@ -344,6 +358,7 @@ uint32_t naming_frames(struct naming *n, const struct tally_task *task, uint64_t
 		account->frames_by_source[place->source] += weight;
 	} else {
 		account->frames_unnamed[-1 - place->source] += weight;
+		count_unnamed(n, place, weight);
 	}
 	*ids = n->frame_ids.data + place->first;
 	return place->len;

@@ -4,6 +4,7 @@
 #include "daemon/objects.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +27,9 @@ struct objects {
 	struct hash by_file; /* hash of a file's key → index */
 	struct objects_options options;
 	int own_root_fd;
-	uint64_t table_ns, eh_frame_bytes, debug_files;
+	int debug_dir_fds[OBJECTS_DEBUG_DIRS_MAX];
+	size_t debug_dirs_len;
+	uint64_t table_ns, eh_frame_bytes;
 };
 
 static void object_free(struct object *object)
@@ -41,6 +44,7 @@ static void object_free(struct object *object)
 }
 
 DEFINE_CLEANUP(struct object, object_free)
+DEFINE_CLEANUP(struct objects, objects_free)
 
 static struct object *object_new(uint32_t id, const char *name)
 {
@@ -73,6 +77,11 @@ struct object *objects_find(struct objects *objects, uint32_t id)
 	uint64_t *at = hash_find(&objects->by_id, id);
 
 	return at ? objects->all.data[*at] : NULL;
+}
+
+struct object *objects_at(const struct objects *objects, size_t i)
+{
+	return i < objects->all.len ? objects->all.data[i] : NULL;
 }
 
 static void fail(struct object *object, enum object_reason reason)
@@ -197,7 +206,22 @@ int objects_add(struct objects *objects, const struct event_object *event)
 
 /* ---- what a worker found ------------------------------------------------------------------- */
 
-/* In the root of the process that maps it first, then in ours. */
+#define ROOTS_MAX (2 + OBJECTS_DEBUG_DIRS_MAX)
+
+/* The root of the process that maps it first, then ours, then the folders that we were told of. */
+static size_t list_roots(const struct objects *objects, const struct object *object,
+	struct debug_root out[ROOTS_MAX])
+{
+	size_t len = 0;
+
+	out[len++] = (struct debug_root){ .fd = object->root_fd };
+	out[len++] = (struct debug_root){ .fd = objects->own_root_fd };
+	for (size_t i = 0; i < objects->debug_dirs_len; i++)
+		out[len++] =
+			(struct debug_root){ .fd = objects->debug_dir_fds[i], .debug_dir = true };
+	return len;
+}
+
 static void find_debug_files(
 	struct objects *objects, struct object *object, const struct worker_rows *rows)
 {
@@ -206,21 +230,21 @@ static void find_debug_files(
 		.build_id = rows->build_id,
 		.link = rows->link,
 	};
-	const int roots[] = { object->root_fd, objects->own_root_fd };
+	struct debug_root roots[ROOTS_MAX];
+	size_t roots_len = list_roots(objects, object, roots);
 
-	if (object->debug_files.len > 0)
-		return;
-	debug_files_open(&object->debug_files, &query, roots, ARRAY_SIZE(roots));
-	objects->debug_files += object->debug_files.len;
+	object->build_id = rows->build_id;
+	if (object->debug_files.len == 0)
+		debug_files_open(&object->debug_files, &query, roots, roots_len);
 }
 
 int objects_open_part(
 	struct objects *objects, const struct object *object, const struct debug_part *part)
 {
-	const int roots[] = { object->root_fd, objects->own_root_fd };
+	struct debug_root roots[ROOTS_MAX];
+	size_t roots_len = list_roots(objects, object, roots);
 
-	return debug_files_open_part(
-		part, object->path ? object->path : "", roots, ARRAY_SIZE(roots));
+	return debug_files_open_part(part, object->path ? object->path : "", roots, roots_len);
 }
 
 static const enum object_reason reasons[WORKER_STATUSES] = {
@@ -283,23 +307,56 @@ static int copy_vdso(int *fd)
 	return err;
 }
 
-int objects_new(const struct objects_options *options, struct objects **out)
+static int open_debug_dirs(struct objects *objects, struct why *why)
+{
+	const struct objects_options *o = &objects->options;
+
+	for (size_t i = 0; i < o->debug_dirs_len; i++) {
+		int fd = i < OBJECTS_DEBUG_DIRS_MAX
+			? open(o->debug_dirs[i], O_PATH | O_DIRECTORY | O_CLOEXEC)
+			: -1;
+
+		if (i == OBJECTS_DEBUG_DIRS_MAX)
+			return why_set(why, -E2BIG, "--debug-dir: %d folders at most",
+				OBJECTS_DEBUG_DIRS_MAX);
+		if (fd < 0)
+			return why_set(why, -errno, "--debug-dir %s: %s", o->debug_dirs[i],
+				err_text(errno));
+		objects->debug_dir_fds[objects->debug_dirs_len++] = fd;
+	}
+	return 0;
+}
+
+static int add_vdso(struct objects *objects)
 {
 	_cleanup_(object_freep) struct object *vdso = object_new(OBJECT_VDSO, "[vdso]");
-	struct objects *objects = calloc(1, sizeof(*objects));
-	int err = objects && vdso ? put(objects, vdso) : -ENOMEM;
+	int err = vdso ? put(objects, vdso) : -ENOMEM;
 
-	if (err < 0) {
-		free(objects);
+	if (err < 0)
 		return err;
-	}
+	if (copy_vdso(&vdso->fd) < 0)
+		fail(vdso, OBJECT_GONE);
+	return objects_compile(objects, TAKE_PTR(vdso)->id);
+}
+
+int objects_new(const struct objects_options *options, struct objects **out, struct why *why)
+{
+	_cleanup_(objects_freep) struct objects *objects = calloc(1, sizeof(*objects));
+	int err;
+
+	if (!objects)
+		return why_set(why, -ENOMEM, "out of memory");
 	objects->options = *options;
 	objects->own_root_fd = -1;
 	opener_root(&(struct opener_process){ .pid = getpid() }, &objects->own_root_fd);
-	if (copy_vdso(&vdso->fd) < 0)
-		fail(vdso, OBJECT_GONE);
-	*out = objects;
-	return objects_compile(objects, TAKE_PTR(vdso)->id);
+	err = open_debug_dirs(objects, why);
+	if (err < 0)
+		return err;
+	err = add_vdso(objects);
+	if (err < 0)
+		return why_set(why, err, "out of memory");
+	*out = TAKE_PTR(objects);
+	return 0;
 }
 
 void objects_free(struct objects *objects)
@@ -312,7 +369,19 @@ void objects_free(struct objects *objects)
 	hash_done(&objects->by_id);
 	hash_done(&objects->by_file);
 	fd_close(&objects->own_root_fd);
+	for (size_t i = 0; i < objects->debug_dirs_len; i++)
+		fd_close(&objects->debug_dir_fds[i]);
 	free(objects);
+}
+
+static void count_debug_files(const struct debug_files *files, struct objects_stats *out)
+{
+	out->debug_found += files->len;
+	for (size_t i = 0; i < files->len; i++) {
+		out->debug_used += files->fates[i] == WORKER_DEBUG_USED;
+		if (files->fates[i] > WORKER_DEBUG_USED)
+			out->debug_refused[files->fates[i] - WORKER_DEBUG_SEEN]++;
+	}
 }
 
 void objects_stats(const struct objects *objects, struct objects_stats *out)
@@ -320,11 +389,11 @@ void objects_stats(const struct objects *objects, struct objects_stats *out)
 	*out = (struct objects_stats){
 		.table_ns = objects->table_ns,
 		.eh_frame_bytes = objects->eh_frame_bytes,
-		.debug_files = objects->debug_files,
 	};
 	vec_each (&objects->all, object) {
 		out->known += (*object)->id != OBJECT_VDSO;
 		if ((*object)->state == OBJECT_FAILED)
 			out->failed[(*object)->reason]++;
+		count_debug_files(&(*object)->debug_files, out);
 	}
 }

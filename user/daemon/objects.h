@@ -14,6 +14,7 @@
 #include "worker/client.h"
 
 #define OBJECTS_OPEN_MAX 8192
+#define OBJECTS_DEBUG_DIRS_MAX 16
 
 enum object_state {
 	OBJECT_OPENED,
@@ -31,8 +32,11 @@ struct object {
 	struct debug_files debug_files;
 	char *path; /* as the mapping process sees it; "" not known */
 	char name[OBJECT_NAME_LEN];
-	size_t symbols;        /* once names were asked for */
-	uint32_t names_status; /* enum worker_status of the last time names were asked for */
+	struct build_id build_id; /* len 0: none, or not known */
+	size_t symbols;           /* once names were asked for */
+	uint32_t sources;         /* of those: 1 << enum elf_sym_source */
+	uint32_t names_status;    /* enum worker_status of the last time names were asked for */
+	uint64_t unnamed;         /* frames, weighted by samples */
 	bool asked;
 };
 
@@ -40,7 +44,8 @@ struct objects_stats {
 	uint64_t known;
 	uint64_t eh_frame_bytes; /* compiled */
 	uint64_t table_ns;       /* spent on it, in the worker */
-	uint64_t debug_files;    /* found */
+	uint64_t debug_found, debug_used;
+	uint64_t debug_refused[DEBUG_REASONS_LEN];
 	uint64_t failed[OBJECT_REASONS_LEN];
 };
 
@@ -48,12 +53,15 @@ struct objects;
 struct publish;
 
 struct objects_options {
-	struct publish *publish;      /* where rows go */
-	struct worker_client *worker; /* who compiles them; its on_rows goes to objects_on_rows */
-	bool lines;                   /* lines will be asked for: parts may be wanted */
+	struct publish *publish;       /* where rows go */
+	struct worker_client *worker;  /* who compiles them; its on_rows goes to objects_on_rows */
+	bool lines;                    /* lines will be asked for: parts may be wanted */
+	const char *const *debug_dirs; /* that stand for /usr/lib/debug, too; looked at last */
+	size_t debug_dirs_len;
 };
 
-int objects_new(const struct objects_options *options, struct objects **out);
+/* -ENOENT, -ENOTDIR, -EACCES, ...: of a debug dir, which why names. */
+int objects_new(const struct objects_options *options, struct objects **out, struct why *why);
 void objects_free(struct objects *objects);
 /* Opens the file and asks for its rows. */
 int objects_add(struct objects *objects, const struct event_object *event);
@@ -63,6 +71,8 @@ void objects_on_rows(struct objects *objects, const struct worker_rows *rows);
 /* Opens a file that the object's debugging information refers to: a descriptor, or -ENOENT. */
 int objects_open_part(
 	struct objects *objects, const struct object *object, const struct debug_part *part);
+/* From 0 on; NULL: no more. */
+struct object *objects_at(const struct objects *objects, size_t i);
 /* NULL: no such object. */
 struct object *objects_find(struct objects *objects, uint32_t id);
 void objects_stats(const struct objects *objects, struct objects_stats *out);

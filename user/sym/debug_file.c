@@ -137,25 +137,26 @@ static uint32_t crc_of(struct bytes file)
 	return (uint32_t)crc;
 }
 
-int debug_file_verify(const struct debug_file_query *query, uint16_t machine,
-	struct image *candidate, struct why *why)
+const char *debug_file_below(const char *path)
+{
+	size_t root = strlen(DEBUG_FILE_ROOT);
+
+	if (strncmp(path, DEBUG_FILE_ROOT "/", root + 1) == 0)
+		return path + root;
+	return strrchr(path, '/');
+}
+
+enum debug_reason debug_file_verify(
+	const struct debug_file_query *query, uint16_t machine, struct image *candidate)
 {
 	const struct build_id *id = &query->build_id;
 	struct build_id other;
 
 	if (candidate->machine != machine)
-		return why_set(why, DEBUG_FILE_OTHER_BUILD, "for another machine (%u, not %u)",
-			candidate->machine, machine);
-	if (id->len > 0 && build_id_find(candidate, &other) == 0) {
-		if (build_id_equal(id, &other))
-			return DEBUG_FILE_MATCHES;
-		return why_set(why, DEBUG_FILE_OTHER_BUILD, "its build ID is another");
-	}
+		return DEBUG_MACHINE;
+	if (id->len > 0 && build_id_find(candidate, &other) == 0)
+		return build_id_equal(id, &other) ? DEBUG_BELONGS : DEBUG_BUILD_ID;
 	if (query->link.name[0] == '\0')
-		return why_set(why, DEBUG_FILE_UNPROVEN,
-			"no build ID in both files and no .gnu_debuglink: nothing proves a match");
-	if (crc_of(candidate->file) != query->link.crc)
-		return why_set(
-			why, DEBUG_FILE_OTHER_BUILD, "its CRC is not that of .gnu_debuglink");
-	return DEBUG_FILE_MATCHES;
+		return DEBUG_UNPROVEN;
+	return crc_of(candidate->file) == query->link.crc ? DEBUG_BELONGS : DEBUG_CRC;
 }

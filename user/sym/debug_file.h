@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/err.h"
+#include "bpf/reasons.h"
 #include "elf/build_id.h"
 #include "elf/image.h"
 
@@ -40,19 +40,15 @@ enum debug_file_place {
 	DEBUG_FILE_PLACES,
 };
 
-enum debug_file_match {
-	DEBUG_FILE_MATCHES = 0,
-	DEBUG_FILE_OTHER_BUILD = 1, /* another build ID, machine or CRC: its names would be wrong */
-	DEBUG_FILE_UNPROVEN = 2,    /* neither file says enough to tell */
-};
-
 /* Reads build ID and .gnu_debuglink; path is kept, not copied. A link whose name is no plain file
  * name counts as none. */
 void debug_file_query(struct image *image, const char *path, struct debug_file_query *out);
 /* The path to try. -ENOENT: this place has none for this file; -ENAMETOOLONG. */
 int debug_file_candidate(
 	const struct debug_file_query *query, enum debug_file_place place, char out[PATH_MAX]);
-/* An enum debug_file_match; why has the reason when it is not DEBUG_FILE_MATCHES. Build IDs decide
- * where both files have one, else the link's CRC. */
-int debug_file_verify(const struct debug_file_query *query, uint16_t machine,
-	struct image *candidate, struct why *why);
+/* Where it is in a folder that stands for /usr/lib/debug: a candidate's path without that; of one
+ * beside the file, its name alone. Points into path. */
+const char *debug_file_below(const char *path);
+/* Build IDs decide where both files have one, else the link's CRC. */
+enum debug_reason debug_file_verify(
+	const struct debug_file_query *query, uint16_t machine, struct image *candidate);

@@ -433,6 +433,7 @@ static int open_symbol(struct loader *l, const struct candidate *c, uint32_t end
 	*top = (struct open){ .start = c->start, .end = end, .name = name, .source = c->source };
 	l->pos = c->start;
 	l->sym->stats.symbols++;
+	l->sym->stats.sources |= 1U << c->source;
 	return 0;
 }
 

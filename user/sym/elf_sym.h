@@ -43,6 +43,7 @@ struct elf_name {
 
 struct elf_sym_stats {
 	size_t symbols;    /* that have a name to give */
+	uint32_t sources;  /* of those, as bits: 1 << enum elf_sym_source */
 	size_t dropped;    /* over a limit */
 	size_t tables_bad; /* symbol tables that could not be read */
 	size_t memory_bytes;

@@ -83,6 +83,7 @@ struct worker_map {
 struct worker_symbols {
 	enum worker_status status; /* WORKER_OK: every address was looked up */
 	size_t symbols;            /* that it has in all */
+	uint32_t sources;          /* of those, as bits: 1 << enum elf_sym_source */
 	int debug_used;            /* index in debug_fds; -1 none */
 	enum worker_debug debug[WORKER_DEBUG_FILES_MAX];
 };

@@ -113,16 +113,15 @@ static enum worker_debug open_debug(
 	const struct debug_file_query *query, uint16_t machine, int fd, struct elf_file *out)
 {
 	_cleanup_(elf_file_close) struct elf_file file = ELF_FILE_INIT;
-	struct why why;
-	int match;
+	enum debug_reason reason;
 
 	if (elf_file_open(fd, &file) != WORKER_OK)
-		return WORKER_DEBUG_BAD;
-	match = debug_file_verify(query, machine, &file.image, &why);
+		return WORKER_DEBUG_SEEN + DEBUG_DAMAGED;
+	reason = debug_file_verify(query, machine, &file.image);
 	if (mapping_torn(&file.mapping))
-		return WORKER_DEBUG_BAD;
-	if (match != DEBUG_FILE_MATCHES)
-		return WORKER_DEBUG_OTHER;
+		reason = DEBUG_DAMAGED;
+	if (reason != DEBUG_BELONGS)
+		return WORKER_DEBUG_SEEN + reason;
 	*out = file;
 	file = (struct elf_file)ELF_FILE_INIT;
 	return WORKER_DEBUG_USED;
@@ -164,6 +163,7 @@ static void tell(const struct elf_sym *sym, struct proto_symbols *out)
 	out->symbols = stats.symbols;
 	out->dropped = stats.dropped;
 	out->tables_bad = stats.tables_bad;
+	out->sources = stats.sources;
 	out->bytes = stats.memory_bytes;
 }
 

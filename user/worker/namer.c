@@ -76,6 +76,7 @@ static void note_loaded(struct namer *namer)
 		.symbols = {
 			.status = (enum worker_status)namer->lane.in.reply.status,
 			.symbols = body->symbols,
+			.sources = (uint32_t)body->sources,
 			.debug_used = -1,
 		},
 	};

@@ -28,6 +28,7 @@ struct proto_rows {
 
 struct proto_symbols {
 	uint64_t symbols, dropped, tables_bad, bytes, ns;
+	uint64_t sources;               /* of symbols, as bits: 1 << enum elf_sym_source */
 	uint8_t debug[PROTO_DEBUG_MAX]; /* enum worker_debug, by position */
 };
 

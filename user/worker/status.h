@@ -2,6 +2,8 @@
 /* worker/status.h - what became of a request, and of a debug file that was offered. */
 #pragma once
 
+#include "bpf/reasons.h"
+
 #define WORKER_STATUS_LIST(X)                                                                     \
 	X(WORKER_OK, "done")                                                                      \
 	X(WORKER_NOT_ELF, "no ELF file or .NET assembly of a kind that is read")                  \
@@ -25,10 +27,9 @@ enum worker_status { WORKER_STATUS_LIST(WORKER_STATUS_ID) WORKER_STATUSES };
 
 enum worker_debug {
 	WORKER_DEBUG_NONE, /* it was not looked at */
-	WORKER_DEBUG_USED,
-	WORKER_DEBUG_BAD,   /* not to be read, or no ELF file */
-	WORKER_DEBUG_OTHER, /* of another build: build id, or checksum where there is none */
-	WORKER_DEBUGS,
+	WORKER_DEBUG_SEEN, /* and from here on enum debug_reason */
+	WORKER_DEBUG_USED = WORKER_DEBUG_SEEN + DEBUG_BELONGS,
+	WORKER_DEBUGS = WORKER_DEBUG_SEEN + DEBUG_REASONS_LEN,
 };
 
 const char *worker_status_text(enum worker_status status);
