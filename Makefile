@@ -21,7 +21,7 @@ CPPFLAGS += -D_GNU_SOURCE -DSTOKER_VERSION='"$(or $(VERSION),0)"' -I. -Iuser -I$
 ALLFLAGS  = -std=gnu11 $(WARN) $(CPPFLAGS) $(shell pkg-config --cflags $(PKGS)) $(CFLAGS)
 LDLIBS    = $(shell pkg-config --libs $(PKGS)) -liberty
 BPFFLAGS := -g -O2 -mcpu=v3 -target bpf -D__TARGET_ARCH_$(ARCH) -Wall -Werror -I. \
-            -idirafter /usr/include/$(shell uname -m)-linux-gnu
+            -idirafter /usr/include/$(shell uname -m)-linux-gnu $(BPF_CPPFLAGS)
 
 LIB_SRC  := $(filter-out user/main.c user/cmd/%,$(sort $(wildcard user/*/*.c)))
 BIN_SRC  := $(wildcard user/main.c) $(sort $(wildcard user/cmd/*.c))

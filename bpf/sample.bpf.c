@@ -15,6 +15,7 @@
 #include "bpf/walk.bpf.h"
 #include "bpf/sample_maps.bpf.h"
 #include "bpf/scan.bpf.h"
+#include "bpf/split.bpf.h"
 
 #define ANCESTORS_MAX 16
 
@@ -330,21 +331,26 @@ int sample(struct bpf_perf_event_data *ctx)
 		s->stats.filtered++;
 		return 0;
 	}
+	split(SPLIT_OTHER);
 	who_read(s, task, id);
 	s->end = END_NONE;
 	s->user_hash = s->kernel_hash = 0;
 	s->user_rest = s->kernel_rest = 0;
 	s->user.head.frames_len = s->kernel.head.frames_len = 0;
 	s->user.head.anon = 0;
+	split(SPLIT_KERNEL);
 	if (keep_kernel)
 		walk_kernel(s, ctx);
+	split(SPLIT_OTHER);
 	if (keep_user)
 		walk_user(s, ctx, task);
+	split(SPLIT_SHIP);
 	if (s->end == END_NO_TABLE && hold(s) == 0) {
 		s->stats.samples++;
 		return 0;
 	}
 	lost = count(s);
+	split_end();
 	if (lost < LOST_REASONS_LEN)
 		s->stats.lost[lost & 7]++;
 	else

@@ -6,6 +6,7 @@
 #include "bpf/abi.h"
 #include "bpf/mapping.bpf.h"
 #include "bpf/regs.bpf.h"
+#include "bpf/split.bpf.h"
 #include "bpf/unwind_maps.bpf.h"
 
 static __always_inline u64 mix(u64 hash, u64 value)
@@ -349,10 +350,12 @@ static __always_inline u32 walk_step(struct scratch *s, u64 offset)
 	if (covered) {
 		if (s->at.table == TABLE_PENDING)
 			return END_NO_TABLE;
+		split(SPLIT_SEARCH);
 		end = rule_find(s, offset, &rule);
 		if (end)
 			return end;
 	}
+	split(SPLIT_READS);
 	if (rule && rule->cfa != CFA_NONE)
 		end = unwind_rule_step(&s->regs, &s->window, rule);
 	else
@@ -442,7 +445,9 @@ __noinline int walk_frame(void)
 	if (!s)
 		return 1;
 	pc = s->regs.pc - !s->regs.exact;
+	split(SPLIT_MAPPING);
 	end = mapping_find(s, pc);
+	split(SPLIT_HASH);
 	if (end) {
 		s->end = walk_step_landing(end);
 		return s->end != END_NONE;
@@ -497,6 +502,7 @@ static __always_inline void walk_user(
 		if (s->end == END_NONE)
 			s->end = END_DEPTH;
 	}
+	split(SPLIT_HASH);
 	if (s->end != END_ROOT && s->user.head.frames_len == 1 && is_new_thread(pc, s->regs.gpr[0]))
 		s->end = END_ROOT;
 	if (s->end != END_ROOT && in_exec(task)) {
