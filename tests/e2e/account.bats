@@ -70,7 +70,7 @@ lost() {
 		.user_stacks.total, .user_stacks.complete, .frames.total, .frames.named,
 		.objects.known, .objects.tables, .objects.table_bytes, .objects.symbol_loads,
 		.bpf.runs, .bpf.ns_total, .bpf.bytes_out, .bpf.memory_bytes,
-		.agent.rss_max_kb]
+		.agent.rss_max_kb, .agent.start_us, .tables.rows, .tables.page_bytes]
 		| all(type == "number" and . == floor and . >= 0)' "$tmp/s"
 	jq -e '[.ticks.lost, .user_stacks.truncated, .frames.by_source, .frames.unnamed, .objects.failed]
 		| all(type == "object" and ([.[]] | all(type == "number")))' "$tmp/s"

@@ -94,9 +94,10 @@ static json_t *objects_json(const struct account *a)
 /* The unwind tables: what is in the kernel, and what it took to get it there. */
 static json_t *tables_json(const struct account *a)
 {
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "rows",
-		(json_int_t)a->tables.rows, "rules", (json_int_t)a->tables.rules, "slab_bytes",
-		(json_int_t)a->tables.slabs_bytes, "pages_loaded",
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "rows",
+		(json_int_t)a->tables.rows, "rules", (json_int_t)a->tables.rules, "page_bytes",
+		(json_int_t)a->tables.bytes, "slab_bytes", (json_int_t)a->tables.slabs_bytes,
+		"pages_loaded",
 		(json_int_t)a->tables.pages_loaded, "pages_evicted",
 		(json_int_t)a->tables.pages_evicted, "pages_refused",
 		(json_int_t)a->tables.pages_refused, "rules_refused",
@@ -116,8 +117,8 @@ static json_t *account_json(const struct account *a)
 		"rss_max_kb", (json_int_t)a->worker.rss_max_kb, "restarts",
 		(json_int_t)a->worker.restarts, "refused", (json_int_t)a->worker.refused, "late",
 		(json_int_t)a->worker.late);
-	json_t *agent = json_pack("{s:f, s:I}", "cpu_s", a->agent_cpu_s, "rss_max_kb",
-		(json_int_t)a->agent_rss_max_kb);
+	json_t *agent = json_pack("{s:f, s:I, s:I}", "cpu_s", a->agent_cpu_s, "rss_max_kb",
+		(json_int_t)a->agent_rss_max_kb, "start_us", (json_int_t)(a->start_ns / 1000));
 
 	return json_pack("{s:f, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
 		"duration_s", a->duration_s, "hz", (int)a->hz, "cpus", (int)a->sampler.cpus,

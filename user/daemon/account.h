@@ -29,6 +29,7 @@ enum name_source {
 struct account {
 	uint32_t hz;
 	double duration_s;
+	uint64_t start_ns; /* from the agent's beginning to the first tick: load, scan, tables */
 	struct sampler_stats sampler;
 	struct objects_stats objects;
 	const struct objects *files; /* for what is said of single ones; NULL: nothing is */

@@ -54,6 +54,7 @@ struct agent {
 	struct kernel_sym *kernel;
 	struct naming naming;
 	struct account account;
+	uint64_t opened_ns; /* CLOCK_MONOTONIC */
 	uint64_t last_profile_ns; /* CLOCK_BOOTTIME */
 	uint64_t last_profile_real_ns;
 	uint32_t ticks;
@@ -265,6 +266,7 @@ int agent_open(const struct agent_options *options, struct agent **out, struct w
 
 	if (!agent)
 		return why_set(why, -ENOMEM, "out of memory");
+	agent->opened_ns = clock_ns(CLOCK_MONOTONIC);
 	agent->hz = options->sampler.hz;
 	agent->epoll = -1;
 	setpriority(PRIO_PROCESS, 0, NICE);
@@ -385,6 +387,7 @@ int agent_start(struct agent *agent, struct why *why)
 		return why_set(why, err, "cannot read unwind tables: %s", err_text(err));
 	agent->last_profile_ns = clock_ns(CLOCK_BOOTTIME);
 	agent->last_profile_real_ns = clock_ns(CLOCK_REALTIME);
+	agent->account.start_ns = clock_ns(CLOCK_MONOTONIC) - agent->opened_ns;
 	return sampler_start(agent->sampler, why);
 }
 
