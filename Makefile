@@ -11,6 +11,13 @@ DESTDIR ?=
 V       ?= 0
 VERSION := $(shell sed -n 's/^## \([0-9][0-9.]*\).*/\1/p' CHANGELOG.md 2>/dev/null | head -1)
 
+# `make asan check`: all that follows with sanitizers, in a folder of its own.
+ifneq ($(filter asan,$(MAKECMDGOALS)),)
+BUILD  := .build/asan
+CFLAGS := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
+export BUILD CFLAGS
+endif
+
 Q := $(if $(filter 1,$(V)),,@)
 say = $(if $(filter 1,$(V)),,@printf '  %-7s %s\n' $(1) $(patsubst $(CURDIR)/%,%,$(2));)
 
@@ -26,16 +33,18 @@ BPFFLAGS := -g -O2 -mcpu=v3 -target bpf -D__TARGET_ARCH_$(ARCH) -Wall -Werror -I
 LIB_SRC  := $(filter-out user/main.c user/cmd/%,$(sort $(wildcard user/*/*.c)))
 BIN_SRC  := $(wildcard user/main.c) $(sort $(wildcard user/cmd/*.c))
 UNIT_SRC := $(sort $(wildcard tests/unit/test_*.c))
+FUZZ_SRC := $(filter-out tests/fuzz/replay.c,$(sort $(wildcard tests/fuzz/*.c)))
 TGT_SRC  := $(sort $(wildcard tests/targets/*.c))
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
 BIN_OBJ  := $(BIN_SRC:%.c=$(BUILD)/%.o)
 UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(BUILD)/tests/unit/%)
+FUZZ_BIN := $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/tests/fuzz/%)
 TGT_BIN  := $(TGT_SRC:tests/targets/%.c=$(BUILD)/tests/targets/%)
 SKEL     := $(BUILD)/sample.skel.h
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all help unit check check-vm demo bench lint targets install clean
+.PHONY: all help unit asan fuzz fuzz-replay check check-vm demo bench lint targets install clean
 
 all: stoker ## build ./stoker (the default)
 
@@ -66,6 +75,12 @@ $(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libstoker.a
 	@mkdir -p $(@D)
 	$(call say,TEST,$<)$(CC) $(ALLFLAGS) -UNDEBUG -Itests -MMD -MP $< $(BUILD)/libstoker.a -o $@ $(LDLIBS) -lcmocka
 
+# With FUZZER=1, as tools/fuzz makes them; else to replay files.
+$(BUILD)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/replay.c $(BUILD)/libstoker.a
+	@mkdir -p $(@D)
+	$(call say,FUZZ,$<)$(CC) $(ALLFLAGS) -UNDEBUG -Itests/fuzz -Itests/unit -MMD -MP -MF $@.d $< \
+		$(if $(FUZZER),-fsanitize=fuzzer,tests/fuzz/replay.c) $(BUILD)/libstoker.a -o $@ $(LDLIBS)
+
 # Programs that the tests profile. Each says in its first lines how it wants to be built.
 $(BUILD)/tests/targets/%: tests/targets/%.c
 	@mkdir -p $(@D)
@@ -74,7 +89,15 @@ $(BUILD)/tests/targets/%: tests/targets/%.c
 unit: $(UNIT_BIN) ## tests that need no root, in under a minute
 	$(Q)tools/run-unit $(UNIT_BIN)
 
+asan: $(BUILD)/stoker ## `make asan unit`, `make asan check`: with AddressSanitizer and UBSan
+
 targets: $(TGT_BIN)
+
+fuzz: targets ## each parser with random bytes for FUZZ_SECONDS (60), or those in FUZZ
+	$(Q)BUILD=$(BUILD) tools/fuzz $(FUZZ)
+
+fuzz-replay: targets $(FUZZ_BIN) ## what fuzzing found, and its seeds, once
+	$(Q)BUILD=$(BUILD) tools/fuzz --replay
 
 lint: ## the house rules: direction of includes, length of functions and files
 	$(Q)tools/check-layers && tools/check-length

@@ -25,7 +25,8 @@ static inline struct cursor cursor_init(const void *data, size_t len)
 {
 	const uint8_t *p = data;
 
-	return (struct cursor){ .start = p, .at = p, .end = p + len };
+	/* NULL and 0 is nothing too */
+	return (struct cursor){ .start = p, .at = p, .end = len > 0 ? p + len : p };
 }
 
 static inline size_t cursor_left(const struct cursor *c)

@@ -35,9 +35,10 @@ uint64_t *hash_find(const struct hash *hash, uint64_t key);
 bool hash_del(struct hash *hash, uint64_t key);
 
 /* No put or del while walking. */
-#define hash_each(h, it)                                                                          \
-	for (struct hash_slot *it = (h)->slots, *it##_end = (h)->slots + (h)->cap; it < it##_end; \
-		it++)                                                                             \
+#define hash_each(h, it)                                                                     \
+	for (struct hash_slot *it = (h)->slots,                                              \
+			      *it##_end = (h)->cap > 0 ? (h)->slots + (h)->cap : (h)->slots; \
+		it < it##_end; it++)                                                         \
 		if (it->used)
 
 uint64_t hash_bytes(const void *data, size_t size);

@@ -29,8 +29,9 @@
 		(v)->len = (v)->cap = 0; \
 	} while (0)
 
-#define vec_each(v, it)                                                                 \
-	for (__typeof__((v)->data + 0) it = (v)->data, it##_end = (v)->data + (v)->len; \
+#define vec_each(v, it)                                                                          \
+	for (__typeof__(&*(v)->data) it = (v)->data,                                             \
+				     it##_end = (v)->len > 0 ? (v)->data + (v)->len : (v)->data; \
 		it < it##_end; it++)
 
 void *vec_grow(void **data, size_t *len, size_t *cap, size_t size);

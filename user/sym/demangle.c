@@ -33,7 +33,8 @@ static void put_text(const char *text, size_t len, void *opaque)
 
 	if (len > DEMANGLE_OUT_MAX - out->len)
 		longjmp(out->too_long, 1);
-	memcpy(out->text + out->len, text, len);
+	if (len > 0)
+		memcpy(out->text + out->len, text, len);
 	out->len += len;
 }
 

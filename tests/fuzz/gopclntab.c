@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gopclntab.c - the bytes of Go's function table, in a file that is sound. */
+#include "fuzz.h"
+#include "make_elf.h"
+#include "sym/gopclntab.h"
+
+#define FUNCTIONS 64
+
+static void ask(const struct gopclntab *tab)
+{
+	struct gopclntab_function function;
+	const char *file;
+	uint32_t line;
+
+	for (size_t i = 0; i < tab->functions_len && i < FUNCTIONS; i++) {
+		if (!gopclntab_get(tab, i, &function))
+			continue;
+		touch_text(function.name);
+		if (gopclntab_line(tab, function.start + 1, &file, &line))
+			touch_text(file);
+	}
+	for (uint64_t at = 0; at < MAKE_ELF_TEXT_SIZE; at += 61)
+		if (gopclntab_find(tab, MAKE_ELF_TEXT_VADDR + at, &function))
+			touch_text(function.name);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct gopclntab tab;
+	struct image image;
+	struct make_elf m;
+	struct why why;
+	unsigned int at;
+
+	make_elf_init(&m);
+	at = make_elf_section(&m, ".gopclntab", SHT_PROGBITS, SHF_ALLOC, data, size);
+	m.sections[at].sh_addr = 0x600000;
+	make_elf_finish(&m);
+	must(image_init(&image, m.file.data, m.file.len, &why) == 0);
+	if (gopclntab_init(&tab, &image) == 0)
+		ask(&tab);
+	image_done(&image);
+	make_elf_done(&m);
+	return 0;
+}

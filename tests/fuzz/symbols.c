@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* symbols.c - an ELF file: headers, sections, symbols of all kinds, what leads to its debug file.
+ */
+#include "fuzz.h"
+#include "sym/debug_data.h"
+#include "sym/debug_file.h"
+#include "sym/elf_sym.h"
+
+DEFINE_CLEANUP(struct elf_sym, elf_sym_free)
+
+static void look_up(struct image *image, struct image *extra)
+{
+	_cleanup_(elf_sym_freep) struct elf_sym *sym = NULL;
+	struct elf_name name;
+
+	if (elf_sym_load(image, extra, ELF_SYM_DEBUG_DATA, &sym) < 0)
+		return;
+	for (uint64_t at = 0; at < image->file.len; at += image->file.len / 512 + 1) {
+		if (!elf_sym_find(sym, at, &name))
+			continue;
+		must(name.start <= at);
+		touch_text(name.name);
+	}
+}
+
+static void load_packed(struct image *image)
+{
+	_cleanup_(buf_done) struct buf packed = BUF_INIT;
+	struct image inner;
+	struct why why;
+
+	if (debug_data_load(image, &packed) < 0 ||
+		image_init(&inner, packed.data, packed.len, &why) < 0) {
+		look_up(image, NULL);
+		return;
+	}
+	look_up(image, &inner);
+	image_done(&inner);
+}
+
+static void find_debug_file(struct image *image)
+{
+	struct debug_file_query query;
+	char path[PATH_MAX];
+	struct why why;
+
+	debug_file_query(image, "/usr/bin/x", &query);
+	for (int place = 0; place < DEBUG_FILE_PLACES; place++)
+		if (debug_file_candidate(&query, (enum debug_file_place)place, path) == 0)
+			must(path[0] == '/' && !strstr(path, "/../"));
+	debug_file_verify(&query, image->machine, image, &why);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct image image;
+	struct why why;
+
+	if (image_init(&image, data, size, &why) < 0)
+		return 0;
+	for (size_t i = 0; i < image_sections(&image) && i < 64; i++) {
+		struct bytes bytes;
+
+		if (image_section_bytes(&image, image_section_at(&image, i), &bytes) == 0)
+			touch(bytes.data, bytes.len);
+	}
+	find_debug_file(&image);
+	load_packed(&image);
+	image_done(&image);
+	return 0;
+}
