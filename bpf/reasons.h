@@ -41,6 +41,16 @@
 	X(OBJECT_LIMIT, "limit", "more files than are kept")                                       \
 	X(OBJECT_REFUSED, "refused", "a worker was lost over the file, or there is none")
 
+/* A perf map or debug file that is there and is not read. */
+#define FILE_REASONS(X)                                                                            \
+	X(FILE_NOT_REGULAR, "not_regular", "a FIFO, device, socket or directory")                  \
+	X(FILE_LINK, "link", "a symbolic link where none is followed, or links without end")       \
+	X(FILE_OWNER, "owner", "it belongs to another user than its process")                      \
+	X(FILE_DENIED, "denied", "permission denied")                                              \
+	X(FILE_STALE, "stale", "older than its process")                                           \
+	X(FILE_TOO_LARGE, "too_large", "larger than is read")                                      \
+	X(FILE_OTHER, "other", "it could not be opened")
+
 /* A frame that has no name. */
 #define UNNAMED_REASONS(X)                                                                         \
 	X(UNNAMED_NO_FILE, "no_file", "the file could not be read")                                \
@@ -66,5 +76,6 @@ enum lost_reason { LOST_REASONS(REASON_ID) LOST_REASONS_LEN };
 enum stack_end { STACK_ENDS(REASON_ID) STACK_ENDS_LEN };
 enum object_reason { OBJECT_REASONS(REASON_ID) OBJECT_REASONS_LEN };
 enum debug_reason { DEBUG_REASONS(REASON_ID) DEBUG_REASONS_LEN };
+enum file_reason { FILE_REASONS(REASON_ID) FILE_REASONS_LEN };
 enum unnamed_reason { UNNAMED_REASONS(REASON_ID) UNNAMED_REASONS_LEN };
 #undef REASON_ID

@@ -14,6 +14,7 @@ static const char *const lost_names[] = { LOST_REASONS(REASON_NAME) };
 static const char *const end_names[] = { STACK_ENDS(REASON_NAME) };
 static const char *const object_names[] = { OBJECT_REASONS(REASON_NAME) };
 static const char *const debug_names[] = { DEBUG_REASONS(REASON_NAME) };
+static const char *const file_names[] = { FILE_REASONS(REASON_NAME) };
 static const char *const unnamed_names[] = { UNNAMED_REASONS(REASON_NAME) };
 
 static const char *const source_names[NAME_SOURCES] = {
@@ -75,20 +76,22 @@ static json_t *frames_json(const struct account *a)
 
 static json_t *debug_files_json(const struct account *a)
 {
-	return json_pack("{s:I, s:I, s:o, s:o}", "found", (json_int_t)a->objects.debug_found,
+	return json_pack("{s:I, s:I, s:o, s:o, s:o}", "found", (json_int_t)a->objects.debug_found,
 		"used", (json_int_t)a->objects.debug_used, "refused",
 		by_name(a->objects.debug_refused, debug_names, DEBUG_REASONS_LEN), "refused_files",
-		file_notes_refused(a->files));
+		file_notes_refused(a->files), "unread",
+		by_name(a->objects.debug_unread, file_names, FILE_REASONS_LEN));
 }
 
 static json_t *objects_json(const struct account *a)
 {
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "known",
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "known",
 		(json_int_t)a->objects.known, "tables", (json_int_t)a->tables.tables, "table_bytes",
 		(json_int_t)a->tables.bytes, "symbol_loads", (json_int_t)a->worker.symbol_loads,
 		"symbol_bytes", (json_int_t)a->worker.kept_bytes, "symbol_load_us",
 		(json_int_t)(a->worker.symbol_ns / 1000), "failed",
-		by_name(a->objects.failed, object_names, OBJECT_REASONS_LEN));
+		by_name(a->objects.failed, object_names, OBJECT_REASONS_LEN), "maps_refused",
+		by_name(a->maps_refused, file_names, FILE_REASONS_LEN));
 }
 
 /* The unwind tables: what is in the kernel, and what it took to get it there. */
@@ -97,8 +100,7 @@ static json_t *tables_json(const struct account *a)
 	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "rows",
 		(json_int_t)a->tables.rows, "rules", (json_int_t)a->tables.rules, "page_bytes",
 		(json_int_t)a->tables.bytes, "slab_bytes", (json_int_t)a->tables.slabs_bytes,
-		"pages_loaded",
-		(json_int_t)a->tables.pages_loaded, "pages_evicted",
+		"pages_loaded", (json_int_t)a->tables.pages_loaded, "pages_evicted",
 		(json_int_t)a->tables.pages_evicted, "pages_refused",
 		(json_int_t)a->tables.pages_refused, "rules_refused",
 		(json_int_t)a->tables.rules_refused, "compile_us",
@@ -172,6 +174,14 @@ static int put_ticks(const struct account *a, struct buf *out)
 	return err < 0 ? err : put_reasons(out, s->lost, lost_names, LOST_REASONS_LEN);
 }
 
+static int put_refused(struct buf *out, const char *what, const uint64_t *counts)
+{
+	uint64_t all = sum(counts, FILE_REASONS_LEN);
+	int err = all > 0 ? buf_printf(out, "refused  %llu %s", (unsigned long long)all, what) : 0;
+
+	return err < 0 || all == 0 ? err : put_reasons(out, counts, file_names, FILE_REASONS_LEN);
+}
+
 static int put_names(const struct account *a, struct buf *out)
 {
 	int err = buf_printf(out, "stacks   %llu user stacks, %.2f %% complete",
@@ -202,6 +212,10 @@ static int put_names(const struct account *a, struct buf *out)
 			(double)a->objects.table_ns / 1e6);
 	if (err == 0)
 		err = put_reasons(out, a->objects.failed, object_names, OBJECT_REASONS_LEN);
+	if (err == 0)
+		err = put_refused(out, "debug files", a->objects.debug_unread);
+	if (err == 0)
+		err = put_refused(out, "perf maps", a->maps_refused);
 	return err < 0 ? err : file_notes_write(a->files, out);
 }
 

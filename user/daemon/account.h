@@ -42,7 +42,8 @@ struct account {
 	uint64_t frames_inlined;
 	uint64_t frames_by_source[NAME_SOURCES];
 	uint64_t frames_unnamed[UNNAMED_REASONS_LEN];
-	uint64_t tasks_unplaced; /* samples whose cgroup could not be found */
+	uint64_t maps_refused[FILE_REASONS_LEN]; /* processes whose perf map was not read */
+	uint64_t tasks_unplaced;                 /* samples whose cgroup could not be found */
 	double agent_cpu_s;
 	uint64_t agent_rss_max_kb;
 };

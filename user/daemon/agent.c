@@ -54,7 +54,7 @@ struct agent {
 	struct kernel_sym *kernel;
 	struct naming naming;
 	struct account account;
-	uint64_t opened_ns; /* CLOCK_MONOTONIC */
+	uint64_t opened_ns;       /* CLOCK_MONOTONIC */
 	uint64_t last_profile_ns; /* CLOCK_BOOTTIME */
 	uint64_t last_profile_real_ns;
 	uint32_t ticks;
@@ -587,6 +587,7 @@ void agent_account(struct agent *agent, struct account *out)
 	out->duration_s = out->sampler.running_s;
 	objects_stats(agent->objects, &out->objects);
 	out->files = agent->objects;
+	processes_refused(agent->processes, out->maps_refused);
 	publish_stats(sampler_publish(agent->sampler), &out->tables);
 	held_stats(agent->held, &out->held);
 	worker_client_stats(agent->worker, &out->worker);

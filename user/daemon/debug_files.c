@@ -43,19 +43,29 @@ static void add(struct debug_files *files, const char *path, int fd)
 	files->fds[files->len++] = TAKE_FD(owned);
 }
 
+static void try_place(struct debug_files *files, const struct debug_file_query *query,
+	enum debug_file_place place, const struct debug_root *root)
+{
+	char path[PATH_MAX];
+	int fd, reason, err = debug_file_candidate(query, place, path);
+
+	if (err == 0)
+		err = open_candidate(root, path, &fd);
+	reason = err < 0 ? opener_reason(err) : -1;
+	if (err == 0)
+		add(files, path, fd);
+	else if (reason >= 0)
+		files->unread[reason]++;
+}
+
 void debug_files_open(struct debug_files *files, const struct debug_file_query *query,
 	const struct debug_root *roots, size_t roots_len)
 {
-	char path[PATH_MAX];
-	int fd;
-
+	memset(files->unread, 0, sizeof(files->unread));
 	for (size_t i = 0; i < roots_len; i++)
 		for (int place = 0; place < DEBUG_FILE_PLACES && roots[i].fd >= 0; place++)
-			if (files->len < DEBUG_FILES_MAX &&
-				debug_file_candidate(query, (enum debug_file_place)place, path) ==
-					0 &&
-				open_candidate(&roots[i], path, &fd) == 0)
-				add(files, path, fd);
+			if (files->len < DEBUG_FILES_MAX)
+				try_place(files, query, (enum debug_file_place)place, &roots[i]);
 }
 
 int debug_files_open_part(const struct debug_part *part, const char *path,

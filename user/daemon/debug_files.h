@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "bpf/reasons.h"
 #include "sym/debug_file.h"
 #include "sym/debug_part.h"
 
@@ -17,6 +18,7 @@ struct debug_files {
 	char *paths[DEBUG_FILES_MAX];   /* in their roots; NULL: no memory */
 	uint8_t fates[DEBUG_FILES_MAX]; /* the caller's: enum worker_debug */
 	size_t len;
+	uint32_t unread[FILE_REASONS_LEN]; /* those that are there and cannot be opened */
 };
 
 /* Where to look, in that order; with fd -1 it is passed over. */

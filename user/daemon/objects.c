@@ -395,5 +395,7 @@ void objects_stats(const struct objects *objects, struct objects_stats *out)
 		if ((*object)->state == OBJECT_FAILED)
 			out->failed[(*object)->reason]++;
 		count_debug_files(&(*object)->debug_files, out);
+		for (int reason = 0; reason < FILE_REASONS_LEN; reason++)
+			out->debug_unread[reason] += (*object)->debug_files.unread[reason];
 	}
 }

@@ -47,6 +47,7 @@ struct objects_stats {
 	uint64_t debug_found, debug_used;
 	uint64_t debug_refused[DEBUG_REASONS_LEN];
 	uint64_t failed[OBJECT_REASONS_LEN];
+	uint64_t debug_unread[FILE_REASONS_LEN]; /* that are there and cannot be opened */
 };
 
 struct objects;

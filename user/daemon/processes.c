@@ -27,6 +27,7 @@ struct process {
 	int tmp_fd;
 	int map_fd;
 	uint32_t used;
+	uint32_t refused; /* a bit for each enum file_reason that a map of its was refused for */
 };
 
 struct processes {
@@ -37,6 +38,7 @@ struct processes {
 	uint32_t interval;
 	void (*drop)(void *ctx, uint64_t id);
 	void *ctx;
+	uint64_t refused[FILE_REASONS_LEN]; /* of processes that are forgotten */
 };
 
 static uint64_t key_of(uint32_t tgid, uint64_t start_ns)
@@ -80,12 +82,16 @@ void processes_free(struct processes *processes)
 }
 
 /* The innermost pid first: that is what a program in a container writes. */
-static int open_map(const struct process *p, int *fd)
+static int open_map(struct process *p, int *fd)
 {
-	int err = -ENOENT;
+	int err = -ENOENT, reason;
 
-	for (uint32_t i = p->status.ns_pids_len; i-- > 0 && err < 0;)
+	for (uint32_t i = p->status.ns_pids_len; i-- > 0 && err < 0;) {
 		err = opener_perf_map(p->tmp_fd, &p->id, p->status.ns_pids[i], p->status.euid, fd);
+		reason = err < 0 ? opener_reason(err) : -1;
+		if (reason >= 0)
+			p->refused |= 1U << reason;
+	}
 	return err;
 }
 
@@ -166,10 +172,24 @@ void processes_refresh(struct processes *processes)
 		follow_replaced(*p);
 }
 
+static void add_refused(const struct process *p, uint64_t sums[FILE_REASONS_LEN])
+{
+	for (int reason = 0; reason < FILE_REASONS_LEN; reason++)
+		sums[reason] += p->refused >> reason & 1;
+}
+
+void processes_refused(const struct processes *processes, uint64_t out[FILE_REASONS_LEN])
+{
+	memcpy(out, processes->refused, sizeof(processes->refused));
+	vec_each (&processes->all, p)
+		add_refused(*p, out);
+}
+
 static void forget(struct processes *processes, size_t at)
 {
 	struct process *p = processes->all.data[at];
 
+	add_refused(p, processes->refused);
 	processes->drop(processes->ctx, p->serial);
 	hash_del(&processes->by_id, key_of((uint32_t)p->id.pid, p->id.start_ns));
 	hash_del(&processes->by_serial, p->serial);

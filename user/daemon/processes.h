@@ -6,6 +6,8 @@
 
 #include <stdint.h>
 
+#include "bpf/reasons.h"
+
 #define PROCESSES_MAX 4096
 
 struct processes;
@@ -29,3 +31,5 @@ void processes_next(struct processes *processes);
 uint64_t processes_id(struct processes *processes, uint32_t tgid, uint64_t start_ns);
 /* The perf map's descriptor, borrowed; -1 when there is none. */
 int processes_map_fd(const struct processes *processes, uint64_t id);
+/* Processes whose maps were there and not read, by reason; one may have had several. */
+void processes_refused(const struct processes *processes, uint64_t out[FILE_REASONS_LEN]);

@@ -14,12 +14,14 @@
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "bpf/reasons.h"
 #include "proc/status.h"
 
 #define PATH_BYTES 64
+#define STAT_BYTES_MAX 65536
 /* Start times are told in clock ticks in /proc and file times come from a coarse clock. */
 #define START_SLACK_NS (2 * NSEC_PER_SEC)
 
@@ -78,6 +80,63 @@ static bool is_same_file(int path_fd, const struct stat *st, const struct opener
 		fs.f_type == OVERLAYFS_SUPER_MAGIC;
 }
 
+/* ---- a process's directories ----------------------------------------------------------------- */
+
+/* /proc/PID of this very process: a descriptor of it never leads to one that has the pid later, and
+ * only that process has this start. */
+static int open_process(const struct opener_process *process)
+{
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	_cleanup_fd_ int dir_fd = -1;
+	_cleanup_fd_ int stat_fd = -1;
+	uint64_t ticks, ticks_a_second = (uint64_t)sysconf(_SC_CLK_TCK);
+	char path[PATH_BYTES];
+	int err;
+
+	snprintf(path, sizeof(path), "/proc/%d", process->pid);
+	dir_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (dir_fd < 0)
+		return -errno;
+	if (process->start_ns == 0)
+		return TAKE_FD(dir_fd);
+	stat_fd = openat(dir_fd, "stat", O_RDONLY | O_CLOEXEC);
+	err = stat_fd < 0 ? -errno : fd_read_all(stat_fd, STAT_BYTES_MAX, &text);
+	if (err == 0)
+		err = status_parse_start(text.data ? text.data : "", &ticks);
+	if (err < 0)
+		return err;
+	return ticks == process->start_ns / (NSEC_PER_SEC / ticks_a_second) ? TAKE_FD(dir_fd)
+									    : -ESRCH;
+}
+
+int opener_root(const struct opener_process *process, int *fd)
+{
+	_cleanup_fd_ int dir_fd = open_process(process);
+	int root_fd;
+
+	if (dir_fd < 0)
+		return dir_fd;
+	root_fd = openat(dir_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root_fd < 0)
+		return -errno;
+	*fd = root_fd;
+	return 0;
+}
+
+int opener_tmp_dir(const struct opener_process *process, int *fd)
+{
+	_cleanup_fd_ int root_fd = -1;
+	int tmp_fd, err = opener_root(process, &root_fd);
+
+	if (err < 0)
+		return err;
+	tmp_fd = open_in_root(root_fd, "tmp", O_PATH | O_DIRECTORY);
+	if (tmp_fd < 0)
+		return tmp_fd;
+	*fd = tmp_fd;
+	return 0;
+}
+
 /* Without CAP_CHECKPOINT_RESTORE a link of map_files can be read but not followed: what has the
  * name now, in the process's root, is looked at instead. */
 static int open_by_name(const struct opener_process *process, const char *link)
@@ -130,49 +189,35 @@ int opener_mapped_file(const struct opener_mapping *m, int *fd, char *path, size
 	return 0;
 }
 
-int opener_root(const struct opener_process *process, int *fd)
-{
-	char path[PATH_BYTES];
-	int root_fd;
+/* ---- files in them ----------------------------------------------------------------------------
+ */
 
-	snprintf(path, sizeof(path), "/proc/%d/root", process->pid);
-	root_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (root_fd < 0)
-		return -errno;
-	*fd = root_fd;
-	return 0;
+static int check_file(const struct stat *st, uint64_t bytes_max)
+{
+	if (S_ISLNK(st->st_mode))
+		return -ELOOP;
+	if (!S_ISREG(st->st_mode))
+		return -EINVAL;
+	return (uint64_t)st->st_size > bytes_max ? -EFBIG : 0;
 }
 
 int opener_in_root(int root_fd, const char *path, int *fd)
 {
 	_cleanup_fd_ int path_fd = open_in_root(root_fd, path, O_PATH);
 	struct stat st;
-	int opened;
+	int opened, err;
 
 	if (path_fd < 0)
 		return path_fd;
 	if (fstat(path_fd, &st) < 0)
 		return -errno;
-	if (!S_ISREG(st.st_mode))
-		return -EINVAL;
+	err = check_file(&st, OPENER_FILE_BYTES_MAX);
+	if (err < 0)
+		return err;
 	opened = reopen(path_fd);
 	if (opened < 0)
 		return opened;
 	*fd = opened;
-	return 0;
-}
-
-int opener_tmp_dir(const struct opener_process *process, int *fd)
-{
-	_cleanup_fd_ int root_fd = -1;
-	int tmp_fd, err = opener_root(process, &root_fd);
-
-	if (err < 0)
-		return err;
-	tmp_fd = open_in_root(root_fd, "tmp", O_PATH | O_DIRECTORY);
-	if (tmp_fd < 0)
-		return tmp_fd;
-	*fd = tmp_fd;
 	return 0;
 }
 
@@ -185,9 +230,10 @@ static uint64_t boot_to_real_ns(uint64_t boot_ns)
 static int check_perf_map(const struct stat *st, const struct opener_process *process, uid_t uid)
 {
 	uint64_t written_ns = (uint64_t)st->st_mtim.tv_sec * NSEC_PER_SEC + st->st_mtim.tv_nsec;
+	int err = check_file(st, OPENER_MAP_BYTES_MAX);
 
-	if (!S_ISREG(st->st_mode))
-		return -EINVAL;
+	if (err < 0)
+		return err;
 	if (st->st_uid != uid && st->st_uid != 0)
 		return -EPERM;
 	if (written_ns + START_SLACK_NS < boot_to_real_ns(process->start_ns))
@@ -217,4 +263,29 @@ int opener_perf_map(
 		return opened;
 	*fd = opened;
 	return 0;
+}
+
+int opener_reason(int err)
+{
+	switch (err) {
+	case -EINVAL:
+		return FILE_NOT_REGULAR;
+	case -ELOOP:
+	case -EXDEV:
+		return FILE_LINK;
+	case -EPERM:
+		return FILE_OWNER;
+	case -EACCES:
+		return FILE_DENIED;
+	case -ESTALE:
+		return FILE_STALE;
+	case -EFBIG:
+		return FILE_TOO_LARGE;
+	case -ENOENT:
+	case -ENOTDIR:
+	case -ESRCH:
+		return -1;
+	default:
+		return FILE_OTHER;
+	}
 }

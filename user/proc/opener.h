@@ -17,6 +17,10 @@ struct opener_process {
 	uint64_t start_ns; /* CLOCK_BOOTTIME as BPF tells it */
 };
 
+/* Larger files are refused: nobody means them to be read. */
+#define OPENER_FILE_BYTES_MAX (4ULL << 30)
+#define OPENER_MAP_BYTES_MAX (1ULL << 30)
+
 struct opener_mapping {
 	struct opener_process process;
 	uint64_t vm_start, vm_end;
@@ -28,16 +32,22 @@ struct opener_mapping {
  * ("" when it says nothing). 0, or the enum object_reason that tells why not (positive). */
 int opener_mapped_file(const struct opener_mapping *mapping, int *fd, char *path, size_t path_size);
 
-/* The process's root directory, as an O_PATH descriptor: outlives the process. */
+/* The process's root directory, as an O_PATH descriptor: outlives the process. -ESRCH: the pid is
+ * another process's by now; with start_ns 0 that is not asked. */
 int opener_root(const struct opener_process *process, int *fd);
 
-/* A regular file inside a root, whatever links lead to it; read-only. */
+/* A regular file inside a root, whatever links lead to it; read-only. -EINVAL: no regular one,
+ * -ELOOP: links without end, -EFBIG. */
 int opener_in_root(int root_fd, const char *path, int *fd);
 
 /* The process's directory of perf maps, as an O_PATH descriptor: outlives the process. */
 int opener_tmp_dir(const struct opener_process *process, int *fd);
 
 /* A perf map in it: a regular file that belongs to the process's user or root, not older than the
- * process. 0, -ENOENT when there is none, -EPERM when it is somebody else's, -ESTALE when older. */
+ * process. 0, -ENOENT when there is none, -EPERM when it is somebody else's, -ESTALE when older,
+ * -ELOOP: a link, -EINVAL: something else that is no regular file, -EFBIG. */
 int opener_perf_map(
 	int tmp_fd, const struct opener_process *process, pid_t ns_pid, uid_t uid, int *fd);
+
+/* The enum file_reason of an error of those above; -1: there is no such file, or process. */
+int opener_reason(int err);

@@ -1,0 +1,90 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# What processes leave where their files are looked for: nothing of it makes the capture wait, is
+# followed out of the container, or goes uncounted. tests/unit/test_opener.c times each alone.
+
+load lib
+
+# in_place KIND PATH: makes it, to be run by a shell in the container.
+# shellcheck disable=SC2016 # for that shell
+in_place='
+	case $1 in
+	fifo) mkfifo "$2" ;;
+	device) mknod "$2" c 5 0 ;;
+	socket) python3 -c "import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])" "$2" ;;
+	directory) mkdir "$2" ;;
+	link) ln -s /etc/shadow "$2" ;;
+	loop) ln -s "${2##*/}" "$2" ;;
+	sparse) truncate -s 10G "$2" ;;
+	esac
+	chmod -h 666 "$2" 2>/dev/null || true
+	shift 2
+	exec "$@"'
+
+kinds='fifo device socket directory link loop sparse'
+
+# Samples through the whole of it: not a tenth of a second was lost.
+never_waited() {
+	jq -c '.ticks, .objects, .debug_files' "$tmp/s"
+	between "$(jq '.duration_s' "$tmp/s")" 1.9 3.5 'seconds of a capture of two'
+	between "$(jq '[.ticks.lost[]] | add // 0' "$tmp/s")" 0 0 'ticks lost'
+}
+
+# counted KEY REASON AT_LEAST
+counted() {
+	[ "$(jq ".$1.$2 // 0" "$tmp/s")" -ge "$3" ] || {
+		echo "$1.$2: $(jq -c ".$1" "$tmp/s")"
+		return 1
+	}
+}
+
+@test "in place of perf maps: each is counted, none is read, and nobody waits" {
+	local kind pids=''
+	need python3
+	for kind in $kinds; do
+		start_in_container sh -c "$in_place" sh "$kind" /tmp/perf-1.map "$(target jitmap)" 60 nomap
+		wait_until 10 says ready "$out"
+		pids=$pids,$pid
+	done
+	record -p "${pids#,}" -F 199 -d 2 -o "$tmp/f" --stats "$tmp/s"
+	never_waited
+	counted objects.maps_refused not_regular 4
+	counted objects.maps_refused link 2
+	counted objects.maps_refused too_large 1
+	between "$(jit_named "$tmp/f" .)" 0 0 'JIT frames named, %'
+}
+
+@test "in place of debug files: each is counted, none is used, and nobody waits" {
+	local kind pids=''
+	need python3 objcopy
+	for kind in $kinds; do
+		mkdir "$tmp/$kind"
+		objcopy --strip-all "$(target spin)" "$tmp/$kind/spin"
+		# a file of its own, or all would be one object
+		printf '%s' "$kind" >>"$tmp/$kind/spin"
+		start_in_container sh -c "$in_place" sh "$kind" "$tmp/$kind/spin.debug" "$tmp/$kind/spin" 60
+		wait_until 10 has_run "$pid"
+		pids=$pids,$pid
+	done
+	record -p "${pids#,}" -F 199 -d 2 -o "$tmp/f" --stats "$tmp/s"
+	never_waited
+	counted debug_files.unread not_regular 4
+	counted debug_files.unread link 1
+	counted debug_files.unread too_large 1
+	between "$(folded_count "$tmp/f" 'spin_here')" 0 0 'names of a stripped file'
+	[ "$(folded_count "$tmp/f" 'spin\+0x')" -gt 0 ]
+}
+
+@test "a map that is swapped for a FIFO and back all the time makes nobody wait" {
+	# shellcheck disable=SC2016 # for the inner shell
+	start_in_container sh -c 'mkfifo /tmp/other; "$1" 60 nomap & echo >/tmp/perf-2.map
+		exec python3 -c "
+import ctypes, os
+libc = ctypes.CDLL(None)
+while True:
+    libc.renameat2(-100, b\"/tmp/other\", -100, b\"/tmp/perf-2.map\", 2)
+"' sh "$(target jitmap)"
+	wait_until 10 says ready "$out"
+	record -a -F 199 -d 2 --interval 1 -o "$tmp/%s.folded" --stats "$tmp/s"
+	never_waited
+}
