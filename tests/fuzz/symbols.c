@@ -42,13 +42,12 @@ static void find_debug_file(struct image *image)
 {
 	struct debug_file_query query;
 	char path[PATH_MAX];
-	struct why why;
 
 	debug_file_query(image, "/usr/bin/x", &query);
 	for (int place = 0; place < DEBUG_FILE_PLACES; place++)
 		if (debug_file_candidate(&query, (enum debug_file_place)place, path) == 0)
 			must(path[0] == '/' && !strstr(path, "/../"));
-	debug_file_verify(&query, image->machine, image, &why);
+	debug_file_verify(&query, image->machine, image);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
