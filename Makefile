@@ -35,10 +35,12 @@ BIN_SRC  := $(wildcard user/main.c) $(sort $(wildcard user/cmd/*.c))
 UNIT_SRC := $(sort $(wildcard tests/unit/test_*.c))
 FUZZ_SRC := $(filter-out tests/fuzz/replay.c,$(sort $(wildcard tests/fuzz/*.c)))
 TGT_SRC  := $(sort $(wildcard tests/targets/*.c))
+TOOL_SRC := $(sort $(wildcard tests/names/*.c))
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
 BIN_OBJ  := $(BIN_SRC:%.c=$(BUILD)/%.o)
 UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(BUILD)/tests/unit/%)
 FUZZ_BIN := $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/tests/fuzz/%)
+TOOL_BIN := $(TOOL_SRC:%.c=$(BUILD)/%)
 TGT_BIN  := $(TGT_SRC:tests/targets/%.c=$(BUILD)/tests/targets/%)
 SKEL     := $(BUILD)/sample.skel.h
 
@@ -86,12 +88,17 @@ $(BUILD)/tests/targets/%: tests/targets/%.c
 	@mkdir -p $(@D)
 	$(call say,TARGET,$<)$(CC) $$(sed -n 's|^.*BUILD: ||p' $<) $< -o $@ -lpthread
 
+# Programs that show what a part of ours does by itself.
+$(TOOL_BIN): $(BUILD)/%: %.c $(BUILD)/libstoker.a
+	@mkdir -p $(@D)
+	$(call say,TOOL,$<)$(CC) $(ALLFLAGS) -MMD -MP $< $(BUILD)/libstoker.a -o $@ $(LDLIBS)
+
 unit: $(UNIT_BIN) ## tests that need no root, in under a minute
 	$(Q)tools/run-unit $(UNIT_BIN)
 
 asan: $(BUILD)/stoker ## `make asan unit`, `make asan check`: with AddressSanitizer and UBSan
 
-targets: $(TGT_BIN)
+targets: $(TGT_BIN) $(TOOL_BIN)
 
 fuzz: targets ## each parser with random bytes for FUZZ_SECONDS (60), or those in FUZZ
 	$(Q)BUILD=$(BUILD) tools/fuzz $(FUZZ)

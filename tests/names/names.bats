@@ -1,0 +1,70 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# No address gets a neighbour's name: over whole files of the distribution, what we call a hundred
+# thousand random addresses is what readelf, objdump or addr2line say. The rules: tests/names/agree.
+#
+#   NAMES_ADDRESSES   how many (100000)
+
+addresses=${NAMES_ADDRESSES:-100000}
+
+setup() {
+	here=$BATS_TEST_DIRNAME
+	names=$(dirname "${TARGETS:-$here/../../.build/tests/targets}")/names/names
+	[ -x "$names" ] || {
+		echo "no program to ask: $names; make targets builds it"
+		return 1
+	}
+	cd "$BATS_TEST_TMPDIR" || return 1
+}
+
+need() {
+	local tool
+	for tool; do
+		command -v "$tool" >/dev/null || skip "no $tool on this machine"
+	done
+}
+
+# agree FILE: what we say of it, with the debug file that the distribution has for it.
+agree() {
+	local file=$1 id debug=''
+	need addr2line readelf objdump python3
+	[ -e "$file" ] || skip "no $file on this machine"
+	id=$(readelf -n "$file" | awk '/Build ID/ { print $3 }')
+	[ ! -e "/usr/lib/debug/.build-id/${id:0:2}/${id:2}.debug" ] ||
+		debug=/usr/lib/debug/.build-id/${id:0:2}/${id:2}.debug
+	"$here/agree" -g "$addresses" "$file" "$debug" >addresses
+	"$names" "$file" <addresses >ours
+	# It takes a minute for a hundred thousand addresses of a large program.
+	head -n 10000 addresses | addr2line -a -f -e "${debug:-$file}" >theirs
+	"$here/agree" "$file" ours "$debug" theirs >&3
+}
+
+lib() {
+	ldconfig -p | awk -v lib="$1" '$1 == lib && /x86-64|AArch64/ { print $NF; exit }'
+}
+
+@test "names of libc are no neighbour's" {
+	agree "$(lib libc.so.6)"
+}
+
+@test "names of libcrypto are no neighbour's" {
+	agree "$(lib libcrypto.so.3)"
+}
+
+@test "names of libstdc++ are no neighbour's" {
+	agree "$(lib libstdc++.so.6)"
+}
+
+@test "names of python are no neighbour's" {
+	need python3
+	agree "$(readlink -f /usr/bin/python3)"
+}
+
+@test "names of node are no neighbour's" {
+	need node
+	agree "$(readlink -f "$(command -v node)")"
+}
+
+@test "names of a program that was just built are no neighbour's" {
+	agree "${STOKER:-$here/../../stoker}"
+}
