@@ -167,8 +167,9 @@ struct event_held {
 	__u64 kernel_stack;
 	__u64 start_ns;
 	__u32 tgid;
-	__u32 cpu;        /* as in struct count_key */
-	__u64 pc, sp, fp; /* where the walk stopped */
+	__u32 cpu;         /* as in struct count_key */
+	__u64 pc, sp, fp;  /* where the walk stopped */
+	__u64 start_stack; /* sp at the process's entry */
 	__u64 gpr[HELD_GPRS];
 	__u32 exact;
 	__u16 frames_len; /* above that place, already walked */

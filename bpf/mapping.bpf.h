@@ -157,6 +157,17 @@ static __always_inline u32 mapping_find(const struct scratch *s, u64 pc)
 	return mapping_covers(&s->at, pc) ? END_NONE : mapping_change(pc);
 }
 
+struct mm_struct___entry {
+	unsigned long start_stack;
+} __attribute__((preserve_access_index));
+
+static __always_inline u64 start_stack_of(const struct scratch *s)
+{
+	struct mm_struct___entry *mm = (void *)s->mm;
+
+	return BPF_CORE_READ(mm, start_stack);
+}
+
 static __always_inline void mappings_forget(struct scratch *s)
 {
 	s->at.end = 0;

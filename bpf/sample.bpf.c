@@ -230,6 +230,7 @@ static __always_inline int hold(struct scratch *s)
 	held->sp = s->regs.sp;
 	held->fp = s->regs.fp;
 	held->exact = s->regs.exact;
+	held->start_stack = start_stack_of(s);
 	held->frames_len = s->user.head.frames_len;
 	held->anon = s->user.head.anon;
 	if (!held->who)

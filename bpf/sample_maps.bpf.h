@@ -54,12 +54,9 @@ struct scratch {
 	struct unwind_regs regs;
 	struct unwind_window window;
 	arch_user_regs saved;
-	u64 searched; /* what stack_word read */
-	struct {
-		u64 pc, sp, fp;
-		u64 callee; /* pc of the frame below */
-	} stepped;          /* where the last step began */
-	u32 landed;         /* a landing was looked for in this walk */
+	u64 searched;                /* what stack_word read */
+	struct unwind_place stepped; /* where the last step began */
+	u32 landed;                  /* a landing was looked for in this walk */
 	u64 user_hash;
 	u64 kernel_hash;
 	u64 user_rest; /* hashes of all frames but the leaf */
@@ -84,6 +81,23 @@ struct {
 	__type(key, u32);
 	__type(value, struct scratch);
 } scratches SEC(".maps");
+
+/* What bpf/frame.bpf.h asks for: a CPU has one walk at a time. */
+static __always_inline struct scratch *scratch_of(u64 walk)
+{
+	u32 zero = 0;
+
+	barrier_var(walk);
+	return bpf_map_lookup_elem(&scratches, &zero);
+}
+
+#define walk_of(s) 0ULL
+
+static __always_inline int walk_read(u64 walk, void *dst, u32 size, u64 addr)
+{
+	barrier_var(walk);
+	return bpf_probe_read_user(dst, size, (const void *)addr);
+}
 
 struct counts {
 	__uint(type, BPF_MAP_TYPE_HASH);

@@ -19,6 +19,11 @@ struct unwind_regs {
 	u32 pad;
 };
 
+struct unwind_place {
+	u64 pc, sp, fp;
+	u64 callee; /* pc of the frame below */
+};
+
 #if defined(__TARGET_ARCH_arm64) || defined(__aarch64__)
 #include "bpf/arch_arm64.h"
 #else

@@ -59,6 +59,7 @@ void space_close(struct space *space)
 {
 	fd_close(&space->mem);
 	vec_done(&space->mappings);
+	vec_done(&space->code);
 }
 
 void space_refresh(struct space *space, uint64_t sp)
@@ -133,8 +134,16 @@ static void take(void *ctx, const struct maps_entry *entry)
 		.end = entry->end,
 		.file_offset = vdso ? 0 : entry->file_offset,
 		.executable = entry->executable };
-	if (entry->executable && (vdso || entry->ino != 0) && !maps_is_anon_code(entry))
+	if (!m->executable)
+		return;
+	if ((vdso || entry->ino != 0) && !maps_is_anon_code(entry))
 		m->object = object_of(load, entry);
+	*(struct scan_mapping *)vec_add(&load->space->code) = (struct scan_mapping){
+		.start = m->start,
+		.end = m->end,
+		.file_offset = m->file_offset,
+		.object = m->object ? (uint32_t)load->space->mappings.len : 0,
+	};
 }
 
 /* proc(5): the 28th field of stat; the 2nd, in parentheses, may hold blanks. */
@@ -164,7 +173,7 @@ void space_load(struct space *space, struct objects *objects)
 	}
 	if (space->start_stack == 0)
 		space->start_stack = read_start_stack(space->pid);
-	space->mappings.len = 0;
+	space->mappings.len = space->code.len = 0;
 	space->last = NULL;
 	maps_parse(text.data, take, &load);
 }

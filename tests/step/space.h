@@ -45,6 +45,7 @@ struct space {
 	pid_t pid;
 	int mem;
 	VEC(struct mapping) mappings;
+	VEC(struct scan_mapping) code; /* of them, what is executable; object: index + 1, 0 none */
 	uint64_t generation;
 	uint64_t start_stack; /* sp at the program's entry */
 	/* The top of the stack, read once a step. */

@@ -2,12 +2,12 @@
 /* tests/step/step.c - runs a program one instruction at a time and walks its stack at each, with
  * the kernel side's own code, and holds what comes out against the calls that were seen to happen.
  *     step [--from FUNCTION] [--exceptions FILE] [--max N] [--name NAME] [--signal N] [--slot N]
- *         -- PROGRAM [ARGUMENT...]
+ *         [--record FILE --in FUNCTION [--skip N]] -- PROGRAM [ARGUMENT...]
  * Steps from the first instruction of the dynamic linker on, or from FUNCTION; threads and children
  * too; --signal sends a SIGALRM every N instructions. Each walk must end at the root and be the
  * true chain; or the chain after a jump (longjmp, exceptions, contexts) that is made within
- * IN_FLIGHT_STEPS. Exit 1: some were neither, and in no function that is excepted; 2: could not be
- * run; 3: the program failed. */
+ * IN_FLIGHT_STEPS. --record writes one walk as a fixture (record.h). Exit 1: some were neither, and
+ * in no function that is excepted; 2: could not be run; 3: the program failed. */
 #include <errno.h>
 #include <getopt.h>
 #include <sched.h>
@@ -60,6 +60,7 @@ struct stepper {
 	uint64_t generation; /* of mappings */
 	uint64_t steps_max, signal_every;
 	const char *from, *name;
+	struct record record;
 	uint64_t breakpoint;
 	uint8_t under_breakpoint;
 	pid_t main;
@@ -173,8 +174,13 @@ static void check(struct stepper *s, struct task *t)
 
 	t->steps++;
 	s->tally.instructions++;
-	walk_now(&t->space, &t->regs, &seen);
 	shadow_chain(&t->shadow, t->regs.rip, &want);
+	if (s->record.path && record_begin(&s->record, &t->space, t->regs.rip)) {
+		walk_now(&t->space, &t->regs, &seen, &s->record);
+		if (!is_true(&seen, &want))
+			fprintf(stderr, "step: what is recorded is not true\n");
+	}
+	walk_now(&t->space, &t->regs, &seen, NULL);
 	if (t->flying.len > 0)
 		settle_flying(s, t, &want);
 	t->jumps = t->shadow.jumps;
@@ -291,7 +297,7 @@ static void start_task(struct stepper *s, struct task *t, bool callers)
 	space_refresh(&t->space, t->regs.rsp);
 	t->started = true;
 	if (callers)
-		walk_now(&t->space, &t->regs, &chain);
+		walk_now(&t->space, &t->regs, &chain, NULL);
 	shadow_start(&t->shadow, &t->space, t->regs.rsp, callers ? &chain : NULL);
 	check_and_resume(s, t);
 }
@@ -480,7 +486,8 @@ static void usage(void)
 {
 	fprintf(stderr,
 		"step [--from FUNCTION] [--exceptions FILE] [--max N] [--name NAME] "
-		"[--signal N] [--slot N] -- PROGRAM [ARGUMENT...]\n");
+		"[--signal N] [--slot N] [--record FILE --in FUNCTION [--skip N]] -- PROGRAM "
+		"[ARGUMENT...]\n");
 	exit(2);
 }
 
@@ -493,6 +500,9 @@ static void parse_options(struct stepper *s, int argc, char **argv)
 		{ "name", required_argument, NULL, 'n' },
 		{ "signal", required_argument, NULL, 's' },
 		{ "slot", required_argument, NULL, 'c' },
+		{ "record", required_argument, NULL, 'r' },
+		{ "in", required_argument, NULL, 'i' },
+		{ "skip", required_argument, NULL, 'k' },
 		{ 0 },
 	};
 	int c;
@@ -510,6 +520,12 @@ static void parse_options(struct stepper *s, int argc, char **argv)
 			stay_on(strtoul(optarg, NULL, 10));
 		else if (c == 'n')
 			s->name = optarg;
+		else if (c == 'r')
+			s->record.path = optarg;
+		else if (c == 'i')
+			s->record.function = optarg;
+		else if (c == 'k')
+			s->record.skip = strtoul(optarg, NULL, 10);
 		else
 			usage();
 	}
@@ -517,6 +533,9 @@ static void parse_options(struct stepper *s, int argc, char **argv)
 		usage();
 	if (!s->name)
 		s->name = argv[optind];
+	s->record.title = s->name;
+	if (!s->record.path != !s->record.function)
+		usage();
 }
 
 int main(int argc, char **argv)
@@ -535,6 +554,10 @@ int main(int argc, char **argv)
 	vec_done(&s.tasks);
 	if (s.status != 0) {
 		fprintf(stderr, "step: %s ended with %d\n", s.name, s.status);
+		return 3;
+	}
+	if (s.record.path && !s.record.done) {
+		fprintf(stderr, "step: %s was not met: nothing is recorded\n", s.record.function);
 		return 3;
 	}
 	return right && s.tally.instructions > 0 ? 0 : 1;

@@ -1,116 +1,101 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/step/walk.c - bpf/walk.bpf.h compiled for the host, from the first register to the last
- * frame: which rule is searched where, what is tried where there is none, when it ends. What the
- * BPF side has around it (mappings, maps of rows, helpers) is in fake/bpf/ and here. */
-#define __TARGET_ARCH_x86
-
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wunused-parameter" /* of callbacks */
-#pragma GCC diagnostic ignored "-Wattributes"       /* those of BPF's compiler */
-#include "bpf/walk.bpf.h"
-#pragma GCC diagnostic pop
-
+/* tests/step/walk.c - walks by user/unwind/walk.c, which is bpf/frame.bpf.h compiled for the host:
+ * a stopped process is a walk that was held at its first frame. All its files have their tables. */
 #include "walk.h"
 
-/* bpf_probe_read_user() has no argument that says whose memory. */
-static const struct space *sampled;
+#include <string.h>
 
-static int shim_read_user(const void *memory, void *dst, u32 size, u64 addr)
+#include "bpf/reasons.h"
+#include "unwind/walk.h"
+
+struct walking {
+	struct space *space;
+	struct record *record;
+};
+
+/* Objects are numbered by their mappings here, so that a frame leads back to its address. */
+static const struct mapping *mapping_of(const struct space *space, uint32_t object)
 {
-	return space_read(memory, addr, dst, size);
+	return &space->mappings.data[object - 1];
 }
 
-static int read_sampled(void *dst, u32 size, u64 addr)
+static uint32_t table(void *ctx, uint32_t object)
 {
-	return space_read(sampled, addr, dst, size);
+	const struct walking *walking = ctx;
+
+	return mapping_of(walking->space, object)->object->rows ? TABLE_READY : TABLE_NONE;
 }
 
-/* As mapping_find() of bpf/mapping.bpf.h, for a process whose files all have their tables. What
- * goes for an object is the mapping here, so that a frame leads back to its address. */
-static u32 mapping_find(struct scratch *s, u64 pc)
+static uint32_t rule(void *ctx, uint32_t object, uint64_t offset, struct unwind_rule *out)
 {
-	const struct mapping *m = space_find(s->space, pc);
+	const struct walking *walking = ctx;
+	const struct mapping *m = mapping_of(walking->space, object);
 
-	if (!m)
-		return END_NO_MAPPING;
-	if (!m->executable)
-		return END_NOT_CODE;
-	s->at = (struct walk_mapping){
-		.start = m->start,
-		.file_offset = m->file_offset,
-		.kind = m->object ? FRAME_FILE : FRAME_ANON,
-		.table = m->object && m->object->rows ? TABLE_READY : TABLE_NONE,
-		.mapping = m,
-		.object = (u32)(m - s->space->mappings.data),
-	};
+	*out = unwind_rows_find(&m->object->rows->view, offset);
+	if (walking->record)
+		record_rule(walking->record, object, offset, out);
 	return END_NONE;
 }
 
-static u32 rule_find(struct scratch *s, u64 offset, struct unwind_rule **rule)
+static int read_memory(
+	void *ctx, const struct scan_mapping *m, uint64_t addr, void *dst, uint32_t size)
 {
-	const struct unwind_rows_view *view = &s->at.mapping->object->rows->view;
-	u32 from = 0, to = view->head->pages_len, number = (u32)(offset >> ROWS_PAGE_SHIFT);
+	const struct walking *walking = ctx;
+	int err = space_read(walking->space, addr, dst, size);
 
-	*rule = NULL;
-	while (from < to) {
-		u32 middle = (from + to) / 2;
-
-		if (view->pages[middle].number == number) {
-			struct bytes data = unwind_rows_page_data(view, middle);
-			struct shim_rows rows = { data.data, (u32)data.len };
-
-			s->rule = view->rules[unwind_search(&rows, offset)];
-			*rule = &s->rule;
-			return END_NONE;
-		}
-		if (view->pages[middle].number < number)
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	return END_NONE;
+	(void)m;
+	if (walking->record && err == 0)
+		record_memory(walking->record, addr, dst, size);
+	return err;
 }
 
-static void take_registers(const struct user_regs_struct *from, struct unwind_regs *to)
+static void take_registers(const struct user_regs_struct *from, struct event_held *to)
 {
-	const unsigned long long in_order[ARCH_GPRS] = { from->rax, from->rdx, from->rcx, from->rbx,
-		from->rsi, from->rdi, from->rbp, from->rsp, from->r8, from->r9, from->r10,
-		from->r11, from->r12, from->r13, from->r14, from->r15 };
+	/* By DWARF number. */
+	const unsigned long long gpr[] = { from->rax, from->rdx, from->rcx, from->rbx, from->rsi,
+		from->rdi, from->rbp, from->rsp, from->r8, from->r9, from->r10, from->r11,
+		from->r12, from->r13, from->r14, from->r15 };
 
 	to->pc = from->rip;
 	to->sp = from->rsp;
 	to->fp = from->rbp;
 	to->exact = 1;
-	for (int i = 0; i < ARCH_GPRS; i++)
-		to->gpr[i] = in_order[i];
+	memcpy(to->gpr, gpr, sizeof(gpr));
 }
 
-static uint64_t address_of(const struct space *space, u64 frame)
+static uint64_t address_of(const struct space *space, uint64_t frame)
 {
 	const struct mapping *m;
 
 	if (frame >> FRAME_KIND_SHIFT != FRAME_FILE)
 		return frame & FRAME_PAYLOAD_MASK;
-	m = &space->mappings.data[(frame & FRAME_PAYLOAD_MASK) >> FRAME_OBJECT_SHIFT];
+	m = mapping_of(space, (frame & FRAME_PAYLOAD_MASK) >> FRAME_OBJECT_SHIFT);
 	return m->start + ((frame - m->file_offset) & FRAME_OFFSET_MASK);
 }
 
-void walk_now(struct space *space, const struct user_regs_struct *regs, struct chain *out)
+void walk_now(struct space *space, const struct user_regs_struct *regs, struct chain *out,
+	struct record *record)
 {
-	struct scratch *s = &scratches;
-	struct mm_struct mm = { .start_stack = space->start_stack };
-	struct task_struct task = { .mm = &mm };
-	struct bpf_perf_event_data ctx = { 0 };
+	static struct event_held held;
+	uint64_t frames[STACK_USER_FRAMES_MAX];
+	struct walk_stack stack = { .frames = frames };
+	struct walking walking = { space, record };
+	const struct walk_world world = {
+		.tables = &walking,
+		.memory = &walking,
+		.table = table,
+		.rule = rule,
+		.read = read_memory,
+	};
 
-	s->user.head.frames_len = 0;
-	s->space = space;
-	s->window.memory = space;
-	sampled = space;
-	take_registers(regs, &ctx.regs.unwind);
-	walk_user(s, &ctx, &task);
-	walk_kernel(s, &ctx);
-	out->end = s->end;
-	out->len = s->user.head.frames_len;
-	for (u32 i = 0; i < out->len; i++)
-		out->at[i] = address_of(space, s->user.frames[i]);
+	take_registers(regs, &held);
+	held.start_stack = space->start_stack;
+	held.stack_bytes = record ? 0 : space->stack_len;
+	memcpy(held.stack, space->stack, held.stack_bytes);
+	out->end = walk_held(&world, &held, space->code.data, space->code.len, &stack);
+	out->len = stack.frames_len;
+	for (uint32_t i = 0; i < out->len; i++)
+		out->at[i] = address_of(space, frames[i]);
+	if (record)
+		record_end(record, space, &held, &stack, out->end);
 }

@@ -5,7 +5,10 @@
 #include <sys/user.h>
 
 #include "chain.h"
+#include "record.h"
 #include "space.h"
 
-/* What a sample would hold if a tick came now. */
-void walk_now(struct space *space, const struct user_regs_struct *regs, struct chain *out);
+/* What a sample would hold if a tick came now. record: NULL, or where to note what the walk asked
+ * for. */
+void walk_now(struct space *space, const struct user_regs_struct *regs, struct chain *out,
+	struct record *record);

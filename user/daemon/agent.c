@@ -234,7 +234,7 @@ static int open_parts(struct agent *agent, struct why *why)
 	if (err == 0)
 		err = processes_new(on_process_dropped, agent, &agent->processes);
 	if (err == 0)
-		err = held_new(agent->sampler, &agent->tally, &agent->held);
+		err = held_new(agent->sampler, &agent->tally, agent->objects, &agent->held);
 	if (err == 0)
 		err = load_kernel(agent);
 	if (err < 0)

@@ -9,12 +9,14 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/own.h"
 #include "base/vec.h"
 #include "bpf/reasons.h"
+#include "daemon/objects.h"
 #include "sampler/sampler.h"
 #include "sampler/tally.h"
 #include "unwind/publish.h"
@@ -38,13 +40,15 @@ struct waiting {
 struct held {
 	struct sampler *sampler;
 	struct tally *tally;
+	struct objects *objects;
 	VEC(struct waiting) waiting;
 	size_t waiting_bytes;
 	VEC(struct snapshot) snapshots;
 	struct held_stats stats;
 };
 
-int held_new(struct sampler *sampler, struct tally *tally, struct held **out)
+int held_new(
+	struct sampler *sampler, struct tally *tally, struct objects *objects, struct held **out)
 {
 	struct held *held = calloc(1, sizeof(*held));
 
@@ -52,6 +56,7 @@ int held_new(struct sampler *sampler, struct tally *tally, struct held **out)
 		return -ENOMEM;
 	held->sampler = sampler;
 	held->tally = tally;
+	held->objects = objects;
 	*out = held;
 	return 0;
 }
@@ -188,13 +193,31 @@ static void refresh_stale(struct held *held, struct snapshot *snapshot)
 		refresh(held, snapshot);
 }
 
+/* Code is read from its file, which is there also when the process is gone. Not from the process,
+ * and only what the page cache has, as it has what just ran: a process could make us wait for its
+ * memory (userfaultfd) or its files (FUSE) for ever. */
+static int read_code(
+	void *ctx, const struct scan_mapping *m, uint64_t addr, void *dst, uint32_t size)
+{
+	const struct object *object = m ? objects_find(ctx, m->object) : NULL;
+	struct iovec to = { dst, size };
+
+	if (!object || object->fd < 0)
+		return -EFAULT;
+	if (preadv2(object->fd, &to, 1, (off_t)(addr - m->start + m->file_offset), RWF_NOWAIT) !=
+		(ssize_t)size)
+		return -EIO;
+	return 0;
+}
+
 static uint32_t walk(struct held *held, struct waiting *waiting, struct walk_stack *walked)
 {
 	const struct event_held *event = waiting->event;
 	struct snapshot *s = snapshot_of(held, event->tgid, event->start_ns);
-	struct publish *publish = sampler_publish(held->sampler);
+	struct walk_world world = { .memory = held->objects, .read = read_code };
 	uint32_t end = END_NO_MAPPING;
 
+	walk_published(sampler_publish(held->sampler), &world);
 	walked->frames_len = event->frames_len;
 	walked->anon = event->anon;
 	memcpy(walked->frames, event->frames, sizeof(event->frames));
@@ -205,11 +228,11 @@ static uint32_t walk(struct held *held, struct waiting *waiting, struct walk_sta
 		refresh_stale(held, s);
 	waiting->looked_at = true;
 	if (s->mappings.len > 0)
-		end = walk_held(publish, event, s->mappings.data, s->mappings.len, walked);
+		end = walk_held(&world, event, s->mappings.data, s->mappings.len, walked);
 	if (end == END_NO_MAPPING) {
 		refresh_stale(held, s);
 		if (s->mappings.len > 0)
-			end = walk_held(publish, event, s->mappings.data, s->mappings.len, walked);
+			end = walk_held(&world, event, s->mappings.data, s->mappings.len, walked);
 	}
 	return end;
 }

@@ -13,6 +13,7 @@
 #define HELD_BYTES_MAX (8U << 20)
 
 struct held;
+struct objects;
 struct sampler;
 struct tally;
 
@@ -21,7 +22,9 @@ struct held_stats {
 	uint64_t finished; /* walked to an end of their own */
 };
 
-int held_new(struct sampler *sampler, struct tally *tally, struct held **out);
+/* objects: the files whose code a walk looks at where no table helps. */
+int held_new(
+	struct sampler *sampler, struct tally *tally, struct objects *objects, struct held **out);
 void held_free(struct held *held);
 /* Takes a copy. Not finished here: it is called while the ring is read. */
 int held_put(struct held *held, const struct event_held *event);

@@ -452,6 +452,13 @@ uint32_t publish_find_page(struct publish *p, uint32_t object, uint64_t offset, 
 	return data->data ? END_NONE : END_NO_TABLE;
 }
 
+uint32_t publish_table(const struct publish *p, uint32_t object)
+{
+	uint64_t *at = hash_find(&p->by_object, object);
+
+	return at ? p->tables.data[*at].state : TABLE_PENDING;
+}
+
 const struct unwind_rule *publish_rule(const struct publish *p, uint32_t id)
 {
 	return &p->rule_list.data[id < p->rule_list.len ? id : 0];

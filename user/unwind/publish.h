@@ -57,6 +57,8 @@ void publish_rest(struct publish *publish);
  */
 uint32_t publish_find_page(
 	struct publish *publish, uint32_t object, uint64_t offset, struct bytes *data);
-/* id as in the page's data. */
+/* The object's enum table_state; TABLE_PENDING where nothing is known of it. */
+uint32_t publish_table(const struct publish *publish, uint32_t object);
+/* id as in the page's data; 0 is CFA_NONE. */
 const struct unwind_rule *publish_rule(const struct publish *publish, uint32_t id);
 void publish_stats(const struct publish *publish, struct publish_stats *out);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unwind/walk.c - the unwinder of bpf/ compiled for the host. Memory is the held bytes and nothing
- * else: the process has gone on, or is gone. */
+/* unwind/walk.c - bpf/frame.bpf.h compiled for the host: what it asks of its surroundings.
+ * The stack is the held bytes and, where the caller has them, others: the process has gone on, or
+ * is gone. Whatever a process has on its stack, a walk is bounded: by the frames that are kept, by
+ * the words that are searched from one, and by WALK_READS_MAX. */
 #include "unwind/walk.h"
 
 #include <string.h>
@@ -8,92 +10,160 @@
 #include "bpf/unwind.bpf.h"
 #include "unwind/publish.h"
 
-static int shim_read_user(const void *memory, void *dst, u32 size, u64 addr)
-{
-	const struct event_held *held = memory;
+/* The members that bpf/frame.bpf.h names, and where they come from. */
+struct scratch {
+	struct unwind_regs regs;
+	struct unwind_window window;
+	u64 searched;
+	struct unwind_place stepped;
+	u32 landed;
+	u64 user_rest;
+	u32 end;
+	struct {
+		u64 start, file_offset;
+		u32 object, kind, table;
+	} at;
+	struct {
+		struct {
+			u32 frames_len, anon;
+		} head;
+		u64 *frames;
+	} user;
+	const struct walk_world *world;
+	const struct event_held *held;
+	const struct scan_mapping *mappings;
+	size_t mappings_len;
+	unsigned int reads;
+	struct unwind_rule rule;
+};
 
-	if (addr < held->sp || addr - held->sp > held->stack_bytes ||
-		size > held->stack_bytes - (addr - held->sp))
-		return -1;
-	memcpy(dst, held->stack + (addr - held->sp), size);
-	return 0;
+static struct scratch *scratch_of(u64 walk)
+{
+	return (struct scratch *)(uintptr_t)walk;
 }
 
-static const struct scan_mapping *find_mapping(
-	const struct scan_mapping *mappings, size_t len, uint64_t pc)
+static u64 walk_of(const struct scratch *s)
 {
-	size_t from = 0, to = len;
+	return (u64)(uintptr_t)s;
+}
+
+static u64 start_stack_of(const struct scratch *s)
+{
+	return s->held->start_stack;
+}
+
+static const struct scan_mapping *find_mapping(const struct scratch *s, uint64_t pc)
+{
+	size_t from = 0, to = s->mappings_len;
 
 	while (from < to) {
 		size_t middle = (from + to) / 2;
 
-		if (pc < mappings[middle].start)
+		if (pc < s->mappings[middle].start)
 			to = middle;
-		else if (pc >= mappings[middle].end)
+		else if (pc >= s->mappings[middle].end)
 			from = middle + 1;
 		else
-			return &mappings[middle];
+			return &s->mappings[middle];
 	}
 	return NULL;
 }
 
-static u32 step(struct publish *publish, struct unwind_regs *regs, struct unwind_window *window,
-	const struct scan_mapping *m, u64 offset)
+static int walk_read(u64 walk, void *dst, u32 size, u64 addr)
 {
-	const struct unwind_rule *rule;
+	struct scratch *s = scratch_of(walk);
+	const struct event_held *held = s->held;
+	const struct scan_mapping *m;
+
+	if (addr >= held->sp && addr - held->sp <= held->stack_bytes &&
+		size <= held->stack_bytes - (addr - held->sp)) {
+		memcpy(dst, held->stack + (addr - held->sp), size);
+		return 0;
+	}
+	if (s->reads >= WALK_READS_MAX)
+		return -1;
+	s->reads++;
+	m = find_mapping(s, addr);
+	if (m && size > m->end - addr)
+		return -1;
+	return s->world->read(s->world->memory, m, addr, dst, size);
+}
+
+static int shim_read_user(const void *memory, void *dst, u32 size, u64 addr)
+{
+	return walk_read(walk_of(memory), dst, size, addr);
+}
+
+static u32 mapping_find(struct scratch *s, u64 pc)
+{
+	const struct scan_mapping *m = find_mapping(s, pc);
+
+	if (!m)
+		return END_NO_MAPPING;
+	s->at.start = m->start;
+	s->at.file_offset = m->file_offset;
+	s->at.object = m->object;
+	s->at.kind = m->object ? FRAME_FILE : FRAME_ANON;
+	s->at.table = m->object ? s->world->table(s->world->tables, m->object) : TABLE_NONE;
+	return END_NONE;
+}
+
+static u32 rule_find(struct scratch *s, u64 offset, struct unwind_rule **rule)
+{
+	*rule = &s->rule;
+	return s->world->rule(s->world->tables, s->at.object, offset, &s->rule);
+}
+
+#include "bpf/frame.bpf.h"
+
+static uint32_t published_table(void *tables, uint32_t object)
+{
+	return publish_table(tables, object);
+}
+
+/* By the search that BPF does. */
+static uint32_t published_rule(
+	void *tables, uint32_t object, uint64_t offset, struct unwind_rule *rule)
+{
+	struct bytes data;
 	struct shim_rows rows;
-	struct bytes data = { 0 };
-	u32 end = m->object ? publish_find_page(publish, m->object, offset, &data) : END_NONE;
+	uint32_t end = publish_find_page(tables, object, offset, &data);
 
 	if (end)
 		return end;
-	if (data.data) {
-		rows = (struct shim_rows){ data.data, (u32)data.len };
-		rule = publish_rule(publish, unwind_search(&rows, offset));
-		if (rule->cfa != CFA_NONE)
-			return unwind_rule_step(regs, window, rule);
-	}
-	return unwind_fp_step(regs, window);
+	rows = (struct shim_rows){ data.data, (u32)data.len };
+	*rule = *publish_rule(tables, data.data ? unwind_search(&rows, offset) : 0);
+	return END_NONE;
 }
 
-static u32 walk_frame(struct publish *publish, struct unwind_regs *regs,
-	struct unwind_window *window, const struct scan_mapping *m, struct walk_stack *out)
+void walk_published(struct publish *publish, struct walk_world *out)
 {
-	u64 pc = regs->pc - !regs->exact;
-	u64 offset = (pc - m->start + m->file_offset) & FRAME_OFFSET_MASK;
-	u64 frame = m->object ? (u64)FRAME_FILE << FRAME_KIND_SHIFT |
-			(u64)m->object << FRAME_OBJECT_SHIFT | offset
-			      : (u64)FRAME_ANON << FRAME_KIND_SHIFT | (pc & FRAME_PAYLOAD_MASK);
-
-	out->frames[out->frames_len++] = frame;
-	out->anon |= m->object == 0;
-	return step(publish, regs, window, m, offset);
+	out->tables = publish;
+	out->table = published_table;
+	out->rule = published_rule;
 }
 
-uint32_t walk_held(struct publish *publish, const struct event_held *held,
+uint32_t walk_held(const struct walk_world *world, const struct event_held *held,
 	const struct scan_mapping *mappings, size_t mappings_len, struct walk_stack *out)
 {
-	struct unwind_regs regs = {
-		.pc = held->pc,
-		.sp = held->sp,
-		.fp = held->fp,
-		.exact = held->exact,
+	struct scratch s = {
+		.regs = { .pc = held->pc, .sp = held->sp, .fp = held->fp, .exact = held->exact },
+		.world = world,
+		.held = held,
+		.mappings = mappings,
+		.mappings_len = mappings_len,
+		.user.frames = (u64 *)out->frames,
 	};
-	struct unwind_window window = { .memory = held };
 
-	_Static_assert(sizeof(regs.gpr) == sizeof(held->gpr), "the same registers");
-	memcpy(regs.gpr, held->gpr, sizeof(regs.gpr));
+	_Static_assert(sizeof(s.regs.gpr) == sizeof(held->gpr), "the same registers");
+	memcpy(s.regs.gpr, held->gpr, sizeof(s.regs.gpr));
+	s.window.memory = &s;
 	/* The frame where BPF stopped is the last of those it walked: it is walked again. */
 	memcpy(out->frames, held->frames, sizeof(held->frames));
-	out->frames_len = held->frames_len > 0 ? held->frames_len - 1U : 0;
-	out->anon = held->anon;
-	while (out->frames_len < STACK_USER_FRAMES_MAX) {
-		u64 pc = regs.pc - !regs.exact;
-		const struct scan_mapping *m = find_mapping(mappings, mappings_len, pc);
-		u32 end = m ? walk_frame(publish, &regs, &window, m, out) : END_NO_MAPPING;
-
-		if (end)
-			return end;
-	}
-	return END_DEPTH;
+	s.user.head.frames_len = held->frames_len > 0 ? held->frames_len - 1U : 0;
+	s.user.head.anon = held->anon;
+	walk_frames(&s);
+	out->frames_len = s.user.head.frames_len;
+	out->anon = s.user.head.anon;
+	return s.end;
 }

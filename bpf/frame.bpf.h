@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/* bpf/frame.bpf.h - a user stack, frame by frame: which rule is searched where, what is tried where
+ * there is none, when it ends. No maps and no SEC: compiles for the host too.
+ * Functions that the verifier is to look at once, and not wherever they are called, can take
+ * numbers alone: so whose walk it is goes as a number, `walk`. Whoever includes this defines before
+ *     struct scratch                      regs window searched stepped landed end at{start
+ *                                         file_offset object kind table} user{head{frames_len
+ *                                         anon} frames} user_rest
+ *     scratch_of(walk), walk_of(scratch)  from the number to it and back; NULL never, but in BPF
+ *     walk_read(walk, dst, size, addr)    0 or an error: any memory of the task, code mostly
+ *     mapping_find(s, pc)                 END_NONE and s->at, or why not
+ *     rule_find(s, offset, &rule)         END_NONE and the rule at an offset of s->at's file, NULL
+ *                                         where no function is; END_NO_TABLE
+ *     start_stack_of(s)                   sp at the process's entry */
+#pragma once
+
+#include "bpf/shim.h"
+#include "bpf/abi.h"
+#include "bpf/split.bpf.h"
+#include "bpf/unwind.bpf.h"
+
+#ifdef __bpf__
+#define WALK_GLOBAL __noinline
+/* Else the compiler passes nothing for a parameter that is not used, which is not verifiable. */
+#define walk_used(parameter) barrier_var(parameter)
+#else
+#define WALK_GLOBAL static __attribute__((noinline))
+#define walk_used(parameter) (void)(parameter)
+#endif
+
+static __always_inline u64 mix(u64 hash, u64 value)
+{
+	hash = (hash ^ value) * 0x9e3779b97f4a7c15ULL;
+	return hash ^ (hash >> 29);
+}
+
+static __always_inline void push(struct scratch *s, u64 frame)
+{
+	u32 i = s->user.head.frames_len;
+
+	s->user.frames[i & (STACK_USER_FRAMES_MAX - 1)] = frame;
+	s->user.head.frames_len = i + 1;
+	if (i > 0)
+		s->user_rest = mix(s->user_rest, frame);
+}
+
+static __always_inline u32 walk_step_from(struct scratch *s);
+
+#ifdef ARCH_DWARF_LR
+#include "bpf/uncovered_arm64.bpf.h"
+#else
+#include "bpf/uncovered_x86.bpf.h"
+#endif
+
+/* From a frame to its caller: by rule where there is one, by frame pointer where there is none. */
+static __always_inline u32 walk_step(struct scratch *s, u64 offset)
+{
+	struct unwind_rule *rule = NULL;
+	bool covered = s->at.kind == FRAME_FILE && s->at.table != TABLE_NONE;
+	u32 end;
+
+	if (covered) {
+		if (s->at.table == TABLE_PENDING)
+			return END_NO_TABLE;
+		split(SPLIT_SEARCH);
+		end = rule_find(s, offset, &rule);
+		if (end)
+			return end;
+	}
+	split(SPLIT_READS);
+	if (rule && rule->cfa != CFA_NONE)
+		end = unwind_rule_step(&s->regs, &s->window, rule);
+	else
+		end = walk_step_without_rule(walk_of(s), covered);
+	return end == END_REGISTER ? walk_step_lazy(walk_of(s)) : end;
+}
+
+static __always_inline u32 walk_step_from(struct scratch *s)
+{
+	u64 pc = s->regs.pc - !s->regs.exact, offset = 0;
+
+	if (s->at.kind == FRAME_FILE)
+		offset = (pc - s->at.start + s->at.file_offset) & FRAME_OFFSET_MASK;
+	s->stepped.callee = s->stepped.pc;
+	s->stepped.pc = s->regs.pc;
+	s->stepped.sp = s->regs.sp;
+	s->stepped.fp = s->regs.fp;
+	return walk_step(s, offset);
+}
+
+/* One frame: name the place, push it, step to the caller. 1 ends the loop with s->end set.
+ * Global, so that it is verified once and not for each of 128 turns: bpf_loop, which would do the
+ * same, is not there before 5.17, and a program that only mentions it does not load. */
+WALK_GLOBAL int walk_frame(u64 walk)
+{
+	struct scratch *s = scratch_of(walk);
+	u32 end;
+	u64 pc;
+
+	if (!s)
+		return 1;
+	pc = s->regs.pc - !s->regs.exact;
+	split(SPLIT_MAPPING);
+	end = mapping_find(s, pc);
+	split(SPLIT_HASH);
+	if (end) {
+		s->end = walk_step_landing(walk, end);
+		return s->end != END_NONE;
+	}
+	if (s->at.kind == FRAME_FILE) {
+		push(s,
+			(u64)FRAME_FILE << FRAME_KIND_SHIFT |
+				(u64)s->at.object << FRAME_OBJECT_SHIFT |
+				((pc - s->at.start + s->at.file_offset) & FRAME_OFFSET_MASK));
+	} else {
+		s->user.head.anon = 1;
+		push(s, (u64)FRAME_ANON << FRAME_KIND_SHIFT | (pc & FRAME_PAYLOAD_MASK));
+	}
+	s->end = walk_step_from(s);
+	if (s->end == END_NO_MAPPING || s->end == END_STACK_READ || s->end == END_CFA)
+		s->end = walk_step_landing(walk, s->end);
+	return s->end != END_NONE;
+}
+
+/* From s->regs up, behind the frames that are there; s->end says where it ended. */
+static __always_inline void walk_frames(struct scratch *s)
+{
+	u64 pc = s->regs.pc;
+
+	s->window.base = 0;
+	s->window.narrow = 0;
+	s->landed = 0;
+	s->end = END_NONE;
+	/* The second: on the host there may be frames already. */
+	for (u32 i = 0; i < STACK_USER_FRAMES_MAX; i++)
+		if (s->user.head.frames_len >= STACK_USER_FRAMES_MAX || walk_frame(walk_of(s)))
+			break;
+	if (s->end == END_NONE)
+		s->end = END_DEPTH;
+	if (s->end != END_ROOT && s->user.head.frames_len == 1 &&
+		is_new_thread(walk_of(s), pc, s->regs.gpr[0]))
+		s->end = END_ROOT;
+}
