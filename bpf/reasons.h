@@ -60,7 +60,8 @@
 	X(UNNAMED_NOT_IN_MAP, "not_in_map", "the process's perf map has no entry for the address") \
 	X(UNNAMED_KERNEL, "kernel", "kernel symbols are hidden or do not cover the address")       \
 	X(UNNAMED_WORKER, "worker", "the worker that reads names was lost, late or refuses the file") \
-	X(UNNAMED_OBJECT, "object", "the file was met when the table of files was full")
+	X(UNNAMED_OBJECT, "object", "the file was met when the table of files was full")           \
+	X(UNNAMED_JITDUMP, "jitdump", "the process's jitdump is damaged or of the other byte order")
 
 /* What was made of a file that stands where another one's debug file may be. */
 #define DEBUG_REASONS(X)                                                                           \

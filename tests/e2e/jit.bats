@@ -109,6 +109,117 @@ beta=';main;run_until;jit_outer_\[j\];jit_beta_\[j\](;|$)'
 	between "$(jit_named "$tmp/f" .)" 0 0 'JIT frames named, %'
 }
 
+@test "a map is found where DOTNET_PerfMapJitDumpPath or TMPDIR say" {
+	local name
+	for name in DOTNET_PerfMapJitDumpPath TMPDIR; do
+		mkdir "$tmp/$name"
+		start env "$name=$tmp/$name" "$(target jitmap)" 30 anon
+		wait_until 5 says ready "$out"
+		record -p "$pid" -F 199 -d 1 -o "$tmp/f"
+		hottest "$tmp/f"
+		between "$(jit_named "$tmp/f" .)" 98 100 "JIT frames named by $name, %"
+		kill -KILL "$pid"
+	done
+}
+
+# start_dump SECONDS MODE
+start_dump() {
+	cd "$tmp" || return 1
+	start "$(target jitdump)" "$1" "$2"
+	wait_until 5 says ready "$out"
+}
+
+dumped=';main;run_until;dump_outer_\[j\];dump_'
+
+@test "code is named by a jitdump, wherever it lies" {
+	start_dump 30 load
+	record -p "$pid" -F 199 -d 2 -o "$tmp/f" --stats "$tmp/s"
+	hottest "$tmp/f"
+	jq -c .frames "$tmp/s"
+	between "$(folded_share "$tmp/f" "${dumped}alpha_\[j\](;|\$)")" 62 88 'share of alpha'
+	between "$(folded_share "$tmp/f" "${dumped}beta_\[j\](;|\$)")" 18 32 'share of beta'
+	between "$(stat_of "$tmp/s" .frames.by_source.jitdump)" 80 1000 'frames named by a jitdump'
+}
+
+@test "and that of a process in a container" {
+	start_in_container "$(target jitdump)" 30 load
+	wait_until 5 says ready "$out"
+	record -p "$pid" -F 199 -d 2 -o "$tmp/f"
+	hottest "$tmp/f"
+	between "$(jit_named "$tmp/f" .)" 98 100 'JIT frames named, %'
+}
+
+@test "a jitdump and a perf map at once give each function one name" {
+	start_dump 30 both
+	record -p "$pid" -F 199 -d 2 -o "$tmp/f" --stats "$tmp/s"
+	hottest "$tmp/f"
+	jq -c .frames "$tmp/s"
+	between "$(folded_share "$tmp/f" "${dumped}beta_\[j\](;|\$)")" 18 32 'share of beta'
+	between "$(folded_count "$tmp/f" 'jit_beta')" 0 0 'samples by the other name'
+	between "$(jq '.frames.by_source.perfmap // 0' "$tmp/s")" 0 0 'frames named by the map'
+}
+
+@test "a jitdump that comes late still names what was sampled before" {
+	start_dump 4 late
+	record -p "$pid" -F 199 -d 3 -o "$tmp/f"
+	hottest "$tmp/f"
+	between "$(jit_named "$tmp/f" .)" 98 100 'JIT frames named, %'
+}
+
+# first_and_last MODE: of the intervals of a capture around the change at half time.
+first_and_last() {
+	start_dump 10 "$1"
+	record -p "$pid" -F 199 -d 7 --interval 1 -o "$tmp/f-%H%M%S"
+	first=$(find "$tmp" -name 'f-*' | sort | head -n 1)
+	last=$(find "$tmp" -name 'f-*' | sort | tail -n 1)
+	hottest "$first"
+	hottest "$last"
+}
+
+@test "an address that a jitdump names twice has each interval's own name" {
+	first_and_last reuse
+	between "$(folded_share "$first" "${dumped}alpha_\[j\](;|\$)")" 60 90 'old alpha, first'
+	between "$(folded_share "$first" 'new_')" 0 0 'new names, first'
+	between "$(folded_share "$last" 'dump_outer_\[j\];new_alpha_\[j\]')" 60 90 'new alpha, last'
+	between "$(folded_share "$last" 'dump_alpha|dump_beta')" 0 0 'old names, last'
+}
+
+@test "code that is moved keeps its name, and what takes its place has its own" {
+	first_and_last move
+	between "$(folded_share "$first" "${dumped}alpha_\[j\](;|\$)")" 60 90 'alpha before'
+	between "$(folded_share "$last" "${dumped}alpha_\[j\](;|\$)")" 60 90 'alpha behind'
+	between "$(folded_count "$last" 'new_|\[anon\]')" 0 0 'samples by other names'
+}
+
+@test "a jitdump that is written anew is read anew, in its place or under its name" {
+	local mode
+	for mode in rewrite replace; do
+		first_and_last "$mode"
+		between "$(folded_share "$first" "${dumped}alpha_\[j\](;|\$)")" 60 90 "$mode: old alpha, first"
+		between "$(folded_share "$last" 'dump_outer_\[j\];new_alpha_\[j\]')" 60 90 "$mode: new alpha, last"
+		between "$(folded_share "$last" 'dump_alpha|dump_beta')" 0 0 "$mode: old names, last"
+		rm "$tmp"/f-*
+	done
+}
+
+@test "a jitdump's record that is cut in its name gives no name" {
+	start_dump 30 cut
+	record -p "$pid" -F 199 -d 2 -o "$tmp/f"
+	hottest "$tmp/f"
+	between "$(folded_share "$tmp/f" "${dumped}alpha_\[j\](;|\$)")" 60 90 alpha
+	between "$(folded_count "$tmp/f" 'dump_b')" 0 0 'samples under half a name'
+}
+
+@test "a jitdump of the other byte order is refused, and said to be" {
+	start_dump 30 swapped
+	timeout 60 "$stoker" record -p "$pid" -F 199 -d 1 -o "$tmp/f" --stats "$tmp/s" 2>"$tmp/said"
+	cat "$tmp/said"
+	jq -c .frames "$tmp/s"
+	grep -q "process $pid: its jitdump .* other byte order" "$tmp/said"
+	between "$(jq '.frames.unnamed.jitdump // 0' "$tmp/s")" 40 1000 'frames unnamed for it'
+	between "$(jit_named "$tmp/f" .)" 0 0 'JIT frames named, %'
+}
+
 # holds_runtime SAMPLES: the profile has that many with JIT frames, and those are named.
 holds_runtime() {
 	hottest "$tmp/f"

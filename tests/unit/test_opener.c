@@ -303,11 +303,11 @@ static void a_pid_that_is_another_process_by_now_is_seen(void **state)
 
 	assert_int_equal(opener_root(&p->self, &fd), 0);
 	fd_close(&fd);
-	assert_int_equal(opener_tmp_dir(&p->self, &fd), 0);
+	assert_int_equal(opener_dir(&p->self, "tmp", &fd), 0);
 	fd_close(&fd);
 	other.start_ns -= NSEC_PER_SEC;
 	assert_int_equal(opener_root(&other, &fd), -ESRCH);
-	assert_int_equal(opener_tmp_dir(&other, &fd), -ESRCH);
+	assert_int_equal(opener_dir(&other, "tmp", &fd), -ESRCH);
 	assert_int_equal(fd, -1);
 }
 

@@ -413,16 +413,16 @@ static void a_file_without_symbols_is_told_from_one_that_lacks_the_address(void 
 
 static enum worker_status ask_map(int fd, const uint64_t *at, size_t len)
 {
-	struct worker_map map = { .id = 1, .fd = fd };
+	struct worker_map map = { .id = 1, .fd = fd, .dump_fd = -1 };
 	struct worker_query query = {
 		.addresses = at, .len = len, .demangle = true, .until_ns = in_ns(LONG_NS)
 	};
-	enum worker_status status;
+	struct worker_map_status status;
 
 	names_clear(&names);
 	assert_int_equal(
 		worker_client_map_names(told.client, &map, &query, on_name, &names, &status), 0);
-	return status;
+	return status.status;
 }
 
 static void a_map_is_followed_as_it_grows_shrinks_and_is_replaced(void **state)
@@ -460,7 +460,7 @@ static void a_large_map_is_read_in_several_requests(void **state)
 	uint64_t last = 0;
 
 	(void)state;
-	while (text.len < MAP_READER_FEED_BYTES + 1000) {
+	while (text.len < FOLLOWER_FEED_BYTES + 1000) {
 		last += 0x100;
 		buf_printf(&text, "%llx 100 function_%0200d\n", (unsigned long long)last, 7);
 	}

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 
 #include "base/own.h"
+#include "make_jitdump.h"
 #include "worker_client.h"
 #include "worker_names.h"
 
@@ -86,12 +87,155 @@ static void an_assembly_without_compiled_code_has_no_names(void **state)
 	assert_int_equal(names.len, 0);
 }
 
+/* ---- jitdumps ------------------------------------------------------------------------------- */
+
+static struct worker_map_status ask_map(
+	int fd, int dump_fd, uint64_t at_ns, const uint64_t *at, size_t len)
+{
+	struct worker_map map = { .id = 1, .fd = fd, .dump_fd = dump_fd, .at_ns = at_ns };
+	struct worker_query query = {
+		.addresses = at,
+		.len = len,
+		.until_ns = in_ns(LONG_NS),
+		.lines_until_ns = in_ns(LONG_NS),
+	};
+	struct worker_map_status status;
+
+	names_clear(&names);
+	assert_int_equal(
+		worker_client_map_names(told.client, &map, &query, on_name, &names, &status), 0);
+	return status;
+}
+
+static void rewrite(int fd, const struct buf *bytes)
+{
+	assert_int_equal(ftruncate(fd, 0), 0);
+	assert_int_equal(pwrite(fd, bytes->data, bytes->len, 0), bytes->len);
+}
+
+static void a_jitdump_is_followed_and_asked_by_time(void **state)
+{
+	_cleanup_(buf_done) struct buf bytes = BUF_INIT;
+	_cleanup_fd_ int fd = memory_file("", 0);
+	uint64_t at[] = { 0x1008, 0x2008 };
+
+	(void)state;
+	put_header(&bytes, 0);
+	put_load(&bytes, 100, 0x1000, 16, "old");
+	rewrite(fd, &bytes);
+	assert_int_equal(ask_map(-1, fd, UINT64_MAX, at, 2).status, WORKER_OK);
+	assert_string_equal(name_at(&names, 0), "old");
+	assert_int_equal(names.source[0], WORKER_JITDUMP);
+	assert_int_equal(names.len, 1);
+	put_load(&bytes, 200, 0x1000, 16, "new");
+	put_move(&bytes, 300, 0x1000, 0x2000, 16);
+	rewrite(fd, &bytes);
+	assert_int_equal(ask_map(-1, fd, 150, at, 2).status, WORKER_OK);
+	assert_string_equal(name_at(&names, 0), "old");
+	assert_int_equal(ask_map(-1, fd, 250, at, 2).status, WORKER_OK);
+	assert_string_equal(name_at(&names, 0), "new");
+	assert_int_equal(ask_map(-1, fd, UINT64_MAX, at, 2).status, WORKER_OK);
+	assert_string_equal(name_at(&names, 1), "new");
+	assert_int_equal(names.len, 1);
+}
+
+static void a_jitdump_that_is_written_anew_is_read_anew(void **state)
+{
+	_cleanup_(buf_done) struct buf bytes = BUF_INIT;
+	_cleanup_fd_ int fd = memory_file("", 0);
+	uint64_t at[] = { 0x1008, 0x2008 };
+
+	(void)state;
+	put_header(&bytes, 0);
+	put_load(&bytes, 100, 0x1000, 16, "old");
+	rewrite(fd, &bytes);
+	ask_map(-1, fd, UINT64_MAX, at, 2);
+	assert_string_equal(name_at(&names, 0), "old");
+	buf_clear(&bytes);
+	put_header(&bytes, 0);
+	put_load(&bytes, 100, 0x2000, 16, "new");
+	rewrite(fd, &bytes);
+	assert_int_equal(ask_map(-1, fd, UINT64_MAX, at, 2).status, WORKER_OK);
+	assert_string_equal(name_at(&names, 1), "new");
+	assert_int_equal(names.len, 1);
+}
+
+static void of_an_address_in_both_the_jitdump_has_the_word(void **state)
+{
+	static const char text[] = "1000 10 map_one\n3000 10 map_three\n";
+	_cleanup_(buf_done) struct buf bytes = BUF_INIT;
+	_cleanup_fd_ int fd = memory_file("", 0), map = memory_file(text, strlen(text));
+	uint64_t at[] = { 0x1008, 0x2008, 0x3008, 0x4008 };
+
+	(void)state;
+	put_header(&bytes, 0);
+	put_load(&bytes, 100, 0x1000, 16, "dump_one");
+	put_load(&bytes, 100, 0x2000, 16, "dump_two");
+	rewrite(fd, &bytes);
+	assert_int_equal(ask_map(map, fd, UINT64_MAX, at, 4).status, WORKER_OK);
+	assert_int_equal(names.len, 3);
+	assert_string_equal(name_at(&names, 0), "dump_one");
+	assert_string_equal(name_at(&names, 1), "dump_two");
+	assert_string_equal(name_at(&names, 2), "map_three");
+	assert_int_equal(names.source[2], WORKER_PERF_MAP);
+}
+
+static void what_cannot_be_read_is_told_and_leaves_the_rest(void **state)
+{
+	static const char text[] = "1000 10 map_one\n";
+	static const struct {
+		const char *what;
+		uint32_t at, value;
+		enum worker_status dump;
+	} rows[] = {
+		{ "other byte order", 0, 0x4454694a, WORKER_BYTE_ORDER },
+		{ "another version", 4, 7, WORKER_BYTE_ORDER },
+		{ "no jitdump", 0, 0x464c457f, WORKER_DAMAGED },
+		{ "a senseless record, last", 40 + 16 + 40 + 4 + 16 + 4, 3, WORKER_DAMAGED },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		_cleanup_(buf_done) struct buf bytes = BUF_INIT;
+		_cleanup_fd_ int fd = memory_file("", 0), map = memory_file(text, strlen(text));
+		uint64_t at[] = { 0x1008, 0x2008 };
+		struct worker_map_status status;
+		bool has_record = i == ARRAY_SIZE(rows) - 1;
+
+		print_message("row %zu: %s\n", i, rows[i].what);
+		put_header(&bytes, 0);
+		put_load(&bytes, 100, 0x2000, 16, "two");
+		put_load(&bytes, 100, 0x3000, 16, "six");
+		memcpy(bytes.data + rows[i].at, &rows[i].value, sizeof(rows[i].value));
+		rewrite(fd, &bytes);
+		for (int again = 0; again < 2; again++) {
+			status = ask_map(map, fd, UINT64_MAX, at, 2);
+			assert_int_equal(status.status, WORKER_OK);
+			assert_int_equal(status.dump, rows[i].dump);
+			assert_string_equal(name_at(&names, 0), "map_one");
+			assert_string_equal(name_at(&names, 1), has_record ? "two" : "");
+		}
+		worker_client_drop_map(told.client, 1);
+		assert_int_equal(ask_map(-1, fd, UINT64_MAX, at, 2).status, rows[i].dump);
+		assert_int_equal(names.len, has_record);
+		worker_client_drop_map(told.client, 1);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(an_assembly_has_names_and_no_rows, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			an_assembly_without_compiled_code_has_no_names, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			a_jitdump_is_followed_and_asked_by_time, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			a_jitdump_that_is_written_anew_is_read_anew, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			of_an_address_in_both_the_jitdump_has_the_word, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			what_cannot_be_read_is_told_and_leaves_the_rest, setup, teardown),
 	};
 
 	worker_client_main(argc, argv);

@@ -13,7 +13,7 @@ struct names {
 	size_t len;
 	char *text[16384];
 	uint64_t start[16384];
-	enum elf_sym_source source[16384];
+	uint8_t source[16384];
 };
 
 static inline int on_name(void *ctx, size_t index, const struct worker_name *name)

@@ -18,6 +18,7 @@
 #include "daemon/debug_files.h"
 #include "daemon/privileges.h"
 #include "proc/maps.h"
+#include "proc/jit_files.h"
 #include "proc/opener.h"
 #include "proc/status.h"
 #include "worker/client.h"
@@ -163,15 +164,20 @@ static void on_mapping(void *ctx, const struct maps_entry *entry)
 
 static void judge_jit(struct patient *p)
 {
-	_cleanup_fd_ int tmp_fd = -1;
-	_cleanup_fd_ int fd = -1;
-	int err = opener_tmp_dir(&p->process, &tmp_fd);
+	_cleanup_(jit_files_close_dirs) struct jit_files_dirs dirs;
+	_cleanup_fd_ int fd = -1, dump_fd = -1;
 
+	jit_files_open_dirs(&p->process, &dirs);
+	jit_files_open_dump(&p->process, &dump_fd);
 	printf("%llu kB of code in no file\n      walk: by frame pointer; names: ",
 		(unsigned long long)(p->anon_bytes >> 10));
-	for (uint32_t i = p->status.ns_pids_len; err == 0 && fd < 0 && i-- > 0;)
-		opener_perf_map(tmp_fd, &p->process, p->status.ns_pids[i], p->status.euid, &fd);
-	if (fd >= 0)
+	for (size_t dir = 0; dir < dirs.len; dir++)
+		for (uint32_t i = p->status.ns_pids_len; fd < 0 && i-- > 0;)
+			opener_perf_map(dirs.fds[dir], &p->process, p->status.ns_pids[i],
+				p->status.euid, &fd);
+	if (dump_fd >= 0)
+		puts(fd >= 0 ? "its jitdump and its perf map" : "its jitdump");
+	else if (fd >= 0)
 		puts("its perf map");
 	else
 		puts("none, there is no perf map: let the runtime write one (node "

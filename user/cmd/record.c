@@ -33,6 +33,7 @@ struct record {
 	struct log *log;
 	int signals;
 	int cgroup_fd;
+	size_t warned;                         /* warnings of the agent's that were told */
 	uint64_t started_ns, interval_ends_ns; /* CLOCK_MONOTONIC */
 	uint64_t next_tick_ns, next_progress_ns;
 };
@@ -178,6 +179,14 @@ static int prepare(struct record *r, struct why *why)
 	return err;
 }
 
+static void tell_warnings(struct record *r)
+{
+	const char *warning;
+
+	for (; (warning = agent_warning(r->agent, r->warned)); r->warned++)
+		log_warn(r->log, "%s", warning);
+}
+
 static int write_profile(struct record *r, struct why *why)
 {
 	_cleanup_(profile_done) struct profile profile;
@@ -190,6 +199,7 @@ static int write_profile(struct record *r, struct why *why)
 		clerk_jit_refresh(&r->clerk, why);
 	if (err == 0)
 		err = agent_profile(r->agent, &profile);
+	tell_warnings(r);
 	if (err < 0)
 		log_warn(r->log, "the profile is not whole: %s", err_text(err));
 	when = (time_t)(profile.start_ns / NSEC_PER_SEC);
@@ -303,10 +313,8 @@ static int loop(struct record *r, struct why *why)
 static int start(struct record *r, struct why *why)
 {
 	int err = agent_start(r->agent, why);
-	const char *warning;
 
-	for (size_t i = 0; (warning = agent_warning(r->agent, i)); i++)
-		log_warn(r->log, "%s", warning);
+	tell_warnings(r);
 	r->started_ns = r->next_tick_ns = clock_ns(CLOCK_MONOTONIC);
 	r->interval_ends_ns = r->started_ns + r->options.interval_ns;
 	if (err == 0 && r->command.pid > 0)

@@ -27,6 +27,7 @@ static const char *const source_names[NAME_SOURCES] = {
 	[NAME_GO] = "gopclntab",
 	[NAME_R2R] = "readytorun",
 	[NAME_PERFMAP] = "perfmap",
+	[NAME_JITDUMP] = "jitdump",
 };
 
 static uint64_t sum(const uint64_t *counts, size_t len)

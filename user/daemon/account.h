@@ -23,6 +23,7 @@ enum name_source {
 	NAME_GO,
 	NAME_R2R,
 	NAME_PERFMAP,
+	NAME_JITDUMP,
 	NAME_SOURCES,
 };
 

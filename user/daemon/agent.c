@@ -22,6 +22,7 @@
 #include "daemon/objects.h"
 #include "daemon/privileges.h"
 #include "daemon/processes.h"
+#include "daemon/warnings.h"
 #include "sampler/tally.h"
 #include "unwind/publish.h"
 #include "worker/client.h"
@@ -59,20 +60,13 @@ struct agent {
 	uint64_t last_profile_real_ns;
 	uint32_t ticks;
 	uint32_t hz;
-	struct why warnings[WARNINGS_MAX];
-	size_t warnings_len;
+	struct warnings warnings;
 	uint32_t frames[FRAMES_MAX]; /* of the stack that is being built */
 };
 
-static void warn(struct agent *agent, const char *text)
-{
-	if (agent->warnings_len < WARNINGS_MAX)
-		why_set(&agent->warnings[agent->warnings_len++], 0, "%s", text);
-}
-
 const char *agent_warning(const struct agent *agent, size_t i)
 {
-	return i < agent->warnings_len ? agent->warnings[i].text : NULL;
+	return warnings_find(&agent->warnings, i);
 }
 
 static int on_object(void *ctx, const struct event_object *event)
@@ -184,7 +178,7 @@ static int load_kernel(struct agent *agent)
 	if (err == -ENOMEM)
 		return err;
 	if (err != KERNEL_SYM_OK && caps_effective() & CAPS_BIT(CAP_SYSLOG))
-		warn(agent,
+		warnings_add(&agent->warnings,
 			"kernel frames will have no names: /proc/kallsyms hides its addresses; set "
 			"kernel.kptr_restrict to 0 or 1");
 	return 0;
@@ -205,7 +199,7 @@ static void warn_of_privileges(struct agent *agent)
 		if (privileges_has(&privileges[i]))
 			continue;
 		why_set(&text, 0, "no %s: %s", privileges[i].name, privileges[i].without);
-		warn(agent, text.text);
+		warnings_add(&agent->warnings, text.text);
 	}
 }
 
@@ -241,7 +235,7 @@ static int open_parts(struct agent *agent, struct why *why)
 		return why_set(why, err, "cannot begin: %s", err_text(err));
 	warn_of_privileges(agent);
 	if (cgroup_tree_open(&agent->cgroups, &cgroup_why) < 0)
-		warn(agent, cgroup_why.text);
+		warnings_add(&agent->warnings, cgroup_why.text);
 	return 0;
 }
 
@@ -554,6 +548,7 @@ int agent_profile(struct agent *agent, struct profile *out)
 {
 	uint64_t now = clock_ns(CLOCK_BOOTTIME);
 	int err = sampler_drain(agent->sampler), first_err = err;
+	uint64_t drained_ns = clock_ns(CLOCK_MONOTONIC);
 
 	err = finish_held(agent);
 	first_err = first_err < 0 ? first_err : err;
@@ -563,8 +558,10 @@ int agent_profile(struct agent *agent, struct profile *out)
 	agent->last_profile_ns = now;
 	agent->last_profile_real_ns = clock_ns(CLOCK_REALTIME);
 	processes_refresh(agent->processes);
-	naming_begin(&agent->naming, out, clock_ns(CLOCK_MONOTONIC) + NAMES_WAIT_NS);
+	naming_begin(&agent->naming, out, drained_ns + NAMES_WAIT_NS, drained_ns);
 	err = name_all(agent);
+	if (agent->naming.note.text[0])
+		warnings_add(&agent->warnings, agent->naming.note.text);
 	first_err = first_err < 0 ? first_err : err;
 	vec_each (&agent->tally.counts, c) {
 		if (err == 0)

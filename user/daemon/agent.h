@@ -38,5 +38,5 @@ int agent_profile(struct agent *agent, struct profile *out);
 /* The account of the whole capture so far. */
 void agent_account(struct agent *agent, struct account *out);
 /* Warnings about what this capture cannot do (kernel symbols hidden, no cgroup2, ...): text or
- * NULL for the i-th. */
+ * NULL for the i-th. A profile may add some. */
 const char *agent_warning(const struct agent *agent, size_t i);

@@ -29,13 +29,19 @@ static const enum name_source elf_sources[] = {
 	[ELF_SYM_R2R] = NAME_R2R,
 };
 
+static const enum name_source map_sources[] = {
+	[WORKER_PERF_MAP] = NAME_PERFMAP,
+	[WORKER_JITDUMP] = NAME_JITDUMP,
+};
+
 /* The places of one owner, and what their frames have in common. */
 struct batch {
 	struct naming *naming;
 	struct naming_place *places;
 	size_t len;
-	struct profile_frame frame; /* but for its name and address */
-	int32_t source;             /* where an answer does not say */
+	struct profile_frame frame;      /* but for its name and address */
+	const enum name_source *sources; /* by what an answer says */
+	size_t sources_len;
 	const struct object *object;
 	uint32_t first; /* of the frame ids of the place that is being told */
 };
@@ -47,8 +53,10 @@ void naming_done(struct naming *n)
 	vec_done(&n->frame_ids);
 }
 
-void naming_begin(struct naming *n, struct profile *profile, uint64_t until_ns)
+void naming_begin(struct naming *n, struct profile *profile, uint64_t until_ns, uint64_t at_ns)
 {
+	n->at_ns = at_ns;
+	n->note.text[0] = '\0';
 	n->profile = profile;
 	n->until_ns = until_ns;
 	n->lines_until_ns = n->lines ? clock_ns(CLOCK_MONOTONIC) + LINES_WAIT_NS : 0;
@@ -181,14 +189,10 @@ static int set_unnamed(struct batch *b, const char *where, int32_t source)
 static int on_name(void *ctx, size_t index, const struct worker_name *name)
 {
 	struct batch *b = ctx;
-	int32_t source = b->source;
 
-	if (index >= b->len)
+	if (index >= b->len || name->source >= b->sources_len)
 		return -EBADMSG;
-	if (source < 0)
-		source = name->source < ARRAY_SIZE(elf_sources) ? (int32_t)elf_sources[name->source]
-								: -1;
-	return source < 0 ? -EBADMSG : put_named(b, &b->places[index], name, source);
+	return put_named(b, &b->places[index], name, (int32_t)b->sources[name->source]);
 }
 
 static int on_part(void *ctx, const struct debug_part *part)
@@ -263,33 +267,44 @@ static int name_files(struct batch *b, uint32_t id)
 	int err = profile_string(b->naming->profile, where, &b->frame.module);
 
 	b->frame.class = PROFILE_NATIVE;
-	b->source = -1;
+	b->sources = elf_sources;
+	b->sources_len = ARRAY_SIZE(elf_sources);
 	if (err == 0 && object && object->state != OBJECT_FAILED)
 		err = ask_object(b, object);
 	return err < 0 ? err : set_unnamed(b, where, object_unnamed_reason(object));
 }
 
+static enum unnamed_reason jit_unnamed_reason(
+	const struct worker_map *map, const struct worker_map_status *status)
+{
+	if (map->fd < 0 && map->dump_fd < 0)
+		return UNNAMED_NO_MAP;
+	if (status->dump == WORKER_BYTE_ORDER || status->dump == WORKER_DAMAGED)
+		return UNNAMED_JITDUMP;
+	return status->status == WORKER_OK ? UNNAMED_NOT_IN_MAP : UNNAMED_WORKER;
+}
+
 static int name_jit(struct batch *b, uint64_t process)
 {
-	struct worker_map map = { .id = process,
-		.fd = processes_map_fd(b->naming->processes, process) };
-	enum worker_status status = WORKER_OK;
+	struct processes_files files = processes_files(b->naming->processes, process);
+	struct worker_map map = { process, files.map_fd, files.dump_fd, b->naming->at_ns };
+	struct worker_map_status status = { WORKER_OK, WORKER_OK };
 	struct worker_query query;
 	int err = 0;
 
 	b->frame.class = PROFILE_JIT;
-	b->source = NAME_PERFMAP;
-	if (map.fd >= 0) {
+	b->sources = map_sources;
+	b->sources_len = ARRAY_SIZE(map_sources);
+	if (map.fd >= 0 || map.dump_fd >= 0) {
 		err = make_query(b, &query);
 		if (err == 0)
 			err = worker_client_map_names(
 				b->naming->worker, &map, &query, on_name, b, &status);
 	}
-	return err < 0 ? err
-		       : set_unnamed(b, "[anon]",
-				 UNNAMED(map.fd < 0                    ? UNNAMED_NO_MAP
-						 : status != WORKER_OK ? UNNAMED_WORKER
-								       : UNNAMED_NOT_IN_MAP));
+	if (status.dump == WORKER_BYTE_ORDER || status.dump == WORKER_DAMAGED)
+		why_set(&b->naming->note, 0, "process %u: its jitdump cannot be read on: it is %s",
+			files.tgid, worker_status_text(status.dump));
+	return err < 0 ? err : set_unnamed(b, "[anon]", UNNAMED(jit_unnamed_reason(&map, &status)));
 }
 
 static int name_kernel(struct batch *b)

@@ -37,11 +37,14 @@ struct naming {
 	VEC(uint64_t) addresses;         /* of the batch at work */
 	uint64_t until_ns;               /* when workers are not waited for any more */
 	uint64_t lines_until_ns;         /* and when no more is asked than names */
+	uint64_t at_ns;                  /* CLOCK_MONOTONIC of the samples, for code that goes */
+	struct why note;                 /* what the user should know of; "" nothing */
 };
 
 void naming_done(struct naming *naming);
-/* Frames go to this profile from now on. */
-void naming_begin(struct naming *naming, struct profile *profile, uint64_t until_ns);
+/* Frames go to this profile from now on; their samples were taken until at_ns. */
+void naming_begin(
+	struct naming *naming, struct profile *profile, uint64_t until_ns, uint64_t at_ns);
 int naming_want(struct naming *naming, const struct tally_task *task, uint64_t raw);
 int naming_resolve(struct naming *naming);
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon/processes.c - descriptors only: the directory where the map would be, so that one that is
- * written late is found even when the process is gone, and the map. */
+/* daemon/processes.c - descriptors only: the directories where the map would be, so that one that
+ * is written late is found even when the process is gone, the map, and the jitdump. To look for a
+ * jitdump takes a reading of all mappings, so where there is none it is done less and less often.
+ */
 #include "daemon/processes.h"
 
 #include <errno.h>
@@ -14,18 +16,22 @@
 #include "base/fd.h"
 #include "base/hash.h"
 #include "base/vec.h"
+#include "proc/jit_files.h"
 #include "proc/opener.h"
 #include "proc/status.h"
 
 #define READ_BYTES 65536
 #define IDLE_INTERVALS 4
+#define RETRIES_PAUSE_MAX 63
 
 struct process {
 	uint64_t serial;
 	struct opener_process id;
 	struct status status;
-	int tmp_fd;
+	struct jit_files_dirs dirs;
 	int map_fd;
+	int dump_fd;
+	uint32_t rest, pause; /* retries until a jitdump is looked for, and how many they were */
 	uint32_t used;
 	uint32_t refused; /* a bit for each enum file_reason that a map of its was refused for */
 };
@@ -50,8 +56,9 @@ static void process_free(struct process *p)
 {
 	if (!p)
 		return;
-	fd_close(&p->tmp_fd);
+	jit_files_close_dirs(&p->dirs);
 	fd_close(&p->map_fd);
+	fd_close(&p->dump_fd);
 	free(p);
 }
 
@@ -86,8 +93,11 @@ static int open_map(struct process *p, int *fd)
 {
 	int err = -ENOENT, reason;
 
-	for (uint32_t i = p->status.ns_pids_len; i-- > 0 && err < 0;) {
-		err = opener_perf_map(p->tmp_fd, &p->id, p->status.ns_pids[i], p->status.euid, fd);
+	for (size_t at = 0; at < p->dirs.len * p->status.ns_pids_len && err < 0; at++) {
+		size_t inner = at % p->status.ns_pids_len;
+
+		err = opener_perf_map(p->dirs.fds[at / p->status.ns_pids_len], &p->id,
+			p->status.ns_pids[p->status.ns_pids_len - 1 - inner], p->status.euid, fd);
 		reason = err < 0 ? opener_reason(err) : -1;
 		if (reason >= 0)
 			p->refused |= 1U << reason;
@@ -131,12 +141,15 @@ int processes_add(struct processes *processes, uint32_t tgid, uint64_t start_ns)
 	*p = (struct process){
 		.serial = ++processes->last_serial,
 		.id = { .pid = (pid_t)tgid, .start_ns = start_ns },
-		.tmp_fd = -1,
 		.map_fd = -1,
+		.dump_fd = -1,
 		.used = processes->interval,
 	};
-	if (read_status(p->id.pid, &p->status) == 0 && opener_tmp_dir(&p->id, &p->tmp_fd) == 0)
+	if (read_status(p->id.pid, &p->status) == 0) {
+		jit_files_open_dirs(&p->id, &p->dirs);
 		open_map(p, &p->map_fd);
+		jit_files_open_dump(&p->id, &p->dump_fd);
+	}
 	slot = vec_add(&processes->all);
 	if (!slot)
 		return -ENOMEM;
@@ -144,32 +157,51 @@ int processes_add(struct processes *processes, uint32_t tgid, uint64_t start_ns)
 	return index_at(processes, processes->all.len - 1);
 }
 
-void processes_retry(struct processes *processes)
+static void retry_dump(struct process *p)
 {
-	vec_each (&processes->all, p)
-		if ((*p)->map_fd < 0 && (*p)->tmp_fd >= 0)
-			open_map(*p, &(*p)->map_fd);
+	if (p->rest > 0) {
+		p->rest--;
+		return;
+	}
+	jit_files_open_dump(&p->id, &p->dump_fd);
+	p->rest = p->pause;
+	p->pause = p->pause < RETRIES_PAUSE_MAX ? 2 * p->pause + 1 : RETRIES_PAUSE_MAX;
 }
 
-/* A map that was removed and made anew is another file under the same name. */
-static void follow_replaced(struct process *p)
+void processes_retry(struct processes *processes)
 {
-	_cleanup_fd_ int fd = -1;
+	vec_each (&processes->all, p) {
+		if ((*p)->map_fd < 0)
+			open_map(*p, &(*p)->map_fd);
+		if ((*p)->dump_fd < 0)
+			retry_dump(*p);
+	}
+}
+
+/* A file that was removed and made anew is another one under the same name. */
+static void follow_replaced(int *old_fd, int fresh)
+{
+	_cleanup_fd_ int fd = fresh;
 	struct stat old, now;
 
-	if (p->tmp_fd < 0 || open_map(p, &fd) < 0)
+	if (fd < 0 ||
+		(*old_fd >= 0 && fstat(*old_fd, &old) == 0 && fstat(fd, &now) == 0 &&
+			old.st_ino == now.st_ino && old.st_dev == now.st_dev))
 		return;
-	if (p->map_fd >= 0 && fstat(p->map_fd, &old) == 0 && fstat(fd, &now) == 0 &&
-		old.st_ino == now.st_ino && old.st_dev == now.st_dev)
-		return;
-	fd_close(&p->map_fd);
-	p->map_fd = TAKE_FD(fd);
+	fd_close(old_fd);
+	*old_fd = TAKE_FD(fd);
 }
 
 void processes_refresh(struct processes *processes)
 {
-	vec_each (&processes->all, p)
-		follow_replaced(*p);
+	vec_each (&processes->all, p) {
+		int map_fd = -1, dump_fd = -1;
+
+		open_map(*p, &map_fd);
+		jit_files_open_dump(&(*p)->id, &dump_fd);
+		follow_replaced(&(*p)->map_fd, map_fd);
+		follow_replaced(&(*p)->dump_fd, dump_fd);
+	}
 }
 
 static void add_refused(const struct process *p, uint64_t sums[FILE_REASONS_LEN])
@@ -219,9 +251,12 @@ uint64_t processes_id(struct processes *processes, uint32_t tgid, uint64_t start
 	return p->serial;
 }
 
-int processes_map_fd(const struct processes *processes, uint64_t id)
+struct processes_files processes_files(const struct processes *processes, uint64_t id)
 {
 	uint64_t *at = hash_find(&processes->by_serial, id);
+	const struct process *p = at ? processes->all.data[*at] : NULL;
 
-	return at ? processes->all.data[*at]->map_fd : -1;
+	if (!p)
+		return (struct processes_files){ .map_fd = -1, .dump_fd = -1 };
+	return (struct processes_files){ (uint32_t)p->id.pid, p->map_fd, p->dump_fd };
 }

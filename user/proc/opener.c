@@ -84,7 +84,7 @@ static bool is_same_file(int path_fd, const struct stat *st, const struct opener
 
 /* /proc/PID of this very process: a descriptor of it never leads to one that has the pid later, and
  * only that process has this start. */
-static int open_process(const struct opener_process *process)
+int opener_process(const struct opener_process *process, int *fd)
 {
 	_cleanup_(buf_done) struct buf text = BUF_INIT;
 	_cleanup_fd_ int dir_fd = -1;
@@ -97,25 +97,29 @@ static int open_process(const struct opener_process *process)
 	dir_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (dir_fd < 0)
 		return -errno;
-	if (process->start_ns == 0)
-		return TAKE_FD(dir_fd);
+	if (process->start_ns == 0) {
+		*fd = TAKE_FD(dir_fd);
+		return 0;
+	}
 	stat_fd = openat(dir_fd, "stat", O_RDONLY | O_CLOEXEC);
 	err = stat_fd < 0 ? -errno : fd_read_all(stat_fd, STAT_BYTES_MAX, &text);
 	if (err == 0)
 		err = status_parse_start(text.data ? text.data : "", &ticks);
 	if (err < 0)
 		return err;
-	return ticks == process->start_ns / (NSEC_PER_SEC / ticks_a_second) ? TAKE_FD(dir_fd)
-									    : -ESRCH;
+	if (ticks != process->start_ns / (NSEC_PER_SEC / ticks_a_second))
+		return -ESRCH;
+	*fd = TAKE_FD(dir_fd);
+	return 0;
 }
 
 int opener_root(const struct opener_process *process, int *fd)
 {
-	_cleanup_fd_ int dir_fd = open_process(process);
-	int root_fd;
+	_cleanup_fd_ int dir_fd = -1;
+	int root_fd, err = opener_process(process, &dir_fd);
 
-	if (dir_fd < 0)
-		return dir_fd;
+	if (err < 0)
+		return err;
 	root_fd = openat(dir_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root_fd < 0)
 		return -errno;
@@ -123,17 +127,17 @@ int opener_root(const struct opener_process *process, int *fd)
 	return 0;
 }
 
-int opener_tmp_dir(const struct opener_process *process, int *fd)
+int opener_dir(const struct opener_process *process, const char *path, int *fd)
 {
 	_cleanup_fd_ int root_fd = -1;
-	int tmp_fd, err = opener_root(process, &root_fd);
+	int dir_fd, err = opener_root(process, &root_fd);
 
 	if (err < 0)
 		return err;
-	tmp_fd = open_in_root(root_fd, "tmp", O_PATH | O_DIRECTORY);
-	if (tmp_fd < 0)
-		return tmp_fd;
-	*fd = tmp_fd;
+	dir_fd = open_in_root(root_fd, path, O_PATH | O_DIRECTORY);
+	if (dir_fd < 0)
+		return dir_fd;
+	*fd = dir_fd;
 	return 0;
 }
 
@@ -242,7 +246,7 @@ static int check_perf_map(const struct stat *st, const struct opener_process *pr
 }
 
 int opener_perf_map(
-	int tmp_fd, const struct opener_process *process, pid_t ns_pid, uid_t uid, int *fd)
+	int dir_fd, const struct opener_process *process, pid_t ns_pid, uid_t uid, int *fd)
 {
 	_cleanup_fd_ int path_fd = -1;
 	char name[PATH_BYTES];
@@ -250,7 +254,7 @@ int opener_perf_map(
 	int err, opened;
 
 	snprintf(name, sizeof(name), "perf-%d.map", ns_pid);
-	path_fd = open_in_root(tmp_fd, name, O_PATH | O_NOFOLLOW);
+	path_fd = open_in_root(dir_fd, name, O_PATH | O_NOFOLLOW);
 	if (path_fd < 0)
 		return path_fd;
 	if (fstat(path_fd, &st) < 0)

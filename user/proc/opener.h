@@ -32,22 +32,24 @@ struct opener_mapping {
  * ("" when it says nothing). 0, or the enum object_reason that tells why not (positive). */
 int opener_mapped_file(const struct opener_mapping *mapping, int *fd, char *path, size_t path_size);
 
-/* The process's root directory, as an O_PATH descriptor: outlives the process. -ESRCH: the pid is
- * another process's by now; with start_ns 0 that is not asked. */
+/* /proc/PID of this very process, as an O_PATH descriptor. -ESRCH: the pid is another process's by
+ * now; with start_ns 0 that is not asked. */
+int opener_process(const struct opener_process *process, int *fd);
+/* Its root directory, likewise: outlives the process. */
 int opener_root(const struct opener_process *process, int *fd);
 
 /* A regular file inside a root, whatever links lead to it; read-only. -EINVAL: no regular one,
  * -ELOOP: links without end, -EFBIG. */
 int opener_in_root(int root_fd, const char *path, int *fd);
 
-/* The process's directory of perf maps, as an O_PATH descriptor: outlives the process. */
-int opener_tmp_dir(const struct opener_process *process, int *fd);
+/* A directory in the process's root, as an O_PATH descriptor: outlives the process. */
+int opener_dir(const struct opener_process *process, const char *path, int *fd);
 
-/* A perf map in it: a regular file that belongs to the process's user or root, not older than the
- * process. 0, -ENOENT when there is none, -EPERM when it is somebody else's, -ESTALE when older,
- * -ELOOP: a link, -EINVAL: something else that is no regular file, -EFBIG. */
+/* A perf map in such a directory: a regular file that belongs to the process's user or root, not
+ * older than the process. 0, -ENOENT when there is none, -EPERM when it is somebody else's, -ESTALE
+ * when older, -ELOOP: a link, -EINVAL: something else that is no regular file, -EFBIG. */
 int opener_perf_map(
-	int tmp_fd, const struct opener_process *process, pid_t ns_pid, uid_t uid, int *fd);
+	int dir_fd, const struct opener_process *process, pid_t ns_pid, uid_t uid, int *fd);
 
 /* The enum file_reason of an error of those above; -1: there is no such file, or process. */
 int opener_reason(int err);

@@ -227,16 +227,10 @@ int worker_client_names(struct worker_client *client, const struct worker_object
 }
 
 int worker_client_map_names(struct worker_client *client, const struct worker_map *map,
-	const struct worker_query *query, worker_name_fn fn, void *ctx, enum worker_status *out)
+	const struct worker_query *query, worker_name_fn fn, void *ctx,
+	struct worker_map_status *out)
 {
 	return namer_map_names(&client->namer, map, query, fn, ctx, out);
-}
-
-int worker_client_map_feed(struct worker_client *client, const struct worker_map *map,
-	uint64_t until_ns, enum worker_status *out)
-{
-	*out = namer_map_feed(&client->namer, map, until_ns);
-	return 0;
 }
 
 void worker_client_drop(struct worker_client *client, uint64_t id)

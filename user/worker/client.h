@@ -74,9 +74,17 @@ struct worker_object {
 	size_t debug_fds_len;                  /* looked at when its symbols are loaded */
 };
 
+/* What a process's JIT writes, as it is now: may be other files than the last time. */
 struct worker_map {
-	uint64_t id; /* of other numbers than objects */
-	int fd;      /* of the perf map as it is now; may be another file than the last time */
+	uint64_t id;    /* of other numbers than objects */
+	int fd;         /* the perf map; -1: there is none */
+	int dump_fd;    /* the jitdump; -1: there is none */
+	uint64_t at_ns; /* what was there then, as far as times are told; UINT64_MAX: at last */
+};
+
+struct worker_map_status {
+	enum worker_status status; /* WORKER_OK: every address was looked up */
+	enum worker_status dump;   /* of the jitdump alone; WORKER_OK also where there is none */
 };
 
 /* About an object whose names were asked for. */
@@ -93,11 +101,8 @@ struct worker_symbols {
 int worker_client_names(struct worker_client *client, const struct worker_object *object,
 	const struct worker_query *query, worker_name_fn fn, void *ctx, struct worker_symbols *out);
 int worker_client_map_names(struct worker_client *client, const struct worker_map *map,
-	const struct worker_query *query, worker_name_fn fn, void *ctx, enum worker_status *out);
-/* Has the map read up to date, or as far as time allows. Asking for names does so too: this is to
- * have the work done before. */
-int worker_client_map_feed(struct worker_client *client, const struct worker_map *map,
-	uint64_t until_ns, enum worker_status *out);
+	const struct worker_query *query, worker_name_fn fn, void *ctx,
+	struct worker_map_status *out);
 
 /* The caller is done with it: waiting rows are not told of, symbols or map are forgotten. */
 void worker_client_drop(struct worker_client *client, uint64_t id);

@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker/map_reader.c - a file is a continuation of what was read only if it is the same file, no
- * shorter, and the bytes at both ends of what was read are still the same. Else it was written anew
- * and so is what we know. */
+/* worker/map_reader.c - two followers and their parsers. That a jitdump cannot be read takes
+ * nothing from the perf map, and the other way round. */
 #include "worker/map_reader.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#define CHUNK_BYTES 65536
 
 int map_reader_new(struct map_reader **out)
 {
@@ -27,88 +21,122 @@ int map_reader_new(struct map_reader **out)
 
 void map_reader_free(struct map_reader *reader)
 {
-	if (reader)
-		perfmap_done(&reader->map);
+	if (!reader)
+		return;
+	perfmap_done(&reader->map);
+	if (reader->dump)
+		jitdump_done(reader->dump);
+	free(reader->dump);
 	free(reader);
 }
 
-static bool mark_holds(int fd, const struct map_reader_mark *mark)
-{
-	char now[MAP_READER_MARK_BYTES];
+/* ---- the perf map --------------------------------------------------------------------------- */
 
-	return mark->len == 0 ||
-		(pread(fd, now, mark->len, (off_t)mark->offset) == (ssize_t)mark->len &&
-			memcmp(now, mark->bytes, mark->len) == 0);
+static enum worker_status take_map(void *ctx, const char *bytes, size_t len)
+{
+	struct map_reader *reader = ctx;
+
+	return perfmap_feed(&reader->map, bytes, len) < 0 ? WORKER_MEMORY : WORKER_OK;
 }
 
-/* Remembers the bytes at both ends of what was read, now that len more were, at the offset. */
-static void set_marks(struct map_reader *r, const char *bytes, size_t len)
+static int restart_map(void *ctx)
 {
-	size_t mark = len < MAP_READER_MARK_BYTES ? len : MAP_READER_MARK_BYTES;
+	struct map_reader *reader = ctx;
 
-	if (r->offset == 0) {
-		r->head = (struct map_reader_mark){ .len = mark };
-		memcpy(r->head.bytes, bytes, mark);
+	return perfmap_reset(&reader->map);
+}
+
+enum worker_status map_reader_feed(struct map_reader *reader, int fd, bool *more)
+{
+	const struct follower_sink sink = { take_map, restart_map, reader, MAP_READER_BYTES_MAX };
+
+	return follower_feed(&reader->map_file, fd, &sink, more);
+}
+
+/* ---- the jitdump ---------------------------------------------------------------------------- */
+
+static enum worker_status take_dump(void *ctx, const char *bytes, size_t len)
+{
+	struct map_reader *reader = ctx;
+	struct why why;
+
+	switch (jitdump_feed(reader->dump, bytes, len, &why)) {
+	case 0:
+		return WORKER_OK;
+	case -ENOMEM:
+		return WORKER_MEMORY;
+	case -ENOTSUP:
+		return WORKER_BYTE_ORDER;
+	default:
+		return WORKER_DAMAGED;
 	}
-	r->tail = (struct map_reader_mark){ .offset = r->offset + len - mark, .len = mark };
-	memcpy(r->tail.bytes, bytes + len - mark, mark);
 }
 
-static int restart(struct map_reader *r)
+static int restart_dump(void *ctx)
 {
-	r->offset = 0;
-	r->head.len = r->tail.len = 0;
-	return perfmap_reset(&r->map);
+	struct map_reader *reader = ctx;
+
+	return jitdump_reset(reader->dump);
 }
 
-static bool is_unchanged(const struct map_reader *r, const struct stat *st)
+static int want_dump(struct map_reader *reader)
 {
-	return r->offset > 0 && r->dev == st->st_dev && r->ino == st->st_ino &&
-		r->mtime.tv_sec == st->st_mtim.tv_sec && r->mtime.tv_nsec == st->st_mtim.tv_nsec &&
-		r->offset == (uint64_t)st->st_size;
+	int err;
+
+	if (reader->dump)
+		return 0;
+	reader->dump = calloc(1, sizeof(*reader->dump));
+	if (!reader->dump)
+		return -ENOMEM;
+	err = jitdump_init(reader->dump, &(struct jitdump_limits)JITDUMP_LIMITS);
+	if (err < 0) {
+		free(reader->dump);
+		reader->dump = NULL;
+	}
+	return err;
 }
 
-static bool is_continued(const struct map_reader *r, const struct stat *st, int fd)
+enum worker_status map_reader_feed_dump(struct map_reader *reader, int fd, bool *more)
 {
-	return r->dev == st->st_dev && r->ino == st->st_ino && r->offset <= (uint64_t)st->st_size &&
-		mark_holds(fd, &r->head) && mark_holds(fd, &r->tail);
-}
-
-/* WORKER_MEMORY loses bytes of the file, so the next time begins anew. */
-static enum worker_status out_of_memory(struct map_reader *r)
-{
-	restart(r);
-	return WORKER_MEMORY;
-}
-
-enum worker_status map_reader_feed(struct map_reader *r, int fd, bool *more)
-{
-	char chunk[CHUNK_BYTES];
-	uint64_t end = MAP_READER_BYTES_MAX;
-	struct stat st;
+	const struct follower_sink sink = { take_dump, restart_dump, reader,
+		MAP_READER_DUMP_BYTES_MAX };
 
 	*more = false;
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-		return WORKER_UNREADABLE;
-	if (is_unchanged(r, &st))
-		return WORKER_OK;
-	if (!is_continued(r, &st, fd) && restart(r) < 0)
+	if (want_dump(reader) < 0)
 		return WORKER_MEMORY;
-	r->dev = st.st_dev;
-	r->ino = st.st_ino;
-	r->mtime = st.st_mtim;
-	if (end - r->offset > MAP_READER_FEED_BYTES)
-		end = r->offset + MAP_READER_FEED_BYTES;
-	while (r->offset < end) {
-		ssize_t len = pread(fd, chunk, CHUNK_BYTES, (off_t)r->offset);
+	return follower_feed(&reader->dump_file, fd, &sink, more);
+}
 
-		if (len <= 0)
-			return len == 0 ? WORKER_OK : WORKER_UNREADABLE;
-		if (perfmap_feed(&r->map, chunk, (size_t)len) < 0)
-			return out_of_memory(r);
-		set_marks(r, chunk, (size_t)len);
-		r->offset += (uint64_t)len;
+/* ---- names ---------------------------------------------------------------------------------- */
+
+bool map_reader_find(
+	struct map_reader *reader, uint64_t addr, uint64_t at_ns, struct worker_name *out)
+{
+	struct jitdump_name found;
+	const char *name;
+
+	if (reader->dump && jitdump_find(reader->dump, addr, at_ns, &found)) {
+		*out = (struct worker_name){
+			.name = found.name,
+			.source = WORKER_JITDUMP,
+			.path = found.file,
+			.line = found.line,
+		};
+		return true;
 	}
-	*more = r->offset < MAP_READER_BYTES_MAX && r->offset < (uint64_t)st.st_size;
-	return WORKER_OK;
+	if (!perfmap_find(&reader->map, addr, &name))
+		return false;
+	*out = (struct worker_name){ .name = name, .source = WORKER_PERF_MAP, .path = "" };
+	return true;
+}
+
+size_t map_reader_memory(const struct map_reader *reader)
+{
+	struct perfmap_stats map;
+	struct jitdump_stats dump = { 0 };
+
+	perfmap_stats(&reader->map, &map);
+	if (reader->dump)
+		jitdump_stats(reader->dump, &dump);
+	return sizeof(*reader) + map.memory_bytes + dump.memory_bytes;
 }

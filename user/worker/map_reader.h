@@ -1,42 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker/map_reader.h - a perf map as a file that a stranger writes while we read it.
- * It is read on from where the last reading ended, and from the start when it was truncated,
- * rewritten or replaced. */
+/* worker/map_reader.h - what a process's JIT says its code is called: its perf map, its jitdump, or
+ * both, each read on as it grows. Of an address that both know the jitdump has the word, as it
+ * tells times, so no name comes twice. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
-#include <time.h>
 
+#include "sym/jitdump.h"
 #include "sym/perfmap.h"
-#include "worker/status.h"
+#include "worker/follower.h"
+#include "worker/name.h"
 
-#define MAP_READER_BYTES_MAX (256UL << 20) /* of one file; what is behind is not read */
-#define MAP_READER_FEED_BYTES (16UL << 20) /* at a time */
-#define MAP_READER_MARK_BYTES 64
-
-/* Bytes of the file as they were when they were read. */
-struct map_reader_mark {
-	uint64_t offset;
-	size_t len;
-	char bytes[MAP_READER_MARK_BYTES];
-};
+#define MAP_READER_BYTES_MAX (256UL << 20) /* of a map */
+#define MAP_READER_DUMP_BYTES_MAX (1UL << 30)
 
 struct map_reader {
 	struct perfmap map;
-	uint64_t offset; /* how far it is read */
-	dev_t dev;
-	ino_t ino;
-	struct timespec mtime;
-	struct map_reader_mark head, tail;
+	struct follower map_file;
+	struct jitdump *dump; /* NULL: none came yet */
+	struct follower dump_file;
 };
 
 /* 0 or -ENOMEM */
 int map_reader_new(struct map_reader **out);
 void map_reader_free(struct map_reader *reader);
 
-/* Takes what the file has more than before, MAP_READER_FEED_BYTES at most; *more: there is more to
- * be had now. WORKER_OK, WORKER_UNREADABLE, WORKER_MEMORY. */
+/* As follower_feed. A jitdump of the other byte order or another version is WORKER_BYTE_ORDER, one
+ * that makes no sense WORKER_DAMAGED; what was read of it before stays. */
 enum worker_status map_reader_feed(struct map_reader *reader, int fd, bool *more);
+enum worker_status map_reader_feed_dump(struct map_reader *reader, int fd, bool *more);
+
+/* Which code was there at this time (CLOCK_MONOTONIC; UINT64_MAX: at last), as far as the source
+ * tells times. False: no entry. Strings live until the next feed. */
+bool map_reader_find(
+	struct map_reader *reader, uint64_t addr, uint64_t at_ns, struct worker_name *out);
+size_t map_reader_memory(const struct map_reader *reader);

@@ -21,13 +21,15 @@ struct worker_query {
 	int (*open_part)(void *ctx, const struct debug_part *part);
 };
 
+enum worker_map_source { WORKER_PERF_MAP, WORKER_JITDUMP, WORKER_MAP_SOURCES };
+
 struct worker_name {
-	const char *name;           /* not "cleaned": any byte but NUL */
-	uint64_t start;             /* where the symbol begins; 0 in a map */
-	enum elf_sym_source source; /* 0 in a map */
-	bool inlined;               /* into the next one, which is told for the same index */
-	const char *path;           /* of the source file; "": not known, or not asked for */
-	uint32_t line;              /* 0: likewise */
+	const char *name; /* not "cleaned": any byte but NUL */
+	uint64_t start;   /* where the symbol begins; 0 in a map */
+	uint8_t source;   /* enum elf_sym_source; of a map enum worker_map_source */
+	bool inlined;     /* into the next one, which is told for the same index */
+	const char *path; /* of the source file; "": not known, or not asked for */
+	uint32_t line;    /* 0: likewise */
 };
 
 /* For each address that has a name, by rising index; inlined ones, which start and source are not

@@ -233,7 +233,7 @@ static int tell_names(struct namer *namer, size_t first, worker_name_fn fn, void
 		struct worker_name name = {
 			.name = answer.name,
 			.start = answer.start,
-			.source = (enum elf_sym_source)answer.source,
+			.source = answer.source,
 			.inlined = answer.inlined,
 			.path = answer.path,
 			.line = answer.line,
@@ -295,6 +295,7 @@ static int ask_names(struct namer *namer, const struct proto_request *what,
 		if (len > PROTO_QUERIES_MAX)
 			len = PROTO_QUERIES_MAX;
 		proto_begin_request(m, (enum proto_kind)what->head.kind, what->id);
+		m->request.at_ns = what->at_ns;
 		m->request.flags = query->demangle ? PROTO_DEMANGLE : 0;
 		if (lines)
 			m->request.flags |= PROTO_LINES;
@@ -385,43 +386,74 @@ int namer_names(struct namer *namer, const struct worker_object *object,
 
 /* ---- maps ----------------------------------------------------------------------------------- */
 
-enum worker_status namer_map_feed(
-	struct namer *namer, const struct worker_map *map, uint64_t until_ns)
+static enum worker_status feed(
+	struct namer *namer, uint64_t id, int fd, uint32_t flags, uint64_t until_ns)
 {
 	struct proto_message *m = &namer->lane.out;
 	const struct proto_map *body = proto_body(&namer->lane.in);
 	enum worker_status status;
 
 	do {
-		proto_begin_request(m, PROTO_MAP_FEED, map->id);
-		m->fds[m->fds_len++] = map->fd;
+		proto_begin_request(m, PROTO_MAP_FEED, id);
+		m->request.flags = flags;
+		m->fds[m->fds_len++] = fd;
 		status = ask(namer, until_ns);
 	} while (status == WORKER_OK && body->more);
 	return status;
 }
 
+/* One of the two is enough to ask for names. */
+static struct worker_map_status feed_both(
+	struct namer *namer, const struct worker_map *map, uint64_t until_ns)
+{
+	struct worker_map_status out = { WORKER_OK, WORKER_OK };
+
+	if (map->fd >= 0)
+		out.status = feed(namer, map->id, map->fd, 0, until_ns);
+	if (map->dump_fd >= 0)
+		out.dump = feed(namer, map->id, map->dump_fd, PROTO_DUMP, until_ns);
+	if (map->dump_fd >= 0 && (map->fd < 0 || out.dump == WORKER_OK))
+		out.status = out.dump;
+	return out;
+}
+
+/* What was read of a jitdump before it became unreadable still has names. */
+static bool may_ask(const struct worker_map_status *status)
+{
+	return status->status == WORKER_OK || status->status == WORKER_DAMAGED ||
+		status->status == WORKER_BYTE_ORDER;
+}
+
 int namer_map_names(struct namer *namer, const struct worker_map *map,
-	const struct worker_query *query, worker_name_fn fn, void *ctx, enum worker_status *out)
+	const struct worker_query *query, worker_name_fn fn, void *ctx,
+	struct worker_map_status *out)
 {
 	const struct proto_request what = {
 		.head.kind = PROTO_MAP_NAMES,
 		.id = map->id,
+		.at_ns = map->at_ns,
 	};
 	struct worker_query plain = *query;
-	enum worker_status status = WORKER_UNKNOWN;
+	struct worker_map_status status = { WORKER_UNKNOWN, WORKER_OK };
 	size_t done = 0;
 
 	plain.demangle = false;
-	for (int i = 0; i < LOADS_MAX && status == WORKER_UNKNOWN; i++) {
+	plain.open_part = NULL;
+	for (int i = 0; i < LOADS_MAX && status.status == WORKER_UNKNOWN; i++) {
+		enum worker_status asked = WORKER_OK;
 		int err = 0;
 
-		status = namer_map_feed(namer, map, query->until_ns);
-		if (status == WORKER_OK)
-			err = ask_names(namer, &what, &plain, &done, fn, ctx, &status);
+		status = feed_both(namer, map, query->until_ns);
+		if (may_ask(&status))
+			err = ask_names(namer, &what, &plain, &done, fn, ctx, &asked);
 		if (err < 0)
 			return err;
+		if (asked != WORKER_OK)
+			status.status = asked;
 	}
-	*out = status == WORKER_UNKNOWN ? given_up(namer) : status;
+	if (status.status == WORKER_UNKNOWN)
+		status.status = given_up(namer);
+	*out = status;
 	return 0;
 }
 

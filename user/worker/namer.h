@@ -34,8 +34,7 @@ void namer_poll(struct namer *namer);
 int namer_names(struct namer *namer, const struct worker_object *object,
 	const struct worker_query *query, worker_name_fn fn, void *ctx, struct worker_symbols *out);
 int namer_map_names(struct namer *namer, const struct worker_map *map,
-	const struct worker_query *query, worker_name_fn fn, void *ctx, enum worker_status *out);
-enum worker_status namer_map_feed(
-	struct namer *namer, const struct worker_map *map, uint64_t until_ns);
+	const struct worker_query *query, worker_name_fn fn, void *ctx,
+	struct worker_map_status *out);
 void namer_drop(struct namer *namer, uint64_t id);
 void namer_drop_map(struct namer *namer, uint64_t id);

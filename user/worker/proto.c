@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "base/own.h"
 #include "sym/elf_sym.h"
+#include "worker/name.h"
 
 struct shape {
 	uint32_t queries_max;
@@ -178,7 +179,7 @@ bool proto_request_valid(const struct proto_message *m)
 	return r->queries_len <= shape->queries_max &&
 		r->head.size == sizeof(*r) + r->queries_len * sizeof(uint64_t) &&
 		m->fds_len >= shape->fds_min && m->fds_len <= shape->fds_max &&
-		(r->flags & ~(PROTO_DEMANGLE | PROTO_LINES)) == 0;
+		(r->flags & ~(PROTO_DEMANGLE | PROTO_LINES | PROTO_DUMP)) == 0;
 }
 
 /* The agent makes paths with it. */
@@ -221,7 +222,7 @@ static bool wanted_valid(const struct proto_message *m)
 static bool is_source(uint32_t kind, uint8_t source)
 {
 	return kind == PROTO_NAMES ? source >= ELF_SYM_SYMTAB && source <= ELF_SYM_R2R
-				   : source == 0;
+				   : source < WORKER_MAP_SOURCES;
 }
 
 static bool answers_valid(const struct proto_message *m, uint32_t queries_len)

@@ -17,9 +17,9 @@ enum proto_kind {
 	PROTO_WANTED,      /* a loaded object → a file that its lines lack */
 	PROTO_GIVE,        /* that file, or none: it is not to be had */
 	PROTO_OBJECT_DROP, /* its symbols are forgotten */
-	PROTO_MAP_FEED,    /* a perf map, read on from where the last reading ended */
-	PROTO_MAP_NAMES,   /* addresses → names of a perf map */
-	PROTO_MAP_DROP,    /* it is forgotten */
+	PROTO_MAP_FEED,    /* a perf map or jitdump, read on from where the last reading ended */
+	PROTO_MAP_NAMES,   /* addresses → names of both */
+	PROTO_MAP_DROP,    /* they are forgotten */
 	PROTO_KINDS,
 };
 
@@ -31,11 +31,13 @@ struct proto_head {
 
 #define PROTO_DEMANGLE 1U /* flags of PROTO_NAMES */
 #define PROTO_LINES 2U    /* inlined frames, files, lines; of PROTO_LOAD: they will be wanted */
+#define PROTO_DUMP 4U     /* of PROTO_MAP_FEED: it is a jitdump */
 
 struct proto_request {
 	struct proto_head head;
 	uint64_t id;
 	uint32_t flags, queries_len; /* that many uint64_t follow */
+	uint64_t at_ns;              /* of PROTO_MAP_NAMES: what was there then; CLOCK_MONOTONIC */
 };
 
 struct proto_reply {
@@ -47,7 +49,7 @@ struct proto_reply {
 	uint32_t lines_given_up;       /* names: that are told without lines, for want of time */
 	uint32_t wants;                /* names, 1: a file is wanted before the rest is answered */
 	/* One of the structs below follows, or names: for each query that has one, by rising index,
-	 * u32 index, u64 start, u32 line, u8 source (enum elf_sym_source; 0 for a map), u8 inlined
+	 * u32 index, u64 start, u32 line, u8 source (as in struct worker_name), u8 inlined
 	 * (1: into the next one, of the same index), name and NUL, path of its file and NUL. */
 };
 

@@ -33,9 +33,7 @@ struct proto_symbols {
 };
 
 struct proto_map {
-	uint64_t offset;            /* how far it is read */
-	uint64_t ranges, bad, full; /* as struct perfmap_stats */
-	uint64_t more;              /* not 0: there is more to be read now */
+	uint64_t more; /* not 0: there is more to be read now */
 };
 
 struct proto_wanted {

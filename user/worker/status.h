@@ -14,6 +14,7 @@
 	X(WORKER_MACHINE, "of a machine whose tables are not read")                               \
 	X(WORKER_MEMORY, "it takes more memory than a worker may have")                           \
 	X(WORKER_UNKNOWN, "the worker keeps nothing under this id")                               \
+	X(WORKER_BYTE_ORDER, "of the other byte order, or of a version that is not read")         \
 	/* What follows is found by the client and never told by a worker. */                     \
 	X(WORKER_REFUSED, "a worker died or hung over it: not tried again for now")               \
 	X(WORKER_LATE, "no answer yet; the work goes on")                                         \

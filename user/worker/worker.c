@@ -201,7 +201,6 @@ static enum worker_status find_map(struct worker *w, struct kept_entry **out)
 static enum worker_status feed(struct worker *w, struct proto_map *out)
 {
 	struct kept_entry *entry;
-	struct perfmap_stats stats;
 	struct map_reader *reader;
 	enum worker_status status = find_map(w, &entry);
 	bool more;
@@ -209,16 +208,12 @@ static enum worker_status feed(struct worker *w, struct proto_map *out)
 	if (status != WORKER_OK)
 		return status;
 	reader = entry->what;
-	status = map_reader_feed(reader, w->in.fds[0], &more);
-	perfmap_stats(&reader->map, &stats);
-	*out = (struct proto_map){
-		.offset = reader->offset,
-		.ranges = stats.ranges,
-		.bad = stats.bad,
-		.full = stats.full,
-		.more = more,
-	};
-	kept_resize(&w->kept, entry, stats.memory_bytes + sizeof(*reader));
+	if (w->in.request.flags & PROTO_DUMP)
+		status = map_reader_feed_dump(reader, w->in.fds[0], &more);
+	else
+		status = map_reader_feed(reader, w->in.fds[0], &more);
+	out->more = more;
+	kept_resize(&w->kept, entry, map_reader_memory(reader));
 	kept_trim(&w->kept, WORKER_KEPT_BYTES_MAX);
 	return status;
 }
@@ -232,6 +227,24 @@ static enum worker_status do_map_feed(struct worker *w)
 	return status;
 }
 
+/* False: the reply is full. */
+static bool put_code(struct worker *w, uint32_t i, struct map_reader *reader)
+{
+	const struct proto_request *r = &w->in.request;
+	struct proto_answer answer = { .index = i };
+	struct worker_name name;
+
+	if (!map_reader_find(reader, proto_query(&w->in, i), r->at_ns, &name))
+		return true;
+	answer.name = name.name;
+	answer.source = name.source;
+	if (r->flags & PROTO_LINES) {
+		answer.path = name.path;
+		answer.line = name.line;
+	}
+	return proto_put_answer(&w->out, &answer);
+}
+
 static enum worker_status do_map_names(struct worker *w)
 {
 	struct kept_entry *entry = kept_find(&w->kept, KEPT_MAP, w->in.request.id);
@@ -239,14 +252,8 @@ static enum worker_status do_map_names(struct worker *w)
 
 	if (!entry)
 		return WORKER_UNKNOWN;
-	for (; i < w->in.request.queries_len; i++) {
-		struct map_reader *reader = entry->what;
-		struct proto_answer answer = { .index = i };
-
-		if (perfmap_find(&reader->map, proto_query(&w->in, i), &answer.name) &&
-			!proto_put_answer(&w->out, &answer))
-			break;
-	}
+	while (i < w->in.request.queries_len && put_code(w, i, entry->what))
+		i++;
 	w->out.reply.answered = i;
 	return WORKER_OK;
 }
