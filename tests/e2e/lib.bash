@@ -120,10 +120,11 @@ start_in_container() {
 	pid=$(children_of "$pid" | tr -d ' ')
 }
 
-# start_runtime NAME SECONDS: a JIT runtime in a container, its program warm. Skips where there is none.
+# start_runtime NAME SECONDS [OPTION...]: a JIT runtime in a container, its program warm; options as
+# tests/runtimes/setup has them. Skips where there is none.
 start_runtime() {
 	local command reason
-	if ! command=$("$repo/tests/runtimes/setup" "$1" 2>"$tmp/setup"); then
+	if ! command=$("$repo/tests/runtimes/setup" "$1" "${@:3}" 2>"$tmp/setup"); then
 		reason=$(tail -n 1 "$tmp/setup")
 		skip "$1: ${reason:-setup failed}"
 	fi

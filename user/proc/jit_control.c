@@ -186,9 +186,24 @@ static bool is_of_process(const struct jit_control *c, const struct statx *st)
 		stamp_ns(has_birth ? st->stx_btime : st->stx_mtime) >= began_ns(c);
 }
 
+static bool find_socket(const struct jit_control *c, char *name, size_t size)
+{
+	struct statx st;
+
+	snprintf(name, size, ".java_pid%d", c->target.ns_pid);
+	return c->runtime == JIT_CONTROL_JVM &&
+		statx(c->dir_fd, name, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS | STATX_BTIME, &st) ==
+		0 &&
+		S_ISSOCK(st.stx_mode) && is_of_process(c, &st);
+}
+
 static unsigned int remove_files(const struct jit_control *c)
 {
 	unsigned int removed = 0;
+	char socket[NAME_BYTES];
+
+	if (!c->had_socket && find_socket(c, socket, sizeof(socket)))
+		unlinkat(c->dir_fd, socket, 0);
 
 	for (enum jit_control_file file = 0; file < JIT_CONTROL_FILES; file++) {
 		char name[NAME_BYTES];
@@ -266,8 +281,10 @@ static int write_jvm_map(struct jit_control *c, struct why *why)
 
 int jit_control_enable(struct jit_control *control, enum dotnet_ipc_files files, struct why *why)
 {
+	char socket[NAME_BYTES];
 	int err;
 
+	control->had_socket = find_socket(control, socket, sizeof(socket));
 	for (enum jit_control_file file = 0; file < JIT_CONTROL_FILES; file++) {
 		struct statx st;
 

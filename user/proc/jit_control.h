@@ -30,6 +30,7 @@ struct jit_control {
 	enum jit_control_runtime runtime;
 	bool was_on; /* the program was started so: nothing to turn on, and nothing is turned off */
 	bool had[JIT_CONTROL_FILES];       /* files that were there before enable: they are left */
+	bool had_socket;                   /* the JVM's, at which it is attached to: likewise */
 	int dir_fd;                        /* where the runtime writes them, in its own root */
 	char dir[256];                     /* the same as the runtime says it */
 	char version[DOTNET_IPC_TEXT_MAX]; /* "" until it is known */
@@ -54,7 +55,8 @@ int jit_control_enable(struct jit_control *control, enum dotnet_ipc_files files,
 /* Before the names are read: a JVM writes its map anew. */
 int jit_control_refresh(struct jit_control *control, struct why *why);
 /* Turns it off and removes the files that it caused: those that belong to the runtime's user, began
- * with this process and were not there before enable. Returns how many in *removed. */
+ * with this process and were not there before enable. Returns how many in *removed. The socket that
+ * a JVM made to be attached to goes too: it makes another one when it is attached to again. */
 int jit_control_disable(struct jit_control *control, unsigned int *removed, struct why *why);
 
 /* What can be learnt without turning anything on: version and note. A JVM that was never attached
