@@ -3,7 +3,7 @@
  * there is none, when it ends. No maps and no SEC: compiles for the host too.
  * Functions that the verifier is to look at once, and not wherever they are called, can take
  * numbers alone: so whose walk it is goes as a number, `walk`. Whoever includes this defines before
- *     struct scratch                      regs window searched stepped landed end at{start
+ *     struct scratch                      regs window searched stepped landing end at{start
  *                                         file_offset object kind table} user{head{frames_len
  *                                         anon} frames} user_rest
  *     scratch_of(walk), walk_of(scratch)  from the number to it and back; NULL never, but in BPF
@@ -44,7 +44,11 @@ static __always_inline void push(struct scratch *s, u64 frame)
 		s->user_rest = mix(s->user_rest, frame);
 }
 
-static __always_inline u32 walk_step_from(struct scratch *s);
+enum landing {
+	LANDING_NONE,
+	LANDING_AGAIN, /* the frame that was pushed last is to be stepped from once more */
+	LANDING_DONE,
+};
 
 #ifdef ARCH_DWARF_LR
 #include "bpf/uncovered_arm64.bpf.h"
@@ -75,17 +79,18 @@ static __always_inline u32 walk_step(struct scratch *s, u64 offset)
 	return end == END_REGISTER ? walk_step_lazy(walk_of(s)) : end;
 }
 
-static __always_inline u32 walk_step_from(struct scratch *s)
+static __always_inline void push_place(struct scratch *s, u64 pc, u64 offset)
 {
-	u64 pc = s->regs.pc - !s->regs.exact, offset = 0;
-
-	if (s->at.kind == FRAME_FILE)
-		offset = (pc - s->at.start + s->at.file_offset) & FRAME_OFFSET_MASK;
-	s->stepped.callee = s->stepped.pc;
-	s->stepped.pc = s->regs.pc;
-	s->stepped.sp = s->regs.sp;
-	s->stepped.fp = s->regs.fp;
-	return walk_step(s, offset);
+	if (s->landing == LANDING_AGAIN) {
+		s->landing = LANDING_DONE;
+	} else if (s->at.kind == FRAME_FILE) {
+		push(s,
+			(u64)FRAME_FILE << FRAME_KIND_SHIFT |
+				(u64)s->at.object << FRAME_OBJECT_SHIFT | offset);
+	} else {
+		s->user.head.anon = 1;
+		push(s, (u64)FRAME_ANON << FRAME_KIND_SHIFT | (pc & FRAME_PAYLOAD_MASK));
+	}
 }
 
 /* One frame: name the place, push it, step to the caller. 1 ends the loop with s->end set.
@@ -94,8 +99,8 @@ static __always_inline u32 walk_step_from(struct scratch *s)
 WALK_GLOBAL int walk_frame(u64 walk)
 {
 	struct scratch *s = scratch_of(walk);
+	u64 pc, offset;
 	u32 end;
-	u64 pc;
 
 	if (!s)
 		return 1;
@@ -103,23 +108,19 @@ WALK_GLOBAL int walk_frame(u64 walk)
 	split(SPLIT_MAPPING);
 	end = mapping_find(s, pc);
 	split(SPLIT_HASH);
-	if (end) {
-		s->end = walk_step_landing(walk, end);
-		return s->end != END_NONE;
+	if (end == END_NONE) {
+		offset = (pc - s->at.start + s->at.file_offset) & FRAME_OFFSET_MASK;
+		push_place(s, pc, offset);
+		s->stepped.callee = s->stepped.pc;
+		s->stepped.pc = s->regs.pc;
+		s->stepped.sp = s->regs.sp;
+		s->stepped.fp = s->regs.fp;
+		end = walk_step(s, offset);
 	}
-	if (s->at.kind == FRAME_FILE) {
-		push(s,
-			(u64)FRAME_FILE << FRAME_KIND_SHIFT |
-				(u64)s->at.object << FRAME_OBJECT_SHIFT |
-				((pc - s->at.start + s->at.file_offset) & FRAME_OFFSET_MASK));
-	} else {
-		s->user.head.anon = 1;
-		push(s, (u64)FRAME_ANON << FRAME_KIND_SHIFT | (pc & FRAME_PAYLOAD_MASK));
-	}
-	s->end = walk_step_from(s);
-	if (s->end == END_NO_MAPPING || s->end == END_STACK_READ || s->end == END_CFA)
-		s->end = walk_step_landing(walk, s->end);
-	return s->end != END_NONE;
+	if (end == END_NO_MAPPING || end == END_NOT_CODE || end == END_STACK_READ || end == END_CFA)
+		end = walk_landing(walk, end);
+	s->end = end;
+	return end != END_NONE;
 }
 
 /* From s->regs up, behind the frames that are there; s->end says where it ended. */
@@ -129,7 +130,7 @@ static __always_inline void walk_frames(struct scratch *s)
 
 	s->window.base = 0;
 	s->window.narrow = 0;
-	s->landed = 0;
+	s->landing = LANDING_NONE;
 	s->end = END_NONE;
 	/* The second: on the host there may be frames already. */
 	for (u32 i = 0; i < STACK_USER_FRAMES_MAX; i++)

@@ -56,7 +56,7 @@ struct scratch {
 	arch_user_regs saved;
 	u64 searched;                /* what stack_word read */
 	struct unwind_place stepped; /* where the last step began */
-	u32 landed;                  /* a landing was looked for in this walk */
+	u32 landing;                 /* enum landing */
 	u64 user_hash;
 	u64 kernel_hash;
 	u64 user_rest; /* hashes of all frames but the leaf */

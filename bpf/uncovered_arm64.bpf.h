@@ -23,7 +23,7 @@ static __always_inline bool is_new_thread(u64 walk, u64 pc, u64 result)
 	return false;
 }
 
-static __always_inline u32 walk_step_landing(u64 walk, u32 end)
+static __always_inline u32 walk_landing(u64 walk, u32 end)
 {
 	(void)walk;
 	return end;

@@ -285,50 +285,38 @@ WALK_GLOBAL u32 walk_step_lazy(u64 walk)
 }
 
 /* ---- a C++ exception about to land ------------------------------------------------------------
- * Where the return address of the frame that was stepped from lies once more, further up: its stack
- * pointer must have been the word above. That is so while a C++ exception is about to land: the
- * frame of the unwinder already holds the registers of the function that catches, which is above
- * all that was unwound, and so seems to have been called by it. The step is done again from there.
  */
+
 #define LANDING_WORDS 1024
 
-WALK_GLOBAL u64 landing_sp(u64 walk)
+/* The last step led nowhere: is it that of a landing? While a C++ exception is about to land, the
+ * frame of the unwinder already holds the registers of the function that catches. That one, far
+ * above all that was unwound, seems to have called the unwinder then, but its stack pointer is not
+ * known: it is the word above the place where the same return address lies once more. Then the
+ * result is END_NONE and the step is to be done again; else it is `end`. */
+WALK_GLOBAL u32 walk_landing(u64 walk, u32 end)
 {
 	struct scratch *s = scratch_of(walk);
 	u64 at;
 
-	if (!s)
-		return 0;
+	if (!s || s->user.head.frames_len < 2 || s->landing)
+		return end;
+	s->landing = LANDING_DONE;
+	/* What was called truly is no unwinder: the walk failed for another reason. */
+	if (s->stepped.callee - call_before(walk, s->stepped.pc) < FUNCTION_BYTES_MAX)
+		return end;
 	at = s->stepped.sp;
 	for (u32 i = 0; i < LANDING_WORDS; i++, at += 8) {
 		if (stack_word_from(walk, at, at))
 			break;
-		if (s->searched == s->stepped.pc)
-			return at + 8;
+		if (s->searched != s->stepped.pc)
+			continue;
+		s->landing = LANDING_AGAIN;
+		s->regs.pc = s->stepped.pc;
+		s->regs.sp = at + 8;
+		s->regs.fp = s->stepped.fp;
+		s->regs.exact = 0;
+		return END_NONE;
 	}
-	return 0;
-}
-
-/* The last step led nowhere: is it that of a landing? Else `end` it is. */
-WALK_GLOBAL u32 walk_step_landing(u64 walk, u32 end)
-{
-	struct scratch *s = scratch_of(walk);
-	u64 sp;
-
-	if (!s || s->user.head.frames_len < 2 || s->landed)
-		return end;
-	s->landed = 1;
-	/* What was called truly is no unwinder: the walk failed for another reason. */
-	if (s->stepped.callee - call_before(walk, s->stepped.pc) < FUNCTION_BYTES_MAX)
-		return end;
-	sp = landing_sp(walk);
-	if (!sp)
-		return end;
-	s->regs.pc = s->stepped.pc;
-	s->regs.sp = sp;
-	s->regs.fp = s->stepped.fp;
-	s->regs.exact = 0;
-	if (mapping_find(s, s->regs.pc - 1))
-		return end;
-	return walk_step_from(s);
+	return end;
 }

@@ -16,7 +16,7 @@ struct scratch {
 	struct unwind_window window;
 	u64 searched;
 	struct unwind_place stepped;
-	u32 landed;
+	u32 landing;
 	u64 user_rest;
 	u32 end;
 	struct {
