@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/caps.h"
 #include "base/fd.h"
 #include "base/utf8.h"
 #include "cgroup/tree.h"
@@ -100,6 +101,17 @@ static long read_number(const char *path)
 	return fd_read_path(path, 64, &text) < 0 || !text.data ? -1 : strtol(text.data, NULL, 10);
 }
 
+/* Above 2 is Debian's and Ubuntu's own: a clock takes CAP_SYS_ADMIN to be opened, which is given up
+ * once they are. */
+static const char *paranoid_costs(long paranoid)
+{
+	if (paranoid <= 2)
+		return "";
+	if (caps_effective() & CAPS_BIT(CAP_SYS_ADMIN))
+		return ": a CPU that goes offline and comes back is not sampled again; 2 allows it";
+	return ": the CPU clocks take CAP_SYS_ADMIN; set it to 2, or run as root";
+}
+
 static void check_settings(struct doctor *d)
 {
 	long paranoid = read_number("/proc/sys/kernel/perf_event_paranoid");
@@ -107,9 +119,12 @@ static void check_settings(struct doctor *d)
 	long kptr = read_number("/proc/sys/kernel/kptr_restrict");
 	char text[256];
 
-	snprintf(text, sizeof(text), "%ld%s", paranoid,
-		paranoid > 2 ? ": needs CAP_PERFMON, which stoker wants anyway" : "");
-	say(d, "ok", "perf_event_paranoid", text);
+	snprintf(text, sizeof(text), "%ld%s", paranoid, paranoid_costs(paranoid));
+	say(d,
+		paranoid <= 2                                        ? "ok"
+			: caps_effective() & CAPS_BIT(CAP_SYS_ADMIN) ? "less"
+								     : "no",
+		"perf_event_paranoid", text);
 	snprintf(text, sizeof(text), "%ld Hz at most", rate);
 	say(d, "ok", "sample rate", text);
 	snprintf(text, sizeof(text), "kptr_restrict is %ld%s", kptr,

@@ -3,6 +3,7 @@
  * Numbers of frames and stacks are weighted by samples. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/buf.h"
@@ -30,6 +31,7 @@ enum name_source {
 struct account {
 	uint32_t hz;
 	double duration_s;
+	bool cpu_refused;  /* a CPU came back and could not be sampled again */
 	uint64_t start_ns; /* from the agent's beginning to the first tick: load, scan, tables */
 	struct sampler_stats sampler;
 	struct objects_stats objects;

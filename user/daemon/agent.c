@@ -270,9 +270,11 @@ int agent_open(const struct agent_options *options, struct agent **out, struct w
 	if (err == 0)
 		err = worker_client_open(&workers, &agent->worker, why);
 	if (err == 0)
-		err = privileges_drop(why);
-	if (err == 0)
 		err = sampler_open(&options->sampler, &callbacks, agent, &agent->sampler, why);
+	/* Not before: with perf_event_paranoid above 2, as Debian has it, a clock takes more than
+	 * CAP_PERFMON to be opened, but not to run. */
+	if (err == 0)
+		err = privileges_drop(why);
 	if (err == 0)
 		err = open_objects(agent, options, why);
 	if (err == 0)
@@ -416,13 +418,24 @@ int agent_poll(struct agent *agent)
 	return err;
 }
 
+/* A CPU whose clock may not be opened leaves the others. */
+static int follow_cpus(struct agent *agent)
+{
+	int err = sampler_follow_cpus(agent->sampler);
+
+	if (err != -EACCES && err != -EPERM)
+		return err;
+	agent->account.cpu_refused = true;
+	return 0;
+}
+
 int agent_tick(struct agent *agent)
 {
 	int err = agent_poll(agent);
 
 	processes_retry(agent->processes);
 	if (agent->ticks++ % FOLLOW_CPUS_TICKS == 0 && err == 0)
-		err = sampler_follow_cpus(agent->sampler);
+		err = follow_cpus(agent);
 	return err;
 }
 
