@@ -223,10 +223,8 @@ static int put_names(const struct account *a, struct buf *out)
 int account_write_text(const struct account *a, struct buf *out)
 {
 	const struct sampler_stats *s = &a->sampler;
-	int err = buf_printf(out, "capture  %.2f s at %u Hz on %u CPUs%s\n", a->duration_s, a->hz,
-		s->cpus,
-		a->cpu_refused ? "; one came back and may not be sampled: see `stoker doctor`"
-			       : "");
+	int err = buf_printf(
+		out, "capture  %.2f s at %u Hz on %u CPUs\n", a->duration_s, a->hz, s->cpus);
 
 	if (err == 0)
 		err = put_ticks(a, out);

@@ -31,7 +31,6 @@ enum name_source {
 struct account {
 	uint32_t hz;
 	double duration_s;
-	bool cpu_refused;  /* a CPU came back and could not be sampled again */
 	uint64_t start_ns; /* from the agent's beginning to the first tick: load, scan, tables */
 	struct sampler_stats sampler;
 	struct objects_stats objects;

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "cgroup/tree.h"
+#include "daemon/fill.h"
 #include "daemon/held.h"
 #include "daemon/naming.h"
 #include "daemon/objects.h"
@@ -28,9 +29,6 @@
 #include "worker/client.h"
 
 #define KALLSYMS_BYTES_MAX (64UL << 20)
-#define RAW_FRAMES_MAX (STACK_USER_FRAMES_MAX + STACK_KERNEL_FRAMES_MAX + 1)
-#define FRAMES_MAX (4 * RAW_FRAMES_MAX) /* with those that are inlined */
-#define WARNINGS_MAX 8
 #define FOLLOW_CPUS_TICKS 1
 #define EXECS_MAX 4096
 #define TABLES_WAIT_NS (1800 * NSEC_PER_MSEC)
@@ -61,7 +59,6 @@ struct agent {
 	uint32_t ticks;
 	uint32_t hz;
 	struct warnings warnings;
-	uint32_t frames[FRAMES_MAX]; /* of the stack that is being built */
 };
 
 const char *agent_warning(const struct agent *agent, size_t i)
@@ -425,7 +422,9 @@ static int follow_cpus(struct agent *agent)
 
 	if (err != -EACCES && err != -EPERM)
 		return err;
-	agent->account.cpu_refused = true;
+	warnings_add(&agent->warnings,
+		"a CPU came back and is not sampled: its clock may not be opened; see `stoker "
+		"doctor`");
 	return 0;
 }
 
@@ -439,129 +438,19 @@ int agent_tick(struct agent *agent)
 	return err;
 }
 
-/* The last part of a cgroup's path; `host` for the root. */
-static const char *container_of(struct agent *agent, uint64_t cgroup)
-{
-	const char *path = agent->cgroups ? cgroup_tree_path(agent->cgroups, cgroup) : "/";
-	const char *slash = path ? strrchr(path, '/') : NULL;
-
-	if (!path)
-		return "[unknown]";
-	if (slash && slash[1] == '\0')
-		return "host";
-	return slash ? slash + 1 : path;
-}
-
-static int put_labels(struct agent *agent, struct profile *profile, const struct tally_task *task,
-	uint32_t cpu, uint32_t *id)
-{
-	struct profile_labels labels = {
-		.pid = (int32_t)task->key.tgid,
-		.tid = task->key.tid ? (int32_t)task->key.tid : -1,
-		.cpu = (int32_t)cpu - 1,
-	};
-	int err = profile_string(profile, container_of(agent, task->key.cgroup), &labels.container);
-
-	if (err == 0)
-		err = profile_string(profile, task->key.comm, &labels.comm);
-	return err < 0 ? err : profile_labels(profile, &labels, id);
-}
-
-/* Appends a raw half's frames to agent->frames. Inlined ones are left out before others are. */
-static void put_half(struct agent *agent, const struct tally_task *task,
-	const struct tally_stack *stack, uint64_t weight, uint32_t *len)
-{
-	for (uint32_t i = 0; i < stack->frames_len && *len < FRAMES_MAX - 1; i++) {
-		const uint32_t *ids;
-		uint32_t count = naming_frames(
-			&agent->naming, task, stack->frames[i], weight, &agent->account, &ids);
-		bool all = *len + count <= FRAMES_MAX - RAW_FRAMES_MAX;
-
-		for (uint32_t n = all ? 0 : count - 1; n < count; n++)
-			agent->frames[(*len)++] = ids[n];
-	}
-}
-
-static int put_mark(struct agent *agent, struct profile *profile, const char *text, uint32_t *len)
-{
-	struct profile_frame mark = { .class = PROFILE_MARK };
-	int err = profile_string(profile, text, &mark.name);
-
-	if (err == 0)
-		err = profile_frame(profile, &mark, &agent->frames[*len]);
-	*len += err == 0;
-	return err;
-}
-
-static int put_user(struct agent *agent, struct profile *profile, const struct tally_task *task,
-	const struct tally_stack *stack, uint64_t weight, uint32_t *len)
-{
-	agent->account.stacks_total += weight;
-	put_half(agent, task, stack, weight, len);
-	if (stack->end == END_ROOT) {
-		agent->account.stacks_complete += weight;
-		return 0;
-	}
-	agent->account.stacks_truncated[stack->end < STACK_ENDS_LEN ? stack->end : END_NONE] +=
-		weight;
-	return put_mark(agent, profile, "[truncated]", len);
-}
-
-static int put_sample(struct agent *agent, struct profile *profile, const struct tally_count *c)
-{
-	const struct tally_task *task = &agent->tally.tasks.data[c->task];
-	uint32_t len = 0, stack = 0, labels = 0;
-	int err = 0;
-
-	if (c->kernel)
-		put_half(agent, task, &agent->tally.stacks.data[c->kernel - 1], c->count, &len);
-	if (err == 0 && c->user)
-		err = put_user(agent, profile, task, &agent->tally.stacks.data[c->user - 1],
-			c->count, &len);
-	if (err == 0)
-		err = profile_stack(profile, agent->frames, len, &stack);
-	if (err == 0)
-		err = put_labels(agent, profile, task, c->cpu, &labels);
-	return err < 0 ? err : profile_add(profile, stack, labels, c->count);
-}
-
-/* Once a stack and interval, however many counts it has: code in no file has its process in the
- * stack's hash, so the task does not matter. */
-static int want_half(struct agent *agent, const struct tally_task *task, struct tally_stack *stack)
-{
-	int err = 0;
-
-	if (stack->wanted == agent->tally.interval + 1)
-		return 0;
-	stack->wanted = agent->tally.interval + 1;
-	if (stack->anon)
-		processes_add(agent->processes, task->key.tgid, task->key.start_ns);
-	for (uint32_t i = 0; i < stack->frames_len && err == 0; i++)
-		err = naming_want(&agent->naming, task, stack->frames[i]);
-	return err;
-}
-
-/* Tells naming of every frame that is counted, and has them named. */
-static int name_all(struct agent *agent)
-{
-	int err = 0;
-
-	vec_each (&agent->tally.counts, c) {
-		const struct tally_task *task = &agent->tally.tasks.data[c->task];
-
-		if (c->kernel && err == 0)
-			err = want_half(agent, task, &agent->tally.stacks.data[c->kernel - 1]);
-		if (c->user && err == 0)
-			err = want_half(agent, task, &agent->tally.stacks.data[c->user - 1]);
-	}
-	return err < 0 ? err : naming_resolve(&agent->naming);
-}
-
 int agent_profile(struct agent *agent, struct profile *out)
 {
 	uint64_t now = clock_ns(CLOCK_BOOTTIME);
 	int err = sampler_drain(agent->sampler), first_err = err;
 	uint64_t drained_ns = clock_ns(CLOCK_MONOTONIC);
+	struct fill fill = {
+		.profile = out,
+		.tally = &agent->tally,
+		.naming = &agent->naming,
+		.processes = agent->processes,
+		.cgroups = agent->cgroups,
+		.account = &agent->account,
+	};
 
 	err = finish_held(agent);
 	first_err = first_err < 0 ? first_err : err;
@@ -572,13 +461,13 @@ int agent_profile(struct agent *agent, struct profile *out)
 	agent->last_profile_real_ns = clock_ns(CLOCK_REALTIME);
 	processes_refresh(agent->processes);
 	naming_begin(&agent->naming, out, drained_ns + NAMES_WAIT_NS, drained_ns);
-	err = name_all(agent);
+	err = fill_names(&fill);
 	if (agent->naming.note.text[0])
 		warnings_add(&agent->warnings, agent->naming.note.text);
 	first_err = first_err < 0 ? first_err : err;
 	vec_each (&agent->tally.counts, c) {
 		if (err == 0)
-			err = put_sample(agent, out, c);
+			err = fill_sample(&fill, c);
 		first_err = first_err < 0 ? first_err : err;
 	}
 	tally_next(&agent->tally, agent->sampler);

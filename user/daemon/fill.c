@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* daemon/fill.c - from what was counted to a profile. A frame is one number until here; what its
+ * name is, and whether others were inlined into it, naming says. What could not be told of a stack
+ * becomes a mark in it and a number in the account. */
+#include "daemon/fill.h"
+
+#include <string.h>
+
+#include "cgroup/tree.h"
+#include "daemon/processes.h"
+
+/* The last part of a cgroup's path; `host` for the root. */
+static const char *container_of(struct fill *fill, uint64_t cgroup)
+{
+	const char *path = fill->cgroups ? cgroup_tree_path(fill->cgroups, cgroup) : "/";
+	const char *slash = path ? strrchr(path, '/') : NULL;
+
+	if (!path)
+		return "[unknown]";
+	if (slash && slash[1] == '\0')
+		return "host";
+	return slash ? slash + 1 : path;
+}
+
+static int put_labels(struct fill *fill, const struct tally_task *task, uint32_t cpu, uint32_t *id)
+{
+	struct profile_labels labels = {
+		.pid = (int32_t)task->key.tgid,
+		.tid = task->key.tid ? (int32_t)task->key.tid : -1,
+		.cpu = (int32_t)cpu - 1,
+	};
+	int err = profile_string(
+		fill->profile, container_of(fill, task->key.cgroup), &labels.container);
+
+	if (err == 0)
+		err = profile_string(fill->profile, task->key.comm, &labels.comm);
+	return err < 0 ? err : profile_labels(fill->profile, &labels, id);
+}
+
+/* Appends a raw half's frames to fill->frames. Inlined ones are left out before others are. */
+static void put_half(struct fill *fill, const struct tally_task *task,
+	const struct tally_stack *stack, uint64_t weight, uint32_t *len)
+{
+	for (uint32_t i = 0; i < stack->frames_len && *len < FILL_FRAMES_MAX - 1; i++) {
+		const uint32_t *ids;
+		uint32_t count = naming_frames(
+			fill->naming, task, stack->frames[i], weight, fill->account, &ids);
+		bool all = *len + count <= FILL_FRAMES_MAX - FILL_RAW_MAX;
+
+		for (uint32_t n = all ? 0 : count - 1; n < count; n++)
+			fill->frames[(*len)++] = ids[n];
+	}
+}
+
+static int put_mark(struct fill *fill, const char *text, uint32_t *len)
+{
+	struct profile_frame mark = { .class = PROFILE_MARK };
+	int err = profile_string(fill->profile, text, &mark.name);
+
+	if (err == 0)
+		err = profile_frame(fill->profile, &mark, &fill->frames[*len]);
+	*len += err == 0;
+	return err;
+}
+
+static int put_user(struct fill *fill, const struct tally_task *task,
+	const struct tally_stack *stack, uint64_t weight, uint32_t *len)
+{
+	fill->account->stacks_total += weight;
+	put_half(fill, task, stack, weight, len);
+	if (stack->end == END_ROOT) {
+		fill->account->stacks_complete += weight;
+		return 0;
+	}
+	fill->account->stacks_truncated[stack->end < STACK_ENDS_LEN ? stack->end : END_NONE] +=
+		weight;
+	return put_mark(fill, "[truncated]", len);
+}
+
+int fill_sample(struct fill *fill, const struct tally_count *c)
+{
+	const struct tally_task *task = &fill->tally->tasks.data[c->task];
+	uint32_t len = 0, stack = 0, labels = 0;
+	int err = 0;
+
+	if (c->kernel)
+		put_half(fill, task, &fill->tally->stacks.data[c->kernel - 1], c->count, &len);
+	if (err == 0 && c->user)
+		err = put_user(fill, task, &fill->tally->stacks.data[c->user - 1], c->count, &len);
+	if (err == 0)
+		err = profile_stack(fill->profile, fill->frames, len, &stack);
+	if (err == 0)
+		err = put_labels(fill, task, c->cpu, &labels);
+	return err < 0 ? err : profile_add(fill->profile, stack, labels, c->count);
+}
+
+/* Once a stack and interval, however many counts it has: code in no file has its process in the
+ * stack's hash, so the task does not matter. */
+static int want_half(struct fill *fill, const struct tally_task *task, struct tally_stack *stack)
+{
+	int err = 0;
+
+	if (stack->wanted == fill->tally->interval + 1)
+		return 0;
+	stack->wanted = fill->tally->interval + 1;
+	if (stack->anon)
+		processes_add(fill->processes, task->key.tgid, task->key.start_ns);
+	for (uint32_t i = 0; i < stack->frames_len && err == 0; i++)
+		err = naming_want(fill->naming, task, stack->frames[i]);
+	return err;
+}
+
+int fill_names(struct fill *fill)
+{
+	int err = 0;
+
+	vec_each (&fill->tally->counts, c) {
+		const struct tally_task *task = &fill->tally->tasks.data[c->task];
+
+		if (c->kernel && err == 0)
+			err = want_half(fill, task, &fill->tally->stacks.data[c->kernel - 1]);
+		if (c->user && err == 0)
+			err = want_half(fill, task, &fill->tally->stacks.data[c->user - 1]);
+	}
+	return err < 0 ? err : naming_resolve(fill->naming);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* daemon/fill.h - an interval's counts become a profile's samples. */
+#pragma once
+
+#include <stdint.h>
+
+#include "daemon/account.h"
+#include "daemon/naming.h"
+#include "profile/profile.h"
+#include "sampler/tally.h"
+
+#define FILL_RAW_MAX (STACK_USER_FRAMES_MAX + STACK_KERNEL_FRAMES_MAX + 1)
+#define FILL_FRAMES_MAX (4 * FILL_RAW_MAX) /* with those that are inlined */
+
+struct processes;
+struct cgroup_tree;
+
+/* All are borrowed. */
+struct fill {
+	struct profile *profile;
+	struct tally *tally;
+	struct naming *naming; /* begun */
+	struct processes *processes;
+	struct cgroup_tree *cgroups; /* NULL: none is mounted */
+	struct account *account;
+	uint32_t frames[FILL_FRAMES_MAX]; /* of the stack that is being built */
+};
+
+/* Tells naming of every frame that is counted, and has them named. */
+int fill_names(struct fill *fill);
+/* Adds one count: a stack, its labels, how often. */
+int fill_sample(struct fill *fill, const struct tally_count *count);
