@@ -82,7 +82,8 @@ struct cpu_ticks {
 	__u64 ticks;
 	__u64 due_ns;  /* CLOCK_MONOTONIC: when the next is; user space sets the first */
 	__u64 skipped; /* periods in which none came, as the tick after them tells */
-	__u64 pad[5];
+	__u64 first;   /* due_ns is when the first was due at the earliest; user space sets it */
+	__u64 pad[4];
 };
 
 /* ---- events: what goes through the ring buffer, each once -------------------------------- */

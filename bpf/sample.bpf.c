@@ -289,7 +289,8 @@ static __always_inline bool wanted(struct task_struct *task, u64 id)
 	return true;
 }
 
-/* The clock keeps its phase however late it is handled: a whole period late is one left out. */
+/* The clock keeps its phase however late it is handled: a whole period late is one left out. What
+ * its phase is the least late of its ticks shows. */
 static __always_inline void note_tick(void)
 {
 	struct cpu_ticks *ticks = &cpu_ticks[bpf_get_smp_processor_id() & (CPU_TICKS_MAX - 1)];
@@ -299,14 +300,15 @@ static __always_inline void note_tick(void)
 	if (!period_ns)
 		return;
 	now = bpf_ktime_get_ns();
-	if (now < due)
-		due = now; /* another clock than before, which nobody announced */
-	if (now - due >= period_ns) {
+	if (now - due >= period_ns && now > due) {
 		u64 skipped = (now - due) / period_ns;
 
 		ticks->skipped += skipped;
 		due += skipped * period_ns;
 	}
+	if (now < due || ticks->first)
+		due = now;
+	ticks->first = 0;
 	ticks->due_ns = due + period_ns;
 }
 

@@ -41,6 +41,7 @@ static void begin(struct clocks *clocks, int cpu)
 {
 	clocks->opened_ns[cpu] = clock_ns(CLOCK_MONOTONIC);
 	ticks_of(clocks, cpu)->due_ns = clocks->opened_ns[cpu] + period_ns(clocks);
+	ticks_of(clocks, cpu)->first = 1;
 }
 
 /* Ticks that were due until then and of which no later tick has told. */
