@@ -9,7 +9,7 @@
 
 #include "base/own.h"
 #include "make_elf.h"
-#include "sym/gopclntab.h"
+#include "elf/gopclntab.h"
 
 #define TEXT MAKE_ELF_TEXT_VADDR
 #define TABLE_VADDR 0x600000
@@ -48,7 +48,7 @@ static void set64(struct buf *out, size_t at, uint64_t value)
 struct parts {
 	struct buf bytes;
 	uint32_t names[FUNCTIONS];
-	uint32_t pc_file, pc_line;
+	uint32_t pc_delta, pc_file, pc_line;
 	uint32_t files; /* two numbers: the offsets of the file's name */
 	uint32_t file;
 };
@@ -58,6 +58,8 @@ static void make_parts(struct parts *p)
 	/* the file is 0 for all 0x100 bytes; the line 10 for 16 bytes, 9 for 0x30 more, then 30 */
 	static const unsigned char pc_file[] = { 2, 0x80, 0x02, 0 };
 	static const unsigned char pc_line[] = { 22, 16, 1, 0x30, 42, 0x40, 0 };
+	/* 0 for 4 bytes, 40 for 0x30, 0 for 8, -8 for 0x100, which no function has */
+	static const unsigned char pc_delta[] = { 2, 4, 80, 0x30, 79, 8, 15, 0x80, 0x02, 0 };
 
 	*p = (struct parts){ 0 };
 	put(&p->bytes, "\0\0\0\0", 4);
@@ -71,11 +73,16 @@ static void make_parts(struct parts *p)
 	put(&p->bytes, pc_file, sizeof(pc_file));
 	p->pc_line = (uint32_t)p->bytes.len;
 	put(&p->bytes, pc_line, sizeof(pc_line));
+	p->pc_delta = (uint32_t)p->bytes.len;
+	put(&p->bytes, pc_delta, sizeof(pc_delta));
 }
 
 static void put_record(
 	struct buf *out, enum layout layout, const struct parts *p, uint32_t base, int function)
 {
+	/* of the function, flags */
+	const char ids[] = { 9, layout == GO_1_2 ? 0 : (char)function, 0, 0 };
+
 	if (layout >= GO_1_18)
 		put32(out, starts[function]);
 	else
@@ -83,12 +90,16 @@ static void put_record(
 	put32(out, p->names[function] + base);
 	put32(out, 0);
 	put32(out, 0);
-	put32(out, 0);
+	put32(out, function == 0 ? 0 : p->pc_delta + base);
 	put32(out, p->pc_file + base);
 	put32(out, p->pc_line + base);
 	put32(out, 0);
-	put32(out, 0); /* unit */
-	put64(out, 0);
+	if (layout >= GO_1_16)
+		put32(out, 0); /* unit */
+	if (layout >= GO_1_20)
+		put32(out, 1); /* line */
+	put(out, ids, sizeof(ids));
+	put32(out, 0);
 }
 
 /* The function table and behind it the records, whose offsets count from `from`. */
@@ -259,6 +270,54 @@ static void an_address_has_its_function_file_and_line(void **state)
 	}
 }
 
+static void stack_deltas_end_with_their_function(void **state)
+{
+	static const struct {
+		int function;
+		struct {
+			uint32_t size;
+			int32_t delta;
+		} runs[5]; /* a size of 0 ends them */
+	} rows[] = {
+		{ 0, { { 0, 0 } } },
+		{ 1, { { 4, 0 }, { 0x30, 40 }, { 8, 0 }, { 0xc0 - 0x3c, -8 }, { 0, 0 } } },
+		{ 2, { { 4, 0 }, { 0x30, 40 }, { 8, 0 }, { 0x80 - 0x3c, -8 }, { 0, 0 } } },
+	};
+
+	(void)state;
+	for (enum layout layout = 0; layout < LAYOUTS; layout++) {
+		struct gopclntab tab;
+		struct image image;
+		struct make_elf m;
+		struct why why;
+
+		make_file(&m, layout, ".gopclntab");
+		assert_int_equal(image_init(&image, m.file.data, m.file.len, &why), 0);
+		assert_int_equal(gopclntab_init(&tab, &image), 0);
+		for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+			struct gopclntab_function f;
+			struct gopclntab_deltas runs;
+			int32_t delta;
+			uint64_t at, end;
+
+			print_message("layout %d row %zu\n", layout, i);
+			assert_true(gopclntab_get(&tab, (size_t)rows[i].function, &f));
+			assert_int_equal(f.flags, layout == GO_1_2 ? 0 : rows[i].function);
+			runs = gopclntab_deltas(&tab, &f);
+			at = f.start;
+			for (size_t k = 0; rows[i].runs[k].size > 0; k++) {
+				assert_true(gopclntab_deltas_next(&runs, &end, &delta));
+				assert_int_equal(end - at, rows[i].runs[k].size);
+				assert_int_equal(delta, rows[i].runs[k].delta);
+				at = end;
+			}
+			assert_false(gopclntab_deltas_next(&runs, &end, &delta));
+		}
+		image_done(&image);
+		make_elf_done(&m);
+	}
+}
+
 static void a_file_without_the_table_is_not_found_to_have_one(void **state)
 {
 	struct gopclntab tab;
@@ -343,6 +402,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_layout_is_read),
 		cmocka_unit_test(an_address_has_its_function_file_and_line),
+		cmocka_unit_test(stack_deltas_end_with_their_function),
 		cmocka_unit_test(a_file_without_the_table_is_not_found_to_have_one),
 		cmocka_unit_test(without_section_headers_the_magic_is_looked_for),
 		cmocka_unit_test(spoilt_tables_are_survived),

@@ -17,7 +17,7 @@
 #include "base/vec.h"
 #include "elf/plt.h"
 #include "elf/symtab.h"
-#include "sym/gopclntab.h"
+#include "elf/gopclntab.h"
 
 #define SOURCES (ELF_SYM_GO + 1)
 

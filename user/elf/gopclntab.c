@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sym/gopclntab.c - a header says where the parts lie; from the function table one goes to a
- * function's own record, from there to its name and to run-length coded tables of files and lines.
+/* elf/gopclntab.c - a header says where the parts lie; from the function table one goes to a
+ * function's own record, from there to its name and to run-length coded tables of stack deltas,
+ * files and lines.
  * Every step is a seek in a cursor over the table, so a bad offset ends in `bad`. The header is
  * believed only after a few functions were looked at, since the magic alone is four bytes. What the
  * names are put to is the caller's. */
-#include "sym/gopclntab.h"
+#include "elf/gopclntab.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -17,8 +18,9 @@
 struct record {
 	uint64_t entry;
 	uint32_t name;
-	uint32_t pc_file, pc_line; /* offsets in pctab; 0: none */
-	uint32_t unit;             /* of cutab */
+	uint32_t pc_delta, pc_file, pc_line; /* offsets in pctab; 0: none */
+	uint32_t unit;                       /* of cutab */
+	uint8_t flags;
 };
 
 static struct cursor at_offset(const struct gopclntab *tab, uint64_t base, uint64_t offset)
@@ -137,11 +139,15 @@ static bool read_record(const struct gopclntab *tab, uint64_t offset, struct rec
 
 	out->entry = tab->version >= 118 ? cursor_u32(&c) + tab->text : word(tab, &c);
 	out->name = cursor_u32(&c);
-	cursor_skip(&c, 12); /* arguments; deferreturn or frame size; stack deltas */
+	cursor_skip(&c, 8); /* arguments; deferreturn or frame size */
+	out->pc_delta = cursor_u32(&c);
 	out->pc_file = cursor_u32(&c);
 	out->pc_line = cursor_u32(&c);
 	cursor_skip(&c, 4); /* other tables */
 	out->unit = tab->version >= 116 ? cursor_u32(&c) : 0;
+	/* the first line; which of the runtime's own functions */
+	cursor_skip(&c, tab->version >= 120 ? 5 : 1);
+	out->flags = tab->version >= 116 ? cursor_u8(&c) : 0;
 	return !c.bad;
 }
 
@@ -175,6 +181,8 @@ bool gopclntab_get(const struct gopclntab *tab, size_t i, struct gopclntab_funct
 		f.end <= f.start || !read_record(tab, offset, &record) || record.entry != f.start ||
 		!read_name(tab, record.name, &f.name))
 		return false;
+	f.deltas = record.pc_delta;
+	f.flags = record.flags;
 	*out = f;
 	return true;
 }
@@ -210,30 +218,65 @@ bool gopclntab_find(const struct gopclntab *tab, uint64_t vaddr, struct gopclnta
 	return true;
 }
 
-/* ---- lines ---------------------------------------------------------------------------------- */
+/* ---- run-length tables ---------------------------------------------------------------------- */
+
+static struct gopclntab_deltas runs_of(
+	const struct gopclntab *tab, uint32_t offset, uint64_t start, uint64_t end)
+{
+	struct gopclntab_deltas runs = { .cursor = at_offset(tab, tab->pctab, offset),
+		.at = start,
+		.end = end,
+		.value = UINT32_MAX, /* -1 */
+		.quantum = tab->quantum };
+
+	runs.cursor.bad |= offset == 0;
+	return runs;
+}
+
+struct gopclntab_deltas gopclntab_deltas(
+	const struct gopclntab *tab, const struct gopclntab_function *f)
+{
+	return runs_of(tab, f->deltas, f->start, f->end);
+}
+
+/* A run of no bytes has no place in a table: with it refused, a function has no more runs than
+ * bytes, so that all functions of a file together have no more than that. */
+bool gopclntab_deltas_next(struct gopclntab_deltas *runs, uint64_t *end, int32_t *delta)
+{
+	struct cursor *c = &runs->cursor;
+	uint32_t step;
+	uint64_t size;
+
+	if (c->bad || runs->at >= runs->end)
+		return false;
+	step = (uint32_t)cursor_uleb(c);
+	size = cursor_uleb(c);
+	if (c->bad || size == 0 || (step == 0 && runs->begun))
+		return false;
+	runs->begun = true;
+	runs->value += step & 1 ? ~(step >> 1) : step >> 1;
+	if (size > (runs->end - runs->at) / runs->quantum)
+		size = (runs->end - runs->at + runs->quantum - 1) / runs->quantum;
+	runs->at += size * runs->quantum;
+	*end = runs->at < runs->end ? runs->at : runs->end;
+	*delta = (int32_t)runs->value;
+	return true;
+}
 
 /* The value that a run-length table gives to vaddr. */
 static bool find_value(
 	const struct gopclntab *tab, uint32_t offset, uint64_t entry, uint64_t vaddr, int32_t *out)
 {
-	struct cursor c = at_offset(tab, tab->pctab, offset);
-	uint32_t value = UINT32_MAX; /* -1 */
-	uint64_t pc = entry;
+	struct gopclntab_deltas runs = runs_of(tab, offset, entry, UINT64_MAX);
+	uint64_t end = entry;
 
-	for (uint32_t i = 0; offset != 0 && i < STEPS_MAX; i++) {
-		uint32_t step = (uint32_t)cursor_uleb(&c);
-
-		if (c.bad || (step == 0 && i > 0))
+	for (uint32_t i = 0; vaddr >= end && i < STEPS_MAX; i++)
+		if (!gopclntab_deltas_next(&runs, &end, out))
 			return false;
-		value += step & 1 ? ~(step >> 1) : step >> 1;
-		pc += cursor_uleb(&c) * tab->quantum;
-		if (vaddr < pc) {
-			*out = (int32_t)value;
-			return !c.bad;
-		}
-	}
-	return false;
+	return vaddr < end;
 }
+
+/* ---- lines ---------------------------------------------------------------------------------- */
 
 static bool file_name(
 	const struct gopclntab *tab, const struct record *record, int32_t number, const char **out)
