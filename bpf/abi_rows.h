@@ -64,6 +64,9 @@ enum cfa_kind {
 	CFA_PLT = 3,         /* sp + 8 + ((pc & 15) >= cfa_off ? 8 : 0): a PLT entry of x86-64 */
 	CFA_SIGNAL = 4,      /* all registers from the rt_sigframe at sp */
 	CFA_UNSUPPORTED = 5, /* a rule that this table cannot say */
+	CFA_SWITCH = 6,      /* as CFA_REG, on another stack */
+	CFA_GOROUTINE = 7,   /* what Go's runtime noted of the stack that it left: see below */
+	CFA_KINDS
 };
 
 enum ra_kind {
@@ -85,6 +88,14 @@ enum fp_kind {
 /* In cfa_reg, x86-64: not the register r but rsp + 8 * r, as OpenSSL's Montgomery multiplication
  * finds the stack pointer that it was called with. */
 #define RULE_REG_INDEXED 0x80
+
+/* CFA_GOROUTINE, x86-64: the word cfa_off bytes from the thread's base (fs) is g, the word GO_G_M
+ * bytes into it m, the one cfa_add bytes into that the goroutine that was left. None: its thread
+ * has gone on for good. The word GO_G_SP bytes into it and cfa_reg bytes more is the CFA. The
+ * return address is below; or, with no more bytes, the word behind GO_G_SP, for a stack that is
+ * being copied has nothing below. */
+#define GO_G_M 48
+#define GO_G_SP 56
 
 /* DWARF register numbers of the machine; the stack pointer and the frame pointer are known in every
  * frame, those that calls may change where no call did, the others in the interrupted one alone. */

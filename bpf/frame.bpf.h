@@ -11,7 +11,9 @@
  *     mapping_find(s, pc)                 END_NONE and s->at, or why not
  *     rule_find(s, offset, &rule)         END_NONE and the rule at an offset of s->at's file, NULL
  *                                         where no function is; END_NO_TABLE
- *     start_stack_of(s)                   sp at the process's entry */
+ *     start_stack_of(s)                   sp at the process's entry
+ *     thread_base_of(s)                   where the thread's own data are, 0 where that is not
+ *                                         known; on x86-64 */
 #pragma once
 
 #include "bpf/shim.h"
@@ -72,7 +74,9 @@ static __always_inline u32 walk_step(struct scratch *s, u64 offset)
 			return end;
 	}
 	split(SPLIT_READS);
-	if (rule && rule->cfa != CFA_NONE)
+	if (rule && rule->cfa == CFA_GOROUTINE)
+		end = walk_step_goroutine(walk_of(s), rule->cfa_off, rule->cfa_add, rule->cfa_reg);
+	else if (rule && rule->cfa != CFA_NONE)
 		end = unwind_rule_step(&s->regs, &s->window, rule);
 	else
 		end = walk_step_without_rule(walk_of(s), covered);

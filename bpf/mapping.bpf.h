@@ -168,6 +168,15 @@ static __always_inline u64 start_stack_of(const struct scratch *s)
 	return BPF_CORE_READ(mm, start_stack);
 }
 
+#ifdef __TARGET_ARCH_x86
+static __always_inline u64 thread_base_of(const struct scratch *s)
+{
+	struct task_struct___thread *task = (void *)bpf_get_current_task();
+
+	return BPF_CORE_READ(task, thread.fsbase);
+}
+#endif
+
 static __always_inline void mappings_forget(struct scratch *s)
 {
 	s->at.end = 0;

@@ -28,3 +28,9 @@ static __always_inline u32 walk_landing(u64 walk, u32 end)
 	(void)walk;
 	return end;
 }
+
+static __always_inline u32 walk_step_goroutine(u64 walk, s32 g, s32 curg, u32 add)
+{
+	(void)walk, (void)g, (void)curg, (void)add;
+	return END_UNSUPPORTED;
+}

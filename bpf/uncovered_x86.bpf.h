@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /* bpf/uncovered_x86.bpf.h - the step from code that no table speaks of, x86-64. Part of
  * bpf/frame.bpf.h.
- * JITs and Go keep a chain of frame pointers. Assembly in a library keeps none: there the stack is
+ * JITs keep a chain of frame pointers. Assembly in a library keeps none: there the stack is
  * searched for what looks like a return address. */
 #pragma once
 
@@ -12,12 +12,10 @@
 
 /* What a call before this address calls, if it can be a return address: the bytes before it read as
  * E8 rel32, or as FF /2 in its lengths (Intel SDM vol. 2, CALL), of whose target they say nothing.
- * Or it is the one that a goroutine begins with, as if runtime.goexit had called it: behind that
- * one's NOP, before its CALL. Not static, as what follows, so that the verifier looks at it once.
- */
+ * Not static, as what follows, so that the verifier looks at it once. */
 WALK_GLOBAL u64 call_before(u64 walk, u64 address)
 {
-	u8 code[8] __attribute__((aligned(8))), next;
+	u8 code[8] __attribute__((aligned(8)));
 	s32 relative;
 
 	if (address < 4096 || walk_read(walk, code, sizeof(code), address - sizeof(code)))
@@ -26,8 +24,6 @@ WALK_GLOBAL u64 call_before(u64 walk, u64 address)
 		__builtin_memcpy(&relative, code + 4, sizeof(relative));
 		return address + (s64)relative;
 	}
-	if (code[7] == 0x90)
-		return walk_read(walk, &next, 1, address) == 0 && next == 0xe8;
 	return (code[6] == 0xff && (code[7] & 0x38) == 0x10) ||
 		(code[5] == 0xff && (code[6] & 0x38) == 0x10) ||
 		(code[4] == 0xff && code[5] == 0x54) ||
@@ -143,8 +139,7 @@ static __always_inline bool search_step(struct scratch *s)
 	return false;
 }
 
-/* Is the frame at fp that of the function that holds pc, as far as the call says whom it called? A
- * frame below what is in use is on another stack: Go goes from a thread's to a goroutine's so. */
+/* Is the frame at fp that of the function that holds pc, as far as the call says whom it called? */
 static __always_inline bool has_frame(struct scratch *s)
 {
 	u64 target = NO_CALL;
@@ -152,9 +147,8 @@ static __always_inline bool has_frame(struct scratch *s)
 	/* The second: not the one that was left. */
 	if (s->regs.fp && s->regs.fp + 16 != s->regs.sp)
 		target = call_of_frame(s, s->regs.fp);
-	return target != NO_CALL &&
-		(s->regs.fp < s->regs.sp || target == SOME_CALL ||
-			s->regs.pc - target < FUNCTION_BYTES_MAX);
+	return target == SOME_CALL ||
+		(target != NO_CALL && s->regs.pc - target < FUNCTION_BYTES_MAX);
 }
 
 static __always_inline bool tests_result(const u8 *code)
@@ -186,7 +180,6 @@ static __always_inline bool is_process_entry(struct scratch *s)
 WALK_GLOBAL u32 walk_step_without_rule(u64 walk, u32 covered)
 {
 	struct scratch *s = scratch_of(walk);
-	bool framed;
 
 	if (!s)
 		return END_NO_REGS;
@@ -198,11 +191,8 @@ WALK_GLOBAL u32 walk_step_without_rule(u64 walk, u32 covered)
 		return END_NONE;
 	if (is_process_entry(s))
 		return END_ROOT;
-	framed = has_frame(s);
-	if (covered && !framed && search_step(s))
+	if (covered && !has_frame(s) && search_step(s))
 		return END_NONE;
-	if (framed && s->regs.fp < s->regs.sp)
-		s->regs.sp = s->regs.fp;
 	return unwind_fp_step(&s->regs, &s->window);
 }
 
@@ -319,4 +309,26 @@ WALK_GLOBAL u32 walk_landing(u64 walk, u32 end)
 		return END_NONE;
 	}
 	return end;
+}
+
+/* From the stack of a Go thread to that of the goroutine that it works for: CFA_GOROUTINE. */
+WALK_GLOBAL u32 walk_step_goroutine(u64 walk, s32 g, s32 curg, u32 add)
+{
+	struct scratch *s = scratch_of(walk);
+	u64 at, sp, pc;
+
+	if (!s || walk_read(walk, &at, sizeof(at), thread_base_of(s) + (s64)g) ||
+		walk_read(walk, &at, sizeof(at), at + GO_G_M) ||
+		walk_read(walk, &at, sizeof(at), at + (s64)curg))
+		return END_STACK_READ;
+	if (at == 0)
+		return END_ROOT;
+	at += GO_G_SP;
+	if (walk_read(walk, &sp, sizeof(sp), at) ||
+		walk_read(walk, &pc, sizeof(pc), add ? sp + add - 8 : at + 8))
+		return END_STACK_READ;
+	s->regs.pc = pc;
+	s->regs.sp = sp + add;
+	s->regs.exact = 0;
+	return END_NONE;
 }

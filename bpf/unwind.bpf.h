@@ -157,7 +157,7 @@ static __always_inline u32 unwind_cfa(
 		*cfa = regs->sp + 8 + ((regs->pc & 15) >= (u32)rule->cfa_off ? 8 : 0);
 		return END_NONE;
 	}
-	if (rule->cfa != CFA_REG && rule->cfa != CFA_DEREF)
+	if (rule->cfa != CFA_REG && rule->cfa != CFA_DEREF && rule->cfa != CFA_SWITCH)
 		return END_UNSUPPORTED;
 	if (!unwind_register(regs, rule->cfa_reg, &base))
 		return END_REGISTER;
@@ -223,7 +223,7 @@ static __always_inline u32 unwind_rule_step(
 	if (end)
 		return end;
 	/* Up the stack, always; the interrupted function may not have used any of it. */
-	if (cfa < regs->sp || (cfa == regs->sp && !regs->exact))
+	if ((cfa < regs->sp && rule->cfa != CFA_SWITCH) || (cfa == regs->sp && !regs->exact))
 		return END_CFA;
 	/* fp before ra: it lies lower, so the window is filled from there. */
 	end = unwind_fp(regs, w, rule, cfa, &fp);

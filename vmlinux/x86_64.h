@@ -19,3 +19,11 @@ struct bpf_perf_event_data {
 typedef struct {
 	void *vdso;
 } CORE mm_context_t;
+
+struct thread_struct {
+	unsigned long fsbase;
+} CORE;
+
+struct task_struct___thread {
+	struct thread_struct thread;
+} CORE;

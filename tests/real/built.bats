@@ -4,24 +4,6 @@
 
 load real
 
-# Go before 1.21 leaves the frame pointer of another time behind a recovered panic and where the
-# scheduler takes a goroutine off its thread.
-@test "a Go program" {
-	local rootless_max=0.3
-	build_go
-	start_program "$program"
-	whole go 99.5
-}
-
-@test "a stripped Go program" {
-	local rootless_max=0.3
-	build_go
-	mkdir "$tmp/stripped"
-	strip -o "$tmp/stripped/go-busy" "$program"
-	start_program "$tmp/stripped/go-busy"
-	whole go-stripped 99.5 "$program"
-}
-
 @test "a Rust program" {
 	build_rust
 	start_program "$program"

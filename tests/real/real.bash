@@ -52,12 +52,21 @@ go_compiler() {
 	command -v go || find /usr/lib/go-*/bin/go 2>/dev/null | head -n 1
 }
 
+# build_go NAME SOURCE OPTION...: of `go build`.
 build_go() {
-	local go
+	local name=$1 source=$real/$2 go
+	shift 2
 	go=$(go_compiler)
 	[ -n "$go" ] || skip 'no Go compiler on this machine'
-	build_kept go-busy "$real/busy.go" env GOCACHE="$kept/gocache" GO111MODULE=off GOTOOLCHAIN=local \
-		"$go" build -o "$kept/go-busy" "$real/busy.go"
+	build_kept "$name" "$source" env GOCACHE="$kept/gocache" GO111MODULE=off GOTOOLCHAIN=local \
+		CGO_ENABLED=1 "$go" build -o "$kept/$name" "$@" "$source"
+}
+
+# $tmp/rows_check
+rows_check_built() {
+	need gcc
+	(cd "$repo" && gcc -O2 -std=gnu11 -D_GNU_SOURCE -I. -Iuser tests/tools/rows_check.c user/elf/*.c \
+		user/unwind/rows*.c user/unwind/rule_set.c user/base/*.c -lz -lzstd -o "$tmp/rows_check")
 }
 
 build_rust() {

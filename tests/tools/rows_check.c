@@ -10,7 +10,10 @@
  * outside: not in an executable segment. Differences go to stderr, the first ten of a file. Exit 1
  * when there are any.
  *     rows_check -l FILE < addresses    prints the rule at each
- *     rows_check -t FILE                builds only: the line, with zeros for what is compared */
+ *     rows_check -t FILE                builds only: the line, with zeros for what is compared
+ *     rows_check -g FILE < frames-interp    of a Go program, whose .debug_frame says nothing of
+ *         frame pointers, of where stacks end or of where others go on: the functions of such
+ *         places, which are marked, go to stderr */
 #include <elf.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -71,6 +74,8 @@ struct check {
 	struct truth row; /* pending: its end is the next one's start */
 	uint64_t row_at;
 	bool row_pending, in_cie, in_fde;
+	bool go;
+	uint64_t last_marked; /* the function that was told last */
 	struct range fde;
 	uint64_t places, agree, exp, marked, hidden, outside, disagree;
 	uint64_t cfi_bytes, build_ns;
@@ -123,10 +128,12 @@ static bool ra_agrees(const struct check *c, const struct unwind_rule *rule, con
 	}
 }
 
-static bool fp_agrees(const struct unwind_rule *rule, const char *truth)
+static bool fp_agrees(const struct unwind_rule *rule, const char *truth, bool go)
 {
 	char want[TEXT_MAX];
 
+	if (go && !*truth)
+		return rule->fp == FP_SAME || (rule->fp == FP_AT_CFA && rule->fp_off == -16);
 	switch (rule->fp) {
 	case FP_SAME:
 		return !*truth || strcmp(truth, "u") == 0 || strcmp(truth, "s") == 0;
@@ -168,6 +175,17 @@ static void add_difference(struct check *c, uint64_t at)
 	*d = (struct difference){ .at = at, .fde = c->fde, .truth = c->row };
 }
 
+/* Where a Go program leaves a stack, for another one or for good. */
+static bool is_left(struct check *c, const struct unwind_rule *rule)
+{
+	if (!c->go || (rule->cfa == CFA_REG && rule->ra == RA_AT_CFA) || rule->cfa == CFA_NONE)
+		return false;
+	if (c->last_marked != c->fde.start)
+		fprintf(stderr, "%" PRIx64 "\n", c->fde.start);
+	c->last_marked = c->fde.start;
+	return true;
+}
+
 static void compare_at(struct check *c, uint64_t at)
 {
 	struct unwind_rule rule;
@@ -180,13 +198,15 @@ static void compare_at(struct check *c, uint64_t at)
 		return;
 	}
 	rule = unwind_rows_find(&c->rows->view, offset);
-	if (rule.cfa == CFA_UNSUPPORTED && (is_exp(c->row.cfa) || !sp_is_cfa(c->row.sp)))
+	if (is_left(c, &rule))
+		c->marked++;
+	else if (rule.cfa == CFA_UNSUPPORTED && (is_exp(c->row.cfa) || !sp_is_cfa(c->row.sp)))
 		c->marked++;
 	else if (rule.cfa != CFA_NONE &&
 		(is_exp(c->row.cfa) || is_exp(c->row.ra) || !sp_is_cfa(c->row.sp)))
 		c->exp++;
 	else if (cfa_agrees(c, &rule, c->row.cfa) && ra_agrees(c, &rule, c->row.ra) &&
-		fp_agrees(&rule, c->row.fp))
+		fp_agrees(&rule, c->row.fp, c->go))
 		c->agree++;
 	else if (cfa_agrees(c, &rule, c->row.cfa) && rule.ra == RA_UNSUPPORTED && is_far(c->row.ra))
 		c->marked++;
@@ -398,7 +418,8 @@ static void compare(struct check *c)
 	while (getline(&line, &cap, stdin) > 0)
 		read_line(c, line);
 	end_fde(c);
-	check_gaps(c);
+	if (!c->go) /* its functions reach up to the next */
+		check_gaps(c);
 	settle(c);
 }
 
@@ -468,7 +489,8 @@ static void check_done(struct check *c)
 int main(int argc, char **argv)
 {
 	char mode = argc > 2 && argv[1][0] == '-' ? argv[1][1] : 'c';
-	_cleanup_(check_done) struct check c = { .path = argc > 1 ? argv[argc - 1] : "" };
+	_cleanup_(check_done) struct check c = { .path = argc > 1 ? argv[argc - 1] : "",
+		.go = mode == 'g' };
 	_cleanup_(buf_done) struct buf file = BUF_INIT;
 	_cleanup_fd_ int fd = -1;
 	struct why why;
@@ -488,7 +510,7 @@ int main(int argc, char **argv)
 	}
 	if (mode == 'l')
 		look_up(&c);
-	else if (mode == 'c')
+	else if (mode == 'c' || mode == 'g')
 		compare(&c);
 	if (mode != 'l')
 		print_line(&c);

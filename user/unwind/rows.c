@@ -33,7 +33,7 @@ static struct page page_arrays(const uint8_t *data, uint32_t rows_len)
 
 static bool rule_valid(const struct unwind_rule *rule)
 {
-	return rule->cfa <= CFA_UNSUPPORTED && rule->ra <= RA_UNSUPPORTED && rule->fp <= FP_REG;
+	return rule->cfa < CFA_KINDS && rule->ra <= RA_UNSUPPORTED && rule->fp <= FP_REG;
 }
 
 static bool starts_rise(const struct page *p, uint32_t chunk)

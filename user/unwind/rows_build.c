@@ -15,6 +15,7 @@
 #include "elf/eh_frame.h"
 #include "elf/image.h"
 #include "unwind/rows_code.h"
+#include "unwind/rows_go.h"
 #include "unwind/rows_pack.h"
 #include "unwind/rule_set.h"
 
@@ -22,6 +23,7 @@
 #define CODE_SEGMENTS_MAX 32
 
 enum source {
+	SOURCE_GO,
 	SOURCE_EH_FRAME,
 	SOURCE_DEBUG_FRAME,
 	SOURCES,
@@ -52,6 +54,8 @@ struct build {
 	struct why *why;
 	const struct image_segment *code[CODE_SEGMENTS_MAX];
 	size_t code_len;
+	uint64_t go_start, go_end;             /* vaddrs of Go's own functions */
+	bool is_go_unread;                     /* its stack deltas are not */
 	const struct image_segment *last_code; /* the last function's */
 	enum source source;
 	struct rule_set rules;
@@ -147,7 +151,7 @@ static int add_rows(struct build *b, const struct eh_frame_fde *fde, struct span
 		struct unwind_rule rule = fde->rows[i].rule;
 		int err = 0;
 
-		if (i > 0)
+		if (i > 0 && span->source != SOURCE_GO)
 			err = end_realigned(b, span, &fde->rows[i - 1], fde->rows[i].delta, &rule);
 		if (err == 0)
 			err = add_row(b, span, fde->rows[i].delta, &rule);
@@ -172,6 +176,14 @@ static int add_outermost(struct build *b, struct span *span)
 	return add_row(b, span, 0, &rule);
 }
 
+/* Go's linker writes a .debug_frame that has rules for where a goroutine begins, as if more lay
+ * behind it. What a C compiler wrote is in the same section. */
+static bool is_go_debug(const struct build *b, const struct eh_frame_fde *fde)
+{
+	return b->source == SOURCE_DEBUG_FRAME && fde->start >= b->go_start &&
+		fde->start < b->go_end;
+}
+
 static int add_fde(void *arg, const struct eh_frame_fde *fde)
 {
 	struct build *b = arg;
@@ -179,6 +191,8 @@ static int add_fde(void *arg, const struct eh_frame_fde *fde)
 	struct span *span;
 	uint64_t start, left;
 
+	if (is_go_debug(b, fde))
+		return 0;
 	if (!segment) {
 		b->stats.fdes_outside++;
 		return 0;
@@ -198,7 +212,7 @@ static int add_fde(void *arg, const struct eh_frame_fde *fde)
 	span->size = (uint32_t)left;
 	span->first = (uint32_t)b->rows.len;
 	span->source = b->source;
-	if (rows_code_leaves_stack(b->image, start))
+	if (b->source != SOURCE_GO && rows_code_leaves_stack(b->image, start))
 		return add_outermost(b, span);
 	return add_rows(b, fde, span);
 }
@@ -218,23 +232,38 @@ static int read_section(struct build *b, const struct eh_frame *eh, enum source 
 	return err;
 }
 
-/* Go's linker writes a .debug_frame that has rules for where a goroutine begins, as if more lay
- * behind it; its code keeps frame pointers, and they do end there. */
-static bool is_go(const struct image *image)
+static int add_go(void *arg, const struct eh_frame_fde *fde)
 {
-	return image_section_find(image, ".gopclntab") ||
-		image_section_find(image, ".data.rel.ro.gopclntab");
+	struct build *b = arg;
+
+	if (b->go_end == 0)
+		b->go_start = fde->start;
+	b->go_end = fde->start + fde->size;
+	return add_fde(arg, fde);
+}
+
+/* A Go program's table is a gift too: without it, or where it is broken, its code is walked by
+ * frame pointers. */
+static int read_go(struct build *b)
+{
+	uint32_t functions = 0;
+	int err;
+
+	b->source = SOURCE_GO;
+	err = rows_go_walk(b->image, add_go, b, &functions);
+	b->stats.fdes += functions;
+	b->is_go_unread = err == -ENOTSUP || err == -EBADMSG;
+	return b->is_go_unread || err == -ENODATA ? 0 : err;
 }
 
 /* What .debug_frame holds is a gift: when it is broken the rest goes on without it. */
-static int read_debug_frame(struct build *b, bool *found)
+static int read_debug_frame(struct build *b)
 {
 	struct eh_frame eh;
-	int err = is_go(b->image) ? -ENODATA : eh_frame_find_debug(b->image, &eh);
+	int err = b->is_go_unread ? -ENODATA : eh_frame_find_debug(b->image, &eh);
 
 	if (err == 0)
 		err = read_section(b, &eh, SOURCE_DEBUG_FRAME);
-	*found = err == 0;
 	if (err == -ENODATA)
 		return 0;
 	if (err == -EBADMSG || err == -EFBIG || err == -ENOTSUP) {
@@ -247,20 +276,21 @@ static int read_debug_frame(struct build *b, bool *found)
 static int read_sections(struct build *b)
 {
 	struct eh_frame eh;
-	bool debug_found;
 	int found = eh_frame_find(b->image, &eh);
-	int err;
+	int err = read_go(b);
 
+	if (err < 0)
+		return err;
 	if (found == 0)
 		found = read_section(b, &eh, SOURCE_EH_FRAME);
 	if (found == -EBADMSG)
 		return why_set(b->why, found, ".eh_frame is malformed");
 	if (found < 0 && found != -ENODATA)
 		return found;
-	err = read_debug_frame(b, &debug_found);
+	err = read_debug_frame(b);
 	if (err < 0)
 		return err;
-	if (found == -ENODATA && !debug_found)
+	if (found == -ENODATA && b->stats.fdes == 0)
 		return why_set(b->why, -ENODATA, "neither .eh_frame nor .debug_frame");
 	b->stats.rows_raw = (uint32_t)b->rows.len;
 	b->stats.rules_refused = b->rules.refused;

@@ -52,6 +52,15 @@ static u64 start_stack_of(const struct scratch *s)
 	return s->held->start_stack;
 }
 
+#ifndef ARCH_DWARF_LR
+/* What a thread's own data said is not what they say by now. */
+static u64 thread_base_of(const struct scratch *s)
+{
+	(void)s;
+	return 0;
+}
+#endif
+
 static const struct scan_mapping *find_mapping(const struct scratch *s, uint64_t pc)
 {
 	size_t from = 0, to = s->mappings_len;
