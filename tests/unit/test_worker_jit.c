@@ -180,6 +180,52 @@ static void of_an_address_in_both_the_jitdump_has_the_word(void **state)
 	assert_int_equal(names.source[2], WORKER_PERF_MAP);
 }
 
+struct place {
+	char path[32];
+	uint32_t line;
+};
+
+static int on_place(void *ctx, size_t index, const struct worker_name *name)
+{
+	struct place *place = ctx;
+
+	assert_int_equal(index, 0);
+	strncpy(place->path, name->path, sizeof(place->path) - 1);
+	place->line = name->line;
+	return 0;
+}
+
+static void lines_come_where_they_are_asked_for(void **state)
+{
+	static const struct line lines[] = { { 0x1000, 7, "a.js" }, { 0x1008, 9, "a.js" } };
+	_cleanup_(buf_done) struct buf bytes = BUF_INIT;
+	_cleanup_fd_ int fd = memory_file("", 0);
+	struct worker_map map = { .id = 1, .fd = -1, .dump_fd = fd, .at_ns = UINT64_MAX };
+	struct worker_map_status status;
+
+	(void)state;
+	put_header(&bytes, 0);
+	put_lines(&bytes, 0x1000, lines, ARRAY_SIZE(lines));
+	put_load(&bytes, 100, 0x1000, 16, "one");
+	rewrite(fd, &bytes);
+	for (int asked = 0; asked < 2; asked++) {
+		struct worker_query query = {
+			.addresses = &(uint64_t){ 0x1009 },
+			.len = 1,
+			.until_ns = in_ns(LONG_NS),
+			.lines_until_ns = asked ? in_ns(LONG_NS) : 0,
+		};
+		struct place place = { .line = 1 };
+
+		assert_int_equal(worker_client_map_names(
+					 told.client, &map, &query, on_place, &place, &status),
+			0);
+		assert_int_equal(status.status, WORKER_OK);
+		assert_string_equal(place.path, asked ? "a.js" : "");
+		assert_int_equal(place.line, asked ? 9 : 0);
+	}
+}
+
 static void what_cannot_be_read_is_told_and_leaves_the_rest(void **state)
 {
 	static const char text[] = "1000 10 map_one\n";
@@ -234,6 +280,8 @@ int main(int argc, char **argv)
 			a_jitdump_that_is_written_anew_is_read_anew, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			of_an_address_in_both_the_jitdump_has_the_word, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			lines_come_where_they_are_asked_for, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			what_cannot_be_read_is_told_and_leaves_the_rest, setup, teardown),
 	};
