@@ -116,6 +116,43 @@ whole_recursion() {
 	between "$(folded_count "$tmp/f" 'main;brief_work(;|$)')" 50 1600 'with names'
 }
 
+# through_unspoken FILE: all of its samples are of `unspoken`, under main, and whole.
+through_unspoken() {
+	hottest "$1"
+	between "$(folded_share "$1" 'main;spoken;unspoken(;unspoken_leaf)?$')" 95 100 "under main in $1"
+	between "$(folded_share "$1" ';unspoken;unspoken_leaf$')" 40 60 "in its leaf in $1"
+	between "$(folded_share "$1" truncated)" 0 1 "cut in $1"
+}
+
+@test "assembly without CFI has its callers, in the kernel and where a table came late" {
+	local i
+	[ "$(uname -m)" = x86_64 ] || skip 'x86-64 assembly'
+	[ "$(stat -f -c %T "$tmp")" != overlayfs ] || skip 'overlayfs does not read without waiting'
+	start "$(target unspoken)" 20000
+	record -p "$pid" --user -F 199 -d 2 -o "$tmp/known" --stats "$tmp/s"
+	need_tables "$tmp/s"
+	through_unspoken "$tmp/known"
+	# A file that nobody has met, while those who make tables stand still.
+	cp "$(target unspoken)" "$tmp/unspoken1"
+	cat >"$tmp/run" <<-'END'
+		of_parent() {
+			ps -eo pid=,ppid=,args= | awk -v of="$PPID" '{ parent[$1] = $2; worker[$1] = $3 $4 == "stokerworker" }
+				END { for (p in worker) if (worker[p]) {
+					for (up = p; up > 1 && up != of; up = parent[up]);
+					if (up == of) print p } }'
+		}
+		workers=$(of_parent)
+		kill -STOP $workers
+		"$1" 300
+		kill -CONT $workers
+		echo "stood still: $workers"
+	END
+	record --user -F 499 -o "$tmp/all" --stats "$tmp/s" -- bash "$tmp/run" "$tmp/unspoken1"
+	between "$(jq .tables.stacks_held "$tmp/s")" 50 1000 'stacks held'
+	grep ';unspoken' "$tmp/all" >"$tmp/met"
+	through_unspoken "$tmp/met"
+}
+
 @test "64 threads share the time of their process" {
 	start_busy manythreads 30
 	record -p "$pid" --by comm,tid -F 499 -d 3 -o "$tmp/f"

@@ -47,3 +47,27 @@ setup() {
 	[ "$status" -eq 2 ]
 	grep -q 'vdso.c: it must say how to build it' <<<"$output"
 }
+
+SANITIZED='-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined'
+
+@test "the unwinder walks recorded stacks under the sanitizers" {
+	local test root=$PWD flags="-std=gnu11 -D_GNU_SOURCE -UNDEBUG -I$PWD/tests -I$PWD -I$PWD/user"
+	mkdir -p "$BUILD/objects"
+	cd "$BUILD/objects"
+	# shellcheck disable=SC2086
+	${CC:-cc} $SANITIZED $flags -c "$root"/user/{unwind,elf,base}/*.c
+	cd "$root"
+	for test in test_walk test_unwind test_unwind_arm64; do
+		# shellcheck disable=SC2086
+		${CC:-cc} $SANITIZED $flags "tests/unit/$test.c" "$BUILD"/objects/*.o \
+			-lz -lzstd -lbpf -lcmocka -o "$BUILD/$test"
+		"$BUILD/$test"
+	done
+}
+
+@test "the unwinder walks running programs under the sanitizers" {
+	CFLAGS=$SANITIZED BUILD=$BUILD/sanitized run tests/step/run jumps.o2 plt.lazy assembly.o2
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[ "${lines[-1]}" = '3 passed, 0 failed, 0 skipped' ]
+}
