@@ -55,3 +55,21 @@ both() {
 @test "CoreCLR 10" {
 	both coreclr-10
 }
+
+@test "precompiled methods of CoreCLR have the names that the runtime itself gives them" {
+	local command
+	command=$("$repo/tests/runtimes/setup" coreclr market plain 2>"$tmp/setup") ||
+		skip "CoreCLR: $(tail -n 1 "$tmp/setup")"
+	mapfile -t command <<<"$command"
+	# Never compiled anew, however often they are called.
+	start env DOTNET_PerfMapEnabled=2 DOTNET_PerfMapJitDumpPath="$tmp" \
+		DOTNET_TC_CallCountThreshold=7fffffff "${command[@]}" 60
+	wait_until 20 says ready "$out"
+	record -p "$pid" -F "$hz" -d "$seconds" -o "$tmp/f" --stats "$tmp/s"
+	"$real/precompiled" "$tmp/f" "$tmp/jit-$pid.dump" >"$tmp/precompiled"
+	cat "$tmp/precompiled" | tee -a "${REAL_LOG:-/dev/null}"
+	[ "$(jq .samples "$tmp/precompiled")" -ge 100 ] ||
+		skip "$(jq .samples "$tmp/precompiled") samples, the machine is busy with other things"
+	between "$(jq '.wrong | length' "$tmp/precompiled")" 0 0 'names that the runtime does not know'
+	between "$(jq .methods "$tmp/precompiled")" 10 100000 'methods'
+}
