@@ -74,12 +74,12 @@ static __always_inline u32 walk_step(struct scratch *s, u64 offset)
 			return end;
 	}
 	split(SPLIT_READS);
-	if (rule && rule->cfa == CFA_GOROUTINE)
-		end = walk_step_goroutine(walk_of(s), rule->cfa_off, rule->cfa_add, rule->cfa_reg);
-	else if (rule && rule->cfa != CFA_NONE)
+	if (rule && rule->cfa != CFA_NONE)
 		end = unwind_rule_step(&s->regs, &s->window, rule);
 	else
 		end = walk_step_without_rule(walk_of(s), covered);
+	if (end == END_UNSUPPORTED && rule && rule->cfa == CFA_GOROUTINE)
+		return walk_step_goroutine(walk_of(s), rule->cfa_off, rule->cfa_add, rule->cfa_reg);
 	return end == END_REGISTER ? walk_step_lazy(walk_of(s)) : end;
 }
 
