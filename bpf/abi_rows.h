@@ -32,7 +32,7 @@ enum table_state {
 /* What user space knows of a page of rows, and BPF of its use. */
 struct rows_page {
 	__u32 place; /* ROWS_PAGE_ABSENT, ROWS_PAGE_ASKED, or where its data is */
-	__u32 used;  /* the interval in which it was last searched */
+	__u32 used;  /* the second in which it was last searched */
 };
 
 #define ROWS_PAGE_ABSENT 0
@@ -45,7 +45,7 @@ struct object_value {
 	__u32 page_base;  /* of its pages in the map of pages */
 	__u32 page_first; /* file offset >> ROWS_PAGE_SHIFT of the first of them */
 	__u32 pages_len;
-	__u32 pad;
+	__u32 used; /* the second in which a tick last met it; 0: none did */
 };
 
 /* What the scan of a process's mappings gives for each one that holds code. */

@@ -76,8 +76,10 @@ static __always_inline struct object_value *object_of(struct tick_stats *stats,
 	return bpf_map_lookup_elem(&objects, &event->key);
 }
 
-static __always_inline void mapping_set_object(struct mapping *m, const struct object_value *object)
+static __always_inline void mapping_set_object(struct mapping *m, struct object_value *object)
 {
+	if (object && object->used != second)
+		object->used = second;
 	m->kind = FRAME_FILE;
 	m->object = object ? object->id : 0;
 	m->table = object ? object->table : TABLE_NONE;
@@ -185,7 +187,8 @@ static __always_inline void mappings_forget(struct scratch *s)
 }
 
 /* Mappings are remembered from sample to sample as long as it is the same process image and the
- * kernel says that nothing changed. mm must come straight from the task. */
+ * kernel says that nothing changed, and for a second at most, so that what is used is known. mm
+ * must come straight from the task. */
 static __always_inline void mappings_check(
 	struct scratch *s, struct task_struct *task, struct mm_struct *mm)
 {
@@ -194,7 +197,7 @@ static __always_inline void mappings_check(
 		.generation = vma_generation(mm),
 		.start_ns = s->who.start_ns,
 		.exec_id = TASK_READ(task, self_exec_id),
-		.tables = tables_epoch,
+		.tables = (u64)second << 32 | tables_epoch,
 	};
 
 	if (tag.generation == 0 || tag.mm != s->tag.mm || tag.generation != s->tag.generation ||

@@ -39,6 +39,7 @@
 	X(OBJECT_NOT_ELF, "not_elf", "not an ELF file of this machine, nor a .NET assembly")       \
 	X(OBJECT_DAMAGED, "damaged", "a damaged file")                                             \
 	X(OBJECT_LIMIT, "limit", "more files than are kept")                                       \
+	X(OBJECT_FORGOTTEN, "forgotten", "for want of room: nobody had used the file lately")       \
 	X(OBJECT_REFUSED, "refused", "a worker was lost over the file, or there is none")
 
 /* A perf map or debug file that is there and is not read. */

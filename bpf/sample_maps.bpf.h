@@ -28,7 +28,7 @@ struct mapping_tag {
 	u64 generation;
 	u64 start_ns;
 	u64 exec_id;
-	u64 tables; /* tables_epoch */
+	u64 tables; /* second and tables_epoch */
 };
 
 struct user_stack {

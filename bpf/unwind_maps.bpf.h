@@ -38,7 +38,8 @@ struct {
 
 /* Raised when an object's table comes or goes: what is remembered of objects is old then. */
 __u32 tables_epoch = 0;
-__u32 interval = 0;
+/* Raised about once a second: what is used is told from what is not. */
+__u32 second = 1;
 
 static __always_inline void page_ask(struct scratch *s, struct rows_page *page, u32 index)
 {
@@ -75,8 +76,8 @@ static __always_inline u32 rule_find(struct scratch *s, u64 offset, struct unwin
 	}
 	if (place == ROWS_PAGE_EMPTY)
 		return END_NONE;
-	if (page->used != interval)
-		page->used = interval;
+	if (page->used != second)
+		page->used = second;
 	slab = place >> (ROWS_SLAB_SHIFT - ROWS_PLACE_SHIFT);
 	rows.slab = bpf_map_lookup_elem(&row_slabs, &slab);
 	if (!rows.slab)

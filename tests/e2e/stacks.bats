@@ -200,3 +200,25 @@ through_unspoken() {
 	between "$(folded_count "$tmp/f")" 100 1100 samples
 	between "$(folded_share "$tmp/f" "$(chain 'main;parent')")" 97 100 named
 }
+
+@test "among more files than are kept, one that is met later is known and walked" {
+	local recorder fresh=$tmp/fresh
+	mkdir "$tmp/files"
+	start "$(target manyfiles)" "$tmp/files" 9500 60
+	wait_until 20 grep -q ready "$out"
+	"$stoker" record -a -F 499 -d 12 -o "$tmp/f" --stats "$tmp/s" 3>&- &
+	recorder=$!
+	started+=("$recorder")
+	wait_until 10 grep -q . "/proc/$recorder/comm"
+	sleep 5
+	cp "$(target deep_nofp)" "$fresh"
+	start "$fresh" 30
+	wait "$recorder"
+	jq -c '.objects, .user_stacks, .tables' "$tmp/s"
+	hottest "$tmp/f"
+	between "$(jq .objects.known "$tmp/s")" 9500 1000000 'files met'
+	between "$(jq .objects.forgotten "$tmp/s")" 500 1000000 'files forgotten'
+	between "$(folded_count "$tmp/f" ';fresh;')" 500 20000 'samples of the fresh program'
+	between "$(folded_count "$tmp/f" ';fresh;.*_start.*;main;')" \
+		$(($(folded_count "$tmp/f" ';fresh;') * 3 / 4)) 20000 'of them from the root'
+}

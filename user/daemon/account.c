@@ -86,10 +86,11 @@ static json_t *debug_files_json(const struct account *a)
 
 static json_t *objects_json(const struct account *a)
 {
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "known",
-		(json_int_t)a->objects.known, "tables", (json_int_t)a->tables.tables, "table_bytes",
-		(json_int_t)a->tables.bytes, "symbol_loads", (json_int_t)a->worker.symbol_loads,
-		"symbol_bytes", (json_int_t)a->worker.kept_bytes, "symbol_load_us",
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "known",
+		(json_int_t)a->objects.known, "forgotten", (json_int_t)a->objects.forgotten,
+		"tables", (json_int_t)a->tables.tables, "table_bytes", (json_int_t)a->tables.bytes,
+		"symbol_loads", (json_int_t)a->worker.symbol_loads, "symbol_bytes",
+		(json_int_t)a->worker.kept_bytes, "symbol_load_us",
 		(json_int_t)(a->worker.symbol_ns / 1000), "failed",
 		by_name(a->objects.failed, object_names, OBJECT_REASONS_LEN), "maps_refused",
 		by_name(a->maps_refused, file_names, FILE_REASONS_LEN));

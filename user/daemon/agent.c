@@ -53,7 +53,8 @@ struct agent {
 	struct kernel_sym *kernel;
 	struct naming naming;
 	struct account account;
-	uint64_t opened_ns;       /* CLOCK_MONOTONIC */
+	uint64_t opened_ns;       /* CLOCK_MONOTONIC, as the next */
+	uint64_t second_ns;       /* when the last one began */
 	uint64_t last_profile_ns; /* CLOCK_BOOTTIME */
 	uint64_t last_profile_real_ns;
 	uint32_t ticks;
@@ -428,9 +429,22 @@ static int follow_cpus(struct agent *agent)
 	return 0;
 }
 
+/* About once a second. */
+static void next_second(struct agent *agent)
+{
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+
+	if (now_ns - agent->second_ns < NSEC_PER_SEC)
+		return;
+	agent->second_ns = now_ns;
+	objects_trim(agent->objects, sampler_next_second(agent->sampler));
+}
+
 int agent_tick(struct agent *agent)
 {
 	int err = agent_poll(agent);
+
+	next_second(agent);
 
 	processes_retry(agent->processes);
 	if (agent->ticks++ % FOLLOW_CPUS_TICKS == 0 && err == 0)
@@ -472,7 +486,7 @@ int agent_profile(struct agent *agent, struct profile *out)
 	}
 	tally_next(&agent->tally, agent->sampler);
 	processes_next(agent->processes);
-	sampler_next_interval(agent->sampler);
+	objects_bury(agent->objects);
 	return first_err;
 }
 

@@ -34,7 +34,8 @@ struct snapshot {
 
 struct waiting {
 	struct event_held *event;
-	bool looked_at; /* its process's mappings were read when it came */
+	bool looked_at;   /* its process's mappings were read when it came */
+	uint32_t missing; /* the object whose table it waits for; 0: not known */
 };
 
 struct held {
@@ -234,7 +235,17 @@ static uint32_t walk(struct held *held, struct waiting *waiting, struct walk_sta
 		if (s->mappings.len > 0)
 			end = walk_held(&world, event, s->mappings.data, s->mappings.len, walked);
 	}
+	if (end == END_NO_TABLE && walked->object != waiting->missing)
+		objects_want(held->objects, walked->object);
+	waiting->missing = walked->object;
 	return end;
+}
+
+/* It would stop where it stopped the last time. */
+static bool still_waits(struct held *held, const struct waiting *waiting)
+{
+	return waiting->missing &&
+		publish_table(sampler_publish(held->sampler), waiting->missing) == TABLE_PENDING;
 }
 
 static void finish(struct held *held, bool give_up)
@@ -245,9 +256,12 @@ static void finish(struct held *held, bool give_up)
 
 	for (size_t i = 0; i < held->waiting.len; i++) {
 		struct waiting waiting = held->waiting.data[i];
-		uint32_t end = walk(held, &waiting, &walked);
+		bool late = give_up || held->waiting_bytes > HELD_BYTES_MAX;
+		uint32_t end = END_NO_TABLE;
 
-		if (end == END_NO_TABLE && !give_up) {
+		if (late || !still_waits(held, &waiting))
+			end = walk(held, &waiting, &walked);
+		if (end == END_NO_TABLE && !late) {
 			held->waiting.data[kept++] = waiting;
 			continue;
 		}
@@ -262,7 +276,7 @@ static void finish(struct held *held, bool give_up)
 
 void held_finish(struct held *held)
 {
-	finish(held, held->waiting_bytes > HELD_BYTES_MAX);
+	finish(held, false);
 }
 
 void held_flush(struct held *held)

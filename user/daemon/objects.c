@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include "base/fd.h"
 #include "base/hash.h"
@@ -19,6 +20,7 @@
 #include "unwind/publish.h"
 
 #define VDSO_BYTES_MAX (16UL << 12)
+#define FDS_OTHER 512 /* for all that is no object */
 #define DELETED " (deleted)"
 
 struct objects {
@@ -30,6 +32,9 @@ struct objects {
 	int debug_dir_fds[OBJECTS_DEBUG_DIRS_MAX];
 	size_t debug_dirs_len;
 	uint64_t table_ns, eh_frame_bytes;
+	size_t max;       /* at a time, as far as descriptors go */
+	size_t forgotten; /* that are still in all */
+	uint64_t buried;
 };
 
 static void object_free(struct object *object)
@@ -106,6 +111,11 @@ static void set_path(struct object *object, const char *path)
 		snprintf(object->name, sizeof(object->name), "%.*s", (int)len, name);
 }
 
+static bool is_forgotten(const struct object *object)
+{
+	return object->state == OBJECT_FAILED && object->reason == OBJECT_FORGOTTEN;
+}
+
 static bool may_come_again(const struct object *object)
 {
 	return object->state == OBJECT_FAILED &&
@@ -117,7 +127,7 @@ int objects_compile(struct objects *objects, uint32_t id)
 	struct object *object = objects_find(objects, id);
 	int err = -ENODATA;
 
-	if (!object)
+	if (!object || is_forgotten(object))
 		return -ENOENT;
 	if (may_come_again(object))
 		return 0;
@@ -172,7 +182,7 @@ static int add_new(struct objects *objects, const struct event_object *event)
 	if (!object)
 		return -ENOMEM;
 	object->key = event->key;
-	if (objects->all.len >= OBJECTS_OPEN_MAX)
+	if (objects->all.len - objects->forgotten >= objects->max)
 		fail(object, OBJECT_LIMIT);
 	else
 		open_file(objects, object, event);
@@ -247,6 +257,14 @@ int objects_open_part(
 	return debug_files_open_part(part, object->path ? object->path : "", roots, roots_len);
 }
 
+void objects_want(struct objects *objects, uint32_t id)
+{
+	struct object *object = objects_find(objects, id);
+
+	if (object)
+		worker_client_want(objects->options.worker, object->id);
+}
+
 static const enum object_reason reasons[WORKER_STATUSES] = {
 	[WORKER_NOT_ELF] = OBJECT_NOT_ELF,
 	[WORKER_DAMAGED] = OBJECT_DAMAGED,
@@ -263,7 +281,7 @@ void objects_on_rows(struct objects *objects, const struct worker_rows *rows)
 {
 	struct object *object = objects_find(objects, (uint32_t)rows->id);
 
-	if (!object)
+	if (!object || is_forgotten(object))
 		return;
 	objects->table_ns += rows->ns;
 	objects->eh_frame_bytes += rows->eh_frame_bytes;
@@ -279,6 +297,121 @@ void objects_on_rows(struct objects *objects, const struct worker_rows *rows)
 		publish_rows(objects->options.publish, &object->key, object->id, rows->rows);
 	else
 		publish_none(objects->options.publish, &object->key, object->id);
+}
+
+/* ---- forgetting ------------------------------------------------------------------------------ */
+
+#define CROWDED(max) ((max) - (max) / 8)
+#define ROOMY(max) ((max) - (max) / 4)
+#define IDLE_SECONDS 2 /* what was used later is in use */
+
+struct idle {
+	struct object *object;
+	uint32_t seconds;
+};
+
+static int most_idle_first(const void *a, const void *b)
+{
+	uint32_t x = ((const struct idle *)a)->seconds, y = ((const struct idle *)b)->seconds;
+
+	return x < y ? 1 : x > y ? -1 : 0;
+}
+
+static size_t find_idle(const struct objects *objects, uint32_t second, struct idle *out)
+{
+	size_t len = 0;
+
+	vec_each (&objects->all, at) {
+		struct object *object = *at;
+		uint32_t used;
+
+		if (object->id == OBJECT_VDSO || is_forgotten(object))
+			continue;
+		used = publish_used(objects->options.publish, &object->key);
+		if (used == 0 || second - used > IDLE_SECONDS)
+			out[len++] = (struct idle){ object, second - used };
+	}
+	qsort(out, len, sizeof(*out), most_idle_first);
+	return len;
+}
+
+static void forget(struct objects *objects, struct object *object)
+{
+	uint64_t file = hash_bytes(&object->key, sizeof(object->key));
+	uint64_t *at = hash_find(&objects->by_file, file);
+
+	if (at && objects->all.data[*at] == object)
+		hash_del(&objects->by_file, file);
+	worker_client_drop(objects->options.worker, object->id);
+	fail(object, OBJECT_FORGOTTEN);
+	debug_files_close(&object->debug_files);
+	object->debug_files = (struct debug_files){ 0 };
+	objects->forgotten++;
+}
+
+void objects_trim(struct objects *objects, uint32_t second)
+{
+	size_t live = objects->all.len - objects->forgotten, len;
+	_cleanup_(freep) struct idle *idle = NULL;
+	_cleanup_(freep) uint32_t *ids = NULL;
+
+	if (live < CROWDED(objects->max))
+		return;
+	idle = calloc(objects->all.len, sizeof(*idle));
+	ids = calloc(objects->all.len, sizeof(*ids));
+	if (!idle || !ids)
+		return;
+	len = find_idle(objects, second, idle);
+	if (len > live - ROOMY(objects->max))
+		len = live - ROOMY(objects->max);
+	for (size_t i = 0; i < len; i++) {
+		ids[i] = idle[i].object->id;
+		forget(objects, idle[i].object);
+	}
+	if (len > 0)
+		publish_drop(objects->options.publish, ids, len);
+}
+
+/* Both tables anew, since the places in objects->all change. */
+static int move_down(struct objects *objects)
+{
+	_cleanup_(hash_done) struct hash by_id = HASH_INIT, by_file = HASH_INIT;
+	_cleanup_(freep) size_t *places = calloc(objects->all.len, sizeof(*places));
+	size_t len = 0;
+	int err = places ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < objects->all.len && places; i++)
+		places[i] = is_forgotten(objects->all.data[i]) ? SIZE_MAX : len++;
+	hash_each (&objects->by_id, slot)
+		if (err == 0 && places[slot->value] != SIZE_MAX)
+			err = hash_put(&by_id, slot->key, places[slot->value]);
+	hash_each (&objects->by_file, slot)
+		if (err == 0 && places[slot->value] != SIZE_MAX)
+			err = hash_put(&by_file, slot->key, places[slot->value]);
+	if (err < 0)
+		return err;
+	for (size_t i = 0; i < objects->all.len; i++) {
+		if (places[i] == SIZE_MAX)
+			object_free(objects->all.data[i]);
+		else
+			objects->all.data[places[i]] = objects->all.data[i];
+	}
+	objects->all.len = len;
+	hash_done(&objects->by_id);
+	objects->by_id = by_id;
+	by_id = (struct hash)HASH_INIT;
+	hash_done(&objects->by_file);
+	objects->by_file = by_file;
+	by_file = (struct hash)HASH_INIT;
+	return 0;
+}
+
+void objects_bury(struct objects *objects)
+{
+	if (objects->forgotten == 0 || move_down(objects) < 0)
+		return;
+	objects->buried += objects->forgotten;
+	objects->forgotten = 0;
 }
 
 /* ---- life ---------------------------------------------------------------------------------------
@@ -339,6 +472,16 @@ static int add_vdso(struct objects *objects)
 	return objects_compile(objects, TAKE_PTR(vdso)->id);
 }
 
+/* A file takes two descriptors, with a debug file. */
+static size_t objects_max(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur >= 2 * OBJECTS_MAX + FDS_OTHER)
+		return OBJECTS_MAX;
+	return files.rlim_cur > 2 * FDS_OTHER ? (files.rlim_cur - FDS_OTHER) / 2 : FDS_OTHER / 2;
+}
+
 int objects_new(const struct objects_options *options, struct objects **out, struct why *why)
 {
 	_cleanup_(objects_freep) struct objects *objects = calloc(1, sizeof(*objects));
@@ -347,6 +490,7 @@ int objects_new(const struct objects_options *options, struct objects **out, str
 	if (!objects)
 		return why_set(why, -ENOMEM, "out of memory");
 	objects->options = *options;
+	objects->max = objects_max();
 	objects->own_root_fd = -1;
 	opener_root(&(struct opener_process){ .pid = getpid() }, &objects->own_root_fd);
 	err = open_debug_dirs(objects, why);
@@ -387,6 +531,8 @@ static void count_debug_files(const struct debug_files *files, struct objects_st
 void objects_stats(const struct objects *objects, struct objects_stats *out)
 {
 	*out = (struct objects_stats){
+		.known = objects->buried,
+		.forgotten = objects->buried + objects->forgotten,
 		.table_ns = objects->table_ns,
 		.eh_frame_bytes = objects->eh_frame_bytes,
 	};

@@ -13,7 +13,7 @@
 #include "daemon/debug_files.h"
 #include "worker/client.h"
 
-#define OBJECTS_OPEN_MAX 8192
+#define OBJECTS_MAX 8192 /* at a time; those that nobody uses are forgotten before */
 #define OBJECTS_DEBUG_DIRS_MAX 16
 
 enum object_state {
@@ -41,7 +41,8 @@ struct object {
 };
 
 struct objects_stats {
-	uint64_t known;
+	uint64_t known;          /* met so far */
+	uint64_t forgotten;      /* of these */
 	uint64_t eh_frame_bytes; /* compiled */
 	uint64_t table_ns;       /* spent on it, in the worker */
 	uint64_t debug_found, debug_used;
@@ -68,7 +69,14 @@ void objects_free(struct objects *objects);
 int objects_add(struct objects *objects, const struct event_object *event);
 /* Asks for the object's rows again. */
 int objects_compile(struct objects *objects, uint32_t id);
+/* Something waits for the object's rows. */
+void objects_want(struct objects *objects, uint32_t id);
 void objects_on_rows(struct objects *objects, const struct worker_rows *rows);
+/* When there is little room for more files, forgets those that have not been used for longest. They
+ * can still be found, without descriptors, until objects_bury. */
+void objects_trim(struct objects *objects, uint32_t second);
+/* Once nothing refers to forgotten objects any more. */
+void objects_bury(struct objects *objects);
 /* Opens a file that the object's debugging information refers to: a descriptor, or -ENOENT. */
 int objects_open_part(
 	struct objects *objects, const struct object *object, const struct debug_part *part);

@@ -225,7 +225,7 @@ static int open_publish(struct sampler *s)
 		.rules = bpf_map__fd(s->skel->maps.row_rules),
 		.slabs_len = s->slabs,
 		.epoch = &s->skel->bss->tables_epoch,
-		.interval = &s->skel->bss->interval,
+		.second = &s->skel->data->second,
 		.wait_for_ticks = wait_for_ticks,
 	};
 
@@ -237,9 +237,9 @@ struct publish *sampler_publish(struct sampler *s)
 	return s->publish;
 }
 
-void sampler_next_interval(struct sampler *s)
+uint32_t sampler_next_second(struct sampler *s)
 {
-	__atomic_fetch_add(&s->skel->bss->interval, 1, __ATOMIC_SEQ_CST);
+	return __atomic_add_fetch(&s->skel->data->second, 1, __ATOMIC_SEQ_CST);
 }
 
 static int on_stack(struct sampler *s, const struct event_stack *e, size_t size)

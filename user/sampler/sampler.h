@@ -83,8 +83,9 @@ int sampler_scan(struct sampler *sampler, uint32_t tgid,
 	int (*take)(void *ctx, const struct scan_mapping *mapping), void *ctx);
 /* Where tables go. Lives as long as the sampler. */
 struct publish *sampler_publish(struct sampler *sampler);
-/* The intervals by which the use of tables is measured. */
-void sampler_next_interval(struct sampler *sampler);
+/* To be called about once a second: by these the use of files and tables is measured. The second
+ * that begins. */
+uint32_t sampler_next_second(struct sampler *sampler);
 
 /* Readable when sampler_poll has something to do. */
 int sampler_fd(const struct sampler *sampler);

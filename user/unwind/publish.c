@@ -129,14 +129,14 @@ static uint8_t *slab_at(struct publish *p, uint32_t place)
 
 static int tell_place(struct publish *p, uint32_t page, uint32_t place)
 {
-	struct rows_page value = { .place = place, .used = *p->maps.interval };
+	struct rows_page value = { .place = place, .used = *p->maps.second };
 
 	return bpf_map_update_elem(p->maps.pages, &page, &value, BPF_ANY);
 }
 
 struct victim {
 	uint32_t page;
-	uint32_t idle; /* intervals */
+	uint32_t idle; /* seconds */
 };
 
 static int most_idle_first(const void *a, const void *b)
@@ -146,7 +146,7 @@ static int most_idle_first(const void *a, const void *b)
 	return x < y ? 1 : x > y ? -1 : 0;
 }
 
-/* Pages that are loaded and were not searched in this interval, the most idle first. */
+/* Pages that are loaded and were not searched in this second, the most idle first. */
 static size_t find_victims(struct publish *p, struct victim *victims)
 {
 	size_t len = 0;
@@ -156,12 +156,21 @@ static size_t find_victims(struct publish *p, struct victim *victims)
 
 		if (p->pages[page].bytes == 0 ||
 			bpf_map_lookup_elem(p->maps.pages, &page, &value) < 0 ||
-			value.used == *p->maps.interval)
+			value.used == *p->maps.second)
 			continue;
-		victims[len++] = (struct victim){ page, *p->maps.interval - value.used };
+		victims[len++] = (struct victim){ page, *p->maps.second - value.used };
 	}
 	qsort(victims, len, sizeof(*victims), most_idle_first);
 	return len;
+}
+
+/* Gives a page's memory back; no tick may be in it any more. */
+static void free_page(struct publish *p, struct page *page)
+{
+	extents_give(&p->memory, page->place, page->bytes / UNIT);
+	p->stats.bytes -= page->bytes;
+	p->stats.rows -= page->rows;
+	*page = (struct page){ 0 };
 }
 
 /* Frees at least `bytes`, in one grace period. False when there is not that much to free. */
@@ -179,13 +188,8 @@ static bool evict(struct publish *p, uint64_t bytes)
 	if (gone > 0)
 		p->maps.wait_for_ticks();
 	for (size_t i = 0; i < gone; i++) {
-		struct page *page = &p->pages[victims[i].page];
-
-		extents_give(&p->memory, page->place, page->bytes / UNIT);
-		p->stats.bytes -= page->bytes;
-		p->stats.rows -= page->rows;
+		free_page(p, &p->pages[victims[i].page]);
 		p->stats.pages_evicted++;
-		*page = (struct page){ 0 };
 	}
 	free(victims);
 	return freed >= bytes;
@@ -268,6 +272,13 @@ static int mark_pages(struct publish *p, const struct table *t, const struct unw
 /* ---- tables ------------------------------------------------------------------------------------
  */
 
+uint32_t publish_used(const struct publish *p, const struct object_key *key)
+{
+	struct object_value value;
+
+	return bpf_map_lookup_elem(p->maps.objects, key, &value) < 0 ? 0 : value.used;
+}
+
 static int tell_object(struct publish *p, const struct table *t)
 {
 	struct object_value value = {
@@ -276,6 +287,7 @@ static int tell_object(struct publish *p, const struct table *t)
 		.page_base = t->page_base,
 		.page_first = t->page_first,
 		.pages_len = t->pages_len,
+		.used = publish_used(p, &t->key),
 	};
 	int err = bpf_map_update_elem(p->maps.objects, &t->key, &value, BPF_ANY);
 
@@ -315,6 +327,42 @@ int publish_forget(struct publish *p, const struct object_key *key)
 
 	__atomic_fetch_add(p->maps.epoch, 1, __ATOMIC_SEQ_CST);
 	return err;
+}
+
+static void drop_table(struct publish *p, uint32_t id)
+{
+	uint64_t *at = hash_find(&p->by_object, id);
+	struct table *t = at ? &p->tables.data[*at] : NULL;
+	struct table *last = &p->tables.data[p->tables.len - 1];
+
+	if (!t)
+		return;
+	for (uint32_t i = 0; i < t->pages_len; i++)
+		if (p->pages[t->page_base + i].bytes > 0)
+			free_page(p, &p->pages[t->page_base + i]);
+	if (t->pages_len > 0)
+		extents_give(&p->page_numbers, t->page_base, t->pages_len);
+	p->stats.tables -= t->state == TABLE_READY;
+	free(t->kept);
+	if (t != last) {
+		*t = *last;
+		*hash_find(&p->by_object, t->id) = *at;
+	}
+	hash_del(&p->by_object, id);
+	p->tables.len--;
+}
+
+void publish_drop(struct publish *p, const uint32_t *ids, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		uint64_t *at = hash_find(&p->by_object, ids[i]);
+
+		if (at)
+			publish_forget(p, &p->tables.data[*at].key);
+	}
+	p->maps.wait_for_ticks();
+	for (size_t i = 0; i < len; i++)
+		drop_table(p, ids[i]);
 }
 
 static int keep_rows(struct table *t, const struct unwind_rows_view *view)

@@ -6,6 +6,7 @@
  * period, so BPF never sees half a page. */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "bpf/abi.h"
@@ -16,7 +17,7 @@ struct publish_maps {
 	uint32_t slabs_len;
 	/* Raised when an object's table comes or goes. */
 	uint32_t *epoch;
-	uint32_t *interval;
+	uint32_t *second; /* by which use is measured; never 0 */
 	/* Returns when no tick that began before the call still runs. */
 	void (*wait_for_ticks)(void);
 };
@@ -42,6 +43,11 @@ int publish_none(struct publish *publish, const struct object_key *key, uint32_t
 /* Nothing could be learnt of the object: BPF forgets it, and whoever meets its file next tells of
  * it again, under a new id. */
 int publish_forget(struct publish *publish, const struct object_key *key);
+/* The second in which BPF last met the object; 0: it did not, or does not know it. */
+uint32_t publish_used(const struct publish *publish, const struct object_key *key);
+/* Forgets objects altogether: BPF tells of their files when it meets them again, under other ids.
+ */
+void publish_drop(struct publish *publish, const uint32_t *ids, size_t len);
 /* The object's rows. They are copied; for a large object they are kept, to load pages from.
  * -ENOSPC: no place for another table; BPF is told that there is none. */
 int publish_rows(struct publish *publish, const struct object_key *key, uint32_t id,

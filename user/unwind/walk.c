@@ -174,5 +174,6 @@ uint32_t walk_held(const struct walk_world *world, const struct event_held *held
 	walk_frames(&s);
 	out->frames_len = s.user.head.frames_len;
 	out->anon = s.user.head.anon;
+	out->object = s.at.object;
 	return s.end;
 }

@@ -32,7 +32,8 @@ void walk_published(struct publish *publish, struct walk_world *out);
 struct walk_stack {
 	uint64_t *frames; /* room for STACK_USER_FRAMES_MAX; the first frames_len are walked */
 	uint32_t frames_len;
-	uint32_t anon; /* some are code in no file */
+	uint32_t anon;   /* some are code in no file */
+	uint32_t object; /* the last one's; 0 none */
 };
 
 /* Goes on from where `held` stopped. mappings: the process's code, sorted by start. The enum

@@ -215,6 +215,11 @@ int worker_client_rows(struct worker_client *client, uint64_t id, int fd)
 	return err;
 }
 
+void worker_client_want(struct worker_client *client, uint64_t id)
+{
+	row_queue_want(&client->rows, id);
+}
+
 size_t worker_client_pending(const struct worker_client *client)
 {
 	return row_queue_len(&client->rows);

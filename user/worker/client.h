@@ -64,6 +64,9 @@ int worker_client_poll(struct worker_client *client);
 /* Asks for a file's rows: on_rows is called once for each call, from a later poll. fd is borrowed
  * until then, or until the drop. -ENOSPC: the queue is full. */
 int worker_client_rows(struct worker_client *client, uint64_t id, int fd);
+/* Something waits for these rows, if they are still asked for: each time is another reason to make
+ * them before others. */
+void worker_client_want(struct worker_client *client, uint64_t id);
 /* Files whose rows were asked for and have not come. */
 size_t worker_client_pending(const struct worker_client *client);
 

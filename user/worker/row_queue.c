@@ -45,7 +45,7 @@ int row_queue_put(struct row_queue *queue, uint64_t id, int fd)
 	job = vec_add(&queue->jobs);
 	if (!job)
 		return -ENOMEM;
-	*job = (struct row_job){ id, fd };
+	*job = (struct row_job){ .id = id, .fd = fd };
 	return 0;
 }
 
@@ -64,8 +64,38 @@ void row_queue_drop(struct row_queue *queue, uint64_t id)
 	}
 }
 
+void row_queue_want(struct row_queue *queue, uint64_t id)
+{
+	for (size_t i = queue->next; i < queue->jobs.len; i++) {
+		struct row_job *job = &queue->jobs.data[i];
+
+		if (job->id != id || job->fd < 0)
+			continue;
+		job->wanted++;
+		queue->wanted = true;
+		return;
+	}
+}
+
+static void bring_forward(struct row_queue *queue)
+{
+	struct row_job *first = queue->jobs.data + queue->next, *most = first, was;
+
+	if (!queue->wanted)
+		return;
+	for (size_t i = queue->next; i < queue->jobs.len; i++)
+		if (queue->jobs.data[i].fd >= 0 && queue->jobs.data[i].wanted > most->wanted)
+			most = &queue->jobs.data[i];
+	queue->wanted = most->wanted > 0;
+	was = *first;
+	*first = *most;
+	*most = was;
+}
+
 static bool take_job(struct row_queue *queue, struct row_job *out)
 {
+	if (queue->next < queue->jobs.len)
+		bring_forward(queue);
 	while (queue->next < queue->jobs.len) {
 		*out = queue->jobs.data[queue->next++];
 		if (out->fd >= 0)
@@ -220,6 +250,8 @@ void row_queue_kick(struct row_queue *queue)
 {
 	const struct row_job *job = queue->jobs.data + queue->next;
 
+	if (queue->next < queue->jobs.len)
+		bring_forward(queue);
 	if (queue->lane.pid != 0 && !queue->lane.busy && queue->next < queue->jobs.len &&
 		job->fd >= 0 && !blame_holds(queue->blame, BLAME_ROWS, job->id) &&
 		send_job(queue, job) == 0)

@@ -10,7 +10,8 @@
 
 struct row_job {
 	uint64_t id;
-	int fd; /* borrowed; -1: dropped meanwhile */
+	int fd;          /* borrowed; -1: dropped meanwhile */
+	uint32_t wanted; /* how often it was asked to hurry */
 };
 
 struct row_queue {
@@ -21,6 +22,7 @@ struct row_queue {
 	VEC(struct row_job) jobs;
 	size_t next;          /* the jobs before it are done */
 	size_t dropped;       /* of those that wait */
+	bool wanted;          /* one of them is more than the others */
 	struct row_job asked; /* outstanding; its fd may be -1 like the others' */
 	bool is_asked;
 	uint32_t sandbox;
@@ -31,6 +33,8 @@ void row_queue_done(struct row_queue *queue);
 /* 0, -ENOSPC, -ENOMEM */
 int row_queue_put(struct row_queue *queue, uint64_t id, int fd);
 void row_queue_drop(struct row_queue *queue, uint64_t id);
+/* Of those that wait the one that is wanted most is next, of equals the oldest, more or less. */
+void row_queue_want(struct row_queue *queue, uint64_t id);
 size_t row_queue_len(const struct row_queue *queue);
 /* Sends the next, if the worker is idle; tells nothing. */
 void row_queue_kick(struct row_queue *queue);
