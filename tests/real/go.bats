@@ -42,6 +42,13 @@ load real
 	whole go-crowd-static
 }
 
+@test "a Go program that looks up names by the C library" {
+	need gcc
+	build_go go-resolve resolve.go
+	start_program env GODEBUG=netdns=cgo "$program"
+	whole go-resolve
+}
+
 # What Go's linker writes of the same functions, for debuggers, is compared place by place; left out
 # are those where it does not say that a stack is left.
 @test "the rows of a Go program are what .debug_frame says" {

@@ -15,8 +15,10 @@
 #include "base/own.h"
 #include "base/vec.h"
 #include "elf/gopclntab.h"
+#include "unwind/rows_prologue.h"
 
 #define MOVES_MAX 16
+#define PROLOGUE_MAX 48 /* instructions */
 #define SP 7
 #define FP 6
 
@@ -255,6 +257,34 @@ static int add_deltas(struct go *go, const struct gopclntab_function *f, struct 
 	return 0;
 }
 
+/* C that Go's linker took in: no deltas, and its call frame information is gone. */
+static int add_prologue(struct go *go, struct cursor code)
+{
+	struct rows_prologue state = { 0 };
+	uint32_t depth = UINT32_MAX;
+
+	for (int i = 0; i < PROLOGUE_MAX; i++) {
+		struct unwind_rule rule = { .cfa = CFA_REG,
+			.cfa_reg = SP,
+			.cfa_off = (int32_t)state.depth + 8,
+			.ra_off = -8 };
+		int err = 0;
+
+		if (state.fp > 0 && state.fp < INT16_MAX - 8) {
+			rule.fp = FP_AT_CFA;
+			rule.fp_off = (int16_t)(-8 - (int32_t)state.fp);
+		}
+		if (state.depth != depth)
+			err = add_row(go, (uint32_t)cursor_offset(&code), &rule);
+		if (err < 0)
+			return err;
+		depth = state.depth;
+		if (!rows_prologue_next(&code, &state))
+			break;
+	}
+	return 0;
+}
+
 /* Another rule for [from, to) of the rows there are, which are not none. */
 static int lay_over(struct go *go, uint32_t from, uint32_t to, const struct unwind_rule *rule)
 {
@@ -388,7 +418,7 @@ static int put_function(struct go *go, const struct gopclntab_function *f)
 	}
 	if (kind == SYSTEM_STACK)
 		go->noted = read_noted(code);
-	err = add_deltas(go, f, code);
+	err = f->deltas ? add_deltas(go, f, code) : add_prologue(go, code);
 	if (err == 0 && kind != PLAIN && go->rows.len > 0)
 		err = lay_moves(go, kind, code);
 	return err < 0 ? err : put_rows(go, f->start, f->end);

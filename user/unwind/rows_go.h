@@ -9,8 +9,8 @@
 #include "elf/eh_frame.h"
 #include "elf/image.h"
 
-/* Calls fn for each function that has stack deltas, or is known to end stacks, by rising start and
- * side by side: only the one that signal handlers return to begins a byte early, since it is looked
- * for there. *functions counts them. -ENODATA: no Go program, or for another machine; -EBADMSG: its
- * table is malformed; -ENOMEM; fn's error. */
+/* Calls fn for each function, those of C that Go's linker took in too (rows_prologue.h), by rising
+ * start and side by side: only the one that signal handlers return to begins a byte early, since it
+ * is looked for there. *functions counts them. -ENODATA: no Go program, or for another machine;
+ * -EBADMSG: its table is malformed; -ENOMEM; fn's error. */
 int rows_go_walk(struct image *image, eh_frame_fn fn, void *arg, uint32_t *functions);
