@@ -48,7 +48,7 @@ with_both() {
 }
 
 @test "java with frame pointers" {
-	with_both java
+	with_both java 30
 }
 
 @test "CoreCLR 9" {
