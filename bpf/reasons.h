@@ -73,11 +73,24 @@
 	X(DEBUG_CRC, "crc", "its checksum is not that of .gnu_debuglink")                          \
 	X(DEBUG_UNPROVEN, "unproven", "no build ID in both files and no .gnu_debuglink")
 
+/* What became of a debug file that a debuginfod server was asked for. */
+#define FETCH_REASONS(X)                                                                           \
+	X(FETCH_DONE, "done", "it came")                                                           \
+	X(FETCH_NOT_FOUND, "not_found", "no server has it")                                        \
+	X(FETCH_UNREACHABLE, "unreachable", "a server cannot be reached, or failed too often")     \
+	X(FETCH_TIMEOUT, "timeout", "a server is too slow")                                        \
+	X(FETCH_TOO_LARGE, "too_large", "it is larger than is fetched")                            \
+	X(FETCH_FAILED, "failed", "a server failed")                                               \
+	X(FETCH_LIMIT, "limit", "as many files or bytes as one capture may fetch")                 \
+	X(FETCH_NO_LIBRARY, "no_library", "libcurl.so.4 is not installed")                         \
+	X(FETCH_LOST, "lost", "the process that fetches was lost")
+
 #define REASON_ID(id, name, text) id,
 enum lost_reason { LOST_REASONS(REASON_ID) LOST_REASONS_LEN };
 enum stack_end { STACK_ENDS(REASON_ID) STACK_ENDS_LEN };
 enum object_reason { OBJECT_REASONS(REASON_ID) OBJECT_REASONS_LEN };
 enum debug_reason { DEBUG_REASONS(REASON_ID) DEBUG_REASONS_LEN };
 enum file_reason { FILE_REASONS(REASON_ID) FILE_REASONS_LEN };
+enum fetch_reason { FETCH_REASONS(REASON_ID) FETCH_REASONS_LEN };
 enum unnamed_reason { UNNAMED_REASONS(REASON_ID) UNNAMED_REASONS_LEN };
 #undef REASON_ID

@@ -15,6 +15,7 @@ static const struct {
 	{ "doctor", cmd_doctor, "what this kernel, these privileges and a process allow" },
 	{ "jit", cmd_jit, "perf maps of a running .NET or JVM, without a restart" },
 	{ "worker", cmd_worker, NULL },
+	{ "fetcher", cmd_fetcher, NULL },
 };
 
 static void print_help(FILE *out)

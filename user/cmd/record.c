@@ -150,6 +150,7 @@ static int open_agent(struct record *r, struct why *why)
 		.lines = o->lines,
 		.debug_dirs = o->debug_dirs.data,
 		.debug_dirs_len = o->debug_dirs.len,
+		.debuginfod = o->debuginfod,
 	};
 
 	return agent_open(&options, &r->agent, why);

@@ -26,6 +26,7 @@ enum {
 	OPT_NO_DEMANGLE,
 	OPT_INLINE,
 	OPT_DEBUG_DIR,
+	OPT_DEBUGINFOD,
 	OPT_MEMORY,
 	OPT_JIT_TIERS,
 	OPT_JIT,
@@ -63,6 +64,8 @@ static const struct option_row rows[] = {
 	{ OPT_DEBUG_DIR, "debug-dir", "DIR",
 		"debug files are in DIR too, as in /usr/lib/debug or by\nname; may be given "
 		"again" },
+	{ OPT_DEBUGINFOD, "debuginfod", "URLS",
+		"servers to fetch debug files from; else DEBUGINFOD_URLS;\n\"\" for none" },
 	{ OPT_NO_DEMANGLE, "no-demangle", NULL, "names as they are in the files" },
 	{ 'q', "quiet", NULL, "errors and warnings only" },
 	{ 'h', "help", NULL, "this text" },
@@ -204,6 +207,9 @@ static int take(void *ctx, int id, const char *arg, struct why *why)
 		return sink_parse_by(arg, &o->sink, why);
 	case OPT_DEBUG_DIR:
 		return add_debug_dir(o, arg, why);
+	case OPT_DEBUGINFOD:
+		o->debuginfod = arg;
+		return 0;
 	case 'o':
 		o->output = arg;
 		return 0;
@@ -225,6 +231,10 @@ static void set_defaults(struct record_options *o)
 {
 	bool whole_host = o->target == SAMPLER_ALL && (o->target_given || !o->argv[0]);
 
+	if (!o->debuginfod)
+		o->debuginfod = getenv("DEBUGINFOD_URLS");
+	if (o->debuginfod && o->debuginfod[strspn(o->debuginfod, " ")] == '\0')
+		o->debuginfod = NULL;
 	if (!o->user && !o->kernel)
 		o->user = o->kernel = true;
 	if (!o->sink_format)

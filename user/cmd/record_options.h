@@ -28,8 +28,9 @@ struct record_options {
 	bool user, kernel;
 	bool no_demangle, keep_tiers;
 	VEC(const char *) debug_dirs;
-	bool lines; /* inlined frames too */
-	bool jit;   /* make the targets' runtimes write perf maps */
+	const char *debuginfod; /* URLs; NULL: none */
+	bool lines;             /* inlined frames too */
+	bool jit;               /* make the targets' runtimes write perf maps */
 	bool by_given;
 	bool quiet, help;
 };

@@ -13,6 +13,7 @@
 static const char *const lost_names[] = { LOST_REASONS(REASON_NAME) };
 static const char *const end_names[] = { STACK_ENDS(REASON_NAME) };
 static const char *const object_names[] = { OBJECT_REASONS(REASON_NAME) };
+static const char *const fetch_names[] = { FETCH_REASONS(REASON_NAME) };
 static const char *const debug_names[] = { DEBUG_REASONS(REASON_NAME) };
 static const char *const file_names[] = { FILE_REASONS(REASON_NAME) };
 static const char *const unnamed_names[] = { UNNAMED_REASONS(REASON_NAME) };
@@ -84,6 +85,14 @@ static json_t *debug_files_json(const struct account *a)
 		by_name(a->objects.debug_unread, file_names, FILE_REASONS_LEN));
 }
 
+static json_t *fetch_json(const struct account *a)
+{
+	return json_pack("{s:I, s:I, s:I, s:o}", "asked", (json_int_t)a->objects.fetch.asked,
+		"fetched", (json_int_t)a->objects.fetch.fetched, "bytes",
+		(json_int_t)a->objects.fetch.bytes, "failed",
+		by_name(a->objects.fetch.failed, fetch_names, FETCH_REASONS_LEN));
+}
+
 static json_t *objects_json(const struct account *a)
 {
 	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "known",
@@ -124,12 +133,12 @@ static json_t *account_json(const struct account *a)
 	json_t *agent = json_pack("{s:f, s:I, s:I}", "cpu_s", a->agent_cpu_s, "rss_max_kb",
 		(json_int_t)a->agent_rss_max_kb, "start_us", (json_int_t)(a->start_ns / 1000));
 
-	return json_pack("{s:f, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+	return json_pack("{s:f, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
 		"duration_s", a->duration_s, "hz", (int)a->hz, "cpus", (int)a->sampler.cpus,
 		"ticks", ticks_json(a), "user_stacks", stacks_json(a), "frames", frames_json(a),
-		"objects", objects_json(a), "debug_files", debug_files_json(a), "unnamed_files",
-		file_notes_unnamed(a->files), "tables", tables_json(a), "bpf", bpf, "agent", agent,
-		"worker", worker);
+		"objects", objects_json(a), "debug_files", debug_files_json(a), "debuginfod",
+		fetch_json(a), "unnamed_files", file_notes_unnamed(a->files), "tables",
+		tables_json(a), "bpf", bpf, "agent", agent, "worker", worker);
 }
 
 int account_write_json(const struct account *account, struct buf *out)
@@ -184,6 +193,16 @@ static int put_refused(struct buf *out, const char *what, const uint64_t *counts
 	return err < 0 || all == 0 ? err : put_reasons(out, counts, file_names, FILE_REASONS_LEN);
 }
 
+static int put_fetched(const struct account *a, struct buf *out)
+{
+	int err = buf_printf(out, "fetched  %llu of %llu debug files from debuginfod, %.1f MB",
+		(unsigned long long)a->objects.fetch.fetched,
+		(unsigned long long)a->objects.fetch.asked, (double)a->objects.fetch.bytes / 1e6);
+
+	return err < 0 ? err
+		       : put_reasons(out, a->objects.fetch.failed, fetch_names, FETCH_REASONS_LEN);
+}
+
 static int put_names(const struct account *a, struct buf *out)
 {
 	int err = buf_printf(out, "stacks   %llu user stacks, %.2f %% complete",
@@ -218,6 +237,8 @@ static int put_names(const struct account *a, struct buf *out)
 		err = put_refused(out, "debug files", a->objects.debug_unread);
 	if (err == 0)
 		err = put_refused(out, "perf maps", a->maps_refused);
+	if (err == 0 && a->objects.fetch.asked > 0)
+		err = put_fetched(a, out);
 	return err < 0 ? err : file_notes_write(a->files, out);
 }
 

@@ -48,6 +48,8 @@ struct agent {
 	struct held *held;
 	VEC(struct event_exec) execs; /* processes that run a file not met before */
 	struct worker_client *worker;
+	struct fetch *fetch; /* NULL: no debuginfod server is to be asked */
+	bool stopped;
 	int epoll;                   /* the ring, and the workers */
 	struct cgroup_tree *cgroups; /* NULL: none is mounted */
 	struct kernel_sym *kernel;
@@ -102,6 +104,7 @@ static int on_stack(void *ctx, const struct event_stack *event, const uint64_t *
 {
 	struct agent *agent = ctx;
 
+	objects_sampled(agent->objects, frames, event->frames_len);
 	return tally_stack(&agent->tally, event, frames);
 }
 
@@ -209,6 +212,7 @@ static int open_objects(struct agent *agent, const struct agent_options *options
 		.lines = options->lines,
 		.debug_dirs = options->debug_dirs,
 		.debug_dirs_len = options->debug_dirs_len,
+		.fetch = agent->fetch,
 	};
 
 	return objects_new(&objects, &agent->objects, why);
@@ -223,6 +227,8 @@ static int open_parts(struct agent *agent, struct why *why)
 	err = agent->epoll < 0 ? -errno : watch(agent, sampler_fd(agent->sampler));
 	if (err == 0)
 		err = watch(agent, worker_client_fd(agent->worker));
+	if (err == 0 && agent->fetch)
+		err = watch(agent, fetch_fd(agent->fetch));
 	if (err == 0)
 		err = processes_new(on_process_dropped, agent, &agent->processes);
 	if (err == 0)
@@ -237,19 +243,6 @@ static int open_parts(struct agent *agent, struct why *why)
 	return 0;
 }
 
-/* A descriptor stays open for each file that is met. Before 5.11 BPF maps counted as locked memory.
- * Where a limit cannot be raised, what is beyond it is counted. */
-static void raise_limits(void)
-{
-	struct rlimit files, locked = { RLIM_INFINITY, RLIM_INFINITY };
-
-	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-		files.rlim_cur = files.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &files);
-	}
-	setrlimit(RLIMIT_MEMLOCK, &locked);
-}
-
 int agent_open(const struct agent_options *options, struct agent **out, struct why *why)
 {
 	struct agent *agent = calloc(1, sizeof(*agent));
@@ -262,11 +255,13 @@ int agent_open(const struct agent_options *options, struct agent **out, struct w
 	agent->hz = options->sampler.hz;
 	agent->epoll = -1;
 	setpriority(PRIO_PROCESS, 0, NICE);
-	raise_limits();
+	privileges_raise_limits();
 	err = privileges_check(why);
 	/* Before there is anything in this process that they should not have. */
 	if (err == 0)
 		err = worker_client_open(&workers, &agent->worker, why);
+	if (err == 0 && options->debuginfod)
+		err = fetch_open(options->debuginfod, &agent->fetch, why);
 	if (err == 0)
 		err = sampler_open(&options->sampler, &callbacks, agent, &agent->sampler, why);
 	/* Not before: with perf_event_paranoid above 2, as Debian has it, a clock takes more than
@@ -300,6 +295,7 @@ void agent_free(struct agent *agent)
 		return;
 	held_free(agent->held);
 	processes_free(agent->processes);
+	fetch_free(agent->fetch);
 	worker_client_free(agent->worker);
 	objects_free(agent->objects);
 	sampler_free(agent->sampler);
@@ -388,6 +384,7 @@ int agent_start(struct agent *agent, struct why *why)
 void agent_stop(struct agent *agent)
 {
 	sampler_stop(agent->sampler);
+	agent->stopped = true;
 }
 
 int agent_fd(const struct agent *agent)
@@ -410,6 +407,7 @@ int agent_poll(struct agent *agent)
 	agent->execs.len = 0;
 	if (err == 0)
 		err = worker_client_poll(agent->worker);
+	fetch_poll(agent->fetch);
 	held_finish(agent->held);
 	if (err == 0 && sampler_pressed(agent->sampler))
 		err = sampler_drain(agent->sampler);
@@ -464,6 +462,7 @@ int agent_profile(struct agent *agent, struct profile *out)
 		.processes = agent->processes,
 		.cgroups = agent->cgroups,
 		.account = &agent->account,
+		.last = agent->stopped,
 	};
 
 	err = finish_held(agent);

@@ -19,6 +19,7 @@ struct agent_options {
 	bool lines;                    /* inlined frames, source files and lines */
 	const char *const *debug_dirs; /* other folders with debug files */
 	size_t debug_dirs_len;
+	const char *debuginfod; /* URLs of servers, separated by blanks; NULL: none */
 };
 
 struct agent;

@@ -5,6 +5,7 @@
 #include "daemon/debug_files.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,6 +13,21 @@
 #include "base/fd.h"
 #include "base/own.h"
 #include "proc/opener.h"
+
+int debug_files_open_dirs(const char *const *dirs, size_t dirs_len, int fds[DEBUG_DIRS_MAX],
+	size_t *fds_len, struct why *why)
+{
+	if (dirs_len > DEBUG_DIRS_MAX)
+		return why_set(why, -E2BIG, "--debug-dir: %d folders at most", DEBUG_DIRS_MAX);
+	for (size_t i = 0; i < dirs_len; i++) {
+		int fd = open(dirs[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+		if (fd < 0)
+			return why_set(why, -errno, "--debug-dir %s: %s", dirs[i], err_text(errno));
+		fds[(*fds_len)++] = fd;
+	}
+	return 0;
+}
 
 static int open_candidate(const struct debug_root *root, const char *path, int *fd)
 {
@@ -31,12 +47,12 @@ static bool is_known(const struct debug_files *files, const struct stat *st)
 	return false;
 }
 
-static void add(struct debug_files *files, const char *path, int fd)
+void debug_files_add(struct debug_files *files, const char *path, int fd)
 {
 	_cleanup_fd_ int owned = fd;
 	struct stat st;
 
-	if (fstat(fd, &st) < 0 || is_known(files, &st))
+	if (files->len == DEBUG_FILES_MAX || fstat(fd, &st) < 0 || is_known(files, &st))
 		return;
 	files->paths[files->len] = strdup(path);
 	files->fates[files->len] = 0;
@@ -53,7 +69,7 @@ static void try_place(struct debug_files *files, const struct debug_file_query *
 		err = open_candidate(root, path, &fd);
 	reason = err < 0 ? opener_reason(err) : -1;
 	if (err == 0)
-		add(files, path, fd);
+		debug_files_add(files, path, fd);
 	else if (reason >= 0)
 		files->unread[reason]++;
 }

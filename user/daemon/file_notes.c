@@ -71,7 +71,9 @@ static int put_advice(struct buf *out, const struct object *o)
 
 	if (err == 0)
 		err = utf8_put_clean(out, o->name);
-	return err < 0 ? err : buf_puts(out, ".dbg beside it, or say where it is: --debug-dir");
+	if (err == 0)
+		err = buf_puts(out, ".dbg beside it, or say where it is: ");
+	return err < 0 ? err : buf_puts(out, "--debug-dir, --debuginfod");
 }
 
 /* ---- JSON ----------------------------------------------------------------------------------- */

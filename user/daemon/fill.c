@@ -122,5 +122,9 @@ int fill_names(struct fill *fill)
 		if (c->user && err == 0)
 			err = want_half(fill, task, &fill->tally->stacks.data[c->user - 1]);
 	}
+	/* While samples are taken nothing waits for the network: what comes later names later ones.
+	 */
+	if (fill->last)
+		objects_await_fetched(fill->naming->objects);
 	return err < 0 ? err : naming_resolve(fill->naming);
 }

@@ -2,6 +2,7 @@
 /* daemon/fill.h - an interval's counts become a profile's samples. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "daemon/account.h"
@@ -23,6 +24,7 @@ struct fill {
 	struct processes *processes;
 	struct cgroup_tree *cgroups; /* NULL: none is mounted */
 	struct account *account;
+	bool last;                        /* no more are sampled: there is time to wait */
 	uint32_t frames[FILL_FRAMES_MAX]; /* of the stack that is being built */
 };
 

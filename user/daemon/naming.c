@@ -93,6 +93,7 @@ int naming_want(struct naming *n, const struct tally_task *task, uint64_t raw)
 	if (!place)
 		return -ENOMEM;
 	*place = place_of(n, task, raw);
+	objects_sampled(n->objects, &raw, 1);
 	return 0;
 }
 

@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/hash.h"
 #include "base/vec.h"
@@ -21,7 +22,9 @@
 
 #define VDSO_BYTES_MAX (16UL << 12)
 #define FDS_OTHER 512 /* for all that is no object */
+#define FETCH_WAIT_NS (10 * NSEC_PER_SEC)
 #define DELETED " (deleted)"
+#define BUILD_ID_FETCHED_MIN 8 /* bytes; shorter ones tell no build from another */
 
 struct objects {
 	VEC(struct object *) all;
@@ -29,7 +32,7 @@ struct objects {
 	struct hash by_file; /* hash of a file's key → index */
 	struct objects_options options;
 	int own_root_fd;
-	int debug_dir_fds[OBJECTS_DEBUG_DIRS_MAX];
+	int debug_dir_fds[DEBUG_DIRS_MAX];
 	size_t debug_dirs_len;
 	uint64_t table_ns, eh_frame_bytes;
 	size_t max;       /* at a time, as far as descriptors go */
@@ -216,7 +219,7 @@ int objects_add(struct objects *objects, const struct event_object *event)
 
 /* ---- what a worker found ------------------------------------------------------------------- */
 
-#define ROOTS_MAX (2 + OBJECTS_DEBUG_DIRS_MAX)
+#define ROOTS_MAX (2 + DEBUG_DIRS_MAX)
 
 /* The root of the process that maps it first, then ours, then the folders that we were told of. */
 static size_t list_roots(const struct objects *objects, const struct object *object,
@@ -244,8 +247,65 @@ static void find_debug_files(
 	size_t roots_len = list_roots(objects, object, roots);
 
 	object->build_id = rows->build_id;
+	object->contents = rows->contents;
+	object->known = true;
 	if (object->debug_files.len == 0)
 		debug_files_open(&object->debug_files, &query, roots, roots_len);
+}
+
+/* Is there nothing here that it could be named by? What was refused is nothing. */
+static bool needs_debug_file(const struct objects *objects, const struct object *object)
+{
+	uint32_t enough = objects->options.lines ? WORKER_HAS_LINES : WORKER_HAS_SYMBOLS;
+
+	for (size_t i = 0; i < object->debug_files.len; i++)
+		if (object->debug_files.fates[i] <= WORKER_DEBUG_USED)
+			return false;
+	return !(object->contents & enough) && object->id != OBJECT_VDSO;
+}
+
+static void consider_fetching(struct objects *objects, struct object *object)
+{
+	if (!objects->options.fetch || !object->wanted || !object->known || object->fetching ||
+		object->build_id.len < BUILD_ID_FETCHED_MIN || !needs_debug_file(objects, object))
+		return;
+	object->fetching = true;
+	fetch_ask(objects->options.fetch, object->id, &object->build_id);
+}
+
+void objects_sampled(struct objects *objects, const uint64_t *frames, size_t len)
+{
+	for (size_t i = 0; objects->options.fetch && i < len; i++) {
+		uint64_t payload = frames[i] & FRAME_PAYLOAD_MASK;
+		struct object *object = frames[i] >> FRAME_KIND_SHIFT == FRAME_FILE
+			? objects_find(objects, (uint32_t)(payload >> FRAME_OBJECT_SHIFT))
+			: NULL;
+
+		if (!object || object->wanted)
+			continue;
+		object->wanted = true;
+		consider_fetching(objects, object);
+	}
+}
+
+void objects_await_fetched(struct objects *objects)
+{
+	if (objects->options.fetch)
+		fetch_await(objects->options.fetch, clock_ns(CLOCK_MONOTONIC) + FETCH_WAIT_NS);
+}
+
+static void on_fetched(void *ctx, uint64_t id, int fd, enum fetch_reason reason, const char *url)
+{
+	struct objects *objects = ctx;
+	struct object *object = objects_find(objects, (uint32_t)id);
+	_cleanup_fd_ int owned = fd;
+
+	(void)reason;
+	if (fd < 0 || !object)
+		return;
+	debug_files_add(&object->debug_files, url, TAKE_FD(owned));
+	/* What is loaded of it is without that file. */
+	worker_client_drop(objects->options.worker, id);
 }
 
 int objects_open_part(
@@ -285,9 +345,10 @@ void objects_on_rows(struct objects *objects, const struct worker_rows *rows)
 		return;
 	objects->table_ns += rows->ns;
 	objects->eh_frame_bytes += rows->eh_frame_bytes;
-	if (rows->status == WORKER_OK)
+	if (rows->status == WORKER_OK) {
 		find_debug_files(objects, object, rows);
-	else if (rows->status < WORKER_REFUSED)
+		consider_fetching(objects, object);
+	} else if (rows->status < WORKER_REFUSED)
 		fail(object, reasons[rows->status]);
 	else
 		object->reason = reasons[rows->status];
@@ -440,26 +501,6 @@ static int copy_vdso(int *fd)
 	return err;
 }
 
-static int open_debug_dirs(struct objects *objects, struct why *why)
-{
-	const struct objects_options *o = &objects->options;
-
-	for (size_t i = 0; i < o->debug_dirs_len; i++) {
-		int fd = i < OBJECTS_DEBUG_DIRS_MAX
-			? open(o->debug_dirs[i], O_PATH | O_DIRECTORY | O_CLOEXEC)
-			: -1;
-
-		if (i == OBJECTS_DEBUG_DIRS_MAX)
-			return why_set(why, -E2BIG, "--debug-dir: %d folders at most",
-				OBJECTS_DEBUG_DIRS_MAX);
-		if (fd < 0)
-			return why_set(why, -errno, "--debug-dir %s: %s", o->debug_dirs[i],
-				err_text(errno));
-		objects->debug_dir_fds[objects->debug_dirs_len++] = fd;
-	}
-	return 0;
-}
-
 static int add_vdso(struct objects *objects)
 {
 	_cleanup_(object_freep) struct object *vdso = object_new(OBJECT_VDSO, "[vdso]");
@@ -493,7 +534,10 @@ int objects_new(const struct objects_options *options, struct objects **out, str
 	objects->max = objects_max();
 	objects->own_root_fd = -1;
 	opener_root(&(struct opener_process){ .pid = getpid() }, &objects->own_root_fd);
-	err = open_debug_dirs(objects, why);
+	if (options->fetch)
+		fetch_listen(options->fetch, on_fetched, objects);
+	err = debug_files_open_dirs(options->debug_dirs, options->debug_dirs_len,
+		objects->debug_dir_fds, &objects->debug_dirs_len, why);
 	if (err < 0)
 		return err;
 	err = add_vdso(objects);
@@ -536,6 +580,8 @@ void objects_stats(const struct objects *objects, struct objects_stats *out)
 		.table_ns = objects->table_ns,
 		.eh_frame_bytes = objects->eh_frame_bytes,
 	};
+	if (objects->options.fetch)
+		fetch_stats(objects->options.fetch, &out->fetch);
 	vec_each (&objects->all, object) {
 		out->known += (*object)->id != OBJECT_VDSO;
 		if ((*object)->state == OBJECT_FAILED)

@@ -12,9 +12,9 @@
 #include "bpf/reasons.h"
 #include "daemon/debug_files.h"
 #include "worker/client.h"
+#include "worker/fetch.h"
 
 #define OBJECTS_MAX 8192 /* at a time; those that nobody uses are forgotten before */
-#define OBJECTS_DEBUG_DIRS_MAX 16
 
 enum object_state {
 	OBJECT_OPENED,
@@ -37,7 +37,10 @@ struct object {
 	uint32_t sources;         /* of those: 1 << enum elf_sym_source */
 	uint32_t names_status;    /* enum worker_status of the last time names were asked for */
 	uint64_t unnamed;         /* frames, weighted by samples */
-	bool asked;
+	uint32_t contents;        /* WORKER_HAS_*, once known */
+	bool known;               /* what is in it, by a worker */
+	bool wanted;              /* a frame of it was sampled */
+	bool fetching;            /* its debug file was asked for */
 };
 
 struct objects_stats {
@@ -47,6 +50,7 @@ struct objects_stats {
 	uint64_t table_ns;       /* spent on it, in the worker */
 	uint64_t debug_found, debug_used;
 	uint64_t debug_refused[DEBUG_REASONS_LEN];
+	struct fetch_stats fetch;
 	uint64_t failed[OBJECT_REASONS_LEN];
 	uint64_t debug_unread[FILE_REASONS_LEN]; /* that are there and cannot be opened */
 };
@@ -60,6 +64,7 @@ struct objects_options {
 	bool lines;                    /* lines will be asked for: parts may be wanted */
 	const char *const *debug_dirs; /* that stand for /usr/lib/debug, too; looked at last */
 	size_t debug_dirs_len;
+	struct fetch *fetch; /* NULL: debug files are not fetched */
 };
 
 /* -ENOENT, -ENOTDIR, -EACCES, ...: of a debug dir, which why names. */
@@ -77,6 +82,11 @@ void objects_on_rows(struct objects *objects, const struct worker_rows *rows);
 void objects_trim(struct objects *objects, uint32_t second);
 /* Once nothing refers to forgotten objects any more. */
 void objects_bury(struct objects *objects);
+/* These raw frames were sampled: the debug files of their objects are fetched, where they need one
+ * and have none. */
+void objects_sampled(struct objects *objects, const uint64_t *frames, size_t len);
+/* Waits for what is being fetched, but not long. */
+void objects_await_fetched(struct objects *objects);
 /* Opens a file that the object's debugging information refers to: a descriptor, or -ENOENT. */
 int objects_open_part(
 	struct objects *objects, const struct object *object, const struct debug_part *part);

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 
 #include "base/caps.h"
 #include "base/own.h"
@@ -74,4 +75,17 @@ int privileges_drop(struct why *why)
 	if (err == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		err = -errno;
 	return err < 0 ? why_set(why, err, "cannot give up privileges: %s", err_text(err)) : 0;
+}
+
+/* A descriptor stays open for each file that is met. Before 5.11 BPF maps counted as locked memory.
+ * Where a limit cannot be raised, what is beyond it is counted. */
+void privileges_raise_limits(void)
+{
+	struct rlimit files, locked = { RLIM_INFINITY, RLIM_INFINITY };
+
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
+	setrlimit(RLIMIT_MEMLOCK, &locked);
 }

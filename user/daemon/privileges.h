@@ -29,3 +29,6 @@ int privileges_check(struct why *why);
  * set can stand in for (CAP_SYS_ADMIN for most of them) is gone then too, so one that is missing is
  * missing. */
 int privileges_drop(struct why *why);
+
+/* Of descriptors and locked memory as high as they may be. */
+void privileges_raise_limits(void);

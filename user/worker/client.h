@@ -33,6 +33,7 @@ struct worker_rows {
 	size_t rows_bytes;
 	struct build_id build_id; /* len 0: none */
 	struct debug_link link;   /* name "": none */
+	uint32_t contents;        /* WORKER_HAS_* */
 	uint64_t eh_frame_bytes;  /* compiled */
 	uint64_t ns;              /* that it took */
 };

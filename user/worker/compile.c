@@ -3,6 +3,7 @@
  * could still change under it. Symbols stay. */
 #include "worker/compile.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -63,6 +64,10 @@ static void identify(struct image *image, struct proto_rows *out)
 	memcpy(out->debuglink, query.link.name, strlen(query.link.name));
 	out->debuglink_crc = query.link.crc;
 	out->eh_frame_bytes = eh_frame ? eh_frame->size : 0;
+	if (image_section_by_type(image, SHT_SYMTAB))
+		out->contents |= WORKER_HAS_SYMBOLS;
+	if (image_section_find(image, ".debug_info"))
+		out->contents |= WORKER_HAS_LINES;
 }
 
 /* A .NET assembly has names and no rows: its code keeps frame pointers. */

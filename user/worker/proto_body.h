@@ -23,7 +23,8 @@ struct proto_rows {
 	uint32_t rows_status, debuglink_crc;
 	char debuglink[PROTO_FILE_NAME_MAX + 1]; /* a file's name, no path; "" none */
 	uint8_t build_id[BUILD_ID_BYTES_MAX];
-	uint32_t build_id_len, pad;
+	uint32_t build_id_len;
+	uint32_t contents; /* WORKER_HAS_* */
 };
 
 struct proto_symbols {

@@ -149,6 +149,7 @@ static bool tell_rows(struct row_queue *queue)
 		.rows_status = (enum worker_status)body->rows_status,
 		.rows_bytes = body->rows_bytes,
 		.link.crc = body->debuglink_crc,
+		.contents = body->contents,
 		.eh_frame_bytes = body->eh_frame_bytes,
 		.ns = body->ns,
 	};

@@ -33,4 +33,8 @@ enum worker_debug {
 	WORKER_DEBUGS = WORKER_DEBUG_SEEN + DEBUG_REASONS_LEN,
 };
 
+/* What a file has itself. */
+#define WORKER_HAS_SYMBOLS 1U /* .symtab */
+#define WORKER_HAS_LINES 2U   /* .debug_info */
+
 const char *worker_status_text(enum worker_status status);

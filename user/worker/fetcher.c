@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* worker/fetcher.c - libcurl is loaded here and in no other process: it brings a TLS library with
+ * it. No capability, another user, no new privileges, limits; the network and /etc remain, as names
+ * and certificates need them. A server that fails twice in a row is not asked again. A file goes to
+ * a place without a name in /var/tmp, as it may be large. */
+#include <curl/curl.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/caps.h"
+#include "base/fd.h"
+#include "base/own.h"
+#include "worker/fetch.h"
+#include "worker/sandbox.h"
+#include "worker/worker.h"
+
+#define CONNECT_MS 3000
+#define SLOW_BYTES 1000 /* a second, for */
+#define SLOW_S 5
+#define REDIRECTS_MAX 3
+#define FAILURES_MAX 2
+#define DATA_BYTES_MAX (256UL << 20)
+#define FDS_MAX 64
+
+struct curl {
+	CURL *(*init)(void);
+	CURLcode (*set)(CURL *handle, CURLoption option, ...);
+	CURLcode (*perform)(CURL *handle);
+	CURLcode (*info)(CURL *handle, CURLINFO info, ...);
+	void (*cleanup)(CURL *handle);
+};
+
+struct server {
+	char url[FETCH_URL_MAX];
+	unsigned int failures; /* in a row, of the server and not of the file */
+};
+
+struct fetcher {
+	int fd;
+	bool has_curl;
+	struct curl curl;
+	struct server servers[FETCH_SERVERS_MAX];
+	size_t servers_len;
+	int out; /* the file that is being fetched */
+	uint64_t bytes;
+	bool too_large;
+};
+
+/* ---- privileges ----------------------------------------------------------------------------- */
+
+static int set_limits(void)
+{
+	const struct {
+		__rlimit_resource_t resource;
+		rlim_t max;
+	} limits[] = {
+		{ RLIMIT_CORE, 0 },
+		{ RLIMIT_NOFILE, FDS_MAX },
+		{ RLIMIT_FSIZE, FETCH_FILE_BYTES_MAX },
+		{ RLIMIT_DATA, DATA_BYTES_MAX },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
+		struct rlimit limit = { limits[i].max, limits[i].max };
+
+		if (setrlimit(limits[i].resource, &limit) < 0)
+			return -errno;
+	}
+	return 0;
+}
+
+static int leave_privileges(void)
+{
+	int err;
+
+	caps_bound(0);
+	if (geteuid() == 0 &&
+		(setgroups(0, NULL) < 0 || setresgid(SANDBOX_UID, SANDBOX_UID, SANDBOX_UID) < 0 ||
+			setresuid(SANDBOX_UID, SANDBOX_UID, SANDBOX_UID) < 0))
+		return -errno;
+	err = caps_limit(0);
+	if (err == 0)
+		err = set_limits();
+	if (err < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+		prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
+		return err < 0 ? err : -errno;
+	setpriority(PRIO_PROCESS, 0, 0);
+	return 0;
+}
+
+/* ---- libcurl -------------------------------------------------------------------------------- */
+
+static bool load_curl(struct curl *curl)
+{
+	static const char *const names[] = { "libcurl.so.4", "libcurl-gnutls.so.4" };
+	void *library = NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names) && !library; i++)
+		library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+	if (!library)
+		return false;
+	*(void **)&curl->init = dlsym(library, "curl_easy_init");
+	*(void **)&curl->set = dlsym(library, "curl_easy_setopt");
+	*(void **)&curl->perform = dlsym(library, "curl_easy_perform");
+	*(void **)&curl->info = dlsym(library, "curl_easy_getinfo");
+	*(void **)&curl->cleanup = dlsym(library, "curl_easy_cleanup");
+	return curl->init && curl->set && curl->perform && curl->info && curl->cleanup;
+}
+
+static size_t on_bytes(char *data, size_t size, size_t count, void *ctx)
+{
+	struct fetcher *f = ctx;
+
+	if (size * count > FETCH_FILE_BYTES_MAX - f->bytes) {
+		f->too_large = true;
+		return 0;
+	}
+	if (fd_write_all(f->out, data, size * count) < 0)
+		return 0;
+	f->bytes += size * count;
+	return size * count;
+}
+
+/* Not 0: nobody waits for it any more. */
+static int on_progress(void *ctx, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
+{
+	struct fetcher *f = ctx;
+	struct pollfd peer = { .fd = f->fd, .events = POLLRDHUP };
+
+	(void)a, (void)b, (void)c, (void)d;
+	return poll(&peer, 1, 0) == 1 && (peer.revents & (POLLRDHUP | POLLHUP));
+}
+
+static void set_options(struct fetcher *f, CURL *handle, const char *url)
+{
+	const struct curl *curl = &f->curl;
+
+	curl->set(handle, CURLOPT_URL, url);
+#if LIBCURL_VERSION_NUM >= 0x075500
+	curl->set(handle, CURLOPT_PROTOCOLS_STR, "http,https");
+	curl->set(handle, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+#else
+	curl->set(handle, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+	curl->set(handle, CURLOPT_REDIR_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+#endif
+	curl->set(handle, CURLOPT_NOSIGNAL, 1L);
+	curl->set(handle, CURLOPT_FAILONERROR, 1L);
+	curl->set(handle, CURLOPT_FOLLOWLOCATION, 1L);
+	curl->set(handle, CURLOPT_MAXREDIRS, (long)REDIRECTS_MAX);
+	curl->set(handle, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);
+	curl->set(handle, CURLOPT_TIMEOUT_MS, (long)FETCH_FILE_MS);
+	curl->set(handle, CURLOPT_LOW_SPEED_LIMIT, (long)SLOW_BYTES);
+	curl->set(handle, CURLOPT_LOW_SPEED_TIME, (long)SLOW_S);
+	curl->set(handle, CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)FETCH_FILE_BYTES_MAX);
+	curl->set(handle, CURLOPT_USERAGENT, "stoker");
+	curl->set(handle, CURLOPT_WRITEFUNCTION, on_bytes);
+	curl->set(handle, CURLOPT_WRITEDATA, f);
+	curl->set(handle, CURLOPT_NOPROGRESS, 0L);
+	curl->set(handle, CURLOPT_XFERINFOFUNCTION, on_progress);
+	curl->set(handle, CURLOPT_XFERINFODATA, f);
+}
+
+static enum fetch_reason reason_of(const struct fetcher *f, CURLcode code, long status)
+{
+	if (f->too_large)
+		return FETCH_TOO_LARGE;
+	switch (code) {
+	case CURLE_OK:
+		return f->bytes > 0 ? FETCH_DONE : FETCH_FAILED;
+	case CURLE_HTTP_RETURNED_ERROR:
+		return status == 404 ? FETCH_NOT_FOUND : FETCH_FAILED;
+	case CURLE_COULDNT_RESOLVE_HOST:
+	case CURLE_COULDNT_CONNECT:
+		return FETCH_UNREACHABLE;
+	case CURLE_OPERATION_TIMEDOUT:
+		return FETCH_TIMEOUT;
+	case CURLE_FILESIZE_EXCEEDED:
+		return FETCH_TOO_LARGE;
+	default:
+		return FETCH_FAILED;
+	}
+}
+
+/* ---- files ---------------------------------------------------------------------------------- */
+
+static int make_file(void)
+{
+	int fd = open("/var/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+	return fd >= 0 ? fd : memfd_create("debuginfo", MFD_CLOEXEC);
+}
+
+static enum fetch_reason fetch_from(struct fetcher *f, const struct server *server, const char *id)
+{
+	char url[FETCH_URL_MAX + 2 * BUILD_ID_BYTES_MAX + 32];
+	CURL *handle = f->curl.init();
+	long status = 0;
+	CURLcode code;
+
+	if (!handle)
+		return FETCH_FAILED;
+	f->bytes = 0;
+	f->too_large = false;
+	snprintf(url, sizeof(url), "%s/buildid/%s/debuginfo", server->url, id);
+	set_options(f, handle, url);
+	code = f->curl.perform(handle);
+	f->curl.info(handle, CURLINFO_RESPONSE_CODE, &status);
+	f->curl.cleanup(handle);
+	return reason_of(f, code, status);
+}
+
+/* That no server has the file is the least that can be said of it. */
+static void fetch_file(struct fetcher *f, const char *id, struct fetch_answer *answer)
+{
+	answer->reason = f->has_curl ? FETCH_NOT_FOUND : FETCH_NO_LIBRARY;
+	for (uint32_t i = 0; i < f->servers_len && f->has_curl; i++) {
+		struct server *server = &f->servers[i];
+		enum fetch_reason reason = FETCH_UNREACHABLE;
+
+		if (server->failures < FAILURES_MAX) {
+			fd_close(&f->out);
+			f->out = make_file();
+			reason = f->out < 0 ? FETCH_FAILED : fetch_from(f, server, id);
+			answer->bytes += f->bytes;
+			if (reason == FETCH_UNREACHABLE || reason == FETCH_TIMEOUT ||
+				reason == FETCH_TOO_LARGE)
+				server->failures++;
+			else
+				server->failures = 0;
+		}
+		if (reason != FETCH_NOT_FOUND) {
+			answer->reason = reason;
+			answer->server = i;
+		}
+		if (reason == FETCH_DONE)
+			return;
+	}
+}
+
+static int send_answer(struct fetcher *f, struct fetch_answer *answer)
+{
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = { 0 };
+	struct iovec part = { answer, sizeof(*answer) };
+	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+
+	if (answer->reason == FETCH_DONE) {
+		message.msg_control = &control;
+		message.msg_controllen = sizeof(control);
+		control.head.cmsg_level = SOL_SOCKET;
+		control.head.cmsg_type = SCM_RIGHTS;
+		control.head.cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(&control.head), &f->out, sizeof(int));
+	}
+	return sendmsg(f->fd, &message, MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
+static int obey(struct fetcher *f, const struct fetch_order *order)
+{
+	struct fetch_answer answer = { .id = order->id };
+	int err;
+
+	if (order->kind == FETCH_SERVER) {
+		if (f->servers_len < FETCH_SERVERS_MAX)
+			snprintf(
+				f->servers[f->servers_len++].url, FETCH_URL_MAX, "%s", order->text);
+		return 0;
+	}
+	fetch_file(f, order->text, &answer);
+	err = send_answer(f, &answer);
+	fd_close(&f->out);
+	return err;
+}
+
+int fetcher_main(int socket_fd)
+{
+	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXFSZ };
+	struct fetcher f = { .fd = socket_fd, .out = -1 };
+	struct fetch_order order;
+	sigset_t none;
+
+	for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)
+		signal(ignored[i], SIG_IGN);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	prctl(PR_SET_NAME, "stoker-fetcher");
+	if (leave_privileges() < 0)
+		return WORKER_EXIT_SANDBOX;
+	f.has_curl = load_curl(&f.curl);
+	while (recv(socket_fd, &order, sizeof(order), 0) == sizeof(order)) {
+		order.text[sizeof(order.text) - 1] = '\0';
+		if (obey(&f, &order) < 0)
+			break;
+	}
+	return WORKER_EXIT_END;
+}
