@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tests/names/names.c - what we call addresses of a file, through the workers and with the debug
- * file that is found for it. names [-i] [-t] FILE < addresses, one hexadecimal vaddr a line prints
- * "ADDRESS NAME", NAME `?` where there is none; with -i the frames that are inlined there too, each
- * behind its function: "ADDRESS NAME FILE:LINE\tNAME FILE:LINE". With -t, what it took goes to
- * stderr: microseconds cold (the symbols are loaded) and warm, and bytes that the symbols take. */
+ * file that is found for it.
+ *
+ *     names [-i] [-o] [-t] FILE < addresses, one hexadecimal vaddr a line; -o: file offsets
+ *
+ * prints "ADDRESS NAME", NAME `?` where there is none; with -i the frames that are inlined there
+ * too, each behind its function: "ADDRESS NAME FILE:LINE\tNAME FILE:LINE". With -t, what it took
+ * goes to stderr: CPU microseconds cold (symbols are loaded) and warm, and bytes of symbols. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -31,7 +34,7 @@ struct names {
 	struct debug_root root;
 	struct debug_files debug;
 	const char *path;
-	bool inlined, timing, rows_done;
+	bool inlined, by_offset, timing, rows_done;
 	VEC(uint64_t) vaddrs;
 	VEC(uint64_t) offsets; /* in the file */
 	struct buf *texts;
@@ -106,16 +109,31 @@ static void read_addresses(struct names *n)
 		if (!at || !offset)
 			die("addresses", -ENOMEM);
 		*at = vaddr;
-		if (!image_vaddr_to_offset(&image, vaddr, offset))
+		*offset = vaddr;
+		if (!n->by_offset && !image_vaddr_to_offset(&image, vaddr, offset))
 			die("an address in no segment", -EINVAL);
 	}
 	image_done(&image);
 	n->texts = calloc(n->vaddrs.len + 1, sizeof(*n->texts));
 }
 
+/* CPU time so far, of this process and its workers: other load does not count. */
+static uint64_t cpu_ns(const struct names *n)
+{
+	uint64_t ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	struct worker_stats stats;
+	clockid_t clock;
+
+	worker_client_stats(n->client, &stats);
+	for (int i = 0; i < WORKER_LANES; i++)
+		if (stats.pids[i] > 0 && clock_getcpuclockid(stats.pids[i], &clock) == 0)
+			ns += clock_ns(clock);
+	return ns;
+}
+
 static uint64_t ask(struct names *n)
 {
-	uint64_t start = clock_ns(CLOCK_MONOTONIC);
+	uint64_t start = clock_ns(CLOCK_MONOTONIC), start_cpu = cpu_ns(n);
 	const struct worker_query query = {
 		.addresses = n->offsets.data,
 		.len = n->offsets.len,
@@ -135,7 +153,7 @@ static uint64_t ask(struct names *n)
 		fprintf(stderr, "names: %s\n", worker_status_text(symbols.status));
 		exit(1);
 	}
-	return (clock_ns(CLOCK_MONOTONIC) - start) / 1000;
+	return (cpu_ns(n) - start_cpu) / 1000;
 }
 
 static void run(struct names *n)
@@ -167,8 +185,9 @@ int main(int argc, char **argv)
 
 	if (argc == 2 && strcmp(argv[1], WORKER_ARGUMENT) == 0)
 		return worker_main(WORKER_FD);
-	while ((c = getopt(argc, argv, "it")) != -1) {
+	while ((c = getopt(argc, argv, "iot")) != -1) {
 		n.inlined |= c == 'i';
+		n.by_offset |= c == 'o';
 		n.timing |= c == 't';
 		if (c == '?')
 			return 2;

@@ -29,19 +29,23 @@ int symtab_init(struct symtab *tab, struct image *image, const struct image_sect
 bool symtab_get(const struct symtab *tab, size_t index, struct symtab_entry *out)
 {
 	struct cursor c = cursor_init(tab->entries.data, tab->entries.len);
-	uint8_t info;
+	struct bytes bytes;
+	Elf64_Sym entry;
 
 	if (index >= tab->len)
 		return false;
-	cursor_seek(&c, index * sizeof(Elf64_Sym));
-	out->name = cursor_u32(&c);
-	info = cursor_u8(&c);
-	out->type = ELF64_ST_TYPE(info);
-	out->bind = ELF64_ST_BIND(info);
-	cursor_u8(&c); /* st_other: what may bind to it says nothing about where it is */
-	out->section = cursor_u16(&c);
-	out->value = cursor_u64(&c);
-	out->size = cursor_u64(&c);
+	/* Whole, not field by field: a large program has hundreds of thousands. */
+	cursor_seek(&c, index * sizeof(entry));
+	bytes = cursor_bytes(&c, sizeof(entry));
+	memcpy(&entry, bytes.data, sizeof(entry));
+	*out = (struct symtab_entry){
+		.name = entry.st_name,
+		.type = ELF64_ST_TYPE(entry.st_info),
+		.bind = ELF64_ST_BIND(entry.st_info),
+		.section = entry.st_shndx,
+		.value = entry.st_value,
+		.size = entry.st_size,
+	};
 	return true;
 }
 

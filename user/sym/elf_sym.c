@@ -14,12 +14,15 @@
 
 #include "base/buf.h"
 #include "base/own.h"
+#include "base/radix.h"
 #include "base/vec.h"
+#include "elf/gopclntab.h"
 #include "elf/plt.h"
 #include "elf/symtab.h"
-#include "elf/gopclntab.h"
+#include "sym/name_rule.h"
 
 #define SOURCES (ELF_SYM_GO + 1)
+#define COVER_SAMPLES 128
 
 DEFINE_CLEANUP(struct elf_sym, elf_sym_free)
 
@@ -49,9 +52,9 @@ struct elf_sym {
 enum rank { RANK_NOTYPE, RANK_PLT, RANK_FUNC };
 
 struct candidate {
-	uint32_t start;
-	uint32_t end;  /* of an unsized one: the furthest that it can reach */
-	uint32_t name; /* in the strings of its source */
+	uint32_t start; /* first: what they are sorted by */
+	uint32_t end;   /* of an unsized one: the furthest that it can reach */
+	uint32_t name;  /* in the strings of its source */
 	uint8_t source;
 	uint8_t rank;
 	uint8_t bind;
@@ -91,33 +94,9 @@ static struct bytes plain_name(const struct loader *l, const struct candidate *s
 	return name;
 }
 
-static size_t underscores(struct bytes name)
-{
-	size_t n = 0;
-
-	while (n < name.len && name.data[n] == '_')
-		n++;
-	return n;
-}
-
 static int bind_order(uint8_t bind)
 {
 	return bind == STB_LOCAL ? 2 : bind == STB_WEAK ? 1 : 0;
-}
-
-static bool better_name(struct bytes a, struct bytes b, bool *equal)
-{
-	size_t ua = underscores(a), ub = underscores(b);
-	int order;
-
-	*equal = false;
-	if (ua != ub)
-		return ua < ub;
-	if (a.len != b.len)
-		return a.len < b.len;
-	order = memcmp(a.data, b.data, a.len);
-	*equal = order == 0;
-	return order < 0;
 }
 
 /* The rule of the header, between two at one address. */
@@ -131,7 +110,7 @@ static bool is_better(const struct loader *l, const struct candidate *a, const s
 		return b->unsized;
 	if (bind_order(a->bind) != bind_order(b->bind))
 		return bind_order(a->bind) < bind_order(b->bind);
-	better = better_name(plain_name(l, a), plain_name(l, b), &equal);
+	better = name_rule_better(plain_name(l, a), plain_name(l, b), &equal);
 	return equal ? a->source < b->source : better;
 }
 
@@ -206,6 +185,37 @@ static int add_candidate(
 	return 0;
 }
 
+static int by_start(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/* What is in .dynsym is in .symtab too, where the linker made both: half the work of a large
+ * program. Somebody may have dropped symbols since, so some of them are looked up. */
+static bool is_covered(const struct loader *l, const struct symtab *tab)
+{
+	size_t step = tab->len / COVER_SAMPLES + 1, sampled = 0;
+	struct symtab_entry e;
+	uint64_t offset;
+
+	if (l->tabs[ELF_SYM_SYMTAB].len < tab->len || l->candidates.len == 0)
+		return false;
+	for (size_t i = 1; symtab_get(tab, i, &e); i += e.type == STT_FUNC ? step : 1) {
+		struct candidate c;
+
+		if (e.type != STT_FUNC || e.section == SHN_UNDEF ||
+			!image_vaddr_to_offset(l->mapped, e.value, &offset) || offset > UINT32_MAX)
+			continue;
+		c.start = (uint32_t)offset;
+		if (!bsearch(&c, l->candidates.data, l->candidates.len, sizeof(c), by_start))
+			return false;
+		sampled++;
+	}
+	return sampled > 0;
+}
+
 static int collect_table(
 	struct loader *l, struct image *image, uint32_t type, enum elf_sym_source source)
 {
@@ -220,6 +230,8 @@ static int collect_table(
 	if (err == -ENOMEM)
 		return err;
 	l->sym->stats.tables_bad += err < 0;
+	if (err == 0 && source == ELF_SYM_DYNSYM && is_covered(l, tab))
+		return 0;
 	for (size_t i = 1; err == 0 && symtab_get(tab, i, &e); i++) {
 		const struct image_section *in = image_section_at(image, e.section);
 		struct candidate c = { .name = e.name, .source = source, .bind = e.bind };
@@ -235,23 +247,17 @@ static int collect_table(
 
 /* ---- settle --------------------------------------------------------------------------------- */
 
-static int by_start(const void *a, const void *b)
-{
-	const struct candidate *x = a, *y = b;
-
-	return x->start < y->start ? -1 : x->start > y->start;
-}
-
 /* Sorted by address, one candidate an address. The sort knows nothing of names, so that no file can
  * make it compare long ones n log n times. */
-static void settle(struct loader *l)
+static int settle(struct loader *l)
 {
 	struct candidate *all = l->candidates.data;
 	size_t n = l->candidates.len, kept = 0;
 
 	if (n == 0)
-		return;
-	qsort(all, n, sizeof(*all), by_start);
+		return 0;
+	if (radix_sort32(all, n, sizeof(*all)) < 0)
+		return -ENOMEM;
 	for (size_t i = 1; i < n; i++) {
 		if (all[i].start != all[kept].start)
 			all[++kept] = all[i];
@@ -259,6 +265,7 @@ static void settle(struct loader *l)
 			all[kept] = all[i];
 	}
 	l->candidates.len = kept + 1;
+	return 0;
 }
 
 /* ---- PLT ------------------------------------------------------------------------------------ */
@@ -482,19 +489,20 @@ static int load(struct loader *l, struct image *extra, enum elf_sym_source extra
 	int err = collect_table(l, l->mapped, SHT_SYMTAB, ELF_SYM_SYMTAB);
 
 	if (err == 0)
+		err = settle(l);
+	if (err == 0)
 		err = collect_table(l, l->mapped, SHT_DYNSYM, ELF_SYM_DYNSYM);
 	if (err == 0 && extra)
 		err = collect_table(l, extra, SHT_SYMTAB, extra_source);
 	if (err == 0)
 		err = collect_go(l);
-	if (err < 0)
-		return err;
-	settle(l);
-	err = collect_plt(l);
-	if (err < 0)
-		return err;
-	settle(l);
-	return sweep(l);
+	if (err == 0)
+		err = settle(l);
+	if (err == 0)
+		err = collect_plt(l);
+	if (err == 0)
+		err = settle(l);
+	return err < 0 ? err : sweep(l);
 }
 
 int elf_sym_load(struct image *mapped, struct image *extra, enum elf_sym_source extra_source,

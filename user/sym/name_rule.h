@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sym/name_rule.h - which of two names of one place is the one to be told. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/cursor.h"
+
+/* Is a the better one? Fewer leading underscores, shorter, alphabetic. */
+bool name_rule_better(struct bytes a, struct bytes b, bool *equal);
