@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/step/record.c - writes what a walk asked for as it asks, so a fixture holds no more than
- * that: a walk that asks for anything else is another walk. */
+/* tests/step/record.c - writes what a walk asked for as it asks, and the top of the stack, so a
+ * fixture holds little more than that: a walk that asks for anything else is another walk. */
 #include "record.h"
 
 #include <inttypes.h>
@@ -11,6 +11,9 @@
 #include "unwind/walk.h"
 
 #define GPRS 16
+#define STACK_BYTES 2048
+#define CALL_BYTES 8
+#define LINK_MAP_REAL 40 /* l_real: a link map's own address */
 
 static const char *name_at(struct space *space, uint64_t addr, uint64_t *offset)
 {
@@ -19,6 +22,29 @@ static const char *name_at(struct space *space, uint64_t addr, uint64_t *offset)
 	*offset = 0;
 	return m && m->object ? object_symbol(m->object, addr - m->start + m->file_offset, offset)
 			      : "?";
+}
+
+/* The top of the stack, the code that its words may return to, and the loader's link maps that they
+ * are: so that a walk that goes wrong does so as it would there. */
+static void record_stack(struct record *r, struct space *space)
+{
+	uint32_t len = space->stack_len < STACK_BYTES ? space->stack_len : STACK_BYTES;
+	uint8_t code[CALL_BYTES + 1];
+
+	record_memory(r, space->stack_base, space->stack, len);
+	for (uint32_t i = 0; i + 8 <= len; i += 8) {
+		const struct mapping *m;
+		uint64_t word, real;
+
+		memcpy(&word, space->stack + i, sizeof(word));
+		m = space_find(space, word);
+		if (m && m->executable &&
+			space_read(space, word - CALL_BYTES, code, sizeof(code)) == 0)
+			record_memory(r, word - CALL_BYTES, code, sizeof(code));
+		else if (m && space_read(space, word + LINK_MAP_REAL, &real, sizeof(real)) == 0 &&
+			real == word)
+			record_memory(r, word + LINK_MAP_REAL, &real, sizeof(real));
+	}
 }
 
 int record_begin(struct record *r, struct space *space, uint64_t pc)
@@ -38,6 +64,7 @@ int record_begin(struct record *r, struct space *space, uint64_t pc)
 		exit(2);
 	}
 	fprintf(r->file, "# %s at %s+%#" PRIx64 "\n", r->title, r->function, offset);
+	record_stack(r, space);
 	return 1;
 }
 
