@@ -120,7 +120,7 @@ whole_recursion() {
 through_unspoken() {
 	hottest "$1"
 	between "$(folded_share "$1" 'main;spoken;unspoken(;unspoken_leaf)?$')" 95 100 "under main in $1"
-	between "$(folded_share "$1" ';unspoken;unspoken_leaf$')" 40 60 "in its leaf in $1"
+	between "$(folded_share "$1" ';unspoken;unspoken_leaf$')" 30 70 "in its leaf in $1"
 	between "$(folded_share "$1" truncated)" 0 1 "cut in $1"
 }
 
