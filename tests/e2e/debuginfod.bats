@@ -197,4 +197,5 @@ failed() {
 @test "what is no URL is refused" {
 	exits 1 record -a -d 1 -o "$tmp/f" --debuginfod ftp://example.org
 	said_clearly 'no http:// or https:// URL'
+	DEBUGINFOD_URLS=file:///nowhere record -a -d 1 -o "$tmp/f"
 }

@@ -226,14 +226,22 @@ static int take(void *ctx, int id, const char *arg, struct why *why)
 	}
 }
 
+/* It is for other programs too: what we cannot use is no error. NULL: none. */
+static const char *servers_of_environment(void)
+{
+	const char *urls = getenv("DEBUGINFOD_URLS");
+
+	return urls && (strstr(urls, "http://") || strstr(urls, "https://")) ? urls : NULL;
+}
+
 /* What was not said. */
 static void set_defaults(struct record_options *o)
 {
 	bool whole_host = o->target == SAMPLER_ALL && (o->target_given || !o->argv[0]);
 
 	if (!o->debuginfod)
-		o->debuginfod = getenv("DEBUGINFOD_URLS");
-	if (o->debuginfod && o->debuginfod[strspn(o->debuginfod, " ")] == '\0')
+		o->debuginfod = servers_of_environment();
+	else if (o->debuginfod[strspn(o->debuginfod, " ")] == '\0')
 		o->debuginfod = NULL;
 	if (!o->user && !o->kernel)
 		o->user = o->kernel = true;
