@@ -37,12 +37,12 @@ static int read_proc(
 /* ---- directories ---------------------------------------------------------------------------- */
 
 /* An absolute path, or NULL. */
-static const char *value_of(const struct buf *environ, const char *name)
+static const char *value_of(const struct buf *vars, const char *name)
 {
 	size_t len = strlen(name);
 
-	for (size_t at = 0; at < environ->len; at += strlen(environ->data + at) + 1) {
-		const char *entry = environ->data + at;
+	for (size_t at = 0; at < vars->len; at += strlen(vars->data + at) + 1) {
+		const char *entry = vars->data + at;
 
 		if (strncmp(entry, name, len) == 0 && entry[len] == '=')
 			return entry[len + 1] == '/' ? entry + len + 1 : NULL;
@@ -60,16 +60,16 @@ static void add(struct jit_files_dirs *dirs, const struct opener_process *proces
 
 void jit_files_open_dirs(const struct opener_process *process, struct jit_files_dirs *out)
 {
-	_cleanup_(buf_done) struct buf environ = BUF_INIT;
+	_cleanup_(buf_done) struct buf vars = BUF_INIT;
 	const char *path, *tmp;
 
 	*out = (struct jit_files_dirs){ 0 };
-	if (read_proc(process, "environ", ENVIRON_BYTES_MAX, &environ) == 0) {
-		path = value_of(&environ, "DOTNET_PerfMapJitDumpPath");
+	if (read_proc(process, "environ", ENVIRON_BYTES_MAX, &vars) == 0) {
+		path = value_of(&vars, "DOTNET_PerfMapJitDumpPath");
 		if (!path)
-			path = value_of(&environ, "COMPlus_PerfMapJitDumpPath");
+			path = value_of(&vars, "COMPlus_PerfMapJitDumpPath");
 		add(out, process, path);
-		tmp = value_of(&environ, "TMPDIR");
+		tmp = value_of(&vars, "TMPDIR");
 		if (tmp && strcmp(tmp, "/tmp") != 0)
 			add(out, process, tmp);
 	}
