@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gopclntab.c - the bytes of Go's function table, in a file that is sound. */
+#include "elf/gopclntab.h"
 #include "fuzz.h"
 #include "make_elf.h"
-#include "sym/gopclntab.h"
 
 #define FUNCTIONS 64
 

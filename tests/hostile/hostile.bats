@@ -1,0 +1,62 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Ten thousand files that were made to hurt whoever reads them, run by busy processes with perf maps
+# and jitdumps of the same kind, in one capture: it ends as any other, what could not be read is
+# counted, and the honest processes beside them lose nothing.
+
+load ../e2e/lib
+
+files=10000
+processes=10
+
+# In one container, with honest ones beside them: hostile NUMBER, then the honest. $pid is its shell.
+start_all() {
+	local hostile deep burn
+	hostile=$(target hostile) deep=$(target deep_nofp) burn=$(target burn7030_nofp)
+	# shellcheck disable=SC2016 # for the inner shell
+	start_in_container sh -c '
+		each=$(($2 / $3)) i=0
+		while [ $i -lt $3 ]; do
+			"$4" 120 "$1" $((i * each)) $((i * each + each - 1)) $i &
+			i=$((i + 1))
+		done
+		for i in 1 2 3; do "$5" 120 & "$6" 120 & done
+		wait' sh "$tmp/files" "$files" "$processes" "$hostile" "$deep" "$burn"
+}
+
+all_ready() {
+	[ "$(grep -c '^ready' "$out")" -eq "$processes" ]
+}
+
+# whole NAME: per cent of a command's stacks that reach the root.
+whole() {
+	awk -v name="$1" '$0 ~ "(^|;)" name ";" { all += $NF; if (!/\[truncated\]/) whole += $NF }
+		END { printf "%.2f\n", all ? 100 * whole / all : 0; print name, all, whole >"/dev/stderr" }' "$tmp/f"
+}
+
+@test "one capture over 10,000 hostile files ends as any other, and honest stacks stay whole" {
+	local one status=0
+	need python3 jq
+	mkdir "$tmp/files"
+	"$repo/tests/hostile/make" "$tmp/files" "$files" "$RANDOM" >"$tmp/made"
+	cat "$tmp/made"
+	start_all
+	wait_until 30 all_ready
+	record -a -F 499 -d 20 --inline -o "$tmp/f" --stats "$tmp/s" || status=$?
+	jq -c '.ticks, .user_stacks, .frames, .objects, .tables, .worker, .agent' "$tmp/s"
+	[ "$status" -eq 0 ]
+	folded_is_valid "$tmp/f"
+	# They did what they are for.
+	[ "$(jq '.objects.known' "$tmp/s")" -gt 4000 ]
+	[ "$(jq '.objects.failed.not_elf + .objects.failed.damaged' "$tmp/s")" -gt 1000 ]
+	[ "$(folded_count "$tmp/f" '(^|;)hostile;')" -gt 1000 ]
+	for one in deep_nofp burn7030_nofp; do
+		[ "$(folded_count "$tmp/f" "(^|;)$one;")" -gt 200 ]
+		between "$(whole $one)" 99.5 100 "whole stacks of $one, %"
+		between "$(folded_share <(grep -E "(^|;)$one;" "$tmp/f") "$(chain main)")" 99 100 "named stacks of $one, %"
+	done
+	between "$(stat_of "$tmp/s" .agent.rss_max_kb)" 1000 49152 'memory of the agent, kB'
+	between "$(stat_of "$tmp/s" .worker.rss_max_kb)" 1000 524288 'memory of the workers, kB'
+	jq -e '.worker.restarts >= 0' "$tmp/s"
+	[ -z "$(pgrep -f "^$stoker record")" ]
+}
