@@ -53,7 +53,8 @@ whole() {
 	for one in deep_nofp burn7030_nofp; do
 		[ "$(folded_count "$tmp/f" "(^|;)$one;")" -gt 200 ]
 		between "$(whole $one)" 99.5 100 "whole stacks of $one, %"
-		between "$(folded_share <(grep -E "(^|;)$one;" "$tmp/f") "$(chain main)")" 99 100 "named stacks of $one, %"
+		grep -E "(^|;)$one;" "$tmp/f" >"$tmp/of.$one"
+		between "$(folded_share "$tmp/of.$one" '(^|;)main(_\[i\])?;')" 99 100 "named stacks of $one, %"
 	done
 	between "$(stat_of "$tmp/s" .agent.rss_max_kb)" 1000 49152 'memory of the agent, kB'
 	between "$(stat_of "$tmp/s" .worker.rss_max_kb)" 1000 524288 'memory of the workers, kB'

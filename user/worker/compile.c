@@ -63,7 +63,9 @@ static void identify(struct image *image, struct proto_rows *out)
 	out->build_id_len = (uint32_t)query.build_id.len;
 	memcpy(out->debuglink, query.link.name, strlen(query.link.name));
 	out->debuglink_crc = query.link.crc;
-	out->eh_frame_bytes = eh_frame ? eh_frame->size : 0;
+	/* as much as there is, whatever is claimed */
+	if (eh_frame && eh_frame->size <= image->file.len)
+		out->eh_frame_bytes = eh_frame->size;
 	if (image_section_by_type(image, SHT_SYMTAB))
 		out->contents |= WORKER_HAS_SYMBOLS;
 	if (image_section_find(image, ".debug_info"))
