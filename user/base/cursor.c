@@ -126,7 +126,7 @@ void cursor_seek(struct cursor *c, size_t offset)
 		c->bad = true;
 		return;
 	}
-	c->at = c->start + offset;
+	c->at = offset > 0 ? c->start + offset : c->start; /* also of nothing, NULL */
 }
 
 struct cursor cursor_sub(struct cursor *c, size_t len)
