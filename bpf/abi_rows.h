@@ -89,7 +89,11 @@ enum fp_kind {
  * finds the stack pointer that it was called with. */
 #define RULE_REG_INDEXED 0x80
 
-/* CFA_GOROUTINE, x86-64: the word cfa_off bytes from the thread's base (fs) is g, the word GO_G_M
+/* CFA_REG with a cfa_add, by the frame pointer: where the function has called, the CFA is sp + cfa_add
+ * as well. For functions that return to where they want (__builtin_eh_return, as libgcc's unwinder):
+ * what they call puts that place's frame pointer over theirs before they do.
+ *
+ * CFA_GOROUTINE, x86-64: the word cfa_off bytes from the thread's base (fs) is g, the word GO_G_M
  * bytes into it m, the one cfa_add bytes into that the goroutine that was left. None: its thread
  * has gone on for good. The word GO_G_SP bytes into it and cfa_reg bytes more is the CFA. The
  * return address is below; or, with no more bytes, the word behind GO_G_SP, for a stack that is

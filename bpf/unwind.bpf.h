@@ -159,6 +159,10 @@ static __always_inline u32 unwind_cfa(
 	}
 	if (rule->cfa != CFA_REG && rule->cfa != CFA_DEREF && rule->cfa != CFA_SWITCH)
 		return END_UNSUPPORTED;
+	if (rule->cfa == CFA_REG && rule->cfa_add != 0 && !regs->exact) {
+		*cfa = regs->sp + (s64)rule->cfa_add;
+		return END_NONE;
+	}
 	if (!unwind_register(regs, rule->cfa_reg, &base))
 		return END_REGISTER;
 	base += (s64)rule->cfa_off;

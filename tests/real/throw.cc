@@ -39,10 +39,20 @@ __attribute__((noinline)) static double descend(const Shape &shape, int depth, i
 	return descend(shape, depth - 1, n) + static_cast<double>(guard.text.size());
 }
 
+__attribute__((noinline)) static double again(int n)
+{
+	try {
+		return descend(Round(), 10, n);
+	} catch (...) {
+		undone++;
+		throw;
+	}
+}
+
 __attribute__((noinline)) static void once(std::map<std::string, int> &seen, int n)
 {
 	try {
-		descend(Round(), 10, n);
+		again(n);
 	} catch (const std::exception &error) {
 		seen[error.what()]++;
 		if (seen.size() > 500)

@@ -145,12 +145,35 @@ static int end_realigned(struct build *b, struct span *span, const struct cfi_ro
 	return add_row(b, span, delta - ROWS_CODE_REALIGNED_END_BYTES, &restored);
 }
 
+/* Does the function return by a register, on a stack of its choice? */
+static bool returns_elsewhere(const struct eh_frame_fde *fde)
+{
+	for (size_t i = fde->rows_len; i-- > 1;)
+		if (fde->rows[i].rule.ra == RA_REG)
+			return true;
+	return false;
+}
+
+/* What is said of cfa_add in bpf/abi_rows.h. */
+static uint32_t called_frame(
+	const struct build *b, const struct eh_frame_fde *fde, const struct span *span)
+{
+	if (b->image->machine != EM_X86_64 || !returns_elsewhere(fde))
+		return 0;
+	return rows_code_frame(b->image, span->start, span->size);
+}
+
 static int add_rows(struct build *b, const struct eh_frame_fde *fde, struct span *span)
 {
+	uint32_t frame = called_frame(b, fde, span);
+
 	for (size_t i = 0; i < fde->rows_len && fde->rows[i].delta < span->size; i++) {
 		struct unwind_rule rule = fde->rows[i].rule;
 		int err = 0;
 
+		if (frame > 0 && rule.cfa == CFA_REG &&
+			rule.cfa_reg == cfi_arch_find(b->image->machine)->fp)
+			rule.cfa_add = (int32_t)frame;
 		if (i > 0 && span->source != SOURCE_GO)
 			err = end_realigned(b, span, &fde->rows[i - 1], fde->rows[i].delta, &rule);
 		if (err == 0)

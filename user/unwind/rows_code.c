@@ -6,9 +6,12 @@
 
 #include <elf.h>
 
+#include "unwind/rows_prologue.h"
+
 #define ENDBR64 0xfa1e0ff3U
 #define LEA_R10_RSP 0xf8628d49U
 #define LEA_R13_RSP 0xf8658d49U
+#define PROLOGUE_MAX 64 /* instructions */
 
 static struct cursor code_at(const struct image *image, uint64_t file_offset)
 {
@@ -45,6 +48,16 @@ bool rows_code_ends_realigned(const struct image *image, uint64_t file_offset)
 	c = code_at(image, file_offset - ROWS_CODE_REALIGNED_END_BYTES);
 	code = cursor_u32(&c);
 	return code == LEA_R10_RSP || code == LEA_R13_RSP;
+}
+
+uint32_t rows_code_frame(const struct image *image, uint64_t file_offset, uint64_t size)
+{
+	struct cursor c = code_at(image, file_offset), code = cursor_sub(&c, size);
+	struct rows_prologue state = { 0 };
+
+	for (int i = 0; i < PROLOGUE_MAX && rows_prologue_next(&code, &state); i++)
+		;
+	return state.fp > 0 ? state.depth + 8 : 0;
 }
 
 bool rows_code_follows_padding(const struct image *image, uint64_t file_offset)

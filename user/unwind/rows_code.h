@@ -20,5 +20,8 @@
 bool rows_code_leaves_stack(const struct image *image, uint64_t file_offset);
 /* Do the bytes that end at file_offset end the use of a realigned stack? */
 bool rows_code_ends_realigned(const struct image *image, uint64_t file_offset);
+/* Bytes of stack that the function which begins at file_offset uses where it calls, its return
+ * address among them, if its first instructions say so and it has a frame pointer; else 0. */
+uint32_t rows_code_frame(const struct image *image, uint64_t file_offset, uint64_t size);
 /* Is the byte before file_offset one that fills room between functions? */
 bool rows_code_follows_padding(const struct image *image, uint64_t file_offset);
