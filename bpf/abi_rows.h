@@ -89,9 +89,9 @@ enum fp_kind {
  * finds the stack pointer that it was called with. */
 #define RULE_REG_INDEXED 0x80
 
-/* CFA_REG with a cfa_add, by the frame pointer: where the function has called, the CFA is sp + cfa_add
- * as well. For functions that return to where they want (__builtin_eh_return, as libgcc's unwinder):
- * what they call puts that place's frame pointer over theirs before they do.
+/* CFA_REG with a cfa_add, by the frame pointer: where the function has called, the CFA is
+ * sp + cfa_add as well. For functions that return to where they want (__builtin_eh_return, as
+ * libgcc's unwinder): what they call puts that place's frame pointer over theirs before they do.
  *
  * CFA_GOROUTINE, x86-64: the word cfa_off bytes from the thread's base (fs) is g, the word GO_G_M
  * bytes into it m, the one cfa_add bytes into that the goroutine that was left. None: its thread

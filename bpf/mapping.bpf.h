@@ -51,17 +51,18 @@ static __always_inline void object_describe(struct event_object *event, struct v
 		event->name[0] = '\0';
 }
 
-/* The file's object; one with a new id, and told, if nobody has met it before. NULL: the table is
- * full, or it could not be told, in which case the next one who meets it tries again. */
+/* The file's object; one with a new id, and told, if nobody has met it before and there are fewer
+ * than `most`. NULL: the table is full, or it could not be told, in which case the next one who
+ * meets it tries again. */
 static __always_inline struct object_value *object_of(struct tick_stats *stats,
 	struct event_object *event, struct vm_area_struct *vma, struct inode *inode, u32 *counter,
-	u32 first_id)
+	u32 first_id, u32 most)
 {
 	struct object_value fresh = {}, *known;
 
 	object_read_key(&event->key, inode);
 	known = bpf_map_lookup_elem(&objects, &event->key);
-	if (known)
+	if (known || objects_len >= most)
 		return known;
 	event->id = fresh.id = first_id + next_id(counter);
 	if (fresh.id > OBJECT_ID_MAX)
@@ -72,6 +73,7 @@ static __always_inline struct object_value *object_of(struct tick_stats *stats,
 			bpf_map_delete_elem(&objects, &event->key);
 			return NULL;
 		}
+		__sync_fetch_and_add(&objects_len, 1);
 	}
 	return bpf_map_lookup_elem(&objects, &event->key);
 }
@@ -115,7 +117,8 @@ static __always_inline u32 mapping_read(struct scratch *s, struct mapping *m, u6
 		s->object_event.tgid = s->who.tgid;
 		s->object_event.start_ns = s->who.start_ns;
 		mapping_set_object(m,
-			object_of(&s->stats, &s->object_event, vma, inode, &s->object_counter, 0));
+			object_of(&s->stats, &s->object_event, vma, inode, &s->object_counter, 0,
+				OBJECTS_ANY));
 	} else if (m->start == (u64)BPF_CORE_READ(mm, context.vdso)) {
 		mapping_set_object(m, bpf_map_lookup_elem(&objects, &vdso));
 		m->file_offset = 0;

@@ -184,6 +184,8 @@ static __always_inline u32 count(struct scratch *s)
 
 /* ---- holding: a walk that stopped at a file whose table is not there yet -------------------- */
 
+#define HELD_A_SECOND 512 /* a CPU: some megabytes */
+
 /* Bytes of the stack from sp on that can be read, HELD_STACK_BYTES at most. */
 static __always_inline u32 stack_bytes(struct scratch *s, u64 sp)
 {
@@ -217,6 +219,11 @@ static __always_inline int hold(struct scratch *s)
 	u64 bytes;
 	u32 lost;
 
+	if (s->held_second != second)
+		s->held_len = 0;
+	s->held_second = second;
+	if (s->held_len++ >= HELD_A_SECOND)
+		return -1;
 	/* The other half of the ring is for what is small and must not be lost. */
 	if (bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) > ring_bytes / 2)
 		return -1;

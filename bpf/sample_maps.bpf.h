@@ -57,6 +57,7 @@ struct scratch {
 	u64 searched;                /* what stack_word read */
 	struct unwind_place stepped; /* where the last step began */
 	u32 landing;                 /* enum landing */
+	u32 held_second, held_len;   /* how many samples were held in which second */
 	u64 user_hash;
 	u64 kernel_hash;
 	u64 user_rest; /* hashes of all frames but the leaf */
@@ -128,6 +129,12 @@ struct {
 	__type(key, struct object_key);
 	__type(value, struct object_value);
 } objects SEC(".maps");
+
+#define OBJECTS_ANY (~0U)
+/* In the map; user space counts down. What merely is mapped somewhere must leave room for what
+ * runs, or whoever maps enough files leaves no table to the rest. */
+__u32 objects_len = 0;
+const volatile __u32 objects_scan_max = OBJECTS_ANY;
 
 /* tgid → start of the process whose JIT code was told. */
 struct {

@@ -32,7 +32,8 @@ static __always_inline int scan_describe(
 	inode = BPF_CORE_READ(vma, vm_file, f_inode);
 	if (inode && !vma_is_shared_memory(inode, flags)) {
 		event->start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
-		object = object_of(&ignored, event, vma, inode, &scan_counter, OBJECT_SCAN_FIRST);
+		object = object_of(&ignored, event, vma, inode, &scan_counter, OBJECT_SCAN_FIRST,
+			objects_scan_max);
 		if (!object)
 			return 1;
 		out->object = object->id;

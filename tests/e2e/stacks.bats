@@ -206,18 +206,18 @@ through_unspoken() {
 	mkdir "$tmp/files"
 	start "$(target manyfiles)" "$tmp/files" 9500 60
 	wait_until 20 grep -q ready "$out"
-	"$stoker" record -a -F 499 -d 12 -o "$tmp/f" --stats "$tmp/s" 3>&- &
+	"$stoker" record -a -F 1999 -d 14 -o "$tmp/f" --stats "$tmp/s" 3>&- &
 	recorder=$!
 	started+=("$recorder")
 	wait_until 10 grep -q . "/proc/$recorder/comm"
-	sleep 5
+	sleep 8
 	cp "$(target deep_nofp)" "$fresh"
 	start "$fresh" 30
 	wait "$recorder"
 	jq -c '.objects, .user_stacks, .tables' "$tmp/s"
 	hottest "$tmp/f"
-	between "$(jq .objects.known "$tmp/s")" 9500 1000000 'files met'
-	between "$(jq .objects.forgotten "$tmp/s")" 500 1000000 'files forgotten'
+	between "$(jq .objects.known "$tmp/s")" 7168 10000000 'files met'
+	between "$(jq .objects.forgotten "$tmp/s")" 1000 10000000 'files forgotten'
 	between "$(folded_count "$tmp/f" ';fresh;')" 500 20000 'samples of the fresh program'
 	between "$(folded_count "$tmp/f" ';fresh;.*_start.*;main;')" \
 		$(($(folded_count "$tmp/f" ';fresh;') * 3 / 4)) 20000 'of them from the root'

@@ -392,9 +392,22 @@ int agent_fd(const struct agent *agent)
 	return agent->epoll;
 }
 
+/* About once a second. */
+static void next_second(struct agent *agent)
+{
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+
+	if (now_ns - agent->second_ns < NSEC_PER_SEC)
+		return;
+	agent->second_ns = now_ns;
+	objects_trim(agent->objects, sampler_next_second(agent->sampler));
+}
+
 int agent_poll(struct agent *agent)
 {
 	int err = sampler_poll(agent->sampler);
+
+	next_second(agent);
 
 	/* By index and copy: the ring is read meanwhile, and more may come. */
 	for (size_t i = 0; i < agent->execs.len; i++) {
@@ -427,22 +440,9 @@ static int follow_cpus(struct agent *agent)
 	return 0;
 }
 
-/* About once a second. */
-static void next_second(struct agent *agent)
-{
-	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
-
-	if (now_ns - agent->second_ns < NSEC_PER_SEC)
-		return;
-	agent->second_ns = now_ns;
-	objects_trim(agent->objects, sampler_next_second(agent->sampler));
-}
-
 int agent_tick(struct agent *agent)
 {
 	int err = agent_poll(agent);
-
-	next_second(agent);
 
 	processes_retry(agent->processes);
 	if (agent->ticks++ % FOLLOW_CPUS_TICKS == 0 && err == 0)

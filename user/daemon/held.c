@@ -24,11 +24,12 @@
 
 #define SNAPSHOTS_MAX 1024
 #define SNAPSHOT_FRESH_NS (5 * NSEC_PER_MSEC)
+#define SNAPSHOT_COST_PART 50 /* of our time at most one part is for reading mappings */
 
 struct snapshot {
 	uint32_t tgid;
 	uint64_t start_ns;
-	uint64_t taken_ns;
+	uint64_t taken_ns, cost_ns;
 	VEC(struct scan_mapping) mappings;
 };
 
@@ -86,24 +87,6 @@ static size_t event_bytes(const struct event_held *event)
 	return offsetof(struct event_held, stack) + event->stack_bytes;
 }
 
-int held_put(struct held *held, const struct event_held *event)
-{
-	struct event_held *copy;
-	struct waiting *slot;
-
-	held->stats.held++;
-	copy = malloc(event_bytes(event));
-	slot = copy ? vec_add(&held->waiting) : NULL;
-	if (!slot) {
-		free(copy);
-		return -ENOMEM;
-	}
-	memcpy(copy, event, event_bytes(event));
-	*slot = (struct waiting){ .event = copy };
-	held->waiting_bytes += event_bytes(event);
-	return 0;
-}
-
 /* ---- mappings ------------------------------------------------------------------------------- */
 
 static int take_mapping(void *ctx, const struct scan_mapping *mapping)
@@ -124,11 +107,13 @@ static void refresh(struct held *held, struct snapshot *snapshot)
 
 	snapshot->taken_ns = clock_ns(CLOCK_MONOTONIC);
 	sampler_scan(held->sampler, snapshot->tgid, take_mapping, &now);
+	now.taken_ns = clock_ns(CLOCK_MONOTONIC);
+	now.cost_ns = snapshot->cost_ns = now.taken_ns - snapshot->taken_ns;
+	snapshot->taken_ns = now.taken_ns;
 	if (now.mappings.len == 0) {
 		vec_done(&now.mappings);
 		return;
 	}
-	now.taken_ns = snapshot->taken_ns;
 	vec_done(&snapshot->mappings);
 	*snapshot = now;
 }
@@ -188,9 +173,41 @@ static int deliver(struct held *held, const struct event_held *event,
 	return err < 0 ? err : tally_count(held->tally, &key, 1);
 }
 
+int held_put(struct held *held, const struct event_held *event)
+{
+	struct event_held *copy;
+	struct waiting *slot;
+
+	held->stats.held++;
+	if (held->waiting_bytes > HELD_BYTES_MAX) {
+		struct walk_stack walked = {
+			.frames = (uint64_t *)event->frames,
+			.frames_len = event->frames_len,
+			.anon = event->anon,
+		};
+
+		return deliver(held, event, &walked, END_NO_TABLE);
+	}
+	copy = malloc(event_bytes(event));
+	slot = copy ? vec_add(&held->waiting) : NULL;
+	if (!slot) {
+		free(copy);
+		return -ENOMEM;
+	}
+	memcpy(copy, event, event_bytes(event));
+	*slot = (struct waiting){ .event = copy };
+	held->waiting_bytes += event_bytes(event);
+	return 0;
+}
+
+/* A process with many mappings does not take all our time. */
 static void refresh_stale(struct held *held, struct snapshot *snapshot)
 {
-	if (clock_ns(CLOCK_MONOTONIC) - snapshot->taken_ns > SNAPSHOT_FRESH_NS)
+	uint64_t fresh_ns = snapshot->cost_ns * SNAPSHOT_COST_PART;
+
+	if (fresh_ns < SNAPSHOT_FRESH_NS)
+		fresh_ns = SNAPSHOT_FRESH_NS;
+	if (clock_ns(CLOCK_MONOTONIC) - snapshot->taken_ns > fresh_ns)
 		refresh(held, snapshot);
 }
 

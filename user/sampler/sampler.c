@@ -106,6 +106,7 @@ static int size_maps(struct sampler *s, const struct sampler_options *o)
 	int err = bpf_map__set_max_entries(s->skel->maps.events, ring);
 
 	s->skel->rodata->counts_high = counts / 2;
+	s->skel->rodata->objects_scan_max = OBJECTS_MAX / 2;
 	s->skel->rodata->ring_bytes = ring;
 	for (size_t i = 0; i < ARRAY_SIZE(sizes) && err == 0; i++) {
 		used += (uint64_t)sizes[i].entries *
@@ -224,6 +225,7 @@ static int open_publish(struct sampler *s)
 		.pages = bpf_map__fd(s->skel->maps.row_pages),
 		.rules = bpf_map__fd(s->skel->maps.row_rules),
 		.slabs_len = s->slabs,
+		.objects_len = &s->skel->bss->objects_len,
 		.epoch = &s->skel->bss->tables_epoch,
 		.second = &s->skel->data->second,
 		.wait_for_ticks = wait_for_ticks,

@@ -325,6 +325,8 @@ int publish_forget(struct publish *p, const struct object_key *key)
 {
 	int err = bpf_map_delete_elem(p->maps.objects, key);
 
+	if (err == 0)
+		__atomic_fetch_sub(p->maps.objects_len, 1, __ATOMIC_SEQ_CST);
 	__atomic_fetch_add(p->maps.epoch, 1, __ATOMIC_SEQ_CST);
 	return err;
 }

@@ -15,6 +15,7 @@
 struct publish_maps {
 	int objects, slabs, pages, rules; /* descriptors; stay the caller's */
 	uint32_t slabs_len;
+	uint32_t *objects_len; /* in the map; counted down for each that is taken out */
 	/* Raised when an object's table comes or goes. */
 	uint32_t *epoch;
 	uint32_t *second; /* by which use is measured; never 0 */
