@@ -18,6 +18,7 @@
 #define WORDS_TAKEN 12
 #define EDGES_AT 20
 #define EDGES_OF 3
+#define PAGE_SHIFT 12 /* x86-64; arm64 as Debian has it */
 #define ADDR_MIN 0x1000
 #define ADDR_MAX (1ULL << 47)
 
@@ -85,7 +86,7 @@ __attribute__((noinline)) int look_up(u32 at)
 	inode = BPF_CORE_READ(vma, vm_file, f_inode);
 	if (!inode)
 		return 0;
-	a->file_offset = BPF_CORE_READ(vma, vm_pgoff) << PAGE_BYTES_SHIFT;
+	a->file_offset = BPF_CORE_READ(vma, vm_pgoff) << PAGE_SHIFT;
 	a->ino = BPF_CORE_READ(inode, i_ino);
 	a->dev = BPF_CORE_READ(inode, i_sb, s_dev);
 	return 0;
