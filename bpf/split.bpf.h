@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /* bpf/split.bpf.h - where a tick's time goes, for tools/bench: a build with STOKER_SPLIT takes the
  * time wherever the work turns to another part. In any other build nothing of it is left. Taking
- * the time costs time of its own, in equal pieces: SPLIT_NOTHING is such a piece, without work. */
+ * the time costs time of its own, in equal pieces: by how much a tick takes longer than in the
+ * usual build, tools/bench knows. */
 #pragma once
 
 #include "bpf/shim.h"
@@ -14,7 +15,7 @@ enum split_part {
 	SPLIT_READS,   /* rule to caller: reads of the stack */
 	SPLIT_HASH,    /* frames pushed and hashed */
 	SPLIT_SHIP,    /* who it was, counts, what is new told */
-	SPLIT_NOTHING,
+	SPLIT_NOTHING, /* its turns are how many ticks there were */
 	SPLIT_PARTS,
 };
 
