@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/fd.c - whole reads and writes. No descriptor is leaked on any path. */
+/* base/fd.c - whole reads and writes, and descriptors passed to another process. No descriptor is
+ * leaked on any path. */
 #include "base/fd.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
+#include <sys/socket.h>
 
 #include "base/buf.h"
 
@@ -67,4 +70,47 @@ int fd_read_path(const char *path, size_t size_max, struct buf *out)
 	if (fd < 0)
 		return -errno;
 	return fd_read_all(fd, size_max, out);
+}
+
+/* Room for one descriptor. */
+union passed {
+	struct cmsghdr head;
+	char bytes[CMSG_SPACE(sizeof(int))];
+};
+
+int fd_pass(int socket, const void *data, size_t size, int fd)
+{
+	union passed control = { 0 };
+	struct iovec part = { (void *)data, size };
+	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+
+	if (fd >= 0) {
+		message.msg_control = &control;
+		message.msg_controllen = sizeof(control);
+		control.head.cmsg_level = SOL_SOCKET;
+		control.head.cmsg_type = SCM_RIGHTS;
+		control.head.cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(&control.head), &fd, sizeof(fd));
+	}
+	return sendmsg(socket, &message, MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
+int fd_take(int socket, int flags, void *data, size_t size, int *fd)
+{
+	union passed control = { 0 };
+	struct iovec part = { data, size };
+	/* Not all of control: there is room for a second descriptor at its end. */
+	struct msghdr message = { .msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = CMSG_LEN(sizeof(int)) };
+	ssize_t len = recvmsg(socket, &message, flags | MSG_CMSG_CLOEXEC);
+	const struct cmsghdr *head = len > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+
+	if (len < 0 && (errno == EAGAIN || errno == EINTR))
+		return -EAGAIN;
+	if (head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS &&
+		head->cmsg_len == CMSG_LEN(sizeof(int)))
+		memcpy(fd, CMSG_DATA(head), sizeof(*fd));
+	return len == (ssize_t)size ? 0 : -EPIPE;
 }

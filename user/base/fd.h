@@ -32,3 +32,10 @@ int fd_read_all(int fd, size_t size_max, struct buf *out);
 
 /* Appends the text of a file such as /proc/sys/...: open, read, close. */
 int fd_read_path(const char *path, size_t size_max, struct buf *out);
+
+/* One message over a socket that keeps messages apart; a descriptor goes along, if fd is one. */
+int fd_pass(int socket, const void *data, size_t size, int fd);
+/* One such message, of this size; flags as of recvmsg. *fd is the caller's when one came, else it
+ * stays what it is. -EAGAIN: nothing is there (MSG_DONTWAIT), or a signal came; -EPIPE: the other
+ * side is gone or sent something else, and *fd may be set. */
+int fd_take(int socket, int flags, void *data, size_t size, int *fd);

@@ -118,31 +118,39 @@ static void refresh(struct held *held, struct snapshot *snapshot)
 	*snapshot = now;
 }
 
-static struct snapshot *snapshot_of(struct held *held, uint32_t tgid, uint64_t start_ns)
+static struct snapshot *find_snapshot(struct held *held, uint32_t tgid, uint64_t start_ns)
 {
-	struct snapshot *fresh;
-
 	vec_each (&held->snapshots, snapshot)
 		if (snapshot->tgid == tgid && snapshot->start_ns == start_ns)
 			return snapshot;
-	if (held->snapshots.len >= SNAPSHOTS_MAX)
+	return NULL;
+}
+
+/* The one there is, or a new one, read now. */
+static struct snapshot *snapshot_of(struct held *held, uint32_t tgid, uint64_t start_ns)
+{
+	struct snapshot *snapshot = find_snapshot(held, tgid, start_ns);
+
+	if (snapshot || held->snapshots.len >= SNAPSHOTS_MAX)
+		return snapshot;
+	snapshot = vec_add(&held->snapshots);
+	if (!snapshot)
 		return NULL;
-	fresh = vec_add(&held->snapshots);
-	if (!fresh)
-		return NULL;
-	fresh->tgid = tgid;
-	fresh->start_ns = start_ns;
-	refresh(held, fresh);
-	return fresh;
+	snapshot->tgid = tgid;
+	snapshot->start_ns = start_ns;
+	refresh(held, snapshot);
+	return snapshot;
 }
 
 void held_watch(struct held *held, uint32_t tgid, uint64_t start_ns)
 {
-	struct snapshot *snapshot = snapshot_of(held, tgid, start_ns);
+	struct snapshot *known = find_snapshot(held, tgid, start_ns);
 
-	/* It may have run another file before. */
-	if (snapshot)
-		refresh(held, snapshot);
+	/* It ran another file before. */
+	if (known)
+		refresh(held, known);
+	else
+		snapshot_of(held, tgid, start_ns);
 }
 
 /* ---- finishing ------------------------------------------------------------------------------- */

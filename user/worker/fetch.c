@@ -189,24 +189,11 @@ int fetch_ask(struct fetch *fetch, uint64_t id, const struct build_id *build_id)
 /* 0; -EAGAIN: nothing is there; -EPIPE: it is gone, or does not keep to what was agreed. */
 static int receive(struct fetch *fetch, struct fetch_answer *answer, int *fd)
 {
-	union {
-		struct cmsghdr head;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = { 0 };
-	struct iovec part = { answer, sizeof(*answer) };
-	struct msghdr message = { .msg_iov = &part,
-		.msg_iovlen = 1,
-		.msg_control = &control,
-		.msg_controllen = CMSG_LEN(sizeof(int)) };
-	struct cmsghdr *head;
-	ssize_t len = recvmsg(fetch->fd, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+	int err = fd_take(fetch->fd, MSG_DONTWAIT, answer, sizeof(*answer), fd);
 
-	if (len < 0 && (errno == EAGAIN || errno == EINTR))
-		return -EAGAIN;
-	head = len > 0 ? CMSG_FIRSTHDR(&message) : NULL;
-	if (head && head->cmsg_type == SCM_RIGHTS && head->cmsg_len == CMSG_LEN(sizeof(int)))
-		*fd = *(int *)CMSG_DATA(head);
-	return len == sizeof(*answer) && fetch->busy && answer->reason < FETCH_REASONS_LEN &&
+	if (err < 0)
+		return err;
+	return fetch->busy && answer->reason < FETCH_REASONS_LEN &&
 			(answer->reason == FETCH_DONE) == (*fd >= 0)
 		? 0
 		: -EPIPE;

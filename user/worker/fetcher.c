@@ -248,26 +248,6 @@ static void fetch_file(struct fetcher *f, const char *id, struct fetch_answer *a
 	}
 }
 
-static int send_answer(struct fetcher *f, struct fetch_answer *answer)
-{
-	union {
-		struct cmsghdr head;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = { 0 };
-	struct iovec part = { answer, sizeof(*answer) };
-	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
-
-	if (answer->reason == FETCH_DONE) {
-		message.msg_control = &control;
-		message.msg_controllen = sizeof(control);
-		control.head.cmsg_level = SOL_SOCKET;
-		control.head.cmsg_type = SCM_RIGHTS;
-		control.head.cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(&control.head), &f->out, sizeof(int));
-	}
-	return sendmsg(f->fd, &message, MSG_NOSIGNAL) < 0 ? -errno : 0;
-}
-
 static int obey(struct fetcher *f, const struct fetch_order *order)
 {
 	struct fetch_answer answer = { .id = order->id };
@@ -280,7 +260,7 @@ static int obey(struct fetcher *f, const struct fetch_order *order)
 		return 0;
 	}
 	fetch_file(f, order->text, &answer);
-	err = send_answer(f, &answer);
+	err = fd_pass(f->fd, &answer, sizeof(answer), answer.reason == FETCH_DONE ? f->out : -1);
 	fd_close(&f->out);
 	return err;
 }

@@ -154,27 +154,6 @@ static int obey_kill(const struct started *all, pid_t pid)
 	return 0;
 }
 
-/* A descriptor goes along, if fd is one. */
-static int send_answer(int socket, struct answer *answer, int fd)
-{
-	union {
-		struct cmsghdr head;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = { 0 };
-	struct iovec part = { answer, sizeof(*answer) };
-	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
-
-	if (fd >= 0) {
-		message.msg_control = &control;
-		message.msg_controllen = sizeof(control);
-		control.head.cmsg_level = SOL_SOCKET;
-		control.head.cmsg_type = SCM_RIGHTS;
-		control.head.cmsg_len = CMSG_LEN(sizeof(int));
-		*(int *)CMSG_DATA(&control.head) = fd;
-	}
-	return sendmsg(socket, &message, MSG_NOSIGNAL) < 0 ? -errno : 0;
-}
-
 _Noreturn static void serve(int socket)
 {
 	struct started all[STARTED_MAX];
@@ -189,7 +168,7 @@ _Noreturn static void serve(int socket)
 		order.argument[ARGUMENT_BYTES - 1] = '\0';
 		answer.err = order.argument[0] ? obey_start(all, order.argument, &fd, &answer.pid)
 					       : obey_kill(all, order.pid);
-		if (send_answer(socket, &answer, fd) < 0)
+		if (fd_pass(socket, &answer, sizeof(answer), fd) < 0)
 			break;
 	}
 	_exit(0);
@@ -240,27 +219,6 @@ void starter_close(struct starter *starter)
 	starter->pid = 0;
 }
 
-static int receive_answer(int socket, struct answer *answer, int *fd)
-{
-	union {
-		struct cmsghdr head;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = { 0 };
-	struct iovec part = { answer, sizeof(*answer) };
-	struct msghdr message = { .msg_iov = &part,
-		.msg_iovlen = 1,
-		.msg_control = &control,
-		.msg_controllen = sizeof(control) };
-	struct cmsghdr *head;
-
-	if (recvmsg(socket, &message, MSG_CMSG_CLOEXEC) != sizeof(*answer))
-		return -EPIPE;
-	head = CMSG_FIRSTHDR(&message);
-	if (head && head->cmsg_type == SCM_RIGHTS && head->cmsg_len == CMSG_LEN(sizeof(int)))
-		*fd = *(int *)CMSG_DATA(head);
-	return 0;
-}
-
 /* -EPIPE: it is gone. */
 static int ask(struct starter *starter, const struct order *order, pid_t *pid, int *fd)
 {
@@ -270,7 +228,7 @@ static int ask(struct starter *starter, const struct order *order, pid_t *pid, i
 	if (starter->pid == 0)
 		return -EPIPE;
 	if (send(starter->fd, order, sizeof(*order), MSG_NOSIGNAL) != sizeof(*order) ||
-		receive_answer(starter->fd, &answer, &sent) < 0) {
+		fd_take(starter->fd, 0, &answer, sizeof(answer), &sent) < 0) {
 		starter_close(starter);
 		return -EPIPE;
 	}
