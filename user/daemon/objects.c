@@ -18,6 +18,7 @@
 #include "base/hash.h"
 #include "base/vec.h"
 #include "proc/opener.h"
+#include "sampler/sampler.h"
 #include "unwind/publish.h"
 
 #define VDSO_BYTES_MAX (16UL << 12)
@@ -518,8 +519,9 @@ static size_t objects_max(void)
 {
 	struct rlimit files;
 
-	if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur >= 2 * OBJECTS_MAX + FDS_OTHER)
-		return OBJECTS_MAX;
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0 ||
+		files.rlim_cur >= 2 * SAMPLER_OBJECTS_MAX + FDS_OTHER)
+		return SAMPLER_OBJECTS_MAX;
 	return files.rlim_cur > 2 * FDS_OTHER ? (files.rlim_cur - FDS_OTHER) / 2 : FDS_OTHER / 2;
 }
 

@@ -14,8 +14,6 @@
 #include "worker/client.h"
 #include "worker/fetch.h"
 
-#define OBJECTS_MAX 8192 /* at a time; those that nobody uses are forgotten before */
-
 enum object_state {
 	OBJECT_OPENED,
 	OBJECT_FAILED, /* reason says why */

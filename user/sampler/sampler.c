@@ -29,7 +29,6 @@
 #define COUNTS_MAX 65536
 #define WHOS_MAX 16384
 #define STACKS_MAX 32768
-#define OBJECTS_MAX 8192
 #define JIT_MAX 4096
 #define SLABS_MIN 4
 #define ENTRY_BYTES 96 /* of a hash map, beside key and value: about */
@@ -97,7 +96,7 @@ static int size_maps(struct sampler *s, const struct sampler_options *o)
 		{ s->skel->maps.counts_1, counts },
 		{ s->skel->maps.whos, WHOS_MAX },
 		{ s->skel->maps.stacks, STACKS_MAX },
-		{ s->skel->maps.objects, OBJECTS_MAX },
+		{ s->skel->maps.objects, SAMPLER_OBJECTS_MAX },
 		{ s->skel->maps.jit_told, JIT_MAX },
 		{ s->skel->maps.targets, (uint32_t)o->ids_len + TREE_MAX },
 	};
@@ -106,7 +105,7 @@ static int size_maps(struct sampler *s, const struct sampler_options *o)
 	int err = bpf_map__set_max_entries(s->skel->maps.events, ring);
 
 	s->skel->rodata->counts_high = counts / 2;
-	s->skel->rodata->objects_scan_max = OBJECTS_MAX / 2;
+	s->skel->rodata->objects_scan_max = SAMPLER_OBJECTS_MAX / 2;
 	s->skel->rodata->ring_bytes = ring;
 	for (size_t i = 0; i < ARRAY_SIZE(sizes) && err == 0; i++) {
 		used += (uint64_t)sizes[i].entries *

@@ -13,6 +13,8 @@
 #include "bpf/reasons.h"
 #include "base/err.h"
 
+#define SAMPLER_OBJECTS_MAX 8192 /* mapped files that BPF knows at a time */
+
 enum sampler_target {
 	SAMPLER_ALL,
 	SAMPLER_TGIDS,

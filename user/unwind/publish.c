@@ -334,11 +334,11 @@ int publish_forget(struct publish *p, const struct object_key *key)
 static void drop_table(struct publish *p, uint32_t id)
 {
 	uint64_t *at = hash_find(&p->by_object, id);
-	struct table *t = at ? &p->tables.data[*at] : NULL;
-	struct table *last = &p->tables.data[p->tables.len - 1];
+	struct table *t = at ? &p->tables.data[*at] : NULL, *last;
 
 	if (!t)
 		return;
+	last = &p->tables.data[p->tables.len - 1];
 	for (uint32_t i = 0; i < t->pages_len; i++)
 		if (p->pages[t->page_base + i].bytes > 0)
 			free_page(p, &p->pages[t->page_base + i]);
