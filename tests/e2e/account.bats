@@ -116,3 +116,13 @@ ready_redis() {
 		skip 'Redis had too little of this machine, which is busy with other things'
 	between "$(jq '.bpf.bytes_out / .ticks.samples' "$tmp/s")" 0.01 64 'bytes a sample'
 }
+
+# Tables are made from one end of a file to the other, and its functions' code is looked at.
+@test "a large file's pages do not stay in memory once its rows are made" {
+	local library
+	library=$(realpath "$(ldd "$(command -v clang)" | awk '/libLLVM/ { print $3 }')")
+	echo 'int main(void) { return 0; }' >"$tmp/x.c"
+	record -o "$tmp/f" --stats "$tmp/s" -- clang -O2 -c "$tmp/x.c" -o "$tmp/x.o"
+	jq -e '.tables.rows > 500000' "$tmp/s"
+	between "$(jq .worker.rss_max_kb "$tmp/s")" 1 $(($(stat -c %s "$library") / 1024 * 6 / 10)) 'KB in the workers'
+}

@@ -51,6 +51,10 @@ struct image {
 	size_t sections_len;
 	struct bytes *inflated; /* by section index; allocated at the first need */
 	size_t inflated_bytes;  /* of all of them */
+	/* Called now and then by who reads the file from end to end: whoever mapped it may give
+	 * back what memory it has so far. NULL: nobody. */
+	void (*passed)(void *arg);
+	void *passed_arg;
 };
 
 /* Reads the headers. data must stay as it is until image_done. -ENOEXEC: no ELF, or one of a kind

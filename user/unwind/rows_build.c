@@ -19,6 +19,9 @@
 #include "unwind/rows_pack.h"
 #include "unwind/rule_set.h"
 
+/* So often the file's memory is given back: some 300 bytes of text are passed with each. */
+#define SPANS_PER_PASS 2048
+
 /* Real files have one or two; functions in further ones count as outside. */
 #define CODE_SEGMENTS_MAX 32
 
@@ -231,6 +234,8 @@ static int add_fde(void *arg, const struct eh_frame_fde *fde)
 	span = vec_add(&b->spans);
 	if (!span)
 		return -ENOMEM;
+	if (b->spans.len % SPANS_PER_PASS == 0 && b->image->passed)
+		b->image->passed(b->image->passed_arg);
 	span->start = start;
 	span->size = (uint32_t)left;
 	span->first = (uint32_t)b->rows.len;

@@ -83,6 +83,11 @@ static bool is_assembly(int fd)
 		pe_init(&pe, mapping.data, mapping.len, &why) == 0;
 }
 
+static void forget(void *mapping)
+{
+	mapping_forget(mapping);
+}
+
 enum worker_status compile_rows(int fd, struct proto_rows *out, int *rows_fd)
 {
 	_cleanup_(unwind_rows_freep) struct unwind_rows *rows = NULL;
@@ -101,6 +106,8 @@ enum worker_status compile_rows(int fd, struct proto_rows *out, int *rows_fd)
 	if (status != WORKER_OK)
 		return status;
 	identify(&file.image, &found);
+	file.image.passed = forget;
+	file.image.passed_arg = &file.mapping;
 	found.rows_status = elf_file_status(unwind_rows_build(&file.image, &rows, &why));
 	if (found.rows_status == WORKER_OK)
 		found.rows_status = write_rows(rows, &made);

@@ -94,3 +94,9 @@ bool mapping_torn(const struct mapping *mapping)
 {
 	return mapping->len > 0 && watches[mapping->slot].torn;
 }
+
+void mapping_forget(const struct mapping *mapping)
+{
+	if (mapping->len > 0)
+		madvise((void *)mapping->data, mapping->len, MADV_DONTNEED);
+}

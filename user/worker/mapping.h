@@ -35,3 +35,5 @@ void mapping_done(struct mapping *mapping);
 /* No more should be kept: what is left is for the next file that is loaded. */
 bool mapping_scarce(void);
 bool mapping_torn(const struct mapping *mapping);
+/* What was read is in memory no longer, until it is read again. */
+void mapping_forget(const struct mapping *mapping);
