@@ -5,6 +5,7 @@
 #include "profile/profile.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 int profile_init(struct profile *p)
@@ -21,6 +22,7 @@ void profile_done(struct profile *p)
 	vec_done(&p->stacks);
 	vec_done(&p->labels);
 	vec_done(&p->samples);
+	vec_done(&p->ticks);
 	hash_done(&p->frame_index);
 	hash_done(&p->stack_index);
 	hash_done(&p->label_index);
@@ -107,20 +109,65 @@ int profile_labels(struct profile *p, const struct profile_labels *labels, uint3
 	return 0;
 }
 
-int profile_add(struct profile *p, uint32_t stack, uint32_t labels, uint64_t value)
+/* Adds to the sample's value; *at is its index. */
+static int add(struct profile *p, uint32_t stack, uint32_t labels, uint64_t value, uint32_t *at)
 {
 	uint64_t key = (uint64_t)stack << 32 | labels, *have = hash_find(&p->sample_index, key);
 	struct profile_sample *slot;
 
 	if (have) {
 		p->samples.data[*have].value += value;
+		*at = (uint32_t)*have;
 		return 0;
 	}
 	slot = vec_add(&p->samples);
 	if (!slot || hash_put(&p->sample_index, key, p->samples.len - 1) < 0)
 		return -ENOMEM;
 	*slot = (struct profile_sample){ .stack = stack, .labels = labels, .value = value };
+	*at = (uint32_t)p->samples.len - 1;
 	return 0;
+}
+
+int profile_add(struct profile *p, uint32_t stack, uint32_t labels, uint64_t value)
+{
+	uint32_t at;
+
+	return add(p, stack, labels, value, &at);
+}
+
+int profile_tick(struct profile *p, uint32_t stack, uint32_t labels, uint32_t cpu, uint64_t time_ns)
+{
+	struct profile_tick *tick;
+	uint32_t sample;
+	int err = add(p, stack, labels, 1, &sample);
+
+	if (err < 0)
+		return err;
+	tick = p->ticks.len < PROFILE_TICKS_MAX ? vec_add(&p->ticks) : NULL;
+	if (tick)
+		*tick = (struct profile_tick){ .time_ns = time_ns, .sample = sample, .cpu = cpu };
+	else
+		p->ticks_dropped++;
+	return 0;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct profile_tick *x = a, *y = b;
+
+	if (x->time_ns != y->time_ns)
+		return x->time_ns < y->time_ns ? -1 : 1;
+	return x->cpu < y->cpu ? -1 : x->cpu > y->cpu;
+}
+
+void profile_sort(struct profile *p)
+{
+	for (size_t i = 1; i < p->ticks.len; i++) {
+		if (by_time(&p->ticks.data[i - 1], &p->ticks.data[i]) <= 0)
+			continue;
+		qsort(p->ticks.data, p->ticks.len, sizeof(*p->ticks.data), by_time);
+		return;
+	}
 }
 
 const char *profile_text(const struct profile *p, uint32_t string)

@@ -48,6 +48,17 @@ struct profile_sample {
 	uint64_t value;
 };
 
+/* When one of a sample's ticks was. */
+struct profile_tick {
+	uint64_t time_ns; /* CLOCK_MONOTONIC of the host, or a file's own clock: a time is to be
+			     compared with others of the same profile, not with those of another */
+	uint32_t sample;  /* in profile.samples */
+	uint32_t cpu;     /* PROFILE_NO_CPU: not known */
+};
+
+#define PROFILE_NO_CPU UINT32_MAX
+#define PROFILE_TICKS_MAX 4000000 /* 64 MB; those beyond are counted in their samples alone */
+
 struct profile {
 	struct strtab strings;
 	VEC(struct profile_frame) frames;
@@ -55,11 +66,14 @@ struct profile {
 	VEC(struct profile_stack) stacks;
 	VEC(struct profile_labels) labels;
 	VEC(struct profile_sample) samples;
+	VEC(struct profile_tick) ticks; /* by time; empty where times were not kept */
+	uint64_t ticks_dropped;         /* over PROFILE_TICKS_MAX: ticks of which no time is kept */
 	struct hash frame_index, stack_index, label_index, sample_index;
 	const char *value_type; /* "samples" */
 	const char *value_unit; /* "count" */
 	uint64_t period_ns;     /* what one sample stands for */
 	uint64_t start_ns;      /* CLOCK_REALTIME */
+	uint64_t start_tick_ns; /* the same moment by the clock of ticks; 0: not known */
 	uint64_t duration_ns;
 };
 
@@ -73,6 +87,13 @@ int profile_frame(struct profile *profile, const struct profile_frame *frame, ui
 int profile_stack(struct profile *profile, const uint32_t *frames, uint32_t len, uint32_t *id);
 int profile_labels(struct profile *profile, const struct profile_labels *labels, uint32_t *id);
 int profile_add(struct profile *profile, uint32_t stack, uint32_t labels, uint64_t value);
+/* One tick: adds 1 to the sample's value and notes when it was. In a profile of which all was added
+ * by this, the values' sum is ticks.len + ticks_dropped. Not in the order of time: profile_sort
+ * goes last. */
+int profile_tick(
+	struct profile *profile, uint32_t stack, uint32_t labels, uint32_t cpu, uint64_t time_ns);
+/* Orders ticks by time; those of the same time by cpu. */
+void profile_sort(struct profile *profile);
 
 const char *profile_text(const struct profile *profile, uint32_t string);
 /* Frame i of a stack, 0 the leaf. */

@@ -8,7 +8,7 @@
 #include "base/own.h"
 
 static const struct sink sinks[] = {
-	{ "folded", ".folded .collapsedstack.txt", "one line a stack: frame;frame;frame COUNT",
+	{ "folded", ".folded .collapsedstack.txt", "one line a stack: frame;frame;frame COUNT", 0,
 		folded_write },
 	{ 0 },
 };

@@ -27,10 +27,18 @@ struct sink_options {
 	uint32_t by_len;
 };
 
+/* What a format wants of a capture: what is not asked for is not taken, which is cheaper. */
+enum sink_needs {
+	SINK_TIMES = 1,        /* profile.ticks */
+	SINK_TIDS = 2,         /* labels.tid */
+	SINK_TIMES_BY_TID = 4, /* SINK_TIMES where --by has tid */
+};
+
 struct sink {
 	const char *name;    /* of -f */
 	const char *endings; /* of file names, separated by blanks, each with its dot */
 	const char *text;    /* for --help */
+	uint32_t needs;      /* enum sink_needs */
 	/* Appends the whole profile to out. 0 or -ENOMEM. */
 	int (*write)(
 		const struct profile *profile, const struct sink_options *options, struct buf *out);
