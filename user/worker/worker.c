@@ -5,6 +5,7 @@
 #include "worker/worker.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,10 @@
 #include "worker/symbols.h"
 
 #define LINES_NS (500 * NSEC_PER_MSEC) /* what lines may take in one request, about */
+
+/* Tables come and go. Said once, malloc keeps to it: each larger block is given back to the kernel
+ * when it is freed. Else the bound rises with what was freed, and the heap keeps the memory. */
+#define LARGE_BLOCK_BYTES (128 << 10)
 
 struct worker {
 	int fd;
@@ -347,6 +352,7 @@ int worker_main(int socket_fd)
 	if (!is_client(socket_fd))
 		return WORKER_EXIT_SOCKET;
 	prctl(PR_SET_NAME, "stoker-worker");
+	mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK_BYTES);
 	w = calloc(1, sizeof(*w));
 	if (!w)
 		return WORKER_EXIT_MEMORY;
