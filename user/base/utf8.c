@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* base/utf8.c - well-formed sequences only: no overlong forms, no surrogates, nothing above
- * U+10FFFF. */
+ * U+10FFFF. What is invisible and changes how the text around it is laid out is no text either: in
+ * a table or a graph one name could turn its neighbours around. */
 #include "base/utf8.h"
 
 #include <stdbool.h>
@@ -32,12 +33,27 @@ size_t utf8_char_len(const char *text)
 	return len;
 }
 
+/* U+061C, U+200E to U+200F, U+2028 to U+202E, U+2066 to U+2069: direction and line ends; U+FFFE and
+ * U+FFFF, which XML does not have. */
+static bool turns_text(const unsigned char *c, size_t len)
+{
+	if (len == 2)
+		return c[0] == 0xd8 && c[1] == 0x9c;
+	if (len != 3)
+		return false;
+	if (c[0] == 0xe2 && c[1] == 0x80)
+		return in(c[2], 0x8e, 0x8f) || in(c[2], 0xa8, 0xae);
+	if (c[0] == 0xe2 && c[1] == 0x81)
+		return in(c[2], 0xa6, 0xa9);
+	return c[0] == 0xef && c[1] == 0xbf && in(c[2], 0xbe, 0xbf);
+}
+
 static bool is_control(const char *text, size_t len)
 {
 	const unsigned char *c = (const unsigned char *)text;
 
 	return (len == 1 && (c[0] < 0x20 || c[0] == 0x7f)) ||
-		(len == 2 && c[0] == 0xc2 && c[1] < 0xa0);
+		(len == 2 && c[0] == 0xc2 && c[1] < 0xa0) || turns_text(c, len);
 }
 
 int utf8_put_clean(struct buf *out, const char *text)

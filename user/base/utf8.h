@@ -9,5 +9,6 @@ struct buf;
 
 /* Bytes of the well-formed character at text; 0 when there is none. text ends with a NUL. */
 size_t utf8_char_len(const char *text);
-/* Appends text with '?' for each control character (C0, DEL, C1) and each byte of no character. */
+/* Appends text with '?' for each control character (C0, DEL, C1, those that turn the direction of
+ * text or end a line, noncharacters) and each byte of no character. */
 int utf8_put_clean(struct buf *out, const char *text);
