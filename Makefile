@@ -43,6 +43,8 @@ FUZZ_BIN := $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/tests/fuzz/%)
 TOOL_BIN := $(TOOL_SRC:%.c=$(BUILD)/%)
 TGT_BIN  := $(TGT_SRC:tests/targets/%.c=$(BUILD)/tests/targets/%)
 SKEL     := $(BUILD)/sample.skel.h
+PAGE_SRC := user/sink/page
+PAGE_H   := $(addprefix $(BUILD)/sink/page/,svg.js.h)
 
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -62,13 +64,18 @@ $(BUILD)/stoker: $(BIN_OBJ) $(BUILD)/libstoker.a
 $(BUILD)/libstoker.a: $(LIB_OBJ)
 	$(call say,AR,$@)rm -f $@ && ar rcs $@ $^
 
-$(BUILD)/%.o: %.c | $(SKEL)
+$(BUILD)/%.o: %.c | $(SKEL) $(PAGE_H)
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(CC) $(ALLFLAGS) -MMD -MP -c $< -o $@
 
 $(BUILD)/%.bpf.o: bpf/%.bpf.c
 	@mkdir -p $(@D)
 	$(call say,BPF,$<)$(CLANG) $(BPFFLAGS) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
+
+# Scripts and styles of pages become arrays: page.js.h has page_page_js[].
+$(BUILD)/sink/page/%.h: $(PAGE_SRC)/% tools/embed
+	@mkdir -p $(@D)
+	$(call say,EMBED,$<)tools/embed page_$(subst .,_,$*) < $< > $@
 
 $(BUILD)/%.skel.h: $(BUILD)/%.bpf.o
 	$(call say,SKEL,$@)$(BPFTOOL) gen skeleton $< name $(*F)_bpf > $@

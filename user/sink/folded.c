@@ -6,7 +6,6 @@
 #include "sink/sink.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,35 +44,6 @@ static int put_name(struct buf *out, const char *name, const char *suffix)
 	return buf_puts(out, suffix);
 }
 
-static int put_number(struct buf *out, int32_t number)
-{
-	char text[16];
-
-	snprintf(text, sizeof(text), "%d", number);
-	return put_name(out, number < 0 ? "?" : text, "");
-}
-
-static int put_label(
-	struct buf *out, const struct profile *p, const struct profile_labels *l, enum sink_key key)
-{
-	const uint32_t texts[] = {
-		[SINK_CONTAINER] = l->container,
-		[SINK_POD] = l->pod,
-		[SINK_NAMESPACE] = l->namespace_,
-		[SINK_IMAGE] = l->image,
-		[SINK_UNIT] = l->unit,
-		[SINK_COMM] = l->comm,
-	};
-
-	if (key == SINK_PID)
-		return put_number(out, l->pid);
-	if (key == SINK_TID)
-		return put_number(out, l->tid);
-	if (key == SINK_CPU)
-		return put_number(out, l->cpu);
-	return put_name(out, profile_text(p, texts[key]), "");
-}
-
 static int put_stack(struct buf *out, const struct profile *p, uint32_t stack)
 {
 	for (uint32_t i = p->stacks.data[stack].len; i-- > 0;) {
@@ -93,7 +63,8 @@ static int put_line(struct buf *out, const struct profile *p, const struct sink_
 
 	buf_clear(out);
 	for (uint32_t i = 0; i < options->by_len; i++) {
-		int err = put_label(out, p, labels, options->by[i]);
+		char number[SINK_NUMBER_MAX];
+		int err = put_name(out, sink_label(p, labels, options->by[i], number), "");
 
 		if (err < 0)
 			return err;

@@ -3,6 +3,7 @@
 #include "sink/sink.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/own.h"
@@ -10,6 +11,7 @@
 static const struct sink sinks[] = {
 	{ "folded", ".folded .collapsedstack.txt", "one line a stack: frame;frame;frame COUNT", 0,
 		folded_write },
+	{ "svg", ".svg", "a flame graph with search and zoom, in one picture", 0, svg_write },
 	{ 0 },
 };
 
@@ -86,6 +88,31 @@ bool sink_wants(const struct sink_options *options, enum sink_key key)
 		if (options->by[i] == key)
 			return true;
 	return false;
+}
+
+const char *sink_label(const struct profile *p, const struct profile_labels *l, enum sink_key key,
+	char number[SINK_NUMBER_MAX])
+{
+	const uint32_t texts[] = {
+		[SINK_CONTAINER] = l->container,
+		[SINK_POD] = l->pod,
+		[SINK_NAMESPACE] = l->namespace_,
+		[SINK_IMAGE] = l->image,
+		[SINK_UNIT] = l->unit,
+		[SINK_COMM] = l->comm,
+	};
+	const char *text = number;
+	int32_t value;
+
+	if (key < ARRAY_SIZE(texts)) {
+		text = profile_text(p, texts[key]);
+	} else {
+		value = key == SINK_PID ? l->pid : key == SINK_TID ? l->tid : l->cpu;
+		snprintf(number, SINK_NUMBER_MAX, "%d", value);
+		if (value < 0)
+			text = "?";
+	}
+	return *text ? text : "?";
 }
 
 int sink_parse_by(const char *text, struct sink_options *options, struct why *why)

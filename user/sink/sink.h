@@ -55,5 +55,12 @@ const struct sink *sink_list(void);
 int sink_parse_by(const char *text, struct sink_options *options, struct why *why);
 bool sink_wants(const struct sink_options *options, enum sink_key key);
 
+/* What a sample's label says: "?" where it is not known. Raw, as a stranger wrote it. number is
+ * room for the text of those that are numbers. */
+#define SINK_NUMBER_MAX 16
+const char *sink_label(const struct profile *profile, const struct profile_labels *labels,
+	enum sink_key key, char number[SINK_NUMBER_MAX]);
+
 int folded_write(
 	const struct profile *profile, const struct sink_options *options, struct buf *out);
+int svg_write(const struct profile *profile, const struct sink_options *options, struct buf *out);
