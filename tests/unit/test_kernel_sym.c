@@ -109,6 +109,23 @@ static void hidden_addresses_are_told_apart_from_no_symbols(void **state)
 	assert_null(sym);
 }
 
+/* Names are kept NUL by NUL: what follows one would be taken for names of their own. */
+static void a_nul_in_a_name_is_a_broken_line(void **state)
+{
+	static const char text[] = "1000 t __pfx_f\n1010 t f\0\1\n1020 t g\n";
+	struct kernel_sym_stats stats;
+	struct kernel_sym *sym = NULL;
+	struct kernel_name got;
+
+	(void)state;
+	assert_int_equal(kernel_sym_parse(text, sizeof(text) - 1, &sym), KERNEL_SYM_OK);
+	kernel_sym_stats(sym, &stats);
+	assert_int_equal(stats.bad, 1);
+	assert_true(kernel_sym_find(sym, 0x1020, &got));
+	assert_string_equal(got.name, "g");
+	kernel_sym_free(sym);
+}
+
 static void broken_lines_are_counted_and_skipped(void **state)
 {
 	struct kernel_sym_stats stats;
@@ -235,6 +252,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_address_has_the_name_of_its_symbol),
 		cmocka_unit_test(hidden_addresses_are_told_apart_from_no_symbols),
+		cmocka_unit_test(a_nul_in_a_name_is_a_broken_line),
 		cmocka_unit_test(broken_lines_are_counted_and_skipped),
 		cmocka_unit_test(chunks_do_not_show_in_any_name),
 		cmocka_unit_test(this_kernels_symbols_are_all_found),

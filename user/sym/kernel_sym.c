@@ -104,6 +104,13 @@ static int module_id(struct parser *p, struct bytes field, uint32_t *id)
 	return strtab_put(&p->sym->modules, (const char *)field.data + 1, field.len - 2, id);
 }
 
+/* Names are kept one behind the other, so what ends one must not stand inside. */
+static bool is_name(struct bytes name)
+{
+	return name.len > 0 && name.len <= NAME_LEN_MAX && name.data[0] >= ' ' &&
+		!memchr(name.data, '\0', name.len);
+}
+
 static int add_symbol(struct parser *p, struct symbol symbol)
 {
 	size_t n = p->symbols.len;
@@ -134,7 +141,7 @@ static int parse_line(struct parser *p, struct cursor line)
 	type = line_word(&line);
 	line_blanks(&line);
 	name = line_word(&line);
-	if (type.len != 1 || name.len == 0 || name.len > NAME_LEN_MAX || name.data[0] < ' ')
+	if (type.len != 1 || !is_name(name))
 		goto bad;
 	line_blanks(&line);
 	err = module_id(p, line_word(&line), &module);
