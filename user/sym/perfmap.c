@@ -81,21 +81,29 @@ static size_t overlay(const struct perfmap_range *lower, size_t lower_len,
 	return n;
 }
 
-/* n lines in order of the file become disjoint: at most 2n - 1. out and spare have room for 2n
- * each. The depth is log2 of FRESH_MAX. */
-static size_t flatten(const struct perfmap_range *lines, size_t n, struct perfmap_range *out,
-	struct perfmap_range *spare)
+/* n lines in order of the file become disjoint: at most 2n - 1, in one of the two buffers, which
+ * have room for 2n each and lens for n. Run by run, of 1, 2, 4 ... lines: that of line i is at 2i.
+ */
+static struct perfmap_range *flatten(const struct perfmap_range *lines, size_t n,
+	struct perfmap_range *a, struct perfmap_range *b, uint32_t *lens)
 {
-	size_t half = n / 2, a, b;
-
-	if (n <= 1) {
-		if (n == 1)
-			out[0] = lines[0];
-		return n;
+	for (size_t i = 0; i < n; i++) {
+		a[2 * i] = lines[i];
+		lens[i] = 1;
 	}
-	a = flatten(lines, half, spare, out);
-	b = flatten(lines + half, n - half, spare + 2 * half, out + 2 * half);
-	return overlay(spare, a, spare + 2 * half, b, out);
+	for (size_t width = 1; width < n; width *= 2) {
+		struct perfmap_range *from = a;
+
+		for (size_t i = 0; i < n; i += 2 * width) {
+			size_t run = i / width, upper = i + width < n ? i + width : i;
+
+			lens[run / 2] = (uint32_t)overlay(a + 2 * i, lens[run], a + 2 * upper,
+				upper > i ? lens[run + 1] : 0, b + 2 * i);
+		}
+		a = b;
+		b = from;
+	}
+	return a;
 }
 
 static int merge_top(struct perfmap *map)
@@ -135,25 +143,26 @@ static int merge(struct perfmap *map, bool whole)
 
 static int flush(struct perfmap *map)
 {
-	_cleanup_(freep) struct perfmap_range *out = NULL;
-	_cleanup_(freep) struct perfmap_range *spare = NULL;
 	size_t n = map->fresh.len;
-	struct perfmap_range *trimmed;
+	_cleanup_(freep) struct perfmap_range *a = NULL;
+	_cleanup_(freep) struct perfmap_range *b = NULL;
+	_cleanup_(freep) uint32_t *lens = NULL;
+	struct perfmap_range *level, *trimmed;
 	int err = 0;
 
 	if (n == 0)
 		return 0;
 	if (map->levels_len == PERFMAP_LEVELS_MAX)
 		err = merge(map, true);
-	out = reallocarray(NULL, 2 * n, sizeof(*out));
-	spare = reallocarray(NULL, 2 * n, sizeof(*spare));
-	if (err < 0 || !out || !spare)
+	a = reallocarray(NULL, 2 * n, sizeof(*a));
+	b = reallocarray(NULL, 2 * n, sizeof(*b));
+	lens = reallocarray(NULL, n, sizeof(*lens));
+	if (err < 0 || !a || !b || !lens)
 		return -ENOMEM;
-	n = flatten(map->fresh.data, n, out, spare);
-	trimmed = reallocarray(out, n, sizeof(*out));
-	if (trimmed)
-		out = trimmed;
-	map->levels[map->levels_len++] = (struct perfmap_level){ TAKE_PTR(out), n };
+	level = flatten(map->fresh.data, n, a, b, lens) == a ? TAKE_PTR(a) : TAKE_PTR(b);
+	n = lens[0];
+	trimmed = reallocarray(level, n, sizeof(*level));
+	map->levels[map->levels_len++] = (struct perfmap_level){ trimmed ? trimmed : level, n };
 	map->fresh.len = 0;
 	return merge(map, false);
 }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sym/r2r_signature.c - one pass that writes as it reads. What lies in another module has tokens of
  * that module, which say nothing here: the reading goes on, since what follows the signature
- * matters, and the name is given up. Depth and number of types are bounded, and with them the text.
- */
+ * matters, and the name is given up. Types stand within types: what is still to be read after the
+ * one at hand waits on a stack. Its height and the number of types are bounded, and with them the
+ * text. */
 #include "sym/r2r_signature.h"
 
 #include <errno.h>
 #include <string.h>
 
-#define DEPTH_MAX 16
+#define TODO_MAX 32
 #define TYPES_MAX 256 /* of one signature */
 
 enum method_flag {
@@ -39,14 +40,35 @@ enum element {
 	ELEMENT_MODULE = 0x3f,
 };
 
+enum todo_kind {
+	TODO_TYPE,
+	TODO_TEXT,       /* text is put */
+	TODO_TYPES,      /* a list: its number, then so many types */
+	TODO_MORE_TYPES, /* left of them */
+	TODO_SHAPE,      /* of an array, behind the type of its elements */
+	TODO_PARAMETERS, /* left types, of which nothing is told */
+	TODO_HOME,       /* the tokens that follow are again as was_foreign says */
+};
+
+struct todo {
+	enum todo_kind kind;
+	uint32_t left;
+	bool is_first, was_foreign;
+	const char *text;
+};
+
 struct reader {
 	const struct cli_metadata *metadata;
 	struct cursor *c;
 	struct buf *out;
+	struct buf unused; /* takes what is put while muted */
+	uint32_t muted;
 	uint32_t types_left;
 	bool is_foreign; /* the tokens that follow are another module's */
 	bool is_unknown; /* the text has a hole */
 	int err;
+	struct todo todo[TODO_MAX];
+	size_t todo_len;
 };
 
 static const char *primitive(uint8_t element)
@@ -92,19 +114,36 @@ static uint32_t compressed(struct cursor *c)
 	return (first & 0x1f) << 24 | second << 8 | cursor_u8(c);
 }
 
+/* Where text goes; NULL: nothing takes any more. */
+static struct buf *sink_of(struct reader *r)
+{
+	struct buf *out = r->muted > 0 ? &r->unused : r->out;
+
+	return r->err == 0 && out->len < R2R_SIGNATURE_TEXT_MAX ? out : NULL;
+}
+
+static void mute(struct reader *r)
+{
+	if (r->muted++ == 0)
+		r->unused.len = 0;
+}
+
 static void put(struct reader *r, const char *text)
 {
-	if (r->err == 0 && r->out->len < R2R_SIGNATURE_TEXT_MAX)
-		r->err = buf_puts(r->out, text);
+	struct buf *out = sink_of(r);
+
+	if (out)
+		r->err = buf_puts(out, text);
 }
 
 static void put_type(struct reader *r, enum cli_table table, uint32_t row)
 {
+	struct buf *out = sink_of(r);
 	int err;
 
-	if (r->err < 0 || r->out->len >= R2R_SIGNATURE_TEXT_MAX)
+	if (!out)
 		return;
-	err = r->is_foreign ? -ENOENT : cli_metadata_put_type(r->metadata, table, row, r->out);
+	err = r->is_foreign ? -ENOENT : cli_metadata_put_type(r->metadata, table, row, out);
 	if (err == -ENOENT)
 		r->is_unknown = true;
 	else
@@ -122,70 +161,48 @@ static void read_token(struct reader *r)
 		put_type(r, token & 1 ? CLI_TYPE_REF : CLI_TYPE_DEF, token >> 2);
 }
 
-static void read_type(struct reader *r, uint32_t depth);
-
-static void read_types(struct reader *r, uint32_t depth)
+static void push(struct reader *r, struct todo todo)
 {
-	uint32_t n = compressed(r->c);
-
-	put(r, "[");
-	for (uint32_t i = 0; i < n && !r->c->bad; i++) {
-		if (i > 0)
-			put(r, ",");
-		read_type(r, depth + 1);
-	}
-	put(r, "]");
+	if (r->todo_len < TODO_MAX)
+		r->todo[r->todo_len++] = todo;
+	else
+		r->c->bad = true;
 }
 
-static void read_array(struct reader *r, uint32_t depth)
+static void push_type(struct reader *r)
 {
-	uint32_t rank, n;
-
-	read_type(r, depth + 1);
-	rank = compressed(r->c);
-	for (int part = 0; part < 2; part++) { /* sizes, lower bounds */
-		n = compressed(r->c);
-		for (uint32_t i = 0; i < n && !r->c->bad; i++)
-			compressed(r->c);
-	}
-	put(r, "[");
-	for (uint32_t i = 1; i < rank && i < 32; i++)
-		put(r, ",");
-	put(r, "]");
+	push(r, (struct todo){ .kind = TODO_TYPE });
 }
 
-static void read_function_pointer(struct reader *r, uint32_t depth)
+static void begin_function_pointer(struct reader *r)
 {
-	struct buf unused = BUF_INIT, *out = r->out;
 	uint32_t n;
 
 	cursor_skip(r->c, 1); /* calling convention */
 	n = compressed(r->c);
-	r->out = &unused;
-	for (uint32_t i = 0; i <= n && !r->c->bad; i++)
-		read_type(r, depth + 1);
-	r->out = out;
-	buf_done(&unused);
-	put(r, "(fnptr)");
+	mute(r);
+	push(r, (struct todo){ .kind = TODO_PARAMETERS, .left = n + 1 });
 }
 
 /* Those of which a type follows, or a number. */
-static void read_composed(struct reader *r, uint8_t element, uint32_t depth)
+static void begin_composed(struct reader *r, uint8_t element)
 {
+	const char *text = element == ELEMENT_PTR ? "*" : element == ELEMENT_BYREF ? "&" : "[]";
+
 	switch (element) {
 	case ELEMENT_PTR:
 	case ELEMENT_BYREF:
 	case ELEMENT_SZARRAY:
-		read_type(r, depth + 1);
-		put(r, element == ELEMENT_PTR ? "*" : element == ELEMENT_BYREF ? "&" : "[]");
+		push(r, (struct todo){ .kind = TODO_TEXT, .text = text });
+		push_type(r);
 		return;
 	case ELEMENT_CMOD_REQD:
 	case ELEMENT_CMOD_OPT:
 		compressed(r->c);
-		read_type(r, depth + 1);
+		push_type(r);
 		return;
 	case ELEMENT_NATIVE_VALUETYPE:
-		read_type(r, depth + 1);
+		push_type(r);
 		return;
 	case ELEMENT_VAR:
 	case ELEMENT_MVAR:
@@ -194,19 +211,19 @@ static void read_composed(struct reader *r, uint8_t element, uint32_t depth)
 		put(r, "!");
 		return;
 	case ELEMENT_ARRAY:
-		read_array(r, depth);
+		push(r, (struct todo){ .kind = TODO_SHAPE });
+		push_type(r);
 		return;
 	default:
 		r->c->bad = true;
 	}
 }
 
-static void read_type(struct reader *r, uint32_t depth)
+static void begin_type(struct reader *r)
 {
 	uint8_t element = cursor_u8(r->c);
-	bool was_foreign = r->is_foreign;
 
-	if (depth > DEPTH_MAX || r->types_left == 0) {
+	if (r->types_left == 0) {
 		r->c->bad = true;
 		return;
 	}
@@ -221,21 +238,99 @@ static void read_type(struct reader *r, uint32_t depth)
 		read_token(r);
 		return;
 	case ELEMENT_GENERICINST:
-		read_type(r, depth + 1);
-		read_types(r, depth);
+		push(r, (struct todo){ .kind = TODO_TYPES });
+		push_type(r);
 		return;
 	case ELEMENT_FNPTR:
-		read_function_pointer(r, depth);
+		begin_function_pointer(r);
 		return;
 	case ELEMENT_MODULE:
-		/* 0 is this module */
-		r->is_foreign = compressed(r->c) != 0;
-		read_type(r, depth + 1);
-		r->is_foreign = was_foreign;
+		push(r, (struct todo){ .kind = TODO_HOME, .was_foreign = r->is_foreign });
+		r->is_foreign = compressed(r->c) != 0; /* 0 is this module */
+		push_type(r);
 		return;
 	default:
-		read_composed(r, element, depth);
+		begin_composed(r, element);
 	}
+}
+
+static void go_on_with_types(struct reader *r, struct todo types)
+{
+	if (types.left-- == 0) {
+		put(r, "]");
+		return;
+	}
+	if (!types.is_first)
+		put(r, ",");
+	types.is_first = false;
+	push(r, types);
+	push_type(r);
+}
+
+static void go_on_with_parameters(struct reader *r, struct todo parameters)
+{
+	if (parameters.left-- == 0) {
+		r->muted--;
+		put(r, "(fnptr)");
+		return;
+	}
+	push(r, parameters);
+	push_type(r);
+}
+
+static void read_shape(struct reader *r)
+{
+	uint32_t rank = compressed(r->c);
+
+	for (int part = 0; part < 2; part++) { /* sizes, lower bounds */
+		uint32_t n = compressed(r->c);
+
+		for (uint32_t i = 0; i < n && !r->c->bad; i++)
+			compressed(r->c);
+	}
+	put(r, "[");
+	for (uint32_t i = 1; i < rank && i < 32; i++)
+		put(r, ",");
+	put(r, "]");
+}
+
+static void go_on(struct reader *r, struct todo todo)
+{
+	switch (todo.kind) {
+	case TODO_TYPE:
+		begin_type(r);
+		return;
+	case TODO_TEXT:
+		put(r, todo.text);
+		return;
+	case TODO_TYPES:
+		put(r, "[");
+		push(r,
+			(struct todo){ .kind = TODO_MORE_TYPES,
+				.left = compressed(r->c),
+				.is_first = true });
+		return;
+	case TODO_MORE_TYPES:
+		go_on_with_types(r, todo);
+		return;
+	case TODO_SHAPE:
+		read_shape(r);
+		return;
+	case TODO_PARAMETERS:
+		go_on_with_parameters(r, todo);
+		return;
+	case TODO_HOME:
+		r->is_foreign = todo.was_foreign;
+		return;
+	}
+}
+
+/* A type, or a list of them. */
+static void read_all(struct reader *r, enum todo_kind kind)
+{
+	push(r, (struct todo){ .kind = kind });
+	while (r->todo_len > 0 && !r->c->bad)
+		go_on(r, r->todo[--r->todo_len]);
 }
 
 static void put_name(struct reader *r, uint32_t offset)
@@ -281,17 +376,15 @@ static void put_method(struct reader *r, uint32_t row, bool has_owner)
 /* The runtime's own perf map does not tell the arguments of methods, only of types. */
 static void skip_tail(struct reader *r, uint32_t flags)
 {
-	struct buf unused = BUF_INIT, *out = r->out;
 	bool was_unknown = r->is_unknown;
 
-	r->out = &unused;
+	mute(r);
 	if (flags & METHOD_INSTANTIATION)
-		read_types(r, 0);
+		read_all(r, TODO_TYPES);
 	if (flags & METHOD_CONSTRAINED)
-		read_type(r, 0);
-	r->out = out;
+		read_all(r, TODO_TYPE);
+	r->muted--;
 	r->is_unknown = was_unknown;
-	buf_done(&unused);
 }
 
 static void read_method(struct reader *r)
@@ -302,7 +395,7 @@ static void read_method(struct reader *r)
 	if (flags & METHOD_OTHER_MODULE)
 		r->is_foreign = compressed(r->c) != 0;
 	if (has_owner)
-		read_type(r, 0);
+		read_all(r, TODO_TYPE);
 	token = compressed(r->c);
 	if (flags & METHOD_SLOT)
 		r->is_unknown = true;
@@ -329,5 +422,6 @@ int r2r_signature_read(const struct cli_metadata *metadata, struct cursor *c, ui
 	if (r.err == 0)
 		r.err = buf_put(out, text.data, text.len);
 	buf_done(&text);
+	buf_done(&r.unused);
 	return r.err;
 }
