@@ -109,6 +109,7 @@ static void set_path(struct object *object, const char *path)
 
 	if (len > deleted && strcmp(path + len - deleted, DELETED) == 0)
 		len -= deleted;
+	free(object->path); /* of the time before, if it was opened then */
 	object->path = strndup(path, len);
 	len -= (size_t)(name - path);
 	if (len > 0)
