@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/buf.h"
+#include "base/clock.h"
 #include "base/own.h"
 #include "proc/maps.h"
 #include "proc/status.h"
@@ -103,6 +105,32 @@ static void lines_that_are_none_are_counted(void **state)
 	(void)state;
 	assert_int_equal(maps_parse("rubbish\n1-2 rwx 0 0:0 0\n", keep_last, &e), 2);
 	assert_int_equal(maps_parse("", keep_last, &e), 0);
+	assert_int_equal(maps_parse("1-2 rwxp 0 0:0\n1-2 rwxp 0 0:0 x\n1-2 rwx\n3-4 rwxp 0 0:0 0",
+				 keep_last, &e),
+		3);
+	assert_int_equal(e.start, 3);
+}
+
+/* As many as the kernel lets a process have: were each line's cost the length of the text, this
+ * would take many seconds. */
+static void a_process_of_very_many_mappings_is_read_in_no_time(void **state)
+{
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	uint64_t began_ns, took_ns;
+	struct maps_entry e;
+
+	(void)state;
+	for (int i = 0; i < 65530; i++)
+		assert_int_equal(buf_printf(&text, "%x-%x r-xp 00000000 fd:01 %d   %-60s.so\n",
+					 0x1000 * i, 0x1000 * (i + 1), i, "/usr/lib/x"),
+			0);
+	assert_int_equal(buf_putc(&text, '\0'), 0);
+	began_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	assert_int_equal(maps_parse(text.data, keep_last, &e), 0);
+	took_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - began_ns;
+	assert_int_equal(e.ino, 65529);
+	print_message("%lu ms\n", (unsigned long)(took_ns / NSEC_PER_MSEC));
+	assert_true(took_ns < NSEC_PER_SEC);
 }
 
 static void code_of_jits_is_told_from_files(void **state)
@@ -140,6 +168,7 @@ int main(void)
 		cmocka_unit_test(the_cgroup2_line_is_found_among_those_of_v1),
 		cmocka_unit_test(a_mapping_has_its_parts),
 		cmocka_unit_test(lines_that_are_none_are_counted),
+		cmocka_unit_test(a_process_of_very_many_mappings_is_read_in_no_time),
 		cmocka_unit_test(code_of_jits_is_told_from_files),
 	};
 

@@ -2,30 +2,47 @@
 /* proc/maps.c - one line: START-END PERMS OFFSET MAJOR:MINOR INODE [PATH]. */
 #include "proc/maps.h"
 
-#include <stdio.h>
+#include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
+/* A number and what must follow it: past both, or NULL. */
+static const char *take_number(const char *at, int base, char behind, uint64_t *out)
+{
+	char *end;
+
+	if (!at || !isxdigit((unsigned char)*at))
+		return NULL;
+	*out = strtoull(at, &end, base);
+	return end > at && *end == behind ? end + 1 : NULL;
+}
+
+/* Not by sscanf(), which would look for the end of the whole text for each line of it. */
 static bool parse_line(const char *line, size_t len, struct maps_entry *out)
 {
-	unsigned long long start, end, offset, ino;
-	unsigned int major, minor;
-	char perms[5];
-	int path_at = 0;
+	uint64_t major = 0, minor = 0;
+	const char *perms =
+		take_number(take_number(line, 16, '-', &out->start), 16, ' ', &out->end);
+	const char *at;
+	char *end;
 
-	if (sscanf(line, "%llx-%llx %4s %llx %x:%x %llu %n", &start, &end, perms, &offset, &major,
-		    &minor, &ino, &path_at) < 7 ||
-		strlen(perms) != 4)
+	if (!perms || strcspn(perms, " \n") != 4 || perms[4] != ' ')
 		return false;
-	out->start = start;
-	out->end = end;
-	out->file_offset = offset;
-	out->ino = ino;
-	out->dev = major << 20 | minor;
+	at = take_number(perms + 5, 16, ' ', &out->file_offset);
+	at = take_number(at, 16, ':', &major);
+	at = take_number(at, 16, ' ', &minor);
+	if (!at || !isdigit((unsigned char)*at))
+		return false;
+	out->ino = strtoull(at, &end, 10);
+	if (*end != ' ' && *end != '\n' && *end != '\0')
+		return false;
+	at = end + strspn(end, " ");
+	out->dev = (uint32_t)(major << 20 | minor);
 	out->executable = perms[2] == 'x';
 	out->shared = perms[3] == 's';
-	len = (size_t)path_at < len ? len - (size_t)path_at : 0;
+	len -= (size_t)(at - line);
 	len = len < MAPS_PATH_MAX ? len : MAPS_PATH_MAX - 1;
-	memcpy(out->path, line + path_at, len);
+	memcpy(out->path, at, len);
 	out->path[len] = '\0';
 	return true;
 }
