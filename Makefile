@@ -48,7 +48,7 @@ PAGE_H   := $(addprefix $(BUILD)/sink/page/,svg.js.h)
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all help unit asan fuzz fuzz-replay check check-vm demo bench lint targets install clean
+.PHONY: all help unit asan fuzz fuzz-replay check check-vm demo bench lint tidy targets install clean
 
 all: stoker ## build ./stoker (the default)
 
@@ -112,6 +112,9 @@ fuzz: targets ## each parser with random bytes for FUZZ_SECONDS (60), or those i
 
 fuzz-replay: targets $(FUZZ_BIN) ## what fuzzing found, and its seeds, once
 	$(Q)BUILD=$(BUILD) tools/fuzz --replay
+
+tidy: $(SKEL) ## static analysis: clang-tidy, cppcheck, gcc -fanalyzer; exceptions are in tools/tidy and .clang-tidy
+	$(Q)tools/tidy
 
 lint: ## the house rules: direction of includes, length of functions and files
 	$(Q)tools/check-layers && tools/check-length

@@ -20,7 +20,7 @@
 /* One more element, zeroed, or NULL. */
 #define vec_add(v)                        \
 	((__typeof__((v)->data))vec_grow( \
-		(void **)&(v)->data, &(v)->len, &(v)->cap, sizeof(*(v)->data)))
+		(void **)&(v)->data, &(v)->len, &(v)->cap, sizeof(__typeof__(*(v)->data))))
 
 #define vec_done(v)                      \
 	do {                             \

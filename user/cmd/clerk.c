@@ -155,7 +155,7 @@ static int ask(struct clerk *clerk, const struct order *order, const struct buf 
 		err = fd_write_all(clerk->fd, bytes->data, order->size);
 	if (err == 0)
 		err = read_whole(clerk->fd, answer, sizeof(*answer));
-	if (err < 0)
+	if (err != 0)
 		return why_set(why, err, "the process that writes files was lost");
 	if (answer->err < 0)
 		*why = answer->why;

@@ -52,10 +52,12 @@ static void check_kernel(struct doctor *d)
 {
 	struct utsname name;
 	char text[512];
-	int major = 0, minor = 0;
+	char *rest;
+	long major, minor;
 
 	uname(&name);
-	sscanf(name.release, "%d.%d", &major, &minor);
+	major = strtol(name.release, &rest, 10);
+	minor = *rest == '.' ? strtol(rest + 1, NULL, 10) : 0;
 	for (size_t i = 0; i < ARRAY_SIZE(kernels); i++) {
 		if (KERNEL(major, minor) >= kernels[i].below)
 			continue;

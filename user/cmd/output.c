@@ -39,7 +39,7 @@ static int expand(const char *pattern, time_t when, char *path)
 	if (strlen(pattern) >= OUTPUT_PATH_MAX)
 		return -ENAMETOOLONG;
 	if (!strchr(pattern, '%')) {
-		strcpy(path, pattern);
+		snprintf(path, OUTPUT_PATH_MAX, "%s", pattern);
 		return 0;
 	}
 	localtime_r(&when, &tm);
@@ -58,7 +58,7 @@ int output_check(const struct output *output, struct why *why)
 	err = expand(output->pattern, time(NULL), path);
 	if (err < 0)
 		return fail(output->pattern, err, why);
-	strcpy(copy, path);
+	snprintf(copy, sizeof(copy), "%s", path);
 	dir = dirname(copy);
 	if (stat(dir, &st) < 0 || !S_ISDIR(st.st_mode))
 		return why_set(why, -ENOENT,
@@ -133,7 +133,7 @@ int output_write(struct output *output, time_t when, struct buf *bytes, struct w
 	if (err < 0)
 		return fail(output->pattern, err, why);
 	output->same = strcmp(path, output->last) == 0 && !is_stdout(path) ? output->same + 1 : 0;
-	strcpy(output->last, path);
+	snprintf(output->last, sizeof(output->last), "%s", path);
 	if (output->same > 0)
 		number_path(path, output->same + 1, numbered);
 	err = compress_for_path(path, bytes, &packed);

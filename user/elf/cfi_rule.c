@@ -236,7 +236,7 @@ static enum cfi_lost encode_fp(const struct cfi_rule *fp, const struct cfi_arch 
 		if (v->kind != CFI_VALUE_ADDR || v->reg > CFI_REG_MAX || v->off != 0)
 			return CFI_LOST_FP_RULE;
 		out->fp = v->reg == arch->fp ? FP_SAME : FP_REG;
-		out->fp_off = v->reg == arch->fp ? 0 : v->reg;
+		out->fp_off = (int16_t)(v->reg == arch->fp ? 0 : v->reg);
 		return LOST_NONE;
 	case CFI_RULE_AT:
 		return encode_fp_at(v, arch, f, out);

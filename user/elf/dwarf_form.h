@@ -31,7 +31,7 @@ struct dwarf_value {
 };
 
 /* Bytes that a form takes; -1: it depends, or the form is not known. */
-int dwarf_form_size(uint16_t form, const struct dwarf_format *format);
+int dwarf_form_size(uint16_t number, const struct dwarf_format *format);
 /* Reads one value, or only goes past it. A form that is not known is bad. */
 void dwarf_form_read(struct cursor *c, const struct dwarf_format *format,
 	const struct dwarf_spec *spec, struct dwarf_value *out);

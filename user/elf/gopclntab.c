@@ -174,7 +174,7 @@ static bool read_name(const struct gopclntab *tab, uint32_t offset, const char *
 bool gopclntab_get(const struct gopclntab *tab, size_t i, struct gopclntab_function *out)
 {
 	struct gopclntab_function f;
-	uint64_t offset, unused;
+	uint64_t offset = 0, unused;
 	struct record record;
 
 	if (!read_row(tab, i, &f.start, &offset) || !read_row(tab, i + 1, &f.end, &unused) ||
@@ -300,8 +300,8 @@ static bool file_name(
 
 bool gopclntab_line(const struct gopclntab *tab, uint64_t vaddr, const char **file, uint32_t *line)
 {
-	int32_t file_number, line_number;
-	uint64_t start, offset;
+	int32_t file_number = 0, line_number = 0;
+	uint64_t start = 0, offset = 0;
 	struct record record;
 	const char *name;
 	size_t i;

@@ -285,7 +285,7 @@ static void read_text(struct cursor *c, char *out)
 		uint16_t unit = le16toh(cursor_u16(c));
 
 		if (out && unit != 0 && n < DOTNET_IPC_TEXT_MAX - 1)
-			out[n++] = unit >= 0x20 && unit < 0x7f ? (char)unit : '?';
+			out[n++] = (char)(unit >= 0x20 && unit < 0x7f ? unit : '?');
 	}
 	if (out)
 		out[n] = '\0';

@@ -45,7 +45,7 @@ static int read_status(struct jit_target *t)
 {
 	_cleanup_(buf_done) struct buf text = BUF_INIT;
 	const char *gid, *caught;
-	struct status status;
+	struct status status = { 0 };
 	char *end;
 	int err = read_proc(t->pid, "status", &text);
 
@@ -185,15 +185,15 @@ bool jit_target_maps(const struct jit_target *target, const char *start)
 
 void jit_target_exe(const struct jit_target *target, char *name, size_t size)
 {
-	char link[PATH_BYTES], path[PATH_MAX];
+	char path[PATH_BYTES], exe[PATH_MAX];
 	const char *slash;
 	ssize_t len;
 
-	snprintf(link, sizeof(link), "/proc/%d/exe", target->pid);
-	len = readlink(link, path, sizeof(path) - 1);
-	path[len > 0 ? len : 0] = '\0';
-	slash = strrchr(path, '/');
-	snprintf(name, size, "%s", slash ? slash + 1 : path);
+	snprintf(path, sizeof(path), "/proc/%d/exe", target->pid);
+	len = readlink(path, exe, sizeof(exe) - 1);
+	exe[len > 0 ? len : 0] = '\0';
+	slash = strrchr(exe, '/');
+	snprintf(name, size, "%s", slash ? slash + 1 : exe);
 }
 
 bool jit_target_is_set(const struct jit_target *target, const char *name)

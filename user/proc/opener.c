@@ -56,14 +56,14 @@ static int reason_of(int err)
 	return OBJECT_OPEN;
 }
 
-static void read_link(int path_fd, char *path, size_t path_size)
+static void read_link(int path_fd, char *name, size_t size)
 {
-	char link[PATH_BYTES];
+	char path[PATH_BYTES];
 	ssize_t len;
 
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", path_fd);
-	len = readlink(link, path, path_size - 1);
-	path[len > 0 ? len : 0] = '\0';
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", path_fd);
+	len = readlink(path, name, size - 1);
+	name[len > 0 ? len : 0] = '\0';
 }
 
 /* Is it the file that BPF saw? An overlay tells the lower file's number of a file that was copied
@@ -89,7 +89,7 @@ int opener_process(const struct opener_process *process, int *fd)
 	_cleanup_(buf_done) struct buf text = BUF_INIT;
 	_cleanup_fd_ int dir_fd = -1;
 	_cleanup_fd_ int stat_fd = -1;
-	uint64_t ticks, ticks_a_second = (uint64_t)sysconf(_SC_CLK_TCK);
+	uint64_t ticks = 0, ticks_a_second = (uint64_t)sysconf(_SC_CLK_TCK);
 	char path[PATH_BYTES];
 	int err;
 

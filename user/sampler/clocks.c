@@ -21,6 +21,7 @@
 #include "base/fd.h"
 
 #define STAT_PATH "/proc/stat"
+#define STAT_STOLEN 8 /* which number of its first line (proc(5)) */
 #define STAT_BYTES_MAX (16 * 1024 * 1024)
 #define ONLINE_BYTES_MAX 65536
 #define LOOK_TICKS 8
@@ -256,16 +257,19 @@ void clocks_close(struct clocks *clocks)
 	clocks->opened_ns = clocks->run_ns = clocks->seen_ticks = NULL;
 }
 
-/* The eighth number of the first line of /proc/stat (proc(5)), in clock ticks. */
+/* What the machine below us took, told in clock ticks. */
 static uint64_t stolen_ns(void)
 {
 	_cleanup_(buf_done) struct buf text = BUF_INIT;
-	unsigned long long stolen = 0;
+	unsigned long long ticks = 0;
+	char *at;
 
-	if (fd_read_path(STAT_PATH, STAT_BYTES_MAX, &text) < 0)
+	if (fd_read_path(STAT_PATH, STAT_BYTES_MAX, &text) < 0 || !text.data)
 		return 0;
-	sscanf(text.data, "cpu %*u %*u %*u %*u %*u %*u %*u %llu", &stolen);
-	return stolen * (NSEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK));
+	at = text.data + strcspn(text.data, " ");
+	for (int i = 0; i < STAT_STOLEN; i++)
+		ticks = strtoull(at, &at, 10);
+	return ticks * (NSEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
 uint64_t clocks_stolen_ns(const struct clocks *clocks)

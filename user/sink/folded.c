@@ -84,7 +84,7 @@ static int fold(const struct profile *p, const struct sink_options *options, str
 	_cleanup_(buf_done) struct buf line = BUF_INIT;
 
 	vec_each (&p->samples, sample) {
-		uint32_t id;
+		uint32_t id = 0;
 		int err = put_line(&line, p, options, sample);
 
 		if (err == 0)

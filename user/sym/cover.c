@@ -121,7 +121,7 @@ int cover_make(struct cover_range *ranges, size_t len, struct cover *out)
 	}
 	qsort(ranges, len, sizeof(*ranges), by_start);
 	made.base = ranges[0].start;
-	s.heap = calloc(len, sizeof(*s.heap));
+	s.heap = calloc(len, sizeof(struct cover_range *));
 	err = s.heap ? sweep(&s, ranges, len) : -ENOMEM;
 	free(s.heap);
 	if (err < 0)

@@ -72,7 +72,7 @@ static bool demangle_d(const char *name, struct output *out)
 	text = dlang_demangle(name, OPTIONS);
 	if (!text || strlen(text) > DEMANGLE_OUT_MAX)
 		return false;
-	strcpy(out->text, text);
+	memcpy(out->text, text, strlen(text) + 1);
 	return true;
 }
 

@@ -203,7 +203,7 @@ static bool is_covered(const struct loader *l, const struct symtab *tab)
 	if (l->tabs[ELF_SYM_SYMTAB].len < tab->len || l->candidates.len == 0)
 		return false;
 	for (size_t i = 1; symtab_get(tab, i, &e); i += e.type == STT_FUNC ? step : 1) {
-		struct candidate c;
+		struct candidate c = { 0 };
 
 		if (e.type != STT_FUNC || e.section == SHN_UNDEF ||
 			!image_vaddr_to_offset(l->mapped, e.value, &offset) || offset > UINT32_MAX)

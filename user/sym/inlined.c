@@ -219,7 +219,7 @@ static int load_split(struct inlined *in, const struct dwarf_split *split, struc
 static int load_unit(struct inlined *in, uint64_t start, struct loaded *out)
 {
 	struct dwarf_units_entry *entry;
-	struct dwarf_split *split;
+	struct dwarf_split *split = NULL;
 	int err = dwarf_units_get(&in->parts.units, &in->parts.main, start, &in->work, &entry);
 
 	if (err == 0)

@@ -345,7 +345,7 @@ static int say_hello(struct worker *w, uint32_t sandbox)
 
 int worker_main(int socket_fd)
 {
-	struct worker *w;
+	_cleanup_(freep) struct worker *w = NULL;
 	uint32_t sandbox;
 
 	ignore_signals();
