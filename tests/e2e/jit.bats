@@ -257,13 +257,15 @@ holds_runtime() {
 	done
 }
 
-# killed NAME: recorded with -a, killed two seconds in, while its code is being compiled anew.
+# killed NAME: recorded with -a, killed after a second of its own time, while its code is being compiled anew.
 killed() {
 	start_runtime "$1" 60
 	local victim=$pid
-	start_record -a --by pid,comm -F 499 -d 5 -o "$tmp/f" --stats "$tmp/s"
-	sleep 2
+	start_record -a --by pid,comm -F 499 -d 60 -o "$tmp/f" --stats "$tmp/s"
+	runs_on "$victim" 100
 	kill -KILL "$victim"
+	sleep 1 # it goes on without
+	kill -INT "$recorder"
 	wait "$recorder"
 	hottest "$tmp/f"
 	jq -c .frames "$tmp/s"

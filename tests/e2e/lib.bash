@@ -80,8 +80,14 @@ cpu_ticks() {
 	echo $((${12} + ${13}))
 }
 
+# has_run PID [TICKS]
 has_run() {
-	[ "$(cpu_ticks "$1" || echo 0)" -ge 2 ]
+	[ "$(cpu_ticks "$1" || echo 0)" -ge "${2:-2}" ]
+}
+
+# runs_on PID TICKS: returns when it has had so much more time, however busy the machine is.
+runs_on() {
+	wait_until 60 has_run "$1" $(($(cpu_ticks "$1") + $2))
 }
 
 # start_busy NAME [ARG...]: a target that burns CPU; returns when it does.

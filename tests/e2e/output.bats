@@ -96,6 +96,36 @@ load lib
 	between "$(cut -d ';' -f 1 "$tmp/f" | sort -u | wc -l)" 13 14 'names kept apart'
 }
 
+# Nothing in it moves a cursor, turns text around or begins a line of its own: each line of FILE
+# begins as one of ours does.
+is_clean_text() {
+	python3 - "$1" <<'PYTHON'
+import re, sys, unicodedata
+for line in open(sys.argv[1], 'rb').read().decode('utf-8').split('\n'):
+    assert not any(unicodedata.category(c) in ('Cc', 'Zl', 'Zp') or '\u202a' <= c <= '\u202e'
+                   for c in line), repr(line)
+    assert not line.startswith('FORGED'), line
+PYTHON
+}
+
+@test "no name of a process or file reaches a terminal as it is" {
+	local name=$'\e[31mre\x9b2J\xc2\x9b2Jd\nFORGED\r\xe2\x80\xae.so'
+	need objcopy python3
+	objcopy --strip-all "$(target spin)" "$tmp/$name"
+	start "$tmp/$name" 60
+	wait_until 5 has_run "$pid"
+	"$stoker" doctor "$pid" >"$tmp/doctor"
+	"$stoker" record -p "$pid" -F 199 -d 1 -o "$tmp/f" --stats "$tmp/s" 2>"$tmp/talk" 3>&-
+	cat -v "$tmp/doctor" "$tmp/talk"
+	grep -q 'process .*31mre?2J?2Jd)' "$tmp/doctor"
+	grep -q '31mre?2J?2Jd.*FORGED.*stripped' "$tmp/talk"
+	is_clean_text "$tmp/doctor"
+	is_clean_text "$tmp/talk"
+	folded_is_valid "$tmp/f"
+	jq -e . "$tmp/s" >"$tmp/account"
+	is_clean_text "$tmp/account"
+}
+
 @test "a reader that goes away is no crash" {
 	local codes
 	start_busy spin 30

@@ -194,8 +194,12 @@ through_unspoken() {
 }
 
 @test "a process is named to the end when it ends in mid-capture" {
-	start "$(target burn7030)" 2
-	record -p "$pid" -F 499 -d 4 -o "$tmp/f"
+	start "$(target burn7030)" 60
+	local victim=$pid
+	start_record -p "$victim" -F 499 -d 60 -o "$tmp/f"
+	runs_on "$victim" 100
+	kill -KILL "$victim"
+	wait "$recorder"
 	hottest "$tmp/f"
 	between "$(folded_count "$tmp/f")" 100 1100 samples
 	between "$(folded_share "$tmp/f" "$(chain 'main;parent')")" 97 100 named

@@ -84,6 +84,7 @@ kill_workers() {
 		for one in $(workers); do
 			wait_until 5 is_shut_in "$one" || continue
 			kill -KILL "$one" && i=$((i + 1))
+			wait_until 5 is_gone "$one"
 		done
 		sleep "0.$((RANDOM % 4))$((RANDOM % 10))"
 	done

@@ -4,9 +4,12 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/hash.h"
+#include "base/own.h"
 
 #define KEYS 512
 
@@ -86,14 +89,61 @@ static void bytes_that_differ_in_length_or_one_bit_hash_apart(void **state)
 	assert_int_not_equal(hash_bytes("abcdefgh1", 9), hash_bytes("abcdefgh2", 9));
 }
 
-int main(void)
+/* As CPython 3.11 has it, which hashes bytes so; without a secret by PYTHONHASHSEED=0. */
+static void bytes_hash_as_siphash_1_3_does(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t hash;
+	} rows[] = {
+		{ "a", 0x407448d2b89b1813ULL },
+		{ "abcdefg", 0x6db12aae9070f506ULL },
+		{ "abcdefgh", 0x3f7b849c0b8e35eaULL },
+		{ "a name of some length, longer than a few words", 0x8272087629cbb475ULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		assert_int_equal(hash_bytes_with((struct hash_secret){ { 0 } }, rows[i].text,
+					 strlen(rows[i].text)),
+			rows[i].hash);
+}
+
+/* What another process of the same program makes of the same bytes. */
+static uint64_t elsewhere(void)
+{
+	FILE *other = popen("/proc/$PPID/exe --hash", "r");
+	char line[32] = "";
+
+	assert_non_null(other);
+	assert_non_null(fgets(line, sizeof(line), other));
+	pclose(other);
+	return strtoull(line, NULL, 16);
+}
+
+static void each_process_has_hashes_of_its_own(void **state)
+{
+	uint64_t here = hash_bytes("x", 1), there = elsewhere();
+
+	(void)state;
+	assert_int_equal(here, hash_bytes("x", 1));
+	assert_int_not_equal(here, there);
+	assert_int_not_equal(there, elsewhere());
+}
+
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(puts_and_dels_in_any_order_agree_with_an_array),
 		cmocka_unit_test(each_visits_every_entry_once),
 		cmocka_unit_test(an_empty_table_finds_and_deletes_nothing),
 		cmocka_unit_test(bytes_that_differ_in_length_or_one_bit_hash_apart),
+		cmocka_unit_test(bytes_hash_as_siphash_1_3_does),
+		cmocka_unit_test(each_process_has_hashes_of_its_own),
 	};
 
+	(void)argv;
+	if (argc > 1)
+		return printf("%lx\n", (unsigned long)hash_bytes("x", 1)) < 0;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

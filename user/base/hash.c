@@ -1,13 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* base/hash.c - linear probing at a load of at most one half; removal moves the cluster back, so
- * there are no tombstones and a table that lives for months does not slow down. */
+ * there are no tombstones and a table that lives for months does not slow down. Names, stacks and
+ * files are chosen by those who are profiled, and could be chosen to collide; so what decides on a
+ * slot depends on the 16 random bytes that the kernel gives each program at its start. */
 #include "base/hash.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #define HASH_CAP_MIN 16
+
+/* Another one in each process; the same for its life. */
+static struct hash_secret own_secret(void)
+{
+	struct hash_secret secret = { { 0 } };
+	const void *random = (const void *)getauxval(AT_RANDOM);
+
+	if (random)
+		memcpy(&secret, random, sizeof(secret));
+	return secret;
+}
 
 uint64_t hash_mix(uint64_t v)
 {
@@ -19,29 +33,64 @@ uint64_t hash_mix(uint64_t v)
 	return v;
 }
 
-uint64_t hash_bytes(const void *data, size_t size)
+/* ---- SipHash-1-3 ---------------------------------------------------------------------------- */
+
+static uint64_t rotated(uint64_t v, unsigned int by)
+{
+	return v << by | v >> (64 - by);
+}
+
+static void sip_round(uint64_t v[4])
+{
+	v[0] += v[1];
+	v[2] += v[3];
+	v[1] = rotated(v[1], 13) ^ v[0];
+	v[3] = rotated(v[3], 16) ^ v[2];
+	v[0] = rotated(v[0], 32);
+	v[2] += v[1];
+	v[0] += v[3];
+	v[1] = rotated(v[1], 17) ^ v[2];
+	v[3] = rotated(v[3], 21) ^ v[0];
+	v[2] = rotated(v[2], 32);
+}
+
+static void sip_word(uint64_t v[4], uint64_t word)
+{
+	v[3] ^= word;
+	sip_round(v);
+	v[0] ^= word;
+}
+
+uint64_t hash_bytes_with(struct hash_secret secret, const void *data, size_t size)
 {
 	const unsigned char *p = data;
-	uint64_t h = hash_mix(size + 1);
+	uint64_t last = (uint64_t)size << 56, word = 0;
+	uint64_t v[4] = { secret.k[0] ^ 0x736f6d6570736575ULL, secret.k[1] ^ 0x646f72616e646f6dULL,
+		secret.k[0] ^ 0x6c7967656e657261ULL, secret.k[1] ^ 0x7465646279746573ULL };
 
 	for (; size >= 8; p += 8, size -= 8) {
-		uint64_t word;
-
 		memcpy(&word, p, 8);
-		h = hash_mix(h ^ word);
+		sip_word(v, word);
 	}
-	if (size > 0) {
-		uint64_t word = 0;
-
-		memcpy(&word, p, size);
-		h = hash_mix(h ^ word);
-	}
-	return h;
+	for (size_t i = 0; i < size; i++)
+		last |= (uint64_t)p[i] << (8 * i);
+	sip_word(v, last);
+	v[2] ^= 0xff;
+	for (int i = 0; i < 3; i++)
+		sip_round(v);
+	return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
+
+uint64_t hash_bytes(const void *data, size_t size)
+{
+	return hash_bytes_with(own_secret(), data, size);
+}
+
+/* ---- the table ------------------------------------------------------------------------------ */
 
 static size_t home(const struct hash *hash, uint64_t key)
 {
-	return hash_mix(key) & (hash->cap - 1);
+	return hash_mix(key ^ hash->secret) & (hash->cap - 1);
 }
 
 static struct hash_slot *place(const struct hash *hash, uint64_t key)
@@ -55,7 +104,11 @@ static struct hash_slot *place(const struct hash *hash, uint64_t key)
 
 static int grow(struct hash *hash)
 {
-	struct hash bigger = { .cap = hash->cap ? hash->cap * 2 : HASH_CAP_MIN, .len = hash->len };
+	struct hash bigger = {
+		.cap = hash->cap ? hash->cap * 2 : HASH_CAP_MIN,
+		.len = hash->len,
+		.secret = hash->cap ? hash->secret : hash_bytes(NULL, 0),
+	};
 
 	bigger.slots = calloc(bigger.cap, sizeof(*bigger.slots));
 	if (!bigger.slots)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/utf8.h"
 
 #define LINE_MAX_BYTES 1024
 
@@ -20,13 +21,8 @@ static void put_line(
 	size_t text = (size_t)head, len;
 
 	vsnprintf(line + head, sizeof(line) - text - 2, fmt, ap);
+	utf8_clean(line + text);
 	len = strlen(line);
-	for (size_t i = text; i < len; i++) {
-		unsigned char c = (unsigned char)line[i];
-
-		if (c < 0x20 || c == 0x7f)
-			line[i] = '?';
-	}
 	len += (size_t)snprintf(line + len, sizeof(line) - len, "%s", end);
 	fd_write_all(STDERR_FILENO, line, len);
 	log->progress_open = end[0] == '\0';

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* base/log.h - talk, on stderr. Only cmd/, daemon/ and the worker's loop call it.
- * A message names the thing, the cause and the effect. Control characters in it, which a
- * profiled process may have chosen, are written as '?'. */
+ * A message names the thing, the cause and the effect. What utf8.h calls not clean in it, which a
+ * profiled process may have chosen, is written as '?'. */
 #pragma once
 
 #include <stdbool.h>

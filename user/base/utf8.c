@@ -5,6 +5,7 @@
 #include "base/utf8.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 #include "base/buf.h"
 
@@ -68,4 +69,22 @@ int utf8_put_clean(struct buf *out, const char *text)
 		text += len ? len : 1;
 	}
 	return 0;
+}
+
+void utf8_clean(char *text)
+{
+	char *to = text;
+
+	while (*text) {
+		size_t len = utf8_char_len(text);
+		bool clean = len > 0 && !is_control(text, len);
+
+		if (clean)
+			memmove(to, text, len);
+		else
+			*to = '?';
+		to += clean ? len : 1;
+		text += len ? len : 1;
+	}
+	*to = '\0';
 }

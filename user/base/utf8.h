@@ -12,3 +12,5 @@ size_t utf8_char_len(const char *text);
 /* Appends text with '?' for each control character (C0, DEL, C1, those that turn the direction of
  * text or end a line, noncharacters) and each byte of no character. */
 int utf8_put_clean(struct buf *out, const char *text);
+/* The same in place. */
+void utf8_clean(char *text);

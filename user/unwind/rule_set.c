@@ -22,7 +22,7 @@ int rule_set_init(struct rule_set *set)
 	uint16_t id;
 	int err;
 
-	*set = (struct rule_set){ 0 };
+	*set = (struct rule_set){ .secret = hash_bytes(NULL, 0) };
 	err = rule_set_put(set, &none, &id);
 	return err < 0 ? err : rule_set_put(set, &unsupported, &id);
 }
@@ -35,11 +35,21 @@ void rule_set_done(struct rule_set *set)
 	set->slots_cap = 0;
 }
 
+/* hash_bytes() would be a fifth of the time that a file's rows take. */
+static uint64_t hash_of(const struct rule_set *set, const struct unwind_rule *rule)
+{
+	uint64_t words[2];
+
+	_Static_assert(sizeof(words) == sizeof(*rule), "all of it");
+	memcpy(words, rule, sizeof(words));
+	return hash_mix(hash_mix(words[0] ^ set->secret) ^ words[1]);
+}
+
 /* The rule's slot, or the free one where it belongs. */
 static uint32_t *place(const struct rule_set *set, const struct unwind_rule *rule)
 {
 	uint32_t mask = set->slots_cap - 1;
-	uint32_t i = (uint32_t)hash_bytes(rule, sizeof(*rule)) & mask;
+	uint32_t i = (uint32_t)hash_of(set, rule) & mask;
 
 	while (set->slots[i] != 0 &&
 		memcmp(&set->rules.data[set->slots[i] - 1], rule, sizeof(*rule)) != 0)

@@ -17,6 +17,7 @@ struct rule_set {
 	VEC(struct unwind_rule) rules; /* by id; at most RULE_SET_MAX */
 	uint32_t *slots;               /* open addressing, id + 1; 0 is free */
 	uint32_t slots_cap;            /* 0 or a power of two */
+	uint64_t secret;               /* of the slots' order: rules are made by strangers */
 	uint32_t refused;              /* puts that found it full */
 	uint16_t last;                 /* id of the last put: rows repeat */
 };
