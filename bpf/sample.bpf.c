@@ -345,7 +345,8 @@ int sample(struct bpf_perf_event_data *ctx)
 	who_read(s, task, id);
 	s->end = END_NONE;
 	s->user_hash = s->kernel_hash = 0;
-	s->user_rest = s->kernel_rest = 0;
+	s->user_rest = stacks_secret;
+	s->kernel_rest = 0;
 	s->user.head.frames_len = s->kernel.head.frames_len = 0;
 	s->user.head.anon = 0;
 	split(SPLIT_KERNEL);

@@ -174,6 +174,8 @@ const volatile __u32 page_shift = 12;
 const volatile __u64 period_ns = 0; /* of the clocks; 0: ticks need not be regular */
 const volatile __u64 counts_high = ~0ULL;
 const volatile __u64 ring_bytes = ~0ULL;
+/* What hashes of user stacks begin with: nobody can make a stack that is taken for another's. */
+const volatile __u64 stacks_secret = 0;
 
 /* Ticks by CPU, where user space can watch them; a cache line each. */
 struct cpu_ticks cpu_ticks[CPU_TICKS_MAX] = {};

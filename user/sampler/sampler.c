@@ -21,6 +21,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/hash.h"
 #include "sample.skel.h"
 #include "sampler/clocks.h"
 #include "unwind/publish.h"
@@ -130,6 +131,7 @@ static int configure(struct sampler *s, const struct sampler_options *o)
 	};
 
 	s->skel->rodata->self_tgid = (uint32_t)getpid();
+	s->skel->rodata->stacks_secret = hash_bytes("stacks", 6);
 	s->skel->rodata->cpus = s->cpus;
 	s->skel->rodata->page_shift =
 		(uint32_t)__builtin_ctzl((unsigned long)sysconf(_SC_PAGESIZE));

@@ -29,6 +29,7 @@ void kept_done(struct kept *kept)
 		free_what(entry->kind, entry->what);
 	vec_done(&kept->all);
 	hash_done(&kept->by_key);
+	*kept = (struct kept)KEPT_INIT;
 }
 
 struct kept_entry *kept_find(struct kept *kept, enum kept_kind kind, uint64_t id)

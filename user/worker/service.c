@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* worker/service.c - each request has one line in a table. Nothing here knows of sockets, sandboxes
+ * or processes. */
+#include "worker/service.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/own.h"
+#include "sym/demangle.h"
+#include "worker/compile.h"
+#include "worker/map_reader.h"
+#include "worker/symbols.h"
+#include "worker/worker.h"
+
+#define LINES_NS (500 * NSEC_PER_MSEC) /* what lines may take in one request, about */
+
+static enum worker_status do_rows(struct service *s)
+{
+	struct proto_rows rows = { 0 };
+	_cleanup_fd_ int rows_fd = -1;
+	enum worker_status status = compile_rows(s->in.fds[0], &rows, &rows_fd);
+
+	if (rows_fd >= 0)
+		s->out.fds[s->out.fds_len++] = TAKE_FD(rows_fd);
+	proto_put(&s->out, &rows, sizeof(rows));
+	return status;
+}
+
+static enum worker_status do_load(struct service *s)
+{
+	struct proto_symbols symbols = { 0 };
+	struct symbols *made = NULL;
+	enum worker_status status = compile_symbols(s->in.fds[0], &s->in.fds[1], s->in.fds_len - 1,
+		s->in.request.flags & PROTO_LINES, &symbols, &made);
+
+	if (status == WORKER_OK &&
+		kept_put(&s->kept, KEPT_SYMBOLS, s->in.request.id, made, symbols.bytes) < 0)
+		status = WORKER_MEMORY;
+	kept_trim(&s->kept, WORKER_KEPT_BYTES_MAX);
+	proto_put(&s->out, &symbols, sizeof(symbols));
+	return status;
+}
+
+static bool put_name(struct service *s, struct proto_answer *answer, const char *name)
+{
+	_cleanup_(freep) char *clear = NULL;
+
+	if (s->in.request.flags & PROTO_DEMANGLE)
+		clear = demangle(name);
+	answer->name = clear ? clear : name;
+	return proto_put_answer(&s->out, answer);
+}
+
+/* The inlined frames, then the symbol's own name: that is what the function is called without
+ * lines, too. A frame that has no name is left out. All of them or none. */
+static bool put_frames(struct service *s, const struct proto_answer *symbol, const char *name,
+	const struct inlined_frames *frames)
+{
+	uint32_t size = s->out.head.size;
+	struct proto_answer answer = *symbol;
+
+	for (size_t i = 0; i < frames->len; i++) {
+		const struct inlined_frame *frame = &frames->all[i];
+
+		answer.inlined = i + 1 < frames->len;
+		answer.path = frame->path;
+		answer.line = frame->line;
+		if (answer.inlined && frame->name[0] == '\0')
+			continue;
+		if (!put_name(s, &answer, answer.inlined ? frame->name : name)) {
+			s->out.head.size = size;
+			return false;
+		}
+	}
+	return true;
+}
+
+/* False: the reply is full, it is time to send it, or a file is wanted; else the first answer is
+ * always put. */
+static bool put_symbol(struct service *s, uint32_t i, struct symbols *symbols)
+{
+	struct proto_answer answer = { .index = i };
+	struct inlined_frames frames;
+	enum inlined_result result = INLINED_NONE;
+	uint64_t offset = proto_query(&s->in, i);
+	struct elf_name name;
+
+	if (!symbols_find(symbols, offset, &name))
+		return true;
+	answer.start = name.start;
+	answer.source = (uint8_t)name.source;
+	if (s->in.request.flags & PROTO_LINES)
+		result = symbols_lines(symbols, offset, &frames);
+	if (result == INLINED_WANTS) {
+		s->out.reply.wants = 1;
+		return false;
+	}
+	if (result == INLINED_GIVEN_UP && i > 0 && clock_ns(CLOCK_MONOTONIC) >= symbols->until_ns)
+		return false;
+	if (result == INLINED_FOUND && put_frames(s, &answer, name.name, &frames))
+		return true;
+	if (result == INLINED_FOUND && s->out.head.size > sizeof(s->out.reply))
+		return false;
+	s->out.reply.lines_given_up += result == INLINED_GIVEN_UP;
+	return put_name(s, &answer, name.name);
+}
+
+static enum worker_status do_names(struct service *s)
+{
+	struct kept_entry *entry = kept_find(&s->kept, KEPT_SYMBOLS, s->in.request.id);
+	struct symbols *symbols;
+	uint32_t i = 0;
+
+	if (!entry)
+		return WORKER_UNKNOWN;
+	symbols = entry->what;
+	symbols->until_ns = clock_ns(CLOCK_MONOTONIC) + LINES_NS;
+	while (i < s->in.request.queries_len && put_symbol(s, i, symbols))
+		i++;
+	s->out.reply.answered = i;
+	if (symbols->files) {
+		symbols_rest(symbols);
+		kept_resize(&s->kept, entry, symbols_memory(symbols));
+		kept_trim(&s->kept, WORKER_KEPT_BYTES_MAX);
+	}
+	return WORKER_OK;
+}
+
+static enum worker_status do_wanted(struct service *s)
+{
+	struct kept_entry *entry = kept_find(&s->kept, KEPT_SYMBOLS, s->in.request.id);
+	struct proto_wanted wanted = { 0 };
+
+	if (entry) {
+		const struct debug_part *part = symbols_wanted(entry->what);
+
+		wanted.kind = part->kind;
+		wanted.build_id_len = (uint32_t)part->build_id.len;
+		memcpy(wanted.build_id, part->build_id.bytes, part->build_id.len);
+		memcpy(wanted.dir, part->dir, sizeof(wanted.dir));
+		memcpy(wanted.name, part->name, sizeof(wanted.name));
+	}
+	proto_put(&s->out, &wanted, sizeof(wanted));
+	return entry ? WORKER_OK : WORKER_UNKNOWN;
+}
+
+static enum worker_status do_give(struct service *s)
+{
+	struct kept_entry *entry = kept_find(&s->kept, KEPT_SYMBOLS, s->in.request.id);
+	struct symbols *symbols;
+
+	if (!entry)
+		return WORKER_UNKNOWN;
+	symbols = entry->what;
+	symbols->until_ns = clock_ns(CLOCK_MONOTONIC) + LINES_NS;
+	symbols_give(symbols, s->in.fds_len > 0 ? s->in.fds[0] : -1);
+	return WORKER_OK;
+}
+
+static enum worker_status do_object_drop(struct service *s)
+{
+	kept_drop(&s->kept, KEPT_SYMBOLS, s->in.request.id);
+	return WORKER_OK;
+}
+
+static enum worker_status find_map(struct service *s, struct kept_entry **out)
+{
+	uint64_t id = s->in.request.id;
+	struct kept_entry *entry = kept_find(&s->kept, KEPT_MAP, id);
+	struct map_reader *reader;
+
+	if (!entry) {
+		if (map_reader_new(&reader) < 0 || kept_put(&s->kept, KEPT_MAP, id, reader, 0) < 0)
+			return WORKER_MEMORY;
+		entry = kept_find(&s->kept, KEPT_MAP, id);
+	}
+	*out = entry;
+	return WORKER_OK;
+}
+
+static enum worker_status feed(struct service *s, struct proto_map *out)
+{
+	struct kept_entry *entry;
+	struct map_reader *reader;
+	enum worker_status status = find_map(s, &entry);
+	bool more;
+
+	if (status != WORKER_OK)
+		return status;
+	reader = entry->what;
+	if (s->in.request.flags & PROTO_DUMP)
+		status = map_reader_feed_dump(reader, s->in.fds[0], &more);
+	else
+		status = map_reader_feed(reader, s->in.fds[0], &more);
+	out->more = more;
+	kept_resize(&s->kept, entry, map_reader_memory(reader));
+	kept_trim(&s->kept, WORKER_KEPT_BYTES_MAX);
+	return status;
+}
+
+static enum worker_status do_map_feed(struct service *s)
+{
+	struct proto_map map = { 0 };
+	enum worker_status status = feed(s, &map);
+
+	proto_put(&s->out, &map, sizeof(map));
+	return status;
+}
+
+/* False: the reply is full. */
+static bool put_code(struct service *s, uint32_t i, struct map_reader *reader)
+{
+	const struct proto_request *r = &s->in.request;
+	struct proto_answer answer = { .index = i };
+	struct worker_name name;
+
+	if (!map_reader_find(reader, proto_query(&s->in, i), r->at_ns, &name))
+		return true;
+	answer.name = name.name;
+	answer.source = name.source;
+	if (r->flags & PROTO_LINES) {
+		answer.path = name.path;
+		answer.line = name.line;
+	}
+	return proto_put_answer(&s->out, &answer);
+}
+
+static enum worker_status do_map_names(struct service *s)
+{
+	struct kept_entry *entry = kept_find(&s->kept, KEPT_MAP, s->in.request.id);
+	uint32_t i = 0;
+
+	if (!entry)
+		return WORKER_UNKNOWN;
+	while (i < s->in.request.queries_len && put_code(s, i, entry->what))
+		i++;
+	s->out.reply.answered = i;
+	return WORKER_OK;
+}
+
+static enum worker_status do_map_drop(struct service *s)
+{
+	kept_drop(&s->kept, KEPT_MAP, s->in.request.id);
+	return WORKER_OK;
+}
+
+/* Each puts the reply's body and returns its status. */
+static enum worker_status (*const handlers[PROTO_KINDS])(struct service *s) = {
+	[PROTO_ROWS] = do_rows,
+	[PROTO_LOAD] = do_load,
+	[PROTO_NAMES] = do_names,
+	[PROTO_WANTED] = do_wanted,
+	[PROTO_GIVE] = do_give,
+	[PROTO_OBJECT_DROP] = do_object_drop,
+	[PROTO_MAP_FEED] = do_map_feed,
+	[PROTO_MAP_NAMES] = do_map_names,
+	[PROTO_MAP_DROP] = do_map_drop,
+};
+
+void service_answer(struct service *s)
+{
+	proto_begin_reply(&s->out, &s->in.head, WORKER_OK);
+	s->out.reply.status = handlers[s->in.head.kind](s);
+	s->out.reply.kept_bytes = s->kept.bytes;
+	s->out.reply.kept_len = s->kept.all.len;
+	s->out.reply.evicted_len = s->kept.evicted_len;
+}
+
+void service_done(struct service *s)
+{
+	proto_close_fds(&s->in);
+	proto_close_fds(&s->out);
+	kept_done(&s->kept);
+}
