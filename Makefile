@@ -26,7 +26,7 @@ CFLAGS   ?= -O2 -g
 WARN     := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes $(if $(CI),-Werror)
 CPPFLAGS += -D_GNU_SOURCE -DSTOKER_VERSION='"$(or $(VERSION),0)"' -I. -Iuser -I$(BUILD)
 ALLFLAGS  = -std=gnu11 $(WARN) $(CPPFLAGS) $(shell pkg-config --cflags $(PKGS)) $(CFLAGS)
-LDLIBS    = $(shell pkg-config --libs $(PKGS)) -liberty
+LDLIBS    = $(shell pkg-config --libs $(PKGS)) -liberty -lm
 BPFFLAGS := -g -O2 -mcpu=v3 -target bpf -D__TARGET_ARCH_$(ARCH) -Wall -Werror -I. \
             -idirafter /usr/include/$(shell uname -m)-linux-gnu $(BPF_CPPFLAGS)
 
@@ -35,7 +35,7 @@ BIN_SRC  := $(wildcard user/main.c) $(sort $(wildcard user/cmd/*.c))
 UNIT_SRC := $(sort $(wildcard tests/unit/test_*.c))
 FUZZ_SRC := $(filter-out tests/fuzz/replay.c,$(sort $(wildcard tests/fuzz/*.c)))
 TGT_SRC  := $(sort $(wildcard tests/targets/*.c))
-TOOL_SRC := $(sort $(wildcard tests/names/*.c))
+TOOL_SRC := $(sort $(wildcard tests/names/*.c tests/views/*.c))
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
 BIN_OBJ  := $(BIN_SRC:%.c=$(BUILD)/%.o)
 UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(BUILD)/tests/unit/%)
@@ -44,7 +44,8 @@ TOOL_BIN := $(TOOL_SRC:%.c=$(BUILD)/%)
 TGT_BIN  := $(TGT_SRC:tests/targets/%.c=$(BUILD)/tests/targets/%)
 SKEL     := $(BUILD)/sample.skel.h
 PAGE_SRC := user/sink/page
-PAGE_H   := $(addprefix $(BUILD)/sink/page/,svg.js.h)
+PAGE_JS  := $(addprefix $(PAGE_SRC)/,colour.js data.js tree.js flame.js heat.js table.js page.js)
+PAGE_H   := $(addprefix $(BUILD)/sink/page/,svg.js.h page.html.h)
 
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -72,7 +73,11 @@ $(BUILD)/%.bpf.o: bpf/%.bpf.c
 	@mkdir -p $(@D)
 	$(call say,BPF,$<)$(CLANG) $(BPFFLAGS) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
 
-# Scripts and styles of pages become arrays: page.js.h has page_page_js[].
+# What a page is made of becomes an array: svg.js.h has page_svg_js[].
+$(BUILD)/sink/page/page.html.h: $(PAGE_SRC)/page.html $(PAGE_SRC)/page.css $(PAGE_JS) tools/page tools/embed
+	@mkdir -p $(@D)
+	$(call say,PAGE,$<)tools/page $< $(PAGE_JS) > $(@:.h=) && tools/embed page_page_html < $(@:.h=) > $@
+
 $(BUILD)/sink/page/%.h: $(PAGE_SRC)/% tools/embed
 	@mkdir -p $(@D)
 	$(call say,EMBED,$<)tools/embed page_$(subst .,_,$*) < $< > $@

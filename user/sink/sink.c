@@ -11,6 +11,8 @@
 static const struct sink sinks[] = {
 	{ "folded", ".folded .collapsedstack.txt", "one line a stack: frame;frame;frame COUNT", 0,
 		folded_write },
+	{ "html", ".html", "one page with flame graph, times and functions, for a browser",
+		SINK_TIMES | SINK_TIDS, html_write },
 	{ "svg", ".svg", "a flame graph with search and zoom, in one picture", 0, svg_write },
 	{ 0 },
 };

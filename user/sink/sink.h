@@ -64,3 +64,4 @@ const char *sink_label(const struct profile *profile, const struct profile_label
 int folded_write(
 	const struct profile *profile, const struct sink_options *options, struct buf *out);
 int svg_write(const struct profile *profile, const struct sink_options *options, struct buf *out);
+int html_write(const struct profile *profile, const struct sink_options *options, struct buf *out);

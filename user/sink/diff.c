@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sink/diff.c - the lines of two folded profiles, joined by their text: what folded makes of each
+ * is sorted, so they are merged in one pass, and a line means here what it means there. */
+#include "sink/diff.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/own.h"
+
+static const char *const names[DIFF_SCALES] = {
+	[DIFF_TOTAL] = "total",
+	[DIFF_TIME] = "time",
+	[DIFF_NONE] = "none",
+};
+
+enum diff_scale diff_find_scale(const char *name)
+{
+	int scale = 0;
+
+	while (scale < DIFF_SCALES && strcmp(names[scale], name) != 0)
+		scale++;
+	return (enum diff_scale)scale;
+}
+
+const char *diff_scale_name(enum diff_scale scale)
+{
+	return names[scale];
+}
+
+/* How many samples one CPU would have had, or 0. */
+static double ticks_of(const struct profile *p)
+{
+	return p->period_ns ? (double)p->duration_ns / (double)p->period_ns : 0;
+}
+
+double diff_factor(const struct profile *before, const struct profile *after, enum diff_scale scale)
+{
+	double from = 0, to = 0;
+
+	if (scale == DIFF_TOTAL) {
+		from = (double)profile_total(before);
+		to = (double)profile_total(after);
+	} else if (scale == DIFF_TIME) {
+		from = ticks_of(before);
+		to = ticks_of(after);
+	}
+	return from > 0 && to > 0 ? to / from : 1;
+}
+
+/* One line of folded text: what stands before its last blank, and the count behind it. */
+struct line {
+	const char *text;
+	size_t len;
+	uint64_t count;
+};
+
+/* False at the end. */
+static bool next_line(const char **at, struct line *line)
+{
+	const char *end = strchr(*at, '\n'), *blank;
+
+	if (!end)
+		return false;
+	for (blank = end; blank[-1] != ' ';)
+		blank--;
+	*line = (struct line){
+		.text = *at, .len = (size_t)(blank - 1 - *at), .count = strtoull(blank, NULL, 10)
+	};
+	*at = end + 1;
+	return true;
+}
+
+/* In the order of strcmp on the texts, as folded sorts them. */
+static int compare(const struct line *a, const struct line *b)
+{
+	size_t len = a->len < b->len ? a->len : b->len;
+	int order = memcmp(a->text, b->text, len);
+
+	return order ? order : (a->len > b->len) - (a->len < b->len);
+}
+
+static int put_line(struct buf *out, const struct line *line, uint64_t before, uint64_t after)
+{
+	int err = buf_put(out, line->text, line->len);
+
+	return err < 0 ? err
+		       : buf_printf(out, " %llu %llu\n", (unsigned long long)before,
+				 (unsigned long long)after);
+}
+
+static int join(const char *before, const char *after, double factor, struct buf *out)
+{
+	struct line a, b;
+	bool has_a = next_line(&before, &a), has_b = next_line(&after, &b);
+	int err = 0;
+
+	while (err == 0 && (has_a || has_b)) {
+		int order = !has_a ? 1 : !has_b ? -1 : compare(&a, &b);
+
+		err = put_line(out, order <= 0 ? &a : &b,
+			order <= 0 ? (uint64_t)llround((double)a.count * factor) : 0,
+			order >= 0 ? b.count : 0);
+		if (order <= 0)
+			has_a = next_line(&before, &a);
+		if (order >= 0)
+			has_b = next_line(&after, &b);
+	}
+	return err;
+}
+
+int diff_write_folded(const struct profile *before, const struct profile *after,
+	const struct sink_options *options, enum diff_scale scale, struct buf *out)
+{
+	_cleanup_(buf_done) struct buf a = BUF_INIT;
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
+	int err = folded_write(before, options, &a);
+
+	err = err < 0 ? err : folded_write(after, options, &b);
+	return err < 0 ? err
+		       : join(a.data ? a.data : "", b.data ? b.data : "",
+				 diff_factor(before, after, scale), out);
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// colour.js - what a frame's colour says: its kind, and in a comparison whether it grew. A name keeps
+// its shade, so that the same function is found again by eye. Text on frames is dark in both themes.
+
+const KIND_TEXT = ['native', 'kernel', 'JIT', 'inlined', 'mark', 'label'];
+// [hue, range of hue, saturation, range of lightness]
+const KIND_COLOUR = [[14, 32, 86, 10], [208, 18, 58, 8], [88, 38, 46, 8], [170, 16, 44, 8], [0, 0, 4, 2], [38, 10, 12, 4]];
+const SATURATION = { light: 1, dark: 0.8 };
+const LIGHTNESS = { light: [68, 71, 68, 68, 74, 82], dark: [57, 60, 56, 56, 52, 46] };
+const MATCH = { light: '#c026d3', dark: '#e355f0' };
+const SAME = { light: 'hsl(40 8% 83%)', dark: 'hsl(34 5% 45%)' };
+
+function hash_of(text) {
+	let hash = 2166136261;
+	for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 16777619);
+	return (hash ^ (hash >>> 15)) >>> 0;
+}
+
+function frame_colour(kind, name, theme) {
+	const [hue, hues, saturation, spread] = KIND_COLOUR[kind], hash = hash_of(name);
+	const lightness = LIGHTNESS[theme][kind] + ((hash >>> 8) % 100) / 100 * spread - spread / 2;
+	return `hsl(${hue + (hash % 100) / 100 * hues} ${saturation * SATURATION[theme]}% ${lightness}%)`;
+}
+
+// Red grew, blue shrank; full from twice as much or half as much on. What has so few samples that
+// chance alone may have done it is pale.
+const STEPS = 12;
+const SHADES = {};
+for (const theme of ['light', 'dark']) {
+	const shade = (hue, i) => {
+		const part = i / STEPS;
+		return theme === 'light'
+			? `hsl(${hue} ${20 + 62 * part}% ${90 - 28 * part}%)`
+			: `hsl(${hue} ${8 + 62 * part}% ${47 + 13 * part}%)`;
+	};
+	SHADES[theme] = { grew: [], shrank: [] };
+	for (let i = 0; i <= STEPS; i++) {
+		SHADES[theme].grew.push(shade(8, i));
+		SHADES[theme].shrank.push(shade(214, i));
+	}
+}
+
+function diff_colour(before, after, theme) {
+	const change = after - before, noise = 2 * Math.sqrt(before + after);
+	const relative = Math.min(1, Math.abs(Math.log2((after + 0.5) / (before + 0.5))));
+	const sure = Math.min(1, Math.abs(change) / (noise + 1));
+	const step = Math.round(STEPS * Math.min(relative, 0.15 + sure) * (change === 0 ? 0 : 1));
+	if (step === 0) return SAME[theme];
+	return SHADES[theme][change > 0 ? 'grew' : 'shrank'][step];
+}
+
+// From nothing to the most, for the heat map.
+function heat_colour(part, theme) {
+	if (part <= 0) return theme === 'light' ? [240, 236, 230] : [38, 35, 32];
+	const stops = theme === 'light'
+		? [[253, 224, 178], [247, 153, 74], [217, 72, 30], [120, 20, 24]]
+		: [[84, 48, 26], [176, 70, 20], [244, 140, 38], [255, 236, 170]];
+	const at = Math.min(part, 1) * (stops.length - 1), i = Math.min(Math.floor(at), stops.length - 2);
+	return stops[i].map((c, k) => Math.round(c + (stops[i + 1][k] - c) * (at - i)));
+}

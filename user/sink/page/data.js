@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// data.js - the profile as columns of numbers, read in the order in which sink/html.c wrote it.
+// One call tree holds all stacks; node 0 is the root, and a node stands before all that it calls.
+
+const KIND = { native: 0, kernel: 1, jit: 2, inlined: 3, mark: 4, label: 5 };
+const KEYS = ['container', 'pod', 'namespace', 'image', 'unit', 'comm', 'pid', 'tid', 'cpu'];
+const SUFFIX = ['', '_[k]', '_[j]', '_[i]', '', ''];
+
+async function unpack(text) {
+	const letters = atob(text), packed = new Uint8Array(letters.length);
+	for (let i = 0; i < packed.length; i++) packed[i] = letters.charCodeAt(i);
+	const plain = new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'));
+	return new Uint8Array(await new Response(plain).arrayBuffer());
+}
+
+class Reader {
+	constructor(bytes) {
+		this.bytes = bytes;
+		this.at = 0;
+	}
+
+	number() {
+		const bytes = this.bytes;
+		let byte = bytes[this.at++], value = byte & 127, unit = 128;
+		for (; byte & 128; unit *= 128) {
+			byte = bytes[this.at++];
+			value += (byte & 127) * unit;
+		}
+		return value;
+	}
+
+	delta() {
+		const value = this.number();
+		return value % 2 ? -(value + 1) / 2 : value / 2;
+	}
+
+	column(length, Type) {
+		const column = new Type(length);
+		for (let i = 0; i < length; i++) column[i] = this.number();
+		return column;
+	}
+
+	// Each number is told by its distance from the one before it.
+	steps(length, Type) {
+		const column = new Type(length);
+		for (let i = 0, value = 0; i < length; i++) column[i] = value += this.delta();
+		return column;
+	}
+
+	texts() {
+		const size = this.number();
+		const text = new TextDecoder().decode(this.bytes.subarray(this.at, this.at += size));
+		return text.split('\n').slice(0, -1);
+	}
+}
+
+function read_nodes(r) {
+	const len = r.number() + 1;
+	const up = new Uint32Array(len), fn = new Int32Array(len);
+	const parent = new Int32Array(len), depth = new Uint16Array(len);
+	const path = [0];
+	for (let i = 1; i < len; i++) up[i] = r.number();
+	for (let i = 1; i < len; i++) fn[i] = r.number();
+	fn[0] = -1;
+	for (let i = 1; i < len; i++) {
+		depth[i] = depth[i - 1] + 1 - up[i];
+		parent[i] = path[depth[i] - 1];
+		path[depth[i]] = i;
+	}
+	return { len, fn, parent, depth };
+}
+
+function read_side(r) {
+	const labels_len = r.number(), labels = {};
+	for (const key of KEYS) labels[key] = r.column(labels_len, Uint32Array);
+	const len = r.number();
+	const node = r.steps(len, Int32Array);
+	const label = r.column(len, Uint32Array), value = r.column(len, Float64Array);
+	const ticks_len = r.number();
+	const time = r.steps(ticks_len, Float64Array), sample = r.column(ticks_len, Uint32Array);
+	return { labels_len, labels, len, node, label, value, ticks: { len: ticks_len, time, sample } };
+}
+
+// { words, texts, functions: {len, text, module, file, kind}, nodes, sides }
+async function read_profile() {
+	const words = JSON.parse(document.getElementById('words').textContent);
+	const r = new Reader(await unpack(document.getElementById('data').textContent.trim()));
+	const texts = r.texts(), len = r.number();
+	const functions = {
+		len,
+		text: r.column(len, Uint32Array),
+		module: r.column(len, Uint32Array),
+		file: r.column(len, Uint32Array),
+		kind: r.column(len, Uint8Array),
+	};
+	const nodes = read_nodes(r);
+	const sides = words.sides.map((side) => Object.assign(read_side(r), side));
+	return { words, texts, functions, nodes, sides };
+}

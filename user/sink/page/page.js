@@ -1,0 +1,696 @@
+// SPDX-License-Identifier: Apache-2.0
+// page.js - what is shown, and what changes it. Three things follow from each other: the shape of the
+// tree (grouping, callers first), the weight of each sample (filters, range of time), and what is seen
+// of it (zoom, search).
+
+const id = (name) => document.getElementById(name);
+const count_text = (n) => Math.round(n).toLocaleString('en');
+const UNKNOWN = '?';
+
+function stored(name, value) {
+	try {
+		if (value === undefined) return localStorage.getItem('stoker.' + name);
+		localStorage.setItem('stoker.' + name, value);
+	} catch (e) { /* no storage for files in this browser: nothing is kept */ }
+	return null;
+}
+
+class Page {
+	constructor(profile) {
+		this.profile = profile;
+		this.diff = profile.sides.length > 1;
+		this.callers_first = false;
+		this.keys = profile.words.by.map((key) => KEYS[key]);
+		this.range = null;
+		this.views = [];
+		this.pattern = '';
+		this.matches = null; // of each function
+		this.offsets = profile.sides.map((side, i) => profile.sides.slice(0, i).reduce((n, s) => n + s.len, 0));
+		this.samples = profile.sides.reduce((n, side) => n + side.len, 0);
+		this.weights = new Float64Array(this.samples);
+		this.all = profile.sides.map((side) => side.value.reduce((a, b) => a + b, 0));
+		this.base_node_of = new Int32Array(this.samples);
+		profile.sides.forEach((side, i) => this.base_node_of.set(side.node, this.offsets[i]));
+		this.colours = { light: [], dark: [] };
+		this.flame = new Flame(id('flame'), {
+			zoom: (node) => this.zoom(node),
+			point: (node, event) => this.point(node, event),
+			focus: (node) => this.say_node(node),
+		});
+		this.table = new Table(id('table-panel'), { pick: (fn) => this.find_function(fn) });
+		this.flame.name_of = (node) => this.name_of(node);
+		this.flame.colour_of = (node) => this.colour_of(node);
+		this.put_facts();
+		this.put_filters();
+		this.put_heat();
+		this.listen();
+		this.flame.icicle = stored('icicle') === 'true';
+		id('icicle').setAttribute('aria-pressed', this.flame.icicle);
+		this.use_theme(stored('theme'));
+		this.reshape();
+	}
+
+	// ---- words ------------------------------------------------------------------------------
+
+	side_text(side, all) {
+		const parts = [`${count_text(all)} ${side.unit}`];
+		if (side.period_ns) parts.push(`${+(1e9 / side.period_ns).toPrecision(4)} Hz`);
+		if (side.duration_ns) parts.push(`${(side.duration_ns / 1e9).toFixed(1)} s`);
+		if (side.start_ms) parts.push(new Date(side.start_ms).toLocaleString());
+		if (side.ticks_dropped) parts.push(`the times of ${count_text(side.ticks_dropped)} were not kept`);
+		return parts.join(' · ');
+	}
+
+	put_facts() {
+		const { sides } = this.profile;
+		const title = this.diff ? `${sides[0].name || 'before'} → ${sides[1].name || 'after'}` : 'CPU profile';
+		id('title').textContent = title;
+		document.title = this.diff ? 'Difference: ' + title : title + (sides[0].start_ms ? ', ' + new Date(sides[0].start_ms).toLocaleString() : '');
+		id('facts').textContent = sides.map((side, i) =>
+			(this.diff ? (i ? 'after: ' : 'before: ') : '') + this.side_text(side, this.all[i])).join('  →  ');
+		for (const name of ['scale-field', 'width-field']) id(name).hidden = !this.diff;
+		id('scale').value = this.profile.words.scale;
+	}
+
+	put_legend() {
+		const items = [];
+		const add = (colour, text) => {
+			const li = document.createElement('li'), swatch = document.createElement('i');
+			swatch.style.background = colour;
+			li.append(swatch, text);
+			items.push(li);
+		};
+		const shades = SHADES[this.theme];
+		if (this.diff) {
+			add(shades.grew[STEPS], 'more after');
+			add(SAME[this.theme], 'the same');
+			add(shades.shrank[STEPS], 'less after');
+		} else {
+			const kinds = new Set(this.profile.functions.kind);
+			if (this.keys.length) kinds.add(KIND.label);
+			for (const kind of [...kinds].sort()) {
+				const [hue, hues, saturation] = KIND_COLOUR[kind];
+				add(`hsl(${hue + hues / 2} ${saturation}% ${LIGHTNESS[this.theme][kind]}%)`, KIND_TEXT[kind]);
+			}
+		}
+		id('legend').replaceChildren(...items);
+	}
+
+	function_name(fn) {
+		const { texts, functions } = this.profile;
+		return texts[functions.text[fn]];
+	}
+
+	name_of(node) {
+		const fn = this.tree.fn[node], base = this.profile.functions.len;
+		return fn < 0 ? 'all' : fn < base ? this.function_name(fn) : this.tree.groups[fn - base];
+	}
+
+	colour_of(node) {
+		const fn = this.tree.fn[node], { functions } = this.profile, list = this.colours[this.theme];
+		if (this.diff) return diff_colour(this.tree.before.total[node], this.tree.after.total[node], this.theme);
+		if (fn < 0) return SAME[this.theme];
+		if (!list[fn]) list[fn] = frame_colour(fn < functions.len ? functions.kind[fn] : KIND.label, this.name_of(node), this.theme);
+		return list[fn];
+	}
+
+	share(part, of) {
+		return of > 0 ? (100 * part / of).toFixed(part / of < 0.1 ? 2 : 1) + ' %' : '0 %';
+	}
+
+	change_text(before, after) {
+		const change = Math.round(after) - Math.round(before), sign = change > 0 ? '+' : change < 0 ? '−' : '±';
+		const part = before > 0 ? `, ${sign}${Math.abs(100 * (after / before - 1)).toFixed(0)} %` : '';
+		return `${sign}${count_text(Math.abs(change))}${after > 0 || before > 0 ? part : ''}`;
+	}
+
+	// What there is to say of a node, in lines: its name first.
+	node_lines(node) {
+		const { tree } = this, { functions, texts } = this.profile, fn = tree.fn[node], unit = this.profile.sides[0].unit;
+		const lines = [this.name_of(node)];
+		if (fn >= 0 && fn < functions.len) {
+			const where = [texts[functions.module[fn]], texts[functions.file[fn]], KIND_TEXT[functions.kind[fn]]];
+			lines.push(where.filter(Boolean).join(' · '));
+		}
+		if (this.diff) {
+			for (const [what, kind] of [['total', 'total'], ['self', 'self']]) {
+				const before = tree.before[kind][node], after = tree.after[kind][node];
+				lines.push(`${what}: ${count_text(before)} → ${count_text(after)} ${unit} (${this.change_text(before, after)})`);
+			}
+			return lines;
+		}
+		const total = tree.total[node], all = tree.total[0];
+		lines.push(`total ${this.share(total, all)}, ${count_text(total)} ${unit}` +
+			(this.flame.root > 0 ? ` (${this.share(total, tree.total[this.flame.root])} of what is shown)` : ''));
+		lines.push(`self ${this.share(tree.self[node], all)}, ${count_text(tree.self[node])} ${unit}`);
+		return lines;
+	}
+
+	say(text) {
+		id('live').textContent = text;
+	}
+
+	say_node(node) {
+		const text = this.node_lines(node).join(', ');
+		id('details').textContent = text;
+		this.say(`${text}, level ${this.tree.depth[node]}`);
+	}
+
+	point(node, event) {
+		const tip = id('tip');
+		tip.hidden = node < 0;
+		if (node < 0) {
+			id('details').textContent = '';
+			return;
+		}
+		if (node !== this.pointed || this.pointed_tree !== this.tree) {
+			const lines = this.node_lines(node);
+			id('details').textContent = lines.join('   ');
+			tip.replaceChildren(...lines.map((line, i) => {
+				const p = document.createElement(i ? 'p' : 'strong');
+				p.textContent = line;
+				return p;
+			}));
+			this.pointed = node;
+			this.pointed_tree = this.tree;
+		}
+		const x = Math.min(event.clientX + 14, innerWidth - tip.offsetWidth - 8);
+		const below = event.clientY + 18 + tip.offsetHeight < innerHeight;
+		tip.style.left = Math.max(8, x) + 'px';
+		tip.style.top = (below ? event.clientY + 18 : event.clientY - tip.offsetHeight - 10) + 'px';
+	}
+
+	// ---- shape ------------------------------------------------------------------------------
+
+	reshape() {
+		this.tree = build_tree(this.profile, this.keys, this.callers_first);
+		this.colours = { light: [], dark: [] };
+		this.put_legend();
+		this.recount(true);
+	}
+
+	known(key) {
+		const { texts, sides } = this.profile;
+		return sides.some((side) => side.labels[key].some((text) => texts[text] !== UNKNOWN));
+	}
+
+	put_groupings() {
+		const first = this.keys.join(',');
+		const all = ['', 'comm', 'container', 'container,comm', 'container,comm,pid', 'pod,container,comm', 'comm,pid',
+			'comm,tid', 'container,comm,pid,tid', 'image,comm', 'unit,comm', 'cpu,comm'];
+		const names = { comm: 'command', pid: 'process', tid: 'thread', cpu: 'CPU' };
+		const list = new Set([first, ...all.filter((keys) => !keys || keys.split(',').every((key) => this.known(key)))]);
+		id('by').replaceChildren(...[...list].map((keys) => {
+			const text = keys ? keys.split(',').map((key) => names[key] || key).join(', ') : 'nothing';
+			return new Option(text, keys, false, keys === first);
+		}));
+		id('by-field').hidden = list.size < 2;
+	}
+
+	// ---- weights ----------------------------------------------------------------------------
+
+	put_filters() {
+		this.put_groupings();
+		this.filter = { container: '', process: '', thread: '' };
+		// The text of a label by which a filter tells it apart.
+		this.filter_text = {
+			container: (side, i) => this.label(side, 'container', i),
+			process: (side, i) => this.named(this.label(side, 'comm', i), this.label(side, 'pid', i)),
+			thread: (side, i) => this.named(this.label(side, 'comm', i), this.label(side, 'tid', i)),
+		};
+		this.put_options();
+	}
+
+	label(side, key, i) {
+		return this.profile.texts[side.labels[key][i]];
+	}
+
+	named(comm, number) {
+		return number === UNKNOWN ? comm : `${comm} ${number}`;
+	}
+
+	// The labels that pass the filters, or those before one of them: a thread is one of the process's.
+	taken(side, before) {
+		const taken = new Uint8Array(side.labels_len).fill(1);
+		for (const name of Object.keys(this.filter)) {
+			if (name === before) break;
+			if (this.filter[name] === '') continue;
+			for (let i = 0; i < taken.length; i++)
+				if (this.filter_text[name](side, i) !== this.filter[name]) taken[i] = 0;
+		}
+		return taken;
+	}
+
+	put_options() {
+		for (const name of ['container', 'process', 'thread']) {
+			const sums = new Map();
+			let all = 0;
+			this.profile.sides.forEach((side, s) => {
+				const taken = this.taken(side, name), by_label = new Float64Array(side.labels_len);
+				for (let i = 0; i < side.len; i++) by_label[side.label[i]] += side.value[i] / this.all[s];
+				for (let i = 0; i < by_label.length; i++) {
+					if (!taken[i]) continue;
+					const text = this.filter_text[name](side, i);
+					sums.set(text, (sums.get(text) || 0) + by_label[i] / this.profile.sides.length);
+					all += by_label[i];
+				}
+			});
+			const list = [...sums].sort((a, b) => b[1] - a[1]).slice(0, 500);
+			if (!sums.has(this.filter[name])) this.filter[name] = '';
+			id(name).replaceChildren(new Option('all', ''), ...list.map(([text, sum]) =>
+				new Option(`${text}  (${(100 * sum).toFixed(1)} %)`, text, false, text === this.filter[name])));
+			id(name + '-field').hidden = sums.size < 2 || !this.known({ container: 'container', process: 'comm', thread: 'tid' }[name]);
+		}
+	}
+
+	weigh() {
+		this.profile.sides.forEach((side, s) => {
+			const taken = this.taken(side), from = this.offsets[s];
+			if (!this.range) {
+				for (let i = 0; i < side.len; i++) this.weights[from + i] = taken[side.label[i]] ? side.value[i] : 0;
+				return;
+			}
+			const { time, sample, len } = side.ticks;
+			this.weights.fill(0, from, from + side.len);
+			for (let i = 0; i < len; i++)
+				if (time[i] >= this.range[0] && time[i] < this.range[1] && taken[side.label[sample[i]]]) this.weights[from + sample[i]]++;
+		});
+	}
+
+	factor() {
+		const [before, after] = this.profile.sides, how = id('scale').value;
+		const ticks = (side) => side.duration_ns / side.period_ns;
+		const factor = how === 'total' ? this.all[1] / this.all[0] : how === 'time' ? ticks(after) / ticks(before) : 1;
+		return factor > 0 && isFinite(factor) ? factor : 1;
+	}
+
+	// Sums over a tree, or over the profile's own nodes: { self, total } of each side, before scaled.
+	sums(tree, node_of) {
+		if (!this.diff) return [sum_tree(tree, node_of, this.weights, 0, this.samples)];
+		const before = sum_tree(tree, node_of, this.weights, 0, this.offsets[1]), factor = this.factor();
+		for (const column of [before.self, before.total]) for (let i = 0; i < column.length; i++) column[i] *= factor;
+		return [before, sum_tree(tree, node_of, this.weights, this.offsets[1], this.samples)];
+	}
+
+	recount(reshaped) {
+		const { tree } = this;
+		this.weigh();
+		const [one, other] = this.sums(tree, tree.node_of);
+		let sums = one;
+		if (this.diff) {
+			const width = id('width').value;
+			tree.before = one;
+			tree.after = other;
+			const add = (a, b) => a.map((value, i) => value + b[i]);
+			sums = width === 'before' ? one : width === 'after' ? other : { self: add(one.self, other.self), total: add(one.total, other.total) };
+		}
+		tree.self = sums.self;
+		tree.total = sums.total;
+		lay_tree(tree);
+		this.counted = null;
+		this.show(reshaped);
+	}
+
+	// ---- what is seen -----------------------------------------------------------------------
+
+	show(reshaped) {
+		const { tree, flame } = this;
+		this.search(this.pattern, true);
+		id('empty').hidden = tree.total[0] > 0;
+		if (reshaped) flame.show(tree);
+		else flame.zoom(tree.total[flame.root] > 0 ? flame.root : 0);
+		this.put_buttons();
+		if (!id('table-panel').hidden) this.put_table();
+		id('flame').setAttribute('aria-label', `Flame graph of ${count_text(tree.total[0])} ${this.profile.sides[0].unit}`);
+	}
+
+	put_buttons() {
+		id('back').disabled = this.views.length === 0;
+		id('reset').disabled = this.flame.root === 0;
+		id('callers').setAttribute('aria-pressed', this.callers_first);
+	}
+
+	keep_view() {
+		this.views.push({ callers_first: this.callers_first, keys: this.keys, root: this.flame.root });
+		if (this.views.length > 200) this.views.shift();
+	}
+
+	zoom(node) {
+		if (node === this.flame.root) return;
+		this.keep_view();
+		this.flame.zoom(node);
+		this.put_buttons();
+		this.say(`Zoomed into ${this.node_lines(node).join(', ')}`);
+	}
+
+	back() {
+		const view = this.views.pop();
+		if (!view) return;
+		if (view.callers_first !== this.callers_first || view.keys !== this.keys) {
+			this.callers_first = view.callers_first;
+			this.keys = view.keys;
+			id('by').value = this.keys.join(',');
+			this.reshape();
+		}
+		this.flame.zoom(view.root);
+		this.put_buttons();
+		this.say('Back: ' + this.name_of(view.root));
+	}
+
+	matcher(pattern) {
+		try {
+			return new RegExp(pattern, /[A-Z]/.test(pattern) ? 'u' : 'iu');
+		} catch (e) {
+			return new RegExp(pattern.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'), 'i');
+		}
+	}
+
+	// The share of samples with a match somewhere in their stack: a match above a match counts once.
+	search(pattern, quiet) {
+		const { tree, flame } = this, out = id('matched'), base = this.profile.functions.len;
+		this.pattern = pattern;
+		this.matches = null;
+		flame.found = null;
+		out.textContent = '';
+		if (pattern) {
+			const re = this.matcher(pattern);
+			this.matches = Uint8Array.from({ length: base }, (_, fn) => re.test(this.function_name(fn)));
+			const of_group = tree.groups.map((text) => re.test(text)), found = new Uint8Array(tree.len);
+			let sum = 0, covered = 0;
+			for (let i = 1; i < tree.len; i++) {
+				const fn = tree.fn[i];
+				if (!(fn < base ? this.matches[fn] : of_group[fn - base])) continue;
+				found[i] = 1;
+				if (i < covered) continue;
+				sum += tree.total[i];
+				covered = tree.end[i];
+			}
+			flame.found = found;
+			out.textContent = 'matched ' + this.share(sum, tree.total[0]);
+			if (!quiet) this.say(out.textContent);
+		}
+		if (!quiet) {
+			flame.draw();
+			if (!id('table-panel').hidden) this.put_table();
+		}
+	}
+
+	// The matches that are drawn, the widest first.
+	next_match(step) {
+		const { flame, tree } = this;
+		if (!flame.found) return;
+		const list = [];
+		for (let i = flame.root; i < tree.end[flame.root]; i++)
+			if (flame.found[i] && tree.total[i] * flame.scale >= 1) list.push(i);
+		if (!list.length) return;
+		list.sort((a, b) => tree.total[b] - tree.total[a] || a - b);
+		const at = list.indexOf(flame.focused);
+		const next = at < 0 ? (step > 0 ? 0 : list.length - 1) : (at + step + list.length) % list.length;
+		id('flame').focus();
+		flame.focus(list[next]);
+	}
+
+	find_function(fn) {
+		const pattern = '^' + this.function_name(fn).replace(/[.*+?^${}()|[\]\\/]/g, '\\$&') + '$';
+		id('search').value = pattern;
+		this.show_tab('flame');
+		this.search(pattern);
+		this.next_match(1);
+	}
+
+	// ---- table ------------------------------------------------------------------------------
+
+	function_sums() {
+		if (!this.counted) {
+			const { nodes } = this.profile;
+			this.counted = this.sums(nodes, this.base_node_of).map((sums) => ({
+				...sum_functions(this.profile, nodes, sums), all: sums.total[0],
+			}));
+		}
+		return this.counted;
+	}
+
+	put_table() {
+		const { functions, texts } = this.profile, [one, other] = this.function_sums();
+		const last = other || one, rows = [];
+		for (let fn = 0; fn < functions.len; fn++)
+			if ((one.total[fn] > 0 || last.total[fn] > 0) && (!this.matches || this.matches[fn])) rows.push(fn);
+		const name = { title: 'Function', name: true, get: (fn) => fn, text: (fn) => this.function_name(fn),
+			colour: (fn) => (other ? diff_colour(one.total[fn], other.total[fn], this.theme)
+				: frame_colour(functions.kind[fn], this.function_name(fn), this.theme)) };
+		const module = { title: 'Module', get: (fn) => texts[functions.module[fn]], text: (fn) => texts[functions.module[fn]] };
+		const columns = other ? this.diff_columns(one, other) : ['self', 'total'].map((what) => ({
+			title: what === 'self' ? 'Self' : 'Total', number: true, get: (fn) => one[what][fn],
+			text: (fn) => `${this.share(one[what][fn], one.all)}  ${count_text(one[what][fn])}`,
+			bar: (fn) => one[what][fn] / one.all,
+		}));
+		this.table.show([...columns, name, module], rows);
+	}
+
+	diff_columns(one, other) {
+		const most = { self: 1, total: 1 };
+		for (const what of ['self', 'total'])
+			for (let fn = 0; fn < one[what].length; fn++) most[what] = Math.max(most[what], Math.abs(other[what][fn] - one[what][fn]));
+		return ['self', 'total'].flatMap((what) => [{
+			title: what === 'self' ? 'Self, change' : 'Total, change', number: true,
+			get: (fn) => other[what][fn] - one[what][fn],
+			text: (fn) => this.change_text(one[what][fn], other[what][fn]),
+			bar: (fn) => (other[what][fn] - one[what][fn]) / most[what],
+			tint: (fn) => SHADES[this.theme][other[what][fn] > one[what][fn] ? 'grew' : 'shrank'][STEPS],
+		}, {
+			title: what === 'self' ? 'before → after' : 'before → after ', number: true, get: (fn) => other[what][fn],
+			text: (fn) => `${count_text(one[what][fn])} → ${count_text(other[what][fn])}`,
+		}]);
+	}
+
+	show_tab(name) {
+		for (const tab of ['flame', 'table']) {
+			const button = id('tab-' + tab), on = tab === name;
+			button.setAttribute('aria-selected', on);
+			button.tabIndex = on ? 0 : -1;
+			id(tab + '-panel').hidden = !on;
+		}
+		if (name === 'table') this.put_table();
+		else this.flame.lay_out(false);
+	}
+
+	// ---- time -------------------------------------------------------------------------------
+
+	put_heat() {
+		const [side] = this.profile.sides;
+		if (this.diff || !side.ticks.len) return;
+		id('heat').hidden = false;
+		this.heat = new Heat(id('map'), side.ticks, side.duration_ns, {
+			range: (range) => this.set_range(range),
+			say: (text, aloud) => {
+				id('details').textContent = text;
+				if (aloud) this.say(text);
+			},
+		});
+		this.heat.count(side, this.taken(side));
+		this.put_range();
+	}
+
+	put_range() {
+		const seconds = (ns) => String(+(ns / SECOND).toFixed(9)), { heat } = this;
+		const [from, to] = this.range || [0, heat.columns * heat.column];
+		id('since').value = seconds(from);
+		id('until').value = seconds(to);
+		id('whole').disabled = !this.range;
+		id('heat-text').textContent = this.range ? `${seconds(to - from)} s, ${count_text(this.tree.total[0])} of ${count_text(this.all[0])} samples`
+			: 'Drag to see a range of time alone';
+	}
+
+	set_range(range) {
+		this.range = this.heat.range = range;
+		if (!range) this.heat.anchor = -1;
+		this.heat.draw();
+		if (this.counting) return;
+		this.counting = true;
+		requestAnimationFrame(() => {
+			this.counting = false;
+			this.recount(false);
+			this.put_range();
+			this.say(this.range ? id('heat-text').textContent : 'The whole time');
+		});
+	}
+
+	take_range() {
+		const from = Number(id('since').value), to = Number(id('until').value);
+		if (from >= 0 && to > from) this.set_range([Math.round(from * SECOND), Math.round(to * SECOND)]);
+		else this.put_range();
+	}
+
+	set_filter(name, value) {
+		this.filter[name] = value;
+		this.put_options();
+		if (this.heat) {
+			this.heat.count(this.profile.sides[0], this.taken(this.profile.sides[0]));
+			this.heat.draw();
+		}
+		this.recount(false);
+		if (this.heat) this.put_range();
+	}
+
+	// ---- out --------------------------------------------------------------------------------
+
+	// What is shown as folded stacks, as `stoker convert` writes them.
+	folded() {
+		const { nodes, functions, texts, sides } = this.profile, lines = new Map();
+		const clean = (text) => text.replaceAll(';', ':') || UNKNOWN;
+		const names = Array.from({ length: functions.len }, (_, fn) => clean(texts[functions.text[fn]]) + SUFFIX[functions.kind[fn]]);
+		sides.forEach((side, s) => {
+			for (let i = 0; i < side.len; i++) {
+				const count = this.weights[this.offsets[s] + i], path = [];
+				if (!count) continue;
+				for (let node = side.node[i]; node > 0; node = nodes.parent[node]) path.push(names[nodes.fn[node]]);
+				for (let k = this.keys.length; k-- > 0;) path.push(clean(this.label(side, this.keys[k], side.label[i])));
+				const line = path.reverse().join(';') || UNKNOWN;
+				if (!lines.has(line)) lines.set(line, sides.map(() => 0));
+				lines.get(line)[s] += count;
+			}
+		});
+		return [...lines].sort((a, b) => (a[0] < b[0] ? -1 : 1)).map(([line, counts]) => `${line} ${counts.join(' ')}\n`).join('');
+	}
+
+	save() {
+		const link = document.createElement('a'), url = URL.createObjectURL(new Blob([this.folded()], { type: 'text/plain' }));
+		link.href = url;
+		link.download = 'profile.folded';
+		link.click();
+		setTimeout(() => URL.revokeObjectURL(url), 10000);
+	}
+
+	use_theme(theme) {
+		const dark = matchMedia('(prefers-color-scheme: dark)');
+		if (!this.watched) {
+			this.watched = true;
+			dark.addEventListener('change', () => this.use_theme(stored('theme')));
+		}
+		this.theme = theme || (dark.matches ? 'dark' : 'light');
+		this.flame.theme = this.theme;
+		document.documentElement.dataset.theme = this.theme;
+		if (this.heat) {
+			this.heat.theme = this.theme;
+			this.heat.image = null;
+			this.heat.draw();
+		}
+		if (!this.tree) return;
+		this.put_legend();
+		this.flame.draw();
+		if (!id('table-panel').hidden) this.put_table();
+	}
+
+	print(on) {
+		this.use_theme(on ? 'light' : stored('theme'));
+		this.flame.print(on);
+	}
+
+	// ---- keys and buttons -------------------------------------------------------------------
+
+	listen() {
+		const click = (name, act) => id(name).addEventListener('click', act);
+		const change = (name, act) => id(name).addEventListener('change', act);
+		click('back', () => this.back());
+		click('reset', () => this.zoom(0));
+		click('save', () => this.save());
+		click('help', () => id('keys').showModal());
+		click('keys-close', () => id('keys').close());
+		click('callers', () => this.turn_callers());
+		click('icicle', () => this.turn_icicle());
+		click('theme', () => this.turn_theme());
+		click('tab-flame', () => this.show_tab('flame'));
+		click('tab-table', () => this.show_tab('table'));
+		change('by', () => {
+			this.keep_view();
+			this.keys = id('by').value ? id('by').value.split(',') : [];
+			this.reshape();
+		});
+		for (const name of ['container', 'process', 'thread']) change(name, () => this.set_filter(name, id(name).value));
+		for (const name of ['scale', 'width']) change(name, () => this.recount(false));
+		id('search').addEventListener('input', () => this.search(id('search').value));
+		id('search').addEventListener('keydown', (event) => {
+			if (event.key === 'Enter') this.next_match(event.shiftKey ? -1 : 1);
+		});
+		click('whole', () => this.set_range(null));
+		id('range').addEventListener('submit', (event) => {
+			event.preventDefault();
+			this.take_range();
+		});
+		for (const name of ['since', 'until']) change(name, () => this.take_range());
+		document.querySelector('[role=tablist]').addEventListener('keydown', (event) => {
+			if (event.key !== 'ArrowLeft' && event.key !== 'ArrowRight') return;
+			const to = id('table-panel').hidden ? 'table' : 'flame';
+			this.show_tab(to);
+			id('tab-' + to).focus();
+		});
+		addEventListener('keydown', (event) => this.key(event));
+		addEventListener('beforeprint', () => this.print(true));
+		addEventListener('afterprint', () => this.print(false));
+	}
+
+	turn_callers() {
+		this.keep_view();
+		this.callers_first = !this.callers_first;
+		this.reshape();
+		this.say(this.callers_first ? 'Each stack begins at its leaf' : 'Each stack begins at its root');
+	}
+
+	turn_icicle() {
+		this.flame.icicle = !this.flame.icicle;
+		stored('icicle', this.flame.icicle);
+		id('icicle').setAttribute('aria-pressed', this.flame.icicle);
+		this.flame.lay_out(true);
+	}
+
+	turn_theme() {
+		const theme = this.theme === 'dark' ? 'light' : 'dark';
+		stored('theme', theme);
+		this.chosen = theme;
+		this.use_theme(theme);
+	}
+
+	key(event) {
+		const find = (event.ctrlKey || event.metaKey) && event.key === 'f';
+		if (id('keys').open) return;
+		if (find || (event.key === '/' && event.target !== id('search'))) {
+			event.preventDefault();
+			id('search').focus();
+			id('search').select();
+			return;
+		}
+		if (event.target.matches('input, select') && event.key !== 'Escape') return;
+		if (event.ctrlKey || event.metaKey || event.altKey) return;
+		const acts = {
+			Backspace: () => this.back(), Escape: () => this.escape(), Home: () => this.zoom(0),
+			r: () => this.turn_callers(), i: () => this.turn_icicle(), f: () => this.show_tab('flame'), t: () => this.show_tab('table'),
+			n: () => this.next_match(1), N: () => this.next_match(-1), '?': () => id('keys').showModal(),
+			c: () => navigator.clipboard && navigator.clipboard.writeText(this.name_of(this.flame.focused)),
+		};
+		if (!acts[event.key]) return;
+		event.preventDefault();
+		acts[event.key]();
+	}
+
+	// The innermost thing that there is to leave.
+	escape() {
+		if (this.pattern) {
+			id('search').value = '';
+			this.search('');
+		} else this.back();
+	}
+}
+
+async function start() {
+	if (typeof DecompressionStream === 'undefined') throw new Error('this browser cannot unpack gzip; any of 2023 or later can');
+	const began = performance.now();
+	const page = new Page(await read_profile());
+	document.documentElement.dataset.ready = Math.round(performance.now() - began);
+	return page;
+}
+
+window.stoker = start().catch((error) => {
+	id('notice').hidden = false;
+	id('notice').textContent = 'This profile cannot be shown: ' + error.message;
+	throw error;
+});
