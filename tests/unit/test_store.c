@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_store.c - segments, the directory of them, what is kept and what is put together. */
+#include "unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/own.h"
+#include "store/compact.h"
+#include "store/merge.h"
+#include "store/retention.h"
+#include "store/segment.h"
+#include "store/store.h"
+
+#define T0 (1800000000ULL * NSEC_PER_SEC) /* a full hour, UTC */
+#define MINUTE (60 * NSEC_PER_SEC)
+#define HOUR (60 * MINUTE)
+
+static const char lines[] = "db;main;read 3\n"
+			    "web;main;a b 2\n"
+			    "web;main;c 40\n"
+			    "web-2;main 5\n";
+
+struct place {
+	char path[64];
+	struct store *store;
+	uint64_t next_id;
+};
+
+static int setup(void **state)
+{
+	static struct place place;
+
+	place = (struct place){ .path = "/tmp/stoker-store-XXXXXX", .next_id = 1 };
+	*state = &place;
+	return mkdtemp(place.path) ? 0 : -1;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+static int teardown(void **state)
+{
+	struct place *place = *state;
+
+	store_free(place->store);
+	place->store = NULL;
+	return nftw(place->path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static struct store_report open_store(struct place *place, enum store_mode mode)
+{
+	struct store_report report;
+	struct why why;
+
+	store_free(place->store);
+	place->store = NULL;
+	assert_int_equal(store_open(place->path, mode, &place->store, &report, &why), 0);
+	return report;
+}
+
+static void make(
+	struct place *place, uint64_t start_ns, uint64_t len_ns, const char *text, struct buf *out)
+{
+	const struct segment_about about = { .host = "here",
+		.by = "container,comm",
+		.account = "{\"hz\": 19, \"ticks\": {\"expected\": 50, \"lost\": {\"x\": 1}}}",
+		.id = place->next_id++,
+		.start_ns = start_ns,
+		.end_ns = start_ns + len_ns,
+		.hz = 19 };
+
+	assert_int_equal(
+		segment_write(&about, (struct bytes){ (const uint8_t *)text, strlen(text) }, out),
+		0);
+}
+
+static void put(struct place *place, uint64_t start_ns, const char *text)
+{
+	_cleanup_(buf_done) struct buf bytes = BUF_INIT;
+	struct why why;
+
+	make(place, start_ns, MINUTE, text, &bytes);
+	assert_int_equal(store_put(place->store,
+				 (struct bytes){ (const uint8_t *)bytes.data, bytes.len }, &why),
+		0);
+}
+
+/* The text of all groups, as zstdcat would give it. */
+static void read_all(const struct segment *s, struct buf *out)
+{
+	for (size_t i = 0; i < s->groups.len; i++)
+		assert_int_equal(segment_read(s, i, out), 0);
+}
+
+static void a_segment_is_folded_text_to_any_zstd_reader(void **state)
+{
+	_cleanup_(buf_done) struct buf bytes = BUF_INIT;
+	char text[sizeof(lines) + 16];
+
+	make(*state, T0, MINUTE, lines, &bytes);
+	assert_int_equal(
+		ZSTD_decompress(text, sizeof(text), bytes.data, bytes.len), sizeof(lines) - 1);
+	assert_memory_equal(text, lines, sizeof(lines) - 1);
+}
+
+static void lines_are_grouped_by_their_first_frame(void **state)
+{
+	_cleanup_(buf_done) struct buf bytes = BUF_INIT;
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	_cleanup_(segment_freep) struct segment *s = NULL;
+	struct why why;
+
+	make(*state, T0, MINUTE, lines, &bytes);
+	assert_int_equal(segment_open(bytes.data, bytes.len, &s, &why), 0);
+	assert_int_equal(s->groups.len, 3);
+	assert_int_equal(s->samples, 50);
+	assert_string_equal(s->groups.data[1].name, "web");
+	assert_int_equal(s->groups.data[1].samples, 42);
+	assert_int_equal(segment_read(s, 1, &text), 0);
+	assert_string_equal(text.data, "web;main;a b 2\nweb;main;c 40\n");
+	assert_int_equal(s->about.hz, 19);
+	assert_string_equal(s->about.by, "container,comm");
+}
+
+static void groups_over_the_limit_share_the_last_one(void **state)
+{
+	_cleanup_(buf_done) struct buf bytes = BUF_INIT;
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	_cleanup_(buf_done) struct buf back = BUF_INIT;
+	_cleanup_(segment_freep) struct segment *s = NULL;
+	struct why why;
+
+	for (int i = 0; i < SEGMENT_GROUPS_MAX + 7; i++)
+		assert_int_equal(buf_printf(&text, "c%05d;main 2\n", i), 0);
+	make(*state, T0, MINUTE, text.data, &bytes);
+	assert_int_equal(segment_open(bytes.data, bytes.len, &s, &why), 0);
+	assert_int_equal(s->groups.len, SEGMENT_GROUPS_MAX + 1);
+	assert_string_equal(s->groups.data[SEGMENT_GROUPS_MAX].name, "");
+	assert_int_equal(s->groups.data[SEGMENT_GROUPS_MAX].samples, 14);
+	read_all(s, &back);
+	assert_string_equal(back.data, text.data);
+}
+
+static void an_interval_without_samples_is_a_segment_too(void **state)
+{
+	_cleanup_(buf_done) struct buf bytes = BUF_INIT;
+	_cleanup_(segment_freep) struct segment *s = NULL;
+	struct why why;
+
+	make(*state, T0, MINUTE, "", &bytes);
+	assert_int_equal(segment_open(bytes.data, bytes.len, &s, &why), 0);
+	assert_int_equal(s->groups.len, 0);
+	assert_int_equal(s->samples, 0);
+}
+
+static void a_line_without_a_count_is_refused(void **state)
+{
+	static const char *const texts[] = { "a;b\n", "a;b 12", "a;b -3\n", "a;b 3x\n", "3\n",
+		"a 99999999999999999999999\n", "\n" };
+	const struct segment_about about = { .host = "", .by = "", .account = "", .hz = 19 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		_cleanup_(buf_done) struct buf bytes = BUF_INIT;
+		int err = segment_write(&about,
+			(struct bytes){ (const uint8_t *)texts[i], strlen(texts[i]) }, &bytes);
+
+		if (err != -EBADMSG)
+			fail_msg("%s: %d", texts[i], err);
+	}
+}
+
+/* Each cut and each changed byte: refused, or read as what it is; never more than it holds. */
+static void damage_is_seen(void **state)
+{
+	_cleanup_(buf_done) struct buf bytes = BUF_INIT;
+
+	make(*state, T0, MINUTE, lines, &bytes);
+	for (size_t len = 0; len < bytes.len; len++) {
+		_cleanup_(freep) char *copy = malloc(len + 1);
+		struct segment *s = NULL;
+		struct why why;
+
+		memcpy(copy, bytes.data, len);
+		if (segment_open(copy, len, &s, &why) == 0)
+			fail_msg("cut to %zu of %zu bytes and taken", len, bytes.len);
+	}
+	for (size_t i = 0; i < bytes.len; i++) {
+		_cleanup_(freep) char *copy = malloc(bytes.len);
+		_cleanup_(segment_freep) struct segment *s = NULL;
+		_cleanup_(buf_done) struct buf text = BUF_INIT;
+		struct why why;
+
+		memcpy(copy, bytes.data, bytes.len);
+		copy[i] ^= 0x15;
+		if (segment_open(copy, bytes.len, &s, &why) < 0)
+			continue;
+		for (size_t g = 0; g < s->groups.len; g++)
+			segment_read(s, g, &text);
+		if (text.len > sizeof(lines) - 1)
+			fail_msg("byte %zu changed: %zu bytes of text", i, text.len);
+	}
+}
+
+static void what_was_put_is_there_when_it_is_opened_again(void **state)
+{
+	struct place *place = *state;
+	struct store_report report = open_store(place, STORE_WRITE);
+
+	assert_int_equal(store_len(place->store), 0);
+	put(place, T0 + MINUTE, lines);
+	put(place, T0, "web;x 7\n");
+	assert_int_equal(store_len(place->store), 2);
+	assert_int_equal(store_entry(place->store, 0)->start_ns, T0);
+	report = open_store(place, STORE_READ);
+	assert_int_equal(report.damaged, 0);
+	assert_int_equal(store_len(place->store), 2);
+	assert_string_equal(
+		store_entry(place->store, 0)->name, "20270115T080000.000Z-60s.folded.zst");
+	assert_int_equal(store_entry(place->store, 0)->samples, 7);
+	assert_int_equal(store_entry(place->store, 1)->groups_len, 3);
+	assert_string_equal(
+		store_text(place->store,
+			store_group(place->store, store_entry(place->store, 1), 1)->name),
+		"web");
+}
+
+static void segments_of_one_moment_do_not_overwrite_each_other(void **state)
+{
+	struct place *place = *state;
+
+	open_store(place, STORE_WRITE);
+	put(place, T0, "a;x 1\n");
+	put(place, T0, "a;x 2\n");
+	put(place, T0, "a;x 4\n");
+	open_store(place, STORE_READ);
+	assert_int_equal(store_len(place->store), 3);
+	assert_int_equal(store_entry(place->store, 0)->samples +
+			store_entry(place->store, 1)->samples +
+			store_entry(place->store, 2)->samples,
+		7);
+}
+
+static void write_file(const struct place *place, const char *name, const char *text, size_t len)
+{
+	char path[256];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", place->path, name);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	assert_int_equal(fwrite(text, 1, len, f), len);
+	fclose(f);
+}
+
+static bool exists(const struct place *place, const char *name)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", place->path, name);
+	return access(path, F_OK) == 0;
+}
+
+static void the_index_is_made_anew_when_it_is_lost_or_wrong(void **state)
+{
+	static const char *const texts[] = { NULL, "", "{}\n[1]\nnonsense\n\n",
+		"{\"name\":\"20270115T080000.000Z-60s.folded.zst\",\"id\":9,\"start_ns\":5,\"end_"
+		"ns\":6,"
+		"\"samples\":1,\"bytes\":3,\"hz\":9,\"by\":\"\",\"groups\":[],\"sources\":[]}\n" };
+	struct place *place = *state;
+
+	open_store(place, STORE_WRITE);
+	put(place, T0, lines);
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		char path[128];
+
+		snprintf(path, sizeof(path), "%s/index", place->path);
+		if (texts[i])
+			write_file(place, "index", texts[i], strlen(texts[i]));
+		else
+			unlink(path);
+		for (int mode = STORE_READ; mode <= STORE_WRITE; mode++) {
+			open_store(place, mode);
+			assert_int_equal(store_len(place->store), 1);
+			assert_int_equal(store_entry(place->store, 0)->samples, 50);
+		}
+	}
+}
+
+static void damaged_and_foreign_files_are_set_aside(void **state)
+{
+	static const char name[] = "20270115T090000.000Z-60s.folded.zst";
+	_cleanup_(buf_done) struct buf bytes = BUF_INIT;
+	struct place *place = *state;
+	struct store_report report;
+
+	open_store(place, STORE_WRITE);
+	put(place, T0, lines);
+	make(place, T0 + HOUR, MINUTE, lines, &bytes);
+	write_file(place, name, bytes.data, bytes.len - 1);
+	write_file(place, "segment.part", bytes.data, bytes.len / 2);
+	write_file(place, "notes.txt", "mine", 4);
+	report = open_store(place, STORE_READ);
+	assert_int_equal(report.damaged, 1);
+	assert_true(exists(place, name));
+	report = open_store(place, STORE_WRITE);
+	assert_int_equal(report.damaged, 1);
+	assert_int_equal(report.leftover, 1);
+	assert_string_equal(report.last, name);
+	assert_int_equal(store_len(place->store), 1);
+	assert_false(exists(place, name));
+	assert_false(exists(place, "segment.part"));
+	assert_true(exists(place, "notes.txt"));
+	assert_true(exists(place, "damaged/20270115T090000.000Z-60s.folded.zst"));
+}
+
+static void only_one_writes(void **state)
+{
+	struct place *place = *state;
+	struct store_report report;
+	struct store *second;
+	struct why why;
+
+	open_store(place, STORE_WRITE);
+	assert_int_equal(store_open(place->path, STORE_WRITE, &second, &report, &why), -EBUSY);
+}
+
+static void a_store_that_is_gone_says_so(void **state)
+{
+	_cleanup_(buf_done) struct buf bytes = BUF_INIT;
+	struct place *place = *state;
+	struct why why;
+
+	open_store(place, STORE_WRITE);
+	assert_int_equal(nftw(place->path, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
+	make(place, T0, MINUTE, lines, &bytes);
+	assert_int_equal(store_put(place->store,
+				 (struct bytes){ (const uint8_t *)bytes.data, bytes.len }, &why),
+		-ENOENT);
+	assert_int_equal(mkdir(place->path, 0755), 0);
+	open_store(place, STORE_WRITE);
+	put(place, T0, lines);
+}
+
+static void the_oldest_go_by_age_and_by_size(void **state)
+{
+	struct retention r = { .keep_ns = HOUR, .bytes_max = UINT64_MAX, .whole_ns = UINT64_MAX };
+	struct place *place = *state;
+	uint64_t one;
+
+	open_store(place, STORE_WRITE);
+	for (int i = 0; i < 5; i++)
+		put(place, T0 + (uint64_t)i * HOUR / 2, lines);
+	one = store_entry(place->store, 0)->bytes;
+	assert_int_equal(retention_expired(&r, place->store, T0 + MINUTE), 0);
+	assert_int_equal(retention_expired(&r, place->store, T0 + MINUTE + 2 * HOUR), 2);
+	/* a clock that was set back */
+	assert_int_equal(retention_expired(&r, place->store, T0 - 9 * HOUR), 0);
+	r.bytes_max = 2 * one + one / 2;
+	assert_int_equal(retention_expired(&r, place->store, T0), 3);
+	assert_int_equal(store_drop(place->store, 0), 0);
+	assert_int_equal(store_len(place->store), 4);
+	open_store(place, STORE_READ);
+	assert_int_equal(store_len(place->store), 4);
+}
+
+static void an_hour_of_segments_becomes_one(void **state)
+{
+	struct retention r = { .whole_ns = HOUR };
+	_cleanup_(store_file_done) struct store_file file = { 0 };
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	struct place *place = *state;
+	struct retention_run run;
+	struct why why;
+	size_t bad;
+
+	open_store(place, STORE_WRITE);
+	put(place, T0 + 3 * MINUTE, lines);
+	put(place, T0 + 4 * MINUTE, "db;main;read 1\nweb;z 1\n");
+	put(place, T0 + HOUR, lines);
+	assert_false(retention_find_run(&r, place->store, T0 + HOUR, &run));
+	assert_true(retention_find_run(&r, place->store, T0 + 3 * HOUR, &run));
+	assert_int_equal(run.first, 0);
+	assert_int_equal(run.len, 2);
+	assert_int_equal(compact_run(place->store, &run, &bad, &why), 0);
+	open_store(place, STORE_READ);
+	assert_int_equal(store_len(place->store), 2);
+	assert_int_equal(store_entry(place->store, 0)->start_ns, T0 + 3 * MINUTE);
+	assert_int_equal(store_entry(place->store, 0)->end_ns, T0 + 5 * MINUTE);
+	assert_int_equal(store_load(place->store, store_entry(place->store, 0), &file, &why), 0);
+	read_all(file.segment, &text);
+	assert_string_equal(text.data,
+		"db;main;read 4\nweb-2;main 5\nweb;main;a b 2\n"
+		"web;main;c 40\nweb;z 1\n");
+	assert_non_null(memmem(
+		file.segment->account.data, file.segment->account.len, "\"expected\":100", 14));
+	assert_non_null(
+		memmem(file.segment->account.data, file.segment->account.len, "\"hz\":19", 7));
+}
+
+static void what_a_crash_left_beside_the_hour_is_not_counted_twice(void **state)
+{
+	const struct segment_about about = { .host = "h",
+		.by = "container,comm",
+		.account = "",
+		.id = 77,
+		.start_ns = T0,
+		.end_ns = T0 + 2 * MINUTE,
+		.hz = 19,
+		.sources = (uint64_t[]){ 1, 2 },
+		.sources_len = 2 };
+	_cleanup_(buf_done) struct buf bytes = BUF_INIT;
+	struct place *place = *state;
+	struct store_report report;
+	struct why why;
+
+	open_store(place, STORE_WRITE);
+	put(place, T0, lines);
+	put(place, T0 + MINUTE, lines);
+	put(place, T0 + 2 * MINUTE, lines);
+	assert_int_equal(
+		segment_write(&about, (struct bytes){ (const uint8_t *)lines, sizeof(lines) - 1 },
+			&bytes),
+		0);
+	assert_int_equal(store_put(place->store,
+				 (struct bytes){ (const uint8_t *)bytes.data, bytes.len }, &why),
+		0);
+	report = open_store(place, STORE_READ);
+	assert_int_equal(report.stale, 2);
+	assert_int_equal(store_len(place->store), 2);
+	report = open_store(place, STORE_WRITE);
+	assert_int_equal(report.stale, 2);
+	report = open_store(place, STORE_WRITE);
+	assert_int_equal(report.stale, 0);
+	assert_int_equal(store_len(place->store), 2);
+}
+
+static void samples_of_different_rates_weigh_by_their_time(void **state)
+{
+	_cleanup_(merge_done) struct merge merge;
+	_cleanup_(buf_done) struct buf out = BUF_INIT;
+	static const char slow[] = "a;b 10\nc 1\n", fast[] = "a;b 100\n";
+
+	(void)state;
+	assert_int_equal(merge_init(&merge), 0);
+	assert_int_equal(
+		merge_add_text(&merge, (struct bytes){ (const uint8_t *)slow, sizeof(slow) - 1 },
+			NSEC_PER_SEC / 10),
+		0);
+	assert_int_equal(
+		merge_add_text(&merge, (struct bytes){ (const uint8_t *)fast, sizeof(fast) - 1 },
+			NSEC_PER_SEC / 100),
+		0);
+	assert_int_equal(merge_total(&merge), 2 * NSEC_PER_SEC + NSEC_PER_SEC / 10);
+	assert_int_equal(merge_write(&merge, NSEC_PER_SEC / 10, &out), 0);
+	assert_string_equal(out.data, "a;b 20\nc 1\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			a_segment_is_folded_text_to_any_zstd_reader, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			lines_are_grouped_by_their_first_frame, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			groups_over_the_limit_share_the_last_one, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			an_interval_without_samples_is_a_segment_too, setup, teardown),
+		cmocka_unit_test(a_line_without_a_count_is_refused),
+		cmocka_unit_test_setup_teardown(damage_is_seen, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			what_was_put_is_there_when_it_is_opened_again, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			segments_of_one_moment_do_not_overwrite_each_other, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			the_index_is_made_anew_when_it_is_lost_or_wrong, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			damaged_and_foreign_files_are_set_aside, setup, teardown),
+		cmocka_unit_test_setup_teardown(only_one_writes, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_store_that_is_gone_says_so, setup, teardown),
+		cmocka_unit_test_setup_teardown(the_oldest_go_by_age_and_by_size, setup, teardown),
+		cmocka_unit_test_setup_teardown(an_hour_of_segments_becomes_one, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			what_a_crash_left_beside_the_hour_is_not_counted_twice, setup, teardown),
+		cmocka_unit_test(samples_of_different_rates_weigh_by_their_time),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store/compact.c - stacks of all segments are added up, and so are the numbers of their accounts,
+ * so that an hour's adds up as a minute's does. */
+#include "store/compact.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/clock.h"
+#include "store/merge.h"
+#include "store/sums.h"
+
+struct run {
+	struct store *store;
+	struct merge merge;
+	json_t *account;
+	VEC(uint64_t) sources;
+	struct buf host, by; /* of the first */
+	struct segment_about about;
+};
+
+static void run_done(struct run *run)
+{
+	merge_done(&run->merge);
+	json_decref(run->account);
+	vec_done(&run->sources);
+	buf_done(&run->host);
+	buf_done(&run->by);
+}
+
+static int add_texts(struct run *run, const struct segment *segment)
+{
+	int err = 0;
+
+	for (size_t i = 0; err == 0 && i < segment->groups.len; i++) {
+		_cleanup_(buf_done) struct buf text = BUF_INIT;
+
+		err = segment_read(segment, i, &text);
+		if (err == 0)
+			err = merge_add_text(&run->merge,
+				(struct bytes){ (const uint8_t *)text.data, text.len },
+				NSEC_PER_SEC / segment->about.hz);
+	}
+	return err;
+}
+
+static int add_about(struct run *run, const struct segment *segment)
+{
+	json_t *account =
+		json_loadb((const char *)segment->account.data, segment->account.len, 0, NULL);
+	uint64_t *source = vec_add(&run->sources);
+	int err = source ? 0 : -ENOMEM;
+
+	if (json_is_object(account))
+		sums_add(run->account, account);
+	json_decref(account);
+	if (err < 0)
+		return err;
+	*source = segment->about.id;
+	if (run->sources.len == 1) {
+		run->about = segment->about;
+		err = buf_puts(&run->host, segment->about.host);
+		if (err == 0)
+			err = buf_puts(&run->by, segment->about.by);
+	}
+	if (segment->about.end_ns > run->about.end_ns)
+		run->about.end_ns = segment->about.end_ns;
+	return err;
+}
+
+static int add_entry(struct run *run, size_t i, struct why *why)
+{
+	_cleanup_(store_file_done) struct store_file file = { 0 };
+	int err = store_load(run->store, store_entry(run->store, i), &file, why);
+
+	if (err == 0)
+		err = add_texts(run, file.segment);
+	return err == 0 ? add_about(run, file.segment) : err;
+}
+
+static int put(struct run *run, struct why *why)
+{
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	_cleanup_(buf_done) struct buf bytes = BUF_INIT;
+	_cleanup_(freep) char *account = json_dumps(run->account, JSON_COMPACT);
+	int err = account ? merge_write(&run->merge, NSEC_PER_SEC / run->about.hz, &text) : -ENOMEM;
+
+	run->about.host = run->host.data ? run->host.data : "";
+	run->about.by = run->by.data ? run->by.data : "";
+	run->about.account = account;
+	run->about.sources = run->sources.data;
+	run->about.sources_len = run->sources.len;
+	if (err == 0 && getrandom(&run->about.id, sizeof(run->about.id), 0) < 0)
+		err = -errno;
+	run->about.id &= INT64_MAX;
+	if (err == 0)
+		err = segment_write(&run->about,
+			(struct bytes){ (const uint8_t *)text.data, text.len }, &bytes);
+	if (err < 0)
+		return why_set(why, err, "cannot put segments together: %s", err_text(err));
+	return store_put(run->store, (struct bytes){ (const uint8_t *)bytes.data, bytes.len }, why);
+}
+
+/* Those that the new one stands for: it may lie between them, as it begins when the first did. */
+static int drop_sources(struct run *run)
+{
+	int err = 0;
+
+	for (size_t i = store_len(run->store); err == 0 && i-- > 0;)
+		for (size_t k = 0; k < run->sources.len; k++)
+			if (store_entry(run->store, i)->id == run->sources.data[k]) {
+				err = store_drop(run->store, i);
+				break;
+			}
+	return err;
+}
+
+int compact_run(struct store *store, const struct retention_run *run, size_t *bad, struct why *why)
+{
+	_cleanup_(run_done) struct run r = { .store = store, .account = json_object() };
+	int err = r.account ? merge_init(&r.merge) : -ENOMEM;
+
+	for (size_t i = run->first; err == 0 && i < run->first + run->len; i++) {
+		err = add_entry(&r, i, why);
+		if (err == -EBADMSG || err == -ENOENT) {
+			*bad = i;
+			return why_set(why, -EBADMSG, "%s is damaged", store_entry(store, i)->name);
+		}
+	}
+	if (err == 0)
+		err = put(&r, why);
+	return err == 0 ? drop_sources(&r) : err;
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store/index.c - the index is written by us and read by whoever has the directory, so its numbers
+ * are held against limits like any. */
+#include "store/index.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <string.h>
+
+#include "base/own.h"
+
+int index_init(struct index *index)
+{
+	*index = (struct index){ 0 };
+	return strtab_init(&index->texts);
+}
+
+void index_done(struct index *index)
+{
+	vec_done(&index->entries);
+	vec_done(&index->groups);
+	vec_done(&index->sources);
+	strtab_done(&index->texts);
+}
+
+/* ---- from a segment ------------------------------------------------------------------------- */
+
+static int add_group(struct index *index, const char *name, uint64_t samples)
+{
+	struct store_group *group = vec_add(&index->groups);
+
+	if (!group)
+		return -ENOMEM;
+	group->samples = samples;
+	return strtab_puts(&index->texts, name, &group->name);
+}
+
+static int add_source(struct index *index, uint64_t id)
+{
+	uint64_t *source = vec_add(&index->sources);
+
+	if (!source)
+		return -ENOMEM;
+	*source = id;
+	return 0;
+}
+
+static int add_parts(struct index *index, const struct segment *segment)
+{
+	int err = 0;
+
+	for (size_t i = 0; err == 0 && i < segment->groups.len; i++)
+		err = add_group(
+			index, segment->groups.data[i].name, segment->groups.data[i].samples);
+	for (size_t i = 0; err == 0 && i < segment->about.sources_len; i++)
+		err = add_source(index, segment->about.sources[i]);
+	return err;
+}
+
+int index_add(struct index *index, const struct segment *segment, const char *name, uint64_t bytes)
+{
+	const struct segment_about *about = &segment->about;
+	struct store_entry entry = { .id = about->id,
+		.start_ns = about->start_ns,
+		.end_ns = about->end_ns,
+		.samples = segment->samples,
+		.bytes = bytes,
+		.hz = about->hz,
+		.groups = (uint32_t)index->groups.len,
+		.groups_len = (uint32_t)segment->groups.len,
+		.sources = (uint32_t)index->sources.len,
+		.sources_len = (uint32_t)about->sources_len };
+	struct store_entry *slot;
+	int err = strtab_puts(&index->texts, about->by, &entry.by);
+
+	memccpy(entry.name, name, '\0', sizeof(entry.name) - 1);
+	if (err == 0)
+		err = add_parts(index, segment);
+	if (err < 0)
+		return err;
+	slot = vec_add(&index->entries);
+	if (!slot)
+		return -ENOMEM;
+	*slot = entry;
+	return 0;
+}
+
+/* ---- to a line and back --------------------------------------------------------------------- */
+
+static json_t *groups_json(const struct index *index, const struct store_entry *entry)
+{
+	json_t *groups = json_array();
+
+	for (uint32_t i = 0; i < entry->groups_len; i++) {
+		const struct store_group *group = &index->groups.data[entry->groups + i];
+
+		json_array_append_new(groups,
+			json_pack("[s, I]", strtab_get(&index->texts, group->name),
+				(json_int_t)group->samples));
+	}
+	return groups;
+}
+
+static json_t *sources_json(const struct index *index, const struct store_entry *entry)
+{
+	json_t *ids = json_array();
+
+	for (uint32_t i = 0; i < entry->sources_len; i++)
+		json_array_append_new(
+			ids, json_integer((json_int_t)index->sources.data[entry->sources + i]));
+	return ids;
+}
+
+int index_put_line(struct buf *out, const struct index *index, const struct store_entry *entry)
+{
+	json_t *json = json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:o, s:o}", "name",
+		entry->name, "id", (json_int_t)entry->id, "start_ns", (json_int_t)entry->start_ns,
+		"end_ns", (json_int_t)entry->end_ns, "samples", (json_int_t)entry->samples, "bytes",
+		(json_int_t)entry->bytes, "hz", (json_int_t)entry->hz, "by",
+		strtab_get(&index->texts, entry->by), "groups", groups_json(index, entry),
+		"sources", sources_json(index, entry));
+	char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
+	int err = text ? buf_printf(out, "%s\n", text) : -ENOMEM;
+
+	json_decref(json);
+	free(text);
+	return err;
+}
+
+static int parse_parts(struct index *index, json_t *groups, json_t *sources)
+{
+	json_t *part;
+	size_t i;
+	int err = 0;
+
+	json_array_foreach(groups, i, part)
+	{
+		const char *name;
+		json_int_t samples;
+
+		if (json_unpack(part, "[s, I]", &name, &samples) < 0 || samples < 0)
+			return -EBADMSG;
+		err = add_group(index, name, (uint64_t)samples);
+		if (err < 0)
+			return err;
+	}
+	json_array_foreach(sources, i, part)
+	{
+		err = json_is_integer(part) ? add_source(index, (uint64_t)json_integer_value(part))
+					    : -EBADMSG;
+		if (err < 0)
+			return err;
+	}
+	return 0;
+}
+
+static int parse_numbers(json_t *json, struct store_entry *entry)
+{
+	json_int_t id, start, end, samples, bytes, hz;
+
+	if (json_unpack(json, "{s:I, s:I, s:I, s:I, s:I, s:I}", "id", &id, "start_ns", &start,
+		    "end_ns", &end, "samples", &samples, "bytes", &bytes, "hz", &hz) < 0)
+		return -EBADMSG;
+	if (start < 0 || end < start || samples < 0 || bytes < 0 || hz <= 0 || hz > UINT32_MAX)
+		return -EBADMSG;
+	entry->id = (uint64_t)id;
+	entry->start_ns = (uint64_t)start;
+	entry->end_ns = (uint64_t)end;
+	entry->samples = (uint64_t)samples;
+	entry->bytes = (uint64_t)bytes;
+	entry->hz = (uint32_t)hz;
+	return 0;
+}
+
+static int parse_json(struct index *index, json_t *json)
+{
+	struct store_entry entry = { .groups = (uint32_t)index->groups.len,
+		.sources = (uint32_t)index->sources.len };
+	struct store_entry *slot;
+	const char *name, *by;
+	json_t *groups, *sources;
+	int err;
+
+	if (json_unpack(json, "{s:s, s:s, s:o, s:o}", "name", &name, "by", &by, "groups", &groups,
+		    "sources", &sources) < 0 ||
+		!store_name_is_segment(name) || json_array_size(groups) > SEGMENT_GROUPS_MAX + 1 ||
+		json_array_size(sources) > SEGMENT_SOURCES_MAX)
+		return -EBADMSG;
+	entry.groups_len = (uint32_t)json_array_size(groups);
+	entry.sources_len = (uint32_t)json_array_size(sources);
+	strcpy(entry.name, name);
+	err = parse_numbers(json, &entry);
+	if (err == 0)
+		err = strtab_puts(&index->texts, by, &entry.by);
+	if (err == 0)
+		err = parse_parts(index, groups, sources);
+	if (err < 0)
+		return err;
+	slot = vec_add(&index->entries);
+	if (!slot)
+		return -ENOMEM;
+	*slot = entry;
+	return 0;
+}
+
+static int parse_line(struct index *index, struct bytes line)
+{
+	size_t groups = index->groups.len, sources = index->sources.len;
+	json_t *json = json_loadb((const char *)line.data, line.len, 0, NULL);
+	int err = json ? parse_json(index, json) : -EBADMSG;
+
+	json_decref(json);
+	if (err < 0) {
+		index->groups.len = groups;
+		index->sources.len = sources;
+	}
+	if (err != -EBADMSG)
+		return err;
+	index->bad++;
+	return 0;
+}
+
+int index_parse(struct index *index, struct bytes text)
+{
+	struct cursor c = cursor_init(text.data, text.len);
+
+	while (cursor_left(&c) > 0) {
+		const uint8_t *end = memchr(c.at, '\n', cursor_left(&c));
+		size_t len = end ? (size_t)(end - c.at) : cursor_left(&c);
+		int err = parse_line(index, (struct bytes){ c.at, len });
+
+		if (err < 0)
+			return err;
+		cursor_skip(&c, end ? len + 1 : len);
+	}
+	return 0;
+}

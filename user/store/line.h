@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store/line.h - a line of folded text: `frame;frame;frame COUNT`, root first. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/cursor.h"
+
+struct line {
+	struct bytes stack; /* without the count */
+	uint64_t count;
+};
+
+/* The next line, with its end. False: it has no count, or no end. */
+bool line_read(struct cursor *c, struct line *out);
+
+/* Takes the first frame off a stack; empty when there is none. */
+struct bytes line_frame(struct bytes *stack);

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store/name.h - a segment's file name: `20261121T094000.000Z-60s.folded.zst`.
+ * Names sort by when they begin. Another segment of the same moment has `-2` and so on behind the
+ * seconds. What is exact is in the segment. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define STORE_NAME_MAX 64
+#define STORE_NAME_ENDING ".folded.zst"
+
+/* number 1 has none in its name. */
+void store_name(uint64_t start_ns, uint64_t end_ns, unsigned int number, char out[STORE_NAME_MAX]);
+bool store_name_is_segment(const char *name);

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store/retention.c - age is told by the wall clock, which can be set: a segment that seems to come
+ * from the future is kept as if it were new. */
+#include "store/retention.h"
+
+#include "base/clock.h"
+
+#define HOUR_NS (3600 * NSEC_PER_SEC)
+
+static uint64_t age_ns(const struct store_entry *entry, uint64_t now_ns)
+{
+	return now_ns > entry->end_ns ? now_ns - entry->end_ns : 0;
+}
+
+size_t retention_expired(const struct retention *r, const struct store *store, uint64_t now_ns)
+{
+	uint64_t bytes = store_bytes(store);
+	size_t i = 0;
+
+	for (; i < store_len(store); i++) {
+		const struct store_entry *entry = store_entry(store, i);
+
+		if (age_ns(entry, now_ns) <= r->keep_ns && bytes <= r->bytes_max)
+			break;
+		bytes -= entry->bytes;
+	}
+	return i;
+}
+
+static bool go_together(const struct store_entry *a, const struct store_entry *b)
+{
+	return a->start_ns / HOUR_NS == b->start_ns / HOUR_NS && a->hz == b->hz && a->by == b->by;
+}
+
+bool retention_find_run(const struct retention *r, const struct store *store, uint64_t now_ns,
+	struct retention_run *out)
+{
+	size_t first = 0;
+
+	for (size_t i = 1; i <= store_len(store); i++) {
+		bool same = i < store_len(store) &&
+			go_together(store_entry(store, i - 1), store_entry(store, i));
+
+		if (same)
+			continue;
+		if (i - first >= 2 && i - first <= SEGMENT_SOURCES_MAX &&
+			age_ns(store_entry(store, i - 1), now_ns) > r->whole_ns) {
+			*out = (struct retention_run){ first, i - first };
+			return true;
+		}
+		first = i;
+	}
+	return false;
+}

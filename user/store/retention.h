@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store/retention.h - which segments are too old or too many, and which become one. Decides alone;
+ * whoever writes the store acts on it. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/store.h"
+
+struct retention {
+	uint64_t keep_ns;
+	uint64_t bytes_max;
+	uint64_t whole_ns; /* segments that ended longer ago are put together, an hour in one */
+};
+
+/* The oldest so many are to go. */
+size_t retention_expired(const struct retention *r, const struct store *store, uint64_t now_ns);
+
+struct retention_run {
+	size_t first,
+		len; /* entries of one hour (UTC), one rate and the same labels; at least two */
+};
+
+/* The oldest run that is to become one segment. False: none. */
+bool retention_find_run(const struct retention *r, const struct store *store, uint64_t now_ns,
+	struct retention_run *out);

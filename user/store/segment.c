@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store/segment.c - groups are found by their lines' first frame: lines come sorted, so those that
+ * begin alike stand together. Each group is a Zstandard frame of its own with a checksum, so that
+ * damage is seen and stays with its group. What a head says of sizes is held against the file's
+ * bytes before anything is read by it. */
+#include "store/segment.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <string.h>
+#include <zstd.h>
+
+#include "store/line.h"
+
+#define ZSTD_LEVEL 6
+#define FRAME_HEAD_BYTES 8 /* magic and size */
+
+/* ---- writing ------------------------------------------------------------------------------- */
+
+struct writing {
+	ZSTD_CCtx *zstd;
+	json_t *groups;
+	struct buf frames;
+	uint64_t samples;
+};
+
+static void writing_done(struct writing *w)
+{
+	ZSTD_freeCCtx(w->zstd);
+	json_decref(w->groups);
+	buf_done(&w->frames);
+}
+
+static int compress(struct writing *w, struct bytes text, size_t *size)
+{
+	size_t bound = ZSTD_compressBound(text.len), len;
+	char *room;
+	int err = buf_reserve(&w->frames, bound, &room);
+
+	if (err < 0)
+		return err;
+	len = ZSTD_compress2(w->zstd, room, bound, text.data, text.len);
+	if (ZSTD_isError(len))
+		return -EIO;
+	buf_commit(&w->frames, len);
+	*size = len;
+	return 0;
+}
+
+static int put_group(struct writing *w, struct bytes name, struct bytes text, uint64_t samples)
+{
+	size_t size;
+	int err = compress(w, text, &size);
+
+	if (err < 0)
+		return err;
+	w->samples += samples;
+	return json_array_append_new(w->groups,
+		       json_pack("{s:s%, s:I, s:I, s:I}", "name", (const char *)name.data, name.len,
+			       "samples", (json_int_t)samples, "bytes", (json_int_t)size, "text",
+			       (json_int_t)text.len)) < 0
+		? -ENOMEM
+		: 0;
+}
+
+/* As many lines as begin with the same frame; all that are left when there may be no more groups.
+ */
+static int take_group(
+	struct cursor *c, bool is_last, struct bytes *name, struct bytes *text, uint64_t *samples)
+{
+	const uint8_t *start = c->at;
+	struct line line;
+
+	*samples = 0;
+	*name = (struct bytes){ (const uint8_t *)"", 0 };
+	while (cursor_left(c) > 0) {
+		struct cursor next = *c;
+		struct bytes first;
+
+		if (!line_read(&next, &line))
+			return -EBADMSG;
+		first = line_frame(&line.stack);
+		if (c->at == start && !is_last)
+			*name = first;
+		else if (!is_last &&
+			(first.len != name->len || memcmp(first.data, name->data, name->len) != 0))
+			break;
+		*samples += line.count;
+		*c = next;
+	}
+	*text = (struct bytes){ start, (size_t)(c->at - start) };
+	return 0;
+}
+
+static int put_groups(struct writing *w, struct bytes text)
+{
+	struct cursor c = cursor_init(text.data, text.len);
+	int err = 0;
+
+	while (err == 0 && cursor_left(&c) > 0) {
+		struct bytes name, lines;
+		uint64_t samples;
+
+		err = take_group(&c, json_array_size(w->groups) == SEGMENT_GROUPS_MAX, &name,
+			&lines, &samples);
+		if (err == 0)
+			err = put_group(w, name, lines, samples);
+	}
+	return err;
+}
+
+static int put_skippable(struct buf *out, const char *text)
+{
+	size_t len = strlen(text);
+	const uint32_t frame[2] = { SEGMENT_SKIPPABLE_MAGIC, (uint32_t)len };
+	int err = len > SEGMENT_HEAD_BYTES_MAX ? -EFBIG : buf_put(out, frame, sizeof(frame));
+
+	return err == 0 ? buf_puts(out, text) : err;
+}
+
+static json_t *sources_json(const struct segment_about *about)
+{
+	json_t *ids = json_array();
+
+	for (size_t i = 0; i < about->sources_len; i++)
+		json_array_append_new(ids, json_integer((json_int_t)about->sources[i]));
+	return ids;
+}
+
+static int put_head(const struct segment_about *about, struct writing *w, struct buf *out)
+{
+	json_t *head = json_pack("{s:i, s:I, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:O, s:o}",
+		"stoker", SEGMENT_VERSION, "id", (json_int_t)about->id, "host", about->host, "by",
+		about->by, "start_ns", (json_int_t)about->start_ns, "end_ns",
+		(json_int_t)about->end_ns, "hz", (json_int_t)about->hz, "samples",
+		(json_int_t)w->samples, "account_bytes", (json_int_t)strlen(about->account),
+		"groups", w->groups, "sources", sources_json(about));
+	char *text = head ? json_dumps(head, JSON_COMPACT) : NULL;
+	int err = text ? put_skippable(out, text) : -ENOMEM;
+
+	json_decref(head);
+	free(text);
+	return err == 0 ? put_skippable(out, about->account) : err;
+}
+
+int segment_write(const struct segment_about *about, struct bytes text, struct buf *out)
+{
+	_cleanup_(writing_done) struct writing w = { .zstd = ZSTD_createCCtx(),
+		.groups = json_array() };
+	int err;
+
+	if (!w.zstd || !w.groups)
+		return -ENOMEM;
+	if (ZSTD_isError(ZSTD_CCtx_setParameter(w.zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL)) ||
+		ZSTD_isError(ZSTD_CCtx_setParameter(w.zstd, ZSTD_c_checksumFlag, 1)))
+		return -EIO;
+	err = about->sources_len > SEGMENT_SOURCES_MAX ? -EFBIG : put_groups(&w, text);
+	if (err == 0)
+		err = put_head(about, &w, out);
+	if (err == 0 && w.frames.len > 0)
+		err = buf_put(out, w.frames.data, w.frames.len);
+	return err;
+}
+
+/* ---- reading ------------------------------------------------------------------------------- */
+
+/* The head's text, or why not. */
+static int find_head(struct cursor *c, struct bytes *out, struct why *why)
+{
+	uint32_t magic = cursor_u32(c), size = cursor_u32(c);
+
+	if (c->bad || magic != SEGMENT_SKIPPABLE_MAGIC)
+		return why_set(why, -ENOEXEC, "no segment: it does not begin as one");
+	if (size > SEGMENT_HEAD_BYTES_MAX)
+		return why_set(why, -EBADMSG, "damaged: a head of %u bytes", size);
+	*out = cursor_bytes(c, size);
+	return c->bad ? why_set(why, -EBADMSG, "cut short in its head") : 0;
+}
+
+static bool is_count(json_int_t number)
+{
+	return number >= 0;
+}
+
+static int add_group(struct segment *s, json_t *json, size_t *at)
+{
+	json_int_t samples, bytes, text;
+	const char *name;
+	struct segment_group *group;
+
+	if (json_unpack(json, "{s:s, s:I, s:I, s:I}", "name", &name, "samples", &samples, "bytes",
+		    &bytes, "text", &text) < 0 ||
+		!is_count(samples) || bytes <= 0 || (size_t)bytes > s->file.len ||
+		!is_count(text) || text > SEGMENT_TEXT_BYTES_MAX)
+		return -EBADMSG;
+	group = vec_add(&s->groups);
+	if (!group)
+		return -ENOMEM;
+	*group = (struct segment_group){ .name = name,
+		.samples = (uint64_t)samples,
+		.at = *at,
+		.bytes = (size_t)bytes,
+		.text_bytes = (size_t)text };
+	*at += (size_t)bytes;
+	return 0;
+}
+
+static int read_groups(struct segment *s, json_t *groups, size_t at)
+{
+	size_t i;
+	json_t *group;
+
+	if (!json_is_array(groups) || json_array_size(groups) > SEGMENT_GROUPS_MAX + 1)
+		return -EBADMSG;
+	json_array_foreach(groups, i, group)
+	{
+		int err = add_group(s, group, &at);
+
+		if (err < 0)
+			return err;
+	}
+	return at == s->file.len ? 0 : -EBADMSG;
+}
+
+static int read_sources(struct segment *s, json_t *ids)
+{
+	size_t i;
+	json_t *id;
+
+	if (!json_is_array(ids) || json_array_size(ids) > SEGMENT_SOURCES_MAX)
+		return -EBADMSG;
+	json_array_foreach(ids, i, id)
+	{
+		uint64_t *source = vec_add(&s->sources);
+
+		if (!source)
+			return -ENOMEM;
+		if (!json_is_integer(id))
+			return -EBADMSG;
+		*source = (uint64_t)json_integer_value(id);
+	}
+	s->about.sources = s->sources.data;
+	s->about.sources_len = s->sources.len;
+	return 0;
+}
+
+static int read_numbers(struct segment *s, json_int_t *account_bytes)
+{
+	json_int_t id, start, end, hz, samples;
+
+	if (json_unpack(s->json, "{s:I, s:I, s:I, s:I, s:I, s:I}", "id", &id, "start_ns", &start,
+		    "end_ns", &end, "hz", &hz, "samples", &samples, "account_bytes",
+		    account_bytes) < 0)
+		return -EBADMSG;
+	if (start < 0 || end < start || hz <= 0 || hz > UINT32_MAX || samples < 0 ||
+		*account_bytes < 0 || (size_t)*account_bytes > s->file.len)
+		return -EBADMSG;
+	s->about.id = (uint64_t)id;
+	s->about.start_ns = (uint64_t)start;
+	s->about.end_ns = (uint64_t)end;
+	s->about.hz = (uint32_t)hz;
+	s->samples = (uint64_t)samples;
+	return 0;
+}
+
+/* at: where the head ends. */
+static int read_facts(struct segment *s, size_t at)
+{
+	json_t *groups, *sources;
+	json_int_t account_bytes;
+	struct cursor c = cursor_init(s->file.data, s->file.len);
+	int err = read_numbers(s, &account_bytes);
+
+	if (err < 0)
+		return err;
+	if (json_unpack(s->json, "{s:s, s:s, s:o, s:o}", "host", &s->about.host, "by", &s->about.by,
+		    "groups", &groups, "sources", &sources) < 0)
+		return -EBADMSG;
+	cursor_seek(&c, at + FRAME_HEAD_BYTES);
+	s->account = cursor_bytes(&c, (size_t)account_bytes);
+	err = c.bad ? -EBADMSG : read_groups(s, groups, cursor_offset(&c));
+	return err == 0 ? read_sources(s, sources) : err;
+}
+
+static int read_head(struct segment *s, struct bytes text, struct why *why)
+{
+	json_int_t version;
+	json_error_t error;
+	int err;
+
+	s->json = json_loadb((const char *)text.data, text.len, 0, &error);
+	if (!s->json)
+		return why_set(why, -EBADMSG, "damaged: its head is no JSON: %s", error.text);
+	if (json_unpack(s->json, "{s:I}", "stoker", &version) < 0)
+		return why_set(why, -ENOEXEC, "no segment: its head is of something else");
+	if (version > SEGMENT_VERSION)
+		return why_set(why, -ENOTSUP, "of a later version of stoker");
+	s->about.account = "";
+	err = read_facts(s, FRAME_HEAD_BYTES + text.len);
+	return err < 0 ? why_set(why, err, "damaged: its head does not fit its bytes") : 0;
+}
+
+int segment_open(const void *data, size_t len, struct segment **out, struct why *why)
+{
+	_cleanup_(segment_freep) struct segment *s = calloc(1, sizeof(*s));
+	struct cursor c = cursor_init(data, len);
+	struct bytes head;
+	int err;
+
+	if (!s)
+		return -ENOMEM;
+	s->file = (struct bytes){ data, len };
+	err = find_head(&c, &head, why);
+	if (err == 0)
+		err = read_head(s, head, why);
+	if (err == 0)
+		*out = TAKE_PTR(s);
+	return err;
+}
+
+void segment_free(struct segment *segment)
+{
+	if (!segment)
+		return;
+	json_decref(segment->json);
+	vec_done(&segment->groups);
+	vec_done(&segment->sources);
+	free(segment);
+}
+
+int segment_read(const struct segment *segment, size_t i, struct buf *text)
+{
+	const struct segment_group *group = &segment->groups.data[i];
+	struct cursor c = cursor_init(segment->file.data, segment->file.len);
+	struct bytes frame;
+	size_t len;
+	char *room;
+	int err;
+
+	cursor_seek(&c, group->at);
+	frame = cursor_bytes(&c, group->bytes);
+	if (c.bad)
+		return -EBADMSG;
+	err = buf_reserve(text, group->text_bytes, &room);
+	if (err < 0)
+		return err;
+	len = ZSTD_decompress(room, group->text_bytes, frame.data, frame.len);
+	if (ZSTD_isError(len) || len != group->text_bytes)
+		return -EBADMSG;
+	buf_commit(text, len);
+	return 0;
+}

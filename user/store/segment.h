@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store/segment.h - one interval's profile as a file that `zstdcat` turns into folded text.
+ *     a skippable frame (RFC 8878 §3.1.2): the head, as JSON
+ *     another: the account, as JSON
+ *     a Zstandard frame for each group, one behind the other: folded lines
+ * A group is the lines that begin with the same frame, the first of the head's `by`: whoever asks
+ * for one container reads its frames and no others. Nothing here opens a file. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/cursor.h"
+#include "base/err.h"
+#include "base/own.h"
+#include "base/vec.h"
+
+#define SEGMENT_VERSION 1
+#define SEGMENT_SKIPPABLE_MAGIC 0x184D2A53U
+/* Further ones share a last group without a name. */
+#define SEGMENT_GROUPS_MAX 4096
+/* Of each of the two that are JSON. */
+#define SEGMENT_HEAD_BYTES_MAX (8U << 20)
+/* Of those that one was made of. */
+#define SEGMENT_SOURCES_MAX 4096
+/* Of a group's text. */
+#define SEGMENT_TEXT_BYTES_MAX (1U << 30)
+
+/* What is said of the whole interval. Strings are the caller's, or the segment's. */
+struct segment_about {
+	const char *host;
+	const char *by;          /* "container,comm": what the first frames of a line are */
+	const char *account;     /* JSON; not read by segment_open */
+	uint64_t id;             /* drawn by chance; below 2^63 */
+	const uint64_t *sources; /* ids of the segments that it was made of and stands for */
+	size_t sources_len;
+	uint64_t start_ns, end_ns; /* CLOCK_REALTIME */
+	uint32_t hz;
+};
+
+struct segment_group {
+	const char *name; /* "": lines of any first frame */
+	uint64_t samples;
+	size_t at, bytes; /* of its Zstandard frame in the file */
+	size_t text_bytes;
+};
+
+struct segment {
+	struct segment_about about;
+	uint64_t samples;
+	VEC(struct segment_group) groups; /* by rising name; the one without a name last */
+	VEC(uint64_t) sources;            /* about.sources */
+	struct bytes account;
+	struct bytes file; /* the caller's; outlives the segment */
+	void *json;
+};
+
+/* Appends the file to out. text: folded lines, sorted as sink/folded.c leaves them. -EBADMSG: a
+ * line without a count; -EFBIG: a limit above; -ENOMEM; -EIO: the library refuses. */
+int segment_write(const struct segment_about *about, struct bytes text, struct buf *out);
+
+/* Reads the head. -ENOEXEC: no segment; -EBADMSG: damaged or cut short; -ENOTSUP: of a later
+ * version. On success *out is the caller's. */
+int segment_open(const void *data, size_t len, struct segment **out, struct why *why);
+void segment_free(struct segment *segment);
+DEFINE_CLEANUP(struct segment, segment_free)
+
+/* Appends a group's text. -EBADMSG: damaged; -ENOMEM. i < groups.len */
+int segment_read(const struct segment *segment, size_t i, struct buf *text);

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store/store.h - a directory of segments. One process writes, any number read.
+ *     20261121T094000.000Z-60s.folded.zst     a segment: when it began (UTC), how long it was
+ *     index                                   what is known of each; made anew when it is lost
+ *     damaged/                                files that only look like segments
+ * A segment is written beside its name, brought to disk and renamed; what is renamed stays as it
+ * is. One that stands for others names them, so that a crash between its writing and their removal
+ * leaves nothing to be counted twice. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cursor.h"
+#include "base/err.h"
+#include "base/own.h"
+#include "store/name.h"
+#include "store/segment.h"
+
+/* A week of minutes, and as many again. More are not seen: the oldest go first. */
+#define STORE_SEGMENTS_MAX 32768
+
+/* How much of a segment is whose. */
+struct store_group {
+	uint32_t name; /* store_text() */
+	uint64_t samples;
+};
+
+struct store_entry {
+	char name[STORE_NAME_MAX];
+	uint64_t id;
+	uint64_t start_ns, end_ns; /* CLOCK_REALTIME */
+	uint64_t samples;
+	uint64_t bytes;
+	uint32_t hz;
+	uint32_t by;     /* store_text() */
+	uint32_t groups; /* where they begin; a store that writes has none in memory */
+	uint32_t groups_len;
+	uint32_t sources; /* likewise: ids of those that it stands for */
+	uint32_t sources_len;
+};
+
+struct store;
+
+enum store_mode {
+	STORE_READ,
+	STORE_WRITE, /* one process; makes the directory, mends what a crash left */
+};
+
+/* What was found wrong on the way; names are for a log line. */
+struct store_report {
+	uint32_t damaged;  /* set aside (STORE_WRITE) or passed over */
+	uint32_t beyond;   /* older than the newest STORE_SEGMENTS_MAX: passed over */
+	uint32_t leftover; /* files of a write that did not end: removed (STORE_WRITE) */
+	uint32_t stale;    /* sources of a segment that is there: removed (STORE_WRITE) */
+	char last[STORE_NAME_MAX];
+	struct why why; /* of the last damaged one */
+};
+
+/* -EBUSY: another process writes there. On success *out is the caller's. */
+int store_open(const char *path, enum store_mode mode, struct store **out,
+	struct store_report *report, struct why *why);
+void store_free(struct store *store);
+DEFINE_CLEANUP(struct store, store_free)
+
+/* By start, oldest first. Good until the next put, drop or refresh. */
+size_t store_len(const struct store *store);
+const struct store_entry *store_entry(const struct store *store, size_t i);
+const struct store_group *store_group(
+	const struct store *store, const struct store_entry *entry, size_t i);
+const char *store_text(const struct store *store, uint32_t id);
+uint64_t store_bytes(const struct store *store);
+
+/* Looks at the directory again, for a reader. */
+int store_refresh(struct store *store, struct store_report *report, struct why *why);
+
+/* Writes a segment (the bytes of segment_write) for good. -ENOSPC and the like leave the store as
+ * it was. */
+int store_put(struct store *store, struct bytes segment, struct why *why);
+/* Removes segment i. */
+int store_drop(struct store *store, size_t i);
+
+/* A segment in memory, with its file's bytes. */
+struct store_file {
+	struct buf bytes;
+	struct segment *segment;
+};
+
+/* -ENOENT: it was removed meanwhile. *out is untouched on failure. */
+int store_load(const struct store *store, const struct store_entry *entry, struct store_file *out,
+	struct why *why);
+void store_file_done(struct store_file *file);
