@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store/query.c - only what is asked for is unpacked: of the segments those of the span, of a
+ * segment the groups that can match. Lines that read the same are met again and again, a minute
+ * later and the next, so all that is done for each is a look into a table. */
+#include "store/query.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "store/line.h"
+
+#define KEYS_MAX 16
+#define STACK_MAX 65536
+
+/* A segment's lines against the query. */
+struct reading {
+	const struct query *query;
+	struct query_answer *answer;
+	size_t keys_len;
+	const char *wanted[KEYS_MAX]; /* by the place in a line; NULL: any */
+	uint64_t period_ns;
+	uint64_t ns;
+};
+
+int query_answer_init(struct query_answer *answer)
+{
+	*answer = (struct query_answer){ 0 };
+	return merge_init(&answer->merge);
+}
+
+void query_answer_done(struct query_answer *answer)
+{
+	merge_done(&answer->merge);
+	vec_done(&answer->points);
+	buf_done(&answer->by);
+}
+
+static bool in_span(const struct query *query, const struct store_entry *entry)
+{
+	uint64_t middle = entry->start_ns + (entry->end_ns - entry->start_ns) / 2;
+
+	return middle >= query->since_ns && middle < query->until_ns;
+}
+
+/* The place of a key in "container,pod,comm"; -1: it is not there. */
+static int find_key(const char *by, const char *key, size_t *len)
+{
+	size_t key_len = strlen(key);
+	int place = -1, i = 0;
+
+	for (const char *at = by; *at; i++) {
+		const char *end = strchrnul(at, ',');
+
+		if ((size_t)(end - at) == key_len && memcmp(at, key, key_len) == 0)
+			place = i;
+		at = *end ? end + 1 : end;
+	}
+	*len = (size_t)i;
+	return place;
+}
+
+/* False: the segment cannot tell. */
+static bool place_keys(struct reading *r, const char *by)
+{
+	memset(r->wanted, 0, sizeof(r->wanted));
+	find_key(by, "", &r->keys_len);
+	for (size_t i = 0; i < r->query->matches_len; i++) {
+		size_t len;
+		int place = find_key(by, r->query->matches[i].key, &len);
+
+		if (place < 0 || place >= KEYS_MAX)
+			return false;
+		r->wanted[place] = r->query->matches[i].value;
+	}
+	return true;
+}
+
+static bool is_text(struct bytes bytes, const char *text)
+{
+	return strlen(text) == bytes.len && memcmp(bytes.data, text, bytes.len) == 0;
+}
+
+static bool has_function(const struct reading *r, struct bytes stack)
+{
+	char name[1024];
+
+	while (stack.len > 0) {
+		struct bytes frame = line_frame(&stack);
+		size_t len = frame.len < sizeof(name) ? frame.len : sizeof(name) - 1;
+
+		memcpy(name, frame.data, len);
+		name[len] = '\0';
+		if (regexec(r->query->function, name, 0, NULL, 0) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool matches(const struct reading *r, struct bytes stack)
+{
+	for (size_t i = 0; i < r->keys_len && i < KEYS_MAX; i++) {
+		struct bytes frame = line_frame(&stack);
+
+		if (r->wanted[i] && !is_text(frame, r->wanted[i]))
+			return false;
+	}
+	return !r->query->function || has_function(r, stack);
+}
+
+static int read_lines(struct reading *r, const struct buf *text)
+{
+	struct cursor c = cursor_init(text->data, text->len);
+	struct line line;
+
+	while (cursor_left(&c) > 0) {
+		uint64_t ns;
+		int err;
+
+		if (!line_read(&c, &line) || __builtin_mul_overflow(line.count, r->period_ns, &ns))
+			return -EBADMSG;
+		if (!matches(r, line.stack))
+			continue;
+		r->ns += ns;
+		err = merge_add(&r->answer->merge, line.stack, ns);
+		if (err < 0)
+			return err;
+	}
+	return 0;
+}
+
+static bool wants_group(const struct reading *r, const struct segment_group *group)
+{
+	return !r->wanted[0] || !*group->name || strcmp(group->name, r->wanted[0]) == 0;
+}
+
+static int read_segment(struct reading *r, const struct segment *segment)
+{
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	struct query_point *point;
+	int err = 0;
+
+	r->ns = 0;
+	r->period_ns = NSEC_PER_SEC / segment->about.hz;
+	for (size_t i = 0; err == 0 && i < segment->groups.len; i++) {
+		if (!wants_group(r, &segment->groups.data[i]))
+			continue;
+		buf_clear(&text);
+		err = segment_read(segment, i, &text);
+		if (err == 0)
+			err = read_lines(r, &text);
+	}
+	if (err < 0)
+		return err;
+	point = vec_add(&r->answer->points);
+	if (!point)
+		return -ENOMEM;
+	*point = (struct query_point){ segment->about.start_ns, segment->about.end_ns, r->ns };
+	if (segment->about.hz > r->answer->hz)
+		r->answer->hz = segment->about.hz;
+	r->answer->segments++;
+	return 0;
+}
+
+static int read_entry(struct reading *r, const struct store *store, const struct store_entry *entry)
+{
+	_cleanup_(store_file_done) struct store_file file = { 0 };
+	struct why why;
+	int err = store_load(store, entry, &file, &why);
+
+	if (err == -ENOENT) {
+		r->answer->gone++;
+		return 0;
+	}
+	if (err == 0)
+		err = read_segment(r, file.segment);
+	if (err < 0 && err != -ENOMEM) {
+		r->answer->damaged++;
+		return 0;
+	}
+	return err;
+}
+
+/* Stacks can be put side by side when their first frames say the same of them: what the newest
+ * segment that can tell says. */
+static int choose_labels(struct reading *r, const struct store *store, struct why *why)
+{
+	for (size_t i = store_len(store); i-- > 0;) {
+		const struct store_entry *entry = store_entry(store, i);
+		const char *by = store_text(store, entry->by);
+
+		if (in_span(r->query, entry) && place_keys(r, by))
+			return buf_puts(&r->answer->by, by);
+	}
+	return why_set(why, -ENOENT, "the store has nothing of that time%s",
+		r->query->matches_len > 0 ? " with such labels" : "");
+}
+
+int query_run(const struct store *store, const struct query *query, struct query_answer *answer,
+	struct why *why)
+{
+	struct reading r = { .query = query, .answer = answer };
+	int err = choose_labels(&r, store, why);
+
+	for (size_t i = 0; err == 0 && i < store_len(store); i++) {
+		const struct store_entry *entry = store_entry(store, i);
+
+		if (!in_span(query, entry))
+			continue;
+		if (strcmp(store_text(store, entry->by), answer->by.data) == 0)
+			err = read_entry(&r, store, entry);
+		else
+			answer->other_by++;
+	}
+	return err == -ENOMEM ? why_set(why, err, "out of memory") : err;
+}
