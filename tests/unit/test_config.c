@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_config.c - the daemon's configuration: what is taken, and how what is not is refused. */
+#include "unit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/own.h"
+#include "daemon/config.h"
+
+static int read_text(const char *text, struct config *config, struct why *why)
+{
+	char path[] = "/tmp/stoker-config-XXXXXX";
+	int fd = mkstemp(path), err;
+	FILE *file = fdopen(fd, "w");
+
+	assert_non_null(file);
+	fputs(text, file);
+	fclose(file);
+	err = config_read(path, config, why);
+	unlink(path);
+	return err;
+}
+
+static void an_empty_file_gives_the_defaults(void **state)
+{
+	struct config config, defaults;
+	struct why why;
+
+	(void)state;
+	config_default(&defaults);
+	assert_int_equal(read_text("; nothing\n\n", &config, &why), 0);
+	assert_int_equal(config.hz, 19);
+	assert_int_equal(config.interval_ns, 60 * NSEC_PER_SEC);
+	assert_int_equal(config.memory_bytes, 32 << 20);
+	assert_int_equal(config.cpu_permille, 10);
+	assert_int_equal(config.keep_ns, 7 * 86400 * NSEC_PER_SEC);
+	assert_string_equal(config.by, "container,pod,comm");
+	assert_memory_equal(&config, &defaults, sizeof(config));
+}
+
+static void keys_are_read_with_their_units(void **state)
+{
+	struct config config;
+	struct why why;
+
+	(void)state;
+	assert_int_equal(read_text("[sample]\nhz = 99 ; a comment\ninterval=5\n"
+				   "cpu = 0.5%\n[store]\nmax = 1.5G\nkeep = 36h\n"
+				   "[trap slow]\ncontainer = web\nbelow = 3%\nfor = 2s\n"
+				   "[trap hot]\nmetric = pressure\nabove = 80%\ncooldown = 1m\n",
+				 &config, &why),
+		0);
+	assert_int_equal(config.hz, 99);
+	assert_int_equal(config.interval_ns, 5 * NSEC_PER_SEC);
+	assert_int_equal(config.cpu_permille, 5);
+	assert_int_equal(config.bytes_max, 3ULL << 29);
+	assert_int_equal(config.keep_ns, 36 * 3600 * NSEC_PER_SEC);
+	assert_int_equal(config.traps_len, 2);
+	assert_string_equal(config.traps[0].name, "slow");
+	assert_string_equal(config.traps[0].container, "web");
+	assert_int_equal(config.traps[0].below, 30);
+	assert_int_equal(config.traps[0].above, 0);
+	assert_int_equal(config.traps[1].metric, CONFIG_PRESSURE);
+	assert_int_equal(config.traps[1].above, 800);
+	assert_int_equal(config.traps[1].cooldown_ns, 60 * NSEC_PER_SEC);
+}
+
+static void what_is_wrong_is_said_with_its_line(void **state)
+{
+	static const struct {
+		const char *text;
+		const char *says;
+	} rows[] = {
+		{ "[sample]\nhz = fast\n", ":2: hz = fast: it takes a whole number" },
+		{ "[sample]\nhz = 0\n", ":2: hz = 0 is too small" },
+		{ "[sample]\nhz = 1.5\n", ":2: hz = 1.5: it takes a whole number" },
+		{ "[sample]\nhz = 99999\n", ":2: hz = 99999 is too large" },
+		{ "[sample]\n\nrate = 9\n", ":3: no such key in [sample]: rate" },
+		{ "[sampel]\nhz = 9\n", ":2: no such section: [sampel]" },
+		{ "hz = 9\n", ":1: no such section: []" },
+		{ "[sample]\ninterval = 5 parsecs\n", ":2: interval = 5 parsecs: it takes a time" },
+		{ "[store]\nmax = -1\n", ":2: max = -1: it takes a size" },
+		{ "[store]\nmax = 1e9\n", ":2: max = 1e9: it takes a size" },
+		{ "[store]\nkeep = 1.2.3d\n", ":2: keep = 1.2.3d: it takes a time" },
+		{ "[store]\nnonsense\n", ":2: neither [section] nor key = value" },
+		{ "[store\npath = /x\n", ":1: neither [section] nor key = value" },
+		{ "[trap a]\nmetric = heat\n", ":2: metric = heat: it takes cpu, pressure" },
+		{ "[sample]\n[trap a]\nfor = 2s\n", ":3: a trap needs one of above and below" },
+		{ "[trap a]\nabove = 2%\nbelow = 1%\n", ":2: a trap needs one of" },
+		{ "[trap]\nabove = 2%\n", ":2: no such section: [trap]" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct config config = { .hz = 7 };
+		struct why why = { "" };
+		int err = read_text(rows[i].text, &config, &why);
+
+		if (err != -EINVAL || !strstr(why.text, rows[i].says) || config.hz != 7)
+			fail_msg("%s: %d, %s", rows[i].text, err, why.text);
+	}
+}
+
+static void a_file_that_is_not_there_is_named(void **state)
+{
+	struct config config;
+	struct why why;
+
+	(void)state;
+	assert_int_equal(config_read("/nowhere/stoker.ini", &config, &why), -ENOENT);
+	assert_non_null(strstr(why.text, "/nowhere/stoker.ini"));
+}
+
+static void what_is_printed_can_be_read(void **state)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	struct config config, defaults;
+	struct why why = { "" };
+
+	(void)state;
+	config_default(&defaults);
+	config_print(out);
+	fclose(out);
+	if (read_text(text, &config, &why) < 0)
+		fail_msg("%s in\n%s", why.text, text);
+	assert_memory_equal(&config, &defaults, sizeof(config));
+	free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_empty_file_gives_the_defaults),
+		cmocka_unit_test(keys_are_read_with_their_units),
+		cmocka_unit_test(what_is_wrong_is_said_with_its_line),
+		cmocka_unit_test(a_file_that_is_not_there_is_named),
+		cmocka_unit_test(what_is_printed_can_be_read),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* daemon/config.c - libinih splits the lines; what a key may hold is said in the table below and
+ * nowhere else. A wrong value ends the reading, with the line it stands on: a daemon that guesses
+ * what was meant is worse than one that does not start. */
+#include "daemon/config.h"
+
+#include <errno.h>
+#include <ini.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/own.h"
+
+#define PERMILLE_MAX 1000000
+
+enum kind {
+	COUNT,    /* a whole number */
+	DURATION, /* seconds, or with s, m, h, d */
+	SIZE,     /* bytes, or with K, M, G */
+	SHARE,    /* per cent, such as 0.5% */
+	TEXT,
+	METRIC,
+};
+
+struct key {
+	const char *section, *name;
+	const char *value; /* the default; NULL: it must be given */
+	enum kind kind;
+	size_t offset; /* in struct config, or in struct config_trap */
+	uint64_t min, max;
+	const char *text;
+};
+
+#define DAY_NS (86400 * NSEC_PER_SEC)
+#define OF(field) offsetof(struct config, field)
+#define OF_TRAP(field) offsetof(struct config_trap, field)
+#define TRAP "trap"
+
+static const struct key keys[] = {
+	{ "sample", "hz", "19", COUNT, OF(hz), 1, 9999, "ticks a second on each CPU" },
+	{ "sample", "interval", "60s", DURATION, OF(interval_ns), NSEC_PER_SEC, 3600 * NSEC_PER_SEC,
+		"a profile each; at most an hour" },
+	{ "sample", "target", "all", TEXT, OF(target), 0, 0,
+		"all, or what is to be sampled alone: container NAME, pod NAME, unit NAME, cgroup "
+		"PATH" },
+	{ "sample", "memory", "32M", SIZE, OF(memory_bytes), 8 << 20, 1 << 30,
+		"kernel memory for maps and unwind tables" },
+	{ "sample", "cpu", "1%", SHARE, OF(cpu_permille), 1, 1000,
+		"of one core: above it the rate steps down" },
+	{ "store", "path", "/var/lib/stoker", TEXT, OF(store), 0, 0, "a directory of its own" },
+	{ "store", "keep", "7d", DURATION, OF(keep_ns), 60 * NSEC_PER_SEC, 3650 * DAY_NS,
+		"older profiles go" },
+	{ "store", "max", "2G", SIZE, OF(bytes_max), 1 << 20, 1ULL << 50,
+		"and the oldest above this" },
+	{ "store", "hours", "1d", DURATION, OF(whole_ns), 3600 * NSEC_PER_SEC, 3650 * DAY_NS,
+		"profiles older than this become one an hour" },
+	{ "labels", "by", "container,pod,comm", TEXT, OF(by), 0, 0,
+		"from: container pod namespace image unit comm pid tid cpu" },
+	{ "http", "listen", "127.0.0.1:9700", TEXT, OF(listen), 0, 0,
+		"ADDRESS:PORT, unix:PATH or off" },
+	{ "http", "token_file", "", TEXT, OF(token_file), 0, 0,
+		"who asks must send its first line; needed unless listen is loopback or unix" },
+	{ TRAP, "container", "", TEXT, OF_TRAP(container), 0, 0, "whose; none: the host's" },
+	{ TRAP, "metric", "cpu", METRIC, OF_TRAP(metric), 0, 0,
+		"cpu (of one core), pressure, throttled or wait (of the time)" },
+	{ TRAP, "above", "0%", SHARE, OF_TRAP(above), 0, PERMILLE_MAX, "fires above this" },
+	{ TRAP, "below", "0%", SHARE, OF_TRAP(below), 0, PERMILLE_MAX, "or below this" },
+	{ TRAP, "for", "2s", DURATION, OF_TRAP(for_ns), NSEC_PER_SEC, 3600 * NSEC_PER_SEC,
+		"when it lasts so long" },
+	{ TRAP, "capture", "10s", DURATION, OF_TRAP(capture_ns), NSEC_PER_SEC, 600 * NSEC_PER_SEC,
+		"how much from then on" },
+	{ TRAP, "hz", "199", COUNT, OF_TRAP(hz), 1, 9999, "at this rate" },
+	{ TRAP, "cooldown", "5m", DURATION, OF_TRAP(cooldown_ns), NSEC_PER_SEC, DAY_NS,
+		"before it may fire again" },
+	{ TRAP, "most", "20", COUNT, OF_TRAP(most), 1, 10000, "bundles that are kept" },
+};
+
+static const char *const metrics[] = {
+	[CONFIG_CPU] = "cpu",
+	[CONFIG_PRESSURE] = "pressure",
+	[CONFIG_THROTTLED] = "throttled",
+	[CONFIG_WAIT] = "wait",
+};
+
+/* ---- values --------------------------------------------------------------------------------- */
+
+static const struct unit {
+	enum kind kind;
+	const char *name;
+	double size;
+} units[] = {
+	{ COUNT, "", 1 },
+	{ DURATION, "", 1e9 },
+	{ DURATION, "s", 1e9 },
+	{ DURATION, "m", 60e9 },
+	{ DURATION, "h", 3600e9 },
+	{ DURATION, "d", 86400e9 },
+	{ SIZE, "", 1 },
+	{ SIZE, "K", 1024 },
+	{ SIZE, "M", 1048576 },
+	{ SIZE, "G", 1073741824 },
+	{ SHARE, "%", 10 },
+};
+
+static const char *const examples[] = {
+	[COUNT] = "a whole number",
+	[DURATION] = "a time such as 60s, 5m, 1h or 7d",
+	[SIZE] = "a size such as 512K, 32M or 2G",
+	[SHARE] = "a share such as 1% or 0.5%",
+};
+
+/* Digits and at most one point in front of a unit. */
+static bool parse_amount(enum kind kind, const char *text, double *out)
+{
+	size_t len = strspn(text, "0123456789.");
+	char *end;
+
+	if (len == 0 || len > 20 || (kind == COUNT && memchr(text, '.', len)))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
+		if (units[i].kind != kind || strcmp(text + len, units[i].name) != 0)
+			continue;
+		*out = strtod(text, &end) * units[i].size;
+		return end == text + len;
+	}
+	return false;
+}
+
+static int set_amount(const struct key *key, const char *text, void *to, struct why *why)
+{
+	double amount;
+
+	if (!parse_amount(key->kind, text, &amount))
+		return why_set(
+			why, -EINVAL, "%s = %s: it takes %s", key->name, text, examples[key->kind]);
+	if (amount < (double)key->min || amount > (double)key->max)
+		return why_set(why, -EINVAL, "%s = %s is too %s", key->name, text,
+			amount < (double)key->min ? "small" : "large");
+	*(uint64_t *)to = (uint64_t)amount;
+	return 0;
+}
+
+static int set_metric(const struct key *key, const char *text, void *to, struct why *why)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(metrics); i++) {
+		if (strcmp(text, metrics[i]) == 0) {
+			*(enum config_metric *)to = (enum config_metric)i;
+			return 0;
+		}
+	}
+	return why_set(why, -EINVAL, "%s = %s: it takes cpu, pressure, throttled or wait",
+		key->name, text);
+}
+
+static int set(const struct key *key, const char *text, void *base, struct why *why)
+{
+	char *to = (char *)base + key->offset;
+
+	if (key->kind == METRIC)
+		return set_metric(key, text, to, why);
+	if (key->kind != TEXT)
+		return set_amount(key, text, to, why);
+	if (strlen(text) >= CONFIG_TEXT_MAX)
+		return why_set(
+			why, -EINVAL, "%s is longer than %d bytes", key->name, CONFIG_TEXT_MAX - 1);
+	strcpy(to, text);
+	return 0;
+}
+
+static void set_defaults(const char *section, bool is_trap, void *base)
+{
+	struct why why;
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		bool of_trap = strcmp(keys[i].section, TRAP) == 0;
+
+		if (of_trap == is_trap && (!section || strcmp(keys[i].section, section) == 0))
+			set(&keys[i], keys[i].value, base, &why);
+	}
+}
+
+void config_default(struct config *config)
+{
+	*config = (struct config){ 0 };
+	set_defaults(NULL, false, config);
+}
+
+/* ---- the file ------------------------------------------------------------------------------- */
+
+struct reading {
+	struct config *config;
+	const char *path;
+	FILE *file;
+	int line;
+	int wrong; /* the line that was refused */
+	int err;
+	struct why *why;
+};
+
+static char *next_line(char *text, int size, void *stream)
+{
+	struct reading *r = stream;
+
+	r->line++;
+	return fgets(text, size, r->file);
+}
+
+static int refuse(struct reading *r, int line, const char *text)
+{
+	r->wrong = line;
+	r->err = why_set(r->why, -EINVAL, "%s:%d: %s", r->path, line, text);
+	return 0;
+}
+
+/* The trap that a section [trap NAME] is of; a new one where there is none yet. */
+static struct config_trap *get_trap(struct reading *r, const char *name)
+{
+	struct config *config = r->config;
+	struct config_trap *trap = config->traps;
+
+	for (; trap < config->traps + config->traps_len; trap++)
+		if (strcmp(trap->name, name) == 0)
+			return trap;
+	if (config->traps_len == CONFIG_TRAPS_MAX || strlen(name) >= CONFIG_TEXT_MAX)
+		return NULL;
+	config->traps_len++;
+	*trap = (struct config_trap){ .line = r->line };
+	set_defaults(NULL, true, trap);
+	strcpy(trap->name, name);
+	return trap;
+}
+
+static const char *trap_name(const char *section)
+{
+	size_t len = strlen(TRAP);
+
+	return strncmp(section, TRAP " ", len + 1) == 0 ? section + len + 1 : NULL;
+}
+
+/* One that has no name of its own. */
+static bool is_section(const char *name)
+{
+	if (strcmp(name, TRAP) == 0)
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		if (strcmp(keys[i].section, name) == 0)
+			return true;
+	return false;
+}
+
+static const struct key *find_key(const char *section, const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		if (strcmp(keys[i].section, section) == 0 && strcmp(keys[i].name, name) == 0)
+			return &keys[i];
+	return NULL;
+}
+
+/* libinih's: 1 is good, 0 an error. */
+static int take(void *ctx, const char *section, const char *name, const char *value)
+{
+	struct reading *r = ctx;
+	const char *trap = trap_name(section);
+	const struct key *key = find_key(trap ? TRAP : section, name);
+	void *base = r->config;
+	struct why why;
+
+	if (r->err < 0)
+		return 0;
+	if (!trap && !is_section(section))
+		why_set(&why, 0, "no such section: [%s]", section);
+	else if (!key)
+		why_set(&why, 0, "no such key in [%s]: %s", section, name);
+	else if (trap && !(base = get_trap(r, trap)))
+		why_set(&why, 0, "more than %d traps", CONFIG_TRAPS_MAX);
+	else if (set(key, value, base, &why) == 0)
+		return 1;
+	return refuse(r, r->line, why.text);
+}
+
+static int check_traps(struct reading *r)
+{
+	for (size_t i = 0; i < r->config->traps_len; i++) {
+		const struct config_trap *trap = &r->config->traps[i];
+
+		if ((trap->above > 0) == (trap->below > 0)) {
+			refuse(r, trap->line, "a trap needs one of above and below");
+			return r->err;
+		}
+	}
+	return 0;
+}
+
+int config_read(const char *path, struct config *out, struct why *why)
+{
+	struct config config;
+	struct reading r = { .config = &config, .path = path, .why = why };
+	int line;
+
+	config_default(&config);
+	r.file = fopen(path, "re");
+	if (!r.file)
+		return why_set(why, -errno, "cannot read %s: %s", path, err_text(errno));
+	line = ini_parse_stream(next_line, &r, take, &r);
+	fclose(r.file);
+	if (line != 0 && (r.err == 0 || line < r.wrong))
+		refuse(&r, line > 0 ? line : r.line, "neither [section] nor key = value");
+	if (r.err == 0)
+		r.err = check_traps(&r);
+	if (r.err == 0)
+		*out = config;
+	return r.err;
+}
+
+void config_print(FILE *out)
+{
+	const char *section = "";
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		const struct key *key = &keys[i];
+		bool of_trap = strcmp(key->section, TRAP) == 0;
+		int width;
+
+		if (strcmp(section, key->section) != 0)
+			fprintf(out, "%s%s[%s]\n", *section ? "\n" : "", of_trap ? ";" : "",
+				of_trap ? TRAP " NAME" : key->section);
+		section = key->section;
+		width = fprintf(out, "%s%s = %s", of_trap ? ";" : "", key->name, key->value);
+		fprintf(out, "%*s; %s\n", width < 32 ? 32 - width : 1, "", key->text);
+	}
+}
