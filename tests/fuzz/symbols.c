@@ -2,11 +2,35 @@
 /* symbols.c - an ELF file: headers, sections, symbols of all kinds, what leads to its debug file.
  */
 #include "fuzz.h"
+#include "sym/blocks.h"
 #include "sym/debug_data.h"
 #include "sym/debug_file.h"
 #include "sym/elf_sym.h"
 
 DEFINE_CLEANUP(struct elf_sym, elf_sym_free)
+
+/* Some of it picked says the same as all of it. */
+static void pick(struct image *image, struct image *extra, const struct elf_sym *all)
+{
+	uint64_t size = image->file.len, offsets[4];
+	_cleanup_(elf_sym_freep) struct elf_sym *one = NULL;
+	_cleanup_(elf_sym_freep) struct elf_sym *more = NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(offsets); i++)
+		offsets[i] = size * (2 * i + 1) / 8;
+	if (elf_sym_pick(image, extra, ELF_SYM_DEBUG_DATA, offsets, 2, NULL, &one) < 0 ||
+		elf_sym_pick(image, extra, ELF_SYM_DEBUG_DATA, offsets + 2, 2, one, &more) < 0)
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(offsets); i++)
+		must(offsets[i] >= BLOCKS_BYTES_MAX || elf_sym_knows(more, offsets[i]));
+	for (uint64_t at = 0; at < size; at += size / 512 + 1) {
+		struct elf_name a, b;
+		bool found = elf_sym_find(more, at, &a);
+
+		must(found == (elf_sym_knows(more, at) && elf_sym_find(all, at, &b)));
+		must(!found || (strcmp(a.name, b.name) == 0 && a.start == b.start));
+	}
+}
 
 static void look_up(struct image *image, struct image *extra)
 {
@@ -21,6 +45,7 @@ static void look_up(struct image *image, struct image *extra)
 		must(name.start <= at);
 		touch_text(name.name);
 	}
+	pick(image, extra, sym);
 }
 
 static void load_packed(struct image *image)

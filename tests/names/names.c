@@ -2,11 +2,12 @@
 /* tests/names/names.c - what we call addresses of a file, through the workers and with the debug
  * file that is found for it.
  *
- *     names [-i] [-o] [-t] FILE < addresses, one hexadecimal vaddr a line; -o: file offsets
+ *     names [-d] [-i] [-o] [-t] FILE < addresses, one hexadecimal vaddr a line; -o: file offsets
  *
- * prints "ADDRESS NAME", NAME `?` where there is none; with -i the frames that are inlined there
- * too, each behind its function: "ADDRESS NAME FILE:LINE\tNAME FILE:LINE". With -t, what it took
- * goes to stderr: CPU microseconds cold (symbols are loaded) and warm, and bytes of symbols. */
+ * prints "ADDRESS NAME", NAME `?` where there is none, with -d demangled; with -i the frames that
+ * are inlined there too, each behind its function: "ADDRESS NAME FILE:LINE\tNAME FILE:LINE". With
+ * -t, what it took goes to stderr: CPU microseconds cold (symbols are loaded) and warm, and bytes
+ * of symbols. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -34,7 +35,7 @@ struct names {
 	struct debug_root root;
 	struct debug_files debug;
 	const char *path;
-	bool inlined, by_offset, timing, rows_done;
+	bool demangle, inlined, by_offset, timing, rows_done;
 	VEC(uint64_t) vaddrs;
 	VEC(uint64_t) offsets; /* in the file */
 	struct buf *texts;
@@ -137,6 +138,7 @@ static uint64_t ask(struct names *n)
 	const struct worker_query query = {
 		.addresses = n->offsets.data,
 		.len = n->offsets.len,
+		.demangle = n->demangle,
 		.until_ns = start + WAIT_NS,
 		.lines_until_ns = n->inlined ? start + WAIT_NS : 0,
 		.open_part = on_part,
@@ -185,7 +187,8 @@ int main(int argc, char **argv)
 
 	if (argc == 2 && strcmp(argv[1], WORKER_ARGUMENT) == 0)
 		return worker_main(WORKER_FD);
-	while ((c = getopt(argc, argv, "iot")) != -1) {
+	while ((c = getopt(argc, argv, "diot")) != -1) {
+		n.demangle |= c == 'd';
 		n.inlined |= c == 'i';
 		n.by_offset |= c == 'o';
 		n.timing |= c == 't';

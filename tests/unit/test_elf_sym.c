@@ -34,6 +34,45 @@ static void add_symbols(struct make_elf *m, const struct symbol *symbols)
 			symbols->size);
 }
 
+/* Picked in several steps and all at once, it says the same as when all is loaded. */
+static void picks_alike(struct image *image, struct image *extra, const struct elf_sym *all)
+{
+	uint64_t step = image->file.len / 64 + 1, offsets[8];
+	struct elf_sym *picked = NULL;
+
+	for (uint64_t from = 0; from < image->file.len; from += 8 * step) {
+		struct elf_sym *next = NULL;
+		struct elf_name a, b;
+
+		for (size_t i = 0; i < ARRAY_SIZE(offsets); i++)
+			offsets[i] = from + i * step + (uint64_t)rand() % step;
+		assert_int_equal(elf_sym_pick(image, extra, ELF_SYM_DEBUG_FILE, offsets,
+					 ARRAY_SIZE(offsets), rand() % 8 ? picked : NULL, &next),
+			0);
+		elf_sym_free(picked);
+		picked = next;
+		for (size_t i = 0; i < ARRAY_SIZE(offsets); i++)
+			assert_true(elf_sym_knows(picked, offsets[i]));
+		for (uint64_t at = 0; at < image->file.len;
+			at += 1 + (uint64_t)rand() % (step / 8 + 2)) {
+			bool found = elf_sym_find(picked, at, &a);
+
+			if (!elf_sym_knows(picked, at)) {
+				assert_false(found);
+				continue;
+			}
+			assert_int_equal(found, elf_sym_find(all, at, &b));
+			if (!found)
+				continue;
+			if (strcmp(a.name, b.name) != 0 || a.start != b.start ||
+				a.source != b.source)
+				fail_msg("0x%lx: %s from 0x%lx, of all %s from 0x%lx", at, a.name,
+					a.start, b.name, b.start);
+		}
+	}
+	elf_sym_free(picked);
+}
+
 static struct elf_sym *load(struct make_elf *m, struct make_elf *extra)
 {
 	struct elf_sym *sym = NULL;
@@ -46,6 +85,7 @@ static struct elf_sym *load(struct make_elf *m, struct make_elf *extra)
 			image_init(&extra_image, extra->file.data, extra->file.len, &why), 0);
 	assert_int_equal(
 		elf_sym_load(&image, extra ? &extra_image : NULL, ELF_SYM_DEBUG_FILE, &sym), 0);
+	picks_alike(&image, extra ? &extra_image : NULL, sym);
 	image_done(&image);
 	if (extra)
 		image_done(&extra_image);
@@ -187,6 +227,41 @@ static void a_piece_behind_an_inner_symbol_knows_where_its_symbol_began(void **s
 	make_elf_done(&m);
 }
 
+/* Between two blocks that are asked for, where nothing was picked, another one begins. */
+static void a_symbol_without_a_size_ends_where_one_begins_that_was_not_picked(void **state)
+{
+	static const struct symbol symbols[] = { { "endless", FUNC(GLOBAL), TEXT, 0x1f0, 0 },
+		{ "next", FUNC(GLOBAL), TEXT, 0x210, 8 }, { "far", FUNC(GLOBAL), TEXT, 0x480, 0 },
+		{ 0 } };
+	static const uint64_t offsets[] = { MAKE_ELF_TEXT_OFFSET + 0x1f8,
+		MAKE_ELF_TEXT_OFFSET + 0x400, MAKE_ELF_TEXT_OFFSET + 0x700 };
+	struct elf_sym *all, *picked;
+	struct image image;
+	struct make_elf m;
+	struct why why;
+
+	(void)state;
+	make_elf_init(&m);
+	add_symbols(&m, symbols);
+	make_elf_symtab(&m, ".symtab", SHT_SYMTAB);
+	make_elf_finish(&m);
+	all = load(&m, NULL);
+	assert_int_equal(image_init(&image, m.file.data, m.file.len, &why), 0);
+	assert_int_equal(
+		elf_sym_pick(&image, NULL, 0, offsets, ARRAY_SIZE(offsets), NULL, &picked), 0);
+	assert_string_equal(find(picked, 0x1f8), "endless");
+	assert_string_equal(find(picked, 0x400), "-");
+	assert_string_equal(find(picked, 0x700), "far");
+	assert_string_equal(find(all, 0x210), "next");
+	assert_false(elf_sym_knows(picked, MAKE_ELF_TEXT_OFFSET + 0x210));
+	assert_true(elf_sym_knows(picked, m.file.len));
+	assert_true(elf_sym_knows(all, MAKE_ELF_TEXT_OFFSET + 0x210));
+	elf_sym_free(picked);
+	elf_sym_free(all);
+	image_done(&image);
+	make_elf_done(&m);
+}
+
 static void tables_are_merged_and_the_source_is_told(void **state)
 {
 	static const struct symbol in_symtab[] = { { "local", FUNC(LOCAL), TEXT, 0, 8 },
@@ -227,7 +302,7 @@ static void tables_are_merged_and_the_source_is_told(void **state)
 		assert_int_equal(name.source, expected[i].source);
 	}
 	elf_sym_stats(sym, &stats);
-	assert_int_equal(stats.symbols, 4);
+	assert_int_equal(stats.symbols, 6);
 	assert_true(stats.memory_bytes < 1024);
 	elf_sym_free(sym);
 	make_elf_done(&m);
@@ -332,6 +407,7 @@ static void open_module(struct module *m, const void *code)
 	assert_int_equal(fd_read_path(m->path, 1 << 30, &m->file), 0);
 	assert_int_equal(image_init(&m->image, m->file.data, m->file.len, &why), 0);
 	assert_int_equal(elf_sym_load(&m->image, NULL, 0, &m->sym), 0);
+	picks_alike(&m->image, NULL, m->sym);
 }
 
 static void close_module(struct module *m)
@@ -408,6 +484,7 @@ static void use(const void *data, size_t len)
 	if (image_init(&image, data, len, &why) < 0)
 		return;
 	assert_int_equal(elf_sym_load(&image, &image, ELF_SYM_DEBUG_FILE, &sym), 0);
+	picks_alike(&image, &image, sym);
 	for (uint64_t at = 0; at < 0x2000; at += 13)
 		if (elf_sym_find(sym, at, &name))
 			assert_true(name.start <= at && strlen(name.name) <= ELF_SYM_NAME_MAX);
@@ -458,6 +535,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_rule_holds),
 		cmocka_unit_test(a_piece_behind_an_inner_symbol_knows_where_its_symbol_began),
+		cmocka_unit_test(a_symbol_without_a_size_ends_where_one_begins_that_was_not_picked),
 		cmocka_unit_test(tables_are_merged_and_the_source_is_told),
 		cmocka_unit_test(a_broken_table_costs_its_own_names_only),
 		cmocka_unit_test(no_symbols_at_all_is_no_error),

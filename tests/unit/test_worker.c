@@ -14,8 +14,7 @@
 #include "base/own.h"
 #include "elf/image.h"
 #include "make_elf_symbols.h"
-#include "worker/kept.h"
-#include "worker/map_reader.h"
+#include "worker/follower.h"
 #include "worker/mapping.h"
 #include "worker/proto.h"
 #include "worker_client.h"
@@ -196,23 +195,11 @@ static enum worker_status ask(
 	return symbols.status;
 }
 
-static void names_of_this_program_are_as_found_here(void **state)
+static size_t agreed(const struct elf_sym *sym, const uint64_t *at, size_t len)
 {
-	static uint64_t at[10000];
-	_cleanup_fd_ int fd = open_self();
-	struct worker_object object = { .id = 3, .fd = fd };
-	struct elf_sym *sym;
-	struct image image;
-	size_t size, found = 0;
-	void *bytes;
+	size_t found = 0;
 
-	(void)state;
-	open_self_image(&image, &bytes, &size);
-	assert_int_equal(elf_sym_load(&image, NULL, ELF_SYM_SYMTAB, &sym), 0);
-	for (size_t i = 0; i < ARRAY_SIZE(at); i++)
-		at[i] = i * (size / ARRAY_SIZE(at));
-	assert_int_equal(ask(&object, at, ARRAY_SIZE(at), false), WORKER_OK);
-	for (size_t i = 0; i < ARRAY_SIZE(at); i++) {
+	for (size_t i = 0; i < len; i++) {
 		struct elf_name name = { .name = "" };
 
 		found += elf_sym_find(sym, at[i], &name);
@@ -222,10 +209,62 @@ static void names_of_this_program_are_as_found_here(void **state)
 			assert_int_equal(names.source[i], name.source);
 		}
 	}
+	return found;
+}
+
+static void names_of_this_program_are_as_found_here(void **state)
+{
+	static uint64_t at[10000];
+	_cleanup_fd_ int fd = open_self();
+	struct worker_object object = { .id = 3, .fd = fd };
+	struct elf_sym *sym;
+	struct image image;
+	size_t size, found;
+	void *bytes;
+
+	(void)state;
+	open_self_image(&image, &bytes, &size);
+	assert_int_equal(elf_sym_load(&image, NULL, ELF_SYM_SYMTAB, &sym), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(at); i++)
+		at[i] = i * (size / ARRAY_SIZE(at));
+	assert_int_equal(ask(&object, at, ARRAY_SIZE(at), false), WORKER_OK);
+	found = agreed(sym, at, ARRAY_SIZE(at));
 	assert_true(found > 100);
 	assert_int_equal(names.len, found);
 	assert_int_equal(ask(&object, at, 10, false), WORKER_OK);
 	assert_int_equal(told_stats(&told).symbol_loads, 1);
+	elf_sym_free(sym);
+	image_done(&image);
+	munmap(bytes, size);
+}
+
+/* Of one file's symbols as much is made as is asked for, and in the end all. */
+static void names_that_are_asked_for_bit_by_bit_are_the_same(void **state)
+{
+	_cleanup_fd_ int fd = open_self();
+	struct worker_object object = { .id = 3, .fd = fd };
+	uint64_t loads = 0, kept = 0;
+	struct elf_sym *sym;
+	struct image image;
+	size_t size;
+	void *bytes;
+
+	(void)state;
+	open_self_image(&image, &bytes, &size);
+	assert_int_equal(elf_sym_load(&image, NULL, ELF_SYM_SYMTAB, &sym), 0);
+	for (uint64_t at = 0; at < 100; at++) {
+		uint64_t offsets[] = { at * (size / 100), (at * 37 % 100) * (size / 100) + 7 };
+
+		assert_int_equal(ask(&object, offsets, ARRAY_SIZE(offsets), false), WORKER_OK);
+		agreed(sym, offsets, ARRAY_SIZE(offsets));
+		if (at == 0)
+			kept = told_stats(&told).kept_bytes;
+		if (at == 50)
+			loads = told_stats(&told).symbol_loads;
+	}
+	assert_true(loads > 2 && loads < 50);
+	assert_int_equal(told_stats(&told).symbol_loads, loads);
+	assert_true(kept < told_stats(&told).kept_bytes / 8);
 	elf_sym_free(sym);
 	image_done(&image);
 	munmap(bytes, size);
@@ -509,36 +548,6 @@ static void a_file_that_shrinks_under_us_reads_as_zeros_and_is_torn(void **state
 	signal(SIGBUS, SIG_DFL);
 }
 
-static void what_was_not_used_for_longest_makes_room(void **state)
-{
-	struct kept kept = KEPT_INIT;
-
-	(void)state;
-	for (uint64_t id = 0; id < 4; id++) {
-		struct map_reader *reader;
-
-		assert_int_equal(map_reader_new(&reader), 0);
-		assert_int_equal(kept_put(&kept, KEPT_MAP, id, reader, 100), 0);
-	}
-	assert_non_null(kept_find(&kept, KEPT_MAP, 0));
-	assert_null(kept_find(&kept, KEPT_SYMBOLS, 0));
-	assert_null(kept_find(&kept, KEPT_MAP, 1ULL << 63));
-	kept_trim(&kept, 250);
-	assert_non_null(kept_find(&kept, KEPT_MAP, 0));
-	assert_null(kept_find(&kept, KEPT_MAP, 1));
-	assert_null(kept_find(&kept, KEPT_MAP, 2));
-	assert_non_null(kept_find(&kept, KEPT_MAP, 3));
-	assert_int_equal(kept.bytes, 200);
-	assert_int_equal(kept.evicted_len, 2);
-	kept_trim(&kept, 0);
-	assert_non_null(kept_find(&kept, KEPT_MAP, 3));
-	kept_resize(&kept, kept_find(&kept, KEPT_MAP, 3), 7);
-	assert_int_equal(kept.bytes, 7);
-	kept_drop(&kept, KEPT_MAP, 3);
-	assert_int_equal(kept.bytes, 0);
-	kept_done(&kept);
-}
-
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(int argc, char **argv)
@@ -550,6 +559,7 @@ int main(int argc, char **argv)
 		TEST(a_file_that_is_dropped_is_not_told_of),
 		TEST(a_full_queue_takes_no_more),
 		TEST(names_of_this_program_are_as_found_here),
+		TEST(names_that_are_asked_for_bit_by_bit_are_the_same),
 		TEST(more_text_than_fits_one_reply_comes_whole),
 		TEST(names_are_demangled_where_it_is_asked_for),
 		TEST(an_error_of_the_callers_ends_the_call),
@@ -560,7 +570,6 @@ int main(int argc, char **argv)
 		TEST(a_large_map_is_read_in_several_requests),
 		TEST(a_map_that_is_no_file_is_told),
 		cmocka_unit_test(a_file_that_shrinks_under_us_reads_as_zeros_and_is_torn),
-		cmocka_unit_test(what_was_not_used_for_longest_makes_room),
 	};
 
 	worker_client_main(argc, argv);

@@ -372,9 +372,14 @@ static uint64_t from_offset(const struct image_segment *s)
 	return s->file_offset;
 }
 
+const struct image_segment *image_vaddr_segment(const struct image *image, uint64_t vaddr)
+{
+	return find_load(image, vaddr, from_vaddr);
+}
+
 bool image_vaddr_to_offset(const struct image *image, uint64_t vaddr, uint64_t *offset)
 {
-	const struct image_segment *s = find_load(image, vaddr, from_vaddr);
+	const struct image_segment *s = image_vaddr_segment(image, vaddr);
 
 	if (s)
 		*offset = vaddr - s->vaddr + s->file_offset;

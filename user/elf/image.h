@@ -84,6 +84,8 @@ int image_section_bytes(
 /* By PT_LOAD, and only where the file holds the byte. Executable segments go first, should two
  * claim one place. False: no segment has it. */
 bool image_vaddr_to_offset(const struct image *image, uint64_t vaddr, uint64_t *offset);
+/* The PT_LOAD that it goes by; NULL. */
+const struct image_segment *image_vaddr_segment(const struct image *image, uint64_t vaddr);
 bool image_offset_to_vaddr(const struct image *image, uint64_t offset, uint64_t *vaddr);
 /* Is the byte at this file offset in a PT_LOAD that can be executed? */
 bool image_offset_is_code(const struct image *image, uint64_t offset);

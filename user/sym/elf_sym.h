@@ -12,7 +12,8 @@
  * a size reaches to the next symbol, the end of its section or of the symbol it lies in. Where
  * several cover an address the one that starts last has it.
  *
- * Memory: 12 bytes a range and one block of names. */
+ * Memory: 12 bytes a range and one block of names. Those of a large file take long to make, and of
+ * most files few are ever asked for: so there may be those near some places only. */
 #pragma once
 
 #include <stdbool.h>
@@ -42,9 +43,9 @@ struct elf_name {
 };
 
 struct elf_sym_stats {
-	size_t symbols;    /* that have a name to give */
-	uint32_t sources;  /* of those, as bits: 1 << enum elf_sym_source */
-	size_t dropped;    /* over a limit */
+	size_t symbols;   /* of all tables, which may have a name to give; several at a place too */
+	uint32_t sources; /* of those, as bits: 1 << enum elf_sym_source */
+	size_t dropped;   /* over a limit */
 	size_t tables_bad; /* symbol tables that could not be read */
 	size_t memory_bytes;
 };
@@ -56,9 +57,15 @@ struct elf_sym;
  * with none. -ENOMEM. On success *out is the caller's and needs neither image any more. */
 int elf_sym_load(struct image *mapped, struct image *extra, enum elf_sym_source extra_source,
 	struct elf_sym **out);
+/* The same near these file offsets, and where `before`, of the same file, knew; it may be NULL. Of
+ * one that knows everything comes one that does. */
+int elf_sym_pick(struct image *mapped, struct image *extra, enum elf_sym_source extra_source,
+	const uint64_t *offsets, size_t len, const struct elf_sym *before, struct elf_sym **out);
 void elf_sym_free(struct elf_sym *sym);
 
-/* False: no symbol covers the offset. */
+/* False: what is there was not picked. */
+bool elf_sym_knows(const struct elf_sym *sym, uint64_t file_offset);
+/* False: no symbol covers the offset, or it is not known. */
 bool elf_sym_find(const struct elf_sym *sym, uint64_t file_offset, struct elf_name *out);
 void elf_sym_stats(const struct elf_sym *sym, struct elf_sym_stats *out);
 /* "symtab", "dynsym", "debug_file", "debug_data", "plt", "gopclntab", "readytorun" */

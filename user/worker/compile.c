@@ -141,9 +141,19 @@ static enum worker_debug open_debug(
 	return WORKER_DEBUG_USED;
 }
 
+static int load_sym(struct image *mapped, struct image *extra, enum elf_sym_source extra_source,
+	const struct compile_wants *wants, struct elf_sym **sym)
+{
+	if (wants->whole || wants->lines)
+		return elf_sym_load(mapped, extra, extra_source, sym);
+	return elf_sym_pick(
+		mapped, extra, extra_source, wants->offsets, wants->len, wants->before, sym);
+}
+
 /* The file's own .symtab that was stripped off and packed in; where it cannot be had the file has
  * .dynsym. */
-static int load_with_debug_data(struct image *mapped, struct elf_sym **sym)
+static int load_with_debug_data(
+	struct image *mapped, const struct compile_wants *wants, struct elf_sym **sym)
 {
 	_cleanup_(buf_done) struct buf packed = BUF_INIT;
 	_cleanup_(image_done) struct image image = { 0 };
@@ -152,11 +162,12 @@ static int load_with_debug_data(struct image *mapped, struct elf_sym **sym)
 
 	if (err == 0)
 		err = image_init(&image, packed.data, packed.len, &why);
-	return elf_sym_load(mapped, err == 0 ? &image : NULL, ELF_SYM_DEBUG_DATA, sym);
+	return load_sym(mapped, err == 0 ? &image : NULL, ELF_SYM_DEBUG_DATA, wants, sym);
 }
 
 static int load(struct elf_file *mapped, const int *debug_fds, size_t debug_fds_len,
-	struct elf_file *debug, struct proto_symbols *out, struct elf_sym **sym)
+	const struct compile_wants *wants, struct elf_file *debug, struct proto_symbols *out,
+	struct elf_sym **sym)
 {
 	struct debug_file_query query;
 
@@ -165,8 +176,8 @@ static int load(struct elf_file *mapped, const int *debug_fds, size_t debug_fds_
 		out->debug[i] =
 			(uint8_t)open_debug(&query, mapped->image.machine, debug_fds[i], debug);
 	if (debug->mapping.len == 0)
-		return load_with_debug_data(&mapped->image, sym);
-	return elf_sym_load(&mapped->image, &debug->image, ELF_SYM_DEBUG_FILE, sym);
+		return load_with_debug_data(&mapped->image, wants, sym);
+	return load_sym(&mapped->image, &debug->image, ELF_SYM_DEBUG_FILE, wants, sym);
 }
 
 static void tell(const struct elf_sym *sym, struct proto_symbols *out)
@@ -215,8 +226,8 @@ static enum worker_status compile_methods(
 	return WORKER_OK;
 }
 
-enum worker_status compile_symbols(int fd, const int *debug_fds, size_t debug_fds_len, bool lines,
-	struct proto_symbols *out, struct symbols **symbols)
+enum worker_status compile_symbols(int fd, const int *debug_fds, size_t debug_fds_len,
+	const struct compile_wants *wants, struct proto_symbols *out, struct symbols **symbols)
 {
 	_cleanup_(elf_sym_freep) struct elf_sym *made = NULL;
 	struct symbols *kept;
@@ -229,7 +240,8 @@ enum worker_status compile_symbols(int fd, const int *debug_fds, size_t debug_fd
 		return compile_methods(fd, out, symbols);
 	if (status != WORKER_OK)
 		return status;
-	status = elf_file_status(load(&mapped, debug_fds, debug_fds_len, &debug, out, &made));
+	status =
+		elf_file_status(load(&mapped, debug_fds, debug_fds_len, wants, &debug, out, &made));
 	if (mapping_torn(&mapped.mapping) || mapping_torn(&debug.mapping))
 		return WORKER_UNREADABLE;
 	if (status != WORKER_OK)
@@ -237,7 +249,7 @@ enum worker_status compile_symbols(int fd, const int *debug_fds, size_t debug_fd
 	tell(made, out);
 	if (symbols_new(TAKE_PTR(made), NULL, &kept) < 0)
 		return WORKER_MEMORY;
-	if (lines)
+	if (wants->lines)
 		symbols_take_files(kept, &mapped, &debug);
 	out->ns = clock_ns(CLOCK_MONOTONIC) - started;
 	*symbols = kept;

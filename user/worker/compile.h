@@ -11,7 +11,15 @@
  * (out->rows_status says why). WORKER_OK when the file could be read, with or without rows. */
 enum worker_status compile_rows(int fd, struct proto_rows *out, int *rows_fd);
 
+struct compile_wants {
+	const uint64_t *offsets; /* of the file; near them its symbols are wanted */
+	size_t len;
+	const struct elf_sym *before; /* what was known of this file; NULL: nothing */
+	bool whole;                   /* all of it is wanted */
+	bool lines;                   /* and lines, for which all of it is */
+};
+
 /* The file's symbols and those of the first of the debug files that belongs to it and, if they are
  * wanted, what it takes for lines; *symbols is the caller's. debug_fds_len <= PROTO_DEBUG_MAX */
-enum worker_status compile_symbols(int fd, const int *debug_fds, size_t debug_fds_len, bool lines,
-	struct proto_symbols *out, struct symbols **symbols);
+enum worker_status compile_symbols(int fd, const int *debug_fds, size_t debug_fds_len,
+	const struct compile_wants *wants, struct proto_symbols *out, struct symbols **symbols);

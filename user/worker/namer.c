@@ -13,7 +13,8 @@
 #include "base/fd.h"
 #include "base/own.h"
 
-/* Loads in one call: the first, and one more when the symbols went away before they were used. */
+/* Loads before there is a name: the first, and one more when the symbols went away before they were
+ * used. */
 #define LOADS_MAX 2
 #define START_WAIT_NS (1100 * NSEC_PER_MSEC)
 /* Files that an object's lines may lack, in one call: after that they are done without. */
@@ -318,13 +319,21 @@ static int ask_names(struct namer *namer, const struct proto_request *what,
 	return 0;
 }
 
-static enum worker_status load(
-	struct namer *namer, const struct worker_object *object, const struct worker_query *query)
+/* Near query->addresses[done] and what follows. */
+static enum worker_status load(struct namer *namer, const struct worker_object *object,
+	const struct worker_query *query, size_t done)
 {
 	struct proto_message *m = &namer->lane.out;
+	size_t len = query->len - done;
 
 	proto_begin_request(m, PROTO_LOAD, object->id);
 	m->request.flags = query->lines_until_ns ? PROTO_LINES : 0;
+	if (len > PROTO_QUERIES_MAX) {
+		m->request.flags |= PROTO_WHOLE;
+		len = 0;
+	}
+	m->request.queries_len = (uint32_t)len;
+	proto_put(m, query->addresses + done, len * sizeof(*query->addresses));
 	m->fds[m->fds_len++] = object->fd;
 	for (size_t i = 0; i < object->debug_fds_len && m->fds_len < PROTO_FDS_MAX; i++)
 		m->fds[m->fds_len++] = object->debug_fds[i];
@@ -333,7 +342,7 @@ static enum worker_status load(
 
 /* Loads unless it is known to be. */
 static enum worker_status want_loaded(struct namer *namer, const struct worker_object *object,
-	const struct worker_query *query, struct worker_symbols *out)
+	const struct worker_query *query, size_t done, struct worker_symbols *out)
 {
 	struct namer_known *known;
 	enum worker_status status = make_ready(namer, query->until_ns);
@@ -342,7 +351,7 @@ static enum worker_status want_loaded(struct namer *namer, const struct worker_o
 		return status;
 	known = find_known(namer, object->id);
 	if (!known) {
-		status = load(namer, object, query);
+		status = load(namer, object, query, done);
 		known = find_known(namer, object->id);
 	}
 	if (!known)
@@ -366,18 +375,21 @@ int namer_names(struct namer *namer, const struct worker_object *object,
 	};
 	struct worker_symbols symbols = { .debug_used = -1 };
 	enum worker_status status = WORKER_UNKNOWN;
-	size_t done = 0;
+	size_t done = 0, before;
 
 	for (int i = 0; i < LOADS_MAX && status == WORKER_UNKNOWN; i++) {
 		int err = 0;
 
-		status = want_loaded(namer, object, query, &symbols);
+		status = want_loaded(namer, object, query, done, &symbols);
+		before = done;
 		if (status == WORKER_OK && symbols.symbols > 0)
 			err = ask_names(namer, &what, query, &done, fn, ctx, &status);
 		if (err < 0)
 			return err;
 		if (status == WORKER_UNKNOWN)
 			forget(namer, object->id);
+		if (done > before)
+			i = -1;
 	}
 	symbols.status = status == WORKER_UNKNOWN ? given_up(namer) : status;
 	*out = symbols;

@@ -25,7 +25,8 @@ struct shape {
 static const struct shape shapes[PROTO_KINDS] = {
 	[PROTO_HELLO] = { .body_bytes = sizeof(struct proto_hello) },
 	[PROTO_ROWS] = { 0, 1, 1, sizeof(struct proto_rows), 1, false },
-	[PROTO_LOAD] = { 0, 1, PROTO_FDS_MAX, sizeof(struct proto_symbols), 0, false },
+	[PROTO_LOAD] = { PROTO_QUERIES_MAX, 1, PROTO_FDS_MAX, sizeof(struct proto_symbols), 0,
+		false },
 	[PROTO_NAMES] = { PROTO_QUERIES_MAX, 0, 0, 0, 0, true },
 	[PROTO_WANTED] = { .body_bytes = sizeof(struct proto_wanted) },
 	[PROTO_GIVE] = { .fds_max = 1 },
@@ -179,7 +180,7 @@ bool proto_request_valid(const struct proto_message *m)
 	return r->queries_len <= shape->queries_max &&
 		r->head.size == sizeof(*r) + r->queries_len * sizeof(uint64_t) &&
 		m->fds_len >= shape->fds_min && m->fds_len <= shape->fds_max &&
-		(r->flags & ~(PROTO_DEMANGLE | PROTO_LINES | PROTO_DUMP)) == 0;
+		(r->flags & ~(PROTO_DEMANGLE | PROTO_LINES | PROTO_DUMP | PROTO_WHOLE)) == 0;
 }
 
 /* The agent makes paths with it. */
@@ -272,9 +273,14 @@ bool proto_reply_valid(
 	return r->head.kind != PROTO_LOAD || symbols_valid(m);
 }
 
+const uint64_t *proto_queries(const struct proto_message *m)
+{
+	return &m->bytes[sizeof(m->request) / sizeof(uint64_t)];
+}
+
 uint64_t proto_query(const struct proto_message *m, uint32_t i)
 {
-	return m->bytes[sizeof(m->request) / sizeof(uint64_t) + i];
+	return proto_queries(m)[i];
 }
 
 const void *proto_body(const struct proto_message *m)

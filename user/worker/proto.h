@@ -10,12 +10,12 @@
 #include "worker/status.h"
 
 enum proto_kind {
-	PROTO_HELLO,       /* ready, in its sandbox */
-	PROTO_ROWS,        /* a file → build id, debug link, and a sealed memfd of unwind rows */
-	PROTO_LOAD,        /* a file and debug files for it → symbols, kept under the id */
-	PROTO_NAMES,       /* file offsets of a loaded object → names */
-	PROTO_WANTED,      /* a loaded object → a file that its lines lack */
-	PROTO_GIVE,        /* that file, or none: it is not to be had */
+	PROTO_HELLO,  /* ready, in its sandbox */
+	PROTO_ROWS,   /* a file → build id, debug link, and a sealed memfd of unwind rows */
+	PROTO_LOAD,   /* a file, debug files for it, offsets → their symbols, kept under the id */
+	PROTO_NAMES,  /* file offsets of an object, loaded → names */
+	PROTO_WANTED, /* a loaded object → a file that its lines lack */
+	PROTO_GIVE,   /* that file, or none: it is not to be had */
 	PROTO_OBJECT_DROP, /* its symbols are forgotten */
 	PROTO_MAP_FEED,    /* a perf map or jitdump, read on from where the last reading ended */
 	PROTO_MAP_NAMES,   /* addresses → names of both */
@@ -32,6 +32,7 @@ struct proto_head {
 #define PROTO_DEMANGLE 1U /* flags of PROTO_NAMES */
 #define PROTO_LINES 2U    /* inlined frames, files, lines; of PROTO_LOAD: they will be wanted */
 #define PROTO_DUMP 4U     /* of PROTO_MAP_FEED: it is a jitdump */
+#define PROTO_WHOLE 8U    /* of PROTO_LOAD: more names will be wanted than near its queries */
 
 struct proto_request {
 	struct proto_head head;
@@ -89,7 +90,9 @@ bool proto_request_valid(const struct proto_message *m);
 /* Is m a reply to the request to_kind, to_seq, of so many queries? */
 bool proto_reply_valid(
 	const struct proto_message *m, const struct proto_head *to, uint32_t queries_len);
-/* Of a valid message: the i-th query, i < queries_len; the struct behind a reply; its names. */
+/* Of a valid message: the queries; the i-th of them, i < queries_len; the struct behind a reply;
+ * its names. */
+const uint64_t *proto_queries(const struct proto_message *m);
 uint64_t proto_query(const struct proto_message *m, uint32_t i);
 const void *proto_body(const struct proto_message *m);
 struct cursor proto_answers(const struct proto_message *m);

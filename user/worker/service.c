@@ -14,6 +14,9 @@
 #include "worker/symbols.h"
 #include "worker/worker.h"
 
+/* Symbols of an object are made near what is asked for, as most of them never are; if that is asked
+ * over and over, of all of it. It takes about as long as this many times. */
+#define PICKS_MAX 16
 #define LINES_NS (500 * NSEC_PER_MSEC) /* what lines may take in one request, about */
 
 static enum worker_status do_rows(struct service *s)
@@ -30,11 +33,23 @@ static enum worker_status do_rows(struct service *s)
 
 static enum worker_status do_load(struct service *s)
 {
+	const struct kept_entry *entry = kept_find(&s->kept, KEPT_SYMBOLS, s->in.request.id);
+	const struct symbols *before = entry ? entry->what : NULL;
+	unsigned int picks = before ? before->picks + 1 : 1;
+	const struct compile_wants wants = {
+		.offsets = proto_queries(&s->in),
+		.len = s->in.request.queries_len,
+		.before = before ? before->sym : NULL,
+		.whole = picks > PICKS_MAX || (s->in.request.flags & PROTO_WHOLE),
+		.lines = s->in.request.flags & PROTO_LINES,
+	};
 	struct proto_symbols symbols = { 0 };
 	struct symbols *made = NULL;
-	enum worker_status status = compile_symbols(s->in.fds[0], &s->in.fds[1], s->in.fds_len - 1,
-		s->in.request.flags & PROTO_LINES, &symbols, &made);
+	enum worker_status status = compile_symbols(
+		s->in.fds[0], &s->in.fds[1], s->in.fds_len - 1, &wants, &symbols, &made);
 
+	if (status == WORKER_OK)
+		made->picks = picks;
 	if (status == WORKER_OK &&
 		kept_put(&s->kept, KEPT_SYMBOLS, s->in.request.id, made, symbols.bytes) < 0)
 		status = WORKER_MEMORY;
@@ -107,13 +122,21 @@ static bool put_symbol(struct service *s, uint32_t i, struct symbols *symbols)
 	return put_name(s, &answer, name.name);
 }
 
+static bool knows_all(const struct symbols *symbols, const struct proto_message *m)
+{
+	for (uint32_t i = 0; i < m->request.queries_len; i++)
+		if (!symbols_know(symbols, proto_query(m, i)))
+			return false;
+	return true;
+}
+
 static enum worker_status do_names(struct service *s)
 {
 	struct kept_entry *entry = kept_find(&s->kept, KEPT_SYMBOLS, s->in.request.id);
 	struct symbols *symbols;
 	uint32_t i = 0;
 
-	if (!entry)
+	if (!entry || !knows_all(entry->what, &s->in))
 		return WORKER_UNKNOWN;
 	symbols = entry->what;
 	symbols->until_ns = clock_ns(CLOCK_MONOTONIC) + LINES_NS;

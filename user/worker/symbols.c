@@ -77,6 +77,11 @@ void symbols_take_files(struct symbols *symbols, struct elf_file *mapped, struct
 	*mapped = *debug = (struct elf_file)ELF_FILE_INIT;
 }
 
+bool symbols_know(const struct symbols *symbols, uint64_t file_offset)
+{
+	return !symbols->sym || elf_sym_knows(symbols->sym, file_offset);
+}
+
 bool symbols_find(const struct symbols *symbols, uint64_t file_offset, struct elf_name *out)
 {
 	struct elf_name found = { .source = ELF_SYM_R2R };

@@ -20,6 +20,7 @@ struct symbols {
 	struct elf_sym *sym;    /* NULL: it is an assembly */
 	struct r2r *methods;    /* NULL: it is none, or has no compiled code */
 	struct elf_file *files; /* the mapped one and its debug file; NULL: there are no lines */
+	unsigned int picks;     /* how often some of sym was made */
 	size_t dwarf;           /* which of them has the debugging information */
 	struct inlined *inlined;
 	VEC(struct elf_file *) parts; /* that the debugging information refers to */
@@ -35,6 +36,8 @@ void symbols_free(struct symbols *symbols);
  * lines. */
 void symbols_take_files(struct symbols *symbols, struct elf_file *mapped, struct elf_file *debug);
 
+/* As elf_sym_knows */
+bool symbols_know(const struct symbols *symbols, uint64_t file_offset);
 /* As elf_sym_find; the name lives until the next call. */
 bool symbols_find(const struct symbols *symbols, uint64_t file_offset, struct elf_name *out);
 /* As inlined_find; a negative is INLINED_NONE too. */
