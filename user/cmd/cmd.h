@@ -11,6 +11,7 @@ enum {
 	EXIT_USAGE = 2,
 };
 
+int cmd_daemon(int argc, char **argv, struct log *log);
 int cmd_record(int argc, char **argv, struct log *log);
 int cmd_doctor(int argc, char **argv, struct log *log);
 int cmd_jit(int argc, char **argv, struct log *log);

@@ -170,17 +170,21 @@ static int read_index(struct scan *scan)
 }
 
 /* What is no segment is put out of the way, not removed: somebody may want to know. */
-static void set_aside(struct scan *scan, const char *name)
+static int move_damaged(int dir, const char *name)
 {
 	char to[STORE_NAME_MAX + sizeof(DAMAGED_NAME) + 1];
 
+	mkdirat(dir, DAMAGED_NAME, 0755);
+	snprintf(to, sizeof(to), DAMAGED_NAME "/%s", name);
+	return renameat(dir, name, dir, to) < 0 ? -errno : 0;
+}
+
+static void set_aside(struct scan *scan, const char *name)
+{
 	scan->report->damaged++;
 	memccpy(scan->report->last, name, '\0', sizeof(scan->report->last) - 1);
-	if (scan->store->mode != STORE_WRITE)
-		return;
-	mkdirat(scan->store->dir, DAMAGED_NAME, 0755);
-	snprintf(to, sizeof(to), DAMAGED_NAME "/%s", name);
-	renameat(scan->store->dir, name, scan->store->dir, to);
+	if (scan->store->mode == STORE_WRITE)
+		move_damaged(scan->store->dir, name);
 }
 
 static int load(int dir, const char *name, struct store_file *out, struct why *why)
@@ -507,15 +511,30 @@ int store_put(struct store *store, struct bytes bytes, struct why *why)
 	return 0;
 }
 
-int store_drop(struct store *store, size_t i)
+static void forget(struct store *store, size_t i)
 {
 	struct store_entry *entries = store->index.entries.data;
 
-	if (unlinkat(store->dir, entries[i].name, 0) < 0 && errno != ENOENT)
-		return -errno;
 	store->bytes -= entries[i].bytes;
 	store->index.entries.len--;
 	memmove(&entries[i], &entries[i + 1], (store->index.entries.len - i) * sizeof(*entries));
+}
+
+int store_drop(struct store *store, size_t i)
+{
+	if (unlinkat(store->dir, store_entry(store, i)->name, 0) < 0 && errno != ENOENT)
+		return -errno;
+	forget(store, i);
+	return 0;
+}
+
+int store_set_aside(struct store *store, size_t i)
+{
+	int err = move_damaged(store->dir, store_entry(store, i)->name);
+
+	if (err < 0)
+		return err;
+	forget(store, i);
 	return 0;
 }
 

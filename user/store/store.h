@@ -78,8 +78,9 @@ int store_refresh(struct store *store, struct store_report *report, struct why *
 /* Writes a segment (the bytes of segment_write) for good. -ENOSPC and the like leave the store as
  * it was. */
 int store_put(struct store *store, struct bytes segment, struct why *why);
-/* Removes segment i. */
+/* Removes segment i; puts it into damaged/. */
 int store_drop(struct store *store, size_t i);
+int store_set_aside(struct store *store, size_t i);
 
 /* A segment in memory, with its file's bytes. */
 struct store_file {

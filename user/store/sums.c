@@ -40,7 +40,8 @@ static void combine(json_t *to, json_t *from, int sign, unsigned int depth)
 	const char *key;
 	json_t *other;
 
-	json_object_foreach (from, key, other) {
+	json_object_foreach(from, key, other)
+	{
 		json_t *have = json_object_get(to, key), *made;
 
 		if (!have && sign > 0) {

@@ -1,0 +1,172 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Always on: intervals, the store, and what becomes of it when something is wrong.
+
+load lib
+
+# configure LINE...: $tmp/stoker.ini with a store in $tmp/store and intervals of a second.
+configure() {
+	printf '%s\n' '[sample]' 'interval = 1s' '[store]' "path = $tmp/store" "$@" >"$tmp/stoker.ini"
+}
+
+segments() {
+	find "$tmp/store" -maxdepth 1 -name '*.folded.zst' 2>/dev/null | sort
+}
+
+has_segments() {
+	[ "$(segments | wc -l)" -ge "$1" ]
+}
+
+# start_daemon [N]: returns when N segments are there.
+start_daemon() {
+	start "$stoker" daemon --config "$tmp/stoker.ini"
+	daemon=$pid
+	wait_until 30 has_segments "${1:-1}" || {
+		cat "$out"
+		return 1
+	}
+}
+
+# ends STATUS: the daemon, on SIGTERM.
+ends() {
+	local status=0
+	kill -TERM "$daemon"
+	wait "$daemon" || status=$?
+	cat "$out"
+	[ "$status" -eq "$1" ]
+}
+
+# Every segment is folded text, and what they count is what they say.
+all_readable() {
+	local file
+	while read -r file; do
+		zstdcat "$file" >"$tmp/text"
+		! grep -qvE '^.+ [1-9][0-9]*$' "$tmp/text"
+		[ "$(folded_count "$tmp/text")" = "$(jq -s --arg name "${file##*/}" \
+			'map(select(.name == $name))[0].samples' "$tmp/store/index")" ]
+	done < <(segments)
+}
+
+@test "each interval is a file that zstdcat reads, and together they are gapless" {
+	configure
+	start_busy spin 60
+	start_daemon 3
+	ends 0
+	all_readable
+	jq -s -e 'sort_by(.start_ns) | [.[:-1], .[1:]] | transpose
+		| all((.[1].start_ns - .[0].end_ns) | fabs < 50000000)' "$tmp/store/index"
+	jq -s -e 'all(.hz == 19 and .by == "container,pod,comm")' "$tmp/store/index"
+	grep -q ';spin;' <(segments | xargs zstdcat)
+}
+
+@test "SIGTERM writes the open interval and ends within two seconds" {
+	printf '%s\n' '[sample]' 'interval = 1h' '[store]' "path = $tmp/store" >"$tmp/stoker.ini"
+	start_busy spin 60
+	start "$stoker" daemon --config "$tmp/stoker.ini"
+	daemon=$pid
+	wait_until 20 says 'sampling at' "$out"
+	runs_on "${started[0]}" 100
+	local begun=$EPOCHREALTIME
+	ends 0
+	between "$(echo "$EPOCHREALTIME - $begun" | bc)" 0 2 'seconds to end'
+	has_segments 1
+	all_readable
+}
+
+@test "kill -9 loses the open interval and nothing else" {
+	local i kept=0
+	configure
+	for i in 1 2 3 4; do
+		start_daemon $((kept + 1))
+		kill -KILL "$daemon"
+		wait "$daemon" || true
+		kept=$(segments | wc -l)
+	done
+	start_daemon $((kept + 1))
+	ends 0
+	all_readable
+	[ ! -e "$tmp/store/damaged" ]
+	[ ! -e "$tmp/store/segment.part" ]
+}
+
+has_small_segment() {
+	find "$tmp/small/store" -name '*.folded.zst' | grep -q .
+}
+
+@test "a full disk costs intervals, is said once, and ends when there is room" {
+	mkdir "$tmp/small"
+	mount -t tmpfs -o size=64k none "$tmp/small"
+	mounts+=("$tmp/small")
+	configure
+	sed -i "s|^path = .*|path = $tmp/small/store|" "$tmp/stoker.ini"
+	mkdir "$tmp/small/store"
+	ln -s "$tmp/small/store" "$tmp/store"
+	head -c 65536 /dev/zero >"$tmp/small/filler" || true
+	start "$stoker" daemon --config "$tmp/stoker.ini"
+	daemon=$pid
+	wait_until 30 says 'No space left' "$out"
+	wait_until 10 has_run "$daemon" "$(($(cpu_ticks "$daemon") + 3))"
+	rm "$tmp/small/filler"
+	wait_until 20 says 'written again' "$out"
+	wait_until 20 has_small_segment
+	ends 0
+	[ "$(grep -c 'No space left' "$out")" -eq 1 ]
+}
+
+@test "a store that is removed underneath is made again" {
+	configure
+	start_daemon 1
+	rm -r "$tmp/store"
+	wait_until 20 has_segments 1
+	ends 0
+	all_readable
+}
+
+@test "what is no segment is set aside, said, and harms nothing" {
+	configure
+	mkdir "$tmp/store"
+	head -c 3000 /dev/urandom >"$tmp/store/20200101T000000.000Z-60s.folded.zst"
+	echo mine >"$tmp/store/notes"
+	start_daemon 1
+	ends 0
+	says 'put into damaged/' "$out"
+	[ -e "$tmp/store/damaged/20200101T000000.000Z-60s.folded.zst" ]
+	[ -e "$tmp/store/notes" ]
+	all_readable
+}
+
+@test "two daemons do not write one store" {
+	configure
+	start_daemon 1
+	exits 1 "$stoker" daemon --config "$tmp/stoker.ini"
+	said_clearly 'another process writes there'
+}
+
+@test "a wrong configuration is one line with file and line, exit 2, and nothing is started" {
+	local line
+	for line in 'hz = none' 'hz = 0' 'rate = 5' 'interval = 5 years' '[nowhere]
+x = 1' 'target = some'; do
+		printf '[sample]\n%s\n[store]\npath = %s\n' "$line" "$tmp/store" >"$tmp/stoker.ini"
+		exits 2 "$stoker" daemon --config "$tmp/stoker.ini"
+		[ "$(wc -l <"$tmp/said")" -eq 1 ]
+		said_clearly "$tmp/stoker.ini"
+		[ ! -e "$tmp/store" ]
+	done
+	exits 2 "$stoker" daemon --config "$tmp/nowhere.ini"
+	said_clearly "$tmp/nowhere.ini"
+}
+
+@test "SIGHUP takes what can be taken and keeps what it has where the file is wrong" {
+	configure
+	sed -i 's/^interval.*/interval = 1h/' "$tmp/stoker.ini"
+	start "$stoker" daemon --config "$tmp/stoker.ini"
+	daemon=$pid
+	wait_until 20 says 'sampling at' "$out"
+	echo 'max = much' >>"$tmp/stoker.ini"
+	kill -HUP "$daemon"
+	wait_until 10 says 'stays as it was' "$out"
+	configure 'keep = 2d'
+	kill -HUP "$daemon"
+	wait_until 10 says 'again' "$out"
+	ends 0
+}

@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd/daemon.c - always on: a profile each interval into the store. Sampling never waits for the
+ * store: while the last interval is still being written the next one goes on, and is the longer for
+ * it. Whatever is wrong with the store is said once and tried again. */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "cmd/cmd.h"
+#include "cmd/options.h"
+#include "daemon/agent.h"
+#include "daemon/config.h"
+#include "daemon/keeper.h"
+#include "daemon/notify.h"
+#include "sink/sink.h"
+#include "store/sums.h"
+
+#define TICK_NS (200 * NSEC_PER_MSEC)
+
+struct daemon {
+	const char *config_path;
+	bool config_given, help;
+	struct config config;
+	struct sink_options sink;
+	struct agent *agent;
+	struct keeper keeper;
+	struct keeper_status status;
+	struct notify notify;
+	struct log *log;
+	struct utsname host;
+	json_t *account; /* up to the last interval */
+	int signals;
+	int said; /* the error of the store that was told last */
+	bool over;
+	size_t warned;
+	uint64_t interval_ends_ns; /* CLOCK_BOOTTIME */
+	uint64_t next_tick_ns;     /* CLOCK_MONOTONIC */
+};
+
+/* ---- options -------------------------------------------------------------------------------- */
+
+static const struct option_row rows[] = {
+	{ 'c', "config", "FILE", "default " CONFIG_PATH ", if it is there" },
+	{ 'q', "quiet", NULL, "warnings and errors only" },
+	{ 'h', "help", NULL, "this text" },
+};
+
+static const struct options table = {
+	.usage = "stoker daemon [--config FILE]",
+	.text = "Samples for ever and writes a profile each interval into a store, from which\n"
+		"`stoker report` answers. SIGHUP reads the configuration again, as far as that can "
+		"be\n"
+		"while it runs; SIGTERM writes the open interval and ends. The configuration, with "
+		"what\n"
+		"holds when nothing is said:\n",
+	.rows = rows,
+	.rows_len = ARRAY_SIZE(rows),
+};
+
+static int take_option(void *ctx, int id, const char *arg, struct why *why)
+{
+	struct daemon *d = ctx;
+
+	(void)why;
+	if (id == 'c') {
+		d->config_path = arg;
+		d->config_given = true;
+	}
+	d->log->quiet |= id == 'q';
+	d->help |= id == 'h';
+	return 0;
+}
+
+static void print_help(void)
+{
+	options_print_help(&table, stdout);
+	fputs("\n", stdout);
+	config_print(stdout);
+}
+
+/* ---- configuration -------------------------------------------------------------------------- */
+
+static int read_config(const struct daemon *d, struct config *out, struct why *why)
+{
+	if (!d->config_given && access(d->config_path, F_OK) < 0) {
+		config_default(out);
+		return 0;
+	}
+	return config_read(d->config_path, out, why);
+}
+
+static int check_config(struct daemon *d, const struct config *c, struct why *why)
+{
+	if (strcmp(c->target, "all") != 0)
+		return why_set(why, -EINVAL, "%s: target = %s: only all can be sampled",
+			d->config_path, c->target);
+	return sink_parse_by(c->by, &d->sink, why);
+}
+
+static struct retention retention(const struct config *c)
+{
+	return (struct retention){
+		.keep_ns = c->keep_ns, .bytes_max = c->bytes_max, .whole_ns = c->whole_ns
+	};
+}
+
+/* What cannot change while it runs stays, and is said. */
+static void reload(struct daemon *d)
+{
+	struct config config;
+	struct why why;
+	int err = read_config(d, &config, &why);
+
+	notify_send(&d->notify, "RELOADING=1");
+	if (err < 0) {
+		log_error(d->log, "%s; the configuration stays as it was", why.text);
+	} else {
+		if (config.hz != d->config.hz || strcmp(config.by, d->config.by) != 0 ||
+			strcmp(config.store, d->config.store) != 0 ||
+			config.memory_bytes != d->config.memory_bytes)
+			log_warn(d->log, "%s: hz, memory, by and path need a restart",
+				d->config_path);
+		d->config.interval_ns = config.interval_ns;
+		d->config.keep_ns = config.keep_ns;
+		d->config.bytes_max = config.bytes_max;
+		d->config.whole_ns = config.whole_ns;
+		log_note(d->log, "read %s again", d->config_path);
+	}
+	notify_send(&d->notify, "READY=1");
+}
+
+/* ---- intervals ------------------------------------------------------------------------------ */
+
+static void tell_warnings(struct daemon *d)
+{
+	const char *warning;
+
+	for (; (warning = agent_warning(d->agent, d->warned)); d->warned++)
+		log_warn(d->log, "%s", warning);
+}
+
+/* The account since the last interval; the caller's. NULL: out of memory. */
+static char *take_account(struct daemon *d)
+{
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	struct account account;
+	json_t *now, *since;
+	char *out = NULL;
+
+	agent_account(d->agent, &account);
+	if (account_write_json(&account, &text) < 0)
+		return NULL;
+	now = json_loads(text.data, 0, NULL);
+	since = now ? json_deep_copy(now) : NULL;
+	if (since) {
+		if (d->account)
+			sums_subtract(since, d->account);
+		out = json_dumps(since, JSON_COMPACT);
+		json_decref(d->account);
+		d->account = json_incref(now);
+	}
+	json_decref(since);
+	json_decref(now);
+	return out;
+}
+
+static int put_profile(struct daemon *d, const struct profile *profile, struct why *why)
+{
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	_cleanup_(freep) char *account = take_account(d);
+	const struct retention r = retention(&d->config);
+	struct segment_about about = { .host = d->host.nodename,
+		.by = d->config.by,
+		.account = account ? account : "",
+		.start_ns = profile->start_ns,
+		.end_ns = profile->start_ns + profile->duration_ns,
+		.hz = (uint32_t)d->config.hz };
+	int err = folded_write(profile, &d->sink, &text);
+
+	if (err < 0)
+		return why_set(why, err, "an interval was lost: %s", err_text(err));
+	return keeper_put(&d->keeper, &about, &r, &text, why);
+}
+
+/* The samples since the last call, to the keeper. */
+static int end_interval(struct daemon *d, struct why *why)
+{
+	_cleanup_(profile_done) struct profile profile;
+	int err = profile_init(&profile);
+
+	if (err == 0)
+		err = agent_profile(d->agent, &profile);
+	tell_warnings(d);
+	if (err < 0)
+		log_warn(d->log, "the profile is not whole: %s", err_text(err));
+	return put_profile(d, &profile, why);
+}
+
+/* A full disk is said when it fills, not once a minute. */
+static void tell_store(struct daemon *d)
+{
+	if (d->status.err == d->said)
+		return;
+	d->said = d->status.err;
+	if (d->said < 0)
+		log_error(d->log, "%s; its profiles are lost until it can be written again",
+			d->status.why.text);
+	else
+		log_note(d->log, "the store is written again");
+}
+
+static int hear_keeper(struct daemon *d, bool wait, struct why *why)
+{
+	int err = d->keeper.busy ? keeper_take(&d->keeper, wait, &d->status) : -EAGAIN;
+
+	if (err == -EAGAIN)
+		return 0;
+	if (err < 0)
+		return why_set(why, err, "the process that writes the store was lost");
+	tell_store(d);
+	return 0;
+}
+
+static int run_interval(struct daemon *d, struct why *why)
+{
+	uint64_t now = clock_ns(CLOCK_BOOTTIME);
+
+	if (now < d->interval_ends_ns || d->keeper.busy)
+		return 0;
+	/* After a suspend there is one long interval, and not many empty ones. */
+	d->interval_ends_ns += d->config.interval_ns;
+	if (d->interval_ends_ns <= now)
+		d->interval_ends_ns = now + d->config.interval_ns;
+	return end_interval(d, why);
+}
+
+/* ---- the loop ------------------------------------------------------------------------------- */
+
+static void hear_signals(struct daemon *d)
+{
+	struct signalfd_siginfo signal;
+
+	while (read(d->signals, &signal, sizeof(signal)) == sizeof(signal)) {
+		if (signal.ssi_signo == SIGHUP)
+			reload(d);
+		else
+			d->over = true;
+	}
+}
+
+static int run_tick(struct daemon *d, struct why *why)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	int err;
+
+	if (now < d->next_tick_ns)
+		return 0;
+	d->next_tick_ns = now + TICK_NS;
+	notify_alive(&d->notify, now);
+	err = agent_tick(d->agent);
+	return err < 0 ? why_set(why, err, "sampling stopped: %s", err_text(err)) : 0;
+}
+
+static int wait_ms(const struct daemon *d)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+	return d->next_tick_ns <= now
+		? 0
+		: (int)((d->next_tick_ns - now + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC);
+}
+
+static int loop(struct daemon *d, struct why *why)
+{
+	struct pollfd fds[] = {
+		{ .fd = agent_fd(d->agent), .events = POLLIN },
+		{ .fd = d->signals, .events = POLLIN },
+		{ .fd = d->keeper.fd, .events = POLLIN },
+	};
+	int err = 0;
+
+	while (err == 0 && !d->over) {
+		hear_signals(d);
+		err = run_tick(d, why);
+		if (err == 0)
+			err = hear_keeper(d, false, why);
+		if (err == 0)
+			err = run_interval(d, why);
+		if (err == 0 && !d->over && poll(fds, ARRAY_SIZE(fds), wait_ms(d)) < 0 &&
+			errno != EINTR)
+			err = why_set(why, -errno, "cannot wait: %s", err_text(errno));
+		if (err == 0 && fds[0].revents)
+			err = agent_poll(d->agent);
+	}
+	return err;
+}
+
+static int open_signals(struct daemon *d, struct why *why)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	d->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return d->signals < 0 ? why_set(why, -errno, "cannot wait for signals: %s", err_text(errno))
+			      : 0;
+}
+
+static int open_agent(struct daemon *d, struct why *why)
+{
+	const struct agent_options options = {
+		.sampler = {
+			.hz = (uint32_t)d->config.hz,
+			.target = SAMPLER_ALL,
+			.cgroup_fd = -1,
+			.by_tid = sink_wants(&d->sink, SINK_TID),
+			.by_cpu = sink_wants(&d->sink, SINK_CPU),
+			.user = true,
+			.kernel = true,
+			.memory_bytes = d->config.memory_bytes,
+		},
+		.demangle = true,
+	};
+
+	return agent_open(&options, &d->agent, why);
+}
+
+static int start(struct daemon *d, struct why *why)
+{
+	int err = open_signals(d, why);
+
+	if (err == 0)
+		err = keeper_open(&d->keeper, d->config.store, d->log, &d->status, why);
+	if (err == 0)
+		err = open_agent(d, why);
+	if (err == 0)
+		err = agent_start(d->agent, why);
+	if (err < 0)
+		return err;
+	tell_warnings(d);
+	uname(&d->host);
+	d->interval_ends_ns = clock_ns(CLOCK_BOOTTIME) + d->config.interval_ns;
+	log_note(d->log, "sampling at %llu Hz into %s: %llu profiles there",
+		(unsigned long long)d->config.hz, d->config.store,
+		(unsigned long long)d->status.segments);
+	notify_send(&d->notify, "READY=1");
+	return 0;
+}
+
+/* Nothing that was sampled is left behind. */
+static int finish(struct daemon *d, struct why *why)
+{
+	int err;
+
+	notify_send(&d->notify, "STOPPING=1");
+	agent_stop(d->agent);
+	err = hear_keeper(d, true, why);
+	if (err == 0)
+		err = end_interval(d, why);
+	if (err == 0)
+		err = hear_keeper(d, true, why);
+	return err == 0 && d->status.err < 0 ? why_set(why, d->status.err, "%s", d->status.why.text)
+					     : err;
+}
+
+static void done(struct daemon *d)
+{
+	agent_free(d->agent);
+	keeper_close(&d->keeper);
+	notify_close(&d->notify);
+	json_decref(d->account);
+	fd_close(&d->signals);
+}
+
+static int run(struct daemon *d, struct why *why)
+{
+	struct why late;
+	int err = start(d, why), late_err;
+
+	if (err < 0)
+		return err;
+	err = loop(d, why);
+	late_err = finish(d, &late);
+	return err == 0 && late_err < 0 ? why_set(why, late_err, "%s", late.text) : err;
+}
+
+int cmd_daemon(int argc, char **argv, struct log *log)
+{
+	struct daemon d = {
+		.config_path = CONFIG_PATH, .keeper = KEEPER_INIT, .log = log, .signals = -1
+	};
+	struct why why;
+	int rest, err = options_parse(&table, argc, argv, take_option, &d, &rest, &why);
+
+	if (err == 0 && d.help) {
+		print_help();
+		return EXIT_OK;
+	}
+	if (err == 0 && rest < argc)
+		err = why_set(&why, -EINVAL, "what is %s? see `stoker daemon --help`", argv[rest]);
+	if (err == 0)
+		err = read_config(&d, &d.config, &why);
+	if (err == 0)
+		err = check_config(&d, &d.config, &why);
+	if (err < 0) {
+		log_error(log, "%s", why.text);
+		return EXIT_USAGE;
+	}
+	notify_open(&d.notify);
+	err = run(&d, &why);
+	if (err < 0)
+		log_error(log, "%s", why.text);
+	done(&d);
+	return err < 0 ? EXIT_FAILED : EXIT_OK;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* daemon/notify.c - the address is taken at the start, and the environment is left as it is for
+ * nobody: what we start is not to speak for us. */
+#include "daemon/notify.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+
+static int connect_to(const char *path)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	_cleanup_fd_ int fd = -1;
+	size_t len = strlen(path);
+
+	/* '@' stands for the NUL of an abstract address */
+	if ((path[0] != '/' && path[0] != '@') || len >= sizeof(address.sun_path))
+		return -1;
+	memcpy(address.sun_path, path, len);
+	if (path[0] == '@')
+		address.sun_path[0] = '\0';
+	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0 ||
+		connect(fd, (struct sockaddr *)&address,
+			(socklen_t)(offsetof(struct sockaddr_un, sun_path) + len)) < 0)
+		return -1;
+	return TAKE_FD(fd);
+}
+
+/* Half of what the manager waits. */
+static uint64_t watchdog_period(void)
+{
+	const char *usec = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
+
+	if (!usec || (pid && strtol(pid, NULL, 10) != getpid()))
+		return 0;
+	return strtoull(usec, NULL, 10) * 1000 / 2;
+}
+
+void notify_open(struct notify *notify)
+{
+	const char *path = getenv("NOTIFY_SOCKET");
+
+	*notify = (struct notify){ .fd = path ? connect_to(path) : -1 };
+	if (notify->fd >= 0)
+		notify->watchdog_ns = watchdog_period();
+	unsetenv("NOTIFY_SOCKET");
+	unsetenv("WATCHDOG_USEC");
+	unsetenv("WATCHDOG_PID");
+}
+
+void notify_close(struct notify *notify)
+{
+	fd_close(&notify->fd);
+}
+
+void notify_send(const struct notify *notify, const char *state)
+{
+	if (notify->fd >= 0)
+		send(notify->fd, state, strlen(state), MSG_NOSIGNAL);
+}
+
+void notify_alive(struct notify *notify, uint64_t now_ns)
+{
+	if (notify->watchdog_ns == 0 || now_ns < notify->next_ns)
+		return;
+	notify->next_ns = now_ns + notify->watchdog_ns;
+	notify_send(notify, "WATCHDOG=1");
+}
