@@ -122,3 +122,10 @@ int folded_write(const struct profile *p, const struct sink_options *options, st
 	}
 	return 0;
 }
+
+int intervals_write(const struct profile *p, const struct sink_options *options, struct buf *out)
+{
+	int err = folded_write(p, options, out);
+
+	return err < 0 ? err : buf_putc(out, '\n');
+}

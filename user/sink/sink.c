@@ -14,6 +14,7 @@ static const struct sink sinks[] = {
 	{ "html", ".html", "one page with flame graph, times and functions, for a browser",
 		SINK_TIMES | SINK_TIDS, html_write },
 	{ "svg", ".svg", "a flame graph with search and zoom, in one picture", 0, svg_write },
+	{ "intervals", "", NULL, 0, intervals_write },
 	{ 0 },
 };
 

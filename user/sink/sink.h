@@ -63,5 +63,8 @@ const char *sink_label(const struct profile *profile, const struct profile_label
 
 int folded_write(
 	const struct profile *profile, const struct sink_options *options, struct buf *out);
+/* folded with an empty line behind it, for who reads one profile after the other. */
+int intervals_write(
+	const struct profile *profile, const struct sink_options *options, struct buf *out);
 int svg_write(const struct profile *profile, const struct sink_options *options, struct buf *out);
 int html_write(const struct profile *profile, const struct sink_options *options, struct buf *out);

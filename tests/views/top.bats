@@ -1,0 +1,272 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# `stoker top` in a terminal: what it shows, what keys do, and that the terminal is as it was however
+# it ends. The terminal is tmux's; what a test saw last is kept beside the build as artefacts/top-*.txt.
+
+load ../e2e/lib
+
+artefacts=$(dirname "$targets")/artefacts
+
+setup_file() {
+	[ "$(id -u)" -eq 0 ] || skip 'must be root, to load BPF'
+	command -v tmux >/dev/null || skip 'no tmux on this machine'
+}
+
+teardown() {
+	if [ -n "${terminal:-}" ]; then
+		mkdir -p "$artefacts"
+		screen >"$artefacts/top-$BATS_TEST_NUMBER.txt" 2>/dev/null
+		tm kill-server 2>/dev/null
+	fi
+	for one in "${started[@]}"; do
+		kill -KILL "$one" 2>/dev/null && wait "$one" 2>/dev/null
+	done
+	rm -rf "$tmp"
+}
+
+tm() {
+	tmux -S "$terminal" "$@" 3>&-
+}
+
+screen() {
+	tm capture-pane -p -t 0
+}
+
+shows() {
+	screen | grep -qE -- "$1"
+}
+
+shows_not() {
+	! shows "$1"
+}
+
+# open_terminal COLUMNS ROWS [NAME=VALUE...]: a shell in it, with nothing but a prompt.
+open_terminal() {
+	terminal=$tmp/tmux
+	tmux -S "$terminal" -f /dev/null new-session -d -x "$1" -y "$2" \
+		env LC_ALL=C.UTF-8 PS1='ready> ' "${@:3}" bash --norc 3>&-
+	wait_until 5 shows '^ready>'
+	tm send-keys -t 0 "stty -g >$tmp/before" Enter
+	wait_until 5 test -s "$tmp/before"
+}
+
+# open_top OPTION...: returns when it has the terminal.
+open_top() {
+	tm send-keys -t 0 "clear; '$stoker' top --interval 1 $*" Enter
+	wait_until 10 shows '^stoker top'
+}
+
+# start_top OPTION...: returns when there are samples to see.
+start_top() {
+	open_top "$@"
+	wait_until 15 shows '[0-9] samples'
+}
+
+keys() {
+	tm send-keys -t 0 "$@"
+}
+
+shell_pid() {
+	tm display-message -p -t 0 '#{pane_pid}'
+}
+
+# The one that waits, and of its two children that which holds the terminal.
+top_pid() {
+	children_of "$(shell_pid)" | tr -d ' '
+}
+
+view_pid() {
+	local child
+	for child in $(children_of "$(top_pid)"); do
+		[ "$(readlink "/proc/$child/fd/0")" = /dev/null ] || echo "$child"
+	done
+}
+
+prompt_is_back() {
+	screen | grep -v '^$' | tail -n 1 | grep -q '^ready>'
+}
+
+# The shell's screen is there, the cursor too, and the terminal's settings are those of before.
+terminal_is_as_before() {
+	wait_until 10 prompt_is_back
+	shows_not 'CPUs busy'
+	[ "$(tm display-message -p -t 0 '#{alternate_on} #{cursor_flag} #{keypad_cursor_flag}')" = '0 1 0' ]
+	keys "stty -g >$tmp/after" Enter
+	wait_until 5 test -s "$tmp/after"
+	diff "$tmp/before" "$tmp/after"
+	[ -z "$(children_of "$(shell_pid)")" ]
+}
+
+@test "80x24: the hottest function leads, and every line fits" {
+	start_busy spin 60
+	open_terminal 80 24
+	start_top -p "$pid"
+	wait_until 5 shows '^ *[0-9.]+% +[0-9.]+%  spin_here'
+	screen >"$tmp/screen"
+	cat "$tmp/screen"
+	[ "$(wc -L <"$tmp/screen")" -le 80 ]
+	[ "$(wc -l <"$tmp/screen")" -eq 24 ]
+	sed -n 5p "$tmp/screen" | grep -q spin_here
+	grep -qE '^stoker top  '"$pid"'  99 Hz  1 s  [0-9]+ samples  [01]\.[0-9]+ of ' "$tmp/screen"
+	tail -n 1 "$tmp/screen" | grep -q 'q quit'
+}
+
+@test "wide: there is room for bars" {
+	start_busy spin 60
+	open_terminal 150 40
+	start_top -p "$pid"
+	wait_until 5 shows 'spin_here .*#{15}'
+}
+
+@test "a terminal of another size is drawn anew" {
+	start_busy spin 60
+	open_terminal 80 24
+	start_top -p "$pid"
+	shows_not '#{15}'
+	tm resize-window -t 0 -x 150 -y 30
+	wait_until 5 shows 'spin_here .*#{15}'
+	tm resize-window -t 0 -x 20 -y 4
+	wait_until 5 shows '^stoker top'
+	tm resize-window -t 0 -x 80 -y 24
+	wait_until 5 shows 'spin_here'
+}
+
+@test "keys: views, into and back, order, pause, filter, help" {
+	start_busy spin 60
+	open_terminal 100 24
+	start_top -p "$pid"
+	wait_until 5 shows 'spin_here'
+	keys 2
+	wait_until 5 shows "^ +[0-9.]+ +$pid  spin .* spin_here"
+	keys Enter
+	wait_until 5 shows "^process $pid"
+	wait_until 5 shows 'spin_here'
+	keys Enter
+	wait_until 5 shows 'callers of spin_here'
+	wait_until 5 shows '%  main'
+	keys Escape
+	wait_until 5 shows_not 'callers of'
+	keys Escape
+	wait_until 5 shows 'COMMAND'
+	keys Tab
+	wait_until 5 shows 'CPU%  CONTAINER'
+	keys 1 s
+	wait_until 5 shows 'by total'
+	wait_until 5 eval 'screen | sed -n 5p | grep -qE "100.00%"'
+	keys /
+	keys -l spin_h
+	wait_until 5 shows 'filter: spin_h'
+	wait_until 5 shows_not '%  main'
+	keys Escape
+	wait_until 5 shows '%  main'
+	keys h
+	wait_until 5 shows 'functions, processes, containers'
+	keys h
+	wait_until 5 shows_not 'functions, processes, containers'
+	keys q
+	terminal_is_as_before
+}
+
+@test "what is paused stays until it goes on" {
+	start_busy deep 60
+	local deep=$pid
+	start_busy spin 60
+	open_terminal 80 24
+	start_top -p "$deep,$pid"
+	wait_until 5 shows 'spin_here'
+	keys Space
+	wait_until 5 shows PAUSED
+	kill -KILL "$pid"
+	sleep 2.5 # two intervals in which nothing may change
+	shows 'spin_here'
+	keys Space
+	wait_until 5 shows_not 'spin_here'
+	shows 'deep'
+}
+
+@test "however the table ends, the terminal is as before" {
+	local signal
+	start_busy spin 60
+	open_terminal 80 24
+	for signal in TERM HUP KILL SEGV; do
+		open_top -p "$pid"
+		kill -s "$signal" "$(view_pid)"
+		terminal_is_as_before || {
+			echo "not after SIG$signal"
+			screen
+			return 1
+		}
+		rm "$tmp/after"
+	done
+	open_top -p "$pid"
+	keys C-c
+	terminal_is_as_before
+	rm "$tmp/after"
+	for signal in TERM KILL; do
+		open_top -p "$pid"
+		kill -s "$signal" "$(top_pid)"
+		wait_until 10 prompt_is_back
+		terminal_is_as_before
+		rm "$tmp/after"
+	done
+}
+
+@test "the table has no capability, the recorder has" {
+	start_busy spin 60
+	open_terminal 80 24
+	start_top -p "$pid"
+	local child zeros=0
+	grep -q '^CapEff:	0*$' "/proc/$(top_pid)/status"
+	grep -q '^CapPrm:	0*$' "/proc/$(view_pid)/status"
+	for child in $(children_of "$(top_pid)"); do
+		grep -q '^CapEff:	0*$' "/proc/$child/status" && zeros=$((zeros + 1))
+		grep -q 'bpf' "/proc/$child/maps" && echo "$child has libbpf"
+	done
+	[ "$zeros" -eq 1 ]
+	! grep -q ncurses "/proc/$(children_of "$(top_pid)" | tr ' ' '\n' | grep -vx "$(view_pid)" | grep .)/maps"
+}
+
+@test "no colour when NO_COLOR is set" {
+	start_busy syscalls 60
+	open_terminal 80 24 NO_COLOR=1
+	start_top -p "$pid"
+	wait_until 5 shows '_\[k\]'
+	tm capture-pane -p -e -t 0 >"$tmp/plain"
+	keys q
+	terminal_is_as_before
+	tm kill-server
+	open_terminal 80 24
+	start_top -p "$pid"
+	wait_until 5 shows '_\[k\]'
+	tm capture-pane -p -e -t 0 >"$tmp/coloured"
+	cat -v "$tmp/coloured"
+	grep -q $'\e\[[0-9;]*3[0-7]m' "$tmp/coloured"
+	! grep -q $'\e\[[0-9;]*[34][0-7]m' "$tmp/plain"
+}
+
+@test "names with control characters change nothing but their own line" {
+	start "$(target comms)" 60
+	wait_until 5 has_child "$pid"
+	open_terminal 80 40
+	start_top -p "$(children_of "$pid" | sed 's/ $//; s/ /,/g')"
+	keys 2
+	wait_until 5 shows COMMAND
+	screen
+	shows '^stoker top'
+	[ "$(wc -L < <(screen))" -le 80 ]
+	[ "$(tm display-message -p -t 0 '#{pane_title}')" = "$(hostname)" ]
+}
+
+@test "what the recorder has to say is said when the table is gone" {
+	open_terminal 80 24
+	keys "'$stoker' top -p 4194300; echo status \$?" Enter
+	wait_until 10 shows 'no such process: 4194300'
+	wait_until 10 shows 'status 1'
+	terminal_is_as_before
+}
+
+@test "without a terminal it says so" {
+	exits 1 "$stoker" top </dev/null
+	said_clearly 'no terminal'
+	exits 2 "$stoker" top --no-such-option
+}

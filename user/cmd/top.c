@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd/top.c - three processes. The recorder is `stoker record`, which has the privileges and writes
+ * a profile each interval into a pipe. The table reads that pipe and the keys; it has no
+ * capability. The one that started both has none either: it waits, and should the table die of
+ * anything, a SIGKILL too, it gives the terminal back. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "base/caps.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/own.h"
+#include "base/vec.h"
+#include "cmd/cmd.h"
+#include "cmd/options.h"
+#include "cmd/top_view.h"
+
+#define HZ_DEFAULT 99
+#define HZ_MAX 1000000
+#define INTERVAL_DEFAULT_NS (2 * NSEC_PER_SEC)
+#define NUMBER_MAX 32
+
+enum {
+	OPT_CGROUP = 256,
+	OPT_INTERVAL,
+	OPT_USER,
+	OPT_KERNEL,
+	OPT_MEMORY,
+};
+
+/* What has a meaning here only is taken out; all else is record's, with its meaning there. */
+static const struct option_row rows[] = {
+	{ 'a', "all", NULL, "all processes of the host (the default)" },
+	{ 'p', "pid", "PID[,PID...]", "these processes, all their threads" },
+	{ 't', "tid", "TID[,TID...]", "these threads" },
+	{ OPT_CGROUP, "cgroup", "PATH_OR_ID", "one cgroup and those below it" },
+	{ 'F', "frequency", "HZ", "samples a second on each CPU; default 99" },
+	{ OPT_INTERVAL, "interval", "SECONDS", "between tables; default 2, at least 1" },
+	{ OPT_USER, "user", NULL, "user stacks only" },
+	{ OPT_KERNEL, "kernel", NULL, "kernel stacks only" },
+	{ OPT_MEMORY, "memory", "MB", "kernel memory for maps and unwind tables; default 32" },
+	{ 'h', "help", NULL, "this text" },
+};
+
+static const struct options table = {
+	.usage = "stoker top [TARGET] [options]",
+	.text = "Shows what runs: functions, processes and containers, again and again.",
+	.rows = rows,
+	.rows_len = ARRAY_SIZE(rows),
+};
+
+struct top {
+	VEC(const char *) args; /* record's */
+	const char *what;
+	uint64_t hz, interval_ns;
+	char interval[NUMBER_MAX], rate[NUMBER_MAX];
+	pid_t recorder, view;
+	int profiles, talk;
+	struct termios terminal;
+	bool help;
+};
+
+static int add_arg(struct top *top, const char *arg)
+{
+	const char **slot = vec_add(&top->args);
+
+	if (!slot)
+		return -ENOMEM;
+	*slot = arg;
+	return 0;
+}
+
+static const struct option_row *row_of(int id)
+{
+	const struct option_row *row = rows;
+
+	while (row->id != id)
+		row++;
+	return row;
+}
+
+/* Goes to record under its long name: rows[] and record's table have the same ones. */
+static int pass_on(struct top *top, int id, const char *arg, struct why *why)
+{
+	static const char *const names[] = { "--all", "--pid", "--tid", "--cgroup", "--user",
+		"--kernel", "--memory" };
+	const struct option_row *row = row_of(id);
+	int err = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (strcmp(names[i] + 2, row->name) == 0)
+			err = add_arg(top, names[i]);
+	if (err == 0 && arg)
+		err = add_arg(top, arg);
+	return err < 0 ? why_set(why, err, "out of memory") : 0;
+}
+
+static int take(void *ctx, int id, const char *arg, struct why *why)
+{
+	struct top *top = ctx;
+
+	switch (id) {
+	case 'h':
+		top->help = true;
+		return 0;
+	case 'F':
+		return options_number("-F", arg, 1, HZ_MAX, &top->hz, why);
+	case OPT_INTERVAL:
+		return options_seconds("--interval", arg, &top->interval_ns, why);
+	case 'p':
+	case 't':
+	case OPT_CGROUP:
+		top->what = arg;
+		return pass_on(top, id, arg, why);
+	default:
+		return pass_on(top, id, arg, why);
+	}
+}
+
+static int parse(struct top *top, int argc, char **argv, struct why *why)
+{
+	int rest, err = options_parse(&table, argc, argv, take, top, &rest, why);
+
+	if (err < 0 || top->help)
+		return err;
+	if (rest < argc)
+		return why_set(why, -EINVAL, "what is %s?", argv[rest]);
+	if (top->interval_ns < NSEC_PER_SEC)
+		return why_set(why, -EINVAL, "--interval: at least one second");
+	return 0;
+}
+
+/* ---- the recorder ---------------------------------------------------------------------------- */
+
+/* argv of the recorder; texts of numbers are in top. */
+static int make_arguments(struct top *top)
+{
+	const char *const more[] = { "-q", "-f", "intervals", "-o", "-", "--by",
+		"container,pid,comm", "--frequency", top->rate, "--interval", top->interval };
+
+	snprintf(top->rate, sizeof(top->rate), "%llu", (unsigned long long)top->hz);
+	snprintf(top->interval, sizeof(top->interval), "%.3f",
+		(double)top->interval_ns / (double)NSEC_PER_SEC);
+	for (size_t i = 0; i < ARRAY_SIZE(more); i++)
+		if (add_arg(top, more[i]) < 0)
+			return -ENOMEM;
+	return add_arg(top, NULL);
+}
+
+/* In a process group of its own: what the terminal sends is for the table. */
+_Noreturn static void become_recorder(struct top *top, int profiles, int talk)
+{
+	int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	setpgid(0, 0);
+	if (dup2(nothing, STDIN_FILENO) >= 0 && dup2(profiles, STDOUT_FILENO) >= 0 &&
+		dup2(talk, STDERR_FILENO) >= 0)
+		execv("/proc/self/exe", (char **)top->args.data);
+	dprintf(talk, "stoker: cannot start the recorder: %s\n", err_text(errno));
+	_exit(EXIT_FAILED);
+}
+
+static int start_recorder(struct top *top, struct why *why)
+{
+	int profiles[2], talk[2];
+
+	if (make_arguments(top) < 0)
+		return why_set(why, -ENOMEM, "out of memory");
+	if (pipe2(profiles, O_CLOEXEC) < 0 || pipe2(talk, O_CLOEXEC) < 0)
+		return why_set(why, -errno, "cannot begin: %s", err_text(errno));
+	top->recorder = fork();
+	if (top->recorder == 0)
+		become_recorder(top, profiles[1], talk[1]);
+	close(profiles[1]);
+	close(talk[1]);
+	top->profiles = profiles[0];
+	top->talk = talk[0];
+	return top->recorder < 0 ? why_set(why, -EAGAIN, "cannot begin: %s", err_text(EAGAIN)) : 0;
+}
+
+static void end_recorder(struct top *top)
+{
+	fd_close(&top->profiles);
+	fd_close(&top->talk);
+	if (top->recorder <= 0)
+		return;
+	kill(top->recorder, SIGTERM);
+	while (waitpid(top->recorder, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+/* Ends with an exit status; why it failed is on stderr by then. */
+_Noreturn static void become_view(struct top *top, struct log *log)
+{
+	const struct top_view_options options = {
+		.profiles = top->profiles,
+		.talk = top->talk,
+		.what = top->what,
+		.hz = (uint32_t)top->hz,
+		.cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN),
+		.interval_s = (double)top->interval_ns / (double)NSEC_PER_SEC,
+	};
+	struct why why;
+	int err;
+
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	err = top_view_run(&options, &why);
+	if (err < 0)
+		log_error(log, "%s", why.text);
+	exit(err < 0 ? EXIT_FAILED : EXIT_OK);
+}
+
+/* Out of the other screen, the cursor and keys as usual: the sequences that terminals of our time
+ * share, for when nobody is left who knows which one this is. */
+static void restore_terminal(const struct top *top)
+{
+	static const char usual[] = "\033[?1049l\033[?25h\033[0m\033[?1l\033>\r";
+
+	tcsetattr(STDIN_FILENO, TCSANOW, &top->terminal);
+	if (write(STDOUT_FILENO, usual, sizeof(usual) - 1) < 0)
+		return;
+}
+
+/* The table's exit status. Signals from the terminal are its own; others are passed on to it. */
+static int wait_for_view(struct top *top, const sigset_t *waited)
+{
+	int status;
+
+	for (;;) {
+		int signal = sigwaitinfo(waited, NULL);
+		pid_t ended = waitpid(top->view, &status, WNOHANG);
+
+		if (ended == top->view)
+			break;
+		if (signal == SIGTERM || signal == SIGHUP)
+			kill(top->view, SIGTERM);
+	}
+	if (WIFEXITED(status))
+		return WEXITSTATUS(status);
+	restore_terminal(top);
+	return EXIT_FAILED;
+}
+
+static int start_view(struct top *top, struct log *log, struct why *why)
+{
+	sigset_t waited;
+	int status;
+
+	sigemptyset(&waited);
+	sigaddset(&waited, SIGCHLD);
+	sigaddset(&waited, SIGTERM);
+	sigaddset(&waited, SIGHUP);
+	sigaddset(&waited, SIGINT);
+	sigaddset(&waited, SIGQUIT);
+	sigprocmask(SIG_BLOCK, &waited, NULL);
+	top->view = fork();
+	if (top->view == 0)
+		become_view(top, log);
+	if (top->view < 0)
+		return why_set(why, -EAGAIN, "cannot begin: %s", err_text(EAGAIN));
+	status = wait_for_view(top, &waited);
+	if (status != EXIT_OK)
+		why_set(why, -EIO, "%s", "");
+	return status == EXIT_OK ? 0 : -EIO;
+}
+
+/* Both ends of the terminal, before anything is sampled. */
+static int check_terminal(struct top *top, struct why *why)
+{
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
+		return why_set(why, -ENOTTY,
+			"this is no terminal; `stoker record --interval` writes profiles instead");
+	return tcgetattr(STDIN_FILENO, &top->terminal) < 0
+		? why_set(why, -errno, "cannot read the terminal's settings: %s", err_text(errno))
+		: 0;
+}
+
+static int run(struct top *top, struct log *log, struct why *why)
+{
+	int err = check_terminal(top, why);
+
+	err = err < 0 ? err : start_recorder(top, why);
+	if (err == 0 && caps_limit(0) < 0)
+		err = why_set(why, -EPERM, "cannot give privileges up");
+	err = err < 0 ? err : start_view(top, log, why);
+	end_recorder(top);
+	return err;
+}
+
+int cmd_top(int argc, char **argv, struct log *log)
+{
+	struct top top = { .what = "whole host",
+		.hz = HZ_DEFAULT,
+		.interval_ns = INTERVAL_DEFAULT_NS,
+		.profiles = -1,
+		.talk = -1 };
+	struct why why = { "" };
+	int err = add_arg(&top, "stoker") < 0 || add_arg(&top, "record") < 0
+		? why_set(&why, -ENOMEM, "out of memory")
+		: parse(&top, argc, argv, &why);
+
+	if (err == 0 && top.help)
+		options_print_help(&table, stdout);
+	else if (err < 0)
+		log_error(log, "%s; see `stoker top --help`", why.text);
+	else
+		err = run(&top, log, &why) < 0 ? -EIO : 0;
+	if (err == -EIO && why.text[0])
+		log_error(log, "%s", why.text);
+	vec_done(&top.args);
+	return err == -EINVAL ? EXIT_USAGE : err < 0 ? EXIT_FAILED : EXIT_OK;
+}
