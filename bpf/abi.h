@@ -44,7 +44,7 @@ struct count_key {
 /* Who ran: interned in BPF so that a count is small. */
 struct who_key {
 	__u64 start_ns; /* the process's start, CLOCK_BOOTTIME: (tgid, start_ns) is never reused */
-	__u64 cgroup;   /* cgroup v2 id */
+	__u64 cgroup;   /* as in bpf/abi_cgroup.h */
 	__u32 tgid;
 	__u32 tid; /* 0 where threads are not told apart */
 	char comm[COMM_LEN];
@@ -61,9 +61,10 @@ struct object_key {
 /* Whose ticks are samples. */
 enum filter_kind {
 	FILTER_NONE = 0,
-	FILTER_TGID = 1, /* processes in the map of targets */
-	FILTER_TID = 2,  /* threads in it */
-	FILTER_TREE = 3, /* processes in it and their descendants */
+	FILTER_TGID = 1,   /* processes in the map of targets */
+	FILTER_TID = 2,    /* threads in it */
+	FILTER_TREE = 3,   /* processes in it and their descendants */
+	FILTER_CGROUP = 4, /* tasks of the cgroups in a map of their own, and of those below */
 };
 
 /* What one CPU counted. Every tick that ran the program is one of samples, idle, filtered, lost. */
@@ -97,6 +98,7 @@ enum event_kind {
 	EVENT_PAGE = 7,     /* a page of rows that is not there was needed */
 	EVENT_HELD = 8,     /* a sample whose walk waits for a table */
 	EVENT_LEAF = 9,     /* a stack that is one that was told but for its leaf */
+	EVENT_CGROUP = 10,  /* a cgroup was made, removed or renamed */
 };
 
 /* rest is the hash of all frames but the leaf: most new stacks are a known rest under another leaf.
@@ -158,35 +160,13 @@ struct event_page {
 	__u32 pad;
 };
 
-#define HELD_STACK_BYTES 16384
-#define HELD_GPRS 32
-
-/* A sample that stopped at a file without a table: what user space needs to finish the walk. */
-struct event_held {
-	__u32 kind;
-	__u32 who;
-	__u64 kernel_stack;
-	__u64 start_ns;
-	__u32 tgid;
-	__u32 cpu;         /* as in struct count_key */
-	__u64 pc, sp, fp;  /* where the walk stopped */
-	__u64 start_stack; /* sp at the process's entry */
-	__u64 gpr[HELD_GPRS];
-	__u32 exact;
-	__u16 frames_len; /* above that place, already walked */
-	__u8 anon;
-	__u8 pad;
-	__u64 frames[STACK_USER_FRAMES_MAX];
-	__u32 stack_bytes; /* from sp on */
-	__u32 pad2;
-	__u8 stack[HELD_STACK_BYTES];
-};
-
 struct event_pressure {
 	__u32 kind;
 	__u32 map;
 };
 
+#include "bpf/abi_cgroup.h"
+#include "bpf/abi_held.h"
 #include "bpf/abi_rows.h"
 
 _Static_assert(sizeof(struct count_key) == 24, "count_key");

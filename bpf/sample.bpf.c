@@ -15,6 +15,8 @@
 #include "bpf/walk.bpf.h"
 #include "bpf/sample_maps.bpf.h"
 #include "bpf/scan.bpf.h"
+#include "bpf/cgroup.bpf.h"
+#include "bpf/pidns.bpf.h"
 #include "bpf/split.bpf.h"
 
 #define ANCESTORS_MAX 16
@@ -34,7 +36,7 @@ static __always_inline void who_read(struct scratch *s, struct task_struct *task
 {
 	s->who.start_ns = TASK_TYPED ? task->group_leader->start_boottime
 				     : BPF_CORE_READ(task, group_leader, start_boottime);
-	s->who.cgroup = bpf_get_current_cgroup_id();
+	s->who.cgroup = cgroup_of(task);
 	s->who.tgid = id >> 32;
 	s->who.tid = keep_tid ? (u32)id : 0;
 	bpf_get_current_comm(s->who.comm, sizeof(s->who.comm));
@@ -270,7 +272,7 @@ static __always_inline bool descends(struct task_struct *task, u32 tgid)
 		task = TASK_READ(task, real_parent);
 		if (!task)
 			return false;
-		parent = TASK_READ(task, tgid);
+		parent = pidns_tgid(task);
 		if (parent <= 1)
 			return false;
 		if (bpf_map_lookup_elem(&targets, &parent)) {
@@ -293,6 +295,11 @@ static __always_inline bool wanted(struct task_struct *task, u64 id)
 		return bpf_map_lookup_elem(&targets, &tgid);
 	if (filter == FILTER_TID)
 		return bpf_map_lookup_elem(&targets, &tid);
+	if (filter == FILTER_CGROUP) {
+		u64 cgroup = cgroup_of(task);
+
+		return bpf_map_lookup_elem(&target_cgroups, &cgroup);
+	}
 	return true;
 }
 
@@ -337,7 +344,8 @@ int sample(struct bpf_perf_event_data *ctx)
 		return 0;
 	}
 	task = task_current();
-	if (!wanted(task, id)) {
+	id = pidns_current(task, id);
+	if (id == 0 || !wanted(task, id)) {
 		s->stats.filtered++;
 		return 0;
 	}
@@ -373,9 +381,11 @@ int sample(struct bpf_perf_event_data *ctx)
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(exec, struct task_struct *task, int old_pid, struct linux_binprm *bprm)
 {
-	struct event_exec event = { .kind = EVENT_EXEC, .tgid = task->tgid };
+	struct event_exec event = { .kind = EVENT_EXEC, .tgid = pidns_tgid(task) };
 	struct object_key key = {};
 
+	if (event.tgid == 0)
+		return 0;
 	object_read_key(&key, BPF_CORE_READ(bprm, file, f_inode));
 	if (bpf_map_lookup_elem(&objects, &key))
 		return 0;

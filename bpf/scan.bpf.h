@@ -7,6 +7,7 @@
 #include "bpf/shim.h"
 #include "bpf/abi.h"
 #include "bpf/mapping.bpf.h"
+#include "bpf/pidns.bpf.h"
 
 /* A process has dozens of mappings of code among hundreds of others. */
 #define SCAN_MAPPINGS_MAX 2048
@@ -27,7 +28,7 @@ static __always_inline int scan_describe(
 	out->start = BPF_CORE_READ(vma, vm_start);
 	out->end = BPF_CORE_READ(vma, vm_end);
 	out->file_offset = (u64)BPF_CORE_READ(vma, vm_pgoff) << page_shift;
-	out->tgid = event->tgid = BPF_CORE_READ(task, tgid);
+	out->tgid = event->tgid = pidns_tgid(task);
 	out->object = 0;
 	inode = BPF_CORE_READ(vma, vm_file, f_inode);
 	if (inode && !vma_is_shared_memory(inode, flags)) {
@@ -87,7 +88,7 @@ int scan_tasks(struct bpf_iter__task *ctx)
 	u32 zero = 0;
 	u64 leader; /* the task as a number */
 
-	if (!task || task->pid != task->tgid || (scan_tgid && task->tgid != scan_tgid))
+	if (!task || task->pid != task->tgid || (scan_tgid && pidns_tgid(task) != scan_tgid))
 		return 0;
 	out = bpf_map_lookup_elem(&scan_out, &zero);
 	leader = (u64)BPF_CORE_READ(task, group_leader);

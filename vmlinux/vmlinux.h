@@ -145,7 +145,66 @@ struct task_struct {
 	struct task_struct *group_leader;
 	u64 start_boottime;
 	u64 self_exec_id;
+	struct css_set *cgroups;
+	struct pid *thread_pid;
 } CORE;
+
+struct ns_common {
+	unsigned int inum;
+} CORE;
+
+struct pid_namespace {
+	struct ns_common ns;
+} CORE;
+
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+} CORE;
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[];
+} CORE;
+
+struct kernfs_node {
+	u64 id;
+} CORE;
+
+struct cgroup;
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+	struct cgroup_subsys_state *parent;
+} CORE;
+
+struct cgroup_root {
+	int hierarchy_id;
+} CORE;
+
+struct cgroup {
+	struct cgroup_subsys_state self;
+	struct kernfs_node *kn;
+	struct cgroup_root *root;
+} CORE;
+
+struct css_set {
+	struct cgroup_subsys_state *subsys[12];
+} CORE;
+
+/* Which there are, and their numbers, are the kernel's own. */
+enum cgroup_subsys_id {
+	pids_cgrp_id,
+	cpu_cgrp_id,
+	cpuacct_cgrp_id,
+	devices_cgrp_id,
+	freezer_cgrp_id,
+	io_cgrp_id,
+	cpuset_cgrp_id,
+	perf_event_cgrp_id,
+	net_cls_cgrp_id,
+	memory_cgrp_id,
+	hugetlb_cgrp_id,
+};
 
 struct linux_binprm {
 	struct file *file;

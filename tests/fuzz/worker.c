@@ -91,6 +91,8 @@ static void ask(struct service *s, struct cursor *script, const int *fds, size_t
 		put_queries(&s->in, seed, size);
 	else
 		put_fds(&s->in, fds, which >> 2 & 3);
+	if (s->in.head.kind == PROTO_STATE)
+		must(proto_put_state(&s->in, seed, "c1"));
 	if (!proto_request_valid(&s->in))
 		return;
 	service_answer(s);

@@ -1,65 +1,143 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cgroup/tree.c - a cgroup2 id is the number of its directory in kernfs, and kernfs lets a
- * directory be opened by its number: no scan of the tree is needed, whatever its size. */
+/* cgroup/tree.c - a cgroup's number is that of its folder in kernfs, and kernfs lets a folder be
+ * opened by its number: to give a number its path takes no scan, whatever the tree's size. Nothing
+ * is remembered here; who wants to know a cgroup that is gone must have asked before. */
 #include "cgroup/tree.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/buf.h"
 #include "base/fd.h"
-#include "base/hash.h"
-#include "base/strtab.h"
+#include "base/vec.h"
+#include "cgroup/identity.h"
+#include "cgroup/mounts.h"
 
-#define MOUNTINFO_BYTES_MAX (4 * 1024 * 1024)
 #define FILEID_KERNFS 0xfe /* linux/exportfs.h */
-#define IDS_MAX 262144
+#define HIERARCHIES_MAX (1 + CGROUP_V1_MAX)
 
-struct cgroup_tree {
-	int mount_fd;
-	char mount[PATH_MAX];
-	struct strtab paths;
-	struct hash by_id; /* cgroup id → string id */
+struct hierarchy {
+	int fd; /* the mount's root; -1: not mounted */
+	char *mount;
+	bool doubted;
 };
 
-/* The mount point in a line of mountinfo (proc(5)) whose file system is cgroup2. */
-static bool parse_mount_line(const char *line, char *mount)
-{
-	const char *fs = strstr(line, " - cgroup2 "), *end = strchr(line, '\n'), *at = line;
-	size_t len;
+struct cgroup_tree {
+	struct hierarchy all[HIERARCHIES_MAX]; /* by the id's hierarchy; 0 is v2 */
+	struct cgroup_v1 v1[CGROUP_V1_MAX];
+	size_t v1_len;
+	uint32_t live;
+	struct hierarchy perf; /* where perf_event is, if in v1 */
+	bool perf_is_v1;
+};
 
-	if (!fs || (end && fs > end))
-		return false;
-	for (int field = 0; at && field < 4; field++) {
-		at = strchr(at, ' ');
-		at = at ? at + 1 : NULL;
-	}
-	len = at ? strcspn(at, " ") : 0;
-	if (len == 0 || len >= PATH_MAX)
-		return false;
-	memcpy(mount, at, len);
-	mount[len] = '\0';
-	return true;
+/* ---- open ----------------------------------------------------------------------------------- */
+
+static void open_mount(struct hierarchy *h, const char *mounts, const char *controller)
+{
+	char path[PATH_MAX];
+
+	if (!mounts_find(mounts, controller, path, sizeof(path)))
+		return;
+	h->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	h->mount = strdup(path);
+	if (!h->mount)
+		fd_close(&h->fd);
 }
 
-static int find_mount(char *mount)
+static bool is_listed(const struct cgroup_tree *tree, uint32_t hierarchy)
 {
-	_cleanup_(buf_done) struct buf text = BUF_INIT;
-	int err = fd_read_path("/proc/self/mountinfo", MOUNTINFO_BYTES_MAX, &text);
+	for (size_t i = 0; i < tree->v1_len; i++)
+		if (tree->v1[i].hierarchy == hierarchy)
+			return true;
+	return false;
+}
+
+struct texts {
+	struct buf mounts, own, controllers; /* mountinfo, cgroup, cgroups, of /proc */
+};
+
+static void texts_done(struct texts *t)
+{
+	buf_done(&t->mounts);
+	buf_done(&t->own);
+	buf_done(&t->controllers);
+}
+
+/* Is our own cgroup there one of which nothing is known? */
+static bool is_doubted(const char *own, uint32_t hierarchy)
+{
+	struct cgroup_identity id;
+	char path[PATH_MAX];
+
+	if (!mounts_own_path(own, hierarchy, path, sizeof(path)))
+		return false;
+	cgroup_identify(path, &id);
+	return id.kind == CGROUP_OTHER;
+}
+
+/* Those of the hierarchies that are doubted or not, best controller first. */
+static void list_v1(struct cgroup_tree *tree, const struct texts *t, bool doubted)
+{
+#define CONTROLLER_NAME(id, name, kernel) [id] = (name),
+	static const char *const names[] = { CGROUP_CONTROLLERS(CONTROLLER_NAME) };
+#undef CONTROLLER_NAME
+
+	for (uint32_t i = 0; i < CGROUP_CONTROLLERS_LEN && tree->v1_len < CGROUP_V1_MAX; i++) {
+		struct mounts_controller c;
+		struct hierarchy *h = &tree->all[1 + tree->v1_len];
+
+		if (!mounts_controller(t->controllers.data, names[i], &c) || c.hierarchy == 0 ||
+			is_listed(tree, c.hierarchy) ||
+			is_doubted(t->own.data, c.hierarchy) != doubted)
+			continue;
+		h->doubted = doubted;
+		open_mount(h, t->mounts.data, names[i]);
+		tree->live |= (c.cgroups > 1 ? 1U : 0U) << tree->v1_len;
+		tree->v1[tree->v1_len++] = (struct cgroup_v1){ c.hierarchy, i };
+	}
+}
+
+static int read_texts(struct texts *t)
+{
+	int err = fd_read_path("/proc/self/mountinfo", MOUNTS_BYTES_MAX, &t->mounts);
+
+	if (err == 0)
+		err = fd_read_path("/proc/self/cgroup", MOUNTS_BYTES_MAX, &t->own);
+	/* A kernel without v1 need not have it. */
+	if (err == 0 && fd_read_path("/proc/cgroups", MOUNTS_BYTES_MAX, &t->controllers) < 0)
+		buf_clear(&t->controllers);
+	if (err == 0)
+		err = buf_putc(&t->mounts, '\0');
+	if (err == 0)
+		err = buf_putc(&t->own, '\0');
+	return err == 0 ? buf_putc(&t->controllers, '\0') : err;
+}
+
+static int find_all(struct cgroup_tree *tree)
+{
+	_cleanup_(texts_done) struct texts t = { BUF_INIT, BUF_INIT, BUF_INIT };
+	struct mounts_controller perf = { 0 };
+	int err = read_texts(&t);
 
 	if (err < 0)
 		return err;
-	for (const char *line = text.data; line && *line;) {
-		if (parse_mount_line(line, mount))
+	open_mount(&tree->all[0], t.mounts.data, NULL);
+	list_v1(tree, &t, false);
+	list_v1(tree, &t, true);
+	mounts_controller(t.controllers.data, "perf_event", &perf);
+	tree->perf_is_v1 = perf.hierarchy != 0;
+	if (tree->perf_is_v1)
+		open_mount(&tree->perf, t.mounts.data, "perf_event");
+	for (size_t i = 0; i < HIERARCHIES_MAX; i++)
+		if (tree->all[i].fd >= 0)
 			return 0;
-		line = strchr(line, '\n');
-		line = line ? line + 1 : NULL;
-	}
 	return -ENOENT;
 }
 
@@ -68,53 +146,90 @@ int cgroup_tree_open(struct cgroup_tree **out, struct why *why)
 	struct cgroup_tree *tree = calloc(1, sizeof(*tree));
 	int err;
 
-	if (!tree || strtab_init(&tree->paths) < 0) {
-		free(tree);
+	if (!tree)
 		return why_set(why, -ENOMEM, "out of memory");
-	}
-	tree->mount_fd = -1;
-	err = find_mount(tree->mount);
-	if (err == 0) {
-		tree->mount_fd = open(tree->mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		err = tree->mount_fd < 0 ? -errno : 0;
-	}
+	for (size_t i = 0; i < HIERARCHIES_MAX; i++)
+		tree->all[i].fd = -1;
+	tree->perf.fd = -1;
+	err = find_all(tree);
 	if (err < 0) {
 		cgroup_tree_free(tree);
 		return why_set(
-			why, err, "no cgroup2 hierarchy is mounted: samples carry no container");
+			why, err, "no cgroup hierarchy is mounted: samples carry no container");
 	}
 	*out = tree;
 	return 0;
+}
+
+static void hierarchy_done(struct hierarchy *h)
+{
+	fd_close(&h->fd);
+	free(h->mount);
 }
 
 void cgroup_tree_free(struct cgroup_tree *tree)
 {
 	if (!tree)
 		return;
-	fd_close(&tree->mount_fd);
-	strtab_done(&tree->paths);
-	hash_done(&tree->by_id);
+	for (size_t i = 0; i < HIERARCHIES_MAX; i++)
+		hierarchy_done(&tree->all[i]);
+	hierarchy_done(&tree->perf);
 	free(tree);
 }
 
-static int open_by_id(const struct cgroup_tree *tree, uint64_t id)
+const struct cgroup_v1 *cgroup_tree_v1(const struct cgroup_tree *tree, size_t *len, uint32_t *live)
 {
+	*len = tree->v1_len;
+	*live = tree->live;
+	return tree->v1;
+}
+
+static const struct hierarchy *hierarchy_of(const struct cgroup_tree *tree, uint64_t id)
+{
+	uint64_t place = id >> CGROUP_HIERARCHY_SHIFT;
+
+	return place < HIERARCHIES_MAX ? &tree->all[place] : NULL;
+}
+
+bool cgroup_tree_is_doubted(const struct cgroup_tree *tree, uint64_t id)
+{
+	const struct hierarchy *h = hierarchy_of(tree, id);
+
+	return h && h->doubted;
+}
+
+const char *cgroup_tree_mount(const struct cgroup_tree *tree)
+{
+	return tree->all[0].mount ? tree->all[0].mount : "";
+}
+
+/* ---- by number ------------------------------------------------------------------------------ */
+
+int cgroup_tree_open_id(const struct cgroup_tree *tree, uint64_t id, int *fd)
+{
+	const struct hierarchy *h = hierarchy_of(tree, id);
+	uint64_t number = id & CGROUP_NUMBER_MASK;
 	union {
 		struct file_handle head;
-		char bytes[sizeof(struct file_handle) + sizeof(id)];
-	} handle = { .head = { .handle_bytes = sizeof(id), .handle_type = FILEID_KERNFS } };
-	int fd;
+		char bytes[sizeof(struct file_handle) + sizeof(number)];
+	} handle = { .head = { .handle_bytes = sizeof(number), .handle_type = FILEID_KERNFS } };
+	int opened;
 
-	memcpy(handle.head.f_handle, &id, sizeof(id));
-	fd = open_by_handle_at(tree->mount_fd, &handle.head, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
+	if (!h || h->fd < 0)
+		return -ENOENT;
+	memcpy(handle.head.f_handle, &number, sizeof(number));
+	opened = open_by_handle_at(h->fd, &handle.head, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (opened < 0)
+		return -errno;
+	*fd = opened;
+	return 0;
 }
 
 /* What stands behind the mount point in the path of an open directory. */
-static int path_of(const struct cgroup_tree *tree, int fd, char *path, size_t size)
+static int path_of(const struct hierarchy *h, int fd, char path[CGROUP_TREE_PATH_MAX])
 {
 	char link[64], full[PATH_MAX];
-	size_t mount_len = strlen(tree->mount);
+	size_t mount_len = strlen(h->mount);
 	ssize_t len;
 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
@@ -122,60 +237,172 @@ static int path_of(const struct cgroup_tree *tree, int fd, char *path, size_t si
 	if (len < 0)
 		return -errno;
 	full[len] = '\0';
-	if (strncmp(full, tree->mount, mount_len) != 0)
+	if (strncmp(full, h->mount, mount_len) != 0)
 		return -ENOENT;
-	snprintf(path, size, "%s", full[mount_len] ? full + mount_len : "/");
+	snprintf(path, CGROUP_TREE_PATH_MAX, "%s", full[mount_len] ? full + mount_len : "/");
 	return 0;
 }
 
-const char *cgroup_tree_path(struct cgroup_tree *tree, uint64_t id)
+int cgroup_tree_path(const struct cgroup_tree *tree, uint64_t id, char path[CGROUP_TREE_PATH_MAX])
 {
-	uint64_t *known = hash_find(&tree->by_id, id);
 	_cleanup_fd_ int fd = -1;
-	char path[PATH_MAX];
-	uint32_t string;
+	int err = cgroup_tree_open_id(tree, id, &fd);
 
-	if (known)
-		return strtab_get(&tree->paths, (uint32_t)*known);
-	fd = open_by_id(tree, id);
-	if (fd < 0 || path_of(tree, fd, path, sizeof(path)) < 0)
-		return NULL;
-	if (tree->by_id.len >= IDS_MAX || strtab_puts(&tree->paths, path, &string) < 0 ||
-		hash_put(&tree->by_id, id, string) < 0)
-		return NULL;
-	return strtab_get(&tree->paths, string);
+	return err < 0 ? err : path_of(hierarchy_of(tree, id), fd, path);
 }
+
+static int open_below(int root_fd, const char *path, int *fd)
+{
+	int opened;
+
+	path += strspn(path, "/");
+	opened = openat(root_fd, *path ? path : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (opened < 0)
+		return -errno;
+	*fd = opened;
+	return 0;
+}
+
+int cgroup_tree_open_perf(const struct cgroup_tree *tree, uint64_t id, const char *path, int *fd)
+{
+	int err = -ENOTSUP;
+
+	if (!tree->perf_is_v1)
+		return id >> CGROUP_HIERARCHY_SHIFT == 0 ? cgroup_tree_open_id(tree, id, fd) : err;
+	if (tree->perf.fd >= 0 && path[strspn(path, "/")] != '\0')
+		err = open_below(tree->perf.fd, path, fd);
+	return err == -ENOENT ? -ENOTSUP : err;
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+struct scan {
+	int (*fn)(void *ctx, uint64_t id, const char *path);
+	void *ctx;
+	uint64_t place;    /* of the hierarchy, as in ids */
+	VEC(char *) paths; /* to be looked at */
+	size_t looked;
+};
+
+static void scan_done(struct scan *scan)
+{
+	vec_each (&scan->paths, path)
+		free(*path);
+	vec_done(&scan->paths);
+}
+
+static int push(struct scan *scan, const char *parent, const char *name)
+{
+	char **slot = vec_add(&scan->paths);
+
+	if (!slot)
+		return -ENOMEM;
+	if (asprintf(slot, "%s/%s", strcmp(parent, "/") == 0 ? "" : parent, name) < 0)
+		*slot = NULL;
+	return *slot ? 0 : -ENOMEM;
+}
+
+static void close_dir(DIR **dir)
+{
+	if (*dir)
+		closedir(*dir);
+}
+
+static int scan_folder(struct scan *scan, int root_fd, const char *path)
+{
+	_cleanup_(close_dir) DIR *dir = NULL;
+	_cleanup_fd_ int fd = -1;
+	struct dirent *entry;
+	struct stat st;
+	int err = open_below(root_fd, path, &fd);
+
+	if (err < 0 || fstat(fd, &st) < 0)
+		return 0; /* gone meanwhile */
+	err = scan->fn(scan->ctx, scan->place | st.st_ino, path);
+	dir = err == 0 ? fdopendir(fd) : NULL;
+	if (dir)
+		TAKE_FD(fd);
+	while (dir && err == 0 && (entry = readdir(dir)))
+		if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
+			err = push(scan, path, entry->d_name);
+	return err;
+}
+
+static int scan_hierarchy(const struct hierarchy *h, struct scan *scan)
+{
+	int err = push(scan, "/", "");
+
+	while (err == 0 && scan->paths.len > 0 && scan->looked++ < CGROUP_TREE_SCAN_MAX) {
+		_cleanup_(freep) char *path = scan->paths.data[--scan->paths.len];
+
+		err = scan_folder(scan, h->fd, path);
+	}
+	return err;
+}
+
+int cgroup_tree_scan(const struct cgroup_tree *tree,
+	int (*fn)(void *ctx, uint64_t id, const char *path), void *ctx)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < HIERARCHIES_MAX && err == 0; i++) {
+		_cleanup_(scan_done) struct scan scan = { .fn = fn, .ctx = ctx };
+
+		scan.place = (uint64_t)i << CGROUP_HIERARCHY_SHIFT;
+		if (tree->all[i].fd >= 0)
+			err = scan_hierarchy(&tree->all[i], &scan);
+	}
+	return err;
+}
+
+/* ---- by name --------------------------------------------------------------------------------- */
 
 static bool all_digits(const char *text)
 {
 	return *text && strspn(text, "0123456789") == strlen(text);
 }
 
-int cgroup_tree_open_dir(struct cgroup_tree *tree, const char *name, int *fd, struct why *why)
+static int find_path(const struct hierarchy *h, const char *name, uint64_t *number,
+	char path[CGROUP_TREE_PATH_MAX])
 {
-	size_t mount_len = strlen(tree->mount);
-	const char *below = name;
-	int opened;
+	size_t mount_len = strlen(h->mount);
+	_cleanup_fd_ int fd = -1;
+	struct stat st;
+	int err;
 
-	if (all_digits(name)) {
-		opened = open_by_id(tree, strtoull(name, NULL, 10));
-	} else {
-		if (strncmp(name, tree->mount, mount_len) == 0)
-			below += mount_len;
-		below += strspn(below, "/");
-		opened = openat(
-			tree->mount_fd, *below ? below : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		opened = opened < 0 ? -errno : opened;
-	}
-	if (opened < 0)
-		return why_set(why, opened,
-			"no such cgroup: %s (%s); give its path below %s, or its id", name,
-			err_text(opened), tree->mount);
-	*fd = opened;
-	return 0;
+	if (strncmp(name, h->mount, mount_len) == 0 &&
+		(name[mount_len] == '/' || name[mount_len] == '\0'))
+		name += mount_len;
+	err = open_below(h->fd, name, &fd);
+	if (err == 0 && fstat(fd, &st) < 0)
+		err = -errno;
+	if (err == 0)
+		err = path_of(h, fd, path);
+	if (err == 0)
+		*number = st.st_ino;
+	return err;
 }
 
-const char *cgroup_tree_mount(const struct cgroup_tree *tree)
+int cgroup_tree_find(const struct cgroup_tree *tree, const char *name, uint64_t *id,
+	char path[CGROUP_TREE_PATH_MAX], struct why *why)
 {
-	return tree->mount;
+	int err = -ENOENT;
+
+	if (all_digits(name)) {
+		*id = strtoull(name, NULL, 10);
+		err = cgroup_tree_path(tree, *id, path);
+	}
+	for (size_t i = 0; i < HIERARCHIES_MAX && err < 0; i++) {
+		uint64_t number;
+
+		if (tree->all[i].fd < 0 || all_digits(name))
+			continue;
+		err = find_path(&tree->all[i], name, &number, path);
+		if (err == 0)
+			*id = (uint64_t)i << CGROUP_HIERARCHY_SHIFT | number;
+	}
+	return err == 0
+		? 0
+		: why_set(why, err, "no such cgroup: %s (%s); give its path below %s, or its id",
+			  name, err_text(err), cgroup_tree_mount(tree));
 }

@@ -70,14 +70,18 @@ static int check_targets(const struct record_options *o, struct why *why)
 static int open_cgroup(struct record *r, struct why *why)
 {
 	struct cgroup_tree *tree;
+	char path[CGROUP_TREE_PATH_MAX];
+	uint64_t id;
 	int err;
 
 	if (!r->options.cgroup)
 		return 0;
 	err = cgroup_tree_open(&tree, why);
 	if (err < 0)
-		return why_set(why, err, "--cgroup: no cgroup2 hierarchy is mounted");
-	err = cgroup_tree_open_dir(tree, r->options.cgroup, &r->cgroup_fd, why);
+		return why_set(why, err, "--cgroup: no cgroup hierarchy is mounted");
+	err = cgroup_tree_find(tree, r->options.cgroup, &id, path, why);
+	if (err == 0)
+		err = cgroup_tree_open_perf(tree, id, path, &r->cgroup_fd);
 	cgroup_tree_free(tree);
 	return err;
 }

@@ -120,6 +120,21 @@ static json_t *tables_json(const struct account *a)
 		"stacks_finished", (json_int_t)a->held.finished);
 }
 
+/* Cgroups and containers that are known at the end, and files of container runtimes. */
+static json_t *containers_json(const struct account *a)
+{
+	const struct containers_stats *c = &a->containers;
+	json_t *files = json_pack("{s:I, s:I, s:I, s:o}", "read", (json_int_t)c->files.read,
+		"damaged", (json_int_t)c->files.damaged, "failed", (json_int_t)c->files.failed,
+		"unread", by_name(c->files.unread, file_names, FILE_REASONS_LEN));
+
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "cgroups",
+		(json_int_t)c->cgroups, "containers", (json_int_t)c->containers, "named",
+		(json_int_t)c->named, "made", (json_int_t)c->made, "removed",
+		(json_int_t)c->removed, "renamed", (json_int_t)c->renamed, "refused",
+		(json_int_t)c->refused, "files", files);
+}
+
 static json_t *account_json(const struct account *a)
 {
 	json_t *bpf = json_pack("{s:I, s:I, s:I, s:I}", "runs", (json_int_t)a->sampler.runs,
@@ -133,12 +148,14 @@ static json_t *account_json(const struct account *a)
 	json_t *agent = json_pack("{s:f, s:I, s:I}", "cpu_s", a->agent_cpu_s, "rss_max_kb",
 		(json_int_t)a->agent_rss_max_kb, "start_us", (json_int_t)(a->start_ns / 1000));
 
-	return json_pack("{s:f, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+	return json_pack(
+		"{s:f, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
 		"duration_s", a->duration_s, "hz", (int)a->hz, "cpus", (int)a->sampler.cpus,
 		"ticks", ticks_json(a), "user_stacks", stacks_json(a), "frames", frames_json(a),
 		"objects", objects_json(a), "debug_files", debug_files_json(a), "debuginfod",
-		fetch_json(a), "unnamed_files", file_notes_unnamed(a->files), "tables",
-		tables_json(a), "bpf", bpf, "agent", agent, "worker", worker);
+		fetch_json(a), "containers", containers_json(a), "unnamed_files",
+		file_notes_unnamed(a->files), "tables", tables_json(a), "bpf", bpf, "agent", agent,
+		"worker", worker);
 }
 
 int account_write_json(const struct account *account, struct buf *out)
@@ -237,6 +254,11 @@ static int put_names(const struct account *a, struct buf *out)
 		err = put_refused(out, "debug files", a->objects.debug_unread);
 	if (err == 0)
 		err = put_refused(out, "perf maps", a->maps_refused);
+	if (err == 0)
+		err = put_refused(out, "files of container runtimes", a->containers.files.unread);
+	if (err == 0 && a->containers.files.damaged > 0)
+		err = buf_printf(out, "damaged  %llu files of container runtimes\n",
+			(unsigned long long)a->containers.files.damaged);
 	if (err == 0 && a->objects.fetch.asked > 0)
 		err = put_fetched(a, out);
 	return err < 0 ? err : file_notes_write(a->files, out);

@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "bpf/reasons.h"
+#include "daemon/containers.h"
 #include "daemon/held.h"
 #include "daemon/objects.h"
 #include "sampler/sampler.h"
@@ -45,7 +46,7 @@ struct account {
 	uint64_t frames_by_source[NAME_SOURCES];
 	uint64_t frames_unnamed[UNNAMED_REASONS_LEN];
 	uint64_t maps_refused[FILE_REASONS_LEN]; /* processes whose perf map was not read */
-	uint64_t tasks_unplaced;                 /* samples whose cgroup could not be found */
+	struct containers_stats containers;
 	double agent_cpu_s;
 	uint64_t agent_rss_max_kb;
 };

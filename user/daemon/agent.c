@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "cgroup/tree.h"
+#include "daemon/containers.h"
 #include "daemon/fill.h"
 #include "daemon/held.h"
 #include "daemon/naming.h"
@@ -24,6 +25,7 @@
 #include "daemon/privileges.h"
 #include "daemon/processes.h"
 #include "daemon/warnings.h"
+#include "proc/pid_namespace.h"
 #include "sampler/tally.h"
 #include "unwind/publish.h"
 #include "worker/client.h"
@@ -35,6 +37,7 @@
 #define HELD_WAIT_NS (1000 * NSEC_PER_MSEC)
 #define TABLES_POLL_MS 50
 #define NAMES_WAIT_NS (20 * NSEC_PER_SEC)
+#define CONTAINERS_WAIT_NS (2 * NSEC_PER_SEC)
 /* On a host with more to run than CPUs the agent must still empty its maps in time, and its workers
  * give it tables and names. They need little. Without CAP_SYS_NICE it is not to be had, and what is
  * lost then is in the account. */
@@ -52,6 +55,7 @@ struct agent {
 	bool stopped;
 	int epoll;                   /* the ring, and the workers */
 	struct cgroup_tree *cgroups; /* NULL: none is mounted */
+	struct containers *containers;
 	struct kernel_sym *kernel;
 	struct naming naming;
 	struct account account;
@@ -95,8 +99,7 @@ static int on_who(void *ctx, const struct event_who *event)
 {
 	struct agent *agent = ctx;
 
-	if (agent->cgroups)
-		cgroup_tree_path(agent->cgroups, event->key.cgroup);
+	containers_sampled(agent->containers, event->key.cgroup);
 	return tally_task(&agent->tally, event);
 }
 
@@ -150,6 +153,13 @@ static int on_held(void *ctx, const struct event_held *event)
 	return held_put(agent->held, event);
 }
 
+static int on_cgroup(void *ctx, const struct event_cgroup *event)
+{
+	struct agent *agent = ctx;
+
+	return containers_changed(agent->containers, event);
+}
+
 static int on_count(void *ctx, const struct count_key *key, uint64_t count)
 {
 	struct agent *agent = ctx;
@@ -166,6 +176,7 @@ static const struct sampler_events callbacks = {
 	.exec = on_exec,
 	.page = on_page,
 	.held = on_held,
+	.cgroup = on_cgroup,
 	.count = on_count,
 };
 
@@ -220,7 +231,6 @@ static int open_objects(struct agent *agent, const struct agent_options *options
 
 static int open_parts(struct agent *agent, struct why *why)
 {
-	struct why cgroup_why;
 	int err;
 
 	agent->epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -238,9 +248,25 @@ static int open_parts(struct agent *agent, struct why *why)
 	if (err < 0)
 		return why_set(why, err, "cannot begin: %s", err_text(err));
 	warn_of_privileges(agent);
+	return 0;
+}
+
+/* What it tells may be read from now on. */
+static int open_sampler(struct agent *agent, const struct agent_options *options, struct why *why)
+{
+	struct sampler_options sampler = options->sampler;
+	struct why cgroup_why;
+	int err;
+
 	if (cgroup_tree_open(&agent->cgroups, &cgroup_why) < 0)
 		warnings_add(&agent->warnings, cgroup_why.text);
-	return 0;
+	else
+		sampler.v1 = cgroup_tree_v1(agent->cgroups, &sampler.v1_len, &sampler.v1_live);
+	if (!pid_namespace_is_host())
+		sampler.pid_namespace = pid_namespace_number();
+	err = containers_new(agent->worker, agent->cgroups, &agent->containers);
+	return err < 0 ? why_set(why, err, "cannot begin: %s", err_text(err))
+		       : sampler_open(&sampler, &callbacks, agent, &agent->sampler, why);
 }
 
 int agent_open(const struct agent_options *options, struct agent **out, struct why *why)
@@ -263,7 +289,7 @@ int agent_open(const struct agent_options *options, struct agent **out, struct w
 	if (err == 0 && options->debuginfod)
 		err = fetch_open(options->debuginfod, &agent->fetch, why);
 	if (err == 0)
-		err = sampler_open(&options->sampler, &callbacks, agent, &agent->sampler, why);
+		err = open_sampler(agent, options, why);
 	/* Not before: with perf_event_paranoid above 2, as Debian has it, a clock takes more than
 	 * CAP_PERFMON to be opened, but not to run. */
 	if (err == 0)
@@ -302,6 +328,7 @@ void agent_free(struct agent *agent)
 	tally_done(&agent->tally);
 	fd_close(&agent->epoll);
 	vec_done(&agent->execs);
+	containers_free(agent->containers);
 	cgroup_tree_free(agent->cgroups);
 	kernel_sym_free(agent->kernel);
 	naming_done(&agent->naming);
@@ -318,8 +345,10 @@ static int ignore_mapping(void *ctx, const struct scan_mapping *mapping)
 /* Meets the files of all processes before a tick does. */
 static int meet(struct agent *agent)
 {
-	int err = sampler_scan(agent->sampler, 0, ignore_mapping, NULL);
+	int err = containers_scan(agent->containers);
 
+	if (err == 0)
+		err = sampler_scan(agent->sampler, 0, ignore_mapping, NULL);
 	if (err == 0)
 		err = sampler_poll(agent->sampler);
 	publish_rest(sampler_publish(agent->sampler));
@@ -422,6 +451,7 @@ int agent_poll(struct agent *agent)
 		err = worker_client_poll(agent->worker);
 	fetch_poll(agent->fetch);
 	held_finish(agent->held);
+	containers_poll(agent->containers);
 	if (err == 0 && sampler_pressed(agent->sampler))
 		err = sampler_drain(agent->sampler);
 	return err;
@@ -460,7 +490,7 @@ int agent_profile(struct agent *agent, struct profile *out)
 		.tally = &agent->tally,
 		.naming = &agent->naming,
 		.processes = agent->processes,
-		.cgroups = agent->cgroups,
+		.containers = agent->containers,
 		.account = &agent->account,
 		.last = agent->stopped,
 	};
@@ -473,6 +503,7 @@ int agent_profile(struct agent *agent, struct profile *out)
 	agent->last_profile_ns = now;
 	agent->last_profile_real_ns = clock_ns(CLOCK_REALTIME);
 	processes_refresh(agent->processes);
+	containers_settle(agent->containers, drained_ns + CONTAINERS_WAIT_NS);
 	naming_begin(&agent->naming, out, drained_ns + NAMES_WAIT_NS, drained_ns);
 	err = fill_names(&fill);
 	if (agent->naming.note.text[0])
@@ -483,6 +514,7 @@ int agent_profile(struct agent *agent, struct profile *out)
 			err = fill_sample(&fill, c);
 		first_err = first_err < 0 ? first_err : err;
 	}
+	containers_next(agent->containers, &agent->tally);
 	tally_next(&agent->tally, agent->sampler);
 	processes_next(agent->processes);
 	objects_bury(agent->objects);
@@ -500,6 +532,7 @@ void agent_account(struct agent *agent, struct account *out)
 	objects_stats(agent->objects, &out->objects);
 	out->files = agent->objects;
 	processes_refused(agent->processes, out->maps_refused);
+	containers_stats(agent->containers, &out->containers);
 	publish_stats(sampler_publish(agent->sampler), &out->tables);
 	held_stats(agent->held, &out->held);
 	worker_client_stats(agent->worker, &out->worker);

@@ -6,21 +6,8 @@
 
 #include <string.h>
 
-#include "cgroup/tree.h"
+#include "daemon/containers.h"
 #include "daemon/processes.h"
-
-/* The last part of a cgroup's path; `host` for the root. */
-static const char *container_of(struct fill *fill, uint64_t cgroup)
-{
-	const char *path = fill->cgroups ? cgroup_tree_path(fill->cgroups, cgroup) : "/";
-	const char *slash = path ? strrchr(path, '/') : NULL;
-
-	if (!path)
-		return "[unknown]";
-	if (slash && slash[1] == '\0')
-		return "host";
-	return slash ? slash + 1 : path;
-}
 
 static int put_labels(struct fill *fill, const struct tally_task *task, uint32_t cpu, uint32_t *id)
 {
@@ -29,9 +16,19 @@ static int put_labels(struct fill *fill, const struct tally_task *task, uint32_t
 		.tid = task->key.tid ? (int32_t)task->key.tid : -1,
 		.cpu = (int32_t)cpu - 1,
 	};
-	int err = profile_string(
-		fill->profile, container_of(fill, task->key.cgroup), &labels.container);
+	struct containers_labels names;
+	int err;
 
+	containers_labels(fill->containers, task->key.cgroup, &names);
+	err = profile_string(fill->profile, names.container, &labels.container);
+	if (err == 0)
+		err = profile_string(fill->profile, names.pod, &labels.pod);
+	if (err == 0)
+		err = profile_string(fill->profile, names.namespace_, &labels.namespace_);
+	if (err == 0)
+		err = profile_string(fill->profile, names.image, &labels.image);
+	if (err == 0)
+		err = profile_string(fill->profile, names.unit, &labels.unit);
 	if (err == 0)
 		err = profile_string(fill->profile, task->key.comm, &labels.comm);
 	return err < 0 ? err : profile_labels(fill->profile, &labels, id);

@@ -14,7 +14,7 @@
 #define FILL_FRAMES_MAX (4 * FILL_RAW_MAX) /* with those that are inlined */
 
 struct processes;
-struct cgroup_tree;
+struct containers;
 
 /* All are borrowed. */
 struct fill {
@@ -22,7 +22,7 @@ struct fill {
 	struct tally *tally;
 	struct naming *naming; /* begun */
 	struct processes *processes;
-	struct cgroup_tree *cgroups; /* NULL: none is mounted */
+	struct containers *containers;
 	struct account *account;
 	bool last;                        /* no more are sampled: there is time to wait */
 	uint32_t frames[FILL_FRAMES_MAX]; /* of the stack that is being built */

@@ -25,8 +25,9 @@ const struct privilege privileges[PRIVILEGES_LEN] = {
 		"and their frames have no names",
 		false },
 	{ CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH",
-		"find a cgroup by its number, and read files that only their owner may",
-		"cgroups have no names, and files that only their owner may read are not read",
+		"read files that only their owner may, and find a cgroup by its number",
+		"files that only their owner may read give no tables and no names, and "
+		"containers of other users have none",
 		false },
 	{ CAP_SYSLOG, "CAP_SYSLOG", "read kernel addresses in /proc/kallsyms",
 		"kernel frames have no names", false },

@@ -56,6 +56,16 @@ int status_parse(const char *text, struct status *out)
 	return 0;
 }
 
+int status_parse_parent(const char *text, pid_t *parent)
+{
+	const char *at = find_line(text, "PPid:");
+
+	if (!at)
+		return -EBADMSG;
+	*parent = (pid_t)strtol(at, NULL, 10);
+	return 0;
+}
+
 int status_parse_start(const char *stat_text, uint64_t *start_ticks)
 {
 	const char *at = strrchr(stat_text, ')');

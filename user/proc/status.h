@@ -16,6 +16,9 @@ struct status {
 	uint32_t threads;
 };
 
+/* The same text → the parent's pid. -EBADMSG. */
+int status_parse_parent(const char *text, pid_t *parent);
+
 /* Text of /proc/PID/status. -EBADMSG when it holds no Uid line. */
 int status_parse(const char *text, struct status *out);
 

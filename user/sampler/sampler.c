@@ -24,6 +24,7 @@
 #include "base/hash.h"
 #include "sample.skel.h"
 #include "sampler/clocks.h"
+#include "sampler/tracepoints.h"
 #include "unwind/publish.h"
 
 #define COUNTS_MIN 8192
@@ -45,7 +46,7 @@ struct sampler {
 	struct ring_buffer *ring;
 	struct clocks clocks;
 	struct publish *publish;
-	struct bpf_link *exec;
+	struct tracepoints tracepoints;
 	struct sampler_events events;
 	void *ctx;
 	uint32_t cpus;
@@ -100,6 +101,8 @@ static int size_maps(struct sampler *s, const struct sampler_options *o)
 		{ s->skel->maps.objects, SAMPLER_OBJECTS_MAX },
 		{ s->skel->maps.jit_told, JIT_MAX },
 		{ s->skel->maps.targets, (uint32_t)o->ids_len + TREE_MAX },
+		{ s->skel->maps.target_cgroups,
+			o->cgroups_len ? (uint32_t)o->cgroups_len + TREE_MAX : 1 },
 	};
 	uint64_t used = ring + ROWS_PAGES_MAX * sizeof(struct rows_page) +
 		ROWS_RULES_MAX * sizeof(struct unwind_rule);
@@ -129,14 +132,21 @@ static int configure(struct sampler *s, const struct sampler_options *o)
 		[SAMPLER_TIDS] = FILTER_TID,
 		[SAMPLER_CGROUP] = FILTER_NONE,
 	};
+	bool by_cgroup = o->target == SAMPLER_CGROUP && o->cgroup_fd < 0;
 
 	s->skel->rodata->self_tgid = (uint32_t)getpid();
 	s->skel->rodata->stacks_secret = hash_bytes("stacks", 6);
 	s->skel->rodata->cpus = s->cpus;
 	s->skel->rodata->page_shift =
 		(uint32_t)__builtin_ctzl((unsigned long)sysconf(_SC_PAGESIZE));
-	s->skel->rodata->filter = filters[o->target];
-	s->skel->rodata->period_ns = o->target == SAMPLER_CGROUP ? 0 : NSEC_PER_SEC / o->hz;
+	s->skel->rodata->filter = by_cgroup ? FILTER_CGROUP : filters[o->target];
+	s->skel->rodata->pidns_inum = o->pid_namespace;
+	s->skel->rodata->v1_len = (uint32_t)o->v1_len;
+	s->skel->bss->v1_live = o->v1_live;
+	for (size_t i = 0; i < o->v1_len && i < CGROUP_V1_MAX; i++)
+		s->skel->rodata->v1_hierarchies[i] = o->v1[i];
+	s->skel->rodata->period_ns =
+		o->target == SAMPLER_CGROUP && !by_cgroup ? 0 : NSEC_PER_SEC / o->hz;
 	s->skel->rodata->keep_tid = o->by_tid;
 	s->skel->rodata->keep_cpu = o->by_cpu;
 	s->skel->rodata->keep_user = o->user;
@@ -204,6 +214,13 @@ static int set_targets(struct sampler *s, const struct sampler_options *o)
 		if (err < 0)
 			return err;
 	}
+	for (size_t i = 0; i < o->cgroups_len; i++) {
+		int err = bpf_map_update_elem(
+			bpf_map__fd(s->skel->maps.target_cgroups), &o->cgroups[i], &one, BPF_ANY);
+
+		if (err < 0)
+			return err;
+	}
 	return 0;
 }
 
@@ -265,6 +282,16 @@ static int on_held(struct sampler *s, const struct event_held *e, size_t size)
 	return err;
 }
 
+static int on_cgroup(struct sampler *s, const struct event_cgroup *e, size_t size)
+{
+	size_t head = offsetof(struct event_cgroup, path);
+
+	/* The room is rounded up, the path is not. */
+	if (size <= head || !memchr(e->path, '\0', size - head))
+		return 0;
+	return s->events.cgroup(s->ctx, e);
+}
+
 static int on_event(void *ctx, void *data, size_t size)
 {
 	struct sampler *s = ctx;
@@ -285,6 +312,8 @@ static int on_event(void *ctx, void *data, size_t size)
 		err = s->events.exec(s->ctx, data);
 	else if (kind == EVENT_PAGE && size >= sizeof(struct event_page))
 		err = s->events.page(s->ctx, data);
+	else if (kind == EVENT_CGROUP)
+		err = on_cgroup(s, data, size);
 	else if (kind == EVENT_HELD)
 		err = on_held(s, data, size);
 	else if (kind == EVENT_PRESSURE)
@@ -326,7 +355,7 @@ int sampler_open(const struct sampler_options *options, const struct sampler_eve
 			why_set(why, err, "cannot set up the BPF maps: %s", err_text(err));
 	}
 	if (err == 0)
-		s->exec = bpf_program__attach(s->skel->progs.exec);
+		tracepoints_attach(&s->tracepoints, s->skel);
 	if (err == 0)
 		err = open_clocks(s, options, why);
 	if (err < 0) {
@@ -342,7 +371,7 @@ void sampler_free(struct sampler *s)
 	if (!s)
 		return;
 	clocks_close(&s->clocks);
-	bpf_link__destroy(s->exec);
+	tracepoints_detach(&s->tracepoints);
 	publish_free(s->publish);
 	ring_buffer__free(s->ring);
 	sample_bpf__destroy(s->skel);

@@ -20,8 +20,7 @@ enum sampler_target {
 	SAMPLER_TGIDS,
 	SAMPLER_TREE, /* processes and all that descends from them */
 	SAMPLER_TIDS,
-	SAMPLER_CGROUP, /* one cgroup and what is below it; other tasks' ticks never run the program
-			 */
+	SAMPLER_CGROUP, /* one cgroup and what is below it */
 };
 
 struct publish;
@@ -31,8 +30,17 @@ struct sampler_options {
 	enum sampler_target target;
 	const uint32_t *ids; /* of the targets */
 	size_t ids_len;
-	int cgroup_fd; /* SAMPLER_CGROUP: a directory of the cgroup2 file system; not consumed */
-	bool by_tid, by_cpu; /* keep them apart */
+	/* SAMPLER_CGROUP: the folder to which perf events are bound, so that other tasks' ticks
+	 * never run the program; not consumed. -1: there is none, and BPF tells them apart by
+	 * these: */
+	int cgroup_fd;
+	const uint64_t *cgroups; /* the cgroup and all below it, as they are now */
+	size_t cgroups_len;
+	const struct cgroup_v1 *v1; /* hierarchies to ask, CGROUP_V1_MAX at most */
+	size_t v1_len;
+	uint32_t v1_live;       /* by bit: that one has cgroups now */
+	uint32_t pid_namespace; /* in whose numbers pids are told; 0: the host's */
+	bool by_tid, by_cpu;    /* keep them apart */
 	bool user, kernel;
 	uint64_t memory_bytes; /* for all BPF maps; what is left of it holds tables */
 };
@@ -47,6 +55,7 @@ struct sampler_events {
 	int (*exec)(void *ctx, const struct event_exec *event);
 	int (*page)(void *ctx, const struct event_page *event);
 	int (*held)(void *ctx, const struct event_held *event);
+	int (*cgroup)(void *ctx, const struct event_cgroup *event); /* its path ends with a NUL */
 	int (*count)(void *ctx, const struct count_key *key, uint64_t count);
 };
 

@@ -12,7 +12,7 @@
 #define BLAME_MAX 4096 /* full: all is forgotten */
 #define BLAME_REFUSE_MAX_NS 3600000000000ULL
 
-enum blame_what { BLAME_ROWS, BLAME_SYMBOLS, BLAME_MAP };
+enum blame_what { BLAME_ROWS, BLAME_SYMBOLS, BLAME_MAP, BLAME_STATE };
 
 struct blame {
 	struct hash strikes; /* what → until, in ms, << 8 | how often */

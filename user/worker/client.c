@@ -238,6 +238,12 @@ int worker_client_map_names(struct worker_client *client, const struct worker_ma
 	return namer_map_names(&client->namer, map, query, fn, ctx, out);
 }
 
+enum worker_status worker_client_state(
+	struct worker_client *client, const struct worker_state *state, struct state_facts *out)
+{
+	return namer_state(&client->namer, state, out);
+}
+
 void worker_client_drop(struct worker_client *client, uint64_t id)
 {
 	row_queue_drop(&client->rows, id);

@@ -92,6 +92,8 @@ static void note_loaded(struct namer *namer)
 
 static enum blame_what what_asked(uint32_t kind)
 {
+	if (kind == PROTO_STATE)
+		return BLAME_STATE;
 	return kind == PROTO_MAP_FEED || kind == PROTO_MAP_NAMES || kind == PROTO_MAP_DROP
 		? BLAME_MAP
 		: BLAME_SYMBOLS;
@@ -116,7 +118,8 @@ static void on_reply(struct namer *namer)
 	if (reply->head.kind == PROTO_LOAD)
 		note_loaded(namer);
 	/* Not a load: what loads well and then costs a worker has no end of strikes else. */
-	if (reply->head.kind == PROTO_NAMES || reply->head.kind == PROTO_MAP_NAMES)
+	if (reply->head.kind == PROTO_NAMES || reply->head.kind == PROTO_MAP_NAMES ||
+		reply->head.kind == PROTO_STATE)
 		blame_forgive(namer->blame, what_asked(reply->head.kind), namer->lane.asked.id);
 }
 
@@ -467,6 +470,24 @@ int namer_map_names(struct namer *namer, const struct worker_map *map,
 		status.status = given_up(namer);
 	*out = status;
 	return 0;
+}
+
+/* ---- container runtimes' files -------------------------------------------------------------- */
+
+enum worker_status namer_state(
+	struct namer *namer, const struct worker_state *state, struct state_facts *out)
+{
+	struct proto_message *m = &namer->lane.out;
+	enum worker_status status;
+
+	proto_begin_request(m, PROTO_STATE, state->id);
+	if (!proto_put_state(m, state->kind, state->container))
+		return WORKER_UNKNOWN;
+	m->fds[m->fds_len++] = state->fd;
+	status = ask(namer, state->until_ns);
+	if (status == WORKER_OK)
+		*out = ((const struct proto_state *)proto_body(&namer->lane.in))->facts;
+	return status;
 }
 
 /* ---- drop ----------------------------------------------------------------------------------- */

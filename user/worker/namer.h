@@ -7,6 +7,7 @@
 #include "worker/blame.h"
 #include "worker/client.h"
 #include "worker/lane.h"
+#include "worker/state.h"
 
 #define NAMER_KNOWN_MAX 65536 /* full: all is forgotten, and loaded again */
 
@@ -36,5 +37,7 @@ int namer_names(struct namer *namer, const struct worker_object *object,
 int namer_map_names(struct namer *namer, const struct worker_map *map,
 	const struct worker_query *query, worker_name_fn fn, void *ctx,
 	struct worker_map_status *out);
+enum worker_status namer_state(
+	struct namer *namer, const struct worker_state *state, struct state_facts *out);
 void namer_drop(struct namer *namer, uint64_t id);
 void namer_drop_map(struct namer *namer, uint64_t id);

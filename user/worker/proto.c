@@ -32,11 +32,12 @@ static const struct shape shapes[PROTO_KINDS] = {
 	[PROTO_GIVE] = { .fds_max = 1 },
 	[PROTO_MAP_FEED] = { 0, 1, 1, sizeof(struct proto_map), 0, false },
 	[PROTO_MAP_NAMES] = { PROTO_QUERIES_MAX, 0, 0, 0, 0, true },
+	[PROTO_STATE] = { PROTO_STATE_QUERIES, 1, 1, sizeof(struct proto_state), 0, false },
 };
 
 _Static_assert(sizeof(struct proto_rows) % 8 == 0 && sizeof(struct proto_symbols) % 8 == 0 &&
 		sizeof(struct proto_map) % 8 == 0 && sizeof(struct proto_wanted) % 8 == 0 &&
-		sizeof(struct proto_reply) % 8 == 0,
+		sizeof(struct proto_reply) % 8 == 0 && sizeof(struct proto_state) % 8 == 0,
 	"no padding that is not named, and bodies lie aligned");
 _Static_assert(
 	sizeof(struct proto_request) + PROTO_QUERIES_MAX * sizeof(uint64_t) <= PROTO_BYTES_MAX,
@@ -169,6 +170,15 @@ int proto_receive(int fd, int flags, struct proto_message *m)
 	return 0;
 }
 
+/* A kind, and text that ends in zeros. */
+static bool state_request_valid(const struct proto_message *m)
+{
+	uint32_t len = m->request.queries_len;
+
+	return len == PROTO_STATE_QUERIES && proto_query(m, 0) < STATE_KINDS &&
+		memchr(proto_state_id(m), '\0', STATE_ID_MAX);
+}
+
 bool proto_request_valid(const struct proto_message *m)
 {
 	const struct proto_request *r = &m->request;
@@ -180,7 +190,8 @@ bool proto_request_valid(const struct proto_message *m)
 	return r->queries_len <= shape->queries_max &&
 		r->head.size == sizeof(*r) + r->queries_len * sizeof(uint64_t) &&
 		m->fds_len >= shape->fds_min && m->fds_len <= shape->fds_max &&
-		(r->flags & ~(PROTO_DEMANGLE | PROTO_LINES | PROTO_DUMP | PROTO_WHOLE)) == 0;
+		(r->flags & ~(PROTO_DEMANGLE | PROTO_LINES | PROTO_DUMP | PROTO_WHOLE)) == 0 &&
+		(r->head.kind != PROTO_STATE || state_request_valid(m));
 }
 
 /* The agent makes paths with it. */
@@ -270,12 +281,36 @@ bool proto_reply_valid(
 		return rows_valid(m);
 	if (r->head.kind == PROTO_WANTED)
 		return wanted_valid(m);
+	if (r->head.kind == PROTO_STATE)
+		return state_facts_valid(&((const struct proto_state *)proto_body(m))->facts);
 	return r->head.kind != PROTO_LOAD || symbols_valid(m);
 }
 
 const uint64_t *proto_queries(const struct proto_message *m)
 {
 	return &m->bytes[sizeof(m->request) / sizeof(uint64_t)];
+}
+
+bool proto_put_state(struct proto_message *m, uint32_t kind, const char *id)
+{
+	char text[STATE_ID_MAX] = "";
+	uint64_t first = kind;
+
+	if (strlen(id) >= sizeof(text))
+		return false;
+	memcpy(text, id, strlen(id));
+	m->request.queries_len = PROTO_STATE_QUERIES;
+	return proto_put(m, &first, sizeof(first)) && proto_put(m, text, sizeof(text));
+}
+
+uint32_t proto_state_kind(const struct proto_message *m)
+{
+	return (uint32_t)proto_query(m, 0);
+}
+
+const char *proto_state_id(const struct proto_message *m)
+{
+	return (const char *)&m->bytes[sizeof(m->request) / sizeof(uint64_t) + 1];
 }
 
 uint64_t proto_query(const struct proto_message *m, uint32_t i)

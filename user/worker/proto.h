@@ -20,6 +20,7 @@ enum proto_kind {
 	PROTO_MAP_FEED,    /* a perf map or jitdump, read on from where the last reading ended */
 	PROTO_MAP_NAMES,   /* addresses → names of both */
 	PROTO_MAP_DROP,    /* they are forgotten */
+	PROTO_STATE,       /* a container runtime's file → what it says of a container */
 	PROTO_KINDS,
 };
 
@@ -90,6 +91,11 @@ bool proto_request_valid(const struct proto_message *m);
 /* Is m a reply to the request to_kind, to_seq, of so many queries? */
 bool proto_reply_valid(
 	const struct proto_message *m, const struct proto_head *to, uint32_t queries_len);
+/* The queries of PROTO_STATE: a kind, and text. False: it is too long. */
+bool proto_put_state(struct proto_message *m, uint32_t kind, const char *id);
+/* Of a valid message. */
+uint32_t proto_state_kind(const struct proto_message *m);
+const char *proto_state_id(const struct proto_message *m);
 /* Of a valid message: the queries; the i-th of them, i < queries_len; the struct behind a reply;
  * its names. */
 const uint64_t *proto_queries(const struct proto_message *m);

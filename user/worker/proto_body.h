@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include "cgroup/state_file.h"
 #include "elf/build_id.h"
 #include "sym/debug_part.h"
 
@@ -12,6 +13,7 @@
 #define PROTO_QUERIES_MAX 4096
 #define PROTO_DEBUG_MAX (PROTO_FDS_MAX - 1) /* debug files that can be offered for one object */
 #define PROTO_FILE_NAME_MAX 255
+#define PROTO_STATE_QUERIES (1 + STATE_ID_MAX / 8)
 
 struct proto_hello {
 	uint64_t sandbox; /* SANDBOX_* */
@@ -42,4 +44,8 @@ struct proto_wanted {
 	uint32_t build_id_len;
 	uint8_t build_id[BUILD_ID_BYTES_MAX];
 	char dir[DEBUG_PART_TEXT_MAX], name[DEBUG_PART_TEXT_MAX];
+};
+
+struct proto_state {
+	struct state_facts facts; /* all zeros, unless the status is WORKER_OK */
 };

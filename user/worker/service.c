@@ -11,6 +11,7 @@
 #include "sym/demangle.h"
 #include "worker/compile.h"
 #include "worker/map_reader.h"
+#include "worker/state_reader.h"
 #include "worker/symbols.h"
 #include "worker/worker.h"
 
@@ -269,6 +270,16 @@ static enum worker_status do_map_drop(struct service *s)
 	return WORKER_OK;
 }
 
+static enum worker_status do_state(struct service *s)
+{
+	struct proto_state state = { 0 };
+	enum worker_status status = state_reader_read(s->in.fds[0],
+		(enum state_kind)proto_state_kind(&s->in), proto_state_id(&s->in), &state.facts);
+
+	proto_put(&s->out, &state, sizeof(state));
+	return status;
+}
+
 /* Each puts the reply's body and returns its status. */
 static enum worker_status (*const handlers[PROTO_KINDS])(struct service *s) = {
 	[PROTO_ROWS] = do_rows,
@@ -280,6 +291,7 @@ static enum worker_status (*const handlers[PROTO_KINDS])(struct service *s) = {
 	[PROTO_MAP_FEED] = do_map_feed,
 	[PROTO_MAP_NAMES] = do_map_names,
 	[PROTO_MAP_DROP] = do_map_drop,
+	[PROTO_STATE] = do_state,
 };
 
 void service_answer(struct service *s)

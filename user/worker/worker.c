@@ -18,6 +18,7 @@
 #include "worker/mapping.h"
 #include "worker/sandbox.h"
 #include "worker/service.h"
+#include "worker/state_reader.h"
 
 /* Tables come and go. Said once, malloc keeps to it: each larger block is given back to the kernel
  * when it is freed. Else the bound rises with what was freed, and the heap keeps the memory. */
@@ -86,6 +87,7 @@ int worker_main(int socket_fd)
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return WORKER_EXIT_MEMORY;
+	state_reader_begin();
 	if (mapping_catch_faults() < 0 || sandbox_enter(&sandbox) < 0)
 		return WORKER_EXIT_SANDBOX;
 	if (say_hello(socket_fd, &s->out, sandbox) < 0)

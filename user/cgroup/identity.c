@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cgroup/identity.c - part by part from the root, each held against the tables below: what a later
+ * part says replaces what an earlier one said. A container begins anew, but stays in its pod. */
+#include "cgroup/identity.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/own.h"
+
+#define ID_DIGITS 64
+#define HEX "0123456789abcdef"
+
+/* A run of a path. */
+struct part {
+	const char *at;
+	size_t len;
+};
+
+static bool part_is(struct part p, const char *text)
+{
+	return strlen(text) == p.len && memcmp(p.at, text, p.len) == 0;
+}
+
+static bool drop_prefix(struct part *p, const char *prefix)
+{
+	size_t len = strlen(prefix);
+
+	if (p->len < len || memcmp(p->at, prefix, len) != 0)
+		return false;
+	p->at += len;
+	p->len -= len;
+	return true;
+}
+
+static bool drop_suffix(struct part *p, const char *suffix)
+{
+	size_t len = strlen(suffix);
+
+	if (p->len < len || memcmp(p->at + p->len - len, suffix, len) != 0)
+		return false;
+	p->len -= len;
+	return true;
+}
+
+/* Its characters are all of the set. */
+static bool part_of(struct part p, const char *set)
+{
+	for (size_t i = 0; i < p.len; i++)
+		if (p.at[i] == '\0' || !strchr(set, p.at[i]))
+			return false;
+	return p.len > 0;
+}
+
+static bool is_id(struct part p)
+{
+	return p.len == ID_DIGITS && part_of(p, HEX);
+}
+
+static bool copy(struct part p, char *out, size_t size)
+{
+	if (p.len >= size)
+		return false;
+	memcpy(out, p.at, p.len);
+	out[p.len] = '\0';
+	return true;
+}
+
+/* ---- containers ---------------------------------------------------------------------------- */
+
+static const struct rule {
+	const char *prefix, *suffix;
+	enum cgroup_kind kind;
+	bool any_id;
+} rules[] = {
+	{ "docker-", ".scope", CGROUP_DOCKER, false },
+	{ "cri-containerd-", ".scope", CGROUP_CONTAINERD, true },
+	{ "cri-containerd-", "", CGROUP_CONTAINERD, false },
+	{ "nerdctl-", ".scope", CGROUP_CONTAINERD, true },
+	{ "crio-", ".scope", CGROUP_CRIO, true },
+	{ "crio-", "", CGROUP_CRIO, false },
+	{ "libpod-payload-", "", CGROUP_PODMAN, false },
+	{ "libpod-", ".scope", CGROUP_PODMAN, false },
+	{ "libpod-", "", CGROUP_PODMAN, false },
+	{ "lxc.payload.", "", CGROUP_LXC, true },
+	{ "systemd-nspawn@", ".service", CGROUP_MACHINE, true },
+	{ "machine-", ".scope", CGROUP_MACHINE, true },
+};
+
+/* Names in a folder of the runtime's. */
+static const struct folder {
+	const char *name;
+	enum cgroup_kind kind;
+	bool any_id;
+} folders[] = {
+	{ "docker", CGROUP_DOCKER, false },
+	{ "lxc", CGROUP_LXC, true },
+	{ "lxc.payload", CGROUP_LXC, true },
+};
+
+/* What watches a container is none. */
+static bool is_monitor(struct part id)
+{
+	return drop_prefix(&id, "conmon-");
+}
+
+static bool match_rule(const struct rule *rule, struct part *p)
+{
+	struct part id = *p;
+
+	if (!drop_prefix(&id, rule->prefix) || !drop_suffix(&id, rule->suffix) || id.len == 0 ||
+		is_monitor(id) || !(rule->any_id || is_id(id)))
+		return false;
+	*p = id;
+	return true;
+}
+
+/* CGROUP_ROOT: it is none. */
+static enum cgroup_kind container_kind(struct part parent, struct part *p)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(rules); i++)
+		if (match_rule(&rules[i], p))
+			return rules[i].kind;
+	for (size_t i = 0; i < ARRAY_SIZE(folders); i++)
+		if (part_is(parent, folders[i].name) &&
+			(folders[i].any_id ? p->len > 0 : is_id(*p)))
+			return folders[i].kind;
+	return is_id(*p) ? CGROUP_CONTAINER : CGROUP_ROOT;
+}
+
+static int hex_digit(char c)
+{
+	const char *at = c ? strchr(HEX, c) : NULL;
+
+	return at ? (int)(at - HEX) : -1;
+}
+
+/* systemd writes `\x2d` for `-`: systemd.unit(5), "String escaping". */
+static void unescape(char *text)
+{
+	char *out = text;
+
+	while (*text) {
+		int high = text[0] == '\\' && text[1] == 'x' ? hex_digit(text[2]) : -1;
+		int low = high >= 0 ? hex_digit(text[3]) : -1;
+
+		if (low >= 0 && (high | low) != 0) {
+			*out++ = (char)(high << 4 | low);
+			text += 4;
+		} else {
+			*out++ = *text++;
+		}
+	}
+	*out = '\0';
+}
+
+static bool take_container(
+	struct cgroup_identity *id, struct part parent, struct part p, size_t end)
+{
+	struct part name = p;
+	enum cgroup_kind kind = container_kind(parent, &name);
+
+	if (kind == CGROUP_ROOT || !copy(name, id->container, sizeof(id->container)))
+		return false;
+	if (kind == CGROUP_MACHINE)
+		unescape(id->container);
+	/* Podman's pods are folders that are named as containers are. */
+	if (id->container_len > 0 && !(kind == CGROUP_PODMAN && id->kind == CGROUP_CONTAINER))
+		id->nested = true;
+	id->kind = kind;
+	id->container_len = end;
+	id->unit[0] = '\0';
+	id->unit_len = 0;
+	return true;
+}
+
+/* ---- pods ---------------------------------------------------------------------------------- */
+
+static void take_uid(struct cgroup_identity *id, struct part uid, size_t end)
+{
+	if (!part_of(uid, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_.") ||
+		!copy(uid, id->pod_uid, sizeof(id->pod_uid)))
+		return;
+	for (char *c = id->pod_uid; *c; c++)
+		if (*c == '_')
+			*c = '-';
+	id->pod_len = end;
+	if (!cgroup_is_container(id->kind))
+		id->kind = CGROUP_POD;
+}
+
+static enum cgroup_qos qos_of(struct part p)
+{
+	if (part_is(p, "burstable"))
+		return CGROUP_BURSTABLE;
+	return part_is(p, "besteffort") ? CGROUP_BESTEFFORT : CGROUP_QOS_NONE;
+}
+
+/* [kubelet-]kubepods[-QOS][-podUID].slice */
+static bool take_pod_slice(struct cgroup_identity *id, struct part p, size_t end)
+{
+	static const char *const classes[] = { "burstable", "besteffort" };
+
+	if (!drop_suffix(&p, ".slice"))
+		return false;
+	drop_prefix(&p, "kubelet-");
+	if (!drop_prefix(&p, "kubepods"))
+		return false;
+	id->qos = CGROUP_GUARANTEED;
+	for (size_t i = 0; i < ARRAY_SIZE(classes); i++) {
+		struct part rest = p;
+
+		if (!drop_prefix(&rest, "-") || !drop_prefix(&rest, classes[i]))
+			continue;
+		p = rest;
+		id->qos = i == 0 ? CGROUP_BURSTABLE : CGROUP_BESTEFFORT;
+	}
+	if (drop_prefix(&p, "-pod"))
+		take_uid(id, p, end);
+	return true;
+}
+
+/* kubepods, QOS, podUID as folders. */
+static bool take_pod_folder(struct cgroup_identity *id, struct part p, size_t end, bool *kubepods)
+{
+	if (part_is(p, "kubepods") || part_is(p, "kubelet-kubepods")) {
+		*kubepods = true;
+		id->qos = CGROUP_GUARANTEED;
+		return true;
+	}
+	if (!*kubepods)
+		return false;
+	if (qos_of(p) != CGROUP_QOS_NONE) {
+		id->qos = qos_of(p);
+		return true;
+	}
+	if (!drop_prefix(&p, "pod"))
+		return false;
+	take_uid(id, p, end);
+	*kubepods = false;
+	return true;
+}
+
+/* ---- systemd ------------------------------------------------------------------------------- */
+
+static const struct {
+	const char *suffix;
+	enum cgroup_kind kind;
+} units[] = {
+	{ ".service", CGROUP_SERVICE },
+	{ ".scope", CGROUP_SCOPE },
+	{ ".slice", CGROUP_SLICE },
+	{ ".mount", CGROUP_SERVICE },
+	{ ".socket", CGROUP_SERVICE },
+	{ ".swap", CGROUP_SERVICE },
+};
+
+/* user-UID.slice, user@UID.service */
+static void take_user(struct cgroup_identity *id, struct part p)
+{
+	char digits[12];
+
+	if (!(drop_prefix(&p, "user-") && drop_suffix(&p, ".slice")) &&
+		!(drop_prefix(&p, "user@") && drop_suffix(&p, ".service")))
+		return;
+	if (!part_of(p, "0123456789") || !copy(p, digits, sizeof(digits)))
+		return;
+	id->has_user = true;
+	id->user = (uid_t)strtoul(digits, NULL, 10);
+}
+
+static bool is_session(struct part p)
+{
+	return drop_prefix(&p, "session-") && drop_suffix(&p, ".scope");
+}
+
+static void take_unit(struct cgroup_identity *id, struct part p, size_t end)
+{
+	if (id->container_len == 0)
+		take_user(id, p);
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
+		struct part name = p;
+
+		if (!drop_suffix(&name, units[i].suffix) || name.len == 0 ||
+			!copy(p, id->unit, sizeof(id->unit)))
+			continue;
+		id->unit_len = end;
+		if (id->kind < CGROUP_POD)
+			id->kind = is_session(p) ? CGROUP_SESSION : units[i].kind;
+		return;
+	}
+}
+
+/* ---- the whole path ------------------------------------------------------------------------- */
+
+struct walk {
+	struct cgroup_identity *id;
+	struct part parent;
+	bool kubepods; /* the parts behind are QoS classes and pods */
+};
+
+static void take_part(struct walk *w, struct part p, size_t end)
+{
+	struct cgroup_identity *id = w->id;
+
+	if (!take_pod_slice(id, p, end) && !take_pod_folder(id, p, end, &w->kubepods) &&
+		!take_container(id, w->parent, p, end))
+		take_unit(id, p, end);
+	w->parent = p;
+}
+
+/* SLICE:RUNTIME:ID, where a runtime that makes folders was given a name for systemd. */
+static bool take_triple(struct walk *w, struct part p, size_t end)
+{
+	const char *first = memchr(p.at, ':', p.len);
+	const char *second =
+		first ? memchr(first + 1, ':', (size_t)(p.at + p.len - first - 1)) : NULL;
+	char name[CGROUP_NAME_MAX];
+	struct part slice = p, scope = { name, 0 };
+
+	if (!second)
+		return false;
+	slice.len = (size_t)(first - p.at);
+	scope.len = p.len - slice.len - 1;
+	if (!copy((struct part){ first + 1, scope.len }, name, sizeof(name)))
+		return false;
+	name[second - first - 1] = '-';
+	if (scope.len + strlen(".scope") >= sizeof(name))
+		return false;
+	strcpy(name + scope.len, ".scope");
+	scope.len += strlen(".scope");
+	take_part(w, slice, end);
+	take_container(w->id, w->parent, scope, end);
+	w->parent = p;
+	return true;
+}
+
+void cgroup_identify(const char *path, struct cgroup_identity *out)
+{
+	struct walk w = { .id = out };
+	size_t at = 0;
+
+	*out = (struct cgroup_identity){ .kind = CGROUP_ROOT };
+	while (path[at]) {
+		struct part p = { path + at, strcspn(path + at, "/") };
+
+		if (p.len > 0) {
+			if (out->kind == CGROUP_ROOT)
+				out->kind = CGROUP_OTHER;
+			if (!take_triple(&w, p, at + p.len))
+				take_part(&w, p, at + p.len);
+		}
+		at += p.len + (path[at + p.len] == '/');
+	}
+	if (out->pod_uid[0] == '\0')
+		out->qos = CGROUP_QOS_NONE;
+}
+
+static const char *const kind_names[CGROUP_KINDS] = {
+	[CGROUP_ROOT] = "host",
+	[CGROUP_OTHER] = "cgroup",
+	[CGROUP_SERVICE] = "service",
+	[CGROUP_SCOPE] = "scope",
+	[CGROUP_SLICE] = "slice",
+	[CGROUP_SESSION] = "session",
+	[CGROUP_POD] = "pod",
+	[CGROUP_DOCKER] = "docker",
+	[CGROUP_CONTAINERD] = "containerd",
+	[CGROUP_CRIO] = "cri-o",
+	[CGROUP_PODMAN] = "podman",
+	[CGROUP_LXC] = "lxc",
+	[CGROUP_MACHINE] = "machine",
+	[CGROUP_CONTAINER] = "container",
+};
+
+const char *cgroup_kind_name(enum cgroup_kind kind)
+{
+	return (unsigned int)kind < CGROUP_KINDS ? kind_names[kind] : "?";
+}
+
+const char *cgroup_qos_name(enum cgroup_qos qos)
+{
+	static const char *const names[] = { "", "guaranteed", "burstable", "besteffort" };
+
+	return (unsigned int)qos < ARRAY_SIZE(names) ? names[qos] : "";
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cgroup/identity.h - what a cgroup is, by its path alone: a container of which runtime, a pod of
+ * which QoS class, a systemd unit. The rules are those by which the runtimes name their cgroups:
+ *
+ *   docker/ID  docker-ID.scope  ID below any --cgroup-parent                          Docker
+ *   cri-containerd-ID.scope  SLICE:cri-containerd:ID  nerdctl-ID.scope                containerd
+ *   crio-ID.scope  crio-ID                                                            CRI-O
+ *   libpod-ID  libpod-ID.scope  libpod-payload-ID, below a user's slice: rootless     Podman
+ *   lxc/NAME  lxc.payload/NAME  lxc.payload.NAME                                      LXC
+ *   machine-NAME.scope  systemd-nspawn@NAME.service                                   machine
+ *   kubepods[/QOS]/podUID  [kubelet-]kubepods[-QOS]-podUID.slice, with _ for -        pod
+ *   *.service  *.scope  *.slice, session-N.scope                                      systemd
+ *
+ * ID is 64 hexadecimal digits; after cri-containerd-, crio- and nerdctl- any name. Of containers in
+ * containers the innermost counts, and a unit inside a container is the container's own. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#define CGROUP_NAME_MAX 256
+#define CGROUP_POD_MAX 72
+
+enum cgroup_kind {
+	CGROUP_ROOT,
+	CGROUP_OTHER,
+	CGROUP_SERVICE, /* systemd's, up to here */
+	CGROUP_SCOPE,
+	CGROUP_SLICE,
+	CGROUP_SESSION,
+	CGROUP_POD,    /* of a pod, in none of its containers */
+	CGROUP_DOCKER, /* containers, from here on */
+	CGROUP_CONTAINERD,
+	CGROUP_CRIO,
+	CGROUP_PODMAN,
+	CGROUP_LXC,
+	CGROUP_MACHINE,
+	CGROUP_CONTAINER, /* whose runtime the path does not tell */
+	CGROUP_KINDS,
+};
+
+enum cgroup_qos { CGROUP_QOS_NONE, CGROUP_GUARANTEED, CGROUP_BURSTABLE, CGROUP_BESTEFFORT };
+
+struct cgroup_identity {
+	enum cgroup_kind kind;
+	enum cgroup_qos qos;             /* of the pod */
+	char container[CGROUP_NAME_MAX]; /* its id, or name where there is no other; "": none */
+	char unit[CGROUP_NAME_MAX];      /* innermost; "": none */
+	char pod_uid[CGROUP_POD_MAX];    /* with -; "": none */
+	/* The path up to and with what it is; 0: it is none. */
+	size_t container_len, pod_len, unit_len;
+	bool nested; /* the container is in another one: a cgroup that a container could make */
+	bool has_user;
+	uid_t user; /* in whose slice it is */
+};
+
+/* Any path; one with a part that is too long for the above is CGROUP_OTHER. */
+void cgroup_identify(const char *path, struct cgroup_identity *out);
+
+static inline bool cgroup_is_container(enum cgroup_kind kind)
+{
+	return kind >= CGROUP_DOCKER;
+}
+
+/* "docker", "service", ...; never NULL. */
+const char *cgroup_kind_name(enum cgroup_kind kind);
+/* "guaranteed", ...; "" for none. */
+const char *cgroup_qos_name(enum cgroup_qos qos);

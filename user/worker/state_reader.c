@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* worker/state_reader.c - read, not mapped: these files are small, some are in /proc, and one that
+ * is written meanwhile is at worst a damaged one, which is tried again. */
+#include "worker/state_reader.h"
+
+#include <errno.h>
+#include <jansson.h>
+
+#include "base/buf.h"
+#include "base/fd.h"
+
+void state_reader_begin(void)
+{
+	json_object_seed(0);
+}
+
+enum worker_status state_reader_read(
+	int fd, enum state_kind kind, const char *id, struct state_facts *out)
+{
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	int err = fd_read_all(fd, STATE_BYTES_MAX, &text);
+
+	if (err == 0)
+		err = state_file_parse(kind, id, text.data ? text.data : "", text.len, out);
+	switch (err) {
+	case 0:
+		return WORKER_OK;
+	case -EFBIG:
+		return WORKER_TOO_LARGE;
+	case -ENOENT:
+		return WORKER_UNKNOWN;
+	case -EBADMSG:
+		return WORKER_DAMAGED;
+	case -ENOMEM:
+		return WORKER_MEMORY;
+	default:
+		return WORKER_UNREADABLE;
+	}
+}
