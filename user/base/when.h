@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* base/when.h - a moment as a person writes it:
+ *     now · 2h, 30m, 1d, 90s (so long ago) · 03:12, 03:12:30 (the last time it was) ·
+ *     2026-11-21, 2026-11-21 03:12, 2026-11-21T03:12:30 (local time; with Z behind it UTC) · @EPOCH
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/err.h"
+
+/* CLOCK_REALTIME. -EINVAL with why. */
+int when_parse(const char *text, uint64_t now_ns, uint64_t *out, struct why *why);
