@@ -18,6 +18,7 @@
 #include "base/own.h"
 #include "store/compact.h"
 #include "store/merge.h"
+#include "store/query.h"
 #include "store/retention.h"
 #include "store/segment.h"
 #include "store/store.h"
@@ -451,6 +452,87 @@ static void what_a_crash_left_beside_the_hour_is_not_counted_twice(void **state)
 	assert_int_equal(store_len(place->store), 2);
 }
 
+static void ask(struct place *place, const struct query *query, const char *says)
+{
+	struct query_answer answer;
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	struct why why;
+
+	assert_int_equal(query_answer_init(&answer), 0);
+	assert_int_equal(query_run(place->store, query, &answer, &why), 0);
+	assert_int_equal(merge_write(&answer.merge, NSEC_PER_SEC / answer.hz, &text), 0);
+	assert_string_equal(text.data ? text.data : "", says);
+	query_answer_done(&answer);
+}
+
+static void questions_are_answered_by_span_label_and_function(void **state)
+{
+	struct query all = { .until_ns = UINT64_MAX };
+	struct query later = { .since_ns = T0 + MINUTE, .until_ns = T0 + 2 * MINUTE };
+	struct query web = {
+		.until_ns = UINT64_MAX, .matches = { { "container", "web" } }, .matches_len = 1
+	};
+	struct query both = { .until_ns = UINT64_MAX,
+		.matches = { { "comm", "main" }, { "container", "web-2" } },
+		.matches_len = 2 };
+	struct query function = { .until_ns = UINT64_MAX };
+	struct place *place = *state;
+	regex_t regex;
+
+	assert_int_equal(regcomp(&regex, "^a b$|^rea", REG_EXTENDED | REG_NOSUB), 0);
+	function.function = &regex;
+	open_store(place, STORE_WRITE);
+	put(place, T0, lines);
+	put(place, T0 + MINUTE, "web;main;c 2\nweb;other;main 1\n");
+	open_store(place, STORE_READ);
+	ask(place, &all,
+		"db;main;read 3\nweb-2;main 5\nweb;main;a b 2\nweb;main;c 42\nweb;other;main 1\n");
+	ask(place, &later, "web;main;c 2\nweb;other;main 1\n");
+	ask(place, &web, "web;main;a b 2\nweb;main;c 42\nweb;other;main 1\n");
+	ask(place, &both, "web-2;main 5\n");
+	ask(place, &function, "db;main;read 3\nweb;main;a b 2\n");
+	regfree(&regex);
+}
+
+static void what_no_segment_can_tell_is_said(void **state)
+{
+	struct query pod = {
+		.until_ns = UINT64_MAX, .matches = { { "pod", "x" } }, .matches_len = 1
+	};
+	struct query before = { .until_ns = T0 };
+	struct place *place = *state;
+	struct query_answer answer;
+	struct why why;
+
+	open_store(place, STORE_WRITE);
+	put(place, T0, lines);
+	open_store(place, STORE_READ);
+	assert_int_equal(query_answer_init(&answer), 0);
+	assert_int_equal(query_run(place->store, &pod, &answer, &why), -ENOENT);
+	assert_int_equal(query_run(place->store, &before, &answer, &why), -ENOENT);
+	query_answer_done(&answer);
+}
+
+static void many_segments_are_read_as_one_and_in_order(void **state)
+{
+	struct query all = { .until_ns = UINT64_MAX };
+	struct place *place = *state;
+	struct query_answer answer;
+	struct why why;
+
+	open_store(place, STORE_WRITE);
+	for (int i = 0; i < 200; i++)
+		put(place, T0 + (uint64_t)i * MINUTE, "a;b 1\n");
+	open_store(place, STORE_READ);
+	ask(place, &all, "a;b 200\n");
+	assert_int_equal(query_answer_init(&answer), 0);
+	assert_int_equal(query_run(place->store, &all, &answer, &why), 0);
+	assert_int_equal(answer.points.len, 200);
+	for (size_t i = 1; i < answer.points.len; i++)
+		assert_true(answer.points.data[i].start_ns > answer.points.data[i - 1].start_ns);
+	query_answer_done(&answer);
+}
+
 static void samples_of_different_rates_weigh_by_their_time(void **state)
 {
 	_cleanup_(merge_done) struct merge merge;
@@ -499,6 +581,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(an_hour_of_segments_becomes_one, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			what_a_crash_left_beside_the_hour_is_not_counted_twice, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			questions_are_answered_by_span_label_and_function, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_no_segment_can_tell_is_said, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			many_segments_are_read_as_one_and_in_order, setup, teardown),
 		cmocka_unit_test(samples_of_different_rates_weigh_by_their_time),
 	};
 

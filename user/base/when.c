@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/when.c - each way of writing is tried on the whole text. What mktime makes of a day that does
- * not exist is another day, so what comes out is held against what went in. */
+/* base/when.c - each way of writing is tried on the whole text. What mktime makes of a day that
+ * does not exist is another day, so what comes out is held against what went in. */
 #include "base/when.h"
 
 #include <errno.h>

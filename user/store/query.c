@@ -5,13 +5,16 @@
 #include "store/query.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "store/line.h"
 
 #define KEYS_MAX 16
-#define STACK_MAX 65536
+#define PARTS_MAX 8
+#define PART_ENTRIES_MIN 32
 
 /* A segment's lines against the query. */
 struct reading {
@@ -196,21 +199,129 @@ static int choose_labels(struct reading *r, const struct store *store, struct wh
 		r->query->matches_len > 0 ? " with such labels" : "");
 }
 
+/* A run of the store's entries, read by a thread of its own. */
+struct part {
+	const struct store *store;
+	struct reading reading;
+	struct query_answer answer;
+	const char *by;
+	size_t first, end;
+	pthread_t thread;
+	bool running;
+	int err;
+};
+
+static void *read_part(void *arg)
+{
+	struct part *part = arg;
+
+	for (size_t i = part->first; part->err == 0 && i < part->end; i++) {
+		const struct store_entry *entry = store_entry(part->store, i);
+
+		if (!in_span(part->reading.query, entry))
+			continue;
+		if (strcmp(store_text(part->store, entry->by), part->by) == 0)
+			part->err = read_entry(&part->reading, part->store, entry);
+		else
+			part->answer.other_by++;
+	}
+	return NULL;
+}
+
+/* Parts are of entries that follow each other, and so points stay in order. */
+static int add_part(struct query_answer *to, const struct query_answer *from)
+{
+	for (uint32_t id = 0; id < from->merge.ns.len; id++) {
+		const char *stack = strtab_get(&from->merge.stacks, id);
+		int err = merge_add(&to->merge,
+			(struct bytes){ (const uint8_t *)stack, strlen(stack) },
+			from->merge.ns.data[id]);
+
+		if (err < 0)
+			return err;
+	}
+	vec_each (&from->points, point) {
+		struct query_point *slot = vec_add(&to->points);
+
+		if (!slot)
+			return -ENOMEM;
+		*slot = *point;
+	}
+	to->hz = from->hz > to->hz ? from->hz : to->hz;
+	to->segments += from->segments;
+	to->other_by += from->other_by;
+	to->damaged += from->damaged;
+	to->gone += from->gone;
+	return 0;
+}
+
+static size_t count_parts(size_t first, size_t end)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	size_t most = (end - first) / PART_ENTRIES_MIN + 1;
+
+	if (most > PARTS_MAX)
+		most = PARTS_MAX;
+	return cpus > 0 && most > (size_t)cpus ? (size_t)cpus : most;
+}
+
+/* A thread that cannot be had is no error: its part is read here and now. */
+static void start_part(struct part *part)
+{
+	part->err = query_answer_init(&part->answer);
+	part->reading.answer = &part->answer;
+	part->running = part->err == 0 && pthread_create(&part->thread, NULL, read_part, part) == 0;
+	if (!part->running)
+		read_part(part);
+}
+
+static int finish_part(struct part *part, struct query_answer *answer)
+{
+	if (part->running)
+		pthread_join(part->thread, NULL);
+	if (part->err == 0)
+		part->err = add_part(answer, &part->answer);
+	query_answer_done(&part->answer);
+	return part->err;
+}
+
+static void find_range(
+	const struct store *store, const struct query *query, size_t *first, size_t *end)
+{
+	*first = *end = store_len(store);
+	for (size_t i = 0; i < store_len(store); i++) {
+		if (!in_span(query, store_entry(store, i)))
+			continue;
+		if (*first > i)
+			*first = i;
+		*end = i + 1;
+	}
+}
+
 int query_run(const struct store *store, const struct query *query, struct query_answer *answer,
 	struct why *why)
 {
 	struct reading r = { .query = query, .answer = answer };
+	struct part parts[PARTS_MAX] = { 0 };
+	size_t first, end, len;
 	int err = choose_labels(&r, store, why);
 
-	for (size_t i = 0; err == 0 && i < store_len(store); i++) {
-		const struct store_entry *entry = store_entry(store, i);
-
-		if (!in_span(query, entry))
-			continue;
-		if (strcmp(store_text(store, entry->by), answer->by.data) == 0)
-			err = read_entry(&r, store, entry);
-		else
-			answer->other_by++;
+	if (err < 0)
+		return err;
+	find_range(store, query, &first, &end);
+	len = count_parts(first, end);
+	for (size_t i = 0; i < len; i++) {
+		parts[i].store = store;
+		parts[i].reading = r;
+		parts[i].by = answer->by.data;
+		parts[i].first = first + (end - first) * i / len;
+		parts[i].end = first + (end - first) * (i + 1) / len;
+		start_part(&parts[i]);
 	}
-	return err == -ENOMEM ? why_set(why, err, "out of memory") : err;
+	for (size_t i = 0; i < len; i++) {
+		int part_err = finish_part(&parts[i], answer);
+
+		err = part_err < 0 ? part_err : err;
+	}
+	return err < 0 ? why_set(why, err, "out of memory") : 0;
 }
