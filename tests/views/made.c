@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* made.c - `made STACKS SECONDS FROM UNTIL DIR`: a profile that is made up, always the same, with
- * that many different stacks and the times of their ticks, as DIR/page.html, DIR/page.folded, and
+ * that many different stacks and the times of their ticks, as DIR/page.html, .svg and .folded, and
  * DIR/range.folded, which has the ticks from FROM to before UNTIL (seconds) alone. With names that
  * try to break out of what they are written to. */
 #include <errno.h>
@@ -60,7 +60,7 @@ static void make_frames(struct made *m)
 				: i % 17 == 0                       ? PROFILE_INLINED
 								    : PROFILE_NATIVE };
 
-		snprintf(name, sizeof(name), "%s_%04u::run<std::pair<int, T%u>>(char const*)",
+		snprintf(name, sizeof(name), "%s_%04u::run<T%u>()",
 			verbs[i % ARRAY_SIZE(verbs)], i, i % 7);
 		must(profile_string(
 			&m->profile, i < ARRAY_SIZE(hostile) ? hostile[i] : name, &frame.name));
@@ -167,6 +167,7 @@ int main(int argc, char **argv)
 	profile_sort(&m.profile);
 	write_one(&m.profile, "html", argv[5], "page.html");
 	write_one(&m.profile, "folded", argv[5], "page.folded");
+	write_one(&m.profile, "svg", argv[5], "page.svg");
 	write_range(&m, atof(argv[3]), atof(argv[4]), argv[5]);
 	profile_done(&m.profile);
 	return 0;

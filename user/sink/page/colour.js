@@ -8,7 +8,6 @@ const KIND_COLOUR = [[14, 32, 86, 10], [208, 18, 58, 8], [88, 38, 46, 8], [170, 
 const SATURATION = { light: 1, dark: 0.8 };
 const LIGHTNESS = { light: [68, 71, 68, 68, 74, 82], dark: [57, 60, 56, 56, 52, 46] };
 const MATCH = { light: '#c026d3', dark: '#e355f0' };
-const SAME = { light: 'hsl(40 8% 83%)', dark: 'hsl(34 5% 45%)' };
 
 function hash_of(text) {
 	let hash = 2166136261;
@@ -16,10 +15,22 @@ function hash_of(text) {
 	return (hash ^ (hash >>> 15)) >>> 0;
 }
 
+// As #rrggbb, which a canvas takes in faster than hsl().
+function hex_of(hue, saturation, lightness) {
+	const s = saturation / 100, l = lightness / 100, a = s * Math.min(l, 1 - l);
+	const part = (n) => {
+		const k = (n + hue / 30) % 12;
+		return Math.round(255 * (l - a * Math.max(-1, Math.min(k - 3, 9 - k, 1)))).toString(16).padStart(2, '0');
+	};
+	return '#' + part(0) + part(8) + part(4);
+}
+
+const SAME = { light: hex_of(40, 8, 83), dark: hex_of(34, 5, 45) };
+
 function frame_colour(kind, name, theme) {
 	const [hue, hues, saturation, spread] = KIND_COLOUR[kind], hash = hash_of(name);
 	const lightness = LIGHTNESS[theme][kind] + ((hash >>> 8) % 100) / 100 * spread - spread / 2;
-	return `hsl(${hue + (hash % 100) / 100 * hues} ${saturation * SATURATION[theme]}% ${lightness}%)`;
+	return hex_of(hue + (hash % 100) / 100 * hues, saturation * SATURATION[theme], lightness);
 }
 
 // Red grew, blue shrank; full from twice as much or half as much on. What has so few samples that
@@ -30,8 +41,8 @@ for (const theme of ['light', 'dark']) {
 	const shade = (hue, i) => {
 		const part = i / STEPS;
 		return theme === 'light'
-			? `hsl(${hue} ${20 + 62 * part}% ${90 - 28 * part}%)`
-			: `hsl(${hue} ${8 + 62 * part}% ${47 + 13 * part}%)`;
+			? hex_of(hue, 20 + 62 * part, 90 - 28 * part)
+			: hex_of(hue, 8 + 62 * part, 47 + 13 * part);
 	};
 	SHADES[theme] = { grew: [], shrank: [] };
 	for (let i = 0; i <= STEPS; i++) {

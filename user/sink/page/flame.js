@@ -115,8 +115,11 @@ class Flame {
 		c.textBaseline = 'middle';
 		this.letter = this.letter || c.measureText('mmmmmmmmmm').width / 10;
 		this.scrolled = this.element.scrollTop;
+		this.alpha = this.colour = null;
+		this.names = [];
 		this.draw_above();
 		this.draw_boxes();
+		this.draw_names();
 		this.draw_ring();
 	}
 
@@ -127,20 +130,25 @@ class Flame {
 		}
 	}
 
+	// Of the boxes that begin in the same pixel of a row, those narrower than one, the first is drawn.
 	draw_boxes() {
 		const { tree, root, scale } = this, origin = tree.left[root], narrow = NARROW / (scale || 1);
 		const rows = [0, 0].map((_, i) => Math.floor((this.scrolled + i * this.seen) / ROW));
 		const last = Math.floor(this.height / ROW);
 		const [first_depth, last_depth] = this.icicle ? rows : [last - rows[1] - 2, last - rows[0]];
-		const stop = tree.end[root];
+		const stop = tree.end[root], drawn = new Int32Array(Math.max(last_depth, tree.depth[root]) + 2).fill(-1);
 		for (let i = root; i < stop;) {
 			const total = tree.total[i], depth = tree.depth[i];
 			if (depth > last_depth || (total < narrow && i !== root)) {
 				i = tree.end[i];
 				continue;
 			}
-			if (depth >= first_depth && (total > 0 || i === 0))
-				this.draw_box(i, (tree.left[i] - origin) * scale, i === 0 && !total ? this.width : total * scale, 1);
+			if (depth >= first_depth && (total > 0 || i === 0)) {
+				const x = (tree.left[i] - origin) * scale, width = i === 0 && !total ? this.width : total * scale;
+				const pixel = Math.floor(x);
+				if (width >= 1 || pixel !== drawn[depth]) this.draw_box(i, x, width, 1);
+				drawn[depth] = pixel;
+			}
 			i++;
 		}
 	}
@@ -150,23 +158,27 @@ class Flame {
 		if (y < -ROW || y > this.seen) return;
 		const hit = this.found && this.found[node];
 		const pale = this.found && !hit;
-		c.globalAlpha = pale ? 0.35 * strength : strength;
-		c.fillStyle = hit ? MATCH[this.theme] : this.colour_of(node);
+		const alpha = pale ? 0.35 * strength : strength;
+		if (alpha !== this.alpha) c.globalAlpha = this.alpha = alpha;
+		const colour = hit ? MATCH[this.theme] : this.colour_of(node);
+		if (colour !== this.colour) c.fillStyle = this.colour = colour;
 		c.fillRect(x, y, width > 1.6 ? width - 0.8 : Math.max(width, 0.5), ROW - 1);
-		if (width > 3.2 * this.letter) {
-			c.globalAlpha = pale ? 0.75 : Math.max(strength, 0.8);
-			c.fillStyle = hit ? '#fff' : '#1c1410';
-			if (pale && this.theme === 'dark') c.fillStyle = '#cfc6bc';
-			this.draw_name(this.name_of(node), x + 4, y + ROW / 2, width - 8);
-		}
-		c.globalAlpha = 1;
+		if (width > 3.2 * this.letter) this.names.push([node, x + 4, y + ROW / 2, width - 8, hit ? 2 : pale ? 1 : 0]);
 	}
 
-	draw_name(name, x, y, width) {
-		const room = Math.floor(width / this.letter);
-		if (room < 2) return;
-		const text = name.length <= room ? name : name.slice(0, room - 1) + '…';
-		this.context.fillText(text, x, y, width);
+	// Behind all boxes: a change of colour for each name would take longer than the boxes.
+	draw_names() {
+		const c = this.context, colours = ['#1c1410', this.theme === 'dark' ? '#cfc6bc' : '#3c342e', '#fff'];
+		c.globalAlpha = 1;
+		for (let how = 0; how < colours.length; how++) {
+			c.fillStyle = colours[how];
+			for (const [node, x, y, width, its] of this.names) {
+				const room = Math.floor(width / this.letter);
+				if (its !== how || room < 2) continue;
+				const name = this.name_of(node);
+				c.fillText(name.length <= room ? name : name.slice(0, room - 1) + '…', x, y);
+			}
+		}
 	}
 
 	draw_ring() {

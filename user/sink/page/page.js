@@ -90,7 +90,7 @@ class Page {
 			if (this.keys.length) kinds.add(KIND.label);
 			for (const kind of [...kinds].sort()) {
 				const [hue, hues, saturation] = KIND_COLOUR[kind];
-				add(`hsl(${hue + hues / 2} ${saturation}% ${LIGHTNESS[this.theme][kind]}%)`, KIND_TEXT[kind]);
+				add(hex_of(hue + hues / 2, saturation * SATURATION[this.theme], LIGHTNESS[this.theme][kind]), KIND_TEXT[kind]);
 			}
 		}
 		id('legend').replaceChildren(...items);
@@ -683,9 +683,8 @@ class Page {
 
 async function start() {
 	if (typeof DecompressionStream === 'undefined') throw new Error('this browser cannot unpack gzip; any of 2023 or later can');
-	const began = performance.now();
 	const page = new Page(await read_profile());
-	document.documentElement.dataset.ready = Math.round(performance.now() - began);
+	document.documentElement.dataset.ready = Math.round(performance.now());
 	return page;
 }
 

@@ -1,0 +1,88 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# The html page and the svg picture in a real browser, with a profile of 100,000 stacks: what page.mjs
+# saw. Its pictures are kept beside the build, in artefacts/.
+
+PLAYWRIGHT=playwright-core@1.65.1
+FROM=2.34 UNTIL=5.02
+
+setup_file() {
+	local here=$BATS_TEST_DIRNAME targets chromium home
+	targets=${TARGETS:-$here/../../.build/tests/targets}
+	chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome) ||
+		skip 'no Chromium on this machine'
+	home=$("$here/setup" "$PLAYWRIGHT" 2>"$BATS_FILE_TMPDIR/setup") || skip "$(cat "$BATS_FILE_TMPDIR/setup")"
+	export seen=$BATS_FILE_TMPDIR/seen.json FROM UNTIL
+	local artefacts=$targets/../artefacts
+	mkdir -p "$artefacts"
+	"$targets/../views/made" 100000 20 "$FROM" "$UNTIL" "$BATS_FILE_TMPDIR"
+	timeout 300 node "$here/page.mjs" "$home" "$chromium" "$BATS_FILE_TMPDIR" "$artefacts" >"$seen"
+	jq 'del(.keyboard.roles)' "$seen"
+}
+
+# is FILTER: it is true of what was seen.
+is() {
+	jq -e "$1" "$seen" >/dev/null || {
+		jq 'del(.keyboard.roles)' "$seen"
+		return 1
+	}
+}
+
+@test "a profile of 100,000 stacks opens in less than two seconds" {
+	is '.open_ms < 2000 and .shapes.whole > 100000'
+}
+
+@test "zoom, back and search answer in less than a tenth of a second" {
+	is '.took_ms.zoom < 100 and .took_ms.search < 100 and .took_ms.back < 100'
+}
+
+@test "a range that is dragged on the heat map has the ticks of that range, stack for stack" {
+	is ".range == [$FROM * 1e9, $UNTIL * 1e9] and .range_lines > 1000 and .range_is_folded"
+}
+
+@test "the page holds the whole profile, stack for stack" {
+	is '.whole_is_folded'
+}
+
+@test "self and total of each function are those of the folded text" {
+	is '.table.functions > 1000 and .table.wrong == 0'
+}
+
+@test "what is looked at in another way adds up to the same" {
+	is '.shapes | .callers_first == .whole and .ungrouped == .whole and (.containers | add) == .whole'
+}
+
+@test "no request leaves the page, and its policy refuses one" {
+	is '.requests == [] and .refused == "connect-src"'
+}
+
+@test "no name of a function does anything, and no error is reported" {
+	is '.errors == [] and .dialogs == [] and (.title | startswith("CPU profile"))'
+}
+
+@test "keys reach everything, and what they reach is said" {
+	is '.keyboard | (.first | test("%.*samples.*level 1")) and .moved != .first'
+	is '.keyboard | .zoomed > 0 and .back == 0 and .searching == "search" and (.matched | test("^matched [0-9.]+ %$"))'
+	is '.keyboard.range == [1.02e9, 1.06e9]'
+}
+
+@test "parts of the page have roles and names" {
+	local name
+	for name in 'tab "Flame graph" \[selected\]' 'tab "Functions"' 'application "Flame graph of [0-9,]+ samples"' \
+		'application "Samples over time' 'searchbox "Search functions' 'combobox "Container"' 'button "Callers first"' \
+		'button "Light or dark"'; do
+		jq -r .keyboard.roles "$seen" | grep -qE -- "- $name" || {
+			jq -r .keyboard.roles "$seen"
+			echo "no $name"
+			return 1
+		}
+	done
+}
+
+@test "a narrow window scrolls in one direction only" {
+	is '.overflow <= 0'
+}
+
+@test "svg: search marks and sums up, a click zooms, Escape goes back" {
+	is '.svg | .boxes > 100 and (.matched | test("^Matched: [0-9.]+%$")) and .width > 1170 and .after < 1170'
+}
