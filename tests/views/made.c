@@ -2,7 +2,8 @@
 /* made.c - `made STACKS SECONDS FROM UNTIL DIR`: a profile that is made up, always the same, with
  * that many different stacks and the times of their ticks, as DIR/page.html, .svg and .folded, and
  * DIR/range.folded, which has the ticks from FROM to before UNTIL (seconds) alone. With names that
- * try to break out of what they are written to. */
+ * try to break out of what they are written to. And as DIR/diff.html and diff.folded beside a
+ * profile in which every third stack has three times the samples and every tenth has none. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 
 #include "base/own.h"
 #include "profile/profile.h"
+#include "sink/html.h"
 #include "sink/sink.h"
 
 #define FUNCTIONS 6000
@@ -60,8 +62,8 @@ static void make_frames(struct made *m)
 				: i % 17 == 0                       ? PROFILE_INLINED
 								    : PROFILE_NATIVE };
 
-		snprintf(name, sizeof(name), "%s_%04u::run<T%u>()",
-			verbs[i % ARRAY_SIZE(verbs)], i, i % 7);
+		snprintf(name, sizeof(name), "%s_%04u::run<T%u>()", verbs[i % ARRAY_SIZE(verbs)], i,
+			i % 7);
 		must(profile_string(
 			&m->profile, i < ARRAY_SIZE(hostile) ? hostile[i] : name, &frame.name));
 		must(profile_string(&m->profile, i % 3 ? "libwork.so.1" : "server", &frame.module));
@@ -99,23 +101,30 @@ static uint32_t make_stack(struct made *m)
 	return id;
 }
 
-static void write_one(
-	const struct profile *p, const char *format, const char *dir, const char *name)
+static void save(const char *dir, const char *name, const struct buf *out)
 {
-	const struct sink_options options = { .by = { SINK_CONTAINER, SINK_COMM }, .by_len = 2 };
-	_cleanup_(buf_done) struct buf out = BUF_INIT;
 	char path[4096];
 	FILE *file;
 
-	must(sink_find(format)->write(p, &options, &out));
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
 	file = fopen(path, "w");
-	if (!file || fwrite(out.data, 1, out.len, file) != out.len || fclose(file) != 0)
+	if (!file || fwrite(out->data, 1, out->len, file) != out->len || fclose(file) != 0)
 		must(-errno);
 }
 
-/* The ticks of a run of time, counted by hand. */
-static void write_range(const struct made *m, double from, double until, const char *dir)
+static const struct sink_options options = { .by = { SINK_CONTAINER, SINK_COMM }, .by_len = 2 };
+
+static void write_one(
+	const struct profile *p, const char *format, const char *dir, const char *name)
+{
+	_cleanup_(buf_done) struct buf out = BUF_INIT;
+
+	must(sink_find(format)->write(p, &options, &out));
+	save(dir, name, &out);
+}
+
+/* The same profile with samples of its own, and no times. */
+static struct profile copy(const struct made *m)
 {
 	struct profile part = m->profile;
 
@@ -124,6 +133,32 @@ static void write_range(const struct made *m, double from, double until, const c
 		must(-ENOMEM);
 	memcpy(part.samples.data, m->profile.samples.data,
 		m->profile.samples.len * sizeof(*part.samples.data));
+	part.ticks.len = 0;
+	return part;
+}
+
+static void write_diff(const struct made *m, const char *dir)
+{
+	const char *const names[] = { "before", hostile[1] };
+	struct profile after = copy(m);
+	const struct profile *const both[] = { &m->profile, &after };
+	_cleanup_(buf_done) struct buf page = BUF_INIT;
+	_cleanup_(buf_done) struct buf folded = BUF_INIT;
+
+	for (size_t i = 0; i < after.samples.len; i++)
+		after.samples.data[i].value *= i % 10 == 9 ? 0 : i % 3 == 0 ? 3 : 1;
+	must(html_write_diff(both, names, &options, DIFF_NONE, &page));
+	must(diff_write_folded(&m->profile, &after, &options, DIFF_NONE, &folded));
+	save(dir, "diff.html", &page);
+	save(dir, "diff.folded", &folded);
+	free(after.samples.data);
+}
+
+/* The ticks of a run of time, counted by hand. */
+static void write_range(const struct made *m, double from, double until, const char *dir)
+{
+	struct profile part = copy(m);
+
 	vec_each (&part.samples, sample)
 		sample->value = 0;
 	vec_each (&m->profile.ticks, tick) {
@@ -169,6 +204,7 @@ int main(int argc, char **argv)
 	write_one(&m.profile, "folded", argv[5], "page.folded");
 	write_one(&m.profile, "svg", argv[5], "page.svg");
 	write_range(&m, atof(argv[3]), atof(argv[4]), argv[5]);
+	write_diff(&m, argv[5]);
 	profile_done(&m.profile);
 	return 0;
 }

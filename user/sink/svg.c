@@ -88,17 +88,19 @@ static int put_fitting(struct buf *out, const char *name, double width)
 	return markup_put(out, name, len) < 0 ? -ENOMEM : buf_puts(out, "..");
 }
 
+/* Where it is from is an attribute, so that what stands before the count is the name alone. */
 static int put_tip(struct drawing *d, const char *name, const char *module, uint64_t samples)
 {
 	struct buf *out = d->out;
 	char count[MARKUP_COUNT_MAX];
-	int err = markup_puts(out, name);
+	int err = buf_puts(out, *module ? "<g data-module=\"" : "<g");
 
 	if (err == 0 && *module) {
-		err = buf_puts(out, " [");
-		err = err < 0 ? err : markup_puts(out, module);
-		err = err < 0 ? err : buf_puts(out, "]");
+		err = markup_puts(out, module);
+		err = err < 0 ? err : buf_putc(out, '"');
 	}
+	err = err < 0 ? err : buf_puts(out, "><title>");
+	err = err < 0 ? err : markup_puts(out, name);
 	return err < 0 ? err
 		       : buf_printf(out, " (%s %s, %.2f%%)", markup_count(samples, count),
 				 d->profile->value_type,
@@ -117,8 +119,7 @@ static int put_box(struct drawing *d, uint32_t at)
 	int rgb[3], err;
 
 	colour_of(name, f->kind, rgb);
-	err = buf_puts(d->out, "<g><title>");
-	err = err < 0 ? err : put_tip(d, name, flame_text(d->flame, f->module), node->total[0]);
+	err = put_tip(d, name, flame_text(d->flame, f->module), node->total[0]);
 	err = err < 0 ? err
 		      : buf_printf(d->out,
 				"</title><rect x=\"%.1f\" y=\"%u\" width=\"%.1f\" height=\"%d\" "

@@ -18,6 +18,7 @@
 			const rect = g.children[1], tip = g.children[0].textContent;
 			return {
 				g, rect, text: g.children[2], tip,
+				module: g.dataset.module ? ', ' + g.dataset.module : '',
 				name: tip.slice(0, tip.lastIndexOf(' (')),
 				x: Number(rect.getAttribute('x')) - SIDE,
 				width: Number(rect.getAttribute('width')),
@@ -30,7 +31,7 @@
 
 	function label(box, width) {
 		const room = Math.floor((width - 6) / CHAR);
-		const name = box.name.replace(/ \[[^\]]*\]$/, '');
+		const { name } = box;
 		if (room < 3) return '';
 		return name.length <= room ? name : name.slice(0, room - 2) + '..';
 	}
@@ -119,7 +120,7 @@
 	});
 	svg.addEventListener('mouseover', (event) => {
 		const box = box_of(event);
-		details.textContent = box ? 'Function: ' + box.tip : ' ';
+		details.textContent = box ? `Function: ${box.tip}${box.module}` : ' ';
 	});
 	addEventListener('keydown', (event) => {
 		if (event.key === 'F3' || ((event.ctrlKey || event.metaKey) && event.key === 'f')) {
