@@ -33,7 +33,8 @@ enum frame_kind {
 #define OBJECT_FIRST 16
 #define OBJECT_SCAN_FIRST (1U << 21) /* ids that the scan gives */
 
-/* ---- counts: what is kept for the ticks, (stacks, who) → number --------------------------- */
+/* ---- counts: what is kept for the ticks, (stacks, who) → number ---------------------------
+ * Where times are kept it is → an id, and each tick is told by that id. */
 struct count_key {
 	__u64 user_stack;   /* hash of the user half; 0: none */
 	__u64 kernel_stack; /* hash of the kernel half; 0: none */
@@ -99,6 +100,7 @@ enum event_kind {
 	EVENT_HELD = 8,     /* a sample whose walk waits for a table */
 	EVENT_LEAF = 9,     /* a stack that is one that was told but for its leaf */
 	EVENT_CGROUP = 10,  /* a cgroup was made, removed or renamed */
+	EVENT_TICK = 11,    /* a sample and when it was */
 };
 
 /* rest is the hash of all frames but the leaf: most new stacks are a known rest under another leaf.
@@ -119,6 +121,14 @@ struct event_leaf {
 	__u64 hash;
 	__u64 rest;
 	__u64 frame;
+};
+
+struct event_tick {
+	__u32 kind;
+	__u32 id;      /* of a struct count_key */
+	__u64 time_ns; /* CLOCK_MONOTONIC */
+	__u32 cpu;
+	__u32 pad;
 };
 
 struct event_object {
@@ -175,6 +185,7 @@ _Static_assert(sizeof(struct object_key) == 24, "object_key");
 _Static_assert(sizeof(struct tick_stats) == 104, "tick_stats");
 _Static_assert(sizeof(struct event_stack) == 24, "event_stack");
 _Static_assert(sizeof(struct event_leaf) == 32, "event_leaf");
+_Static_assert(sizeof(struct event_tick) == 24, "event_tick");
 _Static_assert(sizeof(struct event_object) == 120, "event_object");
 _Static_assert(sizeof(struct event_who) == 48, "event_who");
 _Static_assert(sizeof(struct event_jit) == 16, "event_jit");

@@ -22,6 +22,7 @@ struct event_held {
 	__u8 pad;
 	__u64 frames[STACK_USER_FRAMES_MAX];
 	__u32 stack_bytes; /* from sp on */
-	__u32 pad2;
+	__u32 tick_cpu;
+	__u64 time_ns; /* of the tick; 0: times are not kept */
 	__u8 stack[HELD_STACK_BYTES];
 };

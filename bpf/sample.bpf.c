@@ -129,13 +129,29 @@ static __always_inline void tell_jit(struct scratch *s)
 		bpf_map_update_elem(&jit_told, &s->who.tgid, &event.start_ns, BPF_ANY);
 }
 
+/* One tick, where each is told. */
+static __always_inline u32 tell_tick(struct scratch *s, u32 id)
+{
+	struct event_tick event = {
+		.kind = EVENT_TICK,
+		.id = id,
+		.time_ns = s->tick_ns,
+		.cpu = bpf_get_smp_processor_id(),
+	};
+
+	return tell(&s->stats, &event, sizeof(event), BPF_RB_NO_WAKEUP) ? LOST_RING_FULL
+									: LOST_REASONS_LEN;
+}
+
 static __always_inline u32 count_in(
 	void *map, u32 which, struct scratch *s, const struct count_key *key)
 {
-	u64 one = 1, *count = bpf_map_lookup_elem(map, key);
+	u64 first = 1, *count = bpf_map_lookup_elem(map, key);
 
 	if (!count) {
-		if (bpf_map_update_elem(map, key, &one, BPF_NOEXIST) == 0) {
+		if (keep_times)
+			first = next_id(&s->key_counter);
+		if (bpf_map_update_elem(map, key, &first, BPF_NOEXIST) == 0) {
 			u64 len;
 
 			/* Not the result of the addition, which 5.10 lacks: what is read may
@@ -148,12 +164,14 @@ static __always_inline u32 count_in(
 
 				tell(&s->stats, &event, sizeof(event), BPF_RB_FORCE_WAKEUP);
 			}
-			return LOST_REASONS_LEN;
+			return keep_times ? tell_tick(s, first) : LOST_REASONS_LEN;
 		}
 		count = bpf_map_lookup_elem(map, key);
 		if (!count)
 			return LOST_COUNTS_FULL;
 	}
+	if (keep_times)
+		return tell_tick(s, *count);
 	__sync_fetch_and_add(count, 1);
 	return LOST_REASONS_LEN;
 }
@@ -235,6 +253,8 @@ static __always_inline int hold(struct scratch *s)
 	held->start_ns = s->who.start_ns;
 	held->tgid = s->who.tgid;
 	held->cpu = keep_cpu ? bpf_get_smp_processor_id() + 1 : 0;
+	held->time_ns = keep_times ? s->tick_ns : 0;
+	held->tick_cpu = bpf_get_smp_processor_id();
 	held->pc = s->regs.pc;
 	held->sp = s->regs.sp;
 	held->fp = s->regs.fp;
@@ -350,6 +370,8 @@ int sample(struct bpf_perf_event_data *ctx)
 		return 0;
 	}
 	split(SPLIT_OTHER);
+	if (keep_times)
+		s->tick_ns = bpf_ktime_get_ns();
 	who_read(s, task, id);
 	s->end = END_NONE;
 	s->user_hash = s->kernel_hash = 0;

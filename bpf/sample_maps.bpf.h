@@ -50,6 +50,8 @@ struct scratch {
 	u32 last_who_epoch;
 	u32 who_counter;
 	u32 object_counter;
+	u32 key_counter;
+	u64 tick_ns; /* where times are kept */
 	struct mm_struct *mm;
 	struct unwind_regs regs;
 	struct unwind_window window;
@@ -170,6 +172,7 @@ const volatile __u32 self_tgid = 0;
 const volatile __u32 cpus = 1;
 const volatile __u32 filter = FILTER_NONE;
 const volatile __u8 keep_tid = 0, keep_cpu = 0, keep_user = 1, keep_kernel = 1;
+const volatile __u8 keep_times = 0;
 const volatile __u32 page_shift = 12;
 const volatile __u64 period_ns = 0; /* of the clocks; 0: ticks need not be regular */
 const volatile __u64 counts_high = ~0ULL;

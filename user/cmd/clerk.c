@@ -17,7 +17,10 @@
 #include "cmd/record_jit.h"
 
 enum kind {
-	WRITE_PROFILE,
+	WRITE_BEGIN,
+	WRITE_PIECE,
+	WRITE_END,
+	WRITE_ABORT,
 	WRITE_STATS,
 	JIT_START,
 	JIT_REFRESH,
@@ -67,10 +70,17 @@ static int obey(struct serving *s, const struct order *order, struct buf *bytes)
 	int err = 0;
 
 	switch (order->kind) {
-	case WRITE_PROFILE:
-		err = output_write(&s->output, order->when, bytes, &s->answer.why);
-		memcpy(s->answer.path, s->output.last, sizeof(s->answer.path));
+	case WRITE_BEGIN:
+		err = output_begin(&s->output, order->when, &s->answer.why);
+		memcpy(s->answer.path, s->output.path, sizeof(s->answer.path));
 		return err;
+	case WRITE_PIECE:
+		return output_put(&s->output, bytes, &s->answer.why);
+	case WRITE_END:
+		return output_end(&s->output, &s->answer.why);
+	case WRITE_ABORT:
+		output_abort(&s->output);
+		return 0;
 	case WRITE_STATS:
 		return output_write_path(o->stats_path, bytes, &s->answer.why);
 	case JIT_START:
@@ -97,18 +107,22 @@ static bool serve_one(struct serving *s, int fd)
 	buf_commit(&bytes, order.size);
 	s->answer = (struct answer){ 0 };
 	s->answer.err = obey(s, &order, &bytes);
+	if (s->answer.err < 0)
+		output_abort(&s->output);
 	return fd_write_all(fd, &s->answer, sizeof(s->answer)) == 0;
 }
 
 _Noreturn static void become_clerk(const struct clerk_options *options, int fd)
 {
-	struct serving s = { .options = options, .output = { .pattern = options->pattern } };
+	struct serving s = { .options = options,
+		.output = { .pattern = options->pattern, .gzip = options->gzip, .fd = -1 } };
 
 	prctl(PR_SET_NAME, "stoker-clerk");
 	if (geteuid() != 0 && caps_limit(0) < 0)
 		_exit(1);
 	while (serve_one(&s, fd))
 		;
+	output_abort(&s.output);
 	record_jit_stop(&s.jit, options->log);
 	_exit(0);
 }
@@ -162,16 +176,37 @@ static int ask(struct clerk *clerk, const struct order *order, const struct buf 
 	return answer->err;
 }
 
-int clerk_write(struct clerk *clerk, time_t when, const struct buf *bytes,
-	char path[OUTPUT_PATH_MAX], struct why *why)
+int clerk_begin(struct clerk *clerk, time_t when, char path[OUTPUT_PATH_MAX], struct why *why)
 {
-	const struct order order = { .kind = WRITE_PROFILE, .when = when, .size = bytes->len };
+	const struct order order = { .kind = WRITE_BEGIN, .when = when };
 	struct answer answer;
-	int err = ask(clerk, &order, bytes, &answer, why);
+	int err = ask(clerk, &order, NULL, &answer, why);
 
 	if (err == 0)
 		memcpy(path, answer.path, sizeof(answer.path));
 	return err;
+}
+
+int clerk_put(struct clerk *clerk, const struct buf *bytes, struct why *why)
+{
+	const struct order order = { .kind = WRITE_PIECE, .size = bytes->len };
+	struct answer answer;
+
+	return ask(clerk, &order, bytes, &answer, why);
+}
+
+int clerk_end(struct clerk *clerk, struct why *why)
+{
+	struct answer answer;
+
+	return ask(clerk, &(struct order){ .kind = WRITE_END }, NULL, &answer, why);
+}
+
+int clerk_abort(struct clerk *clerk, struct why *why)
+{
+	struct answer answer;
+
+	return ask(clerk, &(struct order){ .kind = WRITE_ABORT }, NULL, &answer, why);
 }
 
 int clerk_write_stats(struct clerk *clerk, const struct buf *bytes, struct why *why)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd/clerk.h - the part of `record` that needs the caller's own rights, in a process that keeps
  * them: it writes files where the caller may, and turns perf maps on and off. It is forked before
- * the agent gives its privileges up, and all it gets from there is finished bytes. Where the
+ * the agent gives its privileges up, and all it gets from there is bytes to write. Where the
  * program has file capabilities it drops them, so that they write nothing. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 #include <time.h>
@@ -26,7 +27,8 @@ struct clerk {
 
 /* What the clerk knows from the start. */
 struct clerk_options {
-	const char *pattern;    /* of cmd/output.h */
+	const char *pattern; /* of cmd/output.h, as gzip */
+	bool gzip;
 	const char *stats_path; /* NULL: none */
 	const uint32_t *jit_pids;
 	size_t jit_pids_len; /* 0: no perf maps are turned on */
@@ -38,9 +40,13 @@ int clerk_open(struct clerk *clerk, const struct clerk_options *options, struct 
 /* What was turned on is turned off, also when the caller is killed instead. */
 void clerk_close(struct clerk *clerk);
 
-/* A profile under the pattern as it reads at `when`. path gets the file's name. */
-int clerk_write(struct clerk *clerk, time_t when, const struct buf *bytes,
-	char path[OUTPUT_PATH_MAX], struct why *why);
+/* A profile under the pattern as it reads at `when`, in pieces. path gets the file's name. After an
+ * error nothing is left of it. */
+int clerk_begin(struct clerk *clerk, time_t when, char path[OUTPUT_PATH_MAX], struct why *why);
+int clerk_put(struct clerk *clerk, const struct buf *bytes, struct why *why);
+int clerk_end(struct clerk *clerk, struct why *why);
+/* Nothing is left of what was begun; nothing happens where nothing was. */
+int clerk_abort(struct clerk *clerk, struct why *why);
 int clerk_write_stats(struct clerk *clerk, const struct buf *bytes, struct why *why);
 
 /* Turns perf maps on; has them brought up to date. What cannot be is warned of. */

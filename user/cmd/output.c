@@ -70,48 +70,44 @@ int output_check(const struct output *output, struct why *why)
 	return 0;
 }
 
-static int write_to(int fd, const struct buf *bytes)
+static void beside_path(const char *path, char *out, size_t size)
 {
-	return fd_write_all(fd, bytes->data, bytes->len);
+	snprintf(out, size, "%s.%d.part", path, getpid());
 }
 
-static int write_beside(const char *path, const struct buf *bytes)
+/* Sets fd, and whether it is ours. */
+static int open_path(struct output *o)
 {
 	char beside[OUTPUT_PATH_MAX + 32];
-	_cleanup_fd_ int fd = -1;
-	int err;
-
-	snprintf(beside, sizeof(beside), "%s.%d.part", path, getpid());
-	fd = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	if (fd < 0)
-		return -errno;
-	err = write_to(fd, bytes);
-	if (err == 0 && rename(beside, path) < 0)
-		err = -errno;
-	if (err < 0)
-		unlink(beside);
-	return err;
-}
-
-static int write_in_place(const char *path, const struct buf *bytes)
-{
-	_cleanup_fd_ int fd = open(path, O_WRONLY | O_CLOEXEC);
-
-	return fd < 0 ? -errno : write_to(fd, bytes);
-}
-
-int output_write_path(const char *path, const struct buf *bytes, struct why *why)
-{
 	struct stat st;
-	int err;
 
-	if (is_stdout(path))
-		err = write_to(STDOUT_FILENO, bytes);
-	else if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
-		err = write_in_place(path, bytes);
+	o->named = !is_stdout(o->path);
+	o->beside = o->named && (stat(o->path, &st) < 0 || S_ISREG(st.st_mode));
+	beside_path(o->path, beside, sizeof(beside));
+	if (!o->named)
+		o->fd = STDOUT_FILENO;
+	else if (o->beside)
+		o->fd = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 	else
-		err = write_beside(path, bytes);
-	return err < 0 ? fail(path, err, why) : 0;
+		o->fd = open(o->path, O_WRONLY | O_CLOEXEC);
+	return o->fd < 0 ? -errno : 0;
+}
+
+/* Some file systems say only now that there was no room. */
+static int close_path(struct output *o)
+{
+	int fd = o->fd;
+
+	o->fd = -1;
+	return o->named && fd >= 0 && close(fd) < 0 ? -errno : 0;
+}
+
+static int rename_path(struct output *o)
+{
+	char beside[OUTPUT_PATH_MAX + 32];
+
+	beside_path(o->path, beside, sizeof(beside));
+	return o->beside && rename(beside, o->path) < 0 ? -errno : 0;
 }
 
 /* NAME.EXT → NAME-2.EXT: before the first dot of the last part. */
@@ -124,20 +120,91 @@ static void number_path(const char *path, unsigned int number, char *out)
 	snprintf(out, OUTPUT_PATH_MAX, "%.*s-%u%s", stem, path, number, dot ? dot : "");
 }
 
-int output_write(struct output *output, time_t when, struct buf *bytes, struct why *why)
+int output_begin(struct output *o, time_t when, struct why *why)
 {
-	_cleanup_(buf_done) struct buf packed = BUF_INIT;
-	char path[OUTPUT_PATH_MAX], numbered[OUTPUT_PATH_MAX];
-	int err = expand(output->pattern, when, path);
+	enum compress_kind kind;
+	char path[OUTPUT_PATH_MAX];
+	int err = expand(o->pattern, when, path);
 
 	if (err < 0)
-		return fail(output->pattern, err, why);
-	output->same = strcmp(path, output->last) == 0 && !is_stdout(path) ? output->same + 1 : 0;
-	snprintf(output->last, sizeof(output->last), "%s", path);
-	if (output->same > 0)
-		number_path(path, output->same + 1, numbered);
-	err = compress_for_path(path, bytes, &packed);
+		return fail(o->pattern, err, why);
+	o->same = strcmp(path, o->last) == 0 && !is_stdout(path) ? o->same + 1 : 0;
+	snprintf(o->last, sizeof(o->last), "%s", path);
+	snprintf(o->path, sizeof(o->path), "%s", path);
+	if (o->same > 0)
+		number_path(path, o->same + 1, o->path);
+	kind = compress_kind_of(path);
+	err = compress_new(kind == COMPRESS_NONE && o->gzip ? COMPRESS_GZIP : kind, &o->compress);
 	if (err < 0)
 		return why_set(why, err, "cannot compress %s: %s", path, err_text(err));
-	return output_write_path(output->same > 0 ? numbered : path, &packed, why);
+	err = open_path(o);
+	return err < 0 ? fail(o->path, err, why) : 0;
+}
+
+static int write_packed(struct output *o, int err, const struct buf *packed, struct why *why)
+{
+	if (err < 0)
+		return why_set(why, err, "cannot compress %s: %s", o->path, err_text(err));
+	err = fd_write_all(o->fd, packed->data, packed->len);
+	return err < 0 ? fail(o->path, err, why) : 0;
+}
+
+int output_put(struct output *o, const struct buf *bytes, struct why *why)
+{
+	_cleanup_(buf_done) struct buf packed = BUF_INIT;
+	int err = compress_put(o->compress, bytes->data, bytes->len, &packed);
+
+	return write_packed(o, err, &packed, why);
+}
+
+int output_end(struct output *o, struct why *why)
+{
+	_cleanup_(buf_done) struct buf packed = BUF_INIT;
+	int err = compress_end(o->compress, &packed);
+
+	err = write_packed(o, err, &packed, why);
+	if (err < 0)
+		return err;
+	compress_free(TAKE_PTR(o->compress));
+	err = close_path(o);
+	if (err == 0)
+		err = rename_path(o);
+	return err < 0 ? fail(o->path, err, why) : 0;
+}
+
+void output_abort(struct output *o)
+{
+	char beside[OUTPUT_PATH_MAX + 32];
+
+	if (!o->compress)
+		return;
+	compress_free(TAKE_PTR(o->compress));
+	close_path(o);
+	beside_path(o->path, beside, sizeof(beside));
+	if (o->beside)
+		unlink(beside);
+}
+
+int output_write_path(const char *path, const struct buf *bytes, struct why *why)
+{
+	struct output o = { .fd = -1 };
+	int err, closed;
+
+	if (strlen(path) >= sizeof(o.path))
+		return fail(path, -ENAMETOOLONG, why);
+	snprintf(o.path, sizeof(o.path), "%s", path);
+	err = open_path(&o);
+	if (err == 0)
+		err = fd_write_all(o.fd, bytes->data, bytes->len);
+	closed = close_path(&o);
+	err = err < 0 ? err : closed;
+	if (err == 0)
+		err = rename_path(&o);
+	if (err < 0 && o.beside) {
+		char beside[OUTPUT_PATH_MAX + 32];
+
+		beside_path(path, beside, sizeof(beside));
+		unlink(beside);
+	}
+	return err < 0 ? fail(path, err, why) : 0;
 }

@@ -19,10 +19,15 @@
 #include "cmd/clerk.h"
 #include "cmd/output.h"
 #include "cmd/record_options.h"
+#include "cmd/record_output.h"
 #include "daemon/agent.h"
 #include "sink/sink.h"
 
 #define TICK_NS (200 * NSEC_PER_MSEC)
+/* Of a format that streams, so much is gathered before it is named and written: as late as names
+ * are known best, as early as memory wants it. */
+#define CHUNK_NS (30 * NSEC_PER_SEC)
+#define CHUNK_TICKS 200000
 #define RATE_PATH "/proc/sys/kernel/perf_event_max_sample_rate"
 
 struct record {
@@ -30,11 +35,13 @@ struct record {
 	struct command command;
 	struct clerk clerk;
 	struct agent *agent;
+	struct record_output output;
 	struct log *log;
 	int signals;
 	int cgroup_fd;
 	size_t warned;                         /* warnings of the agent's that were told */
 	uint64_t started_ns, interval_ends_ns; /* CLOCK_MONOTONIC */
+	uint64_t chunk_ends_ns;
 	uint64_t next_tick_ns, next_progress_ns;
 };
 
@@ -124,6 +131,7 @@ static int open_clerk(struct record *r, struct why *why)
 	const struct record_options *o = &r->options;
 	const struct clerk_options options = {
 		.pattern = o->output,
+		.gzip = (o->sink_format->needs & SINK_GZIP) != 0,
 		.stats_path = o->stats_path,
 		.jit_pids = o->ids.data,
 		.jit_pids_len = o->jit ? o->ids.len : 0,
@@ -136,6 +144,7 @@ static int open_clerk(struct record *r, struct why *why)
 static int open_agent(struct record *r, struct why *why)
 {
 	const struct record_options *o = &r->options;
+	uint32_t needs = sink_needs(o->sink_format, &o->sink);
 	struct agent_options options = {
 		.sampler = {
 			.hz = o->hz,
@@ -143,7 +152,8 @@ static int open_agent(struct record *r, struct why *why)
 			.ids = o->ids.data,
 			.ids_len = o->ids.len,
 			.cgroup_fd = r->cgroup_fd,
-			.by_tid = sink_wants(&o->sink, SINK_TID),
+			.by_tid = (needs & SINK_TIDS) || sink_wants(&o->sink, SINK_TID),
+			.times = (needs & SINK_TIMES) != 0,
 			.by_cpu = sink_wants(&o->sink, SINK_CPU),
 			.user = o->user,
 			.kernel = o->kernel,
@@ -192,12 +202,17 @@ static void tell_warnings(struct record *r)
 		log_warn(r->log, "%s", warning);
 }
 
+static int poll_agent(void *ctx)
+{
+	struct record *r = ctx;
+
+	return agent_poll(r->agent);
+}
+
+/* All since the last call goes out. */
 static int write_profile(struct record *r, struct why *why)
 {
 	_cleanup_(profile_done) struct profile profile;
-	_cleanup_(buf_done) struct buf bytes = BUF_INIT;
-	char path[OUTPUT_PATH_MAX];
-	time_t when;
 	int err = profile_init(&profile);
 
 	if (r->options.jit)
@@ -207,15 +222,15 @@ static int write_profile(struct record *r, struct why *why)
 	tell_warnings(r);
 	if (err < 0)
 		log_warn(r->log, "the profile is not whole: %s", err_text(err));
-	when = (time_t)(profile.start_ns / NSEC_PER_SEC);
-	err = r->options.sink_format->write(&profile, &r->options.sink, &bytes);
-	if (err < 0)
-		return why_set(why, err, "cannot write the profile: %s", err_text(err));
-	err = clerk_write(&r->clerk, when, &bytes, path, why);
-	if (err == 0 && strcmp(r->options.output, "-") != 0)
-		log_note(r->log, "wrote %s: %llu samples in %zu stacks", path,
-			(unsigned long long)profile_total(&profile), profile.stacks.len);
-	return err;
+	r->chunk_ends_ns = clock_ns(CLOCK_MONOTONIC) + CHUNK_NS;
+	return record_output_put(&r->output, &profile, why);
+}
+
+static int write_last(struct record *r, struct why *why)
+{
+	int err = write_profile(r, why);
+
+	return err < 0 ? err : record_output_end(&r->output, r->log, why);
 }
 
 static bool targets_alive(const struct record_options *o)
@@ -287,6 +302,14 @@ static int run_interval(struct record *r, uint64_t now, struct why *why)
 	if (!r->options.interval_ns || now < r->interval_ends_ns)
 		return 0;
 	r->interval_ends_ns += r->options.interval_ns;
+	return write_last(r, why);
+}
+
+static int run_chunk(struct record *r, uint64_t now, struct why *why)
+{
+	if (!r->options.sink_format->stream ||
+		(now < r->chunk_ends_ns && agent_ticks(r->agent) < CHUNK_TICKS))
+		return 0;
 	return write_profile(r, why);
 }
 
@@ -307,6 +330,8 @@ static int loop(struct record *r, struct why *why)
 		err = run_tick(r, now, why);
 		if (err == 0)
 			err = run_interval(r, now, why);
+		if (err == 0)
+			err = run_chunk(r, now, why);
 		if (err == 0 && poll(fds, ARRAY_SIZE(fds), wait_ms(r, now)) < 0 && errno != EINTR)
 			err = why_set(why, -errno, "cannot wait: %s", err_text(errno));
 		if (err == 0 && fds[0].revents)
@@ -322,6 +347,7 @@ static int start(struct record *r, struct why *why)
 	tell_warnings(r);
 	r->started_ns = r->next_tick_ns = clock_ns(CLOCK_MONOTONIC);
 	r->interval_ends_ns = r->started_ns + r->options.interval_ns;
+	r->chunk_ends_ns = r->started_ns + CHUNK_NS;
 	if (err == 0 && r->command.pid > 0)
 		err = command_go(&r->command, r->options.argv[0], why);
 	return err;
@@ -353,9 +379,16 @@ static int capture(struct record *r, struct why *why)
 		err = start(r, why);
 	if (err < 0)
 		return err;
+	r->output = (struct record_output){
+		.clerk = &r->clerk,
+		.sink = r->options.sink_format,
+		.options = &r->options.sink,
+		.meanwhile = poll_agent,
+		.ctx = r,
+	};
 	err = loop(r, why);
 	agent_stop(r->agent);
-	late_err = write_profile(r, &late);
+	late_err = r->output.failed ? 0 : write_last(r, &late);
 	if (err == 0 && late_err < 0)
 		err = why_set(why, late_err, "%s", late.text);
 	late_err = write_account(r, &late);
@@ -366,6 +399,7 @@ static int capture(struct record *r, struct why *why)
 
 static void done(struct record *r)
 {
+	record_output_done(&r->output);
 	clerk_close(&r->clerk);
 	agent_free(r->agent);
 	command_done(&r->command);

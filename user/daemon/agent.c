@@ -42,6 +42,7 @@
  * give it tables and names. They need little. Without CAP_SYS_NICE it is not to be had, and what is
  * lost then is in the account. */
 #define NICE -10
+#define TICKS_PENDING 100000
 
 struct agent {
 	struct sampler *sampler;
@@ -62,9 +63,10 @@ struct agent {
 	uint64_t opened_ns;       /* CLOCK_MONOTONIC, as the next */
 	uint64_t second_ns;       /* when the last one began */
 	uint64_t last_profile_ns; /* CLOCK_BOOTTIME */
-	uint64_t last_profile_real_ns;
+	uint64_t last_profile_real_ns, last_profile_tick_ns;
 	uint32_t ticks;
 	uint32_t hz;
+	bool times;
 	struct warnings warnings;
 };
 
@@ -164,7 +166,18 @@ static int on_count(void *ctx, const struct count_key *key, uint64_t count)
 {
 	struct agent *agent = ctx;
 
-	return tally_count(&agent->tally, key, count);
+	return agent->times ? tally_key(&agent->tally, key, (uint32_t)count)
+			    : tally_count(&agent->tally, key, count);
+}
+
+static int on_tick(void *ctx, const struct event_tick *event)
+{
+	struct agent *agent = ctx;
+	int err = timeline_tick(&agent->tally.timeline, event);
+
+	if (err < 0)
+		sampler_lost_ticks(agent->sampler, 1);
+	return err;
 }
 
 static const struct sampler_events callbacks = {
@@ -178,6 +191,7 @@ static const struct sampler_events callbacks = {
 	.held = on_held,
 	.cgroup = on_cgroup,
 	.count = on_count,
+	.tick = on_tick,
 };
 
 static int load_kernel(struct agent *agent)
@@ -279,6 +293,8 @@ int agent_open(const struct agent_options *options, struct agent **out, struct w
 		return why_set(why, -ENOMEM, "out of memory");
 	agent->opened_ns = clock_ns(CLOCK_MONOTONIC);
 	agent->hz = options->sampler.hz;
+	agent->times = options->sampler.times;
+	agent->tally.timeline.unit_ns = timeline_unit_ns(agent->hz);
 	agent->epoll = -1;
 	setpriority(PRIO_PROCESS, 0, NICE);
 	privileges_raise_limits();
@@ -406,6 +422,7 @@ int agent_start(struct agent *agent, struct why *why)
 		return why_set(why, err, "cannot read unwind tables: %s", err_text(err));
 	agent->last_profile_ns = clock_ns(CLOCK_BOOTTIME);
 	agent->last_profile_real_ns = clock_ns(CLOCK_REALTIME);
+	agent->last_profile_tick_ns = clock_ns(CLOCK_MONOTONIC);
 	agent->account.start_ns = clock_ns(CLOCK_MONOTONIC) - agent->opened_ns;
 	return sampler_start(agent->sampler, why);
 }
@@ -432,6 +449,15 @@ static void next_second(struct agent *agent)
 	objects_trim(agent->objects, sampler_next_second(agent->sampler));
 }
 
+static int drain(struct agent *agent)
+{
+	int err = sampler_drain(agent->sampler);
+
+	if (agent->times)
+		sampler_lost_ticks(agent->sampler, tally_resolve(&agent->tally, agent->stopped));
+	return err;
+}
+
 int agent_poll(struct agent *agent)
 {
 	int err = sampler_poll(agent->sampler);
@@ -452,8 +478,10 @@ int agent_poll(struct agent *agent)
 	fetch_poll(agent->fetch);
 	held_finish(agent->held);
 	containers_poll(agent->containers);
-	if (err == 0 && sampler_pressed(agent->sampler))
-		err = sampler_drain(agent->sampler);
+	if (err == 0 &&
+		(sampler_pressed(agent->sampler) ||
+			agent->tally.timeline.pending.len > TICKS_PENDING))
+		err = drain(agent);
 	return err;
 }
 
@@ -483,7 +511,8 @@ int agent_tick(struct agent *agent)
 int agent_profile(struct agent *agent, struct profile *out)
 {
 	uint64_t now = clock_ns(CLOCK_BOOTTIME);
-	int err = sampler_drain(agent->sampler), first_err = err;
+	uint64_t until_ns = agent->stopped ? UINT64_MAX : clock_ns(CLOCK_MONOTONIC);
+	int err = drain(agent), first_err = err;
 	uint64_t drained_ns = clock_ns(CLOCK_MONOTONIC);
 	struct fill fill = {
 		.profile = out,
@@ -497,11 +526,14 @@ int agent_profile(struct agent *agent, struct profile *out)
 
 	err = finish_held(agent);
 	first_err = first_err < 0 ? first_err : err;
+	tally_cut(&agent->tally, until_ns);
 	out->period_ns = NSEC_PER_SEC / agent->hz;
 	out->start_ns = agent->last_profile_real_ns;
+	out->start_tick_ns = agent->last_profile_tick_ns;
 	out->duration_ns = now - agent->last_profile_ns;
 	agent->last_profile_ns = now;
 	agent->last_profile_real_ns = clock_ns(CLOCK_REALTIME);
+	agent->last_profile_tick_ns = clock_ns(CLOCK_MONOTONIC);
 	processes_refresh(agent->processes);
 	containers_settle(agent->containers, drained_ns + CONTAINERS_WAIT_NS);
 	naming_begin(&agent->naming, out, drained_ns + NAMES_WAIT_NS, drained_ns);
@@ -509,16 +541,20 @@ int agent_profile(struct agent *agent, struct profile *out)
 	if (agent->naming.note.text[0])
 		warnings_add(&agent->warnings, agent->naming.note.text);
 	first_err = first_err < 0 ? first_err : err;
-	vec_each (&agent->tally.counts, c) {
-		if (err == 0)
-			err = fill_sample(&fill, c);
-		first_err = first_err < 0 ? first_err : err;
-	}
+	if (err == 0)
+		err = fill_samples(&fill);
+	first_err = first_err < 0 ? first_err : err;
+	fill_done(&fill);
 	containers_next(agent->containers, &agent->tally);
 	tally_next(&agent->tally, agent->sampler);
 	processes_next(agent->processes);
 	objects_bury(agent->objects);
 	return first_err;
+}
+
+size_t agent_ticks(const struct agent *agent)
+{
+	return timeline_len(&agent->tally.timeline);
 }
 
 void agent_account(struct agent *agent, struct account *out)

@@ -36,6 +36,8 @@ int agent_tick(struct agent *agent);
 /* All samples since the last call, named; each sample is in exactly one profile. *out must be
  * fresh from profile_init and is filled even when an error cuts it short. */
 int agent_profile(struct agent *agent, struct profile *out);
+/* Ticks that wait for the next profile, where times are kept. */
+size_t agent_ticks(const struct agent *agent);
 /* The account of the whole capture so far. */
 void agent_account(struct agent *agent, struct account *out);
 /* Warnings about what this capture cannot do (kernel symbols hidden, no cgroup2, ...): text or

@@ -4,6 +4,7 @@
  * becomes a mark in it and a number in the account. */
 #include "daemon/fill.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "daemon/containers.h"
@@ -74,10 +75,12 @@ static int put_user(struct fill *fill, const struct tally_task *task,
 	return put_mark(fill, "[truncated]", len);
 }
 
-int fill_sample(struct fill *fill, const struct tally_count *c)
+/* The count's stack and labels in the profile; nothing is added up yet. */
+static int fill_sample(
+	struct fill *fill, const struct tally_count *c, struct profile_sample *sample)
 {
 	const struct tally_task *task = &fill->tally->tasks.data[c->task];
-	uint32_t len = 0, stack = 0, labels = 0;
+	uint32_t len = 0;
 	int err = 0;
 
 	if (c->kernel)
@@ -85,10 +88,60 @@ int fill_sample(struct fill *fill, const struct tally_count *c)
 	if (err == 0 && c->user)
 		err = put_user(fill, task, &fill->tally->stacks.data[c->user - 1], c->count, &len);
 	if (err == 0)
-		err = profile_stack(fill->profile, fill->frames, len, &stack);
+		err = profile_stack(fill->profile, fill->frames, len, &sample->stack);
+	return err < 0 ? err : put_labels(fill, task, c->cpu, &sample->labels);
+}
+
+static int fill_counts(struct fill *fill)
+{
+	vec_each (&fill->tally->counts, c) {
+		struct profile_sample *sample = vec_add(&fill->filled);
+		int err = sample ? 0 : -ENOMEM;
+
+		if (err == 0 && c->count > 0)
+			err = fill_sample(fill, c, sample);
+		if (err < 0)
+			return err;
+		sample->value = c->count;
+	}
+	return 0;
+}
+
+/* Each tick is one of its count's. */
+static int fill_ticks(struct fill *fill)
+{
+	const struct timeline *t = &fill->tally->timeline;
+
+	for (size_t i = 0; i < t->due; i++) {
+		const struct timeline_tick *tick = &t->ticks.data[i];
+		struct profile_sample *sample = &fill->filled.data[tick->count];
+		int err = profile_tick(
+			fill->profile, sample->stack, sample->labels, tick->cpu, tick->time_ns);
+
+		if (err < 0)
+			return err;
+		sample->value--;
+	}
+	fill->profile->ticks_dropped += t->dropped;
+	return 0;
+}
+
+int fill_samples(struct fill *fill)
+{
+	int err = fill_counts(fill);
+
 	if (err == 0)
-		err = put_labels(fill, task, c->cpu, &labels);
-	return err < 0 ? err : profile_add(fill->profile, stack, labels, c->count);
+		err = fill_ticks(fill);
+	vec_each (&fill->filled, sample)
+		if (err == 0 && sample->value > 0)
+			err = profile_add(
+				fill->profile, sample->stack, sample->labels, sample->value);
+	return err;
+}
+
+void fill_done(struct fill *fill)
+{
+	vec_done(&fill->filled);
 }
 
 /* Once a stack and interval, however many counts it has: code in no file has its process in the
@@ -114,6 +167,8 @@ int fill_names(struct fill *fill)
 	vec_each (&fill->tally->counts, c) {
 		const struct tally_task *task = &fill->tally->tasks.data[c->task];
 
+		if (c->count == 0)
+			continue;
 		if (c->kernel && err == 0)
 			err = want_half(fill, task, &fill->tally->stacks.data[c->kernel - 1]);
 		if (c->user && err == 0)

@@ -24,11 +24,14 @@ struct fill {
 	struct processes *processes;
 	struct containers *containers;
 	struct account *account;
-	bool last;                        /* no more are sampled: there is time to wait */
-	uint32_t frames[FILL_FRAMES_MAX]; /* of the stack that is being built */
+	bool last;                         /* no more are sampled: there is time to wait */
+	VEC(struct profile_sample) filled; /* by index of the count: its stack and labels */
+	uint32_t frames[FILL_FRAMES_MAX];  /* of the stack that is being built */
 };
 
 /* Tells naming of every frame that is counted, and has them named. */
 int fill_names(struct fill *fill);
-/* Adds one count: a stack, its labels, how often. */
-int fill_sample(struct fill *fill, const struct tally_count *count);
+/* Adds all counts: stacks, their labels, how often; and the ticks that are due, with their times.
+ * What an error cut short is in the profile as far as it came. */
+int fill_samples(struct fill *fill);
+void fill_done(struct fill *fill);

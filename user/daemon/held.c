@@ -178,7 +178,10 @@ static int deliver(struct held *held, const struct event_held *event,
 		1;
 	key.user_stack = stack.hash;
 	err = tally_stack(held->tally, &stack, walked->frames);
-	return err < 0 ? err : tally_count(held->tally, &key, 1);
+	if (err < 0)
+		return err;
+	return event->time_ns ? tally_tick(held->tally, &key, event->tick_cpu, event->time_ns)
+			      : tally_count(held->tally, &key, 1);
 }
 
 int held_put(struct held *held, const struct event_held *event)

@@ -52,6 +52,7 @@ struct sampler {
 	uint32_t cpus;
 	uint32_t slabs;
 	bool pressed;
+	bool times;
 	bool scan_tasks; /* before 5.12: no iterator of mappings */
 	uint64_t drained_bytes;
 	uint64_t lost_user[LOST_REASONS_LEN];
@@ -149,6 +150,7 @@ static int configure(struct sampler *s, const struct sampler_options *o)
 		o->target == SAMPLER_CGROUP && !by_cgroup ? 0 : NSEC_PER_SEC / o->hz;
 	s->skel->rodata->keep_tid = o->by_tid;
 	s->skel->rodata->keep_cpu = o->by_cpu;
+	s->skel->rodata->keep_times = o->times;
 	s->skel->rodata->keep_user = o->user;
 	s->skel->rodata->keep_kernel = o->kernel;
 	return size_maps(s, o);
@@ -310,6 +312,8 @@ static int on_event(void *ctx, void *data, size_t size)
 		err = s->events.jit(s->ctx, data);
 	else if (kind == EVENT_EXEC && size >= sizeof(struct event_exec))
 		err = s->events.exec(s->ctx, data);
+	else if (kind == EVENT_TICK && size >= sizeof(struct event_tick))
+		err = s->events.tick(s->ctx, data);
 	else if (kind == EVENT_PAGE && size >= sizeof(struct event_page))
 		err = s->events.page(s->ctx, data);
 	else if (kind == EVENT_CGROUP)
@@ -343,6 +347,7 @@ int sampler_open(const struct sampler_options *options, const struct sampler_eve
 	if (!s)
 		return why_set(why, -ENOMEM, "out of memory");
 	s->events = *events;
+	s->times = options->times;
 	s->ctx = ctx;
 	s->cpus = (uint32_t)libbpf_num_possible_cpus();
 	err = load(s, options, why);
@@ -450,7 +455,8 @@ static void hand_over(struct sampler *s, uint32_t len)
 {
 	for (uint32_t i = 0; i < len; i++) {
 		s->drained_bytes += sizeof(s->keys[i]) + sizeof(s->values[i]);
-		if (s->events.count(s->ctx, &s->keys[i], s->values[i]) < 0)
+		/* With times it shows in the ticks, which then have no key. */
+		if (s->events.count(s->ctx, &s->keys[i], s->values[i]) < 0 && !s->times)
 			s->lost_user[LOST_DRAIN] += s->values[i];
 	}
 }
@@ -488,6 +494,11 @@ int sampler_drain(struct sampler *s)
 		err = drain_map(s, bpf_map__fd(map));
 	__atomic_store_n(&s->skel->bss->counts_len[old], 0, __ATOMIC_SEQ_CST);
 	return err;
+}
+
+void sampler_lost_ticks(struct sampler *s, uint64_t ticks)
+{
+	s->lost_user[LOST_DRAIN] += ticks;
 }
 
 void sampler_forget_stack(struct sampler *s, uint64_t hash)

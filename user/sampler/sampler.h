@@ -41,6 +41,7 @@ struct sampler_options {
 	uint32_t v1_live;       /* by bit: that one has cgroups now */
 	uint32_t pid_namespace; /* in whose numbers pids are told; 0: the host's */
 	bool by_tid, by_cpu;    /* keep them apart */
+	bool times; /* tell each tick, and when it was; else they are counted in the kernel */
 	bool user, kernel;
 	uint64_t memory_bytes; /* for all BPF maps; what is left of it holds tables */
 };
@@ -56,7 +57,9 @@ struct sampler_events {
 	int (*page)(void *ctx, const struct event_page *event);
 	int (*held)(void *ctx, const struct event_held *event);
 	int (*cgroup)(void *ctx, const struct event_cgroup *event); /* its path ends with a NUL */
+	/* With times: an id that ticks have, in place of the count. */
 	int (*count)(void *ctx, const struct count_key *key, uint64_t count);
+	int (*tick)(void *ctx, const struct event_tick *event);
 };
 
 struct sampler_stats {
@@ -105,6 +108,8 @@ int sampler_poll(struct sampler *sampler);
 bool sampler_pressed(const struct sampler *sampler);
 /* Turns to the other count map and hands over what the first one holds. */
 int sampler_drain(struct sampler *sampler);
+/* So many ticks were told of keys that never were. */
+void sampler_lost_ticks(struct sampler *sampler, uint64_t ticks);
 /* Lets BPF forget a stack or task that user space is about to forget. */
 void sampler_forget_stack(struct sampler *sampler, uint64_t hash);
 void sampler_forget_who(struct sampler *sampler, const struct who_key *key);

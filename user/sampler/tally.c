@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/own.h"
 #include "sampler/sampler.h"
 
 #define TALLY_FRAMES_MAX STACK_USER_FRAMES_MAX
@@ -23,6 +24,7 @@ void tally_done(struct tally *tally)
 	hash_done(&tally->by_hash);
 	hash_done(&tally->by_rest);
 	hash_done(&tally->by_id);
+	timeline_done(&tally->timeline);
 }
 
 /* A place for one more: a freed one, or one at the end. -ENOSPC or -ENOMEM. */
@@ -136,6 +138,80 @@ int tally_count(struct tally *tally, const struct count_key *key, uint64_t count
 	return 0;
 }
 
+int tally_key(struct tally *tally, const struct count_key *key, uint32_t id)
+{
+	int err = tally_count(tally, key, 0);
+
+	return err < 0 ? err : timeline_key(&tally->timeline, id, (uint32_t)tally->counts.len - 1);
+}
+
+int tally_tick(struct tally *tally, const struct count_key *key, uint32_t cpu, uint64_t time_ns)
+{
+	int err = tally_count(tally, key, 0);
+
+	if (err == 0 &&
+		!timeline_add(&tally->timeline, (uint32_t)tally->counts.len - 1, cpu, time_ns))
+		tally->counts.data[tally->counts.len - 1].count = 1;
+	return err;
+}
+
+static uint64_t *count_at(void *ctx, uint32_t index)
+{
+	struct tally *tally = ctx;
+
+	return &tally->counts.data[index].count;
+}
+
+uint64_t tally_resolve(struct tally *tally, bool last)
+{
+	return timeline_resolve(
+		&tally->timeline, last, &(struct timeline_counts){ count_at, tally });
+}
+
+void tally_cut(struct tally *tally, uint64_t until_ns)
+{
+	timeline_cut(&tally->timeline, until_ns);
+	for (size_t i = 0; i < tally->timeline.due; i++)
+		tally->counts.data[tally->timeline.ticks.data[i].count].count++;
+}
+
+/* The counts of ticks that stay are the next interval's. -ENOMEM: they are given up. */
+static int carry(struct tally *tally)
+{
+	struct timeline *t = &tally->timeline;
+	_cleanup_(freep) uint32_t *moved = calloc(tally->counts.len + 1, sizeof(*moved));
+	VEC(struct tally_count) kept = { 0 };
+
+	timeline_next(t);
+	for (size_t i = 0; i < t->ticks.len; i++) {
+		uint32_t *at = moved ? &moved[t->ticks.data[i].count] : NULL;
+		struct tally_count *slot = at && *at == 0 ? vec_add(&kept) : NULL;
+
+		if (!at || (*at == 0 && !slot)) {
+			vec_done(&kept);
+			return -ENOMEM;
+		}
+		if (slot) {
+			*slot = tally->counts.data[t->ticks.data[i].count];
+			slot->count = 0;
+			*at = (uint32_t)kept.len;
+		}
+		t->ticks.data[i].count = *at - 1;
+	}
+	tally->counts.len = 0;
+	vec_each (&kept, c) {
+		/* There is room: there were at least as many. */
+		*(struct tally_count *)vec_add(&tally->counts) = *c;
+		tally->tasks.data[c->task].used = tally->interval + 1;
+		if (c->user)
+			tally->stacks.data[c->user - 1].used = tally->interval + 1;
+		if (c->kernel)
+			tally->stacks.data[c->kernel - 1].used = tally->interval + 1;
+	}
+	vec_done(&kept);
+	return 0;
+}
+
 static void forget_stacks(struct tally *tally, struct sampler *sampler)
 {
 	vec_each (&tally->stacks, stack) {
@@ -185,7 +261,10 @@ static void forget_tasks(struct tally *tally, struct sampler *sampler)
 
 void tally_next(struct tally *tally, struct sampler *sampler)
 {
-	tally->counts.len = 0;
+	if (carry(tally) < 0) {
+		tally->counts.len = 0;
+		tally->timeline.ticks.len = 0;
+	}
 	tally->interval++;
 	forget_stacks(tally, sampler);
 	forget_tasks(tally, sampler);

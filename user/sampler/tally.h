@@ -13,6 +13,7 @@
 #include "bpf/abi.h"
 #include "base/hash.h"
 #include "base/vec.h"
+#include "sampler/timeline.h"
 
 #define TALLY_IDLE_INTERVALS 4
 #define TALLY_STACKS_MAX 1000000
@@ -55,6 +56,7 @@ struct tally {
 	struct hash by_hash; /* stack hash → index */
 	struct hash by_rest; /* hash of a rest → index of a stack that has it */
 	struct hash by_id;   /* who id → index */
+	struct timeline timeline;
 	uint32_t interval;
 };
 
@@ -66,5 +68,14 @@ int tally_leaf(struct tally *tally, const struct event_leaf *event);
 int tally_task(struct tally *tally, const struct event_who *event);
 /* -ENOENT: a stack or task that was never told. */
 int tally_count(struct tally *tally, const struct count_key *key, uint64_t count);
+/* The same of no ticks yet: those with this id will be told, or were. */
+int tally_key(struct tally *tally, const struct count_key *key, uint32_t id);
+/* The same of one tick, at its time. */
+int tally_tick(struct tally *tally, const struct count_key *key, uint32_t cpu, uint64_t time_ns);
+/* Behind each drain, where times are kept: returns how many ticks had to be given up. */
+uint64_t tally_resolve(struct tally *tally, bool last);
+/* Counts the ticks before until_ns, which are timeline.due of timeline.ticks; the others stay for
+ * the next interval. */
+void tally_cut(struct tally *tally, uint64_t until_ns);
 /* Throws the counts away and begins the next interval. */
 void tally_next(struct tally *tally, struct sampler *sampler);

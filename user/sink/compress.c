@@ -1,17 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sink/compress.c - whole buffers: a profile is in memory anyway. */
+/* sink/compress.c - two libraries behind one stream. What profiles are made of comes again and
+ * again at any distance, a stack's text above all: zstd looks well, through a window of many
+ * seconds' samples. A larger one would save a hundredth and take an eighth of a gigabyte. */
 #include "sink/compress.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 #include <zstd.h>
 
 #define GZIP_WINDOW_BITS (15 + 16) /* 16: a gzip header and not zlib's */
 #define GZIP_MEM_LEVEL 8
-#define ZSTD_LEVEL 3
+#define ZSTD_LEVEL 9
+#define ZSTD_WINDOW_LOG 24
+#define ZSTD_TABLE_LOG 20
+#define ZSTD_SEARCH_LOG 5
+#define ZSTD_MATCH_MIN 5
+#define STEP_BYTES 65536
+
+struct compress {
+	enum compress_kind kind;
+	z_stream gzip;
+	bool gzip_open;
+	ZSTD_CCtx *zstd;
+};
 
 static bool ends_with(const char *text, const char *end)
 {
@@ -20,50 +35,158 @@ static bool ends_with(const char *text, const char *end)
 	return len > n && strcmp(text + len - n, end) == 0;
 }
 
-static int gzip(const struct buf *in, struct buf *out)
+enum compress_kind compress_kind_of(const char *path)
 {
-	z_stream z = { .next_in = (Bytef *)in->data, .avail_in = (uInt)in->len };
-	char *room;
-	int err;
-
-	if (in->len > UINT32_MAX)
-		return -EIO;
-	if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW_BITS, GZIP_MEM_LEVEL,
-		    Z_DEFAULT_STRATEGY) != Z_OK)
-		return -ENOMEM;
-	err = buf_reserve(out, deflateBound(&z, in->len), &room);
-	if (err == 0) {
-		z.next_out = (Bytef *)room;
-		z.avail_out = (uInt)deflateBound(&z, in->len);
-		err = deflate(&z, Z_FINISH) == Z_STREAM_END ? 0 : -EIO;
-		buf_commit(out, z.total_out);
-	}
-	deflateEnd(&z);
-	return err;
+	if (ends_with(path, ".gz"))
+		return COMPRESS_GZIP;
+	return ends_with(path, ".zst") ? COMPRESS_ZSTD : COMPRESS_NONE;
 }
 
-static int zstd(const struct buf *in, struct buf *out)
+static int open_gzip(struct compress *c)
 {
-	size_t bound = ZSTD_compressBound(in->len), len;
-	char *room;
-	int err = buf_reserve(out, bound, &room);
+	if (deflateInit2(&c->gzip, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW_BITS,
+		    GZIP_MEM_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK)
+		return -ENOMEM;
+	c->gzip_open = true;
+	return 0;
+}
+
+static int open_zstd(struct compress *c)
+{
+	const struct {
+		ZSTD_cParameter parameter;
+		int value;
+	} settings[] = {
+		{ ZSTD_c_compressionLevel, ZSTD_LEVEL },
+		{ ZSTD_c_windowLog, ZSTD_WINDOW_LOG },
+		{ ZSTD_c_hashLog, ZSTD_TABLE_LOG },
+		{ ZSTD_c_chainLog, ZSTD_TABLE_LOG },
+		{ ZSTD_c_searchLog, ZSTD_SEARCH_LOG },
+		{ ZSTD_c_minMatch, ZSTD_MATCH_MIN },
+		{ ZSTD_c_strategy, ZSTD_lazy2 },
+		{ ZSTD_c_checksumFlag, 1 },
+	};
+
+	c->zstd = ZSTD_createCCtx();
+	if (!c->zstd)
+		return -ENOMEM;
+	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
+		if (ZSTD_isError(ZSTD_CCtx_setParameter(
+			    c->zstd, settings[i].parameter, settings[i].value)))
+			return -EIO;
+	return 0;
+}
+
+int compress_new(enum compress_kind kind, struct compress **out)
+{
+	struct compress *c = calloc(1, sizeof(*c));
+	int err = c ? 0 : -ENOMEM;
+
+	if (err == 0) {
+		c->kind = kind;
+		err = kind == COMPRESS_GZIP     ? open_gzip(c)
+			: kind == COMPRESS_ZSTD ? open_zstd(c)
+						: 0;
+	}
+	if (err < 0) {
+		compress_free(c);
+		return err;
+	}
+	*out = c;
+	return 0;
+}
+
+void compress_free(struct compress *c)
+{
+	if (!c)
+		return;
+	if (c->gzip_open)
+		deflateEnd(&c->gzip);
+	ZSTD_freeCCtx(c->zstd);
+	free(c);
+}
+
+static int put_gzip(struct compress *c, const void *data, size_t size, bool end, struct buf *out)
+{
+	int status = Z_OK;
+
+	c->gzip.next_in = (Bytef *)data;
+	c->gzip.avail_in = (uInt)size;
+	do {
+		char *room;
+		int err = buf_reserve(out, STEP_BYTES, &room);
+
+		if (err < 0)
+			return err;
+		c->gzip.next_out = (Bytef *)room;
+		c->gzip.avail_out = STEP_BYTES;
+		status = deflate(&c->gzip, end ? Z_FINISH : Z_NO_FLUSH);
+		if (status == Z_STREAM_ERROR)
+			return -EIO;
+		buf_commit(out, STEP_BYTES - c->gzip.avail_out);
+	} while (end ? status != Z_STREAM_END : c->gzip.avail_out == 0);
+	return 0;
+}
+
+static int put_zstd(struct compress *c, const void *data, size_t size, bool end, struct buf *out)
+{
+	ZSTD_inBuffer in = { data, size, 0 };
+	size_t left;
+
+	do {
+		ZSTD_outBuffer to = { NULL, STEP_BYTES, 0 };
+		char *room;
+		int err = buf_reserve(out, STEP_BYTES, &room);
+
+		if (err < 0)
+			return err;
+		to.dst = room;
+		left = ZSTD_compressStream2(c->zstd, &to, &in, end ? ZSTD_e_end : ZSTD_e_continue);
+		if (ZSTD_isError(left))
+			return -EIO;
+		buf_commit(out, to.pos);
+	} while (end ? left > 0 : in.pos < in.size);
+	return 0;
+}
+
+/* zlib counts in 32 bits. */
+static int put(struct compress *c, const void *data, size_t size, bool end, struct buf *out)
+{
+	if (c->kind == COMPRESS_NONE)
+		return buf_put(out, data, size);
+	if (c->kind == COMPRESS_ZSTD)
+		return put_zstd(c, data, size, end, out);
+	while (size > INT32_MAX) {
+		int err = put_gzip(c, data, INT32_MAX, false, out);
+
+		if (err < 0)
+			return err;
+		data = (const char *)data + INT32_MAX;
+		size -= INT32_MAX;
+	}
+	return put_gzip(c, data, size, end, out);
+}
+
+int compress_put(struct compress *c, const void *data, size_t size, struct buf *out)
+{
+	return size > 0 ? put(c, data, size, false, out) : 0;
+}
+
+int compress_end(struct compress *c, struct buf *out)
+{
+	return put(c, "", 0, true, out);
+}
+
+int compress_all(enum compress_kind kind, const struct buf *in, struct buf *out)
+{
+	struct compress *c;
+	int err = compress_new(kind, &c);
 
 	if (err < 0)
 		return err;
-	len = ZSTD_compress(room, bound, in->data, in->len, ZSTD_LEVEL);
-	if (ZSTD_isError(len))
-		return -EIO;
-	buf_commit(out, len);
-	return 0;
-}
-
-int compress_for_path(const char *path, struct buf *in, struct buf *out)
-{
-	if (ends_with(path, ".gz"))
-		return gzip(in, out);
-	if (ends_with(path, ".zst"))
-		return zstd(in, out);
-	*out = *in;
-	*in = (struct buf)BUF_INIT;
-	return 0;
+	err = compress_put(c, in->data, in->len, out);
+	if (err == 0)
+		err = compress_end(c, out);
+	compress_free(c);
+	return err;
 }

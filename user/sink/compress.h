@@ -1,9 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sink/compress.h - a finished output made small, by the end of its file's name. */
+/* sink/compress.h - an output made small while it is written. */
 #pragma once
+
+#include <stddef.h>
 
 #include "base/buf.h"
 
-/* .gz: gzip (RFC 1952); .zst: Zstandard (RFC 8878); anything else: in is moved to out.
- * 0, -ENOMEM, or -EIO when the library refuses. */
-int compress_for_path(const char *path, struct buf *in, struct buf *out);
+enum compress_kind {
+	COMPRESS_NONE,
+	COMPRESS_GZIP, /* RFC 1952 */
+	COMPRESS_ZSTD, /* RFC 8878 */
+};
+
+/* By the end of a file's name: .gz, .zst. */
+enum compress_kind compress_kind_of(const char *path);
+
+struct compress;
+
+/* 0, -ENOMEM, or -EIO when the library refuses, as the next two. */
+int compress_new(enum compress_kind kind, struct compress **out);
+void compress_free(struct compress *compress);
+/* Appends to out what there is to be written for now, which may be nothing. */
+int compress_put(struct compress *compress, const void *data, size_t size, struct buf *out);
+/* The rest; nothing may follow. */
+int compress_end(struct compress *compress, struct buf *out);
+/* All at once. */
+int compress_all(enum compress_kind kind, const struct buf *in, struct buf *out);

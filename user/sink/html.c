@@ -206,7 +206,7 @@ static int put_data(struct buf *out, const struct sides *sides)
 	int err = flame_build(&flame, sides->profiles, sides->len, NULL);
 
 	err = err < 0 ? err : put_parts(&plain, &flame, sides);
-	err = err < 0 ? err : compress_for_path(".data.gz", &plain, &packed);
+	err = err < 0 ? err : compress_all(COMPRESS_GZIP, &plain, &packed);
 	return err < 0 ? err : put_base64(out, &packed);
 }
 

@@ -10,11 +10,13 @@
 
 static const struct sink sinks[] = {
 	{ "folded", ".folded .collapsedstack.txt", "one line a stack: frame;frame;frame COUNT", 0,
-		folded_write },
+		folded_write, NULL },
+	{ "perf", ".linux-perf.txt", "what `perf script` prints, each sample with its time",
+		SINK_TIMES | SINK_TIDS, NULL, &perf_text_stream },
 	{ "html", ".html", "one page with flame graph, times and functions, for a browser",
-		SINK_TIMES | SINK_TIDS, html_write },
-	{ "svg", ".svg", "a flame graph with search and zoom, in one picture", 0, svg_write },
-	{ "intervals", "", NULL, 0, intervals_write },
+		SINK_TIMES | SINK_TIDS, html_write, NULL },
+	{ "svg", ".svg", "a flame graph with search and zoom, in one picture", 0, svg_write, NULL },
+	{ "intervals", "", NULL, 0, intervals_write, NULL },
 	{ 0 },
 };
 
@@ -116,6 +118,13 @@ const char *sink_label(const struct profile *p, const struct profile_labels *l, 
 			text = "?";
 	}
 	return *text ? text : "?";
+}
+
+uint32_t sink_needs(const struct sink *sink, const struct sink_options *options)
+{
+	bool by_tid = sink->needs & SINK_TIMES_BY_TID && sink_wants(options, SINK_TID);
+
+	return sink->needs | (by_tid ? SINK_TIMES | SINK_TIDS : 0);
 }
 
 int sink_parse_by(const char *text, struct sink_options *options, struct why *why)

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "profile/profile.h"
+#include "sink/file.h"
 
 enum sink_key {
 	SINK_CONTAINER,
@@ -25,6 +26,7 @@ enum sink_key {
 struct sink_options {
 	enum sink_key by[SINK_KEYS]; /* the leading frames of a folded stack, in order */
 	uint32_t by_len;
+	bool no_period; /* of perf text: lines without the weight of a sample */
 };
 
 /* What a format wants of a capture: what is not asked for is not taken, which is cheaper. */
@@ -32,6 +34,7 @@ enum sink_needs {
 	SINK_TIMES = 1,        /* profile.ticks */
 	SINK_TIDS = 2,         /* labels.tid */
 	SINK_TIMES_BY_TID = 4, /* SINK_TIMES where --by has tid */
+	SINK_GZIP = 8,         /* its bytes are compressed, whatever the file's name */
 };
 
 struct sink {
@@ -39,9 +42,10 @@ struct sink {
 	const char *endings; /* of file names, separated by blanks, each with its dot */
 	const char *text;    /* for --help */
 	uint32_t needs;      /* enum sink_needs */
-	/* Appends the whole profile to out. 0 or -ENOMEM. */
+	/* Appends the whole profile to out. 0 or -ENOMEM. NULL: it streams. */
 	int (*write)(
 		const struct profile *profile, const struct sink_options *options, struct buf *out);
+	const struct sink_stream *stream;
 };
 
 /* NULL: no such format. */
@@ -53,6 +57,8 @@ const struct sink *sink_list(void);
 
 /* "container,comm" → options->by. -EINVAL with why. */
 int sink_parse_by(const char *text, struct sink_options *options, struct why *why);
+/* What the sink needs with these options: SINK_TIMES is decided. */
+uint32_t sink_needs(const struct sink *sink, const struct sink_options *options);
 bool sink_wants(const struct sink_options *options, enum sink_key key);
 
 /* What a sample's label says: "?" where it is not known. Raw, as a stranger wrote it. number is
@@ -61,6 +67,7 @@ bool sink_wants(const struct sink_options *options, enum sink_key key);
 const char *sink_label(const struct profile *profile, const struct profile_labels *labels,
 	enum sink_key key, char number[SINK_NUMBER_MAX]);
 
+extern const struct sink_stream perf_text_stream;
 int folded_write(
 	const struct profile *profile, const struct sink_options *options, struct buf *out);
 /* folded with an empty line behind it, for who reads one profile after the other. */

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd/record_output.c - what a format hands on goes to the clerk piece by piece, so that a long
+ * capture is never in memory as a whole. After a failure nothing more is written, and nothing is
+ * left of the file. */
+#include "cmd/record_output.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "cmd/clerk.h"
+#include "sink/sink.h"
+
+static int take(void *ctx, const struct buf *bytes)
+{
+	struct record_output *o = ctx;
+	int err = clerk_put(o->clerk, bytes, &o->why);
+
+	return err == 0 && o->meanwhile ? o->meanwhile(o->ctx) : err;
+}
+
+static int begin(struct record_output *o, const struct profile *profile, struct why *why)
+{
+	int err = clerk_begin(o->clerk, (time_t)(profile->start_ns / NSEC_PER_SEC), o->path, why);
+
+	if (err < 0)
+		return err;
+	o->open = true;
+	o->samples = o->stacks = o->profiles = o->untimed = 0;
+	err = sink_file_open(&o->file, o->sink, o->options);
+	o->file.out.take = take;
+	o->file.out.ctx = o;
+	return err < 0 ? why_set(why, err, "cannot write the profile: %s", err_text(err)) : 0;
+}
+
+/* The clerk's reason where it has one. */
+static int fail(struct record_output *o, int err, struct why *why)
+{
+	struct why aborted;
+
+	o->failed = true;
+	if (o->open)
+		clerk_abort(o->clerk, &aborted);
+	sink_file_done(&o->file);
+	o->open = false;
+	if (o->why.text[0])
+		*why = o->why;
+	else
+		why_set(why, err, "cannot write the profile: %s", err_text(err));
+	return err;
+}
+
+int record_output_put(struct record_output *o, const struct profile *profile, struct why *why)
+{
+	int err;
+
+	if (o->failed)
+		return why_set(why, -EPIPE, "cannot write the profile");
+	o->why.text[0] = '\0';
+	if (!o->open) {
+		err = begin(o, profile, &o->why);
+		if (err < 0)
+			return fail(o, err, why);
+	}
+	err = sink_file_put(&o->file, profile);
+	if (err < 0)
+		return fail(o, err, why);
+	o->samples += profile_total(profile);
+	o->stacks += profile->stacks.len;
+	o->untimed += profile->ticks_dropped;
+	o->profiles++;
+	return 0;
+}
+
+static void tell(const struct record_output *o, struct log *log)
+{
+	if (o->untimed > 0)
+		log_warn(log,
+			"%llu of the samples were over the limit of those whose time is kept; they "
+			"are counted, where the format counts",
+			(unsigned long long)o->untimed);
+	if (strcmp(o->path, "-") == 0)
+		return;
+	if (o->profiles == 1)
+		log_note(log, "wrote %s: %llu samples in %llu stacks", o->path,
+			(unsigned long long)o->samples, (unsigned long long)o->stacks);
+	else
+		log_note(log, "wrote %s: %llu samples", o->path, (unsigned long long)o->samples);
+}
+
+int record_output_end(struct record_output *o, struct log *log, struct why *why)
+{
+	int err;
+
+	if (!o->open)
+		return 0;
+	err = sink_file_end(&o->file);
+	if (err == 0)
+		err = clerk_end(o->clerk, &o->why);
+	if (err < 0)
+		return fail(o, err, why);
+	sink_file_done(&o->file);
+	o->open = false;
+	tell(o, log);
+	return 0;
+}
+
+void record_output_done(struct record_output *o)
+{
+	struct why why;
+
+	if (o->open)
+		clerk_abort(o->clerk, &why);
+	sink_file_done(&o->file);
+	o->open = false;
+}

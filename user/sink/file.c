@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sink/file.c - formats that stream and formats that do not, behind one face. */
+#include "sink/file.h"
+
+#include "sink/sink.h"
+
+static int hand_on(struct sink_out *out)
+{
+	int err = out->take && out->buf.len > 0 ? out->take(out->ctx, &out->buf) : 0;
+
+	if (err == 0 && out->take)
+		buf_clear(&out->buf);
+	return err;
+}
+
+int sink_out_more(struct sink_out *out)
+{
+	return out->buf.len < SINK_OUT_BYTES ? 0 : hand_on(out);
+}
+
+int sink_file_open(
+	struct sink_file *file, const struct sink *sink, const struct sink_options *options)
+{
+	*file = (struct sink_file){ .sink = sink, .options = options };
+	return sink->stream ? sink->stream->open(options, &file->state) : 0;
+}
+
+int sink_file_put(struct sink_file *file, const struct profile *profile)
+{
+	const struct sink *sink = file->sink;
+	int err = sink->stream ? sink->stream->put(file->state, profile, &file->out)
+			       : sink->write(profile, file->options, &file->out.buf);
+
+	return err < 0 ? err : hand_on(&file->out);
+}
+
+int sink_file_end(struct sink_file *file)
+{
+	int err = file->sink->stream ? file->sink->stream->end(file->state, &file->out) : 0;
+
+	return err < 0 ? err : hand_on(&file->out);
+}
+
+void sink_file_done(struct sink_file *file)
+{
+	if (file->sink && file->sink->stream)
+		file->sink->stream->free(file->state);
+	buf_done(&file->out.buf);
+	*file = (struct sink_file){ 0 };
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sink/perf_text.c - what `perf script` prints, as FlameGraph's stackcollapse-perf.pl, FlameScope,
+ * speedscope, the Firefox Profiler and PerfView all read it:
+ *     COMM PID/TID [CPU] SECONDS.NANOSECONDS:   PERIOD EVENT:
+ *     <tab>ADDRESS SYMBOL (MODULE)          leaf first
+ *     <empty line>
+ * Each of them finds the parts of a line in its own way, so what a comm, a symbol or a module may
+ * hold is what all of them get over. Frames are made text once a profile. */
+#include "sink/sink.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/own.h"
+#include "base/strtab.h"
+#include "base/utf8.h"
+#include "sink/perf_words.h"
+
+#define EVENT "cpu-clock"
+#define PERIOD_NS_DEFAULT 10101010 /* 99 Hz */
+
+struct perf_text {
+	const struct sink_options *options;
+	bool begun;
+	struct buf scratch;
+};
+
+/* What is said again and again of one profile, as ids of texts + 1; 0 is not made yet. */
+struct perf_lines {
+	const struct profile *profile;
+	struct strtab texts;
+	uint32_t *frames; /* by frame: its line, where it is the same in all processes */
+	uint32_t *labels; /* by labels: COMM PID/TID */
+};
+
+static int text_open(const struct sink_options *options, void **state)
+{
+	struct perf_text *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return -ENOMEM;
+	t->options = options;
+	*state = t;
+	return 0;
+}
+
+static void text_free(void *state)
+{
+	struct perf_text *t = state;
+
+	if (!t)
+		return;
+	buf_done(&t->scratch);
+	free(t);
+}
+
+static void lines_done(struct perf_lines *lines)
+{
+	strtab_done(&lines->texts);
+	free(lines->frames);
+	free(lines->labels);
+}
+
+static int lines_init(struct perf_lines *lines, const struct profile *p)
+{
+	lines->profile = p;
+	lines->frames = calloc(p->frames.len + 1, sizeof(*lines->frames));
+	lines->labels = calloc(p->labels.len + 1, sizeof(*lines->labels));
+	return lines->frames && lines->labels ? strtab_init(&lines->texts) : -ENOMEM;
+}
+
+static int put_head(const struct profile *p, struct buf *out)
+{
+	time_t start = (time_t)(p->start_ns / NSEC_PER_SEC);
+	char when[64] = "not known";
+	struct tm tm;
+
+	if (p->start_ns > 0 && gmtime_r(&start, &tm))
+		strftime(when, sizeof(when), "%a %b %e %H:%M:%S %Y UTC", &tm);
+	return buf_printf(out,
+		"# ========\n"
+		"# captured on    : %s\n"
+		"# cmdline : stoker\n"
+		"# ========\n"
+		"#\n",
+		when);
+}
+
+/* ---- a frame's line ------------------------------------------------------------------------- */
+
+static int put_module(
+	struct buf *out, const struct profile *p, const struct profile_frame *frame, int32_t pid)
+{
+	const char *module = profile_text(p, frame->module);
+
+	if (frame->class == PROFILE_KERNEL)
+		return *module ? perf_words_kernel_module(out, module)
+			       : buf_puts(out, "[kernel.kallsyms]");
+	if (frame->class == PROFILE_JIT)
+		return buf_printf(out, "/tmp/perf-%d.map", pid < 0 ? 0 : pid);
+	return *module ? perf_words_module(out, module) : buf_puts(out, "[unknown]");
+}
+
+/* The frame, with those inlined into it: frames first to last, innermost first. */
+static int put_frames(
+	struct buf *out, const struct profile *p, const uint32_t *frames, uint32_t len, int32_t pid)
+{
+	const struct profile_frame *place = &p->frames.data[frames[len - 1]];
+	int err = buf_printf(out, "\t%llx ", (unsigned long long)place->address);
+
+	for (uint32_t i = len; i-- > 0 && err == 0;) {
+		err = perf_words_symbol(out, profile_text(p, p->frames.data[frames[i]].name));
+		if (err == 0 && i > 0)
+			err = buf_puts(out, "->");
+	}
+	if (err == 0)
+		err = buf_puts(out, " (");
+	if (err == 0)
+		err = put_module(out, p, place, pid);
+	return err < 0 ? err : buf_puts(out, ")\n");
+}
+
+/* A line that is the same whenever the frame is met, from what was made of it before. */
+static int put_known(struct perf_text *t, struct perf_lines *lines, uint32_t frame, struct buf *out)
+{
+	const char *text;
+	int err = 0;
+
+	if (lines->frames[frame] == 0) {
+		buf_clear(&t->scratch);
+		err = put_frames(&t->scratch, lines->profile, &frame, 1, -1);
+		if (err == 0)
+			err = strtab_put(&lines->texts, t->scratch.data, t->scratch.len,
+				&lines->frames[frame]);
+	}
+	if (err < 0)
+		return err;
+	text = strtab_get(&lines->texts, lines->frames[frame]);
+	return buf_puts(out, text);
+}
+
+static int put_stack(
+	struct perf_text *t, struct perf_lines *lines, uint32_t stack, int32_t pid, struct buf *out)
+{
+	const struct profile *p = lines->profile;
+	const struct profile_stack *s = &p->stacks.data[stack];
+	const uint32_t *frames = p->frame_ids.data + s->first;
+	uint32_t first = 0;
+	int err = 0;
+
+	for (uint32_t i = 0; i < s->len && err == 0; i++) {
+		uint32_t class = p->frames.data[frames[i]].class;
+
+		if (class == PROFILE_INLINED && i + 1 < s->len)
+			continue;
+		if (first == i && class != PROFILE_JIT)
+			err = put_known(t, lines, frames[i], out);
+		else
+			err = put_frames(out, p, frames + first, i - first + 1, pid);
+		first = i + 1;
+	}
+	return err;
+}
+
+/* ---- a sample ------------------------------------------------------------------------------- */
+
+static int put_who(struct perf_text *t, struct perf_lines *lines, uint32_t labels, struct buf *out)
+{
+	const struct profile_labels *l = &lines->profile->labels.data[labels];
+	int32_t tid = l->tid < 0 ? l->pid : l->tid;
+	int err = 0;
+
+	if (lines->labels[labels] == 0) {
+		buf_clear(&t->scratch);
+		err = perf_words_comm(&t->scratch, profile_text(lines->profile, l->comm), l->pid);
+		if (err == 0)
+			err = buf_printf(
+				&t->scratch, "%d/%d", l->pid < 0 ? 0 : l->pid, tid < 0 ? 0 : tid);
+		if (err == 0)
+			err = strtab_put(&lines->texts, t->scratch.data, t->scratch.len,
+				&lines->labels[labels]);
+	}
+	return err < 0 ? err : buf_puts(out, strtab_get(&lines->texts, lines->labels[labels]));
+}
+
+static int put_tick(struct perf_text *t, struct perf_lines *lines, const struct profile_tick *tick,
+	struct buf *out)
+{
+	const struct profile *p = lines->profile;
+	const struct profile_sample *sample = &p->samples.data[tick->sample];
+	uint64_t period_ns = p->period_ns ? p->period_ns : PERIOD_NS_DEFAULT;
+	int err = put_who(t, lines, sample->labels, out);
+
+	if (err == 0)
+		err = buf_printf(out,
+			" [%03u] %llu.%09llu: ", tick->cpu == PROFILE_NO_CPU ? 0 : tick->cpu,
+			(unsigned long long)(tick->time_ns / NSEC_PER_SEC),
+			(unsigned long long)(tick->time_ns % NSEC_PER_SEC));
+	if (err == 0 && !t->options->no_period)
+		err = buf_printf(out, "  %llu ", (unsigned long long)period_ns);
+	if (err == 0)
+		err = buf_puts(out, EVENT ": \n");
+	if (err == 0)
+		err = put_stack(t, lines, sample->stack, p->labels.data[sample->labels].pid, out);
+	return err < 0 ? err : buf_putc(out, '\n');
+}
+
+static int text_put(void *state, const struct profile *p, struct sink_out *out)
+{
+	_cleanup_(lines_done) struct perf_lines lines = { 0 };
+	struct perf_text *t = state;
+	int err = lines_init(&lines, p);
+
+	if (err == 0 && !t->begun)
+		err = put_head(p, &out->buf);
+	t->begun = true;
+	vec_each (&p->ticks, tick) {
+		if (err == 0)
+			err = put_tick(t, &lines, tick, &out->buf);
+		if (err == 0)
+			err = sink_out_more(out);
+	}
+	return err;
+}
+
+static int text_end(void *state, struct sink_out *out)
+{
+	(void)state;
+	(void)out;
+	return 0;
+}
+
+const struct sink_stream perf_text_stream = {
+	.open = text_open,
+	.put = text_put,
+	.end = text_end,
+	.free = text_free,
+};
