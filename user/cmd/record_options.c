@@ -30,6 +30,7 @@ enum {
 	OPT_MEMORY,
 	OPT_JIT_TIERS,
 	OPT_JIT,
+	OPT_NO_PERIOD,
 };
 
 static const struct option_row rows[] = {
@@ -44,7 +45,7 @@ static const struct option_row rows[] = {
 	{ 'o', "output", "FILE",
 		"default - (stdout); may hold strftime(3) patterns;\n.gz or .zst at its end "
 		"compresses" },
-	{ 'f', "format", "FORMAT", "folded (default); else by FILE's name" },
+	{ 'f', "format", "FORMAT", "one of those below; default by FILE's name, else folded" },
 	{ OPT_INTERVAL, "interval", "SECONDS", "a new profile each interval" },
 	{ OPT_BY, "by", "KEYS",
 		"leading frames of a stack, from: container pod namespace\nimage unit comm pid tid "
@@ -66,6 +67,8 @@ static const struct option_row rows[] = {
 		"again" },
 	{ OPT_DEBUGINFOD, "debuginfod", "URLS",
 		"servers to fetch debug files from; else DEBUGINFOD_URLS;\n\"\" for none" },
+	{ OPT_NO_PERIOD, "no-period", NULL,
+		"of perf: no weight in each sample, for readers that would\nmultiply by it" },
 	{ OPT_NO_DEMANGLE, "no-demangle", NULL, "names as they are in the files" },
 	{ 'q', "quiet", NULL, "errors and warnings only" },
 	{ 'h', "help", NULL, "this text" },
@@ -78,9 +81,18 @@ static const struct options table = {
 	.rows_len = ARRAY_SIZE(rows),
 };
 
+static void print_formats(FILE *out)
+{
+	fputs("\nformats:\n", out);
+	for (const struct sink *s = sink_list(); s->name; s++)
+		if (s->text)
+			fprintf(out, "  %-11s %s; %s\n", s->name, s->text, s->endings);
+}
+
 void record_options_help(FILE *out)
 {
 	options_print_help(&table, out);
+	print_formats(out);
 }
 
 static int set_target(struct record_options *o, enum sampler_target target, struct why *why)
@@ -179,6 +191,7 @@ static int take_flag(struct record_options *o, int id)
 	o->no_demangle |= id == OPT_NO_DEMANGLE;
 	o->lines |= id == OPT_INLINE;
 	o->jit |= id == OPT_JIT;
+	o->sink.no_period |= id == OPT_NO_PERIOD;
 	o->quiet |= id == 'q';
 	o->help |= id == 'h';
 	return 0;
