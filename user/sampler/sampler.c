@@ -24,6 +24,7 @@
 #include "base/hash.h"
 #include "sample.skel.h"
 #include "sampler/clocks.h"
+#include "sampler/map_memory.h"
 #include "sampler/tracepoints.h"
 #include "unwind/publish.h"
 
@@ -542,20 +543,6 @@ static void read_ticks(struct sampler *s, struct tick_stats *sum)
 	}
 }
 
-/* Kernel memory of a map as the kernel tells it, in /proc/self/fdinfo. */
-static uint64_t map_memory(const struct bpf_map *map)
-{
-	_cleanup_(buf_done) struct buf text = BUF_INIT;
-	char path[64];
-	const char *line;
-
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", bpf_map__fd(map));
-	if (fd_read_path(path, 65536, &text) < 0 || !text.data)
-		return 0;
-	line = strstr(text.data, "memlock:");
-	return line ? strtoull(line + strlen("memlock:"), NULL, 10) : 0;
-}
-
 static void read_program(struct sampler *s, struct sampler_stats *out)
 {
 	struct bpf_prog_info info = { 0 };
@@ -564,7 +551,8 @@ static void read_program(struct sampler *s, struct sampler_stats *out)
 
 	if (bpf_obj_get_info_by_fd(bpf_program__fd(s->skel->progs.sample), &info, &len) == 0)
 		out->run_ns = info.run_time_ns;
-	bpf_object__for_each_map(map, s->skel->obj) out->memory_bytes += map_memory(map);
+	bpf_object__for_each_map(map, s->skel->obj)
+		out->memory_bytes += map_memory_bytes(bpf_map__fd(map));
 }
 
 static void count_ticks(struct sampler *s, struct sampler_stats *out,
