@@ -1,40 +1,61 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* make_profile.h - profiles made by hand, for tests of what is written of them. */
+/* make_profile.h - profiles made by hand, from lines as folded has them. */
 #pragma once
 
-#include "unit.h"
+#include <string.h>
 
 #include "profile/profile.h"
+#include "unit.h"
 
-static inline uint32_t make_frame(struct profile *p, const char *name, const char *module,
-	enum profile_class class, uint64_t address)
+static inline uint32_t make_frame(struct profile *p, const char *name, enum profile_class class)
 {
-	struct profile_frame frame = { .class = class, .address = address };
+	struct profile_frame frame = { .class = class };
 	uint32_t id;
 
 	assert_int_equal(profile_string(p, name, &frame.name), 0);
-	assert_int_equal(profile_string(p, module, &frame.module), 0);
 	assert_int_equal(profile_frame(p, &frame, &id), 0);
 	return id;
 }
 
-/* A stack, leaf first. */
-static inline uint32_t make_stack(struct profile *p, const uint32_t *frames, uint32_t len)
+/* The kind of a frame by its suffix, which is cut off. */
+static inline enum profile_class make_class(char *name)
 {
-	uint32_t id;
+	size_t len = strlen(name);
+	const char *end = len > 4 ? name + len - 4 : "";
+	enum profile_class class = strcmp(end, "_[k]") == 0 ? PROFILE_KERNEL
+		: strcmp(end, "_[j]") == 0                  ? PROFILE_JIT
+		: strcmp(end, "_[i]") == 0                  ? PROFILE_INLINED
+							    : PROFILE_NATIVE;
 
-	assert_int_equal(profile_stack(p, frames, len, &id), 0);
-	return id;
+	if (class != PROFILE_NATIVE)
+		name[len - 4] = '\0';
+	return class;
 }
 
-static inline uint32_t make_labels(
-	struct profile *p, const char *container, const char *comm, int32_t pid, int32_t tid)
+/* "root;middle_[j];leaf_[k]" of a process called comm. */
+static inline void make_sample(
+	struct profile *p, const char *comm, const char *stack, uint64_t count)
 {
-	struct profile_labels labels = { .pid = pid, .tid = tid, .cpu = -1 };
-	uint32_t id;
+	struct profile_labels labels = { .pid = 7, .tid = 8, .cpu = -1 };
+	uint32_t frames[64], len = 0, stack_id, label_id;
+	char text[512], *next = text, *name;
 
-	assert_int_equal(profile_string(p, container, &labels.container), 0);
+	assert_true(strlen(stack) < sizeof(text));
+	strcpy(text, stack);
+	while (*stack && (name = strsep(&next, ";"))) {
+		enum profile_class class = make_class(name);
+
+		assert_true(len < 64);
+		frames[len++] = make_frame(p, name, class);
+	}
+	for (uint32_t i = 0; i < len / 2; i++) {
+		uint32_t other = frames[len - 1 - i];
+
+		frames[len - 1 - i] = frames[i];
+		frames[i] = other;
+	}
 	assert_int_equal(profile_string(p, comm, &labels.comm), 0);
-	assert_int_equal(profile_labels(p, &labels, &id), 0);
-	return id;
+	assert_int_equal(profile_labels(p, &labels, &label_id), 0);
+	assert_int_equal(profile_stack(p, frames, len, &stack_id), 0);
+	assert_int_equal(profile_add(p, stack_id, label_id, count), 0);
 }

@@ -2,7 +2,7 @@
 /* test_perf_text.c - the text that a profile with times becomes, and what strangers may call
  * things.
  */
-#include "make_profile.h"
+#include "make_parts.h"
 
 #include <string.h>
 
@@ -65,16 +65,16 @@ static void a_sample_is_a_head_its_frames_and_an_empty_line(void **state)
 	struct fixture *f = *state;
 	struct profile *p = &f->profile;
 	uint32_t frames[] = {
-		make_frame(p, "vfs_read", "", PROFILE_KERNEL, 0xffffffff81000010),
-		make_frame(p, "ext4_read", "ext4", PROFILE_KERNEL, 0xffffffffc0000010),
-		make_frame(p, "tiny", "app", PROFILE_INLINED, 0x1234),
-		make_frame(p, "small", "app", PROFILE_INLINED, 0x1234),
-		make_frame(p, "big", "app", PROFILE_NATIVE, 0x1234),
-		make_frame(p, "JS:*f", "", PROFILE_JIT, 0x7f00),
-		make_frame(p, "[truncated]", "", PROFILE_MARK, 0),
+		part_frame(p, "vfs_read", "", PROFILE_KERNEL, 0xffffffff81000010),
+		part_frame(p, "ext4_read", "ext4", PROFILE_KERNEL, 0xffffffffc0000010),
+		part_frame(p, "tiny", "app", PROFILE_INLINED, 0x1234),
+		part_frame(p, "small", "app", PROFILE_INLINED, 0x1234),
+		part_frame(p, "big", "app", PROFILE_NATIVE, 0x1234),
+		part_frame(p, "JS:*f", "", PROFILE_JIT, 0x7f00),
+		part_frame(p, "[truncated]", "", PROFILE_MARK, 0),
 	};
-	uint32_t stack = make_stack(p, frames, ARRAY_SIZE(frames));
-	uint32_t labels = make_labels(p, "web", "node", 7, 8);
+	uint32_t stack = part_stack(p, frames, ARRAY_SIZE(frames));
+	uint32_t labels = part_labels(p, "web", "node", 7, 8);
 
 	p->period_ns = 10101010;
 	assert_int_equal(profile_tick(p, stack, labels, 1, 12000345600), 0);
@@ -91,8 +91,8 @@ static void a_sample_is_a_head_its_frames_and_an_empty_line(void **state)
 static void profiles_follow_one_another_under_one_head(void **state)
 {
 	struct fixture *f = *state;
-	uint32_t stack = make_stack(&f->profile, NULL, 0);
-	uint32_t labels = make_labels(&f->profile, "", "", 7, -1);
+	uint32_t stack = part_stack(&f->profile, NULL, 0);
+	uint32_t labels = part_labels(&f->profile, "", "", 7, -1);
 
 	f->options.no_period = true;
 	assert_int_equal(profile_tick(&f->profile, stack, labels, 12, 1), 0);
