@@ -124,5 +124,5 @@ ready_redis() {
 	echo 'int main(void) { return 0; }' >"$tmp/x.c"
 	record -o "$tmp/f" --stats "$tmp/s" -- clang -O2 -c "$tmp/x.c" -o "$tmp/x.o"
 	jq -e '.tables.rows > 500000' "$tmp/s"
-	between "$(jq .worker.rss_max_kb "$tmp/s")" 1 $(($(stat -c %s "$library") / 1024 * 6 / 10)) 'KB in the workers'
+	memory_within "$(jq .worker.rss_max_kb "$tmp/s")" $(($(stat -c %s "$library") / 1024 * 6 / 10)) 'the workers'
 }

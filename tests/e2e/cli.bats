@@ -51,7 +51,7 @@ sampled_then() {
 	start_busy spin 30
 	local busy=$pid
 	start_record -p "$busy" -F 199 -o "$tmp/f" --stats "$tmp/s"
-	sleep 1
+	runs_on "$busy" 60
 	kill "-$1" "$recorder"
 	wait "$recorder"
 	hottest "$tmp/f"

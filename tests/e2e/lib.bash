@@ -282,6 +282,18 @@ between() {
 	}
 }
 
+has_sanitizer() {
+	grep -qa __asan_init "$stoker"
+}
+
+# memory_within KB MOST WHAT: what a build with AddressSanitizer takes, which has shadow memory and
+# keeps for a while what was freed, is held to ten times as much.
+memory_within() {
+	local most=$2
+	! has_sanitizer || most=$(($2 * 10))
+	between "$1" 1000 "$most" "memory of $3, kB"
+}
+
 # hottest FILE: its largest stacks, for whoever reads why a test failed.
 hottest() {
 	awk '{ print $NF, $0 }' "$1" | sort -rn | head -n 8 | cut -c 1-400

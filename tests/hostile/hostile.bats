@@ -56,8 +56,8 @@ whole() {
 		grep -E "(^|;)$one;" "$tmp/f" >"$tmp/of.$one"
 		between "$(folded_share "$tmp/of.$one" '(^|;)main(_\[i\])?;')" 99 100 "named stacks of $one, %"
 	done
-	between "$(stat_of "$tmp/s" .agent.rss_max_kb)" 1000 49152 'memory of the agent, kB'
-	between "$(stat_of "$tmp/s" .worker.rss_max_kb)" 1000 524288 'memory of the workers, kB'
+	memory_within "$(stat_of "$tmp/s" .agent.rss_max_kb)" 49152 'the agent'
+	memory_within "$(stat_of "$tmp/s" .worker.rss_max_kb)" 524288 'the workers'
 	jq -e '.worker.restarts >= 0' "$tmp/s"
 	[ -z "$(pgrep -f "^$stoker record")" ]
 }

@@ -20,6 +20,7 @@
 
 #include "base/buf.h"
 #include "base/own.h"
+#include "base/sanitizer.h"
 #include "worker/proto.h"
 #include "worker/sandbox.h"
 #include "worker_client.h"
@@ -259,7 +260,7 @@ static int do_grow(void)
 static void memory_has_an_end_that_is_no_death(void **state)
 {
 	(void)state;
-#ifdef __SANITIZE_ADDRESS__
+#ifdef WITH_ASAN
 	skip();
 #endif
 	assert_int_equal(inside(do_grow), 0);

@@ -21,6 +21,7 @@
 #include "base/caps.h"
 #include "base/fd.h"
 #include "base/own.h"
+#include "base/sanitizer.h"
 #include "worker/fetch.h"
 #include "worker/sandbox.h"
 #include "worker/worker.h"
@@ -68,7 +69,9 @@ static int set_limits(void)
 		{ RLIMIT_CORE, 0 },
 		{ RLIMIT_NOFILE, FDS_MAX },
 		{ RLIMIT_FSIZE, FETCH_FILE_BYTES_MAX },
+#ifndef WITH_ASAN
 		{ RLIMIT_DATA, DATA_BYTES_MAX },
+#endif
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {

@@ -25,17 +25,10 @@
 #include "base/caps.h"
 #include "base/fd.h"
 #include "base/own.h"
+#include "base/sanitizer.h"
 
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 8U
-#endif
-
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define WITH_ASAN 1
-#endif
-#elif defined(__SANITIZE_ADDRESS__)
-#define WITH_ASAN 1
 #endif
 
 /* ---- root ----------------------------------------------------------------------------------- */
@@ -131,7 +124,7 @@ static int set_limits(void)
 		{ RLIMIT_NOFILE, SANDBOX_FDS_MAX },
 		{ RLIMIT_FSIZE, SANDBOX_FILE_BYTES_MAX },
 		{ RLIMIT_MEMLOCK, 0 },
-#ifndef WITH_ASAN /* its shadow is of terabytes */
+#ifndef WITH_ASAN
 		{ RLIMIT_DATA, SANDBOX_DATA_BYTES_MAX },
 #endif
 	};
@@ -185,7 +178,7 @@ static const int free_calls[] = {
 	SCMP_SYS(restart_syscall),
 	SCMP_SYS(exit),
 	SCMP_SYS(exit_group),
-#ifdef WITH_ASAN /* before each call that does not return */
+#ifdef WITH_ASAN
 	SCMP_SYS(sigaltstack),
 #endif
 };
