@@ -207,5 +207,10 @@ int main(int argc, char **argv)
 		die(n.path, -errno);
 	run(&n);
 	worker_client_free(n.client);
+	for (size_t i = 0; i < n.offsets.len; i++)
+		buf_done(&n.texts[i]);
+	free(n.texts);
+	vec_done(&n.vaddrs);
+	vec_done(&n.offsets);
 	return 0;
 }

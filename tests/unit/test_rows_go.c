@@ -272,6 +272,41 @@ static void rows_are_no_more_than_bytes(void **state)
 	assert_int_equal(m.rows->view.head->stats.rows_raw, ARRAY_SIZE(functions) * MAKE_GO_ALIGN);
 }
 
+/* Functions of a megabyte each, in a file of some kilobytes, that have one long list of deltas. */
+static void functions_of_more_code_than_there_is_are_refused(void **state)
+{
+	static char runs[0x800 * 2];
+	struct make_go_function functions[16] = { { "main.f", GO_BYTES("\x90"), runs, sizeof(runs),
+		0 } };
+	_cleanup_(made_done) struct made m;
+	uint32_t rows, deltas, start;
+	char *functab;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(runs); i += 2)
+		memcpy(runs + i, i % 4 ? "\x0f\x01" : "\x10\x01", 2);
+	runs[0] = 2;
+	for (size_t i = 1; i < ARRAY_SIZE(functions); i++)
+		functions[i] = (struct make_go_function){ "main.f", GO_BYTES("\x90"), NULL, 0, 0 };
+	make_go(&m.elf, functions, ARRAY_SIZE(functions));
+	memcpy(&rows, table_of(&m) + MAKE_GO_HEADER - sizeof(uint64_t), sizeof(rows));
+	functab = table_of(&m) + rows;
+	rows = sizeof(uint32_t) * 2 * (ARRAY_SIZE(functions) + 1);
+	memcpy(&deltas, functab + rows + 4 * sizeof(uint32_t), sizeof(deltas));
+	for (uint32_t i = 0; i <= ARRAY_SIZE(functions); i++) {
+		char *record = functab + rows + (size_t)i * MAKE_GO_RECORD;
+
+		start = i << 20;
+		memcpy(functab + (size_t)i * 2 * sizeof(start), &start, sizeof(start));
+		if (i == ARRAY_SIZE(functions))
+			break;
+		memcpy(record, &start, sizeof(start));
+		memcpy(record + 4 * sizeof(uint32_t), &deltas, sizeof(deltas));
+	}
+	build(&m);
+	assert_int_equal(m.err, -ENODATA);
+}
+
 /* The fifth says that it begins where the third does: then the fourth has no bytes. */
 static void functions_that_lie_in_others_are_left_out(void **state)
 {
@@ -329,6 +364,7 @@ int main(void)
 		cmocka_unit_test(functions_are_walked_by_what_they_are),
 		cmocka_unit_test(another_machines_go_is_left_to_its_frame_pointers),
 		cmocka_unit_test(rows_are_no_more_than_bytes),
+		cmocka_unit_test(functions_of_more_code_than_there_is_are_refused),
 		cmocka_unit_test(functions_that_lie_in_others_are_left_out),
 		cmocka_unit_test(spoilt_tables_give_some_rows_or_none),
 	};

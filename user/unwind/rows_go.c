@@ -5,7 +5,7 @@
  * places are found in the code, and there the frame pointer goes on, which these functions leave
  * alone; or, where it leads past the function that was left, what the runtime noted when it went
  * (CFA_GOROUTINE). Of functions that lie in one another only the first is read, so that there are
- * no more rows than bytes of code. */
+ * no more rows than bytes of code; a table that has more is about code that is not there. */
 #include "unwind/rows_go.h"
 
 #include <elf.h>
@@ -80,6 +80,7 @@ struct go {
 	eh_frame_fn fn;
 	void *arg;
 	uint32_t functions;
+	uint64_t rows_left;
 };
 
 static void go_done(struct go *go)
@@ -203,8 +204,12 @@ static struct noted read_noted(struct cursor code)
 
 static int add_row(struct go *go, uint32_t at, const struct unwind_rule *rule)
 {
-	struct cfi_row *row = vec_add(&go->rows);
+	struct cfi_row *row;
 
+	if (go->rows_left == 0)
+		return -EBADMSG;
+	go->rows_left--;
+	row = vec_add(&go->rows);
 	if (!row)
 		return -ENOMEM;
 	row->delta = at;
@@ -431,6 +436,7 @@ int rows_go_walk(struct image *image, eh_frame_fn fn, void *arg, uint32_t *funct
 	int err;
 
 	go.file = cursor_init(image->file.data, image->file.len);
+	go.rows_left = image->file.len;
 	err = gopclntab_init(&go.tab, image);
 	if (err == 0 && image->machine != EM_X86_64)
 		return -ENOTSUP;
