@@ -105,6 +105,11 @@ $(TOOL_BIN): $(BUILD)/%: %.c $(BUILD)/libstoker.a
 	@mkdir -p $(@D)
 	$(call say,TOOL,$<)$(CC) $(ALLFLAGS) -MMD -MP $< $(BUILD)/libstoker.a -o $@ $(LDLIBS)
 
+# What parsing in the agent itself would cost: for tools/bench, never installed.
+$(BUILD)/tests/bench/stoker-inside: tests/bench/inside.c $(BIN_OBJ) $(BUILD)/libstoker.a
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)$(CC) $(ALLFLAGS) $(LDFLAGS) $^ -o $@ $(LDLIBS)
+
 unit: $(UNIT_BIN) ## tests that need no root, in under a minute
 	$(Q)tools/run-unit $(UNIT_BIN)
 

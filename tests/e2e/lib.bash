@@ -205,6 +205,36 @@ said_clearly() {
 	[ "$(wc -l <"$tmp/said")" -le 4 ]
 }
 
+# Those of $recorder.
+workers() {
+	local child
+	for child in $(children_of "$recorder"); do
+		[ "$(cat "/proc/$child/comm" 2>/dev/null)" != stoker-worker ] || echo "$child"
+	done
+}
+
+have_workers() {
+	[ "$(workers | wc -l)" -eq 2 ]
+}
+
+is_shut_in() {
+	grep -q '^Seccomp:.2' "/proc/$1/status" 2>/dev/null
+}
+
+# kill_workers AT_LEAST: each of them, again and again, at random moments of its work. Sets $killed.
+kill_workers() {
+	local one
+	killed=0
+	while [ "$killed" -lt "$1" ]; do
+		for one in $(workers); do
+			wait_until 5 is_shut_in "$one" || continue
+			kill -KILL "$one" && killed=$((killed + 1))
+			wait_until 5 is_gone "$one"
+		done
+		sleep "0.$((RANDOM % 4))$((RANDOM % 10))"
+	done
+}
+
 # ---- profiles ------------------------------------------------------------------------------------
 
 # folded_count FILE [REGEX]: samples of the stacks that match.

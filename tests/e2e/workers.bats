@@ -4,22 +4,6 @@
 
 load lib
 
-# Those of $recorder.
-workers() {
-	local child
-	for child in $(children_of "$recorder"); do
-		[ "$(cat "/proc/$child/comm" 2>/dev/null)" != stoker-worker ] || echo "$child"
-	done
-}
-
-have_workers() {
-	[ "$(workers | wc -l)" -eq 2 ]
-}
-
-is_shut_in() {
-	grep -q '^Seccomp:.2' "/proc/$1/status"
-}
-
 line_is() {
 	grep -E "^$2:" "/proc/$1/status"
 	grep -Eq "^$2:[[:space:]]*$3\$" "/proc/$1/status"
@@ -74,19 +58,6 @@ has_nothing() {
 		[[ " $old " != *" $one "* ]]
 		wait_until 10 is_shut_in "$one"
 		has_nothing "$one"
-	done
-}
-
-# Each time the one that was started last, and at random moments of its work.
-kill_workers() {
-	local one i=0
-	while [ "$i" -lt "$1" ]; do
-		for one in $(workers); do
-			wait_until 5 is_shut_in "$one" || continue
-			kill -KILL "$one" && i=$((i + 1))
-			wait_until 5 is_gone "$one"
-		done
-		sleep "0.$((RANDOM % 4))$((RANDOM % 10))"
 	done
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hostile.c - runs the code at the end of each of many files, one after the other, and some of its
+/* hostile.c - runs the code in each of many files, one after the other, and some of its
  * own in no file, of which a spoilt perf map and jitdump tell.
  * Usage: hostile SECONDS FOLDER FIRST LAST NUMBER
  * NUMBER: which map.N and dump.N of the folder become /tmp/perf-PID.map and jit-PID.dump, the word
@@ -18,6 +18,7 @@
 #include "burn.h"
 
 #define PAGE 4096
+#define CODE_MAX 32
 #define FILES_MAX 2048
 #define STEPS 100000
 #define TEXT_MAX (16 << 20)
@@ -27,11 +28,12 @@ typedef void (*loop_fn)(uint64_t steps);
 static loop_fn loops[FILES_MAX + 1];
 static size_t loops_len;
 
-/* The whole file is mapped, and its last page run. */
+/* The whole file is mapped; its last 8 bytes tell where its code is. */
 static int map_file(const char *path, loop_fn *out)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct stat st;
+	uint64_t at;
 	char *data;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
@@ -40,7 +42,8 @@ static int map_file(const char *path, loop_fn *out)
 	close(fd);
 	if (data == MAP_FAILED)
 		return -1;
-	*out = (loop_fn)(void *)(data + st.st_size - PAGE);
+	memcpy(&at, data + st.st_size - sizeof(at), sizeof(at));
+	*out = (loop_fn)(void *)(data + at);
 	return 0;
 }
 
@@ -51,7 +54,7 @@ static loop_fn copy_code(loop_fn from)
 
 	if (page == MAP_FAILED)
 		return from;
-	memcpy(page, (void *)from, PAGE);
+	memcpy(page, (void *)from, CODE_MAX);
 	__builtin___clear_cache(page, (char *)page + PAGE);
 	return (loop_fn)page;
 }

@@ -135,6 +135,24 @@ const char *strtab_get(const struct strtab *tab, uint32_t id)
 	return tab->bytes + tab->offsets[id];
 }
 
+uint32_t strtab_cut(struct strtab *tab, size_t max)
+{
+	uint32_t cut = 0;
+
+	for (uint32_t id = 0; id < tab->len; id++) {
+		char *text = tab->bytes + tab->offsets[id];
+		size_t at = max - 3;
+
+		if (strnlen(text, max + 1) <= max)
+			continue;
+		while (at > 0 && ((unsigned char)text[at] & 0xc0) == 0x80)
+			at--;
+		memcpy(text + at, "...", 4);
+		cut++;
+	}
+	return cut;
+}
+
 size_t strtab_memory(const struct strtab *tab)
 {
 	return tab->bytes_cap + (tab->cap + (size_t)tab->slots_cap) * sizeof(uint32_t);

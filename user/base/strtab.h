@@ -22,4 +22,7 @@ int strtab_put(struct strtab *tab, const char *text, size_t len, uint32_t *id);
 int strtab_puts(struct strtab *tab, const char *text, uint32_t *id);
 /* The id must come from this table. The pointer is good until the next put. */
 const char *strtab_get(const struct strtab *tab, uint32_t id);
+/* Cuts strings of more than max bytes, max > 3, to at most that, between characters of UTF-8 and
+ * with `...` at their ends; returns how many. They keep their ids, and no put finds them. */
+uint32_t strtab_cut(struct strtab *tab, size_t max);
 size_t strtab_memory(const struct strtab *tab);

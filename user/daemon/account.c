@@ -69,10 +69,11 @@ static json_t *stacks_json(const struct account *a)
 
 static json_t *frames_json(const struct account *a)
 {
-	return json_pack("{s:I, s:I, s:I, s:I, s:o, s:o}", "total", (json_int_t)a->frames_total,
-		"named", (json_int_t)a->frames_named, "inlined", (json_int_t)a->frames_inlined,
-		"lines_given_up", (json_int_t)a->worker.lines_given_up, "by_source",
-		by_name(a->frames_by_source, source_names, NAME_SOURCES), "unnamed",
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "total",
+		(json_int_t)a->frames_total, "named", (json_int_t)a->frames_named, "inlined",
+		(json_int_t)a->frames_inlined, "lines_given_up",
+		(json_int_t)a->worker.lines_given_up, "names_cut", (json_int_t)a->names_cut,
+		"by_source", by_name(a->frames_by_source, source_names, NAME_SOURCES), "unnamed",
 		by_name(a->frames_unnamed, unnamed_names, UNNAMED_REASONS_LEN));
 }
 
@@ -239,6 +240,9 @@ static int put_names(const struct account *a, struct buf *out)
 	if (err == 0 && a->worker.lines_given_up > 0)
 		err = buf_printf(out, "lines    of %llu places were not read, for want of time\n",
 			(unsigned long long)a->worker.lines_given_up);
+	if (err == 0 && a->names_cut > 0)
+		err = buf_printf(out, "names    %llu were cut, as there was too much text\n",
+			(unsigned long long)a->names_cut);
 	if (err == 0)
 		err = buf_printf(out,
 			"files    %llu met, %llu symbol tables loaded (%.1f MB, %.0f ms), %llu "

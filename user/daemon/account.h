@@ -43,6 +43,7 @@ struct account {
 	uint64_t stacks_truncated[STACK_ENDS_LEN];
 	uint64_t frames_total, frames_named; /* without those that are inlined */
 	uint64_t frames_inlined;
+	uint64_t names_cut; /* profile_fit */
 	uint64_t frames_by_source[NAME_SOURCES];
 	uint64_t frames_unnamed[UNNAMED_REASONS_LEN];
 	uint64_t maps_refused[FILE_REASONS_LEN]; /* processes whose perf map was not read */

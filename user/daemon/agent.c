@@ -26,6 +26,7 @@
 #include "daemon/processes.h"
 #include "daemon/warnings.h"
 #include "proc/pid_namespace.h"
+#include "profile/fit.h"
 #include "sampler/tally.h"
 #include "unwind/publish.h"
 #include "worker/client.h"
@@ -545,6 +546,7 @@ int agent_profile(struct agent *agent, struct profile *out)
 		err = fill_samples(&fill);
 	first_err = first_err < 0 ? first_err : err;
 	fill_done(&fill);
+	agent->account.names_cut += profile_fit(out, PROFILE_TEXT_MAX);
 	containers_next(agent->containers, &agent->tally);
 	tally_next(&agent->tally, agent->sampler);
 	processes_next(agent->processes);

@@ -186,8 +186,13 @@ static void on_loss(struct row_queue *queue)
 	if (job.fd < 0)
 		return;
 	if (blame_refuses(queue->blame, BLAME_ROWS, job.id) ||
-		row_queue_put(queue, job.id, job.fd) < 0)
+		row_queue_put(queue, job.id, job.fd) < 0) {
 		tell_failure(queue, job.id, WORKER_REFUSED);
+		return;
+	}
+	/* Its turn had come. */
+	queue->jobs.data[queue->jobs.len - 1].wanted = job.wanted + 1;
+	queue->wanted = true;
 }
 
 static void on_reply(struct row_queue *queue)

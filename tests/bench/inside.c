@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* inside.c - lanes without workers: what they are asked is answered in the caller's own process, as
+ * if there were nothing to fear. Linked in front of libstoker.a it takes the place of
+ * worker/lane.c and worker/starter.c, for tools/bench to measure what the workers cost. Never part
+ * of the program. */
+#include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "worker/lane.h"
+#include "worker/mapping.h"
+#include "worker/service.h"
+#include "worker/worker.h"
+
+#define LARGE_BLOCK_BYTES (128 << 10) /* as in worker/worker.c */
+
+/* One of each lane, by its address. */
+static struct inside {
+	const struct lane *lane;
+	struct service *service;
+	bool waits; /* a reply does */
+} insides[2];
+
+static struct inside *inside_of(const struct lane *lane)
+{
+	return insides[0].lane == lane ? &insides[0] : &insides[1];
+}
+
+int starter_open(struct starter *starter)
+{
+	*starter = (struct starter)STARTER_INIT;
+	return 0;
+}
+
+void starter_close(struct starter *starter)
+{
+	(void)starter;
+}
+
+int starter_start(struct starter *starter, const char *argument, int *fd, pid_t *pid)
+{
+	(void)starter;
+	(void)argument;
+	(void)fd;
+	(void)pid;
+	return -ENOSYS;
+}
+
+void starter_kill(struct starter *starter, pid_t pid)
+{
+	(void)starter;
+	(void)pid;
+}
+
+void lane_init(struct lane *lane, struct starter *starter, const char *argument, uint64_t hang_ns)
+{
+	*lane = (struct lane){
+		.starter = starter, .argument = argument, .hang_ns = hang_ns, .fd = -1
+	};
+	insides[insides[0].lane != NULL].lane = lane;
+}
+
+void lane_done(struct lane *lane)
+{
+	struct inside *in = inside_of(lane);
+
+	if (in->service)
+		service_done(in->service);
+	free(in->service);
+	in->service = NULL;
+	fd_close(&lane->fd);
+}
+
+static void tell(struct lane *lane)
+{
+	const uint64_t one = 1;
+
+	inside_of(lane)->waits = true;
+	lane->busy = true;
+	(void)!write(lane->fd, &one, sizeof(one));
+}
+
+int lane_start(struct lane *lane)
+{
+	struct inside *in = inside_of(lane);
+	struct proto_hello hello = { 0 };
+
+	if (lane->pid != 0)
+		return 0;
+	mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK_BYTES);
+	in->service = calloc(1, sizeof(*in->service));
+	lane->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (!in->service || lane->fd < 0 || mapping_catch_faults() < 0)
+		return -ENOMEM;
+	lane->pid = getpid();
+	lane->starts++;
+	lane->asked = (struct proto_request){ .head = { .kind = PROTO_HELLO } };
+	proto_begin_reply(&in->service->out, &lane->asked.head, WORKER_OK);
+	proto_put(&in->service->out, &hello, sizeof(hello));
+	tell(lane);
+	return 0;
+}
+
+static void copy(struct proto_message *to, const struct proto_message *from)
+{
+	memcpy(to->bytes, from->bytes, from->head.size);
+	memcpy(to->fds, from->fds, sizeof(to->fds));
+	to->fds_len = from->fds_len;
+}
+
+int lane_send(struct lane *lane)
+{
+	struct service *service = inside_of(lane)->service;
+
+	lane->out.head.seq = ++lane->seq;
+	lane->asked = lane->out.request;
+	copy(&service->in, &lane->out);
+	service_answer(service);
+	service->in.fds_len = 0; /* they are the caller's */
+	tell(lane);
+	return 0;
+}
+
+enum lane_result lane_wait(struct lane *lane, uint64_t until_ns)
+{
+	struct inside *in = inside_of(lane);
+	uint64_t told;
+
+	(void)until_ns;
+	if (!in->waits)
+		return LANE_LATE;
+	proto_close_fds(&lane->in);
+	copy(&lane->in, &in->service->out);
+	in->service->out.fds_len = 0;
+	in->waits = lane->busy = false;
+	(void)!read(lane->fd, &told, sizeof(told));
+	return LANE_REPLY;
+}
+
+void lane_drop(struct lane *lane)
+{
+	(void)lane;
+}
+
+void lane_accuse(struct lane *lane)
+{
+	(void)lane;
+	abort();
+}
+
+double lane_cpu_s(const struct lane *lane)
+{
+	(void)lane;
+	return 0;
+}
+
+void lane_memory(const struct lane *lane, uint64_t *rss_kb, uint64_t *rss_max_kb)
+{
+	(void)lane;
+	*rss_kb = *rss_max_kb = 0;
+}
