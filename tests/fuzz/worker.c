@@ -87,9 +87,10 @@ static void ask(struct service *s, struct cursor *script, const int *fds, size_t
 	proto_begin_request(&s->in, kind % PROTO_KINDS, which & 3);
 	s->in.request.flags = flags & (PROTO_DEMANGLE | PROTO_LINES | PROTO_DUMP);
 	s->in.request.at_ns = flags & 8 ? seed : UINT64_MAX;
-	if (s->in.head.kind == PROTO_NAMES || s->in.head.kind == PROTO_MAP_NAMES)
+	if (s->in.head.kind == PROTO_NAMES || s->in.head.kind == PROTO_MAP_NAMES ||
+		(s->in.head.kind == PROTO_LOAD && seed))
 		put_queries(&s->in, seed, size);
-	else
+	if (s->in.head.kind != PROTO_NAMES && s->in.head.kind != PROTO_MAP_NAMES)
 		put_fds(&s->in, fds, which >> 2 & 3);
 	if (s->in.head.kind == PROTO_STATE)
 		must(proto_put_state(&s->in, seed, "c1"));
