@@ -75,16 +75,36 @@ counted() {
 	[ "$(folded_count "$tmp/f" 'spin\+0x')" -gt 0 ]
 }
 
-@test "a map that is swapped for a FIFO and back all the time makes nobody wait" {
+# swapped PATH COMMAND...: in a container, with PATH a FIFO and a file by turns, all the time.
+swapped() {
 	# shellcheck disable=SC2016 # for the inner shell
-	start_in_container sh -c 'mkfifo /tmp/other; "$1" 60 nomap & echo >/tmp/perf-2.map
-		exec python3 -c "
-import ctypes, os
+	start_in_container sh -c 'path=$1; shift; mkfifo "${path%/*}/other"; echo >"$path"; "$@" & exec python3 -c "
+import ctypes, os, sys
 libc = ctypes.CDLL(None)
+path = os.fsencode(sys.argv[1])
+other = os.path.join(os.path.dirname(path), b\"other\")
 while True:
-    libc.renameat2(-100, b\"/tmp/other\", -100, b\"/tmp/perf-2.map\", 2)
-"' sh "$(target jitmap)"
+    libc.renameat2(-100, other, -100, path, 2)
+" "$path"' sh "$@"
+}
+
+@test "a map that is swapped for a FIFO and back all the time makes nobody wait" {
+	need python3
+	swapped /tmp/perf-2.map "$(target jitmap)" 60 nomap
 	wait_until 10 says ready "$out"
 	record -a -F 199 -d 2 --interval 1 -o "$tmp/%s.folded" --stats "$tmp/s"
 	never_waited
+	[ "$(cat "$tmp"/*.folded | grep -c ';jitmap;')" -gt 0 ]
+}
+
+@test "a debug file that is swapped for a FIFO and back all the time makes nobody wait" {
+	need python3 objcopy
+	mkdir "$tmp/d"
+	objcopy --strip-all "$(target spin)" "$tmp/d/spin"
+	swapped "$tmp/d/spin.debug" "$tmp/d/spin" 60
+	wait_until 10 has_child "$pid"
+	record -a -F 199 -d 2 --interval 1 -o "$tmp/%s.folded" --stats "$tmp/s"
+	never_waited
+	[ "$(jq '.debug_files.unread.not_regular + ([.debug_files.refused[]] | add // 0)' "$tmp/s")" -gt 0 ]
+	[ "$(cat "$tmp"/*.folded | grep -c ';spin+0x')" -gt 0 ]
 }

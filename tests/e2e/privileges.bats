@@ -198,3 +198,28 @@ start_as_nobody() {
 		"$tmp/stoker" record -q -p "$pid" -d 1 -o "$tmp/f"
 	said_clearly 'cannot write'
 }
+
+# As a service manager gives them: systemd's AmbientCapabilities= and CapabilityBoundingSet=.
+@test "ambient capabilities are enough, too, and no worker gets them" {
+	local caps one
+	need setpriv
+	start_busy spin 60
+	install -d -o 65534 -g 65534 -m 755 "$tmp/theirs"
+	install -m 755 "$stoker" "$tmp/stoker"
+	caps=$(documented | sed 's/CAP_/+/' | tr A-Z a-z | paste -sd,)
+	start setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps="-all,$caps" \
+		--ambient-caps="-all,$caps" --bounding-set="-all,$caps" \
+		"$tmp/stoker" record -q -p "$pid" -F 499 -o "$tmp/theirs/f"
+	recorder=$pid
+	wait_until 10 is_sampling "$recorder"
+	for one in $(workers); do
+		wait_until 5 is_shut_in "$one"
+		[ "$(status_of "$one" CapEff)" = 0000000000000000 ]
+	done
+	have_workers
+	runs_on "${started[0]}" 50
+	kill -INT "$recorder"
+	wait "$recorder"
+	hottest "$tmp/theirs/f"
+	between "$(folded_share "$tmp/theirs/f" "$(chain 'main;spin_here')")" 90 100 'named'
+}
