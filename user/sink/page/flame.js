@@ -53,7 +53,8 @@ class Flame {
 		if (!tree) return;
 		this.width = this.element.clientWidth;
 		this.seen = this.element.clientHeight;
-		const narrow = this.scale > 0 ? NARROW / this.scale : Infinity;
+		// on paper, what is too narrow to be read would only make the graph higher
+		const narrow = this.scale > 0 ? (this.ratio ? 2 : NARROW) / this.scale : Infinity;
 		let deep = tree.depth[root];
 		for (let i = root; i < tree.end[root];) {
 			if (tree.total[i] < narrow && i !== root) {

@@ -66,8 +66,9 @@ class Page {
 		const title = this.diff ? `${sides[0].name || 'before'} → ${sides[1].name || 'after'}` : 'CPU profile';
 		id('title').textContent = title;
 		document.title = this.diff ? 'Difference: ' + title : title + (sides[0].start_ms ? ', ' + new Date(sides[0].start_ms).toLocaleString() : '');
-		id('facts').textContent = sides.map((side, i) =>
-			(this.diff ? (i ? 'after: ' : 'before: ') : '') + this.side_text(side, this.all[i])).join('  →  ');
+		const facts = sides.map((side, i) => this.side_text(side, this.all[i]));
+		id('facts').textContent = this.diff ? `${this.all.map(count_text).join(' → ')} ${sides[0].unit}` : facts[0];
+		if (this.diff) id('facts').title = id('title').title = `before: ${sides[0].name}, ${facts[0]}\nafter: ${sides[1].name}, ${facts[1]}`;
 		for (const name of ['scale-field', 'width-field']) id(name).hidden = !this.diff;
 		id('scale').value = this.profile.words.scale;
 	}
@@ -359,7 +360,7 @@ class Page {
 
 	matcher(pattern) {
 		try {
-			return new RegExp(pattern, /[A-Z]/.test(pattern) ? 'u' : 'iu');
+			return new RegExp(pattern, /[A-Z]/.test(pattern) ? '' : 'i');
 		} catch (e) {
 			return new RegExp(pattern.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'), 'i');
 		}
