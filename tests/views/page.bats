@@ -3,7 +3,7 @@
 # The html page and the svg picture in a real browser, with a profile of 100,000 stacks: what page.mjs
 # saw. Its pictures are kept beside the build, in artefacts/.
 
-PLAYWRIGHT=playwright-core@1.65.1
+PACKAGES='playwright-core@1.65.1 axe-core@4.14.1'
 FROM=2.34 UNTIL=5.02
 
 setup_file() {
@@ -11,11 +11,14 @@ setup_file() {
 	targets=${TARGETS:-$here/../../.build/tests/targets}
 	chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome) ||
 		skip 'no Chromium on this machine'
-	home=$("$here/setup" "$PLAYWRIGHT" 2>"$BATS_FILE_TMPDIR/setup") || skip "$(cat "$BATS_FILE_TMPDIR/setup")"
+	# shellcheck disable=SC2086 # a list of packages
+	home=$("$here/setup" $PACKAGES 2>"$BATS_FILE_TMPDIR/setup") || skip "$(cat "$BATS_FILE_TMPDIR/setup")"
 	export seen=$BATS_FILE_TMPDIR/seen.json FROM UNTIL
 	local artefacts=$targets/../artefacts
 	mkdir -p "$artefacts"
 	"$targets/../views/made" 100000 20 "$FROM" "$UNTIL" "$BATS_FILE_TMPDIR"
+	mkdir "$BATS_FILE_TMPDIR/small"
+	"$targets/../views/made" 300 20 "$FROM" "$UNTIL" "$BATS_FILE_TMPDIR/small"
 	timeout 300 node "$here/page.mjs" "$home" "$chromium" "$BATS_FILE_TMPDIR" "$artefacts" >"$seen"
 	jq 'del(.keyboard.roles)' "$seen"
 }
@@ -85,4 +88,18 @@ is() {
 
 @test "svg: search marks and sums up, a click zooms, Escape goes back" {
 	is '.svg | .boxes > 100 and (.matched | test("^Matched: [0-9.]+%$")) and .width > 1170 and .after < 1170'
+}
+
+@test "two profiles: every count of both, red where it grew and blue where it shrank" {
+	is '.diff | .is_folded and .none.counts.wrong == 0 and .none.counts.grew > 100 and .none.counts.shrank > 100 and
+		.none.counts.same > 100 and .total.counts.wrong == 0 and (.title | startswith("before → <img"))'
+}
+
+@test "two profiles: before is scaled to after, and widths are of either or both" {
+	is '.diff | .none.before != .none.after and .total.before == .total.after and .total.after == .none.after and
+		.none.width == .none.after and .width_before == .total.before and .width_both == 2 * .total.after'
+}
+
+@test "a checker of accessibility finds nothing, in light and dark" {
+	is '.axe == []'
 }

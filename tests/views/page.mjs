@@ -7,7 +7,9 @@ import { createRequire } from 'node:module';
 
 const [home, executablePath, dir, artefacts] = process.argv.slice(2);
 const { FROM, UNTIL } = process.env;
-const { chromium } = createRequire(home + '/')('playwright-core');
+const require = createRequire(home + '/');
+const { chromium } = require('playwright-core');
+const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
 const results = { errors: [], requests: [], dialogs: [] };
 
@@ -190,6 +192,53 @@ async function svg() {
 	return out;
 }
 
+// What axe finds wrong, in both themes and tabs; of the page with one profile and of that with two.
+async function accessibility() {
+	const found = [];
+	for (const colorScheme of ['light', 'dark'])
+		for (const name of ['page', 'diff']) {
+			const page = await open(`file://${dir}/small/${name}.html`, { colorScheme, bypassCSP: true });
+			await page.waitForFunction(() => document.documentElement.dataset.ready);
+			await page.fill('#search', 'java');
+			await page.addScriptTag({ content: axe });
+			for (const tab of ['table', 'flame']) {
+				await page.click('#tab-' + tab);
+				const { violations } = await page.evaluate(() => globalThis.axe.run());
+				found.push(...violations.map((v) => `${name} ${colorScheme} ${tab}: ${v.id}: ${v.nodes[0].html}`));
+			}
+			if (name === 'diff') await page.screenshot({ path: `${artefacts}/diff-${colorScheme}.png` });
+			await page.context().close();
+		}
+	return found;
+}
+
+// Red where it grew, blue where it shrank; before scaled to after as it is asked for.
+async function diff() {
+	const page = await open(`file://${dir}/small/diff.html`);
+	await page.waitForFunction(() => document.documentElement.dataset.ready);
+	const out = { title: await page.textContent('#title') };
+	out.is_folded = (await saved(page)) === readFileSync(dir + '/small/diff.folded', 'utf8');
+	const look = () => page.evaluate(async () => {
+		const it = await window.stoker, { tree } = it, counts = { grew: 0, shrank: 0, same: 0, wrong: 0 };
+		for (let i = 1; i < tree.len; i++) {
+			const change = tree.after.total[i] - tree.before.total[i], colour = it.colour_of(i);
+			const [r, , b] = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
+			counts[change > 0 ? 'grew' : change < 0 ? 'shrank' : 'same']++;
+			if ((change > 0 && r < b) || (change < 0 && b < r && Math.abs(r - b) > 12)) counts.wrong++;
+		}
+		return { counts, before: Math.round(tree.before.total[0]), after: tree.after.total[0], width: Math.round(tree.total[0]) };
+	});
+	out.none = await look();
+	await page.selectOption('#scale', 'total');
+	out.total = await look();
+	await page.selectOption('#width', 'before');
+	out.width_before = (await look()).width;
+	await page.selectOption('#width', 'both');
+	out.width_both = (await look()).width;
+	await page.context().close();
+	return out;
+}
+
 const opened = [];
 let page;
 for (let i = 0; i < 3; i++) {
@@ -228,5 +277,7 @@ await page.setViewportSize({ width: 420, height: 800 });
 await page.screenshot({ path: artefacts + '/page-narrow.png' });
 results.overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
 results.svg = await svg();
+results.diff = await diff();
+results.axe = await accessibility();
 await browser.close();
 console.log(JSON.stringify(results));

@@ -64,8 +64,8 @@ function diff_colour(before, after, theme) {
 function heat_colour(part, theme) {
 	if (part <= 0) return theme === 'light' ? [240, 236, 230] : [38, 35, 32];
 	const stops = theme === 'light'
-		? [[253, 224, 178], [247, 153, 74], [217, 72, 30], [120, 20, 24]]
-		: [[84, 48, 26], [176, 70, 20], [244, 140, 38], [255, 236, 170]];
+		? [[253, 224, 178], [247, 153, 74], [217, 72, 30], [158, 28, 26]]
+		: [[70, 42, 26], [140, 62, 26], [208, 100, 36], [248, 178, 92]];
 	const at = Math.min(part, 1) * (stops.length - 1), i = Math.min(Math.floor(at), stops.length - 2);
 	return stops[i].map((c, k) => Math.round(c + (stops[i + 1][k] - c) * (at - i)));
 }

@@ -3,7 +3,7 @@
 // the frame under the pointer, pass over what is narrower than a fraction of a pixel with all that it
 // calls, so their cost is that of the boxes on the screen and not of the profile.
 
-const ROW = 18, NARROW = 0.35, FONT = '11.5px ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace';
+const ROW = 18, NARROW = 0.35, CONTEXT = 8 /* rows of callers that stay in sight */, FONT = '11.5px ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace';
 
 class Flame {
 	// on: { zoom(node), point(node or -1, event), focus(node) }
@@ -68,7 +68,7 @@ class Flame {
 		this.space.style.height = this.height + 'px';
 		if (to_root) {
 			const row = tree.depth[root] * ROW;
-			this.element.scrollTop = this.icicle ? row - 3 * ROW : this.height - row + 3 * ROW - this.seen;
+			this.element.scrollTop = this.icicle ? row - CONTEXT * ROW : this.height - row + CONTEXT * ROW - this.seen;
 		}
 		this.draw();
 	}

@@ -18,6 +18,7 @@ class Heat {
 		this.column = SECOND * (COLUMN_SECONDS.find((s) => long / SECOND / s <= COLUMNS_MAX) || 604800);
 		this.cell = this.column / CELLS;
 		this.columns = Math.max(1, Math.ceil(long / this.column));
+		this.end = Math.ceil(long / this.cell) * this.cell;
 		this.range = null;
 		this.cursor = 0;
 		this.anchor = -1;
@@ -72,7 +73,7 @@ class Heat {
 		this.canvas.style.height = height + 'px';
 		const c = this.canvas.getContext('2d');
 		c.setTransform(ratio, 0, 0, ratio, 0, 0);
-		this.map_width = Math.min(width - GUTTER - 2, this.columns * 72);
+		this.map_width = Math.min(width - GUTTER - 2, this.columns * 140);
 		this.map_height = height - AXIS;
 		c.imageSmoothingEnabled = false;
 		c.drawImage(this.image, GUTTER, 0, this.map_width, this.map_height);

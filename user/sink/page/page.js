@@ -494,7 +494,7 @@ class Page {
 
 	put_range() {
 		const seconds = (ns) => String(+(ns / SECOND).toFixed(9)), { heat } = this;
-		const [from, to] = this.range || [0, heat.columns * heat.column];
+		const [from, to] = this.range || [0, heat.end];
 		id('since').value = seconds(from);
 		id('until').value = seconds(to);
 		id('whole').disabled = !this.range;
