@@ -261,12 +261,31 @@ static int ask_object(struct batch *b, struct object *object)
 	return err;
 }
 
+/* Which file the batch's frames are of. */
+static int put_object(struct batch *b, const struct object *object, const char *where)
+{
+	struct profile *profile = b->naming->profile;
+	char build_id[BUILD_ID_HEX_SIZE] = "";
+	struct profile_object of;
+	int err;
+
+	if (object && object->build_id.len > 0)
+		build_id_hex(&object->build_id, build_id);
+	err = profile_string(
+		profile, object && object->path && *object->path ? object->path : where, &of.path);
+	if (err == 0)
+		err = profile_string(profile, build_id, &of.build_id);
+	return err < 0 ? err : profile_object(profile, &of, &b->frame.object);
+}
+
 static int name_files(struct batch *b, uint32_t id)
 {
 	struct object *object = objects_find(b->naming->objects, id);
 	const char *where = object && object->name[0] ? object->name : "[unknown]";
 	int err = profile_string(b->naming->profile, where, &b->frame.module);
 
+	if (err == 0)
+		err = put_object(b, object, where);
 	b->frame.class = PROFILE_NATIVE;
 	b->sources = elf_sources;
 	b->sources_len = ARRAY_SIZE(elf_sources);

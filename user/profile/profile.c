@@ -18,6 +18,7 @@ void profile_done(struct profile *p)
 {
 	strtab_done(&p->strings);
 	vec_done(&p->frames);
+	vec_done(&p->objects);
 	vec_done(&p->frame_ids);
 	vec_done(&p->stacks);
 	vec_done(&p->labels);
@@ -27,11 +28,28 @@ void profile_done(struct profile *p)
 	hash_done(&p->stack_index);
 	hash_done(&p->label_index);
 	hash_done(&p->sample_index);
+	hash_done(&p->object_index);
 }
 
 int profile_string(struct profile *p, const char *text, uint32_t *id)
 {
 	return strtab_puts(&p->strings, text, id);
+}
+
+int profile_object(struct profile *p, const struct profile_object *object, uint32_t *id)
+{
+	uint64_t key = (uint64_t)object->path << 32 | object->build_id;
+	uint64_t *have = hash_find(&p->object_index, key);
+	struct profile_object *slot;
+
+	if (!have) {
+		slot = vec_add(&p->objects);
+		if (!slot || hash_put(&p->object_index, key, p->objects.len) < 0)
+			return -ENOMEM;
+		*slot = *object;
+	}
+	*id = have ? (uint32_t)*have : (uint32_t)p->objects.len;
+	return 0;
 }
 
 int profile_frame(struct profile *p, const struct profile_frame *frame, uint32_t *id)

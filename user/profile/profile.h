@@ -28,7 +28,13 @@ struct profile_frame {
 	uint32_t file;    /* source file; "" not known */
 	uint32_t line;    /* 0 not known */
 	uint32_t class;   /* enum profile_class */
-	uint32_t pad;
+	uint32_t object;  /* index in profile.objects + 1; 0 none, or not known */
+};
+
+/* A file that frames are of. Strings, as all. */
+struct profile_object {
+	uint32_t path;     /* as the process sees it */
+	uint32_t build_id; /* hex digits; "" none */
 };
 
 /* Whose sample it is. Strings are ids; "" and -1: not known or not kept. */
@@ -62,13 +68,14 @@ struct profile_tick {
 struct profile {
 	struct strtab strings;
 	VEC(struct profile_frame) frames;
+	VEC(struct profile_object) objects;
 	VEC(uint32_t) frame_ids;
 	VEC(struct profile_stack) stacks;
 	VEC(struct profile_labels) labels;
 	VEC(struct profile_sample) samples;
 	VEC(struct profile_tick) ticks; /* by time; empty where times were not kept */
 	uint64_t ticks_dropped;         /* over PROFILE_TICKS_MAX: ticks of which no time is kept */
-	struct hash frame_index, stack_index, label_index, sample_index;
+	struct hash frame_index, stack_index, label_index, sample_index, object_index;
 	const char *value_type; /* "samples" */
 	const char *value_unit; /* "count" */
 	uint64_t period_ns;     /* what one sample stands for */
@@ -82,6 +89,8 @@ void profile_done(struct profile *profile);
 
 /* All return 0 or -ENOMEM, the id last. */
 int profile_string(struct profile *profile, const char *text, uint32_t *id);
+/* *id is what a frame has: the index + 1. */
+int profile_object(struct profile *profile, const struct profile_object *object, uint32_t *id);
 int profile_frame(struct profile *profile, const struct profile_frame *frame, uint32_t *id);
 /* frames: ids, leaf first. */
 int profile_stack(struct profile *profile, const uint32_t *frames, uint32_t len, uint32_t *id);

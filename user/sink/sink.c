@@ -13,6 +13,8 @@ static const struct sink sinks[] = {
 		folded_write, NULL },
 	{ "perf", ".linux-perf.txt", "what `perf script` prints, each sample with its time",
 		SINK_TIMES | SINK_TIDS, NULL, &perf_text_stream },
+	{ "pprof", ".pb.gz .pb .pprof", "profile.proto, for go tool pprof and others",
+		SINK_TIDS | SINK_GZIP, pprof_write, NULL },
 	{ "html", ".html", "one page with flame graph, times and functions, for a browser",
 		SINK_TIMES | SINK_TIDS, html_write, NULL },
 	{ "svg", ".svg", "a flame graph with search and zoom, in one picture", 0, svg_write, NULL },
@@ -118,6 +120,11 @@ const char *sink_label(const struct profile *p, const struct profile_labels *l, 
 			text = "?";
 	}
 	return *text ? text : "?";
+}
+
+const char *sink_key_name(enum sink_key key)
+{
+	return key_names[key];
 }
 
 uint32_t sink_needs(const struct sink *sink, const struct sink_options *options)

@@ -59,6 +59,7 @@ const struct sink *sink_list(void);
 int sink_parse_by(const char *text, struct sink_options *options, struct why *why);
 /* What the sink needs with these options: SINK_TIMES is decided. */
 uint32_t sink_needs(const struct sink *sink, const struct sink_options *options);
+const char *sink_key_name(enum sink_key key);
 bool sink_wants(const struct sink_options *options, enum sink_key key);
 
 /* What a sample's label says: "?" where it is not known. Raw, as a stranger wrote it. number is
@@ -73,5 +74,6 @@ int folded_write(
 /* folded with an empty line behind it, for who reads one profile after the other. */
 int intervals_write(
 	const struct profile *profile, const struct sink_options *options, struct buf *out);
+int pprof_write(const struct profile *profile, const struct sink_options *options, struct buf *out);
 int svg_write(const struct profile *profile, const struct sink_options *options, struct buf *out);
 int html_write(const struct profile *profile, const struct sink_options *options, struct buf *out);

@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sink/pprof.c - profile.proto of github.com/google/pprof, compressed with gzip by who writes the
+ * file. A place in a file is a Location; functions that were inlined there are its further Lines,
+ * innermost first. What --by puts before a folded stack are labels here, all of them. Names are
+ * final: mappings say so, or pprof would look for symbols again. */
+#include "sink/sink.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/own.h"
+#include "base/strtab.h"
+#include "base/utf8.h"
+#include "sink/protobuf.h"
+
+#define NS_PER_SEC 1000000000ULL
+#define HZ_DEFAULT 99
+#define PAGE_BYTES 4096
+
+/* Fields of profile.proto. */
+enum {
+	SAMPLE_TYPE = 1,
+	SAMPLE = 2,
+	MAPPING = 3,
+	LOCATION = 4,
+	FUNCTION = 5,
+	STRING = 6,
+	TIME_NANOS = 9,
+	DURATION_NANOS = 10,
+	PERIOD_TYPE = 11,
+	PERIOD = 12
+};
+enum { TYPE_TYPE = 1, TYPE_UNIT = 2 };
+enum { SAMPLE_LOCATION = 1, SAMPLE_VALUE = 2, SAMPLE_LABEL = 3 };
+enum { LABEL_KEY = 1, LABEL_STR = 2 };
+enum {
+	MAPPING_ID = 1,
+	MAPPING_START = 2,
+	MAPPING_LIMIT = 3,
+	MAPPING_FILENAME = 5,
+	MAPPING_BUILD_ID = 6,
+	MAPPING_HAS_FUNCTIONS = 7,
+	MAPPING_HAS_INLINE = 10
+};
+enum { LOCATION_ID = 1, LOCATION_MAPPING = 2, LOCATION_ADDRESS = 3, LOCATION_LINE = 4 };
+enum { LINE_FUNCTION = 1, LINE_LINE = 2 };
+enum { FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_SYSTEM_NAME = 3, FUNCTION_FILENAME = 4 };
+
+struct mapping {
+	uint32_t name, build_id; /* strings of the profile */
+	uint64_t limit;          /* above all addresses */
+};
+
+/* A run of frames: those inlined, and the function. */
+struct place {
+	uint32_t first, len; /* in profile.frame_ids */
+};
+
+struct pprof {
+	const struct profile *profile;
+	struct buf *out;
+	struct strtab strings; /* they go last */
+	uint32_t *string_ids;  /* by string of the profile; 0: not met yet */
+	VEC(struct mapping) mappings;
+	VEC(struct place) places;
+	VEC(uint64_t) functions; /* name and file, strings of the profile */
+	struct hash mapping_index, place_index, function_index;
+	struct buf message, inner; /* that are being made */
+};
+
+static void pprof_done(struct pprof *w)
+{
+	strtab_done(&w->strings);
+	free(w->string_ids);
+	vec_done(&w->mappings);
+	vec_done(&w->places);
+	vec_done(&w->functions);
+	hash_done(&w->mapping_index);
+	hash_done(&w->place_index);
+	hash_done(&w->function_index);
+	buf_done(&w->message);
+	buf_done(&w->inner);
+}
+
+/* ---- strings ----------------------------------------------------------------------------------
+ */
+
+static int text_at(struct pprof *w, const char *text, uint32_t *at)
+{
+	_cleanup_(buf_done) struct buf clean = BUF_INIT;
+	int err = utf8_put_clean(&clean, text);
+
+	return err < 0 ? err : strtab_put(&w->strings, clean.data ? clean.data : "", clean.len, at);
+}
+
+static int string_at(struct pprof *w, uint32_t string, uint32_t *at)
+{
+	int err = 0;
+
+	if (w->string_ids[string] == 0 && string > 0)
+		err = text_at(w, profile_text(w->profile, string), &w->string_ids[string]);
+	*at = w->string_ids[string];
+	return err;
+}
+
+static int put_string(struct pprof *w, struct buf *out, uint32_t field, uint32_t string)
+{
+	uint32_t at;
+	int err = string_at(w, string, &at);
+
+	return err < 0 ? err : protobuf_number(out, field, at);
+}
+
+/* ---- what is met: each gets a number from 1 on --------------------------------------------------
+ */
+
+static int mapping_id(struct pprof *w, const struct profile_frame *frame, uint64_t *id)
+{
+	const struct profile_object *object =
+		frame->object ? &w->profile->objects.data[frame->object - 1] : NULL;
+	uint32_t name = object ? object->path : frame->module;
+	uint64_t key = (uint64_t)name << 32 | (object ? object->build_id : 0);
+	uint64_t *have = hash_find(&w->mapping_index, key);
+	struct mapping *slot;
+
+	*id = 0;
+	if (frame->class == PROFILE_MARK || name == 0)
+		return 0;
+	if (!have) {
+		slot = vec_add(&w->mappings);
+		if (!slot || hash_put(&w->mapping_index, key, w->mappings.len) < 0)
+			return -ENOMEM;
+		*slot = (struct mapping){ name, object ? object->build_id : 0, 0 };
+		have = hash_find(&w->mapping_index, key);
+	}
+	*id = *have;
+	slot = &w->mappings.data[*id - 1];
+	if (frame->address >= slot->limit && frame->class != PROFILE_KERNEL)
+		slot->limit = (frame->address / PAGE_BYTES + 1) * PAGE_BYTES;
+	return 0;
+}
+
+static int function_id(struct pprof *w, const struct profile_frame *frame, uint64_t *id)
+{
+	uint64_t key = (uint64_t)frame->name << 32 | frame->file, *slot;
+	uint64_t *have = hash_find(&w->function_index, key);
+
+	if (have) {
+		*id = *have;
+		return 0;
+	}
+	slot = vec_add(&w->functions);
+	if (!slot || hash_put(&w->function_index, key, w->functions.len) < 0)
+		return -ENOMEM;
+	*slot = key;
+	*id = w->functions.len;
+	return 0;
+}
+
+static bool same_place(const struct profile *p, const struct place *a, const struct place *b)
+{
+	return a->len == b->len &&
+		memcmp(p->frame_ids.data + a->first, p->frame_ids.data + b->first,
+			a->len * sizeof(uint32_t)) == 0;
+}
+
+static int location_id(struct pprof *w, const struct place *place, uint64_t *id)
+{
+	uint64_t key = hash_bytes(
+		w->profile->frame_ids.data + place->first, place->len * sizeof(uint32_t));
+	uint64_t *have;
+	struct place *slot;
+
+	for (; (have = hash_find(&w->place_index, key)); key++) {
+		if (same_place(w->profile, &w->places.data[*have - 1], place)) {
+			*id = *have;
+			return 0;
+		}
+	}
+	slot = vec_add(&w->places);
+	if (!slot || hash_put(&w->place_index, key, w->places.len) < 0)
+		return -ENOMEM;
+	*slot = *place;
+	*id = w->places.len;
+	return 0;
+}
+
+/* ---- samples ----------------------------------------------------------------------------------
+ */
+
+static int put_locations(struct pprof *w, const struct profile_stack *stack)
+{
+	const struct profile *p = w->profile;
+	struct place place = { .first = stack->first };
+	int err = 0;
+
+	buf_clear(&w->inner);
+	for (uint32_t i = stack->first; i < stack->first + stack->len && err == 0; i++) {
+		const struct profile_frame *frame = &p->frames.data[p->frame_ids.data[i]];
+		uint64_t id;
+
+		place.len++;
+		if (frame->class == PROFILE_INLINED && i + 1 < stack->first + stack->len)
+			continue;
+		err = location_id(w, &place, &id);
+		if (err == 0)
+			err = protobuf_packed(&w->inner, id);
+		place = (struct place){ .first = i + 1 };
+	}
+	return err < 0 || stack->len == 0
+		? err
+		: protobuf_message(&w->message, SAMPLE_LOCATION, &w->inner);
+}
+
+static int put_label(struct pprof *w, const struct profile_labels *labels, enum sink_key key)
+{
+	char number[SINK_NUMBER_MAX];
+	const char *text = sink_label(w->profile, labels, key, number);
+	uint32_t key_at, at;
+	int err;
+
+	if (strcmp(text, "?") == 0)
+		return 0;
+	err = text_at(w, sink_key_name(key), &key_at);
+	if (err == 0)
+		err = text_at(w, text, &at);
+	buf_clear(&w->inner);
+	if (err == 0)
+		err = protobuf_number(&w->inner, LABEL_KEY, key_at);
+	if (err == 0)
+		err = protobuf_number(&w->inner, LABEL_STR, at);
+	return err < 0 ? err : protobuf_message(&w->message, SAMPLE_LABEL, &w->inner);
+}
+
+static int put_sample(struct pprof *w, const struct profile_sample *sample, uint64_t period_ns)
+{
+	const struct profile *p = w->profile;
+	int err;
+
+	buf_clear(&w->message);
+	err = put_locations(w, &p->stacks.data[sample->stack]);
+	buf_clear(&w->inner);
+	if (err == 0)
+		err = protobuf_packed(&w->inner, sample->value);
+	if (err == 0)
+		err = protobuf_packed(&w->inner, sample->value * period_ns);
+	if (err == 0)
+		err = protobuf_message(&w->message, SAMPLE_VALUE, &w->inner);
+	for (int key = 0; key < SINK_KEYS && err == 0; key++)
+		err = put_label(w, &p->labels.data[sample->labels], (enum sink_key)key);
+	return err < 0 ? err : protobuf_message(w->out, SAMPLE, &w->message);
+}
+
+/* ---- what they refer to -------------------------------------------------------------------------
+ */
+
+static int put_line(struct pprof *w, const struct profile_frame *frame)
+{
+	uint64_t function;
+	int err = function_id(w, frame, &function);
+
+	buf_clear(&w->inner);
+	if (err == 0)
+		err = protobuf_number(&w->inner, LINE_FUNCTION, function);
+	if (err == 0)
+		err = protobuf_number(&w->inner, LINE_LINE, frame->line);
+	return err < 0 ? err : protobuf_message(&w->message, LOCATION_LINE, &w->inner);
+}
+
+static int put_location(struct pprof *w, uint64_t id, const struct place *place)
+{
+	const struct profile *p = w->profile;
+	const uint32_t *frames = p->frame_ids.data + place->first;
+	const struct profile_frame *function = &p->frames.data[frames[place->len - 1]];
+	uint64_t mapping;
+	int err = mapping_id(w, function, &mapping);
+
+	buf_clear(&w->message);
+	if (err == 0)
+		err = protobuf_number(&w->message, LOCATION_ID, id);
+	if (err == 0)
+		err = protobuf_number(&w->message, LOCATION_MAPPING, mapping);
+	if (err == 0)
+		err = protobuf_number(&w->message, LOCATION_ADDRESS, function->address);
+	for (uint32_t i = 0; i < place->len && err == 0; i++)
+		err = put_line(w, &p->frames.data[frames[i]]);
+	return err < 0 ? err : protobuf_message(w->out, LOCATION, &w->message);
+}
+
+static int put_function(struct pprof *w, uint64_t id, uint64_t function)
+{
+	int err;
+
+	buf_clear(&w->message);
+	err = protobuf_number(&w->message, FUNCTION_ID, id);
+	if (err == 0)
+		err = put_string(w, &w->message, FUNCTION_NAME, (uint32_t)(function >> 32));
+	if (err == 0)
+		err = put_string(w, &w->message, FUNCTION_SYSTEM_NAME, (uint32_t)(function >> 32));
+	if (err == 0)
+		err = put_string(w, &w->message, FUNCTION_FILENAME, (uint32_t)function);
+	return err < 0 ? err : protobuf_message(w->out, FUNCTION, &w->message);
+}
+
+static int put_mapping(struct pprof *w, uint64_t id, const struct mapping *mapping)
+{
+	int err;
+
+	buf_clear(&w->message);
+	err = protobuf_number(&w->message, MAPPING_ID, id);
+	if (err == 0)
+		err = protobuf_number(&w->message, MAPPING_LIMIT, mapping->limit);
+	if (err == 0)
+		err = put_string(w, &w->message, MAPPING_FILENAME, mapping->name);
+	if (err == 0)
+		err = put_string(w, &w->message, MAPPING_BUILD_ID, mapping->build_id);
+	for (uint32_t has = MAPPING_HAS_FUNCTIONS; has <= MAPPING_HAS_INLINE && err == 0; has++)
+		err = protobuf_number(&w->message, has, 1);
+	return err < 0 ? err : protobuf_message(w->out, MAPPING, &w->message);
+}
+
+static int put_type(struct pprof *w, uint32_t field, const char *type, const char *unit)
+{
+	uint32_t type_at, unit_at;
+	int err = text_at(w, type, &type_at);
+
+	if (err == 0)
+		err = text_at(w, unit, &unit_at);
+	buf_clear(&w->message);
+	if (err == 0)
+		err = protobuf_number(&w->message, TYPE_TYPE, type_at);
+	if (err == 0)
+		err = protobuf_number(&w->message, TYPE_UNIT, unit_at);
+	return err < 0 ? err : protobuf_message(w->out, field, &w->message);
+}
+
+static int put_head(struct pprof *w, uint64_t period_ns)
+{
+	const struct profile *p = w->profile;
+	int err = put_type(w, SAMPLE_TYPE, "samples", "count");
+
+	if (err == 0)
+		err = put_type(w, SAMPLE_TYPE, "cpu", "nanoseconds");
+	if (err == 0)
+		err = put_type(w, PERIOD_TYPE, "cpu", "nanoseconds");
+	if (err == 0)
+		err = protobuf_number(w->out, PERIOD, period_ns);
+	if (err == 0)
+		err = protobuf_number(w->out, TIME_NANOS, p->start_ns);
+	return err < 0 ? err : protobuf_number(w->out, DURATION_NANOS, p->duration_ns);
+}
+
+/* Each of these adds to those behind it. */
+static int put_referred(struct pprof *w)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < w->places.len && err == 0; i++)
+		err = put_location(w, i + 1, &w->places.data[i]);
+	for (size_t i = 0; i < w->functions.len && err == 0; i++)
+		err = put_function(w, i + 1, w->functions.data[i]);
+	for (size_t i = 0; i < w->mappings.len && err == 0; i++)
+		err = put_mapping(w, i + 1, &w->mappings.data[i]);
+	for (uint32_t i = 0; i < w->strings.len && err == 0; i++) {
+		const char *text = strtab_get(&w->strings, i);
+
+		err = protobuf_bytes(w->out, STRING, text, strlen(text));
+	}
+	return err;
+}
+
+int pprof_write(const struct profile *p, const struct sink_options *options, struct buf *out)
+{
+	_cleanup_(pprof_done) struct pprof w = { .profile = p, .out = out };
+	uint64_t period_ns = p->period_ns ? p->period_ns : NS_PER_SEC / HZ_DEFAULT;
+	int err = strtab_init(&w.strings);
+
+	(void)options;
+	w.string_ids = calloc(p->strings.len + 1, sizeof(*w.string_ids));
+	if (!w.string_ids)
+		return -ENOMEM;
+	if (err == 0)
+		err = put_head(&w, period_ns);
+	vec_each (&p->samples, sample)
+		if (err == 0)
+			err = put_sample(&w, sample, period_ns);
+	return err < 0 ? err : put_referred(&w);
+}
