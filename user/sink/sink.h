@@ -75,5 +75,9 @@ int folded_write(
 int intervals_write(
 	const struct profile *profile, const struct sink_options *options, struct buf *out);
 int pprof_write(const struct profile *profile, const struct sink_options *options, struct buf *out);
+int speedscope_write(
+	const struct profile *profile, const struct sink_options *options, struct buf *out);
+int firefox_write(
+	const struct profile *profile, const struct sink_options *options, struct buf *out);
 int svg_write(const struct profile *profile, const struct sink_options *options, struct buf *out);
 int html_write(const struct profile *profile, const struct sink_options *options, struct buf *out);

@@ -1,0 +1,523 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sink/firefox.c - the Firefox Profiler's processed profile, version 49, which all later ones read.
+ * Each thread has tables of its own, column by column, in which rows refer to each other by number:
+ * a sample to a stack, a stack to the stack below it and a frame, a frame to a function, a function
+ * to its library. Numbers of the profile become the thread's as they are met. */
+#include "sink/sink.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/own.h"
+#include "base/radix.h"
+#include "sink/json.h"
+
+#define NS_PER_MS 1000000.0
+#define NONE (-1)
+
+/* By enum profile_class; MARK is Other. */
+static const int categories[] = {
+	[PROFILE_NATIVE] = 1,
+	[PROFILE_KERNEL] = 2,
+	[PROFILE_JIT] = 3,
+	[PROFILE_INLINED] = 4,
+	[PROFILE_MARK] = 0,
+};
+
+static const char meta_categories[] =
+	"[{\"name\":\"Other\",\"color\":\"grey\",\"subcategories\":[\"Other\"]},"
+	"{\"name\":\"User\",\"color\":\"blue\",\"subcategories\":[\"Other\"]},"
+	"{\"name\":\"Kernel\",\"color\":\"orange\",\"subcategories\":[\"Other\"]},"
+	"{\"name\":\"JIT\",\"color\":\"green\",\"subcategories\":[\"Other\"]},"
+	"{\"name\":\"Inlined\",\"color\":\"lightblue\",\"subcategories\":[\"Other\"]}]";
+
+/* Numbers of the profile that a thread has met, in order. */
+struct met {
+	VEC(uint64_t) keys;
+	struct hash index;
+};
+
+struct entry {
+	uint32_t group; /* of its thread; sorted by it */
+	uint32_t sample;
+	uint64_t time_ns; /* since the first tick */
+	uint64_t weight;
+};
+
+struct firefox {
+	const struct profile *profile;
+	struct buf *out;
+	uint32_t *func_of; /* by frame: a frame that has the same function */
+	struct hash threads;
+	VEC(struct entry) entries;
+	struct met frames, funcs, resources, strings, stacks; /* of the thread at work */
+};
+
+static void met_done(struct met *met)
+{
+	vec_done(&met->keys);
+	hash_done(&met->index);
+}
+
+static void met_clear(struct met *met)
+{
+	met->keys.len = 0;
+	hash_clear(&met->index);
+}
+
+static int meet(struct met *met, uint64_t key, int64_t *at)
+{
+	uint64_t *have = hash_find(&met->index, key), *slot;
+
+	if (have) {
+		*at = (int64_t)*have;
+		return 0;
+	}
+	slot = vec_add(&met->keys);
+	if (!slot || hash_put(&met->index, key, met->keys.len - 1) < 0)
+		return -ENOMEM;
+	*slot = key;
+	*at = (int64_t)met->keys.len - 1;
+	return 0;
+}
+
+static void firefox_done(struct firefox *w)
+{
+	free(w->func_of);
+	hash_done(&w->threads);
+	vec_done(&w->entries);
+	met_done(&w->frames);
+	met_done(&w->funcs);
+	met_done(&w->resources);
+	met_done(&w->strings);
+	met_done(&w->stacks);
+}
+
+/* ---- whose and when ----------------------------------------------------------------------------
+ */
+
+static bool same_function(const struct profile_frame *a, const struct profile_frame *b)
+{
+	return a->name == b->name && a->module == b->module && a->file == b->file;
+}
+
+static int find_functions(struct firefox *w)
+{
+	const struct profile *p = w->profile;
+	_cleanup_(hash_done) struct hash known = HASH_INIT;
+	int err = 0;
+
+	w->func_of = calloc(p->frames.len + 1, sizeof(*w->func_of));
+	for (size_t i = 0; w->func_of && i < p->frames.len && err == 0; i++) {
+		const struct profile_frame *f = &p->frames.data[i];
+		const uint32_t what[] = { f->name, f->module, f->file };
+		uint64_t key = hash_bytes(what, sizeof(what)), *have;
+
+		while ((have = hash_find(&known, key)) && !same_function(&p->frames.data[*have], f))
+			key++;
+		w->func_of[i] = have ? (uint32_t)*have : (uint32_t)i;
+		err = have ? 0 : hash_put(&known, key, i);
+	}
+	return w->func_of ? err : -ENOMEM;
+}
+
+static int add_entry(struct firefox *w, uint32_t sample, uint64_t time_ns, uint64_t weight)
+{
+	const struct profile_labels *l =
+		&w->profile->labels.data[w->profile->samples.data[sample].labels];
+	uint64_t key = (uint64_t)(uint32_t)l->pid << 32 | (uint32_t)l->tid, *group;
+	struct entry *slot = vec_add(&w->entries);
+
+	if (!slot ||
+		(!hash_find(&w->threads, key) && hash_put(&w->threads, key, w->threads.len) < 0))
+		return -ENOMEM;
+	group = hash_find(&w->threads, key);
+	*slot = (struct entry){ (uint32_t)*group, sample, time_ns, weight };
+	return 0;
+}
+
+/* What has no time comes at the end. */
+static int add_entries(struct firefox *w)
+{
+	const struct profile *p = w->profile;
+	_cleanup_(freep) uint64_t *timed = calloc(p->samples.len + 1, sizeof(*timed));
+	uint64_t first = p->ticks.len ? p->ticks.data[0].time_ns : 0, last = 0;
+	int err = timed ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < p->ticks.len && err == 0; i++) {
+		last = p->ticks.data[i].time_ns - first;
+		timed[p->ticks.data[i].sample]++;
+		err = add_entry(w, p->ticks.data[i].sample, last, 1);
+	}
+	for (size_t i = 0; i < p->samples.len && err == 0; i++)
+		if (p->samples.data[i].value > timed[i])
+			err = add_entry(w, (uint32_t)i, last, p->samples.data[i].value - timed[i]);
+	return err < 0 ? err
+		       : radix_sort32(w->entries.data, w->entries.len, sizeof(*w->entries.data));
+}
+
+/* ---- a thread's tables -------------------------------------------------------------------------
+ */
+
+static int meet_frame(struct firefox *w, uint32_t frame, int64_t *at)
+{
+	const struct profile_frame *f = &w->profile->frames.data[frame];
+	int64_t ignored;
+	int err = meet(&w->frames, frame, at);
+
+	if (err == 0)
+		err = meet(&w->funcs, w->func_of[frame], &ignored);
+	if (err == 0)
+		err = meet(&w->strings, f->name, &ignored);
+	if (err == 0 && f->file)
+		err = meet(&w->strings, f->file, &ignored);
+	if (err == 0 && f->module)
+		err = meet(&w->strings, f->module, &ignored);
+	return err < 0 || !f->module ? err : meet(&w->resources, f->module, &ignored);
+}
+
+/* A stack is the one below it, counted from 1, and a frame; *at is NONE for one without frames. */
+static int meet_stack(struct firefox *w, uint32_t stack, int64_t *at)
+{
+	const struct profile *p = w->profile;
+	const struct profile_stack *s = &p->stacks.data[stack];
+	int err = 0;
+
+	*at = NONE;
+	for (uint32_t i = s->len; i-- > 0 && err == 0;) {
+		int64_t frame;
+
+		err = meet_frame(w, p->frame_ids.data[s->first + i], &frame);
+		if (err == 0)
+			err = meet(&w->stacks, (uint64_t)(*at + 1) << 32 | (uint64_t)frame, at);
+	}
+	return err;
+}
+
+static int64_t place_of(const struct met *met, uint64_t key)
+{
+	uint64_t *at = hash_find(&met->index, key);
+
+	return at ? (int64_t)*at : NONE;
+}
+
+static const struct profile_frame *frame_at(const struct firefox *w, uint64_t key)
+{
+	return &w->profile->frames.data[key];
+}
+
+/* One column: a value for each key, NONE is null. */
+static int put_column(struct firefox *w, const char *name, const struct met *met,
+	int64_t (*value)(const struct firefox *w, uint64_t key))
+{
+	int err = buf_printf(w->out, ",\"%s\":[", name);
+
+	for (size_t i = 0; i < met->keys.len && err == 0; i++) {
+		int64_t v = value(w, met->keys.data[i]);
+
+		err = i > 0 ? buf_putc(w->out, ',') : 0;
+		if (err == 0)
+			err = v == NONE ? buf_puts(w->out, "null")
+					: buf_printf(w->out, "%lld", (long long)v);
+	}
+	return err < 0 ? err : buf_putc(w->out, ']');
+}
+
+/* One column of one value. */
+static int put_same(struct firefox *w, const char *name, size_t len, const char *value)
+{
+	int err = buf_printf(w->out, ",\"%s\":[", name);
+
+	for (size_t i = 0; i < len && err == 0; i++)
+		err = buf_printf(w->out, "%s%s", i > 0 ? "," : "", value);
+	return err < 0 ? err : buf_putc(w->out, ']');
+}
+
+static int64_t frame_address(const struct firefox *w, uint64_t key)
+{
+	uint64_t address = frame_at(w, key)->address;
+
+	/* A double holds no more; the kernel's addresses are of no use there. */
+	return frame_at(w, key)->class == PROFILE_KERNEL ? 0
+							 : (int64_t)(address & ((1ULL << 53) - 1));
+}
+
+static int64_t frame_category(const struct firefox *w, uint64_t key)
+{
+	return categories[frame_at(w, key)->class];
+}
+
+static int64_t frame_func(const struct firefox *w, uint64_t key)
+{
+	return place_of(&w->funcs, w->func_of[key]);
+}
+
+static int64_t frame_line(const struct firefox *w, uint64_t key)
+{
+	return frame_at(w, key)->line ? (int64_t)frame_at(w, key)->line : NONE;
+}
+
+static int64_t func_name(const struct firefox *w, uint64_t key)
+{
+	return place_of(&w->strings, frame_at(w, key)->name);
+}
+
+static int64_t func_file(const struct firefox *w, uint64_t key)
+{
+	return frame_at(w, key)->file ? place_of(&w->strings, frame_at(w, key)->file) : NONE;
+}
+
+static int64_t string_of(const struct firefox *w, uint64_t key)
+{
+	return place_of(&w->strings, key);
+}
+
+static int64_t stack_prefix(const struct firefox *w, uint64_t key)
+{
+	(void)w;
+	return (int64_t)(key >> 32) - 1;
+}
+
+static int64_t stack_frame(const struct firefox *w, uint64_t key)
+{
+	(void)w;
+	return (int64_t)(uint32_t)key;
+}
+
+static int64_t stack_category(const struct firefox *w, uint64_t key)
+{
+	return frame_category(w, w->frames.keys.data[(uint32_t)key]);
+}
+
+static int put_frame_table(struct firefox *w)
+{
+	size_t len = w->frames.keys.len;
+	int err = buf_printf(w->out, ",\n\"frameTable\":{\"length\":%zu", len);
+
+	if (err == 0)
+		err = put_column(w, "address", &w->frames, frame_address);
+	if (err == 0)
+		err = put_same(w, "inlineDepth", len, "0");
+	if (err == 0)
+		err = put_column(w, "category", &w->frames, frame_category);
+	if (err == 0)
+		err = put_same(w, "subcategory", len, "0");
+	if (err == 0)
+		err = put_column(w, "func", &w->frames, frame_func);
+	if (err == 0)
+		err = put_column(w, "line", &w->frames, frame_line);
+	for (const char *const *n = (const char *const[]){ "nativeSymbol", "innerWindowID",
+		     "implementation", "column", NULL };
+		*n && err == 0; n++)
+		err = put_same(w, *n, len, "null");
+	return err < 0 ? err : buf_putc(w->out, '}');
+}
+
+/* -1 and not null: no library. */
+static int put_func_resources(struct firefox *w)
+{
+	int err = buf_puts(w->out, ",\"resource\":[");
+
+	for (size_t i = 0; i < w->funcs.keys.len && err == 0; i++) {
+		uint32_t module = frame_at(w, w->funcs.keys.data[i])->module;
+
+		err = buf_printf(w->out, "%s%lld", i > 0 ? "," : "",
+			(long long)(module ? place_of(&w->resources, module) : NONE));
+	}
+	return err < 0 ? err : buf_putc(w->out, ']');
+}
+
+static int put_func_table(struct firefox *w)
+{
+	size_t len = w->funcs.keys.len;
+	int err = buf_printf(w->out, ",\n\"funcTable\":{\"length\":%zu", len);
+
+	if (err == 0)
+		err = put_column(w, "name", &w->funcs, func_name);
+	if (err == 0)
+		err = put_same(w, "isJS", len, "false");
+	if (err == 0)
+		err = put_same(w, "relevantForJS", len, "false");
+	if (err == 0)
+		err = put_func_resources(w);
+	if (err == 0)
+		err = put_column(w, "fileName", &w->funcs, func_file);
+	if (err == 0)
+		err = put_same(w, "lineNumber", len, "null");
+	if (err == 0)
+		err = put_same(w, "columnNumber", len, "null");
+	return err < 0 ? err : buf_putc(w->out, '}');
+}
+
+static int put_stack_table(struct firefox *w)
+{
+	size_t len = w->stacks.keys.len, libraries = w->resources.keys.len;
+	int err = buf_printf(w->out, ",\n\"stackTable\":{\"length\":%zu", len);
+
+	if (err == 0)
+		err = put_column(w, "prefix", &w->stacks, stack_prefix);
+	if (err == 0)
+		err = put_column(w, "frame", &w->stacks, stack_frame);
+	if (err == 0)
+		err = put_column(w, "category", &w->stacks, stack_category);
+	if (err == 0)
+		err = put_same(w, "subcategory", len, "0");
+	if (err == 0)
+		err = buf_printf(w->out, "},\n\"resourceTable\":{\"length\":%zu", libraries);
+	if (err == 0)
+		err = put_same(w, "lib", libraries, "null");
+	if (err == 0)
+		err = put_column(w, "name", &w->resources, string_of);
+	if (err == 0)
+		err = put_same(w, "host", libraries, "null");
+	if (err == 0)
+		err = put_same(w, "type", libraries, "1");
+	return err < 0 ? err : buf_putc(w->out, '}');
+}
+
+static int put_strings(struct firefox *w)
+{
+	int err = buf_puts(w->out, ",\n\"stringArray\":[");
+
+	for (size_t i = 0; i < w->strings.keys.len && err == 0; i++) {
+		const char *text = profile_text(w->profile, (uint32_t)w->strings.keys.data[i]);
+
+		err = i > 0 ? buf_putc(w->out, ',') : 0;
+		if (err == 0)
+			err = json_put(w->out, *text ? text : "?");
+	}
+	return err < 0 ? err : buf_putc(w->out, ']');
+}
+
+static int put_samples(struct firefox *w, const struct entry *entries, size_t len)
+{
+	int err = buf_printf(w->out,
+		",\n\"samples\":{\"length\":%zu,\"weightType\":\"samples\",\"stack\":[", len);
+
+	for (size_t i = 0; i < len && err == 0; i++) {
+		const struct profile_sample *sample = &w->profile->samples.data[entries[i].sample];
+		int64_t at;
+
+		err = meet_stack(w, sample->stack, &at);
+		if (err == 0 && i > 0)
+			err = buf_putc(w->out, ',');
+		if (err == 0)
+			err = at == NONE ? buf_puts(w->out, "null")
+					 : buf_printf(w->out, "%lld", (long long)at);
+	}
+	if (err == 0)
+		err = buf_puts(w->out, "],\n\"time\":[");
+	for (size_t i = 0; i < len && err == 0; i++)
+		err = buf_printf(w->out, "%s%.10g", i > 0 ? "," : "",
+			(double)entries[i].time_ns / NS_PER_MS);
+	if (err == 0)
+		err = buf_puts(w->out, "],\n\"weight\":[");
+	for (size_t i = 0; i < len && err == 0; i++)
+		err = buf_printf(
+			w->out, "%s%llu", i > 0 ? "," : "", (unsigned long long)entries[i].weight);
+	return err < 0 ? err : buf_puts(w->out, "]}");
+}
+
+static int put_thread_head(struct firefox *w, const struct profile_labels *l)
+{
+	const char *name = profile_text(w->profile, l->comm);
+	int err = buf_puts(w->out, "{\"name\":");
+
+	if (err == 0)
+		err = json_put(w->out, *name ? name : "?");
+	if (err == 0)
+		err = buf_puts(w->out, ",\"processName\":");
+	if (err == 0)
+		err = json_put(w->out, *name ? name : "?");
+	return err < 0 ? err
+		       : buf_printf(w->out,
+				 ",\"isMainThread\":%s,\"pid\":\"%d\",\"tid\":\"%d\","
+				 "\"processType\":\"default\",\"processStartupTime\":0,"
+				 "\"processShutdownTime\":null,\"registerTime\":0,"
+				 "\"unregisterTime\":null,\"pausedRanges\":[],"
+				 "\"showMarkersInTimeline\":false,\n"
+				 "\"markers\":{\"length\":0,\"category\":[],\"data\":[],"
+				 "\"endTime\":[],\"name\":[],\"phase\":[],\"startTime\":[]},\n"
+				 "\"nativeSymbols\":{\"length\":0,\"address\":[],"
+				 "\"functionSize\":[],\"libIndex\":[],\"name\":[]}",
+				 l->pid == l->tid || l->tid < 0 ? "true" : "false",
+				 l->pid < 0 ? 0 : l->pid, l->tid < 0 ? l->pid : l->tid);
+}
+
+/* Samples first: what they refer to is met there. */
+static int put_thread(struct firefox *w, const struct entry *entries, size_t len)
+{
+	const struct profile_sample *last = &w->profile->samples.data[entries[len - 1].sample];
+	int err = put_thread_head(w, &w->profile->labels.data[last->labels]);
+
+	met_clear(&w->frames);
+	met_clear(&w->funcs);
+	met_clear(&w->resources);
+	met_clear(&w->strings);
+	met_clear(&w->stacks);
+	if (err == 0)
+		err = put_samples(w, entries, len);
+	if (err == 0)
+		err = put_stack_table(w);
+	if (err == 0)
+		err = put_frame_table(w);
+	if (err == 0)
+		err = put_func_table(w);
+	if (err == 0)
+		err = put_strings(w);
+	return err < 0 ? err : buf_putc(w->out, '}');
+}
+
+static int put_threads(struct firefox *w)
+{
+	size_t len = w->entries.len;
+	int err = buf_puts(w->out, "\"threads\":[");
+
+	for (size_t at = 0; at < len && err == 0;) {
+		size_t from = at;
+
+		while (at < len && w->entries.data[at].group == w->entries.data[from].group)
+			at++;
+		err = from > 0 ? buf_puts(w->out, ",\n") : 0;
+		if (err == 0)
+			err = put_thread(w, w->entries.data + from, at - from);
+	}
+	return err < 0 ? err
+		       : buf_puts(w->out,
+				 "],\n\"pages\":[],\"profilerOverhead\":[],"
+				 "\"counters\":[]}\n");
+}
+
+static int put_meta(struct firefox *w)
+{
+	const struct profile *p = w->profile;
+	double start_ms = (double)p->start_ns / NS_PER_MS;
+
+	if (p->ticks.len > 0 && p->start_tick_ns > 0 && p->ticks.data[0].time_ns > p->start_tick_ns)
+		start_ms += (double)(p->ticks.data[0].time_ns - p->start_tick_ns) / NS_PER_MS;
+	return buf_printf(w->out,
+		"{\"meta\":{\"product\":\"stoker\",\"version\":24,"
+		"\"preprocessedProfileVersion\":49,\"startTime\":%.3f,\"interval\":%.6g,"
+		"\"processType\":0,\"debug\":false,\"symbolicated\":true,\"pausedRanges\":[],"
+		"\"extensions\":{\"baseURL\":[],\"id\":[],\"length\":0,\"name\":[]},"
+		"\"sampleUnits\":{\"time\":\"ms\",\"eventDelay\":\"ms\","
+		"\"threadCPUDelta\":\"\xc2\xb5s\"},\"usesOnlyOneStackType\":true,"
+		"\"doesNotUseFrameImplementation\":true,\"sourceCodeIsNotOnSearchfox\":true,"
+		"\"markerSchema\":[],\"categories\":%s},\n\"libs\":[],\n",
+		start_ms, p->period_ns ? (double)p->period_ns / NS_PER_MS : 1.0, meta_categories);
+}
+
+int firefox_write(const struct profile *p, const struct sink_options *options, struct buf *out)
+{
+	_cleanup_(firefox_done) struct firefox w = { .profile = p, .out = out };
+	int err = find_functions(&w);
+
+	(void)options;
+	if (err == 0)
+		err = add_entries(&w);
+	if (err == 0)
+		err = put_meta(&w);
+	return err < 0 ? err : put_threads(&w);
+}
