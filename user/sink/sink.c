@@ -13,6 +13,8 @@ static const struct sink sinks[] = {
 		folded_write, NULL },
 	{ "perf", ".linux-perf.txt", "what `perf script` prints, each sample with its time",
 		SINK_TIMES | SINK_TIDS, NULL, &perf_text_stream },
+	{ "perfview", ".trace.zip", "perf text and perf maps in an archive, for PerfView",
+		SINK_TIMES | SINK_TIDS, NULL, &perfview_stream },
 	{ "pprof", ".pb.gz .pb .pprof", "profile.proto, for go tool pprof and others",
 		SINK_TIDS | SINK_GZIP, pprof_write, NULL },
 	{ "speedscope", ".speedscope.json", "for speedscope, with exact weights", SINK_TIMES_BY_TID,

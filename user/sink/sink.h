@@ -68,7 +68,7 @@ bool sink_wants(const struct sink_options *options, enum sink_key key);
 const char *sink_label(const struct profile *profile, const struct profile_labels *labels,
 	enum sink_key key, char number[SINK_NUMBER_MAX]);
 
-extern const struct sink_stream perf_text_stream;
+extern const struct sink_stream perf_text_stream, perfview_stream;
 int folded_write(
 	const struct profile *profile, const struct sink_options *options, struct buf *out);
 /* folded with an empty line behind it, for who reads one profile after the other. */
