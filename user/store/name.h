@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define STORE_NAME_MAX 64
+#define STORE_NAME_MAX 80
 #define STORE_NAME_ENDING ".folded.zst"
 
 /* number 1 has none in its name. */
