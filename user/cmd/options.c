@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,6 +61,33 @@ int options_parse(const struct options *o, int argc, char **argv,
 			return err;
 	}
 	*rest = optind;
+	return 0;
+}
+
+int options_parse_mixed(const struct options *o, int argc, char **argv,
+	int (*take)(void *ctx, int id, const char *arg, struct why *why), void *ctx,
+	const char **words, int words_max, int *words_len, struct why *why)
+{
+	bool only_words = false;
+	int at = 0, rest, len = 0;
+
+	while (at < argc) {
+		int err = 0;
+
+		/* what is at `at` is the command's name, or the last word */
+		rest = 1;
+		if (!only_words)
+			err = options_parse(o, argc - at, argv + at, take, ctx, &rest, why);
+		if (err < 0)
+			return err;
+		only_words = only_words || (rest > 1 && strcmp(argv[at + rest - 1], "--") == 0);
+		at += rest;
+		if (at < argc && len == words_max)
+			return why_set(why, -EINVAL, "what is %s?", argv[at]);
+		if (at < argc)
+			words[len++] = argv[at];
+	}
+	*words_len = len;
 	return 0;
 }
 

@@ -30,6 +30,11 @@ struct options {
 int options_parse(const struct options *options, int argc, char **argv,
 	int (*take)(void *ctx, int id, const char *arg, struct why *why), void *ctx, int *rest,
 	struct why *why);
+/* The same where options may stand between and behind what is none: that goes to words, of which
+ * words_max are allowed; *words_len says how many there were. What is behind "--" is no option. */
+int options_parse_mixed(const struct options *options, int argc, char **argv,
+	int (*take)(void *ctx, int id, const char *arg, struct why *why), void *ctx,
+	const char **words, int words_max, int *words_len, struct why *why);
 void options_print_help(const struct options *options, FILE *out);
 
 /* A whole number in [min, max], or seconds such as 0.5 in nanoseconds. -EINVAL with why. */

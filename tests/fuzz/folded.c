@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* folded.c - folded stacks as a file may have them, packed or not: what is read is written again
+ * and read again, and is the same. */
+#include "fuzz.h"
+#include "profile/folded_reader.h"
+#include "sink/decompress.h"
+#include "sink/html.h"
+
+#define TEXT_MAX (1 << 20)
+
+static uint64_t read_again(const struct buf *text, struct profile *p)
+{
+	struct folded_counts counts;
+
+	must(profile_init(p) == 0);
+	must(folded_read((struct bytes){ (const uint8_t *)text->data, text->len }, p, &counts) ==
+		0);
+	must(counts.bad == 0 || counts.bad_at > 0);
+	return profile_total(p);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const struct sink_options options = { 0 };
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	_cleanup_(buf_done) struct buf first = BUF_INIT;
+	_cleanup_(buf_done) struct buf second = BUF_INIT;
+	_cleanup_(buf_done) struct buf page = BUF_INIT;
+	_cleanup_(profile_done) struct profile a = { 0 };
+	_cleanup_(profile_done) struct profile b = { 0 };
+	uint64_t total;
+
+	if (decompress((struct bytes){ data, size }, TEXT_MAX, &text) < 0)
+		return 0;
+	total = read_again(&text, &a);
+	must(folded_write(&a, &options, &first) == 0);
+	must(read_again(&first, &b) == total);
+	must(folded_write(&b, &options, &second) == 0);
+	must(first.len == second.len &&
+		(first.len == 0 || memcmp(first.data, second.data, first.len) == 0));
+	must(html_write(&a, &options, &page) == 0);
+	buf_clear(&page);
+	must(svg_write(&a, &options, &page) == 0);
+	return 0;
+}

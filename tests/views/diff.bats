@@ -1,0 +1,84 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# `stoker diff`: two profiles beside each other, held against a count by awk.
+
+setup() {
+	stoker=${STOKER:-$BATS_TEST_DIRNAME/../../stoker}
+	cd "$BATS_TEST_TMPDIR" || return 1
+	printf '%s\n' 'web;main;parse 30' 'web;main;sort;compare_[j] 50' 'web;main;read;vfs_read_[k] 20' >a.folded
+	printf '%s\n' 'web;main;parse 90' 'web;main;sort;compare_[j] 50' 'web;main;write 60' >b.folded
+}
+
+# By hand: every line of either, with the counts of both; before times $1.
+joined() {
+	awk -v factor="$1" '{ n = $NF; sub(/ [0-9]+$/, ""); all[$0] } FNR == NR { a[$0] = n; next } { b[$0] = n }
+		END { for (s in all) printf "%s %d %d\n", s, int(a[s] * factor + 0.5), b[s] }' a.folded b.folded |
+		LC_ALL=C sort
+}
+
+# fails CODE WORDS COMMAND...
+fails() {
+	local want=$1 words=$2 got=0
+	shift 2
+	"$@" >out 2>said || got=$?
+	cat said
+	[ "$got" -eq "$want" ]
+	[ ! -s out ]
+	grep -q -- "$words" said
+}
+
+@test "each line has both counts, before scaled to after unless told otherwise" {
+	"$stoker" diff a.folded b.folded | LC_ALL=C sort | diff - <(joined 2)
+	"$stoker" diff a.folded b.folded -f folded --normalise none | LC_ALL=C sort | diff - <(joined 1)
+	"$stoker" diff --normalise total a.folded b.folded | LC_ALL=C sort | diff - <(joined 2)
+}
+
+@test "files may be compressed, and one may be stdin" {
+	gzip -k a.folded
+	zstd -q b.folded
+	"$stoker" diff a.folded.gz b.folded.zst -o out.folded.gz 2>said
+	gzip -dc out.folded.gz | LC_ALL=C sort | diff - <(joined 2)
+	zstd -dc b.folded.zst | "$stoker" diff a.folded - | LC_ALL=C sort | diff - <(joined 2)
+	grep -q '^wrote out.folded.gz: 100 samples before, 200 after$' said
+}
+
+@test "the page is chosen by -f, or by the file's name" {
+	"$stoker" diff a.folded b.folded -qo out.html
+	"$stoker" diff -f html a.folded b.folded >also.html
+	cmp out.html also.html
+	head -n 1 out.html | grep -q '<!DOCTYPE html>'
+	grep -q '"sides":\[{"name":"a.folded",' out.html
+}
+
+@test "lines that are no stacks are left out, and it is said how many" {
+	printf '%s\n' 'no stack here' 'nor-here' >>a.folded
+	"$stoker" diff a.folded b.folded 2>said | wc -l | grep -qx 4
+	grep -q 'a.folded: 2 lines are no folded stacks and were left out, first line 4' said
+}
+
+@test "what cannot be is said, and nothing is written" {
+	head -c 20 <(gzip -c a.folded) >cut.gz
+	fails 1 'cut.gz: cannot be unpacked' "$stoker" diff cut.gz b.folded
+	fails 1 'none.folded: No such file' "$stoker" diff none.folded b.folded
+	fails 1 'line 1 is no' "$stoker" diff /bin/sh b.folded
+	fails 1 'does not say how long' "$stoker" diff a.folded b.folded --normalise time
+	fails 1 'no directory' "$stoker" diff a.folded b.folded -o none/out.folded
+	fails 2 'two profiles' "$stoker" diff a.folded
+	fails 2 'what is c' "$stoker" diff a.folded b.folded c
+	fails 2 'total, time or none' "$stoker" diff a.folded b.folded --normalise much
+	fails 2 'folded or html' "$stoker" diff a.folded b.folded -f svg
+}
+
+@test "profiles without samples are no error" {
+	: >none.folded
+	"$stoker" diff none.folded b.folded | grep -c ' 0 [0-9]*$' | grep -qx 3
+	[ -z "$("$stoker" diff none.folded none.folded)" ]
+}
+
+@test "a reader that goes away is no crash" {
+	local codes
+	for _ in $(seq 2000); do cat a.folded; done | sed 's/;/;a_long_name_to_fill_the_pipe_/g;=' | paste -d '' - - >long.folded
+	"$stoker" diff long.folded b.folded 2>said | head -n 1 >/dev/null
+	codes="${PIPESTATUS[*]}"
+	[[ ${codes%% *} =~ ^(0|1)$ ]]
+}

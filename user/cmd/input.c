@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd/input.c - read whole, unpacked, and given to the reader of its format. A file is somebody's:
+ * whoever calls this has no privileges left. */
+#include "cmd/input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/fd.h"
+#include "profile/folded_reader.h"
+#include "sink/decompress.h"
+
+#define INPUT_BYTES_MAX (4UL << 30) /* unpacked */
+
+static int read_whole(const char *path, struct buf *out)
+{
+	return strcmp(path, "-") == 0 ? fd_read_all(STDIN_FILENO, INPUT_BYTES_MAX, out)
+				      : fd_read_path(path, INPUT_BYTES_MAX, out);
+}
+
+static int fail(const char *path, int err, struct why *why)
+{
+	const char *name = strcmp(path, "-") == 0 ? "stdin" : path;
+
+	if (err == -EBADMSG)
+		return why_set(why, err, "%s: cannot be unpacked: it is broken or cut off", name);
+	if (err == -EFBIG)
+		return why_set(
+			why, err, "%s: more than %lu GB of text", name, INPUT_BYTES_MAX >> 30);
+	return why_set(why, err, "cannot read %s: %s", name, err_text(err));
+}
+
+static int read_folded(const char *path, const struct buf *text, struct profile *out,
+	struct log *log, struct why *why)
+{
+	struct folded_counts counts;
+	int err =
+		folded_read((struct bytes){ (const uint8_t *)text->data, text->len }, out, &counts);
+
+	if (err < 0)
+		return fail(path, err, why);
+	if (counts.lines == 0 && counts.bad > 0)
+		return why_set(why, -EBADMSG,
+			"%s: no profile that can be read: line %llu is no `frame;frame COUNT`",
+			path, (unsigned long long)counts.bad_at);
+	if (counts.bad > 0)
+		log_warn(log,
+			"%s: %llu lines are no folded stacks and were left out, first line %llu",
+			path, (unsigned long long)counts.bad, (unsigned long long)counts.bad_at);
+	return 0;
+}
+
+int input_load(const char *path, struct profile *out, struct log *log, struct why *why)
+{
+	_cleanup_(buf_done) struct buf packed = BUF_INIT;
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	int err = read_whole(path, &packed);
+
+	if (err == 0)
+		err = decompress((struct bytes){ (const uint8_t *)packed.data, packed.len },
+			INPUT_BYTES_MAX, &text);
+	return err < 0 ? fail(path, err, why) : read_folded(path, &text, out, log, why);
+}

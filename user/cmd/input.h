@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd/input.h - a file that holds a profile, whatever wrote it. */
+#pragma once
+
+#include "base/err.h"
+#include "base/log.h"
+#include "profile/profile.h"
+
+/* path: "-" is stdin. Compressed or not; what format it is, its contents say. *out is fresh from
+ * profile_init. Lines that are left out are warned of. -EBADMSG with why: no format that is read;
+ * other -errno with why. */
+int input_load(const char *path, struct profile *out, struct log *log, struct why *why);
