@@ -11,7 +11,7 @@ stoker=${STOKER:-$repo/stoker}
 targets=${TARGETS:-$repo/.build/tests/targets}
 
 setup() {
-	started=() cgroups=() mounts=() offline='' tmp=''
+	started=() cgroups=() mounts=() inside=() offline='' tmp=''
 	# Not below /tmp, which tests replace by one of their own.
 	tmp=$(mktemp -d /var/tmp/stoker-e2e-XXXXXX)
 	chmod 755 "$tmp"
@@ -67,9 +67,26 @@ target() {
 # SIGINT works as from a terminal; a shell without jobs would have it ignored.
 start() {
 	out=$tmp/out.${#started[@]}
-	env --default-signal=INT "$@" </dev/null >"$out" 2>&1 3>&- &
+	env --default-signal=INT "${inside[@]}" "$@" </dev/null >"$out" 2>&1 3>&- &
 	pid=$!
 	started+=("$pid")
+}
+
+# hide_debug_files PROGRAM: what is started and recorded from here on has an empty /usr/lib/debug, and
+# libraries of its own: who maps those of the host has debug files for all.
+hide_debug_files() {
+	[ -d /usr/lib/debug ] || return 0
+	unshare --mount true 2>"$tmp/unshare" ||
+		skip "no namespaces of our own here: $(tail -n 1 "$tmp/unshare")"
+	mkdir "$tmp/libs"
+	# shellcheck disable=SC2046 # paths
+	cp -L $(ldd "$1" | grep -o '/[^ ]*') "$tmp/libs"
+	# shellcheck disable=SC2016,SC2046 # for the inner shell; paths
+	start unshare --mount sh -c 'mount -t tmpfs none /usr/lib/debug || exit
+		for lib; do mount --bind "$0/${lib##*/}" "$(readlink -f "$lib")" || exit; done
+		echo hidden && exec sleep 600' "$tmp/libs" $(ldd "$1" | grep -o '/[^ ]*')
+	wait_until 5 says hidden "$out"
+	inside=(nsenter --mount --target "$pid" --)
 }
 
 cpu_ticks() {
@@ -169,7 +186,7 @@ make_cgroup() {
 
 # record OPTION...: bounded, quiet, with no input.
 record() {
-	timeout -k 5 120 "$stoker" record -q "$@" </dev/null 3>&-
+	timeout -k 5 120 "${inside[@]}" "$stoker" record -q "$@" </dev/null 3>&-
 }
 
 # exits CODE COMMAND...: holds the command to its exit code; what it says on stderr is in $tmp/said.

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# Runtimes whose code is in no ELF file: weighted by samples, what share of their frames has a name.
+# Weighted by samples, what share of the frames has a name: of servers that are stripped, and of runtimes
+# whose code is in no ELF file.
 
 load real
 
@@ -28,6 +29,57 @@ both() {
 	kill -KILL "$pid"
 	start_jit "$1" market
 	named "$1-market"
+}
+
+# named_as_far WHAT [-n]: $pid, of programs that are stripped but for what they export. A frame has no
+# name only where no symbol covers it; -n: as debug files are hidden.
+named_as_far() {
+	local what=$1
+	shift
+	cat "/proc/${pid%%,*}/maps" >"$tmp/maps"
+	record -p "$pid" -F "$hz" -d "$seconds" -o "$tmp/f" --stats "$tmp/s"
+	"$real/nameless" "$@" "$tmp/f" "$tmp/maps" >"$tmp/nameless"
+	echo "$what: $(cat "$tmp/nameless")" | tee -a "${REAL_LOG:-/dev/null}"
+	[ "$(jq .named "$tmp/nameless")" -ge 1000 ] ||
+		skip "$what had $(jq .named "$tmp/nameless") named frames, the machine is busy with other things"
+	between "$(jq .share "$tmp/nameless")" 99 100 'of the frames that a symbol covers those named, %'
+}
+
+# The debug file of libc is here, and names it: less than one frame in a hundred is code without a symbol.
+has_libc_names() {
+	local id
+	id=$(readelf -n "$(ldconfig -p | awk '$1 == "libc.so.6" { print $NF; exit }')" | awk '/Build ID/ { print $3 }')
+	[ -e "/usr/lib/debug/.build-id/${id:0:2}/${id:2}.debug" ] || skip 'no debug file of libc on this machine'
+	between "$(jq '100 * (.truly["libc.so.6"] // 0) / .named' "$tmp/nameless")" 0 1 'nameless in libc, %'
+	between "$(jq '.frames.by_source.debug_file // 0' "$tmp/s")" 10 10000000 'named by debug files'
+}
+
+@test "redis, with the debug file of libc" {
+	start_redis
+	named_as_far redis
+	has_libc_names
+}
+
+@test "redis, without debug files" {
+	need redis-server
+	hide_debug_files "$(command -v redis-server)"
+	start_redis
+	named_as_far redis-alone -n
+	[ "$(jq .debug_files.used "$tmp/s")" -eq 0 ]
+}
+
+@test "postgres, with the debug file of libc" {
+	start_postgres
+	named_as_far postgres
+	has_libc_names
+}
+
+@test "postgres, without debug files" {
+	[ -n "$(postgres_bin)" ] || skip "no PostgreSQL server on this machine"
+	hide_debug_files "$(postgres_bin)/postgres"
+	start_postgres
+	named_as_far postgres-alone -n
+	[ "$(jq .debug_files.used "$tmp/s")" -eq 0 ]
 }
 
 @test "node of the distribution" {

@@ -133,10 +133,14 @@ as_postgres() {
 	setpriv --reuid postgres --regid postgres --clear-groups env HOME="$tmp/pg" LC_ALL=C "$@"
 }
 
+postgres_bin() {
+	find /usr/lib/postgresql/*/bin -name initdb -printf '%h\n' 2>/dev/null | tail -n 1
+}
+
 # $pid: the back ends, with commas between.
 start_postgres() {
 	local bin port postmaster
-	bin=$(find /usr/lib/postgresql/*/bin -name initdb -printf '%h\n' 2>/dev/null | tail -n 1)
+	bin=$(postgres_bin)
 	[ -n "$bin" ] || skip 'no PostgreSQL server on this machine'
 	getent passwd postgres >/dev/null || skip 'no user postgres'
 	port=$(free_port)
