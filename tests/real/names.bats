@@ -117,7 +117,8 @@ has_libc_names() {
 	start env DOTNET_PerfMapEnabled=2 DOTNET_PerfMapJitDumpPath="$tmp" \
 		DOTNET_TC_CallCountThreshold=7fffffff "${command[@]}" 60
 	wait_until 20 says ready "$out"
-	record -p "$pid" -F "$hz" -d "$seconds" -o "$tmp/f" --stats "$tmp/s"
+	# Mangled, native names have no `::`.
+	record --no-demangle -p "$pid" -F "$hz" -d "$seconds" -o "$tmp/f" --stats "$tmp/s"
 	"$real/precompiled" "$tmp/f" "$tmp/jit-$pid.dump" >"$tmp/precompiled"
 	cat "$tmp/precompiled" | tee -a "${REAL_LOG:-/dev/null}"
 	[ "$(jq .samples "$tmp/precompiled")" -ge 100 ] ||
