@@ -31,7 +31,6 @@
 #include "unwind/publish.h"
 #include "worker/client.h"
 
-#define KALLSYMS_BYTES_MAX (64UL << 20)
 #define FOLLOW_CPUS_TICKS 1
 #define EXECS_MAX 4096
 #define TABLES_WAIT_NS (1800 * NSEC_PER_MSEC)
@@ -58,7 +57,7 @@ struct agent {
 	int epoll;                   /* the ring, and the workers */
 	struct cgroup_tree *cgroups; /* NULL: none is mounted */
 	struct containers *containers;
-	struct kernel_sym *kernel;
+	struct kernel_names *kernel;
 	struct naming naming;
 	struct account account;
 	uint64_t opened_ns;       /* CLOCK_MONOTONIC, as the next */
@@ -197,14 +196,11 @@ static const struct sampler_events callbacks = {
 
 static int load_kernel(struct agent *agent)
 {
-	_cleanup_(buf_done) struct buf text = BUF_INIT;
-	int err = fd_read_path("/proc/kallsyms", KALLSYMS_BYTES_MAX, &text);
+	int result = kernel_names_load(agent->kernel);
 
-	if (err == 0)
-		err = kernel_sym_parse(text.data, text.len, &agent->kernel);
-	if (err == -ENOMEM)
-		return err;
-	if (err != KERNEL_SYM_OK && caps_effective() & CAPS_BIT(CAP_SYSLOG))
+	if (result == -ENOMEM)
+		return result;
+	if (result != 0 && caps_effective() & CAPS_BIT(CAP_SYSLOG))
 		warnings_add(&agent->warnings,
 			"kernel frames will have no names: /proc/kallsyms hides its addresses; set "
 			"kernel.kptr_restrict to 0 or 1");
@@ -307,6 +303,8 @@ int agent_open(const struct agent_options *options, struct agent **out, struct w
 		err = fetch_open(options->debuginfod, &agent->fetch, why);
 	if (err == 0)
 		err = open_sampler(agent, options, why);
+	if (err == 0)
+		err = kernel_names_new(&agent->kernel);
 	/* Not before: with perf_event_paranoid above 2, as Debian has it, a clock takes more than
 	 * CAP_PERFMON to be opened, but not to run. */
 	if (err == 0)
@@ -347,7 +345,7 @@ void agent_free(struct agent *agent)
 	vec_done(&agent->execs);
 	containers_free(agent->containers);
 	cgroup_tree_free(agent->cgroups);
-	kernel_sym_free(agent->kernel);
+	kernel_names_free(agent->kernel);
 	naming_done(&agent->naming);
 	free(agent);
 }
@@ -476,6 +474,8 @@ int agent_poll(struct agent *agent)
 	agent->execs.len = 0;
 	if (err == 0)
 		err = worker_client_poll(agent->worker);
+	if (err == 0)
+		err = kernel_names_poll(agent->kernel);
 	fetch_poll(agent->fetch);
 	held_finish(agent->held);
 	containers_poll(agent->containers);
@@ -537,6 +537,8 @@ int agent_profile(struct agent *agent, struct profile *out)
 	agent->last_profile_tick_ns = clock_ns(CLOCK_MONOTONIC);
 	processes_refresh(agent->processes);
 	containers_settle(agent->containers, drained_ns + CONTAINERS_WAIT_NS);
+	err = kernel_names_refresh(agent->kernel);
+	first_err = first_err < 0 ? first_err : err;
 	naming_begin(&agent->naming, out, drained_ns + NAMES_WAIT_NS, drained_ns);
 	err = fill_names(&fill);
 	if (agent->naming.note.text[0])
@@ -550,6 +552,7 @@ int agent_profile(struct agent *agent, struct profile *out)
 	containers_next(agent->containers, &agent->tally);
 	tally_next(&agent->tally, agent->sampler);
 	processes_next(agent->processes);
+	kernel_names_next(agent->kernel);
 	objects_bury(agent->objects);
 	return first_err;
 }

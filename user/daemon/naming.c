@@ -335,7 +335,7 @@ static int name_kernel(struct batch *b)
 
 	b->frame.class = PROFILE_KERNEL;
 	for (size_t i = 0; i < b->len && err == 0; i++) {
-		if (!n->kernel || !kernel_sym_find(n->kernel, b->places[i].address, &name))
+		if (!kernel_names_find(n->kernel, b->places[i].address, &name))
 			continue;
 		err = profile_string(n->profile, name.module, &b->frame.module);
 		if (err == 0)

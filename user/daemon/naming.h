@@ -9,11 +9,11 @@
 
 #include "base/vec.h"
 #include "daemon/account.h"
+#include "daemon/kernel_names.h"
 #include "daemon/objects.h"
 #include "daemon/processes.h"
 #include "profile/profile.h"
 #include "sampler/tally.h"
-#include "sym/kernel_sym.h"
 #include "worker/client.h"
 
 struct naming_place {
@@ -27,7 +27,7 @@ struct naming {
 	struct objects *objects; /* the agent's, as the next three */
 	struct processes *processes;
 	struct worker_client *worker;
-	const struct kernel_sym *kernel; /* NULL: kernel symbols are hidden */
+	const struct kernel_names *kernel;
 	bool demangle;
 	bool keep_tiers;                 /* of JIT names */
 	bool lines;                      /* inlined frames, source files and lines */

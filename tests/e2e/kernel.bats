@@ -1,0 +1,68 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Kernel frames: BPF programs that are loaded and gone again during a capture, and hidden addresses.
+
+load lib
+
+# Loads a program three times over and lets it run; each is another one, in a place that was used before.
+make_program() {
+	clang -g -O2 -target bpf -mcpu=v3 -idirafter "/usr/include/$(uname -m)-linux-gnu" -x c \
+		-c -o "$tmp/spin.o" - <<-'C'
+			#include <linux/bpf.h>
+			static long (*loop)(unsigned int n, void *fn, void *ctx, unsigned long flags) = (void *)181;
+			static long turn(unsigned int i, unsigned long *x)
+			{
+				*x = *x * 6364136223846793005UL + i;
+				return 0;
+			}
+			__attribute__((section("socket"), used)) int spin_busy(struct __sk_buff *s)
+			{
+				unsigned long x = s->len;
+				loop(100000, turn, &x, 0);
+				return x & 1;
+			}
+			char terms[] __attribute__((section("license"), used)) = "GPL";
+		C
+	head -c 64 /dev/zero >"$tmp/packet"
+	cat >"$tmp/run" <<-'SH'
+		sleep 1
+		for round in 1 2 3; do
+			bpftool prog load "$1/spin.o" "$2" || exit
+			bpftool prog run pinned "$2" data_in "$1/packet" repeat 6000 >/dev/null
+			rm -f "$2"
+		done
+	SH
+}
+
+@test "a BPF program that comes and goes during a capture has its own name" {
+	local pin=/sys/fs/bpf/stoker-test-$$ all own
+	[ "$(stat -f -c %T /sys/fs/bpf)" = bpf_fs ] || skip 'no BPF file system at /sys/fs/bpf'
+	make_program
+	bpftool prog load "$tmp/spin.o" "$pin" 2>"$tmp/load" || skip "no such program: $(tail -n 1 "$tmp/load")"
+	rm -f "$pin"
+	record -F 999 -o "$tmp/f" --stats "$tmp/s" -- sh "$tmp/run" "$tmp" "$pin"
+	tr ';' '\n' <"$tmp/f" | sed 's/ [0-9]*$//' | grep -A1 '^bpf_test_run_\[k\]' | sort | uniq -c
+	[ "$(folded_count "$tmp/f" 'bpf_test_run_\[k\]')" -ge 20 ] ||
+		skip 'the machine is busy with other things'
+	# What a test run calls is this program, a helper or a tick's work, no other program; but somebody
+	# else's may have been at its address for longer.
+	all=$(folded_count "$tmp/f" 'bpf_test_run_\[k\];(.*;)?bpf_prog_[0-9a-f]+_')
+	own=$(folded_count "$tmp/f" 'bpf_test_run_\[k\];(.*;)?bpf_prog_[0-9a-f]+_(spin_busy|turn)')
+	between "$all" 5 1000000 'samples in programs'
+	between "$((100 * own / all))" 60 100 'of them in this one, %'
+}
+
+@test "hidden kernel addresses are said, and no name is made up" {
+	local was=/proc/sys/kernel/kptr_restrict kept
+	kept=$(cat "$was")
+	[ -w "$was" ] && echo 2 >"$was" 2>/dev/null || skip 'kernel.kptr_restrict cannot be set here'
+	start_busy syscalls
+	timeout -k 5 60 "$stoker" record -F 999 -d 1 -p "$pid" -o "$tmp/f" --stats "$tmp/s" \
+		</dev/null >"$tmp/said" 2>&1 3>&- || true
+	echo "$kept" >"$was"
+	cat "$tmp/said"
+	grep -q 'kernel.kptr_restrict' "$tmp/said"
+	[ "$(folded_count "$tmp/f" '_\[k\]')" -gt 0 ]
+	[ "$(folded_count "$tmp/f" '\[kernel\]\+0xf[0-9a-f]*_\[k\]')" -eq "$(folded_count "$tmp/f" '_\[k\]')" ]
+	[ "$(jq '.frames.by_source.kallsyms // 0' "$tmp/s")" -eq 0 ]
+}
