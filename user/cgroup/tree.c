@@ -97,8 +97,11 @@ static void list_v1(struct cgroup_tree *tree, const struct texts *t, bool doubte
 			is_listed(tree, c.hierarchy) ||
 			is_doubted(t->own.data, c.hierarchy) != doubted)
 			continue;
-		h->doubted = doubted;
 		open_mount(h, t->mounts.data, names[i]);
+		/* What cannot be looked at has no names. */
+		if (h->fd < 0)
+			continue;
+		h->doubted = doubted;
 		tree->live |= (c.cgroups > 1 ? 1U : 0U) << tree->v1_len;
 		tree->v1[tree->v1_len++] = (struct cgroup_v1){ c.hierarchy, i };
 	}

@@ -13,7 +13,6 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/fd.h"
-#include "cgroup/tree.h"
 #include "cmd/cmd.h"
 #include "cmd/command.h"
 #include "cmd/clerk.h"
@@ -21,6 +20,7 @@
 #include "cmd/record_options.h"
 #include "cmd/record_output.h"
 #include "daemon/agent.h"
+#include "daemon/target.h"
 #include "sink/sink.h"
 
 #define TICK_NS (200 * NSEC_PER_MSEC)
@@ -38,7 +38,7 @@ struct record {
 	struct record_output output;
 	struct log *log;
 	int signals;
-	int cgroup_fd;
+	struct target cgroup;
 	size_t warned;                         /* warnings of the agent's that were told */
 	uint64_t started_ns, interval_ends_ns; /* CLOCK_MONOTONIC */
 	uint64_t chunk_ends_ns;
@@ -76,20 +76,15 @@ static int check_targets(const struct record_options *o, struct why *why)
 
 static int open_cgroup(struct record *r, struct why *why)
 {
-	struct cgroup_tree *tree;
-	char path[CGROUP_TREE_PATH_MAX];
-	uint64_t id;
 	int err;
 
 	if (!r->options.cgroup)
 		return 0;
-	err = cgroup_tree_open(&tree, why);
-	if (err < 0)
-		return why_set(why, err, "--cgroup: no cgroup hierarchy is mounted");
-	err = cgroup_tree_find(tree, r->options.cgroup, &id, path, why);
-	if (err == 0)
-		err = cgroup_tree_open_perf(tree, id, path, &r->cgroup_fd);
-	cgroup_tree_free(tree);
+	err = target_find(r->options.cgroup_kind, r->options.cgroup, &r->cgroup, why);
+	if (err == 0 && r->cgroup.fd < 0)
+		log_note(r->log,
+			"no perf event can be bound to this cgroup: the program runs at "
+			"every tick of the host, and leaves those of others");
 	return err;
 }
 
@@ -151,7 +146,9 @@ static int open_agent(struct record *r, struct why *why)
 			.target = o->target,
 			.ids = o->ids.data,
 			.ids_len = o->ids.len,
-			.cgroup_fd = r->cgroup_fd,
+			.cgroup_fd = r->cgroup.fd,
+			.cgroups = r->cgroup.cgroups.data,
+			.cgroups_len = r->cgroup.cgroups.len,
 			.by_tid = (needs & SINK_TIDS) || sink_wants(&o->sink, SINK_TID),
 			.times = (needs & SINK_TIMES) != 0,
 			.by_cpu = sink_wants(&o->sink, SINK_CPU),
@@ -271,7 +268,7 @@ static bool is_over(struct record *r, uint64_t now)
 		return true;
 	if (command_ended(&r->command))
 		return true;
-	return now >= r->next_tick_ns && !targets_alive(&r->options);
+	return now >= r->next_tick_ns && !(targets_alive(&r->options) && target_exists(&r->cgroup));
 }
 
 static int wait_ms(const struct record *r, uint64_t now)
@@ -405,14 +402,14 @@ static void done(struct record *r)
 	command_done(&r->command);
 	record_options_done(&r->options);
 	fd_close(&r->signals);
-	fd_close(&r->cgroup_fd);
+	target_done(&r->cgroup);
 }
 
 int cmd_record(int argc, char **argv, struct log *log)
 {
 	struct record r = { .log = log,
 		.signals = -1,
-		.cgroup_fd = -1,
+		.cgroup = TARGET_INIT,
 		.command = COMMAND_INIT,
 		.clerk = CLERK_INIT };
 	struct why why;

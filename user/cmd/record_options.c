@@ -18,6 +18,9 @@
 
 enum {
 	OPT_CGROUP = 256,
+	OPT_CONTAINER,
+	OPT_POD,
+	OPT_UNIT,
 	OPT_INTERVAL,
 	OPT_BY,
 	OPT_USER,
@@ -39,6 +42,10 @@ static const struct option_row rows[] = {
 	{ 't', "tid", "TID[,TID...]", "these threads" },
 	{ OPT_CGROUP, "cgroup", "PATH_OR_ID",
 		"one cgroup and those below it; the rest of the host pays nothing" },
+	{ OPT_CONTAINER, "container", "NAME_OR_ID",
+		"one container, likewise; the beginning will do" },
+	{ OPT_POD, "pod", "[NS/]NAME", "one pod, likewise" },
+	{ OPT_UNIT, "unit", "NAME", "one systemd service, scope or slice, likewise" },
 	{ 'F', "frequency", "HZ", "samples a second on each CPU; default 99" },
 	{ 'd', "duration", "SECONDS",
 		"default: until Ctrl-C, or the end of COMMAND or of all targets" },
@@ -97,8 +104,10 @@ void record_options_help(FILE *out)
 
 static int set_target(struct record_options *o, enum sampler_target target, struct why *why)
 {
-	if (o->target_given && (o->target != target || target == SAMPLER_ALL))
-		return why_set(why, -EINVAL, "give one of -a, -p, -t and --cgroup");
+	if (o->target_given &&
+		(o->target != target || target == SAMPLER_ALL || target == SAMPLER_CGROUP))
+		return why_set(why, -EINVAL,
+			"give one of -a, -p, -t, --cgroup, --container, --pod and --unit");
 	o->target = target;
 	o->target_given = true;
 	return 0;
@@ -181,6 +190,10 @@ static int take_target(struct record_options *o, int id, const char *arg, struct
 	if (id == 't')
 		return add_ids(o, SAMPLER_TIDS, arg, why);
 	o->cgroup = arg;
+	o->cgroup_kind = id == OPT_CONTAINER ? TARGET_CONTAINER
+		: id == OPT_POD              ? TARGET_POD
+		: id == OPT_UNIT             ? TARGET_UNIT
+					     : TARGET_CGROUP;
 	return set_target(o, SAMPLER_CGROUP, why);
 }
 
@@ -233,6 +246,9 @@ static int take(void *ctx, int id, const char *arg, struct why *why)
 	case 'p':
 	case 't':
 	case OPT_CGROUP:
+	case OPT_CONTAINER:
+	case OPT_POD:
+	case OPT_UNIT:
 		return take_target(o, id, arg, why);
 	default:
 		return take_flag(o, id);

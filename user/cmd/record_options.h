@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "base/vec.h"
+#include "daemon/target.h"
 #include "sampler/sampler.h"
 #include "sink/sink.h"
 
@@ -15,7 +16,8 @@ struct record_options {
 	enum sampler_target target;
 	bool target_given;
 	VEC(uint32_t) ids;  /* pids or tids */
-	const char *cgroup; /* path or id; NULL: none */
+	enum target_kind cgroup_kind;
+	const char *cgroup; /* what it is called; NULL: none */
 	char **argv;        /* the COMMAND; [0] is NULL when there is none */
 	uint32_t hz;
 	uint64_t duration_ns; /* 0: until something else ends it */

@@ -30,6 +30,9 @@
 
 enum {
 	OPT_CGROUP = 256,
+	OPT_CONTAINER,
+	OPT_POD,
+	OPT_UNIT,
 	OPT_INTERVAL,
 	OPT_USER,
 	OPT_KERNEL,
@@ -42,6 +45,9 @@ static const struct option_row rows[] = {
 	{ 'p', "pid", "PID[,PID...]", "these processes, all their threads" },
 	{ 't', "tid", "TID[,TID...]", "these threads" },
 	{ OPT_CGROUP, "cgroup", "PATH_OR_ID", "one cgroup and those below it" },
+	{ OPT_CONTAINER, "container", "NAME_OR_ID", "one container" },
+	{ OPT_POD, "pod", "[NS/]NAME", "one pod" },
+	{ OPT_UNIT, "unit", "NAME", "one systemd service, scope or slice" },
 	{ 'F', "frequency", "HZ", "samples a second on each CPU; default 99" },
 	{ OPT_INTERVAL, "interval", "SECONDS", "between tables; default 2, at least 1" },
 	{ OPT_USER, "user", NULL, "user stacks only" },
@@ -90,8 +96,8 @@ static const struct option_row *row_of(int id)
 /* Goes to record under its long name: rows[] and record's table have the same ones. */
 static int pass_on(struct top *top, int id, const char *arg, struct why *why)
 {
-	static const char *const names[] = { "--all", "--pid", "--tid", "--cgroup", "--user",
-		"--kernel", "--memory" };
+	static const char *const names[] = { "--all", "--pid", "--tid", "--cgroup", "--container",
+		"--pod", "--unit", "--user", "--kernel", "--memory" };
 	const struct option_row *row = row_of(id);
 	int err = 0;
 
@@ -118,6 +124,9 @@ static int take(void *ctx, int id, const char *arg, struct why *why)
 	case 'p':
 	case 't':
 	case OPT_CGROUP:
+	case OPT_CONTAINER:
+	case OPT_POD:
+	case OPT_UNIT:
 		top->what = arg;
 		return pass_on(top, id, arg, why);
 	default:

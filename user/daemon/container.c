@@ -14,6 +14,7 @@
 
 #define RETRY_FIRST_NS (5 * NSEC_PER_MSEC)
 #define RETRY_MAX_NS (2 * NSEC_PER_SEC)
+#define RETRY_LATE_NS (100 * NSEC_PER_MSEC) /* where it is the worker's fault */
 #define RETRIES_MAX 16
 
 size_t container_part(const char *path, const struct cgroup_identity *id)
@@ -97,6 +98,10 @@ bool container_find_name(struct container *c, struct container_state *state,
 	result = container_state_read(state, &query, &facts);
 	if (result == CONTAINER_STATE_FOUND)
 		take_facts(c, &facts);
+	if (result == CONTAINER_STATE_LATER) {
+		c->next_ns = now_ns + RETRY_LATE_NS;
+		return true;
+	}
 	/* What may be none is asked for twice only. */
 	c->tries += id.kind == CGROUP_OTHER ? RETRIES_MAX / 2 : 1;
 	c->next_ns = now_ns + (pause_ns < RETRY_MAX_NS ? pause_ns : RETRY_MAX_NS);

@@ -249,6 +249,15 @@ static bool user_of(int proc_fd, uid_t *user)
 	return true;
 }
 
+/* Of whatever else a process is watched over, nothing is to be learnt. */
+static bool is_called(int proc_fd, const char *name)
+{
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+
+	return read_at(proc_fd, "comm", &text) == 0 &&
+		strncmp(text.data, name, strlen(name)) == 0;
+}
+
 /* Of a user's process nothing but its command line is looked at: what that may lead to is its
  * user's, too. */
 static bool read_users_watcher(struct reading *r, int cmdline_fd, uid_t user)
@@ -272,12 +281,15 @@ static bool read_watcher(struct reading *r)
 
 	if (process.pid <= 1 || opener_process(&process, &proc_fd) < 0 || !user_of(proc_fd, &user))
 		return false;
+	if (user == 0 && is_called(proc_fd, "containerd-shim")) {
+		dir_fd = openat(proc_fd, "cwd", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		return dir_fd >= 0 && read_path(r, dir_fd, "config.json", STATE_OCI);
+	}
+	if (!is_called(proc_fd, "conmon"))
+		return false;
 	fd = openat(proc_fd, "cmdline", O_RDONLY | O_CLOEXEC);
 	if (user != 0)
 		return fd >= 0 && read_users_watcher(r, fd, user);
-	dir_fd = openat(proc_fd, "cwd", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (dir_fd >= 0 && read_path(r, dir_fd, "config.json", STATE_OCI))
-		return true;
 	return fd >= 0 && read_fd(r, fd, STATE_CONMON);
 }
 

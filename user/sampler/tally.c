@@ -34,14 +34,27 @@ void tally_done(struct tally *tally)
 			: vec_add(v)        ? (int)((v)->len - 1)                \
 					    : -ENOMEM)
 
+/* From now on others are told as its rest under another leaf: it may have been made here, of a walk
+ * that was finished here, or another one of that rest may be about to be forgotten. */
+static int note_rest(struct tally *tally, uint64_t at, uint64_t rest)
+{
+	if (rest == 0)
+		return 0;
+	tally->stacks.data[at].rest = rest;
+	return hash_put(&tally->by_rest, rest, at);
+}
+
 int tally_stack(struct tally *tally, const struct event_stack *event, const uint64_t *frames)
 {
 	size_t bytes = event->frames_len * sizeof(*frames);
-	uint64_t *copy;
+	uint64_t *known = hash_find(&tally->by_hash, event->hash), *copy;
 	int at;
 
-	if (hash_find(&tally->by_hash, event->hash))
-		return 0;
+	if (known) {
+		/* Its count may come in the next interval: it is not to go before. */
+		tally->stacks.data[*known].used = tally->interval;
+		return note_rest(tally, *known, event->rest);
+	}
 	copy = malloc(bytes ? bytes : 1);
 	if (!copy)
 		return -ENOMEM;
@@ -82,10 +95,13 @@ int tally_leaf(struct tally *tally, const struct event_leaf *event)
 
 int tally_task(struct tally *tally, const struct event_who *event)
 {
+	uint64_t *known = hash_find(&tally->by_id, event->id);
 	int at;
 
-	if (hash_find(&tally->by_id, event->id))
+	if (known) {
+		tally->tasks.data[*known].used = tally->interval;
 		return 0;
+	}
 	at = place_for(&tally->tasks, &tally->free_tasks, TALLY_TASKS_MAX);
 	if (at < 0)
 		return at;

@@ -1,0 +1,213 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Cgroups as such: v1, namespaces, many that come and go, and what their names and files may hold.
+
+load lib
+
+v1_root() {
+	local dir
+	for dir in "$@"; do
+		[ "$(stat -f -c %T "/sys/fs/cgroup/$dir" 2>/dev/null)" = cgroupfs ] || skip "no v1 hierarchy $dir"
+	done
+}
+
+# Our own 64 digits, to be taken for an id.
+some_id() {
+	printf '%s' "$$-$1" | sha256sum | cut -d ' ' -f 1
+}
+
+# make_v1 PATH HIERARCHY...: folders, removed in the end; the process goes there by itself.
+make_v1() {
+	local path=$1 one
+	shift
+	for one; do
+		mkdir -p "/sys/fs/cgroup/$one$path"
+		cgroups+=("/sys/fs/cgroup/$one$path")
+	done
+}
+
+# in_v1 PATH HIERARCHIES COMMAND...: started there.
+in_v1() {
+	local path=$1 hierarchies=$2
+	shift 2
+	# shellcheck disable=SC2016 # for the inner shell
+	start sh -c 'for h in $1; do echo $$ >/sys/fs/cgroup/$h$2/cgroup.procs; done; shift 2; exec "$@"' \
+		sh "$hierarchies" "$path" "$@"
+	wait_until 5 has_run "$pid"
+}
+
+@test "a process in v1 hierarchies only has its container there" {
+	local id
+	v1_root pids cpu
+	id=$(some_id v1)
+	mkdir -p /sys/fs/cgroup/{pids,cpu}/docker
+	make_v1 "/docker/$id" pids cpu
+	in_v1 "/docker/$id" 'pids cpu' "$(target spin)" 60
+	record -a --by container,pid,comm -F 199 -d 2 -o "$tmp/f"
+	all_under "${id:0:12}" "$pid" "$tmp/f"
+	start_busy spin 60
+	record --container "${id:0:20}" --by container -F 199 -d 1 -o "$tmp/g" --stats "$tmp/s"
+	jq -c .ticks "$tmp/s"
+	[ "$(folded_count "$tmp/g" "^${id:0:12};")" -ge 10 ]
+	[ "$(folded_count "$tmp/g" "^${id:0:12};")" -eq "$(folded_count "$tmp/g")" ]
+	rmdir /sys/fs/cgroup/{pids,cpu}/docker 2>/dev/null || true
+}
+
+@test "a v1 cgroup that is made while sampling has its container, and one below it too" {
+	local id
+	v1_root memory
+	id=$(some_id late)
+	start_record -a --by container,comm -F 499 -d 60 -o "$tmp/f"
+	mkdir -p "/sys/fs/cgroup/memory/lxc"
+	make_v1 "/lxc/late-$$" memory
+	make_v1 "/lxc/late-$$/below" memory
+	cgroups=("/sys/fs/cgroup/memory/lxc/late-$$/below" "/sys/fs/cgroup/memory/lxc/late-$$")
+	in_v1 "/lxc/late-$$/below" memory "$(target shortlived)" 500
+	wait "$pid"
+	kill -INT "$recorder"
+	wait "$recorder"
+	hottest "$tmp/f"
+	[ "$(folded_count "$tmp/f" "^late-$$;shortlived;")" -ge 30 ]
+	rmdir /sys/fs/cgroup/memory/lxc 2>/dev/null || true
+}
+
+@test "cgroup and user namespaces change no name" {
+	local id
+	id=$(some_id ns)
+	make_cgroup "docker-$id.scope"
+	# shellcheck disable=SC2016 # for the inner shell
+	start sh -c 'echo $$ >"$1/cgroup.procs" && shift && exec unshare -C -U -r "$@"' sh "$cgroup" "$(target spin)" 60
+	wait_until 5 has_run "$pid"
+	[ "$(readlink "/proc/$pid/ns/cgroup")" != "$(readlink /proc/self/ns/cgroup)" ]
+	record -a --by container,pid,unit -F 199 -d 1 -o "$tmp/f"
+	hottest "$tmp/f"
+	all_under "stoker-e2e-$$-docker-$id.scope" "$pid" "$tmp/f"
+}
+
+# has_burnt TICKS PID: of the system's clock.
+has_burnt() {
+	[ "$(cpu_ticks "$2" || echo 0)" -ge "$1" ]
+}
+
+@test "a cgroup that is renamed has its new name" {
+	v1_root pids
+	make_v1 "/lxc-$$" pids
+	start_record -a --by container,comm -F 199 -d 60 -o "$tmp/f"
+	in_v1 "/lxc-$$" pids "$(target spin)" 60
+	mv "/sys/fs/cgroup/pids/lxc-$$" "/sys/fs/cgroup/pids/renamed-$$"
+	cgroups=("/sys/fs/cgroup/pids/renamed-$$")
+	wait_until 20 has_burnt 40 "$pid"
+	kill -INT "$recorder"
+	wait "$recorder"
+	grep spin "$tmp/f"
+	[ "$(folded_count "$tmp/f" "^/renamed-$$;spin;")" -ge 20 ]
+	[ "$(folded_count "$tmp/f" "^/lxc-$$;")" -eq 0 ]
+}
+
+# churn ROOT FIRST LAST: as many cgroups, each with two short processes. Each tenth runs a program
+# with a name of its own for long enough to be sampled.
+churn() {
+	local i dir program budget
+	for ((i = $2; i < $3; i++)); do
+		dir=$1/docker-$(printf '%012x%052x' "$i" 0).scope
+		program=$tmp/bin/plain budget=1
+		if ((i % 10 == 0)); then
+			program=$tmp/bin/m$i budget=12
+			ln -s "$(target shortlived)" "$program"
+		fi
+		mkdir "$dir"
+		# shellcheck disable=SC2016 # for the inner shell
+		sh -c 'echo $$ >"$1/cgroup.procs"; "$2" "$3" & exec "$2" "$3"' sh "$dir" "$program" "$budget"
+		until rmdir "$dir" 2>/dev/null; do :; done
+	done
+}
+
+# Each marked program under the name of its own cgroup: FILE.
+marked_are_right() {
+	awk -F ';' '$2 ~ /^m[0-9]+$/ {
+		n = $NF; sub(/.* /, "", n)
+		all += n; seen[$2] = 1
+		if ($1 != sprintf("%012x", substr($2, 2))) { wrong += n; print "under " $1 ": " $2 }
+	} END {
+		for (one in seen) programs++
+		print all + 0 " samples of " programs + 0 " marked programs, " wrong + 0 " under another name"
+		exit !(all >= 200 && programs >= 95 && wrong == 0)
+	}' "$1"
+}
+
+@test "1000 cgroups and 2000 processes come and go: nothing is lost, memory is flat, names are right" {
+	local before after alone
+	make_cgroup churn
+	mkdir "$tmp/bin"
+	ln -s "$(target shortlived)" "$tmp/bin/plain"
+	# Beside it one of these cgroups alone: what else the host does takes memory, too.
+	start_record --cgroup "$cgroup" --by container,comm -F 99 --interval 1 -o "$tmp/alone-%s"
+	alone=$recorder
+	start_record -a --by container,comm -F 999 --interval 1 -o "$tmp/f-%s" --stats "$tmp/s"
+	churn "$cgroup" 0 400
+	before=$(awk '/^RssAnon/ { print $2 }' "/proc/$alone/status")
+	churn "$cgroup" 400 1000
+	after=$(awk '/^RssAnon/ { print $2 }' "/proc/$alone/status")
+	kill -INT "$recorder" "$alone"
+	wait "$recorder"
+	jq -c '.ticks, .containers' "$tmp/s"
+	cat "$tmp"/f-* >"$tmp/all"
+	jq -e '.containers | .made >= 1000 and .removed >= 1000 and .refused == 0 and .cgroups < 700' "$tmp/s"
+	jq -e '([.ticks.lost[]] | add // 0) == 0' "$tmp/s"
+	echo "memory: $before kB, then $after kB"
+	between "$after" 0 $((before + before / 5)) 'kB at the end'
+	marked_are_right "$tmp/all"
+	[ "$(folded_count "$tmp/all" '^\[unknown\];')" -eq 0 ]
+}
+
+bundles=/run/containerd/io.containerd.runtime.v2.task
+
+# with_state ID: a containerd bundle's file, from stdin, in a namespace of our own.
+with_state() {
+	mkdir -p "$bundles/stoker-$$/$1"
+	cat >"$bundles/stoker-$$/$1/config.json"
+}
+
+named() {
+	printf '{"ociVersion":"1.0.2","annotations":{"io.kubernetes.cri.container-name":"%s"}}' "$1"
+}
+
+@test "damaged, huge and hostile files of runtimes: counted, and no line is broken" {
+	local i root ids=() pids=()
+	root=$(cgroup2_root) || skip 'no cgroup v2 hierarchy is mounted'
+	for i in 0 1 2 3 4 5 6 7; do
+		ids[i]=$(some_id "hostile$i")
+		mkdir "$root/cri-containerd-${ids[i]}.scope"
+		cgroups+=("$root/cri-containerd-${ids[i]}.scope")
+	done
+	named 'a;b' | with_state "${ids[0]}"
+	named 'line\nbreak\u001b[31mred' | with_state "${ids[1]}"
+	named $'\xff\xfe' | with_state "${ids[2]}"
+	python3 -c 'print("[" * 400000)' | with_state "${ids[3]}"
+	named cut | head -c 60 | with_state "${ids[4]}"
+	named big | with_state "${ids[5]}"
+	truncate -s 1G "$bundles/stoker-$$/${ids[5]}/config.json"
+	mkdir -p "$bundles/stoker-$$/${ids[6]}"
+	mkfifo "$bundles/stoker-$$/${ids[6]}/config.json"
+	named theirs | with_state "${ids[7]}"
+	chown 65534 "$bundles/stoker-$$/${ids[7]}/config.json"
+	for i in 0 1 2 3 4 5 6 7; do
+		cgroup=$root/cri-containerd-${ids[i]}.scope
+		# shellcheck disable=SC2016 # for the inner shell
+		start sh -c 'echo $$ >"$1/cgroup.procs" && shift && exec "$@"' sh "$cgroup" "$(target spin)" 60
+	done
+	wait_until 10 has_run "$pid"
+	record -a --by container,comm -F 499 -d 3 -o "$tmp/f" --stats "$tmp/s"
+	rm -rf "$bundles/stoker-$$"
+	jq -c '.containers, .worker, .agent' "$tmp/s"
+	cut -d ';' -f 1,2 "$tmp/f" | sort | uniq -c | sort -rn | head -n 12
+	folded_is_valid "$tmp/f"
+	[ "$(folded_count "$tmp/f" '^a:b;spin;')" -gt 5 ]
+	[ "$(folded_count "$tmp/f" '^line\?break\?\[31mred;spin;')" -gt 5 ]
+	for i in 2 3 4 5 6 7; do
+		[ "$(folded_count "$tmp/f" "^${ids[i]:0:12};spin;")" -gt 5 ]
+	done
+	jq -e '.containers.files | .damaged > 2 and .unread.too_large > 0 and .unread.not_regular > 0 and .unread.owner > 0' "$tmp/s"
+	jq -e '.worker.restarts == 0' "$tmp/s"
+	between "$(stat_of "$tmp/s" .worker.rss_max_kb)" 1000 400000 'memory of the workers, kB'
+}
