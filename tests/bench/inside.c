@@ -4,7 +4,6 @@
  * worker/lane.c and worker/starter.c, for tools/bench to measure what the workers cost. Never part
  * of the program. */
 #include <errno.h>
-#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -14,9 +13,7 @@
 #include "worker/lane.h"
 #include "worker/mapping.h"
 #include "worker/service.h"
-#include "worker/worker.h"
-
-#define LARGE_BLOCK_BYTES (128 << 10) /* as in worker/worker.c */
+#include "worker/state_reader.h"
 
 /* One of each lane, by its address. */
 static struct inside {
@@ -91,7 +88,7 @@ int lane_start(struct lane *lane)
 
 	if (lane->pid != 0)
 		return 0;
-	mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK_BYTES);
+	state_reader_begin();
 	in->service = calloc(1, sizeof(*in->service));
 	lane->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (!in->service || lane->fd < 0 || mapping_catch_faults() < 0)

@@ -16,6 +16,7 @@
 #include "base/caps.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/heap.h"
 #include "cgroup/tree.h"
 #include "daemon/containers.h"
 #include "daemon/fill.h"
@@ -288,6 +289,7 @@ int agent_open(const struct agent_options *options, struct agent **out, struct w
 
 	if (!agent)
 		return why_set(why, -ENOMEM, "out of memory");
+	heap_give_back();
 	agent->opened_ns = clock_ns(CLOCK_MONOTONIC);
 	agent->hz = options->sampler.hz;
 	agent->times = options->sampler.times;

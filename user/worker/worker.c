@@ -5,7 +5,6 @@
 #include "worker/worker.h"
 
 #include <errno.h>
-#include <malloc.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,15 +13,12 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/heap.h"
 #include "base/own.h"
 #include "worker/mapping.h"
 #include "worker/sandbox.h"
 #include "worker/service.h"
 #include "worker/state_reader.h"
-
-/* Tables come and go. Said once, malloc keeps to it: each larger block is given back to the kernel
- * when it is freed. Else the bound rises with what was freed, and the heap keeps the memory. */
-#define LARGE_BLOCK_BYTES (128 << 10)
 
 static enum worker_exit serve(int fd, struct service *s)
 {
@@ -83,7 +79,7 @@ int worker_main(int socket_fd)
 	if (!is_client(socket_fd))
 		return WORKER_EXIT_SOCKET;
 	prctl(PR_SET_NAME, "stoker-worker");
-	mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK_BYTES);
+	heap_give_back();
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return WORKER_EXIT_MEMORY;
