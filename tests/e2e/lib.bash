@@ -104,7 +104,7 @@ has_run() {
 
 # runs_on PID TICKS: returns when it has had so much more time, however busy the machine is.
 runs_on() {
-	wait_until 60 has_run "$1" $(($(cpu_ticks "$1") + $2))
+	wait_until 150 has_run "$1" $(($(cpu_ticks "$1") + $2))
 }
 
 # start_busy NAME [ARG...]: a target that burns CPU; returns when it does.

@@ -43,9 +43,9 @@ whole() {
 	start_all
 	wait_until 30 all_ready
 	start_record -a -F 499 --inline --interval 5 -o "$tmp/part.%s" --stats "$tmp/s"
-	runs_on "$(pgrep -n -x deep_nofp)" 100
+	runs_on "$(pgrep -n -x deep_nofp)" 60
 	kill_workers 3
-	runs_on "$(pgrep -n -x deep_nofp)" 50
+	runs_on "$(pgrep -n -x deep_nofp)" 30
 	kill -INT "$recorder"
 	wait "$recorder" || status=$?
 	cat "$tmp"/part.* >"$tmp/f"

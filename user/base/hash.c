@@ -107,7 +107,7 @@ static int grow(struct hash *hash)
 	struct hash bigger = {
 		.cap = hash->cap ? hash->cap * 2 : HASH_CAP_MIN,
 		.len = hash->len,
-		.secret = hash->cap ? hash->secret : hash_bytes(NULL, 0),
+		.secret = hash->cap ? hash->secret : hash_bytes("", 0),
 	};
 
 	bigger.slots = calloc(bigger.cap, sizeof(*bigger.slots));

@@ -19,7 +19,7 @@ struct part {
 
 static bool part_is(struct part p, const char *text)
 {
-	return strlen(text) == p.len && memcmp(p.at, text, p.len) == 0;
+	return p.at && strlen(text) == p.len && memcmp(p.at, text, p.len) == 0;
 }
 
 static bool drop_prefix(struct part *p, const char *prefix)

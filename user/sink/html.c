@@ -168,7 +168,7 @@ static int put_parts(struct buf *out, struct flame *flame, const struct sides *s
 		err = put_labels(&rest, flame, p);
 		err = err < 0 ? err : put_samples(&rest, p, leaves);
 		err = err < 0 ? err : put_ticks(&rest, p);
-		leaves += p->samples.len;
+		leaves = leaves ? leaves + p->samples.len : NULL;
 	}
 	err = err < 0 ? err : put_texts(out, &flame->texts);
 	return err < 0 ? err : buf_put(out, rest.data, rest.len);

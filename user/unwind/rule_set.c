@@ -22,7 +22,7 @@ int rule_set_init(struct rule_set *set)
 	uint16_t id;
 	int err;
 
-	*set = (struct rule_set){ .secret = hash_bytes(NULL, 0) };
+	*set = (struct rule_set){ .secret = hash_bytes("", 0) };
 	err = rule_set_put(set, &none, &id);
 	return err < 0 ? err : rule_set_put(set, &unsupported, &id);
 }
