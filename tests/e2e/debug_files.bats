@@ -233,6 +233,10 @@ refused() {
 	start_prog
 	nameless
 	refused build_id 'its build ID is another'
+	"$stoker" doctor "$pid" >"$tmp/doctor" 2>&1
+	grep -A1 "$tmp/prog$" "$tmp/doctor"
+	grep -q "names: none.*; refused .*/prog\.debug: its build ID is another; install its debug package, put prog.dbg" \
+		"$tmp/doctor"
 	# The right one is still found behind it.
 	start_prog "/usr/lib/debug$tmp/prog.debug"
 	named 'behind a wrong one'

@@ -151,3 +151,16 @@ without_splits() {
 	split -gdwarf-5
 	without_splits
 }
+
+# The dwp of binutils writes packages of DWARF 4 alone, and LLVM's reads what clang wrote.
+@test "they come from packages of DWARF 5" {
+	local dwp
+	need clang
+	dwp=$(command -v llvm-dwp || find /usr/bin -name 'llvm-dwp-*' | sort -V | tail -n 1)
+	[ -n "$dwp" ] || skip 'no llvm-dwp on this machine'
+	CC=clang split -gdwarf-5
+	(cd "$tmp" && timeout 20 "$dwp" -e prog -o prog.dwp && rm ./*.dwo)
+	sample prog --inline
+	all_inlined 'prog and its .dwp'
+	without_splits
+}

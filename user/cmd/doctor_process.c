@@ -16,6 +16,7 @@
 #include "base/fd.h"
 #include "base/utf8.h"
 #include "daemon/debug_files.h"
+#include "daemon/file_notes.h"
 #include "daemon/privileges.h"
 #include "proc/maps.h"
 #include "proc/jit_files.h"
@@ -69,6 +70,26 @@ static int ignore_name(void *ctx, size_t index, const struct worker_name *name)
 	return 0;
 }
 
+/* The debug files that are there and are not its, and what would help. */
+static void print_debug_files(const struct patient *p, const struct worker_symbols *symbols)
+{
+	_cleanup_(buf_done) struct buf advice = BUF_INIT;
+	const char *slash = strrchr(p->path, '/');
+
+	for (size_t i = 0; i < p->debug.len; i++) {
+		const char *why = file_notes_refusal((uint8_t)symbols->debug[i]);
+
+		if (!why)
+			continue;
+		fputs("; refused ", stdout);
+		print_clean(p->debug.paths[i] ? p->debug.paths[i] : "?");
+		printf(": %s", why);
+	}
+	if (symbols->debug_used < 0 && file_notes_stripped(symbols->symbols, symbols->sources) &&
+		file_notes_put_advice(&advice, slash ? slash + 1 : p->path) == 0)
+		printf("; %s", advice.data);
+}
+
 static void print_symbols(struct patient *p)
 {
 	const uint64_t nowhere = 0;
@@ -92,7 +113,12 @@ static void print_symbols(struct patient *p)
 		       "file");
 	else
 		printf("; names: %zu symbols%s", symbols.symbols,
-			symbols.debug_used >= 0 ? " with its debug file" : "");
+			symbols.debug_used >= 0 ? " with its debug file"
+				: file_notes_stripped(symbols.symbols, symbols.sources)
+				? ", of what it exports alone"
+				: "");
+	if (symbols.status == WORKER_OK)
+		print_debug_files(p, &symbols);
 }
 
 static void on_rows(void *ctx, const struct worker_rows *rows)

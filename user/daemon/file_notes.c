@@ -31,7 +31,7 @@ static struct cause cause_of(const struct object *o)
 			worker_status_text((enum worker_status)o->names_status), false };
 	if (o->symbols == 0)
 		return (struct cause){ "stripped", "stripped, and it has no debug file", true };
-	if ((o->sources & ~PUBLIC_SOURCES) == 0)
+	if (file_notes_stripped(o->symbols, o->sources))
 		return (struct cause){ "stripped",
 			"stripped but for what it exports, and it has no debug file", true };
 	return (struct cause){ "no_symbol", "its symbols leave these addresses out", false };
@@ -65,15 +65,32 @@ static int put_name(struct buf *out, const struct object *o)
 	return utf8_put_clean(out, o->path && o->path[0] ? o->path : o->name);
 }
 
-static int put_advice(struct buf *out, const struct object *o)
+const char *file_notes_refusal(uint8_t fate)
+{
+	return fate > WORKER_DEBUG_USED && fate < WORKER_DEBUGS
+		? debug_texts[fate - WORKER_DEBUG_SEEN]
+		: NULL;
+}
+
+bool file_notes_stripped(size_t symbols, uint32_t sources)
+{
+	return symbols == 0 || (sources & ~PUBLIC_SOURCES) == 0;
+}
+
+int file_notes_put_advice(struct buf *out, const char *name)
 {
 	int err = buf_puts(out, "install its debug package, put ");
 
 	if (err == 0)
-		err = utf8_put_clean(out, o->name);
+		err = utf8_put_clean(out, name);
 	if (err == 0)
 		err = buf_puts(out, ".dbg beside it, or say where it is: ");
 	return err < 0 ? err : buf_puts(out, "--debug-dir, --debuginfod");
+}
+
+static int put_advice(struct buf *out, const struct object *o)
+{
+	return file_notes_put_advice(out, o->name);
 }
 
 /* ---- JSON ----------------------------------------------------------------------------------- */
