@@ -190,6 +190,7 @@ failed() {
 	[ "$(awk '/^Cap(Prm|Eff|Bnd)/ { print $2 }' "/proc/$fetcher/status" | sort -u)" = 0000000000000000 ]
 	[ "$(awk '/^Uid/ { print $2 }' "/proc/$fetcher/status")" -ne 0 ]
 	[ "$(awk '/^NoNewPrivs/ { print $2 }' "/proc/$fetcher/status")" -eq 1 ]
+	[ "$(awk '/^Seccomp:/ { print $2 }' "/proc/$fetcher/status")" -eq 2 ]
 	kill -KILL "$recorder"
 	wait_until 5 is_gone "$fetcher"
 }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* worker/fetcher.c - libcurl is loaded here and in no other process: it brings a TLS library with
- * it. No capability, another user, no new privileges, limits; the network and /etc remain, as names
- * and certificates need them. A server that fails twice in a row is not asked again. A file goes to
- * a place without a name in /var/tmp, as it may be large. */
+ * it. No capability, another user, no new privileges, limits, a filter of system calls; the network
+ * and /etc remain, as names and certificates need them. A server that fails twice in a row is not
+ * asked again. A file goes to a place without a name in /var/tmp, as it may be large. */
 #include <curl/curl.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <poll.h>
+#include <seccomp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -83,6 +84,41 @@ static int set_limits(void)
 	return 0;
 }
 
+/* A library of others' decides what it calls, so there is no list of what is allowed. Of what is
+ * not for fetching files an attempt ends the process: other programs, other processes (the workers
+ * have this user too), the kernel's own doors, and changing files. */
+static int limit_calls(void)
+{
+	static const int denied[] = { SCMP_SYS(execve), SCMP_SYS(execveat), SCMP_SYS(fork),
+		SCMP_SYS(vfork), SCMP_SYS(ptrace), SCMP_SYS(process_vm_readv),
+		SCMP_SYS(process_vm_writev), SCMP_SYS(kill), SCMP_SYS(pidfd_open),
+		SCMP_SYS(pidfd_getfd), SCMP_SYS(pidfd_send_signal), SCMP_SYS(process_madvise),
+		SCMP_SYS(kcmp), SCMP_SYS(bpf), SCMP_SYS(perf_event_open), SCMP_SYS(userfaultfd),
+		SCMP_SYS(io_uring_setup), SCMP_SYS(io_uring_enter), SCMP_SYS(io_uring_register),
+		SCMP_SYS(keyctl), SCMP_SYS(add_key), SCMP_SYS(request_key), SCMP_SYS(init_module),
+		SCMP_SYS(finit_module), SCMP_SYS(delete_module), SCMP_SYS(kexec_load),
+		SCMP_SYS(kexec_file_load), SCMP_SYS(mount), SCMP_SYS(umount2), SCMP_SYS(move_mount),
+		SCMP_SYS(open_tree), SCMP_SYS(fsopen), SCMP_SYS(pivot_root), SCMP_SYS(chroot),
+		SCMP_SYS(unshare), SCMP_SYS(setns), SCMP_SYS(open_by_handle_at), SCMP_SYS(reboot),
+		SCMP_SYS(swapon), SCMP_SYS(acct), SCMP_SYS(mknod), SCMP_SYS(mknodat),
+		SCMP_SYS(link), SCMP_SYS(linkat), SCMP_SYS(symlink), SCMP_SYS(symlinkat),
+		SCMP_SYS(rename), SCMP_SYS(renameat), SCMP_SYS(renameat2), SCMP_SYS(unlink),
+		SCMP_SYS(unlinkat), SCMP_SYS(chmod), SCMP_SYS(fchmod), SCMP_SYS(fchmodat),
+		SCMP_SYS(chown), SCMP_SYS(lchown), SCMP_SYS(fchown), SCMP_SYS(fchownat),
+		SCMP_SYS(truncate), SCMP_SYS(setxattr), SCMP_SYS(lsetxattr), SCMP_SYS(fsetxattr) };
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+	int err = filter ? 0 : -ENOMEM;
+
+	if (err == 0)
+		err = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
+	for (size_t i = 0; i < ARRAY_SIZE(denied) && err == 0; i++)
+		err = seccomp_rule_add(filter, SCMP_ACT_KILL_PROCESS, denied[i], 0);
+	if (err == 0)
+		err = seccomp_load(filter);
+	seccomp_release(filter);
+	return err;
+}
+
 static int leave_privileges(void)
 {
 	int err;
@@ -99,7 +135,7 @@ static int leave_privileges(void)
 		prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
 		return err < 0 ? err : -errno;
 	setpriority(PRIO_PROCESS, 0, 0);
-	return 0;
+	return limit_calls();
 }
 
 /* ---- libcurl -------------------------------------------------------------------------------- */
