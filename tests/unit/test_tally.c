@@ -26,10 +26,67 @@ static void a_stack_that_was_made_here_can_be_built_upon_when_bpf_tells_it(void 
 	tally_done(&tally);
 }
 
+static void what_is_told_again_is_not_about_to_be_forgotten(void **state)
+{
+	struct tally tally = { 0 };
+	struct event_stack full = { .frames_len = 2, .hash = 11, .rest = 7 };
+	struct event_stack other = { .frames_len = 2, .hash = 12, .rest = 7 };
+	struct event_leaf leaf = { .hash = 13, .rest = 7, .frame = 99 };
+	struct event_who who = { .id = 5 };
+	uint64_t frames[] = { 1, 2 }, others[] = { 3, 2 };
+
+	(void)state;
+	assert_int_equal(tally_stack(&tally, &full, frames), 0);
+	assert_int_equal(tally_stack(&tally, &other, others), 0);
+	assert_int_equal(tally_task(&tally, &who), 0);
+	tally.interval = 4;
+	assert_int_equal(tally_stack(&tally, &full, frames), 0);
+	assert_int_equal(tally_task(&tally, &who), 0);
+	assert_int_equal(tally.stacks.len, 2);
+	assert_int_equal(tally.stacks.data[0].used, 4);
+	assert_int_equal(tally.stacks.data[1].used, 0);
+	assert_int_equal(tally.tasks.data[0].used, 4);
+	/* What is built upon it outlives the other one, which goes. */
+	assert_int_equal(*hash_find(&tally.by_rest, 7), 0);
+	assert_int_equal(tally_leaf(&tally, &leaf), 0);
+	assert_int_equal(tally.stacks.data[2].frames[0], 99);
+	assert_int_equal(tally.stacks.data[2].frames[1], 2);
+	tally_done(&tally);
+}
+
+static void ticks_are_counted_under_their_keys_and_the_rest_is_carried(void **state)
+{
+	struct tally tally = { 0 };
+	struct event_stack stack = { .frames_len = 1, .hash = 11, .rest = 7 };
+	struct event_who who = { .id = 5 };
+	struct count_key key = { .user_stack = 11, .who = 5 }, unknown = { .user_stack = 1 };
+	uint64_t frame = 1;
+
+	(void)state;
+	assert_int_equal(tally_stack(&tally, &stack, &frame), 0);
+	assert_int_equal(tally_task(&tally, &who), 0);
+	assert_int_equal(tally_key(&tally, &unknown, 30), -ENOENT);
+	assert_int_equal(tally_tick(&tally, &key, 1, 10), 0);
+	assert_int_equal(tally_tick(&tally, &key, 1, 20), 0);
+	tally_cut(&tally, 15);
+	assert_int_equal(tally.timeline.due, 1);
+	assert_int_equal(tally.counts.data[0].count, 1);
+	assert_int_equal(tally.counts.data[1].count, 0);
+	tally_next(&tally, NULL);
+	assert_int_equal(tally.counts.len, 1);
+	tally_cut(&tally, UINT64_MAX);
+	assert_int_equal(tally.timeline.due, 1);
+	assert_int_equal(tally.timeline.ticks.data[0].time_ns, 20);
+	assert_int_equal(tally.counts.data[0].count, 1);
+	tally_done(&tally);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_stack_that_was_made_here_can_be_built_upon_when_bpf_tells_it),
+		cmocka_unit_test(what_is_told_again_is_not_about_to_be_forgotten),
+		cmocka_unit_test(ticks_are_counted_under_their_keys_and_the_rest_is_carried),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
