@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* profile/slice.h - a part of a profile's time as a profile. */
+#pragma once
+
+#include <stdint.h>
+
+#include "profile/profile.h"
+
+/* The ticks from since_ns to before until_ns, both counted from the first tick, and the samples
+ * that they add up to, into *out, fresh from profile_init. 0 or -ENOMEM. */
+int profile_slice(
+	const struct profile *profile, uint64_t since_ns, uint64_t until_ns, struct profile *out);
