@@ -13,6 +13,7 @@ static const struct {
 } commands[] = {
 	{ "record", cmd_record, "sample now, write one profile (or one each interval)" },
 	{ "daemon", cmd_daemon, "always on: a profile each interval into a store" },
+	{ "convert", cmd_convert, "a profile in another format, or a part of its time" },
 	{ "diff", cmd_diff, "what changed between two profiles" },
 	{ "top", cmd_top, "what runs now: functions, processes, containers, in the terminal" },
 	{ "doctor", cmd_doctor, "what this kernel, these privileges and a process allow" },

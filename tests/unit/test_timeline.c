@@ -92,7 +92,7 @@ static void what_is_after_the_cut_is_of_the_next_run_and_order_holds(void **stat
 	told(f, 80, 1, 5);
 	assert_int_equal(resolve(f, true), 0);
 	timeline_cut(&f->timeline, UINT64_MAX);
-	expect(f, (uint64_t[]){ 10, 30 }, 2);
+	expect(f, (uint64_t[]){ 20, 30 }, 2);
 }
 
 static void a_key_may_come_with_the_next_drain_but_not_later(void **state)

@@ -13,6 +13,7 @@ enum {
 
 int cmd_daemon(int argc, char **argv, struct log *log);
 int cmd_record(int argc, char **argv, struct log *log);
+int cmd_convert(int argc, char **argv, struct log *log);
 int cmd_diff(int argc, char **argv, struct log *log);
 int cmd_top(int argc, char **argv, struct log *log);
 int cmd_doctor(int argc, char **argv, struct log *log);

@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "profile/folded_reader.h"
+#include "profile/perf_reader.h"
 #include "sink/decompress.h"
 
 #define INPUT_BYTES_MAX (4UL << 30) /* unpacked */
@@ -52,14 +53,38 @@ static int read_folded(const char *path, const struct buf *text, struct profile 
 	return 0;
 }
 
+static int read_perf(
+	const char *path, struct bytes text, struct profile *out, struct log *log, struct why *why)
+{
+	struct perf_counts counts;
+	int err = perf_read(text, out, &counts);
+
+	if (err < 0)
+		return fail(path, err, why);
+	if (counts.bad > 0)
+		log_warn(log,
+			"%s: %llu lines are neither samples nor frames and were left out, first "
+			"line %llu",
+			path, (unsigned long long)counts.bad, (unsigned long long)counts.bad_at);
+	if (out->ticks_dropped > 0)
+		log_warn(log, "%s: of %llu samples beyond the first %u the times are not kept",
+			path, (unsigned long long)out->ticks_dropped, PROFILE_TICKS_MAX);
+	return 0;
+}
+
 int input_load(const char *path, struct profile *out, struct log *log, struct why *why)
 {
 	_cleanup_(buf_done) struct buf packed = BUF_INIT;
 	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	struct bytes bytes;
 	int err = read_whole(path, &packed);
 
 	if (err == 0)
 		err = decompress((struct bytes){ (const uint8_t *)packed.data, packed.len },
 			INPUT_BYTES_MAX, &text);
-	return err < 0 ? fail(path, err, why) : read_folded(path, &text, out, log, why);
+	if (err < 0)
+		return fail(path, err, why);
+	bytes = (struct bytes){ (const uint8_t *)text.data, text.len };
+	return perf_looks_like(bytes) ? read_perf(path, bytes, out, log, why)
+				      : read_folded(path, &text, out, log, why);
 }

@@ -423,7 +423,8 @@ int agent_start(struct agent *agent, struct why *why)
 		return why_set(why, err, "cannot read unwind tables: %s", err_text(err));
 	agent->last_profile_ns = clock_ns(CLOCK_BOOTTIME);
 	agent->last_profile_real_ns = clock_ns(CLOCK_REALTIME);
-	agent->last_profile_tick_ns = clock_ns(CLOCK_MONOTONIC);
+	agent->last_profile_tick_ns =
+		timeline_round(&agent->tally.timeline, clock_ns(CLOCK_MONOTONIC));
 	agent->account.start_ns = clock_ns(CLOCK_MONOTONIC) - agent->opened_ns;
 	return sampler_start(agent->sampler, why);
 }
@@ -514,7 +515,7 @@ int agent_tick(struct agent *agent)
 int agent_profile(struct agent *agent, struct profile *out)
 {
 	uint64_t now = clock_ns(CLOCK_BOOTTIME);
-	uint64_t until_ns = agent->stopped ? UINT64_MAX : clock_ns(CLOCK_MONOTONIC);
+	uint64_t cut_ns = timeline_round(&agent->tally.timeline, clock_ns(CLOCK_MONOTONIC));
 	int err = drain(agent), first_err = err;
 	uint64_t drained_ns = clock_ns(CLOCK_MONOTONIC);
 	struct fill fill = {
@@ -529,14 +530,14 @@ int agent_profile(struct agent *agent, struct profile *out)
 
 	err = finish_held(agent);
 	first_err = first_err < 0 ? first_err : err;
-	tally_cut(&agent->tally, until_ns);
+	tally_cut(&agent->tally, agent->stopped ? UINT64_MAX : cut_ns);
 	out->period_ns = NSEC_PER_SEC / agent->hz;
 	out->start_ns = agent->last_profile_real_ns;
 	out->start_tick_ns = agent->last_profile_tick_ns;
 	out->duration_ns = now - agent->last_profile_ns;
 	agent->last_profile_ns = now;
 	agent->last_profile_real_ns = clock_ns(CLOCK_REALTIME);
-	agent->last_profile_tick_ns = clock_ns(CLOCK_MONOTONIC);
+	agent->last_profile_tick_ns = cut_ns;
 	processes_refresh(agent->processes);
 	containers_settle(agent->containers, drained_ns + CONTAINERS_WAIT_NS);
 	err = kernel_names_refresh(agent->kernel);

@@ -10,6 +10,7 @@
 #define NS_DIGITS 9
 #define SECONDS_MAX (UINT64_MAX / 1000000000ULL - 1)
 #define PROBE_LINES 64
+#define DELETED " (deleted)"
 
 struct reader {
 	struct profile *out;
@@ -89,8 +90,8 @@ static bool take_byte(struct cursor *c, uint8_t byte)
 /* ---- a head -----------------------------------------------------------------------------------
  */
 
-/* 12.345678: */
-static bool is_time(struct bytes word, uint64_t *ns)
+/* 12.345678 */
+static bool read_time(struct bytes word, uint64_t *ns)
 {
 	struct cursor c = cursor_init(word.data, word.len);
 	uint64_t seconds, part = 0;
@@ -107,7 +108,15 @@ static bool is_time(struct bytes word, uint64_t *ns)
 	for (size_t i = digits; i < NS_DIGITS; i++)
 		part *= 10;
 	*ns = seconds * 1000000000ULL + part;
-	return digits > 0 && take_byte(&c, ':') && cursor_left(&c) == 0;
+	return digits > 0 && cursor_left(&c) == 0;
+}
+
+/* 12.345678: */
+static bool is_time(struct bytes word, uint64_t *ns)
+{
+	bool colon = word.len > 0 && word.data[word.len - 1] == ':';
+
+	return colon && read_time((struct bytes){ word.data, word.len - 1 }, ns);
 }
 
 /* PID or PID/TID */
@@ -333,7 +342,9 @@ static void split_frame(struct bytes text, struct bytes *symbol, struct bytes *m
 
 	*symbol = text;
 	*module = (struct bytes){ text.data, 0 };
-	if (text.len == 0 || text.data[text.len - 1] != ')')
+	if (ends_with(text, DELETED ")"))
+		open = text.len -= strlen(DELETED);
+	else if (text.len == 0 || text.data[text.len - 1] != ')')
 		return;
 	while (open > 0 && text.data[open - 1] != '(')
 		open--;
@@ -386,6 +397,21 @@ static int end_sample(struct reader *r)
 	return err;
 }
 
+/* Of our own: what times are counted from. */
+static void read_comment(struct reader *r, struct bytes line)
+{
+	static const char words[] = "# started at : ";
+	struct cursor c = cursor_init(line.data, line.len);
+	struct bytes start;
+
+	if (!begins_with(line, words))
+		return;
+	cursor_skip(&c, strlen(words));
+	start = cursor_bytes(&c, cursor_left(&c));
+	if (!read_time(start, &r->out->start_tick_ns))
+		r->out->start_tick_ns = 0;
+}
+
 /* False: it is neither. */
 static bool read_line(struct reader *r, struct bytes line, int *err)
 {
@@ -396,8 +422,10 @@ static bool read_line(struct reader *r, struct bytes line, int *err)
 		*err = end_sample(r);
 		return true;
 	}
-	if (line.data[0] == '#' && !r->open)
+	if (line.data[0] == '#' && !r->open) {
+		read_comment(r, line);
 		return true;
+	}
 	if (is_blank(line.data[0]) && read_frame(r, line, err))
 		return true;
 	/* perf puts blanks before a short comm. */
@@ -443,6 +471,8 @@ int perf_read(struct bytes text, struct profile *out, struct perf_counts *counts
 	if (err == 0)
 		err = end_sample(&r);
 	profile_sort(out);
+	if (out->ticks.len > 0 && out->start_tick_ns > out->ticks.data[0].time_ns)
+		out->start_tick_ns = 0;
 	if (out->ticks.len > 0)
 		out->duration_ns = out->ticks.data[out->ticks.len - 1].time_ns -
 			out->ticks.data[0].time_ns + out->period_ns;

@@ -151,6 +151,9 @@ int profile_slice(
 		.stacks = calloc(p->stacks.len + 1, sizeof(uint32_t)),
 		.labels = calloc(p->labels.len + 1, sizeof(uint32_t)),
 	};
+	uint64_t start_ns = p->start_tick_ns ? p->start_tick_ns
+		: p->ticks.len > 0           ? p->ticks.data[0].time_ns
+					     : 0;
 	int err = s.strings && s.frames && s.stacks && s.labels ? 0 : -ENOMEM;
 
 	out->period_ns = p->period_ns;
@@ -159,9 +162,9 @@ int profile_slice(
 	out->duration_ns = until_ns < p->duration_ns ? until_ns : p->duration_ns;
 	out->duration_ns -= since_ns < out->duration_ns ? since_ns : out->duration_ns;
 	vec_each (&p->ticks, tick) {
-		uint64_t at = tick->time_ns - p->ticks.data[0].time_ns;
+		uint64_t at = tick->time_ns - start_ns;
 
-		if (at >= since_ns && at < until_ns && err == 0)
+		if (tick->time_ns >= start_ns && at >= since_ns && at < until_ns && err == 0)
 			err = move_tick(&s, tick);
 	}
 	return err;

@@ -3,7 +3,7 @@
  * a key means is known with the drain after the tick, or with the one after that for ticks that
  * came while the map was read; a tick that is older has lost its key. Between a CPU's tick and its
  * telling lie microseconds, in which a cut may fall: such a tick is written with the time of the
- * last one before the cut, so that what is written is in order. */
+ * cut, so that what is written is in order. */
 #include "sampler/timeline.h"
 
 #include <errno.h>
@@ -20,6 +20,11 @@ uint64_t timeline_unit_ns(uint32_t hz)
 	while (unit_ns * 10 <= NSEC_PER_SEC / hz / UNITS_A_PERIOD)
 		unit_ns *= 10;
 	return unit_ns;
+}
+
+uint64_t timeline_round(const struct timeline *t, uint64_t time_ns)
+{
+	return t->unit_ns ? time_ns - time_ns % t->unit_ns : time_ns;
 }
 
 void timeline_done(struct timeline *t)
@@ -69,9 +74,11 @@ bool timeline_add(struct timeline *t, uint32_t count, uint32_t cpu, uint64_t tim
 		t->dropped++;
 		return false;
 	}
-	if (t->unit_ns)
-		time_ns -= time_ns % t->unit_ns;
-	*slot = (struct timeline_tick){ .time_ns = time_ns, .count = count, .cpu = cpu };
+	*slot = (struct timeline_tick){
+		.time_ns = timeline_round(t, time_ns),
+		.count = count,
+		.cpu = cpu,
+	};
 	return true;
 }
 
@@ -142,14 +149,12 @@ static int by_time(const void *a, const void *b)
 void timeline_cut(struct timeline *t, uint64_t until_ns)
 {
 	t->due = 0;
-	if (t->ticks.len == 0)
-		return;
-	qsort(t->ticks.data, t->ticks.len, sizeof(*t->ticks.data), by_time);
+	if (t->ticks.len > 0)
+		qsort(t->ticks.data, t->ticks.len, sizeof(*t->ticks.data), by_time);
 	for (; t->due < t->ticks.len && t->ticks.data[t->due].time_ns < until_ns; t->due++)
 		if (t->ticks.data[t->due].time_ns < t->last_ns)
 			t->ticks.data[t->due].time_ns = t->last_ns;
-	if (t->due > 0)
-		t->last_ns = t->ticks.data[t->due - 1].time_ns;
+	t->last_ns = until_ns;
 }
 
 void timeline_next(struct timeline *t)

@@ -36,13 +36,15 @@ struct timeline {
 	size_t pending_old;   /* of pending, those that were there at the last drain's end */
 	size_t due;           /* of ticks, those before the cut */
 	uint64_t unit_ns;     /* times are whole numbers of it; 0: as they are */
-	uint64_t last_ns;     /* the last one of the last cut */
+	uint64_t last_ns;     /* the last cut */
 	uint64_t dropped;     /* in this interval: counted, without a time */
 };
 
 /* The unit of times for clocks of this rate: a power of ten, a hundredth of the period or less. How
  * late an interrupt comes differs by as much, and times that say no more are told in less. */
 uint64_t timeline_unit_ns(uint32_t hz);
+/* Down to a whole number of units. */
+uint64_t timeline_round(const struct timeline *timeline, uint64_t time_ns);
 
 void timeline_done(struct timeline *timeline);
 /* Ticks that are here. */
@@ -56,7 +58,8 @@ bool timeline_add(struct timeline *timeline, uint32_t count, uint32_t cpu, uint6
  * told; last: no drain will follow. Those over the limit are added to *counts. */
 uint64_t timeline_resolve(
 	struct timeline *timeline, bool last, const struct timeline_counts *counts);
-/* Sorts ticks, and sets due to those before until_ns. */
+/* Sorts ticks, and sets due to those before until_ns; UINT64_MAX: to all. None of them is before
+ * the cut before. */
 void timeline_cut(struct timeline *timeline, uint64_t until_ns);
 /* Forgets those that were due. The others stay; their counts are to be moved by the caller. */
 void timeline_next(struct timeline *timeline);

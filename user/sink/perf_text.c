@@ -77,16 +77,17 @@ static int put_head(const struct profile *p, struct buf *out)
 	time_t start = (time_t)(p->start_ns / NSEC_PER_SEC);
 	char when[64] = "not known";
 	struct tm tm;
+	int err;
 
 	if (p->start_ns > 0 && gmtime_r(&start, &tm))
 		strftime(when, sizeof(when), "%a %b %e %H:%M:%S %Y UTC", &tm);
-	return buf_printf(out,
-		"# ========\n"
-		"# captured on    : %s\n"
-		"# cmdline : stoker\n"
-		"# ========\n"
-		"#\n",
-		when);
+	err = buf_printf(out, "# ========\n# captured on    : %s\n# cmdline : stoker\n", when);
+	/* What times are counted from, for who reads it back. */
+	if (err == 0 && p->start_tick_ns > 0)
+		err = buf_printf(out, "# started at : %llu.%09llu\n",
+			(unsigned long long)(p->start_tick_ns / NSEC_PER_SEC),
+			(unsigned long long)(p->start_tick_ns % NSEC_PER_SEC));
+	return err < 0 ? err : buf_puts(out, "# ========\n#\n");
 }
 
 /* ---- a frame's line ------------------------------------------------------------------------- */

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_perf_reader.c - perf text of several writers, and what it reads as when it is written
+ * folded.
+ */
+#include "unit.h"
+
+#include <string.h>
+
+#include "base/own.h"
+#include "profile/perf_reader.h"
+#include "profile/slice.h"
+#include "sink/sink.h"
+
+static struct bytes bytes_of(const char *text)
+{
+	return (struct bytes){ (const uint8_t *)text, strlen(text) };
+}
+
+static void expect_folded(const struct profile *p, const char *want)
+{
+	_cleanup_(buf_done) struct buf out = BUF_INIT;
+	struct sink_options options = { .by = { SINK_COMM, SINK_PID, SINK_TID }, .by_len = 3 };
+
+	assert_int_equal(folded_write(p, &options, &out), 0);
+	assert_string_equal(out.data ? out.data : "", want);
+}
+
+static void expect(const char *text, const char *want, uint64_t bad)
+{
+	_cleanup_(profile_done) struct profile p;
+	struct perf_counts counts;
+
+	assert_int_equal(profile_init(&p), 0);
+	assert_int_equal(perf_read(bytes_of(text), &p, &counts), 0);
+	if (counts.bad != bad)
+		fail_msg("%llu lines were left out of:\n%s", (unsigned long long)counts.bad, text);
+	expect_folded(&p, want);
+}
+
+static void samples_of_several_writers_are_read(void **state)
+{
+	static const struct {
+		const char *text, *want;
+	} rows[] = {
+		{ "node 7/8 [001] 12.000345600:   10101010 cpu-clock: \n"
+		  "\tffffffff81000010 vfs_read ([kernel.kallsyms])\n"
+		  "\t1234 big->small->tiny (app)\n"
+		  "\t7f00 JS:*f (/tmp/perf-7.map)\n"
+		  "\t99 operator-_>+0x12 (libx.so)\n"
+		  "\t1f0 libx.so+0x1f0 (libx.so)\n"
+		  "\t0 [truncated] ([unknown])\n\n",
+			"node;7;8;[truncated];libx.so+0x1f0;operator->;JS:*f_[j];big;small_[i];"
+			"tiny_[i];vfs_read_[k] 1\n" },
+		/* perf's own: blanks before a comm and a frame, no pid, an offset, a deleted file.
+		 */
+		{ "         swapper     0 [000]  4711.123456:     250000 cycles:P: \n"
+		  "        ffffffffa1 native_halt+0x1f ([kernel.kallsyms])\n"
+		  "            55d0 main+0x8 (/usr/bin/my app (deleted))\n"
+		  "            7f00 [unknown] (/usr/lib/libc.so.6)\n"
+		  "\n",
+			"swapper;0;0;[unknown];main;native_halt_[k] 1\n" },
+		{ "rs:action 13 qu  9/10 [003] 1.5: cpu-clock: \n\t10 f (a)\n",
+			"rs:action 13 qu;9;10;f 1\n" },
+		{ ":7 7/7 [012] 0.000000001: cpu-clock: \n\n:7 7/7 [012] 0.1: cpu-clock: \n\n",
+			":7;7;7 2\n" },
+		{ "a 1/1 [0] 1.0: x: \n\t1 f (m)\nb 2/2 [0] 1.1: x: \r\n\t1 g (m)\r\n",
+			"a;1;1;f 1\nb;2;2;g 1\n" },
+		{ "# comment\n", "" },
+		{ "", "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		expect(rows[i].text, rows[i].want, 0);
+}
+
+static void lines_that_are_neither_are_left_out(void **state)
+{
+	static const char *const rows[] = { "words\n", "\t10 frame (without a sample)\n",
+		"a 1/1 [000] 1: x: \n", "a 99999999999/1 [0] 1.0: x:\n", "1.0: x:\n",
+		"a 1 99999999999999999999.0: x:\n" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		expect(rows[i], "", 1);
+}
+
+static void a_part_of_the_time_has_the_samples_of_that_part(void **state)
+{
+	_cleanup_(profile_done) struct profile p;
+	_cleanup_(profile_done) struct profile part;
+	struct perf_counts counts;
+
+	(void)state;
+	assert_int_equal(profile_init(&p), 0);
+	assert_int_equal(profile_init(&part), 0);
+	assert_int_equal(perf_read(bytes_of("# started at : 10.000000000\n"
+					    "a 1/1 [0] 10.5: x: \n\t1 f (m)\n\n"
+					    "a 1/1 [0] 12.0: x: \n\t1 late (m)\n\n"
+					    "b 2/2 [1] 11.0: x: \n\t1 g (m)\n\n"
+					    "a 1/1 [0] 11.999: x: \n\t1 f (m)\n\n"),
+				 &p, &counts),
+		0);
+	assert_int_equal(p.start_tick_ns, 10000000000);
+	assert_int_equal(profile_slice(&p, 1000000000, 2000000000, &part), 0);
+	expect_folded(&part, "a;1;1;f 1\nb;2;2;g 1\n");
+	assert_int_equal(part.ticks.len, 2);
+	assert_int_equal(part.frames.len, 2);
+}
+
+static void perf_text_is_told_from_folded(void **state)
+{
+	(void)state;
+	assert_true(perf_looks_like(bytes_of("# ========\n# captured")));
+	assert_true(perf_looks_like(bytes_of("# x\n\na 1/2 [000] 1.2: e: \n")));
+	assert_false(perf_looks_like(bytes_of("a;b;c 1\n")));
+	assert_false(perf_looks_like(bytes_of("")));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(samples_of_several_writers_are_read),
+		cmocka_unit_test(lines_that_are_neither_are_left_out),
+		cmocka_unit_test(a_part_of_the_time_has_the_samples_of_that_part),
+		cmocka_unit_test(perf_text_is_told_from_folded),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd/convert.c - a file that holds a profile → another format, or a part of its time. It needs no
+ * privilege, and gives up what it has: the file may be anybody's. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/caps.h"
+#include "base/clock.h"
+#include "base/own.h"
+#include "cmd/cmd.h"
+#include "cmd/input.h"
+#include "cmd/options.h"
+#include "cmd/output.h"
+#include "profile/slice.h"
+#include "sink/sink.h"
+
+#define SECONDS_MAX 1000000000ULL
+#define NS_DIGITS 9
+
+enum {
+	OPT_BY = 256,
+	OPT_SINCE,
+	OPT_UNTIL,
+	OPT_NO_PERIOD,
+};
+
+static const struct option_row rows[] = {
+	{ 'o', "output", "FILE", "default - (stdout); .gz or .zst at its end compresses" },
+	{ 'f', "format", "FORMAT", "as of record; default by FILE's name, else folded" },
+	{ OPT_BY, "by", "KEYS",
+		"leading frames of a stack, as of record; default comm\nwhere the file has it" },
+	{ OPT_SINCE, "since", "SECONDS", "from this time on, counted from the capture's start" },
+	{ OPT_UNTIL, "until", "SECONDS", "to before this time" },
+	{ OPT_NO_PERIOD, "no-period", NULL, "of perf: no weight in each sample" },
+	{ 'q', "quiet", NULL, "errors and warnings only" },
+	{ 'h', "help", NULL, "this text" },
+};
+
+static const struct options table = {
+	.usage = "stoker convert FILE [-o FILE] [options]",
+	.text = "Reads folded stacks or perf text, compressed or not, and writes another format.",
+	.rows = rows,
+	.rows_len = ARRAY_SIZE(rows),
+};
+
+struct convert {
+	const char *input, *output;
+	const struct sink *sink;
+	struct sink_options options;
+	uint64_t since_ns, until_ns;
+	bool by_given, part, quiet, help;
+
+	struct output out;
+	struct why why; /* of the output */
+};
+
+/* Decimal, to the nanosecond: where a range ends, a sample is in it or not. */
+static int take_moment(const char *name, const char *text, uint64_t *ns, struct why *why)
+{
+	uint64_t value = 0, max = SECONDS_MAX * NSEC_PER_SEC;
+	int digits = 0, fraction = -1;
+
+	for (const char *c = text; *c; c++) {
+		if (*c == '.' && fraction < 0) {
+			fraction = 0;
+			continue;
+		}
+		if (*c < '0' || *c > '9' || fraction == NS_DIGITS || value > max / 10)
+			return why_set(
+				why, -EINVAL, "%s: %s is not a number of seconds", name, text);
+		value = value * 10 + (uint64_t)(*c - '0');
+		fraction += fraction >= 0;
+		digits++;
+	}
+	for (int i = fraction < 0 ? 0 : fraction; i < NS_DIGITS && value <= max / 10; i++)
+		value *= 10;
+	*ns = value;
+	return digits > 0 ? 0 : why_set(why, -EINVAL, "%s: seconds are missing", name);
+}
+
+static int take_format(struct convert *c, const char *name, struct why *why)
+{
+	c->sink = sink_find(name);
+	return c->sink ? 0 : why_set(why, -EINVAL, "-f: no such format: %s", name);
+}
+
+static int take(void *ctx, int id, const char *arg, struct why *why)
+{
+	struct convert *c = ctx;
+
+	c->part |= id == OPT_SINCE || id == OPT_UNTIL;
+	switch (id) {
+	case 'o':
+		c->output = arg;
+		return 0;
+	case 'f':
+		return take_format(c, arg, why);
+	case OPT_BY:
+		c->by_given = true;
+		return sink_parse_by(arg, &c->options, why);
+	case OPT_SINCE:
+		return take_moment("--since", arg, &c->since_ns, why);
+	case OPT_UNTIL:
+		return take_moment("--until", arg, &c->until_ns, why);
+	default:
+		c->options.no_period |= id == OPT_NO_PERIOD;
+		c->quiet |= id == 'q';
+		c->help |= id == 'h';
+		return 0;
+	}
+}
+
+static int parse(struct convert *c, int argc, char **argv, struct why *why)
+{
+	int len, err = options_parse_mixed(&table, argc, argv, take, c, &c->input, 1, &len, why);
+
+	if (err < 0 || c->help)
+		return err;
+	if (len != 1)
+		return why_set(why, -EINVAL, "which file? - is stdin");
+	if (c->part && c->since_ns >= c->until_ns)
+		return why_set(why, -EINVAL, "--since is not before --until");
+	if (!c->sink)
+		c->sink = sink_for_path(c->output);
+	if (!c->sink)
+		c->sink = sink_find("folded");
+	c->out.pattern = c->output;
+	c->out.gzip = (c->sink->needs & SINK_GZIP) != 0;
+	return 0;
+}
+
+/* Does what was read hold what is asked for? */
+static int check(struct convert *c, const struct profile *p, struct why *why)
+{
+	bool timed = p->ticks.len > 0 || p->samples.len == 0;
+
+	if (c->part && !timed)
+		return why_set(
+			why, -EINVAL, "%s has no times: --since and --until need them", c->input);
+	if (c->sink->stream && !timed)
+		return why_set(why, -EINVAL,
+			"%s has no times, which the format %s is made of; pprof, speedscope, html, "
+			"svg and folded do without",
+			c->input, c->sink->name);
+	if (!c->by_given && p->labels.len > 0 && p->labels.data[0].comm != 0)
+		c->options.by[c->options.by_len++] = SINK_COMM;
+	return 0;
+}
+
+static int take_bytes(void *ctx, const struct buf *bytes)
+{
+	struct convert *c = ctx;
+
+	return output_put(&c->out, bytes, &c->why);
+}
+
+static int write_sink(struct convert *c, const struct profile *p)
+{
+	struct sink_file file;
+	int err = sink_file_open(&file, c->sink, &c->options);
+
+	file.out.take = take_bytes;
+	file.out.ctx = c;
+	if (err == 0)
+		err = sink_file_put(&file, p);
+	if (err == 0)
+		err = sink_file_end(&file);
+	sink_file_done(&file);
+	return err;
+}
+
+static int write_file(struct convert *c, const struct profile *p, struct why *why)
+{
+	int err = output_begin(&c->out, time(NULL), &c->why);
+
+	if (err == 0)
+		err = write_sink(c, p);
+	if (err == 0)
+		err = output_end(&c->out, &c->why);
+	if (err < 0) {
+		output_abort(&c->out);
+		why_set(why, err, "%s", c->why.text[0] ? c->why.text : err_text(err));
+	}
+	return err;
+}
+
+static int write_part(struct convert *c, const struct profile *p, struct why *why)
+{
+	_cleanup_(profile_done) struct profile part = { 0 };
+	int err = profile_init(&part);
+
+	if (err == 0)
+		err = profile_slice(p, c->since_ns, c->until_ns, &part);
+	return err < 0 ? why_set(why, err, "out of memory") : write_file(c, &part, why);
+}
+
+static int run(struct convert *c, struct log *log, struct why *why)
+{
+	_cleanup_(profile_done) struct profile profile = { 0 };
+	int err = profile_init(&profile) < 0 ? why_set(why, -ENOMEM, "out of memory") : 0;
+
+	if (err == 0)
+		err = output_check(&c->out, why);
+	if (err == 0)
+		err = input_load(c->input, &profile, log, why);
+	if (err == 0)
+		err = check(c, &profile, why);
+	if (err == 0)
+		err = c->part ? write_part(c, &profile, why) : write_file(c, &profile, why);
+	if (err == 0 && strcmp(c->output, "-") != 0)
+		log_note(log, "wrote %s", c->out.path);
+	return err;
+}
+
+int cmd_convert(int argc, char **argv, struct log *log)
+{
+	struct convert c = { .output = "-", .until_ns = UINT64_MAX, .out.fd = -1 };
+	struct why why;
+	int err = parse(&c, argc, argv, &why);
+
+	if (err < 0) {
+		log_error(log, "%s; see `stoker convert --help`", why.text);
+		return EXIT_USAGE;
+	}
+	if (c.help) {
+		options_print_help(&table, stdout);
+		return EXIT_OK;
+	}
+	log->quiet = c.quiet;
+	signal(SIGPIPE, SIG_IGN);
+	err = geteuid() != 0 && caps_limit(0) < 0
+		? why_set(&why, -EPERM, "cannot give privileges up")
+		: run(&c, log, &why);
+	if (err < 0)
+		log_error(log, "%s", why.text);
+	return err < 0 ? EXIT_FAILED : EXIT_OK;
+}
