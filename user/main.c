@@ -16,6 +16,7 @@ static const struct {
 	{ "convert", cmd_convert, "a profile in another format, or a part of its time" },
 	{ "diff", cmd_diff, "what changed between two profiles" },
 	{ "top", cmd_top, "what runs now: functions, processes, containers, in the terminal" },
+	{ "report", cmd_report, "what the store knows of a span of time" },
 	{ "doctor", cmd_doctor, "what this kernel, these privileges and a process allow" },
 	{ "jit", cmd_jit, "perf maps of a running .NET or JVM, without a restart" },
 	{ "worker", cmd_worker, NULL },

@@ -170,3 +170,26 @@ x = 1' 'target = some'; do
 	wait_until 10 says 'again' "$out"
 	ends 0
 }
+
+@test "report answers by span, label and function what was sampled" {
+	local all
+	configure
+	start_busy spin 60
+	start_daemon 3
+	ends 0
+	all=$(jq -s 'map(.samples) | add' "$tmp/store/index")
+	"$stoker" report -q --store "$tmp/store" -f folded -o "$tmp/f"
+	[ "$(folded_count "$tmp/f")" = "$all" ]
+	"$stoker" report -q --store "$tmp/store" --comm spin -f folded -o "$tmp/f"
+	between "$(folded_count "$tmp/f")" 1 "$all" 'samples of spin'
+	[ "$(folded_count "$tmp/f" '^[^;]*;[^;]*;spin;')" = "$(folded_count "$tmp/f")" ]
+	"$stoker" report -q --store "$tmp/store" --comm spin --top 1 | grep -qE ' (spin|burn|main|work)'
+	[ "$("$stoker" report -q --store "$tmp/store" --trend | wc -l)" -eq $(($(segments | wc -l) + 1)) ]
+	"$stoker" report --store "$tmp/store" --since 2h --until 1h -f folded 2>"$tmp/said" && return 1
+	said_clearly 'nothing of that time'
+	exits 2 "$stoker" report --store "$tmp/store" --since yesterday
+	exits 2 "$stoker" report --store "$tmp/store" --function '('
+	exits 2 "$stoker" report --store "$tmp/store" -f perf
+	exits 1 "$stoker" report --store "$tmp/nowhere"
+	said_clearly "$tmp/nowhere"
+}

@@ -12,6 +12,7 @@ enum {
 };
 
 int cmd_daemon(int argc, char **argv, struct log *log);
+int cmd_report(int argc, char **argv, struct log *log);
 int cmd_record(int argc, char **argv, struct log *log);
 int cmd_convert(int argc, char **argv, struct log *log);
 int cmd_diff(int argc, char **argv, struct log *log);
