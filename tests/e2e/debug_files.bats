@@ -264,3 +264,30 @@ refused() {
 	refused unproven 'no build ID'
 	refused damaged 'not an ELF file'
 }
+
+@test "compiled code of a composite .NET image has no names, and is said to be that" {
+	need python3
+	[ "$(uname -m)" = x86_64 ] || skip 'code for x86-64'
+	cat >"$tmp/run.py" <<-'PYTHON'
+		import ctypes, os, struct, sys
+		# A PE file of one section of code, which jumps to itself, and no header of .NET.
+		pe = b'PE\0\0' + struct.pack('<HHIIIHH', 0x8664, 1, 0, 0, 0, 240, 0x2022)
+		optional = struct.pack('<H', 0x20b) + bytes(106) + struct.pack('<I', 16) + bytes(128)
+		section = struct.pack('<8sIIIIIIHHI', b'.text', 4096, 4096, 4096, 4096, 0, 0, 0, 0, 0x60000020)
+		image = b'MZ' + bytes(58) + struct.pack('<I', 64) + pe + optional + section
+		with open(sys.argv[1], 'wb') as file:
+		    file.write(image.ljust(4096, b'\0') + b'\xeb\xfe'.ljust(4096, b'\xcc'))
+		libc = ctypes.CDLL(None)
+		libc.mmap.restype = ctypes.c_void_p
+		libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+		at = libc.mmap(None, 4096, 5, 2, os.open(sys.argv[1], os.O_RDONLY), 4096)
+		ctypes.CFUNCTYPE(None)(at)()
+	PYTHON
+	start python3 "$tmp/run.py" "$tmp/framework.r2r.dll"
+	wait_until 10 has_run "$pid" 20
+	record -p "$pid" -F 499 -d 1 -o "$tmp/f" --stats "$tmp/s"
+	jq -c .unnamed_files "$tmp/s"
+	[ "$(folded_count "$tmp/f" 'framework\.r2r\.dll\+0x1000$')" -gt 0 ]
+	jq -e '.unnamed_files[] | select(.file | endswith("/framework.r2r.dll")) |
+		.reason == "composite" and (.advice | contains("DOTNET_ReadyToRun=0"))' "$tmp/s"
+}

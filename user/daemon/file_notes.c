@@ -4,6 +4,7 @@
 #include "daemon/file_notes.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/own.h"
 #include "base/utf8.h"
@@ -22,6 +23,15 @@ struct cause {
 	bool stripped; /* a debug file would help */
 };
 
+/* One that has compiled code and no methods of its own: a part of a composite image, or that image.
+ */
+static bool is_assembly(const char *name)
+{
+	const char *dot = strrchr(name, '.');
+
+	return dot && strcmp(dot, ".dll") == 0;
+}
+
 static struct cause cause_of(const struct object *o)
 {
 	if (o->state == OBJECT_FAILED)
@@ -29,6 +39,9 @@ static struct cause cause_of(const struct object *o)
 	if (o->names_status != WORKER_OK)
 		return (struct cause){ "worker",
 			worker_status_text((enum worker_status)o->names_status), false };
+	if (o->symbols == 0 && is_assembly(o->name))
+		return (struct cause){ "composite",
+			"compiled code of .NET in a composite image, which tells no names", true };
 	if (o->symbols == 0)
 		return (struct cause){ "stripped", "stripped, and it has no debug file", true };
 	if (file_notes_stripped(o->symbols, o->sources))
@@ -90,6 +103,8 @@ int file_notes_put_advice(struct buf *out, const char *name)
 
 static int put_advice(struct buf *out, const struct object *o)
 {
+	if (o->symbols == 0 && is_assembly(o->name))
+		return buf_puts(out, "start the program with DOTNET_ReadyToRun=0");
 	return file_notes_put_advice(out, o->name);
 }
 
