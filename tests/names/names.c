@@ -212,5 +212,6 @@ int main(int argc, char **argv)
 	free(n.texts);
 	vec_done(&n.vaddrs);
 	vec_done(&n.offsets);
+	debug_files_close(&n.debug);
 	return 0;
 }

@@ -110,6 +110,16 @@ static void what_strangers_wrote_cannot_break_a_line(void **state)
 		"?[31m 1\n");
 }
 
+static void no_command_makes_its_line_a_comment(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t frames[] = { frame(f, "#main", PROFILE_NATIVE) };
+
+	add(f, "web", "#hidden", frames, 1, 3);
+	expect(f, "comm", "?hidden;#main 3\n");
+	expect(f, "", "?main 3\n");
+}
+
 static void numbers_that_are_not_known_read_as_a_question_mark(void **state)
 {
 	struct fixture *f = *state;
@@ -178,6 +188,7 @@ int main(void)
 		TEST(root_comes_first_and_kinds_have_suffixes),
 		TEST(equal_lines_are_added_up_and_sorted),
 		TEST(what_strangers_wrote_cannot_break_a_line),
+		TEST(no_command_makes_its_line_a_comment),
 		TEST(numbers_that_are_not_known_read_as_a_question_mark),
 		TEST(an_empty_profile_is_an_empty_file),
 		TEST(a_sample_without_frames_keeps_its_labels),

@@ -327,7 +327,7 @@ static bool take_triple(struct walk *w, struct part p, size_t end)
 	name[second - first - 1] = '-';
 	if (scope.len + strlen(".scope") >= sizeof(name))
 		return false;
-	strcpy(name + scope.len, ".scope");
+	memcpy(name + scope.len, ".scope", sizeof(".scope"));
 	scope.len += strlen(".scope");
 	take_part(w, slice, end);
 	take_container(w->id, w->parent, scope, end);

@@ -165,7 +165,7 @@ static int set(const struct key *key, const char *text, void *base, struct why *
 	if (strlen(text) >= CONFIG_TEXT_MAX)
 		return why_set(
 			why, -EINVAL, "%s is longer than %d bytes", key->name, CONFIG_TEXT_MAX - 1);
-	strcpy(to, text);
+	memcpy(to, text, strlen(text) + 1);
 	return 0;
 }
 
@@ -228,7 +228,7 @@ static struct config_trap *get_trap(struct reading *r, const char *name)
 	config->traps_len++;
 	*trap = (struct config_trap){ .line = r->line };
 	set_defaults(NULL, true, trap);
-	strcpy(trap->name, name);
+	memcpy(trap->name, name, strlen(name) + 1);
 	return trap;
 }
 

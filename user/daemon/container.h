@@ -37,6 +37,5 @@ void container_free(struct container *container);
 bool container_find_name(struct container *container, struct container_state *state,
 	const struct cgroup_tree *tree, uint64_t now_ns, uint64_t until_ns);
 
-/* Of what is known; NULL: nothing. */
-const struct state_facts *container_facts(
-	const struct container *container, struct state_facts *room);
+/* Of what is known, maybe in f; NULL: nothing. */
+const struct state_facts *container_facts(const struct container *c, struct state_facts *f);

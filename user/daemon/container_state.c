@@ -221,7 +221,8 @@ static pid_t first_process(int cgroup_fd)
 {
 	_cleanup_(buf_done) struct buf text = BUF_INIT;
 
-	return read_at(cgroup_fd, "cgroup.procs", &text) < 0 ? 0 : (pid_t)atoi(text.data);
+	return read_at(cgroup_fd, "cgroup.procs", &text) < 0 ? 0
+							     : (pid_t)strtol(text.data, NULL, 10);
 }
 
 static pid_t parent_of(pid_t pid)
@@ -254,8 +255,7 @@ static bool is_called(int proc_fd, const char *name)
 {
 	_cleanup_(buf_done) struct buf text = BUF_INIT;
 
-	return read_at(proc_fd, "comm", &text) == 0 &&
-		strncmp(text.data, name, strlen(name)) == 0;
+	return read_at(proc_fd, "comm", &text) == 0 && strncmp(text.data, name, strlen(name)) == 0;
 }
 
 /* Of a user's process nothing but its command line is looked at: what that may lead to is its

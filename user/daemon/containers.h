@@ -31,31 +31,30 @@ struct containers_stats {
 /* tree is borrowed; NULL: none is mounted, and nothing has a name. */
 int containers_new(
 	struct worker_client *worker, const struct cgroup_tree *tree, struct containers **out);
-void containers_free(struct containers *containers);
+void containers_free(struct containers *all);
 
 /* Meets all cgroups there are. */
-int containers_scan(struct containers *containers);
+int containers_scan(struct containers *all);
 /* One was made, removed or renamed. path ends with a NUL. */
-int containers_changed(struct containers *containers, const struct event_cgroup *event);
+int containers_changed(struct containers *all, const struct event_cgroup *event);
 /* A task of this cgroup was sampled. */
-int containers_sampled(struct containers *containers, uint64_t cgroup);
+int containers_sampled(struct containers *all, uint64_t cgroup);
 
 /* Reads what may be there by now; does not take long. To be called often. */
-void containers_poll(struct containers *containers);
+void containers_poll(struct containers *all);
 /* The same for all that has no name yet, until then: labels are about to be written. */
-void containers_settle(struct containers *containers, uint64_t until_ns);
+void containers_settle(struct containers *all, uint64_t until_ns);
 
 /* Never NULL, good until the next call of another function; "": it has none. */
 struct containers_labels {
 	const char *container, *pod, *namespace_, *image, *unit;
 };
 
-void containers_labels(
-	struct containers *containers, uint64_t cgroup, struct containers_labels *out);
+void containers_labels(struct containers *all, uint64_t cgroup, struct containers_labels *out);
 
 /* An interval is over: forgets cgroups that are gone and in which no task of the tally was. */
-void containers_next(struct containers *containers, const struct tally *tally);
-void containers_stats(const struct containers *containers, struct containers_stats *out);
+void containers_next(struct containers *all, const struct tally *tally);
+void containers_stats(const struct containers *all, struct containers_stats *out);
 
 /* One cgroup, for whoever lists them. */
 struct containers_item {
@@ -66,5 +65,5 @@ struct containers_item {
 };
 
 /* All that are there, in no order; ends with fn's first negative, and returns it. */
-int containers_each(struct containers *containers,
+int containers_each(struct containers *all,
 	int (*fn)(void *ctx, const struct containers_item *item), void *ctx);

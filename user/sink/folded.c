@@ -61,15 +61,20 @@ static int put_line(struct buf *out, const struct profile *p, const struct sink_
 {
 	const struct profile_labels *labels = &p->labels.data[sample->labels];
 
-	buf_clear(out);
-	for (uint32_t i = 0; i < options->by_len; i++) {
-		char number[SINK_NUMBER_MAX];
-		int err = put_name(out, sink_label(p, labels, options->by[i], number), "");
+	int err = 0;
 
-		if (err < 0)
-			return err;
+	buf_clear(out);
+	for (uint32_t i = 0; err == 0 && i < options->by_len; i++) {
+		char number[SINK_NUMBER_MAX];
+
+		err = put_name(out, sink_label(p, labels, options->by[i], number), "");
 	}
-	return put_stack(out, p, sample->stack);
+	if (err == 0)
+		err = put_stack(out, p, sample->stack);
+	/* Else who reads it takes it for a comment: a command could hide behind its name. */
+	if (err == 0 && out->len > 0 && out->data[0] == '#')
+		out->data[0] = '?';
+	return err;
 }
 
 static int by_text(const void *a, const void *b)
