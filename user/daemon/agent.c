@@ -102,7 +102,7 @@ static int on_who(void *ctx, const struct event_who *event)
 {
 	struct agent *agent = ctx;
 
-	containers_sampled(agent->containers, event->key.cgroup);
+	containers_sampled(agent->containers, event->key.cgroup, event->key.tgid);
 	return tally_task(&agent->tally, event);
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/hash.h"
@@ -15,10 +16,12 @@
 #include "base/vec.h"
 #include "cgroup/tree.h"
 #include "daemon/container.h"
+#include "proc/status.h"
 #include "sampler/tally.h"
 
 #define POLL_NS (20 * NSEC_PER_MSEC) /* for all files of one poll */
 #define SHORT_ID 12
+#define PROC_BYTES_MAX 65536
 
 struct cgroup_entry {
 	uint64_t id;
@@ -292,13 +295,46 @@ int containers_changed(struct containers *all, const struct event_cgroup *event)
 	return 0;
 }
 
-int containers_sampled(struct containers *all, uint64_t cgroup)
+/* Seen from inside a container a cgroup may be outside of what is mounted there: what its process
+ * says of it leads up to it, in parts `..` that tell nothing. */
+static int path_by_process(uint64_t cgroup, uint32_t tgid, char path[CGROUP_TREE_PATH_MAX])
+{
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	char file[64];
+	size_t up = 0;
+	int err;
+
+	if (cgroup >> CGROUP_HIERARCHY_SHIFT != 0)
+		return -ENOENT;
+	snprintf(file, sizeof(file), "/proc/%u/cgroup", tgid);
+	err = fd_read_path(file, PROC_BYTES_MAX, &text);
+	if (err == 0)
+		err = buf_putc(&text, '\0');
+	if (err == 0)
+		err = status_parse_cgroup(text.data, path, CGROUP_TREE_PATH_MAX);
+	if (err < 0)
+		return err;
+	while (strncmp(path + up, "/..", 3) == 0)
+		up += 3;
+	memmove(path, path + up, strlen(path + up) + 1);
+	return path[0] == '/' && path[1] ? 0 : -ENOENT;
+}
+
+static int find_path(const struct containers *all, uint64_t cgroup, uint32_t tgid,
+	char path[CGROUP_TREE_PATH_MAX])
+{
+	int err = all->tree ? cgroup_tree_path(all->tree, cgroup, path) : -ENOENT;
+
+	return err < 0 ? path_by_process(cgroup, tgid, path) : 0;
+}
+
+int containers_sampled(struct containers *all, uint64_t cgroup, uint32_t tgid)
 {
 	struct cgroup_entry *entry = find_entry(all, cgroup);
 	char path[CGROUP_TREE_PATH_MAX];
 	int err = 0;
 
-	if (!entry && (!all->tree || cgroup_tree_path(all->tree, cgroup, path) < 0))
+	if (!entry && find_path(all, cgroup, tgid, path) < 0)
 		return 0;
 	if (!entry)
 		err = add_entry(all, cgroup, path, &entry);

@@ -37,8 +37,8 @@ void containers_free(struct containers *all);
 int containers_scan(struct containers *all);
 /* One was made, removed or renamed. path ends with a NUL. */
 int containers_changed(struct containers *all, const struct event_cgroup *event);
-/* A task of this cgroup was sampled. */
-int containers_sampled(struct containers *all, uint64_t cgroup);
+/* A task of this cgroup was sampled, of that process. */
+int containers_sampled(struct containers *all, uint64_t cgroup, uint32_t tgid);
 
 /* Reads what may be there by now; does not take long. To be called often. */
 void containers_poll(struct containers *all);

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/caps.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/hash.h"
@@ -39,6 +40,7 @@
 #define TREE_MAX 8192 /* descendants that are remembered */
 #define RING_BYTES_A_CPU (512 * 1024)
 #define RING_BYTES_MAX (16 * 1024 * 1024)
+#define LOAD_CAPS (CAPS_BIT(CAP_BPF) | CAPS_BIT(CAP_PERFMON))
 #define DRAIN_BATCH 1024
 #define GRACE_FALLBACK_NS (100 * NSEC_PER_MSEC)
 
@@ -165,6 +167,11 @@ static int explain_load(int err, const struct why *libbpf, struct why *why)
 			"with CONFIG_DEBUG_INFO_BTF=y",
 			err_text(errno));
 	/* EACCES is the verifier's word. */
+	if (err == -EPERM && (caps_effective() & LOAD_CAPS) == LOAD_CAPS)
+		return why_set(why, err,
+			"cannot load the BPF program (%s): in a container its seccomp filter must "
+			"allow bpf and perf_event_open, as --security-opt seccomp=unconfined does",
+			err_text(err));
 	if (err == -EPERM)
 		return why_set(why, err,
 			"cannot load the BPF program (%s): run as root or with CAP_BPF and "
@@ -551,8 +558,8 @@ static void read_program(struct sampler *s, struct sampler_stats *out)
 
 	if (bpf_obj_get_info_by_fd(bpf_program__fd(s->skel->progs.sample), &info, &len) == 0)
 		out->run_ns = info.run_time_ns;
-	bpf_object__for_each_map(map, s->skel->obj)
-		out->memory_bytes += map_memory_bytes(bpf_map__fd(map));
+	bpf_object__for_each_map(map, s->skel->obj) out->memory_bytes +=
+		map_memory_bytes(bpf_map__fd(map));
 }
 
 static void count_ticks(struct sampler *s, struct sampler_stats *out,
