@@ -214,3 +214,14 @@ host_is_host() {
 	exits 1 record --container nobody -d 1 -o "$tmp/f"
 	said_clearly "web2-$$"
 }
+
+@test "ps lists containers and pods with their CPU, their stacks, and what runs in them" {
+	need_podman runc
+	podman_two podman_runc
+	"$stoker" ps -d 2 >"$tmp/ps"
+	cat "$tmp/ps"
+	for one in 1 2; do
+		grep -qE "^podman +web$one-$$ +- +[1-9][0-9.]* +(100.0|99.[0-9]) +native +-$" "$tmp/ps"
+	done
+	grep -qE '^host ' "$tmp/ps"
+}

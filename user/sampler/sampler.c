@@ -167,16 +167,12 @@ static int explain_load(int err, const struct why *libbpf, struct why *why)
 			"with CONFIG_DEBUG_INFO_BTF=y",
 			err_text(errno));
 	/* EACCES is the verifier's word. */
-	if (err == -EPERM && (caps_effective() & LOAD_CAPS) == LOAD_CAPS)
-		return why_set(why, err,
-			"cannot load the BPF program (%s): in a container its seccomp filter must "
-			"allow bpf and perf_event_open, as --security-opt seccomp=unconfined does",
-			err_text(err));
 	if (err == -EPERM)
-		return why_set(why, err,
-			"cannot load the BPF program (%s): run as root or with CAP_BPF and "
-			"CAP_PERFMON",
-			err_text(err));
+		return why_set(why, err, "cannot load the BPF program (%s): %s", err_text(err),
+			(caps_effective() & LOAD_CAPS) == LOAD_CAPS
+				? "in a container its seccomp filter must allow bpf and "
+				  "perf_event_open, as --security-opt seccomp=unconfined does"
+				: "run as root or with CAP_BPF and CAP_PERFMON");
 	return why_set(why, err, "cannot load the BPF program: %s; see `stoker doctor`",
 		libbpf->text[0] ? libbpf->text : err_text(err));
 }

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd/ps_runtime.c - a runtime is known by the library that it maps, or by its program's name; its
+ * perf map is where a capture would look for it. */
+#include "cmd/ps_runtime.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/fd.h"
+#include "proc/jit_files.h"
+#include "proc/jit_target.h"
+#include "proc/opener.h"
+
+#define PROCESSES_MAX 64
+#define TEXT_BYTES_MAX (1UL << 20)
+
+static const struct {
+	const char *library, *program, *name;
+} runtimes[] = {
+	{ "libcoreclr.so", NULL, ".NET" },
+	{ "libjvm.so", NULL, "JVM" },
+	{ NULL, "node", "Node" },
+	{ NULL, "luajit", "LuaJIT" },
+};
+
+static const char *runtime_of(const struct jit_target *target)
+{
+	char program[64];
+
+	jit_target_exe(target, program, sizeof(program));
+	for (size_t i = 0; i < ARRAY_SIZE(runtimes); i++)
+		if (runtimes[i].library ? jit_target_maps(target, runtimes[i].library)
+					: strcmp(program, runtimes[i].program) == 0)
+			return runtimes[i].name;
+	return NULL;
+}
+
+static bool has_map(const struct jit_target *target)
+{
+	const struct opener_process process = { target->pid, target->start_ns };
+	struct jit_files_dirs dirs = { .len = 0 };
+	_cleanup_fd_ int fd = -1;
+
+	jit_files_open_dirs(&process, &dirs);
+	for (size_t i = 0; i < dirs.len && fd < 0; i++)
+		if (opener_perf_map(dirs.fds[i], &process, target->ns_pid, target->uid, &fd) < 0)
+			fd = -1;
+	jit_files_close_dirs(&dirs);
+	return fd >= 0 || jit_files_open_dump(&process, &fd) == 0;
+}
+
+static void look_at(pid_t pid, struct ps_runtime *out)
+{
+	_cleanup_(jit_target_close) struct jit_target target = JIT_TARGET_INIT;
+	const char *name;
+	struct why why;
+
+	if (pid <= 0 || jit_target_open(pid, &target, &why) < 0)
+		return;
+	name = runtime_of(&target);
+	if (!name)
+		return;
+	out->name = out->processes > 0 && strcmp(out->name, name) != 0 ? "several" : name;
+	out->processes++;
+	out->mapped += has_map(&target);
+}
+
+void ps_runtime_look(int cgroup_fd, struct ps_runtime *out)
+{
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	_cleanup_fd_ int fd = openat(cgroup_fd, "cgroup.procs", O_RDONLY | O_CLOEXEC);
+	char *at;
+
+	if (!out->name)
+		out->name = "native";
+	if (fd < 0 || fd_read_all(fd, TEXT_BYTES_MAX, &text) < 0 || !text.data)
+		return;
+	at = text.data;
+	for (int i = 0; i < PROCESSES_MAX && *at; i++) {
+		look_at((pid_t)strtol(at, &at, 10), out);
+		at += *at == '\n';
+	}
+}
