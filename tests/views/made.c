@@ -162,7 +162,7 @@ static void write_range(const struct made *m, double from, double until, const c
 	vec_each (&part.samples, sample)
 		sample->value = 0;
 	vec_each (&m->profile.ticks, tick) {
-		double at = (double)(tick->time_ns - START) / (double)SECOND;
+		double at = (double)(tick->time_ns - m->profile.ticks.data[0].time_ns) / SECOND;
 
 		if (at >= from && at < until)
 			part.samples.data[tick->sample].value++;

@@ -16,6 +16,7 @@ const results = { errors: [], requests: [], dialogs: [] };
 async function open(url, options = {}) {
 	const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, acceptDownloads: true, ...options });
 	const page = await context.newPage();
+	page.setDefaultTimeout(90000);
 	page.on('console', (m) => m.type() === 'error' && results.errors.push(m.text()));
 	page.on('pageerror', (e) => results.errors.push(e.message));
 	page.on('request', (r) => r.url() !== url && !/^(data|blob):/.test(r.url()) && results.requests.push(r.url()));

@@ -130,24 +130,27 @@ static int put_labels(struct buf *out, struct flame *flame, const struct profile
 	return err;
 }
 
-static int put_samples(struct buf *out, const struct profile *p, const uint32_t *leaves)
+/* first: where the profile's samples begin among the leaves. */
+static int put_samples(
+	struct buf *out, const struct profile *p, const struct flame *flame, size_t first)
 {
 	int err = put_uleb(out, p->samples.len);
+	uint32_t last = 0;
 
-	for (size_t i = 0; err == 0 && i < p->samples.len; i++)
-		err = put_delta(out, i > 0 ? leaves[i - 1] : 0, leaves[i]);
+	for (size_t i = first; err == 0 && i < first + p->samples.len; i++) {
+		err = put_delta(out, last, flame->leaves.data[i]);
+		last = flame->leaves.data[i];
+	}
 	err = err < 0 ? err : put_column(out, &p->samples, labels);
 	return err < 0 ? err : put_column(out, &p->samples, value);
 }
 
-/* Times count from the profile's start. */
+/* Times count from the first tick, which every format that has times knows. */
 static int put_ticks(struct buf *out, const struct profile *p)
 {
-	uint64_t last = p->start_tick_ns;
+	uint64_t last = p->ticks.len > 0 ? p->ticks.data[0].time_ns : 0;
 	int err = put_uleb(out, p->ticks.len);
 
-	if (last == 0 && p->ticks.len > 0)
-		last = p->ticks.data[0].time_ns;
 	vec_each (&p->ticks, tick) {
 		err = err < 0 ? err : put_delta(out, last, tick->time_ns);
 		last = tick->time_ns;
@@ -158,7 +161,7 @@ static int put_ticks(struct buf *out, const struct profile *p)
 static int put_parts(struct buf *out, struct flame *flame, const struct sides *sides)
 {
 	_cleanup_(buf_done) struct buf rest = BUF_INIT;
-	const uint32_t *leaves = flame->leaves.data;
+	size_t first = 0;
 	int err = put_functions(&rest, flame);
 
 	err = err < 0 ? err : put_nodes(&rest, flame);
@@ -166,9 +169,9 @@ static int put_parts(struct buf *out, struct flame *flame, const struct sides *s
 		const struct profile *p = sides->profiles[i];
 
 		err = put_labels(&rest, flame, p);
-		err = err < 0 ? err : put_samples(&rest, p, leaves);
+		err = err < 0 ? err : put_samples(&rest, p, flame, first);
 		err = err < 0 ? err : put_ticks(&rest, p);
-		leaves = leaves ? leaves + p->samples.len : NULL;
+		first += p->samples.len;
 	}
 	err = err < 0 ? err : put_texts(out, &flame->texts);
 	return err < 0 ? err : buf_put(out, rest.data, rest.len);

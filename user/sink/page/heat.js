@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // heat.js - samples over time: a column is a second (or more, in a long capture), a cell a fiftieth of
 // it, the first at the bottom. What is marked is a run of time: from its first cell up, through whole
-// columns, to its last. A range is [from, to) in nanoseconds from the profile's start, as that of
+// columns, to its last. A range is [from, to) in nanoseconds from the first tick, as that of
 // `stoker convert --since --until`.
 
 const CELLS = 50, COLUMNS_MAX = 1200, SECOND = 1e9, AXIS = 18, GUTTER = 44;
