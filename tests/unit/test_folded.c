@@ -141,6 +141,9 @@ static void a_sample_without_frames_keeps_its_labels(void **state)
 	add(f, "host", "kworker", NULL, 0, 4);
 	expect(f, "comm", "kworker 4\n");
 	expect(f, "", "? 4\n");
+	add(f, "host", "kworker", (uint32_t[]){ frame(f, "?", PROFILE_NATIVE) }, 1, 2);
+	add(f, "host", "kworker", (uint32_t[]){ frame(f, " blank", PROFILE_NATIVE) }, 1, 1);
+	expect(f, "", " blank 1\n? 6\n");
 }
 
 static void unknown_and_repeated_keys_are_refused(void **state)

@@ -60,7 +60,6 @@ static int put_line(struct buf *out, const struct profile *p, const struct sink_
 	const struct profile_sample *sample)
 {
 	const struct profile_labels *labels = &p->labels.data[sample->labels];
-
 	int err = 0;
 
 	buf_clear(out);
@@ -71,8 +70,10 @@ static int put_line(struct buf *out, const struct profile *p, const struct sink_
 	}
 	if (err == 0)
 		err = put_stack(out, p, sample->stack);
+	if (err == 0 && out->len == 0)
+		err = buf_putc(out, '?');
 	/* Else who reads it takes it for a comment: a command could hide behind its name. */
-	if (err == 0 && out->len > 0 && out->data[0] == '#')
+	if (err == 0 && out->data[0] == '#')
 		out->data[0] = '?';
 	return err;
 }
@@ -93,7 +94,7 @@ static int fold(const struct profile *p, const struct sink_options *options, str
 		int err = put_line(&line, p, options, sample);
 
 		if (err == 0)
-			err = strtab_put(texts, line.data ? line.data : "", line.len, &id);
+			err = strtab_put(texts, line.data, line.len, &id);
 		if (err < 0)
 			return err;
 		counts[id] += sample->value;
@@ -120,8 +121,8 @@ int folded_write(const struct profile *p, const struct sink_options *options, st
 			lines[len++] = (struct line){ strtab_get(&texts, id), counts[id] };
 	qsort(lines, len, sizeof(*lines), by_text);
 	for (size_t i = 0; i < len; i++) {
-		err = buf_printf(out, "%s %llu\n", lines[i].text[0] ? lines[i].text : "?",
-			(unsigned long long)lines[i].count);
+		err = buf_printf(
+			out, "%s %llu\n", lines[i].text, (unsigned long long)lines[i].count);
 		if (err < 0)
 			return err;
 	}

@@ -546,7 +546,7 @@ class Page {
 				if (!count) continue;
 				for (let node = side.node[i]; node > 0; node = nodes.parent[node]) path.push(names[nodes.fn[node]]);
 				for (let k = this.keys.length; k-- > 0;) path.push(clean(this.label(side, this.keys[k], side.label[i])));
-				const line = path.reverse().join(';') || UNKNOWN;
+				const line = (path.reverse().join(';') || UNKNOWN).replace(/^#/, UNKNOWN);
 				if (!lines.has(line)) lines.set(line, sides.map(() => 0));
 				lines.get(line)[s] += count;
 			}
