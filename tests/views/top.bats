@@ -270,3 +270,14 @@ terminal_is_as_before() {
 	said_clearly 'no terminal'
 	exits 2 "$stoker" top --no-such-option
 }
+
+@test "every target of record is one of top's" {
+	local target
+	for target in --all --pid --tid --cgroup --container --pod --unit; do
+		"$stoker" top --help | grep -q -- " $target "
+		"$stoker" record --help | grep -q -- " $target "
+	done
+	! "$stoker" top --container
+	exits 1 script -qec "'$stoker' top --container no-such-container" /dev/null </dev/null >"$tmp/out"
+	grep -q 'no-such-container' "$tmp/out"
+}
