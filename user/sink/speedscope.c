@@ -250,7 +250,7 @@ static int put_profiles(struct speedscope *w)
 		if (err == 0 && count++ > 0)
 			err = buf_puts(w->out, ",\n");
 		if (err == 0)
-			err = put_profile(w, w->entries.data + from, at - from,
+			err = put_profile(w, len > 0 ? w->entries.data + from : NULL, at - from,
 				w->by_tid ? strtab_get(&w->groups, group) : "all",
 				w->totals[group]);
 	} while (at < len && err == 0);
