@@ -14,10 +14,15 @@
 
 #include "base/caps.h"
 #include "base/fd.h"
+#include "cmd/bundle.h"
 #include "cmd/record_jit.h"
+#include "sink/sink.h"
 
 enum kind {
 	WRITE_BEGIN,
+	WRITE_FILE,
+	MAKE_FOLDER,
+	WRITE_ARCHIVE,
 	WRITE_PIECE,
 	WRITE_END,
 	WRITE_ABORT,
@@ -30,6 +35,7 @@ struct order {
 	enum kind kind;
 	time_t when;
 	size_t size;
+	uint32_t file; /* of a bundle */
 };
 
 struct answer {
@@ -43,6 +49,7 @@ struct serving {
 	struct output output;
 	struct record_jit jit;
 	struct answer answer;
+	char file[OUTPUT_PATH_MAX]; /* of a bundle */
 };
 
 /* ---- the clerk ----------------------------------------------------------------------------- */
@@ -64,6 +71,18 @@ static int read_whole(int fd, void *data, size_t size)
 	return 0;
 }
 
+static int begin_file(struct serving *s, const struct order *order)
+{
+	const struct bundle_file *file = &bundle_files()[order->file];
+
+	snprintf(s->file, sizeof(s->file), "%s/%s", s->options->bundle, file->name);
+	s->output = (struct output){ .pattern = s->file,
+		.plain = true,
+		.gzip = (sink_find(file->format)->needs & SINK_GZIP) != 0,
+		.fd = -1 };
+	return output_begin(&s->output, order->when, &s->answer.why);
+}
+
 static int obey(struct serving *s, const struct order *order, struct buf *bytes)
 {
 	const struct clerk_options *o = s->options;
@@ -74,6 +93,14 @@ static int obey(struct serving *s, const struct order *order, struct buf *bytes)
 		err = output_begin(&s->output, order->when, &s->answer.why);
 		memcpy(s->answer.path, s->output.path, sizeof(s->answer.path));
 		return err;
+	case WRITE_FILE:
+		err = begin_file(s, order);
+		memcpy(s->answer.path, s->output.path, sizeof(s->answer.path));
+		return err;
+	case MAKE_FOLDER:
+		return bundle_make(o->bundle, &s->answer.why);
+	case WRITE_ARCHIVE:
+		return bundle_pack(o->bundle, order->when, &s->answer.why);
 	case WRITE_PIECE:
 		return output_put(&s->output, bytes, &s->answer.why);
 	case WRITE_END:
@@ -185,6 +212,33 @@ int clerk_begin(struct clerk *clerk, time_t when, char path[OUTPUT_PATH_MAX], st
 	if (err == 0)
 		memcpy(path, answer.path, sizeof(answer.path));
 	return err;
+}
+
+int clerk_begin_file(
+	struct clerk *clerk, uint32_t i, time_t when, char path[OUTPUT_PATH_MAX], struct why *why)
+{
+	const struct order order = { .kind = WRITE_FILE, .when = when, .file = i };
+	struct answer answer;
+	int err = ask(clerk, &order, NULL, &answer, why);
+
+	if (err == 0)
+		memcpy(path, answer.path, sizeof(answer.path));
+	return err;
+}
+
+int clerk_pack(struct clerk *clerk, time_t when, struct why *why)
+{
+	struct answer answer;
+
+	return ask(
+		clerk, &(struct order){ .kind = WRITE_ARCHIVE, .when = when }, NULL, &answer, why);
+}
+
+int clerk_make_folder(struct clerk *clerk, struct why *why)
+{
+	struct answer answer;
+
+	return ask(clerk, &(struct order){ .kind = MAKE_FOLDER }, NULL, &answer, why);
 }
 
 int clerk_put(struct clerk *clerk, const struct buf *bytes, struct why *why)

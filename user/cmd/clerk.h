@@ -29,6 +29,7 @@ struct clerk {
 struct clerk_options {
 	const char *pattern; /* of cmd/output.h, as gzip */
 	bool gzip;
+	const char *bundle;     /* a folder, in place of the pattern; NULL: none */
 	const char *stats_path; /* NULL: none */
 	const uint32_t *jit_pids;
 	size_t jit_pids_len; /* 0: no perf maps are turned on */
@@ -43,6 +44,12 @@ void clerk_close(struct clerk *clerk);
 /* A profile under the pattern as it reads at `when`, in pieces. path gets the file's name. After an
  * error nothing is left of it. */
 int clerk_begin(struct clerk *clerk, time_t when, char path[OUTPUT_PATH_MAX], struct why *why);
+/* The same of the i-th file of a bundle; and their archive. */
+int clerk_begin_file(
+	struct clerk *clerk, uint32_t i, time_t when, char path[OUTPUT_PATH_MAX], struct why *why);
+int clerk_pack(struct clerk *clerk, time_t when, struct why *why);
+/* Makes the bundle's folder. */
+int clerk_make_folder(struct clerk *clerk, struct why *why);
 int clerk_put(struct clerk *clerk, const struct buf *bytes, struct why *why);
 int clerk_end(struct clerk *clerk, struct why *why);
 /* Nothing is left of what was begun; nothing happens where nothing was. */

@@ -124,8 +124,10 @@ int output_begin(struct output *o, time_t when, struct why *why)
 {
 	enum compress_kind kind;
 	char path[OUTPUT_PATH_MAX];
-	int err = expand(o->pattern, when, path);
+	int err = o->plain ? 0 : expand(o->pattern, when, path);
 
+	if (o->plain && snprintf(path, sizeof(path), "%s", o->pattern) >= (int)sizeof(path))
+		err = -ENAMETOOLONG;
 	if (err < 0)
 		return fail(o->pattern, err, why);
 	o->same = strcmp(path, o->last) == 0 && !is_stdout(path) ? o->same + 1 : 0;

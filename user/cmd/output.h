@@ -17,6 +17,7 @@ struct compress;
 struct output {
 	const char *pattern; /* "-": stdout; else a path with strftime's % in it */
 	bool gzip;           /* compressed, also where the name does not say so */
+	bool plain;          /* the pattern is a path, whatever is in it */
 	char last[OUTPUT_PATH_MAX];
 	unsigned int same; /* how often the pattern gave the same path again */
 

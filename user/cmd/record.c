@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "cmd/cmd.h"
+#include "cmd/bundle.h"
 #include "cmd/command.h"
 #include "cmd/clerk.h"
 #include "cmd/output.h"
@@ -127,6 +128,7 @@ static int open_clerk(struct record *r, struct why *why)
 	const struct clerk_options options = {
 		.pattern = o->output,
 		.gzip = (o->sink_format->needs & SINK_GZIP) != 0,
+		.bundle = o->bundle,
 		.stats_path = o->stats_path,
 		.jit_pids = o->ids.data,
 		.jit_pids_len = o->jit ? o->ids.len : 0,
@@ -184,6 +186,8 @@ static int prepare(struct record *r, struct why *why)
 		err = start_command(r, why);
 	if (err == 0)
 		err = open_clerk(r, why);
+	if (err == 0 && r->options.bundle)
+		err = clerk_make_folder(&r->clerk, why);
 	if (err == 0)
 		err = open_agent(r, why);
 	if (err == 0 && r->options.jit)
@@ -206,6 +210,22 @@ static int poll_agent(void *ctx)
 	return agent_poll(r->agent);
 }
 
+static int write_bundle(struct record *r, const struct profile *profile, struct why *why)
+{
+	const struct bundle_file *file = bundle_files();
+	int err = 0;
+
+	for (uint32_t i = 0; file[i].name && err == 0; i++) {
+		r->output.sink = sink_find(file[i].format);
+		r->output.file_index = i + 1;
+		err = record_output_put(&r->output, profile, why);
+		if (err == 0)
+			err = record_output_end(&r->output, r->log, why);
+	}
+	return err < 0 ? err
+		       : clerk_pack(&r->clerk, (time_t)(profile->start_ns / NSEC_PER_SEC), why);
+}
+
 /* All since the last call goes out. */
 static int write_profile(struct record *r, struct why *why)
 {
@@ -220,7 +240,8 @@ static int write_profile(struct record *r, struct why *why)
 	if (err < 0)
 		log_warn(r->log, "the profile is not whole: %s", err_text(err));
 	r->chunk_ends_ns = clock_ns(CLOCK_MONOTONIC) + CHUNK_NS;
-	return record_output_put(&r->output, &profile, why);
+	return r->options.bundle ? write_bundle(r, &profile, why)
+				 : record_output_put(&r->output, &profile, why);
 }
 
 static int write_last(struct record *r, struct why *why)

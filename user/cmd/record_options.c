@@ -34,6 +34,7 @@ enum {
 	OPT_JIT_TIERS,
 	OPT_JIT,
 	OPT_NO_PERIOD,
+	OPT_BUNDLE,
 };
 
 static const struct option_row rows[] = {
@@ -53,6 +54,10 @@ static const struct option_row rows[] = {
 		"default - (stdout); may hold strftime(3) patterns;\n.gz or .zst at its end "
 		"compresses" },
 	{ 'f', "format", "FORMAT", "one of those below; default by FILE's name, else folded" },
+	{ OPT_BUNDLE, "bundle", "DIR",
+		"into a folder: perf text, folded stacks, flame graph, page,\nspeedscope, pprof, "
+		"and "
+		"an archive of all" },
 	{ OPT_INTERVAL, "interval", "SECONDS", "a new profile each interval" },
 	{ OPT_BY, "by", "KEYS",
 		"leading frames of a stack, from: container pod namespace\nimage unit comm pid tid "
@@ -239,6 +244,9 @@ static int take(void *ctx, int id, const char *arg, struct why *why)
 	case 'o':
 		o->output = arg;
 		return 0;
+	case OPT_BUNDLE:
+		o->bundle = arg;
+		return 0;
 	case OPT_STATS:
 		o->stats_path = arg;
 		return 0;
@@ -306,6 +314,10 @@ int record_options_parse(struct record_options *o, int argc, char **argv, struct
 			"--interval writes many files: -o %s needs a pattern such as "
 			"out-%%H%%M%%S.folded",
 			o->output);
+	if (o->bundle && (o->interval_ns || o->sink_format || strcmp(o->output, "-") != 0))
+		return why_set(why, -EINVAL, "--bundle goes without -o, -f and --interval");
+	if (o->bundle)
+		o->sink_format = sink_find("html");
 	set_defaults(o);
 	return 0;
 }

@@ -15,7 +15,7 @@
 struct record_options {
 	enum sampler_target target;
 	bool target_given;
-	VEC(uint32_t) ids;  /* pids or tids */
+	VEC(uint32_t) ids; /* pids or tids */
 	enum target_kind cgroup_kind;
 	const char *cgroup; /* what it is called; NULL: none */
 	char **argv;        /* the COMMAND; [0] is NULL when there is none */
@@ -23,6 +23,7 @@ struct record_options {
 	uint64_t duration_ns; /* 0: until something else ends it */
 	uint64_t interval_ns; /* 0: one profile */
 	const char *output;
+	const char *bundle; /* a folder, in place of output; NULL: none */
 	const struct sink *sink_format;
 	struct sink_options sink;
 	const char *stats_path; /* NULL: none */

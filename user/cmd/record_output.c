@@ -23,7 +23,10 @@ static int take(void *ctx, const struct buf *bytes)
 
 static int begin(struct record_output *o, const struct profile *profile, struct why *why)
 {
-	int err = clerk_begin(o->clerk, (time_t)(profile->start_ns / NSEC_PER_SEC), o->path, why);
+	time_t when = (time_t)(profile->start_ns / NSEC_PER_SEC);
+	int err = o->file_index > 0
+		? clerk_begin_file(o->clerk, o->file_index - 1, when, o->path, why)
+		: clerk_begin(o->clerk, when, o->path, why);
 
 	if (err < 0)
 		return err;

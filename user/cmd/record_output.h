@@ -22,6 +22,7 @@ struct record_output {
 	/* Between pieces: writing may take long, and what is sampled meanwhile must not be lost. */
 	int (*meanwhile)(void *ctx);
 	void *ctx;
+	uint32_t file_index; /* of a bundle, counted from 1; 0: none */
 
 	bool open, failed;
 	struct sink_file file;
