@@ -93,7 +93,7 @@ load lib
 	folded_is_valid "$tmp/f"
 	between "$(folded_share "$tmp/f" "^[^;]+;${entry}main;run_child;named_work(;|$)")" 95 100 \
 		'stacks with one frame before the first function'
-	between "$(cut -d ';' -f 1 "$tmp/f" | sort -u | wc -l)" 13 14 'names kept apart'
+	between "$(cut -d ';' -f 1 "$tmp/f" | sort -u | wc -l)" 22 23 'names kept apart'
 }
 
 # Nothing in it moves a cursor, turns text around or begins a line of its own: each line of FILE

@@ -25,6 +25,15 @@ static const char *const names[] = {
 	"del\x7f",
 	"c1\xc2\x85nel",
 	"fifteen bytes\xe2\x82\xac",
+	"x",
+	"7up",
+	"7x/8",
+	"rs:action 13 qu",
+	"",
+	"#hash",
+	":1 x",
+	"-1 x",
+	"a [001] b",
 };
 
 #define NAMES (sizeof(names) / sizeof(names[0]))

@@ -1,0 +1,153 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# One capture in every format, each read back by tests/views/read, and by programs that people use.
+
+bats_require_minimum_version 1.5.0
+load ../e2e/lib
+
+GO=$(command -v go || ls /usr/lib/go*/bin/go 2>/dev/null | tail -n 1 || :)
+VIEWER='speedscope@1.25.0 playwright-core@1.65.1'
+
+setup_file() {
+	local busy=() one targets=${TARGETS:-$BATS_TEST_DIRNAME/../../.build/tests/targets}
+	export dir=$BATS_FILE_TMPDIR
+	for one in 'comms 60' 'burn7030 60 1' 'jitmap 60' 'syscalls 60'; do
+		# shellcheck disable=SC2086 # a program and its arguments
+		"$targets"/$one >/dev/null 2>&1 3>&- &
+		busy+=($!)
+	done
+	"${STOKER:-$BATS_TEST_DIRNAME/../../stoker}" record -q -a -F 499 -d 4 --by '' --bundle "$dir/bundle"
+	kill "${busy[@]}"
+	wait
+	cp "$dir/bundle/perf_script.out" "$dir/a.linux-perf.txt"
+	cp "$dir/bundle/folded_stacks.out" "$dir/a.folded"
+	cp "$dir/bundle/profile.speedscope.json" "$dir/a.speedscope.json"
+	cp "$dir/bundle/profile.pb.gz" "$dir/a.pb.gz"
+}
+
+convert() {
+	"$stoker" convert -q --by '' "$dir/a.linux-perf.txt" -o "$1"
+}
+
+@test "each function has the same samples in every format" {
+	local format
+	"$BATS_TEST_DIRNAME/read" functions "$dir/a.folded" >"$tmp/want"
+	[ "$(wc -l <"$tmp/want")" -gt 50 ]
+	convert "$dir/b.firefox.json"
+	convert "$dir/b.trace.zip"
+	convert "$dir/b.folded"
+	convert "$dir/b.pb.gz"
+	for format in a.linux-perf.txt a.speedscope.json a.pb.gz b.firefox.json b.trace.zip b.folded b.pb.gz; do
+		"$BATS_TEST_DIRNAME/read" functions "$dir/$format" >"$tmp/have"
+		diff "$tmp/want" "$tmp/have" >"$tmp/diff" || {
+			echo "$format"
+			head "$tmp/diff"
+			return 1
+		}
+	done
+}
+
+@test "each thread has the same events in every format that has threads" {
+	local format
+	"$BATS_TEST_DIRNAME/read" threads "$dir/a.linux-perf.txt" >"$tmp/want"
+	[ "$(wc -l <"$tmp/want")" -gt 15 ]
+	convert "$dir/c.firefox.json"
+	convert "$dir/c.trace.zip"
+	for format in a.pb.gz c.firefox.json c.trace.zip; do
+		"$BATS_TEST_DIRNAME/read" threads "$dir/$format" >"$tmp/have"
+		diff "$tmp/want" "$tmp/have"
+	done
+}
+
+@test "perf text is what each of its readers needs, whatever programs are called" {
+	"$BATS_TEST_DIRNAME/read" strict "$dir/a.linux-perf.txt"
+	grep -q '^x  [0-9]' "$dir/a.linux-perf.txt"
+	grep -q '^rs:action_13_qu ' "$dir/a.linux-perf.txt"
+	grep -q '^:[0-9]' "$dir/a.linux-perf.txt"
+}
+
+@test "the archive of a bundle has all of it" {
+	tar -xzf "$dir/bundle/prof.tar.gz" -C "$tmp"
+	rm "$dir/bundle/prof.tar.gz"
+	diff -r "$dir/bundle" "$tmp/bundle"
+}
+
+@test "go tool pprof reads it: top, raw and peek" {
+	[ -n "$GO" ] || skip 'no Go on this machine'
+	"$GO" tool pprof -top -nodecount=100000 -sample_index=samples "$dir/a.pb.gz" >"$tmp/top"
+	"$GO" tool pprof -raw "$dir/a.pb.gz" >"$tmp/raw"
+	"$GO" tool pprof -peek '^seventy$' "$dir/a.pb.gz" >"$tmp/peek"
+	grep -q 'samples/count cpu/nanoseconds' "$tmp/raw"
+	grep -q 'parent$' "$tmp/peek"
+	"$BATS_TEST_DIRNAME/read" functions "$dir/a.folded" |
+		awk '$2 == "seventy" && NF == 2 { print $1 }' >"$tmp/want"
+	awk '$6 == "seventy" { print $4 }' "$tmp/top" | diff "$tmp/want" -
+}
+
+@test "speedscope opens its own format, perf text, folded and pprof, and shows what is hottest" {
+	local chromium home
+	chromium=$(command -v chromium || command -v chromium-browser) || skip 'no Chromium on this machine'
+	# shellcheck disable=SC2086 # a list of packages
+	home=$("$BATS_TEST_DIRNAME/setup" $VIEWER 2>"$tmp/setup") || skip "$(cat "$tmp/setup")"
+	cp "$dir/a.folded" "$tmp/a.collapsedstack.txt"
+	# Of perf text it makes a profile of each thread: of one program there are few to look through.
+	awk -v RS= -v ORS='\n\n' '/^burn7030 /' "$dir/a.linux-perf.txt" >"$tmp/a.linux-perf.txt"
+	mkdir -p "$targets/../artefacts"
+	timeout 120 node "$BATS_TEST_DIRNAME/speedscope.mjs" "$home" "$chromium" "$targets/../artefacts" seventy \
+		"$dir/a.speedscope.json" "$tmp/a.linux-perf.txt" "$tmp/a.collapsedstack.txt" "$dir/a.pb.gz"
+}
+
+@test "an empty profile and one sample are whole files in every format" {
+	local format samples
+	printf '# ========\n' >"$tmp/0.linux-perf.txt"
+	printf 'a 1/2 [000] 1.5: cpu-clock: \n\t1 f (m)\n\n' >"$tmp/1.linux-perf.txt"
+	for samples in 0 1; do
+		for format in folded linux-perf.txt.zst pb.gz speedscope.json firefox.json trace.zip html svg; do
+			"$stoker" convert -q "$tmp/$samples.linux-perf.txt" -o "$tmp/$samples.of.$format"
+		done
+		"$BATS_TEST_DIRNAME/read" functions "$tmp/$samples.of.pb.gz" | grep -c f | grep -qx "$samples"
+		"$BATS_TEST_DIRNAME/read" functions "$tmp/$samples.of.firefox.json" | grep -c f | grep -qx "$samples"
+		"$BATS_TEST_DIRNAME/read" functions "$tmp/$samples.of.trace.zip" | grep -c f | grep -qx "$samples"
+		zstd -tq "$tmp/$samples.of.linux-perf.txt.zst"
+	done
+}
+
+@test "a disk that fills leaves no file and a clear error, while sampling and while converting" {
+	local disk=$tmp/disk
+	mkdir "$disk"
+	mount -t tmpfs -o size=64k none "$disk" || skip 'no tmpfs can be mounted here'
+	mounts+=("$disk")
+	run -1 "$stoker" convert -q "$dir/a.linux-perf.txt" -o "$disk/x.linux-perf.txt"
+	[[ $output == *'no space left'* ]]
+	run -1 "$stoker" record -q -a -F 499 -d 1 -o "$disk/x.trace.zip" -f perf
+	[[ $output == *'no space left'* ]]
+	[ -z "$(ls -A "$disk")" ]
+}
+
+@test "a reader that closes the pipe is told of, once" {
+	run bash -c "'$stoker' convert -q '$dir/a.linux-perf.txt' -f perf 2>'$tmp/err' | head -n 1; echo \${PIPESTATUS[0]}"
+	[ "${lines[-1]}" = 1 ]
+	grep -q 'closed the pipe' "$tmp/err"
+	[ "$(wc -l <"$tmp/err")" -eq 1 ]
+}
+
+@test "folded stacks have no times, and what needs them says so" {
+	run -1 "$stoker" convert "$dir/a.folded" -o "$tmp/x.linux-perf.txt"
+	[[ $output == *'has no times'* ]]
+	run -1 "$stoker" convert "$dir/a.folded" --since 1
+	[[ $output == *'has no times'* ]]
+	[ ! -e "$tmp/x.linux-perf.txt" ]
+}
+
+@test "times takes few bytes a sample, and little memory" {
+	"$targets/burn7030" 60 2 3>&- &
+	started+=($!)
+	"$stoker" record -q -p $! -F 999 -d 12 -o "$tmp/t.linux-perf.txt.zst" --stats "$tmp/s.json"
+	local samples bytes
+	samples=$(zstd -dc "$tmp/t.linux-perf.txt.zst" | grep -c ': $')
+	bytes=$(stat -c %s "$tmp/t.linux-perf.txt.zst")
+	echo "$bytes bytes, $samples samples"
+	[ "$(jq '.ticks.samples' "$tmp/s.json")" -eq "$samples" ]
+	[ "$(jq '.ticks.lost | add // 0' "$tmp/s.json")" -eq 0 ]
+	[ "$bytes" -le $((samples * 9)) ]
+}
