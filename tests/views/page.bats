@@ -7,13 +7,13 @@ PACKAGES='playwright-core@1.65.1 axe-core@4.14.1'
 FROM=2.34 UNTIL=5.02
 
 setup_file() {
-	local here=$BATS_TEST_DIRNAME targets chromium home
+	local here=$BATS_TEST_DIRNAME targets
 	targets=${TARGETS:-$here/../../.build/tests/targets}
 	chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome) ||
 		skip 'no Chromium on this machine'
 	# shellcheck disable=SC2086 # a list of packages
 	home=$("$here/setup" $PACKAGES 2>"$BATS_FILE_TMPDIR/setup") || skip "$(cat "$BATS_FILE_TMPDIR/setup")"
-	export seen=$BATS_FILE_TMPDIR/seen.json FROM UNTIL
+	export seen=$BATS_FILE_TMPDIR/seen.json FROM UNTIL home chromium
 	local artefacts=$targets/../artefacts
 	mkdir -p "$artefacts"
 	"$targets/../views/made" 100000 20 "$FROM" "$UNTIL" "$BATS_FILE_TMPDIR"
@@ -102,4 +102,30 @@ is() {
 
 @test "a checker of accessibility finds nothing, in light and dark" {
 	is '.axe == []'
+}
+
+# Ticks of two CPUs for nine seconds, some of them where a cell of the heat map begins.
+perf_text() {
+	awk 'BEGIN {
+		srand(7)
+		for (i = 0; i < 9000; i++) {
+			at = i % 10 ? i * 1000000 + int(rand() * 900000) : i * 1000000
+			n = int(rand() * 40)
+			printf "work_%d %d/%d [%03d] %d.%09d:   1001001 cpu-clock: \n", n % 3, 100 + n % 3, 100 + n % 7,
+				i % 2, 5000 + int(at / 1e9), at % 1e9
+			printf "\tffff%04x leaf_%d+0x4 (/usr/bin/work)\n\t55%04x mid_%d+0x8 (/usr/bin/work)\n", n, n, n % 5, n % 5
+			printf "\t5500 main+0x1 (/usr/bin/work)\n\n"
+		}
+	}'
+}
+
+@test "a dragged range has what convert --since --until has of it, stack for stack" {
+	local stoker=${STOKER:-$BATS_TEST_DIRNAME/../../stoker}
+	cd "$BATS_TEST_TMPDIR"
+	perf_text >x.linux-perf.txt
+	"$stoker" convert -q x.linux-perf.txt -o x.html
+	"$stoker" convert -q x.linux-perf.txt --since "$FROM" --until "$UNTIL" -o x.folded
+	node "$BATS_TEST_DIRNAME/page.mjs" "$home" "$chromium" "$PWD/x.html" >dragged.folded
+	[ "$(wc -l <x.folded)" -gt 30 ]
+	cmp x.folded dragged.folded
 }

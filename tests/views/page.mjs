@@ -2,6 +2,7 @@
 // page.mjs PLAYWRIGHT CHROMIUM DIR ARTEFACTS - what a reader of DIR/page.html and DIR/page.svg can do,
 // in Chromium, with the mouse and keys of a reader. Prints one JSON object of what came of it; saves
 // pictures. DIR is as tests/views/made leaves it; FROM and UNTIL say which range range.folded has.
+// page.mjs PLAYWRIGHT CHROMIUM PAGE - prints the folded stacks of that range of PAGE, dragged by hand.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
@@ -238,6 +239,15 @@ async function diff() {
 	out.width_both = (await look()).width;
 	await page.context().close();
 	return out;
+}
+
+if (!artefacts) {
+	const only = await open('file://' + dir);
+	await only.waitForFunction(() => document.documentElement.dataset.ready);
+	await drag(only, Number(FROM), Number(UNTIL));
+	process.stdout.write(await saved(only));
+	await browser.close();
+	process.exit(0);
 }
 
 const opened = [];
