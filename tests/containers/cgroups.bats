@@ -160,6 +160,63 @@ marked_are_right() {
 	[ "$(folded_count "$tmp/all" '^\[unknown\];')" -eq 0 ]
 }
 
+# An API of Docker's that knows one container, and never answers about another: SOCKET ID ID.
+serve_api() {
+	cat >"$tmp/api.py" <<'PYTHON'
+import http.server, json, os, socketserver, sys, time
+
+class Api(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        open(sys.argv[1] + ".asked", "a").write(self.path + "\n")
+        known = self.path == f"/containers/{sys.argv[2]}/json"
+        if self.path == f"/containers/{sys.argv[3]}/json":
+            time.sleep(60)
+        body = json.dumps({"Id": sys.argv[2], "Name": "/asked;for", "Config": {"Image": "img:1"}}).encode()
+        self.send_response(200 if known else 404)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+    def address_string(self):
+        return "local"
+
+class Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
+    daemon_threads = True
+
+Server(sys.argv[1], Api).serve_forever()
+PYTHON
+	start python3 "$tmp/api.py" "$@"
+	wait_until 10 test -S "$1"
+}
+
+# busy_in CGROUP: a busy process in a new cgroup of this name; $root is where.
+busy_in() {
+	mkdir "$root/$1"
+	cgroups+=("$root/$1")
+	# shellcheck disable=SC2016 # for the inner shell
+	start sh -c 'echo $$ >"$1/cgroup.procs" && shift && exec "$@"' sh "$root/$1" "$(target spin)" 60
+	wait_until 5 has_run "$pid"
+}
+
+@test "a name that no file has comes from the runtime's socket; one that does not answer holds up nothing" {
+	local root known silent
+	need python3
+	root=$(cgroup2_root) || skip 'no cgroup v2 hierarchy is mounted'
+	known=$(some_id known) silent=$(some_id silent)
+	serve_api "$tmp/api.sock" "$known" "$silent"
+	busy_in "docker-$known.scope"
+	record -a --by container,image,comm --runtime-socket "$tmp/api.sock" -F 199 -d 2 -o "$tmp/f"
+	cat "$tmp/api.sock.asked"
+	[ "$(folded_count "$tmp/f" '^asked:for;img:1;spin;')" -ge 10 ]
+	[ "$(folded_count "$tmp/f" "^${known:0:12};")" -eq 0 ]
+	busy_in "docker-$silent.scope"
+	local began=$SECONDS
+	record -a --by container,comm --runtime-socket "$tmp/api.sock" -F 199 -d 2 -o "$tmp/f"
+	[ $((SECONDS - began)) -lt 12 ]
+	[ "$(folded_count "$tmp/f" "^${silent:0:12};spin;")" -ge 10 ]
+	exits 1 record -a --runtime-socket "$tmp/none.sock" -d 1 -o "$tmp/f"
+	said_clearly none.sock
+}
+
 bundles=/run/containerd/io.containerd.runtime.v2.task
 
 # with_state ID: a containerd bundle's file, from stdin, in a namespace of our own.

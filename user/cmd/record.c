@@ -164,6 +164,7 @@ static int open_agent(struct record *r, struct why *why)
 		.debug_dirs = o->debug_dirs.data,
 		.debug_dirs_len = o->debug_dirs.len,
 		.debuginfod = o->debuginfod,
+		.runtime_socket = o->runtime_socket,
 	};
 
 	return agent_open(&options, &r->agent, why);

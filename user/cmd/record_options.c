@@ -30,6 +30,7 @@ enum {
 	OPT_INLINE,
 	OPT_DEBUG_DIR,
 	OPT_DEBUGINFOD,
+	OPT_RUNTIME_SOCKET,
 	OPT_MEMORY,
 	OPT_JIT_TIERS,
 	OPT_JIT,
@@ -77,6 +78,9 @@ static const struct option_row rows[] = {
 	{ OPT_DEBUG_DIR, "debug-dir", "DIR",
 		"debug files are in DIR too, as in /usr/lib/debug or by\nname; may be given "
 		"again" },
+	{ OPT_RUNTIME_SOCKET, "runtime-socket", "PATH",
+		"where no file has a container's name, ask the runtime:\nDocker's or Podman's "
+		"API" },
 	{ OPT_DEBUGINFOD, "debuginfod", "URLS",
 		"servers to fetch debug files from; else DEBUGINFOD_URLS;\n\"\" for none" },
 	{ OPT_NO_PERIOD, "no-period", NULL,
@@ -238,6 +242,9 @@ static int take(void *ctx, int id, const char *arg, struct why *why)
 		return sink_parse_by(arg, &o->sink, why);
 	case OPT_DEBUG_DIR:
 		return add_debug_dir(o, arg, why);
+	case OPT_RUNTIME_SOCKET:
+		o->runtime_socket = arg;
+		return 0;
 	case OPT_DEBUGINFOD:
 		o->debuginfod = arg;
 		return 0;

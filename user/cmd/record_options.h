@@ -31,9 +31,10 @@ struct record_options {
 	bool user, kernel;
 	bool no_demangle, keep_tiers;
 	VEC(const char *) debug_dirs;
-	const char *debuginfod; /* URLs; NULL: none */
-	bool lines;             /* inlined frames too */
-	bool jit;               /* make the targets' runtimes write perf maps */
+	const char *debuginfod;     /* URLs; NULL: none */
+	const char *runtime_socket; /* NULL: none */
+	bool lines;                 /* inlined frames too */
+	bool jit;                   /* make the targets' runtimes write perf maps */
 	bool by_given;
 	bool quiet, help;
 };

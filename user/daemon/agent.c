@@ -31,6 +31,7 @@
 #include "sampler/tally.h"
 #include "unwind/publish.h"
 #include "worker/client.h"
+#include "worker/inquiry.h"
 
 #define FOLLOW_CPUS_TICKS 1
 #define EXECS_MAX 4096
@@ -53,7 +54,8 @@ struct agent {
 	struct held *held;
 	VEC(struct event_exec) execs; /* processes that run a file not met before */
 	struct worker_client *worker;
-	struct fetch *fetch; /* NULL: no debuginfod server is to be asked */
+	struct fetch *fetch;     /* NULL: no debuginfod server is to be asked */
+	struct inquiry *inquiry; /* NULL: no container runtime is to be asked */
 	bool stopped;
 	int epoll;                   /* the ring, and the workers */
 	struct cgroup_tree *cgroups; /* NULL: none is mounted */
@@ -277,6 +279,8 @@ static int open_sampler(struct agent *agent, const struct agent_options *options
 	if (!pid_namespace_is_host())
 		sampler.pid_namespace = pid_namespace_number();
 	err = containers_new(agent->worker, agent->cgroups, &agent->containers);
+	if (err == 0)
+		containers_inquire(agent->containers, agent->inquiry);
 	return err < 0 ? why_set(why, err, "cannot begin: %s", err_text(err))
 		       : sampler_open(&sampler, &callbacks, agent, &agent->sampler, why);
 }
@@ -303,6 +307,8 @@ int agent_open(const struct agent_options *options, struct agent **out, struct w
 		err = worker_client_open(&workers, &agent->worker, why);
 	if (err == 0 && options->debuginfod)
 		err = fetch_open(options->debuginfod, &agent->fetch, why);
+	if (err == 0 && options->runtime_socket)
+		err = inquiry_open(options->runtime_socket, &agent->inquiry, why);
 	if (err == 0)
 		err = open_sampler(agent, options, why);
 	if (err == 0)
@@ -339,6 +345,7 @@ void agent_free(struct agent *agent)
 	held_free(agent->held);
 	processes_free(agent->processes);
 	fetch_free(agent->fetch);
+	inquiry_free(agent->inquiry);
 	worker_client_free(agent->worker);
 	objects_free(agent->objects);
 	sampler_free(agent->sampler);

@@ -19,7 +19,8 @@ struct agent_options {
 	bool lines;                    /* inlined frames, source files and lines */
 	const char *const *debug_dirs; /* other folders with debug files */
 	size_t debug_dirs_len;
-	const char *debuginfod; /* URLs of servers, separated by blanks; NULL: none */
+	const char *debuginfod;     /* URLs of servers, separated by blanks; NULL: none */
+	const char *runtime_socket; /* of a container runtime's API; NULL: none */
 };
 
 struct agent;

@@ -16,14 +16,17 @@
 #include <sys/syscall.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/fd.h"
 #include "proc/opener.h"
 #include "proc/pid_namespace.h"
 #include "proc/status.h"
+#include "worker/inquiry.h"
 #include "worker/state.h"
 
 #define NAMESPACES_MAX 64
 #define PROC_BYTES_MAX 65536
+#define INQUIRY_NS (500 * NSEC_PER_MSEC)
 
 int container_state_init(struct container_state *state, struct worker_client *worker)
 {
@@ -293,6 +296,18 @@ static bool read_watcher(struct reading *r)
 	return fd >= 0 && read_fd(r, fd, STATE_CONMON);
 }
 
+/* As a last resort, of what is there; it may not keep others waiting for long. */
+static bool read_answer(struct reading *r)
+{
+	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + INQUIRY_NS;
+	_cleanup_fd_ int fd = -1;
+
+	return r->state->inquiry && cgroup_is_container(r->query->identity->kind) &&
+		!r->query->identity->nested &&
+		inquiry_ask(r->state->inquiry, r->container, until_ns, &fd) == 0 &&
+		read_fd(r, fd, STATE_DOCKER);
+}
+
 enum container_state_result container_state_read(struct container_state *state,
 	const struct container_state_query *query, struct state_facts *out)
 {
@@ -315,7 +330,8 @@ enum container_state_result container_state_read(struct container_state *state,
 	} else {
 		/* What is in another container is not known to the host's runtimes, and could only
 		 * pretend to be. */
-		found = (!query->identity->nested && read_places(&r)) || read_watcher(&r);
+		found = (!query->identity->nested && read_places(&r)) || read_watcher(&r) ||
+			read_answer(&r);
 	}
 	if (found)
 		*out = facts;

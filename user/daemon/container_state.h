@@ -11,6 +11,7 @@
 #include "cgroup/state_path.h"
 
 struct worker_client;
+struct inquiry;
 
 struct container_state_stats {
 	uint64_t read;                     /* files that were of use */
@@ -21,7 +22,8 @@ struct container_state_stats {
 
 struct container_state {
 	struct worker_client *worker;
-	int root_fd; /* the host's root, as far as we see it; O_PATH */
+	struct inquiry *inquiry; /* borrowed; NULL: no runtime is asked */
+	int root_fd;             /* the host's root, as far as we see it; O_PATH */
 	struct container_state_stats stats;
 };
 

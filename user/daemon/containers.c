@@ -226,6 +226,11 @@ static int on_scanned(void *ctx, uint64_t id, const char *path)
 	return err == -ENOSPC ? 0 : err;
 }
 
+void containers_inquire(struct containers *all, struct inquiry *inquiry)
+{
+	all->state.inquiry = inquiry;
+}
+
 int containers_scan(struct containers *all)
 {
 	return all->tree ? cgroup_tree_scan(all->tree, on_scanned, all) : 0;

@@ -18,6 +18,7 @@
 
 struct cgroup_tree;
 struct tally;
+struct inquiry;
 struct worker_client;
 struct containers;
 
@@ -32,6 +33,9 @@ struct containers_stats {
 int containers_new(
 	struct worker_client *worker, const struct cgroup_tree *tree, struct containers **out);
 void containers_free(struct containers *all);
+
+/* Who may be asked where no file has a container's name; borrowed. */
+void containers_inquire(struct containers *all, struct inquiry *inquiry);
 
 /* Meets all cgroups there are. */
 int containers_scan(struct containers *all);

@@ -53,7 +53,8 @@ void fetch_stats(const struct fetch *fetch, struct fetch_stats *out);
 int fetcher_main(int socket_fd);
 
 /* What the two say to each other, each message whole. */
-enum fetch_kind { FETCH_SERVER, FETCH_FILE };
+/* FETCH_INQUIRY: text is a container's id, and a connection to its runtime goes along. */
+enum fetch_kind { FETCH_SERVER, FETCH_FILE, FETCH_INQUIRY };
 
 struct fetch_order {
 	uint64_t id;

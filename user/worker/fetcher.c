@@ -19,6 +19,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/caps.h"
 #include "base/fd.h"
 #include "base/own.h"
@@ -287,7 +288,65 @@ static void fetch_file(struct fetcher *f, const char *id, struct fetch_answer *a
 	}
 }
 
-static int obey(struct fetcher *f, const struct fetch_order *order)
+/* ---- a container runtime's API --------------------------------------------------------------- */
+
+#define INQUIRY_BYTES_MAX (4UL << 20)
+#define INQUIRY_S 2
+
+/* HTTP/1.0, as nothing of what came since is of use here: the answer ends with the connection.
+ * (libcurl would make a connection of its own; 7.88 does so also where it is given one.) */
+static int talk(int connection, const char *id, struct buf *answer)
+{
+	const struct timeval patience = { .tv_sec = INQUIRY_S };
+	_cleanup_(buf_done) struct buf question = BUF_INIT;
+	int err = fcntl(connection, F_SETFL, 0) < 0 ||
+			setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience,
+				sizeof(patience)) < 0
+		? -errno
+		: 0;
+
+	if (err == 0)
+		err = buf_printf(&question,
+			"GET /containers/%s/json HTTP/1.0\r\nHost: localhost\r\n\r\n", id);
+	if (err == 0)
+		err = fd_write_all(connection, question.data, question.len);
+	return err < 0 ? err : fd_read_all(connection, INQUIRY_BYTES_MAX, answer);
+}
+
+/* What is behind the head of an answer that is one: "HTTP/1.x 200 ...". NULL: it is none. */
+static const char *body_of(const struct buf *answer)
+{
+	const char *status = answer->data ? strchr(answer->data, ' ') : NULL, *end;
+
+	if (!status || strncmp(answer->data, "HTTP/1.", 7) != 0 || strncmp(status, " 200", 4) != 0)
+		return NULL;
+	end = strstr(answer->data, "\r\n\r\n");
+	return end ? end + 4 : NULL;
+}
+
+static void inquire(struct fetcher *f, const char *id, int connection, struct fetch_answer *answer)
+{
+	static const char letters[] =
+		"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_.-";
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	const char *body;
+
+	answer->reason = FETCH_FAILED;
+	if (connection < 0 || !*id || id[strspn(id, letters)] != '\0' ||
+		talk(connection, id, &text) < 0)
+		return;
+	answer->bytes = text.len;
+	answer->reason = FETCH_NOT_FOUND;
+	body = body_of(&text);
+	if (!body)
+		return;
+	f->out = memfd_create("container", MFD_CLOEXEC);
+	if (f->out >= 0 && fd_write_all(f->out, body, text.len - (size_t)(body - text.data)) == 0 &&
+		lseek(f->out, 0, SEEK_SET) == 0)
+		answer->reason = FETCH_DONE;
+}
+
+static int obey(struct fetcher *f, const struct fetch_order *order, int connection)
 {
 	struct fetch_answer answer = { .id = order->id };
 	int err;
@@ -298,7 +357,10 @@ static int obey(struct fetcher *f, const struct fetch_order *order)
 				f->servers[f->servers_len++].url, FETCH_URL_MAX, "%s", order->text);
 		return 0;
 	}
-	fetch_file(f, order->text, &answer);
+	if (order->kind == FETCH_INQUIRY)
+		inquire(f, order->text, connection, &answer);
+	else
+		fetch_file(f, order->text, &answer);
 	err = fd_pass(f->fd, &answer, sizeof(answer), answer.reason == FETCH_DONE ? f->out : -1);
 	fd_close(&f->out);
 	return err;
@@ -319,9 +381,13 @@ int fetcher_main(int socket_fd)
 	if (leave_privileges() < 0)
 		return WORKER_EXIT_SANDBOX;
 	f.has_curl = load_curl(&f.curl);
-	while (recv(socket_fd, &order, sizeof(order), 0) == sizeof(order)) {
+	for (;;) {
+		_cleanup_fd_ int connection = -1;
+
+		if (fd_take(socket_fd, 0, &order, sizeof(order), &connection) < 0)
+			break;
 		order.text[sizeof(order.text) - 1] = '\0';
-		if (obey(&f, &order) < 0)
+		if (obey(&f, &order, connection) < 0)
 			break;
 	}
 	return WORKER_EXIT_END;
