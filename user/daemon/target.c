@@ -180,7 +180,6 @@ static int explain(
 
 static int explain_none(const struct search *s, struct why *why)
 {
-	_cleanup_(buf_done) struct buf text = BUF_INIT;
 	struct listing l = { .text = BUF_INIT };
 	int err;
 
