@@ -47,9 +47,12 @@ static void samples_of_several_writers_are_read(void **state)
 		  "\t1234 big->small->tiny (app)\n"
 		  "\t7f00 JS:*f (/tmp/perf-7.map)\n"
 		  "\t99 operator-_>+0x12 (libx.so)\n"
+		  "\t7f [anon]+0x7f (/tmp/perf-7.map)\n"
+		  "\t1 my lib.so+0x1 (my_lib.so)\n"
 		  "\t1f0 libx.so+0x1f0 (libx.so)\n"
 		  "\t0 [truncated] ([unknown])\n\n",
-			"node;7;8;[truncated];libx.so+0x1f0;operator->;JS:*f_[j];big;small_[i];"
+			"node;7;8;[truncated];libx.so+0x1f0;my "
+			"lib.so+0x1;[anon]+0x7f_[j];operator->;JS:*f_[j];big;small_[i];"
 			"tiny_[i];vfs_read_[k] 1\n" },
 		/* perf's own: blanks before a comm and a frame, no pid, an offset, a deleted file.
 		 */

@@ -9,15 +9,30 @@ GO=$(command -v go || ls /usr/lib/go*/bin/go 2>/dev/null | tail -n 1 || :)
 VIEWER='speedscope@1.25.0 playwright-core@1.65.1'
 
 setup_file() {
-	local busy=() one targets=${TARGETS:-$BATS_TEST_DIRNAME/../../.build/tests/targets}
+	local busy=() command=() one targets=${TARGETS:-$BATS_TEST_DIRNAME/../../.build/tests/targets}
 	export dir=$BATS_FILE_TMPDIR
 	for one in 'comms 60' 'burn7030 60 1' 'jitmap 60' 'syscalls 60'; do
 		# shellcheck disable=SC2086 # a program and its arguments
 		"$targets"/$one >/dev/null 2>&1 3>&- &
 		busy+=($!)
 	done
+	# Real runtimes and a server beside them, of those that this machine can have.
+	for one in node java coreclr; do
+		"$BATS_TEST_DIRNAME/../runtimes/setup" "$one" market >"$dir/command" 2>>"$dir/missing" || continue
+		mapfile -t command <"$dir/command"
+		"${command[@]}" 60 >/dev/null 2>&1 3>&- &
+		busy+=($!)
+		echo "$one $!" >>"$dir/runtimes"
+	done
+	if command -v redis-server redis-benchmark >/dev/null; then
+		redis-server --port 7393 --bind 127.0.0.1 --save '' >/dev/null 2>&1 3>&- &
+		busy+=($!)
+		echo "redis $!" >>"$dir/runtimes"
+		timeout 60 redis-benchmark -p 7393 -q -n 100000000 -t set,get >/dev/null 2>&1 3>&- &
+		busy+=($!)
+	fi
 	"${STOKER:-$BATS_TEST_DIRNAME/../../stoker}" record -q -a -F 499 -d 4 --by '' --bundle "$dir/bundle"
-	kill "${busy[@]}"
+	kill "${busy[@]}" 2>/dev/null
 	wait
 	cp "$dir/bundle/perf_script.out" "$dir/a.linux-perf.txt"
 	cp "$dir/bundle/folded_stacks.out" "$dir/a.folded"
@@ -27,6 +42,15 @@ setup_file() {
 
 convert() {
 	"$stoker" convert -q --by '' "$dir/a.linux-perf.txt" -o "$1"
+}
+
+@test "the capture has programs of every runtime that is here" {
+	[ -s "$dir/runtimes" ] || skip "none is to be had: $(cat "$dir/missing")"
+	local name pid
+	while read -r name pid; do
+		echo "$name $pid"
+		grep -q "^[^[:blank:]].* $pid/[0-9]* \\[" "$dir/a.linux-perf.txt"
+	done <"$dir/runtimes"
 }
 
 @test "each function has the same samples in every format" {
@@ -74,9 +98,9 @@ convert() {
 
 @test "go tool pprof reads it: top, raw and peek" {
 	[ -n "$GO" ] || skip 'no Go on this machine'
-	"$GO" tool pprof -top -nodecount=100000 -sample_index=samples "$dir/a.pb.gz" >"$tmp/top"
+	"$GO" tool pprof -top -nodecount=100000 -nodefraction=0 -sample_index=samples "$dir/a.pb.gz" >"$tmp/top"
 	"$GO" tool pprof -raw "$dir/a.pb.gz" >"$tmp/raw"
-	"$GO" tool pprof -peek '^seventy$' "$dir/a.pb.gz" >"$tmp/peek"
+	"$GO" tool pprof -nodefraction=0 -peek '^seventy$' "$dir/a.pb.gz" >"$tmp/peek"
 	grep -q 'samples/count cpu/nanoseconds' "$tmp/raw"
 	grep -q 'parent$' "$tmp/peek"
 	"$BATS_TEST_DIRNAME/read" functions "$dir/a.folded" |

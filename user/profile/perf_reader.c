@@ -238,7 +238,16 @@ static enum profile_class class_of(struct bytes symbol, struct bytes module)
 		: PROFILE_NATIVE;
 }
 
-/* Without +0xOFF at its end; but a place without a name is called MODULE+0xOFF. */
+/* Perf text has `_` in a module for what readers would split at. */
+static bool is_module(struct bytes name, struct bytes module)
+{
+	for (size_t i = 0; i < name.len && i < module.len; i++)
+		if (name.data[i] != module.data[i] && module.data[i] != '_')
+			return false;
+	return name.len == module.len;
+}
+
+/* Without +0xOFF at its end; but a place without a name is called MODULE+0xOFF, or [anon]+0xOFF. */
 static struct bytes without_offset(struct bytes symbol, struct bytes module)
 {
 	const uint8_t *plus = symbol.len > 3 ? memrchr(symbol.data, '+', symbol.len) : NULL;
@@ -250,8 +259,7 @@ static struct bytes without_offset(struct bytes symbol, struct bytes module)
 	for (size_t i = 3; i < left; i++)
 		if (!strchr("0123456789abcdefABCDEF", plus[i]) || plus[i] == '\0')
 			return symbol;
-	return name.len == module.len && memcmp(name.data, module.data, name.len) == 0 ? symbol
-										       : name;
+	return begins_with(name, "[") || is_module(name, module) ? symbol : name;
 }
 
 static int put_module(struct reader *r, enum profile_class class, struct bytes module,
