@@ -148,7 +148,7 @@ static int put_stack(
 {
 	const struct profile *p = lines->profile;
 	const struct profile_stack *s = &p->stacks.data[stack];
-	const uint32_t *frames = p->frame_ids.data + s->first;
+	const uint32_t *frames = s->len > 0 ? p->frame_ids.data + s->first : NULL;
 	uint32_t first = 0;
 	int err = 0;
 
