@@ -20,6 +20,8 @@ teardown_file() {
 		wait_until 20 is_gone "$one"
 	done
 	rm -rf "$daemons"
+	# Folders that the runtimes made above their containers', if nobody is in them.
+	find /sys/fs/cgroup -depth -type d -path '*/kubepods.slice*0b7a1f2e_3c4d*' -exec rmdir {} + 2>/dev/null || true
 }
 
 # podman_two COMMAND OPTION...: two busy containers of a Podman, web1 and web2 by name and $$.
@@ -29,9 +31,9 @@ podman_two() {
 	make_rootfs "$tmp/rootfs" spin
 	[[ $* != *--uidmap* ]] || chown -R 100000:100000 "$tmp/rootfs"
 	for one in 1 2; do
+		remove+=("podman_runc rm -f -t 0 web$one-$$")
 		"$run" run -d "${podman_options[@]}" "$@" --name "web$one-$$" --label "app=shop$one" \
 			--rootfs "$tmp/rootfs" /bin/spin 60
-		remove+=("podman_runc rm -f -t 0 web$one-$$")
 	done
 }
 

@@ -12,7 +12,8 @@ documented() {
 
 eval "end_to_end_$(declare -f teardown)"
 teardown() {
-	podman_runc rm -f -t 0 "side-$$" "app-$$" >/dev/null 2>&1 || true
+	podman_runc rm -f -t 0 "side-$$" >/dev/null 2>&1 || true
+	podman_runc rm -f -t 0 "app-$$" >/dev/null 2>&1 || true
 	end_to_end_teardown
 }
 
