@@ -2,8 +2,8 @@
 /* worker/fetcher.c - libcurl is loaded here and in no other process: it brings a TLS library with
  * it. No capability, another user, no new privileges, limits, a filter of system calls; the network
  * and /etc remain, as names and certificates need them. A server that fails twice in a row is not
- * asked again. A file goes to a place without a name in /var/tmp, as it may be large. Another of these
- * processes asks a container runtime, over a connection that it is given. */
+ * asked again. A file goes to a place without a name in /var/tmp, as it may be large. Another of
+ * these processes asks a container runtime, over a connection that it is given. */
 #include <curl/curl.h>
 #include <dlfcn.h>
 #include <errno.h>
