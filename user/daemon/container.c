@@ -91,8 +91,7 @@ bool container_find_name(struct container *c, struct container_state *state,
 	};
 	enum container_state_result result;
 
-	/* At first it has no processes. */
-	if (c->tries > 0 && cgroup_tree_open_id(tree, c->cgroup, &cgroup_fd) == 0)
+	if (tree && cgroup_tree_open_id(tree, c->cgroup, &cgroup_fd) == 0)
 		query.cgroup_fd = cgroup_fd;
 	cgroup_identify(c->path, &id);
 	result = container_state_read(state, &query, &facts);

@@ -19,7 +19,7 @@
 #include "proc/status.h"
 #include "sampler/tally.h"
 
-#define POLL_NS (20 * NSEC_PER_MSEC) /* for all files of one poll */
+#define POLL_NS (50 * NSEC_PER_MSEC) /* for all files of one poll */
 #define SHORT_ID 12
 #define PROC_BYTES_MAX 65536
 
