@@ -270,12 +270,12 @@ static int take_pod(
 			strncmp(other->path, first->path, first->identity.pod_len) == 0;
 	}
 	if (same_folder) {
-		_cleanup_(freep) char *path = strndup(first->path, first->identity.pod_len);
-		char found[CGROUP_TREE_PATH_MAX];
+		_cleanup_(freep) char *folder = strndup(first->path, first->identity.pod_len);
+		char path[CGROUP_TREE_PATH_MAX];
 		uint64_t id;
 
-		err = path ? cgroup_tree_find(tree, path, &id, found, why) : -ENOMEM;
-		return err < 0 ? err : take_cgroup(tree, id, found, out);
+		err = folder ? cgroup_tree_find(tree, folder, &id, path, why) : -ENOMEM;
+		return err < 0 ? err : take_cgroup(tree, id, path, out);
 	}
 	if (s->found.len == 1)
 		return take_cgroup(tree, first->cgroup, first->path, out);

@@ -137,7 +137,7 @@ int dwarf_unit_read(
 {
 	struct cursor c = dwarf_unit_cursor(unit, unit->dies);
 	_cleanup_(dwarf_abbrevs_done) struct dwarf_abbrevs part = { 0 };
-	struct dwarf_value v[UNIT_ATTRIBUTES];
+	struct dwarf_value v[UNIT_ATTRIBUTES] = { 0 };
 	int err = 0;
 
 	if (unit->format.version == 0)

@@ -59,7 +59,7 @@ static int move_object(struct slicer *s, uint32_t *id)
 static int move_frame(struct slicer *s, uint32_t *id)
 {
 	struct profile_frame frame = s->from->frames.data[*id];
-	uint32_t *known = &s->frames[*id], to;
+	uint32_t *known = &s->frames[*id], to = 0;
 	int err;
 
 	if (*known != UNKNOWN) {
@@ -85,7 +85,7 @@ static int move_frame(struct slicer *s, uint32_t *id)
 static int move_stack(struct slicer *s, uint32_t *id)
 {
 	const struct profile_stack *stack = &s->from->stacks.data[*id];
-	uint32_t *known = &s->stacks[*id], to;
+	uint32_t *known = &s->stacks[*id], to = 0;
 	int err = 0;
 
 	if (*known != UNKNOWN) {

@@ -180,7 +180,8 @@ static int put_parts(struct buf *out, struct flame *flame, const struct sides *s
 static int put_base64(struct buf *out, const struct buf *in)
 {
 	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=";
+	const uint32_t padding = 64;
 	const unsigned char *data = (const unsigned char *)in->data;
 	char *room;
 	size_t size = (in->len + 2) / 3 * 4;
@@ -189,13 +190,14 @@ static int put_base64(struct buf *out, const struct buf *in)
 		return -ENOMEM;
 	for (size_t i = 0; i < in->len; i += 3) {
 		size_t left = in->len - i;
-		uint32_t three = (uint32_t)data[i] << 16 | (left > 1 ? data[i + 1] << 8 : 0) |
-			(left > 2 ? data[i + 2] : 0);
+		uint32_t three = (uint32_t)data[i] << 16 |
+			(left > 1 ? (uint32_t)data[i + 1] << 8 : 0U) |
+			(left > 2 ? data[i + 2] : 0U);
 
 		*room++ = digits[three >> 18];
 		*room++ = digits[three >> 12 & 63];
-		*room++ = left > 1 ? digits[three >> 6 & 63] : '=';
-		*room++ = left > 2 ? digits[three & 63] : '=';
+		*room++ = digits[left > 1 ? three >> 6 & 63 : padding];
+		*room++ = digits[left > 2 ? three & 63 : padding];
 	}
 	buf_commit(out, size);
 	return 0;

@@ -188,7 +188,7 @@ static int parse_json(struct index *index, json_t *json)
 		return -EBADMSG;
 	entry.groups_len = (uint32_t)json_array_size(groups);
 	entry.sources_len = (uint32_t)json_array_size(sources);
-	strcpy(entry.name, name);
+	memcpy(entry.name, name, strlen(name) + 1); /* no longer than a segment's name may be */
 	err = parse_numbers(json, &entry);
 	if (err == 0)
 		err = strtab_puts(&index->texts, by, &entry.by);

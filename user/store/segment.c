@@ -285,7 +285,7 @@ static int read_facts(struct segment *s, size_t at)
 static int read_head(struct segment *s, struct bytes text, struct why *why)
 {
 	json_int_t version;
-	json_error_t error;
+	json_error_t error = { .text = "" };
 	int err;
 
 	s->json = json_loadb((const char *)text.data, text.len, 0, &error);

@@ -82,7 +82,7 @@ static int list_one(struct scan *scan, const char *name)
 	file = vec_add(&scan->files);
 	if (!file)
 		return -ENOMEM;
-	strcpy(file->name, name);
+	memcpy(file->name, name, strlen(name) + 1); /* no longer than a segment's name may be */
 	file->bytes = (uint64_t)st.st_size;
 	return 0;
 }
@@ -189,17 +189,18 @@ static void set_aside(struct scan *scan, const char *name)
 
 static int load(int dir, const char *name, struct store_file *out, struct why *why)
 {
-	_cleanup_(store_file_done) struct store_file file = { 0 };
+	struct store_file file = { 0 };
 	int err = read_file(dir, name, SEGMENT_BYTES_MAX, &file.bytes);
 
 	if (err < 0)
-		return why_set(why, err, "cannot read %s: %s", name, err_text(err));
-	err = segment_open(file.bytes.data, file.bytes.len, &file.segment, why);
+		why_set(why, err, "cannot read %s: %s", name, err_text(err));
+	else
+		err = segment_open(file.bytes.data, file.bytes.len, &file.segment, why);
 	if (err < 0)
-		return err;
-	*out = file;
-	file = (struct store_file){ 0 };
-	return 0;
+		store_file_done(&file);
+	else
+		*out = file;
+	return err;
 }
 
 static int look_at(struct scan *scan, const struct listed *file)

@@ -77,7 +77,7 @@ int store_refresh(struct store *store, struct store_report *report, struct why *
 
 /* Writes a segment (the bytes of segment_write) for good. -ENOSPC and the like leave the store as
  * it was. */
-int store_put(struct store *store, struct bytes segment, struct why *why);
+int store_put(struct store *store, struct bytes bytes, struct why *why);
 /* Removes segment i; puts it into damaged/. */
 int store_drop(struct store *store, size_t i);
 int store_set_aside(struct store *store, size_t i);

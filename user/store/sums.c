@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define DEPTH 3
+#define PAIRS_MAX 64 /* objects in objects: an account has a dozen */
 
 static bool is_level(const char *key)
 {
@@ -35,33 +36,54 @@ static json_t *combined(const char *key, json_t *a, json_t *b, int sign)
 	return NULL;
 }
 
-static void combine(json_t *to, json_t *from, int sign, unsigned int depth)
+/* Two objects of the same place. */
+struct pair {
+	json_t *to, *from;
+	unsigned int depth;
+};
+
+struct pairs {
+	struct pair list[PAIRS_MAX];
+	size_t len;
+};
+
+static void combine_one(
+	struct pairs *todo, const struct pair *at, const char *key, json_t *other, int sign)
 {
-	const char *key;
-	json_t *other;
+	json_t *have = json_object_get(at->to, key), *made;
 
-	json_object_foreach(from, key, other)
-	{
-		json_t *have = json_object_get(to, key), *made;
+	if (!have) {
+		if (sign > 0)
+			json_object_set(at->to, key, other);
+	} else if (json_is_object(have) && json_is_object(other)) {
+		if (at->depth < DEPTH && todo->len < PAIRS_MAX)
+			todo->list[todo->len++] = (struct pair){ have, other, at->depth + 1 };
+	} else {
+		made = combined(key, have, other, sign);
+		if (made)
+			json_object_set_new(at->to, key, made);
+	}
+}
 
-		if (!have && sign > 0) {
-			json_object_set(to, key, other);
-		} else if (json_is_object(have) && json_is_object(other) && depth > 1) {
-			combine(have, other, sign, depth - 1);
-		} else if (have) {
-			made = combined(key, have, other, sign);
-			if (made)
-				json_object_set_new(to, key, made);
-		}
+static void combine(json_t *to, json_t *from, int sign)
+{
+	struct pairs todo = { .list = { { to, from, 1 } }, .len = 1 };
+
+	while (todo.len > 0) {
+		struct pair at = todo.list[--todo.len];
+		const char *key;
+		json_t *other;
+
+		json_object_foreach(at.from, key, other) combine_one(&todo, &at, key, other, sign);
 	}
 }
 
 void sums_add(json_t *to, json_t *more)
 {
-	combine(to, more, 1, DEPTH);
+	combine(to, more, 1);
 }
 
 void sums_subtract(json_t *to, json_t *less)
 {
-	combine(to, less, -1, DEPTH);
+	combine(to, less, -1);
 }
