@@ -102,8 +102,7 @@ static void take_labels(struct state_facts *f, json_t *labels)
 
 		f->pause |= is && strcmp(is, pauses[i].value) == 0;
 	}
-	json_object_foreach(labels, key, value)
-	{
+	json_object_foreach (labels, key, value) {
 		if (json_is_string(value))
 			keep_label(f, key, json_string_value(value));
 	}
@@ -152,8 +151,7 @@ static int parse_oci(const json_t *root, const char *id, struct state_facts *f)
 	if (!json_is_object(root) || !json_object_get(root, "ociVersion"))
 		return -EBADMSG;
 	take_labels(f, json_object_get(root, "annotations"));
-	json_array_foreach((json_t *)mounts, index, mount)
-	{
+	json_array_foreach ((json_t *)mounts, index, mount) {
 		const char *to = json_string_value(json_object_get(mount, "destination"));
 		const char *from = json_string_value(json_object_get(mount, "source"));
 
@@ -206,8 +204,7 @@ static int parse_storage(const json_t *root, const char *id, struct state_facts 
 
 	if (!json_is_array(root))
 		return -EBADMSG;
-	json_array_foreach((json_t *)root, index, entry)
-	{
+	json_array_foreach ((json_t *)root, index, entry) {
 		const char *its_id = json_string_value(json_object_get(entry, "id"));
 
 		if (!its_id || strcmp(its_id, id) != 0)

@@ -133,8 +133,7 @@ static int parse_parts(struct index *index, json_t *groups, json_t *sources)
 	size_t i;
 	int err = 0;
 
-	json_array_foreach(groups, i, part)
-	{
+	json_array_foreach (groups, i, part) {
 		const char *name;
 		json_int_t samples;
 
@@ -144,8 +143,7 @@ static int parse_parts(struct index *index, json_t *groups, json_t *sources)
 		if (err < 0)
 			return err;
 	}
-	json_array_foreach(sources, i, part)
-	{
+	json_array_foreach (sources, i, part) {
 		err = json_is_integer(part) ? add_source(index, (uint64_t)json_integer_value(part))
 					    : -EBADMSG;
 		if (err < 0)

@@ -212,8 +212,7 @@ static int read_groups(struct segment *s, json_t *groups, size_t at)
 
 	if (!json_is_array(groups) || json_array_size(groups) > SEGMENT_GROUPS_MAX + 1)
 		return -EBADMSG;
-	json_array_foreach(groups, i, group)
-	{
+	json_array_foreach (groups, i, group) {
 		int err = add_group(s, group, &at);
 
 		if (err < 0)
@@ -229,8 +228,7 @@ static int read_sources(struct segment *s, json_t *ids)
 
 	if (!json_is_array(ids) || json_array_size(ids) > SEGMENT_SOURCES_MAX)
 		return -EBADMSG;
-	json_array_foreach(ids, i, id)
-	{
+	json_array_foreach (ids, i, id) {
 		uint64_t *source = vec_add(&s->sources);
 
 		if (!source)
@@ -304,7 +302,7 @@ int segment_open(const void *data, size_t len, struct segment **out, struct why 
 {
 	_cleanup_(segment_freep) struct segment *s = calloc(1, sizeof(*s));
 	struct cursor c = cursor_init(data, len);
-	struct bytes head;
+	struct bytes head = { 0 };
 	int err;
 
 	if (!s)

@@ -74,7 +74,9 @@ static void combine(json_t *to, json_t *from, int sign)
 		const char *key;
 		json_t *other;
 
-		json_object_foreach(at.from, key, other) combine_one(&todo, &at, key, other, sign);
+		json_object_foreach (at.from, key, other) {
+			combine_one(&todo, &at, key, other, sign);
+		}
 	}
 }
 

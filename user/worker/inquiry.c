@@ -38,7 +38,7 @@ int inquiry_open(const char *path, struct inquiry **out, struct why *why)
 		return why_set(why, -ENOMEM, "out of memory");
 	inquiry->fd = -1;
 	inquiry->address.sun_family = AF_UNIX;
-	strcpy(inquiry->address.sun_path, path);
+	memccpy(inquiry->address.sun_path, path, 0, sizeof(inquiry->address.sun_path));
 	err = starter_start(&direct, FETCH_ARGUMENT, &inquiry->fd, &inquiry->pid);
 	if (err < 0) {
 		inquiry_free(inquiry);
@@ -104,7 +104,7 @@ int inquiry_ask(struct inquiry *inquiry, const char *id, uint64_t until_ns, int 
 		return -EPIPE;
 	if (strlen(id) >= sizeof(order.text))
 		return -ENOENT;
-	strcpy(order.text, id);
+	memccpy(order.text, id, 0, sizeof(order.text));
 	err = open_connection(inquiry, &connection);
 	if (err < 0)
 		return err;

@@ -298,7 +298,7 @@ bool proto_put_state(struct proto_message *m, uint32_t kind, const char *id)
 
 	if (strlen(id) >= sizeof(text))
 		return false;
-	memcpy(text, id, strlen(id));
+	memccpy(text, id, '\0', sizeof(text));
 	m->request.queries_len = PROTO_STATE_QUERIES;
 	return proto_put(m, &first, sizeof(first)) && proto_put(m, text, sizeof(text));
 }
