@@ -102,10 +102,11 @@ has_small_segment() {
 	mkdir "$tmp/small/store"
 	ln -s "$tmp/small/store" "$tmp/store"
 	head -c 65536 /dev/zero >"$tmp/small/filler" || true
+	start_busy spin 60
 	start "$stoker" daemon --config "$tmp/stoker.ini"
 	daemon=$pid
 	wait_until 30 says 'No space left' "$out"
-	wait_until 10 has_run "$daemon" "$(($(cpu_ticks "$daemon") + 3))"
+	runs_on "${started[0]}" 250
 	rm "$tmp/small/filler"
 	wait_until 20 says 'written again' "$out"
 	wait_until 20 has_small_segment
