@@ -77,6 +77,24 @@ static void samples_of_several_writers_are_read(void **state)
 		expect(rows[i].text, rows[i].want, 0);
 }
 
+/* C++ has names of more than ten thousand bytes, which differ at their ends. */
+static void names_are_read_to_their_end(void **state)
+{
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	_cleanup_(buf_done) struct buf want = BUF_INIT;
+	char name[20001];
+
+	(void)state;
+	memset(name, 'x', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	assert_int_equal(
+		buf_printf(&text, "a 1/2 [000] 1.5: cpu-clock: \n\t1 %s1 (m)\n\t1 %s2 (m)\n\n",
+			name, name),
+		0);
+	assert_int_equal(buf_printf(&want, "a;1;2;%s2;%s1 1\n", name, name), 0);
+	expect(text.data, want.data, 0);
+}
+
 static void lines_that_are_neither_are_left_out(void **state)
 {
 	static const char *const rows[] = { "words\n", "\t10 frame (without a sample)\n",
@@ -124,6 +142,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(samples_of_several_writers_are_read),
+		cmocka_unit_test(names_are_read_to_their_end),
 		cmocka_unit_test(lines_that_are_neither_are_left_out),
 		cmocka_unit_test(a_part_of_the_time_has_the_samples_of_that_part),
 		cmocka_unit_test(perf_text_is_told_from_folded),

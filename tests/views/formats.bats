@@ -143,7 +143,8 @@ convert() {
 	mounts+=("$disk")
 	run -1 "$stoker" convert -q "$dir/a.linux-perf.txt" -o "$disk/x.linux-perf.txt"
 	[[ $output == *'no space left'* ]]
-	run -1 "$stoker" record -q -a -F 499 -d 1 -o "$disk/x.trace.zip" -f perf
+	start_busy deep_nofp 60
+	run -1 "$stoker" record -q -p "$pid" -F 499 -d 3 -o "$disk/x.trace.zip" -f perf
 	[[ $output == *'no space left'* ]]
 	[ -z "$(ls -A "$disk")" ]
 }

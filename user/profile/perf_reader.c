@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/buf.h"
+
 #define NS_DIGITS 9
 #define SECONDS_MAX (UINT64_MAX / 1000000000ULL - 1)
 #define PROBE_LINES 64
@@ -21,6 +23,7 @@ struct reader {
 	uint64_t time_ns, period;
 	uint32_t frames[PERF_FRAMES_MAX];
 	uint32_t len;
+	struct buf name; /* room for one */
 };
 
 /* What a head says. */
@@ -279,11 +282,14 @@ static int put_module(struct reader *r, enum profile_class class, struct bytes m
 /* Names of ours have `->` written `-_>`: it stands for inlining. */
 static int put_name(struct reader *r, struct bytes name, uint32_t *id)
 {
-	char text[4096];
 	struct cursor c = cursor_init(name.data, name.len);
 	size_t len = 0;
+	char *text;
 
-	while (cursor_left(&c) > 0 && len < sizeof(text)) {
+	buf_clear(&r->name);
+	if (buf_reserve(&r->name, name.len, &text) < 0)
+		return -ENOMEM;
+	while (cursor_left(&c) > 0) {
 		if (cursor_left(&c) >= 3 && memcmp(c.at, "-_>", 3) == 0)
 			text[len++] = '-', cursor_skip(&c, 2);
 		else
@@ -484,5 +490,6 @@ int perf_read(struct bytes text, struct profile *out, struct perf_counts *counts
 	if (out->ticks.len > 0)
 		out->duration_ns = out->ticks.data[out->ticks.len - 1].time_ns -
 			out->ticks.data[0].time_ns + out->period_ns;
+	buf_done(&r.name);
 	return err;
 }

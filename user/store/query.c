@@ -86,15 +86,12 @@ static bool is_text(struct bytes bytes, const char *text)
 
 static bool has_function(const struct reading *r, struct bytes stack)
 {
-	char name[1024];
-
 	while (stack.len > 0) {
 		struct bytes frame = line_frame(&stack);
-		size_t len = frame.len < sizeof(name) ? frame.len : sizeof(name) - 1;
+		regmatch_t part = { .rm_so = 0, .rm_eo = (regoff_t)frame.len };
 
-		memcpy(name, frame.data, len);
-		name[len] = '\0';
-		if (regexec(r->query->function, name, 0, NULL, 0) == 0)
+		if (regexec(r->query->function, (const char *)frame.data, 1, &part, REG_STARTEND) ==
+			0)
 			return true;
 	}
 	return false;
