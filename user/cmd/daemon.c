@@ -15,6 +15,7 @@
 #include "base/fd.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
+#include "cmd/signals.h"
 #include "daemon/agent.h"
 #include "daemon/config.h"
 #include "daemon/keeper.h"
@@ -302,21 +303,6 @@ static int loop(struct daemon *d, struct why *why)
 	return err;
 }
 
-static int open_signals(struct daemon *d, struct why *why)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	signal(SIGPIPE, SIG_IGN);
-	d->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return d->signals < 0 ? why_set(why, -errno, "cannot wait for signals: %s", err_text(errno))
-			      : 0;
-}
-
 static int open_agent(struct daemon *d, struct why *why)
 {
 	const struct agent_options options = {
@@ -338,7 +324,7 @@ static int open_agent(struct daemon *d, struct why *why)
 
 static int start(struct daemon *d, struct why *why)
 {
-	int err = open_signals(d, why);
+	int err = signals_open(&d->signals, why);
 
 	if (err == 0)
 		err = keeper_open(&d->keeper, d->config.store, d->log, &d->status, why);

@@ -124,11 +124,7 @@ static int write_diff(
 		err = diff_write_folded(both[0], both[1], &options, d->scale, &bytes);
 	if (err < 0)
 		return why_set(why, err, "cannot compare: %s", err_text(err));
-	err = output_begin(&output, time(NULL), why);
-	err = err < 0 ? err : output_put(&output, &bytes, why);
-	err = err < 0 ? err : output_end(&output, why);
-	if (err < 0)
-		output_abort(&output);
+	err = output_write(&output, &bytes, why);
 	if (err == 0 && strcmp(d->output, "-") != 0)
 		log_note(log, "wrote %s: %llu samples before, %llu after", d->output,
 			(unsigned long long)profile_total(both[0]),

@@ -187,6 +187,19 @@ void output_abort(struct output *o)
 		unlink(beside);
 }
 
+int output_write(struct output *o, const struct buf *bytes, struct why *why)
+{
+	int err = output_begin(o, time(NULL), why);
+
+	if (err == 0)
+		err = output_put(o, bytes, why);
+	if (err == 0)
+		err = output_end(o, why);
+	if (err < 0)
+		output_abort(o);
+	return err;
+}
+
 int output_write_path(const char *path, const struct buf *bytes, struct why *why)
 {
 	struct output o = { .fd = -1 };

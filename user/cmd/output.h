@@ -37,5 +37,7 @@ int output_begin(struct output *output, time_t when, struct why *why);
 int output_put(struct output *output, const struct buf *bytes, struct why *why);
 int output_end(struct output *output, struct why *why);
 void output_abort(struct output *output);
+/* All of it at once: begin, put, end, or nothing is left of it. */
+int output_write(struct output *output, const struct buf *bytes, struct why *why);
 /* One file, without pattern and as it is. "-" is stdout. */
 int output_write_path(const char *path, const struct buf *bytes, struct why *why);

@@ -4,7 +4,6 @@
  * the capture, what was gathered is written. */
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
@@ -20,6 +19,7 @@
 #include "cmd/output.h"
 #include "cmd/record_options.h"
 #include "cmd/record_output.h"
+#include "cmd/signals.h"
 #include "daemon/agent.h"
 #include "daemon/target.h"
 #include "sink/sink.h"
@@ -107,21 +107,6 @@ static int start_command(struct record *r, struct why *why)
 	return 0;
 }
 
-static int open_signals(struct record *r, struct why *why)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	signal(SIGPIPE, SIG_IGN);
-	r->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return r->signals < 0 ? why_set(why, -errno, "cannot wait for signals: %s", err_text(errno))
-			      : 0;
-}
-
 static int open_clerk(struct record *r, struct why *why)
 {
 	const struct record_options *o = &r->options;
@@ -182,7 +167,7 @@ static int prepare(struct record *r, struct why *why)
 	if (err == 0)
 		err = open_cgroup(r, why);
 	if (err == 0)
-		err = open_signals(r, why);
+		err = signals_open(&r->signals, why);
 	if (err == 0)
 		err = start_command(r, why);
 	if (err == 0)

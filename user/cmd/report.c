@@ -322,12 +322,7 @@ static int write_profile(const struct report *r, const struct query_answer *answ
 		err = r->sink->write(&profile, &options, &bytes);
 	if (err < 0)
 		return why_set(why, err, "cannot write the profile: %s", err_text(err));
-	err = output_begin(&output, time(NULL), why);
-	err = err < 0 ? err : output_put(&output, &bytes, why);
-	err = err < 0 ? err : output_end(&output, why);
-	if (err < 0)
-		output_abort(&output);
-	return err;
+	return output_write(&output, &bytes, why);
 }
 
 static void tell_losses(const struct report *r, const struct query_answer *answer)

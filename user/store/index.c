@@ -45,6 +45,16 @@ static int add_source(struct index *index, uint64_t id)
 	return 0;
 }
 
+static int add_entry(struct index *index, const struct store_entry *entry)
+{
+	struct store_entry *slot = vec_add(&index->entries);
+
+	if (!slot)
+		return -ENOMEM;
+	*slot = *entry;
+	return 0;
+}
+
 static int add_parts(struct index *index, const struct segment *segment)
 {
 	int err = 0;
@@ -70,19 +80,12 @@ int index_add(struct index *index, const struct segment *segment, const char *na
 		.groups_len = (uint32_t)segment->groups.len,
 		.sources = (uint32_t)index->sources.len,
 		.sources_len = (uint32_t)about->sources_len };
-	struct store_entry *slot;
 	int err = strtab_puts(&index->texts, about->by, &entry.by);
 
 	memccpy(entry.name, name, '\0', sizeof(entry.name) - 1);
 	if (err == 0)
 		err = add_parts(index, segment);
-	if (err < 0)
-		return err;
-	slot = vec_add(&index->entries);
-	if (!slot)
-		return -ENOMEM;
-	*slot = entry;
-	return 0;
+	return err == 0 ? add_entry(index, &entry) : err;
 }
 
 /* ---- to a line and back --------------------------------------------------------------------- */
@@ -174,7 +177,6 @@ static int parse_json(struct index *index, json_t *json)
 {
 	struct store_entry entry = { .groups = (uint32_t)index->groups.len,
 		.sources = (uint32_t)index->sources.len };
-	struct store_entry *slot;
 	const char *name, *by;
 	json_t *groups, *sources;
 	int err;
@@ -192,13 +194,7 @@ static int parse_json(struct index *index, json_t *json)
 		err = strtab_puts(&index->texts, by, &entry.by);
 	if (err == 0)
 		err = parse_parts(index, groups, sources);
-	if (err < 0)
-		return err;
-	slot = vec_add(&index->entries);
-	if (!slot)
-		return -ENOMEM;
-	*slot = entry;
-	return 0;
+	return err == 0 ? add_entry(index, &entry) : err;
 }
 
 static int parse_line(struct index *index, struct bytes line)

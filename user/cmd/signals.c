@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd/signals.c - what ends a capture is told apart from what goes wrong in it: it comes where the
+ * loop asks for it. */
+#include "cmd/signals.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+
+int signals_open(int *fd, struct why *why)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	*fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return *fd < 0 ? why_set(why, -errno, "cannot wait for signals: %s", err_text(errno)) : 0;
+}
