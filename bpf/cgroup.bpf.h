@@ -42,10 +42,15 @@ static __always_inline s32 subsys_of(u32 controller)
 	}
 }
 
+/* Of each hierarchy's root, as it was met: it lives as long as the hierarchy. Most tasks are there,
+ * and it is told by its place alone. */
+__u64 v1_roots[CGROUP_V1_MAX];
+
 /* The number of the task's cgroup in a v1 hierarchy. */
-static __always_inline u64 cgroup_v1_number(u64 css_set, u32 controller)
+static __always_inline u64 cgroup_v1_number(u64 css_set, u32 controller, __u64 *root)
 {
 	struct cgroup_subsys_state *css = NULL;
+	u64 number;
 	s32 subsys = subsys_of(controller);
 
 	if (subsys < 0)
@@ -53,7 +58,12 @@ static __always_inline u64 cgroup_v1_number(u64 css_set, u32 controller)
 	bpf_probe_read_kernel(&css, sizeof(css),
 		(void *)(css_set + bpf_core_field_offset(struct css_set, subsys) +
 			(u64)subsys * sizeof(css)));
-	return css ? BPF_CORE_READ(css, cgroup, kn, id) : CGROUP_ROOT_NUMBER;
+	if (!css || (u64)css == *root)
+		return CGROUP_ROOT_NUMBER;
+	number = BPF_CORE_READ(css, cgroup, kn, id);
+	if (number == CGROUP_ROOT_NUMBER)
+		*root = (u64)css;
+	return number;
 }
 
 /* Global, so that it is verified once. 0: it is in the root of all. */
@@ -66,7 +76,7 @@ __noinline u64 cgroup_v1_id(u64 css_set)
 			break;
 		if (!(v1_live & 1U << i))
 			continue;
-		number = cgroup_v1_number(css_set, v1_hierarchies[i].controller);
+		number = cgroup_v1_number(css_set, v1_hierarchies[i].controller, &v1_roots[i]);
 		if (number > CGROUP_ROOT_NUMBER)
 			return (u64)(i + 1) << CGROUP_HIERARCHY_SHIFT | number;
 	}
