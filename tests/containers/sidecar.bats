@@ -48,7 +48,7 @@ start_secretive() {
 	install -d -o 65534 -m 1777 "$tmp/app/tmp"
 	# shellcheck disable=SC2016 # for the inner shell
 	start_app --user 65534:65534 --rootfs "$tmp/app" /bin/sh -c \
-		'umask 077; cp /bin/jitmap /tmp/app; chmod 700 /tmp/app; exec /tmp/app 120'
+		'umask 077; cp /bin/jitmap /tmp/app; chmod 700 /tmp/app; exec /tmp/app 240 kernel'
 	app=$(podman_runc inspect -f '{{.State.Pid}}' "app-$$")
 	wait_until 10 has_run "$app"
 	wait_until 10 test -s "$tmp/app/tmp/perf-1.map"

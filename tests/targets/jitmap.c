@@ -12,6 +12,7 @@
  *   rewrite-same  the same, with names of the same lengths: the file has its old size
  *   reuse         at half time alpha's and beta's addresses get other code and new lines
  *   cut           beta's line is cut in its name: no newline follows
+ *   kernel        as anon, and a part of the time is the kernel's
  * Prints `ready` when the functions run and `half` after the change at half time.
  *
  * BUILD: -O1 -g -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -fno-optimize-sibling-calls
@@ -92,6 +93,20 @@ static int change_at_half(const struct code *code, const char *mode)
 	return 0;
 }
 
+static void run_with_kernel(const struct code *code, uint64_t end)
+{
+	static char zeros[1 << 20];
+	int fd = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+
+	while (!is_past(end)) {
+		run_until(code, 0, deadline_in(0.005));
+		for (int i = 0; i < 10; i++)
+			if (read(fd, zeros, sizeof(zeros)) < 0)
+				break;
+	}
+	close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	double seconds = number_arg(argc, argv, 1, 60);
@@ -107,6 +122,8 @@ int main(int argc, char **argv)
 	if (strcmp(mode, "nomap") && strcmp(mode, "late") && map_write(&code, mode))
 		return 1;
 	puts("ready");
+	if (!strcmp(mode, "kernel"))
+		run_with_kernel(&code, half);
 	run_until(&code, 0, half);
 	if (change_at_half(&code, mode))
 		return 1;

@@ -101,7 +101,7 @@ terminal_is_as_before() {
 	start_busy spin 60
 	open_terminal 80 24
 	start_top -p "$pid"
-	wait_until 5 shows '^ *[0-9.]+% +[0-9.]+%  spin_here'
+	wait_until 15 shows '^ *[0-9.]+% +[0-9.]+%  spin_here'
 	screen >"$tmp/screen"
 	cat "$tmp/screen"
 	[ "$(wc -L <"$tmp/screen")" -le 80 ]

@@ -264,12 +264,12 @@ static int on_renamed(struct containers *all, struct cgroup_entry *entry, const 
 	return err < 0 ? err : rename_below(all, old, path);
 }
 
-static int on_made(struct containers *all, uint64_t id, const char *path)
+/* One that is made while what there is is looked through may be known already. */
+static int on_made(
+	struct containers *all, struct cgroup_entry *entry, uint64_t id, const char *path)
 {
-	struct cgroup_entry *entry;
-
 	all->stats.made++;
-	return add_entry(all, id, path, &entry);
+	return entry ? 0 : add_entry(all, id, path, &entry);
 }
 
 /* Its last sample was before this, and told before it. */
@@ -292,7 +292,7 @@ int containers_changed(struct containers *all, const struct event_cgroup *event)
 		cgroup_tree_path(all->tree, event->id, path) == 0)
 		told = path;
 	if (event->change == CGROUP_MADE)
-		return entry ? 0 : on_made(all, event->id, told);
+		return on_made(all, entry, event->id, told);
 	if (entry && event->change == CGROUP_RENAMED)
 		return on_renamed(all, entry, told);
 	if (entry && event->change == CGROUP_REMOVED)
