@@ -45,3 +45,21 @@ void caps_bound(uint64_t keep)
 		if (!(keep & CAPS_BIT(cap)))
 			prctl(PR_CAPBSET_DROP, (unsigned long)cap, 0, 0, 0);
 }
+
+int caps_hand_on(void)
+{
+	struct __user_cap_header_struct head = HEAD;
+	struct __user_cap_data_struct now[_LINUX_CAPABILITY_U32S_3] = { 0 };
+
+	if (syscall(SYS_capget, &head, now) < 0)
+		return -errno;
+	for (int i = 0; i < _LINUX_CAPABILITY_U32S_3; i++)
+		now[i].inheritable = now[i].permitted;
+	if (syscall(SYS_capset, &head, now) < 0)
+		return -errno;
+	for (unsigned long cap = 0; cap < 64; cap++)
+		if ((now[cap / 32].permitted & (1U << (cap % 32))) &&
+			prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, cap, 0, 0) < 0)
+			return -errno;
+	return 0;
+}

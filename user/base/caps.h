@@ -17,3 +17,7 @@ int caps_limit(uint64_t keep);
 /* And what is executed cannot have more than these either: without CAP_SETPCAP this does nothing.
  */
 void caps_bound(uint64_t keep);
+
+/* What is executed has what we are permitted, also where neither it nor we are root's. 0 or -errno.
+ * For a child about to execute: what else it executes has it too. */
+int caps_hand_on(void);

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_capture.c - captures as children of a pool: their results, limits and ends. What a capture
+ * executes is this program itself, which then behaves as its words say. */
+#include "unit.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "daemon/capture.h"
+
+#define LONG_NS (60 * NSEC_PER_SEC)
+#define RESULTS_MAX 8
+
+struct seen {
+	struct capture_result results[RESULTS_MAX];
+	char text[RESULTS_MAX][64];
+	size_t len;
+};
+
+static void take(void *ctx, struct capture_result *result)
+{
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	struct seen *seen = ctx;
+
+	assert_true(seen->len < RESULTS_MAX);
+	assert_true(result->fd >= 0);
+	assert_int_equal(fd_read_all(result->fd, 63, &text), 0);
+	snprintf(seen->text[seen->len], 64, "%s", text.data);
+	seen->results[seen->len++] = *result;
+}
+
+static struct captures *open_pool(struct seen *seen, size_t at_once, size_t a_minute)
+{
+	const struct capture_limits limits = { at_once, a_minute };
+	struct captures *pool;
+	struct why why;
+
+	assert_int_equal(captures_new(&limits, take, seen, &pool, &why), 0);
+	return pool;
+}
+
+static int start(struct captures *pool, const char *word, uint64_t most_ns, uint64_t *id,
+	uint64_t *retry_ns, struct why *why)
+{
+	const char *words[] = { word, NULL };
+
+	return captures_start(pool, &(struct capture_order){ .words = words, .most_ns = most_ns },
+		id, retry_ns, why);
+}
+
+static uint64_t must_start(struct captures *pool, const char *word, uint64_t most_ns)
+{
+	uint64_t id, retry_ns;
+	struct why why;
+
+	assert_int_equal(start(pool, word, most_ns, &id, &retry_ns, &why), 0);
+	return id;
+}
+
+static void wait_for(struct captures *pool, const struct seen *seen, size_t len)
+{
+	struct pollfd one = { .fd = captures_fd(pool), .events = POLLIN };
+
+	while (seen->len < len) {
+		poll(&one, 1, 50);
+		captures_poll(pool);
+	}
+}
+
+static void what_it_writes_is_the_result(void **state)
+{
+	struct seen seen = { 0 };
+	_cleanup_(captures_freep) struct captures *pool = open_pool(&seen, 2, 10);
+	struct capture_stats stats;
+	uint64_t id = must_start(pool, "print", LONG_NS);
+
+	(void)state;
+	wait_for(pool, &seen, 1);
+	assert_int_equal(seen.results[0].id, id);
+	assert_int_equal(seen.results[0].err, 0);
+	assert_string_equal(seen.text[0], "a;b 1\n");
+	assert_string_equal(seen.results[0].why.text, "warning: of something");
+	captures_stats(pool, &stats);
+	assert_int_equal(stats.started, 1);
+	assert_int_equal(stats.done, 1);
+	assert_int_equal(stats.running, 0);
+	assert_true(stats.cpu_ns > 0);
+}
+
+static void why_it_failed_is_its_last_line(void **state)
+{
+	struct seen seen = { 0 };
+	_cleanup_(captures_freep) struct captures *pool = open_pool(&seen, 2, 10);
+
+	(void)state;
+	must_start(pool, "fail", LONG_NS);
+	wait_for(pool, &seen, 1);
+	assert_int_equal(seen.results[0].err, -EIO);
+	assert_string_equal(seen.results[0].why.text, "no such thing");
+}
+
+static void a_death_is_told_with_its_signal(void **state)
+{
+	struct seen seen = { 0 };
+	_cleanup_(captures_freep) struct captures *pool = open_pool(&seen, 2, 10);
+
+	(void)state;
+	must_start(pool, "die", LONG_NS);
+	wait_for(pool, &seen, 1);
+	assert_int_equal(seen.results[0].err, -EIO);
+	assert_string_equal(seen.results[0].why.text, "the capture was killed by signal 11");
+}
+
+static void what_takes_too_long_is_killed(void **state)
+{
+	struct seen seen = { 0 };
+	_cleanup_(captures_freep) struct captures *pool = open_pool(&seen, 2, 10);
+
+	(void)state;
+	must_start(pool, "wait", NSEC_PER_MSEC);
+	wait_for(pool, &seen, 1);
+	assert_int_equal(seen.results[0].err, -ETIMEDOUT);
+}
+
+static void only_what_is_asked_for_is_ended(void **state)
+{
+	struct seen seen = { 0 };
+	_cleanup_(captures_freep) struct captures *pool = open_pool(&seen, 2, 10);
+	struct capture_stats stats;
+	uint64_t first = must_start(pool, "wait", LONG_NS);
+
+	(void)state;
+	must_start(pool, "wait", LONG_NS);
+	captures_end(pool, first);
+	captures_end(pool, 99);
+	wait_for(pool, &seen, 1);
+	assert_int_equal(seen.results[0].id, first);
+	assert_int_equal(seen.results[0].err, -ECANCELED);
+	captures_stats(pool, &stats);
+	assert_int_equal(stats.running, 1);
+}
+
+static void more_at_once_are_refused_until_one_is_over(void **state)
+{
+	struct seen seen = { 0 };
+	_cleanup_(captures_freep) struct captures *pool = open_pool(&seen, 1, 10);
+	uint64_t id, retry_ns = 0, first = must_start(pool, "wait", 5 * NSEC_PER_SEC);
+	struct capture_stats stats;
+	struct why why;
+
+	(void)state;
+	assert_int_equal(start(pool, "print", LONG_NS, &id, &retry_ns, &why), -EBUSY);
+	assert_in_range(retry_ns, NSEC_PER_SEC, 5 * NSEC_PER_SEC);
+	captures_end(pool, first);
+	wait_for(pool, &seen, 1);
+	must_start(pool, "print", LONG_NS);
+	wait_for(pool, &seen, 2);
+	captures_stats(pool, &stats);
+	assert_int_equal(stats.refused, 1);
+}
+
+static void more_in_a_minute_are_refused(void **state)
+{
+	struct seen seen = { 0 };
+	_cleanup_(captures_freep) struct captures *pool = open_pool(&seen, 1, 2);
+	uint64_t id, retry_ns = 0;
+	struct why why;
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		must_start(pool, "print", LONG_NS);
+		wait_for(pool, &seen, i + 1);
+	}
+	assert_int_equal(start(pool, "print", LONG_NS, &id, &retry_ns, &why), -EAGAIN);
+	assert_in_range(retry_ns, 50 * NSEC_PER_SEC, 60 * NSEC_PER_SEC);
+}
+
+static void none_outlives_its_pool(void **state)
+{
+	struct seen seen = { 0 };
+	struct captures *pool = open_pool(&seen, 1, 2);
+
+	(void)state;
+	must_start(pool, "wait", LONG_NS);
+	captures_free(pool);
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+	assert_int_equal(errno, ECHILD);
+}
+
+/* As `stoker record WORD`. */
+static int be_record(const char *word)
+{
+	if (strcmp(word, "print") == 0) {
+		puts("a;b 1");
+		fputs("stoker: warning: of something\n", stderr);
+		return 0;
+	}
+	if (strcmp(word, "wait") == 0)
+		for (;;)
+			pause();
+	if (strcmp(word, "die") == 0)
+		raise(SIGSEGV);
+	fputs("a note\nstoker: no such thing\n", stderr);
+	return 1;
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_it_writes_is_the_result),
+		cmocka_unit_test(why_it_failed_is_its_last_line),
+		cmocka_unit_test(a_death_is_told_with_its_signal),
+		cmocka_unit_test(what_takes_too_long_is_killed),
+		cmocka_unit_test(only_what_is_asked_for_is_ended),
+		cmocka_unit_test(more_at_once_are_refused_until_one_is_over),
+		cmocka_unit_test(more_in_a_minute_are_refused),
+		cmocka_unit_test(none_outlives_its_pool),
+	};
+
+	if (argc == 3 && strcmp(argv[1], "record") == 0)
+		return be_record(argv[2]);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
