@@ -8,6 +8,7 @@
 #define CGROUP_HIERARCHY_SHIFT 60
 #define CGROUP_NUMBER_MASK ((1ULL << CGROUP_HIERARCHY_SHIFT) - 1)
 #define CGROUP_V1_MAX 8
+#define CGROUP_SUBSYS_MAX 16   /* controllers of a kernel; 14 in 6.18 */
 #define CGROUP_ROOT_NUMBER 1 /* of every hierarchy */
 
 /* The controllers by which a v1 hierarchy is known, those that whole containers and services have
@@ -33,6 +34,13 @@ enum cgroup_controller { CGROUP_CONTROLLERS(CGROUP_CONTROLLER_ID) CGROUP_CONTROL
 struct cgroup_v1 {
 	__u32 hierarchy;  /* its number, of /proc/cgroups */
 	__u32 controller; /* enum cgroup_controller */
+};
+
+/* What is known of it while sampling. */
+struct cgroup_v1_known {
+	__u64 root; /* as it was met: it lives as long as the hierarchy, and most tasks are there */
+	__u32 at;   /* one more than its place in a task's list; 0: not looked for yet */
+	__u32 pad;
 };
 
 enum cgroup_change { CGROUP_MADE, CGROUP_REMOVED, CGROUP_RENAMED };

@@ -42,33 +42,58 @@ static __always_inline s32 subsys_of(u32 controller)
 	}
 }
 
-/* Of each hierarchy's root, as it was met: it lives as long as the hierarchy. Most tasks are there,
- * and it is told by its place alone. */
-__u64 v1_roots[CGROUP_V1_MAX];
+struct cgroup_v1_known v1_known[CGROUP_V1_MAX];
 
-/* The number of the task's cgroup in a v1 hierarchy. */
-static __always_inline u64 cgroup_v1_number(u64 css_set, u32 controller, __u64 *root)
+#define V1_NOWHERE (CGROUP_SUBSYS_MAX + 1)
+
+static __always_inline u32 v1_place(u32 i)
 {
-	struct cgroup_subsys_state *css = NULL;
-	u64 number;
-	s32 subsys = subsys_of(controller);
+	u32 at = v1_known[i].at;
+	s32 subsys;
 
-	if (subsys < 0)
+	if (at)
+		return at;
+	subsys = subsys_of(v1_hierarchies[i].controller);
+	at = subsys >= 0 && subsys < CGROUP_SUBSYS_MAX ? (u32)subsys + 1 : V1_NOWHERE;
+	v1_known[i].at = at;
+	return at;
+}
+
+/* Reads all of a task's list at once: a helper's call costs more than what it reads. 0, or -1. */
+static __always_inline int v1_read(struct scratch *s, struct task_struct *task)
+{
+	u64 from = TASK_TYPED ? (u64)task->cgroups : (u64)BPF_CORE_READ(task, cgroups);
+	u32 size = bpf_core_field_size(struct css_set, subsys);
+
+	if (size > sizeof(s->subsys))
+		size = sizeof(s->subsys);
+	from += bpf_core_field_offset(struct css_set, subsys);
+	return bpf_probe_read_kernel(s->subsys, size, (void *)from) ? -1 : 0;
+}
+
+/* The number of the task's cgroup in a hierarchy. */
+static __always_inline u64 v1_number(const struct scratch *s, u32 i)
+{
+	struct cgroup_subsys_state *css;
+	u32 at = v1_place(i) - 1;
+	u64 number;
+
+	if (at >= CGROUP_SUBSYS_MAX)
 		return CGROUP_ROOT_NUMBER;
-	bpf_probe_read_kernel(&css, sizeof(css),
-		(void *)(css_set + bpf_core_field_offset(struct css_set, subsys) +
-			(u64)subsys * sizeof(css)));
-	if (!css || (u64)css == *root)
+	css = (void *)s->subsys[at];
+	if (!css || (u64)css == v1_known[i].root)
 		return CGROUP_ROOT_NUMBER;
 	number = BPF_CORE_READ(css, cgroup, kn, id);
 	if (number == CGROUP_ROOT_NUMBER)
-		*root = (u64)css;
+		v1_known[i].root = (u64)css;
 	return number;
 }
 
-/* Global, so that it is verified once. 0: it is in the root of all. */
-__noinline u64 cgroup_v1_id(u64 css_set)
+/* 0: it is in the root of all. */
+static __noinline u64 cgroup_v1_id(struct scratch *s, struct task_struct *task)
 {
+	if (v1_read(s, task))
+		return 0;
 	for (u32 i = 0; i < CGROUP_V1_MAX; i++) {
 		u64 number;
 
@@ -76,20 +101,20 @@ __noinline u64 cgroup_v1_id(u64 css_set)
 			break;
 		if (!(v1_live & 1U << i))
 			continue;
-		number = cgroup_v1_number(css_set, v1_hierarchies[i].controller, &v1_roots[i]);
+		number = v1_number(s, i);
 		if (number > CGROUP_ROOT_NUMBER)
 			return (u64)(i + 1) << CGROUP_HIERARCHY_SHIFT | number;
 	}
 	return 0;
 }
 
-static __always_inline u64 cgroup_of(struct task_struct *task)
+static __always_inline u64 cgroup_of(struct scratch *s, struct task_struct *task)
 {
 	u64 id = bpf_get_current_cgroup_id(), v1;
 
 	if (id > CGROUP_ROOT_NUMBER || !v1_live)
 		return id;
-	v1 = cgroup_v1_id((u64)BPF_CORE_READ(task, cgroups));
+	v1 = cgroup_v1_id(s, task);
 	return v1 ? v1 : id;
 }
 

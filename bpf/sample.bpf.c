@@ -36,7 +36,7 @@ static __always_inline void who_read(struct scratch *s, struct task_struct *task
 {
 	s->who.start_ns = TASK_TYPED ? task->group_leader->start_boottime
 				     : BPF_CORE_READ(task, group_leader, start_boottime);
-	s->who.cgroup = cgroup_of(task);
+	s->who.cgroup = cgroup_of(s, task);
 	s->who.tgid = id >> 32;
 	s->who.tid = keep_tid ? (u32)id : 0;
 	bpf_get_current_comm(s->who.comm, sizeof(s->who.comm));
@@ -303,7 +303,7 @@ static __always_inline bool descends(struct task_struct *task, u32 tgid)
 	return false;
 }
 
-static __always_inline bool wanted(struct task_struct *task, u64 id)
+static __always_inline bool wanted(struct scratch *s, struct task_struct *task, u64 id)
 {
 	u32 tgid = id >> 32, tid = id;
 
@@ -316,7 +316,7 @@ static __always_inline bool wanted(struct task_struct *task, u64 id)
 	if (filter == FILTER_TID)
 		return bpf_map_lookup_elem(&targets, &tid);
 	if (filter == FILTER_CGROUP) {
-		u64 cgroup = cgroup_of(task);
+		u64 cgroup = cgroup_of(s, task);
 
 		return bpf_map_lookup_elem(&target_cgroups, &cgroup);
 	}
@@ -365,7 +365,7 @@ int sample(struct bpf_perf_event_data *ctx)
 	}
 	task = task_current();
 	id = pidns_current(task, id);
-	if (id == 0 || !wanted(task, id)) {
+	if (id == 0 || !wanted(s, task, id)) {
 		s->stats.filtered++;
 		return 0;
 	}

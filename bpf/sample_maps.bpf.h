@@ -52,6 +52,7 @@ struct scratch {
 	u32 object_counter;
 	u32 key_counter;
 	u64 tick_ns; /* where times are kept */
+	u64 subsys[CGROUP_SUBSYS_MAX]; /* of the task's css_set */
 	struct mm_struct *mm;
 	struct unwind_regs regs;
 	struct unwind_window window;
