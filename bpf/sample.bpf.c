@@ -328,22 +328,22 @@ static __always_inline bool wanted(struct scratch *s, struct task_struct *task, 
 static __always_inline void note_tick(void)
 {
 	struct cpu_ticks *ticks = &cpu_ticks[bpf_get_smp_processor_id() & (CPU_TICKS_MAX - 1)];
-	u64 now, due = ticks->due_ns;
+	u64 now, due = ticks->due_ns, period = period_ns;
 
 	ticks->ticks++;
-	if (!period_ns)
+	if (!period)
 		return;
 	now = bpf_ktime_get_ns();
-	if (now - due >= period_ns && now > due) {
-		u64 skipped = (now - due) / period_ns;
+	if (now - due >= period && now > due) {
+		u64 skipped = (now - due) / period;
 
 		ticks->skipped += skipped;
-		due += skipped * period_ns;
+		due += skipped * period;
 	}
 	if (now < due || ticks->first)
 		due = now;
 	ticks->first = 0;
-	ticks->due_ns = due + period_ns;
+	ticks->due_ns = due + period;
 }
 
 SEC("perf_event")

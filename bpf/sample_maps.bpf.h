@@ -175,7 +175,6 @@ const volatile __u32 filter = FILTER_NONE;
 const volatile __u8 keep_tid = 0, keep_cpu = 0, keep_user = 1, keep_kernel = 1;
 const volatile __u8 keep_times = 0;
 const volatile __u32 page_shift = 12;
-const volatile __u64 period_ns = 0; /* of the clocks; 0: ticks need not be regular */
 const volatile __u64 counts_high = ~0ULL;
 const volatile __u64 ring_bytes = ~0ULL;
 /* What hashes of user stacks begin with: nobody can make a stack that is taken for another's. */
@@ -183,6 +182,9 @@ const volatile __u64 stacks_secret = 0;
 
 /* Ticks by CPU, where user space can watch them; a cache line each. */
 struct cpu_ticks cpu_ticks[CPU_TICKS_MAX] = {};
+
+/* Of the clocks; 0: ticks need not be regular. Changed only while no clock runs. */
+__u64 period_ns = 0;
 
 __u32 active_counts = 0;
 __u32 epoch = 0;

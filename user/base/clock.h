@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stdint.h>
+#include <sys/types.h>
 #include <time.h>
 
 #define NSEC_PER_SEC 1000000000ULL
@@ -15,4 +16,12 @@ static inline uint64_t clock_ns(clockid_t id)
 
 	clock_gettime(id, &ts);
 	return (uint64_t)ts.tv_sec * NSEC_PER_SEC + (uint64_t)ts.tv_nsec;
+}
+
+/* What a process has used of CPUs so far, all its threads; 0: there is none, or no such process. */
+static inline uint64_t clock_process_ns(pid_t pid)
+{
+	clockid_t clock;
+
+	return pid > 0 && clock_getcpuclockid(pid, &clock) == 0 ? clock_ns(clock) : 0;
 }

@@ -18,6 +18,7 @@
 #include "cmd/signals.h"
 #include "daemon/agent.h"
 #include "daemon/config.h"
+#include "daemon/governor.h"
 #include "daemon/keeper.h"
 #include "daemon/notify.h"
 #include "sink/sink.h"
@@ -37,6 +38,8 @@ struct daemon {
 	struct log *log;
 	struct utsname host;
 	json_t *account; /* up to the last interval */
+	struct governor governor;
+	uint64_t used_ns, used_at_ns; /* by all of ours up to then, CLOCK_MONOTONIC */
 	int signals;
 	int said; /* the error of the store that was told last */
 	bool over;
@@ -129,6 +132,7 @@ static void reload(struct daemon *d)
 			log_warn(d->log, "%s: hz, memory, by and path need a restart",
 				d->config_path);
 		d->config.interval_ns = config.interval_ns;
+		d->governor.permille = config.cpu_permille;
 		d->config.keep_ns = config.keep_ns;
 		d->config.bytes_max = config.bytes_max;
 		d->config.whole_ns = config.whole_ns;
@@ -147,8 +151,43 @@ static void tell_warnings(struct daemon *d)
 		log_warn(d->log, "%s", warning);
 }
 
-/* The account since the last interval; the caller's. NULL: out of memory. */
-static char *take_account(struct daemon *d)
+/* ---- what it costs ------------------------------------------------------------------------- */
+
+/* What our processes used so far, and the BPF program, where the kernel tells that. */
+static uint64_t used_ns(struct daemon *d)
+{
+	struct account account;
+
+	agent_account(d->agent, &account);
+	return (uint64_t)((account.agent_cpu_s + account.worker.cpu_s) * 1e9) +
+		account.sampler.run_ns + clock_process_ns(d->keeper.pid);
+}
+
+/* An interval ends: the next one's rate. */
+static void govern(struct daemon *d)
+{
+	struct governor *g = &d->governor;
+	uint64_t now = clock_ns(CLOCK_MONOTONIC), used = used_ns(d);
+	uint32_t before = g->hz;
+
+	/* A process that was replaced has begun from nothing. */
+	if (governor_feed(g, used > d->used_ns ? used - d->used_ns : 0, now - d->used_at_ns)) {
+		if (g->hz < before && g->stepped_down - g->stepped_up == 1)
+			log_warn(d->log,
+				"sampling at %u Hz took %.2f %% of a core, more than the %.1f %% "
+				"allowed: from now on %u Hz, until it takes less",
+				before, (double)g->cost_ppm / 1e4, (double)g->permille / 10, g->hz);
+		else if (g->hz == g->hz_set)
+			log_note(d->log, "sampling at %u Hz again", g->hz);
+		agent_set_hz(d->agent, g->hz);
+	}
+	d->used_ns = used;
+	d->used_at_ns = now;
+}
+
+/* The account since the last interval, which was sampled at hz; the caller's. NULL: out of memory.
+ */
+static char *take_account(struct daemon *d, uint32_t hz)
 {
 	_cleanup_(buf_done) struct buf text = BUF_INIT;
 	struct account account;
@@ -156,6 +195,8 @@ static char *take_account(struct daemon *d)
 	char *out = NULL;
 
 	agent_account(d->agent, &account);
+	account.hz = hz;
+	account.governor = d->governor;
 	if (account_write_json(&account, &text) < 0)
 		return NULL;
 	now = json_loads(text.data, 0, NULL);
@@ -175,14 +216,15 @@ static char *take_account(struct daemon *d)
 static int put_profile(struct daemon *d, const struct profile *profile, struct why *why)
 {
 	_cleanup_(buf_done) struct buf text = BUF_INIT;
-	_cleanup_(freep) char *account = take_account(d);
+	uint32_t hz = (uint32_t)(NSEC_PER_SEC / profile->period_ns);
+	_cleanup_(freep) char *account = take_account(d, hz);
 	const struct retention r = retention(&d->config);
 	struct segment_about about = { .host = d->host.nodename,
 		.by = d->config.by,
 		.account = account ? account : "",
 		.start_ns = profile->start_ns,
 		.end_ns = profile->start_ns + profile->duration_ns,
-		.hz = (uint32_t)d->config.hz };
+		.hz = hz };
 	int err = folded_write(profile, &d->sink, &text);
 
 	if (err < 0)
@@ -196,6 +238,7 @@ static int end_interval(struct daemon *d, struct why *why)
 	_cleanup_(profile_done) struct profile profile;
 	int err = profile_init(&profile);
 
+	govern(d);
 	if (err == 0)
 		err = agent_profile(d->agent, &profile);
 	tell_warnings(d);
@@ -336,6 +379,9 @@ static int start(struct daemon *d, struct why *why)
 		return err;
 	tell_warnings(d);
 	uname(&d->host);
+	governor_init(&d->governor, (uint32_t)d->config.hz, d->config.cpu_permille);
+	d->used_ns = used_ns(d);
+	d->used_at_ns = clock_ns(CLOCK_MONOTONIC);
 	d->interval_ends_ns = clock_ns(CLOCK_BOOTTIME) + d->config.interval_ns;
 	log_note(d->log, "sampling at %llu Hz into %s: %llu profiles there",
 		(unsigned long long)d->config.hz, d->config.store,

@@ -136,6 +136,19 @@ static json_t *containers_json(const struct account *a)
 		(json_int_t)c->refused, "files", files);
 }
 
+/* NULL: nobody governs the rate. */
+static json_t *governor_json(const struct account *a)
+{
+	const struct governor *g = &a->governor;
+
+	return g->hz_set == 0
+		? NULL
+		: json_pack("{s:i, s:i, s:I, s:I, s:I, s:I}", "hz", (int)g->hz, "hz_set",
+			  (int)g->hz_set, "allowed_ppm", (json_int_t)g->permille * 1000, "cost_ppm",
+			  (json_int_t)g->cost_ppm, "stepped_down", (json_int_t)g->stepped_down,
+			  "stepped_up", (json_int_t)g->stepped_up);
+}
+
 static json_t *account_json(const struct account *a)
 {
 	json_t *bpf = json_pack("{s:I, s:I, s:I, s:I}", "runs", (json_int_t)a->sampler.runs,
@@ -150,13 +163,13 @@ static json_t *account_json(const struct account *a)
 		(json_int_t)a->agent_rss_max_kb, "start_us", (json_int_t)(a->start_ns / 1000));
 
 	return json_pack(
-		"{s:f, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+		"{s:f, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o*}",
 		"duration_s", a->duration_s, "hz", (int)a->hz, "cpus", (int)a->sampler.cpus,
 		"ticks", ticks_json(a), "user_stacks", stacks_json(a), "frames", frames_json(a),
 		"objects", objects_json(a), "debug_files", debug_files_json(a), "debuginfod",
 		fetch_json(a), "containers", containers_json(a), "unnamed_files",
 		file_notes_unnamed(a->files), "tables", tables_json(a), "bpf", bpf, "agent", agent,
-		"worker", worker);
+		"worker", worker, "governor", governor_json(a));
 }
 
 int account_write_json(const struct account *account, struct buf *out)

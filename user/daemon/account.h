@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "bpf/reasons.h"
 #include "daemon/containers.h"
+#include "daemon/governor.h"
 #include "daemon/held.h"
 #include "daemon/objects.h"
 #include "sampler/sampler.h"
@@ -48,6 +49,7 @@ struct account {
 	uint64_t frames_unnamed[UNNAMED_REASONS_LEN];
 	uint64_t maps_refused[FILE_REASONS_LEN]; /* processes whose perf map was not read */
 	struct containers_stats containers;
+	struct governor governor; /* hz_set 0: nobody governs */
 	double agent_cpu_s;
 	uint64_t agent_rss_max_kb;
 };

@@ -68,7 +68,7 @@ struct agent {
 	uint64_t last_profile_ns; /* CLOCK_BOOTTIME */
 	uint64_t last_profile_real_ns, last_profile_tick_ns;
 	uint32_t ticks;
-	uint32_t hz;
+	uint32_t hz, next_hz;
 	bool times;
 	struct warnings warnings;
 };
@@ -217,18 +217,6 @@ static int watch(struct agent *agent, int fd)
 	return epoll_ctl(agent->epoll, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
 }
 
-static void warn_of_privileges(struct agent *agent)
-{
-	for (size_t i = 0; i < PRIVILEGES_LEN; i++) {
-		struct why text;
-
-		if (privileges_has(&privileges[i]))
-			continue;
-		why_set(&text, 0, "no %s: %s", privileges[i].name, privileges[i].without);
-		warnings_add(&agent->warnings, text.text);
-	}
-}
-
 static int open_objects(struct agent *agent, const struct agent_options *options, struct why *why)
 {
 	const struct objects_options objects = {
@@ -261,7 +249,7 @@ static int open_parts(struct agent *agent, struct why *why)
 		err = load_kernel(agent);
 	if (err < 0)
 		return why_set(why, err, "cannot begin: %s", err_text(err));
-	warn_of_privileges(agent);
+	privileges_warn(&agent->warnings);
 	return 0;
 }
 
@@ -295,9 +283,10 @@ int agent_open(const struct agent_options *options, struct agent **out, struct w
 		return why_set(why, -ENOMEM, "out of memory");
 	heap_give_back();
 	agent->opened_ns = clock_ns(CLOCK_MONOTONIC);
-	agent->hz = options->sampler.hz;
+	agent->hz = agent->next_hz = options->sampler.hz;
 	agent->times = options->sampler.times;
-	agent->tally.timeline.unit_ns = timeline_unit_ns(agent->hz);
+	agent->tally.timeline.unit_ns = timeline_unit_ns(
+		options->sampler.hz_max ? options->sampler.hz_max : options->sampler.hz);
 	agent->epoll = -1;
 	setpriority(PRIO_PROCESS, 0, NICE);
 	privileges_raise_limits();
@@ -519,12 +508,23 @@ int agent_tick(struct agent *agent)
 	return err;
 }
 
+void agent_set_hz(struct agent *agent, uint32_t hz)
+{
+	agent->next_hz = hz;
+}
+
+/* The first tick at the new rate comes a whole period later, and by then the counts are turned. */
+static void change_rate(struct agent *agent)
+{
+	if (agent->next_hz != agent->hz && !agent->stopped &&
+		sampler_set_hz(agent->sampler, agent->next_hz) < 0)
+		warnings_add(&agent->warnings, "a CPU's clock did not take another rate");
+}
+
 int agent_profile(struct agent *agent, struct profile *out)
 {
-	uint64_t now = clock_ns(CLOCK_BOOTTIME);
-	uint64_t cut_ns = timeline_round(&agent->tally.timeline, clock_ns(CLOCK_MONOTONIC));
-	int err = drain(agent), first_err = err;
-	uint64_t drained_ns = clock_ns(CLOCK_MONOTONIC);
+	uint64_t now, cut_ns, drained_ns;
+	int err, first_err;
 	struct fill fill = {
 		.profile = out,
 		.tally = &agent->tally,
@@ -535,10 +535,16 @@ int agent_profile(struct agent *agent, struct profile *out)
 		.last = agent->stopped,
 	};
 
+	change_rate(agent);
+	now = clock_ns(CLOCK_BOOTTIME);
+	cut_ns = timeline_round(&agent->tally.timeline, clock_ns(CLOCK_MONOTONIC));
+	first_err = drain(agent);
+	drained_ns = clock_ns(CLOCK_MONOTONIC);
 	err = finish_held(agent);
 	first_err = first_err < 0 ? first_err : err;
 	tally_cut(&agent->tally, agent->stopped ? UINT64_MAX : cut_ns);
 	out->period_ns = NSEC_PER_SEC / agent->hz;
+	agent->hz = agent->next_hz;
 	out->start_ns = agent->last_profile_real_ns;
 	out->start_tick_ns = agent->last_profile_tick_ns;
 	out->duration_ns = now - agent->last_profile_ns;

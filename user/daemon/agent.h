@@ -37,6 +37,8 @@ int agent_tick(struct agent *agent);
 /* All samples since the last call, named; each sample is in exactly one profile. *out must be
  * fresh from profile_init and is filled even when an error cuts it short. */
 int agent_profile(struct agent *agent, struct profile *out);
+/* Another rate, at most sampler.hz_max, from the next agent_profile on: each profile has one. */
+void agent_set_hz(struct agent *agent, uint32_t hz);
 /* Ticks that wait for the next profile, where times are kept. */
 size_t agent_ticks(const struct agent *agent);
 /* The account of the whole capture so far. */

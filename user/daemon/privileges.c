@@ -64,6 +64,18 @@ int privileges_check(struct why *why)
 		names, first);
 }
 
+void privileges_warn(struct warnings *warnings)
+{
+	for (size_t i = 0; i < PRIVILEGES_LEN; i++) {
+		struct why text;
+
+		if (privileges_has(&privileges[i]))
+			continue;
+		why_set(&text, 0, "no %s: %s", privileges[i].name, privileges[i].without);
+		warnings_add(warnings, text.text);
+	}
+}
+
 int privileges_drop(struct why *why)
 {
 	uint64_t keep = 0;

@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
+#include "daemon/warnings.h"
 
 struct privilege {
 	unsigned int cap;
@@ -24,6 +25,9 @@ bool privileges_has(const struct privilege *privilege);
 
 /* -EPERM, with why: one is missing that is needed. */
 int privileges_check(struct why *why);
+
+/* One for each that is missing and not needed. */
+void privileges_warn(struct warnings *warnings);
 
 /* Gives up all but those in the table, for good, and what could bring others back. What a larger
  * set can stand in for (CAP_SYS_ADMIN for most of them) is gone then too, so one that is missing is

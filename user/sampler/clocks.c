@@ -125,11 +125,11 @@ static void mark_online(const char *list, bool *wanted, int cpus_max)
 static void close_cpu(struct clocks *clocks, int cpu, uint64_t until_ns)
 {
 	if (clocks->cgroup_fd >= 0)
-		clocks->closed_ns += clocks->run_ns[cpu];
+		clocks->closed_ns += clocks->run_ns[cpu] - clocks->past_ns[cpu];
 	else if (until_ns > clocks->opened_ns[cpu])
 		clocks->closed_ns += until_ns - clocks->opened_ns[cpu];
 	clocks->closed_skipped += skipped_until(clocks, cpu, until_ns);
-	clocks->run_ns[cpu] = 0;
+	clocks->run_ns[cpu] = clocks->past_ns[cpu] = 0;
 	fd_close(&clocks->fds[cpu]);
 }
 
@@ -224,13 +224,16 @@ int clocks_open(struct clocks *clocks, const struct clocks_options *options, str
 		.cgroup_fd = options->cgroup_fd,
 		.hz = options->hz,
 		.ticks = options->ticks,
+		.period_ns = options->period_ns,
 		.cpus_max = cpus > 0 ? (int)cpus : 1,
 	};
 	clocks->fds = malloc((size_t)clocks->cpus_max * sizeof(*clocks->fds));
 	clocks->opened_ns = calloc((size_t)clocks->cpus_max, sizeof(*clocks->opened_ns));
 	clocks->run_ns = calloc((size_t)clocks->cpus_max, sizeof(*clocks->run_ns));
+	clocks->past_ns = calloc((size_t)clocks->cpus_max, sizeof(*clocks->past_ns));
 	clocks->seen_ticks = calloc((size_t)clocks->cpus_max, sizeof(*clocks->seen_ticks));
-	if (!clocks->fds || !clocks->opened_ns || !clocks->run_ns || !clocks->seen_ticks) {
+	if (!clocks->fds || !clocks->opened_ns || !clocks->run_ns || !clocks->past_ns ||
+		!clocks->seen_ticks) {
 		clocks->cpus_max = 0;
 		clocks_close(clocks);
 		return why_set(why, -ENOMEM, "out of memory");
@@ -252,9 +255,10 @@ void clocks_close(struct clocks *clocks)
 	free(clocks->fds);
 	free(clocks->opened_ns);
 	free(clocks->run_ns);
+	free(clocks->past_ns);
 	free(clocks->seen_ticks);
 	clocks->fds = NULL;
-	clocks->opened_ns = clocks->run_ns = clocks->seen_ticks = NULL;
+	clocks->opened_ns = clocks->run_ns = clocks->past_ns = clocks->seen_ticks = NULL;
 }
 
 /* What the machine below us took, told in clock ticks. */
@@ -272,9 +276,10 @@ static uint64_t stolen_ns(void)
 	return ticks * (NSEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
-uint64_t clocks_stolen_ns(const struct clocks *clocks)
+/* At this rate. */
+static uint64_t stolen_ticks(const struct clocks *clocks)
 {
-	return stolen_ns() - clocks->stolen_start_ns;
+	return (stolen_ns() - clocks->stolen_start_ns) / period_ns(clocks);
 }
 
 int clocks_start(struct clocks *clocks)
@@ -292,22 +297,90 @@ int clocks_start(struct clocks *clocks)
 	return 0;
 }
 
-void clocks_stop(struct clocks *clocks)
+static void disable_all(struct clocks *clocks)
 {
-	clocks->running = false;
-	clocks->stopped_ns = clock_ns(CLOCK_MONOTONIC);
 	for (int cpu = 0; cpu < clocks->cpus_max; cpu++)
 		if (clocks->fds[cpu] >= 0)
 			ioctl(clocks->fds[cpu], PERF_EVENT_IOC_DISABLE, 0);
 }
 
+void clocks_stop(struct clocks *clocks)
+{
+	clocks->running = false;
+	clocks->stopped_ns = clock_ns(CLOCK_MONOTONIC);
+	disable_all(clocks);
+}
+
+/* What was due at a rate that is over: whole ticks of each CPU, as its next period is a new one. */
+static void settle(struct clocks *clocks, uint64_t now_ns)
+{
+	clocks->past_due += clocks->closed_ns / period_ns(clocks);
+	clocks->closed_ns = 0;
+	clocks->past_stolen += stolen_ticks(clocks);
+	clocks->stolen_start_ns = stolen_ns();
+	for (int cpu = 0; cpu < clocks->cpus_max; cpu++) {
+		if (clocks->fds[cpu] < 0)
+			continue;
+		if (clocks->cgroup_fd >= 0) {
+			clocks->run_ns[cpu] = event_ns(clocks->fds[cpu]);
+			clocks->past_due +=
+				(clocks->run_ns[cpu] - clocks->past_ns[cpu]) / period_ns(clocks);
+			clocks->past_ns[cpu] = clocks->run_ns[cpu];
+		} else if (now_ns > clocks->opened_ns[cpu]) {
+			clocks->past_due += (now_ns - clocks->opened_ns[cpu]) / period_ns(clocks);
+		}
+		clocks->closed_skipped += skipped_until(clocks, cpu, now_ns);
+		clocks->opened_ns[cpu] = now_ns;
+	}
+}
+
+/* A clock that is not enabled begins a period of the new length when it is. */
+static int set_period(struct clocks *clocks, int cpu)
+{
+	uint64_t ns = period_ns(clocks);
+	int err;
+
+	if (ioctl(clocks->fds[cpu], PERF_EVENT_IOC_PERIOD, &ns) < 0) {
+		err = -errno;
+		close_cpu(clocks, cpu, clocks->opened_ns[cpu]);
+		return err;
+	}
+	if (clocks->running) {
+		begin(clocks, cpu);
+		ioctl(clocks->fds[cpu], PERF_EVENT_IOC_ENABLE, 0);
+	}
+	return 0;
+}
+
+int clocks_set_hz(struct clocks *clocks, uint32_t hz)
+{
+	int first_err = 0;
+
+	if (hz == clocks->hz)
+		return 0;
+	if (clocks->running) {
+		disable_all(clocks);
+		settle(clocks, clock_ns(CLOCK_MONOTONIC));
+	}
+	clocks->hz = hz;
+	if (*clocks->period_ns)
+		__atomic_store_n(clocks->period_ns, period_ns(clocks), __ATOMIC_SEQ_CST);
+	for (int cpu = 0; cpu < clocks->cpus_max; cpu++) {
+		int err = clocks->fds[cpu] >= 0 ? set_period(clocks, cpu) : 0;
+
+		first_err = first_err < 0 ? first_err : err;
+	}
+	return first_err;
+}
+
 void clocks_read(const struct clocks *clocks, struct clocks_time *out)
 {
 	struct clocks_time time = {
-		.due_ns = clocks->closed_ns,
 		.skipped = clocks->closed_skipped,
+		.stolen = clocks->past_stolen + stolen_ticks(clocks),
 	};
 	uint64_t until_ns = clocks->running ? clock_ns(CLOCK_MONOTONIC) : clocks->stopped_ns;
+	uint64_t due_ns = clocks->closed_ns;
 
 	time.wall_ns = until_ns - clocks->started_ns;
 	for (int cpu = 0; cpu < clocks->cpus_max && cpu < CPU_TICKS_MAX; cpu++)
@@ -316,9 +389,10 @@ void clocks_read(const struct clocks *clocks, struct clocks_time *out)
 		if (clocks->fds[cpu] < 0)
 			continue;
 		time.cpus++;
-		time.due_ns += clocks->cgroup_fd >= 0 ? event_ns(clocks->fds[cpu])
-						      : until_ns - clocks->opened_ns[cpu];
+		due_ns += clocks->cgroup_fd >= 0 ? event_ns(clocks->fds[cpu]) - clocks->past_ns[cpu]
+						 : until_ns - clocks->opened_ns[cpu];
 		time.skipped += skipped_until(clocks, cpu, until_ns);
 	}
+	time.due = clocks->past_due + due_ns / period_ns(clocks);
 	*out = time;
 }

@@ -9,13 +9,10 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <linux/membarrier.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -25,6 +22,7 @@
 #include "base/hash.h"
 #include "sample.skel.h"
 #include "sampler/clocks.h"
+#include "sampler/grace.h"
 #include "sampler/map_memory.h"
 #include "sampler/tracepoints.h"
 #include "unwind/publish.h"
@@ -42,7 +40,6 @@
 #define RING_BYTES_MAX (16 * 1024 * 1024)
 #define LOAD_CAPS (CAPS_BIT(CAP_BPF) | CAPS_BIT(CAP_PERFMON))
 #define DRAIN_BATCH 1024
-#define GRACE_FALLBACK_NS (100 * NSEC_PER_MSEC)
 
 struct sampler {
 	struct sample_bpf *skel;
@@ -91,7 +88,8 @@ static int size_maps(struct sampler *s, const struct sampler_options *o)
 {
 	/* A second of ticks that are all different before a drain is called for, and one more
 	 * before any is lost. */
-	uint32_t counts = power_of_two((uint64_t)o->hz * s->cpus * 2, COUNTS_MIN, COUNTS_MAX);
+	uint64_t hz = o->hz_max > o->hz ? o->hz_max : o->hz;
+	uint32_t counts = power_of_two(hz * s->cpus * 2, COUNTS_MIN, COUNTS_MAX);
 	uint32_t ring = power_of_two(
 		(uint64_t)s->cpus * RING_BYTES_A_CPU, RING_BYTES_A_CPU, RING_BYTES_MAX);
 	const struct {
@@ -149,7 +147,7 @@ static int configure(struct sampler *s, const struct sampler_options *o)
 	s->skel->bss->v1_live = o->v1_live;
 	for (size_t i = 0; i < o->v1_len && i < CGROUP_V1_MAX; i++)
 		s->skel->rodata->v1_hierarchies[i] = o->v1[i];
-	s->skel->rodata->period_ns =
+	s->skel->bss->period_ns =
 		o->target == SAMPLER_CGROUP && !by_cgroup ? 0 : NSEC_PER_SEC / o->hz;
 	s->skel->rodata->keep_tid = o->by_tid;
 	s->skel->rodata->keep_cpu = o->by_cpu;
@@ -209,36 +207,24 @@ static int load(struct sampler *s, const struct sampler_options *o, struct why *
 	return err < 0 ? explain_load(err, &libbpf, why) : 0;
 }
 
-static int set_targets(struct sampler *s, const struct sampler_options *o)
+static int put_all(struct bpf_map *map, const void *keys, size_t size, size_t len)
 {
 	uint8_t one = 1;
+	int err = 0;
 
-	for (size_t i = 0; i < o->ids_len; i++) {
-		int err = bpf_map_update_elem(
-			bpf_map__fd(s->skel->maps.targets), &o->ids[i], &one, BPF_ANY);
-
-		if (err < 0)
-			return err;
-	}
-	for (size_t i = 0; i < o->cgroups_len; i++) {
-		int err = bpf_map_update_elem(
-			bpf_map__fd(s->skel->maps.target_cgroups), &o->cgroups[i], &one, BPF_ANY);
-
-		if (err < 0)
-			return err;
-	}
-	return 0;
+	for (size_t i = 0; i < len && err == 0; i++)
+		err = bpf_map_update_elem(
+			bpf_map__fd(map), (const char *)keys + i * size, &one, BPF_ANY);
+	return err;
 }
 
-/* Returns when no tick that began before the call still runs: ticks are RCU read-side sections. */
-static void wait_for_ticks(void)
+static int set_targets(struct sampler *s, const struct sampler_options *o)
 {
-	struct timespec fallback = { .tv_nsec = GRACE_FALLBACK_NS };
+	int err = put_all(s->skel->maps.targets, o->ids, sizeof(*o->ids), o->ids_len);
 
-	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) == 0)
-		return;
-	/* Refused with nohz_full. A tick takes microseconds. */
-	nanosleep(&fallback, NULL);
+	return err < 0 ? err
+		       : put_all(s->skel->maps.target_cgroups, o->cgroups, sizeof(*o->cgroups),
+				 o->cgroups_len);
 }
 
 static int open_publish(struct sampler *s)
@@ -252,7 +238,7 @@ static int open_publish(struct sampler *s)
 		.objects_len = &s->skel->bss->objects_len,
 		.epoch = &s->skel->bss->tables_epoch,
 		.second = &s->skel->data->second,
-		.wait_for_ticks = wait_for_ticks,
+		.wait_for_ticks = grace_wait,
 	};
 
 	return publish_new(&maps, &s->publish);
@@ -337,6 +323,7 @@ static int open_clocks(struct sampler *s, const struct sampler_options *o, struc
 		.cgroup_fd = o->target == SAMPLER_CGROUP ? o->cgroup_fd : -1,
 		.hz = o->hz,
 		.ticks = s->skel->bss->cpu_ticks,
+		.period_ns = (uint64_t *)&s->skel->bss->period_ns,
 	};
 
 	return clocks_open(&s->clocks, &options, why);
@@ -433,6 +420,11 @@ int sampler_start(struct sampler *s, struct why *why)
 	return 0;
 }
 
+int sampler_set_hz(struct sampler *s, uint32_t hz)
+{
+	return clocks_set_hz(&s->clocks, hz);
+}
+
 void sampler_stop(struct sampler *s)
 {
 	clocks_stop(&s->clocks);
@@ -491,7 +483,7 @@ int sampler_drain(struct sampler *s)
 	int err;
 
 	__atomic_store_n(&s->skel->bss->active_counts, old ^ 1, __ATOMIC_SEQ_CST);
-	wait_for_ticks();
+	grace_wait();
 	s->pressed = false;
 	err = sampler_poll(s);
 	if (err == 0)
@@ -561,7 +553,7 @@ static void read_program(struct sampler *s, struct sampler_stats *out)
 static void count_ticks(struct sampler *s, struct sampler_stats *out,
 	const struct clocks_time *time, const struct tick_stats *ticks)
 {
-	uint64_t period_ns = NSEC_PER_SEC / s->clocks.hz, due = time->due_ns / period_ns, seen = 0;
+	uint64_t due = time->due, seen = 0;
 
 	out->samples = ticks->samples - s->lost_user[LOST_DRAIN];
 	out->idle = ticks->idle;
@@ -574,7 +566,7 @@ static void count_ticks(struct sampler *s, struct sampler_stats *out,
 	seen += out->samples + out->idle;
 	out->expected = due - (due < ticks->filtered ? due : ticks->filtered);
 	out->skipped = time->skipped;
-	out->stolen = clocks_stolen_ns(&s->clocks) / period_ns;
+	out->stolen = time->stolen;
 	/* A cgroup's clock runs with the cgroup: what was taken from it is not known. */
 	if (s->clocks.cgroup_fd >= 0) {
 		out->skipped = out->expected > seen ? out->expected - seen : 0;

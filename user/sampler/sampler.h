@@ -27,6 +27,7 @@ struct publish;
 
 struct sampler_options {
 	uint32_t hz;
+	uint32_t hz_max; /* that sampler_set_hz may be told; 0: hz */
 	enum sampler_target target;
 	const uint32_t *ids; /* of the targets */
 	size_t ids_len;
@@ -71,7 +72,7 @@ struct sampler_stats {
 	/* Never came: the virtual CPU did not run, interrupts were off for longer than a period,
 	 * another BPF program was interrupted. A cgroup's: what is left of expected. */
 	uint64_t skipped;
-	uint64_t stolen; /* so many are due in the time that the hypervisor ran something else */
+	uint64_t stolen; /* so many were due while the hypervisor ran something else */
 	uint64_t lost[LOST_REASONS_LEN];
 	uint64_t runs, run_ns; /* run_ns: 0 without kernel.bpf_stats_enabled */
 	uint64_t bytes_out;    /* ring buffer and drained counts */
@@ -88,6 +89,7 @@ int sampler_open(const struct sampler_options *options, const struct sampler_eve
 void sampler_free(struct sampler *sampler);
 
 int sampler_start(struct sampler *sampler, struct why *why);
+int sampler_set_hz(struct sampler *sampler, uint32_t hz); /* from now on */
 /* No tick runs the program after this. */
 void sampler_stop(struct sampler *sampler);
 

@@ -11,8 +11,9 @@
 
 static bool is_level(const char *key)
 {
-	return strstr(key, "max") || strcmp(key, "hz") == 0 || strcmp(key, "cpus") == 0 ||
-		strcmp(key, "memory_bytes") == 0 || strcmp(key, "start_us") == 0;
+	return strstr(key, "max") || strstr(key, "hz") || strstr(key, "_ppm") ||
+		strcmp(key, "cpus") == 0 || strcmp(key, "memory_bytes") == 0 ||
+		strcmp(key, "start_us") == 0;
 }
 
 static json_t *combined(const char *key, json_t *a, json_t *b, int sign)

@@ -253,12 +253,7 @@ enum lane_result lane_wait(struct lane *lane, uint64_t until_ns)
 
 double lane_cpu_s(const struct lane *lane)
 {
-	struct timespec used = { 0 };
-	clockid_t clock;
-
-	if (lane->pid != 0 && clock_getcpuclockid(lane->pid, &clock) == 0)
-		clock_gettime(clock, &used);
-	return lane->cpu_s + (double)used.tv_sec + (double)used.tv_nsec / 1e9;
+	return lane->cpu_s + (double)clock_process_ns(lane->pid) / 1e9;
 }
 
 static uint64_t kb_of(const char *text, const char *key)

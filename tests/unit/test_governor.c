@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_governor.c - when the rate steps down, how far, and when it comes back. */
+#include "unit.h"
+
+#include "base/own.h"
+#include "daemon/governor.h"
+
+#define ALLOWED 10 /* permille */
+
+/* n intervals of so many seconds, each of which cost so many permille; how often the rate changed
+ */
+static int feed(struct governor *g, int n, uint64_t seconds, uint64_t permille)
+{
+	int changes = 0;
+
+	for (int i = 0; i < n; i++)
+		changes += governor_feed(
+			g, seconds * NSEC_PER_SEC * permille / 1000, seconds * NSEC_PER_SEC);
+	return changes;
+}
+
+static void what_is_cheap_enough_changes_nothing(void **state)
+{
+	struct governor g;
+
+	(void)state;
+	governor_init(&g, 19, ALLOWED);
+	assert_int_equal(feed(&g, 100, 60, ALLOWED), 0);
+	assert_int_equal(feed(&g, 100, 60, 0), 0);
+	assert_int_equal(g.hz, 19);
+}
+
+static void one_dear_window_is_let_pass(void **state)
+{
+	struct governor g;
+
+	(void)state;
+	governor_init(&g, 19, ALLOWED);
+	for (int i = 0; i < 20; i++) {
+		assert_int_equal(feed(&g, GOVERNOR_WINDOWS_DOWN - 1, 60, 500), 0);
+		assert_int_equal(feed(&g, 1, 60, ALLOWED), 0);
+	}
+	assert_int_equal(g.hz, 19);
+}
+
+static void the_rate_is_halved_to_a_least_one(void **state)
+{
+	static const uint32_t want[] = { 49, 24, 12, 6, GOVERNOR_HZ_MIN, GOVERNOR_HZ_MIN };
+	struct governor g;
+
+	(void)state;
+	governor_init(&g, 99, ALLOWED);
+	for (size_t i = 0; i < ARRAY_SIZE(want); i++) {
+		feed(&g, GOVERNOR_WINDOWS_DOWN, 60, ALLOWED + 1);
+		assert_int_equal(g.hz, want[i]);
+	}
+	assert_int_equal(g.stepped_down, 5);
+	governor_init(&g, 3, ALLOWED);
+	assert_int_equal(feed(&g, 10, 60, 900), 0);
+	assert_int_equal(g.hz, 3);
+}
+
+static void it_comes_back_when_twice_the_cost_is_well_within(void **state)
+{
+	struct governor g;
+
+	(void)state;
+	governor_init(&g, 99, ALLOWED);
+	feed(&g, 2 * GOVERNOR_WINDOWS_DOWN, 60, 100);
+	assert_int_equal(g.hz, 24);
+	/* Twice as much would be too much again: it stays. */
+	assert_int_equal(feed(&g, 100, 60, ALLOWED * 6 / 10), 0);
+	assert_int_equal(feed(&g, GOVERNOR_WINDOWS_UP - 1, 60, ALLOWED * 4 / 10), 0);
+	assert_int_equal(feed(&g, 1, 60, ALLOWED * 4 / 10), 1);
+	assert_int_equal(g.hz, 48);
+	feed(&g, 20, 60, 0);
+	assert_int_equal(g.hz, 99);
+	assert_int_equal(g.stepped_up, 3);
+}
+
+static void short_intervals_are_added_up(void **state)
+{
+	struct governor g;
+
+	(void)state;
+	governor_init(&g, 99, ALLOWED);
+	/* Nine seconds that cost all and one that cost nothing are one dear window. */
+	assert_int_equal(feed(&g, 9, 1, 1000), 0);
+	assert_int_equal(feed(&g, 1, 1, 0), 0);
+	assert_int_equal(g.cost_ppm, 900000);
+	assert_int_equal(feed(&g, 9, 1, 1000), 0);
+	assert_int_equal(feed(&g, 1, 1, 0), 1);
+	assert_int_equal(g.hz, 49);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_cheap_enough_changes_nothing),
+		cmocka_unit_test(one_dear_window_is_let_pass),
+		cmocka_unit_test(the_rate_is_halved_to_a_least_one),
+		cmocka_unit_test(it_comes_back_when_twice_the_cost_is_well_within),
+		cmocka_unit_test(short_intervals_are_added_up),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
