@@ -4,52 +4,54 @@
 #pragma once
 
 /* A tick that became neither a sample nor idle time. */
-#define LOST_REASONS(X)                                                                            \
-	X(LOST_COUNTS_FULL, "counts_full", "the count map was full")                               \
-	X(LOST_WHOS_FULL, "whos_full", "the table of tasks was full")                              \
-	X(LOST_RING_FULL, "ring_full", "a new stack or task could not be told: the ring buffer was full") \
-	X(LOST_DRAIN, "drain", "a count was drained whose stack or task is not known")             \
+#define LOST_REASONS(X)                                                                \
+	X(LOST_COUNTS_FULL, "counts_full", "the count map was full")                   \
+	X(LOST_WHOS_FULL, "whos_full", "the table of tasks was full")                  \
+	X(LOST_RING_FULL, "ring_full",                                                 \
+		"a new stack or task could not be told: the ring buffer was full")     \
+	X(LOST_DRAIN, "drain", "a count was drained whose stack or task is not known") \
 	X(LOST_MEMORY, "memory", "user space was out of memory or over its limit")
 
 /* Where a user stack ended. */
-#define STACK_ENDS(X)                                                                              \
-	X(END_NONE, "none", "there is no user stack: a kernel thread")                             \
-	X(END_ROOT, "root", "the outermost frame was reached by rule")                             \
-	X(END_DEPTH, "depth", "more frames than are kept")                                         \
-	X(END_NO_MAPPING, "no_mapping", "an address in no mapping")                                \
-	X(END_NOT_CODE, "not_code", "an address in memory that is not executable")                 \
-	X(END_VMA_READ, "vma_read", "the mappings changed while they were read")                   \
-	X(END_STACK_READ, "stack_read", "stack memory could not be read")                          \
-	X(END_FP_CHAIN, "fp_chain", "the frame pointer does not lead up the stack")                \
-	X(END_NO_REGS, "no_regs", "the task has no saved user registers")                          \
-	X(END_COMPAT, "compat", "a 32-bit process")                                                \
-	X(END_UNSUPPORTED, "unsupported", "a rule of the file's CFI that the table cannot say")    \
-	X(END_REGISTER, "register", "a rule needs a register that is known in the first frame only") \
-	X(END_CFA, "cfa", "a rule does not lead up the stack")                                     \
+#define STACK_ENDS(X)                                                                           \
+	X(END_NONE, "none", "there is no user stack: a kernel thread")                          \
+	X(END_ROOT, "root", "the outermost frame was reached by rule")                          \
+	X(END_DEPTH, "depth", "more frames than are kept")                                      \
+	X(END_NO_MAPPING, "no_mapping", "an address in no mapping")                             \
+	X(END_NOT_CODE, "not_code", "an address in memory that is not executable")              \
+	X(END_VMA_READ, "vma_read", "the mappings changed while they were read")                \
+	X(END_STACK_READ, "stack_read", "stack memory could not be read")                       \
+	X(END_FP_CHAIN, "fp_chain", "the frame pointer does not lead up the stack")             \
+	X(END_NO_REGS, "no_regs", "the task has no saved user registers")                       \
+	X(END_COMPAT, "compat", "a 32-bit process")                                             \
+	X(END_UNSUPPORTED, "unsupported", "a rule of the file's CFI that the table cannot say") \
+	X(END_REGISTER, "register",                                                             \
+		"a rule needs a register that is known in the first frame only")                \
+	X(END_CFA, "cfa", "a rule does not lead up the stack")                                  \
 	X(END_NO_TABLE, "no_table", "the file's table was not there in time")
 
 /* A file that could not be used. */
-#define OBJECT_REASONS(X)                                                                          \
-	X(OBJECT_GONE, "gone", "the process or mapping was gone before the file was opened")       \
-	X(OBJECT_CHANGED, "changed", "another file stands at the mapping's address now")           \
-	X(OBJECT_NOT_REGULAR, "not_regular", "not a regular file")                                 \
-	X(OBJECT_DENIED, "denied", "permission denied")                                            \
-	X(OBJECT_OPEN, "open", "the file could not be opened")                                     \
-	X(OBJECT_TOO_LARGE, "too_large", "larger than is read")                                    \
-	X(OBJECT_NOT_ELF, "not_elf", "not an ELF file of this machine, nor a .NET assembly")       \
-	X(OBJECT_DAMAGED, "damaged", "a damaged file")                                             \
-	X(OBJECT_LIMIT, "limit", "more files than are kept")                                       \
-	X(OBJECT_FORGOTTEN, "forgotten", "for want of room: nobody had used the file lately")       \
+#define OBJECT_REASONS(X)                                                                    \
+	X(OBJECT_GONE, "gone", "the process or mapping was gone before the file was opened") \
+	X(OBJECT_CHANGED, "changed", "another file stands at the mapping's address now")     \
+	X(OBJECT_NOT_REGULAR, "not_regular", "not a regular file")                           \
+	X(OBJECT_DENIED, "denied", "permission denied")                                      \
+	X(OBJECT_OPEN, "open", "the file could not be opened")                               \
+	X(OBJECT_TOO_LARGE, "too_large", "larger than is read")                              \
+	X(OBJECT_NOT_ELF, "not_elf", "not an ELF file of this machine, nor a .NET assembly") \
+	X(OBJECT_DAMAGED, "damaged", "a damaged file")                                       \
+	X(OBJECT_LIMIT, "limit", "more files than are kept")                                 \
+	X(OBJECT_FORGOTTEN, "forgotten", "nobody had used the file lately")                  \
 	X(OBJECT_REFUSED, "refused", "a worker was lost over the file, or there is none")
 
 /* A perf map or debug file that is there and is not read. */
-#define FILE_REASONS(X)                                                                            \
-	X(FILE_NOT_REGULAR, "not_regular", "a FIFO, device, socket or directory")                  \
-	X(FILE_LINK, "link", "a symbolic link where none is followed, or links without end")       \
-	X(FILE_OWNER, "owner", "it belongs to another user than its process")                      \
-	X(FILE_DENIED, "denied", "permission denied")                                              \
-	X(FILE_STALE, "stale", "older than its process")                                           \
-	X(FILE_TOO_LARGE, "too_large", "larger than is read")                                      \
+#define FILE_REASONS(X)                                                                      \
+	X(FILE_NOT_REGULAR, "not_regular", "a FIFO, device, socket or directory")            \
+	X(FILE_LINK, "link", "a symbolic link where none is followed, or links without end") \
+	X(FILE_OWNER, "owner", "it belongs to another user than its process")                \
+	X(FILE_DENIED, "denied", "permission denied")                                        \
+	X(FILE_STALE, "stale", "older than its process")                                     \
+	X(FILE_TOO_LARGE, "too_large", "larger than is read")                                \
 	X(FILE_OTHER, "other", "it could not be opened")
 
 /* A frame that has no name. */
@@ -60,29 +62,30 @@
 	X(UNNAMED_NO_MAP, "no_map", "the process wrote no perf map")                               \
 	X(UNNAMED_NOT_IN_MAP, "not_in_map", "the process's perf map has no entry for the address") \
 	X(UNNAMED_KERNEL, "kernel", "kernel symbols are hidden or do not cover the address")       \
-	X(UNNAMED_WORKER, "worker", "the worker that reads names was lost, late or refuses the file") \
+	X(UNNAMED_WORKER, "worker",                                                                \
+		"the worker that reads names was lost, late or refuses the file")                  \
 	X(UNNAMED_OBJECT, "object", "the file was met when the table of files was full")           \
 	X(UNNAMED_JITDUMP, "jitdump", "the process's jitdump is damaged or of the other byte order")
 
 /* What was made of a file that stands where another one's debug file may be. */
-#define DEBUG_REASONS(X)                                                                           \
-	X(DEBUG_BELONGS, "belongs", "it is the file's")                                            \
-	X(DEBUG_DAMAGED, "damaged", "not an ELF file, or a damaged one")                           \
-	X(DEBUG_MACHINE, "machine", "of another machine")                                          \
-	X(DEBUG_BUILD_ID, "build_id", "its build ID is another")                                   \
-	X(DEBUG_CRC, "crc", "its checksum is not that of .gnu_debuglink")                          \
+#define DEBUG_REASONS(X)                                                  \
+	X(DEBUG_BELONGS, "belongs", "it is the file's")                   \
+	X(DEBUG_DAMAGED, "damaged", "not an ELF file, or a damaged one")  \
+	X(DEBUG_MACHINE, "machine", "of another machine")                 \
+	X(DEBUG_BUILD_ID, "build_id", "its build ID is another")          \
+	X(DEBUG_CRC, "crc", "its checksum is not that of .gnu_debuglink") \
 	X(DEBUG_UNPROVEN, "unproven", "no build ID in both files and no .gnu_debuglink")
 
 /* What became of a debug file that a debuginfod server was asked for. */
-#define FETCH_REASONS(X)                                                                           \
-	X(FETCH_DONE, "done", "it came")                                                           \
-	X(FETCH_NOT_FOUND, "not_found", "no server has it")                                        \
-	X(FETCH_UNREACHABLE, "unreachable", "a server cannot be reached, or failed too often")     \
-	X(FETCH_TIMEOUT, "timeout", "a server is too slow")                                        \
-	X(FETCH_TOO_LARGE, "too_large", "it is larger than is fetched")                            \
-	X(FETCH_FAILED, "failed", "a server failed")                                               \
-	X(FETCH_LIMIT, "limit", "as many files or bytes as one capture may fetch")                 \
-	X(FETCH_NO_LIBRARY, "no_library", "libcurl.so.4 is not installed")                         \
+#define FETCH_REASONS(X)                                                                       \
+	X(FETCH_DONE, "done", "it came")                                                       \
+	X(FETCH_NOT_FOUND, "not_found", "no server has it")                                    \
+	X(FETCH_UNREACHABLE, "unreachable", "a server cannot be reached, or failed too often") \
+	X(FETCH_TIMEOUT, "timeout", "a server is too slow")                                    \
+	X(FETCH_TOO_LARGE, "too_large", "it is larger than is fetched")                        \
+	X(FETCH_FAILED, "failed", "a server failed")                                           \
+	X(FETCH_LIMIT, "limit", "as many files or bytes as one capture may fetch")             \
+	X(FETCH_NO_LIBRARY, "no_library", "libcurl.so.4 is not installed")                     \
 	X(FETCH_LOST, "lost", "the process that fetches was lost")
 
 #define REASON_ID(id, name, text) id,

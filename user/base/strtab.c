@@ -52,9 +52,10 @@ static uint32_t *find_slot(const struct strtab *tab, const char *text, size_t le
 	uint32_t mask = tab->slots_cap - 1, i = (uint32_t)hash_bytes(text, len) & mask;
 
 	while (tab->slots[i]) {
-		const char *have = tab->bytes + tab->offsets[tab->slots[i] - 1];
+		size_t at = tab->offsets[tab->slots[i] - 1];
 
-		if (strncmp(have, text, len) == 0 && have[len] == '\0')
+		if (len < tab->bytes_len - at && memcmp(tab->bytes + at, text, len) == 0 &&
+			tab->bytes[at + len] == '\0')
 			break;
 		i = (i + 1) & mask;
 	}

@@ -204,7 +204,10 @@ static char *take_account(struct daemon *d, uint32_t hz)
 	if (since) {
 		if (d->account)
 			sums_subtract(since, d->account);
-		out = json_dumps(since, JSON_COMPACT);
+		/* Of single files, and of all the time: no sums, and larger than the rest. */
+		json_object_del(since, "unnamed_files");
+		json_object_del(json_object_get(since, "debug_files"), "refused_files");
+		out = json_dumps(since, JSON_COMPACT | JSON_REAL_PRECISION(9));
 		json_decref(d->account);
 		d->account = json_incref(now);
 	}

@@ -9,19 +9,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/hash.h"
 #include "base/vec.h"
+#include "daemon/vdso.h"
 #include "proc/opener.h"
 #include "sampler/sampler.h"
 #include "unwind/publish.h"
 
-#define VDSO_BYTES_MAX (16UL << 12)
 #define FDS_OTHER 512 /* for all that is no object */
 #define FETCH_WAIT_NS (10 * NSEC_PER_SEC)
 #define DELETED " (deleted)"
@@ -39,6 +37,8 @@ struct objects {
 	size_t max;       /* at a time, as far as descriptors go */
 	size_t forgotten; /* that are still in all */
 	uint64_t buried;
+	uint32_t second;       /* of the last objects_trim */
+	uint32_t next_retired; /* when unused ones are looked for again */
 };
 
 static void object_free(struct object *object)
@@ -187,6 +187,7 @@ static int add_new(struct objects *objects, const struct event_object *event)
 	if (!object)
 		return -ENOMEM;
 	object->key = event->key;
+	object->met = objects->second;
 	if (objects->all.len - objects->forgotten >= objects->max)
 		fail(object, OBJECT_LIMIT);
 	else
@@ -211,6 +212,7 @@ int objects_add(struct objects *objects, const struct event_object *event)
 		return err < 0 ? err : objects_compile(objects, event->id);
 	}
 	/* Told again: both ids are this file. */
+	object->met = objects->second;
 	err = hash_put(&objects->by_id, event->id, *hash_find(&objects->by_id, object->id));
 	if (err < 0)
 		return err;
@@ -367,6 +369,9 @@ void objects_on_rows(struct objects *objects, const struct worker_rows *rows)
 #define CROWDED(max) ((max) - (max) / 8)
 #define ROOMY(max) ((max) - (max) / 4)
 #define IDLE_SECONDS 2 /* what was used later is in use */
+/* Whoever maps files that were not met for so long meets them again. */
+#define UNUSED_SECONDS 300
+#define RETIRE_SECONDS 30
 
 struct idle {
 	struct object *object;
@@ -380,8 +385,9 @@ static int most_idle_first(const void *a, const void *b)
 	return x < y ? 1 : x > y ? -1 : 0;
 }
 
-static size_t find_idle(const struct objects *objects, uint32_t second, struct idle *out)
+static size_t find_idle(const struct objects *objects, uint32_t seconds, struct idle *out)
 {
+	uint32_t now = objects->second;
 	size_t len = 0;
 
 	vec_each (&objects->all, at) {
@@ -391,8 +397,10 @@ static size_t find_idle(const struct objects *objects, uint32_t second, struct i
 		if (object->id == OBJECT_VDSO || is_forgotten(object))
 			continue;
 		used = publish_used(objects->options.publish, &object->key);
-		if (used == 0 || second - used > IDLE_SECONDS)
-			out[len++] = (struct idle){ object, second - used };
+		if (used < object->met)
+			used = object->met;
+		if (now - used > seconds)
+			out[len++] = (struct idle){ object, now - used };
 	}
 	qsort(out, len, sizeof(*out), most_idle_first);
 	return len;
@@ -412,27 +420,33 @@ static void forget(struct objects *objects, struct object *object)
 	objects->forgotten++;
 }
 
-void objects_trim(struct objects *objects, uint32_t second)
+/* Of those that were idle for so long, so many at most. */
+static void forget_idle(struct objects *objects, uint32_t seconds, size_t max)
 {
-	size_t live = objects->all.len - objects->forgotten, len;
-	_cleanup_(freep) struct idle *idle = NULL;
-	_cleanup_(freep) uint32_t *ids = NULL;
+	_cleanup_(freep) struct idle *idle = calloc(objects->all.len + 1, sizeof(*idle));
+	_cleanup_(freep) uint32_t *ids = calloc(objects->all.len + 1, sizeof(*ids));
+	size_t len;
 
-	if (live < CROWDED(objects->max))
-		return;
-	idle = calloc(objects->all.len, sizeof(*idle));
-	ids = calloc(objects->all.len, sizeof(*ids));
 	if (!idle || !ids)
 		return;
-	len = find_idle(objects, second, idle);
-	if (len > live - ROOMY(objects->max))
-		len = live - ROOMY(objects->max);
+	len = find_idle(objects, seconds, idle);
+	if (len > max)
+		len = max;
 	for (size_t i = 0; i < len; i++) {
 		ids[i] = idle[i].object->id;
 		forget(objects, idle[i].object);
 	}
 	if (len > 0)
 		publish_drop(objects->options.publish, ids, len);
+}
+
+void objects_trim(struct objects *objects, uint32_t second)
+{
+	size_t live = objects->all.len - objects->forgotten;
+
+	objects->second = second;
+	if (live >= CROWDED(objects->max))
+		forget_idle(objects, IDLE_SECONDS, live - ROOMY(objects->max));
 }
 
 /* Both tables anew, since the places in objects->all change. */
@@ -469,39 +483,27 @@ static int move_down(struct objects *objects)
 	return 0;
 }
 
+static void retire(struct objects *objects)
+{
+	if (objects->second < objects->next_retired)
+		return;
+	objects->next_retired = objects->second + RETIRE_SECONDS;
+	forget_idle(objects, UNUSED_SECONDS, SIZE_MAX);
+}
+
 void objects_bury(struct objects *objects)
 {
-	if (objects->forgotten == 0 || move_down(objects) < 0)
-		return;
-	objects->buried += objects->forgotten;
-	objects->forgotten = 0;
+	if (objects->forgotten > 0) {
+		if (move_down(objects) < 0)
+			return;
+		objects->buried += objects->forgotten;
+		objects->forgotten = 0;
+	}
+	retire(objects);
 }
 
 /* ---- life ---------------------------------------------------------------------------------------
  */
-
-/* The vDSO is in no file: a copy of it in one, for the worker. Its size is not told with its
- * address, but its section headers stand at its end. */
-static int copy_vdso(int *fd)
-{
-	const char *vdso = (const char *)getauxval(AT_SYSINFO_EHDR);
-	_cleanup_fd_ int copy = memfd_create("vdso", MFD_CLOEXEC);
-	uint64_t sections_at;
-	uint16_t entry_size, entries;
-	size_t size;
-	int err;
-
-	if (!vdso || copy < 0)
-		return -ENOENT;
-	memcpy(&sections_at, vdso + 0x28, sizeof(sections_at)); /* e_shoff, e_shentsize, e_shnum */
-	memcpy(&entry_size, vdso + 0x3a, sizeof(entry_size));
-	memcpy(&entries, vdso + 0x3c, sizeof(entries));
-	size = sections_at + (size_t)entry_size * entries;
-	err = fd_write_all(copy, vdso, size < VDSO_BYTES_MAX ? size : VDSO_BYTES_MAX);
-	if (err == 0)
-		*fd = TAKE_FD(copy);
-	return err;
-}
 
 static int add_vdso(struct objects *objects)
 {
@@ -510,7 +512,7 @@ static int add_vdso(struct objects *objects)
 
 	if (err < 0)
 		return err;
-	if (copy_vdso(&vdso->fd) < 0)
+	if (vdso_copy(&vdso->fd) < 0)
 		fail(vdso, OBJECT_GONE);
 	return objects_compile(objects, TAKE_PTR(vdso)->id);
 }

@@ -21,6 +21,7 @@ enum object_state {
 
 struct object {
 	uint32_t id;
+	uint32_t met; /* the second of objects_trim */
 	enum object_state state;
 	enum object_reason reason;
 	struct object_key key;
@@ -78,7 +79,8 @@ void objects_on_rows(struct objects *objects, const struct worker_rows *rows);
 /* When there is little room for more files, forgets those that have not been used for longest. They
  * can still be found, without descriptors, until objects_bury. */
 void objects_trim(struct objects *objects, uint32_t second);
-/* Once nothing refers to forgotten objects any more. */
+/* Once nothing refers to forgotten objects any more, and nothing waits for names. Then forgets
+ * files that no tick met for minutes: those of containers that are gone are not to be held open. */
 void objects_bury(struct objects *objects);
 /* These raw frames were sampled: the debug files of their objects are fetched, where they need one
  * and have none. */

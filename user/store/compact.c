@@ -30,7 +30,7 @@ static void run_done(struct run *run)
 	buf_done(&run->by);
 }
 
-static int add_texts(struct run *run, const struct segment *segment)
+static int add_texts(struct run *run, struct segment *segment)
 {
 	int err = 0;
 

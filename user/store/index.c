@@ -25,13 +25,13 @@ void index_done(struct index *index)
 
 /* ---- from a segment ------------------------------------------------------------------------- */
 
-static int add_group(struct index *index, const char *name, uint64_t samples)
+static int add_group(struct index *index, const char *name, const struct store_group *facts)
 {
 	struct store_group *group = vec_add(&index->groups);
 
 	if (!group)
 		return -ENOMEM;
-	group->samples = samples;
+	*group = *facts;
 	return strtab_puts(&index->texts, name, &group->name);
 }
 
@@ -59,9 +59,15 @@ static int add_parts(struct index *index, const struct segment *segment)
 {
 	int err = 0;
 
-	for (size_t i = 0; err == 0 && i < segment->groups.len; i++)
-		err = add_group(
-			index, segment->groups.data[i].name, segment->groups.data[i].samples);
+	for (size_t i = 0; err == 0 && i < segment->groups.len; i++) {
+		const struct segment_group *group = &segment->groups.data[i];
+		const struct store_group facts = { .samples = group->samples,
+			.at = (uint32_t)group->at,
+			.bytes = (uint32_t)group->bytes,
+			.text_bytes = (uint32_t)group->text_bytes };
+
+		err = add_group(index, group->name, &facts);
+	}
 	for (size_t i = 0; err == 0 && i < segment->about.sources_len; i++)
 		err = add_source(index, segment->about.sources[i]);
 	return err;
@@ -76,6 +82,7 @@ int index_add(struct index *index, const struct segment *segment, const char *na
 		.samples = segment->samples,
 		.bytes = bytes,
 		.hz = about->hz,
+		.at = segment->groups.len > 0 ? (uint32_t)segment->groups.data[0].at : 0,
 		.groups = (uint32_t)index->groups.len,
 		.groups_len = (uint32_t)segment->groups.len,
 		.sources = (uint32_t)index->sources.len,
@@ -98,8 +105,9 @@ static json_t *groups_json(const struct index *index, const struct store_entry *
 		const struct store_group *group = &index->groups.data[entry->groups + i];
 
 		json_array_append_new(groups,
-			json_pack("[s, I]", strtab_get(&index->texts, group->name),
-				(json_int_t)group->samples));
+			json_pack("[s, I, I, I]", strtab_get(&index->texts, group->name),
+				(json_int_t)group->samples, (json_int_t)group->bytes,
+				(json_int_t)group->text_bytes));
 	}
 	return groups;
 }
@@ -116,11 +124,11 @@ static json_t *sources_json(const struct index *index, const struct store_entry 
 
 int index_put_line(struct buf *out, const struct index *index, const struct store_entry *entry)
 {
-	json_t *json = json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:o, s:o}", "name",
+	json_t *json = json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:o, s:o}", "name",
 		entry->name, "id", (json_int_t)entry->id, "start_ns", (json_int_t)entry->start_ns,
 		"end_ns", (json_int_t)entry->end_ns, "samples", (json_int_t)entry->samples, "bytes",
-		(json_int_t)entry->bytes, "hz", (json_int_t)entry->hz, "by",
-		strtab_get(&index->texts, entry->by), "groups", groups_json(index, entry),
+		(json_int_t)entry->bytes, "hz", (json_int_t)entry->hz, "at", (json_int_t)entry->at,
+		"by", strtab_get(&index->texts, entry->by), "groups", groups_json(index, entry),
 		"sources", sources_json(index, entry));
 	char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
 	int err = text ? buf_printf(out, "%s\n", text) : -ENOMEM;
@@ -130,19 +138,39 @@ int index_put_line(struct buf *out, const struct index *index, const struct stor
 	return err;
 }
 
-static int parse_parts(struct index *index, json_t *groups, json_t *sources)
+static bool in_range(json_int_t number, uint64_t max)
 {
+	return number >= 0 && (uint64_t)number <= max;
+}
+
+/* at: where it begins, and then where it ends. */
+static int parse_group(struct index *index, json_t *json, uint64_t *at, uint64_t file_bytes)
+{
+	json_int_t samples, bytes, text;
+	struct store_group facts;
+	const char *name;
+
+	if (json_unpack(json, "[s, I, I, I]", &name, &samples, &bytes, &text) < 0 || samples < 0 ||
+		!in_range(bytes, file_bytes - *at) || !in_range(text, SEGMENT_TEXT_BYTES_MAX))
+		return -EBADMSG;
+	facts = (struct store_group){ .samples = (uint64_t)samples,
+		.at = (uint32_t)*at,
+		.bytes = (uint32_t)bytes,
+		.text_bytes = (uint32_t)text };
+	*at += (uint64_t)bytes;
+	return add_group(index, name, &facts);
+}
+
+static int parse_parts(
+	struct index *index, const struct store_entry *entry, json_t *groups, json_t *sources)
+{
+	uint64_t at = entry->at;
 	json_t *part;
 	size_t i;
-	int err = 0;
+	int err;
 
 	json_array_foreach (groups, i, part) {
-		const char *name;
-		json_int_t samples;
-
-		if (json_unpack(part, "[s, I]", &name, &samples) < 0 || samples < 0)
-			return -EBADMSG;
-		err = add_group(index, name, (uint64_t)samples);
+		err = parse_group(index, part, &at, entry->bytes);
 		if (err < 0)
 			return err;
 	}
@@ -157,12 +185,13 @@ static int parse_parts(struct index *index, json_t *groups, json_t *sources)
 
 static int parse_numbers(json_t *json, struct store_entry *entry)
 {
-	json_int_t id, start, end, samples, bytes, hz;
+	json_int_t id, start, end, samples, bytes, hz, at;
 
-	if (json_unpack(json, "{s:I, s:I, s:I, s:I, s:I, s:I}", "id", &id, "start_ns", &start,
-		    "end_ns", &end, "samples", &samples, "bytes", &bytes, "hz", &hz) < 0)
+	if (json_unpack(json, "{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "id", &id, "start_ns", &start,
+		    "end_ns", &end, "samples", &samples, "bytes", &bytes, "hz", &hz, "at", &at) < 0)
 		return -EBADMSG;
-	if (start < 0 || end < start || samples < 0 || bytes < 0 || hz <= 0 || hz > UINT32_MAX)
+	if (start < 0 || end < start || samples < 0 || !in_range(bytes, STORE_BYTES_MAX) ||
+		hz <= 0 || hz > UINT32_MAX || !in_range(at, (uint64_t)bytes))
 		return -EBADMSG;
 	entry->id = (uint64_t)id;
 	entry->start_ns = (uint64_t)start;
@@ -170,6 +199,7 @@ static int parse_numbers(json_t *json, struct store_entry *entry)
 	entry->samples = (uint64_t)samples;
 	entry->bytes = (uint64_t)bytes;
 	entry->hz = (uint32_t)hz;
+	entry->at = (uint32_t)at;
 	return 0;
 }
 
@@ -193,7 +223,7 @@ static int parse_json(struct index *index, json_t *json)
 	if (err == 0)
 		err = strtab_puts(&index->texts, by, &entry.by);
 	if (err == 0)
-		err = parse_parts(index, groups, sources);
+		err = parse_parts(index, &entry, groups, sources);
 	return err == 0 ? add_entry(index, &entry) : err;
 }
 

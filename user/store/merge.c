@@ -27,19 +27,30 @@ void merge_done(struct merge *merge)
 	vec_done(&merge->ns);
 }
 
+int merge_id(struct merge *merge, struct bytes stack, uint32_t *id)
+{
+	int err = strtab_put(&merge->stacks, (const char *)stack.data, stack.len, id);
+
+	while (err == 0 && merge->ns.len <= *id)
+		if (!vec_add(&merge->ns))
+			err = -ENOMEM;
+	return err;
+}
+
+void merge_count(struct merge *merge, uint32_t id, uint64_t ns)
+{
+	if (__builtin_add_overflow(merge->ns.data[id], ns, &merge->ns.data[id]))
+		merge->ns.data[id] = UINT64_MAX;
+}
+
 int merge_add(struct merge *merge, struct bytes stack, uint64_t ns)
 {
 	uint32_t id;
-	int err = strtab_put(&merge->stacks, (const char *)stack.data, stack.len, &id);
+	int err = merge_id(merge, stack, &id);
 
-	while (err == 0 && merge->ns.len <= id)
-		if (!vec_add(&merge->ns))
-			err = -ENOMEM;
-	if (err < 0)
-		return err;
-	if (__builtin_add_overflow(merge->ns.data[id], ns, &merge->ns.data[id]))
-		merge->ns.data[id] = UINT64_MAX;
-	return 0;
+	if (err == 0)
+		merge_count(merge, id, ns);
+	return err;
 }
 
 int merge_add_text(struct merge *merge, struct bytes text, uint64_t period_ns)

@@ -17,7 +17,10 @@ struct merge {
 int merge_init(struct merge *merge);
 void merge_done(struct merge *merge);
 
-/* A stack without its count. 0 or -ENOMEM. */
+/* The id of a stack, given without its count. 0 or -ENOMEM. */
+int merge_id(struct merge *merge, struct bytes stack, uint32_t *id);
+void merge_count(struct merge *merge, uint32_t id, uint64_t ns);
+/* Both. */
 int merge_add(struct merge *merge, struct bytes stack, uint64_t ns);
 /* All lines of a text, each sample of period_ns. -EBADMSG: a line without a count, or of more than
  * can be; those before it are in. */

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store/query.c - only what is asked for is unpacked: of the segments those of the span, of a
- * segment the groups that can match. Lines that read the same are met again and again, a minute
- * later and the next, so all that is done for each is a look into a table. */
+/* store/query.c - only what is asked for is read: of the segments those of the span, of a segment
+ * the groups that can match, from where the index says. Lines that read the same are met again and
+ * again, a minute later and the next, so all that is done for each is a look into a table, which
+ * also has whether the line matches. */
 #include "store/query.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
 #include <unistd.h>
+#include <zstd.h>
 
 #include "base/clock.h"
+#include "base/fd.h"
 #include "store/line.h"
 
 #define KEYS_MAX 16
@@ -24,7 +27,18 @@ struct reading {
 	const char *wanted[KEYS_MAX]; /* by the place in a line; NULL: any */
 	uint64_t period_ns;
 	uint64_t ns;
+	ZSTD_DCtx *zstd;
+	struct buf packed, text;
+	VEC(bool) matches; /* by a stack's id */
 };
+
+static void reading_done(struct reading *r)
+{
+	ZSTD_freeDCtx(r->zstd);
+	buf_done(&r->packed);
+	buf_done(&r->text);
+	vec_done(&r->matches);
+}
 
 int query_answer_init(struct query_answer *answer)
 {
@@ -108,77 +122,104 @@ static bool matches(const struct reading *r, struct bytes stack)
 	return !r->query->function || has_function(r, stack);
 }
 
-static int read_lines(struct reading *r, const struct buf *text)
+static int read_line(struct reading *r, const struct line *line, uint64_t ns)
 {
-	struct cursor c = cursor_init(text->data, text->len);
-	struct line line;
+	uint32_t id;
+	int err = merge_id(&r->answer->merge, line->stack, &id);
 
-	while (cursor_left(&c) > 0) {
+	while (err == 0 && r->matches.len <= id) {
+		bool *slot = vec_add(&r->matches);
+
+		if (!slot)
+			return -ENOMEM;
+		if (r->matches.len == id + 1)
+			*slot = matches(r, line->stack);
+	}
+	if (err == 0 && r->matches.data[id]) {
+		r->ns += ns;
+		merge_count(&r->answer->merge, id, ns);
+	}
+	return err;
+}
+
+static int read_lines(struct reading *r)
+{
+	struct cursor c = cursor_init(r->text.data, r->text.len);
+	struct line line;
+	int err = 0;
+
+	while (err == 0 && cursor_left(&c) > 0) {
 		uint64_t ns;
-		int err;
 
 		if (!line_read(&c, &line) || __builtin_mul_overflow(line.count, r->period_ns, &ns))
 			return -EBADMSG;
-		if (!matches(r, line.stack))
-			continue;
-		r->ns += ns;
-		err = merge_add(&r->answer->merge, line.stack, ns);
-		if (err < 0)
-			return err;
+		err = read_line(r, &line, ns);
 	}
-	return 0;
+	return err;
 }
 
-static bool wants_group(const struct reading *r, const struct segment_group *group)
+static int read_group(struct reading *r, int fd, const struct store_group *group)
 {
-	return !r->wanted[0] || !*group->name || strcmp(group->name, r->wanted[0]) == 0;
+	char *room;
+	int err;
+
+	buf_clear(&r->packed);
+	buf_clear(&r->text);
+	err = buf_reserve(&r->packed, group->bytes, &room);
+	if (err == 0 && pread(fd, room, group->bytes, group->at) != (ssize_t)group->bytes)
+		err = -EBADMSG;
+	if (err == 0)
+		err = segment_unpack(r->zstd, (struct bytes){ (const uint8_t *)room, group->bytes },
+			group->text_bytes, &r->text);
+	return err == 0 ? read_lines(r) : err;
 }
 
-static int read_segment(struct reading *r, const struct segment *segment)
+static int read_groups(
+	struct reading *r, const struct store *store, const struct store_entry *entry, int fd)
 {
-	_cleanup_(buf_done) struct buf text = BUF_INIT;
-	struct query_point *point;
 	int err = 0;
 
-	r->ns = 0;
-	r->period_ns = NSEC_PER_SEC / segment->about.hz;
-	for (size_t i = 0; err == 0 && i < segment->groups.len; i++) {
-		if (!wants_group(r, &segment->groups.data[i]))
-			continue;
-		buf_clear(&text);
-		err = segment_read(segment, i, &text);
-		if (err == 0)
-			err = read_lines(r, &text);
+	for (size_t i = 0; err == 0 && i < entry->groups_len; i++) {
+		const struct store_group *group = store_group(store, entry, i);
+		const char *name = store_text(store, group->name);
+
+		if (!r->wanted[0] || !*name || strcmp(name, r->wanted[0]) == 0)
+			err = read_group(r, fd, group);
 	}
-	if (err < 0)
-		return err;
-	point = vec_add(&r->answer->points);
+	return err;
+}
+
+static int add_point(struct reading *r, const struct store_entry *entry)
+{
+	struct query_point *point = vec_add(&r->answer->points);
+
 	if (!point)
 		return -ENOMEM;
-	*point = (struct query_point){ segment->about.start_ns, segment->about.end_ns, r->ns };
-	if (segment->about.hz > r->answer->hz)
-		r->answer->hz = segment->about.hz;
+	*point = (struct query_point){ entry->start_ns, entry->end_ns, r->ns };
+	if (entry->hz > r->answer->hz)
+		r->answer->hz = entry->hz;
 	r->answer->segments++;
 	return 0;
 }
 
 static int read_entry(struct reading *r, const struct store *store, const struct store_entry *entry)
 {
-	_cleanup_(store_file_done) struct store_file file = { 0 };
-	struct why why;
-	int err = store_load(store, entry, &file, &why);
+	_cleanup_fd_ int fd = store_open_file(store, entry);
+	int err = fd < 0 ? fd : 0;
 
 	if (err == -ENOENT) {
 		r->answer->gone++;
 		return 0;
 	}
+	r->ns = 0;
+	r->period_ns = NSEC_PER_SEC / entry->hz;
 	if (err == 0)
-		err = read_segment(r, file.segment);
+		err = read_groups(r, store, entry, fd);
 	if (err < 0 && err != -ENOMEM) {
 		r->answer->damaged++;
 		return 0;
 	}
-	return err;
+	return err < 0 ? err : add_point(r, entry);
 }
 
 /* Stacks can be put side by side when their first frames say the same of them: what the newest
@@ -267,6 +308,9 @@ static void start_part(struct part *part)
 {
 	part->err = query_answer_init(&part->answer);
 	part->reading.answer = &part->answer;
+	part->reading.zstd = ZSTD_createDCtx();
+	if (!part->reading.zstd)
+		part->err = -ENOMEM;
 	part->running = part->err == 0 && pthread_create(&part->thread, NULL, read_part, part) == 0;
 	if (!part->running)
 		read_part(part);
@@ -279,6 +323,7 @@ static int finish_part(struct part *part, struct query_answer *answer)
 	if (part->err == 0)
 		part->err = add_part(answer, &part->answer);
 	query_answer_done(&part->answer);
+	reading_done(&part->reading);
 	return part->err;
 }
 

@@ -12,7 +12,7 @@
 
 #include "store/line.h"
 
-#define ZSTD_LEVEL 6
+#define ZSTD_LEVEL 9
 #define FRAME_HEAD_BYTES 8 /* magic and size */
 
 /* ---- writing ------------------------------------------------------------------------------- */
@@ -320,31 +320,40 @@ void segment_free(struct segment *segment)
 {
 	if (!segment)
 		return;
+	ZSTD_freeDCtx(segment->zstd);
 	json_decref(segment->json);
 	vec_done(&segment->groups);
 	vec_done(&segment->sources);
 	free(segment);
 }
 
-int segment_read(const struct segment *segment, size_t i, struct buf *text)
+int segment_unpack(void *zstd, struct bytes frame, size_t text_bytes, struct buf *text)
+{
+	size_t len;
+	char *room;
+	int err = text_bytes > SEGMENT_TEXT_BYTES_MAX ? -EBADMSG
+						      : buf_reserve(text, text_bytes, &room);
+
+	if (err < 0)
+		return err;
+	len = ZSTD_decompressDCtx(zstd, room, text_bytes, frame.data, frame.len);
+	if (ZSTD_isError(len) || len != text_bytes)
+		return -EBADMSG;
+	buf_commit(text, len);
+	return 0;
+}
+
+int segment_read(struct segment *segment, size_t i, struct buf *text)
 {
 	const struct segment_group *group = &segment->groups.data[i];
 	struct cursor c = cursor_init(segment->file.data, segment->file.len);
 	struct bytes frame;
-	size_t len;
-	char *room;
-	int err;
 
+	if (!segment->zstd)
+		segment->zstd = ZSTD_createDCtx();
+	if (!segment->zstd)
+		return -ENOMEM;
 	cursor_seek(&c, group->at);
 	frame = cursor_bytes(&c, group->bytes);
-	if (c.bad)
-		return -EBADMSG;
-	err = buf_reserve(text, group->text_bytes, &room);
-	if (err < 0)
-		return err;
-	len = ZSTD_decompress(room, group->text_bytes, frame.data, frame.len);
-	if (ZSTD_isError(len) || len != group->text_bytes)
-		return -EBADMSG;
-	buf_commit(text, len);
-	return 0;
+	return c.bad ? -EBADMSG : segment_unpack(segment->zstd, frame, group->text_bytes, text);
 }

@@ -54,7 +54,7 @@ struct segment {
 	VEC(uint64_t) sources;            /* about.sources */
 	struct bytes account;
 	struct bytes file; /* the caller's; outlives the segment */
-	void *json;
+	void *json, *zstd;
 };
 
 /* Appends the file to out. text: folded lines, sorted as sink/folded.c leaves them. -EBADMSG: a
@@ -67,5 +67,8 @@ int segment_open(const void *data, size_t len, struct segment **out, struct why 
 void segment_free(struct segment *segment);
 DEFINE_CLEANUP(struct segment, segment_free)
 
+/* Appends the text of a group's Zstandard frame. zstd: a ZSTD_DCtx. -EBADMSG: damaged, or not of
+ * that size; -ENOMEM. */
+int segment_unpack(void *zstd, struct bytes frame, size_t text_bytes, struct buf *text);
 /* Appends a group's text. -EBADMSG: damaged; -ENOMEM. i < groups.len */
-int segment_read(const struct segment *segment, size_t i, struct buf *text);
+int segment_read(struct segment *segment, size_t i, struct buf *text);

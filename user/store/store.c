@@ -24,7 +24,6 @@
 #define DAMAGED_NAME "damaged"
 #define SEGMENT_PART "segment.part"
 #define INDEX_PART "index.part"
-#define SEGMENT_BYTES_MAX (1U << 30)
 #define SAME_START_MAX 1000
 /* The index is made anew when it has this many lines too many. */
 #define INDEX_SPARE_LINES 4096
@@ -190,7 +189,7 @@ static void set_aside(struct scan *scan, const char *name)
 static int load(int dir, const char *name, struct store_file *out, struct why *why)
 {
 	struct store_file file = { 0 };
-	int err = read_file(dir, name, SEGMENT_BYTES_MAX, &file.bytes);
+	int err = read_file(dir, name, STORE_BYTES_MAX, &file.bytes);
 
 	if (err < 0)
 		why_set(why, err, "cannot read %s: %s", name, err_text(err));
@@ -537,6 +536,13 @@ int store_set_aside(struct store *store, size_t i)
 		return err;
 	forget(store, i);
 	return 0;
+}
+
+int store_open_file(const struct store *store, const struct store_entry *entry)
+{
+	int fd = openat(store->dir, entry->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+
+	return fd < 0 ? -errno : fd;
 }
 
 int store_load(const struct store *store, const struct store_entry *entry, struct store_file *out,

@@ -20,11 +20,13 @@
 
 /* A week of minutes, and as many again. More are not seen: the oldest go first. */
 #define STORE_SEGMENTS_MAX 32768
+#define STORE_BYTES_MAX (1U << 30) /* of a segment */
 
 /* How much of a segment is whose. */
 struct store_group {
-	uint32_t name; /* store_text() */
 	uint64_t samples;
+	uint32_t name;                  /* store_text() */
+	uint32_t at, bytes, text_bytes; /* as of segment_group */
 };
 
 struct store_entry {
@@ -34,6 +36,7 @@ struct store_entry {
 	uint64_t samples;
 	uint64_t bytes;
 	uint32_t hz;
+	uint32_t at;     /* where the first group is in the file */
 	uint32_t by;     /* store_text() */
 	uint32_t groups; /* where they begin; a store that writes has none in memory */
 	uint32_t groups_len;
@@ -81,6 +84,9 @@ int store_put(struct store *store, struct bytes bytes, struct why *why);
 /* Removes segment i; puts it into damaged/. */
 int store_drop(struct store *store, size_t i);
 int store_set_aside(struct store *store, size_t i);
+
+/* Its file, to read groups from: a descriptor, or -ENOENT: it was removed meanwhile. */
+int store_open_file(const struct store *store, const struct store_entry *entry);
 
 /* A segment in memory, with its file's bytes. */
 struct store_file {
