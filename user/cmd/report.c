@@ -7,7 +7,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -18,16 +17,13 @@
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
-#include "profile/folded_reader.h"
-#include "profile/ranking.h"
 #include "sink/sink.h"
-#include "store/line.h"
+#include "store/answer.h"
 #include "store/query.h"
 
 #define STORE_PATH "/var/lib/stoker"
 #define TOP_DEFAULT 20
 #define TOP_MAX 100000
-#define BAR_WIDTH 40
 
 enum {
 	OPT_STORE = 256,
@@ -171,138 +167,19 @@ static int parse(struct report *r, int argc, char **argv, struct why *why)
 
 /* ---- answers -------------------------------------------------------------------------------- */
 
-static uint64_t period_ns(const struct query_answer *answer)
-{
-	return NSEC_PER_SEC / (answer->hz > 0 ? answer->hz : 1);
-}
-
-static size_t count_keys(const struct query_answer *answer)
-{
-	const char *by = answer->by.data ? answer->by.data : "";
-	size_t n = *by ? 1 : 0;
-
-	for (; *by; by++)
-		n += *by == ',';
-	return n;
-}
-
-/* A stack without its labels, as ranking wants it. */
-static int rank_stack(struct ranking *ranking, struct buf *room, struct bytes stack, size_t keys,
-	uint64_t samples)
-{
-	int err;
-
-	while (keys-- > 0)
-		line_frame(&stack);
-	if (samples == 0 || stack.len == 0)
-		return 0;
-	buf_clear(room);
-	err = buf_puts(room, "-;0;-;");
-	if (err == 0)
-		err = buf_put(room, stack.data, stack.len);
-	if (err == 0)
-		err = buf_printf(room, " %llu", (unsigned long long)samples);
-	if (err < 0)
-		return err;
-	err = ranking_line(ranking, room->data, room->len);
-	return err == -EBADMSG ? 0 : err;
-}
-
-static int rank(const struct query_answer *answer, struct ranking *ranking)
-{
-	_cleanup_(buf_done) struct buf room = BUF_INIT;
-	size_t keys = count_keys(answer);
-	int err = 0;
-
-	for (uint32_t id = 0; err == 0 && id < answer->merge.ns.len; id++) {
-		const char *text = strtab_get(&answer->merge.stacks, id);
-
-		err = rank_stack(ranking, &room,
-			(struct bytes){ (const uint8_t *)text, strlen(text) }, keys,
-			answer->merge.ns.data[id] / period_ns(answer));
-	}
-	return err;
-}
-
-static void print_functions(
-	const struct report *r, const struct ranking *ranking, const struct ranking_rows *hottest)
-{
-	uint64_t most = r->top > 0 ? r->top : TOP_DEFAULT;
-	double all = (double)ranking_total(ranking);
-
-	puts("   self           total          function");
-	for (size_t i = 0; i < hottest->len && i < most; i++)
-		printf("%7llu %5.1f%% %8llu %5.1f%%  %s\n",
-			(unsigned long long)hottest->data[i].self,
-			100 * (double)hottest->data[i].self / all,
-			(unsigned long long)hottest->data[i].total,
-			100 * (double)hottest->data[i].total / all, hottest->data[i].name);
-	if (ranking_dropped(ranking) > 0)
-		log_warn(r->log, "%llu samples are in stacks beyond the first %d and not counted",
-			(unsigned long long)ranking_dropped(ranking), RANKING_STACKS_MAX);
-}
-
-static int show_top(const struct report *r, const struct query_answer *answer)
-{
-	struct ranking_rows hottest = { 0 };
-	struct ranking *ranking;
-	int err = ranking_new(&ranking);
-
-	if (err < 0)
-		return err;
-	err = rank(answer, ranking);
-	if (err == 0)
-		err = ranking_functions(ranking, &(struct ranking_only){ 0 }, &hottest);
-	if (err == 0) {
-		ranking_sort(&hottest, RANKING_BY_SELF);
-		print_functions(r, ranking, &hottest);
-	}
-	vec_done(&hottest);
-	ranking_free(ranking);
-	return err;
-}
-
-/* A line for each interval: CPUs that were busy with it, on average. */
-static void show_trend(const struct query_answer *answer)
-{
-	double most = 0;
-
-	vec_each (&answer->points, point) {
-		double cpus = (double)point->ns / (double)(point->end_ns - point->start_ns + 1);
-
-		most = cpus > most ? cpus : most;
-	}
-	puts("time                 seconds     CPUs");
-	vec_each (&answer->points, point) {
-		double cpus = (double)point->ns / (double)(point->end_ns - point->start_ns + 1);
-		time_t at = (time_t)(point->start_ns / NSEC_PER_SEC);
-		int width = most > 0 ? (int)(cpus / most * BAR_WIDTH + 0.5) : 0;
-		char when[32];
-		struct tm tm;
-
-		localtime_r(&at, &tm);
-		strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &tm);
-		printf("%s %8.1f %8.3f  %.*s\n", when,
-			(double)(point->end_ns - point->start_ns) / 1e9, cpus, width,
-			"########################################");
-	}
-}
-
-static int make_profile(const struct query_answer *answer, struct profile *profile)
+static int show(const struct report *r, const struct query_answer *answer)
 {
 	_cleanup_(buf_done) struct buf text = BUF_INIT;
-	struct folded_counts counts;
-	size_t len = answer->points.len;
-	int err = merge_write(&answer->merge, period_ns(answer), &text);
+	uint64_t dropped = 0;
+	int err = r->trend
+		? answer_put_trend(answer, &text)
+		: answer_put_top(answer, r->top > 0 ? r->top : TOP_DEFAULT, &text, &dropped);
 
 	if (err == 0)
-		err = folded_read(
-			(struct bytes){ (const uint8_t *)text.data, text.len }, profile, &counts);
-	profile->period_ns = period_ns(answer);
-	if (len > 0) {
-		profile->start_ns = answer->points.data[0].start_ns;
-		profile->duration_ns = answer->points.data[len - 1].end_ns - profile->start_ns;
-	}
+		fwrite(text.data, 1, text.len, stdout);
+	if (dropped > 0)
+		log_warn(r->log, "%llu samples are in stacks beyond the first %d and not counted",
+			(unsigned long long)dropped, RANKING_STACKS_MAX);
 	return err;
 }
 
@@ -317,7 +194,7 @@ static int write_profile(const struct report *r, const struct query_answer *answ
 	int err = profile_init(&profile);
 
 	if (err == 0)
-		err = make_profile(answer, &profile);
+		err = answer_profile(answer, &profile);
 	if (err == 0)
 		err = r->sink->write(&profile, &options, &bytes);
 	if (err < 0)
@@ -350,12 +227,9 @@ static int answer_query(const struct report *r, const struct store *store, struc
 	if (err < 0)
 		return err;
 	tell_losses(r, &answer);
-	if (r->trend)
-		show_trend(&answer);
-	else if (r->sink)
+	if (r->sink)
 		return write_profile(r, &answer, why);
-	else
-		err = show_top(r, &answer);
+	err = show(r, &answer);
 	if (err < 0)
 		return why_set(why, err, "out of memory");
 	return fflush(stdout) == 0 ? 0 : why_set(why, -EIO, "cannot write to stdout");

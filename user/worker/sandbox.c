@@ -19,6 +19,7 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -50,7 +51,7 @@ static int empty_root(void)
 	return chroot(".") < 0 || chdir("/") < 0 ? -errno : 0;
 }
 
-static void leave_root(uint32_t *report)
+static void leave_namespaces(uint32_t *report)
 {
 	int apart = CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS;
 
@@ -58,6 +59,11 @@ static void leave_root(uint32_t *report)
 		*report |= SANDBOX_NAMESPACES;
 	else if (unshare(CLONE_NEWUSER | apart) == 0)
 		*report |= SANDBOX_NAMESPACES | SANDBOX_USER_NS;
+}
+
+static void leave_root(uint32_t *report)
+{
+	leave_namespaces(report);
 	if ((*report & SANDBOX_NAMESPACES) && empty_root() == 0)
 		return;
 	*report &= ~SANDBOX_NAMESPACES;
@@ -66,17 +72,36 @@ static void leave_root(uint32_t *report)
 		*report |= SANDBOX_CHROOT;
 }
 
+/* What others see of the root is the directory; where it cannot be the root, it is where we are. */
+static int move_root(int directory, uint32_t *report)
+{
+	leave_namespaces(report);
+	if (fchdir(directory) < 0)
+		return -errno;
+	if (chroot(".") == 0)
+		*report |= SANDBOX_CHROOT;
+	return 0;
+}
+
 /* ---- who we are ----------------------------------------------------------------------------- */
 
 /* Without CAP_KILL, which we have if it has, our starter could not end another user's process. */
-static void leave_user(uint32_t *report)
+static void leave_user(uid_t uid, uint32_t *report)
 {
 	if (geteuid() != 0 || (*report & SANDBOX_USER_NS) ||
 		!(caps_effective() & CAPS_BIT(CAP_KILL)))
 		return;
-	if (setgroups(0, NULL) == 0 && setresgid(SANDBOX_UID, SANDBOX_UID, SANDBOX_UID) == 0 &&
-		setresuid(SANDBOX_UID, SANDBOX_UID, SANDBOX_UID) == 0)
+	if (setgroups(0, NULL) == 0 && setresgid(uid, uid, uid) == 0 &&
+		setresuid(uid, uid, uid) == 0)
 		*report |= SANDBOX_USER;
+}
+
+static bool may_anybody_read(int directory)
+{
+	struct stat st;
+
+	return fstat(directory, &st) == 0 &&
+		(st.st_mode & (S_IROTH | S_IXOTH)) == (S_IROTH | S_IXOTH);
 }
 
 static int drop_capabilities(void)
@@ -92,8 +117,9 @@ static int drop_capabilities(void)
 
 /* ---- Landlock ------------------------------------------------------------------------------- */
 
-/* All file access that this kernel can deny, with no rule that allows any. */
-static void deny_files(uint32_t *report)
+/* All file access that this kernel can deny, with no rule that allows any but to read below the
+ * directory; -1: not even that. */
+static void deny_files(int directory, uint32_t *report)
 {
 	static const uint64_t rights[] = {
 		[1] = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1,
@@ -101,6 +127,10 @@ static void deny_files(uint32_t *report)
 		[3] = (LANDLOCK_ACCESS_FS_MAKE_SYM << 3) - 1, /* truncate */
 	};
 	struct landlock_ruleset_attr attr = { 0 };
+	struct landlock_path_beneath_attr beneath = {
+		.allowed_access = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR,
+		.parent_fd = directory,
+	};
 	_cleanup_fd_ int fd = -1;
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
 
@@ -108,20 +138,23 @@ static void deny_files(uint32_t *report)
 		return;
 	attr.handled_access_fs = rights[abi < 3 ? abi : 3];
 	fd = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr), 0);
+	if (fd >= 0 && directory >= 0 &&
+		syscall(SYS_landlock_add_rule, fd, LANDLOCK_RULE_PATH_BENEATH, &beneath, 0) < 0)
+		return;
 	if (fd >= 0 && syscall(SYS_landlock_restrict_self, fd, 0) == 0)
 		*report |= SANDBOX_LANDLOCK;
 }
 
 /* ---- limits --------------------------------------------------------------------------------- */
 
-static int set_limits(void)
+static int set_limits(rlim_t fds_max)
 {
-	static const struct {
+	const struct {
 		__rlimit_resource_t resource;
 		rlim_t max;
 	} limits[] = {
 		{ RLIMIT_CORE, 0 },
-		{ RLIMIT_NOFILE, SANDBOX_FDS_MAX },
+		{ RLIMIT_NOFILE, fds_max },
 		{ RLIMIT_FSIZE, SANDBOX_FILE_BYTES_MAX },
 		{ RLIMIT_MEMLOCK, 0 },
 #ifndef WITH_ASAN
@@ -183,6 +216,19 @@ static const int free_calls[] = {
 #endif
 };
 
+/* Of one that serves, besides. It has no network of its own to connect to: what it accepts is of
+ * the listener's. */
+static const int server_calls[] = {
+	SCMP_SYS(accept4), SCMP_SYS(recvfrom), SCMP_SYS(sendto), SCMP_SYS(shutdown),
+	SCMP_SYS(setsockopt), SCMP_SYS(getsockopt), SCMP_SYS(getsockname), SCMP_SYS(getpeername),
+	SCMP_SYS(writev), SCMP_SYS(sendfile), SCMP_SYS(poll), SCMP_SYS(ppoll),
+	SCMP_SYS(epoll_create1), SCMP_SYS(epoll_ctl), SCMP_SYS(epoll_wait), SCMP_SYS(epoll_pwait),
+	SCMP_SYS(eventfd2), SCMP_SYS(pipe2), SCMP_SYS(fcntl), SCMP_SYS(getdents64),
+	SCMP_SYS(newfstatat), SCMP_SYS(getrusage), SCMP_SYS(gettimeofday),
+	SCMP_SYS(clock_nanosleep), SCMP_SYS(sched_getaffinity), SCMP_SYS(sched_yield),
+	SCMP_SYS(set_robust_list), SCMP_SYS(rseq), SCMP_SYS(prctl), /* a thread's name */
+};
+
 /* One argument that must be, under the mask, the value. */
 struct bound_call {
 	int call;
@@ -211,7 +257,27 @@ static int allow_calls(scmp_filter_ctx filter)
 	return err;
 }
 
-static int limit_calls(void)
+/* Files are opened to be read; what is cloned is a thread. glibc tells a thread's flags in memory
+ * where it can, which no filter sees: it is told that it cannot. */
+static int allow_server_calls(scmp_filter_ctx filter)
+{
+	const int no_write = O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND | (O_TMPFILE & ~O_DIRECTORY);
+	int err = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(server_calls) && err == 0; i++)
+		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, server_calls[i], 0);
+	if (err == 0)
+		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1,
+			SCMP_CMP(2, SCMP_CMP_MASKED_EQ, (uint64_t)no_write, O_RDONLY));
+	if (err == 0)
+		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
+			SCMP_CMP(0, SCMP_CMP_MASKED_EQ, CLONE_THREAD | CLONE_VM,
+				CLONE_THREAD | CLONE_VM));
+	return err < 0 ? err
+		       : seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
+}
+
+static int limit_calls(bool server)
 {
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
 	int err = filter ? 0 : -ENOMEM;
@@ -220,32 +286,55 @@ static int limit_calls(void)
 		err = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
 	if (err == 0)
 		err = allow_calls(filter);
+	if (err == 0 && server)
+		err = allow_server_calls(filter);
 	if (err == 0)
 		err = seccomp_load(filter);
 	seccomp_release(filter);
 	return err;
 }
 
+/* directory: -1: none. */
+static int shut_in(int directory, uint32_t had, uint32_t *report)
+{
+	bool server = directory >= 0;
+	int err;
+
+	caps_bound(0); /* while we still may */
+	if (!server)
+		leave_user(SANDBOX_UID, &had);
+	else if (may_anybody_read(directory))
+		leave_user(SANDBOX_SERVER_UID, &had);
+	err = drop_capabilities();
+	if (err == 0)
+		err = set_limits(server ? SANDBOX_SERVER_FDS_MAX : SANDBOX_FDS_MAX);
+	if (err < 0)
+		return err;
+	deny_files(directory, &had);
+	/* Changing the user undid it, so not before. */
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
+		return -errno;
+	err = limit_calls(server);
+	if (err == 0)
+		*report = had;
+	return err;
+}
+
 int sandbox_enter(uint32_t *report)
+{
+	uint32_t had = 0;
+
+	volunteer();
+	leave_root(&had);
+	return shut_in(-1, had, report);
+}
+
+int sandbox_enter_server(int directory, uint32_t *report)
 {
 	uint32_t had = 0;
 	int err;
 
 	volunteer();
-	leave_root(&had);
-	caps_bound(0); /* while we still may */
-	leave_user(&had);
-	err = drop_capabilities();
-	if (err == 0)
-		err = set_limits();
-	if (err < 0)
-		return err;
-	deny_files(&had);
-	/* Changing the user undid it, so not before. */
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
-		return -errno;
-	err = limit_calls();
-	if (err == 0)
-		*report = had;
-	return err;
+	err = move_root(directory, &had);
+	return err < 0 ? err : shut_in(directory, had, report);
 }

@@ -21,6 +21,15 @@
 #define SANDBOX_FILE_BYTES_MAX (512UL << 20) /* of a memfd */
 #define SANDBOX_FDS_MAX 16
 
+/* One that serves connections. */
+#define SANDBOX_SERVER_UID 65533
+#define SANDBOX_SERVER_FDS_MAX 256
+
 /* Once, single-threaded. *report: SANDBOX_* that were had. -errno: one of what must always hold
  * could not be had, and the process is fit for nothing. */
 int sandbox_enter(uint32_t *report);
+
+/* The same for a process that accepts connections on a socket that it has, may have threads, and
+ * reads the files below one directory, which becomes its root and its working directory. Its user
+ * is SANDBOX_SERVER_UID if that one may read there. It connects to nothing and changes no file. */
+int sandbox_enter_server(int directory, uint32_t *report);
