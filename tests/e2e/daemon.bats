@@ -188,9 +188,37 @@ x = 1' 'target = some'; do
 	[ "$("$stoker" report -q --store "$tmp/store" --trend | wc -l)" -eq $(($(segments | wc -l) + 1)) ]
 	"$stoker" report --store "$tmp/store" --since 2h --until 1h -f folded 2>"$tmp/said" && return 1
 	said_clearly 'nothing of that time'
-	exits 2 "$stoker" report --store "$tmp/store" --since yesterday
+	exits 2 "$stoker" report --store "$tmp/store" --since tomorrow
 	exits 2 "$stoker" report --store "$tmp/store" --function '('
 	exits 2 "$stoker" report --store "$tmp/store" -f perf
+	"$stoker" report -q --store "$tmp/store" --comm spin --by comm -f folded -o "$tmp/f"
+	[ "$(folded_count "$tmp/f" '^spin;')" = "$(folded_count "$tmp/f")" ]
+	"$stoker" report -q --store "$tmp/store" -o "$tmp/f.pb.gz"
+	zcat "$tmp/f.pb.gz" | grep -aq comm
 	exits 1 "$stoker" report --store "$tmp/nowhere"
+	said_clearly "$tmp/nowhere"
+}
+
+@test "diff compares spans, processes and stores" {
+	local middle n
+	configure
+	start_busy spin 60
+	start_daemon 4
+	ends 0
+	cp -r "$tmp/store" "$tmp/other"
+	middle=$(jq -s 'sort_by(.start_ns)[2].start_ns / 1e9 | floor' "$tmp/store/index")
+	"$stoker" diff -q --store "$tmp/store" "..@$middle" "@$middle.." --normalise none >"$tmp/d"
+	for n in 1 2; do
+		[ "$(awk -v n="$n" '{ s += $(NF - 2 + n) } END { print s }' "$tmp/d")" -gt 0 ]
+	done
+	[ "$(awk '{ s += $(NF - 1) + $NF } END { print s }' "$tmp/d")" = \
+		"$(jq -s 'map(.samples) | add' "$tmp/store/index")" ]
+	"$stoker" diff -q "store=$tmp/store,.." "store=$tmp/other,.." >"$tmp/d"
+	awk '$(NF - 1) != $NF { exit 1 }' "$tmp/d"
+	grep -q '^[^;]*;[^;]*;spin;' "$tmp/d"
+	"$stoker" diff -q --store "$tmp/store" comm=spin .. -f html -o "$tmp/d.html"
+	[ -s "$tmp/d.html" ]
+	exits 2 "$stoker" diff --store "$tmp/store" soon.. ..
+	exits 1 "$stoker" diff "store=$tmp/nowhere,.." ..
 	said_clearly "$tmp/nowhere"
 }

@@ -19,6 +19,9 @@ static void moments_are_read(void **state)
 		uint64_t seconds;
 	} rows[] = {
 		{ "UTC", "now", NOW },
+		{ "UTC", "today", NOW - 8 * 3600 },
+		{ "UTC", "yesterday", NOW - 32 * 3600 },
+		{ "<-03>3", "today", NOW - 5 * 3600 },
 		{ "UTC", "90s", NOW - 90 },
 		{ "UTC", "30m", NOW - 1800 },
 		{ "UTC", "2h", NOW - 7200 },
@@ -54,7 +57,7 @@ static void moments_are_read(void **state)
 static void what_is_no_moment_is_refused(void **state)
 {
 	static const char *const rows[] = { "", "h", "-2h", "2", "2hours", "2 h", "25:00", "12:61",
-		"2027-02-30", "2027-13-01", "2027-01-15 8 Uhr", "yesterday", "@", "@-5", "@1x",
+		"2027-02-30", "2027-13-01", "2027-01-15 8 Uhr", "tomorrow", "@", "@-5", "@1x",
 		"@99999999999999999999" };
 
 	(void)state;

@@ -99,6 +99,27 @@ static void today(uint64_t now_ns, bool utc, struct tm *tm)
 	tm->tm_sec = 0;
 }
 
+/* The midnight that they began with. */
+static bool parse_day(const char *text, uint64_t now_ns, uint64_t *out)
+{
+	bool yesterday = strcmp(text, "yesterday") == 0;
+	struct tm day;
+
+	if (!yesterday && strcmp(text, "today") != 0)
+		return false;
+	today(now_ns, false, &day);
+	day.tm_hour = day.tm_min = 0;
+	if (!to_ns(&day, false, out))
+		return false;
+	/* Noon of the day before, as a day need not have 24 hours. */
+	if (yesterday) {
+		today(*out - DAY_SECONDS / 2 * NSEC_PER_SEC, false, &day);
+		day.tm_hour = day.tm_min = 0;
+		return to_ns(&day, false, out);
+	}
+	return true;
+}
+
 /* The last time that it was so late. */
 static bool parse_time(const char *text, uint64_t now_ns, uint64_t *out)
 {
@@ -128,10 +149,11 @@ int when_parse(const char *text, uint64_t now_ns, uint64_t *out, struct why *why
 		return 0;
 	}
 	if (parse_ago(text, now_ns, out) || parse_epoch(text, out) || parse_date(text, out) ||
-		parse_time(text, now_ns, out))
+		parse_time(text, now_ns, out) || parse_day(text, now_ns, out))
 		return 0;
 	return why_set(why, -EINVAL,
-		"%s is no time; write 2h (ago), 03:12, 2026-11-21 03:12, the same with Z for UTC, "
+		"%s is no time; write 2h (ago), today, 03:12, 2026-11-21 03:12, the same with Z "
+		"for UTC, "
 		"or "
 		"@EPOCH",
 		text);

@@ -1,25 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd/diff.c - two files, read, and what changed from one to the other written. */
+/* cmd/diff.c - two profiles, each a file or what a store knows, and what changed from one to the
+ * other. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/caps.h"
+#include "base/clock.h"
 #include "base/own.h"
 #include "cmd/cmd.h"
 #include "cmd/input.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
+#include "cmd/tell_answer.h"
 #include "sink/diff.h"
 #include "sink/html.h"
+#include "store/answer.h"
+#include "store/ask.h"
 
+/* OPT_ASK and behind it are what ask_set takes, by the option's name. */
 enum {
 	OPT_NORMALISE = 256,
+	OPT_BY,
+	OPT_ASK,
 };
+
+#define ASKED_MAX 10
 
 static const struct option_row rows[] = {
 	{ 'f', "format", "FORMAT", "folded (default) or html; else by FILE's name" },
@@ -28,29 +39,83 @@ static const struct option_row rows[] = {
 		"counts of BEFORE are multiplied so that both have as many\nsamples (total, the "
 		"default), or as if both had been\nsampled as long (time); none: they are as they "
 		"are" },
+	{ OPT_ASK, "store", "DIR", "of both; default " STORE_PATH },
+	{ OPT_ASK + 1, "since", "TIME", "of both; as of `stoker report`" },
+	{ OPT_ASK + 2, "until", "TIME", "likewise" },
+	{ OPT_ASK + 3, "container", "NAME", "likewise" },
+	{ OPT_ASK + 4, "pod", "NAME", "likewise" },
+	{ OPT_ASK + 5, "namespace", "NAME", "likewise" },
+	{ OPT_ASK + 6, "image", "NAME", "likewise" },
+	{ OPT_ASK + 7, "unit", "NAME", "likewise" },
+	{ OPT_ASK + 8, "comm", "NAME", "likewise" },
+	{ OPT_ASK + 9, "function", "REGEX", "likewise" },
+	{ OPT_BY, "by", "KEYS",
+		"leading frames of a stack, of what a store has; default:\nall but what is asked "
+		"for, "
+		"and pid, tid and cpu" },
 	{ 'q', "quiet", NULL, "errors and warnings only" },
 	{ 'h', "help", NULL, "this text" },
 };
 
 static const struct options table = {
 	.usage = "stoker diff BEFORE AFTER [options]",
-	.text = "Says what changed between two profiles: a file each, - is stdin.",
+	.text = "Says what changed between two profiles. Each is a file, - for stdin, or what a\n"
+		"store has: SINCE..UNTIL, KEY=VALUE (store, container, pod, namespace, image, "
+		"unit,\n"
+		"comm, function), or several of these with commas between:\n"
+		"  stoker diff yesterday..today today..\n"
+		"  stoker diff --since 1h container=web-1 container=web-2\n"
+		"  stoker diff store=/srv/a,1h.. store=/srv/b,1h..",
 	.rows = rows,
 	.rows_len = ARRAY_SIZE(rows),
 };
 
+struct side {
+	const char *word;
+	bool of_store;
+	struct ask ask;
+	struct profile profile;
+	struct buf by; /* what its stacks are labelled by; of a store */
+};
+
 struct diff {
-	const char *paths[2];
+	struct side sides[2];
 	const char *output, *format;
+	const char *by;                                  /* NULL: not said */
+	const char *keys[ASKED_MAX], *values[ASKED_MAX]; /* of both sides */
+	size_t asked;
+	struct sink_options sink;
 	enum diff_scale scale;
 	bool quiet, help;
+	struct log *log;
 };
+
+static int take_asked(struct diff *d, int id, const char *arg, struct why *why)
+{
+	size_t i = 0, at = 0;
+
+	while (rows[i].id != id)
+		i++;
+	while (at < d->asked && strcmp(d->keys[at], rows[i].name) != 0)
+		at++;
+	if (at == ASKED_MAX)
+		return why_set(why, -EINVAL, "too much is asked for");
+	d->keys[at] = rows[i].name;
+	d->values[at] = arg;
+	d->asked += at == d->asked;
+	return 0;
+}
 
 static int take(void *ctx, int id, const char *arg, struct why *why)
 {
 	struct diff *d = ctx;
 
+	if (id >= OPT_ASK)
+		return take_asked(d, id, arg, why);
 	switch (id) {
+	case OPT_BY:
+		d->by = arg;
+		return sink_parse_by(arg, &(struct sink_options){ 0 }, why);
 	case 'f':
 		d->format = arg;
 		return strcmp(arg, "folded") == 0 || strcmp(arg, "html") == 0
@@ -71,22 +136,122 @@ static int take(void *ctx, int id, const char *arg, struct why *why)
 	}
 }
 
+static bool is_file(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && !S_ISDIR(st.st_mode);
+}
+
+/* What holds for both, then its own. */
+static int parse_side(struct diff *d, struct side *side, struct why *why)
+{
+	int err = 0;
+
+	side->of_store = !is_file(side->word) && ask_looks_like(side->word);
+	if (!side->of_store)
+		return 0;
+	for (size_t i = 0; err == 0 && i < d->asked; i++)
+		err = ask_set(&side->ask, d->keys[i], d->values[i], why);
+	if (err == 0)
+		err = ask_parse(&side->ask, side->word, why);
+	return err == 0 ? ask_check(&side->ask, why) : err;
+}
+
 static int parse(struct diff *d, int argc, char **argv, struct why *why)
 {
-	int len, err = options_parse_mixed(&table, argc, argv, take, d, d->paths, 2, &len, why);
+	const char *words[2];
+	int len, err = options_parse_mixed(&table, argc, argv, take, d, words, 2, &len, why);
 	const struct sink *sink;
 
 	if (err < 0 || d->help)
 		return err;
 	if (len != 2)
 		return why_set(why, -EINVAL, "two profiles are needed: BEFORE and AFTER");
-	if (strcmp(d->paths[0], "-") == 0 && strcmp(d->paths[1], "-") == 0)
+	if (strcmp(words[0], "-") == 0 && strcmp(words[1], "-") == 0)
 		return why_set(why, -EINVAL, "one of the two may be stdin, not both");
+	for (int i = 0; err == 0 && i < 2; i++) {
+		d->sides[i].word = words[i];
+		err = parse_side(d, &d->sides[i], why);
+	}
+	if (err == 0 && d->asked > 0 && !d->sides[0].of_store && !d->sides[1].of_store)
+		return why_set(why, -EINVAL, "--%s is of a store, and both profiles are files",
+			d->keys[0]);
 	sink = sink_for_path(d->output);
 	if (!d->format)
 		d->format = sink && strcmp(sink->name, "html") == 0 ? "html" : "folded";
+	return err;
+}
+
+/* ---- what a store has ----------------------------------------------------------------------- */
+
+static int ask_store(struct diff *d, struct side *side, const struct store *store, struct why *why)
+{
+	_cleanup_(query_answer_done) struct query_answer answer = { 0 };
+	int err = query_answer_init(&answer);
+
+	if (err == 0)
+		err = query_run(store, &side->ask.query, &answer, why);
+	if (err < 0)
+		return err;
+	tell_answer(d->log, &answer);
+	err = answer_profile(&answer, &side->profile);
+	if (err == 0)
+		err = buf_puts(&side->by, answer.by.data);
+	return err < 0 ? why_set(why, err, "out of memory") : 0;
+}
+
+static int load_store(struct diff *d, struct side *side, struct why *why)
+{
+	_cleanup_(store_freep) struct store *store = NULL;
+	struct store_report found;
+	int err = store_open(side->ask.store, STORE_READ, &store, &found, why);
+
+	return err < 0 ? err : ask_store(d, side, store, why);
+}
+
+static bool has_key(const struct buf *by, enum sink_key key)
+{
+	struct sink_options options = { 0 };
+	struct why why;
+
+	return sink_parse_by(by->data, &options, &why) == 0 && sink_wants(&options, key);
+}
+
+/* What is asked for differs, or is the same of all; of a container that goes for what it is part
+ * of. */
+static bool is_asked(const struct ask *ask, enum sink_key key)
+{
+	bool of_container = key == SINK_CONTAINER || key == SINK_POD || key == SINK_NAMESPACE ||
+		key == SINK_IMAGE || key == SINK_UNIT;
+
+	return ask_matches(ask, sink_key_name(key)) ||
+		(of_container && ask_matches(ask, sink_key_name(SINK_CONTAINER)));
+}
+
+/* Stacks are the same on both sides where their labels are. A file's labels are frames like
+ * others. */
+static int choose_labels(struct diff *d, struct why *why)
+{
+	const struct side *a = &d->sides[0], *b = &d->sides[1], *one = a->of_store ? a : b;
+
+	if (d->by)
+		return sink_parse_by(d->by, &d->sink, why);
+	if (!one->of_store)
+		return 0;
+	if (!a->of_store || !b->of_store)
+		return sink_parse_by(one->by.data, &d->sink, why);
+	for (int i = 0; i < SINK_PID; i++) {
+		enum sink_key key = (enum sink_key)i;
+
+		if (has_key(&a->by, key) && has_key(&b->by, key) && !is_asked(&a->ask, key) &&
+			!is_asked(&b->ask, key))
+			d->sink.by[d->sink.by_len++] = key;
+	}
 	return 0;
 }
+
+/* ---- the difference ------------------------------------------------------------------------- */
 
 /* How long was it sampled? Not every format says. */
 static int check_times(const struct diff *d, const struct profile *const both[2], struct why *why)
@@ -95,7 +260,7 @@ static int check_times(const struct diff *d, const struct profile *const both[2]
 		if (both[i]->period_ns == 0 || both[i]->duration_ns == 0)
 			return why_set(why, -EINVAL,
 				"--normalise time: %s does not say how long it was sampled",
-				d->paths[i]);
+				d->sides[i].word);
 	return 0;
 }
 
@@ -107,70 +272,91 @@ static const char *name_of(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static int write_diff(
-	const struct diff *d, const struct profile *const both[2], struct log *log, struct why *why)
+static int write_diff(struct diff *d, struct why *why)
 {
 	_cleanup_(buf_done) struct buf bytes = BUF_INIT;
-	const char *const names[2] = { name_of(d->paths[0]), name_of(d->paths[1]) };
-	struct sink_options options = { 0 };
+	const struct side *a = &d->sides[0], *b = &d->sides[1];
+	const struct profile *const both[2] = { &a->profile, &b->profile };
+	const char *const names[2] = { a->of_store ? a->word : name_of(a->word),
+		b->of_store ? b->word : name_of(b->word) };
 	struct output output = { .pattern = d->output, .fd = -1 };
 	int err = check_times(d, both, why);
 
 	if (err < 0)
 		return err;
 	if (strcmp(d->format, "html") == 0)
-		err = html_write_diff(both, names, &options, d->scale, &bytes);
+		err = html_write_diff(both, names, &d->sink, d->scale, &bytes);
 	else
-		err = diff_write_folded(both[0], both[1], &options, d->scale, &bytes);
+		err = diff_write_folded(both[0], both[1], &d->sink, d->scale, &bytes);
 	if (err < 0)
 		return why_set(why, err, "cannot compare: %s", err_text(err));
 	err = output_write(&output, &bytes, why);
 	if (err == 0 && strcmp(d->output, "-") != 0)
-		log_note(log, "wrote %s: %llu samples before, %llu after", d->output,
+		log_note(d->log, "wrote %s: %llu samples before, %llu after", d->output,
 			(unsigned long long)profile_total(both[0]),
 			(unsigned long long)profile_total(both[1]));
 	return err;
 }
 
-static int run(const struct diff *d, struct log *log, struct why *why)
+static int load(struct diff *d, struct side *side, struct why *why)
 {
-	_cleanup_(profile_done) struct profile before = { 0 };
-	_cleanup_(profile_done) struct profile after = { 0 };
-	int err = profile_init(&before) < 0 || profile_init(&after) < 0
-		? why_set(why, -ENOMEM, "out of memory")
-		: 0;
+	if (profile_init(&side->profile) < 0)
+		return why_set(why, -ENOMEM, "out of memory");
+	return side->of_store ? load_store(d, side, why)
+			      : input_load(side->word, &side->profile, d->log, why);
+}
 
+static int run(struct diff *d, struct why *why)
+{
+	int err = output_check(&(struct output){ .pattern = d->output }, why);
+
+	for (int i = 0; err == 0 && i < 2; i++)
+		err = load(d, &d->sides[i], why);
 	if (err == 0)
-		err = output_check(&(struct output){ .pattern = d->output }, why);
-	if (err == 0)
-		err = input_load(d->paths[0], &before, log, why);
-	if (err == 0)
-		err = input_load(d->paths[1], &after, log, why);
-	return err < 0
-		? err
-		: write_diff(d, (const struct profile *const[]){ &before, &after }, log, why);
+		err = choose_labels(d, why);
+	return err == 0 ? write_diff(d, why) : err;
+}
+
+static void init(struct diff *d)
+{
+	uint64_t now_ns = clock_ns(CLOCK_REALTIME);
+
+	for (int i = 0; i < 2; i++)
+		ask_init(&d->sides[i].ask, now_ns);
+}
+
+static void done(struct diff *d)
+{
+	for (int i = 0; i < 2; i++) {
+		ask_done(&d->sides[i].ask);
+		profile_done(&d->sides[i].profile);
+		buf_done(&d->sides[i].by);
+	}
 }
 
 int cmd_diff(int argc, char **argv, struct log *log)
 {
-	struct diff d = { .output = "-" };
+	struct diff d = { .output = "-", .log = log };
 	struct why why;
-	int err = parse(&d, argc, argv, &why);
+	int err;
 
-	if (err < 0) {
+	init(&d);
+	err = parse(&d, argc, argv, &why);
+	if (err < 0)
 		log_error(log, "%s; see `stoker diff --help`", why.text);
-		return EXIT_USAGE;
-	}
-	if (d.help) {
-		options_print_help(&table, stdout);
-		return EXIT_OK;
+	if (err < 0 || d.help) {
+		if (err == 0)
+			options_print_help(&table, stdout);
+		done(&d);
+		return err < 0 ? EXIT_USAGE : EXIT_OK;
 	}
 	log->quiet = d.quiet;
 	signal(SIGPIPE, SIG_IGN);
 	err = geteuid() != 0 && caps_limit(0) < 0
 		? why_set(&why, -EPERM, "cannot give privileges up")
-		: run(&d, log, &why);
+		: run(&d, &why);
 	if (err < 0)
 		log_error(log, "%s", why.text);
+	done(&d);
 	return err < 0 ? EXIT_FAILED : EXIT_OK;
 }

@@ -9,7 +9,7 @@
 
 #define COUNT_MAX (1ULL << 53) /* what every format that we write can hold exactly */
 
-struct reader {
+struct folded_reader {
 	struct profile *out;
 	uint32_t labels;                        /* of all samples: nothing is known */
 	uint32_t root_first[FOLDED_FRAMES_MAX]; /* of the line */
@@ -103,7 +103,7 @@ static int put_frame(struct profile *out, struct bytes name, uint32_t *id)
 }
 
 /* -E2BIG: more frames than a stack may have. */
-static int put_stack(struct reader *r, struct bytes text, uint32_t *id)
+static int put_stack(struct folded_reader *r, struct bytes text, uint32_t *id)
 {
 	struct cursor c = cursor_init(text.data, text.len);
 	uint32_t len = 0;
@@ -125,6 +125,14 @@ static int put_stack(struct reader *r, struct bytes text, uint32_t *id)
 	return profile_stack(r->out, r->leaf_first, len, id);
 }
 
+int folded_reader_add(struct folded_reader *r, struct bytes stack, uint32_t labels, uint64_t count)
+{
+	uint32_t id;
+	int err = put_stack(r, stack, &id);
+
+	return err == 0 && count > 0 ? profile_add(r->out, id, labels, count) : err;
+}
+
 static bool is_blank(struct bytes line)
 {
 	for (size_t i = 0; i < line.len; i++)
@@ -134,22 +142,19 @@ static bool is_blank(struct bytes line)
 }
 
 /* 1: taken; 0: no folded line. */
-static int take_line(struct reader *r, struct bytes line)
+static int take_line(struct folded_reader *r, struct bytes line)
 {
 	struct bytes stack;
 	uint64_t count;
-	uint32_t id;
 	int err;
 
 	if (!split_line(line, &stack, &count))
 		return 0;
-	err = put_stack(r, stack, &id);
-	if (err == 0 && count > 0)
-		err = profile_add(r->out, id, r->labels, count);
+	err = folded_reader_add(r, stack, r->labels, count);
 	return err == -E2BIG ? 0 : err < 0 ? err : 1;
 }
 
-static int take_lines(struct reader *r, struct cursor *c, struct folded_counts *counts)
+static int take_lines(struct folded_reader *r, struct cursor *c, struct folded_counts *counts)
 {
 	for (uint64_t number = 1; cursor_left(c) > 0; number++) {
 		struct bytes line = take_until(c, '\n');
@@ -172,19 +177,34 @@ static int take_lines(struct reader *r, struct cursor *c, struct folded_counts *
 	return 0;
 }
 
-int folded_read(struct bytes text, struct profile *out, struct folded_counts *counts)
+int folded_reader_new(struct profile *out, struct folded_reader **reader)
 {
-	struct cursor c = cursor_init(text.data, text.len);
-	struct reader *r = calloc(1, sizeof(*r));
-	int err;
+	struct folded_reader *r = calloc(1, sizeof(*r));
 
-	*counts = (struct folded_counts){ 0 };
 	if (!r)
 		return -ENOMEM;
 	r->out = out;
+	*reader = r;
+	return 0;
+}
+
+void folded_reader_free(struct folded_reader *reader)
+{
+	free(reader);
+}
+
+int folded_read(struct bytes text, struct profile *out, struct folded_counts *counts)
+{
+	struct cursor c = cursor_init(text.data, text.len);
+	struct folded_reader *r;
+	int err = folded_reader_new(out, &r);
+
+	*counts = (struct folded_counts){ 0 };
+	if (err < 0)
+		return err;
 	err = profile_labels(
 		out, &(struct profile_labels){ .pid = -1, .tid = -1, .cpu = -1 }, &r->labels);
 	err = err < 0 ? err : take_lines(r, &c, counts);
-	free(r);
+	folded_reader_free(r);
 	return err;
 }

@@ -19,6 +19,14 @@ struct folded_counts {
 	uint64_t skipped; /* blank, or comments that begin with # */
 };
 
+/* Adds one stack, `frame;frame`, root first. labels: an id of out's. 0, -ENOMEM, or -E2BIG: more
+ * frames than FOLDED_FRAMES_MAX. */
+struct folded_reader;
+int folded_reader_new(struct profile *out, struct folded_reader **reader);
+void folded_reader_free(struct folded_reader *reader);
+int folded_reader_add(
+	struct folded_reader *reader, struct bytes stack, uint32_t labels, uint64_t count);
+
 /* Adds to out, which is fresh or holds other samples. A count with a fraction is rounded. 0 or
  * -ENOMEM. */
 int folded_read(struct bytes text, struct profile *out, struct folded_counts *counts);

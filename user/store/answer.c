@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store/answer.c - the stacks of an answer are folded text; what reads such text reads it here too.
- */
+/* store/answer.c - the stacks of an answer are folded text whose first frames are labels; what they
+ * are called the answer says. */
 #include "store/answer.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -15,6 +16,7 @@
 #define BAR_WIDTH 40
 
 DEFINE_CLEANUP(struct ranking, ranking_free)
+DEFINE_CLEANUP(struct folded_reader, folded_reader_free)
 
 uint64_t answer_period_ns(const struct query_answer *answer)
 {
@@ -138,20 +140,91 @@ int answer_put_trend(const struct query_answer *answer, struct buf *out)
 
 /* ---- a profile ------------------------------------------------------------------------------ */
 
+/* Of a segment's `by`: where its value goes in struct profile_labels. */
+static const struct label {
+	const char *name;
+	size_t offset;
+	bool is_number;
+} labels[] = {
+	{ "container", offsetof(struct profile_labels, container), false },
+	{ "pod", offsetof(struct profile_labels, pod), false },
+	{ "namespace", offsetof(struct profile_labels, namespace_), false },
+	{ "image", offsetof(struct profile_labels, image), false },
+	{ "unit", offsetof(struct profile_labels, unit), false },
+	{ "comm", offsetof(struct profile_labels, comm), false },
+	{ "pid", offsetof(struct profile_labels, pid), true },
+	{ "tid", offsetof(struct profile_labels, tid), true },
+	{ "cpu", offsetof(struct profile_labels, cpu), true },
+};
+
+static const struct label *find_label(const char *name, size_t len)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(labels); i++)
+		if (strlen(labels[i].name) == len && memcmp(labels[i].name, name, len) == 0)
+			return &labels[i];
+	return NULL;
+}
+
+/* "?" is what is not known. */
+static int set_label(struct profile *out, const struct label *label, struct bytes value,
+	struct profile_labels *to)
+{
+	void *slot = (char *)to + label->offset;
+
+	if (value.len == 1 && value.data[0] == '?')
+		return 0;
+	if (!label->is_number)
+		return strtab_put(&out->strings, (const char *)value.data, value.len, slot);
+	*(int32_t *)slot = (int32_t)strtol((const char *)value.data, NULL, 10);
+	return 0;
+}
+
+/* Takes the labels off a stack. */
+static int read_labels(struct profile *out, const char *by, struct bytes *stack, uint32_t *id)
+{
+	struct profile_labels set = { .pid = -1, .tid = -1, .cpu = -1 };
+	int err = 0;
+
+	while (err == 0 && *by) {
+		size_t len = strcspn(by, ",");
+		const struct label *label = find_label(by, len);
+		struct bytes value = line_frame(stack);
+
+		if (label)
+			err = set_label(out, label, value, &set);
+		by += len + (by[len] == ',');
+	}
+	return err < 0 ? err : profile_labels(out, &set, id);
+}
+
+static int add_stack(const struct query_answer *answer, uint32_t id, struct folded_reader *reader,
+	struct profile *out)
+{
+	const char *text = strtab_get(&answer->merge.stacks, id);
+	struct bytes stack = { (const uint8_t *)text, strlen(text) };
+	uint32_t label_id;
+	int err;
+
+	if (answer->merge.ns.data[id] == 0)
+		return 0;
+	err = read_labels(out, answer->by.data ? answer->by.data : "", &stack, &label_id);
+	if (err == 0)
+		err = folded_reader_add(reader, stack, label_id,
+			merge_samples(&answer->merge, id, answer_period_ns(answer)));
+	return err == -E2BIG ? 0 : err;
+}
+
 int answer_profile(const struct query_answer *answer, struct profile *out)
 {
-	_cleanup_(buf_done) struct buf text = BUF_INIT;
-	struct folded_counts counts;
-	size_t len = answer->points.len;
-	int err = merge_write(&answer->merge, answer_period_ns(answer), &text);
+	_cleanup_(folded_reader_freep) struct folded_reader *reader = NULL;
+	int err = folded_reader_new(out, &reader);
 
-	if (err == 0)
-		err = folded_read(
-			(struct bytes){ (const uint8_t *)text.data, text.len }, out, &counts);
+	for (uint32_t id = 0; err == 0 && id < answer->merge.ns.len; id++)
+		err = add_stack(answer, id, reader, out);
 	out->period_ns = answer_period_ns(answer);
-	if (len > 0) {
+	if (answer->points.len > 0)
 		out->start_ns = answer->points.data[0].start_ns;
-		out->duration_ns = answer->points.data[len - 1].end_ns - out->start_ns;
-	}
+	vec_each (&answer->points, point)
+		out->duration_ns += point->end_ns - point->start_ns;
 	return err;
 }

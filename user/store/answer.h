@@ -19,5 +19,6 @@ int answer_put_top(
 /* Appends a line for each interval: CPUs that were busy with it, on average; local time. */
 int answer_put_trend(const struct query_answer *answer, struct buf *out);
 
-/* Labels are the first frames of a stack. *out must be fresh from profile_init. */
+/* With the labels that the answer has. The duration is what was sampled: without the gaps. *out
+ * must be fresh from profile_init. */
 int answer_profile(const struct query_answer *answer, struct profile *out);

@@ -12,7 +12,7 @@
 
 struct sorted {
 	const char *stack;
-	uint64_t ns;
+	uint32_t id;
 };
 
 int merge_init(struct merge *merge)
@@ -76,6 +76,14 @@ static int by_stack(const void *a, const void *b)
 	return strcmp(((const struct sorted *)a)->stack, ((const struct sorted *)b)->stack);
 }
 
+uint64_t merge_samples(const struct merge *merge, uint32_t id, uint64_t period_ns)
+{
+	uint64_t ns = merge->ns.data[id];
+	uint64_t count = ns / period_ns + (ns % period_ns >= (period_ns + 1) / 2);
+
+	return count > 0 ? count : 1;
+}
+
 int merge_write(const struct merge *merge, uint64_t period_ns, struct buf *out)
 {
 	_cleanup_(freep) struct sorted *lines = calloc(merge->ns.len + 1, sizeof(*lines));
@@ -84,16 +92,12 @@ int merge_write(const struct merge *merge, uint64_t period_ns, struct buf *out)
 
 	for (uint32_t id = 0; err == 0 && id < merge->ns.len; id++)
 		if (merge->ns.data[id] > 0)
-			lines[len++] = (struct sorted){ strtab_get(&merge->stacks, id),
-				merge->ns.data[id] };
+			lines[len++] = (struct sorted){ strtab_get(&merge->stacks, id), id };
 	if (len > 0)
 		qsort(lines, len, sizeof(*lines), by_stack);
 	for (size_t i = 0; err == 0 && i < len; i++) {
-		uint64_t count =
-			lines[i].ns / period_ns + (lines[i].ns % period_ns >= (period_ns + 1) / 2);
-
 		err = buf_printf(out, "%s %llu\n", lines[i].stack,
-			(unsigned long long)(count > 0 ? count : 1));
+			(unsigned long long)merge_samples(merge, lines[i].id, period_ns));
 	}
 	return err;
 }

@@ -25,7 +25,8 @@ int merge_add(struct merge *merge, struct bytes stack, uint64_t ns);
 /* All lines of a text, each sample of period_ns. -EBADMSG: a line without a count, or of more than
  * can be; those before it are in. */
 int merge_add_text(struct merge *merge, struct bytes text, uint64_t period_ns);
-/* Appends sorted lines, counted in samples of period_ns, rounded; what rounds to none counts as
- * one. */
+/* Samples of period_ns, rounded; what rounds to none counts as one. */
+uint64_t merge_samples(const struct merge *merge, uint32_t id, uint64_t period_ns);
+/* Appends sorted lines, counted in such samples. */
 int merge_write(const struct merge *merge, uint64_t period_ns, struct buf *out);
 uint64_t merge_total(const struct merge *merge);
