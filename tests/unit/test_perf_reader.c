@@ -129,6 +129,31 @@ static void a_part_of_the_time_has_the_samples_of_that_part(void **state)
 	assert_int_equal(part.frames.len, 2);
 }
 
+/* Of other events the number before the event says how many of them, not how long. */
+static void the_period_is_known_of_clocks_alone(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t period_ns;
+	} rows[] = {
+		{ "a 1/1 [0] 1.5:   10101010 cpu-clock: \n\t1 f (m)\n\n", 10101010 },
+		{ "a 1/1 [0] 1.5:   2004008 task-clock:ppp: \n\t1 f (m)\n\n", 2004008 },
+		{ "a 1/1 [0] 1.5:          1 cycles:P: \n\t1 f (m)\n\n", 0 },
+		{ "a 1/1 [0] 1.5: cpu-clock: \n\t1 f (m)\n\n", 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		_cleanup_(profile_done) struct profile p;
+		struct perf_counts counts;
+
+		assert_int_equal(profile_init(&p), 0);
+		assert_int_equal(perf_read(bytes_of(rows[i].text), &p, &counts), 0);
+		if (p.period_ns != rows[i].period_ns)
+			fail_msg("%s: %llu", rows[i].text, (unsigned long long)p.period_ns);
+	}
+}
+
 static void perf_text_is_told_from_folded(void **state)
 {
 	(void)state;
@@ -145,6 +170,7 @@ int main(void)
 		cmocka_unit_test(names_are_read_to_their_end),
 		cmocka_unit_test(lines_that_are_neither_are_left_out),
 		cmocka_unit_test(a_part_of_the_time_has_the_samples_of_that_part),
+		cmocka_unit_test(the_period_is_known_of_clocks_alone),
 		cmocka_unit_test(perf_text_is_told_from_folded),
 	};
 

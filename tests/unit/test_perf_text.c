@@ -94,11 +94,22 @@ static void profiles_follow_one_another_under_one_head(void **state)
 	uint32_t stack = part_stack(&f->profile, NULL, 0);
 	uint32_t labels = part_labels(&f->profile, "", "", 7, -1);
 
+	f->profile.period_ns = 1000;
 	f->options.no_period = true;
 	assert_int_equal(profile_tick(&f->profile, stack, labels, 12, 1), 0);
 	assert_string_equal(write_twice(f, 2),
 		":7 7/7 [012] 0.000000001: cpu-clock: \n\n"
 		":7 7/7 [012] 0.000000001: cpu-clock: \n\n");
+}
+
+static void a_period_that_is_not_known_is_left_out(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t stack = part_stack(&f->profile, NULL, 0);
+	uint32_t labels = part_labels(&f->profile, "", "", 7, -1);
+
+	assert_int_equal(profile_tick(&f->profile, stack, labels, 12, 1), 0);
+	assert_string_equal(write_twice(f, 1), ":7 7/7 [012] 0.000000001: cpu-clock: \n\n");
 }
 
 static void an_empty_profile_is_a_head(void **state)
@@ -173,6 +184,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_sample_is_a_head_its_frames_and_an_empty_line),
 		TEST(profiles_follow_one_another_under_one_head),
+		TEST(a_period_that_is_not_known_is_left_out),
 		TEST(an_empty_profile_is_a_head),
 		TEST(comms_are_found_by_every_reader),
 		TEST(symbols_and_modules_cannot_break_a_line),

@@ -121,15 +121,41 @@ static void an_empty_profile_has_types_and_no_sample(void **state)
 
 	(void)state;
 	assert_int_equal(profile_init(&p), 0);
+	p.period_ns = 1000;
 	m = write_out(&p, &out);
 	assert_int_equal(m.counts[1], 2);
 	assert_int_equal(m.counts[2], 0);
+}
+
+/* As of folded text: any number of nanoseconds would be made up, and a large count of them negative.
+ */
+static void without_a_period_there_are_counts_and_no_times(void **state)
+{
+	_cleanup_(profile_done) struct profile p;
+	_cleanup_(buf_done) struct buf out = BUF_INIT;
+	struct message m, sample;
+	uint32_t frame;
+
+	(void)state;
+	assert_int_equal(profile_init(&p), 0);
+	frame = part_frame(&p, "f", "", PROFILE_NATIVE, 0);
+	assert_int_equal(profile_add(&p, part_stack(&p, &frame, 1),
+				 part_labels(&p, "", "", -1, -1), 1ULL << 40),
+		0);
+	m = write_out(&p, &out);
+	assert_int_equal(m.counts[1], 1);
+	assert_int_equal(m.counts[11], 0);
+	assert_int_equal(m.numbers[12], 0);
+	sample = parse(m.bytes[2][0]);
+	assert_int_equal(sample.bytes[2][0].len, 6);
+	assert_memory_equal(sample.bytes[2][0].data, "\x80\x80\x80\x80\x80\x20", 6);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(places_functions_labels_and_values_are_there),
+		cmocka_unit_test(without_a_period_there_are_counts_and_no_times),
 		cmocka_unit_test(an_empty_profile_has_types_and_no_sample),
 	};
 

@@ -20,7 +20,7 @@ struct reader {
 	bool open; /* a sample's head was read */
 	struct profile_labels labels;
 	uint32_t cpu;
-	uint64_t time_ns, period;
+	uint64_t time_ns;
 	uint32_t frames[PERF_FRAMES_MAX];
 	uint32_t len;
 	struct buf name; /* room for one */
@@ -29,7 +29,8 @@ struct reader {
 /* What a head says. */
 struct head {
 	struct bytes comm;
-	uint64_t pid, tid, cpu, time_ns, period;
+	uint64_t pid, tid, cpu, time_ns;
+	uint64_t period_ns; /* 0: none, or not in time */
 	bool has_cpu;
 };
 
@@ -90,6 +91,23 @@ static bool take_byte(struct cursor *c, uint8_t byte)
 	return true;
 }
 
+static bool is_text(struct bytes b, const char *text)
+{
+	return b.len == strlen(text) && memcmp(b.data, text, b.len) == 0;
+}
+
+static bool begins_with(struct bytes b, const char *text)
+{
+	return b.len >= strlen(text) && memcmp(b.data, text, strlen(text)) == 0;
+}
+
+static bool ends_with(struct bytes b, const char *text)
+{
+	size_t n = strlen(text);
+
+	return b.len >= n && memcmp(b.data + b.len - n, text, n) == 0;
+}
+
 /* ---- a head -----------------------------------------------------------------------------------
  */
 
@@ -143,6 +161,19 @@ static bool is_cpu(struct bytes word, uint64_t *cpu)
 		cursor_left(&c) == 0 && *cpu < PROFILE_NO_CPU;
 }
 
+/* PERIOD EVENT: behind the time. Of a clock the period is in nanoseconds; of other events it is a
+ * number of those, which perf changes as it goes. */
+static uint64_t read_period(struct cursor *c)
+{
+	struct bytes period = take_word(c), event = take_word(c);
+	struct cursor p = cursor_init(period.data, period.len);
+	uint64_t value;
+
+	if (!take_number(&p, &value) || cursor_left(&p) > 0)
+		return 0;
+	return begins_with(event, "cpu-clock") || begins_with(event, "task-clock") ? value : 0;
+}
+
 /* The comm is all before the task. Of several words that could be a task, the last before the CPU
  * and the time is it. */
 static bool read_head(struct bytes line, struct head *head)
@@ -158,11 +189,7 @@ static bool read_head(struct bytes line, struct head *head)
 
 		word = take_word(&c);
 		if (is_time(word, &head->time_ns) && has_task) {
-			struct bytes period = take_word(&c);
-			struct cursor p = cursor_init(period.data, period.len);
-
-			if (!take_number(&p, &head->period) || cursor_left(&p) > 0)
-				head->period = 0;
+			head->period_ns = read_period(&c);
 			return true;
 		}
 		if (is_cpu(word, &head->cpu)) {
@@ -191,29 +218,12 @@ static int begin_sample(struct reader *r, const struct head *head)
 		.pid = (int32_t)head->pid, .tid = (int32_t)head->tid, .cpu = -1
 	};
 	if (r->out->period_ns == 0)
-		r->out->period_ns = head->period;
+		r->out->period_ns = head->period_ns;
 	return strtab_put(&r->out->strings, (const char *)comm.data, comm.len, &r->labels.comm);
 }
 
 /* ---- a frame ----------------------------------------------------------------------------------
  */
-
-static bool is_text(struct bytes b, const char *text)
-{
-	return b.len == strlen(text) && memcmp(b.data, text, b.len) == 0;
-}
-
-static bool begins_with(struct bytes b, const char *text)
-{
-	return b.len >= strlen(text) && memcmp(b.data, text, strlen(text)) == 0;
-}
-
-static bool ends_with(struct bytes b, const char *text)
-{
-	size_t n = strlen(text);
-
-	return b.len >= n && memcmp(b.data + b.len - n, text, n) == 0;
-}
 
 static struct bytes last_part(struct bytes path)
 {

@@ -78,7 +78,7 @@ struct profile {
 	struct hash frame_index, stack_index, label_index, sample_index, object_index;
 	const char *value_type; /* "samples" */
 	const char *value_unit; /* "count" */
-	uint64_t period_ns;     /* what one sample stands for */
+	uint64_t period_ns;     /* what one sample stands for; 0: not known */
 	uint64_t start_ns;      /* CLOCK_REALTIME */
 	uint64_t start_tick_ns; /* the same moment by the clock of ticks; 0: not known */
 	uint64_t duration_ns;

@@ -20,7 +20,6 @@
 #include "sink/perf_words.h"
 
 #define EVENT "cpu-clock"
-#define PERIOD_NS_DEFAULT 10101010 /* 99 Hz */
 
 struct perf_text {
 	const struct sink_options *options;
@@ -192,7 +191,6 @@ static int put_tick(struct perf_text *t, struct perf_lines *lines, const struct 
 {
 	const struct profile *p = lines->profile;
 	const struct profile_sample *sample = &p->samples.data[tick->sample];
-	uint64_t period_ns = p->period_ns ? p->period_ns : PERIOD_NS_DEFAULT;
 	int err = put_who(t, lines, sample->labels, out);
 
 	if (err == 0)
@@ -200,8 +198,8 @@ static int put_tick(struct perf_text *t, struct perf_lines *lines, const struct 
 			" [%03u] %llu.%09llu: ", tick->cpu == PROFILE_NO_CPU ? 0 : tick->cpu,
 			(unsigned long long)(tick->time_ns / NSEC_PER_SEC),
 			(unsigned long long)(tick->time_ns % NSEC_PER_SEC));
-	if (err == 0 && !t->options->no_period)
-		err = buf_printf(out, "  %llu ", (unsigned long long)period_ns);
+	if (err == 0 && p->period_ns > 0 && !t->options->no_period)
+		err = buf_printf(out, "  %llu ", (unsigned long long)p->period_ns);
 	if (err == 0)
 		err = buf_puts(out, EVENT ": \n");
 	if (err == 0)

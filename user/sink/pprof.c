@@ -2,7 +2,8 @@
 /* sink/pprof.c - profile.proto of github.com/google/pprof, compressed with gzip by who writes the
  * file. A place in a file is a Location; functions that were inlined there are its further Lines,
  * innermost first. What --by puts before a folded stack are labels here, all of them. Names are
- * final: mappings say so, or pprof would look for symbols again. */
+ * final: mappings say so, or pprof would look for symbols again. Where it is not known what a sample
+ * stands for, as in folded text, there are counts and no times. */
 #include "sink/sink.h"
 
 #include <errno.h>
@@ -15,8 +16,6 @@
 #include "base/utf8.h"
 #include "sink/protobuf.h"
 
-#define NS_PER_SEC 1000000000ULL
-#define HZ_DEFAULT 99
 #define PAGE_BYTES 4096
 
 /* Fields of profile.proto. */
@@ -234,7 +233,7 @@ static int put_label(struct pprof *w, const struct profile_labels *labels, enum 
 	return err < 0 ? err : protobuf_message(&w->message, SAMPLE_LABEL, &w->inner);
 }
 
-static int put_sample(struct pprof *w, const struct profile_sample *sample, uint64_t period_ns)
+static int put_sample(struct pprof *w, const struct profile_sample *sample)
 {
 	const struct profile *p = w->profile;
 	int err;
@@ -244,8 +243,8 @@ static int put_sample(struct pprof *w, const struct profile_sample *sample, uint
 	buf_clear(&w->inner);
 	if (err == 0)
 		err = protobuf_packed(&w->inner, sample->value);
-	if (err == 0)
-		err = protobuf_packed(&w->inner, sample->value * period_ns);
+	if (err == 0 && p->period_ns > 0)
+		err = protobuf_packed(&w->inner, sample->value * p->period_ns);
 	if (err == 0)
 		err = protobuf_message(&w->message, SAMPLE_VALUE, &w->inner);
 	for (int key = 0; key < SINK_KEYS && err == 0; key++)
@@ -336,17 +335,17 @@ static int put_type(struct pprof *w, uint32_t field, const char *type, const cha
 	return err < 0 ? err : protobuf_message(w->out, field, &w->message);
 }
 
-static int put_head(struct pprof *w, uint64_t period_ns)
+static int put_head(struct pprof *w)
 {
 	const struct profile *p = w->profile;
 	int err = put_type(w, SAMPLE_TYPE, "samples", "count");
 
-	if (err == 0)
+	if (err == 0 && p->period_ns > 0)
 		err = put_type(w, SAMPLE_TYPE, "cpu", "nanoseconds");
-	if (err == 0)
+	if (err == 0 && p->period_ns > 0)
 		err = put_type(w, PERIOD_TYPE, "cpu", "nanoseconds");
 	if (err == 0)
-		err = protobuf_number(w->out, PERIOD, period_ns);
+		err = protobuf_number(w->out, PERIOD, p->period_ns);
 	if (err == 0)
 		err = protobuf_number(w->out, TIME_NANOS, p->start_ns);
 	return err < 0 ? err : protobuf_number(w->out, DURATION_NANOS, p->duration_ns);
@@ -374,7 +373,6 @@ static int put_referred(struct pprof *w)
 int pprof_write(const struct profile *p, const struct sink_options *options, struct buf *out)
 {
 	_cleanup_(pprof_done) struct pprof w = { .profile = p, .out = out };
-	uint64_t period_ns = p->period_ns ? p->period_ns : NS_PER_SEC / HZ_DEFAULT;
 	int err = strtab_init(&w.strings);
 
 	(void)options;
@@ -382,9 +380,9 @@ int pprof_write(const struct profile *p, const struct sink_options *options, str
 	if (!w.string_ids)
 		return -ENOMEM;
 	if (err == 0)
-		err = put_head(&w, period_ns);
+		err = put_head(&w);
 	vec_each (&p->samples, sample)
 		if (err == 0)
-			err = put_sample(&w, sample, period_ns);
+			err = put_sample(&w, sample);
 	return err < 0 ? err : put_referred(&w);
 }
