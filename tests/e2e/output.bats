@@ -140,6 +140,18 @@ PYTHON
 	[[ ${codes%% *} =~ ^(0|1|141)$ ]]
 }
 
+@test "a link that somebody laid where the file is made is not followed" {
+	echo 'a;b 1' >"$tmp/in.folded"
+	echo precious >"$tmp/victim"
+	# The shell's pid is the one that stoker has.
+	# shellcheck disable=SC2016
+	bash -c 'ln -s "$1/victim" "$1/out.folded.$$.part"; exec "$2" convert -q "$1/in.folded" -o "$1/out.folded"' \
+		- "$tmp" "$stoker"
+	[ "$(cat "$tmp/victim")" = precious ]
+	[ ! -L "$tmp/out.folded" ]
+	cmp "$tmp/in.folded" "$tmp/out.folded"
+}
+
 @test "a folder that is missing is said before anything is sampled" {
 	local began=$SECONDS
 	exits 1 record -a -d 30 -o "$tmp/no/such/folder/f.folded"

@@ -68,6 +68,13 @@ static void samples_of_several_writers_are_read(void **state)
 			":7;7;7 2\n" },
 		{ "a 1/1 [0] 1.0: x: \n\t1 f (m)\nb 2/2 [0] 1.1: x: \r\n\t1 g (m)\r\n",
 			"a;1;1;f 1\nb;2;2;g 1\n" },
+		/* perf's own without -g: the place on the head's line, no line between. */
+		{ "   dd   41 38463.515191:    1001001 cpu-clock:  ff21f2fa7 fault+0xd7 "
+		  "([kernel])\n"
+		  "   dd   41 38463.516185:    1001001 cpu-clock:      55d0 main+0x1 (/bin/dd)\n",
+			"dd;41;41;fault_[k] 1\ndd;41;41;main 1\n" },
+		{ "a 1/1 [0] 1.0: sched:sched_switch: prev_comm=a prev_pid=1 (x)\n\t1 f (m)\n\n",
+			"a;1;1;f 1\n" },
 		{ "# comment\n", "" },
 		{ "", "" },
 	};

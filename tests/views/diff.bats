@@ -50,6 +50,23 @@ fails() {
 	grep -q '"sides":\[{"name":"a.folded",' out.html
 }
 
+@test "a name of another format is refused, and the file that was written is named" {
+	fails 2 'folded or html, not svg' "$stoker" diff a.folded b.folded -o out.svg
+	fails 2 'folded or html, not pprof' "$stoker" diff a.folded b.folded -o out.pb.gz
+	[ -z "$(ls out.* 2>/dev/null)" ]
+	"$stoker" diff a.folded b.folded -f folded -qo out.svg
+	cmp out.svg <("$stoker" diff a.folded b.folded)
+	"$stoker" diff a.folded b.folded -o 'of-%Y.html' 2>said
+	grep -q "^wrote of-$(date +%Y).html: " said
+}
+
+@test "perf text is compared with its programs, also with folded text" {
+	printf '%s\n' 'web 1/1 [000] 1.0: x: ' $'\t1 parse (m)' $'\t2 main (m)' '' >c.linux-perf.txt
+	[ "$("$stoker" diff c.linux-perf.txt c.linux-perf.txt)" = 'web;main;parse 1 1' ]
+	"$stoker" diff --normalise none c.linux-perf.txt a.folded | grep -qx 'web;main;parse 1 30'
+	"$stoker" diff --normalise none a.folded c.linux-perf.txt | grep -qx 'web;main;parse 30 1'
+}
+
 @test "lines that are no stacks are left out, and it is said how many" {
 	printf '%s\n' 'no stack here' 'nor-here' >>a.folded
 	"$stoker" diff a.folded b.folded 2>said | wc -l | grep -qx 4

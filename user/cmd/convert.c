@@ -146,7 +146,7 @@ static int check(struct convert *c, const struct profile *p, struct why *why)
 			"%s has no times, which the format %s is made of; pprof, speedscope, html, "
 			"svg and folded do without",
 			c->input, c->sink->name);
-	if (!c->by_given && p->labels.len > 0 && p->labels.data[0].comm != 0)
+	if (!c->by_given && input_has_comm(p))
 		c->options.by[c->options.by_len++] = SINK_COMM;
 	return 0;
 }

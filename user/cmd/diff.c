@@ -18,6 +18,7 @@
 #include "cmd/options.h"
 #include "cmd/output.h"
 #include "cmd/tell_answer.h"
+#include "profile/folded_reader.h"
 #include "sink/diff.h"
 #include "sink/html.h"
 #include "store/answer.h"
@@ -75,7 +76,7 @@ struct side {
 	bool of_store;
 	struct ask ask;
 	struct profile profile;
-	struct buf by; /* what its stacks are labelled by; of a store */
+	struct buf by; /* what its stacks are labelled by; of folded text nothing */
 };
 
 struct diff {
@@ -158,11 +159,24 @@ static int parse_side(struct diff *d, struct side *side, struct why *why)
 	return err == 0 ? ask_check(&side->ask, why) : err;
 }
 
+/* By -f, else by the file's name, in which a format that cannot be compared in is a mistake. */
+static int choose_format(struct diff *d, struct why *why)
+{
+	const struct sink *sink = d->format ? NULL : sink_for_path(d->output);
+
+	if (sink && strcmp(sink->name, "html") != 0 && strcmp(sink->name, "folded") != 0)
+		return why_set(why, -EINVAL,
+			"-o %s: a difference is folded or html, not %s; -f says which", d->output,
+			sink->name);
+	if (!d->format)
+		d->format = sink ? sink->name : "folded";
+	return 0;
+}
+
 static int parse(struct diff *d, int argc, char **argv, struct why *why)
 {
 	const char *words[2];
 	int len, err = options_parse_mixed(&table, argc, argv, take, d, words, 2, &len, why);
-	const struct sink *sink;
 
 	if (err < 0 || d->help)
 		return err;
@@ -177,10 +191,7 @@ static int parse(struct diff *d, int argc, char **argv, struct why *why)
 	if (err == 0 && d->asked > 0 && !d->sides[0].of_store && !d->sides[1].of_store)
 		return why_set(why, -EINVAL, "--%s is of a store, and both profiles are files",
 			d->keys[0]);
-	sink = sink_for_path(d->output);
-	if (!d->format)
-		d->format = sink && strcmp(sink->name, "html") == 0 ? "html" : "folded";
-	return err;
+	return err < 0 ? err : choose_format(d, why);
 }
 
 /* ---- what a store has ----------------------------------------------------------------------- */
@@ -229,18 +240,53 @@ static bool is_asked(const struct ask *ask, enum sink_key key)
 		(of_container && ask_matches(ask, sink_key_name(SINK_CONTAINER)));
 }
 
-/* Stacks are the same on both sides where their labels are. A file's labels are frames like
- * others. */
+/* The profile as folded text has it, in which labels are frames like others. */
+static int refold(struct profile *p, const struct sink_options *options)
+{
+	_cleanup_(profile_done) struct profile folded = { 0 };
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	struct folded_counts counts;
+	struct bytes bytes;
+	int err = folded_write(p, options, &text);
+
+	bytes = (struct bytes){ (const uint8_t *)text.data, text.len };
+	if (err == 0)
+		err = profile_init(&folded);
+	if (err == 0)
+		err = folded_read(bytes, &folded, &counts);
+	if (err < 0)
+		return err;
+	folded.period_ns = p->period_ns;
+	folded.start_ns = p->start_ns;
+	folded.duration_ns = p->duration_ns;
+	profile_done(p);
+	*p = folded;
+	folded = (struct profile){ 0 };
+	return 0;
+}
+
+/* Of folded text, whose labels are frames, the other side is made. */
+static int compare_with_folded(struct diff *d, struct side *side, struct why *why)
+{
+	struct sink_options options = { 0 };
+	int err = sink_parse_by(d->by ? d->by : side->by.data, &options, why);
+
+	if (err == 0 && refold(&side->profile, &options) < 0)
+		err = why_set(why, -ENOMEM, "out of memory");
+	return err;
+}
+
+/* Stacks are the same on both sides where their labels are. */
 static int choose_labels(struct diff *d, struct why *why)
 {
-	const struct side *a = &d->sides[0], *b = &d->sides[1], *one = a->of_store ? a : b;
+	struct side *a = &d->sides[0], *b = &d->sides[1];
 
+	if (a->by.len == 0 && b->by.len == 0)
+		return 0;
+	if (a->by.len == 0 || b->by.len == 0)
+		return compare_with_folded(d, a->by.len > 0 ? a : b, why);
 	if (d->by)
 		return sink_parse_by(d->by, &d->sink, why);
-	if (!one->of_store)
-		return 0;
-	if (!a->of_store || !b->of_store)
-		return sink_parse_by(one->by.data, &d->sink, why);
 	for (int i = 0; i < SINK_PID; i++) {
 		enum sink_key key = (enum sink_key)i;
 
@@ -292,9 +338,19 @@ static int write_diff(struct diff *d, struct why *why)
 		return why_set(why, err, "cannot compare: %s", err_text(err));
 	err = output_write(&output, &bytes, why);
 	if (err == 0 && strcmp(d->output, "-") != 0)
-		log_note(d->log, "wrote %s: %llu samples before, %llu after", d->output,
+		log_note(d->log, "wrote %s: %llu samples before, %llu after", output.path,
 			(unsigned long long)profile_total(both[0]),
 			(unsigned long long)profile_total(both[1]));
+	return err;
+}
+
+static int load_file(struct diff *d, struct side *side, struct why *why)
+{
+	int err = input_load(side->word, &side->profile, d->log, why);
+
+	if (err == 0 && input_has_comm(&side->profile) &&
+		buf_puts(&side->by, sink_key_name(SINK_COMM)) < 0)
+		err = why_set(why, -ENOMEM, "out of memory");
 	return err;
 }
 
@@ -302,8 +358,7 @@ static int load(struct diff *d, struct side *side, struct why *why)
 {
 	if (profile_init(&side->profile) < 0)
 		return why_set(why, -ENOMEM, "out of memory");
-	return side->of_store ? load_store(d, side, why)
-			      : input_load(side->word, &side->profile, d->log, why);
+	return side->of_store ? load_store(d, side, why) : load_file(d, side, why);
 }
 
 static int run(struct diff *d, struct why *why)

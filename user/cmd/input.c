@@ -88,3 +88,11 @@ int input_load(const char *path, struct profile *out, struct log *log, struct wh
 	return perf_looks_like(bytes) ? read_perf(path, bytes, out, log, why)
 				      : read_folded(path, &text, out, log, why);
 }
+
+bool input_has_comm(const struct profile *profile)
+{
+	vec_each (&profile->labels, labels)
+		if (labels->comm != 0)
+			return true;
+	return false;
+}

@@ -75,6 +75,18 @@ static void beside_path(const char *path, char *out, size_t size)
 	snprintf(out, size, "%s.%d.part", path, getpid());
 }
 
+/* A new file in any case. The folder may be everyone's: what somebody put under the name, a link
+ * above all, is removed and not written to. */
+static int open_beside(const char *path)
+{
+	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
+	int fd = open(path, flags, 0644);
+
+	if (fd < 0 && errno == EEXIST && unlink(path) == 0)
+		fd = open(path, flags, 0644);
+	return fd;
+}
+
 /* Sets fd, and whether it is ours. */
 static int open_path(struct output *o)
 {
@@ -87,7 +99,7 @@ static int open_path(struct output *o)
 	if (!o->named)
 		o->fd = STDOUT_FILENO;
 	else if (o->beside)
-		o->fd = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+		o->fd = open_beside(beside);
 	else
 		o->fd = open(o->path, O_WRONLY | O_CLOEXEC);
 	return o->fd < 0 ? -errno : 0;

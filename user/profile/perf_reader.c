@@ -30,7 +30,8 @@ struct reader {
 struct head {
 	struct bytes comm;
 	uint64_t pid, tid, cpu, time_ns;
-	uint64_t period_ns; /* 0: none, or not in time */
+	uint64_t period_ns;  /* 0: none, or not in time */
+	struct bytes behind; /* the event, on the same line: a frame, where there are no stacks */
 	bool has_cpu;
 };
 
@@ -163,15 +164,18 @@ static bool is_cpu(struct bytes word, uint64_t *cpu)
 
 /* PERIOD EVENT: behind the time. Of a clock the period is in nanoseconds; of other events it is a
  * number of those, which perf changes as it goes. */
-static uint64_t read_period(struct cursor *c)
+static void read_event(struct cursor *c, struct head *head)
 {
-	struct bytes period = take_word(c), event = take_word(c);
-	struct cursor p = cursor_init(period.data, period.len);
-	uint64_t value;
+	struct bytes word = take_word(c);
+	struct cursor period = cursor_init(word.data, word.len);
+	uint64_t value = 0;
 
-	if (!take_number(&p, &value) || cursor_left(&p) > 0)
-		return 0;
-	return begins_with(event, "cpu-clock") || begins_with(event, "task-clock") ? value : 0;
+	if (take_number(&period, &value) && cursor_left(&period) == 0) {
+		word = take_word(c);
+		if (begins_with(word, "cpu-clock") || begins_with(word, "task-clock"))
+			head->period_ns = value;
+	}
+	head->behind = cursor_bytes(c, cursor_left(c));
 }
 
 /* The comm is all before the task. Of several words that could be a task, the last before the CPU
@@ -189,7 +193,7 @@ static bool read_head(struct bytes line, struct head *head)
 
 		word = take_word(&c);
 		if (is_time(word, &head->time_ns) && has_task) {
-			head->period_ns = read_period(&c);
+			read_event(&c, head);
 			return true;
 		}
 		if (is_cpu(word, &head->cpu)) {
@@ -460,6 +464,11 @@ static bool read_line(struct reader *r, struct bytes line, int *err)
 		head.comm = (struct bytes){ head.comm.data + 1, head.comm.len - 1 };
 	if (*err == 0)
 		*err = begin_sample(r, &head);
+	/* Such a sample is whole: the next line may be a program's called `dd`, which reads as hex.
+	 */
+	if (*err == 0 && ends_with(head.behind, ")") && read_frame(r, head.behind, err) &&
+		*err == 0)
+		*err = end_sample(r);
 	return true;
 }
 

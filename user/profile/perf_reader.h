@@ -3,7 +3,8 @@
  *     COMM PID/TID [CPU] SECONDS.FRACTION: PERIOD EVENT:
  *     <blank>ADDRESS SYMBOL+0xOFFSET (MODULE)       leaf first
  *     <empty line>
- * PID or /TID, [CPU] and PERIOD may be missing. Each event is one sample, whatever its period; the
+ * PID or /TID, [CPU] and PERIOD may be missing; of samples without stacks the one frame stands
+ * behind EVENT:. Each event is one sample, whatever its period; the
  * profile has a period where the event is a clock. */
 #pragma once
 
