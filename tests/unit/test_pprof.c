@@ -127,8 +127,7 @@ static void an_empty_profile_has_types_and_no_sample(void **state)
 	assert_int_equal(m.counts[2], 0);
 }
 
-/* As of folded text: any number of nanoseconds would be made up, and a large count of them negative.
- */
+/* As of folded text: any number of nanoseconds would be made up, that of a large count negative. */
 static void without_a_period_there_are_counts_and_no_times(void **state)
 {
 	_cleanup_(profile_done) struct profile p;
