@@ -218,6 +218,11 @@ x = 1' 'target = some'; do
 	grep -q '^[^;]*;[^;]*;spin;' "$tmp/d"
 	"$stoker" diff -q --store "$tmp/store" comm=spin .. -f html -o "$tmp/d.html"
 	[ -s "$tmp/d.html" ]
+	# with what a report of all of it says: the same lines, each with the same two counts
+	"$stoker" report -q --store "$tmp/store" -f folded -o "$tmp/all.folded"
+	"$stoker" diff -q --store "$tmp/store" .. "$tmp/all.folded" --normalise none >"$tmp/d"
+	[ "$(wc -l <"$tmp/d")" -eq "$(wc -l <"$tmp/all.folded")" ]
+	[ -z "$(awk '$NF != $(NF - 1)' "$tmp/d")" ]
 	exits 2 "$stoker" diff --store "$tmp/store" soon.. ..
 	exits 1 "$stoker" diff "store=$tmp/nowhere,.." ..
 	said_clearly "$tmp/nowhere"
