@@ -391,5 +391,6 @@ int fetcher_main(int socket_fd)
 		if (obey(&f, &order, connection) < 0)
 			break;
 	}
-	return WORKER_EXIT_END;
+	/* What libraries do at a usual end may need a call that is denied. */
+	_exit(WORKER_EXIT_END);
 }
