@@ -265,7 +265,7 @@ static void tell_store(struct daemon *d)
 
 static int hear_keeper(struct daemon *d, bool wait, struct why *why)
 {
-	int err = d->keeper.busy ? keeper_take(&d->keeper, wait, &d->status) : -EAGAIN;
+	int err = keeper_take(&d->keeper, wait, &d->status);
 
 	if (err == -EAGAIN)
 		return 0;

@@ -196,7 +196,7 @@ static int parse(struct diff *d, int argc, char **argv, struct why *why)
 
 /* ---- what a store has ----------------------------------------------------------------------- */
 
-static int ask_store(struct diff *d, struct side *side, const struct store *store, struct why *why)
+static int ask_store(struct diff *d, struct side *side, struct store *store, struct why *why)
 {
 	_cleanup_(query_answer_done) struct query_answer answer = { 0 };
 	int err = query_answer_init(&answer);

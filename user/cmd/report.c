@@ -174,7 +174,7 @@ static int write_profile(const struct report *r, const struct query_answer *answ
 	return output_write(&output, &bytes, why);
 }
 
-static int answer_query(const struct report *r, const struct store *store, struct why *why)
+static int answer_query(const struct report *r, struct store *store, struct why *why)
 {
 	_cleanup_(query_answer_done) struct query_answer answer = { 0 };
 	int err = query_answer_init(&answer);

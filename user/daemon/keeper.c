@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* daemon/keeper.c - an order is one message with a file in memory behind it, so that handing an
  * interval over takes the daemon no longer for a slow disk; each order has one answer, the status.
- * The two ends are one program. The end of the socket is the last order. */
+ * The two ends are one program. The end of the socket is the last order. Who gave an order has it
+ * until it is answered, so a keeper that is killed costs nothing: another one does it again, and
+ * knows by the segment's id whether it was done. */
 #include "daemon/keeper.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,11 +31,13 @@
 #define RUNS_AT_ONCE 2
 #define LOCK_WAIT_NS (2 * NSEC_PER_SEC)
 #define LOCK_POLL_MS 50
+/* Keepers that are lost over one interval before it is given up. */
+#define TRIES_MAX 3
 
-struct order {
+struct keeper_order {
 	struct retention retention;
 	char host[LABEL_MAX], by[LABEL_MAX];
-	uint64_t start_ns, end_ns;
+	uint64_t id, start_ns, end_ns;
 	uint32_t hz;
 	size_t account_bytes, text_bytes; /* in the file, one behind the other */
 };
@@ -116,22 +122,25 @@ static void tell_store(struct keeping *k)
 }
 
 /* What the daemon gave, in memory: account, a NUL, text. */
-static int read_order(const struct order *o, int fd, struct buf *out)
+static int read_order(const struct keeper_order *o, int fd, struct buf *out)
 {
 	int err;
 
 	if (o->account_bytes > BYTES_MAX || o->text_bytes > BYTES_MAX)
 		return -EFBIG;
-	err = fd_read_all(fd, o->account_bytes + o->text_bytes, out);
+	/* Another keeper may have read it. */
+	err = lseek(fd, 0, SEEK_SET) < 0 ? -errno
+					 : fd_read_all(fd, o->account_bytes + o->text_bytes, out);
 	return err == 0 && out->len != o->account_bytes + o->text_bytes ? -EIO : err;
 }
 
-static int make_segment(const struct order *o, int fd, struct buf *out)
+static int make_segment(const struct keeper_order *o, int fd, struct buf *out)
 {
 	_cleanup_(buf_done) struct buf bytes = BUF_INIT;
 	_cleanup_(freep) char *account = NULL;
 	struct segment_about about = { .host = o->host,
 		.by = o->by,
+		.id = o->id,
 		.start_ns = o->start_ns,
 		.end_ns = o->end_ns,
 		.hz = o->hz };
@@ -143,15 +152,21 @@ static int make_segment(const struct order *o, int fd, struct buf *out)
 	if (!account)
 		return -ENOMEM;
 	about.account = account;
-	if (getrandom(&about.id, sizeof(about.id), 0) < 0)
-		return -errno;
-	about.id &= INT64_MAX;
 	return segment_write(&about,
 		(struct bytes){ (const uint8_t *)bytes.data + o->account_bytes, o->text_bytes },
 		out);
 }
 
-static int put(struct keeping *k, const struct order *o, int fd, struct why *why)
+/* By a keeper that was lost before it said so. */
+static bool is_there(const struct store *store, uint64_t id)
+{
+	for (size_t i = store_len(store); i-- > 0;)
+		if (store_entry(store, i)->id == id)
+			return true;
+	return false;
+}
+
+static int put(struct keeping *k, const struct keeper_order *o, int fd, struct why *why)
 {
 	_cleanup_(buf_done) struct buf bytes = BUF_INIT;
 	struct bytes packed;
@@ -161,8 +176,8 @@ static int put(struct keeping *k, const struct order *o, int fd, struct why *why
 	if (err < 0)
 		return why_set(why, err, "cannot pack the profile: %s", err_text(err));
 	if (!k->store)
-		err = open_store(k, why);
-	if (err < 0)
+		err = open_first(k, why);
+	if (err < 0 || is_there(k->store, o->id))
 		return err;
 	err = store_put(k->store, packed, why);
 	if (err != -ENOENT)
@@ -174,7 +189,7 @@ static int put(struct keeping *k, const struct order *o, int fd, struct why *why
 	return err == 0 ? store_put(k->store, packed, why) : err;
 }
 
-static void obey(struct keeping *k, const struct order *o, int fd)
+static void obey(struct keeping *k, const struct keeper_order *o, int fd)
 {
 	uint64_t now = clock_ns(CLOCK_REALTIME);
 
@@ -200,7 +215,7 @@ _Noreturn static void serve(struct keeping *k, int socket)
 		_exit(1);
 	for (;;) {
 		_cleanup_fd_ int fd = -1;
-		struct order order;
+		struct keeper_order order;
 		int err = fd_take(socket, 0, &order, sizeof(order), &fd);
 
 		if (err == -EAGAIN)
@@ -217,45 +232,98 @@ _Noreturn static void serve(struct keeping *k, int socket)
 
 /* ---- its caller ----------------------------------------------------------------------------- */
 
+/* What is open here is not for the keeper, but for what it says. Its store, if it has one by now,
+ * is. */
+static void close_others(struct keeping *k, int *socket)
+{
+	if (k->store)
+		return;
+	*socket = dup2(*socket, STDERR_FILENO + 1);
+	close_range(STDERR_FILENO + 2, UINT_MAX, 0);
+}
+
+/* *fd: our end of the socket. */
+static int start_keeper(struct keeping *k, pid_t *pid, int *fd)
+{
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return -errno;
+	*pid = fork();
+	if (*pid == 0) {
+		fd_close(&pair[0]);
+		close_others(k, &pair[1]);
+		serve(k, pair[1]);
+	}
+	fd_close(&pair[1]);
+	if (*pid < 0) {
+		fd_close(&pair[0]);
+		return -EAGAIN;
+	}
+	*fd = pair[0];
+	return 0;
+}
+
 int keeper_open(struct keeper *keeper, const char *path, struct log *log,
 	struct keeper_status *status, struct why *why)
 {
+	_cleanup_(freep) struct keeper_order *order = calloc(1, sizeof(*order));
 	struct keeping k = { .path = path, .log = log };
-	int pair[2], err = open_first(&k, why);
+	int fd, err = open_first(&k, why);
 	pid_t pid;
 
 	if (err < 0)
 		return err;
 	tell_store(&k);
 	*status = k.status;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
-		store_free(k.store);
-		return why_set(why, -errno, "cannot begin: %s", err_text(errno));
-	}
-	pid = fork();
-	if (pid == 0) {
-		fd_close(&pair[0]);
-		serve(&k, pair[1]);
-	}
+	err = order ? start_keeper(&k, &pid, &fd) : -ENOMEM;
 	/* The lock stays with the keeper: it is of the file that both have open. */
 	store_free(k.store);
-	fd_close(&pair[1]);
-	if (pid < 0) {
-		fd_close(&pair[0]);
-		return why_set(why, -EAGAIN, "cannot begin: %s", err_text(EAGAIN));
-	}
-	*keeper = (struct keeper){ .pid = pid, .fd = pair[0] };
+	if (err < 0)
+		return why_set(why, err, "cannot begin: %s", err_text(err));
+	*keeper = (struct keeper){ .pid = pid,
+		.fd = fd,
+		.path = path,
+		.log = log,
+		.order = TAKE_PTR(order),
+		.order_fd = -1,
+		.status = *status };
 	return 0;
+}
+
+static void wait_for_end(struct keeper *keeper)
+{
+	while (keeper->pid > 0 && waitpid(keeper->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	keeper->pid = 0;
 }
 
 void keeper_close(struct keeper *keeper)
 {
 	fd_close(&keeper->fd);
-	if (keeper->pid == 0)
-		return;
-	while (waitpid(keeper->pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	fd_close(&keeper->order_fd);
+	wait_for_end(keeper);
+	free(keeper->order);
 	*keeper = (struct keeper)KEEPER_INIT;
+}
+
+/* Another one, under the same descriptor. */
+static int start_again(struct keeper *keeper)
+{
+	struct keeping k = { .path = keeper->path, .log = keeper->log, .status = keeper->status };
+	int fd, err;
+
+	wait_for_end(keeper);
+	log_warn(keeper->log, "the process that writes the store was lost: another one goes on");
+	keeper->status.lost = ++k.status.lost;
+	err = start_keeper(&k, &keeper->pid, &fd);
+	if (err < 0) {
+		keeper->pid = 0;
+		return err;
+	}
+	err = dup3(fd, keeper->fd, O_CLOEXEC) < 0 ? -errno : 0;
+	fd_close(&fd);
+	return err;
 }
 
 static int make_file(const char *account, const struct buf *text)
@@ -265,36 +333,50 @@ static int make_file(const char *account, const struct buf *text)
 
 	if (err == 0)
 		err = fd_write_all(fd, text->data, text->len);
-	if (err == 0 && lseek(fd, 0, SEEK_SET) < 0)
-		err = -errno;
 	return err < 0 ? err : TAKE_FD(fd);
+}
+
+/* Once more, where that one was lost. */
+static int send_order(struct keeper *keeper)
+{
+	int err = -EPIPE;
+
+	while (err == -EPIPE && keeper->tries++ < TRIES_MAX) {
+		err = fd_pass(keeper->fd, keeper->order, sizeof(*keeper->order), keeper->order_fd);
+		if (err == -ECONNRESET)
+			err = -EPIPE;
+		if (err == -EPIPE && start_again(keeper) < 0)
+			break;
+	}
+	keeper->busy = err == 0;
+	return err;
 }
 
 int keeper_put(struct keeper *keeper, const struct segment_about *about, const struct retention *r,
 	const struct buf *text, struct why *why)
 {
-	struct order order = { .retention = *r,
+	struct keeper_order *order = keeper->order;
+	int err = 0;
+
+	*order = (struct keeper_order){ .retention = *r,
 		.start_ns = about->start_ns,
 		.end_ns = about->end_ns,
 		.hz = about->hz,
 		.account_bytes = strlen(about->account),
 		.text_bytes = text->len };
-	_cleanup_fd_ int fd = make_file(about->account, text);
-	int err = fd < 0 ? fd : 0;
-
-	memccpy(order.host, about->host, '\0', sizeof(order.host) - 1);
-	memccpy(order.by, about->by, '\0', sizeof(order.by) - 1);
-	if (err == 0)
-		err = fd_pass(keeper->fd, &order, sizeof(order), fd);
-	if (err < 0)
-		return why_set(why, err, "an interval was lost: %s",
-			err == -EPIPE ? "the process that writes the store is gone"
-				      : err_text(err));
-	keeper->busy = true;
-	return 0;
+	memccpy(order->host, about->host, '\0', sizeof(order->host) - 1);
+	memccpy(order->by, about->by, '\0', sizeof(order->by) - 1);
+	if (getrandom(&order->id, sizeof(order->id), 0) < 0)
+		err = -errno;
+	order->id &= INT64_MAX;
+	fd_close(&keeper->order_fd);
+	keeper->order_fd = err < 0 ? err : make_file(about->account, text);
+	keeper->tries = 0;
+	err = keeper->order_fd < 0 ? keeper->order_fd : send_order(keeper);
+	return err < 0 ? why_set(why, err, "an interval was lost: %s", err_text(err)) : 0;
 }
 
-int keeper_take(struct keeper *keeper, bool wait, struct keeper_status *status)
+static int take_answer(struct keeper *keeper, bool wait, struct keeper_status *status)
 {
 	int none = -1;
 	int err;
@@ -303,7 +385,23 @@ int keeper_take(struct keeper *keeper, bool wait, struct keeper_status *status)
 		err = fd_take(keeper->fd, wait ? 0 : MSG_DONTWAIT, status, sizeof(*status), &none);
 	while (wait && err == -EAGAIN);
 	fd_close(&none);
-	if (err != -EAGAIN)
-		keeper->busy = false;
+	return err;
+}
+
+int keeper_take(struct keeper *keeper, bool wait, struct keeper_status *status)
+{
+	int err = !keeper->busy && wait ? -EAGAIN : take_answer(keeper, wait, status);
+
+	if (err == -EPIPE && !keeper->busy)
+		return keeper->tries++ < TRIES_MAX && start_again(keeper) == 0 ? -EAGAIN : -EPIPE;
+
+	while (err == -EPIPE && start_again(keeper) == 0 && send_order(keeper) == 0)
+		err = take_answer(keeper, wait, status);
+	if (err == -EAGAIN)
+		return err;
+	keeper->busy = false;
+	fd_close(&keeper->order_fd);
+	if (err == 0)
+		keeper->status = *status;
 	return err;
 }

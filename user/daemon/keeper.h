@@ -14,27 +14,37 @@
 #include "store/retention.h"
 #include "store/segment.h"
 
-struct keeper {
-	pid_t pid; /* 0: none */
-	int fd;    /* readable when an interval was written or given up */
-	bool busy; /* with the last interval */
-};
-
-#define KEEPER_INIT       \
-	{                 \
-		.fd = -1, \
-	}
-
 /* Of all that the keeper did so far. */
 struct keeper_status {
 	uint64_t segments, bytes; /* in the store now */
 	uint64_t newest_ns, oldest_ns;
 	uint64_t written, failed, expired, compacted, damaged;
-	int err; /* of the last interval */
+	uint64_t lost; /* keepers that ended before they should */
+	int err;       /* of the last interval */
 	struct why why;
 };
 
-/* Opens the store first: what is wrong with it is the caller's to say. */
+struct keeper_order;
+
+struct keeper {
+	pid_t pid; /* 0: none */
+	int fd;    /* readable when an interval was written or given up */
+	bool busy; /* with the last interval */
+	const char *path;
+	struct log *log;
+	struct keeper_order *order; /* the last interval, until it is written */
+	int order_fd;
+	unsigned int tries;
+	struct keeper_status status;
+};
+
+#define KEEPER_INIT                       \
+	{                                 \
+		.fd = -1, .order_fd = -1, \
+	}
+
+/* Opens the store first: what is wrong with it is the caller's to say. path and log are borrowed. A
+ * keeper that is lost is replaced, under the same descriptor. */
 int keeper_open(struct keeper *keeper, const char *path, struct log *log,
 	struct keeper_status *status, struct why *why);
 /* Waits for the last interval to be written. */
@@ -44,5 +54,6 @@ void keeper_close(struct keeper *keeper);
  * and hours become one. */
 int keeper_put(struct keeper *keeper, const struct segment_about *about, const struct retention *r,
 	const struct buf *text, struct why *why);
-/* What became of it. -EAGAIN: not written yet; -EPIPE: the keeper was lost. */
+/* What became of it; to be called while nothing is being written, too. -EAGAIN: nothing new;
+ * -EPIPE: keeper after keeper was lost over it, and it is given up. */
 int keeper_take(struct keeper *keeper, bool wait, struct keeper_status *status);

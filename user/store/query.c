@@ -18,6 +18,7 @@
 #define KEYS_MAX 16
 #define PARTS_MAX 8
 #define PART_ENTRIES_MIN 32
+#define TRIES_MAX 4
 
 /* A segment's lines against the query. */
 struct reading {
@@ -340,8 +341,8 @@ static void find_range(
 	}
 }
 
-int query_run(const struct store *store, const struct query *query, struct query_answer *answer,
-	struct why *why)
+static int run_once(const struct store *store, const struct query *query,
+	struct query_answer *answer, struct why *why)
 {
 	struct reading r = { .query = query, .answer = answer };
 	struct part parts[PARTS_MAX] = { 0 };
@@ -366,4 +367,22 @@ int query_run(const struct store *store, const struct query *query, struct query
 		err = part_err < 0 ? part_err : err;
 	}
 	return err < 0 ? why_set(why, err, "out of memory") : 0;
+}
+
+int query_run(struct store *store, const struct query *query, struct query_answer *answer,
+	struct why *why)
+{
+	int err = run_once(store, query, answer, why);
+
+	for (int i = 1; err == 0 && answer->gone > 0 && i < TRIES_MAX; i++) {
+		struct store_report report = { 0 };
+
+		query_answer_done(answer);
+		err = query_answer_init(answer);
+		if (err == 0)
+			err = store_refresh(store, &report, why);
+		if (err == 0)
+			err = run_once(store, query, answer, why);
+	}
+	return err;
 }

@@ -46,6 +46,7 @@ struct query_answer {
 int query_answer_init(struct query_answer *answer);
 void query_answer_done(struct query_answer *answer);
 
-/* 0, -ENOENT: no segment of the span has such labels; -ENOMEM. */
-int query_run(const struct store *store, const struct query *query, struct query_answer *answer,
+/* 0, -ENOENT: no segment of the span has such labels; -ENOMEM. Where segments went while they were
+ * read, as an hour was made of them, the store is refreshed and asked again. */
+int query_run(struct store *store, const struct query *query, struct query_answer *answer,
 	struct why *why);

@@ -25,6 +25,7 @@
 #define SEGMENT_PART "segment.part"
 #define INDEX_PART "index.part"
 #define SAME_START_MAX 1000
+#define LISTINGS_MAX 8
 /* The index is made anew when it has this many lines too many. */
 #define INDEX_SPARE_LINES 4096
 
@@ -107,7 +108,7 @@ static void limit_files(struct scan *scan)
 		scan->files.len * sizeof(*scan->files.data));
 }
 
-static int list(struct scan *scan)
+static int list_once(struct scan *scan)
 {
 	int fd = openat(scan->store->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), err = 0;
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -122,6 +123,31 @@ static int list(struct scan *scan)
 		err = list_one(scan, entry->d_name);
 	closedir(dir);
 	limit_files(scan);
+	return err;
+}
+
+static bool is_same_time(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+/* Again, where files came or went meanwhile: a reader would miss an hour that was not there yet,
+ * and the minutes that are no longer. */
+static int list(struct scan *scan)
+{
+	struct stat before, after = { 0 };
+	int err = 0;
+
+	for (int i = 0; err == 0 && i < LISTINGS_MAX; i++) {
+		scan->files.len = 0;
+		scan->report->beyond = 0;
+		if (fstat(scan->store->dir, &before) < 0)
+			return -errno;
+		err = list_once(scan);
+		if (fstat(scan->store->dir, &after) < 0 ||
+			is_same_time(&before.st_mtim, &after.st_mtim))
+			break;
+	}
 	return err;
 }
 
