@@ -119,6 +119,7 @@ has_small_segment() {
 	head -c 3000 /dev/urandom >"$tmp/store/20200101T000000.000Z-60s.folded.zst"
 	echo mine >"$tmp/store/notes"
 	start_daemon 1
+	wait_until 30 test -e "$tmp/store/damaged/20200101T000000.000Z-60s.folded.zst"
 	ends 0
 	says 'put into damaged/' "$out"
 	[ -e "$tmp/store/damaged/20200101T000000.000Z-60s.folded.zst" ]
