@@ -81,6 +81,14 @@ lost() {
 	jq -e '.frames.total == .frames.named + ([.frames.unnamed[]] | add // 0)' "$tmp/s"
 	jq -e '.frames.named == ([.frames.by_source[]] | add // 0)' "$tmp/s"
 	jq -e '.user_stacks.total == .user_stacks.complete + ([.user_stacks.truncated[]] | add // 0)' "$tmp/s"
+	# Each is in its manual page; what is below these is a reason, a source or an item of a list.
+	jq -r 'paths | select(all(type == "string")) | select(any(.[:-1][];
+		IN("lost", "truncated", "by_source", "unnamed", "failed", "refused", "unread", "maps_refused")) | not)
+		| .[-1]' "$tmp/s" | sort -u >"$tmp/fields"
+	[ "$(wc -l <"$tmp/fields")" -gt 50 ]
+	grep -oE '[a-z_]{2,}' "$repo/user/man/stoker-account.5" | sort -u | comm -23 "$tmp/fields" - >"$tmp/undocumented"
+	cat "$tmp/undocumented"
+	[ ! -s "$tmp/undocumented" ]
 }
 
 @test "the kernel says what the program cost when kernel.bpf_stats_enabled is set" {
