@@ -549,7 +549,7 @@ int agent_profile(struct agent *agent, struct profile *out)
 	out->start_tick_ns = agent->last_profile_tick_ns;
 	out->duration_ns = now - agent->last_profile_ns;
 	agent->last_profile_ns = now;
-	agent->last_profile_real_ns = clock_ns(CLOCK_REALTIME);
+	agent->last_profile_real_ns = clock_ns(CLOCK_REALTIME) - (clock_ns(CLOCK_BOOTTIME) - now);
 	agent->last_profile_tick_ns = cut_ns;
 	processes_refresh(agent->processes);
 	containers_settle(agent->containers, drained_ns + CONTAINERS_WAIT_NS);

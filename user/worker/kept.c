@@ -104,3 +104,23 @@ void kept_trim(struct kept *kept, size_t bytes_max)
 		kept->evicted_len++;
 	}
 }
+
+void kept_trim_symbols(struct kept *kept, size_t bytes_max)
+{
+	for (;;) {
+		const struct kept_entry *found = NULL;
+		size_t bytes = 0;
+
+		vec_each (&kept->all, entry) {
+			if (entry->kind != KEPT_SYMBOLS)
+				continue;
+			bytes += entry->bytes;
+			if (!found || entry->used < found->used)
+				found = entry;
+		}
+		if (bytes <= bytes_max || found->used == kept->clock)
+			return;
+		drop_at(kept, (size_t)(found - kept->all.data));
+		kept->evicted_len++;
+	}
+}

@@ -42,3 +42,5 @@ void kept_drop(struct kept *kept, enum kept_kind kind, uint64_t id);
 /* Drops what was not used for the longest time until the rest is within the limits; the one that
  * was used last stays. */
 void kept_trim(struct kept *kept, size_t bytes_max);
+/* The same of symbols alone. */
+void kept_trim_symbols(struct kept *kept, size_t bytes_max);
