@@ -127,6 +127,111 @@ has_small_segment() {
 	all_readable
 }
 
+# The disk of $tmp/small becomes read-only, or ceases to be.
+remount() {
+	mount -o "remount,$1" "$tmp/small"
+}
+
+@test "a disk that becomes read-only costs intervals and is said; the rest stays readable" {
+	mkdir "$tmp/small"
+	mount -t tmpfs -o size=4m none "$tmp/small"
+	mounts+=("$tmp/small")
+	ln -s "$tmp/small/store" "$tmp/store"
+	configure
+	sed -i "s|^path = .*|path = $tmp/small/store|" "$tmp/stoker.ini"
+	start "$stoker" daemon --config "$tmp/stoker.ini"
+	daemon=$pid
+	wait_until 30 has_small_segment
+	wait_until 10 remount ro
+	wait_until 20 says 'Read-only file system' "$out"
+	"$stoker" report -q --store "$tmp/small/store" -f folded >"$tmp/f"
+	[ -s "$tmp/f" ]
+	remount rw
+	wait_until 20 says 'written again' "$out"
+	ends 0
+	[ "$(grep -c 'Read-only' "$out")" -eq 1 ]
+	[ ! -e "$tmp/small/store/damaged" ]
+	"$stoker" report -q --store "$tmp/small/store" -f folded >"$tmp/g"
+	[ "$(folded_count "$tmp/g")" -gt "$(folded_count "$tmp/f")" ]
+}
+
+more_segments_than() {
+	[ "$(segments | wc -l)" -gt "$1" ]
+}
+
+@test "a wall clock that is set back an hour, and forward again, loses nothing" {
+	local skew before n
+	echo 0 >"$tmp/skew"
+	configure
+	start env LD_PRELOAD="$(target skewed_clock)" SKEW="$tmp/skew" \
+		"$stoker" daemon --config "$tmp/stoker.ini"
+	daemon=$pid
+	wait_until 30 has_segments 2
+	for skew in -3600 -3603 0; do
+		before=$(segments)
+		n=$(wc -l <<<"$before")
+		echo "$skew" >"$tmp/skew"
+		wait_until 30 more_segments_than $((n + 2))
+		[ -z "$(comm -23 <(echo "$before") <(segments))" ]
+	done
+	ends 0
+	all_readable
+	# Those of an hour ago are there, and each has its own name and time.
+	[ "$(jq -s --argjson now "$(date +%s)" \
+		'map(select(.start_ns / 1e9 < $now - 3000)) | length' "$tmp/store/index")" -ge 4 ]
+	[ "$(jq -s 'map(.name) | unique | length' "$tmp/store/index")" = "$(segments | wc -l)" ]
+	jq -s -e 'all((.end_ns - .start_ns) / 1e9 | . > 0.1 and . < 10)' "$tmp/store/index"
+	[ ! -e "$tmp/store/damaged" ]
+}
+
+@test "the daemon can be of one cgroup, and ends when that is gone" {
+	local other
+	make_cgroup one
+	start_busy spin 60
+	start_busy burn7030 60
+	other=$pid
+	echo "$other" >"$cgroup/cgroup.procs"
+	configure
+	sed -i "s|^interval|target = cgroup $cgroup\ninterval|" "$tmp/stoker.ini"
+	start_daemon 3
+	xargs zstdcat < <(segments) >"$tmp/f"
+	grep -q ';burn7030;' "$tmp/f"
+	! grep -q ';spin;' "$tmp/f"
+	kill -KILL "$other"
+	wait "$other" || true
+	wait_until 5 rmdir "$cgroup"
+	cgroups=()
+	wait_until 20 says 'is gone' "$out"
+	wait_until 20 is_gone "$daemon"
+	all_readable
+	exits 1 "$stoker" daemon --config "$tmp/stoker.ini"
+	said_clearly "$(basename "$cgroup")"
+}
+
+@test "a service manager hears that it is ready, alive, reloading and stopping" {
+	need python3
+	configure
+	python3 -c 'if True:
+		import socket, sys
+		s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+		s.bind(sys.argv[1])
+		while True:
+			print(s.recv(999).decode(), flush=True)' "$tmp/notify" >"$tmp/heard" 3>&- &
+	started+=("$!")
+	wait_until 10 test -S "$tmp/notify"
+	start env NOTIFY_SOCKET="$tmp/notify" WATCHDOG_USEC=600000 \
+		"$stoker" daemon --config "$tmp/stoker.ini"
+	daemon=$pid
+	wait_until 20 says READY=1 "$tmp/heard"
+	wait_until 20 says WATCHDOG=1 "$tmp/heard"
+	kill -HUP "$daemon"
+	wait_until 10 says RELOADING=1 "$tmp/heard"
+	wait_until 10 says MONOTONIC_USEC "$tmp/heard"
+	ends 0
+	wait_until 10 says STOPPING=1 "$tmp/heard"
+	[ "$(grep -c READY=1 "$tmp/heard")" -eq 2 ]
+}
+
 @test "two daemons do not write one store" {
 	configure
 	start_daemon 1
@@ -136,12 +241,14 @@ has_small_segment() {
 
 @test "a wrong configuration is one line with file and line, exit 2, and nothing is started" {
 	local line
-	for line in 'hz = none' 'hz = 0' 'rate = 5' 'interval = 5 years' '[nowhere]
-x = 1' 'target = some'; do
+	for line in 'hz = none' 'hz = 0' 'rate = 5' 'interval = 5 years' 'memory = 1K' 'cpu = 0%' \
+		'target = some' 'target = container' $'[nowhere]\nx = 1' $'[store]\nkeep = 1s' \
+		$'[store]\npath =' $'[labels]\nby = container,colour' $'[labels]\nby = pid,pid' \
+		$'[trap x]\nfor = 2s' nonsense; do
 		printf '[sample]\n%s\n[store]\npath = %s\n' "$line" "$tmp/store" >"$tmp/stoker.ini"
 		exits 2 "$stoker" daemon --config "$tmp/stoker.ini"
 		[ "$(wc -l <"$tmp/said")" -eq 1 ]
-		said_clearly "$tmp/stoker.ini"
+		said_clearly "$tmp/stoker.ini:[0-9][0-9]*: "
 		[ ! -e "$tmp/store" ]
 	done
 	exits 2 "$stoker" daemon --config "$tmp/nowhere.ini"

@@ -21,6 +21,7 @@
 #include "daemon/governor.h"
 #include "daemon/keeper.h"
 #include "daemon/notify.h"
+#include "daemon/target.h"
 #include "sink/sink.h"
 #include "store/sums.h"
 
@@ -34,6 +35,7 @@ struct daemon {
 	struct agent *agent;
 	struct keeper keeper;
 	struct keeper_status status;
+	struct target target;
 	struct notify notify;
 	struct log *log;
 	struct utsname host;
@@ -102,9 +104,6 @@ static int read_config(const struct daemon *d, struct config *out, struct why *w
 
 static int check_config(struct daemon *d, const struct config *c, struct why *why)
 {
-	if (strcmp(c->target, "all") != 0)
-		return why_set(why, -EINVAL, "%s: target = %s: only all can be sampled",
-			d->config_path, c->target);
 	return sink_parse_by(c->by, &d->sink, why);
 }
 
@@ -122,14 +121,15 @@ static void reload(struct daemon *d)
 	struct why why;
 	int err = read_config(d, &config, &why);
 
-	notify_send(&d->notify, "RELOADING=1");
+	notify_reloading(&d->notify);
 	if (err < 0) {
 		log_error(d->log, "%s; the configuration stays as it was", why.text);
 	} else {
 		if (config.hz != d->config.hz || strcmp(config.by, d->config.by) != 0 ||
 			strcmp(config.store, d->config.store) != 0 ||
+			strcmp(config.target, d->config.target) != 0 ||
 			config.memory_bytes != d->config.memory_bytes)
-			log_warn(d->log, "%s: hz, memory, by and path need a restart",
+			log_warn(d->log, "%s: hz, target, memory, by and path need a restart",
 				d->config_path);
 		d->config.interval_ns = config.interval_ns;
 		d->governor.permille = config.cpu_permille;
@@ -312,7 +312,11 @@ static int run_tick(struct daemon *d, struct why *why)
 	d->next_tick_ns = now + TICK_NS;
 	notify_alive(&d->notify, now);
 	err = agent_tick(d->agent);
-	return err < 0 ? why_set(why, err, "sampling stopped: %s", err_text(err)) : 0;
+	if (err < 0)
+		return why_set(why, err, "sampling stopped: %s", err_text(err));
+	return target_exists(&d->target)
+		? 0
+		: why_set(why, -ESRCH, "%s is gone", d->config.target);
 }
 
 static int wait_ms(const struct daemon *d)
@@ -349,13 +353,28 @@ static int loop(struct daemon *d, struct why *why)
 	return err;
 }
 
+static bool is_whole_host(const struct daemon *d)
+{
+	return strcmp(d->config.target, "all") == 0;
+}
+
+static int find_target(struct daemon *d, struct why *why)
+{
+	enum target_kind kind = TARGET_NONE;
+	const char *name = target_parse(d->config.target, &kind);
+
+	return kind == TARGET_NONE ? 0 : target_find(kind, name, &d->target, why);
+}
+
 static int open_agent(struct daemon *d, struct why *why)
 {
 	const struct agent_options options = {
 		.sampler = {
 			.hz = (uint32_t)d->config.hz,
-			.target = SAMPLER_ALL,
-			.cgroup_fd = -1,
+			.target = is_whole_host(d) ? SAMPLER_ALL : SAMPLER_CGROUP,
+			.cgroup_fd = d->target.fd,
+			.cgroups = d->target.cgroups.data,
+			.cgroups_len = d->target.cgroups.len,
 			.by_tid = sink_wants(&d->sink, SINK_TID),
 			.by_cpu = sink_wants(&d->sink, SINK_CPU),
 			.user = true,
@@ -370,8 +389,10 @@ static int open_agent(struct daemon *d, struct why *why)
 
 static int start(struct daemon *d, struct why *why)
 {
-	int err = signals_open(&d->signals, why);
+	int err = find_target(d, why);
 
+	if (err == 0)
+		err = signals_open(&d->signals, why);
 	if (err == 0)
 		err = keeper_open(&d->keeper, d->config.store, d->log, &d->status, why);
 	if (err == 0)
@@ -414,6 +435,7 @@ static void done(struct daemon *d)
 	agent_free(d->agent);
 	keeper_close(&d->keeper);
 	notify_close(&d->notify);
+	target_done(&d->target);
 	json_decref(d->account);
 	fd_close(&d->signals);
 }
@@ -432,9 +454,11 @@ static int run(struct daemon *d, struct why *why)
 
 int cmd_daemon(int argc, char **argv, struct log *log)
 {
-	struct daemon d = {
-		.config_path = CONFIG_PATH, .keeper = KEEPER_INIT, .log = log, .signals = -1
-	};
+	struct daemon d = { .config_path = CONFIG_PATH,
+		.keeper = KEEPER_INIT,
+		.target = TARGET_INIT,
+		.log = log,
+		.signals = -1 };
 	struct why why;
 	int rest, err = options_parse(&table, argc, argv, take_option, &d, &rest, &why);
 

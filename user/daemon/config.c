@@ -12,6 +12,8 @@
 
 #include "base/clock.h"
 #include "base/own.h"
+#include "daemon/target.h"
+#include "sink/sink.h"
 
 #define PERMILLE_MAX 1000000
 
@@ -21,6 +23,9 @@ enum kind {
 	SIZE,     /* bytes, or with K, M, G */
 	SHARE,    /* per cent, such as 0.5% */
 	TEXT,
+	PATH,   /* not empty */
+	LABELS, /* "container,comm" */
+	TARGET,
 	METRIC,
 };
 
@@ -42,21 +47,21 @@ static const struct key keys[] = {
 	{ "sample", "hz", "19", COUNT, OF(hz), 1, 9999, "ticks a second on each CPU" },
 	{ "sample", "interval", "60s", DURATION, OF(interval_ns), NSEC_PER_SEC, 3600 * NSEC_PER_SEC,
 		"a profile each; at most an hour" },
-	{ "sample", "target", "all", TEXT, OF(target), 0, 0,
+	{ "sample", "target", "all", TARGET, OF(target), 0, 0,
 		"all, or what is to be sampled alone: container NAME, pod NAME, unit NAME, cgroup "
 		"PATH" },
 	{ "sample", "memory", "32M", SIZE, OF(memory_bytes), 8 << 20, 1 << 30,
 		"kernel memory for maps and unwind tables" },
 	{ "sample", "cpu", "1%", SHARE, OF(cpu_permille), 1, 1000,
 		"of one core: above it the rate steps down" },
-	{ "store", "path", "/var/lib/stoker", TEXT, OF(store), 0, 0, "a directory of its own" },
+	{ "store", "path", "/var/lib/stoker", PATH, OF(store), 0, 0, "a directory of its own" },
 	{ "store", "keep", "7d", DURATION, OF(keep_ns), 60 * NSEC_PER_SEC, 3650 * DAY_NS,
 		"older profiles go" },
 	{ "store", "max", "2G", SIZE, OF(bytes_max), 1 << 20, 1ULL << 50,
 		"and the oldest above this" },
 	{ "store", "hours", "1d", DURATION, OF(whole_ns), 3600 * NSEC_PER_SEC, 3650 * DAY_NS,
 		"profiles older than this become one an hour" },
-	{ "labels", "by", "container,pod,comm", TEXT, OF(by), 0, 0,
+	{ "labels", "by", "container,pod,comm", LABELS, OF(by), 0, 0,
 		"from: container pod namespace image unit comm pid tid cpu" },
 	{ "http", "listen", "127.0.0.1:9700", TEXT, OF(listen), 0, 0,
 		"ADDRESS:PORT, unix:PATH or off" },
@@ -109,6 +114,10 @@ static const char *const examples[] = {
 	[DURATION] = "a time such as 60s, 5m, 1h or 7d",
 	[SIZE] = "a size such as 512K, 32M or 2G",
 	[SHARE] = "a share such as 1% or 0.5%",
+	[PATH] = "the path of a directory",
+	[LABELS] = "container, pod, namespace, image, unit, comm, pid, tid, cpu, each once, with "
+		   "commas between",
+	[TARGET] = "all, or container, pod, unit or cgroup with a name behind it",
 };
 
 /* Digits and at most one point in front of a unit. */
@@ -154,14 +163,30 @@ static int set_metric(const struct key *key, const char *text, void *to, struct 
 		key->name, text);
 }
 
+static bool is_good_text(enum kind kind, const char *text)
+{
+	struct sink_options sink;
+	enum target_kind target;
+	struct why why;
+
+	if (kind == LABELS)
+		return sink_parse_by(text, &sink, &why) == 0;
+	if (kind == TARGET)
+		return target_parse(text, &target) != NULL;
+	return kind != PATH || *text;
+}
+
 static int set(const struct key *key, const char *text, void *base, struct why *why)
 {
 	char *to = (char *)base + key->offset;
 
 	if (key->kind == METRIC)
 		return set_metric(key, text, to, why);
-	if (key->kind != TEXT)
+	if (key->kind < TEXT)
 		return set_amount(key, text, to, why);
+	if (!is_good_text(key->kind, text))
+		return why_set(
+			why, -EINVAL, "%s = %s: it takes %s", key->name, text, examples[key->kind]);
 	if (strlen(text) >= CONFIG_TEXT_MAX)
 		return why_set(
 			why, -EINVAL, "%s is longer than %d bytes", key->name, CONFIG_TEXT_MAX - 1);

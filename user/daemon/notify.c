@@ -4,6 +4,7 @@
 #include "daemon/notify.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -64,6 +65,15 @@ void notify_send(const struct notify *notify, const char *state)
 {
 	if (notify->fd >= 0)
 		send(notify->fd, state, strlen(state), MSG_NOSIGNAL);
+}
+
+void notify_reloading(const struct notify *notify)
+{
+	char state[64];
+
+	snprintf(state, sizeof(state), "RELOADING=1\nMONOTONIC_USEC=%llu",
+		(unsigned long long)(clock_ns(CLOCK_MONOTONIC) / 1000));
+	notify_send(notify, state);
 }
 
 void notify_alive(struct notify *notify, uint64_t now_ns)

@@ -15,5 +15,7 @@ void notify_open(struct notify *notify);
 void notify_close(struct notify *notify);
 /* "READY=1", "STOPPING=1", "STATUS=...". Nobody waits for it to arrive. */
 void notify_send(const struct notify *notify, const char *state);
+/* READY=1 says that it is done. */
+void notify_reloading(const struct notify *notify);
 /* To be called often: says that we are alive when it is time to. */
 void notify_alive(struct notify *notify, uint64_t now_ns);

@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "base/fd.h"
+#include "base/own.h"
 #include "cgroup/tree.h"
 #include "daemon/container_list.h"
 
@@ -346,6 +347,31 @@ void target_done(struct target *target)
 	vec_done(&target->cgroups);
 	free(target->path);
 	target->path = NULL;
+}
+
+const char *target_parse(const char *text, enum target_kind *kind)
+{
+	static const struct {
+		const char *word;
+		enum target_kind kind;
+	} kinds[] = { { "cgroup ", TARGET_CGROUP }, { "container ", TARGET_CONTAINER },
+		{ "pod ", TARGET_POD }, { "unit ", TARGET_UNIT } };
+
+	if (strcmp(text, "all") == 0) {
+		*kind = TARGET_NONE;
+		return text;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		size_t len = strlen(kinds[i].word);
+		const char *name = text + len;
+
+		if (strncmp(text, kinds[i].word, len) != 0)
+			continue;
+		name += strspn(name, " ");
+		*kind = kinds[i].kind;
+		return *name ? name : NULL;
+	}
+	return NULL;
 }
 
 bool target_exists(const struct target *target)

@@ -24,6 +24,8 @@ struct target {
 		.fd = -1, .alive_fd = -1, \
 	}
 
+/* "all", or "container NAME" and the like: the name, in text. NULL: it is neither. */
+const char *target_parse(const char *text, enum target_kind *kind);
 /* name: of a cgroup, its path or number; of a container its name, id, or the beginning of either
  * that no other has; of a pod its name, NS/NAME, or uid; of a unit its name, `.service` may be left
  * out. -ENOENT, -ENOTUNIQ: why lists what there is. */

@@ -394,7 +394,7 @@ static int open_dir(struct store *store, const char *path, struct why *why)
 	if (store->mode == STORE_READ)
 		return 0;
 	store->lock =
-		openat(store->dir, LOCK_NAME, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+		openat(store->dir, LOCK_NAME, O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
 	if (store->lock < 0)
 		return why_set(why, -errno, "cannot write to %s: %s", path, err_text(errno));
 	if (flock(store->lock, LOCK_EX | LOCK_NB) < 0)
