@@ -44,7 +44,7 @@ TOOL_BIN := $(TOOL_SRC:%.c=$(BUILD)/%)
 TGT_BIN  := $(TGT_SRC:tests/targets/%.c=$(BUILD)/tests/targets/%)
 SKEL     := $(BUILD)/sample.skel.h
 PAGE_SRC := user/sink/page
-PAGE_JS  := $(addprefix $(PAGE_SRC)/,colour.js data.js tree.js flame.js heat.js table.js page.js)
+PAGE_JS  := $(addprefix $(PAGE_SRC)/,colour.js data.js tree.js flame.js heat.js table.js words.js filter.js page.js)
 PAGE_H   := $(addprefix $(BUILD)/sink/page/,svg.js.h page.html.h)
 
 .DELETE_ON_ERROR:

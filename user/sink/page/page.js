@@ -4,8 +4,6 @@
 // of it (zoom, search).
 
 const id = (name) => document.getElementById(name);
-const count_text = (n) => Math.round(n).toLocaleString('en');
-const UNKNOWN = '?';
 
 function stored(name, value) {
 	try {
@@ -41,7 +39,8 @@ class Page {
 		this.flame.name_of = (node) => this.name_of(node);
 		this.flame.colour_of = (node) => this.colour_of(node);
 		this.put_facts();
-		this.put_filters();
+		this.filter = new Filter(profile, this.all);
+		this.put_groupings();
 		this.put_heat();
 		this.listen();
 		this.flame.icicle = stored('icicle') === 'true';
@@ -52,21 +51,12 @@ class Page {
 
 	// ---- words ------------------------------------------------------------------------------
 
-	side_text(side, all) {
-		const parts = [`${count_text(all)} ${side.unit}`];
-		if (side.period_ns) parts.push(`${+(1e9 / side.period_ns).toPrecision(4)} Hz`);
-		if (side.duration_ns) parts.push(`${(side.duration_ns / 1e9).toFixed(1)} s`);
-		if (side.start_ms) parts.push(new Date(side.start_ms).toLocaleString());
-		if (side.ticks_dropped) parts.push(`the times of ${count_text(side.ticks_dropped)} were not kept`);
-		return parts.join(' · ');
-	}
-
 	put_facts() {
 		const { sides } = this.profile;
 		const title = this.diff ? `${sides[0].name || 'before'} → ${sides[1].name || 'after'}` : 'CPU profile';
 		id('title').textContent = title;
 		document.title = this.diff ? 'Difference: ' + title : title + (sides[0].start_ms ? ', ' + new Date(sides[0].start_ms).toLocaleString() : '');
-		const facts = sides.map((side, i) => this.side_text(side, this.all[i]));
+		const facts = sides.map((side, i) => side_text(side, this.all[i]));
 		id('facts').textContent = this.diff ? `${this.all.map(count_text).join(' → ')} ${sides[0].unit}` : facts[0];
 		if (this.diff) id('facts').title = id('title').title = `before: ${sides[0].name}, ${facts[0]}\nafter: ${sides[1].name}, ${facts[1]}`;
 		for (const name of ['scale-field', 'width-field']) id(name).hidden = !this.diff;
@@ -115,16 +105,6 @@ class Page {
 		return list[fn];
 	}
 
-	share(part, of) {
-		return of > 0 ? (100 * part / of).toFixed(part / of < 0.1 ? 2 : 1) + ' %' : '0 %';
-	}
-
-	change_text(before, after) {
-		const change = Math.round(after) - Math.round(before), sign = change > 0 ? '+' : change < 0 ? '−' : '±';
-		const part = before > 0 ? `, ${sign}${Math.abs(100 * (after / before - 1)).toFixed(0)} %` : '';
-		return `${sign}${count_text(Math.abs(change))}${after > 0 || before > 0 ? part : ''}`;
-	}
-
 	// What there is to say of a node, in lines: its name first.
 	node_lines(node) {
 		const { tree } = this, { functions, texts } = this.profile, fn = tree.fn[node], unit = this.profile.sides[0].unit;
@@ -136,14 +116,14 @@ class Page {
 		if (this.diff) {
 			for (const [what, kind] of [['total', 'total'], ['self', 'self']]) {
 				const before = tree.before[kind][node], after = tree.after[kind][node];
-				lines.push(`${what}: ${count_text(before)} → ${count_text(after)} ${unit} (${this.change_text(before, after)})`);
+				lines.push(`${what}: ${count_text(before)} → ${count_text(after)} ${unit} (${change_text(before, after)})`);
 			}
 			return lines;
 		}
 		const total = tree.total[node], all = tree.total[0];
-		lines.push(`total ${this.share(total, all)}, ${count_text(total)} ${unit}` +
-			(this.flame.root > 0 ? ` (${this.share(total, tree.total[this.flame.root])} of what is shown)` : ''));
-		lines.push(`self ${this.share(tree.self[node], all)}, ${count_text(tree.self[node])} ${unit}`);
+		lines.push(`total ${share_text(total, all)}, ${count_text(total)} ${unit}` +
+			(this.flame.root > 0 ? ` (${share_text(total, tree.total[this.flame.root])} of what is shown)` : ''));
+		lines.push(`self ${share_text(tree.self[node], all)}, ${count_text(tree.self[node])} ${unit}`);
 		return lines;
 	}
 
@@ -190,17 +170,12 @@ class Page {
 		this.recount(true);
 	}
 
-	known(key) {
-		const { texts, sides } = this.profile;
-		return sides.some((side) => side.labels[key].some((text) => texts[text] !== UNKNOWN));
-	}
-
 	put_groupings() {
 		const first = this.keys.join(',');
 		const all = ['', 'comm', 'container', 'container,comm', 'container,comm,pid', 'pod,container,comm', 'comm,pid',
 			'comm,tid', 'container,comm,pid,tid', 'image,comm', 'unit,comm', 'cpu,comm'];
 		const names = { comm: 'command', pid: 'process', tid: 'thread', cpu: 'CPU' };
-		const list = new Set([first, ...all.filter((keys) => !keys || keys.split(',').every((key) => this.known(key)))]);
+		const list = new Set([first, ...all.filter((keys) => !keys || keys.split(',').every((key) => this.filter.known(key)))]);
 		id('by').replaceChildren(...[...list].map((keys) => {
 			const text = keys ? keys.split(',').map((key) => names[key] || key).join(', ') : 'nothing';
 			return new Option(text, keys, false, keys === first);
@@ -210,63 +185,9 @@ class Page {
 
 	// ---- weights ----------------------------------------------------------------------------
 
-	put_filters() {
-		this.put_groupings();
-		this.filter = { container: '', process: '', thread: '' };
-		// The text of a label by which a filter tells it apart.
-		this.filter_text = {
-			container: (side, i) => this.label(side, 'container', i),
-			process: (side, i) => this.named(this.label(side, 'comm', i), this.label(side, 'pid', i)),
-			thread: (side, i) => this.named(this.label(side, 'comm', i), this.label(side, 'tid', i)),
-		};
-		this.put_options();
-	}
-
-	label(side, key, i) {
-		return this.profile.texts[side.labels[key][i]];
-	}
-
-	named(comm, number) {
-		return number === UNKNOWN ? comm : `${comm} ${number}`;
-	}
-
-	// The labels that pass the filters, or those before one of them: a thread is one of the process's.
-	taken(side, before) {
-		const taken = new Uint8Array(side.labels_len).fill(1);
-		for (const name of Object.keys(this.filter)) {
-			if (name === before) break;
-			if (this.filter[name] === '') continue;
-			for (let i = 0; i < taken.length; i++)
-				if (this.filter_text[name](side, i) !== this.filter[name]) taken[i] = 0;
-		}
-		return taken;
-	}
-
-	put_options() {
-		for (const name of ['container', 'process', 'thread']) {
-			const sums = new Map();
-			let all = 0;
-			this.profile.sides.forEach((side, s) => {
-				const taken = this.taken(side, name), by_label = new Float64Array(side.labels_len);
-				for (let i = 0; i < side.len; i++) by_label[side.label[i]] += side.value[i] / this.all[s];
-				for (let i = 0; i < by_label.length; i++) {
-					if (!taken[i]) continue;
-					const text = this.filter_text[name](side, i);
-					sums.set(text, (sums.get(text) || 0) + by_label[i] / this.profile.sides.length);
-					all += by_label[i];
-				}
-			});
-			const list = [...sums].sort((a, b) => b[1] - a[1]).slice(0, 500);
-			if (!sums.has(this.filter[name])) this.filter[name] = '';
-			id(name).replaceChildren(new Option('all', ''), ...list.map(([text, sum]) =>
-				new Option(`${text}  (${(100 * sum).toFixed(1)} %)`, text, false, text === this.filter[name])));
-			id(name + '-field').hidden = sums.size < 2 || !this.known({ container: 'container', process: 'comm', thread: 'tid' }[name]);
-		}
-	}
-
 	weigh() {
 		this.profile.sides.forEach((side, s) => {
-			const taken = this.taken(side), from = this.offsets[s];
+			const taken = this.filter.taken(side), from = this.offsets[s];
 			if (!this.range) {
 				for (let i = 0; i < side.len; i++) this.weights[from + i] = taken[side.label[i]] ? side.value[i] : 0;
 				return;
@@ -387,7 +308,7 @@ class Page {
 				covered = tree.end[i];
 			}
 			flame.found = found;
-			out.textContent = 'matched ' + this.share(sum, tree.total[0]);
+			out.textContent = 'matched ' + share_text(sum, tree.total[0]);
 			if (!quiet) this.say(out.textContent);
 		}
 		if (!quiet) {
@@ -442,7 +363,7 @@ class Page {
 		const module = { title: 'Module', get: (fn) => texts[functions.module[fn]], text: (fn) => texts[functions.module[fn]] };
 		const columns = other ? this.diff_columns(one, other) : ['self', 'total'].map((what) => ({
 			title: what === 'self' ? 'Self' : 'Total', number: true, get: (fn) => one[what][fn],
-			text: (fn) => `${this.share(one[what][fn], one.all)}  ${count_text(one[what][fn])}`,
+			text: (fn) => `${share_text(one[what][fn], one.all)}  ${count_text(one[what][fn])}`,
 			bar: (fn) => one[what][fn] / one.all,
 		}));
 		this.table.show([...columns, name, module], rows);
@@ -455,7 +376,7 @@ class Page {
 		return ['self', 'total'].flatMap((what) => [{
 			title: what === 'self' ? 'Self, change' : 'Total, change', number: true,
 			get: (fn) => other[what][fn] - one[what][fn],
-			text: (fn) => this.change_text(one[what][fn], other[what][fn]),
+			text: (fn) => change_text(one[what][fn], other[what][fn]),
 			bar: (fn) => (other[what][fn] - one[what][fn]) / most[what],
 			tint: (fn) => SHADES[this.theme][other[what][fn] > one[what][fn] ? 'grew' : 'shrank'][STEPS],
 		}, {
@@ -488,7 +409,7 @@ class Page {
 				if (aloud) this.say(text);
 			},
 		});
-		this.heat.count(side, this.taken(side));
+		this.heat.count(side, this.filter.taken(side));
 		this.put_range();
 	}
 
@@ -523,10 +444,9 @@ class Page {
 	}
 
 	set_filter(name, value) {
-		this.filter[name] = value;
-		this.put_options();
+		this.filter.choose(name, value);
 		if (this.heat) {
-			this.heat.count(this.profile.sides[0], this.taken(this.profile.sides[0]));
+			this.heat.count(this.profile.sides[0], this.filter.taken(this.profile.sides[0]));
 			this.heat.draw();
 		}
 		this.recount(false);
@@ -535,27 +455,8 @@ class Page {
 
 	// ---- out --------------------------------------------------------------------------------
 
-	// What is shown as folded stacks, as `stoker convert` writes them.
-	folded() {
-		const { nodes, functions, texts, sides } = this.profile, lines = new Map();
-		const clean = (text) => text.replaceAll(';', ':') || UNKNOWN;
-		const names = Array.from({ length: functions.len }, (_, fn) => clean(texts[functions.text[fn]]) + SUFFIX[functions.kind[fn]]);
-		sides.forEach((side, s) => {
-			for (let i = 0; i < side.len; i++) {
-				const count = this.weights[this.offsets[s] + i], path = [];
-				if (!count) continue;
-				for (let node = side.node[i]; node > 0; node = nodes.parent[node]) path.push(names[nodes.fn[node]]);
-				for (let k = this.keys.length; k-- > 0;) path.push(clean(this.label(side, this.keys[k], side.label[i])));
-				const line = (path.reverse().join(';') || UNKNOWN).replace(/^#/, UNKNOWN);
-				if (!lines.has(line)) lines.set(line, sides.map(() => 0));
-				lines.get(line)[s] += count;
-			}
-		});
-		return [...lines].sort((a, b) => (a[0] < b[0] ? -1 : 1)).map(([line, counts]) => `${line} ${counts.join(' ')}\n`).join('');
-	}
-
 	save() {
-		const link = document.createElement('a'), url = URL.createObjectURL(new Blob([this.folded()], { type: 'text/plain' }));
+		const link = document.createElement('a'), url = URL.createObjectURL(new Blob([folded_text(this)], { type: 'text/plain' }));
 		link.href = url;
 		link.download = 'profile.folded';
 		link.click();

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// words.js - numbers as people read them, and what is shown as folded stacks.
+
+const UNKNOWN = '?'; // a label that is not known
+const count_text = (n) => Math.round(n).toLocaleString('en');
+
+function side_text(side, all) {
+	const parts = [`${count_text(all)} ${side.unit}`];
+	if (side.period_ns) parts.push(`${+(1e9 / side.period_ns).toPrecision(4)} Hz`);
+	if (side.duration_ns) parts.push(`${(side.duration_ns / 1e9).toFixed(1)} s`);
+	if (side.start_ms) parts.push(new Date(side.start_ms).toLocaleString());
+	if (side.ticks_dropped) parts.push(`the times of ${count_text(side.ticks_dropped)} were not kept`);
+	return parts.join(' · ');
+}
+
+function share_text(part, of) {
+	return of > 0 ? (100 * part / of).toFixed(part / of < 0.1 ? 2 : 1) + ' %' : '0 %';
+}
+
+function change_text(before, after) {
+	const change = Math.round(after) - Math.round(before), sign = change > 0 ? '+' : change < 0 ? '−' : '±';
+	const part = before > 0 ? `, ${sign}${Math.abs(100 * (after / before - 1)).toFixed(0)} %` : '';
+	return `${sign}${count_text(Math.abs(change))}${after > 0 || before > 0 ? part : ''}`;
+}
+
+// What is shown as folded stacks, as `stoker convert` writes them.
+function folded_text(page) {
+	const { nodes, functions, texts, sides } = page.profile, lines = new Map();
+	const clean = (text) => text.replaceAll(';', ':') || UNKNOWN;
+	const names = Array.from({ length: functions.len }, (_, fn) => clean(texts[functions.text[fn]]) + SUFFIX[functions.kind[fn]]);
+	sides.forEach((side, s) => {
+		for (let i = 0; i < side.len; i++) {
+			const count = page.weights[page.offsets[s] + i], path = [];
+			if (!count) continue;
+			for (let node = side.node[i]; node > 0; node = nodes.parent[node]) path.push(names[nodes.fn[node]]);
+			for (let k = page.keys.length; k-- > 0;) path.push(clean(page.filter.label(side, page.keys[k], side.label[i])));
+			const line = (path.reverse().join(';') || UNKNOWN).replace(/^#/, UNKNOWN);
+			if (!lines.has(line)) lines.set(line, sides.map(() => 0));
+			lines.get(line)[s] += count;
+		}
+	});
+	return [...lines].sort((a, b) => (a[0] < b[0] ? -1 : 1)).map(([line, counts]) => `${line} ${counts.join(' ')}\n`).join('');
+}
