@@ -83,3 +83,15 @@ func() {
 @test "the tree that this test is part of has no breach" {
 	run -0 "$check"
 }
+
+@test "scripts and what a page is made of have the limit of a file" {
+	mkdir -p tools user/sink/page tests/views tests/golden
+	func a 5 >user/base/a.c
+	seq 600 | tee tools/tool user/sink/page/page.js >tests/views/page.bats
+	seq 601 >tests/golden/recorded.txt
+	run -0 "$check" --root "$tree"
+	echo one more | tee -a tools/tool >>user/sink/page/page.js
+	run -1 "$check" --root "$tree"
+	[ "${lines[0]}" = "tools/tool:1: 601 lines; 600 at most" ]
+	[ "${lines[1]}" = "user/sink/page/page.js:1: 601 lines; 600 at most" ]
+}
