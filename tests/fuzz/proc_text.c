@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* proc_text.c - texts of /proc, which hold names that processes give themselves. */
 #include "fuzz.h"
+#include "proc/load.h"
 #include "proc/maps.h"
 #include "proc/status.h"
 #include "sym/kernel_sym.h"
@@ -26,6 +27,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		must(status.ns_pids_len <= STATUS_NSPID_MAX);
 	status_parse_start(text, &ticks);
 	status_parse_cgroup(text, path, sizeof(path));
+	load_parse_key((const char *)data, size, "usage_usec", &ticks);
+	load_parse_number((const char *)data, size, 1, &ticks);
+	load_parse_pressure((const char *)data, size, &ticks);
+	load_parse_busy((const char *)data, size, &ticks);
+	load_parse_waited((const char *)data, size, &ticks);
 	if (kernel_sym_parse(data, size, &kernel) != KERNEL_SYM_OK)
 		return 0;
 	for (uint64_t at = 0; at < 0x1000; at += 0x101)

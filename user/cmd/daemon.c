@@ -16,6 +16,7 @@
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "cmd/signals.h"
+#include "cmd/trapper.h"
 #include "daemon/agent.h"
 #include "daemon/config.h"
 #include "daemon/governor.h"
@@ -41,6 +42,8 @@ struct daemon {
 	struct utsname host;
 	json_t *account; /* up to the last interval */
 	struct governor governor;
+	struct trapper trapper;
+	bool governed; /* the interval is sampled at the governor's rate, and not at a trap's */
 	uint64_t used_ns, used_at_ns; /* by all of ours up to then, CLOCK_MONOTONIC */
 	int signals;
 	int said; /* the error of the store that was told last */
@@ -114,6 +117,15 @@ static struct retention retention(const struct config *c)
 	};
 }
 
+static void take_traps(struct daemon *d, const struct config *config)
+{
+	const struct config before = d->config;
+
+	memcpy(d->config.traps, config->traps, sizeof(config->traps));
+	d->config.traps_len = config->traps_len;
+	trapper_reload(&d->trapper, &before, &d->config);
+}
+
 /* What cannot change while it runs stays, and is said. */
 static void reload(struct daemon *d)
 {
@@ -131,6 +143,7 @@ static void reload(struct daemon *d)
 			config.memory_bytes != d->config.memory_bytes)
 			log_warn(d->log, "%s: hz, target, memory, by and path need a restart",
 				d->config_path);
+		take_traps(d, &config);
 		d->config.interval_ns = config.interval_ns;
 		d->governor.permille = config.cpu_permille;
 		d->config.keep_ns = config.keep_ns;
@@ -168,10 +181,11 @@ static void govern(struct daemon *d)
 {
 	struct governor *g = &d->governor;
 	uint64_t now = clock_ns(CLOCK_MONOTONIC), used = used_ns(d);
-	uint32_t before = g->hz;
+	uint32_t before = g->hz, trap_hz = trapper_hz(&d->trapper, now);
 
 	/* A process that was replaced has begun from nothing. */
-	if (governor_feed(g, used > d->used_ns ? used - d->used_ns : 0, now - d->used_at_ns)) {
+	if (d->governed &&
+		governor_feed(g, used > d->used_ns ? used - d->used_ns : 0, now - d->used_at_ns)) {
 		if (g->hz < before && g->stepped_down - g->stepped_up == 1)
 			log_warn(d->log,
 				"sampling at %u Hz took %.2f %% of a core, more than the %.1f %% "
@@ -179,8 +193,9 @@ static void govern(struct daemon *d)
 				before, (double)g->cost_ppm / 1e4, (double)g->permille / 10, g->hz);
 		else if (g->hz == g->hz_set)
 			log_note(d->log, "sampling at %u Hz again", g->hz);
-		agent_set_hz(d->agent, g->hz);
 	}
+	d->governed = trap_hz <= g->hz;
+	agent_set_hz(d->agent, d->governed ? g->hz : trap_hz);
 	d->used_ns = used;
 	d->used_at_ns = now;
 }
@@ -197,6 +212,7 @@ static char *take_account(struct daemon *d, uint32_t hz)
 	agent_account(d->agent, &account);
 	account.hz = hz;
 	account.governor = d->governor;
+	account.traps = trapper_stats(&d->trapper);
 	if (account_write_json(&account, &text) < 0)
 		return NULL;
 	now = json_loads(text.data, 0, NULL);
@@ -239,11 +255,14 @@ static int put_profile(struct daemon *d, const struct profile *profile, struct w
 static int end_interval(struct daemon *d, struct why *why)
 {
 	_cleanup_(profile_done) struct profile profile;
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	int err = profile_init(&profile);
 
 	govern(d);
 	if (err == 0)
 		err = agent_profile(d->agent, &profile);
+	if (err == 0)
+		err = trapper_take(&d->trapper, &profile, now);
 	tell_warnings(d);
 	if (err < 0)
 		log_warn(d->log, "the profile is not whole: %s", err_text(err));
@@ -278,11 +297,13 @@ static int hear_keeper(struct daemon *d, bool wait, struct why *why)
 static int run_interval(struct daemon *d, struct why *why)
 {
 	uint64_t now = clock_ns(CLOCK_BOOTTIME);
+	bool over = now >= d->interval_ends_ns;
 
-	if (now < d->interval_ends_ns || d->keeper.busy)
+	if (d->keeper.busy || (!over && !trapper_due(&d->trapper, clock_ns(CLOCK_MONOTONIC))))
 		return 0;
 	/* After a suspend there is one long interval, and not many empty ones. */
-	d->interval_ends_ns += d->config.interval_ns;
+	if (over)
+		d->interval_ends_ns += d->config.interval_ns;
 	if (d->interval_ends_ns <= now)
 		d->interval_ends_ns = now + d->config.interval_ns;
 	return end_interval(d, why);
@@ -312,11 +333,11 @@ static int run_tick(struct daemon *d, struct why *why)
 	d->next_tick_ns = now + TICK_NS;
 	notify_alive(&d->notify, now);
 	err = agent_tick(d->agent);
+	if (err == 0)
+		err = trapper_tick(&d->trapper, d->agent, now);
 	if (err < 0)
 		return why_set(why, err, "sampling stopped: %s", err_text(err));
-	return target_exists(&d->target)
-		? 0
-		: why_set(why, -ESRCH, "%s is gone", d->config.target);
+	return target_exists(&d->target) ? 0 : why_set(why, -ESRCH, "%s is gone", d->config.target);
 }
 
 static int wait_ms(const struct daemon *d)
@@ -368,14 +389,17 @@ static int find_target(struct daemon *d, struct why *why)
 
 static int open_agent(struct daemon *d, struct why *why)
 {
+	bool with_traps = d->config.traps_len > 0;
 	const struct agent_options options = {
 		.sampler = {
 			.hz = (uint32_t)d->config.hz,
+			.hz_max = traps_hz_max(&d->config),
 			.target = is_whole_host(d) ? SAMPLER_ALL : SAMPLER_CGROUP,
 			.cgroup_fd = d->target.fd,
 			.cgroups = d->target.cgroups.data,
 			.cgroups_len = d->target.cgroups.len,
-			.by_tid = sink_wants(&d->sink, SINK_TID),
+			.by_tid = with_traps || sink_wants(&d->sink, SINK_TID),
+			.times = with_traps,
 			.by_cpu = sink_wants(&d->sink, SINK_CPU),
 			.user = true,
 			.kernel = true,
@@ -385,6 +409,18 @@ static int open_agent(struct daemon *d, struct why *why)
 	};
 
 	return agent_open(&options, &d->agent, why);
+}
+
+static int open_traps(struct daemon *d, struct why *why)
+{
+	const struct trap_bundle bundle = {
+		.store = d->config.store,
+		.host = d->host.nodename,
+		.sink = &d->sink,
+		.log = d->log,
+	};
+
+	return trapper_open(&d->trapper, &d->config, &bundle, why);
 }
 
 static int start(struct daemon *d, struct why *why)
@@ -397,13 +433,16 @@ static int start(struct daemon *d, struct why *why)
 		err = keeper_open(&d->keeper, d->config.store, d->log, &d->status, why);
 	if (err == 0)
 		err = open_agent(d, why);
+	uname(&d->host);
+	if (err == 0)
+		err = open_traps(d, why);
 	if (err == 0)
 		err = agent_start(d->agent, why);
 	if (err < 0)
 		return err;
 	tell_warnings(d);
-	uname(&d->host);
 	governor_init(&d->governor, (uint32_t)d->config.hz, d->config.cpu_permille);
+	d->governed = true;
 	d->used_ns = used_ns(d);
 	d->used_at_ns = clock_ns(CLOCK_MONOTONIC);
 	d->interval_ends_ns = clock_ns(CLOCK_BOOTTIME) + d->config.interval_ns;
@@ -426,12 +465,14 @@ static int finish(struct daemon *d, struct why *why)
 		err = end_interval(d, why);
 	if (err == 0)
 		err = hear_keeper(d, true, why);
+	trapper_finish(&d->trapper);
 	return err == 0 && d->status.err < 0 ? why_set(why, d->status.err, "%s", d->status.why.text)
 					     : err;
 }
 
 static void done(struct daemon *d)
 {
+	trapper_close(&d->trapper);
 	agent_free(d->agent);
 	keeper_close(&d->keeper);
 	notify_close(&d->notify);

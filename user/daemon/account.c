@@ -149,6 +149,18 @@ static json_t *governor_json(const struct account *a)
 			  "stepped_up", (json_int_t)g->stepped_up);
 }
 
+/* NULL: there are none. */
+static json_t *traps_json(const struct account *a)
+{
+	const struct traps_stats *t = a->traps;
+
+	return !t ? NULL
+		  : json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "rules_max", (json_int_t)t->rules,
+			    "watched_max", (json_int_t)t->watched, "fired", (json_int_t)t->fired,
+			    "refused", (json_int_t)t->refused, "written", (json_int_t)t->written,
+			    "failed", (json_int_t)t->failed);
+}
+
 static json_t *account_json(const struct account *a)
 {
 	json_t *bpf = json_pack("{s:I, s:I, s:I, s:I}", "runs", (json_int_t)a->sampler.runs,
@@ -162,14 +174,14 @@ static json_t *account_json(const struct account *a)
 	json_t *agent = json_pack("{s:f, s:I, s:I}", "cpu_s", a->agent_cpu_s, "rss_max_kb",
 		(json_int_t)a->agent_rss_max_kb, "start_us", (json_int_t)(a->start_ns / 1000));
 
-	return json_pack(
-		"{s:f, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o*}",
+	return json_pack("{s:f, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
+			 "s:o, s:o*, s:o*}",
 		"duration_s", a->duration_s, "hz", (int)a->hz, "cpus", (int)a->sampler.cpus,
 		"ticks", ticks_json(a), "user_stacks", stacks_json(a), "frames", frames_json(a),
 		"objects", objects_json(a), "debug_files", debug_files_json(a), "debuginfod",
 		fetch_json(a), "containers", containers_json(a), "unnamed_files",
 		file_notes_unnamed(a->files), "tables", tables_json(a), "bpf", bpf, "agent", agent,
-		"worker", worker, "governor", governor_json(a));
+		"worker", worker, "governor", governor_json(a), "traps", traps_json(a));
 }
 
 int account_write_json(const struct account *account, struct buf *out)

@@ -12,6 +12,7 @@
 #include "daemon/governor.h"
 #include "daemon/held.h"
 #include "daemon/objects.h"
+#include "daemon/traps.h"
 #include "sampler/sampler.h"
 #include "unwind/publish.h"
 #include "worker/stats.h"
@@ -49,7 +50,8 @@ struct account {
 	uint64_t frames_unnamed[UNNAMED_REASONS_LEN];
 	uint64_t maps_refused[FILE_REASONS_LEN]; /* processes whose perf map was not read */
 	struct containers_stats containers;
-	struct governor governor; /* hz_set 0: nobody governs */
+	struct governor governor;        /* hz_set 0: nobody governs */
+	const struct traps_stats *traps; /* NULL: there are none */
 	double agent_cpu_s;
 	uint64_t agent_rss_max_kb;
 };

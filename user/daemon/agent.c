@@ -33,7 +33,6 @@
 #include "worker/client.h"
 #include "worker/inquiry.h"
 
-#define FOLLOW_CPUS_TICKS 1
 #define EXECS_MAX 4096
 #define TABLES_WAIT_NS (1800 * NSEC_PER_MSEC)
 #define HELD_WAIT_NS (1000 * NSEC_PER_MSEC)
@@ -67,7 +66,6 @@ struct agent {
 	uint64_t second_ns;       /* when the last one began */
 	uint64_t last_profile_ns; /* CLOCK_BOOTTIME */
 	uint64_t last_profile_real_ns, last_profile_tick_ns;
-	uint32_t ticks;
 	uint32_t hz, next_hz;
 	bool times;
 	struct warnings warnings;
@@ -461,7 +459,6 @@ int agent_poll(struct agent *agent)
 	int err = sampler_poll(agent->sampler);
 
 	next_second(agent);
-
 	/* By index and copy: the ring is read meanwhile, and more may come. */
 	for (size_t i = 0; i < agent->execs.len; i++) {
 		struct event_exec event = agent->execs.data[i];
@@ -503,9 +500,7 @@ int agent_tick(struct agent *agent)
 	int err = agent_poll(agent);
 
 	processes_retry(agent->processes);
-	if (agent->ticks++ % FOLLOW_CPUS_TICKS == 0 && err == 0)
-		err = follow_cpus(agent);
-	return err;
+	return err == 0 ? follow_cpus(agent) : err;
 }
 
 void agent_set_hz(struct agent *agent, uint32_t hz)
@@ -578,6 +573,11 @@ size_t agent_ticks(const struct agent *agent)
 	return timeline_len(&agent->tally.timeline);
 }
 
+struct containers *agent_containers(struct agent *agent)
+{
+	return agent->containers;
+}
+
 void agent_account(struct agent *agent, struct account *out)
 {
 	struct rusage usage;
@@ -594,7 +594,6 @@ void agent_account(struct agent *agent, struct account *out)
 	held_stats(agent->held, &out->held);
 	worker_client_stats(agent->worker, &out->worker);
 	getrusage(RUSAGE_SELF, &usage);
-	out->agent_cpu_s = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-		(double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+	out->agent_cpu_s = (double)clock_ns(CLOCK_PROCESS_CPUTIME_ID) / 1e9;
 	out->agent_rss_max_kb = (uint64_t)usage.ru_maxrss;
 }

@@ -41,6 +41,8 @@ int agent_profile(struct agent *agent, struct profile *out);
 void agent_set_hz(struct agent *agent, uint32_t hz);
 /* Ticks that wait for the next profile, where times are kept. */
 size_t agent_ticks(const struct agent *agent);
+/* The cgroups that there are. */
+struct containers *agent_containers(struct agent *agent);
 /* The account of the whole capture so far. */
 void agent_account(struct agent *agent, struct account *out);
 /* Warnings about what this capture cannot do (kernel symbols hidden, no cgroup2, ...): text or

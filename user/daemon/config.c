@@ -42,6 +42,7 @@ struct key {
 #define OF(field) offsetof(struct config, field)
 #define OF_TRAP(field) offsetof(struct config_trap, field)
 #define TRAP "trap"
+#define TRAP_NAME_CHARS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
 
 static const struct key keys[] = {
 	{ "sample", "hz", "19", COUNT, OF(hz), 1, 9999, "ticks a second on each CPU" },
@@ -67,27 +68,37 @@ static const struct key keys[] = {
 		"ADDRESS:PORT, unix:PATH or off" },
 	{ "http", "token_file", "", TEXT, OF(token_file), 0, 0,
 		"who asks must send its first line; needed unless listen is loopback or unix" },
-	{ TRAP, "container", "", TEXT, OF_TRAP(container), 0, 0, "whose; none: the host's" },
+	{ TRAP, "container", "", TEXT, OF_TRAP(container), 0, 0,
+		"NAME, ID or beginning of one, or a pattern such as web-*; none: the host" },
 	{ TRAP, "metric", "cpu", METRIC, OF_TRAP(metric), 0, 0,
-		"cpu (of one core), pressure, throttled or wait (of the time)" },
+		"cpu (of one core), or of the time: pressure, throttled, wait" },
 	{ TRAP, "above", "0%", SHARE, OF_TRAP(above), 0, PERMILLE_MAX, "fires above this" },
 	{ TRAP, "below", "0%", SHARE, OF_TRAP(below), 0, PERMILLE_MAX, "or below this" },
 	{ TRAP, "for", "2s", DURATION, OF_TRAP(for_ns), NSEC_PER_SEC, 3600 * NSEC_PER_SEC,
 		"when it lasts so long" },
+	{ TRAP, "before", "10s", DURATION, OF_TRAP(before_ns), NSEC_PER_SEC, 60 * NSEC_PER_SEC,
+		"how much of the time before it fired, at [sample] hz" },
 	{ TRAP, "capture", "10s", DURATION, OF_TRAP(capture_ns), NSEC_PER_SEC, 600 * NSEC_PER_SEC,
-		"how much from then on" },
-	{ TRAP, "hz", "199", COUNT, OF_TRAP(hz), 1, 9999, "at this rate" },
+		"and how much from then on" },
+	{ TRAP, "hz", "199", COUNT, OF_TRAP(hz), 1, 9999,
+		"at this rate, of all that is sampled meanwhile" },
 	{ TRAP, "cooldown", "5m", DURATION, OF_TRAP(cooldown_ns), NSEC_PER_SEC, DAY_NS,
-		"before it may fire again" },
-	{ TRAP, "most", "20", COUNT, OF_TRAP(most), 1, 10000, "bundles that are kept" },
+		"before it may fire again for the same container" },
+	{ TRAP, "most", "20", COUNT, OF_TRAP(most), 1, 10000,
+		"bundles that are kept, the last ones" },
 };
 
-static const char *const metrics[] = {
+static const char *const metrics[CONFIG_METRICS] = {
 	[CONFIG_CPU] = "cpu",
 	[CONFIG_PRESSURE] = "pressure",
 	[CONFIG_THROTTLED] = "throttled",
 	[CONFIG_WAIT] = "wait",
 };
+
+const char *config_metric_name(enum config_metric metric)
+{
+	return metrics[metric];
+}
 
 /* ---- values --------------------------------------------------------------------------------- */
 
@@ -307,15 +318,17 @@ static int take(void *ctx, const char *section, const char *name, const char *va
 
 static int check_traps(struct reading *r)
 {
-	for (size_t i = 0; i < r->config->traps_len; i++) {
+	for (size_t i = 0; i < r->config->traps_len && r->err == 0; i++) {
 		const struct config_trap *trap = &r->config->traps[i];
 
-		if ((trap->above > 0) == (trap->below > 0)) {
+		if (trap->name[0] == '\0' || trap->name[strspn(trap->name, TRAP_NAME_CHARS)])
+			refuse(r, trap->line, "a trap's name is of letters, digits, _ and -");
+		else if ((trap->above > 0) == (trap->below > 0))
 			refuse(r, trap->line, "a trap needs one of above and below");
-			return r->err;
-		}
+		else if (trap->metric == CONFIG_THROTTLED && trap->container[0] == '\0')
+			refuse(r, trap->line, "throttled is of a container: which one?");
 	}
-	return 0;
+	return r->err;
 }
 
 int config_read(const char *path, struct config *out, struct why *why)

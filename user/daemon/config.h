@@ -19,16 +19,17 @@ enum config_metric {
 	CONFIG_PRESSURE,  /* PSI: some, in parts of a thousand of the time */
 	CONFIG_THROTTLED, /* of the time, in parts of a thousand */
 	CONFIG_WAIT,      /* for a CPU, per thousand of the time */
+	CONFIG_METRICS,
 };
 
 /* [trap NAME] */
 struct config_trap {
-	char name[CONFIG_TEXT_MAX];
+	char name[CONFIG_TEXT_MAX];      /* letters, digits, _ and - */
 	char container[CONFIG_TEXT_MAX]; /* "": the host */
 	enum config_metric metric;
 	uint64_t above, below; /* permille; one of them is 0 */
 	uint64_t for_ns;
-	uint64_t capture_ns;
+	uint64_t before_ns, capture_ns;
 	uint64_t cooldown_ns;
 	uint64_t hz;
 	uint64_t most; /* bundles that are kept */
@@ -56,5 +57,7 @@ struct config {
 void config_default(struct config *config);
 /* -EINVAL with the file, the line and what is wrong there; others when it cannot be read. */
 int config_read(const char *path, struct config *out, struct why *why);
+/* As it is written. */
+const char *config_metric_name(enum config_metric metric);
 /* Every key with its default, as an INI file that could be used. */
 void config_print(FILE *out);

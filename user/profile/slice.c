@@ -129,43 +129,99 @@ static int move_labels(struct slicer *s, uint32_t *id)
 	return err;
 }
 
-static int move_tick(struct slicer *s, const struct profile_tick *tick)
+/* Its ticks, count of them, over the time up to when it was. */
+static int move_tick(
+	struct slicer *s, const struct profile_tick *tick, uint64_t count, uint64_t since_ns)
 {
 	struct profile_sample sample = s->from->samples.data[tick->sample];
+	uint64_t step_ns = count > 1 ? s->from->period_ns / count : 0;
 	int err = move_stack(s, &sample.stack);
 
 	if (err == 0)
 		err = move_labels(s, &sample.labels);
-	return err < 0 ? err
-		       : profile_tick(s->to, sample.stack, sample.labels, tick->cpu, tick->time_ns);
+	for (uint64_t i = count; i-- > 0 && err == 0;) {
+		uint64_t back_ns = i * step_ns;
+		uint64_t at_ns =
+			tick->time_ns - since_ns > back_ns ? tick->time_ns - back_ns : since_ns;
+
+		err = profile_tick(s->to, sample.stack, sample.labels, tick->cpu, at_ns);
+	}
+	return err;
+}
+
+static int slicer_init(struct slicer *s, const struct profile *from, struct profile *to)
+{
+	*s = (struct slicer){
+		.from = from,
+		.to = to,
+		.strings = calloc(from->strings.len + 1, sizeof(uint32_t)),
+		.frames = calloc(from->frames.len + 1, sizeof(uint32_t)),
+		.stacks = calloc(from->stacks.len + 1, sizeof(uint32_t)),
+		.labels = calloc(from->labels.len + 1, sizeof(uint32_t)),
+	};
+	return s->strings && s->frames && s->stacks && s->labels ? 0 : -ENOMEM;
+}
+
+static bool is_text(const struct profile *p, uint32_t string, const char *wanted)
+{
+	return !wanted || strcmp(profile_text(p, string), wanted) == 0;
+}
+
+static bool is_wanted(
+	const struct profile *p, const struct profile_tick *tick, const struct slice *w)
+{
+	const struct profile_labels *l = &p->labels.data[p->samples.data[tick->sample].labels];
+
+	return tick->time_ns >= w->since_ns && tick->time_ns < w->until_ns &&
+		is_text(p, l->container, w->container) && is_text(p, l->pod, w->pod) &&
+		is_text(p, l->namespace_, w->namespace_);
+}
+
+/* How many ticks one of this profile's becomes. */
+static uint64_t weigh(const struct profile *p, struct slice *w)
+{
+	uint64_t count;
+
+	if (w->period_ns == 0)
+		return 1;
+	w->rest_ns += p->period_ns;
+	count = w->rest_ns / w->period_ns;
+	w->rest_ns %= w->period_ns;
+	return count;
+}
+
+int profile_add_slice(const struct profile *p, struct slice *slice, struct profile *out)
+{
+	_cleanup_(slicer_done) struct slicer s = { 0 };
+	int err = slicer_init(&s, p, out);
+
+	vec_each (&p->ticks, tick) {
+		if (err < 0 || !is_wanted(p, tick, slice))
+			continue;
+		if (slice->ticks_max > 0 && out->ticks.len >= slice->ticks_max)
+			slice->left_out++;
+		else
+			err = move_tick(&s, tick, weigh(p, slice), slice->since_ns);
+		slice->taken++;
+	}
+	return err;
 }
 
 int profile_slice(
 	const struct profile *p, uint64_t since_ns, uint64_t until_ns, struct profile *out)
 {
-	_cleanup_(slicer_done) struct slicer s = {
-		.from = p,
-		.to = out,
-		.strings = calloc(p->strings.len + 1, sizeof(uint32_t)),
-		.frames = calloc(p->frames.len + 1, sizeof(uint32_t)),
-		.stacks = calloc(p->stacks.len + 1, sizeof(uint32_t)),
-		.labels = calloc(p->labels.len + 1, sizeof(uint32_t)),
-	};
 	uint64_t start_ns = p->start_tick_ns ? p->start_tick_ns
 		: p->ticks.len > 0           ? p->ticks.data[0].time_ns
 					     : 0;
-	int err = s.strings && s.frames && s.stacks && s.labels ? 0 : -ENOMEM;
+	struct slice slice = {
+		.since_ns = since_ns < UINT64_MAX - start_ns ? start_ns + since_ns : UINT64_MAX,
+		.until_ns = until_ns < UINT64_MAX - start_ns ? start_ns + until_ns : UINT64_MAX,
+	};
 
 	out->period_ns = p->period_ns;
 	out->start_ns = p->start_ns;
 	out->start_tick_ns = p->start_tick_ns;
 	out->duration_ns = until_ns < p->duration_ns ? until_ns : p->duration_ns;
 	out->duration_ns -= since_ns < out->duration_ns ? since_ns : out->duration_ns;
-	vec_each (&p->ticks, tick) {
-		uint64_t at = tick->time_ns - start_ns;
-
-		if (tick->time_ns >= start_ns && at >= since_ns && at < until_ns && err == 0)
-			err = move_tick(&s, tick);
-	}
-	return err;
+	return profile_add_slice(p, &slice, out);
 }
