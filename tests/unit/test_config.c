@@ -97,6 +97,9 @@ static void what_is_wrong_is_said_with_its_line(void **state)
 		{ "[trap a]\nmetric = heat\n", ":2: metric = heat: it takes cpu, pressure" },
 		{ "[sample]\n[trap a]\nfor = 2s\n", ":3: a trap needs one of above and below" },
 		{ "[trap a]\nabove = 2%\nbelow = 1%\n", ":2: a trap needs one of" },
+		{ "[trap a/b]\nabove = 2%\n", ":2: a trap's name is of letters" },
+		{ "[trap a]\nmetric = throttled\nabove = 2%\n", ":2: throttled is of a" },
+		{ "[trap a]\nbefore = 2m\n", ":2: before = 2m is too large" },
 		{ "[trap]\nabove = 2%\n", ":2: no such section: [trap]" },
 	};
 
