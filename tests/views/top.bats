@@ -157,6 +157,11 @@ terminal_is_as_before() {
 	keys -l spin_h
 	wait_until 5 shows 'filter: spin_h'
 	wait_until 5 shows_not '%  main'
+	keys -l é
+	wait_until 5 shows 'nothing has that in its name'
+	keys BSpace
+	wait_until 5 shows 'filter: spin_h_'
+	wait_until 5 shows '%  spin_here'
 	keys Escape
 	wait_until 5 shows '%  main'
 	keys h

@@ -2,19 +2,17 @@
 /* cmd/convert.c - a file that holds a profile → another format, or a part of its time. It needs no
  * privilege, and gives up what it has: the file may be anybody's. */
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "base/caps.h"
 #include "base/clock.h"
 #include "base/own.h"
 #include "cmd/cmd.h"
 #include "cmd/input.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
+#include "cmd/unprivileged.h"
 #include "profile/slice.h"
 #include "sink/sink.h"
 
@@ -231,10 +229,9 @@ int cmd_convert(int argc, char **argv, struct log *log)
 		return EXIT_OK;
 	}
 	log->quiet = c.quiet;
-	signal(SIGPIPE, SIG_IGN);
-	err = geteuid() != 0 && caps_limit(0) < 0
-		? why_set(&why, -EPERM, "cannot give privileges up")
-		: run(&c, log, &why);
+	err = unprivileged_begin(&why);
+	if (err == 0)
+		err = run(&c, log, &why);
 	if (err < 0)
 		log_error(log, "%s", why.text);
 	return err < 0 ? EXIT_FAILED : EXIT_OK;

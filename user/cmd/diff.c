@@ -2,15 +2,12 @@
 /* cmd/diff.c - two profiles, each a file or what a store knows, and what changed from one to the
  * other. */
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/buf.h"
-#include "base/caps.h"
 #include "base/clock.h"
 #include "base/own.h"
 #include "cmd/cmd.h"
@@ -18,6 +15,7 @@
 #include "cmd/options.h"
 #include "cmd/output.h"
 #include "cmd/tell_answer.h"
+#include "cmd/unprivileged.h"
 #include "profile/folded_reader.h"
 #include "sink/diff.h"
 #include "sink/html.h"
@@ -406,10 +404,9 @@ int cmd_diff(int argc, char **argv, struct log *log)
 		return err < 0 ? EXIT_USAGE : EXIT_OK;
 	}
 	log->quiet = d.quiet;
-	signal(SIGPIPE, SIG_IGN);
-	err = geteuid() != 0 && caps_limit(0) < 0
-		? why_set(&why, -EPERM, "cannot give privileges up")
-		: run(&d, &why);
+	err = unprivileged_begin(&why);
+	if (err == 0)
+		err = run(&d, &why);
 	if (err < 0)
 		log_error(log, "%s", why.text);
 	done(&d);

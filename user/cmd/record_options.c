@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/own.h"
 #include "cmd/options.h"
+#include "cmd/target_options.h"
 
 #define HZ_DEFAULT 99
 #define HZ_MAX 1000000
@@ -17,21 +18,14 @@
 #define MEMORY_MB_MAX 4096
 
 enum {
-	OPT_CGROUP = 256,
-	OPT_CONTAINER,
-	OPT_POD,
-	OPT_UNIT,
-	OPT_INTERVAL,
+	OPT_INTERVAL = OPT_OF_COMMAND,
 	OPT_BY,
-	OPT_USER,
-	OPT_KERNEL,
 	OPT_STATS,
 	OPT_NO_DEMANGLE,
 	OPT_INLINE,
 	OPT_DEBUG_DIR,
 	OPT_DEBUGINFOD,
 	OPT_RUNTIME_SOCKET,
-	OPT_MEMORY,
 	OPT_JIT_TIERS,
 	OPT_JIT,
 	OPT_NO_PERIOD,
@@ -40,15 +34,7 @@ enum {
 
 static const struct option_row rows[] = {
 	{ 'a', "all", NULL, "all processes of the host (the default without a COMMAND)" },
-	{ 'p', "pid", "PID[,PID...]", "these processes, all their threads" },
-	{ 't', "tid", "TID[,TID...]", "these threads" },
-	{ OPT_CGROUP, "cgroup", "PATH_OR_ID",
-		"one cgroup and those below it; the rest of the host pays nothing" },
-	{ OPT_CONTAINER, "container", "NAME_OR_ID",
-		"one container, likewise; the beginning will do" },
-	{ OPT_POD, "pod", "[NS/]NAME", "one pod, likewise" },
-	{ OPT_UNIT, "unit", "NAME", "one systemd service, scope or slice, likewise" },
-	{ 'F', "frequency", "HZ", "samples a second on each CPU; default 99" },
+	TARGET_ROWS,
 	{ 'd', "duration", "SECONDS",
 		"default: until Ctrl-C, or the end of COMMAND or of all targets" },
 	{ 'o', "output", "FILE",
@@ -63,10 +49,9 @@ static const struct option_row rows[] = {
 	{ OPT_BY, "by", "KEYS",
 		"leading frames of a stack, from: container pod namespace\nimage unit comm pid tid "
 		"cpu; default container,comm with\n-a, comm otherwise; \"\" for none" },
-	{ OPT_USER, "user", NULL, "user stacks only" },
-	{ OPT_KERNEL, "kernel", NULL, "kernel stacks only" },
+	HALF_ROWS,
 	{ OPT_STATS, "stats", "FILE", "what was sampled, lost and spent, as JSON" },
-	{ OPT_MEMORY, "memory", "MB", "kernel memory for maps and unwind tables; default 32" },
+	MEMORY_ROW,
 	{ OPT_JIT, "jit", NULL,
 		"with -p: have .NET (8 and up) and JVMs (17 and up) write\nperf maps for the time "
 		"of the capture" },

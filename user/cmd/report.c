@@ -3,19 +3,18 @@
  * time, or a profile in any format. Reads the store beside whoever writes it, and has given up
  * whatever privileges it had. */
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/caps.h"
 #include "base/clock.h"
 #include "base/own.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
 #include "cmd/tell_answer.h"
+#include "cmd/unprivileged.h"
 #include "sink/sink.h"
 #include "store/answer.h"
 #include "store/ask.h"
@@ -222,10 +221,9 @@ int cmd_report(int argc, char **argv, struct log *log)
 		return err < 0 ? EXIT_USAGE : EXIT_OK;
 	}
 	log->quiet = r.quiet;
-	signal(SIGPIPE, SIG_IGN);
-	err = geteuid() != 0 && caps_limit(0) < 0
-		? why_set(&why, -EPERM, "cannot give privileges up")
-		: run(&r, &why);
+	err = unprivileged_begin(&why);
+	if (err == 0)
+		err = run(&r, &why);
 	if (err < 0)
 		log_error(log, "%s", why.text);
 	ask_done(&r.ask);

@@ -21,6 +21,7 @@
 #include "base/vec.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
+#include "cmd/target_options.h"
 #include "cmd/top_view.h"
 
 #define HZ_DEFAULT 99
@@ -29,30 +30,16 @@
 #define NUMBER_MAX 32
 
 enum {
-	OPT_CGROUP = 256,
-	OPT_CONTAINER,
-	OPT_POD,
-	OPT_UNIT,
-	OPT_INTERVAL,
-	OPT_USER,
-	OPT_KERNEL,
-	OPT_MEMORY,
+	OPT_INTERVAL = OPT_OF_COMMAND,
 };
 
 /* What has a meaning here only is taken out; all else is record's, with its meaning there. */
 static const struct option_row rows[] = {
 	{ 'a', "all", NULL, "all processes of the host (the default)" },
-	{ 'p', "pid", "PID[,PID...]", "these processes, all their threads" },
-	{ 't', "tid", "TID[,TID...]", "these threads" },
-	{ OPT_CGROUP, "cgroup", "PATH_OR_ID", "one cgroup and those below it" },
-	{ OPT_CONTAINER, "container", "NAME_OR_ID", "one container" },
-	{ OPT_POD, "pod", "[NS/]NAME", "one pod" },
-	{ OPT_UNIT, "unit", "NAME", "one systemd service, scope or slice" },
-	{ 'F', "frequency", "HZ", "samples a second on each CPU; default 99" },
+	TARGET_ROWS,
 	{ OPT_INTERVAL, "interval", "SECONDS", "between tables; default 2, at least 1" },
-	{ OPT_USER, "user", NULL, "user stacks only" },
-	{ OPT_KERNEL, "kernel", NULL, "kernel stacks only" },
-	{ OPT_MEMORY, "memory", "MB", "kernel memory for maps and unwind tables; default 32" },
+	HALF_ROWS,
+	MEMORY_ROW,
 	{ 'h', "help", NULL, "this text" },
 };
 
@@ -93,7 +80,7 @@ static const struct option_row *row_of(int id)
 	return row;
 }
 
-/* Goes to record under its long name: rows[] and record's table have the same ones. */
+/* Goes to record under its long name, which is the same there. */
 static int pass_on(struct top *top, int id, const char *arg, struct why *why)
 {
 	static const char *const names[] = { "--all", "--pid", "--tid", "--cgroup", "--container",

@@ -173,6 +173,14 @@ static void go_back(struct top_table *t)
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
+/* One character, of however many bytes. */
+static void drop_last(char *text, size_t len)
+{
+	while (len > 0 && ((unsigned char)text[--len] & 0xc0) == 0x80)
+		;
+	text[len] = '\0';
+}
+
 static void type_filter(struct top_table *t, int key)
 {
 	size_t len = strlen(t->filter);
@@ -182,7 +190,7 @@ static void type_filter(struct top_table *t, int key)
 	else if (key == SCREEN_KEY_ESCAPE)
 		t->filter[0] = '\0', t->typing = false;
 	else if (key == SCREEN_KEY_BACK && len > 0)
-		t->filter[len - 1] = '\0';
+		drop_last(t->filter, len);
 	else if (key >= ' ' && key <= 0xff && len + 1 < sizeof(t->filter))
 		t->filter[len] = (char)key, t->filter[len + 1] = '\0';
 	choose_first(t);

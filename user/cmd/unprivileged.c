@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd/unprivileged.c - for good: there is no way back for the process. */
+#include "cmd/unprivileged.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "base/caps.h"
+
+int unprivileged_begin(struct why *why)
+{
+	signal(SIGPIPE, SIG_IGN);
+	return geteuid() != 0 && caps_limit(0) < 0
+		? why_set(why, -EPERM, "cannot give privileges up")
+		: 0;
+}
