@@ -272,7 +272,7 @@ terminal_is_as_before() {
 
 @test "without a terminal it says so" {
 	exits 1 "$stoker" top </dev/null
-	said_clearly 'no terminal'
+	said_clearly 'must be a terminal'
 	exits 2 "$stoker" top --no-such-option
 }
 

@@ -28,12 +28,12 @@ enum {
 
 static const struct option_row rows[] = {
 	{ 'o', "output", "FILE", "default - (stdout); .gz or .zst at its end compresses" },
-	{ 'f', "format", "FORMAT", "as of record; default by FILE's name, else folded" },
+	{ 'f', "format", "FORMAT", "as for record; default by FILE's name, else folded" },
 	{ OPT_BY, "by", "KEYS",
-		"leading frames of a stack, as of record; default comm\nwhere the file has it" },
+		"leading frames of a stack, as for record; default comm\nwhere the file has it" },
 	{ OPT_SINCE, "since", "SECONDS", "from this time on, counted from the capture's start" },
 	{ OPT_UNTIL, "until", "SECONDS", "to before this time" },
-	{ OPT_NO_PERIOD, "no-period", NULL, "of perf: no weight in each sample" },
+	{ OPT_NO_PERIOD, "no-period", NULL, "perf format: samples without their weight" },
 	{ 'q', "quiet", NULL, "errors and warnings only" },
 	{ 'h', "help", NULL, "this text" },
 };
@@ -119,7 +119,7 @@ static int parse(struct convert *c, int argc, char **argv, struct why *why)
 	if (err < 0 || c->help)
 		return err;
 	if (len != 1)
-		return why_set(why, -EINVAL, "which file? - is stdin");
+		return why_set(why, -EINVAL, "which file? Give one, or - for stdin");
 	if (c->part && c->since_ns >= c->until_ns)
 		return why_set(why, -EINVAL, "--since is not before --until");
 	if (!c->sink)

@@ -38,8 +38,8 @@ static const struct option_row rows[] = {
 		"counts of BEFORE are multiplied so that both have as many\nsamples (total, the "
 		"default), or as if both had been\nsampled as long (time); none: they are as they "
 		"are" },
-	{ OPT_ASK, "store", "DIR", "of both; default " STORE_PATH },
-	{ OPT_ASK + 1, "since", "TIME", "of both; as of `stoker report`" },
+	{ OPT_ASK, "store", "DIR", "for both sides; default " STORE_PATH },
+	{ OPT_ASK + 1, "since", "TIME", "for both sides, as for `stoker report`" },
 	{ OPT_ASK + 2, "until", "TIME", "likewise" },
 	{ OPT_ASK + 3, "container", "NAME", "likewise" },
 	{ OPT_ASK + 4, "pod", "NAME", "likewise" },
@@ -49,9 +49,8 @@ static const struct option_row rows[] = {
 	{ OPT_ASK + 8, "comm", "NAME", "likewise" },
 	{ OPT_ASK + 9, "function", "REGEX", "likewise" },
 	{ OPT_BY, "by", "KEYS",
-		"leading frames of a stack, of what a store has; default:\nall but what is asked "
-		"for, "
-		"and pid, tid and cpu" },
+		"leading frames of stacks from a store; default: all but\nwhat is asked for, and "
+		"pid, tid and cpu" },
 	{ 'q', "quiet", NULL, "errors and warnings only" },
 	{ 'h', "help", NULL, "this text" },
 };

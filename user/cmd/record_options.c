@@ -69,7 +69,8 @@ static const struct option_row rows[] = {
 	{ OPT_DEBUGINFOD, "debuginfod", "URLS",
 		"servers to fetch debug files from; else DEBUGINFOD_URLS;\n\"\" for none" },
 	{ OPT_NO_PERIOD, "no-period", NULL,
-		"of perf: no weight in each sample, for readers that would\nmultiply by it" },
+		"perf format: samples without their weight, for readers\nthat would multiply by "
+		"it" },
 	{ OPT_NO_DEMANGLE, "no-demangle", NULL, "names as they are in the files" },
 	{ 'q', "quiet", NULL, "errors and warnings only" },
 	{ 'h', "help", NULL, "this text" },

@@ -275,7 +275,8 @@ static int check_terminal(struct top *top, struct why *why)
 {
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
 		return why_set(why, -ENOTTY,
-			"this is no terminal; `stoker record --interval` writes profiles instead");
+			"stdin and stdout must be a terminal; `stoker record --interval` writes "
+			"profiles instead");
 	return tcgetattr(STDIN_FILENO, &top->terminal) < 0
 		? why_set(why, -errno, "cannot read the terminal's settings: %s", err_text(errno))
 		: 0;

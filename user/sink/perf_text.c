@@ -81,7 +81,7 @@ static int put_head(const struct profile *p, struct buf *out)
 	if (p->start_ns > 0 && gmtime_r(&start, &tm))
 		strftime(when, sizeof(when), "%a %b %e %H:%M:%S %Y UTC", &tm);
 	err = buf_printf(out, "# ========\n# captured on    : %s\n# cmdline : stoker\n", when);
-	/* What times are counted from, for who reads it back. */
+	/* What times are counted from, for whoever reads it back. */
 	if (err == 0 && p->start_tick_ns > 0)
 		err = buf_printf(out, "# started at : %llu.%09llu\n",
 			(unsigned long long)(p->start_tick_ns / NSEC_PER_SEC),

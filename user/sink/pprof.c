@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sink/pprof.c - profile.proto of github.com/google/pprof, compressed with gzip by who writes the
- * file. A place in a file is a Location; functions that were inlined there are its further Lines,
- * innermost first. What --by puts before a folded stack are labels here, all of them. Names are
- * final: mappings say so, or pprof would look for symbols again. Where it is not known what a
+/* sink/pprof.c - profile.proto of github.com/google/pprof, compressed with gzip by whoever writes
+ * the file. A place in a file is a Location; functions that were inlined there are its further
+ * Lines, innermost first. What --by puts before a folded stack are labels here, all of them. Names
+ * are final: mappings say so, or pprof would look for symbols again. Where it is not known what a
  * sample stands for, as in folded text, there are counts and no times. */
 #include "sink/sink.h"
 

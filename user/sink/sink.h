@@ -71,7 +71,7 @@ const char *sink_label(const struct profile *profile, const struct profile_label
 extern const struct sink_stream perf_text_stream, perfview_stream;
 int folded_write(
 	const struct profile *profile, const struct sink_options *options, struct buf *out);
-/* folded with an empty line behind it, for who reads one profile after the other. */
+/* folded with an empty line behind it, for whoever reads several in a row. */
 int intervals_write(
 	const struct profile *profile, const struct sink_options *options, struct buf *out);
 int pprof_write(const struct profile *profile, const struct sink_options *options, struct buf *out);
