@@ -166,7 +166,7 @@ static void requests_that_no_client_makes_are_refused(void **state)
 		{ PROTO_NAMES, 0, 2, 24, 0, false },
 		{ PROTO_NAMES, 0, 0x20000001, 8, 0, false },
 		{ PROTO_NAMES, PROTO_LINES, 1, 8, 0, true },
-		{ PROTO_NAMES, 16, 1, 8, 0, false },
+		{ PROTO_NAMES, 32, 1, 8, 0, false },
 		{ PROTO_NAMES, 0, 1, 8, 1, false },
 		{ PROTO_MAP_FEED, 0, 0, 0, 1, true },
 		{ PROTO_MAP_FEED, PROTO_DUMP, 0, 0, 1, true },

@@ -406,6 +406,7 @@ static int open_agent(struct daemon *d, struct why *why)
 			.memory_bytes = d->config.memory_bytes,
 		},
 		.demangle = true,
+		.spare = true,
 	};
 
 	return agent_open(&options, &d->agent, why);

@@ -39,11 +39,11 @@
 #define TABLES_POLL_MS 50
 #define NAMES_WAIT_NS (20 * NSEC_PER_SEC)
 #define CONTAINERS_WAIT_NS (2 * NSEC_PER_SEC)
-/* On a host with more to run than CPUs the agent must still empty its maps in time, and its workers
- * give it tables and names. They need little. Without CAP_SYS_NICE it is not to be had, and what is
- * lost then is in the account. */
+/* For maps to be emptied in time on a busy host. Where it is not to be had the account says so. */
 #define NICE -10
 #define TICKS_PENDING 100000
+/* What these may take where somebody waits for a daemon to end. */
+#define WAIT_NS(agent, ns) ((agent)->stopped && (agent)->naming.spare ? 300 * NSEC_PER_MSEC : (ns))
 
 struct agent {
 	struct sampler *sampler;
@@ -320,6 +320,7 @@ int agent_open(const struct agent_options *options, struct agent **out, struct w
 		.demangle = options->demangle,
 		.keep_tiers = options->keep_tiers,
 		.lines = options->lines,
+		.spare = options->spare,
 	};
 	*out = agent;
 	return 0;
@@ -391,7 +392,7 @@ static int wait_for_tables(struct agent *agent)
 /* Samples that wait for a table which is being made are worth a moment at an interval's end. */
 static int finish_held(struct agent *agent)
 {
-	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + HELD_WAIT_NS;
+	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + WAIT_NS(agent, HELD_WAIT_NS);
 	int err = 0;
 
 	held_finish(agent->held);
@@ -547,10 +548,10 @@ int agent_profile(struct agent *agent, struct profile *out)
 	agent->last_profile_real_ns = clock_ns(CLOCK_REALTIME) - (clock_ns(CLOCK_BOOTTIME) - now);
 	agent->last_profile_tick_ns = cut_ns;
 	processes_refresh(agent->processes);
-	containers_settle(agent->containers, drained_ns + CONTAINERS_WAIT_NS);
+	containers_settle(agent->containers, drained_ns + WAIT_NS(agent, CONTAINERS_WAIT_NS));
 	err = kernel_names_refresh(agent->kernel);
 	first_err = first_err < 0 ? first_err : err;
-	naming_begin(&agent->naming, out, drained_ns + NAMES_WAIT_NS, drained_ns);
+	naming_begin(&agent->naming, out, drained_ns + WAIT_NS(agent, NAMES_WAIT_NS), drained_ns);
 	err = fill_names(&fill);
 	if (agent->naming.note.text[0])
 		warnings_add(&agent->warnings, agent->naming.note.text);

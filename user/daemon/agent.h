@@ -16,6 +16,7 @@ struct agent_options {
 	struct sampler_options sampler;
 	bool demangle;
 	bool keep_tiers;               /* of JIT names */
+	bool spare;                    /* memory, rather than time: it goes on for ever */
 	bool lines;                    /* inlined frames, source files and lines */
 	const char *const *debug_dirs; /* other folders with debug files */
 	size_t debug_dirs_len;

@@ -22,6 +22,7 @@
 #include "base/caps.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/heap.h"
 #include "store/compact.h"
 #include "store/store.h"
 
@@ -211,6 +212,7 @@ static void obey(struct keeping *k, const struct keeper_order *o, int fd)
 _Noreturn static void serve(struct keeping *k, int socket)
 {
 	prctl(PR_SET_NAME, "stoker-keeper");
+	heap_give_back();
 	if (caps_limit(0) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		_exit(1);
 	for (;;) {

@@ -224,6 +224,7 @@ static int make_query(struct batch *b, struct worker_query *query)
 		.demangle = n->demangle,
 		.until_ns = n->until_ns,
 		.lines_until_ns = n->lines_until_ns,
+		.spare = n->spare,
 	};
 	return 0;
 }

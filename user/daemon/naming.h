@@ -30,6 +30,7 @@ struct naming {
 	const struct kernel_names *kernel;
 	bool demangle;
 	bool keep_tiers;                 /* of JIT names */
+	bool spare;                      /* memory, rather than time */
 	bool lines;                      /* inlined frames, source files and lines */
 	struct profile *profile;         /* where frames go now */
 	VEC(struct naming_place) places; /* once resolved: sorted, each once */

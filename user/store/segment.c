@@ -12,7 +12,7 @@
 
 #include "store/line.h"
 
-#define ZSTD_LEVEL 9
+#define ZSTD_LEVEL 6       /* a higher one takes more memory than the text, for a twentieth less */
 #define FRAME_HEAD_BYTES 8 /* magic and size */
 
 /* ---- writing ------------------------------------------------------------------------------- */

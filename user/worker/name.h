@@ -14,6 +14,7 @@ struct worker_query {
 	size_t len;
 	bool demangle;           /* objects only */
 	uint64_t until_ns;       /* when to give up waiting */
+	bool spare;              /* memory, rather than time: few symbols are kept */
 	uint64_t lines_until_ns; /* objects only: when no more inlined frames, files and lines are
 				  * asked for; 0: never were, nor will be of this object */
 	/* Opens a file that lines need; a descriptor, or a negative: it is not to be had. NULL:

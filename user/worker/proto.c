@@ -190,7 +190,9 @@ bool proto_request_valid(const struct proto_message *m)
 	return r->queries_len <= shape->queries_max &&
 		r->head.size == sizeof(*r) + r->queries_len * sizeof(uint64_t) &&
 		m->fds_len >= shape->fds_min && m->fds_len <= shape->fds_max &&
-		(r->flags & ~(PROTO_DEMANGLE | PROTO_LINES | PROTO_DUMP | PROTO_WHOLE)) == 0 &&
+		(r->flags &
+			~(PROTO_DEMANGLE | PROTO_LINES | PROTO_DUMP | PROTO_WHOLE | PROTO_SPARE)) ==
+		0 &&
 		(r->head.kind != PROTO_STATE || state_request_valid(m));
 }
 

@@ -34,6 +34,7 @@ struct proto_head {
 #define PROTO_LINES 2U    /* inlined frames, files, lines; of PROTO_LOAD: they will be wanted */
 #define PROTO_DUMP 4U     /* of PROTO_MAP_FEED: it is a jitdump */
 #define PROTO_WHOLE 8U    /* of PROTO_LOAD: more names will be wanted than near its queries */
+#define PROTO_SPARE 16U   /* of PROTO_LOAD: memory is worth more than time */
 
 struct proto_request {
 	struct proto_head head;

@@ -55,7 +55,7 @@ static enum worker_status do_load(struct service *s)
 		kept_put(&s->kept, KEPT_SYMBOLS, s->in.request.id, made, symbols.bytes) < 0)
 		status = WORKER_MEMORY;
 	kept_trim(&s->kept, WORKER_KEPT_BYTES_MAX);
-	if (!wants.lines)
+	if (s->in.request.flags & PROTO_SPARE)
 		kept_trim_symbols(&s->kept, WORKER_SYMBOLS_BYTES_MAX);
 	proto_put(&s->out, &symbols, sizeof(symbols));
 	return status;

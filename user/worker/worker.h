@@ -12,7 +12,7 @@
  * time are dropped, and loaded again when they are asked for. */
 #define WORKER_KEPT_BYTES_MAX (256UL << 20)
 #define WORKER_KEPT_MAX 16384
-/* Of these, symbols without lines: they are made again in milliseconds. */
+/* Symbols, where memory is worth more than time: they are made again in milliseconds. */
 #define WORKER_SYMBOLS_BYTES_MAX (12UL << 20)
 
 /* How a worker ends by itself. */
