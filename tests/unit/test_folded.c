@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_folded.c - a profile made by hand, and the text that comes of it. */
-#include "unit.h"
+#include "make_parts.h"
 
 #include <string.h>
 
@@ -33,26 +33,18 @@ static int teardown(void **state)
 
 static uint32_t frame(struct fixture *f, const char *name, enum profile_class class)
 {
-	struct profile_frame frame = { .class = class };
-	uint32_t id;
-
-	assert_int_equal(profile_string(&f->profile, name, &frame.name), 0);
-	assert_int_equal(profile_frame(&f->profile, &frame, &id), 0);
-	return id;
+	return part_frame(&f->profile, name, "", class, 0);
 }
 
 /* Adds a stack, leaf first, for a comm and container. */
 static void add(struct fixture *f, const char *container, const char *comm, const uint32_t *frames,
 	uint32_t len, uint64_t count)
 {
-	struct profile_labels labels = { .pid = 7, .tid = -1, .cpu = -1 };
-	uint32_t stack, label;
+	struct profile *p = &f->profile;
 
-	assert_int_equal(profile_string(&f->profile, container, &labels.container), 0);
-	assert_int_equal(profile_string(&f->profile, comm, &labels.comm), 0);
-	assert_int_equal(profile_labels(&f->profile, &labels, &label), 0);
-	assert_int_equal(profile_stack(&f->profile, frames, len, &stack), 0);
-	assert_int_equal(profile_add(&f->profile, stack, label, count), 0);
+	assert_int_equal(profile_add(p, part_stack(p, frames, len),
+				 part_labels(p, container, comm, 7, -1), count),
+		0);
 }
 
 static void expect(struct fixture *f, const char *by, const char *text)

@@ -208,33 +208,6 @@ static const struct profile_frame *frame_at(const struct firefox *w, uint64_t ke
 	return &w->profile->frames.data[key];
 }
 
-/* One column: a value for each key, NONE is null. */
-static int put_column(struct firefox *w, const char *name, const struct met *met,
-	int64_t (*value)(const struct firefox *w, uint64_t key))
-{
-	int err = buf_printf(w->out, ",\"%s\":[", name);
-
-	for (size_t i = 0; i < met->keys.len && err == 0; i++) {
-		int64_t v = value(w, met->keys.data[i]);
-
-		err = i > 0 ? buf_putc(w->out, ',') : 0;
-		if (err == 0)
-			err = v == NONE ? buf_puts(w->out, "null")
-					: buf_printf(w->out, "%lld", (long long)v);
-	}
-	return err < 0 ? err : buf_putc(w->out, ']');
-}
-
-/* One column of one value. */
-static int put_same(struct firefox *w, const char *name, size_t len, const char *value)
-{
-	int err = buf_printf(w->out, ",\"%s\":[", name);
-
-	for (size_t i = 0; i < len && err == 0; i++)
-		err = buf_printf(w->out, "%s%s", i > 0 ? "," : "", value);
-	return err < 0 ? err : buf_putc(w->out, ']');
-}
-
 static int64_t frame_address(const struct firefox *w, uint64_t key)
 {
 	uint64_t address = frame_at(w, key)->address;
@@ -291,89 +264,80 @@ static int64_t stack_category(const struct firefox *w, uint64_t key)
 	return frame_category(w, w->frames.keys.data[(uint32_t)key]);
 }
 
-static int put_frame_table(struct firefox *w)
+/* -1 and not null: no library. */
+static int64_t func_resource(const struct firefox *w, uint64_t key)
 {
-	size_t len = w->frames.keys.len;
-	int err = buf_printf(w->out, ",\n\"frameTable\":{\"length\":%zu", len);
-
-	if (err == 0)
-		err = put_column(w, "address", &w->frames, frame_address);
-	if (err == 0)
-		err = put_same(w, "inlineDepth", len, "0");
-	if (err == 0)
-		err = put_column(w, "category", &w->frames, frame_category);
-	if (err == 0)
-		err = put_same(w, "subcategory", len, "0");
-	if (err == 0)
-		err = put_column(w, "func", &w->frames, frame_func);
-	if (err == 0)
-		err = put_column(w, "line", &w->frames, frame_line);
-	for (const char *const *n = (const char *const[]){ "nativeSymbol", "innerWindowID",
-		     "implementation", "column", NULL };
-		*n && err == 0; n++)
-		err = put_same(w, *n, len, "null");
-	return err < 0 ? err : buf_putc(w->out, '}');
+	return frame_at(w, key)->module ? place_of(&w->resources, frame_at(w, key)->module) : NONE;
 }
 
-/* -1 and not null: no library. */
-static int put_func_resources(struct firefox *w)
+/* A column of a table: what it has in the row of a key. */
+struct column {
+	const char *name;
+	int64_t (*value)(const struct firefox *w, uint64_t key); /* NULL: NONE in all rows */
+	const char *none;                                        /* what stands for NONE */
+};
+
+static const struct column stack_columns[] = {
+	{ "prefix", stack_prefix, "null" },
+	{ "frame", stack_frame, "" },
+	{ "category", stack_category, "" },
+	{ "subcategory", NULL, "0" },
+	{ NULL, NULL, NULL },
+};
+static const struct column resource_columns[] = {
+	{ "lib", NULL, "null" },
+	{ "name", string_of, "" },
+	{ "host", NULL, "null" },
+	{ "type", NULL, "1" },
+	{ NULL, NULL, NULL },
+};
+static const struct column frame_columns[] = {
+	{ "address", frame_address, "" },
+	{ "inlineDepth", NULL, "0" },
+	{ "category", frame_category, "" },
+	{ "subcategory", NULL, "0" },
+	{ "func", frame_func, "" },
+	{ "line", frame_line, "null" },
+	{ "nativeSymbol", NULL, "null" },
+	{ "innerWindowID", NULL, "null" },
+	{ "implementation", NULL, "null" },
+	{ "column", NULL, "null" },
+	{ NULL, NULL, NULL },
+};
+static const struct column func_columns[] = {
+	{ "name", func_name, "" },
+	{ "isJS", NULL, "false" },
+	{ "relevantForJS", NULL, "false" },
+	{ "resource", func_resource, "-1" },
+	{ "fileName", func_file, "null" },
+	{ "lineNumber", NULL, "null" },
+	{ "columnNumber", NULL, "null" },
+	{ NULL, NULL, NULL },
+};
+
+static int put_column(struct firefox *w, const struct column *column, const struct met *met)
 {
-	int err = buf_puts(w->out, ",\"resource\":[");
+	int err = buf_printf(w->out, ",\"%s\":[", column->name);
 
-	for (size_t i = 0; i < w->funcs.keys.len && err == 0; i++) {
-		uint32_t module = frame_at(w, w->funcs.keys.data[i])->module;
+	for (size_t i = 0; i < met->keys.len && err == 0; i++) {
+		int64_t value = column->value ? column->value(w, met->keys.data[i]) : NONE;
 
-		err = buf_printf(w->out, "%s%lld", i > 0 ? "," : "",
-			(long long)(module ? place_of(&w->resources, module) : NONE));
+		err = i > 0 ? buf_putc(w->out, ',') : 0;
+		if (err == 0)
+			err = value == NONE ? buf_puts(w->out, column->none)
+					    : buf_printf(w->out, "%lld", (long long)value);
 	}
 	return err < 0 ? err : buf_putc(w->out, ']');
 }
 
-static int put_func_table(struct firefox *w)
+/* A row for each that was met. */
+static int put_table(
+	struct firefox *w, const char *name, const struct met *met, const struct column *columns)
 {
-	size_t len = w->funcs.keys.len;
-	int err = buf_printf(w->out, ",\n\"funcTable\":{\"length\":%zu", len);
+	int err = buf_printf(w->out, ",\n\"%s\":{\"length\":%zu", name, met->keys.len);
 
-	if (err == 0)
-		err = put_column(w, "name", &w->funcs, func_name);
-	if (err == 0)
-		err = put_same(w, "isJS", len, "false");
-	if (err == 0)
-		err = put_same(w, "relevantForJS", len, "false");
-	if (err == 0)
-		err = put_func_resources(w);
-	if (err == 0)
-		err = put_column(w, "fileName", &w->funcs, func_file);
-	if (err == 0)
-		err = put_same(w, "lineNumber", len, "null");
-	if (err == 0)
-		err = put_same(w, "columnNumber", len, "null");
-	return err < 0 ? err : buf_putc(w->out, '}');
-}
-
-static int put_stack_table(struct firefox *w)
-{
-	size_t len = w->stacks.keys.len, libraries = w->resources.keys.len;
-	int err = buf_printf(w->out, ",\n\"stackTable\":{\"length\":%zu", len);
-
-	if (err == 0)
-		err = put_column(w, "prefix", &w->stacks, stack_prefix);
-	if (err == 0)
-		err = put_column(w, "frame", &w->stacks, stack_frame);
-	if (err == 0)
-		err = put_column(w, "category", &w->stacks, stack_category);
-	if (err == 0)
-		err = put_same(w, "subcategory", len, "0");
-	if (err == 0)
-		err = buf_printf(w->out, "},\n\"resourceTable\":{\"length\":%zu", libraries);
-	if (err == 0)
-		err = put_same(w, "lib", libraries, "null");
-	if (err == 0)
-		err = put_column(w, "name", &w->resources, string_of);
-	if (err == 0)
-		err = put_same(w, "host", libraries, "null");
-	if (err == 0)
-		err = put_same(w, "type", libraries, "1");
+	for (; columns->name && err == 0; columns++)
+		err = put_column(w, columns, met);
 	return err < 0 ? err : buf_putc(w->out, '}');
 }
 
@@ -460,11 +424,13 @@ static int put_thread(struct firefox *w, const struct entry *entries, size_t len
 	if (err == 0)
 		err = put_samples(w, entries, len);
 	if (err == 0)
-		err = put_stack_table(w);
+		err = put_table(w, "stackTable", &w->stacks, stack_columns);
 	if (err == 0)
-		err = put_frame_table(w);
+		err = put_table(w, "resourceTable", &w->resources, resource_columns);
 	if (err == 0)
-		err = put_func_table(w);
+		err = put_table(w, "frameTable", &w->frames, frame_columns);
+	if (err == 0)
+		err = put_table(w, "funcTable", &w->funcs, func_columns);
 	if (err == 0)
 		err = put_strings(w);
 	return err < 0 ? err : buf_putc(w->out, '}');
