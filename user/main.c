@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* main.c - the table of subcommands, nothing else. */
+/* main.c - the table of subcommands, and that what they print has arrived: on a full disk it has
+ * not, and the exit status says so. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "base/own.h"
 #include "cmd/cmd.h"
 
@@ -35,10 +38,9 @@ static void print_help(FILE *out)
 	fputs("  help       this text\n  version    the version\n", out);
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv, struct log *log)
 {
 	const char *name = argc > 1 ? argv[1] : "help";
-	struct log log = { 0 };
 
 	if (strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
 		print_help(stdout);
@@ -50,7 +52,19 @@ int main(int argc, char **argv)
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
 		if (strcmp(commands[i].name, name) == 0)
-			return commands[i].run(argc - 1, argv + 1, &log);
-	log_error(&log, "no such command: %s; `stoker help` lists them", name);
+			return commands[i].run(argc - 1, argv + 1, log);
+	log_error(log, "no such command: %s; `stoker help` lists them", name);
 	return EXIT_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+	struct log log = { 0 };
+	int status = run(argc, argv, &log);
+
+	if ((fflush(stdout) != 0 || ferror(stdout)) && status == EXIT_OK) {
+		log_error(&log, "cannot write to stdout: %s", err_text(errno));
+		status = EXIT_FAILED;
+	}
+	return status;
 }

@@ -13,6 +13,15 @@ load lib
 	grep -q -- --interval "$tmp/record"
 }
 
+@test "what cannot be printed is a failure, and said" {
+	local words
+	for words in help version 'record --help' doctor 'ps -d 0.2'; do
+		# shellcheck disable=SC2016,SC2086
+		exits 1 sh -c '"$@" >/dev/full' - "$stoker" $words
+		said_clearly 'cannot write to stdout'
+	done
+}
+
 @test "wrong use is exit 2 and one clear line" {
 	exits 2 "$stoker" record --no-such-option
 	said_clearly no-such-option
