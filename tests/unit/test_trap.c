@@ -97,6 +97,20 @@ static void what_is_refused_need_not_rest(void **state)
 	assert_false(trap_feed(&trap, &above, now += 3 * NSEC_PER_SEC, 900));
 }
 
+static void what_holds_from_the_start_fires_when_there_is_something_before(void **state)
+{
+	struct trap_rule rule = below;
+	struct trap trap = { 0 };
+	uint64_t now = BEGIN_NS;
+
+	(void)state;
+	rule.not_before_ns = BEGIN_NS + 5 * NSEC_PER_SEC;
+	trap_begin(&trap, now);
+	for (int i = 0; i < 9; i++)
+		assert_false(trap_feed(&trap, &rule, now += STEP_NS, 0));
+	assert_true(trap_feed(&trap, &rule, now += STEP_NS, 0));
+}
+
 static void the_last_values_are_kept(void **state)
 {
 	struct trap trap = { 0 };
@@ -118,6 +132,7 @@ int main(void)
 		cmocka_unit_test(it_fires_when_all_values_for_so_long_were_wrong),
 		cmocka_unit_test(one_long_value_is_long_enough),
 		cmocka_unit_test(what_is_refused_need_not_rest),
+		cmocka_unit_test(what_holds_from_the_start_fires_when_there_is_something_before),
 		cmocka_unit_test(the_last_values_are_kept),
 	};
 

@@ -26,7 +26,6 @@
 #include "cmd/bundle.h"
 #include "cmd/output.h"
 
-#define NUMBER_DIGITS 4 /* at least */
 #define NICE 10
 #define ENTRIES_MAX 65536 /* that are looked at in a folder */
 
@@ -187,19 +186,6 @@ static int write_files(const struct writing *w, struct why *why)
 
 /* ---- its folder ----------------------------------------------------------------------------- */
 
-unsigned int trap_bundle_number(const char *file, const char *name)
-{
-	size_t len = strlen(name), digits;
-
-	if (strncmp(file, name, len) != 0 || file[len] != '-')
-		return 0;
-	digits = strspn(file + len + 1, "0123456789");
-	if (digits < NUMBER_DIGITS || digits > 9 || file[len + 1 + digits] != '-' ||
-		strspn(file + len + 2 + digits, "0123456789TZ") != strlen(file + len + 2 + digits))
-		return 0;
-	return (unsigned int)strtoul(file + len + 1, NULL, 10);
-}
-
 /* A bundle's folder, or what is left of one: files only. */
 static void remove_folder(int dir, const char *name)
 {
@@ -247,7 +233,7 @@ static int list(int dir, const char *name, struct bundles *out)
 
 	for (int i = 0; err == 0 && i < ENTRIES_MAX && (entry = readdir(entries)); i++) {
 		bool half = entry->d_name[0] == '.';
-		unsigned int number = trap_bundle_number(entry->d_name + half, name);
+		unsigned int number = traps_bundle_number(entry->d_name + half, name);
 		struct bundle_name *slot = number > 0 && !half ? vec_add(&out->all) : NULL;
 
 		if (number > 0 && half)
@@ -324,7 +310,7 @@ static int write_bundle(struct writing *w, struct why *why)
 		return why_set(why, err, "cannot look into %s: %s", w->folder, err_text(err));
 	gmtime_r(&when, &tm);
 	strftime(time_text, sizeof(time_text), "%Y%m%dT%H%M%SZ", &tm);
-	snprintf(name, sizeof(name), "%.200s-%0*u-%s", c->rule.name, NUMBER_DIGITS, w->number,
+	snprintf(name, sizeof(name), "%.200s-%0*u-%s", c->rule.name, TRAPS_NUMBER_DIGITS, w->number,
 		time_text);
 	snprintf(w->part, sizeof(w->part), "%s/.%s", w->folder, name);
 	if (mkdir(w->part, 0755) < 0)

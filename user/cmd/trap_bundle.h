@@ -24,6 +24,3 @@ int trap_bundle_start(
 	const struct trap_bundle *bundle, const struct trap_capture *capture, pid_t *pid);
 /* 1: it is written; 0: it failed, as was said; -EAGAIN: not yet. wait_ms: so long at most. */
 int trap_bundle_end(pid_t pid, int wait_ms);
-
-/* NAME-NNNN-... → NNNN; 0: it is no bundle of this trap's. */
-unsigned int trap_bundle_number(const char *file, const char *name);

@@ -28,7 +28,7 @@ bool trap_feed(struct trap *trap, const struct trap_rule *rule, uint64_t now_ns,
 	}
 	if (trap->since_ns == 0)
 		trap->since_ns = from_ns;
-	if (now_ns - trap->since_ns < rule->for_ns)
+	if (now_ns - trap->since_ns < rule->for_ns || now_ns < rule->not_before_ns)
 		return false;
 	trap->since_ns = 0;
 	trap->rests_ns = now_ns + rule->cooldown_ns;

@@ -12,6 +12,7 @@
 struct trap_rule {
 	uint64_t above, below; /* permille; one of them is 0 */
 	uint64_t for_ns, cooldown_ns;
+	uint64_t not_before_ns; /* it does not fire, whatever holds and for how long */
 };
 
 struct trap_value {

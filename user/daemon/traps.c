@@ -29,6 +29,7 @@ struct traps {
 	struct piece *pieces[TRAPS_PIECES_MAX];
 	size_t pieces_len;
 	VEC(struct trap_capture *) captures;
+	uint64_t ended_ns; /* the last interval */
 	bool said_refused;
 	struct traps_stats stats;
 };
@@ -264,6 +265,15 @@ static void begin(struct traps *traps, struct trap_capture *c, const struct prof
 	c->begun = true;
 }
 
+static void finish(struct trap_capture *c, uint64_t ended_ns)
+{
+	if (ended_ns < c->until_ns)
+		c->until_ns = ended_ns > c->since_ns ? ended_ns : c->since_ns;
+	c->profile.duration_ns = c->until_ns - c->since_ns;
+	profile_sort(&c->profile);
+	c->done = true;
+}
+
 static int take(struct traps *traps, struct trap_capture *c, const struct profile *profile,
 	uint64_t ended_ns)
 {
@@ -278,10 +288,8 @@ static int take(struct traps *traps, struct trap_capture *c, const struct profil
 	}
 	if (err == 0)
 		err = add(c, profile);
-	if (c->until_ns <= ended_ns || err < 0) {
-		c->done = true;
-		profile_sort(&c->profile);
-	}
+	if (c->until_ns <= ended_ns || err < 0)
+		finish(c, ended_ns);
 	return err;
 }
 
@@ -332,6 +340,7 @@ int traps_take(struct traps *traps, const struct profile *profile, uint64_t ende
 {
 	int err = 0, keep_err;
 
+	traps->ended_ns = ended_ns;
 	vec_each (&traps->captures, c) {
 		int one = take(traps, *c, profile, ended_ns);
 
@@ -348,8 +357,23 @@ struct trap_capture *traps_next(struct traps *traps, bool last)
 
 		if (!capture->done && !(last && capture->begun))
 			continue;
+		if (!capture->done)
+			finish(capture, traps->ended_ns);
 		*c = traps->captures.data[--traps->captures.len];
 		return capture;
 	}
 	return NULL;
+}
+
+unsigned int traps_bundle_number(const char *file, const char *name)
+{
+	size_t len = strlen(name), digits;
+
+	if (strncmp(file, name, len) != 0 || file[len] != '-')
+		return 0;
+	digits = strspn(file + len + 1, "0123456789");
+	if (digits < TRAPS_NUMBER_DIGITS || digits > 9 || file[len + 1 + digits] != '-' ||
+		strspn(file + len + 2 + digits, "0123456789TZ") != strlen(file + len + 2 + digits))
+		return 0;
+	return (unsigned int)strtoul(file + len + 1, NULL, 10);
 }

@@ -67,3 +67,8 @@ int traps_take(struct traps *traps, const struct profile *profile, uint64_t ende
 struct trap_capture *traps_next(struct traps *traps, bool last);
 void trap_capture_free(struct trap_capture *capture);
 struct traps_stats *traps_stats(struct traps *traps);
+
+/* A bundle's folder is NAME-NNNN-UTC → NNNN, of so many digits at least; 0: it is no bundle of this
+ * trap's. */
+#define TRAPS_NUMBER_DIGITS 4
+unsigned int traps_bundle_number(const char *file, const char *name);

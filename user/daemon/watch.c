@@ -273,6 +273,7 @@ int watches_follow(struct watches *watches, const struct config *config,
 	if (watches->begun && changes == watches->changes && now_ns < watches->again_ns)
 		return 0;
 	watches->begun = true;
+	watches->started_ns = watches->started_ns ? watches->started_ns : now_ns;
 	watches->again_ns = now_ns + AGAIN_NS;
 	watches->changes = changes;
 	return look_through(watches, config, containers, now_ns);
@@ -283,8 +284,15 @@ void watches_read(struct watches *watches, const struct config *config, uint64_t
 {
 	vec_each (&watches->all, watch) {
 		const struct config_trap *trap = &config->traps[watch->rule];
-		const struct trap_rule rule = { trap->above, trap->below, trap->for_ns,
-			trap->cooldown_ns };
+		uint64_t before_ns =
+			trap->before_ns < WATCHES_BEFORE_NS ? trap->before_ns : WATCHES_BEFORE_NS;
+		const struct trap_rule rule = {
+			.above = trap->above,
+			.below = trap->below,
+			.for_ns = trap->for_ns,
+			.cooldown_ns = trap->cooldown_ns,
+			.not_before_ns = watches->started_ns + before_ns,
+		};
 		uint64_t permille;
 
 		if (meter_read(&watch->meter, now_ns, &permille) < 0)

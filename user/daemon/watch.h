@@ -5,12 +5,15 @@
 
 #include <stdint.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/vec.h"
 #include "daemon/config.h"
 #include "daemon/meter.h"
 #include "daemon/trap.h"
 
+/* Of the time before it fires a capture has so much at least, or all that is asked for. */
+#define WATCHES_BEFORE_NS (5 * NSEC_PER_SEC)
 #define WATCHES_MAX 512 /* beyond it containers are not watched, which is said */
 
 struct containers;
@@ -30,8 +33,9 @@ struct watches {
 	VEC(struct watch) all;
 	struct meter_mounts mounts;
 	struct log *log;
-	uint64_t changes;  /* of the containers, when they were looked through */
-	uint64_t again_ns; /* they are looked through in any case */
+	uint64_t started_ns; /* CLOCK_MONOTONIC; 0: not yet */
+	uint64_t changes;    /* of the containers, when they were looked through */
+	uint64_t again_ns;   /* they are looked through in any case */
 	bool begun, said_full;
 	uint32_t untold; /* by bit: of a metric it was said that the kernel does not tell it */
 };
