@@ -45,7 +45,7 @@ TGT_BIN  := $(TGT_SRC:tests/targets/%.c=$(BUILD)/tests/targets/%)
 SKEL     := $(BUILD)/sample.skel.h
 PAGE_SRC := user/sink/page
 PAGE_JS  := $(addprefix $(PAGE_SRC)/,colour.js data.js tree.js flame.js heat.js table.js words.js filter.js page.js)
-PAGE_H   := $(addprefix $(BUILD)/sink/page/,svg.js.h page.html.h)
+PAGE_H   := $(addprefix $(BUILD)/sink/page/,svg.js.h page.html.h) $(BUILD)/daemon/page/index.html.h
 
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -77,6 +77,10 @@ $(BUILD)/%.bpf.o: bpf/%.bpf.c
 $(BUILD)/sink/page/page.html.h: $(PAGE_SRC)/page.html $(PAGE_SRC)/page.css $(PAGE_JS) tools/page tools/embed
 	@mkdir -p $(@D)
 	$(call say,PAGE,$<)tools/page $< $(PAGE_JS) > $(@:.h=) && tools/embed page_page_html < $(@:.h=) > $@
+
+$(BUILD)/daemon/page/index.html.h: $(wildcard user/daemon/page/*) $(PAGE_SRC)/page.css tools/page tools/embed
+	@mkdir -p $(@D)
+	$(call say,PAGE,$@)cat user/daemon/page/index.html > $(@:.h=) && tools/embed page_index_html < $(@:.h=) > $@
 
 $(BUILD)/sink/page/%.h: $(PAGE_SRC)/% tools/embed
 	@mkdir -p $(@D)

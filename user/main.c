@@ -25,6 +25,7 @@ static const struct {
 	{ "jit", cmd_jit, "perf maps of a running .NET or JVM, without a restart" },
 	{ "worker", cmd_worker, NULL },
 	{ "fetcher", cmd_fetcher, NULL },
+	{ "http", cmd_http, NULL },
 };
 
 static void print_help(FILE *out)

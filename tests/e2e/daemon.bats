@@ -6,7 +6,7 @@ load lib
 
 # configure LINE...: $tmp/stoker.ini with a store in $tmp/store and intervals of a second.
 configure() {
-	printf '%s\n' '[sample]' 'interval = 1s' '[store]' "path = $tmp/store" "$@" >"$tmp/stoker.ini"
+	printf '%s\n' '[http]' 'listen = off' '[sample]' 'interval = 1s' '[store]' "path = $tmp/store" "$@" >"$tmp/stoker.ini"
 }
 
 segments() {
@@ -60,7 +60,7 @@ all_readable() {
 }
 
 @test "SIGTERM writes the open interval and ends within two seconds" {
-	printf '%s\n' '[sample]' 'interval = 1h' '[store]' "path = $tmp/store" >"$tmp/stoker.ini"
+	printf '%s\n' '[http]' 'listen = off' '[sample]' 'interval = 1h' '[store]' "path = $tmp/store" >"$tmp/stoker.ini"
 	start_busy spin 60
 	start "$stoker" daemon --config "$tmp/stoker.ini"
 	daemon=$pid

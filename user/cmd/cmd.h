@@ -22,3 +22,4 @@ int cmd_doctor(int argc, char **argv, struct log *log);
 int cmd_jit(int argc, char **argv, struct log *log);
 int cmd_worker(int argc, char **argv, struct log *log);
 int cmd_fetcher(int argc, char **argv, struct log *log);
+int cmd_http(int argc, char **argv, struct log *log);

@@ -20,8 +20,10 @@
 #include "daemon/agent.h"
 #include "daemon/config.h"
 #include "daemon/governor.h"
+#include "daemon/http_front.h"
 #include "daemon/keeper.h"
 #include "daemon/notify.h"
+#include "daemon/status.h"
 #include "daemon/target.h"
 #include "sink/sink.h"
 #include "store/sums.h"
@@ -38,6 +40,7 @@ struct daemon {
 	struct keeper_status status;
 	struct target target;
 	struct notify notify;
+	struct http_front *http; /* NULL: off */
 	struct log *log;
 	struct utsname host;
 	json_t *account; /* up to the last interval */
@@ -49,8 +52,8 @@ struct daemon {
 	int said; /* the error of the store that was told last */
 	bool over;
 	size_t warned;
-	uint64_t interval_ends_ns; /* CLOCK_BOOTTIME */
-	uint64_t next_tick_ns;     /* CLOCK_MONOTONIC */
+	uint64_t interval_ends_ns, written_ns; /* CLOCK_BOOTTIME */
+	uint64_t next_tick_ns;                 /* CLOCK_MONOTONIC */
 };
 
 /* ---- options -------------------------------------------------------------------------------- */
@@ -140,8 +143,11 @@ static void reload(struct daemon *d)
 		if (config.hz != d->config.hz || strcmp(config.by, d->config.by) != 0 ||
 			strcmp(config.store, d->config.store) != 0 ||
 			strcmp(config.target, d->config.target) != 0 ||
-			config.memory_bytes != d->config.memory_bytes)
-			log_warn(d->log, "%s: hz, target, memory, by and path need a restart",
+			config.memory_bytes != d->config.memory_bytes ||
+			strcmp(config.listen, d->config.listen) != 0 ||
+			strcmp(config.token_file, d->config.token_file) != 0)
+			log_warn(d->log,
+				"%s: hz, target, memory, by, path and [http] need a restart",
 				d->config_path);
 		take_traps(d, &config);
 		d->config.interval_ns = config.interval_ns;
@@ -290,6 +296,8 @@ static int hear_keeper(struct daemon *d, bool wait, struct why *why)
 		return 0;
 	if (err < 0)
 		return why_set(why, err, "the process that writes the store was lost");
+	if (d->status.err == 0)
+		d->written_ns = clock_ns(CLOCK_BOOTTIME);
 	tell_store(d);
 	return 0;
 }
@@ -307,6 +315,51 @@ static int run_interval(struct daemon *d, struct why *why)
 	if (d->interval_ends_ns <= now)
 		d->interval_ends_ns = now + d->config.interval_ns;
 	return end_interval(d, why);
+}
+
+/* ---- HTTP ----------------------------------------------------------------------------------- */
+
+static int put_status(void *ctx, struct buf *out)
+{
+	struct daemon *d = ctx;
+	struct http_front_stats http;
+	struct account account;
+	const struct status_facts facts = { .account = &account,
+		.config = &d->config,
+		.keeper = &d->keeper,
+		.store = &d->status,
+		.http = &http,
+		.written_age_ns = clock_ns(CLOCK_BOOTTIME) - d->written_ns };
+
+	agent_account(d->agent, &account);
+	account.hz = d->governor.hz;
+	account.governor = d->governor;
+	http_front_stats(d->http, &http);
+	return status_write(&facts, out);
+}
+
+/* Before there is anything that would have to be ended again. */
+static int open_http(struct daemon *d, struct why *why)
+{
+	static const char *const keys[] = {
+		[HTTP_FRONT_LISTEN] = "listen", [HTTP_FRONT_TOKEN] = "token_file"
+	};
+	const struct http_front_options options = { .listen = d->config.listen,
+		.token_file = d->config.token_file,
+		.store = d->config.store,
+		.status = put_status,
+		.ctx = d,
+		.log = d->log };
+	enum http_front_key key;
+	struct why text;
+	int err;
+
+	if (strcmp(d->config.listen, "off") == 0)
+		return 0;
+	err = http_front_open(&options, &d->http, &key, &text);
+	return err < 0
+		? config_refuse(&d->config, d->config_path, "http", keys[key], err, text.text, why)
+		: 0;
 }
 
 /* ---- the loop ------------------------------------------------------------------------------- */
@@ -355,6 +408,7 @@ static int loop(struct daemon *d, struct why *why)
 		{ .fd = agent_fd(d->agent), .events = POLLIN },
 		{ .fd = d->signals, .events = POLLIN },
 		{ .fd = d->keeper.fd, .events = POLLIN },
+		{ .fd = d->http ? http_front_fd(d->http) : -1, .events = POLLIN },
 	};
 	int err = 0;
 
@@ -365,6 +419,8 @@ static int loop(struct daemon *d, struct why *why)
 			err = hear_keeper(d, false, why);
 		if (err == 0)
 			err = run_interval(d, why);
+		if (err == 0 && d->http)
+			http_front_poll(d->http);
 		if (err == 0 && !d->over && poll(fds, ARRAY_SIZE(fds), wait_ms(d)) < 0 &&
 			errno != EINTR)
 			err = why_set(why, -errno, "cannot wait: %s", err_text(errno));
@@ -431,7 +487,10 @@ static int start(struct daemon *d, struct why *why)
 	if (err == 0)
 		err = signals_open(&d->signals, why);
 	if (err == 0)
-		err = keeper_open(&d->keeper, d->config.store, d->log, &d->status, why);
+		err = keeper_open(&d->keeper, d->config.store,
+			d->http ? http_front_listener(d->http) : -1, d->log, &d->status, why);
+	if (err == 0 && d->http)
+		err = http_front_start(d->http, why);
 	if (err == 0)
 		err = open_agent(d, why);
 	uname(&d->host);
@@ -446,7 +505,8 @@ static int start(struct daemon *d, struct why *why)
 	d->governed = true;
 	d->used_ns = used_ns(d);
 	d->used_at_ns = clock_ns(CLOCK_MONOTONIC);
-	d->interval_ends_ns = clock_ns(CLOCK_BOOTTIME) + d->config.interval_ns;
+	d->written_ns = clock_ns(CLOCK_BOOTTIME);
+	d->interval_ends_ns = d->written_ns + d->config.interval_ns;
 	log_note(d->log, "sampling at %llu Hz into %s: %llu profiles there",
 		(unsigned long long)d->config.hz, d->config.store,
 		(unsigned long long)d->status.segments);
@@ -460,6 +520,7 @@ static int finish(struct daemon *d, struct why *why)
 	int err;
 
 	notify_send(&d->notify, "STOPPING=1");
+	http_front_free(TAKE_PTR(d->http));
 	agent_stop(d->agent);
 	err = hear_keeper(d, true, why);
 	if (err == 0)
@@ -473,6 +534,7 @@ static int finish(struct daemon *d, struct why *why)
 
 static void done(struct daemon *d)
 {
+	http_front_free(d->http);
 	trapper_close(&d->trapper);
 	agent_free(d->agent);
 	keeper_close(&d->keeper);
@@ -514,6 +576,8 @@ int cmd_daemon(int argc, char **argv, struct log *log)
 		err = read_config(&d, &d.config, &why);
 	if (err == 0)
 		err = check_config(&d, &d.config, &why);
+	if (err == 0)
+		err = open_http(&d, &why);
 	if (err < 0) {
 		log_error(log, "%s", why.text);
 		return EXIT_USAGE;

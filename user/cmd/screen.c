@@ -21,14 +21,15 @@
 #define ESCAPE_MS 25 /* what comes later than this behind an escape is a key of its own */
 
 /* Each with the type that the header gives it. */
-#define FUNCTIONS(F)                                                                               \
-	F(newterm)                                                                                 \
-	F(endwin)                                                                                  \
-	F(delscreen)                                                                               \
-	F(cbreak) F(noecho) F(nonl) F(keypad) F(nodelay) F(wgetch) F(wmove) F(waddnwstr)           \
-		F(wattrset) F(wclrtoeol) F(werase) F(wrefresh) F(curs_set) F(has_colors)           \
-			F(start_color) F(use_default_colors) F(init_pair) F(resizeterm) F(getmaxx) \
-				F(getmaxy) F(set_escdelay) F(wchgat) F(clearok)
+#define FUNCTIONS(F)                                                                           \
+	F(newterm)                                                                             \
+	F(endwin)                                                                              \
+	F(delscreen)                                                                           \
+	F(cbreak)                                                                              \
+	F(noecho) F(nonl) F(keypad) F(nodelay) F(wgetch) F(wmove) F(waddnwstr) F(wattrset)     \
+		F(wclrtoeol) F(werase) F(wrefresh) F(curs_set) F(has_colors) F(start_color)    \
+			F(use_default_colors) F(init_pair) F(resizeterm) F(getmaxx) F(getmaxy) \
+				F(set_escdelay) F(wchgat) F(clearok)
 
 struct screen {
 	void *library;

@@ -88,6 +88,8 @@ static const struct key keys[] = {
 		"bundles that are kept, the last ones" },
 };
 
+_Static_assert(ARRAY_SIZE(keys) <= CONFIG_KEYS_MAX, "each key has room for its line");
+
 static const char *const metrics[CONFIG_METRICS] = {
 	[CONFIG_CPU] = "cpu",
 	[CONFIG_PRESSURE] = "pressure",
@@ -311,8 +313,10 @@ static int take(void *ctx, const char *section, const char *name, const char *va
 		why_set(&why, 0, "no such key in [%s]: %s", section, name);
 	else if (trap && !(base = get_trap(r, trap)))
 		why_set(&why, 0, "more than %d traps", CONFIG_TRAPS_MAX);
-	else if (set(key, value, base, &why) == 0)
+	else if (set(key, value, base, &why) == 0) {
+		r->config->lines[key - keys] = r->line;
 		return 1;
+	}
 	return refuse(r, r->line, why.text);
 }
 
@@ -350,6 +354,17 @@ int config_read(const char *path, struct config *out, struct why *why)
 	if (r.err == 0)
 		*out = config;
 	return r.err;
+}
+
+int config_refuse(const struct config *config, const char *path, const char *section,
+	const char *name, int err, const char *text, struct why *why)
+{
+	const struct key *key = find_key(section, name);
+	int line = key ? config->lines[key - keys] : 0;
+
+	if (path && line > 0)
+		return why_set(why, err, "%s:%d: %s: %s", path, line, name, text);
+	return why_set(why, err, "[%s] %s: %s", section, name, text);
 }
 
 void config_print(FILE *out)

@@ -13,6 +13,7 @@
 #define CONFIG_PATH "/etc/stoker.ini"
 #define CONFIG_TRAPS_MAX 32
 #define CONFIG_TEXT_MAX 256
+#define CONFIG_KEYS_MAX 64
 
 enum config_metric {
 	CONFIG_CPU,       /* of one core, in parts of a thousand: 2000 is two cores */
@@ -51,6 +52,7 @@ struct config {
 	char token_file[CONFIG_TEXT_MAX];
 	struct config_trap traps[CONFIG_TRAPS_MAX];
 	size_t traps_len;
+	int lines[CONFIG_KEYS_MAX]; /* of each key's table row; 0: the file does not have it */
 };
 
 /* What holds when nothing is said. */
@@ -59,5 +61,9 @@ void config_default(struct config *config);
 int config_read(const char *path, struct config *out, struct why *why);
 /* As it is written. */
 const char *config_metric_name(enum config_metric metric);
+/* For a value that turns out to be none when it is used: returns err, and why says what is wrong
+ * (`text`) with the file and the line of that key. path NULL: there is no file. */
+int config_refuse(const struct config *config, const char *path, const char *section,
+	const char *name, int err, const char *text, struct why *why);
 /* Every key with its default, as an INI file that could be used. */
 void config_print(FILE *out);

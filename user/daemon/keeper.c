@@ -236,8 +236,9 @@ _Noreturn static void serve(struct keeping *k, int socket)
 
 /* What is open here is not for the keeper, but for what it says. Its store, if it has one by now,
  * is. */
-static void close_others(struct keeping *k, int *socket)
+static void close_others(struct keeping *k, int foreign_fd, int *socket)
 {
+	fd_close(&foreign_fd);
 	if (k->store)
 		return;
 	*socket = dup2(*socket, STDERR_FILENO + 1);
@@ -245,7 +246,7 @@ static void close_others(struct keeping *k, int *socket)
 }
 
 /* *fd: our end of the socket. */
-static int start_keeper(struct keeping *k, pid_t *pid, int *fd)
+static int start_keeper(struct keeping *k, int foreign_fd, pid_t *pid, int *fd)
 {
 	int pair[2];
 
@@ -254,7 +255,7 @@ static int start_keeper(struct keeping *k, pid_t *pid, int *fd)
 	*pid = fork();
 	if (*pid == 0) {
 		fd_close(&pair[0]);
-		close_others(k, &pair[1]);
+		close_others(k, foreign_fd, &pair[1]);
 		serve(k, pair[1]);
 	}
 	fd_close(&pair[1]);
@@ -266,7 +267,7 @@ static int start_keeper(struct keeping *k, pid_t *pid, int *fd)
 	return 0;
 }
 
-int keeper_open(struct keeper *keeper, const char *path, struct log *log,
+int keeper_open(struct keeper *keeper, const char *path, int foreign_fd, struct log *log,
 	struct keeper_status *status, struct why *why)
 {
 	_cleanup_(freep) struct keeper_order *order = calloc(1, sizeof(*order));
@@ -278,7 +279,7 @@ int keeper_open(struct keeper *keeper, const char *path, struct log *log,
 		return err;
 	tell_store(&k);
 	*status = k.status;
-	err = order ? start_keeper(&k, &pid, &fd) : -ENOMEM;
+	err = order ? start_keeper(&k, foreign_fd, &pid, &fd) : -ENOMEM;
 	/* The lock stays with the keeper: it is of the file that both have open. */
 	store_free(k.store);
 	if (err < 0)
@@ -318,7 +319,7 @@ static int start_again(struct keeper *keeper)
 	wait_for_end(keeper);
 	log_warn(keeper->log, "the process that writes the store was lost: another one goes on");
 	keeper->status.lost = ++k.status.lost;
-	err = start_keeper(&k, &keeper->pid, &fd);
+	err = start_keeper(&k, -1, &keeper->pid, &fd);
 	if (err < 0) {
 		keeper->pid = 0;
 		return err;

@@ -44,8 +44,9 @@ struct keeper {
 	}
 
 /* Opens the store first: what is wrong with it is the caller's to say. path and log are borrowed. A
- * keeper that is lost is replaced, under the same descriptor. */
-int keeper_open(struct keeper *keeper, const char *path, struct log *log,
+ * keeper that is lost is replaced, under the same descriptor. foreign_fd, if it is one, is closed
+ * in the keeper, which may outlive its caller for as long as it writes. */
+int keeper_open(struct keeper *keeper, const char *path, int foreign_fd, struct log *log,
 	struct keeper_status *status, struct why *why);
 /* Waits for the last interval to be written. */
 void keeper_close(struct keeper *keeper);

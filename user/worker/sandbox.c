@@ -226,7 +226,8 @@ static const int server_calls[] = {
 	SCMP_SYS(eventfd2), SCMP_SYS(pipe2), SCMP_SYS(fcntl), SCMP_SYS(getdents64),
 	SCMP_SYS(newfstatat), SCMP_SYS(getrusage), SCMP_SYS(gettimeofday),
 	SCMP_SYS(clock_nanosleep), SCMP_SYS(sched_getaffinity), SCMP_SYS(sched_yield),
-	SCMP_SYS(set_robust_list), SCMP_SYS(rseq), SCMP_SYS(prctl), /* a thread's name */
+	SCMP_SYS(set_robust_list), SCMP_SYS(rseq), SCMP_SYS(rt_sigaction),
+	SCMP_SYS(prctl), /* a thread's name */
 };
 
 /* One argument that must be, under the mask, the value. */

@@ -1,0 +1,286 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# The daemon over HTTP: metrics, captures on demand, questions to the store, and who may ask.
+
+load lib
+
+# serve LINE...: a daemon with a store in $tmp/store, a second an interval, at $url. Returns when it
+# answers.
+serve() {
+	need curl jq
+	port=$((20000 + ($$ + RANDOM) % 20000))
+	url=http://127.0.0.1:$port
+	printf '%s\n' '[sample]' 'interval = 1s' 'cpu = 100%' '[store]' "path = $tmp/store" '[http]' \
+		"listen = 127.0.0.1:$port" "$@" >"$tmp/stoker.ini"
+	start "$stoker" daemon --config "$tmp/stoker.ini"
+	daemon=$pid said=$out
+	wait_until 30 answers /healthz || {
+		cat "$said"
+		return 1
+	}
+}
+
+get() {
+	curl -sS -g -m 60 "${@:2}" "$url$1" 3>&-
+}
+
+# code PATH [OPTION...]: the status of an answer.
+code() {
+	curl -sS -g -m 60 -o /dev/null -w '%{http_code}' "${@:2}" "$url$1" 3>&-
+}
+
+answers() {
+	[ "$(code "$1" 2>/dev/null)" = 200 ]
+}
+
+# metric NAME: its value, of all labels together.
+metric() {
+	get /metrics | awk -v name="$1" '{ sub(/\{.*\}/, "", $1) } $1 == name { sum += $2 }
+		END { printf "%.0f\n", sum }'
+}
+
+metric_is() {
+	[ "$(metric "$1")" -eq "$2" ]
+}
+
+# ticks_add_up METRICS: but for those of half a second on two CPUs, as what is read goes on meanwhile.
+ticks_add_up() {
+	awk '{ sub(/\{.*\}/, "", $1); sum[$1] += $2 }
+		END {
+			parts = sum["stoker_samples_total"] + sum["stoker_ticks_idle_total"] + sum["stoker_ticks_lost_total"]
+			print sum["stoker_ticks_expected_total"] " ticks, of which are told " parts
+			late = sum["stoker_ticks_expected_total"] - parts
+			exit !(parts > 100 && late <= 19 && late >= -19)
+		}' "$1"
+}
+
+# http_process: of $daemon.
+http_process() {
+	local child
+	for child in $(children_of "$daemon"); do
+		[ "$(cat "/proc/$child/comm" 2>/dev/null)" != stoker-http ] || echo "$child"
+	done
+}
+
+another_than() {
+	[ -n "$(http_process)" ] && [ "$(http_process)" != "$1" ]
+}
+
+
+@test "metrics are what promtool accepts, and ticks add up in them" {
+	need promtool
+	serve
+	start_busy spin 60
+	wait_until 20 eval '[ "$(metric stoker_ticks_expected_total)" -ge 200 ]'
+	wait_until 20 answers '/query?top=5'
+	get /metrics >"$tmp/metrics"
+	promtool check metrics <"$tmp/metrics" >"$tmp/said" 2>&1 || {
+		cat "$tmp/said"
+		return 1
+	}
+	[ ! -s "$tmp/said" ]
+	ticks_add_up "$tmp/metrics"
+	for one in agent worker keeper http capture; do
+		grep -q "^stoker_cpu_seconds_total{process=\"$one\"}" "$tmp/metrics"
+	done
+	between "$(metric stoker_bpf_memory_bytes)" 1 "$(metric stoker_bpf_memory_budget_bytes)" 'BPF memory'
+	[ "$(metric stoker_store_segments)" -ge 1 ]
+	get /healthz | grep -q '^ok: '
+}
+
+@test "a question to the store has the answer that stoker report gives" {
+	serve
+	start_busy spin 60
+	wait_until 20 eval '[ "$(find "$tmp/store" -name "*.zst" | wc -l)" -ge 4 ]'
+	local until span
+	until=@$(date +%s)
+	span="since=@1000000000&until=$until"
+	wait_until 5 eval '[ "@$(date +%s)" != "$until" ]'
+	get "/query?$span&top=5" >"$tmp/top"
+	"$stoker" report --store "$tmp/store" --since @1000000000 --until "$until" --top 5 2>/dev/null |
+		diff - "$tmp/top"
+	grep -q spin_here "$tmp/top"
+	get "/query?$span&format=folded&comm=spin" >"$tmp/f"
+	folded_is_valid "$tmp/f"
+	[ "$(folded_count "$tmp/f" ';spin;')" -eq "$(folded_count "$tmp/f")" ]
+	"$stoker" report --store "$tmp/store" --since @1000000000 --until "$until" --comm spin -f folded \
+		2>/dev/null | diff - "$tmp/f"
+	get "/query?$span&format=pprof" -D "$tmp/head" | gzip -t
+	grep -qi '^content-type: application/octet-stream' "$tmp/head"
+	grep -qi '^content-disposition: attachment; filename="stoker-.*\.pb\.gz"' "$tmp/head"
+	get "/query?$span&function=spin_h.re&trend=1" | grep -q '#'
+	get "/heat.json" | jq -e '.key == "container" and (.cells | length) >= 4
+		and (.rows | all((.cpus | length) > 0)) and .all.cpu_s > 0'
+	[ "$(code "/query?container=no-such-container")" = 404 ]
+}
+
+@test "one cgroup at 999 Hz for five seconds beside the host at 19 Hz: both are right" {
+	local cgroup_pids
+	serve
+	make_cgroup one
+	start sh -c 'echo $$ >"$1/cgroup.procs" && shift && exec "$@"' sh "$cgroup" "$(target spin)" 90
+	local watched=$pid
+	start_busy deep 90
+	wait_until 10 has_run "$watched" 20
+	local before after ran expected
+	before=$(cpu_ticks "$watched")
+	expected=$(metric stoker_samples_total)
+	get "/profile?seconds=5&hz=999&cgroup=/${cgroup##*/}&format=folded" >"$tmp/f"
+	after=$(cpu_ticks "$watched")
+	folded_is_valid "$tmp/f"
+	# It runs while the capture loads and writes too, and others want the CPU.
+	ran=$(((after - before) * 10))
+	echo "$(folded_count "$tmp/f") samples, $ran ms of CPU by then, of others $(folded_count "$tmp/f" deep_leaf)"
+	between "$(folded_count "$tmp/f")" $((ran * 3 / 10)) $((ran * 11 / 10)) samples
+	[ "$(folded_count "$tmp/f" deep_leaf)" -eq 0 ]
+	between "$(folded_share "$tmp/f" spin_here)" 80 100 'spin_here, %'
+	# And the daemon went on as if nothing were.
+	[ "$(metric stoker_samples_total)" -gt "$expected" ]
+	jq -s -e 'all(.hz == 19)' "$tmp/store/index"
+	get /metrics >"$tmp/metrics"
+	ticks_add_up "$tmp/metrics"
+	jq -s -e 'sort_by(.start_ns) | [.[:-1], .[1:]] | transpose
+		| all((.[1].start_ns - .[0].end_ns) | fabs < 50000000)' "$tmp/store/index"
+}
+
+@test "a hundred clients at once: some are served, the rest refused with when to ask again" {
+	serve
+	local i clients=() codes
+	for i in $(seq 100); do
+		curl -sS -m 60 -o "$tmp/body.$i" -D "$tmp/head.$i" -w '%{http_code}\n' \
+			"$url/profile?seconds=2&hz=99" >"$tmp/code.$i" 3>&- &
+		clients+=($!)
+	done
+	# Meanwhile it answers others.
+	get /healthz | grep -q '^ok: '
+	wait "${clients[@]}"
+	codes=$(cat "$tmp"/code.* | sort | uniq -c)
+	echo "$codes"
+	[ "$(cat "$tmp"/code.* | grep -c '^200$')" -ge 2 ]
+	[ "$(cat "$tmp"/code.* | grep -cE '^(200|429|503)$')" -eq 100 ]
+	for i in $(grep -lE '^(429|503)$' "$tmp"/code.*); do
+		grep -qi '^retry-after: [1-9]' "$tmp/head.${i##*.}"
+		[ "$(wc -l <"$tmp/body.${i##*.}")" -eq 1 ]
+	done
+	# What a minute allows is used up, or nearly.
+	cat "$tmp"/body.* | grep -a 'capture' | sort | uniq -c
+	[ "$(metric stoker_captures_refused_total)" -ge 80 ]
+	metric_is stoker_captures_running 0
+	metric_is stoker_http_restarts_total 0
+}
+
+@test "a client that goes away ends its capture" {
+	serve
+	curl -sS -m 60 -o /dev/null "$url/profile?seconds=60&hz=19" 3>&- &
+	local client=$!
+	wait_until 10 metric_is stoker_captures_running 1
+	kill "$client"
+	wait_until 10 metric_is stoker_captures_running 0
+	metric_is stoker_captures_failed_total 1
+}
+
+@test "what is asked for is bounded, and nobody else's page may ask" {
+	serve
+	local path
+	for path in '/profile?seconds=61' '/profile?seconds=0' '/profile?hz=1001' '/profile?hz=-1' \
+		'/profile?format=exe' '/profile?container=' '/profile?container=a&pod=b' '/profile?pid=1' \
+		'/profile?container=a%00b' '/profile?container=a%0ab' '/query?since=later' \
+		'/query?since=1h&until=2h' '/query?format=perf' '/query?function=(' '/query?function=a%7B9' \
+		'/query?top=0' '/query?comm=a&comm=b' "/query?comm=$(printf 'x%.0s' $(seq 300))" '/metrics?a=b'; do
+		echo "$path"
+		[ "$(code "$path")" = 400 ]
+	done
+	[ "$(code "/profile?container=no-such-container&seconds=1")" = 404 ]
+	[ "$(code /etc/passwd)" = 404 ]
+	[ "$(code /../../etc/passwd --path-as-is)" = 404 ]
+	[ "$(code /metrics -X POST -d a=b)" = 405 ]
+	[ "$(code /metrics -X DELETE)" = 405 ]
+	[ "$(code /metrics -I)" = 200 ]
+	[ "$(code /metrics -H "Cookie: $(head -c 40000 /dev/zero | tr '\0' x)")" != 200 ]
+	[ "$(code /metrics -H 'Host: evil.example')" = 403 ]
+	[ "$(code /metrics -H 'Host: 127.evil.example')" = 403 ]
+	[ "$(code /metrics -H "Host: localhost:$port")" = 200 ]
+	[ "$(code /metrics -H 'Host: [::1]:80')" = 200 ]
+	[ "$(code /metrics -H 'Sec-Fetch-Site: cross-site')" = 403 ]
+	[ "$(code /metrics -H 'Sec-Fetch-Site: same-site')" = 403 ]
+	[ "$(code /metrics -H 'Sec-Fetch-Site: same-origin')" = 200 ]
+	get /metrics -D - -o /dev/null | grep -qi '^x-content-type-options: nosniff'
+	metric_is stoker_http_restarts_total 0
+}
+
+@test "the process that serves has no rights, and is replaced when it is lost" {
+	serve
+	local process
+	process=$(http_process)
+	grep -E '^(Uid|CapPrm|CapEff|CapBnd|CapAmb|NoNewPrivs|Seccomp):' "/proc/$process/status" | tee "$tmp/status"
+	grep -qP '^Uid:\t65533\t65533\t65533\t65533' "$tmp/status"
+	[ "$(grep -cP '^Cap(Prm|Eff|Bnd|Amb):\t0{16}$' "$tmp/status")" -eq 4 ]
+	grep -qP '^NoNewPrivs:\t1' "$tmp/status"
+	grep -qP '^Seccomp:\t2' "$tmp/status"
+	kill -KILL "$process"
+	wait_until 10 another_than "$process"
+	wait_until 10 answers /healthz
+	metric_is stoker_http_restarts_total 1
+	says 'process that serves HTTP was lost' "$said"
+}
+
+@test "a port that is in use, no token and a wrong address are said with their line, and nothing starts" {
+	serve
+	local address
+	cp "$tmp/stoker.ini" "$tmp/first.ini"
+	printf '%s\n' '[store]' "path = $tmp/other" '[http]' "listen = 127.0.0.1:$port" >"$tmp/stoker.ini"
+	exits 2 timeout 20 "$stoker" daemon --config "$tmp/stoker.ini"
+	said_clearly "stoker.ini:4: listen: .*127.0.0.1:$port.* in use"
+	[ "$(wc -l <"$tmp/said")" -eq 1 ]
+	[ ! -e "$tmp/other" ]
+	for address in 0.0.0.0:0 '[::]:0'; do
+		printf '%s\n' '[store]' "path = $tmp/other" '[http]' "listen = $address" >"$tmp/stoker.ini"
+		exits 2 timeout 20 "$stoker" daemon --config "$tmp/stoker.ini"
+		said_clearly 'stoker.ini:4: listen: .*token_file'
+	done
+	for address in nowhere 127.0.0.1 127.0.0.1:99999 ::1:80 unix:relative somewhere.example:80; do
+		echo "listen = $address"
+		printf '%s\n' '[store]' "path = $tmp/other" '[http]' "listen = $address" >"$tmp/stoker.ini"
+		exits 2 timeout 20 "$stoker" daemon --config "$tmp/stoker.ini"
+		said_clearly 'stoker.ini:4: listen: '
+		[ ! -e "$tmp/other" ]
+	done
+	printf '%s\n' '[store]' "path = $tmp/other" '[http]' 'listen = 127.0.0.1:0' 'token_file = /no/such' \
+		>"$tmp/stoker.ini"
+	exits 2 timeout 20 "$stoker" daemon --config "$tmp/stoker.ini"
+	said_clearly 'stoker.ini:5: token_file: .*/no/such'
+}
+
+@test "with a token only who has it is answered, and the page for it" {
+	echo 0123456789abcdef-token >"$tmp/token"
+	need curl jq
+	port=$((20000 + ($$ + RANDOM) % 20000))
+	url=http://127.0.0.1:$port
+	printf '%s\n' '[sample]' 'interval = 1s' '[store]' "path = $tmp/store" '[http]' \
+		"listen = 0.0.0.0:$port" "token_file = $tmp/token" >"$tmp/stoker.ini"
+	start "$stoker" daemon --config "$tmp/stoker.ini"
+	wait_until 30 eval '[ "$(code /metrics 2>/dev/null)" = 401 ]'
+	[ "$(code /metrics -H 'Authorization: Bearer 0123456789abcdef-token')" = 200 ]
+	[ "$(code /metrics -H 'Authorization: Bearer 0123456789abcdef-toke')" = 401 ]
+	[ "$(code /metrics -H 'Authorization: Bearer 0123456789abcdef-tokens')" = 401 ]
+	[ "$(code /metrics -H 'Authorization: Bearer ')" = 401 ]
+	[ "$(code /profile)" = 401 ]
+	[ "$(code /healthz)" = 401 ]
+	[ "$(code /)" = 200 ]
+	get /metrics -D - -o /dev/null | grep -qi '^www-authenticate: Bearer'
+}
+
+@test "a unix socket is for its owner and group, and goes with the daemon" {
+	need curl
+	printf '%s\n' '[store]' "path = $tmp/store" '[http]' "listen = unix:$tmp/socket" >"$tmp/stoker.ini"
+	url=http://localhost
+	local i status
+	for i in KILL TERM; do
+		start "$stoker" daemon --config "$tmp/stoker.ini"
+		wait_until 30 eval '[ "$(code /healthz --unix-socket "$tmp/socket" 2>/dev/null)" = 200 ]'
+		[ "$(stat -c %a "$tmp/socket")" = 660 ]
+		kill -"$i" "$pid"
+		wait "$pid" || true
+	done
+	[ ! -e "$tmp/socket" ]
+}

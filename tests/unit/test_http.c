@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_http.c - what a request may say, who may ask, and metrics as text. */
+#include "unit.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/own.h"
+#include "daemon/http_conn.h"
+
+#define NOW_NS 1000000000000000000ULL
+#define PROFILE (HTTP_ARG_SECONDS | HTTP_ARG_HZ | HTTP_ARG_TARGET | HTTP_ARG_FORMAT)
+#define QUERY                                                                                 \
+	(HTTP_ARG_SPAN | HTTP_ARG_MATCH | HTTP_ARG_FUNCTION | HTTP_ARG_TOP | HTTP_ARG_TREND | \
+		HTTP_ARG_FORMAT)
+
+static int take(struct http_args *args, const char *name, const char *value)
+{
+	struct why why;
+
+	return http_args_take(args, name, value, value ? strlen(value) : 0, &why);
+}
+
+static void what_is_no_value_is_refused(void **state)
+{
+	static const struct {
+		uint32_t takes;
+		const char *name, *value;
+	} rows[] = {
+		{ PROFILE, "seconds", "" },
+		{ PROFILE, "seconds", "0" },
+		{ PROFILE, "seconds", "61" },
+		{ PROFILE, "seconds", "1e1" },
+		{ PROFILE, "seconds", "99999999999999999999" },
+		{ PROFILE, "hz", "-1" },
+		{ PROFILE, "hz", "1001" },
+		{ PROFILE, "hz", " 9" },
+		{ PROFILE, "container", "" },
+		{ PROFILE, "container", "a\nb" },
+		{ PROFILE, "container", "\xff" },
+		{ PROFILE, "comm", "a" },
+		{ PROFILE, "since", "1h" },
+		{ PROFILE, "format", "exe" },
+		{ PROFILE, "", "" },
+		{ QUERY, "format", "perf" },
+		{ QUERY, "seconds", "1" },
+		{ QUERY, "cgroup", "/" },
+		{ QUERY, "since", "yore" },
+		{ QUERY, "function", "a{3}" },
+		{ QUERY, "function", "(a)\\1" },
+		{ QUERY, "top", "100001" },
+		{ 0, "a", "b" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct http_args args;
+
+		http_args_init(&args, rows[i].takes, NOW_NS);
+		if (take(&args, rows[i].name, rows[i].value) != -EINVAL)
+			fail_msg("%s=%s was taken", rows[i].name, rows[i].value);
+	}
+}
+
+static void a_value_that_is_longer_than_its_text_is_refused(void **state)
+{
+	struct http_args args;
+	char text[HTTP_VALUE_MAX + 1];
+	struct why why;
+
+	(void)state;
+	http_args_init(&args, PROFILE, NOW_NS);
+	assert_int_equal(http_args_take(&args, "container", "a\0b", 3, &why), -EINVAL);
+	memset(text, 'x', sizeof(text));
+	text[HTTP_VALUE_MAX] = '\0';
+	http_args_init(&args, PROFILE, NOW_NS);
+	assert_int_equal(http_args_take(&args, "container", text, HTTP_VALUE_MAX, &why), -EINVAL);
+	text[HTTP_VALUE_MAX - 1] = '\0';
+	http_args_init(&args, PROFILE, NOW_NS);
+	assert_int_equal(http_args_take(&args, "container", text, HTTP_VALUE_MAX - 1, &why), 0);
+}
+
+static void one_target_is_captured_and_many_labels_are_asked_for(void **state)
+{
+	struct http_args args;
+	struct why why;
+
+	(void)state;
+	http_args_init(&args, PROFILE, NOW_NS);
+	assert_int_equal(take(&args, "pod", "web"), 0);
+	assert_int_equal(args.target, HTTP_POD);
+	assert_int_equal(take(&args, "container", "a"), -EINVAL);
+	http_args_init(&args, QUERY, NOW_NS);
+	assert_int_equal(take(&args, "pod", "web"), 0);
+	assert_int_equal(take(&args, "container", "a"), 0);
+	assert_int_equal(take(&args, "comm", "b"), 0);
+	assert_int_equal(take(&args, "comm", "c"), -EINVAL);
+	assert_int_equal(args.matches_len, 3);
+	assert_string_equal(args.matches[2].key, "comm");
+	assert_string_equal(args.matches[2].value, "b");
+	assert_int_equal(take(&args, "since", "1h"), 0);
+	assert_int_equal(http_args_check(&args, &why), 0);
+	assert_int_equal(take(&args, "until", "2h"), 0);
+	assert_int_equal(http_args_check(&args, &why), -EINVAL);
+}
+
+static void only_names_of_the_loopback_are_ours(void **state)
+{
+	static const struct {
+		const char *host;
+		bool ours;
+	} rows[] = {
+		{ NULL, true },
+		{ "localhost", true },
+		{ "LocalHost:9700", true },
+		{ "127.0.0.1", true },
+		{ "127.1.2.3:80", true },
+		{ "[::1]", true },
+		{ "[::1]:9700", true },
+		{ "", false },
+		{ "[::1", false },
+		{ "[::1]x", false },
+		{ "[::2]", false },
+		{ "localhost.evil.example", false },
+		{ "127.0.0.1.evil.example", false },
+		{ "127.0.0.1@evil.example", false },
+		{ "evil.example:9700", false },
+		{ "10.0.0.1", false },
+		{ "2130706433", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (http_host_is_loopback(rows[i].host) != rows[i].ours)
+			fail_msg("%s", rows[i].host);
+}
+
+static void a_token_fits_whole(void **state)
+{
+	(void)state;
+	assert_true(http_token_fits("secret", "Bearer secret"));
+	assert_true(http_token_fits("secret", "bearer secret"));
+	assert_false(http_token_fits("secret", NULL));
+	assert_false(http_token_fits("secret", ""));
+	assert_false(http_token_fits("secret", "secret"));
+	assert_false(http_token_fits("secret", "Bearer secre"));
+	assert_false(http_token_fits("secret", "Bearer secrets"));
+	assert_false(http_token_fits("secret", "Basic secret"));
+}
+
+static void a_label_is_escaped_and_known_reasons_are_zero(void **state)
+{
+	_cleanup_(buf_done) struct buf out = BUF_INIT;
+	struct http_counts counts = { 0 };
+	json_t *status = json_pack("{s:{s:{s:{s:i}, s:i}, s:{s:{s:i}}}}", "account", "ticks",
+		"lost", "ring_full", 3, "samples", 7, "frames", "by_source", "a\"b\\c\nd", 1);
+
+	(void)state;
+	assert_int_equal(http_metrics_write(status, &counts, &out), 0);
+	assert_non_null(strstr(out.data, "\nstoker_samples_total 7\n"));
+	assert_non_null(strstr(out.data, "\nstoker_ticks_lost_total{reason=\"ring_full\"} 3\n"));
+	assert_non_null(strstr(out.data, "# TYPE stoker_ticks_lost_total counter\n"));
+	assert_non_null(strstr(out.data, "{source=\"a\\\"b\\\\c?d\"} 1\n"));
+	assert_null(strstr(out.data, "stoker_store_segments"));
+	json_decref(status);
+}
+
+static void health_has_its_reason(void **state)
+{
+	static const struct {
+		double age;
+		const char *error;
+		int err;
+		const char *says;
+	} rows[] = {
+		{ 30, "", 0, "ok" },
+		{ 124, "", 0, "ok" },
+		{ 126, "", -EIO, "126 s" },
+		{ 1, "no space left", -EIO, "no space left" },
+	};
+	struct why why;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		json_t *status = json_pack("{s:{s:f, s:f, s:{s:s}}}", "daemon", "interval_s", 60.0,
+			"written_age_s", rows[i].age, "store", "error", rows[i].error);
+
+		assert_int_equal(http_metrics_health(status, &why), rows[i].err);
+		assert_non_null(strstr(why.text, rows[i].says));
+		json_decref(status);
+	}
+	assert_int_equal(http_metrics_health(NULL, &why), -EIO);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_no_value_is_refused),
+		cmocka_unit_test(a_value_that_is_longer_than_its_text_is_refused),
+		cmocka_unit_test(one_target_is_captured_and_many_labels_are_asked_for),
+		cmocka_unit_test(only_names_of_the_loopback_are_ours),
+		cmocka_unit_test(a_token_fits_whole),
+		cmocka_unit_test(a_label_is_escaped_and_known_reasons_are_zero),
+		cmocka_unit_test(health_has_its_reason),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* daemon/http_front.c - what the serving process may have of the daemon is a status, at most some
+ * times a second, and captures within their pool's limits. It has a budget of messages; whatever is
+ * not as it should be ends it. Its ids are its own and mean nothing here but to itself. */
+#include "daemon/http_front.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/memory.h"
+#include "daemon/http_proto.h"
+#include "daemon/http_server.h"
+#include "daemon/listener.h"
+#include "worker/starter.h"
+
+#define TOKEN_MIN 16
+#define TOKEN_MAX 256
+#define MESSAGES_A_SECOND 200
+#define STATUS_EVERY_NS (NSEC_PER_SEC / 5)
+#define BACK_OFF_NS (NSEC_PER_SEC / 2)
+#define BACK_OFF_MAX_NS (60 * NSEC_PER_SEC)
+#define SETTLED_NS (60 * NSEC_PER_SEC)
+/* What a capture may take besides its seconds: to load, to name, to write. */
+#define CAPTURE_GRACE_NS (60 * NSEC_PER_SEC)
+
+_Static_assert(HTTP_TEXT_MAX == WHY_MAX, "a reason fits into a message");
+
+/* A capture's number here, and what the process calls it. */
+struct asked {
+	uint64_t capture; /* 0: a free place */
+	uint64_t id;
+};
+
+struct http_front {
+	struct http_front_options options;
+	struct listener listener;
+	struct starter starter;
+	struct captures *captures;
+	struct asked asked[HTTP_CAPTURES_AT_ONCE];
+	char token[HTTP_TEXT_MAX];
+	int epoll_fd;
+	pid_t pid; /* 0: none */
+	int fd;
+	uint64_t started_ns, start_ns, back_off_ns; /* CLOCK_MONOTONIC */
+	uint64_t budget_ns;                         /* when the budget was filled last */
+	unsigned int budget;
+	bool muted, said;
+	uint64_t status_ns;
+	struct buf status;
+	struct http_front_stats stats;
+};
+
+/* ---- the process ---------------------------------------------------------------------------- */
+
+static void forget_captures(struct http_front *f)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(f->asked); i++) {
+		captures_end(f->captures, f->asked[i].capture);
+		f->asked[i].capture = 0;
+	}
+}
+
+/* How it ended, as of wait(2); 0: there was none. */
+static int end_process(struct http_front *f)
+{
+	int status = 0;
+
+	if (f->pid == 0)
+		return 0;
+	fd_close(&f->fd);
+	f->stats.cpu_ns += clock_process_ns(f->pid);
+	starter_kill(&f->starter, f->pid);
+	while (waitpid(f->pid, &status, 0) < 0 && errno == EINTR)
+		;
+	f->pid = 0;
+	forget_captures(f);
+	return status;
+}
+
+/* It is started again, later each time it did not last. */
+static void lose_process(struct http_front *f, const char *why)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	int status = end_process(f);
+
+	if (WIFEXITED(status) && WEXITSTATUS(status) == HTTP_EXIT_LIBRARY)
+		why = "libmicrohttpd.so.12 is not there; install libmicrohttpd12";
+	if (now - f->started_ns >= SETTLED_NS || f->back_off_ns == 0)
+		f->back_off_ns = BACK_OFF_NS;
+	else if (f->back_off_ns < BACK_OFF_MAX_NS)
+		f->back_off_ns *= 2;
+	if (!f->said || f->back_off_ns == BACK_OFF_NS)
+		log_warn(f->options.log,
+			"the process that serves HTTP was lost: %s; there will be "
+			"another",
+			why);
+	f->said = true;
+	f->start_ns = now + f->back_off_ns;
+	f->stats.restarts++;
+}
+
+static int give(struct http_front *f, const struct http_message *message, int fd)
+{
+	return fd_pass(f->fd, message, sizeof(*message), fd);
+}
+
+/* What it is to serve, and where from. */
+static int give_begin(struct http_front *f)
+{
+	_cleanup_fd_ int store = open(f->options.store, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct http_message message = { .kind = HTTP_LISTEN, .reach = f->listener.reach };
+	int err;
+
+	if (store < 0)
+		return -errno;
+	memcpy(message.text, f->token, sizeof(message.text));
+	err = give(f, &message, f->listener.fd);
+	return err < 0 ? err : give(f, &(struct http_message){ .kind = HTTP_STORE }, store);
+}
+
+static void set_muted(struct http_front *f, bool muted)
+{
+	struct epoll_event event = { .events = muted ? 0 : EPOLLIN };
+
+	if (epoll_ctl(f->epoll_fd, EPOLL_CTL_MOD, f->fd, &event) == 0)
+		f->muted = muted;
+}
+
+static void start_process(struct http_front *f)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	int err;
+
+	if (f->pid > 0 || now < f->start_ns)
+		return;
+	err = starter_start(&f->starter, HTTP_ARGUMENT, &f->fd, &f->pid);
+	if (err < 0) {
+		f->start_ns = now + BACK_OFF_MAX_NS;
+		log_warn(f->options.log, "cannot start the process that serves HTTP: %s",
+			err_text(err));
+		return;
+	}
+	f->started_ns = f->budget_ns = now;
+	f->budget = MESSAGES_A_SECOND;
+	f->muted = false;
+	if (fcntl(f->fd, F_SETFL, O_NONBLOCK) < 0 ||
+		epoll_ctl(f->epoll_fd, EPOLL_CTL_ADD, f->fd, &event) < 0)
+		err = -errno;
+	if (err == 0)
+		err = give_begin(f);
+	if (err < 0)
+		lose_process(f, err_text(err));
+}
+
+/* ---- what it asks for ----------------------------------------------------------------------- */
+
+static int in_memory(const struct buf *bytes)
+{
+	_cleanup_fd_ int fd = memfd_create("status", MFD_CLOEXEC);
+	int err = fd < 0 ? -errno : fd_write_all(fd, bytes->data, bytes->len);
+
+	if (err == 0 && lseek(fd, 0, SEEK_SET) < 0)
+		err = -errno;
+	return err < 0 ? err : TAKE_FD(fd);
+}
+
+static int give_status(struct http_front *f)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	_cleanup_fd_ int fd = -1;
+	int err = 0;
+
+	if (f->status.len == 0 || now - f->status_ns >= STATUS_EVERY_NS) {
+		buf_clear(&f->status);
+		err = f->options.status(f->options.ctx, &f->status);
+		f->status_ns = now;
+	}
+	if (err == 0)
+		fd = in_memory(&f->status);
+	if (err == 0 && fd < 0)
+		err = fd;
+	return err < 0 ? err : give(f, &(struct http_message){ .kind = HTTP_STATUS }, fd);
+}
+
+static struct asked *find_asked(struct http_front *f, uint64_t capture)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(f->asked); i++)
+		if (f->asked[i].capture == capture)
+			return &f->asked[i];
+	return NULL;
+}
+
+static bool is_capture(const struct http_message *m)
+{
+	return m->target < HTTP_TARGETS && (m->target == HTTP_ALL) == (m->text[0] == '\0') &&
+		m->hz > 0 && m->hz <= HTTP_HZ_MAX && m->seconds > 0 &&
+		m->seconds <= HTTP_SECONDS_MAX && m->format < HTTP_FORMATS_LEN;
+}
+
+static int start_capture(
+	struct http_front *f, const struct http_message *m, uint64_t *retry_ns, struct why *why)
+{
+	static const char *const options[HTTP_TARGETS] = { "--all", "--container", "--pod",
+		"--unit", "--cgroup" };
+	char hz[16], seconds[16];
+	const char *words[] = { "-q", "-F", hz, "-d", seconds, "-f", http_formats[m->format].name,
+		options[m->target], m->target == HTTP_ALL ? NULL : m->text, NULL };
+	const struct capture_order order = { .words = words,
+		.most_ns = m->seconds * NSEC_PER_SEC + CAPTURE_GRACE_NS };
+	uint64_t capture;
+	int err;
+
+	snprintf(hz, sizeof(hz), "%u", m->hz);
+	snprintf(seconds, sizeof(seconds), "%u", m->seconds);
+	err = captures_start(f->captures, &order, &capture, retry_ns, why);
+	/* There is room: a place is taken only as long as the capture runs. */
+	if (err == 0)
+		*find_asked(f, 0) = (struct asked){ .capture = capture, .id = m->id };
+	return err;
+}
+
+static int give_capture(struct http_front *f, const struct http_message *m)
+{
+	struct http_message answer = { .kind = HTTP_REFUSED, .id = m->id };
+	struct why why;
+
+	answer.err = start_capture(f, m, &answer.retry_ns, &why);
+	if (answer.err == 0)
+		return 0;
+	memcpy(answer.text, why.text, sizeof(answer.text));
+	return give(f, &answer, -1);
+}
+
+/* -EPROTO: it is no message of ours. */
+static int obey(struct http_front *f, struct http_message *m)
+{
+	m->text[HTTP_TEXT_MAX - 1] = '\0';
+	switch (m->kind) {
+	case HTTP_ASK_STATUS:
+		return give_status(f);
+	case HTTP_CAPTURE:
+		return is_capture(m) ? give_capture(f, m) : -EPROTO;
+	case HTTP_CANCEL:
+		for (size_t i = 0; i < ARRAY_SIZE(f->asked); i++)
+			if (f->asked[i].capture > 0 && f->asked[i].id == m->id)
+				captures_end(f->captures, f->asked[i].capture);
+		return 0;
+	default:
+		return -EPROTO;
+	}
+}
+
+static void fill_budget(struct http_front *f)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+	if (now - f->budget_ns < NSEC_PER_SEC)
+		return;
+	f->budget_ns = now;
+	f->budget = MESSAGES_A_SECOND;
+	if (f->muted)
+		set_muted(f, false);
+}
+
+static void hear(struct http_front *f)
+{
+	while (f->pid > 0 && f->budget > 0) {
+		_cleanup_fd_ int fd = -1;
+		struct http_message message;
+		int err = fd_take(f->fd, MSG_DONTWAIT, &message, sizeof(message), &fd);
+
+		if (err == -EAGAIN)
+			return;
+		f->budget--;
+		if (err == 0)
+			err = obey(f, &message);
+		/* It does not take what it asked for, or asks for what there is not. */
+		if (err == -EPROTO || err == -EAGAIN)
+			f->stats.refused++;
+		if (err < 0)
+			lose_process(f, err == -EPIPE ? "it has ended" : err_text(err));
+	}
+	if (f->pid > 0 && !f->muted) {
+		f->stats.refused++;
+		set_muted(f, true);
+	}
+}
+
+/* ---- captures ------------------------------------------------------------------------------- */
+
+static void on_captured(void *ctx, struct capture_result *result)
+{
+	struct http_front *f = ctx;
+	struct asked *asked = find_asked(f, result->id);
+	struct http_message message = { .kind = HTTP_CAPTURED, .err = result->err };
+
+	if (!asked)
+		return;
+	asked->capture = 0;
+	message.id = asked->id;
+	memcpy(message.text, result->why.text, sizeof(message.text));
+	if (f->pid > 0 && give(f, &message, result->err == 0 ? result->fd : -1) < 0)
+		lose_process(f, "it does not take what it asked for");
+}
+
+/* ---- begin and end -------------------------------------------------------------------------- */
+
+/* The first line of a file. */
+static int read_token(struct http_front *f, struct why *why)
+{
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	const char *path = f->options.token_file;
+	size_t len;
+	int err;
+
+	if (!*path && f->listener.reach != LISTENER_ANY)
+		return 0;
+	if (!*path)
+		return why_set(why, -EINVAL,
+			"%s can be reached from other hosts: that needs a token_file, whose first "
+			"line "
+			"who asks must send",
+			f->options.listen);
+	err = fd_read_path(path, 4096, &text);
+	if (err < 0)
+		return why_set(why, err, "cannot read %s: %s", path, err_text(err));
+	len = text.data ? strcspn(text.data, "\r\n") : 0;
+	if (len < TOKEN_MIN || len > TOKEN_MAX || strcspn(text.data, " \t") < len)
+		return why_set(why, -EINVAL,
+			"%s: its first line has to be %d to %d characters without blanks", path,
+			TOKEN_MIN, TOKEN_MAX);
+	memcpy(f->token, text.data, len);
+	return 0;
+}
+
+static int open_pool(struct http_front *f, struct why *why)
+{
+	const struct capture_limits limits = { HTTP_CAPTURES_AT_ONCE, HTTP_CAPTURES_A_MINUTE };
+	struct epoll_event event = { .events = EPOLLIN };
+	int err = captures_new(&limits, on_captured, f, &f->captures, why);
+
+	if (err < 0)
+		return err;
+	f->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (f->epoll_fd < 0 ||
+		epoll_ctl(f->epoll_fd, EPOLL_CTL_ADD, captures_fd(f->captures), &event) < 0)
+		err = -errno;
+	if (err == 0)
+		err = starter_open(&f->starter);
+	return err < 0 ? why_set(why, err, "cannot begin: %s", err_text(err)) : 0;
+}
+
+int http_front_open(const struct http_front_options *options, struct http_front **out,
+	enum http_front_key *key, struct why *why)
+{
+	_cleanup_(http_front_freep) struct http_front *f = calloc(1, sizeof(*f));
+	int err;
+
+	*key = HTTP_FRONT_LISTEN;
+	if (!f)
+		return why_set(why, -ENOMEM, "out of memory");
+	*f = (struct http_front){ .options = *options,
+		.listener = LISTENER_INIT,
+		.starter = STARTER_INIT,
+		.epoll_fd = -1,
+		.fd = -1 };
+	err = listener_open(options->listen, &f->listener, why);
+	if (err < 0)
+		return err;
+	*key = *options->token_file ? HTTP_FRONT_TOKEN : HTTP_FRONT_LISTEN;
+	err = read_token(f, why);
+	if (err < 0)
+		return err;
+	*out = TAKE_PTR(f);
+	return 0;
+}
+
+int http_front_start(struct http_front *f, struct why *why)
+{
+	return open_pool(f, why);
+}
+
+void http_front_free(struct http_front *f)
+{
+	if (!f)
+		return;
+	if (f->captures)
+		end_process(f);
+	captures_free(f->captures);
+	starter_close(&f->starter);
+	listener_close(&f->listener);
+	fd_close(&f->epoll_fd);
+	buf_done(&f->status);
+	free(f);
+}
+
+int http_front_listener(const struct http_front *f)
+{
+	return f->listener.fd;
+}
+
+int http_front_fd(const struct http_front *f)
+{
+	return f->epoll_fd;
+}
+
+void http_front_poll(struct http_front *f)
+{
+	captures_poll(f->captures);
+	start_process(f);
+	fill_budget(f);
+	hear(f);
+}
+
+void http_front_stats(const struct http_front *f, struct http_front_stats *out)
+{
+	*out = f->stats;
+	out->cpu_ns += clock_process_ns(f->pid);
+	out->rss_bytes = memory_resident(f->pid);
+	captures_stats(f->captures, &out->captures);
+}

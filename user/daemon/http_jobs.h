@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* daemon/http_jobs.h - answers from the store, which take their time: one thread makes them, one
+ * after the other, while the loop goes on. */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/own.h"
+#include "daemon/http_args.h"
+
+#define HTTP_JOBS_MAX 16
+
+struct http_answer {
+	unsigned int status; /* of HTTP */
+	const char *type;    /* Content-Type */
+	const char *ending;  /* of a file's name; NULL: it has none */
+	bool shown;          /* a browser shows it, and else saves it */
+	struct buf body;
+};
+
+struct http_job {
+	uint64_t id;
+	bool heat; /* what the page asks for, in place of a profile */
+	struct http_args args;
+	struct http_answer answer;
+	struct http_job *next;
+};
+
+void http_job_free(struct http_job *job);
+DEFINE_CLEANUP(struct http_job, http_job_free)
+
+struct http_jobs;
+
+/* The store is the working directory. The thread runs till the process ends. */
+int http_jobs_start(struct http_jobs **out);
+/* Readable when a job is done. */
+int http_jobs_fd(const struct http_jobs *jobs);
+/* Takes the job over. -EBUSY: as many as may wait do, and it stays the caller's. */
+int http_jobs_put(struct http_jobs *jobs, struct http_job *job);
+/* One that is done, the caller's; NULL: none. */
+struct http_job *http_jobs_take(struct http_jobs *jobs);
+
+/* What the thread does with one: for tests. */
+struct store;
+void http_jobs_answer(struct store *store, struct http_job *job);

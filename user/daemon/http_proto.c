@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* daemon/http_proto.c - the formats that HTTP gives: those of sink/, with what a browser calls
+ * them.
+ */
+#include "daemon/http_proto.h"
+
+#include <string.h>
+
+const struct http_format http_formats[HTTP_FORMATS_LEN] = {
+	{ "folded", "text/plain; charset=utf-8", "folded", false, true },
+	{ "perf", "text/plain; charset=utf-8", "linux-perf.txt", true, true },
+	{ "perfview", "application/zip", "trace.zip", true, false },
+	{ "pprof", "application/octet-stream", "pb.gz", false, false },
+	{ "speedscope", "application/json", "speedscope.json", false, false },
+	{ "firefox", "application/json", "firefox.json", true, false },
+	{ "html", "text/html; charset=utf-8", "html", false, true },
+	{ "svg", "image/svg+xml", "svg", false, true },
+};
+
+int http_format_find(const char *name)
+{
+	for (int i = 0; i < HTTP_FORMATS_LEN; i++)
+		if (strcmp(http_formats[i].name, name) == 0)
+			return i;
+	return -1;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* daemon/http_proto.h - what the daemon and the process that serves HTTP say to each other:
+ * messages of one size over a socket pair that keeps them apart, with at most one descriptor each.
+ * The daemon takes what comes from there as an attacker's. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define HTTP_ARGUMENT "http" /* the hidden subcommand */
+#define HTTP_TEXT_MAX 512
+
+#define HTTP_SECONDS_MAX 60
+#define HTTP_HZ_MAX 1000
+#define HTTP_CAPTURES_AT_ONCE 2
+#define HTTP_CAPTURES_A_MINUTE 12
+
+enum http_kind {
+	/* from the daemon */
+	HTTP_LISTEN,   /* fd: the listener; reach; text: the token, or "" */
+	HTTP_STORE,    /* fd: the store's directory; the last of those at the start */
+	HTTP_STATUS,   /* fd: JSON, in memory */
+	HTTP_REFUSED,  /* id; err: -EBUSY or -EAGAIN with retry_ns, or another; text: why */
+	HTTP_CAPTURED, /* id; err and text as of struct capture_result; fd: the profile */
+	/* to the daemon */
+	HTTP_ASK_STATUS,
+	HTTP_CAPTURE, /* id, target, text: its name; hz, seconds, format */
+	HTTP_CANCEL,  /* id */
+};
+
+enum http_target {
+	HTTP_ALL,
+	HTTP_CONTAINER,
+	HTTP_POD,
+	HTTP_UNIT,
+	HTTP_CGROUP,
+	HTTP_TARGETS,
+};
+
+struct http_message {
+	uint32_t kind;
+	int32_t err;
+	uint64_t id;
+	uint64_t retry_ns;
+	uint32_t target, reach;
+	uint32_t hz, seconds;
+	uint32_t format; /* a place in http_formats */
+	char text[HTTP_TEXT_MAX];
+};
+
+/* What can be asked for. Times are a capture's alone: the store has counts. */
+struct http_format {
+	const char *name; /* of `stoker record -f` */
+	const char *type;
+	const char *ending;
+	bool times;
+	bool shown; /* a browser shows it, and else saves it */
+};
+
+#define HTTP_FORMATS_LEN 8
+extern const struct http_format http_formats[HTTP_FORMATS_LEN];
+/* Its place; -1: there is no such format. */
+int http_format_find(const char *name);

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* daemon/http_routes.c - who may ask, and what. A page of another site can have a browser ask us:
+ * so on the loopback only its own names are answered to (a name that was made to lead here is
+ * none), and what a browser says comes from another site is refused. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/own.h"
+#include "daemon/http_conn.h"
+#include "daemon/page/index.html.h"
+
+#define STATUS_WAIT_NS (5 * NSEC_PER_SEC)
+#define STORE_WAIT_NS (120 * NSEC_PER_SEC)
+/* Besides its seconds; the daemon ends it before. */
+#define CAPTURE_WAIT_NS (90 * NSEC_PER_SEC)
+#define BUSY_RETRY_S 5
+#define BEARER "Bearer "
+
+void http_say(struct http_conn *conn, unsigned int status, const char *text)
+{
+	struct http_answer *a = &conn->answer;
+
+	conn->state = HTTP_ANSWERED;
+	buf_clear(&a->body);
+	a->status = status;
+	a->type = "text/plain; charset=utf-8";
+	a->ending = NULL;
+	a->shown = true;
+	if (buf_puts(&a->body, text) < 0 || buf_putc(&a->body, '\n') < 0)
+		a->status = 500;
+}
+
+/* ---- who may ask ---------------------------------------------------------------------------- */
+
+bool http_host_is_loopback(const char *host)
+{
+	char name[64];
+	struct in_addr four;
+	size_t len;
+
+	if (!host)
+		return true;
+	if (*host == '[') {
+		len = strcspn(host, "]");
+		return len == 4 && strncmp(host, "[::1]", 5) == 0 &&
+			(host[5] == '\0' || host[5] == ':');
+	}
+	len = strcspn(host, ":");
+	if (len >= sizeof(name))
+		return false;
+	memcpy(name, host, len);
+	name[len] = '\0';
+	if (strcasecmp(name, "localhost") == 0)
+		return true;
+	return inet_pton(AF_INET, name, &four) == 1 && ntohl(four.s_addr) >> 24 == 127;
+}
+
+bool http_token_fits(const char *token, const char *header)
+{
+	char given[HTTP_TEXT_MAX] = "", wanted[HTTP_TEXT_MAX] = "";
+	unsigned int differ = 0;
+
+	if (!header || strncasecmp(header, BEARER, strlen(BEARER)) != 0)
+		return false;
+	snprintf(given, sizeof(given), "%s", header + strlen(BEARER));
+	snprintf(wanted, sizeof(wanted), "%s", token);
+	for (size_t i = 0; i < sizeof(given); i++)
+		differ |= (unsigned int)(unsigned char)(given[i] ^ wanted[i]);
+	return differ == 0;
+}
+
+static const char *header(const struct http_server *s, const struct http_conn *c, const char *name)
+{
+	return s->mhd.lookup_connection_value(c->connection, MHD_HEADER_KIND, name);
+}
+
+/* True: it was answered. The page itself is for all, as it holds nothing. */
+static bool is_refused(
+	struct http_server *s, struct http_conn *c, const char *method, const char *path)
+{
+	const char *site = header(s, c, "Sec-Fetch-Site");
+	bool page = strcmp(path, "/") == 0;
+
+	if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
+		http_say(c, 405, "only GET is answered");
+	else if (s->reach == LISTENER_LOOPBACK && !http_host_is_loopback(header(s, c, "Host")))
+		http_say(c, 403, "this listens on the loopback, and answers to its names alone");
+	else if (!page && site && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0)
+		http_say(c, 403, "another site's page may not ask for this");
+	else if (!page && s->token[0] &&
+		!http_token_fits(s->token, header(s, c, "Authorization"))) {
+		http_say(c, 401, "this needs the token: Authorization: Bearer TOKEN");
+		c->challenge = true;
+	}
+	return c->state == HTTP_ANSWERED;
+}
+
+/* ---- what ----------------------------------------------------------------------------------- */
+
+struct taking {
+	struct http_args *args;
+	struct why why;
+	int err;
+};
+
+static enum MHD_Result take(void *ctx, enum MHD_ValueKind kind, const char *name, size_t name_len,
+	const char *value, size_t value_len)
+{
+	struct taking *t = ctx;
+
+	(void)kind;
+	(void)name_len;
+	t->err = http_args_take(t->args, name, value, value_len, &t->why);
+	return t->err == 0 ? MHD_YES : MHD_NO;
+}
+
+/* False: it was answered. */
+static bool take_args(struct http_server *s, struct http_conn *c, uint32_t takes)
+{
+	struct taking t = { .args = &c->args };
+
+	http_args_init(&c->args, takes, clock_ns(CLOCK_REALTIME));
+	s->mhd.get_connection_values_n(c->connection, MHD_GET_ARGUMENT_KIND, take, &t);
+	if (t.err == 0)
+		t.err = http_args_check(&c->args, &t.why);
+	if (t.err < 0)
+		http_say(c, 400, t.why.text);
+	return t.err == 0;
+}
+
+static void wait_for(struct http_conn *c, enum http_wait what, uint64_t ns)
+{
+	c->state = HTTP_WAITING;
+	c->wait = what;
+	c->ends_ns = clock_ns(CLOCK_MONOTONIC) + ns;
+}
+
+static void ask(struct http_server *s, struct http_conn *c, const struct http_message *message)
+{
+	/* The daemon takes as many a second as it likes, and no more. */
+	if (fd_pass(s->daemon_fd, message, sizeof(*message), -1) == 0)
+		return;
+	http_say(c, 503, "the daemon is busy");
+	c->retry_s = BUSY_RETRY_S;
+}
+
+/* One question for all that wait. */
+static void ask_status(struct http_server *s, struct http_conn *c, enum http_wait what)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+	if (!take_args(s, c, 0))
+		return;
+	wait_for(c, what, STATUS_WAIT_NS);
+	if (now < s->status_asked_ns + NSEC_PER_SEC)
+		return;
+	s->status_asked_ns = now;
+	ask(s, c, &(struct http_message){ .kind = HTTP_ASK_STATUS });
+}
+
+static void route_metrics(struct http_server *s, struct http_conn *c)
+{
+	ask_status(s, c, HTTP_WAIT_METRICS);
+}
+
+static void route_health(struct http_server *s, struct http_conn *c)
+{
+	ask_status(s, c, HTTP_WAIT_HEALTH);
+}
+
+static void route_profile(struct http_server *s, struct http_conn *c)
+{
+	struct http_message message = { .kind = HTTP_CAPTURE, .id = c->id };
+	const struct http_args *a = &c->args;
+
+	if (!take_args(s, c, HTTP_ARG_SECONDS | HTTP_ARG_HZ | HTTP_ARG_TARGET | HTTP_ARG_FORMAT))
+		return;
+	if (a->format < 0)
+		c->args.format = 0;
+	message.target = a->target;
+	message.hz = a->hz;
+	message.seconds = a->seconds;
+	message.format = (uint32_t)a->format;
+	snprintf(message.text, sizeof(message.text), "%s", a->target_name);
+	wait_for(c, HTTP_WAIT_CAPTURE, a->seconds * NSEC_PER_SEC + CAPTURE_WAIT_NS);
+	ask(s, c, &message);
+}
+
+static void put_job(struct http_server *s, struct http_conn *c, bool heat)
+{
+	_cleanup_(http_job_freep) struct http_job *job = calloc(1, sizeof(*job));
+
+	if (!job) {
+		http_say(c, 503, "out of memory");
+		return;
+	}
+	job->id = c->id;
+	job->heat = heat;
+	job->args = c->args;
+	if (http_jobs_put(s->jobs, job) < 0) {
+		http_say(c, 503, "other questions are being answered");
+		c->retry_s = BUSY_RETRY_S;
+		return;
+	}
+	TAKE_PTR(job);
+	wait_for(c, HTTP_WAIT_STORE, STORE_WAIT_NS);
+}
+
+static void route_query(struct http_server *s, struct http_conn *c)
+{
+	if (take_args(s, c,
+		    HTTP_ARG_SPAN | HTTP_ARG_MATCH | HTTP_ARG_FUNCTION | HTTP_ARG_TOP |
+			    HTTP_ARG_TREND | HTTP_ARG_FORMAT))
+		put_job(s, c, false);
+}
+
+static void route_heat(struct http_server *s, struct http_conn *c)
+{
+	if (take_args(s, c, HTTP_ARG_SPAN | HTTP_ARG_CELLS))
+		put_job(s, c, true);
+}
+
+static void route_page(struct http_server *s, struct http_conn *c)
+{
+	struct http_answer *a = &c->answer;
+
+	if (!take_args(s, c, 0))
+		return;
+	c->state = HTTP_ANSWERED;
+	*a = (struct http_answer){
+		.status = 200, .type = "text/html; charset=utf-8", .shown = true
+	};
+	if (buf_put(&a->body, page_index_html, sizeof(page_index_html)) < 0)
+		http_say(c, 503, "out of memory");
+}
+
+static const struct route {
+	const char *path;
+	void (*answer)(struct http_server *server, struct http_conn *conn);
+} routes[] = {
+	{ "/", route_page },
+	{ "/metrics", route_metrics },
+	{ "/profile", route_profile },
+	{ "/query", route_query },
+	{ "/heat.json", route_heat },
+	{ "/healthz", route_health },
+};
+
+void http_route(struct http_server *s, struct http_conn *c, const char *method, const char *path)
+{
+	if (is_refused(s, c, method, path))
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(routes); i++) {
+		if (strcmp(routes[i].path, path) == 0) {
+			routes[i].answer(s, c);
+			return;
+		}
+	}
+	http_say(c, 404, "there are /, /metrics, /profile, /query and /healthz");
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* daemon/listener.c - addresses are numbers, or localhost: a name server is nobody to ask at the
+ * start of a host. */
+#include "daemon/listener.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+
+#define BACKLOG 128
+/* A daemon that was killed may not be quite gone. */
+#define BUSY_WAIT_NS NSEC_PER_SEC
+#define BUSY_POLL_MS 50
+#define UNIX_PREFIX "unix:"
+#define HOST_MAX 64
+
+static bool is_loopback(const struct sockaddr *address)
+{
+	const struct sockaddr_in *four = (const struct sockaddr_in *)address;
+	const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)address;
+
+	if (address->sa_family == AF_INET)
+		return ntohl(four->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+	return address->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&six->sin6_addr);
+}
+
+static int explain(const char *text, int err, struct why *why)
+{
+	if (err == -EADDRINUSE)
+		return why_set(
+			why, err, "cannot listen on %s: it is in use by another process", text);
+	return why_set(why, err, "cannot listen on %s: %s", text, err_text(err));
+}
+
+/* "HOST:PORT" or "[HOST]:PORT" → the two. */
+static bool split(const char *text, char host[HOST_MAX], const char **port)
+{
+	const char *colon = strrchr(text, ':'), *first = text;
+	size_t len = colon ? (size_t)(colon - text) : 0;
+
+	if (!colon || len == 0 || colon[1] == '\0')
+		return false;
+	if (*first == '[' && first[len - 1] == ']') {
+		first++;
+		len -= 2;
+	} else if (memchr(first, ':', len)) {
+		return false;
+	}
+	*port = colon + 1;
+	if (len == 0 || len >= HOST_MAX || strspn(*port, "0123456789") != strlen(*port))
+		return false;
+	memcpy(host, first, len);
+	host[len] = '\0';
+	return true;
+}
+
+static int open_address(const struct addrinfo *a, int *out)
+{
+	_cleanup_fd_ int fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	uint64_t until = clock_ns(CLOCK_MONOTONIC) + BUSY_WAIT_NS;
+	int on = 1;
+
+	if (fd < 0)
+		return -errno;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (a->ai_family == AF_INET6)
+		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
+	while (bind(fd, a->ai_addr, a->ai_addrlen) < 0 || listen(fd, BACKLOG) < 0) {
+		if (errno != EADDRINUSE || clock_ns(CLOCK_MONOTONIC) >= until)
+			return -errno;
+		poll(NULL, 0, BUSY_POLL_MS);
+	}
+	*out = TAKE_FD(fd);
+	return 0;
+}
+
+static int open_inet(const char *text, struct listener *out, struct why *why)
+{
+	struct addrinfo hints = { .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE,
+		.ai_socktype = SOCK_STREAM };
+	struct addrinfo *found = NULL;
+	char host[HOST_MAX];
+	const char *port;
+	int err;
+
+	if (!split(text, host, &port) || strtoul(port, NULL, 10) > UINT16_MAX ||
+		getaddrinfo(strcmp(host, "localhost") == 0 ? "127.0.0.1" : host, port, &hints,
+			&found) != 0)
+		return why_set(why, -EINVAL,
+			"it takes ADDRESS:PORT, [ADDRESS]:PORT, unix:PATH or off, and not %s",
+			text);
+	err = open_address(found, &out->fd);
+	out->reach = is_loopback(found->ai_addr) ? LISTENER_LOOPBACK : LISTENER_ANY;
+	freeaddrinfo(found);
+	return err < 0 ? explain(text, err, why) : 0;
+}
+
+/* Nobody behind it: a daemon that was killed left it. */
+static bool is_left(const struct sockaddr_un *address)
+{
+	_cleanup_fd_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	struct stat st;
+
+	return fd >= 0 && lstat(address->sun_path, &st) == 0 && S_ISSOCK(st.st_mode) &&
+		connect(fd, (const struct sockaddr *)address, sizeof(*address)) < 0 &&
+		errno == ECONNREFUSED;
+}
+
+/* For its owner and group. */
+static int open_unix(const char *path, struct listener *out, struct why *why)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	_cleanup_fd_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	mode_t mask;
+	int err = 0;
+
+	if (path[0] != '/' || strlen(path) >= sizeof(address.sun_path))
+		return why_set(why, -EINVAL,
+			"unix:PATH takes a path from / on, of less than %zu bytes, and not %s",
+			sizeof(address.sun_path), path);
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
+	if (is_left(&address))
+		unlink(path);
+	mask = umask(0117);
+	if (fd < 0 || bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ||
+		listen(fd, BACKLOG) < 0)
+		err = -errno;
+	umask(mask);
+	if (err < 0)
+		return explain(path, err, why);
+	out->fd = TAKE_FD(fd);
+	out->reach = LISTENER_UNIX;
+	snprintf(out->path, sizeof(out->path), "%s", path);
+	return 0;
+}
+
+int listener_open(const char *text, struct listener *out, struct why *why)
+{
+	size_t len = strlen(UNIX_PREFIX);
+	struct listener l = LISTENER_INIT;
+	int err = strncmp(text, UNIX_PREFIX, len) == 0 ? open_unix(text + len, &l, why)
+						       : open_inet(text, &l, why);
+
+	if (err == 0)
+		*out = l;
+	return err;
+}
+
+void listener_close(struct listener *listener)
+{
+	fd_close(&listener->fd);
+	if (listener->path[0])
+		unlink(listener->path);
+	listener->path[0] = '\0';
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* daemon/listener.h - the socket of `listen = ADDRESS:PORT`, `[ADDRESS6]:PORT`, `unix:PATH`, which
+ * the daemon opens before it gives its privileges up. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/err.h"
+
+enum listener_reach {
+	LISTENER_LOOPBACK, /* this host's browsers among them */
+	LISTENER_UNIX,
+	LISTENER_ANY,
+};
+
+struct listener {
+	int fd;
+	enum listener_reach reach;
+	char path[108]; /* of a unix socket; "": none */
+};
+
+#define LISTENER_INIT     \
+	{                 \
+		.fd = -1, \
+	}
+
+/* -EINVAL: it reads otherwise; -EADDRINUSE and others of bind(2). An old unix socket that nobody
+ * listens on is replaced. On success the listener is the caller's. */
+int listener_open(const char *text, struct listener *out, struct why *why);
+/* Removes a unix socket's name. */
+void listener_close(struct listener *listener);

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* daemon/status.h - how the daemon is, as JSON: what HTTP shows of it. */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "daemon/account.h"
+#include "daemon/config.h"
+#include "daemon/http_front.h"
+#include "daemon/keeper.h"
+
+struct status_facts {
+	const struct account *account; /* of all the time */
+	const struct config *config;
+	const struct keeper *keeper;
+	const struct keeper_status *store;
+	const struct http_front_stats *http;
+	uint64_t written_age_ns; /* since an interval was written, or since the start */
+};
+
+/* {"account": as of account_write_json, "daemon": {...}}. 0 or -ENOMEM. */
+int status_write(const struct status_facts *facts, struct buf *out);
