@@ -78,9 +78,14 @@ $(BUILD)/sink/page/page.html.h: $(PAGE_SRC)/page.html $(PAGE_SRC)/page.css $(PAG
 	@mkdir -p $(@D)
 	$(call say,PAGE,$<)tools/page $< $(PAGE_JS) > $(@:.h=) && tools/embed page_page_html < $(@:.h=) > $@
 
-$(BUILD)/daemon/page/index.html.h: $(wildcard user/daemon/page/*) $(PAGE_SRC)/page.css tools/page tools/embed
+# The daemon's page looks like the profile's: it has that style, and some of its own.
+INDEX_SRC := $(addprefix user/daemon/page/,index.html index.css index.js)
+$(BUILD)/daemon/page/index.html.h: $(INDEX_SRC) $(PAGE_SRC)/page.css tools/page tools/embed
 	@mkdir -p $(@D)
-	$(call say,PAGE,$@)cat user/daemon/page/index.html > $(@:.h=) && tools/embed page_index_html < $(@:.h=) > $@
+	$(call say,PAGE,$<)cat $(PAGE_SRC)/page.css user/daemon/page/index.css > $(@D)/page.css && \
+		cp user/daemon/page/index.html $(@D)/template.html && \
+		tools/page $(@D)/template.html user/daemon/page/index.js > $(@:.h=) && \
+		tools/embed page_index_html < $(@:.h=) > $@
 
 $(BUILD)/sink/page/%.h: $(PAGE_SRC)/% tools/embed
 	@mkdir -p $(@D)

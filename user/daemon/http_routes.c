@@ -20,6 +20,7 @@
 #define CAPTURE_WAIT_NS (90 * NSEC_PER_SEC)
 #define BUSY_RETRY_S 5
 #define BEARER "Bearer "
+#define TOKEN_COOKIE "stoker"
 
 void http_say(struct http_conn *conn, unsigned int status, const char *text)
 {
@@ -79,6 +80,18 @@ static const char *header(const struct http_server *s, const struct http_conn *c
 	return s->mhd.lookup_connection_value(c->connection, MHD_HEADER_KIND, name);
 }
 
+/* A page cannot say more than cookies where it shows another one in itself. */
+static bool has_token(const struct http_server *s, const struct http_conn *c)
+{
+	const char *cookie =
+		s->mhd.lookup_connection_value(c->connection, MHD_COOKIE_KIND, TOKEN_COOKIE);
+	char given[HTTP_TEXT_MAX];
+
+	snprintf(given, sizeof(given), BEARER "%s", cookie ? cookie : "");
+	return http_token_fits(s->token, header(s, c, "Authorization")) ||
+		(cookie && http_token_fits(s->token, given));
+}
+
 /* True: it was answered. The page itself is for all, as it holds nothing. */
 static bool is_refused(
 	struct http_server *s, struct http_conn *c, const char *method, const char *path)
@@ -92,8 +105,7 @@ static bool is_refused(
 		http_say(c, 403, "this listens on the loopback, and answers to its names alone");
 	else if (!page && site && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0)
 		http_say(c, 403, "another site's page may not ask for this");
-	else if (!page && s->token[0] &&
-		!http_token_fits(s->token, header(s, c, "Authorization"))) {
+	else if (!page && s->token[0] && !has_token(s, c)) {
 		http_say(c, 401, "this needs the token: Authorization: Bearer TOKEN");
 		c->challenge = true;
 	}
