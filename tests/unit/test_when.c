@@ -58,7 +58,7 @@ static void what_is_no_moment_is_refused(void **state)
 {
 	static const char *const rows[] = { "", "h", "-2h", "2", "2hours", "2 h", "25:00", "12:61",
 		"2027-02-30", "2027-13-01", "2027-01-15 8 Uhr", "tomorrow", "@", "@-5", "@1x",
-		"@99999999999999999999" };
+		"@1.x", "@.5", "@99999999999999999999" };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -70,9 +70,22 @@ static void what_is_no_moment_is_refused(void **state)
 	}
 }
 
+static void an_epoch_may_have_a_fraction(void **state)
+{
+	uint64_t at;
+	struct why why;
+
+	(void)state;
+	assert_int_equal(when_parse("@1700000000.25", 0, &at, &why), 0);
+	assert_true(at == 1700000000250000000ULL);
+	assert_int_equal(when_parse("@1.0123456789999", 0, &at, &why), 0);
+	assert_true(at == 1012345678ULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_epoch_may_have_a_fraction),
 		cmocka_unit_test(moments_are_read),
 		cmocka_unit_test(what_is_no_moment_is_refused),
 	};

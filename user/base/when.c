@@ -44,15 +44,18 @@ static bool parse_ago(const char *text, uint64_t now_ns, uint64_t *out)
 
 static bool parse_epoch(const char *text, uint64_t *out)
 {
+	uint64_t n, part = 0, unit = NSEC_PER_SEC;
 	char *end;
-	uint64_t n;
 
 	if (text[0] != '@' || text[1] < '0' || text[1] > '9')
 		return false;
 	n = strtoull(text + 1, &end, 10);
-	if (*end || n > UINT64_MAX / NSEC_PER_SEC)
+	if (*end == '.')
+		for (end++; *end >= '0' && *end <= '9'; end++, unit /= 10)
+			part += (uint64_t)(*end - '0') * (unit / 10);
+	if (*end || n >= UINT64_MAX / NSEC_PER_SEC)
 		return false;
-	*out = n * NSEC_PER_SEC;
+	*out = n * NSEC_PER_SEC + part;
 	return true;
 }
 

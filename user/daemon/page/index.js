@@ -158,8 +158,8 @@ function draw() {
 function question() {
 	const cells = state.heat.cells, row = shown()[state.row];
 	const words = new URLSearchParams();
-	words.set('since', '@' + Math.round(cells[state.from][0]));
-	words.set('until', '@' + Math.max(Math.round(cells[state.until][1]), Math.round(cells[state.from][0]) + 1));
+	words.set('since', '@' + cells[state.from][0]);
+	words.set('until', '@' + cells[state.until][1]);
 	if (row.name !== '') words.set(state.heat.key || 'container', row.name);
 	return words;
 }
