@@ -91,6 +91,16 @@ lost() {
 	[ ! -s "$tmp/undocumented" ]
 }
 
+@test "the line of ticks that is printed adds up, and says what the account says" {
+	start_busy spin 60
+	timeout 60 "$stoker" record -a -F 199 -d 1 -o "$tmp/f" --stats "$tmp/s" 2>"$tmp/said"
+	cat "$tmp/said"
+	sed -n 's/^ticks *\([0-9]*\) expected = \([0-9]*\) samples + \([0-9]*\) idle + \([0-9]*\) skipped + \([0-9]*\) lost.*/\1 \2 \3 \4 \5/p' \
+		"$tmp/said" >"$tmp/line"
+	[ "$(cat "$tmp/line")" = "$(jq -r '.ticks | "\(.expected) \(.samples) \(.idle) \(.skipped) \([.lost[]] | add // 0)"' "$tmp/s")" ]
+	awk '{ off = $1 - $2 - $3 - $4 - $5; exit off > $1 / 100 || -off > $1 / 100 }' "$tmp/line"
+}
+
 @test "the kernel says what the program cost when kernel.bpf_stats_enabled is set" {
 	local was
 	was=$(cat /proc/sys/kernel/bpf_stats_enabled) || skip 'no kernel.bpf_stats_enabled here'

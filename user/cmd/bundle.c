@@ -17,6 +17,7 @@
 #include "cmd/output.h"
 
 #define BLOCK_BYTES 512
+#define FILE_NAME_MAX 32 /* of those in the folder, with the slash */
 #define READ_BYTES (256 * 1024)
 #define SIZE_MAX_OCTAL 077777777777ULL /* eleven digits */
 
@@ -45,6 +46,8 @@ const struct bundle_file *bundle_files(void)
 
 int bundle_make(const char *dir, struct why *why)
 {
+	if (strlen(dir) + FILE_NAME_MAX >= OUTPUT_PATH_MAX)
+		return why_set(why, -ENAMETOOLONG, "--bundle: the name of the folder is too long");
 	if (mkdir(dir, 0755) < 0 && errno != EEXIST)
 		return why_set(why, -errno, "--bundle: cannot make %s: %s", dir, err_text(errno));
 	return 0;

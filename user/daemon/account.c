@@ -221,9 +221,11 @@ static int put_reasons(
 static int put_ticks(const struct account *a, struct buf *out)
 {
 	const struct sampler_stats *s = &a->sampler;
-	int err = buf_printf(out, "ticks    %llu expected = %llu samples + %llu idle + %llu lost",
+	int err = buf_printf(out,
+		"ticks    %llu expected = %llu samples + %llu idle + %llu skipped + %llu lost",
 		(unsigned long long)s->expected, (unsigned long long)s->samples,
-		(unsigned long long)s->idle, (unsigned long long)sum(s->lost, LOST_REASONS_LEN));
+		(unsigned long long)s->idle, (unsigned long long)s->skipped,
+		(unsigned long long)sum(s->lost, LOST_REASONS_LEN));
 
 	return err < 0 ? err : put_reasons(out, s->lost, lost_names, LOST_REASONS_LEN);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon/account.h - what a capture did, lost and cost: ticks expected = samples + idle + lost.
- * Numbers of frames and stacks are weighted by samples. */
+/* daemon/account.h - what a capture did, lost and cost: ticks expected = samples + idle
+ * + skipped + lost. Numbers of frames and stacks are weighted by samples. */
 #pragma once
 
 #include <stdbool.h>
