@@ -192,15 +192,13 @@ terminal_is_as_before() {
 @test "however the table ends, the terminal is as before" {
 	local signal
 	start_busy spin 60
-	open_terminal 80 24
+	# Where there is AddressSanitizer, a SIGSEGV is to end it as it does elsewhere.
+	open_terminal 80 24 ASAN_OPTIONS=handle_segv=0
 	for signal in TERM HUP KILL SEGV; do
 		open_top -p "$pid"
 		kill -s "$signal" "$(view_pid)"
-		terminal_is_as_before || {
-			echo "not after SIG$signal"
-			screen
-			return 1
-		}
+		echo "after SIG$signal:"
+		terminal_is_as_before
 		rm "$tmp/after"
 	done
 	open_top -p "$pid"

@@ -218,11 +218,10 @@ _Noreturn static void become_view(struct top *top, struct log *log)
 
 /* Out of the other screen, the cursor and keys as usual: the sequences that terminals of our time
  * share, for when nobody is left who knows which one this is. */
-static void restore_terminal(const struct top *top)
+static void leave_screen(void)
 {
 	static const char usual[] = "\033[?1049l\033[?25h\033[0m\033[?1l\033>\r";
 
-	tcsetattr(STDIN_FILENO, TCSANOW, &top->terminal);
 	if (write(STDOUT_FILENO, usual, sizeof(usual) - 1) < 0)
 		return;
 }
@@ -241,9 +240,10 @@ static int wait_for_view(struct top *top, const sigset_t *waited)
 		if (signal == SIGTERM || signal == SIGHUP)
 			kill(top->view, SIGTERM);
 	}
+	tcsetattr(STDIN_FILENO, TCSANOW, &top->terminal);
 	if (WIFEXITED(status))
 		return WEXITSTATUS(status);
-	restore_terminal(top);
+	leave_screen();
 	return EXIT_FAILED;
 }
 
