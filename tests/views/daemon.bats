@@ -24,6 +24,7 @@ PACKAGES='playwright-core@1.65.1 axe-core@4.14.1'
 	jq -c 'del(.clicked.flame.names, .picked.flame.names)' "$seen"
 	jq -e '.errors == [] and .foreign == [] and .axe == []' "$seen"
 	jq -e '.title == "stoker" and .cells >= 5 and .drawn > 3 and (.rows | index("spin")) != null' "$seen"
+	jq -e '.map.width > 1200 and .map.bottom < 500' "$seen"
 	jq -e '.clicked | .flame.label | test("^Flame graph of [1-9]")' "$seen"
 	jq -e '.clicked.flame.origin == "null" and (.clicked.said | test("^all, "))' "$seen"
 	jq -e '.dragged.cells == 3 and .dragged.src != .clicked.src' "$seen"

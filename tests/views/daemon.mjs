@@ -50,6 +50,7 @@ results.title = await page.title();
 results.facts = await page.textContent('#facts');
 const heat = await page.evaluate(() => ({ cells: state.heat.cells, rows: rows().map((row) => row.name), all: state.heat.all.cpus }));
 results.cells = heat.cells.length;
+results.map = await page.evaluate(() => { const { width, bottom } = document.getElementById('map').getBoundingClientRect(); return { width, bottom }; });
 results.rows = heat.rows;
 results.drawn = await page.evaluate(() => {
 	const canvas = document.querySelector('#map canvas');

@@ -3,7 +3,7 @@
 // /heat.json for the first and shows /query for the second; names are text and nothing else.
 'use strict';
 
-const LABELS = 168, ROW = 20, AXIS = 18, CELLS = 240, AGAIN_MS = 15000;
+const LABELS = 168, ROW = 20, AXIS = 18, ROWS = 13, CELLS = 240, AGAIN_MS = 15000;
 const element = (id) => document.getElementById(id);
 const map = element('map'), canvas = map.querySelector('canvas');
 const FORMATS = ['folded', 'pprof', 'speedscope', 'svg', 'html'];
@@ -24,7 +24,7 @@ function day(s) {
 
 // ---- what there is -----------------------------------------------------------------------------
 
-// The first row is the sum; the others have names.
+// The first row is the sum; the others have names. The hottest are shown, the picker has more.
 function rows() {
 	const heat = state.heat;
 	return heat ? [{ ...heat.all, name: '' }, ...heat.rows.filter((row) => row.name !== '')] : [];
@@ -32,7 +32,7 @@ function rows() {
 
 function shown() {
 	const who = element('who').value, all = rows();
-	return who === '' ? all : all.filter((row, i) => i === 0 || row.name === who);
+	return who === '' ? all.slice(0, ROWS) : all.filter((row, i) => i === 0 || row.name === who);
 }
 
 function fill_picker() {
