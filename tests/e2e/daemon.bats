@@ -137,6 +137,7 @@ remount() {
 	mount -t tmpfs -o size=4m none "$tmp/small"
 	mounts+=("$tmp/small")
 	ln -s "$tmp/small/store" "$tmp/store"
+	start_busy spin 120
 	configure
 	sed -i "s|^path = .*|path = $tmp/small/store|" "$tmp/stoker.ini"
 	start "$stoker" daemon --config "$tmp/stoker.ini"
@@ -180,7 +181,7 @@ more_segments_than() {
 	[ "$(jq -s --argjson now "$(date +%s)" \
 		'map(select(.start_ns / 1e9 < $now - 3000)) | length' "$tmp/store/index")" -ge 4 ]
 	[ "$(jq -s 'map(.name) | unique | length' "$tmp/store/index")" = "$(segments | wc -l)" ]
-	jq -s -e 'all((.end_ns - .start_ns) / 1e9 | . > 0.1 and . < 10)' "$tmp/store/index"
+	jq -s -e 'all((.end_ns - .start_ns) / 1e9 | . > 0 and . < 10)' "$tmp/store/index"
 	[ ! -e "$tmp/store/damaged" ]
 }
 

@@ -47,7 +47,8 @@ metric_is() {
 ticks_add_up() {
 	awk '{ sub(/\{.*\}/, "", $1); sum[$1] += $2 }
 		END {
-			parts = sum["stoker_samples_total"] + sum["stoker_ticks_idle_total"] + sum["stoker_ticks_lost_total"]
+			parts = sum["stoker_samples_total"] + sum["stoker_ticks_idle_total"] + \
+				sum["stoker_ticks_lost_total"] + sum["stoker_ticks_skipped_total"]
 			print sum["stoker_ticks_expected_total"] " ticks, of which are told " parts
 			late = sum["stoker_ticks_expected_total"] - parts
 			exit !(parts > 100 && late <= 19 && late >= -19)

@@ -46,7 +46,9 @@ static void an_assembly_has_names_and_no_rows(void **state)
 	_cleanup_fd_ int fd = open_assembly();
 	struct worker_object object = { .id = 1, .fd = fd };
 	uint64_t at[] = { 0x200 + 0x400 + 0x23, 0x200 + 0x400 + 0x1c, 0x200 + 0x400 + 0x88 };
-	struct worker_query query = { at, ARRAY_SIZE(at), true, in_ns(LONG_NS), 0, NULL };
+	struct worker_query query = {
+		.addresses = at, .len = ARRAY_SIZE(at), .demangle = true, .until_ns = in_ns(LONG_NS)
+	};
 	struct worker_symbols symbols;
 
 	(void)state;
@@ -69,7 +71,9 @@ static void an_assembly_without_compiled_code_has_no_names(void **state)
 {
 	_cleanup_fd_ int whole = open_assembly();
 	_cleanup_fd_ int fd = -1;
-	struct worker_query query = { &(uint64_t){ 0x620 }, 1, false, in_ns(LONG_NS), 0, NULL };
+	struct worker_query query = {
+		.addresses = &(uint64_t){ 0x620 }, .len = 1, .until_ns = in_ns(LONG_NS)
+	};
 	struct worker_symbols symbols;
 	char bytes[8192];
 	ssize_t len = read(whole, bytes, sizeof(bytes));

@@ -334,6 +334,7 @@ static int put_status(void *ctx, struct buf *out)
 	agent_account(d->agent, &account);
 	account.hz = d->governor.hz;
 	account.governor = d->governor;
+	account.traps = trapper_stats(&d->trapper);
 	http_front_stats(d->http, &http);
 	return status_write(&facts, out);
 }

@@ -213,7 +213,9 @@ _Noreturn static void become_view(struct top *top, struct log *log)
 	err = top_view_run(&options, &why);
 	if (err < 0)
 		log_error(log, "%s", why.text);
-	exit(err < 0 ? EXIT_FAILED : EXIT_OK);
+	/* Not by exit(): what a sanitizer does there needs a right that was given up. */
+	fflush(stdout);
+	_exit(err < 0 ? EXIT_FAILED : EXIT_OK);
 }
 
 /* Out of the other screen, the cursor and keys as usual: the sequences that terminals of our time
