@@ -98,7 +98,7 @@ has_small_segment() {
 	wait_until 30 says 'No space left' "$out"
 	runs_on "${started[0]}" 250
 	rm "$tmp/small/filler"
-	wait_until 20 says 'written again' "$out"
+	wait_until 20 says 'the store is written again' "$out"
 	wait_until 20 has_small_segment
 	ends 0
 	[ "$(grep -c 'No space left' "$out")" -eq 1 ]
@@ -148,7 +148,7 @@ remount() {
 	"$stoker" report -q --store "$tmp/small/store" -f folded >"$tmp/f"
 	[ -s "$tmp/f" ]
 	remount rw
-	wait_until 20 says 'written again' "$out"
+	wait_until 20 says 'the store is written again' "$out"
 	ends 0
 	[ "$(grep -c 'Read-only' "$out")" -eq 1 ]
 	[ ! -e "$tmp/small/store/damaged" ]
