@@ -222,11 +222,11 @@ said_clearly() {
 	[ "$(wc -l <"$tmp/said")" -le 4 ]
 }
 
-# Those of $recorder.
+# Those of $recorder that live: one that was killed is its child until it is replaced.
 workers() {
 	local child
 	for child in $(children_of "$recorder"); do
-		[ "$(cat "/proc/$child/comm" 2>/dev/null)" != stoker-worker ] || echo "$child"
+		[ "$(cat "/proc/$child/comm" 2>/dev/null)" != stoker-worker ] || is_gone "$child" || echo "$child"
 	done
 }
 

@@ -59,9 +59,15 @@ start_as_nobody() {
 	wait_until 10 has_run "$pid"
 }
 
+cannot_gain() {
+	[ "$(status_of "$1" NoNewPrivs)" = 1 ]
+}
+
 @test "the agent has the documented capabilities, no other, and cannot get any" {
 	local set
 	start_record -a -o "$tmp/f"
+	# Its clocks are opened before.
+	wait_until 10 cannot_gain "$recorder"
 	grep -E '^(Cap|NoNew)' "/proc/$recorder/status"
 	for set in CapPrm CapEff CapBnd; do
 		# shellcheck disable=SC2046 # words

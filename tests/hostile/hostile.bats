@@ -45,6 +45,7 @@ whole() {
 	start_record -a -F 499 --inline --interval 5 -o "$tmp/part.%s" --stats "$tmp/s"
 	runs_on "$(pgrep -n -x deep_nofp)" 60
 	kill_workers 3
+	wait_until 10 have_workers
 	runs_on "$(pgrep -n -x deep_nofp)" 30
 	kill -INT "$recorder"
 	wait "$recorder" || status=$?

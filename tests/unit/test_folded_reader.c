@@ -45,6 +45,13 @@ static void lines_are_stacks_with_a_count(void **state)
 	expect("", "", (struct folded_counts){ 0 });
 }
 
+static void a_sum_that_cannot_be_written_exactly_is_not_begun(void **state)
+{
+	(void)state;
+	expect("a 5000000000000000\na 5000000000000000\nb 1\n", "a 5000000000000000\nb 1\n",
+		(struct folded_counts){ .lines = 2, .bad = 1, .bad_at = 2 });
+}
+
 static void suffixes_say_what_kind_a_frame_is(void **state)
 {
 	_cleanup_(profile_done) struct profile p = { 0 };
@@ -186,6 +193,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_are_stacks_with_a_count),
+		cmocka_unit_test(a_sum_that_cannot_be_written_exactly_is_not_begun),
 		cmocka_unit_test(suffixes_say_what_kind_a_frame_is),
 		cmocka_unit_test(fractions_are_rounded),
 		cmocka_unit_test(empty_frames_are_none),

@@ -12,6 +12,7 @@
 struct folded_reader {
 	struct profile *out;
 	uint32_t labels;                        /* of all samples: nothing is known */
+	uint64_t total;                         /* of the lines that were taken */
 	uint32_t root_first[FOLDED_FRAMES_MAX]; /* of the line */
 	uint32_t leaf_first[FOLDED_FRAMES_MAX];
 };
@@ -46,7 +47,7 @@ static bool read_count(struct bytes text, uint64_t *count)
 		dot = digit == '.';
 		if (dot)
 			break;
-		if (!is_digit(digit) || value > COUNT_MAX / 10)
+		if (!is_digit(digit) || value >= COUNT_MAX / 10)
 			return false;
 		value = value * 10 + (uint64_t)(digit - '0');
 	}
@@ -148,9 +149,10 @@ static int take_line(struct folded_reader *r, struct bytes line)
 	uint64_t count;
 	int err;
 
-	if (!split_line(line, &stack, &count))
+	if (!split_line(line, &stack, &count) || count > COUNT_MAX - r->total)
 		return 0;
 	err = folded_reader_add(r, stack, r->labels, count);
+	r->total += err == 0 ? count : 0;
 	return err == -E2BIG ? 0 : err < 0 ? err : 1;
 }
 

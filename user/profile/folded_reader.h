@@ -14,7 +14,8 @@
 
 struct folded_counts {
 	uint64_t lines;   /* taken */
-	uint64_t bad;     /* left out: no count, or more frames than FOLDED_FRAMES_MAX */
+	uint64_t bad;     /* left out: no count, more frames than FOLDED_FRAMES_MAX, or with
+			   * those before a sum above 2^53, which no viewer could tell exactly */
 	uint64_t bad_at;  /* the number of the first of them, from 1 */
 	uint64_t skipped; /* blank, or comments that begin with # */
 };
