@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 #include <time.h>
 
@@ -24,4 +25,12 @@ static inline uint64_t clock_process_ns(pid_t pid)
 	clockid_t clock;
 
 	return pid > 0 && clock_getcpuclockid(pid, &clock) == 0 ? clock_ns(clock) : 0;
+}
+
+/* The same, as wait4 tells it of one that has ended. */
+static inline uint64_t clock_usage_ns(const struct rusage *usage)
+{
+	return ((uint64_t)usage->ru_utime.tv_sec + (uint64_t)usage->ru_stime.tv_sec) *
+		NSEC_PER_SEC +
+		((uint64_t)usage->ru_utime.tv_usec + (uint64_t)usage->ru_stime.tv_usec) * 1000;
 }

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 
 #include "base/buf.h"
@@ -37,6 +38,18 @@ int fd_write_all(int fd, const void *data, size_t size)
 		size -= (size_t)n;
 	}
 	return 0;
+}
+
+int fd_in_memory(const char *name, const void *data, size_t size, int *fd)
+{
+	_cleanup_fd_ int made = memfd_create(name, MFD_CLOEXEC);
+	int err = made < 0 ? -errno : fd_write_all(made, data, size);
+
+	if (err == 0 && lseek(made, 0, SEEK_SET) < 0)
+		err = -errno;
+	if (err == 0)
+		*fd = TAKE_FD(made);
+	return err;
 }
 
 int fd_read_all(int fd, size_t size_max, struct buf *out)

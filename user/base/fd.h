@@ -26,6 +26,10 @@ void fd_close(int *fd);
 /* Writes all of it, through short writes and EINTR. 0 or -errno. */
 int fd_write_all(int fd, const void *data, size_t size);
 
+/* A file of these bytes that has no name but for whoever looks into /proc; it stands at its
+ * beginning. *fd is the caller's. 0 or -errno. */
+int fd_in_memory(const char *name, const void *data, size_t size, int *fd);
+
 /* Appends what fd still holds to out, up to size_max bytes more. -EFBIG when there is more than
  * that, other -errno from read. What was read before an error stays in out. */
 int fd_read_all(int fd, size_t size_max, struct buf *out);

@@ -193,29 +193,17 @@ static int parse(struct diff *d, int argc, char **argv, struct why *why)
 
 /* ---- what a store has ----------------------------------------------------------------------- */
 
-static int ask_store(struct diff *d, struct side *side, struct store *store, struct why *why)
+static int load_store(struct diff *d, struct side *side, struct why *why)
 {
 	_cleanup_(query_answer_done) struct query_answer answer = { 0 };
-	int err = query_answer_init(&answer);
+	int err = tell_answer(d->log, &side->ask, &answer, why);
 
-	if (err == 0)
-		err = query_run(store, &side->ask.query, &answer, why);
 	if (err < 0)
 		return err;
-	tell_answer(d->log, &answer);
 	err = answer_profile(&answer, &side->profile);
 	if (err == 0)
 		err = buf_puts(&side->by, answer.by.data);
 	return err < 0 ? why_set(why, err, "out of memory") : 0;
-}
-
-static int load_store(struct diff *d, struct side *side, struct why *why)
-{
-	_cleanup_(store_freep) struct store *store = NULL;
-	struct store_report found;
-	int err = store_open(side->ask.store, STORE_READ, &store, &found, why);
-
-	return err < 0 ? err : ask_store(d, side, store, why);
 }
 
 static bool has_key(const struct buf *by, enum sink_key key)

@@ -173,35 +173,23 @@ static int write_profile(const struct report *r, const struct query_answer *answ
 	return output_write(&output, &bytes, why);
 }
 
-static int answer_query(const struct report *r, struct store *store, struct why *why)
+static int run(const struct report *r, struct why *why)
 {
 	_cleanup_(query_answer_done) struct query_answer answer = { 0 };
-	int err = query_answer_init(&answer);
+	int err = 0;
 
+	if (r->sink)
+		err = output_check(&(struct output){ .pattern = r->output }, why);
 	if (err == 0)
-		err = query_run(store, &r->ask.query, &answer, why);
+		err = tell_answer(r->log, &r->ask, &answer, why);
 	if (err < 0)
 		return err;
-	tell_answer(r->log, &answer);
 	if (r->sink)
 		return write_profile(r, &answer, why);
 	err = show(r, &answer);
 	if (err < 0)
 		return why_set(why, err, "out of memory");
 	return fflush(stdout) == 0 ? 0 : why_set(why, -EIO, "cannot write to stdout");
-}
-
-static int run(const struct report *r, struct why *why)
-{
-	_cleanup_(store_freep) struct store *store = NULL;
-	struct store_report found;
-	int err = 0;
-
-	if (r->sink)
-		err = output_check(&(struct output){ .pattern = r->output }, why);
-	if (err == 0)
-		err = store_open(r->ask.store, STORE_READ, &store, &found, why);
-	return err < 0 ? err : answer_query(r, store, why);
 }
 
 int cmd_report(int argc, char **argv, struct log *log)

@@ -4,7 +4,9 @@
  */
 #include "cmd/tell_answer.h"
 
-void tell_answer(struct log *log, const struct query_answer *answer)
+#include <errno.h>
+
+static void tell(struct log *log, const struct query_answer *answer)
 {
 	uint64_t total = merge_total(&answer->merge);
 
@@ -18,4 +20,20 @@ void tell_answer(struct log *log, const struct query_answer *answer)
 	if (total == 0)
 		log_warn(log, "nothing in the store matches");
 	log_note(log, "%u profiles, %.1f s of CPU", answer->segments, (double)total / 1e9);
+}
+
+int tell_answer(
+	struct log *log, const struct ask *ask, struct query_answer *answer, struct why *why)
+{
+	_cleanup_(store_freep) struct store *store = NULL;
+	struct store_report found;
+	int err = store_open(ask->store, STORE_READ, &store, &found, why);
+
+	if (err == 0 && query_answer_init(answer) < 0)
+		err = why_set(why, -ENOMEM, "out of memory");
+	if (err == 0)
+		err = query_run(store, &ask->query, answer, why);
+	if (err == 0)
+		tell(log, answer);
+	return err;
 }

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd/tell_answer.h - what an answer of the store left out, for a person. */
+/* cmd/tell_answer.h - a question to a store, and what its answer left out, for a person. */
 #pragma once
 
 #include "base/log.h"
+#include "store/ask.h"
 #include "store/query.h"
 
-void tell_answer(struct log *log, const struct query_answer *answer);
+/* answer: of zeros; query_answer_done releases it in any case. */
+int tell_answer(
+	struct log *log, const struct ask *ask, struct query_answer *answer, struct why *why);

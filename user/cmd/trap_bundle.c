@@ -27,6 +27,7 @@
 #include "cmd/output.h"
 
 #define NICE 10
+#define ABOUT "trap.json"
 #define ENTRIES_MAX 65536 /* that are looked at in a folder */
 
 struct writing {
@@ -126,7 +127,7 @@ static int write_about(const struct writing *w, struct why *why)
 		err = buf_putc(&text, '\n');
 	if (err < 0)
 		return why_set(why, err, "%s", err_text(err));
-	snprintf(path, sizeof(path), "%s/trap.json", w->part);
+	snprintf(path, sizeof(path), "%s/" ABOUT, w->part);
 	return output_write_path(path, &text, why);
 }
 
@@ -279,12 +280,28 @@ static int open_folder(struct writing *w, int *dir, struct why *why)
 			: 0;
 }
 
+static int sync_file(int dir, const char *name)
+{
+	_cleanup_fd_ int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd < 0 || fsync(fd) < 0 ? -errno : 0;
+}
+
+static int sync_files(int dir)
+{
+	int err = sync_file(dir, ABOUT);
+
+	for (const struct bundle_file *file = bundle_files(); file->name && err == 0; file++)
+		err = sync_file(dir, file->name);
+	return err == 0 && fsync(dir) < 0 ? -errno : err;
+}
+
 /* Renamed when its files are on the disk. */
 static int finish(const struct writing *w, int dir, const char *name, struct why *why)
 {
 	_cleanup_fd_ int part =
 		openat(dir, w->part + strlen(w->folder) + 1, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int err = part < 0 || syncfs(part) < 0 ? -errno : 0;
+	int err = part < 0 ? -errno : sync_files(part);
 
 	if (err == 0 && renameat(dir, w->part + strlen(w->folder) + 1, dir, name) < 0)
 		err = -errno;

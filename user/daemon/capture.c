@@ -156,13 +156,6 @@ static void finish(struct captures *p, struct capture *c, int status)
 	fd_close(&result.fd);
 }
 
-static uint64_t cpu_ns(const struct rusage *usage)
-{
-	return ((uint64_t)usage->ru_utime.tv_sec + (uint64_t)usage->ru_stime.tv_sec) *
-		NSEC_PER_SEC +
-		((uint64_t)usage->ru_utime.tv_usec + (uint64_t)usage->ru_stime.tv_usec) * 1000;
-}
-
 /* True when it was there to be reaped. */
 static bool reap(struct captures *p, struct capture *c, int flags, int *status)
 {
@@ -173,7 +166,7 @@ static bool reap(struct captures *p, struct capture *c, int flags, int *status)
 		pid = wait4(c->pid, status, flags, &usage);
 	while (pid < 0 && errno == EINTR);
 	if (pid == c->pid)
-		p->stats.cpu_ns += cpu_ns(&usage);
+		p->stats.cpu_ns += clock_usage_ns(&usage);
 	return pid != 0;
 }
 

@@ -142,3 +142,19 @@ const char *container_list_name(const struct container_list_item *item)
 		return slash + 1;
 	return id->unit[0] ? id->unit : item->path;
 }
+
+static enum container_match match_text(const char *text, const char *name)
+{
+	if (strcmp(text, name) == 0)
+		return CONTAINER_MATCH_WHOLE;
+	return strncmp(text, name, strlen(name)) == 0 ? CONTAINER_MATCH_BEGINNING
+						      : CONTAINER_MATCH_NO;
+}
+
+enum container_match container_list_match(const struct container_list_item *item, const char *name)
+{
+	enum container_match by_name = match_text(container_list_name(item), name);
+	enum container_match by_id = match_text(item->identity.container, name);
+
+	return by_name > by_id ? by_name : by_id;
+}

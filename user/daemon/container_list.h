@@ -31,3 +31,7 @@ const char *container_list_name(const struct container_list_item *item);
 bool container_list_is_container(const struct container_list_item *item);
 bool container_list_is_pod(const struct container_list_item *item);
 bool container_list_is_unit(const struct container_list_item *item);
+
+/* Is it called so? The beginning of a name or id is enough where nothing else is called so. */
+enum container_match { CONTAINER_MATCH_NO, CONTAINER_MATCH_BEGINNING, CONTAINER_MATCH_WHOLE };
+enum container_match container_list_match(const struct container_list_item *item, const char *name);

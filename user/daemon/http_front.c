@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -165,16 +164,6 @@ static void start_process(struct http_front *f)
 
 /* ---- what it asks for ----------------------------------------------------------------------- */
 
-static int in_memory(const struct buf *bytes)
-{
-	_cleanup_fd_ int fd = memfd_create("status", MFD_CLOEXEC);
-	int err = fd < 0 ? -errno : fd_write_all(fd, bytes->data, bytes->len);
-
-	if (err == 0 && lseek(fd, 0, SEEK_SET) < 0)
-		err = -errno;
-	return err < 0 ? err : TAKE_FD(fd);
-}
-
 static int give_status(struct http_front *f)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
@@ -187,9 +176,7 @@ static int give_status(struct http_front *f)
 		f->status_ns = now;
 	}
 	if (err == 0)
-		fd = in_memory(&f->status);
-	if (err == 0 && fd < 0)
-		err = fd;
+		err = fd_in_memory("status", f->status.data, f->status.len, &fd);
 	return err < 0 ? err : give(f, &(struct http_message){ .kind = HTTP_STATUS }, fd);
 }
 
@@ -344,23 +331,6 @@ static int read_token(struct http_front *f, struct why *why)
 	return 0;
 }
 
-static int open_pool(struct http_front *f, struct why *why)
-{
-	const struct capture_limits limits = { HTTP_CAPTURES_AT_ONCE, HTTP_CAPTURES_A_MINUTE };
-	struct epoll_event event = { .events = EPOLLIN };
-	int err = captures_new(&limits, on_captured, f, &f->captures, why);
-
-	if (err < 0)
-		return err;
-	f->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (f->epoll_fd < 0 ||
-		epoll_ctl(f->epoll_fd, EPOLL_CTL_ADD, captures_fd(f->captures), &event) < 0)
-		err = -errno;
-	if (err == 0)
-		err = starter_open(&f->starter);
-	return err < 0 ? why_set(why, err, "cannot begin: %s", err_text(err)) : 0;
-}
-
 int http_front_open(const struct http_front_options *options, struct http_front **out,
 	enum http_front_key *key, struct why *why)
 {
@@ -388,7 +358,19 @@ int http_front_open(const struct http_front_options *options, struct http_front 
 
 int http_front_start(struct http_front *f, struct why *why)
 {
-	return open_pool(f, why);
+	const struct capture_limits limits = { HTTP_CAPTURES_AT_ONCE, HTTP_CAPTURES_A_MINUTE };
+	struct epoll_event event = { .events = EPOLLIN };
+	int err = captures_new(&limits, on_captured, f, &f->captures, why);
+
+	if (err < 0)
+		return err;
+	f->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (f->epoll_fd < 0 ||
+		epoll_ctl(f->epoll_fd, EPOLL_CTL_ADD, captures_fd(f->captures), &event) < 0)
+		err = -errno;
+	if (err == 0)
+		err = starter_open(&f->starter);
+	return err < 0 ? why_set(why, err, "cannot begin: %s", err_text(err)) : 0;
 }
 
 void http_front_free(struct http_front *f)

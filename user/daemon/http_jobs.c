@@ -42,7 +42,7 @@ void http_job_free(struct http_job *job)
 
 /* ---- an answer ------------------------------------------------------------------------------ */
 
-static void refuse(struct http_answer *a, unsigned int status, const char *text)
+void http_answer_say(struct http_answer *a, unsigned int status, const char *text)
 {
 	buf_clear(&a->body);
 	a->status = status;
@@ -113,7 +113,7 @@ static void run_query(struct store *store, const struct http_args *args, const r
 	if (err == 0)
 		err = write_found(args, &found, a);
 	if (err < 0)
-		refuse(a, err == -ENOENT ? 404 : 500, why.text);
+		http_answer_say(a, err == -ENOENT ? 404 : 500, why.text);
 }
 
 static void answer_query(struct store *store, struct http_job *job)
@@ -126,7 +126,7 @@ static void answer_query(struct store *store, struct http_job *job)
 
 	if (err != 0) {
 		regerror(err, &function, text, sizeof(text));
-		refuse(&job->answer, 400, text);
+		http_answer_say(&job->answer, 400, text);
 		return;
 	}
 	run_query(store, &job->args, has_function ? &function : NULL, &job->answer);
@@ -140,7 +140,7 @@ static void answer_heat(struct store *store, struct http_job *job)
 
 	*a = (struct http_answer){ .status = 200, .type = "application/json", .shown = true };
 	if (http_heat_write(store, &job->args, &a->body) < 0)
-		refuse(a, 500, "out of memory");
+		http_answer_say(a, 500, "out of memory");
 }
 
 void http_jobs_answer(struct store *store, struct http_job *job)
@@ -149,7 +149,7 @@ void http_jobs_answer(struct store *store, struct http_job *job)
 	struct why why;
 
 	if (store_refresh(store, &report, &why) < 0)
-		refuse(&job->answer, 500, why.text);
+		http_answer_say(&job->answer, 500, why.text);
 	else if (job->heat)
 		answer_heat(store, job);
 	else
@@ -199,7 +199,7 @@ _Noreturn static void *serve(void *arg)
 		struct why why;
 
 		if (open_store(jobs, &why) < 0)
-			refuse(&job->answer, 503, why.text);
+			http_answer_say(&job->answer, 503, why.text);
 		else
 			http_jobs_answer(jobs->store, job);
 		malloc_trim(0);

@@ -20,6 +20,9 @@ struct http_answer {
 	struct buf body;
 };
 
+/* A sentence for a person, in place of what there was. */
+void http_answer_say(struct http_answer *answer, unsigned int status, const char *text);
+
 struct http_job {
 	uint64_t id;
 	bool heat; /* what the page asks for, in place of a profile */

@@ -24,16 +24,8 @@
 
 void http_say(struct http_conn *conn, unsigned int status, const char *text)
 {
-	struct http_answer *a = &conn->answer;
-
 	conn->state = HTTP_ANSWERED;
-	buf_clear(&a->body);
-	a->status = status;
-	a->type = "text/plain; charset=utf-8";
-	a->ending = NULL;
-	a->shown = true;
-	if (buf_puts(&a->body, text) < 0 || buf_putc(&a->body, '\n') < 0)
-		a->status = 500;
+	http_answer_say(&conn->answer, status, text);
 }
 
 /* ---- who may ask ---------------------------------------------------------------------------- */

@@ -20,8 +20,6 @@
 
 DEFINE_CLEANUP(struct cgroup_tree, cgroup_tree_free)
 
-enum match { MATCH_NO, MATCH_BEGINNING, MATCH_WHOLE };
-
 struct search {
 	enum target_kind kind;
 	const char *option, *name;
@@ -38,74 +36,57 @@ static void search_done(struct search *s)
 /* ---- who is meant -----------------------------------------------------------------------------
  */
 
-static enum match match_text(const char *text, const char *name)
-{
-	if (strcmp(text, name) == 0)
-		return MATCH_WHOLE;
-	return strncmp(text, name, strlen(name)) == 0 ? MATCH_BEGINNING : MATCH_NO;
-}
-
-static enum match match_container(const struct container_list_item *item, const char *name)
-{
-	enum match by_name, by_id;
-
-	if (!container_list_is_container(item))
-		return MATCH_NO;
-	by_name = match_text(container_list_name(item), name);
-	by_id = match_text(item->identity.container, name);
-	return by_name > by_id ? by_name : by_id;
-}
-
 /* NAME, NS/NAME or uid. Containers of a pod without a cgroup of its own stand for it. */
-static enum match match_pod(const struct container_list_item *item, const char *name)
+static enum container_match match_pod(const struct container_list_item *item, const char *name)
 {
 	const char *slash = strchr(name, '/'), *pod = slash ? slash + 1 : name;
 	const struct state_facts *f = item->facts;
 
 	if (container_list_is_pod(item) && strcmp(item->identity.pod_uid, name) == 0)
-		return MATCH_WHOLE;
+		return CONTAINER_MATCH_WHOLE;
 	if (!container_list_is_container(item) || !f || strcmp(f->pod, pod) != 0 || !pod[0])
-		return MATCH_NO;
+		return CONTAINER_MATCH_NO;
 	return !slash ||
 			(strncmp(f->namespace_, name, (size_t)(slash - name)) == 0 &&
 				f->namespace_[slash - name] == '\0')
-		? MATCH_WHOLE
-		: MATCH_NO;
+		? CONTAINER_MATCH_WHOLE
+		: CONTAINER_MATCH_NO;
 }
 
-static enum match match_unit(const struct container_list_item *item, const char *name)
+static enum container_match match_unit(const struct container_list_item *item, const char *name)
 {
 	const char *unit = item->identity.unit;
 	size_t len = strlen(name);
 
 	if (!container_list_is_unit(item))
-		return MATCH_NO;
+		return CONTAINER_MATCH_NO;
 	return strcmp(unit, name) == 0 ||
 			(strncmp(unit, name, len) == 0 && strcmp(unit + len, ".service") == 0)
-		? MATCH_WHOLE
-		: MATCH_NO;
+		? CONTAINER_MATCH_WHOLE
+		: CONTAINER_MATCH_NO;
 }
 
-static enum match match(const struct search *s, const struct container_list_item *item)
+static enum container_match match(const struct search *s, const struct container_list_item *item)
 {
 	switch (s->kind) {
 	case TARGET_CONTAINER:
-		return match_container(item, s->name);
+		return container_list_is_container(item) ? container_list_match(item, s->name)
+							 : CONTAINER_MATCH_NO;
 	case TARGET_POD:
 		return match_pod(item, s->name);
 	case TARGET_UNIT:
 		return match_unit(item, s->name);
 	default:
-		return MATCH_NO;
+		return CONTAINER_MATCH_NO;
 	}
 }
 
 static int search(struct search *s)
 {
-	enum match best = MATCH_BEGINNING;
+	enum container_match best = CONTAINER_MATCH_BEGINNING;
 
 	vec_each (&s->list.all, item) {
-		enum match m = match(s, item);
+		enum container_match m = match(s, item);
 		const struct container_list_item **slot;
 
 		if (m < best)

@@ -7,7 +7,6 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/mman.h>
 
 #include "base/fd.h"
 
@@ -16,20 +15,15 @@
 int vdso_copy(int *fd)
 {
 	const char *vdso = (const char *)getauxval(AT_SYSINFO_EHDR);
-	_cleanup_fd_ int copy = memfd_create("vdso", MFD_CLOEXEC);
 	uint64_t sections_at;
 	uint16_t entry_size, entries;
 	size_t size;
-	int err;
 
-	if (!vdso || copy < 0)
+	if (!vdso)
 		return -ENOENT;
 	memcpy(&sections_at, vdso + 0x28, sizeof(sections_at)); /* e_shoff, e_shentsize, e_shnum */
 	memcpy(&entry_size, vdso + 0x3a, sizeof(entry_size));
 	memcpy(&entries, vdso + 0x3c, sizeof(entries));
 	size = sections_at + (size_t)entry_size * entries;
-	err = fd_write_all(copy, vdso, size < VDSO_BYTES_MAX ? size : VDSO_BYTES_MAX);
-	if (err == 0)
-		*fd = TAKE_FD(copy);
-	return err;
+	return fd_in_memory("vdso", vdso, size < VDSO_BYTES_MAX ? size : VDSO_BYTES_MAX, fd);
 }

@@ -16,11 +16,9 @@
 
 #define AGAIN_NS (10 * NSEC_PER_SEC) /* a pod's name may come without a change */
 
-enum match { MATCH_NO, MATCH_BEGINNING, MATCH_WHOLE };
-
 struct candidate {
 	uint32_t rule;
-	enum match match;
+	enum container_match match;
 	char *path;
 	uint64_t cgroup;
 };
@@ -28,7 +26,7 @@ struct candidate {
 struct look {
 	const struct config *config;
 	VEC(struct candidate) found;
-	enum match best[CONFIG_TRAPS_MAX];
+	enum container_match best[CONFIG_TRAPS_MAX];
 };
 
 static void look_done(struct look *look)
@@ -98,29 +96,22 @@ void watches_reload(struct watches *watches, const struct config *before, const 
 
 /* ---- who is meant --------------------------------------------------------------------------- */
 
-static enum match match_text(const char *text, const char *name)
+static enum container_match match_item(const struct container_list_item *item, const char *name)
 {
-	if (strpbrk(name, "*?["))
-		return fnmatch(name, text, 0) == 0 ? MATCH_WHOLE : MATCH_NO;
-	if (strcmp(text, name) == 0)
-		return MATCH_WHOLE;
-	return strncmp(text, name, strlen(name)) == 0 ? MATCH_BEGINNING : MATCH_NO;
+	if (!strpbrk(name, "*?["))
+		return container_list_match(item, name);
+	return fnmatch(name, container_list_name(item), 0) == 0 ||
+			fnmatch(name, item->identity.container, 0) == 0
+		? CONTAINER_MATCH_WHOLE
+		: CONTAINER_MATCH_NO;
 }
 
-static enum match match_item(const struct container_list_item *item, const char *name)
-{
-	enum match by_name = match_text(container_list_name(item), name);
-	enum match by_id = match_text(item->identity.container, name);
-
-	return by_name > by_id ? by_name : by_id;
-}
-
-static int add_candidate(
-	struct look *look, uint32_t rule, enum match match, const struct containers_item *item)
+static int add_candidate(struct look *look, uint32_t rule, enum container_match match,
+	const struct containers_item *item)
 {
 	struct candidate *slot;
 
-	if (match == MATCH_NO || match < look->best[rule])
+	if (match == CONTAINER_MATCH_NO || match < look->best[rule])
 		return 0;
 	slot = vec_add(&look->found);
 	if (!slot)

@@ -43,7 +43,7 @@ static int rank_stack(struct ranking *ranking, struct buf *room, struct bytes st
 
 	while (keys-- > 0)
 		line_frame(&stack);
-	if (samples == 0 || stack.len == 0)
+	if (stack.len == 0)
 		return 0;
 	buf_clear(room);
 	err = buf_puts(room, "-;0;-;");
@@ -66,9 +66,10 @@ static int rank(const struct query_answer *answer, struct ranking *ranking)
 	for (uint32_t id = 0; err == 0 && id < answer->merge.ns.len; id++) {
 		const char *text = strtab_get(&answer->merge.stacks, id);
 
-		err = rank_stack(ranking, &room,
-			(struct bytes){ (const uint8_t *)text, strlen(text) }, keys,
-			answer->merge.ns.data[id] / answer_period_ns(answer));
+		if (answer->merge.ns.data[id] > 0)
+			err = rank_stack(ranking, &room,
+				(struct bytes){ (const uint8_t *)text, strlen(text) }, keys,
+				merge_samples(&answer->merge, id, answer_period_ns(answer)));
 	}
 	return err;
 }
@@ -163,6 +164,13 @@ static const struct label *find_label(const char *name, size_t len)
 		if (strlen(labels[i].name) == len && memcmp(labels[i].name, name, len) == 0)
 			return &labels[i];
 	return NULL;
+}
+
+const char *answer_label(const char *name, size_t len)
+{
+	const struct label *label = find_label(name, len);
+
+	return label ? label->name : NULL;
 }
 
 /* "?" is what is not known. */

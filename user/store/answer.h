@@ -19,6 +19,8 @@ int answer_put_top(
 /* Appends a line for each interval: CPUs that were busy with it, on average; local time. */
 int answer_put_trend(const struct query_answer *answer, struct buf *out);
 
+/* The label of a segment's `by` of that name, or NULL: there is no such label. */
+const char *answer_label(const char *name, size_t len);
 /* With the labels that the answer has. The duration is what was sampled: without the gaps. *out
  * must be fresh from profile_init. */
 int answer_profile(const struct query_answer *answer, struct profile *out);

@@ -8,12 +8,10 @@
 
 #include "base/own.h"
 #include "base/when.h"
+#include "store/answer.h"
 
 #define DOTS ".."
 #define FUNCTION "function"
-
-static const char *const labels[] = { "container", "pod", "namespace", "image", "unit", "comm",
-	"pid", "tid", "cpu" };
 
 void ask_init(struct ask *ask, uint64_t now_ns)
 {
@@ -51,14 +49,6 @@ static int set_function(struct ask *ask, const char *value, struct why *why)
 	return 0;
 }
 
-static const char *find_label(const char *key)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(labels); i++)
-		if (strcmp(labels[i], key) == 0)
-			return labels[i];
-	return NULL;
-}
-
 static int set_match(struct ask *ask, const char *label, const char *value, struct why *why)
 {
 	struct query *q = &ask->query;
@@ -75,7 +65,7 @@ static int set_match(struct ask *ask, const char *label, const char *value, stru
 
 int ask_set(struct ask *ask, const char *key, const char *value, struct why *why)
 {
-	const char *label = find_label(key);
+	const char *label = answer_label(key, strlen(key));
 
 	if (label)
 		return set_match(ask, label, value, why);
@@ -112,13 +102,10 @@ static bool is_key(const char *text, size_t len)
 {
 	static const char *const others[] = { "store", "since", "until", FUNCTION };
 
-	for (size_t i = 0; i < ARRAY_SIZE(labels); i++)
-		if (strlen(labels[i]) == len && memcmp(labels[i], text, len) == 0)
-			return true;
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
 		if (strlen(others[i]) == len && memcmp(others[i], text, len) == 0)
 			return true;
-	return false;
+	return answer_label(text, len) != NULL;
 }
 
 bool ask_looks_like(const char *text)

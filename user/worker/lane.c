@@ -36,12 +36,6 @@ void lane_init(struct lane *lane, struct starter *starter, const char *argument,
 
 /* ---- end ------------------------------------------------------------------------------------ */
 
-static double seconds(const struct rusage *usage)
-{
-	return (double)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) +
-		(double)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) / 1e6;
-}
-
 /* False: it is not dead yet. */
 static bool reap(struct lane *lane, pid_t pid)
 {
@@ -52,7 +46,7 @@ static bool reap(struct lane *lane, pid_t pid)
 	if (got == 0)
 		return false;
 	if (got == pid) {
-		lane->cpu_s += seconds(&usage);
+		lane->cpu_s += (double)clock_usage_ns(&usage) / 1e9;
 		lane->end_status = status;
 	}
 	return true;
