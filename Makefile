@@ -45,7 +45,7 @@ TGT_BIN  := $(TGT_SRC:tests/targets/%.c=$(BUILD)/tests/targets/%)
 SKEL     := $(BUILD)/sample.skel.h
 PAGE_SRC := user/sink/page
 PAGE_JS  := $(addprefix $(PAGE_SRC)/,colour.js data.js tree.js flame.js heat.js table.js words.js filter.js page.js)
-PAGE_H   := $(addprefix $(BUILD)/sink/page/,svg.js.h page.html.h) $(BUILD)/daemon/page/index.html.h
+PAGE_H   := $(addprefix $(BUILD)/sink/page/,svg.js.h page.html.h) $(BUILD)/http/page/index.html.h
 
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -79,12 +79,12 @@ $(BUILD)/sink/page/page.html.h: $(PAGE_SRC)/page.html $(PAGE_SRC)/page.css $(PAG
 	$(call say,PAGE,$<)tools/page $< $(PAGE_JS) > $(@:.h=) && tools/embed page_page_html < $(@:.h=) > $@
 
 # The daemon's page looks like the profile's: it has that style, and some of its own.
-INDEX_SRC := $(addprefix user/daemon/page/,index.html index.css index.js)
-$(BUILD)/daemon/page/index.html.h: $(INDEX_SRC) $(PAGE_SRC)/page.css tools/page tools/embed
+INDEX_SRC := $(addprefix user/http/page/,index.html index.css index.js)
+$(BUILD)/http/page/index.html.h: $(INDEX_SRC) $(PAGE_SRC)/page.css tools/page tools/embed
 	@mkdir -p $(@D)
-	$(call say,PAGE,$<)cat $(PAGE_SRC)/page.css user/daemon/page/index.css > $(@D)/page.css && \
-		cp user/daemon/page/index.html $(@D)/template.html && \
-		tools/page $(@D)/template.html user/daemon/page/index.js > $(@:.h=) && \
+	$(call say,PAGE,$<)cat $(PAGE_SRC)/page.css user/http/page/index.css > $(@D)/page.css && \
+		cp user/http/page/index.html $(@D)/template.html && \
+		tools/page $(@D)/template.html user/http/page/index.js > $(@:.h=) && \
 		tools/embed page_index_html < $(@:.h=) > $@
 
 $(BUILD)/sink/page/%.h: $(PAGE_SRC)/% tools/embed

@@ -2,7 +2,7 @@
 /* http_args.c - requests: "name=value&name=value", not decoded, behind a byte that says of which
  * kind; and the headers by which it is told who asks. */
 #include "fuzz.h"
-#include "daemon/http_conn.h"
+#include "http/conn.h"
 
 static const uint32_t kinds[] = {
 	HTTP_ARG_SECONDS | HTTP_ARG_HZ | HTTP_ARG_TARGET | HTTP_ARG_FORMAT,

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/own.h"
-#include "daemon/http_conn.h"
+#include "http/conn.h"
 
 #define NOW_NS 1000000000000000000ULL
 #define PROFILE (HTTP_ARG_SECONDS | HTTP_ARG_HZ | HTTP_ARG_TARGET | HTTP_ARG_FORMAT)

@@ -2,7 +2,7 @@
 /* cmd/http.c - the hidden subcommand by which the daemon starts the process that serves HTTP. It
  * reads no argument: the socket that it was given says all. */
 #include "cmd/cmd.h"
-#include "daemon/http_server.h"
+#include "http/server.h"
 #include "worker/worker.h"
 
 int cmd_http(int argc, char **argv, struct log *log)

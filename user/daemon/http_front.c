@@ -17,9 +17,9 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/memory.h"
-#include "daemon/http_proto.h"
-#include "daemon/http_server.h"
-#include "daemon/listener.h"
+#include "http/listener.h"
+#include "http/proto.h"
+#include "http/server.h"
 #include "worker/starter.h"
 
 #define TOKEN_MIN 16

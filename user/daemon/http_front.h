@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* daemon/http_front.h - the daemon's side of HTTP: it opens the listener while it may, starts the
- * process that serves (daemon/http_server.h), gives it the daemon's status and captures that it
+ * process that serves (http/server.h), gives it the daemon's status and captures that it
  * asks for, and starts another when it is lost. */
 #pragma once
 

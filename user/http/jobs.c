@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon/http_jobs.c - a queue to the thread, a list back, and an eventfd that says when to look.
+/* http/jobs.c - a queue to the thread, a list back, and an eventfd that says when to look.
  * What strangers named is read by the store's own readers, in this process, which has nothing to
  * lose. Should the directory be gone, so are we: the daemon starts another with the one that is
  * there. */
-#include "daemon/http_jobs.h"
+#include "http/jobs.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "daemon/http_heat.h"
+#include "http/heat.h"
 #include "sink/compress.h"
 #include "sink/sink.h"
 #include "store/answer.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon/http_args.c - one table of names. A name that is not in it, or not for this request, is
+/* http/args.c - one table of names. A name that is not in it, or not for this request, is
  * refused rather than passed over: who misspells `container` should not get the whole host. */
-#include "daemon/http_args.h"
+#include "http/args.h"
 
 #include <errno.h>
 #include <stdlib.h>

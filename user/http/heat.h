@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon/http_heat.h - how busy what was, over time: what the page draws. It comes from the store's
+/* http/heat.h - how busy what was, over time: what the page draws. It comes from the store's
  * index alone, so a week of it costs no more than reading that. */
 #pragma once
 
 #include "base/buf.h"
-#include "daemon/http_args.h"
+#include "http/args.h"
 #include "store/store.h"
 
 /* Appends JSON: {"key": what rows are, "since", "until": s, "cells": [[start, end], ...] in s,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon/http_conn.h - the connections of the process that serves HTTP, and what it knows. One
+/* http/conn.h - the connections of the process that serves HTTP, and what it knows. One
  * connection is one request: it is read, perhaps waits for the daemon or the store, and is
  * answered; each of these has its time. */
 #pragma once
@@ -7,12 +7,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "daemon/http_args.h"
-#include "daemon/http_jobs.h"
-#include "daemon/http_metrics.h"
-#include "daemon/http_proto.h"
-#include "daemon/listener.h"
-#include "daemon/mhd.h"
+#include "http/args.h"
+#include "http/jobs.h"
+#include "http/listener.h"
+#include "http/metrics.h"
+#include "http/mhd.h"
+#include "http/proto.h"
 
 #define HTTP_CONNECTIONS_MAX 160
 

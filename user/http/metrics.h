@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon/http_metrics.h - the daemon's status as Prometheus text (exposition format 0.0.4), and
+/* http/metrics.h - the daemon's status as Prometheus text (exposition format 0.0.4), and
  * whether it is well. */
 #pragma once
 

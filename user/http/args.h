@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon/http_args.h - what stands behind the '?' of a request, checked: one name and value at a
+/* http/args.h - what stands behind the '?' of a request, checked: one name and value at a
  * time, as the HTTP library decodes them. */
 #pragma once
 
@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "daemon/http_proto.h"
+#include "http/proto.h"
 
 #define HTTP_VALUE_MAX 256
 #define HTTP_MATCHES 6

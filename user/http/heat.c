@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon/http_heat.c - a table of rows (containers, or whatever the first label is) by cells of
+/* http/heat.c - a table of rows (containers, or whatever the first label is) by cells of
  * time. Rows beyond the hottest are in the sum alone. */
-#include "daemon/http_heat.h"
+#include "http/heat.h"
 
 #include <errno.h>
 #include <stdlib.h>

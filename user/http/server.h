@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon/http_server.h - the process that serves HTTP: `stoker http`, started by the daemon with
- * one end of a socket pair (daemon/http_proto.h) and nothing else. It is shut in
+/* http/server.h - the process that serves HTTP: `stoker http`, started by the daemon with
+ * one end of a socket pair (http/proto.h) and nothing else. It is shut in
  * (sandbox_enter_server) before it reads a byte of a request. */
 #pragma once
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon/mhd.c - by dlopen, so that no other process has it; it stays loaded. */
-#include "daemon/mhd.h"
+/* http/mhd.c - by dlopen, so that no other process has it; it stays loaded. */
+#include "http/mhd.h"
 
 #include <dlfcn.h>
 #include <stddef.h>

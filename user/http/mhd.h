@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon/mhd.h - libmicrohttpd, loaded by the one process that needs it: it brings a TLS library
+/* http/mhd.h - libmicrohttpd, loaded by the one process that needs it: it brings a TLS library
  * with it. The members are that library's functions of the same names. */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon/http_jobs.h - answers from the store, which take their time: one thread makes them, one
+/* http/jobs.h - answers from the store, which take their time: one thread makes them, one
  * after the other, while the loop goes on. */
 #pragma once
 
@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/own.h"
-#include "daemon/http_args.h"
+#include "http/args.h"
 
 #define HTTP_JOBS_MAX 16
 

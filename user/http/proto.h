@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon/http_proto.h - what the daemon and the process that serves HTTP say to each other:
+/* http/proto.h - what the daemon and the process that serves HTTP say to each other:
  * messages of one size over a socket pair that keeps them apart, with at most one descriptor each.
  * The daemon takes what comes from there as an attacker's. */
 #pragma once

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon/http_proto.c - the formats that HTTP gives: those of sink/, with what a browser calls
+/* http/proto.c - the formats that HTTP gives: those of sink/, with what a browser calls
  * them.
  */
-#include "daemon/http_proto.h"
+#include "http/proto.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon/http_server.c - one loop over the HTTP library, the daemon and the store's thread. The
+/* http/server.c - one loop over the HTTP library, the daemon and the store's thread. The
  * library parses; a connection that sends or takes bytes too slowly is closed by our clock, not by
  * its last byte. A request that waits is suspended, and its socket watched for an end: a capture
  * that nobody waits for is given up. */
-#include "daemon/http_server.h"
+#include "http/server.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
-#include "daemon/http_conn.h"
+#include "http/conn.h"
 #include "worker/sandbox.h"
 #include "worker/worker.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon/http_metrics.c - one table from places in the status to metrics. A place that holds an
+/* http/metrics.c - one table from places in the status to metrics. A place that holds an
  * object is a metric with a label, whose values are the object's names; those of lists that are
  * known are there from the start, as zeros. */
-#include "daemon/http_metrics.h"
+#include "http/metrics.h"
 
 #include <errno.h>
 #include <stdbool.h>

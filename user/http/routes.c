@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon/http_routes.c - who may ask, and what. A page of another site can have a browser ask us:
+/* http/routes.c - who may ask, and what. A page of another site can have a browser ask us:
  * so on the loopback only its own names are answered to (a name that was made to lead here is
  * none), and what a browser says comes from another site is refused. */
 #include <arpa/inet.h>
@@ -11,8 +11,8 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/own.h"
-#include "daemon/http_conn.h"
-#include "daemon/page/index.html.h"
+#include "http/conn.h"
+#include "http/page/index.html.h"
 
 #define STATUS_WAIT_NS (5 * NSEC_PER_SEC)
 #define STORE_WAIT_NS (120 * NSEC_PER_SEC)

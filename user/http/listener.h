@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon/listener.h - the socket of `listen = ADDRESS:PORT`, `[ADDRESS6]:PORT`, `unix:PATH`, which
+/* http/listener.h - the socket of `listen = ADDRESS:PORT`, `[ADDRESS6]:PORT`, `unix:PATH`, which
  * the daemon opens before it gives its privileges up. */
 #pragma once
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon/listener.c - addresses are numbers, or localhost: a name server is nobody to ask at the
+/* http/listener.c - addresses are numbers, or localhost: a name server is nobody to ask at the
  * start of a host. */
-#include "daemon/listener.h"
+#include "http/listener.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
