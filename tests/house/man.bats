@@ -35,6 +35,26 @@ setup() {
 	done <"$BATS_TEST_TMPDIR/names"
 }
 
+@test "every key of the daemon's configuration is in its page, and no other" {
+	"$stoker" daemon --help | sed -nE '/^;?\[/{s/^;?(\[.*\]).*/\1/p;d}; s/^;?([a-z_]+) = .*/\1/p' | sort >"$BATS_TEST_TMPDIR/keys"
+	[ "$(wc -l <"$BATS_TEST_TMPDIR/keys")" -gt 20 ]
+	sed -n '/^\.Sh CONFIGURATION/,/^\.Sh STORE/p' user/man/stoker-daemon.8 |
+		sed -nE 's/^\.Ss (\[.*\])$/\1/p; /^\.It Cm /{s/^\.It Cm //;s/ , /\n/g;p}' | sort >"$BATS_TEST_TMPDIR/man"
+	diff "$BATS_TEST_TMPDIR/keys" "$BATS_TEST_TMPDIR/man"
+}
+
+@test "every option of daemon is in its page" {
+	"$stoker" daemon --help | sed -nE 's/^  -([a-z]), --([a-z]+).*/.It Fl \1 , -\2/p' >"$BATS_TEST_TMPDIR/help"
+	[ "$(wc -l <"$BATS_TEST_TMPDIR/help")" -ge 3 ]
+	sed -nE 's/^(\.It Fl [a-z] , -[a-z]+).*/\1/p' user/man/stoker-daemon.8 | diff "$BATS_TEST_TMPDIR/help" -
+}
+
+@test "every path that the HTTP process answers is in the page, but for what its own page asks for" {
+	sed -nE 's/^\t\{ "(\/[a-z]*)", route_.*/\1/p' user/http/routes.c | sort >"$BATS_TEST_TMPDIR/paths"
+	[ "$(wc -l <"$BATS_TEST_TMPDIR/paths")" -ge 5 ]
+	sed -nE 's/^\.It Pa (\/[a-z]*)( .*)?$/\1/p' user/man/stoker-daemon.8 | grep -vx /var | sort | diff "$BATS_TEST_TMPDIR/paths" -
+}
+
 @test "the pages are set without a warning: a line that begins with a dot by chance is lost" {
 	local page
 	command -v groff >/dev/null || skip 'no groff on this machine'
