@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_traps.c - which folders are a trap's bundles, as those that are too many are removed.
+/* test_traps.c - which folders are a trap's bundles, as those that are too many are removed; what a
+ * capture has of the time before it.
  */
 #include "unit.h"
 
+#include <string.h>
+
+#include "base/clock.h"
 #include "base/own.h"
+#include "daemon/containers.h"
 #include "daemon/traps.h"
 
 static void a_folder_is_a_bundle_of_its_trap_alone(void **state)
@@ -34,10 +39,83 @@ static void a_folder_is_a_bundle_of_its_trap_alone(void **state)
 			fail_msg("%s of %s", rows[i].file, rows[i].name);
 }
 
+/* From start_ns on, ten ticks a second. */
+static void make_profile(struct profile *p, uint64_t start_ns, uint32_t ticks)
+{
+	struct profile_labels labels = { .pid = 1, .tid = 1, .cpu = -1 };
+	struct profile_frame frame = { 0 };
+	uint32_t stack, id;
+
+	assert_int_equal(profile_init(p), 0);
+	p->period_ns = NSEC_PER_SEC / 10;
+	p->start_tick_ns = start_ns;
+	assert_int_equal(profile_string(p, "f", &frame.name), 0);
+	assert_int_equal(profile_frame(p, &frame, &id), 0);
+	assert_int_equal(profile_stack(p, &id, 1, &stack), 0);
+	assert_int_equal(profile_labels(p, &labels, &id), 0);
+	for (uint32_t i = 1; i <= ticks; i++)
+		assert_int_equal(profile_tick(p, stack, id, 0, start_ns + i * p->period_ns), 0);
+}
+
+/* A trap of the host that fires when it may. */
+static void configure(struct config *config)
+{
+	config_default(config);
+	config->traps_len = 1;
+	config->traps[0] = (struct config_trap){
+		.name = "t",
+		.container = "",
+		.metric = CONFIG_CPU,
+		.below = 1000000,
+		.for_ns = NSEC_PER_SEC,
+		.before_ns = 60 * NSEC_PER_SEC,
+		.capture_ns = NSEC_PER_SEC,
+		.cooldown_ns = 300 * NSEC_PER_SEC,
+		.hz = 10,
+		.most = 1,
+	};
+}
+
+/* Of a host that was started ten seconds ago, or long ago. */
+static void a_capture_begins_where_sampling_began(void **state)
+{
+	static const uint64_t begins[] = { NSEC_PER_SEC, 100000 * NSEC_PER_SEC };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(begins); i++) {
+		_cleanup_(profile_done) struct profile profile;
+		struct config config;
+		struct containers *containers;
+		struct traps *traps;
+		struct log log = { 0 };
+		struct trap_capture *c;
+		uint64_t now = begins[i];
+
+		log.quiet = true;
+		configure(&config);
+		assert_int_equal(containers_new(NULL, NULL, &containers), 0);
+		assert_int_equal(traps_new(&config, &log, &traps), 0);
+		make_profile(&profile, begins[i], 100);
+		for (; now <= begins[i] + 10 * NSEC_PER_SEC; now += NSEC_PER_SEC)
+			assert_int_equal(traps_tick(traps, containers, now), 0);
+		assert_int_equal(traps_stats(traps)->fired, 1);
+		assert_int_equal(traps_take(traps, &profile, now), 0);
+		c = traps_next(traps, true);
+		assert_non_null(c);
+		assert_int_equal(c->since_ns, begins[i]);
+		assert_int_equal(profile_total(&c->profile),
+			(c->until_ns - c->since_ns) / (NSEC_PER_SEC / 10) - 1);
+		trap_capture_free(c);
+		traps_free(traps);
+		containers_free(containers);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_folder_is_a_bundle_of_its_trap_alone),
+		cmocka_unit_test(a_capture_begins_where_sampling_began),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -108,6 +108,12 @@ struct traps_stats *traps_stats(struct traps *traps)
 
 /* ---- it fires ------------------------------------------------------------------------------- */
 
+/* The host may have started since. */
+static uint64_t ago(uint64_t now_ns, uint64_t ns)
+{
+	return now_ns > ns ? now_ns - ns : 0;
+}
+
 static int copy_text(char **to, const char *text)
 {
 	*to = text ? strdup(text) : NULL;
@@ -132,7 +138,7 @@ static int capture_new(
 	c->trap = watch->trap;
 	c->fired_ns = watch->trap.last_ns;
 	c->fired_real_ns = clock_ns(CLOCK_REALTIME);
-	c->since_ns = c->fired_ns - c->rule.before_ns;
+	c->since_ns = ago(c->fired_ns, c->rule.before_ns);
 	c->until_ns = c->fired_ns + c->rule.capture_ns;
 	*out = TAKE_PTR(c);
 	return 0;
@@ -318,7 +324,7 @@ static void forget(struct traps *traps, uint64_t since_ns)
 /* The interval's last seconds are kept. */
 static int keep(struct traps *traps, const struct profile *profile, uint64_t ended_ns)
 {
-	uint64_t since_ns = ended_ns - before_max_ns(traps->config);
+	uint64_t since_ns = ago(ended_ns, before_max_ns(traps->config));
 	struct slice slice = { .since_ns = since_ns, .until_ns = UINT64_MAX };
 	_cleanup_(piece_freep) struct piece *piece = calloc(1, sizeof(*piece));
 	int err = piece ? profile_init(&piece->profile) : -ENOMEM;
