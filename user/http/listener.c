@@ -119,26 +119,40 @@ static bool is_left(const struct sockaddr_un *address)
 		errno == ECONNREFUSED;
 }
 
-/* For its owner and group. */
+/* For its owner and group. One that a killed daemon's process still has is waited for. */
+static int bind_unix(int fd, const struct sockaddr_un *address)
+{
+	uint64_t until = clock_ns(CLOCK_MONOTONIC) + BUSY_WAIT_NS;
+	mode_t mask = umask(0117);
+	int err;
+
+	for (;;) {
+		if (is_left(address))
+			unlink(address->sun_path);
+		err = bind(fd, (const struct sockaddr *)address, sizeof(*address)) < 0 ||
+				listen(fd, BACKLOG) < 0
+			? -errno
+			: 0;
+		if (err != -EADDRINUSE || clock_ns(CLOCK_MONOTONIC) >= until)
+			break;
+		poll(NULL, 0, BUSY_POLL_MS);
+	}
+	umask(mask);
+	return err;
+}
+
 static int open_unix(const char *path, struct listener *out, struct why *why)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	_cleanup_fd_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	mode_t mask;
-	int err = 0;
+	int err;
 
 	if (path[0] != '/' || strlen(path) >= sizeof(address.sun_path))
 		return why_set(why, -EINVAL,
 			"unix:PATH takes a path from / on, of less than %zu bytes, and not %s",
 			sizeof(address.sun_path), path);
 	snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
-	if (is_left(&address))
-		unlink(path);
-	mask = umask(0117);
-	if (fd < 0 || bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ||
-		listen(fd, BACKLOG) < 0)
-		err = -errno;
-	umask(mask);
+	err = fd < 0 ? -errno : bind_unix(fd, &address);
 	if (err < 0)
 		return explain(path, err, why);
 	out->fd = TAKE_FD(fd);
