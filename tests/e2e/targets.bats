@@ -108,11 +108,11 @@ in_cgroup() {
 @test "a process that ends by force in mid-capture is no trouble" {
 	start_busy spin 30
 	local victim=$pid
-	start_record -a -F 199 -d 8 -o "$tmp/f"
+	start_record -a -F 199 -d 8 --by pid,comm -o "$tmp/f"
 	sleep 4
 	kill -KILL "$victim"
 	wait "$recorder"
-	between "$(folded_count "$tmp/f" '^[^;]+;spin;')" 1 1200 samples
+	between "$(folded_count "$tmp/f" "^$victim;spin;")" 1 1200 samples
 }
 
 # comes_back SECONDS: CPU 1 is away that long while a recording runs, then has a busy program.

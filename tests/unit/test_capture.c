@@ -4,10 +4,13 @@
 #include "unit.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -195,12 +198,55 @@ static void none_outlives_its_pool(void **state)
 	assert_int_equal(errno, ECHILD);
 }
 
+/* Its own, and none where none was given, whatever the environment says. */
+static void it_has_the_descriptor_that_it_was_given(void **state)
+{
+	static const char *const words[] = { "clocks", NULL };
+	struct seen seen = { 0 };
+	struct captures *pool = open_pool(&seen, 1, 4);
+	struct capture_order order = { .words = words, .most_ns = LONG_NS };
+	uint64_t id, retry_ns;
+	struct why why;
+	int pair[2];
+
+	(void)state;
+	assert_int_equal(pipe2(pair, O_CLOEXEC), 0);
+	for (int i = 0; i < 2; i++) {
+		order.clocks_fd = i == 0 ? pair[1] : 0;
+		setenv("STOKER_CLOCKS", "3", 1);
+		assert_int_equal(captures_start(pool, &order, &id, &retry_ns, &why), 0);
+		wait_for(pool, &seen, (size_t)i + 1);
+	}
+	assert_string_equal(seen.text[0], "a pipe, closed on exec\n");
+	assert_string_equal(seen.text[1], "none\n");
+	unsetenv("STOKER_CLOCKS");
+	fd_close(&pair[0]);
+	fd_close(&pair[1]);
+	captures_free(pool);
+}
+
+static void say_clocks(void)
+{
+	int fd = capture_clocks_fd();
+	struct stat file;
+
+	if (fd == 0)
+		puts("none");
+	else if (fstat(fd, &file) == 0 && S_ISFIFO(file.st_mode) && !getenv("STOKER_CLOCKS") &&
+		fcntl(fd, F_GETFD) == FD_CLOEXEC)
+		puts("a pipe, closed on exec");
+}
+
 /* As `stoker record WORD`. */
 static int be_record(const char *word)
 {
 	if (strcmp(word, "print") == 0) {
 		puts("a;b 1");
 		fputs("stoker: warning: of something\n", stderr);
+		return 0;
+	}
+	if (strcmp(word, "clocks") == 0) {
+		say_clocks();
 		return 0;
 	}
 	if (strcmp(word, "wait") == 0)
@@ -223,6 +269,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(more_at_once_are_refused_until_one_is_over),
 		cmocka_unit_test(more_in_a_minute_are_refused),
 		cmocka_unit_test(none_outlives_its_pool),
+		cmocka_unit_test(it_has_the_descriptor_that_it_was_given),
 	};
 
 	if (argc == 3 && strcmp(argv[1], "record") == 0)

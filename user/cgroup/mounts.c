@@ -70,14 +70,22 @@ static bool is_mount_of(const char *line, const char *controller)
 	return len == strlen(type) && memcmp(fs, type, len) == 0;
 }
 
+static bool is_root(const char *line)
+{
+	size_t len;
+	const char *root = word(line, 3, &len);
+
+	return len == 1 && root[0] == '/';
+}
+
 bool mounts_find(const char *mountinfo, const char *controller, char *path, size_t size)
 {
 	bool found = false;
 
 	for (const char *line = mountinfo; line && *line; line = next_line(line)) {
-		size_t root_len, len;
-		const char *root = word(line, 3, &root_len), *mount = word(line, 4, &len);
-		bool whole = root_len == 1 && root[0] == '/';
+		size_t len;
+		const char *mount = word(line, 4, &len);
+		bool whole = is_root(line);
 
 		if (!is_mount_of(line, controller) || len == 0 || len >= size || (found && !whole))
 			continue;
@@ -88,6 +96,21 @@ bool mounts_find(const char *mountinfo, const char *controller, char *path, size
 			break;
 	}
 	return found;
+}
+
+bool mounts_are_whole(const char *mountinfo)
+{
+	for (const char *line = mountinfo; line && *line; line = next_line(line)) {
+		const char *fs = behind_dash(line);
+		size_t len;
+
+		if (!fs || !is_root(line))
+			continue;
+		word(fs, 0, &len);
+		if (strncmp(fs, "cgroup2", len) == 0 && len >= strlen("cgroup"))
+			return true;
+	}
+	return false;
 }
 
 bool mounts_controller(const char *cgroups, const char *name, struct mounts_controller *out)

@@ -13,6 +13,9 @@
  * is the hierarchy's. False: nowhere. */
 bool mounts_find(const char *mountinfo, const char *controller, char *path, size_t size);
 
+/* Text of mountinfo: is any hierarchy mounted from its root? */
+bool mounts_are_whole(const char *mountinfo);
+
 struct mounts_controller {
 	uint32_t hierarchy; /* 0: it is v2's, or nobody's */
 	uint32_t cgroups;   /* in that hierarchy, the root counted */

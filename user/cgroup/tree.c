@@ -39,13 +39,26 @@ struct cgroup_tree {
 
 /* ---- open ----------------------------------------------------------------------------------- */
 
-static void open_mount(struct hierarchy *h, const char *mounts, const char *controller)
-{
-	char path[PATH_MAX];
+struct texts {
+	const char *viewer;
+	struct buf mounts, own, controllers; /* mountinfo, cgroup, cgroups, of /proc */
+};
 
-	if (!mounts_find(mounts, controller, path, sizeof(path)))
+static void texts_done(struct texts *t)
+{
+	buf_done(&t->mounts);
+	buf_done(&t->own);
+	buf_done(&t->controllers);
+}
+
+static void open_mount(struct hierarchy *h, const struct texts *t, const char *controller)
+{
+	char path[PATH_MAX], full[PATH_MAX + 64];
+
+	if (!mounts_find(t->mounts.data, controller, path, sizeof(path)))
 		return;
-	h->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	snprintf(full, sizeof(full), "%s/root%s", t->viewer, path);
+	h->fd = open(full, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	h->mount = strdup(path);
 	if (!h->mount)
 		fd_close(&h->fd);
@@ -57,17 +70,6 @@ static bool is_listed(const struct cgroup_tree *tree, uint32_t hierarchy)
 		if (tree->v1[i].hierarchy == hierarchy)
 			return true;
 	return false;
-}
-
-struct texts {
-	struct buf mounts, own, controllers; /* mountinfo, cgroup, cgroups, of /proc */
-};
-
-static void texts_done(struct texts *t)
-{
-	buf_done(&t->mounts);
-	buf_done(&t->own);
-	buf_done(&t->controllers);
 }
 
 /* Is our own cgroup there one of which nothing is known? */
@@ -97,7 +99,7 @@ static void list_v1(struct cgroup_tree *tree, const struct texts *t, bool doubte
 			is_listed(tree, c.hierarchy) ||
 			is_doubted(t->own.data, c.hierarchy) != doubted)
 			continue;
-		open_mount(h, t->mounts.data, names[i]);
+		open_mount(h, t, names[i]);
 		/* What cannot be looked at has no names. */
 		if (h->fd < 0)
 			continue;
@@ -109,8 +111,11 @@ static void list_v1(struct cgroup_tree *tree, const struct texts *t, bool doubte
 
 static int read_texts(struct texts *t)
 {
-	int err = fd_read_path("/proc/self/mountinfo", MOUNTS_BYTES_MAX, &t->mounts);
+	char path[64];
+	int err;
 
+	snprintf(path, sizeof(path), "%s/mountinfo", t->viewer);
+	err = fd_read_path(path, MOUNTS_BYTES_MAX, &t->mounts);
 	if (err == 0)
 		err = fd_read_path("/proc/self/cgroup", MOUNTS_BYTES_MAX, &t->own);
 	/* A kernel without v1 need not have it. */
@@ -123,28 +128,28 @@ static int read_texts(struct texts *t)
 	return err == 0 ? buf_putc(&t->controllers, '\0') : err;
 }
 
-static int find_all(struct cgroup_tree *tree)
+static int find_all(struct cgroup_tree *tree, const char *viewer)
 {
-	_cleanup_(texts_done) struct texts t = { BUF_INIT, BUF_INIT, BUF_INIT };
+	_cleanup_(texts_done) struct texts t = { viewer, BUF_INIT, BUF_INIT, BUF_INIT };
 	struct mounts_controller perf = { 0 };
 	int err = read_texts(&t);
 
 	if (err < 0)
 		return err;
-	open_mount(&tree->all[0], t.mounts.data, NULL);
+	open_mount(&tree->all[0], &t, NULL);
 	list_v1(tree, &t, false);
 	list_v1(tree, &t, true);
 	mounts_controller(t.controllers.data, "perf_event", &perf);
 	tree->perf_is_v1 = perf.hierarchy != 0;
 	if (tree->perf_is_v1)
-		open_mount(&tree->perf, t.mounts.data, "perf_event");
+		open_mount(&tree->perf, &t, "perf_event");
 	for (size_t i = 0; i < HIERARCHIES_MAX; i++)
 		if (tree->all[i].fd >= 0)
 			return 0;
 	return -ENOENT;
 }
 
-int cgroup_tree_open(struct cgroup_tree **out, struct why *why)
+int cgroup_tree_open(const char *viewer, struct cgroup_tree **out, struct why *why)
 {
 	struct cgroup_tree *tree = calloc(1, sizeof(*tree));
 	int err;
@@ -154,7 +159,7 @@ int cgroup_tree_open(struct cgroup_tree **out, struct why *why)
 	for (size_t i = 0; i < HIERARCHIES_MAX; i++)
 		tree->all[i].fd = -1;
 	tree->perf.fd = -1;
-	err = find_all(tree);
+	err = find_all(tree, viewer);
 	if (err < 0) {
 		cgroup_tree_free(tree);
 		return why_set(

@@ -17,8 +17,9 @@
 
 struct cgroup_tree;
 
-/* Finds what is mounted where. -ENOENT: no hierarchy is; ids have no paths then. */
-int cgroup_tree_open(struct cgroup_tree **out, struct why *why);
+/* Finds what is mounted where, as a process sees it: its folder in /proc, ours or another's.
+ * -ENOENT: no hierarchy is; ids have no paths then. */
+int cgroup_tree_open(const char *viewer, struct cgroup_tree **out, struct why *why);
 void cgroup_tree_free(struct cgroup_tree *tree);
 
 /* The v1 hierarchies that BPF is to ask, in that order; *live: a bit for each that has cgroups. */

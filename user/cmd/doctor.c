@@ -18,6 +18,7 @@
 #include "cmd/cmd.h"
 #include "cmd/doctor_process.h"
 #include "cmd/options.h"
+#include "daemon/cgroup_view.h"
 #include "daemon/privileges.h"
 
 struct doctor {
@@ -103,15 +104,11 @@ static long read_number(const char *path)
 	return fd_read_path(path, 64, &text) < 0 || !text.data ? -1 : strtol(text.data, NULL, 10);
 }
 
-/* Above 2 is Debian's and Ubuntu's own: a clock takes CAP_SYS_ADMIN to be opened, which is given up
- * once they are. */
-static const char *paranoid_costs(long paranoid)
+/* Above 2 is Debian's and Ubuntu's own: a clock takes CAP_SYS_ADMIN to be opened, which the starter
+ * of the workers keeps. */
+static bool may_open_clocks(long paranoid)
 {
-	if (paranoid <= 2)
-		return "";
-	if (caps_effective() & CAPS_BIT(CAP_SYS_ADMIN))
-		return ": a CPU that goes offline and comes back is not sampled again; 2 allows it";
-	return ": the CPU clocks take CAP_SYS_ADMIN; set it to 2, or run as root";
+	return paranoid <= 2 || caps_effective() & CAPS_BIT(CAP_SYS_ADMIN);
 }
 
 static void check_settings(struct doctor *d)
@@ -121,12 +118,11 @@ static void check_settings(struct doctor *d)
 	long kptr = read_number("/proc/sys/kernel/kptr_restrict");
 	char text[256];
 
-	snprintf(text, sizeof(text), "%ld%s", paranoid, paranoid_costs(paranoid));
-	say(d,
-		paranoid <= 2                                        ? "ok"
-			: caps_effective() & CAPS_BIT(CAP_SYS_ADMIN) ? "less"
-								     : "no",
-		"perf_event_paranoid", text);
+	snprintf(text, sizeof(text), "%ld%s", paranoid,
+		may_open_clocks(paranoid)
+			? ""
+			: ": the CPU clocks take CAP_SYS_ADMIN; set it to 2, or run as root");
+	say(d, may_open_clocks(paranoid) ? "ok" : "no", "perf_event_paranoid", text);
 	snprintf(text, sizeof(text), "%ld Hz at most", rate);
 	say(d, "ok", "sample rate", text);
 	snprintf(text, sizeof(text), "kptr_restrict is %ld%s", kptr,
@@ -140,7 +136,7 @@ static void check_cgroups(struct doctor *d)
 	char text[WHY_MAX + 64];
 	struct why why;
 
-	if (cgroup_tree_open(&tree, &why) < 0) {
+	if (cgroup_tree_open(cgroup_view(), &tree, &why) < 0) {
 		say(d, "less", "cgroups", why.text);
 		return;
 	}

@@ -17,6 +17,7 @@
 #include "cmd/options.h"
 #include "cmd/ps_runtime.h"
 #include "daemon/agent.h"
+#include "daemon/cgroup_view.h"
 #include "daemon/container_list.h"
 
 #define HZ 99
@@ -295,7 +296,7 @@ static int run(struct ps *ps, struct why *why)
 
 	why_set(why, 0, "%s", err_text(err));
 	if (err == 0)
-		err = cgroup_tree_open(&ps->tree, why);
+		err = cgroup_tree_open(cgroup_view(), &ps->tree, why);
 	if (err == 0)
 		err = container_list_read(ps->tree, &ps->list, why);
 	if (err == 0)

@@ -21,6 +21,7 @@
 #include "cmd/record_output.h"
 #include "cmd/signals.h"
 #include "daemon/agent.h"
+#include "daemon/capture.h"
 #include "daemon/target.h"
 #include "sink/sink.h"
 
@@ -150,6 +151,7 @@ static int open_agent(struct record *r, struct why *why)
 		.debug_dirs_len = o->debug_dirs.len,
 		.debuginfod = o->debuginfod,
 		.runtime_socket = o->runtime_socket,
+		.clocks_fd = capture_clocks_fd(),
 	};
 
 	return agent_open(&options, &r->agent, why);

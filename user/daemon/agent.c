@@ -13,11 +13,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/caps.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/heap.h"
 #include "cgroup/tree.h"
+#include "daemon/cgroup_view.h"
 #include "daemon/containers.h"
 #include "daemon/fill.h"
 #include "daemon/held.h"
@@ -195,19 +195,6 @@ static const struct sampler_events callbacks = {
 	.tick = on_tick,
 };
 
-static int load_kernel(struct agent *agent)
-{
-	int result = kernel_names_load(agent->kernel);
-
-	if (result == -ENOMEM)
-		return result;
-	if (result != 0 && caps_effective() & CAPS_BIT(CAP_SYSLOG))
-		warnings_add(&agent->warnings,
-			"kernel frames will have no names: /proc/kallsyms hides its addresses; set "
-			"kernel.kptr_restrict to 0 or 1");
-	return 0;
-}
-
 static int watch(struct agent *agent, int fd)
 {
 	struct epoll_event event = { .events = EPOLLIN };
@@ -244,11 +231,18 @@ static int open_parts(struct agent *agent, struct why *why)
 	if (err == 0)
 		err = held_new(agent->sampler, &agent->tally, agent->objects, &agent->held);
 	if (err == 0)
-		err = load_kernel(agent);
+		err = kernel_names_begin(agent->kernel, &agent->warnings);
 	if (err < 0)
 		return why_set(why, err, "cannot begin: %s", err_text(err));
 	privileges_warn(&agent->warnings);
 	return 0;
+}
+
+static int open_clock(void *ctx, const struct cpu_clock *clock, int *fd)
+{
+	struct agent *agent = ctx;
+
+	return worker_client_clock(agent->worker, clock, fd);
 }
 
 /* What it tells may be read from now on. */
@@ -258,7 +252,8 @@ static int open_sampler(struct agent *agent, const struct agent_options *options
 	struct why cgroup_why;
 	int err;
 
-	if (cgroup_tree_open(&agent->cgroups, &cgroup_why) < 0)
+	sampler.open_clock = open_clock;
+	if (cgroup_tree_open(cgroup_view(), &agent->cgroups, &cgroup_why) < 0)
 		warnings_add(&agent->warnings, cgroup_why.text);
 	else
 		sampler.v1 = cgroup_tree_v1(agent->cgroups, &sampler.v1_len, &sampler.v1_live);
@@ -274,7 +269,9 @@ static int open_sampler(struct agent *agent, const struct agent_options *options
 int agent_open(const struct agent_options *options, struct agent **out, struct why *why)
 {
 	struct agent *agent = calloc(1, sizeof(*agent));
-	const struct worker_client_options workers = { .on_rows = on_rows, .ctx = agent };
+	const struct worker_client_options workers = {
+		.on_rows = on_rows, .ctx = agent, .clocks_fd = options->clocks_fd
+	};
 	int err;
 
 	if (!agent)
@@ -300,7 +297,7 @@ int agent_open(const struct agent_options *options, struct agent **out, struct w
 		err = open_sampler(agent, options, why);
 	if (err == 0)
 		err = kernel_names_new(&agent->kernel);
-	/* Not before: with perf_event_paranoid above 2, as Debian has it, a clock takes more than
+	/* Not before: with perf_event_paranoid above 2, as Debian has it, an event takes more than
 	 * CAP_PERFMON to be opened, but not to run. */
 	if (err == 0)
 		err = privileges_drop(why);

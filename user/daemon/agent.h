@@ -22,6 +22,7 @@ struct agent_options {
 	size_t debug_dirs_len;
 	const char *debuginfod;     /* URLs of servers, separated by blanks; NULL: none */
 	const char *runtime_socket; /* of a container runtime's API; NULL: none */
+	int clocks_fd;              /* as in worker/client.h */
 };
 
 struct agent;

@@ -26,6 +26,9 @@
 #define MINUTE_NS (60 * NSEC_PER_SEC)
 #define SAID_BYTES_MAX 4096
 #define PREFIX "stoker: "
+#define CLOCKS_ENV "STOKER_CLOCKS"
+#define CLOCKS_FD 3
+#define CLOCKS_TEXT "3"
 
 struct capture {
 	uint64_t id; /* 0: a free place */
@@ -49,19 +52,35 @@ struct captures {
 
 /* ---- a child -------------------------------------------------------------------------------- */
 
-/* As its standard files, and nothing behind them. */
-static int place_fds(const struct capture *c)
+/* As its standard files and the one behind them. */
+static int place_fds(const struct capture *c, int clocks_fd)
 {
-	const int fds[] = { open("/dev/null", O_RDONLY | O_CLOEXEC), c->out, c->said };
+	const int fds[] = { open("/dev/null", O_RDONLY | O_CLOEXEC), c->out, c->said, clocks_fd };
+	int len = clocks_fd > 0 ? CLOCKS_FD + 1 : CLOCKS_FD;
 
-	for (int i = 0; i < (int)ARRAY_SIZE(fds); i++)
-		if (fds[i] < 0 || dup2(fds[i], i) < 0)
+	for (int i = 0; i < len; i++)
+		if (fds[i] < 0 || dup2(fds[i], i) < 0 || fcntl(i, F_SETFD, 0) < 0)
 			return -errno;
-	return close_range(ARRAY_SIZE(fds), ~0U, 0) < 0 ? -errno : 0;
+	if (close_range((unsigned int)len, ~0U, 0) < 0)
+		return -errno;
+	return (clocks_fd > 0 ? setenv(CLOCKS_ENV, CLOCKS_TEXT, 1) : unsetenv(CLOCKS_ENV)) < 0
+		? -ENOMEM
+		: 0;
 }
 
-_Noreturn static void become_record(const struct capture *c, const char *const *words, pid_t parent)
+int capture_clocks_fd(void)
 {
+	const char *text = secure_getenv(CLOCKS_ENV);
+	bool given = text && strcmp(text, CLOCKS_TEXT) == 0;
+
+	unsetenv(CLOCKS_ENV);
+	return given && fcntl(CLOCKS_FD, F_SETFD, FD_CLOEXEC) == 0 ? CLOCKS_FD : 0;
+}
+
+_Noreturn static void become_record(
+	const struct capture *c, const struct capture_order *order, pid_t parent)
+{
+	const char *const *words = order->words;
 	const struct rlimit bytes = { CAPTURE_BYTES_MAX, CAPTURE_BYTES_MAX };
 	const char *argv[CAPTURE_WORDS_MAX + 3] = { "stoker", "record" };
 	sigset_t none;
@@ -72,7 +91,7 @@ _Noreturn static void become_record(const struct capture *c, const char *const *
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	if (getppid() == parent && caps_hand_on() == 0 && setrlimit(RLIMIT_FSIZE, &bytes) == 0 &&
-		place_fds(c) == 0)
+		place_fds(c, order->clocks_fd) == 0)
 		execv("/proc/self/exe", (char **)argv);
 	_exit(127);
 }
@@ -84,7 +103,7 @@ static void close_files(struct capture *c)
 	fd_close(&c->said);
 }
 
-static int start_child(struct capture *c, const char *const *words)
+static int start_child(struct capture *c, const struct capture_order *order)
 {
 	pid_t parent = getpid();
 
@@ -95,7 +114,7 @@ static int start_child(struct capture *c, const char *const *words)
 		return -errno;
 	c->pid = fork();
 	if (c->pid == 0)
-		become_record(c, words, parent);
+		become_record(c, order, parent);
 	if (c->pid < 0)
 		return -errno;
 	c->pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0);
@@ -241,7 +260,7 @@ int captures_start(struct captures *p, const struct capture_order *order, uint64
 		words++;
 	assert(c && words <= CAPTURE_WORDS_MAX);
 	started.ends_ns = started.kill_ns = now + order->most_ns;
-	err = start_child(&started, order->words);
+	err = start_child(&started, order);
 	if (err == 0 && epoll_ctl(p->epoll_fd, EPOLL_CTL_ADD, started.pidfd, &event) < 0)
 		err = -errno;
 	if (err < 0) {

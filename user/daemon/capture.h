@@ -26,6 +26,8 @@ struct capture_limits {
 struct capture_order {
 	const char *const *words; /* behind `stoker record`, with NULL at the end */
 	uint64_t most_ns;         /* killed then, be it done or not */
+	int clocks_fd; /* which it is given, for clocks that it may not open (starter_invite); 0:
+			* none; stays the caller's */
 };
 
 struct capture_result {
@@ -65,3 +67,6 @@ int captures_start(struct captures *captures, const struct capture_order *order,
 /* Nobody wants it any more: killed. An id that is over is nothing. */
 void captures_end(struct captures *captures, uint64_t id);
 void captures_stats(const struct captures *captures, struct capture_stats *out);
+
+/* For the one that was started: what it was given, its own from now on; 0: none. */
+int capture_clocks_fd(void);

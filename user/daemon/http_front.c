@@ -203,13 +203,17 @@ static int start_capture(
 	char hz[16], seconds[16];
 	const char *words[] = { "-q", "-F", hz, "-d", seconds, "-f", http_formats[m->format].name,
 		options[m->target], m->target == HTTP_ALL ? NULL : m->text, NULL };
-	const struct capture_order order = { .words = words,
+	struct capture_order order = { .words = words,
 		.most_ns = m->seconds * NSEC_PER_SEC + CAPTURE_GRACE_NS };
+	_cleanup_fd_ int clocks_fd = -1;
 	uint64_t capture;
 	int err;
 
 	snprintf(hz, sizeof(hz), "%u", m->hz);
 	snprintf(seconds, sizeof(seconds), "%u", m->seconds);
+	/* Without it, it is as well where it may open them itself. */
+	if (starter_invite(&f->starter, &clocks_fd) == 0)
+		order.clocks_fd = clocks_fd;
 	err = captures_start(f->captures, &order, &capture, retry_ns, why);
 	/* There is room: a place is taken only as long as the capture runs. */
 	if (err == 0)

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/caps.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/hash.h"
@@ -80,7 +81,8 @@ static uint64_t modules_now(void)
 	return hash_modules(text.data);
 }
 
-int kernel_names_load(struct kernel_names *names)
+/* 1: addresses are hidden. */
+static int load(struct kernel_names *names)
 {
 	_cleanup_(buf_done) struct buf text = BUF_INIT;
 	struct kernel_sym *sym;
@@ -97,6 +99,19 @@ int kernel_names_load(struct kernel_names *names)
 	kernel_sym_free(names->before);
 	names->before = names->sym;
 	names->sym = sym;
+	return 0;
+}
+
+int kernel_names_begin(struct kernel_names *names, struct warnings *warnings)
+{
+	int result = load(names);
+
+	if (result == -ENOMEM)
+		return result;
+	if (result != 0 && caps_effective() & CAPS_BIT(CAP_SYSLOG))
+		warnings_add(warnings,
+			"kernel frames will have no names: /proc/kallsyms hides its addresses; set "
+			"kernel.kptr_restrict to 0 or 1");
 	return 0;
 }
 
@@ -124,7 +139,7 @@ int kernel_names_refresh(struct kernel_names *names)
 	if (err < 0 || !names->sym || (!names->lost && modules_now() == names->modules))
 		return err;
 	names->lost = false;
-	err = kernel_names_load(names);
+	err = load(names);
 	return err == -ENOMEM ? err : 0;
 }
 

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "daemon/warnings.h"
 #include "sym/kernel_sym.h"
 
 struct kernel_names;
@@ -15,8 +16,9 @@ struct kernel_names;
 int kernel_names_new(struct kernel_names **out);
 void kernel_names_free(struct kernel_names *names);
 
-/* What is there now. 1: addresses are hidden, there are no names; 0; -errno */
-int kernel_names_load(struct kernel_names *names);
+/* What is there now; where addresses are hidden there are no names, of which it warns. 0 or
+ * -ENOMEM. */
+int kernel_names_begin(struct kernel_names *names, struct warnings *warnings);
 /* To be called a few times a second, and before names are asked for. -ENOMEM */
 int kernel_names_poll(struct kernel_names *names);
 /* At an interval's end, before its names are asked for; and when they were. */

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "cgroup/mounts.h"
+#include "daemon/cgroup_view.h"
 #include "proc/load.h"
 
 #define TEXT_MAX 65536 /* of which the kernel's files of a large host are less */
@@ -53,9 +54,12 @@ static const struct meter_source sources[] = {
 int meter_mounts_find(struct meter_mounts *out)
 {
 	_cleanup_(buf_done) struct buf text = BUF_INIT;
-	int err = fd_read_path("/proc/self/mountinfo", MOUNTS_BYTES_MAX, &text);
+	char path[64];
+	int err;
 
-	*out = (struct meter_mounts){ 0 };
+	*out = (struct meter_mounts){ .viewer = cgroup_view() };
+	snprintf(path, sizeof(path), "%s/mountinfo", out->viewer);
+	err = fd_read_path(path, MOUNTS_BYTES_MAX, &text);
 	if (err == 0)
 		err = buf_putc(&text, '\0');
 	if (err < 0)
@@ -159,13 +163,18 @@ static int read_sum(struct meter *meter, uint64_t *sum_ns)
 static int open_source(struct meter *meter, const struct meter_mounts *mounts,
 	const struct meter_source *source, const char *path)
 {
+	const char *mount = source->mount == HOST ? NULL : (const char *)mounts + source->mount;
 	char file[PATH_BYTES];
-	const char *mount = source->mount == HOST ? "" : (const char *)mounts + source->mount;
+	int len;
 
-	if (source->mount != HOST && mount[0] == '\0')
+	if (source->mount == HOST)
+		len = snprintf(file, sizeof(file), "%s", source->file);
+	else if (mount[0] == '\0')
 		return -ENOENT;
-	if (snprintf(file, sizeof(file), "%s%s%s", mount, path ? path : "", source->file) >=
-		(int)sizeof(file))
+	else
+		len = snprintf(file, sizeof(file), "%s/root%s%s%s", mounts->viewer, mount, path,
+			source->file);
+	if (len >= (int)sizeof(file))
 		return -ENAMETOOLONG;
 	*meter = (struct meter){ .source = source, .delays = HASH_INIT };
 	meter->fd = open(file, O_RDONLY | O_CLOEXEC);

@@ -17,8 +17,9 @@
 
 #define METER_THREADS_MAX 128
 
-/* Where cgroups are mounted: "" nowhere. */
+/* Where cgroups are mounted, "" nowhere, below the root of a process (daemon/cgroup_view.h). */
 struct meter_mounts {
+	const char *viewer;
 	char v2[256], cpu[256], cpuacct[256];
 };
 

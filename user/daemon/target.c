@@ -5,15 +5,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
+#include "base/cpu_clock.h"
 #include "base/fd.h"
 #include "base/own.h"
 #include "cgroup/tree.h"
+#include "daemon/cgroup_view.h"
 #include "daemon/container_list.h"
 
 #define LISTED_MAX 24
@@ -220,11 +224,27 @@ static int add_cgroup(
 	return cgroup_tree_scan(tree, gather, &g);
 }
 
+/* Where no controller was ever enabled below the root of v2, cgroups have nothing that an event can
+ * be bound to. */
+static bool can_be_bound(int fd)
+{
+	const struct cpu_clock clock = {
+		.period_ns = NSEC_PER_SEC, .cpu = sched_getcpu(), .cgroup_fd = fd
+	};
+	_cleanup_fd_ int event = -1;
+
+	return cpu_clock_open(&clock, &event) != -ENOENT;
+}
+
 static int take_cgroup(
 	const struct cgroup_tree *tree, uint64_t id, const char *path, struct target *out)
 {
 	int err = cgroup_tree_open_perf(tree, id, path, &out->fd);
 
+	if (err == 0 && !can_be_bound(out->fd)) {
+		fd_close(&out->fd);
+		err = -ENOTSUP;
+	}
 	out->path = strdup(path);
 	if (!out->path)
 		return -ENOMEM;
@@ -301,7 +321,7 @@ int target_find(enum target_kind kind, const char *name, struct target *out, str
 		.option = options[kind],
 		.name = name,
 	};
-	int err = cgroup_tree_open(&tree, why);
+	int err = cgroup_tree_open(cgroup_view(), &tree, why);
 
 	if (err < 0)
 		return why_set(why, err, "%s: no cgroup hierarchy is mounted", options[kind]);

@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -54,36 +53,26 @@ static uint64_t skipped_until(const struct clocks *clocks, int cpu, uint64_t unt
 							  : 0;
 }
 
+/* The caller's descriptor, or -errno. */
 static int event_open(struct clocks *clocks, int cpu)
 {
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE,
-		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.size = sizeof(attr),
-		.sample_period = period_ns(clocks),
-		.disabled = 1,
+	const struct cpu_clock clock = {
+		.period_ns = period_ns(clocks), .cpu = cpu, .cgroup_fd = clocks->cgroup_fd
 	};
-	unsigned long flags = PERF_FLAG_FD_CLOEXEC;
-	int pid = -1, fd;
+	_cleanup_fd_ int fd = -1;
+	int err = cpu_clock_open(&clock, &fd);
 
-	if (clocks->cgroup_fd >= 0) {
-		flags |= PERF_FLAG_PID_CGROUP;
-		pid = clocks->cgroup_fd;
-	}
-	fd = (int)syscall(SYS_perf_event_open, &attr, pid, cpu, -1, flags);
-	if (fd < 0)
-		return -errno;
-	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, clocks->prog_fd) < 0) {
-		int err = -errno;
-
-		close(fd);
+	if (err == -EACCES && clocks->open)
+		err = clocks->open(clocks->open_ctx, &clock, &fd);
+	if (err < 0)
 		return err;
-	}
+	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, clocks->prog_fd) < 0)
+		return -errno;
 	if (clocks->running) {
 		begin(clocks, cpu);
 		ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	}
-	return fd;
+	return TAKE_FD(fd);
 }
 
 static uint64_t event_ns(int fd)
@@ -222,6 +211,8 @@ int clocks_open(struct clocks *clocks, const struct clocks_options *options, str
 	*clocks = (struct clocks){
 		.prog_fd = options->prog_fd,
 		.cgroup_fd = options->cgroup_fd,
+		.open = options->open,
+		.open_ctx = options->open_ctx,
 		.hz = options->hz,
 		.ticks = options->ticks,
 		.period_ns = options->period_ns,

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/cpu_clock.h"
 #include "base/err.h"
 #include "bpf/abi.h"
 
@@ -20,6 +21,8 @@ struct clocks {
 	int cpus_max;
 	int prog_fd;
 	int cgroup_fd; /* -1: all tasks */
+	cpu_clock_fn open;
+	void *open_ctx;
 	uint32_t hz;
 	bool running;
 	uint64_t looked_at_ns, started_ns, stopped_ns; /* CLOCK_MONOTONIC */
@@ -30,8 +33,10 @@ struct clocks {
 };
 
 struct clocks_options {
-	int prog_fd;   /* stays the caller's, as does cgroup_fd */
-	int cgroup_fd; /* -1: all tasks */
+	int prog_fd;       /* stays the caller's, as does cgroup_fd */
+	int cgroup_fd;     /* -1: all tasks */
+	cpu_clock_fn open; /* where we may not; NULL: nobody may */
+	void *open_ctx;
 	uint32_t hz;
 	struct cpu_ticks *ticks; /* CPU_TICKS_MAX of them, shared with BPF, as is: */
 	uint64_t *period_ns;     /* 0: stays so, ticks need not be regular */

@@ -321,6 +321,8 @@ static int open_clocks(struct sampler *s, const struct sampler_options *o, struc
 	const struct clocks_options options = {
 		.prog_fd = bpf_program__fd(s->skel->progs.sample),
 		.cgroup_fd = o->target == SAMPLER_CGROUP ? o->cgroup_fd : -1,
+		.open = o->open_clock,
+		.open_ctx = s->ctx,
 		.hz = o->hz,
 		.ticks = s->skel->bss->cpu_ticks,
 		.period_ns = (uint64_t *)&s->skel->bss->period_ns,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sampler/sampler.h - the BPF program, its clock events and its maps, as callbacks.
- * What BPF tells once (objects, tasks, stacks) comes from sampler_poll; counts come from
- * sampler_drain, each sample exactly once. Nothing is named here. */
+/* sampler/sampler.h - the BPF program, its clock events and its maps, as callbacks. What BPF tells
+ * once (objects, tasks, stacks) comes from sampler_poll, counts from sampler_drain, each sample
+ * exactly once. Nothing is named here. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,6 +11,7 @@
 
 #include "bpf/abi.h"
 #include "bpf/reasons.h"
+#include "base/cpu_clock.h"
 #include "base/err.h"
 
 #define SAMPLER_OBJECTS_MAX 8192 /* mapped files that BPF knows at a time */
@@ -31,9 +32,8 @@ struct sampler_options {
 	enum sampler_target target;
 	const uint32_t *ids; /* of the targets */
 	size_t ids_len;
-	/* SAMPLER_CGROUP: the folder to which perf events are bound, so that other tasks' ticks
-	 * never run the program; not consumed. -1: there is none, and BPF tells them apart by
-	 * these: */
+	/* SAMPLER_CGROUP: the folder to which perf events are bound, so that others' ticks never
+	 * run the program; not consumed. -1: there is none, and BPF tells them apart by these: */
 	int cgroup_fd;
 	const uint64_t *cgroups; /* the cgroup and all below it, as they are now */
 	size_t cgroups_len;
@@ -45,6 +45,7 @@ struct sampler_options {
 	bool times; /* tell each tick, and when it was; else they are counted in the kernel */
 	bool user, kernel;
 	uint64_t memory_bytes; /* for all BPF maps; what is left of it holds tables */
+	cpu_clock_fn open_clock; /* where we may not; NULL: nobody may */
 };
 
 /* Pointers are good during the call. A negative return is counted as LOST_MEMORY, no more. */
@@ -69,8 +70,8 @@ struct sampler_stats {
 	uint64_t expected;
 	uint64_t samples, idle;
 	uint64_t filtered; /* fell on what was not asked for */
-	/* Never came: the virtual CPU did not run, interrupts were off for longer than a period,
-	 * another BPF program was interrupted. A cgroup's: what is left of expected. */
+	/* Never came: a virtual CPU was not run, interrupts were off for too long, another BPF
+	 * program was interrupted. A cgroup's: what is left of expected. */
 	uint64_t skipped;
 	uint64_t stolen; /* so many were due while the hypervisor ran something else */
 	uint64_t lost[LOST_REASONS_LEN];
@@ -99,8 +100,7 @@ int sampler_scan(struct sampler *sampler, uint32_t tgid,
 	int (*take)(void *ctx, const struct scan_mapping *mapping), void *ctx);
 /* Where tables go. Lives as long as the sampler. */
 struct publish *sampler_publish(struct sampler *sampler);
-/* To be called about once a second: by these the use of files and tables is measured. The second
- * that begins. */
+/* About once a second: by these the use of files and tables is measured. The one that begins. */
 uint32_t sampler_next_second(struct sampler *sampler);
 
 /* Readable when sampler_poll has something to do. */

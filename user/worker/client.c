@@ -25,6 +25,7 @@ _Static_assert(WORKER_DEBUG_FILES_MAX == PROTO_DEBUG_MAX, "all debug files go in
 
 struct worker_client {
 	struct starter starter;
+	struct starter clocks; /* as a guest of another; without a descriptor, ours is asked */
 	struct row_queue rows;
 	struct namer namer;
 	struct blame blame;
@@ -108,7 +109,9 @@ int worker_client_open(
 
 	if (!client)
 		return why_set(why, -ENOMEM, "out of memory");
-	client->starter = (struct starter)STARTER_INIT;
+	client->starter = client->clocks = (struct starter)STARTER_INIT;
+	if (options->clocks_fd > 0)
+		client->clocks.fd = options->clocks_fd;
 	client->rows.fn = options->on_rows;
 	client->rows.ctx = options->ctx;
 	client->rows.blame = client->namer.blame = &client->blame;
@@ -126,6 +129,12 @@ int worker_client_open(
 	return err;
 }
 
+int worker_client_clock(struct worker_client *client, const struct cpu_clock *clock, int *fd)
+{
+	return starter_clock(
+		client->clocks.fd >= 0 ? &client->clocks : &client->starter, clock, fd);
+}
+
 void worker_client_free(struct worker_client *client)
 {
 	if (!client)
@@ -133,6 +142,7 @@ void worker_client_free(struct worker_client *client)
 	row_queue_done(&client->rows);
 	namer_done(&client->namer);
 	starter_close(&client->starter);
+	starter_close(&client->clocks);
 	blame_done(&client->blame);
 	fd_close(&client->epoll_fd);
 	free(client);

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/cpu_clock.h"
 #include "base/err.h"
 #include "elf/build_id.h"
 #include "sym/debug_file.h"
@@ -48,6 +49,7 @@ struct worker_client_options {
 	uint64_t hang_ns;     /* a worker is lost that takes longer over a request; 0: 20 s */
 	uint64_t refuse_ns;   /* the first refusal; each next is four times longer; 0: 10 s */
 	uint64_t rss_max_kb;  /* a worker with more between requests is ended; 0: 768 MiB */
+	int clocks_fd;        /* of starter_invite, where clocks are asked for; consumed; 0: none */
 };
 
 /* Starts both workers and sees them in their sandboxes: to be called before there is anything in
@@ -58,6 +60,8 @@ void worker_client_free(struct worker_client *client);
 
 /* Readable when worker_client_poll has something to do; the same for the client's life. */
 int worker_client_fd(const struct worker_client *client);
+/* As cpu_clock_open, by what starts the workers. */
+int worker_client_clock(struct worker_client *client, const struct cpu_clock *clock, int *fd);
 /* Calls on_rows for what is done, goes on with the queue, ends workers that hang or have grown.
  * Does not wait. Call it also a few times a second. */
 int worker_client_poll(struct worker_client *client);

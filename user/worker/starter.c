@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker/starter.c - orders and answers are messages of fixed size over a socket pair; the other
- * end closing is the end. It is forked, not executed, and holds nothing but its socket and pidfds
- * of what it started. No new privileges: what it starts cannot have more than it, also where this
- * program has file capabilities. */
+/* worker/starter.c - orders and answers are messages of fixed size over a socket pair, each with a
+ * descriptor or none; the owner's end closing is the end. It is forked, not executed, and holds
+ * nothing but its sockets and pidfds of what it started. No new privileges: what it starts cannot
+ * have more than it, also where this program has file capabilities. A guest is not waited for. */
 #include "worker/starter.h"
 
 #include <errno.h>
@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/prctl.h>
@@ -20,6 +21,7 @@
 
 #include "base/caps.h"
 #include "base/fd.h"
+#include "base/own.h"
 #include "worker/proto.h"
 #include "worker/worker.h"
 
@@ -28,14 +30,19 @@
 #define STARTED_MAX 64
 #define ARGUMENT_BYTES 16
 
-/* Namespaces and an empty root; the worker's user; no bounding set; an end. */
+/* Namespaces, an empty root, clocks; the worker's user; no bounding set; an end. */
 #define KEPT                                                                         \
 	(CAPS_BIT(CAP_SYS_ADMIN) | CAPS_BIT(CAP_SYS_CHROOT) | CAPS_BIT(CAP_SETUID) | \
 		CAPS_BIT(CAP_SETGID) | CAPS_BIT(CAP_SETPCAP) | CAPS_BIT(CAP_KILL))
 
+enum order_kind { ORDER_START, ORDER_KILL, ORDER_CLOCK, ORDER_GUEST };
+
 struct order {
-	char argument[ARGUMENT_BYTES]; /* "": kill */
-	pid_t pid;
+	enum order_kind kind;
+	char argument[ARGUMENT_BYTES]; /* start */
+	pid_t pid;                     /* kill */
+	int cpu;                       /* clock; a cgroup's folder goes with it */
+	uint64_t period_ns;
 };
 
 struct answer {
@@ -154,24 +161,79 @@ static int obey_kill(const struct started *all, pid_t pid)
 	return 0;
 }
 
+struct serving {
+	struct started started[STARTED_MAX];
+	struct pollfd sockets[1 + STARTER_GUESTS_MAX]; /* the owner's first; -1: a free place */
+};
+
+static int obey_guest(struct serving *s, int *given)
+{
+	for (size_t i = 1; i < ARRAY_SIZE(s->sockets); i++) {
+		if (s->sockets[i].fd >= 0)
+			continue;
+		if (*given < 0 || fcntl(*given, F_SETFL, O_NONBLOCK) < 0)
+			return -EINVAL;
+		s->sockets[i].fd = TAKE_FD(*given);
+		return 0;
+	}
+	return -EAGAIN;
+}
+
+static int obey(struct serving *s, struct order *order, int *given, struct answer *answer, int *fd)
+{
+	const struct cpu_clock clock = {
+		.period_ns = order->period_ns, .cpu = order->cpu, .cgroup_fd = *given
+	};
+
+	switch (order->kind) {
+	case ORDER_START:
+		order->argument[ARGUMENT_BYTES - 1] = '\0';
+		return obey_start(s->started, order->argument, fd, &answer->pid);
+	case ORDER_KILL:
+		return obey_kill(s->started, order->pid);
+	case ORDER_CLOCK:
+		return cpu_clock_open(&clock, fd);
+	case ORDER_GUEST:
+		return obey_guest(s, given);
+	default:
+		return -EINVAL;
+	}
+}
+
+/* One order. Negative: this end says no more, or nothing that it may. */
+static int hear(struct serving *s, int socket, bool is_owner)
+{
+	_cleanup_fd_ int given = -1, fd = -1;
+	struct answer answer = { 0 };
+	struct order order;
+	int err = fd_take(socket, 0, &order, sizeof(order), &given);
+
+	if (err == -EAGAIN)
+		return 0;
+	if (err == 0 && !is_owner && order.kind != ORDER_CLOCK)
+		err = -EPERM;
+	if (err < 0)
+		return err;
+	answer.err = obey(s, &order, &given, &answer, &fd);
+	return fd_pass(socket, &answer, sizeof(answer), fd);
+}
+
 _Noreturn static void serve(int socket)
 {
-	struct started all[STARTED_MAX];
-	struct order order;
+	struct serving s;
 
 	for (int i = 0; i < STARTED_MAX; i++)
-		all[i].pidfd = -1;
-	while (recv(socket, &order, sizeof(order), 0) == sizeof(order)) {
-		struct answer answer = { 0 };
-		_cleanup_fd_ int fd = -1;
-
-		order.argument[ARGUMENT_BYTES - 1] = '\0';
-		answer.err = order.argument[0] ? obey_start(all, order.argument, &fd, &answer.pid)
-					       : obey_kill(all, order.pid);
-		if (fd_pass(socket, &answer, sizeof(answer), fd) < 0)
-			break;
+		s.started[i].pidfd = -1;
+	for (size_t i = 0; i < ARRAY_SIZE(s.sockets); i++)
+		s.sockets[i] = (struct pollfd){ .fd = i == 0 ? socket : -1, .events = POLLIN };
+	for (;;) {
+		poll(s.sockets, ARRAY_SIZE(s.sockets), -1);
+		for (size_t i = 1; i < ARRAY_SIZE(s.sockets); i++)
+			if (s.sockets[i].revents && hear(&s, s.sockets[i].fd, false) < 0)
+				fd_close(&s.sockets[i].fd);
+		if (s.sockets[0].revents && hear(&s, socket, true) < 0)
+			_exit(0);
 	}
-	_exit(0);
 }
 
 _Noreturn static void become_starter(int socket)
@@ -211,24 +273,25 @@ int starter_open(struct starter *starter)
 
 void starter_close(struct starter *starter)
 {
-	if (starter->pid == 0)
-		return;
 	fd_close(&starter->fd);
-	while (waitpid(starter->pid, NULL, 0) < 0 && errno == EINTR)
+	while (starter->pid > 0 && waitpid(starter->pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	starter->pid = 0;
 }
 
-/* -EPIPE: it is gone. */
-static int ask(struct starter *starter, const struct order *order, pid_t *pid, int *fd)
+/* What goes with it, or -1. -EPIPE: it is gone. */
+static int ask(struct starter *starter, const struct order *order, int given, pid_t *pid, int *fd)
 {
 	_cleanup_fd_ int sent = -1;
 	struct answer answer;
+	int err;
 
-	if (starter->pid == 0)
+	if (starter->fd < 0)
 		return -EPIPE;
-	if (send(starter->fd, order, sizeof(*order), MSG_NOSIGNAL) != sizeof(*order) ||
-		fd_take(starter->fd, 0, &answer, sizeof(answer), &sent) < 0) {
+	err = fd_pass(starter->fd, order, sizeof(*order), given);
+	if (err == 0)
+		err = fd_take(starter->fd, 0, &answer, sizeof(answer), &sent);
+	if (err < 0) {
 		starter_close(starter);
 		return -EPIPE;
 	}
@@ -241,21 +304,48 @@ static int ask(struct starter *starter, const struct order *order, pid_t *pid, i
 
 int starter_start(struct starter *starter, const char *argument, int *fd, pid_t *pid)
 {
-	struct order order = { 0 };
+	struct order order = { .kind = ORDER_START };
 	_cleanup_fd_ int pidfd = -1;
 	int err;
 
 	snprintf(order.argument, sizeof(order.argument), "%s", argument);
-	err = ask(starter, &order, pid, fd);
+	err = ask(starter, &order, -1, pid, fd);
 	return err == -EPIPE ? start_process(argument, 0, fd, pid, &pidfd) : err;
 }
 
 void starter_kill(struct starter *starter, pid_t pid)
 {
-	const struct order order = { .pid = pid };
+	const struct order order = { .kind = ORDER_KILL, .pid = pid };
 	pid_t ignored;
 	int none = -1;
 
 	if (kill(pid, SIGKILL) < 0 && errno == EPERM)
-		ask(starter, &order, &ignored, &none);
+		ask(starter, &order, -1, &ignored, &none);
+}
+
+int starter_clock(struct starter *starter, const struct cpu_clock *clock, int *fd)
+{
+	const struct order order = {
+		.kind = ORDER_CLOCK, .cpu = clock->cpu, .period_ns = clock->period_ns
+	};
+	pid_t ignored;
+
+	return ask(starter, &order, clock->cgroup_fd, &ignored, fd);
+}
+
+int starter_invite(struct starter *starter, int *fd)
+{
+	const struct order order = { .kind = ORDER_GUEST };
+	_cleanup_fd_ int ours = -1, theirs = -1;
+	int pair[2], none = -1, err;
+	pid_t ignored;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return -errno;
+	ours = pair[0];
+	theirs = pair[1];
+	err = ask(starter, &order, theirs, &ignored, &none);
+	if (err == 0)
+		*fd = TAKE_FD(ours);
+	return err;
 }
