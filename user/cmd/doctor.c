@@ -132,17 +132,23 @@ static void check_settings(struct doctor *d)
 
 static void check_cgroups(struct doctor *d)
 {
+	bool partial = cgroup_view_is_partial();
 	struct cgroup_tree *tree = NULL;
-	char text[WHY_MAX + 64];
+	char text[WHY_MAX + 160];
+	const char *mount;
 	struct why why;
 
 	if (cgroup_tree_open(cgroup_view(), &tree, &why) < 0) {
 		say(d, "less", "cgroups", why.text);
 		return;
 	}
-	snprintf(text, sizeof(text), "cgroup2 at %s%s", cgroup_tree_mount(tree),
-		strcmp(cgroup_tree_mount(tree), "/sys/fs/cgroup") == 0 ? "" : " (hybrid)");
-	say(d, "ok", "cgroups", text);
+	mount = cgroup_tree_mount(tree);
+	snprintf(text, sizeof(text), "%s%s%s%s", *mount ? "cgroup2 at " : "v1 only", mount,
+		!*mount || strcmp(mount, "/sys/fs/cgroup") == 0 ? "" : " (hybrid)",
+		partial ? "; only a part of them is mounted here: containers outside it have an "
+			  "id for a name, or none"
+			: "");
+	say(d, partial ? "less" : "ok", "cgroups", text);
 	cgroup_tree_free(tree);
 }
 

@@ -3,7 +3,7 @@
  * namespace of our own every root looks like that. */
 #include "daemon/cgroup_view.h"
 
-#include <stdbool.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -32,4 +32,9 @@ const char *cgroup_view(void)
 		pid_namespace_is_host() && !is_whole() && access("/proc/1/root/proc", F_OK) == 0;
 
 	return through_init ? "/proc/1" : "/proc/self";
+}
+
+bool cgroup_view_is_partial(void)
+{
+	return !is_whole() && strcmp(cgroup_view(), "/proc/self") == 0;
 }

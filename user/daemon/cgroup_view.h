@@ -4,5 +4,9 @@
  * all. */
 #pragma once
 
+#include <stdbool.h>
+
 /* "/proc/self" or "/proc/1": its mountinfo says where they are mounted, below its root. */
 const char *cgroup_view(void);
+/* It shows a part only, and there is no better one. */
+bool cgroup_view_is_partial(void);
