@@ -197,6 +197,9 @@ another_than() {
 	[ "$(code /metrics -X POST -d a=b)" = 405 ]
 	[ "$(code /metrics -X DELETE)" = 405 ]
 	[ "$(code /metrics -I)" = 200 ]
+	[ "$(code /metrics -X GET -d a=b)" = 200 ]
+	head -c 2000000 /dev/zero >"$tmp/body"
+	[ "$(code /healthz -X GET --data-binary "@$tmp/body")" != 000 ]
 	[ "$(code /metrics -H "Cookie: $(head -c 40000 /dev/zero | tr '\0' x)")" != 200 ]
 	[ "$(code /metrics -H 'Host: evil.example')" = 403 ]
 	[ "$(code /metrics -H 'Host: 127.evil.example')" = 403 ]

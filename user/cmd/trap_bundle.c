@@ -224,32 +224,40 @@ static int by_number(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
+static int take_entry(int dir, const char *file, const char *name, struct bundles *out)
+{
+	bool half = file[0] == '.';
+	unsigned int number = traps_bundle_number(file + half, name);
+	struct bundle_name *slot;
+
+	if (number == 0)
+		return 0;
+	if (half) {
+		remove_folder(dir, file);
+		return 0;
+	}
+	slot = vec_add(&out->all);
+	if (!slot)
+		return -ENOMEM;
+	slot->number = number;
+	snprintf(slot->name, sizeof(slot->name), "%s", file);
+	return 0;
+}
+
 /* The trap's own, the oldest first; what was left half done goes. */
 static int list(int dir, const char *name, struct bundles *out)
 {
-	int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *entries = copy < 0 ? NULL : fdopendir(copy);
+	_cleanup_fd_ int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *entries = fd < 0 ? NULL : fdopendir(fd);
 	const struct dirent *entry;
-	int err = entries ? 0 : -errno;
+	int err = 0;
 
-	for (int i = 0; err == 0 && i < ENTRIES_MAX && (entry = readdir(entries)); i++) {
-		bool half = entry->d_name[0] == '.';
-		unsigned int number = traps_bundle_number(entry->d_name + half, name);
-		struct bundle_name *slot = number > 0 && !half ? vec_add(&out->all) : NULL;
-
-		if (number > 0 && half)
-			remove_folder(dir, entry->d_name);
-		else if (number > 0 && !slot)
-			err = -ENOMEM;
-		if (slot) {
-			slot->number = number;
-			snprintf(slot->name, sizeof(slot->name), "%s", entry->d_name);
-		}
-	}
-	if (entries)
-		closedir(entries);
-	else
-		fd_close(&copy);
+	if (!entries)
+		return -errno;
+	TAKE_FD(fd);
+	for (int i = 0; err == 0 && i < ENTRIES_MAX && (entry = readdir(entries)); i++)
+		err = take_entry(dir, entry->d_name, name, out);
+	closedir(entries);
 	if (out->all.len > 0)
 		qsort(out->all.data, out->all.len, sizeof(*out->all.data), by_number);
 	return err;
@@ -265,7 +273,7 @@ static int make_room(int dir, const struct config_trap *rule, unsigned int *numb
 	if (err < 0)
 		return err;
 	*number = len > 0 ? bundles.all.data[len - 1].number + 1 : 1;
-	for (size_t i = 0; len - i >= rule->most; i++)
+	for (size_t i = 0; i < len && len - i >= rule->most; i++)
 		remove_folder(dir, bundles.all.data[i].name);
 	return 0;
 }

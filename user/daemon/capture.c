@@ -151,7 +151,7 @@ static void read_said(const struct capture *c, struct why *why)
 
 /* ---- the pool ------------------------------------------------------------------------------- */
 
-static void finish(struct captures *p, struct capture *c, int status)
+static void finish(struct captures *captures, struct capture *c, int status)
 {
 	struct capture_result result = { .id = c->id, .err = c->err, .fd = -1 };
 
@@ -166,17 +166,17 @@ static void finish(struct captures *p, struct capture *c, int status)
 		result.fd = TAKE_FD(c->out);
 	close_files(c);
 	c->id = 0;
-	p->stats.running--;
+	captures->stats.running--;
 	if (result.err == 0)
-		p->stats.done++;
+		captures->stats.done++;
 	else
-		p->stats.failed++;
-	p->done(p->ctx, &result);
+		captures->stats.failed++;
+	captures->done(captures->ctx, &result);
 	fd_close(&result.fd);
 }
 
 /* True when it was there to be reaped. */
-static bool reap(struct captures *p, struct capture *c, int flags, int *status)
+static bool reap(struct captures *captures, struct capture *c, int flags, int *status)
 {
 	struct rusage usage;
 	pid_t pid;
@@ -185,75 +185,76 @@ static bool reap(struct captures *p, struct capture *c, int flags, int *status)
 		pid = wait4(c->pid, status, flags, &usage);
 	while (pid < 0 && errno == EINTR);
 	if (pid == c->pid)
-		p->stats.cpu_ns += clock_usage_ns(&usage);
+		captures->stats.cpu_ns += clock_usage_ns(&usage);
 	return pid != 0;
 }
 
-void captures_poll(struct captures *p)
+void captures_poll(struct captures *captures)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
-	for (size_t i = 0; i < p->limits.at_once; i++) {
-		struct capture *c = &p->all[i];
+	for (size_t i = 0; i < captures->limits.at_once; i++) {
+		struct capture *c = &captures->all[i];
 		int status = 0;
 
 		if (c->id == 0)
 			continue;
-		if (reap(p, c, WNOHANG, &status))
-			finish(p, c, status);
+		if (reap(captures, c, WNOHANG, &status))
+			finish(captures, c, status);
 		else if (now >= c->kill_ns)
 			kill_child(c, -ETIMEDOUT);
 	}
 }
 
-static struct capture *find_room(struct captures *p)
+static struct capture *find_room(struct captures *captures)
 {
-	for (size_t i = 0; i < p->limits.at_once; i++)
-		if (p->all[i].id == 0)
-			return &p->all[i];
+	for (size_t i = 0; i < captures->limits.at_once; i++)
+		if (captures->all[i].id == 0)
+			return &captures->all[i];
 	return NULL;
 }
 
 /* Until the one that is expected to end first ends; at least a second, as that is a guess. */
-static uint64_t next_end(const struct captures *p, uint64_t now)
+static uint64_t next_end(const struct captures *captures, uint64_t now)
 {
 	uint64_t soonest = now + MINUTE_NS;
 
-	for (size_t i = 0; i < p->limits.at_once; i++)
-		if (p->all[i].id > 0 && p->all[i].ends_ns < soonest)
-			soonest = p->all[i].ends_ns;
+	for (size_t i = 0; i < captures->limits.at_once; i++)
+		if (captures->all[i].id > 0 && captures->all[i].ends_ns < soonest)
+			soonest = captures->all[i].ends_ns;
 	return soonest > now + NSEC_PER_SEC ? soonest - now : NSEC_PER_SEC;
 }
 
-static int check_limits(const struct captures *p, uint64_t now, uint64_t *retry_ns, struct why *why)
+static int check_limits(
+	const struct captures *captures, uint64_t now, uint64_t *retry_ns, struct why *why)
 {
-	uint64_t oldest = p->starts[p->stats.started % p->limits.a_minute];
+	uint64_t oldest = captures->starts[captures->stats.started % captures->limits.a_minute];
 
-	if (p->stats.running == p->limits.at_once) {
-		*retry_ns = next_end(p, now);
+	if (captures->stats.running == captures->limits.at_once) {
+		*retry_ns = next_end(captures, now);
 		return why_set(why, -EBUSY, "%zu captures run already, which is as many as may",
-			p->limits.at_once);
+			captures->limits.at_once);
 	}
-	if (p->stats.started >= p->limits.a_minute && now < oldest + MINUTE_NS) {
+	if (captures->stats.started >= captures->limits.a_minute && now < oldest + MINUTE_NS) {
 		*retry_ns = oldest + MINUTE_NS - now;
 		return why_set(why, -EAGAIN,
 			"%zu captures were begun in the last minute, which is as many as may be",
-			p->limits.a_minute);
+			captures->limits.a_minute);
 	}
 	return 0;
 }
 
-int captures_start(struct captures *p, const struct capture_order *order, uint64_t *id,
+int captures_start(struct captures *captures, const struct capture_order *order, uint64_t *id,
 	uint64_t *retry_ns, struct why *why)
 {
 	struct epoll_event event = { .events = EPOLLIN };
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
-	struct capture *c = find_room(p), started = { .id = p->next_id, .pidfd = -1 };
+	struct capture *c = find_room(captures), started = { .id = captures->next_id, .pidfd = -1 };
 	size_t words = 0;
-	int err = check_limits(p, now, retry_ns, why);
+	int err = check_limits(captures, now, retry_ns, why);
 
 	if (err < 0) {
-		p->stats.refused++;
+		captures->stats.refused++;
 		return err;
 	}
 	while (order->words[words])
@@ -261,7 +262,7 @@ int captures_start(struct captures *p, const struct capture_order *order, uint64
 	assert(c && words <= CAPTURE_WORDS_MAX);
 	started.ends_ns = started.kill_ns = now + order->most_ns;
 	err = start_child(&started, order);
-	if (err == 0 && epoll_ctl(p->epoll_fd, EPOLL_CTL_ADD, started.pidfd, &event) < 0)
+	if (err == 0 && epoll_ctl(captures->epoll_fd, EPOLL_CTL_ADD, started.pidfd, &event) < 0)
 		err = -errno;
 	if (err < 0) {
 		if (started.pid > 0) {
@@ -269,65 +270,65 @@ int captures_start(struct captures *p, const struct capture_order *order, uint64
 			waitpid(started.pid, NULL, 0);
 		}
 		close_files(&started);
-		p->stats.failed++;
+		captures->stats.failed++;
 		return why_set(why, err, "cannot start a capture: %s", err_text(err));
 	}
 	*c = started;
-	p->starts[p->stats.started++ % p->limits.a_minute] = now;
-	p->stats.running++;
-	*id = p->next_id++;
+	captures->starts[captures->stats.started++ % captures->limits.a_minute] = now;
+	captures->stats.running++;
+	*id = captures->next_id++;
 	return 0;
 }
 
-void captures_end(struct captures *p, uint64_t id)
+void captures_end(struct captures *captures, uint64_t id)
 {
-	for (size_t i = 0; i < p->limits.at_once; i++)
-		if (id != 0 && p->all[i].id == id)
-			kill_child(&p->all[i], -ECANCELED);
+	for (size_t i = 0; i < captures->limits.at_once; i++)
+		if (id != 0 && captures->all[i].id == id)
+			kill_child(&captures->all[i], -ECANCELED);
 }
 
-void captures_stats(const struct captures *p, struct capture_stats *out)
+void captures_stats(const struct captures *captures, struct capture_stats *out)
 {
-	*out = p->stats;
+	*out = captures->stats;
 }
 
-int captures_fd(const struct captures *p)
+int captures_fd(const struct captures *captures)
 {
-	return p->epoll_fd;
+	return captures->epoll_fd;
 }
 
 int captures_new(const struct capture_limits *limits, capture_done_fn done, void *ctx,
 	struct captures **out, struct why *why)
 {
-	struct captures *p = calloc(1, sizeof(*p));
+	struct captures *captures = calloc(1, sizeof(*captures));
 
 	assert(limits->at_once > 0 && limits->at_once <= CAPTURE_AT_ONCE_MAX);
 	assert(limits->a_minute > 0 && limits->a_minute <= CAPTURE_A_MINUTE_MAX);
-	if (!p)
+	if (!captures)
 		return why_set(why, -ENOMEM, "out of memory");
-	*p = (struct captures){ .limits = *limits, .done = done, .ctx = ctx, .next_id = 1 };
-	p->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (p->epoll_fd < 0) {
-		free(p);
+	*captures = (struct captures){ .limits = *limits, .done = done, .ctx = ctx, .next_id = 1 };
+	captures->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (captures->epoll_fd < 0) {
+		free(captures);
 		return why_set(why, -errno, "cannot wait for captures: %s", err_text(errno));
 	}
-	*out = p;
+	*out = captures;
 	return 0;
 }
 
-void captures_free(struct captures *p)
+void captures_free(struct captures *captures)
 {
 	int status;
 
-	if (!p)
+	if (!captures)
 		return;
-	for (size_t i = 0; i < p->limits.at_once; i++) {
-		if (p->all[i].id == 0)
+	for (size_t i = 0; i < captures->limits.at_once; i++) {
+		if (captures->all[i].id == 0)
 			continue;
-		kill_child(&p->all[i], -ECANCELED);
-		reap(p, &p->all[i], 0, &status);
-		close_files(&p->all[i]);
+		kill_child(&captures->all[i], -ECANCELED);
+		reap(captures, &captures->all[i], 0, &status);
+		close_files(&captures->all[i]);
 	}
-	fd_close(&p->epoll_fd);
-	free(p);
+	fd_close(&captures->epoll_fd);
+	free(captures);
 }

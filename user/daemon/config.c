@@ -128,8 +128,7 @@ static const char *const examples[] = {
 	[SIZE] = "a size such as 512K, 32M or 2G",
 	[SHARE] = "a share such as 1% or 0.5%",
 	[PATH] = "the path of a directory",
-	[LABELS] = "container, pod, namespace, image, unit, comm, pid, tid, cpu, each once, with "
-		   "commas between",
+	[LABELS] = "container, pod, namespace, image, unit, comm, pid, tid, cpu; commas between",
 	[TARGET] = "all, or container, pod, unit or cgroup with a name behind it",
 };
 

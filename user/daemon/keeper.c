@@ -314,7 +314,7 @@ void keeper_close(struct keeper *keeper)
 static int start_again(struct keeper *keeper)
 {
 	struct keeping k = { .path = keeper->path, .log = keeper->log, .status = keeper->status };
-	int fd, err;
+	int fd = -1, err;
 
 	wait_for_end(keeper);
 	log_warn(keeper->log, "the process that writes the store was lost: another one goes on");

@@ -202,7 +202,7 @@ int meter_open(struct meter *meter, const struct meter_mounts *mounts, enum conf
 
 int meter_read(struct meter *meter, uint64_t now_ns, uint64_t *permille)
 {
-	uint64_t sum_ns, past_ns = now_ns - meter->at_ns;
+	uint64_t sum_ns = 0, past_ns = now_ns - meter->at_ns;
 	int err = read_sum(meter, &sum_ns);
 
 	if (err < 0)

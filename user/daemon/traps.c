@@ -318,7 +318,7 @@ static void forget(struct traps *traps, uint64_t since_ns)
 			traps->pieces_len - old >= TRAPS_PIECES_MAX))
 		piece_free(traps->pieces[old++]);
 	traps->pieces_len -= old;
-	memmove(traps->pieces, traps->pieces + old, traps->pieces_len * sizeof(*traps->pieces));
+	memmove(traps->pieces, traps->pieces + old, traps->pieces_len * sizeof(struct piece *));
 }
 
 /* The interval's last seconds are kept. */
@@ -358,14 +358,14 @@ int traps_take(struct traps *traps, const struct profile *profile, uint64_t ende
 
 struct trap_capture *traps_next(struct traps *traps, bool last)
 {
-	vec_each (&traps->captures, c) {
-		struct trap_capture *capture = *c;
+	for (size_t i = 0; i < traps->captures.len; i++) {
+		struct trap_capture *capture = traps->captures.data[i];
 
 		if (!capture->done && !(last && capture->begun))
 			continue;
 		if (!capture->done)
 			finish(capture, traps->ended_ns);
-		*c = traps->captures.data[--traps->captures.len];
+		traps->captures.data[i] = traps->captures.data[--traps->captures.len];
 		return capture;
 	}
 	return NULL;

@@ -4,6 +4,7 @@
 #include "http/args.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,11 +74,11 @@ static int take_label(struct http_args *a, const struct name *n, const char *val
 			return why_set(why, -EINVAL,
 				"one of container, pod, unit and cgroup can be captured");
 		a->target = n->target;
-		strcpy(a->target_name, value);
+		snprintf(a->target_name, sizeof(a->target_name), "%s", value);
 		return 0;
 	}
 	match->key = n->text;
-	strcpy(match->value, value);
+	snprintf(match->value, sizeof(match->value), "%s", value);
 	a->matches_len++;
 	return 0;
 }
@@ -104,7 +105,7 @@ static int take_function(struct http_args *a, const char *value, struct why *why
 		if (*at == '{' || (*at == '\\' && at[1] >= '1' && at[1] <= '9'))
 			return why_set(why, -EINVAL,
 				"function= takes no { and no back-reference; `stoker report` does");
-	strcpy(a->function, value);
+	snprintf(a->function, sizeof(a->function), "%s", value);
 	return 0;
 }
 
@@ -160,7 +161,7 @@ int http_args_take(
 		if (strlen(value) != len || len >= HTTP_VALUE_MAX)
 			return why_set(why, -EINVAL, "%s is longer than %d bytes, or no text", name,
 				HTTP_VALUE_MAX - 1);
-		strcpy(clean, value);
+		snprintf(clean, sizeof(clean), "%s", value);
 		utf8_clean(clean);
 		if (strcmp(clean, value) != 0)
 			return why_set(why, -EINVAL, "%s is no text", name);

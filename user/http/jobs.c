@@ -213,7 +213,7 @@ _Noreturn static void *serve(void *arg)
 int http_jobs_start(struct http_jobs **out)
 {
 	struct http_jobs *jobs = calloc(1, sizeof(*jobs));
-	pthread_t thread;
+	pthread_t thread = 0;
 	int err;
 
 	if (!jobs)

@@ -211,9 +211,13 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, 
 
 	(void)version;
 	(void)body;
-	(void)body_len;
 	if (!c || c->state == HTTP_SENDING)
 		return MHD_NO;
+	/* What comes behind the head is for nobody. */
+	if (*body_len > 0) {
+		*body_len = 0;
+		return MHD_YES;
+	}
 	*slot = c;
 	c->connection = connection;
 	if (c->state == HTTP_READING)
@@ -323,14 +327,15 @@ static void take_refusal(struct http_server *s, const struct http_message *m)
 	go_on(s, c);
 }
 
-static void take_capture(struct http_server *s, const struct http_message *m, int *fd)
+static void take_capture(struct http_server *s, const struct http_message *m, int given)
 {
+	_cleanup_fd_ int fd = given;
 	struct http_conn *c = find_waiting(s, m->id, HTTP_WAIT_CAPTURE);
 	const struct http_format *f;
 
 	if (!c)
 		return;
-	if (m->err < 0 || *fd < 0) {
+	if (m->err < 0 || fd < 0) {
 		take_refusal(s, m);
 		return;
 	}
@@ -338,7 +343,7 @@ static void take_capture(struct http_server *s, const struct http_message *m, in
 	c->answer = (struct http_answer){
 		.status = 200, .type = f->type, .ending = f->ending, .shown = f->shown
 	};
-	c->file = TAKE_FD(*fd);
+	c->file = TAKE_FD(fd);
 	go_on(s, c);
 }
 
@@ -359,7 +364,7 @@ static void hear_daemon(struct http_server *s)
 		else if (m.kind == HTTP_REFUSED)
 			take_refusal(s, &m);
 		else if (m.kind == HTTP_CAPTURED)
-			take_capture(s, &m, &fd);
+			take_capture(s, &m, TAKE_FD(fd));
 	}
 }
 

@@ -109,7 +109,8 @@ int worker_client_open(
 
 	if (!client)
 		return why_set(why, -ENOMEM, "out of memory");
-	client->starter = client->clocks = (struct starter)STARTER_INIT;
+	client->starter = (struct starter)STARTER_INIT;
+	client->clocks = (struct starter)STARTER_INIT;
 	if (options->clocks_fd > 0)
 		client->clocks.fd = options->clocks_fd;
 	client->rows.fn = options->on_rows;

@@ -118,7 +118,7 @@ void kept_trim_symbols(struct kept *kept, size_t bytes_max)
 			if (!found || entry->used < found->used)
 				found = entry;
 		}
-		if (bytes <= bytes_max || found->used == kept->clock)
+		if (!found || bytes <= bytes_max || found->used == kept->clock)
 			return;
 		drop_at(kept, (size_t)(found - kept->all.data));
 		kept->evicted_len++;

@@ -173,7 +173,8 @@ static int obey_guest(struct serving *s, int *given)
 			continue;
 		if (*given < 0 || fcntl(*given, F_SETFL, O_NONBLOCK) < 0)
 			return -EINVAL;
-		s->sockets[i].fd = TAKE_FD(*given);
+		s->sockets[i].fd = *given;
+		*given = -1;
 		return 0;
 	}
 	return -EAGAIN;
@@ -283,7 +284,7 @@ void starter_close(struct starter *starter)
 static int ask(struct starter *starter, const struct order *order, int given, pid_t *pid, int *fd)
 {
 	_cleanup_fd_ int sent = -1;
-	struct answer answer;
+	struct answer answer = { 0 };
 	int err;
 
 	if (starter->fd < 0)
