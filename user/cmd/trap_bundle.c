@@ -254,7 +254,7 @@ static int list(int dir, const char *name, struct bundles *out)
 
 	if (!entries)
 		return -errno;
-	TAKE_FD(fd);
+	(void)TAKE_FD(fd);
 	for (int i = 0; err == 0 && i < ENTRIES_MAX && (entry = readdir(entries)); i++)
 		err = take_entry(dir, entry->d_name, name, out);
 	closedir(entries);

@@ -3,7 +3,6 @@
  * namespace of our own every root looks like that. */
 #include "daemon/cgroup_view.h"
 
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,16 +24,18 @@ static bool is_whole(void)
 		buf_putc(&text, '\0') < 0 || mounts_are_whole(text.data);
 }
 
+/* In a pid namespace of its own, process 1 is nobody to be believed. */
+static bool shows_init(void)
+{
+	return pid_namespace_is_host() && access("/proc/1/root/proc", F_OK) == 0;
+}
+
 const char *cgroup_view(void)
 {
-	/* In a pid namespace of its own, process 1 is nobody to be believed. */
-	bool through_init =
-		pid_namespace_is_host() && !is_whole() && access("/proc/1/root/proc", F_OK) == 0;
-
-	return through_init ? "/proc/1" : "/proc/self";
+	return !is_whole() && shows_init() ? "/proc/1" : "/proc/self";
 }
 
 bool cgroup_view_is_partial(void)
 {
-	return !is_whole() && strcmp(cgroup_view(), "/proc/self") == 0;
+	return !is_whole() && !shows_init();
 }
