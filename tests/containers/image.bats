@@ -5,12 +5,7 @@
 
 load lib
 
-eval "end_to_end_$(declare -f teardown)"
-teardown() {
-	podman_runc rm -f -t 0 "stoker-$$" >/dev/null 2>&1 || true
-	podman_runc rm -f -t 0 "app-$$" >/dev/null 2>&1 || true
-	end_to_end_teardown
-}
+remove=("podman_runc rm -f -t 0 stoker-$$" "podman_runc rm -f -t 0 app-$$")
 
 given() {
 	sed -n 's/.*add: \[\(.*\)\]/\1/p' "$repo/tools/deploy/daemonset.yaml" | tr -d ' '

@@ -5,6 +5,21 @@
 
 load ../e2e/lib
 
+# ---- an end -----------------------------------------------------------------------------------
+
+# Commands that remove what a test started. They come first: e2e's teardown removes what containers
+# stand on.
+remove=()
+
+eval "end_to_end_$(declare -f teardown)"
+teardown() {
+	local one
+	for one in "${remove[@]}"; do
+		$one >/dev/null 2>&1 || true
+	done
+	end_to_end_teardown
+}
+
 # ---- images ----------------------------------------------------------------------------------
 
 # make_rootfs DIR TARGET...: a tree with busybox and these targets in /bin.

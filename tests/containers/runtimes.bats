@@ -41,22 +41,6 @@ podman_pid() {
 	podman_runc inspect -f '{{.State.Pid}}' "$1"
 }
 
-remove_containers() {
-	local one
-	for one in "${remove[@]}"; do
-		$one >/dev/null 2>&1 || true
-	done
-}
-
-# The file's own teardown comes first: e2e's removes what containers stand on.
-eval "end_to_end_$(declare -f teardown)"
-teardown() {
-	remove_containers
-	end_to_end_teardown
-}
-
-remove=()
-
 # each_has_its_own FILE LABEL PID [LABEL PID]...
 each_has_its_own() {
 	local file=$1

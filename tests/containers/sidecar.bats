@@ -10,12 +10,7 @@ documented() {
 	sed -n '/^\.Sh PRIVILEGES/,/^\.Sh EXIT/s/^\.It Dv CAP_\([A-Z_]*\)$/\1/p' "$repo/user/man/stoker.1" | sort
 }
 
-eval "end_to_end_$(declare -f teardown)"
-teardown() {
-	podman_runc rm -f -t 0 "side-$$" >/dev/null 2>&1 || true
-	podman_runc rm -f -t 0 "app-$$" >/dev/null 2>&1 || true
-	end_to_end_teardown
-}
+remove=("podman_runc rm -f -t 0 side-$$" "podman_runc rm -f -t 0 app-$$")
 
 # start_app OPTION... -- COMMAND...: the container that is to be profiled, app-$$.
 start_app() {
