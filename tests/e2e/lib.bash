@@ -201,16 +201,11 @@ exits() {
 	fi
 }
 
-# Its events are there: what runs from now on is sampled.
-is_sampling() {
-	[ -n "$(find "/proc/$1/fd" -lname '*perf_event*' 2>/dev/null)" ]
-}
-
-# start_record OPTION...: in the background, as $recorder; returns when it samples.
+# start_record OPTION...: in the background, as $recorder; returns when it samples. It says so in $out.
 start_record() {
-	start "$stoker" record -q "$@"
+	start "$stoker" record "$@"
 	recorder=$pid
-	wait_until 10 is_sampling "$recorder"
+	wait_until 10 says 'sampling at' "$out"
 }
 
 # One line that a person can act on: not empty, no dump.

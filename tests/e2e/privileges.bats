@@ -215,9 +215,9 @@ cannot_gain() {
 	caps=$(documented | sed 's/CAP_/+/' | tr A-Z a-z | paste -sd,)
 	start setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps="-all,$caps" \
 		--ambient-caps="-all,$caps" --bounding-set="-all,$caps" \
-		"$tmp/stoker" record -q -p "$pid" -F 499 -o "$tmp/theirs/f"
+		"$tmp/stoker" record -p "$pid" -F 499 -o "$tmp/theirs/f"
 	recorder=$pid
-	wait_until 10 is_sampling "$recorder"
+	wait_until 10 says 'sampling at' "$out"
 	for one in $(workers); do
 		wait_until 5 is_shut_in "$one"
 		[ "$(status_of "$one" CapEff)" = 0000000000000000 ]

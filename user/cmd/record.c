@@ -354,6 +354,8 @@ static int start(struct record *r, struct why *why)
 	r->started_ns = r->next_tick_ns = clock_ns(CLOCK_MONOTONIC);
 	r->interval_ends_ns = r->started_ns + r->options.interval_ns;
 	r->chunk_ends_ns = r->started_ns + CHUNK_NS;
+	if (err == 0)
+		log_note(r->log, "sampling at %u Hz", r->options.hz);
 	if (err == 0 && r->command.pid > 0)
 		err = command_go(&r->command, r->options.argv[0], why);
 	return err;
