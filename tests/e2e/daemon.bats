@@ -164,7 +164,7 @@ more_segments_than() {
 	local skew before n
 	echo 0 >"$tmp/skew"
 	configure
-	start env LD_PRELOAD="$(target skewed_clock)" SKEW="$tmp/skew" \
+	start env LD_PRELOAD="$(target skewed_clock)" SKEW="$tmp/skew" ASAN_OPTIONS=verify_asan_link_order=0 \
 		"$stoker" daemon --config "$tmp/stoker.ini"
 	daemon=$pid
 	wait_until 30 has_segments 2
