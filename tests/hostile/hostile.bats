@@ -35,8 +35,10 @@ whole() {
 }
 
 @test "one capture over 10,000 hostile files ends as any other, and honest stacks stay whole" {
-	local one status=0
+	local one status=0 whole=99.5 named=99
 	need python3 jq
+	# With sanitizers tables are made so slowly that more samples wait for one than there is room for.
+	! has_sanitizer || whole=90 named=90
 	mkdir "$tmp/files"
 	"$repo/tests/hostile/make" "$tmp/files" "$files" "$RANDOM" >"$tmp/made"
 	cat "$tmp/made"
@@ -59,9 +61,9 @@ whole() {
 	[ "$(folded_count "$tmp/f" '(^|;)hostile;')" -gt 1000 ]
 	for one in deep_nofp burn7030_nofp; do
 		[ "$(folded_count "$tmp/f" "(^|;)$one;")" -gt 200 ]
-		between "$(whole $one)" 99.5 100 "whole stacks of $one, %"
+		between "$(whole $one)" $whole 100 "whole stacks of $one, %"
 		grep -E "(^|;)$one;" "$tmp/f" >"$tmp/of.$one"
-		between "$(folded_share "$tmp/of.$one" '(^|;)main(_\[i\])?;')" 99 100 "named stacks of $one, %"
+		between "$(folded_share "$tmp/of.$one" '(^|;)main(_\[i\])?;')" $named 100 "named stacks of $one, %"
 	done
 	memory_within "$(stat_of "$tmp/s" .agent.rss_max_kb)" 49152 'the agent'
 	memory_within "$(stat_of "$tmp/s" .worker.rss_max_kb)" 524288 'the workers'
