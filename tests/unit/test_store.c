@@ -361,7 +361,10 @@ static void a_store_that_is_gone_says_so(void **state)
 
 static void the_oldest_go_by_age_and_by_size(void **state)
 {
-	struct retention r = { .keep_ns = HOUR, .bytes_max = UINT64_MAX, .whole_ns = UINT64_MAX };
+	struct retention r = { .keep_ns = HOUR,
+		.bytes_max = UINT64_MAX,
+		.whole_ns = UINT64_MAX,
+		.segments_max = 100 };
 	struct place *place = *state;
 	uint64_t one;
 
@@ -383,7 +386,7 @@ static void the_oldest_go_by_age_and_by_size(void **state)
 
 static void an_hour_of_segments_becomes_one(void **state)
 {
-	struct retention r = { .whole_ns = HOUR };
+	struct retention r = { .whole_ns = HOUR, .segments_max = 100 };
 	_cleanup_(store_file_done) struct store_file file = { 0 };
 	_cleanup_(buf_done) struct buf text = BUF_INIT;
 	struct place *place = *state;
@@ -413,6 +416,40 @@ static void an_hour_of_segments_becomes_one(void **state)
 		file.segment->account.data, file.segment->account.len, "\"expected\":100", 14));
 	assert_non_null(
 		memmem(file.segment->account.data, file.segment->account.len, "\"hz\":19", 7));
+}
+
+static void too_many_are_put_together_sooner_and_then_the_oldest_go(void **state)
+{
+	struct retention r = { .keep_ns = UINT64_MAX,
+		.bytes_max = UINT64_MAX,
+		.whole_ns = UINT64_MAX,
+		.segments_max = 8 };
+	struct place *place = *state;
+	struct retention_run run;
+	struct why why;
+	size_t bad;
+
+	open_store(place, STORE_WRITE);
+	for (int i = 0; i < 6; i++)
+		put(place, T0 + (uint64_t)i * 20 * MINUTE, lines);
+	assert_false(retention_find_run(&r, place->store, T0, &run));
+	put(place, T0 + 2 * HOUR, lines);
+	assert_true(retention_find_run(&r, place->store, T0, &run));
+	assert_int_equal(run.first, 0);
+	assert_int_equal(run.len, 3);
+	assert_int_equal(compact_run(place->store, &run, &bad, &why), 0);
+	assert_int_equal(store_len(place->store), 5);
+	/* The last hour may not be over. */
+	for (int i = 1; i < 5; i++)
+		put(place, T0 + 2 * HOUR + (uint64_t)i * MINUTE, lines);
+	assert_true(retention_find_run(&r, place->store, T0, &run));
+	assert_int_equal(compact_run(place->store, &run, &bad, &why), 0);
+	assert_int_equal(store_len(place->store), 7);
+	assert_false(retention_find_run(&r, place->store, T0, &run));
+	assert_int_equal(retention_expired(&r, place->store, T0), 0);
+	for (int i = 5; i < 8; i++)
+		put(place, T0 + 2 * HOUR + (uint64_t)i * MINUTE, lines);
+	assert_int_equal(retention_expired(&r, place->store, T0), 2);
 }
 
 static void what_a_crash_left_beside_the_hour_is_not_counted_twice(void **state)
@@ -579,6 +616,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_store_that_is_gone_says_so, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_oldest_go_by_age_and_by_size, setup, teardown),
 		cmocka_unit_test_setup_teardown(an_hour_of_segments_becomes_one, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			too_many_are_put_together_sooner_and_then_the_oldest_go, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			what_a_crash_left_beside_the_hour_is_not_counted_twice, setup, teardown),
 		cmocka_unit_test_setup_teardown(

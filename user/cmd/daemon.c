@@ -116,7 +116,10 @@ static int check_config(struct daemon *d, const struct config *c, struct why *wh
 static struct retention retention(const struct config *c)
 {
 	return (struct retention){
-		.keep_ns = c->keep_ns, .bytes_max = c->bytes_max, .whole_ns = c->whole_ns
+		.keep_ns = c->keep_ns,
+		.bytes_max = c->bytes_max,
+		.whole_ns = c->whole_ns,
+		.segments_max = STORE_SEGMENTS_MAX,
 	};
 }
 

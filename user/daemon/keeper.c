@@ -64,7 +64,7 @@ static int open_store(struct keeping *k, struct why *why)
 		log_warn(k->log, "%s: %u damaged files were put into damaged/, the last is %s: %s",
 			k->path, report.damaged, report.last, report.why.text);
 	if (report.beyond > 0)
-		log_warn(k->log, "%s: %u profiles beyond the newest %u are not seen", k->path,
+		log_warn(k->log, "%s: %u profiles beyond the newest %u were removed", k->path,
 			report.beyond, STORE_SEGMENTS_MAX);
 	return 0;
 }

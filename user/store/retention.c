@@ -20,7 +20,8 @@ size_t retention_expired(const struct retention *r, const struct store *store, u
 	for (; i < store_len(store); i++) {
 		const struct store_entry *entry = store_entry(store, i);
 
-		if (age_ns(entry, now_ns) <= r->keep_ns && bytes <= r->bytes_max)
+		if (age_ns(entry, now_ns) <= r->keep_ns && bytes <= r->bytes_max &&
+			store_len(store) - i <= r->segments_max)
 			break;
 		bytes -= entry->bytes;
 	}
@@ -30,6 +31,15 @@ size_t retention_expired(const struct retention *r, const struct store *store, u
 static bool go_together(const struct store_entry *a, const struct store_entry *b)
 {
 	return a->start_ns / HOUR_NS == b->start_ns / HOUR_NS && a->hz == b->hz && a->by == b->by;
+}
+
+/* Not the last one, which may not be over. */
+static bool is_due(const struct retention *r, const struct store *store, uint64_t now_ns, size_t last)
+{
+	size_t len = store_len(store);
+
+	return age_ns(store_entry(store, last), now_ns) > r->whole_ns ||
+		(len > r->segments_max - r->segments_max / 4 && last + 1 < len);
 }
 
 bool retention_find_run(const struct retention *r, const struct store *store, uint64_t now_ns,
@@ -44,7 +54,7 @@ bool retention_find_run(const struct retention *r, const struct store *store, ui
 		if (same)
 			continue;
 		if (i - first >= 2 && i - first <= SEGMENT_SOURCES_MAX &&
-			age_ns(store_entry(store, i - 1), now_ns) > r->whole_ns) {
+			is_due(r, store, now_ns, i - 1)) {
 			*out = (struct retention_run){ first, i - first };
 			return true;
 		}

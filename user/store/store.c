@@ -92,7 +92,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp(((const struct listed *)a)->name, ((const struct listed *)b)->name);
 }
 
-/* Of too many, the newest. */
+/* Of too many, the newest. The others go, where that is ours to do: nobody would ever see them. */
 static void limit_files(struct scan *scan)
 {
 	size_t extra =
@@ -102,6 +102,8 @@ static void limit_files(struct scan *scan)
 		qsort(scan->files.data, scan->files.len, sizeof(*scan->files.data), by_name);
 	if (extra == 0)
 		return;
+	for (size_t i = 0; scan->store->mode == STORE_WRITE && i < extra; i++)
+		unlinkat(scan->store->dir, scan->files.data[i].name, 0);
 	scan->report->beyond += (uint32_t)extra;
 	scan->files.len -= extra;
 	memmove(scan->files.data, scan->files.data + extra,
@@ -144,7 +146,7 @@ static int list(struct scan *scan)
 		if (fstat(scan->store->dir, &before) < 0)
 			return -errno;
 		err = list_once(scan);
-		if (fstat(scan->store->dir, &after) < 0 ||
+		if (scan->store->mode == STORE_WRITE || fstat(scan->store->dir, &after) < 0 ||
 			is_same_time(&before.st_mtim, &after.st_mtim))
 			break;
 	}

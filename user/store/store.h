@@ -18,7 +18,7 @@
 #include "store/name.h"
 #include "store/segment.h"
 
-/* A week of minutes, and as many again. More are not seen: the oldest go first. */
+/* Three weeks of minutes. More are not kept: the oldest go first. */
 #define STORE_SEGMENTS_MAX 32768
 #define STORE_BYTES_MAX (1U << 30) /* of a segment */
 
@@ -54,7 +54,7 @@ enum store_mode {
 /* What was found wrong on the way; names are for a log line. */
 struct store_report {
 	uint32_t damaged;  /* set aside (STORE_WRITE) or passed over */
-	uint32_t beyond;   /* older than the newest STORE_SEGMENTS_MAX: passed over */
+	uint32_t beyond;   /* older than the newest STORE_SEGMENTS_MAX: removed or passed over */
 	uint32_t leftover; /* files of a write that did not end: removed (STORE_WRITE) */
 	uint32_t stale;    /* sources of a segment that is there: removed (STORE_WRITE) */
 	char last[STORE_NAME_MAX];
