@@ -1,113 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_store.c - segments, the directory of them, what is kept and what is put together. */
-#include "unit.h"
+/* test_store.c - segments, the directory of them, and what is asked of it. */
+#include "make_store.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
 
-#include "base/buf.h"
-#include "base/clock.h"
 #include "base/fd.h"
-#include "base/own.h"
-#include "store/compact.h"
 #include "store/merge.h"
 #include "store/query.h"
-#include "store/retention.h"
-#include "store/segment.h"
-#include "store/store.h"
-
-#define T0 (1800000000ULL * NSEC_PER_SEC) /* a full hour, UTC */
-#define MINUTE (60 * NSEC_PER_SEC)
-#define HOUR (60 * MINUTE)
-
-static const char lines[] = "db;main;read 3\n"
-			    "web;main;a b 2\n"
-			    "web;main;c 40\n"
-			    "web-2;main 5\n";
-
-struct place {
-	char path[64];
-	struct store *store;
-	uint64_t next_id;
-};
-
-static int setup(void **state)
-{
-	static struct place place;
-
-	place = (struct place){ .path = "/tmp/stoker-store-XXXXXX", .next_id = 1 };
-	*state = &place;
-	return mkdtemp(place.path) ? 0 : -1;
-}
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
-static int teardown(void **state)
-{
-	struct place *place = *state;
-
-	store_free(place->store);
-	place->store = NULL;
-	return nftw(place->path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-}
-
-static struct store_report open_store(struct place *place, enum store_mode mode)
-{
-	struct store_report report;
-	struct why why;
-
-	store_free(place->store);
-	place->store = NULL;
-	assert_int_equal(store_open(place->path, mode, &place->store, &report, &why), 0);
-	return report;
-}
-
-static void make(
-	struct place *place, uint64_t start_ns, uint64_t len_ns, const char *text, struct buf *out)
-{
-	const struct segment_about about = { .host = "here",
-		.by = "container,comm",
-		.account = "{\"hz\": 19, \"ticks\": {\"expected\": 50, \"lost\": {\"x\": 1}}}",
-		.id = place->next_id++,
-		.start_ns = start_ns,
-		.end_ns = start_ns + len_ns,
-		.hz = 19 };
-
-	assert_int_equal(
-		segment_write(&about, (struct bytes){ (const uint8_t *)text, strlen(text) }, out),
-		0);
-}
-
-static void put(struct place *place, uint64_t start_ns, const char *text)
-{
-	_cleanup_(buf_done) struct buf bytes = BUF_INIT;
-	struct why why;
-
-	make(place, start_ns, MINUTE, text, &bytes);
-	assert_int_equal(store_put(place->store,
-				 (struct bytes){ (const uint8_t *)bytes.data, bytes.len }, &why),
-		0);
-}
-
-/* The text of all groups, as zstdcat would give it. */
-static void read_all(struct segment *s, struct buf *out)
-{
-	for (size_t i = 0; i < s->groups.len; i++)
-		assert_int_equal(segment_read(s, i, out), 0);
-}
 
 static void a_segment_is_folded_text_to_any_zstd_reader(void **state)
 {
@@ -359,136 +261,6 @@ static void a_store_that_is_gone_says_so(void **state)
 	put(place, T0, lines);
 }
 
-static void the_oldest_go_by_age_and_by_size(void **state)
-{
-	struct retention r = { .keep_ns = HOUR,
-		.bytes_max = UINT64_MAX,
-		.whole_ns = UINT64_MAX,
-		.segments_max = 100 };
-	struct place *place = *state;
-	uint64_t one;
-
-	open_store(place, STORE_WRITE);
-	for (int i = 0; i < 5; i++)
-		put(place, T0 + (uint64_t)i * HOUR / 2, lines);
-	one = store_entry(place->store, 0)->bytes;
-	assert_int_equal(retention_expired(&r, place->store, T0 + MINUTE), 0);
-	assert_int_equal(retention_expired(&r, place->store, T0 + MINUTE + 2 * HOUR), 2);
-	/* a clock that was set back */
-	assert_int_equal(retention_expired(&r, place->store, T0 - 9 * HOUR), 0);
-	r.bytes_max = 2 * one + one / 2;
-	assert_int_equal(retention_expired(&r, place->store, T0), 3);
-	assert_int_equal(store_drop(place->store, 0), 0);
-	assert_int_equal(store_len(place->store), 4);
-	open_store(place, STORE_READ);
-	assert_int_equal(store_len(place->store), 4);
-}
-
-static void an_hour_of_segments_becomes_one(void **state)
-{
-	struct retention r = { .whole_ns = HOUR, .segments_max = 100 };
-	_cleanup_(store_file_done) struct store_file file = { 0 };
-	_cleanup_(buf_done) struct buf text = BUF_INIT;
-	struct place *place = *state;
-	struct retention_run run;
-	struct why why;
-	size_t bad;
-
-	open_store(place, STORE_WRITE);
-	put(place, T0 + 3 * MINUTE, lines);
-	put(place, T0 + 4 * MINUTE, "db;main;read 1\nweb;z 1\n");
-	put(place, T0 + HOUR, lines);
-	assert_false(retention_find_run(&r, place->store, T0 + HOUR, &run));
-	assert_true(retention_find_run(&r, place->store, T0 + 3 * HOUR, &run));
-	assert_int_equal(run.first, 0);
-	assert_int_equal(run.len, 2);
-	assert_int_equal(compact_run(place->store, &run, &bad, &why), 0);
-	open_store(place, STORE_READ);
-	assert_int_equal(store_len(place->store), 2);
-	assert_int_equal(store_entry(place->store, 0)->start_ns, T0 + 3 * MINUTE);
-	assert_int_equal(store_entry(place->store, 0)->end_ns, T0 + 5 * MINUTE);
-	assert_int_equal(store_load(place->store, store_entry(place->store, 0), &file, &why), 0);
-	read_all(file.segment, &text);
-	assert_string_equal(text.data,
-		"db;main;read 4\nweb-2;main 5\nweb;main;a b 2\n"
-		"web;main;c 40\nweb;z 1\n");
-	assert_non_null(memmem(
-		file.segment->account.data, file.segment->account.len, "\"expected\":100", 14));
-	assert_non_null(
-		memmem(file.segment->account.data, file.segment->account.len, "\"hz\":19", 7));
-}
-
-static void too_many_are_put_together_sooner_and_then_the_oldest_go(void **state)
-{
-	struct retention r = { .keep_ns = UINT64_MAX,
-		.bytes_max = UINT64_MAX,
-		.whole_ns = UINT64_MAX,
-		.segments_max = 8 };
-	struct place *place = *state;
-	struct retention_run run;
-	struct why why;
-	size_t bad;
-
-	open_store(place, STORE_WRITE);
-	for (int i = 0; i < 6; i++)
-		put(place, T0 + (uint64_t)i * 20 * MINUTE, lines);
-	assert_false(retention_find_run(&r, place->store, T0, &run));
-	put(place, T0 + 2 * HOUR, lines);
-	assert_true(retention_find_run(&r, place->store, T0, &run));
-	assert_int_equal(run.first, 0);
-	assert_int_equal(run.len, 3);
-	assert_int_equal(compact_run(place->store, &run, &bad, &why), 0);
-	assert_int_equal(store_len(place->store), 5);
-	/* The last hour may not be over. */
-	for (int i = 1; i < 5; i++)
-		put(place, T0 + 2 * HOUR + (uint64_t)i * MINUTE, lines);
-	assert_true(retention_find_run(&r, place->store, T0, &run));
-	assert_int_equal(compact_run(place->store, &run, &bad, &why), 0);
-	assert_int_equal(store_len(place->store), 7);
-	assert_false(retention_find_run(&r, place->store, T0, &run));
-	assert_int_equal(retention_expired(&r, place->store, T0), 0);
-	for (int i = 5; i < 8; i++)
-		put(place, T0 + 2 * HOUR + (uint64_t)i * MINUTE, lines);
-	assert_int_equal(retention_expired(&r, place->store, T0), 2);
-}
-
-static void what_a_crash_left_beside_the_hour_is_not_counted_twice(void **state)
-{
-	const struct segment_about about = { .host = "h",
-		.by = "container,comm",
-		.account = "",
-		.id = 77,
-		.start_ns = T0,
-		.end_ns = T0 + 2 * MINUTE,
-		.hz = 19,
-		.sources = (uint64_t[]){ 1, 2 },
-		.sources_len = 2 };
-	_cleanup_(buf_done) struct buf bytes = BUF_INIT;
-	struct place *place = *state;
-	struct store_report report;
-	struct why why;
-
-	open_store(place, STORE_WRITE);
-	put(place, T0, lines);
-	put(place, T0 + MINUTE, lines);
-	put(place, T0 + 2 * MINUTE, lines);
-	assert_int_equal(
-		segment_write(&about, (struct bytes){ (const uint8_t *)lines, sizeof(lines) - 1 },
-			&bytes),
-		0);
-	assert_int_equal(store_put(place->store,
-				 (struct bytes){ (const uint8_t *)bytes.data, bytes.len }, &why),
-		0);
-	report = open_store(place, STORE_READ);
-	assert_int_equal(report.stale, 2);
-	assert_int_equal(store_len(place->store), 2);
-	report = open_store(place, STORE_WRITE);
-	assert_int_equal(report.stale, 2);
-	report = open_store(place, STORE_WRITE);
-	assert_int_equal(report.stale, 0);
-	assert_int_equal(store_len(place->store), 2);
-}
-
 static void ask(struct place *place, const struct query *query, const char *says)
 {
 	struct query_answer answer;
@@ -614,12 +386,6 @@ int main(void)
 			damaged_and_foreign_files_are_set_aside, setup, teardown),
 		cmocka_unit_test_setup_teardown(only_one_writes, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_store_that_is_gone_says_so, setup, teardown),
-		cmocka_unit_test_setup_teardown(the_oldest_go_by_age_and_by_size, setup, teardown),
-		cmocka_unit_test_setup_teardown(an_hour_of_segments_becomes_one, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			too_many_are_put_together_sooner_and_then_the_oldest_go, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			what_a_crash_left_beside_the_hour_is_not_counted_twice, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			questions_are_answered_by_span_label_and_function, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_no_segment_can_tell_is_said, setup, teardown),

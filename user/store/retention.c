@@ -34,7 +34,8 @@ static bool go_together(const struct store_entry *a, const struct store_entry *b
 }
 
 /* Not the last one, which may not be over. */
-static bool is_due(const struct retention *r, const struct store *store, uint64_t now_ns, size_t last)
+static bool is_due(
+	const struct retention *r, const struct store *store, uint64_t now_ns, size_t last)
 {
 	size_t len = store_len(store);
 

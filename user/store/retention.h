@@ -13,8 +13,8 @@ struct retention {
 	uint64_t keep_ns;
 	uint64_t bytes_max;
 	uint64_t whole_ns; /* segments that ended longer ago are put together, an hour in one */
-	/* From three quarters of this on the oldest hours are put together, whatever their age; above
-	 * it the oldest segments go. */
+	/* From three quarters of this on the oldest hours are put together, whatever their age;
+	 * above it the oldest segments go. */
 	size_t segments_max;
 };
 
