@@ -86,6 +86,10 @@ prompt_is_back() {
 	screen | grep -v '^$' | tail -n 1 | grep -q '^ready>'
 }
 
+table_is_left() {
+	[ "$(tm display-message -p -t 0 '#{alternate_on}')" = 0 ]
+}
+
 # The shell's screen is there, the cursor too, and the terminal's settings are those of before.
 terminal_is_as_before() {
 	wait_until 10 prompt_is_back
@@ -208,7 +212,9 @@ terminal_is_as_before() {
 	for signal in TERM KILL; do
 		open_top -p "$pid"
 		kill -s "$signal" "$(top_pid)"
-		wait_until 10 prompt_is_back
+		wait_until 10 table_is_left
+		# The shell, which nobody has wait for the table then, may have asked on the table's screen.
+		keys Enter
 		terminal_is_as_before
 		rm "$tmp/after"
 	done
