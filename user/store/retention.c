@@ -33,7 +33,7 @@ static bool go_together(const struct store_entry *a, const struct store_entry *b
 	return a->start_ns / HOUR_NS == b->start_ns / HOUR_NS && a->hz == b->hz && a->by == b->by;
 }
 
-/* Not the last one, which may not be over. */
+/* By age, or as there are many: then not the last one, whose hour may not be over. */
 static bool is_due(
 	const struct retention *r, const struct store *store, uint64_t now_ns, size_t last)
 {

@@ -134,7 +134,7 @@ static bool is_same_time(const struct timespec *a, const struct timespec *b)
 }
 
 /* Again, where files came or went meanwhile: a reader would miss an hour that was not there yet,
- * and the minutes that are no longer. */
+ * and the minutes that are no longer. Who writes is alone. */
 static int list(struct scan *scan)
 {
 	struct stat before, after = { 0 };
