@@ -40,9 +40,10 @@ shows_not() {
 	! shows "$1"
 }
 
-# open_terminal COLUMNS ROWS [NAME=VALUE...]: a shell in it, with nothing but a prompt.
+# open_terminal COLUMNS ROWS [NAME=VALUE...]: a shell in it, with nothing but a prompt. Each has a socket
+# of its own: a server that was told to go may still take the connection of the next.
 open_terminal() {
-	terminal=$tmp/tmux
+	terminal=$(mktemp -u "$tmp/tmux-XXXXXX")
 	tmux -S "$terminal" -f /dev/null new-session -d -x "$1" -y "$2" \
 		env LC_ALL=C.UTF-8 PS1='ready> ' "${@:3}" bash --norc 3>&-
 	wait_until 5 shows '^ready>'
