@@ -32,8 +32,20 @@ podman_two() {
 	[[ $* != *--uidmap* ]] || chown -R 100000:100000 "$tmp/rootfs"
 	for one in 1 2; do
 		remove+=("podman_runc rm -f -t 0 web$one-$$")
-		"$run" run -d "${podman_options[@]}" "$@" --name "web$one-$$" --label "app=shop$one" \
+		"$run" run -d "${podman_options[@]}" "$@" --name "web$one-$$" \
 			--rootfs "$tmp/rootfs" /bin/spin 60
+	done
+}
+
+# The same of Docker, of an image.
+docker_two() {
+	local one
+	make_rootfs "$tmp/rootfs" spin
+	tar -C "$tmp/rootfs" -c . | our_docker import - shop:7
+	for one in 1 2; do
+		our_docker run -d --network none --name "web$one-$$" --label "app=shop$one" shop:7 \
+			/bin/spin 60
+		remove+=("our_docker rm -f web$one-$$")
 	done
 }
 
@@ -99,12 +111,7 @@ host_is_host() {
 @test "Docker, wherever its data is: each container's samples are under its name" {
 	local one
 	[ -n "$dockerd" ] || skip 'no dockerd on this machine'
-	make_rootfs "$tmp/rootfs" spin
-	tar -C "$tmp/rootfs" -c . | our_docker import - shop:7
-	for one in 1 2; do
-		our_docker run -d --network none --name "web$one-$$" --label app=shop shop:7 /bin/spin 60
-		remove+=("our_docker rm -f web$one-$$")
-	done
+	docker_two
 	start_neighbour
 	record -a --by container,pid,image,comm -F 499 -d 2 -o "$tmp/f"
 	for one in 1 2; do
@@ -210,4 +217,21 @@ host_is_host() {
 		grep -qE "^podman +web$one-$$ +- +[1-9][0-9.]* +(100.0|99.[0-9]) +native +-$" "$tmp/ps"
 	done
 	grep -qE '^host ' "$tmp/ps"
+}
+
+@test "ps --json has of each container its id, image, labels and cgroup" {
+	local one
+	[ -n "$dockerd" ] || skip 'no dockerd on this machine'
+	docker_two
+	"$stoker" ps -d 2 --json >"$tmp/ps"
+	cat "$tmp/ps"
+	for one in 1 2; do
+		jq -e --arg name "web$one-$$" --arg app "shop$one" \
+			--arg id "$(our_docker inspect -f '{{.Id}}' "web$one-$$")" \
+			'.rows[] | select(.name == $name) | .kind == "docker" and .id == $id
+			and .image == "shop:7" and .labels == {app: $app} and .pod == ""
+			and .samples >= 10 and .complete >= 0.99 * .samples and .runtime == "native"
+			and (.cgroup | contains($id))' "$tmp/ps"
+	done
+	jq -e '[.rows[] | select(.kind == "host")] | length == 1' "$tmp/ps"
 }

@@ -8,14 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/fd.h"
-#include "base/utf8.h"
 #include "cgroup/tree.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
-#include "cmd/ps_runtime.h"
+#include "cmd/ps_print.h"
 #include "daemon/agent.h"
 #include "daemon/cgroup_view.h"
 #include "daemon/container_list.h"
@@ -24,29 +22,25 @@
 #define MEMORY_BYTES (32UL << 20)
 #define TICK_MS 200
 #define SHORT_ID 12
-#define POD_NAME_MAX (2 * STATE_NAME_MAX + 2)
 
-struct row {
-	const char *kind;
-	char name[STATE_NAME_MAX], pod[POD_NAME_MAX];
-	const char *path;
-	struct ps_runtime runtime;
-	uint64_t samples, complete;
+enum {
+	OPT_JSON = 256,
 };
 
 struct ps {
 	struct cgroup_tree *tree;
 	struct container_list list;
 	struct agent *agent;
-	VEC(struct row) rows;
+	VEC(struct ps_row) rows;
 	uint64_t duration_ns;
 	double seconds;
-	bool all, help;
+	bool all, json, help;
 };
 
 static const struct option_row option_rows[] = {
 	{ 'a', "all", NULL, "also units in which nothing runs" },
 	{ 'd', "duration", "SECONDS", "how long to look; default 1" },
+	{ OPT_JSON, "json", NULL, "as JSON, with ids, images, labels and cgroups" },
 	{ 'h', "help", NULL, "this text" },
 };
 
@@ -63,14 +57,15 @@ static const struct options table = {
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 static int add_row(
-	struct ps *ps, const char *kind, const char *name, const char *path, struct row **out)
+	struct ps *ps, const char *kind, const char *name, const char *path, struct ps_row **out)
 {
-	struct row *row = vec_add(&ps->rows);
+	struct ps_row *row = vec_add(&ps->rows);
 
 	if (!row)
 		return -ENOMEM;
 	row->kind = kind;
-	row->path = path;
+	row->cgroup = path;
+	row->id = row->pod = row->namespace_ = "";
 	/* Ids as samples have them: as much of one as is usual. */
 	snprintf(row->name, sizeof(row->name), "%.*s",
 		strlen(name) == 64 && strspn(name, "0123456789abcdef") == 64 ? SHORT_ID : 255,
@@ -79,20 +74,28 @@ static int add_row(
 	return 0;
 }
 
-static void set_pod(struct row *row, const char *namespace_, const char *pod)
+static void describe_container(struct ps_row *row, const struct container_list_item *item)
 {
-	snprintf(row->pod, sizeof(row->pod), "%s%s%s", namespace_, namespace_[0] ? "/" : "", pod);
+	const struct state_facts *facts = item->facts;
+
+	row->id = item->identity.container;
+	row->facts = facts;
+	row->pod = item->identity.pod_uid;
+	if (facts && facts->pod[0]) {
+		row->pod = facts->pod;
+		row->namespace_ = facts->namespace_;
+	}
 }
 
 /* The processes of all cgroups below the row's. */
-static void look_at_processes(struct ps *ps, struct row *row)
+static void look_at_processes(struct ps *ps, struct ps_row *row)
 {
-	size_t len = strlen(row->path);
+	size_t len = strlen(row->cgroup);
 
 	vec_each (&ps->list.all, item) {
 		_cleanup_fd_ int fd = -1;
 
-		if (strncmp(item->path, row->path, len) != 0 ||
+		if (strncmp(item->path, row->cgroup, len) != 0 ||
 			(item->path[len] != '\0' && item->path[len] != '/'))
 			continue;
 		if (cgroup_tree_open_id(ps->tree, item->cgroup, &fd) == 0)
@@ -106,7 +109,7 @@ static int add_items(struct ps *ps)
 
 	vec_each (&ps->list.all, item) {
 		bool container = container_list_is_container(item);
-		struct row *row;
+		struct ps_row *row;
 
 		if (err < 0 ||
 			(!container &&
@@ -119,19 +122,18 @@ static int add_items(struct ps *ps)
 			container_list_name(item), item->path, &row);
 		if (err < 0)
 			continue;
-		if (container && item->facts && item->facts->pod[0])
-			set_pod(row, item->facts->namespace_, item->facts->pod);
-		else if (container)
-			set_pod(row, "", item->identity.pod_uid);
+		if (container)
+			describe_container(row, item);
 		look_at_processes(ps, row);
 	}
 	return err;
 }
 
-static struct row *find_pod(struct ps *ps, const char *pod)
+static struct ps_row *find_pod(struct ps *ps, const struct ps_row *of)
 {
 	vec_each (&ps->rows, row)
-		if (strcmp(row->kind, "pod") == 0 && strcmp(row->pod, pod) == 0)
+		if (strcmp(row->kind, "pod") == 0 && strcmp(row->pod, of->pod) == 0 &&
+			strcmp(row->namespace_, of->namespace_) == 0)
 			return row;
 	return NULL;
 }
@@ -142,18 +144,18 @@ static int add_pods(struct ps *ps)
 	size_t len = ps->rows.len;
 
 	for (size_t i = 0; i < len; i++) {
-		struct row one = ps->rows.data[i], *pod;
-		const char *slash = strchr(one.pod, '/');
+		struct ps_row one = ps->rows.data[i], *pod;
 		int err = 0;
 
 		if (one.pod[0] == '\0')
 			continue;
-		pod = find_pod(ps, one.pod);
+		pod = find_pod(ps, &one);
 		if (!pod)
-			err = add_row(ps, "pod", slash ? slash + 1 : one.pod, "", &pod);
+			err = add_row(ps, "pod", one.pod, "", &pod);
 		if (err < 0)
 			return err;
-		memcpy(pod->pod, one.pod, sizeof(pod->pod));
+		pod->pod = one.pod;
+		pod->namespace_ = one.namespace_;
 		pod->samples += one.samples;
 		pod->complete += one.complete;
 	}
@@ -193,18 +195,15 @@ static int capture(struct ps *ps, struct profile *out, struct why *why)
 }
 
 static bool is_row_of(
-	const struct profile *p, const struct profile_labels *l, const struct row *row)
+	const struct profile *p, const struct profile_labels *l, const struct ps_row *row)
 {
-	const char *pod = profile_text(p, l->pod), *slash = strchr(row->pod, '/');
-
 	return strcmp(profile_text(p, l->container), row->name) == 0 &&
-		strcmp(slash ? slash + 1 : row->pod, pod) == 0 &&
-		(!slash ||
-			strncmp(profile_text(p, l->namespace_), row->pod,
-				(size_t)(slash - row->pod)) == 0);
+		strcmp(profile_text(p, l->pod), row->pod) == 0 &&
+		(row->namespace_[0] == '\0' ||
+			strcmp(profile_text(p, l->namespace_), row->namespace_) == 0);
 }
 
-static struct row *row_of(struct ps *ps, const struct profile *p, const struct profile_labels *l)
+static struct ps_row *row_of(struct ps *ps, const struct profile *p, const struct profile_labels *l)
 {
 	vec_each (&ps->rows, row)
 		if (is_row_of(p, l, row))
@@ -221,14 +220,14 @@ static bool is_complete(const struct profile *p, uint32_t stack)
 
 static int count(struct ps *ps, const struct profile *p)
 {
-	struct row *rest = NULL;
+	struct ps_row *rest = NULL;
 	int err = add_row(ps, "host", "host", "", &rest);
 
 	if (err < 0)
 		return err;
 	rest = &ps->rows.data[ps->rows.len - 1];
 	vec_each (&p->samples, sample) {
-		struct row *row = row_of(ps, p, &p->labels.data[sample->labels]);
+		struct ps_row *row = row_of(ps, p, &p->labels.data[sample->labels]);
 
 		row = row ? row : rest;
 		row->samples += sample->value;
@@ -237,56 +236,39 @@ static int count(struct ps *ps, const struct profile *p)
 	return 0;
 }
 
-/* ---- the table ------------------------------------------------------------------------------- */
+/* ---- what is told ---------------------------------------------------------------------------- */
 
 static int by_samples(const void *a, const void *b)
 {
-	const struct row *x = a, *y = b;
+	const struct ps_row *x = a, *y = b;
 
 	if (x->samples != y->samples)
 		return x->samples > y->samples ? -1 : 1;
 	return strcmp(x->name, y->name);
 }
 
-/* Text of strangers, for a terminal. */
-static void print_clean(const char *text, int width)
+static bool is_idle_unit(const struct ps_row *row)
 {
-	_cleanup_(buf_done) struct buf clean = BUF_INIT;
+	bool unit = strcmp(row->kind, "service") == 0 || strcmp(row->kind, "scope") == 0 ||
+		strcmp(row->kind, "session") == 0;
 
-	if (utf8_put_clean(&clean, text[0] ? text : "-") == 0)
-		printf("%-*s ", width, clean.data);
+	return unit && row->samples == 0;
 }
 
-static void print_row(const struct ps *ps, const struct row *row)
+static int print_all(struct ps *ps)
 {
-	printf("%-10s ", row->kind);
-	print_clean(row->name, 28);
-	print_clean(row->pod, 28);
-	printf("%6.1f ", 100.0 * (double)row->samples / (HZ * (ps->seconds > 0 ? ps->seconds : 1)));
-	if (row->samples > 0)
-		printf("%6.1f ", 100.0 * (double)row->complete / (double)row->samples);
-	else
-		printf("%6s ", "-");
-	printf("%-8s ", row->runtime.name ? row->runtime.name : "-");
-	if (row->runtime.processes > 0)
-		printf("%zu/%zu\n", row->runtime.mapped, row->runtime.processes);
-	else
-		printf("-\n");
-}
+	size_t len = 0;
 
-static void print_all(struct ps *ps)
-{
-	printf("%-10s %-28s %-28s %6s %6s %-8s %s\n", "KIND", "NAME", "POD", "CPU%", "WHOLE%",
-		"RUNTIME", "MAPS");
-	if (ps->rows.len > 0)
-		qsort(ps->rows.data, ps->rows.len, sizeof(*ps->rows.data), by_samples);
-	vec_each (&ps->rows, row) {
-		bool unit = strcmp(row->kind, "service") == 0 || strcmp(row->kind, "scope") == 0 ||
-			strcmp(row->kind, "session") == 0;
-
-		if (ps->all || !unit || row->samples > 0)
-			print_row(ps, row);
-	}
+	vec_each (&ps->rows, row)
+		if (ps->all || !is_idle_unit(row))
+			ps->rows.data[len++] = *row;
+	ps->rows.len = len;
+	if (len > 0)
+		qsort(ps->rows.data, len, sizeof(*ps->rows.data), by_samples);
+	if (ps->json)
+		return ps_print_json(ps->rows.data, len, HZ, ps->seconds);
+	ps_print_table(ps->rows.data, len, HZ, ps->seconds);
+	return 0;
 }
 
 static int run(struct ps *ps, struct why *why)
@@ -308,10 +290,9 @@ static int run(struct ps *ps, struct why *why)
 		err = count(ps, &profile);
 	if (err == 0)
 		err = add_pods(ps);
-	if (err < 0)
-		return why_set(why, err, "%s", err_text(err));
-	print_all(ps);
-	return 0;
+	if (err == 0)
+		err = print_all(ps);
+	return err < 0 ? why_set(why, err, "%s", err_text(err)) : 0;
 }
 
 static int take(void *ctx, int id, const char *arg, struct why *why)
@@ -320,6 +301,7 @@ static int take(void *ctx, int id, const char *arg, struct why *why)
 
 	ps->help |= id == 'h';
 	ps->all |= id == 'a';
+	ps->json |= id == OPT_JSON;
 	return id == 'd' ? options_seconds("-d", arg, &ps->duration_ns, why) : 0;
 }
 

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd/ps_print.c - rows as a table and as JSON. What they are called comes from strangers. */
+#include "cmd/ps_print.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/own.h"
+#include "base/utf8.h"
+
+#define POD_WIDTH 28
+#define POD_NAME_MAX (2 * STATE_NAME_MAX + 2)
+
+static double percent_of_cpu(const struct ps_row *row, unsigned int hz, double seconds)
+{
+	return seconds > 0 ? 100.0 * (double)row->samples / (hz * seconds) : 0;
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+static void print_clean(const char *text, int width)
+{
+	_cleanup_(buf_done) struct buf clean = BUF_INIT;
+
+	if (utf8_put_clean(&clean, text[0] ? text : "-") == 0)
+		printf("%-*s ", width, clean.data);
+}
+
+static void print_row(const struct ps_row *row, unsigned int hz, double seconds)
+{
+	char pod[POD_NAME_MAX];
+
+	snprintf(pod, sizeof(pod), "%s%s%s", row->namespace_, row->namespace_[0] ? "/" : "",
+		row->pod);
+	printf("%-10s ", row->kind);
+	print_clean(row->name, 28);
+	print_clean(pod, 28);
+	printf("%6.1f ", percent_of_cpu(row, hz, seconds));
+	if (row->samples > 0)
+		printf("%6.1f ", 100.0 * (double)row->complete / (double)row->samples);
+	else
+		printf("%6s ", "-");
+	printf("%-8s ", row->runtime.name ? row->runtime.name : "-");
+	if (row->runtime.processes > 0)
+		printf("%zu/%zu\n", row->runtime.mapped, row->runtime.processes);
+	else
+		printf("-\n");
+}
+
+void ps_print_table(const struct ps_row *rows, size_t len, unsigned int hz, double seconds)
+{
+	printf("%-10s %-28s %-28s %6s %6s %-8s %s\n", "KIND", "NAME", "POD", "CPU%", "WHOLE%",
+		"RUNTIME", "MAPS");
+	for (size_t i = 0; i < len; i++)
+		print_row(&rows[i], hz, seconds);
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static json_t *text_json(const char *text)
+{
+	_cleanup_(buf_done) struct buf clean = BUF_INIT;
+
+	return utf8_put_clean(&clean, text) < 0 ? NULL : json_string(clean.data ? clean.data : "");
+}
+
+/* Of two that are the same when cleaned the later one counts. */
+static json_t *labels_json(const struct state_facts *facts)
+{
+	json_t *labels = json_object();
+	const char *at = facts ? facts->labels : NULL;
+	const char *end = facts ? at + facts->labels_len : NULL;
+
+	while (at < end) {
+		_cleanup_(buf_done) struct buf key = BUF_INIT;
+		const char *value = at + strlen(at) + 1;
+
+		if (utf8_put_clean(&key, at) < 0 ||
+			json_object_set_new(
+				labels, key.data ? key.data : "", text_json(value)) < 0) {
+			json_decref(labels);
+			return NULL;
+		}
+		at = value + strlen(value) + 1;
+	}
+	return labels;
+}
+
+static json_t *row_json(const struct ps_row *row, unsigned int hz, double seconds)
+{
+	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:I, s:I, s:s, s:I, s:I}",
+		"kind", row->kind, "name", text_json(row->name), "id", text_json(row->id), "pod",
+		text_json(row->pod), "namespace", text_json(row->namespace_), "image",
+		text_json(row->facts ? row->facts->image : ""), "labels", labels_json(row->facts),
+		"cgroup", text_json(row->cgroup), "cpu_percent",
+		percent_of_cpu(row, hz, seconds), "samples", (json_int_t)row->samples, "complete",
+		(json_int_t)row->complete, "runtime", row->runtime.name ? row->runtime.name : "",
+		"runtime_processes", (json_int_t)row->runtime.processes, "with_maps",
+		(json_int_t)row->runtime.mapped);
+}
+
+int ps_print_json(const struct ps_row *rows, size_t len, unsigned int hz, double seconds)
+{
+	json_t *list = json_array();
+	json_t *all = NULL;
+	_cleanup_(freep) char *text = NULL;
+	int err = list ? 0 : -ENOMEM;
+
+	for (size_t i = 0; err == 0 && i < len; i++)
+		if (json_array_append_new(list, row_json(&rows[i], hz, seconds)) < 0)
+			err = -ENOMEM;
+	all = json_pack(
+		"{s:f, s:i, s:o}", "duration_s", seconds, "hz", (int)hz, "rows", list);
+	if (all && err == 0)
+		text = json_dumps(all, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
+	json_decref(all);
+	if (!text)
+		return -ENOMEM;
+	puts(text);
+	return 0;
+}

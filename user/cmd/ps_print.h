@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd/ps_print.h - the rows of `stoker ps` → a table for a terminal, or JSON for a program. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cgroup/state_file.h"
+#include "cmd/ps_runtime.h"
+
+/* Texts are borrowed; "" is not known. */
+struct ps_row {
+	const char *kind;
+	char name[STATE_NAME_MAX];
+	const char *id; /* of a container, all of it */
+	const char *pod, *namespace_;
+	const char *cgroup;
+	const struct state_facts *facts; /* NULL: none are known */
+	struct ps_runtime runtime;
+	uint64_t samples, complete; /* complete: of those, whose user stacks reach their root */
+};
+
+/* Samples at hz in seconds. */
+void ps_print_table(const struct ps_row *rows, size_t len, unsigned int hz, double seconds);
+/* {"duration_s", "hz", "rows": [...]}; each row with all of the above. -ENOMEM. */
+int ps_print_json(const struct ps_row *rows, size_t len, unsigned int hz, double seconds);
