@@ -192,6 +192,15 @@ another_than() {
 		[ "$(code "$path")" = 400 ]
 	done
 	[ "$(code "/profile?container=no-such-container&seconds=1")" = 404 ]
+	make_cgroup pair
+	for path in "$cgroup"/docker-"$(printf 'ab%.0s' {1..31})"0{1,2}.scope; do
+		mkdir "$path"
+		cgroups=("$path" "${cgroups[@]}")
+	done
+	get '/profile?container=abab&seconds=1' -w '%{http_code}' >"$tmp/which"
+	cat "$tmp/which"
+	grep -q 'which of them? .*ab01.*ab02' "$tmp/which"
+	grep -q '400$' "$tmp/which"
 	[ "$(code /etc/passwd)" = 404 ]
 	[ "$(code /../../etc/passwd --path-as-is)" = 404 ]
 	[ "$(code /metrics -X POST -d a=b)" = 405 ]

@@ -304,7 +304,15 @@ static void take_status(struct http_server *s, int fd)
 	json_decref(status);
 }
 
-/* What a person asked for and there is not is theirs to correct; the rest is ours. */
+/* What a capture says of a name that is theirs to correct: it ends with 1 for all that fails. */
+static const struct {
+	const char *said;
+	unsigned int status;
+} theirs[] = {
+	{ "there is none", 404 },
+	{ "which of them?", 400 },
+};
+
 static unsigned int status_of(const struct http_message *m)
 {
 	if (m->err == -EBUSY)
@@ -313,7 +321,10 @@ static unsigned int status_of(const struct http_message *m)
 		return 429;
 	if (m->err == -ETIMEDOUT)
 		return 504;
-	return strstr(m->text, "there is none") ? 404 : 500;
+	for (size_t i = 0; i < ARRAY_SIZE(theirs); i++)
+		if (strstr(m->text, theirs[i].said))
+			return theirs[i].status;
+	return 500;
 }
 
 static void take_refusal(struct http_server *s, const struct http_message *m)
