@@ -49,7 +49,7 @@ PAGE_H   := $(addprefix $(BUILD)/sink/page/,svg.js.h page.html.h) $(BUILD)/http/
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all help unit asan fuzz fuzz-replay check check-vm demo bench lint tidy targets install clean
+.PHONY: all help unit asan fuzz fuzz-afl fuzz-replay check check-vm demo bench lint tidy targets install clean
 
 all: stoker ## build ./stoker (the default)
 
@@ -128,6 +128,9 @@ targets: $(TGT_BIN) $(TOOL_BIN)
 
 fuzz: targets ## each parser with random bytes for FUZZ_SECONDS (60), or those in FUZZ
 	$(Q)BUILD=$(BUILD) tools/fuzz $(FUZZ)
+
+fuzz-afl: targets ## the whole worker, or the parser in FUZZ, under AFL++ for FUZZ_SECONDS (60)
+	$(Q)BUILD=$(BUILD) tools/fuzz --afl $(FUZZ)
 
 fuzz-replay: targets $(FUZZ_BIN) ## what fuzzing found, and its seeds, once
 	$(Q)BUILD=$(BUILD) tools/fuzz --replay
