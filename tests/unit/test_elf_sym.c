@@ -347,31 +347,38 @@ static void no_symbols_at_all_is_no_error(void **state)
 }
 
 /* Two stubs behind the header of arm64's .plt, the second with `bti c`; slots are at 0x420018 and
- * 0x420020, that is 0x1f pages and 24 or 32 bytes from the stubs. */
-static void arm64_stubs_are_named_after_whom_they_call(void **state)
+ * 0x420020, that is 0x1f pages and 24 or 32 bytes from the stubs. They are of the first two
+ * symbols. */
+static void add_arm64_plt(struct make_elf *m, uint64_t at)
 {
 	static const uint32_t plt[] = { 0xa9bf7bf0, 0xf00000f0, 0xf9400a11, 0x91004210, 0xd61f0220,
 		0xd503201f, 0xd503201f, 0xd503201f, 0xf00000f0, 0xf9400e11, 0x91006210, 0xd61f0220,
 		0xd503245f, 0xf00000f0, 0xf9401211, 0x91008210, 0xd61f0220, 0xd503201f };
-	static const struct symbol symbols[] = { { "malloc", FUNC(GLOBAL), SHN_UNDEF, 0, 0 },
-		{ "free@V1", FUNC(GLOBAL), SHN_UNDEF, 0, 0 }, { 0 } };
 	static const Elf64_Rela relocs[] = { { 0x420020, ELF64_R_INFO(2, R_AARCH64_JUMP_SLOT), 0 },
 		{ 0x420018, ELF64_R_INFO(1, R_AARCH64_JUMP_SLOT), 0 } };
+	unsigned int index;
+
+	m->machine = EM_AARCH64;
+	make_elf_section(m, ".rela.plt", SHT_RELA, 0, relocs, sizeof(relocs));
+	memcpy(m->file.data + MAKE_ELF_TEXT_OFFSET + at, plt, sizeof(plt));
+	index = make_elf_header(m, ".plt", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR);
+	m->sections[index].sh_offset = MAKE_ELF_TEXT_OFFSET + at;
+	m->sections[index].sh_addr = MAKE_ELF_TEXT_VADDR + at;
+	m->sections[index].sh_size = sizeof(plt);
+}
+
+static void arm64_stubs_are_named_after_whom_they_call(void **state)
+{
+	static const struct symbol symbols[] = { { "malloc", FUNC(GLOBAL), SHN_UNDEF, 0, 0 },
+		{ "free@V1", FUNC(GLOBAL), SHN_UNDEF, 0, 0 }, { 0 } };
 	struct make_elf m;
 	struct elf_sym *sym;
-	unsigned int index;
 
 	(void)state;
 	make_elf_init(&m);
-	m.machine = EM_AARCH64;
 	add_symbols(&m, symbols);
 	make_elf_symtab(&m, ".dynsym", SHT_DYNSYM);
-	make_elf_section(&m, ".rela.plt", SHT_RELA, 0, relocs, sizeof(relocs));
-	memcpy(m.file.data + MAKE_ELF_TEXT_OFFSET + 0x100, plt, sizeof(plt));
-	index = make_elf_header(&m, ".plt", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR);
-	m.sections[index].sh_offset = MAKE_ELF_TEXT_OFFSET + 0x100;
-	m.sections[index].sh_addr = MAKE_ELF_TEXT_VADDR + 0x100;
-	m.sections[index].sh_size = sizeof(plt);
+	add_arm64_plt(&m, 0x100);
 	make_elf_finish(&m);
 	sym = load(&m, NULL);
 	assert_string_equal(find(sym, 0x100), "-");
@@ -382,6 +389,40 @@ static void arm64_stubs_are_named_after_whom_they_call(void **state)
 	assert_string_equal(find(sym, 0x143), "free@plt");
 	assert_string_equal(find(sym, 0x144), "-");
 	elf_sym_free(sym);
+	make_elf_done(&m);
+}
+
+/* It begins in a block that is asked for, and nobody asks for the stub's. */
+static void a_symbol_without_a_size_ends_where_an_unpicked_stub_begins(void **state)
+{
+	static const struct symbol symbols[] = { { "malloc", FUNC(GLOBAL), SHN_UNDEF, 0, 0 },
+		{ "free", FUNC(GLOBAL), SHN_UNDEF, 0, 0 },
+		{ "endless", FUNC(GLOBAL), SHN_ABS, 0x1f0, 0 }, { 0 } };
+	static const uint64_t offsets[] = { MAKE_ELF_TEXT_OFFSET + 0x1f8,
+		MAKE_ELF_TEXT_OFFSET + 0x700 };
+	struct elf_sym *all, *picked;
+	struct image image;
+	struct make_elf m;
+	struct why why;
+
+	(void)state;
+	make_elf_init(&m);
+	add_symbols(&m, symbols);
+	make_elf_symtab(&m, ".dynsym", SHT_DYNSYM);
+	add_arm64_plt(&m, 0x300);
+	make_elf_finish(&m);
+	all = load(&m, NULL);
+	assert_int_equal(image_init(&image, m.file.data, m.file.len, &why), 0);
+	assert_int_equal(
+		elf_sym_pick(&image, NULL, 0, offsets, ARRAY_SIZE(offsets), NULL, &picked), 0);
+	assert_string_equal(find(all, 0x318), "endless");
+	assert_string_equal(find(all, 0x320), "malloc@plt");
+	assert_string_equal(find(all, 0x700), "-");
+	assert_string_equal(find(picked, 0x1f8), "endless");
+	assert_string_equal(find(picked, 0x700), "-");
+	elf_sym_free(picked);
+	elf_sym_free(all);
+	image_done(&image);
 	make_elf_done(&m);
 }
 
@@ -536,6 +577,7 @@ int main(void)
 		cmocka_unit_test(each_rule_holds),
 		cmocka_unit_test(a_piece_behind_an_inner_symbol_knows_where_its_symbol_began),
 		cmocka_unit_test(a_symbol_without_a_size_ends_where_one_begins_that_was_not_picked),
+		cmocka_unit_test(a_symbol_without_a_size_ends_where_an_unpicked_stub_begins),
 		cmocka_unit_test(tables_are_merged_and_the_source_is_told),
 		cmocka_unit_test(a_broken_table_costs_its_own_names_only),
 		cmocka_unit_test(no_symbols_at_all_is_no_error),

@@ -335,15 +335,40 @@ static int add_stub(struct collector *c, const struct plt_entry *entry)
 	return err < 0 ? err : 0;
 }
 
+/* Would a stub in [start, end) of the file be asked for, or cut one that was taken? */
+static bool matters(const struct collector *c, uint64_t start, uint64_t end)
+{
+	if (blocks_touch(&c->pick->want, start, end))
+		return true;
+	vec_each (&c->out->all, one)
+		if (one->unsized && one->start < end && one->end > start)
+			return true;
+	return false;
+}
+
+/* By each segment that may put any of it somewhere. */
+static bool section_matters(const struct collector *c, const struct image_section *s)
+{
+	for (size_t i = 0; i < image_segments(c->mapped); i++) {
+		const struct image_segment *in = image_segment(c->mapped, i);
+		uint64_t skipped = s->vaddr < in->vaddr ? in->vaddr - s->vaddr : 0;
+		uint64_t start = s->vaddr + skipped - in->vaddr;
+
+		if (in->type == PT_LOAD && skipped < s->size && start < in->file_size &&
+			matters(c, in->file_offset + start,
+				in->file_offset + start + (s->size - skipped)))
+			return true;
+	}
+	return false;
+}
+
 /* Reading it takes all relocations: only if somebody may be there. */
 static bool wants_plt(const struct collector *c)
 {
 	for (size_t i = 0; c->pick && i < image_sections(c->mapped); i++) {
 		const struct image_section *s = image_section_at(c->mapped, i);
 
-		if (strncmp(s->name, ".plt", 4) == 0 && s->size > 0 &&
-			blocks_touch(&c->pick->want, s->file_offset,
-				s->size < UINT32_MAX ? s->file_offset + s->size : UINT64_MAX))
+		if (strncmp(s->name, ".plt", 4) == 0 && section_matters(c, s))
 			return true;
 	}
 	return !c->pick || c->pick->outside.len > 0;
