@@ -128,6 +128,10 @@ static const struct shape shapes[] = {
 	{ "a stack pointer above all it was given",
 		{ "main.h", GO_BYTES("\x90\x90\x90"), GO_BYTES("\x02\x01\x1f\x02"), 0 },
 		PLACES({ 0, PLAIN(8) }, { 1, CUT }) },
+	{ "a frame of almost two gigabytes",
+		{ "main.i", GO_BYTES("\x90\x90\x90"),
+			GO_BYTES("\x02\x01\xfe\xff\xff\xff\x0f\x02"), 0 },
+		PLACES({ 0, PLAIN(8) }, { 1, CUT }) },
 	{ "C: endbr64; push %r12; mov %rdi,%r12; push %rbp; sub $40,%rsp; mov %fs:40,%rax; call",
 		{ "_cgo_f",
 			GO_BYTES("\xf3\x0f\x1e\xfa\x41\x54\x49\x89\xfc\x55\x48\x83\xec\x28"

@@ -219,19 +219,19 @@ static int add_row(struct go *go, uint32_t at, const struct unwind_rule *rule)
 
 static int add_delta(struct go *go, uint32_t at, int32_t delta, bool framed)
 {
-	struct unwind_rule rule = {
-		.cfa = CFA_REG, .cfa_reg = SP, .cfa_off = delta + 8, .ra_off = -8
+	static const struct unwind_rule unknown = {
+		.cfa = CFA_UNSUPPORTED, .ra = RA_UNSUPPORTED, .fp = FP_LOST
 	};
+	struct unwind_rule rule = { .cfa = CFA_REG, .cfa_reg = SP, .ra_off = -8 };
 
+	/* Less than the return address itself: that is how fork in a shared memory keeps it. */
+	if (delta < -8 || delta > INT32_MAX - 8)
+		return add_row(go, at, &unknown);
+	rule.cfa_off = delta + 8;
 	if (framed && delta >= 8) {
 		rule.fp = FP_AT_CFA;
 		rule.fp_off = -16;
 	}
-	/* Less than the return address itself: that is how fork in a shared memory keeps it. */
-	if (delta < -8 || delta > INT32_MAX - 8)
-		rule = (struct unwind_rule){
-			.cfa = CFA_UNSUPPORTED, .ra = RA_UNSUPPORTED, .fp = FP_LOST
-		};
 	return add_row(go, at, &rule);
 }
 
