@@ -188,6 +188,9 @@ static void serve_jvm(const char *mode)
 		_exit(9);
 	if (strcmp(mode, "jvm-deaf") != 0)
 		signal(SIGQUIT, on_quit);
+	/* of a process that had our number before */
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
+	unlink(path);
 	ready();
 	snprintf(trigger, sizeof(trigger), ".attach_pid%d", getpid());
 	snprintf(path, sizeof(path), "/tmp/.java_pid%d", getpid());
