@@ -129,7 +129,7 @@ targets: $(TGT_BIN) $(TOOL_BIN)
 fuzz: targets ## each parser with random bytes for FUZZ_SECONDS (60), or those in FUZZ
 	$(Q)BUILD=$(BUILD) tools/fuzz $(FUZZ)
 
-fuzz-afl: targets ## the whole worker, or the parser in FUZZ, under AFL++ for FUZZ_SECONDS (60)
+fuzz-afl: targets ## the whole worker, or those in FUZZ, under AFL++ for FUZZ_SECONDS (60)
 	$(Q)BUILD=$(BUILD) tools/fuzz --afl $(FUZZ)
 
 fuzz-replay: targets $(FUZZ_BIN) ## what fuzzing found, and its seeds, once

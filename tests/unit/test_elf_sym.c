@@ -92,6 +92,18 @@ static struct elf_sym *load(struct make_elf *m, struct make_elf *extra)
 	return sym;
 }
 
+static struct elf_sym *pick(struct make_elf *m, const uint64_t *offsets, size_t len)
+{
+	struct elf_sym *picked = NULL;
+	struct image image;
+	struct why why;
+
+	assert_int_equal(image_init(&image, m->file.data, m->file.len, &why), 0);
+	assert_int_equal(elf_sym_pick(&image, NULL, 0, offsets, len, NULL, &picked), 0);
+	image_done(&image);
+	return picked;
+}
+
 /* at counts from the start of the text */
 static const char *find(const struct elf_sym *sym, uint64_t at)
 {
@@ -236,9 +248,7 @@ static void a_symbol_without_a_size_ends_where_one_begins_that_was_not_picked(vo
 	static const uint64_t offsets[] = { MAKE_ELF_TEXT_OFFSET + 0x1f8,
 		MAKE_ELF_TEXT_OFFSET + 0x400, MAKE_ELF_TEXT_OFFSET + 0x700 };
 	struct elf_sym *all, *picked;
-	struct image image;
 	struct make_elf m;
-	struct why why;
 
 	(void)state;
 	make_elf_init(&m);
@@ -246,9 +256,7 @@ static void a_symbol_without_a_size_ends_where_one_begins_that_was_not_picked(vo
 	make_elf_symtab(&m, ".symtab", SHT_SYMTAB);
 	make_elf_finish(&m);
 	all = load(&m, NULL);
-	assert_int_equal(image_init(&image, m.file.data, m.file.len, &why), 0);
-	assert_int_equal(
-		elf_sym_pick(&image, NULL, 0, offsets, ARRAY_SIZE(offsets), NULL, &picked), 0);
+	picked = pick(&m, offsets, ARRAY_SIZE(offsets));
 	assert_string_equal(find(picked, 0x1f8), "endless");
 	assert_string_equal(find(picked, 0x400), "-");
 	assert_string_equal(find(picked, 0x700), "far");
@@ -258,7 +266,6 @@ static void a_symbol_without_a_size_ends_where_one_begins_that_was_not_picked(vo
 	assert_true(elf_sym_knows(all, MAKE_ELF_TEXT_OFFSET + 0x210));
 	elf_sym_free(picked);
 	elf_sym_free(all);
-	image_done(&image);
 	make_elf_done(&m);
 }
 
@@ -401,9 +408,7 @@ static void a_symbol_without_a_size_ends_where_an_unpicked_stub_begins(void **st
 	static const uint64_t offsets[] = { MAKE_ELF_TEXT_OFFSET + 0x1f8,
 		MAKE_ELF_TEXT_OFFSET + 0x700 };
 	struct elf_sym *all, *picked;
-	struct image image;
 	struct make_elf m;
-	struct why why;
 
 	(void)state;
 	make_elf_init(&m);
@@ -412,9 +417,7 @@ static void a_symbol_without_a_size_ends_where_an_unpicked_stub_begins(void **st
 	add_arm64_plt(&m, 0x300);
 	make_elf_finish(&m);
 	all = load(&m, NULL);
-	assert_int_equal(image_init(&image, m.file.data, m.file.len, &why), 0);
-	assert_int_equal(
-		elf_sym_pick(&image, NULL, 0, offsets, ARRAY_SIZE(offsets), NULL, &picked), 0);
+	picked = pick(&m, offsets, ARRAY_SIZE(offsets));
 	assert_string_equal(find(all, 0x318), "endless");
 	assert_string_equal(find(all, 0x320), "malloc@plt");
 	assert_string_equal(find(all, 0x700), "-");
@@ -422,7 +425,6 @@ static void a_symbol_without_a_size_ends_where_an_unpicked_stub_begins(void **st
 	assert_string_equal(find(picked, 0x700), "-");
 	elf_sym_free(picked);
 	elf_sym_free(all);
-	image_done(&image);
 	make_elf_done(&m);
 }
 

@@ -40,8 +40,8 @@ shows_not() {
 	! shows "$1"
 }
 
-# open_terminal COLUMNS ROWS [NAME=VALUE...]: a shell in it, with nothing but a prompt. Each has a socket
-# of its own: a server that was told to go may still take the connection of the next.
+# open_terminal COLUMNS ROWS [NAME=VALUE...]: a shell in it, with nothing but a prompt. Each
+# has a socket of its own: a server that was told to go may still take the connection of the next.
 open_terminal() {
 	terminal=$(mktemp -u "$tmp/tmux-XXXXXX")
 	tmux -S "$terminal" -f /dev/null new-session -d -x "$1" -y "$2" \

@@ -11,7 +11,7 @@
 #include "base/own.h"
 #include "base/utf8.h"
 
-#define POD_WIDTH 28
+#define NAME_WIDTH 28
 #define POD_NAME_MAX (2 * STATE_NAME_MAX + 2)
 
 static double percent_of_cpu(const struct ps_row *row, unsigned int hz, double seconds)
@@ -21,12 +21,12 @@ static double percent_of_cpu(const struct ps_row *row, unsigned int hz, double s
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-static void print_clean(const char *text, int width)
+static void print_clean(const char *text)
 {
 	_cleanup_(buf_done) struct buf clean = BUF_INIT;
 
 	if (utf8_put_clean(&clean, text[0] ? text : "-") == 0)
-		printf("%-*s ", width, clean.data);
+		printf("%-*s ", NAME_WIDTH, clean.data);
 }
 
 static void print_row(const struct ps_row *row, unsigned int hz, double seconds)
@@ -36,8 +36,8 @@ static void print_row(const struct ps_row *row, unsigned int hz, double seconds)
 	snprintf(pod, sizeof(pod), "%s%s%s", row->namespace_, row->namespace_[0] ? "/" : "",
 		row->pod);
 	printf("%-10s ", row->kind);
-	print_clean(row->name, 28);
-	print_clean(pod, 28);
+	print_clean(row->name);
+	print_clean(pod);
 	printf("%6.1f ", percent_of_cpu(row, hz, seconds));
 	if (row->samples > 0)
 		printf("%6.1f ", 100.0 * (double)row->complete / (double)row->samples);
@@ -52,8 +52,8 @@ static void print_row(const struct ps_row *row, unsigned int hz, double seconds)
 
 void ps_print_table(const struct ps_row *rows, size_t len, unsigned int hz, double seconds)
 {
-	printf("%-10s %-28s %-28s %6s %6s %-8s %s\n", "KIND", "NAME", "POD", "CPU%", "WHOLE%",
-		"RUNTIME", "MAPS");
+	printf("%-10s %-*s %-*s %6s %6s %-8s %s\n", "KIND", NAME_WIDTH, "NAME", NAME_WIDTH, "POD",
+		"CPU%", "WHOLE%", "RUNTIME", "MAPS");
 	for (size_t i = 0; i < len; i++)
 		print_row(&rows[i], hz, seconds);
 }
@@ -79,8 +79,8 @@ static json_t *labels_json(const struct state_facts *facts)
 		const char *value = at + strlen(at) + 1;
 
 		if (utf8_put_clean(&key, at) < 0 ||
-			json_object_set_new(
-				labels, key.data ? key.data : "", text_json(value)) < 0) {
+			json_object_set_new(labels, key.data ? key.data : "", text_json(value)) <
+				0) {
 			json_decref(labels);
 			return NULL;
 		}
@@ -95,11 +95,10 @@ static json_t *row_json(const struct ps_row *row, unsigned int hz, double second
 		"kind", row->kind, "name", text_json(row->name), "id", text_json(row->id), "pod",
 		text_json(row->pod), "namespace", text_json(row->namespace_), "image",
 		text_json(row->facts ? row->facts->image : ""), "labels", labels_json(row->facts),
-		"cgroup", text_json(row->cgroup), "cpu_percent",
-		percent_of_cpu(row, hz, seconds), "samples", (json_int_t)row->samples, "complete",
-		(json_int_t)row->complete, "runtime", row->runtime.name ? row->runtime.name : "",
-		"runtime_processes", (json_int_t)row->runtime.processes, "with_maps",
-		(json_int_t)row->runtime.mapped);
+		"cgroup", text_json(row->cgroup), "cpu_percent", percent_of_cpu(row, hz, seconds),
+		"samples", (json_int_t)row->samples, "complete", (json_int_t)row->complete,
+		"runtime", row->runtime.name ? row->runtime.name : "", "runtime_processes",
+		(json_int_t)row->runtime.processes, "with_maps", (json_int_t)row->runtime.mapped);
 }
 
 int ps_print_json(const struct ps_row *rows, size_t len, unsigned int hz, double seconds)
@@ -112,8 +111,7 @@ int ps_print_json(const struct ps_row *rows, size_t len, unsigned int hz, double
 	for (size_t i = 0; err == 0 && i < len; i++)
 		if (json_array_append_new(list, row_json(&rows[i], hz, seconds)) < 0)
 			err = -ENOMEM;
-	all = json_pack(
-		"{s:f, s:i, s:o}", "duration_s", seconds, "hz", (int)hz, "rows", list);
+	all = json_pack("{s:f, s:i, s:o}", "duration_s", seconds, "hz", (int)hz, "rows", list);
 	if (all && err == 0)
 		text = json_dumps(all, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
 	json_decref(all);

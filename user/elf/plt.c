@@ -33,6 +33,8 @@ struct reloc {
 	uint32_t symbol;
 };
 
+const char *const plt_sections[PLT_SECTIONS] = { ".plt", ".plt.sec", ".plt.got" };
+
 struct reader {
 	uint16_t machine;
 	struct bytes jumps; /* .rela.plt, which a lazy stub has an index of */
@@ -209,7 +211,6 @@ static int read_stubs(struct reader *r, struct image *image, const char *name)
 static int read_all(struct reader *r, struct image *image)
 {
 	const struct image_section *jumps = image_section_find(image, ".rela.plt");
-	static const char *const sections[] = { ".plt", ".plt.sec", ".plt.got" };
 	int err = read_relocs(r, image, ".rela.plt");
 
 	if (jumps && image_section_bytes(image, jumps, &r->jumps) < 0)
@@ -218,8 +219,8 @@ static int read_all(struct reader *r, struct image *image)
 		err = read_relocs(r, image, ".rela.dyn");
 	if (r->relocs.len > 0)
 		qsort(r->relocs.data, r->relocs.len, sizeof(*r->relocs.data), by_slot);
-	for (size_t i = 0; err == 0 && i < ARRAY_SIZE(sections); i++)
-		err = read_stubs(r, image, sections[i]);
+	for (size_t i = 0; err == 0 && i < PLT_SECTIONS; i++)
+		err = read_stubs(r, image, plt_sections[i]);
 	return err;
 }
 

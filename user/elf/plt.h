@@ -13,6 +13,7 @@
 
 #define PLT_ENTRIES_MAX (1U << 18)
 #define PLT_RELOCS_MAX (1U << 18)
+#define PLT_SECTIONS 3
 
 struct plt_entry {
 	uint64_t vaddr;
@@ -25,6 +26,9 @@ struct plt {
 	struct plt_entry *entries; /* the stubs of which it is known where they lead */
 	size_t len;
 };
+
+/* Where stubs are. */
+extern const char *const plt_sections[PLT_SECTIONS];
 
 /* 0 with no entries where there is no table, or none that is understood. -ENOMEM. */
 int plt_load(struct image *image, struct plt *out);

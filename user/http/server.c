@@ -304,7 +304,8 @@ static void take_status(struct http_server *s, int fd)
 	json_decref(status);
 }
 
-/* What a capture says of a name that is theirs to correct: it ends with 1 for all that fails. */
+/* What a person asked for and there is not, or more than once, is theirs to correct; the rest is
+ * ours. A capture ends with 1 for all that fails, so its words tell. */
 static const struct {
 	const char *said;
 	unsigned int status;

@@ -346,32 +346,33 @@ static bool matters(const struct collector *c, uint64_t start, uint64_t end)
 	return false;
 }
 
-/* By each segment that may put any of it somewhere. */
+/* From the first to the last place where segments may put it, mostly one. */
 static bool section_matters(const struct collector *c, const struct image_section *s)
 {
-	for (size_t i = 0; i < image_segments(c->mapped); i++) {
+	uint64_t start = UINT64_MAX, end = 0;
+
+	for (size_t i = 0; s && i < image_segments(c->mapped); i++) {
 		const struct image_segment *in = image_segment(c->mapped, i);
 		uint64_t skipped = s->vaddr < in->vaddr ? in->vaddr - s->vaddr : 0;
-		uint64_t start = s->vaddr + skipped - in->vaddr;
+		uint64_t at = s->vaddr + skipped - in->vaddr;
 
-		if (in->type == PT_LOAD && skipped < s->size && start < in->file_size &&
-			matters(c, in->file_offset + start,
-				in->file_offset + start + (s->size - skipped)))
-			return true;
+		if (in->type != PT_LOAD || skipped >= s->size || at >= in->file_size)
+			continue;
+		at += in->file_offset;
+		start = at < start ? at : start;
+		end = at + s->size - skipped > end ? at + s->size - skipped : end;
 	}
-	return false;
+	return start < end && matters(c, start, end);
 }
 
 /* Reading it takes all relocations: only if somebody may be there. */
 static bool wants_plt(const struct collector *c)
 {
-	for (size_t i = 0; c->pick && i < image_sections(c->mapped); i++) {
-		const struct image_section *s = image_section_at(c->mapped, i);
+	bool wanted = !c->pick || c->pick->outside.len > 0;
 
-		if (strncmp(s->name, ".plt", 4) == 0 && section_matters(c, s))
-			return true;
-	}
-	return !c->pick || c->pick->outside.len > 0;
+	for (size_t i = 0; !wanted && i < PLT_SECTIONS; i++)
+		wanted = section_matters(c, image_section_find(c->mapped, plt_sections[i]));
+	return wanted;
 }
 
 static int collect_plt(struct collector *c)
