@@ -49,9 +49,12 @@ static __always_inline void page_ask(struct scratch *s, struct rows_page *page, 
 		.page = index,
 	};
 
-	if (page->place == ROWS_PAGE_ABSENT &&
-		bpf_ringbuf_output(&events, &event, sizeof(event), BPF_RB_FORCE_WAKEUP) == 0)
-		page->place = ROWS_PAGE_ASKED;
+	if (page->place != ROWS_PAGE_ABSENT)
+		return;
+	/* Marked first: user space may answer before we are back, and the answer must stand. */
+	page->place = ROWS_PAGE_ASKED;
+	if (bpf_ringbuf_output(&events, &event, sizeof(event), BPF_RB_FORCE_WAKEUP))
+		page->place = ROWS_PAGE_ABSENT;
 }
 
 /* END_NONE: *rule is the rule at this offset of s->at's file, NULL where no function is.

@@ -40,6 +40,9 @@ static void remove_at(struct extents *e, size_t i)
 
 int extents_take(struct extents *e, uint64_t len, uint64_t *start)
 {
+	/* Each of those taken may come back as a free part of its own. */
+	if (vec_reserve(&e->free, e->free.len + e->taken + 1) < 0)
+		return -ENOMEM;
 	for (size_t i = 0; i < e->free.len; i++) {
 		struct extent *part = &e->free.data[i];
 
@@ -51,6 +54,7 @@ int extents_take(struct extents *e, uint64_t len, uint64_t *start)
 		if (part->len == 0)
 			remove_at(e, i);
 		e->used += len;
+		e->taken++;
 		return 0;
 	}
 	return -ENOSPC;
@@ -62,18 +66,18 @@ static bool joins(const struct extents *e, const struct extent *a, const struct 
 	return a->start + a->len == b->start && (!e->boundary || b->start % e->boundary != 0);
 }
 
-int extents_give(struct extents *e, uint64_t start, uint64_t len)
+void extents_give(struct extents *e, uint64_t start, uint64_t len)
 {
 	size_t i = 0;
 
-	if (!vec_add(&e->free))
-		return -ENOMEM;
+	vec_add(&e->free);
 	while (i < e->free.len - 1 && e->free.data[i].start < start)
 		i++;
 	memmove(e->free.data + i + 1, e->free.data + i,
 		(e->free.len - 1 - i) * sizeof(*e->free.data));
 	e->free.data[i] = (struct extent){ start, len };
 	e->used -= len;
+	e->taken--;
 	if (i + 1 < e->free.len && joins(e, &e->free.data[i], &e->free.data[i + 1])) {
 		e->free.data[i].len += e->free.data[i + 1].len;
 		remove_at(e, i + 1);
@@ -82,5 +86,4 @@ int extents_give(struct extents *e, uint64_t start, uint64_t len)
 		e->free.data[i - 1].len += e->free.data[i].len;
 		remove_at(e, i);
 	}
-	return 0;
 }

@@ -22,6 +22,10 @@
 	((__typeof__((v)->data))vec_grow( \
 		(void **)&(v)->data, &(v)->len, &(v)->cap, sizeof(__typeof__(*(v)->data))))
 
+/* Room for so many elements in all, so that vec_add cannot fail up to there. 0 or -ENOMEM. */
+#define vec_reserve(v, cap_min) \
+	vec_make_room((void **)&(v)->data, &(v)->cap, sizeof(__typeof__(*(v)->data)), cap_min)
+
 #define vec_done(v)                      \
 	do {                             \
 		free((v)->data);         \
@@ -35,3 +39,4 @@
 		it < it##_end; it++)
 
 void *vec_grow(void **data, size_t *len, size_t *cap, size_t size);
+int vec_make_room(void **data, size_t *cap, size_t size, size_t cap_min);

@@ -441,6 +441,7 @@ static void next_second(struct agent *agent)
 		return;
 	agent->second_ns = now_ns;
 	objects_trim(agent->objects, sampler_next_second(agent->sampler));
+	publish_settle(sampler_publish(agent->sampler));
 }
 
 static int drain(struct agent *agent)

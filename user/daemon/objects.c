@@ -22,7 +22,6 @@
 
 #define FDS_OTHER 512 /* for all that is no object */
 #define FETCH_WAIT_NS (10 * NSEC_PER_SEC)
-#define DELETED " (deleted)"
 #define BUILD_ID_FETCHED_MIN 8 /* bytes; shorter ones tell no build from another */
 
 struct objects {
@@ -41,31 +40,7 @@ struct objects {
 	uint32_t next_retired; /* when unused ones are looked for again */
 };
 
-static void object_free(struct object *object)
-{
-	if (!object)
-		return;
-	fd_close(&object->fd);
-	fd_close(&object->root_fd);
-	debug_files_close(&object->debug_files);
-	free(object->path);
-	free(object);
-}
-
-DEFINE_CLEANUP(struct object, object_free)
 DEFINE_CLEANUP(struct objects, objects_free)
-
-static struct object *object_new(uint32_t id, const char *name)
-{
-	struct object *object = calloc(1, sizeof(*object));
-
-	if (!object)
-		return NULL;
-	object->id = id;
-	object->fd = object->root_fd = -1;
-	snprintf(object->name, sizeof(object->name), "%s", name);
-	return object;
-}
 
 static int put(struct objects *objects, struct object *object)
 {
@@ -93,48 +68,14 @@ struct object *objects_at(const struct objects *objects, size_t i)
 	return i < objects->all.len ? objects->all.data[i] : NULL;
 }
 
-static void fail(struct object *object, enum object_reason reason)
-{
-	object->state = OBJECT_FAILED;
-	object->reason = reason;
-	fd_close(&object->fd);
-	fd_close(&object->root_fd);
-}
-
-static void set_path(struct object *object, const char *path)
-{
-	size_t len = strlen(path), deleted = strlen(DELETED);
-	const char *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
-
-	if (len > deleted && strcmp(path + len - deleted, DELETED) == 0)
-		len -= deleted;
-	free(object->path); /* of the time before, if it was opened then */
-	object->path = strndup(path, len);
-	len -= (size_t)(name - path);
-	if (len > 0)
-		snprintf(object->name, sizeof(object->name), "%.*s", (int)len, name);
-}
-
-static bool is_forgotten(const struct object *object)
-{
-	return object->state == OBJECT_FAILED && object->reason == OBJECT_FORGOTTEN;
-}
-
-static bool may_come_again(const struct object *object)
-{
-	return object->state == OBJECT_FAILED &&
-		(object->reason == OBJECT_GONE || object->reason == OBJECT_CHANGED);
-}
-
 int objects_compile(struct objects *objects, uint32_t id)
 {
 	struct object *object = objects_find(objects, id);
 	int err = -ENODATA;
 
-	if (!object || is_forgotten(object))
+	if (!object || object_is_forgotten(object))
 		return -ENOENT;
-	if (may_come_again(object))
+	if (object_may_come_again(object))
 		return 0;
 	if (object->state == OBJECT_OPENED)
 		err = worker_client_rows(objects->options.worker, object->id, object->fd);
@@ -148,6 +89,14 @@ static struct object *find_file(struct objects *objects, const struct object_key
 	struct object *object = at ? objects->all.data[*at] : NULL;
 
 	return object && memcmp(&object->key, key, sizeof(*key)) == 0 ? object : NULL;
+}
+
+/* BPF tells of the file again when somebody maps it. */
+static void tell_forgotten(struct objects *objects, const struct object_key *key, uint32_t id)
+{
+	const struct publish_object gone = { *key, id };
+
+	publish_drop(objects->options.publish, &gone, 1);
 }
 
 /* Opens the file where this process maps it. When that fails because the process was too quick, BPF
@@ -167,13 +116,13 @@ static void open_file(
 
 	if (reason == 0 && object->fd >= 0) {
 		object->state = OBJECT_OPENED;
-		set_path(object, path);
+		object_set_path(object, path);
 		opener_root(&mapping.process, &object->root_fd);
 		return;
 	}
-	fail(object, (enum object_reason)reason);
-	if (may_come_again(object))
-		publish_forget(objects->options.publish, &object->key);
+	object_fail(object, (enum object_reason)reason);
+	if (object_may_come_again(object))
+		tell_forgotten(objects, &object->key, object->id);
 }
 
 static int add_new(struct objects *objects, const struct event_object *event)
@@ -189,7 +138,7 @@ static int add_new(struct objects *objects, const struct event_object *event)
 	object->key = event->key;
 	object->met = objects->second;
 	if (objects->all.len - objects->forgotten >= objects->max)
-		fail(object, OBJECT_LIMIT);
+		object_fail(object, OBJECT_LIMIT);
 	else
 		open_file(objects, object, event);
 	err = put(objects, object);
@@ -209,16 +158,17 @@ int objects_add(struct objects *objects, const struct event_object *event)
 		return 0;
 	if (!object) {
 		err = add_new(objects, event);
-		return err < 0 ? err : objects_compile(objects, event->id);
+	} else {
+		/* Told again: both ids are this file. */
+		object->met = objects->second;
+		err = hash_put(&objects->by_id, event->id, *hash_find(&objects->by_id, object->id));
+		if (err == 0 && object->state == OBJECT_FAILED)
+			open_file(objects, object, event);
 	}
-	/* Told again: both ids are this file. */
-	object->met = objects->second;
-	err = hash_put(&objects->by_id, event->id, *hash_find(&objects->by_id, object->id));
-	if (err < 0)
-		return err;
-	if (object->state == OBJECT_FAILED)
-		open_file(objects, object, event);
-	return objects_compile(objects, event->id);
+	if (err == 0)
+		return objects_compile(objects, event->id);
+	tell_forgotten(objects, &event->key, event->id);
+	return err;
 }
 
 /* ---- what a worker found ------------------------------------------------------------------- */
@@ -345,7 +295,7 @@ void objects_on_rows(struct objects *objects, const struct worker_rows *rows)
 {
 	struct object *object = objects_find(objects, (uint32_t)rows->id);
 
-	if (!object || is_forgotten(object))
+	if (!object || object_is_forgotten(object))
 		return;
 	objects->table_ns += rows->ns;
 	objects->eh_frame_bytes += rows->eh_frame_bytes;
@@ -353,7 +303,7 @@ void objects_on_rows(struct objects *objects, const struct worker_rows *rows)
 		find_debug_files(objects, object, rows);
 		consider_fetching(objects, object);
 	} else if (rows->status < WORKER_REFUSED)
-		fail(object, reasons[rows->status]);
+		object_fail(object, reasons[rows->status]);
 	else
 		object->reason = reasons[rows->status];
 	if (!objects->options.lines)
@@ -394,7 +344,7 @@ static size_t find_idle(const struct objects *objects, uint32_t seconds, struct 
 		struct object *object = *at;
 		uint32_t used;
 
-		if (object->id == OBJECT_VDSO || is_forgotten(object))
+		if (object->id == OBJECT_VDSO || object_is_forgotten(object))
 			continue;
 		used = publish_used(objects->options.publish, &object->key);
 		if (used < object->met)
@@ -414,7 +364,7 @@ static void forget(struct objects *objects, struct object *object)
 	if (at && objects->all.data[*at] == object)
 		hash_del(&objects->by_file, file);
 	worker_client_drop(objects->options.worker, object->id);
-	fail(object, OBJECT_FORGOTTEN);
+	object_fail(object, OBJECT_FORGOTTEN);
 	debug_files_close(&object->debug_files);
 	object->debug_files = (struct debug_files){ 0 };
 	objects->forgotten++;
@@ -424,20 +374,20 @@ static void forget(struct objects *objects, struct object *object)
 static void forget_idle(struct objects *objects, uint32_t seconds, size_t max)
 {
 	_cleanup_(freep) struct idle *idle = calloc(objects->all.len + 1, sizeof(*idle));
-	_cleanup_(freep) uint32_t *ids = calloc(objects->all.len + 1, sizeof(*ids));
+	_cleanup_(freep) struct publish_object *gone = calloc(objects->all.len + 1, sizeof(*gone));
 	size_t len;
 
-	if (!idle || !ids)
+	if (!idle || !gone)
 		return;
 	len = find_idle(objects, seconds, idle);
 	if (len > max)
 		len = max;
 	for (size_t i = 0; i < len; i++) {
-		ids[i] = idle[i].object->id;
+		gone[i] = (struct publish_object){ idle[i].object->key, idle[i].object->id };
 		forget(objects, idle[i].object);
 	}
 	if (len > 0)
-		publish_drop(objects->options.publish, ids, len);
+		publish_drop(objects->options.publish, gone, len);
 }
 
 void objects_trim(struct objects *objects, uint32_t second)
@@ -458,7 +408,7 @@ static int move_down(struct objects *objects)
 	int err = places ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < objects->all.len && places; i++)
-		places[i] = is_forgotten(objects->all.data[i]) ? SIZE_MAX : len++;
+		places[i] = object_is_forgotten(objects->all.data[i]) ? SIZE_MAX : len++;
 	hash_each (&objects->by_id, slot)
 		if (err == 0 && places[slot->value] != SIZE_MAX)
 			err = hash_put(&by_id, slot->key, places[slot->value]);
@@ -513,7 +463,7 @@ static int add_vdso(struct objects *objects)
 	if (err < 0)
 		return err;
 	if (vdso_copy(&vdso->fd) < 0)
-		fail(vdso, OBJECT_GONE);
+		object_fail(vdso, OBJECT_GONE);
 	return objects_compile(objects, TAKE_PTR(vdso)->id);
 }
 

@@ -8,39 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "bpf/abi.h"
 #include "bpf/reasons.h"
-#include "daemon/debug_files.h"
+#include "daemon/object.h"
 #include "worker/client.h"
 #include "worker/fetch.h"
-
-enum object_state {
-	OBJECT_OPENED,
-	OBJECT_FAILED, /* reason says why */
-};
-
-struct object {
-	uint32_t id;
-	uint32_t met; /* the second of objects_trim */
-	enum object_state state;
-	enum object_reason reason;
-	struct object_key key;
-	int fd;
-	int root_fd; /* of the process that was seen to map it, until debug files were looked for;
-		      * or for good, if lines are wanted */
-	struct debug_files debug_files;
-	char *path; /* as the mapping process sees it; "" not known */
-	char name[OBJECT_NAME_LEN];
-	struct build_id build_id; /* len 0: none, or not known */
-	size_t symbols;           /* once names were asked for */
-	uint32_t sources;         /* of those: 1 << enum elf_sym_source */
-	uint32_t names_status;    /* enum worker_status of the last time names were asked for */
-	uint64_t unnamed;         /* frames, weighted by samples */
-	uint32_t contents;        /* WORKER_HAS_*, once known */
-	bool known;               /* what is in it, by a worker */
-	bool wanted;              /* a frame of it was sampled */
-	bool fetching;            /* its debug file was asked for */
-};
 
 struct objects_stats {
 	uint64_t known;          /* met so far */

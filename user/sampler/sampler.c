@@ -45,6 +45,7 @@ struct sampler {
 	struct sample_bpf *skel;
 	struct ring_buffer *ring;
 	struct clocks clocks;
+	struct row_maps_bpf row_maps;
 	struct publish *publish;
 	struct tracepoints tracepoints;
 	struct sampler_events events;
@@ -229,19 +230,23 @@ static int set_targets(struct sampler *s, const struct sampler_options *o)
 
 static int open_publish(struct sampler *s)
 {
-	const struct publish_maps maps = {
-		.objects = bpf_map__fd(s->skel->maps.objects),
-		.slabs = bpf_map__fd(s->skel->maps.row_slabs),
-		.pages = bpf_map__fd(s->skel->maps.row_pages),
-		.rules = bpf_map__fd(s->skel->maps.row_rules),
+	struct row_maps maps = {
 		.slabs_len = s->slabs,
 		.objects_len = &s->skel->bss->objects_len,
 		.epoch = &s->skel->bss->tables_epoch,
 		.second = &s->skel->data->second,
+	};
+	int err;
+
+	s->row_maps = (struct row_maps_bpf){
+		.objects = bpf_map__fd(s->skel->maps.objects),
+		.slabs = bpf_map__fd(s->skel->maps.row_slabs),
+		.pages = bpf_map__fd(s->skel->maps.row_pages),
+		.rules = bpf_map__fd(s->skel->maps.row_rules),
 		.wait_for_ticks = grace_wait,
 	};
-
-	return publish_new(&maps, &s->publish);
+	err = row_maps_bpf_open(&s->row_maps, &maps);
+	return err < 0 ? err : publish_new(&maps, &s->publish);
 }
 
 struct publish *sampler_publish(struct sampler *s)
@@ -371,6 +376,7 @@ void sampler_free(struct sampler *s)
 	clocks_close(&s->clocks);
 	tracepoints_detach(&s->tracepoints);
 	publish_free(s->publish);
+	row_maps_bpf_close(&s->row_maps);
 	ring_buffer__free(s->ring);
 	sample_bpf__destroy(s->skel);
 	free(s);

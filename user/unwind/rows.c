@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* unwind/rows.c - reading compact rows: the check of foreign bytes, and the search.
  * What unwind_rows_view() lets through cannot make a search read outside of its page or of the
- * rules, here or in BPF: pages rise, each page's size follows from its number of rows, first[] is
- * monotone from 0 to that number, starts rise within a chunk, a row stands at offset 0, and every
- * rule is of known kinds. Whether the rows are true is another matter: who compiled them could lie.
- * Compiling is rows_build.c's part. */
+ * rules, here or in BPF: pages rise and span no more than may be taken, each page's size follows
+ * from its number of rows, first[] is monotone from 0 to that number, starts rise within a chunk, a
+ * row stands at offset 0, and every rule is of known kinds. Whether the rows are true is another
+ * matter: who compiled them could lie. Compiling is rows_build.c's part. */
 #include "unwind/rows.h"
 
 #include <errno.h>
@@ -67,6 +67,20 @@ static bool page_data_valid(const struct page *p, uint32_t rows_len, uint32_t ru
 	return true;
 }
 
+bool unwind_rows_span_fits(uint32_t first, uint32_t last, uint32_t pages_len)
+{
+	uint64_t span = (uint64_t)last - first + 1;
+
+	return span <= UNWIND_ROWS_SPAN_MAX && span <= UNWIND_ROWS_SPAN_SPARSE((uint64_t)pages_len);
+}
+
+static bool span_valid(const struct unwind_rows_view *v)
+{
+	uint32_t len = v->head->pages_len;
+
+	return len == 0 || unwind_rows_span_fits(v->pages[0].number, v->pages[len - 1].number, len);
+}
+
 static uint32_t page_bytes(uint32_t rows_len)
 {
 	return (ROWS_INDEX_BYTES + 3 * rows_len + 3) & ~3U;
@@ -117,12 +131,12 @@ int unwind_rows_view(const void *bytes, size_t size, struct unwind_rows_view *ou
 		return -EBADMSG;
 	v.head = (const void *)cursor_bytes(&c, sizeof(*v.head)).data;
 	if (c.bad || v.head->magic != UNWIND_ROWS_MAGIC ||
-		v.head->pages_len > UNWIND_ROWS_PAGES_MAX || v.head->rules_len > UINT16_MAX + 1U)
+		v.head->pages_len > UNWIND_ROWS_SPAN_MAX || v.head->rules_len > UINT16_MAX + 1U)
 		return -EBADMSG;
 	v.pages = (const void *)cursor_bytes(&c, v.head->pages_len * sizeof(*v.pages)).data;
 	v.rules = (const void *)cursor_bytes(&c, v.head->rules_len * sizeof(*v.rules)).data;
 	v.data = cursor_bytes(&c, v.head->data_bytes).data;
-	if (c.bad || cursor_left(&c) > 0 || !rules_valid(&v) || !pages_valid(&v))
+	if (c.bad || cursor_left(&c) > 0 || !rules_valid(&v) || !pages_valid(&v) || !span_valid(&v))
 		return -EBADMSG;
 	*out = v;
 	return 0;

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <linux/types.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,8 +23,11 @@
 struct image;
 
 #define UNWIND_ROWS_MAGIC 0x31776f72U /* "row1" */
-/* 4 GiB of text; more is -EFBIG. */
-#define UNWIND_ROWS_PAGES_MAX (1U << 16)
+/* Page numbers are shared by all files, so none may take many for few functions: from its first
+ * page to its last a table has so many at most, and so many for each page that has functions. More
+ * is -EFBIG. */
+#define UNWIND_ROWS_SPAN_MAX (ROWS_PAGES_MAX / 4) /* 1 GiB of text */
+#define UNWIND_ROWS_SPAN_SPARSE(pages_len) (256 + 8 * (pages_len))
 /* Rows of all functions before they are merged, 8 bytes each while building; more is -EFBIG. */
 #define UNWIND_ROWS_RAW_MAX (32U << 20)
 /* Addresses between two functions that are taken for padding, part of the first. */
@@ -81,8 +85,11 @@ DEFINE_CLEANUP(struct unwind_rows, unwind_rows_free)
 
 /* Takes bytes that anyone may have written. They must be aligned to 4 bytes and must not change as
  * long as the view is used: copy them, or seal the file, first. -EBADMSG: a table that a search
- * could leave, or that names a rule that is not there. */
+ * could leave, that names a rule that is not there, or that spans too many pages. */
 int unwind_rows_view(const void *bytes, size_t size, struct unwind_rows_view *out);
+
+/* Does a table from this page to that one, with functions in so many, keep to the limits above? */
+bool unwind_rows_span_fits(uint32_t first, uint32_t last, uint32_t pages_len);
 
 /* The page's data, as published to BPF. i < head->pages_len */
 struct bytes unwind_rows_page_data(const struct unwind_rows_view *view, uint32_t i);

@@ -55,7 +55,7 @@ static int close_page(struct rows_pack *p)
 
 	limit_rows(p);
 	size = (ROWS_INDEX_BYTES + 3 * p->len + 3) & ~3U;
-	if (p->pages.len == UNWIND_ROWS_PAGES_MAX || p->data.len > UINT32_MAX - size)
+	if (p->pages.len == UNWIND_ROWS_SPAN_MAX || p->data.len > UINT32_MAX - size)
 		return -EFBIG;
 	if (buf_reserve(&p->data, size, &room) < 0)
 		return -ENOMEM;
@@ -124,5 +124,13 @@ int rows_pack_put(struct rows_pack *pack, uint64_t offset, uint16_t rule)
 
 int rows_pack_finish(struct rows_pack *pack)
 {
-	return pack->open ? close_page(pack) : 0;
+	int err = pack->open ? close_page(pack) : 0;
+	size_t len = pack->pages.len;
+
+	if (err < 0 || len == 0)
+		return err;
+	return unwind_rows_span_fits(
+		       pack->pages.data[0].number, pack->pages.data[len - 1].number, (uint32_t)len)
+		? 0
+		: -EFBIG;
 }

@@ -29,7 +29,8 @@ void rows_pack_free(struct rows_pack *pack);
 DEFINE_CLEANUP(struct rows_pack, rows_pack_free)
 
 /* From offset on, until the next put, the rule holds. Offsets do not fall; of two equal ones the
- * later counts. -EFBIG: over UNWIND_ROWS_PAGES_MAX; -ENOMEM. */
+ * later counts. -EFBIG: over UNWIND_ROWS_SPAN_MAX; -ENOMEM. */
 int rows_pack_put(struct rows_pack *pack, uint64_t offset, uint16_t rule);
-/* Closes the last page. The last put must have been of RULE_NONE. */
+/* Closes the last page. The last put must have been of RULE_NONE. -EFBIG: the pages are too many,
+ * or lie too far apart. */
 int rows_pack_finish(struct rows_pack *pack);

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* unwind/row_maps.c - the kernel's maps. One slab is mapped at a time by the caller, for what is
+ * mapped counts as our memory; the map of pages is small and stays. */
+#include "unwind/row_maps.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <sys/mman.h>
+
+static int object_get(void *ctx, const struct object_key *key, struct object_value *out)
+{
+	const struct row_maps_bpf *maps = ctx;
+
+	return bpf_map_lookup_elem(maps->objects, key, out);
+}
+
+static int object_put(
+	void *ctx, const struct object_key *key, const struct object_value *value, bool add)
+{
+	const struct row_maps_bpf *maps = ctx;
+
+	return bpf_map_update_elem(maps->objects, key, value, add ? BPF_ANY : BPF_EXIST);
+}
+
+static int object_del(void *ctx, const struct object_key *key)
+{
+	const struct row_maps_bpf *maps = ctx;
+
+	return bpf_map_delete_elem(maps->objects, key);
+}
+
+static int rule_put(void *ctx, uint32_t id, const struct unwind_rule *rule)
+{
+	const struct row_maps_bpf *maps = ctx;
+
+	return bpf_map_update_elem(maps->rules, &id, rule, BPF_ANY);
+}
+
+static uint8_t *slab_map(void *ctx, uint32_t slab)
+{
+	const struct row_maps_bpf *maps = ctx;
+	void *bytes = mmap(NULL, ROWS_SLAB_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, maps->slabs,
+		(off_t)slab << ROWS_SLAB_SHIFT);
+
+	return bytes == MAP_FAILED ? NULL : bytes;
+}
+
+static void slab_unmap(void *ctx, uint8_t *bytes)
+{
+	(void)ctx;
+	munmap(bytes, ROWS_SLAB_BYTES);
+}
+
+static void wait_for_ticks(void *ctx)
+{
+	const struct row_maps_bpf *maps = ctx;
+
+	maps->wait_for_ticks();
+}
+
+static const struct row_maps_ops bpf_ops = {
+	.object_get = object_get,
+	.object_put = object_put,
+	.object_del = object_del,
+	.rule_put = rule_put,
+	.slab_map = slab_map,
+	.slab_unmap = slab_unmap,
+	.wait_for_ticks = wait_for_ticks,
+};
+
+#define PAGES_BYTES (ROWS_PAGES_MAX * sizeof(struct rows_page))
+
+int row_maps_bpf_open(struct row_maps_bpf *bpf, struct row_maps *out)
+{
+	void *pages = mmap(NULL, PAGES_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, bpf->pages, 0);
+
+	if (pages == MAP_FAILED)
+		return -errno;
+	bpf->mapped = pages;
+	out->ops = &bpf_ops;
+	out->ctx = bpf;
+	out->pages = pages;
+	out->pages_len = ROWS_PAGES_MAX;
+	return 0;
+}
+
+void row_maps_bpf_close(struct row_maps_bpf *bpf)
+{
+	if (bpf->mapped)
+		munmap(bpf->mapped, PAGES_BYTES);
+	bpf->mapped = NULL;
+}

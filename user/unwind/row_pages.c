@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* unwind/row_pages.c - what can fail is done first, then a page is committed by stores that cannot:
+ * to our own list, and to the map of pages, which is memory that BPF reads. */
+#include "unwind/row_pages.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/extents.h"
+
+#define UNIT (1U << ROWS_PLACE_SHIFT)
+#define UNITS_RESERVED 4 /* the places 0 to 2 mean something else */
+#define EVICT_PART 16    /* as much is freed at once, so that the grace period is paid for once */
+
+struct page {
+	uint32_t place; /* 0: not loaded */
+	uint32_t bytes;
+	uint32_t rows;
+};
+
+struct row_pages {
+	const struct row_maps *maps;
+	struct extents numbers, memory;
+	struct page *all; /* maps->pages_len */
+	uint8_t *mapped;  /* one slab, or NULL */
+	uint32_t mapped_slab;
+	struct row_pages_stats stats;
+};
+
+/* ---- what BPF sees ----------------------------------------------------------------------------
+ */
+
+static void tell(struct row_pages *p, uint32_t page, uint32_t place)
+{
+	struct rows_page *told = &p->maps->pages[page];
+
+	__atomic_store_n(&told->used, *p->maps->second, __ATOMIC_RELAXED);
+	__atomic_store_n(&told->place, place, __ATOMIC_RELEASE);
+}
+
+static uint32_t told_place(const struct row_pages *p, uint32_t page)
+{
+	return __atomic_load_n(&p->maps->pages[page].place, __ATOMIC_RELAXED);
+}
+
+void row_pages_rest(struct row_pages *p)
+{
+	if (p->mapped)
+		p->maps->ops->slab_unmap(p->maps->ctx, p->mapped);
+	p->mapped = NULL;
+}
+
+/* The bytes at a place. Mapped slabs count as our memory, so only one is at a time. */
+static uint8_t *slab_at(struct row_pages *p, uint32_t place)
+{
+	uint64_t at = (uint64_t)place * UNIT;
+	uint32_t slab = (uint32_t)(at >> ROWS_SLAB_SHIFT);
+
+	if (!p->mapped || p->mapped_slab != slab) {
+		uint8_t *mapped = p->maps->ops->slab_map(p->maps->ctx, slab);
+
+		if (!mapped)
+			return NULL;
+		row_pages_rest(p);
+		p->mapped = mapped;
+		p->mapped_slab = slab;
+	}
+	return p->mapped + (at & (ROWS_SLAB_BYTES - 1));
+}
+
+/* ---- memory ------------------------------------------------------------------------------------
+ */
+
+struct victim {
+	uint32_t page;
+	uint32_t idle; /* seconds */
+};
+
+static int most_idle_first(const void *a, const void *b)
+{
+	uint32_t x = ((const struct victim *)a)->idle, y = ((const struct victim *)b)->idle;
+
+	return x < y ? 1 : x > y ? -1 : 0;
+}
+
+/* Pages that are loaded and were not searched in this second, the most idle first. */
+static size_t find_victims(const struct row_pages *p, struct victim *victims)
+{
+	uint32_t now = *p->maps->second;
+	size_t len = 0;
+
+	for (uint32_t page = 0; page < p->maps->pages_len; page++) {
+		uint32_t used;
+
+		if (p->all[page].bytes == 0)
+			continue;
+		used = __atomic_load_n(&p->maps->pages[page].used, __ATOMIC_RELAXED);
+		if (used != now)
+			victims[len++] = (struct victim){ page, now - used };
+	}
+	qsort(victims, len, sizeof(*victims), most_idle_first);
+	return len;
+}
+
+/* Gives a page's memory back; no tick may be in it any more. */
+static void unload(struct row_pages *p, struct page *page)
+{
+	extents_give(&p->memory, page->place, page->bytes / UNIT);
+	p->stats.bytes -= page->bytes;
+	p->stats.rows -= page->rows;
+	*page = (struct page){ 0 };
+}
+
+/* Frees at least `bytes`, in one grace period. False when there is not that much to free. */
+static bool evict(struct row_pages *p, uint64_t bytes)
+{
+	struct victim *victims = malloc(p->maps->pages_len * sizeof(*victims));
+	size_t len = victims ? find_victims(p, victims) : 0, gone = 0;
+	uint64_t freed = 0, want = p->stats.slabs_bytes / EVICT_PART;
+
+	want = bytes > want ? bytes : want;
+	for (; gone < len && freed < want; gone++) {
+		tell(p, victims[gone].page, ROWS_PAGE_ABSENT);
+		freed += p->all[victims[gone].page].bytes;
+	}
+	if (gone > 0)
+		p->maps->ops->wait_for_ticks(p->maps->ctx);
+	for (size_t i = 0; i < gone; i++)
+		unload(p, &p->all[victims[i].page]);
+	p->stats.evicted += gone;
+	free(victims);
+	return freed >= bytes;
+}
+
+/* Room for a page's data. Freed memory may lie in pieces, so a second try may need a second
+ * eviction. */
+static int take_memory(struct row_pages *p, uint32_t bytes, uint64_t *place)
+{
+	int err = -ENOSPC;
+
+	for (int tries = 0; tries < 3; tries++) {
+		err = extents_take(&p->memory, bytes / UNIT, place);
+		if (err != -ENOSPC || !evict(p, bytes))
+			break;
+	}
+	return err;
+}
+
+/* ---- pages ------------------------------------------------------------------------------------
+ */
+
+int row_pages_take(struct row_pages *p, uint32_t len, uint32_t *base)
+{
+	uint64_t start;
+	int err = extents_take(&p->numbers, len, &start);
+
+	if (err < 0)
+		return err;
+	for (uint32_t i = 0; i < len; i++)
+		tell(p, (uint32_t)start + i, ROWS_PAGE_EMPTY);
+	*base = (uint32_t)start;
+	return 0;
+}
+
+void row_pages_offer(struct row_pages *p, uint32_t page)
+{
+	assert(page < p->maps->pages_len);
+	tell(p, page, p->all[page].bytes > 0 ? p->all[page].place : ROWS_PAGE_ABSENT);
+}
+
+void row_pages_offer_asked(struct row_pages *p, uint32_t base, uint32_t len)
+{
+	for (uint32_t page = base; page < base + len; page++)
+		if (told_place(p, page) == ROWS_PAGE_ASKED)
+			row_pages_offer(p, page);
+}
+
+bool row_pages_is_loaded(const struct row_pages *p, uint32_t page)
+{
+	assert(page < p->maps->pages_len);
+	return p->all[page].bytes > 0;
+}
+
+bool row_pages_is_empty(const struct row_pages *p, uint32_t page)
+{
+	assert(page < p->maps->pages_len);
+	return told_place(p, page) == ROWS_PAGE_EMPTY;
+}
+
+/* A page's data with shared rule ids instead of the table's own. */
+static void write_page(uint8_t *to, const struct bytes *data, uint32_t rows, const uint16_t *ids)
+{
+	memcpy(to, data->data, data->len);
+	for (uint32_t i = 0; i < rows; i++) {
+		uint16_t id;
+
+		memcpy(&id, data->data + ROWS_INDEX_BYTES + 2 * i, sizeof(id));
+		memcpy(to + ROWS_INDEX_BYTES + 2 * i, &ids[id], sizeof(id));
+	}
+}
+
+static int load(struct row_pages *p, uint32_t page, const struct bytes *data, uint32_t rows_len,
+	const uint16_t *ids)
+{
+	uint64_t place;
+	uint8_t *to;
+	int err = take_memory(p, (uint32_t)data->len, &place);
+
+	if (err < 0)
+		return err;
+	to = slab_at(p, (uint32_t)place);
+	if (!to) {
+		extents_give(&p->memory, place, data->len / UNIT);
+		return -ENOMEM;
+	}
+	write_page(to, data, rows_len, ids);
+	p->all[page] = (struct page){ (uint32_t)place, (uint32_t)data->len, rows_len };
+	p->stats.bytes += data->len;
+	p->stats.rows += rows_len;
+	p->stats.loaded++;
+	return 0;
+}
+
+int row_pages_load(struct row_pages *p, uint32_t page, const struct bytes *data, uint32_t rows_len,
+	const uint16_t *ids)
+{
+	int err = 0;
+
+	assert(page < p->maps->pages_len);
+	if (p->all[page].bytes == 0)
+		err = load(p, page, data, rows_len, ids);
+	p->stats.refused += err < 0;
+	row_pages_offer(p, page);
+	return err;
+}
+
+const uint8_t *row_pages_data(struct row_pages *p, uint32_t page, uint32_t *len)
+{
+	assert(page < p->maps->pages_len && p->all[page].bytes > 0);
+	*len = p->all[page].bytes;
+	return slab_at(p, p->all[page].place);
+}
+
+void row_pages_give(struct row_pages *p, uint32_t base, uint32_t len)
+{
+	assert(base < p->maps->pages_len && len <= p->maps->pages_len - base);
+	for (uint32_t page = base; page < base + len; page++) {
+		if (p->all[page].bytes > 0)
+			unload(p, &p->all[page]);
+		tell(p, page, ROWS_PAGE_ABSENT);
+	}
+	extents_give(&p->numbers, base, len);
+}
+
+/* ---- life ---------------------------------------------------------------------------------------
+ */
+
+int row_pages_new(const struct row_maps *maps, struct row_pages **out)
+{
+	uint64_t units = (uint64_t)maps->slabs_len * ROWS_SLAB_BYTES / UNIT;
+	struct row_pages *p = calloc(1, sizeof(*p));
+	int err;
+
+	if (!p)
+		return -ENOMEM;
+	p->maps = maps;
+	p->stats.slabs_bytes = (uint64_t)maps->slabs_len * ROWS_SLAB_BYTES;
+	p->all = calloc(maps->pages_len, sizeof(*p->all));
+	err = p->all ? extents_init(&p->numbers, 0, maps->pages_len, 0) : -ENOMEM;
+	if (err == 0)
+		err = extents_init(
+			&p->memory, UNITS_RESERVED, units - UNITS_RESERVED, ROWS_SLAB_BYTES / UNIT);
+	if (err < 0) {
+		row_pages_free(p);
+		return err;
+	}
+	*out = p;
+	return 0;
+}
+
+void row_pages_free(struct row_pages *p)
+{
+	if (!p)
+		return;
+	row_pages_rest(p);
+	extents_done(&p->numbers);
+	extents_done(&p->memory);
+	free(p->all);
+	free(p);
+}
+
+void row_pages_stats(const struct row_pages *p, struct row_pages_stats *out)
+{
+	*out = p->stats;
+}
