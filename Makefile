@@ -40,6 +40,7 @@ LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
 BIN_OBJ  := $(BIN_SRC:%.c=$(BUILD)/%.o)
 UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(BUILD)/tests/unit/%)
 FUZZ_BIN := $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/tests/fuzz/%)
+MADE_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard tests/made/*.c)))
 TOOL_BIN := $(TOOL_SRC:%.c=$(BUILD)/%)
 TGT_BIN  := $(TGT_SRC:tests/targets/%.c=$(BUILD)/tests/targets/%)
 SKEL     := $(BUILD)/sample.skel.h
@@ -94,15 +95,26 @@ $(BUILD)/sink/page/%.h: $(PAGE_SRC)/% tools/embed
 $(BUILD)/%.skel.h: $(BUILD)/%.bpf.o
 	$(call say,SKEL,$@)$(BPFTOOL) gen skeleton $< name $(*F)_bpf > $@
 
-$(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libstoker.a
+# What tests are made of: linked where a test asks for it. A fuzzer is led by what is tested alone.
+$(BUILD)/tests/made/%.o: ALLFLAGS += -UNDEBUG -Itests/made $(if $(FUZZER),-fno-sanitize=fuzzer-no-link)
+
+$(BUILD)/libmade.a: $(MADE_OBJ)
+	$(call say,AR,$@)rm -f $@ && ar rcs $@ $^
+
+# A test may say in its first lines what its link needs.
+link_of = $(shell sed -n '1,9s|^.*LINK: ||p' $(1) | sed 's|\*/||')
+
+$(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libmade.a $(BUILD)/libstoker.a
 	@mkdir -p $(@D)
-	$(call say,TEST,$<)$(CC) $(ALLFLAGS) -UNDEBUG -Itests -MMD -MP $< $(BUILD)/libstoker.a -o $@ $(LDLIBS) -lcmocka
+	$(call say,TEST,$<)$(CC) $(ALLFLAGS) -UNDEBUG -Itests -Itests/made -MMD -MP $(filter-out %.h,$^) \
+		-o $@ $(call link_of,$<) $(LDLIBS) -lcmocka
 
 # With FUZZER=1, as tools/fuzz makes them; else to replay files.
-$(BUILD)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/replay.c $(BUILD)/libstoker.a
+$(BUILD)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/replay.c $(BUILD)/libmade.a $(BUILD)/libstoker.a
 	@mkdir -p $(@D)
-	$(call say,FUZZ,$<)$(CC) $(ALLFLAGS) -UNDEBUG -Itests/fuzz -Itests/unit -MMD -MP -MF $@.d $< \
-		$(if $(FUZZER),-fsanitize=fuzzer,tests/fuzz/replay.c) $(BUILD)/libstoker.a -o $@ $(LDLIBS)
+	$(call say,FUZZ,$<)$(CC) $(ALLFLAGS) -UNDEBUG -Itests/fuzz -Itests/unit -Itests/made -MMD -MP -MF $@.d \
+		$< $(if $(FUZZER),-fsanitize=fuzzer,tests/fuzz/replay.c) $(BUILD)/libmade.a \
+		$(BUILD)/libstoker.a -o $@ $(call link_of,$<) $(LDLIBS)
 
 # Programs that the tests profile. Each says in its first lines how it wants to be built.
 $(BUILD)/tests/targets/%: tests/targets/%.c

@@ -56,8 +56,8 @@ static void raise_epoch(struct publish *p)
 	__atomic_fetch_add(p->maps.epoch, 1, __ATOMIC_SEQ_CST);
 }
 
-/* Tells the object's state, with pages only where it is READY. 0 also where BPF does not know the
- * object: then no tick can come by what it was told. */
+/* Tells the object's state, with pages only where it is READY. -ENOENT: BPF does not know the
+ * object, so no tick can come by what it was told. */
 static int tell_object(struct publish *p, const struct table *t, uint32_t state)
 {
 	bool ready = state == TABLE_READY;
@@ -74,15 +74,6 @@ static int tell_object(struct publish *p, const struct table *t, uint32_t state)
 	int err = p->maps.ops->object_put(p->maps.ctx, &t->object.key, &value, add);
 
 	raise_epoch(p);
-	return err == -ENOENT ? 0 : err;
-}
-
-/* Tells what the table is now. */
-static int tell_table(struct publish *p, struct table *t)
-{
-	int err = tell_object(p, t, t->state);
-
-	t->untold = err < 0;
 	return err;
 }
 
@@ -151,26 +142,12 @@ static int withdraw(struct publish *p, struct table *t)
 	if (t->state != TABLE_READY)
 		return 0;
 	err = tell_object(p, t, TABLE_PENDING);
-	if (err < 0)
+	t->untold = err < 0 && err != -ENOENT;
+	if (t->untold)
 		return err;
 	wait_for_ticks(p);
 	release(p, t);
 	return 0;
-}
-
-int publish_none(struct publish *p, const struct object_key *key, uint32_t id)
-{
-	struct table *t = table_of(p, key, id);
-	struct table fleeting = { .object = { .key = *key, .id = id } };
-	int err;
-
-	if (!t)
-		return tell_object(p, &fleeting, TABLE_NONE);
-	err = withdraw(p, t);
-	if (err < 0)
-		return err;
-	t->state = TABLE_NONE;
-	return tell_table(p, t);
 }
 
 static void remove_table(struct publish *p, struct table *t)
@@ -207,6 +184,33 @@ static void remove_dropped(struct publish *p)
 		if (may_be_removed(t))
 			remove_table(p, t);
 	}
+}
+
+/* Tells what the table is now. -ENOENT: the table is gone, as the object is. */
+static int tell_table(struct publish *p, struct table *t)
+{
+	int err = tell_object(p, t, t->state);
+
+	t->dropped = err == -ENOENT;
+	t->untold = err < 0 && !t->dropped;
+	if (t->dropped)
+		remove_dropped(p);
+	return err;
+}
+
+int publish_none(struct publish *p, const struct object_key *key, uint32_t id)
+{
+	struct table *t = table_of(p, key, id);
+	struct table fleeting = { .object = { .key = *key, .id = id } };
+	int err;
+
+	if (!t)
+		return tell_object(p, &fleeting, TABLE_NONE);
+	err = withdraw(p, t);
+	if (err < 0)
+		return err;
+	t->state = TABLE_NONE;
+	return tell_table(p, t);
 }
 
 static void drop_one(struct publish *p, const struct publish_object *object)
@@ -261,12 +265,13 @@ void publish_settle(struct publish *p)
 {
 	bool gone = false;
 
-	vec_each (&p->tables, t) {
-		if (!t->untold)
-			continue;
-		if (t->dropped)
+	/* From the end: what is told may go, and then the last takes its place. */
+	for (size_t i = p->tables.len; i-- > 0;) {
+		struct table *t = &p->tables.data[i];
+
+		if (t->untold && t->dropped)
 			gone |= tell_dropped(p, t) == 0;
-		else
+		else if (t->untold)
 			tell_table(p, t);
 	}
 	if (gone)
@@ -399,10 +404,12 @@ static void offer_asked(struct publish *p, const struct table *t)
 /* The same rows as before: only what is not loaded any more is missing. */
 static int publish_again(struct publish *p, struct table *t, const struct unwind_rows_view *view)
 {
-	int err = load_or_keep(p, t, view);
+	int err = load_or_keep(p, t, view), told;
 
 	offer_asked(p, t);
-	return err < 0 || !t->untold ? err : tell_table(p, t);
+	/* BPF may have met the file under another id meanwhile. */
+	told = tell_table(p, t);
+	return err < 0 ? err : told;
 }
 
 int publish_rows(struct publish *p, const struct object_key *key, uint32_t id,

@@ -38,8 +38,8 @@ struct publish;
 int publish_new(const struct row_maps *maps, struct publish **out);
 void publish_free(struct publish *publish);
 
-/* The object has no rows and never will: BPF walks it by frame pointer. Negative: BPF could not be
- * told; publish_settle tries again. */
+/* The object has no rows and never will: BPF walks it by frame pointer. -ENOENT: BPF does not
+ * know it. Another error: BPF could not be told; publish_settle tries again. */
 int publish_none(struct publish *publish, const struct object_key *key, uint32_t id);
 /* The second in which BPF last met the object; 0: it did not, or does not know it. */
 uint32_t publish_used(const struct publish *publish, const struct object_key *key);
@@ -48,7 +48,8 @@ uint32_t publish_used(const struct publish *publish, const struct object_key *ke
 void publish_drop(struct publish *publish, const struct publish_object *objects, size_t len);
 /* The object's rows, in place of those that it had. They are copied; for a large object they are
  * kept, to load pages from. -ENOSPC, -ENOMEM: no room for the table; BPF is told that there is
- * none, and of its file again once tables were dropped. Another error: as publish_none's. */
+ * none, and of its file again once tables were dropped. Other errors are as publish_none's; after
+ * -ENOENT nothing of the table is left. */
 int publish_rows(struct publish *publish, const struct object_key *key, uint32_t id,
 	const struct unwind_rows_view *view);
 /* A page that BPF asked for. -EINVAL: the object has no such page; -ENOENT: the rows it came from

@@ -1,37 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* maps_check.h - do the maps of unwind tables agree with each other? As BPF reads them: by what
- * objects are told to have, and by what pages are told to be. It knows nothing of how they were
- * made, so it serves for maps in memory and for those of a running stoker. */
-#pragma once
+/* maps_check.c - see maps_check.h. A page of two objects, a page in use that no object has, bytes
+ * of two pages, bytes outside of the slabs, rules that there are not: each is said. */
+#include "maps_check.h"
 
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "bpf/abi.h"
-
-struct maps_object {
-	struct object_key key;
-	struct object_value value;
-};
-
-struct maps_seen {
-	const struct maps_object *objects;
-	size_t objects_len;
-	const struct rows_page *pages;
-	uint32_t pages_len;
-	const uint8_t *slabs; /* all of them, one behind the other */
-	uint64_t slabs_bytes;
-	uint32_t rules_len; /* ids that BPF has */
-	/* What is wrong, one call each; NULL: nobody asks. */
-	void (*complain)(void *ctx, const char *text);
-	void *ctx;
-	size_t wrong;
-};
-
-static inline void maps_wrong(struct maps_seen *seen, const char *format, ...)
+static void wrong(struct maps_seen *seen, const char *format, ...)
 {
 	char text[256];
 	va_list args;
@@ -45,7 +22,7 @@ static inline void maps_wrong(struct maps_seen *seen, const char *format, ...)
 }
 
 /* Whose each page is: an index of objects + 1. Pages that two objects have are complained of. */
-static inline uint32_t *maps_owners(struct maps_seen *seen)
+static uint32_t *find_owners(struct maps_seen *seen)
 {
 	uint32_t *owners = calloc(seen->pages_len, sizeof(*owners));
 
@@ -54,17 +31,17 @@ static inline uint32_t *maps_owners(struct maps_seen *seen)
 
 		if (v->table != TABLE_READY) {
 			if (v->pages_len > 0)
-				maps_wrong(seen, "object %u is not ready and has pages", v->id);
+				wrong(seen, "object %u is not ready and has pages", v->id);
 			continue;
 		}
 		if (v->page_base > seen->pages_len ||
 			v->pages_len > seen->pages_len - v->page_base) {
-			maps_wrong(seen, "object %u has pages that there are not", v->id);
+			wrong(seen, "object %u has pages that there are not", v->id);
 			continue;
 		}
 		for (uint32_t page = v->page_base; page < v->page_base + v->pages_len; page++) {
 			if (owners[page])
-				maps_wrong(seen, "page %u belongs to objects %u and %u", page,
+				wrong(seen, "page %u belongs to objects %u and %u", page,
 					seen->objects[owners[page] - 1].value.id, v->id);
 			owners[page] = i + 1;
 		}
@@ -77,7 +54,7 @@ struct maps_extent {
 	uint32_t page;
 };
 
-static inline int maps_by_start(const void *a, const void *b)
+static int by_start(const void *a, const void *b)
 {
 	const struct maps_extent *x = a, *y = b;
 
@@ -85,7 +62,7 @@ static inline int maps_by_start(const void *a, const void *b)
 }
 
 /* The bytes of a page that is loaded; false: they are not where bytes can be. */
-static inline bool maps_extent(struct maps_seen *seen, uint32_t page, struct maps_extent *out)
+static bool extent_of(struct maps_seen *seen, uint32_t page, struct maps_extent *out)
 {
 	uint64_t start = (uint64_t)seen->pages[page].place << ROWS_PLACE_SHIFT, room;
 	uint16_t rows, rule;
@@ -98,11 +75,10 @@ static inline bool maps_extent(struct maps_seen *seen, uint32_t page, struct map
 	memcpy(&rows, seen->slabs + start + 2 * ROWS_CHUNKS, sizeof(rows));
 	if (rows == 0 || ROWS_INDEX_BYTES + 3U * rows > room)
 		return false;
-	for (uint32_t i = 0; i < rows; i++) {
+	for (uint32_t i = 0; i < rows && !seen->shallow; i++) {
 		memcpy(&rule, seen->slabs + start + ROWS_INDEX_BYTES + 2 * i, sizeof(rule));
 		if (rule >= seen->rules_len) {
-			maps_wrong(seen, "page %u names rule %u of %u", page, rule,
-				seen->rules_len);
+			wrong(seen, "page %u names rule %u of %u", page, rule, seen->rules_len);
 			break;
 		}
 	}
@@ -110,10 +86,9 @@ static inline bool maps_extent(struct maps_seen *seen, uint32_t page, struct map
 	return true;
 }
 
-/* True: nothing is wrong. */
-static inline bool maps_check(struct maps_seen *seen)
+bool maps_check(struct maps_seen *seen)
 {
-	uint32_t *owners = maps_owners(seen);
+	uint32_t *owners = find_owners(seen);
 	struct maps_extent *used = malloc((seen->pages_len + 1) * sizeof(*used));
 	size_t len = 0;
 
@@ -121,19 +96,18 @@ static inline bool maps_check(struct maps_seen *seen)
 	for (uint32_t page = 0; owners && used && page < seen->pages_len; page++) {
 		if (seen->pages[page].place <= ROWS_PAGE_EMPTY)
 			continue;
-		if (!owners[page])
-			maps_wrong(seen, "page %u is in use and belongs to no object", page);
-		if (maps_extent(seen, page, &used[len]))
+		if (!owners[page] && !seen->between)
+			wrong(seen, "page %u is in use and belongs to no object", page);
+		if (extent_of(seen, page, &used[len]))
 			len++;
 		else
-			maps_wrong(seen, "page %u leads to no page's bytes", page);
+			wrong(seen, "page %u leads to no page's bytes", page);
 	}
 	if (used)
-		qsort(used, len, sizeof(*used), maps_by_start);
+		qsort(used, len, sizeof(*used), by_start);
 	for (size_t i = 1; i < len; i++)
 		if (used[i].start < used[i - 1].end)
-			maps_wrong(seen, "pages %u and %u share bytes", used[i - 1].page,
-				used[i].page);
+			wrong(seen, "pages %u and %u share bytes", used[i - 1].page, used[i].page);
 	free(owners);
 	free(used);
 	return seen->wrong == 0;

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_publish.c - the border between rows and the kernel's maps, on maps in memory: what is told,
+ * what is taken and given back, and what is left when something fails. Then any sequence of all.
+ * LINK: -Wl,--wrap=malloc,--wrap=calloc,--wrap=reallocarray */
+#include "unit.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpf/reasons.h"
+#include "made_maps.h"
+#include "made_rows.h"
+#include "publish_driver.h"
+#include "unwind/publish.h"
+
+#define SEQUENCES 300
+#define SEQUENCE_BYTES 1500
+
+static struct made_maps *made;
+static struct publish *publish;
+static uint64_t failing; /* allocations of the next put */
+
+static const struct object_key keys[] = { { .ino = 1 }, { .ino = 2 }, { .ino = 3 } };
+
+static int setup(void **state)
+{
+	(void)state;
+	made = made_maps_new();
+	return publish_new(&made->maps, &publish);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	publish_free(publish);
+	free(made);
+	return 0;
+}
+
+static void complain(void *ctx, const char *text)
+{
+	(void)ctx;
+	print_error("%s\n", text);
+}
+
+static void assert_consistent(void)
+{
+	assert_true(made_is_consistent(made, false, false, complain, NULL));
+}
+
+/* Object i is file i, met by BPF. */
+static uint32_t met(uint32_t i)
+{
+	return made_meet(made, &keys[i], OBJECT_FIRST + i)->id;
+}
+
+static const struct object_value *told(uint32_t i)
+{
+	struct maps_object *object = made_find(made, &keys[i]);
+
+	assert_non_null(object);
+	return &object->value;
+}
+
+static int put(uint32_t i, const struct made_shape *shape)
+{
+	struct made_rows rows;
+	int err;
+
+	made_rows_make(shape, &rows);
+	assert_int_equal(unwind_rows_view(rows.bytes, rows.size, &rows.view), 0);
+	met(i);
+	failing_allocations(failing);
+	err = publish_rows(publish, &keys[i], OBJECT_FIRST + i, &rows.view);
+	failing_allocations(failing = 0);
+	made_rows_free(&rows);
+	return err;
+}
+
+static struct publish_stats stats(void)
+{
+	struct publish_stats now;
+
+	publish_stats(publish, &now);
+	return now;
+}
+
+static void drop(uint32_t i)
+{
+	const struct publish_object gone = { keys[i], OBJECT_FIRST + i };
+
+	publish_drop(publish, &gone, 1);
+}
+
+static const struct made_shape small = {
+	.first = 3, .pages = 4, .apart = 1, .rows_len = 10, .rules_len = 5
+};
+static const struct made_shape other = {
+	.first = 9, .pages = 20, .apart = 2, .rows_len = 40, .rules_len = 9, .flavour = 1
+};
+/* More than all slabs have. */
+static const struct made_shape large = {
+	.first = 0, .pages = 30, .apart = 1, .rows_len = 20000, .rules_len = 5
+};
+/* All page numbers but a few. */
+static const struct made_shape wide = {
+	.first = 0, .pages = 520, .apart = 7, .rows_len = 1, .rules_len = 2
+};
+
+static void a_table_that_finds_no_page_numbers_takes_none_from_others(void **state)
+{
+	(void)state;
+	assert_int_equal(put(0, &wide), 0);
+	assert_int_equal(put(1, &small), 0);
+	assert_int_equal(put(2, &wide), -ENOSPC);
+	assert_int_equal(told(2)->table, TABLE_NONE);
+	assert_int_equal(stats().tables_refused, 1);
+	assert_consistent();
+	drop(2);
+	assert_consistent();
+	assert_int_equal(told(1)->table, TABLE_READY);
+	assert_int_equal(made->pages[told(1)->page_base].place > ROWS_PAGE_EMPTY, 1);
+}
+
+static void a_table_that_was_refused_is_met_again_when_there_is_room(void **state)
+{
+	(void)state;
+	assert_int_equal(put(0, &wide), 0);
+	assert_int_equal(put(1, &wide), -ENOSPC);
+	drop(0);
+	assert_null(made_find(made, &keys[1]));
+	assert_int_equal(put(1, &wide), 0);
+	assert_int_equal(told(1)->table, TABLE_READY);
+	assert_consistent();
+}
+
+static void rows_of_another_shape_replace_those_before(void **state)
+{
+	(void)state;
+	assert_int_equal(put(0, &small), 0);
+	assert_int_equal(put(1, &small), 0);
+	assert_int_equal(put(0, &other), 0);
+	assert_int_equal(told(0)->page_first, 9);
+	assert_int_equal(told(0)->pages_len, 39);
+	assert_consistent();
+	assert_int_equal(stats().tables, 2);
+	drop(0);
+	drop(1);
+	assert_int_equal(stats().bytes, 0);
+	assert_int_equal(made->objects_len, 0);
+	assert_consistent();
+}
+
+static void the_same_rows_again_load_what_was_evicted(void **state)
+{
+	uint32_t page;
+
+	(void)state;
+	assert_int_equal(put(0, &small), 0);
+	page = told(0)->page_base + 1;
+	made->second++;
+	assert_int_equal(put(1, &large), 0);
+	for (uint32_t i = 0; i < 30; i++)
+		publish_page(publish, OBJECT_FIRST + 1, told(1)->page_base + i);
+	assert_int_equal(made->pages[page].place, ROWS_PAGE_ABSENT);
+	assert_true(made_ask(made, page));
+	assert_int_equal(publish_page(publish, OBJECT_FIRST, page), -ENOENT);
+	assert_int_equal(put(0, &small), 0);
+	assert_consistent();
+	/* There is no room for all of it, but for what is needed. */
+	made->second++;
+	assert_true(made_ask(made, page));
+	assert_int_equal(publish_page(publish, OBJECT_FIRST, page), 0);
+	assert_true(made->pages[page].place > ROWS_PAGE_EMPTY);
+	assert_consistent();
+}
+
+static void a_page_that_cannot_be_loaded_may_be_asked_for_again(void **state)
+{
+	uint32_t page;
+
+	(void)state;
+	assert_int_equal(put(0, &large), 0);
+	page = told(0)->page_base;
+	assert_true(made_ask(made, page));
+	publish_rest(publish);
+	made->failing = 1 << 4; /* four rules, then the slab cannot be mapped */
+	assert_int_equal(publish_page(publish, OBJECT_FIRST, page), -ENOMEM);
+	assert_true(made_ask(made, page));
+	failing_allocations(1); /* of the rules' ids */
+	assert_int_equal(publish_page(publish, OBJECT_FIRST, page), -ENOMEM);
+	assert_true(made_ask(made, page));
+	assert_int_equal(publish_page(publish, OBJECT_FIRST, page), 0);
+	assert_false(made_ask(made, page));
+	assert_consistent();
+}
+
+static void a_page_that_is_there_and_is_asked_for_is_told_again(void **state)
+{
+	uint32_t page;
+
+	(void)state;
+	assert_int_equal(put(0, &small), 0);
+	page = told(0)->page_base;
+	made->pages[page].place = ROWS_PAGE_ASKED;
+	assert_int_equal(publish_page(publish, OBJECT_FIRST, page), 0);
+	assert_consistent();
+	assert_true(made->pages[page].place > ROWS_PAGE_EMPTY);
+}
+
+static void pages_that_an_object_does_not_have_are_refused(void **state)
+{
+	static const uint32_t pages[] = { 0, 1, 44, 4096, UINT32_MAX };
+
+	(void)state;
+	assert_int_equal(put(0, &small), 0);
+	assert_int_equal(put(1, &other), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(pages); i++)
+		assert_int_equal(publish_page(publish, OBJECT_FIRST + 2, pages[i]), -EINVAL);
+	assert_int_equal(publish_page(publish, OBJECT_FIRST, told(1)->page_base), -EINVAL);
+	assert_int_equal(publish_page(publish, OBJECT_FIRST + 1, told(0)->page_base), -EINVAL);
+}
+
+static void what_bpf_could_not_be_told_keeps_its_pages_until_it_was(void **state)
+{
+	uint32_t base;
+
+	(void)state;
+	assert_int_equal(put(0, &small), 0);
+	base = told(0)->page_base;
+	made->failing = 1;
+	drop(0);
+	assert_int_equal(stats().untold, 1);
+	assert_int_equal(told(0)->page_base, base);
+	assert_int_equal(put(1, &other), 0);
+	assert_consistent();
+	publish_settle(publish);
+	assert_null(made_find(made, &keys[0]));
+	assert_int_equal(stats().untold, 0);
+	assert_int_equal(stats().tables, 1);
+	assert_consistent();
+}
+
+static void a_table_that_could_not_be_told_is_told_later(void **state)
+{
+	(void)state;
+	assert_int_equal(put(0, &small), 0); /* the rules are there */
+	met(1);
+	made->failing = 1;
+	assert_int_equal(put(1, &small), 0 - EBUSY);
+	assert_int_equal(told(1)->table, TABLE_PENDING);
+	publish_settle(publish);
+	assert_int_equal(told(1)->table, TABLE_READY);
+	assert_consistent();
+}
+
+static void rows_of_an_object_that_bpf_forgot_leave_nothing(void **state)
+{
+	struct made_rows rows;
+
+	(void)state;
+	made_rows_make(&small, &rows);
+	assert_int_equal(unwind_rows_view(rows.bytes, rows.size, &rows.view), 0);
+	assert_int_equal(publish_rows(publish, &keys[0], 77, &rows.view), -ENOENT);
+	made_rows_free(&rows);
+	assert_int_equal(stats().tables, 0);
+	assert_int_equal(stats().bytes, 0);
+	assert_null(made_find(made, &keys[0]));
+	assert_consistent();
+}
+
+static void the_vdso_is_told_although_bpf_never_met_it(void **state)
+{
+	struct object_key none = { 0 };
+
+	(void)state;
+	assert_int_equal(publish_none(publish, &none, OBJECT_VDSO), 0);
+	assert_int_equal(made_find(made, &none)->value.table, TABLE_NONE);
+}
+
+static void each_allocation_that_fails_leaves_the_maps_consistent(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 24; i++) {
+		made->second++;
+		failing = 1ULL << i;
+		put(0, i % 2 ? &other : &small);
+		failing = 1ULL << i;
+		put(1, &large);
+		assert_int_not_equal(told(0)->table, TABLE_PENDING);
+		assert_int_not_equal(told(1)->table, TABLE_PENDING);
+		assert_consistent();
+		drop(i % 3 ? 0 : 1);
+		assert_consistent();
+	}
+}
+
+/* The same numbers each time: a failing sequence is one that can be looked into. */
+static void any_sequence_leaves_the_maps_consistent(void **state)
+{
+	static uint8_t bytes[SEQUENCE_BYTES];
+	uint32_t now = 1;
+
+	(void)state;
+	for (int i = 0; i < SEQUENCES; i++) {
+		for (size_t at = 0; at < sizeof(bytes); at++) {
+			now = now * 1664525 + 1013904223;
+			bytes[at] = (uint8_t)(now >> 24);
+		}
+		publish_drive(bytes, sizeof(bytes));
+	}
+}
+
+static void tables_that_span_too_many_pages_are_refused(void **state)
+{
+	static const struct {
+		struct made_shape shape;
+		int err;
+	} cases[] = {
+		{ { .pages = 2, .apart = 271, .rows_len = 1, .rules_len = 1 }, 0 },
+		{ { .pages = 2, .apart = 272, .rows_len = 1, .rules_len = 1 }, -EBADMSG },
+		{ { .pages = 2, .apart = 65535, .rows_len = 1, .rules_len = 1 }, -EBADMSG },
+		{ { .pages = 2048, .apart = 8, .rows_len = 1, .rules_len = 1 }, 0 },
+		{ { .pages = 2049, .apart = 8, .rows_len = 1, .rules_len = 1 }, -EBADMSG },
+		{ { .pages = 16384, .apart = 1, .rows_len = 1, .rules_len = 1 }, 0 },
+		{ { .pages = 16385, .apart = 1, .rows_len = 1, .rules_len = 1 }, -EBADMSG },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct made_rows rows;
+
+		made_rows_make(&cases[i].shape, &rows);
+		if (unwind_rows_view(rows.bytes, rows.size, &rows.view) != cases[i].err)
+			fail_msg("case %zu", i);
+		made_rows_free(&rows);
+	}
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_table_that_finds_no_page_numbers_takes_none_from_others),
+		TEST(a_table_that_was_refused_is_met_again_when_there_is_room),
+		TEST(rows_of_another_shape_replace_those_before),
+		TEST(the_same_rows_again_load_what_was_evicted),
+		TEST(a_page_that_cannot_be_loaded_may_be_asked_for_again),
+		TEST(a_page_that_is_there_and_is_asked_for_is_told_again),
+		TEST(pages_that_an_object_does_not_have_are_refused),
+		TEST(what_bpf_could_not_be_told_keeps_its_pages_until_it_was),
+		TEST(a_table_that_could_not_be_told_is_told_later),
+		TEST(rows_of_an_object_that_bpf_forgot_leave_nothing),
+		TEST(the_vdso_is_told_although_bpf_never_met_it),
+		TEST(each_allocation_that_fails_leaves_the_maps_consistent),
+		cmocka_unit_test(any_sequence_leaves_the_maps_consistent),
+		cmocka_unit_test(tables_that_span_too_many_pages_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
