@@ -35,7 +35,7 @@ BIN_SRC  := $(wildcard user/main.c) $(sort $(wildcard user/cmd/*.c))
 UNIT_SRC := $(sort $(wildcard tests/unit/test_*.c))
 FUZZ_SRC := $(filter-out tests/fuzz/replay.c,$(sort $(wildcard tests/fuzz/*.c)))
 TGT_SRC  := $(sort $(wildcard tests/targets/*.c))
-TOOL_SRC := $(sort $(wildcard tests/names/*.c tests/views/*.c) tests/bench/week.c)
+TOOL_SRC := $(sort $(wildcard tests/names/*.c tests/views/*.c) tests/bench/week.c tests/tools/maps_of.c)
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
 BIN_OBJ  := $(BIN_SRC:%.c=$(BUILD)/%.o)
 UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(BUILD)/tests/unit/%)
@@ -122,9 +122,9 @@ $(BUILD)/tests/targets/%: tests/targets/%.c
 	$(call say,TARGET,$<)$(CC) $$(sed -n 's|^.*BUILD: ||p' $<) $< -o $@ -lpthread
 
 # Programs that show what a part of ours does by itself.
-$(TOOL_BIN): $(BUILD)/%: %.c $(BUILD)/libstoker.a
+$(TOOL_BIN): $(BUILD)/%: %.c $(BUILD)/libmade.a $(BUILD)/libstoker.a
 	@mkdir -p $(@D)
-	$(call say,TOOL,$<)$(CC) $(ALLFLAGS) -MMD -MP $< $(BUILD)/libstoker.a -o $@ $(LDLIBS)
+	$(call say,TOOL,$<)$(CC) $(ALLFLAGS) -Itests/made -MMD -MP $(filter-out %.h,$^) -o $@ $(LDLIBS)
 
 # What parsing in the agent itself would cost: for tools/bench, never installed.
 $(BUILD)/tests/bench/stoker-inside: tests/bench/inside.c $(BIN_OBJ) $(BUILD)/libstoker.a

@@ -1,0 +1,67 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Files that are made to spoil the tables of others: their stacks stay whole, and the kernel's maps of
+# unwind tables stay consistent. `REWRITES=1000` for longer.
+
+load ../e2e/lib
+
+rewrites=${REWRITES:-100}
+# So that pages are evicted all the time.
+small=(--memory 16)
+
+# whole NAME: per cent of a command's stacks that reach the root.
+whole() {
+	awk -v name="$1" '$0 ~ "(^|;)" name ";" { all += $NF; if (!/\[truncated\]/) whole += $NF }
+		END { printf "%.2f\n", all ? 100 * whole / all : 0; print name, all, whole >"/dev/stderr" }' "$tmp/f"
+}
+
+# watch_maps: of the recorder, until it ends.
+watch_maps() {
+	start "${targets%/targets}/tools/maps_of" "$recorder" 600
+	watcher=$pid maps=$out
+}
+
+# rewrite TIMES KIND MS: returns when it is done.
+rewrite() {
+	timeout 600 "$(target rewritten)" "$tmp/file" "$@" >"$tmp/rewritten"
+	grep -q done "$tmp/rewritten"
+}
+
+end_record() {
+	local status=0
+	kill -INT "$recorder"
+	wait "$recorder" || status=$?
+	jq -c '.ticks, .user_stacks, .objects, .tables, .agent' "$tmp/s"
+	[ "$status" -eq 0 ]
+	wait "$watcher" || status=$?
+	cat "$maps"
+	[ "$status" -eq 0 ]
+	[ "$(jq .looks "$maps")" -gt 10 ]
+}
+
+@test "a file of 8 KB with functions 4 GiB apart takes no table from others, however often it comes" {
+	start_busy deep_nofp 600
+	start_record -a -F 199 --by comm "${small[@]}" -o "$tmp/f" --stats "$tmp/s"
+	watch_maps
+	rewrite 1 sparse 50
+	rewrite "$rewrites" sparse 5
+	# What comes after it has its table too.
+	start_busy burn7030_nofp 600
+	runs_on "$pid" 50
+	end_record
+	between "$(whole deep_nofp)" 99 100
+	between "$(whole burn7030_nofp)" 99 100
+	[ "$(jq .waited_ms "$maps")" -le 5000 ]
+}
+
+@test "a file that is rewritten in place while its pages come and go leaves the maps consistent" {
+	start_busy deep_nofp 600
+	start_record -a -F 499 --by comm "${small[@]}" -o "$tmp/f" --stats "$tmp/s"
+	watch_maps
+	rewrite "$rewrites" dense 10
+	end_record
+	[ "$(jq .tables.pages_evicted "$tmp/s")" -gt 0 ]
+	between "$(whole deep_nofp)" 99 100
+	# No table is pending for longer, however loaded the machine.
+	[ "$(jq .waited_ms "$maps")" -le 5000 ]
+}
