@@ -39,16 +39,30 @@ end_record() {
 	[ "$(jq .looks "$maps")" -gt 10 ]
 }
 
+# crowd: maps so many files for a while that those which nobody uses are forgotten. There is room for
+# 256.
+few_files=700
+crowd() {
+	mkdir -p "$tmp/crowd"
+	start_busy manyfiles "$tmp/crowd" 300 600
+	wait_until 30 says ready "$out"
+	runs_on "$pid" 300
+	kill -KILL "$pid"
+}
+
 @test "a file of 8 KB with functions 4 GiB apart takes no table from others, however often it comes" {
+	ulimit -n "$few_files"
 	start_busy deep_nofp 600
 	start_record -a -F 199 --by comm "${small[@]}" -o "$tmp/f" --stats "$tmp/s"
 	watch_maps
 	rewrite 1 sparse 50
+	crowd
 	rewrite "$rewrites" sparse 5
 	# What comes after it has its table too.
 	start_busy burn7030_nofp 600
 	runs_on "$pid" 50
 	end_record
+	[ "$(jq .objects.forgotten "$tmp/s")" -gt 0 ]
 	between "$(whole deep_nofp)" 99 100
 	between "$(whole burn7030_nofp)" 99 100
 	[ "$(jq .waited_ms "$maps")" -le 5000 ]
@@ -56,12 +70,13 @@ end_record() {
 
 @test "a file that is rewritten in place while its pages come and go leaves the maps consistent" {
 	start_busy deep_nofp 600
-	start_record -a -F 499 --by comm "${small[@]}" -o "$tmp/f" --stats "$tmp/s"
+	start_record -a -F 1999 --by comm "${small[@]}" -o "$tmp/f" --stats "$tmp/s"
 	watch_maps
-	rewrite "$rewrites" dense 10
+	rewrite "$rewrites" dense 20
 	end_record
 	[ "$(jq .tables.pages_evicted "$tmp/s")" -gt 0 ]
-	between "$(whole deep_nofp)" 99 100
+	# There is not enough room for all.
+	between "$(whole deep_nofp)" 80 100
 	# No table is pending for longer, however loaded the machine.
 	[ "$(jq .waited_ms "$maps")" -le 5000 ]
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rewritten.c - runs code of a file that it made, again and again as another one.
+/* rewritten.c - runs code of files that it made, again and again as other ones.
  * Usage: rewritten FILE TIMES sparse|dense [MS]
- *   sparse   two functions, 4 GiB apart: 8 KB on disk
- *   dense    functions in 1 to 200 pages of 64 KiB, with thousands of rows in each
- * The file is rewritten in place each time, as no program should be, and its code runs for so many
- * milliseconds of CPU time (5). Prints "ready" when it ran first, and "done".
+ *   sparse   one file with two functions, 4 GiB apart: 8 KB on disk
+ *   dense    six files, in turn, with functions in 1 to 200 pages of 64 KiB, and thousands of rows
+ * in each; the time of the last change is put back, so that nobody can tell A file is rewritten in
+ * place each time, as no program should be, and its code runs for so many milliseconds of CPU time
+ * (5). Prints "ready" when it ran first, and "done".
  *
  * BUILD: -O1 -g
  */
@@ -16,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,6 +25,8 @@
 #define CODE_AT 4096UL
 #define FRAMES_MAX (8UL << 20)
 #define FUNCTION 4096UL
+#define FILES 6
+#define PAGES 200UL /* that have code, in a file that is not sparse */
 
 #if defined(__x86_64__)
 /* mov $20000,%ecx; 1: dec %ecx; jnz 1b; ret */
@@ -68,12 +72,13 @@ static void put_function(uint64_t start, uint64_t size, uint32_t moves)
 
 static void make_frames(int sparse, int turn)
 {
-	uint64_t pages = sparse ? 1 : 1 + (uint64_t)turn * 37 % 200;
+	uint64_t pages = sparse ? 1 : 1 + (uint64_t)turn * 37 % PAGES;
 	uint32_t zero = 0;
 
 	frames_len = 0;
 	put(cie, sizeof(cie));
-	put_function(CODE_AT, 16, 0);
+	for (uint64_t page = 0; page < pages; page++)
+		put_function(page * PAGE + CODE_AT, 16, 0);
 	if (sparse)
 		put_function((4UL << 30) - 2 * PAGE, 16, 1);
 	for (uint64_t page = 0; page < pages && !sparse; page++)
@@ -88,11 +93,19 @@ static int write_at(int fd, const void *bytes, size_t size, uint64_t at)
 	return pwrite(fd, bytes, size, (off_t)at) == (ssize_t)size ? 0 : -1;
 }
 
+static int write_code(int fd, int sparse)
+{
+	for (uint64_t page = 0; page < (sparse ? 1 : PAGES); page++)
+		if (write_at(fd, code, sizeof(code), page * PAGE + CODE_AT) < 0)
+			return -1;
+	return 0;
+}
+
 /* The whole file anew, in place. */
 static int rewrite(int fd, int sparse, int turn)
 {
 	static const char names[] = "\0.eh_frame\0.shstrtab";
-	uint64_t text = sparse ? 4UL << 30 : 201 * PAGE, at;
+	uint64_t text = sparse ? 4UL << 30 : (PAGES + 1) * PAGE, at;
 	Elf64_Ehdr h = { .e_ident = ELFMAG,
 		.e_type = ET_DYN,
 		.e_machine = MACHINE,
@@ -129,45 +142,63 @@ static int rewrite(int fd, int sparse, int turn)
 	h.e_shoff = (at + frames_len + sizeof(names) + 7) & ~7UL;
 	if (ftruncate(fd, (off_t)(h.e_shoff + sizeof(s))) < 0 ||
 		write_at(fd, &h, sizeof(h), 0) < 0 || write_at(fd, &p, sizeof(p), sizeof(h)) < 0 ||
-		write_at(fd, code, sizeof(code), CODE_AT) < 0 ||
-		write_at(fd, frames, frames_len, at) < 0 ||
+		write_code(fd, sparse) < 0 || write_at(fd, frames, frames_len, at) < 0 ||
 		write_at(fd, names, sizeof(names), at + frames_len) < 0)
 		return -1;
 	return write_at(fd, s, sizeof(s), h.e_shoff);
 }
 
-static int run(int fd, long ms)
+/* In each of its pages that has code. */
+static int run(int fd, int sparse, long ms)
 {
 	clock_t end = clock() + ms * (CLOCKS_PER_SEC / 1000);
-	char *at = mmap(NULL, 2 * CODE_AT, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	size_t size = sparse ? 2 * CODE_AT : PAGES * PAGE;
+	char *at = mmap(NULL, size, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
 
 	if (at == MAP_FAILED)
 		return -1;
 	do
-		((void (*)(void))(uintptr_t)(at + CODE_AT))();
+		for (size_t from = CODE_AT; from < size; from += PAGE)
+			((void (*)(void))(uintptr_t)(at + from))();
 	while (clock() < end);
-	return munmap(at, 2 * CODE_AT);
+	return munmap(at, size);
+}
+
+/* Another file each time, for one that is not sparse. */
+static int turn_to(const char *path, int sparse, int turn, long ms)
+{
+	static const struct timespec times[2] = { { .tv_sec = 1000000000 },
+		{ .tv_sec = 1000000000 } };
+	char name[4096];
+	int fd, err;
+
+	snprintf(name, sizeof(name), "%s.%d", path, sparse ? 0 : turn % FILES);
+	fd = open(name, O_RDWR | O_CREAT, 0700);
+	if (fd < 0)
+		return -1;
+	err = rewrite(fd, sparse, turn);
+	if (err == 0 && !sparse)
+		err = futimens(fd, times);
+	if (err == 0)
+		err = run(fd, sparse, ms);
+	close(fd);
+	return err;
 }
 
 int main(int argc, char **argv)
 {
-	int times = argc > 2 ? atoi(argv[2]) : 1,
+	int times = argc > 3 ? atoi(argv[2]) : 0,
 	    sparse = argc > 3 && strcmp(argv[3], "sparse") == 0;
 	long ms = argc > 4 ? atol(argv[4]) : 5;
-	int fd = argc > 1 ? open(argv[1], O_RDWR | O_CREAT, 0700) : -1;
 
-	for (int turn = 0; turn < times && fd >= 0; turn++) {
-		if (rewrite(fd, sparse, turn) < 0 || run(fd, ms) < 0) {
-			fd = -1;
-			break;
+	for (int turn = 0; turn < times; turn++) {
+		if (turn_to(argv[1], sparse, turn, ms) < 0) {
+			perror(argv[1]);
+			return 1;
 		}
 		if (turn == 0)
 			printf("ready\n");
 		fflush(stdout);
-	}
-	if (fd < 0) {
-		perror(argc > 1 ? argv[1] : "rewritten");
-		return 1;
 	}
 	printf("done\n");
 	return 0;
