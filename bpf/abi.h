@@ -103,6 +103,8 @@ enum event_kind {
 	EVENT_TICK = 11,    /* a sample and when it was */
 };
 
+#define EVENT_KINDS_MAX 16 /* a power of two; bpf/reasons.h has what a lost one of each costs */
+
 /* rest is the hash of all frames but the leaf: most new stacks are a known rest under another leaf.
  */
 struct event_stack {

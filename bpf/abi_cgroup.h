@@ -43,7 +43,12 @@ struct cgroup_v1_known {
 	__u32 pad;
 };
 
-enum cgroup_change { CGROUP_MADE, CGROUP_REMOVED, CGROUP_RENAMED };
+enum cgroup_change {
+	CGROUP_MADE,
+	CGROUP_REMOVED,
+	CGROUP_RENAMED,
+	CGROUP_LOST, /* of no cgroup, made in user space: some events were lost before this one */
+};
 
 #define CGROUP_PATH_MAX 1024 /* what the kernel tells; longer ones are cut */
 
@@ -51,8 +56,8 @@ struct event_cgroup {
 	__u32 kind;
 	__u32 change;
 	__u64 id;
-	char path[CGROUP_PATH_MAX]; /* from the hierarchy's root; what is behind its NUL is not sent
-				     */
+	char path[CGROUP_PATH_MAX]; /* from the hierarchy's root; what is after its NUL is not sent;
+				     "": could not be read */
 };
 
 _Static_assert(sizeof(struct event_cgroup) == 16 + CGROUP_PATH_MAX, "event_cgroup");

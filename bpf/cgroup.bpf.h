@@ -5,13 +5,14 @@
 
 #include "bpf/shim.h"
 #include "bpf/abi.h"
+#include "bpf/event.bpf.h"
 #include "bpf/sample_maps.bpf.h"
 
 const volatile struct cgroup_v1 v1_hierarchies[CGROUP_V1_MAX] = {};
 const volatile __u32 v1_len = 0;
 __u32 v1_live = 0; /* by bit: that hierarchy has cgroups; user space sets the first */
 
-/* Cgroups whose tasks are wanted. */
+/* Cgroups whose tasks are wanted: kept up to date here, whatever becomes of the events. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
@@ -133,12 +134,27 @@ static __always_inline int hierarchy_of(struct cgroup *cgroup)
 	return -1;
 }
 
+/* What is made below a target is one. */
+static __always_inline void follow_targets(struct cgroup *cgroup, u64 id, u32 change)
+{
+	u64 above = id & ~CGROUP_NUMBER_MASK;
+	u8 one = 1;
+
+	if (change == CGROUP_REMOVED)
+		bpf_map_delete_elem(&target_cgroups, &id);
+	if (change != CGROUP_MADE)
+		return;
+	above |= BPF_CORE_READ(cgroup, self.parent, cgroup, kn, id);
+	if (bpf_map_lookup_elem(&target_cgroups, &above) &&
+		bpf_map_update_elem(&target_cgroups, &id, &one, BPF_ANY))
+		__sync_fetch_and_add(&targets_lost[TARGET_LOST_CGROUP], 1);
+}
+
 static __always_inline int tell_cgroup(struct cgroup *cgroup, const char *path, u32 change)
 {
 	struct event_cgroup *event;
-	u64 above, size;
+	u64 size;
 	u32 zero = 0;
-	u8 one = 1;
 	int place = hierarchy_of(cgroup);
 	long len;
 
@@ -150,20 +166,19 @@ static __always_inline int tell_cgroup(struct cgroup *cgroup, const char *path, 
 	event->kind = EVENT_CGROUP;
 	event->change = change;
 	event->id = (u64)place << CGROUP_HIERARCHY_SHIFT | BPF_CORE_READ(cgroup, kn, id);
-	if (filter == FILTER_CGROUP && change == CGROUP_MADE) {
-		above = (u64)place << CGROUP_HIERARCHY_SHIFT |
-			BPF_CORE_READ(cgroup, self.parent, cgroup, kn, id);
-		if (bpf_map_lookup_elem(&target_cgroups, &above))
-			bpf_map_update_elem(&target_cgroups, &event->id, &one, BPF_ANY);
-	}
+	if (filter == FILTER_CGROUP)
+		follow_targets(cgroup, event->id, change);
 	len = bpf_probe_read_kernel_str(event->path, sizeof(event->path), path);
-	if (len <= 0 || len > (long)sizeof(event->path))
-		return 0;
+	/* User space asks for the path of one that comes without. */
+	if (len <= 0 || len > (long)sizeof(event->path)) {
+		event->path[0] = '\0';
+		len = 1;
+	}
 	size = offsetof(struct event_cgroup, path) + (u64)len;
 	asm volatile("" : "+r"(size));
 	if (size > sizeof(*event))
-		return 0;
-	bpf_ringbuf_output(&events, event, size, BPF_RB_FORCE_WAKEUP);
+		size = sizeof(*event);
+	event_send(event, size, BPF_RB_FORCE_WAKEUP);
 	return 0;
 }
 

@@ -5,21 +5,10 @@
 
 #include "bpf/shim.h"
 #include "bpf/abi.h"
+#include "bpf/event.bpf.h"
 #include "bpf/vma.bpf.h"
 #include "bpf/sample_maps.bpf.h"
 #include "bpf/unwind_maps.bpf.h"
-
-/* Ordinary news wait until user space looks, unless the ring is filling up meanwhile. */
-static __always_inline int tell(struct tick_stats *stats, void *event, u64 size, u64 flags)
-{
-	if (flags == BPF_RB_NO_WAKEUP &&
-		bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) > ring_bytes / 4)
-		flags = BPF_RB_FORCE_WAKEUP;
-	if (bpf_ringbuf_output(&events, event, size, flags))
-		return -1;
-	stats->bytes_out += size;
-	return 0;
-}
 
 /* An id that no other CPU gives: no atomic fetch, which 5.10 lacks. */
 static __always_inline u32 next_id(u32 *counter)

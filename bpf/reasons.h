@@ -12,6 +12,26 @@
 	X(LOST_DRAIN, "drain", "a count was drained whose stack or task is not known") \
 	X(LOST_MEMORY, "memory", "user space was out of memory or over its limit")
 
+/* An event (enum event_kind of bpf/abi.h) that was lost: the ring buffer was full, or user space
+ * had no room for it. Of the first four a tick is lost with it, and counted above. */
+#define EVENT_LOSSES(X)                                                                           \
+	X(EVENT_STACK, "stack", "a new stack: the next tick sends it again")                      \
+	X(EVENT_LEAF, "leaf", "a new leaf of a known stack: the next tick sends it again")        \
+	X(EVENT_WHO, "who", "a new task: its next tick sends it again")                           \
+	X(EVENT_TICK, "tick", "a sample with its time")                                           \
+	X(EVENT_OBJECT, "object", "a new mapped file: whoever meets it next sends it again")      \
+	X(EVENT_JIT, "jit", "a process with JIT code: its next sample sends it again")            \
+	X(EVENT_PRESSURE, "pressure", "a half full count map: user space looks for itself")       \
+	X(EVENT_EXEC, "exec", "a new program: its unwind table is made at its first sample only") \
+	X(EVENT_PAGE, "page", "a page of unwind rows is needed: the next need asks again")        \
+	X(EVENT_HELD, "held", "a deferred walk: the stack ends where it was, as no_table")        \
+	X(EVENT_CGROUP, "cgroup", "a cgroup that came, went or was renamed: all are read again")
+
+/* A part of the target that could not be remembered: its table was full. */
+#define TARGET_LOSSES(X)                                                                       \
+	X(TARGET_LOST_CGROUP, "cgroup", "a new cgroup below the target, which is not sampled") \
+	X(TARGET_LOST_PROCESS, "process", "a tick of a descendant that only its parents tell")
+
 /* Where a user stack ended. */
 #define STACK_ENDS(X)                                                                           \
 	X(END_NONE, "none", "there is no user stack: a kernel thread")                          \
@@ -90,6 +110,7 @@
 
 #define REASON_ID(id, name, text) id,
 enum lost_reason { LOST_REASONS(REASON_ID) LOST_REASONS_LEN };
+enum target_loss { TARGET_LOSSES(REASON_ID) TARGET_LOSSES_LEN };
 enum stack_end { STACK_ENDS(REASON_ID) STACK_ENDS_LEN };
 enum object_reason { OBJECT_REASONS(REASON_ID) OBJECT_REASONS_LEN };
 enum debug_reason { DEBUG_REASONS(REASON_ID) DEBUG_REASONS_LEN };

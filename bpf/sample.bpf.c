@@ -11,6 +11,7 @@
 
 #include "bpf/abi.h"
 #include "bpf/reasons.h"
+#include "bpf/event.bpf.h"
 #include "bpf/mapping.bpf.h"
 #include "bpf/walk.bpf.h"
 #include "bpf/sample_maps.bpf.h"
@@ -245,8 +246,10 @@ static __always_inline int hold(struct scratch *s)
 	if (s->held_len++ >= HELD_A_SECOND)
 		return -1;
 	/* The other half of the ring is for what is small and must not be lost. */
-	if (bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) > ring_bytes / 2)
+	if (bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) > ring_bytes / 2) {
+		event_lost(EVENT_HELD);
 		return -1;
+	}
 	held->kind = EVENT_HELD;
 	held->who = who_id(s, &lost);
 	held->kernel_stack = s->kernel_hash;
@@ -296,7 +299,8 @@ static __always_inline bool descends(struct task_struct *task, u32 tgid)
 		if (parent <= 1)
 			return false;
 		if (bpf_map_lookup_elem(&targets, &parent)) {
-			bpf_map_update_elem(&targets, &tgid, &one, BPF_ANY);
+			if (bpf_map_update_elem(&targets, &tgid, &one, BPF_ANY))
+				__sync_fetch_and_add(&targets_lost[TARGET_LOST_PROCESS], 1);
 			return true;
 		}
 	}
@@ -412,6 +416,6 @@ int BPF_PROG(exec, struct task_struct *task, int old_pid, struct linux_binprm *b
 	if (bpf_map_lookup_elem(&objects, &key))
 		return 0;
 	event.start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
-	bpf_ringbuf_output(&events, &event, sizeof(event), BPF_RB_FORCE_WAKEUP);
+	event_send(&event, sizeof(event), BPF_RB_FORCE_WAKEUP);
 	return 0;
 }

@@ -6,6 +6,7 @@
 
 #include "bpf/shim.h"
 #include "bpf/abi.h"
+#include "bpf/event.bpf.h"
 #include "bpf/unwind.bpf.h"
 #include "bpf/sample_maps.bpf.h"
 
@@ -41,6 +42,7 @@ __u32 tables_epoch = 0;
 /* Raised about once a second: what is used is told from what is not. */
 __u32 second = 1;
 
+/* Asked for once; again at a later need when the event could not be sent. */
 static __always_inline void page_ask(struct scratch *s, struct rows_page *page, u32 index)
 {
 	struct event_page event = {
@@ -53,7 +55,7 @@ static __always_inline void page_ask(struct scratch *s, struct rows_page *page, 
 		return;
 	/* Marked first: user space may answer before we are back, and the answer must stand. */
 	page->place = ROWS_PAGE_ASKED;
-	if (bpf_ringbuf_output(&events, &event, sizeof(event), BPF_RB_FORCE_WAKEUP))
+	if (tell(&s->stats, &event, sizeof(event), BPF_RB_FORCE_WAKEUP))
 		page->place = ROWS_PAGE_ABSENT;
 }
 

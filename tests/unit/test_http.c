@@ -152,14 +152,17 @@ static void a_label_is_escaped_and_known_reasons_are_zero(void **state)
 {
 	_cleanup_(buf_done) struct buf out = BUF_INIT;
 	struct http_counts counts = { 0 };
-	json_t *status = json_pack("{s:{s:{s:{s:i}, s:i}, s:{s:{s:i}}}}", "account", "ticks",
-		"lost", "ring_full", 3, "samples", 7, "frames", "by_source", "a\"b\\c\nd", 1);
+	json_t *status = json_pack("{s:{s:{s:{s:i}, s:i}, s:{s:{s:i}}, s:{s:{s:i}}}}", "account",
+		"ticks", "lost", "ring_full", 3, "samples", 7, "events", "lost", "cgroup", 5,
+		"frames", "by_source", "a\"b\\c\nd", 1);
 
 	(void)state;
 	assert_int_equal(http_metrics_write(status, &counts, &out), 0);
 	assert_non_null(strstr(out.data, "\nstoker_samples_total 7\n"));
 	assert_non_null(strstr(out.data, "\nstoker_ticks_lost_total{reason=\"ring_full\"} 3\n"));
 	assert_non_null(strstr(out.data, "# TYPE stoker_ticks_lost_total counter\n"));
+	assert_non_null(strstr(out.data, "\nstoker_events_lost_total{kind=\"cgroup\"} 5\n"));
+	assert_non_null(strstr(out.data, "\nstoker_events_lost_total{kind=\"exec\"} 0\n"));
 	assert_non_null(strstr(out.data, "{source=\"a\\\"b\\\\c?d\"} 1\n"));
 	assert_null(strstr(out.data, "stoker_store_segments"));
 	json_decref(status);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/fd.h"
@@ -269,6 +270,33 @@ static int open_below(int root_fd, const char *path, int *fd)
 		return -errno;
 	*fd = opened;
 	return 0;
+}
+
+static int open_same(const struct hierarchy *h, uint64_t number, const char *path, int *fd)
+{
+	_cleanup_fd_ int found = -1;
+	struct stat st;
+	int err = open_below(h->fd, path, &found);
+
+	if (err < 0 || fstat(found, &st) < 0 || st.st_ino != number)
+		return -ENOENT;
+	*fd = TAKE_FD(found);
+	return 0;
+}
+
+/* Kernels differ in whether the folder of a removed cgroup can be opened by its number for as long
+ * as something refers to it; it has no files then. */
+bool cgroup_tree_is_gone(const struct cgroup_tree *tree, uint64_t id, const char *path)
+{
+	const struct hierarchy *h = hierarchy_of(tree, id);
+	_cleanup_fd_ int fd = -1;
+	int err = cgroup_tree_open_id(tree, id, &fd);
+
+	if (err == -EPERM && h && h->fd >= 0)
+		err = open_same(h, id & CGROUP_NUMBER_MASK, path, &fd);
+	if (err == 0 && faccessat(fd, "cgroup.procs", F_OK, 0) < 0)
+		err = -errno;
+	return err == -ENOENT || err == -ESTALE || err == -ENODEV;
 }
 
 int cgroup_tree_open_perf(const struct cgroup_tree *tree, uint64_t id, const char *path, int *fd)

@@ -11,6 +11,8 @@
 
 #define REASON_NAME(id, name, text) [id] = name,
 static const char *const lost_names[] = { LOST_REASONS(REASON_NAME) };
+static const char *const event_names[EVENT_KINDS_MAX] = { EVENT_LOSSES(REASON_NAME) };
+static const char *const target_names[] = { TARGET_LOSSES(REASON_NAME) };
 static const char *const end_names[] = { STACK_ENDS(REASON_NAME) };
 static const char *const object_names[] = { OBJECT_REASONS(REASON_NAME) };
 static const char *const fetch_names[] = { FETCH_REASONS(REASON_NAME) };
@@ -46,7 +48,7 @@ static json_t *by_name(const uint64_t *counts, const char *const *names, size_t 
 	json_t *object = json_object();
 
 	for (size_t i = 0; i < len; i++)
-		if (counts[i] > 0)
+		if (names[i] && counts[i] > 0)
 			json_object_set_new(object, names[i], json_integer((json_int_t)counts[i]));
 	return object;
 }
@@ -58,6 +60,11 @@ static json_t *ticks_json(const struct account *a)
 		(json_int_t)a->sampler.idle, "filtered", (json_int_t)a->sampler.filtered, "stolen",
 		(json_int_t)a->sampler.stolen, "skipped", (json_int_t)a->sampler.skipped, "lost",
 		by_name(a->sampler.lost, lost_names, LOST_REASONS_LEN));
+}
+
+static json_t *lost_json(const uint64_t *counts, const char *const *names, size_t len)
+{
+	return json_pack("{s:o}", "lost", by_name(counts, names, len));
 }
 
 static json_t *stacks_json(const struct account *a)
@@ -129,11 +136,11 @@ static json_t *containers_json(const struct account *a)
 		"damaged", (json_int_t)c->files.damaged, "failed", (json_int_t)c->files.failed,
 		"unread", by_name(c->files.unread, file_names, FILE_REASONS_LEN));
 
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "cgroups",
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "cgroups",
 		(json_int_t)c->cgroups, "containers", (json_int_t)c->containers, "named",
 		(json_int_t)c->named, "made", (json_int_t)c->made, "removed",
 		(json_int_t)c->removed, "renamed", (json_int_t)c->renamed, "refused",
-		(json_int_t)c->refused, "files", files);
+		(json_int_t)c->refused, "rescans", (json_int_t)c->rescans, "files", files);
 }
 
 /* NULL: nobody governs the rate. */
@@ -175,13 +182,16 @@ static json_t *account_json(const struct account *a)
 		(json_int_t)a->agent_rss_max_kb, "start_us", (json_int_t)(a->start_ns / 1000));
 
 	return json_pack("{s:f, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-			 "s:o, s:o*, s:o*}",
+			 "s:o, s:o, s:o, s:o*, s:o*}",
 		"duration_s", a->duration_s, "hz", (int)a->hz, "cpus", (int)a->sampler.cpus,
-		"ticks", ticks_json(a), "user_stacks", stacks_json(a), "frames", frames_json(a),
-		"objects", objects_json(a), "debug_files", debug_files_json(a), "debuginfod",
-		fetch_json(a), "containers", containers_json(a), "unnamed_files",
-		file_notes_unnamed(a->files), "tables", tables_json(a), "bpf", bpf, "agent", agent,
-		"worker", worker, "governor", governor_json(a), "traps", traps_json(a));
+		"ticks", ticks_json(a), "events",
+		lost_json(a->sampler.events_lost, event_names, EVENT_KINDS_MAX), "targets",
+		lost_json(a->sampler.targets_lost, target_names, TARGET_LOSSES_LEN), "user_stacks",
+		stacks_json(a), "frames", frames_json(a), "objects", objects_json(a), "debug_files",
+		debug_files_json(a), "debuginfod", fetch_json(a), "containers", containers_json(a),
+		"unnamed_files", file_notes_unnamed(a->files), "tables", tables_json(a), "bpf", bpf,
+		"agent", agent, "worker", worker, "governor", governor_json(a), "traps",
+		traps_json(a));
 }
 
 int account_write_json(const struct account *account, struct buf *out)
@@ -208,7 +218,7 @@ static int put_reasons(
 	int err = 0;
 
 	for (size_t i = 0; i < len && err == 0; i++) {
-		if (counts[i] == 0)
+		if (!names[i] || counts[i] == 0)
 			continue;
 		err = buf_printf(out, "%s%s %llu", before, names[i], (unsigned long long)counts[i]);
 		before = ", ";
@@ -228,6 +238,26 @@ static int put_ticks(const struct account *a, struct buf *out)
 		(unsigned long long)sum(s->lost, LOST_REASONS_LEN));
 
 	return err < 0 ? err : put_reasons(out, s->lost, lost_names, LOST_REASONS_LEN);
+}
+
+/* Nothing, or how many of what were lost and how many of each name. */
+static int put_lost(struct buf *out, const char *what, const uint64_t *counts,
+	const char *const *names, size_t len)
+{
+	uint64_t all = sum(counts, len);
+	int err = all > 0 ? buf_printf(out, what, (unsigned long long)all) : 0;
+
+	return err < 0 || all == 0 ? err : put_reasons(out, counts, names, len);
+}
+
+static int put_events(const struct account *a, struct buf *out)
+{
+	int err = put_lost(out, "events   %llu were lost, as the ring buffer was full",
+		a->sampler.events_lost, event_names, EVENT_KINDS_MAX);
+
+	return err < 0 ? err
+		       : put_lost(out, "targets  %llu were not taken in, as their table was full",
+				 a->sampler.targets_lost, target_names, TARGET_LOSSES_LEN);
 }
 
 static int put_refused(struct buf *out, const char *what, const uint64_t *counts)
@@ -303,6 +333,8 @@ int account_write_text(const struct account *a, struct buf *out)
 
 	if (err == 0)
 		err = put_ticks(a, out);
+	if (err == 0)
+		err = put_events(a, out);
 	if (err == 0)
 		err = put_names(a, out);
 	if (err == 0)

@@ -136,7 +136,7 @@ static int on_exec(void *ctx, const struct event_exec *event)
 	/* Scanned when the ring is read: a scan makes events of its own. */
 	if (slot)
 		*slot = *event;
-	return 0;
+	return slot ? 0 : -ENOSPC;
 }
 
 static int on_page(void *ctx, const struct event_page *event)

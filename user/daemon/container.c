@@ -3,19 +3,23 @@
  * the cgroup, and then less and less often. */
 #include "daemon/container.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "cgroup/state_path.h"
 #include "cgroup/tree.h"
+#include "proc/status.h"
 
 #define RETRY_FIRST_NS (5 * NSEC_PER_MSEC)
 #define RETRY_MAX_NS (2 * NSEC_PER_SEC)
 #define RETRY_LATE_NS (100 * NSEC_PER_MSEC) /* where it is the worker's fault */
 #define RETRIES_MAX 16
+#define PROC_BYTES_MAX 65536
 
 size_t container_part(const char *path, const struct cgroup_identity *id)
 {
@@ -124,4 +128,27 @@ const struct state_facts *container_facts(const struct container *c, struct stat
 	if (c->labels)
 		memcpy(f->labels, c->labels, c->labels_len);
 	return f;
+}
+
+int container_path_by_process(uint64_t cgroup, uint32_t tgid, char path[CGROUP_TREE_PATH_MAX])
+{
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	char file[64];
+	size_t up = 0;
+	int err;
+
+	if (cgroup >> CGROUP_HIERARCHY_SHIFT != 0)
+		return -ENOENT;
+	snprintf(file, sizeof(file), "/proc/%u/cgroup", tgid);
+	err = fd_read_path(file, PROC_BYTES_MAX, &text);
+	if (err == 0)
+		err = buf_putc(&text, '\0');
+	if (err == 0)
+		err = status_parse_cgroup(text.data, path, CGROUP_TREE_PATH_MAX);
+	if (err < 0)
+		return err;
+	while (strncmp(path + up, "/..", 3) == 0)
+		up += 3;
+	memmove(path, path + up, strlen(path + up) + 1);
+	return path[0] == '/' && path[1] ? 0 : -ENOENT;
 }

@@ -7,9 +7,8 @@
 #include <stdint.h>
 
 #include "cgroup/identity.h"
+#include "cgroup/tree.h"
 #include "daemon/container_state.h"
-
-struct cgroup_tree;
 
 struct container {
 	char *path;      /* up to and with what it is */
@@ -39,3 +38,7 @@ bool container_find_name(struct container *container, struct container_state *st
 
 /* Of what is known, maybe in f; NULL: nothing. */
 const struct state_facts *container_facts(const struct container *c, struct state_facts *f);
+
+/* The path of a cgroup that is outside of what is mounted here, as seen from inside a container:
+ * what its process says of it leads up to it, in parts `..` that tell nothing. */
+int container_path_by_process(uint64_t cgroup, uint32_t tgid, char path[CGROUP_TREE_PATH_MAX]);

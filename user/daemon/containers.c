@@ -8,27 +8,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/clock.h"
-#include "base/fd.h"
 #include "base/hash.h"
 #include "base/own.h"
 #include "base/vec.h"
 #include "cgroup/tree.h"
 #include "daemon/container.h"
-#include "proc/status.h"
 #include "sampler/tally.h"
 
 #define POLL_NS (50 * NSEC_PER_MSEC) /* for all files of one poll */
 #define SHORT_ID 12
-#define PROC_BYTES_MAX 65536
+/* For events that were lost. The second time sees what was under way at the first. */
+#define RESCANS 2
+#define RESCAN_APART_NS NSEC_PER_SEC
+#define RESCAN_COST_PART 20 /* of our time at most one part is for them */
 
 struct cgroup_entry {
 	uint64_t id;
 	char *path;
 	struct container *container; /* NULL: none */
 	uint32_t used;               /* interval */
+	uint32_t scan;               /* the last that met it */
 	bool gone, sampled;
+	bool outside; /* of what is mounted: its path is what its process says */
 };
 
 struct containers {
@@ -39,6 +41,8 @@ struct containers {
 	VEC(uint64_t) waiting; /* keys of containers without a name */
 	uint64_t last_serial;
 	uint32_t interval;
+	uint32_t scan, rescans_due;
+	uint64_t rescan_ns; /* not before */
 	struct containers_stats stats;
 	struct cgroup_identity identity; /* of the last labels */
 	struct state_facts facts;        /* of the last item */
@@ -217,13 +221,32 @@ void containers_free(struct containers *all)
 
 /* ---- what happens ---------------------------------------------------------------------------- */
 
+/* Has it another name? What is mounted may begin anywhere above it. */
+static bool is_renamed(const struct cgroup_entry *entry, const char *path)
+{
+	size_t known = strlen(entry->path), len = strlen(path);
+
+	if (strcmp(path, "/") == 0)
+		return false;
+	return known < len ? strcmp(path + len - known, entry->path) != 0
+			   : strcmp(entry->path + known - len, path) != 0;
+}
+
 static int on_scanned(void *ctx, uint64_t id, const char *path)
 {
 	struct containers *all = ctx;
 	struct cgroup_entry *entry = find_entry(all, id);
-	int err = entry ? 0 : add_entry(all, id, path, &entry);
+	int err = 0;
 
-	return err == -ENOSPC ? 0 : err;
+	if (!entry)
+		err = add_entry(all, id, path, &entry);
+	else if (is_renamed(entry, path))
+		err = set_path(all, entry, path);
+	if (err < 0)
+		return err == -ENOSPC ? 0 : err;
+	entry->scan = all->scan;
+	entry->gone = false;
+	return 0;
 }
 
 void containers_inquire(struct containers *all, struct inquiry *inquiry)
@@ -233,7 +256,53 @@ void containers_inquire(struct containers *all, struct inquiry *inquiry)
 
 int containers_scan(struct containers *all)
 {
+	all->scan++;
 	return all->tree ? cgroup_tree_scan(all->tree, on_scanned, all) : 0;
+}
+
+/* Its last sample was before this, and told before it. */
+static void remove_entry(struct containers *all, struct cgroup_entry *entry)
+{
+	entry->gone = true;
+	if (!entry->sampled)
+		forget(all, entry);
+}
+
+static void remove_lost(struct containers *all)
+{
+	VEC(uint64_t) lost = { 0 };
+
+	hash_each (&all->by_id, slot) {
+		const struct cgroup_entry *entry = (struct cgroup_entry *)(uintptr_t)slot->value;
+		uint64_t *id;
+
+		if (entry->gone || entry->scan == all->scan ||
+			!cgroup_tree_is_gone(
+				all->tree, entry->id, entry->outside ? NULL : entry->path))
+			continue;
+		id = vec_add(&lost);
+		if (id)
+			*id = entry->id;
+	}
+	vec_each (&lost, id)
+		remove_entry(all, find_entry(all, *id));
+	vec_done(&lost);
+}
+
+/* Makes good for lost events, when it is time to: cgroups that came, went and were renamed. */
+static void rescan(struct containers *all)
+{
+	uint64_t begin_ns = clock_ns(CLOCK_MONOTONIC), cost_ns;
+
+	if (all->rescans_due == 0 || !all->tree || begin_ns < all->rescan_ns)
+		return;
+	all->rescans_due--;
+	all->stats.rescans++;
+	/* Out of memory: what was met so far is known. */
+	(void)containers_scan(all);
+	remove_lost(all);
+	cost_ns = clock_ns(CLOCK_MONOTONIC) - begin_ns;
+	all->rescan_ns = begin_ns + RESCAN_APART_NS + cost_ns * RESCAN_COST_PART;
 }
 
 /* The parts of its path that were its parent's, too. */
@@ -268,17 +337,12 @@ static int on_renamed(struct containers *all, struct cgroup_entry *entry, const 
 static int on_made(
 	struct containers *all, struct cgroup_entry *entry, uint64_t id, const char *path)
 {
-	all->stats.made++;
-	return entry ? 0 : add_entry(all, id, path, &entry);
-}
+	int err = 0;
 
-/* Its last sample was before this, and told before it. */
-static void on_removed(struct containers *all, struct cgroup_entry *entry)
-{
-	all->stats.removed++;
-	entry->gone = true;
-	if (!entry->sampled)
-		forget(all, entry);
+	all->stats.made++;
+	if (!entry && path[0])
+		err = add_entry(all, id, path, &entry);
+	return err == -ENOSPC ? 0 : err;
 }
 
 int containers_changed(struct containers *all, const struct event_cgroup *event)
@@ -287,65 +351,41 @@ int containers_changed(struct containers *all, const struct event_cgroup *event)
 	char path[CGROUP_TREE_PATH_MAX];
 	const char *told = event->path;
 
-	/* Perhaps it was cut. */
-	if (strlen(told) >= CGROUP_PATH_MAX - 1 && event->change != CGROUP_REMOVED && all->tree &&
+	/* Perhaps it was cut, or could not be read. */
+	if ((!told[0] || strlen(told) >= CGROUP_PATH_MAX - 1) && all->tree &&
+		(event->change == CGROUP_MADE || event->change == CGROUP_RENAMED) &&
 		cgroup_tree_path(all->tree, event->id, path) == 0)
 		told = path;
+	if (event->change == CGROUP_LOST)
+		all->rescans_due = RESCANS;
 	if (event->change == CGROUP_MADE)
 		return on_made(all, entry, event->id, told);
-	if (entry && event->change == CGROUP_RENAMED)
+	if (entry && event->change == CGROUP_RENAMED && told[0])
 		return on_renamed(all, entry, told);
+	all->stats.removed += event->change == CGROUP_REMOVED;
 	if (entry && event->change == CGROUP_REMOVED)
-		on_removed(all, entry);
+		remove_entry(all, entry);
 	return 0;
-}
-
-/* Seen from inside a container a cgroup may be outside of what is mounted there: what its process
- * says of it leads up to it, in parts `..` that tell nothing. */
-static int path_by_process(uint64_t cgroup, uint32_t tgid, char path[CGROUP_TREE_PATH_MAX])
-{
-	_cleanup_(buf_done) struct buf text = BUF_INIT;
-	char file[64];
-	size_t up = 0;
-	int err;
-
-	if (cgroup >> CGROUP_HIERARCHY_SHIFT != 0)
-		return -ENOENT;
-	snprintf(file, sizeof(file), "/proc/%u/cgroup", tgid);
-	err = fd_read_path(file, PROC_BYTES_MAX, &text);
-	if (err == 0)
-		err = buf_putc(&text, '\0');
-	if (err == 0)
-		err = status_parse_cgroup(text.data, path, CGROUP_TREE_PATH_MAX);
-	if (err < 0)
-		return err;
-	while (strncmp(path + up, "/..", 3) == 0)
-		up += 3;
-	memmove(path, path + up, strlen(path + up) + 1);
-	return path[0] == '/' && path[1] ? 0 : -ENOENT;
-}
-
-static int find_path(const struct containers *all, uint64_t cgroup, uint32_t tgid,
-	char path[CGROUP_TREE_PATH_MAX])
-{
-	int err = all->tree ? cgroup_tree_path(all->tree, cgroup, path) : -ENOENT;
-
-	return err < 0 ? path_by_process(cgroup, tgid, path) : 0;
 }
 
 int containers_sampled(struct containers *all, uint64_t cgroup, uint32_t tgid)
 {
 	struct cgroup_entry *entry = find_entry(all, cgroup);
 	char path[CGROUP_TREE_PATH_MAX];
-	int err = 0;
+	bool outside;
+	int err;
 
-	if (!entry && find_path(all, cgroup, tgid, path) < 0)
-		return 0;
-	if (!entry)
+	if (!entry) {
+		outside = !all->tree || cgroup_tree_path(all->tree, cgroup, path) < 0;
+		if (outside && container_path_by_process(cgroup, tgid, path) < 0)
+			return 0;
 		err = add_entry(all, cgroup, path, &entry);
-	if (err == 0)
-		entry->sampled = true;
-	return err;
+		if (err < 0)
+			return err;
+		entry->outside = outside;
+	}
+	entry->sampled = true;
+	return 0;
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -375,6 +415,7 @@ static void try_waiting(struct containers *all, bool all_now, uint64_t until_ns)
 
 void containers_poll(struct containers *all)
 {
+	rescan(all);
 	if (all->waiting.len > 0)
 		try_waiting(all, false, clock_ns(CLOCK_MONOTONIC) + POLL_NS);
 }
@@ -420,6 +461,7 @@ static void complete_pods(struct containers *all)
 
 void containers_settle(struct containers *all, uint64_t until_ns)
 {
+	rescan(all);
 	try_waiting(all, true, until_ns);
 	complete_pods(all);
 }

@@ -26,6 +26,7 @@ struct containers_stats {
 	uint64_t cgroups, containers, named; /* known now */
 	uint64_t made, removed, renamed;     /* told by the kernel */
 	uint64_t refused;                    /* not known, for want of room */
+	uint64_t rescans;                    /* for events that were lost, since the first scan */
 	struct container_state_stats files;
 };
 
@@ -39,7 +40,8 @@ void containers_inquire(struct containers *all, struct inquiry *inquiry);
 
 /* Meets all cgroups there are. */
 int containers_scan(struct containers *all);
-/* One was made, removed or renamed. path ends with a NUL. */
+/* One was made, removed or renamed. path ends with a NUL. CGROUP_LOST: events were lost; the next
+ * containers_poll or containers_settle looks at all cgroups again. */
 int containers_changed(struct containers *all, const struct event_cgroup *event);
 /* A task of this cgroup was sampled, of that process. */
 int containers_sampled(struct containers *all, uint64_t cgroup, uint32_t tgid);

@@ -294,7 +294,8 @@ static void finish(struct held *held, bool give_up)
 			continue;
 		}
 		held->stats.finished += end != END_NO_TABLE;
-		deliver(held, waiting.event, &walked, end);
+		if (deliver(held, waiting.event, &walked, end) < 0)
+			sampler_lost_ticks(held->sampler, 1);
 		held->waiting_bytes -= event_bytes(waiting.event);
 		free(waiting.event);
 	}

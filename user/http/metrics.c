@@ -16,6 +16,8 @@
 
 #define REASON_NAME(id, name, text) name,
 static const char *const lost_names[] = { LOST_REASONS(REASON_NAME) NULL };
+static const char *const event_names[] = { EVENT_LOSSES(REASON_NAME) NULL };
+static const char *const target_names[] = { TARGET_LOSSES(REASON_NAME) NULL };
 static const char *const end_names[] = { STACK_ENDS(REASON_NAME) NULL };
 static const char *const unnamed_names[] = { UNNAMED_REASONS(REASON_NAME) NULL };
 static const char *const object_names[] = { OBJECT_REASONS(REASON_NAME) NULL };
@@ -54,6 +56,10 @@ static const struct metric metrics[] = {
 		NULL, NULL },
 	{ A "ticks.lost", "stoker_ticks_lost_total", COUNTER, 1, "Ticks that gave no sample.",
 		"reason", lost_names },
+	{ A "events.lost", "stoker_events_lost_total", COUNTER, 1,
+		"Events that were lost: the ring buffer was full.", "kind", event_names },
+	{ A "targets.lost", "stoker_targets_lost_total", COUNTER, 1,
+		"Parts of the target for which there was no room.", "kind", target_names },
 	{ A "user_stacks.total", "stoker_user_stacks_total", COUNTER, 1,
 		"Samples with a user stack.", NULL, NULL },
 	{ A "user_stacks.complete", "stoker_user_stacks_complete_total", COUNTER, 1,
@@ -114,6 +120,9 @@ static const struct metric metrics[] = {
 		"Cgroups that were renamed.", NULL, NULL },
 	{ A "containers.refused", "stoker_cgroups_refused_total", COUNTER, 1,
 		"Cgroups beyond those that are kept.", NULL, NULL },
+	{ A "containers.rescans", "stoker_cgroup_rescans_total", COUNTER, 1,
+		"Times that all cgroups were looked through, for events that were lost.", NULL,
+		NULL },
 	{ A "containers.files.read", "stoker_runtime_files_read_total", COUNTER, 1,
 		"Files of container runtimes that were read.", NULL, NULL },
 	{ A "containers.files.damaged", "stoker_runtime_files_damaged_total", COUNTER, 1,

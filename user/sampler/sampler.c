@@ -48,11 +48,9 @@ struct sampler {
 	struct row_maps_bpf row_maps;
 	struct publish *publish;
 	struct tracepoints tracepoints;
-	struct sampler_events events;
-	void *ctx;
+	struct events events;
 	uint32_t cpus;
 	uint32_t slabs;
-	bool pressed;
 	bool times;
 	bool scan_tasks; /* before 5.12: no iterator of mappings */
 	uint64_t drained_bytes;
@@ -259,75 +257,13 @@ uint32_t sampler_next_second(struct sampler *s)
 	return __atomic_add_fetch(&s->skel->data->second, 1, __ATOMIC_SEQ_CST);
 }
 
-static int on_stack(struct sampler *s, const struct event_stack *e, size_t size)
-{
-	if (size < sizeof(*e) || size < sizeof(*e) + e->frames_len * sizeof(uint64_t))
-		return 0;
-	return s->events.stack(s->ctx, e, (const uint64_t *)(e + 1));
-}
-
-static int on_held(struct sampler *s, const struct event_held *e, size_t size)
-{
-	size_t head = offsetof(struct event_held, stack);
-	int err;
-
-	if (size < head || size < head + e->stack_bytes || e->frames_len > STACK_USER_FRAMES_MAX)
-		return 0;
-	err = s->events.held(s->ctx, e);
-	if (err < 0)
-		s->lost_user[LOST_MEMORY]++;
-	return err;
-}
-
-static int on_cgroup(struct sampler *s, const struct event_cgroup *e, size_t size)
-{
-	size_t head = offsetof(struct event_cgroup, path);
-
-	/* The room is rounded up, the path is not. */
-	if (size <= head || !memchr(e->path, '\0', size - head))
-		return 0;
-	return s->events.cgroup(s->ctx, e);
-}
-
-static int on_event(void *ctx, void *data, size_t size)
-{
-	struct sampler *s = ctx;
-	uint32_t kind = size >= sizeof(kind) ? *(const uint32_t *)data : 0;
-	int err = 0;
-
-	if (kind == EVENT_STACK)
-		err = on_stack(s, data, size);
-	else if (kind == EVENT_LEAF && size >= sizeof(struct event_leaf))
-		err = s->events.leaf(s->ctx, data);
-	else if (kind == EVENT_OBJECT && size >= sizeof(struct event_object))
-		err = s->events.object(s->ctx, data);
-	else if (kind == EVENT_WHO && size >= sizeof(struct event_who))
-		err = s->events.who(s->ctx, data);
-	else if (kind == EVENT_JIT && size >= sizeof(struct event_jit))
-		err = s->events.jit(s->ctx, data);
-	else if (kind == EVENT_EXEC && size >= sizeof(struct event_exec))
-		err = s->events.exec(s->ctx, data);
-	else if (kind == EVENT_TICK && size >= sizeof(struct event_tick))
-		err = s->events.tick(s->ctx, data);
-	else if (kind == EVENT_PAGE && size >= sizeof(struct event_page))
-		err = s->events.page(s->ctx, data);
-	else if (kind == EVENT_CGROUP)
-		err = on_cgroup(s, data, size);
-	else if (kind == EVENT_HELD)
-		err = on_held(s, data, size);
-	else if (kind == EVENT_PRESSURE)
-		s->pressed = true;
-	(void)err; /* a stack or task that was not kept shows as LOST_DRAIN when it is counted */
-	return 0;
-}
-
 static int open_clocks(struct sampler *s, const struct sampler_options *o, struct why *why)
 {
 	const struct clocks_options options = {
 		.prog_fd = bpf_program__fd(s->skel->progs.sample),
 		.cgroup_fd = o->target == SAMPLER_CGROUP ? o->cgroup_fd : -1,
 		.open = o->open_clock,
-		.open_ctx = s->ctx,
+		.open_ctx = s->events.ctx,
 		.hz = o->hz,
 		.ticks = s->skel->bss->cpu_ticks,
 		.period_ns = (uint64_t *)&s->skel->bss->period_ns,
@@ -344,13 +280,14 @@ int sampler_open(const struct sampler_options *options, const struct sampler_eve
 
 	if (!s)
 		return why_set(why, -ENOMEM, "out of memory");
-	s->events = *events;
+	s->events.callbacks = *events;
+	s->events.ctx = ctx;
 	s->times = options->times;
-	s->ctx = ctx;
 	s->cpus = (uint32_t)libbpf_num_possible_cpus();
 	err = load(s, options, why);
 	if (err == 0) {
-		s->ring = ring_buffer__new(bpf_map__fd(s->skel->maps.events), on_event, s, NULL);
+		s->ring = ring_buffer__new(
+			bpf_map__fd(s->skel->maps.events), events_take, &s->events, NULL);
 		err = s->ring ? set_targets(s, options) : -errno;
 		if (err == 0)
 			err = open_publish(s);
@@ -445,14 +382,22 @@ int sampler_fd(const struct sampler *s)
 
 int sampler_poll(struct sampler *s)
 {
+	/* Read first: what was sent before the loss is taken before it is told. */
+	uint64_t lost = __atomic_load_n(&s->skel->bss->events_lost[EVENT_CGROUP], __ATOMIC_ACQUIRE);
 	int err = ring_buffer__consume(s->ring);
 
+	events_note_cgroups_lost(&s->events, lost);
 	return err < 0 ? err : 0;
 }
 
 bool sampler_pressed(const struct sampler *s)
 {
-	return s->pressed;
+	uint32_t now = s->skel->bss->active_counts & 1;
+
+	/* The event may have been lost. */
+	return s->events.pressed ||
+		__atomic_load_n(&s->skel->bss->counts_len[now], __ATOMIC_RELAXED) >=
+		s->skel->rodata->counts_high;
 }
 
 static void hand_over(struct sampler *s, uint32_t len)
@@ -460,7 +405,8 @@ static void hand_over(struct sampler *s, uint32_t len)
 	for (uint32_t i = 0; i < len; i++) {
 		s->drained_bytes += sizeof(s->keys[i]) + sizeof(s->values[i]);
 		/* With times it shows in the ticks, which then have no key. */
-		if (s->events.count(s->ctx, &s->keys[i], s->values[i]) < 0 && !s->times)
+		if (s->events.callbacks.count(s->events.ctx, &s->keys[i], s->values[i]) < 0 &&
+			!s->times)
 			s->lost_user[LOST_DRAIN] += s->values[i];
 	}
 }
@@ -492,7 +438,7 @@ int sampler_drain(struct sampler *s)
 
 	__atomic_store_n(&s->skel->bss->active_counts, old ^ 1, __ATOMIC_SEQ_CST);
 	grace_wait();
-	s->pressed = false;
+	s->events.pressed = false;
 	err = sampler_poll(s);
 	if (err == 0)
 		err = drain_map(s, bpf_map__fd(map));
@@ -563,7 +509,8 @@ static void count_ticks(struct sampler *s, struct sampler_stats *out,
 {
 	uint64_t due = time->due, seen = 0;
 
-	out->samples = ticks->samples - s->lost_user[LOST_DRAIN];
+	s->lost_user[LOST_MEMORY] = s->events.lost_memory;
+	out->samples = ticks->samples - s->lost_user[LOST_DRAIN] - s->lost_user[LOST_MEMORY];
 	out->idle = ticks->idle;
 	out->filtered = ticks->filtered;
 	out->runs = ticks->ticks;
@@ -592,6 +539,9 @@ void sampler_stats(struct sampler *s, struct sampler_stats *out)
 	read_ticks(s, &ticks);
 	read_program(s, out);
 	count_ticks(s, out, &time, &ticks);
+	for (size_t i = 0; i < EVENT_KINDS_MAX; i++)
+		out->events_lost[i] = s->skel->bss->events_lost[i] + s->events.dropped[i];
+	memcpy(out->targets_lost, s->skel->bss->targets_lost, sizeof(out->targets_lost));
 	out->cpus = time.cpus;
 	out->running_s = (double)time.wall_ns / (double)NSEC_PER_SEC;
 	out->bytes_out = ticks.bytes_out + s->drained_bytes;

@@ -13,6 +13,7 @@
 #include "bpf/reasons.h"
 #include "base/cpu_clock.h"
 #include "base/err.h"
+#include "sampler/events.h"
 
 #define SAMPLER_OBJECTS_MAX 8192 /* mapped files that BPF knows at a time */
 
@@ -44,24 +45,8 @@ struct sampler_options {
 	bool by_tid, by_cpu;    /* keep them apart */
 	bool times; /* tell each tick, and when it was; else they are counted in the kernel */
 	bool user, kernel;
-	uint64_t memory_bytes; /* for all BPF maps; what is left of it holds tables */
+	uint64_t memory_bytes;   /* for all BPF maps; what is left of it holds tables */
 	cpu_clock_fn open_clock; /* where we may not; NULL: nobody may */
-};
-
-/* Pointers are good during the call. A negative return is counted as LOST_MEMORY, no more. */
-struct sampler_events {
-	int (*object)(void *ctx, const struct event_object *event);
-	int (*who)(void *ctx, const struct event_who *event);
-	int (*stack)(void *ctx, const struct event_stack *event, const uint64_t *frames);
-	int (*leaf)(void *ctx, const struct event_leaf *event);
-	int (*jit)(void *ctx, const struct event_jit *event);
-	int (*exec)(void *ctx, const struct event_exec *event);
-	int (*page)(void *ctx, const struct event_page *event);
-	int (*held)(void *ctx, const struct event_held *event);
-	int (*cgroup)(void *ctx, const struct event_cgroup *event); /* its path ends with a NUL */
-	/* With times: an id that ticks have, in place of the count. */
-	int (*count)(void *ctx, const struct count_key *key, uint64_t count);
-	int (*tick)(void *ctx, const struct event_tick *event);
 };
 
 struct sampler_stats {
@@ -75,6 +60,8 @@ struct sampler_stats {
 	uint64_t skipped;
 	uint64_t stolen; /* so many were due while the hypervisor ran something else */
 	uint64_t lost[LOST_REASONS_LEN];
+	uint64_t events_lost[EVENT_KINDS_MAX]; /* by enum event_kind; no part of expected */
+	uint64_t targets_lost[TARGET_LOSSES_LEN];
 	uint64_t runs, run_ns; /* run_ns: 0 without kernel.bpf_stats_enabled */
 	uint64_t bytes_out;    /* ring buffer and drained counts */
 	uint64_t memory_bytes; /* of all maps */

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_account.c - how lost events and targets show in the account. */
+#include "unit.h"
+
+#include <jansson.h>
+#include <string.h>
+
+#include "base/own.h"
+#include "daemon/account.h"
+
+#define KIND_AND_NAME(id, name, text) { id, name },
+
+static void each_kind_of_lost_event_has_its_own_name(void **state)
+{
+	static const struct {
+		uint32_t kind;
+		const char *name;
+	} rows[] = { EVENT_LOSSES(KIND_AND_NAME) };
+	uint32_t met = 0;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		_cleanup_(buf_done) struct buf out = BUF_INIT;
+		struct account account = { 0 };
+		json_t *root, *lost;
+
+		account.sampler.events_lost[rows[i].kind] = 3;
+		assert_int_equal(account_write_json(&account, &out), 0);
+		root = json_loadb(out.data, out.len, 0, NULL);
+		lost = json_object_get(json_object_get(root, "events"), "lost");
+		assert_int_equal(json_object_size(lost), 1);
+		if (json_integer_value(json_object_get(lost, rows[i].name)) != 3)
+			fail_msg("kind %u is not %s", rows[i].kind, rows[i].name);
+		met |= 1U << rows[i].kind;
+		json_decref(root);
+	}
+	/* From the first of enum event_kind to the last. */
+	assert_int_equal(met, (1U << (EVENT_TICK + 1)) - (1U << EVENT_STACK));
+}
+
+static void losses_are_in_the_text_when_there_are_any(void **state)
+{
+	_cleanup_(buf_done) struct buf none = BUF_INIT, some = BUF_INIT;
+	struct account account = { 0 };
+
+	(void)state;
+	assert_int_equal(account_write_text(&account, &none), 0);
+	assert_null(strstr(none.data, "events "));
+	assert_null(strstr(none.data, "targets "));
+	account.sampler.events_lost[EVENT_CGROUP] = 3;
+	account.sampler.events_lost[EVENT_EXEC] = 2;
+	account.sampler.targets_lost[TARGET_LOST_CGROUP] = 1;
+	assert_int_equal(account_write_text(&account, &some), 0);
+	assert_non_null(strstr(some.data,
+		"\nevents   5 were lost, as the ring buffer was full  (exec 2, cgroup 3)\n"));
+	assert_non_null(strstr(some.data,
+		"\ntargets  1 were not taken in, as their table was full  (cgroup 1)\n"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_kind_of_lost_event_has_its_own_name),
+		cmocka_unit_test(losses_are_in_the_text_when_there_are_any),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

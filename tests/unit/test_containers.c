@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_containers.c - which cgroups are known when events of them were lost. The tree is one of
+ * ordinary folders, each with the file by which a cgroup is told from the rest of one. */
+#include "unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/own.h"
+#include "base/fd.h"
+#include "cgroup/tree.h"
+#include "daemon/containers.h"
+#include "sampler/tally.h"
+
+struct world {
+	char viewer[64]; /* what stands for a process's folder in /proc */
+	struct cgroup_tree *tree;
+	struct containers *containers;
+};
+
+static void path_of(const struct world *w, const char *path, char out[256])
+{
+	snprintf(out, 256, "%s/root/cg%s", w->viewer, path);
+}
+
+static void put_file(const char *path, const char *text)
+{
+	_cleanup_fd_ int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+}
+
+/* Makes a cgroup, which has its number. */
+static uint64_t make(const struct world *w, const char *path)
+{
+	char full[256], file[300];
+	struct stat st;
+
+	path_of(w, path, full);
+	assert_int_equal(mkdir(full, 0755), 0);
+	snprintf(file, sizeof(file), "%s/cgroup.procs", full);
+	put_file(file, "");
+	assert_int_equal(stat(full, &st), 0);
+	return st.st_ino;
+}
+
+static void remove_cgroup(const struct world *w, const char *path)
+{
+	char full[256], file[300];
+
+	path_of(w, path, full);
+	snprintf(file, sizeof(file), "%s/cgroup.procs", full);
+	assert_int_equal(unlink(file), 0);
+	assert_int_equal(rmdir(full), 0);
+}
+
+static int set_up(void **state)
+{
+	struct world *w = calloc(1, sizeof(*w));
+	char path[128];
+	struct why why;
+
+	assert_non_null(w);
+	snprintf(w->viewer, sizeof(w->viewer), "/tmp/test_containers-XXXXXX");
+	assert_non_null(mkdtemp(w->viewer));
+	snprintf(path, sizeof(path), "%s/mountinfo", w->viewer);
+	put_file(path, "30 1 0:26 / /cg rw shared:4 - cgroup2 cgroup2 rw\n");
+	snprintf(path, sizeof(path), "%s/root", w->viewer);
+	assert_int_equal(mkdir(path, 0755), 0);
+	make(w, "");
+	assert_int_equal(cgroup_tree_open(w->viewer, &w->tree, &why), 0);
+	assert_int_equal(containers_new(NULL, w->tree, &w->containers), 0);
+	*state = w;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct world *w = *state;
+	char command[128];
+
+	containers_free(w->containers);
+	cgroup_tree_free(w->tree);
+	snprintf(command, sizeof(command), "rm -r %s", w->viewer);
+	assert_int_equal(system(command), 0);
+	free(w);
+	return 0;
+}
+
+struct wanted {
+	uint64_t id;
+	const char *path; /* NULL: not found */
+	char found[64];
+};
+
+static int look(void *ctx, const struct containers_item *item)
+{
+	struct wanted *wanted = ctx;
+
+	if (item->cgroup == wanted->id)
+		snprintf(wanted->found, sizeof(wanted->found), "%s", item->path);
+	return 0;
+}
+
+/* Its path; "": it is not known, or gone. */
+static void assert_known(const struct world *w, uint64_t id, const char *path)
+{
+	struct wanted wanted = { .id = id };
+
+	containers_each(w->containers, look, &wanted);
+	assert_string_equal(wanted.found, path);
+}
+
+static uint64_t known(const struct world *w)
+{
+	struct containers_stats stats;
+
+	containers_stats(w->containers, &stats);
+	return stats.cgroups;
+}
+
+static void tell(const struct world *w, uint32_t change, uint64_t id, const char *path)
+{
+	struct event_cgroup event = { .kind = EVENT_CGROUP, .change = change, .id = id };
+
+	snprintf(event.path, sizeof(event.path), "%s", path);
+	assert_int_equal(containers_changed(w->containers, &event), 0);
+}
+
+static void what_lost_events_told_of_is_found_by_another_scan(void **state)
+{
+	const struct world *w = *state;
+	struct containers_stats stats;
+	uint64_t stays, goes, comes, renamed;
+	char from[256], to[256];
+
+	stays = make(w, "/stays");
+	goes = make(w, "/goes");
+	renamed = make(w, "/old");
+	assert_int_equal(containers_scan(w->containers), 0);
+	remove_cgroup(w, "/goes");
+	comes = make(w, "/comes");
+	path_of(w, "/old", from);
+	path_of(w, "/new", to);
+	assert_int_equal(rename(from, to), 0);
+	containers_poll(w->containers);
+	assert_known(w, goes, "/goes"); /* nobody said so */
+	tell(w, CGROUP_LOST, 0, "");
+	containers_poll(w->containers);
+	assert_known(w, stays, "/stays");
+	assert_known(w, comes, "/comes");
+	assert_known(w, renamed, "/new");
+	assert_known(w, goes, comes == goes ? "/comes" : "");
+	assert_int_equal(known(w), 4); /* with the root */
+	containers_stats(w->containers, &stats);
+	assert_int_equal(stats.rescans, 1);
+	assert_int_equal(stats.made + stats.removed + stats.renamed, 0);
+}
+
+static void a_scan_for_lost_events_does_not_follow_the_last_at_once(void **state)
+{
+	const struct world *w = *state;
+	struct containers_stats stats;
+
+	for (int i = 0; i < 10; i++) {
+		tell(w, CGROUP_LOST, 0, "");
+		containers_poll(w->containers);
+	}
+	containers_stats(w->containers, &stats);
+	assert_int_equal(stats.rescans, 1);
+}
+
+/* Its samples are to be written yet. */
+static void a_lost_removal_leaves_a_sampled_cgroup_its_path_for_the_interval(void **state)
+{
+	const struct world *w = *state;
+	uint64_t id = make(w, "/sampled");
+	struct tally_task task = { .live = true, .key.cgroup = id };
+	struct tally tally = { 0 }, empty = { 0 };
+	struct containers_labels labels;
+
+	*(struct tally_task *)vec_add(&tally.tasks) = task;
+	tell(w, CGROUP_MADE, id, "/sampled");
+	assert_int_equal(containers_sampled(w->containers, id, 1), 0);
+	remove_cgroup(w, "/sampled");
+	tell(w, CGROUP_LOST, 0, "");
+	containers_poll(w->containers);
+	assert_known(w, id, "");
+	containers_labels(w->containers, id, &labels);
+	assert_string_equal(labels.container, "/sampled");
+	containers_next(w->containers, &tally);
+	containers_labels(w->containers, id, &labels);
+	assert_string_equal(labels.container, "/sampled");
+	containers_next(w->containers, &empty);
+	containers_labels(w->containers, id, &labels);
+	assert_string_equal(labels.container, "[unknown]");
+	vec_done(&tally.tasks);
+}
+
+static void a_cgroup_whose_path_cannot_be_read_has_no_empty_one(void **state)
+{
+	const struct world *w = *state;
+	struct containers_stats stats;
+
+	tell(w, CGROUP_MADE, 4711, "");
+	tell(w, CGROUP_RENAMED, 4711, "");
+	tell(w, CGROUP_REMOVED, 4711, "");
+	containers_stats(w->containers, &stats);
+	assert_int_equal(stats.made, 1);
+	assert_int_equal(stats.removed, 1);
+	assert_int_equal(stats.cgroups, 0);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(what_lost_events_told_of_is_found_by_another_scan),
+		TEST(a_scan_for_lost_events_does_not_follow_the_last_at_once),
+		TEST(a_lost_removal_leaves_a_sampled_cgroup_its_path_for_the_interval),
+		TEST(a_cgroup_whose_path_cannot_be_read_has_no_empty_one),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_events.c - which events of the ring buffer reach their callback, and what is counted of
+ * those that it has no room for. */
+#include "unit.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/own.h"
+#include "sampler/events.h"
+
+struct seen {
+	uint32_t kind, len, change;
+	int answer;
+};
+
+/* Each callback notes its kind. */
+#define CALLBACK(name, number)                                            \
+	static int on_##name(void *ctx, const struct event_##name *event) \
+	{                                                                 \
+		struct seen *seen = ctx;                                  \
+                                                                          \
+		assert_int_equal(event->kind, number);                    \
+		seen->kind = number;                                      \
+		seen->len++;                                              \
+		return seen->answer;                                      \
+	}
+
+CALLBACK(object, EVENT_OBJECT)
+CALLBACK(who, EVENT_WHO)
+CALLBACK(leaf, EVENT_LEAF)
+CALLBACK(jit, EVENT_JIT)
+CALLBACK(exec, EVENT_EXEC)
+CALLBACK(page, EVENT_PAGE)
+CALLBACK(held, EVENT_HELD)
+CALLBACK(tick, EVENT_TICK)
+
+static int on_stack(void *ctx, const struct event_stack *event, const uint64_t *frames)
+{
+	struct seen *seen = ctx;
+
+	assert_ptr_equal(frames, event + 1);
+	seen->kind = EVENT_STACK;
+	seen->len++;
+	return seen->answer;
+}
+
+static int on_cgroup(void *ctx, const struct event_cgroup *event)
+{
+	struct seen *seen = ctx;
+
+	seen->kind = EVENT_CGROUP;
+	seen->change = event->change;
+	seen->len++;
+	return seen->answer;
+}
+
+static const struct sampler_events callbacks = {
+	.object = on_object,
+	.who = on_who,
+	.stack = on_stack,
+	.leaf = on_leaf,
+	.jit = on_jit,
+	.exec = on_exec,
+	.page = on_page,
+	.held = on_held,
+	.cgroup = on_cgroup,
+	.tick = on_tick,
+};
+
+/* counted: what becomes of an event for which the callback has no room. */
+static const struct {
+	uint32_t kind;
+	size_t bytes;
+	bool counted;
+} kinds[] = {
+	{ EVENT_STACK, sizeof(struct event_stack), false },
+	{ EVENT_OBJECT, sizeof(struct event_object), true },
+	{ EVENT_WHO, sizeof(struct event_who), false },
+	{ EVENT_JIT, sizeof(struct event_jit), true },
+	{ EVENT_EXEC, sizeof(struct event_exec), true },
+	{ EVENT_PAGE, sizeof(struct event_page), false },
+	{ EVENT_HELD, offsetof(struct event_held, stack), false },
+	{ EVENT_LEAF, sizeof(struct event_leaf), false },
+	{ EVENT_CGROUP, offsetof(struct event_cgroup, path) + 1, true },
+	{ EVENT_TICK, sizeof(struct event_tick), false },
+};
+
+union any {
+	uint32_t kind;
+	struct event_held largest;
+};
+
+static void an_event_reaches_its_callback_when_it_is_whole(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		union any event = { .kind = kinds[i].kind };
+		struct seen seen = { 0 };
+		struct events events = { .callbacks = callbacks, .ctx = &seen };
+
+		assert_int_equal(events_take(&events, &event, kinds[i].bytes - 1), 0);
+		if (seen.len != 0)
+			fail_msg("kind %u was taken though it was cut", kinds[i].kind);
+		assert_int_equal(events_take(&events, &event, kinds[i].bytes), 0);
+		if (seen.len != 1 || seen.kind != kinds[i].kind)
+			fail_msg("kind %u did not come", kinds[i].kind);
+	}
+}
+
+static void an_event_without_room_is_counted_once(void **state)
+{
+	static const int answers[] = { -ENOMEM, -ENOSPC, -ENOENT, 0 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		for (size_t j = 0; j < ARRAY_SIZE(answers); j++) {
+			union any event = { .kind = kinds[i].kind };
+			struct seen seen = { .answer = answers[j] };
+			struct events events = { .callbacks = callbacks, .ctx = &seen };
+			uint64_t want = kinds[i].counted && j < 2 ? 1 : 0;
+
+			events_take(&events, &event, kinds[i].bytes);
+			if (events.dropped[kinds[i].kind] != want)
+				fail_msg("kind %u, answer %d", kinds[i].kind, answers[j]);
+			assert_int_equal(events.lost_memory, kinds[i].kind == EVENT_HELD && j < 3);
+		}
+	}
+}
+
+static void lost_cgroup_events_are_told_once_a_loss(void **state)
+{
+	struct seen seen = { 0 };
+	struct events events = { .callbacks = callbacks, .ctx = &seen };
+
+	(void)state;
+	events_note_cgroups_lost(&events, 0);
+	assert_int_equal(seen.len, 0);
+	events_note_cgroups_lost(&events, 7);
+	events_note_cgroups_lost(&events, 7);
+	assert_int_equal(seen.len, 1);
+	assert_int_equal(seen.change, CGROUP_LOST);
+	events_note_cgroups_lost(&events, 8);
+	assert_int_equal(seen.len, 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_event_reaches_its_callback_when_it_is_whole),
+		cmocka_unit_test(an_event_without_room_is_counted_once),
+		cmocka_unit_test(lost_cgroup_events_are_told_once_a_loss),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

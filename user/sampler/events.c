@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sampler/events.c - an event is handed on if it is as long as its kind; what its callback refuses
+ * is counted here, unless a lost tick shows it: LOST_DRAIN for stacks, tasks and ticks. */
+#include "sampler/events.h"
+
+#include <errno.h>
+#include <string.h>
+
+static int on_stack(struct events *events, const struct event_stack *e, size_t size)
+{
+	if (size < sizeof(*e) || size < sizeof(*e) + e->frames_len * sizeof(uint64_t))
+		return 0;
+	return events->callbacks.stack(events->ctx, e, (const uint64_t *)(e + 1));
+}
+
+static int on_held(struct events *events, const struct event_held *e, size_t size)
+{
+	size_t head = offsetof(struct event_held, stack);
+	int err;
+
+	if (size < head || size < head + e->stack_bytes || e->frames_len > STACK_USER_FRAMES_MAX)
+		return 0;
+	err = events->callbacks.held(events->ctx, e);
+	if (err < 0)
+		events->lost_memory++;
+	return err;
+}
+
+static int on_cgroup(struct events *events, const struct event_cgroup *e, size_t size)
+{
+	size_t head = offsetof(struct event_cgroup, path);
+
+	/* The room is rounded up, the path is not. */
+	if (size <= head || !memchr(e->path, '\0', size - head))
+		return 0;
+	return events->callbacks.cgroup(events->ctx, e);
+}
+
+/* Is it one that nothing else counts? */
+static bool is_dropped(uint32_t kind, int err)
+{
+	return (err == -ENOMEM || err == -ENOSPC) &&
+		(kind == EVENT_OBJECT || kind == EVENT_JIT || kind == EVENT_EXEC ||
+			kind == EVENT_CGROUP);
+}
+
+int events_take(void *ctx, void *data, size_t size)
+{
+	struct events *events = ctx;
+	const struct sampler_events *to = &events->callbacks;
+	uint32_t kind = size >= sizeof(kind) ? *(const uint32_t *)data : 0;
+	int err = 0;
+
+	if (kind == EVENT_STACK)
+		err = on_stack(events, data, size);
+	else if (kind == EVENT_LEAF && size >= sizeof(struct event_leaf))
+		err = to->leaf(events->ctx, data);
+	else if (kind == EVENT_OBJECT && size >= sizeof(struct event_object))
+		err = to->object(events->ctx, data);
+	else if (kind == EVENT_WHO && size >= sizeof(struct event_who))
+		err = to->who(events->ctx, data);
+	else if (kind == EVENT_JIT && size >= sizeof(struct event_jit))
+		err = to->jit(events->ctx, data);
+	else if (kind == EVENT_EXEC && size >= sizeof(struct event_exec))
+		err = to->exec(events->ctx, data);
+	else if (kind == EVENT_TICK && size >= sizeof(struct event_tick))
+		err = to->tick(events->ctx, data);
+	else if (kind == EVENT_PAGE && size >= sizeof(struct event_page))
+		err = to->page(events->ctx, data);
+	else if (kind == EVENT_CGROUP)
+		err = on_cgroup(events, data, size);
+	else if (kind == EVENT_HELD)
+		err = on_held(events, data, size);
+	else if (kind == EVENT_PRESSURE)
+		events->pressed = true;
+	if (is_dropped(kind, err))
+		events->dropped[kind]++;
+	return 0;
+}
+
+void events_note_cgroups_lost(struct events *events, uint64_t lost)
+{
+	const struct event_cgroup event = { .kind = EVENT_CGROUP, .change = CGROUP_LOST };
+
+	if (lost == events->cgroups_lost)
+		return;
+	events->cgroups_lost = lost;
+	(void)events->callbacks.cgroup(events->ctx, &event);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sampler/events.h - an event of the ring buffer → its callback. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <linux/types.h>
+
+#include "bpf/abi.h"
+#include "bpf/reasons.h"
+
+/* Pointers are good during the call. A negative return: the event is not kept. Where no lost tick
+ * shows it, -ENOMEM and -ENOSPC are counted by the event's kind. */
+struct sampler_events {
+	int (*object)(void *ctx, const struct event_object *event);
+	int (*who)(void *ctx, const struct event_who *event);
+	int (*stack)(void *ctx, const struct event_stack *event, const uint64_t *frames);
+	int (*leaf)(void *ctx, const struct event_leaf *event);
+	int (*jit)(void *ctx, const struct event_jit *event);
+	int (*exec)(void *ctx, const struct event_exec *event);
+	int (*page)(void *ctx, const struct event_page *event);
+	int (*held)(void *ctx, const struct event_held *event);
+	/* Its path ends with a NUL. Change CGROUP_LOST: BPF lost some; all that it sent before
+	 * that came before this one. */
+	int (*cgroup)(void *ctx, const struct event_cgroup *event);
+	/* With times: an id that ticks have, in place of the count. */
+	int (*count)(void *ctx, const struct count_key *key, uint64_t count);
+	int (*tick)(void *ctx, const struct event_tick *event);
+};
+
+struct events {
+	struct sampler_events callbacks;
+	void *ctx;
+	bool pressed;                      /* a count map is half full */
+	uint64_t lost_memory;              /* ticks */
+	uint64_t dropped[EVENT_KINDS_MAX]; /* by callbacks that had no room */
+	uint64_t cgroups_lost;             /* of which the callback was told */
+};
+
+/* One event of the ring, which may be of any size. Always 0, so that the next one comes. */
+int events_take(void *events, void *data, size_t size);
+/* After the ring was emptied: BPF had lost so many cgroup events before that. */
+void events_note_cgroups_lost(struct events *events, uint64_t lost);
