@@ -74,7 +74,7 @@ lost() {
 		.bpf.runs, .bpf.ns_total, .bpf.bytes_out, .bpf.memory_bytes,
 		.agent.rss_max_kb, .agent.start_us, .tables.rows, .tables.page_bytes]
 		| all(type == "number" and . == floor and . >= 0)' "$tmp/s"
-	jq -e '[.ticks.lost, .user_stacks.truncated, .frames.by_source, .frames.unnamed, .objects.failed]
+	jq -e '[.ticks.lost, .events.lost, .targets.lost, .user_stacks.truncated, .frames.by_source, .frames.unnamed, .objects.failed]
 		| all(type == "object" and ([.[]] | all(type == "number")))' "$tmp/s"
 	jq -e '.agent.cpu_s | type == "number"' "$tmp/s"
 	jq -e '.hz == 199 and .duration_s >= 0.9 and .duration_s < 3' "$tmp/s"

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/* ring_check.bpf.c - the product's programs, and beside them some that count how many events are
+ * due. Events of cgroups and execs are made by the kernel, for whoever makes or runs something
+ * meanwhile. The others are made by programs that user space runs one by one. Event `number` is
+ * another one each time, so that each is due. */
+#include "bpf/sample.bpf.c"
+#include "tests/ring/ring_check.h"
+
+__u64 due[EVENT_KINDS_MAX] = {};
+__u32 number = 0;
+__u64 stack_pointer = 0; /* with room above it */
+
+static __always_inline void is_due(u32 kind)
+{
+	__sync_fetch_and_add(&due[kind], 1);
+}
+
+static __always_inline struct scratch *scratch_for(u32 kind)
+{
+	u32 zero = 0;
+
+	is_due(kind);
+	return bpf_map_lookup_elem(&scratches, &zero);
+}
+
+SEC("tp_btf/cgroup_mkdir")
+int BPF_PROG(due_made, struct cgroup *cgroup, const char *path)
+{
+	if (hierarchy_of(cgroup) >= 0)
+		is_due(EVENT_CGROUP);
+	return 0;
+}
+
+SEC("tp_btf/cgroup_rmdir")
+int BPF_PROG(due_removed, struct cgroup *cgroup, const char *path)
+{
+	if (hierarchy_of(cgroup) >= 0)
+		is_due(EVENT_CGROUP);
+	return 0;
+}
+
+SEC("tp_btf/cgroup_rename")
+int BPF_PROG(due_renamed, struct cgroup *cgroup, const char *path)
+{
+	if (hierarchy_of(cgroup) >= 0)
+		is_due(EVENT_CGROUP);
+	return 0;
+}
+
+/* No file is known while execs are counted. */
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(due_exec, struct task_struct *task)
+{
+	is_due(EVENT_EXEC);
+	return 0;
+}
+
+SEC("raw_tp")
+int make_who(void *ctx)
+{
+	struct scratch *s = scratch_for(EVENT_WHO);
+	u32 lost;
+
+	if (!s)
+		return 0;
+	s->who.start_ns = 1;
+	s->who.tgid = number;
+	who_id(s, &lost);
+	return 0;
+}
+
+static __always_inline void set_stack(struct scratch *s)
+{
+	s->user.head.frames_len = 2;
+	s->user.head.anon = 0;
+	s->user.frames[0] = s->user.frames[1] = number;
+}
+
+SEC("raw_tp")
+int make_stack(void *ctx)
+{
+	struct scratch *s = scratch_for(EVENT_STACK);
+
+	if (!s)
+		return 0;
+	set_stack(s);
+	tell_stack(s, &s->user.head, 1ULL << 32 | number, 2ULL << 32 | number,
+		STACK_USER_FRAMES_MAX, END_ROOT);
+	return 0;
+}
+
+SEC("raw_tp")
+int make_leaf(void *ctx)
+{
+	struct scratch *s = scratch_for(EVENT_LEAF);
+	u64 rest = 3ULL << 32;
+	u8 told = 1;
+
+	if (!s)
+		return 0;
+	set_stack(s);
+	bpf_map_update_elem(&stacks, &rest, &told, BPF_ANY);
+	tell_stack(s, &s->user.head, 4ULL << 32 | number, rest, STACK_USER_FRAMES_MAX, END_ROOT);
+	return 0;
+}
+
+SEC("raw_tp")
+int make_jit(void *ctx)
+{
+	struct scratch *s = scratch_for(EVENT_JIT);
+
+	if (!s)
+		return 0;
+	s->who.start_ns = 1;
+	s->who.tgid = number;
+	tell_jit(s);
+	return 0;
+}
+
+SEC("raw_tp")
+int make_tick(void *ctx)
+{
+	struct scratch *s = scratch_for(EVENT_TICK);
+
+	if (s)
+		tell_tick(s, number);
+	return 0;
+}
+
+SEC("raw_tp")
+int make_pressure(void *ctx)
+{
+	struct scratch *s = scratch_for(EVENT_PRESSURE);
+	struct count_key key = { .who = number };
+
+	if (s)
+		count_in(&counts_0, 0, s, &key);
+	return 0;
+}
+
+SEC("raw_tp")
+int make_page(void *ctx)
+{
+	struct scratch *s = scratch_for(EVENT_PAGE);
+	u32 index = number;
+	struct rows_page *page = bpf_map_lookup_elem(&row_pages, &index);
+
+	if (s && page)
+		page_ask(s, page, index);
+	return 0;
+}
+
+SEC("raw_tp")
+int make_held(void *ctx)
+{
+	struct scratch *s = scratch_for(EVENT_HELD);
+	struct task_struct *task = (void *)bpf_get_current_task();
+
+	if (!s)
+		return 0;
+	s->mm = BPF_CORE_READ(task, mm);
+	s->regs.sp = stack_pointer;
+	s->held_len = 0;
+	s->user_hash = s->kernel_hash = 0;
+	hold(s);
+	return 0;
+}
+
+SEC("raw_tp")
+int make_descendant(void *ctx)
+{
+	descends((void *)bpf_get_current_task_btf(), number);
+	return 0;
+}
