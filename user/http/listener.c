@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* http/listener.c - addresses are numbers, or localhost: a name server is nobody to ask at the
- * start of a host. */
+ * start of a host. (getaddrinfo() would take numbers too, but a static file cannot have it.) */
 #include "http/listener.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <netdb.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdint.h>
@@ -27,14 +27,17 @@
 #define UNIX_PREFIX "unix:"
 #define HOST_MAX 64
 
-static bool is_loopback(const struct sockaddr *address)
-{
-	const struct sockaddr_in *four = (const struct sockaddr_in *)address;
-	const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)address;
+union address {
+	struct sockaddr any;
+	struct sockaddr_in four;
+	struct sockaddr_in6 six;
+};
 
-	if (address->sa_family == AF_INET)
-		return ntohl(four->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
-	return address->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&six->sin6_addr);
+static bool is_loopback(const union address *a)
+{
+	if (a->any.sa_family == AF_INET)
+		return ntohl(a->four.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+	return IN6_IS_ADDR_LOOPBACK(&a->six.sin6_addr);
 }
 
 static int explain(const char *text, int err, struct why *why)
@@ -67,18 +70,62 @@ static bool split(const char *text, char host[HOST_MAX], const char **port)
 	return true;
 }
 
-static int open_address(const struct addrinfo *a, int *out)
+static bool parse_port(const char *text, in_port_t *out)
 {
-	_cleanup_fd_ int fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	unsigned long port = strtoul(text, NULL, 10);
+
+	if (port > UINT16_MAX)
+		return false;
+	*out = htons((uint16_t)port);
+	return true;
+}
+
+/* A link-local address is of one interface: fe80::1%eth0. */
+static bool parse_six(char *host, struct sockaddr_in6 *out)
+{
+	char *zone = strchr(host, '%');
+
+	if (zone) {
+		*zone++ = '\0';
+		out->sin6_scope_id = if_nametoindex(zone);
+		if (out->sin6_scope_id == 0)
+			return false;
+	}
+	return inet_pton(AF_INET6, host, &out->sin6_addr) == 1;
+}
+
+static bool parse_address(const char *text, union address *out)
+{
+	union address four = { .four.sin_family = AF_INET }, six = { .six.sin6_family = AF_INET6 };
+	char host[HOST_MAX];
+	const char *port;
+
+	if (!split(text, host, &port) || !parse_port(port, &four.four.sin_port))
+		return false;
+	six.six.sin6_port = four.four.sin_port;
+	if (inet_pton(AF_INET, strcmp(host, "localhost") == 0 ? "127.0.0.1" : host,
+		    &four.four.sin_addr) == 1)
+		*out = four;
+	else if (parse_six(host, &six.six))
+		*out = six;
+	else
+		return false;
+	return true;
+}
+
+static int open_address(const union address *a, int *out)
+{
+	_cleanup_fd_ int fd =
+		socket(a->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	uint64_t until = clock_ns(CLOCK_MONOTONIC) + BUSY_WAIT_NS;
 	int on = 1;
 
 	if (fd < 0)
 		return -errno;
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	if (a->ai_family == AF_INET6)
+	if (a->any.sa_family == AF_INET6)
 		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
-	while (bind(fd, a->ai_addr, a->ai_addrlen) < 0 || listen(fd, BACKLOG) < 0) {
+	while (bind(fd, &a->any, sizeof(*a)) < 0 || listen(fd, BACKLOG) < 0) {
 		if (errno != EADDRINUSE || clock_ns(CLOCK_MONOTONIC) >= until)
 			return -errno;
 		poll(NULL, 0, BUSY_POLL_MS);
@@ -89,22 +136,15 @@ static int open_address(const struct addrinfo *a, int *out)
 
 static int open_inet(const char *text, struct listener *out, struct why *why)
 {
-	struct addrinfo hints = { .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE,
-		.ai_socktype = SOCK_STREAM };
-	struct addrinfo *found = NULL;
-	char host[HOST_MAX];
-	const char *port;
+	union address address;
 	int err;
 
-	if (!split(text, host, &port) || strtoul(port, NULL, 10) > UINT16_MAX ||
-		getaddrinfo(strcmp(host, "localhost") == 0 ? "127.0.0.1" : host, port, &hints,
-			&found) != 0)
+	if (!parse_address(text, &address))
 		return why_set(why, -EINVAL,
 			"it takes ADDRESS:PORT, [ADDRESS]:PORT, unix:PATH or off, and not %s",
 			text);
-	err = open_address(found, &out->fd);
-	out->reach = is_loopback(found->ai_addr) ? LISTENER_LOOPBACK : LISTENER_ANY;
-	freeaddrinfo(found);
+	err = open_address(&address, &out->fd);
+	out->reach = is_loopback(&address) ? LISTENER_LOOPBACK : LISTENER_ANY;
 	return err < 0 ? explain(text, err, why) : 0;
 }
 
