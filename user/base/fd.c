@@ -52,6 +52,21 @@ int fd_in_memory(const char *name, const void *data, size_t size, int *fd)
 	return err;
 }
 
+int fd_open_null(int flags, int *fd)
+{
+	const int seals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;
+	_cleanup_fd_ int made = open("/dev/null", O_RDWR | flags);
+
+	if (made < 0) {
+		made = memfd_create(
+			"null", MFD_ALLOW_SEALING | (flags & O_CLOEXEC ? MFD_CLOEXEC : 0));
+		if (made < 0 || fcntl(made, F_ADD_SEALS, seals) < 0)
+			return -errno;
+	}
+	*fd = TAKE_FD(made);
+	return 0;
+}
+
 int fd_read_all(int fd, size_t size_max, struct buf *out)
 {
 	size_t start = out->len;

@@ -75,8 +75,10 @@ static void check_btf(struct doctor *d)
 		say(d, "ok", "BTF", "/sys/kernel/btf/vmlinux");
 	else
 		say(d, "no", "BTF",
-			"/sys/kernel/btf/vmlinux is not there: the kernel needs "
-			"CONFIG_DEBUG_INFO_BTF=y");
+			access("/sys/kernel", F_OK) == 0
+				? "/sys/kernel/btf/vmlinux is not there: the kernel needs "
+				  "CONFIG_DEBUG_INFO_BTF=y"
+				: "/sys/kernel is not there: mount sysfs at /sys");
 }
 
 static void check_capabilities(struct doctor *d)

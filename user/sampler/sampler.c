@@ -22,6 +22,7 @@
 #include "base/hash.h"
 #include "sample.skel.h"
 #include "sampler/clocks.h"
+#include "sampler/cpus.h"
 #include "sampler/grace.h"
 #include "sampler/map_memory.h"
 #include "sampler/tracepoints.h"
@@ -283,8 +284,9 @@ int sampler_open(const struct sampler_options *options, const struct sampler_eve
 	s->events.callbacks = *events;
 	s->events.ctx = ctx;
 	s->times = options->times;
-	s->cpus = (uint32_t)libbpf_num_possible_cpus();
-	err = load(s, options, why);
+	err = cpus_count(&s->cpus, why);
+	if (err == 0)
+		err = load(s, options, why);
 	if (err == 0) {
 		s->ring = ring_buffer__new(
 			bpf_map__fd(s->skel->maps.events), events_take, &s->events, NULL);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/fd.h"
@@ -69,6 +70,10 @@ static int explain_loss(const struct lane *lane, struct why *why)
 	if (lane->cause == LANE_ENDED && WEXITSTATUS(status) == WORKER_EXIT_SANDBOX)
 		return why_set(why, -EPERM,
 			"the worker process cannot shut itself in: seccomp filters are needed");
+	if (lane->cause == LANE_ENDED && access("/proc/self/exe", X_OK) < 0)
+		return why_set(why, -errno,
+			"cannot start the worker process (/proc/self/exe: %s): mount proc at /proc",
+			err_text(errno));
 	return why_set(why, -EPERM, "the worker process ended before it began, with status %d",
 		WIFEXITED(status) ? WEXITSTATUS(status) : -1);
 }

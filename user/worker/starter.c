@@ -61,10 +61,10 @@ struct started {
 static int keep_only(int socket)
 {
 	int moved = fcntl(socket, F_DUPFD, MOVED_FD_MIN);
-	int null = open("/dev/null", O_RDWR);
+	int null = -1, err = moved < 0 ? -errno : fd_open_null(0, &null);
 
-	if (moved < 0 || null < 0)
-		return -errno;
+	if (err < 0)
+		return err;
 	for (int fd = 0; fd < WORKER_FD; fd++)
 		if (null != fd && dup2(null, fd) < 0)
 			return -errno;
