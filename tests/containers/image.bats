@@ -45,7 +45,7 @@ has_container() {
 	"$repo/tools/deploy/root" "$stoker" "$tmp/image"
 	# One of each kind: the other names are of the same library, elsewhere.
 	grep -rhoE '"lib(microhttpd|curl|ncursesw)\.so\.[0-9]+"' "$repo/user" | tr -d '"' | sort -u >"$tmp/names"
-	[ "$(wc -l <"$tmp/names")" -eq "$(grep -rlE '\bdlopen\(' "$repo/user" | wc -l)" ]
+	[ "$(wc -l <"$tmp/names")" -eq "$(grep -rlE "return library_load\(" "$repo/user" | wc -l)" ]
 	loader=$(cd "$tmp/image" && find . -name 'ld-linux-*' | head -n 1)
 	while read -r name; do
 		path=$(cd "$tmp/image" && find . -name "$name" | head -n 1)

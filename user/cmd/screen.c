@@ -5,14 +5,15 @@
 #include "cmd/screen.h"
 
 #include <curses.h>
-#include <dlfcn.h>
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 #include <wchar.h>
 
+#include "base/library.h"
 #include "base/own.h"
 
 #undef getmaxx /* the functions, not the macros */
@@ -32,8 +33,8 @@
 				F(set_escdelay) F(wchgat) F(clearok)
 
 struct screen {
-	void *library;
 	SCREEN *term;
+	WINDOW **standard; /* the library's stdscr */
 	WINDOW *window;
 	bool colour;
 #define F(name) __typeof__(name) *name;
@@ -43,16 +44,15 @@ struct screen {
 
 static bool load(struct screen *s)
 {
-	s->library = dlopen("libncursesw.so.6", RTLD_NOW | RTLD_LOCAL);
-	if (!s->library)
-		return false;
-#define F(fn)                                      \
-	*(void **)&s->fn = dlsym(s->library, #fn); \
-	if (!s->fn)                                \
-		return false;
-	FUNCTIONS(F)
+	static const char *const files[] = { "libncursesw.so.6", NULL };
+	static const struct library_symbol symbols[] = {
+		{ "stdscr", offsetof(struct screen, standard) },
+#define F(fn) { #fn, offsetof(struct screen, fn) },
+		FUNCTIONS(F)
 #undef F
-	return true;
+	};
+
+	return library_load(files, symbols, ARRAY_SIZE(symbols), s);
 }
 
 static void open_colours(struct screen *s)
@@ -96,7 +96,7 @@ int screen_open(bool colour, struct screen **out, struct why *why)
 		return why_set(why, -ENOTTY, "TERM is %s, a terminal that is not known here",
 			getenv("TERM") ? getenv("TERM") : "not set");
 	}
-	s->window = *(WINDOW **)dlsym(s->library, "stdscr");
+	s->window = *s->standard;
 	s->cbreak();
 	s->noecho();
 	s->nonl();

@@ -1,23 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http/mhd.c - by dlopen, so that no other process has it; it stays loaded. */
+/* http/mhd.c - loaded at run time, so that no other process has it. */
 #include "http/mhd.h"
 
-#include <dlfcn.h>
 #include <stddef.h>
 
+#include "base/library.h"
 #include "base/own.h"
-
-#define LIBRARY "libmicrohttpd.so.12"
 
 #define MEMBER(name)                                     \
 	{                                                \
 		"MHD_" #name, offsetof(struct mhd, name) \
 	}
 
-static const struct member {
-	const char *name;
-	size_t offset;
-} members[] = {
+static const struct library_symbol members[] = {
 	MEMBER(start_daemon),
 	MEMBER(run),
 	MEMBER(get_timeout),
@@ -36,14 +31,7 @@ static const struct member {
 
 bool mhd_load(struct mhd *out)
 {
-	void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+	static const char *const files[] = { "libmicrohttpd.so.12", NULL };
 
-	for (size_t i = 0; library && i < ARRAY_SIZE(members); i++) {
-		void *function = dlsym(library, members[i].name);
-
-		if (!function)
-			return false;
-		*(void **)((char *)out + members[i].offset) = function;
-	}
-	return library != NULL;
+	return library_load(files, members, ARRAY_SIZE(members), out);
 }

@@ -5,13 +5,13 @@
  * asked again. A file goes to a place without a name in /var/tmp, as it may be large. Another of
  * these processes asks a container runtime, over a connection that it is given. */
 #include <curl/curl.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <poll.h>
 #include <seccomp.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -23,6 +23,7 @@
 #include "base/buf.h"
 #include "base/caps.h"
 #include "base/fd.h"
+#include "base/library.h"
 #include "base/own.h"
 #include "base/sanitizer.h"
 #include "worker/fetch.h"
@@ -144,19 +145,16 @@ static int leave_privileges(void)
 
 static bool load_curl(struct curl *curl)
 {
-	static const char *const names[] = { "libcurl.so.4", "libcurl-gnutls.so.4" };
-	void *library = NULL;
+	static const char *const files[] = { "libcurl.so.4", "libcurl-gnutls.so.4", NULL };
+	static const struct library_symbol functions[] = {
+		{ "curl_easy_init", offsetof(struct curl, init) },
+		{ "curl_easy_setopt", offsetof(struct curl, set) },
+		{ "curl_easy_perform", offsetof(struct curl, perform) },
+		{ "curl_easy_getinfo", offsetof(struct curl, info) },
+		{ "curl_easy_cleanup", offsetof(struct curl, cleanup) },
+	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(names) && !library; i++)
-		library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-	if (!library)
-		return false;
-	*(void **)&curl->init = dlsym(library, "curl_easy_init");
-	*(void **)&curl->set = dlsym(library, "curl_easy_setopt");
-	*(void **)&curl->perform = dlsym(library, "curl_easy_perform");
-	*(void **)&curl->info = dlsym(library, "curl_easy_getinfo");
-	*(void **)&curl->cleanup = dlsym(library, "curl_easy_cleanup");
-	return curl->init && curl->set && curl->perform && curl->info && curl->cleanup;
+	return library_load(files, functions, ARRAY_SIZE(functions), curl);
 }
 
 static size_t on_bytes(char *data, size_t size, size_t count, void *ctx)

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* base/library.h - shared libraries that are loaded when they are needed, by the one process that
+ * needs them. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* What is to be found under a name, and where its address goes in the struct that is filled. */
+struct library_symbol {
+	const char *name;
+	size_t offset;
+};
+
+/* Loads the first of these files that is there (NULL ends the list); it stays loaded. False: none
+ * is there, or it lacks one of the symbols. */
+bool library_load(
+	const char *const *files, const struct library_symbol *symbols, size_t len, void *out);
