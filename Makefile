@@ -50,7 +50,7 @@ PAGE_H   := $(addprefix $(BUILD)/sink/page/,svg.js.h page.html.h) $(BUILD)/http/
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all help unit asan fuzz fuzz-afl fuzz-replay check check-vm demo bench lint tidy targets install clean
+.PHONY: all static help unit asan fuzz fuzz-afl fuzz-replay check check-vm demo bench lint tidy targets install clean
 
 all: stoker ## build ./stoker (the default)
 
@@ -62,6 +62,22 @@ stoker: $(BUILD)/stoker
 
 $(BUILD)/stoker: $(BIN_OBJ) $(BUILD)/libstoker.a
 	$(call say,LINK,$@)$(CC) $(CFLAGS) $(LDFLAGS) $^ -o $@ $(LDLIBS)
+
+# One file that needs no other, for hosts without our libraries and for empty containers. It shares
+# all objects but one, which takes the place of the archive's. What libc can do only with files of
+# its own beside it, such as dlopen and getaddrinfo, the linker warns of, and it is an error.
+static: $(BUILD)/static/stoker ## build ./stoker-static, which needs no library: without HTTP, debuginfod and top
+	$(Q)cp -f $< stoker-static
+
+STATIC_LIBS = $(shell pkg-config --static --libs $(PKGS)) -liberty -lm
+STATIC_OBJ := $(BUILD)/static/library.o
+
+$(STATIC_OBJ): user/base/library.c
+	@mkdir -p $(@D)
+	$(call say,CC,$<)$(CC) $(ALLFLAGS) -DSTOKER_STATIC -MMD -MP -c $< -o $@
+
+$(BUILD)/static/stoker: $(STATIC_OBJ) $(BIN_OBJ) $(BUILD)/libstoker.a
+	$(call say,LINK,$@)$(CC) $(CFLAGS) $(LDFLAGS) -static-pie -Wl,--fatal-warnings $^ -o $@ $(STATIC_LIBS)
 
 $(BUILD)/libstoker.a: $(LIB_OBJ)
 	$(call say,AR,$@)rm -f $@ && ar rcs $@ $^
@@ -177,6 +193,6 @@ install: stoker ## to $(DESTDIR)$(PREFIX)
 	sed -i 's|/usr/local/|$(PREFIX)/|' $(DESTDIR)$(PREFIX)/lib/systemd/system/stoker.service
 
 clean: ## remove what was built
-	rm -rf $(BUILD) stoker compile_commands.json
+	rm -rf $(BUILD) stoker stoker-static compile_commands.json
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -143,6 +143,20 @@ static void what_is_printed_can_be_read(void **state)
 	free(text);
 }
 
+static void what_the_file_says_is_told_from_a_default(void **state)
+{
+	struct config config;
+	struct why why;
+
+	(void)state;
+	assert_int_equal(read_text("[http]\nlisten = 127.0.0.1:9700\n", &config, &why), 0);
+	assert_true(config_says(&config, "http", "listen"));
+	assert_false(config_says(&config, "http", "token_file"));
+	assert_false(config_says(&config, "http", "no such key"));
+	config_default(&config);
+	assert_false(config_says(&config, "http", "listen"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -151,6 +165,7 @@ int main(void)
 		cmocka_unit_test(what_is_wrong_is_said_with_its_line),
 		cmocka_unit_test(a_file_that_is_not_there_is_named),
 		cmocka_unit_test(what_is_printed_can_be_read),
+		cmocka_unit_test(what_the_file_says_is_told_from_a_default),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* base/library.h - shared libraries that are loaded when they are needed, by the one process that
- * needs them. */
+ * needs them. A static build (`make static`) loads none: libc cannot do it there. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
+
+#include "base/err.h"
 
 /* What is to be found under a name, and where its address goes in the struct that is filled. */
 struct library_symbol {
@@ -12,6 +14,9 @@ struct library_symbol {
 	size_t offset;
 };
 
+/* -ENOSYS: this build loads no libraries, and why says so of `thing`, which needs `library`, with
+ * `instead` as what else to use. Does not look whether the library is there. */
+int library_check(const char *thing, const char *library, const char *instead, struct why *why);
 /* Loads the first of these files that is there (NULL ends the list); it stays loaded. False: none
  * is there, or it lacks one of the symbols. */
 bool library_load(

@@ -349,6 +349,7 @@ static int open_http(struct daemon *d, struct why *why)
 		[HTTP_FRONT_LISTEN] = "listen", [HTTP_FRONT_TOKEN] = "token_file"
 	};
 	const struct http_front_options options = { .listen = d->config.listen,
+		.listen_given = config_says(&d->config, "http", "listen"),
 		.token_file = d->config.token_file,
 		.store = d->config.store,
 		.status = put_status,

@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/library.h"
 #include "cmd/cmd.h"
 #include "cmd/bundle.h"
 #include "cmd/command.h"
@@ -157,6 +158,23 @@ static int open_agent(struct record *r, struct why *why)
 	return agent_open(&options, &r->agent, why);
 }
 
+/* A static build asks no server. The environment's are for other programs too: that is said, and
+ * the record goes on without them. */
+static int check_servers(struct record *r, struct why *why)
+{
+	struct record_options *o = &r->options;
+	int err = o->debuginfod
+		? library_check(o->debuginfod_given ? "--debuginfod" : "DEBUGINFOD_URLS", "libcurl",
+			  "--debug-dir", why)
+		: 0;
+
+	if (err == 0 || o->debuginfod_given)
+		return err;
+	log_warn(r->log, "%s", why->text);
+	o->debuginfod = NULL;
+	return 0;
+}
+
 /* All that can fail before the first sample, cheapest first. */
 static int prepare(struct record *r, struct why *why)
 {
@@ -164,6 +182,8 @@ static int prepare(struct record *r, struct why *why)
 
 	if (err == 0)
 		err = check_targets(&r->options, why);
+	if (err == 0)
+		err = check_servers(r, why);
 	if (err == 0)
 		err = output_check(&(struct output){ .pattern = r->options.output }, why);
 	if (err == 0)

@@ -233,6 +233,7 @@ static int take(void *ctx, int id, const char *arg, struct why *why)
 		return 0;
 	case OPT_DEBUGINFOD:
 		o->debuginfod = arg;
+		o->debuginfod_given = true;
 		return 0;
 	case 'o':
 		o->output = arg;
@@ -269,7 +270,7 @@ static void set_defaults(struct record_options *o)
 {
 	bool whole_host = o->target == SAMPLER_ALL && (o->target_given || !o->argv[0]);
 
-	if (!o->debuginfod)
+	if (!o->debuginfod_given)
 		o->debuginfod = servers_of_environment();
 	else if (o->debuginfod[strspn(o->debuginfod, " ")] == '\0')
 		o->debuginfod = NULL;

@@ -32,6 +32,7 @@ struct record_options {
 	bool no_demangle, keep_tiers;
 	VEC(const char *) debug_dirs;
 	const char *debuginfod;     /* URLs; NULL: none */
+	bool debuginfod_given;      /* by the option; else by the environment */
 	const char *runtime_socket; /* NULL: none */
 	bool lines;                 /* inlined frames too */
 	bool jit;                   /* make the targets' runtimes write perf maps */

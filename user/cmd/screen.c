@@ -78,6 +78,11 @@ static void open_colours(struct screen *s)
 		s->init_pair((short)i, colours[i], -1);
 }
 
+int screen_check(struct why *why)
+{
+	return library_check("top", "ncurses", "`stoker record`", why);
+}
+
 int screen_open(bool colour, struct screen **out, struct why *why)
 {
 	struct screen *s = calloc(1, sizeof(*s));

@@ -39,6 +39,8 @@ enum screen_key {
 
 struct screen;
 
+/* -ENOSYS with why: a static build has no screen. To be asked before anything is sampled for it. */
+int screen_check(struct why *why);
 /* Takes the terminal over. Without colour where colour is false or the terminal has none. -ENOENT
  * with why: no ncurses here; -ENOTTY: a terminal that it does not know. */
 int screen_open(bool colour, struct screen **out, struct why *why);

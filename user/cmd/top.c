@@ -21,6 +21,7 @@
 #include "base/vec.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
+#include "cmd/screen.h"
 #include "cmd/target_options.h"
 #include "cmd/top_view.h"
 
@@ -286,8 +287,9 @@ static int check_terminal(struct top *top, struct why *why)
 
 static int run(struct top *top, struct log *log, struct why *why)
 {
-	int err = check_terminal(top, why);
+	int err = screen_check(why);
 
+	err = err < 0 ? err : check_terminal(top, why);
 	err = err < 0 ? err : start_recorder(top, why);
 	if (err == 0 && caps_limit(0) < 0)
 		err = why_set(why, -EPERM, "cannot give privileges up");

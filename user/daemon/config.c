@@ -355,11 +355,22 @@ int config_read(const char *path, struct config *out, struct why *why)
 	return r.err;
 }
 
+static int line_of(const struct config *config, const char *section, const char *name)
+{
+	const struct key *key = find_key(section, name);
+
+	return key ? config->lines[key - keys] : 0;
+}
+
+bool config_says(const struct config *config, const char *section, const char *name)
+{
+	return line_of(config, section, name) > 0;
+}
+
 int config_refuse(const struct config *config, const char *path, const char *section,
 	const char *name, int err, const char *text, struct why *why)
 {
-	const struct key *key = find_key(section, name);
-	int line = key ? config->lines[key - keys] : 0;
+	int line = line_of(config, section, name);
 
 	if (path && line > 0)
 		return why_set(why, err, "%s:%d: %s: %s", path, line, name, text);

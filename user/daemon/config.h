@@ -61,6 +61,8 @@ void config_default(struct config *config);
 int config_read(const char *path, struct config *out, struct why *why);
 /* As it is written. */
 const char *config_metric_name(enum config_metric metric);
+/* Does the file say it, or is it the default? */
+bool config_says(const struct config *config, const char *section, const char *name);
 /* For a value that turns out to be none when it is used: returns err, and why says what is wrong
  * (`text`) with the file and the line of that key. path NULL: there is no file. */
 int config_refuse(const struct config *config, const char *path, const char *section,

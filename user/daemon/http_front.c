@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/library.h"
 #include "base/memory.h"
 #include "http/listener.h"
 #include "http/proto.h"
@@ -342,6 +343,14 @@ int http_front_open(const struct http_front_options *options, struct http_front 
 	int err;
 
 	*key = HTTP_FRONT_LISTEN;
+	err = library_check("cannot serve HTTP", "libmicrohttpd", "`listen = off`", why);
+	if (err < 0 && !options->listen_given) {
+		log_warn(options->log, "%s", why->text);
+		*out = NULL;
+		return 0;
+	}
+	if (err < 0)
+		return err;
 	if (!f)
 		return why_set(why, -ENOMEM, "out of memory");
 	*f = (struct http_front){ .options = *options,

@@ -4,6 +4,7 @@
  * asks for, and starts another when it is lost. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/buf.h"
@@ -14,6 +15,7 @@
 
 struct http_front_options {
 	const char *listen;     /* of the configuration */
+	bool listen_given;      /* and not the default */
 	const char *token_file; /* "": none */
 	const char *store;
 	/* Appends the daemon's status, as JSON. Called a few times a second at most. */
@@ -35,7 +37,8 @@ struct http_front;
 /* Which key of [http] an error is about. */
 enum http_front_key { HTTP_FRONT_LISTEN, HTTP_FRONT_TOKEN };
 
-/* Opens the listener, and starts nothing yet. */
+/* Opens the listener, and starts nothing yet. A static build cannot serve: -ENOSYS where the
+ * configuration says that it is to, else a warning, and *out is NULL. */
 int http_front_open(const struct http_front_options *options, struct http_front **out,
 	enum http_front_key *key, struct why *why);
 /* Before privileges are given up, while there is one thread, and after others were forked that are
