@@ -35,7 +35,8 @@ BIN_SRC  := $(wildcard user/main.c) $(sort $(wildcard user/cmd/*.c))
 UNIT_SRC := $(sort $(wildcard tests/unit/test_*.c))
 FUZZ_SRC := $(filter-out tests/fuzz/replay.c,$(sort $(wildcard tests/fuzz/*.c)))
 TGT_SRC  := $(sort $(wildcard tests/targets/*.c))
-TOOL_SRC := $(sort $(wildcard tests/names/*.c tests/views/*.c) tests/bench/week.c tests/tools/maps_of.c)
+TOOL_SRC := $(sort $(wildcard tests/names/*.c tests/views/*.c) tests/bench/week.c tests/tools/maps_of.c \
+            tests/vma/generation.c)
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
 BIN_OBJ  := $(BIN_SRC:%.c=$(BUILD)/%.o)
 UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(BUILD)/tests/unit/%)
@@ -147,12 +148,16 @@ $(BUILD)/tests/bench/stoker-inside: tests/bench/inside.c $(BIN_OBJ) $(BUILD)/lib
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)$(CC) $(ALLFLAGS) $(LDFLAGS) $^ -o $@ $(LDLIBS)
 
+$(BUILD)/tests/vma/%.bpf.o: tests/vma/%.bpf.c
+	@mkdir -p $(@D)
+	$(call say,BPF,$<)$(CLANG) $(BPFFLAGS) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
+
 unit: $(UNIT_BIN) ## tests that need no root, in under a minute
 	$(Q)tools/run-unit $(UNIT_BIN)
 
 asan: $(BUILD)/stoker ## `make asan unit`, `make asan check`: with AddressSanitizer and UBSan
 
-targets: $(TGT_BIN) $(TOOL_BIN)
+targets: $(TGT_BIN) $(TOOL_BIN) $(BUILD)/tests/vma/generation.bpf.o
 
 fuzz: targets ## each parser with random bytes for FUZZ_SECONDS (60), or those in FUZZ
 	$(Q)BUILD=$(BUILD) tools/fuzz $(FUZZ)

@@ -28,6 +28,8 @@
 
 #define RB_DEPTH_MAX 24
 
+#define RWSEM_WRITER_LOCKED 1 /* in a rw_semaphore's count (kernel/locking/rwsem.c) */
+
 struct vma_scratch {
 	unsigned long pivots[MAPLE_PIVOTS];
 };
@@ -136,15 +138,25 @@ static __always_inline bool vma_is_shared_memory(struct inode *inode, unsigned l
 }
 
 /* Changes whenever the mappings do; 0 where the kernel has no such number or a change is under
- * way, which is when nothing may be remembered. mm must come straight from the task. */
+ * way, which is when nothing may be remembered. mm must come straight from the task.
+ * A seqcount is odd during a change. A plain number is raised when a change ends, while its writer
+ * still has mmap_lock. So a writer that has the lock means a change under way, and the same number
+ * without a writer means the same mappings. Where the lock does not show its writer (PREEMPT_RT)
+ * nothing is remembered. */
 static __always_inline u64 vma_generation(struct mm_struct *mm)
 {
-	if (!bpf_core_field_exists(struct mm_struct, mm_lock_seq))
-		return 0;
+	struct mm_struct___int_seq *plain = (void *)mm;
+
 	if (bpf_core_field_exists(mm->mm_lock_seq.sequence)) {
 		u32 seq = mm->mm_lock_seq.sequence;
 
 		return seq & 1 ? 0 : (u64)seq + 1;
 	}
-	return (u64)(u32)((struct mm_struct___int_seq *)mm)->mm_lock_seq + 1;
+	if (bpf_core_field_exists(plain->mm_lock_seq) &&
+		bpf_core_field_exists(plain->mmap_lock.count.counter)) {
+		u32 seq = (u32)plain->mm_lock_seq;
+
+		return plain->mmap_lock.count.counter & RWSEM_WRITER_LOCKED ? 0 : (u64)seq + 1;
+	}
+	return 0;
 }

@@ -44,16 +44,25 @@ struct seqcount {
 } CORE;
 typedef struct seqcount seqcount_t;
 
-/* 6.13 and up: raised whenever the mappings are locked for writing. */
+/* 6.13 and up, and later releases of 6.12: raised whenever the mappings are locked for writing. */
 struct mm_struct {
 	struct maple_tree mm_mt;
 	mm_context_t context;
 	seqcount_t mm_lock_seq;
 } CORE;
 
-/* 6.4 to 6.12: the same, not yet a seqcount. */
+typedef struct {
+	s64 counter;
+} CORE atomic_long_t;
+
+struct rw_semaphore {
+	atomic_long_t count;
+} CORE;
+
+/* 6.4 and up, before it became a seqcount: raised when a change to the mappings ends. */
 struct mm_struct___int_seq {
 	int mm_lock_seq;
+	struct rw_semaphore mmap_lock;
 } CORE;
 
 /* Up to 6.0: a red-black tree. */

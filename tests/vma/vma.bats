@@ -13,14 +13,20 @@ SHORT_SECONDS=5
 LOAD_SECONDS=90 # a load ends by itself then, whatever becomes of the test
 HZ=999
 
+# build_bpf NAME
+build_bpf() {
+	clang -g -O2 -mcpu=v3 -target bpf "-D__TARGET_ARCH_$(uname -m | sed 's/x86_64/x86/;s/aarch64/arm64/')" \
+		-Wall -Werror -I. -idirafter "/usr/include/$(uname -m)-linux-gnu" \
+		-c "tests/vma/$1.bpf.c" -o "$runs/$1.bpf.o"
+}
+
 build() {
 	local c flags=(-std=gnu11 -D_GNU_SOURCE -O1 -g -I. -Iuser)
 	cd "$repo" || return 1
-	clang -g -O2 -mcpu=v3 -target bpf "-D__TARGET_ARCH_$(uname -m | sed 's/x86_64/x86/;s/aarch64/arm64/')" \
-		-Wall -Werror -I. -idirafter "/usr/include/$(uname -m)-linux-gnu" \
-		-c tests/vma/vma_check.bpf.c -o "$runs/vma_check.bpf.o" || return 1
+	build_bpf vma_check && build_bpf generation || return 1
 	"${CC:-gcc}" "${flags[@]}" tests/vma/vma_check.c user/base/{buf,fd,vec}.c user/proc/{maps,status}.c \
 		-lbpf -lelf -lz -o "$runs/vma_check" || return 1
+	"${CC:-gcc}" "${flags[@]}" -pthread tests/vma/generation.c -lbpf -o "$runs/generation" || return 1
 	for c in manymaps churnmaps; do
 		"${CC:-gcc}" "${flags[@]}" -pthread "tests/vma/$c.c" -o "$runs/$c" || return 1
 	done
@@ -211,4 +217,10 @@ load_agrees() {
 	agrees short shortlived-awk 200
 	# 1: fewer were compared than a long run has to; most such processes are gone before.
 	[ "$(cat "$runs/short.status")" -lt 2 ]
+}
+
+@test "each change of mappings has a number of its own, or none has" {
+	run -0 "$runs/generation" "$runs/generation.bpf.o"
+	echo "$output"
+	[[ $output == numbered || $output == none ]]
 }

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/* generation.bpf.c - vma_generation of the task that runs the program by BPF_PROG_TEST_RUN. */
+#include "bpf/shim.h"
+#include "bpf/vma.bpf.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+SEC("raw_tp")
+int ask(void *ctx)
+{
+	return (int)vma_generation(TASK_READ(task_current(), mm));
+}
