@@ -36,7 +36,7 @@ UNIT_SRC := $(sort $(wildcard tests/unit/test_*.c))
 FUZZ_SRC := $(filter-out tests/fuzz/replay.c,$(sort $(wildcard tests/fuzz/*.c)))
 TGT_SRC  := $(sort $(wildcard tests/targets/*.c))
 TOOL_SRC := $(sort $(wildcard tests/names/*.c tests/views/*.c) tests/bench/week.c tests/tools/maps_of.c \
-            tests/vma/generation.c)
+            tests/vma/generation.c tests/vm/with_caps.c)
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
 BIN_OBJ  := $(BIN_SRC:%.c=$(BUILD)/%.o)
 UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(BUILD)/tests/unit/%)
@@ -44,6 +44,7 @@ FUZZ_BIN := $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/tests/fuzz/%)
 MADE_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard tests/made/*.c)))
 TOOL_BIN := $(TOOL_SRC:%.c=$(BUILD)/%)
 TGT_BIN  := $(TGT_SRC:tests/targets/%.c=$(BUILD)/tests/targets/%)
+ASKING   := $(BUILD)/tests/asking
 SKEL     := $(BUILD)/sample.skel.h
 PAGE_SRC := user/sink/page
 PAGE_JS  := $(addprefix $(PAGE_SRC)/,colour.js data.js tree.js flame.js heat.js table.js words.js filter.js page.js)
@@ -152,12 +153,20 @@ $(BUILD)/tests/vma/%.bpf.o: tests/vma/%.bpf.c
 	@mkdir -p $(@D)
 	$(call say,BPF,$<)$(CLANG) $(BPFFLAGS) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
 
+# stoker whose BPF object asks for a type that no kernel has, too: for tests of loading, never installed.
+$(ASKING)/sample.bpf.o: tests/e2e/asking.bpf.c
+	@mkdir -p $(@D)
+	$(call say,BPF,$<)$(CLANG) $(BPFFLAGS) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
+
+$(ASKING)/stoker-asking: user/sampler/sampler.c user/sampler/tracepoints.c $(ASKING)/sample.skel.h $(BIN_OBJ) $(BUILD)/libstoker.a
+	$(call say,LINK,$@)$(CC) -I$(ASKING) $(ALLFLAGS) $(LDFLAGS) $(filter-out %.h,$^) -o $@ $(LDLIBS)
+
 unit: $(UNIT_BIN) ## tests that need no root, in under a minute
 	$(Q)tools/run-unit $(UNIT_BIN)
 
 asan: $(BUILD)/stoker ## `make asan unit`, `make asan check`: with AddressSanitizer and UBSan
 
-targets: $(TGT_BIN) $(TOOL_BIN) $(BUILD)/tests/vma/generation.bpf.o
+targets: $(TGT_BIN) $(TOOL_BIN) $(ASKING)/stoker-asking $(BUILD)/tests/vma/generation.bpf.o
 
 fuzz: targets ## each parser with random bytes for FUZZ_SECONDS (60), or those in FUZZ
 	$(Q)BUILD=$(BUILD) tools/fuzz $(FUZZ)

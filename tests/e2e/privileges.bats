@@ -229,3 +229,15 @@ cannot_gain() {
 	hottest "$tmp/theirs/f"
 	between "$(folded_share "$tmp/theirs/f" "$(chain 'main;spin_here')")" 90 100 'named'
 }
+
+# libbpf looks for such a type among those of modules, too, unless it is told not to: that takes
+# CAP_SYS_ADMIN. What we ask for are types that only some kernels have; this program asks for one more.
+@test "these capabilities are enough where the kernel lacks a type that is asked for" {
+	local caps
+	need setpriv
+	caps=$(documented | sed 's/CAP_/+/' | tr A-Z a-z | paste -sd,)
+	start_busy spin 60
+	timeout -k 5 120 setpriv --inh-caps=-all --bounding-set="-all,$caps" "$targets/../asking/stoker-asking" \
+		record -q -p "$pid" -F 499 -d 1 -o "$tmp/f" </dev/null
+	between "$(folded_share "$tmp/f" "$(chain 'main;spin_here')")" 90 100 'named'
+}

@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/caps.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/hash.h"
@@ -24,6 +23,7 @@
 #include "sampler/clocks.h"
 #include "sampler/cpus.h"
 #include "sampler/grace.h"
+#include "sampler/kernel_features.h"
 #include "sampler/map_memory.h"
 #include "sampler/tracepoints.h"
 #include "unwind/publish.h"
@@ -39,7 +39,6 @@
 #define TREE_MAX 8192 /* descendants that are remembered */
 #define RING_BYTES_A_CPU (512 * 1024)
 #define RING_BYTES_MAX (16 * 1024 * 1024)
-#define LOAD_CAPS (CAPS_BIT(CAP_BPF) | CAPS_BIT(CAP_PERFMON))
 #define DRAIN_BATCH 1024
 
 struct sampler {
@@ -53,7 +52,7 @@ struct sampler {
 	uint32_t cpus;
 	uint32_t slabs;
 	bool times;
-	bool scan_tasks; /* before 5.12: no iterator of mappings */
+	bool scan_tasks; /* the kernel has no iterator of mappings */
 	uint64_t drained_bytes;
 	uint64_t lost_user[LOST_REASONS_LEN];
 	struct count_key keys[DRAIN_BATCH];
@@ -157,34 +156,32 @@ static int configure(struct sampler *s, const struct sampler_options *o)
 	return size_maps(s, o);
 }
 
-static int explain_load(int err, const struct why *libbpf, struct why *why)
+static int explain_load(
+	int err, const struct kernel_features *kernel, const struct why *libbpf, struct why *why)
 {
-	if (access("/sys/kernel/btf/vmlinux", R_OK) != 0)
-		return why_set(why, err,
-			"this kernel has no BTF (/sys/kernel/btf/vmlinux: %s): it must be built "
-			"with CONFIG_DEBUG_INFO_BTF=y",
-			err_text(errno));
 	/* EACCES is the verifier's word. */
 	if (err == -EPERM)
 		return why_set(why, err, "cannot load the BPF program (%s): %s", err_text(err),
-			(caps_effective() & LOAD_CAPS) == LOAD_CAPS
-				? "in a container its seccomp filter must allow bpf and "
-				  "perf_event_open, as --security-opt seccomp=unconfined does"
-				: "run as root or with CAP_BPF and CAP_PERFMON");
+			kernel_features_forbidden(kernel));
 	return why_set(why, err, "cannot load the BPF program: %s; see `stoker doctor`",
 		libbpf->text[0] ? libbpf->text : err_text(err));
 }
 
-/* with_vmas: the kernel iterates mappings. -ESRCH when it does not. */
-static int load_with(struct sampler *s, const struct sampler_options *o, bool with_vmas)
+static int load_skeleton(
+	struct sampler *s, const struct sampler_options *o, const struct kernel_features *kernel)
 {
+	/* Without a path libbpf looks for each type that the kernel lacks among those of its
+	 * modules as well, and fails if it may not: that takes CAP_SYS_ADMIN, which we do not have.
+	 */
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = KERNEL_FEATURES_BTF);
 	int err;
 
-	s->skel = sample_bpf__open();
+	s->skel = sample_bpf__open_opts(&opts);
 	if (!s->skel)
 		return -errno;
-	bpf_program__set_autoload(s->skel->progs.scan, with_vmas);
-	bpf_program__set_autoload(s->skel->progs.scan_tasks, !with_vmas);
+	s->scan_tasks = !kernel->iterates_mappings;
+	bpf_program__set_autoload(s->skel->progs.scan, !s->scan_tasks);
+	bpf_program__set_autoload(s->skel->progs.scan_tasks, s->scan_tasks);
 	err = configure(s, o);
 	return err < 0 ? err : sample_bpf__load(s->skel);
 }
@@ -192,19 +189,16 @@ static int load_with(struct sampler *s, const struct sampler_options *o, bool wi
 static int load(struct sampler *s, const struct sampler_options *o, struct why *why)
 {
 	struct why libbpf = { "" };
-	int err;
+	struct kernel_features kernel;
+	int err = kernel_features_load(&kernel, why);
 
+	if (err < 0)
+		return err;
 	libbpf_says = &libbpf;
 	libbpf_set_print(keep_libbpf_words);
-	err = load_with(s, o, true);
-	if (err == -ESRCH) {
-		sample_bpf__destroy(s->skel);
-		libbpf.text[0] = '\0';
-		s->scan_tasks = true;
-		err = load_with(s, o, false);
-	}
+	err = load_skeleton(s, o, &kernel);
 	libbpf_says = NULL;
-	return err < 0 ? explain_load(err, &libbpf, why) : 0;
+	return err < 0 ? explain_load(err, &kernel, &libbpf, why) : 0;
 }
 
 static int put_all(struct bpf_map *map, const void *keys, size_t size, size_t len)
