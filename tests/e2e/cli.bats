@@ -82,6 +82,39 @@ sampled_then() {
 	[ "$(wc -l <"$tmp/doctor")" -ge 3 ]
 }
 
+# doctor_under COMMAND...: what doctor says behind this, without the name that it gives the kernel.
+doctor_under() {
+	"$@" "$stoker" doctor >"$tmp/under" 2>&1
+	sed -E 's/^([a-z]+ +kernel  +)[^ :]+/\1NAME/' "$tmp/under"
+}
+
+@test "doctor says the same of a kernel whatever its version is said to be" {
+	local version
+	need setarch
+	doctor_under env >"$tmp/doctor"
+	grep -q 'kernel   *NAME' "$tmp/doctor"
+	doctor_under setarch --uname-2.6 | diff "$tmp/doctor" -
+	grep -q "kernel   *$(setarch --uname-2.6 uname -r)" "$tmp/under"
+	cat >"$tmp/uname.c" <<-'C'
+		#include <stdlib.h>
+		#include <string.h>
+		#include <sys/utsname.h>
+		int uname(struct utsname *name)
+		{
+			memset(name, 0, sizeof(*name));
+			strcpy(name->sysname, "Linux");
+			strcpy(name->release, getenv("PRETENDED"));
+			return 0;
+		}
+	C
+	"${CC:-cc}" -shared -fPIC -o "$tmp/uname.so" "$tmp/uname.c"
+	for version in 3.10.0-1 4.18.0-553.el8 5.4.0 5.11.0 5.14.0-570.el9 6.4.0 9.0.0; do
+		doctor_under env ASAN_OPTIONS=verify_asan_link_order=0 LD_PRELOAD="$tmp/uname.so" \
+			PRETENDED="$version" | diff "$tmp/doctor" -
+		grep -q "kernel   *$version" "$tmp/under"
+	done
+}
+
 @test "doctor looks at a process" {
 	start_busy spin 30
 	"$stoker" doctor "$pid" >"$tmp/doctor" 2>&1

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd/doctor.c - what this kernel, these privileges and a process allow, and what to do about what
  * they do not. Each check is a function that prints one line: ok, less, or no. Only "no", without
- * which nothing can be sampled, makes the exit status 1. */
+ * which nothing can be sampled, makes the exit status 1. No check goes by the kernel's version. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -20,8 +21,13 @@
 #include "cmd/options.h"
 #include "daemon/cgroup_view.h"
 #include "daemon/privileges.h"
+#include "sampler/kernel_features.h"
+
+#define LOCKED_MIB_MIN 48 /* --memory's default, and what else counts as locked */
 
 struct doctor {
+	bool has_types;
+	struct kernel_features kernel; /* if it has */
 	bool impossible;
 	bool help;
 };
@@ -32,53 +38,85 @@ static void say(struct doctor *d, const char *verdict, const char *thing, const 
 	printf("%-5s %-22s %s\n", verdict, thing, text);
 }
 
-/* major.minor as one number that can be compared. */
-#define KERNEL(major, minor) ((major)*1000 + (minor))
-
-static const struct {
-	int below;
-	const char *verdict;
-	const char *text;
-} kernels[] = {
-	{ KERNEL(5, 8), "no", "it has no BPF ring buffer; 5.10 is the oldest that is tested" },
-	{ KERNEL(5, 10), "less", "5.10 is the oldest that is tested" },
-	{ KERNEL(5, 12), "less",
-		"mappings cannot be scanned by process nor be remembered from sample to sample: "
-		"starting and sampling cost more" },
-	{ KERNEL(6, 4), "less",
-		"mappings cannot be remembered from sample to sample: a sample costs more" },
-};
-
-static void check_kernel(struct doctor *d)
-{
-	struct utsname name;
-	char text[512];
-	char *rest;
-	long major, minor;
-
-	uname(&name);
-	major = strtol(name.release, &rest, 10);
-	minor = *rest == '.' ? strtol(rest + 1, NULL, 10) : 0;
-	for (size_t i = 0; i < ARRAY_SIZE(kernels); i++) {
-		if (KERNEL(major, minor) >= kernels[i].below)
-			continue;
-		snprintf(text, sizeof(text), "%.64s: %s", name.release, kernels[i].text);
-		say(d, kernels[i].verdict, "kernel", text);
-		return;
-	}
-	say(d, "ok", "kernel", name.release);
-}
-
 static void check_btf(struct doctor *d)
 {
-	if (access("/sys/kernel/btf/vmlinux", R_OK) == 0)
-		say(d, "ok", "BTF", "/sys/kernel/btf/vmlinux");
+	struct why why;
+
+	d->has_types = kernel_features_load(&d->kernel, &why) == 0;
+	say(d, d->has_types ? "ok" : "no", "BTF", d->has_types ? KERNEL_FEATURES_BTF : why.text);
+}
+
+/* Why nothing can be sampled with this kernel; NULL: it can. */
+static const char *kernel_lacks(const struct doctor *d, char *text, size_t size)
+{
+	if (!d->has_types)
+		return "without BTF its features are not known";
+	if (!d->kernel.ring_buffer)
+		return "it has no BPF ring buffer";
+	if (!kernel_features_can_scan(&d->kernel))
+		return "it has no BPF iterator that finds a process's mappings";
+	if (d->kernel.tree == KERNEL_TREE_UNKNOWN)
+		return "its mappings are neither in a maple tree nor in a red-black tree";
+	if (d->kernel.missing) {
+		snprintf(
+			text, size, "it has no %s, which the BPF program reads", d->kernel.missing);
+		return text;
+	}
+	if (kernel_features_probe() == KERNEL_PROBE_REFUSED)
+		return "it refuses BPF programs for perf events: it must be built with "
+		       "CONFIG_BPF_EVENTS=y, and in a container the seccomp filter must allow bpf";
+	return NULL;
+}
+
+/* The version is for people. Nothing follows from it. */
+static void check_kernel(struct doctor *d)
+{
+	char text[512], lacks[128];
+	const char *why = kernel_lacks(d, lacks, sizeof(lacks));
+	struct utsname name;
+
+	uname(&name);
+	snprintf(text, sizeof(text), "%.64s%s%s", name.release, why ? ": " : "", why ? why : "");
+	say(d, why ? "no" : "ok", "kernel", text);
+}
+
+static void check_mappings(struct doctor *d)
+{
+	bool remembered = d->kernel.lock_seq != KERNEL_LOCK_SEQ_NONE;
+
+	if (!d->has_types)
+		return;
+	if (d->kernel.iterates_mappings && remembered)
+		say(d, "ok", "mappings",
+			"scanned by process, and remembered from sample to sample");
+	else if (d->kernel.iterates_mappings)
+		say(d, "less", "mappings",
+			"cannot be remembered from sample to sample: a sample costs more");
+	else if (remembered)
+		say(d, "less", "mappings", "cannot be scanned by process: starting costs more");
 	else
-		say(d, "no", "BTF",
-			access("/sys/kernel", F_OK) == 0
-				? "/sys/kernel/btf/vmlinux is not there: the kernel needs "
-				  "CONFIG_DEBUG_INFO_BTF=y"
-				: "/sys/kernel is not there: mount sysfs at /sys");
+		say(d, "less", "mappings",
+			"cannot be scanned by process, nor be remembered from sample to sample: "
+			"starting and sampling cost more");
+}
+
+/* A process may raise its limit if it has CAP_SYS_RESOURCE, and the agent does. */
+static void check_locked_memory(struct doctor *d)
+{
+	struct rlimit limit;
+	char text[256];
+
+	if (!d->has_types || !d->kernel.locks_maps || getrlimit(RLIMIT_MEMLOCK, &limit) < 0)
+		return;
+	if (limit.rlim_max == RLIM_INFINITY || caps_effective() & CAPS_BIT(CAP_SYS_RESOURCE)) {
+		say(d, "ok", "locked memory", "unlimited, or may be made so");
+		return;
+	}
+	snprintf(text, sizeof(text),
+		"%llu KiB, of which BPF maps take a part: with the default --memory it must be "
+		"%d MiB; `ulimit -l unlimited` as root, or systemd's LimitMEMLOCK=infinity",
+		(unsigned long long)limit.rlim_max / 1024, LOCKED_MIB_MIN);
+	say(d, limit.rlim_max < (rlim_t)LOCKED_MIB_MIN << 20 ? "no" : "ok", "locked memory", text);
 }
 
 static void check_capabilities(struct doctor *d)
@@ -203,8 +241,10 @@ int cmd_doctor(int argc, char **argv, struct log *log)
 		options_print_help(&table, stdout);
 		return EXIT_OK;
 	}
-	check_kernel(&d);
 	check_btf(&d);
+	check_kernel(&d);
+	check_mappings(&d);
+	check_locked_memory(&d);
 	check_capabilities(&d);
 	check_settings(&d);
 	check_cgroups(&d);

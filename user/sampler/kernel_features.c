@@ -157,6 +157,8 @@ int kernel_features_load(struct kernel_features *out, struct why *why)
 	_cleanup_(btf_freep) struct btf *types = NULL;
 	int err = access(KERNEL_FEATURES_BTF, R_OK) == 0 ? 0 : -errno;
 
+	if (err < 0 && access("/sys/kernel", F_OK) < 0)
+		return why_set(why, err, "/sys/kernel is not there: mount sysfs at /sys");
 	if (err < 0)
 		return why_set(why, err,
 			"this kernel has no BTF (" KERNEL_FEATURES_BTF ": %s): it must be built "
