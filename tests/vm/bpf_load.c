@@ -3,11 +3,14 @@
  * Usage: bpf_load OBJECT.BPF.O [-v]
  * Each program is loaded alone, so that one that is refused does not hide the others. A line each:
  *     PROGRAM ok insns=N states=N stack=BYTES+... xlated=BYTES jited=BYTES usec=N
+ *     PROGRAM unwanted WHY
  *     PROGRAM refused ERRNO
- * the second followed by the end of the verifier's log and of what libbpf said, each line behind
- * two blanks; all of the log with -v. Exit 1 when a program was refused, 2 when nothing could be
- * asked. Maps keep the sizes in the object, so this says nothing about memory. */
+ * unwanted where the kernel's types (BTF) say that it is for other kernels; refused is followed by
+ * the end of the verifier's log and of what libbpf said, each line behind two blanks; all of the
+ * log with -v. Exit 1 when a program was refused, 2 when nothing could be asked. Maps keep the
+ * sizes in the object, so this says nothing about memory. */
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -20,6 +23,14 @@
 #define LOG_STATS 4
 #define TAIL_LINES 25
 
+/* Programs for some kernels, which have this function, or this member of a struct. */
+static const struct {
+	const char *program, *function, *type, *member;
+} needs[] = {
+	{ .program = "scan", .function = "bpf_iter_task_vma" },
+	{ .program = "scan_tasks", .type = "mm_struct", .member = "mmap" },
+};
+
 static char libbpf_says[4096];
 
 static int keep_libbpf_words(enum libbpf_print_level level, const char *fmt, va_list ap)
@@ -29,6 +40,42 @@ static int keep_libbpf_words(enum libbpf_print_level level, const char *fmt, va_
 	if (level == LIBBPF_WARN)
 		vsnprintf(libbpf_says + used, sizeof(libbpf_says) - used, fmt, ap);
 	return 0;
+}
+
+/* Members of an unnamed member count as the struct's own. */
+static bool has_member(const struct btf *types, __u32 id, const char *name)
+{
+	const struct btf_type *type = btf__type_by_id(types, id);
+
+	if (!type || !btf_is_composite(type))
+		return false;
+	for (__u32 i = 0; i < btf_vlen(type); i++) {
+		const struct btf_member *m = &btf_members(type)[i];
+		const char *its = btf__name_by_offset(types, m->name_off);
+
+		if (strcmp(its, name) == 0 || (!*its && has_member(types, m->type, name)))
+			return true;
+	}
+	return false;
+}
+
+/* What a kernel that takes the program has, and this one has not; NULL: nothing. */
+static const char *lacks(const struct btf *types, const char *program)
+{
+	for (size_t i = 0; i < sizeof(needs) / sizeof(needs[0]); i++) {
+		int id;
+
+		if (strcmp(needs[i].program, program) != 0)
+			continue;
+		if (needs[i].function)
+			return btf__find_by_name_kind(types, needs[i].function, BTF_KIND_FUNC) > 0
+				? NULL
+				: needs[i].function;
+		id = btf__find_by_name_kind(types, needs[i].type, BTF_KIND_STRUCT);
+		return id > 0 && has_member(types, (__u32)id, needs[i].member) ? NULL
+									       : needs[i].member;
+	}
+	return NULL;
 }
 
 /* The object with one program in it that is to be loaded; NULL on error. */
@@ -116,19 +163,28 @@ static bool ask(const char *path, const char *name, char *log, bool all)
 int main(int argc, char **argv)
 {
 	char *log = malloc(LOG_BYTES);
+	struct btf *types = btf__load_vmlinux_btf();
 	struct bpf_object *names;
 	struct bpf_program *program;
 	bool refused = false, all = argc > 2 && strcmp(argv[2], "-v") == 0;
 
 	libbpf_set_print(keep_libbpf_words);
 	names = argc > 1 ? bpf_object__open_file(argv[1], NULL) : NULL;
-	if (!log || !names) {
+	if (!log || !names || !types) {
 		fprintf(stderr, "bpf_load: usage: bpf_load OBJECT.BPF.O [-v]\n%s", libbpf_says);
 		return 2;
 	}
-	bpf_object__for_each_program(program, names) refused |=
-		!ask(argv[1], bpf_program__name(program), log, all);
+	bpf_object__for_each_program(program, names)
+	{
+		const char *name = bpf_program__name(program), *lacking = lacks(types, name);
+
+		if (lacking)
+			printf("%s unwanted this kernel has no %s\n", name, lacking);
+		else
+			refused |= !ask(argv[1], name, log, all);
+	}
 	bpf_object__close(names);
+	btf__free(types);
 	free(log);
 	return refused;
 }

@@ -1,0 +1,92 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# How tools/check-vm judges a machine (tests/vm/judge.bash): what did not arrive is a failure.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	command -v jq >/dev/null || skip 'jq is not installed'
+	kernel=made got=$BATS_TEST_TMPDIR/got
+	# shellcheck source=tests/vm/judge.bash
+	. "$BATS_TEST_DIRNAME/../vm/judge.bash"
+	mkdir "$got"
+}
+
+# judge_all: every check, with what it says in $said.
+judge_all() {
+	said=$BATS_TEST_TMPDIR/said
+	judge >"$said" 2>&1 || :
+	cat "$said"
+	echo "$passed passed, $failed failed, $skipped skipped"
+}
+
+# holds NAME: the check of that name passed.
+holds() {
+	grep -q "^ *[0-9]*s  ok made $1" "$said"
+}
+
+@test "a machine that sent nothing fails every check, and none is skipped" {
+	judge_all
+	[ "$passed" -eq 0 ]
+	[ "$skipped" -eq 0 ]
+	[ "$failed" -ge 25 ]
+}
+
+@test "files that arrived empty fail every check" {
+	local file
+	for file in verifier doctor generation record times timed stats folded asking nested part returned online \
+		unbound asked daemon captured reported complaints paranoid http; do
+		: >"$got/$file"
+		: >"$got/$file.status"
+		: >"$got/$file.folded"
+	done
+	judge_all
+	[ "$passed" -eq 0 ]
+	[ "$skipped" -eq 0 ]
+}
+
+@test "a kernel's log without complaints is one that was read" {
+	echo 0 >"$got/complaints"
+	run ! kernel_did_not_complain
+	echo 312 >"$got/complaints"
+	kernel_did_not_complain
+	echo 'WARNING: CPU: 0' >>"$got/complaints"
+	run ! kernel_did_not_complain
+}
+
+@test "a program that the kernel's types do not want is not asked for" {
+	printf '%s\n' 'sample ok insns=1' 'scan ok insns=1' 'scan_tasks unwanted this kernel has no mmap' >"$got/verifier"
+	echo 0 >"$got/verifier.status"
+	judge_all
+	holds 'verifier accepts sample'
+	holds 'verifier accepts scan'
+	holds 'mappings can be scanned'
+	run ! grep -q 'accepts scan_tasks' "$said"
+}
+
+@test "a program that is refused fails, and so does a kernel on which nothing scans" {
+	printf '%s\n' 'sample ok insns=1' 'scan refused 13' 'scan_tasks unwanted this kernel has no mmap' >"$got/verifier"
+	judge_all
+	grep -qF 'not ok made verifier accepts scan' "$said"
+	grep -qF 'not ok made mappings can be scanned' "$said"
+}
+
+@test "doctor is held against what was seen of mappings" {
+	echo 'less  mappings               cannot be remembered from sample to sample' >"$got/doctor"
+	echo none >"$got/generation"
+	doctor_is_right_about_mappings
+	echo numbered >"$got/generation"
+	run ! doctor_is_right_about_mappings
+	echo 'ok    mappings               scanned, and remembered from sample to sample' >"$got/doctor"
+	doctor_is_right_about_mappings
+	echo none >"$got/generation"
+	run ! doctor_is_right_about_mappings
+}
+
+@test "a file whose end did not come over the console did not arrive" {
+	printf '%s\n' '@@begin whole' one '@@end whole' '@@begin cut' one '@@begin next' two '@@end next' '@@begin last' three \
+		>"$BATS_TEST_TMPDIR/console"
+	unpack_console "$BATS_TEST_TMPDIR/console"
+	[ "$(ls "$got")" = $'next\nwhole' ]
+	[ "$(cat "$got/next")" = two ]
+}
