@@ -52,7 +52,7 @@ PAGE_H   := $(addprefix $(BUILD)/sink/page/,svg.js.h page.html.h) $(BUILD)/http/
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all static help unit asan fuzz fuzz-afl fuzz-replay check check-vm demo bench lint tidy targets install clean
+.PHONY: all static help unit asan fuzz fuzz-afl fuzz-replay check check-long check-vm demo bench lint tidy targets install clean
 
 all: stoker ## build ./stoker (the default)
 
@@ -185,6 +185,9 @@ lint: ## the house rules: direction of includes, length of functions and files
 
 check: ## everything this machine can test (root; installs what it needs)
 	$(Q)tools/check
+
+check-long: ## the campaigns, or those in NAMES: hours of fuzzing, soak, ...; into tests/CAMPAIGNS.md (root)
+	$(Q)tools/check-long $(NAMES)
 
 check-vm: ## boot kernels in QEMU and let each take the BPF programs (root)
 	$(Q)tools/check-vm
