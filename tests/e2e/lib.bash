@@ -7,6 +7,8 @@
 #   TARGETS  the folder of compiled targets (.build/tests/targets), by its whole path
 
 repo=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+# shellcheck source=tests/binaries.bash
+. "$repo/tests/binaries.bash"
 stoker=${STOKER:-$repo/stoker}
 targets=${TARGETS:-$repo/.build/tests/targets}
 
@@ -39,9 +41,10 @@ teardown() {
 
 # ---- processes -----------------------------------------------------------------------------
 
-# wait_until SECONDS COMMAND...: until the command succeeds.
+# wait_until SECONDS COMMAND...: until the command succeeds; SECONDS are those of an idle machine.
 wait_until() {
-	local tries=$(($1 * 20))
+	local tries
+	tries=$(($(patience "$1") * 20))
 	shift
 	until "$@"; do
 		if [ $((tries--)) -le 0 ]; then
@@ -115,6 +118,16 @@ start_busy() {
 	wait_until 10 has_run "$pid"
 }
 
+# have_run TICKS PID...: of CPU time, since they started, together.
+have_run() {
+	local least=$1 sum=0 one
+	shift
+	for one; do
+		sum=$((sum + $(cpu_ticks "$one" || echo 0)))
+	done
+	[ "$sum" -ge "$least" ]
+}
+
 children_of() {
 	cat "/proc/$1/task/$1/children"
 }
@@ -156,6 +169,21 @@ start_runtime() {
 	wait_until 20 says ready "$out"
 }
 
+# A port of loopback that nobody listens on.
+listens() {
+	(exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null
+}
+
+free_port() {
+	local port
+	for port in $(shuf -i 20000-32000 -n 20); do
+		listens "$port" || {
+			echo "$port"
+			return
+		}
+	done
+}
+
 # ---- what the machine may lack -----------------------------------------------------------------
 
 need() {
@@ -186,7 +214,7 @@ make_cgroup() {
 
 # record OPTION...: bounded, quiet, with no input.
 record() {
-	timeout -k 5 120 "${inside[@]}" "$stoker" record -q "$@" </dev/null 3>&-
+	timeout -k 5 "$(patience 120)" "${inside[@]}" "$stoker" record -q "$@" </dev/null 3>&-
 }
 
 # exits CODE COMMAND...: holds the command to its exit code; what it says on stderr is in $tmp/said.
@@ -199,6 +227,23 @@ exits() {
 		echo "exit $got instead of $want: $*"
 		return 1
 	fi
+}
+
+# record_cpu SECONDS PID,... OPTION...: not quiet; what it says is in $tmp/said. Until these processes have had so many seconds of CPU time,
+# however long a busy machine takes to give them; or until they have ended.
+record_cpu() {
+	local pid out recorder ticks=0 status=0 one seconds=$1 pids=${2//,/ } list=$2
+	shift 2
+	for one in $pids; do
+		ticks=$((ticks + $(cpu_ticks "$one" || echo 0)))
+	done
+	start_record -p "$list" "$@"
+	# shellcheck disable=SC2086 # a list
+	wait_until $((seconds * 5 + 30)) eval 'is_gone "$recorder" || have_run $((ticks + seconds * 100)) $pids'
+	kill -INT "$recorder" 2>/dev/null || true
+	wait "$recorder" || status=$?
+	cp "$out" "$tmp/said"
+	return "$status"
 }
 
 # start_record OPTION...: in the background, as $recorder; returns when it samples. It says so in $out.
@@ -291,7 +336,7 @@ jit_named() {
 
 # Fails on the first line that is no folded stack of clean text.
 folded_is_valid() {
-	python3 - "$1" <<'PYTHON'
+	"$python" - "$1" <<'PYTHON'
 import re, sys, unicodedata
 for number, raw in enumerate(open(sys.argv[1], 'rb').read().split(b'\n')[:-1], 1):
     line = raw.decode('utf-8')
