@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # Cgroups as such: v1, namespaces, many that come and go, and what their names and files may hold.
+# seconds: 60
 
 load lib
 
@@ -43,10 +44,10 @@ in_v1() {
 	mkdir -p /sys/fs/cgroup/{pids,cpu}/docker
 	make_v1 "/docker/$id" pids cpu
 	in_v1 "/docker/$id" 'pids cpu' "$(target spin)" 60
-	record -a --by container,pid,comm -F 199 -d 2 -o "$tmp/f"
+	record -a --by container,pid,comm -F 199 -d "$(worth 2)" -o "$tmp/f"
 	all_under "${id:0:12}" "$pid" "$tmp/f"
 	start_busy spin 60
-	record --container "${id:0:20}" --by container -F 199 -d 1 -o "$tmp/g" --stats "$tmp/s"
+	record --container "${id:0:20}" --by container -F 199 -d "$(worth 1)" -o "$tmp/g" --stats "$tmp/s"
 	jq -c .ticks "$tmp/s"
 	[ "$(folded_count "$tmp/g" "^${id:0:12};")" -ge 10 ]
 	[ "$(folded_count "$tmp/g" "^${id:0:12};")" -eq "$(folded_count "$tmp/g")" ]
@@ -79,7 +80,7 @@ in_v1() {
 	start sh -c 'echo $$ >"$1/cgroup.procs" && shift && exec unshare -C -U -r "$@"' sh "$cgroup" "$(target spin)" 60
 	wait_until 5 has_run "$pid"
 	[ "$(readlink "/proc/$pid/ns/cgroup")" != "$(readlink /proc/self/ns/cgroup)" ]
-	record -a --by container,pid,unit -F 199 -d 1 -o "$tmp/f"
+	record -a --by container,pid,unit -F 199 -d "$(worth 1)" -o "$tmp/f"
 	hottest "$tmp/f"
 	all_under "stoker-e2e-$$-docker-$id.scope" "$pid" "$tmp/f"
 }
@@ -184,7 +185,7 @@ class Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
 
 Server(sys.argv[1], Api).serve_forever()
 PYTHON
-	start python3 "$tmp/api.py" "$@"
+	start "$python" "$tmp/api.py" "$@"
 	wait_until 10 test -S "$1"
 }
 
@@ -199,19 +200,19 @@ busy_in() {
 
 @test "a name that no file has comes from the runtime's socket; one that does not answer holds up nothing" {
 	local root known silent
-	need python3
+	need "$python"
 	root=$(cgroup2_root) || skip 'no cgroup v2 hierarchy is mounted'
 	known=$(some_id known) silent=$(some_id silent)
 	serve_api "$tmp/api.sock" "$known" "$silent"
 	busy_in "docker-$known.scope"
-	record -a --by container,image,comm --runtime-socket "$tmp/api.sock" -F 199 -d 2 -o "$tmp/f"
+	record -a --by container,image,comm --runtime-socket "$tmp/api.sock" -F 199 -d "$(worth 2)" -o "$tmp/f"
 	cat "$tmp/api.sock.asked"
 	[ "$(folded_count "$tmp/f" '^asked:for;img:1;spin;')" -ge 10 ]
 	[ "$(folded_count "$tmp/f" "^${known:0:12};")" -eq 0 ]
 	busy_in "docker-$silent.scope"
 	local began=$SECONDS
-	record -a --by container,comm --runtime-socket "$tmp/api.sock" -F 199 -d 2 -o "$tmp/f"
-	[ $((SECONDS - began)) -lt 12 ]
+	record -a --by container,comm --runtime-socket "$tmp/api.sock" -F 199 -d "$(worth 2)" -o "$tmp/f"
+	[ $((SECONDS - began)) -lt "$(patience 12)" ]
 	[ "$(folded_count "$tmp/f" "^${silent:0:12};spin;")" -ge 10 ]
 	exits 1 record -a --runtime-socket "$tmp/none.sock" -d 1 -o "$tmp/f"
 	said_clearly none.sock
@@ -240,7 +241,7 @@ named() {
 	named 'a;b' | with_state "${ids[0]}"
 	named 'line\nbreak\u001b[31mred' | with_state "${ids[1]}"
 	named $'\xff\xfe' | with_state "${ids[2]}"
-	python3 -c 'print("[" * 400000)' | with_state "${ids[3]}"
+	"$python" -c 'print("[" * 400000)' | with_state "${ids[3]}"
 	named cut | head -c 60 | with_state "${ids[4]}"
 	named big | with_state "${ids[5]}"
 	truncate -s 1G "$bundles/stoker-$$/${ids[5]}/config.json"
@@ -254,7 +255,7 @@ named() {
 		start sh -c 'echo $$ >"$1/cgroup.procs" && shift && exec "$@"' sh "$cgroup" "$(target spin)" 60
 	done
 	wait_until 10 has_run "$pid"
-	record -a --by container,comm -F 499 -d 3 -o "$tmp/f" --stats "$tmp/s"
+	record -a --by container,comm -F 499 -d "$(worth 3)" -o "$tmp/f" --stats "$tmp/s"
 	rm -rf "$bundles/stoker-$$"
 	jq -c '.containers, .worker, .agent' "$tmp/s"
 	cut -d ';' -f 1,2 "$tmp/f" | sort | uniq -c | sort -rn | head -n 12

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The root file system of the image that tools/deploy/Dockerfile makes: the daemon in it, with the
 # rights that daemonset.yaml gives, and the unit for systemd.
+# seconds: 15
 
 load lib
 
@@ -58,7 +59,7 @@ has_container() {
 @test "the daemon in a container of the image has profiles, a page, metrics and captures of other containers" {
 	need_podman runc
 	need curl
-	port=$((20000 + $$ % 20000))
+	port=$(free_port)
 	"$repo/tools/deploy/root" "$stoker" "$tmp/image"
 	mkdir "$tmp/store"
 	configure

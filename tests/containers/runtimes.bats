@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # Real container runtimes: the right name on every sample, also of a container that is gone.
+# seconds: 60
 
 load lib
 
@@ -33,7 +34,7 @@ podman_two() {
 	for one in 1 2; do
 		remove+=("podman_runc rm -f -t 0 web$one-$$")
 		"$run" run -d "${podman_options[@]}" "$@" --name "web$one-$$" \
-			--rootfs "$tmp/rootfs" /bin/spin 60
+			--rootfs "$tmp/rootfs" /bin/spin 200
 	done
 }
 
@@ -44,7 +45,7 @@ docker_two() {
 	tar -C "$tmp/rootfs" -c . | our_docker import - shop:7
 	for one in 1 2; do
 		our_docker run -d --network none --name "web$one-$$" --label "app=shop$one" shop:7 \
-			/bin/spin 60
+			/bin/spin 200
 		remove+=("our_docker rm -f web$one-$$")
 	done
 }
@@ -81,7 +82,7 @@ host_is_host() {
 	need_podman runc
 	podman_two podman_runc
 	start_neighbour
-	record -a --by container,pid,comm -F 499 -d 2 -o "$tmp/f" --stats "$tmp/s"
+	record -a --by container,pid,comm -F 499 -d "$(worth 2)" -o "$tmp/f" --stats "$tmp/s"
 	jq -c .containers "$tmp/s"
 	each_has_its_own "$tmp/f" "web1-$$" "$(podman_pid web1-$$)" "web2-$$" "$(podman_pid web2-$$)"
 	host_is_host "$tmp/f"
@@ -91,11 +92,11 @@ host_is_host() {
 	need_podman crun
 	podman_two podman_crun --uidmap 0:100000:65536 --gidmap 0:100000:65536
 	start_neighbour
-	record -a --by container,pid,comm -F 499 -d 2 -o "$tmp/f"
+	record -a --by container,pid,comm -F 499 -d "$(worth 2)" -o "$tmp/f"
 	[ "$(stat -c %u "/proc/$(podman_pid web1-$$)")" = 100000 ]
 	each_has_its_own "$tmp/f" "web1-$$" "$(podman_pid web1-$$)" "web2-$$" "$(podman_pid web2-$$)"
 	# And seen from a host that has nothing else.
-	in_v2 "$stoker" record -q -a --by container,pid,comm -F 499 -d 2 -o "$tmp/g"
+	in_v2 "$stoker" record -q -a --by container,pid,comm -F 499 -d "$(worth 2)" -o "$tmp/g"
 	each_has_its_own "$tmp/g" "web1-$$" "$(podman_pid web1-$$)" "web2-$$" "$(podman_pid web2-$$)"
 	host_is_host "$tmp/g"
 }
@@ -104,7 +105,7 @@ host_is_host() {
 	need_podman runc
 	podman_two podman_runc --uidmap 0:100000:65536 --gidmap 0:100000:65536
 	[ "$(stat -c %u "/proc/$(podman_pid web1-$$)")" = 100000 ]
-	record -a --by container,pid,comm -F 199 -d 1 -o "$tmp/f"
+	record -a --by container,pid,comm -F 199 -d "$(worth 1)" -o "$tmp/f"
 	each_has_its_own "$tmp/f" "web1-$$" "$(podman_pid web1-$$)" "web2-$$" "$(podman_pid web2-$$)"
 }
 
@@ -113,11 +114,11 @@ host_is_host() {
 	[ -n "$dockerd" ] || skip 'no dockerd on this machine'
 	docker_two
 	start_neighbour
-	record -a --by container,pid,image,comm -F 499 -d 2 -o "$tmp/f"
+	record -a --by container,pid,image,comm -F 499 -d "$(worth 2)" -o "$tmp/f"
 	for one in 1 2; do
 		all_under "web$one-$$" "$(our_docker inspect -f '{{.State.Pid}}' "web$one-$$")" "$tmp/f"
 	done
-	between "$(folded_count "$tmp/f" "^web1-$$;[^;]*;shop:7;spin;")" 10 1000 'samples under the image'
+	between "$(folded_count "$tmp/f" "^web1-$$;[^;]*;shop:7;spin;")" 10 100000 'samples under the image'
 	host_is_host "$tmp/f"
 }
 
@@ -133,23 +134,23 @@ host_is_host() {
 			--annotation "io.kubernetes.cri.container-name=api$one" \
 			--annotation io.kubernetes.cri.sandbox-namespace=prod \
 			--annotation io.kubernetes.cri.sandbox-name=shop-1 \
-			"$tmp/rootfs" "$id" /bin/spin 60 3>&-
+			"$tmp/rootfs" "$id" /bin/spin 200 3>&-
 		remove+=("ctr -n k8s.io task kill -s KILL $id" "wait_until 5 ctr -n k8s.io c rm $id")
 		eval "local pid$one=\$(ctr -n k8s.io task ls | awk -v id=\$id '\$1 == id { print \$2 }')"
 	done
 	start_neighbour
-	record -a --by container,pid,pod,namespace,comm -F 499 -d 2 -o "$tmp/f"
+	record -a --by container,pid,pod,namespace,comm -F 499 -d "$(worth 2)" -o "$tmp/f"
 	# shellcheck disable=SC2154 # by eval
 	each_has_its_own "$tmp/f" api1 "$pid1" api2 "$pid2"
 	between "$(folded_count "$tmp/f" '^api[12];[^;]*;shop-1;prod;spin;')" \
 		"$(folded_count "$tmp/f" '^api')" 100000 'samples with their pod'
 	host_is_host "$tmp/f"
 	# One of a pod, and all of it.
-	record --pod prod/shop-1 --by container -F 199 -d 1 -o "$tmp/g"
+	record --pod prod/shop-1 --by container -F 199 -d "$(worth 1)" -o "$tmp/g"
 	[ "$(folded_count "$tmp/g" '^api1;')" -ge 5 ]
 	[ "$(folded_count "$tmp/g" '^api2;')" -ge 5 ]
 	[ "$(folded_count "$tmp/g")" -eq "$(folded_count "$tmp/g" '^api')" ]
-	record --container api1 --by container -F 199 -d 1 -o "$tmp/g"
+	record --container api1 --by container -F 199 -d "$(worth 1)" -o "$tmp/g"
 	[ "$(folded_count "$tmp/g" '^api1;')" -ge 5 ]
 	[ "$(folded_count "$tmp/g")" -eq "$(folded_count "$tmp/g" '^api1')" ]
 }
@@ -158,23 +159,24 @@ host_is_host() {
 	local count
 	need_podman runc
 	make_rootfs "$tmp/rootfs" shortlived
+	mv "$tmp/rootfs/bin/shortlived" "$tmp/rootfs/bin/moment" # a name that nobody else has
 	start_record -a --by container,comm -F 999 -d 60 -o "$tmp/f" --stats "$tmp/s"
 	podman_runc run --rm "${podman_options[@]}" --name "brief-$$" --rootfs "$tmp/rootfs:O" \
-		/bin/shortlived 300
+		/bin/moment 300
 	[ -z "$(podman_runc ps -aq --filter "name=brief-$$")" ]
 	kill -INT "$recorder"
 	wait "$recorder"
 	jq -c .containers "$tmp/s"
-	count=$(folded_count "$tmp/f" '^[^;]*;shortlived;')
+	count=$(folded_count "$tmp/f" '^[^;]*;moment;')
 	between "$count" 30 3000 'samples of it'
-	[ "$(folded_count "$tmp/f" "^brief-$$;shortlived;")" -eq "$count" ]
+	[ "$(folded_count "$tmp/f" "^brief-$$;moment;")" -eq "$count" ]
 }
 
 @test "one container alone: the ticks of its neighbour never run the program" {
 	local before after
 	need_podman runc
 	podman_two podman_runc
-	record --container "web1-$$" --by container -F 999 -d 2 -o "$tmp/f" --stats "$tmp/s"
+	record --container "web1-$$" --by container -F 999 -d "$(worth 2)" -o "$tmp/f" --stats "$tmp/s"
 	jq -c '.ticks, .bpf' "$tmp/s"
 	between "$(folded_count "$tmp/f" "^web1-$$;")" 100 5000 samples
 	[ "$(folded_count "$tmp/f" "^web1-$$;")" -eq "$(folded_count "$tmp/f")" ]
@@ -186,8 +188,11 @@ host_is_host() {
 @test "one container alone, beside a capture of the host at another rate" {
 	need_podman runc
 	podman_two podman_runc
-	start_record -a --by container -F 99 -d 4 -o "$tmp/all" --stats "$tmp/s"
-	record --container "web1-$$" --by container -F 999 -d 2 -o "$tmp/one"
+	start_record -a --by container -F 99 -d 60 -o "$tmp/all" --stats "$tmp/s"
+	record --container "web1-$$" --by container -F 999 -d "$(worth 2)" -o "$tmp/one"
+	runs_on "$(podman_pid "web1-$$")" 60
+	runs_on "$(podman_pid "web2-$$")" 60
+	kill -INT "$recorder"
 	wait "$recorder"
 	jq -c .ticks "$tmp/s"
 	[ "$(folded_count "$tmp/one" "^web1-$$;")" -eq "$(folded_count "$tmp/one")" ]
@@ -199,8 +204,8 @@ host_is_host() {
 @test "which container is meant: the beginning is enough, several are listed, none lists all" {
 	need_podman runc
 	podman_two podman_runc
-	record --container "web2-$$" -F 99 -d 1 -o "$tmp/f"
-	record --container "$(podman_runc inspect -f '{{.Id}}' "web1-$$" | cut -c 1-10)" -F 99 -d 1 -o "$tmp/f"
+	record --container "web2-$$" -F 99 -d "$(worth 1)" -o "$tmp/f"
+	record --container "$(podman_runc inspect -f '{{.Id}}' "web1-$$" | cut -c 1-10)" -F 99 -d "$(worth 1)" -o "$tmp/f"
 	exits 1 record --container web -d 1 -o "$tmp/f"
 	said_clearly "web1-$$"
 	said_clearly "web2-$$"

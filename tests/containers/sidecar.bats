@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # stoker in a container beside another one, of which it shares the pid namespace and nothing else; and
 # what the files of tools/deploy let it do.
+# seconds: 45
 
 load lib
 
@@ -60,8 +61,8 @@ whole() {
 	diff <(documented) <(grep -o 'cap-add=[A-Z_]*' "$repo/tools/deploy/Dockerfile" | cut -d = -f 2 | sort)
 	for file in daemonset ephemeral; do
 		diff <(documented) <(sed -n 's/.*add: \[\(.*\)\]/\1/p' "$repo/tools/deploy/$file.yaml" | tr -d ' ' | tr , '\n' | sort)
-		python3 -c 'import sys, yaml; list(yaml.safe_load_all(open(sys.argv[1])))' "$repo/tools/deploy/$file.yaml" ||
-			! python3 -c 'import yaml'
+		"$python" -c 'import sys, yaml; list(yaml.safe_load_all(open(sys.argv[1])))' "$repo/tools/deploy/$file.yaml" ||
+			! "$python" -c 'import yaml'
 	done
 	# On a host as Debian sets it up, where a clock takes one more.
 	diff <({ documented; echo SYS_ADMIN; } | sort) <(sed -n 's/^CapabilityBoundingSet=//p' "$repo/tools/deploy/stoker.service" | tr ' ' '\n' | sed s/CAP_// | sort)
@@ -73,14 +74,14 @@ whole() {
 	make_side
 	start_secretive
 	before=$(find "$tmp/app" -newer "$tmp/side/bin/stoker" | sort)
-	sidecar "$(all_caps)" -p 1 --by pid,comm -F 999 -d 2 >"$tmp/f"
+	sidecar "$(all_caps)" -p 1 --by pid,comm -F 999 -d "$(worth 2)" >"$tmp/f"
 	cat "$tmp/said"
 	hottest "$tmp/f"
 	[ "$(folded_count "$tmp/f" '^1;app;')" -eq "$(folded_count "$tmp/f")" ]
 	whole "$tmp/f"
 	diff <(echo "$before") <(find "$tmp/app" -newer "$tmp/side/bin/stoker" | sort)
 	# All that can be seen from there is that container.
-	sidecar "$(all_caps)" -a --by comm -F 499 -d 1 >"$tmp/g"
+	sidecar "$(all_caps)" -a --by comm -F 499 -d "$(worth 1)" >"$tmp/g"
 	[ "$(folded_count "$tmp/g" '^app;')" -ge 5 ]
 	between "$(folded_share "$tmp/g" '^(app|stoker[^;]*);')" 100 100 'samples of the pid namespace'
 }
@@ -118,10 +119,10 @@ whole() {
 	app=$(podman_runc inspect -f '{{.State.Pid}}' "app-$$")
 	wait_until 20 test -s "$tmp/app/tmp/perf-1.map"
 	sleep 2
-	sidecar "$(all_caps)" -p 1 -F 499 -d 3 >"$tmp/f"
+	sidecar "$(all_caps)" -p 1 -F 499 -d "$(worth 3)" >"$tmp/f"
 	hottest "$tmp/f"
 	between "$(jit_named "$tmp/f" .)" 95 100 'JIT frames with names, %'
-	record --container "app-$$" --by container -F 499 -d 2 -o "$tmp/g"
+	record --container "app-$$" --by container -F 499 -d "$(worth 2)" -o "$tmp/g"
 	[ "$(folded_count "$tmp/g" "^app-$$;")" -ge 20 ]
 	between "$(jit_named "$tmp/g" .)" 95 100 'JIT frames with names, %'
 }

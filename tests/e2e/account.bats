@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # The account: every tick is a sample, idle, or lost for a reason, and the cost is in it.
+# seconds: 100
 
 load lib
 
@@ -28,7 +29,7 @@ lost() {
 		record -a -F "$hz" -d 3 -o "$tmp/f" --stats "$tmp/s"
 		adds_up "$tmp/s"
 		# A busy machine may be late to stop: what was due is a matter of how long it was.
-		between "$(jq .duration_s "$tmp/s")" 2.9 6 duration
+		between "$(jq .duration_s "$tmp/s")" 2.9 "$(patience 6)" duration
 		between "$(jq ".ticks.expected + .ticks.filtered - $hz * $(nproc) * .duration_s" "$tmp/s")" \
 			$((-hz * $(nproc) * 3 / 50)) $((hz * $(nproc) * 3 / 50)) "due at $hz Hz, off by"
 		between "$(folded_count "$tmp/f")" "$(stat_of "$tmp/s" .ticks.samples)" \
@@ -77,7 +78,7 @@ lost() {
 	jq -e '[.ticks.lost, .events.lost, .targets.lost, .user_stacks.truncated, .frames.by_source, .frames.unnamed, .objects.failed]
 		| all(type == "object" and ([.[]] | all(type == "number")))' "$tmp/s"
 	jq -e '.agent.cpu_s | type == "number"' "$tmp/s"
-	jq -e '.hz == 199 and .duration_s >= 0.9 and .duration_s < 3' "$tmp/s"
+	jq -e '.hz == 199 and .duration_s >= 0.9' "$tmp/s"
 	jq -e '.frames.total == .frames.named + ([.frames.unnamed[]] | add // 0)' "$tmp/s"
 	jq -e '.frames.named == ([.frames.by_source[]] | add // 0)' "$tmp/s"
 	jq -e '.user_stacks.total == .user_stacks.complete + ([.user_stacks.truncated[]] | add // 0)' "$tmp/s"
@@ -118,20 +119,20 @@ ready_redis() {
 
 # As long as the contract says: a stack is told once, so a sample costs less the longer it lasts.
 @test "under a Redis load fewer than 64 bytes a sample leave the kernel" {
-	local port=$((20000 + RANDOM % 10000))
+	local port
+	port=$(free_port)
 	need redis-server redis-benchmark redis-cli
 	start redis-server --bind 127.0.0.1 --port "$port" --save '' --appendonly no --dir "$tmp"
 	local server=$pid
 	wait_until 10 ready_redis "$port"
 	start redis-benchmark -p "$port" -q -l -c 20 -t set,get
 	wait_until 10 has_run "$pid"
-	record -p "$server,$pid" -F 99 -d 60 -o "$tmp/f" --stats "$tmp/s"
+	record_cpu 85 "$server,$pid" -F 99 -o "$tmp/f" --stats "$tmp/s"
 	hottest "$tmp/f"
 	jq -c . "$tmp/s"
 	adds_up "$tmp/s"
 	between "$(folded_share "$tmp/f" '^redis-server;')" 20 70 'share of the server'
-	[ "$(stat_of "$tmp/s" .ticks.samples)" -ge 8000 ] ||
-		skip 'Redis had too little of this machine, which is busy with other things'
+	between "$(stat_of "$tmp/s" .ticks.samples)" 8000 100000 samples
 	between "$(jq '.bpf.bytes_out / .ticks.samples' "$tmp/s")" 0.01 64 'bytes a sample'
 }
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A stripped program has the names of its separate debug file wherever that may lie; a file of
 # another build is refused, and said to be.
+# seconds: 45
 
 load lib
 
@@ -57,7 +58,7 @@ start_prog() {
 
 # sample OPTION...: of $pid.
 sample() {
-	record -p "$pid" -F 499 -d 1 --by '' --user -o "$tmp/f" --stats "$tmp/s" "$@"
+	record_cpu 1 "$pid" -F 499 --by '' --user -o "$tmp/f" --stats "$tmp/s" "$@"
 	hottest "$tmp/f"
 	jq -c '[.frames, .debug_files, .unnamed_files]' "$tmp/s"
 }
@@ -266,7 +267,7 @@ refused() {
 }
 
 @test "compiled code of a composite .NET image has no names, and is said to be that" {
-	need python3
+	need "$python"
 	[ "$(uname -m)" = x86_64 ] || skip 'code for x86-64'
 	cat >"$tmp/run.py" <<-'PYTHON'
 		import ctypes, os, struct, sys
@@ -283,9 +284,9 @@ refused() {
 		at = libc.mmap(None, 4096, 5, 2, os.open(sys.argv[1], os.O_RDONLY), 4096)
 		ctypes.CFUNCTYPE(None)(at)()
 	PYTHON
-	start python3 "$tmp/run.py" "$tmp/framework.r2r.dll"
+	start "$python" "$tmp/run.py" "$tmp/framework.r2r.dll"
 	wait_until 10 has_run "$pid" 20
-	record -p "$pid" -F 499 -d 1 -o "$tmp/f" --stats "$tmp/s"
+	record_cpu 1 "$pid" -F 499 -o "$tmp/f" --stats "$tmp/s"
 	jq -c .unnamed_files "$tmp/s"
 	[ "$(folded_count "$tmp/f" 'framework\.r2r\.dll\+0x1000$')" -gt 0 ]
 	jq -e '.unnamed_files[] | select(.file | endswith("/framework.r2r.dll")) |

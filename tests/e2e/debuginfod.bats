@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # Debug files from a debuginfod server, on loopback: what it has gives names; one that is dead, slow or
 # lies costs no sample, little time, and is in the account.
+# seconds: 60
 
 load lib
 
 need_server() {
-	need cc objcopy python3
+	need cc objcopy "$python"
 	ldconfig -p | grep -qE 'libcurl(-gnutls)?\.so\.4' || skip 'no libcurl on this machine'
 }
 
@@ -134,7 +135,7 @@ failed() {
 	sample --debuginfod http://127.0.0.1:1
 	nameless
 	failed unreachable
-	[ "$took" -le 10 ]
+	[ "$took" -le "$(patience 10)" ]
 }
 
 @test "slow servers cost no sample and are said" {
@@ -146,7 +147,7 @@ failed() {
 		sample --debuginfod "$url"
 		nameless
 		failed timeout
-		[ "$took" -le 20 ]
+		[ "$took" -le "$(patience 20)" ]
 	done
 }
 
@@ -174,7 +175,7 @@ failed() {
 	sample --debuginfod "$url"
 	nameless
 	jq -e '(.debuginfod.failed.too_large // 0) + (.debuginfod.failed.timeout // 0) >= 1' "$tmp/s"
-	[ "$took" -le 20 ]
+	[ "$took" -le "$(patience 20)" ]
 }
 
 @test "what fetches has no capability, another user, and does not outlive the capture" {

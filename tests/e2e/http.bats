@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # The daemon over HTTP: metrics, captures on demand, questions to the store, and who may ask.
+# seconds: 30
 
 load lib
 
@@ -8,7 +9,7 @@ load lib
 # answers.
 serve() {
 	need curl jq
-	port=$((20000 + ($$ + RANDOM) % 20000))
+	port=$(free_port)
 	url=http://127.0.0.1:$port
 	printf '%s\n' '[sample]' 'interval = 1s' 'cpu = 100%' '[store]' "path = $tmp/store" '[http]' \
 		"listen = 127.0.0.1:$port" "$@" >"$tmp/stoker.ini"
@@ -96,7 +97,8 @@ another_than() {
 	local until span
 	until=@$(date +%s)
 	span="since=@1000000000&until=$until"
-	wait_until 5 eval '[ "@$(date +%s)" != "$until" ]'
+	# Until all of that time is written.
+	wait_until 20 eval '[ "$(jq -s "map(.end_ns) | max / 1e9 | floor" "$tmp/store/index")" -gt "${until#@}" ]'
 	get "/query?$span&top=5" >"$tmp/top"
 	"$stoker" report --store "$tmp/store" --since @1000000000 --until "$until" --top 5 2>/dev/null |
 		diff - "$tmp/top"
@@ -267,7 +269,7 @@ another_than() {
 @test "with a token only who has it is answered, and the page for it" {
 	echo 0123456789abcdef-token >"$tmp/token"
 	need curl jq
-	port=$((20000 + ($$ + RANDOM) % 20000))
+	port=$(free_port)
 	url=http://127.0.0.1:$port
 	printf '%s\n' '[sample]' 'interval = 1s' '[store]' "path = $tmp/store" '[http]' \
 		"listen = 0.0.0.0:$port" "token_file = $tmp/token" >"$tmp/stoker.ini"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # Code that no file holds: named by perf maps, of a small program with known code and of real runtimes.
+# seconds: 120
 
 load lib
 
@@ -10,12 +11,59 @@ start_jit() {
 	wait_until 5 says ready "$out"
 }
 
+# change: the program makes it now, and goes on.
+change() {
+	kill -USR1 "$1"
+	wait_until 10 says half "$2"
+}
+
+# record_around_change OPTION...: of $pid, with as much of its time before as after.
+record_around_change() {
+	local program=$pid its=$out
+	start_record -p "$program" -F 199 "$@"
+	runs_on "$program" 100
+	change "$program" "$its"
+	runs_on "$program" 100
+	kill -INT "$recorder"
+	wait "$recorder"
+}
+
+intervals() {
+	find "$tmp" -name 'f-??????' | sort
+}
+
+has_intervals() {
+	[ "$(intervals | wc -l)" -ge "$1" ]
+}
+
+# record_both_sides: of $pid in intervals; what is of before the change goes to $first, what is of
+# after it to $last. One that ends then may be written late, the next has both.
+record_both_sides() {
+	local program=$pid its=$out n
+	first=$tmp/first last=$tmp/last
+	start_record -p "$program" -F 199 --interval 1 -o "$tmp/f-%H%M%S"
+	runs_on "$program" 100
+	wait_until 20 has_intervals 1
+	intervals | xargs cat >"$first"
+	change "$program" "$its"
+	n=$(($(intervals | wc -l) + 2))
+	wait_until 20 has_intervals "$n"
+	runs_on "$program" 100
+	kill -INT "$recorder"
+	wait "$recorder"
+	intervals | tail -n "+$((n + 1))" | xargs cat >"$last"
+	hottest "$first"
+	hottest "$last"
+	rm "$tmp"/f-??????
+	kill -KILL "$program"
+}
+
 alpha=';main;run_until;jit_outer_\[j\];int jit_alpha\(long, char\)_\[j\](;|$)'
 beta=';main;run_until;jit_outer_\[j\];jit_beta_\[j\](;|$)'
 
 @test "code in anonymous memory is named by the map, its caller and callee with it" {
-	start_jit 30 anon
-	record -p "$pid" -F 199 -d 2 -o "$tmp/f" --stats "$tmp/s"
+	start_jit 300 anon
+	record_cpu 2 "$pid" -F 199 -o "$tmp/f" --stats "$tmp/s"
 	hottest "$tmp/f"
 	between "$(folded_share "$tmp/f" "$alpha")" 62 88 'share of alpha'
 	between "$(folded_share "$tmp/f" "$beta")" 18 32 'share of beta'
@@ -23,24 +71,24 @@ beta=';main;run_until;jit_outer_\[j\];jit_beta_\[j\](;|$)'
 }
 
 @test "so is code in a memfd" {
-	start_jit 30 memfd
-	record -p "$pid" -F 199 -d 2 -o "$tmp/f"
+	start_jit 300 memfd
+	record_cpu 2 "$pid" -F 199 -o "$tmp/f"
 	hottest "$tmp/f"
 	between "$(folded_share "$tmp/f" "$alpha")" 62 88 'share of alpha'
 	between "$(folded_share "$tmp/f" "$beta")" 18 32 'share of beta'
 }
 
 @test "the map of a process in a container is found in its own /tmp" {
-	start_in_container "$(target jitmap)" 30 anon
+	start_in_container "$(target jitmap)" 300 anon
 	wait_until 5 says ready "$out"
-	record -p "$pid" -F 199 -d 2 -o "$tmp/f"
+	record_cpu 2 "$pid" -F 199 -o "$tmp/f"
 	hottest "$tmp/f"
 	between "$(jit_named "$tmp/f" .)" 98 100 'JIT frames named, %'
 }
 
 @test "code without a map keeps its place under its caller" {
-	start_jit 30 nomap
-	record -p "$pid" -F 199 -d 1 -o "$tmp/f" --stats "$tmp/s"
+	start_jit 300 nomap
+	record_cpu 1 "$pid" -F 199 -o "$tmp/f" --stats "$tmp/s"
 	hottest "$tmp/f"
 	jq -c .frames "$tmp/s"
 	local unnamed='\[anon\]\+0x[0-9a-f]+[^;]*'
@@ -50,15 +98,15 @@ beta=';main;run_until;jit_outer_\[j\];jit_beta_\[j\](;|$)'
 }
 
 @test "a map that comes late still names what was sampled before" {
-	start_jit 4 late
-	record -p "$pid" -F 199 -d 3 -o "$tmp/f"
+	start_jit 300 late
+	record_around_change -o "$tmp/f"
 	hottest "$tmp/f"
 	between "$(jit_named "$tmp/f" .)" 98 100 'JIT frames named, %'
 }
 
 @test "a map that is truncated and written anew is read anew" {
-	start_jit 4 rewrite
-	record -p "$pid" -F 199 -d 3 -o "$tmp/f"
+	start_jit 300 rewrite
+	record_around_change -o "$tmp/f"
 	hottest "$tmp/f"
 	between "$(jit_named "$tmp/f" .)" 98 100 'JIT frames named, %'
 	between "$(folded_count "$tmp/f" 'jit_outer_\[j\];new_alpha_\[j\]')" 20 1200 'samples of the new alpha'
@@ -66,23 +114,15 @@ beta=';main;run_until;jit_outer_\[j\];jit_beta_\[j\](;|$)'
 }
 
 @test "also when the new map has the size of the old" {
-	start_jit 6 rewrite-same
-	record -p "$pid" -F 199 -d 5 --interval 2 -o "$tmp/f-%H%M%S"
-	local last
-	last=$(find "$tmp" -name 'f-*' | sort | tail -n 1)
-	hottest "$last"
+	start_jit 300 rewrite-same
+	record_both_sides
 	between "$(folded_share "$last" 'jit_outer_\[j\];int new_alpha\(long, char\)_\[j\]')" 60 90 'new alpha, last'
 	between "$(folded_share "$last" 'jit_outer_\[j\];new_beta_\[j\]')" 10 40 'new beta, last'
 }
 
 @test "an address used again has each interval's own name" {
-	start_jit 8 reuse
-	record -p "$pid" -F 199 -d 7 --interval 2 -o "$tmp/f-%H%M%S"
-	local first last
-	first=$(find "$tmp" -name 'f-*' | sort | head -n 1)
-	last=$(find "$tmp" -name 'f-*' | sort | tail -n 1)
-	hottest "$first"
-	hottest "$last"
+	start_jit 300 reuse
+	record_both_sides
 	between "$(folded_share "$first" "$alpha")" 60 90 'old alpha, first'
 	between "$(folded_share "$first" 'new_alpha')" 0 0 'new alpha, first'
 	between "$(folded_share "$last" 'jit_outer_\[j\];new_alpha_\[j\]')" 60 90 'new alpha, last'
@@ -90,21 +130,21 @@ beta=';main;run_until;jit_outer_\[j\];jit_beta_\[j\](;|$)'
 }
 
 @test "a line that is cut in its name gives no name" {
-	start_jit 30 cut
-	record -p "$pid" -F 199 -d 2 -o "$tmp/f"
+	start_jit 300 cut
+	record_cpu 2 "$pid" -F 199 -o "$tmp/f"
 	hottest "$tmp/f"
 	between "$(folded_share "$tmp/f" "$alpha")" 60 90 alpha
 	between "$(folded_count "$tmp/f" 'jit_beta_cut')" 0 0 'samples under half a name'
 }
 
 @test "a map of another user, a FIFO or a link in its place is not followed" {
-	start_in_container sh -c 'mkfifo /tmp/perf-1.map; exec "$1" 30 nomap' sh "$(target jitmap)"
+	start_in_container sh -c 'mkfifo /tmp/perf-1.map; exec "$1" 300 nomap' sh "$(target jitmap)"
 	wait_until 5 says ready "$out"
-	record -p "$pid" -F 199 -d 1 -o "$tmp/f"
+	record_cpu 1 "$pid" -F 199 -o "$tmp/f"
 	between "$(folded_count "$tmp/f" "$(chain 'main;run_until')")" 6 420 'samples with a FIFO'
-	start_in_container sh -c 'ln -s /etc/passwd /tmp/perf-1.map; exec "$1" 30 nomap' sh "$(target jitmap)"
+	start_in_container sh -c 'ln -s /etc/passwd /tmp/perf-1.map; exec "$1" 300 nomap' sh "$(target jitmap)"
 	wait_until 5 says ready "$out"
-	record -p "$pid" -F 199 -d 1 -o "$tmp/f"
+	record_cpu 1 "$pid" -F 199 -o "$tmp/f"
 	between "$(folded_count "$tmp/f" "$(chain 'main;run_until')")" 6 420 'samples with a link'
 	between "$(jit_named "$tmp/f" .)" 0 0 'JIT frames named, %'
 }
@@ -113,9 +153,9 @@ beta=';main;run_until;jit_outer_\[j\];jit_beta_\[j\](;|$)'
 	local name
 	for name in DOTNET_PerfMapJitDumpPath TMPDIR; do
 		mkdir "$tmp/$name"
-		start env "$name=$tmp/$name" "$(target jitmap)" 30 anon
+		start env "$name=$tmp/$name" "$(target jitmap)" 300 anon
 		wait_until 5 says ready "$out"
-		record -p "$pid" -F 199 -d 1 -o "$tmp/f"
+		record_cpu 1 "$pid" -F 199 -o "$tmp/f"
 		hottest "$tmp/f"
 		between "$(jit_named "$tmp/f" .)" 98 100 "JIT frames named by $name, %"
 		kill -KILL "$pid"
@@ -132,8 +172,8 @@ start_dump() {
 dumped=';main;run_until;dump_outer_\[j\];dump_'
 
 @test "code is named by a jitdump, wherever it lies" {
-	start_dump 30 load
-	record -p "$pid" -F 199 -d 2 -o "$tmp/f" --stats "$tmp/s"
+	start_dump 300 load
+	record_cpu 2 "$pid" -F 199 -o "$tmp/f" --stats "$tmp/s"
 	hottest "$tmp/f"
 	jq -c .frames "$tmp/s"
 	between "$(folded_share "$tmp/f" "${dumped}alpha_\[j\](;|\$)")" 62 88 'share of alpha'
@@ -142,16 +182,16 @@ dumped=';main;run_until;dump_outer_\[j\];dump_'
 }
 
 @test "and that of a process in a container" {
-	start_in_container "$(target jitdump)" 30 load
+	start_in_container "$(target jitdump)" 300 load
 	wait_until 5 says ready "$out"
-	record -p "$pid" -F 199 -d 2 -o "$tmp/f"
+	record_cpu 2 "$pid" -F 199 -o "$tmp/f"
 	hottest "$tmp/f"
 	between "$(jit_named "$tmp/f" .)" 98 100 'JIT frames named, %'
 }
 
 @test "a jitdump and a perf map at once give each function one name" {
-	start_dump 30 both
-	record -p "$pid" -F 199 -d 2 -o "$tmp/f" --stats "$tmp/s"
+	start_dump 300 both
+	record_cpu 2 "$pid" -F 199 -o "$tmp/f" --stats "$tmp/s"
 	hottest "$tmp/f"
 	jq -c .frames "$tmp/s"
 	between "$(folded_share "$tmp/f" "${dumped}beta_\[j\](;|\$)")" 18 32 'share of beta'
@@ -160,20 +200,16 @@ dumped=';main;run_until;dump_outer_\[j\];dump_'
 }
 
 @test "a jitdump that comes late still names what was sampled before" {
-	start_dump 4 late
-	record -p "$pid" -F 199 -d 3 -o "$tmp/f"
+	start_dump 300 late
+	record_around_change -o "$tmp/f"
 	hottest "$tmp/f"
 	between "$(jit_named "$tmp/f" .)" 98 100 'JIT frames named, %'
 }
 
-# first_and_last MODE: of the intervals of a capture around the change at half time.
+# first_and_last MODE: of the intervals of a capture around the change.
 first_and_last() {
-	start_dump 10 "$1"
-	record -p "$pid" -F 199 -d 7 --interval 1 -o "$tmp/f-%H%M%S"
-	first=$(find "$tmp" -name 'f-*' | sort | head -n 1)
-	last=$(find "$tmp" -name 'f-*' | sort | tail -n 1)
-	hottest "$first"
-	hottest "$last"
+	start_dump 300 "$1"
+	record_both_sides
 }
 
 @test "an address that a jitdump names twice has each interval's own name" {
@@ -198,21 +234,20 @@ first_and_last() {
 		between "$(folded_share "$first" "${dumped}alpha_\[j\](;|\$)")" 60 90 "$mode: old alpha, first"
 		between "$(folded_share "$last" 'dump_outer_\[j\];new_alpha_\[j\]')" 60 90 "$mode: new alpha, last"
 		between "$(folded_share "$last" 'dump_alpha|dump_beta')" 0 0 "$mode: old names, last"
-		rm "$tmp"/f-*
 	done
 }
 
 @test "a jitdump's record that is cut in its name gives no name" {
-	start_dump 30 cut
-	record -p "$pid" -F 199 -d 2 -o "$tmp/f"
+	start_dump 300 cut
+	record_cpu 2 "$pid" -F 199 -o "$tmp/f"
 	hottest "$tmp/f"
 	between "$(folded_share "$tmp/f" "${dumped}alpha_\[j\](;|\$)")" 60 90 alpha
 	between "$(folded_count "$tmp/f" 'dump_b')" 0 0 'samples under half a name'
 }
 
 @test "a jitdump of the other byte order is refused, and said to be" {
-	start_dump 30 swapped
-	timeout 60 "$stoker" record -p "$pid" -F 199 -d 1 -o "$tmp/f" --stats "$tmp/s" 2>"$tmp/said"
+	start_dump 300 swapped
+	record_cpu 1 "$pid" -F 199 -o "$tmp/f" --stats "$tmp/s"
 	cat "$tmp/said"
 	jq -c .frames "$tmp/s"
 	grep -q "process $pid: its jitdump .* other byte order" "$tmp/said"
@@ -229,15 +264,15 @@ holds_runtime() {
 }
 
 @test "Node in a container has 98 % of its JIT frames named" {
-	start_runtime node 60
-	record -p "$pid" -F 499 -d 4 -o "$tmp/f" --stats "$tmp/s"
+	start_runtime node 200
+	record_cpu 4 "$pid" -F 499 -o "$tmp/f" --stats "$tmp/s"
 	holds_runtime 150
 	between "$(folded_count "$tmp/f" 'JS:[^;]*shaft[^;]*;JS:[^;]*shaft')" 10 5000 'samples below shaft'
 }
 
 @test "CoreCLR in a container has 98 % of its JIT frames named" {
-	start_runtime coreclr 60
-	record -p "$pid" -F 499 -d 4 -o "$tmp/f" --stats "$tmp/s"
+	start_runtime coreclr 200
+	record_cpu 4 "$pid" -F 499 -o "$tmp/f" --stats "$tmp/s"
 	holds_runtime 200
 	between "$(folded_count "$tmp/f" 'Stones::Shaft[^;]*;([^;]*;)?[^;]*Stones::Grind')" 10 5000 \
 		'samples of Grind below Shaft'
@@ -247,8 +282,8 @@ holds_runtime() {
 @test "stacks through the code of Node and CoreCLR are whole" {
 	local runtime
 	for runtime in node coreclr; do
-		start_runtime "$runtime" 60
-		record -p "$pid" -F 499 -d 2 -o "$tmp/f" --stats "$tmp/s"
+		start_runtime "$runtime" 200
+		record_cpu 2 "$pid" -F 499 -o "$tmp/f" --stats "$tmp/s"
 		need_tables "$tmp/s"
 		hottest "$tmp/f"
 		jq -c .user_stacks "$tmp/s"
@@ -259,7 +294,7 @@ holds_runtime() {
 
 # killed NAME: recorded with -a, killed after a second of its own time, while its code is being compiled anew.
 killed() {
-	start_runtime "$1" 60
+	start_runtime "$1" 200
 	local victim=$pid
 	start_record -a --by pid,comm -F 499 -d 60 -o "$tmp/f" --stats "$tmp/s"
 	runs_on "$victim" 100
@@ -282,11 +317,13 @@ killed() {
 }
 
 @test "Java in a container is named by the map that jcmd writes at the end" {
-	start_runtime java 60
+	start_runtime java 200
 	local jvm=$pid
-	start_record -p "$jvm" -F 499 -d 5 -o "$tmp/f" --stats "$tmp/s"
-	sleep 2
-	jcmd "$jvm" Compiler.perfmap >"$tmp/jcmd" 2>&1 || skip "jcmd: $(tail -n 1 "$tmp/jcmd")"
+	start_record -p "$jvm" -F 499 -d 300 -o "$tmp/f" --stats "$tmp/s"
+	runs_on "$jvm" 200
+	"$jcmd" "$jvm" Compiler.perfmap >"$tmp/jcmd" 2>&1 || skip "jcmd: $(tail -n 1 "$tmp/jcmd")"
+	runs_on "$jvm" 50
+	kill -INT "$recorder"
 	wait "$recorder"
 	hottest "$tmp/f"
 	jq -c .frames "$tmp/s"

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What processes leave where their files are looked for: nothing of it makes the capture wait, is
 # followed out of the container, or goes uncounted. tests/unit/test_opener.c times each alone.
+# seconds: 15
 
 load lib
 
@@ -11,7 +12,7 @@ in_place='
 	case $1 in
 	fifo) mkfifo "$2" ;;
 	device) mknod "$2" c 5 0 ;;
-	socket) python3 -c "import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])" "$2" ;;
+	socket) /usr/bin/python3 -c "import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])" "$2" ;;
 	directory) mkdir "$2" ;;
 	link) ln -s /etc/shadow "$2" ;;
 	loop) ln -s "${2##*/}" "$2" ;;
@@ -26,7 +27,7 @@ kinds='fifo device socket directory link loop sparse'
 # Samples through the whole of it: not a tenth of a second was lost.
 never_waited() {
 	jq -c '.ticks, .objects, .debug_files' "$tmp/s"
-	between "$(jq '.duration_s' "$tmp/s")" 1.9 3.5 'seconds of a capture of two'
+	between "$(jq '.duration_s' "$tmp/s")" 1.9 "$(patience 3)" 'seconds of a capture of two'
 	between "$(jq '[.ticks.lost[]] | add // 0' "$tmp/s")" 0 0 'ticks lost'
 }
 
@@ -40,7 +41,7 @@ counted() {
 
 @test "in place of perf maps: each is counted, none is read, and nobody waits" {
 	local kind pids=''
-	need python3
+	need "$python"
 	for kind in $kinds; do
 		start_in_container sh -c "$in_place" sh "$kind" /tmp/perf-1.map "$(target jitmap)" 60 nomap
 		wait_until 10 says ready "$out"
@@ -56,7 +57,7 @@ counted() {
 
 @test "in place of debug files: each is counted, none is used, and nobody waits" {
 	local kind pids=''
-	need python3 objcopy
+	need "$python" objcopy
 	for kind in $kinds; do
 		mkdir "$tmp/$kind"
 		objcopy --strip-all "$(target spin)" "$tmp/$kind/spin"
@@ -78,7 +79,7 @@ counted() {
 # swapped PATH COMMAND...: in a container, with PATH a FIFO and a file by turns, all the time.
 swapped() {
 	# shellcheck disable=SC2016 # for the inner shell
-	start_in_container sh -c 'path=$1; shift; mkfifo "${path%/*}/other"; echo >"$path"; "$@" & exec python3 -c "
+	start_in_container sh -c 'path=$1; shift; mkfifo "${path%/*}/other"; echo >"$path"; "$@" & exec /usr/bin/python3 -c "
 import ctypes, os, sys
 libc = ctypes.CDLL(None)
 path = os.fsencode(sys.argv[1])
@@ -89,7 +90,7 @@ while True:
 }
 
 @test "a map that is swapped for a FIFO and back all the time makes nobody wait" {
-	need python3
+	need "$python"
 	swapped /tmp/perf-2.map "$(target jitmap)" 60 nomap
 	wait_until 10 says ready "$out"
 	record -a -F 199 -d 2 --interval 1 -o "$tmp/%s.folded" --stats "$tmp/s"
@@ -98,7 +99,7 @@ while True:
 }
 
 @test "a debug file that is swapped for a FIFO and back all the time makes nobody wait" {
-	need python3 objcopy
+	need "$python" objcopy
 	mkdir "$tmp/d"
 	objcopy --strip-all "$(target spin)" "$tmp/d/spin"
 	swapped "$tmp/d/spin.debug" "$tmp/d/spin" 60

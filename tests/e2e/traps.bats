@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Traps: what fires them, what is captured, and when they rest; and that the rate steps down where
 # sampling takes more than it may.
+# alone: one of its programs takes a CPU for itself
+# seconds: 35
 
 load lib
 

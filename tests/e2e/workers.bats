@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # The workers of a capture that runs: what they have, and what becomes of it when they are killed.
+# seconds: 15
 
 load lib
 

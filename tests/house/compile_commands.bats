@@ -9,7 +9,7 @@ setup() {
 }
 
 field() {
-	python3 -c 'import json, sys; print(eval("json.load(sys.stdin)" + sys.argv[1]))' "$1" <<<"$output"
+	/usr/bin/python3 -c 'import json, sys; print(eval("json.load(sys.stdin)" + sys.argv[1]))' "$1" <<<"$output"
 }
 
 @test "each file is an entry with its own arguments" {

@@ -3,6 +3,7 @@
 # tools/gen-vmlinux: held against a small BTF of our own making, so no kernel and no root is needed.
 
 bats_require_minimum_version 1.5.0
+. "$BATS_TEST_DIRNAME/../binaries.bash"
 
 setup_file() {
 	command -v bpftool >/dev/null || skip "bpftool is not installed"

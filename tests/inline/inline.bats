@@ -4,8 +4,10 @@
 # where it is installed, llvm-addr2line's. How they are compared, tests/inline/agree says.
 #
 #   INLINE_ADDRESSES   how many (10000)     INLINE_SHOWN   print differences (0)
+# seconds: 60
 
 bats_require_minimum_version 1.5.0
+. "$BATS_TEST_DIRNAME/../binaries.bash"
 
 addresses=${INLINE_ADDRESSES:-10000}
 shown=${INLINE_SHOWN:-0}
@@ -122,9 +124,7 @@ need_llvm() {
 }
 
 @test "Rust agrees" {
-	local rustc=/usr/bin/rustc # the distribution's, where it is installed
-	[ -x $rustc ] || rustc=rustc
-	need $rustc
+	need "$rustc"
 	"$rustc" -O -g -o prog "$here/mix.rs"
 	check prog prog
 }

@@ -4,7 +4,9 @@
 # thousand random addresses is what readelf, objdump or addr2line say. The rules: tests/names/agree.
 #
 #   NAMES_ADDRESSES   how many (100000)
+# seconds: 35
 
+. "$BATS_TEST_DIRNAME/../binaries.bash"
 addresses=${NAMES_ADDRESSES:-100000}
 
 setup() {
@@ -27,7 +29,7 @@ need() {
 # agree FILE: what we say of it, with the debug file that the distribution has for it.
 agree() {
 	local file=$1 id debug=''
-	need addr2line readelf objdump python3
+	need addr2line readelf objdump "$python"
 	[ -e "$file" ] || skip "no $file on this machine"
 	id=$(readelf -n "$file" | awk '/Build ID/ { print $3 }')
 	[ ! -e "/usr/lib/debug/.build-id/${id:0:2}/${id:2}.debug" ] ||
@@ -56,13 +58,13 @@ lib() {
 }
 
 @test "names of python are no neighbour's" {
-	need python3
-	agree "$(readlink -f /usr/bin/python3)"
+	need "$python"
+	agree "$(readlink -f "$python")"
 }
 
 @test "names of node are no neighbour's" {
-	need node
-	agree "$(readlink -f "$(command -v node)")"
+	need "$node"
+	agree "$(readlink -f "$node")"
 }
 
 @test "names of a program that was just built are no neighbour's" {

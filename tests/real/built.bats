@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # Native programs as compilers make them, in every way to link one: as in whole.bats.
+# seconds: 60
 
 load real
 
@@ -34,37 +35,37 @@ load real
 
 @test "64 threads" {
 	build mix64 gcc -O2 -fomit-frame-pointer
-	start_program "$program" 60 63
+	start_program "$program" 200 63
 	whole threads64
 }
 
 @test "static" {
 	build mix-static gcc -O2 -static
-	start_program "$program" 60 2
+	start_program "$program" 200 2
 	whole static
 }
 
 @test "static-pie" {
 	build mix-static-pie gcc -O2 -static-pie
-	start_program "$program" 60 2
+	start_program "$program" 200 2
 	whole static-pie
 }
 
 @test "stripped" {
 	build mix-stripped gcc -O2 -s
-	start_program "$program" 60 2
+	start_program "$program" 200 2
 	whole stripped
 }
 
 @test "unoptimised" {
 	build mix-O0 gcc -O0
-	start_program "$program" 60 2
+	start_program "$program" 200 2
 	whole O0
 }
 
 @test "by clang" {
 	build mix-clang clang -O3
-	start_program "$program" 60 2
+	start_program "$program" 200 2
 	whole clang
 }
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Go programs, in the ways to link one: as in whole.bats. Their rows come from the stack deltas that
 # Go's runtime keeps.
+# seconds: 60
 
 load real
 
@@ -30,8 +31,9 @@ load real
 @test "the same, position-independent and without symbols" {
 	need gcc
 	build_go go-crowd-pie crowd.go -buildmode=pie '-ldflags=-s -w'
+	local pie=$program
 	build_go go-crowd crowd.go
-	start_program "$kept/go-crowd-pie"
+	start_program "$pie"
 	whole go-crowd-pie 99.5 "$program"
 }
 

@@ -3,6 +3,7 @@
 # JIT runtimes: from a native leaf through JIT frames to the thread's start, whichever the code lies
 # in (anonymous memory, a memfd). Each with two programs: Mill is plain, and has few places where a
 # stack is hard to follow; Market is full of native leaves, exceptions, stubs and garbage.
+# seconds: 70
 
 load real
 
@@ -15,18 +16,18 @@ has_jit() {
 }
 
 @test "node of the distribution" {
-	need node
+	need "$node"
 	cd "$tmp" || return 1
-	start node --perf-basic-prof --logfile=/dev/null "$repo/tests/runtimes/work.js" 60
+	start "$node" --perf-basic-prof --logfile=/dev/null "$repo/tests/runtimes/work.js" 200
 	wait_until 20 says ready "$out"
 	whole node-system
 	has_jit 50
 }
 
 @test "node of the distribution, market" {
-	need node
+	need "$node"
 	cd "$tmp" || return 1
-	start node --perf-basic-prof --logfile=/dev/null "$repo/tests/runtimes/market.js" 60
+	start "$node" --perf-basic-prof --logfile=/dev/null "$repo/tests/runtimes/market.js" 200
 	wait_until 20 says ready "$out"
 	whole node-system-market
 	has_jit 50

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Against perf, which copies stacks out and unwinds them later by the same tables with other code:
 # both watch one process at the same time, and the same functions call the same functions, as often.
+# seconds: 110
 
 load real
 
@@ -9,12 +10,14 @@ load real
 # whenever that one is switched to.
 # agrees NAME [STRIPPED...]: of $pid.
 agrees() {
-	local name=$1 watched=$pid
+	local name=$1 watched=$pid enough
 	shift
 	need perf
-	start_record -p "$watched" --user --by comm --no-demangle -F 999 -d 60 -o "$tmp/f" --stats "$tmp/s"
+	start_record -p "$watched" --user --by comm --no-demangle -F 999 -d 300 -o "$tmp/f" --stats "$tmp/s"
+	runs_on "$watched" "${REAL_PERF_TICKS:-500}" 3>&- &
+	enough=$!
 	perf record -q -F 499 -e cpu-clock --call-graph dwarf,32768 -a -o "$tmp/perf.data" \
-		-- sleep "${REAL_PERF_SECONDS:-6}" >"$tmp/perf.said" 2>&1 || {
+		-- tail --pid="$enough" -f /dev/null >"$tmp/perf.said" 2>&1 || {
 		cat "$tmp/perf.said"
 		skip 'perf cannot record here'
 	}
@@ -37,25 +40,25 @@ agrees() {
 
 @test "callbacks, signals, formatting" {
 	build mix gcc -O2
-	start_program "$program" 90
+	start_program "$program" 200
 	agrees mix
 }
 
 @test "a static program" {
 	build mix-static-pie gcc -O2 -static-pie
-	start_program "$program" 90
+	start_program "$program" 200
 	agrees static-pie
 }
 
 @test "C++ exceptions" {
 	build throw g++ -O2
-	start_program "$program" 90
+	start_program "$program" 200
 	agrees throw
 }
 
 @test "python3" {
-	start_program /usr/bin/python3 "$real/busy.py" 90
-	agrees python3 "$(basename "$(readlink -f /usr/bin/python3)")"
+	start_program "$python" "$real/busy.py" 200
+	agrees python3 "$(basename "$(readlink -f "$python")")"
 }
 
 @test "redis-server" {
@@ -65,6 +68,6 @@ agrees() {
 
 @test "Rust" {
 	build_rust
-	start_program "$program" 90
+	start_program "$program" 200
 	agrees rust
 }

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Programs of the distribution: nearly every user stack is whole, and a stack that is said to be
 # whole begins where its thread began.
+# seconds: 60
 
 load real
 
@@ -21,18 +22,18 @@ load real
 }
 
 @test "python3" {
-	start_program /usr/bin/python3 "$real/busy.py"
+	start_program "$python" "$real/busy.py"
 	whole python3
 }
 
 @test "perl" {
-	start_program perl "$real/busy.pl"
+	start_program /usr/bin/perl "$real/busy.pl"
 	whole perl
 }
 
 @test "openssl" {
 	need openssl
-	start_program openssl speed -seconds 20 rsa2048
+	start_program /usr/bin/openssl speed -seconds 20 rsa2048
 	whole openssl
 }
 
@@ -44,6 +45,6 @@ load real
 @test "ripgrep" {
 	need rg
 	record -F "$hz" -o "$tmp/f" --stats "$tmp/s" -- \
-		bash -c 'for i in 1 2; do rg -uuu -c -j2 "[a-z]+ing [A-Z][0-9]" /usr/share >/dev/null; done; true'
-	held_whole ripgrep 99.5 "$(command -v rg)" "$(command -v bash)" /lib/x86_64-linux-gnu/libc.so.6
+		bash -c 'for i in 1 2; do /usr/bin/rg -uuu -c -j2 "[a-z]+ing [A-Z][0-9]" /usr/share >/dev/null; done; true'
+	held_whole ripgrep 99.5 "/usr/bin/rg" "$(command -v bash)" /lib/x86_64-linux-gnu/libc.so.6
 }

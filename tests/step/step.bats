@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # The stepping test itself: that it can fail.
+# seconds: 50
 
 setup_file() {
 	[ "$(uname -m)" = x86_64 ] || skip 'the stepper knows x86-64 only'

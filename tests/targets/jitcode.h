@@ -4,6 +4,7 @@
 #pragma once
 
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -89,12 +90,28 @@ static int map_memfd(struct code *code)
 	return 0;
 }
 
-/* beside: what is added to alpha's and beta's places. */
+static volatile sig_atomic_t change_asked;
+
+static void ask_for_change(int signal)
+{
+	(void)signal;
+	change_asked = 1;
+}
+
+/* SIGUSR1 is for tests that know when they have seen enough; without it the change comes in time. */
+static void change_on_signal(void)
+{
+	struct sigaction action = { .sa_handler = ask_for_change, .sa_flags = SA_RESTART };
+
+	sigaction(SIGUSR1, &action, NULL);
+}
+
+/* Until `end`, or until a change is asked for. beside: what is added to alpha's and beta's places. */
 NOINLINE void run_until(const struct code *code, unsigned int beside, uint64_t end)
 {
 	jit_outer outer = (jit_outer)(void *)(code->run + OUTER);
 
-	while (!is_past(end)) {
+	while (!is_past(end) && !change_asked) {
 		outer(3000000, code->run + ALPHA + beside);
 		outer(1000000, code->run + BETA + beside);
 	}

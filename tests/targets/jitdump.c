@@ -14,7 +14,7 @@
  *   replace   at half time the dump is closed, and a new one under its name has other names
  *   cut       beta's record is cut in its name
  *   swapped   the header is of the other byte order
- * Prints `ready` when the functions run and `half` after the change at half time.
+ * Prints `ready` when the functions run and `half` after the change at half time, or on SIGUSR1.
  *
  * BUILD: -O1 -g -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -fno-optimize-sibling-calls
  */
@@ -211,12 +211,14 @@ int main(int argc, char **argv)
 		perror("jitdump");
 		return 1;
 	}
+	change_on_signal();
 	puts("ready");
 	run_until(&code, 0, half);
 	if (change_at_half(&d)) {
 		perror("jitdump");
 		return 1;
 	}
+	change_asked = 0;
 	puts("half");
 	run_until(&code, !strcmp(d.mode, "move") ? MOVED : 0, end);
 	return 0;

@@ -13,7 +13,7 @@
  *   reuse         at half time alpha's and beta's addresses get other code and new lines
  *   cut           beta's line is cut in its name: no newline follows
  *   kernel        as anon, and a part of the time is the kernel's
- * Prints `ready` when the functions run and `half` after the change at half time.
+ * Prints `ready` when the functions run and `half` after the change at half time, or on SIGUSR1.
  *
  * BUILD: -O1 -g -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -fno-optimize-sibling-calls
  */
@@ -98,7 +98,7 @@ static void run_with_kernel(const struct code *code, uint64_t end)
 	static char zeros[1 << 20];
 	int fd = open("/dev/zero", O_RDONLY | O_CLOEXEC);
 
-	while (!is_past(end)) {
+	while (!is_past(end) && !change_asked) {
 		run_until(code, 0, deadline_in(0.005));
 		for (int i = 0; i < 10; i++)
 			if (read(fd, zeros, sizeof(zeros)) < 0)
@@ -121,12 +121,14 @@ int main(int argc, char **argv)
 	}
 	if (strcmp(mode, "nomap") && strcmp(mode, "late") && map_write(&code, mode))
 		return 1;
+	change_on_signal();
 	puts("ready");
 	if (!strcmp(mode, "kernel"))
 		run_with_kernel(&code, half);
 	run_until(&code, 0, half);
 	if (change_at_half(&code, mode))
 		return 1;
+	change_asked = 0;
 	puts("half");
 	run_until(&code, 0, end);
 	return 0;

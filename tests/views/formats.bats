@@ -1,15 +1,15 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # One capture in every format, each read back by tests/views/read, and by programs that people use.
+# seconds: 60
 
 bats_require_minimum_version 1.5.0
 load ../e2e/lib
 
-GO=$(command -v go || ls /usr/lib/go*/bin/go 2>/dev/null | tail -n 1 || :)
 VIEWER='speedscope@1.25.0 playwright-core@1.65.1'
 
 setup_file() {
-	local busy=() command=() one targets=${TARGETS:-$BATS_TEST_DIRNAME/../../.build/tests/targets}
+	local busy=() command=() one port targets=${TARGETS:-$BATS_TEST_DIRNAME/../../.build/tests/targets}
 	export dir=$BATS_FILE_TMPDIR
 	for one in 'comms 60' 'burn7030 60 1' 'jitmap 60' 'syscalls 60'; do
 		# shellcheck disable=SC2086 # a program and its arguments
@@ -25,10 +25,11 @@ setup_file() {
 		echo "$one $!" >>"$dir/runtimes"
 	done
 	if command -v redis-server redis-benchmark >/dev/null; then
-		redis-server --port 7393 --bind 127.0.0.1 --save '' >/dev/null 2>&1 3>&- &
+		port=$(free_port)
+		redis-server --port "$port" --bind 127.0.0.1 --save '' >/dev/null 2>&1 3>&- &
 		busy+=($!)
 		echo "redis $!" >>"$dir/runtimes"
-		timeout 60 redis-benchmark -p 7393 -q -n 100000000 -t set,get >/dev/null 2>&1 3>&- &
+		timeout 60 redis-benchmark -p "$port" -q -n 100000000 -t set,get >/dev/null 2>&1 3>&- &
 		busy+=($!)
 	fi
 	"${STOKER:-$BATS_TEST_DIRNAME/../../stoker}" record -q -a -F 499 -d 4 --by '' --bundle "$dir/bundle"
@@ -97,10 +98,10 @@ convert() {
 }
 
 @test "go tool pprof reads it: top, raw and peek" {
-	[ -n "$GO" ] || skip 'no Go on this machine'
-	"$GO" tool pprof -top -nodecount=100000 -nodefraction=0 -sample_index=samples "$dir/a.pb.gz" >"$tmp/top"
-	"$GO" tool pprof -raw "$dir/a.pb.gz" >"$tmp/raw"
-	"$GO" tool pprof -nodefraction=0 -peek '^seventy$' "$dir/a.pb.gz" >"$tmp/peek"
+	need "$go"
+	"$go" tool pprof -top -nodecount=100000 -nodefraction=0 -sample_index=samples "$dir/a.pb.gz" >"$tmp/top"
+	"$go" tool pprof -raw "$dir/a.pb.gz" >"$tmp/raw"
+	"$go" tool pprof -nodefraction=0 -peek '^seventy$' "$dir/a.pb.gz" >"$tmp/peek"
 	grep -q 'samples/count cpu/nanoseconds' "$tmp/raw"
 	grep -q 'parent$' "$tmp/peek"
 	"$BATS_TEST_DIRNAME/read" functions "$dir/a.folded" |
@@ -117,7 +118,7 @@ convert() {
 	# Of perf text it makes a profile of each thread: of one program there are few to look through.
 	awk -v RS= -v ORS='\n\n' '/^burn7030 /' "$dir/a.linux-perf.txt" >"$tmp/a.linux-perf.txt"
 	mkdir -p "$targets/../artefacts"
-	timeout 120 node "$BATS_TEST_DIRNAME/speedscope.mjs" "$home" "$chromium" "$targets/../artefacts" seventy \
+	timeout 120 "$node" "$BATS_TEST_DIRNAME/speedscope.mjs" "$home" "$chromium" "$targets/../artefacts" seventy \
 		"$dir/a.speedscope.json" "$tmp/a.linux-perf.txt" "$tmp/a.collapsedstack.txt" "$dir/a.pb.gz"
 }
 

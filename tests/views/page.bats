@@ -2,7 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # The html page and the svg picture in a real browser, with a profile of 100,000 stacks: what page.mjs
 # saw. Its pictures are kept beside the build, in artefacts/.
+# alone: it holds a page to be quick
+# seconds: 80
 
+# shellcheck source=tests/binaries.bash
+. "$BATS_TEST_DIRNAME/../binaries.bash"
 PACKAGES='playwright-core@1.65.1 axe-core@4.14.1'
 FROM=2.34 UNTIL=5.02
 
@@ -19,7 +23,7 @@ setup_file() {
 	"$targets/../views/made" 100000 20 "$FROM" "$UNTIL" "$BATS_FILE_TMPDIR"
 	mkdir "$BATS_FILE_TMPDIR/small"
 	"$targets/../views/made" 300 20 "$FROM" "$UNTIL" "$BATS_FILE_TMPDIR/small"
-	timeout 300 node "$here/page.mjs" "$home" "$chromium" "$BATS_FILE_TMPDIR" "$artefacts" >"$seen"
+	timeout 300 "$node" "$here/page.mjs" "$home" "$chromium" "$BATS_FILE_TMPDIR" "$artefacts" >"$seen"
 	jq 'del(.keyboard.roles)' "$seen"
 }
 
@@ -125,7 +129,7 @@ perf_text() {
 	perf_text >x.linux-perf.txt
 	"$stoker" convert -q x.linux-perf.txt -o x.html
 	"$stoker" convert -q x.linux-perf.txt --since "$FROM" --until "$UNTIL" -o x.folded
-	node "$BATS_TEST_DIRNAME/page.mjs" "$home" "$chromium" "$PWD/x.html" >dragged.folded
+	"$node" "$BATS_TEST_DIRNAME/page.mjs" "$home" "$chromium" "$PWD/x.html" >dragged.folded
 	[ "$(wc -l <x.folded)" -gt 30 ]
 	cmp x.folded dragged.folded
 }

@@ -3,8 +3,10 @@
 # The walk of bpf/vma.bpf.h against /proc/PID/maps, address by address, while real programs run.
 # Two runs of vma_check look at the whole host: one over programs that last, one over 200 that do not.
 # What each printed is in $runs; the tests read it.
+# seconds: 20
 
 bats_require_minimum_version 1.5.0
+. "$BATS_TEST_DIRNAME/../binaries.bash"
 
 repo=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 runs=$BATS_FILE_TMPDIR
@@ -68,12 +70,13 @@ write_programs() {
 			}
 		}
 	END
-	! command -v javac >/dev/null || javac -d "$runs" "$runs/Load.java" || :
+	[ ! -x "$javac" ] || "$javac" -d "$runs" "$runs/Load.java" || :
 }
 
-# is_ready FILE PID: has it said so, within 30 s?
+# is_ready FILE PID: has it said so, within 30 s of an idle machine?
 is_ready() {
-	local tries=600
+	local tries
+	tries=$(($(patience 30) * 20))
 	until grep -q ready "$1" 2>/dev/null; do
 		kill -0 "$2" 2>/dev/null && [ $((tries--)) -gt 0 ] || return 1
 		sleep 0.05
@@ -124,9 +127,9 @@ check() {
 }
 
 start_loads() {
-	[ ! -e "$runs/Load.class" ] || start java java -cp "$runs" Load "$LOAD_SECONDS"
-	! command -v node >/dev/null || start node node "$runs/load.js" "$LOAD_SECONDS"
-	start python python3 "$runs/load.py" "$LOAD_SECONDS"
+	[ ! -e "$runs/Load.class" ] || start java "$java" -cp "$runs" Load "$LOAD_SECONDS"
+	[ ! -x "$node" ] || start node "$node" "$runs/load.js" "$LOAD_SECONDS"
+	start python "$python" "$runs/load.py" "$LOAD_SECONDS"
 	start manymaps "$runs/manymaps" "$LOAD_SECONDS"
 	start churnmaps "$runs/churnmaps" "$LOAD_SECONDS"
 }
