@@ -34,6 +34,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
+	publish_free(NULL);
 	publish_free(publish);
 	free(made);
 	return 0;
@@ -223,6 +224,41 @@ static void pages_that_an_object_does_not_have_are_refused(void **state)
 	assert_int_equal(publish_page(publish, OBJECT_FIRST + 1, told(0)->page_base), -EINVAL);
 }
 
+static void a_page_without_functions_is_not_loaded(void **state)
+{
+	static const struct made_shape holes = {
+		.first = 0, .pages = 15, .apart = 2, .rows_len = 20000, .rules_len = 5
+	};
+	struct bytes data;
+
+	(void)state;
+	assert_int_equal(put(0, &holes), 0);
+	assert_int_equal(publish_page(publish, OBJECT_FIRST, told(0)->page_base + 1), -EINVAL);
+	assert_int_equal(
+		publish_find_page(publish, OBJECT_FIRST, 1U << ROWS_PAGE_SHIFT, &data), END_NONE);
+	assert_null(data.data);
+	assert_consistent();
+}
+
+static void a_walk_finds_the_page_that_bpf_would(void **state)
+{
+	struct bytes data;
+
+	(void)state;
+	assert_int_equal(publish_find_page(publish, OBJECT_FIRST, 0, &data), END_NO_TABLE);
+	assert_int_equal(publish_table(publish, OBJECT_FIRST), TABLE_PENDING);
+	assert_int_equal(put(0, &large), 0);
+	assert_int_equal(publish_find_page(publish, OBJECT_FIRST, 0, &data), END_NONE);
+	assert_ptr_equal(data.data,
+		made->slabs + ((size_t)made->pages[told(0)->page_base].place << ROWS_PLACE_SHIFT));
+	assert_int_equal(
+		publish_find_page(publish, OBJECT_FIRST, 30U << ROWS_PAGE_SHIFT, &data), END_NONE);
+	assert_null(data.data);
+	publish_rest(publish);
+	made->failing = 1;
+	assert_int_equal(publish_find_page(publish, OBJECT_FIRST, 0, &data), END_NO_TABLE);
+}
+
 static void what_bpf_could_not_be_told_keeps_its_pages_until_it_was(void **state)
 {
 	uint32_t base;
@@ -278,6 +314,8 @@ static void the_vdso_is_told_although_bpf_never_met_it(void **state)
 	(void)state;
 	assert_int_equal(publish_none(publish, &none, OBJECT_VDSO), 0);
 	assert_int_equal(made_find(made, &none)->value.table, TABLE_NONE);
+	publish_drop(publish, &(struct publish_object){ none, OBJECT_VDSO }, 1);
+	assert_int_equal(made->objects_len, 0);
 }
 
 static void each_allocation_that_fails_leaves_the_maps_consistent(void **state)
@@ -351,6 +389,8 @@ int main(void)
 		TEST(a_page_that_cannot_be_loaded_may_be_asked_for_again),
 		TEST(a_page_that_is_there_and_is_asked_for_is_told_again),
 		TEST(pages_that_an_object_does_not_have_are_refused),
+		TEST(a_page_without_functions_is_not_loaded),
+		TEST(a_walk_finds_the_page_that_bpf_would),
 		TEST(what_bpf_could_not_be_told_keeps_its_pages_until_it_was),
 		TEST(a_table_that_could_not_be_told_is_told_later),
 		TEST(rows_of_an_object_that_bpf_forgot_leave_nothing),

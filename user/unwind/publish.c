@@ -324,16 +324,6 @@ static uint32_t page_of(const struct table *t, const struct unwind_rows_view *vi
 	return t->page_base + (view->pages[i].number - t->page_first);
 }
 
-/* Are all of the view's pages among the table's? */
-static bool is_within(const struct table *t, const struct unwind_rows_view *view)
-{
-	uint32_t len = view->head->pages_len;
-
-	return len == 0 ||
-		(view->pages[0].number >= t->page_first &&
-			view->pages[len - 1].number - t->page_first < t->pages_len);
-}
-
 static int load_page(struct publish *p, const struct table *t, const struct unwind_rows_view *view,
 	uint32_t i, const uint16_t *ids)
 {
@@ -361,11 +351,22 @@ static int load_or_keep(struct publish *p, struct table *t, const struct unwind_
 	return keep_rows(t, view);
 }
 
+static uint32_t first_of(const struct unwind_rows_view *view)
+{
+	return view->head->pages_len > 0 ? view->pages[0].number : 0;
+}
+
+static uint32_t span_of(const struct unwind_rows_view *view)
+{
+	uint32_t len = view->head->pages_len;
+
+	return len > 0 ? view->pages[len - 1].number - view->pages[0].number + 1 : 0;
+}
+
 /* Page numbers for the view's pages; those without functions are told as empty. */
 static int place_table(struct publish *p, struct table *t, const struct unwind_rows_view *view)
 {
-	uint32_t len = view->head->pages_len, first = len > 0 ? view->pages[0].number : 0;
-	uint32_t span = len > 0 ? view->pages[len - 1].number - first + 1 : 0, base = 0;
+	uint32_t first = first_of(view), span = span_of(view), base = 0;
 	int err = span > 0 ? row_pages_take(p->pages, span, &base) : 0;
 
 	if (err < 0)
@@ -373,7 +374,7 @@ static int place_table(struct publish *p, struct table *t, const struct unwind_r
 	t->page_base = base;
 	t->page_first = first;
 	t->pages_len = span;
-	for (uint32_t i = 0; i < len; i++)
+	for (uint32_t i = 0; i < view->head->pages_len; i++)
 		row_pages_offer(p->pages, page_of(t, view, i));
 	t->state = TABLE_READY;
 	t->contents = view_hash(view);
@@ -393,6 +394,13 @@ static int refuse(struct publish *p, struct table *t, int why)
 	t->state = TABLE_NONE;
 	err = tell_table(p, t);
 	return err < 0 ? err : why;
+}
+
+/* Has the table these very rows? Where its pages lie is compared, not taken from a hash. */
+static bool is_same(const struct table *t, const struct unwind_rows_view *view)
+{
+	return t->state == TABLE_READY && t->page_first == first_of(view) &&
+		t->pages_len == span_of(view) && t->contents == view_hash(view);
 }
 
 /* What was asked for and is not there may be asked for again. */
@@ -423,7 +431,7 @@ int publish_rows(struct publish *p, const struct object_key *key, uint32_t id,
 		publish_none(p, key, id);
 		return -ENOMEM;
 	}
-	if (t->state == TABLE_READY && t->contents == view_hash(view) && is_within(t, view))
+	if (is_same(t, view))
 		return publish_again(p, t, view);
 	err = withdraw(p, t);
 	if (err < 0) {
@@ -493,7 +501,7 @@ uint32_t publish_find_page(struct publish *p, uint32_t object, uint64_t offset, 
 	uint32_t page, len;
 
 	*data = (struct bytes){ 0 };
-	if (!t || t->state == TABLE_PENDING)
+	if (!t)
 		return END_NO_TABLE;
 	if (number < t->page_first || number - t->page_first >= t->pages_len)
 		return END_NONE;
