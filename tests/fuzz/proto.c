@@ -33,16 +33,18 @@ static void read_request(const struct proto_message *m)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	_cleanup_(freep) struct proto_message *m = calloc(1, sizeof(*m));
-	struct proto_head to;
+	struct proto_request to = { 0 };
 
 	must(m != NULL);
-	if (size < sizeof(to) || size > PROTO_BYTES_MAX)
+	if (size < sizeof(to.head) || size > PROTO_BYTES_MAX)
 		return 0;
 	memcpy(m->bytes, data, size);
 	m->head.size = (uint32_t)size; /* as proto_receive has seen to */
 	m->fds_len = m->head.seq % (PROTO_FDS_MAX + 1);
-	to = m->head;
-	if (proto_reply_valid(m, &to, to.pad % PROTO_QUERIES_MAX))
+	to.head = m->head;
+	to.queries_len = to.head.pad % PROTO_QUERIES_MAX;
+	to.flags = to.head.pad >> 16;
+	if (proto_reply_valid(m, &to))
 		read_reply(m);
 	if (proto_request_valid(m))
 		read_request(m);

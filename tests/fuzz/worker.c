@@ -97,7 +97,7 @@ static void ask(struct service *s, struct cursor *script, const int *fds, size_t
 	if (!proto_request_valid(&s->in))
 		return;
 	service_answer(s);
-	must(proto_reply_valid(&s->out, &s->in.head, s->in.request.queries_len));
+	must(proto_reply_valid(&s->out, &s->in.request));
 	if (s->out.head.kind == PROTO_ROWS && s->out.reply.status == WORKER_OK)
 		read_rows(&s->out);
 	if (s->out.head.kind == PROTO_NAMES || s->out.head.kind == PROTO_MAP_NAMES)

@@ -188,15 +188,18 @@ static void requests_that_no_client_makes_are_refused(void **state)
 	}
 }
 
-static const struct proto_head asked_rows = { .kind = PROTO_ROWS, .seq = 5 };
-static const struct proto_head asked_names = { .kind = PROTO_NAMES, .seq = 6 };
-static const struct proto_head asked_load = { .kind = PROTO_LOAD, .seq = 7 };
+static const struct proto_request asked_rows = { .head = { .kind = PROTO_ROWS, .seq = 5 } };
+static const struct proto_request asked_names = {
+	.head = { .kind = PROTO_NAMES, .seq = 6 },
+	.queries_len = 4,
+};
+static const struct proto_request asked_load = { .head = { .kind = PROTO_LOAD, .seq = 7 } };
 
 static void make_rows_reply(struct proto_message *m)
 {
 	struct proto_rows rows = { .rows_bytes = 100, .debuglink = "a.debug" };
 
-	proto_begin_reply(m, &asked_rows, WORKER_OK);
+	proto_begin_reply(m, &asked_rows.head, WORKER_OK);
 	proto_put(m, &rows, sizeof(rows));
 	m->fds_len = 1;
 }
@@ -269,12 +272,12 @@ static void rows_that_are_not_as_asked_are_refused(void **state)
 	struct pair *p = *state;
 
 	make_rows_reply(&p->out);
-	assert_true(proto_reply_valid(&p->out, &asked_rows, 0));
+	assert_true(proto_reply_valid(&p->out, &asked_rows));
 	for (size_t i = 0; i < ARRAY_SIZE(spoil); i++) {
 		print_message("row %zu\n", i);
 		make_rows_reply(&p->out);
 		spoil[i](&p->out);
-		assert_false(proto_reply_valid(&p->out, &asked_rows, 0));
+		assert_false(proto_reply_valid(&p->out, &asked_rows));
 	}
 	p->out.fds_len = 0;
 }
@@ -310,13 +313,46 @@ static void names_that_are_not_as_asked_are_refused(void **state)
 			.source = rows[i].source };
 
 		print_message("row %zu\n", i);
-		proto_begin_reply(&p->out, &asked_names, WORKER_OK);
+		proto_begin_reply(&p->out, &asked_names.head, WORKER_OK);
 		p->out.reply.answered = rows[i].answered;
 		assert_true(proto_put_answer(&p->out, &a));
 		a.index = rows[i].second;
 		assert_true(proto_put_answer(&p->out, &a));
 		p->out.head.size -= rows[i].cut;
-		assert_int_equal(proto_reply_valid(&p->out, &asked_names, 4), rows[i].taken);
+		assert_int_equal(proto_reply_valid(&p->out, &asked_names), rows[i].taken);
+	}
+}
+
+static void a_file_is_wanted_for_lines_that_were_asked_for_only(void **state)
+{
+	static const struct {
+		enum proto_kind kind;
+		uint32_t flags, wants;
+		bool taken;
+	} rows[] = {
+		{ PROTO_NAMES, PROTO_LINES, 1, true },
+		{ PROTO_NAMES, PROTO_LINES | PROTO_DEMANGLE, 1, true },
+		{ PROTO_NAMES, PROTO_LINES, 2, false },
+		{ PROTO_NAMES, 0, 0, true },
+		{ PROTO_NAMES, 0, 1, false },
+		{ PROTO_NAMES, PROTO_DEMANGLE, 1, false },
+		{ PROTO_MAP_NAMES, PROTO_LINES, 0, true },
+		{ PROTO_MAP_NAMES, PROTO_LINES, 1, false },
+	};
+	struct pair *p = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct proto_request asked = {
+			.head = { .kind = rows[i].kind, .seq = 6 },
+			.flags = rows[i].flags,
+			.queries_len = 1,
+		};
+
+		print_message("row %zu\n", i);
+		proto_begin_reply(&p->out, &asked.head, WORKER_OK);
+		p->out.reply.answered = 1;
+		p->out.reply.wants = rows[i].wants;
+		assert_int_equal(proto_reply_valid(&p->out, &asked), rows[i].taken);
 	}
 }
 
@@ -340,7 +376,7 @@ static void inlined_names_lead_to_one_that_is_not(void **state)
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		print_message("row %zu\n", i);
-		proto_begin_reply(&p->out, &asked_names, WORKER_OK);
+		proto_begin_reply(&p->out, &asked_names.head, WORKER_OK);
 		p->out.reply.answered = 3;
 		for (size_t n = 0; n < ARRAY_SIZE(rows[i].index); n++) {
 			struct proto_answer a = { .name = "one",
@@ -350,7 +386,7 @@ static void inlined_names_lead_to_one_that_is_not(void **state)
 
 			assert_true(proto_put_answer(&p->out, &a));
 		}
-		assert_int_equal(proto_reply_valid(&p->out, &asked_names, 3), rows[i].taken);
+		assert_int_equal(proto_reply_valid(&p->out, &asked_names), rows[i].taken);
 	}
 }
 
@@ -359,9 +395,9 @@ static void a_debug_file_of_unknown_fate_is_refused(void **state)
 	struct pair *p = *state;
 	struct proto_symbols symbols = { .debug = { [3] = WORKER_DEBUGS } };
 
-	proto_begin_reply(&p->out, &asked_load, WORKER_OK);
+	proto_begin_reply(&p->out, &asked_load.head, WORKER_OK);
 	proto_put(&p->out, &symbols, sizeof(symbols));
-	assert_false(proto_reply_valid(&p->out, &asked_load, 0));
+	assert_false(proto_reply_valid(&p->out, &asked_load));
 }
 
 static void answers_come_back_as_they_were_put(void **state)
@@ -371,7 +407,7 @@ static void answers_come_back_as_they_were_put(void **state)
 				b = { "", NULL, 9, 3, 0, ELF_SYM_PLT, 0 };
 	struct cursor c;
 
-	proto_begin_reply(&p->out, &asked_names, WORKER_OK);
+	proto_begin_reply(&p->out, &asked_names.head, WORKER_OK);
 	p->out.reply.answered = 4;
 	assert_true(proto_put_answer(&p->out, &a));
 	assert_true(proto_put_answer(&p->out, &b));
@@ -400,7 +436,7 @@ static void a_full_reply_takes_no_part_of_a_name(void **state)
 	uint32_t size;
 
 	memset(name, 'n', sizeof(name) - 1);
-	proto_begin_reply(&p->out, &asked_names, WORKER_OK);
+	proto_begin_reply(&p->out, &asked_names.head, WORKER_OK);
 	p->out.reply.answered = 3;
 	assert_true(proto_put_answer(&p->out, &a));
 	a.index = 1;
@@ -409,7 +445,7 @@ static void a_full_reply_takes_no_part_of_a_name(void **state)
 	a.index = 2;
 	assert_false(proto_put_answer(&p->out, &a));
 	assert_int_equal(p->out.head.size, size);
-	assert_true(proto_reply_valid(&p->out, &asked_names, 3));
+	assert_true(proto_reply_valid(&p->out, &asked_names));
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -425,6 +461,7 @@ int main(void)
 		TEST(rows_that_are_not_as_asked_are_refused),
 		TEST(names_that_are_not_as_asked_are_refused),
 		TEST(a_debug_file_of_unknown_fate_is_refused),
+		TEST(a_file_is_wanted_for_lines_that_were_asked_for_only),
 		TEST(inlined_names_lead_to_one_that_is_not),
 		TEST(answers_come_back_as_they_were_put),
 		TEST(a_full_reply_takes_no_part_of_a_name),

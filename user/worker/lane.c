@@ -236,8 +236,7 @@ enum lane_result lane_wait(struct lane *lane, uint64_t until_ns)
 		return lost(lane, LANE_LIED);
 	if (err < 0)
 		return lost(lane, LANE_ENDED);
-	if (!lane->busy ||
-		!proto_reply_valid(&lane->in, &lane->asked.head, lane->asked.queries_len))
+	if (!lane->busy || !proto_reply_valid(&lane->in, &lane->asked))
 		return lost(lane, LANE_LIED);
 	lane->busy = false;
 	return LANE_REPLY;

@@ -239,6 +239,14 @@ static bool is_source(uint32_t kind, uint8_t source)
 				   : source < WORKER_MAP_SOURCES;
 }
 
+/* What is wanted is opened for the worker, who must not have it that we open files at will. */
+static bool wants_valid(const struct proto_message *m, const struct proto_request *to)
+{
+	bool may_want = to->head.kind == PROTO_NAMES && (to->flags & PROTO_LINES);
+
+	return m->reply.wants <= may_want;
+}
+
 static bool answers_valid(const struct proto_message *m, uint32_t queries_len)
 {
 	struct cursor c = proto_answers(m);
@@ -263,20 +271,20 @@ static bool answers_valid(const struct proto_message *m, uint32_t queries_len)
 	return !c.bad && !inlined;
 }
 
-bool proto_reply_valid(
-	const struct proto_message *m, const struct proto_head *to, uint32_t queries_len)
+bool proto_reply_valid(const struct proto_message *m, const struct proto_request *to)
 {
 	const struct proto_reply *r = &m->reply;
 	const struct shape *shape;
 
-	if (r->head.size < sizeof(*r) || r->head.kind != to->kind || r->head.seq != to->seq ||
-		r->head.kind >= PROTO_KINDS || r->status >= WORKER_STATUSES_TOLD)
+	if (r->head.size < sizeof(*r) || r->head.kind != to->head.kind ||
+		r->head.seq != to->head.seq || r->head.kind >= PROTO_KINDS ||
+		r->status >= WORKER_STATUSES_TOLD)
 		return false;
 	shape = &shapes[r->head.kind];
 	if (m->fds_len > shape->reply_fds_max)
 		return false;
 	if (shape->names)
-		return answers_valid(m, queries_len);
+		return wants_valid(m, to) && answers_valid(m, to->queries_len);
 	if (r->head.size != sizeof(*r) + shape->body_bytes)
 		return false;
 	if (r->head.kind == PROTO_ROWS)

@@ -50,7 +50,7 @@ struct proto_reply {
 	uint64_t kept_bytes, kept_len; /* all symbols and maps that the worker keeps */
 	uint64_t evicted_len;          /* so far: dropped by the worker for want of room */
 	uint32_t lines_given_up;       /* names: that are told without lines, for want of time */
-	uint32_t wants;                /* names, 1: a file is wanted before the rest is answered */
+	uint32_t wants; /* names with lines, 1: a file is wanted before the rest is answered */
 	/* One of the structs below follows, or names: for each query that has one, by rising index,
 	 * u32 index, u64 start, u32 line, u8 source (as in struct worker_name), u8 inlined
 	 * (1: into the next one, of the same index), name and NUL, path of its file and NUL. */
@@ -89,9 +89,8 @@ int proto_receive(int fd, int flags, struct proto_message *m);
 void proto_close_fds(struct proto_message *m);
 
 bool proto_request_valid(const struct proto_message *m);
-/* Is m a reply to the request to_kind, to_seq, of so many queries? */
-bool proto_reply_valid(
-	const struct proto_message *m, const struct proto_head *to, uint32_t queries_len);
+/* Is m a reply to this request? */
+bool proto_reply_valid(const struct proto_message *m, const struct proto_request *to);
 /* The queries of PROTO_STATE: a kind, and text. False: it is too long. */
 bool proto_put_state(struct proto_message *m, uint32_t kind, const char *id);
 /* Of a valid message. */
