@@ -244,6 +244,19 @@ static void spoil_rows_status(struct proto_message *m)
 	rows_of(m)->rows_status = WORKER_NO_DATA;
 }
 
+static void spoil_no_use(struct proto_message *m)
+{
+	m->reply.status = WORKER_DAMAGED;
+}
+
+static void spoil_other_reason(struct proto_message *m)
+{
+	spoil_no_fd(m);
+	rows_of(m)->rows_bytes = 0;
+	rows_of(m)->rows_status = WORKER_NO_DATA;
+	spoil_no_use(m);
+}
+
 static void spoil_build_id(struct proto_message *m)
 {
 	rows_of(m)->build_id_len = BUILD_ID_BYTES_MAX + 1;
@@ -268,7 +281,8 @@ static void rows_that_are_not_as_asked_are_refused(void **state)
 {
 	static void (*const spoil[])(struct proto_message *) = { spoil_kind, spoil_seq,
 		spoil_status, spoil_size, spoil_no_fd, spoil_two_fds, spoil_rows_status,
-		spoil_build_id, spoil_link_end, spoil_link_path, spoil_link_up };
+		spoil_no_use, spoil_other_reason, spoil_build_id, spoil_link_end, spoil_link_path,
+		spoil_link_up };
 	struct pair *p = *state;
 
 	make_rows_reply(&p->out);

@@ -206,7 +206,9 @@ static bool rows_valid(const struct proto_message *m)
 {
 	const struct proto_rows *rows = proto_body(m);
 
+	/* A file that is of no use has no rows either, for the same reason. */
 	return rows->rows_status < WORKER_STATUSES_TOLD &&
+		(m->reply.status == WORKER_OK || rows->rows_status == m->reply.status) &&
 		rows->build_id_len <= sizeof(rows->build_id) &&
 		memchr(rows->debuglink, '\0', sizeof(rows->debuglink)) &&
 		is_file_name(rows->debuglink) && (rows->rows_bytes > 0) == (m->fds_len == 1) &&
