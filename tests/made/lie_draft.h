@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lie_draft.h - a worker's reply before it is sent: made honestly, then lied in. */
+#pragma once
+
+#include "lie_fields.h"
+#include "made_rows.h"
+
+/* What an honest worker says of everything. */
+#define HONEST_SYMBOLS 100
+#define HONEST_NAME "honest_function" /* of as many bytes as an answer's field has */
+#define HONEST_PATH "/src/a_source.c"
+#define HONEST_LINK "honest.debug"
+#define HONEST_FACT "honest fact"
+
+#define LIE_FDS_MAX 20       /* descriptors of one message */
+#define DRAFT_ANSWERS_MAX 64 /* that are remembered, to be lied about */
+
+struct lie_draft {
+	struct proto_message m; /* without descriptors; of its bytes, head.size are made */
+	uint32_t len;           /* of what is sent: there may be more of it than m has */
+	uint32_t answers[DRAFT_ANSWERS_MAX], answers_len;
+	uint32_t extra_fds;
+	struct made_shape shape; /* of rows */
+	struct made_rows rows;   /* bytes NULL: no memory goes along */
+	size_t memory_size;
+	int seals;
+	int memory_lie; /* enum lie_memory; -1: none */
+	bool silent, gone, ends, twice, unasked;
+};
+
+/* wants: names with lines want a file first, which is counted down. */
+void lie_draft_make(struct lie_draft *draft, const struct proto_head *to,
+	const struct proto_message *request, const struct made_shape *shape, unsigned int *wants);
+void lie_draft_tell(
+	struct lie_draft *draft, struct lie_target *target, unsigned int value, uint32_t any);
+/* The memory that goes along, a descriptor; -1: none does. */
+int lie_draft_memory(const struct lie_draft *draft);
+void lie_draft_done(struct lie_draft *draft);
