@@ -186,6 +186,15 @@ int fetch_ask(struct fetch *fetch, uint64_t id, const struct build_id *build_id)
 	return 0;
 }
 
+/* Is it about what was asked, and of no more bytes than there can be? More would wrap the sum that
+ * limits a capture. */
+static bool is_answer(const struct fetch *fetch, const struct fetch_answer *answer, int fd)
+{
+	return fetch->busy && answer->id == fetch->queue.data[fetch->next - 1].id &&
+		answer->bytes <= fetch->servers_len * FETCH_FILE_BYTES_MAX &&
+		answer->reason < FETCH_REASONS_LEN && (answer->reason == FETCH_DONE) == (fd >= 0);
+}
+
 /* 0; -EAGAIN: nothing is there; -EPIPE: it is gone, or does not keep to what was agreed. */
 static int receive(struct fetch *fetch, struct fetch_answer *answer, int *fd)
 {
@@ -193,10 +202,7 @@ static int receive(struct fetch *fetch, struct fetch_answer *answer, int *fd)
 
 	if (err < 0)
 		return err;
-	return fetch->busy && answer->reason < FETCH_REASONS_LEN &&
-			(answer->reason == FETCH_DONE) == (*fd >= 0)
-		? 0
-		: -EPIPE;
+	return is_answer(fetch, answer, *fd) ? 0 : -EPIPE;
 }
 
 void fetch_poll(struct fetch *fetch)

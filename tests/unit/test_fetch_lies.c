@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The process that fetches, which the test plays, lies in every field of its answers and about the
+ * messages: each order ends once, the sum of bytes keeps its limit, no descriptor is left.
+ * LINK: -Wl,--wrap=starter_start */
+#include "unit.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "lie_fields.h"
+#include "worker/fetch.h"
+#include "worker/starter.h"
+
+#define NO_PROCESS 0x40000000 /* more than PID_MAX_LIMIT */
+#define ORDERS 2
+#define URLS "http://one.example/ https://two.example"
+#define URLS_LEN 2
+
+/* Lies about a message as a whole. */
+enum message {
+	M_HONEST,
+	M_EMPTY,
+	M_SHORT,
+	M_LONG,
+	M_NO_FD,
+	M_TWO_FDS,
+	M_FD_FOR_NOTHING,
+	M_TWICE,
+	M_GONE,
+	M_SILENT,
+	MESSAGES,
+};
+
+static int peer = -1; /* the other end */
+
+int __wrap_starter_start(struct starter *starter, const char *argument, int *fd, pid_t *pid);
+
+int __wrap_starter_start(struct starter *starter, const char *argument, int *fd, pid_t *pid)
+{
+	int pair[2];
+
+	(void)starter;
+	assert_string_equal(argument, FETCH_ARGUMENT);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+	*fd = pair[0];
+	peer = pair[1];
+	*pid = NO_PROCESS;
+	return 0;
+}
+
+static size_t open_files(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	size_t len = 0;
+
+	while (readdir(dir))
+		len++;
+	closedir(dir);
+	return len;
+}
+
+static void send_bytes(const void *bytes, size_t size, unsigned int fds_len)
+{
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(2 * sizeof(int))];
+	} control = { 0 };
+	struct iovec part = { (void *)bytes, size };
+	struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1 };
+	int fds[2] = { open("/dev/null", O_RDWR | O_CLOEXEC), -1 };
+
+	fds[1] = fds[0];
+	if (fds_len > 0) {
+		control.head.cmsg_level = SOL_SOCKET;
+		control.head.cmsg_type = SCM_RIGHTS;
+		control.head.cmsg_len = CMSG_LEN(fds_len * sizeof(int));
+		memcpy(CMSG_DATA(&control.head), fds, fds_len * sizeof(int));
+		m.msg_control = &control;
+		m.msg_controllen = CMSG_SPACE(fds_len * sizeof(int));
+	}
+	/* The agent may have closed its end by now. */
+	(void)!sendmsg(peer, &m, MSG_NOSIGNAL);
+	close(fds[0]);
+}
+
+static void answer(const struct fetch_answer *honest, enum message message)
+{
+	uint8_t bytes[sizeof(*honest) + 8] = { 0 };
+	struct fetch_answer a = *honest;
+	unsigned int fds_len = a.reason == FETCH_DONE;
+	size_t size = sizeof(a);
+
+	if (message == M_FD_FOR_NOTHING)
+		a.reason = FETCH_NOT_FOUND;
+	if (message == M_NO_FD)
+		fds_len = 0;
+	if (message == M_TWO_FDS)
+		fds_len = 2;
+	if (message == M_EMPTY)
+		size = 0;
+	if (message == M_SHORT)
+		size -= 4;
+	if (message == M_LONG)
+		size += 8;
+	memcpy(bytes, &a, sizeof(a));
+	if (message != M_GONE && message != M_SILENT)
+		send_bytes(bytes, size, fds_len);
+	if (message == M_TWICE)
+		send_bytes(bytes, size, fds_len);
+	if (message == M_GONE)
+		fd_close(&peer);
+}
+
+/* ---- files ---------------------------------------------------------------------------------- */
+
+struct told {
+	size_t len, came;
+	bool lost;
+};
+
+static void on_fetched(void *ctx, uint64_t id, int fd, enum fetch_reason reason, const char *url)
+{
+	struct told *told = ctx;
+
+	assert_int_equal(id, 7 + told->len);
+	assert_true(reason < FETCH_REASONS_LEN);
+	assert_int_equal(fd >= 0, reason == FETCH_DONE);
+	assert_true(strncmp(url, "http", 4) == 0 && strlen(url) < FETCH_URL_MAX);
+	told->len++;
+	told->came += fd >= 0;
+	told->lost |= reason == FETCH_LOST;
+	if (fd >= 0)
+		close(fd);
+}
+
+/* The order that comes next; false: none is there. */
+static bool take_order(struct fetch_order *out)
+{
+	int none = -1;
+
+	return fd_take(peer, MSG_DONTWAIT, out, sizeof(*out), &none) == 0;
+}
+
+/* The first answer is this one, the others are honest. */
+static struct told fetch_with(const struct fetch_answer *first, enum message message)
+{
+	const struct build_id id = { .bytes = { 1, 2, 3 }, .len = 20 };
+	struct fetch_answer a = *first;
+	struct told told = { 0 };
+	struct fetch_stats stats;
+	struct fetch_order order;
+	struct fetch *fetch;
+	struct why why;
+	uint64_t ends = 0;
+
+	assert_int_equal(fetch_open(URLS, &fetch, &why), 0);
+	fetch_listen(fetch, on_fetched, &told);
+	for (uint64_t i = 0; i < ORDERS; i++)
+		assert_int_equal(fetch_ask(fetch, 7 + i, &id), 0);
+	while (take_order(&order)) {
+		if (order.kind != FETCH_FILE)
+			continue;
+		answer(&a, message);
+		fetch_poll(fetch);
+		if (peer < 0)
+			break;
+		a = (struct fetch_answer){ .id = order.id + 1, .bytes = 4096 };
+		message = M_HONEST;
+	}
+	fetch_await(fetch, 0);
+	assert_int_equal(told.len, ORDERS);
+	fetch_stats(fetch, &stats);
+	for (int reason = 0; reason < FETCH_REASONS_LEN; reason++)
+		ends += stats.failed[reason];
+	assert_int_equal(ends + stats.fetched, ORDERS);
+	assert_int_equal(stats.fetched, told.came);
+	assert_true(stats.bytes <= ORDERS * URLS_LEN * FETCH_FILE_BYTES_MAX);
+	fetch_free(fetch);
+	fd_close(&peer);
+	return told;
+}
+
+static const struct fetch_answer honest = { .id = 7, .bytes = 4096, .reason = FETCH_DONE };
+
+static void a_fetcher_that_lies_in_a_field_is_refused_or_survived(void **state)
+{
+	const struct lie_field *fields;
+	size_t len = lie_fetch_fields(&fields), files = open_files();
+
+	(void)state;
+	assert_int_equal(fetch_with(&honest, M_HONEST).came, ORDERS);
+	for (size_t i = 0; i < len * 4 * LIE_VALUES; i++) {
+		const struct lie_field *field = &fields[i % len];
+		struct fetch_answer a = honest;
+		struct told told;
+
+		lie_in_field((uint8_t *)&a, field, (unsigned int)(i / len), (uint32_t)i * 2654435U);
+		print_message("%s %zu\n", field->name, i / len);
+		told = fetch_with(&a, M_HONEST);
+		if (field->certain || a.bytes > URLS_LEN * FETCH_FILE_BYTES_MAX)
+			assert_true(told.lost && told.came == 0);
+	}
+	assert_int_equal(open_files(), files);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_fetcher_that_lies_in_a_field_is_refused_or_survived),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
