@@ -11,12 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/fd.h"
 #include "lie_fields.h"
 #include "worker/fetch.h"
+#include "worker/inquiry.h"
 #include "worker/starter.h"
 
 #define NO_PROCESS 0x40000000 /* more than PID_MAX_LIMIT */
@@ -211,10 +213,109 @@ static void a_fetcher_that_lies_in_a_field_is_refused_or_survived(void **state)
 	assert_int_equal(open_files(), files);
 }
 
+static void a_fetcher_that_sends_what_is_no_answer_is_lost(void **state)
+{
+	size_t files = open_files();
+
+	(void)state;
+	for (int message = M_HONEST + 1; message < MESSAGES; message++) {
+		struct told told;
+
+		print_message("message %d\n", message);
+		told = fetch_with(&honest, (enum message)message);
+		/* One that is silent is late; of two the first one is an answer. */
+		assert_int_equal(told.lost, message != M_SILENT);
+		assert_int_equal(told.came, message == M_TWICE);
+	}
+	assert_int_equal(open_files(), files);
+}
+
+/* ---- what a container runtime says ---------------------------------------------------------- */
+
+static struct sockaddr_un address = { .sun_family = AF_UNIX };
+static int runtime = -1;
+
+static int listen_as_runtime(void **state)
+{
+	char *folder = address.sun_path;
+
+	(void)state;
+	strcpy(folder, "/tmp/test_fetch_lies.XXXXXX");
+	if (!mkdtemp(folder))
+		return -1;
+	strcat(folder, "/socket");
+	runtime = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	return bind(runtime, (void *)&address, sizeof(address)) < 0 ? -1 : listen(runtime, 64);
+}
+
+static int stop_runtime(void **state)
+{
+	(void)state;
+	fd_close(&runtime);
+	unlink(address.sun_path);
+	*strrchr(address.sun_path, '/') = '\0';
+	rmdir(address.sun_path);
+	return 0;
+}
+
+/* Answers are there before they are asked for. True: the answer was taken. */
+static bool inquire_with(const struct fetch_answer *a, enum message message)
+{
+	struct inquiry *inquiry;
+	struct why why;
+	int fd = -1, next = -1, err, again;
+
+	assert_int_equal(inquiry_open(address.sun_path, &inquiry, &why), 0);
+	answer(a, message);
+	err = inquiry_ask(inquiry, "0123456789abcdef", 0, &fd);
+	assert_int_equal(err == 0, fd >= 0);
+	assert_true(err <= 0);
+	again = inquiry_ask(inquiry, "0123456789abcdef", 0, &next);
+	/* One that was caught is never asked again. */
+	if (err < 0 && err != -ENOENT)
+		assert_int_equal(again, -EPIPE);
+	assert_true(again < 0 && next < 0);
+	fd_close(&fd);
+	fd_close(&peer);
+	inquiry_free(inquiry);
+	close(accept(runtime, NULL, NULL));
+	if (again != -EPIPE)
+		close(accept(runtime, NULL, NULL));
+	return err == 0;
+}
+
+static void a_fetcher_that_lies_about_a_runtime_is_refused_or_survived(void **state)
+{
+	const struct fetch_answer right = { .id = 1, .bytes = 4096, .reason = FETCH_DONE };
+	const struct lie_field *fields;
+	size_t len = lie_fetch_fields(&fields), files = open_files();
+
+	(void)state;
+	assert_true(inquire_with(&right, M_HONEST));
+	for (size_t i = 0; i < len * LIE_VALUES; i++) {
+		struct fetch_answer a = right;
+
+		lie_in_field((uint8_t *)&a, &fields[i % len], (unsigned int)(i / len), (uint32_t)i);
+		print_message("%s %zu\n", fields[i % len].name, i / len);
+		if (fields[i % len].certain)
+			assert_false(inquire_with(&a, M_HONEST));
+		else
+			inquire_with(&a, M_HONEST);
+	}
+	for (int message = M_HONEST + 1; message < MESSAGES; message++)
+		if (message != M_TWICE)
+			assert_false(inquire_with(&right, (enum message)message));
+	assert_int_equal(open_files(), files);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_fetcher_that_lies_in_a_field_is_refused_or_survived),
+		cmocka_unit_test(a_fetcher_that_sends_what_is_no_answer_is_lost),
+		cmocka_unit_test_setup_teardown(
+			a_fetcher_that_lies_about_a_runtime_is_refused_or_survived,
+			listen_as_runtime, stop_runtime),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -133,12 +133,16 @@ int fd_take(int socket, int flags, void *data, size_t size, int *fd)
 		.msg_control = &control,
 		.msg_controllen = CMSG_LEN(sizeof(int)) };
 	ssize_t len = recvmsg(socket, &message, flags | MSG_CMSG_CLOEXEC);
-	const struct cmsghdr *head = len > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+	/* Also a message of no bytes may have a descriptor. */
+	const struct cmsghdr *head = len >= 0 ? CMSG_FIRSTHDR(&message) : NULL;
 
 	if (len < 0 && (errno == EAGAIN || errno == EINTR))
 		return -EAGAIN;
 	if (head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS &&
 		head->cmsg_len == CMSG_LEN(sizeof(int)))
 		memcpy(fd, CMSG_DATA(head), sizeof(*fd));
+	/* Of a longer message, or one with more descriptors, the rest is gone. */
+	if (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC))
+		return -EPIPE;
 	return len == (ssize_t)size ? 0 : -EPIPE;
 }
