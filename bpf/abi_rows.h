@@ -16,7 +16,8 @@
 #define ROWS_INDEX_BYTES ((ROWS_CHUNKS + 1) * 2)
 
 /* Pages' data lies in slabs, none across two of them. A page's place is in units of 4 bytes from
- * the first slab's start; the first unit is never used, so 0 is "not there". */
+ * the first slab's start. The first four units are never used: ROWS_PAGE_ABSENT and the like are no
+ * places. */
 #define ROWS_SLAB_SHIFT 20
 #define ROWS_SLAB_BYTES (1U << ROWS_SLAB_SHIFT)
 #define ROWS_PLACE_SHIFT 2
@@ -26,12 +27,12 @@
 enum table_state {
 	TABLE_PENDING = 0, /* user space has not answered yet */
 	TABLE_READY = 1,
-	TABLE_NONE = 2, /* there is none and there will be none: walk by frame pointer */
+	TABLE_NONE = 2, /* there is none, or no room for it: walk by frame pointer */
 };
 
 /* What user space knows of a page of rows, and BPF of its use. */
 struct rows_page {
-	__u32 place; /* ROWS_PAGE_ABSENT, ROWS_PAGE_ASKED, or where its data is */
+	__u32 place; /* ROWS_PAGE_ABSENT, _ASKED, _EMPTY, or where its data is */
 	__u32 used;  /* the second in which it was last searched */
 };
 

@@ -229,8 +229,9 @@ exits() {
 	fi
 }
 
-# record_cpu SECONDS PID,... OPTION...: not quiet; what it says is in $tmp/said. Until these processes have had so many seconds of CPU time,
-# however long a busy machine takes to give them; or until they have ended.
+# record_cpu SECONDS PID,... OPTION...: until these processes have had so many seconds of CPU time,
+# however long a busy machine takes to give them; or until they have ended. What it prints is in
+# $tmp/said.
 record_cpu() {
 	local pid out recorder ticks=0 status=0 one seconds=$1 pids=${2//,/ } list=$2
 	shift 2

@@ -48,7 +48,7 @@ static void check_maps(struct rows_host *host)
 	struct publish_stats stats;
 
 	publish_stats(host->publish, &stats);
-	must(host, made_is_consistent(host->made, stats.untold > 0, false, host->wrong, NULL),
+	must(host, made_is_consistent(host->made, stats.unsettled > 0, false, host->wrong, NULL),
 		"the maps contradict each other");
 }
 

@@ -2,10 +2,11 @@
 /* rewritten.c - runs code of files that it made, again and again as other ones.
  * Usage: rewritten FILE TIMES sparse|dense [MS]
  *   sparse   one file with two functions, 4 GiB apart: 8 KB on disk
- *   dense    six files, in turn, with functions in 1 to 200 pages of 64 KiB, and thousands of rows
- * in each; the time of the last change is put back, so that nobody can tell A file is rewritten in
- * place each time, as no program should be, and its code runs for so many milliseconds of CPU time
- * (5). Prints "ready" when it ran first, and "done".
+ *   dense    six files, in turn, with functions in 1 to 200 pages of 64 KiB
+ *
+ * Each page of a dense file has thousands of rows, and its mtime is put back, as rsync --inplace
+ * --times does. A file is rewritten in place each time, then its code runs for so many milliseconds
+ * of CPU time (5). Prints "ready" when it ran first, and "done".
  *
  * BUILD: -O1 -g
  */

@@ -52,9 +52,10 @@ static void losses_are_in_the_text_when_there_are_any(void **state)
 	account.sampler.targets_lost[TARGET_LOST_CGROUP] = 1;
 	assert_int_equal(account_write_text(&account, &some), 0);
 	assert_non_null(strstr(some.data,
-		"\nevents   5 were lost, as the ring buffer was full  (exec 2, cgroup 3)\n"));
+		"\nevents   5 lost: the ring buffer was full, or memory was short  (exec 2, cgroup "
+		"3)\n"));
 	assert_non_null(strstr(some.data,
-		"\ntargets  1 were not taken in, as their table was full  (cgroup 1)\n"));
+		"\ntargets  1 not remembered: the table of targets was full  (cgroup 1)\n"));
 }
 
 int main(void)

@@ -2,8 +2,8 @@
 /* base/extents.c - a sorted array of free parts; there are few of them, so a walk is cheap. */
 #include "base/extents.h"
 
+#include <assert.h>
 #include <errno.h>
-#include <stdbool.h>
 #include <string.h>
 
 int extents_init(struct extents *e, uint64_t start, uint64_t len, uint64_t boundary)
@@ -60,6 +60,14 @@ int extents_take(struct extents *e, uint64_t len, uint64_t *start)
 	return -ENOSPC;
 }
 
+bool extents_has(const struct extents *e, uint64_t len)
+{
+	vec_each (&e->free, part)
+		if (part->len >= len)
+			return true;
+	return false;
+}
+
 /* May the two be one? Not across a boundary. */
 static bool joins(const struct extents *e, const struct extent *a, const struct extent *b)
 {
@@ -69,8 +77,10 @@ static bool joins(const struct extents *e, const struct extent *a, const struct 
 void extents_give(struct extents *e, uint64_t start, uint64_t len)
 {
 	size_t i = 0;
+	struct extent *added = vec_add(&e->free);
 
-	vec_add(&e->free);
+	assert(added); /* extents_take() made the room */
+	(void)added;
 	while (i < e->free.len - 1 && e->free.data[i].start < start)
 		i++;
 	memmove(e->free.data + i + 1, e->free.data + i,

@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/vec.h"
@@ -24,5 +25,7 @@ int extents_init(struct extents *extents, uint64_t start, uint64_t len, uint64_t
 void extents_done(struct extents *extents);
 /* -ENOSPC when no free part is long enough; -ENOMEM. */
 int extents_take(struct extents *extents, uint64_t len, uint64_t *start);
+/* Is a free part so long? */
+bool extents_has(const struct extents *extents, uint64_t len);
 /* All of what one call took. Cannot fail: the room to note it was made when it was taken. */
 void extents_give(struct extents *extents, uint64_t start, uint64_t len);

@@ -30,8 +30,8 @@ int fd_write_all(int fd, const void *data, size_t size);
  * beginning. *fd is the caller's. 0 or -errno. */
 int fd_in_memory(const char *name, const void *data, size_t size, int *fd);
 
-/* /dev/null. A root that is empty but for us has none: there it is an empty file that cannot be
- * written. flags: O_CLOEXEC or 0. *fd is the caller's. 0 or -errno. */
+/* /dev/null. A root that is empty but for us has none: there it is an empty file: a write to it
+ * fails with EPERM. flags: O_CLOEXEC or 0. *fd is the caller's. 0 or -errno. */
 int fd_open_null(int flags, int *fd);
 
 /* Appends what fd still holds to out, up to size_max bytes more. -EFBIG when there is more than

@@ -292,7 +292,7 @@ bool cgroup_tree_is_gone(const struct cgroup_tree *tree, uint64_t id, const char
 	_cleanup_fd_ int fd = -1;
 	int err = cgroup_tree_open_id(tree, id, &fd);
 
-	if (err == -EPERM && h && h->fd >= 0)
+	if (err == -EPERM && h && h->fd >= 0 && path)
 		err = open_same(h, id & CGROUP_NUMBER_MASK, path, &fd);
 	if (err == 0 && faccessat(fd, "cgroup.procs", F_OK, 0) < 0)
 		err = -errno;

@@ -109,7 +109,7 @@ static void check_locked_memory(struct doctor *d)
 	if (!d->has_types || !d->kernel.locks_maps || getrlimit(RLIMIT_MEMLOCK, &limit) < 0)
 		return;
 	if (limit.rlim_max == RLIM_INFINITY || caps_effective() & CAPS_BIT(CAP_SYS_RESOURCE)) {
-		say(d, "ok", "locked memory", "unlimited, or may be made so");
+		say(d, "ok", "locked memory", "unlimited, or can be raised (CAP_SYS_RESOURCE)");
 		return;
 	}
 	snprintf(text, sizeof(text),

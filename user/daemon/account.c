@@ -252,12 +252,13 @@ static int put_lost(struct buf *out, const char *what, const uint64_t *counts,
 
 static int put_events(const struct account *a, struct buf *out)
 {
-	int err = put_lost(out, "events   %llu were lost, as the ring buffer was full",
+	int err = put_lost(out, "events   %llu lost: the ring buffer was full, or memory was short",
 		a->sampler.events_lost, event_names, EVENT_KINDS_MAX);
 
-	return err < 0 ? err
-		       : put_lost(out, "targets  %llu were not taken in, as their table was full",
-				 a->sampler.targets_lost, target_names, TARGET_LOSSES_LEN);
+	return err < 0
+		? err
+		: put_lost(out, "targets  %llu not remembered: the table of targets was full",
+			  a->sampler.targets_lost, target_names, TARGET_LOSSES_LEN);
 }
 
 static int put_refused(struct buf *out, const char *what, const uint64_t *counts)

@@ -21,7 +21,7 @@
 /* For events that were lost. The second time sees what was under way at the first. */
 #define RESCANS 2
 #define RESCAN_APART_NS NSEC_PER_SEC
-#define RESCAN_COST_PART 20 /* of our time at most one part is for them */
+#define RESCAN_COST_PART 20 /* rescans take 1/20 of the time at the most */
 
 struct cgroup_entry {
 	uint64_t id;

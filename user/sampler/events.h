@@ -10,8 +10,8 @@
 #include "bpf/abi.h"
 #include "bpf/reasons.h"
 
-/* Pointers are good during the call. A negative return: the event is not kept. Where no lost tick
- * shows it, -ENOMEM and -ENOSPC are counted by the event's kind. */
+/* Pointers are good during the call. A negative return: the event is not kept; -ENOMEM and
+ * -ENOSPC are counted by its kind, but for kinds that a lost tick accounts for. */
 struct sampler_events {
 	int (*object)(void *ctx, const struct event_object *event);
 	int (*who)(void *ctx, const struct event_who *event);

@@ -161,9 +161,11 @@ int kernel_features_load(struct kernel_features *out, struct why *why)
 		return why_set(why, err, "/sys/kernel is not there: mount sysfs at /sys");
 	if (err < 0)
 		return why_set(why, err,
-			"this kernel has no BTF (" KERNEL_FEATURES_BTF ": %s): it must be built "
-			"with CONFIG_DEBUG_INFO_BTF=y",
-			err_text(err));
+			"cannot read the kernel's types (" KERNEL_FEATURES_BTF ": %s)%s",
+			err_text(err),
+			err == -ENOENT ? ": the kernel must be built with CONFIG_DEBUG_INFO_BTF=y, "
+					 "and a container must have all of /sys"
+				       : "");
 	types = btf__parse_raw(KERNEL_FEATURES_BTF);
 	if (!types) {
 		err = -errno;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unwind/publish.c - one table an object, in one of three states: PENDING and NONE have nothing in
- * the maps, READY has a run of page numbers.
- * A table is made beside what BPF sees and then told; it is taken back in the other order: BPF is
- * told, a grace period passes, its numbers and memory are given back. What BPF could not be told
- * keeps all that it has, so that nothing is given away that a tick may still search. */
+/* unwind/publish.c - one table for each object, in one of three states: PENDING and NONE have
+ * nothing in the maps, READY has a run of page numbers. A new table gets its pages first and its
+ * entry in the map of objects last. To take a table back, its entry is updated or deleted, a grace
+ * period passes, then its pages are freed. An update that fails leaves all as it is, and
+ * publish_settle() tries again: so nothing is freed that a tick may search. */
 #include "unwind/publish.h"
 
 #include <errno.h>
@@ -20,16 +20,24 @@
 /* A table up to this part of the slabs is loaded whole, as long as no more than 3/4 are used. */
 #define WHOLE_PART 4
 
+/* What the object's entry in the map is to say. */
+enum goal {
+	GOAL_STATE, /* the table's state */
+	GOAL_NONE,  /* that there is no table; the one that there is, is taken back first */
+	GOAL_GONE,  /* nothing: the entry is deleted, then the table is freed */
+};
+
 struct table {
 	struct publish_object object;
-	uint32_t state;                            /* enum table_state */
+	uint32_t state; /* enum table_state */
+	enum goal goal;
+	bool unsettled;                            /* the map does not say so yet */
 	uint32_t page_base, page_first, pages_len; /* READY alone has pages */
-	uint64_t contents;                         /* hash of the rows */
-	void *kept;                   /* the rows, where they are not all loaded; or NULL */
-	struct unwind_rows_view view; /* of kept */
-	bool untold;                  /* BPF is to be told what the table is */
-	bool dropped;                 /* ... and that it is gone */
-	bool refused;                 /* NONE for want of room */
+	uint32_t refused_len;         /* NONE for want of so many pages; 0: for another reason */
+	uint64_t contents;            /* hash of the rows */
+	void *kept;                   /* rows to load pages from; NULL: all were loaded at once */
+	struct unwind_rows_view view; /* points into kept */
+	uint16_t *ids;                /* shared rule ids of the kept rows */
 };
 
 struct publish {
@@ -41,7 +49,7 @@ struct publish {
 	uint64_t ready, tables_refused;
 };
 
-/* ---- what BPF is told of objects --------------------------------------------------------------
+/* ---- entries in the map of objects ------------------------------------------------------------
  */
 
 uint32_t publish_used(const struct publish *p, const struct object_key *key)
@@ -51,14 +59,15 @@ uint32_t publish_used(const struct publish *p, const struct object_key *key)
 	return p->maps.ops->object_get(p->maps.ctx, key, &value) < 0 ? 0 : value.used;
 }
 
+/* What BPF remembers of objects is old now. */
 static void raise_epoch(struct publish *p)
 {
 	__atomic_fetch_add(p->maps.epoch, 1, __ATOMIC_SEQ_CST);
 }
 
-/* Tells the object's state, with pages only where it is READY. -ENOENT: BPF does not know the
- * object, so no tick can come by what it was told. */
-static int tell_object(struct publish *p, const struct table *t, uint32_t state)
+/* The entry shows the table's pages only where state is READY. -ENOENT: the object is not in the
+ * map, so no tick can reach its table. */
+static int update_entry(struct publish *p, const struct table *t, uint32_t state)
 {
 	bool ready = state == TABLE_READY;
 	struct object_value value = {
@@ -77,7 +86,7 @@ static int tell_object(struct publish *p, const struct table *t, uint32_t state)
 	return err;
 }
 
-static int forget_object(struct publish *p, const struct publish_object *object)
+static int delete_entry(struct publish *p, const struct publish_object *object)
 {
 	int err = p->maps.ops->object_del(p->maps.ctx, &object->key);
 
@@ -102,10 +111,8 @@ static struct table *table_of(struct publish *p, const struct object_key *key, u
 {
 	struct table *t = find_table(p, id);
 
-	if (t) {
-		t->dropped = false;
+	if (t)
 		return t;
-	}
 	if (vec_reserve(&p->tables, p->tables.len + 1) < 0 ||
 		hash_put(&p->by_object, id, p->tables.len) < 0)
 		return NULL;
@@ -114,18 +121,19 @@ static struct table *table_of(struct publish *p, const struct object_key *key, u
 	return t;
 }
 
-/* Gives back what a READY table has. No tick can be in it any more. */
-static void release(struct publish *p, struct table *t)
+/* By now the entry of this key may be another table's, as its file was met again. */
+static int delete_entry_of(struct publish *p, const struct table *t)
 {
-	if (t->state != TABLE_READY)
-		return;
-	if (t->pages_len > 0)
-		row_pages_give(p->pages, t->page_base, t->pages_len);
-	free(t->kept);
-	t->kept = NULL;
-	t->pages_len = 0;
-	t->state = TABLE_PENDING;
-	p->ready--;
+	struct object_value value;
+	int err = p->maps.ops->object_get(p->maps.ctx, &t->object.key, &value);
+	const struct table *owner;
+
+	if (err < 0)
+		return err == -ENOENT ? 0 : err;
+	owner = find_table(p, value.id);
+	if (owner && owner != t && owner->goal != GOAL_GONE)
+		return 0;
+	return delete_entry(p, &t->object);
 }
 
 static void wait_for_ticks(struct publish *p)
@@ -133,7 +141,23 @@ static void wait_for_ticks(struct publish *p)
 	p->maps.ops->wait_for_ticks(p->maps.ctx);
 }
 
-/* Takes a table back that BPF may be searching. Negative: BPF could not be told, nothing changed.
+/* Frees what a READY table has. No tick can be in it any more. */
+static void release(struct publish *p, struct table *t)
+{
+	if (t->state != TABLE_READY)
+		return;
+	if (t->pages_len > 0)
+		row_pages_give(p->pages, t->page_base, t->pages_len);
+	free(t->kept);
+	free(t->ids);
+	t->kept = NULL;
+	t->ids = NULL;
+	t->pages_len = 0;
+	t->state = TABLE_PENDING;
+	p->ready--;
+}
+
+/* Takes a table back that BPF may be searching. Negative: the map could not be updated, it stays.
  */
 static int withdraw(struct publish *p, struct table *t)
 {
@@ -141,15 +165,15 @@ static int withdraw(struct publish *p, struct table *t)
 
 	if (t->state != TABLE_READY)
 		return 0;
-	err = tell_object(p, t, TABLE_PENDING);
-	t->untold = err < 0 && err != -ENOENT;
-	if (t->untold)
+	err = update_entry(p, t, TABLE_PENDING);
+	if (err < 0 && err != -ENOENT)
 		return err;
 	wait_for_ticks(p);
 	release(p, t);
 	return 0;
 }
 
+/* The last one takes its place: other pointers to tables are old then. */
 static void remove_table(struct publish *p, struct table *t)
 {
 	struct table *last = &p->tables.data[p->tables.len - 1];
@@ -163,119 +187,108 @@ static void remove_table(struct publish *p, struct table *t)
 	p->tables.len--;
 }
 
-static bool may_be_removed(const struct table *t)
+static bool is_gone(const struct table *t)
 {
-	return t->dropped && !t->untold;
+	return t->goal == GOAL_GONE && !t->unsettled;
 }
 
-/* Removes what BPF was told is gone, once no tick can be in its pages. */
-static void remove_dropped(struct publish *p)
+/* Frees tables whose entries are deleted, after one grace period for all. */
+static void remove_gone(struct publish *p)
 {
 	bool reached = false;
 
 	vec_each (&p->tables, t)
-		reached |= may_be_removed(t) && t->pages_len > 0;
+		reached |= is_gone(t) && t->pages_len > 0;
 	if (reached)
 		wait_for_ticks(p);
-	/* From the end, for removing one moves the last. */
+	/* From the end, as removing one moves the last. */
+	for (size_t i = p->tables.len; i-- > 0;)
+		if (is_gone(&p->tables.data[i]))
+			remove_table(p, &p->tables.data[i]);
+}
+
+/* What was asked for and did not come may be asked for again. */
+static void offer_asked(struct publish *p, const struct table *t)
+{
+	row_pages_offer_asked(p->pages, t->page_base, t->pages_len);
+}
+
+/* Makes the map say what it is to say. After -ENOENT the table is gone, as the object is. */
+static int settle(struct publish *p, struct table *t)
+{
+	int err = 0;
+
+	if (t->goal == GOAL_NONE) {
+		err = withdraw(p, t);
+		if (err == 0) {
+			t->state = TABLE_NONE;
+			t->goal = GOAL_STATE;
+		}
+	}
+	if (err == 0)
+		err = t->goal == GOAL_GONE ? delete_entry_of(p, t) : update_entry(p, t, t->state);
+	if (err == -ENOENT)
+		t->goal = GOAL_GONE;
+	t->unsettled = err < 0 && err != -ENOENT;
+	if (t->unsettled)
+		offer_asked(p, t);
+	if (is_gone(t))
+		remove_gone(p);
+	return err;
+}
+
+/* There is room for it now: BPF forgets its file, and asks for its table when it meets it again. */
+static bool may_come_back(const struct publish *p, const struct table *t)
+{
+	return t->refused_len > 0 && t->goal == GOAL_STATE && !t->unsettled &&
+		row_pages_has_room(p->pages, t->refused_len);
+}
+
+void publish_settle(struct publish *p)
+{
+	/* From the end, as removing one moves the last. */
 	for (size_t i = p->tables.len; i-- > 0;) {
 		struct table *t = &p->tables.data[i];
 
-		if (may_be_removed(t))
-			remove_table(p, t);
+		if (may_come_back(p, t)) {
+			t->goal = GOAL_GONE;
+			t->unsettled = true;
+		}
+		if (t->unsettled)
+			settle(p, t);
+		/* Others may have gone with it. */
+		if (i > p->tables.len)
+			i = p->tables.len;
 	}
-}
-
-/* Tells what the table is now. -ENOENT: the table is gone, as the object is. */
-static int tell_table(struct publish *p, struct table *t)
-{
-	int err = tell_object(p, t, t->state);
-
-	t->dropped = err == -ENOENT;
-	t->untold = err < 0 && !t->dropped;
-	if (t->dropped)
-		remove_dropped(p);
-	return err;
 }
 
 int publish_none(struct publish *p, const struct object_key *key, uint32_t id)
 {
 	struct table *t = table_of(p, key, id);
 	struct table fleeting = { .object = { .key = *key, .id = id } };
-	int err;
 
 	if (!t)
-		return tell_object(p, &fleeting, TABLE_NONE);
-	err = withdraw(p, t);
-	if (err < 0)
-		return err;
-	t->state = TABLE_NONE;
-	return tell_table(p, t);
-}
-
-static void drop_one(struct publish *p, const struct publish_object *object)
-{
-	struct table *t = find_table(p, object->id);
-	int err = forget_object(p, object);
-
-	if (!t)
-		return;
-	t->dropped = true;
-	t->untold = err < 0;
-}
-
-/* There is room now: BPF tells of their files again when it meets them. */
-static void drop_refused(struct publish *p)
-{
-	vec_each (&p->tables, t)
-		if (t->refused && !t->dropped)
-			drop_one(p, &t->object);
+		return update_entry(p, &fleeting, TABLE_NONE);
+	t->goal = GOAL_NONE;
+	t->refused_len = 0;
+	return settle(p, t);
 }
 
 void publish_drop(struct publish *p, const struct publish_object *objects, size_t len)
 {
-	bool room = false;
-
 	for (size_t i = 0; i < len; i++) {
-		struct table *t = find_table(p, objects[i].id);
+		int err = delete_entry(p, &objects[i]);
+		struct table *t = err < 0 ? table_of(p, &objects[i].key, objects[i].id)
+					  : find_table(p, objects[i].id);
 
-		room |= t && t->pages_len > 0;
-		drop_one(p, &objects[i]);
+		/* Nobody can try again without memory to remember it. */
+		p->tables_refused += !t && err < 0;
+		if (!t)
+			continue;
+		t->goal = GOAL_GONE;
+		t->unsettled = err < 0;
 	}
-	if (room)
-		drop_refused(p);
-	remove_dropped(p);
-}
-
-/* Another object may have the key by now, as its file was met again. */
-static int tell_dropped(struct publish *p, struct table *t)
-{
-	struct object_value value;
-	int err = p->maps.ops->object_get(p->maps.ctx, &t->object.key, &value);
-
-	if (err == 0 && value.id == t->object.id)
-		err = forget_object(p, &t->object);
-	else if (err == -ENOENT)
-		err = 0;
-	t->untold = err < 0;
-	return err;
-}
-
-void publish_settle(struct publish *p)
-{
-	bool gone = false;
-
-	/* From the end: what is told may go, and then the last takes its place. */
-	for (size_t i = p->tables.len; i-- > 0;) {
-		struct table *t = &p->tables.data[i];
-
-		if (t->untold && t->dropped)
-			gone |= tell_dropped(p, t) == 0;
-		else if (t->untold)
-			tell_table(p, t);
-	}
-	if (gone)
-		remove_dropped(p);
+	remove_gone(p);
 }
 
 /* ---- publishing --------------------------------------------------------------------------------
@@ -293,7 +306,20 @@ static uint64_t view_hash(const struct unwind_rows_view *view)
 		(size_t)(view->data - (const uint8_t *)view->pages) + view->head->data_bytes);
 }
 
-static int keep_rows(struct table *t, const struct unwind_rows_view *view)
+static uint32_t first_of(const struct unwind_rows_view *view)
+{
+	return view->head->pages_len > 0 ? view->pages[0].number : 0;
+}
+
+static uint32_t span_of(const struct unwind_rows_view *view)
+{
+	uint32_t len = view->head->pages_len;
+
+	return len > 0 ? view->pages[len - 1].number - view->pages[0].number + 1 : 0;
+}
+
+/* Copies the rows, to load pages from later. */
+static int keep_rows(struct table *t, const struct unwind_rows_view *view, uint16_t **ids)
 {
 	size_t size = view_bytes(view);
 	void *copy;
@@ -305,6 +331,7 @@ static int keep_rows(struct table *t, const struct unwind_rows_view *view)
 		return -ENOMEM;
 	memcpy(copy, view->head, size);
 	t->kept = copy;
+	t->ids = TAKE_PTR(*ids);
 	return unwind_rows_view(copy, size, &t->view);
 }
 
@@ -318,7 +345,7 @@ static bool fits_whole(const struct publish *p, const struct unwind_rows_view *v
 	return bytes <= all / WHOLE_PART && stats.bytes + bytes <= all - all / WHOLE_PART;
 }
 
-/* Page i of the view, which must be one of the rows that the table has its numbers for. */
+/* The page number of the view's page i; the table was placed for this view. */
 static uint32_t page_of(const struct table *t, const struct unwind_rows_view *view, uint32_t i)
 {
 	return t->page_base + (view->pages[i].number - t->page_first);
@@ -332,11 +359,10 @@ static int load_page(struct publish *p, const struct table *t, const struct unwi
 	return row_pages_load(p->pages, page_of(t, view, i), &data, view->pages[i].rows_len, ids);
 }
 
-static int load_whole(struct publish *p, const struct table *t, const struct unwind_rows_view *view)
+static int load_whole(struct publish *p, const struct table *t, const struct unwind_rows_view *view,
+	const uint16_t *ids)
 {
-	_cleanup_(freep) uint16_t *ids =
-		row_rules_share(&p->rules, view->rules, view->head->rules_len);
-	int err = ids ? 0 : -ENOMEM;
+	int err = 0;
 
 	for (uint32_t i = 0; i < view->head->pages_len && err == 0; i++)
 		err = load_page(p, t, view, i, ids);
@@ -346,24 +372,19 @@ static int load_whole(struct publish *p, const struct table *t, const struct unw
 /* What cannot be loaded now is loaded as it is asked for. */
 static int load_or_keep(struct publish *p, struct table *t, const struct unwind_rows_view *view)
 {
-	if (!t->kept && fits_whole(p, view) && load_whole(p, t, view) == 0)
+	_cleanup_(freep) uint16_t *ids = NULL;
+
+	if (t->kept)
 		return 0;
-	return keep_rows(t, view);
+	ids = row_rules_share(&p->rules, view->rules, view->head->rules_len);
+	if (!ids)
+		return -ENOMEM;
+	if (fits_whole(p, view) && load_whole(p, t, view, ids) == 0)
+		return 0;
+	return keep_rows(t, view, &ids);
 }
 
-static uint32_t first_of(const struct unwind_rows_view *view)
-{
-	return view->head->pages_len > 0 ? view->pages[0].number : 0;
-}
-
-static uint32_t span_of(const struct unwind_rows_view *view)
-{
-	uint32_t len = view->head->pages_len;
-
-	return len > 0 ? view->pages[len - 1].number - view->pages[0].number + 1 : 0;
-}
-
-/* Page numbers for the view's pages; those without functions are told as empty. */
+/* Page numbers for the view's pages; those without functions are marked empty. */
 static int place_table(struct publish *p, struct table *t, const struct unwind_rows_view *view)
 {
 	uint32_t first = first_of(view), span = span_of(view), base = 0;
@@ -378,21 +399,20 @@ static int place_table(struct publish *p, struct table *t, const struct unwind_r
 		row_pages_offer(p->pages, page_of(t, view, i));
 	t->state = TABLE_READY;
 	t->contents = view_hash(view);
-	t->refused = false;
 	p->ready++;
 	return 0;
 }
 
-/* No tick can know of its pages: the table was not told. */
-static int refuse(struct publish *p, struct table *t, int why)
+/* The table was never in the map, so its pages can go at once. */
+static int refuse(struct publish *p, struct table *t, uint32_t span, int why)
 {
 	int err;
 
 	release(p, t);
 	p->tables_refused++;
-	t->refused = true;
+	t->refused_len = span > 0 ? span : 1;
 	t->state = TABLE_NONE;
-	err = tell_table(p, t);
+	err = settle(p, t);
 	return err < 0 ? err : why;
 }
 
@@ -403,21 +423,15 @@ static bool is_same(const struct table *t, const struct unwind_rows_view *view)
 		t->pages_len == span_of(view) && t->contents == view_hash(view);
 }
 
-/* What was asked for and is not there may be asked for again. */
-static void offer_asked(struct publish *p, const struct table *t)
-{
-	row_pages_offer_asked(p->pages, t->page_base, t->pages_len);
-}
-
-/* The same rows as before: only what is not loaded any more is missing. */
+/* The same rows as before: only what was evicted is missing. */
 static int publish_again(struct publish *p, struct table *t, const struct unwind_rows_view *view)
 {
-	int err = load_or_keep(p, t, view), told;
+	int err = load_or_keep(p, t, view), settled;
 
 	offer_asked(p, t);
 	/* BPF may have met the file under another id meanwhile. */
-	told = tell_table(p, t);
-	return err < 0 ? err : told;
+	settled = settle(p, t);
+	return settled < 0 ? settled : err;
 }
 
 int publish_rows(struct publish *p, const struct object_key *key, uint32_t id,
@@ -431,56 +445,28 @@ int publish_rows(struct publish *p, const struct object_key *key, uint32_t id,
 		publish_none(p, key, id);
 		return -ENOMEM;
 	}
+	t->goal = GOAL_STATE;
+	t->refused_len = 0;
 	if (is_same(t, view))
 		return publish_again(p, t, view);
 	err = withdraw(p, t);
 	if (err < 0) {
-		offer_asked(p, t);
+		/* The file starts over: these rows are lost, and those before are of another file.
+		 */
+		t->goal = GOAL_GONE;
+		t->unsettled = true;
 		return err;
 	}
 	err = place_table(p, t, view);
 	if (err == 0)
 		err = load_or_keep(p, t, view);
-	return err < 0 ? refuse(p, t, err) : tell_table(p, t);
-}
-
-/* The index of a page by its number, -1 when the object has no such page. */
-static int64_t find_page(const struct unwind_rows_view *view, uint32_t number)
-{
-	uint32_t from = 0, to = view->head->pages_len;
-
-	while (from < to) {
-		uint32_t middle = (from + to) / 2;
-
-		if (view->pages[middle].number == number)
-			return middle;
-		if (view->pages[middle].number < number)
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	return -1;
-}
-
-/* Loads one of the table's pages from the rows that are kept. */
-static int load_kept(struct publish *p, const struct table *t, uint32_t page)
-{
-	int64_t i = find_page(&t->view, page - t->page_base + t->page_first);
-	_cleanup_(freep) uint16_t *ids = NULL;
-
-	if (i < 0)
-		return -EINVAL;
-	ids = row_rules_share(&p->rules, t->view.rules, t->view.head->rules_len);
-	if (ids)
-		return load_page(p, t, &t->view, (uint32_t)i, ids);
-	/* Let BPF ask again, at a later need. */
-	row_pages_offer(p->pages, page);
-	return -ENOMEM;
+	return err < 0 ? refuse(p, t, span_of(view), err) : settle(p, t);
 }
 
 int publish_page(struct publish *p, uint32_t object, uint32_t page)
 {
 	struct table *t = find_table(p, object);
+	int64_t i;
 
 	if (!t || page < t->page_base || page - t->page_base >= t->pages_len)
 		return -EINVAL;
@@ -488,7 +474,10 @@ int publish_page(struct publish *p, uint32_t object, uint32_t page)
 		row_pages_offer(p->pages, page);
 		return 0;
 	}
-	return t->kept ? load_kept(p, t, page) : -ENOENT;
+	if (!t->kept)
+		return -ENOENT;
+	i = unwind_rows_page_index(&t->view, page - t->page_base + t->page_first);
+	return i < 0 ? -EINVAL : load_page(p, t, &t->view, (uint32_t)i, t->ids);
 }
 
 /* ---- the search ---------------------------------------------------------------------------------
@@ -501,7 +490,7 @@ uint32_t publish_find_page(struct publish *p, uint32_t object, uint64_t offset, 
 	uint32_t page, len;
 
 	*data = (struct bytes){ 0 };
-	if (!t)
+	if (!t || t->state == TABLE_PENDING)
 		return END_NO_TABLE;
 	if (number < t->page_first || number - t->page_first >= t->pages_len)
 		return END_NONE;
@@ -558,8 +547,10 @@ void publish_free(struct publish *p)
 {
 	if (!p)
 		return;
-	vec_each (&p->tables, t)
+	vec_each (&p->tables, t) {
 		free(t->kept);
+		free(t->ids);
+	}
 	vec_done(&p->tables);
 	hash_done(&p->by_object);
 	row_rules_done(&p->rules);
@@ -585,5 +576,5 @@ void publish_stats(const struct publish *p, struct publish_stats *out)
 		.rules_refused = p->rules.refused,
 	};
 	vec_each (&p->tables, t)
-		out->untold += t->untold;
+		out->unsettled += t->unsettled;
 }

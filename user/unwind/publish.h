@@ -20,11 +20,11 @@ struct publish_stats {
 	uint64_t bytes;  /* of pages there now; of slabs_bytes */
 	uint64_t slabs_bytes;
 	uint64_t pages_loaded, pages_evicted, pages_refused; /* refused: no room for them */
-	uint64_t tables_refused; /* no page numbers or memory for them */
+	uint64_t tables_refused; /* there were no page numbers or no memory for them */
 	uint64_t rules;
-	uint64_t rules_refused; /* rows whose rule became CFA_UNSUPPORTED: the table of rules was
-				   full */
-	uint64_t untold;        /* objects that BPF could not be told of, yet */
+	uint64_t rules_refused; /* became CFA_UNSUPPORTED, as the map of rules was full; counted
+				   for each table that has them */
+	uint64_t unsettled;     /* objects whose entry in the map could not be updated yet */
 };
 
 struct publish_object {
@@ -34,32 +34,35 @@ struct publish_object {
 
 struct publish;
 
-/* maps must outlive it. */
+/* *maps is copied; what it points to must outlive the result. */
 int publish_new(const struct row_maps *maps, struct publish **out);
 void publish_free(struct publish *publish);
 
-/* The object has no rows and never will: BPF walks it by frame pointer. -ENOENT: BPF does not
- * know it. Another error: BPF could not be told; publish_settle tries again. */
+/* What follows returns 0 or -errno: -ENOENT, the object is not in the map, and nothing is kept of
+ * it; any other error of the map, publish_settle() tries again. */
+
+/* The object has no rows and never will: BPF walks it by frame pointer. */
 int publish_none(struct publish *publish, const struct object_key *key, uint32_t id);
-/* The second in which BPF last met the object; 0: it did not, or does not know it. */
-uint32_t publish_used(const struct publish *publish, const struct object_key *key);
-/* Forgets objects altogether: BPF tells of their files when it meets them again, under other ids.
- */
-void publish_drop(struct publish *publish, const struct publish_object *objects, size_t len);
-/* The object's rows, in place of those that it had. They are copied; for a large object they are
- * kept, to load pages from. -ENOSPC, -ENOMEM: no room for the table; BPF is told that there is
- * none, and of its file again once tables were dropped. Other errors are as publish_none's; after
- * -ENOENT nothing of the table is left. */
+/* The object's rows, instead of those that it had. They are copied, and kept where not all of them
+ * are loaded at once. -ENOSPC, -ENOMEM: there is no room for the table. The object has none then,
+ * and is forgotten when there is room, so that its file is met again. Where the rows are the same
+ * as before, the table stays, and BPF asks for the pages that are missing. */
 int publish_rows(struct publish *publish, const struct object_key *key, uint32_t id,
 	const struct unwind_rows_view *view);
 /* A page that BPF asked for. -EINVAL: the object has no such page; -ENOENT: the rows it came from
  * are not kept: publish them again; -ENOSPC, -ENOMEM: BPF asks again when it is needed. */
 int publish_page(struct publish *publish, uint32_t object, uint32_t page);
-/* Tries again what BPF could not be told. To be called about once a second. */
+
+/* Forgets objects: BPF meets their files anew, under other ids. */
+void publish_drop(struct publish *publish, const struct publish_object *objects, size_t len);
+/* Tries failed updates again, and lets refused tables come back where there is room. Call about
+ * once a second. */
 void publish_settle(struct publish *publish);
-/* Lets go of mapped memory; to be called when a batch is done. */
+/* Unmaps what was mapped for a batch. */
 void publish_rest(struct publish *publish);
 
+/* The second in which BPF last met the object; 0: it did not, or does not know it. */
+uint32_t publish_used(const struct publish *publish, const struct object_key *key);
 /* For walks in user space: the data of the page that an offset is in, as BPF sees it, good until
  * the next call. END_NONE, with no data where no function is; END_NO_TABLE: the page is not there.
  */

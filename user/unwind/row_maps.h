@@ -13,7 +13,7 @@
 /* Functions return 0 or -errno. */
 struct row_maps_ops {
 	int (*object_get)(void *ctx, const struct object_key *key, struct object_value *out);
-	/* add: also where there is none; else -ENOENT then. */
+	/* add: make an entry that is missing; otherwise a missing entry is -ENOENT. */
 	int (*object_put)(void *ctx, const struct object_key *key, const struct object_value *value,
 		bool add);
 	int (*object_del)(void *ctx, const struct object_key *key); /* -ENOENT */
@@ -28,7 +28,7 @@ struct row_maps_ops {
 struct row_maps {
 	const struct row_maps_ops *ops;
 	void *ctx;
-	struct rows_page *pages; /* BPF asks and notes its use there */
+	struct rows_page *pages; /* BPF writes requests and times of use here */
 	uint32_t pages_len;
 	uint32_t slabs_len;
 	uint32_t *objects_len; /* in the map of objects; counted down for each that is taken out */

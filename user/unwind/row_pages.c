@@ -9,10 +9,12 @@
 #include <string.h>
 
 #include "base/extents.h"
+#include "base/own.h"
 
 #define UNIT (1U << ROWS_PLACE_SHIFT)
 #define UNITS_RESERVED 4 /* the places 0 to 2 mean something else */
 #define EVICT_PART 16    /* as much is freed at once, so that the grace period is paid for once */
+#define EVICTIONS_MAX 2  /* for one page */
 
 struct page {
 	uint32_t place; /* 0: not loaded */
@@ -32,15 +34,15 @@ struct row_pages {
 /* ---- what BPF sees ----------------------------------------------------------------------------
  */
 
-static void tell(struct row_pages *p, uint32_t page, uint32_t place)
+static void set_place(struct row_pages *p, uint32_t page, uint32_t place)
 {
-	struct rows_page *told = &p->maps->pages[page];
+	struct rows_page *shown = &p->maps->pages[page];
 
-	__atomic_store_n(&told->used, *p->maps->second, __ATOMIC_RELAXED);
-	__atomic_store_n(&told->place, place, __ATOMIC_RELEASE);
+	__atomic_store_n(&shown->used, *p->maps->second, __ATOMIC_RELAXED);
+	__atomic_store_n(&shown->place, place, __ATOMIC_RELEASE);
 }
 
-static uint32_t told_place(const struct row_pages *p, uint32_t page)
+static uint32_t place_of(const struct row_pages *p, uint32_t page)
 {
 	return __atomic_load_n(&p->maps->pages[page].place, __ATOMIC_RELAXED);
 }
@@ -113,16 +115,19 @@ static void unload(struct row_pages *p, struct page *page)
 	*page = (struct page){ 0 };
 }
 
-/* Frees at least `bytes`, in one grace period. False when there is not that much to free. */
-static bool evict(struct row_pages *p, uint64_t bytes)
+/* Frees at least `bytes`, in one grace period. -ENOSPC: there is not that much to free; -ENOMEM. */
+static int evict(struct row_pages *p, uint64_t bytes)
 {
-	struct victim *victims = malloc(p->maps->pages_len * sizeof(*victims));
-	size_t len = victims ? find_victims(p, victims) : 0, gone = 0;
+	_cleanup_(freep) struct victim *victims = malloc(p->maps->pages_len * sizeof(*victims));
 	uint64_t freed = 0, want = p->stats.slabs_bytes / EVICT_PART;
+	size_t len, gone = 0;
 
+	if (!victims)
+		return -ENOMEM;
+	len = find_victims(p, victims);
 	want = bytes > want ? bytes : want;
 	for (; gone < len && freed < want; gone++) {
-		tell(p, victims[gone].page, ROWS_PAGE_ABSENT);
+		set_place(p, victims[gone].page, ROWS_PAGE_ABSENT);
 		freed += p->all[victims[gone].page].bytes;
 	}
 	if (gone > 0)
@@ -130,20 +135,18 @@ static bool evict(struct row_pages *p, uint64_t bytes)
 	for (size_t i = 0; i < gone; i++)
 		unload(p, &p->all[victims[i].page]);
 	p->stats.evicted += gone;
-	free(victims);
-	return freed >= bytes;
+	return freed >= bytes ? 0 : -ENOSPC;
 }
 
-/* Room for a page's data. Freed memory may lie in pieces, so a second try may need a second
- * eviction. */
+/* Room for a page's data. Freed memory may lie in pieces, so a second eviction may help. */
 static int take_memory(struct row_pages *p, uint32_t bytes, uint64_t *place)
 {
-	int err = -ENOSPC;
+	int err = extents_take(&p->memory, bytes / UNIT, place);
 
-	for (int tries = 0; tries < 3; tries++) {
-		err = extents_take(&p->memory, bytes / UNIT, place);
-		if (err != -ENOSPC || !evict(p, bytes))
-			break;
+	for (int tries = 0; tries < EVICTIONS_MAX && err == -ENOSPC; tries++) {
+		err = evict(p, bytes);
+		if (err == 0)
+			err = extents_take(&p->memory, bytes / UNIT, place);
 	}
 	return err;
 }
@@ -159,21 +162,26 @@ int row_pages_take(struct row_pages *p, uint32_t len, uint32_t *base)
 	if (err < 0)
 		return err;
 	for (uint32_t i = 0; i < len; i++)
-		tell(p, (uint32_t)start + i, ROWS_PAGE_EMPTY);
+		set_place(p, (uint32_t)start + i, ROWS_PAGE_EMPTY);
 	*base = (uint32_t)start;
 	return 0;
+}
+
+bool row_pages_has_room(const struct row_pages *p, uint32_t len)
+{
+	return extents_has(&p->numbers, len);
 }
 
 void row_pages_offer(struct row_pages *p, uint32_t page)
 {
 	assert(page < p->maps->pages_len);
-	tell(p, page, p->all[page].bytes > 0 ? p->all[page].place : ROWS_PAGE_ABSENT);
+	set_place(p, page, p->all[page].bytes > 0 ? p->all[page].place : ROWS_PAGE_ABSENT);
 }
 
 void row_pages_offer_asked(struct row_pages *p, uint32_t base, uint32_t len)
 {
 	for (uint32_t page = base; page < base + len; page++)
-		if (told_place(p, page) == ROWS_PAGE_ASKED)
+		if (place_of(p, page) == ROWS_PAGE_ASKED)
 			row_pages_offer(p, page);
 }
 
@@ -186,7 +194,7 @@ bool row_pages_is_loaded(const struct row_pages *p, uint32_t page)
 bool row_pages_is_empty(const struct row_pages *p, uint32_t page)
 {
 	assert(page < p->maps->pages_len);
-	return told_place(p, page) == ROWS_PAGE_EMPTY;
+	return place_of(p, page) == ROWS_PAGE_EMPTY;
 }
 
 /* A page's data with shared rule ids instead of the table's own. */
@@ -249,7 +257,7 @@ void row_pages_give(struct row_pages *p, uint32_t base, uint32_t len)
 	for (uint32_t page = base; page < base + len; page++) {
 		if (p->all[page].bytes > 0)
 			unload(p, &p->all[page]);
-		tell(p, page, ROWS_PAGE_ABSENT);
+		set_place(p, page, ROWS_PAGE_ABSENT);
 	}
 	extents_give(&p->numbers, base, len);
 }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/own.h"
+
 static int add(struct row_rules *rules, uint64_t key, const struct unwind_rule *rule, uint16_t *id)
 {
 	size_t at = rules->list.len;
@@ -58,14 +60,18 @@ void row_rules_done(struct row_rules *rules)
 
 uint16_t *row_rules_share(struct row_rules *rules, const struct unwind_rule *own, uint32_t len)
 {
-	uint16_t *ids = calloc(len, sizeof(*ids));
+	_cleanup_(freep) uint16_t *ids = calloc(len, sizeof(*ids));
 
 	for (uint32_t i = 0; ids && i < len; i++) {
-		ids[i] = ROW_RULE_UNSUPPORTED;
-		if (put(rules, &own[i], &ids[i]) < 0)
-			rules->refused++;
+		int err = put(rules, &own[i], &ids[i]);
+
+		if (err < 0 && err != -ENOSPC)
+			return NULL;
+		if (err < 0)
+			ids[i] = ROW_RULE_UNSUPPORTED;
+		rules->refused += err < 0;
 	}
-	return ids;
+	return TAKE_PTR(ids);
 }
 
 const struct unwind_rule *row_rules_get(const struct row_rules *rules, uint32_t id)

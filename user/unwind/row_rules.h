@@ -22,7 +22,8 @@ struct row_rules {
 /* maps must outlive it. */
 int row_rules_init(struct row_rules *rules, const struct row_maps *maps);
 void row_rules_done(struct row_rules *rules);
-/* The shared id of each of a table's rules, the caller's to free. NULL: no memory. */
+/* The shared id of each of a table's rules, the caller's to free. NULL: no memory, or the map could
+ * not be updated. */
 uint16_t *row_rules_share(struct row_rules *rules, const struct unwind_rule *own, uint32_t len);
 /* ROW_RULE_NONE's for an id that is not in use. */
 const struct unwind_rule *row_rules_get(const struct row_rules *rules, uint32_t id);

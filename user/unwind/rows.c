@@ -149,7 +149,7 @@ struct bytes unwind_rows_page_data(const struct unwind_rows_view *view, uint32_t
 	return (struct bytes){ view->data + page->data_offset, page->data_bytes };
 }
 
-static const struct unwind_rows_page *find_page(const struct unwind_rows_view *v, uint64_t number)
+int64_t unwind_rows_page_index(const struct unwind_rows_view *v, uint64_t number)
 {
 	uint32_t low = 0, high = v->head->pages_len;
 
@@ -157,25 +157,27 @@ static const struct unwind_rows_page *find_page(const struct unwind_rows_view *v
 		uint32_t mid = low + (high - low) / 2;
 
 		if (v->pages[mid].number == number)
-			return &v->pages[mid];
+			return mid;
 		if (v->pages[mid].number < number)
 			low = mid + 1;
 		else
 			high = mid;
 	}
-	return NULL;
+	return -1;
 }
 
 struct unwind_rule unwind_rows_find(const struct unwind_rows_view *view, uint64_t file_offset)
 {
-	const struct unwind_rows_page *page = find_page(view, file_offset >> ROWS_PAGE_SHIFT);
+	int64_t index = unwind_rows_page_index(view, file_offset >> ROWS_PAGE_SHIFT);
+	const struct unwind_rows_page *page;
 	uint32_t chunk = (file_offset >> ROWS_CHUNK_SHIFT) & (ROWS_CHUNKS - 1);
 	uint32_t at = file_offset & CHUNK_MASK;
 	struct page p;
 	uint32_t low, high;
 
-	if (!page)
+	if (index < 0)
 		return view->rules[0];
+	page = &view->pages[index];
 	p = page_arrays(view->data + page->data_offset, page->rows_len);
 	low = p.first[chunk];
 	high = p.first[chunk + 1];

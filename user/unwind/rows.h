@@ -94,5 +94,8 @@ bool unwind_rows_span_fits(uint32_t first, uint32_t last, uint32_t pages_len);
 /* The page's data, as published to BPF. i < head->pages_len */
 struct bytes unwind_rows_page_data(const struct unwind_rows_view *view, uint32_t i);
 
+/* The index of the page of that number, or -1: no function touches it. */
+int64_t unwind_rows_page_index(const struct unwind_rows_view *view, uint64_t number);
+
 /* The rule at a file offset, by the search that BPF does; CFA_NONE where there is no page. */
 struct unwind_rule unwind_rows_find(const struct unwind_rows_view *view, uint64_t file_offset);
