@@ -5,10 +5,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/own.h"
@@ -217,6 +219,24 @@ static void a_cgroup_whose_path_cannot_be_read_has_no_empty_one(void **state)
 	assert_int_equal(stats.cgroups, 0);
 }
 
+/* A folder may be opened by its number by those with CAP_DAC_READ_SEARCH alone. */
+static void a_cgroup_of_no_known_path_is_not_gone_for_who_may_not_look(void **state)
+{
+	struct world *w = *state;
+	int status;
+	pid_t child = fork();
+
+	if (child == 0) {
+		if (setgroups(0, NULL) < 0 && geteuid() == 0)
+			_exit(2);
+		if (geteuid() == 0 && setresuid(65534, 65534, 65534) < 0)
+			_exit(2);
+		_exit(cgroup_tree_is_gone(w->tree, 12345, NULL));
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -225,6 +245,7 @@ int main(void)
 		TEST(a_scan_for_lost_events_does_not_follow_the_last_at_once),
 		TEST(a_lost_removal_leaves_a_sampled_cgroup_its_path_for_the_interval),
 		TEST(a_cgroup_whose_path_cannot_be_read_has_no_empty_one),
+		TEST(a_cgroup_of_no_known_path_is_not_gone_for_who_may_not_look),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
