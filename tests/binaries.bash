@@ -21,7 +21,7 @@ first_of() {
 
 # Those that one machine has in several versions; all others are what PATH says.
 go=$(first_of /usr/lib/go-1.19/bin/go /usr/lib/go-1.18/bin/go /usr/lib/go-1.21/bin/go /usr/lib/go/bin/go)
-jdk=$(first_of /usr/lib/jvm/java-{17,21}-openjdk-"$(dpkg --print-architecture)")/bin
+jdk=$(first_of /usr/lib/jvm/java-{17,21}-openjdk-"$(dpkg --print-architecture 2>/dev/null)")/bin
 java=$jdk/java javac=$jdk/javac jcmd=$jdk/jcmd
 rustc=/usr/bin/rustc
 node=/usr/bin/node npm=/usr/bin/npm

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Files that are made to spoil the tables of others: their stacks stay whole, and the kernel's maps of
 # unwind tables stay consistent. `REWRITES=1000` for longer.
+# seconds: 60
 
 load ../e2e/lib
 

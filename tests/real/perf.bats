@@ -16,7 +16,8 @@ agrees() {
 	start_record -p "$watched" --user --by comm --no-demangle -F 999 -d 300 -o "$tmp/f" --stats "$tmp/s"
 	runs_on "$watched" "${REAL_PERF_TICKS:-500}" 3>&- &
 	enough=$!
-	perf record -q -F 499 -e cpu-clock --call-graph dwarf,32768 -a -o "$tmp/perf.data" \
+	# It writes 16 MB/s a CPU, and stops reading its own file where it lost a part.
+	nice -n -10 perf record -q -m 64M -F 499 -e cpu-clock --call-graph dwarf,32768 -a -o "$tmp/perf.data" \
 		-- tail --pid="$enough" -f /dev/null >"$tmp/perf.said" 2>&1 || {
 		cat "$tmp/perf.said"
 		skip 'perf cannot record here'
@@ -24,7 +25,10 @@ agrees() {
 	kill -INT "$recorder"
 	wait "$recorder"
 	perf script -i "$tmp/perf.data" --pid "$watched" --no-inline --no-demangle -F comm,ip,sym,dso \
-		>"$tmp/script" 2>/dev/null
+		>"$tmp/script" 2>"$tmp/perf.said" || {
+		cat "$tmp/perf.said"
+		return 1
+	}
 	[ -z "${REAL_KEEP:-}" ] || cp "$tmp/f" "$REAL_KEEP/$name.perf-folded"
 	[ -z "${REAL_KEEP:-}" ] || cp "$tmp/script" "$REAL_KEEP/$name.perf-script"
 	"$real/compare_perf" "$tmp/f" "$tmp/script" "$@" >"$tmp/compared"

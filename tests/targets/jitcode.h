@@ -4,12 +4,12 @@
 #pragma once
 
 #include <fcntl.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "burn.h"
+#include "jitchange.h"
 
 #define CODE_SIZE 65536
 #define ALPHA 0x1000
@@ -90,23 +90,8 @@ static int map_memfd(struct code *code)
 	return 0;
 }
 
-static volatile sig_atomic_t change_asked;
-
-static void ask_for_change(int signal)
-{
-	(void)signal;
-	change_asked = 1;
-}
-
-/* SIGUSR1 is for tests that know when they have seen enough; without it the change comes in time. */
-static void change_on_signal(void)
-{
-	struct sigaction action = { .sa_handler = ask_for_change, .sa_flags = SA_RESTART };
-
-	sigaction(SIGUSR1, &action, NULL);
-}
-
-/* Until `end`, or until a change is asked for. beside: what is added to alpha's and beta's places. */
+/* Until `end`, or until a change is asked for.
+ * beside: what is added to alpha's and beta's places. */
 NOINLINE void run_until(const struct code *code, unsigned int beside, uint64_t end)
 {
 	jit_outer outer = (jit_outer)(void *)(code->run + OUTER);
