@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Against perf, which copies stacks out and unwinds them later by the same tables with other code:
 # both watch one process at the same time, and the same functions call the same functions, as often.
+# alone: perf script cannot read what was recorded while BPF programs came and went
 # seconds: 110
 
 load real
@@ -16,7 +17,7 @@ agrees() {
 	start_record -p "$watched" --user --by comm --no-demangle -F 999 -d 300 -o "$tmp/f" --stats "$tmp/s"
 	runs_on "$watched" "${REAL_PERF_TICKS:-500}" 3>&- &
 	enough=$!
-	# It writes 16 MB/s a CPU, and stops reading its own file where it lost a part.
+	# It writes 16 MB/s a CPU.
 	nice -n -10 perf record -q -m 64M -F 499 -e cpu-clock --call-graph dwarf,32768 -a -o "$tmp/perf.data" \
 		-- tail --pid="$enough" -f /dev/null >"$tmp/perf.said" 2>&1 || {
 		cat "$tmp/perf.said"
