@@ -36,7 +36,7 @@ setup() {
 
 # alone COMMAND...: in that root.
 alone() {
-	timeout -k 5 120 "${beside[@]}" unshare --mount --propagation private \
+	timeout -k 5 "$(patience 120)" "${beside[@]}" unshare --mount --propagation private \
 		sh "$tmp/enter" "$root" "$with" "$@" </dev/null 3>&-
 }
 
@@ -78,12 +78,12 @@ whole() {
 	start_in_container "$(target deep_nofp)" 200
 	wait_until 10 has_run "$pid"
 	beside=(nsenter --target "$pid" --mount --pid --)
-	exits 0 alone record -q -p 1 --by pid,comm -F 499 -d 2 --stats /stats >"$tmp/f"
+	exits 0 alone record -q -p 1 --by pid,comm -F 499 -d "$(worth 2)" --stats /stats >"$tmp/f"
 	[ ! -s "$tmp/said" ]
 	whole "$tmp/f" "$root/stats" "^1;deep_nofp;${entry}main;descend;descend;descend"
 	# Not even a mount for cgroups; that costs labels, and is said.
 	with='proc sys'
-	exits 0 alone record -q -p 1 --by comm -F 499 -d 1 --stats /stats >"$tmp/f"
+	exits 0 alone record -q -p 1 --by comm -F 499 -d "$(worth 1)" --stats /stats >"$tmp/f"
 	said_clearly 'no cgroup hierarchy is mounted'
 	whole "$tmp/f" "$root/stats" "^deep_nofp;${entry}main;descend;descend;descend"
 }
@@ -97,7 +97,7 @@ whole() {
 	podman_runc run --rm "${podman_options[@]}" --name "side-$$" "--pid=container:app-$$" \
 		--security-opt seccomp=unconfined --cap-drop=all \
 		--cap-add=BPF,PERFMON,SYS_PTRACE,DAC_READ_SEARCH,SYSLOG,CHECKPOINT_RESTORE \
-		--rootfs "$tmp/side" /stoker record -q -p 1 --by comm -F 499 -d 2 --stats /stats \
+		--rootfs "$tmp/side" /stoker record -q -p 1 --by comm -F 499 -d "$(worth 2)" --stats /stats \
 		>"$tmp/f" </dev/null
 	whole "$tmp/f" "$tmp/side/stats" "^deep_nofp;${entry}main;descend;descend;descend"
 }
@@ -127,7 +127,7 @@ other_workers() {
 @test "convert, diff and report print what the dynamic program prints" {
 	local format
 	start_busy spin 100
-	alone record -q -p "$pid" -F 499 -d 1 -o /f.linux-perf.txt.zst
+	alone record -q -p "$pid" -F 499 -d "$(worth 1)" -o /f.linux-perf.txt.zst
 	# Of a picture the colours are another run's, so its frames are compared.
 	for format in folded perf perfview pprof speedscope firefox html svg; do
 		alone convert /f.linux-perf.txt.zst -q -f "$format" -o /converted

@@ -165,10 +165,14 @@ through_unspoken() {
 	between "$(cut -d ';' -f 2 "$tmp/f" | sort -u | wc -l)" 30 64 'threads seen'
 }
 
+has_children() {
+	[ "$(children_of "$1" | wc -w)" -ge "$2" ]
+}
+
 @test "100 processes of one program are one object" {
 	# Nice, for the recorder has to come to its turn among them.
-	start nice -n 15 "$(target manyprocs)" 40 100
-	wait_until 5 has_child "$pid"
+	start nice -n 15 "$(target manyprocs)" 120 100
+	wait_until 20 has_children "$pid" 100
 	record -a -F 499 -d "$(worth 3)" -o "$tmp/f" --stats "$tmp/s"
 	hottest "$tmp/f"
 	grep ';manyprocs;' "$tmp/f" >"$tmp/ours"
@@ -210,17 +214,17 @@ through_unspoken() {
 }
 
 @test "among more files than are kept, one that is met later is known and walked" {
-	local recorder fresh=$tmp/fresh
+	local many fresh=$tmp/fresh
 	mkdir "$tmp/files"
-	start "$(target manyfiles)" "$tmp/files" 9500 60
+	start "$(target manyfiles)" "$tmp/files" 9500 300
+	many=$pid
 	wait_until 20 grep -q ready "$out"
-	"$stoker" record -a -F 1999 -d 14 -o "$tmp/f" --stats "$tmp/s" 3>&- &
-	recorder=$!
-	started+=("$recorder")
-	wait_until 10 grep -q . "/proc/$recorder/comm"
-	sleep 8
+	start_record -a -F 1999 -d 300 -o "$tmp/f" --stats "$tmp/s"
+	runs_on "$many" 900
 	cp "$(target deep_nofp)" "$fresh"
-	start "$fresh" 30
+	start "$fresh" 300
+	runs_on "$pid" 400
+	kill -INT "$recorder"
 	wait "$recorder"
 	jq -c '.objects, .user_stacks, .tables' "$tmp/s"
 	hottest "$tmp/f"
