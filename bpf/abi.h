@@ -29,9 +29,10 @@ enum frame_kind {
 #define OBJECT_ID_MAX ((1U << (FRAME_KIND_SHIFT - FRAME_OBJECT_SHIFT)) - 1)
 
 /* Object ids. 0 is none; the vDSO is in no file but the same for every 64-bit process. */
+#define OBJECT_NONE 0
 #define OBJECT_VDSO 1
 #define OBJECT_FIRST 16
-#define OBJECT_SCAN_FIRST (1U << 21) /* ids that the scan gives */
+#define OBJECT_SCAN_FIRST (1U << 21) /* ids from here on are the scan's, those below the ticks' */
 
 /* ---- counts: what is kept for the ticks, (stacks, who) → number ---------------------------
  * Where times are kept it is → an id, and each tick is told by that id. */

@@ -19,6 +19,19 @@ static __always_inline u32 next_id(u32 *counter)
 	return id;
 }
 
+/* Begins again when its half of the ids is used up. User space refuses an id that it still has, and
+ * the file is met again under the next one. */
+static __always_inline u32 next_object_id(u32 *counter, u32 first_id)
+{
+	u32 id = next_id(counter);
+
+	if (id >= OBJECT_SCAN_FIRST) {
+		*counter = 0;
+		id = next_id(counter);
+	}
+	return first_id + id;
+}
+
 static __always_inline void object_read_key(struct object_key *key, struct inode *inode)
 {
 	key->ino = BPF_CORE_READ(inode, i_ino);
@@ -53,7 +66,7 @@ static __always_inline struct object_value *object_of(struct tick_stats *stats,
 	known = bpf_map_lookup_elem(&objects, &event->key);
 	if (known || objects_len >= most)
 		return known;
-	event->id = fresh.id = first_id + next_id(counter);
+	event->id = fresh.id = next_object_id(counter, first_id);
 	if (fresh.id > OBJECT_ID_MAX)
 		return NULL;
 	if (bpf_map_update_elem(&objects, &event->key, &fresh, BPF_NOEXIST) == 0) {

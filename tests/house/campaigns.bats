@@ -110,18 +110,28 @@ short() {
 	git mv src/a.c src/d.c
 	git mv other/c src/c.c
 	git mv lib/b.c other/b.c
+	echo >lib/new.c
+	git add lib/new.c
 	run -0 tools/campaigns check
-	[ -z "$output" ]
+	[[ $output == 'campaigns: soak: 1 lines of '* ]]
+}
+
+@test "a path from which all has moved is named" {
+	ran
+	git mv src elsewhere
+	run -0 tools/campaigns check
+	[[ $output == 'campaigns: soak: there is nothing at src: '* ]]
 }
 
 @test "a file that moved and was edited counts the edit, under its old path or its new one" {
 	ran
 	git mv src/a.c other/d.c
+	echo >src/new.c
 	git mv lib/b.h lib/e.c
 	echo more | tee -a other/d.c >>lib/e.c
 	git add -A
 	run -0 tools/campaigns check
-	[[ $output == 'campaigns: soak: 2 lines of '* ]]
+	[[ $output == 'campaigns: soak: 3 lines of '* ]]
 }
 
 @test "file names with spaces, tabs and newlines are counted" {

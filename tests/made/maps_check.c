@@ -29,6 +29,9 @@ static uint32_t *find_owners(struct maps_seen *seen)
 	for (uint32_t i = 0; owners && i < seen->objects_len; i++) {
 		const struct object_value *v = &seen->objects[i].value;
 
+		for (uint32_t other = 0; other < i; other++)
+			if (seen->objects[other].value.id == v->id && v->id != 0)
+				wrong(seen, "two files are object %u", v->id);
 		if (v->table != TABLE_READY) {
 			if (v->pages_len > 0)
 				wrong(seen, "object %u is not ready and has pages", v->id);

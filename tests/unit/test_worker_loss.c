@@ -244,8 +244,15 @@ static void asking_again_from_within_the_callback_does_not_go_on_for_ever(void *
 	told.again_fd = fd;
 	kill(pid_of(0), SIGSTOP);
 	assert_int_equal(worker_client_rows(told.client, 1, fd), 0);
-	told_await(&told, 1);
+	/* One poll may tell the first result and that of what was asked from within. */
+	while (told.len == 0) {
+		struct pollfd ready = { worker_client_fd(told.client), POLLIN, 0 };
+
+		poll(&ready, 1, 20);
+		assert_int_equal(worker_client_poll(told.client), 0);
+	}
 	len = told.len;
+	assert_true(len <= 3);
 	worker_client_poll(told.client);
 	assert_true(told.len <= len + 2);
 	told.again = false;

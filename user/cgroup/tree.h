@@ -30,8 +30,7 @@ bool cgroup_tree_is_doubted(const struct cgroup_tree *tree, uint64_t id);
 
 /* "/" for the root, "/a/b" below it. -ENOENT, -ESTALE: it is gone; other -errno. */
 int cgroup_tree_path(const struct cgroup_tree *tree, uint64_t id, char path[CGROUP_TREE_PATH_MAX]);
-/* Was it removed? path: where it was, a fallback if opening by id is not permitted; NULL: not known,
- * and then the answer is no. */
+/* Was it removed? path: where it was, a fallback if opening by id is not permitted, or NULL. */
 bool cgroup_tree_is_gone(const struct cgroup_tree *tree, uint64_t id, const char *path);
 /* Its folder, the caller's. */
 int cgroup_tree_open_id(const struct cgroup_tree *tree, uint64_t id, int *fd);

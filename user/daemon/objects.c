@@ -149,13 +149,27 @@ static int add_new(struct objects *objects, const struct event_object *event)
 		objects->all.len - 1);
 }
 
+static bool is_same_file(struct objects *objects, const struct event_object *event)
+{
+	const struct object *object = objects_find(objects, event->id);
+
+	return memcmp(&object->key, &event->key, sizeof(event->key)) == 0;
+}
+
+/* Ids come again after two million. The one that has this id keeps it. */
+static int refuse_id(struct objects *objects, const struct event_object *event)
+{
+	tell_forgotten(objects, &event->key, OBJECT_NONE);
+	return -EEXIST;
+}
+
 int objects_add(struct objects *objects, const struct event_object *event)
 {
 	struct object *object = find_file(objects, &event->key);
 	int err;
 
 	if (hash_find(&objects->by_id, event->id))
-		return 0;
+		return is_same_file(objects, event) ? 0 : refuse_id(objects, event);
 	if (!object) {
 		err = add_new(objects, event);
 	} else {
@@ -393,13 +407,44 @@ static void forget_idle(struct objects *objects, uint32_t seconds, size_t max)
 		publish_drop(objects->options.publish, gone, len);
 }
 
+static bool was_refused(const struct object *object)
+{
+	return object->state == OBJECT_FAILED && object->reason == OBJECT_LIMIT;
+}
+
+static size_t count_refused(const struct objects *objects)
+{
+	size_t len = 0;
+
+	vec_each (&objects->all, object)
+		len += was_refused(*object);
+	return len;
+}
+
+/* Files that were met when there was no room: whoever uses them now meets them again. */
+static void forget_refused(struct objects *objects, size_t max)
+{
+	vec_each (&objects->all, at) {
+		struct object *object = *at;
+
+		if (max == 0 || !was_refused(object))
+			continue;
+		tell_forgotten(objects, &object->key, object->id);
+		forget(objects, object);
+		max--;
+	}
+}
+
 void objects_trim(struct objects *objects, uint32_t second)
 {
-	size_t live = objects->all.len - objects->forgotten;
+	size_t refused = count_refused(objects);
+	size_t live = objects->all.len - objects->forgotten - refused;
 
 	objects->second = second;
 	if (live >= CROWDED(objects->max))
 		forget_idle(objects, IDLE_SECONDS, live - ROOMY(objects->max));
+	else if (refused > 0)
+		forget_refused(objects, CROWDED(objects->max) - live);
 }
 
 /* Both tables anew, since the places in objects->all change. */

@@ -468,8 +468,12 @@ int publish_page(struct publish *p, uint32_t object, uint32_t page)
 	struct table *t = find_table(p, object);
 	int64_t i;
 
-	if (!t || page < t->page_base || page - t->page_base >= t->pages_len)
+	if (!t || page < t->page_base || page - t->page_base >= t->pages_len) {
+		/* Whoever has it by now needs it all the same. */
+		if (page < p->maps.pages_len)
+			row_pages_offer_asked(p->pages, page, 1);
 		return -EINVAL;
+	}
 	if (row_pages_is_loaded(p->pages, page)) {
 		row_pages_offer(p->pages, page);
 		return 0;
