@@ -50,11 +50,11 @@ end_record() {
 }
 
 # crowd: maps so many files for a while that those which nobody uses are forgotten. There is room for
-# 256.
-few_files=700
+# 1,044, as a file takes two descriptors.
+few_files=2600
 crowd() {
 	mkdir -p "$tmp/crowd"
-	start_busy manyfiles "$tmp/crowd" 300 600
+	start_busy manyfiles "$tmp/crowd" 1100 600
 	wait_until 30 says ready "$out"
 	runs_on "$pid" 300
 	kill -KILL "$pid"
@@ -95,7 +95,7 @@ crowd() {
 	local crowd
 	ulimit -n "$few_files"
 	mkdir "$tmp/crowd"
-	start_busy manyfiles "$tmp/crowd" 300 600
+	start_busy manyfiles "$tmp/crowd" 1100 600
 	crowd=$pid
 	wait_until 30 says ready "$out"
 	start_record -a -F 199 --by comm "${small[@]}" --interval 2 -o "$tmp/part.%s" --stats "$tmp/s"
