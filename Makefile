@@ -166,7 +166,7 @@ unit: $(UNIT_BIN) ## tests that need no root, in under a minute
 
 asan: $(BUILD)/stoker ## `make asan unit`, `make asan check`: with AddressSanitizer and UBSan
 
-targets: $(TGT_BIN) $(TOOL_BIN) $(ASKING)/stoker-asking $(BUILD)/tests/vma/generation.bpf.o
+targets: $(TGT_BIN) $(TOOL_BIN) $(ASKING)/stoker-asking $(BUILD)/tests/vma/generation.bpf.o $(BUILD)/tests/bench/stoker-inside
 
 fuzz: targets ## each parser with random bytes for FUZZ_SECONDS (60), or those in FUZZ
 	$(Q)BUILD=$(BUILD) tools/fuzz $(FUZZ)

@@ -53,6 +53,21 @@ void starter_kill(struct starter *starter, pid_t pid)
 	(void)pid;
 }
 
+int starter_clock(struct starter *starter, const struct cpu_clock *clock, int *fd)
+{
+	(void)starter;
+	(void)clock;
+	(void)fd;
+	return -ENOSYS;
+}
+
+int starter_invite(struct starter *starter, int *fd)
+{
+	(void)starter;
+	(void)fd;
+	return -ENOSYS;
+}
+
 void lane_init(struct lane *lane, struct starter *starter, const char *argument, uint64_t hang_ns)
 {
 	*lane = (struct lane){
