@@ -27,7 +27,7 @@
 enum table_state {
 	TABLE_PENDING = 0, /* user space has not answered yet */
 	TABLE_READY = 1,
-	TABLE_NONE = 2, /* there is none, or no room for it: walk by frame pointer */
+	TABLE_NONE = 2, /* no table, or no room for one: walk by frame pointer */
 };
 
 /* What user space knows of a page of rows, and BPF of its use. */

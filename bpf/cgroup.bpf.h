@@ -134,7 +134,7 @@ static __always_inline int hierarchy_of(struct cgroup *cgroup)
 	return -1;
 }
 
-/* What is made below a target is one. */
+/* A cgroup that is made below a target is a target, too. */
 static __always_inline void follow_targets(struct cgroup *cgroup, u64 id, u32 change)
 {
 	u64 above = id & ~CGROUP_NUMBER_MASK;

@@ -12,8 +12,8 @@
 	X(LOST_DRAIN, "drain", "a count was drained whose stack or task is not known") \
 	X(LOST_MEMORY, "memory", "user space was out of memory or over its limit")
 
-/* An event (enum event_kind of bpf/abi.h) that was lost: the ring buffer was full, or user space
- * had no memory for it. Losing one of the first four also loses a tick, which LOST_REASONS counts. */
+/* An event that was lost, as the ring buffer was full or user space had no memory for it. Losing one
+ * of the first four also loses a tick, which LOST_REASONS counts. */
 #define EVENT_LOSSES(X)                                                                           \
 	X(EVENT_STACK, "stack", "a new stack: the next tick sends it again")                      \
 	X(EVENT_LEAF, "leaf", "a new leaf of a known stack: the next tick sends it again")        \
@@ -24,13 +24,13 @@
 	X(EVENT_PRESSURE, "pressure", "a half full count map: user space looks for itself")       \
 	X(EVENT_EXEC, "exec", "a new program: its unwind table is made at its first sample only") \
 	X(EVENT_PAGE, "page", "a page of unwind rows is needed: the next need asks again")        \
-	X(EVENT_HELD, "held", "a deferred sample, at half a ring already: its stack ends with no_table")        \
+	X(EVENT_HELD, "held", "a deferred sample: its stack ends with no_table")                  \
 	X(EVENT_CGROUP, "cgroup", "a cgroup that came, went or was renamed: all are read again")
 
 /* A part of the target that could not be remembered: its table was full. */
 #define TARGET_LOSSES(X)                                                                       \
 	X(TARGET_LOST_CGROUP, "cgroup", "a new cgroup below the target, which is not sampled") \
-	X(TARGET_LOST_PROCESS, "process", "a tick of a descendant, whose parents are looked up again at each tick")
+	X(TARGET_LOST_PROCESS, "process", "a tick whose task is looked up by its parents")
 
 /* Where a user stack ended. */
 #define STACK_ENDS(X)                                                                           \

@@ -141,7 +141,7 @@ int fd_take(int socket, int flags, void *data, size_t size, int *fd)
 	if (head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS &&
 		head->cmsg_len == CMSG_LEN(sizeof(int)))
 		memcpy(fd, CMSG_DATA(head), sizeof(*fd));
-	/* Of a longer message, or one with more descriptors, the rest is gone. */
+	/* The kernel has cut a longer message, or one with more descriptors. */
 	if (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC))
 		return -EPIPE;
 	return len == (ssize_t)size ? 0 : -EPIPE;

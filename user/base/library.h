@@ -8,7 +8,7 @@
 
 #include "base/err.h"
 
-/* What is to be found under a name, and where its address goes in the struct that is filled. */
+/* A symbol's name, and the offset of its pointer in the struct to fill. */
 struct library_symbol {
 	const char *name;
 	size_t offset;

@@ -424,15 +424,19 @@ static size_t count_refused(const struct objects *objects)
 /* Files that were met when there was no room: whoever uses them now meets them again. */
 static void forget_refused(struct objects *objects, size_t max)
 {
+	_cleanup_(freep) struct publish_object *gone = calloc(max, sizeof(*gone));
+	size_t len = 0;
+
 	vec_each (&objects->all, at) {
 		struct object *object = *at;
 
-		if (max == 0 || !was_refused(object))
+		if (!gone || len == max || !was_refused(object))
 			continue;
-		tell_forgotten(objects, &object->key, object->id);
+		gone[len++] = (struct publish_object){ object->key, object->id };
 		forget(objects, object);
-		max--;
 	}
+	if (len > 0)
+		publish_drop(objects->options.publish, gone, len);
 }
 
 void objects_trim(struct objects *objects, uint32_t second)
