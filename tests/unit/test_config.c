@@ -60,14 +60,14 @@ static void keys_are_read_with_their_units(void **state)
 	assert_int_equal(config.cpu_permille, 5);
 	assert_int_equal(config.bytes_max, 3ULL << 29);
 	assert_int_equal(config.keep_ns, 36 * 3600 * NSEC_PER_SEC);
-	assert_int_equal(config.traps_len, 2);
-	assert_string_equal(config.traps[0].name, "slow");
-	assert_string_equal(config.traps[0].container, "web");
-	assert_int_equal(config.traps[0].below, 30);
-	assert_int_equal(config.traps[0].above, 0);
-	assert_int_equal(config.traps[1].metric, CONFIG_PRESSURE);
-	assert_int_equal(config.traps[1].above, 800);
-	assert_int_equal(config.traps[1].cooldown_ns, 60 * NSEC_PER_SEC);
+	assert_int_equal(config.traps.len, 2);
+	assert_string_equal(config.traps.all[0].name, "slow");
+	assert_string_equal(config.traps.all[0].container, "web");
+	assert_int_equal(config.traps.all[0].below, 30);
+	assert_int_equal(config.traps.all[0].above, 0);
+	assert_int_equal(config.traps.all[1].metric, RULE_PRESSURE);
+	assert_int_equal(config.traps.all[1].above, 800);
+	assert_int_equal(config.traps.all[1].cooldown_ns, 60 * NSEC_PER_SEC);
 }
 
 static void what_is_wrong_is_said_with_its_line(void **state)

@@ -58,14 +58,13 @@ static void make_profile(struct profile *p, uint64_t start_ns, uint32_t ticks)
 }
 
 /* A trap of the host that fires when it may. */
-static void configure(struct config *config)
+static void configure(struct rules *rules)
 {
-	config_default(config);
-	config->traps_len = 1;
-	config->traps[0] = (struct config_trap){
+	rules->len = 1;
+	rules->all[0] = (struct rule){
 		.name = "t",
 		.container = "",
-		.metric = CONFIG_CPU,
+		.metric = RULE_CPU,
 		.below = 1000000,
 		.for_ns = NSEC_PER_SEC,
 		.before_ns = 60 * NSEC_PER_SEC,
@@ -84,7 +83,7 @@ static void a_capture_begins_where_sampling_began(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(begins); i++) {
 		_cleanup_(profile_done) struct profile profile;
-		struct config config;
+		struct rules rules;
 		struct containers *containers;
 		struct traps *traps;
 		struct log log = { 0 };
@@ -92,9 +91,9 @@ static void a_capture_begins_where_sampling_began(void **state)
 		uint64_t now = begins[i];
 
 		log.quiet = true;
-		configure(&config);
+		configure(&rules);
 		assert_int_equal(containers_new(NULL, NULL, &containers), 0);
-		assert_int_equal(traps_new(&config, &log, &traps), 0);
+		assert_int_equal(traps_new(&rules, &log, &traps), 0);
 		make_profile(&profile, begins[i], 100);
 		for (; now <= begins[i] + 10 * NSEC_PER_SEC; now += NSEC_PER_SEC)
 			assert_int_equal(traps_tick(traps, containers, now), 0);

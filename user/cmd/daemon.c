@@ -125,11 +125,10 @@ static struct retention retention(const struct config *c)
 
 static void take_traps(struct daemon *d, const struct config *config)
 {
-	const struct config before = d->config;
+	const struct rules before = d->config.traps;
 
-	memcpy(d->config.traps, config->traps, sizeof(config->traps));
-	d->config.traps_len = config->traps_len;
-	trapper_reload(&d->trapper, &before, &d->config);
+	d->config.traps = config->traps;
+	trapper_reload(&d->trapper, &before, &d->config.traps);
 }
 
 /* What cannot change while it runs stays, and is said. */
@@ -220,7 +219,7 @@ static char *take_account(struct daemon *d, uint32_t hz)
 
 	agent_account(d->agent, &account);
 	account.hz = hz;
-	account.governor = d->governor;
+	governor_account(&d->governor, &account.governor);
 	account.traps = trapper_stats(&d->trapper);
 	if (account_write_json(&account, &text) < 0)
 		return NULL;
@@ -336,7 +335,7 @@ static int put_status(void *ctx, struct buf *out)
 
 	agent_account(d->agent, &account);
 	account.hz = d->governor.hz;
-	account.governor = d->governor;
+	governor_account(&d->governor, &account.governor);
 	account.traps = trapper_stats(&d->trapper);
 	http_front_stats(d->http, &http);
 	return status_write(&facts, out);
@@ -450,11 +449,11 @@ static int find_target(struct daemon *d, struct why *why)
 
 static int open_agent(struct daemon *d, struct why *why)
 {
-	bool with_traps = d->config.traps_len > 0;
+	bool with_traps = d->config.traps.len > 0;
 	const struct agent_options options = {
 		.sampler = {
 			.hz = (uint32_t)d->config.hz,
-			.hz_max = traps_hz_max(&d->config),
+			.hz_max = rules_hz_max(&d->config.traps, d->config.hz),
 			.target = is_whole_host(d) ? SAMPLER_ALL : SAMPLER_CGROUP,
 			.cgroup_fd = d->target.fd,
 			.cgroups = d->target.cgroups.data,
@@ -482,7 +481,7 @@ static int open_traps(struct daemon *d, struct why *why)
 		.log = d->log,
 	};
 
-	return trapper_open(&d->trapper, &d->config, &bundle, why);
+	return trapper_open(&d->trapper, &d->config.traps, d->config.hz, &bundle, why);
 }
 
 static int start(struct daemon *d, struct why *why)

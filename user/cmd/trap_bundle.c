@@ -87,10 +87,10 @@ static json_t *rates_json(const struct trap_capture *c)
 	return list;
 }
 
-static json_t *rule_json(const struct config_trap *r)
+static json_t *rule_json(const struct rule *r)
 {
 	return json_pack("{s:s, s:s, s:f, s:f, s:f, s:f, s:f}", "container", r->container, "metric",
-		config_metric_name(r->metric), r->above ? "above_percent" : "below_percent",
+		rule_metric_name(r->metric), r->above ? "above_percent" : "below_percent",
 		(double)(r->above ? r->above : r->below) / 10, "for_s", (double)r->for_ns / 1e9,
 		"before_s", (double)r->before_ns / 1e9, "capture_s", (double)r->capture_ns / 1e9,
 		"cooldown_s", (double)r->cooldown_ns / 1e9);
@@ -264,7 +264,7 @@ static int list(int dir, const char *name, struct bundles *out)
 }
 
 /* The next number, with room for it. */
-static int make_room(int dir, const struct config_trap *rule, unsigned int *number)
+static int make_room(int dir, const struct rule *rule, unsigned int *number)
 {
 	_cleanup_(bundles_done) struct bundles bundles = { 0 };
 	int err = list(dir, rule->name, &bundles);

@@ -9,15 +9,15 @@
 
 #define FINISH_NS (NSEC_PER_SEC)
 
-int trapper_open(struct trapper *t, const struct config *config, const struct trap_bundle *bundle,
-	struct why *why)
+int trapper_open(struct trapper *t, const struct rules *rules, uint64_t hz,
+	const struct trap_bundle *bundle, struct why *why)
 {
 	int err;
 
-	*t = (struct trapper){ .bundle = *bundle, .hz_max = traps_hz_max(config) };
-	if (config->traps_len == 0)
+	*t = (struct trapper){ .bundle = *bundle, .hz_max = rules_hz_max(rules, hz) };
+	if (rules->len == 0)
 		return 0;
-	err = traps_new(config, bundle->log, &t->traps);
+	err = traps_new(rules, bundle->log, &t->traps);
 	return err < 0 ? why_set(why, err, "cannot set traps: %s", err_text(err)) : 0;
 }
 
@@ -28,11 +28,11 @@ void trapper_close(struct trapper *t)
 	*t = (struct trapper){ 0 };
 }
 
-void trapper_reload(struct trapper *t, const struct config *before, const struct config *config)
+void trapper_reload(struct trapper *t, const struct rules *before, const struct rules *rules)
 {
 	if (t->traps)
-		traps_reload(t->traps, before, config);
-	if ((config->traps_len > 0 && !t->traps) || traps_hz_max(config) > t->hz_max)
+		traps_reload(t->traps, before, rules);
+	if ((rules->len > 0 && !t->traps) || rules_hz_max(rules, 0) > t->hz_max)
 		log_warn(t->bundle.log,
 			"the first trap, and one with a higher hz than any before, need a restart");
 }
@@ -40,7 +40,7 @@ void trapper_reload(struct trapper *t, const struct config *before, const struct
 /* Hears of the writer, and starts the next one. last: also of what is not whole. */
 static void write_next(struct trapper *t, bool last, int wait_ms)
 {
-	struct traps_stats *stats = traps_stats(t->traps);
+	struct account_traps *stats = traps_stats(t->traps);
 	int end;
 
 	if (t->writer) {
@@ -100,7 +100,7 @@ void trapper_finish(struct trapper *t)
 	} while (t->writer && now_ns < until_ns);
 }
 
-const struct traps_stats *trapper_stats(struct trapper *t)
+const struct account_traps *trapper_stats(struct trapper *t)
 {
 	return t->traps ? traps_stats(t->traps) : NULL;
 }

@@ -18,13 +18,13 @@ struct trapper {
 	uint32_t hz_max;              /* that the clocks were opened for */
 };
 
-/* All is borrowed, and lives as long as the trapper. */
-int trapper_open(struct trapper *trapper, const struct config *config,
+/* hz: the usual rate. Rules and bundle are borrowed and must outlive the trapper. */
+int trapper_open(struct trapper *trapper, const struct rules *rules, uint64_t hz,
 	const struct trap_bundle *bundle, struct why *why);
 void trapper_close(struct trapper *trapper);
-/* config says what was in before up to now. */
+/* rules holds what was in before up to now. */
 void trapper_reload(
-	struct trapper *trapper, const struct config *before, const struct config *config);
+	struct trapper *trapper, const struct rules *before, const struct rules *rules);
 
 /* A few times a second. 0 or -ENOMEM. */
 int trapper_tick(struct trapper *trapper, struct agent *agent, uint64_t now_ns);
@@ -36,4 +36,4 @@ int trapper_take(struct trapper *trapper, const struct profile *profile, uint64_
  * by itself. */
 void trapper_finish(struct trapper *trapper);
 /* NULL: there are none. */
-const struct traps_stats *trapper_stats(struct trapper *trapper);
+const struct account_traps *trapper_stats(struct trapper *trapper);

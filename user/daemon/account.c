@@ -143,15 +143,15 @@ static json_t *containers_json(const struct account *a)
 		(json_int_t)c->refused, "rescans", (json_int_t)c->rescans, "files", files);
 }
 
-/* NULL: nobody governs the rate. */
+/* NULL: nothing governs the rate. */
 static json_t *governor_json(const struct account *a)
 {
-	const struct governor *g = &a->governor;
+	const struct account_governor *g = &a->governor;
 
 	return g->hz_set == 0
 		? NULL
 		: json_pack("{s:i, s:i, s:I, s:I, s:I, s:I}", "hz", (int)g->hz, "hz_set",
-			  (int)g->hz_set, "allowed_ppm", (json_int_t)g->permille * 1000, "cost_ppm",
+			  (int)g->hz_set, "allowed_ppm", (json_int_t)g->allowed_ppm, "cost_ppm",
 			  (json_int_t)g->cost_ppm, "stepped_down", (json_int_t)g->stepped_down,
 			  "stepped_up", (json_int_t)g->stepped_up);
 }
@@ -159,7 +159,7 @@ static json_t *governor_json(const struct account *a)
 /* NULL: there are none. */
 static json_t *traps_json(const struct account *a)
 {
-	const struct traps_stats *t = a->traps;
+	const struct account_traps *t = a->traps;
 
 	return !t ? NULL
 		  : json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "rules_max", (json_int_t)t->rules,

@@ -9,10 +9,8 @@
 #include "base/buf.h"
 #include "bpf/reasons.h"
 #include "daemon/containers.h"
-#include "daemon/governor.h"
 #include "daemon/held.h"
 #include "daemon/objects.h"
-#include "daemon/traps.h"
 #include "sampler/sampler.h"
 #include "unwind/publish.h"
 #include "worker/stats.h"
@@ -29,6 +27,19 @@ enum name_source {
 	NAME_PERFMAP,
 	NAME_JITDUMP,
 	NAME_SOURCES,
+};
+
+/* The rate that the daemon's budget allows; hz_set 0: nothing governs it. */
+struct account_governor {
+	uint32_t hz_set, hz;
+	uint64_t allowed_ppm, cost_ppm; /* of one core; the cost in the latest whole window */
+	uint64_t stepped_down, stepped_up;
+};
+
+struct account_traps {
+	uint64_t rules, watched, fired;
+	uint64_t refused;         /* as others were being captured or written */
+	uint64_t written, failed; /* bundles */
 };
 
 struct account {
@@ -50,8 +61,8 @@ struct account {
 	uint64_t frames_unnamed[UNNAMED_REASONS_LEN];
 	uint64_t maps_refused[FILE_REASONS_LEN]; /* processes whose perf map was not read */
 	struct containers_stats containers;
-	struct governor governor;        /* hz_set 0: nobody governs */
-	const struct traps_stats *traps; /* NULL: there are none */
+	struct account_governor governor;
+	const struct account_traps *traps; /* NULL: there are none */
 	double agent_cpu_s;
 	uint64_t agent_rss_max_kb;
 };

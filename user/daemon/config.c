@@ -33,14 +33,14 @@ struct key {
 	const char *section, *name;
 	const char *value; /* the default; NULL: it must be given */
 	enum kind kind;
-	size_t offset; /* in struct config, or in struct config_trap */
+	size_t offset; /* in struct config, or in struct rule */
 	uint64_t min, max;
 	const char *text;
 };
 
 #define DAY_NS (86400 * NSEC_PER_SEC)
 #define OF(field) offsetof(struct config, field)
-#define OF_TRAP(field) offsetof(struct config_trap, field)
+#define OF_TRAP(field) offsetof(struct rule, field)
 #define TRAP "trap"
 #define TRAP_NAME_CHARS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
 
@@ -90,17 +90,7 @@ static const struct key keys[] = {
 
 _Static_assert(ARRAY_SIZE(keys) <= CONFIG_KEYS_MAX, "each key has room for its line");
 
-static const char *const metrics[CONFIG_METRICS] = {
-	[CONFIG_CPU] = "cpu",
-	[CONFIG_PRESSURE] = "pressure",
-	[CONFIG_THROTTLED] = "throttled",
-	[CONFIG_WAIT] = "wait",
-};
-
-const char *config_metric_name(enum config_metric metric)
-{
-	return metrics[metric];
-}
+_Static_assert(RULE_TEXT_MAX == CONFIG_TEXT_MAX, "texts of both structs are written alike");
 
 /* ---- values --------------------------------------------------------------------------------- */
 
@@ -165,9 +155,9 @@ static int set_amount(const struct key *key, const char *text, void *to, struct 
 
 static int set_metric(const struct key *key, const char *text, void *to, struct why *why)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(metrics); i++) {
-		if (strcmp(text, metrics[i]) == 0) {
-			*(enum config_metric *)to = (enum config_metric)i;
+	for (enum rule_metric i = 0; i < RULE_METRICS; i++) {
+		if (strcmp(text, rule_metric_name(i)) == 0) {
+			*(enum rule_metric *)to = i;
 			return 0;
 		}
 	}
@@ -252,18 +242,18 @@ static int refuse(struct reading *r, int line, const char *text)
 }
 
 /* The trap that a section [trap NAME] is of; a new one where there is none yet. */
-static struct config_trap *get_trap(struct reading *r, const char *name)
+static struct rule *get_trap(struct reading *r, const char *name)
 {
-	struct config *config = r->config;
-	struct config_trap *trap = config->traps;
+	struct rules *traps = &r->config->traps;
+	struct rule *trap = traps->all;
 
-	for (; trap < config->traps + config->traps_len; trap++)
+	for (; trap < traps->all + traps->len; trap++)
 		if (strcmp(trap->name, name) == 0)
 			return trap;
-	if (config->traps_len == CONFIG_TRAPS_MAX || strlen(name) >= CONFIG_TEXT_MAX)
+	if (traps->len == RULES_MAX || strlen(name) >= RULE_TEXT_MAX)
 		return NULL;
-	config->traps_len++;
-	*trap = (struct config_trap){ .line = r->line };
+	traps->len++;
+	*trap = (struct rule){ .line = r->line };
 	set_defaults(NULL, true, trap);
 	memcpy(trap->name, name, strlen(name) + 1);
 	return trap;
@@ -311,7 +301,7 @@ static int take(void *ctx, const char *section, const char *name, const char *va
 	else if (!key)
 		why_set(&why, 0, "no such key in [%s]: %s", section, name);
 	else if (trap && !(base = get_trap(r, trap)))
-		why_set(&why, 0, "more than %d traps", CONFIG_TRAPS_MAX);
+		why_set(&why, 0, "more than %d traps", RULES_MAX);
 	else if (set(key, value, base, &why) == 0) {
 		r->config->lines[key - keys] = r->line;
 		return 1;
@@ -321,14 +311,14 @@ static int take(void *ctx, const char *section, const char *name, const char *va
 
 static int check_traps(struct reading *r)
 {
-	for (size_t i = 0; i < r->config->traps_len && r->err == 0; i++) {
-		const struct config_trap *trap = &r->config->traps[i];
+	for (size_t i = 0; i < r->config->traps.len && r->err == 0; i++) {
+		const struct rule *trap = &r->config->traps.all[i];
 
 		if (trap->name[0] == '\0' || trap->name[strspn(trap->name, TRAP_NAME_CHARS)])
 			refuse(r, trap->line, "a trap's name is of letters, digits, _ and -");
 		else if ((trap->above > 0) == (trap->below > 0))
 			refuse(r, trap->line, "a trap needs one of above and below");
-		else if (trap->metric == CONFIG_THROTTLED && trap->container[0] == '\0')
+		else if (trap->metric == RULE_THROTTLED && trap->container[0] == '\0')
 			refuse(r, trap->line, "throttled is of a container: which one?");
 	}
 	return r->err;

@@ -9,33 +9,11 @@
 #include <stdio.h>
 
 #include "base/err.h"
+#include "daemon/rule.h"
 
 #define CONFIG_PATH "/etc/stoker.ini"
-#define CONFIG_TRAPS_MAX 32
 #define CONFIG_TEXT_MAX 256
 #define CONFIG_KEYS_MAX 64
-
-enum config_metric {
-	CONFIG_CPU,       /* of one core, in parts of a thousand: 2000 is two cores */
-	CONFIG_PRESSURE,  /* PSI: some, in parts of a thousand of the time */
-	CONFIG_THROTTLED, /* of the time, in parts of a thousand */
-	CONFIG_WAIT,      /* for a CPU, per thousand of the time */
-	CONFIG_METRICS,
-};
-
-/* [trap NAME] */
-struct config_trap {
-	char name[CONFIG_TEXT_MAX];      /* letters, digits, _ and - */
-	char container[CONFIG_TEXT_MAX]; /* "": the host */
-	enum config_metric metric;
-	uint64_t above, below; /* permille; one of them is 0 */
-	uint64_t for_ns;
-	uint64_t before_ns, capture_ns;
-	uint64_t cooldown_ns;
-	uint64_t hz;
-	uint64_t most; /* bundles that are kept */
-	int line;      /* where its section begins */
-};
 
 struct config {
 	uint64_t hz;
@@ -50,8 +28,7 @@ struct config {
 	char by[CONFIG_TEXT_MAX];
 	char listen[CONFIG_TEXT_MAX]; /* HOST:PORT, unix:PATH or off */
 	char token_file[CONFIG_TEXT_MAX];
-	struct config_trap traps[CONFIG_TRAPS_MAX];
-	size_t traps_len;
+	struct rules traps;
 	int lines[CONFIG_KEYS_MAX]; /* of each key's table row; 0: the file does not have it */
 };
 
@@ -59,8 +36,6 @@ struct config {
 void config_default(struct config *config);
 /* -EINVAL with the file, the line and what is wrong there; others when it cannot be read. */
 int config_read(const char *path, struct config *out, struct why *why);
-/* As it is written. */
-const char *config_metric_name(enum config_metric metric);
 /* Does the file say it, or is it the default? */
 bool config_says(const struct config *config, const char *section, const char *name);
 /* For a value that turns out to be none when it is used: returns err, and why says what is wrong

@@ -48,3 +48,15 @@ bool governor_feed(struct governor *g, uint64_t used_ns, uint64_t wall_ns)
 		return step_down(g);
 	return g->cheap >= GOVERNOR_WINDOWS_UP && step_up(g);
 }
+
+void governor_account(const struct governor *g, struct account_governor *out)
+{
+	*out = (struct account_governor){
+		.hz_set = g->hz_set,
+		.hz = g->hz,
+		.allowed_ppm = g->permille * 1000,
+		.cost_ppm = g->cost_ppm,
+		.stepped_down = g->stepped_down,
+		.stepped_up = g->stepped_up,
+	};
+}

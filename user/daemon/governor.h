@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/clock.h"
+#include "daemon/account.h"
 
 #define GOVERNOR_HZ_MIN 5                      /* never below this, or what is asked for */
 #define GOVERNOR_WINDOW_NS (10 * NSEC_PER_SEC) /* intervals are added up to at least this */
@@ -30,3 +31,4 @@ void governor_init(struct governor *governor, uint32_t hz, uint64_t permille);
 /* CPU time and time of an interval at governor->hz. True: governor->hz is another one from now on.
  */
 bool governor_feed(struct governor *governor, uint64_t used_ns, uint64_t wall_ns);
+void governor_account(const struct governor *governor, struct account_governor *out);

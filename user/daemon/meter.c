@@ -24,7 +24,7 @@
 enum form { KEY, NUMBER, PRESSURE, BUSY, WAITED, THREADS };
 
 struct meter_source {
-	enum config_metric metric;
+	enum rule_metric metric;
 	size_t mount; /* in struct meter_mounts; HOST: the file is a whole path */
 	const char *file;
 	enum form form;
@@ -39,16 +39,16 @@ struct meter_source {
 
 /* Where a container is in both, its v1 cgroup is the one that its runtime made for CPUs. */
 static const struct meter_source sources[] = {
-	{ CONFIG_CPU, HOST, "/proc/stat", BUSY, NULL, 0 },
-	{ CONFIG_CPU, CPUACCT, "/cpuacct.usage", NUMBER, NULL, 1 },
-	{ CONFIG_CPU, V2, "/cpu.stat", KEY, "usage_usec", 1000 },
-	{ CONFIG_PRESSURE, HOST, "/proc/pressure/cpu", PRESSURE, NULL, 1000 },
-	{ CONFIG_PRESSURE, V2, "/cpu.pressure", PRESSURE, NULL, 1000 },
-	{ CONFIG_THROTTLED, CPU, "/cpu.stat", KEY, "throttled_time", 1 },
-	{ CONFIG_THROTTLED, V2, "/cpu.stat", KEY, "throttled_usec", 1000 },
-	{ CONFIG_WAIT, HOST, "/proc/schedstat", WAITED, NULL, 1 },
-	{ CONFIG_WAIT, CPU, "/tasks", THREADS, NULL, 1 },
-	{ CONFIG_WAIT, V2, "/cgroup.threads", THREADS, NULL, 1 },
+	{ RULE_CPU, HOST, "/proc/stat", BUSY, NULL, 0 },
+	{ RULE_CPU, CPUACCT, "/cpuacct.usage", NUMBER, NULL, 1 },
+	{ RULE_CPU, V2, "/cpu.stat", KEY, "usage_usec", 1000 },
+	{ RULE_PRESSURE, HOST, "/proc/pressure/cpu", PRESSURE, NULL, 1000 },
+	{ RULE_PRESSURE, V2, "/cpu.pressure", PRESSURE, NULL, 1000 },
+	{ RULE_THROTTLED, CPU, "/cpu.stat", KEY, "throttled_time", 1 },
+	{ RULE_THROTTLED, V2, "/cpu.stat", KEY, "throttled_usec", 1000 },
+	{ RULE_WAIT, HOST, "/proc/schedstat", WAITED, NULL, 1 },
+	{ RULE_WAIT, CPU, "/tasks", THREADS, NULL, 1 },
+	{ RULE_WAIT, V2, "/cgroup.threads", THREADS, NULL, 1 },
 };
 
 int meter_mounts_find(struct meter_mounts *out)
@@ -181,7 +181,7 @@ static int open_source(struct meter *meter, const struct meter_mounts *mounts,
 	return meter->fd < 0 ? -errno : read_sum(meter, &meter->sum_ns);
 }
 
-int meter_open(struct meter *meter, const struct meter_mounts *mounts, enum config_metric metric,
+int meter_open(struct meter *meter, const struct meter_mounts *mounts, enum rule_metric metric,
 	const char *path, uint64_t now_ns, struct why *why)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(sources); i++) {
@@ -197,7 +197,7 @@ int meter_open(struct meter *meter, const struct meter_mounts *mounts, enum conf
 		meter_close(&m);
 	}
 	return why_set(why, -ENOENT, "this kernel does not tell %s of %s",
-		config_metric_name(metric), path ? path : "the host");
+		rule_metric_name(metric), path ? path : "the host");
 }
 
 int meter_read(struct meter *meter, uint64_t now_ns, uint64_t *permille)

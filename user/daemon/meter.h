@@ -13,7 +13,7 @@
 
 #include "base/err.h"
 #include "base/hash.h"
-#include "daemon/config.h"
+#include "daemon/rule.h"
 
 #define METER_THREADS_MAX 128
 
@@ -39,7 +39,7 @@ struct meter {
 
 /* path: of a container's cgroup, from the hierarchy's root; NULL: the host. The first reading is
  * made. -ENOENT, with why: this kernel does not tell that of it. */
-int meter_open(struct meter *meter, const struct meter_mounts *mounts, enum config_metric metric,
+int meter_open(struct meter *meter, const struct meter_mounts *mounts, enum rule_metric metric,
 	const char *path, uint64_t now_ns, struct why *why);
 /* Since the last reading, in parts of a thousand. -errno: it is gone. */
 int meter_read(struct meter *meter, uint64_t now_ns, uint64_t *permille);

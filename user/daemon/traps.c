@@ -22,7 +22,7 @@ struct piece {
 };
 
 struct traps {
-	const struct config *config;
+	const struct rules *rules;
 	struct log *log;
 	struct watches watches;
 	uint64_t looked_ns; /* CLOCK_MONOTONIC */
@@ -31,7 +31,7 @@ struct traps {
 	VEC(struct trap_capture *) captures;
 	uint64_t ended_ns; /* the last interval */
 	bool said_refused;
-	struct traps_stats stats;
+	struct account_traps stats;
 };
 
 static void piece_free(struct piece *piece)
@@ -55,7 +55,7 @@ void trap_capture_free(struct trap_capture *c)
 }
 DEFINE_CLEANUP(struct trap_capture, trap_capture_free)
 
-int traps_new(const struct config *config, struct log *log, struct traps **out)
+int traps_new(const struct rules *rules, struct log *log, struct traps **out)
 {
 	struct traps *traps = calloc(1, sizeof(*traps));
 	int err = traps ? watches_init(&traps->watches, log) : -ENOMEM;
@@ -64,7 +64,7 @@ int traps_new(const struct config *config, struct log *log, struct traps **out)
 		traps_free(traps);
 		return err;
 	}
-	traps->config = config;
+	traps->rules = rules;
 	traps->log = log;
 	*out = traps;
 	return 0;
@@ -83,25 +83,15 @@ void traps_free(struct traps *traps)
 	free(traps);
 }
 
-uint32_t traps_hz_max(const struct config *config)
+void traps_reload(struct traps *traps, const struct rules *before, const struct rules *rules)
 {
-	uint64_t hz = config->hz;
-
-	for (size_t i = 0; i < config->traps_len; i++)
-		if (config->traps[i].hz > hz)
-			hz = config->traps[i].hz;
-	return (uint32_t)hz;
+	watches_reload(&traps->watches, before, rules);
+	traps->rules = rules;
 }
 
-void traps_reload(struct traps *traps, const struct config *before, const struct config *config)
+struct account_traps *traps_stats(struct traps *traps)
 {
-	watches_reload(&traps->watches, before, config);
-	traps->config = config;
-}
-
-struct traps_stats *traps_stats(struct traps *traps)
-{
-	traps->stats.rules = traps->config->traps_len;
+	traps->stats.rules = traps->rules->len;
 	traps->stats.watched = traps->watches.all.len;
 	return &traps->stats;
 }
@@ -134,7 +124,7 @@ static int capture_new(
 		err = copy_text(&c->namespace_, watch->namespace_);
 	if (err < 0)
 		return err;
-	c->rule = traps->config->traps[watch->rule];
+	c->rule = traps->rules->all[watch->rule];
 	c->trap = watch->trap;
 	c->fired_ns = watch->trap.last_ns;
 	c->fired_real_ns = clock_ns(CLOCK_REALTIME);
@@ -146,12 +136,12 @@ static int capture_new(
 
 static void say_fired(const struct traps *traps, const struct watch *watch)
 {
-	const struct config_trap *rule = &traps->config->traps[watch->rule];
+	const struct rule *rule = &traps->rules->all[watch->rule];
 	const struct trap *trap = &watch->trap;
 
 	log_note(traps->log,
 		"trap %s: %s of %s is %.1f %%, %s %.1f %% for %.0f s: capturing %.0f s at %u Hz",
-		rule->name, config_metric_name(rule->metric), watch_name(watch),
+		rule->name, rule_metric_name(rule->metric), watch_name(watch),
 		(double)trap->values[(trap->values_len - 1) % TRAP_VALUES_MAX].permille / 10,
 		rule->above ? "above" : "below",
 		(double)(rule->above ? rule->above : rule->below) / 10, (double)rule->for_ns / 1e9,
@@ -166,7 +156,7 @@ static void refuse(struct traps *traps, struct watch *watch)
 		log_warn(traps->log,
 			"trap %s: nothing is captured of %s, as %d others are being captured or "
 			"written; from now on that is only counted",
-			traps->config->traps[watch->rule].name, watch_name(watch),
+			traps->rules->all[watch->rule].name, watch_name(watch),
 			TRAPS_CAPTURES_MAX);
 	traps->said_refused = true;
 }
@@ -198,8 +188,8 @@ int traps_tick(struct traps *traps, struct containers *containers, uint64_t now_
 	if (now_ns - traps->looked_ns < LOOK_NS)
 		return 0;
 	traps->looked_ns = now_ns;
-	err = watches_follow(&traps->watches, traps->config, containers, now_ns);
-	watches_read(&traps->watches, traps->config, now_ns, on_fired, traps);
+	err = watches_follow(&traps->watches, traps->rules, containers, now_ns);
+	watches_read(&traps->watches, traps->rules, now_ns, on_fired, traps);
 	return err;
 }
 
@@ -299,13 +289,13 @@ static int take(struct traps *traps, struct trap_capture *c, const struct profil
 	return err;
 }
 
-static uint64_t before_max_ns(const struct config *config)
+static uint64_t before_max_ns(const struct rules *rules)
 {
 	uint64_t most_ns = 0;
 
-	for (size_t i = 0; i < config->traps_len; i++)
-		if (config->traps[i].before_ns > most_ns)
-			most_ns = config->traps[i].before_ns;
+	for (size_t i = 0; i < rules->len; i++)
+		if (rules->all[i].before_ns > most_ns)
+			most_ns = rules->all[i].before_ns;
 	return most_ns;
 }
 
@@ -324,7 +314,7 @@ static void forget(struct traps *traps, uint64_t since_ns)
 /* The interval's last seconds are kept. */
 static int keep(struct traps *traps, const struct profile *profile, uint64_t ended_ns)
 {
-	uint64_t since_ns = ago(ended_ns, before_max_ns(traps->config));
+	uint64_t since_ns = ago(ended_ns, before_max_ns(traps->rules));
 	struct slice slice = { .since_ns = since_ns, .until_ns = UINT64_MAX };
 	_cleanup_(piece_freep) struct piece *piece = calloc(1, sizeof(*piece));
 	int err = piece ? profile_init(&piece->profile) : -ENOMEM;

@@ -10,7 +10,8 @@
 #include <stdint.h>
 
 #include "base/log.h"
-#include "daemon/config.h"
+#include "daemon/account.h"
+#include "daemon/rule.h"
 #include "daemon/trap.h"
 #include "profile/profile.h"
 #include "profile/slice.h"
@@ -23,15 +24,9 @@
 struct containers;
 struct traps;
 
-struct traps_stats {
-	uint64_t rules, watched, fired;
-	uint64_t refused;         /* as others were being captured or written */
-	uint64_t written, failed; /* bundles; the caller's to count */
-};
-
 /* What was captured, and why. */
 struct trap_capture {
-	struct config_trap rule;
+	struct rule rule;
 	struct trap trap;                   /* the values that made it fire, and those before */
 	char *container, *pod, *namespace_; /* NULL: the host */
 	uint64_t fired_ns, fired_real_ns;   /* CLOCK_MONOTONIC, CLOCK_REALTIME */
@@ -47,13 +42,11 @@ struct trap_capture {
 	struct profile profile; /* of the highest rate: a tick of a lower one became several */
 };
 
-/* config is borrowed, and not to be changed but by traps_reload. */
-int traps_new(const struct config *config, struct log *log, struct traps **out);
+/* rules are borrowed, and not to be changed but by traps_reload. */
+int traps_new(const struct rules *rules, struct log *log, struct traps **out);
 void traps_free(struct traps *traps);
-/* The highest rate that a capture may ask for. */
-uint32_t traps_hz_max(const struct config *config);
-/* From now on config says what was in before up to now. */
-void traps_reload(struct traps *traps, const struct config *before, const struct config *config);
+/* From now on rules holds what was in before up to now. */
+void traps_reload(struct traps *traps, const struct rules *before, const struct rules *rules);
 
 /* Looks at what is watched, when that is due; a few times a second. 0 or -ENOMEM. */
 int traps_tick(struct traps *traps, struct containers *containers, uint64_t now_ns);
@@ -66,7 +59,8 @@ int traps_take(struct traps *traps, const struct profile *profile, uint64_t ende
 /* The next capture that is whole, the caller's; NULL: none. last: also what is not whole. */
 struct trap_capture *traps_next(struct traps *traps, bool last);
 void trap_capture_free(struct trap_capture *capture);
-struct traps_stats *traps_stats(struct traps *traps);
+/* written and failed are the caller's to count. */
+struct account_traps *traps_stats(struct traps *traps);
 
 /* A bundle's folder is NAME-NNNN-UTC → NNNN, of so many digits at least; 0: it is no bundle of this
  * trap's. */

@@ -24,9 +24,9 @@ struct candidate {
 };
 
 struct look {
-	const struct config *config;
+	const struct rules *rules;
 	VEC(struct candidate) found;
-	enum container_match best[CONFIG_TRAPS_MAX];
+	enum container_match best[RULES_MAX];
 };
 
 static void look_done(struct look *look)
@@ -69,22 +69,22 @@ static void drop(struct watches *watches, size_t at)
 	watches->all.data[at] = watches->all.data[--watches->all.len];
 }
 
-static uint32_t find_rule(const struct config *config, const char *name)
+static uint32_t find_rule(const struct rules *rules, const char *name)
 {
-	for (uint32_t i = 0; i < config->traps_len; i++)
-		if (strcmp(config->traps[i].name, name) == 0)
+	for (uint32_t i = 0; i < rules->len; i++)
+		if (strcmp(rules->all[i].name, name) == 0)
 			return i;
 	return UINT32_MAX;
 }
 
-void watches_reload(struct watches *watches, const struct config *before, const struct config *now)
+void watches_reload(struct watches *watches, const struct rules *before, const struct rules *now)
 {
 	for (size_t i = watches->all.len; i-- > 0;) {
 		struct watch *watch = &watches->all.data[i];
-		const struct config_trap *old = &before->traps[watch->rule];
+		const struct rule *old = &before->all[watch->rule];
 		uint32_t rule = find_rule(now, old->name);
 
-		if (rule == UINT32_MAX || now->traps[rule].metric != old->metric) {
+		if (rule == UINT32_MAX || now->all[rule].metric != old->metric) {
 			drop(watches, i);
 			continue;
 		}
@@ -132,10 +132,10 @@ static int on_item(void *ctx, const struct containers_item *item)
 
 	if (!container_list_is_container(&listed))
 		return 0;
-	for (uint32_t i = 0; i < look->config->traps_len && err == 0; i++)
-		if (look->config->traps[i].container[0])
+	for (uint32_t i = 0; i < look->rules->len && err == 0; i++)
+		if (look->rules->all[i].container[0])
 			err = add_candidate(look, i,
-				match_item(&listed, look->config->traps[i].container), item);
+				match_item(&listed, look->rules->all[i].container), item);
 	return err;
 }
 
@@ -150,19 +150,19 @@ static struct watch *find_watch(struct watches *watches, uint32_t rule, const ch
 	return NULL;
 }
 
-static void say_untold(struct watches *watches, enum config_metric metric, const struct why *why)
+static void say_untold(struct watches *watches, enum rule_metric metric, const struct why *why)
 {
 	/* CPU time is told of every cgroup: this one is gone already. */
-	if (watches->untold & 1U << metric || metric == CONFIG_CPU)
+	if (watches->untold & 1U << metric || metric == RULE_CPU)
 		return;
 	watches->untold |= 1U << metric;
 	log_warn(watches->log, "%s: traps for it cannot fire", why->text);
 }
 
-static int add_watch(struct watches *watches, const struct config *config, uint32_t rule,
+static int add_watch(struct watches *watches, const struct rules *rules, uint32_t rule,
 	const char *path, uint64_t now_ns)
 {
-	const struct config_trap *trap = &config->traps[rule];
+	const struct rule *trap = &rules->all[rule];
 	struct watch watch = { .rule = rule, .seen = true, .meter = METER_INIT }, *slot;
 	struct why why;
 
@@ -190,11 +190,11 @@ static int add_watch(struct watches *watches, const struct config *config, uint3
 	return 0;
 }
 
-static int want(struct watches *watches, const struct config *config, uint32_t rule,
+static int want(struct watches *watches, const struct rules *rules, uint32_t rule,
 	const char *path, uint64_t cgroup, uint64_t now_ns)
 {
 	struct watch *watch = find_watch(watches, rule, path);
-	int err = watch ? 0 : add_watch(watches, config, rule, path, now_ns);
+	int err = watch ? 0 : add_watch(watches, rules, rule, path, now_ns);
 
 	watch = watch ? watch : find_watch(watches, rule, path);
 	if (watch) {
@@ -230,20 +230,20 @@ static int label(struct watch *watch, struct containers *containers)
 	return err == 0 ? set_text(&watch->namespace_, labels.namespace_) : err;
 }
 
-static int look_through(struct watches *watches, const struct config *config,
+static int look_through(struct watches *watches, const struct rules *rules,
 	struct containers *containers, uint64_t now_ns)
 {
-	_cleanup_(look_done) struct look look = { .config = config };
+	_cleanup_(look_done) struct look look = { .rules = rules };
 	int err = containers_each(containers, on_item, &look);
 
 	vec_each (&watches->all, watch)
 		watch->seen = false;
-	for (uint32_t i = 0; i < config->traps_len && err == 0; i++)
-		if (config->traps[i].container[0] == '\0')
-			err = want(watches, config, i, NULL, 0, now_ns);
+	for (uint32_t i = 0; i < rules->len && err == 0; i++)
+		if (rules->all[i].container[0] == '\0')
+			err = want(watches, rules, i, NULL, 0, now_ns);
 	vec_each (&look.found, c)
 		if (err == 0 && c->match == look.best[c->rule])
-			err = want(watches, config, c->rule, c->path, c->cgroup, now_ns);
+			err = want(watches, rules, c->rule, c->path, c->cgroup, now_ns);
 	for (size_t i = watches->all.len; i-- > 0;) {
 		if (!watches->all.data[i].seen)
 			drop(watches, i);
@@ -253,7 +253,7 @@ static int look_through(struct watches *watches, const struct config *config,
 	return err;
 }
 
-int watches_follow(struct watches *watches, const struct config *config,
+int watches_follow(struct watches *watches, const struct rules *rules,
 	struct containers *containers, uint64_t now_ns)
 {
 	struct containers_stats stats;
@@ -267,14 +267,14 @@ int watches_follow(struct watches *watches, const struct config *config,
 	watches->started_ns = watches->started_ns ? watches->started_ns : now_ns;
 	watches->again_ns = now_ns + AGAIN_NS;
 	watches->changes = changes;
-	return look_through(watches, config, containers, now_ns);
+	return look_through(watches, rules, containers, now_ns);
 }
 
-void watches_read(struct watches *watches, const struct config *config, uint64_t now_ns,
+void watches_read(struct watches *watches, const struct rules *rules, uint64_t now_ns,
 	void (*fired)(void *ctx, struct watch *watch), void *ctx)
 {
 	vec_each (&watches->all, watch) {
-		const struct config_trap *trap = &config->traps[watch->rule];
+		const struct rule *trap = &rules->all[watch->rule];
 		uint64_t before_ns =
 			trap->before_ns < WATCHES_BEFORE_NS ? trap->before_ns : WATCHES_BEFORE_NS;
 		const struct trap_rule rule = {

@@ -8,8 +8,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/vec.h"
-#include "daemon/config.h"
 #include "daemon/meter.h"
+#include "daemon/rule.h"
 #include "daemon/trap.h"
 
 /* Of the time before it fires a capture has so much at least, or all that is asked for. */
@@ -43,12 +43,12 @@ struct watches {
 int watches_init(struct watches *watches, struct log *log);
 void watches_done(struct watches *watches);
 /* Others from now on; what goes on being watched by a trap of the same name keeps resting. */
-void watches_reload(struct watches *watches, const struct config *before, const struct config *now);
+void watches_reload(struct watches *watches, const struct rules *before, const struct rules *now);
 /* Looks at the containers, if there was a change. 0 or -ENOMEM. */
-int watches_follow(struct watches *watches, const struct config *config,
+int watches_follow(struct watches *watches, const struct rules *rules,
 	struct containers *containers, uint64_t now_ns);
 /* Reads each meter, and calls fired for each trap that does. */
-void watches_read(struct watches *watches, const struct config *config, uint64_t now_ns,
+void watches_read(struct watches *watches, const struct rules *rules, uint64_t now_ns,
 	void (*fired)(void *ctx, struct watch *watch), void *ctx);
 /* "the host", or what the container is called. */
 const char *watch_name(const struct watch *watch);
