@@ -79,12 +79,12 @@ breach() {
 
 @test "a log in a parser is found" {
 	put user/proc/a.c '#include "base/log.h"'
-	breach "user/proc/a.c:3: only cmd/, daemon/ and the worker's loop include base/log.h"
+	breach "user/proc/a.c:3: only cmd, daemon, output include base/log.h"
 }
 
 @test "printing outside cmd is found, other functions of that ending are not" {
 	put user/profile/a.c 'buf_printf(b, "x");' '__attribute__((format(printf, 1, 2)))' 'puts("x");'
-	breach 'user/profile/a.c:5: only cmd/ writes to stdout'
+	breach 'user/profile/a.c:5: only cmd, output write to stdout'
 }
 
 @test "a system call in a parser is found, a member of that name is not" {

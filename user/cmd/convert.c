@@ -11,7 +11,7 @@
 #include "cmd/cmd.h"
 #include "cmd/input.h"
 #include "cmd/options.h"
-#include "cmd/output.h"
+#include "output/output.h"
 #include "cmd/unprivileged.h"
 #include "profile/slice.h"
 #include "sink/sink.h"

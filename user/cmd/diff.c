@@ -13,7 +13,7 @@
 #include "cmd/cmd.h"
 #include "cmd/input.h"
 #include "cmd/options.h"
-#include "cmd/output.h"
+#include "output/output.h"
 #include "cmd/tell_answer.h"
 #include "cmd/unprivileged.h"
 #include "profile/folded_reader.h"

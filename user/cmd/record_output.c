@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "cmd/clerk.h"
+#include "output/clerk.h"
 #include "sink/sink.h"
 
 static int take(void *ctx, const struct buf *bytes)

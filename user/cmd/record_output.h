@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "cmd/output.h"
+#include "output/output.h"
 #include "profile/profile.h"
 #include "sink/file.h"
 

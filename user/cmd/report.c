@@ -12,7 +12,7 @@
 #include "base/own.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
-#include "cmd/output.h"
+#include "output/output.h"
 #include "cmd/tell_answer.h"
 #include "cmd/unprivileged.h"
 #include "sink/sink.h"

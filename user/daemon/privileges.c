@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* daemon/privileges.c - what is not in the table is held by others: a worker's starter may make
  * namespaces and end a worker (worker/starter.c), the clerk writes files with the
- * caller's own rights (cmd/clerk.c). */
+ * caller's own rights (output/clerk.c). */
 #include "daemon/privileges.h"
 
 #include <errno.h>

@@ -12,15 +12,11 @@
 #include "base/err.h"
 #include "bpf/reasons.h"
 #include "elf/build_id.h"
+#include "worker/fetch_proto.h"
 
-#define FETCH_ARGUMENT "fetcher" /* the hidden subcommand */
-#define FETCH_SERVERS_MAX 8
-#define FETCH_URL_MAX 1024
-/* What one capture may cost its network: files, bytes of one and of all, and the time of one. */
+/* What one capture may cost its network, beside the limits of one file in wire/fetch_proto.h. */
 #define FETCH_FILES_MAX 128
-#define FETCH_FILE_BYTES_MAX (256UL << 20)
 #define FETCH_BYTES_MAX (1UL << 30)
-#define FETCH_FILE_MS 20000
 
 struct fetch;
 
@@ -48,21 +44,3 @@ void fetch_poll(struct fetch *fetch);
 /* Waits for what was asked for, until then (CLOCK_MONOTONIC); what is late is counted as such. */
 void fetch_await(struct fetch *fetch, uint64_t until_ns);
 void fetch_stats(const struct fetch *fetch, struct fetch_stats *out);
-
-/* The process; as worker_main. */
-int fetcher_main(int socket_fd);
-
-/* What the two say to each other, each message whole. */
-/* FETCH_INQUIRY: text is a container's id, and a connection to its runtime goes along. */
-enum fetch_kind { FETCH_SERVER, FETCH_FILE, FETCH_INQUIRY };
-
-struct fetch_order {
-	uint64_t id;
-	uint32_t kind, pad;
-	char text[FETCH_URL_MAX]; /* a server's URL, or a build ID in hex */
-};
-
-struct fetch_answer { /* with the file's descriptor, where reason is FETCH_DONE */
-	uint64_t id, bytes;
-	uint32_t reason, server; /* the server by its number, from 0 */
-};

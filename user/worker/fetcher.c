@@ -4,6 +4,8 @@
  * and /etc remain, as names and certificates need them. A server that fails twice in a row is not
  * asked again. A file goes to a place without a name in /var/tmp, as it may be large. Another of
  * these processes asks a container runtime, over a connection that it is given. */
+#include "worker/fetcher.h"
+
 #include <curl/curl.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +28,9 @@
 #include "base/library.h"
 #include "base/own.h"
 #include "base/sanitizer.h"
-#include "worker/fetch.h"
+#include "bpf/reasons.h"
+#include "elf/build_id.h"
+#include "worker/fetch_proto.h"
 #include "worker/sandbox.h"
 #include "worker/worker.h"
 

@@ -13,7 +13,8 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
-#include "worker/fetch.h"
+#include "bpf/reasons.h"
+#include "worker/fetch_proto.h"
 #include "worker/starter.h"
 
 struct inquiry {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd/output.h - where a profile goes: stdout, or files that are whole or not there.
+/* output/output.h - where a profile goes: stdout, or files that are whole or not there.
  * A file is written beside its name and renamed, so a reader never sees half of one. */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd/bundle.h - one capture in a folder, as files for every viewer, and an archive of them. */
+/* output/bundle.h - one capture in a folder, as files for every viewer, and an archive of them. */
 #pragma once
 
 #include <time.h>

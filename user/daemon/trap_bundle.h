@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd/trap_bundle.h - what a trap captured → STORE/traps/NAME-NNNN-UTC/: the files of a bundle, and
+/* daemon/trap_bundle.h - what a trap captured → STORE/traps/NAME-NNNN-UTC/: the files of a bundle, and
  * trap.json with what fired it. A process of its own writes it, without privileges, so that
  * sampling goes on meanwhile and a full or slow disk costs that bundle only. */
 #pragma once

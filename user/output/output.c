@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd/output.c - write beside, then rename. What exists and is no regular file (a pipe, /dev/null)
+/* output/output.c - write beside, then rename. What exists and is no regular file (a pipe, /dev/null)
  * is written to as it is. */
-#include "cmd/output.h"
+#include "output/output.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd/trapper.h - the daemon's traps, from its loop: when to look, when an interval is to be cut,
+/* daemon/trapper.h - the daemon's traps, from its loop: when to look, when an interval is to be cut,
  * and the captures' way to the disk. Without traps in the configuration all of it is nothing. */
 #pragma once
 
@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "cmd/trap_bundle.h"
+#include "daemon/trap_bundle.h"
 #include "daemon/agent.h"
 
 struct trapper {

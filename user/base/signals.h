@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd/signals.h - signals as something to be read in a loop: SIGINT, SIGTERM and SIGHUP, of which
+/* base/signals.h - signals as something to be read in a loop: SIGINT, SIGTERM and SIGHUP, of which
  * none interrupts from then on. SIGPIPE is ignored: a write says it. */
 #pragma once
 

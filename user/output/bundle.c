@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd/bundle.c - the names are those that scripts around perf have always given such files. The
+/* output/bundle.c - the names are those that scripts around perf have always given such files. The
  * archive is what every tar reads (POSIX ustar); its members are in a folder of the bundle's name.
  */
-#include "cmd/bundle.h"
+#include "output/bundle.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "cmd/output.h"
+#include "output/output.h"
 
 #define BLOCK_BYTES 512
 #define FILE_NAME_MAX 32 /* of those in the folder, with the slash */

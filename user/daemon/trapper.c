@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd/trapper.c - one bundle is written at a time; those behind it wait in memory, and as these are
+/* daemon/trapper.c - one bundle is written at a time; those behind it wait in memory, and as these are
  * few, traps that fire meanwhile are refused. */
-#include "cmd/trapper.h"
+#include "daemon/trapper.h"
 
 #include <errno.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd/trap_bundle.c - written beside its name and renamed, as all that the store holds: a folder
+/* daemon/trap_bundle.c - written beside its name and renamed, as all that the store holds: a folder
  * without the dot in front is whole. Room is made first, so that the disk may be full of what is to
  * go. One is written at a time, which is the caller's to see to. */
-#include "cmd/trap_bundle.h"
+#include "daemon/trap_bundle.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -23,8 +23,8 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/vec.h"
-#include "cmd/bundle.h"
-#include "cmd/output.h"
+#include "output/bundle.h"
+#include "output/output.h"
 
 #define NICE 10
 #define ABOUT "trap.json"

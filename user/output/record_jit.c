@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd/record_jit.c - one session a process, from enable to disable. What a runtime cannot do is no
+/* output/record_jit.c - one session a process, from enable to disable. What a runtime cannot do is no
  * reason not to sample it: its JIT frames have no names then, and the user is told why. */
-#include "cmd/record_jit.h"
+#include "output/record_jit.h"
 
 #include <errno.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd/clerk.h - the part of `record` that needs the caller's own rights, in a process that keeps
+/* output/clerk.h - the part of `record` that needs the caller's own rights, in a process that keeps
  * them: it writes files where the caller may, and turns perf maps on and off. It is forked before
  * the agent gives its privileges up, and all it gets from there is bytes to write. Where the
  * program has file capabilities it drops them, so that they write nothing. */
@@ -13,7 +13,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/log.h"
-#include "cmd/output.h"
+#include "output/output.h"
 
 struct clerk {
 	pid_t pid; /* 0: none */
@@ -27,7 +27,7 @@ struct clerk {
 
 /* What the clerk knows from the start. */
 struct clerk_options {
-	const char *pattern; /* of cmd/output.h, as gzip */
+	const char *pattern; /* of output/output.h, as gzip */
 	bool gzip;
 	const char *bundle;     /* a folder, in place of the pattern; NULL: none */
 	const char *stats_path; /* NULL: none */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd/clerk.c - an order is a head and its bytes over a socket pair, and each has one answer. The
+/* output/clerk.c - an order is a head and its bytes over a socket pair, and each has one answer. The
  * two ends are one program and trust each other's sizes. The end of the socket is the last order.
  */
-#include "cmd/clerk.h"
+#include "output/clerk.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -14,8 +14,8 @@
 
 #include "base/caps.h"
 #include "base/fd.h"
-#include "cmd/bundle.h"
-#include "cmd/record_jit.h"
+#include "output/bundle.h"
+#include "output/record_jit.h"
 #include "sink/sink.h"
 
 enum kind {

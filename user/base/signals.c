@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd/signals.c - what ends a capture is told apart from what goes wrong in it: it comes where the
+/* base/signals.c - what ends a capture is told apart from what goes wrong in it: it comes where the
  * loop asks for it. */
-#include "cmd/signals.h"
+#include "base/signals.h"
 
 #include <errno.h>
 #include <signal.h>

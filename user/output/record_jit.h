@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd/record_jit.h - `record --jit`: the targets' runtimes are made to write perf maps for as long
+/* output/record_jit.h - `record --jit`: the targets' runtimes are made to write perf maps for as long
  * as the capture lasts, and their files are removed again. */
 #pragma once
 

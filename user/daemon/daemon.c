@@ -1,0 +1,554 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* daemon/daemon.c - always on: a profile each interval into the store. Sampling never waits for the
+ * store: while the last interval is still being written the next one goes on, and is the longer for
+ * it. Whatever is wrong with the store is said once and tried again. */
+#include "daemon/daemon.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/own.h"
+#include "base/signals.h"
+#include "daemon/agent.h"
+#include "daemon/config.h"
+#include "daemon/governor.h"
+#include "daemon/http_front.h"
+#include "daemon/keeper.h"
+#include "daemon/notify.h"
+#include "daemon/status.h"
+#include "daemon/target.h"
+#include "daemon/trapper.h"
+#include "sink/sink.h"
+#include "store/sums.h"
+
+#define TICK_NS (200 * NSEC_PER_MSEC)
+
+struct daemon {
+	const char *config_path;
+	bool config_given;
+	struct config config;
+	struct sink_options sink;
+	struct agent *agent;
+	struct keeper keeper;
+	struct keeper_status status;
+	struct target target;
+	struct notify notify;
+	struct http_front *http; /* NULL: off */
+	struct log *log;
+	struct utsname host;
+	json_t *account; /* up to the last interval */
+	struct governor governor;
+	struct trapper trapper;
+	bool governed; /* the interval is sampled at the governor's rate, and not at a trap's */
+	uint64_t used_ns, used_at_ns; /* by all of ours up to then, CLOCK_MONOTONIC */
+	int signals;
+	int said; /* the error of the store that was told last */
+	bool over;
+	size_t warned;
+	uint64_t interval_ends_ns, written_ns; /* CLOCK_BOOTTIME */
+	uint64_t next_tick_ns;                 /* CLOCK_MONOTONIC */
+};
+
+/* ---- configuration -------------------------------------------------------------------------- */
+
+static int read_config(const struct daemon *d, struct config *out, struct why *why)
+{
+	if (!d->config_given && access(d->config_path, F_OK) < 0) {
+		config_default(out);
+		return 0;
+	}
+	return config_read(d->config_path, out, why);
+}
+
+static int check_config(struct daemon *d, const struct config *c, struct why *why)
+{
+	return sink_parse_by(c->by, &d->sink, why);
+}
+
+static struct retention retention(const struct config *c)
+{
+	return (struct retention){
+		.keep_ns = c->keep_ns,
+		.bytes_max = c->bytes_max,
+		.whole_ns = c->whole_ns,
+		.segments_max = STORE_SEGMENTS_MAX,
+	};
+}
+
+static void take_traps(struct daemon *d, const struct config *config)
+{
+	const struct rules before = d->config.traps;
+
+	d->config.traps = config->traps;
+	trapper_reload(&d->trapper, &before, &d->config.traps);
+}
+
+/* What cannot change while it runs stays, and is said. */
+static void reload(struct daemon *d)
+{
+	struct config config;
+	struct why why;
+	int err = read_config(d, &config, &why);
+
+	notify_reloading(&d->notify);
+	if (err < 0) {
+		log_error(d->log, "%s; the configuration stays as it was", why.text);
+	} else {
+		if (config.hz != d->config.hz || strcmp(config.by, d->config.by) != 0 ||
+			strcmp(config.store, d->config.store) != 0 ||
+			strcmp(config.target, d->config.target) != 0 ||
+			config.memory_bytes != d->config.memory_bytes ||
+			strcmp(config.listen, d->config.listen) != 0 ||
+			strcmp(config.token_file, d->config.token_file) != 0)
+			log_warn(d->log,
+				"%s: hz, target, memory, by, path and [http] need a restart",
+				d->config_path);
+		take_traps(d, &config);
+		d->config.interval_ns = config.interval_ns;
+		d->governor.permille = config.cpu_permille;
+		d->config.keep_ns = config.keep_ns;
+		d->config.bytes_max = config.bytes_max;
+		d->config.whole_ns = config.whole_ns;
+		log_note(d->log, "read %s again", d->config_path);
+	}
+	notify_send(&d->notify, "READY=1");
+}
+
+/* ---- intervals ------------------------------------------------------------------------------ */
+
+static void tell_warnings(struct daemon *d)
+{
+	const char *warning;
+
+	for (; (warning = agent_warning(d->agent, d->warned)); d->warned++)
+		log_warn(d->log, "%s", warning);
+}
+
+/* ---- what it costs ------------------------------------------------------------------------- */
+
+/* What our processes used so far, and the BPF program, where the kernel tells that. */
+static uint64_t used_ns(struct daemon *d)
+{
+	struct account account;
+
+	agent_account(d->agent, &account);
+	return (uint64_t)((account.agent_cpu_s + account.worker.cpu_s) * 1e9) +
+		account.sampler.run_ns + clock_process_ns(d->keeper.pid);
+}
+
+/* An interval ends: the next one's rate. */
+static void govern(struct daemon *d)
+{
+	struct governor *g = &d->governor;
+	uint64_t now = clock_ns(CLOCK_MONOTONIC), used = used_ns(d);
+	uint32_t before = g->hz, trap_hz = trapper_hz(&d->trapper, now);
+
+	/* A process that was replaced has begun from nothing. */
+	if (d->governed &&
+		governor_feed(g, used > d->used_ns ? used - d->used_ns : 0, now - d->used_at_ns)) {
+		if (g->hz < before && g->stepped_down - g->stepped_up == 1)
+			log_warn(d->log,
+				"sampling at %u Hz took %.2f %% of a core, more than the %.1f %% "
+				"allowed: from now on %u Hz, until it takes less",
+				before, (double)g->cost_ppm / 1e4, (double)g->permille / 10, g->hz);
+		else if (g->hz == g->hz_set)
+			log_note(d->log, "sampling at %u Hz again", g->hz);
+	}
+	d->governed = trap_hz <= g->hz;
+	agent_set_hz(d->agent, d->governed ? g->hz : trap_hz);
+	d->used_ns = used;
+	d->used_at_ns = now;
+}
+
+/* The account since the last interval, which was sampled at hz; the caller's. NULL: out of memory.
+ */
+static char *take_account(struct daemon *d, uint32_t hz)
+{
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	struct account account;
+	json_t *now, *since;
+	char *out = NULL;
+
+	agent_account(d->agent, &account);
+	account.hz = hz;
+	governor_account(&d->governor, &account.governor);
+	account.traps = trapper_stats(&d->trapper);
+	if (account_write_json(&account, &text) < 0)
+		return NULL;
+	now = json_loads(text.data, 0, NULL);
+	since = now ? json_deep_copy(now) : NULL;
+	if (since) {
+		if (d->account)
+			sums_subtract(since, d->account);
+		/* Of single files, and of all the time: no sums, and larger than the rest. */
+		json_object_del(since, "unnamed_files");
+		json_object_del(json_object_get(since, "debug_files"), "refused_files");
+		out = json_dumps(since, JSON_COMPACT | JSON_REAL_PRECISION(9));
+		json_decref(d->account);
+		d->account = json_incref(now);
+	}
+	json_decref(since);
+	json_decref(now);
+	return out;
+}
+
+static int put_profile(struct daemon *d, const struct profile *profile, struct why *why)
+{
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	uint32_t hz = (uint32_t)(NSEC_PER_SEC / profile->period_ns);
+	_cleanup_(freep) char *account = take_account(d, hz);
+	const struct retention r = retention(&d->config);
+	struct segment_about about = { .host = d->host.nodename,
+		.by = d->config.by,
+		.account = account ? account : "",
+		.start_ns = profile->start_ns,
+		.end_ns = profile->start_ns + profile->duration_ns,
+		.hz = hz };
+	int err = folded_write(profile, &d->sink, &text);
+
+	if (err < 0)
+		return why_set(why, err, "an interval was lost: %s", err_text(err));
+	return keeper_put(&d->keeper, &about, &r, &text, why);
+}
+
+/* The samples since the last call, to the keeper. */
+static int end_interval(struct daemon *d, struct why *why)
+{
+	_cleanup_(profile_done) struct profile profile;
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	int err = profile_init(&profile);
+
+	govern(d);
+	if (err == 0)
+		err = agent_profile(d->agent, &profile);
+	if (err == 0)
+		err = trapper_take(&d->trapper, &profile, now);
+	tell_warnings(d);
+	if (err < 0)
+		log_warn(d->log, "the profile is not whole: %s", err_text(err));
+	return put_profile(d, &profile, why);
+}
+
+/* A full disk is said when it fills, not once a minute. */
+static void tell_store(struct daemon *d)
+{
+	if (d->status.err == d->said)
+		return;
+	d->said = d->status.err;
+	if (d->said < 0)
+		log_error(d->log, "%s; its profiles are lost until it can be written again",
+			d->status.why.text);
+	else
+		log_note(d->log, "the store is written again");
+}
+
+static int hear_keeper(struct daemon *d, bool wait, struct why *why)
+{
+	int err = keeper_take(&d->keeper, wait, &d->status);
+
+	if (err == -EAGAIN)
+		return 0;
+	if (err < 0)
+		return why_set(why, err, "the process that writes the store was lost");
+	if (d->status.err == 0)
+		d->written_ns = clock_ns(CLOCK_BOOTTIME);
+	tell_store(d);
+	return 0;
+}
+
+static int run_interval(struct daemon *d, struct why *why)
+{
+	uint64_t now = clock_ns(CLOCK_BOOTTIME);
+	bool over = now >= d->interval_ends_ns;
+
+	if (d->keeper.busy || (!over && !trapper_due(&d->trapper, clock_ns(CLOCK_MONOTONIC))))
+		return 0;
+	/* After a suspend there is one long interval, and not many empty ones. */
+	if (over)
+		d->interval_ends_ns += d->config.interval_ns;
+	if (d->interval_ends_ns <= now)
+		d->interval_ends_ns = now + d->config.interval_ns;
+	return end_interval(d, why);
+}
+
+/* ---- HTTP ----------------------------------------------------------------------------------- */
+
+static int put_status(void *ctx, struct buf *out)
+{
+	struct daemon *d = ctx;
+	struct http_front_stats http;
+	struct account account;
+	const struct status_facts facts = { .account = &account,
+		.config = &d->config,
+		.keeper = &d->keeper,
+		.store = &d->status,
+		.http = &http,
+		.written_age_ns = clock_ns(CLOCK_BOOTTIME) - d->written_ns };
+
+	agent_account(d->agent, &account);
+	account.hz = d->governor.hz;
+	governor_account(&d->governor, &account.governor);
+	account.traps = trapper_stats(&d->trapper);
+	http_front_stats(d->http, &http);
+	return status_write(&facts, out);
+}
+
+/* Before there is anything that would have to be ended again. */
+static int open_http(struct daemon *d, struct why *why)
+{
+	static const char *const keys[] = {
+		[HTTP_FRONT_LISTEN] = "listen", [HTTP_FRONT_TOKEN] = "token_file"
+	};
+	const struct http_front_options options = { .listen = d->config.listen,
+		.listen_given = config_says(&d->config, "http", "listen"),
+		.token_file = d->config.token_file,
+		.store = d->config.store,
+		.status = put_status,
+		.ctx = d,
+		.log = d->log };
+	enum http_front_key key;
+	struct why text;
+	int err;
+
+	if (strcmp(d->config.listen, "off") == 0)
+		return 0;
+	err = http_front_open(&options, &d->http, &key, &text);
+	return err < 0
+		? config_refuse(&d->config, d->config_path, "http", keys[key], err, text.text, why)
+		: 0;
+}
+
+/* ---- the loop ------------------------------------------------------------------------------- */
+
+static void hear_signals(struct daemon *d)
+{
+	struct signalfd_siginfo signal;
+
+	while (read(d->signals, &signal, sizeof(signal)) == sizeof(signal)) {
+		if (signal.ssi_signo == SIGHUP)
+			reload(d);
+		else
+			d->over = true;
+	}
+}
+
+static int run_tick(struct daemon *d, struct why *why)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	int err;
+
+	if (now < d->next_tick_ns)
+		return 0;
+	d->next_tick_ns = now + TICK_NS;
+	notify_alive(&d->notify, now);
+	err = agent_tick(d->agent);
+	if (err == 0)
+		err = trapper_tick(&d->trapper, d->agent, now);
+	if (err < 0)
+		return why_set(why, err, "sampling stopped: %s", err_text(err));
+	return target_exists(&d->target) ? 0 : why_set(why, -ESRCH, "%s is gone", d->config.target);
+}
+
+static int wait_ms(const struct daemon *d)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+	return d->next_tick_ns <= now
+		? 0
+		: (int)((d->next_tick_ns - now + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC);
+}
+
+static int loop(struct daemon *d, struct why *why)
+{
+	struct pollfd fds[] = {
+		{ .fd = agent_fd(d->agent), .events = POLLIN },
+		{ .fd = d->signals, .events = POLLIN },
+		{ .fd = d->keeper.fd, .events = POLLIN },
+		{ .fd = d->http ? http_front_fd(d->http) : -1, .events = POLLIN },
+	};
+	int err = 0;
+
+	while (err == 0 && !d->over) {
+		hear_signals(d);
+		err = run_tick(d, why);
+		if (err == 0)
+			err = hear_keeper(d, false, why);
+		if (err == 0)
+			err = run_interval(d, why);
+		if (err == 0 && d->http)
+			http_front_poll(d->http);
+		if (err == 0 && !d->over && poll(fds, ARRAY_SIZE(fds), wait_ms(d)) < 0 &&
+			errno != EINTR)
+			err = why_set(why, -errno, "cannot wait: %s", err_text(errno));
+		if (err == 0 && fds[0].revents)
+			err = agent_poll(d->agent);
+	}
+	return err;
+}
+
+static bool is_whole_host(const struct daemon *d)
+{
+	return strcmp(d->config.target, "all") == 0;
+}
+
+static int find_target(struct daemon *d, struct why *why)
+{
+	enum target_kind kind = TARGET_NONE;
+	const char *name = target_parse(d->config.target, &kind);
+
+	return kind == TARGET_NONE ? 0 : target_find(kind, name, &d->target, why);
+}
+
+static int open_agent(struct daemon *d, struct why *why)
+{
+	bool with_traps = d->config.traps.len > 0;
+	const struct agent_options options = {
+		.sampler = {
+			.hz = (uint32_t)d->config.hz,
+			.hz_max = rules_hz_max(&d->config.traps, d->config.hz),
+			.target = is_whole_host(d) ? SAMPLER_ALL : SAMPLER_CGROUP,
+			.cgroup_fd = d->target.fd,
+			.cgroups = d->target.cgroups.data,
+			.cgroups_len = d->target.cgroups.len,
+			.by_tid = with_traps || sink_wants(&d->sink, SINK_TID),
+			.times = with_traps,
+			.by_cpu = sink_wants(&d->sink, SINK_CPU),
+			.user = true,
+			.kernel = true,
+			.memory_bytes = d->config.memory_bytes,
+		},
+		.demangle = true,
+		.spare = true,
+	};
+
+	return agent_open(&options, &d->agent, why);
+}
+
+static int open_traps(struct daemon *d, struct why *why)
+{
+	const struct trap_bundle bundle = {
+		.store = d->config.store,
+		.host = d->host.nodename,
+		.sink = &d->sink,
+		.log = d->log,
+	};
+
+	return trapper_open(&d->trapper, &d->config.traps, d->config.hz, &bundle, why);
+}
+
+static int start(struct daemon *d, struct why *why)
+{
+	int err = find_target(d, why);
+
+	if (err == 0)
+		err = signals_open(&d->signals, why);
+	if (err == 0)
+		err = keeper_open(&d->keeper, d->config.store,
+			d->http ? http_front_listener(d->http) : -1, d->log, &d->status, why);
+	if (err == 0 && d->http)
+		err = http_front_start(d->http, why);
+	if (err == 0)
+		err = open_agent(d, why);
+	uname(&d->host);
+	if (err == 0)
+		err = open_traps(d, why);
+	if (err == 0)
+		err = agent_start(d->agent, why);
+	if (err < 0)
+		return err;
+	tell_warnings(d);
+	governor_init(&d->governor, (uint32_t)d->config.hz, d->config.cpu_permille);
+	d->governed = true;
+	d->used_ns = used_ns(d);
+	d->used_at_ns = clock_ns(CLOCK_MONOTONIC);
+	d->written_ns = clock_ns(CLOCK_BOOTTIME);
+	d->interval_ends_ns = d->written_ns + d->config.interval_ns;
+	log_note(d->log, "sampling at %llu Hz into %s: %llu profiles there",
+		(unsigned long long)d->config.hz, d->config.store,
+		(unsigned long long)d->status.segments);
+	notify_send(&d->notify, "READY=1");
+	return 0;
+}
+
+/* Nothing that was sampled is left behind. */
+static int finish(struct daemon *d, struct why *why)
+{
+	int err;
+
+	notify_send(&d->notify, "STOPPING=1");
+	http_front_free(TAKE_PTR(d->http));
+	agent_stop(d->agent);
+	err = hear_keeper(d, true, why);
+	if (err == 0)
+		err = end_interval(d, why);
+	if (err == 0)
+		err = hear_keeper(d, true, why);
+	trapper_finish(&d->trapper);
+	return err == 0 && d->status.err < 0 ? why_set(why, d->status.err, "%s", d->status.why.text)
+					     : err;
+}
+
+void daemon_free(struct daemon *d)
+{
+	if (!d)
+		return;
+	http_front_free(d->http);
+	trapper_close(&d->trapper);
+	agent_free(d->agent);
+	keeper_close(&d->keeper);
+	notify_close(&d->notify);
+	target_done(&d->target);
+	json_decref(d->account);
+	fd_close(&d->signals);
+	free(d);
+}
+
+int daemon_open(const char *config_path, struct log *log, struct daemon **out, struct why *why)
+{
+	struct daemon *d = malloc(sizeof(*d));
+	int err;
+
+	if (!d)
+		return why_set(why, -ENOMEM, "out of memory");
+	*d = (struct daemon){ .config_path = config_path ? config_path : CONFIG_PATH,
+		.config_given = config_path != NULL,
+		.keeper = KEEPER_INIT,
+		.notify = { .fd = -1 },
+		.target = TARGET_INIT,
+		.log = log,
+		.signals = -1 };
+	err = read_config(d, &d->config, why);
+	if (err == 0)
+		err = check_config(d, &d->config, why);
+	if (err == 0)
+		err = open_http(d, why);
+	if (err < 0) {
+		daemon_free(d);
+		return err;
+	}
+	*out = d;
+	return 0;
+}
+
+int daemon_run(struct daemon *d, struct why *why)
+{
+	struct why late;
+	int err, late_err;
+
+	notify_open(&d->notify);
+	err = start(d, why);
+	if (err < 0)
+		return err;
+	err = loop(d, why);
+	late_err = finish(d, &late);
+	return err == 0 && late_err < 0 ? why_set(why, late_err, "%s", late.text) : err;
+}
