@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* inside.c - lanes without workers: what they are asked is answered in the caller's own process, as
  * if there were nothing to fear. Linked in front of libstoker.a it takes the place of
- * worker/lane.c and worker/starter.c, for tools/bench to measure what the workers cost. Never part
+ * client/lane.c and client/starter.c, for tools/bench to measure what the workers cost. Never part
  * of the program. */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "worker/lane.h"
+#include "client/lane.h"
 #include "worker/mapping.h"
 #include "worker/service.h"
 #include "worker/state_reader.h"

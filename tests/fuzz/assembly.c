@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* assembly.c - a PE file with compiled .NET methods. */
 #include "fuzz.h"
-#include "sym/r2r.h"
+#include "dotnet/r2r.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* jitdump.c - a jitdump that comes in pieces, asked in between. */
 #include "fuzz.h"
-#include "sym/jitdump.h"
+#include "jitmap/jitdump.h"
 
 #define PIECE 97
 

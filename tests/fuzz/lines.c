@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lines.c - an ELF file's inlined functions and source lines. */
 #include "fuzz.h"
-#include "sym/inlined.h"
+#include "dwarf/inlined.h"
 
 #define ADDRESSES 32
 

@@ -3,7 +3,7 @@
 #include "base/utf8.h"
 #include "fuzz.h"
 #include "sym/demangle.h"
-#include "sym/jit_tier.h"
+#include "jitmap/jit_tier.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

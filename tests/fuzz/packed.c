@@ -3,7 +3,7 @@
 #include "elf/inflate.h"
 #include "fuzz.h"
 #include "make_elf.h"
-#include "sym/debug_data.h"
+#include "dwarf/debug_data.h"
 
 #define OUT_BYTES 65536
 

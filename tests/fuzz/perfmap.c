@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* perfmap.c - a perf map that comes in pieces, asked in between. */
 #include "fuzz.h"
-#include "sym/jit_tier.h"
-#include "sym/perfmap.h"
+#include "jitmap/jit_tier.h"
+#include "jitmap/perfmap.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -2,7 +2,7 @@
 /* proto.c - a message between the agent and a worker, as either could send it who was taken over.
  */
 #include "fuzz.h"
-#include "worker/proto.h"
+#include "wire/proto.h"
 
 static void read_reply(const struct proto_message *m)
 {

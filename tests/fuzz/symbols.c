@@ -2,9 +2,9 @@
 /* symbols.c - an ELF file: headers, sections, symbols of all kinds, what leads to its debug file.
  */
 #include "fuzz.h"
-#include "sym/blocks.h"
-#include "sym/debug_data.h"
-#include "sym/debug_file.h"
+#include "dwarf/blocks.h"
+#include "dwarf/debug_data.h"
+#include "dwarf/debug_file.h"
 #include "sym/elf_sym.h"
 
 DEFINE_CLEANUP(struct elf_sym, elf_sym_free)

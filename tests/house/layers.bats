@@ -42,8 +42,24 @@ breach() {
 }
 
 @test "layers side by side do not include each other" {
-	put user/sym/a.c '#include "proc/maps.h"'
-	breach 'user/sym/a.c:3: sym/ must not include proc/'
+	put user/cgroup/a.c '#include "proc/maps.h"'
+	breach 'user/cgroup/a.c:3: cgroup/ must not include proc/'
+}
+
+@test "headers that include each other are found, with the circle" {
+	put user/elf/a.h '#include "elf/b.h"'
+	put user/elf/b.h '#include "elf/c.h"'
+	put user/elf/c.h '#include "elf/a.h"'
+	breach 'user/elf/a.h:1: includes itself: user/elf/a.h → user/elf/b.h → user/elf/c.h → user/elf/a.h'
+}
+
+@test "a folder of too many files or lines is found" {
+	local i
+	for ((i = 0; i <= 40; i++)); do put "user/elf/a$i.h" ''; done
+	breach 'user/elf:1: 41 files: no folder has more than 40'
+	rm "$tree"/user/elf/*
+	put user/elf/a.h "$(seq 5001 | sed 's|.*|//|')"
+	breach 'user/elf:1: 5003 lines: no folder has more than 5000'
 }
 
 @test "a sink sees profile and base only" {
@@ -79,12 +95,12 @@ breach() {
 
 @test "a log in a parser is found" {
 	put user/proc/a.c '#include "base/log.h"'
-	breach "user/proc/a.c:3: only cmd, daemon, output include base/log.h"
+	breach "user/proc/a.c:3: only cmd, daemon, output, traps include base/log.h"
 }
 
 @test "printing outside cmd is found, other functions of that ending are not" {
 	put user/profile/a.c 'buf_printf(b, "x");' '__attribute__((format(printf, 1, 2)))' 'puts("x");'
-	breach 'user/profile/a.c:5: only cmd, output write to stdout'
+	breach 'user/profile/a.c:5: only cmd, output, terminal write to stdout'
 }
 
 @test "a system call in a parser is found, a member of that name is not" {

@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/vec.h"
-#include "sym/inlined.h"
+#include "dwarf/inlined.h"
 
 #define SPLITS_MAX 256
 

@@ -17,9 +17,8 @@ setup_file() {
 	root=$BATS_TEST_DIRNAME/../..
 	cd "$root" || return 1
 	cc -O2 -g -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -I. -Iuser tests/inline/frames.c \
-		user/sym/{cover,debug_file,debug_part,die_name,dwarf_parts,dwarf_splits,dwarf_units,inlined,scopes}.c \
-		user/elf/dwarf*.c user/elf/{build_id,image}.c user/elf/inflate.c user/base/*.c \
-		-lz -lzstd -o "$BATS_FILE_TMPDIR/frames"
+		user/dwarf/*.c user/elf/*.c user/base/*.c \
+		-lz -lzstd -llzma -o "$BATS_FILE_TMPDIR/frames"
 }
 
 setup() {

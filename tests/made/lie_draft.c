@@ -12,7 +12,7 @@
 
 #include "base/own.h"
 #include "sym/elf_sym.h"
-#include "worker/name.h"
+#include "wire/name.h"
 
 #define ANSWER_BYTES 50
 #define ALL_SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)

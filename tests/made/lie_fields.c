@@ -8,7 +8,7 @@
 
 #include "base/own.h"
 #include "unwind/rows.h"
-#include "worker/fetch.h"
+#include "client/fetch.h"
 
 #define REPLY_FIELDS(X)                          \
 	X(M, struct proto_reply, head.kind)      \

@@ -14,7 +14,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
-#include "worker/starter.h"
+#include "client/starter.h"
 
 #define PEERS 4
 #define NO_PROCESS 0x40000000 /* and above: more than PID_MAX_LIMIT */

@@ -6,7 +6,7 @@
 
 #include "made_maps.h"
 #include "unwind/publish.h"
-#include "worker/client.h"
+#include "client/client.h"
 
 #define ROWS_HOST_OBJECTS 24
 

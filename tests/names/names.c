@@ -20,10 +20,10 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/vec.h"
-#include "daemon/debug_files.h"
+#include "agent/debug_files.h"
 #include "elf/image.h"
-#include "worker/client.h"
-#include "worker/stats.h"
+#include "client/client.h"
+#include "client/stats.h"
 #include "worker/worker.h"
 
 #define FILE_BYTES_MAX (1UL << 30)

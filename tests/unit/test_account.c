@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/own.h"
-#include "daemon/account.h"
+#include "agent/account.h"
 
 #define KIND_AND_NAME(id, name, text) { id, name },
 

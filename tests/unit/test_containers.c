@@ -16,7 +16,7 @@
 #include "base/own.h"
 #include "base/fd.h"
 #include "cgroup/tree.h"
-#include "daemon/containers.h"
+#include "containers/containers.h"
 #include "sampler/tally.h"
 
 struct world {

@@ -10,7 +10,7 @@
 
 #include "base/own.h"
 #include "make_elf_symbols.h"
-#include "sym/debug_data.h"
+#include "dwarf/debug_data.h"
 #include "sym/elf_sym.h"
 
 static void compress_xz(const void *data, size_t len, struct buf *out)

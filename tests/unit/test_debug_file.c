@@ -10,7 +10,7 @@
 
 #include "base/own.h"
 #include "make_elf.h"
-#include "sym/debug_file.h"
+#include "dwarf/debug_file.h"
 
 static void candidates_come_in_order_and_only_where_they_apply(void **state)
 {

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/own.h"
-#include "sym/debug_part.h"
+#include "dwarf/debug_part.h"
 
 #define BIN "/opt/app/prog"
 

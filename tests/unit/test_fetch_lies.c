@@ -17,9 +17,9 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "lie_fields.h"
-#include "worker/fetch.h"
-#include "worker/inquiry.h"
-#include "worker/starter.h"
+#include "client/fetch.h"
+#include "client/inquiry.h"
+#include "client/starter.h"
 
 #define NO_PROCESS 0x40000000 /* more than PID_MAX_LIMIT */
 #define ORDERS 2

@@ -11,10 +11,10 @@
 
 #include "base/fd.h"
 #include "base/own.h"
-#include "elf/dwarf_const.h"
+#include "dwarf/dwarf_const.h"
 #include "make_elf.h"
-#include "sym/cover.h"
-#include "sym/inlined.h"
+#include "dwarf/cover.h"
+#include "dwarf/inlined.h"
 
 #define TEXT MAKE_ELF_TEXT_VADDR
 

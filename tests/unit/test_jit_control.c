@@ -21,9 +21,9 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
-#include "proc/jit_control.h"
-#include "proc/jvm_attach.h"
-#include "proc/unix_client.h"
+#include "jit/jit_control.h"
+#include "jit/jvm_attach.h"
+#include "jit/unix_client.h"
 
 /* ---- the runtime's side --------------------------------------------------------------------- */
 

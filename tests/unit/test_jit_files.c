@@ -13,7 +13,7 @@
 
 #include "base/fd.h"
 #include "base/own.h"
-#include "proc/jit_files.h"
+#include "jit/jit_files.h"
 
 static char dir[] = "/tmp/stoker-jit-files-XXXXXX";
 

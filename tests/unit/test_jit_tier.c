@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/own.h"
-#include "sym/jit_tier.h"
+#include "jitmap/jit_tier.h"
 
 static void known_tiers_are_stripped_and_nothing_else(void **state)
 {

@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/own.h"
 #include "make_jitdump.h"
-#include "sym/jitdump.h"
+#include "jitmap/jitdump.h"
 
 static const struct jitdump_limits usual = JITDUMP_LIMITS;
 

@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "base/own.h"
-#include "sym/perfmap.h"
+#include "jitmap/perfmap.h"
 
 static const struct perfmap_limits usual = PERFMAP_LIMITS;
 

@@ -12,7 +12,7 @@
 
 #include "base/own.h"
 #include "sym/elf_sym.h"
-#include "worker/proto.h"
+#include "wire/proto.h"
 
 struct pair {
 	int fds[2];

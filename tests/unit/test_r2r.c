@@ -12,11 +12,11 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/own.h"
-#include "elf/pe.h"
-#include "sym/cli_metadata.h"
-#include "sym/native_format.h"
-#include "sym/r2r.h"
-#include "sym/r2r_signature.h"
+#include "dotnet/pe.h"
+#include "dotnet/cli_metadata.h"
+#include "dotnet/native_format.h"
+#include "dotnet/r2r.h"
+#include "dotnet/r2r_signature.h"
 
 #define RVA 0x1000   /* of the one section */
 #define OFFSET 0x200 /* the same in the file */

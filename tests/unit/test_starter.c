@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/own.h"
-#include "worker/starter.h"
+#include "client/starter.h"
 
 static const struct cpu_clock second = { .period_ns = NSEC_PER_SEC, .cpu = 0, .cgroup_fd = -1 };
 

@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/own.h"
-#include "daemon/trap.h"
+#include "traps/trap.h"
 
 #define STEP_NS (NSEC_PER_SEC / 2)
 #define BEGIN_NS (1000 * NSEC_PER_SEC)

@@ -8,8 +8,8 @@
 
 #include "base/clock.h"
 #include "base/own.h"
-#include "daemon/containers.h"
-#include "daemon/traps.h"
+#include "containers/containers.h"
+#include "traps/traps.h"
 
 static void a_folder_is_a_bundle_of_its_trap_alone(void **state)
 {

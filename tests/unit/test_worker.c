@@ -16,7 +16,7 @@
 #include "make_elf_symbols.h"
 #include "worker/follower.h"
 #include "worker/mapping.h"
-#include "worker/proto.h"
+#include "wire/proto.h"
 #include "worker_client.h"
 #include "worker_names.h"
 

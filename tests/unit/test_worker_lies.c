@@ -19,11 +19,11 @@
 #include "base/own.h"
 #include "lying_worker.h"
 #include "rows_host.h"
-#include "sym/debug_file.h"
-#include "worker/blame.h"
-#include "worker/client.h"
-#include "worker/state.h"
-#include "worker/stats.h"
+#include "dwarf/debug_file.h"
+#include "client/blame.h"
+#include "client/client.h"
+#include "client/state.h"
+#include "client/stats.h"
 
 #define LIES_SHORT 2000
 #define QUERIES_MAX 5000

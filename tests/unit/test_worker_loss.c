@@ -15,7 +15,7 @@
 
 #include "base/own.h"
 #include "make_elf_symbols.h"
-#include "worker/proto.h"
+#include "wire/proto.h"
 #include "worker_client.h"
 #include "worker_names.h"
 

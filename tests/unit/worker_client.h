@@ -12,8 +12,8 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
-#include "worker/client.h"
-#include "worker/stats.h"
+#include "client/client.h"
+#include "client/stats.h"
 #include "worker/worker.h"
 
 #define ROWS_TOLD_MAX 64

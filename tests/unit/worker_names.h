@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/own.h"
-#include "worker/client.h"
+#include "client/client.h"
 
 /* The names that came, by index; "" for none. */
 struct names {

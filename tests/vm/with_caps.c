@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/caps.h"
-#include "daemon/privileges.h"
+#include "agent/privileges.h"
 
 int main(int argc, char **argv)
 {

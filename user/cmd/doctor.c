@@ -19,8 +19,8 @@
 #include "cmd/cmd.h"
 #include "cmd/doctor_process.h"
 #include "cmd/options.h"
-#include "daemon/cgroup_view.h"
-#include "daemon/privileges.h"
+#include "containers/cgroup_view.h"
+#include "agent/privileges.h"
 #include "sampler/kernel_features.h"
 
 #define LOCKED_MIB_MIN 48 /* --memory's default, and what else counts as locked */

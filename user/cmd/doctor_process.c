@@ -15,14 +15,14 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/utf8.h"
-#include "daemon/debug_files.h"
-#include "daemon/file_notes.h"
-#include "daemon/privileges.h"
+#include "agent/debug_files.h"
+#include "agent/file_notes.h"
+#include "agent/privileges.h"
 #include "proc/maps.h"
-#include "proc/jit_files.h"
+#include "jit/jit_files.h"
 #include "proc/opener.h"
 #include "proc/status.h"
-#include "worker/client.h"
+#include "client/client.h"
 
 #define TEXT_BYTES_MAX (64UL << 20)
 #define FILE_WAIT_NS (20 * NSEC_PER_SEC)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd/jit.c - perf maps of a running .NET or JVM, without a restart. Says what it did, where the
  * files are, and what the runtime would need for whole stacks. All that touches the process is in
- * proc/jit_control. */
+ * jit/jit_control. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "base/utf8.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
-#include "proc/jit_control.h"
+#include "jit/jit_control.h"
 
 struct jit {
 	const char *verb;

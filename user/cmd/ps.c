@@ -14,9 +14,9 @@
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "cmd/ps_print.h"
-#include "daemon/agent.h"
-#include "daemon/cgroup_view.h"
-#include "daemon/container_list.h"
+#include "agent/agent.h"
+#include "containers/cgroup_view.h"
+#include "containers/container_list.h"
 
 #define HZ 99
 #define MEMORY_BYTES (32UL << 20)

@@ -9,8 +9,8 @@
 
 #include "base/buf.h"
 #include "base/fd.h"
-#include "proc/jit_files.h"
-#include "proc/jit_target.h"
+#include "jit/jit_files.h"
+#include "jit/jit_target.h"
 #include "proc/opener.h"
 
 #define PROCESSES_MAX 64

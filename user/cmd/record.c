@@ -21,9 +21,9 @@
 #include "cmd/record_options.h"
 #include "cmd/record_output.h"
 #include "base/signals.h"
-#include "daemon/agent.h"
+#include "agent/agent.h"
 #include "daemon/capture.h"
-#include "daemon/target.h"
+#include "containers/target.h"
 #include "sink/sink.h"
 
 #define TICK_NS (200 * NSEC_PER_MSEC)

@@ -8,7 +8,7 @@
 
 #include "base/err.h"
 #include "base/vec.h"
-#include "daemon/target.h"
+#include "containers/target.h"
 #include "sampler/sampler.h"
 #include "sink/sink.h"
 

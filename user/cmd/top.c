@@ -21,9 +21,9 @@
 #include "base/vec.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
-#include "cmd/screen.h"
+#include "terminal/screen.h"
 #include "cmd/target_options.h"
-#include "cmd/top_view.h"
+#include "terminal/top_view.h"
 
 #define HZ_DEFAULT 99
 #define HZ_MAX 1000000

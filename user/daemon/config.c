@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "base/own.h"
-#include "daemon/target.h"
+#include "containers/target.h"
 #include "sink/sink.h"
 
 #define PERMILLE_MAX 1000000

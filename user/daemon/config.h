@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "base/err.h"
-#include "daemon/rule.h"
+#include "traps/rule.h"
 
 #define CONFIG_PATH "/etc/stoker.ini"
 #define CONFIG_TEXT_MAX 256

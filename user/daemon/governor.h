@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "base/clock.h"
-#include "daemon/account.h"
+#include "agent/account.h"
 
 #define GOVERNOR_HZ_MIN 5                      /* never below this, or what is asked for */
 #define GOVERNOR_WINDOW_NS (10 * NSEC_PER_SEC) /* intervals are added up to at least this */

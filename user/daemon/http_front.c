@@ -21,7 +21,7 @@
 #include "http/listener.h"
 #include "http/proto.h"
 #include "http/server.h"
-#include "worker/starter.h"
+#include "client/starter.h"
 
 #define TOKEN_MIN 16
 #define TOKEN_MAX 256

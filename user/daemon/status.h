@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "daemon/account.h"
+#include "agent/account.h"
 #include "daemon/config.h"
 #include "daemon/http_front.h"
 #include "daemon/keeper.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* output/clerk.c - an order is a head and its bytes over a socket pair, and each has one answer. The
- * two ends are one program and trust each other's sizes. The end of the socket is the last order.
+/* output/clerk.c - an order is a head and its bytes over a socket pair, and each has one answer.
+ * The two ends are one program and trust each other's sizes. The end of the socket is the last
+ * order.
  */
 #include "output/clerk.h"
 

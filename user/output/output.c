@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* output/output.c - write beside, then rename. What exists and is no regular file (a pipe, /dev/null)
- * is written to as it is. */
+/* output/output.c - write beside, then rename. What exists and is no regular file (a pipe,
+ * /dev/null) is written to as it is. */
 #include "output/output.h"
 
 #include <errno.h>

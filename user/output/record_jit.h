@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* output/record_jit.h - `record --jit`: the targets' runtimes are made to write perf maps for as long
- * as the capture lasts, and their files are removed again. */
+/* output/record_jit.h - `record --jit`: the targets' runtimes are made to write perf maps for as
+ * long as the capture lasts, and their files are removed again. */
 #pragma once
 
 #include <stddef.h>
@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/vec.h"
-#include "proc/jit_control.h"
+#include "jit/jit_control.h"
 
 struct record_jit {
 	VEC(struct jit_control) sessions;

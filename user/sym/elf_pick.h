@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
-#include "sym/blocks.h"
+#include "dwarf/blocks.h"
 
 struct elf_candidate;
 

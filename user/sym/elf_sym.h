@@ -33,7 +33,7 @@ enum elf_sym_source {
 	ELF_SYM_DEBUG_DATA,
 	ELF_SYM_PLT,
 	ELF_SYM_GO,  /* .gopclntab, where a Go program is stripped */
-	ELF_SYM_R2R, /* of no ELF file: a method that a .NET assembly has compiled (sym/r2r.h) */
+	ELF_SYM_R2R, /* of no ELF file: a method that a .NET assembly has compiled (dotnet/r2r.h) */
 };
 
 struct elf_name {

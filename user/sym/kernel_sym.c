@@ -15,7 +15,7 @@
 #include "base/own.h"
 #include "base/strtab.h"
 #include "base/vec.h"
-#include "sym/line.h"
+#include "base/line.h"
 
 #define CHUNK_LEN 64
 #define NAME_LEN_MAX 1024

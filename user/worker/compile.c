@@ -13,9 +13,9 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/own.h"
-#include "elf/pe.h"
-#include "sym/debug_data.h"
-#include "sym/debug_file.h"
+#include "dotnet/pe.h"
+#include "dwarf/debug_data.h"
+#include "dwarf/debug_file.h"
 #include "unwind/rows.h"
 #include "worker/sandbox.h"
 

@@ -4,7 +4,7 @@
  * meanwhile is WORKER_UNREADABLE, whatever had been made of it. */
 #pragma once
 
-#include "worker/proto.h"
+#include "wire/proto.h"
 #include "worker/symbols.h"
 
 /* Fills out. *rows_fd is the caller's: a sealed memfd with the rows, or -1 where there are none

@@ -30,7 +30,7 @@
 #include "base/sanitizer.h"
 #include "bpf/reasons.h"
 #include "elf/build_id.h"
-#include "worker/fetch_proto.h"
+#include "wire/fetch_proto.h"
 #include "worker/sandbox.h"
 #include "worker/worker.h"
 

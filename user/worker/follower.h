@@ -10,7 +10,7 @@
 #include <sys/types.h>
 #include <time.h>
 
-#include "worker/status.h"
+#include "wire/status.h"
 
 #define FOLLOWER_FEED_BYTES (16UL << 20) /* read at a time */
 #define FOLLOWER_MARK_BYTES 64

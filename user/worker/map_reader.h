@@ -8,10 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sym/jitdump.h"
-#include "sym/perfmap.h"
+#include "jitmap/jitdump.h"
+#include "jitmap/perfmap.h"
 #include "worker/follower.h"
-#include "worker/name.h"
+#include "wire/name.h"
 
 #define MAP_READER_BYTES_MAX (256UL << 20) /* of a map */
 #define MAP_READER_DUMP_BYTES_MAX (1UL << 30)

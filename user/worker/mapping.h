@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 #include "base/own.h"
-#include "worker/status.h"
+#include "wire/status.h"
 
 #define MAPPING_BYTES_MAX (4ULL << 30)
 #define MAPPINGS_MAX 4096 /* at a time: those that are kept for lines, and a few more */

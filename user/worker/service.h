@@ -5,7 +5,7 @@
 #pragma once
 
 #include "worker/kept.h"
-#include "worker/proto.h"
+#include "wire/proto.h"
 
 struct service {
 	struct proto_message in, out; /* their descriptors are the service's */

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "cgroup/state_file.h"
-#include "worker/status.h"
+#include "wire/status.h"
 
 /* Before the sandbox: hashes in it need a seed, which is a file's. */
 void state_reader_begin(void);

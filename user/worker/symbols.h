@@ -10,8 +10,8 @@
 
 #include "base/vec.h"
 #include "sym/elf_sym.h"
-#include "sym/inlined.h"
-#include "sym/r2r.h"
+#include "dwarf/inlined.h"
+#include "dotnet/r2r.h"
 #include "worker/elf_file.h"
 
 #define SYMBOLS_LINES_BYTES_MAX (32UL << 20) /* that lines of one object may take */

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* agent/account.h - what a capture did, lost and cost: ticks expected = samples + idle
+ * + skipped + lost. Numbers of frames and stacks are weighted by samples. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "bpf/reasons.h"
+#include "containers/containers.h"
+#include "agent/held.h"
+#include "agent/objects.h"
+#include "sampler/sampler.h"
+#include "unwind/publish.h"
+#include "client/stats.h"
+
+enum name_source {
+	NAME_KALLSYMS,
+	NAME_SYMTAB,
+	NAME_DYNSYM,
+	NAME_DEBUG_FILE,
+	NAME_DEBUG_DATA,
+	NAME_PLT,
+	NAME_GO,
+	NAME_R2R,
+	NAME_PERFMAP,
+	NAME_JITDUMP,
+	NAME_SOURCES,
+};
+
+/* The rate that the daemon's budget allows; hz_set 0: nothing governs it. */
+struct account_governor {
+	uint32_t hz_set, hz;
+	uint64_t allowed_ppm, cost_ppm; /* of one core; the cost in the latest whole window */
+	uint64_t stepped_down, stepped_up;
+};
+
+struct account_traps {
+	uint64_t rules, watched, fired;
+	uint64_t refused;         /* as others were being captured or written */
+	uint64_t written, failed; /* bundles */
+};
+
+struct account {
+	uint32_t hz;
+	double duration_s;
+	uint64_t start_ns; /* from the agent's beginning to the first tick: load, scan, tables */
+	struct sampler_stats sampler;
+	struct objects_stats objects;
+	const struct objects *files; /* for what is said of single ones; NULL: nothing is */
+	struct publish_stats tables;
+	struct held_stats held;
+	struct worker_stats worker;
+	uint64_t stacks_total, stacks_complete;
+	uint64_t stacks_truncated[STACK_ENDS_LEN];
+	uint64_t frames_total, frames_named; /* without those that are inlined */
+	uint64_t frames_inlined;
+	uint64_t names_cut; /* profile_fit */
+	uint64_t frames_by_source[NAME_SOURCES];
+	uint64_t frames_unnamed[UNNAMED_REASONS_LEN];
+	uint64_t maps_refused[FILE_REASONS_LEN]; /* processes whose perf map was not read */
+	struct containers_stats containers;
+	struct account_governor governor;
+	const struct account_traps *traps; /* NULL: there are none */
+	double agent_cpu_s;
+	uint64_t agent_rss_max_kb;
+};
+
+/* The JSON of --stats, with a newline at its end. 0 or -ENOMEM. */
+int account_write_json(const struct account *account, struct buf *out);
+/* A few lines for a person. */
+int account_write_text(const struct account *account, struct buf *out);

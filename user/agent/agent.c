@@ -1,0 +1,598 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* agent/agent.c - what the sampler tells is put where it belongs at once, because the process it
+ * tells of may be gone in a moment: files are opened, perf maps found, cgroups given their paths.
+ * Names wait until a profile is asked for. */
+#include "agent/agent.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/heap.h"
+#include "cgroup/tree.h"
+#include "containers/cgroup_view.h"
+#include "containers/containers.h"
+#include "agent/fill.h"
+#include "agent/held.h"
+#include "agent/naming.h"
+#include "agent/objects.h"
+#include "agent/privileges.h"
+#include "agent/processes.h"
+#include "agent/warnings.h"
+#include "proc/pid_namespace.h"
+#include "profile/fit.h"
+#include "sampler/tally.h"
+#include "unwind/publish.h"
+#include "client/client.h"
+#include "client/inquiry.h"
+
+#define EXECS_MAX 4096
+#define TABLES_WAIT_NS (1800 * NSEC_PER_MSEC)
+#define HELD_WAIT_NS (1000 * NSEC_PER_MSEC)
+#define TABLES_POLL_MS 50
+#define NAMES_WAIT_NS (20 * NSEC_PER_SEC)
+#define CONTAINERS_WAIT_NS (2 * NSEC_PER_SEC)
+/* For maps to be emptied in time on a busy host. Where it is not to be had the account says so. */
+#define NICE -10
+#define TICKS_PENDING 100000
+/* What these may take where somebody waits for a daemon to end. */
+#define WAIT_NS(agent, ns) ((agent)->stopped && (agent)->naming.spare ? 300 * NSEC_PER_MSEC : (ns))
+
+struct agent {
+	struct sampler *sampler;
+	struct tally tally;
+	struct objects *objects;
+	struct processes *processes;
+	struct held *held;
+	VEC(struct event_exec) execs; /* processes that run a file not met before */
+	struct worker_client *worker;
+	struct fetch *fetch;     /* NULL: no debuginfod server is to be asked */
+	struct inquiry *inquiry; /* NULL: no container runtime is to be asked */
+	bool stopped;
+	int epoll;                   /* the ring, and the workers */
+	struct cgroup_tree *cgroups; /* NULL: none is mounted */
+	struct containers *containers;
+	struct kernel_names *kernel;
+	struct naming naming;
+	struct account account;
+	uint64_t opened_ns;       /* CLOCK_MONOTONIC, as the next */
+	uint64_t second_ns;       /* when the last one began */
+	uint64_t last_profile_ns; /* CLOCK_BOOTTIME */
+	uint64_t last_profile_real_ns, last_profile_tick_ns;
+	uint32_t hz, next_hz;
+	bool times;
+	struct warnings warnings;
+};
+
+const char *agent_warning(const struct agent *agent, size_t i)
+{
+	return warnings_find(&agent->warnings, i);
+}
+
+static int on_object(void *ctx, const struct event_object *event)
+{
+	struct agent *agent = ctx;
+
+	return objects_add(agent->objects, event);
+}
+
+static void on_rows(void *ctx, const struct worker_rows *rows)
+{
+	struct agent *agent = ctx;
+
+	if (agent->objects)
+		objects_on_rows(agent->objects, rows);
+}
+
+static void on_process_dropped(void *ctx, uint64_t id)
+{
+	struct agent *agent = ctx;
+
+	worker_client_drop_map(agent->worker, id);
+}
+
+static int on_who(void *ctx, const struct event_who *event)
+{
+	struct agent *agent = ctx;
+
+	containers_sampled(agent->containers, event->key.cgroup, event->key.tgid);
+	return tally_task(&agent->tally, event);
+}
+
+static int on_stack(void *ctx, const struct event_stack *event, const uint64_t *frames)
+{
+	struct agent *agent = ctx;
+
+	objects_sampled(agent->objects, frames, event->frames_len);
+	return tally_stack(&agent->tally, event, frames);
+}
+
+static int on_leaf(void *ctx, const struct event_leaf *event)
+{
+	struct agent *agent = ctx;
+
+	return tally_leaf(&agent->tally, event);
+}
+
+static int on_jit(void *ctx, const struct event_jit *event)
+{
+	struct agent *agent = ctx;
+
+	return processes_add(agent->processes, event->tgid, event->start_ns);
+}
+
+static int on_exec(void *ctx, const struct event_exec *event)
+{
+	struct agent *agent = ctx;
+	struct event_exec *slot = agent->execs.len < EXECS_MAX ? vec_add(&agent->execs) : NULL;
+
+	/* Scanned when the ring is read: a scan makes events of its own. */
+	if (slot)
+		*slot = *event;
+	return slot ? 0 : -ENOSPC;
+}
+
+static int on_page(void *ctx, const struct event_page *event)
+{
+	struct agent *agent = ctx;
+	int err = publish_page(sampler_publish(agent->sampler), event->object, event->page);
+
+	return err == -ENOENT ? objects_compile(agent->objects, event->object) : err;
+}
+
+static int on_held(void *ctx, const struct event_held *event)
+{
+	struct agent *agent = ctx;
+
+	if (event->anon)
+		processes_add(agent->processes, event->tgid, event->start_ns);
+	return held_put(agent->held, event);
+}
+
+static int on_cgroup(void *ctx, const struct event_cgroup *event)
+{
+	struct agent *agent = ctx;
+
+	return containers_changed(agent->containers, event);
+}
+
+static int on_count(void *ctx, const struct count_key *key, uint64_t count)
+{
+	struct agent *agent = ctx;
+
+	return agent->times ? tally_key(&agent->tally, key, (uint32_t)count)
+			    : tally_count(&agent->tally, key, count);
+}
+
+static int on_tick(void *ctx, const struct event_tick *event)
+{
+	struct agent *agent = ctx;
+	int err = timeline_tick(&agent->tally.timeline, event);
+
+	if (err < 0)
+		sampler_lost_ticks(agent->sampler, 1);
+	return err;
+}
+
+static const struct sampler_events callbacks = {
+	.object = on_object,
+	.who = on_who,
+	.stack = on_stack,
+	.leaf = on_leaf,
+	.jit = on_jit,
+	.exec = on_exec,
+	.page = on_page,
+	.held = on_held,
+	.cgroup = on_cgroup,
+	.count = on_count,
+	.tick = on_tick,
+};
+
+static int watch(struct agent *agent, int fd)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+
+	return epoll_ctl(agent->epoll, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
+}
+
+static int open_objects(struct agent *agent, const struct agent_options *options, struct why *why)
+{
+	const struct objects_options objects = {
+		.publish = sampler_publish(agent->sampler),
+		.worker = agent->worker,
+		.lines = options->lines,
+		.debug_dirs = options->debug_dirs,
+		.debug_dirs_len = options->debug_dirs_len,
+		.fetch = agent->fetch,
+	};
+
+	return objects_new(&objects, &agent->objects, why);
+}
+
+static int open_parts(struct agent *agent, struct why *why)
+{
+	int err;
+
+	agent->epoll = epoll_create1(EPOLL_CLOEXEC);
+	err = agent->epoll < 0 ? -errno : watch(agent, sampler_fd(agent->sampler));
+	if (err == 0)
+		err = watch(agent, worker_client_fd(agent->worker));
+	if (err == 0 && agent->fetch)
+		err = watch(agent, fetch_fd(agent->fetch));
+	if (err == 0)
+		err = processes_new(on_process_dropped, agent, &agent->processes);
+	if (err == 0)
+		err = held_new(agent->sampler, &agent->tally, agent->objects, &agent->held);
+	if (err == 0)
+		err = kernel_names_begin(agent->kernel, &agent->warnings);
+	if (err < 0)
+		return why_set(why, err, "cannot begin: %s", err_text(err));
+	privileges_warn(&agent->warnings);
+	return 0;
+}
+
+static int open_clock(void *ctx, const struct cpu_clock *clock, int *fd)
+{
+	struct agent *agent = ctx;
+
+	return worker_client_clock(agent->worker, clock, fd);
+}
+
+/* What it tells may be read from now on. */
+static int open_sampler(struct agent *agent, const struct agent_options *options, struct why *why)
+{
+	struct sampler_options sampler = options->sampler;
+	struct why cgroup_why;
+	int err;
+
+	sampler.open_clock = open_clock;
+	if (cgroup_tree_open(cgroup_view(), &agent->cgroups, &cgroup_why) < 0)
+		warnings_add(&agent->warnings, cgroup_why.text);
+	else
+		sampler.v1 = cgroup_tree_v1(agent->cgroups, &sampler.v1_len, &sampler.v1_live);
+	if (!pid_namespace_is_host())
+		sampler.pid_namespace = pid_namespace_number();
+	err = containers_new(agent->worker, agent->cgroups, &agent->containers);
+	if (err == 0)
+		containers_inquire(agent->containers, agent->inquiry);
+	return err < 0 ? why_set(why, err, "cannot begin: %s", err_text(err))
+		       : sampler_open(&sampler, &callbacks, agent, &agent->sampler, why);
+}
+
+int agent_open(const struct agent_options *options, struct agent **out, struct why *why)
+{
+	struct agent *agent = calloc(1, sizeof(*agent));
+	const struct worker_client_options workers = {
+		.on_rows = on_rows, .ctx = agent, .clocks_fd = options->clocks_fd
+	};
+	int err;
+
+	if (!agent)
+		return why_set(why, -ENOMEM, "out of memory");
+	heap_give_back();
+	agent->opened_ns = clock_ns(CLOCK_MONOTONIC);
+	agent->hz = agent->next_hz = options->sampler.hz;
+	agent->times = options->sampler.times;
+	agent->tally.timeline.unit_ns = timeline_unit_ns(
+		options->sampler.hz_max ? options->sampler.hz_max : options->sampler.hz);
+	agent->epoll = -1;
+	setpriority(PRIO_PROCESS, 0, NICE);
+	privileges_raise_limits();
+	err = privileges_check(why);
+	/* Before there is anything in this process that they should not have. */
+	if (err == 0)
+		err = worker_client_open(&workers, &agent->worker, why);
+	if (err == 0 && options->debuginfod)
+		err = fetch_open(options->debuginfod, &agent->fetch, why);
+	if (err == 0 && options->runtime_socket)
+		err = inquiry_open(options->runtime_socket, &agent->inquiry, why);
+	if (err == 0)
+		err = open_sampler(agent, options, why);
+	if (err == 0)
+		err = kernel_names_new(&agent->kernel);
+	/* Not before: with perf_event_paranoid above 2, as Debian has it, an event takes more than
+	 * CAP_PERFMON to be opened, but not to run. */
+	if (err == 0)
+		err = privileges_drop(why);
+	if (err == 0)
+		err = open_objects(agent, options, why);
+	if (err == 0)
+		err = open_parts(agent, why);
+	if (err < 0) {
+		agent_free(agent);
+		return err;
+	}
+	agent->naming = (struct naming){
+		.objects = agent->objects,
+		.processes = agent->processes,
+		.worker = agent->worker,
+		.kernel = agent->kernel,
+		.demangle = options->demangle,
+		.keep_tiers = options->keep_tiers,
+		.lines = options->lines,
+		.spare = options->spare,
+	};
+	*out = agent;
+	return 0;
+}
+
+void agent_free(struct agent *agent)
+{
+	if (!agent)
+		return;
+	held_free(agent->held);
+	processes_free(agent->processes);
+	fetch_free(agent->fetch);
+	inquiry_free(agent->inquiry);
+	worker_client_free(agent->worker);
+	objects_free(agent->objects);
+	sampler_free(agent->sampler);
+	tally_done(&agent->tally);
+	fd_close(&agent->epoll);
+	vec_done(&agent->execs);
+	containers_free(agent->containers);
+	cgroup_tree_free(agent->cgroups);
+	kernel_names_free(agent->kernel);
+	naming_done(&agent->naming);
+	free(agent);
+}
+
+static int ignore_mapping(void *ctx, const struct scan_mapping *mapping)
+{
+	(void)ctx;
+	(void)mapping;
+	return 0;
+}
+
+/* Meets the files of all processes before a tick does. */
+static int meet(struct agent *agent)
+{
+	int err = containers_scan(agent->containers);
+
+	if (err == 0)
+		err = sampler_scan(agent->sampler, 0, ignore_mapping, NULL);
+	if (err == 0)
+		err = sampler_poll(agent->sampler);
+	publish_rest(sampler_publish(agent->sampler));
+	return err;
+}
+
+/* One wait for the worker's tables. */
+static int wait_for_worker(struct agent *agent)
+{
+	struct pollfd fd = { .fd = worker_client_fd(agent->worker), .events = POLLIN };
+
+	poll(&fd, 1, TABLES_POLL_MS);
+	return worker_client_poll(agent->worker);
+}
+
+/* Waits until the tables of what runs are there, but not for ever: what is late is held. */
+static int wait_for_tables(struct agent *agent)
+{
+	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + TABLES_WAIT_NS;
+	int err = 0;
+
+	while (err == 0 && worker_client_pending(agent->worker) > 0 &&
+		clock_ns(CLOCK_MONOTONIC) < until_ns)
+		err = wait_for_worker(agent);
+	publish_rest(sampler_publish(agent->sampler));
+	return err;
+}
+
+/* Samples that wait for a table which is being made are worth a moment at an interval's end. */
+static int finish_held(struct agent *agent)
+{
+	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + WAIT_NS(agent, HELD_WAIT_NS);
+	int err = 0;
+
+	held_finish(agent->held);
+	while (err == 0 && held_waiting(agent->held) > 0 &&
+		worker_client_pending(agent->worker) > 0 && clock_ns(CLOCK_MONOTONIC) < until_ns) {
+		err = wait_for_worker(agent);
+		if (err == 0)
+			err = sampler_poll(agent->sampler);
+		held_finish(agent->held);
+	}
+	held_flush(agent->held);
+	return err;
+}
+
+int agent_start(struct agent *agent, struct why *why)
+{
+	int err = meet(agent);
+
+	if (err < 0)
+		return why_set(why, err, "cannot scan what runs: %s", err_text(err));
+	err = wait_for_tables(agent);
+	if (err < 0)
+		return why_set(why, err, "cannot read unwind tables: %s", err_text(err));
+	agent->last_profile_ns = clock_ns(CLOCK_BOOTTIME);
+	agent->last_profile_real_ns = clock_ns(CLOCK_REALTIME);
+	agent->last_profile_tick_ns =
+		timeline_round(&agent->tally.timeline, clock_ns(CLOCK_MONOTONIC));
+	agent->account.start_ns = clock_ns(CLOCK_MONOTONIC) - agent->opened_ns;
+	return sampler_start(agent->sampler, why);
+}
+
+void agent_stop(struct agent *agent)
+{
+	sampler_stop(agent->sampler);
+	agent->stopped = true;
+}
+
+int agent_fd(const struct agent *agent)
+{
+	return agent->epoll;
+}
+
+/* About once a second. */
+static void next_second(struct agent *agent)
+{
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+
+	if (now_ns - agent->second_ns < NSEC_PER_SEC)
+		return;
+	agent->second_ns = now_ns;
+	objects_trim(agent->objects, sampler_next_second(agent->sampler));
+	publish_settle(sampler_publish(agent->sampler));
+}
+
+static int drain(struct agent *agent)
+{
+	int err = sampler_drain(agent->sampler);
+
+	if (agent->times)
+		sampler_lost_ticks(agent->sampler, tally_resolve(&agent->tally, agent->stopped));
+	return err;
+}
+
+int agent_poll(struct agent *agent)
+{
+	int err = sampler_poll(agent->sampler);
+
+	next_second(agent);
+	/* By index and copy: the ring is read meanwhile, and more may come. */
+	for (size_t i = 0; i < agent->execs.len; i++) {
+		struct event_exec event = agent->execs.data[i];
+
+		held_watch(agent->held, event.tgid, event.start_ns);
+	}
+	if (agent->execs.len > 0 && err == 0)
+		err = sampler_poll(agent->sampler);
+	agent->execs.len = 0;
+	if (err == 0)
+		err = worker_client_poll(agent->worker);
+	if (err == 0)
+		err = kernel_names_poll(agent->kernel);
+	fetch_poll(agent->fetch);
+	held_finish(agent->held);
+	containers_poll(agent->containers);
+	if (err == 0 &&
+		(sampler_pressed(agent->sampler) ||
+			agent->tally.timeline.pending.len > TICKS_PENDING))
+		err = drain(agent);
+	return err;
+}
+
+/* A CPU whose clock may not be opened leaves the others. */
+static int follow_cpus(struct agent *agent)
+{
+	int err = sampler_follow_cpus(agent->sampler);
+
+	if (err != -EACCES && err != -EPERM)
+		return err;
+	warnings_add(&agent->warnings,
+		"a CPU came back and is not sampled: its clock may not be opened; see `stoker "
+		"doctor`");
+	return 0;
+}
+
+int agent_tick(struct agent *agent)
+{
+	int err = agent_poll(agent);
+
+	processes_retry(agent->processes);
+	return err == 0 ? follow_cpus(agent) : err;
+}
+
+void agent_set_hz(struct agent *agent, uint32_t hz)
+{
+	agent->next_hz = hz;
+}
+
+/* The first tick at the new rate comes a whole period later, and by then the counts are turned. */
+static void change_rate(struct agent *agent)
+{
+	if (agent->next_hz != agent->hz && !agent->stopped &&
+		sampler_set_hz(agent->sampler, agent->next_hz) < 0)
+		warnings_add(&agent->warnings, "a CPU's clock did not take another rate");
+}
+
+int agent_profile(struct agent *agent, struct profile *out)
+{
+	uint64_t now, cut_ns, drained_ns;
+	int err, first_err;
+	struct fill fill = {
+		.profile = out,
+		.tally = &agent->tally,
+		.naming = &agent->naming,
+		.processes = agent->processes,
+		.containers = agent->containers,
+		.account = &agent->account,
+		.last = agent->stopped,
+	};
+
+	change_rate(agent);
+	now = clock_ns(CLOCK_BOOTTIME);
+	cut_ns = timeline_round(&agent->tally.timeline, clock_ns(CLOCK_MONOTONIC));
+	first_err = drain(agent);
+	drained_ns = clock_ns(CLOCK_MONOTONIC);
+	err = finish_held(agent);
+	first_err = first_err < 0 ? first_err : err;
+	tally_cut(&agent->tally, agent->stopped ? UINT64_MAX : cut_ns);
+	out->period_ns = NSEC_PER_SEC / agent->hz;
+	agent->hz = agent->next_hz;
+	out->start_ns = agent->last_profile_real_ns;
+	out->start_tick_ns = agent->last_profile_tick_ns;
+	out->duration_ns = now - agent->last_profile_ns;
+	agent->last_profile_ns = now;
+	agent->last_profile_real_ns = clock_ns(CLOCK_REALTIME) - (clock_ns(CLOCK_BOOTTIME) - now);
+	agent->last_profile_tick_ns = cut_ns;
+	processes_refresh(agent->processes);
+	containers_settle(agent->containers, drained_ns + WAIT_NS(agent, CONTAINERS_WAIT_NS));
+	err = kernel_names_refresh(agent->kernel);
+	first_err = first_err < 0 ? first_err : err;
+	naming_begin(&agent->naming, out, drained_ns + WAIT_NS(agent, NAMES_WAIT_NS), drained_ns);
+	err = fill_names(&fill);
+	if (agent->naming.note.text[0])
+		warnings_add(&agent->warnings, agent->naming.note.text);
+	first_err = first_err < 0 ? first_err : err;
+	if (err == 0)
+		err = fill_samples(&fill);
+	first_err = first_err < 0 ? first_err : err;
+	fill_done(&fill);
+	agent->account.names_cut += profile_fit(out, PROFILE_TEXT_MAX);
+	containers_next(agent->containers, &agent->tally);
+	tally_next(&agent->tally, agent->sampler);
+	processes_next(agent->processes);
+	kernel_names_next(agent->kernel);
+	objects_bury(agent->objects);
+	return first_err;
+}
+
+size_t agent_ticks(const struct agent *agent)
+{
+	return timeline_len(&agent->tally.timeline);
+}
+
+struct containers *agent_containers(struct agent *agent)
+{
+	return agent->containers;
+}
+
+void agent_account(struct agent *agent, struct account *out)
+{
+	struct rusage usage;
+
+	*out = agent->account;
+	out->hz = agent->hz;
+	sampler_stats(agent->sampler, &out->sampler);
+	out->duration_s = out->sampler.running_s;
+	objects_stats(agent->objects, &out->objects);
+	out->files = agent->objects;
+	processes_refused(agent->processes, out->maps_refused);
+	containers_stats(agent->containers, &out->containers);
+	publish_stats(sampler_publish(agent->sampler), &out->tables);
+	held_stats(agent->held, &out->held);
+	worker_client_stats(agent->worker, &out->worker);
+	getrusage(RUSAGE_SELF, &usage);
+	out->agent_cpu_s = (double)clock_ns(CLOCK_PROCESS_CPUTIME_ID) / 1e9;
+	out->agent_rss_max_kb = (uint64_t)usage.ru_maxrss;
+}

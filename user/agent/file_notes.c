@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* agent/file_notes.c - paths and names come from strangers: cleaned here for both forms. A file
+ * that is stripped gets its build ID told, which is what symbol servers and packages go by. */
+#include "agent/file_notes.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/own.h"
+#include "base/utf8.h"
+
+#define REASON_TEXT(id, name, text) [id] = (text),
+#define REASON_NAME(id, name, text) [id] = (name),
+static const char *const object_texts[] = { OBJECT_REASONS(REASON_TEXT) };
+static const char *const object_names[] = { OBJECT_REASONS(REASON_NAME) };
+static const char *const debug_texts[] = { DEBUG_REASONS(REASON_TEXT) };
+static const char *const debug_names[] = { DEBUG_REASONS(REASON_NAME) };
+
+#define PUBLIC_SOURCES (1U << ELF_SYM_DYNSYM | 1U << ELF_SYM_PLT)
+
+struct cause {
+	const char *name, *text;
+	bool stripped; /* a debug file would help */
+};
+
+/* One that has compiled code and no methods of its own: a part of a composite image, or that image.
+ */
+static bool is_assembly(const char *name)
+{
+	const char *dot = strrchr(name, '.');
+
+	return dot && strcmp(dot, ".dll") == 0;
+}
+
+static struct cause cause_of(const struct object *o)
+{
+	if (o->state == OBJECT_FAILED)
+		return (struct cause){ object_names[o->reason], object_texts[o->reason], false };
+	if (o->names_status != WORKER_OK)
+		return (struct cause){ "worker",
+			worker_status_text((enum worker_status)o->names_status), false };
+	if (o->symbols == 0 && is_assembly(o->name))
+		return (struct cause){ "composite",
+			"compiled code of .NET in a composite image, which tells no names", true };
+	if (o->symbols == 0)
+		return (struct cause){ "stripped", "stripped, and it has no debug file", true };
+	if (file_notes_stripped(o->symbols, o->sources))
+		return (struct cause){ "stripped",
+			"stripped but for what it exports, and it has no debug file", true };
+	return (struct cause){ "no_symbol", "its symbols leave these addresses out", false };
+}
+
+/* The objects with the most unnamed frames, the worst first. */
+static size_t worst(const struct objects *objects, const struct object *out[FILE_NOTES_MAX])
+{
+	const struct object *o;
+	size_t len = 0;
+
+	for (size_t i = 0; (o = objects_at(objects, i)); i++) {
+		size_t at = len;
+
+		if (o->unnamed == 0)
+			continue;
+		while (at > 0 && out[at - 1]->unnamed < o->unnamed)
+			at--;
+		if (at == FILE_NOTES_MAX)
+			continue;
+		len += len < FILE_NOTES_MAX;
+		for (size_t n = len - 1; n > at; n--)
+			out[n] = out[n - 1];
+		out[at] = o;
+	}
+	return len;
+}
+
+static int put_name(struct buf *out, const struct object *o)
+{
+	return utf8_put_clean(out, o->path && o->path[0] ? o->path : o->name);
+}
+
+const char *file_notes_refusal(uint8_t fate)
+{
+	return fate > WORKER_DEBUG_USED && fate < WORKER_DEBUGS
+		? debug_texts[fate - WORKER_DEBUG_SEEN]
+		: NULL;
+}
+
+bool file_notes_stripped(size_t symbols, uint32_t sources)
+{
+	return symbols == 0 || (sources & ~PUBLIC_SOURCES) == 0;
+}
+
+int file_notes_put_advice(struct buf *out, const char *name)
+{
+	int err = buf_puts(out, "install its debug package, put ");
+
+	if (err == 0)
+		err = utf8_put_clean(out, name);
+	if (err == 0)
+		err = buf_puts(out, ".dbg beside it, or say where it is: ");
+	return err < 0 ? err : buf_puts(out, "--debug-dir, --debuginfod");
+}
+
+static int put_advice(struct buf *out, const struct object *o)
+{
+	if (o->symbols == 0 && is_assembly(o->name))
+		return buf_puts(out, "start the program with DOTNET_ReadyToRun=0");
+	return file_notes_put_advice(out, o->name);
+}
+
+/* ---- JSON ----------------------------------------------------------------------------------- */
+
+static json_t *text_json(
+	int (*put)(struct buf *out, const struct object *o), const struct object *o)
+{
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+
+	return put(&text, o) < 0 ? NULL : json_string(text.data ? text.data : "");
+}
+
+static json_t *unnamed_json(const struct object *o)
+{
+	struct cause cause = cause_of(o);
+	char id[BUILD_ID_HEX_SIZE];
+	json_t *json = json_pack("{s:o, s:I, s:s, s:s}", "file", text_json(put_name, o), "frames",
+		(json_int_t)o->unnamed, "reason", cause.name, "why", cause.text);
+
+	build_id_hex(&o->build_id, id);
+	if (o->build_id.len > 0)
+		json_object_set_new(json, "build_id", json_string(id));
+	if (cause.stripped)
+		json_object_set_new(json, "advice", text_json(put_advice, o));
+	return json;
+}
+
+json_t *file_notes_unnamed(const struct objects *objects)
+{
+	const struct object *all[FILE_NOTES_MAX];
+	json_t *list = json_array();
+	size_t len = objects ? worst(objects, all) : 0;
+
+	for (size_t i = 0; i < len; i++)
+		json_array_append_new(list, unnamed_json(all[i]));
+	return list;
+}
+
+static json_t *refused_json(const struct object *o, size_t i)
+{
+	_cleanup_(buf_done) struct buf path = BUF_INIT;
+	const struct debug_files *files = &o->debug_files;
+	unsigned int reason = files->fates[i] - WORKER_DEBUG_SEEN;
+
+	if (utf8_put_clean(&path, files->paths[i] ? files->paths[i] : "?") < 0)
+		return NULL;
+	return json_pack("{s:o, s:s, s:s, s:s}", "file", text_json(put_name, o), "debug_file",
+		path.data, "reason", debug_names[reason], "why", debug_texts[reason]);
+}
+
+json_t *file_notes_refused(const struct objects *objects)
+{
+	json_t *list = json_array();
+	const struct object *o;
+
+	for (size_t n = 0; objects && (o = objects_at(objects, n)); n++)
+		for (size_t i = 0; i < o->debug_files.len; i++)
+			if (o->debug_files.fates[i] > WORKER_DEBUG_USED &&
+				json_array_size(list) < FILE_NOTES_MAX)
+				json_array_append_new(list, refused_json(o, i));
+	return list;
+}
+
+/* ---- text ----------------------------------------------------------------------------------- */
+
+static int write_unnamed(const struct object *o, struct buf *out)
+{
+	struct cause cause = cause_of(o);
+	char id[BUILD_ID_HEX_SIZE];
+	int err = buf_printf(out, "unnamed  %llu frames of ", (unsigned long long)o->unnamed);
+
+	if (err == 0)
+		err = put_name(out, o);
+	if (err == 0)
+		err = buf_printf(out, ": %s", cause.text);
+	if (err == 0 && cause.stripped)
+		err = buf_puts(out, "; ");
+	if (err == 0 && cause.stripped)
+		err = put_advice(out, o);
+	build_id_hex(&o->build_id, id);
+	if (err == 0 && cause.stripped && o->build_id.len > 0)
+		err = buf_printf(out, " (build ID %s)", id);
+	return err < 0 ? err : buf_putc(out, '\n');
+}
+
+static int write_refused(const struct object *o, size_t i, struct buf *out)
+{
+	const struct debug_files *files = &o->debug_files;
+	int err = buf_puts(out, "refused  ");
+
+	if (err == 0)
+		err = utf8_put_clean(out, files->paths[i] ? files->paths[i] : "?");
+	if (err == 0)
+		err = buf_puts(out, " as debug file of ");
+	if (err == 0)
+		err = put_name(out, o);
+	return err < 0
+		? err
+		: buf_printf(out, ": %s\n", debug_texts[files->fates[i] - WORKER_DEBUG_SEEN]);
+}
+
+int file_notes_write(const struct objects *objects, struct buf *out)
+{
+	const struct object *all[FILE_NOTES_MAX], *o;
+	size_t len = objects ? worst(objects, all) : 0, refused = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < len && i < FILE_NOTES_MAX / 2 && err == 0; i++)
+		err = write_unnamed(all[i], out);
+	for (size_t n = 0; objects && (o = objects_at(objects, n)); n++)
+		for (size_t i = 0; i < o->debug_files.len && err == 0; i++)
+			if (o->debug_files.fates[i] > WORKER_DEBUG_USED &&
+				refused++ < FILE_NOTES_MAX / 2)
+				err = write_refused(o, i, out);
+	return err;
+}

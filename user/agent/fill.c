@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* agent/fill.c - from what was counted to a profile. A frame is one number until here; what its
+ * name is, and whether others were inlined into it, naming says. What could not be told of a stack
+ * becomes a mark in it and a number in the account. */
+#include "agent/fill.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "containers/containers.h"
+#include "agent/processes.h"
+
+static int put_labels(struct fill *fill, const struct tally_task *task, uint32_t cpu, uint32_t *id)
+{
+	struct profile_labels labels = {
+		.pid = (int32_t)task->key.tgid,
+		.tid = task->key.tid ? (int32_t)task->key.tid : -1,
+		.cpu = (int32_t)cpu - 1,
+	};
+	struct containers_labels names;
+	int err;
+
+	containers_labels(fill->containers, task->key.cgroup, &names);
+	err = profile_string(fill->profile, names.container, &labels.container);
+	if (err == 0)
+		err = profile_string(fill->profile, names.pod, &labels.pod);
+	if (err == 0)
+		err = profile_string(fill->profile, names.namespace_, &labels.namespace_);
+	if (err == 0)
+		err = profile_string(fill->profile, names.image, &labels.image);
+	if (err == 0)
+		err = profile_string(fill->profile, names.unit, &labels.unit);
+	if (err == 0)
+		err = profile_string(fill->profile, task->key.comm, &labels.comm);
+	return err < 0 ? err : profile_labels(fill->profile, &labels, id);
+}
+
+/* Appends a raw half's frames to fill->frames. Inlined ones are left out before others are. */
+static void put_half(struct fill *fill, const struct tally_task *task,
+	const struct tally_stack *stack, uint64_t weight, uint32_t *len)
+{
+	for (uint32_t i = 0; i < stack->frames_len && *len < FILL_FRAMES_MAX - 1; i++) {
+		const uint32_t *ids;
+		uint32_t count = naming_frames(
+			fill->naming, task, stack->frames[i], weight, fill->account, &ids);
+		bool all = *len + count <= FILL_FRAMES_MAX - FILL_RAW_MAX;
+
+		for (uint32_t n = all ? 0 : count - 1; n < count; n++)
+			fill->frames[(*len)++] = ids[n];
+	}
+}
+
+static int put_mark(struct fill *fill, const char *text, uint32_t *len)
+{
+	struct profile_frame mark = { .class = PROFILE_MARK };
+	int err = profile_string(fill->profile, text, &mark.name);
+
+	if (err == 0)
+		err = profile_frame(fill->profile, &mark, &fill->frames[*len]);
+	*len += err == 0;
+	return err;
+}
+
+static int put_user(struct fill *fill, const struct tally_task *task,
+	const struct tally_stack *stack, uint64_t weight, uint32_t *len)
+{
+	fill->account->stacks_total += weight;
+	put_half(fill, task, stack, weight, len);
+	if (stack->end == END_ROOT) {
+		fill->account->stacks_complete += weight;
+		return 0;
+	}
+	fill->account->stacks_truncated[stack->end < STACK_ENDS_LEN ? stack->end : END_NONE] +=
+		weight;
+	return put_mark(fill, "[truncated]", len);
+}
+
+/* The count's stack and labels in the profile; nothing is added up yet. */
+static int fill_sample(
+	struct fill *fill, const struct tally_count *c, struct profile_sample *sample)
+{
+	const struct tally_task *task = &fill->tally->tasks.data[c->task];
+	uint32_t len = 0;
+	int err = 0;
+
+	if (c->kernel)
+		put_half(fill, task, &fill->tally->stacks.data[c->kernel - 1], c->count, &len);
+	if (err == 0 && c->user)
+		err = put_user(fill, task, &fill->tally->stacks.data[c->user - 1], c->count, &len);
+	if (err == 0)
+		err = profile_stack(fill->profile, fill->frames, len, &sample->stack);
+	return err < 0 ? err : put_labels(fill, task, c->cpu, &sample->labels);
+}
+
+static int fill_counts(struct fill *fill)
+{
+	vec_each (&fill->tally->counts, c) {
+		struct profile_sample *sample = vec_add(&fill->filled);
+		int err = sample ? 0 : -ENOMEM;
+
+		if (err == 0 && c->count > 0)
+			err = fill_sample(fill, c, sample);
+		if (err < 0)
+			return err;
+		sample->value = c->count;
+	}
+	return 0;
+}
+
+/* Each tick is one of its count's. */
+static int fill_ticks(struct fill *fill)
+{
+	const struct timeline *t = &fill->tally->timeline;
+
+	for (size_t i = 0; i < t->due; i++) {
+		const struct timeline_tick *tick = &t->ticks.data[i];
+		struct profile_sample *sample = &fill->filled.data[tick->count];
+		int err = profile_tick(
+			fill->profile, sample->stack, sample->labels, tick->cpu, tick->time_ns);
+
+		if (err < 0)
+			return err;
+		sample->value--;
+	}
+	fill->profile->ticks_dropped += t->dropped;
+	return 0;
+}
+
+int fill_samples(struct fill *fill)
+{
+	int err = fill_counts(fill);
+
+	if (err == 0)
+		err = fill_ticks(fill);
+	vec_each (&fill->filled, sample)
+		if (err == 0 && sample->value > 0)
+			err = profile_add(
+				fill->profile, sample->stack, sample->labels, sample->value);
+	return err;
+}
+
+void fill_done(struct fill *fill)
+{
+	vec_done(&fill->filled);
+}
+
+/* Once a stack and interval, however many counts it has: code in no file has its process in the
+ * stack's hash, so the task does not matter. */
+static int want_half(struct fill *fill, const struct tally_task *task, struct tally_stack *stack)
+{
+	int err = 0;
+
+	if (stack->wanted == fill->tally->interval + 1)
+		return 0;
+	stack->wanted = fill->tally->interval + 1;
+	if (stack->anon)
+		processes_add(fill->processes, task->key.tgid, task->key.start_ns);
+	for (uint32_t i = 0; i < stack->frames_len && err == 0; i++)
+		err = naming_want(fill->naming, task, stack->frames[i]);
+	return err;
+}
+
+int fill_names(struct fill *fill)
+{
+	int err = 0;
+
+	vec_each (&fill->tally->counts, c) {
+		const struct tally_task *task = &fill->tally->tasks.data[c->task];
+
+		if (c->count == 0)
+			continue;
+		if (c->kernel && err == 0)
+			err = want_half(fill, task, &fill->tally->stacks.data[c->kernel - 1]);
+		if (c->user && err == 0)
+			err = want_half(fill, task, &fill->tally->stacks.data[c->user - 1]);
+	}
+	/* While samples are taken nothing waits for the network: what comes later names later ones.
+	 */
+	if (fill->last)
+		objects_await_fetched(fill->naming->objects);
+	return err < 0 ? err : naming_resolve(fill->naming);
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* agent/kernel_names.c - kallsyms tells no sizes, so what came since it was read must not be
+ * looked up in it: programs are known by their events, and with other modules it is read anew. A
+ * module that went meanwhile has its names from the old table: of two the one that begins nearer is
+ * right, as the other one's place is not there. */
+#include "agent/kernel_names.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/caps.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/hash.h"
+#include "base/own.h"
+#include "sampler/code_events.h"
+#include "sym/kernel_code.h"
+
+#define KALLSYMS_BYTES_MAX (64UL << 20)
+#define MODULES_BYTES_MAX (1UL << 20)
+
+struct kernel_names {
+	struct kernel_sym *sym;    /* NULL: hidden */
+	struct kernel_sym *before; /* of this interval's beginning, where modules are others now */
+	struct kernel_code code;
+	struct code_events events;
+	uint64_t modules;           /* a hash of which they are and where */
+	bool lost;                  /* events were: only kallsyms knows */
+	uint64_t from_ns, until_ns; /* CLOCK_MONOTONIC: the interval whose names are asked for */
+};
+
+int kernel_names_new(struct kernel_names **out)
+{
+	struct kernel_names *names = calloc(1, sizeof(*names));
+
+	if (!names || code_events_open(&names->events) < 0) {
+		free(names);
+		return -ENOMEM;
+	}
+	*out = names;
+	return 0;
+}
+
+void kernel_names_free(struct kernel_names *names)
+{
+	if (!names)
+		return;
+	kernel_sym_free(names->sym);
+	kernel_sym_free(names->before);
+	kernel_code_done(&names->code);
+	code_events_close(&names->events);
+	free(names);
+}
+
+/* Of each line its first word and its last ones: how often a module is used changes all the time
+ * (proc(5): name, size, uses, by whom, state, address). */
+static uint64_t hash_modules(char *text)
+{
+	uint64_t hash = 0;
+	char *line, *rest = text;
+
+	while ((line = strsep(&rest, "\n"))) {
+		const char *address = strrchr(line, ' ');
+
+		hash = hash_mix(hash ^ hash_bytes(line, strcspn(line, " ")));
+		if (address)
+			hash = hash_mix(hash ^ hash_bytes(address, strlen(address)));
+	}
+	return hash;
+}
+
+/* 0: it cannot be told. */
+static uint64_t modules_now(void)
+{
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+
+	if (fd_read_path("/proc/modules", MODULES_BYTES_MAX, &text) < 0 || text.len == 0)
+		return 0;
+	return hash_modules(text.data);
+}
+
+/* 1: addresses are hidden. */
+static int load(struct kernel_names *names)
+{
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	struct kernel_sym *sym;
+	int err;
+
+	names->modules = modules_now();
+	if (!names->sym)
+		names->from_ns = clock_ns(CLOCK_MONOTONIC);
+	err = fd_read_path("/proc/kallsyms", KALLSYMS_BYTES_MAX, &text);
+	if (err == 0)
+		err = kernel_sym_parse(text.data, text.len, &sym);
+	if (err != KERNEL_SYM_OK)
+		return err < 0 ? err : 1;
+	kernel_sym_free(names->before);
+	names->before = names->sym;
+	names->sym = sym;
+	return 0;
+}
+
+int kernel_names_begin(struct kernel_names *names, struct warnings *warnings)
+{
+	int result = load(names);
+
+	if (result == -ENOMEM)
+		return result;
+	if (result != 0 && caps_effective() & CAPS_BIT(CAP_SYSLOG))
+		warnings_add(warnings,
+			"kernel frames will have no names: /proc/kallsyms hides its addresses; set "
+			"kernel.kptr_restrict to 0 or 1");
+	return 0;
+}
+
+static int on_code(void *ctx, const struct code_event *event)
+{
+	struct kernel_names *names = ctx;
+
+	return (event->gone ? kernel_code_remove : kernel_code_add)(
+		&names->code, event->start, event->size, event->name, event->at_ns);
+}
+
+int kernel_names_poll(struct kernel_names *names)
+{
+	int lost = code_events_poll(&names->events, on_code, names);
+
+	names->lost = names->lost || lost == 1;
+	return lost < 0 ? lost : 0;
+}
+
+int kernel_names_refresh(struct kernel_names *names)
+{
+	int err = kernel_names_poll(names);
+
+	names->until_ns = clock_ns(CLOCK_MONOTONIC);
+	if (err < 0 || !names->sym || (!names->lost && modules_now() == names->modules))
+		return err;
+	names->lost = false;
+	err = load(names);
+	return err == -ENOMEM ? err : 0;
+}
+
+void kernel_names_next(struct kernel_names *names)
+{
+	kernel_code_next(&names->code);
+	names->from_ns = names->until_ns;
+	kernel_sym_free(names->before);
+	names->before = NULL;
+}
+
+bool kernel_names_find(const struct kernel_names *names, uint64_t addr, struct kernel_name *out)
+{
+	struct kernel_name now, before;
+	bool is_now, was_before;
+	const char *code;
+
+	/* Its address would be told where all others are hidden. */
+	if (!names->sym)
+		return false;
+	code = kernel_code_find(&names->code, addr, names->from_ns, names->until_ns, &now.start);
+	if (code) {
+		*out = (struct kernel_name){ .name = code, .module = "bpf", .start = now.start };
+		return true;
+	}
+	is_now = kernel_sym_find(names->sym, addr, &now);
+	was_before = names->before && kernel_sym_find(names->before, addr, &before);
+	if (was_before && (!is_now || before.start > now.start))
+		*out = before;
+	else if (is_now)
+		*out = now;
+	return is_now || was_before;
+}

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* agent/naming.c - places are sorted by owner, so a batch is a run of them. What has no name reads
+ * `libfoo.so+0x1234`, `[anon]+0x7f00`, `[kernel]+0xff`, never a bare number. */
+#include "agent/naming.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "jitmap/jit_tier.h"
+
+/* What a profile may wait for lines: of a large program they can be hundreds of megabytes. */
+#define LINES_WAIT_NS (5 * NSEC_PER_SEC)
+#define OWNER_KIND_SHIFT 60
+#define OWNER(kind, id) ((uint64_t)(kind) << OWNER_KIND_SHIFT | (id))
+#define OWNER_ID_MASK ((1ULL << OWNER_KIND_SHIFT) - 1)
+#define UNNAMED(reason) (-1 - (int32_t)(reason))
+
+static const enum name_source elf_sources[] = {
+	[ELF_SYM_SYMTAB] = NAME_SYMTAB,
+	[ELF_SYM_DYNSYM] = NAME_DYNSYM,
+	[ELF_SYM_DEBUG_FILE] = NAME_DEBUG_FILE,
+	[ELF_SYM_DEBUG_DATA] = NAME_DEBUG_DATA,
+	[ELF_SYM_PLT] = NAME_PLT,
+	[ELF_SYM_GO] = NAME_GO,
+	[ELF_SYM_R2R] = NAME_R2R,
+};
+
+static const enum name_source map_sources[] = {
+	[WORKER_PERF_MAP] = NAME_PERFMAP,
+	[WORKER_JITDUMP] = NAME_JITDUMP,
+};
+
+/* The places of one owner, and what their frames have in common. */
+struct batch {
+	struct naming *naming;
+	struct naming_place *places;
+	size_t len;
+	struct profile_frame frame;      /* but for its name and address */
+	const enum name_source *sources; /* by what an answer says */
+	size_t sources_len;
+	const struct object *object;
+	uint32_t first; /* of the frame ids of the place that is being told */
+};
+
+void naming_done(struct naming *n)
+{
+	vec_done(&n->places);
+	vec_done(&n->addresses);
+	vec_done(&n->frame_ids);
+}
+
+void naming_begin(struct naming *n, struct profile *profile, uint64_t until_ns, uint64_t at_ns)
+{
+	n->at_ns = at_ns;
+	n->note.text[0] = '\0';
+	n->profile = profile;
+	n->until_ns = until_ns;
+	n->lines_until_ns = n->lines ? clock_ns(CLOCK_MONOTONIC) + LINES_WAIT_NS : 0;
+	n->places.len = n->frame_ids.len = 0;
+}
+
+/* Whose address it is, and which. */
+static struct naming_place place_of(struct naming *n, const struct tally_task *task, uint64_t raw)
+{
+	uint64_t kind = raw >> FRAME_KIND_SHIFT, payload = raw & FRAME_PAYLOAD_MASK;
+
+	if (kind == FRAME_FILE)
+		return (struct naming_place){
+			.owner = OWNER(kind, payload >> FRAME_OBJECT_SHIFT),
+			.address = raw & FRAME_OFFSET_MASK,
+		};
+	/* Kernel addresses are negative: the four bits that the kind took were ones. */
+	if (kind == FRAME_KERNEL)
+		return (struct naming_place){
+			.owner = OWNER(kind, 0),
+			.address = payload | ~FRAME_PAYLOAD_MASK,
+		};
+	return (struct naming_place){
+		.owner = OWNER(
+			FRAME_ANON, processes_id(n->processes, task->key.tgid, task->key.start_ns)),
+		.address = payload,
+	};
+}
+
+int naming_want(struct naming *n, const struct tally_task *task, uint64_t raw)
+{
+	struct naming_place *place = vec_add(&n->places);
+
+	if (!place)
+		return -ENOMEM;
+	*place = place_of(n, task, raw);
+	objects_sampled(n->objects, &raw, 1);
+	return 0;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct naming_place *x = a, *y = b;
+
+	if (x->owner != y->owner)
+		return x->owner < y->owner ? -1 : 1;
+	return x->address < y->address ? -1 : x->address > y->address;
+}
+
+static void sort_places(struct naming *n)
+{
+	size_t kept = 0;
+
+	if (n->places.len == 0)
+		return;
+	qsort(n->places.data, n->places.len, sizeof(*n->places.data), by_place);
+	for (size_t i = 1; i < n->places.len; i++)
+		if (by_place(&n->places.data[kept], &n->places.data[i]) != 0)
+			n->places.data[++kept] = n->places.data[i];
+	n->places.len = kept + 1;
+}
+
+/* ---- one place ----------------------------------------------------------------------------------
+ */
+
+/* The name in the profile's strings. A JIT's tiers are one name unless they are to be kept apart.
+ */
+static int put_name(struct batch *b, const char *name, uint32_t *id)
+{
+	bool strip = b->frame.class == PROFILE_JIT && !b->naming->keep_tiers;
+
+	return strtab_put(&b->naming->profile->strings, name,
+		strip ? jit_tier_strip(name) : strlen(name), id);
+}
+
+static int put_frame(
+	struct batch *b, const struct naming_place *place, const struct worker_name *name)
+{
+	struct profile_frame frame = b->frame;
+	uint32_t *id = vec_add(&b->naming->frame_ids);
+	int err = id ? put_name(b, name->name, &frame.name) : -ENOMEM;
+
+	frame.address = place->address;
+	frame.line = name->line;
+	if (name->inlined)
+		frame.class = PROFILE_INLINED;
+	if (err == 0 && name->path)
+		err = profile_string(b->naming->profile, name->path, &frame.file);
+	return err < 0 ? err : profile_frame(b->naming->profile, &frame, id);
+}
+
+/* Of the frames of a place the function comes last: then it is named. */
+static int put_named(
+	struct batch *b, struct naming_place *place, const struct worker_name *name, int32_t source)
+{
+	int err = put_frame(b, place, name);
+
+	if (err < 0 || name->inlined)
+		return err;
+	place->first = b->first;
+	place->len = (uint32_t)b->naming->frame_ids.len - b->first;
+	place->source = source;
+	b->first = (uint32_t)b->naming->frame_ids.len;
+	return 0;
+}
+
+static int set_name(struct batch *b, struct naming_place *place, const char *name, int32_t source)
+{
+	return put_named(b, place, &(struct worker_name){ .name = name }, source);
+}
+
+/* Names all places that have no name yet by their address. */
+static int set_unnamed(struct batch *b, const char *where, int32_t source)
+{
+	char text[OBJECT_NAME_LEN + 32];
+
+	for (size_t i = 0; i < b->len; i++) {
+		int err;
+
+		if (b->places[i].source >= 0)
+			continue;
+		snprintf(text, sizeof(text), "%s+0x%llx", where,
+			(unsigned long long)b->places[i].address);
+		err = set_name(b, &b->places[i], text, source);
+		if (err < 0)
+			return err;
+	}
+	return 0;
+}
+
+static int on_name(void *ctx, size_t index, const struct worker_name *name)
+{
+	struct batch *b = ctx;
+
+	if (index >= b->len || name->source >= b->sources_len)
+		return -EBADMSG;
+	return put_named(b, &b->places[index], name, (int32_t)b->sources[name->source]);
+}
+
+static int on_part(void *ctx, const struct debug_part *part)
+{
+	struct batch *b = ctx;
+
+	return objects_open_part(b->naming->objects, b->object, part);
+}
+
+/* ---- one batch ----------------------------------------------------------------------------------
+ */
+
+static int make_query(struct batch *b, struct worker_query *query)
+{
+	struct naming *n = b->naming;
+
+	n->addresses.len = 0;
+	for (size_t i = 0; i < b->len; i++) {
+		uint64_t *slot = vec_add(&n->addresses);
+
+		if (!slot)
+			return -ENOMEM;
+		*slot = b->places[i].address;
+	}
+	*query = (struct worker_query){
+		.addresses = n->addresses.data,
+		.len = b->len,
+		.demangle = n->demangle,
+		.until_ns = n->until_ns,
+		.lines_until_ns = n->lines_until_ns,
+		.spare = n->spare,
+	};
+	return 0;
+}
+
+static int32_t object_unnamed_reason(const struct object *object)
+{
+	if (!object)
+		return UNNAMED(UNNAMED_OBJECT);
+	if (object->state == OBJECT_FAILED)
+		return UNNAMED(UNNAMED_NO_FILE);
+	if (object->names_status != WORKER_OK)
+		return UNNAMED(UNNAMED_WORKER);
+	return UNNAMED(object->symbols > 0 ? UNNAMED_NO_SYMBOL : UNNAMED_NO_SYMBOLS);
+}
+
+static int ask_object(struct batch *b, struct object *object)
+{
+	struct worker_object asked = { .id = object->id, .fd = object->fd };
+	struct worker_symbols symbols = { 0 };
+	struct worker_query query;
+	int err = make_query(b, &query);
+
+	b->object = object;
+	query.open_part = on_part;
+	for (size_t i = 0; i < object->debug_files.len; i++)
+		asked.debug_fds[asked.debug_fds_len++] = object->debug_files.fds[i];
+	if (err == 0)
+		err = worker_client_names(b->naming->worker, &asked, &query, on_name, b, &symbols);
+	if (symbols.status == WORKER_OK)
+		for (size_t i = 0; i < asked.debug_fds_len; i++)
+			object->debug_files.fates[i] = (uint8_t)symbols.debug[i];
+	object->symbols = symbols.symbols;
+	object->sources = symbols.sources;
+	object->names_status = symbols.status;
+	return err;
+}
+
+/* Which file the batch's frames are of. */
+static int put_object(struct batch *b, const struct object *object, const char *where)
+{
+	struct profile *profile = b->naming->profile;
+	char build_id[BUILD_ID_HEX_SIZE] = "";
+	struct profile_object of;
+	int err;
+
+	if (object && object->build_id.len > 0)
+		build_id_hex(&object->build_id, build_id);
+	err = profile_string(
+		profile, object && object->path && *object->path ? object->path : where, &of.path);
+	if (err == 0)
+		err = profile_string(profile, build_id, &of.build_id);
+	return err < 0 ? err : profile_object(profile, &of, &b->frame.object);
+}
+
+static int name_files(struct batch *b, uint32_t id)
+{
+	struct object *object = objects_find(b->naming->objects, id);
+	const char *where = object && object->name[0] ? object->name : "[unknown]";
+	int err = profile_string(b->naming->profile, where, &b->frame.module);
+
+	if (err == 0)
+		err = put_object(b, object, where);
+	b->frame.class = PROFILE_NATIVE;
+	b->sources = elf_sources;
+	b->sources_len = ARRAY_SIZE(elf_sources);
+	if (err == 0 && object && object->state != OBJECT_FAILED)
+		err = ask_object(b, object);
+	return err < 0 ? err : set_unnamed(b, where, object_unnamed_reason(object));
+}
+
+static enum unnamed_reason jit_unnamed_reason(
+	const struct worker_map *map, const struct worker_map_status *status)
+{
+	if (map->fd < 0 && map->dump_fd < 0)
+		return UNNAMED_NO_MAP;
+	if (status->dump == WORKER_BYTE_ORDER || status->dump == WORKER_DAMAGED)
+		return UNNAMED_JITDUMP;
+	return status->status == WORKER_OK ? UNNAMED_NOT_IN_MAP : UNNAMED_WORKER;
+}
+
+static int name_jit(struct batch *b, uint64_t process)
+{
+	struct processes_files files = processes_files(b->naming->processes, process);
+	struct worker_map map = { process, files.map_fd, files.dump_fd, b->naming->at_ns };
+	struct worker_map_status status = { WORKER_OK, WORKER_OK };
+	struct worker_query query;
+	int err = 0;
+
+	b->frame.class = PROFILE_JIT;
+	b->sources = map_sources;
+	b->sources_len = ARRAY_SIZE(map_sources);
+	if (map.fd >= 0 || map.dump_fd >= 0) {
+		err = make_query(b, &query);
+		if (err == 0)
+			err = worker_client_map_names(
+				b->naming->worker, &map, &query, on_name, b, &status);
+	}
+	if (status.dump == WORKER_BYTE_ORDER || status.dump == WORKER_DAMAGED)
+		why_set(&b->naming->note, 0, "process %u: its jitdump cannot be read on: it is %s",
+			files.tgid, worker_status_text(status.dump));
+	return err < 0 ? err : set_unnamed(b, "[anon]", UNNAMED(jit_unnamed_reason(&map, &status)));
+}
+
+static int name_kernel(struct batch *b)
+{
+	struct naming *n = b->naming;
+	struct kernel_name name;
+	int err = 0;
+
+	b->frame.class = PROFILE_KERNEL;
+	for (size_t i = 0; i < b->len && err == 0; i++) {
+		if (!kernel_names_find(n->kernel, b->places[i].address, &name))
+			continue;
+		err = profile_string(n->profile, name.module, &b->frame.module);
+		if (err == 0)
+			err = set_name(b, &b->places[i], name.name, NAME_KALLSYMS);
+	}
+	b->frame.module = 0;
+	return err < 0 ? err : set_unnamed(b, "[kernel]", UNNAMED(UNNAMED_KERNEL));
+}
+
+int naming_resolve(struct naming *n)
+{
+	int err = 0;
+
+	sort_places(n);
+	for (size_t i = 0; i < n->places.len && err == 0;) {
+		struct batch b = { .naming = n,
+			.places = n->places.data + i,
+			.first = (uint32_t)n->frame_ids.len };
+		uint64_t owner = b.places[0].owner;
+
+		for (; i < n->places.len && n->places.data[i].owner == owner; i++, b.len++)
+			n->places.data[i].source = -1;
+		if (owner >> OWNER_KIND_SHIFT == FRAME_FILE)
+			err = name_files(&b, (uint32_t)(owner & OWNER_ID_MASK));
+		else if (owner >> OWNER_KIND_SHIFT == FRAME_KERNEL)
+			err = name_kernel(&b);
+		else
+			err = name_jit(&b, owner & OWNER_ID_MASK);
+	}
+	return err;
+}
+
+static void count_unnamed(struct naming *n, const struct naming_place *place, uint64_t weight)
+{
+	struct object *object = place->owner >> OWNER_KIND_SHIFT == FRAME_FILE
+		? objects_find(n->objects, (uint32_t)(place->owner & OWNER_ID_MASK))
+		: NULL;
+
+	if (object)
+		object->unnamed += weight;
+}
+
+uint32_t naming_frames(struct naming *n, const struct tally_task *task, uint64_t raw,
+	uint64_t weight, struct account *account, const uint32_t **ids)
+{
+	struct naming_place key = place_of(n, task, raw);
+	const struct naming_place *place =
+		bsearch(&key, n->places.data, n->places.len, sizeof(*n->places.data), by_place);
+
+	assert(place);
+	account->frames_total += weight;
+	account->frames_inlined += weight * (place->len - 1);
+	if (place->source >= 0) {
+		account->frames_named += weight;
+		account->frames_by_source[place->source] += weight;
+	} else {
+		account->frames_unnamed[-1 - place->source] += weight;
+		count_unnamed(n, place, weight);
+	}
+	*ids = n->frame_ids.data + place->first;
+	return place->len;
+}

@@ -1,0 +1,600 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* agent/objects.c - object id → descriptors. They stay open for as long as the object is known: a
+ * worker that was lost, or rows that were dropped for want of room, are made again from them. */
+#include "agent/objects.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/hash.h"
+#include "base/vec.h"
+#include "agent/vdso.h"
+#include "proc/opener.h"
+#include "sampler/sampler.h"
+#include "unwind/publish.h"
+
+#define FDS_OTHER 512 /* for all that is no object */
+#define FETCH_WAIT_NS (10 * NSEC_PER_SEC)
+#define BUILD_ID_FETCHED_MIN 8 /* bytes; shorter ones tell no build from another */
+
+struct objects {
+	VEC(struct object *) all;
+	struct hash by_id;
+	struct hash by_file; /* hash of a file's key → index */
+	struct objects_options options;
+	int own_root_fd;
+	int debug_dir_fds[DEBUG_DIRS_MAX];
+	size_t debug_dirs_len;
+	uint64_t table_ns, eh_frame_bytes;
+	size_t max;       /* at a time, as far as descriptors go */
+	size_t forgotten; /* that are still in all */
+	uint64_t buried;
+	uint32_t second;       /* of the last objects_trim */
+	uint32_t next_retired; /* when unused ones are looked for again */
+};
+
+DEFINE_CLEANUP(struct objects, objects_free)
+
+static int put(struct objects *objects, struct object *object)
+{
+	struct object **slot = vec_add(&objects->all);
+
+	if (!slot)
+		return -ENOMEM;
+	if (hash_put(&objects->by_id, object->id, objects->all.len - 1) < 0) {
+		objects->all.len--;
+		return -ENOMEM;
+	}
+	*slot = object;
+	return 0;
+}
+
+struct object *objects_find(struct objects *objects, uint32_t id)
+{
+	uint64_t *at = hash_find(&objects->by_id, id);
+
+	return at ? objects->all.data[*at] : NULL;
+}
+
+struct object *objects_at(const struct objects *objects, size_t i)
+{
+	return i < objects->all.len ? objects->all.data[i] : NULL;
+}
+
+int objects_compile(struct objects *objects, uint32_t id)
+{
+	struct object *object = objects_find(objects, id);
+	int err = -ENODATA;
+
+	if (!object || object_is_forgotten(object))
+		return -ENOENT;
+	if (object_may_come_again(object))
+		return 0;
+	if (object->state == OBJECT_OPENED)
+		err = worker_client_rows(objects->options.worker, object->id, object->fd);
+	return err < 0 ? publish_none(objects->options.publish, &object->key, object->id) : 0;
+}
+
+/* The object of this very file, if it was met before; a key that collides is another file. */
+static struct object *find_file(struct objects *objects, const struct object_key *key)
+{
+	uint64_t *at = hash_find(&objects->by_file, hash_bytes(key, sizeof(*key)));
+	struct object *object = at ? objects->all.data[*at] : NULL;
+
+	return object && memcmp(&object->key, key, sizeof(*key)) == 0 ? object : NULL;
+}
+
+/* BPF tells of the file again when somebody maps it. */
+static void tell_forgotten(struct objects *objects, const struct object_key *key, uint32_t id)
+{
+	const struct publish_object gone = { *key, id };
+
+	publish_drop(objects->options.publish, &gone, 1);
+}
+
+/* Opens the file where this process maps it. When that fails because the process was too quick, BPF
+ * is made to tell of the file again, when somebody else maps it. */
+static void open_file(
+	struct objects *objects, struct object *object, const struct event_object *event)
+{
+	const struct opener_mapping mapping = {
+		.process = { .pid = (pid_t)event->tgid, .start_ns = event->start_ns },
+		.vm_start = event->vm_start,
+		.vm_end = event->vm_end,
+		.ino = event->key.ino,
+		.mtime_ns = event->key.mtime_ns,
+	};
+	char path[PATH_MAX] = "";
+	int reason = opener_mapped_file(&mapping, &object->fd, path, sizeof(path));
+
+	if (reason == 0 && object->fd >= 0) {
+		object->state = OBJECT_OPENED;
+		object_set_path(object, path);
+		opener_root(&mapping.process, &object->root_fd);
+		return;
+	}
+	object_fail(object, (enum object_reason)reason);
+	if (object_may_come_again(object))
+		tell_forgotten(objects, &object->key, object->id);
+}
+
+static int add_new(struct objects *objects, const struct event_object *event)
+{
+	_cleanup_(object_freep) struct object *object = NULL;
+	char name[OBJECT_NAME_LEN];
+	int err;
+
+	snprintf(name, sizeof(name), "%.*s", OBJECT_NAME_LEN - 1, event->name);
+	object = object_new(event->id, name);
+	if (!object)
+		return -ENOMEM;
+	object->key = event->key;
+	object->met = objects->second;
+	if (objects->all.len - objects->forgotten >= objects->max)
+		object_fail(object, OBJECT_LIMIT);
+	else
+		open_file(objects, object, event);
+	err = put(objects, object);
+	if (err < 0)
+		return err;
+	TAKE_PTR(object);
+	return hash_put(&objects->by_file, hash_bytes(&event->key, sizeof(event->key)),
+		objects->all.len - 1);
+}
+
+static bool is_same_file(struct objects *objects, const struct event_object *event)
+{
+	const struct object *object = objects_find(objects, event->id);
+
+	return memcmp(&object->key, &event->key, sizeof(event->key)) == 0;
+}
+
+/* Ids come again after two million. The one that has this id keeps it. */
+static int refuse_id(struct objects *objects, const struct event_object *event)
+{
+	tell_forgotten(objects, &event->key, OBJECT_NONE);
+	return -EEXIST;
+}
+
+int objects_add(struct objects *objects, const struct event_object *event)
+{
+	struct object *object = find_file(objects, &event->key);
+	int err;
+
+	if (hash_find(&objects->by_id, event->id))
+		return is_same_file(objects, event) ? 0 : refuse_id(objects, event);
+	if (!object) {
+		err = add_new(objects, event);
+	} else {
+		/* Told again: both ids are this file. */
+		object->met = objects->second;
+		err = hash_put(&objects->by_id, event->id, *hash_find(&objects->by_id, object->id));
+		if (err == 0 && object->state == OBJECT_FAILED)
+			open_file(objects, object, event);
+	}
+	if (err == 0)
+		return objects_compile(objects, event->id);
+	tell_forgotten(objects, &event->key, event->id);
+	return err;
+}
+
+/* ---- what a worker found ------------------------------------------------------------------- */
+
+#define ROOTS_MAX (2 + DEBUG_DIRS_MAX)
+
+/* The root of the process that maps it first, then ours, then the folders that we were told of. */
+static size_t list_roots(const struct objects *objects, const struct object *object,
+	struct debug_root out[ROOTS_MAX])
+{
+	size_t len = 0;
+
+	out[len++] = (struct debug_root){ .fd = object->root_fd };
+	out[len++] = (struct debug_root){ .fd = objects->own_root_fd };
+	for (size_t i = 0; i < objects->debug_dirs_len; i++)
+		out[len++] =
+			(struct debug_root){ .fd = objects->debug_dir_fds[i], .debug_dir = true };
+	return len;
+}
+
+static void find_debug_files(
+	struct objects *objects, struct object *object, const struct worker_rows *rows)
+{
+	const struct debug_file_query query = {
+		.path = object->path ? object->path : "",
+		.build_id = rows->build_id,
+		.link = rows->link,
+	};
+	struct debug_root roots[ROOTS_MAX];
+	size_t roots_len = list_roots(objects, object, roots);
+
+	object->build_id = rows->build_id;
+	object->contents = rows->contents;
+	object->known = true;
+	if (object->debug_files.len == 0)
+		debug_files_open(&object->debug_files, &query, roots, roots_len);
+}
+
+/* Is there nothing here that it could be named by? What was refused is nothing. */
+static bool needs_debug_file(const struct objects *objects, const struct object *object)
+{
+	uint32_t enough = objects->options.lines ? WORKER_HAS_LINES : WORKER_HAS_SYMBOLS;
+
+	for (size_t i = 0; i < object->debug_files.len; i++)
+		if (object->debug_files.fates[i] <= WORKER_DEBUG_USED)
+			return false;
+	return !(object->contents & enough) && object->id != OBJECT_VDSO;
+}
+
+static void consider_fetching(struct objects *objects, struct object *object)
+{
+	if (!objects->options.fetch || !object->wanted || !object->known || object->fetching ||
+		object->build_id.len < BUILD_ID_FETCHED_MIN || !needs_debug_file(objects, object))
+		return;
+	object->fetching = true;
+	fetch_ask(objects->options.fetch, object->id, &object->build_id);
+}
+
+void objects_sampled(struct objects *objects, const uint64_t *frames, size_t len)
+{
+	for (size_t i = 0; objects->options.fetch && i < len; i++) {
+		uint64_t payload = frames[i] & FRAME_PAYLOAD_MASK;
+		struct object *object = frames[i] >> FRAME_KIND_SHIFT == FRAME_FILE
+			? objects_find(objects, (uint32_t)(payload >> FRAME_OBJECT_SHIFT))
+			: NULL;
+
+		if (!object || object->wanted)
+			continue;
+		object->wanted = true;
+		consider_fetching(objects, object);
+	}
+}
+
+void objects_await_fetched(struct objects *objects)
+{
+	if (objects->options.fetch)
+		fetch_await(objects->options.fetch, clock_ns(CLOCK_MONOTONIC) + FETCH_WAIT_NS);
+}
+
+static void on_fetched(void *ctx, uint64_t id, int fd, enum fetch_reason reason, const char *url)
+{
+	struct objects *objects = ctx;
+	struct object *object = objects_find(objects, (uint32_t)id);
+	_cleanup_fd_ int owned = fd;
+
+	(void)reason;
+	if (fd < 0 || !object)
+		return;
+	debug_files_add(&object->debug_files, url, TAKE_FD(owned));
+	/* What is loaded of it is without that file. */
+	worker_client_drop(objects->options.worker, id);
+}
+
+int objects_open_part(
+	struct objects *objects, const struct object *object, const struct debug_part *part)
+{
+	struct debug_root roots[ROOTS_MAX];
+	size_t roots_len = list_roots(objects, object, roots);
+
+	return debug_files_open_part(part, object->path ? object->path : "", roots, roots_len);
+}
+
+void objects_want(struct objects *objects, uint32_t id)
+{
+	struct object *object = objects_find(objects, id);
+
+	if (object)
+		worker_client_want(objects->options.worker, object->id);
+}
+
+static const enum object_reason reasons[WORKER_STATUSES] = {
+	[WORKER_NOT_ELF] = OBJECT_NOT_ELF,
+	[WORKER_DAMAGED] = OBJECT_DAMAGED,
+	[WORKER_TOO_LARGE] = OBJECT_TOO_LARGE,
+	[WORKER_UNREADABLE] = OBJECT_OPEN,
+	[WORKER_NO_DATA] = OBJECT_DAMAGED,
+	[WORKER_MACHINE] = OBJECT_NOT_ELF,
+	[WORKER_UNKNOWN] = OBJECT_DAMAGED,
+	[WORKER_BYTE_ORDER] = OBJECT_DAMAGED,
+	[WORKER_MEMORY] = OBJECT_TOO_LARGE,
+	[WORKER_REFUSED] = OBJECT_REFUSED,
+	[WORKER_LATE] = OBJECT_REFUSED,
+	[WORKER_DOWN] = OBJECT_REFUSED,
+};
+
+void objects_on_rows(struct objects *objects, const struct worker_rows *rows)
+{
+	struct object *object = objects_find(objects, (uint32_t)rows->id);
+
+	if (!object || object_is_forgotten(object))
+		return;
+	objects->table_ns += rows->ns;
+	objects->eh_frame_bytes += rows->eh_frame_bytes;
+	if (rows->status == WORKER_OK) {
+		find_debug_files(objects, object, rows);
+		consider_fetching(objects, object);
+	} else if (rows->status < WORKER_REFUSED)
+		object_fail(object, reasons[rows->status]);
+	else
+		object->reason = reasons[rows->status];
+	if (!objects->options.lines)
+		fd_close(&object->root_fd);
+	if (rows->rows)
+		publish_rows(objects->options.publish, &object->key, object->id, rows->rows);
+	else
+		publish_none(objects->options.publish, &object->key, object->id);
+}
+
+/* ---- forgetting ------------------------------------------------------------------------------ */
+
+#define CROWDED(max) ((max) - (max) / 8)
+#define ROOMY(max) ((max) - (max) / 4)
+#define IDLE_SECONDS 2 /* what was used later is in use */
+/* Whoever maps files that were not met for so long meets them again. */
+#define UNUSED_SECONDS 300
+#define RETIRE_SECONDS 30
+
+struct idle {
+	struct object *object;
+	uint32_t seconds;
+};
+
+static int most_idle_first(const void *a, const void *b)
+{
+	uint32_t x = ((const struct idle *)a)->seconds, y = ((const struct idle *)b)->seconds;
+
+	return x < y ? 1 : x > y ? -1 : 0;
+}
+
+static size_t find_idle(const struct objects *objects, uint32_t seconds, struct idle *out)
+{
+	uint32_t now = objects->second;
+	size_t len = 0;
+
+	vec_each (&objects->all, at) {
+		struct object *object = *at;
+		uint32_t used;
+
+		if (object->id == OBJECT_VDSO || object_is_forgotten(object))
+			continue;
+		used = publish_used(objects->options.publish, &object->key);
+		if (used < object->met)
+			used = object->met;
+		if (now - used > seconds)
+			out[len++] = (struct idle){ object, now - used };
+	}
+	qsort(out, len, sizeof(*out), most_idle_first);
+	return len;
+}
+
+static void forget(struct objects *objects, struct object *object)
+{
+	uint64_t file = hash_bytes(&object->key, sizeof(object->key));
+	uint64_t *at = hash_find(&objects->by_file, file);
+
+	if (at && objects->all.data[*at] == object)
+		hash_del(&objects->by_file, file);
+	worker_client_drop(objects->options.worker, object->id);
+	object_fail(object, OBJECT_FORGOTTEN);
+	debug_files_close(&object->debug_files);
+	object->debug_files = (struct debug_files){ 0 };
+	objects->forgotten++;
+}
+
+/* Of those that were idle for so long, so many at most. */
+static void forget_idle(struct objects *objects, uint32_t seconds, size_t max)
+{
+	_cleanup_(freep) struct idle *idle = calloc(objects->all.len + 1, sizeof(*idle));
+	_cleanup_(freep) struct publish_object *gone = calloc(objects->all.len + 1, sizeof(*gone));
+	size_t len;
+
+	if (!idle || !gone)
+		return;
+	len = find_idle(objects, seconds, idle);
+	if (len > max)
+		len = max;
+	for (size_t i = 0; i < len; i++) {
+		gone[i] = (struct publish_object){ idle[i].object->key, idle[i].object->id };
+		forget(objects, idle[i].object);
+	}
+	if (len > 0)
+		publish_drop(objects->options.publish, gone, len);
+}
+
+static bool was_refused(const struct object *object)
+{
+	return object->state == OBJECT_FAILED && object->reason == OBJECT_LIMIT;
+}
+
+static size_t count_refused(const struct objects *objects)
+{
+	size_t len = 0;
+
+	vec_each (&objects->all, object)
+		len += was_refused(*object);
+	return len;
+}
+
+/* Files that were met when there was no room: whoever uses them now meets them again. */
+static void forget_refused(struct objects *objects, size_t max)
+{
+	_cleanup_(freep) struct publish_object *gone = calloc(max, sizeof(*gone));
+	size_t len = 0;
+
+	vec_each (&objects->all, at) {
+		struct object *object = *at;
+
+		if (!gone || len == max || !was_refused(object))
+			continue;
+		gone[len++] = (struct publish_object){ object->key, object->id };
+		forget(objects, object);
+	}
+	if (len > 0)
+		publish_drop(objects->options.publish, gone, len);
+}
+
+void objects_trim(struct objects *objects, uint32_t second)
+{
+	size_t refused = count_refused(objects);
+	size_t live = objects->all.len - objects->forgotten - refused;
+
+	objects->second = second;
+	if (live >= CROWDED(objects->max))
+		forget_idle(objects, IDLE_SECONDS, live - ROOMY(objects->max));
+	else if (refused > 0)
+		forget_refused(objects, CROWDED(objects->max) - live);
+}
+
+/* Both tables anew, since the places in objects->all change. */
+static int move_down(struct objects *objects)
+{
+	_cleanup_(hash_done) struct hash by_id = HASH_INIT, by_file = HASH_INIT;
+	_cleanup_(freep) size_t *places = calloc(objects->all.len, sizeof(*places));
+	size_t len = 0;
+	int err = places ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < objects->all.len && places; i++)
+		places[i] = object_is_forgotten(objects->all.data[i]) ? SIZE_MAX : len++;
+	hash_each (&objects->by_id, slot)
+		if (err == 0 && places[slot->value] != SIZE_MAX)
+			err = hash_put(&by_id, slot->key, places[slot->value]);
+	hash_each (&objects->by_file, slot)
+		if (err == 0 && places[slot->value] != SIZE_MAX)
+			err = hash_put(&by_file, slot->key, places[slot->value]);
+	if (err < 0)
+		return err;
+	for (size_t i = 0; i < objects->all.len; i++) {
+		if (places[i] == SIZE_MAX)
+			object_free(objects->all.data[i]);
+		else
+			objects->all.data[places[i]] = objects->all.data[i];
+	}
+	objects->all.len = len;
+	hash_done(&objects->by_id);
+	objects->by_id = by_id;
+	by_id = (struct hash)HASH_INIT;
+	hash_done(&objects->by_file);
+	objects->by_file = by_file;
+	by_file = (struct hash)HASH_INIT;
+	return 0;
+}
+
+static void retire(struct objects *objects)
+{
+	if (objects->second < objects->next_retired)
+		return;
+	objects->next_retired = objects->second + RETIRE_SECONDS;
+	forget_idle(objects, UNUSED_SECONDS, SIZE_MAX);
+}
+
+void objects_bury(struct objects *objects)
+{
+	if (objects->forgotten > 0) {
+		if (move_down(objects) < 0)
+			return;
+		objects->buried += objects->forgotten;
+		objects->forgotten = 0;
+	}
+	retire(objects);
+}
+
+/* ---- life ---------------------------------------------------------------------------------------
+ */
+
+static int add_vdso(struct objects *objects)
+{
+	_cleanup_(object_freep) struct object *vdso = object_new(OBJECT_VDSO, "[vdso]");
+	int err = vdso ? put(objects, vdso) : -ENOMEM;
+
+	if (err < 0)
+		return err;
+	if (vdso_copy(&vdso->fd) < 0)
+		object_fail(vdso, OBJECT_GONE);
+	return objects_compile(objects, TAKE_PTR(vdso)->id);
+}
+
+/* A file takes two descriptors, with a debug file. */
+static size_t objects_max(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0 ||
+		files.rlim_cur >= 2 * SAMPLER_OBJECTS_MAX + FDS_OTHER)
+		return SAMPLER_OBJECTS_MAX;
+	return files.rlim_cur > 2 * FDS_OTHER ? (files.rlim_cur - FDS_OTHER) / 2 : FDS_OTHER / 2;
+}
+
+int objects_new(const struct objects_options *options, struct objects **out, struct why *why)
+{
+	_cleanup_(objects_freep) struct objects *objects = calloc(1, sizeof(*objects));
+	int err;
+
+	if (!objects)
+		return why_set(why, -ENOMEM, "out of memory");
+	objects->options = *options;
+	objects->max = objects_max();
+	objects->own_root_fd = -1;
+	opener_root(&(struct opener_process){ .pid = getpid() }, &objects->own_root_fd);
+	if (options->fetch)
+		fetch_listen(options->fetch, on_fetched, objects);
+	err = debug_files_open_dirs(options->debug_dirs, options->debug_dirs_len,
+		objects->debug_dir_fds, &objects->debug_dirs_len, why);
+	if (err < 0)
+		return err;
+	err = add_vdso(objects);
+	if (err < 0)
+		return why_set(why, err, "out of memory");
+	*out = TAKE_PTR(objects);
+	return 0;
+}
+
+void objects_free(struct objects *objects)
+{
+	if (!objects)
+		return;
+	vec_each (&objects->all, object)
+		object_free(*object);
+	vec_done(&objects->all);
+	hash_done(&objects->by_id);
+	hash_done(&objects->by_file);
+	fd_close(&objects->own_root_fd);
+	for (size_t i = 0; i < objects->debug_dirs_len; i++)
+		fd_close(&objects->debug_dir_fds[i]);
+	free(objects);
+}
+
+static void count_debug_files(const struct debug_files *files, struct objects_stats *out)
+{
+	out->debug_found += files->len;
+	for (size_t i = 0; i < files->len; i++) {
+		out->debug_used += files->fates[i] == WORKER_DEBUG_USED;
+		if (files->fates[i] > WORKER_DEBUG_USED)
+			out->debug_refused[files->fates[i] - WORKER_DEBUG_SEEN]++;
+	}
+}
+
+void objects_stats(const struct objects *objects, struct objects_stats *out)
+{
+	*out = (struct objects_stats){
+		.known = objects->buried,
+		.forgotten = objects->buried + objects->forgotten,
+		.table_ns = objects->table_ns,
+		.eh_frame_bytes = objects->eh_frame_bytes,
+	};
+	if (objects->options.fetch)
+		fetch_stats(objects->options.fetch, &out->fetch);
+	vec_each (&objects->all, object) {
+		out->known += (*object)->id != OBJECT_VDSO;
+		if ((*object)->state == OBJECT_FAILED)
+			out->failed[(*object)->reason]++;
+		count_debug_files(&(*object)->debug_files, out);
+		for (int reason = 0; reason < FILE_REASONS_LEN; reason++)
+			out->debug_unread[reason] += (*object)->debug_files.unread[reason];
+	}
+}

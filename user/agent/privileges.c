@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* agent/privileges.c - what is not in the table is held by others: a worker's starter may make
+ * namespaces and end a worker (client/starter.c), the clerk writes files with the
+ * caller's own rights (output/clerk.c). */
+#include "agent/privileges.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+
+#include "base/caps.h"
+#include "base/own.h"
+
+const struct privilege privileges[PRIVILEGES_LEN] = {
+	{ CAP_BPF, "CAP_BPF", "load the BPF program and use its maps",
+		"the BPF program cannot be loaded", true },
+	{ CAP_PERFMON, "CAP_PERFMON", "open the CPU clocks and let BPF read kernel memory",
+		"the CPU clock cannot be opened and kernel memory not be read", true },
+	{ CAP_SYS_PTRACE, "CAP_SYS_PTRACE",
+		"look into /proc/PID of other users' processes: their files and perf maps",
+		"files and perf maps of other users' processes are not found: their stacks are "
+		"cut, "
+		"and their frames have no names",
+		false },
+	{ CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH",
+		"read files that only their owner may, and find a cgroup by its number",
+		"files that only their owner may read give no tables and no names, and "
+		"containers of other users have none",
+		false },
+	{ CAP_SYSLOG, "CAP_SYSLOG", "read kernel addresses in /proc/kallsyms",
+		"kernel frames have no names", false },
+	{ CAP_CHECKPOINT_RESTORE, "CAP_CHECKPOINT_RESTORE",
+		"open a mapped file itself, by /proc/PID/map_files",
+		"mapped files are looked for by name: those that were deleted or replaced have no "
+		"names",
+		false },
+};
+
+bool privileges_has(const struct privilege *privilege)
+{
+	return caps_effective() & CAPS_BIT(privilege->cap);
+}
+
+int privileges_check(struct why *why)
+{
+	char names[WHY_MAX / 2] = "";
+	const char *first = NULL;
+	size_t len = 0, missing = 0;
+
+	for (size_t i = 0; i < PRIVILEGES_LEN; i++) {
+		if (!privileges[i].needed || privileges_has(&privileges[i]))
+			continue;
+		len += (size_t)snprintf(names + len, sizeof(names) - len, "%s%s",
+			missing > 0 ? " and " : "", privileges[i].name);
+		first = first ? first : privileges[i].without;
+		missing++;
+	}
+	if (missing == 0)
+		return 0;
+	return why_set(why, -EPERM,
+		"missing %s: %s; run as root, or see `stoker doctor` for what to give to whom",
+		names, first);
+}
+
+void privileges_warn(struct warnings *warnings)
+{
+	for (size_t i = 0; i < PRIVILEGES_LEN; i++) {
+		struct why text;
+
+		if (privileges_has(&privileges[i]))
+			continue;
+		why_set(&text, 0, "no %s: %s", privileges[i].name, privileges[i].without);
+		warnings_add(warnings, text.text);
+	}
+}
+
+int privileges_drop(struct why *why)
+{
+	uint64_t keep = 0;
+	int err;
+
+	for (size_t i = 0; i < PRIVILEGES_LEN; i++)
+		keep |= CAPS_BIT(privileges[i].cap);
+	caps_bound(keep);
+	err = caps_limit(keep);
+	if (err == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		err = -errno;
+	return err < 0 ? why_set(why, err, "cannot give up privileges: %s", err_text(err)) : 0;
+}
+
+/* A descriptor stays open for each file that is met. Before 5.11 BPF maps counted as locked memory.
+ * Where a limit cannot be raised, what is beyond it is counted. */
+void privileges_raise_limits(void)
+{
+	struct rlimit files, locked = { RLIM_INFINITY, RLIM_INFINITY };
+
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
+	setrlimit(RLIMIT_MEMLOCK, &locked);
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* agent/processes.c - descriptors only: the directories where the map would be, so that one that
+ * is written late is found even when the process is gone, the map, and the jitdump. To look for a
+ * jitdump takes a reading of all mappings, so where there is none it is done less and less often.
+ */
+#include "agent/processes.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/fd.h"
+#include "base/hash.h"
+#include "base/vec.h"
+#include "jit/jit_files.h"
+#include "proc/opener.h"
+#include "proc/status.h"
+
+#define READ_BYTES 65536
+#define IDLE_INTERVALS 4
+#define RETRIES_PAUSE_MAX 63
+
+struct process {
+	uint64_t serial;
+	struct opener_process id;
+	struct status status;
+	struct jit_files_dirs dirs;
+	int map_fd;
+	int dump_fd;
+	uint32_t rest, pause; /* retries until a jitdump is looked for, and how many they were */
+	uint32_t used;
+	uint32_t refused; /* a bit for each enum file_reason that a map of its was refused for */
+};
+
+struct processes {
+	VEC(struct process *) all;
+	struct hash by_id;
+	struct hash by_serial;
+	uint64_t last_serial;
+	uint32_t interval;
+	void (*drop)(void *ctx, uint64_t id);
+	void *ctx;
+	uint64_t refused[FILE_REASONS_LEN]; /* of processes that are forgotten */
+};
+
+static uint64_t key_of(uint32_t tgid, uint64_t start_ns)
+{
+	return hash_mix(start_ns) ^ tgid;
+}
+
+static void process_free(struct process *p)
+{
+	if (!p)
+		return;
+	jit_files_close_dirs(&p->dirs);
+	fd_close(&p->map_fd);
+	fd_close(&p->dump_fd);
+	free(p);
+}
+
+DEFINE_CLEANUP(struct process, process_free)
+
+int processes_new(void (*drop)(void *ctx, uint64_t id), void *ctx, struct processes **out)
+{
+	struct processes *processes = calloc(1, sizeof(*processes));
+
+	if (!processes)
+		return -ENOMEM;
+	processes->drop = drop;
+	processes->ctx = ctx;
+	*out = processes;
+	return 0;
+}
+
+void processes_free(struct processes *processes)
+{
+	if (!processes)
+		return;
+	vec_each (&processes->all, p)
+		process_free(*p);
+	vec_done(&processes->all);
+	hash_done(&processes->by_id);
+	hash_done(&processes->by_serial);
+	free(processes);
+}
+
+/* The innermost pid first: that is what a program in a container writes. */
+static int open_map(struct process *p, int *fd)
+{
+	int err = -ENOENT, reason;
+
+	for (size_t at = 0; at < p->dirs.len * p->status.ns_pids_len && err < 0; at++) {
+		size_t inner = at % p->status.ns_pids_len;
+
+		err = opener_perf_map(p->dirs.fds[at / p->status.ns_pids_len], &p->id,
+			p->status.ns_pids[p->status.ns_pids_len - 1 - inner], p->status.euid, fd);
+		reason = err < 0 ? opener_reason(err) : -1;
+		if (reason >= 0)
+			p->refused |= 1U << reason;
+	}
+	return err;
+}
+
+static int read_status(pid_t pid, struct status *out)
+{
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	char path[64];
+	int err;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	err = fd_read_path(path, READ_BYTES, &text);
+	return err < 0 ? err : status_parse(text.data, out);
+}
+
+/* Notes where a process is in the list. */
+static int index_at(struct processes *processes, size_t at)
+{
+	const struct process *p = processes->all.data[at];
+	int err = hash_put(&processes->by_id, key_of((uint32_t)p->id.pid, p->id.start_ns), at);
+
+	return err < 0 ? err : hash_put(&processes->by_serial, p->serial, at);
+}
+
+int processes_add(struct processes *processes, uint32_t tgid, uint64_t start_ns)
+{
+	_cleanup_(process_freep) struct process *p = NULL;
+	uint64_t key = key_of(tgid, start_ns);
+	struct process **slot;
+
+	if (hash_find(&processes->by_id, key))
+		return 0;
+	if (processes->all.len >= PROCESSES_MAX)
+		return -ENOSPC;
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	*p = (struct process){
+		.serial = ++processes->last_serial,
+		.id = { .pid = (pid_t)tgid, .start_ns = start_ns },
+		.map_fd = -1,
+		.dump_fd = -1,
+		.used = processes->interval,
+	};
+	if (read_status(p->id.pid, &p->status) == 0) {
+		jit_files_open_dirs(&p->id, &p->dirs);
+		open_map(p, &p->map_fd);
+		jit_files_open_dump(&p->id, &p->dump_fd);
+	}
+	slot = vec_add(&processes->all);
+	if (!slot)
+		return -ENOMEM;
+	*slot = TAKE_PTR(p);
+	return index_at(processes, processes->all.len - 1);
+}
+
+static void retry_dump(struct process *p)
+{
+	if (p->rest > 0) {
+		p->rest--;
+		return;
+	}
+	jit_files_open_dump(&p->id, &p->dump_fd);
+	p->rest = p->pause;
+	p->pause = p->pause < RETRIES_PAUSE_MAX ? 2 * p->pause + 1 : RETRIES_PAUSE_MAX;
+}
+
+void processes_retry(struct processes *processes)
+{
+	vec_each (&processes->all, p) {
+		if ((*p)->map_fd < 0)
+			open_map(*p, &(*p)->map_fd);
+		if ((*p)->dump_fd < 0)
+			retry_dump(*p);
+	}
+}
+
+/* A file that was removed and made anew is another one under the same name. */
+static void follow_replaced(int *old_fd, int fresh)
+{
+	_cleanup_fd_ int fd = fresh;
+	struct stat old, now;
+
+	if (fd < 0 ||
+		(*old_fd >= 0 && fstat(*old_fd, &old) == 0 && fstat(fd, &now) == 0 &&
+			old.st_ino == now.st_ino && old.st_dev == now.st_dev))
+		return;
+	fd_close(old_fd);
+	*old_fd = TAKE_FD(fd);
+}
+
+void processes_refresh(struct processes *processes)
+{
+	vec_each (&processes->all, p) {
+		int map_fd = -1, dump_fd = -1;
+
+		open_map(*p, &map_fd);
+		jit_files_open_dump(&(*p)->id, &dump_fd);
+		follow_replaced(&(*p)->map_fd, map_fd);
+		follow_replaced(&(*p)->dump_fd, dump_fd);
+	}
+}
+
+static void add_refused(const struct process *p, uint64_t sums[FILE_REASONS_LEN])
+{
+	for (int reason = 0; reason < FILE_REASONS_LEN; reason++)
+		sums[reason] += p->refused >> reason & 1;
+}
+
+void processes_refused(const struct processes *processes, uint64_t out[FILE_REASONS_LEN])
+{
+	memcpy(out, processes->refused, sizeof(processes->refused));
+	vec_each (&processes->all, p)
+		add_refused(*p, out);
+}
+
+static void forget(struct processes *processes, size_t at)
+{
+	struct process *p = processes->all.data[at];
+
+	add_refused(p, processes->refused);
+	processes->drop(processes->ctx, p->serial);
+	hash_del(&processes->by_id, key_of((uint32_t)p->id.pid, p->id.start_ns));
+	hash_del(&processes->by_serial, p->serial);
+	process_free(p);
+	processes->all.data[at] = processes->all.data[--processes->all.len];
+	if (at < processes->all.len)
+		index_at(processes, at);
+}
+
+void processes_next(struct processes *processes)
+{
+	processes->interval++;
+	for (size_t i = processes->all.len; i-- > 0;)
+		if (processes->interval - processes->all.data[i]->used > IDLE_INTERVALS)
+			forget(processes, i);
+}
+
+uint64_t processes_id(struct processes *processes, uint32_t tgid, uint64_t start_ns)
+{
+	uint64_t *at = hash_find(&processes->by_id, key_of(tgid, start_ns));
+	struct process *p;
+
+	if (!at)
+		return 0;
+	p = processes->all.data[*at];
+	p->used = processes->interval;
+	return p->serial;
+}
+
+struct processes_files processes_files(const struct processes *processes, uint64_t id)
+{
+	uint64_t *at = hash_find(&processes->by_serial, id);
+	const struct process *p = at ? processes->all.data[*at] : NULL;
+
+	if (!p)
+		return (struct processes_files){ .map_fd = -1, .dump_fd = -1 };
+	return (struct processes_files){ (uint32_t)p->id.pid, p->map_fd, p->dump_fd };
+}

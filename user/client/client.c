@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* client/client.c - both workers behind one face: started together, watched together, and one
+ * account for the two. The queue of rows is row_queue.c's part, names are namer.c's. */
+#include "client/client.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "client/namer.h"
+#include "client/row_queue.h"
+#include "client/stats.h"
+#include "worker/worker.h"
+
+#define HANG_NS (20 * NSEC_PER_SEC)
+#define REFUSE_NS (10 * NSEC_PER_SEC)
+#define RSS_MAX_KB (768UL << 10)
+#define LOOK_NS NSEC_PER_SEC /* from one look at memory to the next */
+
+_Static_assert(WORKER_DEBUG_FILES_MAX == PROTO_DEBUG_MAX, "all debug files go in one request");
+
+struct worker_client {
+	struct starter starter;
+	struct starter clocks; /* as a guest of another; without a descriptor, ours is asked */
+	struct row_queue rows;
+	struct namer namer;
+	struct blame blame;
+	int epoll_fd;
+	uint64_t watched_starts;
+	uint64_t rss_limit_kb;
+	uint64_t rss_max_kb[WORKER_LANES];
+	uint64_t look_ns;
+};
+
+static struct lane *lane_of(struct worker_client *client, int i)
+{
+	return i == 0 ? &client->rows.lane : &client->namer.lane;
+}
+
+/* ---- begin and end -------------------------------------------------------------------------- */
+
+/* The row lane's socket is another one after each start. */
+static int watch(struct worker_client *client)
+{
+	struct lane *lane = &client->rows.lane;
+	struct epoll_event event = { .events = EPOLLIN };
+
+	if (lane->fd < 0 || client->watched_starts == lane->starts)
+		return 0;
+	if (epoll_ctl(client->epoll_fd, EPOLL_CTL_ADD, lane->fd, &event) < 0)
+		return -errno;
+	client->watched_starts = lane->starts;
+	return 0;
+}
+
+static int explain_loss(const struct lane *lane, struct why *why)
+{
+	int status = lane->end_status;
+
+	if (lane->cause == LANE_HUNG)
+		return why_set(why, -ETIMEDOUT, "the worker process does not begin");
+	if (lane->cause == LANE_ENDED && WIFSIGNALED(status))
+		return why_set(why, -EPERM, "the worker process was ended by signal %d (%s)",
+			WTERMSIG(status), strsignal(WTERMSIG(status)));
+	if (lane->cause == LANE_ENDED && WEXITSTATUS(status) == WORKER_EXIT_SANDBOX)
+		return why_set(why, -EPERM,
+			"the worker process cannot shut itself in: seccomp filters are needed");
+	if (lane->cause == LANE_ENDED && access("/proc/self/exe", X_OK) < 0)
+		return why_set(why, -errno,
+			"cannot start the worker process (/proc/self/exe: %s): mount proc at /proc",
+			err_text(errno));
+	return why_set(why, -EPERM, "the worker process ended before it began, with status %d",
+		WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+}
+
+static int begin(struct worker_client *client, struct why *why)
+{
+	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + 2 * LANE_BEGIN_NS;
+	int err = starter_open(&client->starter);
+
+	for (int i = 0; i < WORKER_LANES && err == 0; i++)
+		err = lane_start(lane_of(client, i));
+	if (err == 0)
+		err = watch(client);
+	if (err < 0)
+		return why_set(why, err, "cannot start a worker process: %s", err_text(err));
+	for (int i = 0; i < WORKER_LANES; i++) {
+		struct lane *lane = lane_of(client, i);
+		const struct proto_hello *hello = proto_body(&lane->in);
+		enum lane_result result = lane_wait(lane, until_ns);
+
+		if (result == LANE_LATE)
+			return why_set(why, -ETIMEDOUT, "the worker process does not begin");
+		if (result == LANE_LOST)
+			return explain_loss(lane, why);
+		*(i == 0 ? &client->rows.sandbox : &client->namer.sandbox) =
+			(uint32_t)hello->sandbox;
+	}
+	return 0;
+}
+
+int worker_client_open(
+	const struct worker_client_options *options, struct worker_client **out, struct why *why)
+{
+	const char *argument = options->argument ? options->argument : WORKER_ARGUMENT;
+	uint64_t hang_ns = options->hang_ns ? options->hang_ns : HANG_NS;
+	struct worker_client *client = calloc(1, sizeof(*client));
+	int err;
+
+	if (!client)
+		return why_set(why, -ENOMEM, "out of memory");
+	client->starter = (struct starter)STARTER_INIT;
+	client->clocks = (struct starter)STARTER_INIT;
+	if (options->clocks_fd > 0)
+		client->clocks.fd = options->clocks_fd;
+	client->rows.fn = options->on_rows;
+	client->rows.ctx = options->ctx;
+	client->rows.blame = client->namer.blame = &client->blame;
+	client->blame.refuse_ns = options->refuse_ns ? options->refuse_ns : REFUSE_NS;
+	client->rss_limit_kb = options->rss_max_kb ? options->rss_max_kb : RSS_MAX_KB;
+	for (int i = 0; i < WORKER_LANES; i++)
+		lane_init(lane_of(client, i), &client->starter, argument, hang_ns);
+	client->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	err = client->epoll_fd < 0 ? why_set(why, -errno, "epoll: %s", err_text(errno))
+				   : begin(client, why);
+	if (err < 0)
+		worker_client_free(client);
+	else
+		*out = client;
+	return err;
+}
+
+int worker_client_clock(struct worker_client *client, const struct cpu_clock *clock, int *fd)
+{
+	return starter_clock(
+		client->clocks.fd >= 0 ? &client->clocks : &client->starter, clock, fd);
+}
+
+void worker_client_free(struct worker_client *client)
+{
+	if (!client)
+		return;
+	row_queue_done(&client->rows);
+	namer_done(&client->namer);
+	starter_close(&client->starter);
+	starter_close(&client->clocks);
+	blame_done(&client->blame);
+	fd_close(&client->epoll_fd);
+	free(client);
+}
+
+/* ---- watch ---------------------------------------------------------------------------------- */
+
+int worker_client_fd(const struct worker_client *client)
+{
+	return client->epoll_fd;
+}
+
+static void look_at_memory(struct worker_client *client)
+{
+	for (int i = 0; i < WORKER_LANES; i++) {
+		struct lane *lane = lane_of(client, i);
+		uint64_t rss_kb, rss_max_kb;
+
+		lane_memory(lane, &rss_kb, &rss_max_kb);
+		if (rss_max_kb > client->rss_max_kb[i])
+			client->rss_max_kb[i] = rss_max_kb;
+		if (rss_kb > client->rss_limit_kb && !lane->busy)
+			lane_drop(lane);
+	}
+	client->look_ns = clock_ns(CLOCK_MONOTONIC) + LOOK_NS;
+}
+
+int worker_client_poll(struct worker_client *client)
+{
+	row_queue_poll(&client->rows);
+	namer_poll(&client->namer);
+	if (clock_ns(CLOCK_MONOTONIC) >= client->look_ns)
+		look_at_memory(client);
+	return watch(client);
+}
+
+void worker_client_stats(struct worker_client *client, struct worker_stats *out)
+{
+	struct worker_stats stats = {
+		.requests = client->rows.requests + client->namer.requests,
+		.refused = client->blame.refused,
+		.late = client->namer.late,
+		.lines_given_up = client->namer.lines_given_up,
+		.rows_built = client->rows.built,
+		.rows_ns = client->rows.built_ns,
+		.symbol_loads = client->namer.loads,
+		.symbol_ns = client->namer.loads_ns,
+		.kept_bytes = client->namer.kept_bytes,
+		.kept_len = client->namer.kept_len,
+		.evicted = client->namer.evicted,
+		.sandbox = client->rows.sandbox & client->namer.sandbox,
+	};
+
+	look_at_memory(client);
+	for (int i = 0; i < WORKER_LANES; i++) {
+		const struct lane *lane = lane_of(client, i);
+
+		stats.restarts += lane->starts - (lane->starts > 0);
+		stats.died += lane->lost[LANE_ENDED];
+		stats.killed += lane->lost[LANE_KILLED];
+		stats.hung += lane->lost[LANE_HUNG];
+		stats.lied += lane->lost[LANE_LIED];
+		stats.grown += lane->lost[LANE_DROPPED];
+		stats.cpu_s += lane_cpu_s(lane);
+		stats.rss_max_kb += client->rss_max_kb[i];
+		stats.pids[i] = lane->pid;
+		if (lane->lost[LANE_ENDED] > 0)
+			stats.end_status = lane->died_status;
+	}
+	*out = stats;
+}
+
+/* ---- the face ------------------------------------------------------------------------------- */
+
+int worker_client_rows(struct worker_client *client, uint64_t id, int fd)
+{
+	int err = row_queue_put(&client->rows, id, fd);
+
+	row_queue_kick(&client->rows);
+	return err;
+}
+
+void worker_client_want(struct worker_client *client, uint64_t id)
+{
+	row_queue_want(&client->rows, id);
+}
+
+size_t worker_client_pending(const struct worker_client *client)
+{
+	return row_queue_len(&client->rows);
+}
+
+int worker_client_names(struct worker_client *client, const struct worker_object *object,
+	const struct worker_query *query, worker_name_fn fn, void *ctx, struct worker_symbols *out)
+{
+	return namer_names(&client->namer, object, query, fn, ctx, out);
+}
+
+int worker_client_map_names(struct worker_client *client, const struct worker_map *map,
+	const struct worker_query *query, worker_name_fn fn, void *ctx,
+	struct worker_map_status *out)
+{
+	return namer_map_names(&client->namer, map, query, fn, ctx, out);
+}
+
+enum worker_status worker_client_state(
+	struct worker_client *client, const struct worker_state *state, struct state_facts *out)
+{
+	return namer_state(&client->namer, state, out);
+}
+
+void worker_client_drop(struct worker_client *client, uint64_t id)
+{
+	row_queue_drop(&client->rows, id);
+	namer_drop(&client->namer, id);
+}
+
+void worker_client_drop_map(struct worker_client *client, uint64_t id)
+{
+	namer_drop_map(&client->namer, id);
+}

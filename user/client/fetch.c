@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* client/fetch.c - one order at a time is with the process, so that what is late holds up nothing
+ * but what is behind it. The process is not started again: whoever makes it end has had his one
+ * chance, and the account says so. */
+#include "client/fetch.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/own.h"
+#include "base/vec.h"
+#include "client/starter.h"
+
+struct fetch {
+	fetch_fn fn;
+	void *ctx;
+	int fd;
+	pid_t pid;
+	char servers[FETCH_SERVERS_MAX][FETCH_URL_MAX];
+	size_t servers_len;
+	VEC(struct fetch_order) queue; /* from `next` on: not sent */
+	size_t next;
+	bool busy; /* queue[next - 1] is with the process */
+	struct fetch_stats stats;
+};
+
+DEFINE_CLEANUP(struct fetch, fetch_free)
+
+/* ---- open ----------------------------------------------------------------------------------- */
+
+static bool is_url(const char *text, size_t len)
+{
+	if (len >= FETCH_URL_MAX - 64 - 2 * BUILD_ID_BYTES_MAX)
+		return false;
+	return strncmp(text, "http://", 7) == 0 || strncmp(text, "https://", 8) == 0;
+}
+
+static void split_urls(struct fetch *fetch, const char *urls)
+{
+	while (*urls) {
+		size_t len = strcspn(urls, " \t\n"), trimmed = len;
+
+		while (trimmed > 0 && urls[trimmed - 1] == '/')
+			trimmed--;
+		if (fetch->servers_len < FETCH_SERVERS_MAX && is_url(urls, trimmed))
+			snprintf(fetch->servers[fetch->servers_len++], FETCH_URL_MAX, "%.*s",
+				(int)trimmed, urls);
+		urls += len + (urls[len] != '\0');
+	}
+}
+
+static int send_order(struct fetch *fetch, const struct fetch_order *order)
+{
+	ssize_t len = send(fetch->fd, order, sizeof(*order), MSG_NOSIGNAL | MSG_DONTWAIT);
+
+	return len == sizeof(*order) ? 0 : -EPIPE;
+}
+
+static int tell_servers(struct fetch *fetch)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < fetch->servers_len && err == 0; i++) {
+		struct fetch_order order = { .id = i, .kind = FETCH_SERVER };
+
+		memcpy(order.text, fetch->servers[i], FETCH_URL_MAX);
+		err = send_order(fetch, &order);
+	}
+	return err;
+}
+
+int fetch_open(const char *urls, struct fetch **out, struct why *why)
+{
+	_cleanup_(fetch_freep) struct fetch *fetch = calloc(1, sizeof(*fetch));
+	struct starter direct = STARTER_INIT;
+	int err;
+
+	if (!fetch)
+		return why_set(why, -ENOMEM, "out of memory");
+	fetch->fd = -1;
+	split_urls(fetch, urls);
+	if (fetch->servers_len == 0)
+		return why_set(why, -EINVAL, "debuginfod: no http:// or https:// URL in %s", urls);
+	err = starter_start(&direct, FETCH_ARGUMENT, &fetch->fd, &fetch->pid);
+	if (err == 0)
+		err = tell_servers(fetch);
+	if (err < 0)
+		return why_set(why, err, "debuginfod: %s", err_text(err));
+	*out = TAKE_PTR(fetch);
+	return 0;
+}
+
+/* It ends when the socket closes, at the latest with us: it is not waited for. */
+void fetch_free(struct fetch *fetch)
+{
+	if (!fetch)
+		return;
+	fd_close(&fetch->fd);
+	if (fetch->pid > 0)
+		waitpid(fetch->pid, NULL, WNOHANG);
+	vec_done(&fetch->queue);
+	free(fetch);
+}
+
+void fetch_listen(struct fetch *fetch, fetch_fn fn, void *ctx)
+{
+	fetch->fn = fn;
+	fetch->ctx = ctx;
+}
+
+int fetch_fd(const struct fetch *fetch)
+{
+	return fetch->fd;
+}
+
+/* ---- talk ----------------------------------------------------------------------------------- */
+
+static void conclude(struct fetch *fetch, const struct fetch_order *order, int fd,
+	enum fetch_reason reason, uint32_t server)
+{
+	char url[FETCH_URL_MAX];
+
+	if (server >= fetch->servers_len)
+		server = 0;
+	snprintf(url, sizeof(url), "%s/buildid/%.*s/debuginfo", fetch->servers[server],
+		2 * BUILD_ID_BYTES_MAX, order->text);
+	if (fd >= 0)
+		fetch->stats.fetched++;
+	else
+		fetch->stats.failed[reason]++;
+	fetch->fn(fetch->ctx, order->id, fd, reason, url);
+}
+
+/* All that is asked for and not answered ends for this reason. */
+static void give_up(struct fetch *fetch, enum fetch_reason reason)
+{
+	size_t first = fetch->next - fetch->busy;
+
+	fetch->busy = false;
+	fetch->next = fetch->queue.len;
+	for (size_t i = first; i < fetch->queue.len; i++)
+		conclude(fetch, &fetch->queue.data[i], -1, reason, 0);
+}
+
+static void lose(struct fetch *fetch)
+{
+	fd_close(&fetch->fd);
+	give_up(fetch, FETCH_LOST);
+}
+
+static void send_next(struct fetch *fetch)
+{
+	if (fetch->fd < 0 || fetch->busy || fetch->next == fetch->queue.len)
+		return;
+	if (send_order(fetch, &fetch->queue.data[fetch->next]) < 0) {
+		lose(fetch);
+		return;
+	}
+	fetch->next++;
+	fetch->busy = true;
+}
+
+int fetch_ask(struct fetch *fetch, uint64_t id, const struct build_id *build_id)
+{
+	struct fetch_order order = { .id = id, .kind = FETCH_FILE }, *slot;
+
+	build_id_hex(build_id, order.text);
+	fetch->stats.asked++;
+	if (fetch->fd < 0 || fetch->queue.len >= FETCH_FILES_MAX ||
+		fetch->stats.bytes >= FETCH_BYTES_MAX) {
+		fetch->stats.failed[fetch->fd < 0 ? FETCH_LOST : FETCH_LIMIT]++;
+		return 0;
+	}
+	slot = vec_add(&fetch->queue);
+	if (!slot)
+		return -ENOMEM;
+	*slot = order;
+	send_next(fetch);
+	return 0;
+}
+
+/* Is it about what was asked, and of no more bytes than there can be? More would wrap the sum that
+ * limits a capture. */
+static bool is_answer(const struct fetch *fetch, const struct fetch_answer *answer, int fd)
+{
+	return fetch->busy && answer->id == fetch->queue.data[fetch->next - 1].id &&
+		answer->bytes <= fetch->servers_len * FETCH_FILE_BYTES_MAX &&
+		answer->reason < FETCH_REASONS_LEN && (answer->reason == FETCH_DONE) == (fd >= 0);
+}
+
+/* 0; -EAGAIN: nothing is there; -EPIPE: it is gone, or does not keep to what was agreed. */
+static int receive(struct fetch *fetch, struct fetch_answer *answer, int *fd)
+{
+	int err = fd_take(fetch->fd, MSG_DONTWAIT, answer, sizeof(*answer), fd);
+
+	if (err < 0)
+		return err;
+	return is_answer(fetch, answer, *fd) ? 0 : -EPIPE;
+}
+
+void fetch_poll(struct fetch *fetch)
+{
+	while (fetch && fetch->fd >= 0) {
+		struct fetch_answer answer = { 0 };
+		_cleanup_fd_ int fd = -1;
+		int err = receive(fetch, &answer, &fd);
+
+		if (err == -EAGAIN)
+			return;
+		if (err < 0) {
+			lose(fetch);
+			return;
+		}
+		fetch->busy = false;
+		fetch->stats.bytes += answer.bytes;
+		conclude(fetch, &fetch->queue.data[fetch->next - 1], TAKE_FD(fd),
+			(enum fetch_reason)answer.reason, answer.server);
+		if (fetch->stats.bytes >= FETCH_BYTES_MAX)
+			give_up(fetch, FETCH_LIMIT);
+		send_next(fetch);
+	}
+}
+
+void fetch_await(struct fetch *fetch, uint64_t until_ns)
+{
+	for (;;) {
+		struct pollfd ready = { .fd = fetch->fd, .events = POLLIN };
+		uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+		fetch_poll(fetch);
+		if (!fetch->busy)
+			return;
+		if (now >= until_ns)
+			break;
+		poll(&ready, 1, (int)((until_ns - now) / NSEC_PER_MSEC) + 1);
+	}
+	/* Its answer, should it come, would be to another question. */
+	fd_close(&fetch->fd);
+	give_up(fetch, FETCH_TIMEOUT);
+}
+
+void fetch_stats(const struct fetch *fetch, struct fetch_stats *out)
+{
+	*out = fetch->stats;
+}

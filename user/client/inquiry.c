@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* client/inquiry.c - one question at a time. A process that does not answer in time, or lies, has
+ * had its chance: the capture goes on without. */
+#include "client/inquiry.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "bpf/reasons.h"
+#include "wire/fetch_proto.h"
+#include "client/starter.h"
+
+struct inquiry {
+	struct sockaddr_un address;
+	int fd; /* -1: given up */
+	pid_t pid;
+	uint64_t last_id;
+};
+
+int inquiry_open(const char *path, struct inquiry **out, struct why *why)
+{
+	struct inquiry *inquiry;
+	struct starter direct = STARTER_INIT;
+	int err;
+
+	if (strlen(path) >= sizeof(inquiry->address.sun_path))
+		return why_set(why, -ENAMETOOLONG, "--runtime-socket %s: too long", path);
+	if (access(path, F_OK) < 0)
+		return why_set(why, -errno, "--runtime-socket %s: %s", path, err_text(errno));
+	inquiry = calloc(1, sizeof(*inquiry));
+	if (!inquiry)
+		return why_set(why, -ENOMEM, "out of memory");
+	inquiry->fd = -1;
+	inquiry->address.sun_family = AF_UNIX;
+	memccpy(inquiry->address.sun_path, path, 0, sizeof(inquiry->address.sun_path));
+	err = starter_start(&direct, FETCH_ARGUMENT, &inquiry->fd, &inquiry->pid);
+	if (err < 0) {
+		inquiry_free(inquiry);
+		return why_set(why, err, "--runtime-socket: %s", err_text(err));
+	}
+	*out = inquiry;
+	return 0;
+}
+
+/* It ends when the socket closes. */
+void inquiry_free(struct inquiry *inquiry)
+{
+	if (!inquiry)
+		return;
+	fd_close(&inquiry->fd);
+	if (inquiry->pid > 0)
+		waitpid(inquiry->pid, NULL, WNOHANG);
+	free(inquiry);
+}
+
+static int give_up(struct inquiry *inquiry, int err)
+{
+	fd_close(&inquiry->fd);
+	return err;
+}
+
+static int open_connection(const struct inquiry *inquiry, int *out)
+{
+	_cleanup_fd_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0 || connect(fd, (const void *)&inquiry->address, sizeof(inquiry->address)) < 0)
+		return -errno;
+	*out = TAKE_FD(fd);
+	return 0;
+}
+
+static int await_answer(struct inquiry *inquiry, uint64_t until_ns, int *fd)
+{
+	struct pollfd ready = { .fd = inquiry->fd, .events = POLLIN };
+	_cleanup_fd_ int got = -1;
+	struct fetch_answer answer;
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+
+	if (now_ns < until_ns)
+		poll(&ready, 1, (int)((until_ns - now_ns) / NSEC_PER_MSEC) + 1);
+	if (fd_take(inquiry->fd, MSG_DONTWAIT, &answer, sizeof(answer), &got) < 0)
+		return give_up(inquiry, -ETIMEDOUT);
+	if (answer.id != inquiry->last_id || (answer.reason == FETCH_DONE) != (got >= 0))
+		return give_up(inquiry, -EPROTO);
+	if (got < 0)
+		return -ENOENT;
+	*fd = TAKE_FD(got);
+	return 0;
+}
+
+int inquiry_ask(struct inquiry *inquiry, const char *id, uint64_t until_ns, int *fd)
+{
+	struct fetch_order order = { .kind = FETCH_INQUIRY, .id = ++inquiry->last_id };
+	_cleanup_fd_ int connection = -1;
+	int err;
+
+	if (inquiry->fd < 0)
+		return -EPIPE;
+	if (strlen(id) >= sizeof(order.text))
+		return -ENOENT;
+	memccpy(order.text, id, 0, sizeof(order.text));
+	err = open_connection(inquiry, &connection);
+	if (err < 0)
+		return err;
+	err = fd_pass(inquiry->fd, &order, sizeof(order), connection);
+	return err < 0 ? give_up(inquiry, err) : await_answer(inquiry, until_ns, fd);
+}

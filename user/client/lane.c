@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* client/lane.c - how a worker is started is starter.c's part.
+ * Ending one must not make us wait: it can hang in the kernel, in a read of a file system that
+ * does not answer. Such a one is left dying, and looked after when another is started. */
+#include "client/lane.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "worker/worker.h"
+
+#define END_MS 100 /* for a worker whose socket is closed to be gone */
+#define STATUS_BYTES_MAX 65536
+
+void lane_init(struct lane *lane, struct starter *starter, const char *argument, uint64_t hang_ns)
+{
+	*lane = (struct lane){
+		.starter = starter, .argument = argument, .hang_ns = hang_ns, .fd = -1
+	};
+}
+
+/* ---- end ------------------------------------------------------------------------------------ */
+
+/* False: it is not dead yet. */
+static bool reap(struct lane *lane, pid_t pid)
+{
+	struct rusage usage = { 0 };
+	int status = 0;
+	pid_t got = wait4(pid, &status, WNOHANG, &usage);
+
+	if (got == 0)
+		return false;
+	if (got == pid) {
+		lane->cpu_s += (double)clock_usage_ns(&usage) / 1e9;
+		lane->end_status = status;
+	}
+	return true;
+}
+
+/* False: as many are dying as there is room for. */
+static bool reap_dying(struct lane *lane)
+{
+	bool room = false;
+
+	for (size_t i = 0; i < LANE_DYING_MAX; i++) {
+		if (lane->dying[i] != 0 && reap(lane, lane->dying[i]))
+			lane->dying[i] = 0;
+		room = room || lane->dying[i] == 0;
+	}
+	return room;
+}
+
+static bool await_end(pid_t pid)
+{
+	_cleanup_fd_ int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	struct pollfd ended = { .fd = fd, .events = POLLIN };
+
+	return fd >= 0 && poll(&ended, 1, END_MS) == 1;
+}
+
+static void end_process(struct lane *lane, enum lane_cause *cause)
+{
+	pid_t pid = lane->pid;
+
+	lane->pid = 0;
+	fd_close(&lane->fd);
+	if (*cause != LANE_ENDED || !await_end(pid)) {
+		starter_kill(lane->starter, pid);
+		await_end(pid);
+	} else if (reap(lane, pid)) {
+		if (WIFSIGNALED(lane->end_status) && WTERMSIG(lane->end_status) == SIGKILL)
+			*cause = LANE_KILLED;
+		else
+			lane->died_status = lane->end_status;
+		return;
+	}
+	if (reap(lane, pid))
+		return;
+	for (size_t i = 0; i < LANE_DYING_MAX; i++) {
+		if (lane->dying[i] == 0) {
+			lane->dying[i] = pid;
+			return;
+		}
+	}
+}
+
+/* Who kills them from outside is not helped by waiting long, and the profile is not either. */
+static uint64_t delay_ns(unsigned int losses, enum lane_cause cause)
+{
+	uint64_t max = cause == LANE_KILLED ? LANE_DELAY_KILLED_NS : LANE_DELAY_MAX_NS;
+	uint64_t delay = LANE_DELAY_FIRST_NS;
+
+	if (losses < 2)
+		return 0;
+	while (losses-- > 2 && delay < max)
+		delay *= 2;
+	return delay < max ? delay : max;
+}
+
+static void lose(struct lane *lane, enum lane_cause cause)
+{
+	uint64_t now;
+
+	if (lane->pid == 0)
+		return;
+	end_process(lane, &cause);
+	now = clock_ns(CLOCK_MONOTONIC);
+	if (now - lane->started_ns >= LANE_STEADY_NS || cause == LANE_DROPPED)
+		lane->losses_in_row = 0;
+	lane->losses_in_row++;
+	lane->not_before_ns = now + delay_ns(lane->losses_in_row, cause);
+	lane->cause = cause;
+	lane->lost[cause]++;
+	proto_close_fds(&lane->in);
+}
+
+void lane_drop(struct lane *lane)
+{
+	lose(lane, LANE_DROPPED);
+	lane->busy = false;
+}
+
+void lane_accuse(struct lane *lane)
+{
+	lose(lane, LANE_LIED);
+	lane->busy = true;
+}
+
+void lane_done(struct lane *lane)
+{
+	lane_drop(lane);
+	reap_dying(lane);
+}
+
+/* ---- talk ----------------------------------------------------------------------------------- */
+
+int lane_start(struct lane *lane)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	int err;
+
+	if (lane->pid != 0)
+		return 0;
+	if (now < lane->not_before_ns || !reap_dying(lane))
+		return -EAGAIN;
+	err = starter_start(lane->starter, lane->argument, &lane->fd, &lane->pid);
+	if (err < 0)
+		return err;
+	lane->starts++;
+	lane->started_ns = lane->asked_ns = now;
+	lane->seq = 0;
+	lane->busy = true;
+	lane->asked = (struct proto_request){ .head = { .kind = PROTO_HELLO } };
+	return 0;
+}
+
+int lane_send(struct lane *lane)
+{
+	struct proto_head *head = &lane->out.head;
+	int err;
+
+	head->seq = ++lane->seq;
+	err = proto_send(lane->fd, &lane->out);
+	if (err == -EPIPE || err == -ECONNRESET) {
+		lose(lane, LANE_ENDED);
+		return -ENOTCONN;
+	}
+	if (err < 0)
+		return err;
+	lane->asked = lane->out.request;
+	lane->asked_ns = clock_ns(CLOCK_MONOTONIC);
+	lane->busy = true;
+	return 0;
+}
+
+/* Is there a message now, or until then? */
+static bool await(int fd, uint64_t until_ns)
+{
+	struct pollfd ready = { .fd = fd, .events = POLLIN };
+	uint64_t now = until_ns ? clock_ns(CLOCK_MONOTONIC) : 0;
+	uint64_t left = until_ns > now ? until_ns - now : 0;
+	uint64_t left_ms = (left + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC;
+
+	return poll(&ready, 1, left_ms < INT_MAX ? (int)left_ms : INT_MAX) == 1;
+}
+
+static enum lane_result lost(struct lane *lane, enum lane_cause cause)
+{
+	lose(lane, cause);
+	return LANE_LOST;
+}
+
+/* To start takes its time on a busy machine, however small the work is. */
+static uint64_t hang_ns(const struct lane *lane)
+{
+	bool begins = lane->asked.head.kind == PROTO_HELLO;
+
+	return begins && lane->hang_ns < LANE_BEGIN_NS ? LANE_BEGIN_NS : lane->hang_ns;
+}
+
+enum lane_result lane_wait(struct lane *lane, uint64_t until_ns)
+{
+	uint64_t hung_ns = lane->asked_ns + hang_ns(lane);
+	uint64_t end_ns = lane->busy && hung_ns < until_ns ? hung_ns : until_ns;
+	int err;
+
+	if (lane->pid == 0)
+		return LANE_LOST;
+	while (!await(lane->fd, end_ns)) {
+		uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+		if (lane->busy && now >= hung_ns)
+			return lost(lane, LANE_HUNG);
+		if (now >= until_ns)
+			return LANE_LATE;
+	}
+	err = proto_receive(lane->fd, MSG_DONTWAIT, &lane->in);
+	if (err == -EAGAIN)
+		return LANE_LATE;
+	if (err == -EBADMSG)
+		return lost(lane, LANE_LIED);
+	if (err < 0)
+		return lost(lane, LANE_ENDED);
+	if (!lane->busy || !proto_reply_valid(&lane->in, &lane->asked))
+		return lost(lane, LANE_LIED);
+	lane->busy = false;
+	return LANE_REPLY;
+}
+
+/* ---- cost ----------------------------------------------------------------------------------- */
+
+double lane_cpu_s(const struct lane *lane)
+{
+	return lane->cpu_s + (double)clock_process_ns(lane->pid) / 1e9;
+}
+
+static uint64_t kb_of(const char *text, const char *key)
+{
+	const char *at = strstr(text, key);
+
+	return at ? strtoull(at + strlen(key), NULL, 10) : 0;
+}
+
+void lane_memory(const struct lane *lane, uint64_t *rss_kb, uint64_t *rss_max_kb)
+{
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	char path[64];
+
+	*rss_kb = *rss_max_kb = 0;
+	snprintf(path, sizeof(path), "/proc/%d/status", lane->pid);
+	if (lane->pid == 0 || fd_read_path(path, STATUS_BYTES_MAX, &text) < 0)
+		return;
+	*rss_kb = kb_of(text.data, "\nVmRSS:");
+	*rss_max_kb = kb_of(text.data, "\nVmHWM:");
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* client/namer.h - the worker that gives names, and what it is known to have loaded. */
+#pragma once
+
+#include "base/hash.h"
+#include "base/vec.h"
+#include "client/blame.h"
+#include "client/client.h"
+#include "client/lane.h"
+#include "client/state.h"
+
+#define NAMER_KNOWN_MAX 65536 /* full: all is forgotten, and loaded again */
+
+/* An object that the present worker has loaded, or could not. */
+struct namer_known {
+	uint64_t id;
+	struct worker_symbols symbols;
+};
+
+struct namer {
+	struct lane lane;
+	struct blame *blame;
+	VEC(struct namer_known) known;
+	struct hash by_id;
+	uint32_t sandbox;
+	uint64_t requests, late, loads, loads_ns;
+	uint64_t lines_given_up; /* names without lines, for want of time */
+	uint64_t kept_bytes, kept_len, evicted;
+};
+
+void namer_done(struct namer *namer);
+/* Takes a late reply, deals with a loss. Does not wait. */
+void namer_poll(struct namer *namer);
+/* As worker_client_*. */
+int namer_names(struct namer *namer, const struct worker_object *object,
+	const struct worker_query *query, worker_name_fn fn, void *ctx, struct worker_symbols *out);
+int namer_map_names(struct namer *namer, const struct worker_map *map,
+	const struct worker_query *query, worker_name_fn fn, void *ctx,
+	struct worker_map_status *out);
+enum worker_status namer_state(
+	struct namer *namer, const struct worker_state *state, struct state_facts *out);
+void namer_drop(struct namer *namer, uint64_t id);
+void namer_drop_map(struct namer *namer, uint64_t id);

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* client/row_queue.c - one file at a time, as a worker has one thread; so when one is lost it is
+ * known over which file. What a worker hands over is mapped only when it is sealed: it can no
+ * longer change or shrink, so what was checked stays true. */
+#include "client/row_queue.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "worker/sandbox.h"
+
+_Static_assert(sizeof(((struct debug_link *)0)->name) == PROTO_FILE_NAME_MAX + 1, "a link's name");
+
+#define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
+
+void row_queue_done(struct row_queue *queue)
+{
+	lane_done(&queue->lane);
+	vec_done(&queue->jobs);
+}
+
+/* ---- the queue ------------------------------------------------------------------------------ */
+
+size_t row_queue_len(const struct row_queue *queue)
+{
+	return queue->jobs.len - queue->next - queue->dropped +
+		(queue->is_asked && queue->asked.fd >= 0);
+}
+
+int row_queue_put(struct row_queue *queue, uint64_t id, int fd)
+{
+	struct row_job *job;
+
+	if (queue->jobs.len - queue->next >= WORKER_QUEUE_MAX)
+		return -ENOSPC;
+	if (queue->next > 0 && queue->next >= queue->jobs.len / 2) {
+		queue->jobs.len -= queue->next;
+		memmove(queue->jobs.data, queue->jobs.data + queue->next,
+			queue->jobs.len * sizeof(*queue->jobs.data));
+		queue->next = 0;
+	}
+	job = vec_add(&queue->jobs);
+	if (!job)
+		return -ENOMEM;
+	*job = (struct row_job){ .id = id, .fd = fd };
+	return 0;
+}
+
+void row_queue_drop(struct row_queue *queue, uint64_t id)
+{
+	blame_forgive(queue->blame, BLAME_ROWS, id);
+	if (queue->is_asked && queue->asked.id == id)
+		queue->asked.fd = -1;
+	for (size_t i = queue->next; i < queue->jobs.len; i++) {
+		struct row_job *job = &queue->jobs.data[i];
+
+		if (job->id == id && job->fd >= 0) {
+			job->fd = -1;
+			queue->dropped++;
+		}
+	}
+}
+
+void row_queue_want(struct row_queue *queue, uint64_t id)
+{
+	for (size_t i = queue->next; i < queue->jobs.len; i++) {
+		struct row_job *job = &queue->jobs.data[i];
+
+		if (job->id != id || job->fd < 0)
+			continue;
+		job->wanted++;
+		queue->wanted = true;
+		return;
+	}
+}
+
+static void bring_forward(struct row_queue *queue)
+{
+	struct row_job *first = queue->jobs.data + queue->next, *most = first, was;
+
+	if (!queue->wanted)
+		return;
+	for (size_t i = queue->next; i < queue->jobs.len; i++)
+		if (queue->jobs.data[i].fd >= 0 && queue->jobs.data[i].wanted > most->wanted)
+			most = &queue->jobs.data[i];
+	queue->wanted = most->wanted > 0;
+	was = *first;
+	*first = *most;
+	*most = was;
+}
+
+static bool take_job(struct row_queue *queue, struct row_job *out)
+{
+	if (queue->next < queue->jobs.len)
+		bring_forward(queue);
+	while (queue->next < queue->jobs.len) {
+		*out = queue->jobs.data[queue->next++];
+		if (out->fd >= 0)
+			return true;
+		queue->dropped--;
+	}
+	return false;
+}
+
+/* ---- results -------------------------------------------------------------------------------- */
+
+static void tell_failure(struct row_queue *queue, uint64_t id, enum worker_status status)
+{
+	struct worker_rows rows = {
+		.id = id,
+		.status = status,
+		.rows_status = status,
+	};
+
+	queue->fn(queue->ctx, &rows);
+}
+
+/* A mapping of what the worker handed over, or NULL: not what it says. */
+static void *map_rows(int fd, uint64_t size, struct unwind_rows_view *view)
+{
+	int seals = fcntl(fd, F_GET_SEALS);
+	struct stat st;
+	void *bytes;
+
+	if (seals < 0 || (seals & SEALS) != SEALS || fstat(fd, &st) < 0 ||
+		(uint64_t)st.st_size != size || size > SANDBOX_FILE_BYTES_MAX)
+		return NULL;
+	bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (bytes == MAP_FAILED)
+		return NULL;
+	if (unwind_rows_view(bytes, size, view) == 0)
+		return bytes;
+	munmap(bytes, size);
+	return NULL;
+}
+
+/* False: the worker lied. */
+static bool tell_rows(struct row_queue *queue)
+{
+	const struct proto_rows *body = proto_body(&queue->lane.in);
+	struct unwind_rows_view view;
+	void *bytes = NULL;
+	struct worker_rows rows = {
+		.id = queue->asked.id,
+		.status = (enum worker_status)queue->lane.in.reply.status,
+		.rows_status = (enum worker_status)body->rows_status,
+		.rows_bytes = body->rows_bytes,
+		.link.crc = body->debuglink_crc,
+		.contents = body->contents,
+		.eh_frame_bytes = body->eh_frame_bytes,
+		.ns = body->ns,
+	};
+
+	if (body->rows_bytes > 0) {
+		bytes = map_rows(queue->lane.in.fds[0], body->rows_bytes, &view);
+		if (!bytes)
+			return false;
+		rows.rows = &view;
+		queue->built++;
+		queue->built_ns += body->ns;
+	}
+	rows.build_id.len = body->build_id_len;
+	memcpy(rows.build_id.bytes, body->build_id, body->build_id_len);
+	memcpy(rows.link.name, body->debuglink, sizeof(rows.link.name));
+	if (queue->asked.fd >= 0)
+		queue->fn(queue->ctx, &rows);
+	if (bytes)
+		munmap(bytes, body->rows_bytes);
+	return true;
+}
+
+/* ---- the worker ----------------------------------------------------------------------------- */
+
+/* What was outstanding is tried again, or refused. */
+static void on_loss(struct row_queue *queue)
+{
+	struct row_job job = queue->asked;
+
+	blame_loss(queue->blame, &queue->lane, BLAME_ROWS);
+	if (!queue->is_asked)
+		return;
+	queue->is_asked = false;
+	if (job.fd < 0)
+		return;
+	if (blame_refuses(queue->blame, BLAME_ROWS, job.id) ||
+		row_queue_put(queue, job.id, job.fd) < 0) {
+		tell_failure(queue, job.id, WORKER_REFUSED);
+		return;
+	}
+	/* Its turn had come. */
+	queue->jobs.data[queue->jobs.len - 1].wanted = job.wanted + 1;
+	queue->wanted = true;
+}
+
+static void on_reply(struct row_queue *queue)
+{
+	const struct proto_hello *hello = proto_body(&queue->lane.in);
+
+	if (queue->lane.in.head.kind == PROTO_HELLO) {
+		queue->sandbox = (uint32_t)hello->sandbox;
+		return;
+	}
+	if (!tell_rows(queue)) {
+		lane_accuse(&queue->lane);
+		on_loss(queue);
+		return;
+	}
+	queue->is_asked = false;
+	blame_forgive(queue->blame, BLAME_ROWS, queue->asked.id);
+	proto_close_fds(&queue->lane.in);
+}
+
+static int send_job(struct row_queue *queue, const struct row_job *job)
+{
+	struct proto_message *m = &queue->lane.out;
+	int err;
+
+	proto_begin_request(m, PROTO_ROWS, job->id);
+	m->fds[0] = job->fd;
+	m->fds_len = 1;
+	err = lane_send(&queue->lane);
+	if (err < 0)
+		return err;
+	queue->requests++;
+	queue->asked = *job;
+	queue->is_asked = true;
+	return 0;
+}
+
+/* False: there is nothing to send, or nobody to send it to. */
+static bool send_next(struct row_queue *queue)
+{
+	struct row_job job;
+	int err;
+
+	if (!take_job(queue, &job))
+		return false;
+	if (blame_refuses(queue->blame, BLAME_ROWS, job.id)) {
+		tell_failure(queue, job.id, WORKER_REFUSED);
+		return true;
+	}
+	err = send_job(queue, &job);
+	if (err == -ENOTCONN) {
+		queue->next--;
+		return false;
+	}
+	if (err < 0)
+		tell_failure(queue, job.id, WORKER_DOWN);
+	return true;
+}
+
+void row_queue_kick(struct row_queue *queue)
+{
+	const struct row_job *job = queue->jobs.data + queue->next;
+
+	if (queue->next < queue->jobs.len)
+		bring_forward(queue);
+	if (queue->lane.pid != 0 && !queue->lane.busy && queue->next < queue->jobs.len &&
+		job->fd >= 0 && !blame_holds(queue->blame, BLAME_ROWS, job->id) &&
+		send_job(queue, job) == 0)
+		queue->next++;
+}
+
+void row_queue_poll(struct row_queue *queue)
+{
+	/* What a callback asks for again waits for the next poll. */
+	size_t left = queue->jobs.len - queue->next + 1;
+
+	while (lane_start(&queue->lane) == 0) {
+		switch (lane_wait(&queue->lane, 0)) {
+		case LANE_REPLY:
+			on_reply(queue);
+			break;
+		case LANE_LOST:
+			on_loss(queue);
+			break;
+		case LANE_LATE:
+			if (queue->lane.busy || left-- == 0 || !send_next(queue))
+				return;
+			break;
+		}
+	}
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* containers/container.c - its files are looked for at once, for a runtime writes them before it
+ * makes the cgroup, and then less and less often. */
+#include "containers/container.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "cgroup/state_path.h"
+#include "cgroup/tree.h"
+#include "proc/status.h"
+
+#define RETRY_FIRST_NS (5 * NSEC_PER_MSEC)
+#define RETRY_MAX_NS (2 * NSEC_PER_SEC)
+#define RETRY_LATE_NS (100 * NSEC_PER_MSEC) /* where it is the worker's fault */
+#define RETRIES_MAX 16
+#define PROC_BYTES_MAX 65536
+
+size_t container_part(const char *path, const struct cgroup_identity *id)
+{
+	struct state_path place;
+	char name[CGROUP_NAME_MAX];
+
+	if (cgroup_is_container(id->kind))
+		return id->container_len;
+	return id->kind == CGROUP_OTHER && state_path_of_other(path, name, &place) ? strlen(path)
+										   : 0;
+}
+
+struct container *container_new(const char *path, size_t len, uint64_t serial)
+{
+	struct container *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->path = strndup(path, len);
+	c->serial = serial;
+	if (c->path)
+		return c;
+	free(c);
+	return NULL;
+}
+
+void container_free(struct container *c)
+{
+	if (!c)
+		return;
+	free(c->path);
+	free(c->name);
+	free(c->image);
+	free(c->pod);
+	free(c->namespace_);
+	free(c->labels);
+	free(c);
+}
+
+static char *copy_text(const char *text)
+{
+	return text[0] ? strdup(text) : NULL;
+}
+
+static void take_facts(struct container *c, const struct state_facts *facts)
+{
+	c->found = true;
+	c->pause = facts->pause;
+	c->name = copy_text(facts->name);
+	c->image = copy_text(facts->image);
+	c->pod = copy_text(facts->pod);
+	c->namespace_ = copy_text(facts->namespace_);
+	c->labels = facts->labels_len ? malloc(facts->labels_len) : NULL;
+	if (c->labels) {
+		memcpy(c->labels, facts->labels, facts->labels_len);
+		c->labels_len = facts->labels_len;
+	}
+}
+
+bool container_find_name(struct container *c, struct container_state *state,
+	const struct cgroup_tree *tree, uint64_t now_ns, uint64_t until_ns)
+{
+	_cleanup_fd_ int cgroup_fd = -1;
+	struct cgroup_identity id;
+	struct state_facts facts;
+	uint64_t pause_ns = RETRY_FIRST_NS << (c->tries < 10 ? c->tries : 10);
+	struct container_state_query query = {
+		.id = c->serial,
+		.identity = &id,
+		.path = c->path,
+		.cgroup_fd = -1,
+		.until_ns = until_ns,
+	};
+	enum container_state_result result;
+
+	if (tree && cgroup_tree_open_id(tree, c->cgroup, &cgroup_fd) == 0)
+		query.cgroup_fd = cgroup_fd;
+	cgroup_identify(c->path, &id);
+	result = container_state_read(state, &query, &facts);
+	if (result == CONTAINER_STATE_FOUND)
+		take_facts(c, &facts);
+	if (result == CONTAINER_STATE_LATER) {
+		c->next_ns = now_ns + RETRY_LATE_NS;
+		return true;
+	}
+	/* What may be none is asked for twice only. */
+	c->tries += id.kind == CGROUP_OTHER ? RETRIES_MAX / 2 : 1;
+	c->next_ns = now_ns + (pause_ns < RETRY_MAX_NS ? pause_ns : RETRY_MAX_NS);
+	return result != CONTAINER_STATE_FOUND && c->tries < RETRIES_MAX;
+}
+
+static void set_text(char *out, size_t size, const char *text)
+{
+	snprintf(out, size, "%s", text ? text : "");
+}
+
+const struct state_facts *container_facts(const struct container *c, struct state_facts *f)
+{
+	if (!c || !c->found)
+		return NULL;
+	*f = (struct state_facts){ .pause = c->pause, .labels_len = c->labels_len };
+	set_text(f->name, sizeof(f->name), c->name);
+	set_text(f->image, sizeof(f->image), c->image);
+	set_text(f->pod, sizeof(f->pod), c->pod);
+	set_text(f->namespace_, sizeof(f->namespace_), c->namespace_);
+	if (c->labels)
+		memcpy(f->labels, c->labels, c->labels_len);
+	return f;
+}
+
+int container_path_by_process(uint64_t cgroup, uint32_t tgid, char path[CGROUP_TREE_PATH_MAX])
+{
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	char file[64];
+	size_t up = 0;
+	int err;
+
+	if (cgroup >> CGROUP_HIERARCHY_SHIFT != 0)
+		return -ENOENT;
+	snprintf(file, sizeof(file), "/proc/%u/cgroup", tgid);
+	err = fd_read_path(file, PROC_BYTES_MAX, &text);
+	if (err == 0)
+		err = buf_putc(&text, '\0');
+	if (err == 0)
+		err = status_parse_cgroup(text.data, path, CGROUP_TREE_PATH_MAX);
+	if (err < 0)
+		return err;
+	while (strncmp(path + up, "/..", 3) == 0)
+		up += 3;
+	memmove(path, path + up, strlen(path + up) + 1);
+	return path[0] == '/' && path[1] ? 0 : -ENOENT;
+}

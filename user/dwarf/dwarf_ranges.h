@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* dwarf/dwarf_ranges.h - the addresses that a DIE is about. DWARF 5 §2.17, §2.17.3, §7.25; DWARF 4
+ * §2.17.3. */
+#pragma once
+
+#include "base/vec.h"
+#include "dwarf/dwarf_unit.h"
+
+struct dwarf_range {
+	uint64_t start, end; /* start < end */
+};
+
+struct dwarf_ranges {
+	VEC(struct dwarf_range) all;
+};
+
+/* Appends what the attributes low_pc, high_pc and ranges of a DIE amount to, which can be nothing.
+ * Code that the linker dropped, which it leaves at address 0, 1 or the highest ones, is left out.
+ * -EBADMSG: a list without an end; -ENOMEM; -ETIME. */
+int dwarf_ranges_read(const struct dwarf_unit *unit, const struct dwarf_value *low_pc,
+	const struct dwarf_value *high_pc, const struct dwarf_value *ranges,
+	struct dwarf_work *work, struct dwarf_ranges *out);

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* jit/jit_files.c - from what /proc says of the process. The jitdump is opened as a mapped file:
+ * its path, which is one in another mount namespace, does not matter. */
+#include "jit/jit_files.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/fd.h"
+#include "proc/maps.h"
+
+#define TEXT_BYTES_MAX (64UL << 20)
+#define ENVIRON_BYTES_MAX (2UL << 20)
+
+/* Appends /proc/PID/NAME and a NUL. */
+static int read_proc(
+	const struct opener_process *process, const char *name, size_t size_max, struct buf *out)
+{
+	_cleanup_fd_ int dir_fd = -1, fd = -1;
+	int err = opener_process(process, &dir_fd);
+
+	if (err < 0)
+		return err;
+	fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	err = fd_read_all(fd, size_max, out);
+	return err < 0 ? err : buf_putc(out, '\0');
+}
+
+/* ---- directories ---------------------------------------------------------------------------- */
+
+/* An absolute path, or NULL. */
+static const char *value_of(const struct buf *vars, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (size_t at = 0; at < vars->len; at += strlen(vars->data + at) + 1) {
+		const char *entry = vars->data + at;
+
+		if (strncmp(entry, name, len) == 0 && entry[len] == '=')
+			return entry[len + 1] == '/' ? entry + len + 1 : NULL;
+	}
+	return NULL;
+}
+
+static void add(struct jit_files_dirs *dirs, const struct opener_process *process, const char *path)
+{
+	int fd;
+
+	if (path && dirs->len < JIT_FILES_DIRS_MAX && opener_dir(process, path, &fd) == 0)
+		dirs->fds[dirs->len++] = fd;
+}
+
+void jit_files_open_dirs(const struct opener_process *process, struct jit_files_dirs *out)
+{
+	_cleanup_(buf_done) struct buf vars = BUF_INIT;
+	const char *path, *tmp;
+
+	*out = (struct jit_files_dirs){ 0 };
+	if (read_proc(process, "environ", ENVIRON_BYTES_MAX, &vars) == 0) {
+		path = value_of(&vars, "DOTNET_PerfMapJitDumpPath");
+		if (!path)
+			path = value_of(&vars, "COMPlus_PerfMapJitDumpPath");
+		add(out, process, path);
+		tmp = value_of(&vars, "TMPDIR");
+		if (tmp && strcmp(tmp, "/tmp") != 0)
+			add(out, process, tmp);
+	}
+	add(out, process, "/tmp");
+}
+
+void jit_files_close_dirs(struct jit_files_dirs *dirs)
+{
+	for (size_t i = 0; i < dirs->len; i++)
+		fd_close(&dirs->fds[i]);
+	dirs->len = 0;
+}
+
+/* ---- the jitdump ---------------------------------------------------------------------------- */
+
+/* jit-NUMBER.dump, or jit-NUMBER-NUMBER-ANYTHING as one runtime has it. */
+static bool is_dump_name(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *at = slash ? slash + 1 : path;
+	size_t digits;
+
+	if (strncmp(at, "jit-", 4) != 0)
+		return false;
+	digits = strspn(at + 4, "0123456789");
+	at += 4 + digits;
+	return digits > 0 &&
+		(strncmp(at, ".dump", 5) == 0 || (at[0] == '-' && isdigit((unsigned char)at[1])));
+}
+
+static void note_dump(void *ctx, const struct maps_entry *entry)
+{
+	struct opener_mapping *found = ctx;
+
+	if (!entry->executable || entry->ino == 0 || !is_dump_name(entry->path))
+		return;
+	found->vm_start = entry->start;
+	found->vm_end = entry->end;
+	found->ino = entry->ino;
+}
+
+/* The last one: a runtime that begins a new dump may leave the old one mapped. */
+int jit_files_open_dump(const struct opener_process *process, int *fd)
+{
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	struct opener_mapping found = { .process = *process };
+	char path[PATH_MAX];
+	int err;
+
+	err = read_proc(process, "maps", TEXT_BYTES_MAX, &text);
+	if (err < 0)
+		return err;
+	maps_parse(text.data, note_dump, &found);
+	if (found.vm_end == 0)
+		return -ENOENT;
+	return opener_mapped_file(&found, fd, path, sizeof(path)) == 0 ? 0 : -ENOENT;
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* jit/jit_target.c - the pidfd is opened first and asked last: while it says that the process
+ * lives, what was read under its pid in between was about it. All paths of the target are resolved
+ * in its root, for symbolic links there are its own. */
+#include "jit/jit_target.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "proc/maps.h"
+#include "proc/status.h"
+
+#define TEXT_BYTES_MAX (64UL << 20)
+#define PATH_BYTES 64
+
+static int read_proc(pid_t pid, const char *name, struct buf *out)
+{
+	char path[PATH_BYTES];
+	int err;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+	err = fd_read_path(path, TEXT_BYTES_MAX, out);
+	return err < 0 ? err : buf_putc(out, '\0');
+}
+
+static bool is_alive(const struct jit_target *target)
+{
+	struct pollfd pfd = { .fd = target->pidfd, .events = POLLIN };
+
+	return poll(&pfd, 1, 0) == 0;
+}
+
+static int read_status(struct jit_target *t)
+{
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	const char *gid, *caught;
+	struct status status = { 0 };
+	char *end;
+	int err = read_proc(t->pid, "status", &text);
+
+	if (err == 0)
+		err = status_parse(text.data, &status);
+	if (err < 0)
+		return err;
+	gid = strstr(text.data, "\nGid:");
+	caught = strstr(text.data, "\nSigCgt:");
+	if (!gid || !caught || status.ns_pids_len == 0)
+		return -EBADMSG;
+	strtoul(gid + strlen("\nGid:"), &end, 10); /* the real one */
+	t->gid = (gid_t)strtoul(end, NULL, 10);
+	t->uid = status.euid;
+	t->ns_pid = status.ns_pids[status.ns_pids_len - 1];
+	t->catches_quit = strtoull(caught + strlen("\nSigCgt:"), NULL, 16) >> (SIGQUIT - 1) & 1;
+	return 0;
+}
+
+static int read_start(struct jit_target *t)
+{
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	int err = read_proc(t->pid, "stat", &text);
+
+	if (err == 0)
+		err = status_parse_start(text.data, &t->start_ticks);
+	t->start_ns = t->start_ticks * (NSEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK));
+	return err;
+}
+
+static int open_target(struct jit_target *t)
+{
+	char path[PATH_BYTES];
+	int err;
+
+	t->pidfd = (int)syscall(SYS_pidfd_open, t->pid, 0);
+	if (t->pidfd < 0)
+		return errno == EINVAL ? -ESRCH : -errno; /* EINVAL: a thread */
+	err = read_status(t);
+	if (err == 0)
+		err = read_start(t);
+	if (err < 0)
+		return err;
+	snprintf(path, sizeof(path), "/proc/%d/root", t->pid);
+	t->root_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (t->root_fd < 0)
+		return -errno;
+	return is_alive(t) ? 0 : -ESRCH;
+}
+
+int jit_target_open(pid_t pid, struct jit_target *out, struct why *why)
+{
+	_cleanup_(jit_target_close) struct jit_target t = JIT_TARGET_INIT;
+	int err;
+
+	t.pid = pid;
+	err = open_target(&t);
+	if (err == -ESRCH || err == -ENOENT)
+		return why_set(why, -ESRCH, "no such process: %d", pid);
+	if (err == -EACCES || err == -EPERM)
+		return why_set(why, -EACCES,
+			"process %d is another user's: run as root or as its user", pid);
+	if (err < 0)
+		return why_set(why, err, "cannot look at process %d: %s", pid, err_text(err));
+	*out = t;
+	t = (struct jit_target)JIT_TARGET_INIT;
+	return 0;
+}
+
+void jit_target_close(struct jit_target *target)
+{
+	fd_close(&target->pidfd);
+	fd_close(&target->root_fd);
+}
+
+int jit_target_read(const struct jit_target *target, const char *name, struct buf *out)
+{
+	int err = read_proc(target->pid, name, out);
+
+	return err == 0 && !is_alive(target) ? -ESRCH : err;
+}
+
+int jit_target_environ(const struct jit_target *target, const char *name, struct buf *out)
+{
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	size_t len = strlen(name);
+	int err = jit_target_read(target, "environ", &text);
+
+	if (err < 0)
+		return err;
+	for (size_t at = 0; at < text.len; at += strlen(text.data + at) + 1) {
+		const char *entry = text.data + at;
+
+		if (strncmp(entry, name, len) == 0 && entry[len] == '=')
+			return buf_puts(out, entry + len + 1);
+	}
+	return -ENOENT;
+}
+
+int jit_target_open_dir(const struct jit_target *target, const char *path, int *fd)
+{
+	struct open_how how = {
+		.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+	};
+	int opened = (int)syscall(SYS_openat2, target->root_fd, path, &how, sizeof(how));
+
+	if (opened < 0)
+		return -errno;
+	*fd = opened;
+	return 0;
+}
+
+struct search {
+	const char *start;
+	bool is_there;
+};
+
+static void compare(void *ctx, const struct maps_entry *entry)
+{
+	struct search *search = ctx;
+	const char *slash = strrchr(entry->path, '/');
+
+	search->is_there |= slash && strncmp(slash + 1, search->start, strlen(search->start)) == 0;
+}
+
+bool jit_target_maps(const struct jit_target *target, const char *start)
+{
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	struct search search = { .start = start };
+
+	if (jit_target_read(target, "maps", &text) < 0)
+		return false;
+	maps_parse(text.data, compare, &search);
+	return search.is_there;
+}
+
+void jit_target_exe(const struct jit_target *target, char *name, size_t size)
+{
+	char path[PATH_BYTES], exe[PATH_MAX];
+	const char *slash;
+	ssize_t len;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", target->pid);
+	len = readlink(path, exe, sizeof(exe) - 1);
+	exe[len > 0 ? len : 0] = '\0';
+	slash = strrchr(exe, '/');
+	snprintf(name, size, "%s", slash ? slash + 1 : exe);
+}
+
+bool jit_target_is_set(const struct jit_target *target, const char *name)
+{
+	_cleanup_(buf_done) struct buf value = BUF_INIT;
+
+	return jit_target_environ(target, name, &value) == 0 && value.data &&
+		strtoul(value.data, NULL, 16) != 0;
+}

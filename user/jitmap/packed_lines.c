@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* jitmap/packed_lines.c - the lowest bit of a row's first number says whether a file's number
+ * follows: files change seldom, addresses and lines by little. Who owns which table is the caller's
+ * to know.
+ */
+#include "jitmap/packed_lines.h"
+
+#include <stdbool.h>
+
+static uint64_t zigzag(int64_t value)
+{
+	return (uint64_t)value << 1 ^ (uint64_t)(value >> 63);
+}
+
+static int64_t unzigzag(uint64_t value)
+{
+	return (int64_t)(value >> 1) ^ -(int64_t)(value & 1);
+}
+
+static int put_uleb(struct buf *out, uint64_t value)
+{
+	uint8_t bytes[10];
+	size_t n = 0;
+
+	do {
+		bytes[n++] = (uint8_t)((value & 0x7f) | (value > 0x7f) << 7);
+		value >>= 7;
+	} while (value > 0);
+	return buf_put(out, bytes, n);
+}
+
+int packed_lines_begin(struct buf *out, uint64_t rows)
+{
+	return put_uleb(out, rows);
+}
+
+int packed_lines_put(struct buf *out, const struct packed_line *last, const struct packed_line *row)
+{
+	bool has_file = last->file != row->file;
+	uint64_t step = zigzag((int64_t)(row->offset - last->offset));
+	int err = put_uleb(out, step << 1 | has_file);
+
+	if (err == 0)
+		err = put_uleb(out, zigzag((int64_t)(row->line - last->line)));
+	if (err == 0 && has_file)
+		err = put_uleb(out, row->file);
+	return err;
+}
+
+struct cursor packed_lines_open(const struct buf *from, uint32_t offset, uint64_t *rows)
+{
+	struct cursor c = cursor_init(from->data, from->len);
+
+	cursor_seek(&c, offset);
+	*rows = cursor_uleb(&c);
+	return c;
+}
+
+void packed_lines_next(struct cursor *c, struct packed_line *row)
+{
+	uint64_t step = cursor_uleb(c);
+
+	row->offset += (uint64_t)unzigzag(step >> 1);
+	row->line += (uint64_t)unzigzag(cursor_uleb(c));
+	if (step & 1)
+		row->file = (uint32_t)cursor_uleb(c);
+}

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* traps/trap_bundle.c - written beside its name and renamed, as all that the store holds: a folder
+ * without the dot in front is whole. Room is made first, so that the disk may be full of what is to
+ * go. One is written at a time, which is the caller's to see to. */
+#include "traps/trap_bundle.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/caps.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/vec.h"
+#include "output/bundle.h"
+#include "output/output.h"
+
+#define NICE 10
+#define ABOUT "trap.json"
+#define ENTRIES_MAX 65536 /* that are looked at in a folder */
+
+struct writing {
+	const struct trap_bundle *bundle;
+	const struct trap_capture *capture;
+	char folder[OUTPUT_PATH_MAX - 512]; /* STORE/traps */
+	char part[OUTPUT_PATH_MAX];         /* where it is written, below that */
+	unsigned int number;
+};
+
+/* ---- what it was ---------------------------------------------------------------------------- */
+
+static double seconds(const struct trap_capture *c, uint64_t at_ns)
+{
+	return ((double)at_ns - (double)c->fired_ns) / 1e9;
+}
+
+static json_t *utc(uint64_t real_ns)
+{
+	time_t s = (time_t)(real_ns / NSEC_PER_SEC);
+	char text[64];
+	struct tm tm;
+	size_t len;
+
+	gmtime_r(&s, &tm);
+	len = strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(text + len, sizeof(text) - len, ".%03uZ",
+		(unsigned int)(real_ns % NSEC_PER_SEC / NSEC_PER_MSEC));
+	return json_string(text);
+}
+
+/* Those that made it fire, and what is left of those before. */
+static json_t *values_json(const struct trap_capture *c)
+{
+	const struct trap *t = &c->trap;
+	uint64_t first = t->values_len > TRAP_VALUES_MAX ? t->values_len - TRAP_VALUES_MAX : 0;
+	json_t *list = json_array();
+
+	for (uint64_t i = first; i < t->values_len; i++) {
+		const struct trap_value *v = &t->values[i % TRAP_VALUES_MAX];
+
+		json_array_append_new(list,
+			json_pack("{s:f, s:f}", "at_s", seconds(c, v->at_ns), "percent",
+				(double)v->permille / 10));
+	}
+	return list;
+}
+
+static json_t *rates_json(const struct trap_capture *c)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < c->rates_len; i++)
+		json_array_append_new(list,
+			json_pack("{s:f, s:i}", "since_s", seconds(c, c->rates[i].since_ns), "hz",
+				(int)c->rates[i].hz));
+	return list;
+}
+
+static json_t *rule_json(const struct rule *r)
+{
+	return json_pack("{s:s, s:s, s:f, s:f, s:f, s:f, s:f}", "container", r->container, "metric",
+		rule_metric_name(r->metric), r->above ? "above_percent" : "below_percent",
+		(double)(r->above ? r->above : r->below) / 10, "for_s", (double)r->for_ns / 1e9,
+		"before_s", (double)r->before_ns / 1e9, "capture_s", (double)r->capture_ns / 1e9,
+		"cooldown_s", (double)r->cooldown_ns / 1e9);
+}
+
+/* NULL where it is the host. Names are what a stranger gave. */
+static json_t *text_json(const char *text)
+{
+	json_t *json = text ? json_string(text) : json_null();
+
+	return json ? json : json_string("?");
+}
+
+static int write_about(const struct writing *w, struct why *why)
+{
+	const struct trap_capture *c = w->capture;
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	char path[OUTPUT_PATH_MAX + 32];
+	json_t *json = json_pack(
+		"{s:s, s:i, s:o, s:o, s:f, s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:o, s:I, s:I, s:I}",
+		"trap", c->rule.name, "number", (int)w->number, "host", text_json(w->bundle->host),
+		"fired", utc(c->fired_real_ns), "fired_clock_s", (double)c->fired_ns / 1e9,
+		"container", text_json(c->container), "pod", text_json(c->pod), "namespace",
+		text_json(c->namespace_), "rule", rule_json(&c->rule), "values", values_json(c),
+		"begins_s", seconds(c, c->since_ns), "ends_s", seconds(c, c->until_ns), "rates",
+		rates_json(c), "ticks", (json_int_t)c->slice.taken, "samples",
+		(json_int_t)profile_total(&c->profile), "left_out", (json_int_t)c->slice.left_out);
+	_cleanup_(freep) char *dump =
+		json ? json_dumps(json, JSON_INDENT(1) | JSON_REAL_PRECISION(12)) : NULL;
+	int err = dump ? buf_puts(&text, dump) : -ENOMEM;
+
+	json_decref(json);
+	if (err == 0)
+		err = buf_putc(&text, '\n');
+	if (err < 0)
+		return why_set(why, err, "%s", err_text(err));
+	snprintf(path, sizeof(path), "%s/" ABOUT, w->part);
+	return output_write_path(path, &text, why);
+}
+
+/* ---- its files ------------------------------------------------------------------------------ */
+
+struct file_out {
+	struct output output;
+	struct why why;
+};
+
+static int take(void *ctx, const struct buf *bytes)
+{
+	struct file_out *out = ctx;
+
+	return output_put(&out->output, bytes, &out->why);
+}
+
+static int write_file(const struct writing *w, const struct bundle_file *file, struct why *why)
+{
+	char path[OUTPUT_PATH_MAX + 64];
+	struct file_out out = { .output = { .pattern = path, .fd = -1, .plain = true } };
+	struct sink_options options = *w->bundle->sink;
+	struct sink_file sink = { 0 };
+	int err;
+
+	snprintf(path, sizeof(path), "%s/%s", w->part, file->name);
+	err = output_begin(&out.output, 0, why);
+	if (err < 0)
+		return err;
+	/* In the order of time, where a format has that for the asking. */
+	if (sink_find(file->format)->needs & SINK_TIMES_BY_TID && !sink_wants(&options, SINK_TID))
+		options.by[options.by_len++] = SINK_TID;
+	err = sink_file_open(&sink, sink_find(file->format), &options);
+	sink.out.take = take;
+	sink.out.ctx = &out;
+	if (err == 0)
+		err = sink_file_put(&sink, &w->capture->profile);
+	if (err == 0)
+		err = sink_file_end(&sink);
+	sink_file_done(&sink);
+	if (err < 0) {
+		output_abort(&out.output);
+		return out.why.text[0] ? why_set(why, err, "%s", out.why.text)
+				       : why_set(why, err, "%s: %s", path, err_text(err));
+	}
+	return output_end(&out.output, why);
+}
+
+static int write_files(const struct writing *w, struct why *why)
+{
+	int err = write_about(w, why);
+
+	for (const struct bundle_file *file = bundle_files(); file->name && err == 0; file++)
+		err = write_file(w, file, why);
+	return err;
+}
+
+/* ---- its folder ----------------------------------------------------------------------------- */
+
+/* A bundle's folder, or what is left of one: files only. */
+static void remove_folder(int dir, const char *name)
+{
+	_cleanup_fd_ int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *files = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *entry;
+
+	if (!files)
+		return;
+	while ((entry = readdir(files)))
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			unlinkat(fd, entry->d_name, 0);
+	closedir(files);
+	(void)TAKE_FD(fd);
+	unlinkat(dir, name, AT_REMOVEDIR);
+}
+
+struct bundles {
+	VEC(struct bundle_name {
+		unsigned int number;
+		char name[NAME_MAX + 1];
+	})
+	all;
+};
+
+static void bundles_done(struct bundles *b)
+{
+	vec_done(&b->all);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const struct bundle_name *x = a, *y = b;
+
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+static int take_entry(int dir, const char *file, const char *name, struct bundles *out)
+{
+	bool half = file[0] == '.';
+	unsigned int number = traps_bundle_number(file + half, name);
+	struct bundle_name *slot;
+
+	if (number == 0)
+		return 0;
+	if (half) {
+		remove_folder(dir, file);
+		return 0;
+	}
+	slot = vec_add(&out->all);
+	if (!slot)
+		return -ENOMEM;
+	slot->number = number;
+	snprintf(slot->name, sizeof(slot->name), "%s", file);
+	return 0;
+}
+
+/* The trap's own, the oldest first; what was left half done goes. */
+static int list(int dir, const char *name, struct bundles *out)
+{
+	_cleanup_fd_ int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *entries = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *entry;
+	int err = 0;
+
+	if (!entries)
+		return -errno;
+	(void)TAKE_FD(fd);
+	for (int i = 0; err == 0 && i < ENTRIES_MAX && (entry = readdir(entries)); i++)
+		err = take_entry(dir, entry->d_name, name, out);
+	closedir(entries);
+	if (out->all.len > 0)
+		qsort(out->all.data, out->all.len, sizeof(*out->all.data), by_number);
+	return err;
+}
+
+/* The next number, with room for it. */
+static int make_room(int dir, const struct rule *rule, unsigned int *number)
+{
+	_cleanup_(bundles_done) struct bundles bundles = { 0 };
+	int err = list(dir, rule->name, &bundles);
+	size_t len = bundles.all.len;
+
+	if (err < 0)
+		return err;
+	*number = len > 0 ? bundles.all.data[len - 1].number + 1 : 1;
+	for (size_t i = 0; i < len && len - i >= rule->most; i++)
+		remove_folder(dir, bundles.all.data[i].name);
+	return 0;
+}
+
+static int open_folder(struct writing *w, int *dir, struct why *why)
+{
+	snprintf(w->folder, sizeof(w->folder), "%s/" TRAP_BUNDLE_FOLDER, w->bundle->store);
+	if (mkdir(w->folder, 0755) < 0 && errno != EEXIST)
+		return why_set(why, -errno, "cannot make %s: %s", w->folder, err_text(errno));
+	*dir = open(w->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return *dir < 0 ? why_set(why, -errno, "cannot open %s: %s", w->folder, err_text(errno))
+			: 0;
+}
+
+static int sync_file(int dir, const char *name)
+{
+	_cleanup_fd_ int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd < 0 || fsync(fd) < 0 ? -errno : 0;
+}
+
+static int sync_files(int dir)
+{
+	int err = sync_file(dir, ABOUT);
+
+	for (const struct bundle_file *file = bundle_files(); file->name && err == 0; file++)
+		err = sync_file(dir, file->name);
+	return err == 0 && fsync(dir) < 0 ? -errno : err;
+}
+
+/* Renamed when its files are on the disk. */
+static int finish(const struct writing *w, int dir, const char *name, struct why *why)
+{
+	_cleanup_fd_ int part =
+		openat(dir, w->part + strlen(w->folder) + 1, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int err = part < 0 ? -errno : sync_files(part);
+
+	if (err == 0 && renameat(dir, w->part + strlen(w->folder) + 1, dir, name) < 0)
+		err = -errno;
+	if (err == 0)
+		fsync(dir);
+	return err < 0 ? why_set(why, err, "cannot write %s/%s: %s", w->folder, name, err_text(err))
+		       : 0;
+}
+
+static int write_bundle(struct writing *w, struct why *why)
+{
+	const struct trap_capture *c = w->capture;
+	time_t when = (time_t)(c->fired_real_ns / NSEC_PER_SEC);
+	char name[NAME_MAX], time_text[32];
+	_cleanup_fd_ int dir = -1;
+	struct tm tm;
+	int err = open_folder(w, &dir, why);
+
+	if (err < 0)
+		return err;
+	err = make_room(dir, &c->rule, &w->number);
+	if (err < 0)
+		return why_set(why, err, "cannot look into %s: %s", w->folder, err_text(err));
+	gmtime_r(&when, &tm);
+	strftime(time_text, sizeof(time_text), "%Y%m%dT%H%M%SZ", &tm);
+	snprintf(name, sizeof(name), "%.200s-%0*u-%s", c->rule.name, TRAPS_NUMBER_DIGITS, w->number,
+		time_text);
+	snprintf(w->part, sizeof(w->part), "%s/.%s", w->folder, name);
+	if (mkdir(w->part, 0755) < 0)
+		return why_set(why, -errno, "cannot make %s: %s", w->part, err_text(errno));
+	err = write_files(w, why);
+	if (err == 0)
+		err = finish(w, dir, name, why);
+	if (err < 0)
+		remove_folder(dir, w->part + strlen(w->folder) + 1);
+	else
+		log_note(w->bundle->log, "trap %s: wrote %s/%s, %llu ticks", c->rule.name,
+			w->folder, name, (unsigned long long)c->slice.taken);
+	return err;
+}
+
+/* ---- the process that writes it ------------------------------------------------------------- */
+
+_Noreturn static void serve(const struct trap_bundle *bundle, const struct trap_capture *capture)
+{
+	struct writing w = { .bundle = bundle, .capture = capture };
+	struct why why;
+
+	/* It has been the agent up to here, with all that this had open. A signal to end is for the
+	 * daemon: what was captured is written in any case. */
+	prctl(PR_SET_NAME, "stoker-trap");
+	if (caps_limit(0) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+		close_range(STDERR_FILENO + 1, ~0U, 0) < 0)
+		_exit(1);
+	setpriority(PRIO_PROCESS, 0, NICE);
+	if (write_bundle(&w, &why) == 0)
+		_exit(0);
+	log_error(bundle->log, "trap %s: %s; this bundle is lost", capture->rule.name, why.text);
+	_exit(1);
+}
+
+int trap_bundle_start(
+	const struct trap_bundle *bundle, const struct trap_capture *capture, pid_t *pid)
+{
+	pid_t child = fork();
+
+	if (child == 0)
+		serve(bundle, capture);
+	if (child < 0)
+		return -errno;
+	*pid = child;
+	return 0;
+}
+
+int trap_bundle_end(pid_t pid, int wait_ms)
+{
+	_cleanup_fd_ int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	struct pollfd wait_for = { .fd = fd, .events = POLLIN };
+	int status = 0;
+
+	if (wait_ms > 0 && fd >= 0)
+		poll(&wait_for, 1, wait_ms);
+	if (waitpid(pid, &status, WNOHANG) == 0)
+		return -EAGAIN;
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* traps/trapper.c - one bundle is written at a time; those behind it wait in memory, and as these
+ * are few, traps that fire meanwhile are refused. */
+#include "traps/trapper.h"
+
+#include <errno.h>
+
+#include "base/clock.h"
+
+#define FINISH_NS (NSEC_PER_SEC)
+
+int trapper_open(struct trapper *t, const struct rules *rules, uint64_t hz,
+	const struct trap_bundle *bundle, struct why *why)
+{
+	int err;
+
+	*t = (struct trapper){ .bundle = *bundle, .hz_max = rules_hz_max(rules, hz) };
+	if (rules->len == 0)
+		return 0;
+	err = traps_new(rules, bundle->log, &t->traps);
+	return err < 0 ? why_set(why, err, "cannot set traps: %s", err_text(err)) : 0;
+}
+
+void trapper_close(struct trapper *t)
+{
+	trap_capture_free(t->capture);
+	traps_free(t->traps);
+	*t = (struct trapper){ 0 };
+}
+
+void trapper_reload(struct trapper *t, const struct rules *before, const struct rules *rules)
+{
+	if (t->traps)
+		traps_reload(t->traps, before, rules);
+	if ((rules->len > 0 && !t->traps) || rules_hz_max(rules, 0) > t->hz_max)
+		log_warn(t->bundle.log,
+			"the first trap, and one with a higher hz than any before, need a restart");
+}
+
+/* Hears of the writer, and starts the next one. last: also of what is not whole. */
+static void write_next(struct trapper *t, bool last, int wait_ms)
+{
+	struct account_traps *stats = traps_stats(t->traps);
+	int end;
+
+	if (t->writer) {
+		end = trap_bundle_end(t->writer, wait_ms);
+		if (end == -EAGAIN)
+			return;
+		stats->written += end > 0;
+		stats->failed += end <= 0;
+		t->writer = 0;
+		trap_capture_free(t->capture);
+	}
+	t->capture = traps_next(t->traps, last);
+	if (!t->capture || trap_bundle_start(&t->bundle, t->capture, &t->writer) == 0)
+		return;
+	log_error(t->bundle.log, "trap %s: no process can be had to write it: it is lost",
+		t->capture->rule.name);
+	stats->failed++;
+	trap_capture_free(t->capture);
+	t->capture = NULL;
+}
+
+int trapper_tick(struct trapper *t, struct agent *agent, uint64_t now_ns)
+{
+	if (!t->traps)
+		return 0;
+	write_next(t, false, 0);
+	return traps_tick(t->traps, agent_containers(agent), now_ns);
+}
+
+bool trapper_due(const struct trapper *t, uint64_t now_ns)
+{
+	return t->traps && traps_due(t->traps, now_ns);
+}
+
+uint32_t trapper_hz(const struct trapper *t, uint64_t now_ns)
+{
+	uint32_t hz = t->traps ? traps_hz(t->traps, now_ns) : 0;
+
+	return hz < t->hz_max ? hz : t->hz_max;
+}
+
+int trapper_take(struct trapper *t, const struct profile *profile, uint64_t ended_ns)
+{
+	return t->traps ? traps_take(t->traps, profile, ended_ns) : 0;
+}
+
+void trapper_finish(struct trapper *t)
+{
+	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + FINISH_NS, now_ns;
+
+	if (!t->traps)
+		return;
+	do {
+		now_ns = clock_ns(CLOCK_MONOTONIC);
+		write_next(t, true,
+			now_ns < until_ns ? (int)((until_ns - now_ns) / NSEC_PER_MSEC) : 0);
+	} while (t->writer && now_ns < until_ns);
+}
+
+const struct account_traps *trapper_stats(struct trapper *t)
+{
+	return t->traps ? traps_stats(t->traps) : NULL;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* wire/fetch_proto.h - orders to the fetcher and its answers, each one whole message over a
+ * SOCK_SEQPACKET pair, and the limits that both sides hold. */
+#pragma once
+
+#include <stdint.h>
+
+#define FETCH_ARGUMENT "fetcher" /* the hidden subcommand */
+#define FETCH_SERVERS_MAX 8
+#define FETCH_URL_MAX 1024
+#define FETCH_FILE_BYTES_MAX (256UL << 20)
+#define FETCH_FILE_MS 20000
+
+/* FETCH_INQUIRY: text is a container's id, and a connection to its runtime goes along. */
+enum fetch_kind { FETCH_SERVER, FETCH_FILE, FETCH_INQUIRY };
+
+struct fetch_order {
+	uint64_t id;
+	uint32_t kind, pad;
+	char text[FETCH_URL_MAX]; /* a server's URL, or a build ID in hex */
+};
+
+struct fetch_answer { /* with the file's descriptor, where reason is FETCH_DONE */
+	uint64_t id, bytes;
+	uint32_t reason, server; /* the server by its number, from 0 */
+};

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* wire/proto.c - messages made, sent, received and checked. One table says of each kind how many
+ * queries and descriptors it may have; what is within its limits and its stated size is
+ * well-formed, and no reader of a valid message needs to check again. What a message means is not
+ * known here. */
+#include "wire/proto.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/fd.h"
+#include "base/own.h"
+#include "sym/elf_sym.h"
+#include "wire/name.h"
+
+struct shape {
+	uint32_t queries_max;
+	uint32_t fds_min, fds_max;
+	uint32_t body_bytes; /* of the reply; 0: names or nothing */
+	uint32_t reply_fds_max;
+	bool names;
+};
+
+static const struct shape shapes[PROTO_KINDS] = {
+	[PROTO_HELLO] = { .body_bytes = sizeof(struct proto_hello) },
+	[PROTO_ROWS] = { 0, 1, 1, sizeof(struct proto_rows), 1, false },
+	[PROTO_LOAD] = { PROTO_QUERIES_MAX, 1, PROTO_FDS_MAX, sizeof(struct proto_symbols), 0,
+		false },
+	[PROTO_NAMES] = { PROTO_QUERIES_MAX, 0, 0, 0, 0, true },
+	[PROTO_WANTED] = { .body_bytes = sizeof(struct proto_wanted) },
+	[PROTO_GIVE] = { .fds_max = 1 },
+	[PROTO_MAP_FEED] = { 0, 1, 1, sizeof(struct proto_map), 0, false },
+	[PROTO_MAP_NAMES] = { PROTO_QUERIES_MAX, 0, 0, 0, 0, true },
+	[PROTO_STATE] = { PROTO_STATE_QUERIES, 1, 1, sizeof(struct proto_state), 0, false },
+};
+
+_Static_assert(sizeof(struct proto_rows) % 8 == 0 && sizeof(struct proto_symbols) % 8 == 0 &&
+		sizeof(struct proto_map) % 8 == 0 && sizeof(struct proto_wanted) % 8 == 0 &&
+		sizeof(struct proto_reply) % 8 == 0 && sizeof(struct proto_state) % 8 == 0,
+	"no padding that is not named, and bodies lie aligned");
+_Static_assert(
+	sizeof(struct proto_request) + PROTO_QUERIES_MAX * sizeof(uint64_t) <= PROTO_BYTES_MAX,
+	"the largest request fits");
+
+const char *worker_status_text(enum worker_status status)
+{
+#define STATUS_TEXT(id, text) [id] = (text),
+	static const char *const texts[] = { WORKER_STATUS_LIST(STATUS_TEXT) };
+#undef STATUS_TEXT
+
+	return (unsigned int)status < WORKER_STATUSES ? texts[status] : "?";
+}
+
+void proto_begin_request(struct proto_message *m, enum proto_kind kind, uint64_t id)
+{
+	m->request = (struct proto_request){
+		.head = { .kind = kind, .size = sizeof(m->request) },
+		.id = id,
+	};
+	m->fds_len = 0;
+}
+
+void proto_begin_reply(
+	struct proto_message *m, const struct proto_head *to, enum worker_status status)
+{
+	m->reply = (struct proto_reply){
+		.head = { .kind = to->kind, .seq = to->seq, .size = sizeof(m->reply) },
+		.status = status,
+	};
+	m->fds_len = 0;
+}
+
+bool proto_put(struct proto_message *m, const void *data, size_t size)
+{
+	if (size > PROTO_BYTES_MAX - m->head.size)
+		return false;
+	memcpy((char *)m->bytes + m->head.size, data, size);
+	m->head.size += (uint32_t)size;
+	return true;
+}
+
+bool proto_put_answer(struct proto_message *m, const struct proto_answer *answer)
+{
+	uint32_t size = m->head.size;
+	const char *path = answer->path ? answer->path : "";
+
+	if (proto_put(m, &answer->index, sizeof(answer->index)) &&
+		proto_put(m, &answer->start, sizeof(answer->start)) &&
+		proto_put(m, &answer->line, sizeof(answer->line)) &&
+		proto_put(m, &answer->source, sizeof(answer->source)) &&
+		proto_put(m, &answer->inlined, sizeof(answer->inlined)) &&
+		proto_put(m, answer->name, strlen(answer->name) + 1) &&
+		proto_put(m, path, strlen(path) + 1))
+		return true;
+	m->head.size = size;
+	return false;
+}
+
+int proto_send(int fd, const struct proto_message *m)
+{
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(sizeof(m->fds))];
+	} control = { 0 };
+	struct iovec part = { (void *)m->bytes, m->head.size };
+	struct msghdr msg = { .msg_iov = &part, .msg_iovlen = 1 };
+	ssize_t len;
+
+	if (m->fds_len > 0) {
+		control.head.cmsg_level = SOL_SOCKET;
+		control.head.cmsg_type = SCM_RIGHTS;
+		control.head.cmsg_len = CMSG_LEN(m->fds_len * sizeof(int));
+		memcpy(CMSG_DATA(&control.head), m->fds, m->fds_len * sizeof(int));
+		msg.msg_control = &control;
+		msg.msg_controllen = CMSG_SPACE(m->fds_len * sizeof(int));
+	}
+	do
+		len = sendmsg(fd, &msg, MSG_NOSIGNAL);
+	while (len < 0 && errno == EINTR);
+	return len < 0 ? -errno : 0;
+}
+
+void proto_close_fds(struct proto_message *m)
+{
+	for (size_t i = 0; i < m->fds_len; i++)
+		fd_close(&m->fds[i]);
+	m->fds_len = 0;
+}
+
+/* The kernel never gives more than there is room for in `control`, which is for PROTO_FDS_MAX. */
+static void take_fds(struct msghdr *msg, struct proto_message *m)
+{
+	struct cmsghdr *c = CMSG_FIRSTHDR(msg);
+
+	if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+		return;
+	m->fds_len = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+	memcpy(m->fds, CMSG_DATA(c), m->fds_len * sizeof(int));
+}
+
+int proto_receive(int fd, int flags, struct proto_message *m)
+{
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(sizeof(m->fds))];
+	} control;
+	struct iovec part = { m->bytes, PROTO_BYTES_MAX };
+	struct msghdr msg = {
+		.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		/* Not CMSG_SPACE: its padding has room for one descriptor more. */
+		.msg_controllen = CMSG_LEN(sizeof(m->fds)),
+	};
+	ssize_t len;
+
+	proto_close_fds(m);
+	do
+		len = recvmsg(fd, &msg, flags | MSG_CMSG_CLOEXEC);
+	while (len < 0 && errno == EINTR);
+	if (len < 0)
+		return -errno;
+	take_fds(&msg, m);
+	if (len == 0)
+		return -ECONNRESET;
+	if ((msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) || (size_t)len < sizeof(m->head) ||
+		m->head.size != (size_t)len)
+		return -EBADMSG;
+	return 0;
+}
+
+/* A kind, and text that ends in zeros. */
+static bool state_request_valid(const struct proto_message *m)
+{
+	uint32_t len = m->request.queries_len;
+
+	return len == PROTO_STATE_QUERIES && proto_query(m, 0) < STATE_KINDS &&
+		memchr(proto_state_id(m), '\0', STATE_ID_MAX);
+}
+
+bool proto_request_valid(const struct proto_message *m)
+{
+	const struct proto_request *r = &m->request;
+	const struct shape *shape;
+
+	if (r->head.size < sizeof(*r) || r->head.kind == PROTO_HELLO || r->head.kind >= PROTO_KINDS)
+		return false;
+	shape = &shapes[r->head.kind];
+	return r->queries_len <= shape->queries_max &&
+		r->head.size == sizeof(*r) + r->queries_len * sizeof(uint64_t) &&
+		m->fds_len >= shape->fds_min && m->fds_len <= shape->fds_max &&
+		(r->flags &
+			~(PROTO_DEMANGLE | PROTO_LINES | PROTO_DUMP | PROTO_WHOLE | PROTO_SPARE)) ==
+		0 &&
+		(r->head.kind != PROTO_STATE || state_request_valid(m));
+}
+
+/* The agent makes paths with it. */
+static bool is_file_name(const char *name)
+{
+	return !strchr(name, '/') && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
+}
+
+static bool rows_valid(const struct proto_message *m)
+{
+	const struct proto_rows *rows = proto_body(m);
+
+	/* A file that is of no use has no rows either, for the same reason. */
+	return rows->rows_status < WORKER_STATUSES_TOLD &&
+		(m->reply.status == WORKER_OK || rows->rows_status == m->reply.status) &&
+		rows->build_id_len <= sizeof(rows->build_id) &&
+		memchr(rows->debuglink, '\0', sizeof(rows->debuglink)) &&
+		is_file_name(rows->debuglink) && (rows->rows_bytes > 0) == (m->fds_len == 1) &&
+		(rows->rows_bytes > 0) == (rows->rows_status == WORKER_OK);
+}
+
+static bool symbols_valid(const struct proto_message *m)
+{
+	const struct proto_symbols *symbols = proto_body(m);
+
+	for (size_t i = 0; i < sizeof(symbols->debug); i++)
+		if (symbols->debug[i] >= WORKER_DEBUGS)
+			return false;
+	return true;
+}
+
+static bool wanted_valid(const struct proto_message *m)
+{
+	const struct proto_wanted *wanted = proto_body(m);
+
+	return wanted->kind < DEBUG_PART_KINDS && wanted->build_id_len <= BUILD_ID_BYTES_MAX &&
+		memchr(wanted->dir, '\0', sizeof(wanted->dir)) &&
+		memchr(wanted->name, '\0', sizeof(wanted->name));
+}
+
+/* The reader has tables by source. */
+static bool is_source(uint32_t kind, uint8_t source)
+{
+	return kind == PROTO_NAMES ? source >= ELF_SYM_SYMTAB && source <= ELF_SYM_R2R
+				   : source < WORKER_MAP_SOURCES;
+}
+
+/* What is wanted is opened for the worker, who must not have it that we open files at will. */
+static bool wants_valid(const struct proto_message *m, const struct proto_request *to)
+{
+	bool may_want = to->head.kind == PROTO_NAMES && (to->flags & PROTO_LINES);
+
+	return m->reply.wants <= may_want;
+}
+
+static bool answers_valid(const struct proto_message *m, uint32_t queries_len)
+{
+	struct cursor c = proto_answers(m);
+	struct proto_answer answer;
+	uint32_t next = 0;
+	bool inlined = false;
+
+	if (m->reply.answered > queries_len || m->reply.lines_given_up > m->reply.answered)
+		return false;
+	/* One that answers nothing would be asked again for ever. */
+	if (m->reply.status == WORKER_OK && m->reply.answered == 0 && queries_len > 0 &&
+		m->reply.wants == 0)
+		return false;
+	while (proto_next_answer(&c, &answer)) {
+		if (answer.index < next || answer.index >= m->reply.answered ||
+			!is_source(m->head.kind, answer.source) || answer.inlined > 1 ||
+			(inlined && answer.index != next))
+			return false;
+		inlined = answer.inlined;
+		next = answer.index + !inlined;
+	}
+	return !c.bad && !inlined;
+}
+
+bool proto_reply_valid(const struct proto_message *m, const struct proto_request *to)
+{
+	const struct proto_reply *r = &m->reply;
+	const struct shape *shape;
+
+	if (r->head.size < sizeof(*r) || r->head.kind != to->head.kind ||
+		r->head.seq != to->head.seq || r->head.kind >= PROTO_KINDS ||
+		r->status >= WORKER_STATUSES_TOLD)
+		return false;
+	shape = &shapes[r->head.kind];
+	if (m->fds_len > shape->reply_fds_max)
+		return false;
+	if (shape->names)
+		return wants_valid(m, to) && answers_valid(m, to->queries_len);
+	if (r->head.size != sizeof(*r) + shape->body_bytes)
+		return false;
+	if (r->head.kind == PROTO_ROWS)
+		return rows_valid(m);
+	if (r->head.kind == PROTO_WANTED)
+		return wanted_valid(m);
+	if (r->head.kind == PROTO_STATE)
+		return state_facts_valid(&((const struct proto_state *)proto_body(m))->facts);
+	return r->head.kind != PROTO_LOAD || symbols_valid(m);
+}
+
+const uint64_t *proto_queries(const struct proto_message *m)
+{
+	return &m->bytes[sizeof(m->request) / sizeof(uint64_t)];
+}
+
+bool proto_put_state(struct proto_message *m, uint32_t kind, const char *id)
+{
+	char text[STATE_ID_MAX] = "";
+	uint64_t first = kind;
+
+	if (strlen(id) >= sizeof(text))
+		return false;
+	memccpy(text, id, '\0', sizeof(text));
+	m->request.queries_len = PROTO_STATE_QUERIES;
+	return proto_put(m, &first, sizeof(first)) && proto_put(m, text, sizeof(text));
+}
+
+uint32_t proto_state_kind(const struct proto_message *m)
+{
+	return (uint32_t)proto_query(m, 0);
+}
+
+const char *proto_state_id(const struct proto_message *m)
+{
+	return (const char *)&m->bytes[sizeof(m->request) / sizeof(uint64_t) + 1];
+}
+
+uint64_t proto_query(const struct proto_message *m, uint32_t i)
+{
+	return proto_queries(m)[i];
+}
+
+const void *proto_body(const struct proto_message *m)
+{
+	return &m->bytes[sizeof(m->reply) / sizeof(uint64_t)];
+}
+
+struct cursor proto_answers(const struct proto_message *m)
+{
+	return cursor_init(proto_body(m), m->head.size - sizeof(m->reply));
+}
+
+bool proto_next_answer(struct cursor *c, struct proto_answer *out)
+{
+	if (cursor_left(c) == 0)
+		return false;
+	out->index = cursor_u32(c);
+	out->start = cursor_u64(c);
+	out->line = cursor_u32(c);
+	out->source = cursor_u8(c);
+	out->inlined = cursor_u8(c);
+	out->name = cursor_str(c);
+	out->path = cursor_str(c);
+	return !c->bad;
+}
