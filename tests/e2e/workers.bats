@@ -64,8 +64,11 @@ has_nothing() {
 
 @test "a capture outlives 20 kills of its workers, and its account says what they cost" {
 	local one
-	start_busy spin 90
-	start_busy burn7030_nofp 90
+	# Other tests run programs of these names meanwhile.
+	cp "$(target spin)" "$tmp/spin_a"
+	cp "$(target burn7030_nofp)" "$tmp/burn_b"
+	start "$tmp/spin_a" 90
+	start "$tmp/burn_b" 90
 	start_record -a -F 499 -o "$tmp/f" --stats "$tmp/s"
 	kill_workers 20
 	wait_until 10 have_workers
@@ -77,7 +80,7 @@ has_nothing() {
 	between "$(jq '[.ticks.lost[]] | add // 0' "$tmp/s")" 0 0 'lost'
 	between "$(folded_count "$tmp/f")" "$(stat_of "$tmp/s" .ticks.samples)" \
 		"$(stat_of "$tmp/s" .ticks.samples)" 'samples in the profile'
-	for one in spin burn7030_nofp; do
+	for one in spin_a burn_b; do
 		folded_count "$tmp/f" "(^|;)$one;"
 		grep -E "(^|;)$one;" "$tmp/f" >"$tmp/of.$one"
 		between "$(folded_share "$tmp/of.$one" '\[truncated\]')" 0 0.5 "cut stacks of $one, %"

@@ -7,7 +7,7 @@ bats_require_minimum_version 1.5.0
 setup() {
 	check=$BATS_TEST_DIRNAME/../../tools/check-layers
 	tree=$BATS_TEST_TMPDIR/tree
-	mkdir -p "$tree"/user/{base,elf,sym,profile,sink,worker,cmd,proc,sampler,unwind} "$tree"/{bpf,tests/unit}
+	mkdir -p "$tree"/user/{base,cgroup,elf,sym,profile,sink,worker,cmd,proc,sampler,unwind} "$tree"/{bpf,tests/unit}
 	cd "$tree" || return 1
 }
 

@@ -289,6 +289,6 @@ terminal_is_as_before() {
 		"$stoker" record --help | grep -q -- " $target "
 	done
 	! "$stoker" top --container || false
-	exits 1 script -qec "'$stoker' top --container no-such-container" /dev/null </dev/null >"$tmp/out"
+	exits 1 env TERM=xterm script -qec "'$stoker' top --container no-such-container" /dev/null </dev/null >"$tmp/out"
 	grep -q 'no-such-container' "$tmp/out"
 }
