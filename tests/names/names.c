@@ -181,7 +181,7 @@ static void run(struct names *n)
 int main(int argc, char **argv)
 {
 	struct names n = { .object = { .id = 1 }, .root = { .fd = -1 } };
-	const struct worker_client_options options = { .on_rows = on_rows, .ctx = &n };
+	const struct worker_client_options options = { 0 };
 	struct why why;
 	int c;
 
@@ -202,6 +202,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "names: %s\n", why.text);
 		return 1;
 	}
+	worker_client_listen(n.client, on_rows, &n);
 	n.object.fd = open(n.path, O_RDONLY | O_CLOEXEC);
 	if (n.object.fd < 0)
 		die(n.path, -errno);

@@ -28,12 +28,10 @@ struct seen {
 
 CALLBACK(object, EVENT_OBJECT)
 CALLBACK(who, EVENT_WHO)
-CALLBACK(leaf, EVENT_LEAF)
 CALLBACK(jit, EVENT_JIT)
 CALLBACK(exec, EVENT_EXEC)
 CALLBACK(page, EVENT_PAGE)
 CALLBACK(held, EVENT_HELD)
-CALLBACK(tick, EVENT_TICK)
 
 static int on_stack(void *ctx, const struct event_stack *event, const uint64_t *frames)
 {
@@ -59,13 +57,11 @@ static const struct sampler_events callbacks = {
 	.object = on_object,
 	.who = on_who,
 	.stack = on_stack,
-	.leaf = on_leaf,
 	.jit = on_jit,
 	.exec = on_exec,
 	.page = on_page,
 	.held = on_held,
 	.cgroup = on_cgroup,
-	.tick = on_tick,
 };
 
 /* counted: what becomes of an event for which the callback has no room. */
@@ -81,9 +77,7 @@ static const struct {
 	{ EVENT_EXEC, sizeof(struct event_exec), true },
 	{ EVENT_PAGE, sizeof(struct event_page), false },
 	{ EVENT_HELD, offsetof(struct event_held, stack), false },
-	{ EVENT_LEAF, sizeof(struct event_leaf), false },
 	{ EVENT_CGROUP, offsetof(struct event_cgroup, path) + 1, true },
-	{ EVENT_TICK, sizeof(struct event_tick), false },
 };
 
 union any {
@@ -128,6 +122,35 @@ static void an_event_without_room_is_counted_once(void **state)
 	}
 }
 
+static void a_leaf_and_a_tick_go_into_the_tally(void **state)
+{
+	static const uint64_t frames[] = { 7, 8, 9 };
+	struct {
+		struct event_stack head;
+		uint64_t frames[3];
+	} stack = { { .kind = EVENT_STACK, .hash = 1, .rest = 2, .frames_len = 3 }, { 7, 8, 9 } };
+	struct event_leaf leaf = { .kind = EVENT_LEAF, .hash = 3, .rest = 2, .frame = 70 };
+	struct event_tick tick = { .kind = EVENT_TICK, .id = 5, .time_ns = 1000 };
+	struct tally tally = { 0 };
+	struct events events = { .callbacks = callbacks, .tally = &tally };
+
+	(void)state;
+	assert_int_equal(tally_stack(&tally, &stack.head, frames), 0);
+	events_take(&events, &leaf, sizeof(leaf) - 1);
+	assert_int_equal(tally.stacks.len, 1);
+	events_take(&events, &leaf, sizeof(leaf));
+	assert_int_equal(tally.stacks.len, 2);
+	assert_int_equal(tally.stacks.data[1].hash, 3);
+	assert_int_equal(tally.stacks.data[1].frames[0], 70);
+	assert_int_equal(tally.stacks.data[1].frames[2], 9);
+	events_take(&events, &tick, sizeof(tick) - 1);
+	assert_int_equal(timeline_len(&tally.timeline), 0);
+	events_take(&events, &tick, sizeof(tick));
+	assert_int_equal(timeline_len(&tally.timeline), 1);
+	assert_int_equal(events.lost_ticks, 0);
+	tally_done(&tally);
+}
+
 static void lost_cgroup_events_are_told_once_a_loss(void **state)
 {
 	struct seen seen = { 0 };
@@ -149,6 +172,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_event_reaches_its_callback_when_it_is_whole),
 		cmocka_unit_test(an_event_without_room_is_counted_once),
+		cmocka_unit_test(a_leaf_and_a_tick_go_into_the_tally),
 		cmocka_unit_test(lost_cgroup_events_are_told_once_a_loss),
 	};
 

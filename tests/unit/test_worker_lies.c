@@ -370,13 +370,14 @@ static size_t open_files(void)
 
 static void set_up(const char *seed)
 {
-	const struct worker_client_options options = { .on_rows = on_rows };
+	const struct worker_client_options options = { 0 };
 	struct why why = { "" };
 
 	host.any = seed ? (uint32_t)strtoul(seed, NULL, 10) | 1 : 2463534242U;
 	host.fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	rows_host_init(&host.rows, host.any, wrong);
 	assert_int_equal(worker_client_open(&options, &host.client, &why), 0);
+	worker_client_listen(host.client, on_rows, NULL);
 }
 
 static void tear_down(void)
@@ -498,7 +499,7 @@ static void every_lie_is_refused_or_survived_and_the_maps_stay_consistent(void *
 
 static void a_worker_that_lies_as_it_begins_is_refused_or_survived(void **state)
 {
-	const struct worker_client_options options = { .on_rows = on_rows };
+	const struct worker_client_options options = { 0 };
 	size_t len = 0, files = open_files();
 
 	(void)state;

@@ -52,12 +52,11 @@ static inline void told_open_with(struct told *told, struct worker_client_option
 	int err;
 
 	*told = (struct told){ 0 };
-	options.on_rows = on_rows;
-	options.ctx = told;
 	err = worker_client_open(&options, &told->client, &why);
 	if (err < 0)
 		print_message("%s\n", why.text);
 	assert_int_equal(err, 0);
+	worker_client_listen(told->client, on_rows, told);
 }
 
 static inline void told_close(struct told *told)

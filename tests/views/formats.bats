@@ -9,7 +9,7 @@ load ../e2e/lib
 VIEWER='speedscope@1.25.0 playwright-core@1.65.1'
 
 setup_file() {
-	local busy=() command=() one port targets=${TARGETS:-$BATS_TEST_DIRNAME/../../.build/tests/targets}
+	local busy=() command=() one port recorder targets=${TARGETS:-$BATS_TEST_DIRNAME/../../.build/tests/targets}
 	export dir=$BATS_FILE_TMPDIR
 	for one in 'comms 60' 'burn7030 60 1' 'jitmap 60' 'syscalls 60'; do
 		# shellcheck disable=SC2086 # a program and its arguments
@@ -32,7 +32,18 @@ setup_file() {
 		timeout 60 redis-benchmark -p "$port" -q -n 100000000 -t set,get >/dev/null 2>&1 3>&- &
 		busy+=($!)
 	fi
-	"${STOKER:-$BATS_TEST_DIRNAME/../../stoker}" record -q -a -F 499 -d 4 --by '' --bundle "$dir/bundle"
+	"${STOKER:-$BATS_TEST_DIRNAME/../../stoker}" record -a -F 499 --by '' --bundle "$dir/bundle" \
+		2>"$dir/said" 3>&- &
+	recorder=$!
+	wait_until 30 says 'sampling at' "$dir/said"
+	# At least four seconds, and until each of them has had CPU time.
+	runs_on "${busy[1]}" 100
+	touch "$dir/runtimes"
+	while read -r _ one; do
+		runs_on "$one" 20
+	done <"$dir/runtimes"
+	kill -INT "$recorder"
+	wait "$recorder"
 	kill "${busy[@]}" 2>/dev/null
 	wait
 	cp "$dir/bundle/perf_script.out" "$dir/a.linux-perf.txt"

@@ -67,7 +67,6 @@ struct agent {
 	uint64_t last_profile_ns; /* CLOCK_BOOTTIME */
 	uint64_t last_profile_real_ns, last_profile_tick_ns;
 	uint32_t hz, next_hz;
-	bool times;
 	struct warnings warnings;
 };
 
@@ -114,13 +113,6 @@ static int on_stack(void *ctx, const struct event_stack *event, const uint64_t *
 	return tally_stack(&agent->tally, event, frames);
 }
 
-static int on_leaf(void *ctx, const struct event_leaf *event)
-{
-	struct agent *agent = ctx;
-
-	return tally_leaf(&agent->tally, event);
-}
-
 static int on_jit(void *ctx, const struct event_jit *event)
 {
 	struct agent *agent = ctx;
@@ -163,36 +155,15 @@ static int on_cgroup(void *ctx, const struct event_cgroup *event)
 	return containers_changed(agent->containers, event);
 }
 
-static int on_count(void *ctx, const struct count_key *key, uint64_t count)
-{
-	struct agent *agent = ctx;
-
-	return agent->times ? tally_key(&agent->tally, key, (uint32_t)count)
-			    : tally_count(&agent->tally, key, count);
-}
-
-static int on_tick(void *ctx, const struct event_tick *event)
-{
-	struct agent *agent = ctx;
-	int err = timeline_tick(&agent->tally.timeline, event);
-
-	if (err < 0)
-		sampler_lost_ticks(agent->sampler, 1);
-	return err;
-}
-
 static const struct sampler_events callbacks = {
 	.object = on_object,
 	.who = on_who,
 	.stack = on_stack,
-	.leaf = on_leaf,
 	.jit = on_jit,
 	.exec = on_exec,
 	.page = on_page,
 	.held = on_held,
 	.cgroup = on_cgroup,
-	.count = on_count,
-	.tick = on_tick,
 };
 
 static int watch(struct agent *agent, int fd)
@@ -262,33 +233,42 @@ static int open_sampler(struct agent *agent, const struct agent_options *options
 	err = containers_new(agent->worker, agent->cgroups, &agent->containers);
 	if (err == 0)
 		containers_inquire(agent->containers, agent->inquiry);
-	return err < 0 ? why_set(why, err, "cannot begin: %s", err_text(err))
-		       : sampler_open(&sampler, &callbacks, agent, &agent->sampler, why);
+	return err < 0
+		? why_set(why, err, "cannot begin: %s", err_text(err))
+		: sampler_open(&sampler, &callbacks, agent, &agent->tally, &agent->sampler, why);
+}
+
+int agent_open_workers(int clocks_fd, struct worker_client **out, struct why *why)
+{
+	const struct worker_client_options options = { .clocks_fd = clocks_fd };
+	int err;
+
+	setpriority(PRIO_PROCESS, 0, NICE);
+	privileges_raise_limits();
+	err = privileges_check(why);
+	return err < 0 ? err : worker_client_open(&options, out, why);
 }
 
 int agent_open(const struct agent_options *options, struct agent **out, struct why *why)
 {
 	struct agent *agent = calloc(1, sizeof(*agent));
-	const struct worker_client_options workers = {
-		.on_rows = on_rows, .ctx = agent, .clocks_fd = options->clocks_fd
-	};
-	int err;
+	int err = 0;
 
-	if (!agent)
+	if (!agent) {
+		worker_client_free(options->worker);
 		return why_set(why, -ENOMEM, "out of memory");
+	}
 	heap_give_back();
 	agent->opened_ns = clock_ns(CLOCK_MONOTONIC);
 	agent->hz = agent->next_hz = options->sampler.hz;
-	agent->times = options->sampler.times;
 	agent->tally.timeline.unit_ns = timeline_unit_ns(
 		options->sampler.hz_max ? options->sampler.hz_max : options->sampler.hz);
 	agent->epoll = -1;
-	setpriority(PRIO_PROCESS, 0, NICE);
-	privileges_raise_limits();
-	err = privileges_check(why);
-	/* Before there is anything in this process that they should not have. */
+	agent->worker = options->worker;
+	if (!agent->worker)
+		err = agent_open_workers(0, &agent->worker, why);
 	if (err == 0)
-		err = worker_client_open(&workers, &agent->worker, why);
+		worker_client_listen(agent->worker, on_rows, agent);
 	if (err == 0 && options->debuginfod)
 		err = fetch_open(options->debuginfod, &agent->fetch, why);
 	if (err == 0 && options->runtime_socket)
@@ -344,20 +324,13 @@ void agent_free(struct agent *agent)
 	free(agent);
 }
 
-static int ignore_mapping(void *ctx, const struct scan_mapping *mapping)
-{
-	(void)ctx;
-	(void)mapping;
-	return 0;
-}
-
 /* Meets the files of all processes before a tick does. */
 static int meet(struct agent *agent)
 {
 	int err = containers_scan(agent->containers);
 
 	if (err == 0)
-		err = sampler_scan(agent->sampler, 0, ignore_mapping, NULL);
+		err = sampler_scan(agent->sampler, 0, NULL, NULL);
 	if (err == 0)
 		err = sampler_poll(agent->sampler);
 	publish_rest(sampler_publish(agent->sampler));
@@ -444,15 +417,6 @@ static void next_second(struct agent *agent)
 	publish_settle(sampler_publish(agent->sampler));
 }
 
-static int drain(struct agent *agent)
-{
-	int err = sampler_drain(agent->sampler);
-
-	if (agent->times)
-		sampler_lost_ticks(agent->sampler, tally_resolve(&agent->tally, agent->stopped));
-	return err;
-}
-
 int agent_poll(struct agent *agent)
 {
 	int err = sampler_poll(agent->sampler);
@@ -477,7 +441,7 @@ int agent_poll(struct agent *agent)
 	if (err == 0 &&
 		(sampler_pressed(agent->sampler) ||
 			agent->tally.timeline.pending.len > TICKS_PENDING))
-		err = drain(agent);
+		err = sampler_drain(agent->sampler, agent->stopped);
 	return err;
 }
 
@@ -515,10 +479,69 @@ static void change_rate(struct agent *agent)
 		warnings_add(&agent->warnings, "a CPU's clock did not take another rate");
 }
 
+/* The interval ends here: counts are drained, deferred samples finished, ticks after the cut left
+ * for the next interval. Even after an error the profile gets its times. */
+static int cut(struct agent *agent, struct profile *out, uint64_t *drained_ns)
+{
+	uint64_t now_ns, cut_ns;
+	int err, held_err;
+
+	change_rate(agent);
+	now_ns = clock_ns(CLOCK_BOOTTIME);
+	cut_ns = timeline_round(&agent->tally.timeline, clock_ns(CLOCK_MONOTONIC));
+	err = sampler_drain(agent->sampler, agent->stopped);
+	*drained_ns = clock_ns(CLOCK_MONOTONIC);
+	held_err = finish_held(agent);
+	tally_cut(&agent->tally, agent->stopped ? UINT64_MAX : cut_ns);
+	out->period_ns = NSEC_PER_SEC / agent->hz;
+	out->start_ns = agent->last_profile_real_ns;
+	out->start_tick_ns = agent->last_profile_tick_ns;
+	out->duration_ns = now_ns - agent->last_profile_ns;
+	agent->hz = agent->next_hz;
+	agent->last_profile_ns = now_ns;
+	agent->last_profile_real_ns =
+		clock_ns(CLOCK_REALTIME) - (clock_ns(CLOCK_BOOTTIME) - now_ns);
+	agent->last_profile_tick_ns = cut_ns;
+	return err < 0 ? err : held_err;
+}
+
+/* What names come from is brought up to date: late, so that a JIT's map has its lines. */
+static int refresh(struct agent *agent, uint64_t drained_ns)
+{
+	processes_refresh(agent->processes);
+	containers_settle(agent->containers, drained_ns + WAIT_NS(agent, CONTAINERS_WAIT_NS));
+	return kernel_names_refresh(agent->kernel);
+}
+
+/* Every frame that the interval met gets its name, once. */
+static int name(struct agent *agent, struct fill *fill, uint64_t drained_ns)
+{
+	int err;
+
+	naming_begin(&agent->naming, fill->profile, drained_ns + WAIT_NS(agent, NAMES_WAIT_NS),
+		drained_ns);
+	err = fill_names(fill);
+	if (agent->naming.note.text[0])
+		warnings_add(&agent->warnings, agent->naming.note.text);
+	return err;
+}
+
+/* The next interval begins; what was not used for long is forgotten. containers_next reads the
+ * tally's tasks, tally_next drops counts that fill_samples has read, objects_bury frees objects
+ * that frames of this interval referred to: so this order. */
+static void advance(struct agent *agent)
+{
+	containers_next(agent->containers, &agent->tally);
+	tally_next(&agent->tally, agent->sampler);
+	processes_next(agent->processes);
+	kernel_names_next(agent->kernel);
+	objects_bury(agent->objects);
+}
+
 int agent_profile(struct agent *agent, struct profile *out)
 {
-	uint64_t now, cut_ns, drained_ns;
-	int err, first_err;
+	uint64_t drained_ns;
+	int cut_err, refresh_err, err;
 	struct fill fill = {
 		.profile = out,
 		.tally = &agent->tally,
@@ -529,42 +552,15 @@ int agent_profile(struct agent *agent, struct profile *out)
 		.last = agent->stopped,
 	};
 
-	change_rate(agent);
-	now = clock_ns(CLOCK_BOOTTIME);
-	cut_ns = timeline_round(&agent->tally.timeline, clock_ns(CLOCK_MONOTONIC));
-	first_err = drain(agent);
-	drained_ns = clock_ns(CLOCK_MONOTONIC);
-	err = finish_held(agent);
-	first_err = first_err < 0 ? first_err : err;
-	tally_cut(&agent->tally, agent->stopped ? UINT64_MAX : cut_ns);
-	out->period_ns = NSEC_PER_SEC / agent->hz;
-	agent->hz = agent->next_hz;
-	out->start_ns = agent->last_profile_real_ns;
-	out->start_tick_ns = agent->last_profile_tick_ns;
-	out->duration_ns = now - agent->last_profile_ns;
-	agent->last_profile_ns = now;
-	agent->last_profile_real_ns = clock_ns(CLOCK_REALTIME) - (clock_ns(CLOCK_BOOTTIME) - now);
-	agent->last_profile_tick_ns = cut_ns;
-	processes_refresh(agent->processes);
-	containers_settle(agent->containers, drained_ns + WAIT_NS(agent, CONTAINERS_WAIT_NS));
-	err = kernel_names_refresh(agent->kernel);
-	first_err = first_err < 0 ? first_err : err;
-	naming_begin(&agent->naming, out, drained_ns + WAIT_NS(agent, NAMES_WAIT_NS), drained_ns);
-	err = fill_names(&fill);
-	if (agent->naming.note.text[0])
-		warnings_add(&agent->warnings, agent->naming.note.text);
-	first_err = first_err < 0 ? first_err : err;
+	cut_err = cut(agent, out, &drained_ns);
+	refresh_err = refresh(agent, drained_ns);
+	err = name(agent, &fill, drained_ns);
 	if (err == 0)
 		err = fill_samples(&fill);
-	first_err = first_err < 0 ? first_err : err;
 	fill_done(&fill);
 	agent->account.names_cut += profile_fit(out, PROFILE_TEXT_MAX);
-	containers_next(agent->containers, &agent->tally);
-	tally_next(&agent->tally, agent->sampler);
-	processes_next(agent->processes);
-	kernel_names_next(agent->kernel);
-	objects_bury(agent->objects);
-	return first_err;
+	advance(agent);
+	return cut_err < 0 ? cut_err : refresh_err < 0 ? refresh_err : err;
 }
 
 size_t agent_ticks(const struct agent *agent)

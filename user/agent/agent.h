@@ -12,6 +12,8 @@
 #include "profile/profile.h"
 #include "sampler/sampler.h"
 
+struct worker_client;
+
 struct agent_options {
 	struct sampler_options sampler;
 	bool demangle;
@@ -20,13 +22,17 @@ struct agent_options {
 	bool lines;                    /* inlined frames, source files and lines */
 	const char *const *debug_dirs; /* other folders with debug files */
 	size_t debug_dirs_len;
-	const char *debuginfod;     /* URLs of servers, separated by blanks; NULL: none */
-	const char *runtime_socket; /* of a container runtime's API; NULL: none */
-	int clocks_fd;              /* as in client/client.h */
+	const char *debuginfod;       /* URLs of servers, separated by blanks; NULL: none */
+	const char *runtime_socket;   /* of a container runtime's API; NULL: none */
+	struct worker_client *worker; /* of agent_open_workers; consumed, also by a failure */
 };
 
 struct agent;
 
+/* Starts the workers, before there is anything in this process that they should not have. Who looks
+ * for a target first uses them for it. clocks_fd: as in client/client.h. */
+int agent_open_workers(int clocks_fd, struct worker_client **out, struct why *why);
+/* options->worker NULL: agent_open starts them. */
 int agent_open(const struct agent_options *options, struct agent **out, struct why *why);
 void agent_free(struct agent *agent);
 int agent_start(struct agent *agent, struct why *why);

@@ -118,8 +118,6 @@ int worker_client_open(
 	client->clocks = (struct starter)STARTER_INIT;
 	if (options->clocks_fd > 0)
 		client->clocks.fd = options->clocks_fd;
-	client->rows.fn = options->on_rows;
-	client->rows.ctx = options->ctx;
 	client->rows.blame = client->namer.blame = &client->blame;
 	client->blame.refuse_ns = options->refuse_ns ? options->refuse_ns : REFUSE_NS;
 	client->rss_limit_kb = options->rss_max_kb ? options->rss_max_kb : RSS_MAX_KB;
@@ -133,6 +131,12 @@ int worker_client_open(
 	else
 		*out = client;
 	return err;
+}
+
+void worker_client_listen(struct worker_client *client, worker_rows_fn on_rows, void *ctx)
+{
+	client->rows.fn = on_rows;
+	client->rows.ctx = ctx;
 }
 
 int worker_client_clock(struct worker_client *client, const struct cpu_clock *clock, int *fd)

@@ -43,8 +43,6 @@ struct worker_rows {
 typedef void (*worker_rows_fn)(void *ctx, const struct worker_rows *rows);
 
 struct worker_client_options {
-	worker_rows_fn on_rows;
-	void *ctx;
 	const char *argument; /* which the program is started with; NULL: WORKER_ARGUMENT */
 	uint64_t hang_ns;     /* a worker is lost that takes longer over a request; 0: 20 s */
 	uint64_t refuse_ns;   /* the first refusal; each next is four times longer; 0: 10 s */
@@ -57,6 +55,8 @@ struct worker_client_options {
 int worker_client_open(
 	const struct worker_client_options *options, struct worker_client **out, struct why *why);
 void worker_client_free(struct worker_client *client);
+/* To be called before the first worker_client_rows. */
+void worker_client_listen(struct worker_client *client, worker_rows_fn on_rows, void *ctx);
 
 /* Readable when worker_client_poll has something to do; the same for the client's life. */
 int worker_client_fd(const struct worker_client *client);

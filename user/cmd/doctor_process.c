@@ -244,9 +244,11 @@ static int examine(struct patient *p, struct why *why)
 int doctor_process(pid_t pid, struct why *why)
 {
 	struct patient p = { .process = { .pid = pid }, .roots = { -1, -1 } };
-	const struct worker_client_options options = { .on_rows = on_rows, .ctx = &p };
+	const struct worker_client_options options = { 0 };
 	int err = worker_client_open(&options, &p.worker, why);
 
+	if (err == 0)
+		worker_client_listen(p.worker, on_rows, &p);
 	if (err == 0)
 		err = privileges_drop(why);
 	if (err < 0) {

@@ -10,11 +10,13 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/own.h"
 #include "cgroup/tree.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "cmd/ps_print.h"
 #include "agent/agent.h"
+#include "client/client.h"
 #include "containers/cgroup_view.h"
 #include "containers/container_list.h"
 
@@ -30,6 +32,7 @@ enum {
 struct ps {
 	struct cgroup_tree *tree;
 	struct container_list list;
+	struct worker_client *worker; /* until the agent has it */
 	struct agent *agent;
 	VEC(struct ps_row) rows;
 	uint64_t duration_ns;
@@ -172,6 +175,7 @@ static int capture(struct ps *ps, struct profile *out, struct why *why)
 			.cgroup_fd = -1,
 			.user = true,
 			.memory_bytes = MEMORY_BYTES },
+		.worker = TAKE_PTR(ps->worker),
 	};
 	struct pollfd fd = { .events = POLLIN };
 	uint64_t end_ns;
@@ -280,7 +284,9 @@ static int run(struct ps *ps, struct why *why)
 	if (err == 0)
 		err = cgroup_tree_open(cgroup_view(), &ps->tree, why);
 	if (err == 0)
-		err = container_list_read(ps->tree, &ps->list, why);
+		err = agent_open_workers(0, &ps->worker, why);
+	if (err == 0)
+		err = container_list_read(ps->worker, ps->tree, &ps->list, why);
 	if (err == 0)
 		err = capture(ps, &profile, why);
 	if (err < 0)
@@ -324,6 +330,7 @@ int cmd_ps(int argc, char **argv, struct log *log)
 	err = run(&ps, &why);
 	if (err < 0)
 		log_error(log, "%s", why.text);
+	worker_client_free(ps.worker);
 	agent_free(ps.agent);
 	container_list_done(&ps.list);
 	cgroup_tree_free(ps.tree);

@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/own.h"
 #include "base/library.h"
 #include "cmd/cmd.h"
 #include "output/bundle.h"
@@ -22,6 +23,7 @@
 #include "cmd/record_output.h"
 #include "base/signals.h"
 #include "agent/agent.h"
+#include "client/client.h"
 #include "daemon/capture.h"
 #include "containers/target.h"
 #include "sink/sink.h"
@@ -37,6 +39,7 @@ struct record {
 	struct record_options options;
 	struct command command;
 	struct clerk clerk;
+	struct worker_client *worker; /* until the agent has it; NULL: not started yet */
 	struct agent *agent;
 	struct record_output output;
 	struct log *log;
@@ -83,7 +86,10 @@ static int open_cgroup(struct record *r, struct why *why)
 
 	if (!r->options.cgroup)
 		return 0;
-	err = target_find(r->options.cgroup_kind, r->options.cgroup, &r->cgroup, why);
+	err = agent_open_workers(capture_clocks_fd(), &r->worker, why);
+	if (err == 0)
+		err = target_find(
+			r->worker, r->options.cgroup_kind, r->options.cgroup, &r->cgroup, why);
 	if (err == 0 && r->cgroup.fd < 0)
 		log_note(r->log,
 			"no perf event can be bound to this cgroup: the program runs at "
@@ -152,7 +158,7 @@ static int open_agent(struct record *r, struct why *why)
 		.debug_dirs_len = o->debug_dirs.len,
 		.debuginfod = o->debuginfod,
 		.runtime_socket = o->runtime_socket,
-		.clocks_fd = capture_clocks_fd(),
+		.worker = TAKE_PTR(r->worker),
 	};
 
 	return agent_open(&options, &r->agent, why);
@@ -187,13 +193,14 @@ static int prepare(struct record *r, struct why *why)
 	if (err == 0)
 		err = output_check(&(struct output){ .pattern = r->options.output }, why);
 	if (err == 0)
-		err = open_cgroup(r, why);
-	if (err == 0)
 		err = signals_open(&r->signals, why);
 	if (err == 0)
 		err = start_command(r, why);
 	if (err == 0)
 		err = open_clerk(r, why);
+	/* After all forks: from here on this process has the agent's priority, and workers. */
+	if (err == 0)
+		err = open_cgroup(r, why);
 	if (err == 0 && r->options.bundle)
 		err = clerk_make_folder(&r->clerk, why);
 	if (err == 0)
@@ -429,6 +436,7 @@ static void done(struct record *r)
 {
 	record_output_done(&r->output);
 	clerk_close(&r->clerk);
+	worker_client_free(r->worker);
 	agent_free(r->agent);
 	command_done(&r->command);
 	record_options_done(&r->options);

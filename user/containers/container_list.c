@@ -11,12 +11,10 @@
 #include "base/own.h"
 #include "cgroup/tree.h"
 #include "containers/containers.h"
-#include "client/client.h"
 
 #define WAIT_NS (3 * NSEC_PER_SEC)
 
 DEFINE_CLEANUP(struct containers, containers_free)
-DEFINE_CLEANUP(struct worker_client, worker_client_free)
 
 static int on_item(void *ctx, const struct containers_item *item)
 {
@@ -69,23 +67,13 @@ static void drop_repeated(struct container_list *list)
 	list->all.len = kept;
 }
 
-static void ignore_rows(void *ctx, const struct worker_rows *rows)
+int container_list_read(struct worker_client *worker, const struct cgroup_tree *tree,
+	struct container_list *out, struct why *why)
 {
-	(void)ctx;
-	(void)rows;
-}
-
-int container_list_read(const struct cgroup_tree *tree, struct container_list *out, struct why *why)
-{
-	const struct worker_client_options options = { .on_rows = ignore_rows };
-	_cleanup_(worker_client_freep) struct worker_client *worker = NULL;
 	_cleanup_(containers_freep) struct containers *containers = NULL;
-	int err = worker_client_open(&options, &worker, why);
+	int err = containers_new(worker, tree, &containers);
 
 	*out = (struct container_list){ 0 };
-	if (err < 0)
-		return err;
-	err = containers_new(worker, tree, &containers);
 	if (err == 0)
 		err = containers_scan(containers);
 	if (err == 0) {

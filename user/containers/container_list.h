@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* containers/container_list.h - the containers, pods and units that there are now, for whoever
- * lists them or looks for one. Has a worker of its own for the time that it takes. */
+ * lists them or looks for one. */
 #pragma once
 
 #include "base/err.h"
@@ -9,6 +9,7 @@
 #include "cgroup/state_file.h"
 
 struct cgroup_tree;
+struct worker_client;
 
 struct container_list_item {
 	uint64_t cgroup; /* of several with the same path the first hierarchy's: v2 before v1 */
@@ -21,8 +22,9 @@ struct container_list {
 	VEC(struct container_list_item) all; /* by path; each path once */
 };
 
-int container_list_read(
-	const struct cgroup_tree *tree, struct container_list *out, struct why *why);
+/* The worker reads runtimes' files. */
+int container_list_read(struct worker_client *worker, const struct cgroup_tree *tree,
+	struct container_list *out, struct why *why);
 void container_list_done(struct container_list *list);
 
 /* What a container, or another cgroup, is called: as in a profile. */

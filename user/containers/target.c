@@ -312,7 +312,8 @@ static int find_cgroup(
 	return err < 0 ? why_set(why, err, "--cgroup %s: %s", name, err_text(err)) : 0;
 }
 
-int target_find(enum target_kind kind, const char *name, struct target *out, struct why *why)
+int target_find(struct worker_client *worker, enum target_kind kind, const char *name,
+	struct target *out, struct why *why)
 {
 	static const char *const options[] = { "", "--cgroup", "--container", "--pod", "--unit" };
 	_cleanup_(cgroup_tree_freep) struct cgroup_tree *tree = NULL;
@@ -329,7 +330,7 @@ int target_find(enum target_kind kind, const char *name, struct target *out, str
 		return why_set(why, -EINVAL, "%s: which?", options[kind]);
 	if (kind == TARGET_CGROUP)
 		return find_cgroup(tree, name, out, why);
-	err = container_list_read(tree, &s.list, why);
+	err = container_list_read(worker, tree, &s.list, why);
 	if (err < 0)
 		return err;
 	why->text[0] = '\0';

@@ -12,6 +12,8 @@
 
 enum target_kind { TARGET_NONE, TARGET_CGROUP, TARGET_CONTAINER, TARGET_POD, TARGET_UNIT };
 
+struct worker_client;
+
 struct target {
 	int fd; /* the folder that perf events are bound to; -1: there is none, and BPF filters */
 	VEC(uint64_t) cgroups; /* it, or they, and all below; where there is no fd */
@@ -29,7 +31,8 @@ const char *target_parse(const char *text, enum target_kind *kind);
 /* name: of a cgroup, its path or number; of a container its name, id, or the beginning of either
  * that no other has; of a pod its name, NS/NAME, or uid; of a unit its name, `.service` may be left
  * out. -ENOENT, -ENOTUNIQ: why lists what there is. */
-int target_find(enum target_kind kind, const char *name, struct target *out, struct why *why);
+int target_find(struct worker_client *worker, enum target_kind kind, const char *name,
+	struct target *out, struct why *why);
 void target_done(struct target *target);
 /* Is it still there? True where that is not known. */
 bool target_exists(const struct target *target);

@@ -19,6 +19,7 @@
 #include "base/own.h"
 #include "base/signals.h"
 #include "agent/agent.h"
+#include "client/client.h"
 #include "daemon/config.h"
 #include "daemon/governor.h"
 #include "daemon/http_front.h"
@@ -37,6 +38,7 @@ struct daemon {
 	bool config_given;
 	struct config config;
 	struct sink_options sink;
+	struct worker_client *worker; /* until the agent has it */
 	struct agent *agent;
 	struct keeper keeper;
 	struct keeper_status status;
@@ -405,7 +407,7 @@ static int find_target(struct daemon *d, struct why *why)
 	enum target_kind kind = TARGET_NONE;
 	const char *name = target_parse(d->config.target, &kind);
 
-	return kind == TARGET_NONE ? 0 : target_find(kind, name, &d->target, why);
+	return kind == TARGET_NONE ? 0 : target_find(d->worker, kind, name, &d->target, why);
 }
 
 static int open_agent(struct daemon *d, struct why *why)
@@ -428,6 +430,7 @@ static int open_agent(struct daemon *d, struct why *why)
 		},
 		.demangle = true,
 		.spare = true,
+		.worker = TAKE_PTR(d->worker),
 	};
 
 	return agent_open(&options, &d->agent, why);
@@ -447,15 +450,18 @@ static int open_traps(struct daemon *d, struct why *why)
 
 static int start(struct daemon *d, struct why *why)
 {
-	int err = find_target(d, why);
+	int err = signals_open(&d->signals, why);
 
-	if (err == 0)
-		err = signals_open(&d->signals, why);
 	if (err == 0)
 		err = keeper_open(&d->keeper, d->config.store,
 			d->http ? http_front_listener(d->http) : -1, d->log, &d->status, why);
 	if (err == 0 && d->http)
 		err = http_front_start(d->http, why);
+	/* After all forks: from here on this process has the agent's priority. */
+	if (err == 0)
+		err = agent_open_workers(0, &d->worker, why);
+	if (err == 0)
+		err = find_target(d, why);
 	if (err == 0)
 		err = open_agent(d, why);
 	uname(&d->host);
@@ -503,6 +509,7 @@ void daemon_free(struct daemon *d)
 		return;
 	http_front_free(d->http);
 	trapper_close(&d->trapper);
+	worker_client_free(d->worker);
 	agent_free(d->agent);
 	keeper_close(&d->keeper);
 	notify_close(&d->notify);

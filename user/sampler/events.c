@@ -36,6 +36,15 @@ static int on_cgroup(struct events *events, const struct event_cgroup *e, size_t
 	return events->callbacks.cgroup(events->ctx, e);
 }
 
+static int on_tick(struct events *events, const struct event_tick *e)
+{
+	int err = timeline_tick(&events->tally->timeline, e);
+
+	if (err < 0)
+		events->lost_ticks++;
+	return err;
+}
+
 /* Is it one that nothing else counts? */
 static bool is_dropped(uint32_t kind, int err)
 {
@@ -54,7 +63,7 @@ int events_take(void *ctx, void *data, size_t size)
 	if (kind == EVENT_STACK)
 		err = on_stack(events, data, size);
 	else if (kind == EVENT_LEAF && size >= sizeof(struct event_leaf))
-		err = to->leaf(events->ctx, data);
+		err = tally_leaf(events->tally, data);
 	else if (kind == EVENT_OBJECT && size >= sizeof(struct event_object))
 		err = to->object(events->ctx, data);
 	else if (kind == EVENT_WHO && size >= sizeof(struct event_who))
@@ -64,7 +73,7 @@ int events_take(void *ctx, void *data, size_t size)
 	else if (kind == EVENT_EXEC && size >= sizeof(struct event_exec))
 		err = to->exec(events->ctx, data);
 	else if (kind == EVENT_TICK && size >= sizeof(struct event_tick))
-		err = to->tick(events->ctx, data);
+		err = on_tick(events, data);
 	else if (kind == EVENT_PAGE && size >= sizeof(struct event_page))
 		err = to->page(events->ctx, data);
 	else if (kind == EVENT_CGROUP)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sampler/events.h - an event of the ring buffer → its callback. */
+/* sampler/events.h - an event of the ring buffer → the tally, or its callback where the agent has
+ * more to do with it. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,6 +10,7 @@
 
 #include "bpf/abi.h"
 #include "bpf/reasons.h"
+#include "sampler/tally.h"
 
 /* Pointers are good during the call. A negative return: the event is not kept; -ENOMEM and
  * -ENOSPC are counted by its kind, but for kinds that a lost tick accounts for. */
@@ -16,7 +18,6 @@ struct sampler_events {
 	int (*object)(void *ctx, const struct event_object *event);
 	int (*who)(void *ctx, const struct event_who *event);
 	int (*stack)(void *ctx, const struct event_stack *event, const uint64_t *frames);
-	int (*leaf)(void *ctx, const struct event_leaf *event);
 	int (*jit)(void *ctx, const struct event_jit *event);
 	int (*exec)(void *ctx, const struct event_exec *event);
 	int (*page)(void *ctx, const struct event_page *event);
@@ -24,16 +25,15 @@ struct sampler_events {
 	/* Its path ends with a NUL. Change CGROUP_LOST: BPF lost some; all that it sent before
 	 * that came before this one. */
 	int (*cgroup)(void *ctx, const struct event_cgroup *event);
-	/* With times: an id that ticks have, in place of the count. */
-	int (*count)(void *ctx, const struct count_key *key, uint64_t count);
-	int (*tick)(void *ctx, const struct event_tick *event);
 };
 
 struct events {
 	struct sampler_events callbacks;
 	void *ctx;
+	struct tally *tally;               /* gets leaves and ticks */
 	bool pressed;                      /* a count map is half full */
 	uint64_t lost_memory;              /* ticks */
+	uint64_t lost_ticks;               /* events of ticks that the tally had no room for */
 	uint64_t dropped[EVENT_KINDS_MAX]; /* by callbacks that had no room */
 	uint64_t cgroups_lost;             /* of which the callback was told */
 };

@@ -268,7 +268,7 @@ static int open_clocks(struct sampler *s, const struct sampler_options *o, struc
 }
 
 int sampler_open(const struct sampler_options *options, const struct sampler_events *events,
-	void *ctx, struct sampler **out, struct why *why)
+	void *ctx, struct tally *tally, struct sampler **out, struct why *why)
 {
 	struct sampler *s = calloc(1, sizeof(*s));
 	int err;
@@ -277,6 +277,7 @@ int sampler_open(const struct sampler_options *options, const struct sampler_eve
 		return why_set(why, -ENOMEM, "out of memory");
 	s->events.callbacks = *events;
 	s->events.ctx = ctx;
+	s->events.tally = tally;
 	s->times = options->times;
 	err = cpus_count(&s->cpus, why);
 	if (err == 0)
@@ -324,7 +325,7 @@ static int scan_read(struct sampler *s, int fd,
 
 	while (err == 0 && (len = read(fd, batch, sizeof(batch))) > 0) {
 		for (size_t i = 0; i < (size_t)len / sizeof(*batch) && err == 0; i++)
-			err = take(ctx, &batch[i]);
+			err = take ? take(ctx, &batch[i]) : 0;
 		/* What was met is told through the ring, which a large host would fill. */
 		if (err == 0)
 			err = sampler_poll(s);
@@ -400,9 +401,11 @@ static void hand_over(struct sampler *s, uint32_t len)
 {
 	for (uint32_t i = 0; i < len; i++) {
 		s->drained_bytes += sizeof(s->keys[i]) + sizeof(s->values[i]);
-		/* With times it shows in the ticks, which then have no key. */
-		if (s->events.callbacks.count(s->events.ctx, &s->keys[i], s->values[i]) < 0 &&
-			!s->times)
+		/* With times the value is an id, by which ticks name this key. A key that is lost
+		 * shows in its ticks. */
+		if (s->times)
+			(void)tally_key(s->events.tally, &s->keys[i], (uint32_t)s->values[i]);
+		else if (tally_count(s->events.tally, &s->keys[i], s->values[i]) < 0)
 			s->lost_user[LOST_DRAIN] += s->values[i];
 	}
 }
@@ -426,7 +429,7 @@ static int drain_map(struct sampler *s, int fd)
 	return 0;
 }
 
-int sampler_drain(struct sampler *s)
+int sampler_drain(struct sampler *s, bool last)
 {
 	uint32_t old = s->skel->bss->active_counts & 1;
 	struct bpf_map *map = old ? s->skel->maps.counts_1 : s->skel->maps.counts_0;
@@ -438,6 +441,8 @@ int sampler_drain(struct sampler *s)
 	err = sampler_poll(s);
 	if (err == 0)
 		err = drain_map(s, bpf_map__fd(map));
+	if (s->times)
+		s->lost_user[LOST_DRAIN] += tally_resolve(s->events.tally, last);
 	__atomic_store_n(&s->skel->bss->counts_len[old], 0, __ATOMIC_SEQ_CST);
 	return err;
 }
@@ -506,6 +511,8 @@ static void count_ticks(struct sampler *s, struct sampler_stats *out,
 	uint64_t due = time->due, seen = 0;
 
 	s->lost_user[LOST_MEMORY] = s->events.lost_memory;
+	s->lost_user[LOST_DRAIN] += s->events.lost_ticks;
+	s->events.lost_ticks = 0;
 	out->samples = ticks->samples - s->lost_user[LOST_DRAIN] - s->lost_user[LOST_MEMORY];
 	out->idle = ticks->idle;
 	out->filtered = ticks->filtered;

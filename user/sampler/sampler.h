@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sampler/sampler.h - the BPF program, its clock events and its maps, as callbacks. What BPF tells
- * once (objects, tasks, stacks) comes from sampler_poll, counts from sampler_drain, each sample
- * exactly once. Nothing is named here. */
+/* sampler/sampler.h - the BPF program, its clock events and its maps. sampler_poll hands over what
+ * BPF sends once (objects, tasks, stacks), sampler_drain the counts, each sample exactly once.
+ * Counts and ticks go into the tally, the rest to the callbacks. Nothing is named here. */
 #pragma once
 
 #include <stdbool.h>
@@ -71,9 +71,10 @@ struct sampler_stats {
 
 struct sampler;
 
-/* Loads the program and opens the events, disabled. */
+/* Loads the program and opens the events, disabled. ctx is the callbacks'; the tally must outlive
+ * the sampler. */
 int sampler_open(const struct sampler_options *options, const struct sampler_events *events,
-	void *ctx, struct sampler **out, struct why *why);
+	void *ctx, struct tally *tally, struct sampler **out, struct why *why);
 void sampler_free(struct sampler *sampler);
 
 int sampler_start(struct sampler *sampler, struct why *why);
@@ -82,7 +83,7 @@ int sampler_set_hz(struct sampler *sampler, uint32_t hz); /* from now on */
 void sampler_stop(struct sampler *sampler);
 
 /* Walks the mappings of code of one process, or of all (tgid 0): each file gets its object, told by
- * the callback as any other, and each mapping goes to take. */
+ * the callback as any other, and each mapping goes to take, unless that is NULL. */
 int sampler_scan(struct sampler *sampler, uint32_t tgid,
 	int (*take)(void *ctx, const struct scan_mapping *mapping), void *ctx);
 /* Where tables go. Lives as long as the sampler. */
@@ -95,9 +96,10 @@ int sampler_fd(const struct sampler *sampler);
 int sampler_poll(struct sampler *sampler);
 /* True when a drain should not wait: a count map is half full. */
 bool sampler_pressed(const struct sampler *sampler);
-/* Turns to the other count map and hands over what the first one holds. */
-int sampler_drain(struct sampler *sampler);
-/* So many ticks were told of keys that never were. */
+/* Turns to the other count map and moves what the first one holds into the tally. last: no tick
+ * comes after this, so ticks that wait for their key are lost. */
+int sampler_drain(struct sampler *sampler, bool last);
+/* A deferred sample was finished, and the tally had no room for it. */
 void sampler_lost_ticks(struct sampler *sampler, uint64_t ticks);
 /* Lets BPF forget a stack or task that user space is about to forget. */
 void sampler_forget_stack(struct sampler *sampler, uint64_t hash);
