@@ -182,13 +182,26 @@ struct event_pressure {
 #include "bpf/abi_held.h"
 #include "bpf/abi_rows.h"
 
+/* Every struct, those of the headers above too. */
 _Static_assert(sizeof(struct count_key) == 24, "count_key");
 _Static_assert(sizeof(struct who_key) == 40, "who_key");
 _Static_assert(sizeof(struct object_key) == 24, "object_key");
 _Static_assert(sizeof(struct tick_stats) == 104, "tick_stats");
+_Static_assert(sizeof(struct cpu_ticks) == 64, "cpu_ticks");
 _Static_assert(sizeof(struct event_stack) == 24, "event_stack");
 _Static_assert(sizeof(struct event_leaf) == 32, "event_leaf");
 _Static_assert(sizeof(struct event_tick) == 24, "event_tick");
 _Static_assert(sizeof(struct event_object) == 120, "event_object");
 _Static_assert(sizeof(struct event_who) == 48, "event_who");
 _Static_assert(sizeof(struct event_jit) == 16, "event_jit");
+_Static_assert(sizeof(struct event_exec) == 16, "event_exec");
+_Static_assert(sizeof(struct event_page) == 16, "event_page");
+_Static_assert(sizeof(struct event_pressure) == 8, "event_pressure");
+_Static_assert(sizeof(struct event_cgroup) == 16 + CGROUP_PATH_MAX, "event_cgroup");
+_Static_assert(sizeof(struct event_held) == 1368 + HELD_STACK_BYTES, "event_held");
+_Static_assert(sizeof(struct cgroup_v1) == 8, "cgroup_v1");
+_Static_assert(sizeof(struct cgroup_v1_known) == 16, "cgroup_v1_known");
+_Static_assert(sizeof(struct rows_page) == 8, "rows_page");
+_Static_assert(sizeof(struct object_value) == 24, "object_value");
+_Static_assert(sizeof(struct scan_mapping) == 32, "scan_mapping");
+_Static_assert(sizeof(struct unwind_rule) == 16, "unwind_rule");

@@ -59,6 +59,3 @@ struct event_cgroup {
 	char path[CGROUP_PATH_MAX]; /* from the hierarchy's root; what is after its NUL is not sent;
 				     "": could not be read */
 };
-
-_Static_assert(sizeof(struct event_cgroup) == 16 + CGROUP_PATH_MAX, "event_cgroup");
-_Static_assert(sizeof(struct cgroup_v1) == 8, "cgroup_v1");

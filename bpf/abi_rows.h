@@ -114,5 +114,3 @@ struct unwind_rule {
 	__s16 ra_off;
 	__s16 fp_off;
 };
-
-_Static_assert(sizeof(struct unwind_rule) == 16, "unwind_rule");

@@ -93,6 +93,14 @@ breach() {
 	breach 'bpf/a.bpf.c:3: bpf/ knows nothing of user/'
 }
 
+@test "a struct between kernel and user space whose size nobody asserts is found" {
+	put bpf/abi.h 'struct a {' '};' '_Static_assert(sizeof(struct a) == 0, "a");' \
+		'_Static_assert(sizeof(struct b) == 0, "b");'
+	put bpf/abi_part.h 'struct b {' '};' 'struct c {' '};'
+	sed -i '1s/Apache/GPL-2.0-only OR Apache/' bpf/*.h
+	breach 'bpf/abi_part.h:5: no _Static_assert on the size of struct c'
+}
+
 @test "a log in a parser is found" {
 	put user/proc/a.c '#include "base/log.h"'
 	breach "user/proc/a.c:3: only cmd, daemon, output, traps include base/log.h"
