@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# tools/check-length: limits on functions, files and lines, and the distribution.
+# tools/check-length: limits on functions, files and lines.
 
 bats_require_minimum_version 1.5.0
 
@@ -18,49 +18,31 @@ func() {
 	printf '}\n\n'
 }
 
-@test "the distribution is one line" {
+@test "the size of the source is one line" {
 	{ func a 5; func b 10; func c 30; } >user/base/a.c
+	{ func d 60; func e 60; } >tests/unit/a.c
 	run -0 "$check" --root "$tree"
-	[ "$output" = "3 functions in 1 files of 48 lines: median 10, p90 30, longest 30" ]
+	[ "$output" = "3 functions in 1 files of 48 lines, the longest of 30" ]
 }
 
 @test "a function of 70 lines passes and one of 71 is named with its line" {
-	{ for i in 1 2 3 4 5 6 7 8 9 10 11 12; do func "f$i" 5; done; func long_one 70; } >user/base/a.c
+	{ func short 5; func long_one 70; } >user/base/a.c
 	run -0 "$check" --root "$tree"
-	{ for i in 1 2 3 4 5 6 7 8 9 10 11 12; do func "f$i" 5; done; func long_one 71; } >user/base/a.c
+	{ func short 5; func long_one 71; } >user/base/a.c
 	run -1 "$check" --root "$tree"
-	[ "${lines[0]}" = "user/base/a.c:73: long_one() has 71 lines; 70 at most" ]
+	[ "${lines[0]}" = "user/base/a.c:7: long_one() has 71 lines; 70 at most" ]
 }
 
 @test "a signature of several lines belongs to the function, a comment above does not" {
 	printf '/* why\n * so */\nstatic int f(int a,\n\tint b)\n{\n}\n' >user/base/a.c
 	run -0 "$check" --root "$tree"
-	[[ $output == *"median 4, p90 4, longest 4" ]]
+	[[ $output == *"the longest of 4" ]]
 }
 
 @test "a struct and a table are no functions" {
 	printf 'struct a {\n\tint b;\n};\nstatic const int t[] = {\n\t1,\n};\n' >user/base/a.c
 	run -0 "$check" --root "$tree"
 	[[ $output == "0 functions"* ]]
-}
-
-@test "a median above the limit is a breach" {
-	{ func a 30; func b 30; func c 5; } >user/base/a.c
-	run -1 "$check" --root "$tree"
-	[ "${lines[0]}" = "bpf user:0: the median function has 30 lines; 20 at most" ]
-}
-
-@test "a 90th percentile above the limit is a breach" {
-	{ func a 5; func b 5; func c 50; } >user/base/a.c
-	run -1 "$check" --root "$tree"
-	[ "${lines[0]}" = "bpf user:0: 90 % of functions have up to 50 lines; 45 at most" ]
-}
-
-@test "long functions of tests do not move the median" {
-	func a 5 >user/base/a.c
-	{ func b 60; func c 60; } >tests/unit/a.c
-	run -0 "$check" --root "$tree"
-	[[ $output == "1 functions"* ]]
 }
 
 @test "files, headers and lines have limits" {
