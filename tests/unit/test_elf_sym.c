@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which symbol an offset belongs to: each rule on a file made for it, then on real files. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "unit.h"
+
 #include <dlfcn.h>
 #include <link.h>
 #include <stdio.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_folded.c - a profile made by hand, and the text that comes of it. */
-#include "make_parts.h"
+#include "unit.h"
 
 #include <string.h>
 
 #include "base/own.h"
+#include "make_parts.h"
 #include "sink/sink.h"
 
 struct fixture {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_html.c - the page as text: what is in it and what can be in it. What it does in a browser is
  * for tests/views. And two profiles beside each other, as folded text. */
-#include "make_profile.h"
+#include "unit.h"
 
 #include "base/own.h"
+#include "make_profile.h"
 #include "sink/diff.h"
 #include "sink/html.h"
 

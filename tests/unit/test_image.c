@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ELF headers, sections and translations, of files made here, spoilt here, and of this program. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "unit.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

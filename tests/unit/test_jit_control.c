@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runtimes that run already, played by this program itself: `serve MODE` is a process with the
  * socket (and, for a JVM, the mapping) by which the real one is known. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "unit.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Jitdumps as runtimes write them, cut anywhere; and tenancy against a model that plays all of it.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "unit.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -397,7 +395,7 @@ static void tenancy_agrees_with_a_model(void **state)
 
 static void overlapping_tenants_do_not_make_it_slow(void **state)
 {
-	uint64_t begin = clock_ns(CLOCK_MONOTONIC), took;
+	uint64_t begin = clock_ns(CLOCK_PROCESS_CPUTIME_ID), took;
 	struct tenancy tenancy = { 0 };
 	struct tenancy_answer got;
 
@@ -407,7 +405,7 @@ static void overlapping_tenants_do_not_make_it_slow(void **state)
 		if (i % 10 == 0)
 			assert_true(tenancy_find(&tenancy, 100000, UINT64_MAX, &got));
 	}
-	took = clock_ns(CLOCK_MONOTONIC) - begin;
+	took = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - begin;
 	print_message("%llu ms, %zu bytes\n", (unsigned long long)(took / NSEC_PER_MSEC),
 		tenancy_memory(&tenancy));
 	assert_true(took < 20 * NSEC_PER_SEC);

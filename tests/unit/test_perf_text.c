@@ -2,12 +2,13 @@
 /* test_perf_text.c - the text that a profile with times becomes, and what strangers may call
  * things.
  */
-#include "make_parts.h"
+#include "unit.h"
 
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/own.h"
+#include "make_parts.h"
 #include "sink/perf_words.h"
 #include "sink/sink.h"
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Perf maps as runtimes write them, cut anywhere, against a model that has a name for each byte. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "unit.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -338,7 +336,7 @@ static void a_million_lines_are_read_in_time(void **state)
 				(i * 2654435761U) >> 4 << 4, 64 + i % 512, i, i % 1000),
 			0);
 	assert_int_equal(perfmap_init(&map, &usual), 0);
-	begin = clock_ns(CLOCK_MONOTONIC);
+	begin = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	for (size_t at = 0; at < text.len; at += 65536) {
 		size_t left = text.len - at;
 
@@ -346,7 +344,7 @@ static void a_million_lines_are_read_in_time(void **state)
 			perfmap_feed(&map, text.data + at, left < 65536 ? left : 65536), 0);
 		find(&map, at);
 	}
-	took = clock_ns(CLOCK_MONOTONIC) - begin;
+	took = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - begin;
 	print_message("%zu bytes, %llu ms, %zu ranges, %zu bytes held\n", text.len,
 		(unsigned long long)(took / NSEC_PER_MSEC), stats(&map).ranges,
 		stats(&map).memory_bytes);

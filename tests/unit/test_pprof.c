@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_pprof.c - profile.proto read back, field by field. */
-#include "make_parts.h"
+#include "unit.h"
 
 #include <string.h>
 
 #include "base/cursor.h"
 #include "base/own.h"
+#include "make_parts.h"
 #include "sink/sink.h"
 
 #define FIELDS_MAX 16

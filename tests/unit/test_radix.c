@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sorting by a number: against the C library's, with equal numbers kept in order. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
-#include <stdint.h>
+#include "unit.h"
+
 #include <stdlib.h>
 
 #include "base/own.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_retention.c - which segments go, and which become one. */
-#include "make_store.h"
+#include "unit.h"
 
+#include "make_store.h"
 #include "store/compact.h"
 #include "store/retention.h"
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a worker that was taken over could still do: nothing but compute and talk to us. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "unit.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <linux/bpf.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_store.c - segments, the directory of them, and what is asked of it. */
-#include "make_store.h"
+#include "unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,6 +8,7 @@
 #include <zstd.h>
 
 #include "base/fd.h"
+#include "make_store.h"
 #include "store/merge.h"
 #include "store/query.h"
 

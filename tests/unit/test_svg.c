@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_svg.c - the tree that drawings are made of, and the flame graph in one picture. */
-#include "make_profile.h"
+#include "unit.h"
 
 #include "base/own.h"
+#include "make_profile.h"
 #include "sink/flame.h"
 #include "sink/markup.h"
 

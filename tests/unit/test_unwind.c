@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The steps of bpf/unwind.bpf.h on stacks made here, its window over them, and its search on real
  * tables against the one of user space. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "unit.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

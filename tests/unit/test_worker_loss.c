@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Workers that die, hang, grow or lie: what the client makes of it, and how soon all is well again.
  * The liars are this program, started with another argument. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "unit.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>

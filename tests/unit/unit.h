@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unit.h - what each unit test includes first: cmocka and what it wants before it. */
+/* unit.h - cmocka and the headers that it needs. Every unit test includes this file first, and no
+ * other header of cmocka. */
 #pragma once
 
 #include <setjmp.h>
