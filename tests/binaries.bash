@@ -40,6 +40,20 @@ patience() {
 	echo $(($1 * (100 + $(wanted_percent)) / 100))
 }
 
+# wait_until SECONDS COMMAND...: until the command succeeds; SECONDS are those of an idle machine.
+wait_until() {
+	local tries
+	tries=$(($(patience "$1") * 20))
+	shift
+	until "$@"; do
+		if [ $((tries--)) -le 0 ]; then
+			echo "waited in vain for: $*"
+			return 1
+		fi
+		sleep 0.05
+	done
+}
+
 # worth SECONDS: how long it takes here and now until a busy process has had so much CPU time; four
 # times as long at most.
 worth() {

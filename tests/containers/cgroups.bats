@@ -164,14 +164,14 @@ marked_are_right() {
 # An API of Docker's that knows one container, and never answers about another: SOCKET ID ID.
 serve_api() {
 	cat >"$tmp/api.py" <<'PYTHON'
-import http.server, json, os, socketserver, sys, time
+import http.server, json, os, socketserver, sys, threading
 
 class Api(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         open(sys.argv[1] + ".asked", "a").write(self.path + "\n")
         known = self.path == f"/containers/{sys.argv[2]}/json"
         if self.path == f"/containers/{sys.argv[3]}/json":
-            time.sleep(60)
+            threading.Event().wait()
         body = json.dumps({"Id": sys.argv[2], "Name": "/asked;for", "Config": {"Image": "img:1"}}).encode()
         self.send_response(200 if known else 404)
         self.send_header("Content-Length", str(len(body)))

@@ -118,7 +118,7 @@ whole() {
 		"/net/$(basename "${command[2]}")" 60
 	app=$(podman_runc inspect -f '{{.State.Pid}}' "app-$$")
 	wait_until 20 test -s "$tmp/app/tmp/perf-1.map"
-	sleep 2
+	runs_on "$app" 200
 	sidecar "$(all_caps)" -p 1 -F 499 -d "$(worth 3)" >"$tmp/f"
 	hottest "$tmp/f"
 	between "$(jit_named "$tmp/f" .)" 95 100 'JIT frames with names, %'

@@ -5,17 +5,29 @@
 
 load lib
 
-# comes_back SECONDS: CPU 1 is away that long while a recording runs, then has a busy program.
+# How many perf events the recorder has open.
+perf_events() {
+	find "/proc/$recorder/fd" -lname 'anon_inode:*perf_event*' | wc -l
+}
+
+# Of the $open ones that it had.
+has_closed_one() {
+	[ "$(perf_events)" -lt "$open" ]
+}
+
+# comes_back COMMAND...: while a recording runs, CPU 1 goes, the command runs, CPU 1 comes back and has
+# a busy program.
 comes_back() {
-	local switch=/sys/devices/system/cpu/cpu1/online last
+	local switch=/sys/devices/system/cpu/cpu1/online last open
 	[ -w "$switch" ] || skip "no CPU that can be switched: $switch"
 	start_record -a --by cpu,comm -F 199 -d 8 --interval 4 -o "$tmp/f-%H%M%S" --stats "$tmp/s"
+	open=$(perf_events)
 	offline=$switch
 	echo 0 >"$switch" 2>/dev/null || {
 		offline=''
 		skip 'this machine does not let a CPU go'
 	}
-	sleep "$1"
+	"$@"
 	echo 1 >"$switch"
 	start taskset -c 1 "$(target spin)" 30
 	wait_until 5 has_run "$pid"
@@ -28,9 +40,9 @@ comes_back() {
 }
 
 @test "a CPU that goes and comes back is sampled again" {
-	comes_back 1.5
+	comes_back wait_until 5 has_closed_one
 }
 
 @test "also when it is back before anybody looked" {
-	comes_back 0.2
+	comes_back true
 }

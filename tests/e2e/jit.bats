@@ -299,7 +299,8 @@ killed() {
 	start_record -a --by pid,comm -F 499 -d 60 -o "$tmp/f" --stats "$tmp/s"
 	runs_on "$victim" 100
 	kill -KILL "$victim"
-	sleep 1 # it goes on without
+	start_busy spin 60 # the recording goes on without it
+	runs_on "$pid" 100
 	kill -INT "$recorder"
 	wait "$recorder"
 	hottest "$tmp/f"

@@ -26,7 +26,6 @@ make_program() {
 		C
 	head -c 64 /dev/zero >"$tmp/packet"
 	cat >"$tmp/run" <<-'SH'
-		sleep 1
 		for round in 1 2 3; do
 			bpftool prog load "$1/spin.o" "$2" || exit
 			bpftool prog run pinned "$2" data_in "$1/packet" repeat 6000 >/dev/null
@@ -43,7 +42,10 @@ make_program() {
 	make_program
 	bpftool prog load "$tmp/spin.o" "$pin" 2>"$tmp/load" || skip "this kernel takes no such program: $(tail -n 1 "$tmp/load")"
 	rm -f "$pin"
-	record -F 999 -o "$tmp/f" --stats "$tmp/s" -- sh "$tmp/run" "$tmp" "$pin"
+	start_record -a -F 999 -o "$tmp/f" --stats "$tmp/s"
+	sh "$tmp/run" "$tmp" "$pin"
+	kill -INT "$recorder"
+	wait "$recorder"
 	tr ';' '\n' <"$tmp/f" | sed 's/ [0-9]*$//' | grep -A1 '^bpf_test_run_\[k\]' | sort | uniq -c
 	between "$(folded_count "$tmp/f" 'bpf_test_run_\[k\]')" 20 1000000 'samples in test runs'
 	# What a test run calls is this program, a helper or a tick's work, no other program; but somebody

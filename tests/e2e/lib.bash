@@ -41,20 +41,6 @@ teardown() {
 
 # ---- processes -----------------------------------------------------------------------------
 
-# wait_until SECONDS COMMAND...: until the command succeeds; SECONDS are those of an idle machine.
-wait_until() {
-	local tries
-	tries=$(($(patience "$1") * 20))
-	shift
-	until "$@"; do
-		if [ $((tries--)) -le 0 ]; then
-			echo "waited in vain for: $*"
-			return 1
-		fi
-		sleep 0.05
-	done
-}
-
 # target NAME: the path of a compiled target, where a process with its own /tmp still sees it.
 target() {
 	case $targets in

@@ -7,6 +7,8 @@ bats_require_minimum_version 1.5.0
 
 setup() {
 	tools=$BATS_TEST_DIRNAME/../../tools
+	# shellcheck source=tests/binaries.bash
+	. "$BATS_TEST_DIRNAME/../binaries.bash"
 	tree=$BATS_TEST_TMPDIR/tree
 	export GIT_CONFIG_GLOBAL=$BATS_TEST_TMPDIR/gitconfig GIT_CONFIG_NOSYSTEM=1 LC_ALL=C.UTF-8
 	export BUILD=$BATS_TEST_TMPDIR/build
@@ -356,10 +358,7 @@ fuzz | echo well | src
 soak | mkfifo pipe; bash -c "echo \$\$ >runs; while :; do read -r line <>pipe; done"; echo 0 | src'
 	local status=0
 	env --default-signal=INT tools/check-long >said 2>&1 3>&- &
-	until [ -s runs ]; do
-		kill -0 $! # or it would be waited for in vain
-		sleep 0.05
-	done
+	wait_until 30 test -s runs
 	kill -INT $!
 	wait $! || status=$?
 	cat said

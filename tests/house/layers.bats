@@ -101,6 +101,31 @@ breach() {
 	breach 'bpf/abi_part.h:5: no _Static_assert on the size of struct c'
 }
 
+@test "cmocka is included by the header of unit tests alone" {
+	put tests/unit/unit.h '#include <cmocka.h>'
+	put tests/unit/a.c '' '#include <cmocka.h>'
+	breach 'tests/unit/a.c:4: an include of cmocka; tests include unit.h'
+}
+
+@test "a sleep in a test is found in each language, a word or a function of that ending is not" {
+	local line
+	for line in 'sleep 1' 'sleep "$1"' 'usleep(10);' 'nanosleep(&t, NULL);' 'time.sleep(3)' \
+		'time.Sleep(pause)' 'await page.waitForTimeout(9)' 'read -r -t 5 line' 'read -rt 5'; do
+		put tests/unit/a.c '' "$line"
+		breach 'tests/unit/a.c:4: a sleep: wait for the event, or add it to SLEEPS with its reason'
+	done
+	put tests/unit/a.c '/* they sleep, then wake */' 'int __wrap_nanosleep(int a);' 'read -r line'
+	run -0 "$check" --root "$tree"
+}
+
+@test "an excuse for a sleep that is gone is found" {
+	mkdir tests/step tests/step/targets
+	put tests/step/targets/signals.c 'nanosleep(&t, NULL);'
+	run -0 "$check" --root "$tree"
+	put tests/step/targets/signals.c 'pause();'
+	breach "tests/step/targets/signals.c:1: no line has 'nanosleep(': remove it from SLEEPS"
+}
+
 @test "a log in a parser is found" {
 	put user/proc/a.c '#include "base/log.h"'
 	breach "user/proc/a.c:3: only cmd, daemon, output, traps include base/log.h"

@@ -17,9 +17,12 @@ start_host_recording() {
 	start_record -a --by comm -F 999 -d 120 -o "$tmp/f" --stats "$tmp/s"
 }
 
-# A table that is asked for now is there within the second.
+no_file_waits_for_its_table() {
+	"${targets%/targets}/tools/maps_of" "$recorder" 0 | jq -e '.waiting == 0' >/dev/null
+}
+
 end_recording() {
-	sleep 1
+	wait_until 10 no_file_waits_for_its_table
 	kill -INT "$recorder"
 	wait "$recorder"
 }

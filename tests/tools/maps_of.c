@@ -3,8 +3,9 @@
  * Usage: maps_of PID SECONDS
  * Looks at them again and again for so long, or until the process ends. They change meanwhile, so
  * what is wrong counts when it is still wrong a second later. Prints how often it looked, the most
- * objects, tables and pages, and how long an object waited for its table at the most. Exit 1: they
- * do not agree. Takes CAP_SYS_ADMIN, to open maps by their ids. */
+ * objects, tables and pages, how long an object waited for its table at the most, and how many
+ * waited at the last look. Exit 1: they do not agree. Takes CAP_SYS_ADMIN, to open maps by their
+ * ids. */
 #include <bpf/bpf.h>
 #include <dirent.h>
 #include <errno.h>
@@ -221,10 +222,10 @@ int main(int argc, char **argv)
 		note(&w);
 		usleep(LOOK_NS / 1000);
 	} while (clock_ns(CLOCK_MONOTONIC) < end && access(path, F_OK) == 0);
-	printf("{\"looks\":%llu,\"objects\":%llu,\"tables\":%llu,\"pages\":%llu,\"waited_ms\":%llu}"
-	       "\n",
+	printf("{\"looks\":%llu,\"objects\":%llu,\"tables\":%llu,\"pages\":%llu,\"waited_ms\":%llu,"
+	       "\"waiting\":%zu}\n",
 		(unsigned long long)w.looks, (unsigned long long)w.objects,
 		(unsigned long long)w.tables, (unsigned long long)w.pages,
-		(unsigned long long)w.waited_ns / NSEC_PER_MSEC);
+		(unsigned long long)w.waited_ns / NSEC_PER_MSEC, w.waiting_len);
 	return 0;
 }

@@ -188,7 +188,7 @@ terminal_is_as_before() {
 	keys Space
 	wait_until 5 shows PAUSED
 	kill -KILL "$pid"
-	sleep 2.5 # two intervals in which nothing may change
+	runs_on "$deep" 250 # two intervals in which nothing may change
 	shows 'spin_here'
 	keys Space
 	wait_until 5 shows_not 'spin_here'

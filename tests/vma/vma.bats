@@ -73,14 +73,13 @@ write_programs() {
 	[ ! -x "$javac" ] || "$javac" -d "$runs" "$runs/Load.java" || :
 }
 
+is_ready_or_gone() {
+	grep -q ready "$1" 2>/dev/null || ! kill -0 "$2" 2>/dev/null
+}
+
 # is_ready FILE PID: has it said so, within 30 s of an idle machine?
 is_ready() {
-	local tries
-	tries=$(($(patience 30) * 20))
-	until grep -q ready "$1" 2>/dev/null; do
-		kill -0 "$2" 2>/dev/null && [ $((tries--)) -gt 0 ] || return 1
-		sleep 0.05
-	done
+	wait_until 30 is_ready_or_gone "$1" "$2" && grep -q ready "$1"
 }
 
 # started PID: to be ended.
