@@ -36,7 +36,7 @@ UNIT_SRC := $(sort $(wildcard tests/unit/test_*.c))
 FUZZ_SRC := $(filter-out tests/fuzz/replay.c,$(sort $(wildcard tests/fuzz/*.c)))
 TGT_SRC  := $(sort $(wildcard tests/targets/*.c))
 TOOL_SRC := $(sort $(wildcard tests/names/*.c tests/views/*.c) tests/bench/week.c tests/tools/maps_of.c \
-            tests/vma/generation.c tests/vm/with_caps.c)
+            tests/tools/write_segments.c tests/vma/generation.c tests/vm/with_caps.c)
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
 BIN_OBJ  := $(BIN_SRC:%.c=$(BUILD)/%.o)
 UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(BUILD)/tests/unit/%)
@@ -144,6 +144,24 @@ $(TOOL_BIN): $(BUILD)/%: %.c $(BUILD)/libmade.a $(BUILD)/libstoker.a
 	@mkdir -p $(@D)
 	$(call say,TOOL,$<)$(CC) $(ALLFLAGS) -Itests/made -MMD -MP $(filter-out %.h,$^) -o $@ $(LDLIBS)
 
+# stoker that records what the sampler hands to the agent, and a program that hands it over again:
+# for tests/golden/replay, never installed.
+RECORDER := $(BUILD)/tests/tools/stoker-recorder
+REPLAY   := $(BUILD)/tests/tools/replay
+RECORDED := agent_open agent_profile sampler_open sampler_poll sampler_scan opener_mapped_file \
+            opener_perf_map fd_read_path code_events_poll cgroup_tree_scan
+comma    := ,
+wrap      = $(addprefix -Wl$(comma)--wrap=,$(1))
+
+$(RECORDER): tests/tools/record_handover.c tests/tools/handover.c tests/tools/handover.h $(BIN_OBJ) $(BUILD)/libstoker.a
+	@mkdir -p $(@D)
+	$(call say,TOOL,$<)$(CC) $(ALLFLAGS) $(call wrap,$(RECORDED)) $(filter-out %.h,$^) -o $@ $(LDLIBS)
+
+$(REPLAY): $(addprefix tests/tools/,replay.c replay_sampler.c replay_host.c replay_world.h handover.c handover.h) \
+           $(BUILD)/libmade.a $(BUILD)/libstoker.a
+	@mkdir -p $(@D)
+	$(call say,TOOL,$<)$(CC) $(ALLFLAGS) -Itests/made $(call wrap,fd_read_path fstat) $(filter-out %.h,$^) -o $@ $(LDLIBS)
+
 # What parsing in the agent itself would cost: for tools/bench, never installed.
 $(BUILD)/tests/bench/stoker-inside: tests/bench/inside.c $(BIN_OBJ) $(BUILD)/libstoker.a
 	@mkdir -p $(@D)
@@ -166,7 +184,7 @@ unit: $(UNIT_BIN) ## tests that need no root, in under a minute
 
 asan: $(BUILD)/stoker ## `make asan unit`, `make asan check`: with AddressSanitizer and UBSan
 
-targets: $(TGT_BIN) $(TOOL_BIN) $(ASKING)/stoker-asking $(BUILD)/tests/vma/generation.bpf.o $(BUILD)/tests/bench/stoker-inside
+targets: $(TGT_BIN) $(TOOL_BIN) $(RECORDER) $(REPLAY) $(ASKING)/stoker-asking $(BUILD)/tests/vma/generation.bpf.o $(BUILD)/tests/bench/stoker-inside
 
 fuzz: targets ## each parser with random bytes for FUZZ_SECONDS (60), or those in FUZZ
 	$(Q)BUILD=$(BUILD) tools/fuzz $(FUZZ)

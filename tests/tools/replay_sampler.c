@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* replay_sampler.c - hands a recording's events to the agent, as many at a time as it read when
+ * they were recorded, and never the next ones while a table of an earlier file is being made: a
+ * worker's pace decides nothing. Tables go to maps in memory (tests/made). Counts come at the
+ * drain. */
+#include "replay_world.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "made_maps.h"
+#include "sampler/code_events.h"
+#include "sampler/sampler.h"
+#include "unwind/publish.h"
+
+struct sampler {
+	struct sampler_events callbacks;
+	void *ctx;
+	struct made_maps *maps;
+	struct publish *publish;
+	int fd;    /* never readable: the agent is asked to poll */
+	size_t at; /* the next line */
+	bool counted;
+	VEC(uint32_t) objects; /* that the agent has met */
+};
+
+static struct sampler *only; /* there is one agent */
+
+/* ---- events -----------------------------------------------------------------------------------
+ */
+
+static uint32_t n32(const char *line, const char *key)
+{
+	return (uint32_t)handover_number(line, key);
+}
+
+static int give_object(struct sampler *s, const char *line)
+{
+	uint32_t *slot = vec_add(&s->objects);
+	struct event_object e = {
+		.kind = EVENT_OBJECT,
+		.id = n32(line, "id"),
+		.key = { .ino = handover_number(line, "ino"),
+			.mtime_ns = handover_number(line, "mtime"),
+			.dev = n32(line, "dev"),
+			.generation = n32(line, "generation") },
+		.start_ns = handover_number(line, "started"),
+		.vm_start = handover_number(line, "start"),
+		.vm_end = handover_number(line, "end"),
+		.file_offset = handover_number(line, "offset"),
+		.tgid = n32(line, "process"),
+	};
+
+	if (!slot || !made_meet(s->maps, &e.key, e.id))
+		return -ENOMEM;
+	*slot = e.id;
+	snprintf(e.name, sizeof(e.name), "%s", handover_text(line, "name"));
+	return s->callbacks.object(s->ctx, &e);
+}
+
+static int give_who(struct sampler *s, const char *line)
+{
+	struct event_who e = { .kind = EVENT_WHO,
+		.id = n32(line, "id"),
+		.key = { .start_ns = handover_number(line, "started"),
+			.cgroup = handover_number(line, "cgroup"),
+			.tgid = n32(line, "process"),
+			.tid = n32(line, "thread") } };
+
+	snprintf(e.key.comm, sizeof(e.key.comm), "%s", handover_text(line, "comm"));
+	return s->callbacks.who(s->ctx, &e);
+}
+
+static int give_stack(struct sampler *s, const char *line)
+{
+	__u64 frames[STACK_USER_FRAMES_MAX];
+	const struct event_stack e = {
+		.kind = EVENT_STACK,
+		.frames_len = (uint16_t)handover_frames(line, frames, STACK_USER_FRAMES_MAX),
+		.end = (uint8_t)handover_number(line, "ended"),
+		.anon = (uint8_t)handover_number(line, "anon"),
+		.hash = handover_number(line, "hash"),
+		.rest = handover_number(line, "rest"),
+	};
+
+	return s->callbacks.stack(s->ctx, &e, (const uint64_t *)frames);
+}
+
+static int give_leaf(struct sampler *s, const char *line)
+{
+	__u64 frame = 0;
+	const struct event_leaf e = {
+		.kind = EVENT_LEAF,
+		.anon = n32(line, "anon"),
+		.hash = handover_number(line, "hash"),
+		.rest = handover_number(line, "rest"),
+		.frame = handover_frames(line, &frame, 1) ? frame : 0,
+	};
+
+	return s->callbacks.leaf(s->ctx, &e);
+}
+
+static int give_jit(struct sampler *s, const char *line)
+{
+	const struct event_jit e = { EVENT_JIT, n32(line, "process"),
+		handover_number(line, "started") };
+
+	return s->callbacks.jit(s->ctx, &e);
+}
+
+static int give_exec(struct sampler *s, const char *line)
+{
+	const struct event_exec e = { EVENT_EXEC, n32(line, "process"),
+		handover_number(line, "started") };
+
+	return s->callbacks.exec(s->ctx, &e);
+}
+
+static void read_stack(struct event_held *e, const char *line)
+{
+	const char *hex = handover_text(line, "hex");
+	unsigned int byte;
+
+	for (uint32_t at = n32(line, "at"); at < e->stack_bytes && sscanf(hex, "%2x", &byte) == 1;
+		hex += 2)
+		e->stack[at++] = (uint8_t)byte;
+}
+
+/* The lines after it are its stack. */
+static int give_deferred(struct sampler *s, const char *line)
+{
+	static struct event_held e;
+	const char *gpr = handover_text(line, "gpr");
+	char *end;
+
+	e = (struct event_held){
+		.kind = EVENT_HELD,
+		.who = n32(line, "who"),
+		.kernel_stack = handover_number(line, "kernel"),
+		.start_ns = handover_number(line, "started"),
+		.tgid = n32(line, "process"),
+		.cpu = n32(line, "cpu"),
+		.pc = handover_number(line, "pc"),
+		.sp = handover_number(line, "sp"),
+		.fp = handover_number(line, "fp"),
+		.start_stack = handover_number(line, "top"),
+		.exact = n32(line, "exact"),
+		.anon = (uint8_t)handover_number(line, "anon"),
+		.stack_bytes = n32(line, "size"),
+		.tick_cpu = n32(line, "tick_cpu"),
+		.time_ns = handover_number(line, "time"),
+	};
+	for (int i = 0; i < HELD_GPRS; i++, gpr = end + (*end == ','))
+		e.gpr[i] = strtoull(gpr, &end, 0);
+	e.frames_len = (uint16_t)handover_frames(line, e.frames, STACK_USER_FRAMES_MAX);
+	for (; handover_is(replay_world.handover.lines.data[s->at], "stack_bytes"); s->at++)
+		read_stack(&e, replay_world.handover.lines.data[s->at]);
+	return s->callbacks.held(s->ctx, &e);
+}
+
+static int give_cgroup(struct sampler *s, const char *line, enum cgroup_change change)
+{
+	struct event_cgroup e = {
+		.kind = EVENT_CGROUP, .change = change, .id = handover_number(line, "id")
+	};
+
+	snprintf(e.path, sizeof(e.path), "%s", handover_text(line, "path"));
+	return s->callbacks.cgroup(s->ctx, &e);
+}
+
+static int give_made(struct sampler *s, const char *line)
+{
+	return give_cgroup(s, line, CGROUP_MADE);
+}
+
+static int give_removed(struct sampler *s, const char *line)
+{
+	return give_cgroup(s, line, CGROUP_REMOVED);
+}
+
+static int give_renamed(struct sampler *s, const char *line)
+{
+	return give_cgroup(s, line, CGROUP_RENAMED);
+}
+
+static int give_tick(struct sampler *s, const char *line)
+{
+	const struct event_tick e = { .kind = EVENT_TICK,
+		.id = n32(line, "id"),
+		.time_ns = handover_number(line, "time"),
+		.cpu = n32(line, "cpu") };
+
+	return s->callbacks.tick(s->ctx, &e);
+}
+
+static int give(struct sampler *s, const char *line)
+{
+	static const struct {
+		const char *kind;
+		int (*give)(struct sampler *s, const char *line);
+	} kinds[] = {
+		{ "object", give_object },
+		{ "who", give_who },
+		{ "stack", give_stack },
+		{ "leaf", give_leaf },
+		{ "jit", give_jit },
+		{ "exec", give_exec },
+		{ "deferred", give_deferred },
+		{ "made", give_made },
+		{ "removed", give_removed },
+		{ "renamed", give_renamed },
+		{ "tick", give_tick },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		if (handover_is(line, kinds[i].kind))
+			return kinds[i].give(s, line);
+	return 0;
+}
+
+/* ---- sampler/sampler.h ------------------------------------------------------------------------
+ */
+
+int sampler_open(const struct sampler_options *options, const struct sampler_events *events,
+	void *ctx, struct sampler **out, struct why *why)
+{
+	struct sampler *s = calloc(1, sizeof(*s));
+
+	(void)options;
+	if (!s)
+		return why_set(why, -ENOMEM, "out of memory");
+	s->callbacks = *events;
+	s->ctx = ctx;
+	s->maps = made_maps_new();
+	s->fd = eventfd(0, EFD_CLOEXEC);
+	*out = only = s;
+	return publish_new(&s->maps->maps, &s->publish);
+}
+
+void sampler_free(struct sampler *s)
+{
+	if (!s)
+		return;
+	publish_free(s->publish);
+	free(s->maps);
+	fd_close(&s->fd);
+	vec_done(&s->objects);
+	free(s);
+	only = NULL;
+}
+
+int sampler_start(struct sampler *s, struct why *why)
+{
+	(void)s;
+	(void)why;
+	return 0;
+}
+
+int sampler_set_hz(struct sampler *s, uint32_t hz)
+{
+	(void)s;
+	(void)hz;
+	return 0;
+}
+
+void sampler_stop(struct sampler *s)
+{
+	(void)s;
+}
+
+/* The mappings of the last scan: their addresses rise. */
+int sampler_scan(struct sampler *s, uint32_t tgid,
+	int (*take)(void *ctx, const struct scan_mapping *mapping), void *ctx)
+{
+	VEC(struct scan_mapping) found = { 0 };
+	int err = 0;
+
+	(void)s;
+	EACH_LINE(line)
+	{
+		struct scan_mapping m = { .start = handover_number(*line, "start"), .tgid = tgid },
+				    *slot;
+
+		if (!handover_is(*line, "mapping") || n32(*line, "process") != tgid)
+			continue;
+		if (found.len > 0 && found.data[found.len - 1].start >= m.start)
+			found.len = 0;
+		m.end = handover_number(*line, "end");
+		m.file_offset = handover_number(*line, "offset");
+		m.object = n32(*line, "object");
+		slot = vec_add(&found);
+		if (!slot)
+			return -ENOMEM;
+		*slot = m;
+	}
+	vec_each (&found, m)
+		err = err < 0 ? err : take(ctx, m);
+	vec_done(&found);
+	return err;
+}
+
+struct publish *sampler_publish(struct sampler *s)
+{
+	return s->publish;
+}
+
+uint32_t sampler_next_second(struct sampler *s)
+{
+	return ++s->maps->second;
+}
+
+int sampler_fd(const struct sampler *s)
+{
+	return s->fd;
+}
+
+/* A file that cannot be opened is told of again, when it is mapped again: no table is made. */
+static bool tables_are_made(const struct sampler *s)
+{
+	vec_each (&s->objects, id) {
+		bool known = false;
+
+		for (size_t i = 0; i < s->maps->len; i++)
+			known = known || s->maps->objects[i].value.id == *id;
+		if (known && publish_table(s->publish, *id) == TABLE_PENDING)
+			return false;
+	}
+	return true;
+}
+
+int sampler_poll(struct sampler *s)
+{
+	int err = 0;
+
+	if (!tables_are_made(s))
+		return 0;
+	while (s->at < replay_world.handover.lines.len && err == 0) {
+		const char *line = replay_world.handover.lines.data[s->at++];
+
+		if (handover_is(line, "poll"))
+			break;
+		err = give(s, line);
+	}
+	return err;
+}
+
+bool sampler_pressed(const struct sampler *s)
+{
+	(void)s;
+	return false;
+}
+
+int sampler_drain(struct sampler *s)
+{
+	int err = 0;
+
+	EACH_LINE(line)
+	{
+		const struct count_key key = {
+			.user_stack = handover_number(*line, "user"),
+			.kernel_stack = handover_number(*line, "kernel"),
+			.who = n32(*line, "who"),
+			.cpu = n32(*line, "cpu"),
+		};
+
+		if (handover_is(*line, "count") && !s->counted && err == 0)
+			err = s->callbacks.count(s->ctx, &key, handover_number(*line, "count"));
+	}
+	s->counted = true;
+	return err;
+}
+
+/* None was lost when this was recorded. */
+void sampler_lost_ticks(struct sampler *s, uint64_t ticks)
+{
+	(void)s;
+	if (ticks == 0)
+		return;
+	fprintf(stderr, "%llu ticks have no stack or task\n", (unsigned long long)ticks);
+	exit(1);
+}
+
+void sampler_forget_stack(struct sampler *s, uint64_t hash)
+{
+	(void)s;
+	(void)hash;
+}
+
+void sampler_forget_who(struct sampler *s, const struct who_key *key)
+{
+	(void)s;
+	(void)key;
+}
+
+int sampler_follow_cpus(struct sampler *s)
+{
+	(void)s;
+	return 0;
+}
+
+void sampler_stats(struct sampler *s, struct sampler_stats *out)
+{
+	(void)s;
+	*out = (struct sampler_stats){ 0 };
+}
+
+bool replay_is_over(void)
+{
+	return only->at == replay_world.handover.lines.len && tables_are_made(only);
+}
+
+/* ---- sampler/code_events.h --------------------------------------------------------------------
+ */
+
+int code_events_open(struct code_events *events)
+{
+	*events = (struct code_events){ 0 };
+	return 0;
+}
+
+void code_events_close(struct code_events *events)
+{
+	(void)events;
+}
+
+int code_events_poll(
+	struct code_events *events, int (*fn)(void *ctx, const struct code_event *event), void *ctx)
+{
+	int err = 0;
+
+	EACH_LINE(line)
+	{
+		const struct code_event e = {
+			.start = handover_number(*line, "start"),
+			.at_ns = clock_ns(CLOCK_MONOTONIC),
+			.size = n32(*line, "size"),
+			.gone = n32(*line, "gone") != 0,
+			.name = handover_text(*line, "name"),
+		};
+
+		if (handover_is(*line, "code") && events->cpus == 0 && err == 0)
+			err = fn(ctx, &e);
+	}
+	events->cpus = 1; /* they were handed over */
+	return err;
+}
