@@ -57,31 +57,28 @@ same() {
 	grep -q '^frames .* inlined [1-9]' replay/counts/expected/account
 }
 
-# replayed_after PATTERN SUBSTITUTION: what the recording gives once the first such line is changed.
+# replayed_after NAME PATTERN SUBSTITUTION: the recording with the first such line changed.
 replayed_after() {
 	rm -rf "$BATS_TEST_TMPDIR/changed"
 	mkdir -p "$BATS_TEST_TMPDIR/changed/out"
-	cp -r replay/counts/handover replay/counts/root "$BATS_TEST_TMPDIR/changed"
-	sed -i "/$1/{$2;:rest;n;b rest}" "$BATS_TEST_TMPDIR/changed/handover"
-	run -1 cmp replay/counts/handover "$BATS_TEST_TMPDIR/changed/handover"
+	cp -r "replay/$1/handover" "replay/$1/root" "$BATS_TEST_TMPDIR/changed"
+	sed -i "/$2/{$3;:rest;n;b rest}" "$BATS_TEST_TMPDIR/changed/handover"
+	run -1 cmp "replay/$1/handover" "$BATS_TEST_TMPDIR/changed/handover"
 	"$REPLAY" "$BATS_TEST_TMPDIR/changed" "$BATS_TEST_TMPDIR/changed/out"
 }
 
-# differs_in GOLDEN OUTPUT
-differs_in() {
-	run -1 cmp "replay/counts/expected/$1" "$BATS_TEST_TMPDIR/changed/out/$2"
-}
-
-@test "two frames that change places, another name and another count are in every format" {
-	local pattern change
-	while read -r pattern change; do
-		replayed_after "$pattern" "$change"
-		differs_in folded folded
-		differs_in profile.pb pprof
-		differs_in speedscope.json speedscope
+@test "two frames that change places, another name, count or time are in every format that has them" {
+	local name pattern change formats format
+	while read -r name pattern change formats; do
+		replayed_after "$name" "$pattern" "$change"
+		for format in $formats; do
+			run -1 cmp "replay/$name/expected/$format" "$BATS_TEST_TMPDIR/changed/out/${format%%.*}"
+		done
 	done <<-'END'
-		^stack.*:.*+.*+ s/ : \([^ ]*\) \([^ ]*\)/ : \2 \1/
-		^who s/comm=.*/comm=other/
-		^count s/count=.*/count=1000/
+		counts ^stack.*:.*+.*+ s/:.\([^[:blank:]]*\).\([^[:blank:]]*\)/:\o040\2\o040\1/ folded pprof.pb speedscope.json firefox.json
+		counts ^who s/comm=.*/comm=other/ folded pprof.pb speedscope.json firefox.json
+		counts ^count s/count=.*/count=1000/ folded pprof.pb speedscope.json firefox.json
+		times ^tick s/cpu=.*/cpu=7/ perf.txt
+		times ^tick s/time=[0-9]*/time=3600000000000/ perf.txt firefox.json
 	END
 }

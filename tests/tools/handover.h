@@ -17,7 +17,7 @@
  * deferred           a sample whose walk waits for a table; `stack` lines with its bytes follow
  * count              of a stack and a task; with times, the id of its ticks
  * poll               the agent read all events up to here in one go
- * profile            start= tick= duration=          of the profile that the agent made of it */
+ * profile            start= tick= duration=          what the agent made of it: an interval ends */
 #pragma once
 
 #include <stdbool.h>

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* replay.c - one recording through agent, workers and sinks, without BPF, root or live processes:
- * `replay RECORDING OUT` writes one profile in each format below, and what the account says of its
- * stacks and frames, to the folder OUT. The same recording gives the same bytes for ever, or until
- * somebody changes them on purpose. The workers are this program itself. */
+ * `replay RECORDING OUT` writes the profile in each format below, and what the account says of its
+ * stacks and frames, to the folder OUT; of further intervals to OUT/2, OUT/3, ... The same
+ * recording gives the same bytes for ever, or until somebody changes them on purpose. The workers
+ * are this program itself. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include "agent/agent.h"
 #include "base/clock.h"
@@ -33,14 +34,10 @@ static void must(int err, const char *what, const struct why *why)
 	exit(1);
 }
 
-/* KEY of the only line of this kind. */
-static uint64_t number(const char *kind, const char *key)
+/* The second line has them. */
+static uint64_t option(const char *key)
 {
-	EACH_LINE(line)
-	if (handover_is(*line, kind))
-		return handover_number(*line, key);
-	must(-ENODATA, kind, NULL);
-	return 0;
+	return handover_number(replay_world.handover.lines.data[1], key);
 }
 
 static void write_file(int folder, const char *name, const struct buf *bytes)
@@ -52,16 +49,24 @@ static void write_file(int folder, const char *name, const struct buf *bytes)
 
 static void write_profile(const struct profile *profile, int folder)
 {
-	static const char *const formats[] = { "folded", "pprof", "speedscope", "html" };
+	static const char *const formats[] = { "folded", "perf", "pprof", "speedscope", "firefox",
+		"html" };
 	struct sink_options options = { 0 };
 	struct why why = { "" };
 
 	must(sink_parse_by(BY, &options, &why), BY, &why);
 	for (size_t i = 0; i < ARRAY_SIZE(formats); i++) {
-		_cleanup_(buf_done) struct buf bytes = BUF_INIT;
+		const struct sink *sink = sink_find(formats[i]);
+		struct sink_file file;
 
-		must(sink_find(formats[i])->write(profile, &options, &bytes), formats[i], NULL);
-		write_file(folder, formats[i], &bytes);
+		/* It writes ticks, and nothing without them. */
+		if (sink->stream && profile->ticks.len == 0)
+			continue;
+		must(sink_file_open(&file, sink, &options), formats[i], NULL);
+		must(sink_file_put(&file, profile), formats[i], NULL);
+		must(sink_file_end(&file), formats[i], NULL);
+		write_file(folder, formats[i], &file.out.buf);
+		sink_file_done(&file);
 	}
 }
 
@@ -117,36 +122,66 @@ static void wait_for_agent(struct agent *agent)
 	must(agent_tick(agent), "agent", NULL);
 }
 
+/* Its first interval's outputs go to the folder itself, the next ones' to folders in it: 2, ... */
+static int open_interval(int folder, int i)
+{
+	char name[16] = ".";
+	int fd;
+
+	if (i > 1)
+		snprintf(name, sizeof(name), "%d", i);
+	if (i > 1 && mkdirat(folder, name, 0755) < 0 && errno != EEXIST)
+		must(-errno, name, NULL);
+	fd = openat(folder, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	must(fd < 0 ? -errno : 0, name, NULL);
+	return fd;
+}
+
+static void replay_interval_to(struct agent *agent, const char *line, int folder)
+{
+	_cleanup_(profile_done) struct profile profile;
+
+	must(profile_init(&profile), "profile", NULL);
+	must(agent_profile(agent, &profile), "profile", NULL);
+	profile.start_ns = handover_number(line, "start");
+	profile.start_tick_ns = handover_number(line, "tick");
+	profile.duration_ns = handover_number(line, "duration");
+	write_profile(&profile, folder);
+	write_account(agent, folder);
+}
+
 static void replay(int folder)
 {
 	const struct agent_options options = {
-		.sampler = { .hz = (uint32_t)number("options", "hz"),
-			.times = number("options", "times") != 0,
-			.by_tid = number("options", "tids") != 0,
-			.by_cpu = number("options", "cpus") != 0,
+		.sampler = { .hz = (uint32_t)option("hz"),
+			.times = option("times") != 0,
+			.by_tid = option("tids") != 0,
+			.by_cpu = option("cpus") != 0,
 			.user = true,
 			.kernel = true },
 		.demangle = true,
-		.lines = number("options", "lines") != 0,
+		.lines = option("lines") != 0,
 	};
-	struct profile profile;
+	int intervals = 0;
 	struct agent *agent;
 	struct why why = { "" };
+	const char *line;
 
+	vec_each (&replay_world.handover.lines, each)
+		intervals += handover_is(*each, "profile");
 	must(agent_open(&options, &agent, &why), "agent", &why);
 	must(agent_start(agent, &why), "agent", &why);
-	wait_for_agent(agent);
-	agent_stop(agent);
-	must(profile_init(&profile), "profile", NULL);
-	must(agent_profile(agent, &profile), "profile", NULL);
-	profile.start_ns = number("profile", "start");
-	profile.start_tick_ns = number("profile", "tick");
-	profile.duration_ns = number("profile", "duration");
-	write_profile(&profile, folder);
-	write_account(agent, folder);
+	for (int i = 1; (line = replay_interval()); i++) {
+		_cleanup_fd_ int to = open_interval(folder, i);
+
+		wait_for_agent(agent);
+		if (i == intervals)
+			agent_stop(agent);
+		replay_interval_to(agent, line, to);
+		replay_next();
+	}
 	for (size_t i = 0; agent_warning(agent, i); i++)
 		fprintf(stderr, "replay: %s\n", agent_warning(agent, i));
-	profile_done(&profile);
 	agent_free(agent);
 }
 

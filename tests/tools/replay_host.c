@@ -39,8 +39,7 @@ static int open_below(int root_fd, const char *path, int flags, int *fd)
 
 int opener_mapped_file(const struct opener_mapping *m, int *fd, char *path, size_t path_size)
 {
-	EACH_LINE(line)
-	{
+	vec_each (&replay_world.handover.lines, line) {
 		if (!handover_is(*line, "file") ||
 			number(*line, "process") != (uint32_t)m->process.pid ||
 			handover_number(*line, "start") != m->vm_start)
@@ -163,9 +162,9 @@ int cgroup_tree_scan(const struct cgroup_tree *tree,
 	int err = 0;
 
 	(void)tree;
-	EACH_LINE(line)
-	if (handover_is(*line, "cgroup") && err == 0)
-		err = fn(ctx, handover_number(*line, "id"), handover_text(*line, "path"));
+	vec_each (&replay_world.handover.lines, line)
+		if (handover_is(*line, "cgroup") && err == 0)
+			err = fn(ctx, handover_number(*line, "id"), handover_text(*line, "path"));
 	return err;
 }
 

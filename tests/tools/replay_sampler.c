@@ -23,9 +23,11 @@ struct sampler {
 	void *ctx;
 	struct made_maps *maps;
 	struct publish *publish;
-	int fd;    /* never readable: the agent is asked to poll */
-	size_t at; /* the next line */
-	bool counted;
+	int fd;                /* never readable: the agent is asked to poll */
+	size_t at;             /* the next line */
+	size_t end;            /* the interval's last */
+	size_t coded;          /* lines whose kernel code was handed over, */
+	size_t counted;        /* and whose counts were */
 	VEC(uint32_t) objects; /* that the agent has met */
 };
 
@@ -33,6 +35,11 @@ static struct sampler *only; /* there is one agent */
 
 /* ---- events -----------------------------------------------------------------------------------
  */
+
+static const char *line_at(size_t i)
+{
+	return replay_world.handover.lines.data[i];
+}
 
 static uint32_t n32(const char *line, const char *key)
 {
@@ -158,8 +165,8 @@ static int give_deferred(struct sampler *s, const char *line)
 	for (int i = 0; i < HELD_GPRS; i++, gpr = end + (*end == ','))
 		e.gpr[i] = strtoull(gpr, &end, 0);
 	e.frames_len = (uint16_t)handover_frames(line, e.frames, STACK_USER_FRAMES_MAX);
-	for (; handover_is(replay_world.handover.lines.data[s->at], "stack_bytes"); s->at++)
-		read_stack(&e, replay_world.handover.lines.data[s->at]);
+	for (; handover_is(line_at(s->at), "stack_bytes"); s->at++)
+		read_stack(&e, line_at(s->at));
 	return s->callbacks.held(s->ctx, &e);
 }
 
@@ -223,6 +230,13 @@ static int give(struct sampler *s, const char *line)
 	return 0;
 }
 
+static void find_end(struct sampler *s)
+{
+	s->end = s->at;
+	while (s->end < replay_world.handover.lines.len && !handover_is(line_at(s->end), "profile"))
+		s->end++;
+}
+
 /* ---- sampler/sampler.h ------------------------------------------------------------------------
  */
 
@@ -238,6 +252,7 @@ int sampler_open(const struct sampler_options *options, const struct sampler_eve
 	s->ctx = ctx;
 	s->maps = made_maps_new();
 	s->fd = eventfd(0, EFD_CLOEXEC);
+	find_end(s);
 	*out = only = s;
 	return publish_new(&s->maps->maps, &s->publish);
 }
@@ -281,8 +296,7 @@ int sampler_scan(struct sampler *s, uint32_t tgid,
 	int err = 0;
 
 	(void)s;
-	EACH_LINE(line)
-	{
+	vec_each (&replay_world.handover.lines, line) {
 		struct scan_mapping m = { .start = handover_number(*line, "start"), .tgid = tgid },
 				    *slot;
 
@@ -339,8 +353,8 @@ int sampler_poll(struct sampler *s)
 
 	if (!tables_are_made(s))
 		return 0;
-	while (s->at < replay_world.handover.lines.len && err == 0) {
-		const char *line = replay_world.handover.lines.data[s->at++];
+	while (s->at < s->end && err == 0) {
+		const char *line = line_at(s->at++);
 
 		if (handover_is(line, "poll"))
 			break;
@@ -359,19 +373,18 @@ int sampler_drain(struct sampler *s)
 {
 	int err = 0;
 
-	EACH_LINE(line)
-	{
+	for (; s->counted < s->end && err == 0; s->counted++) {
+		const char *line = line_at(s->counted);
 		const struct count_key key = {
-			.user_stack = handover_number(*line, "user"),
-			.kernel_stack = handover_number(*line, "kernel"),
-			.who = n32(*line, "who"),
-			.cpu = n32(*line, "cpu"),
+			.user_stack = handover_number(line, "user"),
+			.kernel_stack = handover_number(line, "kernel"),
+			.who = n32(line, "who"),
+			.cpu = n32(line, "cpu"),
 		};
 
-		if (handover_is(*line, "count") && !s->counted && err == 0)
-			err = s->callbacks.count(s->ctx, &key, handover_number(*line, "count"));
+		if (handover_is(line, "count"))
+			err = s->callbacks.count(s->ctx, &key, handover_number(line, "count"));
 	}
-	s->counted = true;
 	return err;
 }
 
@@ -409,9 +422,20 @@ void sampler_stats(struct sampler *s, struct sampler_stats *out)
 	*out = (struct sampler_stats){ 0 };
 }
 
+const char *replay_interval(void)
+{
+	return only->end < replay_world.handover.lines.len ? line_at(only->end) : NULL;
+}
+
 bool replay_is_over(void)
 {
-	return only->at == replay_world.handover.lines.len && tables_are_made(only);
+	return only->at == only->end && tables_are_made(only);
+}
+
+void replay_next(void)
+{
+	only->at = only->end + 1;
+	find_end(only);
 }
 
 /* ---- sampler/code_events.h --------------------------------------------------------------------
@@ -433,19 +457,19 @@ int code_events_poll(
 {
 	int err = 0;
 
-	EACH_LINE(line)
-	{
+	(void)events;
+	for (; only->coded < only->end && err == 0; only->coded++) {
+		const char *line = line_at(only->coded);
 		const struct code_event e = {
-			.start = handover_number(*line, "start"),
+			.start = handover_number(line, "start"),
 			.at_ns = clock_ns(CLOCK_MONOTONIC),
-			.size = n32(*line, "size"),
-			.gone = n32(*line, "gone") != 0,
-			.name = handover_text(*line, "name"),
+			.size = n32(line, "size"),
+			.gone = n32(line, "gone") != 0,
+			.name = handover_text(line, "name"),
 		};
 
-		if (handover_is(*line, "code") && events->cpus == 0 && err == 0)
+		if (handover_is(line, "code"))
 			err = fn(ctx, &e);
 	}
-	events->cpus = 1; /* they were handed over */
 	return err;
 }

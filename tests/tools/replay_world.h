@@ -17,7 +17,10 @@ struct replay_world {
 
 extern struct replay_world replay_world;
 
-#define EACH_LINE(line) vec_each (&replay_world.handover.lines, line)
-
-/* The agent has all events but the counts, and the table of each file that it could open. */
+/* The `profile` line at this interval's end; NULL: there is no further interval. */
+const char *replay_interval(void);
+/* The agent has all of the interval's events but its counts, and the table of each file that it
+ * could open. */
 bool replay_is_over(void);
+/* Its profile was made: the next interval begins. */
+void replay_next(void);
