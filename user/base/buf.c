@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/buf.c - growth doubles, and a failed growth changes nothing. */
+/* base/buf.c - growth doubles the memory. A growth that fails leaves the bytes as they are and is
+ * remembered in err. What the bytes mean, and where they go, is the writer's business. */
 #include "base/buf.h"
 
 #include <assert.h>
@@ -20,27 +21,43 @@ void buf_done(struct buf *buf)
 void buf_clear(struct buf *buf)
 {
 	buf->len = 0;
+	buf->err = 0;
 	if (buf->data)
 		buf->data[0] = '\0';
 }
 
-int buf_reserve(struct buf *buf, size_t size, char **room)
+int buf_fail(struct buf *buf, int err)
 {
-	size_t need, cap = buf->cap ? buf->cap : BUF_CAP_MIN;
+	if (buf->err == 0)
+		buf->err = err;
+	return buf->err;
+}
+
+static int grow(struct buf *buf, size_t need)
+{
+	size_t cap = buf->cap ? buf->cap : BUF_CAP_MIN;
 	char *data;
 
+	while (cap < need)
+		cap *= 2;
+	data = realloc(buf->data, cap);
+	if (!data)
+		return buf_fail(buf, -ENOMEM);
+	buf->data = data;
+	buf->cap = cap;
+	return 0;
+}
+
+int buf_reserve(struct buf *buf, size_t size, char **room)
+{
+	if (buf->err < 0)
+		return buf->err;
+	if (buf->max_bytes > 0 && (buf->len > buf->max_bytes || size > buf->max_bytes - buf->len))
+		return buf_fail(buf, -EFBIG);
 	if (size > SIZE_MAX / 4 - buf->len)
-		return -ENOMEM;
-	need = buf->len + size + 1;
-	if (need > buf->cap) {
-		while (cap < need)
-			cap *= 2;
-		data = realloc(buf->data, cap);
-		if (!data)
-			return -ENOMEM;
-		buf->data = data;
-		buf->cap = cap;
-	}
+		return buf_fail(buf, -ENOMEM);
+	if (buf->len + size + 1 > buf->cap && grow(buf, buf->len + size + 1) < 0)
+		return buf->err;
 	*room = buf->data + buf->len;
 	return 0;
 }
@@ -55,10 +72,9 @@ void buf_commit(struct buf *buf, size_t size)
 int buf_put(struct buf *buf, const void *data, size_t size)
 {
 	char *room;
-	int err = buf_reserve(buf, size, &room);
 
-	if (err < 0)
-		return err;
+	if (buf_reserve(buf, size, &room) < 0)
+		return buf->err;
 	if (size > 0)
 		memcpy(room, data, size);
 	buf_commit(buf, size);
@@ -78,29 +94,33 @@ int buf_putc(struct buf *buf, char c)
 int buf_printf(struct buf *buf, const char *fmt, ...)
 {
 	va_list ap;
-	int err;
 
 	va_start(ap, fmt);
-	err = buf_vprintf(buf, fmt, ap);
+	buf_vprintf(buf, fmt, ap);
 	va_end(ap);
-	return err;
+	return buf->err;
 }
 
 int buf_vprintf(struct buf *buf, const char *fmt, va_list ap)
 {
 	va_list again;
 	char *room;
-	int size, err;
+	int size;
 
 	va_copy(again, ap);
 	size = vsnprintf(NULL, 0, fmt, again);
 	va_end(again);
 	if (size < 0)
-		return -EINVAL;
-	err = buf_reserve(buf, (size_t)size, &room);
-	if (err < 0)
-		return err;
+		return buf_fail(buf, -EINVAL);
+	if (buf_reserve(buf, (size_t)size, &room) < 0)
+		return buf->err;
 	vsnprintf(room, (size_t)size + 1, fmt, ap);
 	buf_commit(buf, (size_t)size);
 	return 0;
+}
+
+int buf_append(struct buf *buf, const struct buf *from)
+{
+	buf_fail(buf, from->err);
+	return buf_put(buf, from->data, from->len);
 }

@@ -114,15 +114,14 @@ static int put_gzip(struct compress *c, const void *data, size_t size, bool end,
 	c->gzip.avail_in = (uInt)size;
 	do {
 		char *room;
-		int err = buf_reserve(out, STEP_BYTES, &room);
 
-		if (err < 0)
-			return err;
+		if (buf_reserve(out, STEP_BYTES, &room) < 0)
+			return buf_err(out);
 		c->gzip.next_out = (Bytef *)room;
 		c->gzip.avail_out = STEP_BYTES;
 		status = deflate(&c->gzip, end ? Z_FINISH : Z_NO_FLUSH);
 		if (status == Z_STREAM_ERROR)
-			return -EIO;
+			return buf_fail(out, -EIO);
 		buf_commit(out, STEP_BYTES - c->gzip.avail_out);
 	} while (end ? status != Z_STREAM_END : c->gzip.avail_out == 0);
 	return 0;
@@ -136,14 +135,13 @@ static int put_zstd(struct compress *c, const void *data, size_t size, bool end,
 	do {
 		ZSTD_outBuffer to = { NULL, STEP_BYTES, 0 };
 		char *room;
-		int err = buf_reserve(out, STEP_BYTES, &room);
 
-		if (err < 0)
-			return err;
+		if (buf_reserve(out, STEP_BYTES, &room) < 0)
+			return buf_err(out);
 		to.dst = room;
 		left = ZSTD_compressStream2(c->zstd, &to, &in, end ? ZSTD_e_end : ZSTD_e_continue);
 		if (ZSTD_isError(left))
-			return -EIO;
+			return buf_fail(out, -EIO);
 		buf_commit(out, to.pos);
 	} while (end ? left > 0 : in.pos < in.size);
 	return 0;
@@ -157,10 +155,7 @@ static int put(struct compress *c, const void *data, size_t size, bool end, stru
 	if (c->kind == COMPRESS_ZSTD)
 		return put_zstd(c, data, size, end, out);
 	while (size > INT32_MAX) {
-		int err = put_gzip(c, data, INT32_MAX, false, out);
-
-		if (err < 0)
-			return err;
+		put_gzip(c, data, INT32_MAX, false, out);
 		data = (const char *)data + INT32_MAX;
 		size -= INT32_MAX;
 	}
@@ -169,7 +164,7 @@ static int put(struct compress *c, const void *data, size_t size, bool end, stru
 
 int compress_put(struct compress *c, const void *data, size_t size, struct buf *out)
 {
-	return size > 0 ? put(c, data, size, false, out) : 0;
+	return size > 0 ? put(c, data, size, false, out) : buf_err(out);
 }
 
 int compress_end(struct compress *c, struct buf *out)
@@ -180,13 +175,11 @@ int compress_end(struct compress *c, struct buf *out)
 int compress_all(enum compress_kind kind, const struct buf *in, struct buf *out)
 {
 	struct compress *c;
-	int err = compress_new(kind, &c);
 
-	if (err < 0)
-		return err;
-	err = compress_put(c, in->data, in->len, out);
-	if (err == 0)
-		err = compress_end(c, out);
+	if (buf_fail(out, buf_err(in)) < 0 || buf_fail(out, compress_new(kind, &c)) < 0)
+		return buf_err(out);
+	compress_put(c, in->data, in->len, out);
+	compress_end(c, out);
 	compress_free(c);
-	return err;
+	return buf_err(out);
 }

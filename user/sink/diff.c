@@ -83,25 +83,21 @@ static int compare(const struct line *a, const struct line *b)
 	return order ? order : (a->len > b->len) - (a->len < b->len);
 }
 
-static int put_line(struct buf *out, const struct line *line, uint64_t before, uint64_t after)
+static void put_line(struct buf *out, const struct line *line, uint64_t before, uint64_t after)
 {
-	int err = buf_put(out, line->text, line->len);
-
-	return err < 0 ? err
-		       : buf_printf(out, " %llu %llu\n", (unsigned long long)before,
-				 (unsigned long long)after);
+	buf_put(out, line->text, line->len);
+	buf_printf(out, " %llu %llu\n", (unsigned long long)before, (unsigned long long)after);
 }
 
-static int join(const char *before, const char *after, double factor, struct buf *out)
+static void join(const char *before, const char *after, double factor, struct buf *out)
 {
 	struct line a, b;
 	bool has_a = next_line(&before, &a), has_b = next_line(&after, &b);
-	int err = 0;
 
-	while (err == 0 && (has_a || has_b)) {
+	while (has_a || has_b) {
 		int order = !has_a ? 1 : !has_b ? -1 : compare(&a, &b);
 
-		err = put_line(out, order <= 0 ? &a : &b,
+		put_line(out, order <= 0 ? &a : &b,
 			order <= 0 ? (uint64_t)llround((double)a.count * factor) : 0,
 			order >= 0 ? b.count : 0);
 		if (order <= 0)
@@ -109,7 +105,6 @@ static int join(const char *before, const char *after, double factor, struct buf
 		if (order >= 0)
 			has_b = next_line(&after, &b);
 	}
-	return err;
 }
 
 int diff_write_folded(const struct profile *before, const struct profile *after,
@@ -117,10 +112,10 @@ int diff_write_folded(const struct profile *before, const struct profile *after,
 {
 	_cleanup_(buf_done) struct buf a = BUF_INIT;
 	_cleanup_(buf_done) struct buf b = BUF_INIT;
-	int err = folded_write(before, options, &a);
 
-	err = err < 0 ? err : folded_write(after, options, &b);
-	return err < 0 ? err
-		       : join(a.data ? a.data : "", b.data ? b.data : "",
-				 diff_factor(before, after, scale), out);
+	buf_fail(out, folded_write(before, options, &a));
+	buf_fail(out, folded_write(after, options, &b));
+	if (buf_err(out) == 0)
+		join(buf_text(&a), buf_text(&b), diff_factor(before, after, scale), out);
+	return buf_err(out);
 }

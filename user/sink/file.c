@@ -4,18 +4,20 @@
 
 #include "sink/sink.h"
 
+/* Nothing of a buffer that failed. */
 static int hand_on(struct sink_out *out)
 {
-	int err = out->take && out->buf.len > 0 ? out->take(out->ctx, &out->buf) : 0;
-
-	if (err == 0 && out->take)
-		buf_clear(&out->buf);
-	return err;
+	if (buf_err(&out->buf) < 0 || !out->take)
+		return buf_err(&out->buf);
+	if (out->buf.len > 0 && buf_fail(&out->buf, out->take(out->ctx, &out->buf)) < 0)
+		return buf_err(&out->buf);
+	buf_clear(&out->buf);
+	return 0;
 }
 
 int sink_out_more(struct sink_out *out)
 {
-	return out->buf.len < SINK_OUT_BYTES ? 0 : hand_on(out);
+	return out->buf.len < SINK_OUT_BYTES ? buf_err(&out->buf) : hand_on(out);
 }
 
 int sink_file_open(

@@ -15,12 +15,13 @@ struct sink_options;
 /* Where a sink's bytes go. */
 struct sink_out {
 	struct buf buf;
-	/* Takes all of buf. NULL: they stay there. An error ends the output, and goes up. */
+	/* Takes all of buf. NULL: they stay there. An error ends the output and stays in buf. */
 	int (*take)(void *ctx, const struct buf *bytes);
 	void *ctx;
 };
 
-/* Hands on what is in buf when it is much: to be called between the parts of an output. */
+/* Hands on what is in buf when it is much: to be called between the parts of an output. Returns
+ * the output's first error. */
 int sink_out_more(struct sink_out *out);
 
 /* What a format that streams has in place of `write`. */

@@ -67,22 +67,6 @@ static void met_clear(struct met *met)
 	hash_clear(&met->index);
 }
 
-static int meet(struct met *met, uint64_t key, int64_t *at)
-{
-	uint64_t *have = hash_find(&met->index, key), *slot;
-
-	if (have) {
-		*at = (int64_t)*have;
-		return 0;
-	}
-	slot = vec_add(&met->keys);
-	if (!slot || hash_put(&met->index, key, met->keys.len - 1) < 0)
-		return -ENOMEM;
-	*slot = key;
-	*at = (int64_t)met->keys.len - 1;
-	return 0;
-}
-
 static void firefox_done(struct firefox *w)
 {
 	free(w->func_of);
@@ -103,14 +87,15 @@ static bool same_function(const struct profile_frame *a, const struct profile_fr
 	return a->name == b->name && a->module == b->module && a->file == b->file;
 }
 
-static int find_functions(struct firefox *w)
+static void find_functions(struct firefox *w)
 {
 	const struct profile *p = w->profile;
 	_cleanup_(hash_done) struct hash known = HASH_INIT;
-	int err = 0;
 
 	w->func_of = calloc(p->frames.len + 1, sizeof(*w->func_of));
-	for (size_t i = 0; w->func_of && i < p->frames.len && err == 0; i++) {
+	if (!w->func_of)
+		buf_fail(w->out, -ENOMEM);
+	for (size_t i = 0; w->func_of && i < p->frames.len; i++) {
 		const struct profile_frame *f = &p->frames.data[i];
 		const uint32_t what[] = { f->name, f->module, f->file };
 		uint64_t key = hash_bytes(what, sizeof(what)), *have;
@@ -118,12 +103,12 @@ static int find_functions(struct firefox *w)
 		while ((have = hash_find(&known, key)) && !same_function(&p->frames.data[*have], f))
 			key++;
 		w->func_of[i] = have ? (uint32_t)*have : (uint32_t)i;
-		err = have ? 0 : hash_put(&known, key, i);
+		if (!have)
+			buf_fail(w->out, hash_put(&known, key, i));
 	}
-	return w->func_of ? err : -ENOMEM;
 }
 
-static int add_entry(struct firefox *w, uint32_t sample, uint64_t time_ns, uint64_t weight)
+static void add_entry(struct firefox *w, uint32_t sample, uint64_t time_ns, uint64_t weight)
 {
 	const struct profile_labels *l =
 		&w->profile->labels.data[w->profile->samples.data[sample].labels];
@@ -132,68 +117,82 @@ static int add_entry(struct firefox *w, uint32_t sample, uint64_t time_ns, uint6
 
 	if (!slot ||
 		(!hash_find(&w->threads, key) && hash_put(&w->threads, key, w->threads.len) < 0))
-		return -ENOMEM;
+		buf_fail(w->out, -ENOMEM);
+	if (buf_err(w->out) < 0)
+		return;
 	group = hash_find(&w->threads, key);
 	*slot = (struct entry){ (uint32_t)*group, sample, time_ns, weight };
-	return 0;
 }
 
 /* What has no time comes at the end. */
-static int add_entries(struct firefox *w)
+static void add_entries(struct firefox *w)
 {
 	const struct profile *p = w->profile;
 	_cleanup_(freep) uint64_t *timed = calloc(p->samples.len + 1, sizeof(*timed));
 	uint64_t first = p->ticks.len ? p->ticks.data[0].time_ns : 0, last = 0;
-	int err = timed ? 0 : -ENOMEM;
 
-	for (size_t i = 0; i < p->ticks.len && err == 0; i++) {
+	if (!timed) {
+		buf_fail(w->out, -ENOMEM);
+		return;
+	}
+	for (size_t i = 0; i < p->ticks.len; i++) {
 		last = p->ticks.data[i].time_ns - first;
 		timed[p->ticks.data[i].sample]++;
-		err = add_entry(w, p->ticks.data[i].sample, last, 1);
+		add_entry(w, p->ticks.data[i].sample, last, 1);
 	}
-	for (size_t i = 0; i < p->samples.len && err == 0; i++)
+	for (size_t i = 0; i < p->samples.len; i++)
 		if (p->samples.data[i].value > timed[i])
-			err = add_entry(w, (uint32_t)i, last, p->samples.data[i].value - timed[i]);
-	return err < 0 ? err
-		       : radix_sort32(w->entries.data, w->entries.len, sizeof(*w->entries.data));
+			add_entry(w, (uint32_t)i, last, p->samples.data[i].value - timed[i]);
+	buf_fail(w->out, radix_sort32(w->entries.data, w->entries.len, sizeof(*w->entries.data)));
 }
 
 /* ---- a thread's tables -------------------------------------------------------------------------
  */
 
-static int meet_frame(struct firefox *w, uint32_t frame, int64_t *at)
+/* The number of a key; without memory the output fails, and the number means nothing. */
+static int64_t meet(struct firefox *w, struct met *met, uint64_t key)
 {
-	const struct profile_frame *f = &w->profile->frames.data[frame];
-	int64_t ignored;
-	int err = meet(&w->frames, frame, at);
+	uint64_t *have = hash_find(&met->index, key), *slot;
 
-	if (err == 0)
-		err = meet(&w->funcs, w->func_of[frame], &ignored);
-	if (err == 0)
-		err = meet(&w->strings, f->name, &ignored);
-	if (err == 0 && f->file)
-		err = meet(&w->strings, f->file, &ignored);
-	if (err == 0 && f->module)
-		err = meet(&w->strings, f->module, &ignored);
-	return err < 0 || !f->module ? err : meet(&w->resources, f->module, &ignored);
+	if (have)
+		return (int64_t)*have;
+	slot = vec_add(&met->keys);
+	if (!slot || hash_put(&met->index, key, met->keys.len - 1) < 0) {
+		buf_fail(w->out, -ENOMEM);
+		return NONE;
+	}
+	*slot = key;
+	return (int64_t)met->keys.len - 1;
 }
 
-/* A stack is the one below it, counted from 1, and a frame; *at is NONE for one without frames. */
-static int meet_stack(struct firefox *w, uint32_t stack, int64_t *at)
+static int64_t meet_frame(struct firefox *w, uint32_t frame)
+{
+	const struct profile_frame *f = &w->profile->frames.data[frame];
+
+	meet(w, &w->funcs, w->func_of[frame]);
+	meet(w, &w->strings, f->name);
+	if (f->file)
+		meet(w, &w->strings, f->file);
+	if (f->module) {
+		meet(w, &w->strings, f->module);
+		meet(w, &w->resources, f->module);
+	}
+	return meet(w, &w->frames, frame);
+}
+
+/* A stack is the one below it, counted from 1, and a frame; NONE for one without frames. */
+static int64_t meet_stack(struct firefox *w, uint32_t stack)
 {
 	const struct profile *p = w->profile;
 	const struct profile_stack *s = &p->stacks.data[stack];
-	int err = 0;
+	int64_t at = NONE;
 
-	*at = NONE;
-	for (uint32_t i = s->len; i-- > 0 && err == 0;) {
-		int64_t frame;
+	for (uint32_t i = s->len; i-- > 0;) {
+		int64_t frame = meet_frame(w, p->frame_ids.data[s->first + i]);
 
-		err = meet_frame(w, p->frame_ids.data[s->first + i], &frame);
-		if (err == 0)
-			err = meet(&w->stacks, (uint64_t)(*at + 1) << 32 | (uint64_t)frame, at);
+		at = meet(w, &w->stacks, (uint64_t)(at + 1) << 32 | (uint64_t)frame);
 	}
-	return err;
+	return at;
 }
 
 static int64_t place_of(const struct met *met, uint64_t key)
@@ -315,155 +314,145 @@ static const struct column func_columns[] = {
 	{ NULL, NULL, NULL },
 };
 
-static int put_column(struct firefox *w, const struct column *column, const struct met *met)
+static void put_number(struct firefox *w, int64_t number, const char *none)
 {
-	int err = buf_printf(w->out, ",\"%s\":[", column->name);
+	if (number == NONE)
+		buf_puts(w->out, none);
+	else
+		buf_printf(w->out, "%lld", (long long)number);
+}
 
-	for (size_t i = 0; i < met->keys.len && err == 0; i++) {
+static void put_column(struct firefox *w, const struct column *column, const struct met *met)
+{
+	buf_printf(w->out, ",\"%s\":[", column->name);
+	for (size_t i = 0; i < met->keys.len; i++) {
 		int64_t value = column->value ? column->value(w, met->keys.data[i]) : NONE;
 
-		err = i > 0 ? buf_putc(w->out, ',') : 0;
-		if (err == 0)
-			err = value == NONE ? buf_puts(w->out, column->none)
-					    : buf_printf(w->out, "%lld", (long long)value);
+		if (i > 0)
+			buf_putc(w->out, ',');
+		put_number(w, value, column->none);
 	}
-	return err < 0 ? err : buf_putc(w->out, ']');
+	buf_putc(w->out, ']');
 }
 
 /* A row for each that was met. */
-static int put_table(
+static void put_table(
 	struct firefox *w, const char *name, const struct met *met, const struct column *columns)
 {
-	int err = buf_printf(w->out, ",\n\"%s\":{\"length\":%zu", name, met->keys.len);
-
-	for (; columns->name && err == 0; columns++)
-		err = put_column(w, columns, met);
-	return err < 0 ? err : buf_putc(w->out, '}');
+	buf_printf(w->out, ",\n\"%s\":{\"length\":%zu", name, met->keys.len);
+	for (; columns->name; columns++)
+		put_column(w, columns, met);
+	buf_putc(w->out, '}');
 }
 
-static int put_strings(struct firefox *w)
+static void put_strings(struct firefox *w)
 {
-	int err = buf_puts(w->out, ",\n\"stringArray\":[");
-
-	for (size_t i = 0; i < w->strings.keys.len && err == 0; i++) {
+	buf_puts(w->out, ",\n\"stringArray\":[");
+	for (size_t i = 0; i < w->strings.keys.len; i++) {
 		const char *text = profile_text(w->profile, (uint32_t)w->strings.keys.data[i]);
 
-		err = i > 0 ? buf_putc(w->out, ',') : 0;
-		if (err == 0)
-			err = json_put(w->out, *text ? text : "?");
+		if (i > 0)
+			buf_putc(w->out, ',');
+		json_put(w->out, *text ? text : "?");
 	}
-	return err < 0 ? err : buf_putc(w->out, ']');
+	buf_putc(w->out, ']');
 }
 
-static int put_samples(struct firefox *w, const struct entry *entries, size_t len)
+static void put_samples(struct firefox *w, const struct entry *entries, size_t len)
 {
-	int err = buf_printf(w->out,
-		",\n\"samples\":{\"length\":%zu,\"weightType\":\"samples\",\"stack\":[", len);
-
-	for (size_t i = 0; i < len && err == 0; i++) {
+	buf_printf(w->out, ",\n\"samples\":{\"length\":%zu,\"weightType\":\"samples\",\"stack\":[",
+		len);
+	for (size_t i = 0; i < len; i++) {
 		const struct profile_sample *sample = &w->profile->samples.data[entries[i].sample];
-		int64_t at;
+		int64_t at = meet_stack(w, sample->stack);
 
-		err = meet_stack(w, sample->stack, &at);
-		if (err == 0 && i > 0)
-			err = buf_putc(w->out, ',');
-		if (err == 0)
-			err = at == NONE ? buf_puts(w->out, "null")
-					 : buf_printf(w->out, "%lld", (long long)at);
+		if (i > 0)
+			buf_putc(w->out, ',');
+		put_number(w, at, "null");
 	}
-	if (err == 0)
-		err = buf_puts(w->out, "],\n\"time\":[");
-	for (size_t i = 0; i < len && err == 0; i++)
-		err = buf_printf(w->out, "%s%.10g", i > 0 ? "," : "",
+	buf_puts(w->out, "],\n\"time\":[");
+	for (size_t i = 0; i < len; i++)
+		buf_printf(w->out, "%s%.10g", i > 0 ? "," : "",
 			(double)entries[i].time_ns / NS_PER_MS);
-	if (err == 0)
-		err = buf_puts(w->out, "],\n\"weight\":[");
-	for (size_t i = 0; i < len && err == 0; i++)
-		err = buf_printf(
+	buf_puts(w->out, "],\n\"weight\":[");
+	for (size_t i = 0; i < len; i++)
+		buf_printf(
 			w->out, "%s%llu", i > 0 ? "," : "", (unsigned long long)entries[i].weight);
-	return err < 0 ? err : buf_puts(w->out, "]}");
+	buf_puts(w->out, "]}");
 }
 
-static int put_thread_head(struct firefox *w, const struct profile_labels *l)
+static void put_thread_head(struct firefox *w, const struct profile_labels *l)
 {
 	const char *name = profile_text(w->profile, l->comm);
-	int err = buf_puts(w->out, "{\"name\":");
 
-	if (err == 0)
-		err = json_put(w->out, *name ? name : "?");
-	if (err == 0)
-		err = buf_puts(w->out, ",\"processName\":");
-	if (err == 0)
-		err = json_put(w->out, *name ? name : "?");
-	return err < 0 ? err
-		       : buf_printf(w->out,
-				 ",\"isMainThread\":%s,\"pid\":\"%d\",\"tid\":\"%d\","
-				 "\"processType\":\"default\",\"processStartupTime\":0,"
-				 "\"processShutdownTime\":null,\"registerTime\":0,"
-				 "\"unregisterTime\":null,\"pausedRanges\":[],"
-				 "\"showMarkersInTimeline\":false,\n"
-				 "\"markers\":{\"length\":0,\"category\":[],\"data\":[],"
-				 "\"endTime\":[],\"name\":[],\"phase\":[],\"startTime\":[]},\n"
-				 "\"nativeSymbols\":{\"length\":0,\"address\":[],"
-				 "\"functionSize\":[],\"libIndex\":[],\"name\":[]}",
-				 l->pid == l->tid || l->tid < 0 ? "true" : "false",
-				 l->pid < 0 ? 0 : l->pid, l->tid < 0 ? l->pid : l->tid);
+	buf_puts(w->out, "{\"name\":");
+	json_put(w->out, *name ? name : "?");
+	buf_puts(w->out, ",\"processName\":");
+	json_put(w->out, *name ? name : "?");
+	buf_printf(w->out,
+		",\"isMainThread\":%s,\"pid\":\"%d\",\"tid\":\"%d\","
+		"\"processType\":\"default\",\"processStartupTime\":0,"
+		"\"processShutdownTime\":null,\"registerTime\":0,"
+		"\"unregisterTime\":null,\"pausedRanges\":[],"
+		"\"showMarkersInTimeline\":false,\n"
+		"\"markers\":{\"length\":0,\"category\":[],\"data\":[],"
+		"\"endTime\":[],\"name\":[],\"phase\":[],\"startTime\":[]},\n"
+		"\"nativeSymbols\":{\"length\":0,\"address\":[],"
+		"\"functionSize\":[],\"libIndex\":[],\"name\":[]}",
+		l->pid == l->tid || l->tid < 0 ? "true" : "false", l->pid < 0 ? 0 : l->pid,
+		l->tid < 0 ? l->pid : l->tid);
 }
 
 /* Samples first: what they refer to is met there. */
-static int put_thread(struct firefox *w, const struct entry *entries, size_t len)
+static void put_thread(struct firefox *w, const struct entry *entries, size_t len)
 {
 	const struct profile_sample *last = &w->profile->samples.data[entries[len - 1].sample];
-	int err = put_thread_head(w, &w->profile->labels.data[last->labels]);
 
+	put_thread_head(w, &w->profile->labels.data[last->labels]);
 	met_clear(&w->frames);
 	met_clear(&w->funcs);
 	met_clear(&w->resources);
 	met_clear(&w->strings);
 	met_clear(&w->stacks);
-	if (err == 0)
-		err = put_samples(w, entries, len);
-	if (err == 0)
-		err = put_table(w, "stackTable", &w->stacks, stack_columns);
-	if (err == 0)
-		err = put_table(w, "resourceTable", &w->resources, resource_columns);
-	if (err == 0)
-		err = put_table(w, "frameTable", &w->frames, frame_columns);
-	if (err == 0)
-		err = put_table(w, "funcTable", &w->funcs, func_columns);
-	if (err == 0)
-		err = put_strings(w);
-	return err < 0 ? err : buf_putc(w->out, '}');
+	put_samples(w, entries, len);
+	/* Tables refer to each other: they are whole or not written. */
+	if (buf_err(w->out) < 0)
+		return;
+	put_table(w, "stackTable", &w->stacks, stack_columns);
+	put_table(w, "resourceTable", &w->resources, resource_columns);
+	put_table(w, "frameTable", &w->frames, frame_columns);
+	put_table(w, "funcTable", &w->funcs, func_columns);
+	put_strings(w);
+	buf_putc(w->out, '}');
 }
 
-static int put_threads(struct firefox *w)
+static void put_threads(struct firefox *w)
 {
 	size_t len = w->entries.len;
-	int err = buf_puts(w->out, "\"threads\":[");
 
-	for (size_t at = 0; at < len && err == 0;) {
+	buf_puts(w->out, "\"threads\":[");
+	for (size_t at = 0; at < len;) {
 		size_t from = at;
 
 		while (at < len && w->entries.data[at].group == w->entries.data[from].group)
 			at++;
-		err = from > 0 ? buf_puts(w->out, ",\n") : 0;
-		if (err == 0)
-			err = put_thread(w, w->entries.data + from, at - from);
+		if (from > 0)
+			buf_puts(w->out, ",\n");
+		put_thread(w, w->entries.data + from, at - from);
 	}
-	return err < 0 ? err
-		       : buf_puts(w->out,
-				 "],\n\"pages\":[],\"profilerOverhead\":[],"
-				 "\"counters\":[]}\n");
+	buf_puts(w->out,
+		"],\n\"pages\":[],\"profilerOverhead\":[],"
+		"\"counters\":[]}\n");
 }
 
-static int put_meta(struct firefox *w)
+static void put_meta(struct firefox *w)
 {
 	const struct profile *p = w->profile;
 	double start_ms = (double)p->start_ns / NS_PER_MS;
 
 	if (p->ticks.len > 0 && p->start_tick_ns > 0 && p->ticks.data[0].time_ns > p->start_tick_ns)
 		start_ms += (double)(p->ticks.data[0].time_ns - p->start_tick_ns) / NS_PER_MS;
-	return buf_printf(w->out,
+	buf_printf(w->out,
 		"{\"meta\":{\"product\":\"stoker\",\"version\":24,"
 		"\"preprocessedProfileVersion\":49,\"startTime\":%.3f,\"interval\":%.6g,"
 		"\"processType\":0,\"debug\":false,\"symbolicated\":true,\"pausedRanges\":[],"
@@ -478,12 +467,13 @@ static int put_meta(struct firefox *w)
 int firefox_write(const struct profile *p, const struct sink_options *options, struct buf *out)
 {
 	_cleanup_(firefox_done) struct firefox w = { .profile = p, .out = out };
-	int err = find_functions(&w);
 
 	(void)options;
-	if (err == 0)
-		err = add_entries(&w);
-	if (err == 0)
-		err = put_meta(&w);
-	return err < 0 ? err : put_threads(&w);
+	find_functions(&w);
+	add_entries(&w);
+	if (buf_err(out) < 0)
+		return buf_err(out);
+	put_meta(&w);
+	put_threads(&w);
+	return buf_err(out);
 }

@@ -33,17 +33,20 @@ struct builder {
 	uint32_t by_len;
 	struct hash index; /* hash of a function → its id */
 	struct buf clean;
+	bool failed; /* no memory: numbers that were given mean nothing */
 	struct path *paths;
 	size_t paths_len;
 	VEC(uint32_t) open; /* the nodes of the path that was last added, root first */
 };
 
-static int put_text(struct builder *b, const char *text, uint32_t *id)
+static uint32_t put_text(struct builder *b, const char *text)
 {
+	uint32_t id = 0;
+
 	buf_clear(&b->clean);
-	if (utf8_put_clean(&b->clean, text) < 0)
-		return -ENOMEM;
-	return strtab_put(&b->flame->texts, b->clean.data ? b->clean.data : "", b->clean.len, id);
+	b->failed |= utf8_put_clean(&b->clean, text) < 0 ||
+		strtab_put(&b->flame->texts, buf_text(&b->clean), b->clean.len, &id) < 0;
+	return id;
 }
 
 static bool is_same(const struct flame_function *a, const struct flame_function *b)
@@ -51,7 +54,7 @@ static bool is_same(const struct flame_function *a, const struct flame_function 
 	return a->text == b->text && a->module == b->module && a->kind == b->kind;
 }
 
-static int put_function(struct builder *b, const struct flame_function *function, uint32_t *id)
+static uint32_t put_function(struct builder *b, const struct flame_function *function)
 {
 	const uint32_t what[] = { function->text, function->module, function->kind };
 	uint64_t key = hash_bytes(what, sizeof(what)), *have;
@@ -63,64 +66,57 @@ static int put_function(struct builder *b, const struct flame_function *function
 			continue;
 		if (slot->file == 0)
 			slot->file = function->file;
-		*id = (uint32_t)*have;
-		return 0;
+		return (uint32_t)*have;
 	}
 	slot = vec_add(&b->flame->functions);
-	if (!slot || hash_put(&b->index, key, b->flame->functions.len - 1) < 0)
-		return -ENOMEM;
+	if (!slot || hash_put(&b->index, key, b->flame->functions.len - 1) < 0) {
+		b->failed = true;
+		return 0;
+	}
 	*slot = *function;
-	*id = (uint32_t)b->flame->functions.len - 1;
-	return 0;
+	return (uint32_t)b->flame->functions.len - 1;
 }
 
-static int put_frame(
-	struct builder *b, const struct profile *p, const struct profile_frame *frame, uint32_t *id)
+static uint32_t put_frame(
+	struct builder *b, const struct profile *p, const struct profile_frame *frame)
 {
 	struct flame_function function = { .kind = frame->class };
 	const char *name = profile_text(p, frame->name);
-	int err = put_text(b, *name ? name : "?", &function.text);
 
-	if (err == 0)
-		err = put_text(b, profile_text(p, frame->module), &function.module);
-	if (err == 0)
-		err = put_text(b, profile_text(p, frame->file), &function.file);
-	return err < 0 ? err : put_function(b, &function, id);
+	function.text = put_text(b, *name ? name : "?");
+	function.module = put_text(b, profile_text(p, frame->module));
+	function.file = put_text(b, profile_text(p, frame->file));
+	return put_function(b, &function);
 }
 
-static int put_labels(struct builder *b, struct source *s)
+static void put_labels(struct builder *b, struct source *s)
 {
 	const struct profile *p = s->profile;
 
 	for (size_t i = 0; i < p->labels.len * b->by_len; i++) {
 		struct flame_function function = { .kind = FLAME_LABEL };
 		char number[SINK_NUMBER_MAX];
-		int err = put_text(b,
-			sink_label(p, &p->labels.data[i / b->by_len], b->options->by[i % b->by_len],
-				number),
-			&function.text);
 
-		if (err == 0)
-			err = put_function(b, &function, &s->labels[i]);
-		if (err < 0)
-			return err;
+		function.text = put_text(b,
+			sink_label(p, &p->labels.data[i / b->by_len], b->options->by[i % b->by_len],
+				number));
+		s->labels[i] = put_function(b, &function);
 	}
-	return 0;
 }
 
 static int put_source(struct builder *b, const struct profile *p)
 {
 	struct source *s = &b->sources[b->sources_len++];
-	int err = 0;
 
 	s->profile = p;
 	s->functions = calloc(p->frames.len + 1, sizeof(*s->functions));
 	s->labels = calloc(p->labels.len * b->by_len + 1, sizeof(*s->labels));
 	if (!s->functions || !s->labels)
 		return -ENOMEM;
-	for (size_t i = 0; err == 0 && i < p->frames.len; i++)
-		err = put_frame(b, p, &p->frames.data[i], &s->functions[i]);
-	return err < 0 ? err : put_labels(b, s);
+	for (size_t i = 0; i < p->frames.len; i++)
+		s->functions[i] = put_frame(b, p, &p->frames.data[i]);
+	put_labels(b, s);
+	return b->failed ? -ENOMEM : 0;
 }
 
 /* ---- functions in order ---------------------------------------------------------------------- */
@@ -285,21 +281,18 @@ static void add_up(struct flame *flame)
 
 static int build(struct builder *b, const struct profile *const *profiles, size_t len)
 {
-	int err = strtab_init(&b->flame->texts);
-
-	for (size_t i = 0; err == 0 && i < len; i++)
-		err = put_source(b, profiles[i]);
-	if (err == 0)
-		err = sort_functions(b);
-	if (err == 0)
-		err = list_paths(b);
-	if (err == 0)
-		err = open_node(b, 0);
-	for (size_t i = 0; err == 0 && i < b->paths_len; i++)
-		err = add_path(b, &b->paths[i]);
-	if (err == 0)
-		add_up(b->flame);
-	return err;
+	if (strtab_init(&b->flame->texts) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < len; i++)
+		if (put_source(b, profiles[i]) < 0)
+			return -ENOMEM;
+	if (sort_functions(b) < 0 || list_paths(b) < 0 || open_node(b, 0) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < b->paths_len; i++)
+		if (add_path(b, &b->paths[i]) < 0)
+			return -ENOMEM;
+	add_up(b->flame);
+	return 0;
 }
 
 int flame_build(struct flame *flame, const struct profile *const *profiles, size_t profiles_len,

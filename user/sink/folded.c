@@ -28,54 +28,47 @@ static const char *const suffixes[] = {
 };
 
 /* One frame's text. An empty name would make an empty frame, which readers drop. */
-static int put_name(struct buf *out, const char *name, const char *suffix)
+static void put_name(struct buf *out, const char *name, const char *suffix)
 {
 	size_t start;
-	int err = out->len > 0 ? buf_putc(out, ';') : 0;
 
+	if (out->len > 0)
+		buf_putc(out, ';');
 	start = out->len;
-	if (err == 0)
-		err = utf8_put_clean(out, *name ? name : "?");
-	if (err < 0)
-		return err;
+	utf8_put_clean(out, *name ? name : "?");
 	for (size_t i = start; i < out->len; i++)
 		if (out->data[i] == ';')
 			out->data[i] = ':';
-	return buf_puts(out, suffix);
+	buf_puts(out, suffix);
 }
 
-static int put_stack(struct buf *out, const struct profile *p, uint32_t stack)
+static void put_stack(struct buf *out, const struct profile *p, uint32_t stack)
 {
 	for (uint32_t i = p->stacks.data[stack].len; i-- > 0;) {
 		const struct profile_frame *frame = profile_stack_frame(p, stack, i);
-		int err = put_name(out, profile_text(p, frame->name), suffixes[frame->class]);
 
-		if (err < 0)
-			return err;
+		put_name(out, profile_text(p, frame->name), suffixes[frame->class]);
 	}
-	return 0;
 }
 
 static int put_line(struct buf *out, const struct profile *p, const struct sink_options *options,
 	const struct profile_sample *sample)
 {
 	const struct profile_labels *labels = &p->labels.data[sample->labels];
-	int err = 0;
 
 	buf_clear(out);
-	for (uint32_t i = 0; err == 0 && i < options->by_len; i++) {
+	for (uint32_t i = 0; i < options->by_len; i++) {
 		char number[SINK_NUMBER_MAX];
 
-		err = put_name(out, sink_label(p, labels, options->by[i], number), "");
+		put_name(out, sink_label(p, labels, options->by[i], number), "");
 	}
-	if (err == 0)
-		err = put_stack(out, p, sample->stack);
-	if (err == 0 && out->len == 0)
-		err = buf_putc(out, '?');
-	/* Else who reads it takes it for a comment: a command could hide behind its name. */
-	if (err == 0 && out->data[0] == '#')
+	put_stack(out, p, sample->stack);
+	if (out->len == 0)
+		buf_putc(out, '?');
+	/* A reader takes a line with '#' for a comment: a command could hide by its name. */
+	if (buf_err(out) == 0 && out->data[0] == '#')
 		out->data[0] = '?';
-	return err;
+	return buf_err(out);
 }
 
 static int by_text(const void *a, const void *b)
@@ -91,12 +84,10 @@ static int fold(const struct profile *p, const struct sink_options *options, str
 
 	vec_each (&p->samples, sample) {
 		uint32_t id = 0;
-		int err = put_line(&line, p, options, sample);
 
-		if (err == 0)
-			err = strtab_put(texts, line.data, line.len, &id);
-		if (err < 0)
-			return err;
+		if (put_line(&line, p, options, sample) < 0 ||
+			strtab_put(texts, line.data, line.len, &id) < 0)
+			return -ENOMEM;
 		counts[id] += sample->value;
 	}
 	return 0;
@@ -108,30 +99,20 @@ int folded_write(const struct profile *p, const struct sink_options *options, st
 	_cleanup_(freep) uint64_t *counts = calloc(p->samples.len + 1, sizeof(*counts));
 	_cleanup_(freep) struct line *lines = calloc(p->samples.len + 1, sizeof(*lines));
 	size_t len = 0;
-	int err = strtab_init(&texts);
 
-	if (!counts || !lines)
-		return -ENOMEM;
-	if (err == 0)
-		err = fold(p, options, &texts, counts);
-	if (err < 0)
-		return err;
+	if (!counts || !lines || strtab_init(&texts) < 0 || fold(p, options, &texts, counts) < 0)
+		return buf_fail(out, -ENOMEM);
 	for (uint32_t id = 0; id < texts.len; id++)
 		if (counts[id] > 0)
 			lines[len++] = (struct line){ strtab_get(&texts, id), counts[id] };
 	qsort(lines, len, sizeof(*lines), by_text);
-	for (size_t i = 0; i < len; i++) {
-		err = buf_printf(
-			out, "%s %llu\n", lines[i].text, (unsigned long long)lines[i].count);
-		if (err < 0)
-			return err;
-	}
-	return 0;
+	for (size_t i = 0; i < len; i++)
+		buf_printf(out, "%s %llu\n", lines[i].text, (unsigned long long)lines[i].count);
+	return buf_err(out);
 }
 
 int intervals_write(const struct profile *p, const struct sink_options *options, struct buf *out)
 {
-	int err = folded_write(p, options, out);
-
-	return err < 0 ? err : buf_putc(out, '\n');
+	folded_write(p, options, out);
+	return buf_putc(out, '\n');
 }

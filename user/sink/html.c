@@ -28,7 +28,7 @@ struct sides {
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-static int put_uleb(struct buf *out, uint64_t value)
+static void put_uleb(struct buf *out, uint64_t value)
 {
 	char bytes[10];
 	size_t len = 0;
@@ -36,71 +36,63 @@ static int put_uleb(struct buf *out, uint64_t value)
 	for (; value >= 0x80; value >>= 7)
 		bytes[len++] = (char)(value | 0x80);
 	bytes[len++] = (char)value;
-	return buf_put(out, bytes, len);
+	buf_put(out, bytes, len);
 }
 
 /* A difference: small ones of either sign are one byte. */
-static int put_delta(struct buf *out, uint64_t from, uint64_t to)
+static void put_delta(struct buf *out, uint64_t from, uint64_t to)
 {
 	uint64_t delta = to - from;
 
-	return put_uleb(out, delta << 1 ^ (delta >> 63 ? UINT64_MAX : 0));
+	put_uleb(out, delta << 1 ^ (delta >> 63 ? UINT64_MAX : 0));
 }
 
 /* A column: one member of each element of a vec. */
-#define put_column(out, v, member)                                   \
-	({                                                           \
-		int _err = 0;                                        \
-		vec_each ((v), _it)                                  \
-			if (_err == 0)                               \
-				_err = put_uleb((out), _it->member); \
-		_err;                                                \
-	})
+#define put_column(out, v, member)                    \
+	do {                                          \
+		vec_each ((v), _it)                   \
+			put_uleb((out), _it->member); \
+	} while (0)
 
 /* ---- the parts ------------------------------------------------------------------------------- */
 
-static int put_texts(struct buf *out, const struct strtab *texts)
+static void put_texts(struct buf *out, const struct strtab *texts)
 {
 	size_t size = 0;
-	int err;
 
 	for (uint32_t i = 0; i < texts->len; i++)
 		size += strlen(strtab_get(texts, i)) + 1;
-	err = put_uleb(out, size);
-	for (uint32_t i = 0; err == 0 && i < texts->len; i++) {
-		err = buf_puts(out, strtab_get(texts, i));
-		if (err == 0)
-			err = buf_putc(out, '\n');
+	put_uleb(out, size);
+	for (uint32_t i = 0; i < texts->len; i++) {
+		buf_puts(out, strtab_get(texts, i));
+		buf_putc(out, '\n');
 	}
-	return err;
 }
 
-static int put_functions(struct buf *out, const struct flame *flame)
+static void put_functions(struct buf *out, const struct flame *flame)
 {
-	int err = put_uleb(out, flame->functions.len);
-
-	err = err < 0 ? err : put_column(out, &flame->functions, text);
-	err = err < 0 ? err : put_column(out, &flame->functions, module);
-	err = err < 0 ? err : put_column(out, &flame->functions, file);
-	return err < 0 ? err : put_column(out, &flame->functions, kind);
+	put_uleb(out, flame->functions.len);
+	put_column(out, &flame->functions, text);
+	put_column(out, &flame->functions, module);
+	put_column(out, &flame->functions, file);
+	put_column(out, &flame->functions, kind);
 }
 
 /* A node is how far it lies above the one before it, which is in most cases its caller, and its
  * function. The root is not written. */
-static int put_nodes(struct buf *out, const struct flame *flame)
+static void put_nodes(struct buf *out, const struct flame *flame)
 {
 	const struct flame_node *nodes = flame->nodes.data;
-	int err = put_uleb(out, flame->nodes.len - 1);
 
-	for (size_t i = 1; err == 0 && i < flame->nodes.len; i++)
-		err = put_uleb(out, nodes[i - 1].depth + 1 - nodes[i].depth);
-	for (size_t i = 1; err == 0 && i < flame->nodes.len; i++)
-		err = put_uleb(out, nodes[i].function);
-	return err;
+	put_uleb(out, flame->nodes.len - 1);
+	for (size_t i = 1; i < flame->nodes.len; i++)
+		put_uleb(out, nodes[i - 1].depth + 1 - nodes[i].depth);
+	for (size_t i = 1; i < flame->nodes.len; i++)
+		put_uleb(out, nodes[i].function);
 }
 
 /* Texts of labels are put beside the functions'. They come after these in the file. */
-static int put_label_texts(
+static void put_label_texts(
 	struct buf *out, struct flame *flame, const struct profile *p, enum sink_key key)
 {
 	_cleanup_(buf_done) struct buf clean = BUF_INIT;
@@ -108,76 +100,70 @@ static int put_label_texts(
 	vec_each (&p->labels, labels) {
 		char number[SINK_NUMBER_MAX];
 		const char *text = sink_label(p, labels, key, number);
-		uint32_t id;
-		int err;
+		uint32_t id = 0;
 
 		buf_clear(&clean);
-		err = utf8_put_clean(&clean, text);
-		err = err < 0 ? err : strtab_put(&flame->texts, clean.data, clean.len, &id);
-		err = err < 0 ? err : put_uleb(out, id);
-		if (err < 0)
-			return err;
+		buf_fail(out, utf8_put_clean(&clean, text));
+		buf_fail(out, strtab_put(&flame->texts, buf_text(&clean), clean.len, &id));
+		put_uleb(out, id);
 	}
-	return 0;
 }
 
-static int put_labels(struct buf *out, struct flame *flame, const struct profile *p)
+static void put_labels(struct buf *out, struct flame *flame, const struct profile *p)
 {
-	int err = put_uleb(out, p->labels.len);
-
-	for (int key = 0; err == 0 && key < SINK_KEYS; key++)
-		err = put_label_texts(out, flame, p, (enum sink_key)key);
-	return err;
+	put_uleb(out, p->labels.len);
+	for (int key = 0; key < SINK_KEYS; key++)
+		put_label_texts(out, flame, p, (enum sink_key)key);
 }
 
 /* first: where the profile's samples begin among the leaves. */
-static int put_samples(
+static void put_samples(
 	struct buf *out, const struct profile *p, const struct flame *flame, size_t first)
 {
-	int err = put_uleb(out, p->samples.len);
 	uint32_t last = 0;
 
-	for (size_t i = first; err == 0 && i < first + p->samples.len; i++) {
-		err = put_delta(out, last, flame->leaves.data[i]);
+	put_uleb(out, p->samples.len);
+	for (size_t i = first; i < first + p->samples.len; i++) {
+		put_delta(out, last, flame->leaves.data[i]);
 		last = flame->leaves.data[i];
 	}
-	err = err < 0 ? err : put_column(out, &p->samples, labels);
-	return err < 0 ? err : put_column(out, &p->samples, value);
+	put_column(out, &p->samples, labels);
+	put_column(out, &p->samples, value);
 }
 
 /* Times count from the first tick, which every format that has times knows. */
-static int put_ticks(struct buf *out, const struct profile *p)
+static void put_ticks(struct buf *out, const struct profile *p)
 {
 	uint64_t last = p->ticks.len > 0 ? p->ticks.data[0].time_ns : 0;
-	int err = put_uleb(out, p->ticks.len);
 
+	put_uleb(out, p->ticks.len);
 	vec_each (&p->ticks, tick) {
-		err = err < 0 ? err : put_delta(out, last, tick->time_ns);
+		put_delta(out, last, tick->time_ns);
 		last = tick->time_ns;
 	}
-	return err < 0 ? err : put_column(out, &p->ticks, sample);
+	put_column(out, &p->ticks, sample);
 }
 
-static int put_parts(struct buf *out, struct flame *flame, const struct sides *sides)
+static void put_parts(struct buf *out, struct flame *flame, const struct sides *sides)
 {
 	_cleanup_(buf_done) struct buf rest = BUF_INIT;
 	size_t first = 0;
-	int err = put_functions(&rest, flame);
 
-	err = err < 0 ? err : put_nodes(&rest, flame);
-	for (size_t i = 0; err == 0 && i < sides->len; i++) {
+	put_functions(&rest, flame);
+	put_nodes(&rest, flame);
+	for (size_t i = 0; i < sides->len; i++) {
 		const struct profile *p = sides->profiles[i];
 
-		err = put_labels(&rest, flame, p);
-		err = err < 0 ? err : put_samples(&rest, p, flame, first);
-		err = err < 0 ? err : put_ticks(&rest, p);
+		put_labels(&rest, flame, p);
+		put_samples(&rest, p, flame, first);
+		put_ticks(&rest, p);
 		first += p->samples.len;
 	}
-	err = err < 0 ? err : put_texts(out, &flame->texts);
-	return err < 0 ? err : buf_put(out, rest.data, rest.len);
+	put_texts(out, &flame->texts);
+	buf_append(out, &rest);
 }
 
-static int put_base64(struct buf *out, const struct buf *in)
+static void put_base64(struct buf *out, const struct buf *in)
 {
 	static const char digits[] =
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=";
@@ -187,7 +173,7 @@ static int put_base64(struct buf *out, const struct buf *in)
 	size_t size = (in->len + 2) / 3 * 4;
 
 	if (buf_reserve(out, size, &room) < 0)
-		return -ENOMEM;
+		return;
 	for (size_t i = 0; i < in->len; i += 3) {
 		size_t left = in->len - i;
 		uint32_t three = (uint32_t)data[i] << 16 |
@@ -200,68 +186,65 @@ static int put_base64(struct buf *out, const struct buf *in)
 		*room++ = digits[left > 2 ? three & 63 : padding];
 	}
 	buf_commit(out, size);
-	return 0;
 }
 
-static int put_data(struct buf *out, const struct sides *sides)
+static void put_data(struct buf *out, const struct sides *sides)
 {
 	_cleanup_(flame_done) struct flame flame = { 0 };
 	_cleanup_(buf_done) struct buf plain = BUF_INIT;
 	_cleanup_(buf_done) struct buf packed = BUF_INIT;
-	int err = flame_build(&flame, sides->profiles, sides->len, NULL);
 
-	err = err < 0 ? err : put_parts(&plain, &flame, sides);
-	err = err < 0 ? err : compress_all(COMPRESS_GZIP, &plain, &packed);
-	return err < 0 ? err : put_base64(out, &packed);
+	if (buf_fail(out, flame_build(&flame, sides->profiles, sides->len, NULL)) < 0)
+		return;
+	put_parts(&plain, &flame, sides);
+	if (buf_fail(out, compress_all(COMPRESS_GZIP, &plain, &packed)) == 0)
+		put_base64(out, &packed);
 }
 
-/* ---- what is said in words ------------------------------------------------------------------- */
+/* ---- the words ------------------------------------------------------------------------------- */
 
 /* A JSON string that ends no script element. */
-static int put_json(struct buf *out, const char *text)
+static void put_json(struct buf *out, const char *text)
 {
 	_cleanup_(buf_done) struct buf clean = BUF_INIT;
-	int err = utf8_put_clean(&clean, text);
 
-	err = err < 0 ? err : buf_putc(out, '"');
-	for (size_t i = 0; err == 0 && i < clean.len; i++) {
+	buf_fail(out, utf8_put_clean(&clean, text));
+	buf_putc(out, '"');
+	for (size_t i = 0; i < clean.len; i++) {
 		if (strchr("\"\\<>&", clean.data[i]))
-			err = buf_printf(out, "\\u%04x", (unsigned char)clean.data[i]);
+			buf_printf(out, "\\u%04x", (unsigned char)clean.data[i]);
 		else
-			err = buf_putc(out, clean.data[i]);
+			buf_putc(out, clean.data[i]);
 	}
-	return err < 0 ? err : buf_putc(out, '"');
+	buf_putc(out, '"');
 }
 
-static int put_side(struct buf *out, const struct profile *p, const char *name)
+static void put_side(struct buf *out, const struct profile *p, const char *name)
 {
-	int err = buf_puts(out, "{\"name\":");
-
-	err = err < 0 ? err : put_json(out, name ? name : "");
-	err = err < 0 ? err : buf_puts(out, ",\"unit\":");
-	err = err < 0 ? err : put_json(out, p->value_type);
-	return err < 0
-		? err
-		: buf_printf(out,
-			  ",\"period_ns\":%llu,\"start_ms\":%.0f,\"duration_ns\":%llu,"
-			  "\"ticks_dropped\":%llu}",
-			  (unsigned long long)p->period_ns, (double)p->start_ns / NSEC_PER_MSEC,
-			  (unsigned long long)p->duration_ns, (unsigned long long)p->ticks_dropped);
+	buf_puts(out, "{\"name\":");
+	put_json(out, name ? name : "");
+	buf_puts(out, ",\"unit\":");
+	put_json(out, p->value_type);
+	buf_printf(out,
+		",\"period_ns\":%llu,\"start_ms\":%.0f,\"duration_ns\":%llu,"
+		"\"ticks_dropped\":%llu}",
+		(unsigned long long)p->period_ns, (double)p->start_ns / NSEC_PER_MSEC,
+		(unsigned long long)p->duration_ns, (unsigned long long)p->ticks_dropped);
 }
 
-static int put_words(struct buf *out, const struct sides *sides)
+static void put_words(struct buf *out, const struct sides *sides)
 {
-	int err = buf_printf(out, "{\"version\":1,\"stoker\":\"%s\",\"scale\":\"%s\",\"by\":[",
+	buf_printf(out, "{\"version\":1,\"stoker\":\"%s\",\"scale\":\"%s\",\"by\":[",
 		STOKER_VERSION, diff_scale_name(sides->scale));
-
-	for (uint32_t i = 0; err == 0 && sides->options && i < sides->options->by_len; i++)
-		err = buf_printf(out, "%s%d", i > 0 ? "," : "", (int)sides->options->by[i]);
-	err = err < 0 ? err : buf_puts(out, "],\"sides\":[");
-	for (size_t i = 0; err == 0 && i < sides->len; i++) {
-		err = i > 0 ? buf_putc(out, ',') : 0;
-		err = err < 0 ? err : put_side(out, sides->profiles[i], sides->names[i]);
+	for (uint32_t i = 0; sides->options && i < sides->options->by_len; i++)
+		buf_printf(out, "%s%d", i > 0 ? "," : "", (int)sides->options->by[i]);
+	buf_puts(out, "],\"sides\":[");
+	for (size_t i = 0; i < sides->len; i++) {
+		if (i > 0)
+			buf_putc(out, ',');
+		put_side(out, sides->profiles[i], sides->names[i]);
 	}
-	return err < 0 ? err : buf_puts(out, "]}");
+	buf_puts(out, "]}");
 }
 
 /* ---- the page -------------------------------------------------------------------------------- */
@@ -272,16 +255,15 @@ static int write_page(const struct sides *sides, struct buf *out)
 	const char *page = page_page_html, *end = page + sizeof(page_page_html);
 	const char *first = memmem(page, sizeof(page_page_html), words, strlen(words));
 	const char *second = memmem(page, sizeof(page_page_html), data, strlen(data));
-	int err;
 
 	assert(first && second && first < second);
-	err = buf_put(out, page, (size_t)(first - page));
-	err = err < 0 ? err : put_words(out, sides);
+	buf_put(out, page, (size_t)(first - page));
+	put_words(out, sides);
 	first += strlen(words);
-	err = err < 0 ? err : buf_put(out, first, (size_t)(second - first));
-	err = err < 0 ? err : put_data(out, sides);
+	buf_put(out, first, (size_t)(second - first));
+	put_data(out, sides);
 	second += strlen(data);
-	return err < 0 ? err : buf_put(out, second, (size_t)(end - second));
+	return buf_put(out, second, (size_t)(end - second));
 }
 
 int html_write(const struct profile *p, const struct sink_options *options, struct buf *out)

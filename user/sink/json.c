@@ -6,18 +6,16 @@
 #include "base/own.h"
 #include "base/utf8.h"
 
-int json_put(struct buf *out, const char *text)
+void json_put(struct buf *out, const char *text)
 {
 	_cleanup_(buf_done) struct buf clean = BUF_INIT;
-	int err = utf8_put_clean(&clean, text);
 
-	if (err == 0)
-		err = buf_putc(out, '"');
-	for (size_t i = 0; i < clean.len && err == 0; i++) {
+	buf_fail(out, utf8_put_clean(&clean, text));
+	buf_putc(out, '"');
+	for (size_t i = 0; i < clean.len; i++) {
 		if (clean.data[i] == '"' || clean.data[i] == '\\')
-			err = buf_putc(out, '\\');
-		if (err == 0)
-			err = buf_putc(out, clean.data[i]);
+			buf_putc(out, '\\');
+		buf_putc(out, clean.data[i]);
 	}
-	return err < 0 ? err : buf_putc(out, '"');
+	buf_putc(out, '"');
 }

@@ -4,5 +4,5 @@
 
 struct buf;
 
-/* A string with its quotes; what is not clean text (base/utf8.h) becomes '?'. 0 or -ENOMEM. */
-int json_put(struct buf *out, const char *text);
+/* A string with its quotes; what is not clean text (base/utf8.h) becomes '?'. */
+void json_put(struct buf *out, const char *text);

@@ -24,21 +24,21 @@ static const char *reference(char c)
 	}
 }
 
-int markup_put(struct buf *out, const char *text, size_t len)
+void markup_put(struct buf *out, const char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
 		const char *instead = reference(text[i]);
-		int err = instead ? buf_puts(out, instead) : buf_putc(out, text[i]);
 
-		if (err < 0)
-			return err;
+		if (instead)
+			buf_puts(out, instead);
+		else
+			buf_putc(out, text[i]);
 	}
-	return 0;
 }
 
-int markup_puts(struct buf *out, const char *text)
+void markup_puts(struct buf *out, const char *text)
 {
-	return markup_put(out, text, strlen(text));
+	markup_put(out, text, strlen(text));
 }
 
 const char *markup_count(uint64_t count, char room[MARKUP_COUNT_MAX])

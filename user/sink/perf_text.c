@@ -71,140 +71,128 @@ static int lines_init(struct perf_lines *lines, const struct profile *p)
 	return lines->frames && lines->labels ? strtab_init(&lines->texts) : -ENOMEM;
 }
 
-static int put_head(const struct profile *p, struct buf *out)
+static void put_head(const struct profile *p, struct buf *out)
 {
 	time_t start = (time_t)(p->start_ns / NSEC_PER_SEC);
 	char when[64] = "not known";
 	struct tm tm;
-	int err;
 
 	if (p->start_ns > 0 && gmtime_r(&start, &tm))
 		strftime(when, sizeof(when), "%a %b %e %H:%M:%S %Y UTC", &tm);
-	err = buf_printf(out, "# ========\n# captured on    : %s\n# cmdline : stoker\n", when);
+	buf_printf(out, "# ========\n# captured on    : %s\n# cmdline : stoker\n", when);
 	/* What times are counted from, for whoever reads it back. */
-	if (err == 0 && p->start_tick_ns > 0)
-		err = buf_printf(out, "# started at : %llu.%09llu\n",
+	if (p->start_tick_ns > 0)
+		buf_printf(out, "# started at : %llu.%09llu\n",
 			(unsigned long long)(p->start_tick_ns / NSEC_PER_SEC),
 			(unsigned long long)(p->start_tick_ns % NSEC_PER_SEC));
-	return err < 0 ? err : buf_puts(out, "# ========\n#\n");
+	buf_puts(out, "# ========\n#\n");
 }
 
 /* ---- a frame's line ------------------------------------------------------------------------- */
 
-static int put_module(
+static void put_module(
 	struct buf *out, const struct profile *p, const struct profile_frame *frame, int32_t pid)
 {
 	const char *module = profile_text(p, frame->module);
 
-	if (frame->class == PROFILE_KERNEL)
-		return *module ? perf_words_kernel_module(out, module)
-			       : buf_puts(out, "[kernel.kallsyms]");
 	if (frame->class == PROFILE_JIT)
-		return buf_printf(out, "/tmp/perf-%d.map", pid < 0 ? 0 : pid);
-	return *module ? perf_words_module(out, module) : buf_puts(out, "[unknown]");
+		buf_printf(out, "/tmp/perf-%d.map", pid < 0 ? 0 : pid);
+	else if (!*module)
+		buf_puts(out, frame->class == PROFILE_KERNEL ? "[kernel.kallsyms]" : "[unknown]");
+	else if (frame->class == PROFILE_KERNEL)
+		perf_words_kernel_module(out, module);
+	else
+		perf_words_module(out, module);
 }
 
 /* The frame, with those inlined into it: frames first to last, innermost first. */
-static int put_frames(
+static void put_frames(
 	struct buf *out, const struct profile *p, const uint32_t *frames, uint32_t len, int32_t pid)
 {
 	const struct profile_frame *place = &p->frames.data[frames[len - 1]];
-	int err = buf_printf(out, "\t%llx ", (unsigned long long)place->address);
 
-	for (uint32_t i = len; i-- > 0 && err == 0;) {
-		err = perf_words_symbol(out, profile_text(p, p->frames.data[frames[i]].name));
-		if (err == 0 && i > 0)
-			err = buf_puts(out, "->");
+	buf_printf(out, "\t%llx ", (unsigned long long)place->address);
+	for (uint32_t i = len; i-- > 0;) {
+		perf_words_symbol(out, profile_text(p, p->frames.data[frames[i]].name));
+		if (i > 0)
+			buf_puts(out, "->");
 	}
-	if (err == 0)
-		err = buf_puts(out, " (");
-	if (err == 0)
-		err = put_module(out, p, place, pid);
-	return err < 0 ? err : buf_puts(out, ")\n");
+	buf_puts(out, " (");
+	put_module(out, p, place, pid);
+	buf_puts(out, ")\n");
+}
+
+/* Keeps the text in scratch under *id. */
+static void keep_text(struct perf_text *t, struct perf_lines *lines, uint32_t *id, struct buf *out)
+{
+	if (buf_fail(out, buf_err(&t->scratch)) == 0)
+		buf_fail(out, strtab_put(&lines->texts, t->scratch.data, t->scratch.len, id));
 }
 
 /* A line that is the same whenever the frame is met, from what was made of it before. */
-static int put_known(struct perf_text *t, struct perf_lines *lines, uint32_t frame, struct buf *out)
+static void put_known(
+	struct perf_text *t, struct perf_lines *lines, uint32_t frame, struct buf *out)
 {
-	const char *text;
-	int err = 0;
-
 	if (lines->frames[frame] == 0) {
 		buf_clear(&t->scratch);
-		err = put_frames(&t->scratch, lines->profile, &frame, 1, -1);
-		if (err == 0)
-			err = strtab_put(&lines->texts, t->scratch.data, t->scratch.len,
-				&lines->frames[frame]);
+		put_frames(&t->scratch, lines->profile, &frame, 1, -1);
+		keep_text(t, lines, &lines->frames[frame], out);
 	}
-	if (err < 0)
-		return err;
-	text = strtab_get(&lines->texts, lines->frames[frame]);
-	return buf_puts(out, text);
+	buf_puts(out, strtab_get(&lines->texts, lines->frames[frame]));
 }
 
-static int put_stack(
+static void put_stack(
 	struct perf_text *t, struct perf_lines *lines, uint32_t stack, int32_t pid, struct buf *out)
 {
 	const struct profile *p = lines->profile;
 	const struct profile_stack *s = &p->stacks.data[stack];
 	const uint32_t *frames = s->len > 0 ? p->frame_ids.data + s->first : NULL;
 	uint32_t first = 0;
-	int err = 0;
 
-	for (uint32_t i = 0; i < s->len && err == 0; i++) {
+	for (uint32_t i = 0; i < s->len; i++) {
 		uint32_t class = p->frames.data[frames[i]].class;
 
 		if (class == PROFILE_INLINED && i + 1 < s->len)
 			continue;
 		if (first == i && class != PROFILE_JIT)
-			err = put_known(t, lines, frames[i], out);
+			put_known(t, lines, frames[i], out);
 		else
-			err = put_frames(out, p, frames + first, i - first + 1, pid);
+			put_frames(out, p, frames + first, i - first + 1, pid);
 		first = i + 1;
 	}
-	return err;
 }
 
 /* ---- a sample ------------------------------------------------------------------------------- */
 
-static int put_who(struct perf_text *t, struct perf_lines *lines, uint32_t labels, struct buf *out)
+static void put_who(struct perf_text *t, struct perf_lines *lines, uint32_t labels, struct buf *out)
 {
 	const struct profile_labels *l = &lines->profile->labels.data[labels];
 	int32_t tid = l->tid < 0 ? l->pid : l->tid;
-	int err = 0;
 
 	if (lines->labels[labels] == 0) {
 		buf_clear(&t->scratch);
-		err = perf_words_comm(&t->scratch, profile_text(lines->profile, l->comm), l->pid);
-		if (err == 0)
-			err = buf_printf(
-				&t->scratch, "%d/%d", l->pid < 0 ? 0 : l->pid, tid < 0 ? 0 : tid);
-		if (err == 0)
-			err = strtab_put(&lines->texts, t->scratch.data, t->scratch.len,
-				&lines->labels[labels]);
+		perf_words_comm(&t->scratch, profile_text(lines->profile, l->comm), l->pid);
+		buf_printf(&t->scratch, "%d/%d", l->pid < 0 ? 0 : l->pid, tid < 0 ? 0 : tid);
+		keep_text(t, lines, &lines->labels[labels], out);
 	}
-	return err < 0 ? err : buf_puts(out, strtab_get(&lines->texts, lines->labels[labels]));
+	buf_puts(out, strtab_get(&lines->texts, lines->labels[labels]));
 }
 
-static int put_tick(struct perf_text *t, struct perf_lines *lines, const struct profile_tick *tick,
+static void put_tick(struct perf_text *t, struct perf_lines *lines, const struct profile_tick *tick,
 	struct buf *out)
 {
 	const struct profile *p = lines->profile;
 	const struct profile_sample *sample = &p->samples.data[tick->sample];
-	int err = put_who(t, lines, sample->labels, out);
 
-	if (err == 0)
-		err = buf_printf(out,
-			" [%03u] %llu.%09llu: ", tick->cpu == PROFILE_NO_CPU ? 0 : tick->cpu,
-			(unsigned long long)(tick->time_ns / NSEC_PER_SEC),
-			(unsigned long long)(tick->time_ns % NSEC_PER_SEC));
-	if (err == 0 && p->period_ns > 0 && !t->options->no_period)
-		err = buf_printf(out, "  %llu ", (unsigned long long)p->period_ns);
-	if (err == 0)
-		err = buf_puts(out, EVENT ": \n");
-	if (err == 0)
-		err = put_stack(t, lines, sample->stack, p->labels.data[sample->labels].pid, out);
-	return err < 0 ? err : buf_putc(out, '\n');
+	put_who(t, lines, sample->labels, out);
+	buf_printf(out, " [%03u] %llu.%09llu: ", tick->cpu == PROFILE_NO_CPU ? 0 : tick->cpu,
+		(unsigned long long)(tick->time_ns / NSEC_PER_SEC),
+		(unsigned long long)(tick->time_ns % NSEC_PER_SEC));
+	if (p->period_ns > 0 && !t->options->no_period)
+		buf_printf(out, "  %llu ", (unsigned long long)p->period_ns);
+	buf_puts(out, EVENT ": \n");
+	put_stack(t, lines, sample->stack, p->labels.data[sample->labels].pid, out);
+	buf_putc(out, '\n');
 }
 
 static int text_put(void *state, const struct profile *p, struct sink_out *out)
@@ -213,16 +201,18 @@ static int text_put(void *state, const struct profile *p, struct sink_out *out)
 	struct perf_text *t = state;
 	int err = lines_init(&lines, p);
 
-	if (err == 0 && !t->begun)
-		err = put_head(p, &out->buf);
+	if (err < 0)
+		return err;
+	if (!t->begun)
+		put_head(p, &out->buf);
 	t->begun = true;
 	vec_each (&p->ticks, tick) {
-		if (err == 0)
-			err = put_tick(t, &lines, tick, &out->buf);
-		if (err == 0)
-			err = sink_out_more(out);
+		put_tick(t, &lines, tick, &out->buf);
+		err = sink_out_more(out);
+		if (err < 0)
+			return err;
 	}
-	return err;
+	return buf_err(&out->buf);
 }
 
 static int text_end(void *state, struct sink_out *out)

@@ -54,73 +54,66 @@ static void mend_comm(char *comm)
 			*c = '_';
 }
 
-int perf_words_comm(struct buf *out, const char *comm, int32_t pid)
+void perf_words_comm(struct buf *out, const char *comm, int32_t pid)
 {
 	_cleanup_(buf_done) struct buf clean = BUF_INIT;
-	int err;
 
-	if (!*comm)
-		return buf_printf(out, ":%d ", pid < 0 ? 0 : pid);
-	err = utf8_put_clean(&clean, comm);
-	if (err < 0)
-		return err;
+	if (!*comm) {
+		buf_printf(out, ":%d ", pid < 0 ? 0 : pid);
+		return;
+	}
+	if (buf_fail(out, utf8_put_clean(&clean, comm)) < 0)
+		return;
 	mend_comm(clean.data);
-	err = buf_put(out, clean.data, clean.len);
-	if (err == 0 && utf8_char_len(clean.data) == clean.len)
-		err = buf_putc(out, ' ');
-	return err < 0 ? err : buf_putc(out, ' ');
+	buf_puts(out, clean.data);
+	buf_puts(out, utf8_char_len(clean.data) == clean.len ? "  " : " ");
 }
 
-int perf_words_symbol(struct buf *out, const char *name)
+void perf_words_symbol(struct buf *out, const char *name)
 {
 	_cleanup_(buf_done) struct buf clean = BUF_INIT;
 	const char *rest, *arrow;
-	int err;
 
 	/* Of blanks alone it would be no word. */
-	if (name[strspn(name, " ")] == '\0')
-		return buf_puts(out, "[unknown]");
-	err = utf8_put_clean(&clean, name);
-	if (err < 0)
-		return err;
+	if (name[strspn(name, " ")] == '\0') {
+		buf_puts(out, "[unknown]");
+		return;
+	}
+	if (buf_fail(out, utf8_put_clean(&clean, name)) < 0)
+		return;
 	if (clean.data[0] == ' ')
 		clean.data[0] = '_';
-	for (rest = clean.data; err == 0 && (arrow = strstr(rest, "->")); rest = arrow + 2) {
-		err = buf_put(out, rest, (size_t)(arrow - rest));
-		if (err == 0)
-			err = buf_puts(out, "-_>");
+	for (rest = clean.data; (arrow = strstr(rest, "->")); rest = arrow + 2) {
+		buf_put(out, rest, (size_t)(arrow - rest));
+		buf_puts(out, "-_>");
 	}
-	return err < 0 ? err : buf_puts(out, rest);
+	buf_puts(out, rest);
 }
 
-static int put_word(struct buf *out, const char *name, size_t len)
+static void put_word(struct buf *out, const char *name, size_t len)
 {
 	_cleanup_(buf_done) struct buf text = BUF_INIT;
-	int err = buf_put(&text, name, len);
 	size_t from = out->len;
 
-	if (err == 0)
-		err = utf8_put_clean(out, text.data);
+	buf_fail(out, buf_put(&text, name, len));
+	utf8_put_clean(out, buf_text(&text));
 	for (size_t i = from; i < out->len; i++)
 		if (out->data[i] == ' ' || out->data[i] == '(' || out->data[i] == ')')
 			out->data[i] = '_';
-	return err;
 }
 
-int perf_words_module(struct buf *out, const char *name)
+void perf_words_module(struct buf *out, const char *name)
 {
 	size_t len = strlen(name), n = strlen(DELETED);
 
 	if (len > n && strcmp(name + len - n, DELETED) == 0)
 		len -= n;
-	return put_word(out, name, len);
+	put_word(out, name, len);
 }
 
-int perf_words_kernel_module(struct buf *out, const char *name)
+void perf_words_kernel_module(struct buf *out, const char *name)
 {
-	int err = buf_putc(out, '[');
-
-	if (err == 0)
-		err = put_word(out, name, strlen(name));
-	return err < 0 ? err : buf_putc(out, ']');
+	buf_putc(out, '[');
+	put_word(out, name, strlen(name));
+	buf_putc(out, ']');
 }

@@ -86,36 +86,34 @@ static void pprof_done(struct pprof *w)
 /* ---- strings ----------------------------------------------------------------------------------
  */
 
-static int text_at(struct pprof *w, const char *text, uint32_t *at)
+static uint32_t text_at(struct pprof *w, const char *text)
 {
 	_cleanup_(buf_done) struct buf clean = BUF_INIT;
-	int err = utf8_put_clean(&clean, text);
+	uint32_t at = 0;
 
-	return err < 0 ? err : strtab_put(&w->strings, clean.data ? clean.data : "", clean.len, at);
+	buf_fail(w->out, utf8_put_clean(&clean, text));
+	buf_fail(w->out, strtab_put(&w->strings, buf_text(&clean), clean.len, &at));
+	return at;
 }
 
-static int string_at(struct pprof *w, uint32_t string, uint32_t *at)
+static void put_string(struct pprof *w, struct buf *out, uint32_t field, uint32_t string)
 {
-	int err = 0;
-
 	if (w->string_ids[string] == 0 && string > 0)
-		err = text_at(w, profile_text(w->profile, string), &w->string_ids[string]);
-	*at = w->string_ids[string];
-	return err;
+		w->string_ids[string] = text_at(w, profile_text(w->profile, string));
+	protobuf_number(out, field, w->string_ids[string]);
 }
 
-static int put_string(struct pprof *w, struct buf *out, uint32_t field, uint32_t string)
-{
-	uint32_t at;
-	int err = string_at(w, string, &at);
-
-	return err < 0 ? err : protobuf_number(out, field, at);
-}
-
-/* ---- what is met: each gets a number from 1 on --------------------------------------------------
+/* ---- what is met: each gets a number from 1 on -------------------------------------------------
  */
 
-static int mapping_id(struct pprof *w, const struct profile_frame *frame, uint64_t *id)
+/* The number of what could not be kept: the profile fails. */
+static uint64_t no_memory(struct pprof *w)
+{
+	buf_fail(w->out, -ENOMEM);
+	return 0;
+}
+
+static uint64_t mapping_id(struct pprof *w, const struct profile_frame *frame)
 {
 	const struct profile_object *object =
 		frame->object ? &w->profile->objects.data[frame->object - 1] : NULL;
@@ -124,38 +122,33 @@ static int mapping_id(struct pprof *w, const struct profile_frame *frame, uint64
 	uint64_t *have = hash_find(&w->mapping_index, key);
 	struct mapping *slot;
 
-	*id = 0;
 	if (frame->class == PROFILE_MARK || name == 0)
 		return 0;
 	if (!have) {
 		slot = vec_add(&w->mappings);
 		if (!slot || hash_put(&w->mapping_index, key, w->mappings.len) < 0)
-			return -ENOMEM;
+			return no_memory(w);
 		*slot = (struct mapping){ name, object ? object->build_id : 0, 0 };
 		have = hash_find(&w->mapping_index, key);
 	}
-	*id = *have;
-	slot = &w->mappings.data[*id - 1];
+	slot = &w->mappings.data[*have - 1];
 	if (frame->address >= slot->limit && frame->class != PROFILE_KERNEL)
 		slot->limit = (frame->address / PAGE_BYTES + 1) * PAGE_BYTES;
-	return 0;
+	return *have;
 }
 
-static int function_id(struct pprof *w, const struct profile_frame *frame, uint64_t *id)
+static uint64_t function_id(struct pprof *w, const struct profile_frame *frame)
 {
 	uint64_t key = (uint64_t)frame->name << 32 | frame->file, *slot;
 	uint64_t *have = hash_find(&w->function_index, key);
 
-	if (have) {
-		*id = *have;
-		return 0;
-	}
+	if (have)
+		return *have;
 	slot = vec_add(&w->functions);
 	if (!slot || hash_put(&w->function_index, key, w->functions.len) < 0)
-		return -ENOMEM;
+		return no_memory(w);
 	*slot = key;
-	*id = w->functions.len;
-	return 0;
+	return w->functions.len;
 }
 
 static bool same_place(const struct profile *p, const struct place *a, const struct place *b)
@@ -165,224 +158,173 @@ static bool same_place(const struct profile *p, const struct place *a, const str
 			a->len * sizeof(uint32_t)) == 0;
 }
 
-static int location_id(struct pprof *w, const struct place *place, uint64_t *id)
+static uint64_t location_id(struct pprof *w, const struct place *place)
 {
 	uint64_t key = hash_bytes(
 		w->profile->frame_ids.data + place->first, place->len * sizeof(uint32_t));
 	uint64_t *have;
 	struct place *slot;
 
-	for (; (have = hash_find(&w->place_index, key)); key++) {
-		if (same_place(w->profile, &w->places.data[*have - 1], place)) {
-			*id = *have;
-			return 0;
-		}
-	}
+	for (; (have = hash_find(&w->place_index, key)); key++)
+		if (same_place(w->profile, &w->places.data[*have - 1], place))
+			return *have;
 	slot = vec_add(&w->places);
 	if (!slot || hash_put(&w->place_index, key, w->places.len) < 0)
-		return -ENOMEM;
+		return no_memory(w);
 	*slot = *place;
-	*id = w->places.len;
-	return 0;
+	return w->places.len;
 }
 
 /* ---- samples ----------------------------------------------------------------------------------
  */
 
-static int put_locations(struct pprof *w, const struct profile_stack *stack)
+static void put_locations(struct pprof *w, const struct profile_stack *stack)
 {
 	const struct profile *p = w->profile;
 	struct place place = { .first = stack->first };
-	int err = 0;
 
 	buf_clear(&w->inner);
-	for (uint32_t i = stack->first; i < stack->first + stack->len && err == 0; i++) {
+	for (uint32_t i = stack->first; i < stack->first + stack->len; i++) {
 		const struct profile_frame *frame = &p->frames.data[p->frame_ids.data[i]];
-		uint64_t id;
 
 		place.len++;
 		if (frame->class == PROFILE_INLINED && i + 1 < stack->first + stack->len)
 			continue;
-		err = location_id(w, &place, &id);
-		if (err == 0)
-			err = protobuf_packed(&w->inner, id);
+		protobuf_packed(&w->inner, location_id(w, &place));
 		place = (struct place){ .first = i + 1 };
 	}
-	return err < 0 || stack->len == 0
-		? err
-		: protobuf_message(&w->message, SAMPLE_LOCATION, &w->inner);
+	if (stack->len > 0)
+		protobuf_message(&w->message, SAMPLE_LOCATION, &w->inner);
 }
 
-static int put_label(struct pprof *w, const struct profile_labels *labels, enum sink_key key)
+static void put_label(struct pprof *w, const struct profile_labels *labels, enum sink_key key)
 {
 	char number[SINK_NUMBER_MAX];
 	const char *text = sink_label(w->profile, labels, key, number);
-	uint32_t key_at, at;
-	int err;
 
 	if (strcmp(text, "?") == 0)
-		return 0;
-	err = text_at(w, sink_key_name(key), &key_at);
-	if (err == 0)
-		err = text_at(w, text, &at);
+		return;
 	buf_clear(&w->inner);
-	if (err == 0)
-		err = protobuf_number(&w->inner, LABEL_KEY, key_at);
-	if (err == 0)
-		err = protobuf_number(&w->inner, LABEL_STR, at);
-	return err < 0 ? err : protobuf_message(&w->message, SAMPLE_LABEL, &w->inner);
+	protobuf_number(&w->inner, LABEL_KEY, text_at(w, sink_key_name(key)));
+	protobuf_number(&w->inner, LABEL_STR, text_at(w, text));
+	protobuf_message(&w->message, SAMPLE_LABEL, &w->inner);
 }
 
-static int put_sample(struct pprof *w, const struct profile_sample *sample)
+static void put_sample(struct pprof *w, const struct profile_sample *sample)
 {
 	const struct profile *p = w->profile;
-	int err;
 
 	buf_clear(&w->message);
-	err = put_locations(w, &p->stacks.data[sample->stack]);
+	put_locations(w, &p->stacks.data[sample->stack]);
 	buf_clear(&w->inner);
-	if (err == 0)
-		err = protobuf_packed(&w->inner, sample->value);
-	if (err == 0 && p->period_ns > 0)
-		err = protobuf_packed(&w->inner, sample->value * p->period_ns);
-	if (err == 0)
-		err = protobuf_message(&w->message, SAMPLE_VALUE, &w->inner);
-	for (int key = 0; key < SINK_KEYS && err == 0; key++)
-		err = put_label(w, &p->labels.data[sample->labels], (enum sink_key)key);
-	return err < 0 ? err : protobuf_message(w->out, SAMPLE, &w->message);
+	protobuf_packed(&w->inner, sample->value);
+	if (p->period_ns > 0)
+		protobuf_packed(&w->inner, sample->value * p->period_ns);
+	protobuf_message(&w->message, SAMPLE_VALUE, &w->inner);
+	for (int key = 0; key < SINK_KEYS; key++)
+		put_label(w, &p->labels.data[sample->labels], (enum sink_key)key);
+	protobuf_message(w->out, SAMPLE, &w->message);
 }
 
 /* ---- what they refer to -------------------------------------------------------------------------
  */
 
-static int put_line(struct pprof *w, const struct profile_frame *frame)
+static void put_line(struct pprof *w, const struct profile_frame *frame)
 {
-	uint64_t function;
-	int err = function_id(w, frame, &function);
-
 	buf_clear(&w->inner);
-	if (err == 0)
-		err = protobuf_number(&w->inner, LINE_FUNCTION, function);
-	if (err == 0)
-		err = protobuf_number(&w->inner, LINE_LINE, frame->line);
-	return err < 0 ? err : protobuf_message(&w->message, LOCATION_LINE, &w->inner);
+	protobuf_number(&w->inner, LINE_FUNCTION, function_id(w, frame));
+	protobuf_number(&w->inner, LINE_LINE, frame->line);
+	protobuf_message(&w->message, LOCATION_LINE, &w->inner);
 }
 
-static int put_location(struct pprof *w, uint64_t id, const struct place *place)
+static void put_location(struct pprof *w, uint64_t id, const struct place *place)
 {
 	const struct profile *p = w->profile;
 	const uint32_t *frames = p->frame_ids.data + place->first;
 	const struct profile_frame *function = &p->frames.data[frames[place->len - 1]];
-	uint64_t mapping;
-	int err = mapping_id(w, function, &mapping);
 
 	buf_clear(&w->message);
-	if (err == 0)
-		err = protobuf_number(&w->message, LOCATION_ID, id);
-	if (err == 0)
-		err = protobuf_number(&w->message, LOCATION_MAPPING, mapping);
-	if (err == 0)
-		err = protobuf_number(&w->message, LOCATION_ADDRESS, function->address);
-	for (uint32_t i = 0; i < place->len && err == 0; i++)
-		err = put_line(w, &p->frames.data[frames[i]]);
-	return err < 0 ? err : protobuf_message(w->out, LOCATION, &w->message);
+	protobuf_number(&w->message, LOCATION_ID, id);
+	protobuf_number(&w->message, LOCATION_MAPPING, mapping_id(w, function));
+	protobuf_number(&w->message, LOCATION_ADDRESS, function->address);
+	for (uint32_t i = 0; i < place->len; i++)
+		put_line(w, &p->frames.data[frames[i]]);
+	protobuf_message(w->out, LOCATION, &w->message);
 }
 
-static int put_function(struct pprof *w, uint64_t id, uint64_t function)
+static void put_function(struct pprof *w, uint64_t id, uint64_t function)
 {
-	int err;
-
 	buf_clear(&w->message);
-	err = protobuf_number(&w->message, FUNCTION_ID, id);
-	if (err == 0)
-		err = put_string(w, &w->message, FUNCTION_NAME, (uint32_t)(function >> 32));
-	if (err == 0)
-		err = put_string(w, &w->message, FUNCTION_SYSTEM_NAME, (uint32_t)(function >> 32));
-	if (err == 0)
-		err = put_string(w, &w->message, FUNCTION_FILENAME, (uint32_t)function);
-	return err < 0 ? err : protobuf_message(w->out, FUNCTION, &w->message);
+	protobuf_number(&w->message, FUNCTION_ID, id);
+	put_string(w, &w->message, FUNCTION_NAME, (uint32_t)(function >> 32));
+	put_string(w, &w->message, FUNCTION_SYSTEM_NAME, (uint32_t)(function >> 32));
+	put_string(w, &w->message, FUNCTION_FILENAME, (uint32_t)function);
+	protobuf_message(w->out, FUNCTION, &w->message);
 }
 
-static int put_mapping(struct pprof *w, uint64_t id, const struct mapping *mapping)
+static void put_mapping(struct pprof *w, uint64_t id, const struct mapping *mapping)
 {
-	int err;
-
 	buf_clear(&w->message);
-	err = protobuf_number(&w->message, MAPPING_ID, id);
-	if (err == 0)
-		err = protobuf_number(&w->message, MAPPING_LIMIT, mapping->limit);
-	if (err == 0)
-		err = put_string(w, &w->message, MAPPING_FILENAME, mapping->name);
-	if (err == 0)
-		err = put_string(w, &w->message, MAPPING_BUILD_ID, mapping->build_id);
-	for (uint32_t has = MAPPING_HAS_FUNCTIONS; has <= MAPPING_HAS_INLINE && err == 0; has++)
-		err = protobuf_number(&w->message, has, 1);
-	return err < 0 ? err : protobuf_message(w->out, MAPPING, &w->message);
+	protobuf_number(&w->message, MAPPING_ID, id);
+	protobuf_number(&w->message, MAPPING_LIMIT, mapping->limit);
+	put_string(w, &w->message, MAPPING_FILENAME, mapping->name);
+	put_string(w, &w->message, MAPPING_BUILD_ID, mapping->build_id);
+	for (uint32_t has = MAPPING_HAS_FUNCTIONS; has <= MAPPING_HAS_INLINE; has++)
+		protobuf_number(&w->message, has, 1);
+	protobuf_message(w->out, MAPPING, &w->message);
 }
 
-static int put_type(struct pprof *w, uint32_t field, const char *type, const char *unit)
+static void put_type(struct pprof *w, uint32_t field, const char *type, const char *unit)
 {
-	uint32_t type_at, unit_at;
-	int err = text_at(w, type, &type_at);
-
-	if (err == 0)
-		err = text_at(w, unit, &unit_at);
 	buf_clear(&w->message);
-	if (err == 0)
-		err = protobuf_number(&w->message, TYPE_TYPE, type_at);
-	if (err == 0)
-		err = protobuf_number(&w->message, TYPE_UNIT, unit_at);
-	return err < 0 ? err : protobuf_message(w->out, field, &w->message);
+	protobuf_number(&w->message, TYPE_TYPE, text_at(w, type));
+	protobuf_number(&w->message, TYPE_UNIT, text_at(w, unit));
+	protobuf_message(w->out, field, &w->message);
 }
 
-static int put_head(struct pprof *w)
+static void put_head(struct pprof *w)
 {
 	const struct profile *p = w->profile;
-	int err = put_type(w, SAMPLE_TYPE, "samples", "count");
 
-	if (err == 0 && p->period_ns > 0)
-		err = put_type(w, SAMPLE_TYPE, "cpu", "nanoseconds");
-	if (err == 0 && p->period_ns > 0)
-		err = put_type(w, PERIOD_TYPE, "cpu", "nanoseconds");
-	if (err == 0)
-		err = protobuf_number(w->out, PERIOD, p->period_ns);
-	if (err == 0)
-		err = protobuf_number(w->out, TIME_NANOS, p->start_ns);
-	return err < 0 ? err : protobuf_number(w->out, DURATION_NANOS, p->duration_ns);
+	put_type(w, SAMPLE_TYPE, "samples", "count");
+	if (p->period_ns > 0) {
+		put_type(w, SAMPLE_TYPE, "cpu", "nanoseconds");
+		put_type(w, PERIOD_TYPE, "cpu", "nanoseconds");
+	}
+	protobuf_number(w->out, PERIOD, p->period_ns);
+	protobuf_number(w->out, TIME_NANOS, p->start_ns);
+	protobuf_number(w->out, DURATION_NANOS, p->duration_ns);
 }
 
-/* Each of these adds to those behind it. */
-static int put_referred(struct pprof *w)
+/* Each loop adds to the lists of those after it. */
+static void put_referred(struct pprof *w)
 {
-	int err = 0;
-
-	for (size_t i = 0; i < w->places.len && err == 0; i++)
-		err = put_location(w, i + 1, &w->places.data[i]);
-	for (size_t i = 0; i < w->functions.len && err == 0; i++)
-		err = put_function(w, i + 1, w->functions.data[i]);
-	for (size_t i = 0; i < w->mappings.len && err == 0; i++)
-		err = put_mapping(w, i + 1, &w->mappings.data[i]);
-	for (uint32_t i = 0; i < w->strings.len && err == 0; i++) {
+	for (size_t i = 0; i < w->places.len; i++)
+		put_location(w, i + 1, &w->places.data[i]);
+	for (size_t i = 0; i < w->functions.len; i++)
+		put_function(w, i + 1, w->functions.data[i]);
+	for (size_t i = 0; i < w->mappings.len; i++)
+		put_mapping(w, i + 1, &w->mappings.data[i]);
+	for (uint32_t i = 0; i < w->strings.len; i++) {
 		const char *text = strtab_get(&w->strings, i);
 
-		err = protobuf_bytes(w->out, STRING, text, strlen(text));
+		protobuf_bytes(w->out, STRING, text, strlen(text));
 	}
-	return err;
 }
 
 int pprof_write(const struct profile *p, const struct sink_options *options, struct buf *out)
 {
 	_cleanup_(pprof_done) struct pprof w = { .profile = p, .out = out };
-	int err = strtab_init(&w.strings);
 
 	(void)options;
 	w.string_ids = calloc(p->strings.len + 1, sizeof(*w.string_ids));
-	if (!w.string_ids)
-		return -ENOMEM;
-	if (err == 0)
-		err = put_head(&w);
+	if (!w.string_ids || strtab_init(&w.strings) < 0)
+		return buf_fail(out, -ENOMEM);
+	put_head(&w);
 	vec_each (&p->samples, sample)
-		if (err == 0)
-			err = put_sample(&w, sample);
-	return err < 0 ? err : put_referred(&w);
+		put_sample(&w, sample);
+	/* What could not be kept cannot be referred to. */
+	if (buf_err(out) == 0)
+		put_referred(&w);
+	return buf_err(out);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sink/protobuf.h - fields of a Protocol Buffers message, as bytes (the encoding document's wire
  * types 0 and 2). A message inside a message is made in a buffer of its own and put as bytes. Zeros
- * and empty strings are left out where they are the default. All return 0 or -ENOMEM. */
+ * are the default and left out. */
 #pragma once
 
 #include <stddef.h>
@@ -9,8 +9,9 @@
 
 struct buf;
 
-int protobuf_number(struct buf *out, uint32_t field, uint64_t value);
-int protobuf_bytes(struct buf *out, uint32_t field, const void *data, size_t size);
-int protobuf_message(struct buf *out, uint32_t field, const struct buf *message);
+void protobuf_number(struct buf *out, uint32_t field, uint64_t value);
+void protobuf_bytes(struct buf *out, uint32_t field, const void *data, size_t size);
+/* A buffer that failed makes out fail. */
+void protobuf_message(struct buf *out, uint32_t field, const struct buf *message);
 /* One number of a packed field: those go into a buffer that is put as bytes. */
-int protobuf_packed(struct buf *out, uint64_t value);
+void protobuf_packed(struct buf *out, uint64_t value);

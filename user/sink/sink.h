@@ -42,7 +42,7 @@ struct sink {
 	const char *endings; /* of file names, separated by blanks, each with its dot */
 	const char *text;    /* for --help */
 	uint32_t needs;      /* enum sink_needs */
-	/* Appends the whole profile to out. 0 or -ENOMEM. NULL: it streams. */
+	/* Appends the whole profile to out. Returns buf_err(out). NULL: it streams. */
 	int (*write)(
 		const struct profile *profile, const struct sink_options *options, struct buf *out);
 	const struct sink_stream *stream;

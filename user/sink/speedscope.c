@@ -47,19 +47,17 @@ static void speedscope_done(struct speedscope *w)
 
 /* ---- frames ---------------------------------------------------------------------------------- */
 
-static int put_frame(struct speedscope *w, const char *name, const char *file, uint32_t line)
+static void put_frame(struct speedscope *w, const char *name, const char *file, uint32_t line)
 {
-	int err = buf_puts(w->out, w->frames_len++ > 0 ? ",\n{\"name\":" : "\n{\"name\":");
-
-	if (err == 0)
-		err = json_put(w->out, *name ? name : "?");
-	if (err == 0 && *file)
-		err = buf_puts(w->out, ",\"file\":");
-	if (err == 0 && *file)
-		err = json_put(w->out, file);
-	if (err == 0 && line > 0)
-		err = buf_printf(w->out, ",\"line\":%u", line);
-	return err < 0 ? err : buf_putc(w->out, '}');
+	buf_puts(w->out, w->frames_len++ > 0 ? ",\n{\"name\":" : "\n{\"name\":");
+	json_put(w->out, *name ? name : "?");
+	if (*file) {
+		buf_puts(w->out, ",\"file\":");
+		json_put(w->out, file);
+	}
+	if (line > 0)
+		buf_printf(w->out, ",\"line\":%u", line);
+	buf_putc(w->out, '}');
 }
 
 /* Nothing of where it is in its file. */
@@ -72,13 +70,12 @@ static struct profile_frame without_place(const struct profile_frame *frame)
 }
 
 /* The same function at another address is the same frame. */
-static int put_frames(struct speedscope *w)
+static void put_frames(struct speedscope *w)
 {
 	const struct profile *p = w->profile;
 	_cleanup_(hash_done) struct hash known = HASH_INIT;
-	int err = 0;
 
-	for (size_t i = 0; i < p->frames.len && err == 0; i++) {
+	for (size_t i = 0; i < p->frames.len; i++) {
 		struct profile_frame f = without_place(&p->frames.data[i]), other;
 		uint64_t key = hash_bytes(&f, sizeof(f)), *have;
 
@@ -90,153 +87,148 @@ static int put_frames(struct speedscope *w)
 		w->frame_of[i] = have ? w->frame_of[*have] : w->frames_len;
 		if (have)
 			continue;
-		err = hash_put(&known, key, i);
-		if (err == 0)
-			err = put_frame(w, profile_text(p, f.name),
-				profile_text(p, f.file ? f.file : f.module), f.line);
+		buf_fail(w->out, hash_put(&known, key, i));
+		put_frame(w, profile_text(p, f.name), profile_text(p, f.file ? f.file : f.module),
+			f.line);
 	}
-	return err;
 }
 
-static int put_label_frames(struct speedscope *w)
+static void put_label_frames(struct speedscope *w)
 {
 	const struct profile *p = w->profile;
 	_cleanup_(strtab_done) struct strtab texts = { 0 };
 	uint32_t first = w->frames_len - 1; /* the first text has id 1 */
-	int err = strtab_init(&texts);
 
-	for (size_t i = 0; i < p->labels.len && err == 0; i++) {
-		for (uint32_t k = 0; k < w->options->by_len && err == 0; k++) {
+	buf_fail(w->out, strtab_init(&texts));
+	for (size_t i = 0; i < p->labels.len; i++) {
+		for (uint32_t k = 0; k < w->options->by_len; k++) {
 			char number[SINK_NUMBER_MAX];
-			uint32_t id, had = texts.len;
+			const char *text =
+				sink_label(p, &p->labels.data[i], w->options->by[k], number);
+			uint32_t id = 0, had = texts.len;
 
-			err = strtab_puts(&texts,
-				sink_label(p, &p->labels.data[i], w->options->by[k], number), &id);
-			if (err < 0)
-				return err;
+			buf_fail(w->out, strtab_puts(&texts, text, &id));
+			if (buf_err(w->out) < 0)
+				return;
 			w->label_of[i * SINK_KEYS + k] = first + id;
 			if (texts.len > had)
-				err = put_frame(w, strtab_get(&texts, id), "", 0);
+				put_frame(w, text, "", 0);
 		}
 	}
-	return err;
 }
 
 /* ---- which profile --------------------------------------------------------------------------- */
 
 /* "nginx 4711 4712" */
-static int name_group(struct speedscope *w, uint32_t labels)
+static void name_group(struct speedscope *w, uint32_t labels)
 {
 	_cleanup_(buf_done) struct buf name = BUF_INIT;
-	int err = 0;
 
-	for (uint32_t k = 0; k < w->options->by_len && err == 0; k++) {
+	for (uint32_t k = 0; k < w->options->by_len; k++) {
 		char number[SINK_NUMBER_MAX];
 
-		err = k > 0 ? buf_putc(&name, ' ') : 0;
-		if (err == 0)
-			err = buf_puts(&name,
-				sink_label(w->profile, &w->profile->labels.data[labels],
-					w->options->by[k], number));
+		if (k > 0)
+			buf_putc(&name, ' ');
+		buf_puts(&name,
+			sink_label(w->profile, &w->profile->labels.data[labels], w->options->by[k],
+				number));
 	}
-	return err < 0 ? err : strtab_put(&w->groups, name.data, name.len, &w->group_of[labels]);
+	buf_fail(w->out, buf_err(&name));
+	buf_fail(w->out, strtab_put(&w->groups, buf_text(&name), name.len, &w->group_of[labels]));
 }
 
-static int add_entry(struct speedscope *w, uint32_t sample, uint64_t weight)
+static void add_entry(struct speedscope *w, uint32_t sample, uint64_t weight)
 {
 	struct entry *slot = weight > 0 ? vec_add(&w->entries) : NULL;
 	uint32_t group = w->group_of[w->profile->samples.data[sample].labels];
 
-	if (!slot)
-		return weight > 0 ? -ENOMEM : 0;
+	if (!slot) {
+		buf_fail(w->out, weight > 0 ? -ENOMEM : 0);
+		return;
+	}
 	*slot = (struct entry){ group, sample, weight };
 	w->totals[group] += weight;
-	return 0;
 }
 
 /* Ticks in their order; then what has no time. */
-static int add_entries(struct speedscope *w)
+static void add_entries(struct speedscope *w)
 {
 	const struct profile *p = w->profile;
 	_cleanup_(freep) uint64_t *timed = calloc(p->samples.len + 1, sizeof(*timed));
-	int err = timed ? 0 : -ENOMEM;
 
-	for (size_t i = 0; w->by_tid && i < p->ticks.len && err == 0; i++) {
-		err = add_entry(w, p->ticks.data[i].sample, 1);
+	if (!timed) {
+		buf_fail(w->out, -ENOMEM);
+		return;
+	}
+	for (size_t i = 0; w->by_tid && i < p->ticks.len; i++) {
+		add_entry(w, p->ticks.data[i].sample, 1);
 		timed[p->ticks.data[i].sample]++;
 	}
-	for (size_t i = 0; i < p->samples.len && err == 0; i++)
-		err = add_entry(w, (uint32_t)i, p->samples.data[i].value - timed[i]);
-	return err < 0 ? err
-		       : radix_sort32(w->entries.data, w->entries.len, sizeof(*w->entries.data));
+	for (size_t i = 0; i < p->samples.len; i++)
+		add_entry(w, (uint32_t)i, p->samples.data[i].value - timed[i]);
+	buf_fail(w->out, radix_sort32(w->entries.data, w->entries.len, sizeof(*w->entries.data)));
 }
 
 static int begin(struct speedscope *w)
 {
 	const struct profile *p = w->profile;
-	int err = strtab_init(&w->groups);
 
+	buf_fail(w->out, strtab_init(&w->groups));
 	w->by_tid = sink_wants(w->options, SINK_TID);
 	w->totals = calloc(p->labels.len + 1, sizeof(*w->totals));
 	w->group_of = calloc(p->labels.len + 1, sizeof(*w->group_of));
 	w->frame_of = calloc(p->frames.len + 1, sizeof(*w->frame_of));
 	w->label_of = calloc(p->labels.len * SINK_KEYS + 1, sizeof(*w->label_of));
 	if (!w->totals || !w->group_of || !w->frame_of || !w->label_of)
-		return -ENOMEM;
-	for (uint32_t i = 0; w->by_tid && i < p->labels.len && err == 0; i++)
-		err = name_group(w, i);
-	return err < 0 ? err : add_entries(w);
+		return buf_fail(w->out, -ENOMEM);
+	for (uint32_t i = 0; w->by_tid && i < p->labels.len; i++)
+		name_group(w, i);
+	add_entries(w);
+	return buf_err(w->out);
 }
 
 /* ---- profiles ---------------------------------------------------------------------------------
  */
 
-static int put_stack(struct speedscope *w, const struct entry *entry, bool first)
+static void put_stack(struct speedscope *w, const struct entry *entry, bool first)
 {
 	const struct profile *p = w->profile;
 	const struct profile_sample *sample = &p->samples.data[entry->sample];
 	const struct profile_stack *stack = &p->stacks.data[sample->stack];
 	const char *comma = "";
-	int err = buf_puts(w->out, first ? "[" : ",[");
 
-	for (uint32_t k = 0; !w->by_tid && k < w->options->by_len && err == 0; k++, comma = ",")
-		err = buf_printf(
-			w->out, "%s%u", comma, w->label_of[sample->labels * SINK_KEYS + k]);
-	for (uint32_t i = stack->len; i-- > 0 && err == 0; comma = ",")
-		err = buf_printf(
-			w->out, "%s%u", comma, w->frame_of[p->frame_ids.data[stack->first + i]]);
-	return err < 0 ? err : buf_putc(w->out, ']');
+	buf_puts(w->out, first ? "[" : ",[");
+	for (uint32_t k = 0; !w->by_tid && k < w->options->by_len; k++, comma = ",")
+		buf_printf(w->out, "%s%u", comma, w->label_of[sample->labels * SINK_KEYS + k]);
+	for (uint32_t i = stack->len; i-- > 0; comma = ",")
+		buf_printf(w->out, "%s%u", comma, w->frame_of[p->frame_ids.data[stack->first + i]]);
+	buf_putc(w->out, ']');
 }
 
-static int put_profile(struct speedscope *w, const struct entry *entries, size_t len,
+static void put_profile(struct speedscope *w, const struct entry *entries, size_t len,
 	const char *name, uint64_t total)
 {
-	int err = buf_puts(w->out, "{\"type\":\"sampled\",\"name\":");
-
-	if (err == 0)
-		err = json_put(w->out, name);
-	if (err == 0)
-		err = buf_printf(w->out,
-			",\"unit\":\"none\",\"startValue\":0,\"endValue\":%llu,\"samples\":[",
-			(unsigned long long)total);
-	for (size_t i = 0; i < len && err == 0; i++)
-		err = put_stack(w, &entries[i], i == 0);
-	if (err == 0)
-		err = buf_puts(w->out, "],\n\"weights\":[");
-	for (size_t i = 0; i < len && err == 0; i++)
-		err = buf_printf(
-			w->out, i > 0 ? ",%llu" : "%llu", (unsigned long long)entries[i].weight);
-	return err < 0 ? err : buf_puts(w->out, "]}");
+	buf_puts(w->out, "{\"type\":\"sampled\",\"name\":");
+	json_put(w->out, name);
+	buf_printf(w->out, ",\"unit\":\"none\",\"startValue\":0,\"endValue\":%llu,\"samples\":[",
+		(unsigned long long)total);
+	for (size_t i = 0; i < len; i++)
+		put_stack(w, &entries[i], i == 0);
+	buf_puts(w->out, "],\n\"weights\":[");
+	for (size_t i = 0; i < len; i++)
+		buf_printf(
+			w->out, "%s%llu", i > 0 ? "," : "", (unsigned long long)entries[i].weight);
+	buf_puts(w->out, "]}");
 }
 
 /* The first one opened is the one with most samples. */
-static int put_profiles(struct speedscope *w)
+static void put_profiles(struct speedscope *w)
 {
 	uint64_t most = 0;
 	size_t at = 0, active = 0, len = w->entries.len;
 	unsigned int count = 0;
-	int err = buf_puts(w->out, "]},\n\"profiles\":[");
 
+	buf_puts(w->out, "]},\n\"profiles\":[");
 	do {
 		uint32_t group = len > 0 ? w->entries.data[at].group : 0;
 		size_t from = at;
@@ -247,28 +239,26 @@ static int put_profiles(struct speedscope *w)
 			most = w->totals[group];
 			active = count;
 		}
-		if (err == 0 && count++ > 0)
-			err = buf_puts(w->out, ",\n");
-		if (err == 0)
-			err = put_profile(w, len > 0 ? w->entries.data + from : NULL, at - from,
-				w->by_tid ? strtab_get(&w->groups, group) : "all",
-				w->totals[group]);
-	} while (at < len && err == 0);
-	return err < 0 ? err : buf_printf(w->out, "],\n\"activeProfileIndex\":%zu}\n", active);
+		if (count++ > 0)
+			buf_puts(w->out, ",\n");
+		put_profile(w, len > 0 ? w->entries.data + from : NULL, at - from,
+			w->by_tid ? strtab_get(&w->groups, group) : "all", w->totals[group]);
+	} while (at < len);
+	buf_printf(w->out, "],\n\"activeProfileIndex\":%zu}\n", active);
 }
 
 int speedscope_write(const struct profile *p, const struct sink_options *options, struct buf *out)
 {
 	_cleanup_(speedscope_done) struct speedscope w = { p, options, .out = out };
-	int err = begin(&w);
 
-	if (err == 0)
-		err = buf_puts(out,
-			"{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\","
-			"\"exporter\":\"stoker\",\"name\":\"stoker\",\n\"shared\":{\"frames\":[");
-	if (err == 0)
-		err = put_frames(&w);
-	if (err == 0 && !w.by_tid)
-		err = put_label_frames(&w);
-	return err < 0 ? err : put_profiles(&w);
+	if (begin(&w) < 0)
+		return buf_err(out);
+	buf_puts(out,
+		"{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\","
+		"\"exporter\":\"stoker\",\"name\":\"stoker\",\n\"shared\":{\"frames\":[");
+	put_frames(&w);
+	if (!w.by_tid)
+		put_label_frames(&w);
+	put_profiles(&w);
+	return buf_err(out);
 }

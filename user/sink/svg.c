@@ -71,44 +71,45 @@ static void colour_of(const char *name, uint32_t kind, int rgb[3])
 }
 
 /* The first characters of a name that fit, and two dots; nothing where fewer than three fit. */
-static int put_fitting(struct buf *out, const char *name, double width)
+static void put_fitting(struct buf *out, const char *name, double width)
 {
 	size_t room = (size_t)((width - 6) * 10 / CHAR_TENTHS), len = 0, chars = 0;
 
 	if (width < 6 || room < 3)
-		return 0;
+		return;
 	while (name[len] && chars < room) {
 		len += utf8_char_len(name + len);
 		chars++;
 	}
-	if (!name[len])
-		return markup_put(out, name, len);
+	if (!name[len]) {
+		markup_put(out, name, len);
+		return;
+	}
 	for (int drop = 2; drop > 0; drop--)
 		for (len--; ((unsigned char)name[len] & 0xc0) == 0x80; len--)
 			;
-	return markup_put(out, name, len) < 0 ? -ENOMEM : buf_puts(out, "..");
+	markup_put(out, name, len);
+	buf_puts(out, "..");
 }
 
 /* Where it is from is an attribute, so that what stands before the count is the name alone. */
-static int put_tip(struct drawing *d, const char *name, const char *module, uint64_t samples)
+static void put_tip(struct drawing *d, const char *name, const char *module, uint64_t samples)
 {
 	struct buf *out = d->out;
 	char count[MARKUP_COUNT_MAX];
-	int err = buf_puts(out, *module ? "<g data-module=\"" : "<g");
 
-	if (err == 0 && *module) {
-		err = markup_puts(out, module);
-		err = err < 0 ? err : buf_putc(out, '"');
+	buf_puts(out, *module ? "<g data-module=\"" : "<g");
+	if (*module) {
+		markup_puts(out, module);
+		buf_putc(out, '"');
 	}
-	err = err < 0 ? err : buf_puts(out, "><title>");
-	err = err < 0 ? err : markup_puts(out, name);
-	return err < 0 ? err
-		       : buf_printf(out, " (%s %s, %.2f%%)", markup_count(samples, count),
-				 d->profile->value_type,
-				 d->all ? 100.0 * (double)samples / (double)d->all : 0);
+	buf_puts(out, "><title>");
+	markup_puts(out, name);
+	buf_printf(out, " (%s %s, %.2f%%)", markup_count(samples, count), d->profile->value_type,
+		d->all ? 100.0 * (double)samples / (double)d->all : 0);
 }
 
-static int put_box(struct drawing *d, uint32_t at)
+static void put_box(struct drawing *d, uint32_t at)
 {
 	static const struct flame_function root = { .kind = FLAME_LABEL };
 	const struct flame_node *node = &d->flame->nodes.data[at];
@@ -117,17 +118,16 @@ static int put_box(struct drawing *d, uint32_t at)
 	double width = width_of(d, node->total[0]);
 	uint32_t y = d->height - FOOT - (node->depth + 1) * ROW;
 	double x = SIDE + width_of(d, d->begins[at]);
-	int rgb[3], err;
+	int rgb[3];
 
 	colour_of(name, f->kind, rgb);
-	err = put_tip(d, name, flame_text(d->flame, f->module), node->total[0]);
-	err = err < 0 ? err
-		      : buf_printf(d->out,
-				"</title><rect x=\"%.1f\" y=\"%u\" width=\"%.1f\" height=\"%d\" "
-				"fill=\"rgb(%d,%d,%d)\" rx=\"2\"/><text x=\"%.1f\" y=\"%u\">",
-				x, y, width, ROW - 1, rgb[0], rgb[1], rgb[2], x + 3, y + 11);
-	err = err < 0 ? err : put_fitting(d->out, name, width);
-	return err < 0 ? err : buf_puts(d->out, "</text></g>\n");
+	put_tip(d, name, flame_text(d->flame, f->module), node->total[0]);
+	buf_printf(d->out,
+		"</title><rect x=\"%.1f\" y=\"%u\" width=\"%.1f\" height=\"%d\" "
+		"fill=\"rgb(%d,%d,%d)\" rx=\"2\"/><text x=\"%.1f\" y=\"%u\">",
+		x, y, width, ROW - 1, rgb[0], rgb[1], rgb[2], x + 3, y + 11);
+	put_fitting(d->out, name, width);
+	buf_puts(d->out, "</text></g>\n");
 }
 
 /* Where each node begins, and which are too narrow to be drawn: begins[] is NOT_DRAWN. */
@@ -160,38 +160,34 @@ static int lay_out(struct drawing *d)
 	return 0;
 }
 
-static int put_boxes(struct drawing *d)
+static void put_boxes(struct drawing *d)
 {
-	int err = 0;
-
-	for (uint32_t i = 0; err == 0 && i < d->flame->nodes.len; i++)
+	for (uint32_t i = 0; i < d->flame->nodes.len; i++)
 		if (d->begins[i] != NOT_DRAWN)
-			err = put_box(d, i);
-	return err;
+			put_box(d, i);
 }
 
 /* What was profiled, in words: when, how long, how often. */
-static int put_subtitle(struct drawing *d)
+static void put_subtitle(struct drawing *d)
 {
 	const struct profile *p = d->profile;
 	char count[MARKUP_COUNT_MAX], when[64] = "";
 	time_t seconds = (time_t)(p->start_ns / NSEC);
 	struct tm tm;
-	int err = buf_printf(d->out, "%s %s", markup_count(d->all, count), p->value_type);
 
-	if (err == 0 && p->period_ns)
-		err = buf_printf(d->out, " at %.4g Hz", (double)NSEC / (double)p->period_ns);
-	if (err == 0 && p->duration_ns)
-		err = buf_printf(d->out, ", %.1f s", (double)p->duration_ns / (double)NSEC);
-	if (err == 0 && p->start_ns && gmtime_r(&seconds, &tm) &&
+	buf_printf(d->out, "%s %s", markup_count(d->all, count), p->value_type);
+	if (p->period_ns)
+		buf_printf(d->out, " at %.4g Hz", (double)NSEC / (double)p->period_ns);
+	if (p->duration_ns)
+		buf_printf(d->out, ", %.1f s", (double)p->duration_ns / (double)NSEC);
+	if (p->start_ns && gmtime_r(&seconds, &tm) &&
 		strftime(when, sizeof(when), ", %Y-%m-%d %H:%M:%S UTC", &tm) > 0)
-		err = buf_puts(d->out, when);
-	return err;
+		buf_puts(d->out, when);
 }
 
-static int put_head(struct drawing *d)
+static void put_head(struct drawing *d)
 {
-	int err = buf_printf(d->out,
+	buf_printf(d->out,
 		"<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"no\"?>\n"
 		"<svg version=\"1.1\" xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" "
 		"height=\"%u\" viewBox=\"0 0 %d %u\" role=\"img\" "
@@ -213,36 +209,34 @@ static int put_head(struct drawing *d)
 		"<text id=\"subtitle\" x=\"%d\" y=\"42\">",
 		WIDTH, d->height, WIDTH, d->height, (unsigned long long)d->all,
 		d->profile->value_type, WIDTH / 2, WIDTH / 2);
-
-	err = err < 0 ? err : put_subtitle(d);
-	return err < 0 ? err
-		       : buf_printf(d->out,
-				 "</text>\n"
-				 "<text id=\"reset\" class=\"button off\" x=\"%d\" y=\"24\" "
-				 "tabindex=\"0\" role=\"button\">Reset Zoom</text>\n"
-				 "<text id=\"search\" class=\"button\" x=\"%d\" y=\"24\" "
-				 "tabindex=\"0\" role=\"button\">Search</text>\n"
-				 "<g id=\"boxes\">\n",
-				 SIDE, WIDTH - SIDE);
+	put_subtitle(d);
+	buf_printf(d->out,
+		"</text>\n"
+		"<text id=\"reset\" class=\"button off\" x=\"%d\" y=\"24\" "
+		"tabindex=\"0\" role=\"button\">Reset Zoom</text>\n"
+		"<text id=\"search\" class=\"button\" x=\"%d\" y=\"24\" "
+		"tabindex=\"0\" role=\"button\">Search</text>\n"
+		"<g id=\"boxes\">\n",
+		SIDE, WIDTH - SIDE);
 }
 
-static int put_foot(struct drawing *d)
+static void put_foot(struct drawing *d)
 {
 	char boxes[MARKUP_COUNT_MAX], samples[MARKUP_COUNT_MAX];
-	int err = buf_printf(d->out,
+
+	buf_printf(d->out,
 		"</g>\n<text id=\"details\" x=\"%d\" y=\"%u\"> </text>\n"
 		"<text id=\"matched\" x=\"%d\" y=\"%u\"> </text>\n",
 		SIDE, d->height - FOOT / 2, WIDTH - SIDE, d->height - FOOT / 2);
-
-	if (err == 0 && d->cut_boxes > 0)
-		err = buf_printf(d->out,
+	if (d->cut_boxes > 0)
+		buf_printf(d->out,
 			"<text id=\"cut\" x=\"%d\" y=\"%u\" style=\"font-size:10px;fill:#777\">"
 			"%s boxes narrower than %.1f pixels (%s %s) are not drawn</text>\n",
 			SIDE, d->height - 6, markup_count(d->cut_boxes, boxes), WIDTH_MIN,
 			markup_count(d->cut_samples, samples), d->profile->value_type);
-	err = err < 0 ? err : buf_puts(d->out, "<script><![CDATA[\n");
-	err = err < 0 ? err : buf_put(d->out, page_svg_js, sizeof(page_svg_js));
-	return err < 0 ? err : buf_puts(d->out, "]]></script>\n</svg>\n");
+	buf_puts(d->out, "<script><![CDATA[\n");
+	buf_put(d->out, page_svg_js, sizeof(page_svg_js));
+	buf_puts(d->out, "]]></script>\n</svg>\n");
 }
 
 int svg_write(const struct profile *p, const struct sink_options *options, struct buf *out)
@@ -250,17 +244,18 @@ int svg_write(const struct profile *p, const struct sink_options *options, struc
 	_cleanup_(flame_done) struct flame flame = { 0 };
 	_cleanup_(freep) uint64_t *begins = NULL;
 	struct drawing d = { .profile = p, .flame = &flame, .out = out };
-	int err = flame_build(&flame, &p, 1, options);
 
-	if (err < 0)
-		return err;
+	if (buf_fail(out, flame_build(&flame, &p, 1, options)) < 0)
+		return buf_err(out);
 	begins = calloc(flame.nodes.len, sizeof(*begins));
 	if (!begins)
-		return -ENOMEM;
+		return buf_fail(out, -ENOMEM);
 	d.begins = begins;
 	d.all = flame.nodes.data[0].total[0];
-	err = lay_out(&d);
-	err = err < 0 ? err : put_head(&d);
-	err = err < 0 ? err : put_boxes(&d);
-	return err < 0 ? err : put_foot(&d);
+	if (buf_fail(out, lay_out(&d)) < 0)
+		return buf_err(out);
+	put_head(&d);
+	put_boxes(&d);
+	put_foot(&d);
+	return buf_err(out);
 }

@@ -24,13 +24,13 @@
 #define STEP_BYTES 65536
 #define RAW_WINDOW_BITS (-15)
 
-static int put_le(struct buf *out, uint64_t value, unsigned int bytes)
+static void put_le(struct buf *out, uint64_t value, unsigned int bytes)
 {
 	char text[8];
 
 	for (unsigned int i = 0; i < bytes; i++)
 		text[i] = (char)(value >> 8 * i);
-	return buf_put(out, text, bytes);
+	buf_put(out, text, bytes);
 }
 
 struct field {
@@ -38,13 +38,10 @@ struct field {
 	unsigned int bytes;
 };
 
-static int put_fields(struct buf *out, const struct field *fields, size_t len)
+static void put_fields(struct buf *out, const struct field *fields, size_t len)
 {
-	int err = 0;
-
-	for (size_t i = 0; i < len && err == 0; i++)
-		err = put_le(out, fields[i].value, fields[i].bytes);
-	return err;
+	for (size_t i = 0; i < len; i++)
+		put_le(out, fields[i].value, fields[i].bytes);
 }
 
 #define PUT_FIELDS(out, ...)                                   \
@@ -56,21 +53,20 @@ static bool is_large(const struct zip_file *f)
 	return f->size >= UINT32_MAX || f->packed >= UINT32_MAX || f->offset >= UINT32_MAX;
 }
 
-/* What is appended is counted. */
-static int counted(struct zip *zip, const struct buf *out, size_t before, int err)
+/* Counts what was appended. */
+static int counted(struct zip *zip, const struct buf *out, size_t before)
 {
 	zip->offset += out->len - before;
-	return err;
+	return buf_err(out);
 }
 
 int zip_begin(struct zip *zip, const char *name, struct buf *out)
 {
 	struct zip_file *file = vec_add(&zip->files);
 	size_t before = out->len;
-	int err;
 
 	if (!file)
-		return -ENOMEM;
+		return buf_fail(out, -ENOMEM);
 	file->name = strdup(name);
 	file->offset = zip->offset;
 	file->crc = (uint32_t)crc32(0, NULL, 0);
@@ -78,87 +74,86 @@ int zip_begin(struct zip *zip, const char *name, struct buf *out)
 	if (!file->name ||
 		deflateInit2(&zip->deflate, Z_DEFAULT_COMPRESSION, Z_DEFLATED, RAW_WINDOW_BITS,
 			MAX_MEM_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK)
-		return -ENOMEM;
+		return buf_fail(out, -ENOMEM);
 	zip->open = true;
-	err = PUT_FIELDS(out, { LOCAL, 4 }, { VERSION, 2 }, { FLAGS, 2 }, { DEFLATE, 2 }, { 0, 2 },
+	PUT_FIELDS(out, { LOCAL, 4 }, { VERSION, 2 }, { FLAGS, 2 }, { DEFLATE, 2 }, { 0, 2 },
 		{ FIRST_DAY, 2 }, { 0, 4 }, { 0, 4 }, { 0, 4 }, { strlen(name), 2 }, { 0, 2 });
-	if (err == 0)
-		err = buf_puts(out, name);
-	return counted(zip, out, before, err);
+	buf_puts(out, name);
+	return counted(zip, out, before);
 }
 
-static int deflate_step(struct zip *zip, int flush, struct buf *out, int *status)
+/* What deflate says; Z_STREAM_ERROR: out has failed. */
+static int deflate_step(struct zip *zip, int flush, struct buf *out)
 {
 	char *room;
-	int err = buf_reserve(out, STEP_BYTES, &room);
+	int status;
 
-	if (err < 0)
-		return err;
+	if (buf_reserve(out, STEP_BYTES, &room) < 0)
+		return Z_STREAM_ERROR;
 	zip->deflate.next_out = (Bytef *)room;
 	zip->deflate.avail_out = STEP_BYTES;
-	*status = deflate(&zip->deflate, flush);
-	if (*status == Z_STREAM_ERROR)
-		return -EIO;
-	buf_commit(out, STEP_BYTES - zip->deflate.avail_out);
-	return 0;
+	status = deflate(&zip->deflate, flush);
+	if (status == Z_STREAM_ERROR)
+		buf_fail(out, -EIO);
+	else
+		buf_commit(out, STEP_BYTES - zip->deflate.avail_out);
+	return status;
 }
 
 int zip_put(struct zip *zip, const void *data, size_t size, struct buf *out)
 {
-	struct zip_file *file = &zip->files.data[zip->files.len - 1];
 	size_t before = out->len;
-	int err = 0, status;
+	struct zip_file *file;
 
-	if (size == 0)
-		return 0;
+	if (buf_err(out) < 0 || size == 0)
+		return buf_err(out);
 	if (size > INT32_MAX)
-		return -EIO;
+		return buf_fail(out, -EIO);
+	file = &zip->files.data[zip->files.len - 1];
 	file->crc = (uint32_t)crc32(file->crc, data, (uInt)size);
 	file->size += size;
 	zip->deflate.next_in = (Bytef *)data;
 	zip->deflate.avail_in = (uInt)size;
-	do
-		err = deflate_step(zip, Z_NO_FLUSH, out, &status);
-	while (err == 0 && zip->deflate.avail_out == 0);
-	return counted(zip, out, before, err);
+	while (deflate_step(zip, Z_NO_FLUSH, out) != Z_STREAM_ERROR && zip->deflate.avail_out == 0)
+		;
+	return counted(zip, out, before);
 }
 
 int zip_end(struct zip *zip, struct buf *out)
 {
-	struct zip_file *file = &zip->files.data[zip->files.len - 1];
-	unsigned int bytes;
 	size_t before = out->len;
-	int err, status;
+	struct zip_file *file;
+	unsigned int bytes;
+	int status;
 
+	if (buf_err(out) < 0)
+		return buf_err(out);
 	do
-		err = deflate_step(zip, Z_FINISH, out, &status);
-	while (err == 0 && status != Z_STREAM_END);
+		status = deflate_step(zip, Z_FINISH, out);
+	while (status != Z_STREAM_ERROR && status != Z_STREAM_END);
+	file = &zip->files.data[zip->files.len - 1];
 	file->packed = zip->deflate.total_out;
 	deflateEnd(&zip->deflate);
 	zip->open = false;
 	bytes = is_large(file) ? 8 : 4;
-	if (err == 0)
-		err = PUT_FIELDS(out, { DESCRIPTOR, 4 }, { file->crc, 4 }, { file->packed, bytes },
-			{ file->size, bytes });
-	return counted(zip, out, before, err);
+	PUT_FIELDS(out, { DESCRIPTOR, 4 }, { file->crc, 4 }, { file->packed, bytes },
+		{ file->size, bytes });
+	return counted(zip, out, before);
 }
 
-static int put_central(const struct zip_file *f, struct buf *out)
+static void put_central(const struct zip_file *f, struct buf *out)
 {
 	bool large = is_large(f);
-	int err = PUT_FIELDS(out, { CENTRAL, 4 }, { VERSION64, 2 },
-		{ large ? VERSION64 : VERSION, 2 }, { FLAGS, 2 }, { DEFLATE, 2 }, { 0, 2 },
-		{ FIRST_DAY, 2 }, { f->crc, 4 }, { large ? UINT32_MAX : f->packed, 4 },
-		{ large ? UINT32_MAX : f->size, 4 }, { strlen(f->name), 2 },
-		{ large ? EXTRA64_BYTES + 4 : 0, 2 }, { 0, 2 }, { 0, 2 }, { 0, 2 }, { 0, 4 },
-		{ large ? UINT32_MAX : f->offset, 4 });
 
-	if (err == 0)
-		err = buf_puts(out, f->name);
-	if (err == 0 && large)
-		err = PUT_FIELDS(out, { EXTRA64, 2 }, { EXTRA64_BYTES, 2 }, { f->size, 8 },
+	PUT_FIELDS(out, { CENTRAL, 4 }, { VERSION64, 2 }, { large ? VERSION64 : VERSION, 2 },
+		{ FLAGS, 2 }, { DEFLATE, 2 }, { 0, 2 }, { FIRST_DAY, 2 }, { f->crc, 4 },
+		{ large ? UINT32_MAX : f->packed, 4 }, { large ? UINT32_MAX : f->size, 4 },
+		{ strlen(f->name), 2 }, { large ? EXTRA64_BYTES + 4 : 0, 2 }, { 0, 2 }, { 0, 2 },
+		{ 0, 2 }, { 0, 4 }, { large ? UINT32_MAX : f->offset, 4 });
+	buf_puts(out, f->name);
+	if (large)
+		PUT_FIELDS(out, { EXTRA64, 2 }, { EXTRA64_BYTES, 2 }, { f->size, 8 },
 			{ f->packed, 8 }, { f->offset, 8 });
-	return err;
 }
 
 int zip_finish(struct zip *zip, struct buf *out)
@@ -166,23 +161,21 @@ int zip_finish(struct zip *zip, struct buf *out)
 	uint64_t from = zip->offset, size, len = zip->files.len;
 	size_t before = out->len;
 	bool large;
-	int err = 0;
 
+	if (buf_err(out) < 0)
+		return buf_err(out);
 	vec_each (&zip->files, file)
-		if (err == 0)
-			err = put_central(file, out);
+		put_central(file, out);
 	size = out->len - before;
 	large = from >= UINT32_MAX || len >= UINT16_MAX;
-	if (err == 0 && large)
-		err = PUT_FIELDS(out, { END64, 4 }, { END64_BYTES, 8 }, { VERSION64, 2 },
+	if (large)
+		PUT_FIELDS(out, { END64, 4 }, { END64_BYTES, 8 }, { VERSION64, 2 },
 			{ VERSION64, 2 }, { 0, 4 }, { 0, 4 }, { len, 8 }, { len, 8 }, { size, 8 },
 			{ from, 8 }, { LOCATOR64, 4 }, { 0, 4 }, { from + size, 8 }, { 1, 4 });
-	if (err == 0)
-		err = PUT_FIELDS(out, { END, 4 }, { 0, 2 }, { 0, 2 },
-			{ large ? UINT16_MAX : len, 2 }, { large ? UINT16_MAX : len, 2 },
-			{ large ? UINT32_MAX : size, 4 }, { large ? UINT32_MAX : from, 4 },
-			{ 0, 2 });
-	return counted(zip, out, before, err);
+	PUT_FIELDS(out, { END, 4 }, { 0, 2 }, { 0, 2 }, { large ? UINT16_MAX : len, 2 },
+		{ large ? UINT16_MAX : len, 2 }, { large ? UINT32_MAX : size, 4 },
+		{ large ? UINT32_MAX : from, 4 }, { 0, 2 });
+	return counted(zip, out, before);
 }
 
 void zip_done(struct zip *zip)

@@ -25,7 +25,7 @@ struct zip {
 	uint64_t offset; /* written so far */
 };
 
-/* All append to out, and return 0, -ENOMEM or -EIO when zlib refuses. */
+/* All append to out and return buf_err(out); -EIO: zlib refused. */
 int zip_begin(struct zip *zip, const char *name, struct buf *out);
 int zip_put(struct zip *zip, const void *data, size_t size, struct buf *out);
 int zip_end(struct zip *zip, struct buf *out);
