@@ -129,19 +129,18 @@ static int put_in_cell(struct heat *h, const struct store_entry *entry, size_t i
 static int walk(struct heat *h, bool first)
 {
 	size_t n = 0;
-	int err = 0;
 
-	for (size_t i = 0; err == 0 && i < store_len(h->store); i++) {
+	for (size_t i = 0; i < store_len(h->store); i++) {
 		const struct store_entry *entry = store_entry(h->store, i);
 
 		if (!counts(h, entry))
 			continue;
-		if (first)
-			err = put_in_cell(h, entry, n);
+		if (first && put_in_cell(h, entry, n) < 0)
+			return -ENOMEM;
 		each_group(h, entry, n / h->per_cell, first ? add_to_row : add_to_cell);
 		n++;
 	}
-	return err;
+	return 0;
 }
 
 static int hotter(const void *a, const void *b)
@@ -154,27 +153,22 @@ static int hotter(const void *a, const void *b)
 /* Rows stay in the order of their names till all is added. */
 static int choose_rows(struct heat *h)
 {
-	VEC(struct row) sorted = { 0 };
-	int err = 0;
+	size_t len = h->rows.len;
+	_cleanup_(freep) struct row *sorted = calloc(len + 1, sizeof(*sorted));
 
-	vec_each (&h->rows, row) {
-		struct row *slot = vec_add(&sorted);
-
-		if (slot)
-			*slot = *row;
-		else
-			err = -ENOMEM;
-	}
-	if (sorted.len > 0)
-		qsort(sorted.data, sorted.len, sizeof(*sorted.data), hotter);
-	for (size_t i = 0; i < sorted.len && i < ROWS_MAX && err == 0; i++) {
-		struct row *row = &h->rows.data[sorted.data[i].name];
+	if (!sorted)
+		return -ENOMEM;
+	for (size_t i = 0; i < len; i++)
+		sorted[i] = h->rows.data[i];
+	qsort(sorted, len, sizeof(*sorted), hotter);
+	for (size_t i = 0; i < len && i < ROWS_MAX; i++) {
+		struct row *row = &h->rows.data[sorted[i].name];
 
 		row->cells = calloc(h->cells.len + 1, sizeof(*row->cells));
-		err = row->cells ? 0 : -ENOMEM;
+		if (!row->cells)
+			return -ENOMEM;
 	}
-	vec_done(&sorted);
-	return err;
+	return 0;
 }
 
 static double cell_seconds(const struct cell *cell)
@@ -182,70 +176,61 @@ static double cell_seconds(const struct cell *cell)
 	return (double)(cell->end_ns - cell->start_ns + 1) / 1e9;
 }
 
-static int put_numbers(const struct heat *h, const struct row *row, struct buf *out)
+static void put_numbers(const struct heat *h, const struct row *row, struct buf *out)
 {
-	int err = 0;
-
-	for (size_t i = 0; err == 0 && i < h->cells.len; i++) {
+	for (size_t i = 0; i < h->cells.len; i++) {
 		const struct cell *cell = &h->cells.data[i];
 
-		err = buf_printf(out, "%s%.4g", i > 0 ? "," : "",
+		buf_printf(out, "%s%.4g", i > 0 ? "," : "",
 			(row ? row->cells[i] : cell->cpu_s) / cell_seconds(cell));
 	}
-	return err;
 }
 
-static int put_row(const struct heat *h, const struct row *row, bool comma, struct buf *out)
+static void put_row(const struct heat *h, const struct row *row, bool comma, struct buf *out)
 {
 	double all = 0;
-	int err = buf_puts(out, comma ? ",\n{\"name\":" : "\n{\"name\":");
 
+	buf_puts(out, comma ? ",\n{\"name\":" : "\n{\"name\":");
 	vec_each (&h->cells, cell)
 		all += cell->cpu_s;
-	if (err == 0)
-		err = json_put(out, row ? strtab_get(&h->names, row->name) : "");
-	if (err == 0)
-		err = buf_printf(out, ",\"cpu_s\":%.6g,\"cpus\":[", row ? row->cpu_s : all);
-	if (err == 0)
-		err = put_numbers(h, row, out);
-	return err < 0 ? err : buf_puts(out, "]}");
+	json_put(out, row ? strtab_get(&h->names, row->name) : "");
+	buf_printf(out, ",\"cpu_s\":%.6g,\"cpus\":[", row ? row->cpu_s : all);
+	put_numbers(h, row, out);
+	buf_puts(out, "]}");
 }
 
-static int put_head(const struct heat *h, struct buf *out)
+static void put_head(const struct heat *h, struct buf *out)
 {
 	_cleanup_(freep) char *key = strndup(h->by, strcspn(h->by, ","));
-	int err = key ? buf_puts(out, "{\"key\":") : -ENOMEM;
 
-	if (err == 0)
-		err = json_put(out, key);
-	if (err == 0)
-		err = buf_printf(out, ",\"since\":%.3f,\"until\":%.3f,\"cells\":[",
-			(double)h->args->since_ns / 1e9, (double)h->args->until_ns / 1e9);
-	for (size_t i = 0; err == 0 && i < h->cells.len; i++)
-		err = buf_printf(out, "%s[%.3f,%.3f]", i > 0 ? "," : "",
+	buf_fail(out, key ? 0 : -ENOMEM);
+	buf_puts(out, "{\"key\":");
+	json_put(out, key ? key : "");
+	buf_printf(out, ",\"since\":%.3f,\"until\":%.3f,\"cells\":[",
+		(double)h->args->since_ns / 1e9, (double)h->args->until_ns / 1e9);
+	for (size_t i = 0; i < h->cells.len; i++)
+		buf_printf(out, "%s[%.3f,%.3f]", i > 0 ? "," : "",
 			(double)h->cells.data[i].start_ns / 1e9,
 			(double)h->cells.data[i].end_ns / 1e9);
-	return err < 0 ? err : buf_puts(out, "],\"rows\":[");
+	buf_puts(out, "],\"rows\":[");
 }
 
-static int put_all(struct heat *h, struct buf *out)
+static void put_all(struct heat *h, struct buf *out)
 {
-	int err = put_head(h, out);
 	bool comma = false;
 
+	put_head(h, out);
 	if (h->rows.len > 0)
 		qsort(h->rows.data, h->rows.len, sizeof(*h->rows.data), hotter);
 	vec_each (&h->rows, row) {
-		if (err < 0 || !row->cells)
+		if (!row->cells)
 			continue;
-		err = put_row(h, row, comma, out);
+		put_row(h, row, comma, out);
 		comma = true;
 	}
-	if (err == 0)
-		err = buf_puts(out, "],\"all\":");
-	if (err == 0)
-		err = put_row(h, NULL, false, out);
-	return err < 0 ? err : buf_puts(out, "}\n");
+	buf_puts(out, "],\"all\":");
+	put_row(h, NULL, false, out);
+	buf_puts(out, "}\n");
 }
 
 static void done(struct heat *h)
@@ -261,19 +246,15 @@ int http_heat_write(const struct store *store, const struct http_args *args, str
 {
 	struct heat h = { .store = store, .args = args, .by = "" };
 	size_t cells = args->cells > 0 ? args->cells : CELLS_DEFAULT, entries = count_entries(&h);
-	int err = strtab_init(&h.names);
 
 	h.per_cell = (entries + cells - 1) / cells;
 	if (h.per_cell == 0)
 		h.per_cell = 1;
-	if (err == 0)
-		err = walk(&h, true);
-	if (err == 0)
-		err = choose_rows(&h);
-	if (err == 0)
-		err = walk(&h, false);
-	if (err == 0)
-		err = put_all(&h, out);
+	if (strtab_init(&h.names) < 0 || walk(&h, true) < 0 || choose_rows(&h) < 0 ||
+		walk(&h, false) < 0)
+		buf_fail(out, -ENOMEM);
+	else
+		put_all(&h, out);
 	done(&h);
-	return err;
+	return buf_err(out);
 }

@@ -46,13 +46,10 @@ static int rank_stack(struct ranking *ranking, struct buf *room, struct bytes st
 	if (stack.len == 0)
 		return 0;
 	buf_clear(room);
-	err = buf_puts(room, "-;0;-;");
-	if (err == 0)
-		err = buf_put(room, stack.data, stack.len);
-	if (err == 0)
-		err = buf_printf(room, " %llu", (unsigned long long)samples);
-	if (err < 0)
-		return err;
+	buf_puts(room, "-;0;-;");
+	buf_put(room, stack.data, stack.len);
+	if (buf_printf(room, " %llu", (unsigned long long)samples) < 0)
+		return buf_err(room);
 	err = ranking_line(ranking, room->data, room->len);
 	return err == -EBADMSG ? 0 : err;
 }
@@ -78,15 +75,15 @@ static int put_functions(const struct ranking *ranking, const struct ranking_row
 	uint64_t most, struct buf *out)
 {
 	double all = (double)ranking_total(ranking);
-	int err = buf_puts(out, "   self           total          function\n");
 
-	for (size_t i = 0; err == 0 && i < hottest->len && i < most; i++)
-		err = buf_printf(out, "%7llu %5.1f%% %8llu %5.1f%%  %s\n",
+	buf_puts(out, "   self           total          function\n");
+	for (size_t i = 0; i < hottest->len && i < most; i++)
+		buf_printf(out, "%7llu %5.1f%% %8llu %5.1f%%  %s\n",
 			(unsigned long long)hottest->data[i].self,
 			100 * (double)hottest->data[i].self / all,
 			(unsigned long long)hottest->data[i].total,
 			100 * (double)hottest->data[i].total / all, hottest->data[i].name);
-	return err;
+	return buf_err(out);
 }
 
 int answer_put_top(
@@ -119,8 +116,8 @@ static double cpus_of(const struct query_point *point)
 int answer_put_trend(const struct query_answer *answer, struct buf *out)
 {
 	double most = 0;
-	int err = buf_puts(out, "time                 seconds     CPUs\n");
 
+	buf_puts(out, "time                 seconds     CPUs\n");
 	vec_each (&answer->points, point)
 		most = cpus_of(point) > most ? cpus_of(point) : most;
 	vec_each (&answer->points, point) {
@@ -131,12 +128,11 @@ int answer_put_trend(const struct query_answer *answer, struct buf *out)
 
 		localtime_r(&at, &tm);
 		strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &tm);
-		if (err == 0)
-			err = buf_printf(out, "%s %8.1f %8.3f  %.*s\n", when,
-				(double)(point->end_ns - point->start_ns) / 1e9, cpus_of(point),
-				width, "########################################");
+		buf_printf(out, "%s %8.1f %8.3f  %.*s\n", when,
+			(double)(point->end_ns - point->start_ns) / 1e9, cpus_of(point), width,
+			"########################################");
 	}
-	return err;
+	return buf_err(out);
 }
 
 /* ---- a profile ------------------------------------------------------------------------------ */

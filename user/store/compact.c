@@ -51,23 +51,21 @@ static int add_about(struct run *run, const struct segment *segment)
 	json_t *account =
 		json_loadb((const char *)segment->account.data, segment->account.len, 0, NULL);
 	uint64_t *source = vec_add(&run->sources);
-	int err = source ? 0 : -ENOMEM;
 
 	if (json_is_object(account))
 		sums_add(run->account, account);
 	json_decref(account);
-	if (err < 0)
-		return err;
+	if (!source)
+		return -ENOMEM;
 	*source = segment->about.id;
 	if (run->sources.len == 1) {
 		run->about = segment->about;
-		err = buf_puts(&run->host, segment->about.host);
-		if (err == 0)
-			err = buf_puts(&run->by, segment->about.by);
+		buf_puts(&run->host, segment->about.host);
+		buf_puts(&run->by, segment->about.by);
 	}
 	if (segment->about.end_ns > run->about.end_ns)
 		run->about.end_ns = segment->about.end_ns;
-	return err;
+	return buf_fail(&run->by, buf_err(&run->host));
 }
 
 static int add_entry(struct run *run, size_t i, struct why *why)
@@ -87,8 +85,8 @@ static int put(struct run *run, struct why *why)
 	_cleanup_(freep) char *account = json_dumps(run->account, JSON_COMPACT);
 	int err = account ? merge_write(&run->merge, NSEC_PER_SEC / run->about.hz, &text) : -ENOMEM;
 
-	run->about.host = run->host.data ? run->host.data : "";
-	run->about.by = run->by.data ? run->by.data : "";
+	run->about.host = buf_text(&run->host);
+	run->about.by = buf_text(&run->by);
 	run->about.account = account;
 	run->about.sources = run->sources.data;
 	run->about.sources_len = run->sources.len;

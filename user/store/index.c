@@ -130,12 +130,10 @@ int index_put_line(struct buf *out, const struct index *index, const struct stor
 		(json_int_t)entry->bytes, "hz", (json_int_t)entry->hz, "at", (json_int_t)entry->at,
 		"by", strtab_get(&index->texts, entry->by), "groups", groups_json(index, entry),
 		"sources", sources_json(index, entry));
-	char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
-	int err = text ? buf_printf(out, "%s\n", text) : -ENOMEM;
+	_cleanup_(freep) char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
 
 	json_decref(json);
-	free(text);
-	return err;
+	return text ? buf_printf(out, "%s\n", text) : buf_fail(out, -ENOMEM);
 }
 
 static bool in_range(json_int_t number, uint64_t max)

@@ -88,18 +88,18 @@ int merge_write(const struct merge *merge, uint64_t period_ns, struct buf *out)
 {
 	_cleanup_(freep) struct sorted *lines = calloc(merge->ns.len + 1, sizeof(*lines));
 	size_t len = 0;
-	int err = lines ? 0 : -ENOMEM;
 
-	for (uint32_t id = 0; err == 0 && id < merge->ns.len; id++)
+	if (!lines)
+		return buf_fail(out, -ENOMEM);
+	for (uint32_t id = 0; id < merge->ns.len; id++)
 		if (merge->ns.data[id] > 0)
 			lines[len++] = (struct sorted){ strtab_get(&merge->stacks, id), id };
 	if (len > 0)
 		qsort(lines, len, sizeof(*lines), by_stack);
-	for (size_t i = 0; err == 0 && i < len; i++) {
-		err = buf_printf(out, "%s %llu\n", lines[i].stack,
+	for (size_t i = 0; i < len; i++)
+		buf_printf(out, "%s %llu\n", lines[i].stack,
 			(unsigned long long)merge_samples(merge, lines[i].id, period_ns));
-	}
-	return err;
+	return buf_err(out);
 }
 
 uint64_t merge_total(const struct merge *merge)

@@ -109,13 +109,14 @@ static int put_groups(struct writing *w, struct bytes text)
 	return err;
 }
 
-static int put_skippable(struct buf *out, const char *text)
+static void put_skippable(struct buf *out, const char *text)
 {
 	size_t len = strlen(text);
 	const uint32_t frame[2] = { SEGMENT_SKIPPABLE_MAGIC, (uint32_t)len };
-	int err = len > SEGMENT_HEAD_BYTES_MAX ? -EFBIG : buf_put(out, frame, sizeof(frame));
 
-	return err == 0 ? buf_puts(out, text) : err;
+	buf_fail(out, len > SEGMENT_HEAD_BYTES_MAX ? -EFBIG : 0);
+	buf_put(out, frame, sizeof(frame));
+	buf_puts(out, text);
 }
 
 static json_t *sources_json(const struct segment_about *about)
@@ -127,7 +128,7 @@ static json_t *sources_json(const struct segment_about *about)
 	return ids;
 }
 
-static int put_head(const struct segment_about *about, struct writing *w, struct buf *out)
+static void put_head(const struct segment_about *about, struct writing *w, struct buf *out)
 {
 	json_t *head = json_pack("{s:i, s:I, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:O, s:o}",
 		"stoker", SEGMENT_VERSION, "id", (json_int_t)about->id, "host", about->host, "by",
@@ -135,31 +136,29 @@ static int put_head(const struct segment_about *about, struct writing *w, struct
 		(json_int_t)about->end_ns, "hz", (json_int_t)about->hz, "samples",
 		(json_int_t)w->samples, "account_bytes", (json_int_t)strlen(about->account),
 		"groups", w->groups, "sources", sources_json(about));
-	char *text = head ? json_dumps(head, JSON_COMPACT) : NULL;
-	int err = text ? put_skippable(out, text) : -ENOMEM;
+	_cleanup_(freep) char *text = head ? json_dumps(head, JSON_COMPACT) : NULL;
 
 	json_decref(head);
-	free(text);
-	return err == 0 ? put_skippable(out, about->account) : err;
+	buf_fail(out, text ? 0 : -ENOMEM);
+	put_skippable(out, text ? text : "");
+	put_skippable(out, about->account);
 }
 
 int segment_write(const struct segment_about *about, struct bytes text, struct buf *out)
 {
 	_cleanup_(writing_done) struct writing w = { .zstd = ZSTD_createCCtx(),
 		.groups = json_array() };
-	int err;
 
 	if (!w.zstd || !w.groups)
-		return -ENOMEM;
+		return buf_fail(out, -ENOMEM);
 	if (ZSTD_isError(ZSTD_CCtx_setParameter(w.zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL)) ||
 		ZSTD_isError(ZSTD_CCtx_setParameter(w.zstd, ZSTD_c_checksumFlag, 1)))
-		return -EIO;
-	err = about->sources_len > SEGMENT_SOURCES_MAX ? -EFBIG : put_groups(&w, text);
-	if (err == 0)
-		err = put_head(about, &w, out);
-	if (err == 0 && w.frames.len > 0)
-		err = buf_put(out, w.frames.data, w.frames.len);
-	return err;
+		return buf_fail(out, -EIO);
+	if (about->sources_len > SEGMENT_SOURCES_MAX)
+		return buf_fail(out, -EFBIG);
+	buf_fail(out, put_groups(&w, text));
+	put_head(about, &w, out);
+	return buf_append(out, &w.frames);
 }
 
 /* ---- reading ------------------------------------------------------------------------------- */
