@@ -14,20 +14,7 @@
 #include "sampler/sampler.h"
 #include "unwind/publish.h"
 #include "client/stats.h"
-
-enum name_source {
-	NAME_KALLSYMS,
-	NAME_SYMTAB,
-	NAME_DYNSYM,
-	NAME_DEBUG_FILE,
-	NAME_DEBUG_DATA,
-	NAME_PLT,
-	NAME_GO,
-	NAME_R2R,
-	NAME_PERFMAP,
-	NAME_JITDUMP,
-	NAME_SOURCES,
-};
+#include "wire/counters.h"
 
 /* The rate that the daemon's budget allows; hz_set 0: nothing governs it. */
 struct account_governor {
@@ -57,7 +44,7 @@ struct account {
 	uint64_t frames_total, frames_named; /* without those that are inlined */
 	uint64_t frames_inlined;
 	uint64_t names_cut; /* profile_fit */
-	uint64_t frames_by_source[NAME_SOURCES];
+	uint64_t frames_by_source[NAME_SOURCES_LEN];
 	uint64_t frames_unnamed[UNNAMED_REASONS_LEN];
 	uint64_t maps_refused[FILE_REASONS_LEN]; /* processes whose perf map was not read */
 	struct containers_stats containers;
@@ -67,7 +54,7 @@ struct account {
 	uint64_t agent_rss_max_kb;
 };
 
-/* The JSON of --stats, with a newline at its end. 0 or -ENOMEM. */
+/* The JSON of --stats, with a newline at its end. Returns buf_err(out), as the next. */
 int account_write_json(const struct account *account, struct buf *out);
 /* A few lines for a person. */
 int account_write_text(const struct account *account, struct buf *out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon/status.c - numbers of the daemon's own processes and of its store. What of it becomes a
- * metric, and under which name, is said in http_metrics.c. */
+/* daemon/status.c - numbers of the daemon's own processes and of its store, read into one struct.
+ * wire/counters.h says what each is called, in the JSON and as a metric. */
 #include "daemon/status.h"
 
 #include <errno.h>
@@ -10,13 +10,37 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/own.h"
+#include "wire/counter.h"
+
+struct status_numbers {
+	uint64_t memory_bytes, bytes_max;
+	double cpu_budget, interval_s, written_age_s, oldest_age_s, newest_age_s;
+	struct {
+		double agent, worker, keeper, http, capture;
+	} cpu_s;
+	struct {
+		uint64_t agent, worker, keeper, http;
+	} rss_bytes, rss_max_bytes;
+	struct keeper_status store;
+	const char *error;
+	struct {
+		uint64_t restarts, refused;
+	} http;
+	struct {
+		uint64_t running, started, done, failed, refused;
+	} captures;
+};
+
+#define STATUS_ROW(...) COUNTER_OF(struct status_numbers, __VA_ARGS__)
+
+static const struct counter counters[] = { DAEMON_COUNTERS(STATUS_ROW) };
 
 static double seconds(uint64_t ns)
 {
 	return (double)ns / 1e9;
 }
 
-/* By the wall's clock, which may be set back. */
+/* By CLOCK_REALTIME, which may be set back. */
 static double age(uint64_t then_ns)
 {
 	uint64_t now = clock_ns(CLOCK_REALTIME);
@@ -24,62 +48,51 @@ static double age(uint64_t then_ns)
 	return then_ns > 0 && now > then_ns ? seconds(now - then_ns) : 0;
 }
 
-static json_t *store_json(const struct status_facts *f)
+static void read_numbers(const struct status_facts *f, struct status_numbers *out)
 {
-	const struct keeper_status *s = f->store;
+	const struct capture_stats *c = &f->http->captures;
 
-	return json_pack("{s:I, s:I, s:I, s:f, s:f, s:I, s:I, s:I, s:I, s:I, s:s}", "segments",
-		(json_int_t)s->segments, "bytes", (json_int_t)s->bytes, "bytes_max",
-		(json_int_t)f->config->bytes_max, "oldest_age_s", age(s->oldest_ns), "newest_age_s",
-		age(s->newest_ns), "written", (json_int_t)s->written, "failed",
-		(json_int_t)s->failed, "expired", (json_int_t)s->expired, "compacted",
-		(json_int_t)s->compacted, "damaged", (json_int_t)s->damaged, "error",
-		s->err < 0 ? s->why.text : "");
-}
-
-static json_t *captures_json(const struct capture_stats *c)
-{
-	return json_pack("{s:I, s:I, s:I, s:I, s:I}", "running", (json_int_t)c->running, "started",
-		(json_int_t)c->started, "done", (json_int_t)c->done, "failed",
-		(json_int_t)c->failed, "refused", (json_int_t)c->refused);
-}
-
-static json_t *cpu_json(const struct status_facts *f)
-{
-	return json_pack("{s:f, s:f, s:f, s:f, s:f}", "agent", f->account->agent_cpu_s, "worker",
-		f->account->worker.cpu_s, "keeper", seconds(clock_process_ns(f->keeper->pid)),
-		"http", seconds(f->http->cpu_ns), "capture", seconds(f->http->captures.cpu_ns));
-}
-
-static json_t *daemon_json(const struct status_facts *f)
-{
-	json_t *rss = json_pack("{s:I, s:I, s:I}", "agent", (json_int_t)memory_resident(getpid()),
-		"keeper", (json_int_t)memory_resident(f->keeper->pid), "http",
-		(json_int_t)f->http->rss_bytes);
-	json_t *rss_max =
-		json_pack("{s:I, s:I}", "agent", (json_int_t)f->account->agent_rss_max_kb * 1024,
-			"worker", (json_int_t)f->account->worker.rss_max_kb * 1024);
-
-	return json_pack("{s:I, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:{s:I, s:I}}",
-		"memory_bytes", (json_int_t)f->config->memory_bytes, "cpu_budget",
-		(double)f->config->cpu_permille / 1000, "interval_s",
-		seconds(f->config->interval_ns), "written_age_s", seconds(f->written_age_ns),
-		"cpu_s", cpu_json(f), "rss_bytes", rss, "rss_max_bytes", rss_max, "store",
-		store_json(f), "captures", captures_json(&f->http->captures), "http", "restarts",
-		(json_int_t)f->http->restarts, "refused", (json_int_t)f->http->refused);
+	*out = (struct status_numbers){
+		.memory_bytes = f->config->memory_bytes,
+		.bytes_max = f->config->bytes_max,
+		.cpu_budget = (double)f->config->cpu_permille / 1000,
+		.interval_s = seconds(f->config->interval_ns),
+		.written_age_s = seconds(f->written_age_ns),
+		.oldest_age_s = age(f->store->oldest_ns),
+		.newest_age_s = age(f->store->newest_ns),
+		.cpu_s = { .agent = f->account->agent_cpu_s,
+			.worker = f->account->worker.cpu_s,
+			.keeper = seconds(clock_process_ns(f->keeper->pid)),
+			.http = seconds(f->http->cpu_ns),
+			.capture = seconds(c->cpu_ns) },
+		.rss_bytes = { .agent = memory_resident(getpid()),
+			.keeper = memory_resident(f->keeper->pid),
+			.http = f->http->rss_bytes },
+		.rss_max_bytes = { .agent = f->account->agent_rss_max_kb * 1024,
+			.worker = f->account->worker.rss_max_kb * 1024 },
+		.store = *f->store,
+		.error = f->store->err < 0 ? f->store->why.text : "",
+		.http = { .restarts = f->http->restarts, .refused = f->http->refused },
+		.captures = { .running = c->running,
+			.started = c->started,
+			.done = c->done,
+			.failed = c->failed,
+			.refused = c->refused },
+	};
 }
 
 int status_write(const struct status_facts *facts, struct buf *out)
 {
-	json_t *daemon = daemon_json(facts);
-	_cleanup_(freep) char *text =
-		daemon ? json_dumps(daemon, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
-	int err = text ? buf_puts(out, "{\"account\": ") : -ENOMEM;
+	json_t *daemon = json_object();
+	_cleanup_(freep) char *text = NULL;
+	struct status_numbers numbers;
 
-	if (err == 0)
-		err = account_write_json(facts->account, out);
-	if (err == 0)
-		err = buf_printf(out, ", \"daemon\": %s}\n", text);
+	read_numbers(facts, &numbers);
+	if (counter_put_all(daemon, counters, ARRAY_SIZE(counters), &numbers) == 0)
+		text = json_dumps(daemon, JSON_COMPACT | JSON_REAL_PRECISION(9));
 	json_decref(daemon);
-	return err;
+	buf_fail(out, text ? 0 : -ENOMEM);
+	buf_puts(out, "{\"account\": ");
+	account_write_json(facts->account, out);
+	return buf_printf(out, ", \"daemon\": %s}\n", text ? text : "");
 }

@@ -19,5 +19,5 @@ struct status_facts {
 	uint64_t written_age_ns; /* since an interval was written, or since the start */
 };
 
-/* {"account": as of account_write_json, "daemon": {...}}. 0 or -ENOMEM. */
+/* {"account": as of account_write_json, "daemon": {...}}. Returns buf_err(out). */
 int status_write(const struct status_facts *facts, struct buf *out);

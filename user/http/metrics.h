@@ -15,7 +15,7 @@ struct http_counts {
 	uint64_t connections;  /* now */
 };
 
-/* Appends all metrics. What status does not have is left out. 0 or -ENOMEM. */
+/* Appends all metrics. What status does not have is left out. Returns buf_err(out). */
 int http_metrics_write(const json_t *status, const struct http_counts *counts, struct buf *out);
 
 /* 0: intervals are written in time, and text says when the last was; -EIO: text says why not. */
