@@ -17,14 +17,14 @@
 #define EVENT_LOSSES(X)                                                                           \
 	X(EVENT_STACK, "stack", "a new stack: the next tick sends it again")                      \
 	X(EVENT_LEAF, "leaf", "a new leaf of a known stack: the next tick sends it again")        \
-	X(EVENT_WHO, "who", "a new task: its next tick sends it again")                           \
+	X(EVENT_WHO, "task", "a new task: its next tick sends it again")                          \
 	X(EVENT_TICK, "tick", "a sample with its time")                                           \
 	X(EVENT_OBJECT, "object", "a new mapped file: whoever meets it next sends it again")      \
 	X(EVENT_JIT, "jit", "a process with JIT code: its next sample sends it again")            \
 	X(EVENT_PRESSURE, "pressure", "a half full count map: user space looks for itself")       \
 	X(EVENT_EXEC, "exec", "a new program: its unwind table is made at its first sample only") \
 	X(EVENT_PAGE, "page", "a page of unwind rows is needed: the next need asks again")        \
-	X(EVENT_HELD, "held", "a deferred sample: its stack ends with no_table")                  \
+	X(EVENT_HELD, "deferred", "a deferred sample: its stack ends with no_table")              \
 	X(EVENT_CGROUP, "cgroup", "a cgroup that came, went or was renamed: all are read again")
 
 /* A part of the target that could not be remembered: its table was full. */

@@ -152,7 +152,7 @@ through_unspoken() {
 		echo "stood still: $workers"
 	END
 	record --user -F 499 -o "$tmp/all" --stats "$tmp/s" -- bash "$tmp/run" "$tmp/unspoken1"
-	between "$(jq .tables.stacks_held "$tmp/s")" 50 1000 'stacks held'
+	between "$(jq .tables.stacks_deferred "$tmp/s")" 50 1000 'deferred samples'
 	grep ';unspoken' "$tmp/all" >"$tmp/met"
 	through_unspoken "$tmp/met"
 }

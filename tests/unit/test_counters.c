@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_counters.c - the account as JSON, text and metrics, to the byte: tests/golden/account has
- * what accounts with a different number in each field, and with none, become. With a folder as its
- * argument the program writes those files anew.
+/* test_counters.c - the rows of wire/counters.h against the account as JSON, text and metrics, to
+ * the byte, and against the manual page. tests/golden/account has the output for an account with a
+ * different number in each field, and for an empty one; --write writes it and the manual's list.
  * LINK: -Wl,--wrap=clock_gettime,--wrap=clock_getcpuclockid,--wrap=memory_resident */
 #include "unit.h"
 
@@ -15,9 +15,11 @@
 #include "base/own.h"
 #include "daemon/status.h"
 #include "http/metrics.h"
+#include "wire/counter.h"
 
 #define GOLDEN_MAX (1 << 20)
 #define GOLDEN "tests/golden/account"
+#define MANUAL "user/man/stoker-account.5"
 #define KEEPER_PID 7
 
 int __wrap_clock_gettime(clockid_t id, struct timespec *out);
@@ -264,32 +266,202 @@ static void an_empty_account_is_printed_as_ever(void **state)
 	check(GOLDEN "/empty.metrics", &p.metrics);
 }
 
-static void save(const char *folder, const char *file, const struct buf *made)
-{
-	char path[4096];
-	FILE *out;
+/* ---- rows ----------------------------------------------------------------------------------- */
 
-	snprintf(path, sizeof(path), "%s/%s", folder, file);
-	out = fopen(path, "w");
+static const struct counter account_rows[] = { ACCOUNT_COUNTERS(COUNTER_PLACE)
+		GOVERNOR_COUNTERS(COUNTER_PLACE) TRAPS_COUNTERS(COUNTER_PLACE) };
+static const struct counter daemon_rows[] = { DAEMON_COUNTERS(COUNTER_PLACE) };
+
+static bool has_place(const struct counter *rows, size_t len, const char *place)
+{
+	for (size_t i = 0; i < len; i++)
+		if (strcmp(rows[i].place, place) == 0)
+			return true;
+	return false;
+}
+
+/* How many rows' places are in an object, which has nothing else. */
+static size_t count_places(
+	const json_t *object, const char *before, const struct counter *rows, size_t len)
+{
+	size_t found = 0;
+	const char *name;
+	json_t *value;
+
+	json_object_foreach ((json_t *)object, name, value) {
+		char place[256];
+
+		snprintf(place, sizeof(place), "%s%s%s", before, *before ? "." : "", name);
+		if (has_place(rows, len, place))
+			found++;
+		else if (json_is_object(value))
+			found += count_places(value, place, rows, len);
+		else
+			fail_msg("%s has no row", place);
+	}
+	return found;
+}
+
+static void each_key_has_a_row_and_each_row_a_key(void **state)
+{
+	_cleanup_(printed_done) struct printed p = { BUF_INIT, BUF_INIT, BUF_INIT };
+	json_t *status;
+
+	(void)state;
+	print(true, &p);
+	status = json_loadb(p.json.data, p.json.len, 0, NULL);
+	assert_int_equal(count_places(json_object_get(status, "account"), "", account_rows,
+				 ARRAY_SIZE(account_rows)),
+		ARRAY_SIZE(account_rows));
+	assert_int_equal(count_places(json_object_get(status, "daemon"), "", daemon_rows,
+				 ARRAY_SIZE(daemon_rows)),
+		ARRAY_SIZE(daemon_rows));
+	json_decref(status);
+}
+
+static bool is_family(const struct counter *row, const char *family, size_t len)
+{
+	return row->metric && strcspn(row->metric, "{") == len &&
+		strncmp(row->metric, family, len) == 0;
+}
+
+static size_t rows_of_family(const char *family, size_t len)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(account_rows); i++)
+		n += is_family(&account_rows[i], family, len);
+	for (size_t i = 0; i < ARRAY_SIZE(daemon_rows); i++)
+		n += is_family(&daemon_rows[i], family, len);
+	return n;
+}
+
+static void each_metric_has_a_row_and_each_row_its_metric(void **state)
+{
+	_cleanup_(printed_done) struct printed p = { BUF_INIT, BUF_INIT, BUF_INIT };
+	size_t rows = 0, with_metric = 0;
+
+	(void)state;
+	print(true, &p);
+	for (const char *at = p.metrics.data; (at = strstr(at, "# TYPE ")); at++) {
+		const char *family = at + strlen("# TYPE ");
+		size_t len = strcspn(family, " ");
+
+		/* Those of the serving process are counted where they are written. */
+		if (strncmp(family, "stoker_http_answers", 19) == 0 ||
+			strncmp(family, "stoker_http_connections", 23) == 0)
+			continue;
+		if (rows_of_family(family, len) == 0)
+			fail_msg("%.*s has no row", (int)len, family);
+		rows += rows_of_family(family, len);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(account_rows); i++)
+		with_metric += account_rows[i].metric != NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(daemon_rows); i++)
+		with_metric += daemon_rows[i].metric != NULL;
+	assert_int_equal(rows, with_metric);
+}
+
+/* ---- the manual page ------------------------------------------------------------------------ */
+
+static const struct {
+	const char *begin, *end; /* lines of the page, with the list between them */
+	const struct counter *rows;
+	size_t len;
+	bool places;
+} lists[] = {
+	{ ".\\\" from here: keys of the account, by test_counters --write\n", ".\\\" to here\n",
+		account_rows, ARRAY_SIZE(account_rows), true },
+	{ ".\\\" from here: metrics of the daemon, by test_counters --write\n", ".\\\" to here\n",
+		daemon_rows, ARRAY_SIZE(daemon_rows), false },
+};
+
+static void put_metric(struct buf *out, const struct counter *row)
+{
+	const struct counter_names *names = counter_names(row->type);
+
+	buf_printf(out, " Li %s", row->metric);
+	if (names)
+		buf_printf(out, "{%s}", names->label);
+}
+
+static void put_list(struct buf *out, size_t list)
+{
+	buf_puts(out, ".Bl -tag -width Ds\n");
+	for (size_t i = 0; i < lists[list].len; i++) {
+		const struct counter *row = &lists[list].rows[i];
+
+		if (!lists[list].places && !row->metric)
+			continue;
+		buf_puts(out, ".It");
+		if (lists[list].places)
+			buf_printf(out, " Cm %s%s", row->place, row->metric ? " Pq" : "");
+		if (row->metric)
+			put_metric(out, row);
+		buf_printf(out, "\n%s\n", row->help);
+	}
+	buf_puts(out, ".El\n");
+}
+
+/* The page with the lists of the rows. */
+static void make_manual(struct buf *out)
+{
+	_cleanup_(buf_done) struct buf page = BUF_INIT;
+	const char *at;
+
+	assert_int_equal(fd_read_path(MANUAL, GOLDEN_MAX, &page), 0);
+	buf_putc(&page, '\0');
+	at = page.data;
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		const char *begin = strstr(at, lists[i].begin);
+		const char *end = begin ? strstr(begin + 1, lists[i].end) : NULL;
+
+		assert_non_null(end);
+		begin += strlen(lists[i].begin);
+		buf_put(out, at, (size_t)(begin - at));
+		put_list(out, i);
+		at = end;
+	}
+	buf_puts(out, at);
+}
+
+static void the_manual_has_each_row(void **state)
+{
+	_cleanup_(buf_done) struct buf page = BUF_INIT;
+
+	(void)state;
+	make_manual(&page);
+	check(MANUAL, &page);
+}
+
+/* ---- writing -------------------------------------------------------------------------------- */
+
+static void save(const char *path, const struct buf *made)
+{
+	FILE *out = fopen(path, "w");
+
 	if (!out || fwrite(made->data, 1, made->len, out) != made->len || fclose(out) != 0) {
 		perror(path);
 		exit(1);
 	}
 }
 
-static int save_all(const char *folder)
+static int save_all(void)
 {
 	_cleanup_(printed_done) struct printed full = { BUF_INIT, BUF_INIT, BUF_INIT };
 	_cleanup_(printed_done) struct printed empty = { BUF_INIT, BUF_INIT, BUF_INIT };
+	_cleanup_(buf_done) struct buf page = BUF_INIT;
 
 	print(true, &full);
 	print(false, &empty);
-	save(folder, "full.json", &full.json);
-	save(folder, "full.txt", &full.text);
-	save(folder, "full.metrics", &full.metrics);
-	save(folder, "empty.json", &empty.json);
-	save(folder, "empty.txt", &empty.text);
-	save(folder, "empty.metrics", &empty.metrics);
+	make_manual(&page);
+	save(GOLDEN "/full.json", &full.json);
+	save(GOLDEN "/full.txt", &full.text);
+	save(GOLDEN "/full.metrics", &full.metrics);
+	save(GOLDEN "/empty.json", &empty.json);
+	save(GOLDEN "/empty.txt", &empty.text);
+	save(GOLDEN "/empty.metrics", &empty.metrics);
+	save(MANUAL, &page);
 	return 0;
 }
 
@@ -298,9 +470,12 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_full_account_is_printed_as_ever),
 		cmocka_unit_test(an_empty_account_is_printed_as_ever),
+		cmocka_unit_test(each_key_has_a_row_and_each_row_a_key),
+		cmocka_unit_test(each_metric_has_a_row_and_each_row_its_metric),
+		cmocka_unit_test(the_manual_has_each_row),
 	};
 
-	if (argc == 2)
-		return save_all(argv[1]);
+	if (argc == 2 && strcmp(argv[1], "--write") == 0)
+		return save_all();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -82,18 +82,18 @@ static void put_rows(const struct counter *rows, size_t len, const json_t *statu
 
 static void put_counts(const struct http_counts *counts, struct buf *out)
 {
-	put_head(out, "stoker_http_answers_total", "Answers, by status.");
+	put_head(out, "stoker_http_answers_total", "HTTP answers, by status code.");
 	for (size_t i = 0; i < ARRAY_SIZE(counts->answers); i++)
 		if (i == 200 || counts->answers[i] > 0)
 			buf_printf(out, "stoker_http_answers_total{code=\"%zu\"} %llu\n", i,
 				(unsigned long long)counts->answers[i]);
-	put_head(out, "stoker_http_connections", "Connections, now.");
+	put_head(out, "stoker_http_connections", "HTTP connections that are open now.");
 	buf_printf(out, "stoker_http_connections %llu\n", (unsigned long long)counts->connections);
 }
 
 int http_metrics_write(const json_t *status, const struct http_counts *counts, struct buf *out)
 {
-	put_head(out, "stoker_build_info", "The version that runs.");
+	put_head(out, "stoker_build_info", "Version of the running stoker.");
 	buf_puts(out, "stoker_build_info{version=\"" STOKER_VERSION "\"} 1\n");
 	put_rows(account_counters, ARRAY_SIZE(account_counters), counter_find(status, "account"),
 		out);
@@ -114,7 +114,7 @@ int http_metrics_health(const json_t *status, struct why *text)
 		return why_set(text, -EIO, "the last interval was not written: %s", store);
 	if (interval <= 0 || age > 2 * interval + 5)
 		return why_set(text, -EIO,
-			"no interval was written for %.0f s, where there should be one each %.0f s",
-			age, interval);
+			"no interval was written for %.0f s; one is due every %.0f s", age,
+			interval);
 	return why_set(text, 0, "ok: the last interval was written %.0f s ago", age);
 }
