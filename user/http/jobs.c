@@ -49,8 +49,8 @@ void http_answer_say(struct http_answer *a, unsigned int status, const char *tex
 	a->type = PLAIN;
 	a->ending = NULL;
 	a->shown = true;
-	if (buf_puts(&a->body, text) < 0 || buf_putc(&a->body, '\n') < 0)
-		a->status = 500;
+	buf_puts(&a->body, text);
+	buf_putc(&a->body, '\n');
 }
 
 static int write_profile(const struct query_answer *found, int format, struct buf *out)
@@ -63,15 +63,16 @@ static int write_profile(const struct query_answer *found, int format, struct bu
 	struct why why;
 	int err = profile_init(&profile);
 
-	if (err == 0)
-		err = sink_parse_by(found->by.data ? found->by.data : "", &options, &why);
-	if (err == 0)
-		err = answer_profile(found, &profile);
-	if (err == 0)
-		err = sink->write(&profile, &options, &bytes);
-	return err < 0 ? err
-		       : compress_all(sink->needs & SINK_GZIP ? COMPRESS_GZIP : COMPRESS_NONE,
-				 &bytes, out);
+	if (err < 0)
+		return err;
+	err = sink_parse_by(buf_text(&found->by), &options, &why);
+	if (err < 0)
+		return err;
+	err = answer_profile(found, &profile);
+	if (err < 0)
+		return err;
+	sink->write(&profile, &options, &bytes);
+	return compress_all(sink->needs & SINK_GZIP ? COMPRESS_GZIP : COMPRESS_NONE, &bytes, out);
 }
 
 static int write_found(
@@ -91,29 +92,29 @@ static int write_found(
 	return write_profile(found, args->format, &a->body);
 }
 
-static void run_query(struct store *store, const struct http_args *args, const regex_t *function,
-	struct http_answer *a)
+/* why is set on failure. */
+static int run_query(struct store *store, const struct http_args *args, const regex_t *function,
+	struct http_answer *a, struct why *why)
 {
 	_cleanup_(query_answer_done) struct query_answer found = { 0 };
 	struct query query = { .since_ns = args->since_ns,
 		.until_ns = args->until_ns,
 		.matches_len = args->matches_len,
 		.function = function };
-	struct why why;
 	int err = query_answer_init(&found);
 
-	why_set(&why, 0, "out of memory");
+	why_set(why, 0, "out of memory");
+	if (err < 0)
+		return err;
 	for (size_t i = 0; i < args->matches_len; i++)
 		query.matches[i] =
 			(struct query_match){ args->matches[i].key, args->matches[i].value };
-	if (err == 0)
-		err = query_run(store, &query, &found, &why);
-	if (err == 0 && merge_total(&found.merge) == 0)
-		err = why_set(&why, -ENOENT, "nothing in the store matches");
-	if (err == 0)
-		err = write_found(args, &found, a);
+	err = query_run(store, &query, &found, why);
 	if (err < 0)
-		http_answer_say(a, err == -ENOENT ? 404 : 500, why.text);
+		return err;
+	if (merge_total(&found.merge) == 0)
+		return why_set(why, -ENOENT, "nothing in the store matches");
+	return write_found(args, &found, a);
 }
 
 static void answer_query(struct store *store, struct http_job *job)
@@ -121,6 +122,7 @@ static void answer_query(struct store *store, struct http_job *job)
 	bool has_function = job->args.function[0] != '\0';
 	char text[128];
 	regex_t function;
+	struct why why;
 	int err =
 		has_function ? regcomp(&function, job->args.function, REG_EXTENDED | REG_NOSUB) : 0;
 
@@ -129,7 +131,9 @@ static void answer_query(struct store *store, struct http_job *job)
 		http_answer_say(&job->answer, 400, text);
 		return;
 	}
-	run_query(store, &job->args, has_function ? &function : NULL, &job->answer);
+	err = run_query(store, &job->args, has_function ? &function : NULL, &job->answer, &why);
+	if (err < 0)
+		http_answer_say(&job->answer, err == -ENOENT ? 404 : 500, why.text);
 	if (has_function)
 		regfree(&function);
 }

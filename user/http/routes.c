@@ -239,8 +239,7 @@ static void route_page(struct http_server *s, struct http_conn *c)
 	*a = (struct http_answer){
 		.status = 200, .type = "text/html; charset=utf-8", .shown = true
 	};
-	if (buf_put(&a->body, page_index_html, sizeof(page_index_html)) < 0)
-		http_say(c, 503, "out of memory");
+	buf_put(&a->body, page_index_html, sizeof(page_index_html));
 }
 
 static const struct route {

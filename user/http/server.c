@@ -102,9 +102,13 @@ static struct MHD_Response *make_response(struct http_server *s, struct http_con
 
 static enum MHD_Result send_answer(struct http_server *s, struct http_conn *c)
 {
-	struct MHD_Response *r = make_response(s, c);
+	struct MHD_Response *r;
 	enum MHD_Result result;
 
+	/* Half an answer is worse than none. */
+	if (buf_err(&c->answer.body) < 0)
+		http_say(c, 503, "out of memory");
+	r = make_response(s, c);
 	if (!r)
 		return MHD_NO;
 	add_headers(s, c, r);
@@ -280,8 +284,7 @@ static void answer_status(struct http_server *s, struct http_conn *c, const json
 		c->answer = (struct http_answer){ .status = 200,
 			.type = "text/plain; version=0.0.4; charset=utf-8",
 			.shown = true };
-		if (http_metrics_write(status, &s->counts, &c->answer.body) < 0)
-			http_say(c, 503, "out of memory");
+		http_metrics_write(status, &s->counts, &c->answer.body);
 	}
 	go_on(s, c);
 }
@@ -449,22 +452,17 @@ static int begin(struct http_server *s)
 	_cleanup_fd_ int listener = -1, store = -1;
 	struct http_message m;
 	uint32_t report;
-	int err = take_message(s, HTTP_LISTEN, &m, &listener);
 
-	if (err == 0) {
-		memcpy(s->token, m.text, sizeof(s->token));
-		s->reach = (enum listener_reach)m.reach;
-		err = take_message(s, HTTP_STORE, &m, &store);
-	}
+	if (take_message(s, HTTP_LISTEN, &m, &listener) < 0)
+		return WORKER_EXIT_SANDBOX;
+	memcpy(s->token, m.text, sizeof(s->token));
+	s->reach = (enum listener_reach)m.reach;
+	if (take_message(s, HTTP_STORE, &m, &store) < 0)
+		return WORKER_EXIT_SANDBOX;
 	tzset();
 	s->watch_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (err == 0 && s->watch_fd < 0)
-		err = -errno;
-	if (err == 0)
-		err = start_library(s, listener);
-	if (err == 0)
-		err = sandbox_enter_server(store, &report);
-	if (err < 0)
+	if (s->watch_fd < 0 || start_library(s, listener) < 0 ||
+		sandbox_enter_server(store, &report) < 0)
 		return WORKER_EXIT_SANDBOX;
 	TAKE_FD(listener);
 	return http_jobs_start(&s->jobs) < 0 ? WORKER_EXIT_MEMORY : 0;

@@ -27,7 +27,7 @@ uint64_t answer_period_ns(const struct query_answer *answer)
 
 static size_t count_keys(const struct query_answer *answer)
 {
-	const char *by = answer->by.data ? answer->by.data : "";
+	const char *by = buf_text(&answer->by);
 	size_t n = *by ? 1 : 0;
 
 	for (; *by; by++)
@@ -58,17 +58,20 @@ static int rank(const struct query_answer *answer, struct ranking *ranking)
 {
 	_cleanup_(buf_done) struct buf room = BUF_INIT;
 	size_t keys = count_keys(answer);
-	int err = 0;
 
-	for (uint32_t id = 0; err == 0 && id < answer->merge.ns.len; id++) {
+	for (uint32_t id = 0; id < answer->merge.ns.len; id++) {
 		const char *text = strtab_get(&answer->merge.stacks, id);
+		struct bytes stack = { (const uint8_t *)text, strlen(text) };
+		int err;
 
-		if (answer->merge.ns.data[id] > 0)
-			err = rank_stack(ranking, &room,
-				(struct bytes){ (const uint8_t *)text, strlen(text) }, keys,
-				merge_samples(&answer->merge, id, answer_period_ns(answer)));
+		if (answer->merge.ns.data[id] == 0)
+			continue;
+		err = rank_stack(ranking, &room, stack, keys,
+			merge_samples(&answer->merge, id, answer_period_ns(answer)));
+		if (err < 0)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 static int put_functions(const struct ranking *ranking, const struct ranking_rows *hottest,
@@ -93,10 +96,12 @@ int answer_put_top(
 	struct ranking_rows hottest = { 0 };
 	int err = ranking_new(&ranking);
 
-	if (err == 0)
-		err = rank(answer, ranking);
-	if (err == 0)
-		err = ranking_functions(ranking, &(struct ranking_only){ 0 }, &hottest);
+	if (err < 0)
+		return err;
+	err = rank(answer, ranking);
+	if (err < 0)
+		return err;
+	err = ranking_functions(ranking, &(struct ranking_only){ 0 }, &hottest);
 	if (err == 0) {
 		ranking_sort(&hottest, RANKING_BY_SELF);
 		*dropped = ranking_dropped(ranking);
@@ -211,10 +216,11 @@ static int add_stack(const struct query_answer *answer, uint32_t id, struct fold
 
 	if (answer->merge.ns.data[id] == 0)
 		return 0;
-	err = read_labels(out, answer->by.data ? answer->by.data : "", &stack, &label_id);
-	if (err == 0)
-		err = folded_reader_add(reader, stack, label_id,
-			merge_samples(&answer->merge, id, answer_period_ns(answer)));
+	err = read_labels(out, buf_text(&answer->by), &stack, &label_id);
+	if (err < 0)
+		return err;
+	err = folded_reader_add(reader, stack, label_id,
+		merge_samples(&answer->merge, id, answer_period_ns(answer)));
 	return err == -E2BIG ? 0 : err;
 }
 

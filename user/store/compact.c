@@ -32,18 +32,19 @@ static void run_done(struct run *run)
 
 static int add_texts(struct run *run, struct segment *segment)
 {
-	int err = 0;
-
-	for (size_t i = 0; err == 0 && i < segment->groups.len; i++) {
+	for (size_t i = 0; i < segment->groups.len; i++) {
 		_cleanup_(buf_done) struct buf text = BUF_INIT;
+		int err = segment_read(segment, i, &text);
 
-		err = segment_read(segment, i, &text);
-		if (err == 0)
-			err = merge_add_text(&run->merge,
-				(struct bytes){ (const uint8_t *)text.data, text.len },
-				NSEC_PER_SEC / segment->about.hz);
+		if (err < 0)
+			return err;
+		err = merge_add_text(&run->merge,
+			(struct bytes){ (const uint8_t *)text.data, text.len },
+			NSEC_PER_SEC / segment->about.hz);
+		if (err < 0)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 static int add_about(struct run *run, const struct segment *segment)
@@ -73,9 +74,15 @@ static int add_entry(struct run *run, size_t i, struct why *why)
 	_cleanup_(store_file_done) struct store_file file = { 0 };
 	int err = store_load(run->store, store_entry(run->store, i), &file, why);
 
-	if (err == 0)
-		err = add_texts(run, file.segment);
-	return err == 0 ? add_about(run, file.segment) : err;
+	if (err < 0)
+		return err;
+	err = add_texts(run, file.segment);
+	return err < 0 ? err : add_about(run, file.segment);
+}
+
+static int cannot(struct why *why, int err)
+{
+	return why_set(why, err, "cannot put segments together: %s", err_text(err));
 }
 
 static int put(struct run *run, struct why *why)
@@ -83,21 +90,22 @@ static int put(struct run *run, struct why *why)
 	_cleanup_(buf_done) struct buf text = BUF_INIT;
 	_cleanup_(buf_done) struct buf bytes = BUF_INIT;
 	_cleanup_(freep) char *account = json_dumps(run->account, JSON_COMPACT);
-	int err = account ? merge_write(&run->merge, NSEC_PER_SEC / run->about.hz, &text) : -ENOMEM;
+	int err;
 
 	run->about.host = buf_text(&run->host);
 	run->about.by = buf_text(&run->by);
 	run->about.account = account;
 	run->about.sources = run->sources.data;
 	run->about.sources_len = run->sources.len;
-	if (err == 0 && getrandom(&run->about.id, sizeof(run->about.id), 0) < 0)
-		err = -errno;
+	if (getrandom(&run->about.id, sizeof(run->about.id), 0) < 0)
+		return cannot(why, -errno);
 	run->about.id &= INT64_MAX;
-	if (err == 0)
-		err = segment_write(&run->about,
-			(struct bytes){ (const uint8_t *)text.data, text.len }, &bytes);
+	if (!account || merge_write(&run->merge, NSEC_PER_SEC / run->about.hz, &text) < 0)
+		return cannot(why, -ENOMEM);
+	err = segment_write(
+		&run->about, (struct bytes){ (const uint8_t *)text.data, text.len }, &bytes);
 	if (err < 0)
-		return why_set(why, err, "cannot put segments together: %s", err_text(err));
+		return cannot(why, err);
 	return store_put(run->store, (struct bytes){ (const uint8_t *)bytes.data, bytes.len }, why);
 }
 
@@ -127,7 +135,8 @@ int compact_run(struct store *store, const struct retention_run *run, size_t *ba
 			return why_set(why, -EBADMSG, "%s is damaged", store_entry(store, i)->name);
 		}
 	}
-	if (err == 0)
-		err = put(&r, why);
-	return err == 0 ? drop_sources(&r) : err;
+	if (err < 0)
+		return err;
+	err = put(&r, why);
+	return err < 0 ? err : drop_sources(&r);
 }

@@ -57,20 +57,20 @@ static int add_entry(struct index *index, const struct store_entry *entry)
 
 static int add_parts(struct index *index, const struct segment *segment)
 {
-	int err = 0;
-
-	for (size_t i = 0; err == 0 && i < segment->groups.len; i++) {
+	for (size_t i = 0; i < segment->groups.len; i++) {
 		const struct segment_group *group = &segment->groups.data[i];
 		const struct store_group facts = { .samples = group->samples,
 			.at = (uint32_t)group->at,
 			.bytes = (uint32_t)group->bytes,
 			.text_bytes = (uint32_t)group->text_bytes };
 
-		err = add_group(index, group->name, &facts);
+		if (add_group(index, group->name, &facts) < 0)
+			return -ENOMEM;
 	}
-	for (size_t i = 0; err == 0 && i < segment->about.sources_len; i++)
-		err = add_source(index, segment->about.sources[i]);
-	return err;
+	for (size_t i = 0; i < segment->about.sources_len; i++)
+		if (add_source(index, segment->about.sources[i]) < 0)
+			return -ENOMEM;
+	return 0;
 }
 
 int index_add(struct index *index, const struct segment *segment, const char *name, uint64_t bytes)
@@ -87,12 +87,11 @@ int index_add(struct index *index, const struct segment *segment, const char *na
 		.groups_len = (uint32_t)segment->groups.len,
 		.sources = (uint32_t)index->sources.len,
 		.sources_len = (uint32_t)about->sources_len };
-	int err = strtab_puts(&index->texts, about->by, &entry.by);
 
 	memccpy(entry.name, name, '\0', sizeof(entry.name) - 1);
-	if (err == 0)
-		err = add_parts(index, segment);
-	return err == 0 ? add_entry(index, &entry) : err;
+	if (strtab_puts(&index->texts, about->by, &entry.by) < 0 || add_parts(index, segment) < 0)
+		return -ENOMEM;
+	return add_entry(index, &entry);
 }
 
 /* ---- to a line and back --------------------------------------------------------------------- */
@@ -218,11 +217,13 @@ static int parse_json(struct index *index, json_t *json)
 	entry.sources_len = (uint32_t)json_array_size(sources);
 	memcpy(entry.name, name, strlen(name) + 1); /* no longer than a segment's name may be */
 	err = parse_numbers(json, &entry);
-	if (err == 0)
-		err = strtab_puts(&index->texts, by, &entry.by);
-	if (err == 0)
-		err = parse_parts(index, &entry, groups, sources);
-	return err == 0 ? add_entry(index, &entry) : err;
+	if (err < 0)
+		return err;
+	err = strtab_puts(&index->texts, by, &entry.by);
+	if (err < 0)
+		return err;
+	err = parse_parts(index, &entry, groups, sources);
+	return err < 0 ? err : add_entry(index, &entry);
 }
 
 static int parse_line(struct index *index, struct bytes line)

@@ -31,10 +31,12 @@ int merge_id(struct merge *merge, struct bytes stack, uint32_t *id)
 {
 	int err = strtab_put(&merge->stacks, (const char *)stack.data, stack.len, id);
 
-	while (err == 0 && merge->ns.len <= *id)
+	if (err < 0)
+		return err;
+	while (merge->ns.len <= *id)
 		if (!vec_add(&merge->ns))
-			err = -ENOMEM;
-	return err;
+			return -ENOMEM;
+	return 0;
 }
 
 void merge_count(struct merge *merge, uint32_t id, uint64_t ns)
@@ -48,9 +50,10 @@ int merge_add(struct merge *merge, struct bytes stack, uint64_t ns)
 	uint32_t id;
 	int err = merge_id(merge, stack, &id);
 
-	if (err == 0)
-		merge_count(merge, id, ns);
-	return err;
+	if (err < 0)
+		return err;
+	merge_count(merge, id, ns);
+	return 0;
 }
 
 int merge_add_text(struct merge *merge, struct bytes text, uint64_t period_ns)

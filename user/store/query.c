@@ -128,7 +128,9 @@ static int read_line(struct reading *r, const struct line *line, uint64_t ns)
 	uint32_t id;
 	int err = merge_id(&r->answer->merge, line->stack, &id);
 
-	while (err == 0 && r->matches.len <= id) {
+	if (err < 0)
+		return err;
+	while (r->matches.len <= id) {
 		bool *slot = vec_add(&r->matches);
 
 		if (!slot)
@@ -136,27 +138,29 @@ static int read_line(struct reading *r, const struct line *line, uint64_t ns)
 		if (r->matches.len == id + 1)
 			*slot = matches(r, line->stack);
 	}
-	if (err == 0 && r->matches.data[id]) {
+	if (r->matches.data[id]) {
 		r->ns += ns;
 		merge_count(&r->answer->merge, id, ns);
 	}
-	return err;
+	return 0;
 }
 
 static int read_lines(struct reading *r)
 {
 	struct cursor c = cursor_init(r->text.data, r->text.len);
 	struct line line;
-	int err = 0;
 
-	while (err == 0 && cursor_left(&c) > 0) {
+	while (cursor_left(&c) > 0) {
 		uint64_t ns;
+		int err;
 
 		if (!line_read(&c, &line) || __builtin_mul_overflow(line.count, r->period_ns, &ns))
 			return -EBADMSG;
 		err = read_line(r, &line, ns);
+		if (err < 0)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 static int read_group(struct reading *r, int fd, const struct store_group *group)
@@ -167,12 +171,13 @@ static int read_group(struct reading *r, int fd, const struct store_group *group
 	buf_clear(&r->packed);
 	buf_clear(&r->text);
 	err = buf_reserve(&r->packed, group->bytes, &room);
-	if (err == 0 && pread(fd, room, group->bytes, group->at) != (ssize_t)group->bytes)
-		err = -EBADMSG;
-	if (err == 0)
-		err = segment_unpack(r->zstd, (struct bytes){ (const uint8_t *)room, group->bytes },
-			group->text_bytes, &r->text);
-	return err == 0 ? read_lines(r) : err;
+	if (err < 0)
+		return err;
+	if (pread(fd, room, group->bytes, group->at) != (ssize_t)group->bytes)
+		return -EBADMSG;
+	err = segment_unpack(r->zstd, (struct bytes){ (const uint8_t *)room, group->bytes },
+		group->text_bytes, &r->text);
+	return err < 0 ? err : read_lines(r);
 }
 
 static int read_groups(

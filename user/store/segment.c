@@ -95,18 +95,20 @@ static int take_group(
 static int put_groups(struct writing *w, struct bytes text)
 {
 	struct cursor c = cursor_init(text.data, text.len);
-	int err = 0;
 
-	while (err == 0 && cursor_left(&c) > 0) {
+	while (cursor_left(&c) > 0) {
 		struct bytes name, lines;
 		uint64_t samples;
-
-		err = take_group(&c, json_array_size(w->groups) == SEGMENT_GROUPS_MAX, &name,
+		int err = take_group(&c, json_array_size(w->groups) == SEGMENT_GROUPS_MAX, &name,
 			&lines, &samples);
-		if (err == 0)
-			err = put_group(w, name, lines, samples);
+
+		if (err < 0)
+			return err;
+		err = put_group(w, name, lines, samples);
+		if (err < 0)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 static void put_skippable(struct buf *out, const char *text)
@@ -308,11 +310,13 @@ int segment_open(const void *data, size_t len, struct segment **out, struct why 
 		return -ENOMEM;
 	s->file = (struct bytes){ data, len };
 	err = find_head(&c, &head, why);
-	if (err == 0)
-		err = read_head(s, head, why);
-	if (err == 0)
-		*out = TAKE_PTR(s);
-	return err;
+	if (err < 0)
+		return err;
+	err = read_head(s, head, why);
+	if (err < 0)
+		return err;
+	*out = TAKE_PTR(s);
+	return 0;
 }
 
 void segment_free(struct segment *segment)
