@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sink/compress.c - two libraries behind one stream. What profiles are made of comes again and
- * again at any distance, a stack's text above all: zstd looks well, through a window of many
- * seconds' samples. A larger one would save a hundredth and take an eighth of a gigabyte. */
+/* sink/compress.c - two libraries as one stream. A profile repeats itself, stacks above all, at any
+ * distance. So zstd searches well, in a window of many seconds' samples; a larger window would save
+ * a hundredth of the bytes and take an eighth of a gigabyte. */
 #include "sink/compress.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sink/compress.h - an output made small while it is written. */
+/* sink/compress.h - compresses an output while it is written. */
 #pragma once
 
 #include <stddef.h>
@@ -17,12 +17,13 @@ enum compress_kind compress_kind_of(const char *path);
 
 struct compress;
 
-/* 0, -ENOMEM, or -EIO when the library refuses, as the next two. */
+/* 0, -ENOMEM, or -EIO: the library refused. */
 int compress_new(enum compress_kind kind, struct compress **out);
 void compress_free(struct compress *compress);
-/* Appends to out what there is to be written for now, which may be nothing. */
+/* Appends the compressed bytes that are ready, perhaps none. Returns buf_err(out), as the next two.
+ */
 int compress_put(struct compress *compress, const void *data, size_t size, struct buf *out);
-/* The rest; nothing may follow. */
+/* Appends the remaining bytes; no put may follow. */
 int compress_end(struct compress *compress, struct buf *out);
-/* All at once. */
+/* All of in at once; an error of in goes to out. */
 int compress_all(enum compress_kind kind, const struct buf *in, struct buf *out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sink/decompress.c - in steps of a fixed size, so that a small file that claims to be a large one
- * costs no more than what it really holds, and that no more than is allowed. */
+/* sink/decompress.c - decompresses in steps of a fixed size: a small file that claims to be large
+ * costs only the memory of its real bytes, and never more than the caller's limit. */
 #include "sink/decompress.h"
 
 #include <errno.h>

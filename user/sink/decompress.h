@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sink/decompress.h - a file that was written compressed, whole again. */
+/* sink/decompress.h - the bytes of a compressed file. */
 #pragma once
 
 #include <stddef.h>
@@ -7,7 +7,8 @@
 #include "base/buf.h"
 #include "base/cursor.h"
 
-/* What the bytes are they say themselves: gzip (RFC 1952) or Zstandard (RFC 8878), one part behind
- * the other, skippable frames left out; anything else is taken as it is. Appends to out. -EBADMSG:
- * broken or cut off; -EFBIG: more than size_max bytes; -ENOMEM. */
+/* Appends the decompressed bytes to out. gzip (RFC 1952) and Zstandard (RFC 8878) are recognised by
+ * their first bytes and may have several parts; skippable frames are left out. Other bytes are
+ * appended as they are. -EBADMSG: damaged or cut short; -EFBIG: more than size_max bytes; -ENOMEM.
+ */
 int decompress(struct bytes in, size_t size_max, struct buf *out);

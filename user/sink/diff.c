@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sink/diff.c - the lines of two folded profiles, joined by their text: what folded makes of each
- * is sorted, so they are merged in one pass, and a line means here what it means there. */
+/* sink/diff.c - joins the lines of two folded profiles by their text. folded sorts its lines, so
+ * one pass merges them, and a line here means the same as in folded. */
 #include "sink/diff.h"
 
 #include <errno.h>
@@ -51,7 +51,7 @@ double diff_factor(const struct profile *before, const struct profile *after, en
 	return from > 0 && to > 0 ? to / from : 1;
 }
 
-/* One line of folded text: what stands before its last blank, and the count behind it. */
+/* A line of folded text: the stack before its last blank and the count after it. */
 struct line {
 	const char *text;
 	size_t len;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sink/diff.h - two profiles beside each other, and how their counts are made comparable. */
+/* sink/diff.h - two profiles side by side, with counts that can be compared. */
 #pragma once
 
 #include <stdint.h>
@@ -9,20 +9,20 @@
 #include "sink/sink.h"
 
 enum diff_scale {
-	DIFF_TOTAL, /* before as if it had as many samples as after */
-	DIFF_TIME,  /* before as if it had been sampled as long as after, at the same rate */
-	DIFF_NONE,  /* counts as they are */
+	DIFF_TOTAL, /* scale before to as many samples as after */
+	DIFF_TIME,  /* scale before to the sampling time and rate of after */
+	DIFF_NONE,  /* leave counts as they are */
 	DIFF_SCALES,
 };
 
 /* "total", "time" or "none"; DIFF_SCALES: none of these. */
 enum diff_scale diff_find_scale(const char *name);
 const char *diff_scale_name(enum diff_scale scale);
-/* What to multiply a count of before with. 1 where one of them is not known or nothing. */
+/* The factor for counts of before. 1: the size of one of them is unknown or 0. */
 double diff_factor(
 	const struct profile *before, const struct profile *after, enum diff_scale scale);
 
-/* `frame;frame BEFORE AFTER`, as difffolded.pl makes it and flamegraph.pl reads it. 0 or -ENOMEM.
- */
+/* Lines `frame;frame BEFORE AFTER`, as difffolded.pl writes and flamegraph.pl reads them. Returns
+ * buf_err(out). */
 int diff_write_folded(const struct profile *before, const struct profile *after,
 	const struct sink_options *options, enum diff_scale scale, struct buf *out);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sink/file.c - formats that stream and formats that do not, behind one face. */
+/* sink/file.c - one interface for formats that stream and formats that do not. The bytes of a
+ * buffer that failed never leave it; where bytes go is the caller's business. */
 #include "sink/file.h"
 
 #include "sink/sink.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sink/firefox.c - the Firefox Profiler's processed profile, version 49, which all later ones read.
- * Each thread has tables of its own, column by column, in which rows refer to each other by number:
+/* sink/firefox.c - the Firefox Profiler's processed profile, version 49, which all later versions
+ * read. Each thread has its own tables, column by column, whose rows refer to each other by number:
  * a sample to a stack, a stack to the stack below it and a frame, a frame to a function, a function
- * to its library. Numbers of the profile become the thread's as they are met. */
+ * to its library. A row gets its number when the thread first needs it. */
 #include "sink/sink.h"
 
 #include <errno.h>
@@ -149,7 +149,7 @@ static void add_entries(struct firefox *w)
 /* ---- a thread's tables -------------------------------------------------------------------------
  */
 
-/* The number of a key; without memory the output fails, and the number means nothing. */
+/* The number of a key. Without memory the output fails, and the number has no meaning. */
 static int64_t meet(struct firefox *w, struct met *met, uint64_t key)
 {
 	uint64_t *have = hash_find(&met->index, key), *slot;
@@ -211,7 +211,7 @@ static int64_t frame_address(const struct firefox *w, uint64_t key)
 {
 	uint64_t address = frame_at(w, key)->address;
 
-	/* A double holds no more; the kernel's addresses are of no use there. */
+	/* A double has 53 bits, too few for the kernel's addresses. */
 	return frame_at(w, key)->class == PROFILE_KERNEL ? 0
 							 : (int64_t)(address & ((1ULL << 53) - 1));
 }
@@ -403,7 +403,7 @@ static void put_thread_head(struct firefox *w, const struct profile_labels *l)
 		l->tid < 0 ? l->pid : l->tid);
 }
 
-/* Samples first: what they refer to is met there. */
+/* Samples come first: they fill the tables that they refer to. */
 static void put_thread(struct firefox *w, const struct entry *entries, size_t len)
 {
 	const struct profile_sample *last = &w->profile->samples.data[entries[len - 1].sample];

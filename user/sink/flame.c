@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sink/flame.c - paths are sorted, root first, and each shares with the one before it what they
- * have in common: so the tree comes out in order, without a search or a recursion. */
+/* sink/flame.c - sorts the paths, root first, so that each shares its beginning with the one
+ * before: the tree comes out in order, without a search or a recursion. Drawing is left to the
+ * callers. */
 #include "sink/flame.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sink/folded.c - `frame;frame;frame COUNT`, root first, as flamegraph.pl and speedscope read it.
- * Lines that read the same are one line; lines are sorted, so that equal profiles are equal files.
- * Names are data from strangers: ';' becomes ':', control characters and bytes that are not UTF-8
- * become '?', so that a line is always a line. */
+ * Equal lines become one line and lines are sorted, so equal profiles are equal files. Names come
+ * from strangers: ';' becomes ':', and control characters and bytes that are not UTF-8 become '?',
+ * so a name cannot end its line or frame. */
 #include "sink/sink.h"
 
 #include <errno.h>

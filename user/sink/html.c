@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sink/html.c - the page with its data: a few words as JSON and the rest as columns of numbers
- * (LEB128), packed with gzip and written as base64, so that a profile of 100,000 stacks is some
- * megabytes and no byte of it can be taken for markup. page/data.js reads what is written here, in
- * the same order. The page itself is made at build time (tools/page), with the hashes of its script
- * and style in its policy: nothing else in it can run, whatever a function is called. */
+/* sink/html.c - the page and its data: a few words as JSON, the rest as columns of numbers
+ * (LEB128), packed with gzip and written as base64. So 100,000 stacks take some megabytes, and no
+ * byte of them can be read as markup. page/data.js reads the columns in the order in which they are
+ * written here. The page is made at build time (tools/page). Its policy has the hashes of its
+ * script and style, so nothing else can run in it, whatever a function is called. */
 #include "sink/html.h"
 
 #include <assert.h>
@@ -78,8 +78,8 @@ static void put_functions(struct buf *out, const struct flame *flame)
 	put_column(out, &flame->functions, kind);
 }
 
-/* A node is how far it lies above the one before it, which is in most cases its caller, and its
- * function. The root is not written. */
+/* A node is its height above the node before it, which mostly is its caller, and its function. The
+ * root is not written. */
 static void put_nodes(struct buf *out, const struct flame *flame)
 {
 	const struct flame_node *nodes = flame->nodes.data;
@@ -91,7 +91,7 @@ static void put_nodes(struct buf *out, const struct flame *flame)
 		put_uleb(out, nodes[i].function);
 }
 
-/* Texts of labels are put beside the functions'. They come after these in the file. */
+/* The texts of labels join those of functions, and come after them in the file. */
 static void put_label_texts(
 	struct buf *out, struct flame *flame, const struct profile *p, enum sink_key key)
 {
@@ -131,7 +131,7 @@ static void put_samples(
 	put_column(out, &p->samples, value);
 }
 
-/* Times count from the first tick, which every format that has times knows. */
+/* Times count from the first tick: every format with times has it. */
 static void put_ticks(struct buf *out, const struct profile *p)
 {
 	uint64_t last = p->ticks.len > 0 ? p->ticks.data[0].time_ns : 0;

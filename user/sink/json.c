@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sink/json.c - clean text holds no control characters, so only two need a backslash. */
+/* sink/json.c - clean text has no control characters, so only two characters need a backslash.
+ * Commas and brackets are left to the callers. */
 #include "sink/json.h"
 
 #include "base/buf.h"

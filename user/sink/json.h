@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sink/json.h - JSON text (RFC 8259), written as it comes: what a profile becomes may be large. */
+/* sink/json.h - JSON text (RFC 8259), written piece by piece, because a profile may be large. */
 #pragma once
 
 struct buf;
 
-/* A string with its quotes; what is not clean text (base/utf8.h) becomes '?'. */
+/* A string with its quotes. Bytes that are no clean text (base/utf8.h) become '?'. */
 void json_put(struct buf *out, const char *text);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sink/markup.c - the five characters that markup gives a meaning (XML 1.0 §2.4) are written as
- * references; what else there is stays as it is. */
+/* sink/markup.c - writes the five characters with a meaning in markup (XML 1.0 §2.4) as references,
+ * and all others as they are. */
 #include "sink/markup.h"
 
 #include <stdio.h>

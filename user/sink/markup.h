@@ -9,8 +9,8 @@
 
 #define MARKUP_COUNT_MAX 32
 
-/* Appends text that is clean (base/utf8.h) so that it is text between tags and in attributes. */
+/* Appends clean text (base/utf8.h) so that it stays text between tags and in attributes. */
 void markup_put(struct buf *out, const char *text, size_t len);
 void markup_puts(struct buf *out, const char *text);
-/* 1234567 → "1,234,567", in room, which is returned. */
+/* 1234567 → "1,234,567". Returns room. */
 const char *markup_count(uint64_t count, char room[MARKUP_COUNT_MAX]);

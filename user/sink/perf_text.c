@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sink/perf_text.c - what `perf script` prints, as FlameGraph's stackcollapse-perf.pl, FlameScope,
- * speedscope, the Firefox Profiler and PerfView all read it:
- *     COMM PID/TID [CPU] SECONDS.NANOSECONDS:   PERIOD EVENT:
- *     <tab>ADDRESS SYMBOL (MODULE)          leaf first
- *     <empty line>
- * Each of them finds the parts of a line in its own way, so what a comm, a symbol or a module may
- * hold is what all of them get over. Frames are made text once a profile. */
+/* sink/perf_text.c - the output of `perf script`, as FlameGraph's stackcollapse-perf.pl,
+ * FlameScope, speedscope, the Firefox Profiler and PerfView all read it: COMM PID/TID [CPU]
+ * SECONDS.NANOSECONDS:   PERIOD EVENT: <tab>ADDRESS SYMBOL (MODULE)          leaf first <empty
+ * line> Each reader splits a line in its own way, so comms, symbols and modules hold only text that
+ * all of them read right (perf_words.h). Frames become text once a profile. */
 #include "sink/sink.h"
 
 #include <errno.h>
@@ -27,11 +25,11 @@ struct perf_text {
 	struct buf scratch;
 };
 
-/* What is said again and again of one profile, as ids of texts + 1; 0 is not made yet. */
+/* Texts that repeat in one profile, as ids of texts + 1; 0: not made yet. */
 struct perf_lines {
 	const struct profile *profile;
 	struct strtab texts;
-	uint32_t *frames; /* by frame: its line, where it is the same in all processes */
+	uint32_t *frames; /* by frame: its line, if it is the same in all processes */
 	uint32_t *labels; /* by labels: COMM PID/TID */
 };
 
@@ -80,7 +78,7 @@ static void put_head(const struct profile *p, struct buf *out)
 	if (p->start_ns > 0 && gmtime_r(&start, &tm))
 		strftime(when, sizeof(when), "%a %b %e %H:%M:%S %Y UTC", &tm);
 	buf_printf(out, "# ========\n# captured on    : %s\n# cmdline : stoker\n", when);
-	/* What times are counted from, for whoever reads it back. */
+	/* The zero of the times, for stoker convert. */
 	if (p->start_tick_ns > 0)
 		buf_printf(out, "# started at : %llu.%09llu\n",
 			(unsigned long long)(p->start_tick_ns / NSEC_PER_SEC),
@@ -129,7 +127,7 @@ static void keep_text(struct perf_text *t, struct perf_lines *lines, uint32_t *i
 		buf_fail(out, strtab_put(&lines->texts, t->scratch.data, t->scratch.len, id));
 }
 
-/* A line that is the same whenever the frame is met, from what was made of it before. */
+/* The line of a frame that has the same line everywhere; it is made once. */
 static void put_known(
 	struct perf_text *t, struct perf_lines *lines, uint32_t frame, struct buf *out)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sink/perf_words.c - each rule is one reader's. Comms: FlameGraph and speedscope want two
- * characters at least, and take the first number behind a blank for the PID; PerfView takes digits
- * before a `/` and a digit, or before ` [`, for its end, where the comm begins with a digit without
- * any blank, and reads one that begins with `:` or `-` up to the first blank; a line that begins
- * with a blank or `#` is none. Modules: all split at the last ` (`. */
+/* sink/perf_words.c - the rules of the readers.
+ * Comms: FlameGraph and speedscope want two characters or more, and take the first number after a
+ * blank for the PID. PerfView ends a comm before a `/` and a digit, or before ` [`; it ends one
+ * that begins with a digit also without a blank, and one that begins with `:` or `-` at the first
+ * blank. No reader takes a line that begins with a blank or `#`. Modules: all readers split a line
+ * at the last ` (`. */
 #include "sink/perf_words.h"
 
 #include <errno.h>

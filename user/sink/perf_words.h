@@ -7,12 +7,12 @@
 
 struct buf;
 
-/* With the blank, or two, before PID/TID. Readers find its end by what follows, so that a number in
- * it must not look like the PID. */
+/* With one or two blanks, which stand before PID/TID. Readers find the end of a comm by what
+ * follows it, so no number in it may look like the PID. */
 void perf_words_comm(struct buf *out, const char *comm, int32_t pid);
-/* `->` stands for inlining, so one in a name is written `-_>`. */
+/* `->` means inlining, so a name's own is written `-_>`. */
 void perf_words_symbol(struct buf *out, const char *name);
-/* A file: no blanks, no parentheses, nothing of " (deleted)". */
+/* A file, without blanks, parentheses and " (deleted)". */
 void perf_words_module(struct buf *out, const char *name);
 /* [name] */
 void perf_words_kernel_module(struct buf *out, const char *name);

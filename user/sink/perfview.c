@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sink/perfview.c - the archive that perfcollect makes and PerfView opens: the perf text, and
- * beside it the perf maps. Frames have their names in the text; the maps are what was sampled of
- * each process's JIT code, for whoever looks further, in plain hex, as PerfView refuses 0x. */
+/* sink/perfview.c - the archive that perfcollect makes and PerfView opens: the perf text and perf
+ * maps. The text has the names of all frames. The maps list the sampled JIT code of each process,
+ * for tools that look further, in plain hex, because PerfView refuses 0x. */
 #include "sink/sink.h"
 
 #include <errno.h>

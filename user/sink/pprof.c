@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sink/pprof.c - profile.proto of github.com/google/pprof, compressed with gzip by whoever writes
- * the file. A place in a file is a Location; functions that were inlined there are its further
- * Lines, innermost first. What --by puts before a folded stack are labels here, all of them. Names
- * are final: mappings say so, or pprof would look for symbols again. Where it is not known what a
- * sample stands for, as in folded text, there are counts and no times. */
+/* sink/pprof.c - profile.proto of github.com/google/pprof; the writer of the file compresses it. A
+ * place in a file is a Location; functions that were inlined there are its further Lines, innermost
+ * first. All labels of --by are labels here. Names are final, and mappings say so, or pprof would
+ * look for symbols again. Without a period, as from folded text, there are counts and no times. */
 #include "sink/sink.h"
 
 #include <errno.h>
@@ -106,7 +105,7 @@ static void put_string(struct pprof *w, struct buf *out, uint32_t field, uint32_
 /* ---- what is met: each gets a number from 1 on -------------------------------------------------
  */
 
-/* The number of what could not be kept: the profile fails. */
+/* A number for an entry without memory; the profile fails. */
 static uint64_t no_memory(struct pprof *w)
 {
 	buf_fail(w->out, -ENOMEM);
@@ -323,7 +322,7 @@ int pprof_write(const struct profile *p, const struct sink_options *options, str
 	put_head(&w);
 	vec_each (&p->samples, sample)
 		put_sample(&w, sample);
-	/* What could not be kept cannot be referred to. */
+	/* After a failure the tables may have entries without a value. */
 	if (buf_err(out) == 0)
 		put_referred(&w);
 	return buf_err(out);

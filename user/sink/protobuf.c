@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sink/protobuf.c - numbers in groups of seven bits, low ones first; what has a length has it in
- * front. */
+/* sink/protobuf.c - numbers in groups of seven bits, low groups first; bytes follow their length.
+ */
 #include "sink/protobuf.h"
 
 #include "base/buf.h"

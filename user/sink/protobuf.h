@@ -13,5 +13,5 @@ void protobuf_number(struct buf *out, uint32_t field, uint64_t value);
 void protobuf_bytes(struct buf *out, uint32_t field, const void *data, size_t size);
 /* A buffer that failed makes out fail. */
 void protobuf_message(struct buf *out, uint32_t field, const struct buf *message);
-/* One number of a packed field: those go into a buffer that is put as bytes. */
+/* A number of a packed field. Collect them in a buffer and put that as a message. */
 void protobuf_packed(struct buf *out, uint64_t value);

@@ -29,12 +29,12 @@ struct sink_options {
 	bool no_period; /* of perf text: lines without the weight of a sample */
 };
 
-/* What a format wants of a capture: what is not asked for is not taken, which is cheaper. */
+/* The data that a format needs. A capture does not record what no format needs. */
 enum sink_needs {
 	SINK_TIMES = 1,        /* profile.ticks */
 	SINK_TIDS = 2,         /* labels.tid */
 	SINK_TIMES_BY_TID = 4, /* SINK_TIMES where --by has tid */
-	SINK_GZIP = 8,         /* its bytes are compressed, whatever the file's name */
+	SINK_GZIP = 8,         /* the file is compressed, whatever its name */
 };
 
 struct sink {
@@ -50,20 +50,20 @@ struct sink {
 
 /* NULL: no such format. */
 const struct sink *sink_find(const char *name);
-/* By the end of a file's name, a trailing .gz or .zst not counted; NULL: none fits. */
+/* The format for the end of a file's name, without .gz or .zst; NULL: none. */
 const struct sink *sink_for_path(const char *path);
 /* All of them; the last has no name. */
 const struct sink *sink_list(void);
 
 /* "container,comm" → options->by. -EINVAL with why. */
 int sink_parse_by(const char *text, struct sink_options *options, struct why *why);
-/* What the sink needs with these options: SINK_TIMES is decided. */
+/* enum sink_needs with these options; SINK_TIMES_BY_TID has become SINK_TIMES or nothing. */
 uint32_t sink_needs(const struct sink *sink, const struct sink_options *options);
 const char *sink_key_name(enum sink_key key);
 bool sink_wants(const struct sink_options *options, enum sink_key key);
 
-/* What a sample's label says: "?" where it is not known. Raw, as a stranger wrote it. number is
- * room for the text of those that are numbers. */
+/* The text of a sample's label; "?": not known. The text is raw: it may come from a stranger.
+ * number is room for the text of labels that are numbers. */
 #define SINK_NUMBER_MAX 16
 const char *sink_label(const struct profile *profile, const struct profile_labels *labels,
 	enum sink_key key, char number[SINK_NUMBER_MAX]);
@@ -71,7 +71,7 @@ const char *sink_label(const struct profile *profile, const struct profile_label
 extern const struct sink_stream perf_text_stream, perfview_stream;
 int folded_write(
 	const struct profile *profile, const struct sink_options *options, struct buf *out);
-/* folded with an empty line behind it, for whoever reads several in a row. */
+/* folded and an empty line, for a reader of several profiles in a row. */
 int intervals_write(
 	const struct profile *profile, const struct sink_options *options, struct buf *out);
 int pprof_write(const struct profile *profile, const struct sink_options *options, struct buf *out);

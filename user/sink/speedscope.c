@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sink/speedscope.c - speedscope's own format (www.speedscope.app/file-format-schema.json), which
- * weighs each stack by its samples, where its reader of perf text guesses weights from times.
- * One profile holds all, below the frames of --by; but where --by tells threads apart, each is a
- * profile, and its stacks are in the order of time. */
+ * has the exact weight of each stack; from perf text, speedscope guesses weights from times.
+ * All samples are one profile, below the frames of --by. Where --by has tid, each thread is a
+ * profile, with its stacks in the order of time. */
 #include "sink/sink.h"
 
 #include <errno.h>

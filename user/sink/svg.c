@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sink/svg.c - a flame graph that opens anywhere: boxes as wide as their share of the samples, the
- * root at the bottom. It is whole without its script (page/svg.js), which adds search and zoom.
- * A box narrower than WIDTH_MIN is not drawn, nor what it calls; the graph says how many. */
+/* sink/svg.c - a flame graph that opens in any viewer: boxes as wide as their share of the samples,
+ * the root at the bottom. The script (page/svg.js) adds search and zoom; the picture is complete
+ * without it. A box narrower than WIDTH_MIN and its callees are not drawn; the graph says how many.
+ */
 #include "sink/sink.h"
 
 #include <errno.h>
@@ -92,7 +93,7 @@ static void put_fitting(struct buf *out, const char *name, double width)
 	buf_puts(out, "..");
 }
 
-/* Where it is from is an attribute, so that what stands before the count is the name alone. */
+/* The module is an attribute, so that the text before the count is the name alone. */
 static void put_tip(struct drawing *d, const char *name, const char *module, uint64_t samples)
 {
 	struct buf *out = d->out;
@@ -167,7 +168,7 @@ static void put_boxes(struct drawing *d)
 			put_box(d, i);
 }
 
-/* What was profiled, in words: when, how long, how often. */
+/* When, how long and how often samples were taken. */
 static void put_subtitle(struct drawing *d)
 {
 	const struct profile *p = d->profile;

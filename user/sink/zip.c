@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sink/zip.c - local header, deflated bytes, descriptor, for each file; then the directory. Times
- * are left at the format's first day: a profile has its own. */
+/* sink/zip.c - for each file a local header, deflated bytes and a descriptor; then the directory.
+ * Times are the format's first day: a profile has its own times. */
 #include "sink/zip.h"
 
 #include <errno.h>

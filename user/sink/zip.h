@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sink/zip.h - an archive that is written as its files' bytes come (APPNOTE.TXT 6.3): deflated,
- * sizes behind each file, 64-bit ones where they are needed. Nothing is sought back for, so that it
- * can go into a pipe. Archives of libarchive would do; it would bring an XML parser and a dozen
- * libraries into the process that holds the privileges. */
+/* sink/zip.h - writes a ZIP archive as the bytes of its files come (APPNOTE.TXT 6.3): deflated, the
+ * sizes after each file, in 64 bits where that is needed. It never seeks, so a pipe will do.
+ * libarchive was ruled out: it brings an XML parser and a dozen libraries into the process that has
+ * the privileges. */
 #pragma once
 
 #include <stdbool.h>
@@ -29,6 +29,6 @@ struct zip {
 int zip_begin(struct zip *zip, const char *name, struct buf *out);
 int zip_put(struct zip *zip, const void *data, size_t size, struct buf *out);
 int zip_end(struct zip *zip, struct buf *out);
-/* The directory: the archive is whole. */
+/* Writes the directory; the archive is complete. */
 int zip_finish(struct zip *zip, struct buf *out);
 void zip_done(struct zip *zip);
