@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent/account.h - what a capture did, lost and cost: ticks expected = samples + idle
- * + skipped + lost. Numbers of frames and stacks are weighted by samples. */
+/* agent/account.h - a report of what a capture did, lost and cost. wire/counters.h names each
+ * number; ticks expected = samples + idle + skipped + lost. Frames and stacks are counted once a
+ * sample. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,40 +17,40 @@
 #include "client/stats.h"
 #include "wire/counters.h"
 
-/* The rate that the daemon's budget allows; hz_set 0: nothing governs it. */
+/* The frequency that the daemon's CPU budget allows; hz_set 0: there is no budget. */
 struct account_governor {
 	uint32_t hz_set, hz;
-	uint64_t allowed_ppm, cost_ppm; /* of one core; the cost in the latest whole window */
+	uint64_t allowed_ppm, cost_ppm; /* of one core; cost of the latest complete window */
 	uint64_t stepped_down, stepped_up;
 };
 
 struct account_traps {
 	uint64_t rules, watched, fired;
-	uint64_t refused;         /* as others were being captured or written */
+	uint64_t refused;         /* not captured, because others were being captured or written */
 	uint64_t written, failed; /* bundles */
 };
 
 struct account {
 	uint32_t hz;
 	double duration_s;
-	uint64_t start_ns; /* from the agent's beginning to the first tick: load, scan, tables */
+	uint64_t start_ns; /* time from the agent's start to the first tick: load, scan, tables */
 	struct sampler_stats sampler;
 	struct objects_stats objects;
-	const struct objects *files; /* for what is said of single ones; NULL: nothing is */
+	const struct objects *files; /* for the lists of single files; NULL: they stay empty */
 	struct publish_stats tables;
 	struct held_stats held;
 	struct worker_stats worker;
 	uint64_t stacks_total, stacks_complete;
 	uint64_t stacks_truncated[STACK_ENDS_LEN];
-	uint64_t frames_total, frames_named; /* without those that are inlined */
+	uint64_t frames_total, frames_named; /* without inlined frames */
 	uint64_t frames_inlined;
 	uint64_t names_cut; /* profile_fit */
 	uint64_t frames_by_source[NAME_SOURCES_LEN];
 	uint64_t frames_unnamed[UNNAMED_REASONS_LEN];
-	uint64_t maps_refused[FILE_REASONS_LEN]; /* processes whose perf map was not read */
+	uint64_t maps_refused[FILE_REASONS_LEN]; /* perf maps that were not read */
 	struct containers_stats containers;
 	struct account_governor governor;
-	const struct account_traps *traps; /* NULL: there are none */
+	const struct account_traps *traps; /* NULL: none are configured */
 	double agent_cpu_s;
 	uint64_t agent_rss_max_kb;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon/status.h - how the daemon is, as JSON: what HTTP shows of it. */
+/* daemon/status.h - the daemon's status as JSON, for the process that serves HTTP. */
 #pragma once
 
 #include <stdint.h>
@@ -11,12 +11,12 @@
 #include "daemon/keeper.h"
 
 struct status_facts {
-	const struct account *account; /* of all the time */
+	const struct account *account; /* since the start */
 	const struct config *config;
 	const struct keeper *keeper;
 	const struct keeper_status *store;
 	const struct http_front_stats *http;
-	uint64_t written_age_ns; /* since an interval was written, or since the start */
+	uint64_t written_age_ns; /* time since an interval was written, or since the start */
 };
 
 /* {"account": as of account_write_json, "daemon": {...}}. Returns buf_err(out). */

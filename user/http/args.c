@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http/args.c - one table of names. A name that is not in it, or not for this request, is
- * refused rather than passed over: who misspells `container` should not get the whole host. */
+/* http/args.c - one table of names. A name that is unknown, or not for this request, is refused and
+ * not skipped: a misspelt `container` must not give the whole host. */
 #include "http/args.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http/args.h - what stands behind the '?' of a request, checked: one name and value at a
- * time, as the HTTP library decodes them. */
+/* http/args.h - checks the arguments of a request, one name and value at a time, as the HTTP
+ * library decodes them. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,7 +15,7 @@
 #define HTTP_TOP_MAX 100000
 #define HTTP_CELLS_MAX 1000
 
-/* Which of them a request takes. */
+/* Arguments that a request may have. */
 enum http_arg {
 	HTTP_ARG_SECONDS = 1 << 0,
 	HTTP_ARG_HZ = 1 << 1,
@@ -40,20 +40,20 @@ struct http_args {
 	uint32_t seconds, hz;
 	uint32_t target; /* enum http_target */
 	char target_name[HTTP_VALUE_MAX];
-	int format;                  /* of http_formats; -1: none is asked for */
+	int format;                  /* in http_formats; -1: not given */
 	uint64_t since_ns, until_ns; /* CLOCK_REALTIME */
 	struct http_match matches[HTTP_MATCHES];
 	size_t matches_len;
 	char function[HTTP_VALUE_MAX]; /* a regular expression; "": any */
-	uint32_t top;                  /* 0: not asked for */
+	uint32_t top;                  /* 0: not given */
 	bool trend;
 	uint32_t cells;
-	uint64_t seen; /* names that were given */
+	uint64_t seen; /* names that were given, as bits */
 };
 
 void http_args_init(struct http_args *args, uint32_t takes, uint64_t now_ns);
 /* value may be NULL, which is "". -EINVAL with why. */
 int http_args_take(
 	struct http_args *args, const char *name, const char *value, size_t len, struct why *why);
-/* When all were taken: what does not go together. */
+/* After the last argument: -EINVAL with why for arguments that exclude each other. */
 int http_args_check(const struct http_args *args, struct why *why);

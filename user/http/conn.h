@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http/conn.h - the connections of the process that serves HTTP, and what it knows. One
- * connection is one request: it is read, perhaps waits for the daemon or the store, and is
- * answered; each of these has its time. */
+/* http/conn.h - the connections and the state of the process that serves HTTP. A connection has one
+ * request: it is read, may wait for the daemon or the store, and is answered. Each of these steps
+ * has a time limit. */
 #pragma once
 
 #include <stdbool.h>
@@ -19,8 +19,8 @@
 enum http_state {
 	HTTP_FREE,
 	HTTP_READING,
-	HTTP_WAITING,  /* suspended: for what `wait` says */
-	HTTP_ANSWERED, /* answer, or file, holds it */
+	HTTP_WAITING,  /* suspended; `wait` has the reason */
+	HTTP_ANSWERED, /* the answer is in answer or file */
 	HTTP_SENDING,
 };
 
@@ -34,20 +34,20 @@ enum http_wait {
 struct http_conn {
 	enum http_state state;
 	enum http_wait wait;
-	uint64_t id; /* never another one's */
+	uint64_t id; /* never used again */
 	int fd;
-	uint64_t ends_ns; /* CLOCK_MONOTONIC: of its state */
+	uint64_t ends_ns; /* CLOCK_MONOTONIC: the time limit of its state */
 	struct MHD_Connection *connection;
 	struct http_args args;
 	struct http_answer answer;
 	int file;         /* in place of answer.body; -1: none */
-	uint64_t retry_s; /* 0: not said */
-	bool challenge;   /* says how to prove who one is */
+	uint64_t retry_s; /* Retry-After; 0: none */
+	bool challenge;   /* WWW-Authenticate is sent */
 };
 
 struct http_server {
 	int daemon_fd, watch_fd;
-	uint64_t status_asked_ns; /* the daemon, for those that wait */
+	uint64_t status_asked_ns; /* when the daemon was asked for its status; 0: not asked */
 	enum listener_reach reach;
 	char token[HTTP_TEXT_MAX]; /* "": none is needed */
 	struct mhd mhd;
@@ -58,13 +58,13 @@ struct http_server {
 	struct http_counts counts;
 };
 
-/* Answers a request of which the head was read: now, or it waits. */
+/* Answers a request after its head was read, or makes it wait. */
 void http_route(
 	struct http_server *server, struct http_conn *conn, const char *method, const char *path);
-/* A line of text as the answer. */
+/* Answers with a line of text. */
 void http_say(struct http_conn *conn, unsigned int status, const char *text);
 
-/* Does `host`, a Host header, name this very machine by its loopback? NULL is no header. */
+/* Does a Host header name this machine's loopback? NULL, no header: yes. */
 bool http_host_is_loopback(const char *host);
-/* Does `header`, of Authorization, hold the token? Takes as long whatever it holds. */
+/* Does an Authorization header have the token? Takes the same time for every header. */
 bool http_token_fits(const char *token, const char *header);

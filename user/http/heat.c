@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http/heat.c - a table of rows (containers, or whatever the first label is) by cells of
- * time. Rows beyond the hottest are in the sum alone. */
+/* http/heat.c - a table of rows (containers, or another first label) by cells of time. The coldest
+ * rows are part of the sum alone. */
 #include "http/heat.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http/jobs.c - a queue to the thread, a list back, and an eventfd that says when to look.
- * What strangers named is read by the store's own readers, in this process, which has nothing to
- * lose. Should the directory be gone, so are we: the daemon starts another with the one that is
- * there. */
+/* http/jobs.c - a queue to the thread, a list back, and an eventfd that wakes the loop. The store's
+ * own readers read the names of strangers, in this process, which has no rights. If the store's
+ * directory is removed, this process exits and the daemon starts another one with the new
+ * directory. */
 #include "http/jobs.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http/listener.c - addresses are numbers, or localhost: a name server is nobody to ask at the
- * start of a host. (getaddrinfo() would take numbers too, but a static file cannot have it.) */
+/* http/listener.c - addresses are numbers, or localhost: at the start of a host no name server
+ * answers. (getaddrinfo() takes numbers too, but a static file cannot have it.) */
 #include "http/listener.h"
 
 #include <arpa/inet.h>
@@ -148,7 +148,7 @@ static int open_inet(const char *text, struct listener *out, struct why *why)
 	return err < 0 ? explain(text, err, why) : 0;
 }
 
-/* Nobody behind it: a daemon that was killed left it. */
+/* Nobody listens on it: a killed daemon left it. */
 static bool is_left(const struct sockaddr_un *address)
 {
 	_cleanup_fd_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -159,7 +159,7 @@ static bool is_left(const struct sockaddr_un *address)
 		errno == ECONNREFUSED;
 }
 
-/* For its owner and group. One that a killed daemon's process still has is waited for. */
+/* For its owner and group. Waits if a process of a killed daemon still has the socket. */
 static int bind_unix(int fd, const struct sockaddr_un *address)
 {
 	uint64_t until = clock_ns(CLOCK_MONOTONIC) + BUSY_WAIT_NS;

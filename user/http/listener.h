@@ -8,7 +8,7 @@
 #include "base/err.h"
 
 enum listener_reach {
-	LISTENER_LOOPBACK, /* this host's browsers among them */
+	LISTENER_LOOPBACK, /* also this host's browsers */
 	LISTENER_UNIX,
 	LISTENER_ANY,
 };
@@ -24,8 +24,8 @@ struct listener {
 		.fd = -1, \
 	}
 
-/* -EINVAL: it reads otherwise; -EADDRINUSE and others of bind(2). An old unix socket that nobody
- * listens on is replaced. On success the listener is the caller's. */
+/* Replaces an old unix socket without a listener. -EINVAL: text is none of the above; -EADDRINUSE
+ * and other errors of bind(2). On success the listener is the caller's. */
 int listener_open(const char *text, struct listener *out, struct why *why);
 /* Removes a unix socket's name. */
 void listener_close(struct listener *listener);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http/metrics.c - wire/counters.h's rows, read from the status by their places, as metrics. A
- * place with an object is a metric with a label; the names of most lists are there from the start,
- * as zeros. */
+/* http/metrics.c - finds the number of each row of wire/counters.h in the status by its place, and
+ * writes it as a metric. A place with an object is a metric with a label; most lists of label
+ * values are complete from the start, with zeros. */
 #include "http/metrics.h"
 
 #include <errno.h>

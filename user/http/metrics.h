@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http/metrics.h - the daemon's status as Prometheus text (exposition format 0.0.4), and
- * whether it is well. */
+/* http/metrics.h - the daemon's status as Prometheus text (exposition format 0.0.4), and the
+ * daemon's health. */
 #pragma once
 
 #include <jansson.h>
@@ -9,14 +9,15 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-/* What the serving process counts itself. */
+/* Numbers that the serving process counts itself. */
 struct http_counts {
 	uint64_t answers[600]; /* by status code */
 	uint64_t connections;  /* now */
 };
 
-/* Appends all metrics. What status does not have is left out. Returns buf_err(out). */
+/* Appends all metrics of which status has the number. Returns buf_err(out). */
 int http_metrics_write(const json_t *status, const struct http_counts *counts, struct buf *out);
 
-/* 0: intervals are written in time, and text says when the last was; -EIO: text says why not. */
+/* 0: intervals are written in time, and text has the age of the last one; -EIO: text has the cause.
+ */
 int http_metrics_health(const json_t *status, struct why *text);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http/mhd.c - loaded at run time, so that no other process has it. */
+/* http/mhd.c - loads the library at run time, so that no other process has it. */
 #include "http/mhd.h"
 
 #include <stddef.h>

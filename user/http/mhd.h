@@ -23,5 +23,5 @@ struct mhd {
 	__typeof__(MHD_destroy_response) *destroy_response;
 };
 
-/* False: it is not there, or lacks one of them. */
+/* False: the library is not installed, or lacks one of the functions. */
 bool mhd_load(struct mhd *out);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http/proto.c - the formats that HTTP gives: those of sink/, with what a browser calls
- * them.
- */
+/* http/proto.c - the formats of sink/ that HTTP serves, with the types that browsers know. */
 #include "http/proto.h"
 
 #include <string.h>

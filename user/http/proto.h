@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http/proto.h - what the daemon and the process that serves HTTP say to each other:
- * messages of one size over a socket pair that keeps them apart, with at most one descriptor each.
- * The daemon takes what comes from there as an attacker's. */
+/* http/proto.h - messages between the daemon and the process that serves HTTP: all of one size,
+ * with at most one descriptor each, over a socket pair that keeps their boundaries. The daemon
+ * checks the other side's messages as if an attacker had sent them. */
 #pragma once
 
 #include <stdbool.h>
@@ -19,7 +19,7 @@
 enum http_kind {
 	/* from the daemon */
 	HTTP_LISTEN,   /* fd: the listener; reach; text: the token, or "" */
-	HTTP_STORE,    /* fd: the store's directory; the last of those at the start */
+	HTTP_STORE,    /* fd: the store's directory; the last message of the start */
 	HTTP_STATUS,   /* fd: JSON, in memory */
 	HTTP_REFUSED,  /* id; err: -EBUSY or -EAGAIN with retry_ns, or another; text: why */
 	HTTP_CAPTURED, /* id; err and text as of struct capture_result; fd: the profile */
@@ -49,16 +49,16 @@ struct http_message {
 	char text[HTTP_TEXT_MAX];
 };
 
-/* What can be asked for. Times are a capture's alone: the store has counts. */
+/* Formats of profiles. Only a capture has times; the store has counts. */
 struct http_format {
 	const char *name; /* of `stoker record -f` */
 	const char *type;
 	const char *ending;
 	bool times;
-	bool shown; /* a browser shows it, and else saves it */
+	bool shown; /* a browser shows it; else the browser saves it */
 };
 
 #define HTTP_FORMATS_LEN 8
 extern const struct http_format http_formats[HTTP_FORMATS_LEN];
-/* Its place; -1: there is no such format. */
+/* The index of a format; -1: no such format. */
 int http_format_find(const char *name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http/routes.c - who may ask, and what. A page of another site can have a browser ask us:
- * so on the loopback only its own names are answered to (a name that was made to lead here is
- * none), and what a browser says comes from another site is refused. */
+/* http/routes.c - who may ask for what. A page of another site can make a browser send requests. So
+ * a loopback listener answers only to the loopback's own names, which no DNS name can imitate, and
+ * refuses requests that the browser marks as another site's. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
@@ -72,7 +72,7 @@ static const char *header(const struct http_server *s, const struct http_conn *c
 	return s->mhd.lookup_connection_value(c->connection, MHD_HEADER_KIND, name);
 }
 
-/* A page cannot say more than cookies where it shows another one in itself. */
+/* A page that embeds another one can send nothing but cookies. */
 static bool has_token(const struct http_server *s, const struct http_conn *c)
 {
 	const char *cookie =
@@ -153,7 +153,7 @@ static void ask(struct http_server *s, struct http_conn *c, const struct http_me
 	c->retry_s = BUSY_RETRY_S;
 }
 
-/* One question for all that wait. */
+/* One request to the daemon serves all connections that wait. */
 static void ask_status(struct http_server *s, struct http_conn *c, enum http_wait what)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);

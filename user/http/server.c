@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http/server.c - one loop over the HTTP library, the daemon and the store's thread. The
- * library parses; a connection that sends or takes bytes too slowly is closed by our clock, not by
- * its last byte. A request that waits is suspended, and its socket watched for an end: a capture
- * that nobody waits for is given up. */
+/* http/server.c - one loop over the HTTP library, the daemon and the store's thread. The library
+ * parses. A connection that is too slow is closed at a time of ours, not some time after its last
+ * byte. A request that waits is suspended and its socket watched: a capture whose client left is
+ * cancelled. */
 #include "http/server.h"
 
 #include <errno.h>
@@ -39,7 +39,7 @@ static void add(struct http_server *s, struct MHD_Response *r, const char *name,
 	s->mhd.add_response_header(r, name, value);
 }
 
-/* What a stranger named is in it: no script of it has our origin, whatever became of the name. */
+/* Answers have names from strangers: no script in them gets our origin. */
 static const char *policy_of(const struct http_conn *c)
 {
 	if (c->answer.ending)
@@ -217,7 +217,7 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, 
 	(void)body;
 	if (!c || c->state == HTTP_SENDING)
 		return MHD_NO;
-	/* What comes behind the head is for nobody. */
+	/* Nobody reads a request's body. */
 	if (*body_len > 0) {
 		*body_len = 0;
 		return MHD_YES;
@@ -233,7 +233,7 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, 
 	return send_answer(s, c);
 }
 
-/* Who is slow is closed; who waits in vain is told. */
+/* Closes slow connections, and answers those that waited too long. */
 static void look_at_clock(struct http_server *s)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);

@@ -11,7 +11,7 @@
 static const struct sink sinks[] = {
 	{ "folded", ".folded .collapsedstack.txt", "one line a stack: frame;frame;frame COUNT", 0,
 		folded_write, NULL },
-	{ "perf", ".linux-perf.txt", "what `perf script` prints, each sample with its time",
+	{ "perf", ".linux-perf.txt", "the output of `perf script`, each sample with its time",
 		SINK_TIMES | SINK_TIDS, NULL, &perf_text_stream },
 	{ "perfview", ".trace.zip", "perf text and perf maps in an archive, for PerfView",
 		SINK_TIMES | SINK_TIDS, NULL, &perfview_stream },

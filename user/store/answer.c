@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store/answer.c - the stacks of an answer are folded text whose first frames are labels; what they
- * are called the answer says. */
+/* store/answer.c - the stacks of an answer are folded text whose first frames are labels; the
+ * answer's `by` names them. */
 #include "store/answer.h"
 
 #include <errno.h>
@@ -174,7 +174,7 @@ const char *answer_label(const char *name, size_t len)
 	return label ? label->name : NULL;
 }
 
-/* "?" is what is not known. */
+/* "?": not known. */
 static int set_label(struct profile *out, const struct label *label, struct bytes value,
 	struct profile_labels *to)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store/answer.h - what a query found, as a person or a sink wants it. */
+/* store/answer.h - the answer of a query as a table for a person, or as a profile for a sink. */
 #pragma once
 
 #include <stdint.h>
@@ -9,18 +9,18 @@
 #include "profile/ranking.h"
 #include "store/query.h"
 
-/* What one sample of the answer stands for. */
+/* The time that a sample of the answer stands for. */
 uint64_t answer_period_ns(const struct query_answer *answer);
 
-/* Appends the `most` hottest functions as a table. *dropped: samples that are not counted, in
- * stacks beyond RANKING_STACKS_MAX. 0 or -ENOMEM. */
+/* Appends the `most` hottest functions as a table. *dropped: samples that are left out, in stacks
+ * beyond RANKING_STACKS_MAX. 0 or -ENOMEM. */
 int answer_put_top(
 	const struct query_answer *answer, uint64_t most, struct buf *out, uint64_t *dropped);
-/* Appends a line for each interval: CPUs that were busy with it, on average; local time. */
+/* Appends a line for each interval: the average number of busy CPUs, in local time. */
 int answer_put_trend(const struct query_answer *answer, struct buf *out);
 
-/* The label of a segment's `by` of that name, or NULL: there is no such label. */
+/* The label of that name, as segments have it in `by`; NULL: no such label. */
 const char *answer_label(const char *name, size_t len);
-/* With the labels that the answer has. The duration is what was sampled: without the gaps. *out
- * must be fresh from profile_init. */
+/* Makes a profile with the answer's labels. Its duration is the sampled time, without gaps. *out
+ * must come fresh from profile_init. */
 int answer_profile(const struct query_answer *answer, struct profile *out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store/ask.c - the words are cut in place, in a copy of the text. */
+/* store/ask.c - cuts the words in place, in a copy of the text. */
 #include "store/ask.h"
 
 #include <errno.h>

@@ -2,8 +2,8 @@
 /* store/ask.h - a question of a store, in words:
  *     SINCE..UNTIL · store=DIR · container=NAME (or pod, namespace, image, unit, comm, pid, tid,
  *     cpu) · function=REGEX
- * separated by commas; what stands behind function= is all of it. Times are base/when.h's; an empty
- * SINCE is the beginning, an empty UNTIL now. */
+ * separated by commas; function= takes the rest of the text. Times are those of base/when.h; an
+ * empty SINCE is the beginning, an empty UNTIL is now. */
 #pragma once
 
 #include <regex.h>
@@ -15,7 +15,7 @@
 
 #define STORE_PATH "/var/lib/stoker"
 
-/* Stays where it is: the query refers to it. */
+/* Must not be moved: the query points into it. */
 struct ask {
 	const char *store;
 	struct query query;
@@ -28,14 +28,14 @@ struct ask {
 void ask_init(struct ask *ask, uint64_t now_ns);
 void ask_done(struct ask *ask);
 
-/* One of store, since, until, function, and what a segment may be labelled by. A second value of a
- * key takes the place of the first. value is borrowed. -EINVAL with why. */
+/* key: store, since, until, function, or a label of segments. A second value of a key replaces the
+ * first. value is borrowed. -EINVAL with why. */
 int ask_set(struct ask *ask, const char *key, const char *value, struct why *why);
-/* Could this text be meant as a question, and not as the name of a file? */
+/* Is this text more likely a question than the name of a file? */
 bool ask_looks_like(const char *text);
-/* Sets what the text says. -EINVAL with why. */
+/* Sets all keys of a text. -EINVAL with why. */
 int ask_parse(struct ask *ask, const char *text, struct why *why);
 /* -EINVAL with why: since is not before until. */
 int ask_check(const struct ask *ask, struct why *why);
-/* Is this label asked for? */
+/* Does the question have a value for this label? */
 bool ask_matches(const struct ask *ask, const char *key);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store/compact.c - stacks of all segments are added up, and so are the numbers of their accounts,
- * so that an hour's adds up as a minute's does. */
+/* store/compact.c - adds up the stacks of all segments and the numbers of their accounts, so an
+ * hour's account adds up as a minute's does. */
 #include "store/compact.h"
 
 #include <errno.h>
@@ -109,7 +109,7 @@ static int put(struct run *run, struct why *why)
 	return store_put(run->store, (struct bytes){ (const uint8_t *)bytes.data, bytes.len }, why);
 }
 
-/* Those that the new one stands for: it may lie between them, as it begins when the first did. */
+/* Removes the merged segments. The new one may lie between them: it has the start of the first. */
 static int drop_sources(struct run *run)
 {
 	int err = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store/index.c - the index is written by us and read by whoever has the directory, so its numbers
- * are held against limits like any. */
+/* store/index.c - others can write to the directory of the index, so its numbers are checked
+ * against limits like any input. */
 #include "store/index.h"
 
 #include <errno.h>

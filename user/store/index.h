@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store/index.h - what is known of segments without opening them: a line of JSON for each. It is a
- * help and no more: a line is believed as long as a file of its name and size is there, and what
- * has no line is looked at. */
+/* store/index.h - facts about segments without opening them: a line of JSON for each. The index
+ * only saves time: a line counts while a file of its name and size exists, and a file without a
+ * line is opened. */
 #pragma once
 
 #include <stdint.h>
@@ -15,7 +15,7 @@
 struct index {
 	VEC(struct store_entry) entries; /* in the order of the lines */
 	VEC(struct store_group) groups;  /* of all; entry.groups is an index here */
-	VEC(uint64_t) sources;           /* of all: ids that are not to be counted */
+	VEC(uint64_t) sources;           /* of all: ids of segments that others replace */
 	struct strtab texts;
 	uint32_t bad; /* lines that cannot be read */
 };
@@ -23,9 +23,9 @@ struct index {
 int index_init(struct index *index);
 void index_done(struct index *index);
 
-/* What a segment's head says. name and bytes are the file's. 0 or -ENOMEM. */
+/* Adds the facts of a segment's head. name and bytes are the file's. 0 or -ENOMEM. */
 int index_add(struct index *index, const struct segment *segment, const char *name, uint64_t bytes);
-/* Lines of text; those that cannot be read are counted and passed over. 0 or -ENOMEM. */
+/* Adds the lines of a text; unreadable lines are counted and skipped. 0 or -ENOMEM. */
 int index_parse(struct index *index, struct bytes text);
-/* Appends an entry's line. 0 or -ENOMEM. */
+/* Appends an entry's line. Returns buf_err(out). */
 int index_put_line(struct buf *out, const struct index *index, const struct store_entry *entry);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store/line.c - the count stands behind the last blank; frames may hold blanks too. */
+/* store/line.c - the count comes after the last blank, because frames may have blanks too. */
 #include "store/line.h"
 
 #include <string.h>

@@ -12,8 +12,8 @@ struct line {
 	uint64_t count;
 };
 
-/* The next line, with its end. False: it has no count, or no end. */
+/* Reads the next line and its end. False: the line has no count, or no end. */
 bool line_read(struct cursor *c, struct line *out);
 
-/* Takes the first frame off a stack; empty when there is none. */
+/* Removes the first frame from a stack and returns it; empty: there is none. */
 struct bytes line_frame(struct bytes *stack);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store/merge.c - time is what is added up, as segments may have been sampled at different rates.
- */
+/* store/merge.c - adds up time and not samples, because segments may have different frequencies. */
 #include "store/merge.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store/name.c - UTC, so that a clock that is put forward for the summer leaves no gap. */
+/* store/name.c - names are in UTC: they have no gap when summer time begins. */
 #include "store/name.h"
 
 #include <stdio.h>

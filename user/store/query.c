@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store/query.c - only what is asked for is read: of the segments those of the span, of a segment
- * the groups that can match, from where the index says. Lines that read the same are met again and
- * again, a minute later and the next, so all that is done for each is a look into a table, which
- * also has whether the line matches. */
+/* store/query.c - reads only the segments of the span, and of a segment only the groups that can
+ * match; the index has their places. The same lines come again in each segment, so a line costs one
+ * look into a table, which also knows whether the line matches. */
 #include "store/query.h"
 
 #include <errno.h>
@@ -78,7 +77,7 @@ static int find_key(const char *by, const char *key, size_t *len)
 	return place;
 }
 
-/* False: the segment cannot tell. */
+/* False: the segment does not have the labels. */
 static bool place_keys(struct reading *r, const char *by)
 {
 	memset(r->wanted, 0, sizeof(r->wanted));
@@ -228,8 +227,8 @@ static int read_entry(struct reading *r, const struct store *store, const struct
 	return err < 0 ? err : add_point(r, entry);
 }
 
-/* Stacks can be put side by side when their first frames say the same of them: what the newest
- * segment that can tell says. */
+/* Stacks can be added up if their first frames have the same labels: those of the newest segment
+ * with the labels of the question. */
 static int choose_labels(struct reading *r, const struct store *store, struct why *why)
 {
 	for (size_t i = store_len(store); i-- > 0;) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store/retention.c - age is told by the wall clock, which can be set: a segment that seems to come
- * from the future is kept as if it were new. */
+/* store/retention.c - age is measured by CLOCK_REALTIME, which can be set: a segment from the
+ * future counts as new. */
 #include "store/retention.h"
 
 #include "base/clock.h"

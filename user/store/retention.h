@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store/retention.h - which segments are too old or too many, and which become one. Decides alone;
- * whoever writes the store acts on it. */
+/* store/retention.h - decides which segments are too old or too many, and which become one. The
+ * writer of the store acts on it. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,13 +12,13 @@
 struct retention {
 	uint64_t keep_ns;
 	uint64_t bytes_max;
-	uint64_t whole_ns; /* segments that ended longer ago are put together, an hour in one */
-	/* From three quarters of this on the oldest hours are put together, whatever their age;
-	 * above it the oldest segments go. */
+	uint64_t whole_ns; /* segments that ended longer ago become one an hour */
+	/* Above three quarters of it the oldest hours are merged, whatever their age; above it the
+	 * oldest segments are removed. */
 	size_t segments_max;
 };
 
-/* The oldest so many are to go. */
+/* How many of the oldest segments to remove. */
 size_t retention_expired(const struct retention *r, const struct store *store, uint64_t now_ns);
 
 struct retention_run {
@@ -26,6 +26,6 @@ struct retention_run {
 		len; /* entries of one hour (UTC), one rate and the same labels; at least two */
 };
 
-/* The oldest run that is to become one segment. False: none. */
+/* The oldest run to merge into one segment. False: none. */
 bool retention_find_run(const struct retention *r, const struct store *store, uint64_t now_ns,
 	struct retention_run *out);

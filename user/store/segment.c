@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store/segment.c - groups are found by their lines' first frame: lines come sorted, so those that
- * begin alike stand together. Each group is a Zstandard frame of its own with a checksum, so that
- * damage is seen and stays with its group. What a head says of sizes is held against the file's
- * bytes before anything is read by it. */
+/* store/segment.c - lines come sorted, so the lines of a group, which share their first frame,
+ * follow each other. Each group is a Zstandard frame with its own checksum, so damage is detected
+ * and stays in its group. Sizes of a head are checked against the file's bytes before they are
+ * used. */
 #include "store/segment.h"
 
 #include <errno.h>

@@ -2,9 +2,10 @@
 /* store/segment.h - one interval's profile as a file that `zstdcat` turns into folded text.
  *     a skippable frame (RFC 8878 §3.1.2): the head, as JSON
  *     another: the account, as JSON
- *     a Zstandard frame for each group, one behind the other: folded lines
- * A group is the lines that begin with the same frame, the first of the head's `by`: whoever asks
- * for one container reads its frames and no others. Nothing here opens a file. */
+ *     a Zstandard frame for each group, one after the other: folded lines
+ * A group has the lines with the same first frame, which is the first label of the head's `by`. So
+ * a query for one container unpacks the frames of that container alone. Nothing here opens a file.
+ */
 #pragma once
 
 #include <stdbool.h>
@@ -19,22 +20,22 @@
 
 #define SEGMENT_VERSION 1
 #define SEGMENT_SKIPPABLE_MAGIC 0x184D2A53U
-/* Further ones share a last group without a name. */
+/* More names share a last group without a name. */
 #define SEGMENT_GROUPS_MAX 4096
-/* Of each of the two that are JSON. */
+/* Limit of the head, and of the account. */
 #define SEGMENT_HEAD_BYTES_MAX (8U << 20)
-/* Of those that one was made of. */
+/* Limit of the segments that were merged into one. */
 #define SEGMENT_SOURCES_MAX 4096
-/* Of a group's text. */
+/* Limit of a group's text. */
 #define SEGMENT_TEXT_BYTES_MAX (1U << 30)
 
-/* What is said of the whole interval. Strings are the caller's, or the segment's. */
+/* Facts about the whole interval. Strings are the caller's, or the segment's. */
 struct segment_about {
 	const char *host;
-	const char *by;          /* "container,comm": what the first frames of a line are */
-	const char *account;     /* JSON; not read by segment_open */
-	uint64_t id;             /* drawn by chance; below 2^63 */
-	const uint64_t *sources; /* ids of the segments that it was made of and stands for */
+	const char *by;      /* "container,comm": the labels that are the first frames of a line */
+	const char *account; /* JSON; not read by segment_open */
+	uint64_t id;         /* random; below 2^63 */
+	const uint64_t *sources; /* ids of the segments that it was merged from and replaces */
 	size_t sources_len;
 	uint64_t start_ns, end_ns; /* CLOCK_REALTIME */
 	uint32_t hz;
@@ -58,17 +59,18 @@ struct segment {
 };
 
 /* Appends the file to out. text: folded lines, sorted as sink/folded.c leaves them. -EBADMSG: a
- * line without a count; -EFBIG: a limit above; -ENOMEM; -EIO: the library refuses. */
+ * line without a count; -EFBIG: a limit above; -ENOMEM; -EIO: the library refused. out has failed
+ * then, too (buf_err). */
 int segment_write(const struct segment_about *about, struct bytes text, struct buf *out);
 
-/* Reads the head. -ENOEXEC: no segment; -EBADMSG: damaged or cut short; -ENOTSUP: of a later
- * version. On success *out is the caller's. */
+/* Reads the head. -ENOEXEC: no segment; -EBADMSG: damaged or cut short; -ENOTSUP: a later version.
+ * On success *out is the caller's. */
 int segment_open(const void *data, size_t len, struct segment **out, struct why *why);
 void segment_free(struct segment *segment);
 DEFINE_CLEANUP(struct segment, segment_free)
 
-/* Appends the text of a group's Zstandard frame. zstd: a ZSTD_DCtx. -EBADMSG: damaged, or not of
- * that size; -ENOMEM. */
+/* Appends the text of a group's Zstandard frame. zstd: a ZSTD_DCtx. -EBADMSG: damaged, or of
+ * another size; -ENOMEM. */
 int segment_unpack(void *zstd, struct bytes frame, size_t text_bytes, struct buf *text);
 /* Appends a group's text. -EBADMSG: damaged; -ENOMEM. i < groups.len */
 int segment_read(struct segment *segment, size_t i, struct buf *text);

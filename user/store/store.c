@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store/store.c - the directory decides, the index helps. What is there is listed; what the index
- * knows of a file of that name and size is believed; the rest is opened. Names of files are ours or
- * somebody's: only those that look like ours are touched. */
+/* store/store.c - the directory decides, the index helps. The files are listed; a file with a line
+ * of its name and size in the index is known by that; others are opened. Only files with a
+ * segment's name are touched: others may be somebody's. */
 #include "store/store.h"
 
 #include <dirent.h>

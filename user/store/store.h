@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* store/store.h - a directory of segments. One process writes, any number read.
  *     20261121T094000.000Z-60s.folded.zst     a segment: when it began (UTC), how long it was
- *     index                                   what is known of each; made anew when it is lost
+ *     index                                   facts about each; made anew when it is lost
  *     damaged/                                files that only look like segments
- * A segment is written beside its name, brought to disk and renamed; what is renamed stays as it
- * is. One that stands for others names them, so that a crash between its writing and their removal
- * leaves nothing to be counted twice. */
+ * A segment is written under a temporary name, synced and renamed; after that it never changes. A
+ * segment that replaces others names them, so after a crash before their removal nothing is counted
+ * twice. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,11 +18,11 @@
 #include "store/name.h"
 #include "store/segment.h"
 
-/* Three weeks of minutes. More are not kept: the oldest go first. */
+/* Three weeks of minutes. Above it the oldest are removed. */
 #define STORE_SEGMENTS_MAX 32768
 #define STORE_BYTES_MAX (1U << 30) /* of a segment */
 
-/* How much of a segment is whose. */
+/* The part of a group in a segment. */
 struct store_group {
 	uint64_t samples;
 	uint32_t name;                  /* store_text() */
@@ -38,9 +38,9 @@ struct store_entry {
 	uint32_t hz;
 	uint32_t at;     /* where the first group is in the file */
 	uint32_t by;     /* store_text() */
-	uint32_t groups; /* where they begin; a store that writes has none in memory */
+	uint32_t groups; /* index of the first; a store that writes has none in memory */
 	uint32_t groups_len;
-	uint32_t sources; /* likewise: ids of those that it stands for */
+	uint32_t sources; /* likewise: ids of the segments that it replaces */
 	uint32_t sources_len;
 };
 
@@ -48,17 +48,17 @@ struct store;
 
 enum store_mode {
 	STORE_READ,
-	STORE_WRITE, /* one process; makes the directory, mends what a crash left */
+	STORE_WRITE, /* one process; makes the directory, repairs it after a crash */
 };
 
-/* What was found wrong on the way; names are for a log line. */
+/* Damage that was found; names are for a log line. */
 struct store_report {
-	uint32_t damaged;  /* set aside (STORE_WRITE) or passed over */
-	uint32_t beyond;   /* older than the newest STORE_SEGMENTS_MAX: removed or passed over */
-	uint32_t leftover; /* files of a write that did not end: removed (STORE_WRITE) */
-	uint32_t stale;    /* sources of a segment that is there: removed (STORE_WRITE) */
+	uint32_t damaged;  /* set aside (STORE_WRITE) or skipped */
+	uint32_t beyond;   /* older than the newest STORE_SEGMENTS_MAX: removed or skipped */
+	uint32_t leftover; /* files of an unfinished write: removed (STORE_WRITE) */
+	uint32_t stale;    /* sources of an existing segment: removed (STORE_WRITE) */
 	char last[STORE_NAME_MAX];
-	struct why why; /* of the last damaged one */
+	struct why why; /* of the last damaged file */
 };
 
 /* -EBUSY: another process writes there. On success *out is the caller's. */
@@ -75,20 +75,20 @@ const struct store_group *store_group(
 const char *store_text(const struct store *store, uint32_t id);
 uint64_t store_bytes(const struct store *store);
 
-/* Looks at the directory again, for a reader. */
+/* Reads the directory again. */
 int store_refresh(struct store *store, struct store_report *report, struct why *why);
 
 /* Writes a segment (the bytes of segment_write) for good. -ENOSPC and the like leave the store as
  * it was. */
 int store_put(struct store *store, struct bytes bytes, struct why *why);
-/* Removes segment i; puts it into damaged/. */
+/* store_drop removes segment i; store_set_aside moves it into damaged/. */
 int store_drop(struct store *store, size_t i);
 int store_set_aside(struct store *store, size_t i);
 
-/* Its file, to read groups from: a descriptor, or -ENOENT: it was removed meanwhile. */
+/* Opens an entry's file to read groups: a descriptor, or -ENOENT: it was removed meanwhile. */
 int store_open_file(const struct store *store, const struct store_entry *entry);
 
-/* A segment in memory, with its file's bytes. */
+/* A segment in memory and its file's bytes. */
 struct store_file {
 	struct buf bytes;
 	struct segment *segment;

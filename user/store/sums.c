@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store/sums.c - an account is objects in objects with numbers in them, three deep where it counts
- * (ticks.lost.REASON); what lies deeper, lists and texts stay as they are. */
+/* store/sums.c - an account has numbers in objects, three deep (ticks.lost.REASON). Deeper values,
+ * lists and texts stay as they are. */
 #include "store/sums.h"
 
 #include <stdbool.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store/sums.h - accounts as JSON, added up and taken from each other. What is the largest, the
- * rate or a level is no sum and stays what it is, or the larger of two. */
+/* store/sums.h - adds and subtracts accounts, as JSON. Maxima, frequencies and levels are no sums:
+ * adding keeps the larger of two, subtracting keeps the first. */
 #pragma once
 
 #include <jansson.h>
 
-/* to += more; to is an object. */
+/* to += more. to is an object. */
 void sums_add(json_t *to, json_t *more);
-/* to -= less: what came to be since. Levels keep their value. */
+/* to -= less. */
 void sums_subtract(json_t *to, json_t *less);
