@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/extents.h"
+#include "unwind/extents.h"
 
 #define SIZE 4096
 #define BOUNDARY 256

@@ -17,7 +17,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/library.h"
-#include "base/memory.h"
+#include "daemon/memory.h"
 #include "http/listener.h"
 #include "http/proto.h"
 #include "http/server.h"

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/memory.h"
+#include "daemon/memory.h"
 #include "base/own.h"
 #include "wire/counter.h"
 

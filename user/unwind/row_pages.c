@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/extents.h"
+#include "unwind/extents.h"
 #include "base/own.h"
 
 #define UNIT (1U << ROWS_PLACE_SHIFT)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/extents.h - which parts of a range of numbers are free: first fit, neighbours joined again.
- */
+/* unwind/extents.h - the free parts of a range of numbers: first fit, neighbours are joined. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/memory.h - what a process takes, as the kernel says (proc_pid_statm(5)). */
+/* daemon/memory.h - what a process takes, as the kernel says (proc_pid_statm(5)). */
 #pragma once
 
 #include <stdint.h>

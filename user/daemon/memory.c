@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/memory.c - the second number of statm, in pages. */
-#include "base/memory.h"
+/* daemon/memory.c - the second number of statm, in pages. */
+#include "daemon/memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>

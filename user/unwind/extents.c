@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/extents.c - a sorted array of free parts; there are few of them, so a walk is cheap. */
-#include "base/extents.h"
+/* unwind/extents.c - a sorted array of free parts; there are few of them, so a walk is cheap. */
+#include "unwind/extents.h"
 
 #include <assert.h>
 #include <errno.h>
