@@ -100,6 +100,17 @@ int fd_read_path(const char *path, size_t size_max, struct buf *out)
 	return fd_read_all(fd, size_max, out);
 }
 
+int fd_pair(int *one, int *other)
+{
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return -errno;
+	*one = pair[0];
+	*other = pair[1];
+	return 0;
+}
+
 /* Room for one descriptor. */
 union passed {
 	struct cmsghdr head;

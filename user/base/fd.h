@@ -41,6 +41,8 @@ int fd_read_all(int fd, size_t size_max, struct buf *out);
 /* Appends the text of a file such as /proc/sys/...: open, read, close. */
 int fd_read_path(const char *path, size_t size_max, struct buf *out);
 
+/* Two ends of a socket that keeps messages apart (SOCK_SEQPACKET), the caller's, closed on exec. */
+int fd_pair(int *one, int *other);
 /* One message over a socket that keeps messages apart; a descriptor goes along, if fd is one. */
 int fd_pass(int socket, const void *data, size_t size, int fd);
 /* One such message, of this size; flags as of recvmsg. *fd is the caller's when one came, else it

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* base/child.c - the only place that forks and reaps. The parent blocks all signals while it forks,
+ * so the child handles none before it has the mask of its plan. The child has exactly the
+ * descriptors of its plan; a child whose plan cannot be had ends with CHILD_EXIT before it runs. */
+#include "base/child.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "base/caps.h"
+#include "base/clock.h"
+#include "base/fd.h"
+
+/* Above the places that descriptors are copied to. */
+#define MOVED_FD_MIN (CHILD_FDS_MAX + 1)
+
+const int child_standard[CHILD_STANDARD] = { 0, 1, 2 };
+const int child_null[CHILD_STANDARD] = { -1, -1, -1 };
+
+/* ---- in the child --------------------------------------------------------------------------- */
+
+/* Copies go out of the way first: a source may be in another one's place. */
+static int place_fds(const struct child_plan *plan, int *socket)
+{
+	int moved[CHILD_FDS_MAX + 1], null = -1, len = (int)plan->fds_len;
+	int err = fd_open_null(0, &null);
+
+	for (int i = 0; i < len && err == 0; i++) {
+		moved[i] = fcntl(plan->fds[i], F_DUPFD, MOVED_FD_MIN);
+		if (moved[i] < 0 && errno == EBADF)
+			moved[i] = fcntl(null, F_DUPFD, MOVED_FD_MIN);
+		err = moved[i] < 0 ? -errno : 0;
+	}
+	if (err == 0 && *socket >= 0) {
+		moved[len] = fcntl(*socket, F_DUPFD, MOVED_FD_MIN);
+		err = moved[len] < 0 ? -errno : 0;
+		*socket = len++;
+	}
+	for (int i = 0; i < len && err == 0; i++)
+		err = dup2(moved[i], i) < 0 ? -errno : 0;
+	return err == 0 && close_range((unsigned int)len, UINT_MAX, 0) < 0 ? -errno : err;
+}
+
+static int become(const struct child_plan *plan, pid_t parent, const sigset_t *before, int *socket)
+{
+	sigset_t none;
+	int err = 0;
+
+	if (plan->death_signal &&
+		(prctl(PR_SET_PDEATHSIG, plan->death_signal, 0, 0, 0) < 0 || getppid() != parent))
+		return -ESRCH;
+	if (plan->fds)
+		err = place_fds(plan, socket);
+	if (plan->name)
+		prctl(PR_SET_NAME, plan->name, 0, 0, 0);
+	if (err == 0 && plan->limited)
+		err = caps_limit(plan->caps);
+	if (err == 0 && plan->limited && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		err = -errno;
+	sigemptyset(&none);
+	if (err == 0 && plan->signals != CHILD_SIGNALS_BLOCKED)
+		sigprocmask(
+			SIG_SETMASK, plan->signals == CHILD_SIGNALS_OPEN ? &none : before, NULL);
+	return err;
+}
+
+/* ---- in its parent -------------------------------------------------------------------------- */
+
+/* Only clone(2) makes a sibling. libc does not know of it, so its function should execute a program
+ * soon. */
+static pid_t clone_sibling(int *pidfd)
+{
+	return (pid_t)syscall(
+		SYS_clone, CLONE_PARENT | CLONE_PIDFD | SIGCHLD, NULL, pidfd, NULL, NULL);
+}
+
+int child_start(const struct child_plan *plan, struct child *child)
+{
+	struct child made = CHILD_INIT;
+	int theirs = -1, err = plan->socket ? fd_pair(&made.fd, &theirs) : 0;
+	pid_t parent = getpid();
+	sigset_t all, before;
+
+	assert(plan->fds_len <= CHILD_FDS_MAX);
+	if (err < 0)
+		return err;
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &before);
+	made.pid = plan->sibling ? clone_sibling(&made.pidfd) : fork();
+	if (made.pid == 0) {
+		fd_close(&made.fd);
+		err = become(plan, parent, &before, &theirs);
+		_exit(err < 0 ? CHILD_EXIT : plan->run(plan->ctx, theirs));
+	}
+	if (made.pid < 0)
+		err = -errno;
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	fd_close(&theirs);
+	if (err < 0) {
+		fd_close(&made.fd);
+		return err;
+	}
+	if (!plan->sibling)
+		made.pidfd = (int)syscall(SYS_pidfd_open, made.pid, 0);
+	made.deadline_ns = plan->deadline_ns;
+	*child = made;
+	return 0;
+}
+
+void child_adopt(struct child *child, pid_t pid, int fd)
+{
+	*child = (struct child){
+		.pid = pid, .pidfd = (int)syscall(SYS_pidfd_open, pid, 0), .fd = fd
+	};
+}
+
+/* How long the next wait may last. */
+static int patience_ms(const struct child *child, int wait_ms)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC), left_ms;
+
+	if (child->deadline_ns == 0 || child->late)
+		return wait_ms;
+	if (now >= child->deadline_ns)
+		return 0;
+	left_ms = (child->deadline_ns - now) / NSEC_PER_MSEC + 1;
+	if (wait_ms >= 0 && (uint64_t)wait_ms < left_ms)
+		return wait_ms;
+	return left_ms < INT_MAX ? (int)left_ms : INT_MAX;
+}
+
+static void kill_late(struct child *child)
+{
+	if (child->deadline_ns == 0 || clock_ns(CLOCK_MONOTONIC) < child->deadline_ns)
+		return;
+	child->late = true;
+	kill(child->pid, SIGKILL);
+}
+
+int child_wait(struct child *child, int wait_ms, struct child_end *end)
+{
+	struct pollfd ended = { .fd = child->pidfd, .events = POLLIN };
+	struct rusage usage = { 0 };
+	int status = 0;
+	pid_t got = 0;
+
+	if (end)
+		*end = (struct child_end){ 0 };
+	if (child->pid == 0)
+		return -ECHILD;
+	while (got == 0) {
+		int ms = patience_ms(child, wait_ms);
+
+		if (ms > 0 && (child->pidfd >= 0 || wait_ms < 0))
+			poll(&ended, 1, ms);
+		do
+			got = wait4(child->pid, &status, ms < 0 ? 0 : WNOHANG, &usage);
+		while (got < 0 && errno == EINTR);
+		if (got == 0)
+			kill_late(child);
+		if (got == 0 && wait_ms >= 0)
+			return -EAGAIN;
+	}
+	fd_close(&child->pidfd);
+	child->pid = 0;
+	if (got < 0)
+		return -ECHILD;
+	if (end)
+		*end = (struct child_end){
+			.status = status, .cpu_ns = clock_usage_ns(&usage), .late = child->late
+		};
+	return 0;
+}
+
+void child_signal(const struct child *child, int signal)
+{
+	if (child->pid > 0)
+		kill(child->pid, signal);
+}
+
+void child_close(struct child *child, struct child_end *end)
+{
+	fd_close(&child->fd);
+	child_wait(child, -1, end);
+}
+
+void child_leave(struct child *child)
+{
+	fd_close(&child->fd);
+	child_wait(child, 0, NULL);
+	*child = (struct child)CHILD_INIT;
+}

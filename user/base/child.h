@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* base/child.h - a process that runs a function of this program: its start, its end, its exit
+ * status. The function may execute another program. base/orders.h sends it orders. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define CHILD_FDS_MAX 8
+#define CHILD_EXIT 127 /* the exit status of a child that could not become what its plan says */
+
+struct child {
+	pid_t pid;            /* 0: none */
+	int pidfd;            /* readable when it has ended; -1: none */
+	int fd;               /* our end of its socket pair; -1: none */
+	uint64_t deadline_ns; /* CLOCK_MONOTONIC: child_wait kills it then; 0: none */
+	bool late;            /* it was killed at its deadline */
+};
+
+#define CHILD_INIT                     \
+	{                              \
+		.pidfd = -1, .fd = -1, \
+	}
+
+enum child_signals {
+	CHILD_SIGNALS_KEPT,    /* the same are blocked as in its parent */
+	CHILD_SIGNALS_OPEN,    /* none is blocked */
+	CHILD_SIGNALS_BLOCKED, /* all are blocked */
+};
+
+/* For child_plan.fds: the parent's standard files, or /dev/null in their place. */
+#define CHILD_STANDARD 3
+extern const int child_standard[CHILD_STANDARD], child_null[CHILD_STANDARD];
+
+/* Zero always means: as in its parent. */
+struct child_plan {
+	/* Returns the exit status. fd: its end of the socket pair, or -1. */
+	int (*run)(void *ctx, int fd);
+	void *ctx;
+	const char *name; /* of the process */
+	/* Its descriptors 0, 1, ..., as copies of these; -1: /dev/null. Its end of the socket pair
+	 * follows them. All others are closed. NULL: it inherits all, and the socket pair's end is
+	 * closed on exec. */
+	const int *fds;
+	size_t fds_len;
+	bool socket; /* SOCK_SEQPACKET */
+	enum child_signals signals;
+	int death_signal;     /* that it gets when its parent's thread ends */
+	bool limited;         /* to these capabilities; exec gives it no others */
+	uint64_t caps;        /* CAPS_BIT(...) */
+	bool sibling;         /* it is a child of our parent, which must reap it */
+	uint64_t deadline_ns; /* goes to struct child */
+};
+
+struct child_end {
+	int status;      /* as of wait(2) */
+	uint64_t cpu_ns; /* that it used */
+	bool late;       /* as of struct child */
+};
+
+/* 0 and *child, or -errno. Only while there is one thread. child->pidfd is -1 where the kernel gave
+ * none. */
+int child_start(const struct child_plan *plan, struct child *child);
+/* A child that was started by our starter (client/starter.h). */
+void child_adopt(struct child *child, pid_t pid, int fd);
+
+/* 0: it has ended; *end (NULL: not wanted) says how, and the child is none. The socket stays open.
+ * -EAGAIN: it runs. -ECHILD: there is none, or somebody else reaped it; *end is all 0. Waits
+ * wait_ms at most; -1: until it ends. */
+int child_wait(struct child *child, int wait_ms, struct child_end *end);
+/* Sends a signal, if there is a child. */
+void child_signal(const struct child *child, int signal);
+/* Closes the socket, which ends a child that serves orders, and waits for it. */
+void child_close(struct child *child, struct child_end *end);
+/* Closes the socket and does not wait. The child is none, and may run on. */
+void child_leave(struct child *child);
