@@ -38,12 +38,11 @@ void starter_close(struct starter *starter)
 	(void)starter;
 }
 
-int starter_start(struct starter *starter, const char *argument, int *fd, pid_t *pid)
+int starter_start(struct starter *starter, const char *argument, struct child *child)
 {
 	(void)starter;
 	(void)argument;
-	(void)fd;
-	(void)pid;
+	(void)child;
 	return -ENOSYS;
 }
 
@@ -84,7 +83,7 @@ void lane_done(struct lane *lane)
 		service_done(in->service);
 	free(in->service);
 	in->service = NULL;
-	fd_close(&lane->fd);
+	fd_close(&lane->child.fd);
 }
 
 static void tell(struct lane *lane)
@@ -93,7 +92,7 @@ static void tell(struct lane *lane)
 
 	inside_of(lane)->waits = true;
 	lane->busy = true;
-	(void)!write(lane->fd, &one, sizeof(one));
+	(void)!write(lane->child.fd, &one, sizeof(one));
 }
 
 int lane_start(struct lane *lane)
@@ -101,14 +100,14 @@ int lane_start(struct lane *lane)
 	struct inside *in = inside_of(lane);
 	struct proto_hello hello = { 0 };
 
-	if (lane->pid != 0)
+	if (lane->child.pid != 0)
 		return 0;
 	state_reader_begin();
 	in->service = calloc(1, sizeof(*in->service));
-	lane->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (!in->service || lane->fd < 0 || mapping_catch_faults() < 0)
+	lane->child.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (!in->service || lane->child.fd < 0 || mapping_catch_faults() < 0)
 		return -ENOMEM;
-	lane->pid = getpid();
+	lane->child.pid = getpid();
 	lane->starts++;
 	lane->asked = (struct proto_request){ .head = { .kind = PROTO_HELLO } };
 	proto_begin_reply(&in->service->out, &lane->asked.head, WORKER_OK);
@@ -149,7 +148,7 @@ enum lane_result lane_wait(struct lane *lane, uint64_t until_ns)
 	copy(&lane->in, &in->service->out);
 	in->service->out.fds_len = 0;
 	in->waits = lane->busy = false;
-	(void)!read(lane->fd, &told, sizeof(told));
+	(void)!read(lane->child.fd, &told, sizeof(told));
 	return LANE_REPLY;
 }
 

@@ -139,7 +139,7 @@ static void answer(struct peer *peer, const struct proto_message *in)
 
 /* The linker's names. */
 int __wrap_starter_open(struct starter *starter);
-int __wrap_starter_start(struct starter *starter, const char *argument, int *fd, pid_t *pid);
+int __wrap_starter_start(struct starter *starter, const char *argument, struct child *child);
 void __wrap_starter_kill(struct starter *starter, pid_t pid);
 int __real_proto_send(int fd, const struct proto_message *m);
 int __wrap_proto_send(int fd, const struct proto_message *m);
@@ -155,7 +155,7 @@ int __wrap_starter_open(struct starter *starter)
 	return 0;
 }
 
-int __wrap_starter_start(struct starter *starter, const char *argument, int *fd, pid_t *pid)
+int __wrap_starter_start(struct starter *starter, const char *argument, struct child *child)
 {
 	struct peer *peer = world.peers;
 	int pair[2];
@@ -171,8 +171,7 @@ int __wrap_starter_start(struct starter *starter, const char *argument, int *fd,
 		.pid = NO_PROCESS + (pid_t)world.stats.starts++,
 	};
 	world.stats.running++;
-	*fd = pair[0];
-	*pid = peer->pid;
+	*child = (struct child){ .pid = peer->pid, .pidfd = -1, .fd = pair[0] };
 	world.in.head = (struct proto_head){ .kind = PROTO_HELLO };
 	answer(peer, &world.in);
 	return 0;

@@ -43,18 +43,17 @@ enum message {
 
 static int peer = -1; /* the other end */
 
-int __wrap_starter_start(struct starter *starter, const char *argument, int *fd, pid_t *pid);
+int __wrap_starter_start(struct starter *starter, const char *argument, struct child *child);
 
-int __wrap_starter_start(struct starter *starter, const char *argument, int *fd, pid_t *pid)
+int __wrap_starter_start(struct starter *starter, const char *argument, struct child *child)
 {
 	int pair[2];
 
 	(void)starter;
 	assert_string_equal(argument, FETCH_ARGUMENT);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
-	*fd = pair[0];
+	*child = (struct child){ .pid = NO_PROCESS, .pidfd = -1, .fd = pair[0] };
 	peer = pair[1];
-	*pid = NO_PROCESS;
 	return 0;
 }
 

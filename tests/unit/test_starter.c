@@ -34,9 +34,9 @@ static void a_clock_comes_as_if_we_had_opened_it(void **state)
 	assert_int_equal(starter_clock(&starter, &wrong, &given), -EINVAL);
 	/* What goes with it is a file, and no cgroup's folder. */
 	wrong = second;
-	wrong.cgroup_fd = starter.fd;
+	wrong.cgroup_fd = starter.child.fd;
 	assert_true(starter_clock(&starter, &wrong, &given) < 0);
-	assert_true(starter.pid > 0);
+	assert_true(starter.child.pid > 0);
 	starter_close(&starter);
 	assert_int_equal(starter_clock(&starter, &second, &given), -EPIPE);
 }
@@ -51,7 +51,7 @@ static void guests_are_served_beside_the_owner(void **state)
 	assert_int_equal(starter_open(&starter), 0);
 	for (int i = 0; i < STARTER_GUESTS_MAX; i++) {
 		guests[i] = (struct starter)STARTER_INIT;
-		assert_int_equal(starter_invite(&starter, &guests[i].fd), 0);
+		assert_int_equal(starter_invite(&starter, &guests[i].child.fd), 0);
 	}
 	assert_int_equal(starter_invite(&starter, &one_more), -EAGAIN);
 	for (int i = 0; i < STARTER_GUESTS_MAX; i++) {

@@ -50,9 +50,9 @@ static int watch(struct worker_client *client)
 	struct lane *lane = &client->rows.lane;
 	struct epoll_event event = { .events = EPOLLIN };
 
-	if (lane->fd < 0 || client->watched_starts == lane->starts)
+	if (lane->child.fd < 0 || client->watched_starts == lane->starts)
 		return 0;
-	if (epoll_ctl(client->epoll_fd, EPOLL_CTL_ADD, lane->fd, &event) < 0)
+	if (epoll_ctl(client->epoll_fd, EPOLL_CTL_ADD, lane->child.fd, &event) < 0)
 		return -errno;
 	client->watched_starts = lane->starts;
 	return 0;
@@ -117,7 +117,7 @@ int worker_client_open(
 	client->starter = (struct starter)STARTER_INIT;
 	client->clocks = (struct starter)STARTER_INIT;
 	if (options->clocks_fd > 0)
-		client->clocks.fd = options->clocks_fd;
+		client->clocks.child.fd = options->clocks_fd;
 	client->rows.blame = client->namer.blame = &client->blame;
 	client->blame.refuse_ns = options->refuse_ns ? options->refuse_ns : REFUSE_NS;
 	client->rss_limit_kb = options->rss_max_kb ? options->rss_max_kb : RSS_MAX_KB;
@@ -142,7 +142,7 @@ void worker_client_listen(struct worker_client *client, worker_rows_fn on_rows, 
 int worker_client_clock(struct worker_client *client, const struct cpu_clock *clock, int *fd)
 {
 	return starter_clock(
-		client->clocks.fd >= 0 ? &client->clocks : &client->starter, clock, fd);
+		client->clocks.child.fd >= 0 ? &client->clocks : &client->starter, clock, fd);
 }
 
 void worker_client_free(struct worker_client *client)
@@ -218,7 +218,7 @@ void worker_client_stats(struct worker_client *client, struct worker_stats *out)
 		stats.grown += lane->lost[LANE_DROPPED];
 		stats.cpu_s += lane_cpu_s(lane);
 		stats.rss_max_kb += client->rss_max_kb[i];
-		stats.pids[i] = lane->pid;
+		stats.pids[i] = lane->child.pid;
 		if (lane->lost[LANE_ENDED] > 0)
 			stats.end_status = lane->died_status;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* client/fetch.c - one order at a time is with the process, so that what is late holds up nothing
- * but what is behind it. The process is not started again: whoever makes it end has had his one
- * chance, and the account says so. */
+/* client/fetch.c - the process has one order at a time, so a late answer delays only the orders
+ * after it. A process that ends is not started again: no server gets a second chance, and the
+ * account says so. */
 #include "client/fetch.h"
 
 #include <errno.h>
@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 
 #include "base/clock.h"
 #include "base/fd.h"
@@ -21,13 +20,12 @@
 struct fetch {
 	fetch_fn fn;
 	void *ctx;
-	int fd;
-	pid_t pid;
+	struct child child;
 	char servers[FETCH_SERVERS_MAX][FETCH_URL_MAX];
 	size_t servers_len;
 	VEC(struct fetch_order) queue; /* from `next` on: not sent */
 	size_t next;
-	bool busy; /* queue[next - 1] is with the process */
+	bool busy; /* the process has queue[next - 1] */
 	struct fetch_stats stats;
 };
 
@@ -58,12 +56,12 @@ static void split_urls(struct fetch *fetch, const char *urls)
 
 static int send_order(struct fetch *fetch, const struct fetch_order *order)
 {
-	ssize_t len = send(fetch->fd, order, sizeof(*order), MSG_NOSIGNAL | MSG_DONTWAIT);
+	ssize_t len = send(fetch->child.fd, order, sizeof(*order), MSG_NOSIGNAL | MSG_DONTWAIT);
 
 	return len == sizeof(*order) ? 0 : -EPIPE;
 }
 
-static int tell_servers(struct fetch *fetch)
+static int send_servers(struct fetch *fetch)
 {
 	int err = 0;
 
@@ -84,27 +82,25 @@ int fetch_open(const char *urls, struct fetch **out, struct why *why)
 
 	if (!fetch)
 		return why_set(why, -ENOMEM, "out of memory");
-	fetch->fd = -1;
+	fetch->child = (struct child)CHILD_INIT;
 	split_urls(fetch, urls);
 	if (fetch->servers_len == 0)
 		return why_set(why, -EINVAL, "debuginfod: no http:// or https:// URL in %s", urls);
-	err = starter_start(&direct, FETCH_ARGUMENT, &fetch->fd, &fetch->pid);
+	err = starter_start(&direct, FETCH_ARGUMENT, &fetch->child);
 	if (err == 0)
-		err = tell_servers(fetch);
+		err = send_servers(fetch);
 	if (err < 0)
 		return why_set(why, err, "debuginfod: %s", err_text(err));
 	*out = TAKE_PTR(fetch);
 	return 0;
 }
 
-/* It ends when the socket closes, at the latest with us: it is not waited for. */
+/* The process ends when the socket closes, at the latest with us. */
 void fetch_free(struct fetch *fetch)
 {
 	if (!fetch)
 		return;
-	fd_close(&fetch->fd);
-	if (fetch->pid > 0)
-		waitpid(fetch->pid, NULL, WNOHANG);
+	child_leave(&fetch->child);
 	vec_done(&fetch->queue);
 	free(fetch);
 }
@@ -117,7 +113,7 @@ void fetch_listen(struct fetch *fetch, fetch_fn fn, void *ctx)
 
 int fetch_fd(const struct fetch *fetch)
 {
-	return fetch->fd;
+	return fetch->child.fd;
 }
 
 /* ---- talk ----------------------------------------------------------------------------------- */
@@ -138,7 +134,7 @@ static void conclude(struct fetch *fetch, const struct fetch_order *order, int f
 	fetch->fn(fetch->ctx, order->id, fd, reason, url);
 }
 
-/* All that is asked for and not answered ends for this reason. */
+/* Each order without an answer ends for this reason. */
 static void give_up(struct fetch *fetch, enum fetch_reason reason)
 {
 	size_t first = fetch->next - fetch->busy;
@@ -151,13 +147,13 @@ static void give_up(struct fetch *fetch, enum fetch_reason reason)
 
 static void lose(struct fetch *fetch)
 {
-	fd_close(&fetch->fd);
+	fd_close(&fetch->child.fd);
 	give_up(fetch, FETCH_LOST);
 }
 
 static void send_next(struct fetch *fetch)
 {
-	if (fetch->fd < 0 || fetch->busy || fetch->next == fetch->queue.len)
+	if (fetch->child.fd < 0 || fetch->busy || fetch->next == fetch->queue.len)
 		return;
 	if (send_order(fetch, &fetch->queue.data[fetch->next]) < 0) {
 		lose(fetch);
@@ -173,9 +169,9 @@ int fetch_ask(struct fetch *fetch, uint64_t id, const struct build_id *build_id)
 
 	build_id_hex(build_id, order.text);
 	fetch->stats.asked++;
-	if (fetch->fd < 0 || fetch->queue.len >= FETCH_FILES_MAX ||
+	if (fetch->child.fd < 0 || fetch->queue.len >= FETCH_FILES_MAX ||
 		fetch->stats.bytes >= FETCH_BYTES_MAX) {
-		fetch->stats.failed[fetch->fd < 0 ? FETCH_LOST : FETCH_LIMIT]++;
+		fetch->stats.failed[fetch->child.fd < 0 ? FETCH_LOST : FETCH_LIMIT]++;
 		return 0;
 	}
 	slot = vec_add(&fetch->queue);
@@ -186,7 +182,7 @@ int fetch_ask(struct fetch *fetch, uint64_t id, const struct build_id *build_id)
 	return 0;
 }
 
-/* Is it about what was asked, and of no more bytes than there can be? More would wrap the sum that
+/* Does it answer the order, with no more bytes than the limits allow? More would wrap the sum that
  * limits a capture. */
 static bool is_answer(const struct fetch *fetch, const struct fetch_answer *answer, int fd)
 {
@@ -195,10 +191,10 @@ static bool is_answer(const struct fetch *fetch, const struct fetch_answer *answ
 		answer->reason < FETCH_REASONS_LEN && (answer->reason == FETCH_DONE) == (fd >= 0);
 }
 
-/* 0; -EAGAIN: nothing is there; -EPIPE: it is gone, or does not keep to what was agreed. */
+/* 0; -EAGAIN: there is no answer yet; -EPIPE: the process is gone or sent no valid answer. */
 static int receive(struct fetch *fetch, struct fetch_answer *answer, int *fd)
 {
-	int err = fd_take(fetch->fd, MSG_DONTWAIT, answer, sizeof(*answer), fd);
+	int err = fd_take(fetch->child.fd, MSG_DONTWAIT, answer, sizeof(*answer), fd);
 
 	if (err < 0)
 		return err;
@@ -207,7 +203,7 @@ static int receive(struct fetch *fetch, struct fetch_answer *answer, int *fd)
 
 void fetch_poll(struct fetch *fetch)
 {
-	while (fetch && fetch->fd >= 0) {
+	while (fetch && fetch->child.fd >= 0) {
 		struct fetch_answer answer = { 0 };
 		_cleanup_fd_ int fd = -1;
 		int err = receive(fetch, &answer, &fd);
@@ -231,7 +227,7 @@ void fetch_poll(struct fetch *fetch)
 void fetch_await(struct fetch *fetch, uint64_t until_ns)
 {
 	for (;;) {
-		struct pollfd ready = { .fd = fetch->fd, .events = POLLIN };
+		struct pollfd ready = { .fd = fetch->child.fd, .events = POLLIN };
 		uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
 		fetch_poll(fetch);
@@ -242,7 +238,7 @@ void fetch_await(struct fetch *fetch, uint64_t until_ns)
 		poll(&ready, 1, (int)((until_ns - now) / NSEC_PER_MSEC) + 1);
 	}
 	/* Its answer, should it come, would be to another question. */
-	fd_close(&fetch->fd);
+	fd_close(&fetch->child.fd);
 	give_up(fetch, FETCH_TIMEOUT);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* client/inquiry.c - one question at a time. A process that does not answer in time, or lies, has
- * had its chance: the capture goes on without. */
+/* client/inquiry.c - one question at a time. A process that does not answer in time, or lies, is
+ * not asked again: the capture goes on without it. */
 #include "client/inquiry.h"
 
 #include <errno.h>
@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 
 #include "base/clock.h"
 #include "base/fd.h"
@@ -19,8 +18,7 @@
 
 struct inquiry {
 	struct sockaddr_un address;
-	int fd; /* -1: given up */
-	pid_t pid;
+	struct child child; /* without a socket: given up */
 	uint64_t last_id;
 };
 
@@ -37,10 +35,10 @@ int inquiry_open(const char *path, struct inquiry **out, struct why *why)
 	inquiry = calloc(1, sizeof(*inquiry));
 	if (!inquiry)
 		return why_set(why, -ENOMEM, "out of memory");
-	inquiry->fd = -1;
+	inquiry->child = (struct child)CHILD_INIT;
 	inquiry->address.sun_family = AF_UNIX;
 	memccpy(inquiry->address.sun_path, path, 0, sizeof(inquiry->address.sun_path));
-	err = starter_start(&direct, FETCH_ARGUMENT, &inquiry->fd, &inquiry->pid);
+	err = starter_start(&direct, FETCH_ARGUMENT, &inquiry->child);
 	if (err < 0) {
 		inquiry_free(inquiry);
 		return why_set(why, err, "--runtime-socket: %s", err_text(err));
@@ -49,20 +47,18 @@ int inquiry_open(const char *path, struct inquiry **out, struct why *why)
 	return 0;
 }
 
-/* It ends when the socket closes. */
+/* The process ends when the socket closes. */
 void inquiry_free(struct inquiry *inquiry)
 {
 	if (!inquiry)
 		return;
-	fd_close(&inquiry->fd);
-	if (inquiry->pid > 0)
-		waitpid(inquiry->pid, NULL, WNOHANG);
+	child_leave(&inquiry->child);
 	free(inquiry);
 }
 
 static int give_up(struct inquiry *inquiry, int err)
 {
-	fd_close(&inquiry->fd);
+	fd_close(&inquiry->child.fd);
 	return err;
 }
 
@@ -78,14 +74,14 @@ static int open_connection(const struct inquiry *inquiry, int *out)
 
 static int await_answer(struct inquiry *inquiry, uint64_t until_ns, int *fd)
 {
-	struct pollfd ready = { .fd = inquiry->fd, .events = POLLIN };
+	struct pollfd ready = { .fd = inquiry->child.fd, .events = POLLIN };
 	_cleanup_fd_ int got = -1;
 	struct fetch_answer answer;
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 
 	if (now_ns < until_ns)
 		poll(&ready, 1, (int)((until_ns - now_ns) / NSEC_PER_MSEC) + 1);
-	if (fd_take(inquiry->fd, MSG_DONTWAIT, &answer, sizeof(answer), &got) < 0)
+	if (fd_take(inquiry->child.fd, MSG_DONTWAIT, &answer, sizeof(answer), &got) < 0)
 		return give_up(inquiry, -ETIMEDOUT);
 	if (answer.id != inquiry->last_id || (answer.reason == FETCH_DONE) != (got >= 0))
 		return give_up(inquiry, -EPROTO);
@@ -101,7 +97,7 @@ int inquiry_ask(struct inquiry *inquiry, const char *id, uint64_t until_ns, int 
 	_cleanup_fd_ int connection = -1;
 	int err;
 
-	if (inquiry->fd < 0)
+	if (inquiry->child.fd < 0)
 		return -EPIPE;
 	if (strlen(id) >= sizeof(order.text))
 		return -ENOENT;
@@ -109,6 +105,6 @@ int inquiry_ask(struct inquiry *inquiry, const char *id, uint64_t until_ns, int 
 	err = open_connection(inquiry, &connection);
 	if (err < 0)
 		return err;
-	err = fd_pass(inquiry->fd, &order, sizeof(order), connection);
+	err = fd_pass(inquiry->child.fd, &order, sizeof(order), connection);
 	return err < 0 ? give_up(inquiry, err) : await_answer(inquiry, until_ns, fd);
 }

@@ -5,19 +5,14 @@
 #include "client/lane.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
@@ -30,70 +25,56 @@
 void lane_init(struct lane *lane, struct starter *starter, const char *argument, uint64_t hang_ns)
 {
 	*lane = (struct lane){
-		.starter = starter, .argument = argument, .hang_ns = hang_ns, .fd = -1
+		.starter = starter, .argument = argument, .hang_ns = hang_ns, .child = CHILD_INIT
 	};
 }
 
 /* ---- end ------------------------------------------------------------------------------------ */
 
-/* False: it is not dead yet. */
-static bool reap(struct lane *lane, pid_t pid)
+/* 0, -EAGAIN or -ECHILD, as child_wait. */
+static int reap(struct lane *lane, struct child *child, int wait_ms)
 {
-	struct rusage usage = { 0 };
-	int status = 0;
-	pid_t got = wait4(pid, &status, WNOHANG, &usage);
+	struct child_end end;
+	int err = child_wait(child, wait_ms, &end);
 
-	if (got == 0)
-		return false;
-	if (got == pid) {
-		lane->cpu_s += (double)clock_usage_ns(&usage) / 1e9;
-		lane->end_status = status;
+	if (err == 0) {
+		lane->cpu_s += (double)end.cpu_ns / 1e9;
+		lane->end_status = end.status;
 	}
-	return true;
+	return err;
 }
 
-/* False: as many are dying as there is room for. */
+/* False: LANE_DYING_MAX have not ended yet. */
 static bool reap_dying(struct lane *lane)
 {
 	bool room = false;
 
-	for (size_t i = 0; i < LANE_DYING_MAX; i++) {
-		if (lane->dying[i] != 0 && reap(lane, lane->dying[i]))
-			lane->dying[i] = 0;
-		room = room || lane->dying[i] == 0;
-	}
+	for (size_t i = 0; i < LANE_DYING_MAX; i++)
+		if (lane->dying[i].pid == 0 || reap(lane, &lane->dying[i], 0) != -EAGAIN)
+			room = true;
 	return room;
-}
-
-static bool await_end(pid_t pid)
-{
-	_cleanup_fd_ int fd = (int)syscall(SYS_pidfd_open, pid, 0);
-	struct pollfd ended = { .fd = fd, .events = POLLIN };
-
-	return fd >= 0 && poll(&ended, 1, END_MS) == 1;
 }
 
 static void end_process(struct lane *lane, enum lane_cause *cause)
 {
-	pid_t pid = lane->pid;
+	struct child child = lane->child;
+	pid_t pid = child.pid;
 
-	lane->pid = 0;
-	fd_close(&lane->fd);
-	if (*cause != LANE_ENDED || !await_end(pid)) {
-		starter_kill(lane->starter, pid);
-		await_end(pid);
-	} else if (reap(lane, pid)) {
+	fd_close(&child.fd);
+	lane->child = (struct child)CHILD_INIT;
+	if (*cause == LANE_ENDED && reap(lane, &child, END_MS) == 0) {
 		if (WIFSIGNALED(lane->end_status) && WTERMSIG(lane->end_status) == SIGKILL)
 			*cause = LANE_KILLED;
 		else
 			lane->died_status = lane->end_status;
 		return;
 	}
-	if (reap(lane, pid))
+	starter_kill(lane->starter, pid);
+	if (reap(lane, &child, END_MS) != -EAGAIN)
 		return;
 	for (size_t i = 0; i < LANE_DYING_MAX; i++) {
-		if (lane->dying[i] == 0) {
-			lane->dying[i] = pid;
+		if (lane->dying[i].pid == 0) {
+			lane->dying[i] = child;
 			return;
 		}
 	}
@@ -116,7 +97,7 @@ static void lose(struct lane *lane, enum lane_cause cause)
 {
 	uint64_t now;
 
-	if (lane->pid == 0)
+	if (lane->child.pid == 0)
 		return;
 	end_process(lane, &cause);
 	now = clock_ns(CLOCK_MONOTONIC);
@@ -154,11 +135,11 @@ int lane_start(struct lane *lane)
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	int err;
 
-	if (lane->pid != 0)
+	if (lane->child.pid != 0)
 		return 0;
 	if (now < lane->not_before_ns || !reap_dying(lane))
 		return -EAGAIN;
-	err = starter_start(lane->starter, lane->argument, &lane->fd, &lane->pid);
+	err = starter_start(lane->starter, lane->argument, &lane->child);
 	if (err < 0)
 		return err;
 	lane->starts++;
@@ -175,7 +156,7 @@ int lane_send(struct lane *lane)
 	int err;
 
 	head->seq = ++lane->seq;
-	err = proto_send(lane->fd, &lane->out);
+	err = proto_send(lane->child.fd, &lane->out);
 	if (err == -EPIPE || err == -ECONNRESET) {
 		lose(lane, LANE_ENDED);
 		return -ENOTCONN;
@@ -219,9 +200,9 @@ enum lane_result lane_wait(struct lane *lane, uint64_t until_ns)
 	uint64_t end_ns = lane->busy && hung_ns < until_ns ? hung_ns : until_ns;
 	int err;
 
-	if (lane->pid == 0)
+	if (lane->child.pid == 0)
 		return LANE_LOST;
-	while (!await(lane->fd, end_ns)) {
+	while (!await(lane->child.fd, end_ns)) {
 		uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
 		if (lane->busy && now >= hung_ns)
@@ -229,7 +210,7 @@ enum lane_result lane_wait(struct lane *lane, uint64_t until_ns)
 		if (now >= until_ns)
 			return LANE_LATE;
 	}
-	err = proto_receive(lane->fd, MSG_DONTWAIT, &lane->in);
+	err = proto_receive(lane->child.fd, MSG_DONTWAIT, &lane->in);
 	if (err == -EAGAIN)
 		return LANE_LATE;
 	if (err == -EBADMSG)
@@ -246,7 +227,7 @@ enum lane_result lane_wait(struct lane *lane, uint64_t until_ns)
 
 double lane_cpu_s(const struct lane *lane)
 {
-	return lane->cpu_s + (double)clock_process_ns(lane->pid) / 1e9;
+	return lane->cpu_s + (double)clock_process_ns(lane->child.pid) / 1e9;
 }
 
 static uint64_t kb_of(const char *text, const char *key)
@@ -262,8 +243,8 @@ void lane_memory(const struct lane *lane, uint64_t *rss_kb, uint64_t *rss_max_kb
 	char path[64];
 
 	*rss_kb = *rss_max_kb = 0;
-	snprintf(path, sizeof(path), "/proc/%d/status", lane->pid);
-	if (lane->pid == 0 || fd_read_path(path, STATUS_BYTES_MAX, &text) < 0)
+	snprintf(path, sizeof(path), "/proc/%d/status", lane->child.pid);
+	if (lane->child.pid == 0 || fd_read_path(path, STATUS_BYTES_MAX, &text) < 0)
 		return;
 	*rss_kb = kb_of(text.data, "\nVmRSS:");
 	*rss_max_kb = kb_of(text.data, "\nVmHWM:");

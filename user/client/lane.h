@@ -7,7 +7,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "wire/proto.h"
 #include "client/starter.h"
@@ -41,8 +40,7 @@ struct lane {
 	struct starter *starter;
 	const char *argument; /* argv[1] of the program, which is our own */
 	uint64_t hang_ns;
-	pid_t pid; /* 0: none */
-	int fd;    /* -1: none */
+	struct child child;
 	uint32_t seq;
 	bool busy;                  /* a request is outstanding: */
 	struct proto_request asked; /* this, without its queries */
@@ -52,7 +50,7 @@ struct lane {
 	enum lane_cause cause; /* of the last loss */
 	int end_status;        /* as from waitpid(2), of the last one that could be waited for */
 	int died_status;       /* and of the last one that was lost as LANE_ENDED */
-	pid_t dying[LANE_DYING_MAX];
+	struct child dying[LANE_DYING_MAX]; /* killed, and have not ended yet */
 	uint64_t starts, lost[LANE_CAUSES];
 	double cpu_s; /* of those that are gone */
 	struct proto_message in, out;

@@ -366,7 +366,7 @@ static enum worker_status want_loaded(struct namer *namer, const struct worker_o
 /* It was lost, or has no room for what it was just told. */
 static enum worker_status given_up(const struct namer *namer)
 {
-	return namer->lane.pid == 0 ? WORKER_DOWN : WORKER_MEMORY;
+	return namer->lane.child.pid == 0 ? WORKER_DOWN : WORKER_MEMORY;
 }
 
 int namer_names(struct namer *namer, const struct worker_object *object,
@@ -496,7 +496,7 @@ enum worker_status namer_state(
  */
 static void say_drop(struct namer *namer, enum proto_kind kind, uint64_t id)
 {
-	if (namer->lane.pid == 0 || make_ready(namer, 0) != WORKER_OK)
+	if (namer->lane.child.pid == 0 || make_ready(namer, 0) != WORKER_OK)
 		return;
 	proto_begin_request(&namer->lane.out, kind, id);
 	if (lane_send(&namer->lane) == -ENOTCONN)

@@ -258,7 +258,7 @@ void row_queue_kick(struct row_queue *queue)
 
 	if (queue->next < queue->jobs.len)
 		bring_forward(queue);
-	if (queue->lane.pid != 0 && !queue->lane.busy && queue->next < queue->jobs.len &&
+	if (queue->lane.child.pid != 0 && !queue->lane.busy && queue->next < queue->jobs.len &&
 		job->fd >= 0 && !blame_holds(queue->blame, BLAME_ROWS, job->id) &&
 		send_job(queue, job) == 0)
 		queue->next++;

@@ -1,40 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* client/starter.h - a small process that keeps what starting a worker takes, so that its owner
- * need not: to make namespaces, to change the user, and to end another user's process. It is forked
- * before its owner has met a byte from outside, and knows few words: start; kill, of what it
- * started; a CPU clock, which takes as much where perf_event_paranoid is above 2; and a guest, who
- * may ask for clocks and nothing else. The workers are its owner's children, not its. */
+/* client/starter.h - a small process that keeps the privileges that starting a worker takes, so
+ * that its owner can drop them: it makes namespaces, changes the user, and ends another user's
+ * process. It is forked before its owner reads a byte from outside. It obeys four orders: start a
+ * process; kill one that it started; open a CPU clock, which takes privileges where
+ * perf_event_paranoid is above 2; admit a guest, who may ask for clocks and nothing else. The
+ * workers are children of its owner. */
 #pragma once
 
-#include <sys/types.h>
-
+#include "base/child.h"
 #include "base/cpu_clock.h"
+#include "base/orders.h"
 
-#define STARTER_GUESTS_MAX 8
+#define STARTER_GUESTS_MAX ORDERS_GUESTS_MAX
 
 struct starter {
-	pid_t pid; /* 0: none, or we are its guest */
-	int fd;
+	struct child child; /* with a socket and no process: we are its guest */
 };
 
-#define STARTER_INIT      \
-	{                 \
-		.fd = -1, \
+#define STARTER_INIT                 \
+	{                            \
+		.child = CHILD_INIT, \
 	}
 
-/* While there is one thread only. */
+/* Only while there is one thread. */
 int starter_open(struct starter *starter);
-/* Does not end what it started. */
+/* The processes that it started run on. */
 void starter_close(struct starter *starter);
 
-/* This program once more, as `stoker ARGUMENT`, with an empty environment and one descriptor,
- * WORKER_FD: one end of a socket pair, of which the other becomes *fd. *pid is to be waited for.
- * Without a starter, or when it was lost, the process is started with what the caller may do. */
-int starter_start(struct starter *starter, const char *argument, int *fd, pid_t *pid);
+/* Executes this program as `stoker ARGUMENT`, with an empty environment and one descriptor,
+ * WORKER_FD: its end of the child's socket pair. Without a starter, or when it was lost, the
+ * process has the caller's privileges. */
+int starter_start(struct starter *starter, const char *argument, struct child *child);
 /* SIGKILL. */
 void starter_kill(struct starter *starter, pid_t pid);
-/* As cpu_clock_open, by the starter. -EPIPE: there is none. */
+/* The starter calls cpu_clock_open. -EPIPE: there is no starter. */
 int starter_clock(struct starter *starter, const struct cpu_clock *clock, int *fd);
-/* *fd, the caller's, is for a guest: what is in a struct starter with it has starter_clock.
- * -EAGAIN: as many as may be; -EPIPE: there is no starter. */
+/* *fd, the caller's, is for a guest, who puts it into a struct starter and calls starter_clock.
+ * -EAGAIN: there are STARTER_GUESTS_MAX; -EPIPE: there is no starter. */
 int starter_invite(struct starter *starter, int *fd);

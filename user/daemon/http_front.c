@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon/http_front.c - what the serving process may have of the daemon is a status, at most some
- * times a second, and captures within their pool's limits. It has a budget of messages; whatever is
- * not as it should be ends it. Its ids are its own and mean nothing here but to itself. */
+/* daemon/http_front.c - obeys three orders of the serving process (base/orders.h): a status, made
+ * a few times a second at most; a capture, within the pool's limits; its end. The process has a
+ * budget of orders a second, and an invalid order ends it. Captures' ids are its own; the daemon
+ * only sends them back. */
 #include "daemon/http_front.h"
 
 #include <errno.h>
@@ -17,6 +18,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/library.h"
+#include "base/orders.h"
 #include "daemon/memory.h"
 #include "http/listener.h"
 #include "http/proto.h"
@@ -30,7 +32,7 @@
 #define BACK_OFF_NS (NSEC_PER_SEC / 2)
 #define BACK_OFF_MAX_NS (60 * NSEC_PER_SEC)
 #define SETTLED_NS (60 * NSEC_PER_SEC)
-/* What a capture may take besides its seconds: to load, to name, to write. */
+/* A capture's time limit beyond its seconds: it loads, names and writes. */
 #define CAPTURE_GRACE_NS (60 * NSEC_PER_SEC)
 
 _Static_assert(HTTP_TEXT_MAX == WHY_MAX, "a reason fits into a message");
@@ -49,8 +51,7 @@ struct http_front {
 	struct asked asked[HTTP_CAPTURES_AT_ONCE];
 	char token[HTTP_TEXT_MAX];
 	int epoll_fd;
-	pid_t pid; /* 0: none */
-	int fd;
+	struct child child;
 	uint64_t started_ns, start_ns, back_off_ns; /* CLOCK_MONOTONIC */
 	uint64_t budget_ns;                         /* when the budget was filled last */
 	unsigned int budget;
@@ -73,18 +74,15 @@ static void forget_captures(struct http_front *f)
 /* How it ended, as of wait(2); 0: there was none. */
 static int end_process(struct http_front *f)
 {
-	int status = 0;
+	struct child_end end;
 
-	if (f->pid == 0)
+	if (f->child.pid == 0)
 		return 0;
-	fd_close(&f->fd);
-	f->stats.cpu_ns += clock_process_ns(f->pid);
-	starter_kill(&f->starter, f->pid);
-	while (waitpid(f->pid, &status, 0) < 0 && errno == EINTR)
-		;
-	f->pid = 0;
+	starter_kill(&f->starter, f->child.pid);
+	child_close(&f->child, &end);
+	f->stats.cpu_ns += end.cpu_ns;
 	forget_captures(f);
-	return status;
+	return end.status;
 }
 
 /* It is started again, later each time it did not last. */
@@ -111,10 +109,10 @@ static void lose_process(struct http_front *f, const char *why)
 
 static int give(struct http_front *f, const struct http_message *message, int fd)
 {
-	return fd_pass(f->fd, message, sizeof(*message), fd);
+	return fd_pass(f->child.fd, message, sizeof(*message), fd);
 }
 
-/* What it is to serve, and where from. */
+/* The listener, the token and the store. */
 static int give_begin(struct http_front *f)
 {
 	_cleanup_fd_ int store = open(f->options.store, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -132,7 +130,7 @@ static void set_muted(struct http_front *f, bool muted)
 {
 	struct epoll_event event = { .events = muted ? 0 : EPOLLIN };
 
-	if (epoll_ctl(f->epoll_fd, EPOLL_CTL_MOD, f->fd, &event) == 0)
+	if (epoll_ctl(f->epoll_fd, EPOLL_CTL_MOD, f->child.fd, &event) == 0)
 		f->muted = muted;
 }
 
@@ -142,9 +140,9 @@ static void start_process(struct http_front *f)
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	int err;
 
-	if (f->pid > 0 || now < f->start_ns)
+	if (f->child.pid > 0 || now < f->start_ns)
 		return;
-	err = starter_start(&f->starter, HTTP_ARGUMENT, &f->fd, &f->pid);
+	err = starter_start(&f->starter, HTTP_ARGUMENT, &f->child);
 	if (err < 0) {
 		f->start_ns = now + BACK_OFF_MAX_NS;
 		log_warn(f->options.log, "cannot start the process that serves HTTP: %s",
@@ -154,8 +152,8 @@ static void start_process(struct http_front *f)
 	f->started_ns = f->budget_ns = now;
 	f->budget = MESSAGES_A_SECOND;
 	f->muted = false;
-	if (fcntl(f->fd, F_SETFL, O_NONBLOCK) < 0 ||
-		epoll_ctl(f->epoll_fd, EPOLL_CTL_ADD, f->fd, &event) < 0)
+	if (fcntl(f->child.fd, F_SETFL, O_NONBLOCK) < 0 ||
+		epoll_ctl(f->epoll_fd, EPOLL_CTL_ADD, f->child.fd, &event) < 0)
 		err = -errno;
 	if (err == 0)
 		err = give_begin(f);
@@ -165,10 +163,11 @@ static void start_process(struct http_front *f)
 
 /* ---- what it asks for ----------------------------------------------------------------------- */
 
-static int give_status(struct http_front *f)
+static int obey_status(void *ctx, struct orders_call *call)
 {
+	struct http_message *answer = call->answer;
+	struct http_front *f = ctx;
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
-	_cleanup_fd_ int fd = -1;
 	int err = 0;
 
 	if (f->status.len == 0 || now - f->status_ns >= STATUS_EVERY_NS) {
@@ -176,9 +175,8 @@ static int give_status(struct http_front *f)
 		err = f->options.status(f->options.ctx, &f->status);
 		f->status_ns = now;
 	}
-	if (err == 0)
-		err = fd_in_memory("status", f->status.data, f->status.len, &fd);
-	return err < 0 ? err : give(f, &(struct http_message){ .kind = HTTP_STATUS }, fd);
+	answer->kind = HTTP_STATUS;
+	return err < 0 ? err : fd_in_memory("status", f->status.data, f->status.len, &call->fd);
 }
 
 static struct asked *find_asked(struct http_front *f, uint64_t capture)
@@ -222,36 +220,40 @@ static int start_capture(
 	return err;
 }
 
-static int give_capture(struct http_front *f, const struct http_message *m)
+/* The answer is a refusal. on_captured sends the profile. */
+static int obey_capture(void *ctx, struct orders_call *call)
 {
-	struct http_message answer = { .kind = HTTP_REFUSED, .id = m->id };
+	struct http_message *m = call->order, *answer = call->answer;
 	struct why why;
 
-	answer.err = start_capture(f, m, &answer.retry_ns, &why);
-	if (answer.err == 0)
-		return 0;
-	memcpy(answer.text, why.text, sizeof(answer.text));
-	return give(f, &answer, -1);
+	m->text[HTTP_TEXT_MAX - 1] = '\0';
+	if (!is_capture(m))
+		return -EPROTO;
+	answer->kind = HTTP_REFUSED;
+	answer->id = m->id;
+	answer->err = start_capture(ctx, m, &answer->retry_ns, &why);
+	if (answer->err == 0)
+		return ORDERS_SILENT;
+	memcpy(answer->text, why.text, sizeof(answer->text));
+	return 0;
 }
 
-/* -EPROTO: it is no message of ours. */
-static int obey(struct http_front *f, struct http_message *m)
+static int obey_cancel(void *ctx, struct orders_call *call)
 {
-	m->text[HTTP_TEXT_MAX - 1] = '\0';
-	switch (m->kind) {
-	case HTTP_ASK_STATUS:
-		return give_status(f);
-	case HTTP_CAPTURE:
-		return is_capture(m) ? give_capture(f, m) : -EPROTO;
-	case HTTP_CANCEL:
-		for (size_t i = 0; i < ARRAY_SIZE(f->asked); i++)
-			if (f->asked[i].capture > 0 && f->asked[i].id == m->id)
-				captures_end(f->captures, f->asked[i].capture);
-		return 0;
-	default:
-		return -EPROTO;
-	}
+	const struct http_message *m = call->order;
+	struct http_front *f = ctx;
+
+	for (size_t i = 0; i < ARRAY_SIZE(f->asked); i++)
+		if (f->asked[i].capture > 0 && f->asked[i].id == m->id)
+			captures_end(f->captures, f->asked[i].capture);
+	return ORDERS_SILENT;
 }
+
+static const struct orders_row rows[] = {
+	[HTTP_ASK_STATUS] = { ORDERS_OWNER, obey_status },
+	[HTTP_CAPTURE] = { ORDERS_OWNER, obey_capture },
+	[HTTP_CANCEL] = { ORDERS_OWNER, obey_cancel },
+};
 
 static void fill_budget(struct http_front *f)
 {
@@ -265,25 +267,30 @@ static void fill_budget(struct http_front *f)
 		set_muted(f, false);
 }
 
-static void hear(struct http_front *f)
+static void obey_all(struct http_front *f)
 {
-	while (f->pid > 0 && f->budget > 0) {
-		_cleanup_fd_ int fd = -1;
-		struct http_message message;
-		int err = fd_take(f->fd, MSG_DONTWAIT, &message, sizeof(message), &fd);
+	const struct orders orders = { .rows = rows,
+		.rows_len = ARRAY_SIZE(rows),
+		.order_bytes = sizeof(struct http_message),
+		.answer_bytes = sizeof(struct http_message),
+		.ctx = f };
+
+	while (f->child.pid > 0 && f->budget > 0) {
+		int err = orders_obey(&orders, f->child.fd, ORDERS_OWNER);
 
 		if (err == -EAGAIN)
 			return;
 		f->budget--;
-		if (err == 0)
-			err = obey(f, &message);
-		/* It does not take what it asked for, or asks for what there is not. */
-		if (err == -EPROTO || err == -EAGAIN)
+		if (err == -EPROTO || err == -ENOBUFS)
 			f->stats.refused++;
 		if (err < 0)
-			lose_process(f, err == -EPIPE ? "it has ended" : err_text(err));
+			lose_process(f,
+				err == -EPIPE             ? "it has ended"
+					: err == -EPROTO  ? "it sent an invalid order"
+					: err == -ENOBUFS ? "it does not take its answers"
+							  : err_text(err));
 	}
-	if (f->pid > 0 && !f->muted) {
+	if (f->child.pid > 0 && !f->muted) {
 		f->stats.refused++;
 		set_muted(f, true);
 	}
@@ -302,7 +309,7 @@ static void on_captured(void *ctx, struct capture_result *result)
 	asked->capture = 0;
 	message.id = asked->id;
 	memcpy(message.text, result->why.text, sizeof(message.text));
-	if (f->pid > 0 && give(f, &message, result->err == 0 ? result->fd : -1) < 0)
+	if (f->child.pid > 0 && give(f, &message, result->err == 0 ? result->fd : -1) < 0)
 		lose_process(f, "it does not take what it asked for");
 }
 
@@ -357,7 +364,7 @@ int http_front_open(const struct http_front_options *options, struct http_front 
 		.listener = LISTENER_INIT,
 		.starter = STARTER_INIT,
 		.epoll_fd = -1,
-		.fd = -1 };
+		.child = CHILD_INIT };
 	err = listener_open(options->listen, &f->listener, why);
 	if (err < 0)
 		return err;
@@ -415,13 +422,13 @@ void http_front_poll(struct http_front *f)
 	captures_poll(f->captures);
 	start_process(f);
 	fill_budget(f);
-	hear(f);
+	obey_all(f);
 }
 
 void http_front_stats(const struct http_front *f, struct http_front_stats *out)
 {
 	*out = f->stats;
-	out->cpu_ns += clock_process_ns(f->pid);
-	out->rss_bytes = memory_resident(f->pid);
+	out->cpu_ns += clock_process_ns(f->child.pid);
+	out->rss_bytes = memory_resident(f->child.pid);
 	captures_stats(f->captures, &out->captures);
 }
