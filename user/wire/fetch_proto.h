@@ -11,12 +11,13 @@
 #define FETCH_FILE_BYTES_MAX (256UL << 20)
 #define FETCH_FILE_MS 20000
 
-/* FETCH_INQUIRY: text is a container's id, and a connection to its runtime goes along. */
+/* FETCH_SERVER has no answer. FETCH_INQUIRY: text is a container's id, and a connection to its
+ * runtime goes along. */
 enum fetch_kind { FETCH_SERVER, FETCH_FILE, FETCH_INQUIRY };
 
 struct fetch_order {
-	uint64_t id;
 	uint32_t kind, pad;
+	uint64_t id;
 	char text[FETCH_URL_MAX]; /* a server's URL, or a build ID in hex */
 };
 

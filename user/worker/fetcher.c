@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker/fetcher.c - libcurl is loaded here and in no other process: it brings a TLS library with
- * it. No capability, another user, no new privileges, limits, a filter of system calls; the network
- * and /etc remain, as names and certificates need them. A server that fails twice in a row is not
- * asked again. A file goes to a place without a name in /var/tmp, as it may be large. Another of
- * these processes asks a container runtime, over a connection that it is given. */
+/* worker/fetcher.c - the only process that loads libcurl, which brings a TLS library. It has no
+ * capability, another user, no new privileges, limits and a filter of system calls; it keeps the
+ * network and /etc, as names and certificates need them. A server that fails twice in a row is not
+ * asked again. A file goes to a nameless file in /var/tmp, as it may be large. Another of these
+ * processes asks a container runtime, over a connection that comes with the order. */
 #include "worker/fetcher.h"
 
 #include <curl/curl.h>
@@ -26,6 +26,7 @@
 #include "base/caps.h"
 #include "base/fd.h"
 #include "base/library.h"
+#include "base/orders.h"
 #include "base/own.h"
 #include "base/sanitizer.h"
 #include "bpf/reasons.h"
@@ -175,7 +176,7 @@ static size_t on_bytes(char *data, size_t size, size_t count, void *ctx)
 	return size * count;
 }
 
-/* Not 0: nobody waits for it any more. */
+/* Not 0: the peer has gone, so stop. */
 static int on_progress(void *ctx, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
 {
 	struct fetcher *f = ctx;
@@ -263,7 +264,7 @@ static enum fetch_reason fetch_from(struct fetcher *f, const struct server *serv
 	return reason_of(f, code, status);
 }
 
-/* That no server has the file is the least that can be said of it. */
+/* The answer's reason is the last server's that did not just lack the file. */
 static void fetch_file(struct fetcher *f, const char *id, struct fetch_answer *answer)
 {
 	answer->reason = f->has_curl ? FETCH_NOT_FOUND : FETCH_NO_LIBRARY;
@@ -316,7 +317,7 @@ static int talk(int connection, const char *id, struct buf *answer)
 	return err < 0 ? err : fd_read_all(connection, INQUIRY_BYTES_MAX, answer);
 }
 
-/* What is behind the head of an answer that is one: "HTTP/1.x 200 ...". NULL: it is none. */
+/* The body of an answer "HTTP/1.x 200 ...". NULL: it is no such answer. */
 static const char *body_of(const struct buf *answer)
 {
 	const char *status = answer->data ? strchr(answer->data, ' ') : NULL, *end;
@@ -349,31 +350,51 @@ static void inquire(struct fetcher *f, const char *id, int connection, struct fe
 		answer->reason = FETCH_DONE;
 }
 
-static int obey(struct fetcher *f, const struct fetch_order *order, int connection)
-{
-	struct fetch_answer answer = { .id = order->id };
-	int err;
+/* ---- orders ---------------------------------------------------------------------------------- */
 
-	if (order->kind == FETCH_SERVER) {
-		if (f->servers_len < FETCH_SERVERS_MAX)
-			snprintf(
-				f->servers[f->servers_len++].url, FETCH_URL_MAX, "%s", order->text);
-		return 0;
-	}
-	if (order->kind == FETCH_INQUIRY)
-		inquire(f, order->text, connection, &answer);
-	else
-		fetch_file(f, order->text, &answer);
-	err = fd_pass(f->fd, &answer, sizeof(answer), answer.reason == FETCH_DONE ? f->out : -1);
-	fd_close(&f->out);
-	return err;
+static int obey_server(void *ctx, struct orders_call *call)
+{
+	const struct fetch_order *order = call->order;
+	struct fetcher *f = ctx;
+
+	if (f->servers_len < FETCH_SERVERS_MAX)
+		memccpy(f->servers[f->servers_len++].url, order->text, '\0', FETCH_URL_MAX - 1);
+	return ORDERS_SILENT;
 }
+
+static int obey_fetch(void *ctx, struct orders_call *call)
+{
+	struct fetch_answer *answer = call->answer;
+	struct fetch_order *order = call->order;
+	struct fetcher *f = ctx;
+
+	answer->id = order->id;
+	order->text[sizeof(order->text) - 1] = '\0';
+	if (order->kind == FETCH_INQUIRY)
+		inquire(f, order->text, call->given, answer);
+	else
+		fetch_file(f, order->text, answer);
+	if (answer->reason == FETCH_DONE)
+		call->fd = TAKE_FD(f->out);
+	fd_close(&f->out);
+	return 0;
+}
+
+static const struct orders_row rows[] = {
+	[FETCH_SERVER] = { ORDERS_OWNER, obey_server },
+	[FETCH_FILE] = { ORDERS_OWNER, obey_fetch },
+	[FETCH_INQUIRY] = { ORDERS_OWNER, obey_fetch },
+};
 
 int fetcher_main(int socket_fd)
 {
 	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXFSZ };
 	struct fetcher f = { .fd = socket_fd, .out = -1 };
-	struct fetch_order order;
+	struct orders orders = { .rows = rows,
+		.rows_len = ARRAY_SIZE(rows),
+		.order_bytes = sizeof(struct fetch_order),
+		.answer_bytes = sizeof(struct fetch_answer),
+		.ctx = &f };
 	sigset_t none;
 
 	for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)
@@ -384,15 +405,7 @@ int fetcher_main(int socket_fd)
 	if (leave_privileges() < 0)
 		return WORKER_EXIT_SANDBOX;
 	f.has_curl = load_curl(&f.curl);
-	for (;;) {
-		_cleanup_fd_ int connection = -1;
-
-		if (fd_take(socket_fd, 0, &order, sizeof(order), &connection) < 0)
-			break;
-		order.text[sizeof(order.text) - 1] = '\0';
-		if (obey(&f, &order, connection) < 0)
-			break;
-	}
-	/* What libraries do at a usual end may need a call that is denied. */
+	orders_serve(&orders, socket_fd);
+	/* Libraries' exit handlers may make a call that is denied. */
 	_exit(WORKER_EXIT_END);
 }
