@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* output/clerk.c - an order is a head and its bytes over a socket pair, and each has one answer.
- * The two ends are one program and trust each other's sizes. The end of the socket is the last
- * order.
- */
+/* output/clerk.c - the clerk serves orders (base/orders.h). The bytes to write come as a file in
+ * memory, so an order may have any number of them; the two ends are one program and trust each
+ * other's sizes. The clerk ends with the socket: it removes an unfinished file and turns perf maps
+ * off, also when its caller is killed. */
 #include "output/clerk.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/caps.h"
 #include "base/fd.h"
+#include "base/orders.h"
 #include "output/bundle.h"
 #include "output/record_jit.h"
 #include "sink/sink.h"
@@ -33,10 +29,9 @@ enum kind {
 };
 
 struct order {
-	enum kind kind;
-	time_t when;
-	size_t size;
+	uint32_t kind;
 	uint32_t file; /* of a bundle */
+	time_t when;
 };
 
 struct answer {
@@ -49,30 +44,12 @@ struct serving {
 	const struct clerk_options *options;
 	struct output output;
 	struct record_jit jit;
-	struct answer answer;
 	char file[OUTPUT_PATH_MAX]; /* of a bundle */
 };
 
 /* ---- the clerk ----------------------------------------------------------------------------- */
 
-static int read_whole(int fd, void *data, size_t size)
-{
-	char *at = data;
-
-	while (size > 0) {
-		ssize_t n = read(fd, at, size);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return -EPIPE;
-		at += n;
-		size -= (size_t)n;
-	}
-	return 0;
-}
-
-static int begin_file(struct serving *s, const struct order *order)
+static int begin_file(struct serving *s, const struct order *order, struct answer *answer)
 {
 	const struct bundle_file *file = &bundle_files()[order->file];
 
@@ -81,207 +58,176 @@ static int begin_file(struct serving *s, const struct order *order)
 		.plain = true,
 		.gzip = (sink_find(file->format)->needs & SINK_GZIP) != 0,
 		.fd = -1 };
-	return output_begin(&s->output, order->when, &s->answer.why);
+	return output_begin(&s->output, order->when, &answer->why);
 }
 
-static int obey(struct serving *s, const struct order *order, struct buf *bytes)
+static int obey(struct serving *s, const struct order *order, const struct buf *bytes,
+	struct answer *answer)
 {
 	const struct clerk_options *o = s->options;
 	int err = 0;
 
 	switch (order->kind) {
 	case WRITE_BEGIN:
-		err = output_begin(&s->output, order->when, &s->answer.why);
-		memcpy(s->answer.path, s->output.path, sizeof(s->answer.path));
+		err = output_begin(&s->output, order->when, &answer->why);
+		memcpy(answer->path, s->output.path, sizeof(answer->path));
 		return err;
 	case WRITE_FILE:
-		err = begin_file(s, order);
-		memcpy(s->answer.path, s->output.path, sizeof(s->answer.path));
+		err = begin_file(s, order, answer);
+		memcpy(answer->path, s->output.path, sizeof(answer->path));
 		return err;
 	case MAKE_FOLDER:
-		return bundle_make(o->bundle, &s->answer.why);
+		return bundle_make(o->bundle, &answer->why);
 	case WRITE_ARCHIVE:
-		return bundle_pack(o->bundle, order->when, &s->answer.why);
+		return bundle_pack(o->bundle, order->when, &answer->why);
 	case WRITE_PIECE:
-		return output_put(&s->output, bytes, &s->answer.why);
+		return output_put(&s->output, bytes, &answer->why);
 	case WRITE_END:
-		return output_end(&s->output, &s->answer.why);
+		return output_end(&s->output, &answer->why);
 	case WRITE_ABORT:
 		output_abort(&s->output);
 		return 0;
 	case WRITE_STATS:
-		return output_write_path(o->stats_path, bytes, &s->answer.why);
+		return output_write_path(o->stats_path, bytes, &answer->why);
 	case JIT_START:
 		err = record_jit_start(&s->jit, o->jit_pids, o->jit_pids_len, o->log);
-		return err < 0 ? why_set(&s->answer.why, err, "%s", err_text(err)) : 0;
+		return err < 0 ? why_set(&answer->why, err, "%s", err_text(err)) : 0;
 	case JIT_REFRESH:
 		record_jit_refresh(&s->jit, o->log);
 		return 0;
 	}
+	return -EPROTO;
+}
+
+static int obey_call(void *ctx, struct orders_call *call)
+{
+	_cleanup_(buf_done) struct buf bytes = BUF_INIT;
+	struct serving *s = ctx;
+	struct answer *answer = call->answer;
+
+	if (call->given >= 0)
+		answer->err = fd_read_all(call->given, SIZE_MAX, &bytes);
+	answer->err = answer->err < 0
+		? why_set(&answer->why, answer->err, "cannot read the profile to write: %s",
+			  err_text(answer->err))
+		: obey(s, call->order, &bytes, answer);
+	if (answer->err < 0)
+		output_abort(&s->output);
 	return 0;
 }
 
-/* False: that was all. */
-static bool serve_one(struct serving *s, int fd)
+static const struct orders_row rows[] = {
+	[WRITE_BEGIN... JIT_REFRESH] = { ORDERS_OWNER, obey_call },
+};
+
+static int run_clerk(void *ctx, int fd)
 {
-	_cleanup_(buf_done) struct buf bytes = BUF_INIT;
-	struct order order;
-	char *room;
+	struct serving s = *(const struct serving *)ctx;
+	struct orders orders = { .rows = rows,
+		.rows_len = ARRAY_SIZE(rows),
+		.order_bytes = sizeof(struct order),
+		.answer_bytes = sizeof(struct answer),
+		.ctx = &s };
 
-	if (read_whole(fd, &order, sizeof(order)) < 0 ||
-		buf_reserve(&bytes, order.size + 1, &room) < 0 ||
-		read_whole(fd, room, order.size) < 0)
-		return false;
-	buf_commit(&bytes, order.size);
-	s->answer = (struct answer){ 0 };
-	s->answer.err = obey(s, &order, &bytes);
-	if (s->answer.err < 0)
-		output_abort(&s->output);
-	return fd_write_all(fd, &s->answer, sizeof(s->answer)) == 0;
-}
-
-_Noreturn static void become_clerk(const struct clerk_options *options, int fd)
-{
-	struct serving s = { .options = options,
-		.output = { .pattern = options->pattern, .gzip = options->gzip, .fd = -1 } };
-
-	prctl(PR_SET_NAME, "stoker-clerk");
-	if (geteuid() != 0 && caps_limit(0) < 0)
-		_exit(1);
-	while (serve_one(&s, fd))
-		;
+	orders_serve(&orders, fd);
 	output_abort(&s.output);
-	record_jit_stop(&s.jit, options->log);
-	_exit(0);
+	record_jit_stop(&s.jit, s.options->log);
+	return 0;
 }
 
 /* ---- its caller ----------------------------------------------------------------------------- */
 
 int clerk_open(struct clerk *clerk, const struct clerk_options *options, struct why *why)
 {
-	int pair[2];
-	pid_t pid;
+	struct serving s = { .options = options,
+		.output = { .pattern = options->pattern, .gzip = options->gzip, .fd = -1 } };
+	const struct child_plan plan = { .run = run_clerk,
+		.ctx = &s,
+		.name = "stoker-clerk",
+		.socket = true,
+		.limited = geteuid() != 0 };
+	int err = child_start(&plan, &clerk->child);
 
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
-		return why_set(why, -errno, "cannot begin: %s", err_text(errno));
-	pid = fork();
-	if (pid == 0) {
-		fd_close(&pair[0]);
-		become_clerk(options, pair[1]);
-	}
-	fd_close(&pair[1]);
-	if (pid < 0) {
-		fd_close(&pair[0]);
-		return why_set(why, -EAGAIN, "cannot begin: %s", err_text(EAGAIN));
-	}
-	*clerk = (struct clerk){ .pid = pid, .fd = pair[0] };
-	return 0;
+	return err < 0
+		? why_set(why, err, "cannot start the process that writes files: %s", err_text(err))
+		: 0;
 }
 
 void clerk_close(struct clerk *clerk)
 {
-	fd_close(&clerk->fd);
-	if (clerk->pid == 0)
-		return;
-	while (waitpid(clerk->pid, NULL, 0) < 0 && errno == EINTR)
-		;
-	clerk->pid = 0;
+	child_close(&clerk->child, NULL);
 }
 
-static int ask(struct clerk *clerk, const struct order *order, const struct buf *bytes,
-	struct answer *answer, struct why *why)
+/* bytes: go with the order; path: gets the answer's. NULL: none. */
+static int ask(struct clerk *clerk, const struct order *order, const struct buf *bytes, char *path,
+	struct why *why)
 {
-	int err = fd_write_all(clerk->fd, order, sizeof(*order));
+	_cleanup_fd_ int given = -1, none = -1;
+	struct answer answer;
+	int err = bytes ? fd_in_memory("profile", bytes->data, bytes->len, &given) : 0;
 
-	if (err == 0 && order->size > 0)
-		err = fd_write_all(clerk->fd, bytes->data, order->size);
-	if (err == 0)
-		err = read_whole(clerk->fd, answer, sizeof(*answer));
-	if (err != 0)
+	if (err < 0)
+		return why_set(why, err, "no memory for the profile to write: %s", err_text(err));
+	err = orders_ask(
+		clerk->child.fd, order, sizeof(*order), given, &answer, sizeof(answer), &none);
+	if (err < 0)
 		return why_set(why, err, "the process that writes files was lost");
-	if (answer->err < 0)
-		*why = answer->why;
-	return answer->err;
+	if (answer.err < 0)
+		*why = answer.why;
+	else if (path)
+		memcpy(path, answer.path, sizeof(answer.path));
+	return answer.err;
 }
 
 int clerk_begin(struct clerk *clerk, time_t when, char path[OUTPUT_PATH_MAX], struct why *why)
 {
-	const struct order order = { .kind = WRITE_BEGIN, .when = when };
-	struct answer answer;
-	int err = ask(clerk, &order, NULL, &answer, why);
-
-	if (err == 0)
-		memcpy(path, answer.path, sizeof(answer.path));
-	return err;
+	return ask(clerk, &(struct order){ .kind = WRITE_BEGIN, .when = when }, NULL, path, why);
 }
 
 int clerk_begin_file(
 	struct clerk *clerk, uint32_t i, time_t when, char path[OUTPUT_PATH_MAX], struct why *why)
 {
 	const struct order order = { .kind = WRITE_FILE, .when = when, .file = i };
-	struct answer answer;
-	int err = ask(clerk, &order, NULL, &answer, why);
 
-	if (err == 0)
-		memcpy(path, answer.path, sizeof(answer.path));
-	return err;
+	return ask(clerk, &order, NULL, path, why);
 }
 
 int clerk_pack(struct clerk *clerk, time_t when, struct why *why)
 {
-	struct answer answer;
-
-	return ask(
-		clerk, &(struct order){ .kind = WRITE_ARCHIVE, .when = when }, NULL, &answer, why);
+	return ask(clerk, &(struct order){ .kind = WRITE_ARCHIVE, .when = when }, NULL, NULL, why);
 }
 
 int clerk_make_folder(struct clerk *clerk, struct why *why)
 {
-	struct answer answer;
-
-	return ask(clerk, &(struct order){ .kind = MAKE_FOLDER }, NULL, &answer, why);
+	return ask(clerk, &(struct order){ .kind = MAKE_FOLDER }, NULL, NULL, why);
 }
 
 int clerk_put(struct clerk *clerk, const struct buf *bytes, struct why *why)
 {
-	const struct order order = { .kind = WRITE_PIECE, .size = bytes->len };
-	struct answer answer;
-
-	return ask(clerk, &order, bytes, &answer, why);
+	return ask(clerk, &(struct order){ .kind = WRITE_PIECE }, bytes, NULL, why);
 }
 
 int clerk_end(struct clerk *clerk, struct why *why)
 {
-	struct answer answer;
-
-	return ask(clerk, &(struct order){ .kind = WRITE_END }, NULL, &answer, why);
+	return ask(clerk, &(struct order){ .kind = WRITE_END }, NULL, NULL, why);
 }
 
 int clerk_abort(struct clerk *clerk, struct why *why)
 {
-	struct answer answer;
-
-	return ask(clerk, &(struct order){ .kind = WRITE_ABORT }, NULL, &answer, why);
+	return ask(clerk, &(struct order){ .kind = WRITE_ABORT }, NULL, NULL, why);
 }
 
 int clerk_write_stats(struct clerk *clerk, const struct buf *bytes, struct why *why)
 {
-	const struct order order = { .kind = WRITE_STATS, .size = bytes->len };
-	struct answer answer;
-
-	return ask(clerk, &order, bytes, &answer, why);
+	return ask(clerk, &(struct order){ .kind = WRITE_STATS }, bytes, NULL, why);
 }
 
 int clerk_jit_start(struct clerk *clerk, struct why *why)
 {
-	struct answer answer;
-
-	return ask(clerk, &(struct order){ .kind = JIT_START }, NULL, &answer, why);
+	return ask(clerk, &(struct order){ .kind = JIT_START }, NULL, NULL, why);
 }
 
 int clerk_jit_refresh(struct clerk *clerk, struct why *why)
 {
-	struct answer answer;
-
-	return ask(clerk, &(struct order){ .kind = JIT_REFRESH }, NULL, &answer, why);
+	return ask(clerk, &(struct order){ .kind = JIT_REFRESH }, NULL, NULL, why);
 }

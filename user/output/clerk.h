@@ -1,31 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* output/clerk.h - the part of `record` that needs the caller's own rights, in a process that keeps
- * them: it writes files where the caller may, and turns perf maps on and off. It is forked before
- * the agent gives its privileges up, and all it gets from there is bytes to write. Where the
- * program has file capabilities it drops them, so that they write nothing. */
+/* output/clerk.h - the process that keeps the caller's own rights for `record`: it writes files
+ * where the caller may, and turns perf maps on and off. It is forked before the agent drops its
+ * privileges, and gets nothing from the agent but orders and bytes to write. Where the program has
+ * file capabilities, the clerk drops them, so it writes no file by their rights. */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
 #include <time.h>
 
 #include "base/buf.h"
+#include "base/child.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "output/output.h"
 
 struct clerk {
-	pid_t pid; /* 0: none */
-	int fd;
+	struct child child;
 };
 
-#define CLERK_INIT        \
-	{                 \
-		.fd = -1, \
+#define CLERK_INIT                   \
+	{                            \
+		.child = CHILD_INIT, \
 	}
 
-/* What the clerk knows from the start. */
+/* The clerk has a copy of them. */
 struct clerk_options {
 	const char *pattern; /* of output/output.h, as gzip */
 	bool gzip;
@@ -36,15 +35,15 @@ struct clerk_options {
 	struct log *log;
 };
 
-/* With the signals blocked that are to end the capture: they are for the caller. */
+/* To be called with the signals blocked that end the capture: only the caller obeys them. */
 int clerk_open(struct clerk *clerk, const struct clerk_options *options, struct why *why);
-/* What was turned on is turned off, also when the caller is killed instead. */
+/* Turns perf maps off that clerk_jit_start turned on; so does the end of the caller. */
 void clerk_close(struct clerk *clerk);
 
-/* A profile under the pattern as it reads at `when`, in pieces. path gets the file's name. After an
- * error nothing is left of it. */
+/* Begins a file for a profile, whose bytes follow in pieces. Its name is the pattern at `when`;
+ * path gets it. After an error the file is removed. */
 int clerk_begin(struct clerk *clerk, time_t when, char path[OUTPUT_PATH_MAX], struct why *why);
-/* The same of the i-th file of a bundle; and their archive. */
+/* The same for the i-th file of a bundle; and its archive. */
 int clerk_begin_file(
 	struct clerk *clerk, uint32_t i, time_t when, char path[OUTPUT_PATH_MAX], struct why *why);
 int clerk_pack(struct clerk *clerk, time_t when, struct why *why);
@@ -52,10 +51,10 @@ int clerk_pack(struct clerk *clerk, time_t when, struct why *why);
 int clerk_make_folder(struct clerk *clerk, struct why *why);
 int clerk_put(struct clerk *clerk, const struct buf *bytes, struct why *why);
 int clerk_end(struct clerk *clerk, struct why *why);
-/* Nothing is left of what was begun; nothing happens where nothing was. */
+/* Removes the file that was begun, if one was. */
 int clerk_abort(struct clerk *clerk, struct why *why);
 int clerk_write_stats(struct clerk *clerk, const struct buf *bytes, struct why *why);
 
-/* Turns perf maps on; has them brought up to date. What cannot be is warned of. */
+/* Turns perf maps on; brings them up to date. Warns of each process where that fails. */
 int clerk_jit_start(struct clerk *clerk, struct why *why);
 int clerk_jit_refresh(struct clerk *clerk, struct why *why);
