@@ -144,7 +144,7 @@ static uint64_t used_ns(struct daemon *d)
 
 	agent_account(d->agent, &account);
 	return (uint64_t)((account.agent_cpu_s + account.worker.cpu_s) * 1e9) +
-		account.sampler.run_ns + clock_process_ns(d->keeper.pid);
+		account.sampler.run_ns + clock_process_ns(d->keeper.child.pid);
 }
 
 /* An interval ends: the next one's rate. */
@@ -374,7 +374,7 @@ static int loop(struct daemon *d, struct why *why)
 	struct pollfd fds[] = {
 		{ .fd = agent_fd(d->agent), .events = POLLIN },
 		{ .fd = d->signals, .events = POLLIN },
-		{ .fd = d->keeper.fd, .events = POLLIN },
+		{ .fd = d->keeper.child.fd, .events = POLLIN },
 		{ .fd = d->http ? http_front_fd(d->http) : -1, .events = POLLIN },
 	};
 	int err = 0;

@@ -1,52 +1,52 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon/keeper.c - an order is one message with a file in memory behind it, so that handing an
- * interval over takes the daemon no longer for a slow disk; each order has one answer, the status.
- * The two ends are one program. The end of the socket is the last order. Who gave an order has it
- * until it is answered, so a keeper that is killed costs nothing: another one does it again, and
- * knows by the segment's id whether it was done. */
+/* daemon/keeper.c - an order (base/orders.h) comes with the interval as a file in memory, so a slow
+ * disk does not delay the daemon; each order has one answer, the status. The keeper ends with the
+ * socket. The daemon keeps an order until it is answered, so a keeper that is killed loses nothing:
+ * the next one gets the order again, and sees by the segment's id whether it was done. */
 #include "daemon/keeper.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/caps.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/heap.h"
+#include "base/orders.h"
 #include "store/compact.h"
 #include "store/store.h"
 
 #define LABEL_MAX 256
 #define BYTES_MAX (1UL << 30)
-/* Hours that are put together after an interval, so that a long time off is made up for slowly. */
+/* Hours that are compacted after one interval: after a long pause the keeper catches up slowly. */
 #define RUNS_AT_ONCE 2
 #define LOCK_WAIT_NS (2 * NSEC_PER_SEC)
 #define LOCK_POLL_MS 50
-/* Keepers that are lost over one interval before it is given up. */
+/* An interval is given up when this many keepers were lost over it. */
 #define TRIES_MAX 3
 
+enum { ORDER_PUT };
+
 struct keeper_order {
+	uint32_t kind;
+	uint32_t hz;
 	struct retention retention;
 	char host[LABEL_MAX], by[LABEL_MAX];
 	uint64_t id, start_ns, end_ns;
-	uint32_t hz;
-	size_t account_bytes, text_bytes; /* in the file, one behind the other */
+	size_t account_bytes, text_bytes; /* in the file, in this order */
 };
 
 struct keeping {
 	const char *path;
 	struct store *store; /* NULL: lost; opened again at the next interval */
 	struct log *log;
+	int foreign_fd; /* to close, or -1 */
 	struct keeper_status status;
 };
 
@@ -112,7 +112,7 @@ static void compact(struct keeping *k, const struct retention *r, uint64_t now)
 	}
 }
 
-static void tell_store(struct keeping *k)
+static void count_store(struct keeping *k)
 {
 	size_t len = k->store ? store_len(k->store) : 0;
 
@@ -122,14 +122,14 @@ static void tell_store(struct keeping *k)
 	k->status.newest_ns = len > 0 ? store_entry(k->store, len - 1)->end_ns : 0;
 }
 
-/* What the daemon gave, in memory: account, a NUL, text. */
+/* The file in memory: account, text. */
 static int read_order(const struct keeper_order *o, int fd, struct buf *out)
 {
 	int err;
 
 	if (o->account_bytes > BYTES_MAX || o->text_bytes > BYTES_MAX)
 		return -EFBIG;
-	/* Another keeper may have read it. */
+	/* A lost keeper may have read some of it. */
 	err = lseek(fd, 0, SEEK_SET) < 0 ? -errno
 					 : fd_read_all(fd, o->account_bytes + o->text_bytes, out);
 	return err == 0 && out->len != o->account_bytes + o->text_bytes ? -EIO : err;
@@ -158,7 +158,7 @@ static int make_segment(const struct keeper_order *o, int fd, struct buf *out)
 		out);
 }
 
-/* By a keeper that was lost before it said so. */
+/* A lost keeper may have written the segment and sent no answer. */
 static bool is_there(const struct store *store, uint64_t id)
 {
 	for (size_t i = store_len(store); i-- > 0;)
@@ -190,14 +190,16 @@ static int put(struct keeping *k, const struct keeper_order *o, int fd, struct w
 	return err == 0 ? store_put(k->store, packed, why) : err;
 }
 
-static void obey(struct keeping *k, const struct keeper_order *o, int fd)
+static int obey(void *ctx, struct orders_call *call)
 {
+	struct keeping *k = ctx;
+	struct keeper_order *o = call->order;
 	uint64_t now = clock_ns(CLOCK_REALTIME);
 
-	/* Room first: the disk may be full of what is to go. */
+	/* Room first: old segments may fill the disk. */
 	if (k->store)
 		expire(k, &o->retention, now);
-	k->status.err = put(k, o, fd, &k->status.why);
+	k->status.err = put(k, o, call->given, &k->status.why);
 	if (k->status.err < 0)
 		k->status.failed++;
 	else
@@ -206,86 +208,62 @@ static void obey(struct keeping *k, const struct keeper_order *o, int fd)
 		expire(k, &o->retention, now);
 		compact(k, &o->retention, now);
 	}
-	tell_store(k);
+	count_store(k);
+	memcpy(call->answer, &k->status, sizeof(k->status));
+	return 0;
 }
 
-_Noreturn static void serve(struct keeping *k, int socket)
+static int run_keeper(void *ctx, int fd)
 {
-	prctl(PR_SET_NAME, "stoker-keeper");
-	heap_give_back();
-	if (caps_limit(0) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-		_exit(1);
-	for (;;) {
-		_cleanup_fd_ int fd = -1;
-		struct keeper_order order;
-		int err = fd_take(socket, 0, &order, sizeof(order), &fd);
+	static const struct orders_row rows[] = { [ORDER_PUT] = { ORDERS_OWNER, obey } };
+	struct keeping *k = ctx;
+	struct orders orders = { .rows = rows,
+		.rows_len = ARRAY_SIZE(rows),
+		.order_bytes = sizeof(struct keeper_order),
+		.answer_bytes = sizeof(struct keeper_status),
+		.ctx = k };
 
-		if (err == -EAGAIN)
-			continue;
-		if (err < 0)
-			break;
-		obey(k, &order, fd);
-		if (fd_pass(socket, &k->status, sizeof(k->status), -1) < 0)
-			break;
-	}
+	fd_close(&k->foreign_fd);
+	heap_give_back();
+	orders_serve(&orders, fd);
 	store_free(k->store);
-	_exit(0);
+	return 0;
 }
 
 /* ---- its caller ----------------------------------------------------------------------------- */
 
-/* What is open here is not for the keeper, but for what it says. Its store, if it has one by now,
- * is. */
-static void close_others(struct keeping *k, int foreign_fd, int *socket)
+static int start_keeper(struct keeping *k, struct child *child)
 {
-	fd_close(&foreign_fd);
-	if (k->store)
-		return;
-	*socket = dup2(*socket, STDERR_FILENO + 1);
-	close_range(STDERR_FILENO + 2, UINT_MAX, 0);
-}
+	const struct child_plan plan = { .run = run_keeper,
+		.ctx = k,
+		.name = "stoker-keeper",
+		.fds = k->store ? NULL : child_standard, /* the store has descriptors of its own */
+		.fds_len = CHILD_STANDARD,
+		.socket = true,
+		.limited = true };
 
-/* *fd: our end of the socket. */
-static int start_keeper(struct keeping *k, int foreign_fd, pid_t *pid, int *fd)
-{
-	int pair[2];
-
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return -errno;
-	*pid = fork();
-	if (*pid == 0) {
-		fd_close(&pair[0]);
-		close_others(k, foreign_fd, &pair[1]);
-		serve(k, pair[1]);
-	}
-	fd_close(&pair[1]);
-	if (*pid < 0) {
-		fd_close(&pair[0]);
-		return -EAGAIN;
-	}
-	*fd = pair[0];
-	return 0;
+	return child_start(&plan, child);
 }
 
 int keeper_open(struct keeper *keeper, const char *path, int foreign_fd, struct log *log,
 	struct keeper_status *status, struct why *why)
 {
 	_cleanup_(freep) struct keeper_order *order = calloc(1, sizeof(*order));
-	struct keeping k = { .path = path, .log = log };
-	int fd, err = open_first(&k, why);
-	pid_t pid;
+	struct keeping k = { .path = path, .log = log, .foreign_fd = foreign_fd };
+	struct child child;
+	int err = open_first(&k, why);
 
 	if (err < 0)
 		return err;
-	tell_store(&k);
+	count_store(&k);
 	*status = k.status;
-	err = order ? start_keeper(&k, foreign_fd, &pid, &fd) : -ENOMEM;
-	/* The lock stays with the keeper: it is of the file that both have open. */
+	err = order ? start_keeper(&k, &child) : -ENOMEM;
+	/* The lock stays with the keeper: both have its file open. */
 	store_free(k.store);
 	if (err < 0)
-		return why_set(why, err, "cannot begin: %s", err_text(err));
-	*keeper = (struct keeper){ .pid = pid,
-		.fd = fd,
+		return why_set(why, err, "cannot start the process that writes the store: %s",
+			err_text(err));
+	*keeper = (struct keeper){ .child = child,
 		.path = path,
 		.log = log,
 		.order = TAKE_PTR(order),
@@ -294,18 +272,10 @@ int keeper_open(struct keeper *keeper, const char *path, int foreign_fd, struct 
 	return 0;
 }
 
-static void wait_for_end(struct keeper *keeper)
-{
-	while (keeper->pid > 0 && waitpid(keeper->pid, NULL, 0) < 0 && errno == EINTR)
-		;
-	keeper->pid = 0;
-}
-
 void keeper_close(struct keeper *keeper)
 {
-	fd_close(&keeper->fd);
 	fd_close(&keeper->order_fd);
-	wait_for_end(keeper);
+	child_close(&keeper->child, NULL);
 	free(keeper->order);
 	*keeper = (struct keeper)KEEPER_INIT;
 }
@@ -313,19 +283,22 @@ void keeper_close(struct keeper *keeper)
 /* Another one, under the same descriptor. */
 static int start_again(struct keeper *keeper)
 {
-	struct keeping k = { .path = keeper->path, .log = keeper->log, .status = keeper->status };
-	int fd = -1, err;
+	struct keeping k = {
+		.path = keeper->path, .log = keeper->log, .foreign_fd = -1, .status = keeper->status
+	};
+	struct child child;
+	int err;
 
-	wait_for_end(keeper);
+	child_wait(&keeper->child, -1, NULL);
 	log_warn(keeper->log, "the process that writes the store was lost: another one goes on");
 	keeper->status.lost = ++k.status.lost;
-	err = start_keeper(&k, -1, &keeper->pid, &fd);
-	if (err < 0) {
-		keeper->pid = 0;
+	err = start_keeper(&k, &child);
+	if (err < 0)
 		return err;
-	}
-	err = dup3(fd, keeper->fd, O_CLOEXEC) < 0 ? -errno : 0;
-	fd_close(&fd);
+	err = dup3(child.fd, keeper->child.fd, O_CLOEXEC) < 0 ? -errno : 0;
+	fd_close(&child.fd);
+	child.fd = keeper->child.fd;
+	keeper->child = child;
 	return err;
 }
 
@@ -339,13 +312,14 @@ static int make_file(const char *account, const struct buf *text)
 	return err < 0 ? err : TAKE_FD(fd);
 }
 
-/* Once more, where that one was lost. */
+/* Starts another keeper when it was lost. */
 static int send_order(struct keeper *keeper)
 {
 	int err = -EPIPE;
 
 	while (err == -EPIPE && keeper->tries++ < TRIES_MAX) {
-		err = fd_pass(keeper->fd, keeper->order, sizeof(*keeper->order), keeper->order_fd);
+		err = fd_pass(
+			keeper->child.fd, keeper->order, sizeof(*keeper->order), keeper->order_fd);
 		if (err == -ECONNRESET)
 			err = -EPIPE;
 		if (err == -EPIPE && start_again(keeper) < 0)
@@ -361,7 +335,8 @@ int keeper_put(struct keeper *keeper, const struct segment_about *about, const s
 	struct keeper_order *order = keeper->order;
 	int err = 0;
 
-	*order = (struct keeper_order){ .retention = *r,
+	*order = (struct keeper_order){ .kind = ORDER_PUT,
+		.retention = *r,
 		.start_ns = about->start_ns,
 		.end_ns = about->end_ns,
 		.hz = about->hz,
@@ -385,7 +360,8 @@ static int take_answer(struct keeper *keeper, bool wait, struct keeper_status *s
 	int err;
 
 	do
-		err = fd_take(keeper->fd, wait ? 0 : MSG_DONTWAIT, status, sizeof(*status), &none);
+		err = fd_take(
+			keeper->child.fd, wait ? 0 : MSG_DONTWAIT, status, sizeof(*status), &none);
 	while (wait && err == -EAGAIN);
 	fd_close(&none);
 	return err;
