@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon/capture.c - a child with two files in memory: stdout is its profile, stderr what it says.
- * It is executed anew and shares nothing with the daemon but its capabilities, which are handed on
- * as ambient ones, for where we are not root. It goes when the daemon goes, however that ends. */
+/* daemon/capture.c - a child with two files in memory: stdout for its profile, stderr for its
+ * messages. It executes this program again and shares nothing with the daemon but its capabilities,
+ * which it inherits as ambient ones, in case we are not root. It ends when the daemon ends, for any
+ * reason. */
 #include "daemon/capture.h"
 
 #include <assert.h>
@@ -12,19 +13,18 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/caps.h"
+#include "base/child.h"
 #include "base/clock.h"
 #include "base/fd.h"
 
 #define MINUTE_NS (60 * NSEC_PER_SEC)
-#define SAID_BYTES_MAX 4096
+#define MESSAGES_BYTES_MAX 4096
 #define PREFIX "stoker: "
 #define CLOCKS_ENV "STOKER_CLOCKS"
 #define CLOCKS_FD 3
@@ -32,11 +32,10 @@
 
 struct capture {
 	uint64_t id; /* 0: a free place */
-	pid_t pid;
-	int pidfd;
-	int out, said;
-	uint64_t ends_ns, kill_ns; /* CLOCK_MONOTONIC: expected; at the latest */
-	int err;                   /* why it was killed */
+	struct child child;
+	int out, messages; /* its stdout and stderr */
+	uint64_t ends_ns;  /* CLOCK_MONOTONIC: when it is expected to end */
+	int err;           /* why it was killed */
 };
 
 struct captures {
@@ -52,22 +51,6 @@ struct captures {
 
 /* ---- a child -------------------------------------------------------------------------------- */
 
-/* As its standard files and the one behind them. */
-static int place_fds(const struct capture *c, int clocks_fd)
-{
-	const int fds[] = { open("/dev/null", O_RDONLY | O_CLOEXEC), c->out, c->said, clocks_fd };
-	int len = clocks_fd > 0 ? CLOCKS_FD + 1 : CLOCKS_FD;
-
-	for (int i = 0; i < len; i++)
-		if (fds[i] < 0 || dup2(fds[i], i) < 0 || fcntl(i, F_SETFD, 0) < 0)
-			return -errno;
-	if (close_range((unsigned int)len, ~0U, 0) < 0)
-		return -errno;
-	return (clocks_fd > 0 ? setenv(CLOCKS_ENV, CLOCKS_TEXT, 1) : unsetenv(CLOCKS_ENV)) < 0
-		? -ENOMEM
-		: 0;
-}
-
 int capture_clocks_fd(void)
 {
 	const char *text = secure_getenv(CLOCKS_ENV);
@@ -77,67 +60,61 @@ int capture_clocks_fd(void)
 	return given && fcntl(CLOCKS_FD, F_SETFD, FD_CLOEXEC) == 0 ? CLOCKS_FD : 0;
 }
 
-_Noreturn static void become_record(
-	const struct capture *c, const struct capture_order *order, pid_t parent)
+static int run_record(void *ctx, int fd)
 {
-	const char *const *words = order->words;
+	const struct capture_order *order = ctx;
 	const struct rlimit bytes = { CAPTURE_BYTES_MAX, CAPTURE_BYTES_MAX };
 	const char *argv[CAPTURE_WORDS_MAX + 3] = { "stoker", "record" };
-	sigset_t none;
+	int err = order->clocks_fd > 0 ? setenv(CLOCKS_ENV, CLOCKS_TEXT, 1) : unsetenv(CLOCKS_ENV);
 
-	for (size_t i = 0; words[i]; i++)
-		argv[i + 2] = words[i];
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	if (getppid() == parent && caps_hand_on() == 0 && setrlimit(RLIMIT_FSIZE, &bytes) == 0 &&
-		place_fds(c, order->clocks_fd) == 0)
+	(void)fd;
+	for (size_t i = 0; order->words[i]; i++)
+		argv[i + 2] = order->words[i];
+	if (err == 0 && caps_hand_on() == 0 && setrlimit(RLIMIT_FSIZE, &bytes) == 0)
 		execv("/proc/self/exe", (char **)argv);
-	_exit(127);
+	return CHILD_EXIT;
 }
 
 static void close_files(struct capture *c)
 {
-	fd_close(&c->pidfd);
 	fd_close(&c->out);
-	fd_close(&c->said);
+	fd_close(&c->messages);
 }
 
 static int start_child(struct capture *c, const struct capture_order *order)
 {
-	pid_t parent = getpid();
+	const int fds[] = { -1, memfd_create("capture", MFD_CLOEXEC),
+		memfd_create("messages", MFD_CLOEXEC), order->clocks_fd };
+	const struct child_plan plan = { .run = run_record,
+		.ctx = (void *)order,
+		.fds = fds,
+		.fds_len = order->clocks_fd > 0 ? CLOCKS_FD + 1 : CLOCKS_FD,
+		.signals = CHILD_SIGNALS_OPEN,
+		.death_signal = SIGKILL,
+		.deadline_ns = c->ends_ns };
 
-	c->pidfd = -1;
-	c->out = memfd_create("capture", MFD_CLOEXEC);
-	c->said = memfd_create("said", MFD_CLOEXEC);
-	if (c->out < 0 || c->said < 0)
-		return -errno;
-	c->pid = fork();
-	if (c->pid == 0)
-		become_record(c, order, parent);
-	if (c->pid < 0)
-		return -errno;
-	c->pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0);
-	return c->pidfd < 0 ? -errno : 0;
+	c->out = fds[1];
+	c->messages = fds[2];
+	return c->out < 0 || c->messages < 0 ? -errno : child_start(&plan, &c->child);
 }
 
 static void kill_child(struct capture *c, int err)
 {
 	if (c->err == 0)
 		c->err = err;
-	kill(c->pid, SIGKILL);
+	child_signal(&c->child, SIGKILL);
 }
 
-/* Its last line, as it is for a person. */
-static void read_said(const struct capture *c, struct why *why)
+/* The last line of its messages, without our prefix. */
+static void read_last_line(const struct capture *c, struct why *why)
 {
 	_cleanup_(buf_done) struct buf text = BUF_INIT;
 	const char *line;
-	off_t end = lseek(c->said, 0, SEEK_END);
+	off_t end = lseek(c->messages, 0, SEEK_END);
 
-	lseek(c->said, end > SAID_BYTES_MAX ? end - SAID_BYTES_MAX : 0, SEEK_SET);
-	if (fd_read_all(c->said, SAID_BYTES_MAX, &text) < 0 || text.len == 0) {
-		why_set(why, 0, "it said nothing");
+	lseek(c->messages, end > MESSAGES_BYTES_MAX ? end - MESSAGES_BYTES_MAX : 0, SEEK_SET);
+	if (fd_read_all(c->messages, MESSAGES_BYTES_MAX, &text) < 0 || text.len == 0) {
+		why_set(why, 0, "it gave no reason");
 		return;
 	}
 	if (text.data[text.len - 1] == '\n')
@@ -151,13 +128,17 @@ static void read_said(const struct capture *c, struct why *why)
 
 /* ---- the pool ------------------------------------------------------------------------------- */
 
-static void finish(struct captures *captures, struct capture *c, int status)
+static void finish(struct captures *captures, struct capture *c, const struct child_end *end)
 {
 	struct capture_result result = { .id = c->id, .err = c->err, .fd = -1 };
+	int status = end->status;
 
+	captures->stats.cpu_ns += end->cpu_ns;
+	if (result.err == 0 && end->late)
+		result.err = -ETIMEDOUT;
 	if (result.err == 0 && !(WIFEXITED(status) && WEXITSTATUS(status) == 0))
 		result.err = -EIO;
-	read_said(c, &result.why);
+	read_last_line(c, &result.why);
 	if (result.err == -EIO && WIFSIGNALED(status))
 		why_set(&result.why, 0, "the capture was killed by signal %d", WTERMSIG(status));
 	if (result.err == -ETIMEDOUT)
@@ -175,34 +156,14 @@ static void finish(struct captures *captures, struct capture *c, int status)
 	fd_close(&result.fd);
 }
 
-/* True when it was there to be reaped. */
-static bool reap(struct captures *captures, struct capture *c, int flags, int *status)
-{
-	struct rusage usage;
-	pid_t pid;
-
-	do
-		pid = wait4(c->pid, status, flags, &usage);
-	while (pid < 0 && errno == EINTR);
-	if (pid == c->pid)
-		captures->stats.cpu_ns += clock_usage_ns(&usage);
-	return pid != 0;
-}
-
 void captures_poll(struct captures *captures)
 {
-	uint64_t now = clock_ns(CLOCK_MONOTONIC);
-
 	for (size_t i = 0; i < captures->limits.at_once; i++) {
 		struct capture *c = &captures->all[i];
-		int status = 0;
+		struct child_end end;
 
-		if (c->id == 0)
-			continue;
-		if (reap(captures, c, WNOHANG, &status))
-			finish(captures, c, status);
-		else if (now >= c->kill_ns)
-			kill_child(c, -ETIMEDOUT);
+		if (c->id > 0 && child_wait(&c->child, 0, &end) != -EAGAIN)
+			finish(captures, c, &end);
 	}
 }
 
@@ -214,7 +175,7 @@ static struct capture *find_room(struct captures *captures)
 	return NULL;
 }
 
-/* Until the one that is expected to end first ends; at least a second, as that is a guess. */
+/* How long until the next capture is expected to end; at least a second, as that is a guess. */
 static uint64_t next_end(const struct captures *captures, uint64_t now)
 {
 	uint64_t soonest = now + MINUTE_NS;
@@ -232,13 +193,13 @@ static int check_limits(
 
 	if (captures->stats.running == captures->limits.at_once) {
 		*retry_ns = next_end(captures, now);
-		return why_set(why, -EBUSY, "%zu captures run already, which is as many as may",
+		return why_set(why, -EBUSY, "%zu captures run already, which is the limit",
 			captures->limits.at_once);
 	}
 	if (captures->stats.started >= captures->limits.a_minute && now < oldest + MINUTE_NS) {
 		*retry_ns = oldest + MINUTE_NS - now;
 		return why_set(why, -EAGAIN,
-			"%zu captures were begun in the last minute, which is as many as may be",
+			"%zu captures were started in the last minute, which is the limit",
 			captures->limits.a_minute);
 	}
 	return 0;
@@ -249,7 +210,7 @@ int captures_start(struct captures *captures, const struct capture_order *order,
 {
 	struct epoll_event event = { .events = EPOLLIN };
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
-	struct capture *c = find_room(captures), started = { .id = captures->next_id, .pidfd = -1 };
+	struct capture *c = find_room(captures), started = { .child = CHILD_INIT };
 	size_t words = 0;
 	int err = check_limits(captures, now, retry_ns, why);
 
@@ -260,15 +221,15 @@ int captures_start(struct captures *captures, const struct capture_order *order,
 	while (order->words[words])
 		words++;
 	assert(c && words <= CAPTURE_WORDS_MAX);
-	started.ends_ns = started.kill_ns = now + order->most_ns;
+	started.id = captures->next_id;
+	started.ends_ns = now + order->most_ns;
 	err = start_child(&started, order);
-	if (err == 0 && epoll_ctl(captures->epoll_fd, EPOLL_CTL_ADD, started.pidfd, &event) < 0)
+	if (err == 0 &&
+		epoll_ctl(captures->epoll_fd, EPOLL_CTL_ADD, started.child.pidfd, &event) < 0)
 		err = -errno;
 	if (err < 0) {
-		if (started.pid > 0) {
-			kill_child(&started, err);
-			waitpid(started.pid, NULL, 0);
-		}
+		kill_child(&started, err);
+		child_close(&started.child, NULL);
 		close_files(&started);
 		captures->stats.failed++;
 		return why_set(why, err, "cannot start a capture: %s", err_text(err));
@@ -318,15 +279,13 @@ int captures_new(const struct capture_limits *limits, capture_done_fn done, void
 
 void captures_free(struct captures *captures)
 {
-	int status;
-
 	if (!captures)
 		return;
 	for (size_t i = 0; i < captures->limits.at_once; i++) {
 		if (captures->all[i].id == 0)
 			continue;
 		kill_child(&captures->all[i], -ECANCELED);
-		reap(captures, &captures->all[i], 0, &status);
+		child_close(&captures->all[i].child, NULL);
 		close_files(&captures->all[i]);
 	}
 	fd_close(&captures->epoll_fd);
