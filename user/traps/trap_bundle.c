@@ -8,18 +8,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/caps.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/vec.h"
@@ -353,46 +349,40 @@ static int write_bundle(struct writing *w, struct why *why)
 
 /* ---- the process that writes it ------------------------------------------------------------- */
 
-_Noreturn static void serve(const struct trap_bundle *bundle, const struct trap_capture *capture)
+/* Signals that end the daemon do not end it: the capture is written in any case. */
+static int run_writer(void *ctx, int fd)
 {
-	struct writing w = { .bundle = bundle, .capture = capture };
+	struct writing *w = ctx;
 	struct why why;
 
-	/* It has been the agent up to here, with all that this had open. A signal to end is for the
-	 * daemon: what was captured is written in any case. */
-	prctl(PR_SET_NAME, "stoker-trap");
-	if (caps_limit(0) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
-		close_range(STDERR_FILENO + 1, ~0U, 0) < 0)
-		_exit(1);
+	(void)fd;
 	setpriority(PRIO_PROCESS, 0, NICE);
-	if (write_bundle(&w, &why) == 0)
-		_exit(0);
-	log_error(bundle->log, "trap %s: %s; this bundle is lost", capture->rule.name, why.text);
-	_exit(1);
+	if (write_bundle(w, &why) == 0)
+		return 0;
+	log_error(w->bundle->log, "trap %s: %s; this bundle is lost", w->capture->rule.name,
+		why.text);
+	return 1;
 }
 
 int trap_bundle_start(
-	const struct trap_bundle *bundle, const struct trap_capture *capture, pid_t *pid)
+	const struct trap_bundle *bundle, const struct trap_capture *capture, struct child *writer)
 {
-	pid_t child = fork();
+	struct writing w = { .bundle = bundle, .capture = capture };
+	const struct child_plan plan = { .run = run_writer,
+		.ctx = &w,
+		.name = "stoker-trap",
+		.fds = child_standard,
+		.fds_len = CHILD_STANDARD,
+		.limited = true };
 
-	if (child == 0)
-		serve(bundle, capture);
-	if (child < 0)
-		return -errno;
-	*pid = child;
-	return 0;
+	return child_start(&plan, writer);
 }
 
-int trap_bundle_end(pid_t pid, int wait_ms)
+int trap_bundle_end(struct child *writer, int wait_ms)
 {
-	_cleanup_fd_ int fd = (int)syscall(SYS_pidfd_open, pid, 0);
-	struct pollfd wait_for = { .fd = fd, .events = POLLIN };
-	int status = 0;
+	struct child_end end;
 
-	if (wait_ms > 0 && fd >= 0)
-		poll(&wait_for, 1, wait_ms);
-	if (waitpid(pid, &status, WNOHANG) == 0)
+	if (child_wait(writer, wait_ms, &end) == -EAGAIN)
 		return -EAGAIN;
-	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+	return WIFEXITED(end.status) && WEXITSTATUS(end.status) == 0;
 }

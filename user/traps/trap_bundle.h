@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* traps/trap_bundle.h - what a trap captured → STORE/traps/NAME-NNNN-UTC/: the files of a bundle,
- * and trap.json with what fired it. A process of its own writes it, without privileges, so that
- * sampling goes on meanwhile and a full or slow disk costs that bundle only. */
+/* traps/trap_bundle.h - a trap's capture → STORE/traps/NAME-NNNN-UTC/: the files of a bundle, and
+ * trap.json with the condition that fired. A process of its own writes it, without privileges:
+ * sampling goes on meanwhile, and a full or slow disk costs only that bundle. */
 #pragma once
 
 #include <stdbool.h>
-#include <sys/types.h>
 
+#include "base/child.h"
 #include "base/log.h"
 #include "traps/traps.h"
 #include "sink/sink.h"
@@ -19,8 +19,8 @@ struct trap_bundle {
 
 #define TRAP_BUNDLE_FOLDER "traps"
 
-/* Begins to write; *pid is the process that does and says what became of it. */
+/* Starts the writer, which logs how it ends. */
 int trap_bundle_start(
-	const struct trap_bundle *bundle, const struct trap_capture *capture, pid_t *pid);
-/* 1: it is written; 0: it failed, as was said; -EAGAIN: not yet. wait_ms: so long at most. */
-int trap_bundle_end(pid_t pid, int wait_ms);
+	const struct trap_bundle *bundle, const struct trap_capture *capture, struct child *writer);
+/* 1: the bundle is written; 0: that failed; -EAGAIN: the writer runs. Waits wait_ms at most. */
+int trap_bundle_end(struct child *writer, int wait_ms);

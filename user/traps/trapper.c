@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* traps/trapper.c - one bundle is written at a time; those behind it wait in memory, and as these
- * are few, traps that fire meanwhile are refused. */
+/* traps/trapper.c - one bundle is written at a time. The next ones wait in memory, up to a limit:
+ * beyond it a trap that fires is refused. */
 #include "traps/trapper.h"
 
 #include <errno.h>
@@ -23,6 +23,8 @@ int trapper_open(struct trapper *t, const struct rules *rules, uint64_t hz,
 
 void trapper_close(struct trapper *t)
 {
+	if (t->writer.pid > 0)
+		child_leave(&t->writer);
 	trap_capture_free(t->capture);
 	traps_free(t->traps);
 	*t = (struct trapper){ 0 };
@@ -37,19 +39,18 @@ void trapper_reload(struct trapper *t, const struct rules *before, const struct 
 			"the first trap, and one with a higher hz than any before, need a restart");
 }
 
-/* Hears of the writer, and starts the next one. last: also of what is not whole. */
+/* Starts the next writer when the last one has ended. last: also for an unfinished capture. */
 static void write_next(struct trapper *t, bool last, int wait_ms)
 {
 	struct account_traps *stats = traps_stats(t->traps);
 	int end;
 
-	if (t->writer) {
-		end = trap_bundle_end(t->writer, wait_ms);
+	if (t->writer.pid) {
+		end = trap_bundle_end(&t->writer, wait_ms);
 		if (end == -EAGAIN)
 			return;
 		stats->written += end > 0;
 		stats->failed += end <= 0;
-		t->writer = 0;
 		trap_capture_free(t->capture);
 	}
 	t->capture = traps_next(t->traps, last);
@@ -97,7 +98,7 @@ void trapper_finish(struct trapper *t)
 		now_ns = clock_ns(CLOCK_MONOTONIC);
 		write_next(t, true,
 			now_ns < until_ns ? (int)((until_ns - now_ns) / NSEC_PER_MSEC) : 0);
-	} while (t->writer && now_ns < until_ns);
+	} while (t->writer.pid && now_ns < until_ns);
 }
 
 const struct account_traps *trapper_stats(struct trapper *t)

@@ -14,8 +14,8 @@ struct trapper {
 	struct traps *traps; /* NULL: there are none */
 	struct trap_bundle bundle;
 	struct trap_capture *capture; /* that is being written */
-	pid_t writer;                 /* 0: none */
-	uint32_t hz_max;              /* that the clocks were opened for */
+	struct child writer;
+	uint32_t hz_max; /* that the clocks were opened for */
 };
 
 /* hz: the usual rate. Rules and bundle are borrowed and must outlive the trapper. */
