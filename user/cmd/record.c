@@ -110,7 +110,7 @@ static int start_command(struct record *r, struct why *why)
 	id = vec_add(&r->options.ids);
 	if (!id)
 		return why_set(why, -ENOMEM, "out of memory");
-	*id = (uint32_t)r->command.pid;
+	*id = (uint32_t)r->command.child.pid;
 	r->options.target = SAMPLER_TREE;
 	return 0;
 }
@@ -351,7 +351,7 @@ static int loop(struct record *r, struct why *why)
 	struct pollfd fds[] = {
 		{ .fd = agent_fd(r->agent), .events = POLLIN },
 		{ .fd = r->signals, .events = POLLIN },
-		{ .fd = r->command.pidfd, .events = POLLIN },
+		{ .fd = r->command.child.pidfd, .events = POLLIN },
 	};
 	int err = 0;
 
@@ -383,7 +383,7 @@ static int start(struct record *r, struct why *why)
 	r->chunk_ends_ns = r->started_ns + CHUNK_NS;
 	if (err == 0)
 		log_note(r->log, "sampling at %u Hz", r->options.hz);
-	if (err == 0 && r->command.pid > 0)
+	if (err == 0 && r->command.child.pid > 0)
 		err = command_go(&r->command, r->options.argv[0], why);
 	return err;
 }
