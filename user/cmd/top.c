@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd/top.c - three processes. The recorder is `stoker record`, which has the privileges and writes
  * a profile each interval into a pipe. The table reads that pipe and the keys; it has no
- * capability. The one that started both has none either: it waits, and should the table die of
- * anything, a SIGKILL too, it gives the terminal back. */
+ * capability. Their parent has none either: it waits, and restores the terminal when the table
+ * ends, be it by SIGKILL. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
 
 #include "base/caps.h"
+#include "base/child.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/own.h"
@@ -34,7 +34,7 @@ enum {
 	OPT_INTERVAL = OPT_OF_COMMAND,
 };
 
-/* What has a meaning here only is taken out; all else is record's, with its meaning there. */
+/* --interval and -F are read here; all others go to record and mean the same there. */
 static const struct option_row rows[] = {
 	{ 'a', "all", NULL, "all processes of the host (the default)" },
 	TARGET_ROWS,
@@ -56,9 +56,10 @@ struct top {
 	const char *what;
 	uint64_t hz, interval_ns;
 	char interval[NUMBER_MAX], rate[NUMBER_MAX];
-	pid_t recorder, view;
+	struct child recorder, view;
 	int profiles, talk;
 	struct termios terminal;
+	struct log *log;
 	bool help;
 };
 
@@ -152,53 +153,51 @@ static int make_arguments(struct top *top)
 	return add_arg(top, NULL);
 }
 
-/* In a process group of its own: what the terminal sends is for the table. */
-_Noreturn static void become_recorder(struct top *top, int profiles, int talk)
+/* In a process group of its own: the terminal's signals are for the table. */
+static int run_recorder(void *ctx, int fd)
 {
-	int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	struct top *top = ctx;
 
+	(void)fd;
 	setpgid(0, 0);
-	if (dup2(nothing, STDIN_FILENO) >= 0 && dup2(profiles, STDOUT_FILENO) >= 0 &&
-		dup2(talk, STDERR_FILENO) >= 0)
-		execv("/proc/self/exe", (char **)top->args.data);
-	dprintf(talk, "stoker: cannot start the recorder: %s\n", err_text(errno));
-	_exit(EXIT_FAILED);
+	execv("/proc/self/exe", (char **)top->args.data);
+	dprintf(STDERR_FILENO, "stoker: cannot start the recorder: %s\n", err_text(errno));
+	return EXIT_FAILED;
 }
 
 static int start_recorder(struct top *top, struct why *why)
 {
-	int profiles[2], talk[2];
+	int profiles[2], talk[2], err;
 
 	if (make_arguments(top) < 0)
 		return why_set(why, -ENOMEM, "out of memory");
 	if (pipe2(profiles, O_CLOEXEC) < 0 || pipe2(talk, O_CLOEXEC) < 0)
 		return why_set(why, -errno, "cannot begin: %s", err_text(errno));
-	top->recorder = fork();
-	if (top->recorder == 0)
-		become_recorder(top, profiles[1], talk[1]);
+	err = child_start(&(struct child_plan){ .run = run_recorder,
+				  .ctx = top,
+				  .fds = (const int[]){ -1, profiles[1], talk[1] },
+				  .fds_len = 3 },
+		&top->recorder);
 	close(profiles[1]);
 	close(talk[1]);
 	top->profiles = profiles[0];
 	top->talk = talk[0];
-	return top->recorder < 0 ? why_set(why, -EAGAIN, "cannot begin: %s", err_text(EAGAIN)) : 0;
+	return err < 0 ? why_set(why, err, "cannot start the recorder: %s", err_text(err)) : 0;
 }
 
 static void end_recorder(struct top *top)
 {
 	fd_close(&top->profiles);
 	fd_close(&top->talk);
-	if (top->recorder <= 0)
-		return;
-	kill(top->recorder, SIGTERM);
-	while (waitpid(top->recorder, NULL, 0) < 0 && errno == EINTR)
-		;
+	child_signal(&top->recorder, SIGTERM);
+	child_close(&top->recorder, NULL);
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-/* Ends with an exit status; why it failed is on stderr by then. */
-_Noreturn static void become_view(struct top *top, struct log *log)
+static int run_view(void *ctx, int fd)
 {
+	struct top *top = ctx;
 	const struct top_view_options options = {
 		.profiles = top->profiles,
 		.talk = top->talk,
@@ -210,13 +209,12 @@ _Noreturn static void become_view(struct top *top, struct log *log)
 	struct why why;
 	int err;
 
-	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	(void)fd;
 	err = top_view_run(&options, &why);
 	if (err < 0)
-		log_error(log, "%s", why.text);
-	/* Not by exit(): what a sanitizer does there needs a right that was given up. */
+		log_error(top->log, "%s", why.text);
 	fflush(stdout);
-	_exit(err < 0 ? EXIT_FAILED : EXIT_OK);
+	return err < 0 ? EXIT_FAILED : EXIT_OK;
 }
 
 /* Out of the other screen, the cursor and keys as usual: the sequences that terminals of our time
@@ -232,28 +230,28 @@ static void leave_screen(void)
 /* The table's exit status. Signals from the terminal are its own; others are passed on to it. */
 static int wait_for_view(struct top *top, const sigset_t *waited)
 {
-	int status;
+	struct child_end end;
 
 	for (;;) {
 		int signal = sigwaitinfo(waited, NULL);
-		pid_t ended = waitpid(top->view, &status, WNOHANG);
 
-		if (ended == top->view)
+		if (child_wait(&top->view, 0, &end) != -EAGAIN)
 			break;
 		if (signal == SIGTERM || signal == SIGHUP)
-			kill(top->view, SIGTERM);
+			child_signal(&top->view, SIGTERM);
 	}
 	tcsetattr(STDIN_FILENO, TCSANOW, &top->terminal);
-	if (WIFEXITED(status))
-		return WEXITSTATUS(status);
+	if (WIFEXITED(end.status))
+		return WEXITSTATUS(end.status);
 	leave_screen();
 	return EXIT_FAILED;
 }
 
-static int start_view(struct top *top, struct log *log, struct why *why)
+static int show(struct top *top, struct why *why)
 {
+	const struct child_plan plan = { .run = run_view, .ctx = top, .death_signal = SIGTERM };
 	sigset_t waited;
-	int status;
+	int status, err;
 
 	sigemptyset(&waited);
 	sigaddset(&waited, SIGCHLD);
@@ -262,11 +260,9 @@ static int start_view(struct top *top, struct log *log, struct why *why)
 	sigaddset(&waited, SIGINT);
 	sigaddset(&waited, SIGQUIT);
 	sigprocmask(SIG_BLOCK, &waited, NULL);
-	top->view = fork();
-	if (top->view == 0)
-		become_view(top, log);
-	if (top->view < 0)
-		return why_set(why, -EAGAIN, "cannot begin: %s", err_text(EAGAIN));
+	err = child_start(&plan, &top->view);
+	if (err < 0)
+		return why_set(why, err, "cannot start the table: %s", err_text(err));
 	status = wait_for_view(top, &waited);
 	if (status != EXIT_OK)
 		why_set(why, -EIO, "%s", "");
@@ -285,7 +281,7 @@ static int check_terminal(struct top *top, struct why *why)
 		: 0;
 }
 
-static int run(struct top *top, struct log *log, struct why *why)
+static int run(struct top *top, struct why *why)
 {
 	int err = screen_check(why);
 
@@ -293,7 +289,7 @@ static int run(struct top *top, struct log *log, struct why *why)
 	err = err < 0 ? err : start_recorder(top, why);
 	if (err == 0 && caps_limit(0) < 0)
 		err = why_set(why, -EPERM, "cannot give privileges up");
-	err = err < 0 ? err : start_view(top, log, why);
+	err = err < 0 ? err : show(top, why);
 	end_recorder(top);
 	return err;
 }
@@ -304,7 +300,10 @@ int cmd_top(int argc, char **argv, struct log *log)
 		.hz = HZ_DEFAULT,
 		.interval_ns = INTERVAL_DEFAULT_NS,
 		.profiles = -1,
-		.talk = -1 };
+		.talk = -1,
+		.recorder = CHILD_INIT,
+		.view = CHILD_INIT,
+		.log = log };
 	struct why why = { "" };
 	int err = add_arg(&top, "stoker") < 0 || add_arg(&top, "record") < 0
 		? why_set(&why, -ENOMEM, "out of memory")
@@ -315,7 +314,7 @@ int cmd_top(int argc, char **argv, struct log *log)
 	else if (err < 0)
 		log_error(log, "%s; see `stoker top --help`", why.text);
 	else
-		err = run(&top, log, &why) < 0 ? -EIO : 0;
+		err = run(&top, &why) < 0 ? -EIO : 0;
 	if (err == -EIO && why.text[0])
 		log_error(log, "%s", why.text);
 	vec_done(&top.args);
