@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* jit/jvm_attach.c - opens the directories, then lets a child put on the JVM's user and do the
- * rest: HotSpot obeys only what belongs to its own user, in its own user namespace at that. The
- * child sends the reply through a pipe, an error number in front; it lives no longer than the
- * parent waits. In the child there is no allocation that matters and no lock: only system calls.
- * What the commands mean is the caller's. */
+/* jit/jvm_attach.c - opens the directories; then a child changes to the JVM's user and does the
+ * rest: HotSpot obeys only its own user, in its own user namespace. The child sends an error number
+ * and the reply over its socket, within the time limits that are defined below. It allocates no
+ * memory and takes no lock: it makes only system calls. The caller knows what commands mean. */
 #include "jit/jvm_attach.h"
 
 #include <errno.h>
@@ -15,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 
+#include "base/child.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "jit/unix_client.h"
@@ -173,7 +172,7 @@ static int send_command(int fd, const char *command, uint64_t deadline_ns)
 	return err;
 }
 
-static int pass_reply(int fd, int pipe_fd, uint64_t deadline_ns)
+static int pass_reply(int fd, int socket, uint64_t deadline_ns)
 {
 	size_t sum = 0, got = 0;
 	char chunk[4096];
@@ -183,7 +182,7 @@ static int pass_reply(int fd, int pipe_fd, uint64_t deadline_ns)
 		sum += got;
 		err = unix_client_receive(fd, chunk, sizeof(chunk), deadline_ns, &got);
 		if (err == 0)
-			err = fd_write_all(pipe_fd, chunk, got);
+			err = fd_write_all(socket, chunk, got);
 	} while (err == 0 && got > 0 && sum < JVM_ATTACH_REPLY_MAX);
 	return err;
 }
@@ -199,60 +198,39 @@ static int begin(const struct attach *a, uint64_t deadline_ns, int *fd)
 	return err < 0 ? err : send_command(*fd, a->command, deadline_ns);
 }
 
-/* What the child does: the verdict, then the reply. It fails when the reply is not whole. */
-static int talk(const struct attach *a, int pipe_fd)
+/* Sends the verdict, then the reply. The exit status is 1 when the reply is not whole. */
+static int talk(void *ctx, int socket)
 {
+	const struct attach *a = ctx;
 	uint64_t deadline_ns = clock_ns(CLOCK_MONOTONIC) + REPLY_TIMEOUT_NS;
 	_cleanup_fd_ int fd = -1;
 	int verdict = begin(a, deadline_ns, &fd);
-	int err = fd_write_all(pipe_fd, &verdict, sizeof(verdict));
+	int err = fd_write_all(socket, &verdict, sizeof(verdict));
 
 	if (err == 0 && verdict == 0)
-		err = pass_reply(fd, pipe_fd, deadline_ns);
-	return err;
+		err = pass_reply(fd, socket, deadline_ns);
+	return err < 0;
 }
 
 /* ---- the parent ----------------------------------------------------------------------------- */
 
-static int start_child(const struct attach *a, pid_t *child, int *reply_fd)
-{
-	int fds[2];
-
-	if (pipe2(fds, O_CLOEXEC) < 0)
-		return -errno;
-	*child = fork();
-	if (*child == 0)
-		_exit(talk(a, fds[1]) < 0);
-	fd_close(&fds[1]);
-	if (*child < 0) {
-		fd_close(&fds[0]);
-		return -EAGAIN;
-	}
-	*reply_fd = fds[0];
-	return 0;
-}
-
 static int run_child(const struct attach *a, struct buf *out)
 {
-	_cleanup_fd_ int reply_fd = -1;
-	int verdict = -EPIPE, status = 0, err;
-	pid_t child = -1;
+	const struct child_plan plan = { .run = talk, .ctx = (void *)a, .socket = true };
+	struct child_end end;
+	struct child child;
+	int verdict, err = child_start(&plan, &child);
 
-	err = start_child(a, &child, &reply_fd);
 	if (err < 0)
 		return err;
-	if (read(reply_fd, &verdict, sizeof(verdict)) != sizeof(verdict))
+	if (read(child.fd, &verdict, sizeof(verdict)) != sizeof(verdict))
 		verdict = -EPIPE;
 	if (verdict == 0)
-		verdict = fd_read_all(reply_fd, JVM_ATTACH_REPLY_MAX + 4096, out);
+		verdict = fd_read_all(child.fd, JVM_ATTACH_REPLY_MAX + 4096, out);
 	if (verdict == 0)
 		verdict = buf_putc(out, '\0');
-	fd_close(&reply_fd);
-	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-		;
-	if (verdict == 0 && status != 0)
-		verdict = -ETIMEDOUT;
-	return verdict;
+	child_close(&child, &end);
+	return verdict == 0 && end.status != 0 ? -ETIMEDOUT : verdict;
 }
 
 static int explain(const struct jit_target *target, int err, struct why *why)
