@@ -11,6 +11,10 @@
 
 #include "base/buf.h"
 
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 8U
+#endif
+
 #define READ_CHUNK_BYTES 65536
 
 void fd_close(int *fd)
@@ -42,9 +46,14 @@ int fd_write_all(int fd, const void *data, size_t size)
 
 int fd_in_memory(const char *name, const void *data, size_t size, int *fd)
 {
-	_cleanup_fd_ int made = memfd_create(name, MFD_CLOEXEC);
-	int err = made < 0 ? -errno : fd_write_all(made, data, size);
+	/* vm.memfd_noexec=2 refuses a file that may be executed; before 6.3 there is no such flag.
+	 */
+	_cleanup_fd_ int made = memfd_create(name, MFD_CLOEXEC | MFD_NOEXEC_SEAL);
+	int err;
 
+	if (made < 0 && errno == EINVAL)
+		made = memfd_create(name, MFD_CLOEXEC);
+	err = made < 0 ? -errno : fd_write_all(made, data, size);
 	if (err == 0 && lseek(made, 0, SEEK_SET) < 0)
 		err = -errno;
 	if (err == 0)
