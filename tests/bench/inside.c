@@ -70,7 +70,7 @@ int starter_invite(struct starter *starter, int *fd)
 void lane_init(struct lane *lane, struct starter *starter, const char *argument, uint64_t hang_ns)
 {
 	*lane = (struct lane){
-		.starter = starter, .argument = argument, .hang_ns = hang_ns, .fd = -1
+		.starter = starter, .argument = argument, .hang_ns = hang_ns, .child = CHILD_INIT
 	};
 	insides[insides[0].lane != NULL].lane = lane;
 }
