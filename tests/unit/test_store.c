@@ -219,19 +219,47 @@ static void damaged_and_foreign_files_are_set_aside(void **state)
 	make(place, T0 + HOUR, MINUTE, lines, &bytes);
 	write_file(place, name, bytes.data, bytes.len - 1);
 	write_file(place, "segment.part", bytes.data, bytes.len / 2);
+	write_file(place, "segment.0123abcd.part", bytes.data, bytes.len / 2);
+	write_file(place, "index.0123abcd.part", bytes.data, 1);
+	write_file(place, "mine.0123abcd.part", "mine", 4);
 	write_file(place, "notes.txt", "mine", 4);
 	report = open_store(place, STORE_READ);
 	assert_int_equal(report.damaged, 1);
 	assert_true(exists(place, name));
 	report = open_store(place, STORE_WRITE);
 	assert_int_equal(report.damaged, 1);
-	assert_int_equal(report.leftover, 1);
+	assert_int_equal(report.leftover, 3);
 	assert_string_equal(report.last, name);
 	assert_int_equal(store_len(place->store), 1);
 	assert_false(exists(place, name));
 	assert_false(exists(place, "segment.part"));
+	assert_false(exists(place, "segment.0123abcd.part"));
+	assert_false(exists(place, "index.0123abcd.part"));
+	assert_true(exists(place, "mine.0123abcd.part"));
 	assert_true(exists(place, "notes.txt"));
 	assert_true(exists(place, "damaged/20270115T090000.000Z-60s.folded.zst"));
+}
+
+/* Who opens a FIFO waits for the other end. */
+static void fifos_in_the_place_of_its_files_make_nobody_wait(void **state)
+{
+	static const char *const names[] = { "index", "lock", "segment.part",
+		"20270115T090000.000Z-60s.folded.zst" };
+	struct place *place = *state;
+	char path[256];
+
+	alarm(20);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		snprintf(path, sizeof(path), "%s/%s", place->path, names[i]);
+		assert_int_equal(mkfifo(path, 0644), 0);
+	}
+	open_store(place, STORE_READ);
+	assert_int_equal(store_len(place->store), 0);
+	open_store(place, STORE_WRITE);
+	put(place, T0, lines);
+	open_store(place, STORE_READ);
+	assert_int_equal(store_len(place->store), 1);
+	alarm(0);
 }
 
 static void only_one_writes(void **state)
@@ -385,6 +413,8 @@ int main(void)
 			the_index_is_made_anew_when_it_is_lost_or_wrong, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			damaged_and_foreign_files_are_set_aside, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			fifos_in_the_place_of_its_files_make_nobody_wait, setup, teardown),
 		cmocka_unit_test_setup_teardown(only_one_writes, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_store_that_is_gone_says_so, setup, teardown),
 		cmocka_unit_test_setup_teardown(

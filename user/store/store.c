@@ -16,14 +16,14 @@
 
 #include "base/fd.h"
 #include "base/hash.h"
+#include "base/new_file.h"
 #include "store/index.h"
 
 #define INDEX_NAME "index"
 #define INDEX_BYTES_MAX (512U << 20)
 #define LOCK_NAME "lock"
 #define DAMAGED_NAME "damaged"
-#define SEGMENT_PART "segment.part"
-#define INDEX_PART "index.part"
+#define SEGMENT_STEM "segment" /* of a segment's temporary file */
 #define SAME_START_MAX 1000
 #define LISTINGS_MAX 8
 /* The index is made anew when it has this many lines too many. */
@@ -61,17 +61,13 @@ static void scan_done(struct scan *scan)
 
 /* ---- the listing ---------------------------------------------------------------------------- */
 
-static bool is_part(const char *name)
-{
-	return strcmp(name, SEGMENT_PART) == 0 || strcmp(name, INDEX_PART) == 0;
-}
-
 static int list_one(struct scan *scan, const char *name)
 {
 	struct stat st;
 	struct listed *file;
 
-	if (is_part(name) && scan->store->mode == STORE_WRITE) {
+	if (scan->store->mode == STORE_WRITE &&
+		(new_file_is_part(name, SEGMENT_STEM) || new_file_is_part(name, INDEX_NAME))) {
 		unlinkat(scan->store->dir, name, 0);
 		scan->report->leftover++;
 	}
@@ -296,29 +292,6 @@ static int scan_run(struct scan *scan)
 
 /* ---- writing files -------------------------------------------------------------------------- */
 
-/* Whole and on the disk under a name of its own, or not there. */
-static int write_part(int dir, const char *part, const void *data, size_t size)
-{
-	_cleanup_fd_ int fd =
-		openat(dir, part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
-	int err = fd < 0 ? -errno : fd_write_all(fd, data, size);
-
-	if (err == 0 && fsync(fd) < 0)
-		err = -errno;
-	if (err < 0 && fd >= 0)
-		unlinkat(dir, part, 0);
-	return err;
-}
-
-static int rename_part(int dir, const char *part, const char *name, unsigned int flags)
-{
-	int err = renameat2(dir, part, dir, name, flags) < 0 ? -errno : 0;
-
-	if (err == 0)
-		fsync(dir);
-	return err;
-}
-
 /* A crash leaves the old one or the new one; without it nothing is lost but time. */
 static void write_index(struct store *store, const struct index *index)
 {
@@ -329,19 +302,18 @@ static void write_index(struct store *store, const struct index *index)
 		if (err == 0)
 			err = index_put_line(&text, index, entry);
 	if (err == 0)
-		err = write_part(store->dir, INDEX_PART, text.data, text.len);
-	if (err == 0)
-		err = rename_part(store->dir, INDEX_PART, INDEX_NAME, 0);
+		err = new_file_write(store->dir, INDEX_NAME, text.data, text.len, NEW_FILE_SYNC);
 	if (err == 0)
 		store->lines = index->entries.len;
 }
 
 static void append_index(struct store *store, const struct buf *line)
 {
-	_cleanup_fd_ int fd = openat(store->dir, INDEX_NAME,
-		O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644);
+	const int flags = O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+	_cleanup_fd_ int fd = openat(store->dir, INDEX_NAME, flags, 0644);
+	struct stat st;
 
-	if (fd >= 0)
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
 		fd_write_all(fd, line->data, line->len);
 	store->lines++;
 }
@@ -395,8 +367,8 @@ static int open_dir(struct store *store, const char *path, struct why *why)
 		return why_set(why, -errno, "cannot open the store %s: %s", path, err_text(errno));
 	if (store->mode == STORE_READ)
 		return 0;
-	store->lock =
-		openat(store->dir, LOCK_NAME, O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+	store->lock = openat(store->dir, LOCK_NAME,
+		O_RDONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0644);
 	if (store->lock < 0)
 		return why_set(why, -errno, "cannot write to %s: %s", path, err_text(errno));
 	if (flock(store->lock, LOCK_EX | LOCK_NB) < 0)
@@ -496,15 +468,22 @@ static int enter(
 	return err == 0 ? insert(store, &entry) : err;
 }
 
-/* Under the first name that is free. */
-static int publish(const struct store *store, const struct segment_about *about, char *name)
+/* Under the first free name. */
+static int write_segment(const struct store *store, const struct segment_about *about,
+	struct bytes bytes, char *name)
 {
-	int err = -EEXIST;
+	struct new_file file;
+	int err = new_file_open(&file, store->dir, SEGMENT_STEM);
 
+	if (err < 0)
+		return err;
+	err = fd_write_all(file.fd, bytes.data, bytes.len);
+	err = err == 0 ? -EEXIST : err;
 	for (unsigned int n = 1; err == -EEXIST && n < SAME_START_MAX; n++) {
 		store_name(about->start_ns, about->end_ns, n, name);
-		err = rename_part(store->dir, SEGMENT_PART, name, RENAME_NOREPLACE);
+		err = new_file_commit(&file, name, NEW_FILE_SYNC | NEW_FILE_NO_OLD);
 	}
+	new_file_abort(&file);
 	return err;
 }
 
@@ -525,12 +504,7 @@ int store_put(struct store *store, struct bytes bytes, struct why *why)
 
 	if (err < 0)
 		return err;
-	err = write_part(store->dir, SEGMENT_PART, bytes.data, bytes.len);
-	if (err == 0) {
-		err = publish(store, &segment->about, name);
-		if (err < 0)
-			unlinkat(store->dir, SEGMENT_PART, 0);
-	}
+	err = write_segment(store, &segment->about, bytes, name);
 	if (err == 0)
 		err = enter(store, segment, name, bytes.len);
 	if (err < 0)
