@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/own.h"
@@ -53,7 +52,6 @@ struct convert {
 	bool by_given, part, quiet, help;
 
 	struct output out;
-	struct why why; /* of the output */
 };
 
 /* Decimal, to the nanosecond: where a range ends, a sample is in it or not. */
@@ -149,43 +147,6 @@ static int check(struct convert *c, const struct profile *p, struct why *why)
 	return 0;
 }
 
-static int take_bytes(void *ctx, const struct buf *bytes)
-{
-	struct convert *c = ctx;
-
-	return output_put(&c->out, bytes, &c->why);
-}
-
-static int write_sink(struct convert *c, const struct profile *p)
-{
-	struct sink_file file;
-	int err = sink_file_open(&file, c->sink, &c->options);
-
-	file.out.take = take_bytes;
-	file.out.ctx = c;
-	if (err == 0)
-		err = sink_file_put(&file, p);
-	if (err == 0)
-		err = sink_file_end(&file);
-	sink_file_done(&file);
-	return err;
-}
-
-static int write_file(struct convert *c, const struct profile *p, struct why *why)
-{
-	int err = output_begin(&c->out, time(NULL), &c->why);
-
-	if (err == 0)
-		err = write_sink(c, p);
-	if (err == 0)
-		err = output_end(&c->out, &c->why);
-	if (err < 0) {
-		output_abort(&c->out);
-		why_set(why, err, "%s", c->why.text[0] ? c->why.text : err_text(err));
-	}
-	return err;
-}
-
 static int write_part(struct convert *c, const struct profile *p, struct why *why)
 {
 	_cleanup_(profile_done) struct profile part = { 0 };
@@ -193,7 +154,8 @@ static int write_part(struct convert *c, const struct profile *p, struct why *wh
 
 	if (err == 0)
 		err = profile_slice(p, c->since_ns, c->until_ns, &part);
-	return err < 0 ? why_set(why, err, "out of memory") : write_file(c, &part, why);
+	return err < 0 ? why_set(why, err, "out of memory")
+		       : output_write_profile(&c->out, c->sink, &c->options, &part, why);
 }
 
 static int run(struct convert *c, struct log *log, struct why *why)
@@ -202,13 +164,14 @@ static int run(struct convert *c, struct log *log, struct why *why)
 	int err = profile_init(&profile) < 0 ? why_set(why, -ENOMEM, "out of memory") : 0;
 
 	if (err == 0)
-		err = output_check(&c->out, why);
+		err = output_try(&c->out, why);
 	if (err == 0)
 		err = input_load(c->input, &profile, log, why);
 	if (err == 0)
 		err = check(c, &profile, why);
 	if (err == 0)
-		err = c->part ? write_part(c, &profile, why) : write_file(c, &profile, why);
+		err = c->part ? write_part(c, &profile, why)
+			      : output_write_profile(&c->out, c->sink, &c->options, &profile, why);
 	if (err == 0 && strcmp(c->output, "-") != 0)
 		log_note(log, "wrote %s", c->out.path);
 	return err;
@@ -216,7 +179,7 @@ static int run(struct convert *c, struct log *log, struct why *why)
 
 int cmd_convert(int argc, char **argv, struct log *log)
 {
-	struct convert c = { .output = "-", .until_ns = UINT64_MAX, .out.fd = -1 };
+	struct convert c = { .output = "-", .until_ns = UINT64_MAX };
 	struct why why;
 	int err = parse(&c, argc, argv, &why);
 

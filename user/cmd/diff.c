@@ -79,6 +79,7 @@ struct side {
 struct diff {
 	struct side sides[2];
 	const char *output, *format;
+	struct output out;
 	const char *by;                                  /* NULL: not said */
 	const char *keys[ASKED_MAX], *values[ASKED_MAX]; /* of both sides */
 	size_t asked;
@@ -310,7 +311,6 @@ static int write_diff(struct diff *d, struct why *why)
 	const struct profile *const both[2] = { &a->profile, &b->profile };
 	const char *const names[2] = { a->of_store ? a->word : name_of(a->word),
 		b->of_store ? b->word : name_of(b->word) };
-	struct output output = { .pattern = d->output, .fd = -1 };
 	int err = check_times(d, both, why);
 
 	if (err < 0)
@@ -321,9 +321,9 @@ static int write_diff(struct diff *d, struct why *why)
 		err = diff_write_folded(both[0], both[1], &d->sink, d->scale, &bytes);
 	if (err < 0)
 		return why_set(why, err, "cannot compare: %s", err_text(err));
-	err = output_write(&output, &bytes, why);
+	err = output_write(&d->out, &bytes, why);
 	if (err == 0 && strcmp(d->output, "-") != 0)
-		log_note(d->log, "wrote %s: %llu samples before, %llu after", output.path,
+		log_note(d->log, "wrote %s: %llu samples before, %llu after", d->out.path,
 			(unsigned long long)profile_total(both[0]),
 			(unsigned long long)profile_total(both[1]));
 	return err;
@@ -348,8 +348,10 @@ static int load(struct diff *d, struct side *side, struct why *why)
 
 static int run(struct diff *d, struct why *why)
 {
-	int err = output_check(&(struct output){ .pattern = d->output }, why);
+	int err;
 
+	d->out.pattern = d->output;
+	err = output_try(&d->out, why);
 	for (int i = 0; err == 0 && i < 2; i++)
 		err = load(d, &d->sides[i], why);
 	if (err == 0)

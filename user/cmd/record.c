@@ -42,6 +42,7 @@ struct record {
 	struct worker_client *worker; /* until the agent has it; NULL: not started yet */
 	struct agent *agent;
 	struct record_output output;
+	struct output profile, stats; /* as tried at the start */
 	struct log *log;
 	int signals;
 	struct target cgroup;
@@ -51,9 +52,10 @@ struct record {
 	uint64_t next_tick_ns, next_progress_ns;
 };
 
-static int check_rate(uint32_t hz, struct why *why)
+static int check_rate(struct record *r, struct why *why)
 {
 	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	uint32_t hz = r->options.hz;
 	unsigned long max;
 
 	if (fd_read_path(RATE_PATH, 64, &text) < 0)
@@ -67,8 +69,9 @@ static int check_rate(uint32_t hz, struct why *why)
 	return 0;
 }
 
-static int check_targets(const struct record_options *o, struct why *why)
+static int check_targets(struct record *r, struct why *why)
 {
+	const struct record_options *o = &r->options;
 	char path[64];
 
 	for (size_t i = 0; i < o->ids.len; i++) {
@@ -181,32 +184,44 @@ static int check_servers(struct record *r, struct why *why)
 	return 0;
 }
 
+/* The clerk opens them again. A FIFO stays open here, so that its reader waits for the clerk. */
+static int try_outputs(struct record *r, struct why *why)
+{
+	int err;
+
+	r->profile.pattern = r->options.output;
+	r->stats.pattern = r->options.stats_path;
+	r->stats.as_is = true;
+	err = r->options.bundle ? 0 : output_try(&r->profile, why);
+	return err == 0 && r->options.stats_path ? output_try(&r->stats, why) : err;
+}
+
+static int open_signals(struct record *r, struct why *why)
+{
+	return signals_open(&r->signals, why);
+}
+
+static int make_folder(struct record *r, struct why *why)
+{
+	return r->options.bundle ? clerk_make_folder(&r->clerk, why) : 0;
+}
+
+static int start_jit(struct record *r, struct why *why)
+{
+	return r->options.jit ? clerk_jit_start(&r->clerk, why) : 0;
+}
+
 /* All that can fail before the first sample, cheapest first. */
 static int prepare(struct record *r, struct why *why)
 {
-	int err = check_rate(r->options.hz, why);
+	static int (*const steps[])(struct record *, struct why *) = { check_rate, check_targets,
+		check_servers, try_outputs, open_signals, start_command, open_clerk,
+		/* After all forks: from here on this process has the agent's priority. */
+		open_cgroup, make_folder, open_agent, start_jit };
+	int err = 0;
 
-	if (err == 0)
-		err = check_targets(&r->options, why);
-	if (err == 0)
-		err = check_servers(r, why);
-	if (err == 0)
-		err = output_check(&(struct output){ .pattern = r->options.output }, why);
-	if (err == 0)
-		err = signals_open(&r->signals, why);
-	if (err == 0)
-		err = start_command(r, why);
-	if (err == 0)
-		err = open_clerk(r, why);
-	/* After all forks: from here on this process has the agent's priority, and workers. */
-	if (err == 0)
-		err = open_cgroup(r, why);
-	if (err == 0 && r->options.bundle)
-		err = clerk_make_folder(&r->clerk, why);
-	if (err == 0)
-		err = open_agent(r, why);
-	if (err == 0 && r->options.jit)
-		err = clerk_jit_start(&r->clerk, why);
+	for (size_t i = 0; i < ARRAY_SIZE(steps) && err == 0; i++)
+		err = steps[i](r, why);
 	return err;
 }
 
@@ -437,6 +452,8 @@ static void done(struct record *r)
 	record_output_done(&r->output);
 	clerk_close(&r->clerk);
 	worker_client_free(r->worker);
+	output_abort(&r->profile);
+	output_abort(&r->stats);
 	agent_free(r->agent);
 	command_done(&r->command);
 	record_options_done(&r->options);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd/record_output.c - what a format hands on goes to the clerk piece by piece, so that a long
- * capture is never in memory as a whole. After a failure nothing more is written, and nothing is
- * left of the file. */
+/* cmd/record_output.c - sends a format's bytes to the clerk in pieces, so a long capture is never
+ * in memory as a whole. After a failure nothing more is written, and the clerk removes the file.
+ * How a file is written is left to output/output.c. */
 #include "cmd/record_output.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "output/clerk.h"
 #include "sink/sink.h"
 
-static int take(void *ctx, const struct buf *bytes)
+static int put_piece(void *ctx, const struct buf *bytes)
 {
 	struct record_output *o = ctx;
 	int err = clerk_put(o->clerk, bytes, &o->why);
@@ -33,12 +33,12 @@ static int begin(struct record_output *o, const struct profile *profile, struct 
 	o->open = true;
 	o->samples = o->stacks = o->profiles = o->untimed = 0;
 	err = sink_file_open(&o->file, o->sink, o->options);
-	o->file.out.take = take;
+	o->file.out.take = put_piece;
 	o->file.out.ctx = o;
 	return err < 0 ? why_set(why, err, "cannot write the profile: %s", err_text(err)) : 0;
 }
 
-/* The clerk's reason where it has one. */
+/* *why: the clerk's error if it had one. */
 static int fail(struct record_output *o, int err, struct why *why)
 {
 	struct why aborted;
@@ -77,7 +77,7 @@ int record_output_put(struct record_output *o, const struct profile *profile, st
 	return 0;
 }
 
-static void tell(const struct record_output *o, struct log *log)
+static void log_file(const struct record_output *o, struct log *log)
 {
 	if (o->untimed > 0)
 		log_warn(log,
@@ -106,7 +106,7 @@ int record_output_end(struct record_output *o, struct log *log, struct why *why)
 		return fail(o, err, why);
 	sink_file_done(&o->file);
 	o->open = false;
-	tell(o, log);
+	log_file(o, log);
 	return 0;
 }
 

@@ -151,14 +151,11 @@ static int show(const struct report *r, const struct query_answer *answer)
 	return err;
 }
 
-static int write_profile(const struct report *r, const struct query_answer *answer, struct why *why)
+static int write_profile(const struct report *r, const struct query_answer *answer,
+	struct output *output, struct why *why)
 {
 	_cleanup_(profile_done) struct profile profile = { 0 };
-	_cleanup_(buf_done) struct buf bytes = BUF_INIT;
 	struct sink_options options = { 0 };
-	struct output output = {
-		.pattern = r->output, .fd = -1, .gzip = r->sink->needs & SINK_GZIP
-	};
 	int err = sink_parse_by(r->by ? r->by : answer->by.data, &options, why);
 
 	if (err < 0)
@@ -166,26 +163,26 @@ static int write_profile(const struct report *r, const struct query_answer *answ
 	err = profile_init(&profile);
 	if (err == 0)
 		err = answer_profile(answer, &profile);
-	if (err == 0)
-		err = r->sink->write(&profile, &options, &bytes);
 	if (err < 0)
 		return why_set(why, err, "cannot write the profile: %s", err_text(err));
-	return output_write(&output, &bytes, why);
+	return output_write_profile(output, r->sink, &options, &profile, why);
 }
 
 static int run(const struct report *r, struct why *why)
 {
 	_cleanup_(query_answer_done) struct query_answer answer = { 0 };
+	struct output output = { .pattern = r->output,
+		.gzip = r->sink && r->sink->needs & SINK_GZIP };
 	int err = 0;
 
 	if (r->sink)
-		err = output_check(&(struct output){ .pattern = r->output }, why);
+		err = output_try(&output, why);
 	if (err == 0)
 		err = tell_answer(r->log, &r->ask, &answer, why);
 	if (err < 0)
 		return err;
 	if (r->sink)
-		return write_profile(r, &answer, why);
+		return write_profile(r, &answer, &output, why);
 	err = show(r, &answer);
 	if (err < 0)
 		return why_set(why, err, "out of memory");

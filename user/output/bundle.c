@@ -44,13 +44,32 @@ const struct bundle_file *bundle_files(void)
 	return files;
 }
 
+static int try_file(const char *dir, const char *name, struct why *why)
+{
+	char path[OUTPUT_PATH_MAX];
+	struct output output = { .pattern = path, .plain = true };
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	return output_try(&output, why);
+}
+
 int bundle_make(const char *dir, struct why *why)
 {
+	_cleanup_fd_ int fd = -1;
+	int err;
+
 	if (strlen(dir) + FILE_NAME_MAX >= OUTPUT_PATH_MAX)
-		return why_set(why, -ENAMETOOLONG, "--bundle: the name of the folder is too long");
+		return why_set(why, -ENAMETOOLONG,
+			"--bundle: the name of the directory is too long; choose a shorter one");
 	if (mkdir(dir, 0755) < 0 && errno != EEXIST)
-		return why_set(why, -errno, "--bundle: cannot make %s: %s", dir, err_text(errno));
-	return 0;
+		return why_set(why, -errno, "--bundle: cannot make the directory %s: %s", dir,
+			err_text(errno));
+	err = place_open_folder(dir, &fd, why);
+	if (err == 0)
+		err = try_file(dir, BUNDLE_ARCHIVE, why);
+	for (const struct bundle_file *file = files; file->name && err == 0; file++)
+		err = try_file(dir, file->name, why);
+	return err;
 }
 
 static int put_head(
@@ -125,9 +144,11 @@ static int put_file(
 
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
 	snprintf(copy, sizeof(copy), "%s", dir);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return why_set(why, -errno, "cannot read %s: %s", path, err_text(errno));
+	if (!S_ISREG(st.st_mode))
+		return why_set(why, -EIO, "cannot read %s: it was replaced meanwhile", path);
 	err = put_head(&head, basename(copy), name, (uint64_t)st.st_size, when);
 	if (err < 0)
 		return why_set(why, err, "%s: %s", path, err_text(err));
@@ -152,7 +173,7 @@ static int pack(struct output *output, const char *dir, time_t when, struct why 
 int bundle_pack(const char *dir, time_t when, struct why *why)
 {
 	char path[OUTPUT_PATH_MAX];
-	struct output output = { .pattern = path, .fd = -1, .plain = true };
+	struct output output = { .pattern = path, .plain = true };
 	int err;
 
 	snprintf(path, sizeof(path), "%s/" BUNDLE_ARCHIVE, dir);

@@ -15,7 +15,7 @@ struct bundle_file {
 
 /* The last has no name. */
 const struct bundle_file *bundle_files(void);
-/* Makes the folder where there is none. */
+/* Makes the folder where there is none, and tries whether each file can be written there. */
 int bundle_make(const char *dir, struct why *why);
 /* Writes dir/BUNDLE_ARCHIVE from the files that are there. */
 int bundle_pack(const char *dir, time_t when, struct why *why);

@@ -1,125 +1,84 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* output/output.c - write beside, then rename. What exists and is no regular file (a pipe,
- * /dev/null) is written to as it is. */
+/* output/output.c - a path, then bytes, compressed on the way. Either the whole file gets its name
+ * or nothing is left; a FIFO, device or descriptor keeps what it got. A mount is emptied when it is
+ * begun and after a failure. What a path may name is left to place.c. */
 #include "output/output.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <libgen.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "sink/compress.h"
+#include "sink/file.h"
+#include "sink/sink.h"
 
-static bool is_stdout(const char *path)
-{
-	return strcmp(path, "-") == 0;
-}
+#define TRY_BYTES 4096 /* a disk without room refuses these */
 
 static int fail(const char *path, int err, struct why *why)
 {
-	if (err == -EPIPE)
-		return why_set(why, err, "cannot write %s: the reader closed the pipe",
-			is_stdout(path) ? "to stdout" : path);
-	if (err == -ENOSPC || err == -EDQUOT)
-		return why_set(why, err,
-			"cannot write %s: no space left; free some or choose another place with -o",
-			is_stdout(path) ? "to stdout" : path);
-	return why_set(why, err, "cannot write %s: %s", is_stdout(path) ? "to stdout" : path,
-		err_text(err));
+	const char *text = err == -EPIPE ? "the reader closed the pipe"
+		: err == -ETIMEDOUT      ? "timed out: its reader takes nothing"
+		: err == -ENOSPC || err == -EDQUOT
+		? "no space left; free some or choose another place"
+		: err == -EACCES || err == -EPERM
+		? "no permission to write to its directory; choose another place"
+		: err == -EROFS ? "its file system is read-only; choose another place"
+				: err_text(err);
+
+	return why_set(why, err, "cannot write %s: %s", place_text(path), text);
 }
 
-static int expand(const char *pattern, time_t when, char *path)
+static int expand(const struct output *o, time_t when, char *path)
 {
+	bool fixed = o->plain || o->as_is || !strchr(o->pattern, '%');
 	struct tm tm;
 
-	if (strlen(pattern) >= OUTPUT_PATH_MAX)
+	if (strlen(o->pattern) >= OUTPUT_PATH_MAX)
 		return -ENAMETOOLONG;
-	if (!strchr(pattern, '%')) {
-		snprintf(path, OUTPUT_PATH_MAX, "%s", pattern);
+	if (fixed) {
+		snprintf(path, OUTPUT_PATH_MAX, "%s", o->pattern);
 		return 0;
 	}
 	localtime_r(&when, &tm);
-	return strftime(path, OUTPUT_PATH_MAX, pattern, &tm) > 0 ? 0 : -ENAMETOOLONG;
+	return strftime(path, OUTPUT_PATH_MAX, o->pattern, &tm) > 0 ? 0 : -ENAMETOOLONG;
 }
 
-int output_check(const struct output *output, struct why *why)
+static enum place_name name_of(const struct output *o)
 {
-	char path[OUTPUT_PATH_MAX], copy[OUTPUT_PATH_MAX];
-	struct stat st;
-	const char *dir;
-	int err;
+	if (o->plain)
+		return PLACE_OURS;
+	return o->as_is || !strchr(o->pattern, '%') ? PLACE_EXACT : PLACE_PATTERN;
+}
 
-	if (is_stdout(output->pattern))
-		return 0;
-	err = expand(output->pattern, time(NULL), path);
+static int try_new(const struct place *place)
+{
+	static const char zeros[TRY_BYTES];
+	struct new_file file;
+	int err = new_file_open(&file, place->dir, place->name);
+
 	if (err < 0)
-		return fail(output->pattern, err, why);
-	snprintf(copy, sizeof(copy), "%s", path);
-	dir = dirname(copy);
-	if (stat(dir, &st) < 0 || !S_ISDIR(st.st_mode))
-		return why_set(why, -ENOENT,
-			"cannot write %s: there is no directory %s; make it first", path, dir);
-	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-		return why_set(why, -EISDIR, "cannot write %s: it is a directory", path);
-	if (access(dir, W_OK | X_OK) < 0)
-		return fail(path, -errno, why);
-	return 0;
+		return err;
+	err = fd_write_all(file.fd, zeros, sizeof(zeros));
+	new_file_abort(&file);
+	return err;
 }
 
-static void beside_path(const char *path, char *out, size_t size)
+int output_try(struct output *o, struct why *why)
 {
-	snprintf(out, size, "%s.%d.part", path, getpid());
-}
+	int err = expand(o, time(NULL), o->path);
 
-/* A new file in any case. The folder may be everyone's: what somebody put under the name, a link
- * above all, is removed and not written to. */
-static int open_beside(const char *path)
-{
-	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
-	int fd = open(path, flags, 0644);
-
-	if (fd < 0 && errno == EEXIST && unlink(path) == 0)
-		fd = open(path, flags, 0644);
-	return fd;
-}
-
-/* Sets fd, and whether it is ours. */
-static int open_path(struct output *o)
-{
-	char beside[OUTPUT_PATH_MAX + 32];
-	struct stat st;
-
-	o->named = !is_stdout(o->path);
-	o->beside = o->named && (stat(o->path, &st) < 0 || S_ISREG(st.st_mode));
-	beside_path(o->path, beside, sizeof(beside));
-	if (!o->named)
-		o->fd = STDOUT_FILENO;
-	else if (o->beside)
-		o->fd = open_beside(beside);
-	else
-		o->fd = open(o->path, O_WRONLY | O_CLOEXEC);
-	return o->fd < 0 ? -errno : 0;
-}
-
-/* Some file systems say only now that there was no room. */
-static int close_path(struct output *o)
-{
-	int fd = o->fd;
-
-	o->fd = -1;
-	return o->named && fd >= 0 && close(fd) < 0 ? -errno : 0;
-}
-
-static int rename_path(struct output *o)
-{
-	char beside[OUTPUT_PATH_MAX + 32];
-
-	beside_path(o->path, beside, sizeof(beside));
-	return o->beside && rename(beside, o->path) < 0 ? -errno : 0;
+	if (err < 0)
+		return fail(o->pattern, err, why);
+	err = place_open(o->path, name_of(o), &o->place, why);
+	if (err < 0)
+		return err;
+	err = o->place.kind == PLACE_NEW ? try_new(&o->place) : 0;
+	if (o->place.kind == PLACE_NEW || o->place.kind == PLACE_MOUNT)
+		place_close(&o->place);
+	return err < 0 ? fail(o->path, err, why) : 0;
 }
 
 /* NAME.EXT → NAME-2.EXT: before the first dot of the last part. */
@@ -132,34 +91,72 @@ static void number_path(const char *path, unsigned int number, char *out)
 	snprintf(out, OUTPUT_PATH_MAX, "%.*s-%u%s", stem, path, number, dot ? dot : "");
 }
 
+/* Sets fd. */
+static int open_place(struct output *o, struct why *why)
+{
+	int err = o->place.kind == PLACE_NONE ? place_open(o->path, name_of(o), &o->place, why) : 0;
+
+	if (err < 0)
+		return err;
+	o->writing = true;
+	o->file = (struct new_file)NEW_FILE_INIT;
+	if (o->place.kind == PLACE_NEW)
+		err = new_file_open(&o->file, o->place.dir, o->place.name);
+	else if (o->place.kind == PLACE_MOUNT && ftruncate(o->place.fd, 0) < 0)
+		err = -errno;
+	o->fd = o->place.kind == PLACE_NEW ? o->file.fd : o->place.fd;
+	return err < 0 ? fail(o->path, err, why) : 0;
+}
+
 int output_begin(struct output *o, time_t when, struct why *why)
 {
 	enum compress_kind kind;
 	char path[OUTPUT_PATH_MAX];
-	int err = o->plain ? 0 : expand(o->pattern, when, path);
+	int err = expand(o, when, path);
 
-	if (o->plain && snprintf(path, sizeof(path), "%s", o->pattern) >= (int)sizeof(path))
-		err = -ENAMETOOLONG;
 	if (err < 0)
 		return fail(o->pattern, err, why);
-	o->same = strcmp(path, o->last) == 0 && !is_stdout(path) ? o->same + 1 : 0;
+	o->same = strcmp(path, o->last) == 0 && strcmp(path, "-") != 0 ? o->same + 1 : 0;
 	snprintf(o->last, sizeof(o->last), "%s", path);
 	snprintf(o->path, sizeof(o->path), "%s", path);
 	if (o->same > 0)
 		number_path(path, o->same + 1, o->path);
-	kind = compress_kind_of(path);
+	kind = o->as_is ? COMPRESS_NONE : compress_kind_of(path);
 	err = compress_new(kind == COMPRESS_NONE && o->gzip ? COMPRESS_GZIP : kind, &o->compress);
 	if (err < 0)
 		return why_set(why, err, "cannot compress %s: %s", path, err_text(err));
-	err = open_path(o);
-	return err < 0 ? fail(o->path, err, why) : 0;
+	return open_place(o, why);
+}
+
+/* A descriptor of ours may be in non-blocking mode, too, and its reader may take its time: a pager
+ * waits for a person. */
+static int wait_for_reader(const struct output *o)
+{
+	struct pollfd fd = { .fd = o->fd, .events = POLLOUT };
+	int stall_ms = o->stall_ms > 0 ? o->stall_ms : OUTPUT_STALL_MS;
+	int n = poll(&fd, 1, o->place.kind == PLACE_STREAM ? stall_ms : -1);
+
+	if (n < 0 && errno != EINTR)
+		return -errno;
+	return n == 0 ? -ETIMEDOUT : 0;
 }
 
 static int write_packed(struct output *o, int err, const struct buf *packed, struct why *why)
 {
+	size_t at = 0;
+
 	if (err < 0)
 		return why_set(why, err, "cannot compress %s: %s", o->path, err_text(err));
-	err = fd_write_all(o->fd, packed->data, packed->len);
+	while (err == 0 && at < packed->len) {
+		ssize_t n = write(o->fd, packed->data + at, packed->len - at);
+
+		if (n >= 0)
+			at += (size_t)n;
+		else if (errno == EAGAIN)
+			err = wait_for_reader(o);
+		else if (errno != EINTR)
+			err = -errno;
+	}
 	return err < 0 ? fail(o->path, err, why) : 0;
 }
 
@@ -179,24 +176,28 @@ int output_end(struct output *o, struct why *why)
 	err = write_packed(o, err, &packed, why);
 	if (err < 0)
 		return err;
+	if (o->place.kind == PLACE_NEW)
+		err = new_file_commit(&o->file, o->place.name, o->sync ? NEW_FILE_SYNC : 0);
+	else if (close(TAKE_FD(o->place.fd)) < 0)
+		err = -errno;
+	if (err < 0)
+		return fail(o->path, err, why);
+	o->writing = false;
 	compress_free(TAKE_PTR(o->compress));
-	err = close_path(o);
-	if (err == 0)
-		err = rename_path(o);
-	return err < 0 ? fail(o->path, err, why) : 0;
+	place_close(&o->place);
+	return 0;
 }
 
 void output_abort(struct output *o)
 {
-	char beside[OUTPUT_PATH_MAX + 32];
-
-	if (!o->compress)
-		return;
 	compress_free(TAKE_PTR(o->compress));
-	close_path(o);
-	beside_path(o->path, beside, sizeof(beside));
-	if (o->beside)
-		unlink(beside);
+	if (o->writing && o->place.kind == PLACE_NEW)
+		new_file_abort(&o->file);
+	else if (o->writing && o->place.kind == PLACE_MOUNT)
+		(void)!ftruncate(o->place.fd, 0);
+	o->writing = false;
+	if (o->place.kind != PLACE_NONE)
+		place_close(&o->place);
 }
 
 int output_write(struct output *o, const struct buf *bytes, struct why *why)
@@ -212,26 +213,52 @@ int output_write(struct output *o, const struct buf *bytes, struct why *why)
 	return err;
 }
 
+struct profile_out {
+	struct output *output;
+	struct why *why;
+	bool refused; /* why has the output's reason */
+};
+
+static int put_piece(void *ctx, const struct buf *bytes)
+{
+	struct profile_out *out = ctx;
+	int err = output_put(out->output, bytes, out->why);
+
+	out->refused |= err < 0;
+	return err;
+}
+
+int output_write_profile(struct output *o, const struct sink *sink,
+	const struct sink_options *options, const struct profile *profile, struct why *why)
+{
+	struct profile_out out = { .output = o, .why = why };
+	struct sink_file file = { 0 };
+	int err = output_begin(o, time(NULL), why);
+
+	if (err < 0) {
+		output_abort(o);
+		return err;
+	}
+	err = sink_file_open(&file, sink, options);
+	file.out.take = put_piece;
+	file.out.ctx = &out;
+	if (err == 0)
+		err = sink_file_put(&file, profile);
+	if (err == 0)
+		err = sink_file_end(&file);
+	sink_file_done(&file);
+	if (err < 0 && !out.refused)
+		why_set(why, err, "cannot write %s: %s", place_text(o->path), err_text(err));
+	if (err == 0)
+		err = output_end(o, why);
+	if (err < 0)
+		output_abort(o);
+	return err;
+}
+
 int output_write_path(const char *path, const struct buf *bytes, struct why *why)
 {
-	struct output o = { .fd = -1 };
-	int err, closed;
+	struct output output = { .pattern = path, .as_is = true };
 
-	if (strlen(path) >= sizeof(o.path))
-		return fail(path, -ENAMETOOLONG, why);
-	snprintf(o.path, sizeof(o.path), "%s", path);
-	err = open_path(&o);
-	if (err == 0)
-		err = fd_write_all(o.fd, bytes->data, bytes->len);
-	closed = close_path(&o);
-	err = err < 0 ? err : closed;
-	if (err == 0)
-		err = rename_path(&o);
-	if (err < 0 && o.beside) {
-		char beside[OUTPUT_PATH_MAX + 32];
-
-		beside_path(path, beside, sizeof(beside));
-		unlink(beside);
-	}
-	return err < 0 ? fail(path, err, why) : 0;
+	return output_write(&output, bytes, why);
 }

@@ -1,43 +1,57 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* output/output.h - where a profile goes: stdout, or files that are whole or not there.
- * A file is written beside its name and renamed, so a reader never sees half of one. */
+/* output/output.h - the one writer of files for the user: profiles, bundles, accounts.
+ * A file is written beside its name and renamed, so a reader never sees half of one, and a failure
+ * leaves nothing. output/place.h says what else a path may name. */
 #pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <time.h>
 
 #include "base/buf.h"
 #include "base/err.h"
-
-#define OUTPUT_PATH_MAX 4096
+#include "base/new_file.h"
+#include "output/place.h"
+#include "profile/profile.h"
 
 struct compress;
+struct sink;
+struct sink_options;
 
 struct output {
-	const char *pattern; /* "-": stdout; else a path with strftime's % in it */
-	bool gzip;           /* compressed, also where the name does not say so */
-	bool plain;          /* the pattern is a path, whatever is in it */
+	const char *pattern; /* "-": stdout; else a path in which strftime() expands % */
+	bool gzip;           /* compress, even if the name does not end in .gz */
+	bool plain;          /* the pattern is a path that stoker chose: % means itself */
+	bool as_is;          /* the pattern is a path that the user named; never compress */
+	bool sync;           /* flush the file to the disk before it gets its name */
+	int stall_ms; /* longest wait for a FIFO's reader to take something; 0: OUTPUT_STALL_MS */
 	char last[OUTPUT_PATH_MAX];
 	unsigned int same; /* how often the pattern gave the same path again */
 
-	/* of the one that is being written */
+	/* the current file */
+	bool writing;
 	int fd;
-	bool named, beside; /* a file that is ours to close; that is to be renamed */
+	struct place place;
+	struct new_file file; /* where place is PLACE_NEW */
 	char path[OUTPUT_PATH_MAX];
 	struct compress *compress;
 };
 
-/* Does the directory exist and may we write there? To be asked before sampling begins. */
-int output_check(const struct output *output, struct why *why);
-/* Begins a file under the pattern as it reads at `when`; where that is the last path again, under
- * NAME-2.EXT, NAME-3.EXT. The path is in output->path. */
+#define OUTPUT_STALL_MS 60000
+
+/* Finds out before sampling begins whether the output can be written: makes a temporary file and
+ * removes it, or opens the FIFO, device or descriptor, and keeps it for output_begin. */
+int output_try(struct output *output, struct why *why);
+/* Begins the file that the pattern names at `when`; if that is the last path again, NAME-2.EXT,
+ * NAME-3.EXT. The path is in output->path. */
 int output_begin(struct output *output, time_t when, struct why *why);
-/* After an error, here or elsewhere, output_abort: nothing is left of it. */
 int output_put(struct output *output, const struct buf *bytes, struct why *why);
 int output_end(struct output *output, struct why *why);
+/* Removes an unfinished file, and closes what output_try kept. To be called after any error. */
 void output_abort(struct output *output);
-/* All of it at once: begin, put, end, or nothing is left of it. */
+/* Begin, put, end; aborts after an error. */
 int output_write(struct output *output, const struct buf *bytes, struct why *why);
-/* One file, without pattern and as it is. "-" is stdout. */
+/* The same with a profile in a format. */
+int output_write_profile(struct output *output, const struct sink *sink,
+	const struct sink_options *options, const struct profile *profile, struct why *why);
+/* One file that the user named, without pattern or compression. "-" is stdout. */
 int output_write_path(const char *path, const struct buf *bytes, struct why *why);

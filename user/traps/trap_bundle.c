@@ -105,6 +105,7 @@ static int write_about(const struct writing *w, struct why *why)
 	const struct trap_capture *c = w->capture;
 	_cleanup_(buf_done) struct buf text = BUF_INIT;
 	char path[OUTPUT_PATH_MAX + 32];
+	struct output output = { .pattern = path, .plain = true, .sync = true };
 	json_t *json = json_pack(
 		"{s:s, s:i, s:o, s:o, s:f, s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:o, s:I, s:I, s:I}",
 		"trap", c->rule.name, "number", (int)w->number, "host", text_json(w->bundle->host),
@@ -124,52 +125,23 @@ static int write_about(const struct writing *w, struct why *why)
 	if (err < 0)
 		return why_set(why, err, "%s", err_text(err));
 	snprintf(path, sizeof(path), "%s/" ABOUT, w->part);
-	return output_write_path(path, &text, why);
+	return output_write(&output, &text, why);
 }
 
 /* ---- its files ------------------------------------------------------------------------------ */
 
-struct file_out {
-	struct output output;
-	struct why why;
-};
-
-static int take(void *ctx, const struct buf *bytes)
-{
-	struct file_out *out = ctx;
-
-	return output_put(&out->output, bytes, &out->why);
-}
-
 static int write_file(const struct writing *w, const struct bundle_file *file, struct why *why)
 {
-	char path[OUTPUT_PATH_MAX + 64];
-	struct file_out out = { .output = { .pattern = path, .fd = -1, .plain = true } };
+	const struct sink *sink = sink_find(file->format);
 	struct sink_options options = *w->bundle->sink;
-	struct sink_file sink = { 0 };
-	int err;
+	char path[OUTPUT_PATH_MAX + 64];
+	struct output output = { .pattern = path, .plain = true, .sync = true };
 
 	snprintf(path, sizeof(path), "%s/%s", w->part, file->name);
-	err = output_begin(&out.output, 0, why);
-	if (err < 0)
-		return err;
-	/* In the order of time, where a format has that for the asking. */
-	if (sink_find(file->format)->needs & SINK_TIMES_BY_TID && !sink_wants(&options, SINK_TID))
+	/* Some formats are in the order of time if there is a profile for each thread. */
+	if (sink->needs & SINK_TIMES_BY_TID && !sink_wants(&options, SINK_TID))
 		options.by[options.by_len++] = SINK_TID;
-	err = sink_file_open(&sink, sink_find(file->format), &options);
-	sink.out.take = take;
-	sink.out.ctx = &out;
-	if (err == 0)
-		err = sink_file_put(&sink, &w->capture->profile);
-	if (err == 0)
-		err = sink_file_end(&sink);
-	sink_file_done(&sink);
-	if (err < 0) {
-		output_abort(&out.output);
-		return out.why.text[0] ? why_set(why, err, "%s", out.why.text)
-				       : why_set(why, err, "%s: %s", path, err_text(err));
-	}
-	return output_end(&out.output, why);
+	return output_write_profile(&output, sink, &options, &w->capture->profile, why);
 }
 
 static int write_files(const struct writing *w, struct why *why)
@@ -276,36 +248,26 @@ static int make_room(int dir, const struct rule *rule, unsigned int *number)
 
 static int open_folder(struct writing *w, int *dir, struct why *why)
 {
+	_cleanup_fd_ int folder = -1;
+	int err;
+
 	snprintf(w->folder, sizeof(w->folder), "%s/" TRAP_BUNDLE_FOLDER, w->bundle->store);
 	if (mkdir(w->folder, 0755) < 0 && errno != EEXIST)
 		return why_set(why, -errno, "cannot make %s: %s", w->folder, err_text(errno));
-	*dir = open(w->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	err = place_open_folder(w->folder, &folder, why);
+	if (err < 0)
+		return err;
+	*dir = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return *dir < 0 ? why_set(why, -errno, "cannot open %s: %s", w->folder, err_text(errno))
 			: 0;
 }
 
-static int sync_file(int dir, const char *name)
-{
-	_cleanup_fd_ int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-
-	return fd < 0 || fsync(fd) < 0 ? -errno : 0;
-}
-
-static int sync_files(int dir)
-{
-	int err = sync_file(dir, ABOUT);
-
-	for (const struct bundle_file *file = bundle_files(); file->name && err == 0; file++)
-		err = sync_file(dir, file->name);
-	return err == 0 && fsync(dir) < 0 ? -errno : err;
-}
-
-/* Renamed when its files are on the disk. */
+/* Its files are on the disk by now, but for their names. */
 static int finish(const struct writing *w, int dir, const char *name, struct why *why)
 {
 	_cleanup_fd_ int part =
 		openat(dir, w->part + strlen(w->folder) + 1, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int err = part < 0 ? -errno : sync_files(part);
+	int err = part < 0 || fsync(part) < 0 ? -errno : 0;
 
 	if (err == 0 && renameat(dir, w->part + strlen(w->folder) + 1, dir, name) < 0)
 		err = -errno;

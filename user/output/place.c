@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* output/place.c - looks at the last part of a path itself; the kernel resolves the folder before
+ * it. What is checked is a descriptor or a name in an open folder, so a path that is changed
+ * meanwhile changes nothing. stoker often runs as root and writes to /tmp: what another user puts
+ * at the place of an output must neither be written to nor make us wait. */
+#include "output/place.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+
+#define OTHERS_WRITE (S_IWGRP | S_IWOTH)
+
+/* One path, cut into folder and name. */
+struct spot {
+	const char *path;
+	int dir;
+	char folder[OUTPUT_PATH_MAX];
+	const char *name;
+	struct stat dir_st, st;
+	bool is_there;
+};
+
+const char *place_text(const char *path)
+{
+	return strcmp(path, "-") == 0 ? "to stdout" : path;
+}
+
+/* ---- descriptors ---------------------------------------------------------------------------- */
+
+/* The number that such a path means; -1: it is an ordinary path. */
+static int descriptor_of(const char *path)
+{
+	static const char *const folders[] = { "/dev/fd/", "/proc/self/fd/" };
+
+	if (strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0)
+		return STDOUT_FILENO;
+	if (strcmp(path, "/dev/stderr") == 0)
+		return STDERR_FILENO;
+	for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
+		const char *digits = path + strlen(folders[i]);
+
+		if (strncmp(path, folders[i], strlen(folders[i])) == 0 && digits[0] &&
+			strlen(digits) < 8 && digits[strspn(digits, "0123456789")] == '\0')
+			return (int)strtol(digits, NULL, 10);
+	}
+	return -1;
+}
+
+static int open_descriptor(const char *path, int number, struct place *out, struct why *why)
+{
+	int flags = fcntl(number, F_GETFL);
+
+	if (flags < 0)
+		return why_set(why, -EBADF, "cannot write %s: descriptor %d is not open",
+			place_text(path), number);
+	if ((flags & O_ACCMODE) == O_RDONLY)
+		return why_set(why, -EBADF, "cannot write %s: descriptor %d is open for reading",
+			place_text(path), number);
+	out->fd = fcntl(number, F_DUPFD_CLOEXEC, 0);
+	if (out->fd < 0)
+		return why_set(
+			why, -errno, "cannot write %s: %s", place_text(path), err_text(errno));
+	out->kind = PLACE_DESCRIPTOR;
+	return 0;
+}
+
+/* ---- names in folders ----------------------------------------------------------------------- */
+
+static int open_spot(const char *path, struct spot *s, struct why *why)
+{
+	const char *slash = strrchr(path, '/');
+	size_t len = slash ? (size_t)(slash - path) : 0;
+
+	*s = (struct spot){ .path = path, .dir = -1, .name = slash ? slash + 1 : path };
+	if (strlen(path) >= OUTPUT_PATH_MAX || strlen(s->name) > NAME_MAX)
+		return why_set(why, -ENAMETOOLONG,
+			"cannot write %.200s...: the name is too long; choose a shorter one", path);
+	if (!path[0])
+		return why_set(why, -ENOENT, "cannot write a file without a name; name one");
+	memcpy(s->folder, path, len);
+	if (len == 0)
+		snprintf(s->folder, sizeof(s->folder), "%s", slash ? "/" : ".");
+	s->dir = open(s->folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (s->dir < 0 && errno == ENOENT)
+		return why_set(why, -ENOENT,
+			"cannot write %s: there is no directory %s; make it first", path,
+			s->folder);
+	if (s->dir < 0 || fstat(s->dir, &s->dir_st) < 0)
+		return why_set(
+			why, -errno, "cannot write %s: %s: %s", path, s->folder, err_text(errno));
+	s->is_there = fstatat(s->dir, s->name[0] ? s->name : ".", &s->st, AT_SYMLINK_NOFOLLOW) == 0;
+	if (!s->is_there && errno != ENOENT)
+		return why_set(why, -errno, "cannot write %s: %s", path, err_text(errno));
+	return 0;
+}
+
+static void spot_done(struct spot *s)
+{
+	fd_close(&s->dir);
+}
+
+static const char *type_text(mode_t mode)
+{
+	return S_ISFIFO(mode)    ? "a FIFO"
+		: S_ISSOCK(mode) ? "a socket"
+		: S_ISDIR(mode)  ? "a directory"
+				 : "a device";
+}
+
+/* Can somebody else replace what is there? */
+static bool others_write(const struct spot *s)
+{
+	return (s->dir_st.st_mode & OTHERS_WRITE) ||
+		(s->dir_st.st_uid != geteuid() && s->dir_st.st_uid != 0);
+}
+
+/* Did somebody else put it into a folder like /tmp? What a user has in a folder of that user is as
+ * the caller named it. */
+static bool is_planted(const struct spot *s)
+{
+	return (s->dir_st.st_mode & S_IWOTH) && s->st.st_uid != geteuid() &&
+		s->st.st_uid != s->dir_st.st_uid;
+}
+
+static int refuse_planted(const struct spot *s, struct why *why)
+{
+	return why_set(why, -EPERM,
+		"cannot write %s: it is %s of another user (uid %u), in a directory that others "
+		"can write to; choose another place",
+		s->path, type_text(s->st.st_mode), s->st.st_uid);
+}
+
+static bool is_proc(const struct spot *s)
+{
+	struct statfs fs;
+
+	return fstatfs(s->dir, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC;
+}
+
+/* *target: the link's text, from where we are. */
+static int read_link(const struct spot *s, char target[OUTPUT_PATH_MAX], struct why *why)
+{
+	char text[OUTPUT_PATH_MAX];
+	ssize_t len;
+
+	if (s->st.st_uid != geteuid())
+		return why_set(why, -EPERM,
+			"cannot write %s: it is a symbolic link of another user (uid %u); name "
+			"its target, or remove it",
+			s->path, s->st.st_uid);
+	if (others_write(s))
+		return why_set(why, -EPERM,
+			"cannot write %s: it is a symbolic link in a directory that others "
+			"can write to; name its target",
+			s->path);
+	len = readlinkat(s->dir, s->name, text, sizeof(text));
+	if (len < 0)
+		return why_set(why, -errno, "cannot write %s: %s", s->path, err_text(errno));
+	if (snprintf(target, OUTPUT_PATH_MAX, "%.*s%.*s",
+		    text[0] == '/' ? 0 : (int)(s->name - s->path), s->path, (int)len,
+		    text) >= OUTPUT_PATH_MAX)
+		return why_set(why, -ENAMETOOLONG, "cannot write %s: its target's name is too long",
+			s->path);
+	return 0;
+}
+
+/* rename() refuses to replace a mount point. */
+static bool is_mount(const struct spot *s)
+{
+	struct statx st;
+
+	return statx(s->dir, s->name, AT_SYMLINK_NOFOLLOW, STATX_TYPE, &st) == 0 &&
+		(st.stx_attributes & STATX_ATTR_MOUNT_ROOT);
+}
+
+static int open_mount(const struct spot *s, struct place *out, struct why *why)
+{
+	out->fd = openat(s->dir, s->name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (out->fd < 0)
+		return why_set(
+			why, -errno, "cannot write %s, a mount: %s", s->path, err_text(errno));
+	out->kind = PLACE_MOUNT;
+	return 0;
+}
+
+/* how: O_NOFOLLOW; O_APPEND for the links in /proc, which may lead to a log. */
+static int open_stream(const struct spot *s, int how, struct place *out, struct why *why)
+{
+	_cleanup_fd_ int fd =
+		openat(s->dir, s->name, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | how);
+	struct stat st;
+
+	if (fd < 0 && errno == ENXIO && S_ISFIFO(s->st.st_mode))
+		return why_set(why, -ENXIO,
+			"cannot write %s: no process reads this FIFO; start the reader first",
+			s->path);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return why_set(why, -errno, "cannot write %s: %s", s->path, err_text(errno));
+	if (how == O_NOFOLLOW && (st.st_dev != s->st.st_dev || st.st_ino != s->st.st_ino))
+		return why_set(why, -EBUSY, "cannot write %s: it was replaced meanwhile", s->path);
+	out->fd = TAKE_FD(fd);
+	out->kind = PLACE_STREAM;
+	return 0;
+}
+
+static int open_special(
+	const struct spot *s, enum place_name name, struct place *out, struct why *why)
+{
+	if (S_ISDIR(s->st.st_mode))
+		return why_set(
+			why, -EISDIR, "cannot write %s: it is a directory; name a file", s->path);
+	if (S_ISSOCK(s->st.st_mode))
+		return why_set(
+			why, -EOPNOTSUPP, "cannot write %s: it is a socket; name a file", s->path);
+	if (name != PLACE_EXACT)
+		return why_set(why, -EEXIST,
+			"cannot write %s: %s is in the place of the file; remove it or choose "
+			"another name",
+			s->path, type_text(s->st.st_mode));
+	return is_planted(s) ? refuse_planted(s, why) : open_stream(s, O_NOFOLLOW, out, why);
+}
+
+/* Anything but a link. */
+static int open_at(struct spot *s, enum place_name name, struct place *out, struct why *why)
+{
+	if (s->is_there && !S_ISREG(s->st.st_mode))
+		return open_special(s, name, out, why);
+	if (!s->name[0])
+		return why_set(
+			why, -EISDIR, "cannot write %s: it is a directory; name a file", s->path);
+	if (s->is_there && is_mount(s))
+		return open_mount(s, out, why);
+	if (s->is_there && (s->dir_st.st_mode & S_ISVTX) && geteuid() != 0 &&
+		s->st.st_uid != geteuid() && s->dir_st.st_uid != geteuid())
+		return why_set(why, -EPERM,
+			"cannot write %s: it is a file of another user (uid %u), and its directory "
+			"lets only that user replace it; choose another name",
+			s->path, s->st.st_uid);
+	out->kind = PLACE_NEW;
+	out->dir = TAKE_FD(s->dir);
+	snprintf(out->name, sizeof(out->name), "%s", s->name);
+	return 0;
+}
+
+int place_open(const char *path, enum place_name name, struct place *out, struct why *why)
+{
+	char target[OUTPUT_PATH_MAX];
+	const char *named = path;
+	struct place made = PLACE_INIT;
+	int err = 0;
+
+	for (int links = 0; err == 0 && made.kind == PLACE_NONE; links++) {
+		_cleanup_(spot_done) struct spot s = { .dir = -1 };
+		int number = descriptor_of(path);
+
+		if (number >= 0) {
+			err = open_descriptor(path, number, &made, why);
+			continue;
+		}
+		err = open_spot(path, &s, why);
+		if (err < 0)
+			break;
+		if (!s.is_there || !S_ISLNK(s.st.st_mode)) {
+			err = open_at(&s, name, &made, why);
+		} else if (name == PLACE_OURS) {
+			err = why_set(why, -EEXIST,
+				"cannot write %s: a symbolic link is in the place of the file; "
+				"remove it",
+				path);
+		} else if (name == PLACE_EXACT && is_proc(&s)) {
+			err = open_stream(&s, O_APPEND, &made, why);
+		} else if (links > 0) {
+			err = why_set(why, -ELOOP,
+				"cannot write %s: it is a symbolic link to another one, %s; name "
+				"the file",
+				named, target);
+		} else {
+			err = read_link(&s, target, why);
+			path = target;
+		}
+	}
+	if (err == 0)
+		*out = made;
+	return err;
+}
+
+static int open_folder(const struct spot *s, int *dir, struct why *why)
+{
+	if (is_planted(s))
+		return refuse_planted(s, why);
+	*dir = openat(
+		s->dir, s->name[0] ? s->name : ".", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return *dir < 0 ? why_set(why, -errno, "cannot write to %s: %s", s->path, err_text(errno))
+			: 0;
+}
+
+int place_open_folder(const char *path, int *dir, struct why *why)
+{
+	_cleanup_(spot_done) struct spot s = { .dir = -1 }, end = { .dir = -1 };
+	char whole[OUTPUT_PATH_MAX], target[OUTPUT_PATH_MAX];
+	size_t len = strlen(path);
+	int err;
+
+	while (len > 1 && path[len - 1] == '/')
+		len--;
+	snprintf(whole, sizeof(whole), "%.*s", (int)len, path);
+	err = open_spot(whole, &s, why);
+	if (err < 0 || !s.is_there || !S_ISLNK(s.st.st_mode))
+		return err < 0 ? err : open_folder(&s, dir, why);
+	err = read_link(&s, target, why);
+	if (err == 0)
+		err = open_spot(target, &end, why);
+	return err < 0 ? err : open_folder(&end, dir, why);
+}
+
+void place_close(struct place *place)
+{
+	fd_close(&place->fd);
+	fd_close(&place->dir);
+	*place = (struct place)PLACE_INIT;
+}

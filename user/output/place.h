@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* output/place.h - decides what a path means as the place of an output.
+ *   -, /dev/stdout, /dev/stderr,     an open descriptor of ours; it is written to, never opened
+ *   /dev/fd/N, /proc/self/fd/N       anew
+ *   a regular file, or nothing yet   a file made beside and renamed
+ *   a regular file that is a mount   written in place: rename() cannot replace it. Containers get
+ *                                    single files as mounts
+ *   a FIFO or device                 written to, but only where the user named it exactly, and no
+ *                                    other user put it into a folder that everybody can write to
+ *   a symbolic link                  its target, once, and only where nobody else can have made or
+ *                                    can change the link: the caller owns it, and others cannot
+ *                                    write to its folder
+ * Everything else is an error that names the thing, the cause and the remedy. Nothing waits: a FIFO
+ * without a reader is an error. */
+#pragma once
+
+#include <limits.h>
+
+#include "base/err.h"
+
+#define OUTPUT_PATH_MAX 4096
+
+enum place_kind {
+	PLACE_NONE,
+	PLACE_DESCRIPTOR, /* fd: a duplicate */
+	PLACE_NEW,        /* dir and name: of a file to make */
+	PLACE_MOUNT,      /* fd: the file, its contents untouched so far */
+	PLACE_STREAM,     /* fd: the FIFO or device, in non-blocking mode */
+};
+
+struct place {
+	enum place_kind kind;
+	int fd, dir; /* -1: none */
+	char name[NAME_MAX + 1];
+};
+
+#define PLACE_INIT                   \
+	{                            \
+		.fd = -1, .dir = -1, \
+	}
+
+/* Who chose the name. */
+enum place_name {
+	PLACE_EXACT,   /* the user */
+	PLACE_PATTERN, /* the user's pattern and the time */
+	PLACE_OURS,    /* stoker, in a folder; no link is followed */
+};
+
+/* On success *out is the caller's. */
+int place_open(const char *path, enum place_name name, struct place *out, struct why *why);
+/* Opens a folder that files are to go into. The rule for links is the same. */
+int place_open_folder(const char *path, int *dir, struct why *why);
+void place_close(struct place *place);
+/* "-" in words. */
+const char *place_text(const char *path);
