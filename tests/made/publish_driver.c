@@ -268,7 +268,7 @@ static void need_page(struct drive *d)
 	page = object->value.page_base + nth % object->value.pages_len;
 	if (!made_ask(d->made, page))
 		return;
-	if (TRIED(d, publish_page(d->publish, object->value.id, page)) != -ENOENT)
+	if (TRIED(d, publish_page(d->publish, object->value.id, page)) != PUBLISH_NOT_KEPT)
 		must_be(d->made->pages[page].place != ROWS_PAGE_ASKED, "a page is asked for ever");
 }
 

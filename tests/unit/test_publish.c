@@ -170,7 +170,7 @@ static void the_same_rows_again_load_what_was_evicted(void **state)
 		publish_page(publish, OBJECT_FIRST + 1, told(1)->page_base + i);
 	assert_int_equal(made->pages[page].place, ROWS_PAGE_ABSENT);
 	assert_true(made_ask(made, page));
-	assert_int_equal(publish_page(publish, OBJECT_FIRST, page), -ENOENT);
+	assert_int_equal(publish_page(publish, OBJECT_FIRST, page), PUBLISH_NOT_KEPT);
 	assert_int_equal(put(0, &small), 0);
 	assert_consistent();
 	/* There is no room for all of it, but for what is needed. */
@@ -219,9 +219,12 @@ static void pages_that_an_object_does_not_have_are_refused(void **state)
 	assert_int_equal(put(0, &small), 0);
 	assert_int_equal(put(1, &other), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(pages); i++)
-		assert_int_equal(publish_page(publish, OBJECT_FIRST + 2, pages[i]), -EINVAL);
-	assert_int_equal(publish_page(publish, OBJECT_FIRST, told(1)->page_base), -EINVAL);
-	assert_int_equal(publish_page(publish, OBJECT_FIRST + 1, told(0)->page_base), -EINVAL);
+		assert_int_equal(
+			publish_page(publish, OBJECT_FIRST + 2, pages[i]), PUBLISH_NO_SUCH_PAGE);
+	assert_int_equal(
+		publish_page(publish, OBJECT_FIRST, told(1)->page_base), PUBLISH_NO_SUCH_PAGE);
+	assert_int_equal(
+		publish_page(publish, OBJECT_FIRST + 1, told(0)->page_base), PUBLISH_NO_SUCH_PAGE);
 }
 
 static void a_page_without_functions_is_not_loaded(void **state)
@@ -233,7 +236,8 @@ static void a_page_without_functions_is_not_loaded(void **state)
 
 	(void)state;
 	assert_int_equal(put(0, &holes), 0);
-	assert_int_equal(publish_page(publish, OBJECT_FIRST, told(0)->page_base + 1), -EINVAL);
+	assert_int_equal(
+		publish_page(publish, OBJECT_FIRST, told(0)->page_base + 1), PUBLISH_NO_SUCH_PAGE);
 	assert_int_equal(
 		publish_find_page(publish, OBJECT_FIRST, 1U << ROWS_PAGE_SHIFT, &data), END_NONE);
 	assert_null(data.data);

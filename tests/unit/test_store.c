@@ -247,6 +247,7 @@ static void fifos_in_the_place_of_its_files_make_nobody_wait(void **state)
 		"20270115T090000.000Z-60s.folded.zst" };
 	struct place *place = *state;
 	char path[256];
+	struct stat st;
 
 	alarm(20);
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
@@ -259,6 +260,10 @@ static void fifos_in_the_place_of_its_files_make_nobody_wait(void **state)
 	put(place, T0, lines);
 	open_store(place, STORE_READ);
 	assert_int_equal(store_len(place->store), 1);
+	open_store(place, STORE_WRITE);
+	snprintf(path, sizeof(path), "%s/index", place->path);
+	assert_int_equal(stat(path, &st), 0);
+	assert_true(S_ISREG(st.st_mode));
 	alarm(0);
 }
 
@@ -284,7 +289,7 @@ static void a_store_that_is_gone_says_so(void **state)
 	make(place, T0, MINUTE, lines, &bytes);
 	assert_int_equal(store_put(place->store,
 				 (struct bytes){ (const uint8_t *)bytes.data, bytes.len }, &why),
-		-ENOENT);
+		STORE_GONE);
 	assert_int_equal(mkdir(place->path, 0755), 0);
 	open_store(place, STORE_WRITE);
 	put(place, T0, lines);

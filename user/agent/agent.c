@@ -134,9 +134,11 @@ static int on_exec(void *ctx, const struct event_exec *event)
 static int on_page(void *ctx, const struct event_page *event)
 {
 	struct agent *agent = ctx;
-	int err = publish_page(sampler_publish(agent->sampler), event->object, event->page);
+	int outcome = publish_page(sampler_publish(agent->sampler), event->object, event->page);
 
-	return err == -ENOENT ? objects_compile(agent->objects, event->object) : err;
+	if (outcome == PUBLISH_NOT_KEPT)
+		return objects_compile(agent->objects, event->object);
+	return outcome < 0 ? outcome : 0; /* PUBLISH_NO_SUCH_PAGE: the table is gone */
 }
 
 static int on_held(void *ctx, const struct event_held *event)

@@ -255,12 +255,14 @@ static void tell_store(struct daemon *d)
 
 static int hear_keeper(struct daemon *d, bool wait, struct why *why)
 {
-	int err = keeper_take(&d->keeper, wait, &d->status);
-
-	if (err == -EAGAIN)
+	switch (keeper_take(&d->keeper, wait, &d->status)) {
+	case KEEPER_NOTHING_NEW:
 		return 0;
-	if (err < 0)
-		return why_set(why, err, "the process that writes the store was lost");
+	case KEEPER_GIVEN_UP:
+		return why_set(why, -EPIPE, "the process that writes the store was lost");
+	case KEEPER_ANSWERED:
+		break;
+	}
 	if (d->status.err == 0)
 		d->written_ns = clock_ns(CLOCK_BOOTTIME);
 	tell_store(d);

@@ -181,13 +181,15 @@ static int put(struct keeping *k, const struct keeper_order *o, int fd, struct w
 	if (err < 0 || is_there(k->store, o->id))
 		return err;
 	err = store_put(k->store, packed, why);
-	if (err != -ENOENT)
+	if (err != STORE_GONE)
 		return err;
-	/* The directory went away, and perhaps there is another. */
+	/* Perhaps there is another directory of that name. */
 	store_free(k->store);
 	k->store = NULL;
 	err = open_store(k, why);
-	return err == 0 ? store_put(k->store, packed, why) : err;
+	if (err == 0)
+		err = store_put(k->store, packed, why);
+	return err == STORE_GONE ? -ENOENT : err;
 }
 
 static int obey(void *ctx, struct orders_call *call)
@@ -367,20 +369,21 @@ static int take_answer(struct keeper *keeper, bool wait, struct keeper_status *s
 	return err;
 }
 
-int keeper_take(struct keeper *keeper, bool wait, struct keeper_status *status)
+enum keeper_news keeper_take(struct keeper *keeper, bool wait, struct keeper_status *status)
 {
 	int err = !keeper->busy && wait ? -EAGAIN : take_answer(keeper, wait, status);
 
 	if (err == -EPIPE && !keeper->busy)
-		return keeper->tries++ < TRIES_MAX && start_again(keeper) == 0 ? -EAGAIN : -EPIPE;
-
+		return keeper->tries++ < TRIES_MAX && start_again(keeper) == 0 ? KEEPER_NOTHING_NEW
+									       : KEEPER_GIVEN_UP;
 	while (err == -EPIPE && start_again(keeper) == 0 && send_order(keeper) == 0)
 		err = take_answer(keeper, wait, status);
 	if (err == -EAGAIN)
-		return err;
+		return KEEPER_NOTHING_NEW;
 	keeper->busy = false;
 	fd_close(&keeper->order_fd);
-	if (err == 0)
-		keeper->status = *status;
-	return err;
+	if (err < 0)
+		return KEEPER_GIVEN_UP;
+	keeper->status = *status;
+	return KEEPER_ANSWERED;
 }

@@ -54,6 +54,12 @@ void keeper_close(struct keeper *keeper);
  * compacts hours. */
 int keeper_put(struct keeper *keeper, const struct segment_about *about, const struct retention *r,
 	const struct buf *text, struct why *why);
-/* The interval's end; to be called while nothing is being written, too. -EAGAIN: nothing new;
- * -EPIPE: several keepers were lost over the interval, and it is given up. */
-int keeper_take(struct keeper *keeper, bool wait, struct keeper_status *status);
+enum keeper_news {
+	KEEPER_NOTHING_NEW,
+	KEEPER_ANSWERED, /* the interval was written, or status->err is why not */
+	KEEPER_GIVEN_UP, /* keeper after keeper was lost over the interval */
+};
+
+/* Takes the keeper's answer. Call it also while nothing is being written: it replaces a keeper that
+ * is lost. *status is set with KEEPER_ANSWERED. */
+enum keeper_news keeper_take(struct keeper *keeper, bool wait, struct keeper_status *status);

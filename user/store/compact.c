@@ -106,7 +106,8 @@ static int put(struct run *run, struct why *why)
 		&run->about, (struct bytes){ (const uint8_t *)text.data, text.len }, &bytes);
 	if (err < 0)
 		return cannot(why, err);
-	return store_put(run->store, (struct bytes){ (const uint8_t *)bytes.data, bytes.len }, why);
+	err = store_put(run->store, (struct bytes){ (const uint8_t *)bytes.data, bytes.len }, why);
+	return err == STORE_GONE ? -ENOENT : err;
 }
 
 /* Removes the merged segments. The new one may lie between them: it has the start of the first. */

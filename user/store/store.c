@@ -507,8 +507,10 @@ int store_put(struct store *store, struct bytes bytes, struct why *why)
 	err = write_segment(store, &segment->about, bytes, name);
 	if (err == 0)
 		err = enter(store, segment, name, bytes.len);
-	if (err < 0)
-		return why_set(why, err, "cannot write to the store: %s", err_text(err));
+	if (err < 0) {
+		why_set(why, err, "cannot write to the store: %s", err_text(err));
+		return err == -ENOENT ? STORE_GONE : err;
+	}
 	compact_index(store);
 	return 0;
 }

@@ -78,8 +78,13 @@ uint64_t store_bytes(const struct store *store);
 /* Reads the directory again. */
 int store_refresh(struct store *store, struct store_report *report, struct why *why);
 
-/* Writes a segment (the bytes of segment_write) for good. -ENOSPC and the like leave the store as
- * it was. */
+enum store_outcome {
+	STORE_GONE = 1, /* the directory was removed: open the store again */
+};
+
+/* Writes a segment (the bytes of segment_write) and flushes it to the disk. 0, or an enum
+ * store_outcome, or -ENOSPC and the like; after the latter two the store is as it was, and why has
+ * the reason. */
 int store_put(struct store *store, struct bytes bytes, struct why *why);
 /* store_drop removes segment i; store_set_aside moves it into damaged/. */
 int store_drop(struct store *store, size_t i);

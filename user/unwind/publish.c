@@ -472,16 +472,16 @@ int publish_page(struct publish *p, uint32_t object, uint32_t page)
 		/* Whoever has it by now needs it all the same. */
 		if (page < p->maps.pages_len)
 			row_pages_offer_asked(p->pages, page, 1);
-		return -EINVAL;
+		return PUBLISH_NO_SUCH_PAGE;
 	}
 	if (row_pages_is_loaded(p->pages, page)) {
 		row_pages_offer(p->pages, page);
 		return 0;
 	}
 	if (!t->kept)
-		return -ENOENT;
+		return PUBLISH_NOT_KEPT;
 	i = unwind_rows_page_index(&t->view, page - t->page_base + t->page_first);
-	return i < 0 ? -EINVAL : load_page(p, t, &t->view, (uint32_t)i, t->ids);
+	return i < 0 ? PUBLISH_NO_SUCH_PAGE : load_page(p, t, &t->view, (uint32_t)i, t->ids);
 }
 
 /* ---- the search ---------------------------------------------------------------------------------
@@ -501,7 +501,7 @@ uint32_t publish_find_page(struct publish *p, uint32_t object, uint64_t offset, 
 	page = t->page_base + (uint32_t)(number - t->page_first);
 	if (row_pages_is_empty(p->pages, page))
 		return END_NONE;
-	if (!row_pages_is_loaded(p->pages, page) && publish_page(p, object, page) < 0)
+	if (!row_pages_is_loaded(p->pages, page) && publish_page(p, object, page) != 0)
 		return END_NO_TABLE;
 	data->data = row_pages_data(p->pages, page, &len);
 	data->len = data->data ? len : 0;

@@ -49,8 +49,13 @@ int publish_none(struct publish *publish, const struct object_key *key, uint32_t
  * as before, the table stays, and BPF asks for the pages that are missing. */
 int publish_rows(struct publish *publish, const struct object_key *key, uint32_t id,
 	const struct unwind_rows_view *view);
-/* A page that BPF asked for. -EINVAL: the object has no such page; -ENOENT: the rows it came from
- * are not kept: publish them again; -ENOSPC, -ENOMEM: BPF asks again when it is needed. */
+enum publish_outcome {
+	PUBLISH_NO_SUCH_PAGE = 1, /* the object has none of that number */
+	PUBLISH_NOT_KEPT,         /* the rows of the page are not kept: publish them again */
+};
+
+/* Loads a page that BPF asked for. 0: it is loaded; an enum publish_outcome; or -ENOSPC, -ENOMEM:
+ * BPF asks again when it needs the page. */
 int publish_page(struct publish *publish, uint32_t object, uint32_t page);
 
 /* Forgets objects: BPF meets their files anew, under other ids. */
