@@ -206,10 +206,10 @@ host_is_host() {
 	podman_two podman_runc
 	record --container "web2-$$" -F 99 -d "$(worth 1)" -o "$tmp/f"
 	record --container "$(podman_runc inspect -f '{{.Id}}' "web1-$$" | cut -c 1-10)" -F 99 -d "$(worth 1)" -o "$tmp/f"
-	exits 1 record --container web -d 1 -o "$tmp/f"
+	exits 4 record --container web -d 1 -o "$tmp/f"
 	said_clearly "web1-$$"
 	said_clearly "web2-$$"
-	exits 1 record --container nobody -d 1 -o "$tmp/f"
+	exits 3 record --container nobody -d 1 -o "$tmp/f"
 	said_clearly "web2-$$"
 }
 

@@ -110,6 +110,33 @@ static void why_it_failed_is_its_last_line(void **state)
 	assert_string_equal(seen.results[0].why.text, "no such thing");
 }
 
+/* HTTP's status comes from this number. */
+static void its_exit_status_says_what_went_wrong(void **state)
+{
+	static const struct {
+		const char *word;
+		int err;
+	} rows[] = {
+		{ "1", -EIO },
+		{ "2", -EINVAL },
+		{ "3", -ENOENT },
+		{ "4", -EINVAL },
+		{ "5", -EIO },
+		{ "127", -EIO },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct seen seen = { 0 };
+		_cleanup_(captures_freep) struct captures *pool = open_pool(&seen, 1, 1);
+
+		must_start(pool, rows[i].word, LONG_NS);
+		wait_for(pool, &seen, 1);
+		if (seen.results[0].err != rows[i].err)
+			fail_msg("exit status %s became %d", rows[i].word, seen.results[0].err);
+	}
+}
+
 static void a_death_is_told_with_its_signal(void **state)
 {
 	struct seen seen = { 0 };
@@ -245,6 +272,8 @@ static int be_record(const char *word)
 		fputs("stoker: warning: of something\n", stderr);
 		return 0;
 	}
+	if (word[0] >= '1' && word[0] <= '9')
+		return atoi(word);
 	if (strcmp(word, "clocks") == 0) {
 		say_clocks();
 		return 0;
@@ -263,6 +292,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_it_writes_is_the_result),
 		cmocka_unit_test(why_it_failed_is_its_last_line),
+		cmocka_unit_test(its_exit_status_says_what_went_wrong),
 		cmocka_unit_test(a_death_is_told_with_its_signal),
 		cmocka_unit_test(what_takes_too_long_is_killed),
 		cmocka_unit_test(only_what_is_asked_for_is_ended),

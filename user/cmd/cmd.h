@@ -4,12 +4,7 @@
 #pragma once
 
 #include "base/log.h"
-
-enum {
-	EXIT_OK = 0,
-	EXIT_FAILED = 1,
-	EXIT_USAGE = 2,
-};
+#include "wire/exit_status.h"
 
 int cmd_daemon(int argc, char **argv, struct log *log);
 int cmd_report(int argc, char **argv, struct log *log);

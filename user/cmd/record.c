@@ -44,6 +44,7 @@ struct record {
 	struct record_output output;
 	struct output profile, stats; /* as tried at the start */
 	struct log *log;
+	enum exit_status failure; /* what an error is reported as */
 	int signals;
 	struct target cgroup;
 	size_t warned;                         /* warnings of the agent's that were told */
@@ -90,9 +91,13 @@ static int open_cgroup(struct record *r, struct why *why)
 	if (!r->options.cgroup)
 		return 0;
 	err = agent_open_workers(capture_clocks_fd(), &r->worker, why);
-	if (err == 0)
-		err = target_find(
-			r->worker, r->options.cgroup_kind, r->options.cgroup, &r->cgroup, why);
+	if (err < 0)
+		return err;
+	err = target_find(r->worker, r->options.cgroup_kind, r->options.cgroup, &r->cgroup, why);
+	r->failure = err == -ENOENT ? EXIT_NOT_FOUND
+		: err == -ENOTUNIQ  ? EXIT_AMBIGUOUS
+		: err == -EINVAL    ? EXIT_USAGE
+				    : EXIT_FAILED;
 	if (err == 0 && r->cgroup.fd < 0)
 		log_note(r->log,
 			"no perf event can be bound to this cgroup: the program runs at "
@@ -464,6 +469,7 @@ static void done(struct record *r)
 int cmd_record(int argc, char **argv, struct log *log)
 {
 	struct record r = { .log = log,
+		.failure = EXIT_FAILED,
 		.signals = -1,
 		.cgroup = TARGET_INIT,
 		.command = COMMAND_INIT,
@@ -484,5 +490,5 @@ int cmd_record(int argc, char **argv, struct log *log)
 	if (err < 0)
 		log_error(log, "%s", why.text);
 	done(&r);
-	return err < 0 ? EXIT_FAILED : EXIT_OK;
+	return err < 0 ? (int)r.failure : EXIT_OK;
 }

@@ -22,6 +22,7 @@
 #include "base/child.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "wire/exit_status.h"
 
 #define MINUTE_NS (60 * NSEC_PER_SEC)
 #define MESSAGES_BYTES_MAX 4096
@@ -126,6 +127,21 @@ static void read_last_line(const struct capture *c, struct why *why)
 	why_set(why, 0, "%s", line);
 }
 
+static int outcome_of(int status)
+{
+	switch (WIFEXITED(status) ? (enum exit_status)WEXITSTATUS(status) : EXIT_FAILED) {
+	case EXIT_OK:
+		return 0;
+	case EXIT_NOT_FOUND:
+		return -ENOENT;
+	case EXIT_AMBIGUOUS:
+	case EXIT_USAGE:
+		return -EINVAL;
+	default:
+		return -EIO;
+	}
+}
+
 /* ---- the pool ------------------------------------------------------------------------------- */
 
 static void finish(struct captures *captures, struct capture *c, const struct child_end *end)
@@ -136,8 +152,8 @@ static void finish(struct captures *captures, struct capture *c, const struct ch
 	captures->stats.cpu_ns += end->cpu_ns;
 	if (result.err == 0 && end->late)
 		result.err = -ETIMEDOUT;
-	if (result.err == 0 && !(WIFEXITED(status) && WEXITSTATUS(status) == 0))
-		result.err = -EIO;
+	if (result.err == 0)
+		result.err = outcome_of(status);
 	read_last_line(c, &result.why);
 	if (result.err == -EIO && WIFSIGNALED(status))
 		why_set(&result.why, 0, "the capture was killed by signal %d", WTERMSIG(status));

@@ -32,8 +32,10 @@ struct capture_order {
 
 struct capture_result {
 	uint64_t id;
-	int err;        /* 0; -ETIMEDOUT: killed at its time; -ECANCELED: by captures_end; -EIO */
-	struct why why; /* with -EIO, what it said; with 0, its last warning or note */
+	/* 0; -ENOENT: its target was not found; -EINVAL: more than one was, or the words are wrong;
+	 * -EIO: it failed; -ETIMEDOUT: killed at its time; -ECANCELED: killed by captures_end */
+	int err;
+	struct why why; /* its last line on stderr: an error, or a warning or note */
 	int fd; /* what it wrote to stdout, in memory, from its beginning: TAKE_FD keeps it */
 };
 

@@ -307,28 +307,23 @@ static void take_status(struct http_server *s, int fd)
 	json_decref(status);
 }
 
-/* What a person asked for and there is not, or more than once, is theirs to correct; the rest is
- * ours. A capture ends with 1 for all that fails, so its words tell. */
-static const struct {
-	const char *said;
-	unsigned int status;
-} theirs[] = {
-	{ "there is none", 404 },
-	{ "which of them?", 400 },
-};
-
-static unsigned int status_of(const struct http_message *m)
+/* err: why the daemon refused the capture, or how it ended (struct capture_result). */
+static unsigned int status_of(int err)
 {
-	if (m->err == -EBUSY)
+	switch (err) {
+	case -ENOENT:
+		return 404;
+	case -EINVAL:
+		return 400;
+	case -EBUSY:
 		return 503;
-	if (m->err == -EAGAIN)
+	case -EAGAIN:
 		return 429;
-	if (m->err == -ETIMEDOUT)
+	case -ETIMEDOUT:
 		return 504;
-	for (size_t i = 0; i < ARRAY_SIZE(theirs); i++)
-		if (strstr(m->text, theirs[i].said))
-			return theirs[i].status;
-	return 500;
+	default:
+		return 500;
+	}
 }
 
 static void take_refusal(struct http_server *s, const struct http_message *m)
@@ -337,7 +332,7 @@ static void take_refusal(struct http_server *s, const struct http_message *m)
 
 	if (!c)
 		return;
-	http_say(c, status_of(m), m->text);
+	http_say(c, status_of(m->err), m->text);
 	c->retry_s = (m->retry_ns + NSEC_PER_SEC - 1) / NSEC_PER_SEC;
 	go_on(s, c);
 }
