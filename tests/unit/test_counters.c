@@ -11,7 +11,7 @@
 #include <time.h>
 
 #include "base/fd.h"
-#include "base/memory.h"
+#include "daemon/memory.h"
 #include "base/own.h"
 #include "daemon/status.h"
 #include "http/metrics.h"
@@ -196,7 +196,7 @@ static void print(bool full, struct printed *out)
 	struct account account = { 0 };
 	struct account_traps traps;
 	struct config config = { 0 };
-	struct keeper keeper = { .pid = KEEPER_PID };
+	struct keeper keeper = { .child = { .pid = KEEPER_PID } };
 	struct keeper_status store = { 0 };
 	struct http_front_stats http = { 0 };
 	struct http_counts counts = { 0 };
