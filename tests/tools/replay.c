@@ -91,9 +91,9 @@ static void write_account(struct agent *agent, int folder)
 	buf_printf(&out, "deferred %llu finished %llu\n", U(a.held.held), U(a.held.finished));
 	buf_printf(&out, "frames %llu named %llu inlined %llu\n", U(a.frames_total),
 		U(a.frames_named), U(a.frames_inlined));
-	for (int i = 0; i < NAME_SOURCES; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(a.frames_by_source); i++)
 		if (a.frames_by_source[i])
-			buf_printf(&out, "  by source %d %llu\n", i, U(a.frames_by_source[i]));
+			buf_printf(&out, "  by source %zu %llu\n", i, U(a.frames_by_source[i]));
 	for (int i = 0; i < UNNAMED_REASONS_LEN; i++)
 		if (a.frames_unnamed[i])
 			buf_printf(&out, "  unnamed %s %llu\n", unnamed[i], U(a.frames_unnamed[i]));
