@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
-/* bpf/abi.h - all that crosses between kernel and user space.
- * BPF includes it behind vmlinux/vmlinux.h. Fixed widths only; every struct's size is asserted.
- * Frames, stacks and rules are described here and nowhere else. */
+/* bpf/abi.h - the structs, ids and limits that kernel and user space share.
+ * BPF includes it after vmlinux/vmlinux.h. Widths are fixed and every struct's size is asserted.
+ * This file alone describes frames, stacks and rules. */
 #pragma once
 
 #ifndef __bpf__
@@ -13,13 +13,13 @@
 #define COMM_LEN 16
 #define OBJECT_NAME_LEN 48
 
-/* ---- frames: one u64, 4 bits of kind and 60 of what the kind says -------------------------
- * User frames below the leaf hold the return address minus one: an address inside the call. */
+/* ---- frames: one u64 each, 4 bits of kind and 60 bits of value ------------------------------
+ * A user frame that is not the leaf holds its return address minus one: an address inside the call.
+ */
 enum frame_kind {
 	FRAME_KERNEL = 1, /* low 60 bits of a kernel address; sign-extend to get it back */
 	FRAME_FILE = 2,   /* object id << 38 | file offset */
-	FRAME_ANON = 3,   /* an address in code that no file holds: JIT; means nothing without the
-			     process */
+	FRAME_ANON = 3,   /* address of JIT code, which no file holds; valid for one process */
 };
 
 #define FRAME_KIND_SHIFT 60
@@ -28,94 +28,94 @@ enum frame_kind {
 #define FRAME_PAYLOAD_MASK ((1ULL << FRAME_KIND_SHIFT) - 1)
 #define OBJECT_ID_MAX ((1U << (FRAME_KIND_SHIFT - FRAME_OBJECT_SHIFT)) - 1)
 
-/* Object ids. 0 is none; the vDSO is in no file but the same for every 64-bit process. */
+/* Object ids. The vDSO has no file and one id for all 64-bit processes. */
 #define OBJECT_NONE 0
 #define OBJECT_VDSO 1
 #define OBJECT_FIRST 16
-#define OBJECT_SCAN_FIRST (1U << 21) /* ids from here on are the scan's, those below the ticks' */
+#define OBJECT_SCAN_FIRST (1U << 21) /* the scan gives ids from here on, ticks the lower ones */
 
-/* ---- counts: what is kept for the ticks, (stacks, who) → number ---------------------------
- * Where times are kept it is → an id, and each tick is told by that id. */
+/* ---- counts: (stacks, task key) → number of ticks ---------------------------------------
+ * If times are kept, the map holds an id instead, and each tick sends an event with that id. */
 struct count_key {
 	__u64 user_stack;   /* hash of the user half; 0: none */
 	__u64 kernel_stack; /* hash of the kernel half; 0: none */
 	__u32 who;          /* id of a struct who_key */
-	__u32 cpu;          /* cpu + 1 where the CPU is asked for, else 0 */
+	__u32 cpu;          /* cpu + 1 if samples are split by CPU, else 0 */
 };
 
-/* Who ran: interned in BPF so that a count is small. */
+/* The task key: which task ran. BPF replaces it by an id, so that a count key stays small. */
 struct who_key {
 	__u64 start_ns; /* the process's start, CLOCK_BOOTTIME: (tgid, start_ns) is never reused */
 	__u64 cgroup;   /* as in bpf/abi_cgroup.h */
 	__u32 tgid;
-	__u32 tid; /* 0 where threads are not told apart */
+	__u32 tid; /* 0 if threads are merged into their process */
 	char comm[COMM_LEN];
 };
 
-/* One mapped file. mtime tells a new file from an old one that had the same inode number. */
+/* One mapped file. mtime separates a new file from an old one with the same inode number. */
 struct object_key {
 	__u64 ino;
 	__u64 mtime_ns;
-	__u32 dev; /* the kernel's: major << 20 | minor */
+	__u32 dev; /* in kernel encoding: major << 20 | minor */
 	__u32 generation;
 };
 
-/* Whose ticks are samples. */
+/* The tasks to sample. */
 enum filter_kind {
 	FILTER_NONE = 0,
 	FILTER_TGID = 1,   /* processes in the map of targets */
-	FILTER_TID = 2,    /* threads in it */
-	FILTER_TREE = 3,   /* processes in it and their descendants */
-	FILTER_CGROUP = 4, /* tasks of the cgroups in a map of their own, and of those below */
+	FILTER_TID = 2,    /* threads in the map of targets */
+	FILTER_TREE = 3,   /* processes in the map of targets, and their descendants */
+	FILTER_CGROUP = 4, /* tasks of the cgroups in the map of cgroups, and of those below */
 };
 
-/* What one CPU counted. Every tick that ran the program is one of samples, idle, filtered, lost. */
+/* Counts of one CPU. Each tick that runs the program is a sample, idle, filtered or lost. */
 struct tick_stats {
 	__u64 ticks;
 	__u64 samples;
 	__u64 idle;
-	__u64 filtered;  /* ran, but on what was not asked for */
-	__u64 bytes_out; /* through the ring buffer */
-	__u64 lost[8];   /* by enum lost_reason */
+	__u64 filtered;  /* ticks of tasks outside the target */
+	__u64 bytes_out; /* sent through the ring buffer */
+	__u64 lost[8];   /* indexed by enum lost_reason */
 };
 
-#define CPU_TICKS_MAX 1024 /* a power of two; CPUs beyond it share a slot */
+#define CPU_TICKS_MAX 1024 /* power of two; CPUs with higher numbers share slots */
 
 struct cpu_ticks {
 	__u64 ticks;
-	__u64 due_ns;  /* CLOCK_MONOTONIC: when the next is; user space sets the first */
-	__u64 skipped; /* periods in which none came, as the tick after them tells */
-	__u64 first;   /* due_ns is when the first was due at the earliest; user space sets it */
+	__u64 due_ns;  /* time of the next tick, CLOCK_MONOTONIC; user space sets the first */
+	__u64 skipped; /* periods without a tick; the next tick counts them */
+	__u64 first;   /* due_ns is the earliest time of the first tick; user space sets it */
 	__u64 pad[4];
 };
 
-/* ---- events: what goes through the ring buffer, each once -------------------------------- */
+/* ---- events: sent through the ring buffer, each fact once ------------------------------- */
 enum event_kind {
 	EVENT_STACK = 1,
 	EVENT_OBJECT = 2,
 	EVENT_WHO = 3,
-	EVENT_JIT = 4,      /* a process's first frame in code of no file */
-	EVENT_PRESSURE = 5, /* a count map is half full: drain it */
-	EVENT_EXEC = 6,     /* a process runs a file that was not met before */
-	EVENT_PAGE = 7,     /* a page of rows that is not there was needed */
-	EVENT_HELD = 8,     /* a sample whose walk waits for a table */
-	EVENT_LEAF = 9,     /* a stack that is one that was told but for its leaf */
+	EVENT_JIT = 4,      /* first frame of a process in code without a file */
+	EVENT_PRESSURE = 5, /* a count map is half full: drain it now */
+	EVENT_EXEC = 6,     /* a process started a file that is new to stoker */
+	EVENT_PAGE = 7,     /* a page of rows is needed and absent */
+	EVENT_HELD = 8,     /* a deferred sample: its walk waits for a table */
+	EVENT_LEAF = 9,     /* a known stack with a new leaf */
 	EVENT_CGROUP = 10,  /* a cgroup was made, removed or renamed */
-	EVENT_TICK = 11,    /* a sample and when it was */
+	EVENT_TICK = 11,    /* one sample with its time */
 };
 
-#define EVENT_KINDS_MAX 16 /* a power of two; bpf/reasons.h has what a lost one of each costs */
+#define EVENT_KINDS_MAX 16 /* power of two; bpf/reasons.h: what each lost kind costs */
 
-/* rest is the hash of all frames but the leaf: most new stacks are a known rest under another leaf.
- */
+/* rest is the hash of all frames except the leaf: most new stacks are a known stack below a new
+ * leaf. */
 struct event_stack {
 	__u32 kind;
 	__u16 frames_len;
 	__u8 end;  /* enum stack_end; END_NONE for a kernel half */
-	__u8 anon; /* frames hold addresses of one process: hash covers its tgid and start */
+	__u8 anon; /* frames hold addresses of one process: the hash covers its tgid and start */
 	__u64 hash;
 	__u64 rest;
-	/* frames_len times __u64 follow, leaf first */
+	/* followed by frames_len times __u64, leaf first */
 };
 
 struct event_leaf {
@@ -128,7 +128,7 @@ struct event_leaf {
 
 struct event_tick {
 	__u32 kind;
-	__u32 id;      /* of a struct count_key */
+	__u32 id;      /* id of a struct count_key */
 	__u64 time_ns; /* CLOCK_MONOTONIC */
 	__u32 cpu;
 	__u32 pad;
@@ -138,13 +138,12 @@ struct event_object {
 	__u32 kind;
 	__u32 id;
 	struct object_key key;
-	__u64 start_ns; /* of the process that was seen to map it */
+	__u64 start_ns; /* start of the process that mapped it */
 	__u64 vm_start;
 	__u64 vm_end;
-	__u64 file_offset; /* of vm_start */
+	__u64 file_offset; /* file offset of vm_start */
 	__u32 tgid;
-	char name[OBJECT_NAME_LEN]; /* last part of the path, cut; for when the file cannot be
-				       opened */
+	char name[OBJECT_NAME_LEN]; /* last part of the path, cut; if the file cannot be opened */
 	__u32 pad;
 };
 

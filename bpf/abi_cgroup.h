@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
-/* bpf/abi_cgroup.h - the part of bpf/abi.h that is about cgroups. */
+/* bpf/abi_cgroup.h - the part of bpf/abi.h for cgroups. */
 #pragma once
 
-/* A cgroup: its number in kernfs, and above it by which hierarchy it is known: 0 for cgroup v2, or
- * one more than the place of a v1 hierarchy in the list that user space gave. A task's v2 cgroup
- * counts, unless that is the root: then the first of its v1 cgroups which is none. */
+/* A cgroup id: the kernfs number, and in the high bits its hierarchy: 0 for cgroup v2, else one
+ * more than the index of a v1 hierarchy in user space's list. The id is the task's v2 cgroup. If
+ * that is the root, it is the first v1 cgroup that is not a root. */
 #define CGROUP_HIERARCHY_SHIFT 60
 #define CGROUP_NUMBER_MASK ((1ULL << CGROUP_HIERARCHY_SHIFT) - 1)
 #define CGROUP_V1_MAX 8
-#define CGROUP_SUBSYS_MAX 16   /* controllers of a kernel; 14 in 6.18 */
-#define CGROUP_ROOT_NUMBER 1 /* of every hierarchy */
+#define CGROUP_SUBSYS_MAX 16 /* the kernel's maximum number of controllers; 14 in 6.18 */
+#define CGROUP_ROOT_NUMBER 1 /* number of every hierarchy's root */
 
-/* The controllers by which a v1 hierarchy is known, those that whole containers and services have
- * first: name in /proc/cgroups, and in the kernel. */
+/* Controllers that identify a v1 hierarchy, in order of preference: first those that contain whole
+ * containers and services. Columns: name in /proc/cgroups, name in the kernel. */
 #define CGROUP_CONTROLLERS(X)                          \
 	X(CGROUP_PIDS, "pids", pids)                   \
 	X(CGROUP_CPU, "cpu", cpu)                      \
@@ -30,16 +30,16 @@
 enum cgroup_controller { CGROUP_CONTROLLERS(CGROUP_CONTROLLER_ID) CGROUP_CONTROLLERS_LEN };
 #undef CGROUP_CONTROLLER_ID
 
-/* A v1 hierarchy that may be asked. */
+/* A v1 hierarchy that BPF may use. */
 struct cgroup_v1 {
-	__u32 hierarchy;  /* its number, of /proc/cgroups */
+	__u32 hierarchy;  /* number in /proc/cgroups */
 	__u32 controller; /* enum cgroup_controller */
 };
 
-/* What is known of it while sampling. */
+/* State of a v1 hierarchy while sampling. */
 struct cgroup_v1_known {
-	__u64 root; /* as it was met: it lives as long as the hierarchy, and most tasks are there */
-	__u32 at;   /* one more than its place in a task's list; 0: not looked for yet */
+	__u64 root; /* its root cgroup; as old as the hierarchy, and the cgroup of most tasks */
+	__u32 at;   /* index in a task's list plus one; 0: not yet looked up */
 	__u32 pad;
 };
 
@@ -47,15 +47,15 @@ enum cgroup_change {
 	CGROUP_MADE,
 	CGROUP_REMOVED,
 	CGROUP_RENAMED,
-	CGROUP_LOST, /* of no cgroup, made in user space: some events were lost before this one */
+	CGROUP_LOST, /* made in user space, for no cgroup: earlier events were lost */
 };
 
-#define CGROUP_PATH_MAX 1024 /* what the kernel tells; longer ones are cut */
+#define CGROUP_PATH_MAX 1024 /* longer paths are cut */
 
 struct event_cgroup {
 	__u32 kind;
 	__u32 change;
 	__u64 id;
-	char path[CGROUP_PATH_MAX]; /* from the hierarchy's root; what is after its NUL is not sent;
-				     "": could not be read */
+	/* From the hierarchy's root; "": unreadable. Bytes after its NUL are not sent. */
+	char path[CGROUP_PATH_MAX];
 };

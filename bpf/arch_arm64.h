@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
-/* bpf/arch_arm64.h - what the walk knows of arm64. For BPF and the host. */
+/* bpf/arch_arm64.h - the walk's constants and register access for arm64. For BPF and the host. */
 #pragma once
 
 /* DWARF register numbers: "DWARF for the Arm 64-bit Architecture" §4.1. */
@@ -7,11 +7,11 @@
 #define ARCH_DWARF_LR 30
 #define ARCH_DWARF_SP 31
 #define ARCH_GPRS 32
-/* x0..x17: what calls may change (AAPCS64 §6.1.1), a bit each; not the link register, which each
- * call does. */
+/* x0..x17, one bit each: calls may change them (AAPCS64 §6.1.1). The link register is not in the
+ * mask: every call changes it. */
 #define ARCH_SCRATCH 0x3ffffU
 
-/* rt_sigframe: siginfo, then ucontext whose sigcontext holds x0..x30, sp, pc from byte 312 on
+/* rt_sigframe holds siginfo, then ucontext. Its sigcontext has x0..x30, sp, pc from byte 312 on
  * (asm/sigcontext.h). */
 #define ARCH_SIGNAL_REGS_AT 312
 #define ARCH_SIGNAL_REGS 32
@@ -21,7 +21,7 @@
 			23, 24, 25, 26, 27, 28, 29, 30, 31                                        \
 	}
 
-/* A return address may be signed (pointer authentication): user addresses have 48 bits. */
+/* Pointer authentication may sign a return address; user addresses use the low 48 bits. */
 #define arch_code_address(addr) ((addr) & ((1ULL << 48) - 1))
 
 #ifdef __bpf__

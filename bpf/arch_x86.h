@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
-/* bpf/arch_x86.h - what the walk knows of x86-64. For BPF and the host. */
+/* bpf/arch_x86.h - the walk's constants and register access for x86-64. For BPF and the host. */
 #pragma once
 
 /* DWARF register numbers: psABI §3.6.2. */
 #define ARCH_DWARF_FP 6
 #define ARCH_DWARF_SP 7
 #define ARCH_GPRS 16
-/* rax rdx rcx rsi rdi r8..r11: what calls may change (psABI §3.2.1), a bit each. */
+/* rax rdx rcx rsi rdi r8..r11, one bit each: calls may change them (psABI §3.2.1). */
 #define ARCH_SCRATCH 0xf37U
 
-/* sigcontext's registers in the rt_sigframe that the restorer's CFA-relative sp points at: ucontext
- * begins there, gregs 40 bytes in (asm/sigcontext.h), in this order of DWARF numbers, then the pc.
- */
+/* The registers of sigcontext. The signal restorer's sp points at ucontext; gregs start 40 bytes in
+ * (asm/sigcontext.h), in this order of DWARF numbers, then the pc. */
 #define ARCH_SIGNAL_REGS_AT 40
 #define ARCH_SIGNAL_REGS 16
 #define ARCH_SIGNAL_ORDER                                            \
@@ -19,7 +18,7 @@
 		8, 9, 10, 11, 12, 13, 14, 15, 5, 4, 6, 3, 1, 0, 2, 7 \
 	}
 
-/* A return address as it is used: nothing is signed. */
+/* Return addresses are not signed on x86-64. */
 #define arch_code_address(addr) (addr)
 
 #ifdef __bpf__
@@ -38,8 +37,8 @@ static __always_inline bool arch_compat(const arch_user_regs *regs)
 	return regs->cs != ARCH_USER_CS_64;
 }
 
-/* All general registers by DWARF number. volatile: the compiler must not join these loads with
- * those of another place, since the verifier does not follow a moved ctx pointer. */
+/* Copies all general registers by DWARF number. volatile: the compiler must not merge these loads
+ * with loads elsewhere, because the verifier rejects a modified ctx pointer. */
 static __always_inline void arch_take(struct unwind_regs *out, const volatile arch_user_regs *regs)
 {
 	out->pc = regs->ip;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
-/* bpf/cgroup.bpf.h - the cgroup that a task is in, at the tick; and cgroups that come and go, told
- * when they do, so that each has its path before it has a sample. */
+/* bpf/cgroup.bpf.h - the cgroup of a task at the tick, and events for cgroups that are made,
+ * removed or renamed. The event comes before the cgroup's first sample, so that the path is known
+ * by then. */
 #pragma once
 
 #include "bpf/shim.h"
@@ -10,9 +11,9 @@
 
 const volatile struct cgroup_v1 v1_hierarchies[CGROUP_V1_MAX] = {};
 const volatile __u32 v1_len = 0;
-__u32 v1_live = 0; /* by bit: that hierarchy has cgroups; user space sets the first */
+__u32 v1_live = 0; /* bit i: hierarchy i has cgroups; user space sets the initial value */
 
-/* Cgroups whose tasks are wanted: kept up to date here, whatever becomes of the events. */
+/* The target's cgroups. BPF updates them itself, so a lost event does no harm. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
@@ -20,7 +21,7 @@ struct {
 	__type(value, u8);
 } target_cgroups SEC(".maps");
 
-/* Cgroups change one at a time: the kernel holds a lock around these tracepoints. */
+/* One slot is enough: the kernel holds a lock around these tracepoints. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -60,7 +61,8 @@ static __always_inline u32 v1_place(u32 i)
 	return at;
 }
 
-/* Reads all of a task's list at once: a helper's call costs more than what it reads. 0, or -1. */
+/* Reads the task's whole list with one helper call, which is cheaper than one call an entry. 0 or
+ * -1. */
 static __always_inline int v1_read(struct scratch *s, struct task_struct *task)
 {
 	u64 from = TASK_TYPED ? (u64)task->cgroups : (u64)BPF_CORE_READ(task, cgroups);
@@ -72,7 +74,7 @@ static __always_inline int v1_read(struct scratch *s, struct task_struct *task)
 	return bpf_probe_read_kernel(s->subsys, size, (void *)from) ? -1 : 0;
 }
 
-/* The number of the task's cgroup in a hierarchy. */
+/* The kernfs number of the task's cgroup in hierarchy i. */
 static __always_inline u64 v1_number(const struct scratch *s, u32 i)
 {
 	struct cgroup_subsys_state *css;
@@ -90,7 +92,7 @@ static __always_inline u64 v1_number(const struct scratch *s, u32 i)
 	return number;
 }
 
-/* 0: it is in the root of all. */
+/* 0: the task is in the root of every hierarchy. */
 static __noinline u64 cgroup_v1_id(struct scratch *s, struct task_struct *task)
 {
 	if (v1_read(s, task))
@@ -119,9 +121,9 @@ static __always_inline u64 cgroup_of(struct scratch *s, struct task_struct *task
 	return v1 ? v1 : id;
 }
 
-/* ---- cgroups that come and go --------------------------------------------------------------- */
+/* ---- cgroups made, removed, renamed -------------------------------------------------------- */
 
-/* Its place in the list, from 1; 0: cgroup v2; -1: none that is asked. */
+/* Index in user space's list plus one; 0: cgroup v2; -1: a hierarchy that is not used. */
 static __always_inline int hierarchy_of(struct cgroup *cgroup)
 {
 	u32 hierarchy = BPF_CORE_READ(cgroup, root, hierarchy_id);
@@ -134,7 +136,7 @@ static __always_inline int hierarchy_of(struct cgroup *cgroup)
 	return -1;
 }
 
-/* A cgroup that is made below a target is a target, too. */
+/* Adds a new cgroup below a target to the targets. */
 static __always_inline void follow_targets(struct cgroup *cgroup, u64 id, u32 change)
 {
 	u64 above = id & ~CGROUP_NUMBER_MASK;
@@ -169,7 +171,7 @@ static __always_inline int tell_cgroup(struct cgroup *cgroup, const char *path, 
 	if (filter == FILTER_CGROUP)
 		follow_targets(cgroup, event->id, change);
 	len = bpf_probe_read_kernel_str(event->path, sizeof(event->path), path);
-	/* User space asks for the path of one that comes without. */
+	/* User space looks up a path that is missing here. */
 	if (len <= 0 || len > (long)sizeof(event->path)) {
 		event->path[0] = '\0';
 		len = 1;

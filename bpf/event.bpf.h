@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
-/* bpf/event.bpf.h - the way into the ring buffer. An event that cannot be sent is counted by its
- * kind, in global counters: the tracepoints and the scan run outside ticks, and a tick may
- * interrupt them. Only a failure costs an atomic addition. */
+/* bpf/event.bpf.h - sends events through the ring buffer. An event that cannot be sent is counted
+ * by its kind. The counters are global, because a tick may interrupt the tracepoints and the scan.
+ * Only a failure costs an atomic addition. */
 #pragma once
 
 #include "bpf/shim.h"
@@ -12,13 +12,14 @@
 __u64 events_lost[EVENT_KINDS_MAX] = {};
 __u64 targets_lost[TARGET_LOSSES_LEN] = {};
 
-/* The result of the addition is not used: 5.10 has no atomic operation that returns it. */
+/* The result is not used: Linux 5.10 has no atomic operation that returns one. */
 static __always_inline void event_lost(u32 kind)
 {
 	__sync_fetch_and_add(&events_lost[kind & (EVENT_KINDS_MAX - 1)], 1);
 }
 
-/* An event begins with its kind. 0, or -1 when the ring buffer is full, which is counted. */
+/* The first field of an event is its kind. 0; -1: the ring buffer is full, and the loss is
+ * counted. */
 static __always_inline int event_send(void *event, u64 size, u64 flags)
 {
 	if (bpf_ringbuf_output(&events, event, size, flags) == 0)
@@ -27,8 +28,8 @@ static __always_inline int event_send(void *event, u64 size, u64 flags)
 	return -1;
 }
 
-/* From a tick or the scan. Ordinary news wait until user space looks, unless the ring is filling up
- * meanwhile. */
+/* Sends an event from a tick or the scan. User space is not woken for it unless the ring fills
+ * up. */
 static __always_inline int tell(struct tick_stats *stats, void *event, u64 size, u64 flags)
 {
 	if (flags == BPF_RB_NO_WAKEUP &&

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
-/* bpf/frame.bpf.h - a user stack, frame by frame: which rule is searched where, what is tried where
- * there is none, when it ends. No maps and no SEC: compiles for the host too.
- * Functions that the verifier is to look at once, and not wherever they are called, can take
- * numbers alone: so whose walk it is goes as a number, `walk`. Whoever includes this defines before
+/* bpf/frame.bpf.h - walks a user stack frame by frame: chooses the rule, falls back where there is
+ * none, and decides when the walk ends. No maps and no SEC: compiles for the host too.
+ * Functions that the verifier shall check once, and not at each call, take numbers only. So the
+ * walk is passed as a number, `walk`. The includer defines before:
  *     struct scratch                      regs window searched stepped landing end at{start
  *                                         file_offset object kind table} user{head{frames_len
  *                                         anon} frames} user_rest
- *     scratch_of(walk), walk_of(scratch)  from the number to it and back; NULL never, but in BPF
- *     walk_read(walk, dst, size, addr)    0 or an error: any memory of the task, code mostly
- *     mapping_find(s, pc)                 END_NONE and s->at, or why not
- *     rule_find(s, offset, &rule)         END_NONE and the rule at an offset of s->at's file, NULL
- *                                         where no function is; END_NO_TABLE
- *     start_stack_of(s)                   sp at the process's entry
- *     thread_base_of(s)                   where the thread's own data are, 0 where that is not
- *                                         known; on x86-64 */
+ *     scratch_of(walk), walk_of(scratch)  number to scratch and back; NULL only in BPF
+ *     walk_read(walk, dst, size, addr)    0 or an error: reads the task's memory, mostly code
+ *     mapping_find(s, pc)                 END_NONE and s->at, or the reason
+ *     rule_find(s, offset, &rule)         END_NONE and the rule at this offset of s->at's file,
+ *                                         NULL outside functions; END_NO_TABLE
+ *     start_stack_of(s)                   sp at the process's entry point
+ *     thread_base_of(s)                   address of the thread's own data, x86-64; 0: unknown */
 #pragma once
 
 #include "bpf/shim.h"
@@ -23,7 +22,7 @@
 
 #ifdef __bpf__
 #define WALK_GLOBAL __noinline
-/* Else the compiler passes nothing for a parameter that is not used, which is not verifiable. */
+/* Without this the compiler drops an unused parameter, and the verifier refuses the call. */
 #define walk_used(parameter) barrier_var(parameter)
 #else
 #define WALK_GLOBAL static __attribute__((noinline))
@@ -48,7 +47,7 @@ static __always_inline void push(struct scratch *s, u64 frame)
 
 enum landing {
 	LANDING_NONE,
-	LANDING_AGAIN, /* the frame that was pushed last is to be stepped from once more */
+	LANDING_AGAIN, /* repeat the step from the frame that was pushed last */
 	LANDING_DONE,
 };
 
@@ -58,7 +57,7 @@ enum landing {
 #include "bpf/uncovered_x86.bpf.h"
 #endif
 
-/* From a frame to its caller: by rule where there is one, by frame pointer where there is none. */
+/* Steps to the caller: by rule, or by frame pointer if there is no rule. */
 static __always_inline u32 walk_step(struct scratch *s, u64 offset)
 {
 	struct unwind_rule *rule = NULL;
@@ -97,9 +96,9 @@ static __always_inline void push_place(struct scratch *s, u64 pc, u64 offset)
 	}
 }
 
-/* One frame: name the place, push it, step to the caller. 1 ends the loop with s->end set.
- * Global, so that it is verified once and not for each of 128 turns: bpf_loop, which would do the
- * same, is not there before 5.17, and a program that only mentions it does not load. */
+/* Handles one frame: find its mapping, push it, step to the caller. 1 ends the loop with s->end
+ * set. Global, so that the verifier checks it once and not 128 times. bpf_loop would do the same,
+ * but needs 5.17, and older kernels refuse a program that mentions it. */
 WALK_GLOBAL int walk_frame(u64 walk)
 {
 	struct scratch *s = scratch_of(walk);
@@ -127,7 +126,7 @@ WALK_GLOBAL int walk_frame(u64 walk)
 	return end != END_NONE;
 }
 
-/* From s->regs up, behind the frames that are there; s->end says where it ended. */
+/* Walks from s->regs up and appends to the existing frames; s->end is where it ended. */
 static __always_inline void walk_frames(struct scratch *s)
 {
 	u64 pc = s->regs.pc;
@@ -136,7 +135,7 @@ static __always_inline void walk_frames(struct scratch *s)
 	s->window.narrow = 0;
 	s->landing = LANDING_NONE;
 	s->end = END_NONE;
-	/* The second: on the host there may be frames already. */
+	/* The second condition: on the host the walk may start with frames. */
 	for (u32 i = 0; i < STACK_USER_FRAMES_MAX; i++)
 		if (s->user.head.frames_len >= STACK_USER_FRAMES_MAX || walk_frame(walk_of(s)))
 			break;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
-/* bpf/mapping.bpf.h - address → mapping → object. An object gets its id from whoever meets its file
- * first; user space is told then, and once. */
+/* bpf/mapping.bpf.h - address → mapping → object. The first tick or scan that meets a file gives it
+ * an object id and sends one event to user space. */
 #pragma once
 
 #include "bpf/shim.h"
@@ -10,7 +10,7 @@
 #include "bpf/sample_maps.bpf.h"
 #include "bpf/unwind_maps.bpf.h"
 
-/* An id that no other CPU gives: no atomic fetch, which 5.10 lacks. */
+/* Each CPU has its own ids: Linux 5.10 has no atomic fetch. */
 static __always_inline u32 next_id(u32 *counter)
 {
 	u32 id = OBJECT_FIRST + *counter * cpus + bpf_get_smp_processor_id();
@@ -19,8 +19,8 @@ static __always_inline u32 next_id(u32 *counter)
 	return id;
 }
 
-/* Begins again when its half of the ids is used up. User space refuses an id that it still has, and
- * the file is met again under the next one. */
+/* Wraps around in its half of the ids. User space refuses an id that is in use, and the file gets
+ * the next id when it is met again. */
 static __always_inline u32 next_object_id(u32 *counter, u32 first_id)
 {
 	u32 id = next_id(counter);
@@ -40,7 +40,7 @@ static __always_inline void object_read_key(struct object_key *key, struct inode
 	key->mtime_ns = vma_mtime_ns(inode);
 }
 
-/* All of the event but the process and the id. */
+/* Fills the event except for process and id. */
 static __always_inline void object_describe(struct event_object *event, struct vm_area_struct *vma)
 {
 	const unsigned char *name = BPF_CORE_READ(vma, vm_file, f_path.dentry, d_name.name);
@@ -53,9 +53,8 @@ static __always_inline void object_describe(struct event_object *event, struct v
 		event->name[0] = '\0';
 }
 
-/* The file's object; one with a new id, and told, if nobody has met it before and there are fewer
- * than `most`. NULL: the table is full, or it could not be told, in which case the next one who
- * meets it tries again. */
+/* The file's object. A new file gets an id and an event if there are fewer than `most` objects.
+ * NULL: the table is full, or the event could not be sent; the next meeting tries again. */
 static __always_inline struct object_value *object_of(struct tick_stats *stats,
 	struct event_object *event, struct vm_area_struct *vma, struct inode *inode, u32 *counter,
 	u32 first_id, u32 most)
@@ -92,7 +91,7 @@ static __always_inline void mapping_set_object(struct mapping *m, struct object_
 	m->pages_len = object ? object->pages_len : 0;
 }
 
-/* Reads the mapping of pc into *m. END_NONE or why not. */
+/* Reads the mapping of pc into *m. END_NONE or the reason. */
 static __always_inline u32 mapping_read(struct scratch *s, struct mapping *m, u64 pc)
 {
 	struct mm_struct *mm = s->mm;
@@ -133,8 +132,8 @@ static __always_inline bool mapping_covers(const struct mapping *m, u64 pc)
 	return pc >= m->start && pc < m->end;
 }
 
-/* Makes s->at the mapping of pc: a remembered one or a new one. Not static, so that the verifier
- * looks at it once and its stack is not the caller's too. */
+/* Sets s->at to the mapping of pc, cached or new. Not static, so that the verifier checks it once
+ * and the caller does not pay for its stack. */
 __noinline u32 mapping_change(u64 pc)
 {
 	u32 slot, end, zero = 0;
@@ -191,9 +190,8 @@ static __always_inline void mappings_forget(struct scratch *s)
 		s->kept[i].end = 0;
 }
 
-/* Mappings are remembered from sample to sample as long as it is the same process image and the
- * kernel says that nothing changed, and for a second at most, so that what is used is known. mm
- * must come straight from the task. */
+/* Discards cached mappings when the process image or the kernel's generation number changed, and
+ * after a second, so that times of use stay current. mm must come straight from the task. */
 static __always_inline void mappings_check(
 	struct scratch *s, struct task_struct *task, struct mm_struct *mm)
 {

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
-/* bpf/pidns.bpf.h - pids as user space knows them. Where it runs in a pid namespace of its own, as
- * in a container, those of the kernel mean nothing to it: each is translated, and tasks that cannot
- * be seen from there are none. */
+/* bpf/pidns.bpf.h - translates pids into stoker's pid namespace. In a container the kernel's global
+ * pids mean nothing to user space; tasks that have no pid there are not sampled. */
 #pragma once
 
 #include "bpf/shim.h"
 
 #define PIDNS_DEPTH_MAX 16
 
-const volatile __u32 pidns_inum = 0; /* the namespace's number; 0: the host's own */
+const volatile __u32 pidns_inum = 0; /* inode number of the namespace; 0: the host's */
 
-/* Global, so that it is verified once. 0: it has none there. */
+/* Global, so that the verifier checks it once. 0: no pid in this namespace. */
 __noinline u32 pidns_number(u64 pid)
 {
 	u64 numbers = pid + bpf_core_field_offset(struct pid, numbers);
@@ -37,7 +36,7 @@ static __always_inline u32 pidns_tgid(struct task_struct *task)
 	return pid ? pidns_number(pid) : 0;
 }
 
-/* Of the current task, as bpf_get_current_pid_tgid() has them; 0: it cannot be seen. */
+/* The current task, in the format of bpf_get_current_pid_tgid(); 0: not visible. */
 static __always_inline u64 pidns_current(struct task_struct *task, u64 id)
 {
 	u64 pid, tgid;

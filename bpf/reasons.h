@@ -1,80 +1,79 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
-/* bpf/reasons.h - each way in which something is lost, once: id, name in the account, one sentence.
- * Ids are positions, so new ones go to the end of their list. */
+/* bpf/reasons.h - every way to lose a tick, event, frame, file or name: id, name in the account,
+ * one sentence. Ids are positions: append new ones to the end of their list. */
 #pragma once
 
-/* A tick that became neither a sample nor idle time. */
-#define LOST_REASONS(X)                                                                \
-	X(LOST_COUNTS_FULL, "counts_full", "the count map was full")                   \
-	X(LOST_WHOS_FULL, "whos_full", "the table of tasks was full")                  \
-	X(LOST_RING_FULL, "ring_full",                                                 \
-		"a new stack or task could not be told: the ring buffer was full")     \
-	X(LOST_DRAIN, "drain", "a count was drained whose stack or task is not known") \
+/* Why a tick became neither a sample nor idle time. */
+#define LOST_REASONS(X)                                                            \
+	X(LOST_COUNTS_FULL, "counts_full", "the count map was full")               \
+	X(LOST_WHOS_FULL, "whos_full", "the table of tasks was full")              \
+	X(LOST_RING_FULL, "ring_full",                                             \
+		"a new stack or task could not be sent: the ring buffer was full") \
+	X(LOST_DRAIN, "drain", "a drained count has an unknown stack or task")     \
 	X(LOST_MEMORY, "memory", "user space was out of memory or over its limit")
 
-/* An event that was lost, as the ring buffer was full or user space had no memory for it. Losing one
- * of the first four also loses a tick, which LOST_REASONS counts. */
-#define EVENT_LOSSES(X)                                                                           \
-	X(EVENT_STACK, "stack", "a new stack: the next tick sends it again")                      \
-	X(EVENT_LEAF, "leaf", "a new leaf of a known stack: the next tick sends it again")        \
+/* Events that were lost because the ring buffer was full or user space out of memory. A loss of one
+ * of the first four kinds also loses a tick, which LOST_REASONS counts. */
+#define EVENT_LOSSES(X)                                                                          \
+	X(EVENT_STACK, "stack", "a new stack: the next tick sends it again")                     \
+	X(EVENT_LEAF, "leaf", "a new leaf of a known stack: the next tick sends it again")       \
 	X(EVENT_WHO, "task", "a new task: its next tick sends it again")                          \
-	X(EVENT_TICK, "tick", "a sample with its time")                                           \
-	X(EVENT_OBJECT, "object", "a new mapped file: whoever meets it next sends it again")      \
-	X(EVENT_JIT, "jit", "a process with JIT code: its next sample sends it again")            \
-	X(EVENT_PRESSURE, "pressure", "a half full count map: user space looks for itself")       \
-	X(EVENT_EXEC, "exec", "a new program: its unwind table is made at its first sample only") \
-	X(EVENT_PAGE, "page", "a page of unwind rows is needed: the next need asks again")        \
-	X(EVENT_HELD, "deferred", "a deferred sample: its stack ends with no_table")              \
-	X(EVENT_CGROUP, "cgroup", "a cgroup that came, went or was renamed: all are read again")
+	X(EVENT_TICK, "tick", "a sample with its time")                                          \
+	X(EVENT_OBJECT, "object", "a new mapped file: sent again at its next use")               \
+	X(EVENT_JIT, "jit", "a process with JIT code: sent again at its next sample")            \
+	X(EVENT_PRESSURE, "pressure", "a count map is half full: user space also checks it")     \
+	X(EVENT_EXEC, "exec", "a new program: its unwind table is made at its first sample")     \
+	X(EVENT_PAGE, "page", "a missing page of unwind rows: requested again at the next need") \
+	X(EVENT_HELD, "deferred", "a deferred sample: its stack ends with no_table")                 \
+	X(EVENT_CGROUP, "cgroup", "a cgroup was made, removed or renamed: all are read again")
 
-/* A part of the target that could not be remembered: its table was full. */
+/* Parts of the target that did not fit into their table. */
 #define TARGET_LOSSES(X)                                                                       \
 	X(TARGET_LOST_CGROUP, "cgroup", "a new cgroup below the target, which is not sampled") \
-	X(TARGET_LOST_PROCESS, "process", "a tick whose task is looked up by its parents")
+	X(TARGET_LOST_PROCESS, "process", "a process of the target: each tick searches its parents")
 
-/* Where a user stack ended. */
-#define STACK_ENDS(X)                                                                           \
-	X(END_NONE, "none", "there is no user stack: a kernel thread")                          \
-	X(END_ROOT, "root", "the outermost frame was reached by rule")                          \
-	X(END_DEPTH, "depth", "more frames than are kept")                                      \
-	X(END_NO_MAPPING, "no_mapping", "an address in no mapping")                             \
-	X(END_NOT_CODE, "not_code", "an address in memory that is not executable")              \
-	X(END_VMA_READ, "vma_read", "the mappings changed while they were read")                \
-	X(END_STACK_READ, "stack_read", "stack memory could not be read")                       \
-	X(END_FP_CHAIN, "fp_chain", "the frame pointer does not lead up the stack")             \
-	X(END_NO_REGS, "no_regs", "the task has no saved user registers")                       \
-	X(END_COMPAT, "compat", "a 32-bit process")                                             \
-	X(END_UNSUPPORTED, "unsupported", "a rule of the file's CFI that the table cannot say") \
-	X(END_REGISTER, "register",                                                             \
-		"a rule needs a register that is known in the first frame only")                \
-	X(END_CFA, "cfa", "a rule does not lead up the stack")                                  \
-	X(END_NO_TABLE, "no_table", "the file's table was not there in time")
+/* Why a user stack ended. */
+#define STACK_ENDS(X)                                                                 \
+	X(END_NONE, "none", "no user stack: a kernel thread")                         \
+	X(END_ROOT, "root", "the outermost frame was reached by rule")                \
+	X(END_DEPTH, "depth", "more frames than the limit")                           \
+	X(END_NO_MAPPING, "no_mapping", "an address in no mapping")                   \
+	X(END_NOT_CODE, "not_code", "an address in memory that is not executable")    \
+	X(END_VMA_READ, "vma_read", "the mappings changed while they were read")      \
+	X(END_STACK_READ, "stack_read", "stack memory could not be read")             \
+	X(END_FP_CHAIN, "fp_chain", "the frame pointer does not lead up the stack")   \
+	X(END_NO_REGS, "no_regs", "the task has no saved user registers")             \
+	X(END_COMPAT, "compat", "a 32-bit process")                                   \
+	X(END_UNSUPPORTED, "unsupported", "an unsupported rule in the file's CFI")    \
+	X(END_REGISTER, "register", "a rule needs a register that only the leaf has") \
+	X(END_CFA, "cfa", "a rule does not lead up the stack")                        \
+	X(END_NO_TABLE, "no_table", "the file's unwind table was not ready in time")
 
-/* A file that could not be used. */
-#define OBJECT_REASONS(X)                                                                    \
-	X(OBJECT_GONE, "gone", "the process or mapping was gone before the file was opened") \
-	X(OBJECT_CHANGED, "changed", "another file stands at the mapping's address now")     \
-	X(OBJECT_NOT_REGULAR, "not_regular", "not a regular file")                           \
-	X(OBJECT_DENIED, "denied", "permission denied")                                      \
-	X(OBJECT_OPEN, "open", "the file could not be opened")                               \
-	X(OBJECT_TOO_LARGE, "too_large", "larger than is read")                              \
-	X(OBJECT_NOT_ELF, "not_elf", "not an ELF file of this machine, nor a .NET assembly") \
-	X(OBJECT_DAMAGED, "damaged", "a damaged file")                                       \
-	X(OBJECT_LIMIT, "limit", "more files than are kept")                                 \
-	X(OBJECT_FORGOTTEN, "forgotten", "nobody had used the file lately")                  \
-	X(OBJECT_REFUSED, "refused", "a worker was lost over the file, or there is none")
+/* Why a file could not be used. */
+#define OBJECT_REASONS(X)                                                                         \
+	X(OBJECT_GONE, "gone", "the process or mapping was gone before the file was opened")      \
+	X(OBJECT_CHANGED, "changed", "the mapping's address holds another file now")              \
+	X(OBJECT_NOT_REGULAR, "not_regular", "not a regular file")                                \
+	X(OBJECT_DENIED, "denied", "permission denied")                                           \
+	X(OBJECT_OPEN, "open", "the file could not be opened")                                    \
+	X(OBJECT_TOO_LARGE, "too_large", "larger than the limit")                                 \
+	X(OBJECT_NOT_ELF, "not_elf", "not an ELF file of this machine, nor a .NET assembly")      \
+	X(OBJECT_DAMAGED, "damaged", "a damaged file")                                            \
+	X(OBJECT_LIMIT, "limit", "more files than the limit")                                     \
+	X(OBJECT_FORGOTTEN, "forgotten", "removed from the table because it was not used lately") \
+	X(OBJECT_REFUSED, "refused", "a worker failed on the file, or no worker is running")
 
-/* A perf map or debug file that is there and is not read. */
-#define FILE_REASONS(X)                                                                      \
-	X(FILE_NOT_REGULAR, "not_regular", "a FIFO, device, socket or directory")            \
-	X(FILE_LINK, "link", "a symbolic link where none is followed, or links without end") \
-	X(FILE_OWNER, "owner", "it belongs to another user than its process")                \
-	X(FILE_DENIED, "denied", "permission denied")                                        \
-	X(FILE_STALE, "stale", "older than its process")                                     \
-	X(FILE_TOO_LARGE, "too_large", "larger than is read")                                \
+/* Why an existing perf map or debug file is not read. */
+#define FILE_REASONS(X)                                                                       \
+	X(FILE_NOT_REGULAR, "not_regular", "a FIFO, device, socket or directory")             \
+	X(FILE_LINK, "link", "a symbolic link that must not be followed, or a loop of links") \
+	X(FILE_OWNER, "owner", "it belongs to another user than the process")                 \
+	X(FILE_DENIED, "denied", "permission denied")                                         \
+	X(FILE_STALE, "stale", "older than the process")                                      \
+	X(FILE_TOO_LARGE, "too_large", "larger than the limit")                               \
 	X(FILE_OTHER, "other", "it could not be opened")
 
-/* A frame that has no name. */
+/* Why a frame has no name. */
 #define UNNAMED_REASONS(X)                                                                         \
 	X(UNNAMED_NO_FILE, "no_file", "the file could not be read")                                \
 	X(UNNAMED_NO_SYMBOLS, "no_symbols", "the file has no symbols")                             \
@@ -83,30 +82,30 @@
 	X(UNNAMED_NOT_IN_MAP, "not_in_map", "the process's perf map has no entry for the address") \
 	X(UNNAMED_KERNEL, "kernel", "kernel symbols are hidden or do not cover the address")       \
 	X(UNNAMED_WORKER, "worker",                                                                \
-		"the worker that reads names was lost, late or refuses the file")                  \
-	X(UNNAMED_OBJECT, "object", "the file was met when the table of files was full")           \
-	X(UNNAMED_JITDUMP, "jitdump", "the process's jitdump is damaged or of the other byte order")
+		"the worker that reads names failed, was too slow or refused the file")            \
+	X(UNNAMED_OBJECT, "object", "the table of files was full when the file was met")           \
+	X(UNNAMED_JITDUMP, "jitdump", "a damaged jitdump, or one of the other byte order")
 
-/* What was made of a file that stands where another one's debug file may be. */
-#define DEBUG_REASONS(X)                                                  \
-	X(DEBUG_BELONGS, "belongs", "it is the file's")                   \
-	X(DEBUG_DAMAGED, "damaged", "not an ELF file, or a damaged one")  \
-	X(DEBUG_MACHINE, "machine", "of another machine")                 \
-	X(DEBUG_BUILD_ID, "build_id", "its build ID is another")          \
-	X(DEBUG_CRC, "crc", "its checksum is not that of .gnu_debuglink") \
-	X(DEBUG_UNPROVEN, "unproven", "no build ID in both files and no .gnu_debuglink")
+/* Results of checking a candidate debug file. */
+#define DEBUG_REASONS(X)                                                 \
+	X(DEBUG_BELONGS, "belongs", "it belongs to the file")            \
+	X(DEBUG_DAMAGED, "damaged", "not an ELF file, or a damaged one") \
+	X(DEBUG_MACHINE, "machine", "built for another machine")         \
+	X(DEBUG_BUILD_ID, "build_id", "its build ID differs")            \
+	X(DEBUG_CRC, "crc", "its checksum differs from .gnu_debuglink")  \
+	X(DEBUG_UNPROVEN, "unproven", "no build ID to compare, and no .gnu_debuglink")
 
-/* What became of a debug file that a debuginfod server was asked for. */
+/* Results of a request to debuginfod servers. */
 #define FETCH_REASONS(X)                                                                       \
-	X(FETCH_DONE, "done", "it came")                                                       \
-	X(FETCH_NOT_FOUND, "not_found", "no server has it")                                    \
+	X(FETCH_DONE, "done", "fetched")                                                       \
+	X(FETCH_NOT_FOUND, "not_found", "no server has the file")                              \
 	X(FETCH_UNREACHABLE, "unreachable", "a server cannot be reached, or failed too often") \
 	X(FETCH_TIMEOUT, "timeout", "a server is too slow")                                    \
-	X(FETCH_TOO_LARGE, "too_large", "it is larger than is fetched")                        \
+	X(FETCH_TOO_LARGE, "too_large", "larger than the limit")                               \
 	X(FETCH_FAILED, "failed", "a server failed")                                           \
-	X(FETCH_LIMIT, "limit", "as many files or bytes as one capture may fetch")             \
+	X(FETCH_LIMIT, "limit", "the capture's limit of files or bytes is reached")            \
 	X(FETCH_NO_LIBRARY, "no_library", "libcurl.so.4 is not installed")                     \
-	X(FETCH_LOST, "lost", "the process that fetches was lost")
+	X(FETCH_LOST, "lost", "the fetching process was lost")
 
 #define REASON_ID(id, name, text) id,
 enum lost_reason { LOST_REASONS(REASON_ID) LOST_REASONS_LEN };

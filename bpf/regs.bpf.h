@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
-/* bpf/regs.bpf.h - the user registers of a tick, whichever mode it interrupted. */
+/* bpf/regs.bpf.h - the user registers at a tick, in kernel or user mode. */
 #pragma once
 
 #include "bpf/shim.h"
@@ -8,7 +8,7 @@
 #define PF_KTHREAD 0x00200000
 #define PF_IO_WORKER 0x00000010
 
-/* Where the kernel saved the user registers when the task entered it. */
+/* Where the kernel saved the user registers at entry. */
 static __always_inline const void *regs_saved_at(struct task_struct *task)
 {
 	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
@@ -17,7 +17,7 @@ static __always_inline const void *regs_saved_at(struct task_struct *task)
 		bpf_core_type_size(struct pt_regs);
 }
 
-/* END_NONE and *out, or why there are none. */
+/* END_NONE and *out, or the reason. */
 static __always_inline u32 regs_user(struct bpf_perf_event_data *ctx, struct task_struct *task,
 	arch_user_regs *scratch, struct unwind_regs *out)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
-/* bpf/sample_maps.bpf.h - what the sampling program keeps, and what user space sets before it
- * loads. Sizes of 1 are set at load from the memory budget. */
+/* bpf/sample_maps.bpf.h - maps and globals of the sampling program, and the configuration that user
+ * space sets before loading. Maps of size 1 are sized at load from the memory budget. */
 #pragma once
 
 #include "bpf/shim.h"
@@ -12,23 +12,23 @@
 
 struct mapping {
 	u64 start;
-	u64 end;         /* 0: nothing here */
-	u64 file_offset; /* of start */
+	u64 end;         /* 0: empty slot */
+	u64 file_offset; /* file offset of start */
 	u32 object;
 	u32 kind;  /* FRAME_FILE or FRAME_ANON */
-	u32 table; /* enum table_state; the rest as in struct object_value */
+	u32 table; /* enum table_state; this and the next as in struct object_value */
 	u32 page_base;
 	u32 page_first;
 	u32 pages_len;
 };
 
-/* Whose mappings are remembered, and in which state. */
+/* Owner and state of the cached mappings. */
 struct mapping_tag {
 	u64 mm;
 	u64 generation;
 	u64 start_ns;
 	u64 exec_id;
-	u64 tables; /* second and tables_epoch */
+	u64 tables; /* current second and tables_epoch */
 };
 
 struct user_stack {
@@ -41,9 +41,9 @@ struct kernel_stack {
 	u64 frames[STACK_KERNEL_FRAMES_MAX];
 };
 
-/* All that a tick needs room for; one a CPU, as ticks of one CPU do not nest. */
+/* Working memory of a tick. One a CPU is enough, because ticks of a CPU do not nest. */
 struct scratch {
-	struct tick_stats stats; /* first: user space reads it */
+	struct tick_stats stats; /* must be first: user space reads it */
 	struct who_key who;
 	struct who_key last_who;
 	u32 last_who_id;
@@ -51,19 +51,19 @@ struct scratch {
 	u32 who_counter;
 	u32 object_counter;
 	u32 key_counter;
-	u64 tick_ns; /* where times are kept */
-	u64 subsys[CGROUP_SUBSYS_MAX]; /* of the task's css_set */
+	u64 tick_ns;                   /* time of the tick, if times are kept */
+	u64 subsys[CGROUP_SUBSYS_MAX]; /* copy of the task's css_set */
 	struct mm_struct *mm;
 	struct unwind_regs regs;
 	struct unwind_window window;
 	arch_user_regs saved;
-	u64 searched;                /* what stack_word read */
-	struct unwind_place stepped; /* where the last step began */
+	u64 searched;                /* result of stack_word */
+	struct unwind_place stepped; /* start of the latest step */
 	u32 landing;                 /* enum landing */
-	u32 held_second, held_len;   /* how many samples were held in which second */
+	u32 held_second, held_len;   /* number of deferred samples in this second */
 	u64 user_hash;
 	u64 kernel_hash;
-	u64 user_rest; /* hashes of all frames but the leaf */
+	u64 user_rest; /* hash of all frames except the leaf */
 	u64 kernel_rest;
 	u32 end;
 	u32 kept_next;
@@ -86,7 +86,7 @@ struct {
 	__type(value, struct scratch);
 } scratches SEC(".maps");
 
-/* What bpf/frame.bpf.h asks for: a CPU has one walk at a time. */
+/* Needed by bpf/frame.bpf.h. A CPU has one walk at a time. */
 static __always_inline struct scratch *scratch_of(u64 walk)
 {
 	u32 zero = 0;
@@ -118,7 +118,7 @@ struct {
 	__type(value, u32);
 } whos SEC(".maps");
 
-/* Hashes of the stacks that user space has. */
+/* Hashes of the stacks that user space knows. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 1);
@@ -134,12 +134,12 @@ struct {
 } objects SEC(".maps");
 
 #define OBJECTS_ANY (~0U)
-/* In the map; user space counts down. What merely is mapped somewhere must leave room for what
- * runs, or whoever maps enough files leaves no table to the rest. */
+/* Number of entries in the map of objects; user space decrements it. The scan may fill a part of
+ * the map only: otherwise a process that maps many files leaves no room for files that run. */
 __u32 objects_len = 0;
 const volatile __u32 objects_scan_max = OBJECTS_ANY;
 
-/* tgid → start of the process whose JIT code was told. */
+/* tgid → start of the process whose EVENT_JIT was sent. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 4096);
@@ -159,7 +159,7 @@ struct {
 	__uint(max_entries, 4096);
 } events SEC(".maps");
 
-/* The scan's own: a tick may interrupt it. One scan at a time. */
+/* Scratch of the scan, because a tick may interrupt it. One scan at a time. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -177,13 +177,13 @@ const volatile __u8 keep_times = 0;
 const volatile __u32 page_shift = 12;
 const volatile __u64 counts_high = ~0ULL;
 const volatile __u64 ring_bytes = ~0ULL;
-/* What hashes of user stacks begin with: nobody can make a stack that is taken for another's. */
+/* Seed of user stack hashes: without it nobody can forge a stack with the hash of another. */
 const volatile __u64 stacks_secret = 0;
 
-/* Ticks by CPU, where user space can watch them; a cache line each. */
+/* Tick counters by CPU, readable by user space; one cache line each. */
 struct cpu_ticks cpu_ticks[CPU_TICKS_MAX] = {};
 
-/* Of the clocks; 0: ticks need not be regular. Changed only while no clock runs. */
+/* Period of the clocks; 0: irregular. Changed only while no clock runs. */
 __u64 period_ns = 0;
 
 __u32 active_counts = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
-/* bpf/scan.bpf.h - before the tick: what runs is met, so that its tables are there. A scan gives
- * each mapping of code of the tasks that are iterated, and its file an object. User space reads it
- * at the start for all tasks, and for a process that it must know all of. One scan at a time. */
+/* bpf/scan.bpf.h - finds running code before its first tick, so that its tables are ready. A scan
+ * lists the code mappings of the iterated tasks and makes an object of each file. User space runs
+ * it at the start for all tasks, and later for single processes. One scan at a time. */
 #pragma once
 
 #include "bpf/shim.h"
@@ -9,10 +9,10 @@
 #include "bpf/mapping.bpf.h"
 #include "bpf/pidns.bpf.h"
 
-/* A process has dozens of mappings of code among hundreds of others. */
+/* A process usually has dozens of code mappings among hundreds. */
 #define SCAN_MAPPINGS_MAX 2048
 
-/* *out and 0, or 1: there is nothing to say of it. */
+/* 0 and *out; 1: the mapping is skipped. */
 static __always_inline int scan_describe(
 	struct scan_mapping *out, struct task_struct *task, struct vm_area_struct *vma)
 {
@@ -57,7 +57,7 @@ int scan(struct bpf_iter__task_vma *ctx)
 	return 0;
 }
 
-/* ---- 5.10 and 5.11, which iterate tasks but not their mappings ------------------------------ */
+/* ---- 5.10 and 5.11: iterate tasks, but not their mappings ----------------------------------- */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -66,10 +66,10 @@ struct {
 	__type(value, struct scan_mapping);
 } scan_out SEC(".maps");
 
-__u32 scan_tgid = 0; /* 0: all; the iterator cannot be asked for one */
+__u32 scan_tgid = 0; /* 0: all; these kernels cannot iterate one task */
 
-/* One mapping, into scan_out. Global: verified once and not for each turn of the loop, and so with
- * numbers for pointers. */
+/* One mapping, into scan_out. Global, so that the verifier checks it once and not for each turn of
+ * the loop; therefore pointers are passed as numbers. */
 __noinline int scan_one(u64 task, u64 vma)
 {
 	u32 zero = 0;
@@ -86,7 +86,7 @@ int scan_tasks(struct bpf_iter__task *ctx)
 	struct mm_struct___rb *mm;
 	struct scan_mapping *out;
 	u32 zero = 0;
-	u64 leader; /* the task as a number */
+	u64 leader; /* task pointer as a number */
 
 	if (!task || task->pid != task->tgid || (scan_tgid && pidns_tgid(task) != scan_tgid))
 		return 0;

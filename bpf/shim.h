@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
-/* bpf/shim.h - what the unwinder needs from its surroundings: BPF helpers in the kernel, functions
- * of the test or of user space elsewhere. */
+/* bpf/shim.h - the unwinder's environment: BPF helpers in the kernel, functions of the includer on
+ * the host. */
 #pragma once
 
 #include <stdbool.h>
@@ -19,8 +19,8 @@
 
 #include "bpf/abi.h"
 
-/* The task that is sampled. 5.11 and up give a typed pointer, whose fields are read straight;
- * before, a helper reads them. The verifier follows only the half that the kernel has. */
+/* The sampled task. Linux 5.11 and up give a typed pointer with readable fields; before, a helper
+ * reads them. The verifier follows only the half that the kernel supports. */
 #define TASK_TYPED bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf)
 #define TASK_READ(task, field) (TASK_TYPED ? (task)->field : BPF_CORE_READ(task, field))
 
@@ -31,10 +31,10 @@ static __always_inline struct task_struct *task_current(void)
 	return (struct task_struct *)bpf_get_current_task();
 }
 
-/* 0 or an error: size bytes of the sampled task's memory. */
+/* Reads size bytes of the sampled task's memory. 0 or an error. */
 #define shim_read_user(memory, dst, size, addr) bpf_probe_read_user(dst, size, (const void *)(addr))
 
-/* One page's data in a slab. Masks keep every read inside the slab, whatever is asked for. */
+/* One page's data in a slab. Masks keep every read inside the slab. */
 struct shim_rows {
 	const u8 *slab;
 	u32 base;
@@ -64,10 +64,10 @@ typedef __s16 s16;
 #define __always_inline inline __attribute__((always_inline))
 #endif
 
-/* Provided by whoever includes unwind.bpf.h on the host; memory is what it put in the window. */
+/* The includer of unwind.bpf.h defines it on the host; memory is the window's. */
 static int shim_read_user(const void *memory, void *dst, u32 size, u64 addr);
 
-/* One page's data; reads outside it give 0. */
+/* One page's data; reads outside give 0. */
 struct shim_rows {
 	const u8 *data;
 	u32 size;

@@ -1,28 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
-/* bpf/split.bpf.h - where a tick's time goes, for tools/bench: a build with STOKER_SPLIT takes the
- * time wherever the work turns to another part. In any other build nothing of it is left. Taking
- * the time costs time of its own, in equal pieces: by how much a tick takes longer than in the
- * usual build, tools/bench knows. */
+/* bpf/split.bpf.h - measures the parts of a tick for tools/bench. A build with STOKER_SPLIT reads
+ * the clock at each change of part; other builds contain nothing of it. Reading the clock costs
+ * time too, the same at each change; tools/bench subtracts it by comparing with the usual build. */
 #pragma once
 
 #include "bpf/shim.h"
 
 enum split_part {
-	SPLIT_OTHER,   /* filters, registers, who */
+	SPLIT_OTHER,   /* filters, registers, task key */
 	SPLIT_KERNEL,  /* the kernel half */
 	SPLIT_MAPPING, /* address to mapping and file */
 	SPLIT_SEARCH,  /* offset to rule */
 	SPLIT_READS,   /* rule to caller: reads of the stack */
-	SPLIT_HASH,    /* frames pushed and hashed */
-	SPLIT_SHIP,    /* who it was, counts, what is new told */
-	SPLIT_NOTHING, /* its turns are how many ticks there were */
+	SPLIT_HASH,    /* push frames and hash them */
+	SPLIT_SHIP,    /* task key, counts, sending new stacks and tasks */
+	SPLIT_NOTHING, /* counts the ticks */
 	SPLIT_PARTS,
 };
 
 #ifdef STOKER_SPLIT
 #define SPLIT_CPUS 64
 
-/* By CPU: when the part began, which part it is, then each one's ns and how often it came. */
+/* By CPU: start of the part, its number, then time and number of turns of each part. */
 #define SPLIT_LAST_NS 0
 #define SPLIT_PART 1
 #define SPLIT_SUMS 2

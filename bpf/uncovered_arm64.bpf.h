@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
-/* bpf/uncovered_arm64.bpf.h - the step from code that no table speaks of, arm64: by frame pointer.
+/* bpf/uncovered_arm64.bpf.h - steps from code without a table on arm64: by frame pointer.
  * Part of bpf/frame.bpf.h. */
 #pragma once
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
-/* bpf/uncovered_x86.bpf.h - the step from code that no table speaks of, x86-64. Part of
- * bpf/frame.bpf.h.
- * JITs keep a chain of frame pointers. Assembly in a library keeps none: there the stack is
- * searched for what looks like a return address. */
+/* bpf/uncovered_x86.bpf.h - steps from code without a table on x86-64. Part of bpf/frame.bpf.h.
+ * JITs keep a chain of frame pointers. Assembly in a library keeps none: there the walk searches
+ * the stack for a word that looks like a return address. */
 #pragma once
 
 #define FUNCTION_BYTES_MAX (1 << 16)
@@ -10,9 +9,9 @@
 #define NO_CALL 0
 #define SOME_CALL 1
 
-/* What a call before this address calls, if it can be a return address: the bytes before it read as
- * E8 rel32, or as FF /2 in its lengths (Intel SDM vol. 2, CALL), of whose target they say nothing.
- * Not static, as what follows, so that the verifier looks at it once. */
+/* The target of the call before this address, if the bytes there are a call: E8 rel32, or any
+ * length of FF /2 (Intel SDM vol. 2, CALL), whose target is unknown. Not static, like the functions
+ * below, so that the verifier checks it once. */
 WALK_GLOBAL u64 call_before(u64 walk, u64 address)
 {
 	u8 code[8] __attribute__((aligned(8)));
@@ -31,7 +30,7 @@ WALK_GLOBAL u64 call_before(u64 walk, u64 address)
 		(code[1] == 0xff && (code[2] & 0x38) == 0x10);
 }
 
-/* A word of the stack, into s->searched. */
+/* Reads a word of the stack into s->searched. */
 WALK_GLOBAL int stack_word_from(u64 walk, u64 at, u64 from)
 {
 	struct scratch *s = scratch_of(walk);
@@ -39,7 +38,7 @@ WALK_GLOBAL int stack_word_from(u64 walk, u64 at, u64 from)
 	return s ? unwind_word(&s->window, at, from, &s->searched) : -1;
 }
 
-/* The same for what [fp + 8] holds. */
+/* The same for the return address at [fp + 8]. */
 static __always_inline u64 call_of_frame(struct scratch *s, u64 fp)
 {
 	if ((fp & 7) || stack_word_from(walk_of(s), fp + 8, s->regs.sp))
@@ -57,8 +56,7 @@ static __always_inline bool go_back_to(struct scratch *s, u64 address, u64 sp)
 	return true;
 }
 
-/* How much of the stack is freed before the return, where nothing else is done any more: the code
- * here is `add $n,%rsp; ret`. */
+/* Bytes of stack that `add $n,%rsp; ret` at pc frees before it returns; 0 for other code. */
 static __always_inline u64 freed_here(u64 walk, u64 pc)
 {
 	u64 code;
@@ -68,8 +66,8 @@ static __always_inline u64 freed_here(u64 walk, u64 pc)
 	return (u8)(code >> 24);
 }
 
-/* A leaf of code without tables may have no frame of its own: then its return address is on top of
- * the stack, and a step by the frame pointer would lose its caller. True: the step is done. */
+/* A leaf in code without tables may have no frame. Then its return address is on top of the stack,
+ * and a step by frame pointer would skip its caller. True: the step is done. */
 static __always_inline bool frameless_leaf_step(struct scratch *s)
 {
 	u64 sp = s->regs.sp, word, above;
@@ -79,7 +77,7 @@ static __always_inline bool frameless_leaf_step(struct scratch *s)
 	sp += freed_here(walk_of(s), s->regs.pc);
 	if (unwind_word(&s->window, sp, sp, &word))
 		return false;
-	/* Just entered, before `mov %rsp,%rbp`: the caller's frame pointer lies on top. */
+	/* Just entered, before `mov %rsp,%rbp`: the caller's frame pointer is on top. */
 	if (word == s->regs.fp && word != 0 && unwind_word(&s->window, sp + 8, sp, &above) == 0 &&
 		s->regs.fp != sp && call_before(walk_of(s), above) != NO_CALL) {
 		sp += 8;
@@ -88,8 +86,8 @@ static __always_inline bool frameless_leaf_step(struct scratch *s)
 	return go_back_to(s, word, sp + 8);
 }
 
-/* Is pc where a signal handler returns to? `mov $15,%rax; syscall`: rt_sigreturn, in the way that C
- * libraries and Go write it. */
+/* Is pc the return of a signal handler: `mov $15,%rax; syscall` (rt_sigreturn), as C libraries and
+ * Go write it? */
 static __always_inline bool is_signal_return(u64 walk, const struct unwind_regs *regs)
 {
 	u64 code;
@@ -102,8 +100,8 @@ static __always_inline bool is_signal_return(u64 walk, const struct unwind_regs 
 #define SEARCH_FOUND 1
 #define SEARCH_STOP 2
 
-/* Looks at one word of the stack; anything above the constants is what may be a frame pointer of
- * the caller, saved. */
+/* Checks one word of the stack. A result above the constants may be the caller's saved frame
+ * pointer. */
 WALK_GLOBAL u64 search_word(u64 walk, u64 at)
 {
 	struct scratch *s = scratch_of(walk);
@@ -118,7 +116,7 @@ WALK_GLOBAL u64 search_word(u64 walk, u64 at)
 	return SEARCH_NOTHING;
 }
 
-/* Steps to the nearest word up the stack that can be a return address, if there is one. */
+/* Steps to the nearest word up the stack that may be a return address. */
 static __always_inline bool search_step(struct scratch *s)
 {
 	u64 at = s->regs.sp, saved = 0;
@@ -139,12 +137,13 @@ static __always_inline bool search_step(struct scratch *s)
 	return false;
 }
 
-/* Is the frame at fp that of the function that holds pc, as far as the call says whom it called? */
+/* Does the frame at fp belong to the function that contains pc? Judged by the target of its
+ * call. */
 static __always_inline bool has_frame(struct scratch *s)
 {
 	u64 target = NO_CALL;
 
-	/* The second: not the one that was left. */
+	/* The second condition: skip the frame that was just left. */
 	if (s->regs.fp && s->regs.fp + 16 != s->regs.sp)
 		target = call_of_frame(s, s->regs.fp);
 	return target == SOME_CALL ||
@@ -158,9 +157,8 @@ static __always_inline bool tests_result(const u8 *code)
 			(code[2] == 0x85 && code[3] == 0xc0));
 }
 
-/* Is this a new thread's first instructions, on a stack that holds nothing yet? C libraries have
- * `syscall; test; jl; je` for clone, of which no table says the truth; only the child has a zero.
- */
+/* Is this the start of a new thread, on an empty stack? C libraries write `syscall; test; jl; je`
+ * for clone, with false tables; only the child gets a zero. */
 WALK_GLOBAL bool is_new_thread(u64 walk, u64 pc, u64 result)
 {
 	u8 code[12];
@@ -169,14 +167,14 @@ WALK_GLOBAL bool is_new_thread(u64 walk, u64 pc, u64 result)
 		(tests_result(code + 5) || tests_result(code + 2) || tests_result(code));
 }
 
-/* Is it the frame that the kernel made for the program's entry? C libraries write no table for it.
- */
+/* Is this the frame that the kernel made for the program's entry? C libraries have no table for
+ * it. */
 static __always_inline bool is_process_entry(struct scratch *s)
 {
 	return s->regs.fp == 0 && s->regs.sp == start_stack_of(s);
 }
 
-/* covered: the file's other code has a table. */
+/* covered: other code of this file has a table. */
 WALK_GLOBAL u32 walk_step_without_rule(u64 walk, u32 covered)
 {
 	struct scratch *s = scratch_of(walk);
@@ -199,11 +197,10 @@ WALK_GLOBAL u32 walk_step_without_rule(u64 walk, u32 covered)
 #define LAZY_CODE_BYTES 160
 #define LAZY_RELOCATIONS_MAX (1 << 24)
 #define LAZY_ALIGN_WORDS 8
-#define LINK_MAP_REAL 40 /* l_real: a link map's own address */
+#define LINK_MAP_REAL 40 /* offset of l_real: a link map's own address */
 
-/* The size of the area where glibc's trampoline saves all that may hold arguments, if its code ends
- * at this address with what begins it: push %rbx; mov %rsp,%rbx; and $-64,%rsp; sub
- * size(%rip),%rsp. Else 0. */
+/* The size of the area in which glibc's trampoline saves argument registers, if its prologue ends
+ * at this address: push %rbx; mov %rsp,%rbx; and $-64,%rsp; sub size(%rip),%rsp. Else 0. */
 WALK_GLOBAL u64 lazy_area(u64 walk, u64 begin)
 {
 	u64 code[2], size;
@@ -215,8 +212,8 @@ WALK_GLOBAL u64 lazy_area(u64 walk, u64 begin)
 	return size;
 }
 
-/* Is what lies here what the trampoline has above its area: rbx, link map, a relocation's number,
- * return address? Then the step is done. */
+/* Does `at` hold the trampoline's frame: rbx, link map, relocation number, return address? Then it
+ * steps. */
 WALK_GLOBAL bool lazy_frame(u64 walk, u64 at)
 {
 	struct scratch *s = scratch_of(walk);
@@ -231,8 +228,8 @@ WALK_GLOBAL bool lazy_frame(u64 walk, u64 at)
 #define LAZY_FRAME_REG 3 /* rbx */
 #define LAZY_SAVED_WORDS 8
 
-/* The register that holds the trampoline's frame, which lies less than an alignment above `low`: as
- * the interrupted function has it, or as what the trampoline called has saved it. 0: neither. */
+/* The register that points at the trampoline's frame, less than an alignment above `low`: the
+ * interrupted function's, or the copy that a callee saved. 0: neither. */
 WALK_GLOBAL u64 lazy_saved(u64 walk, u64 low)
 {
 	struct scratch *s = scratch_of(walk);
@@ -249,9 +246,9 @@ WALK_GLOBAL u64 lazy_saved(u64 walk, u64 low)
 	return found;
 }
 
-/* glibc's trampoline that binds a function at its first call (_dl_runtime_resolve) has its CFA by a
- * register that is lost by now; but the size of its frame is known, to an alignment. In the gap
- * that this leaves there may be a former frame, so the register is looked for first. */
+/* glibc's trampoline for lazy binding (_dl_runtime_resolve) has a CFA relative to a register that
+ * is lost here. The size of its frame is known except for the alignment. That gap may contain an
+ * older frame, so the register is tried first. */
 WALK_GLOBAL u32 walk_step_lazy(u64 walk)
 {
 	struct scratch *s = scratch_of(walk);
@@ -263,7 +260,7 @@ WALK_GLOBAL u32 walk_step_lazy(u64 walk)
 	for (u32 back = 0; back < LAZY_CODE_BYTES && !area; back += 16) {
 		area = lazy_area(walk, begin - back);
 		if (!area)
-			area = lazy_area(walk, begin - back + 4); /* behind an endbr64 */
+			area = lazy_area(walk, begin - back + 4); /* after an endbr64 */
 	}
 	saved = area ? lazy_saved(walk, s->regs.sp + area) : 0;
 	if (saved && lazy_frame(walk, saved))
@@ -274,16 +271,15 @@ WALK_GLOBAL u32 walk_step_lazy(u64 walk)
 	return END_REGISTER;
 }
 
-/* ---- a C++ exception about to land ------------------------------------------------------------
- */
+/* ---- a C++ exception that is about to land ------------------------------------------------- */
 
 #define LANDING_WORDS 1024
 
-/* The last step led nowhere: is it that of a landing? While a C++ exception is about to land, the
- * frame of the unwinder already holds the registers of the function that catches. That one, far
- * above all that was unwound, seems to have called the unwinder then, but its stack pointer is not
- * known: it is the word above the place where the same return address lies once more. Then the
- * result is END_NONE and the step is to be done again; else it is `end`. */
+/* Repairs a walk that failed while a C++ exception is about to land. At that moment the unwinder's
+ * frame already holds the registers of the catching function, far above all unwound frames, as if
+ * it had called the unwinder. Its stack pointer is unknown: it is the word above the second copy of
+ * the same return address. If found, the result is END_NONE and the caller repeats the step; else
+ * `end`. */
 WALK_GLOBAL u32 walk_landing(u64 walk, u32 end)
 {
 	struct scratch *s = scratch_of(walk);
@@ -292,7 +288,7 @@ WALK_GLOBAL u32 walk_landing(u64 walk, u32 end)
 	if (!s || s->user.head.frames_len < 2 || s->landing)
 		return end;
 	s->landing = LANDING_DONE;
-	/* What was called truly is no unwinder: the walk failed for another reason. */
+	/* A real call is no landing: the walk failed for another reason. */
 	if (s->stepped.callee - call_before(walk, s->stepped.pc) < FUNCTION_BYTES_MAX)
 		return end;
 	at = s->stepped.sp;
@@ -311,7 +307,7 @@ WALK_GLOBAL u32 walk_landing(u64 walk, u32 end)
 	return end;
 }
 
-/* From the stack of a Go thread to that of the goroutine that it works for: CFA_GOROUTINE. */
+/* From the stack of a Go thread to the goroutine that it serves: CFA_GOROUTINE. */
 WALK_GLOBAL u32 walk_step_goroutine(u64 walk, s32 g, s32 curg, u32 add)
 {
 	struct scratch *s = scratch_of(walk);

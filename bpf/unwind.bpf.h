@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
-/* bpf/unwind.bpf.h - one step up the user stack, by rule or by frame pointer, and the search for
- * the rule. No maps and no SEC: compiles for the host too, where it runs on recorded stacks. A step
- * returns END_NONE to go on, or why the walk ends; then regs are as they were. */
+/* bpf/unwind.bpf.h - one step up the user stack by rule or frame pointer, and the search for the
+ * rule. No maps and no SEC: compiles for the host too, where it runs on recorded stacks. A step
+ * returns END_NONE, or the reason why the walk ends; then regs are unchanged. */
 #pragma once
 
 #include "bpf/shim.h"
@@ -14,8 +14,8 @@ struct unwind_regs {
 	u64 pc;
 	u64 sp;
 	u64 fp;
-	u64 gpr[UNWIND_GPRS_MAX]; /* by DWARF number, of the interrupted instruction */
-	u32 exact;                /* pc is that, not a return address */
+	u64 gpr[UNWIND_GPRS_MAX]; /* of the interrupted instruction, by DWARF number */
+	u32 exact;                /* pc was interrupted; else it is a return address */
 	u32 pad;
 };
 
@@ -30,20 +30,20 @@ struct unwind_place {
 #include "bpf/arch_x86.h"
 #endif
 
-/* ---- stack memory: a window of it, since frames lie close together ------------------------ */
+/* ---- stack memory: a window, because frames are close together ------------------------------ */
 
 #define WINDOW_WORDS 128
 #define WINDOW_BYTES (WINDOW_WORDS * 8)
-/* Near the end of the stack's mapping a whole window cannot be read. */
+/* Used near the end of the stack's mapping, where a whole window cannot be read. */
 #define WINDOW_NARROW_BYTES 64
 
 struct unwind_window {
-	u64 base;   /* 0: holds nothing */
-	u32 bytes;  /* that it holds */
-	u32 narrow; /* a whole one could not be read */
+	u64 base;   /* 0: empty */
+	u32 bytes;  /* number of valid bytes */
+	u32 narrow; /* a whole window could not be read */
 	u64 words[WINDOW_WORDS];
 #ifndef __bpf__
-	const void *memory; /* whose; for shim_read_user */
+	const void *memory; /* passed to shim_read_user */
 #endif
 };
 
@@ -61,7 +61,7 @@ static __always_inline int unwind_move(struct unwind_window *w, u64 base)
 	return -1;
 }
 
-/* The word at addr; the window is moved to begin at `from` (<= addr) where it does not hold it. */
+/* Reads the word at addr. If it is outside the window, the window moves to `from` (<= addr). */
 static __always_inline int unwind_word(struct unwind_window *w, u64 addr, u64 from, u64 *value)
 {
 	u64 at = addr - w->base;
@@ -88,7 +88,7 @@ static __always_inline u32 unwind_search(const struct shim_rows *rows, u64 offse
 	u32 rules = ROWS_INDEX_BYTES;
 	u32 starts = rules + 2 * shim_rows_u16(rows, ROWS_CHUNKS * 2);
 
-	/* from .. to shrinks to the first row that begins behind us: at most 256 rows a chunk. */
+	/* from .. to shrinks to the first row after the offset: at most 256 rows a chunk. */
 	for (int i = 0; i <= ROWS_CHUNK_SHIFT; i++) {
 		u32 middle = (from + to) >> 1;
 
@@ -104,8 +104,8 @@ static __always_inline u32 unwind_search(const struct shim_rows *rows, u64 offse
 
 /* ---- steps --------------------------------------------------------------------------------- */
 
-/* Of a register that calls need not preserve no frame keeps the caller's value. So a caller's rule
- * that names one says that all it called left it alone, as assembly can say of its own routines. */
+/* Scratch registers are not restored: a rule that needs one is valid only if the callees left it
+ * alone. Assembly can know that of its own routines. */
 static __always_inline bool unwind_knows(const struct unwind_regs *regs, u32 reg)
 {
 	return regs->exact || (ARCH_SCRATCH >> (reg & (UNWIND_GPRS_MAX - 1)) & 1);
@@ -126,18 +126,18 @@ static __always_inline bool unwind_register(const struct unwind_regs *regs, u32 
 	return true;
 }
 
-/* All registers as they were when the signal came. */
+/* Restores all registers as they were when the signal came. */
 static __always_inline u32 unwind_signal_step(struct unwind_regs *regs, struct unwind_window *w)
 {
 	static const u8 order[ARCH_SIGNAL_REGS] = ARCH_SIGNAL_ORDER;
-	u64 *saved = w->words; /* arm64's would take more than half of a program's stack */
+	u64 *saved = w->words; /* arm64's need over half of a program's stack */
 
 	_Static_assert(ARCH_SIGNAL_REGS < WINDOW_WORDS, "a signal frame's registers fit");
 	w->base = 0;
 	if (shim_read_user(w->memory, saved, (ARCH_SIGNAL_REGS + 1) * sizeof(*saved),
 		    regs->sp + ARCH_SIGNAL_REGS_AT))
 		return END_STACK_READ;
-	/* Unrolled, or the compiler puts order where its name is not valid BTF. */
+	/* Unrolled: otherwise the compiler emits a table whose name is not valid BTF. */
 	UNROLL
 	for (int i = 0; i < ARCH_SIGNAL_REGS; i++)
 		regs->gpr[order[i]] = saved[i];
@@ -175,11 +175,11 @@ static __always_inline u32 unwind_cfa(
 	return END_NONE;
 }
 
-/* Stands for a frame pointer that cannot be had: it leads nowhere, so a caller that needs it is
- * where the walk ends, and it is not the zero of an outermost frame. */
+/* An unavailable frame pointer. It leads nowhere, so the walk ends at a caller that needs it; and
+ * it is not the zero of an outermost frame. */
 #define UNWIND_FP_LOST 1
 
-/* The caller's frame pointer; *fp stays what it is where the rule says so. */
+/* The caller's frame pointer; the rule may leave *fp unchanged. */
 static __always_inline u32 unwind_fp(struct unwind_regs *regs, struct unwind_window *w,
 	const struct unwind_rule *rule, u64 cfa, u64 *fp)
 {
@@ -226,18 +226,18 @@ static __always_inline u32 unwind_rule_step(
 	end = unwind_cfa(regs, w, rule, &cfa);
 	if (end)
 		return end;
-	/* Up the stack, always; the interrupted function may not have used any of it. */
+	/* The CFA must be above sp; only the interrupted function may have used no stack. */
 	if ((cfa < regs->sp && rule->cfa != CFA_SWITCH) || (cfa == regs->sp && !regs->exact))
 		return END_CFA;
-	/* fp before ra: it lies lower, so the window is filled from there. */
+	/* fp before ra: it is at a lower address, and the window is filled upwards from there. */
 	end = unwind_fp(regs, w, rule, cfa, &fp);
 	if (end == END_NONE)
 		end = unwind_ra(regs, w, rule, cfa, &ra);
 	if (end)
 		return end;
 	ra = arch_code_address(ra);
-	/* The outermost frame has no caller and no caller's frame (psABI §3.4.1): one zero alone
-	 * may be anything, where a rule was not true. */
+	/* The outermost frame has neither caller nor caller's frame (psABI §3.4.1). A single zero
+	 * may come from a wrong rule. */
 	if (ra == 0)
 		return fp == 0 ? END_ROOT : END_NO_MAPPING;
 	regs->pc = ra;
@@ -247,10 +247,10 @@ static __always_inline u32 unwind_rule_step(
 	return END_NONE;
 }
 
-/* The step of code that keeps a chain of frame pointers: [fp] is the caller's fp, [fp + 8] the
- * return address (x86-64 psABI §3.2.2, AAPCS64 §6.2.3). A frame must lie above what is in use; a
- * zero return address or frame pointer is how the outermost frame is marked, but code that was
- * interrupted may have a zero there for reasons of its own. */
+/* Steps along a chain of frame pointers: [fp] is the caller's fp, [fp + 8] the return address
+ * (x86-64 psABI §3.2.2, AAPCS64 §6.2.3). The frame must be above the stack in use. A zero return
+ * address or frame pointer marks the outermost frame, but interrupted code may have a zero there
+ * for other reasons. */
 static __always_inline u32 unwind_fp_step(struct unwind_regs *regs, struct unwind_window *w)
 {
 	u64 fp, ra;

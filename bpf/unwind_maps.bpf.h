@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
-/* bpf/unwind_maps.bpf.h - the tables that user space publishes, and the way from a file offset to
- * its rule. User space writes a page's data before its place, so what a place leads to is whole; it
- * gives a place's memory away only after a grace period. */
+/* bpf/unwind_maps.bpf.h - the tables that user space publishes, and the lookup of a rule by file
+ * offset. User space writes a page's data before its place, so BPF never sees half a page. It
+ * reuses a place's memory only after a grace period. */
 #pragma once
 
 #include "bpf/shim.h"
@@ -37,12 +37,12 @@ struct {
 	__type(value, struct unwind_rule);
 } row_rules SEC(".maps");
 
-/* Raised when an object's table comes or goes: what is remembered of objects is old then. */
+/* Raised when an object's table appears or disappears: cached mappings are then stale. */
 __u32 tables_epoch = 0;
-/* Raised about once a second: what is used is told from what is not. */
+/* Raised about once a second: the clock of `used`. */
 __u32 second = 1;
 
-/* Asked for once; again at a later need when the event could not be sent. */
+/* Requests a page once, and again at the next need if the event could not be sent. */
 static __always_inline void page_ask(struct scratch *s, struct rows_page *page, u32 index)
 {
 	struct event_page event = {
@@ -53,14 +53,15 @@ static __always_inline void page_ask(struct scratch *s, struct rows_page *page, 
 
 	if (page->place != ROWS_PAGE_ABSENT)
 		return;
-	/* Marked first: user space may answer before we are back, and the answer must stand. */
+	/* Marked before sending: user space may answer at once, and its answer must not be
+	 * overwritten. */
 	page->place = ROWS_PAGE_ASKED;
 	if (tell(&s->stats, &event, sizeof(event), BPF_RB_FORCE_WAKEUP))
 		page->place = ROWS_PAGE_ABSENT;
 }
 
-/* END_NONE: *rule is the rule at this offset of s->at's file, NULL where no function is.
- * END_NO_TABLE: its page is not there, and was asked for. */
+/* END_NONE: *rule is the rule at this offset of s->at's file, NULL outside functions. END_NO_TABLE:
+ * its page is absent and was requested. */
 static __always_inline u32 rule_find(struct scratch *s, u64 offset, struct unwind_rule **rule)
 {
 	u32 index = (u32)(offset >> ROWS_PAGE_SHIFT) - s->at.page_first, place, slab, id;

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /* bpf/vma.bpf.h - address → mapping, by reading the task's own tree of mappings.
- * We hold no lock: nodes and mappings are freed by RCU and a tick is inside RCU, so every read is
- * of memory that was a node a moment ago; what came of it is checked against the mapping's own
- * bounds. */
+ * It takes no lock. RCU frees nodes and mappings, and a tick runs inside RCU, so every read is of
+ * memory that was a node a moment ago. The result is checked against the mapping's own bounds. */
 #pragma once
 
 #include "bpf/shim.h"
 #include "bpf/abi.h"
 
 #define VM_EXEC 0x4
-#define VM_MAYSHARE 0x80 /* mapped shared; VM_SHARED is only there if it can be written too */
+#define VM_MAYSHARE 0x80 /* mapped shared; VM_SHARED is set only if it is also writable */
 #define TMPFS_MAGIC 0x01021994
 #define HUGETLBFS_MAGIC 0x958458f6
 
-/* Maple tree: a node is 256 bytes and aligned so; a pointer to one carries its type above bit 2
- * and, at the root, 2 in its low bits (linux/maple_tree.h). */
+/* A maple tree node has 256 bytes and that alignment. A pointer to a node has its type above bit 2;
+ * the root's has 2 in its low bits (linux/maple_tree.h). */
 #define MAPLE_DEPTH_MAX 8
 #define MAPLE_NODE_MASK 255UL
 #define MAPLE_TYPE_SHIFT 3
@@ -28,14 +27,14 @@
 
 #define RB_DEPTH_MAX 24
 
-#define RWSEM_WRITER_LOCKED 1 /* in a rw_semaphore's count (kernel/locking/rwsem.c) */
+#define RWSEM_WRITER_LOCKED 1 /* bit of a rw_semaphore's count (kernel/locking/rwsem.c) */
 
 struct vma_scratch {
 	unsigned long pivots[MAPLE_PIVOTS];
 };
 
-/* The slot of this node that covers addr, by its pivots: slot i reaches up to pivot[i], and a zero
- * pivot behind the first ends a node that is not full. */
+/* The slot of this node that covers addr. Slot i reaches up to pivot[i]; a zero pivot after the
+ * first ends a node that is not full. */
 static __always_inline u32 vma_maple_slot(
 	const struct vma_scratch *s, u32 pivots, unsigned long addr)
 {
@@ -100,7 +99,7 @@ static __always_inline struct vm_area_struct *vma_find_rb(struct mm_struct *mm, 
 	return NULL;
 }
 
-/* NULL: no mapping there, or the tree was changed under us. */
+/* NULL: no mapping, or the tree changed during the search. */
 static __always_inline struct vm_area_struct *vma_find(
 	struct vma_scratch *s, struct mm_struct *mm, unsigned long addr)
 {
@@ -109,7 +108,7 @@ static __always_inline struct vm_area_struct *vma_find(
 	return vma_find_rb(mm, addr);
 }
 
-/* The time at which the file was last written, wherever this kernel keeps it. */
+/* The file's modification time, in the field that this kernel has. */
 static __always_inline u64 vma_mtime_ns(struct inode *inode)
 {
 	struct inode___split_time *split = (void *)inode;
@@ -126,8 +125,8 @@ static __always_inline u64 vma_mtime_ns(struct inode *inode)
 		BPF_CORE_READ(plain, i_mtime.tv_nsec);
 }
 
-/* Shared memory that no path leads to any more (memfd, /dev/zero, an unlinked /dev/shm file) and
- * that is mapped shared: what JITs put code in. A library in a memfd is mapped privately. */
+/* Shared memory without a path (memfd, /dev/zero, an unlinked /dev/shm file), mapped shared: JITs
+ * put code there. A library in a memfd is mapped privately. */
 static __always_inline bool vma_is_shared_memory(struct inode *inode, unsigned long vm_flags)
 {
 	unsigned long magic = BPF_CORE_READ(inode, i_sb, s_magic);
@@ -137,12 +136,12 @@ static __always_inline bool vma_is_shared_memory(struct inode *inode, unsigned l
 	return BPF_CORE_READ(inode, i_nlink) == 0;
 }
 
-/* Changes whenever the mappings do; 0 where the kernel has no such number or a change is under
- * way, which is when nothing may be remembered. mm must come straight from the task.
- * A seqcount is odd during a change. A plain number is raised when a change ends, while its writer
- * still has mmap_lock. So a writer that has the lock means a change under way, and the same number
- * without a writer means the same mappings. Where the lock does not show its writer (PREEMPT_RT)
- * nothing is remembered. */
+/* A number that changes with the mappings. 0: the kernel has none, or a change is in progress; then
+ * nothing may be cached. mm must come straight from the task.
+ * A seqcount is odd during a change. A plain number is raised at the end of a change, while the
+ * writer still has mmap_lock. So a locked mmap_lock means a change in progress, and an unchanged
+ * number without a writer means unchanged mappings. If the lock does not show its writer
+ * (PREEMPT_RT), nothing is cached. */
 static __always_inline u64 vma_generation(struct mm_struct *mm)
 {
 	struct mm_struct___int_seq *plain = (void *)mm;

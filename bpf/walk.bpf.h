@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
-/* bpf/walk.bpf.h - the two halves of a stack. */
+/* bpf/walk.bpf.h - collects the two halves of a stack. */
 #pragma once
 
 #include "bpf/shim.h"
@@ -14,8 +14,8 @@ struct task_struct___exec {
 	unsigned int in_execve : 1;
 } __attribute__((preserve_access_index));
 
-/* Is it between two programs? Its registers are those of the one before, its memory is the next's.
- */
+/* Is the task in the middle of exec? Then its registers are the old program's, its memory the new
+ * one's. */
 static __always_inline bool in_exec(struct task_struct *task)
 {
 	struct task_struct___exec *t = (void *)task;

@@ -233,10 +233,10 @@ refused() {
 	cp "$tmp/other" "$tmp/prog.debug"
 	start_prog
 	nameless
-	refused build_id 'its build ID is another'
+	refused build_id 'its build ID differs'
 	"$stoker" doctor "$pid" >"$tmp/doctor" 2>&1
 	grep -A1 "$tmp/prog$" "$tmp/doctor"
-	grep -q "names: none.*; refused .*/prog\.debug: its build ID is another; install its debug package, put prog.dbg" \
+	grep -q "names: none.*; refused .*/prog\.debug: its build ID differs; install its debug package, put prog.dbg" \
 		"$tmp/doctor"
 	# The right one is still found behind it.
 	start_prog "/usr/lib/debug$tmp/prog.debug"
@@ -252,7 +252,7 @@ refused() {
 	printf x >>"$tmp/linked.debug"
 	start_prog
 	nameless
-	refused crc 'its checksum is not that of .gnu_debuglink'
+	refused crc 'its checksum differs from .gnu_debuglink'
 }
 
 @test "one that proves nothing, and one that is none, are refused and said" {

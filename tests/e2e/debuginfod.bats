@@ -160,7 +160,7 @@ failed() {
 	sample --debuginfod "$url"
 	nameless
 	jq -e '.debug_files.refused.build_id >= 1' "$tmp/s"
-	grep "refused  $url/buildid/.* as debug file of $tmp/prog: its build ID is another" "$tmp/said"
+	grep "refused  $url/buildid/.* as debug file of $tmp/prog: its build ID differs" "$tmp/said"
 	serve garbage
 	sample --debuginfod "$url"
 	nameless
