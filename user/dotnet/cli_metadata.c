@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dotnet/cli_metadata.c - the width of a column depends on how many rows the tables have that it
- * points into, so the schema of all tables stands here, though few are read. Cells are read one at
- * a time by table, row and column. Invariant: every table that has rows lies in the bytes. */
+/* dotnet/cli_metadata.c - the width of a column depends on the number of rows in the tables that it
+ * refers to, so the schema of all tables is here, though few are read. Cells are read one at a time
+ * by table, row and column. Invariant: every table with rows is within the bytes. */
 #include "dotnet/cli_metadata.h"
 
 #include <errno.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dotnet/native_format.c - an array is cut into blocks of 16, each a binary tree whose nodes say
- * which of their halves are there; a hash table is an index of buckets with entries that point
- * backwards or forwards by relative offsets. All offsets stay in the bytes given, for cursors see
- * to it. */
+/* dotnet/native_format.c - an array has blocks of 16, each a binary tree whose nodes have a bit for
+ * each existing half. A hash table is an index of buckets with entries that point backwards or
+ * forwards by relative offsets. Cursors keep all offsets within the bytes. */
 #include "dotnet/native_format.h"
 
 #include <errno.h>

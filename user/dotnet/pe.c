@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dotnet/pe.c - DOS header, COFF header, optional header, section table, one behind the other.
- * Invariant: every section's bytes lie in the file. What the directories lead to is for others to
- * read. */
+/* dotnet/pe.c - DOS header, COFF header, optional header, section table, in this order. Invariant:
+ * every section's bytes are within the file. Others read the directories' contents. */
 #include "dotnet/pe.h"
 
 #include <errno.h>

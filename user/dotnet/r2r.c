@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dotnet/r2r.c - the table of runtime functions says where code begins and ends, in order; two
- * other tables say at which of them a method (or a generic instance) begins, and what follows up to
- * the next such place belongs to it. A name is kept in two halves, type and method, since types
- * repeat from method to method and method names from type to type. Invariant: ranges are sorted and
- * disjoint, and the halves are offsets of strings that end within names. */
+/* dotnet/r2r.c - the table of runtime functions has the ranges of code, in order. Two other tables
+ * give the function at which a method (or a generic instance) begins; the functions up to the next
+ * method belong to it. A name is stored in two halves, type and method, because types repeat from
+ * method to method and method names from type to type. Invariant: ranges are sorted and disjoint,
+ * and the halves are offsets of strings that end within names. */
 #include "dotnet/r2r.h"
 
 #include <errno.h>

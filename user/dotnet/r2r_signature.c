@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dotnet/r2r_signature.c - one pass that writes as it reads. What lies in another module has tokens
- * of that module, which say nothing here: the reading goes on, since what follows the signature
- * matters, and the name is given up. Types stand within types: what is still to be read after the
- * one at hand waits on a stack. Its height and the number of types are bounded, and with them the
- * text. */
+/* dotnet/r2r_signature.c - one pass that writes while it reads. Tokens of another module cannot be
+ * resolved: the name is dropped, but reading continues, because the data after the signature
+ * matter. Types are nested: a stack holds the work that remains after the current type. Its height
+ * and the number of types are limited, and so is the text. */
 #include "dotnet/r2r_signature.h"
 
 #include <errno.h>

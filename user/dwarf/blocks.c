@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dwarf/blocks.c - one bit a block. A range may reach over the whole file, so what lies between its
- * first word and its last is not looked at: `next` says what is there. */
+/* dwarf/blocks.c - one bit a block. A range may cover the whole file, so only its first and last
+ * word are examined; `next` covers the words in between. */
 #include "dwarf/blocks.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dwarf/blocks.h - a set of places in a file, to the nearest 512 bytes: whether a symbol is of any
- * use is asked of each of hundreds of thousands. */
+/* dwarf/blocks.h - a set of places in a file, rounded to 512 bytes. It answers quickly for each of
+ * hundreds of thousands of symbols whether it is needed. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,15 +8,15 @@
 #include <stdint.h>
 
 #define BLOCK_SHIFT 9
-#define BLOCKS_BYTES_MAX (1ULL << 32) /* what is behind is in no block */
+#define BLOCKS_BYTES_MAX (1ULL << 32) /* bytes beyond this are in no block */
 
 struct blocks {
 	uint64_t *words;
-	uint32_t *next; /* by word: the first one from it on that is not empty */
+	uint32_t *next; /* by word: the first non-empty word from it on */
 	size_t words_len;
 };
 
-/* Empty, for a file of so many bytes. -ENOMEM */
+/* An empty set for a file of this size. -ENOMEM */
 int blocks_init(struct blocks *blocks, uint64_t bytes);
 void blocks_done(struct blocks *blocks);
 
@@ -35,9 +35,9 @@ static inline void blocks_add(struct blocks *b, uint64_t offset)
 		b->words[block / 64] |= 1ULL << block % 64;
 }
 
-/* To be called between blocks_add() and what follows. */
+/* Call it after the last blocks_add() and before the first query. */
 void blocks_seal(struct blocks *blocks);
-/* Is any block in the set that [start, end) has a byte of? */
+/* Does [start, end) share a byte with a block of the set? */
 bool blocks_touch(const struct blocks *blocks, uint64_t start, uint64_t end);
-/* The first byte of the first block from this one on. False: there is none. */
+/* The first byte of the next block in the set, this one included. False: none. */
 bool blocks_next(const struct blocks *blocks, uint64_t offset, uint64_t *out);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dwarf/cover.c - a sweep over the starts with a heap of the ranges that are open. Those that are
- * over are taken out only when they come to the top; each step puts in or takes out one at least.
- * Invariant: pieces rise strictly and neighbours differ. */
+/* dwarf/cover.c - a sweep over the starts, with a heap of the open ranges. Closed ranges are
+ * removed when they reach the top; each step adds or removes at least one. Invariant: pieces rise
+ * strictly and neighbours differ. */
 #include "dwarf/cover.h"
 
 #include <errno.h>

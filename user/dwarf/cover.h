@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dwarf/cover.h - ranges that overlap → who has an address: the deepest range, of equally deep ones
- * the one with the smallest number. Made once, in n log n whatever the ranges are, and then asked
- * by binary search. */
+/* dwarf/cover.h - resolves overlapping ranges: each address belongs to the deepest range, at equal
+ * depth to the smallest number. Built once in n log n for any input, then queried by binary
+ * search. */
 #pragma once
 
 #include <stddef.h>
@@ -18,7 +18,7 @@ struct cover_range {
 };
 
 struct cover_piece {
-	uint32_t start; /* from base; reaches to the next one */
+	uint32_t start; /* relative to base; extends to the next one */
 	uint32_t who;
 };
 
@@ -27,7 +27,7 @@ struct cover {
 	VEC(struct cover_piece) pieces;
 };
 
-/* Sorts ranges. What lies 4 GiB or more behind the first start is left out. -ENOMEM. */
+/* Sorts ranges. Addresses 4 GiB or more after the first start are left out. -ENOMEM. */
 int cover_make(struct cover_range *ranges, size_t len, struct cover *out);
 void cover_done(struct cover *cover);
 uint32_t cover_find(const struct cover *cover, uint64_t address);

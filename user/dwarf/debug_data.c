@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dwarf/debug_data.c - the size of what comes out stands nowhere, so it grows with what has come
- * out and is stopped at a limit. What is in it is an ELF file like any other, and as hostile. */
+/* dwarf/debug_data.c - decompresses .gnu_debugdata. The decompressed size is not stored, so the
+ * output buffer grows up to a limit. The result is an ELF file, as untrusted as any other. */
 #include "dwarf/debug_data.h"
 
 #include <errno.h>

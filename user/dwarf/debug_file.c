@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dwarf/debug_file.c - one line a place, one rule for what proves that two files are of one build.
- * Invariant: a candidate never leaves the folders above: the link's name, which the file's maker
- * chose, is used only when it is a plain name, and the path comes from the kernel. A file that
- * proves nothing is refused: a missing name is better than a wrong one. */
+/* dwarf/debug_file.c - one line a place, and one rule that proves that two files are of one build.
+ * Invariant: a candidate is always inside the folders above: the link's name, chosen by an
+ * untrusted file, is used only if it is a plain name, and the path comes from the kernel. A file
+ * without proof is refused: a missing name is better than a wrong one. */
 #include "dwarf/debug_file.h"
 
 #include <errno.h>

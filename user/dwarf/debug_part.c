@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dwarf/debug_part.c - a file is looked for where it was made to be, beside the program, and where
- * distributions put it: /usr/lib/debug/.dwz, and the build-ID tree. Nobody can have any other file
- * opened with this: split files end in .dwo, and a shared one lies in one of those folders or
- * beside the program. */
+/* dwarf/debug_part.c - candidates are the place that the compiler recorded, the program's folder,
+ * and the folders of distributions: /usr/lib/debug/.dwz and the build-ID tree. A hostile name
+ * cannot make stoker open other files: split files must end in .dwo, and a shared file must be in
+ * one of those folders or beside the program. */
 #include "dwarf/debug_part.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dwarf/die_name.c - from an instance to its abstract form, from there to the declaration, maybe in
- * other units and files, until there is a linkage name or no going on. A DIE does not know what it
- * is in, so the namespaces and types of a unit are listed when a name without linkage is wanted:
- * hardly ever, but for languages without them, where it is not done. */
+/* dwarf/die_name.c - follows an instance to its abstract form and its declaration, maybe in other
+ * units and files, until it finds a linkage name or the chain ends. A DIE has no link to its
+ * parent, so a unit's namespaces and types are listed when a name without linkage is needed. That
+ * is rare except in languages without namespaces, where it is skipped. */
 #include "dwarf/die_name.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dwarf/dwarf.c - sections are found by name, with or without the suffix of a split file, and come
- * decompressed from the image. What is in them is not looked at here. */
+/* dwarf/dwarf.c - finds sections by name, with or without the suffix of a split file. The image
+ * decompresses them. Their contents are not examined here. */
 #include "dwarf/dwarf.h"
 
 #include <errno.h>

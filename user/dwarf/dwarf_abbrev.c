@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dwarf/dwarf_abbrev.c - compilers number abbreviations from 1 on, so a code is nearly always its
- * place in the table; the rest goes through a hash. Where every attribute has a length that the
- * form says, a DIE is skipped in one step. Should a code come twice, the first one counts. */
+/* dwarf/dwarf_abbrev.c - compilers number abbreviations from 1 on, so a code is usually its index
+ * in the table; other codes go through a hash. If all attributes have a fixed length, a DIE is
+ * skipped in one step. Of duplicate codes the first counts. */
 #include "dwarf/dwarf_abbrev.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dwarf/dwarf_const.h - the numbers of DWARF that are read: DWARF 5 §7.5, §7.22, §7.25, and the
+/* dwarf/dwarf_const.h - the constants of DWARF that are used: DWARF 5 §7.5, §7.22, §7.25, and the
  * vendors' extensions of DWARF 4 for split and shared debug information (GCC wiki: DebugFission,
  * Dwarf5 DWZ proposal). The names are the standard's. */
 #pragma once

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dwarf/dwarf_form.c - one table tells of each form how long it is and what class of value it
- * gives; the few whose length stands in front of them are read by hand. */
+/* dwarf/dwarf_form.c - one table gives length and class of each form; the few forms with a length
+ * prefix have code of their own. */
 #include "dwarf/dwarf_form.h"
 
 #include "base/own.h"

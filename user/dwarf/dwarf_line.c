@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dwarf/dwarf_line.c - a program in byte code runs and leaves rows, sequence by sequence; sequences
- * are put in order and rows that say nothing new are left out. Invariant: rows rise strictly, so
- * one binary search answers; of several rows at one address the last one counts, as it does for
- * debuggers. What two sequences claim stays with the one that starts first. */
+/* dwarf/dwarf_line.c - runs the line program of a unit. Its sequences are sorted and rows that add
+ * nothing are left out. Invariant: rows rise strictly, so one binary search answers. Of several
+ * rows at an address the last counts, as in debuggers. Where sequences overlap, the one with the
+ * lower start wins. */
 #include "dwarf/dwarf_line.h"
 
 #include <errno.h>

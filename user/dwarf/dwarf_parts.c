@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dwarf/dwarf_parts.c - each missing file is asked for once: the shared one before anything is
- * answered, as names are in it; of split units first the package of all, then each one's own file
- * when an address in it is met. */
+/* dwarf/dwarf_parts.c - requests each missing file once. The shared file is requested before the
+ * first answer, because it contains names. For split units the package of all is requested first,
+ * then each unit's own file when an address in it is met. */
 #include "dwarf/dwarf_parts.h"
 
 #include <errno.h>

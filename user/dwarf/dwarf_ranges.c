@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dwarf/dwarf_ranges.c - both encodings of lists become pairs of addresses. Each entry is paid for,
- * as a file can let all its DIEs refer to one long list. */
+/* dwarf/dwarf_ranges.c - converts both encodings of lists into pairs of addresses. Each entry costs
+ * budget, because a file may let all its DIEs refer to one long list. */
 #include "dwarf/dwarf_ranges.h"
 
 #include <errno.h>

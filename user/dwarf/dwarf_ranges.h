@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dwarf/dwarf_ranges.h - the addresses that a DIE is about. DWARF 5 §2.17, §2.17.3, §7.25; DWARF 4
+/* dwarf/dwarf_ranges.h - the address ranges of a DIE. DWARF 5 §2.17, §2.17.3, §7.25; DWARF 4
  * §2.17.3. */
 #pragma once
 
@@ -14,8 +14,8 @@ struct dwarf_ranges {
 	VEC(struct dwarf_range) all;
 };
 
-/* Appends what the attributes low_pc, high_pc and ranges of a DIE amount to, which can be nothing.
- * Code that the linker dropped, which it leaves at address 0, 1 or the highest ones, is left out.
+/* Appends the ranges that a DIE's attributes low_pc, high_pc and ranges give, maybe none. Code that
+ * the linker dropped is left out; its address is 0, 1 or one of the highest.
  * -EBADMSG: a list without an end; -ENOMEM; -ETIME. */
 int dwarf_ranges_read(const struct dwarf_unit *unit, const struct dwarf_value *low_pc,
 	const struct dwarf_value *high_pc, const struct dwarf_value *ranges,

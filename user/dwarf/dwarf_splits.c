@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dwarf/dwarf_splits.c - a .dwo file holds one unit, whose parts are its sections. A .dwp file
- * holds many, one behind the other in each section, and an index that says which part belongs to
- * whom (DWARF 5 §7.3.5; before that the GNU extension, which numbers the sections in another way).
- * What is not in the index, or leads out of its section, is left out. */
+/* dwarf/dwarf_splits.c - reads split files. A .dwo file holds one unit, whose parts are its
+ * sections. A .dwp file holds many, one after the other in each section, and an index with the part
+ * of each unit (DWARF 5 §7.3.5; before that the GNU extension, which numbers the sections
+ * differently). Units that are not in the index, or point outside their section, are left out. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

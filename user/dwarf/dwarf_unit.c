@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dwarf/dwarf_unit.c - a unit's own DIE says how the values in all its DIEs are to be understood,
- * and may say so behind values that need it: so values are taken as they are encoded, and
- * understood only when somebody asks. Offsets that lead out of their section give nothing. */
+/* dwarf/dwarf_unit.c - a unit's own DIE defines how to interpret the values in all its DIEs, and
+ * may do so after values that need it. So values are stored as encoded and interpreted on demand.
+ * An offset outside its section gives nothing. */
 #include "dwarf/dwarf_unit.h"
 
 #include <errno.h>

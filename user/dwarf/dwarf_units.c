@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dwarf/dwarf_units.c - headers are walked once, for where units begin; a unit that is wanted gets
- * its abbreviations read, and takes the place of the one that was not wanted for the longest time.
- * Once a header is damaged there is no knowing where the next one is: what is in front of it stays.
- */
+/* dwarf/dwarf_units.c - walks the headers once to list the units. A requested unit gets its
+ * abbreviations parsed and replaces the least recently used one. After a damaged header no later
+ * unit can be found; those before it stay. */
 #include "dwarf/dwarf_units.h"
 
 #include <errno.h>

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dwarf/inlined.c - opening walks the units' own DIEs for the addresses that each is about; the
- * first address in a unit has it loaded: its functions (scopes.c) and its lines. The rest of an
- * answer is two binary searches and, once for each function and file, a name. Units that were not
- * asked for the longest time make room for new ones; should names fill up instead, all begins anew.
- */
+/* dwarf/inlined.c - opening reads each unit's own DIE for its address ranges. The first query in a
+ * unit loads its functions (scopes.c) and its lines. The rest of an answer is two binary searches
+ * and, once for each function and file, a name. The least recently used units make room for new
+ * ones; if names fill up instead, all units are unloaded. */
 #include "dwarf/inlined.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dwarf/scopes.c - one walk over all DIEs of a unit, without recursion: a stack holds the functions
- * that are open, and the level at which each ends. Blocks, namespaces and types only count as
- * levels. In a function that the linker dropped nothing is true, so all in it is left out. Names
- * are left to the owner: most scopes are never asked for. */
+/* dwarf/scopes.c - one walk over all DIEs of a unit, without recursion: a stack holds the open
+ * functions and the level at which each ends. Blocks, namespaces and types only count as levels.
+ * Everything inside a function that the linker dropped is left out. Names are resolved by the
+ * owner: most scopes are never queried. */
 #include "dwarf/scopes.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dwarf/scopes.h - the functions of one unit and what was inlined into them, by address.
- * DWARF 5 §3.3. */
+/* dwarf/scopes.h - the functions of one unit and the functions inlined into them, by address. DWARF
+ * 5 §3.3. */
 #pragma once
 
 #include "dwarf/dwarf_ranges.h"
@@ -11,10 +11,10 @@
 #define SCOPES_UNNAMED UINT32_MAX
 
 struct scope {
-	uint32_t parent; /* what it was inlined into; SCOPES_NONE: it is a function of its own */
+	uint32_t parent; /* the scope it was inlined into; SCOPES_NONE: a real function */
 	uint32_t die;    /* from the unit's start */
-	uint32_t call_file, call_line; /* where it was inlined */
-	uint32_t name;                 /* the owner's; SCOPES_UNNAMED at first */
+	uint32_t call_file, call_line; /* place of the inlined call */
+	uint32_t name;                 /* used by the owner; SCOPES_UNNAMED at first */
 };
 
 struct scopes {
@@ -28,9 +28,10 @@ int scopes_read(const struct dwarf_unit *unit, const struct dwarf_abbrevs *abbre
 	struct dwarf_work *work, struct scopes *out);
 void scopes_done(struct scopes *scopes);
 size_t scopes_memory(const struct scopes *scopes);
-/* May there be functions in it, or what names a function? What is false is skipped whole. */
+/* Can a DIE with this tag contain functions or name one? If false it is skipped with its
+ * children. */
 bool scopes_may_hold(uint16_t tag);
-/* Reads the attributes of a DIE that is of no interest, and goes past its children where it says
- * where they end. True: it did. */
+/* Reads the attributes of a DIE that is not needed, and skips its children if it has their end.
+ * True: the children are skipped. */
 bool scopes_pass(const struct dwarf_unit *unit, const struct dwarf_abbrevs *abbrevs,
 	const struct dwarf_abbrev *abbrev, uint64_t start, struct cursor *c);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* elf/build_id.c - walks notes until the one that is wanted.
- * A separate debug file has its notes at the section's offset but program headers that still tell
- * of the stripped file; a file without section headers has program headers alone. So both are
- * tried, and what does not parse as a note ends that run of notes, not the search. */
+/* elf/build_id.c - searches notes for the build ID.
+ * A separate debug file has notes at the section's offset, but its program headers still describe
+ * the stripped file; a file without section headers has only program headers. So both are tried,
+ * and a malformed note ends its run of notes only, not the search. */
 #include "elf/build_id.h"
 
 #include <elf.h>

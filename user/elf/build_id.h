@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* elf/build_id.h - the build ID: what the linker calls this very build.
+/* elf/build_id.h - the build ID: the linker's name of this very build.
  * Source: the note NT_GNU_BUILD_ID of owner "GNU" (gABI chapter 5, "Note Section"). */
 #pragma once
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* elf/cfi_expr.c - follows a DWARF expression symbolically.
- * A stack of terms, each a constant, a register plus an offset (or two registers, as far as rules
- * know such a sum), or one memory read plus an offset; an operation that leaves these shapes makes
- * the whole value unknown. The one exception is the conditional of PLT entries, which linkers write
- * byte for byte and which is compared as such.
- * Time is linear in the expression's length. Encoding into unwind rules is cfi_rule.c's part. */
+/* elf/cfi_expr.c - evaluates a DWARF expression symbolically.
+ * A stack of terms. Each is a constant, a register plus an offset (or a supported sum of two
+ * registers), or one memory read plus an offset; any other result makes the whole value unknown.
+ * The one exception is the conditional of PLT entries: linkers write it byte for byte, and it is
+ * compared as such.
+ * Time is linear in the expression's length. cfi_rule.c encodes values into unwind rules. */
 #include "elf/cfi_expr.h"
 
 #include <dwarf.h>

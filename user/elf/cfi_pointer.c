@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* elf/cfi_pointer.c - a value in one of a dozen formats, added to one of a few bases.
- * Addresses are 64 bits wide and wrap, as they do for the run-time's own reader. Nothing is
- * dereferenced here: indirect pointers are refused, and where only their size counts, skipped. */
+ * Addresses are 64 bits wide and wrap, as in the C run time's own reader. Nothing is dereferenced:
+ * indirect pointers are refused, or skipped if only their size matters. */
 #include "elf/cfi_pointer.h"
 
 #include <dwarf.h>

@@ -8,19 +8,19 @@
 
 #include "base/cursor.h"
 
-/* Bases that a pointer may be relative to. */
+/* The bases of relative pointers. */
 struct cfi_bases {
-	uint64_t section; /* address of the first byte of the bytes that the cursor reads */
-	uint64_t data;    /* what DW_EH_PE_datarel counts from */
+	uint64_t section; /* address of the first byte that the cursor reads */
+	uint64_t data;    /* base of DW_EH_PE_datarel */
 	bool data_known;
 };
 
-/* Is it an encoding that cfi_pointer_read reads? Text and function relative pointers, and ones that
- * must be fetched from the memory of a process, are not. */
+/* Can cfi_pointer_read read this encoding? It cannot read pointers relative to text or function,
+ * nor indirect ones, which need a process's memory. */
 bool cfi_pointer_readable(uint8_t encoding, const struct cfi_bases *bases);
 
-/* One pointer. An encoding that is not readable, or too few bytes, makes the cursor bad. */
+/* Reads one pointer. An unreadable encoding, or too few bytes, makes the cursor bad. */
 uint64_t cfi_pointer_read(struct cursor *c, uint8_t encoding, const struct cfi_bases *bases);
 
-/* Passes over a pointer of any encoding. */
+/* Skips a pointer of any encoding. */
 void cfi_pointer_skip(struct cursor *c, uint8_t encoding, const struct cfi_bases *bases);

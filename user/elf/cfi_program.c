@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* elf/cfi_program.c - the interpreter for call frame instructions.
- * A row is put down when the location moves on and something that the unwinder looks at changed
- * since the last one; registers that it does not look at cost their bytes and nothing else. Every
- * instruction takes at least one byte and constant time (expressions: their own length), so the
- * work is linear in the program. Anything malformed ends the function: rows of a program that was
- * half understood would be guesses. The records around the programs are eh_frame.c's. */
+ * It emits a row when the location advances and a rule that the unwinder needs has changed; other
+ * registers are parsed and ignored. Every instruction takes at least one byte and constant time
+ * (expressions: their own length), so the work is linear in the program. A malformed instruction
+ * fails the function: rows from a half-read program would be guesses. eh_frame.c reads the
+ * records. */
 #include "elf/cfi_program.h"
 
 #include <dwarf.h>

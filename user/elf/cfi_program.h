@@ -20,28 +20,28 @@ struct cfi_cie {
 	int64_t data_align;
 	uint64_t ra; /* column of the return address */
 	uint8_t pointer_encoding;
-	bool augmented; /* 'z': FDEs have augmentation data, with its length in front */
+	bool augmented; /* 'z': FDEs have augmentation data after its length */
 	bool signal_frame;
 	struct cfi_state initial;
 };
 
-/* From this many bytes behind the function's start on, until the next row. */
+/* Valid from this many bytes after the function's start up to the next row. */
 struct cfi_row {
 	uint32_t delta;
 	struct unwind_rule rule;
 };
 
-/* Kept from one function to the next, for its memory. */
+/* Reused from function to function, to save allocations. */
 struct cfi_machine {
 	const struct cfi_arch *arch;
-	VEC(struct cfi_row) rows; /* of the last function run */
+	VEC(struct cfi_row) rows; /* of the latest function */
 	struct cfi_state saved[CFI_STATES_MAX];
-	uint32_t lost[CFI_LOST_MAX]; /* of all functions run */
+	uint32_t lost[CFI_LOST_MAX]; /* of all functions */
 };
 
 void cfi_machine_done(struct cfi_machine *m);
 
-/* Runs a CIE's program from an empty row and keeps the result in cie->initial. -EBADMSG. */
+/* Runs a CIE's program on an empty row and stores the result in cie->initial. -EBADMSG. */
 int cfi_machine_run_cie(struct cfi_machine *m, struct cfi_cie *cie, struct cursor program);
 
 /* Runs an FDE's program. The first row has delta 0, deltas rise, neighbours differ, and all are

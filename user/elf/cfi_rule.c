@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* elf/cfi_rule.c - from a row in DWARF's terms to a struct unwind_rule.
- * The invariant that matters: a rule is encoded exactly or marked as one that is not, for a wrong
- * return address costs more than a stack that ends with a reason. Fields that a kind does not use
- * are 0, so that equal rules compare equal as bytes. */
+/* elf/cfi_rule.c - converts a row in DWARF's terms into a struct unwind_rule.
+ * Invariant: a rule is encoded exactly or marked as unsupported, because a wrong return address is
+ * worse than a stack that ends with a reason. Fields that a kind does not use are 0, so equal rules
+ * are equal bytes. */
 #include "elf/cfi_rule.h"
 
 #include <elf.h>

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* elf/eh_frame.c - the records of .eh_frame and .debug_frame, CIEs and FDEs.
- * A malformed FDE costs its function its rows; only a broken chain of record lengths ends the walk.
- * A CIE is parsed when an FDE refers to it and kept, good or bad, in a small cache by its offset;
- * its size is bounded (CIE_BYTES_MAX), so that a section in which every FDE evicts the CIE of the
- * next one still takes time linear in its size. Overlaps between functions, and where
- * they lie in the file, are for unwind/rows_build.c. */
+ * A malformed FDE costs only its own function's rows; only a broken chain of record lengths ends
+ * the walk. A CIE is parsed when an FDE first refers to it and kept, good or bad, in a small cache
+ * by its offset. Its size is limited (CIE_BYTES_MAX), so that the time stays linear even if every
+ * FDE evicts the next one's CIE. unwind/rows_build.c handles overlaps and file offsets. */
 #include "elf/eh_frame.h"
 
 #include <dwarf.h>

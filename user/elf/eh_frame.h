@@ -16,23 +16,23 @@ struct image;
 
 struct eh_frame {
 	struct bytes data;
-	uint64_t vaddr; /* of data's first byte; means nothing in .debug_frame */
+	uint64_t vaddr; /* of data's first byte; unused for .debug_frame */
 	uint16_t machine;
 	bool debug_frame; /* the format of .debug_frame */
-	/* The section's size is not known, only where its segment ends: a record of length 0 ends
-	 * it. Else such a record, which linkers leave in between, is passed over. */
+	/* The section's size is unknown, only the segment's end: a record of length 0 ends it.
+	 * Otherwise such a record, which linkers insert, is skipped. */
 	bool ends_at_zero;
 };
 
 struct eh_frame_stats {
 	uint32_t fdes;
-	uint32_t fdes_bad;   /* malformed, or of a malformed or unreadable CIE: passed over */
-	uint32_t fdes_empty; /* of functions without a byte: passed over */
+	uint32_t fdes_bad;           /* malformed, or with a malformed or unreadable CIE; skipped */
+	uint32_t fdes_empty;         /* functions without bytes; skipped */
 	uint32_t lost[CFI_LOST_MAX]; /* rows */
 };
 
-/* One function, [start, start + size); rows as cfi_machine_run_fde() leaves them, for the time of
- * the call. */
+/* One function, [start, start + size). Rows are from cfi_machine_run_fde() and valid during the
+ * call. */
 struct eh_frame_fde {
 	uint64_t start; /* vaddr */
 	uint32_t size;  /* not 0 */
@@ -40,17 +40,18 @@ struct eh_frame_fde {
 	size_t rows_len; /* not 0 */
 };
 
-/* 0, or -errno to stop the walk with. */
+/* 0, or -errno to stop the walk. */
 typedef int (*eh_frame_fn)(void *arg, const struct eh_frame_fde *fde);
 
 /* .eh_frame by its section header or else by PT_GNU_EH_FRAME. The bytes belong to the image.
- * -ENODATA: there is none; -EBADMSG: it is said to be where it cannot be; others as from
+ * -ENODATA: none; -EBADMSG: its stated place is impossible; others as from
  * image_section_bytes(). */
 int eh_frame_find(struct image *image, struct eh_frame *out);
 /* .debug_frame, decompressed. Errors as above. */
 int eh_frame_find_debug(struct image *image, struct eh_frame *out);
 
 /* Calls fn for each function in the section's order. *stats is added to. -EBADMSG: the chain of
- * records is broken (fn has seen what came before); -ENOTSUP: the machine; -ENOMEM; fn's error. */
+ * records is broken (fn was called for those before); -ENOTSUP: the machine; -ENOMEM; or fn's
+ * error. */
 int eh_frame_walk(
 	const struct eh_frame *eh, eh_frame_fn fn, void *arg, struct eh_frame_stats *stats);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* elf/gopclntab.c - a header says where the parts lie; from the function table one goes to a
- * function's own record, from there to its name and to run-length coded tables of stack deltas,
- * files and lines.
- * Every step is a seek in a cursor over the table, so a bad offset ends in `bad`. The header is
- * believed only after a few functions were looked at, since the magic alone is four bytes. What the
- * names are put to is the caller's. */
+/* elf/gopclntab.c - the header locates the parts. The function table leads to a function's record,
+ * which leads to its name and to run-length coded tables of stack deltas, files and lines.
+ * Every step is a seek in a cursor over the table, so a bad offset ends in `bad`. The magic has
+ * only four bytes, so a header is believed only if its first functions make sense. The caller
+ * decides what names are used for. */
 #include "elf/gopclntab.h"
 
 #include <elf.h>

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* elf/image.c - ELF headers, read field by field.
- * Invariant: every segment and section in the arrays was copied out of the file's bytes, but what
- * it says of offsets and sizes is still the file's claim; image_section_bytes() and the two
- * translations are where a claim is held against the bytes. Own code rather than libelf: there is
- * no path here that writes to the mapping, and a second image costs two small arrays.
- * What the sections mean is left to the other files of this folder. */
+ * Invariant: the arrays hold copies of the file's segment and section headers. Their offsets and
+ * sizes are still the file's claims; image_section_bytes() and the two translations check a claim
+ * against the bytes. Own code rather than libelf: nothing here can write to the mapping, and a
+ * second image costs two small arrays. Other files of this folder interpret the sections. */
 #include "elf/image.h"
 
 #include <elf.h>
@@ -35,9 +34,10 @@ static int read_ident(struct cursor *c, struct why *why)
 	if (ident.len < EI_NIDENT || memcmp(ident.data, ELFMAG, SELFMAG) != 0)
 		return why_set(why, -ENOEXEC, "not an ELF file");
 	if (ident.data[EI_CLASS] != ELFCLASS64)
-		return why_set(why, -ENOEXEC, "a 32-bit ELF file, of which none are read");
+		return why_set(why, -ENOEXEC, "a 32-bit ELF file; only 64-bit files are supported");
 	if (ident.data[EI_DATA] != ELFDATA2LSB)
-		return why_set(why, -ENOEXEC, "a big-endian ELF file, of which none are read");
+		return why_set(why, -ENOEXEC,
+			"a big-endian ELF file; only little-endian files are supported");
 	return 0;
 }
 
@@ -61,7 +61,7 @@ static int read_header(struct image *image, struct cursor *c, struct tables *t, 
 	t->sections_len = cursor_u16(c);
 	t->names_index = cursor_u16(c);
 	if (c->bad)
-		return why_set(why, -EBADMSG, "the ELF header is cut");
+		return why_set(why, -EBADMSG, "the ELF header is truncated");
 	return 0;
 }
 
@@ -138,7 +138,7 @@ static int read_segments(
 		s->file_size = bytes_there(image, s);
 	}
 	if (c.bad)
-		return why_set(why, -EBADMSG, "the program headers lie outside the file");
+		return why_set(why, -EBADMSG, "the program headers are outside the file");
 	image->segments_len = t->segments_len;
 	return 0;
 }
@@ -178,7 +178,7 @@ static int read_sections(
 			t->section_size);
 	cursor_seek(&c, t->sections_at);
 	if (cursor_left(&c) / sizeof(Elf64_Shdr) < t->sections_len)
-		return why_set(why, -EBADMSG, "the section headers lie outside the file");
+		return why_set(why, -EBADMSG, "the section headers are outside the file");
 	image->sections = calloc(t->sections_len, sizeof(*image->sections));
 	names = calloc(t->sections_len, sizeof(*names));
 	if (!image->sections || !names)

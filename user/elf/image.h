@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* elf/image.h - one ELF file that lies in memory: its segments, its sections, their bytes.
- * 64-bit little-endian executables and shared objects (separate debug files too) of any machine;
- * everything else is refused with a reason. The bytes are hostile: every table is bounded by the
- * bytes that are there and by the limits below. Not for two threads at once.
+/* elf/image.h - one ELF file in memory: its segments, its sections, their bytes.
+ * 64-bit little-endian executables and shared objects (and separate debug files) of any machine;
+ * everything else is refused with a reason. The bytes are untrusted: every table is bounded by the
+ * actual bytes and by the limits below. Not thread-safe.
  * Source: System V gABI, chapters 4 (ELF header, sections, compression) and 5 (program headers). */
 #pragma once
 
@@ -15,7 +15,7 @@
 
 #define IMAGE_SEGMENTS_MAX 128
 #define IMAGE_SECTIONS_MAX 65536
-/* What the decompressed sections of one image may take together, and how far one may swell. */
+/* Limits of the decompressed sections of an image together, and of the growth of each. */
 #define IMAGE_INFLATED_BYTES_MAX (256UL << 20)
 #define IMAGE_INFLATE_RATIO_MAX 256
 
@@ -23,20 +23,20 @@ struct image_segment {
 	uint32_t type;  /* PT_* */
 	uint32_t flags; /* PF_* */
 	uint64_t file_offset;
-	uint64_t file_size; /* no more than the file holds */
+	uint64_t file_size; /* at most the size of the file */
 	uint64_t vaddr;
 	uint64_t mem_size;
 };
 
 struct image_section {
-	const char *name; /* never NULL; "" where there is none, or over 255 bytes */
+	const char *name; /* never NULL; "" if there is none or it is over 255 bytes */
 	uint32_t type;    /* SHT_* */
 	uint32_t link;
 	uint32_t info;
 	uint64_t flags; /* SHF_* */
 	uint64_t vaddr;
 	uint64_t file_offset;
-	uint64_t size; /* as in the file: of a compressed section, the compressed size */
+	uint64_t size; /* size in the file; of a compressed section, the compressed size */
 	uint64_t entry_size;
 };
 
@@ -49,18 +49,18 @@ struct image {
 	size_t segments_len;
 	struct image_section *sections; /* by section index; 0 is the null section */
 	size_t sections_len;
-	struct bytes *inflated; /* by section index; allocated at the first need */
-	size_t inflated_bytes;  /* of all of them */
-	/* Called now and then by who reads the file from end to end: whoever mapped it may give
-	 * back what memory it has so far. NULL: nobody. */
+	struct bytes *inflated; /* by section index; allocated at first use */
+	size_t inflated_bytes;  /* total */
+	/* Called from time to time while a file is read from end to end, so that its owner can
+	 * release mapped memory. NULL: not needed. */
 	void (*passed)(void *arg);
 	void *passed_arg;
 };
 
-/* Reads the headers. data must stay as it is until image_done. -ENOEXEC: no ELF, or one of a kind
- * that is not read; -EBADMSG: an ELF whose headers lead out of its bytes or over a limit. */
+/* Reads the headers. data must not change until image_done. -ENOEXEC: not ELF, or an unsupported
+ * kind; -EBADMSG: headers that point outside the file or exceed a limit. */
 int image_init(struct image *image, const void *data, size_t len, struct why *why);
-/* The same for a file of any type: split debugging information is in relocatable ones. */
+/* The same for any type of ELF file: split debugging information is in relocatable files. */
 int image_init_part(struct image *image, const void *data, size_t len, struct why *why);
 void image_done(struct image *image);
 
@@ -69,23 +69,23 @@ size_t image_segments(const struct image *image);
 const struct image_segment *image_segment(const struct image *image, size_t i);
 
 size_t image_sections(const struct image *image);
-/* NULL when there is none: no such index, name or type. The first one where several match. */
+/* NULL: no such index, name or type. The first match. */
 const struct image_section *image_section_at(const struct image *image, size_t index);
 const struct image_section *image_section_find(const struct image *image, const char *name);
 const struct image_section *image_section_by_type(const struct image *image, uint32_t type);
 
-/* A section's bytes, decompressed where SHF_COMPRESSED says so (zlib, zstd); they live as long as
- * the image. -ENODATA: SHT_NOBITS or the null section, nothing in this file; -EBADMSG: not within
- * the file, or does not decompress to the size it states; -EFBIG: over a limit above; -ENOTSUP: a
- * compression that is not known; -ENOMEM. */
+/* A section's bytes, decompressed if it has SHF_COMPRESSED (zlib, zstd); valid as long as the
+ * image. -ENODATA: SHT_NOBITS or the null section; -EBADMSG: outside the file, or the decompressed
+ * size is not the stated one; -EFBIG: over a limit above; -ENOTSUP: an unknown compression;
+ * -ENOMEM. */
 int image_section_bytes(
 	struct image *image, const struct image_section *section, struct bytes *out);
 
-/* By PT_LOAD, and only where the file holds the byte. Executable segments go first, should two
- * claim one place. False: no segment has it. */
+/* By PT_LOAD, for bytes that are in the file only. If two segments claim an address, an executable
+ * one is preferred. False: no segment has it. */
 bool image_vaddr_to_offset(const struct image *image, uint64_t vaddr, uint64_t *offset);
-/* The PT_LOAD that it goes by; NULL. */
+/* The PT_LOAD of the translation; NULL. */
 const struct image_segment *image_vaddr_segment(const struct image *image, uint64_t vaddr);
 bool image_offset_to_vaddr(const struct image *image, uint64_t offset, uint64_t *vaddr);
-/* Is the byte at this file offset in a PT_LOAD that can be executed? */
+/* Is the byte at this file offset in an executable PT_LOAD? */
 bool image_offset_is_code(const struct image *image, uint64_t offset);

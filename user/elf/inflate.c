@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* elf/inflate.c - the two compressions that SHF_COMPRESSED knows, each by its own library.
- * The caller has decided how much may come out; here nothing grows. zlib counts in 32 bits, so both
- * sides are handed over in pieces. */
+/* elf/inflate.c - the two compressions of SHF_COMPRESSED, each by its own library.
+ * The caller sets the size of the output; nothing grows here. zlib counts in 32 bits, so input and
+ * output are passed in pieces. */
 #include "elf/inflate.h"
 
 #include <errno.h>

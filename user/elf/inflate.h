@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* elf/inflate.h - compressed sections, decompressed into memory of a size that is known before.
- * Both fill out to its last byte or fail with -EBADMSG (-ENOMEM): a stream that is shorter or
- * longer than stated is as bad as a broken one. What was written before a failure is undefined. */
+/* elf/inflate.h - decompresses sections into memory of a known size.
+ * Both functions fill out completely or fail with -EBADMSG (-ENOMEM): a stream that is shorter or
+ * longer than stated is as bad as a broken one. After a failure the contents of out are
+ * undefined. */
 #pragma once
 
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* elf/plt.c - reads the stubs' own instructions for the GOT slot they jump through.
- * Counting stubs against relocations would be shorter, but linkers order and pad them each in their
- * own way; a stub that does not decode, or whose slot no relocation fills, is left out.
- * Turning an entry into a name is for sym/elf_sym. */
+/* elf/plt.c - reads the GOT slot of a stub from the stub's own instructions.
+ * Counting stubs against relocations would be shorter, but each linker orders and pads them in its
+ * own way. A stub that does not decode, or whose slot no relocation fills, is left out.
+ * sym/elf_sym turns an entry into a name. */
 #include "elf/plt.h"
 
 #include <elf.h>

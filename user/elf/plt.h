@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* elf/plt.h - which stub of the procedure linkage table leads where.
- * A stub has no symbol of its own; it jumps through a slot of the GOT, and a relocation says what
- * the dynamic linker puts there. x86-64 (.plt, .plt.sec, .plt.got) and arm64 (.plt).
+/* elf/plt.h - the targets of the stubs in the procedure linkage table.
+ * A stub has no symbol of its own; it jumps through a slot of the GOT, and a relocation names the
+ * symbol that the dynamic linker puts there. x86-64 (.plt, .plt.sec, .plt.got) and arm64 (.plt).
  * Source: psABI x86-64 §5.2, "Procedure Linkage Table", and its IBT form; ELF for the Arm 64-bit
  * Architecture, "Dynamic linking" and the BTI and PAC forms of the stub. */
 #pragma once
@@ -17,19 +17,19 @@
 
 struct plt_entry {
 	uint64_t vaddr;
-	uint64_t resolver; /* vaddr of an IFUNC's resolver, where symbol is 0 */
+	uint64_t resolver; /* vaddr of an IFUNC's resolver, if symbol is 0 */
 	uint32_t size;
 	uint32_t symbol; /* index in .dynsym */
 };
 
 struct plt {
-	struct plt_entry *entries; /* the stubs of which it is known where they lead */
+	struct plt_entry *entries; /* stubs with a known target */
 	size_t len;
 };
 
-/* Where stubs are. */
+/* Names of the sections with stubs. */
 extern const char *const plt_sections[PLT_SECTIONS];
 
-/* 0 with no entries where there is no table, or none that is understood. -ENOMEM. */
+/* 0; no entries if there is no table or it is not understood. -ENOMEM. */
 int plt_load(struct image *image, struct plt *out);
 void plt_done(struct plt *plt);

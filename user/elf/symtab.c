@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* elf/symtab.c - a view, not a copy: an entry is decoded when it is asked for.
- * Invariant: len entries lie within the bytes. Which symbols are worth a name, and which of two at
- * one place, is for sym/elf_sym. */
+/* elf/symtab.c - a view, not a copy: entries are decoded on demand.
+ * Invariant: len entries are within the bytes. sym/elf_sym selects the symbols for names, and
+ * decides between two at one place. */
 #include "elf/symtab.h"
 
 #include <elf.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* elf/symtab.h - the entries of one symbol table section, read where they lie.
+/* elf/symtab.h - the entries of one symbol table section, read in place.
  * Source: System V gABI, chapter 4, "Symbol Table" and "String Table". */
 #pragma once
 
@@ -13,7 +13,7 @@
 struct symtab {
 	struct bytes entries;
 	struct bytes strings;
-	size_t len; /* whole entries that the bytes hold, whatever the section claims */
+	size_t len; /* number of whole entries in the bytes, whatever the section claims */
 };
 
 struct symtab_entry {
@@ -25,10 +25,10 @@ struct symtab_entry {
 	uint8_t bind; /* STB_* */
 };
 
-/* A table on a SHT_SYMTAB or SHT_DYNSYM section; it lives as long as the image. -EBADMSG: entries
- * of another size, or no string table at sh_link; else as image_section_bytes(). */
+/* A view of a SHT_SYMTAB or SHT_DYNSYM section, valid as long as the image. -EBADMSG: wrong size of
+ * entries, or no string table at sh_link; else as image_section_bytes(). */
 int symtab_init(struct symtab *tab, struct image *image, const struct image_section *section);
-/* False beyond the last. */
+/* False beyond the last entry. */
 bool symtab_get(const struct symtab *tab, size_t index, struct symtab_entry *out);
-/* The name, without the NUL, cut at len_max bytes; empty when it leads out of the strings. */
+/* The name without its NUL, cut at len_max bytes; empty if it is outside the strings. */
 struct bytes symtab_name(const struct symtab *tab, uint32_t name, size_t len_max);

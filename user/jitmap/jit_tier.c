@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* jitmap/jit_tier.c - only words that are known to be tiers: a name may end in brackets of its own,
- * as arrays do. The list is what CoreCLR writes (PerfMapShowOptimizationTiers), in releases 3
- * to 10.
- */
+/* jitmap/jit_tier.c - removes known tiers only: a name may end in its own brackets, as arrays do.
+ * The list is from CoreCLR (PerfMapShowOptimizationTiers), releases 3 to 10. */
 #include "jitmap/jit_tier.h"
 
 #include <string.h>

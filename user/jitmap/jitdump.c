@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* jitmap/jitdump.c - records to entries. Of a record only the front is gathered (of LOAD, not the
- * code); it is taken once all its bytes have passed, so a cut last record is never half believed.
- * Who held an address when is the tenancy's to say; an entry adds a name and, packed as
- * differences, lines. Invariant: entries and tenants have the same ids. When the entries are at
- * their limit, those that hold no address any more are thrown out, and with them the history. */
+/* jitmap/jitdump.c - converts records to entries. Only the front of a record is gathered (of LOAD,
+ * not the code); it takes effect after all its bytes have passed, so a truncated last record has
+ * none. The tenancy knows the owner of an address at a time; an entry adds a name and lines, packed
+ * as differences. Invariant: entries and tenants have the same ids. When the entries reach their
+ * limit, those without an address are removed, and with them the history. */
 #include "jitmap/jitdump.h"
 
 #include <errno.h>
@@ -374,13 +374,14 @@ static int begin_file(struct jitdump *dump, struct why *why)
 	uint32_t magic = cursor_u32(&c), version = cursor_u32(&c), size = cursor_u32(&c);
 
 	if (magic == __builtin_bswap32(MAGIC))
-		return why_set(why, -ENOTSUP, "a jitdump of the other byte order");
+		return why_set(why, -ENOTSUP, "the jitdump has the other byte order");
 	if (magic != MAGIC)
 		return why_set(why, -EBADMSG, "not a jitdump");
 	if (version != VERSION)
-		return why_set(why, -ENOTSUP, "a jitdump of version %u, not %d", version, VERSION);
+		return why_set(why, -ENOTSUP, "jitdump version %u is not supported, only %d",
+			version, VERSION);
 	if (size < HEADER_BYTES || size > HEADER_BYTES_MAX)
-		return why_set(why, -EBADMSG, "a jitdump whose header has %u bytes", size);
+		return why_set(why, -EBADMSG, "the jitdump's header has %u bytes", size);
 	cursor_skip(&c, 20); /* machine, padding, pid, time */
 	dump->has_no_times = cursor_u64(&c) & FLAG_ARCH_TIMESTAMP;
 	dump->skip = size - HEADER_BYTES;
@@ -414,7 +415,7 @@ static int begin_record(struct jitdump *dump, struct why *why)
 	uint32_t id = cursor_u32(&c), total = cursor_u32(&c);
 
 	if (total < PREFIX_BYTES || total > JITDUMP_RECORD_MAX)
-		return why_set(why, -EINVAL, "a jitdump record of %u bytes", total);
+		return why_set(why, -EINVAL, "the jitdump has a record of %u bytes", total);
 	dump->head_want = head_size(id, total);
 	dump->skip = total - dump->head_want;
 	dump->state = JITDUMP_IN_RECORD;
@@ -495,7 +496,7 @@ int jitdump_feed(struct jitdump *dump, const void *data, size_t len, struct why 
 	int err = 0;
 
 	if (dump->state == JITDUMP_BROKEN)
-		return why_set(why, -EBADMSG, "a jitdump that could not be read before");
+		return why_set(why, -EBADMSG, "the jitdump failed earlier");
 	while (err == 0)
 		err = step(dump, &c, why);
 	if (err < 0)

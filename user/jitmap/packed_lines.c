@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* jitmap/packed_lines.c - the lowest bit of a row's first number says whether a file's number
- * follows: files change seldom, addresses and lines by little. Who owns which table is the caller's
- * to know.
- */
+/* jitmap/packed_lines.c - the lowest bit of a row's first number is set if a file number
+ * follows: files change seldom, addresses and lines by little. The owner remembers the tables'
+ * offsets. */
 #include "jitmap/packed_lines.h"
 
 #include <stdbool.h>

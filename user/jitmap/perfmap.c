@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* jitmap/perfmap.c - lines gather in `fresh`; the first look-up after them makes of them a level:
- * ranges that are sorted and disjoint. Levels shrink by half or more from the first to the last,
- * and merge when they do not, so that feeding and finding may alternate at will: a line costs O(log
- * n) steps in the long run, a look-up one binary search a level. Invariant: what a later level says
- * of an address wins; within a level an address is said once. No hashing of names, which a hostile
- * process could make collide; names that no range uses any more (a rundown written twice) are
- * thrown out each time their block has doubled. */
+/* jitmap/perfmap.c - lines gather in `fresh`; the next look-up turns them into a level: sorted,
+ * disjoint ranges. Each level is at most half as large as the one before, else they are merged. So
+ * feeding and finding may alternate freely: a line costs O(log n) steps over time, a look-up one
+ * binary search a level. Invariant: a later level wins over earlier ones, and a level covers an
+ * address once. Names are not hashed, because a hostile process could make them collide. Unused
+ * names (after a rundown that was written twice) are removed each time their block has doubled. */
 #include "jitmap/perfmap.h"
 
 #include <errno.h>

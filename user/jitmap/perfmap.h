@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* jitmap/perfmap.h - the names that a JIT writes into perf-PID.map, read as the file grows.
- * A line is `START SIZE NAME`: hex numbers, with 0x or not, in any case and padding; blanks or tabs
- * between; the name is the rest of the line, blanks and all. Lines come in no order. A later line
- * wins over what earlier ones said about the same bytes, and only there. Source: the kernel's
- * tools/perf/Documentation/jit-interface.txt, and what runtimes really write. */
+/* jitmap/perfmap.h - names that a JIT writes into perf-PID.map, read as the file grows.
+ * A line is `START SIZE NAME`: hex numbers, with or without 0x, in any case and padding; blanks or
+ * tabs between; the name is the rest of the line, including blanks. Lines are in no order. A later
+ * line overrides earlier ones for the bytes that they share. Source: the kernel's
+ * tools/perf/Documentation/jit-interface.txt, and the files that runtimes write. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,7 +15,7 @@
 
 #define PERFMAP_RANGES_MAX (1U << 21)
 #define PERFMAP_NAMES_BYTES_MAX (64U << 20)
-#define PERFMAP_NAME_MAX 4096 /* a longer name is cut */
+#define PERFMAP_NAME_MAX 4096 /* longer names are cut */
 
 struct perfmap_limits {
 	size_t ranges_max;
@@ -28,11 +28,11 @@ struct perfmap_limits {
 	}
 
 struct perfmap_stats {
-	size_t lines;  /* taken */
-	size_t bad;    /* no such line: bad hex, size 0 or over 4 GiB, overflow */
-	size_t full;   /* dropped: a limit is reached, and that stays so until the reset */
-	size_t cut;    /* names cut, and last lines that never got their newline */
-	size_t ranges; /* held, some of them hidden by later ones until the next merge */
+	size_t lines;  /* accepted */
+	size_t bad;    /* malformed: bad hex, size 0 or over 4 GiB, overflow */
+	size_t full;   /* dropped at a limit, which lasts until the reset */
+	size_t cut;    /* names cut, and last lines without a newline */
+	size_t ranges; /* including some that later ones hide until the next merge */
 	size_t memory_bytes;
 };
 
@@ -52,8 +52,8 @@ struct perfmap_level {
 struct perfmap {
 	struct perfmap_limits limits;
 	struct buf names;
-	size_t names_next; /* when names are that long, the unused ones are thrown out */
-	struct buf tail;   /* a line whose newline has not come */
+	size_t names_next; /* unused names are removed at this length */
+	struct buf tail;   /* an incomplete line */
 	bool is_full;
 	VEC(struct perfmap_range) fresh; /* lines in the file's order, not yet in a level */
 	struct perfmap_level levels[PERFMAP_LEVELS_MAX]; /* later ones win over earlier ones */
@@ -64,15 +64,15 @@ struct perfmap {
 int perfmap_init(struct perfmap *map, const struct perfmap_limits *limits);
 void perfmap_done(struct perfmap *map);
 
-/* Takes the next bytes of the file, cut anywhere. 0 or -ENOMEM; after -ENOMEM the rest of the bytes
- * is lost and the map is still sound. */
+/* Takes the next bytes of the file, cut anywhere. 0 or -ENOMEM; then the rest of the bytes is lost
+ * and the map is still valid. */
 int perfmap_feed(struct perfmap *map, const void *data, size_t len);
-/* No more will come: a last line without its newline is not taken, but counted. */
+/* The file is complete: a last line without newline is dropped and counted. */
 void perfmap_finish(struct perfmap *map);
-/* The file was written anew: forgets everything but the limits. 0 or -ENOMEM. */
+/* For a file that was truncated and rewritten: drops everything except the limits. 0 or -ENOMEM. */
 int perfmap_reset(struct perfmap *map);
 
-/* False: no line covers the address, or the last that does has no name. The name is as written and
- * lives until the next feed or reset. -ENOMEM is answered as "not found". */
+/* False: no line covers the address, or the latest one has no name, or -ENOMEM. The name is as
+ * written and valid until the next feed or reset. */
 bool perfmap_find(struct perfmap *map, uint64_t addr, const char **name);
 void perfmap_stats(const struct perfmap *map, struct perfmap_stats *out);

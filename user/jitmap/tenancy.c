@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* jitmap/tenancy.c - segment trees, laid out bottom-up in arrays, in levels that at least halve
- * from one to the next. A tenant stands at the O(log n) nodes that make up its stretch; the nodes
- * above an address hold all who ever held it, and since each node's list is in order of time, one
- * binary search a node finds the last before a moment. Levels are merged (built anew from their
- * tenants) when they do not halve, so that each tenant is built O(log n) times. Invariant: levels
- * hold consecutive runs of ids, together [0, built). No input makes this quadratic. */
+/* jitmap/tenancy.c - segment trees, laid out bottom-up in arrays, in levels of which each is at
+ * most half as large as the one before. A tenant is listed at the O(log n) nodes that make up its
+ * stretch. The nodes above an address list all its tenants, in order of time, so one binary search
+ * a node finds the last before a moment. Levels that do not halve are merged and rebuilt, so each
+ * tenant is built O(log n) times. Invariant: levels hold consecutive runs of ids, together [0,
+ * built). No input is quadratic. */
 #include "jitmap/tenancy.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* proc/load.c - lines of words and numbers. A number that does not fit is as bad as none: what is
- * compared with it would fire or not by chance. */
+/* proc/load.c - parses words and numbers. A number that overflows is an error, like a missing one:
+ * a trap that compares with it would fire by chance. */
 #include "proc/load.h"
 
 #include <errno.h>

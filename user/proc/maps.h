@@ -11,17 +11,17 @@ struct maps_entry {
 	uint64_t start, end;
 	uint64_t file_offset;
 	uint64_t ino; /* 0: no file */
-	uint32_t dev; /* as the kernel packs it: major << 20 | minor */
+	uint32_t dev; /* in kernel encoding: major << 20 | minor */
 	bool executable;
 	bool shared;
-	char path[MAPS_PATH_MAX]; /* a newline in it reads \012; "" none */
+	char path[MAPS_PATH_MAX]; /* newlines are written \012; "": none */
 };
 
-/* Calls take for each line that is one, in order; the entry is good during the call. Returns how
- * many lines were none. */
+/* Calls take for each well-formed line, in order; the entry is valid during the call. Returns the
+ * number of malformed lines. */
 uint32_t maps_parse(
 	const char *text, void (*take)(void *ctx, const struct maps_entry *entry), void *ctx);
 
-/* Code in no file that could be opened: anonymous memory, or shared memory without a path (memfd,
- * /dev/zero), which is where JITs keep theirs. Kernel-made mappings such as [vdso] are none. */
+/* Executable memory without a file that can be opened: anonymous, or shared without a path (memfd,
+ * /dev/zero). JITs keep code there. Kernel mappings such as [vdso] do not count. */
 bool maps_is_anon_code(const struct maps_entry *entry);

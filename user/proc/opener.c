@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* proc/opener.c - O_PATH first, look, then open what was looked at through /proc/self/fd. openat2
- * with RESOLVE_IN_ROOT keeps a container's symbolic links inside the container. */
+/* proc/opener.c - opens with O_PATH, checks, then opens the checked file through /proc/self/fd.
+ * openat2 with RESOLVE_IN_ROOT keeps a container's symbolic links inside the container. */
 #include "proc/opener.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* proc/opener.h - the one place that opens files which belong to other processes.
- * Each is looked at before it is opened (O_PATH), and only regular files are: a FIFO, device or
- * socket cannot make us wait. Paths inside a process's root stay inside it. Nothing is read here.
- */
+/* proc/opener.h - the only place that opens files of other processes.
+ * A file is checked before it is opened (O_PATH), and only regular files are opened: a FIFO, device
+ * or socket cannot make stoker wait. Paths inside a process's root stay inside it. Nothing is read
+ * here. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,45 +11,46 @@
 
 #include "base/err.h"
 
-/* Which process: pid, and its start so that a reused pid is not taken for it. */
+/* A process: its pid, and its start time, so that a reused pid is noticed. */
 struct opener_process {
 	pid_t pid;
-	uint64_t start_ns; /* CLOCK_BOOTTIME as BPF tells it */
+	uint64_t start_ns; /* CLOCK_BOOTTIME, as from BPF */
 };
 
-/* Larger files are refused: nobody means them to be read. */
+/* Limits of size; larger files are refused. */
 #define OPENER_FILE_BYTES_MAX (4ULL << 30)
 #define OPENER_MAP_BYTES_MAX (1ULL << 30)
 
 struct opener_mapping {
 	struct opener_process process;
 	uint64_t vm_start, vm_end;
-	uint64_t ino;      /* what the file at the mapping must have */
-	uint64_t mtime_ns; /* and when it was last written; 0: not known */
+	uint64_t ino;      /* inode number that the mapped file must have */
+	uint64_t mtime_ns; /* required modification time; 0: unknown */
 };
 
-/* The file that is mapped there, read-only. *fd is the caller's; path gets what /proc says of it
- * ("" when it says nothing). 0, or the enum object_reason that tells why not (positive). */
+/* Opens the mapped file read-only. *fd is the caller's; path gets its path in /proc ("" if
+ * unknown). 0, or the positive enum object_reason of the failure. */
 int opener_mapped_file(const struct opener_mapping *mapping, int *fd, char *path, size_t path_size);
 
-/* /proc/PID of this very process, as an O_PATH descriptor. -ESRCH: the pid is another process's by
- * now; with start_ns 0 that is not asked. */
+/* /proc/PID as an O_PATH descriptor. -ESRCH: the pid is another process by now; not checked if
+ * start_ns is 0. */
 int opener_process(const struct opener_process *process, int *fd);
-/* Its root directory, likewise: outlives the process. */
+/* Its root directory as an O_PATH descriptor, which stays usable after the process ends. */
 int opener_root(const struct opener_process *process, int *fd);
 
-/* A regular file inside a root, whatever links lead to it; read-only. -EINVAL: no regular one,
- * -ELOOP: links without end, -EFBIG. */
+/* Opens a regular file inside a root read-only and follows links. -EINVAL: not a regular file;
+ * -ELOOP: a loop of links; -EFBIG. */
 int opener_in_root(int root_fd, const char *path, int *fd);
 
-/* A directory in the process's root, as an O_PATH descriptor: outlives the process. */
+/* A directory in the process's root as an O_PATH descriptor, which stays usable after the process
+ * ends. */
 int opener_dir(const struct opener_process *process, const char *path, int *fd);
 
-/* A perf map in such a directory: a regular file that belongs to the process's user or root, not
- * older than the process. 0, -ENOENT when there is none, -EPERM when it is somebody else's, -ESTALE
- * when older, -ELOOP: a link, -EINVAL: something else that is no regular file, -EFBIG. */
+/* Opens a perf map in a directory: a regular file of the process's user or root, not older than the
+ * process. 0; -ENOENT: none; -EPERM: another owner; -ESTALE: older; -ELOOP: a link; -EINVAL:
+ * another kind of file; -EFBIG. */
 int opener_perf_map(
 	int dir_fd, const struct opener_process *process, pid_t ns_pid, uid_t uid, int *fd);
 
-/* The enum file_reason of an error of those above; -1: there is no such file, or process. */
+/* The enum file_reason of an error of the functions above; -1: no such file or process. */
 int opener_reason(int err);

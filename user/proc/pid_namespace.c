@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* proc/pid_namespace.c - a namespace's number is that of its file in nsfs. */
+/* proc/pid_namespace.c - a namespace's number is its file's inode number in nsfs. */
 #include "proc/pid_namespace.h"
 
 #include <sys/stat.h>

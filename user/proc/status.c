@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* proc/status.c - /proc text is the kernel's, but a process chooses its own name in it: fields are
- * looked for at the start of a line only, and the name is taken with care. */
+/* proc/status.c - the kernel writes these texts, but a process chooses its own name in them. So
+ * fields are found at the start of a line only, and the name is skipped with care. */
 #include "proc/status.h"
 
 #include <errno.h>

@@ -9,23 +9,23 @@
 #define STATUS_NSPID_MAX 32
 
 struct status {
-	pid_t ns_pids[STATUS_NSPID_MAX]; /* from the outermost pid namespace that we see inwards */
+	pid_t ns_pids[STATUS_NSPID_MAX]; /* from the outermost visible pid namespace inwards */
 	uint32_t ns_pids_len;
 	uid_t euid;
 	char name[16];
 	uint32_t threads;
 };
 
-/* The same text → the parent's pid. -EBADMSG. */
+/* The parent's pid from /proc/PID/status. -EBADMSG. */
 int status_parse_parent(const char *text, pid_t *parent);
 
-/* Text of /proc/PID/status. -EBADMSG when it holds no Uid line. */
+/* Parses /proc/PID/status. -EBADMSG: no Uid line. */
 int status_parse(const char *text, struct status *out);
 
-/* Text of /proc/PID/stat → field 22 in clock ticks since boot. The command's name may hold blanks
- * and brackets. -EBADMSG. */
+/* /proc/PID/stat → field 22 in clock ticks since boot. The command's name may contain blanks and
+ * brackets. -EBADMSG. */
 int status_parse_start(const char *stat_text, uint64_t *start_ticks);
 
-/* The path of the cgroup2 line, "0::PATH", of /proc/PID/cgroup. -ENOENT when there is none; a path
- * longer than size is -ENAMETOOLONG. */
+/* The path in the cgroup2 line, "0::PATH", of /proc/PID/cgroup. -ENOENT: no such line;
+ * -ENAMETOOLONG: the path does not fit. */
 int status_parse_cgroup(const char *text, char *path, size_t size);

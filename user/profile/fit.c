@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* profile/fit.c - measured with each limit in turn, from the lengths of all strings, which are
- * counted once. What is 96 bytes long at most stays as it is: names like that come from real
- * programs, however many there are. */
+/* profile/fit.c - computes the total for each limit from a table of string lengths, which is built
+ * once. Names up to 96 bytes are never cut: real programs have many of those. */
 #include "profile/fit.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* profile/folded_reader.c - line by line; a line that is none is left out and counted, as whoever
- * made it may have mixed in what a program said. */
+/* profile/folded_reader.c - parses line by line. Malformed lines are skipped and counted, because
+ * other programs' output may be mixed in. */
 #include "profile/folded_reader.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* profile/perf_reader.c - line by line. A comm may hold anything, so a head is read from where its
- * time stands: the first word that is a number with a fraction and a colon, behind a PID. A frame's
- * module is what is in the last parentheses. Lines that are neither are left out and counted. */
+/* profile/perf_reader.c - parses line by line. A comm may contain anything, so a head is found by
+ * its time: the first number with a fraction and a colon after a PID. A frame's module is in the
+ * last parentheses. Other lines are skipped and counted. */
 #include "profile/perf_reader.h"
 
 #include <errno.h>

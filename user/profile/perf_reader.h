@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* profile/perf_reader.h - what `perf script` prints, ours or perf's own, as a profile with times:
+/* profile/perf_reader.h - reads the output of `perf script`, stoker's or perf's own, into a profile
+ * with times:
  *     COMM PID/TID [CPU] SECONDS.FRACTION: PERIOD EVENT:
  *     <blank>ADDRESS SYMBOL+0xOFFSET (MODULE)       leaf first
  *     <empty line>
- * PID or /TID, [CPU] and PERIOD may be missing; of samples without stacks the one frame stands
- * behind EVENT:. Each event is one sample, whatever its period; the
- * profile has a period where the event is a clock. */
+ * PID or /TID, [CPU] and PERIOD may be missing; a sample without stack has its only frame after
+ * EVENT:. Each event is one sample, whatever its period; the profile has a period if the event is a
+ * clock. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,11 +19,11 @@
 
 struct perf_counts {
 	uint64_t samples;
-	uint64_t bad;    /* lines left out: neither the head of a sample nor a frame */
-	uint64_t bad_at; /* the number of the first of them, from 1 */
+	uint64_t bad;    /* skipped lines: neither the head of a sample nor a frame */
+	uint64_t bad_at; /* line number of the first, from 1 */
 };
 
-/* Does it begin like perf text? */
+/* Does the text begin like output of perf script? */
 bool perf_looks_like(struct bytes text);
-/* Adds to out, which is fresh or holds other samples. 0 or -ENOMEM. */
+/* Adds to out, which is empty or has other samples. 0 or -ENOMEM. */
 int perf_read(struct bytes text, struct profile *out, struct perf_counts *counts);

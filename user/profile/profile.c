@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* profile/profile.c - interning. Each index goes from a hash of the contents to an id; on the rare
- * collision of two contents the later one goes to the next free key, so equal contents always have
- * one id and different contents never share one. */
+/* profile/profile.c - interning. Each index maps a hash of the contents to an id. On a collision
+ * the later contents go to the next free key, so equal contents always have one id and different
+ * contents never share one. */
 #include "profile/profile.h"
 
 #include <errno.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* profile/profile.h - the one in-memory model that every output reads.
- * A profile is samples; a sample is a stack, labels and a value. Strings, frames, stacks and labels
- * are interned: each once, known by a dense id. Adding the same (stack, labels) again adds to the
- * value. Nothing here knows where a name came from or how it will be written. */
+ * A profile is a list of samples; a sample is a stack, labels and a value. Strings, frames, stacks
+ * and labels are interned: each is stored once, under a dense id. Adding the same (stack, labels)
+ * again adds to the value. The model is independent of the sources of names and of output
+ * formats. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,30 +15,30 @@
 #include "base/vec.h"
 
 enum profile_class {
-	PROFILE_NATIVE, /* user code in a file */
+	PROFILE_NATIVE, /* user code from a file */
 	PROFILE_KERNEL,
-	PROFILE_JIT,     /* user code in no file */
-	PROFILE_INLINED, /* of its caller's code */
-	PROFILE_MARK,    /* not code: says something of the stack, such as [truncated] */
+	PROFILE_JIT,     /* user code without a file */
+	PROFILE_INLINED, /* inlined into its caller */
+	PROFILE_MARK,    /* not code: a note in the stack, such as [truncated] */
 };
 
 struct profile_frame {
-	uint64_t address; /* file offset, or address where there is no file; 0 for marks */
+	uint64_t address; /* file offset, or address if there is no file; 0 for marks */
 	uint32_t name;    /* strings */
-	uint32_t module;  /* file or kernel module, last part of its path; "" none */
-	uint32_t file;    /* source file; "" not known */
-	uint32_t line;    /* 0 not known */
+	uint32_t module;  /* file or kernel module, last part of its path; "": none */
+	uint32_t file;    /* source file; "": unknown */
+	uint32_t line;    /* 0: unknown */
 	uint32_t class;   /* enum profile_class */
-	uint32_t object;  /* index in profile.objects + 1; 0 none, or not known */
+	uint32_t object;  /* index in profile.objects + 1; 0: none or unknown */
 };
 
-/* A file that frames are of. Strings, as all. */
+/* A file that frames belong to. All fields are strings. */
 struct profile_object {
-	uint32_t path;     /* as the process sees it */
-	uint32_t build_id; /* hex digits; "" none */
+	uint32_t path;     /* in the process's view */
+	uint32_t build_id; /* hex digits; "": none */
 };
 
-/* Whose sample it is. Strings are ids; "" and -1: not known or not kept. */
+/* The origin of a sample. Strings are ids; "" and -1: unknown or not kept. */
 struct profile_labels {
 	uint32_t container, pod, namespace_, image, unit, comm;
 	int32_t pid, tid, cpu;
@@ -54,16 +55,15 @@ struct profile_sample {
 	uint64_t value;
 };
 
-/* When one of a sample's ticks was. */
+/* The time of one tick of a sample. */
 struct profile_tick {
-	uint64_t time_ns; /* CLOCK_MONOTONIC of the host, or a file's own clock: a time is to be
-			     compared with others of the same profile, not with those of another */
+	uint64_t time_ns; /* CLOCK_MONOTONIC, or a file's own clock: compare in one profile only */
 	uint32_t sample;  /* in profile.samples */
-	uint32_t cpu;     /* PROFILE_NO_CPU: not known */
+	uint32_t cpu;     /* PROFILE_NO_CPU: unknown */
 };
 
 #define PROFILE_NO_CPU UINT32_MAX
-#define PROFILE_TICKS_MAX 4000000 /* 64 MB; those beyond are counted in their samples alone */
+#define PROFILE_TICKS_MAX 4000000 /* 64 MB; further ticks are only counted */
 
 struct profile {
 	struct strtab strings;
@@ -73,39 +73,39 @@ struct profile {
 	VEC(struct profile_stack) stacks;
 	VEC(struct profile_labels) labels;
 	VEC(struct profile_sample) samples;
-	VEC(struct profile_tick) ticks; /* by time; empty where times were not kept */
-	uint64_t ticks_dropped;         /* over PROFILE_TICKS_MAX: ticks of which no time is kept */
+	VEC(struct profile_tick) ticks; /* by time; empty if times were not kept */
+	uint64_t ticks_dropped;         /* ticks without time, over PROFILE_TICKS_MAX */
 	struct hash frame_index, stack_index, label_index, sample_index, object_index;
 	const char *value_type; /* "samples" */
 	const char *value_unit; /* "count" */
-	uint64_t period_ns;     /* what one sample stands for; 0: not known */
+	uint64_t period_ns;     /* time that one sample represents; 0: unknown */
 	uint64_t start_ns;      /* CLOCK_REALTIME */
-	uint64_t start_tick_ns; /* the same moment by the clock of ticks; 0: not known */
+	uint64_t start_tick_ns; /* the same moment on the clock of ticks; 0: unknown */
 	uint64_t duration_ns;
 };
 
 int profile_init(struct profile *profile);
 void profile_done(struct profile *profile);
 
-/* All return 0 or -ENOMEM, the id last. */
+/* These return 0 or -ENOMEM; the id is the last parameter. */
 int profile_string(struct profile *profile, const char *text, uint32_t *id);
-/* *id is what a frame has: the index + 1. */
+/* *id is the value for a frame's object: the index + 1. */
 int profile_object(struct profile *profile, const struct profile_object *object, uint32_t *id);
 int profile_frame(struct profile *profile, const struct profile_frame *frame, uint32_t *id);
 /* frames: ids, leaf first. */
 int profile_stack(struct profile *profile, const uint32_t *frames, uint32_t len, uint32_t *id);
 int profile_labels(struct profile *profile, const struct profile_labels *labels, uint32_t *id);
 int profile_add(struct profile *profile, uint32_t stack, uint32_t labels, uint64_t value);
-/* One tick: adds 1 to the sample's value and notes when it was. In a profile of which all was added
- * by this, the values' sum is ticks.len + ticks_dropped. Not in the order of time: profile_sort
- * goes last. */
+/* Adds one tick: 1 to the sample's value, and its time. If all of a profile was added like this,
+ * the sum of values is ticks.len + ticks_dropped. Ticks may come unordered: call profile_sort at
+ * the end. */
 int profile_tick(
 	struct profile *profile, uint32_t stack, uint32_t labels, uint32_t cpu, uint64_t time_ns);
-/* Orders ticks by time; those of the same time by cpu. */
+/* Sorts ticks by time, then by CPU. */
 void profile_sort(struct profile *profile);
 
 const char *profile_text(const struct profile *profile, uint32_t string);
-/* Frame i of a stack, 0 the leaf. */
+/* Frame i of a stack; 0 is the leaf. */
 const struct profile_frame *profile_stack_frame(
 	const struct profile *profile, uint32_t stack, uint32_t i);
 uint64_t profile_total(const struct profile *profile);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* profile/ranking.c - the interval's stacks are kept as they came, names interned, and each view is
- * one pass over them: so what is looked at can change without a new interval. */
+/* profile/ranking.c - stores the interval's stacks with interned names. Each view is one pass over
+ * them, so the user can change the view without a new interval. */
 #include "profile/ranking.h"
 
 #include <ctype.h>

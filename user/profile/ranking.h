@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* profile/ranking.h - what ran most: functions, processes and containers of one interval, and who
- * called a function. It is fed with folded lines whose first three frames are the container, the
- * pid and the command: `container;pid;comm;root;...;leaf COUNT`. */
+/* profile/ranking.h - ranks functions, processes and containers of one interval, and the callers of
+ * a function. Its input is folded lines whose first three frames are the container, the pid and the
+ * command: `container;pid;comm;root;...;leaf COUNT`. */
 #pragma once
 
 #include <stddef.h>
@@ -9,19 +9,19 @@
 
 #include "base/vec.h"
 
-#define RANKING_STACKS_MAX 100000 /* those beyond are counted as dropped and not ranked */
+#define RANKING_STACKS_MAX 100000 /* further ones are counted as dropped and not ranked */
 #define RANKING_CHAIN_MAX 32
 
 struct ranking;
 
-/* Texts live until the next ranking_clear. */
+/* Texts are valid until the next ranking_clear. */
 struct ranking_row {
 	const char *name;      /* a function with its suffix; a command; a container */
-	const char *pid;       /* processes: its number */
-	const char *container; /* processes: where it runs */
+	const char *pid;       /* processes only */
+	const char *container; /* processes: their container */
 	const char *hottest;   /* processes and containers: the leaf with the most samples */
 	uint64_t self;         /* functions: samples at the leaf */
-	uint64_t total;        /* functions: once for each stack it is in; else all */
+	uint64_t total;        /* functions: once for each stack with it; else all samples */
 };
 
 struct ranking_rows {
@@ -38,26 +38,26 @@ enum ranking_order {
 
 int ranking_new(struct ranking **out);
 void ranking_free(struct ranking *ranking);
-/* A new interval: nothing is known of the one before. */
+/* Starts a new interval with no data. */
 int ranking_clear(struct ranking *ranking);
-/* One line without its end. -EBADMSG: it is no such line, and was left out. */
+/* Adds one line without its newline. -EBADMSG: malformed, skipped. */
 int ranking_line(struct ranking *ranking, const char *line, size_t len);
 uint64_t ranking_total(const struct ranking *ranking);
 uint64_t ranking_dropped(const struct ranking *ranking);
 
-/* Stacks to look at; NULL: whatever they have there. */
+/* Restricts a view to these stacks; NULL: any. */
 struct ranking_only {
 	const char *container, *pid;
 };
 
-/* Each replaces what rows had. 0 or -ENOMEM. */
+/* Each replaces the contents of rows. 0 or -ENOMEM. */
 int ranking_functions(
 	const struct ranking *ranking, const struct ranking_only *only, struct ranking_rows *rows);
 int ranking_processes(const struct ranking *ranking, struct ranking_rows *rows);
 int ranking_containers(const struct ranking *ranking, struct ranking_rows *rows);
-/* Who calls chain[0] by way of chain[1], chain[2] ...: the next caller outward, by total. A stack's
- * first frame is called by its command. */
+/* The callers of chain[0] through chain[1], chain[2] ...: the next caller outward, by total. A
+ * stack's first frame is called by its command. */
 int ranking_callers(const struct ranking *ranking, const struct ranking_only *only,
 	const char *const *chain, size_t chain_len, struct ranking_rows *rows);
-/* Most first, names from A on; equal ones by name. */
+/* Highest first, names from A on; ties by name. */
 void ranking_sort(struct ranking_rows *rows, enum ranking_order order);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* profile/slice.c - strings, frames, stacks and labels are copied as they are first met, so that
- * only what is used is there. */
+/* profile/slice.c - copies strings, frames, stacks and labels at first use, so that the result
+ * contains only what it needs. */
 #include "profile/slice.h"
 
 #include <errno.h>

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sym/demangle.c - picks the scheme by the prefix and lets libiberty do it.
- * libiberty's own limit on recursion stays on, but it bounds the depth of a name, not its length:
- * back references can double it at every level. So what has a callback is stopped from there by a
- * long jump (its state is on the stack), and D, which has none, is limited by the references in it.
- */
+/* sym/demangle.c - picks the scheme by the prefix; libiberty does the work.
+ * libiberty's own limit on recursion stays on, but it limits the depth of a name, not its length:
+ * back references can double it at every level. Schemes with a callback are stopped from there by a
+ * long jump (their state is on the stack). D has none, so its back references are limited. */
 #include "sym/demangle.h"
 
 #include <libiberty/demangle.h>

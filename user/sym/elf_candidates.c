@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sym/elf_candidates.c - one table after the other, 16 bytes a symbol; then sorted, one winner an
- * address. Names are looked at only where two are at one address and for what has no type: the
- * strings of a large program are tens of megabytes, which nobody asked for. */
+/* sym/elf_candidates.c - reads one table after the other, 16 bytes a symbol, sorts them, and keeps
+ * one an address. It reads names only where two symbols share an address and for symbols without a
+ * type: the strings of a large program are tens of megabytes. */
 #include "sym/elf_candidates.h"
 
 #include <elf.h>

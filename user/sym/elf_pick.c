@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sym/elf_pick.c - what a symbol from outside a wanted block needs to be known of:
- * a sized one, whether another one begins at its place and wins: those that begin there;
- * an untyped one, whether it counts at all: its block is wanted too;
- * an unsized one, whether another one begins before the wanted block: mostly the blocks between
- * tell, else its block is wanted too.
- * Invariant: what is wanted is in starts. */
+/* sym/elf_pick.c - a symbol outside the wanted blocks may still matter:
+ * a sized one may lose to another at its start, so those that begin there are taken too; an untyped
+ * one may not count at all, so its block is wanted too; an unsized one ends where another begins
+ * before the wanted block: mostly the blocks between show that, else its block is wanted too.
+ * Invariant: all wanted blocks are in starts. */
 #include "sym/elf_pick.h"
 
 #include <errno.h>

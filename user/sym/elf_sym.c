@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sym/elf_sym.c - symbols boiled down to ranges that do not overlap.
- * The candidates (sym/elf_candidates.h) in order of address become ranges, an outer symbol going on
- * behind an inner one in a piece of its own. So a look-up is one binary search, whatever nesting a
- * file claims. Invariant: ranges are sorted and disjoint, and each one's name ends within the block
- * of names. Demangling, and finding the extra file, are left to the caller. */
+/* sym/elf_sym.c - reduces symbols to ranges that do not overlap.
+ * The candidates (sym/elf_candidates.h) in order of address become ranges; an outer symbol that
+ * goes on after an inner one gets a second range. So a look-up is one binary search, whatever
+ * nesting a file claims. Invariant: ranges are sorted and disjoint, and each name ends within the
+ * block of names. The caller demangles, and finds the extra file. */
 #include "sym/elf_sym.h"
 
 #include <errno.h>

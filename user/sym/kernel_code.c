@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sym/kernel_code.c - few come while we watch, so a look-up goes over all. Invariant: of those that
- * are there no two overlap: where one comes, what was there has gone, whether that was told or not.
- */
+/* sym/kernel_code.c - few regions come and go while we watch, so a look-up scans all. Invariant:
+ * current regions never overlap: a new one ends those at its place, even if no event said so. */
 #include "sym/kernel_code.h"
 
 #include <errno.h>

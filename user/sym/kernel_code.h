@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sym/kernel_code.h - kernel code that comes and goes while we watch: BPF programs, trampolines.
- * Each has a size, so none of it is named after a neighbour. Of several that were at an address
- * during an interval, the one that was there for longest has it: its samples are the most. Times
- * are of one clock. */
+/* sym/kernel_code.h - kernel code that is loaded and unloaded while we watch: BPF programs,
+ * trampolines. Each has a size, so none takes a neighbour's name. If several were at an address
+ * during an interval, the one that was there longest names it: it has the most samples. All times
+ * use one clock. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,13 +11,13 @@
 
 #include "base/vec.h"
 
-#define KERNEL_CODE_MAX 8192 /* at a time; full: what comes is not known, and counted */
+#define KERNEL_CODE_MAX 8192 /* at a time; when full, new code is ignored and counted */
 
 struct kernel_code_range {
 	uint64_t start;
 	uint32_t size;
-	uint64_t came_ns; /* 0: before we watched */
-	uint64_t gone_ns; /* UINT64_MAX: it is there; else what was sampled may be to be named */
+	uint64_t came_ns; /* time of loading; 0: before we watched */
+	uint64_t gone_ns; /* UINT64_MAX: loaded; else kept to name earlier samples */
 	char *name;
 };
 
@@ -27,14 +27,14 @@ struct kernel_code {
 };
 
 void kernel_code_done(struct kernel_code *code);
-/* It came; by increasing time. -ENOMEM */
+/* Code was loaded; call in order of time. -ENOMEM */
 int kernel_code_add(
 	struct kernel_code *code, uint64_t start, uint32_t size, const char *name, uint64_t at_ns);
-/* It went; also one that was there before we watched. -ENOMEM */
+/* Code was unloaded, even if it was loaded before we watched. -ENOMEM */
 int kernel_code_remove(
 	struct kernel_code *code, uint64_t start, uint32_t size, const char *name, uint64_t at_ns);
-/* In an interval. NULL: nothing that came or went covers the address. */
+/* The name of an address during an interval. NULL: no region covers it. */
 const char *kernel_code_find(const struct kernel_code *code, uint64_t addr, uint64_t from_ns,
 	uint64_t until_ns, uint64_t *start);
-/* All samples so far have their names: forgets what is gone. */
+/* Drops unloaded code, after all samples so far have their names. */
 void kernel_code_next(struct kernel_code *code);

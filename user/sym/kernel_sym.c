@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sym/kernel_sym.c - a hundred thousand names in two megabytes.
- * Symbols stand in order of address in chunks of up to 64: a chunk has the address of its first
- * and where its names begin, a symbol has two bytes of distance from that address and its name,
- * which is found by walking over those before it. A kernel that is built with room for patching
- * before its functions has a `__pfx_NAME` for each NAME; of such a pair the second is kept as one
- * byte. Invariant: an entry with an empty name ends the one before it and is nobody's. */
+/* sym/kernel_sym.c - stores a hundred thousand names in two megabytes.
+ * Symbols are in order of address in chunks of up to 64. A chunk has the address of its first
+ * symbol and the offset of its names. A symbol has two bytes of distance from that address and its
+ * name, which is found by walking over the names before it. A kernel built with patching room
+ * before functions has a `__pfx_NAME` for each NAME; the second of such a pair takes one byte.
+ * Invariant: an entry with an empty name ends the one before it and names nothing. */
 #include "sym/kernel_sym.h"
 
 #include <errno.h>

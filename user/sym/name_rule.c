@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sym/name_rule.c - by what is public: leading underscores are what libraries have for themselves,
- * and long names are variants of short ones. In the end by the alphabet, so that it is always the
- * same one. */
+/* sym/name_rule.c - prefers public names: leading underscores mark a library's internals, and long
+ * names are variants of short ones. The alphabet decides last, so that the choice never varies. */
 #include "sym/name_rule.h"
 
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sym/name_rule.h - which of two names of one place is the one to be told. */
+/* sym/name_rule.h - chooses between two names of one place. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* unwind/publish.c - one table for each object, in one of three states: PENDING and NONE have
  * nothing in the maps, READY has a run of page numbers. A new table gets its pages first and its
- * entry in the map of objects last. To take a table back, its entry is updated or deleted, a grace
- * period passes, then its pages are freed. An update that fails leaves all as it is, and
- * publish_settle() tries again: so nothing is freed that a tick may search. */
+ * entry in the map of objects last. To withdraw a table, its entry is updated or deleted, a grace
+ * period passes, then its pages are freed. A failed update changes nothing and publish_settle()
+ * repeats it: so nothing is freed that a tick may still search. */
 #include "unwind/publish.h"
 
 #include <errno.h>

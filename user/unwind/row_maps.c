@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unwind/row_maps.c - the kernel's maps. One slab is mapped at a time by the caller, for what is
- * mapped counts as our memory; the map of pages is small and stays. */
+/* unwind/row_maps.c - the kernel's maps. Only one slab is mapped at a time, because mappings count
+ * as stoker's memory; the map of pages is small and stays mapped. */
 #include "unwind/row_maps.h"
 
 #include <bpf/bpf.h>

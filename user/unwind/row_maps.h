@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unwind/row_maps.h - the BPF maps that hold unwind tables, behind functions: the kernel's maps
- * (row_maps_bpf_open), or memory that fails when a test wants it to.
+/* unwind/row_maps.h - access to the BPF maps of unwind tables by a table of functions: the kernel's
+ * maps (row_maps_bpf_open), or test memory that can fail on purpose.
  * The map of pages is shared memory: a store cannot fail, and BPF sees it at once. */
 #pragma once
 
@@ -13,7 +13,7 @@
 /* Functions return 0 or -errno. */
 struct row_maps_ops {
 	int (*object_get)(void *ctx, const struct object_key *key, struct object_value *out);
-	/* add: make an entry that is missing; otherwise a missing entry is -ENOENT. */
+	/* add: create a missing entry; otherwise a missing entry is -ENOENT. */
 	int (*object_put)(void *ctx, const struct object_key *key, const struct object_value *value,
 		bool add);
 	int (*object_del)(void *ctx, const struct object_key *key); /* -ENOENT */
@@ -21,7 +21,7 @@ struct row_maps_ops {
 	/* The bytes of one slab, shared with BPF, until slab_unmap. NULL: no memory. */
 	uint8_t *(*slab_map)(void *ctx, uint32_t slab);
 	void (*slab_unmap)(void *ctx, uint8_t *bytes);
-	/* Returns when no tick that began before the call still runs. */
+	/* Waits until all ticks that began before the call have ended. */
 	void (*wait_for_ticks)(void *ctx);
 };
 
@@ -31,16 +31,17 @@ struct row_maps {
 	struct rows_page *pages; /* BPF writes requests and times of use here */
 	uint32_t pages_len;
 	uint32_t slabs_len;
-	uint32_t *objects_len; /* in the map of objects; counted down for each that is taken out */
-	uint32_t *epoch;       /* raised when an object's table comes or goes */
-	uint32_t *second;      /* by which use is measured; never 0 */
+	uint32_t *objects_len; /* entries in the map of objects; decrement for each deleted one */
+	uint32_t *epoch;       /* raise it when an object's table appears or disappears */
+	uint32_t *second;      /* clock of `used`; never 0 */
 };
 
-/* The kernel's maps: descriptors stay the caller's, and it outlives whoever uses them. */
+/* The kernel's maps. The caller owns the descriptors and keeps this alive while the maps are
+ * used. */
 struct row_maps_bpf {
 	int objects, slabs, pages, rules;
 	void (*wait_for_ticks)(void);
-	struct rows_page *mapped; /* the map of pages */
+	struct rows_page *mapped; /* the mapped map of pages */
 };
 
 /* Sets ops, ctx, pages and pages_len. -errno: the map of pages cannot be mapped. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unwind/row_pages.c - what can fail is done first, then a page is committed by stores that cannot:
- * to our own list, and to the map of pages, which is memory that BPF reads. */
+/* unwind/row_pages.c - page numbers and slab memory. Everything that can fail is done first. Then a
+ * page is committed by stores to our list and to the map of pages, which BPF reads; stores cannot
+ * fail. */
 #include "unwind/row_pages.h"
 
 #include <assert.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unwind/row_pages.h - page numbers (a table has one run of them) and the pages' bytes in slabs.
- * A page's bytes are written before its place is set, and are given to another page only after a
- * grace period, so BPF never sees half a page, nor another one's. Which table has which run is the
- * caller's matter, and so is that no tick can reach a run any more when it is given back. */
+/* unwind/row_pages.h - page numbers (a table has one run of them) and page data in slabs.
+ * A page's data are written before its place is set, and their memory is reused only after a grace
+ * period, so BPF never sees half a page or a foreign one. The caller records the run of each table,
+ * and returns a run only when no tick can reach it. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,9 +13,9 @@
 #include "unwind/row_maps.h"
 
 struct row_pages_stats {
-	uint64_t rows, bytes;              /* of the pages that are loaded */
-	uint64_t slabs_bytes;              /* all that there is */
-	uint64_t loaded, evicted, refused; /* refused: there was no room */
+	uint64_t rows, bytes;              /* of the loaded pages */
+	uint64_t slabs_bytes;              /* total size of all slabs */
+	uint64_t loaded, evicted, refused; /* refused: no room */
 };
 
 struct row_pages;
@@ -26,26 +26,26 @@ void row_pages_free(struct row_pages *pages);
 
 /* A run of len page numbers, each marked ROWS_PAGE_EMPTY. -ENOSPC, -ENOMEM. */
 int row_pages_take(struct row_pages *pages, uint32_t len, uint32_t *base);
-/* Is there a free run of so many? */
+/* Is there a free run of this length? */
 bool row_pages_has_room(const struct row_pages *pages, uint32_t len);
-/* Marks a page that has rows: with its place if it is loaded, else as absent, so that BPF asks for
+/* Marks a page that has rows: with its place if it is loaded, else as absent, so that BPF requests
  * it. */
 void row_pages_offer(struct row_pages *pages, uint32_t page);
-/* Offers those pages of a run that BPF has asked for and that did not come. */
+/* Offers the requested but unanswered pages of a run again. */
 void row_pages_offer_asked(struct row_pages *pages, uint32_t base, uint32_t len);
 bool row_pages_is_loaded(const struct row_pages *pages, uint32_t page);
-/* True: no function is in the page. */
+/* True: the page contains no function. */
 bool row_pages_is_empty(const struct row_pages *pages, uint32_t page);
-/* Loads a page and offers it: data as bpf/abi_rows.h says, with the table's own rule ids, for which
- * ids[] has the shared ones. A page that is loaded stays as it is. Idle pages are evicted to make
+/* Loads a page and offers it. data is in the format of bpf/abi_rows.h with the table's own rule
+ * ids; ids[] maps them to shared ids. A loaded page is left alone. Idle pages are evicted to make
  * room. -ENOSPC, -ENOMEM: it stays absent. */
 int row_pages_load(struct row_pages *pages, uint32_t page, const struct bytes *data,
 	uint32_t rows_len, const uint16_t *ids);
-/* The bytes of a page that is loaded, good until the next call; NULL: they cannot be mapped. */
+/* The data of a loaded page, valid until the next call; NULL: mapping failed. */
 const uint8_t *row_pages_data(struct row_pages *pages, uint32_t page, uint32_t *len);
-/* Frees a run, with all that is loaded in it. No tick can be in it any more. */
+/* Frees a run and its loaded pages. No tick may reach it any more. */
 void row_pages_give(struct row_pages *pages, uint32_t base, uint32_t len);
 
-/* Unmaps what was mapped for a batch. */
+/* Unmaps the slab that a batch of calls left mapped. */
 void row_pages_rest(struct row_pages *pages);
 void row_pages_stats(const struct row_pages *pages, struct row_pages_stats *out);

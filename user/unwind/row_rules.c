@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unwind/row_rules.c - BPF has a rule before anything here refers to its id. */
+/* unwind/row_rules.c - shared rules. BPF gets a rule before any page refers to its id. */
 #include "unwind/row_rules.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unwind/row_rules.h - rule ids that all tables share: equal rules are one. None is ever given
- * back; when ROWS_RULES_MAX are in use, a new rule becomes ROW_RULE_UNSUPPORTED and is counted. */
+/* unwind/row_rules.h - rule ids that all tables share: equal rules have one id. Ids are never
+ * freed; after ROWS_RULES_MAX a new rule becomes ROW_RULE_UNSUPPORTED and is counted. */
 #pragma once
 
 #include <stdint.h>
@@ -14,7 +14,7 @@
 
 struct row_rules {
 	const struct row_maps *maps;
-	struct hash by_hash; /* hash of a rule, or the next free number → its id */
+	struct hash by_hash; /* hash of a rule, or of the next free number → id */
 	VEC(struct unwind_rule) list;
 	uint64_t refused;
 };
@@ -22,8 +22,8 @@ struct row_rules {
 /* maps must outlive it. */
 int row_rules_init(struct row_rules *rules, const struct row_maps *maps);
 void row_rules_done(struct row_rules *rules);
-/* The shared id of each of a table's rules, the caller's to free. NULL: no memory, or the map could
- * not be updated. */
+/* The shared id of each of a table's rules; the caller frees the array. NULL: no memory, or the map
+ * could not be updated. */
 uint16_t *row_rules_share(struct row_rules *rules, const struct unwind_rule *own, uint32_t len);
-/* ROW_RULE_NONE's for an id that is not in use. */
+/* An unused id gives the rule of ROW_RULE_NONE. */
 const struct unwind_rule *row_rules_get(const struct row_rules *rules, uint32_t id);

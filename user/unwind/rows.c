@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unwind/rows.c - reading compact rows: the check of foreign bytes, and the search.
- * What unwind_rows_view() lets through cannot make a search read outside of its page or of the
- * rules, here or in BPF: pages rise and span no more than may be taken, each page's size follows
- * from its number of rows, first[] is monotone from 0 to that number, starts rise within a chunk, a
- * row stands at offset 0, and every rule is of known kinds. Whether the rows are true is another
- * matter: who compiled them could lie. Compiling is rows_build.c's part. */
+/* unwind/rows.c - reads compact rows: checks untrusted bytes, and searches.
+ * After unwind_rows_view() no search can read outside its page or the rules, here or in BPF: page
+ * numbers rise within the allowed span, a page's size follows from its number of rows, first[]
+ * rises from 0 to that number, starts rise within a chunk, a row begins at offset 0, and every rule
+ * has known kinds. It cannot check that the rows are true: a worker may lie. rows_build.c compiles
+ * rows. */
 #include "unwind/rows.h"
 
 #include <errno.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* unwind/rows_build.c - compiles an image's call frame information into compact rows.
  * First every function is read: a span of file offsets and its rows, 24 and 8 bytes each, rules
- * interned. Then the spans are sorted and swept once from low to high, which settles overlaps and
- * gaps; each function's rows are passed once, however often it is hidden and comes back, so hostile
- * nesting costs no more than its bytes. What comes out goes straight into pages (rows_pack.c). */
+ * interned. Then the spans are sorted and swept once from low to high, which resolves overlaps and
+ * gaps. Each function's rows are visited once, however often other functions interrupt it, so
+ * hostile nesting costs no more than its bytes. The result goes straight into pages
+ * (rows_pack.c). */
 #include "unwind/rows.h"
 
 #include <assert.h>
@@ -475,7 +476,8 @@ int unwind_rows_build(struct image *image, struct unwind_rows **out, struct why 
 	int err;
 
 	if (!cfi_arch_find(image->machine))
-		return why_set(why, -ENOTSUP, "machine %u is not unwound", image->machine);
+		return why_set(why, -ENOTSUP, "unwinding for ELF machine %u is not supported",
+			image->machine);
 	*why = (struct why){ 0 };
 	b.pack = calloc(1, sizeof(*b.pack));
 	if (!b.pack)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unwind/rows_code.c - compares a few bytes of code with what they would be. Only whole sequences
- * that mean one thing are looked for, and only where the caller knows an instruction to begin or
- * end; everything else is answered by no. */
+/* unwind/rows_code.c - compares bytes of code with known sequences.
+ * It looks for whole sequences with one meaning only, and only where the caller knows that an
+ * instruction begins or ends; anything else is no match. */
 #include "unwind/rows_code.h"
 
 #include <elf.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unwind/rows_go.c - a stack delta says where the return address is; where the caller's frame
- * pointer is, the function's first instructions say. The deltas mean nothing where a function has
- * moved the stack pointer by other means, which Go marks: to another stack, or to align it. Such
- * places are found in the code, and there the frame pointer goes on, which these functions leave
- * alone; or, where it leads past the function that was left, what the runtime noted when it went
- * (CFA_GOROUTINE). Of functions that lie in one another only the first is read, so that there are
- * no more rows than bytes of code; a table that has more is about code that is not there. */
+/* unwind/rows_go.c - the stack delta gives the return address; a function's first instructions give
+ * the caller's frame pointer. Deltas are invalid where a function moves the stack pointer in other
+ * ways, to another stack or to align it; Go marks such functions. Their code is searched for these
+ * places, and rows there use the frame pointer, which these functions keep, or the runtime's own
+ * record (CFA_GOROUTINE) where the frame pointer skips the function that was left. Of nested
+ * functions only the first is read. So a table has at most one row for each byte of code; larger
+ * ones are forged. */
 #include "unwind/rows_go.h"
 
 #include <elf.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* unwind/rows_pack.c - cuts the rows of an image into pages and lays each page out.
- * One page is open at a time. It begins with a row at its offset 0, whatever holds there, so that a
- * search never has to look into another page; pages in which nothing holds are never opened.
- * The layout is that of bpf/abi.h, which rows.c checks and searches. */
+ * One page is open at a time. It begins with a row at its offset 0 that continues the current rule,
+ * so a search never needs another page; pages without rules are never opened.
+ * The layout is defined in bpf/abi_rows.h; rows.c checks and searches it. */
 #include "unwind/rows_pack.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unwind/rows_pack.h - rising (file offset, rule id) pairs → pages of rows. */
+/* unwind/rows_pack.h - packs rising (file offset, rule id) pairs into pages of rows. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,16 +11,16 @@
 
 #define ROWS_PAGE_BYTES (1U << ROWS_PAGE_SHIFT)
 
-/* Large, for a page may have a row at each of its bytes: on the heap, zeroed. */
+/* Large, because a page may have a row at each byte: allocate it on the heap, zeroed. */
 struct rows_pack {
 	VEC(struct unwind_rows_page) pages;
 	struct buf data;
-	uint32_t rows_len;      /* of the pages that are done */
+	uint32_t rows_len;      /* of the finished pages */
 	uint32_t pages_refused; /* see struct unwind_rows_stats */
 	uint32_t number;        /* of the open page */
 	bool open;
-	uint16_t rule; /* what holds from the last pair on; RULE_NONE at first */
-	uint32_t len;  /* rows of the open page */
+	uint16_t rule; /* the rule since the latest pair; RULE_NONE at first */
+	uint32_t len;  /* number of rows in the open page */
 	uint16_t at[ROWS_PAGE_BYTES];
 	uint16_t rules[ROWS_PAGE_BYTES];
 };
@@ -28,9 +28,9 @@ struct rows_pack {
 void rows_pack_free(struct rows_pack *pack);
 DEFINE_CLEANUP(struct rows_pack, rows_pack_free)
 
-/* From offset on, until the next put, the rule holds. Offsets do not fall; of two equal ones the
+/* The rule is valid from offset on, until the next put. Offsets never fall; of two equal ones the
  * later counts. -EFBIG: over UNWIND_ROWS_SPAN_MAX; -ENOMEM. */
 int rows_pack_put(struct rows_pack *pack, uint64_t offset, uint16_t rule);
-/* Closes the last page. The last put must have been of RULE_NONE. -EFBIG: the pages are too many,
- * or lie too far apart. */
+/* Closes the last page. The last put must have been RULE_NONE. -EFBIG: too many pages, or too far
+ * apart. */
 int rows_pack_finish(struct rows_pack *pack);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unwind/rows_prologue.c - reads pushes and the room that is made for locals, and passes over what
- * compilers put in between: moves, loads, comparisons, and jumps not taken. A call, a return and
- * whatever is not known end it. */
+/* unwind/rows_prologue.c - reads pushes and allocations of locals, and skips the instructions that
+ * compilers mix in: moves, loads, comparisons, and jumps not taken. A call, a return or an unknown
+ * instruction ends the prologue. */
 #include "unwind/rows_prologue.h"
 
 #define REX_B 1

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unwind/rows_prologue.h - how deep the stack is where a compiled C function begins, by its first
- * instructions, x86-64: for functions of which nothing else speaks, as those that Go's own linker
- * takes in without their call frame information. Source: Intel SDM vol. 2, appendix A. */
+/* unwind/rows_prologue.h - the depth of the stack at the start of a compiled C function, from its
+ * first instructions, x86-64. For functions without any table, such as those that Go's linker takes
+ * in without their call frame information. Source: Intel SDM vol. 2, appendix A. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,9 +11,9 @@
 
 struct rows_prologue {
 	uint32_t depth; /* bytes below the return address */
-	uint32_t fp; /* the caller's frame pointer is as many below it; 0: still in its register */
+	uint32_t fp;    /* the caller's frame pointer is this far below it; 0: in its register */
 };
 
-/* Reads one instruction. False: it is none of those that prologues are made of, or the end; from
- * there on the depth is what it was. */
+/* Reads one instruction. False: the end, or an instruction that no prologue has; the depth is
+ * final. */
 bool rows_prologue_next(struct cursor *code, struct rows_prologue *state);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unwind/rule_set.c - interning of unwind rules.
+/* unwind/rule_set.c - interns unwind rules.
  * Ids are dense, in the order of first use, and never change; the table of slots is at most half
- * full. When 65536 rules are known every other one becomes RULE_UNSUPPORTED: a stack that ends with
- * a reason, never another function's rule. */
+ * full. After 65536 rules every new one becomes RULE_UNSUPPORTED: a stack then ends with a reason,
+ * and never uses a wrong rule. */
 #include "unwind/rule_set.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unwind/walk.c - bpf/frame.bpf.h compiled for the host: what it asks of its surroundings.
- * The stack is the held bytes and, where the caller has them, others: the process has gone on, or
- * is gone. Whatever a process has on its stack, a walk is bounded: by the frames that are kept, by
- * the words that are searched from one, and by WALK_READS_MAX. */
+/* unwind/walk.c - bpf/frame.bpf.h compiled for the host, and the functions that it needs.
+ * The stack is the copy in the deferred sample, and other memory if the caller has a source: the
+ * process may have gone on or ended. Every walk is bounded by the limit of frames, the limit of
+ * searched words, and WALK_READS_MAX, whatever is on the process's stack. */
 #include "unwind/walk.h"
 
 #include <string.h>
