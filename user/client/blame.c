@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* client/blame.c - strikes, in a hash. They are counted by what was asked about and not by who made
- * it: whoever makes new files at will meets the delay between workers (client/lane.h) instead. */
+/* client/blame.c - a hash of strikes. They count by subject, not by author: a process that makes
+ * new files at will is slowed down by the delay between workers (client/lane.h) instead. */
 #include "client/blame.h"
 
 #include "base/clock.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* client/client.c - both workers behind one face: started together, watched together, and one
- * account for the two. The queue of rows is row_queue.c's part, names are namer.c's. */
+/* client/client.c - one interface to both workers: started, watched and accounted together. The
+ * queue of rows is in row_queue.c, names are in namer.c. */
 #include "client/client.h"
 
 #include <errno.h>
@@ -63,18 +63,19 @@ static int explain_loss(const struct lane *lane, struct why *why)
 	int status = lane->end_status;
 
 	if (lane->cause == LANE_HUNG)
-		return why_set(why, -ETIMEDOUT, "the worker process does not begin");
+		return why_set(why, -ETIMEDOUT, "the worker process does not start");
 	if (lane->cause == LANE_ENDED && WIFSIGNALED(status))
-		return why_set(why, -EPERM, "the worker process was ended by signal %d (%s)",
+		return why_set(why, -EPERM, "the worker process was killed by signal %d (%s)",
 			WTERMSIG(status), strsignal(WTERMSIG(status)));
 	if (lane->cause == LANE_ENDED && WEXITSTATUS(status) == WORKER_EXIT_SANDBOX)
 		return why_set(why, -EPERM,
-			"the worker process cannot shut itself in: seccomp filters are needed");
+			"the worker process cannot enter its sandbox: the kernel must support "
+			"seccomp filters");
 	if (lane->cause == LANE_ENDED && access("/proc/self/exe", X_OK) < 0)
 		return why_set(why, -errno,
 			"cannot start the worker process (/proc/self/exe: %s): mount proc at /proc",
 			err_text(errno));
-	return why_set(why, -EPERM, "the worker process ended before it began, with status %d",
+	return why_set(why, -EPERM, "the worker process exited at its start, with status %d",
 		WIFEXITED(status) ? WEXITSTATUS(status) : -1);
 }
 
@@ -95,7 +96,7 @@ static int begin(struct worker_client *client, struct why *why)
 		enum lane_result result = lane_wait(lane, until_ns);
 
 		if (result == LANE_LATE)
-			return why_set(why, -ETIMEDOUT, "the worker process does not begin");
+			return why_set(why, -ETIMEDOUT, "the worker process does not start");
 		if (result == LANE_LOST)
 			return explain_loss(lane, why);
 		*(i == 0 ? &client->rows.sandbox : &client->namer.sandbox) =

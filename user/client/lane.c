@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* client/lane.c - how a worker is started is starter.c's part.
- * Ending one must not make us wait: it can hang in the kernel, in a read of a file system that
- * does not answer. Such a one is left dying, and looked after when another is started. */
+/* client/lane.c - watches and ends one worker; starter.c starts it.
+ * Ending a worker must not block: it may hang in the kernel, on a file system that does not answer.
+ * It is then left dying, and reaped when another is started. */
 #include "client/lane.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* client/namer.c - load what is not loaded, then ask. The caller waits, but never longer than it
- * said: a request that takes longer stays outstanding, its result is kept when it comes (a load) or
- * thrown away (names), and meanwhile everybody else is late too. A worker that knows less than we
- * believe, because it was lost or had to make room, says so and is told again. */
+/* client/namer.c - loads what is not loaded, then queries. The caller waits until its deadline at
+ * most: a slower request stays outstanding, its late result is kept (a load) or dropped (names),
+ * and other queries are late meanwhile. A worker that has less than we assume, after a loss or an
+ * eviction, says so, and the rest is loaded again. */
 #include "client/namer.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* client/namer.h - the worker that gives names, and what it is known to have loaded. */
+/* client/namer.h - the worker that gives names, and the objects that it has loaded. */
 #pragma once
 
 #include "base/hash.h"
@@ -9,9 +9,9 @@
 #include "client/lane.h"
 #include "client/state.h"
 
-#define NAMER_KNOWN_MAX 65536 /* full: all is forgotten, and loaded again */
+#define NAMER_KNOWN_MAX 65536 /* when full, all are dropped and loaded again */
 
-/* An object that the present worker has loaded, or could not. */
+/* An object that the current worker has loaded, or failed to. */
 struct namer_known {
 	uint64_t id;
 	struct worker_symbols symbols;
@@ -24,14 +24,14 @@ struct namer {
 	struct hash by_id;
 	uint32_t sandbox;
 	uint64_t requests, late, loads, loads_ns;
-	uint64_t lines_given_up; /* names without lines, for want of time */
+	uint64_t lines_given_up; /* names without lines, because time ran out */
 	uint64_t kept_bytes, kept_len, evicted;
 };
 
 void namer_done(struct namer *namer);
-/* Takes a late reply, deals with a loss. Does not wait. */
+/* Takes a late reply, handles a loss. Does not wait. */
 void namer_poll(struct namer *namer);
-/* As worker_client_*. */
+/* See worker_client_*. */
 int namer_names(struct namer *namer, const struct worker_object *object,
 	const struct worker_query *query, worker_name_fn fn, void *ctx, struct worker_symbols *out);
 int namer_map_names(struct namer *namer, const struct worker_map *map,

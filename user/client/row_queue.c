@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* client/row_queue.c - one file at a time, as a worker has one thread; so when one is lost it is
- * known over which file. What a worker hands over is mapped only when it is sealed: it can no
- * longer change or shrink, so what was checked stays true. */
+/* client/row_queue.c - one file at a time, because a worker has one thread; so a loss has one
+ * suspect. A worker's result is mapped only if it is sealed: it can no longer change or shrink, so
+ * the check remains valid. */
 #include "client/row_queue.h"
 
 #include <errno.h>

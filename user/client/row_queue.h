@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* client/row_queue.h - files that wait for their rows, and the worker that makes them one by one.
- */
+/* client/row_queue.h - the queue of files that wait for their rows, and the worker that compiles
+ * them. */
 #pragma once
 
 #include "base/vec.h"
@@ -10,8 +10,8 @@
 
 struct row_job {
 	uint64_t id;
-	int fd;          /* borrowed; -1: dropped meanwhile */
-	uint32_t wanted; /* how often it was asked to hurry */
+	int fd;          /* borrowed; -1: dropped */
+	uint32_t wanted; /* number of calls of row_queue_want */
 };
 
 struct row_queue {
@@ -21,9 +21,9 @@ struct row_queue {
 	void *ctx;
 	VEC(struct row_job) jobs;
 	size_t next;          /* the jobs before it are done */
-	size_t dropped;       /* of those that wait */
-	bool wanted;          /* one of them is more than the others */
-	struct row_job asked; /* outstanding; its fd may be -1 like the others' */
+	size_t dropped;       /* number of dropped jobs in the queue */
+	bool wanted;          /* some job has priority */
+	struct row_job asked; /* the outstanding job; its fd may be -1 too */
 	bool is_asked;
 	uint32_t sandbox;
 	uint64_t requests, built, built_ns;
@@ -33,10 +33,10 @@ void row_queue_done(struct row_queue *queue);
 /* 0, -ENOSPC, -ENOMEM */
 int row_queue_put(struct row_queue *queue, uint64_t id, int fd);
 void row_queue_drop(struct row_queue *queue, uint64_t id);
-/* Of those that wait the one that is wanted most is next, of equals the oldest, more or less. */
+/* Raises a job's priority. The highest is next; among equals about the oldest. */
 void row_queue_want(struct row_queue *queue, uint64_t id);
 size_t row_queue_len(const struct row_queue *queue);
-/* Sends the next, if the worker is idle; tells nothing. */
+/* Sends the next job if the worker is idle; reports nothing. */
 void row_queue_kick(struct row_queue *queue);
-/* Takes replies, deals with losses, sends the next. Does not wait. */
+/* Takes replies, handles losses, sends the next job. Does not wait. */
 void row_queue_poll(struct row_queue *queue);

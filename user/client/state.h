@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* client/state.h - what a client asks of a container runtime's file. */
+/* client/state.h - a client's query for facts in a container runtime's file. */
 #pragma once
 
 #include <stdint.h>
@@ -10,14 +10,14 @@
 struct worker_client;
 
 struct worker_state {
-	uint64_t id; /* the caller's, less than 2^60: whose fault it is when a worker is lost */
+	uint64_t id; /* the caller's, less than 2^60: blamed if a worker is lost */
 	int fd;      /* borrowed for the call */
 	enum state_kind kind;
-	const char *container; /* its id, for files that speak of several */
+	const char *container; /* its id, for files with several containers */
 	uint64_t until_ns;
 };
 
-/* Waits. *out is set with WORKER_OK only; WORKER_UNKNOWN: the file does not speak of it. With
- * WORKER_LATE, WORKER_REFUSED and WORKER_DOWN it may be asked again later. */
+/* Waits. *out is set with WORKER_OK only; WORKER_UNKNOWN: the container is not in the file. After
+ * WORKER_LATE, WORKER_REFUSED and WORKER_DOWN a later query may succeed. */
 enum worker_status worker_client_state(
 	struct worker_client *client, const struct worker_state *state, struct state_facts *out);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sampler/clocks.c - the events that make the ticks. cpu-clock is a timer a CPU that also fires
- * when the CPU is idle, at whole periods after its start: how many ticks were due is a matter of
- * wall time, and those that did not come are counted by BPF, or here at an event's end. A cgroup's
- * clock stands still while nothing of the cgroup runs; its own count says how long it ran. A CPU
- * that goes offline takes its event with it, so the list of online CPUs is compared now and then.
- */
+/* sampler/clocks.c - the perf events that make the ticks. cpu-clock is a timer on each CPU that
+ * also fires when the CPU is idle, at whole periods after its start. So wall time gives the number
+ * of due ticks; BPF counts missing ones, or clocks.c at an event's end. A cgroup's clock runs only
+ * while the cgroup runs; the event's own count is its running time. A CPU that goes offline takes
+ * its event with it, so the list of online CPUs is compared from time to time. */
 #include "sampler/clocks.h"
 
 #include <errno.h>
@@ -198,7 +197,7 @@ static int explain(int err, struct why *why)
 			err_text(err));
 	if (err == -EMFILE)
 		return why_set(why, err,
-			"cannot open one clock event a CPU: too many open files; raise "
+			"cannot open a clock event on each CPU: too many open files; raise "
 			"RLIMIT_NOFILE");
 	return why_set(why, err, "cannot open the CPU clock (perf_event_open: %s)", err_text(err));
 }

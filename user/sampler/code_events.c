@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sampler/code_events.c - a dummy event has no ticks of its own; its ring gets what its CPU does to
- * kernel code. A program may be loaded on one CPU and freed on another, so what the rings hold is
- * put in order of time before it is told. Invariant: a record is read only when it lies in what the
- * kernel says is there, and the kernel gets the room back at once. */
+/* sampler/code_events.c - a dummy event never ticks; its ring receives its CPU's changes of kernel
+ * code. A program may be loaded on one CPU and freed on another, so the records of all rings are
+ * sorted by time before they are passed on. Invariant: a record is read only within the bounds that
+ * the kernel gives, and its room is returned at once. */
 #include "sampler/code_events.h"
 
 #include <errno.h>

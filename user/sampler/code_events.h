@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sampler/code_events.h - what the kernel tells of its own code that comes and goes, while that
- * happens: BPF programs and trampolines, each with its name. One perf event a CPU, which never
- * ticks. Source: perf_event_open(2), PERF_RECORD_KSYMBOL. */
+/* sampler/code_events.h - reports kernel code as it is loaded and unloaded: BPF programs and
+ * trampolines, with their names. One perf event on each CPU, which never ticks. Source:
+ * perf_event_open(2), PERF_RECORD_KSYMBOL. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,7 +12,7 @@ struct code_event {
 	uint64_t start;
 	uint64_t at_ns; /* CLOCK_MONOTONIC */
 	uint32_t size;
-	bool gone; /* else it came */
+	bool gone; /* unloaded; else loaded */
 	const char *name;
 };
 
@@ -21,9 +21,10 @@ struct code_events {
 	int cpus;
 };
 
-/* What cannot be had is left out: nothing is told then. -ENOMEM */
+/* CPUs whose event cannot be opened report nothing. -ENOMEM */
 int code_events_open(struct code_events *events);
 void code_events_close(struct code_events *events);
-/* Tells what came since, in order of time. 1: some was lost; 0; -ENOMEM; fn's error. */
+/* Passes on the changes since the last call, in order of time. 1: some were lost; 0; -ENOMEM; fn's
+ * error. */
 int code_events_poll(struct code_events *events,
 	int (*fn)(void *ctx, const struct code_event *event), void *ctx);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sampler/cpus.c - the number by which libbpf sizes per-CPU maps, so it is asked and nobody else.
- */
+/* sampler/cpus.c - asks libbpf, because libbpf sizes per-CPU maps by the same number. */
 #include "sampler/cpus.h"
 
 #include <bpf/libbpf.h>

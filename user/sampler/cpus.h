@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sampler/cpus.h - how many CPUs per-CPU maps are for. */
+/* sampler/cpus.h - the number of CPUs in per-CPU maps. */
 #pragma once
 
 #include <stdint.h>
 
 #include "base/err.h"
 
-/* All that can ever be online. Read in sysfs: where that is not mounted, why says so. */
+/* The number of possible CPUs, from sysfs; if that is not mounted, why says so. */
 int cpus_count(uint32_t *out, struct why *why);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sampler/events.c - an event is handed on if it is as long as its kind; what its callback refuses
- * is counted here, unless a lost tick shows it: LOST_DRAIN for stacks, tasks and ticks. */
+/* sampler/events.c - checks the length of an event and passes it to its callback. Refused events
+ * are counted here, unless a lost tick counts them: LOST_DRAIN for stacks, tasks and ticks. */
 #include "sampler/events.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sampler/events.h - an event of the ring buffer → the tally, or its callback where the agent has
- * more to do with it. */
+/* sampler/events.h - passes an event of the ring buffer to the tally, or to its callback if the agent
+ * has more to do with it. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,8 +12,8 @@
 #include "bpf/reasons.h"
 #include "sampler/tally.h"
 
-/* Pointers are good during the call. A negative return: the event is not kept; -ENOMEM and
- * -ENOSPC are counted by its kind, but for kinds that a lost tick accounts for. */
+/* Pointers are valid during the call. A negative return: the event was not kept; -ENOMEM and
+ * -ENOSPC are counted by its kind, except for kinds that a lost tick accounts for. */
 struct sampler_events {
 	int (*object)(void *ctx, const struct event_object *event);
 	int (*who)(void *ctx, const struct event_who *event);
@@ -22,8 +22,8 @@ struct sampler_events {
 	int (*exec)(void *ctx, const struct event_exec *event);
 	int (*page)(void *ctx, const struct event_page *event);
 	int (*held)(void *ctx, const struct event_held *event);
-	/* Its path ends with a NUL. Change CGROUP_LOST: BPF lost some; all that it sent before
-	 * that came before this one. */
+	/* The path ends with a NUL. Change CGROUP_LOST: BPF lost some events; all that it did send
+	 * came before this one. */
 	int (*cgroup)(void *ctx, const struct event_cgroup *event);
 };
 
@@ -38,7 +38,7 @@ struct events {
 	uint64_t cgroups_lost;             /* of which the callback was told */
 };
 
-/* One event of the ring, which may be of any size. Always 0, so that the next one comes. */
+/* Handles one event of the ring, of any size. Always 0, so that the next one comes. */
 int events_take(void *events, void *data, size_t size);
-/* After the ring was emptied: BPF had lost so many cgroup events before that. */
+/* Call it when the ring is empty: BPF has lost this many cgroup events before. */
 void events_note_cgroups_lost(struct events *events, uint64_t lost);

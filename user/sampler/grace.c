@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sampler/grace.c - membarrier(2) waits for an RCU grace period. Where CPUs run without a timer
- * tick (nohz_full) the kernel refuses it; a tick of ours takes microseconds, and a fixed time that
- * is many thousand times as long does as well. */
+/* sampler/grace.c - membarrier(2) waits for an RCU grace period. The kernel refuses it if CPUs run
+ * without timer tick (nohz_full). Then a fixed time is enough: a tick of ours takes microseconds,
+ * the time is many thousand times longer. */
 #include "sampler/grace.h"
 
 #include <linux/membarrier.h>

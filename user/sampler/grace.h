@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sampler/grace.h - the wait for ticks that run now: they are RCU read-side sections. */
+/* sampler/grace.h - waits for running ticks: they are RCU read-side sections. */
 #pragma once
 
-/* Returns when no tick that began before the call still runs. */
+/* Returns when all ticks that began before the call have ended. */
 void grace_wait(void);

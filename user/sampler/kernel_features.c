@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sampler/kernel_features.c - looks up in the kernel's BTF what bpf/ asks for behind its guards.
- * Invariant: a field counts if CO-RE relocates our access to it, so its kind must be ours, too. The
- * BPF program does not read these answers: libbpf gives it its own, from the same types. */
+/* sampler/kernel_features.c - looks up the types in the kernel's BTF that bpf/ needs.
+ * Invariant: a field counts only if CO-RE relocates our access to it, so its kind must match too.
+ * The BPF program does not read these answers: libbpf resolves its own from the same types. */
 #include "sampler/kernel_features.h"
 
 #include <bpf/bpf.h>
@@ -158,7 +158,7 @@ int kernel_features_load(struct kernel_features *out, struct why *why)
 	int err = access(KERNEL_FEATURES_BTF, R_OK) == 0 ? 0 : -errno;
 
 	if (err < 0 && access("/sys/kernel", F_OK) < 0)
-		return why_set(why, err, "/sys/kernel is not there: mount sysfs at /sys");
+		return why_set(why, err, "/sys/kernel is missing: mount sysfs at /sys");
 	if (err < 0)
 		return why_set(why, err,
 			"cannot read the kernel's types (" KERNEL_FEATURES_BTF ": %s)%s",
@@ -203,6 +203,6 @@ const char *kernel_features_forbidden(const struct kernel_features *features)
 		locked.rlim_cur != RLIM_INFINITY)
 		return "this kernel counts BPF maps as locked memory; raise the limit, with "
 		       "`ulimit -l unlimited` or systemd's LimitMEMLOCK=infinity";
-	return "in a container its seccomp filter must allow bpf and perf_event_open, as "
-	       "--security-opt seccomp=unconfined does";
+	return "in a container, its seccomp filter must allow bpf and perf_event_open: use "
+	       "--security-opt seccomp=unconfined";
 }

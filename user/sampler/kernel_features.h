@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sampler/kernel_features.h - what this kernel offers to the BPF program. Its types (BTF) and
- * probes say so, and never its version: distributions give old versions new features. */
+/* sampler/kernel_features.h - features of this kernel that the BPF program depends on. They are
+ * read from its types (BTF) and by probes, never from its version: distributions backport
+ * features. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,14 +12,14 @@
 
 struct btf;
 
-/* Where a process's mappings are found. */
+/* The structure that holds a process's mappings. */
 enum kernel_tree {
 	KERNEL_TREE_UNKNOWN,
 	KERNEL_TREE_RED_BLACK,
 	KERNEL_TREE_MAPLE,
 };
 
-/* The number of changes to a process's mappings, as bpf/vma.bpf.h reads it. */
+/* The change counter of a process's mappings, see bpf/vma.bpf.h. */
 enum kernel_lock_seq {
 	KERNEL_LOCK_SEQ_NONE,
 	KERNEL_LOCK_SEQ_INT,
@@ -26,7 +27,7 @@ enum kernel_lock_seq {
 };
 
 struct kernel_features {
-	const char *missing; /* a field that the program cannot do without; NULL: it has all */
+	const char *missing; /* a field that the program requires; NULL: none is missing */
 	bool ring_buffer;
 	bool iterates_tasks, iterates_mappings; /* BPF iterators */
 	bool locks_maps; /* BPF maps count as locked memory, which has a limit */
@@ -37,22 +38,22 @@ struct kernel_features {
 enum kernel_probe {
 	KERNEL_PROBE_ACCEPTED,
 	KERNEL_PROBE_REFUSED,
-	KERNEL_PROBE_NOT_PRIVILEGED, /* CAP_BPF and CAP_PERFMON are needed to ask */
+	KERNEL_PROBE_NOT_PRIVILEGED, /* asking needs CAP_BPF and CAP_PERFMON */
 };
 
-/* By the kernel's types. */
+/* From the kernel's types. */
 void kernel_features_parse(const struct btf *types, struct kernel_features *out);
 
-/* By the types of the running kernel. */
+/* From the types of the running kernel. */
 int kernel_features_load(struct kernel_features *out, struct why *why);
 
-/* What cannot be read from types, because configuration or a seccomp filter decides it: whether the
- * kernel takes a BPF program for perf events and a ring buffer. */
+/* Tests what types cannot show, because configuration or a seccomp filter decides it: does the
+ * kernel accept a BPF program for perf events, and a ring buffer? */
 enum kernel_probe kernel_features_probe(void);
 
-/* The iterator over tasks finds mappings by the list that only kernels with a red-black tree have.
- */
+/* Can it scan mappings? The iterator over tasks needs the list of mappings that only kernels with a
+ * red-black tree have. */
 bool kernel_features_can_scan(const struct kernel_features *features);
 
-/* The likely cause of an EPERM when programs or maps are loaded, and the remedy. */
+/* The likely cause of an EPERM on loading programs or maps, and the remedy. */
 const char *kernel_features_forbidden(const struct kernel_features *features);

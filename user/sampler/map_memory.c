@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sampler/map_memory.c - the kernel says what a map takes only as text, under the name of the limit
- * that it once was counted against. */
+/* sampler/map_memory.c - the kernel reports a map's memory only as text, under the name of the
+ * limit that it used to count against. */
 #include "sampler/map_memory.h"
 
 #include <stdio.h>

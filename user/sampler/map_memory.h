@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sampler/map_memory.h - what a BPF map takes. */
+/* sampler/map_memory.h - the memory of a BPF map. */
 #pragma once
 
 #include <stdint.h>
 
-/* Kernel memory of a map as the kernel tells it, in /proc/self/fdinfo; 0: it does not. */
+/* Kernel memory of a map from /proc/self/fdinfo; 0: unknown. */
 uint64_t map_memory_bytes(int map_fd);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sampler/sampler.c - loads the program, sizes its maps, and empties them.
- * Invariant of the two count maps: BPF writes to one of them; the other one is empty or being
- * drained. After the turn we wait for an RCU grace period, so that no tick still writes to the map
- * that is read. What a count refers to was told before the count was made, so the ring buffer is
- * emptied between the turn and the reading. */
+/* sampler/sampler.c - loads the program, sizes its maps, and drains them.
+ * Invariant of the two count maps: BPF writes to one; the other is empty or being drained. After
+ * the switch we wait for an RCU grace period, so that no tick still writes to the map that is read.
+ * A stack or task is sent before it is counted, so the ring buffer is emptied between the switch
+ * and the reading. */
 #include "sampler/sampler.h"
 
 #include <bpf/bpf.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sampler/sampler.h - the BPF program, its clock events and its maps. sampler_poll hands over what
- * BPF sends once (objects, tasks, stacks), sampler_drain the counts, each sample exactly once.
- * Counts and ticks go into the tally, the rest to the callbacks. Nothing is named here. */
+/* sampler/sampler.h - the BPF program, its clock events and its maps, as callbacks. sampler_poll
+ * delivers objects, tasks and stacks, which BPF sends once; sampler_drain delivers counts, each
+ * sample exactly once. Frames have no names here. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,57 +15,57 @@
 #include "base/err.h"
 #include "sampler/events.h"
 
-#define SAMPLER_OBJECTS_MAX 8192 /* mapped files that BPF knows at a time */
+#define SAMPLER_OBJECTS_MAX 8192 /* limit of mapped files in BPF */
 
 enum sampler_target {
 	SAMPLER_ALL,
 	SAMPLER_TGIDS,
-	SAMPLER_TREE, /* processes and all that descends from them */
+	SAMPLER_TREE, /* processes and all their descendants */
 	SAMPLER_TIDS,
-	SAMPLER_CGROUP, /* one cgroup and what is below it */
+	SAMPLER_CGROUP, /* one cgroup and those below it */
 };
 
 struct publish;
 
 struct sampler_options {
 	uint32_t hz;
-	uint32_t hz_max; /* that sampler_set_hz may be told; 0: hz */
+	uint32_t hz_max; /* limit for sampler_set_hz; 0: hz */
 	enum sampler_target target;
 	const uint32_t *ids; /* of the targets */
 	size_t ids_len;
-	/* SAMPLER_CGROUP: the folder to which perf events are bound, so that others' ticks never
-	 * run the program; not consumed. -1: there is none, and BPF tells them apart by these: */
+	/* SAMPLER_CGROUP: perf events attach to this folder, so that ticks of other tasks never run
+	 * the program; the caller owns it. -1: there is none, and BPF filters by these cgroups: */
 	int cgroup_fd;
-	const uint64_t *cgroups; /* the cgroup and all below it, as they are now */
+	const uint64_t *cgroups; /* the cgroup and all current ones below it */
 	size_t cgroups_len;
-	const struct cgroup_v1 *v1; /* hierarchies to ask, CGROUP_V1_MAX at most */
+	const struct cgroup_v1 *v1; /* hierarchies to use, at most CGROUP_V1_MAX */
 	size_t v1_len;
-	uint32_t v1_live;       /* by bit: that one has cgroups now */
-	uint32_t pid_namespace; /* in whose numbers pids are told; 0: the host's */
-	bool by_tid, by_cpu;    /* keep them apart */
-	bool times; /* tell each tick, and when it was; else they are counted in the kernel */
+	uint32_t v1_live;       /* bit i: hierarchy i has cgroups now */
+	uint32_t pid_namespace; /* namespace of the reported pids; 0: the host's */
+	bool by_tid, by_cpu;    /* separate samples by thread, by CPU */
+	bool times;             /* send each tick with its time; else the kernel counts them */
 	bool user, kernel;
-	uint64_t memory_bytes;   /* for all BPF maps; what is left of it holds tables */
-	cpu_clock_fn open_clock; /* where we may not; NULL: nobody may */
+	uint64_t memory_bytes;   /* for all BPF maps; tables get the rest */
+	cpu_clock_fn open_clock; /* used if we lack the privilege; NULL: none */
 };
 
 struct sampler_stats {
-	/* Ticks due in the time that the clocks ran, less those filtered:
-	 * expected = samples + idle + lost + skipped, each counted by itself. */
+	/* Ticks due while the clocks ran, without filtered ones:
+	 * expected = samples + idle + lost + skipped, each counted separately. */
 	uint64_t expected;
 	uint64_t samples, idle;
-	uint64_t filtered; /* fell on what was not asked for */
-	/* Never came: a virtual CPU was not run, interrupts were off for too long, another BPF
-	 * program was interrupted. A cgroup's: what is left of expected. */
+	uint64_t filtered; /* ticks of tasks outside the target */
+	/* Missing ticks: a virtual CPU was not running, interrupts were off for too long, or
+	 * another BPF program was interrupted. For a cgroup: the remainder of expected. */
 	uint64_t skipped;
-	uint64_t stolen; /* so many were due while the hypervisor ran something else */
+	uint64_t stolen; /* due while the hypervisor ran something else */
 	uint64_t lost[LOST_REASONS_LEN];
-	uint64_t events_lost[EVENT_KINDS_MAX]; /* by enum event_kind; no part of expected */
+	uint64_t events_lost[EVENT_KINDS_MAX]; /* by enum event_kind; not part of expected */
 	uint64_t targets_lost[TARGET_LOSSES_LEN];
 	uint64_t runs, run_ns; /* run_ns: 0 without kernel.bpf_stats_enabled */
 	uint64_t bytes_out;    /* ring buffer and drained counts */
 	uint64_t memory_bytes; /* of all maps */
-	uint32_t cpus;         /* with an event now */
+	uint32_t cpus;         /* number with an event now */
 	double running_s;      /* from start to stop */
 };
 
@@ -79,31 +79,32 @@ void sampler_free(struct sampler *sampler);
 
 int sampler_start(struct sampler *sampler, struct why *why);
 int sampler_set_hz(struct sampler *sampler, uint32_t hz); /* from now on */
-/* No tick runs the program after this. */
+/* After this no tick runs the program. */
 void sampler_stop(struct sampler *sampler);
 
-/* Walks the mappings of code of one process, or of all (tgid 0): each file gets its object, told by
- * the callback as any other, and each mapping goes to take, unless that is NULL. */
+/* Walks the code mappings of one process, or of all (tgid 0): each file gets its object, passed to
+ * the callback like any other, and each mapping is passed to take. */
 int sampler_scan(struct sampler *sampler, uint32_t tgid,
 	int (*take)(void *ctx, const struct scan_mapping *mapping), void *ctx);
-/* Where tables go. Lives as long as the sampler. */
+/* Publishes tables. Valid as long as the sampler. */
 struct publish *sampler_publish(struct sampler *sampler);
-/* About once a second: by these the use of files and tables is measured. The one that begins. */
+/* Call about once a second: this clock measures the use of files and tables. Returns the new
+ * second. */
 uint32_t sampler_next_second(struct sampler *sampler);
 
-/* Readable when sampler_poll has something to do. */
+/* Readable when sampler_poll has work. */
 int sampler_fd(const struct sampler *sampler);
 int sampler_poll(struct sampler *sampler);
-/* True when a drain should not wait: a count map is half full. */
+/* True: drain now, a count map is half full. */
 bool sampler_pressed(const struct sampler *sampler);
-/* Turns to the other count map and moves what the first one holds into the tally. last: no tick
- * comes after this, so ticks that wait for their key are lost. */
+/* Switches to the other count map and moves the counts of the first into the tally. last: no tick
+ * follows, so ticks that wait for their key are lost. */
 int sampler_drain(struct sampler *sampler, bool last);
 /* A deferred sample was finished, and the tally had no room for it. */
 void sampler_lost_ticks(struct sampler *sampler, uint64_t ticks);
-/* Lets BPF forget a stack or task that user space is about to forget. */
+/* Makes BPF forget a stack or task before user space does. */
 void sampler_forget_stack(struct sampler *sampler, uint64_t hash);
 void sampler_forget_who(struct sampler *sampler, const struct who_key *key);
-/* Follows CPUs that came or went. */
+/* Handles CPUs that came or went. */
 int sampler_follow_cpus(struct sampler *sampler);
 void sampler_stats(struct sampler *sampler, struct sampler_stats *out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sampler/tally.c - indexes of stacks and tasks do not move while they live; freed ones are given
- * again, so a tally that runs for months is as large as its busiest hour. */
+/* sampler/tally.c - indexes of stacks and tasks never move; freed ones are reused, so a tally that
+ * runs for months is as large as in its busiest hour. */
 #include "sampler/tally.h"
 
 #include <errno.h>

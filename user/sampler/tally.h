@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sampler/tally.h - what was counted in an interval, before anything has a name.
- * Tasks and stacks are told once by BPF and stay; counts are taken away at each interval's end.
- * Those that no count used for TALLY_IDLE_INTERVALS are forgotten in two steps: first BPF is made
- * to forget them (so that they would be told again), and an interval later they go. */
+/* sampler/tally.h - the counts of an interval, before naming.
+ * BPF sends tasks and stacks once and they are kept; counts are removed at each interval's end. A
+ * task or stack without counts for TALLY_IDLE_INTERVALS is removed in two steps: first from BPF (so
+ * that it is sent again if needed), and an interval later here. */
 #pragma once
 
 #include <stdbool.h>
@@ -23,9 +23,9 @@ struct sampler;
 
 struct tally_stack {
 	uint64_t hash;
-	uint64_t rest;    /* hash of all frames but the leaf; 0: not to be built upon */
+	uint64_t rest;    /* hash of all frames except the leaf; 0: no leaf can be added */
 	uint64_t *frames; /* leaf first; owned */
-	uint32_t wanted;  /* one more than the interval whose names were asked for last */
+	uint32_t wanted;  /* the latest interval that asked for names, plus one */
 	uint32_t used;
 	uint16_t frames_len;
 	uint8_t end; /* enum stack_end */
@@ -54,28 +54,28 @@ struct tally {
 	VEC(uint32_t) free_stacks;
 	VEC(uint32_t) free_tasks;
 	struct hash by_hash; /* stack hash → index */
-	struct hash by_rest; /* hash of a rest → index of a stack that has it */
-	struct hash by_id;   /* who id → index */
+	struct hash by_rest; /* rest hash → index of a stack that has it */
+	struct hash by_id;   /* task key id → index */
 	struct timeline timeline;
 	uint32_t interval;
 };
 
 void tally_done(struct tally *tally);
-/* A stack or task that is there already is left alone. -ENOSPC at the limit. */
+/* A known stack or task is left unchanged. -ENOSPC at the limit. */
 int tally_stack(struct tally *tally, const struct event_stack *event, const uint64_t *frames);
-/* A stack that is another one's rest under this leaf. -ENOENT: that rest was never told. */
+/* Builds a stack from a known one and a new leaf. -ENOENT: no known stack has that rest. */
 int tally_leaf(struct tally *tally, const struct event_leaf *event);
 int tally_task(struct tally *tally, const struct event_who *event);
-/* -ENOENT: a stack or task that was never told. */
+/* -ENOENT: the stack or task is unknown. */
 int tally_count(struct tally *tally, const struct count_key *key, uint64_t count);
-/* The same of no ticks yet: those with this id will be told, or were. */
+/* The same without ticks: ticks with this id come later or came before. */
 int tally_key(struct tally *tally, const struct count_key *key, uint32_t id);
-/* The same of one tick, at its time. */
+/* The same for one tick, at its time. */
 int tally_tick(struct tally *tally, const struct count_key *key, uint32_t cpu, uint64_t time_ns);
-/* Behind each drain, where times are kept: returns how many ticks had to be given up. */
+/* Call it after each drain if times are kept: returns the number of ticks that were dropped. */
 uint64_t tally_resolve(struct tally *tally, bool last);
-/* Counts the ticks before until_ns, which are timeline.due of timeline.ticks; the others stay for
- * the next interval. */
+/* Counts the ticks before until_ns, which are the first timeline.due of timeline.ticks; the others
+ * stay for the next interval. */
 void tally_cut(struct tally *tally, uint64_t until_ns);
-/* Throws the counts away and begins the next interval. */
+/* Removes the counts and begins the next interval. */
 void tally_next(struct tally *tally, struct sampler *sampler);

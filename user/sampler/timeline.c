@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sampler/timeline.c - two lists: of ticks whose key is not known yet, and of those whose is. What
- * a key means is known with the drain after the tick, or with the one after that for ticks that
- * came while the map was read; a tick that is older has lost its key. Between a CPU's tick and its
- * telling lie microseconds, in which a cut may fall: such a tick is written with the time of the
- * cut, so that what is written is in order. */
+/* sampler/timeline.c - two lists: ticks with unknown key, and ticks with known key. The drain after
+ * a tick delivers its key, or the second drain for ticks that came while the map was read; an older
+ * tick has lost its key. Between a tick and its event are microseconds, in which a cut may fall:
+ * such a tick gets the time of the cut, so that the output is in order. */
 #include "sampler/timeline.h"
 
 #include <errno.h>

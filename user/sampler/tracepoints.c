@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sampler/tracepoints.c - a list of programs; which tracepoint each is for, it says itself. */
+/* sampler/tracepoints.c - a list of programs; each names its tracepoint itself. */
 #include "sampler/tracepoints.h"
 
 #include <bpf/libbpf.h>

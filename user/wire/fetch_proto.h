@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wire/fetch_proto.h - orders to the fetcher and its answers, each one whole message over a
- * SOCK_SEQPACKET pair, and the limits that both sides hold. */
+/* wire/fetch_proto.h - orders to the fetcher and its answers, each a whole message over a
+ * SOCK_SEQPACKET pair, and the limits that both sides enforce. */
 #pragma once
 
 #include <stdint.h>
@@ -11,8 +11,7 @@
 #define FETCH_FILE_BYTES_MAX (256UL << 20)
 #define FETCH_FILE_MS 20000
 
-/* FETCH_SERVER has no answer. FETCH_INQUIRY: text is a container's id, and a connection to its
- * runtime goes along. */
+/* FETCH_INQUIRY: text is a container's id; a connection to its runtime is attached. */
 enum fetch_kind { FETCH_SERVER, FETCH_FILE, FETCH_INQUIRY };
 
 struct fetch_order {
@@ -21,7 +20,7 @@ struct fetch_order {
 	char text[FETCH_URL_MAX]; /* a server's URL, or a build ID in hex */
 };
 
-struct fetch_answer { /* with the file's descriptor, where reason is FETCH_DONE */
+struct fetch_answer { /* with the file's descriptor if reason is FETCH_DONE */
 	uint64_t id, bytes;
-	uint32_t reason, server; /* the server by its number, from 0 */
+	uint32_t reason, server; /* index of the server */
 };

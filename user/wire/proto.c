@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wire/proto.c - messages made, sent, received and checked. One table says of each kind how many
- * queries and descriptors it may have; what is within its limits and its stated size is
- * well-formed, and no reader of a valid message needs to check again. What a message means is not
- * known here. */
+/* wire/proto.c - builds, sends, receives and checks messages. One table has the limits of queries
+ * and descriptors of each kind; a message within them and of its stated size is valid, and its
+ * readers need no further checks. Others interpret messages. */
 #include "wire/proto.h"
 
 #include <errno.h>

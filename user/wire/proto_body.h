@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wire/proto_body.h - what stands behind the head of a reply that is no list of names. */
+/* wire/proto_body.h - the structs after a reply's head, other than lists of names. */
 #pragma once
 
 #include <stdint.h>
@@ -11,7 +11,7 @@
 #define PROTO_BYTES_MAX 65536
 #define PROTO_FDS_MAX 9
 #define PROTO_QUERIES_MAX 4096
-#define PROTO_DEBUG_MAX (PROTO_FDS_MAX - 1) /* debug files that can be offered for one object */
+#define PROTO_DEBUG_MAX (PROTO_FDS_MAX - 1) /* debug files for one object */
 #define PROTO_FILE_NAME_MAX 255
 #define PROTO_STATE_QUERIES (1 + STATE_ID_MAX / 8)
 
@@ -20,10 +20,10 @@ struct proto_hello {
 };
 
 struct proto_rows {
-	uint64_t rows_bytes; /* size of the memfd that comes along; 0: none comes */
+	uint64_t rows_bytes; /* size of the attached memfd; 0: none attached */
 	uint64_t ns, eh_frame_bytes;
 	uint32_t rows_status, debuglink_crc;
-	char debuglink[PROTO_FILE_NAME_MAX + 1]; /* a file's name, no path; "" none */
+	char debuglink[PROTO_FILE_NAME_MAX + 1]; /* file name without folders; "": none */
 	uint8_t build_id[BUILD_ID_BYTES_MAX];
 	uint32_t build_id_len;
 	uint32_t contents; /* WORKER_HAS_* */
@@ -31,12 +31,12 @@ struct proto_rows {
 
 struct proto_symbols {
 	uint64_t symbols, dropped, tables_bad, bytes, ns;
-	uint64_t sources;               /* of symbols, as bits: 1 << enum elf_sym_source */
-	uint8_t debug[PROTO_DEBUG_MAX]; /* enum worker_debug, by position */
+	uint64_t sources;               /* sources of symbols, as bits: 1 << enum elf_sym_source */
+	uint8_t debug[PROTO_DEBUG_MAX]; /* enum worker_debug, by index */
 };
 
 struct proto_map {
-	uint64_t more; /* not 0: there is more to be read now */
+	uint64_t more; /* not 0: more data can be read now */
 };
 
 struct proto_wanted {
@@ -47,5 +47,5 @@ struct proto_wanted {
 };
 
 struct proto_state {
-	struct state_facts facts; /* all zeros, unless the status is WORKER_OK */
+	struct state_facts facts; /* zeroed unless the status is WORKER_OK */
 };

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wire/status.h - what became of a request, and of a debug file that was offered. */
+/* wire/status.h - results of a request, and of an offered debug file. */
 #pragma once
 
 #include "bpf/reasons.h"
 
-#define WORKER_STATUS_LIST(X)                                                                     \
-	X(WORKER_OK, "done")                                                                      \
-	X(WORKER_NOT_ELF, "no ELF file or .NET assembly of a kind that is read")                  \
-	X(WORKER_DAMAGED, "a file that contradicts itself")                                       \
-	X(WORKER_TOO_LARGE, "the file, or a table in it, is larger than is read")                 \
-	X(WORKER_UNREADABLE, "no regular file, not to be mapped, or it shrank while it was read") \
-	X(WORKER_NO_DATA, "the file has no unwind table")                                         \
-	X(WORKER_MACHINE, "of a machine whose tables are not read")                               \
-	X(WORKER_MEMORY, "it takes more memory than a worker may have")                           \
-	X(WORKER_UNKNOWN, "the worker keeps nothing under this id")                               \
-	X(WORKER_BYTE_ORDER, "of the other byte order, or of a version that is not read")         \
-	/* What follows is found by the client and never told by a worker. */                     \
-	X(WORKER_REFUSED, "a worker died or hung over it: not tried again for now")               \
-	X(WORKER_LATE, "no answer yet; the work goes on")                                         \
-	X(WORKER_DOWN, "there is no worker for the moment")
+#define WORKER_STATUS_LIST(X)                                                                    \
+	X(WORKER_OK, "done")                                                                     \
+	X(WORKER_NOT_ELF, "not an ELF file or .NET assembly of a supported kind")                \
+	X(WORKER_DAMAGED, "a damaged file")                                                      \
+	X(WORKER_TOO_LARGE, "the file, or a table in it, is larger than the limit")              \
+	X(WORKER_UNREADABLE, "not a regular file, not mappable, or it shrank while it was read") \
+	X(WORKER_NO_DATA, "the file has no unwind table")                                        \
+	X(WORKER_MACHINE, "built for a machine that is not supported")                           \
+	X(WORKER_MEMORY, "it needs more memory than a worker may use")                           \
+	X(WORKER_UNKNOWN, "the worker has nothing under this id")                                \
+	X(WORKER_BYTE_ORDER, "the other byte order, or an unsupported version")                  \
+	/* The client finds the following ones; a worker never sends them. */                    \
+	X(WORKER_REFUSED, "a worker died or hung on it: not tried again for now")                \
+	X(WORKER_LATE, "no answer yet; the work continues")                                      \
+	X(WORKER_DOWN, "no worker is running at the moment")
 
 #define WORKER_STATUS_ID(id, text) id,
 enum worker_status { WORKER_STATUS_LIST(WORKER_STATUS_ID) WORKER_STATUSES };
@@ -27,13 +27,13 @@ enum worker_status { WORKER_STATUS_LIST(WORKER_STATUS_ID) WORKER_STATUSES };
 #define WORKER_STATUSES_TOLD WORKER_REFUSED
 
 enum worker_debug {
-	WORKER_DEBUG_NONE, /* it was not looked at */
-	WORKER_DEBUG_SEEN, /* and from here on enum debug_reason */
+	WORKER_DEBUG_NONE, /* not examined */
+	WORKER_DEBUG_SEEN, /* from here on enum debug_reason */
 	WORKER_DEBUG_USED = WORKER_DEBUG_SEEN + DEBUG_BELONGS,
 	WORKER_DEBUGS = WORKER_DEBUG_SEEN + DEBUG_REASONS_LEN,
 };
 
-/* What a file has itself. */
+/* Contents of a file itself. */
 #define WORKER_HAS_SYMBOLS 1U /* .symtab */
 #define WORKER_HAS_LINES 2U   /* .debug_info */
 

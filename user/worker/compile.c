@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker/compile.c - rows leave in a memfd that is sealed: the agent would not look at one that
- * could still change under it. Symbols stay. */
+/* worker/compile.c - rows leave in a sealed memfd: the agent must not read one that could still
+ * change. Symbols stay in the worker. */
 #include "worker/compile.h"
 
 #include <elf.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker/elf_file.c - mapping and image begin and end together, as the one reads the other's
- * bytes. Whether the file was cut short meanwhile, the caller asks the mapping. */
+/* worker/elf_file.c - the mapping lives as long as the image, which points into it. The caller asks
+ * the mapping whether the file was truncated meanwhile. */
 #include "worker/elf_file.h"
 
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker/fetcher.c - the only process that loads libcurl, which brings a TLS library. It has no
- * capability, another user, no new privileges, limits and a filter of system calls; it keeps the
- * network and /etc, as names and certificates need them. A server that fails twice in a row is not
- * asked again. A file goes to a nameless file in /var/tmp, as it may be large. Another of these
- * processes asks a container runtime, over a connection that comes with the order. */
+/* worker/fetcher.c - only this process loads libcurl, which brings a TLS library with it. No
+ * capability, another user, no new privileges, limits, a filter of system calls; network and /etc
+ * remain, because names and certificates need them. A server that fails twice in a row is not used
+ * again. A file is stored without a name in /var/tmp, because it may be large. Another instance
+ * queries a container runtime, over a connection that it is given. */
 #include "worker/fetcher.h"
 
 #include <curl/curl.h>

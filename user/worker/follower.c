@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker/follower.c - a file is a continuation of what was read only if it is the same file, no
- * shorter, and the bytes at both ends of what was read are still the same. Else it was written anew
- * and what was made of it is wrong. What the bytes mean is the sink's business. */
+/* worker/follower.c - a file continues what was read only if it is the same file, no shorter, and
+ * the first and last bytes read are unchanged. Otherwise it was rewritten and earlier results are
+ * invalid. The sink interprets the bytes. */
 #include "worker/follower.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker/follower.h - a file that a stranger writes while we read it.
- * It is read on from where the last reading ended, and from the start when it was truncated,
+/* worker/follower.h - reads a file while an untrusted process writes it.
+ * Each reading continues where the last one ended, or from the start if the file was truncated,
  * rewritten or replaced. */
 #pragma once
 
@@ -12,10 +12,10 @@
 
 #include "wire/status.h"
 
-#define FOLLOWER_FEED_BYTES (16UL << 20) /* read at a time */
+#define FOLLOWER_FEED_BYTES (16UL << 20) /* limit of one reading */
 #define FOLLOWER_MARK_BYTES 64
 
-/* Bytes of the file as they were when they were read. */
+/* A copy of bytes at one place, to detect changes. */
 struct follower_mark {
 	uint64_t offset;
 	size_t len;
@@ -23,26 +23,26 @@ struct follower_mark {
 };
 
 struct follower {
-	uint64_t offset; /* how far it is read */
+	uint64_t offset; /* bytes read so far */
 	dev_t dev;
 	ino_t ino;
 	struct timespec mtime;
 	struct follower_mark head, tail;
-	enum worker_status broken; /* not WORKER_OK: nothing behind the offset can be read */
+	enum worker_status broken; /* not WORKER_OK: reading stopped at offset for this reason */
 };
 
-/* Where the bytes go. */
+/* Receives the bytes. */
 struct follower_sink {
-	/* The next bytes: WORKER_OK; WORKER_MEMORY, the file is begun anew; another status, it is
-	 * read no further. */
+	/* The next bytes: WORKER_OK; WORKER_MEMORY: the file is read from the start; another
+	 * status: reading stops. */
 	enum worker_status (*take)(void *ctx, const char *bytes, size_t len);
-	/* What was taken is to be forgotten. 0 or -ENOMEM. */
+	/* Drops everything taken so far. 0 or -ENOMEM. */
 	int (*restart)(void *ctx);
 	void *ctx;
-	uint64_t bytes_max; /* of the file; what is behind is not read */
+	uint64_t bytes_max; /* limit of the file; the rest is not read */
 };
 
-/* Takes what the file has more than before, FOLLOWER_FEED_BYTES at most; *more: there is more to be
- * had now. WORKER_OK, WORKER_UNREADABLE, WORKER_MEMORY, or why the sink took no more. */
+/* Reads new data, at most FOLLOWER_FEED_BYTES; *more: further data are available now. WORKER_OK,
+ * WORKER_UNREADABLE, WORKER_MEMORY, or the sink's reason to stop. */
 enum worker_status follower_feed(
 	struct follower *follower, int fd, const struct follower_sink *sink, bool *more);

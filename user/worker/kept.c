@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker/kept.c - a dense table with a hash on it. Evicting looks at every entry: it happens after
- * a load, which costs more. */
+/* worker/kept.c - a dense table with a hash index. Eviction scans all entries, but only after a
+ * load, which costs more. */
 #include "worker/kept.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker/kept.h - what a worker keeps from one request to the next: symbols and perf maps, each
- * under the id that the client gave it, within WORKER_KEPT_BYTES_MAX together. */
+/* worker/kept.h - a worker's cache of symbols and perf maps between requests, under ids of the
+ * client, within WORKER_KEPT_BYTES_MAX in total. */
 #pragma once
 
 #include <stddef.h>
@@ -33,14 +33,13 @@ struct kept {
 	}
 
 void kept_done(struct kept *kept);
-/* Counts as use. NULL: not kept. Good until the next call. */
+/* Marks it as used. NULL: not cached. Valid until the next call. */
 struct kept_entry *kept_find(struct kept *kept, enum kept_kind kind, uint64_t id);
-/* Takes `what`, in place of what was there before. On -ENOMEM it is freed. */
+/* Stores `what` in place of an older entry. On -ENOMEM it is freed. */
 int kept_put(struct kept *kept, enum kept_kind kind, uint64_t id, void *what, size_t bytes);
 void kept_resize(struct kept *kept, struct kept_entry *entry, size_t bytes);
 void kept_drop(struct kept *kept, enum kept_kind kind, uint64_t id);
-/* Drops what was not used for the longest time until the rest is within the limits; the one that
- * was used last stays. */
+/* Drops the least recently used entries until the limits are met; the latest one stays. */
 void kept_trim(struct kept *kept, size_t bytes_max);
-/* The same of symbols alone. */
+/* The same for symbols only. */
 void kept_trim_symbols(struct kept *kept, size_t bytes_max);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker/map_reader.c - two followers and their parsers. That a jitdump cannot be read takes
- * nothing from the perf map, and the other way round. */
+/* worker/map_reader.c - two followers and their parsers. A broken jitdump does not affect the perf
+ * map, nor the other way round. */
 #include "worker/map_reader.h"
 
 #include <errno.h>

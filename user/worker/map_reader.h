@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker/map_reader.h - what a process's JIT says its code is called: its perf map, its jitdump, or
- * both, each read on as it grows. Of an address that both know the jitdump has the word, as it
- * tells times, so no name comes twice. */
+/* worker/map_reader.h - a process's JIT names: its perf map, its jitdump, or both, read as they
+ * grow. If both know an address, the jitdump wins, because it has times; so no name comes twice. */
 #pragma once
 
 #include <stdbool.h>
@@ -19,7 +18,7 @@
 struct map_reader {
 	struct perfmap map;
 	struct follower map_file;
-	struct jitdump *dump; /* NULL: none came yet */
+	struct jitdump *dump; /* NULL: none so far */
 	struct follower dump_file;
 };
 
@@ -27,13 +26,13 @@ struct map_reader {
 int map_reader_new(struct map_reader **out);
 void map_reader_free(struct map_reader *reader);
 
-/* As follower_feed. A jitdump of the other byte order or another version is WORKER_BYTE_ORDER, one
- * that makes no sense WORKER_DAMAGED; what was read of it before stays. */
+/* Like follower_feed. A jitdump of the other byte order or another version is WORKER_BYTE_ORDER, a
+ * malformed one WORKER_DAMAGED; names read before are kept. */
 enum worker_status map_reader_feed(struct map_reader *reader, int fd, bool *more);
 enum worker_status map_reader_feed_dump(struct map_reader *reader, int fd, bool *more);
 
-/* Which code was there at this time (CLOCK_MONOTONIC; UINT64_MAX: at last), as far as the source
- * tells times. False: no entry. Strings live until the next feed. */
+/* The code at an address at a time (CLOCK_MONOTONIC; UINT64_MAX: latest), as far as the source has
+ * times. False: no entry. Strings are valid until the next feed. */
 bool map_reader_find(
 	struct map_reader *reader, uint64_t addr, uint64_t at_ns, struct worker_name *out);
 size_t map_reader_memory(const struct map_reader *reader);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker/mapping.c - files are mapped, not read: they can be of gigabytes, of which little is
- * looked at. The handler of SIGBUS takes no context, so where the mappings lie is kept for the
- * thread; it lays zeros over all of the mapping and not over one page, as a file of a million
- * missing pages would cost a million signals. */
+/* worker/mapping.c - files are mapped, not read: they may have gigabytes, of which little is
+ * needed. A SIGBUS handler has no context, so the thread keeps a list of its mappings. The handler
+ * replaces the whole mapping by zeros, not one page: a million missing pages would cost a million
+ * signals. */
 #include "worker/mapping.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker/sandbox.c - in this order, as each step takes away what the ones before it needed:
+/* worker/sandbox.c - the order matters, because each step removes what earlier steps needed:
  * namespaces, root, user, capabilities, Landlock, limits, system calls. The list of system calls is
- * what malloc, memcpy over a mapped file and one socket need; what is not on it kills the process
- * rather than fails, so that an attempt is seen. */
+ * enough for malloc, memcpy from a mapped file and one socket; any other call kills the process
+ * rather than fails, so that an attempt is noticed. */
 #include "worker/sandbox.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker/sandbox.h - a process shuts itself in, for good.
- * Afterwards it can use memory, the descriptors it has or is sent, and clocks; any other system
- * call kills it. What always holds: no capability, no new privileges, not traceable, limits, the
- * list of system calls. The rest, by what the starter may do:
+/* worker/sandbox.h - a process locks itself in for good.
+ * Afterwards it can use memory, clocks, and descriptors that it has or receives; any other system
+ * call kills it. Guaranteed: no capability, no new privileges, not traceable, limits, the list of
+ * system calls. The rest depends on the starter's privileges:
  *     an own empty read-only root and no network, by namespaces (CAP_SYS_ADMIN, or a user
  *     namespace), else a chroot into an empty place; no file by Landlock; an own user. */
 #pragma once
@@ -10,10 +10,10 @@
 #include <stdint.h>
 
 #define SANDBOX_NAMESPACES 1U /* own mounts (an empty root), network, IPC */
-#define SANDBOX_USER_NS 2U    /* had by a user namespace: the user outside is still the starter's */
+#define SANDBOX_USER_NS 2U    /* by a user namespace: outside, the user stays the starter's */
 #define SANDBOX_CHROOT 4U
 #define SANDBOX_LANDLOCK 8U
-#define SANDBOX_USER 16U /* runs as SANDBOX_UID, which nothing belongs to */
+#define SANDBOX_USER 16U /* runs as SANDBOX_UID, which owns nothing */
 
 #define SANDBOX_UID 65534
 /* Private writable memory. Mapped files do not count. */
@@ -21,15 +21,15 @@
 #define SANDBOX_FILE_BYTES_MAX (512UL << 20) /* of a memfd */
 #define SANDBOX_FDS_MAX 16
 
-/* One that serves connections. */
+/* For a process that serves connections. */
 #define SANDBOX_SERVER_UID 65533
 #define SANDBOX_SERVER_FDS_MAX 256
 
-/* Once, single-threaded. *report: SANDBOX_* that were had. -errno: one of what must always hold
- * could not be had, and the process is fit for nothing. */
+/* Call it once, single-threaded. *report: the SANDBOX_* that were achieved. -errno: a guaranteed
+ * part failed, and the process must exit. */
 int sandbox_enter(uint32_t *report);
 
-/* The same for a process that accepts connections on a socket that it has, may have threads, and
+/* The same for a process that accepts connections on an inherited socket, may have threads, and
  * reads the files below one directory, which becomes its root and its working directory. Its user
- * is SANDBOX_SERVER_UID if that one may read there. It connects to nothing and changes no file. */
+ * is SANDBOX_SERVER_UID if that user may read there. It cannot connect or change files. */
 int sandbox_enter_server(int directory, uint32_t *report);

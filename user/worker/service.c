@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker/service.c - each request has one line in a table. Nothing here knows of sockets, sandboxes
- * or processes. */
+/* worker/service.c - each request has one line in a table. This file knows no sockets, sandboxes or
+ * processes. */
 #include "worker/service.h"
 
 #include <string.h>

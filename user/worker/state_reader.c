@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker/state_reader.c - read, not mapped: these files are small, some are in /proc, and one that
- * is written meanwhile is at worst a damaged one, which is tried again. */
+/* worker/state_reader.c - reads, does not map: these files are small and some are in /proc. A file
+ * that is being written is at worst damaged, and is read again later. */
 #include "worker/state_reader.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker/symbols.c - files stay mapped for lines, as what is read of them depends on what is asked.
- * One that was cut short meanwhile has no lines from then on: what was made of it may be wrong. */
+/* worker/symbols.c - files stay mapped for lines, because each query reads other parts of them. A
+ * file that was truncated has no lines from then on: results may be wrong. */
 #include "worker/symbols.h"
 
 #include <elf.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker/worker.c - shut in, then one request after the other until the client goes away.
- * A request of the wrong shape ends the worker: the client makes none, so something is very wrong.
- */
+/* worker/worker.c - enters the sandbox, then answers one request after the other until the client
+ * closes. A malformed request ends the worker: the client never makes one, so something is very
+ * wrong. */
 #include "worker/worker.h"
 
 #include <errno.h>
