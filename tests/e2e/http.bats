@@ -201,7 +201,7 @@ another_than() {
 	done
 	get '/profile?container=abab&seconds=1' -w '%{http_code}' >"$tmp/which"
 	cat "$tmp/which"
-	grep -q 'which of them? .*ab01.*ab02' "$tmp/which"
+	grep -q 'ambiguous; candidates: .*ab01.*ab02' "$tmp/which"
 	grep -q '400$' "$tmp/which"
 	[ "$(code /etc/passwd)" = 404 ]
 	[ "$(code /../../etc/passwd --path-as-is)" = 404 ]

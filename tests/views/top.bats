@@ -164,7 +164,7 @@ terminal_is_as_before() {
 	wait_until 5 shows 'filter: spin_h'
 	wait_until 5 shows_not '%  main'
 	keys -l é
-	wait_until 5 shows 'nothing has that in its name'
+	wait_until 5 shows 'no name matches the filter'
 	keys BSpace
 	wait_until 5 shows 'filter: spin_h_'
 	wait_until 5 shows '%  spin_here'

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cgroup/identity.c - part by part from the root, each held against the tables below: what a later
- * part says replaces what an earlier one said. A container begins anew, but stays in its pod. */
+/* cgroup/identity.c - compares the path's parts with the tables below, from the root on: a later
+ * match replaces an earlier one. A container resets the rest, but stays in its pod. */
 #include "cgroup/identity.h"
 
 #include <stdlib.h>

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cgroup/identity.h - what a cgroup is, by its path alone: a container of which runtime, a pod of
- * which QoS class, a systemd unit. The rules are those by which the runtimes name their cgroups:
+/* cgroup/identity.h - identifies a cgroup by its path alone: the container and its runtime, the pod
+ * and its QoS class, the systemd unit. The rules are the runtimes' naming schemes:
  *
- *   docker/ID  docker-ID.scope  ID below any --cgroup-parent                          Docker
- *   cri-containerd-ID.scope  SLICE:cri-containerd:ID  nerdctl-ID.scope                containerd
- *   crio-ID.scope  crio-ID                                                            CRI-O
- *   libpod-ID  libpod-ID.scope  libpod-payload-ID, below a user's slice: rootless     Podman
- *   lxc/NAME  lxc.payload/NAME  lxc.payload.NAME                                      LXC
- *   machine-NAME.scope  systemd-nspawn@NAME.service                                   machine
- *   kubepods[/QOS]/podUID  [kubelet-]kubepods[-QOS]-podUID.slice, with _ for -        pod
- *   *.service  *.scope  *.slice, session-N.scope                                      systemd
+ * docker/ID  docker-ID.scope  ID below any --cgroup-parent                          Docker
+ * cri-containerd-ID.scope  SLICE:cri-containerd:ID  nerdctl-ID.scope                containerd
+ * crio-ID.scope  crio-ID                                                            CRI-O libpod-ID
+ *  libpod-ID.scope  libpod-payload-ID, below a user's slice: rootless     Podman lxc/NAME
+ * lxc.payload/NAME  lxc.payload.NAME                                      LXC machine-NAME.scope
+ * systemd-nspawn@NAME.service                                   machine kubepods[/QOS]/podUID
+ * [kubelet-]kubepods[-QOS]-podUID.slice, with _ for -        pod *.service  *.scope  *.slice,
+ * session-N.scope                                      systemd
  *
- * ID is 64 hexadecimal digits; after cri-containerd-, crio- and nerdctl- any name. Of containers in
+ * ID is 64 hexadecimal digits; after cri-containerd-, crio- and nerdctl- any name. Of nested
  * containers the innermost counts, and a unit inside a container is the container's own. */
 #pragma once
 
@@ -25,18 +25,18 @@
 enum cgroup_kind {
 	CGROUP_ROOT,
 	CGROUP_OTHER,
-	CGROUP_SERVICE, /* systemd's, up to here */
+	CGROUP_SERVICE, /* up to here systemd's */
 	CGROUP_SCOPE,
 	CGROUP_SLICE,
 	CGROUP_SESSION,
-	CGROUP_POD,    /* of a pod, in none of its containers */
-	CGROUP_DOCKER, /* containers, from here on */
+	CGROUP_POD,    /* in a pod, but in none of its containers */
+	CGROUP_DOCKER, /* from here on containers */
 	CGROUP_CONTAINERD,
 	CGROUP_CRIO,
 	CGROUP_PODMAN,
 	CGROUP_LXC,
 	CGROUP_MACHINE,
-	CGROUP_CONTAINER, /* whose runtime the path does not tell */
+	CGROUP_CONTAINER, /* of an unknown runtime */
 	CGROUP_KINDS,
 };
 
@@ -45,17 +45,17 @@ enum cgroup_qos { CGROUP_QOS_NONE, CGROUP_GUARANTEED, CGROUP_BURSTABLE, CGROUP_B
 struct cgroup_identity {
 	enum cgroup_kind kind;
 	enum cgroup_qos qos;             /* of the pod */
-	char container[CGROUP_NAME_MAX]; /* its id, or name where there is no other; "": none */
+	char container[CGROUP_NAME_MAX]; /* id, or name if there is no id; "": none */
 	char unit[CGROUP_NAME_MAX];      /* innermost; "": none */
 	char pod_uid[CGROUP_POD_MAX];    /* with -; "": none */
-	/* The path up to and with what it is; 0: it is none. */
+	/* Length of the path up to and including the part; 0: none. */
 	size_t container_len, pod_len, unit_len;
-	bool nested; /* the container is in another one: a cgroup that a container could make */
+	bool nested; /* inside another container, which may have made this cgroup */
 	bool has_user;
-	uid_t user; /* in whose slice it is */
+	uid_t user; /* owner of the user slice */
 };
 
-/* Any path; one with a part that is too long for the above is CGROUP_OTHER. */
+/* Accepts any path; one with an over-long part is CGROUP_OTHER. */
 void cgroup_identify(const char *path, struct cgroup_identity *out);
 
 static inline bool cgroup_is_container(enum cgroup_kind kind)

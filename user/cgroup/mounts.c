@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cgroup/mounts.c - lines of words. What the kernel escapes in a mount point (blanks, as \040) is
- * left as it is: nobody mounts cgroups there. */
+/* cgroup/mounts.c - parses lines of words. Escapes in a mount point (blanks, as \040) are not
+ * decoded: nobody mounts cgroups at such places. */
 #include "cgroup/mounts.h"
 
 #include <stdlib.h>

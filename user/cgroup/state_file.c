@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cgroup/state_file.c - jansson reads, with its own limit of depth; here fields are looked for, and
- * what is of another type than it should be is not there. Which keys mean what is in the tables. */
+/* cgroup/state_file.c - jansson parses, with its own limit of depth. This file looks up fields, and
+ * ignores fields of a wrong type. The tables list the keys. */
 #include "cgroup/state_file.h"
 
 #include <errno.h>

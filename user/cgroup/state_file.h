@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cgroup/state_file.h - what a container runtime writes down about a container → its name, image,
- * pod. Bytes in, facts out; for a worker, as a container's own root, or a user without privileges,
- * may have written them.
- *   STATE_OCI      config.json of a bundle: OCI runtime specification, "config"; with the
+/* cgroup/state_file.h - reads a container's name, image and pod from its runtime's state files.
+ * Bytes in, facts out. Runs in a worker, because root in a container, or an unprivileged user, may
+ * have written them.
+ * STATE_OCI      config.json of a bundle: OCI runtime specification, "config"; with the
  *                  annotations of CRI (containerd: io.kubernetes.cri.*, CRI-O: io.kubernetes.*)
- *   STATE_DOCKER   Docker's config.v2.json, and what `GET /containers/ID/json` answers
- *   STATE_STORAGE  containers.json of containers/storage (Podman, CRI-O): a list of all
- *   STATE_CONMON   the command line of a conmon, with NULs */
+ * STATE_DOCKER   Docker's config.v2.json, and the answer to `GET /containers/ID/json` STATE_STORAGE
+ *  containers.json of containers/storage (Podman, CRI-O): a list of all STATE_CONMON   the command
+ * line of a conmon, with NULs */
 #pragma once
 
 #include <stdbool.h>
@@ -17,31 +17,30 @@
 #define STATE_DIR_MAX 1024
 #define STATE_LABELS_MAX 4096
 #define STATE_ID_MAX 256
-#define STATE_BYTES_MAX (2UL << 20) /* a larger file is nothing that a runtime wrote */
+#define STATE_BYTES_MAX (2UL << 20) /* no runtime writes larger files */
 
 enum state_kind { STATE_OCI, STATE_DOCKER, STATE_STORAGE, STATE_CONMON, STATE_KINDS };
 
-/* "" is not known. Names may hold any byte but NUL, in UTF-8. */
+/* "": unknown. Names may have any byte but NUL, in UTF-8. */
 struct state_facts {
 	char name[STATE_NAME_MAX];
 	char image[STATE_NAME_MAX];
 	char pod[STATE_NAME_MAX];
 	char namespace_[STATE_NAME_MAX];
-	char dir[STATE_DIR_MAX];       /* an absolute path: where more is told, see below */
-	char labels[STATE_LABELS_MAX]; /* key, NUL, value, NUL, ...; those that do not fit are not
-					  there */
+	char dir[STATE_DIR_MAX];       /* absolute path of further files, see below */
+	char labels[STATE_LABELS_MAX]; /* key, NUL, value, NUL, ...; cut at the limit */
 	uint32_t labels_len;           /* bytes */
-	uint32_t pause;                /* 1: it only holds the pod's namespaces */
+	uint32_t pause; /* 1: a pause container: it only keeps the pod's namespaces */
 };
 
-/* dir: of STATE_OCI, where Docker keeps the files of the container (its config.v2.json is there),
- * or the list of containers/storage (containers.json); of STATE_CONMON, the bundle (config.json).
- * id: which container, as its cgroup has it. 0; -ENOENT: it is not in the list; -EBADMSG: not what
- * it should be; -ENOMEM. */
+/* Sets dir. STATE_OCI: the folder where Docker keeps the container's config.v2.json, or that of
+ * containers/storage's list (containers.json); STATE_CONMON: the bundle (config.json). id: the
+ * container's id in its cgroup's path. 0; -ENOENT: not in the list; -EBADMSG: malformed;
+ * -ENOMEM. */
 int state_file_parse(enum state_kind kind, const char *id, const char *text, size_t len,
 	struct state_facts *out);
 
-/* Takes from other what is not known. */
+/* Copies unknown facts from other. */
 void state_facts_merge(struct state_facts *facts, const struct state_facts *other);
-/* Is it what state_file_parse could have given? For facts that came from elsewhere. */
+/* Checks facts from another process: could state_file_parse have returned them? */
 bool state_facts_valid(const struct state_facts *facts);

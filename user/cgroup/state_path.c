@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cgroup/state_path.c - a table of places, with %s for the container's id. An id that could lead
- * elsewhere is refused: it is a cgroup's name, which others may have chosen. */
+/* cgroup/state_path.c - a table of paths, with %s for the container's id. Ids that could change the
+ * folder are refused: they come from names of cgroups, which others may choose. */
 #include "cgroup/state_path.h"
 
 #include <stdio.h>

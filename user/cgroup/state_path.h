@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cgroup/state_path.h - where a container runtime keeps what it knows of a container, by what the
- * container's cgroup tells. Paths are from the host's root. */
+/* cgroup/state_path.h - paths of a runtime's state files of a container, from its cgroup's
+ * identity. Paths start at the host's root. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,17 +13,17 @@
 struct state_path {
 	enum state_kind kind;
 	char path[STATE_PATH_MAX];
-	/* Not "": path is a folder of namespaces, and this is below each of them. */
+	/* Not "": path is a folder of namespaces, and this path is relative to each of them. */
 	char below[STATE_NAME_MAX + 32];
 };
 
-/* The i-th place to look at, best first; false: there are no more. */
+/* The i-th place, best first; false: no more. */
 bool state_path_candidate(const struct cgroup_identity *id, unsigned int i, struct state_path *out);
 
-/* /NS/ID may be a container of containerd's, whose ctr names its cgroups so: the bundle's file in
- * the usual place. False: the path is of another form. id gets the container's. */
+/* The bundle of /NS/ID, which may be a container of containerd's ctr. False: the path has another
+ * form. id gets the container's. */
 bool state_path_of_other(const char *path, char id[CGROUP_NAME_MAX], struct state_path *out);
 
-/* What the facts of one file say of where more is, likewise. */
+/* The same, from paths in the facts of one file to further files. */
 bool state_path_further(const struct state_facts *facts, enum state_kind from, unsigned int i,
 	struct state_path *out);

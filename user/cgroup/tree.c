@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cgroup/tree.c - a cgroup's number is that of its folder in kernfs, and kernfs lets a folder be
- * opened by its number: to give a number its path takes no scan, whatever the tree's size. Nothing
- * is remembered here; who wants to know a cgroup that is gone must have asked before. */
+/* cgroup/tree.c - a cgroup's number is its folder's inode number in kernfs, and kernfs can open a
+ * folder by that number. So the path of a number needs no scan, whatever the tree's size. Nothing
+ * is cached: callers must ask before a cgroup is removed. */
 #include "cgroup/tree.h"
 
 #include <dirent.h>
@@ -163,8 +163,9 @@ int cgroup_tree_open(const char *viewer, struct cgroup_tree **out, struct why *w
 	err = find_all(tree, viewer);
 	if (err < 0) {
 		cgroup_tree_free(tree);
-		return why_set(
-			why, err, "no cgroup hierarchy is mounted: samples carry no container");
+		return why_set(why, err,
+			"no cgroup hierarchy is mounted: samples have no container; mount cgroup2 "
+			"at /sys/fs/cgroup");
 	}
 	*out = tree;
 	return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* containers/cgroup_view.c - a mount whose root is the hierarchy's shows all of it, but in a cgroup
- * namespace of our own every root looks like that. */
+/* containers/cgroup_view.c - a mount is complete if its root is the hierarchy's root. But in a
+ * cgroup namespace of our own every root looks like that. */
 #include "containers/cgroup_view.h"
 
 #include <sys/stat.h>

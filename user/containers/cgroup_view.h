@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* containers/cgroup_view.h - through whose mounts cgroups are looked at. In a container that has
- * the host's processes but mounts of its own, those show a part of the cgroups only; process 1's
- * show all. */
+/* containers/cgroup_view.h - chooses the mounts through which cgroups are read. In a container with
+ * the host's processes but its own mounts, these show a part of the cgroups only; process 1's show
+ * all. */
 #pragma once
 
 #include <stdbool.h>
 
-/* "/proc/self" or "/proc/1": its mountinfo says where they are mounted, below its root. */
+/* "/proc/self" or "/proc/1": its mountinfo has the mounts, which are below its root. */
 const char *cgroup_view(void);
-/* It shows a part only, and there is no better one. */
+/* True: the view is incomplete, and there is no better one. */
 bool cgroup_view_is_partial(void);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* containers/container.c - its files are looked for at once, for a runtime writes them before it
- * makes the cgroup, and then less and less often. */
+/* containers/container.c - looks for a container's state files at once, because a runtime writes
+ * them before it makes the cgroup, and then at growing intervals. */
 #include "containers/container.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* containers/container.h - one container, and what is known of it. It may have cgroups of its own,
- * and one in each v1 hierarchy: all of them below the same path, which is the container's. */
+/* containers/container.h - one container and its known facts. It may have nested cgroups, and one
+ * in each v1 hierarchy: all are below the same path, which identifies the container. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,34 +11,34 @@
 #include "containers/container_state.h"
 
 struct container {
-	char *path;      /* up to and with what it is */
-	uint64_t serial; /* no two have the same */
-	uint64_t cgroup; /* one of its cgroups, the last that was met */
-	uint32_t refs;   /* cgroups that there are of it */
+	char *path;      /* up to and including the container's own part */
+	uint64_t serial; /* unique */
+	uint64_t cgroup; /* the latest of its cgroups */
+	uint32_t refs;   /* number of its existing cgroups */
 	uint32_t tries;  /* to find its name */
 	uint64_t next_ns;
 	bool found, pause;
-	char *name, *image, *pod, *namespace_; /* NULL: not known */
+	char *name, *image, *pod, *namespace_; /* NULL: unknown */
 	char *labels;                          /* as in struct state_facts */
 	uint32_t labels_len;
 };
 
-/* How much of a cgroup's path is its container's; 0: it is in none. A cgroup that only its
- * runtime's file can tell from others counts as one. */
+/* Length of the container's part of a cgroup's path; 0: not in a container. A cgroup that only a
+ * runtime's file can identify counts as a container. */
 size_t container_part(const char *path, const struct cgroup_identity *id);
 
 /* NULL: out of memory. */
 struct container *container_new(const char *path, size_t len, uint64_t serial);
 void container_free(struct container *container);
 
-/* Looks for its name, until then at most. False: it is not to be tried again; else it is next due
- * at container->next_ns. */
+/* Looks for its name until the deadline. False: do not try again; else try again at
+ * container->next_ns. */
 bool container_find_name(struct container *container, struct container_state *state,
 	const struct cgroup_tree *tree, uint64_t now_ns, uint64_t until_ns);
 
-/* Of what is known, maybe in f; NULL: nothing. */
+/* The known facts, maybe stored in f; NULL: none. */
 const struct state_facts *container_facts(const struct container *c, struct state_facts *f);
 
-/* The path of a cgroup that is outside of what is mounted here, as seen from inside a container:
- * what its process says of it leads up to it, in parts `..` that tell nothing. */
+/* The path of a cgroup outside the mounts here, as seen in a container: its process's relative path
+ * leads up to it, with `..` parts that give no information. */
 int container_path_by_process(uint64_t cgroup, uint32_t tgid, char path[CGROUP_TREE_PATH_MAX]);

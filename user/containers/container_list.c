@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* containers/container_list.c - one scan of the cgroups, and one reading of what the runtimes say.
- */
+/* containers/container_list.c - one scan of the cgroups, and one reading of the runtimes' files. */
 #include "containers/container_list.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* containers/container_list.h - the containers, pods and units that there are now, for whoever
- * lists them or looks for one. */
+/* containers/container_list.h - the current containers, pods and units, for lists and searches.
+ * Starts a worker of its own and ends it afterwards. */
 #pragma once
 
 #include "base/err.h"
@@ -12,14 +12,14 @@ struct cgroup_tree;
 struct worker_client;
 
 struct container_list_item {
-	uint64_t cgroup; /* of several with the same path the first hierarchy's: v2 before v1 */
+	uint64_t cgroup; /* among equal paths that of the first hierarchy: v2 before v1 */
 	char *path;
 	struct cgroup_identity identity;
-	struct state_facts *facts; /* of its container; NULL: none are known */
+	struct state_facts *facts; /* of its container; NULL: unknown */
 };
 
 struct container_list {
-	VEC(struct container_list_item) all; /* by path; each path once */
+	VEC(struct container_list_item) all; /* sorted by path, without duplicates */
 };
 
 /* The worker reads runtimes' files. */
@@ -27,13 +27,13 @@ int container_list_read(struct worker_client *worker, const struct cgroup_tree *
 	struct container_list *out, struct why *why);
 void container_list_done(struct container_list *list);
 
-/* What a container, or another cgroup, is called: as in a profile. */
+/* The name of a container or another cgroup, the same as in a profile. */
 const char *container_list_name(const struct container_list_item *item);
-/* Is it the folder of a container itself, and not one below it? */
+/* Is it the container's own folder, not one below it? */
 bool container_list_is_container(const struct container_list_item *item);
 bool container_list_is_pod(const struct container_list_item *item);
 bool container_list_is_unit(const struct container_list_item *item);
 
-/* Is it called so? The beginning of a name or id is enough where nothing else is called so. */
+/* Does the name match? The beginning of a name or id is enough if it is unique. */
 enum container_match { CONTAINER_MATCH_NO, CONTAINER_MATCH_BEGINNING, CONTAINER_MATCH_WHOLE };
 enum container_match container_list_match(const struct container_list_item *item, const char *name);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* containers/container_state.c - the usual places first, which only root writes; then the process
- * that watches over the container, its first process's parent: a containerd-shim works in the
- * bundle's folder, a conmon has name and bundle in its command line. Only regular files, of their
- * size, that belong to root or to the user in whose slice the container is. */
+/* containers/container_state.c - tries the usual places first, which only root can write. Then it
+ * uses the process that manages the container, its first process's parent: a containerd-shim's
+ * working folder is the bundle, a conmon has name and bundle in its command line. It opens only
+ * regular files of limited size that belong to root or to the owner of the container's user
+ * slice. */
 #include "containers/container_state.h"
 
 #include <dirent.h>

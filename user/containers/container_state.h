@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* containers/container_state.h - what the runtimes' files say of one container: opened here with
- * care, read by a worker. Nothing is asked over a network. */
+/* containers/container_state.h - facts about one container from its runtime's files: opened here
+ * with care, parsed by a worker. No network is used. */
 #pragma once
 
 #include <stdint.h>
@@ -14,20 +14,20 @@ struct worker_client;
 struct inquiry;
 
 struct container_state_stats {
-	uint64_t read;                     /* files that were of use */
-	uint64_t unread[FILE_REASONS_LEN]; /* that are there and were not opened */
-	uint64_t damaged;                  /* that are not what they should be */
-	uint64_t failed; /* over which a worker was lost, late or short of memory */
+	uint64_t read;                     /* useful files */
+	uint64_t unread[FILE_REASONS_LEN]; /* existing files that were not opened */
+	uint64_t damaged;                  /* malformed files */
+	uint64_t failed;                   /* a worker was lost, late or out of memory */
 };
 
 struct container_state {
 	struct worker_client *worker;
-	struct inquiry *inquiry; /* borrowed; NULL: no runtime is asked */
-	int root_fd;             /* the host's root, as far as we see it; O_PATH */
+	struct inquiry *inquiry; /* borrowed; NULL: runtimes are not queried */
+	int root_fd;             /* the host's root, as far as visible; O_PATH */
 	struct container_state_stats stats;
 };
 
-/* root_fd is the state's. 0 or -errno. */
+/* The state owns root_fd. 0 or -errno. */
 int container_state_init(struct container_state *state, struct worker_client *worker);
 void container_state_done(struct container_state *state);
 
@@ -35,16 +35,16 @@ struct container_state_query {
 	uint64_t id; /* of the container, less than 2^60 */
 	const struct cgroup_identity *identity;
 	const char *path; /* of its cgroup */
-	int cgroup_fd;    /* its folder, for its processes; -1: it is gone */
+	int cgroup_fd;    /* its folder, to find its processes; -1: removed */
 	uint64_t until_ns;
 };
 
 enum container_state_result {
 	CONTAINER_STATE_FOUND,
-	CONTAINER_STATE_NONE,  /* no file speaks of it, yet */
+	CONTAINER_STATE_NONE,  /* no file has it yet */
 	CONTAINER_STATE_LATER, /* the worker is late, or lost */
 };
 
-/* Waits for the worker until then. */
+/* Waits for the worker until the deadline. */
 enum container_state_result container_state_read(struct container_state *state,
 	const struct container_state_query *query, struct state_facts *out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* containers/containers.c - two tables: cgroups by id, and containers by the path of their
- * outermost folder. A container goes with its last cgroup. */
+ * outermost folder. A container is removed with its last cgroup. */
 #include "containers/containers.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* containers/target.c - a whole name or id wins over the beginning of another one. What has several
- * cgroups, or one to which no perf event can be bound, is told apart by BPF. */
+/* containers/target.c - a whole name or id wins over the beginning of another one. If the target
+ * has several cgroups, or one that no perf event can attach to, BPF filters instead. */
 #include "containers/target.h"
 
 #include <errno.h>
@@ -161,7 +161,7 @@ static int explain(
 	if (l->more > 0)
 		buf_printf(&l->text, " and %zu more; see `stoker ps`", l->more);
 	return why_set(why, err, "%s %s: %s%s", s->option, s->name, what,
-		l->text.data ? l->text.data : "none at all");
+		l->text.data ? l->text.data : "none");
 }
 
 static int explain_none(const struct search *s, struct why *why)
@@ -172,7 +172,7 @@ static int explain_none(const struct search *s, struct why *why)
 	vec_each (&s->list.all, item)
 		if (is_listed(s->kind, item))
 			list_one(&l, s->kind, item);
-	err = explain(-ENOENT, s, "there is none; what there is: ", &l, why);
+	err = explain(-ENOENT, s, "not found; candidates: ", &l, why);
 	buf_done(&l.text);
 	return err;
 }
@@ -184,7 +184,7 @@ static int explain_many(const struct search *s, struct why *why)
 
 	vec_each (&s->found, item)
 		list_one(&l, s->kind, *item);
-	err = explain(-ENOTUNIQ, s, "which of them? ", &l, why);
+	err = explain(-ENOTUNIQ, s, "ambiguous; candidates: ", &l, why);
 	buf_done(&l.text);
 	return err;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* containers/target.h - one container, pod, unit or cgroup, as a person calls it → what the sampler
- * is told. To be found before the sampler is opened. */
+/* containers/target.h - finds a container, pod, unit or cgroup by the user's name for it, and
+ * describes it for the sampler. Call it before the sampler is opened. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,9 +15,9 @@ enum target_kind { TARGET_NONE, TARGET_CGROUP, TARGET_CONTAINER, TARGET_POD, TAR
 struct worker_client;
 
 struct target {
-	int fd; /* the folder that perf events are bound to; -1: there is none, and BPF filters */
-	VEC(uint64_t) cgroups; /* it, or they, and all below; where there is no fd */
-	int alive_fd;          /* a folder of it */
+	int fd;                /* the folder that perf events attach to; -1: none, BPF filters */
+	VEC(uint64_t) cgroups; /* the target and all cgroups below it; only if there is no fd */
+	int alive_fd;          /* one of its folders */
 	char *path;
 };
 
@@ -26,7 +26,7 @@ struct target {
 		.fd = -1, .alive_fd = -1, \
 	}
 
-/* "all", or "container NAME" and the like: the name, in text. NULL: it is neither. */
+/* Parses "all", or "container NAME" and the like; returns the name inside text. NULL: neither. */
 const char *target_parse(const char *text, enum target_kind *kind);
 /* name: of a cgroup, its path or number; of a container its name, id, or the beginning of either
  * that no other has; of a pod its name, NS/NAME, or uid; of a unit its name, `.service` may be left
@@ -34,5 +34,5 @@ const char *target_parse(const char *text, enum target_kind *kind);
 int target_find(struct worker_client *worker, enum target_kind kind, const char *name,
 	struct target *out, struct why *why);
 void target_done(struct target *target);
-/* Is it still there? True where that is not known. */
+/* Does it still exist? True if unknown. */
 bool target_exists(const struct target *target);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* jit/dotnet_ipc.c - a message is a header of 20 bytes (magic, whole size, command set, command)
- * and a payload, little-endian. The socket's name ends with the start time of its process, so the
- * right one among those that dead processes of the same pid left behind is known before it is
- * tried. */
+ * and a payload, little-endian. The socket's name ends with the start time of its process, so
+ * sockets left by dead processes with the same pid are skipped without a try. */
 #include "jit/dotnet_ipc.h"
 
 #include <dirent.h>
@@ -121,8 +120,7 @@ static int no_socket(const struct jit_target *target, const char *dir, struct wh
 			target->pid);
 	return why_set(why, -ENOENT,
 		"process %d has no diagnostics socket %.200s/dotnet-diagnostic-%d-*-socket: it is "
-		"no "
-		".NET 5 or later, or its diagnostics are off, or the socket was removed",
+		"not .NET 5 or later, or its diagnostics are disabled, or the socket was removed",
 		target->pid, dir ? dir : "", target->ns_pid);
 }
 
@@ -136,7 +134,7 @@ static int explain(const struct jit_target *target, int err, const char *dir, st
 	case -EACCES:
 	case -EPERM:
 		return why_set(why, -EACCES,
-			"the diagnostics socket of process %d is for its user (%u) alone: run as "
+			"the diagnostics socket of process %d accepts only its user (%u): run as "
 			"root or as that user",
 			target->pid, target->uid);
 	case -EXDEV:
@@ -230,7 +228,7 @@ static int request(const struct jit_target *target, enum command command, struct
 		err = read_reply(fd, deadline_ns, reply, &code);
 	if (err == -EREMOTEIO && code == E_UNKNOWN_COMMAND)
 		return why_set(why, -ENOSYS,
-			"the .NET runtime of process %d does not know the request", target->pid);
+			"the .NET runtime of process %d does not support the request", target->pid);
 	if (err == -EREMOTEIO)
 		return why_set(why, err, "the .NET runtime of process %d refused: %s (0x%08x)",
 			target->pid, code == E_NOT_SUPPORTED ? "not supported" : "error", code);
@@ -324,7 +322,7 @@ int dotnet_ipc_info(const struct jit_target *target, struct dotnet_ipc_info *out
 		err = request(target, commands[i], payload, TIMEOUT_NS, &reply, why);
 		if (err == 0 && parse_info(&reply, commands[i], out) < 0)
 			err = why_set(why, -EPROTO,
-				"process %d tells nothing sensible of its .NET runtime",
+				"process %d sent malformed information about its .NET runtime",
 				target->pid);
 	}
 	return err;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* jit/jit_control.c - which runtime, where its files are, and which of them are ours to remove. A
- * file counts as this process's when it belongs to its user and was born after it; whatever else
- * has the same name is left alone. How a runtime is spoken to is the business of dotnet_ipc and
- * jvm_attach; reading the files is nobody's here. */
+/* jit/jit_control.c - finds the runtime, its files, and the files that stoker may remove. A file is
+ * the process's own if it belongs to its user and is younger than the process; others of the same
+ * name are left alone. dotnet_ipc and jvm_attach talk to the runtime; other layers read the
+ * files. */
 #include "jit/jit_control.h"
 
 #include <errno.h>
@@ -118,7 +118,7 @@ static int open_control(pid_t pid, struct jit_control *c, struct why *why)
 	c->was_on = is_on_already(c);
 	err = open_files_dir(c);
 	if (err < 0)
-		return why_set(why, err, "process %d writes its perf map into %s: %s", pid, c->dir,
+		return why_set(why, err, "process %d writes its perf map to %s: %s", pid, c->dir,
 			err_text(err));
 	return 0;
 }
@@ -261,8 +261,8 @@ static void judge_frames(struct jit_control *c)
 		strstr(reply.data, "-XX:+PreserveFramePointer"))
 		return;
 	snprintf(c->note, sizeof(c->note),
-		"this JVM runs without -XX:+PreserveFramePointer: callers of compiled Java methods "
-		"cannot be found, only the method that runs; restart it with that option");
+		"this JVM runs without -XX:+PreserveFramePointer: stacks show only the running "
+		"Java method, without its callers; restart it with that option");
 }
 
 static int write_jvm_map(struct jit_control *c, struct why *why)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* jit/jit_files.c - from what /proc says of the process. The jitdump is opened as a mapped file:
- * its path, which is one in another mount namespace, does not matter. */
+/* jit/jit_files.c - finds them by /proc. The jitdump is opened as a mapped file, so its path, maybe
+ * in another mount namespace, does not matter. */
 #include "jit/jit_files.h"
 
 #include <ctype.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* jit/jit_files.h - where a process's JIT says what its code is called: the directories where its
- * perf map may be, and its jitdump. Descriptors outlive the process; nothing is read here. */
+/* jit/jit_files.h - the places of a process's JIT names: the directories of its perf map, and its
+ * jitdump. Descriptors stay usable after the process ends; nothing is read here. */
 #pragma once
 
 #include <stddef.h>
@@ -10,15 +10,15 @@
 #define JIT_FILES_DIRS_MAX 3
 
 struct jit_files_dirs {
-	int fds[JIT_FILES_DIRS_MAX]; /* O_PATH, the likeliest first */
+	int fds[JIT_FILES_DIRS_MAX]; /* O_PATH, most likely first */
 	size_t len;
 };
 
-/* What the process was started with counts: DOTNET_PerfMapJitDumpPath, then TMPDIR, then /tmp; in
- * its own root, and those that are there. */
+/* The existing ones of these, in the process's root, by the environment of its start:
+ * DOTNET_PerfMapJitDumpPath, TMPDIR, /tmp. */
 void jit_files_open_dirs(const struct opener_process *process, struct jit_files_dirs *out);
 void jit_files_close_dirs(struct jit_files_dirs *dirs);
 
-/* The jitdump that it writes, which it shows by mapping a page of it executable: a regular file
- * called jit-NUMBER.dump, wherever it lies. 0; -ENOENT: there is none; -errno. */
+/* The process's jitdump. It maps a page of it executable to announce it: a regular file named
+ * jit-NUMBER.dump in any folder. 0; -ENOENT: none; -errno. */
 int jit_files_open_dump(const struct opener_process *process, int *fd);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* jit/jit_target.c - the pidfd is opened first and asked last: while it says that the process
- * lives, what was read under its pid in between was about it. All paths of the target are resolved
- * in its root, for symbolic links there are its own. */
+/* jit/jit_target.c - the pidfd is opened first and checked last: if the process is still alive, all
+ * that was read under its pid in between was about it. Paths of the target are resolved in its
+ * root, because its symbolic links are relative to that. */
 #include "jit/jit_target.h"
 
 #include <errno.h>
@@ -107,9 +107,9 @@ int jit_target_open(pid_t pid, struct jit_target *out, struct why *why)
 		return why_set(why, -ESRCH, "no such process: %d", pid);
 	if (err == -EACCES || err == -EPERM)
 		return why_set(why, -EACCES,
-			"process %d is another user's: run as root or as its user", pid);
+			"process %d belongs to another user: run as root or as its user", pid);
 	if (err < 0)
-		return why_set(why, err, "cannot look at process %d: %s", pid, err_text(err));
+		return why_set(why, err, "cannot inspect process %d: %s", pid, err_text(err));
 	*out = t;
 	t = (struct jit_target)JIT_TARGET_INIT;
 	return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* jit/jit_target.h - a process whose runtime is to be talked to, held so that a reused pid cannot
- * be taken for it: its root, its user, its pid as it knows it. */
+/* jit/jit_target.h - a process whose runtime stoker talks to, safe against reuse of its pid: its
+ * root, its user, its pid in its own namespace. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,8 +18,8 @@ struct jit_target {
 	uid_t uid;    /* effective */
 	gid_t gid;
 	uint64_t start_ns;    /* CLOCK_BOOTTIME */
-	uint64_t start_ticks; /* the same as /proc says it */
-	bool catches_quit;    /* SIGQUIT would not end it */
+	uint64_t start_ticks; /* the same in the unit of /proc */
+	bool catches_quit;    /* SIGQUIT would not kill it */
 	int pidfd;
 	int root_fd;
 };
@@ -33,15 +33,15 @@ struct jit_target {
 int jit_target_open(pid_t pid, struct jit_target *out, struct why *why);
 void jit_target_close(struct jit_target *target);
 
-/* Appends /proc/PID/NAME and a NUL. -ESRCH when the process is gone by now. */
+/* Appends /proc/PID/NAME and a NUL. -ESRCH: the process has ended. */
 int jit_target_read(const struct jit_target *target, const char *name, struct buf *out);
-/* Appends the value that the variable had when the process began. -ENOENT when it had none. */
+/* Appends the variable's value at the start of the process. -ENOENT: not set. */
 int jit_target_environ(const struct jit_target *target, const char *name, struct buf *out);
-/* A directory in the process's root, from which no symbolic link leads out. */
+/* Opens a directory in the process's root; symbolic links cannot lead outside. */
 int jit_target_open_dir(const struct jit_target *target, const char *path, int *fd);
-/* Is there a mapping of a file (or memfd) whose name begins like this, "libjvm.so" for one? */
+/* Does it map a file (or memfd) whose name begins with start, for example "libjvm.so"? */
 bool jit_target_maps(const struct jit_target *target, const char *start);
-/* The name of the executable, without its folders; "" when it cannot be told. */
+/* The executable's name without folders; "" if unknown. */
 void jit_target_exe(const struct jit_target *target, char *name, size_t size);
-/* Is the variable set to a number other than 0? */
+/* Is the variable a number other than 0? */
 bool jit_target_is_set(const struct jit_target *target, const char *name);

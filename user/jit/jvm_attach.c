@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* jit/jvm_attach.c - opens the directories; then a child changes to the JVM's user and does the
- * rest: HotSpot obeys only its own user, in its own user namespace. The child sends an error number
- * and the reply over its socket, within the time limits that are defined below. It allocates no
- * memory and takes no lock: it makes only system calls. The caller knows what commands mean. */
+/* jit/jvm_attach.c - opens the directories, then starts a child that takes the JVM's user and does
+ * the rest: HotSpot obeys only its own user, in its own user namespace. The child sends the reply
+ * through a pipe, after an error number; it ends when the parent stops waiting. The child makes
+ * only system calls: no locks, and no allocation that matters. The caller interprets commands and
+ * replies. */
 #include "jit/jvm_attach.h"
 
 #include <errno.h>
@@ -60,11 +61,11 @@ static bool has_option(const struct jit_target *target, const char *option)
 static int check(const struct jit_target *target, struct why *why)
 {
 	if (!jvm_attach_is_hotspot(target))
-		return why_set(why, -ENOTSUP, "process %d is no HotSpot JVM", target->pid);
+		return why_set(why, -ENOTSUP, "process %d is not a HotSpot JVM", target->pid);
 	if (has_option(target, "-XX:+DisableAttachMechanism"))
 		return why_set(why, -ENOTSUP,
-			"the JVM of process %d runs with -XX:+DisableAttachMechanism: it takes no "
-			"commands",
+			"the JVM of process %d runs with -XX:+DisableAttachMechanism and accepts "
+			"no commands",
 			target->pid);
 	return 0;
 }
@@ -267,14 +268,14 @@ static int parse_reply(const struct jit_target *target, const char *command,
 	const char *line = answer->data ? strchr(answer->data, '\n') : NULL;
 
 	if (!line)
-		return why_set(why, -EPROTO, "the JVM of process %d answered nothing sensible",
-			target->pid);
+		return why_set(
+			why, -EPROTO, "the JVM of process %d sent a malformed answer", target->pid);
 	line++;
 	if (strtol(answer->data, NULL, 10) == 0)
 		return buf_put(out, line, strlen(line) + 1);
 	if (strstr(line, "Unknown diagnostic command"))
-		return why_set(why, -ENOSYS, "the JVM of process %d does not know %s", target->pid,
-			command);
+		return why_set(why, -ENOSYS, "the JVM of process %d does not support %s",
+			target->pid, command);
 	return why_set(why, -EREMOTEIO, "the JVM of process %d refused %s: %.*s", target->pid,
 		command, (int)strcspn(line, "\n"), line);
 }
@@ -301,9 +302,8 @@ static int run(const struct jit_target *target, const char *command, bool may_si
 		err = run_child(&a, &answer);
 		if (err == -ENOENT)
 			return why_set(why, -ENOTSUP,
-				"the JVM of process %d does not catch SIGQUIT (-Xrs, or it has "
-				"only "
-				"just begun): it cannot be asked to listen",
+				"the JVM of process %d does not catch SIGQUIT (it runs with -Xrs "
+				"or has just started), so stoker cannot attach to it",
 				target->pid);
 	} else if (err == 0) {
 		err = run_child(&a, &answer);

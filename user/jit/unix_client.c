@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* jit/unix_client.c - the path in a socket's address has 108 bytes, which a path below
- * /proc/PID/root can exceed, and a path can change between looking and connecting. So the socket's
- * inode is held by an O_PATH descriptor, looked at, and connected to as /proc/self/fd/N. */
+/* jit/unix_client.c - a socket address has room for 108 bytes, too few for some paths below
+ * /proc/PID/root, and a path may change between check and connect. So an O_PATH descriptor of the
+ * socket's inode is checked, and connected to as /proc/self/fd/N. */
 #include "jit/unix_client.h"
 
 #include <errno.h>

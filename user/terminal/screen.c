@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* terminal/screen.c - the few functions of ncurses that a table needs, found by name. Its state is
- * the process's: one screen at a time. */
+/* terminal/screen.c - the few functions of ncurses that a table needs, looked up by name. ncurses
+ * has global state: one screen a process. */
 #define NCURSES_WIDECHAR 1
 #include "terminal/screen.h"
 
@@ -22,16 +22,18 @@
 #define ESCAPE_MS 25 /* what comes later than this behind an escape is a key of its own */
 
 /* Each with the type that the header gives it. */
-#define FUNCTIONS(F)                                                                           \
-	F(newterm)                                                                             \
-	F(endwin)                                                                              \
-	F(delscreen)                                                                           \
-	F(cbreak)                                                                              \
-	F(noecho)                                                                              \
-	F(nonl) F(keypad) F(nodelay) F(wgetch) F(wmove) F(waddnwstr) F(wattrset) F(wclrtoeol)  \
-		F(werase) F(wrefresh) F(curs_set) F(has_colors) F(start_color)                 \
-			F(use_default_colors) F(init_pair) F(resizeterm) F(getmaxx) F(getmaxy) \
-				F(set_escdelay) F(wchgat) F(clearok)
+#define FUNCTIONS(F)                                                                               \
+	F(newterm)                                                                                 \
+	F(endwin)                                                                                  \
+	F(delscreen)                                                                               \
+	F(cbreak)                                                                                  \
+	F(noecho)                                                                                  \
+	F(nonl)                                                                                    \
+	F(keypad)                                                                                  \
+	F(nodelay)                                                                                 \
+	F(wgetch) F(wmove) F(waddnwstr) F(wattrset) F(wclrtoeol) F(werase) F(wrefresh) F(curs_set) \
+		F(has_colors) F(start_color) F(use_default_colors) F(init_pair) F(resizeterm)      \
+			F(getmaxx) F(getmaxy) F(set_escdelay) F(wchgat) F(clearok)
 
 struct screen {
 	SCREEN *term;
@@ -94,12 +96,13 @@ int screen_open(bool colour, struct screen **out, struct why *why)
 	if (!load(s)) {
 		free(s);
 		return why_set(why, -ENOENT,
-			"the table needs libncursesw.so.6; install the package libncursesw6");
+			"`stoker top` needs libncursesw.so.6; install the package libncursesw6");
 	}
 	s->term = s->newterm(NULL, stdout, stdin);
 	if (!s->term) {
 		free(s);
-		return why_set(why, -ENOTTY, "TERM is %s, a terminal that is not known here",
+		return why_set(why, -ENOTTY,
+			"TERM is %s, an unknown terminal; set TERM to one that terminfo has",
 			getenv("TERM") ? getenv("TERM") : "not set");
 	}
 	s->window = *s->standard;

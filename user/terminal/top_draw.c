@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* terminal/top_draw.c - three lines above the table, one below it. What there is no room for is
- * left out from the right; a terminal of any size has something to say. */
+/* terminal/top_draw.c - draws three lines above the table and one below it. If there is no room,
+ * columns are dropped from the right; every size of terminal shows something. */
 #include "terminal/top_draw.h"
 
 #include <stdio.h>
@@ -54,8 +54,8 @@ static void draw_title(struct top_table *t)
 	at = screen_put(t->screen, 0, 0, width(t), SCREEN_BOLD, "stoker top  ");
 	at += screen_put(t->screen, 0, at, width(t) / 4, SCREEN_BOLD, t->options->what);
 	if (t->intervals == 0)
-		snprintf(text, sizeof(text), "  %u Hz  the first samples come after %.3g s",
-			t->options->hz, t->options->interval_s);
+		snprintf(text, sizeof(text), "  %u Hz  first samples in %.3g s", t->options->hz,
+			t->options->interval_s);
 	else
 		snprintf(text, sizeof(text), "  %u Hz  %.3g s  %llu samples  %.2f of %u CPUs busy",
 			t->options->hz, t->options->interval_s, (unsigned long long)t->total,
@@ -208,9 +208,9 @@ static void draw_rows(struct top_table *t)
 	}
 	if (t->rows.len == 0 && t->intervals > 0)
 		screen_put(t->screen, HEAD_ROWS, 0, width(t), SCREEN_DIM,
-			t->filter[0]           ? "nothing has that in its name"
-				: t->chain_len ? "it did not run in this interval"
-					       : "nothing ran in this interval");
+			t->filter[0]           ? "no name matches the filter"
+				: t->chain_len ? "no samples of it in this interval"
+					       : "no samples in this interval");
 }
 
 /* ---- below ----------------------------------------------------------------------------------- */
@@ -219,11 +219,11 @@ static void draw_foot(struct top_table *t)
 {
 	const char *keys = t->chain_len > 0 || t->only_pid || t->only_container
 		? "q quit  Enter callers  Esc back  s sort  Space pause  / filter  h help"
-		: "q quit  Enter into  s sort  Space pause  / filter  Tab view  h help";
+		: "q quit  Enter open  s sort  Space pause  / filter  Tab view  h help";
 	char text[128];
 
 	if (t->dropped > 0) {
-		snprintf(text, sizeof(text), "%llu samples of too many different stacks left out",
+		snprintf(text, sizeof(text), "%llu samples left out: too many different stacks",
 			(unsigned long long)t->dropped);
 		keys = text;
 	}
@@ -236,19 +236,19 @@ static void draw_help(struct top_table *t)
 {
 	static const char *const lines[] = {
 		"1 2 3, Tab     functions, processes, containers",
-		"Up Down k j    choose; PgUp PgDn Home End too",
-		"Enter, Right   into: a function's callers, and theirs;",
+		"Up Down k j    select; also PgUp PgDn Home End",
+		"Enter, Right   open: a function's callers, then their callers;",
 		"               the functions of a process or container",
 		"Esc, Left      back",
 		"s              sort by self, total, name",
 		"Space, p       pause",
-		"/              show names that have a text in them",
+		"/              show only names that contain a text",
 		"h, ?           this",
 		"q              quit",
 		"",
-		"SELF%          of all samples, those with the function at the leaf",
-		"TOTAL%         those with the function anywhere in the stack",
-		"CPU%           of one CPU",
+		"SELF%          share of samples with the function at the leaf",
+		"TOTAL%         share of samples with the function anywhere in the stack",
+		"CPU%           share of one CPU",
 		"_[k] _[j] _[i] kernel, JIT, inlined",
 	};
 

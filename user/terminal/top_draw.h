@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* terminal/top_draw.h - what the table of `stoker top` shows, and its drawing. */
+/* terminal/top_draw.h - the state of the `stoker top` table, and its drawing. */
 #pragma once
 
 #include <stdbool.h>
@@ -26,15 +26,15 @@ struct top_table {
 	enum ranking_order order;
 	struct ranking_rows rows;
 	uint64_t total, dropped; /* samples of the interval */
-	uint64_t intervals;      /* shown so far */
-	size_t first, chosen;    /* rows: at the top, and that keys act on */
-	long page;               /* rows that there is room for */
+	uint64_t intervals;      /* number shown so far */
+	size_t first, chosen;    /* rows: the top one, and the selected one */
+	long page;               /* visible rows */
 	char chosen_name[TOP_NAME_MAX], chosen_pid[16];
 	char *chain[TOP_CHAIN_MAX]; /* a function, and callers outward from it */
 	size_t chain_len;
 	char *only_container, *only_pid; /* NULL: all */
 	char filter[64];
-	char said[256]; /* the recorder's last words; "" none */
+	char said[256]; /* the recorder's latest message; "": none */
 	bool typing, paused, help;
 };
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* terminal/top_view.c - one loop over keys, signals and what the recorder writes. An interval is
- * taken in while the one before is shown; when it is whole it takes that one's place, or is dropped
- * while the table is paused. What is chosen is kept by name, as the next interval numbers its names
- * anew.
- */
+/* terminal/top_view.c - one loop over keys, signals and the recorder's output. The next interval is
+ * read while the previous one is shown. When complete it replaces that, or is dropped while the
+ * table is paused. The selection is kept by name, because each interval numbers its names anew. */
 #include "terminal/top_view.h"
 
 #include <errno.h>

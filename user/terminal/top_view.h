@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* terminal/top_view.h - the table of `stoker top`: what came from the recorder, what keys chose of
- * it, and how it is drawn. It has no privileges and needs none. */
+/* terminal/top_view.h - the table of `stoker top`: reads the recorder's output, handles keys,
+ * draws. It neither has nor needs privileges. */
 #pragma once
 
 #include <stdint.h>
@@ -8,14 +8,14 @@
 #include "base/err.h"
 
 struct top_view_options {
-	int profiles;     /* folded profiles, an empty line behind each */
-	int talk;         /* what the recorder says on its stderr */
-	const char *what; /* is sampled, in words */
+	int profiles;     /* folded profiles, each followed by an empty line */
+	int talk;         /* the recorder's stderr */
+	const char *what; /* the target in words */
 	uint32_t hz;
 	uint32_t cpus;
 	double interval_s;
 };
 
-/* Until a key or a signal ends it, or the recorder does because there is nothing more to record.
- * Where it failed: -EIO with why, in its own words. The terminal is as before. */
+/* Runs until a key or a signal ends it, or the recorder ends. If the recorder failed: -EIO with
+ * why, in the recorder's words. The terminal is restored. */
 int top_view_run(const struct top_view_options *options, struct why *why);
