@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent/agent.c - what the sampler tells is put where it belongs at once, because the process it
- * tells of may be gone in a moment: files are opened, perf maps found, cgroups given their paths.
- * Names wait until a profile is asked for. */
+/* agent/agent.c - handles the sampler's events at once, because their process may end in a moment:
+ * opens files, finds perf maps, looks up the paths of cgroups. Names wait until a profile is
+ * requested. */
 #include "agent/agent.h"
 
 #include <errno.h>
@@ -206,7 +206,7 @@ static int open_parts(struct agent *agent, struct why *why)
 	if (err == 0)
 		err = kernel_names_begin(agent->kernel, &agent->warnings);
 	if (err < 0)
-		return why_set(why, err, "cannot begin: %s", err_text(err));
+		return why_set(why, err, "cannot start the agent: %s", err_text(err));
 	privileges_warn(&agent->warnings);
 	return 0;
 }
@@ -384,7 +384,7 @@ int agent_start(struct agent *agent, struct why *why)
 	int err = meet(agent);
 
 	if (err < 0)
-		return why_set(why, err, "cannot scan what runs: %s", err_text(err));
+		return why_set(why, err, "cannot scan the running processes: %s", err_text(err));
 	err = wait_for_tables(agent);
 	if (err < 0)
 		return why_set(why, err, "cannot read unwind tables: %s", err_text(err));
@@ -455,7 +455,7 @@ static int follow_cpus(struct agent *agent)
 	if (err != -EACCES && err != -EPERM)
 		return err;
 	warnings_add(&agent->warnings,
-		"a CPU came back and is not sampled: its clock may not be opened; see `stoker "
+		"a CPU came online and is not sampled: its clock could not be opened; see `stoker "
 		"doctor`");
 	return 0;
 }
@@ -478,7 +478,7 @@ static void change_rate(struct agent *agent)
 {
 	if (agent->next_hz != agent->hz && !agent->stopped &&
 		sampler_set_hz(agent->sampler, agent->next_hz) < 0)
-		warnings_add(&agent->warnings, "a CPU's clock did not take another rate");
+		warnings_add(&agent->warnings, "a CPU's clock did not accept another rate");
 }
 
 /* The interval ends here: counts are drained, deferred samples finished, ticks after the cut left

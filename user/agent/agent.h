@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* agent/agent.h - one capture: sampler → tally → names → profile.
  * The caller has the loop: it waits on agent_fd, calls agent_poll when that is readable and
- * agent_tick a few times a second, and takes a profile at each interval's end. */
+ * agent_tick a few times a second, and requests a profile at each interval's end. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,9 +18,9 @@ struct agent_options {
 	struct sampler_options sampler;
 	bool demangle;
 	bool keep_tiers;               /* of JIT names */
-	bool spare;                    /* memory, rather than time: it goes on for ever */
+	bool spare;                    /* save memory rather than time: a capture without end */
 	bool lines;                    /* inlined frames, source files and lines */
-	const char *const *debug_dirs; /* other folders with debug files */
+	const char *const *debug_dirs; /* additional folders with debug files */
 	size_t debug_dirs_len;
 	const char *debuginfod;       /* URLs of servers, separated by blanks; NULL: none */
 	const char *runtime_socket;   /* of a container runtime's API; NULL: none */
@@ -42,17 +42,18 @@ int agent_fd(const struct agent *agent);
 int agent_poll(struct agent *agent);
 int agent_tick(struct agent *agent);
 
-/* All samples since the last call, named; each sample is in exactly one profile. *out must be
- * fresh from profile_init and is filled even when an error cuts it short. */
+/* All samples since the last call, with names; each sample is in exactly one profile. *out must be
+ * fresh from profile_init and is filled even after an error, as far as possible. */
 int agent_profile(struct agent *agent, struct profile *out);
-/* Another rate, at most sampler.hz_max, from the next agent_profile on: each profile has one. */
+/* Sets the rate, at most sampler.hz_max, from the next agent_profile on: each profile has one
+ * rate. */
 void agent_set_hz(struct agent *agent, uint32_t hz);
-/* Ticks that wait for the next profile, where times are kept. */
+/* Number of ticks for the next profile, if times are kept. */
 size_t agent_ticks(const struct agent *agent);
-/* The cgroups that there are. */
+/* The known cgroups. */
 struct containers *agent_containers(struct agent *agent);
 /* The account of the whole capture so far. */
 void agent_account(struct agent *agent, struct account *out);
-/* Warnings about what this capture cannot do (kernel symbols hidden, no cgroup2, ...): text or
- * NULL for the i-th. A profile may add some. */
+/* The i-th warning about limits of this capture (kernel symbols hidden, no cgroup2, ...), or NULL.
+ * A profile may add some. */
 const char *agent_warning(const struct agent *agent, size_t i);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent/debug_files.c - dwarf/debug_file.h says where, proc/opener.h opens. Several places and
- * roots lead to the same file, where there are links or a process has the host's own root: it is
+/* agent/debug_files.c - dwarf/debug_file.h gives paths, proc/opener.h opens them. Several places
+ * and roots may lead to one file, through links or because a process has the host's root: it is
  * offered once. */
 #include "agent/debug_files.h"
 

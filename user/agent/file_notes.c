@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent/file_notes.c - paths and names come from strangers: cleaned here for both forms. A file
- * that is stripped gets its build ID told, which is what symbol servers and packages go by. */
+/* agent/file_notes.c - paths and names are untrusted: both output forms clean them here. A stripped
+ * file is reported with its build ID, which symbol servers and packages use. */
 #include "agent/file_notes.h"
 
 #include <errno.h>
@@ -41,13 +41,13 @@ static struct cause cause_of(const struct object *o)
 			worker_status_text((enum worker_status)o->names_status), false };
 	if (o->symbols == 0 && is_assembly(o->name))
 		return (struct cause){ "composite",
-			"compiled code of .NET in a composite image, which tells no names", true };
+			".NET code in a composite image, which has no names", true };
 	if (o->symbols == 0)
-		return (struct cause){ "stripped", "stripped, and it has no debug file", true };
+		return (struct cause){ "stripped", "stripped, and no debug file found", true };
 	if (file_notes_stripped(o->symbols, o->sources))
 		return (struct cause){ "stripped",
-			"stripped but for what it exports, and it has no debug file", true };
-	return (struct cause){ "no_symbol", "its symbols leave these addresses out", false };
+			"stripped except for its exports, and no debug file found", true };
+	return (struct cause){ "no_symbol", "its symbols do not cover these addresses", false };
 }
 
 /* The objects with the most unnamed frames, the worst first. */
@@ -97,7 +97,7 @@ int file_notes_put_advice(struct buf *out, const char *name)
 	if (err == 0)
 		err = utf8_put_clean(out, name);
 	if (err == 0)
-		err = buf_puts(out, ".dbg beside it, or say where it is: ");
+		err = buf_puts(out, ".dbg beside it, or use ");
 	return err < 0 ? err : buf_puts(out, "--debug-dir, --debuginfod");
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent/fill.c - from what was counted to a profile. A frame is one number until here; what its
- * name is, and whether others were inlined into it, naming says. What could not be told of a stack
- * becomes a mark in it and a number in the account. */
+/* agent/fill.c - converts counts to a profile. Up to here a frame is one number; naming finds its
+ * name and the functions inlined into it. Failures in a stack become a mark in it and a number in
+ * the account. */
 #include "agent/fill.h"
 
 #include <errno.h>

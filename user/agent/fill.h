@@ -11,27 +11,27 @@
 #include "sampler/tally.h"
 
 #define FILL_RAW_MAX (STACK_USER_FRAMES_MAX + STACK_KERNEL_FRAMES_MAX + 1)
-#define FILL_FRAMES_MAX (4 * FILL_RAW_MAX) /* with those that are inlined */
+#define FILL_FRAMES_MAX (4 * FILL_RAW_MAX) /* including inlined ones */
 
 struct processes;
 struct containers;
 
-/* All are borrowed. */
+/* All pointers are borrowed. */
 struct fill {
 	struct profile *profile;
 	struct tally *tally;
-	struct naming *naming; /* begun */
+	struct naming *naming; /* after naming_begin */
 	struct processes *processes;
 	struct containers *containers;
 	struct account *account;
-	bool last;                         /* no more are sampled: there is time to wait */
-	VEC(struct profile_sample) filled; /* by index of the count: its stack and labels */
-	uint32_t frames[FILL_FRAMES_MAX];  /* of the stack that is being built */
+	bool last;                         /* sampling has ended: there is time to wait */
+	VEC(struct profile_sample) filled; /* stack and labels by index of the count */
+	uint32_t frames[FILL_FRAMES_MAX];  /* the current stack */
 };
 
-/* Tells naming of every frame that is counted, and has them named. */
+/* Collects all counted frames and resolves their names. */
 int fill_names(struct fill *fill);
-/* Adds all counts: stacks, their labels, how often; and the ticks that are due, with their times.
- * What an error cut short is in the profile as far as it came. */
+/* Adds all counts: stacks, labels, number of samples; and the due ticks with their times. After an
+ * error the profile has the part that was done. */
 int fill_samples(struct fill *fill);
 void fill_done(struct fill *fill);

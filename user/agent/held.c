@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent/held.c - a list of waiting samples and a list of snapshots of mappings, one a process. A
- * snapshot is taken when a sample arrives and again when one does not fit it, since a young process
- * is still mapping its libraries. */
+/* agent/held.c - a list of deferred samples and a list of snapshots of mappings, one a process. A
+ * snapshot is taken when a sample arrives and again when one does not fit it, because a young
+ * process is still mapping its libraries. */
 #include "agent/held.h"
 
 #include <errno.h>

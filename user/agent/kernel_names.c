@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent/kernel_names.c - kallsyms tells no sizes, so what came since it was read must not be
- * looked up in it: programs are known by their events, and with other modules it is read anew. A
- * module that went meanwhile has its names from the old table: of two the one that begins nearer is
- * right, as the other one's place is not there. */
+/* agent/kernel_names.c - kallsyms has no sizes, so code that was loaded after it was read must not
+ * be looked up in it: BPF programs are known by their events, and after a change of modules it is
+ * read again. A module that was unloaded meanwhile is named from the old table: of two matches the
+ * one with the nearer start is right, because the other table lacks its place. */
 #include "agent/kernel_names.h"
 
 #include <errno.h>
@@ -110,7 +110,7 @@ int kernel_names_begin(struct kernel_names *names, struct warnings *warnings)
 		return result;
 	if (result != 0 && caps_effective() & CAPS_BIT(CAP_SYSLOG))
 		warnings_add(warnings,
-			"kernel frames will have no names: /proc/kallsyms hides its addresses; set "
+			"kernel frames have no names: /proc/kallsyms hides its addresses; set "
 			"kernel.kptr_restrict to 0 or 1");
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent/kernel_names.h - the names of kernel code, of modules and BPF programs too, also of those
- * that come and go meanwhile: what is told of them while it happens, and /proc/kallsyms, which is
- * read again when there are other modules. */
+/* agent/kernel_names.h - names of kernel code, including modules and BPF programs that are loaded
+ * and unloaded meanwhile: from kernel events, and from /proc/kallsyms, which is read again when
+ * modules changed. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,18 +12,17 @@
 
 struct kernel_names;
 
-/* To be called before privileges are dropped: its events may take more to open than to have. */
+/* Call it before privileges are dropped: opening its events may need more than using them. */
 int kernel_names_new(struct kernel_names **out);
 void kernel_names_free(struct kernel_names *names);
 
-/* What is there now; where addresses are hidden there are no names, of which it warns. 0 or
- * -ENOMEM. */
+/* Reads the current names; warns if addresses are hidden. 0 or -ENOMEM. */
 int kernel_names_begin(struct kernel_names *names, struct warnings *warnings);
-/* To be called a few times a second, and before names are asked for. -ENOMEM */
+/* Call it a few times a second, and before names are looked up. -ENOMEM */
 int kernel_names_poll(struct kernel_names *names);
-/* At an interval's end, before its names are asked for; and when they were. */
+/* The first before an interval's names are looked up; the second after. */
 int kernel_names_refresh(struct kernel_names *names);
 void kernel_names_next(struct kernel_names *names);
 
-/* False: nothing that is known covers it. *out is good until the next call of any other. */
+/* False: no known code covers addr. *out is valid until the next call of another function. */
 bool kernel_names_find(const struct kernel_names *names, uint64_t addr, struct kernel_name *out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent/naming.c - places are sorted by owner, so a batch is a run of them. What has no name reads
- * `libfoo.so+0x1234`, `[anon]+0x7f00`, `[kernel]+0xff`, never a bare number. */
+/* agent/naming.c - places are sorted by owner, so a batch is a run of them. A frame without name is
+ * shown as `libfoo.so+0x1234`, `[anon]+0x7f00`, `[kernel]+0xff`, never as a bare number. */
 #include "agent/naming.h"
 
 #include <assert.h>
@@ -323,8 +323,9 @@ static int name_jit(struct batch *b, uint64_t process)
 				b->naming->worker, &map, &query, on_name, b, &status);
 	}
 	if (status.dump == WORKER_BYTE_ORDER || status.dump == WORKER_DAMAGED)
-		why_set(&b->naming->note, 0, "process %u: its jitdump cannot be read on: it is %s",
-			files.tgid, worker_status_text(status.dump));
+		why_set(&b->naming->note, 0,
+			"process %u: its jitdump cannot be read further: it is %s", files.tgid,
+			worker_status_text(status.dump));
 	return err < 0 ? err : set_unnamed(b, "[anon]", UNNAMED(jit_unnamed_reason(&map, &status)));
 }
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent/object.c - an object that failed keeps its name and its reason, but no descriptor of the
- * file. */
+/* agent/object.c - a failed object keeps its name and its reason, but no descriptor of the file. */
 #include "agent/object.h"
 
 #include <stdio.h>

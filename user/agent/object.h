@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent/object.h - one mapped file: its descriptors, and what is known of it. */
+/* agent/object.h - one mapped file: its descriptors and its known facts. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,7 +14,7 @@
 
 enum object_state {
 	OBJECT_OPENED,
-	OBJECT_FAILED, /* reason says why */
+	OBJECT_FAILED, /* see reason */
 };
 
 struct object {
@@ -24,32 +24,33 @@ struct object {
 	enum object_reason reason;
 	struct object_key key;
 	int fd;
-	int root_fd; /* of the process that was seen to map it, until debug files were looked for;
-		      * or for good, if lines are wanted */
+	/* Root of the process that mapped it; closed when debug files are found, unless lines are
+	 * wanted. */
+	int root_fd;
 	struct debug_files debug_files;
-	char *path; /* as the mapping process sees it; "" not known */
+	char *path; /* in the mapping process's view; "": unknown */
 	char name[OBJECT_NAME_LEN];
-	struct build_id build_id; /* len 0: none, or not known */
-	size_t symbols;           /* once names were asked for */
-	uint32_t sources;         /* of those: 1 << enum elf_sym_source */
-	uint32_t names_status;    /* enum worker_status of the last time names were asked for */
+	struct build_id build_id; /* len 0: none or unknown */
+	size_t symbols;           /* set by the first query for names */
+	uint32_t sources;         /* their sources: 1 << enum elf_sym_source */
+	uint32_t names_status;    /* enum worker_status of the latest query for names */
 	uint64_t unnamed;         /* frames, weighted by samples */
-	uint32_t contents;        /* WORKER_HAS_*, once known */
-	bool known;               /* what is in it, by a worker */
+	uint32_t contents;        /* WORKER_HAS_*, set by a worker */
+	bool known;               /* a worker has examined it */
 	bool wanted;              /* a frame of it was sampled */
-	bool fetching;            /* its debug file was asked for */
+	bool fetching;            /* its debug file is being fetched */
 };
 
-/* Opened, without descriptors yet. NULL: no memory. */
+/* State OPEN, without descriptors yet. NULL: no memory. */
 struct object *object_new(uint32_t id, const char *name);
-/* Closes what it has open. */
+/* Closes its descriptors. */
 void object_free(struct object *object);
 DEFINE_CLEANUP(struct object, object_free)
 
 /* Closes the file, for this reason. */
 void object_fail(struct object *object, enum object_reason reason);
-/* The file's path as /proc/PID/map_files says it. */
+/* Sets the path that /proc/PID/map_files gives. */
 void object_set_path(struct object *object, const char *path);
 bool object_is_forgotten(const struct object *object);
-/* Could it not be opened because its process was too quick? */
+/* Did opening fail only because its process ended too soon? */
 bool object_may_come_again(const struct object *object);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent/objects.c - object id → descriptors. They stay open for as long as the object is known: a
- * worker that was lost, or rows that were dropped for want of room, are made again from them. */
+/* agent/objects.c - object id → descriptors. They stay open as long as the object exists: after the
+ * loss of a worker, or of rows for lack of room, everything is rebuilt from them. */
 #include "agent/objects.h"
 
 #include <errno.h>

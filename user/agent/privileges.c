@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent/privileges.c - what is not in the table is held by others: a worker's starter may make
- * namespaces and end a worker (client/starter.c), the clerk writes files with the
- * caller's own rights (output/clerk.c). */
+/* agent/privileges.c - other processes have the rest: a worker's starter makes namespaces and ends
+ * workers (client/starter.c), the clerk writes files with the caller's own rights
+ * (output/clerk.c). */
 #include "agent/privileges.h"
 
 #include <errno.h>
@@ -17,24 +17,22 @@ const struct privilege privileges[PRIVILEGES_LEN] = {
 	{ CAP_BPF, "CAP_BPF", "load the BPF program and use its maps",
 		"the BPF program cannot be loaded", true },
 	{ CAP_PERFMON, "CAP_PERFMON", "open the CPU clocks and let BPF read kernel memory",
-		"the CPU clock cannot be opened and kernel memory not be read", true },
+		"the CPU clock cannot be opened and kernel memory cannot be read", true },
 	{ CAP_SYS_PTRACE, "CAP_SYS_PTRACE",
-		"look into /proc/PID of other users' processes: their files and perf maps",
+		"read /proc/PID of other users' processes: their files and perf maps",
 		"files and perf maps of other users' processes are not found: their stacks are "
-		"cut, "
-		"and their frames have no names",
+		"truncated, and their frames have no names",
 		false },
 	{ CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH",
-		"read files that only their owner may, and find a cgroup by its number",
-		"files that only their owner may read give no tables and no names, and "
-		"containers of other users have none",
+		"read files that only their owner may read, and find a cgroup by its number",
+		"files that only their owner may read have no unwind tables and no names, and "
+		"other users' containers have no names",
 		false },
 	{ CAP_SYSLOG, "CAP_SYSLOG", "read kernel addresses in /proc/kallsyms",
 		"kernel frames have no names", false },
 	{ CAP_CHECKPOINT_RESTORE, "CAP_CHECKPOINT_RESTORE",
-		"open a mapped file itself, by /proc/PID/map_files",
-		"mapped files are looked for by name: those that were deleted or replaced have no "
-		"names",
+		"open a mapped file by /proc/PID/map_files",
+		"mapped files are found by name only: deleted or replaced files have no names",
 		false },
 };
 
@@ -60,7 +58,7 @@ int privileges_check(struct why *why)
 	if (missing == 0)
 		return 0;
 	return why_set(why, -EPERM,
-		"missing %s: %s; run as root, or see `stoker doctor` for what to give to whom",
+		"missing %s: %s; run as root, or see `stoker doctor` for the capabilities to grant",
 		names, first);
 }
 
@@ -87,7 +85,7 @@ int privileges_drop(struct why *why)
 	err = caps_limit(keep);
 	if (err == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		err = -errno;
-	return err < 0 ? why_set(why, err, "cannot give up privileges: %s", err_text(err)) : 0;
+	return err < 0 ? why_set(why, err, "cannot drop privileges: %s", err_text(err)) : 0;
 }
 
 /* A descriptor stays open for each file that is met. Before 5.11 BPF maps counted as locked memory.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent/privileges.h - the capabilities that an agent keeps: for each what it is for, and what is
- * lost without. One table for the agent, `stoker doctor`, and the manual page. */
+/* agent/privileges.h - the capabilities that an agent keeps: the use of each, and the cost of its
+ * absence. One table for the agent, `stoker doctor`, and the manual page. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,8 +13,8 @@ struct privilege {
 	unsigned int cap;
 	const char *name;
 	const char *use;
-	const char *without; /* what its absence costs */
-	bool needed;         /* without it nothing can be sampled */
+	const char *without; /* cost of its absence */
+	bool needed;         /* sampling is impossible without it */
 };
 
 #define PRIVILEGES_LEN 6
@@ -23,16 +23,15 @@ extern const struct privilege privileges[PRIVILEGES_LEN];
 
 bool privileges_has(const struct privilege *privilege);
 
-/* -EPERM, with why: one is missing that is needed. */
+/* -EPERM, with why: a needed one is missing. */
 int privileges_check(struct why *why);
 
-/* One for each that is missing and not needed. */
+/* Warns of each missing one that is not needed. */
 void privileges_warn(struct warnings *warnings);
 
-/* Gives up all but those in the table, for good, and what could bring others back. What a larger
- * set can stand in for (CAP_SYS_ADMIN for most of them) is gone then too, so one that is missing is
- * missing. */
+/* Drops all other capabilities for good, and every way to regain them. A larger capability that
+ * implies others (CAP_SYS_ADMIN for most) is dropped too, so a missing one stays missing. */
 int privileges_drop(struct why *why);
 
-/* Of descriptors and locked memory as high as they may be. */
+/* Raises the limits of descriptors and locked memory to their maximum. */
 void privileges_raise_limits(void);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent/processes.c - descriptors only: the directories where the map would be, so that one that
- * is written late is found even when the process is gone, the map, and the jitdump. To look for a
- * jitdump takes a reading of all mappings, so where there is none it is done less and less often.
- */
+/* agent/processes.c - keeps descriptors only: the folders of a future map, so that a late map is
+ * found even after the process ended, the map, and the jitdump. Finding a jitdump means reading all
+ * mappings, so without one the search becomes less and less frequent. */
 #include "agent/processes.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent/processes.h - the processes that run JIT code, and what their JITs write of it: perf map
- * and jitdump. Both are opened when the process's first JIT frame is seen and kept open, so that
- * names outlive the process. What is in them is read by a worker. */
+/* agent/processes.h - the processes with JIT code, and the files of their JITs: perf map and
+ * jitdump. Both are opened at the process's first JIT frame and kept open, so that names outlive
+ * the process. A worker reads the contents. */
 #pragma once
 
 #include <stdint.h>
@@ -12,27 +12,27 @@
 
 struct processes;
 
-/* drop: called with the id of each process that is forgotten. */
+/* drop: called with the id of each process that is removed. */
 int processes_new(void (*drop)(void *ctx, uint64_t id), void *ctx, struct processes **out);
 void processes_free(struct processes *processes);
 
-/* Opens what can be opened of this process now. Its id, never given again, is the result of
- * processes_id; -ENOSPC at the limit. */
+/* Opens the existing files of this process. processes_id returns its id, which is never reused;
+ * -ENOSPC at the limit. */
 int processes_add(struct processes *processes, uint32_t tgid, uint64_t start_ns);
-/* Looks again for files that were not there yet. Cheap; call it a few times a second. */
+/* Searches again for missing files. Cheap; call it a few times a second. */
 void processes_retry(struct processes *processes);
-/* Looks for files that were removed and made anew; to be called before an interval's frames are
- * named. */
+/* Finds files that were removed and rewritten; call it before an interval's frames are named. */
 void processes_refresh(struct processes *processes);
-/* Drops those whose id nobody has asked for in the last intervals. */
+/* Removes those whose id was not requested in the latest intervals. */
 void processes_next(struct processes *processes);
 
-/* 0: not known. Counts as use. */
+/* 0: unknown. Marks it as used. */
 uint64_t processes_id(struct processes *processes, uint32_t tgid, uint64_t start_ns);
-/* Processes whose maps were there and not read, by reason; one may have had several. */
+/* Number of processes with existing but unread maps, by reason; a process may count under
+ * several. */
 void processes_refused(const struct processes *processes, uint64_t out[FILE_REASONS_LEN]);
 
-/* Borrowed; -1: there is none. */
+/* Borrowed; -1: none. */
 struct processes_files {
 	uint32_t tgid;
 	int map_fd;

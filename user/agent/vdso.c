@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent/vdso.c - the vDSO is in no file; a worker reads files. Its size is not told with its
- * address, but its section headers stand at its end. */
+/* agent/vdso.c - the vDSO is not a file, but a worker reads files. The kernel gives its address
+ * without a size, but its section headers are at its end. */
 #include "agent/vdso.h"
 
 #include <errno.h>

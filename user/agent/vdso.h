@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent/vdso.h - the kernel's own library in each process, as a file. */
+/* agent/vdso.h - copies the kernel's own library of each process into a file. */
 #pragma once
 
-/* A file in memory that holds a copy; *fd is the caller's. -ENOENT: there is none. */
+/* A memfd with the copy; *fd is the caller's. -ENOENT: there is no vDSO. */
 int vdso_copy(int *fd);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent/warnings.c - a list without repetition, as the same may be found in each interval.
- * Who prints them is the caller's business. */
+/* agent/warnings.c - a list without duplicates, because each interval may find the same again. The
+ * caller prints them. */
 #include "agent/warnings.h"
 
 #include <string.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent/warnings.h - what a capture cannot do and the user should know, each once. */
+/* agent/warnings.h - warnings for the user about limits of a capture, each once. */
 #pragma once
 
 #include <stddef.h>
 
 #include "base/err.h"
 
-#define WARNINGS_MAX 8 /* what comes then is not kept */
+#define WARNINGS_MAX 8 /* further ones are dropped */
 
 struct warnings {
 	struct why all[WARNINGS_MAX];
@@ -14,5 +14,5 @@ struct warnings {
 };
 
 void warnings_add(struct warnings *warnings, const char *text);
-/* NULL: there are no more. */
+/* NULL: no more. */
 const char *warnings_find(const struct warnings *warnings, size_t i);

@@ -28,9 +28,9 @@ struct target {
 
 /* Parses "all", or "container NAME" and the like; returns the name inside text. NULL: neither. */
 const char *target_parse(const char *text, enum target_kind *kind);
-/* name: of a cgroup, its path or number; of a container its name, id, or the beginning of either
- * that no other has; of a pod its name, NS/NAME, or uid; of a unit its name, `.service` may be left
- * out. -ENOENT, -ENOTUNIQ: why lists what there is. */
+/* name: of a cgroup, its path or number; of a container its name, id, or a unique beginning of
+ * either; of a pod its name, NS/NAME, or uid; of a unit its name, with or without `.service`.
+ * -ENOENT, -ENOTUNIQ: why lists candidates. */
 int target_find(struct worker_client *worker, enum target_kind kind, const char *name,
 	struct target *out, struct why *why);
 void target_done(struct target *target);
