@@ -100,7 +100,7 @@ has_small_segment() {
 	wait_until 30 says 'No space left' "$out"
 	runs_on "${started[0]}" 250
 	rm "$tmp/small/filler"
-	wait_until 20 says 'the store is written again' "$out"
+	wait_until 20 says 'the store can be written again' "$out"
 	wait_until 20 has_small_segment
 	ends 0
 	[ "$(grep -c 'No space left' "$out")" -eq 1 ]
@@ -150,7 +150,7 @@ remount() {
 	"$stoker" report -q --store "$tmp/small/store" -f folded >"$tmp/f"
 	[ -s "$tmp/f" ]
 	remount rw
-	wait_until 20 says 'the store is written again' "$out"
+	wait_until 20 says 'the store can be written again' "$out"
 	ends 0
 	[ "$(grep -c 'Read-only' "$out")" -eq 1 ]
 	[ ! -e "$tmp/small/store/damaged" ]
@@ -273,7 +273,7 @@ have_stacks() {
 	wait_until 10 says 'stays as it was' "$out"
 	configure 'keep = 2d'
 	kill -HUP "$daemon"
-	wait_until 10 says 'again' "$out"
+	wait_until 10 says 'reloaded' "$out"
 	ends 0
 }
 

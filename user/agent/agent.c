@@ -236,7 +236,7 @@ static int open_sampler(struct agent *agent, const struct agent_options *options
 	if (err == 0)
 		containers_inquire(agent->containers, agent->inquiry);
 	return err < 0
-		? why_set(why, err, "cannot begin: %s", err_text(err))
+		? why_set(why, err, "cannot start the agent: %s", err_text(err))
 		: sampler_open(&sampler, &callbacks, agent, &agent->tally, &agent->sampler, why);
 }
 

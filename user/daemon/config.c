@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon/config.c - libinih splits the lines; what a key may hold is said in the table below and
- * nowhere else. A wrong value ends the reading, with the line it stands on: a daemon that guesses
- * what was meant is worse than one that does not start. */
+/* daemon/config.c - libinih splits the lines; the table below defines all keys. A wrong value ends
+ * the reading with its line: a daemon that guesses is worse than one that does not start. */
 #include "daemon/config.h"
 
 #include <errno.h>
@@ -45,47 +44,46 @@ struct key {
 #define TRAP_NAME_CHARS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
 
 static const struct key keys[] = {
-	{ "sample", "hz", "19", COUNT, OF(hz), 1, 9999, "ticks a second on each CPU" },
+	{ "sample", "hz", "19", COUNT, OF(hz), 1, 9999, "samples per second on each CPU" },
 	{ "sample", "interval", "60s", DURATION, OF(interval_ns), NSEC_PER_SEC, 3600 * NSEC_PER_SEC,
-		"a profile each; at most an hour" },
+		"length of a profile; at most one hour" },
 	{ "sample", "target", "all", TARGET, OF(target), 0, 0,
-		"all, or what is to be sampled alone: container NAME, pod NAME, unit NAME, cgroup "
-		"PATH" },
+		"all, or restrict sampling: container NAME, pod NAME, unit NAME, cgroup PATH" },
 	{ "sample", "memory", "32M", SIZE, OF(memory_bytes), 8 << 20, 1 << 30,
 		"kernel memory for maps and unwind tables" },
 	{ "sample", "cpu", "1%", SHARE, OF(cpu_permille), 1, 1000,
-		"of one core: above it the rate steps down" },
-	{ "store", "path", "/var/lib/stoker", PATH, OF(store), 0, 0, "a directory of its own" },
+		"of one core; above it the rate is halved" },
+	{ "store", "path", "/var/lib/stoker", PATH, OF(store), 0, 0,
+		"a directory used by nothing else" },
 	{ "store", "keep", "7d", DURATION, OF(keep_ns), 60 * NSEC_PER_SEC, 3650 * DAY_NS,
-		"older profiles go" },
+		"older profiles are removed" },
 	{ "store", "max", "2G", SIZE, OF(bytes_max), 1 << 20, 1ULL << 50,
-		"and the oldest above this" },
+		"above this size the oldest profiles are removed" },
 	{ "store", "hours", "1d", DURATION, OF(whole_ns), 3600 * NSEC_PER_SEC, 3650 * DAY_NS,
-		"profiles older than this become one an hour" },
+		"older profiles are merged into one an hour" },
 	{ "labels", "by", "container,pod,comm", LABELS, OF(by), 0, 0,
 		"from: container pod namespace image unit comm pid tid cpu" },
 	{ "http", "listen", "127.0.0.1:9700", TEXT, OF(listen), 0, 0,
 		"ADDRESS:PORT, unix:PATH or off" },
 	{ "http", "token_file", "", TEXT, OF(token_file), 0, 0,
-		"who asks must send its first line; needed unless listen is loopback or unix" },
+		"clients must send its first line; required unless listen is loopback or unix" },
 	{ TRAP, "container", "", TEXT, OF_TRAP(container), 0, 0,
-		"NAME, ID or beginning of one, or a pattern such as web-*; none: the host" },
+		"NAME, ID or the beginning of one, or a pattern such as web-*; default: the host" },
 	{ TRAP, "metric", "cpu", METRIC, OF_TRAP(metric), 0, 0,
-		"cpu (of one core), or of the time: pressure, throttled, wait" },
+		"cpu (share of one core); share of time: pressure, throttled, wait" },
 	{ TRAP, "above", "0%", SHARE, OF_TRAP(above), 0, PERMILLE_MAX, "fires above this" },
 	{ TRAP, "below", "0%", SHARE, OF_TRAP(below), 0, PERMILLE_MAX, "or below this" },
 	{ TRAP, "for", "2s", DURATION, OF_TRAP(for_ns), NSEC_PER_SEC, 3600 * NSEC_PER_SEC,
-		"when it lasts so long" },
+		"for this long" },
 	{ TRAP, "before", "10s", DURATION, OF_TRAP(before_ns), NSEC_PER_SEC, 60 * NSEC_PER_SEC,
-		"how much of the time before it fired, at [sample] hz" },
+		"time before firing, at [sample] hz" },
 	{ TRAP, "capture", "10s", DURATION, OF_TRAP(capture_ns), NSEC_PER_SEC, 600 * NSEC_PER_SEC,
-		"and how much from then on" },
+		"time after firing" },
 	{ TRAP, "hz", "199", COUNT, OF_TRAP(hz), 1, 9999,
-		"at this rate, of all that is sampled meanwhile" },
+		"frequency in Hz during the capture, for all that is sampled" },
 	{ TRAP, "cooldown", "5m", DURATION, OF_TRAP(cooldown_ns), NSEC_PER_SEC, DAY_NS,
-		"before it may fire again for the same container" },
-	{ TRAP, "most", "20", COUNT, OF_TRAP(most), 1, 10000,
-		"bundles that are kept, the last ones" },
+		"minimum time between captures of a container" },
+	{ TRAP, "most", "20", COUNT, OF_TRAP(most), 1, 10000, "number of latest bundles to keep" },
 };
 
 _Static_assert(ARRAY_SIZE(keys) <= CONFIG_KEYS_MAX, "each key has room for its line");
@@ -118,8 +116,9 @@ static const char *const examples[] = {
 	[SIZE] = "a size such as 512K, 32M or 2G",
 	[SHARE] = "a share such as 1% or 0.5%",
 	[PATH] = "the path of a directory",
-	[LABELS] = "container, pod, namespace, image, unit, comm, pid, tid, cpu; commas between",
-	[TARGET] = "all, or container, pod, unit or cgroup with a name behind it",
+	[LABELS] =
+		"container, pod, namespace, image, unit, comm, pid, tid, cpu, separated by commas",
+	[TARGET] = "all, or container, pod, unit or cgroup and a name",
 };
 
 /* Digits and at most one point in front of a unit. */
@@ -145,7 +144,7 @@ static int set_amount(const struct key *key, const char *text, void *to, struct 
 
 	if (!parse_amount(key->kind, text, &amount))
 		return why_set(
-			why, -EINVAL, "%s = %s: it takes %s", key->name, text, examples[key->kind]);
+			why, -EINVAL, "%s = %s: expected %s", key->name, text, examples[key->kind]);
 	if (amount < (double)key->min || amount > (double)key->max)
 		return why_set(why, -EINVAL, "%s = %s is too %s", key->name, text,
 			amount < (double)key->min ? "small" : "large");
@@ -161,7 +160,7 @@ static int set_metric(const struct key *key, const char *text, void *to, struct 
 			return 0;
 		}
 	}
-	return why_set(why, -EINVAL, "%s = %s: it takes cpu, pressure, throttled or wait",
+	return why_set(why, -EINVAL, "%s = %s: expected cpu, pressure, throttled or wait",
 		key->name, text);
 }
 
@@ -188,7 +187,7 @@ static int set(const struct key *key, const char *text, void *base, struct why *
 		return set_amount(key, text, to, why);
 	if (!is_good_text(key->kind, text))
 		return why_set(
-			why, -EINVAL, "%s = %s: it takes %s", key->name, text, examples[key->kind]);
+			why, -EINVAL, "%s = %s: expected %s", key->name, text, examples[key->kind]);
 	if (strlen(text) >= CONFIG_TEXT_MAX)
 		return why_set(
 			why, -EINVAL, "%s is longer than %d bytes", key->name, CONFIG_TEXT_MAX - 1);
@@ -297,9 +296,9 @@ static int take(void *ctx, const char *section, const char *name, const char *va
 	if (r->err < 0)
 		return 0;
 	if (!trap && !is_section(section))
-		why_set(&why, 0, "no such section: [%s]", section);
+		why_set(&why, 0, "unknown section: [%s]", section);
 	else if (!key)
-		why_set(&why, 0, "no such key in [%s]: %s", section, name);
+		why_set(&why, 0, "unknown key in [%s]: %s", section, name);
 	else if (trap && !(base = get_trap(r, trap)))
 		why_set(&why, 0, "more than %d traps", RULES_MAX);
 	else if (set(key, value, base, &why) == 0) {
@@ -315,11 +314,12 @@ static int check_traps(struct reading *r)
 		const struct rule *trap = &r->config->traps.all[i];
 
 		if (trap->name[0] == '\0' || trap->name[strspn(trap->name, TRAP_NAME_CHARS)])
-			refuse(r, trap->line, "a trap's name is of letters, digits, _ and -");
+			refuse(r, trap->line,
+				"a trap's name may only have letters, digits, _ and -");
 		else if ((trap->above > 0) == (trap->below > 0))
-			refuse(r, trap->line, "a trap needs one of above and below");
+			refuse(r, trap->line, "a trap needs either above or below");
 		else if (trap->metric == RULE_THROTTLED && trap->container[0] == '\0')
-			refuse(r, trap->line, "throttled is of a container: which one?");
+			refuse(r, trap->line, "the metric throttled needs a container");
 	}
 	return r->err;
 }
@@ -337,7 +337,7 @@ int config_read(const char *path, struct config *out, struct why *why)
 	line = ini_parse_stream(next_line, &r, take, &r);
 	fclose(r.file);
 	if (line != 0 && (r.err == 0 || line < r.wrong))
-		refuse(&r, line > 0 ? line : r.line, "neither [section] nor key = value");
+		refuse(&r, line > 0 ? line : r.line, "expected [section] or key = value");
 	if (r.err == 0)
 		r.err = check_traps(&r);
 	if (r.err == 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon/daemon.c - always on: a profile each interval into the store. Sampling never waits for the
- * store: while the last interval is still being written the next one goes on, and is the longer for
- * it. Whatever is wrong with the store is said once and tried again. */
+/* daemon/daemon.c - runs continuously and writes a profile each interval into the store. Sampling
+ * never waits for the store: while the last interval is being written the current one continues,
+ * and gets longer. A problem with the store is reported once, and writing is tried again. */
 #include "daemon/daemon.h"
 
 #include <errno.h>
@@ -120,7 +120,7 @@ static void reload(struct daemon *d)
 		d->config.keep_ns = config.keep_ns;
 		d->config.bytes_max = config.bytes_max;
 		d->config.whole_ns = config.whole_ns;
-		log_note(d->log, "read %s again", d->config_path);
+		log_note(d->log, "reloaded %s", d->config_path);
 	}
 	notify_send(&d->notify, "READY=1");
 }
@@ -160,7 +160,7 @@ static void govern(struct daemon *d)
 		if (g->hz < before && g->stepped_down - g->stepped_up == 1)
 			log_warn(d->log,
 				"sampling at %u Hz took %.2f %% of a core, more than the %.1f %% "
-				"allowed: from now on %u Hz, until it takes less",
+				"allowed: continuing at %u Hz until it takes less",
 				before, (double)g->cost_ppm / 1e4, (double)g->permille / 10, g->hz);
 		else if (g->hz == g->hz_set)
 			log_note(d->log, "sampling at %u Hz again", g->hz);
@@ -236,7 +236,7 @@ static int end_interval(struct daemon *d, struct why *why)
 		err = trapper_take(&d->trapper, &profile, now);
 	tell_warnings(d);
 	if (err < 0)
-		log_warn(d->log, "the profile is not whole: %s", err_text(err));
+		log_warn(d->log, "the profile is incomplete: %s", err_text(err));
 	return put_profile(d, &profile, why);
 }
 
@@ -247,10 +247,10 @@ static void tell_store(struct daemon *d)
 		return;
 	d->said = d->status.err;
 	if (d->said < 0)
-		log_error(d->log, "%s; its profiles are lost until it can be written again",
+		log_error(d->log, "%s; profiles are lost until the store can be written again",
 			d->status.why.text);
 	else
-		log_note(d->log, "the store is written again");
+		log_note(d->log, "the store can be written again");
 }
 
 static int hear_keeper(struct daemon *d, bool wait, struct why *why)

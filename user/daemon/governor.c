@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon/governor.c - a window that is short says little: reading the tables of one large program
- * may take a second. So windows have a least length, and several in a row must agree. */
+/* daemon/governor.c - a short window proves little: reading the tables of one large program may
+ * take a second. So windows have a minimum length, and several in a row must agree. */
 #include "daemon/governor.h"
 
 void governor_init(struct governor *g, uint32_t hz, uint64_t permille)

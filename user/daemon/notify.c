@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon/notify.c - the address is taken at the start, and the environment is left as it is for
- * nobody: what we start is not to speak for us. */
+/* daemon/notify.c - reads the address at the start and removes it from the environment: child
+ * processes must not notify in our name. */
 #include "daemon/notify.h"
 
 #include <errno.h>

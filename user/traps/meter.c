@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* traps/meter.c - which file tells what is one table, best first. Kernels make such a file's text
- * anew when it is read from its beginning, so each is opened once. A cgroup that was removed gives
- * an error from then on, also to who has its file open. */
+/* traps/meter.c - one table lists the file of each metric, best first. The kernel regenerates such
+ * a file when it is read from its beginning, so each is opened once. After its cgroup was removed,
+ * reading an open file fails too. */
 #include "traps/meter.h"
 
 #include <errno.h>
@@ -196,8 +196,8 @@ int meter_open(struct meter *meter, const struct meter_mounts *mounts, enum rule
 		}
 		meter_close(&m);
 	}
-	return why_set(why, -ENOENT, "this kernel does not tell %s of %s", rule_metric_name(metric),
-		path ? path : "the host");
+	return why_set(why, -ENOENT, "this kernel does not provide %s of %s",
+		rule_metric_name(metric), path ? path : "the host");
 }
 
 int meter_read(struct meter *meter, uint64_t now_ns, uint64_t *permille)

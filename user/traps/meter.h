@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* traps/meter.h - one number that the kernel keeps of a container or the host, as a share of the
- * time between two readings. What is read are the kernel's own files, in which no process writes.
- *   cpu        of one core: cpuacct.usage or cpu.stat; /proc/stat
- *   pressure   some task waited for a CPU: cpu.pressure; /proc/pressure/cpu
- *   throttled  of the time, all CPUs together: cpu.stat
- *   wait       tasks waited for a CPU, all together: /proc/TID/schedstat of the first
+/* traps/meter.h - measures one number of a container or the host, as a share of the time between
+ * two readings. It reads only the kernel's own files, which no process can write.
+ * cpu        of one core: cpuacct.usage or cpu.stat; /proc/stat pressure   some task waited for a
+ * CPU: cpu.pressure; /proc/pressure/cpu throttled  of the time, all CPUs together: cpu.stat wait
+ *    tasks waited for a CPU, all together: /proc/TID/schedstat of the first
  *              METER_THREADS_MAX threads in a container's own cgroup; /proc/schedstat */
 #pragma once
 
@@ -17,7 +16,8 @@
 
 #define METER_THREADS_MAX 128
 
-/* Where cgroups are mounted, "" nowhere, below the root of a process (containers/cgroup_view.h). */
+/* Mount points of cgroups, "" if not mounted, relative to a process's root
+ * (containers/cgroup_view.h). */
 struct meter_mounts {
 	const char *viewer;
 	char v2[256], cpu[256], cpuacct[256];
@@ -28,8 +28,8 @@ int meter_mounts_find(struct meter_mounts *out);
 struct meter {
 	const struct meter_source *source;
 	int fd;
-	uint64_t sum_ns, at_ns; /* at the last reading; CLOCK_MONOTONIC */
-	struct hash delays;     /* thread → what it had waited then */
+	uint64_t sum_ns, at_ns; /* at the latest reading; CLOCK_MONOTONIC */
+	struct hash delays;     /* thread → its waiting time at that reading */
 };
 
 #define METER_INIT        \
@@ -37,10 +37,10 @@ struct meter {
 		.fd = -1, \
 	}
 
-/* path: of a container's cgroup, from the hierarchy's root; NULL: the host. The first reading is
- * made. -ENOENT, with why: this kernel does not tell that of it. */
+/* Opens a meter and makes the first reading. path: the container's cgroup, from the hierarchy's
+ * root; NULL: the host. -ENOENT, with why: this kernel does not provide the metric for it. */
 int meter_open(struct meter *meter, const struct meter_mounts *mounts, enum rule_metric metric,
 	const char *path, uint64_t now_ns, struct why *why);
-/* Since the last reading, in parts of a thousand. -errno: it is gone. */
+/* The value since the latest reading, in thousandths. -errno: it was removed. */
 int meter_read(struct meter *meter, uint64_t now_ns, uint64_t *permille);
 void meter_close(struct meter *meter);

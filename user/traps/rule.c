@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* traps/rule.c - names of metrics, and what all rules together ask for. */
+/* traps/rule.c - names of metrics, and the maximum rate over all rules. */
 #include "traps/rule.h"
 
 static const char *const metrics[RULE_METRICS] = {

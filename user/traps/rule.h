@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* traps/rule.h - the rules that traps follow, as the configuration gives them: a metric of a
- * container or of the host, its limits, and the capture that a firing rule starts. */
+/* traps/rule.h - a trap's rule from the configuration: a metric of a container or of the host, its
+ * limits, and the capture that starts when it fires. */
 #pragma once
 
 #include <stddef.h>
@@ -10,10 +10,10 @@
 #define RULE_TEXT_MAX 256
 
 enum rule_metric {
-	RULE_CPU,       /* of one core, in parts of a thousand: 2000 is two cores */
-	RULE_PRESSURE,  /* PSI: some, in parts of a thousand of the time */
-	RULE_THROTTLED, /* of the time, in parts of a thousand */
-	RULE_WAIT,      /* for a CPU, per thousand of the time */
+	RULE_CPU,       /* thousandths of one core: 2000 is two cores */
+	RULE_PRESSURE,  /* PSI "some", in thousandths of the time */
+	RULE_THROTTLED, /* in thousandths of the time */
+	RULE_WAIT,      /* waiting for a CPU, in thousandths of the time */
 	RULE_METRICS,
 };
 
@@ -22,13 +22,13 @@ struct rule {
 	char name[RULE_TEXT_MAX];      /* letters, digits, _ and - */
 	char container[RULE_TEXT_MAX]; /* "": the host */
 	enum rule_metric metric;
-	uint64_t above, below; /* permille; one of them is 0 */
+	uint64_t above, below; /* in thousandths; one of them is 0 */
 	uint64_t for_ns;
 	uint64_t before_ns, capture_ns;
 	uint64_t cooldown_ns;
 	uint64_t hz;
-	uint64_t most; /* bundles that are kept */
-	int line;      /* where its section begins */
+	uint64_t most; /* number of bundles to keep */
+	int line;      /* first line of its section */
 };
 
 struct rules {
@@ -36,7 +36,7 @@ struct rules {
 	size_t len;
 };
 
-/* As the configuration writes it. */
+/* Its name in the configuration. */
 const char *rule_metric_name(enum rule_metric metric);
-/* The highest rate that a capture may ask for; at least hz. */
+/* The highest rate of any rule's capture; at least hz. */
 uint32_t rules_hz_max(const struct rules *rules, uint64_t hz);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* traps/trap.c - a value is of the time since the one before, so what began to be wrong did so at
- * that one's end. */
+/* traps/trap.c - a value covers the time since the previous one, so a condition began at the
+ * previous one's end. */
 #include "traps/trap.h"
 
 void trap_begin(struct trap *trap, uint64_t now_ns)

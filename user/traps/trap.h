@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* traps/trap.h - a rule and what it watches: when it fires. Fires when each value for so long was
- * on the wrong side; then it rests for its cool-down, and begins anew: what still holds then must
- * hold for as long again. Told values and times; makes no system call. */
+/* traps/trap.h - one rule for one subject: decides when it fires. It fires when all values over the
+ * required time were beyond the limit; then it pauses for its cool-down and starts again: the
+ * condition must again last the whole time. Works on the given values and times; makes no system
+ * call. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,29 +11,29 @@
 #define TRAP_VALUES_MAX 128
 
 struct trap_rule {
-	uint64_t above, below; /* permille; one of them is 0 */
+	uint64_t above, below; /* in thousandths; one of them is 0 */
 	uint64_t for_ns, cooldown_ns;
-	uint64_t not_before_ns; /* it does not fire, whatever holds and for how long */
+	uint64_t not_before_ns; /* it cannot fire earlier */
 };
 
 struct trap_value {
-	uint64_t at_ns; /* the end of what it is of */
+	uint64_t at_ns; /* end of the measured time */
 	uint64_t permille;
 };
 
 struct trap {
-	uint64_t last_ns;  /* the last value's end */
-	uint64_t since_ns; /* from then on all were wrong; 0: the last was not */
-	uint64_t rests_ns; /* until then */
-	struct trap_value values[TRAP_VALUES_MAX]; /* the last ones, at number % TRAP_VALUES_MAX */
-	uint64_t values_len;                       /* told so far */
+	uint64_t last_ns;  /* end of the latest value */
+	uint64_t since_ns; /* all values since then were beyond the limit; 0: the latest was not */
+	uint64_t rests_ns; /* end of the cool-down */
+	struct trap_value values[TRAP_VALUES_MAX]; /* the latest, a ring */
+	uint64_t values_len;                       /* number so far */
 };
 
-/* Begins: values are of what comes behind this moment. */
+/* Starts it: values begin after this moment. */
 void trap_begin(struct trap *trap, uint64_t now_ns);
-/* The value since the last call. True: it fires. Times rise. */
+/* Feeds the value since the last call. True: it fires. Times rise. */
 bool trap_feed(struct trap *trap, const struct trap_rule *rule, uint64_t now_ns, uint64_t permille);
-/* Nothing is known since the last call. */
+/* The value since the last call is unknown. */
 void trap_skip(struct trap *trap, uint64_t now_ns);
-/* It fired and nothing could be made of it: it need not rest. */
+/* It fired but no capture was possible: cancels the cool-down. */
 void trap_refuse(struct trap *trap);

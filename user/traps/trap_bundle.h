@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* traps/trap_bundle.h - a trap's capture → STORE/traps/NAME-NNNN-UTC/: the files of a bundle, and
- * trap.json with the condition that fired. A process of its own writes it, without privileges:
- * sampling goes on meanwhile, and a full or slow disk costs only that bundle. */
+/* traps/trap_bundle.h - writes a trap's capture to STORE/traps/NAME-NNNN-UTC/: the files of a
+ * bundle, and trap.json with the values that fired it. A child process without privileges writes
+ * it, so sampling goes on and a full or slow disk costs only that bundle. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* traps/trapper.c - one bundle is written at a time. The next ones wait in memory, up to a limit:
- * beyond it a trap that fires is refused. */
+/* traps/trapper.c - writes one bundle at a time; the others wait in memory. Their number is
+ * limited, so traps that fire meanwhile may be refused. */
 #include "traps/trapper.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@ int trapper_open(struct trapper *t, const struct rules *rules, uint64_t hz,
 	if (rules->len == 0)
 		return 0;
 	err = traps_new(rules, bundle->log, &t->traps);
-	return err < 0 ? why_set(why, err, "cannot set traps: %s", err_text(err)) : 0;
+	return err < 0 ? why_set(why, err, "cannot set up traps: %s", err_text(err)) : 0;
 }
 
 void trapper_close(struct trapper *t)
@@ -56,7 +56,7 @@ static void write_next(struct trapper *t, bool last, int wait_ms)
 	t->capture = traps_next(t->traps, last);
 	if (!t->capture || trap_bundle_start(&t->bundle, t->capture, &t->writer) == 0)
 		return;
-	log_error(t->bundle.log, "trap %s: no process can be had to write it: it is lost",
+	log_error(t->bundle.log, "trap %s: its capture is lost: cannot start a process to write it",
 		t->capture->rule.name);
 	stats->failed++;
 	trap_capture_free(t->capture);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* traps/trapper.h - the daemon's traps, from its loop: when to look, when an interval is to be cut,
- * and the captures' way to the disk. Without traps in the configuration all of it is nothing. */
+/* traps/trapper.h - runs the traps in the daemon's loop: when to measure, when to end an interval,
+ * and how captures get to disk. Without configured traps all functions do nothing. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,7 +11,7 @@
 #include "agent/agent.h"
 
 struct trapper {
-	struct traps *traps; /* NULL: there are none */
+	struct traps *traps; /* NULL: none */
 	struct trap_bundle bundle;
 	struct trap_capture *capture; /* that is being written */
 	struct child writer;
@@ -22,17 +22,17 @@ struct trapper {
 int trapper_open(struct trapper *trapper, const struct rules *rules, uint64_t hz,
 	const struct trap_bundle *bundle, struct why *why);
 void trapper_close(struct trapper *trapper);
-/* rules holds what was in before up to now. */
+/* rules has new contents; before has the old ones. */
 void trapper_reload(struct trapper *trapper, const struct rules *before, const struct rules *rules);
 
-/* A few times a second. 0 or -ENOMEM. */
+/* Call it a few times a second. 0 or -ENOMEM. */
 int trapper_tick(struct trapper *trapper, struct agent *agent, uint64_t now_ns);
 bool trapper_due(const struct trapper *trapper, uint64_t now_ns);
 uint32_t trapper_hz(const struct trapper *trapper, uint64_t now_ns);
-/* An interval's profile; it ended then. */
+/* Takes an interval's profile, which ended at ended_ns. */
 int trapper_take(struct trapper *trapper, const struct profile *profile, uint64_t ended_ns);
-/* Writes what there is, and waits for it, but not long: a process that is not done by then goes on
- * by itself. */
+/* Writes the remaining captures and waits a short time; a writer that is still running then
+ * continues alone. */
 void trapper_finish(struct trapper *trapper);
-/* NULL: there are none. */
+/* NULL: no traps. */
 const struct account_traps *trapper_stats(struct trapper *trapper);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* traps/traps.c - the past is a list of pieces, each with a rate of its own; those that are older
- * than any trap asks for go. A capture takes what it wants of them when it begins, and of each
- * interval until it ends. */
+/* traps/traps.c - the past is a list of pieces, each with its own rate; pieces that no trap needs
+ * any more are dropped. A capture copies from them when it begins, and from each interval until it
+ * ends. */
 #include "traps/traps.h"
 
 #include <errno.h>
@@ -154,8 +154,8 @@ static void refuse(struct traps *traps, struct watch *watch)
 	trap_refuse(&watch->trap);
 	if (!traps->said_refused)
 		log_warn(traps->log,
-			"trap %s: nothing is captured of %s, as %d others are being captured or "
-			"written; from now on that is only counted",
+			"trap %s: no capture of %s, because %d others are being captured or "
+			"written; further refusals are only counted",
 			traps->rules->all[watch->rule].name, watch_name(watch), TRAPS_CAPTURES_MAX);
 	traps->said_refused = true;
 }

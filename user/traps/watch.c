@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* traps/watch.c - containers are matched anew when there are others than before, or one got a
- * name. Of a trap's containers those that are called exactly so count; where there is none, those
- * whose name or id begins so. A pattern says itself how much of a name it is. */
+/* traps/watch.c - matches containers again when they changed or one got a name. A trap's name
+ * selects containers with exactly that name; without any, those whose name or id begins with it. A
+ * pattern matches the whole name. */
 #include "traps/watch.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* traps/watch.h - which containers the traps are about, now: each with its meter and its state.
- * Those that appear later are watched from then on. */
+/* traps/watch.h - the subjects of the traps: the current containers and the host, each with its
+ * meter and state. New containers are watched as they appear. */
 #pragma once
 
 #include <stdint.h>
@@ -12,18 +12,18 @@
 #include "traps/rule.h"
 #include "traps/trap.h"
 
-/* Of the time before it fires a capture has so much at least, or all that is asked for. */
+/* Minimum time before firing in a capture, unless less is configured. */
 #define WATCHES_BEFORE_NS (5 * NSEC_PER_SEC)
-#define WATCHES_MAX 512 /* beyond it containers are not watched, which is said */
+#define WATCHES_MAX 512 /* further containers are not watched, with a warning */
 
 struct containers;
 
 struct watch {
-	uint32_t rule; /* in the traps of the configuration */
-	char *path;    /* of the container's cgroup; NULL: the host */
+	uint32_t rule; /* index in the configuration's traps */
+	char *path;    /* its cgroup; NULL: the host */
 	uint64_t cgroup;
 	bool seen;
-	/* As in a profile's labels; NULL for the host. */
+	/* The same as in a profile's labels; NULL for the host. */
 	char *container, *pod, *namespace_;
 	struct meter meter;
 	struct trap trap;
@@ -34,21 +34,21 @@ struct watches {
 	struct meter_mounts mounts;
 	struct log *log;
 	uint64_t started_ns; /* CLOCK_MONOTONIC; 0: not yet */
-	uint64_t changes;    /* of the containers, when they were looked through */
-	uint64_t again_ns;   /* they are looked through in any case */
+	uint64_t changes;    /* the containers' change counter at the latest check */
+	uint64_t again_ns;   /* time of the next unconditional check */
 	bool begun, said_full;
-	uint32_t untold; /* by bit: of a metric it was said that the kernel does not tell it */
+	uint32_t untold; /* by bit: the user was warned that the kernel lacks this metric */
 };
 
 int watches_init(struct watches *watches, struct log *log);
 void watches_done(struct watches *watches);
-/* Others from now on; what goes on being watched by a trap of the same name keeps resting. */
+/* Replaces the rules; a subject watched by a trap of the same name keeps its cool-down. */
 void watches_reload(struct watches *watches, const struct rules *before, const struct rules *now);
-/* Looks at the containers, if there was a change. 0 or -ENOMEM. */
+/* Follows containers that changed. 0 or -ENOMEM. */
 int watches_follow(struct watches *watches, const struct rules *rules,
 	struct containers *containers, uint64_t now_ns);
-/* Reads each meter, and calls fired for each trap that does. */
+/* Reads each meter, and calls fired for each trap that fires. */
 void watches_read(struct watches *watches, const struct rules *rules, uint64_t now_ns,
 	void (*fired)(void *ctx, struct watch *watch), void *ctx);
-/* "the host", or what the container is called. */
+/* "the host", or the container's name. */
 const char *watch_name(const struct watch *watch);
