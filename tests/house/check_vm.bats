@@ -72,12 +72,12 @@ holds() {
 }
 
 @test "doctor is held against what was seen of mappings" {
-	echo 'less  mappings               cannot be remembered from sample to sample' >"$got/doctor"
+	echo 'less  mappings               cannot be cached between samples' >"$got/doctor"
 	echo none >"$got/generation"
 	doctor_is_right_about_mappings
 	echo numbered >"$got/generation"
 	run ! doctor_is_right_about_mappings
-	echo 'ok    mappings               scanned, and remembered from sample to sample' >"$got/doctor"
+	echo 'ok    mappings               scanned, and cached between samples' >"$got/doctor"
 	doctor_is_right_about_mappings
 	echo none >"$got/generation"
 	run ! doctor_is_right_about_mappings

@@ -70,18 +70,18 @@ fails() {
 @test "lines that are no stacks are left out, and it is said how many" {
 	printf '%s\n' 'no stack here' 'nor-here' >>a.folded
 	"$stoker" diff a.folded b.folded 2>said | wc -l | grep -qx 4
-	grep -q 'a.folded: 2 lines are no folded stacks and were left out, first line 4' said
+	grep -q 'a.folded: skipped 2 lines that are not folded stacks, the first is line 4' said
 }
 
 @test "what cannot be is said, and nothing is written" {
 	head -c 20 <(gzip -c a.folded) >cut.gz
-	fails 1 'cut.gz: cannot be unpacked' "$stoker" diff cut.gz b.folded
+	fails 1 'cut.gz: cannot be decompressed' "$stoker" diff cut.gz b.folded
 	fails 1 'none.folded: No such file' "$stoker" diff none.folded b.folded
 	fails 1 'line 1 is no' "$stoker" diff /bin/sh b.folded
-	fails 1 'does not say how long' "$stoker" diff a.folded b.folded --normalise time
+	fails 1 'has no duration' "$stoker" diff a.folded b.folded --normalise time
 	fails 1 'no directory' "$stoker" diff a.folded b.folded -o none/out.folded
-	fails 2 'two profiles' "$stoker" diff a.folded
-	fails 2 'what is c' "$stoker" diff a.folded b.folded c
+	fails 2 'missing profiles' "$stoker" diff a.folded
+	fails 2 'unexpected argument: c' "$stoker" diff a.folded b.folded c
 	fails 2 'total, time or none' "$stoker" diff a.folded b.folded --normalise much
 	fails 2 'folded or html' "$stoker" diff a.folded b.folded -f svg
 }

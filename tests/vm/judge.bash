@@ -128,8 +128,8 @@ the_cpu_that_came_back_is_sampled() {
 doctor_is_right_about_mappings() {
 	cat "$got/generation" && grep ' mappings ' "$got/doctor" || return
 	case $(cat "$got/generation") in
-	numbered) ! grep -q ' mappings .*be remembered' "$got/doctor" ;;
-	none) grep -q ' mappings .*be remembered' "$got/doctor" ;;
+	numbered) ! grep -q ' mappings .*be cached' "$got/doctor" ;;
+	none) grep -q ' mappings .*be cached' "$got/doctor" ;;
 	*) false ;;
 	esac
 }

@@ -228,8 +228,8 @@ load_agrees() {
 	said=$("$stoker" doctor | grep ' mappings ')
 	echo "$said"
 	case $output in
-	numbered) [[ $said != *'be remembered'* ]] ;;
-	none) [[ $said == *'be remembered'* ]] ;;
+	numbered) [[ $said != *'be cached'* ]] ;;
+	none) [[ $said == *'be cached'* ]] ;;
 	*) false ;;
 	esac
 }

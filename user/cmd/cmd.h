@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd/cmd.h - the subcommands. Each takes its own argv (argv[0] is its name) and returns the exit
- * status. The only writers of stdout are here. */
+ * status. Only these files write to stdout. */
 #pragma once
 
 #include "base/log.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd/convert.c - a file that holds a profile → another format, or a part of its time. It needs no
- * privilege, and gives up what it has: the file may be anybody's. */
+/* cmd/convert.c - converts a profile's file to another format, or a part of its time. It needs no
+ * privilege and drops what it has, because the file is untrusted. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,15 +26,15 @@ enum {
 };
 
 static const struct option_row rows[] = {
-	{ 'o', "output", "FILE", "default - (stdout); .gz or .zst at its end compresses" },
+	{ 'o', "output", "FILE", "default - (stdout); .gz or .zst at the end compresses" },
 	{ 'f', "format", "FORMAT", "as for record; default by FILE's name, else folded" },
 	{ OPT_BY, "by", "KEYS",
-		"leading frames of a stack, as for record; default comm\nwhere the file has it" },
-	{ OPT_SINCE, "since", "SECONDS", "from this time on, counted from the capture's start" },
-	{ OPT_UNTIL, "until", "SECONDS", "to before this time" },
-	{ OPT_NO_PERIOD, "no-period", NULL, "perf format: samples without their weight" },
+		"leading frames of a stack, as for record; default comm\nif the file has it" },
+	{ OPT_SINCE, "since", "SECONDS", "start, counted from the capture's start" },
+	{ OPT_UNTIL, "until", "SECONDS", "end (exclusive), counted from the capture's start" },
+	{ OPT_NO_PERIOD, "no-period", NULL, "perf format: samples without period" },
 	{ 'q', "quiet", NULL, "errors and warnings only" },
-	{ 'h', "help", NULL, "this text" },
+	{ 'h', "help", NULL, "print this help" },
 };
 
 static const struct options table = {
@@ -75,13 +75,13 @@ static int take_moment(const char *name, const char *text, uint64_t *ns, struct 
 	for (int i = fraction < 0 ? 0 : fraction; i < NS_DIGITS && value <= max / 10; i++)
 		value *= 10;
 	*ns = value;
-	return digits > 0 ? 0 : why_set(why, -EINVAL, "%s: seconds are missing", name);
+	return digits > 0 ? 0 : why_set(why, -EINVAL, "%s: missing number of seconds", name);
 }
 
 static int take_format(struct convert *c, const char *name, struct why *why)
 {
 	c->sink = sink_find(name);
-	return c->sink ? 0 : why_set(why, -EINVAL, "-f: no such format: %s", name);
+	return c->sink ? 0 : why_set(why, -EINVAL, "-f: unknown format: %s", name);
 }
 
 static int take(void *ctx, int id, const char *arg, struct why *why)
@@ -117,9 +117,9 @@ static int parse(struct convert *c, int argc, char **argv, struct why *why)
 	if (err < 0 || c->help)
 		return err;
 	if (len != 1)
-		return why_set(why, -EINVAL, "which file? Give one, or - for stdin");
+		return why_set(why, -EINVAL, "missing FILE; use - for stdin");
 	if (c->part && c->since_ns >= c->until_ns)
-		return why_set(why, -EINVAL, "--since is not before --until");
+		return why_set(why, -EINVAL, "--since must be before --until");
 	if (!c->sink)
 		c->sink = sink_for_path(c->output);
 	if (!c->sink)
@@ -136,11 +136,11 @@ static int check(struct convert *c, const struct profile *p, struct why *why)
 
 	if (c->part && !timed)
 		return why_set(
-			why, -EINVAL, "%s has no times: --since and --until need them", c->input);
+			why, -EINVAL, "%s has no times, which --since and --until need", c->input);
 	if (c->sink->stream && !timed)
 		return why_set(why, -EINVAL,
-			"%s has no times, which the format %s is made of; pprof, speedscope, html, "
-			"svg and folded do without",
+			"%s has no times, which the format %s needs; use pprof, speedscope, html, "
+			"svg or folded",
 			c->input, c->sink->name);
 	if (!c->by_given && input_has_comm(p))
 		c->options.by[c->options.by_len++] = SINK_COMM;

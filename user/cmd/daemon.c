@@ -15,19 +15,17 @@ struct request {
 };
 
 static const struct option_row rows[] = {
-	{ 'c', "config", "FILE", "default " CONFIG_PATH ", if it is there" },
+	{ 'c', "config", "FILE", "default " CONFIG_PATH ", if it exists" },
 	{ 'q', "quiet", NULL, "warnings and errors only" },
-	{ 'h', "help", NULL, "this text" },
+	{ 'h', "help", NULL, "print this help" },
 };
 
 static const struct options table = {
 	.usage = "stoker daemon [--config FILE]",
-	.text = "Samples for ever and writes a profile each interval into a store, from which\n"
-		"`stoker report` answers. SIGHUP reads the configuration again, as far as that can "
-		"be\n"
-		"while it runs; SIGTERM writes the open interval and ends. The configuration, with "
-		"what\n"
-		"holds when nothing is said:\n",
+	.text = "Samples without end and writes a profile each interval into a store, for\n`stoker "
+		"report`. SIGHUP reloads the configuration, except for keys that need a\nrestart; "
+		"SIGTERM writes the open interval and exits. The configuration with "
+		"its\ndefaults:\n",
 	.rows = rows,
 	.rows_len = ARRAY_SIZE(rows),
 };
@@ -63,7 +61,8 @@ int cmd_daemon(int argc, char **argv, struct log *log)
 		return EXIT_OK;
 	}
 	if (err == 0 && rest < argc)
-		err = why_set(&why, -EINVAL, "what is %s? see `stoker daemon --help`", argv[rest]);
+		err = why_set(&why, -EINVAL, "unexpected argument: %s; see `stoker daemon --help`",
+			argv[rest]);
 	if (err == 0)
 		err = daemon_open(request.config_path, log, &d, &why);
 	if (err < 0) {

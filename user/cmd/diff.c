@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd/diff.c - two profiles, each a file or what a store knows, and what changed from one to the
- * other. */
+/* cmd/diff.c - compares two profiles, each from a file or a store. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -35,9 +34,8 @@ static const struct option_row rows[] = {
 	{ 'f', "format", "FORMAT", "folded (default) or html; else by FILE's name" },
 	{ 'o', "output", "FILE", "default - (stdout)" },
 	{ OPT_NORMALISE, "normalise", "HOW",
-		"counts of BEFORE are multiplied so that both have as many\nsamples (total, the "
-		"default), or as if both had been\nsampled as long (time); none: they are as they "
-		"are" },
+		"total (default): scale BEFORE to AFTER's number of\nsamples; time: to AFTER's "
+		"duration; none: no scaling" },
 	{ OPT_ASK, "store", "DIR", "for both sides; default " STORE_PATH },
 	{ OPT_ASK + 1, "since", "TIME", "for both sides, as for `stoker report`" },
 	{ OPT_ASK + 2, "until", "TIME", "likewise" },
@@ -49,21 +47,19 @@ static const struct option_row rows[] = {
 	{ OPT_ASK + 8, "comm", "NAME", "likewise" },
 	{ OPT_ASK + 9, "function", "REGEX", "likewise" },
 	{ OPT_BY, "by", "KEYS",
-		"leading frames of stacks from a store; default: all but\nwhat is asked for, and "
-		"pid, tid and cpu" },
+		"leading frames of stacks from a store; default: all except\nthe selected ones, "
+		"and pid, tid and cpu" },
 	{ 'q', "quiet", NULL, "errors and warnings only" },
-	{ 'h', "help", NULL, "this text" },
+	{ 'h', "help", NULL, "print this help" },
 };
 
 static const struct options table = {
 	.usage = "stoker diff BEFORE AFTER [options]",
-	.text = "Says what changed between two profiles. Each is a file, - for stdin, or what a\n"
-		"store has: SINCE..UNTIL, KEY=VALUE (store, container, pod, namespace, image, "
-		"unit,\n"
-		"comm, function), or several of these with commas between:\n"
-		"  stoker diff yesterday..today today..\n"
-		"  stoker diff --since 1h container=web-1 container=web-2\n"
-		"  stoker diff store=/srv/a,1h.. store=/srv/b,1h..",
+	.text = "Prints the changes between two profiles. Each is a file, - for stdin, or a part "
+		"of a\nstore: SINCE..UNTIL, KEY=VALUE (store, container, pod, namespace, image, "
+		"unit,\ncomm, function), or several of these separated by commas:\n  stoker diff "
+		"yesterday..today today..\n  stoker diff --since 1h container=web-1 "
+		"container=web-2\n  stoker diff store=/srv/a,1h.. store=/srv/b,1h..",
 	.rows = rows,
 	.rows_len = ARRAY_SIZE(rows),
 };
@@ -98,7 +94,7 @@ static int take_asked(struct diff *d, int id, const char *arg, struct why *why)
 	while (at < d->asked && strcmp(d->keys[at], rows[i].name) != 0)
 		at++;
 	if (at == ASKED_MAX)
-		return why_set(why, -EINVAL, "too much is asked for");
+		return why_set(why, -EINVAL, "too many selections");
 	d->keys[at] = rows[i].name;
 	d->values[at] = arg;
 	d->asked += at == d->asked;
@@ -119,7 +115,7 @@ static int take(void *ctx, int id, const char *arg, struct why *why)
 		d->format = arg;
 		return strcmp(arg, "folded") == 0 || strcmp(arg, "html") == 0
 			? 0
-			: why_set(why, -EINVAL, "-f: folded or html, not %s", arg);
+			: why_set(why, -EINVAL, "-f: expected folded or html, not %s", arg);
 	case 'o':
 		d->output = arg;
 		return 0;
@@ -127,7 +123,8 @@ static int take(void *ctx, int id, const char *arg, struct why *why)
 		d->scale = diff_find_scale(arg);
 		return d->scale < DIFF_SCALES
 			? 0
-			: why_set(why, -EINVAL, "--normalise: total, time or none, not %s", arg);
+			: why_set(why, -EINVAL, "--normalise: expected total, time or none, not %s",
+				  arg);
 	default:
 		d->quiet |= id == 'q';
 		d->help |= id == 'h';
@@ -164,7 +161,7 @@ static int choose_format(struct diff *d, struct why *why)
 
 	if (sink && strcmp(sink->name, "html") != 0 && strcmp(sink->name, "folded") != 0)
 		return why_set(why, -EINVAL,
-			"-o %s: a difference is folded or html, not %s; -f says which", d->output,
+			"-o %s: a difference is folded or html, not %s; choose with -f", d->output,
 			sink->name);
 	if (!d->format)
 		d->format = sink ? sink->name : "folded";
@@ -179,15 +176,15 @@ static int parse(struct diff *d, int argc, char **argv, struct why *why)
 	if (err < 0 || d->help)
 		return err;
 	if (len != 2)
-		return why_set(why, -EINVAL, "two profiles are needed: BEFORE and AFTER");
+		return why_set(why, -EINVAL, "missing profiles: give BEFORE and AFTER");
 	if (strcmp(words[0], "-") == 0 && strcmp(words[1], "-") == 0)
-		return why_set(why, -EINVAL, "one of the two may be stdin, not both");
+		return why_set(why, -EINVAL, "only one of the two may be stdin");
 	for (int i = 0; err == 0 && i < 2; i++) {
 		d->sides[i].word = words[i];
 		err = parse_side(d, &d->sides[i], why);
 	}
 	if (err == 0 && d->asked > 0 && !d->sides[0].of_store && !d->sides[1].of_store)
-		return why_set(why, -EINVAL, "--%s is of a store, and both profiles are files",
+		return why_set(why, -EINVAL, "--%s needs a store, but both profiles are files",
 			d->keys[0]);
 	return err < 0 ? err : choose_format(d, why);
 }
@@ -290,8 +287,7 @@ static int check_times(const struct diff *d, const struct profile *const both[2]
 {
 	for (int i = 0; d->scale == DIFF_TIME && i < 2; i++)
 		if (both[i]->period_ns == 0 || both[i]->duration_ns == 0)
-			return why_set(why, -EINVAL,
-				"--normalise time: %s does not say how long it was sampled",
+			return why_set(why, -EINVAL, "--normalise time: %s has no duration",
 				d->sides[i].word);
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd/doctor.c - what this kernel, these privileges and a process allow, and what to do about what
- * they do not. Each check is a function that prints one line: ok, less, or no. Only "no", without
- * which nothing can be sampled, makes the exit status 1. No check goes by the kernel's version. */
+/* cmd/doctor.c - reports what this kernel, these privileges and a process allow, with a remedy for
+ * each limit. Each check is a function that prints one line: ok, less, or no. Only "no", which
+ * makes sampling impossible, sets exit status 1. No check depends on the kernel's version. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -50,16 +50,16 @@ static void check_btf(struct doctor *d)
 static const char *kernel_lacks(const struct doctor *d, char *text, size_t size)
 {
 	if (!d->has_types)
-		return "without BTF its features are not known";
+		return "its features are unknown without BTF";
 	if (!d->kernel.ring_buffer)
 		return "it has no BPF ring buffer";
 	if (!kernel_features_can_scan(&d->kernel))
-		return "it has no BPF iterator that finds a process's mappings";
+		return "it has no BPF iterator for a process's mappings";
 	if (d->kernel.tree == KERNEL_TREE_UNKNOWN)
 		return "its mappings are neither in a maple tree nor in a red-black tree";
 	if (d->kernel.missing) {
 		snprintf(
-			text, size, "it has no %s, which the BPF program reads", d->kernel.missing);
+			text, size, "it has no %s, which the BPF program needs", d->kernel.missing);
 		return text;
 	}
 	if (kernel_features_probe() == KERNEL_PROBE_REFUSED)
@@ -87,17 +87,16 @@ static void check_mappings(struct doctor *d)
 	if (!d->has_types)
 		return;
 	if (d->kernel.iterates_mappings && remembered)
-		say(d, "ok", "mappings",
-			"scanned by process, and remembered from sample to sample");
+		say(d, "ok", "mappings", "scanned by process, and cached between samples");
 	else if (d->kernel.iterates_mappings)
 		say(d, "less", "mappings",
-			"cannot be remembered from sample to sample: a sample costs more");
+			"cannot be cached between samples: each sample costs more");
 	else if (remembered)
-		say(d, "less", "mappings", "cannot be scanned by process: starting costs more");
+		say(d, "less", "mappings", "cannot be scanned by process: the start costs more");
 	else
 		say(d, "less", "mappings",
-			"cannot be scanned by process, nor be remembered from sample to sample: "
-			"starting and sampling cost more");
+			"cannot be scanned by process and cannot be cached between samples: start "
+			"and samples cost more");
 }
 
 /* A process may raise its limit if it has CAP_SYS_RESOURCE, and the agent does. */
@@ -113,8 +112,8 @@ static void check_locked_memory(struct doctor *d)
 		return;
 	}
 	snprintf(text, sizeof(text),
-		"%llu KiB, of which BPF maps take a part: with the default --memory it must be "
-		"%d MiB; `ulimit -l unlimited` as root, or systemd's LimitMEMLOCK=infinity",
+		"%llu KiB, which BPF maps share: the default --memory needs %d MiB; raise it with "
+		"`ulimit -l unlimited` as root, or systemd's LimitMEMLOCK=infinity",
 		(unsigned long long)limit.rlim_max / 1024, LOCKED_MIB_MIN);
 	say(d, limit.rlim_max < (rlim_t)LOCKED_MIB_MIN << 20 ? "no" : "ok", "locked memory", text);
 }
@@ -130,8 +129,8 @@ static void check_capabilities(struct doctor *d)
 			say(d, "ok", p->name, text);
 			continue;
 		}
-		snprintf(text, sizeof(text), "missing: %s; run as root or give it with setcap(8)",
-			p->without);
+		snprintf(text, sizeof(text),
+			"missing: %s; run as root or grant them with setcap(8)", p->without);
 		say(d, p->needed ? "no" : "less", p->name, text);
 	}
 }
@@ -161,12 +160,12 @@ static void check_settings(struct doctor *d)
 	snprintf(text, sizeof(text), "%ld%s", paranoid,
 		may_open_clocks(paranoid)
 			? ""
-			: ": the CPU clocks take CAP_SYS_ADMIN; set it to 2, or run as root");
+			: ": the CPU clocks need CAP_SYS_ADMIN; set it to 2, or run as root");
 	say(d, may_open_clocks(paranoid) ? "ok" : "no", "perf_event_paranoid", text);
-	snprintf(text, sizeof(text), "%ld Hz at most", rate);
+	snprintf(text, sizeof(text), "at most %ld Hz", rate);
 	say(d, "ok", "sample rate", text);
 	snprintf(text, sizeof(text), "kptr_restrict is %ld%s", kptr,
-		kptr >= 2 ? ": kernel frames will have no names; set it to 1" : "");
+		kptr >= 2 ? ": kernel frames have no names; set it to 1" : "");
 	say(d, kptr >= 2 ? "less" : "ok", "kernel symbols", text);
 }
 
@@ -185,22 +184,21 @@ static void check_cgroups(struct doctor *d)
 	mount = cgroup_tree_mount(tree);
 	snprintf(text, sizeof(text), "%s%s%s%s", *mount ? "cgroup2 at " : "v1 only", mount,
 		!*mount || strcmp(mount, "/sys/fs/cgroup") == 0 ? "" : " (hybrid)",
-		partial ? "; only a part of them is mounted here: containers outside it have an "
-			  "id for a name, or none"
+		partial ? "; only a part is mounted here: containers outside it have an id as "
+			  "name, or none"
 			: "");
 	say(d, partial ? "less" : "ok", "cgroups", text);
 	cgroup_tree_free(tree);
 }
 
 static const struct option_row rows[] = {
-	{ 'h', "help", NULL, "this text" },
+	{ 'h', "help", NULL, "print this help" },
 };
 
 static const struct options table = {
 	.usage = "stoker doctor [PID]",
-	.text = "Says what this kernel and these privileges allow, and for a process how its "
-		"stacks\n"
-		"will be walked and named.",
+	.text = "Prints what this kernel and these privileges allow, and for a process how its "
+		"stacks\nwill be walked and named.",
 	.rows = rows,
 	.rows_len = ARRAY_SIZE(rows),
 };
@@ -222,7 +220,7 @@ static int parse(struct doctor *d, int argc, char **argv, uint64_t *pid, struct 
 	if (err == 0 && rest < argc)
 		err = options_number("PID", argv[rest], 1, INT32_MAX, pid, why);
 	if (err == 0 && rest + 1 < argc)
-		err = why_set(why, -EINVAL, "one PID only");
+		err = why_set(why, -EINVAL, "expected one PID");
 	return err;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd/doctor_process.c - how the stacks of one process will be walked and named: the same workers
- * read the same files as in a capture, and what they say is printed instead of used. */
+/* cmd/doctor_process.c - reports how the stacks of one process will be walked and named: the same
+ * workers read the same files as in a capture, and the results are printed. */
 #include "cmd/doctor_process.h"
 
 #include <errno.h>
@@ -109,13 +109,13 @@ static void print_symbols(struct patient *p)
 	if (symbols.status != WORKER_OK)
 		printf("; names: none (%s)", worker_status_text(symbols.status));
 	else if (symbols.symbols == 0)
-		printf("; names: none, frames read FILE+0xOFFSET: it is stripped and has no debug "
-		       "file");
+		printf("; names: none, frames are shown as FILE+0xOFFSET: it is stripped and has "
+		       "no debug file");
 	else
 		printf("; names: %zu symbols%s", symbols.symbols,
 			symbols.debug_used >= 0 ? " with its debug file"
 				: file_notes_stripped(symbols.symbols, symbols.sources)
-				? ", of what it exports alone"
+				? ", only its exports"
 				: "");
 	if (symbols.status == WORKER_OK)
 		print_debug_files(p, &symbols);
@@ -150,7 +150,7 @@ static void judge_file(struct patient *p, const struct maps_entry *entry)
 	char path[PATH_MAX];
 
 	if (opener_mapped_file(&mapping, &fd, path, sizeof(path)) != 0) {
-		printf("cannot be opened: frames read FILE+0xOFFSET");
+		printf("cannot be opened: frames are shown as FILE+0xOFFSET");
 		return;
 	}
 	p->fd = fd;
@@ -195,7 +195,7 @@ static void judge_jit(struct patient *p)
 
 	jit_files_open_dirs(&p->process, &dirs);
 	jit_files_open_dump(&p->process, &dump_fd);
-	printf("%llu kB of code in no file\n      walk: by frame pointer; names: ",
+	printf("%llu kB of code without a file\n      walk: by frame pointer; names: ",
 		(unsigned long long)(p->anon_bytes >> 10));
 	for (size_t dir = 0; dir < dirs.len; dir++)
 		for (uint32_t i = p->status.ns_pids_len; fd < 0 && i-- > 0;)
@@ -206,10 +206,9 @@ static void judge_jit(struct patient *p)
 	else if (fd >= 0)
 		puts("its perf map");
 	else
-		puts("none, there is no perf map: let the runtime write one (node "
-		     "--perf-basic-prof, "
-		     "DOTNET_PerfMapEnabled=3, java -XX:+PreserveFramePointer and jcmd PID "
-		     "Compiler.perfmap)");
+		puts("none, there is no perf map: make the runtime write one (node "
+		     "--perf-basic-prof, DOTNET_PerfMapEnabled=3, java -XX:+PreserveFramePointer "
+		     "and jcmd PID Compiler.perfmap)");
 }
 
 static int examine(struct patient *p, struct why *why)
@@ -228,7 +227,7 @@ static int examine(struct patient *p, struct why *why)
 		err = read_proc(p->process.pid, "maps", &maps);
 	if (err < 0)
 		return why_set(
-			why, err, "cannot look at process %d: %s", p->process.pid, err_text(err));
+			why, err, "cannot inspect process %d: %s", p->process.pid, err_text(err));
 	if (read_proc(p->process.pid, "stat", &stat) == 0)
 		status_parse_start(stat.data, &ticks);
 	p->process.start_ns = ticks * (NSEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd/fetcher.c - the hidden subcommand by which the agent starts the process that speaks to
- * debuginfod servers. It reads no argument: the socket that it was given says all. */
+/* cmd/fetcher.c - the hidden subcommand that the agent starts to talk to debuginfod servers. It has
+ * no arguments: everything comes through its socket. */
 #include "cmd/cmd.h"
 #include "worker/fetcher.h"
 #include "worker/worker.h"

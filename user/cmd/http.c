@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd/http.c - the hidden subcommand by which the daemon starts the process that serves HTTP. It
- * reads no argument: the socket that it was given says all. */
+/* cmd/http.c - the hidden subcommand that the daemon starts to serve HTTP. It has no arguments:
+ * everything comes through its socket. */
 #include "cmd/cmd.h"
 #include "http/server.h"
 #include "worker/worker.h"

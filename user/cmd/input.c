@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd/input.c - read whole, unpacked, and given to the reader of its format. A file is somebody's:
- * whoever calls this has no privileges left. */
+/* cmd/input.c - reads a file whole, decompresses it, and calls the reader of its format. The file
+ * is untrusted: callers have dropped their privileges. */
 #include "cmd/input.h"
 
 #include <errno.h>
@@ -26,7 +26,8 @@ static int fail(const char *path, int err, struct why *why)
 	const char *name = strcmp(path, "-") == 0 ? "stdin" : path;
 
 	if (err == -EBADMSG)
-		return why_set(why, err, "%s: cannot be unpacked: it is broken or cut off", name);
+		return why_set(
+			why, err, "%s: cannot be decompressed: it is damaged or truncated", name);
 	if (err == -EFBIG)
 		return why_set(
 			why, err, "%s: more than %lu GB of text", name, INPUT_BYTES_MAX >> 30);
@@ -44,11 +45,11 @@ static int read_folded(const char *path, const struct buf *text, struct profile 
 		return fail(path, err, why);
 	if (counts.lines == 0 && counts.bad > 0)
 		return why_set(why, -EBADMSG,
-			"%s: no profile that can be read: line %llu is no `frame;frame COUNT`",
-			path, (unsigned long long)counts.bad_at);
+			"%s: not a supported profile: line %llu is not `frame;frame COUNT`", path,
+			(unsigned long long)counts.bad_at);
 	if (counts.bad > 0)
 		log_warn(log,
-			"%s: %llu lines are no folded stacks and were left out, first line %llu",
+			"%s: skipped %llu lines that are not folded stacks, the first is line %llu",
 			path, (unsigned long long)counts.bad, (unsigned long long)counts.bad_at);
 	return 0;
 }
@@ -63,12 +64,12 @@ static int read_perf(
 		return fail(path, err, why);
 	if (counts.bad > 0)
 		log_warn(log,
-			"%s: %llu lines are neither samples nor frames and were left out, first "
+			"%s: skipped %llu lines that are neither samples nor frames, the first is "
 			"line %llu",
 			path, (unsigned long long)counts.bad, (unsigned long long)counts.bad_at);
 	if (out->ticks_dropped > 0)
-		log_warn(log, "%s: of %llu samples beyond the first %u the times are not kept",
-			path, (unsigned long long)out->ticks_dropped, PROFILE_TICKS_MAX);
+		log_warn(log, "%s: of %llu samples only the first %u have their times", path,
+			(unsigned long long)out->ticks_dropped, PROFILE_TICKS_MAX);
 	return 0;
 }
 

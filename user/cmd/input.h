@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd/input.h - a file that holds a profile, whatever wrote it. */
+/* cmd/input.h - loads a profile's file of any supported format. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,10 +8,10 @@
 #include "base/log.h"
 #include "profile/profile.h"
 
-/* path: "-" is stdin. Compressed or not; what format it is, its contents say. *out is fresh from
- * profile_init. Lines that are left out are warned of. -EBADMSG with why: no format that is read;
- * other -errno with why. */
+/* path: "-" is stdin. The contents determine compression and format. *out is fresh from
+ * profile_init. Skipped lines cause a warning. -EBADMSG with why: not a supported format; other
+ * -errno with why. */
 int input_load(const char *path, struct profile *out, struct log *log, struct why *why);
-/* Does it say of any sample which program it is of? Folded text does not: what it has of that are
- * frames. */
+/* Does any sample have a command's name? Folded text has none: there the name is a frame like
+ * others. */
 bool input_has_comm(const struct profile *profile);

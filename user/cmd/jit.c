@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd/jit.c - perf maps of a running .NET or JVM, without a restart. Says what it did, where the
- * files are, and what the runtime would need for whole stacks. All that touches the process is in
- * jit/jit_control. */
+/* cmd/jit.c - perf maps of a running .NET or JVM, without a restart. Prints its actions, the paths
+ * of the files, and options of the runtime that complete stacks need. jit/jit_control does all work
+ * on the process. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,17 +22,16 @@ struct jit {
 
 static const struct option_row rows[] = {
 	{ 'J', "jitdump", NULL,
-		"a jitdump beside the perf map (.NET): has precompiled\nmethods and times too" },
-	{ 'h', "help", NULL, "this text" },
+		"a jitdump beside the perf map (.NET): it also has\nprecompiled methods and "
+		"times" },
+	{ 'h', "help", NULL, "print this help" },
 };
 
 static const struct options table = {
 	.usage = "stoker jit enable|disable|status [options] PID",
-	.text = "Has a .NET (8 or later) or a HotSpot JVM (17 or later) that runs already write a "
-		"perf\n"
-		"map, from which profiles get the names of its methods. A JVM writes what it has\n"
-		"compiled by now, once; .NET goes on writing. `disable` ends it and removes the "
-		"files.",
+	.text = "Makes a running .NET (8 or later) or HotSpot JVM (17 or later) write a perf map, "
+		"which\ngives profiles the names of its methods. A JVM writes the methods compiled "
+		"so far,\nonce; .NET goes on writing. `disable` stops it and removes the files.",
 	.rows = rows,
 	.rows_len = ARRAY_SIZE(rows),
 };
@@ -65,7 +64,7 @@ static int parse(struct jit *jit, int argc, char **argv, struct why *why)
 	if (err < 0 || jit->help)
 		return err;
 	if (rest >= argc)
-		return why_set(why, -EINVAL, "enable, disable or status?");
+		return why_set(why, -EINVAL, "expected enable, disable or status");
 	argc -= rest;
 	argv += rest;
 	jit->verb = argv[0];
@@ -73,7 +72,7 @@ static int parse(struct jit *jit, int argc, char **argv, struct why *why)
 	if (err < 0 || jit->help)
 		return err;
 	if (rest + 1 != argc)
-		return why_set(why, -EINVAL, "one PID");
+		return why_set(why, -EINVAL, "expected one PID");
 	return options_number("PID", argv[rest], 1, INT32_MAX, &jit->pid, why);
 }
 
@@ -125,12 +124,11 @@ static int enable(const struct jit *jit, struct jit_control *c, struct why *why)
 		return err;
 	print_runtime(c);
 	if (c->was_on)
-		printf("its perf map was on already, by DOTNET_PerfMapEnabled\n");
+		printf("its perf map was already on, by DOTNET_PerfMapEnabled\n");
 	print_files(c);
 	if (c->runtime == JIT_CONTROL_JVM)
-		printf("this is what is compiled by now: methods that are compiled later need "
-		       "another "
-		       "`stoker jit enable %d`\n",
+		printf("the map has the methods compiled so far: run `stoker jit enable %d` again "
+		       "for later ones\n",
 			c->target.pid);
 	print_note(c);
 	return 0;
@@ -146,7 +144,7 @@ static int disable(const struct jit *jit, struct jit_control *c, struct why *why
 		return err;
 	print_runtime(c);
 	if (c->was_on)
-		printf("it was started with DOTNET_PerfMapEnabled: left as it is\n");
+		printf("it was started with DOTNET_PerfMapEnabled: left on\n");
 	else
 		printf("off; %u file%s removed\n", removed, removed == 1 ? "" : "s");
 	return 0;
@@ -190,7 +188,7 @@ int cmd_jit(int argc, char **argv, struct log *log)
 	while (err == 0 && verb < ARRAY_SIZE(verbs) && strcmp(verbs[verb].name, jit.verb) != 0)
 		verb++;
 	if (err == 0 && verb == ARRAY_SIZE(verbs))
-		err = why_set(&why, -EINVAL, "no such thing as `jit %s`", jit.verb);
+		err = why_set(&why, -EINVAL, "unknown command `jit %s`", jit.verb);
 	if (err < 0) {
 		log_error(log, "%s; see `stoker jit --help`", why.text);
 		return EXIT_USAGE;

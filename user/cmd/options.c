@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd/options.c - getopt_long fed from a table. getopt's own state is the process's; one parse at a
- * time. */
+/* cmd/options.c - getopt_long with a table. getopt has global state: one parse at a time. */
 #include "cmd/options.h"
 
 #include <assert.h>
@@ -55,7 +54,7 @@ int options_parse(const struct options *o, int argc, char **argv,
 		if (id == ':')
 			return why_set(why, -EINVAL, "%s needs an argument", word);
 		if (id == '?')
-			return why_set(why, -EINVAL, "no such option: %s", word);
+			return why_set(why, -EINVAL, "unknown option: %s", word);
 		err = take(ctx, id, optarg, why);
 		if (err < 0)
 			return err;
@@ -83,7 +82,7 @@ int options_parse_mixed(const struct options *o, int argc, char **argv,
 		only_words = only_words || (rest > 1 && strcmp(argv[at + rest - 1], "--") == 0);
 		at += rest;
 		if (at < argc && len == words_max)
-			return why_set(why, -EINVAL, "what is %s?", argv[at]);
+			return why_set(why, -EINVAL, "unexpected argument: %s", argv[at]);
 		if (at < argc)
 			words[len++] = argv[at];
 	}

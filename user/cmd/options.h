@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd/options.h - options as a table: the same rows parse argv and print --help. */
+/* cmd/options.h - options as a table, which parses argv and prints --help. */
 #pragma once
 
 #include <stddef.h>
@@ -11,27 +11,27 @@
 #define OPTIONS_MAX 48
 
 struct option_row {
-	int id;           /* the letter, or a number above 255 where there is only a long name */
+	int id;           /* the letter, or a number above 255 if there is only a long name */
 	const char *name; /* long name; NULL: none */
-	const char *arg;  /* what the argument is called; NULL: takes none */
+	const char *arg;  /* name of the argument; NULL: none */
 	const char *text; /* for --help; lines after the first are indented with it */
 };
 
 struct options {
-	const char *usage; /* behind "usage: " */
-	const char *text;  /* what the command does */
+	const char *usage; /* after "usage: " */
+	const char *text;  /* description of the command */
 	const struct option_row *rows;
 	size_t rows_len;
 };
 
-/* Calls take for each option, in order. Stops at the first that is no option: *rest is its
- * index in argv. -EINVAL with why for what is not in the table or lacks its argument; a negative of
- * take goes up. A leading "--" before the rest is skipped. */
+/* Calls take for each option, in order. Stops at the first other word: *rest is its index in argv.
+ * -EINVAL with why: an unknown option or a missing argument; a negative result of take is returned.
+ * Skips a leading "--" before the rest. */
 int options_parse(const struct options *options, int argc, char **argv,
 	int (*take)(void *ctx, int id, const char *arg, struct why *why), void *ctx, int *rest,
 	struct why *why);
-/* The same where options may stand between and behind what is none: that goes to words, of which
- * words_max are allowed; *words_len says how many there were. What is behind "--" is no option. */
+/* The same, but other words may be anywhere: they go to words, at most words_max; *words_len is
+ * their number. All after "--" are words. */
 int options_parse_mixed(const struct options *options, int argc, char **argv,
 	int (*take)(void *ctx, int id, const char *arg, struct why *why), void *ctx,
 	const char **words, int words_max, int *words_len, struct why *why);

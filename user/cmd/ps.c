@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd/ps.c - containers, pods and units: what CPU each has now, and how well it can be profiled. A
- * short capture of the whole host tells both; a row is found in it by what its samples are called.
- */
+/* cmd/ps.c - lists containers, pods and units with their current CPU use and how well they can be
+ * profiled, both from a short capture of the whole host; the labels of samples select a row. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -41,18 +40,17 @@ struct ps {
 };
 
 static const struct option_row option_rows[] = {
-	{ 'a', "all", NULL, "also units in which nothing runs" },
-	{ 'd', "duration", "SECONDS", "how long to look; default 1" },
-	{ OPT_JSON, "json", NULL, "as JSON, with ids, images, labels and cgroups" },
-	{ 'h', "help", NULL, "this text" },
+	{ 'a', "all", NULL, "also list idle units" },
+	{ 'd', "duration", "SECONDS", "length of the measurement; default 1" },
+	{ OPT_JSON, "json", NULL, "print JSON, with ids, images, labels and cgroups" },
+	{ 'h', "help", NULL, "print this help" },
 };
 
 static const struct options table = {
 	.usage = "stoker ps [options]",
-	.text = "Lists containers, pods and systemd units: the CPU that each takes now (100 is one "
-		"CPU),\nhow many of its user stacks reach their root, which language runtime it "
-		"is, "
-		"and of\nhow many such processes there are perf maps.",
+	.text = "Lists containers, pods and systemd units: current CPU use (100 is one CPU), share "
+		"of\ncomplete user stacks, language runtime, and number of its processes with perf "
+		"maps.",
 	.rows = option_rows,
 	.rows_len = ARRAY_SIZE(option_rows),
 };
@@ -318,7 +316,7 @@ int cmd_ps(int argc, char **argv, struct log *log)
 	int rest, err = options_parse(&table, argc, argv, take, &ps, &rest, &why);
 
 	if (err == 0 && !ps.help && rest < argc)
-		err = why_set(&why, -EINVAL, "what is %s?", argv[rest]);
+		err = why_set(&why, -EINVAL, "unexpected argument: %s", argv[rest]);
 	if (err < 0) {
 		log_error(log, "%s; see `stoker ps --help`", why.text);
 		return EXIT_USAGE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd/ps_print.c - rows as a table and as JSON. What they are called comes from strangers. */
+/* cmd/ps_print.c - prints rows as a table and as JSON. Names are untrusted. */
 #include "cmd/ps_print.h"
 
 #include <errno.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd/ps_print.h - the rows of `stoker ps` → a table for a terminal, or JSON for a program. */
+/* cmd/ps_print.h - prints the rows of `stoker ps`: a table for a terminal, or JSON for a
+ * program. */
 #pragma once
 
 #include <stddef.h>
@@ -8,19 +9,19 @@
 #include "cgroup/state_file.h"
 #include "cmd/ps_runtime.h"
 
-/* Texts are borrowed; "" is not known. */
+/* Texts are borrowed; "": unknown. */
 struct ps_row {
 	const char *kind;
 	char name[STATE_NAME_MAX];
-	const char *id; /* of a container, all of it */
+	const char *id; /* of a container, in full */
 	const char *pod, *namespace_;
 	const char *cgroup;
-	const struct state_facts *facts; /* NULL: none are known */
+	const struct state_facts *facts; /* NULL: unknown */
 	struct ps_runtime runtime;
-	uint64_t samples, complete; /* complete: of those, whose user stacks reach their root */
+	uint64_t samples, complete; /* complete: those with a complete user stack */
 };
 
-/* Samples at hz in seconds. */
+/* hz and seconds of the capture convert samples to CPU use. */
 void ps_print_table(const struct ps_row *rows, size_t len, unsigned int hz, double seconds);
-/* {"duration_s", "hz", "rows": [...]}; each row with all of the above. -ENOMEM. */
+/* {"duration_s", "hz", "rows": [...]}; each row with all fields above. -ENOMEM. */
 int ps_print_json(const struct ps_row *rows, size_t len, unsigned int hz, double seconds);

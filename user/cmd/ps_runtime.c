@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd/ps_runtime.c - a runtime is known by the library that it maps, or by its program's name; its
- * perf map is where a capture would look for it. */
+/* cmd/ps_runtime.c - identifies a runtime by a library that it maps, or by its program's name; its
+ * perf map is searched where a capture would find it. */
 #include "cmd/ps_runtime.h"
 
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd/record.c - sample now, write one profile, or one each interval.
- * One loop waits for what BPF has to tell, signals, the command's end and the clock. Whatever ends
- * the capture, what was gathered is written. */
+/* cmd/record.c - samples now, and writes one profile, or one each interval.
+ * One loop waits for BPF's events, signals, the command's end and the clock. However the capture
+ * ends, the samples so far are written. */
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -65,7 +65,7 @@ static int check_rate(struct record *r, struct why *why)
 	if (max > 0 && hz > max)
 		return why_set(why, -EINVAL,
 			"-F %u: this kernel allows at most %lu Hz; raise "
-			"kernel.perf_event_max_sample_rate or ask for less",
+			"kernel.perf_event_max_sample_rate or use a lower frequency",
 			hz, max);
 	return 0;
 }
@@ -100,8 +100,8 @@ static int open_cgroup(struct record *r, struct why *why)
 				    : EXIT_FAILED;
 	if (err == 0 && r->cgroup.fd < 0)
 		log_note(r->log,
-			"no perf event can be bound to this cgroup: the program runs at "
-			"every tick of the host, and leaves those of others");
+			"cannot attach to this cgroup; sampling the whole host and filtering "
+			"(higher overhead)");
 	return err;
 }
 
@@ -273,7 +273,7 @@ static int write_profile(struct record *r, struct why *why)
 		err = agent_profile(r->agent, &profile);
 	tell_warnings(r);
 	if (err < 0)
-		log_warn(r->log, "the profile is not whole: %s", err_text(err));
+		log_warn(r->log, "the profile is incomplete: %s", err_text(err));
 	r->chunk_ends_ns = clock_ns(CLOCK_MONOTONIC) + CHUNK_NS;
 	return r->options.bundle ? write_bundle(r, &profile, why)
 				 : record_output_put(&r->output, &profile, why);
@@ -308,7 +308,7 @@ static void show_progress(struct record *r, uint64_t now)
 		return;
 	r->next_progress_ns = now + NSEC_PER_SEC;
 	agent_account(r->agent, &account);
-	log_progress(r->log, "sampling for %llu s: %llu samples (Ctrl-C ends it)",
+	log_progress(r->log, "sampling for %llu s: %llu samples (stop with Ctrl-C)",
 		(unsigned long long)((now - r->started_ns) / NSEC_PER_SEC),
 		(unsigned long long)account.sampler.samples);
 }

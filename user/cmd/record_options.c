@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd/record_options.c - the table of record's options and what each does. */
+/* cmd/record_options.c - the table of record's options, and their handling. */
 #include "cmd/record_options.h"
 
 #include <errno.h>
@@ -33,52 +33,49 @@ enum {
 };
 
 static const struct option_row rows[] = {
-	{ 'a', "all", NULL, "all processes of the host (the default without a COMMAND)" },
+	{ 'a', "all", NULL, "all processes of the host (default without COMMAND)" },
 	TARGET_ROWS,
 	{ 'd', "duration", "SECONDS",
 		"default: until Ctrl-C, or the end of COMMAND or of all targets" },
 	{ 'o', "output", "FILE",
-		"default - (stdout); may hold strftime(3) patterns;\n.gz or .zst at its end "
+		"default - (stdout); may have strftime(3) patterns;\n.gz or .zst at the end "
 		"compresses" },
 	{ 'f', "format", "FORMAT", "one of those below; default by FILE's name, else folded" },
 	{ OPT_BUNDLE, "bundle", "DIR",
 		"into a folder: perf text, folded stacks, flame graph, page,\nspeedscope, pprof, "
-		"and "
-		"an archive of all" },
+		"and an archive of all" },
 	{ OPT_INTERVAL, "interval", "SECONDS", "a new profile each interval" },
 	{ OPT_BY, "by", "KEYS",
 		"leading frames of a stack, from: container pod namespace\nimage unit comm pid tid "
 		"cpu; default container,comm with\n-a, comm otherwise; \"\" for none" },
 	HALF_ROWS,
-	{ OPT_STATS, "stats", "FILE", "what was sampled, lost and spent, as JSON" },
+	{ OPT_STATS, "stats", "FILE", "counts of samples, losses and costs, as JSON" },
 	MEMORY_ROW,
 	{ OPT_JIT, "jit", NULL,
-		"with -p: have .NET (8 and up) and JVMs (17 and up) write\nperf maps for the time "
-		"of the capture" },
+		"with -p: make .NET (8 and up) and JVMs (17 and up) write\nperf maps during the "
+		"capture" },
 	{ OPT_JIT_TIERS, "jit-tiers", "keep|fold",
-		"names of one method at several tiers; default fold: one name" },
+		"methods compiled at several tiers; default fold: one name" },
 	{ OPT_INLINE, "inline", NULL,
-		"frames of inlined functions, and source lines, from\ndebugging information where "
-		"there is any" },
+		"frames of inlined functions, and source lines, if there is\ndebugging "
+		"information" },
 	{ OPT_DEBUG_DIR, "debug-dir", "DIR",
-		"debug files are in DIR too, as in /usr/lib/debug or by\nname; may be given "
-		"again" },
+		"also find debug files in DIR, laid out as /usr/lib/debug or\nby name; may be "
+		"repeated" },
 	{ OPT_RUNTIME_SOCKET, "runtime-socket", "PATH",
-		"where no file has a container's name, ask the runtime:\nDocker's or Podman's "
-		"API" },
+		"a runtime's API (Docker, Podman) for container names that\nno file has" },
 	{ OPT_DEBUGINFOD, "debuginfod", "URLS",
-		"servers to fetch debug files from; else DEBUGINFOD_URLS;\n\"\" for none" },
+		"servers of debug files; default DEBUGINFOD_URLS; \"\" for\nnone" },
 	{ OPT_NO_PERIOD, "no-period", NULL,
-		"perf format: samples without their weight, for readers\nthat would multiply by "
-		"it" },
-	{ OPT_NO_DEMANGLE, "no-demangle", NULL, "names as they are in the files" },
+		"perf format: samples without period, for readers that\nwould multiply by it" },
+	{ OPT_NO_DEMANGLE, "no-demangle", NULL, "keep mangled names" },
 	{ 'q', "quiet", NULL, "errors and warnings only" },
-	{ 'h', "help", NULL, "this text" },
+	{ 'h', "help", NULL, "print this help" },
 };
 
 static const struct options table = {
 	.usage = "stoker record [TARGET] [options] [-- COMMAND ...]",
-	.text = "Samples the stacks of what runs on the CPUs and writes them as a profile.",
+	.text = "Samples the stacks of running tasks and writes them as a profile.",
 	.rows = rows,
 	.rows_len = ARRAY_SIZE(rows),
 };
@@ -102,7 +99,7 @@ static int set_target(struct record_options *o, enum sampler_target target, stru
 	if (o->target_given &&
 		(o->target != target || target == SAMPLER_ALL || target == SAMPLER_CGROUP))
 		return why_set(why, -EINVAL,
-			"give one of -a, -p, -t, --cgroup, --container, --pod and --unit");
+			"use only one of -a, -p, -t, --cgroup, --container, --pod and --unit");
 	o->target = target;
 	o->target_given = true;
 	return 0;
@@ -156,14 +153,14 @@ static int set_tiers(struct record_options *o, const char *text, struct why *why
 {
 	o->keep_tiers = strcmp(text, "keep") == 0;
 	if (!o->keep_tiers && strcmp(text, "fold") != 0)
-		return why_set(why, -EINVAL, "--jit-tiers: keep or fold, not %s", text);
+		return why_set(why, -EINVAL, "--jit-tiers: expected keep or fold, not %s", text);
 	return 0;
 }
 
 static int set_format(struct record_options *o, const char *name, struct why *why)
 {
 	o->sink_format = sink_find(name);
-	return o->sink_format ? 0 : why_set(why, -EINVAL, "-f: no such format: %s", name);
+	return o->sink_format ? 0 : why_set(why, -EINVAL, "-f: unknown format: %s", name);
 }
 
 static int add_debug_dir(struct record_options *o, const char *dir, struct why *why)
@@ -298,18 +295,19 @@ int record_options_parse(struct record_options *o, int argc, char **argv, struct
 		return err;
 	o->argv = argv + rest;
 	if (o->argv[0] && strcmp(argv[rest - 1], "--") != 0)
-		return why_set(why, -EINVAL, "what is %s? A COMMAND goes behind --", o->argv[0]);
+		return why_set(why, -EINVAL, "unexpected argument: %s; write -- before a COMMAND",
+			o->argv[0]);
 	if (o->jit && o->target != SAMPLER_TGIDS)
-		return why_set(why, -EINVAL, "--jit goes with -p: say which processes");
+		return why_set(why, -EINVAL, "--jit needs -p with the processes");
 	if (o->interval_ns && o->interval_ns < NSEC_PER_SEC)
 		return why_set(why, -EINVAL, "--interval: at least one second");
 	if (o->interval_ns && strcmp(o->output, "-") != 0 && !strchr(o->output, '%'))
 		return why_set(why, -EINVAL,
-			"--interval writes many files: -o %s needs a pattern such as "
+			"--interval writes several files: -o %s needs a pattern such as "
 			"out-%%H%%M%%S.folded",
 			o->output);
 	if (o->bundle && (o->interval_ns || o->sink_format || strcmp(o->output, "-") != 0))
-		return why_set(why, -EINVAL, "--bundle goes without -o, -f and --interval");
+		return why_set(why, -EINVAL, "--bundle excludes -o, -f and --interval");
 	if (o->bundle)
 		o->sink_format = sink_find("html");
 	set_defaults(o);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd/record_options.h - argv of `stoker record` → what to do. */
+/* cmd/record_options.h - parses the argv of `stoker record`. */
 #pragma once
 
 #include <stdbool.h>
@@ -17,13 +17,13 @@ struct record_options {
 	bool target_given;
 	VEC(uint32_t) ids; /* pids or tids */
 	enum target_kind cgroup_kind;
-	const char *cgroup; /* what it is called; NULL: none */
-	char **argv;        /* the COMMAND; [0] is NULL when there is none */
+	const char *cgroup; /* the user's name for it; NULL: none */
+	char **argv;        /* the COMMAND; [0] is NULL if there is none */
 	uint32_t hz;
-	uint64_t duration_ns; /* 0: until something else ends it */
+	uint64_t duration_ns; /* 0: no limit */
 	uint64_t interval_ns; /* 0: one profile */
 	const char *output;
-	const char *bundle; /* a folder, in place of output; NULL: none */
+	const char *bundle; /* a folder instead of output; NULL: none */
 	const struct sink *sink_format;
 	struct sink_options sink;
 	const char *stats_path; /* NULL: none */
@@ -32,15 +32,15 @@ struct record_options {
 	bool no_demangle, keep_tiers;
 	VEC(const char *) debug_dirs;
 	const char *debuginfod;     /* URLs; NULL: none */
-	bool debuginfod_given;      /* by the option; else by the environment */
+	bool debuginfod_given;      /* by the option; else from the environment */
 	const char *runtime_socket; /* NULL: none */
-	bool lines;                 /* inlined frames too */
+	bool lines;                 /* with inlined frames */
 	bool jit;                   /* make the targets' runtimes write perf maps */
 	bool by_given;
 	bool quiet, help;
 };
 
-/* -EINVAL with why: a usage error. Call done in any case. */
+/* -EINVAL with why: a usage error. Call record_options_done in any case. */
 int record_options_parse(struct record_options *options, int argc, char **argv, struct why *why);
 void record_options_done(struct record_options *options);
 void record_options_help(FILE *out);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd/report.c - what the store knows of a span of time: the hottest functions, how it went over
- * time, or a profile in any format. Reads the store beside whoever writes it, and has given up
- * whatever privileges it had. */
+/* cmd/report.c - answers from the store for a span of time: the hottest functions, the course over
+ * time, or a profile in any format. It may run beside the writer of the store, and drops its
+ * privileges. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -35,28 +35,28 @@ static const struct option_row rows[] = {
 	{ OPT_ASK, "store", "DIR", "default " STORE_PATH },
 	{ OPT_ASK + 1, "since", "TIME",
 		"2h (ago), today, yesterday, 03:12, 2026-11-21 03:12, with\nZ for UTC, or @EPOCH; "
-		"default: all there is" },
+		"default: the oldest" },
 	{ OPT_ASK + 2, "until", "TIME", "default now" },
-	{ OPT_ASK + 3, "container", "NAME", "of this container alone" },
+	{ OPT_ASK + 3, "container", "NAME", "only this container" },
 	{ OPT_ASK + 4, "pod", "NAME", "likewise" },
 	{ OPT_ASK + 5, "namespace", "NAME", "likewise" },
 	{ OPT_ASK + 6, "image", "NAME", "likewise" },
 	{ OPT_ASK + 7, "unit", "NAME", "likewise" },
 	{ OPT_ASK + 8, "comm", "NAME", "likewise" },
-	{ OPT_ASK + 9, "function", "REGEX", "stacks with a frame that it matches (regex(7))" },
-	{ OPT_BY, "by", "KEYS", "leading frames of a stack; default: all that the store has" },
-	{ OPT_TOP, "top", "N",
-		"the N hottest functions; what is done when no format is\nasked for" },
+	{ OPT_ASK + 9, "function", "REGEX", "only stacks with a matching frame (regex(7))" },
+	{ OPT_BY, "by", "KEYS", "leading frames of a stack; default: all in the store" },
+	{ OPT_TOP, "top", "N", "the N hottest functions; the default if no format is given" },
 	{ OPT_TREND, "trend", NULL, "samples of each interval, over time" },
-	{ 'f', "format", "FORMAT", "a profile, as of `stoker record`; else by FILE's name" },
+	{ 'f', "format", "FORMAT",
+		"a profile in this format, see `stoker record`; default by\nFILE's name" },
 	{ 'o', "output", "FILE", "default - (stdout)" },
 	{ 'q', "quiet", NULL, "errors and warnings only" },
-	{ 'h', "help", NULL, "this text" },
+	{ 'h', "help", NULL, "print this help" },
 };
 
 static const struct options table = {
 	.usage = "stoker report [options]",
-	.text = "Answers from the store that `stoker daemon` writes.",
+	.text = "Prints profiles and tables from the store of `stoker daemon`.",
 	.rows = rows,
 	.rows_len = ARRAY_SIZE(rows),
 };
@@ -79,8 +79,8 @@ static int take_format(struct report *r, const char *arg, struct why *why)
 	if (!r->sink || !r->sink->write ||
 		(r->sink->needs & SINK_TIMES && strcmp(arg, "html") != 0))
 		return why_set(why, -EINVAL,
-			"-f %s: the store holds counts, for folded, pprof, speedscope, html and "
-			"svg",
+			"-f %s needs times, but the store has counts; use folded, pprof, "
+			"speedscope, html or svg",
 			arg);
 	return 0;
 }
@@ -125,11 +125,11 @@ static int parse(struct report *r, int argc, char **argv, struct why *why)
 	if (err < 0 || r->help)
 		return err;
 	if (rest < argc)
-		return why_set(why, -EINVAL, "what is %s?", argv[rest]);
+		return why_set(why, -EINVAL, "unexpected argument: %s", argv[rest]);
 	if (!r->sink && strcmp(r->output, "-") != 0)
 		r->sink = sink_for_path(r->output);
 	if (r->sink && (r->trend || r->top > 0))
-		return why_set(why, -EINVAL, "a profile, or --top or --trend: not both");
+		return why_set(why, -EINVAL, "a profile excludes --top and --trend");
 	return ask_check(&r->ask, why);
 }
 
@@ -146,7 +146,8 @@ static int show(const struct report *r, const struct query_answer *answer)
 	if (err == 0)
 		fwrite(text.data, 1, text.len, stdout);
 	if (dropped > 0)
-		log_warn(r->log, "%llu samples are in stacks beyond the first %d and not counted",
+		log_warn(r->log,
+			"%llu samples are not counted: they are in stacks beyond the first %d",
 			(unsigned long long)dropped, RANKING_STACKS_MAX);
 	return err;
 }

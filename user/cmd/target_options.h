@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd/target_options.h - what is sampled and how, in the option tables of all commands that sample:
- * the words are the same everywhere, as `top` hands them on to `record`. */
+/* cmd/target_options.h - options for the target and the frequency, in the tables of all commands
+ * that sample: `top` passes them on to `record` unchanged. */
 #pragma once
 
 #include "cmd/options.h"
@@ -13,24 +13,24 @@ enum target_option {
 	OPT_USER,
 	OPT_KERNEL,
 	OPT_MEMORY,
-	OPT_OF_COMMAND, /* a command's own begin here */
+	OPT_OF_COMMAND, /* a command's own options begin here */
 };
 
 /* clang-format off */
 #define TARGET_ROWS \
-	{ 'p', "pid", "PID[,PID...]", "these processes, all their threads" }, \
+	{ 'p', "pid", "PID[,PID...]", "these processes with all their threads" }, \
 	{ 't', "tid", "TID[,TID...]", "these threads" }, \
 	{ OPT_CGROUP, "cgroup", "PATH_OR_ID", \
-		"one cgroup and those below it; the rest of the host pays nothing" }, \
+		"one cgroup and those below it; costs others nothing" }, \
 	{ OPT_CONTAINER, "container", "NAME_OR_ID", \
-		"one container, likewise; the beginning will do" }, \
-	{ OPT_POD, "pod", "[NS/]NAME", "one pod, likewise" }, \
-	{ OPT_UNIT, "unit", "NAME", "one systemd service, scope or slice, likewise" }, \
-	{ 'F', "frequency", "HZ", "samples a second on each CPU; default 99" }
+		"one container; the beginning of its name or id is enough" }, \
+	{ OPT_POD, "pod", "[NS/]NAME", "one pod" }, \
+	{ OPT_UNIT, "unit", "NAME", "one systemd service, scope or slice" }, \
+	{ 'F', "frequency", "HZ", "frequency in Hz on each CPU; default 99" }
 
 #define HALF_ROWS \
-	{ OPT_USER, "user", NULL, "user stacks only" }, \
-	{ OPT_KERNEL, "kernel", NULL, "kernel stacks only" }
+	{ OPT_USER, "user", NULL, "only user stacks" }, \
+	{ OPT_KERNEL, "kernel", NULL, "only kernel stacks" }
 
 #define MEMORY_ROW \
 	{ OPT_MEMORY, "memory", "MB", "kernel memory for maps and unwind tables; default 32" }

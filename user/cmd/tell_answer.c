@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd/tell_answer.c - warnings are of what should be there and is not; how much there was is a
- * note.
- */
+/* cmd/tell_answer.c - missing data causes a warning; the amount of data is a note. */
 #include "cmd/tell_answer.h"
 
 #include <errno.h>
@@ -11,12 +9,12 @@ static void tell(struct log *log, const struct query_answer *answer)
 	uint64_t total = merge_total(&answer->merge);
 
 	if (answer->damaged > 0)
-		log_warn(log, "%u profiles are damaged and left out", answer->damaged);
+		log_warn(log, "%u damaged profiles were skipped", answer->damaged);
 	if (answer->other_by > 0)
-		log_warn(log, "%u profiles have other labels than %s and are left out",
+		log_warn(log, "%u profiles were skipped: their labels differ from those of %s",
 			answer->other_by, answer->by.data);
 	if (answer->gone > 0)
-		log_note(log, "%u profiles were removed meanwhile", answer->gone);
+		log_note(log, "%u profiles were removed during the query", answer->gone);
 	if (total == 0)
 		log_warn(log, "nothing in the store matches");
 	log_note(log, "%u profiles, %.1f s of CPU", answer->segments, (double)total / 1e9);

@@ -41,12 +41,13 @@ static const struct option_row rows[] = {
 	{ OPT_INTERVAL, "interval", "SECONDS", "between tables; default 2, at least 1" },
 	HALF_ROWS,
 	MEMORY_ROW,
-	{ 'h', "help", NULL, "this text" },
+	{ 'h', "help", NULL, "print this help" },
 };
 
 static const struct options table = {
 	.usage = "stoker top [TARGET] [options]",
-	.text = "Shows what runs: functions, processes and containers, again and again.",
+	.text = "Shows the functions, processes and containers that use the CPU, updated "
+		"continuously.",
 	.rows = rows,
 	.rows_len = ARRAY_SIZE(rows),
 };
@@ -130,7 +131,7 @@ static int parse(struct top *top, int argc, char **argv, struct why *why)
 	if (err < 0 || top->help)
 		return err;
 	if (rest < argc)
-		return why_set(why, -EINVAL, "what is %s?", argv[rest]);
+		return why_set(why, -EINVAL, "unexpected argument: %s", argv[rest]);
 	if (top->interval_ns < NSEC_PER_SEC)
 		return why_set(why, -EINVAL, "--interval: at least one second");
 	return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd/unprivileged.c - for good: there is no way back for the process. */
+/* cmd/unprivileged.c - drops privileges for good. */
 #include "cmd/unprivileged.h"
 
 #include <errno.h>
@@ -11,7 +11,6 @@
 int unprivileged_begin(struct why *why)
 {
 	signal(SIGPIPE, SIG_IGN);
-	return geteuid() != 0 && caps_limit(0) < 0
-		? why_set(why, -EPERM, "cannot give privileges up")
-		: 0;
+	return geteuid() != 0 && caps_limit(0) < 0 ? why_set(why, -EPERM, "cannot drop privileges")
+						   : 0;
 }

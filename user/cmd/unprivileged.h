@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd/unprivileged.h - for commands that only read files and write one: whatever the program's own
- * file allows (file capabilities) is given up before anybody's bytes are read. Root stays root, as
- * the files may be root's alone. */
+/* cmd/unprivileged.h - for commands that only read files and write one: drops the program's
+ * privileges (file capabilities) before it reads untrusted data. Root stays root, because only root
+ * may be able to read the files. */
 #pragma once
 
 #include "base/err.h"
 
-/* And a reader that closes its pipe is an error of a write, not the end. -EPERM with why. */
+/* Also lets a write to a closed pipe fail instead of killing the process. -EPERM with why. */
 int unprivileged_begin(struct why *why);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd/worker.c - the hidden subcommand by which the agent starts its workers. It reads no argument
- * and says nothing: the socket that it was given is all there is. */
+/* cmd/worker.c - the hidden subcommand that the agent starts as a worker. It has no arguments and
+ * prints nothing: everything goes through its socket. */
 #include "cmd/cmd.h"
 #include "worker/worker.h"
 
