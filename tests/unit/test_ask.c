@@ -71,7 +71,7 @@ static void what_is_no_question_is_refused(void **state)
 	} rows[] = {
 		{ "1h..,", "neither SINCE..UNTIL nor KEY=VALUE" },
 		{ "container=a,web", "web is neither" },
-		{ "soon..now", "soon is no time" },
+		{ "soon..now", "soon is not a time" },
 		{ "colour=red", "nothing is asked for by colour" },
 		{ "function=(", "function (" },
 	};

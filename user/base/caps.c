@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/caps.c - by system call: a thread has three sets of two words, and that is all there is to
- * it. Only for processes of one thread, as the kernel knows capabilities of threads only. */
+/* base/caps.c - raw system calls: a thread has three sets of two words. Only for processes with one
+ * thread, because the kernel keeps capabilities by thread. */
 #include "base/caps.h"
 
 #include <errno.h>

@@ -7,17 +7,16 @@
 
 #define CAPS_BIT(cap) (1ULL << (cap))
 
-/* What may be done now; empty when the kernel does not say. */
+/* The effective set; empty if unknown. */
 uint64_t caps_effective(void);
 
-/* Keeps of what there is only these, permitted and effective; nothing is inherited by what is
- * executed. There is no way back for this process. */
+/* Drops all other capabilities, permitted and effective; executed programs inherit none. The
+ * process cannot regain them. */
 int caps_limit(uint64_t keep);
 
-/* And what is executed cannot have more than these either: without CAP_SETPCAP this does nothing.
- */
+/* Limits executed programs to these, too; without CAP_SETPCAP this does nothing. */
 void caps_bound(uint64_t keep);
 
-/* What is executed has what we are permitted, also where neither it nor we are root's. 0 or -errno.
- * For a child about to execute: what else it executes has it too. */
+/* Lets executed programs inherit the permitted set, even if neither they nor we are root's. 0 or
+ * -errno. For a child before exec: its own children inherit it too. */
 int caps_hand_on(void);

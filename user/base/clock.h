@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/clock.h - time in nanoseconds. CLOCK_MONOTONIC is what BPF's bpf_ktime_get_ns reads;
- * CLOCK_BOOTTIME goes on through suspend and is what process start times are told in. */
+/* base/clock.h - time in nanoseconds. BPF's bpf_ktime_get_ns is CLOCK_MONOTONIC; process start
+ * times are CLOCK_BOOTTIME, which continues during suspend. */
 #pragma once
 
 #include <stdint.h>
@@ -19,7 +19,7 @@ static inline uint64_t clock_ns(clockid_t id)
 	return (uint64_t)ts.tv_sec * NSEC_PER_SEC + (uint64_t)ts.tv_nsec;
 }
 
-/* What a process has used of CPUs so far, all its threads; 0: there is none, or no such process. */
+/* CPU time of all threads of a process so far; 0: unknown, or no such process. */
 static inline uint64_t clock_process_ns(pid_t pid)
 {
 	clockid_t clock;
@@ -27,7 +27,7 @@ static inline uint64_t clock_process_ns(pid_t pid)
 	return pid > 0 && clock_getcpuclockid(pid, &clock) == 0 ? clock_ns(clock) : 0;
 }
 
-/* The same, as wait4 tells it of one that has ended. */
+/* The same for a process that ended, from wait4. */
 static inline uint64_t clock_usage_ns(const struct rusage *usage)
 {
 	return ((uint64_t)usage->ru_utime.tv_sec + (uint64_t)usage->ru_stime.tv_sec) *

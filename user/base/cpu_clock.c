@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/cpu_clock.c - nothing is asked to be recorded with a tick: what is to know more of it is a
- * BPF program. */
+/* base/cpu_clock.c - the event records nothing with a tick: a BPF program does that. */
 #include "base/cpu_clock.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/cpu_clock.h - the kernel's cpu-clock as an event (perf_event_open(2)): whoever may open one
- * can hand it to whoever is to use it. */
+/* base/cpu_clock.h - the kernel's cpu-clock as an event (perf_event_open(2)): a privileged process
+ * can open it and pass it to another. */
 #pragma once
 
 #include <stdint.h>
@@ -8,13 +8,13 @@
 #define CPU_CLOCK_PERIOD_MIN_NS 100000
 
 struct cpu_clock {
-	uint64_t period_ns; /* CPU_CLOCK_PERIOD_MIN_NS at least */
+	uint64_t period_ns; /* at least CPU_CLOCK_PERIOD_MIN_NS */
 	int cpu;
-	int cgroup_fd; /* its folder, of the tasks below which it is to be; -1: of all */
+	int cgroup_fd; /* folder of the cgroup whose tasks to count; -1: all tasks */
 };
 
-/* Disabled. *fd is the caller's. -EACCES: only others may; -ENODEV: the CPU is offline; other
- * -errno. */
+/* Opens it disabled. *fd is the caller's. -EACCES: not permitted; -ENODEV: the CPU is offline;
+ * other -errno. */
 int cpu_clock_open(const struct cpu_clock *clock, int *fd);
-/* The same, by somebody else. */
+/* The same, done by another process. */
 typedef int (*cpu_clock_fn)(void *ctx, const struct cpu_clock *clock, int *fd);

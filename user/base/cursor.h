@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/cursor.h - the only way to read bytes that come from outside.
- * A cursor never leaves its bytes. The first read that would sets `bad`; from then on every read
+/* base/cursor.h - the only way to read untrusted bytes.
+ * A cursor never leaves its bytes. The first read beyond them sets `bad`; from then on every read
  * returns 0 (or an empty run), so a parser may read a whole record and check once. */
 #pragma once
 
@@ -13,7 +13,7 @@ struct cursor {
 	const uint8_t *at;
 	const uint8_t *end;
 	bool bad;
-	bool swap; /* the bytes are of the other byte order */
+	bool swap; /* the bytes have the other byte order */
 };
 
 struct bytes {
@@ -25,7 +25,7 @@ static inline struct cursor cursor_init(const void *data, size_t len)
 {
 	const uint8_t *p = data;
 
-	/* NULL and 0 is nothing too */
+	/* NULL and 0 is an empty cursor */
 	return (struct cursor){ .start = p, .at = p, .end = len > 0 ? p + len : p };
 }
 
@@ -46,7 +46,7 @@ uint64_t cursor_u64(struct cursor *c);
 /* DWARF 5 §7.6. More than 64 bits of value, or no end, is bad. */
 uint64_t cursor_uleb(struct cursor *c);
 int64_t cursor_sleb(struct cursor *c);
-/* The next len bytes, or an empty run and bad. They live as long as what the cursor reads. */
+/* The next len bytes, or an empty run and bad. Valid as long as the cursor's bytes. */
 struct bytes cursor_bytes(struct cursor *c, size_t len);
 /* A NUL-terminated string inside the bytes; "" and bad when no NUL follows. */
 const char *cursor_str(struct cursor *c);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* base/err.h - the reason for an error, in words for a person.
- * Functions return 0 or -errno. Where the number alone would not help, the last
- * parameter is a `struct why *` (never NULL) that carries: the thing, the cause, what to do. */
+ * Functions return 0 or -errno. If the number is not enough, the last parameter is a `struct why *`
+ * (never NULL) with the thing, the cause and the remedy. */
 #pragma once
 
 #define WHY_MAX 512

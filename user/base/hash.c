@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* base/hash.c - linear probing at a load of at most one half; removal moves the cluster back, so
- * there are no tombstones and a table that lives for months does not slow down. Names, stacks and
- * files are chosen by those who are profiled, and could be chosen to collide; so what decides on a
- * slot depends on the 16 random bytes that the kernel gives each program at its start. */
+ * there are no tombstones and a long-lived table does not slow down. Profiled processes choose
+ * names, stacks and files, and could choose colliding ones; so slots depend on the 16 random bytes
+ * that the kernel gives each program at its start. */
 #include "base/hash.h"
 
 #include <errno.h>

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* base/hash.h - uint64 key → uint64 value, open addressing.
- * For keys that are wider, hash_bytes() makes 64 bits of them; a caller for whom a collision would
- * be an error compares what the value leads to. Nobody outside of the process can tell which keys
- * would collide in a table, or which bytes have the same hash: order and hashes are others in each
- * process, so neither may be seen in what we write. */
+ * hash_bytes() reduces wider keys to 64 bits; a caller that cannot accept a collision compares the
+ * contents. Nobody outside the process can predict collisions. Order and hashes differ in each
+ * process, so neither may influence output. */
 #pragma once
 
 #include <stdbool.h>
@@ -32,9 +31,9 @@ void hash_done(struct hash *hash);
 void hash_clear(struct hash *hash);
 /* Inserts or replaces. 0 or -ENOMEM. */
 int hash_put(struct hash *hash, uint64_t key, uint64_t value);
-/* The value's place, or NULL. Good until the next put or del. */
+/* The value's place, or NULL. Valid until the next put or del. */
 uint64_t *hash_find(const struct hash *hash, uint64_t key);
-/* True when there was one. */
+/* True: it was present. */
 bool hash_del(struct hash *hash, uint64_t key);
 
 /* No put or del while walking. */
@@ -48,8 +47,8 @@ struct hash_secret {
 	uint64_t k[2];
 };
 
-/* SipHash-1-3 (Aumasson and Bernstein, "SipHash: a fast short-input PRF", 2012), by a secret of the
- * process's own or, for tests, this one. */
+/* SipHash-1-3 (Aumasson and Bernstein, "SipHash: a fast short-input PRF", 2012), with a secret of
+ * the process or, for tests, this one. */
 uint64_t hash_bytes(const void *data, size_t size);
 uint64_t hash_bytes_with(struct hash_secret secret, const void *data, size_t size);
 /* Spreads the bits; has no secret. */

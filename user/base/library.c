@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* base/library.c - the only place that loads code at run time, and the only file that a static
- * build compiles in another way. */
+ * build compiles differently. */
 #include "base/library.h"
 
 #include <dlfcn.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/library.h - shared libraries that are loaded when they are needed, by the one process that
- * needs them. A static build (`make static`) loads none: libc cannot do it there. */
+/* base/library.h - loads shared libraries on demand, in the one process that needs each. A static
+ * build (`make static`) loads none: libc cannot do it there. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,10 +14,10 @@ struct library_symbol {
 	size_t offset;
 };
 
-/* -ENOSYS: this build loads no libraries, and why says so of `thing`, which needs `library`, with
- * `instead` as what else to use. Does not look whether the library is there. */
+/* -ENOSYS: this build cannot load libraries; why says that `thing` needs `library` and suggests
+ * `instead`. Does not check whether the library is installed. */
 int library_check(const char *thing, const char *library, const char *instead, struct why *why);
-/* Loads the first of these files that is there (NULL ends the list); it stays loaded. False: none
- * is there, or it lacks one of the symbols. */
+/* Loads the first existing of these files (NULL ends the list); it stays loaded. False: none
+ * exists, or it lacks one of the symbols. */
 bool library_load(
 	const char *const *files, const struct library_symbol *symbols, size_t len, void *out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/line.c - small readers on a cursor. They look at the byte ahead through a copy of the
- * cursor's bounds, since millions of lines pass here and a call a byte would show. */
+/* base/line.c - small readers on a cursor. They look ahead in a copy of the cursor's bounds,
+ * because a call for each byte is too slow for millions of lines. */
 #include "base/line.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/line.h - fields of a text line, as the kernel and the runtimes write them. */
+/* base/line.h - fields of a text line, as the kernel and runtimes write them. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,14 +7,14 @@
 
 #include "base/cursor.h"
 
-/* The next line without its newline; false when there is none whole. A last line without a newline
- * stays unread. */
+/* The next line without its newline; false: no complete line. A last line without newline stays
+ * unread. */
 bool line_next(struct cursor *c, struct cursor *line);
 /* One hex number, 0x or not, any case, any number of leading zeros. False: no digit, or over 64
- * bits; where the line then stands is undefined. */
+ * bits; the line's position is then undefined. */
 bool line_hex(struct cursor *line, uint64_t *out);
-/* Skips blanks and tabs; false when there was none. */
+/* Skips blanks and tabs; false: none. */
 bool line_blanks(struct cursor *line);
-/* What is left, or what is left before the next blank or tab. */
+/* The rest, or the part before the next blank or tab. */
 struct bytes line_rest(struct cursor *line);
 struct bytes line_word(struct cursor *line);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/radix.c - numbers and positions are sorted, 11 bits at a time from the low ones; the items
- * themselves are moved once. */
+/* base/radix.c - sorts numbers and positions, 11 bits at a time from the low ones; the items are
+ * moved once. */
 #include "base/radix.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/sanitizer.h - is this a build with AddressSanitizer? The only things that may differ by it:
- *     limits on memory, as its shadow is of terabytes;
+/* base/sanitizer.h - detects a build with AddressSanitizer. Only these may depend on it:
+ *     limits on memory, because its shadow needs terabytes;
  *     the system call that it makes before each function that does not return. */
 #pragma once
 

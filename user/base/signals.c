@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/signals.c - what ends a capture is told apart from what goes wrong in it: it comes where the
- * loop asks for it. */
+/* base/signals.c - signals that end a capture are read in the loop, apart from errors. */
 #include "base/signals.h"
 
 #include <errno.h>

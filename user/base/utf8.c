@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* base/utf8.c - well-formed sequences only: no overlong forms, no surrogates, nothing above
- * U+10FFFF. What is invisible and changes how the text around it is laid out is no text either: in
- * a table or a graph one name could turn its neighbours around. */
+ * U+10FFFF. Invisible characters that change the layout of other text are refused too: in a table
+ * or a graph one name could reverse its neighbours. */
 #include "base/utf8.h"
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/vec.c - the functions behind the vec_ macros. */
+/* base/vec.c - the functions of the vec_ macros. */
 #include "base/vec.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
  *     struct row *row = vec_add(&rows);      NULL when memory is out
  *     vec_each(&rows, r) use(r);
  *     vec_done(&rows);
- * Pointers into it are good until the next vec_add. */
+ * Pointers into it are valid until the next vec_add. */
 #pragma once
 
 #include <stddef.h>
@@ -17,12 +17,13 @@
 		size_t cap; \
 	}
 
-/* One more element, zeroed, or NULL. */
+/* Adds one element, zeroed; NULL: no memory. */
 #define vec_add(v)                        \
 	((__typeof__((v)->data))vec_grow( \
 		(void **)&(v)->data, &(v)->len, &(v)->cap, sizeof(__typeof__(*(v)->data))))
 
-/* Room for so many elements in all, so that vec_add cannot fail up to there. 0 or -ENOMEM. */
+/* Reserves room for cap_min elements in all, so that vec_add cannot fail up to there. 0 or
+ * -ENOMEM. */
 #define vec_reserve(v, cap_min) \
 	vec_make_room((void **)&(v)->data, &(v)->cap, sizeof(__typeof__(*(v)->data)), cap_min)
 

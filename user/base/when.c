@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/when.c - each way of writing is tried on the whole text. What mktime makes of a day that
- * does not exist is another day, so what comes out is held against what went in. */
+/* base/when.c - tries each notation on the whole text. mktime turns a date that does not exist into
+ * another one, so its result is compared with the input. */
 #include "base/when.h"
 
 #include <errno.h>
@@ -155,9 +155,7 @@ int when_parse(const char *text, uint64_t now_ns, uint64_t *out, struct why *why
 		parse_time(text, now_ns, out) || parse_day(text, now_ns, out))
 		return 0;
 	return why_set(why, -EINVAL,
-		"%s is no time; write 2h (ago), today, 03:12, 2026-11-21 03:12, the same with Z "
-		"for UTC, "
-		"or "
-		"@EPOCH",
+		"%s is not a time; write 2h (ago), today, 03:12, 2026-11-21 03:12, the same with Z "
+		"for UTC, or @EPOCH",
 		text);
 }

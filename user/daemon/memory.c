@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon/memory.c - the second number of statm, in pages. */
+/* daemon/memory.c - reads the second number of statm, in pages. */
 #include "daemon/memory.h"
 
 #include <stdio.h>

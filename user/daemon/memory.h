@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon/memory.h - what a process takes, as the kernel says (proc_pid_statm(5)). */
+/* daemon/memory.h - the memory of a process (proc_pid_statm(5)). */
 #pragma once
 
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Bytes that are in memory now; 0: there is no such process. */
+/* Resident bytes; 0: no such process. */
 uint64_t memory_resident(pid_t pid);
