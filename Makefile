@@ -198,8 +198,8 @@ fuzz-replay: targets $(FUZZ_BIN) ## what fuzzing found, and its seeds, once
 tidy: $(SKEL) ## static analysis: clang-tidy, cppcheck, gcc -fanalyzer; exceptions are in tools/tidy and .clang-tidy
 	$(Q)tools/tidy
 
-lint: ## the house rules: direction of includes, length of functions and files
-	$(Q)tools/check-layers && tools/check-length
+lint: ## the house rules: direction of includes, length of functions and files, words
+	$(Q)tools/check-layers && tools/check-length && tools/check-words
 
 check: ## everything this machine can test (root; installs what it needs)
 	$(Q)tools/check

@@ -1,0 +1,71 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# tools/check-words: each rule finds its breach where readers look, and nowhere else.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	check=$BATS_TEST_DIRNAME/../../tools/check-words
+	tree=$BATS_TEST_TMPDIR/tree
+	mkdir -p "$tree"/user/{elf,sink} "$tree"/bpf
+	cd "$tree" || return 1
+}
+
+# one TEXT: a header with this comment.
+one() {
+	printf '/* SPDX-License-Identifier: Apache-2.0 */\n/* elf/a.h - reads a. */\n/* %s */\n' "$1" >user/elf/a.h
+}
+
+breach() {
+	run -1 "$check" --root "$tree"
+	[[ ${lines[0]} == "$1"* ]]
+	[ "${#lines[@]}" -eq 1 ]
+}
+
+@test "plain words pass, and nothing is printed" {
+	one 'Sends an event after the table is ready. 0 or -errno; what fn returns goes up.'
+	run -0 "$check" --root "$tree"
+	[ -z "$output" ]
+}
+
+@test "each riddle is found with its line" {
+	local text
+	for text in 'What is read.' 'Of a register.' 'One that ends.' 'It ends. What holds is kept.' 'It was told.' \
+		'It tells.' 'A held sample.' 'behind it' 'It stands there.' 'as many as may be'; do
+		one "$text"
+		echo "$text"
+		breach 'user/elf/a.h:3: "'
+	done
+}
+
+@test "a file that says what it is by a clause is found" {
+	printf '/* elf/a.h - what a file has. */\n' >user/elf/a.h
+	breach 'user/elf/a.h:1: ".h - what"'
+}
+
+@test "a message is looked at whole, over lines and macros" {
+	printf '/* elf/a.c - reads a. */\nint f(void)\n{\n\treturn say("it stays "\n\t\t"behind the file");\n}\n' >user/elf/a.c
+	breach 'user/elf/a.c:4: "behind"'
+	printf '#define LIST(X) \\\n\tX(A, "a", \\\n\t\t"it was told")\n' >bpf/reasons.h
+	rm user/elf/a.c
+	breach 'bpf/reasons.h:3: "told"'
+}
+
+@test "of a source the opening comment alone is looked at" {
+	printf '/* elf/a.c - reads a. */\n/* What is behind. */\nint tell(int held);\n' >user/elf/a.c
+	run -0 "$check" --root "$tree"
+	printf '/* elf/a.c - reads a.\n * It stands behind. */\n' >user/elf/a.c
+	run -1 "$check" --root "$tree"
+	[ "${#lines[@]}" -eq 2 ]
+}
+
+@test "folders that wait for their turn are counted, not listed" {
+	printf '/* sink/a.h - what a sink is. */\n' >user/sink/a.h
+	run -0 "$check" --root "$tree"
+	run -1 "$check" --count --root "$tree"
+	[ "$output" = '    1 user/sink' ]
+}
+
+@test "a wrong argument is a usage error" {
+	run -2 "$check" --what
+}
