@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sampler/events.h - passes an event of the ring buffer to the tally, or to its callback if the agent
- * has more to do with it. */
+/* sampler/events.h - passes an event of the ring buffer to the tally, or to its callback if the
+ * agent has more to do with it. */
 #pragma once
 
 #include <stdbool.h>

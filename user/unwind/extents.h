@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unwind/extents.h - the free parts of a range of numbers: first fit, freed neighbours are joined. */
+/* unwind/extents.h - the free parts of a range of numbers: first fit, freed neighbours are joined.
+ */
 #pragma once
 
 #include <stdbool.h>
