@@ -5,6 +5,7 @@
  * LINK: -Wl,--wrap=clock_gettime,--wrap=clock_getcpuclockid,--wrap=memory_resident */
 #include "unit.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
@@ -180,15 +181,29 @@ static void fill_daemon(struct status_facts *f, struct config *config, struct ke
 
 /* ---- what they become ----------------------------------------------------------------------- */
 
+enum { JSON, TEXT, METRICS, FORMS };
+
 struct printed {
-	struct buf json, text, metrics;
+	struct buf as[FORMS];
 };
 
 static void printed_done(struct printed *p)
 {
-	buf_done(&p->json);
-	buf_done(&p->text);
-	buf_done(&p->metrics);
+	for (int form = 0; form < FORMS; form++)
+		buf_done(&p->as[form]);
+}
+
+static void put_metrics(const struct buf *json, const struct http_counts *counts, struct buf *out)
+{
+	_cleanup_(buf_done) struct buf all = { .max_bytes = out->max_bytes };
+	json_t *status = json_loadb(json->data, json->len, 0, NULL);
+	const char *after_version;
+
+	assert_non_null(status);
+	buf_fail(out, http_metrics_write(status, counts, &all));
+	json_decref(status);
+	after_version = strstr(buf_text(&all), "\n# HELP stoker_sampling_");
+	buf_puts(out, after_version ? after_version + 1 : "");
 }
 
 static void print(bool full, struct printed *out)
@@ -201,8 +216,7 @@ static void print(bool full, struct printed *out)
 	struct http_front_stats http = { 0 };
 	struct http_counts counts = { 0 };
 	struct status_facts facts = { &account, &config, &keeper, &store, &http, 0 };
-	_cleanup_(buf_done) struct buf metrics = BUF_INIT;
-	json_t *status;
+	int err;
 
 	if (full) {
 		fill(&account, &traps);
@@ -210,14 +224,12 @@ static void print(bool full, struct printed *out)
 		counts = (struct http_counts){ .answers = { [200] = 6001, [404] = 6002 },
 			.connections = 6003 };
 	}
-	assert_int_equal(status_write(&facts, &out->json), 0);
-	assert_int_equal(account_write_text(&account, &out->text), 0);
-	status = json_loadb(out->json.data, out->json.len, 0, NULL);
-	assert_non_null(status);
-	assert_int_equal(http_metrics_write(status, &counts, &metrics), 0);
-	/* Without stoker_build_info, which has the version. */
-	buf_puts(&out->metrics, strstr(metrics.data, "\n# HELP stoker_sampling_") + 1);
-	json_decref(status);
+	err = status_write(&facts, &out->as[JSON]);
+	assert_int_equal(err, buf_err(&out->as[JSON]));
+	err = account_write_text(&account, &out->as[TEXT]);
+	assert_int_equal(err, buf_err(&out->as[TEXT]));
+	if (buf_err(&out->as[JSON]) == 0)
+		put_metrics(&out->as[JSON], &counts, &out->as[METRICS]);
 }
 
 /* The first line that differs. */
@@ -240,30 +252,52 @@ static void check(const char *file, const struct buf *made)
 {
 	_cleanup_(buf_done) struct buf golden = BUF_INIT;
 
+	assert_int_equal(buf_err(made), 0);
 	assert_int_equal(fd_read_path(file, GOLDEN_MAX, &golden), 0);
 	check_same(file, made, &golden);
 }
 
 static void a_full_account_is_printed_as_ever(void **state)
 {
-	_cleanup_(printed_done) struct printed p = { BUF_INIT, BUF_INIT, BUF_INIT };
+	_cleanup_(printed_done) struct printed p = { 0 };
 
 	(void)state;
 	print(true, &p);
-	check(GOLDEN "/full.json", &p.json);
-	check(GOLDEN "/full.txt", &p.text);
-	check(GOLDEN "/full.metrics", &p.metrics);
+	check(GOLDEN "/full.json", &p.as[JSON]);
+	check(GOLDEN "/full.txt", &p.as[TEXT]);
+	check(GOLDEN "/full.metrics", &p.as[METRICS]);
 }
 
 static void an_empty_account_is_printed_as_ever(void **state)
 {
-	_cleanup_(printed_done) struct printed p = { BUF_INIT, BUF_INIT, BUF_INIT };
+	_cleanup_(printed_done) struct printed p = { 0 };
 
 	(void)state;
 	print(false, &p);
-	check(GOLDEN "/empty.json", &p.json);
-	check(GOLDEN "/empty.txt", &p.text);
-	check(GOLDEN "/empty.metrics", &p.metrics);
+	check(GOLDEN "/empty.json", &p.as[JSON]);
+	check(GOLDEN "/empty.txt", &p.as[TEXT]);
+	check(GOLDEN "/empty.metrics", &p.as[METRICS]);
+}
+
+static void each_form_fails_when_its_buffer_is_full(void **state)
+{
+	_cleanup_(printed_done) struct printed whole = { 0 };
+
+	(void)state;
+	print(true, &whole);
+	for (int form = 0; form < FORMS; form++) {
+		const size_t rows[] = { 1, whole.as[form].len / 2, whole.as[form].len - 1 };
+
+		for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+			_cleanup_(printed_done) struct printed part = { 0 };
+
+			part.as[form].max_bytes = rows[i];
+			print(true, &part);
+			if (buf_err(&part.as[form]) != -EFBIG)
+				fail_msg("form %d with %zu of %zu bytes: %d", form, rows[i],
+					whole.as[form].len, buf_err(&part.as[form]));
+		}
+	}
 }
 
 /* ---- rows ----------------------------------------------------------------------------------- */
@@ -304,12 +338,12 @@ static size_t count_places(
 
 static void each_key_has_a_row_and_each_row_a_key(void **state)
 {
-	_cleanup_(printed_done) struct printed p = { BUF_INIT, BUF_INIT, BUF_INIT };
+	_cleanup_(printed_done) struct printed p = { 0 };
 	json_t *status;
 
 	(void)state;
 	print(true, &p);
-	status = json_loadb(p.json.data, p.json.len, 0, NULL);
+	status = json_loadb(p.as[JSON].data, p.as[JSON].len, 0, NULL);
 	assert_int_equal(count_places(json_object_get(status, "account"), "", account_rows,
 				 ARRAY_SIZE(account_rows)),
 		ARRAY_SIZE(account_rows));
@@ -338,12 +372,12 @@ static size_t rows_of_family(const char *family, size_t len)
 
 static void each_metric_has_a_row_and_each_row_its_metric(void **state)
 {
-	_cleanup_(printed_done) struct printed p = { BUF_INIT, BUF_INIT, BUF_INIT };
+	_cleanup_(printed_done) struct printed p = { 0 };
 	size_t rows = 0, with_metric = 0;
 
 	(void)state;
 	print(true, &p);
-	for (const char *at = p.metrics.data; (at = strstr(at, "# TYPE ")); at++) {
+	for (const char *at = p.as[METRICS].data; (at = strstr(at, "# TYPE ")); at++) {
 		const char *family = at + strlen("# TYPE ");
 		size_t len = strcspn(family, " ");
 
@@ -448,19 +482,19 @@ static void save(const char *path, const struct buf *made)
 
 static int save_all(void)
 {
-	_cleanup_(printed_done) struct printed full = { BUF_INIT, BUF_INIT, BUF_INIT };
-	_cleanup_(printed_done) struct printed empty = { BUF_INIT, BUF_INIT, BUF_INIT };
+	_cleanup_(printed_done) struct printed full = { 0 };
+	_cleanup_(printed_done) struct printed empty = { 0 };
 	_cleanup_(buf_done) struct buf page = BUF_INIT;
 
 	print(true, &full);
 	print(false, &empty);
 	make_manual(&page);
-	save(GOLDEN "/full.json", &full.json);
-	save(GOLDEN "/full.txt", &full.text);
-	save(GOLDEN "/full.metrics", &full.metrics);
-	save(GOLDEN "/empty.json", &empty.json);
-	save(GOLDEN "/empty.txt", &empty.text);
-	save(GOLDEN "/empty.metrics", &empty.metrics);
+	save(GOLDEN "/full.json", &full.as[JSON]);
+	save(GOLDEN "/full.txt", &full.as[TEXT]);
+	save(GOLDEN "/full.metrics", &full.as[METRICS]);
+	save(GOLDEN "/empty.json", &empty.as[JSON]);
+	save(GOLDEN "/empty.txt", &empty.as[TEXT]);
+	save(GOLDEN "/empty.metrics", &empty.as[METRICS]);
 	save(MANUAL, &page);
 	return 0;
 }
@@ -470,6 +504,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_full_account_is_printed_as_ever),
 		cmocka_unit_test(an_empty_account_is_printed_as_ever),
+		cmocka_unit_test(each_form_fails_when_its_buffer_is_full),
 		cmocka_unit_test(each_key_has_a_row_and_each_row_a_key),
 		cmocka_unit_test(each_metric_has_a_row_and_each_row_its_metric),
 		cmocka_unit_test(the_manual_has_each_row),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_sinks.c - a sink that cannot write all of its bytes says so: each of the table, with a
- * buffer that may not grow and with each of its allocations failing once. What succeeds is the
- * whole. LINK: -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallocarray */
+/* test_sinks.c - a sink that cannot write all of its bytes returns the error: each sink of the
+ * table, with a buffer that is full and with each of its allocations failing once.
+ * LINK: -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallocarray */
 #include "unit.h"
 
 #include <errno.h>

@@ -90,6 +90,23 @@ static void a_line_without_a_count_is_refused(void **state)
 	}
 }
 
+static void a_segment_that_does_not_fit_is_an_error(void **state)
+{
+	static const char text[] = "a;b 1\nb;c 2\n";
+	const struct bytes bytes = { (const uint8_t *)text, strlen(text) };
+	const struct segment_about about = { .host = "", .by = "a,b", .account = "{}", .hz = 19 };
+	_cleanup_(buf_done) struct buf whole = BUF_INIT;
+
+	(void)state;
+	assert_int_equal(segment_write(&about, bytes, &whole), 0);
+	for (size_t max = 1; max < whole.len; max++) {
+		_cleanup_(buf_done) struct buf part = { .max_bytes = max };
+
+		if (segment_write(&about, bytes, &part) != -EFBIG)
+			fail_msg("%zu of %zu bytes", max, whole.len);
+	}
+}
+
 /* Each cut and each changed byte: refused, or read as what it is; never more than it holds. */
 static void damage_is_seen(void **state)
 {
@@ -409,6 +426,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			an_interval_without_samples_is_a_segment_too, setup, teardown),
 		cmocka_unit_test(a_line_without_a_count_is_refused),
+		cmocka_unit_test(a_segment_that_does_not_fit_is_an_error),
 		cmocka_unit_test_setup_teardown(damage_is_seen, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			what_was_put_is_there_when_it_is_opened_again, setup, teardown),
