@@ -15,7 +15,7 @@
 #define ORDERS_OWNER 1U
 #define ORDERS_GUEST 2U
 
-/* What a handler returns when no answer is to be sent. */
+/* A handler returns this to send no answer. */
 #define ORDERS_SILENT 1
 
 struct orders_call {

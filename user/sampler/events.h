@@ -33,9 +33,9 @@ struct events {
 	struct tally *tally;               /* gets leaves and ticks */
 	bool pressed;                      /* a count map is half full */
 	uint64_t lost_memory;              /* ticks */
-	uint64_t lost_ticks;               /* events of ticks that the tally had no room for */
-	uint64_t dropped[EVENT_KINDS_MAX]; /* by callbacks that had no room */
-	uint64_t cgroups_lost;             /* of which the callback was told */
+	uint64_t lost_ticks;               /* ticks without room in the tally */
+	uint64_t dropped[EVENT_KINDS_MAX]; /* refused by callbacks without room */
+	uint64_t cgroups_lost;             /* as reported to the callback */
 };
 
 /* Handles one event of the ring, of any size. Always 0, so that the next one comes. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* wire/counter.c - a place is walked object by object, and objects are made as they are met: the
- * order of rows is the order of the JSON. What the numbers mean is said in wire/counters.h. */
+ * order of rows is the order of the JSON. wire/counters.h says what the numbers mean. */
 #include "wire/counter.h"
 
 #include <assert.h>

@@ -56,11 +56,11 @@ struct counter_names {
 
 /* NULL: the type is no array. */
 const struct counter_names *counter_names(enum counter_type type);
-/* What one of the JSON's is in the metric. */
+/* The factor from the JSON's unit to the metric's. */
 double counter_scale(enum counter_type type);
-/* Of an array: the sum. */
+/* The number, or the sum of an array. */
 uint64_t counter_sum(const struct counter *row, const void *owner);
 /* Puts all rows into root, in their order. 0 or -ENOMEM. */
 int counter_put_all(json_t *root, const struct counter *rows, size_t len, const void *owner);
-/* What is at a place; NULL: nothing. */
+/* The value at a place; NULL: there is none. */
 json_t *counter_find(const json_t *root, const char *place);
