@@ -185,6 +185,12 @@ breach() {
 	breach 'docs/a.md:1: the top level is fixed: no folder docs/'
 }
 
+@test "a file at the top level that is not of the tree is found" {
+	echo x >README.md
+	echo x >p.data
+	breach 'p.data:1: the top level is fixed: no such file'
+}
+
 @test "what the build leaves behind is not looked at" {
 	printf '/out.json\n' >.gitignore
 	printf 'TODO\n' >out.json
