@@ -39,12 +39,12 @@ enum frame_kind {
 struct count_key {
 	__u64 user_stack;   /* hash of the user half; 0: none */
 	__u64 kernel_stack; /* hash of the kernel half; 0: none */
-	__u32 who;          /* id of a struct who_key */
+	__u32 task;         /* id of a struct task_key */
 	__u32 cpu;          /* cpu + 1 if samples are split by CPU, else 0 */
 };
 
 /* The task key: which task ran. BPF replaces it by an id, so that a count key stays small. */
-struct who_key {
+struct task_key {
 	__u64 start_ns; /* the process's start, CLOCK_BOOTTIME: (tgid, start_ns) is never reused */
 	__u64 cgroup;   /* as in bpf/abi_cgroup.h */
 	__u32 tgid;
@@ -93,12 +93,12 @@ struct cpu_ticks {
 enum event_kind {
 	EVENT_STACK = 1,
 	EVENT_OBJECT = 2,
-	EVENT_WHO = 3,
+	EVENT_TASK = 3,
 	EVENT_JIT = 4,      /* first frame of a process in code without a file */
 	EVENT_PRESSURE = 5, /* a count map is half full: drain it now */
 	EVENT_EXEC = 6,     /* a process started a file that is new to stoker */
 	EVENT_PAGE = 7,     /* a page of rows is needed and absent */
-	EVENT_HELD = 8,     /* a deferred sample: its walk waits for a table */
+	EVENT_DEFERRED = 8, /* a deferred sample: its walk waits for a table */
 	EVENT_LEAF = 9,     /* a known stack with a new leaf */
 	EVENT_CGROUP = 10,  /* a cgroup was made, removed or renamed */
 	EVENT_TICK = 11,    /* one sample with its time */
@@ -106,15 +106,15 @@ enum event_kind {
 
 #define EVENT_KINDS_MAX 16 /* power of two; bpf/reasons.h: what each lost kind costs */
 
-/* rest is the hash of all frames except the leaf: most new stacks are a known stack below a new
- * leaf. */
+/* below_leaf is the hash of all frames except the leaf: most new stacks are a known stack below a
+ * new leaf. */
 struct event_stack {
 	__u32 kind;
 	__u16 frames_len;
 	__u8 end;  /* enum stack_end; END_NONE for a kernel half */
 	__u8 anon; /* frames hold addresses of one process: the hash covers its tgid and start */
 	__u64 hash;
-	__u64 rest;
+	__u64 below_leaf;
 	/* followed by frames_len times __u64, leaf first */
 };
 
@@ -122,7 +122,7 @@ struct event_leaf {
 	__u32 kind;
 	__u32 anon;
 	__u64 hash;
-	__u64 rest;
+	__u64 below_leaf;
 	__u64 frame;
 };
 
@@ -147,10 +147,10 @@ struct event_object {
 	__u32 pad;
 };
 
-struct event_who {
+struct event_task {
 	__u32 kind;
 	__u32 id;
-	struct who_key key;
+	struct task_key key;
 };
 
 struct event_jit {
@@ -178,12 +178,12 @@ struct event_pressure {
 };
 
 #include "bpf/abi_cgroup.h"
-#include "bpf/abi_held.h"
+#include "bpf/abi_deferred.h"
 #include "bpf/abi_rows.h"
 
 /* Every struct, those of the headers above too. */
 _Static_assert(sizeof(struct count_key) == 24, "count_key");
-_Static_assert(sizeof(struct who_key) == 40, "who_key");
+_Static_assert(sizeof(struct task_key) == 40, "task_key");
 _Static_assert(sizeof(struct object_key) == 24, "object_key");
 _Static_assert(sizeof(struct tick_stats) == 104, "tick_stats");
 _Static_assert(sizeof(struct cpu_ticks) == 64, "cpu_ticks");
@@ -191,13 +191,13 @@ _Static_assert(sizeof(struct event_stack) == 24, "event_stack");
 _Static_assert(sizeof(struct event_leaf) == 32, "event_leaf");
 _Static_assert(sizeof(struct event_tick) == 24, "event_tick");
 _Static_assert(sizeof(struct event_object) == 120, "event_object");
-_Static_assert(sizeof(struct event_who) == 48, "event_who");
+_Static_assert(sizeof(struct event_task) == 48, "event_task");
 _Static_assert(sizeof(struct event_jit) == 16, "event_jit");
 _Static_assert(sizeof(struct event_exec) == 16, "event_exec");
 _Static_assert(sizeof(struct event_page) == 16, "event_page");
 _Static_assert(sizeof(struct event_pressure) == 8, "event_pressure");
 _Static_assert(sizeof(struct event_cgroup) == 16 + CGROUP_PATH_MAX, "event_cgroup");
-_Static_assert(sizeof(struct event_held) == 1368 + HELD_STACK_BYTES, "event_held");
+_Static_assert(sizeof(struct event_deferred) == 1368 + DEFERRED_STACK_BYTES, "event_deferred");
 _Static_assert(sizeof(struct cgroup_v1) == 8, "cgroup_v1");
 _Static_assert(sizeof(struct cgroup_v1_known) == 16, "cgroup_v1_known");
 _Static_assert(sizeof(struct rows_page) == 8, "rows_page");

@@ -152,7 +152,7 @@ static __always_inline void follow_targets(struct cgroup *cgroup, u64 id, u32 ch
 		__sync_fetch_and_add(&targets_lost[TARGET_LOST_CGROUP], 1);
 }
 
-static __always_inline int tell_cgroup(struct cgroup *cgroup, const char *path, u32 change)
+static __always_inline int emit_cgroup(struct cgroup *cgroup, const char *path, u32 change)
 {
 	struct event_cgroup *event;
 	u64 size;
@@ -187,17 +187,17 @@ static __always_inline int tell_cgroup(struct cgroup *cgroup, const char *path, 
 SEC("tp_btf/cgroup_mkdir")
 int BPF_PROG(cgroup_made, struct cgroup *cgroup, const char *path)
 {
-	return tell_cgroup(cgroup, path, CGROUP_MADE);
+	return emit_cgroup(cgroup, path, CGROUP_MADE);
 }
 
 SEC("tp_btf/cgroup_rmdir")
 int BPF_PROG(cgroup_removed, struct cgroup *cgroup, const char *path)
 {
-	return tell_cgroup(cgroup, path, CGROUP_REMOVED);
+	return emit_cgroup(cgroup, path, CGROUP_REMOVED);
 }
 
 SEC("tp_btf/cgroup_rename")
 int BPF_PROG(cgroup_renamed, struct cgroup *cgroup, const char *path)
 {
-	return tell_cgroup(cgroup, path, CGROUP_RENAMED);
+	return emit_cgroup(cgroup, path, CGROUP_RENAMED);
 }

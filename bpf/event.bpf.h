@@ -30,7 +30,7 @@ static __always_inline int event_send(void *event, u64 size, u64 flags)
 
 /* Sends an event from a tick or the scan. User space is not woken for it unless the ring fills
  * up. */
-static __always_inline int tell(struct tick_stats *stats, void *event, u64 size, u64 flags)
+static __always_inline int emit(struct tick_stats *stats, void *event, u64 size, u64 flags)
 {
 	if (flags == BPF_RB_NO_WAKEUP &&
 		bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) > ring_bytes / 4)

@@ -5,7 +5,7 @@
  * walk is passed as a number, `walk`. The includer defines before:
  *     struct scratch                      regs window searched stepped landing end at{start
  *                                         file_offset object kind table} user{head{frames_len
- *                                         anon} frames} user_rest
+ *                                         anon} frames} user_below_leaf
  *     scratch_of(walk), walk_of(scratch)  number to scratch and back; NULL only in BPF
  *     walk_read(walk, dst, size, addr)    0 or an error: reads the task's memory, mostly code
  *     mapping_find(s, pc)                 END_NONE and s->at, or the reason
@@ -42,7 +42,7 @@ static __always_inline void push(struct scratch *s, u64 frame)
 	s->user.frames[i & (STACK_USER_FRAMES_MAX - 1)] = frame;
 	s->user.head.frames_len = i + 1;
 	if (i > 0)
-		s->user_rest = mix(s->user_rest, frame);
+		s->user_below_leaf = mix(s->user_below_leaf, frame);
 }
 
 enum landing {

@@ -70,7 +70,7 @@ static __always_inline struct object_value *object_of(struct tick_stats *stats,
 		return NULL;
 	if (bpf_map_update_elem(&objects, &event->key, &fresh, BPF_NOEXIST) == 0) {
 		object_describe(event, vma);
-		if (tell(stats, event, sizeof(*event), BPF_RB_FORCE_WAKEUP)) {
+		if (emit(stats, event, sizeof(*event), BPF_RB_FORCE_WAKEUP)) {
 			bpf_map_delete_elem(&objects, &event->key);
 			return NULL;
 		}
@@ -115,8 +115,8 @@ static __always_inline u32 mapping_read(struct scratch *s, struct mapping *m, u6
 	m->table = TABLE_NONE;
 	inode = BPF_CORE_READ(vma, vm_file, f_inode);
 	if (inode && !vma_is_shared_memory(inode, flags)) {
-		s->object_event.tgid = s->who.tgid;
-		s->object_event.start_ns = s->who.start_ns;
+		s->object_event.tgid = s->task.tgid;
+		s->object_event.start_ns = s->task.start_ns;
 		mapping_set_object(m,
 			object_of(&s->stats, &s->object_event, vma, inode, &s->object_counter, 0,
 				OBJECTS_ANY));
@@ -198,7 +198,7 @@ static __always_inline void mappings_check(
 	struct mapping_tag tag = {
 		.mm = (u64)mm,
 		.generation = vma_generation(mm),
-		.start_ns = s->who.start_ns,
+		.start_ns = s->task.start_ns,
 		.exec_id = TASK_READ(task, self_exec_id),
 		.tables = (u64)second << 32 | tables_epoch,
 	};

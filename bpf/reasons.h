@@ -6,7 +6,7 @@
 /* Why a tick became neither a sample nor idle time. */
 #define LOST_REASONS(X)                                                            \
 	X(LOST_COUNTS_FULL, "counts_full", "the count map was full")               \
-	X(LOST_WHOS_FULL, "whos_full", "the table of tasks was full")              \
+	X(LOST_TASKS_FULL, "whos_full", "the table of tasks was full")             \
 	X(LOST_RING_FULL, "ring_full",                                             \
 		"a new stack or task could not be sent: the ring buffer was full") \
 	X(LOST_DRAIN, "drain", "a drained count has an unknown stack or task")     \
@@ -17,14 +17,14 @@
 #define EVENT_LOSSES(X)                                                                          \
 	X(EVENT_STACK, "stack", "a new stack: the next tick sends it again")                     \
 	X(EVENT_LEAF, "leaf", "a new leaf of a known stack: the next tick sends it again")       \
-	X(EVENT_WHO, "task", "a new task: its next tick sends it again")                          \
+	X(EVENT_TASK, "task", "a new task: its next tick sends it again")                        \
 	X(EVENT_TICK, "tick", "a sample with its time")                                          \
 	X(EVENT_OBJECT, "object", "a new mapped file: sent again at its next use")               \
 	X(EVENT_JIT, "jit", "a process with JIT code: sent again at its next sample")            \
 	X(EVENT_PRESSURE, "pressure", "a count map is half full: user space also checks it")     \
 	X(EVENT_EXEC, "exec", "a new program: its unwind table is made at its first sample")     \
 	X(EVENT_PAGE, "page", "a missing page of unwind rows: requested again at the next need") \
-	X(EVENT_HELD, "deferred", "a deferred sample: its stack ends with no_table")                 \
+	X(EVENT_DEFERRED, "deferred", "a deferred sample: its stack ends with no_table")         \
 	X(EVENT_CGROUP, "cgroup", "a cgroup was made, removed or renamed: all are read again")
 
 /* Parts of the target that did not fit into their table. */

@@ -25,75 +25,75 @@ char LICENSE[] SEC("license") = "GPL";
 
 /* ---- who, counts, and telling ----------------------------------------------------------- */
 
-static __always_inline bool who_same(const struct who_key *a, const struct who_key *b)
+static __always_inline bool task_same(const struct task_key *a, const struct task_key *b)
 {
 	const u64 *x = (const u64 *)a, *y = (const u64 *)b;
 
 	return x[0] == y[0] && x[1] == y[1] && x[2] == y[2] && x[3] == y[3] && x[4] == y[4];
 }
 
-static __always_inline void who_read(struct scratch *s, struct task_struct *task, u64 id)
+static __always_inline void task_read(struct scratch *s, struct task_struct *task, u64 id)
 {
-	s->who.start_ns = TASK_TYPED ? task->group_leader->start_boottime
-				     : BPF_CORE_READ(task, group_leader, start_boottime);
-	s->who.cgroup = cgroup_of(s, task);
-	s->who.tgid = id >> 32;
-	s->who.tid = keep_tid ? (u32)id : 0;
-	bpf_get_current_comm(s->who.comm, sizeof(s->who.comm));
+	s->task.start_ns = TASK_TYPED ? task->group_leader->start_boottime
+				      : BPF_CORE_READ(task, group_leader, start_boottime);
+	s->task.cgroup = cgroup_of(s, task);
+	s->task.tgid = id >> 32;
+	s->task.tid = keep_tid ? (u32)id : 0;
+	bpf_get_current_comm(s->task.comm, sizeof(s->task.comm));
 }
 
-/* The id of s->who; 0 with *lost set. */
-static __always_inline u32 who_id(struct scratch *s, u32 *lost)
+/* The id of s->task; 0 with *lost set. */
+static __always_inline u32 task_id(struct scratch *s, u32 *lost)
 {
-	struct event_who *event = &s->who_event;
+	struct event_task *event = &s->task_event;
 	u32 *known, id;
 
-	if (s->last_who_id && s->last_who_epoch == epoch && who_same(&s->who, &s->last_who))
-		return s->last_who_id;
-	known = bpf_map_lookup_elem(&whos, &s->who);
+	if (s->last_task_id && s->last_task_epoch == epoch && task_same(&s->task, &s->last_task))
+		return s->last_task_id;
+	known = bpf_map_lookup_elem(&tasks, &s->task);
 	if (known) {
 		id = *known;
 	} else {
-		id = next_id(&s->who_counter);
-		event->kind = EVENT_WHO;
+		id = next_id(&s->task_counter);
+		event->kind = EVENT_TASK;
 		event->id = id;
-		event->key = s->who;
-		if (bpf_map_update_elem(&whos, &s->who, &id, BPF_ANY)) {
-			*lost = LOST_WHOS_FULL;
+		event->key = s->task;
+		if (bpf_map_update_elem(&tasks, &s->task, &id, BPF_ANY)) {
+			*lost = LOST_TASKS_FULL;
 			return 0;
 		}
-		if (tell(&s->stats, event, sizeof(*event), BPF_RB_NO_WAKEUP)) {
-			bpf_map_delete_elem(&whos, &s->who);
+		if (emit(&s->stats, event, sizeof(*event), BPF_RB_NO_WAKEUP)) {
+			bpf_map_delete_elem(&tasks, &s->task);
 			*lost = LOST_RING_FULL;
 			return 0;
 		}
 	}
-	s->last_who = s->who;
-	s->last_who_id = id;
-	s->last_who_epoch = epoch;
+	s->last_task = s->task;
+	s->last_task_id = id;
+	s->last_task_epoch = epoch;
 	return id;
 }
 
 /* Under a rest that user space has: only the leaf is new. */
-static __always_inline int tell_leaf(struct scratch *s, const struct event_stack *head, u64 leaf)
+static __always_inline int emit_leaf(struct scratch *s, const struct event_stack *head, u64 leaf)
 {
 	struct event_leaf event = {
 		.kind = EVENT_LEAF,
 		.anon = head->anon,
 		.hash = head->hash,
-		.rest = head->rest,
+		.below_leaf = head->below_leaf,
 		.frame = leaf,
 	};
 
-	return tell(&s->stats, &event, sizeof(event), BPF_RB_NO_WAKEUP);
+	return emit(&s->stats, &event, sizeof(event), BPF_RB_NO_WAKEUP);
 }
 
 /* Tells a stack unless user space has it. 0, or -1 when it could not be told. */
-static __always_inline int tell_stack(
-	struct scratch *s, struct event_stack *head, u64 hash, u64 rest, u32 frames_max, u32 end)
+static __always_inline int emit_stack(struct scratch *s, struct event_stack *head, u64 hash,
+	u64 below_leaf, u32 frames_max, u32 end)
 {
 	u32 bytes, frames = head->frames_len;
-	u8 told = 1;
+	u8 sent = 1;
 
 	if (hash == 0 || bpf_map_lookup_elem(&stacks, &hash))
 		return 0;
@@ -102,35 +102,35 @@ static __always_inline int tell_stack(
 	head->kind = EVENT_STACK;
 	head->end = end;
 	head->hash = hash;
-	head->rest = rest;
-	if (frames > 1 && bpf_map_lookup_elem(&stacks, &rest)) {
-		if (tell_leaf(s, head, *(u64 *)(head + 1)))
+	head->below_leaf = below_leaf;
+	if (frames > 1 && bpf_map_lookup_elem(&stacks, &below_leaf)) {
+		if (emit_leaf(s, head, *(u64 *)(head + 1)))
 			return -1;
 	} else {
 		bytes = sizeof(*head) + frames * sizeof(u64);
-		if (tell(&s->stats, head, bytes, BPF_RB_NO_WAKEUP))
+		if (emit(&s->stats, head, bytes, BPF_RB_NO_WAKEUP))
 			return -1;
 		if (frames > 1)
-			bpf_map_update_elem(&stacks, &rest, &told, BPF_ANY);
+			bpf_map_update_elem(&stacks, &below_leaf, &sent, BPF_ANY);
 	}
-	bpf_map_update_elem(&stacks, &hash, &told, BPF_ANY);
+	bpf_map_update_elem(&stacks, &hash, &sent, BPF_ANY);
 	return 0;
 }
 
-static __always_inline void tell_jit(struct scratch *s)
+static __always_inline void emit_jit(struct scratch *s)
 {
-	struct event_jit event = { .kind = EVENT_JIT, .tgid = s->who.tgid };
-	u64 *start = bpf_map_lookup_elem(&jit_told, &s->who.tgid);
+	struct event_jit event = { .kind = EVENT_JIT, .tgid = s->task.tgid };
+	u64 *start = bpf_map_lookup_elem(&jit_sent, &s->task.tgid);
 
-	if (start && *start == s->who.start_ns)
+	if (start && *start == s->task.start_ns)
 		return;
-	event.start_ns = s->who.start_ns;
-	if (tell(&s->stats, &event, sizeof(event), BPF_RB_FORCE_WAKEUP) == 0)
-		bpf_map_update_elem(&jit_told, &s->who.tgid, &event.start_ns, BPF_ANY);
+	event.start_ns = s->task.start_ns;
+	if (emit(&s->stats, &event, sizeof(event), BPF_RB_FORCE_WAKEUP) == 0)
+		bpf_map_update_elem(&jit_sent, &s->task.tgid, &event.start_ns, BPF_ANY);
 }
 
 /* One tick, where each is told. */
-static __always_inline u32 tell_tick(struct scratch *s, u32 id)
+static __always_inline u32 emit_tick(struct scratch *s, u32 id)
 {
 	struct event_tick event = {
 		.kind = EVENT_TICK,
@@ -139,7 +139,7 @@ static __always_inline u32 tell_tick(struct scratch *s, u32 id)
 		.cpu = bpf_get_smp_processor_id(),
 	};
 
-	return tell(&s->stats, &event, sizeof(event), BPF_RB_NO_WAKEUP) ? LOST_RING_FULL
+	return emit(&s->stats, &event, sizeof(event), BPF_RB_NO_WAKEUP) ? LOST_RING_FULL
 									: LOST_REASONS_LEN;
 }
 
@@ -162,16 +162,16 @@ static __always_inline u32 count_in(
 			if (len - counts_high < cpus) {
 				struct event_pressure event = { EVENT_PRESSURE, which };
 
-				tell(&s->stats, &event, sizeof(event), BPF_RB_FORCE_WAKEUP);
+				emit(&s->stats, &event, sizeof(event), BPF_RB_FORCE_WAKEUP);
 			}
-			return keep_times ? tell_tick(s, first) : LOST_REASONS_LEN;
+			return keep_times ? emit_tick(s, first) : LOST_REASONS_LEN;
 		}
 		count = bpf_map_lookup_elem(map, key);
 		if (!count)
 			return LOST_COUNTS_FULL;
 	}
 	if (keep_times)
-		return tell_tick(s, *count);
+		return emit_tick(s, *count);
 	__sync_fetch_and_add(count, 1);
 	return LOST_REASONS_LEN;
 }
@@ -185,18 +185,18 @@ static __always_inline u32 count(struct scratch *s)
 	};
 	u32 lost = LOST_REASONS_LEN;
 
-	key.who = who_id(s, &lost);
-	if (!key.who)
+	key.task = task_id(s, &lost);
+	if (!key.task)
 		return lost;
 	if (keep_cpu)
 		key.cpu = bpf_get_smp_processor_id() + 1;
-	if (tell_stack(
-		    s, &s->user.head, s->user_hash, s->user_rest, STACK_USER_FRAMES_MAX, s->end) ||
-		tell_stack(s, &s->kernel.head, s->kernel_hash, s->kernel_rest,
+	if (emit_stack(s, &s->user.head, s->user_hash, s->user_below_leaf, STACK_USER_FRAMES_MAX,
+		    s->end) ||
+		emit_stack(s, &s->kernel.head, s->kernel_hash, s->kernel_below_leaf,
 			STACK_KERNEL_FRAMES_MAX, END_NONE))
 		return LOST_RING_FULL;
 	if (s->user.head.anon)
-		tell_jit(s);
+		emit_jit(s);
 	if (active_counts & 1)
 		return count_in(&counts_1, 1, s, &key);
 	return count_in(&counts_0, 0, s, &key);
@@ -204,81 +204,82 @@ static __always_inline u32 count(struct scratch *s)
 
 /* ---- holding: a walk that stopped at a file whose table is not there yet -------------------- */
 
-#define HELD_A_SECOND 512 /* a CPU: some megabytes */
+#define DEFERRED_A_SECOND 512 /* a CPU: some megabytes */
 
-/* Bytes of the stack from sp on that can be read, HELD_STACK_BYTES at most. */
+/* Bytes of the stack from sp on that can be read, DEFERRED_STACK_BYTES at most. */
 static __always_inline u32 stack_bytes(struct scratch *s, u64 sp)
 {
 	struct vm_area_struct *vma = vma_find(&s->vma, s->mm, sp);
 	u64 bytes = vma ? BPF_CORE_READ(vma, vm_end) - sp : 0;
 
-	return bytes > HELD_STACK_BYTES ? HELD_STACK_BYTES : (u32)bytes;
+	return bytes > DEFERRED_STACK_BYTES ? DEFERRED_STACK_BYTES : (u32)bytes;
 }
 
 /* Copies the stack, at least as far as the page that sp is in. The bytes copied, or 0. */
-static __always_inline u32 hold_stack(struct event_held *held, u64 bytes, u64 sp)
+static __always_inline u32 copy_stack(struct event_deferred *deferred, u64 bytes, u64 sp)
 {
 	u64 page_bytes = 1ULL << page_shift, page = page_bytes - (sp & (page_bytes - 1));
 
 	/* The check must be of the register that is passed: 6.1 does not carry bounds to a copy. */
 	asm volatile("" : "+r"(bytes));
-	if (bytes == 0 || bytes > HELD_STACK_BYTES)
+	if (bytes == 0 || bytes > DEFERRED_STACK_BYTES)
 		return 0;
-	if (bpf_probe_read_user(held->stack, bytes, (void *)sp) == 0)
+	if (bpf_probe_read_user(deferred->stack, bytes, (void *)sp) == 0)
 		return bytes;
 	asm volatile("" : "+r"(page));
-	if (page > bytes || page > HELD_STACK_BYTES ||
-		bpf_probe_read_user(held->stack, page, (void *)sp))
+	if (page > bytes || page > DEFERRED_STACK_BYTES ||
+		bpf_probe_read_user(deferred->stack, page, (void *)sp))
 		return 0;
 	return page;
 }
 
 static __always_inline int hold(struct scratch *s)
 {
-	struct event_held *held = &s->held;
+	struct event_deferred *deferred = &s->deferred;
 	u64 bytes;
 	u32 lost;
 
-	if (s->held_second != second)
-		s->held_len = 0;
-	s->held_second = second;
-	if (s->held_len++ >= HELD_A_SECOND)
+	if (s->deferred_second != second)
+		s->deferred_len = 0;
+	s->deferred_second = second;
+	if (s->deferred_len++ >= DEFERRED_A_SECOND)
 		return -1;
 	/* The other half of the ring is for what is small and must not be lost. */
 	if (bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) > ring_bytes / 2) {
-		event_lost(EVENT_HELD);
+		event_lost(EVENT_DEFERRED);
 		return -1;
 	}
-	held->kind = EVENT_HELD;
-	held->who = who_id(s, &lost);
-	held->kernel_stack = s->kernel_hash;
-	held->start_ns = s->who.start_ns;
-	held->tgid = s->who.tgid;
-	held->cpu = keep_cpu ? bpf_get_smp_processor_id() + 1 : 0;
-	held->time_ns = keep_times ? s->tick_ns : 0;
-	held->tick_cpu = bpf_get_smp_processor_id();
-	held->pc = s->regs.pc;
-	held->sp = s->regs.sp;
-	held->fp = s->regs.fp;
-	held->exact = s->regs.exact;
-	held->start_stack = start_stack_of(s);
-	held->frames_len = s->user.head.frames_len;
-	held->anon = s->user.head.anon;
-	if (!held->who)
+	deferred->kind = EVENT_DEFERRED;
+	deferred->task = task_id(s, &lost);
+	deferred->kernel_stack = s->kernel_hash;
+	deferred->start_ns = s->task.start_ns;
+	deferred->tgid = s->task.tgid;
+	deferred->cpu = keep_cpu ? bpf_get_smp_processor_id() + 1 : 0;
+	deferred->time_ns = keep_times ? s->tick_ns : 0;
+	deferred->tick_cpu = bpf_get_smp_processor_id();
+	deferred->pc = s->regs.pc;
+	deferred->sp = s->regs.sp;
+	deferred->fp = s->regs.fp;
+	deferred->exact = s->regs.exact;
+	deferred->start_stack = start_stack_of(s);
+	deferred->frames_len = s->user.head.frames_len;
+	deferred->anon = s->user.head.anon;
+	if (!deferred->task)
 		return -1;
-	__builtin_memcpy(held->gpr, s->regs.gpr, sizeof(held->gpr));
-	__builtin_memcpy(held->frames, s->user.frames, sizeof(held->frames));
-	bytes = hold_stack(held, stack_bytes(s, s->regs.sp), s->regs.sp);
+	__builtin_memcpy(deferred->gpr, s->regs.gpr, sizeof(deferred->gpr));
+	__builtin_memcpy(deferred->frames, s->user.frames, sizeof(deferred->frames));
+	bytes = copy_stack(deferred, stack_bytes(s, s->regs.sp), s->regs.sp);
 	if (bytes == 0)
 		return -1;
-	held->stack_bytes = bytes;
-	if (tell_stack(s, &s->kernel.head, s->kernel_hash, s->kernel_rest, STACK_KERNEL_FRAMES_MAX,
-		    END_NONE))
+	deferred->stack_bytes = bytes;
+	if (emit_stack(s, &s->kernel.head, s->kernel_hash, s->kernel_below_leaf,
+		    STACK_KERNEL_FRAMES_MAX, END_NONE))
 		return -1;
 	asm volatile("" : "+r"(bytes));
-	if (bytes > HELD_STACK_BYTES)
+	if (bytes > DEFERRED_STACK_BYTES)
 		return -1;
-	return tell(&s->stats, held, sizeof(*held) - HELD_STACK_BYTES + bytes, BPF_RB_FORCE_WAKEUP);
+	return emit(&s->stats, deferred, sizeof(*deferred) - DEFERRED_STACK_BYTES + bytes,
+		BPF_RB_FORCE_WAKEUP);
 }
 
 /* ---- the tick --------------------------------------------------------------------------- */
@@ -375,11 +376,11 @@ int sample(struct bpf_perf_event_data *ctx)
 	split(SPLIT_OTHER);
 	if (keep_times)
 		s->tick_ns = bpf_ktime_get_ns();
-	who_read(s, task, id);
+	task_read(s, task, id);
 	s->end = END_NONE;
 	s->user_hash = s->kernel_hash = 0;
-	s->user_rest = stacks_secret;
-	s->kernel_rest = 0;
+	s->user_below_leaf = stacks_secret;
+	s->kernel_below_leaf = 0;
 	s->user.head.frames_len = s->kernel.head.frames_len = 0;
 	s->user.head.anon = 0;
 	split(SPLIT_KERNEL);

@@ -44,11 +44,11 @@ struct kernel_stack {
 /* Working memory of a tick. One a CPU is enough, because ticks of a CPU do not nest. */
 struct scratch {
 	struct tick_stats stats; /* must be first: user space reads it */
-	struct who_key who;
-	struct who_key last_who;
-	u32 last_who_id;
-	u32 last_who_epoch;
-	u32 who_counter;
+	struct task_key task;
+	struct task_key last_task;
+	u32 last_task_id;
+	u32 last_task_epoch;
+	u32 task_counter;
 	u32 object_counter;
 	u32 key_counter;
 	u64 tick_ns;                   /* time of the tick, if times are kept */
@@ -57,14 +57,14 @@ struct scratch {
 	struct unwind_regs regs;
 	struct unwind_window window;
 	arch_user_regs saved;
-	u64 searched;                /* result of stack_word */
-	struct unwind_place stepped; /* start of the latest step */
-	u32 landing;                 /* enum landing */
-	u32 held_second, held_len;   /* number of deferred samples in this second */
+	u64 searched;                      /* result of stack_word */
+	struct unwind_place stepped;       /* start of the latest step */
+	u32 landing;                       /* enum landing */
+	u32 deferred_second, deferred_len; /* number of deferred samples in this second */
 	u64 user_hash;
 	u64 kernel_hash;
-	u64 user_rest; /* hash of all frames except the leaf */
-	u64 kernel_rest;
+	u64 user_below_leaf; /* hash of all frames except the leaf */
+	u64 kernel_below_leaf;
 	u32 end;
 	u32 kept_next;
 	struct mapping_tag tag;
@@ -73,10 +73,10 @@ struct scratch {
 	struct mapping kept[MAPPINGS_KEPT];
 	struct vma_scratch vma;
 	struct event_object object_event;
-	struct event_who who_event;
+	struct event_task task_event;
 	struct user_stack user;
 	struct kernel_stack kernel;
-	struct event_held held;
+	struct event_deferred deferred;
 };
 
 struct {
@@ -114,9 +114,9 @@ struct counts counts_0 SEC(".maps"), counts_1 SEC(".maps");
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 1);
-	__type(key, struct who_key);
+	__type(key, struct task_key);
 	__type(value, u32);
-} whos SEC(".maps");
+} tasks SEC(".maps");
 
 /* Hashes of the stacks that user space knows. */
 struct {
@@ -145,7 +145,7 @@ struct {
 	__uint(max_entries, 4096);
 	__type(key, u32);
 	__type(value, u64);
-} jit_told SEC(".maps");
+} jit_sent SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

@@ -42,12 +42,12 @@ static __always_inline void walk_user(
 		s->user.head.frames_len = s->user.head.anon = 0;
 		return;
 	}
-	s->user_rest = mix(s->user_rest, s->end + 1);
+	s->user_below_leaf = mix(s->user_below_leaf, s->end + 1);
 	if (s->user.head.anon)
-		s->user_rest = mix(mix(s->user_rest, s->who.tgid), s->who.start_ns);
-	s->user_rest |= 1;
-	s->user_hash =
-		s->user.head.frames_len ? mix(s->user_rest, s->user.frames[0]) | 1 : s->user_rest;
+		s->user_below_leaf = mix(mix(s->user_below_leaf, s->task.tgid), s->task.start_ns);
+	s->user_below_leaf |= 1;
+	s->user_hash = s->user.head.frames_len ? mix(s->user_below_leaf, s->user.frames[0]) | 1
+					       : s->user_below_leaf;
 }
 
 static __always_inline void walk_kernel(struct scratch *s, struct bpf_perf_event_data *ctx)
@@ -74,6 +74,6 @@ static __always_inline void walk_kernel(struct scratch *s, struct bpf_perf_event
 			hash = mix(hash, frame);
 	}
 	s->kernel.head.frames_len = i;
-	s->kernel_rest = hash | 1;
-	s->kernel_hash = mix(s->kernel_rest, s->kernel.frames[0]) | 1;
+	s->kernel_below_leaf = hash | 1;
+	s->kernel_hash = mix(s->kernel_below_leaf, s->kernel.frames[0]) | 1;
 }

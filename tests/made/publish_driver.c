@@ -303,7 +303,7 @@ static void pass_time(struct drive *d)
 	for (uint32_t page = used; used > 0 && page < MADE_PAGES; page += used)
 		d->made->pages[page].used = d->made->second;
 	publish_settle(d->publish);
-	publish_rest(d->publish);
+	publish_unmap(d->publish);
 }
 
 static void fail_some(struct drive *d)

@@ -72,7 +72,7 @@ static void use_rows(struct rows_host *host, const struct rows_object *object, u
 	struct walk_world world = { .read = read_nothing };
 	uint64_t frames[STACK_USER_FRAMES_MAX];
 	struct walk_stack walked = { .frames = frames };
-	uint64_t *words = (void *)host->held.stack;
+	uint64_t *words = (void *)host->deferred.stack;
 
 	must(host, known != NULL, "BPF forgot the object");
 	if (known->value.table == TABLE_READY && known->value.pages_len > 0) {
@@ -81,15 +81,15 @@ static void use_rows(struct rows_host *host, const struct rows_object *object, u
 		if (made_ask(host->made, page))
 			publish_page(host->publish, object->id, page);
 	}
-	host->held.stack_bytes = 512;
-	host->held.exact = 1;
-	host->held.sp = host->held.fp = 1 << 30;
-	host->held.pc = code.start + any(host) % (2U << ROWS_PAGE_SHIFT);
+	host->deferred.stack_bytes = 512;
+	host->deferred.exact = 1;
+	host->deferred.sp = host->deferred.fp = 1 << 30;
+	host->deferred.pc = code.start + any(host) % (2U << ROWS_PAGE_SHIFT);
 	for (size_t i = 0; i < 64; i++)
 		words[i] = i % 3 ? code.start + any(host) % (2U << ROWS_PAGE_SHIFT)
-				 : host->held.sp + 8 * (any(host) % 64);
+				 : host->deferred.sp + 8 * (any(host) % 64);
 	walk_published(host->publish, &world);
-	walk_held(&world, &host->held, &code, 1, &walked);
+	walk_deferred(&world, &host->deferred, &code, 1, &walked);
 	must(host, walked.frames_len <= STACK_USER_FRAMES_MAX, "a walk is too long");
 	host->walked += walked.frames_len;
 }
@@ -147,7 +147,7 @@ int rows_host_take(struct rows_host *host, const struct worker_rows *rows)
 	if (any(host) % 8 == 0)
 		host->made->second++;
 	publish_settle(host->publish);
-	publish_rest(host->publish);
+	publish_unmap(host->publish);
 	check_maps(host);
 	return err;
 }

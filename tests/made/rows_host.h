@@ -22,7 +22,7 @@ struct rows_host {
 	uint32_t next_object;
 	uint32_t any;
 	uint64_t walked; /* frames */
-	struct event_held held;
+	struct event_deferred deferred;
 	void (*wrong)(void *ctx, const char *text); /* does not return */
 };
 

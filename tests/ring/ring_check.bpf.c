@@ -56,16 +56,16 @@ int BPF_PROG(due_exec, struct task_struct *task)
 }
 
 SEC("raw_tp")
-int make_who(void *ctx)
+int make_task(void *ctx)
 {
-	struct scratch *s = scratch_for(EVENT_WHO);
+	struct scratch *s = scratch_for(EVENT_TASK);
 	u32 lost;
 
 	if (!s)
 		return 0;
-	s->who.start_ns = 1;
-	s->who.tgid = number;
-	who_id(s, &lost);
+	s->task.start_ns = 1;
+	s->task.tgid = number;
+	task_id(s, &lost);
 	return 0;
 }
 
@@ -84,7 +84,7 @@ int make_stack(void *ctx)
 	if (!s)
 		return 0;
 	set_stack(s);
-	tell_stack(s, &s->user.head, 1ULL << 32 | number, 2ULL << 32 | number,
+	emit_stack(s, &s->user.head, 1ULL << 32 | number, 2ULL << 32 | number,
 		STACK_USER_FRAMES_MAX, END_ROOT);
 	return 0;
 }
@@ -93,14 +93,15 @@ SEC("raw_tp")
 int make_leaf(void *ctx)
 {
 	struct scratch *s = scratch_for(EVENT_LEAF);
-	u64 rest = 3ULL << 32;
-	u8 told = 1;
+	u64 below_leaf = 3ULL << 32;
+	u8 sent = 1;
 
 	if (!s)
 		return 0;
 	set_stack(s);
-	bpf_map_update_elem(&stacks, &rest, &told, BPF_ANY);
-	tell_stack(s, &s->user.head, 4ULL << 32 | number, rest, STACK_USER_FRAMES_MAX, END_ROOT);
+	bpf_map_update_elem(&stacks, &below_leaf, &sent, BPF_ANY);
+	emit_stack(
+		s, &s->user.head, 4ULL << 32 | number, below_leaf, STACK_USER_FRAMES_MAX, END_ROOT);
 	return 0;
 }
 
@@ -111,9 +112,9 @@ int make_jit(void *ctx)
 
 	if (!s)
 		return 0;
-	s->who.start_ns = 1;
-	s->who.tgid = number;
-	tell_jit(s);
+	s->task.start_ns = 1;
+	s->task.tgid = number;
+	emit_jit(s);
 	return 0;
 }
 
@@ -123,7 +124,7 @@ int make_tick(void *ctx)
 	struct scratch *s = scratch_for(EVENT_TICK);
 
 	if (s)
-		tell_tick(s, number);
+		emit_tick(s, number);
 	return 0;
 }
 
@@ -131,7 +132,7 @@ SEC("raw_tp")
 int make_pressure(void *ctx)
 {
 	struct scratch *s = scratch_for(EVENT_PRESSURE);
-	struct count_key key = { .who = number };
+	struct count_key key = { .task = number };
 
 	if (s)
 		count_in(&counts_0, 0, s, &key);
@@ -151,16 +152,16 @@ int make_page(void *ctx)
 }
 
 SEC("raw_tp")
-int make_held(void *ctx)
+int make_deferred(void *ctx)
 {
-	struct scratch *s = scratch_for(EVENT_HELD);
+	struct scratch *s = scratch_for(EVENT_DEFERRED);
 	struct task_struct *task = (void *)bpf_get_current_task();
 
 	if (!s)
 		return 0;
 	s->mm = BPF_CORE_READ(task, mm);
 	s->regs.sp = stack_pointer;
-	s->held_len = 0;
+	s->deferred_len = 0;
 	s->user_hash = s->kernel_hash = 0;
 	hold(s);
 	return 0;

@@ -110,7 +110,7 @@ static void configure(struct ring_check_bpf *skel)
 		{ skel->maps.events, RING_BYTES },
 		{ skel->maps.counts_0, COUNTS_MAX },
 		{ skel->maps.counts_1, COUNTS_MAX },
-		{ skel->maps.whos, COUNTS_MAX },
+		{ skel->maps.tasks, COUNTS_MAX },
 		{ skel->maps.stacks, 4 * COUNTS_MAX },
 		{ skel->maps.objects, COUNTS_MAX },
 		{ skel->maps.targets, 1 },
@@ -307,9 +307,10 @@ static const char *page_place(const struct check *c, uint32_t page)
 /* A ring that nobody reads takes some of each. */
 static void fill(struct check *c)
 {
-	struct bpf_program *const programs[] = { c->skel->progs.make_who, c->skel->progs.make_stack,
-		c->skel->progs.make_leaf, c->skel->progs.make_jit, c->skel->progs.make_tick,
-		c->skel->progs.make_page, c->skel->progs.make_held, c->skel->progs.make_pressure };
+	struct bpf_program *const programs[] = { c->skel->progs.make_task,
+		c->skel->progs.make_stack, c->skel->progs.make_leaf, c->skel->progs.make_jit,
+		c->skel->progs.make_tick, c->skel->progs.make_page, c->skel->progs.make_deferred,
+		c->skel->progs.make_pressure };
 	char room[STACK_ROOM];
 
 	memset(room, 0, sizeof(room));
@@ -375,7 +376,7 @@ static void check_again(struct check *c)
 		uint32_t kind;
 		struct bpf_program *program;
 	} rows[] = {
-		{ EVENT_WHO, c->skel->progs.make_who },
+		{ EVENT_TASK, c->skel->progs.make_task },
 		{ EVENT_STACK, c->skel->progs.make_stack },
 		{ EVENT_LEAF, c->skel->progs.make_leaf },
 		{ EVENT_JIT, c->skel->progs.make_jit },
@@ -481,7 +482,7 @@ static void check_ticks(struct check *c)
 	if (cpus > CPUS_MAX)
 		cpus = CPUS_MAX;
 	fill(c); /* the ring, once more */
-	before = lost(c, EVENT_WHO) + lost(c, EVENT_STACK) + lost(c, EVENT_LEAF);
+	before = lost(c, EVENT_TASK) + lost(c, EVENT_STACK) + lost(c, EVENT_LEAF);
 	pid = start_spinner(c);
 	for (int cpu = 0; cpu < cpus; cpu++)
 		attach_clock(c, cpu);
@@ -494,7 +495,7 @@ static void check_ticks(struct check *c)
 	for (int cpu = 0; cpu < cpus; cpu++)
 		bpf_link__destroy(c->clocks[cpu]);
 	sum_ticks(c, &sum);
-	in_ticks = lost(c, EVENT_WHO) + lost(c, EVENT_STACK) + lost(c, EVENT_LEAF) - before;
+	in_ticks = lost(c, EVENT_TASK) + lost(c, EVENT_STACK) + lost(c, EVENT_LEAF) - before;
 	say(c, sum.ticks == sum.samples + sum.idle + sum.filtered + sum.lost[LOST_RING_FULL],
 		"ticks: %llu = %llu samples + %llu idle + %llu filtered + %llu ring_full",
 		sum.ticks, sum.samples, sum.idle, sum.filtered, sum.lost[LOST_RING_FULL]);

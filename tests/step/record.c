@@ -100,7 +100,7 @@ static void write_frame(struct record *r, struct space *space, uint64_t frame)
 		object_symbol(m->object, payload, &offset));
 }
 
-void record_end(struct record *r, struct space *space, const struct event_held *held,
+void record_end(struct record *r, struct space *space, const struct event_deferred *deferred,
 	const struct walk_stack *stack, uint32_t end)
 {
 	static const char *const ends[] = {
@@ -109,10 +109,10 @@ void record_end(struct record *r, struct space *space, const struct event_held *
 #undef X
 	};
 
-	fprintf(r->file, "regs %llx %llx %llx %llx", held->pc, held->sp, held->fp,
-		held->start_stack);
+	fprintf(r->file, "regs %llx %llx %llx %llx", deferred->pc, deferred->sp, deferred->fp,
+		deferred->start_stack);
 	for (int i = 0; i < GPRS; i++)
-		fprintf(r->file, " %llx", held->gpr[i]);
+		fprintf(r->file, " %llx", deferred->gpr[i]);
 	fputc('\n', r->file);
 	vec_each (&space->code, m) {
 		const struct object *o =

@@ -30,5 +30,5 @@ int record_begin(struct record *record, struct space *space, uint64_t pc);
 void record_rule(struct record *record, uint32_t object, uint64_t file_offset,
 	const struct unwind_rule *rule);
 void record_memory(struct record *record, uint64_t addr, const void *bytes, uint32_t size);
-void record_end(struct record *record, struct space *space, const struct event_held *held,
+void record_end(struct record *record, struct space *space, const struct event_deferred *deferred,
 	const struct walk_stack *stack, uint32_t end);

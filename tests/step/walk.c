@@ -49,7 +49,7 @@ static int read_memory(
 	return err;
 }
 
-static void take_registers(const struct user_regs_struct *from, struct event_held *to)
+static void take_registers(const struct user_regs_struct *from, struct event_deferred *to)
 {
 	/* By DWARF number. */
 	const unsigned long long gpr[] = { from->rax, from->rdx, from->rcx, from->rbx, from->rsi,
@@ -76,7 +76,7 @@ static uint64_t address_of(const struct space *space, uint64_t frame)
 void walk_now(struct space *space, const struct user_regs_struct *regs, struct chain *out,
 	struct record *record)
 {
-	static struct event_held held;
+	static struct event_deferred deferred;
 	uint64_t frames[STACK_USER_FRAMES_MAX];
 	struct walk_stack stack = { .frames = frames };
 	struct walking walking = { space, record };
@@ -88,14 +88,14 @@ void walk_now(struct space *space, const struct user_regs_struct *regs, struct c
 		.read = read_memory,
 	};
 
-	take_registers(regs, &held);
-	held.start_stack = space->start_stack;
-	held.stack_bytes = record ? 0 : space->stack_len;
-	memcpy(held.stack, space->stack, held.stack_bytes);
-	out->end = walk_held(&world, &held, space->code.data, space->code.len, &stack);
+	take_registers(regs, &deferred);
+	deferred.start_stack = space->start_stack;
+	deferred.stack_bytes = record ? 0 : space->stack_len;
+	memcpy(deferred.stack, space->stack, deferred.stack_bytes);
+	out->end = walk_deferred(&world, &deferred, space->code.data, space->code.len, &stack);
 	out->len = stack.frames_len;
 	for (uint32_t i = 0; i < out->len; i++)
 		out->at[i] = address_of(space, frames[i]);
 	if (record)
-		record_end(record, space, &held, &stack, out->end);
+		record_end(record, space, &deferred, &stack, out->end);
 }

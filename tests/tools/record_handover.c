@@ -134,14 +134,14 @@ static int on_object(void *ctx, const struct event_object *e)
 	return err;
 }
 
-static int on_who(void *ctx, const struct event_who *e)
+static int on_task(void *ctx, const struct event_task *e)
 {
 	use(OF_PROCESS, e->key.tgid);
 	use(OF_CGROUP, e->key.cgroup);
 	note(ANYBODY, 0, "who id=%u process=%u started=%llu cgroup=%llu thread=%u comm=%.*s", e->id,
 		e->key.tgid, U(e->key.start_ns), U(e->key.cgroup), e->key.tid, COMM_LEN - 1,
 		e->key.comm);
-	return rec.callbacks.who(ctx, e);
+	return rec.callbacks.task(ctx, e);
 }
 
 static int on_stack(void *ctx, const struct event_stack *e, const uint64_t *frames)
@@ -196,7 +196,7 @@ static void note_stack(const uint8_t *bytes, uint32_t len)
 	}
 }
 
-static int on_held(void *ctx, const struct event_held *e)
+static int on_deferred(void *ctx, const struct event_deferred *e)
 {
 	struct buf line = BUF_INIT;
 
@@ -205,15 +205,15 @@ static int on_held(void *ctx, const struct event_held *e)
 	buf_printf(&line,
 		"deferred who=%u kernel=0x%llx process=%u started=%llu cpu=%u pc=0x%llx sp=0x%llx "
 		"fp=0x%llx top=0x%llx exact=%u anon=%u size=%u tick_cpu=%u time=%llu gpr=",
-		e->who, U(e->kernel_stack), e->tgid, U(e->start_ns), e->cpu, U(e->pc), U(e->sp),
+		e->task, U(e->kernel_stack), e->tgid, U(e->start_ns), e->cpu, U(e->pc), U(e->sp),
 		U(e->fp), U(e->start_stack), e->exact, e->anon, e->stack_bytes, e->tick_cpu,
 		U(e->time_ns));
-	for (int i = 0; i < HELD_GPRS; i++)
+	for (int i = 0; i < DEFERRED_GPRS; i++)
 		buf_printf(&line, "%s0x%llx", i ? "," : "", U(e->gpr[i]));
 	handover_put_frames(&line, e->frames, e->frames_len);
 	add(ANYBODY, 0, &line);
 	note_stack(e->stack, e->stack_bytes);
-	return rec.callbacks.held(ctx, e);
+	return rec.callbacks.deferred(ctx, e);
 }
 
 static int on_cgroup(void *ctx, const struct event_cgroup *e)
@@ -230,7 +230,7 @@ static int on_cgroup(void *ctx, const struct event_cgroup *e)
 static int on_count(void *ctx, const struct count_key *key, uint64_t count)
 {
 	note(ANYBODY, 0, "count user=0x%llx kernel=0x%llx who=%u cpu=%u count=%llu",
-		U(key->user_stack), U(key->kernel_stack), key->who, key->cpu, U(count));
+		U(key->user_stack), U(key->kernel_stack), key->task, key->cpu, U(count));
 	return rec.callbacks.count(ctx, key, count);
 }
 
@@ -266,12 +266,12 @@ int __wrap_sampler_open(const struct sampler_options *options, const struct samp
 
 	rec.callbacks = *events;
 	ours.object = on_object;
-	ours.who = on_who;
+	ours.task = on_task;
 	ours.stack = on_stack;
 	ours.leaf = on_leaf;
 	ours.jit = on_jit;
 	ours.exec = on_exec;
-	ours.held = on_held;
+	ours.deferred = on_deferred;
 	ours.cgroup = on_cgroup;
 	ours.count = on_count;
 	ours.tick = on_tick;

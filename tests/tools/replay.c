@@ -88,7 +88,8 @@ static void write_account(struct agent *agent, int folder)
 		if (a.stacks_truncated[i])
 			buf_printf(
 				&out, "  truncated %s %llu\n", ends[i], U(a.stacks_truncated[i]));
-	buf_printf(&out, "deferred %llu finished %llu\n", U(a.held.held), U(a.held.finished));
+	buf_printf(&out, "deferred %llu finished %llu\n", U(a.deferred.deferred),
+		U(a.deferred.finished));
 	buf_printf(&out, "frames %llu named %llu inlined %llu\n", U(a.frames_total),
 		U(a.frames_named), U(a.frames_inlined));
 	for (size_t i = 0; i < ARRAY_SIZE(a.frames_by_source); i++)

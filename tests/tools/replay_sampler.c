@@ -72,7 +72,7 @@ static int give_object(struct sampler *s, const char *line)
 
 static int give_who(struct sampler *s, const char *line)
 {
-	struct event_who e = { .kind = EVENT_WHO,
+	struct event_task e = { .kind = EVENT_TASK,
 		.id = n32(line, "id"),
 		.key = { .start_ns = handover_number(line, "started"),
 			.cgroup = handover_number(line, "cgroup"),
@@ -80,7 +80,7 @@ static int give_who(struct sampler *s, const char *line)
 			.tid = n32(line, "thread") } };
 
 	snprintf(e.key.comm, sizeof(e.key.comm), "%s", handover_text(line, "comm"));
-	return s->callbacks.who(s->ctx, &e);
+	return s->callbacks.task(s->ctx, &e);
 }
 
 static int give_stack(struct sampler *s, const char *line)
@@ -128,7 +128,7 @@ static int give_exec(struct sampler *s, const char *line)
 	return s->callbacks.exec(s->ctx, &e);
 }
 
-static void read_stack(struct event_held *e, const char *line)
+static void read_stack(struct event_deferred *e, const char *line)
 {
 	const char *hex = handover_text(line, "hex");
 	unsigned int byte;
@@ -141,13 +141,13 @@ static void read_stack(struct event_held *e, const char *line)
 /* The lines after it are its stack. */
 static int give_deferred(struct sampler *s, const char *line)
 {
-	static struct event_held e;
+	static struct event_deferred e;
 	const char *gpr = handover_text(line, "gpr");
 	char *end;
 
-	e = (struct event_held){
-		.kind = EVENT_HELD,
-		.who = n32(line, "who"),
+	e = (struct event_deferred){
+		.kind = EVENT_DEFERRED,
+		.task = n32(line, "who"),
 		.kernel_stack = handover_number(line, "kernel"),
 		.start_ns = handover_number(line, "started"),
 		.tgid = n32(line, "process"),
@@ -162,12 +162,12 @@ static int give_deferred(struct sampler *s, const char *line)
 		.tick_cpu = n32(line, "tick_cpu"),
 		.time_ns = handover_number(line, "time"),
 	};
-	for (int i = 0; i < HELD_GPRS; i++, gpr = end + (*end == ','))
+	for (int i = 0; i < DEFERRED_GPRS; i++, gpr = end + (*end == ','))
 		e.gpr[i] = strtoull(gpr, &end, 0);
 	e.frames_len = (uint16_t)handover_frames(line, e.frames, STACK_USER_FRAMES_MAX);
 	for (; handover_is(line_at(s->at), "stack_bytes"); s->at++)
 		read_stack(&e, line_at(s->at));
-	return s->callbacks.held(s->ctx, &e);
+	return s->callbacks.deferred(s->ctx, &e);
 }
 
 static int give_cgroup(struct sampler *s, const char *line, enum cgroup_change change)
@@ -378,7 +378,7 @@ int sampler_drain(struct sampler *s)
 		const struct count_key key = {
 			.user_stack = handover_number(line, "user"),
 			.kernel_stack = handover_number(line, "kernel"),
-			.who = n32(line, "who"),
+			.task = n32(line, "who"),
 			.cpu = n32(line, "cpu"),
 		};
 
@@ -404,7 +404,7 @@ void sampler_forget_stack(struct sampler *s, uint64_t hash)
 	(void)hash;
 }
 
-void sampler_forget_who(struct sampler *s, const struct who_key *key)
+void sampler_forget_task(struct sampler *s, const struct task_key *key)
 {
 	(void)s;
 	(void)key;

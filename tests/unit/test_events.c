@@ -27,11 +27,11 @@ struct seen {
 	}
 
 CALLBACK(object, EVENT_OBJECT)
-CALLBACK(who, EVENT_WHO)
+CALLBACK(task, EVENT_TASK)
 CALLBACK(jit, EVENT_JIT)
 CALLBACK(exec, EVENT_EXEC)
 CALLBACK(page, EVENT_PAGE)
-CALLBACK(held, EVENT_HELD)
+CALLBACK(deferred, EVENT_DEFERRED)
 
 static int on_stack(void *ctx, const struct event_stack *event, const uint64_t *frames)
 {
@@ -55,12 +55,12 @@ static int on_cgroup(void *ctx, const struct event_cgroup *event)
 
 static const struct sampler_events callbacks = {
 	.object = on_object,
-	.who = on_who,
+	.task = on_task,
 	.stack = on_stack,
 	.jit = on_jit,
 	.exec = on_exec,
 	.page = on_page,
-	.held = on_held,
+	.deferred = on_deferred,
 	.cgroup = on_cgroup,
 };
 
@@ -72,17 +72,17 @@ static const struct {
 } kinds[] = {
 	{ EVENT_STACK, sizeof(struct event_stack), false },
 	{ EVENT_OBJECT, sizeof(struct event_object), true },
-	{ EVENT_WHO, sizeof(struct event_who), false },
+	{ EVENT_TASK, sizeof(struct event_task), false },
 	{ EVENT_JIT, sizeof(struct event_jit), true },
 	{ EVENT_EXEC, sizeof(struct event_exec), true },
 	{ EVENT_PAGE, sizeof(struct event_page), false },
-	{ EVENT_HELD, offsetof(struct event_held, stack), false },
+	{ EVENT_DEFERRED, offsetof(struct event_deferred, stack), false },
 	{ EVENT_CGROUP, offsetof(struct event_cgroup, path) + 1, true },
 };
 
 union any {
 	uint32_t kind;
-	struct event_held largest;
+	struct event_deferred largest;
 };
 
 static void an_event_reaches_its_callback_when_it_is_whole(void **state)
@@ -117,7 +117,8 @@ static void an_event_without_room_is_counted_once(void **state)
 			events_take(&events, &event, kinds[i].bytes);
 			if (events.dropped[kinds[i].kind] != want)
 				fail_msg("kind %u, answer %d", kinds[i].kind, answers[j]);
-			assert_int_equal(events.lost_memory, kinds[i].kind == EVENT_HELD && j < 3);
+			assert_int_equal(
+				events.lost_memory, kinds[i].kind == EVENT_DEFERRED && j < 3);
 		}
 	}
 }
@@ -128,8 +129,8 @@ static void a_leaf_and_a_tick_go_into_the_tally(void **state)
 	struct {
 		struct event_stack head;
 		uint64_t frames[3];
-	} stack = { { .kind = EVENT_STACK, .hash = 1, .rest = 2, .frames_len = 3 }, { 7, 8, 9 } };
-	struct event_leaf leaf = { .kind = EVENT_LEAF, .hash = 3, .rest = 2, .frame = 70 };
+	} stack = { { .kind = EVENT_STACK, .hash = 1, .below_leaf = 2, .frames_len = 3 }, { 7, 8, 9 } };
+	struct event_leaf leaf = { .kind = EVENT_LEAF, .hash = 3, .below_leaf = 2, .frame = 70 };
 	struct event_tick tick = { .kind = EVENT_TICK, .id = 5, .time_ns = 1000 };
 	struct tally tally = { 0 };
 	struct events events = { .callbacks = callbacks, .tally = &tally };

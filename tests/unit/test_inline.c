@@ -561,9 +561,9 @@ static uint32_t owner(const struct cover_range *ranges, size_t len, uint64_t at)
 	for (size_t i = 0; i < len; i++)
 		if (at >= ranges[i].start && at < ranges[i].end &&
 			(!best || ranges[i].depth > best->depth ||
-				(ranges[i].depth == best->depth && ranges[i].who < best->who)))
+				(ranges[i].depth == best->depth && ranges[i].owner < best->owner)))
 			best = &ranges[i];
-	return best ? best->who : COVER_NONE;
+	return best ? best->owner : COVER_NONE;
 }
 
 static void a_cover_agrees_with_a_search_of_all_ranges(void **state)
@@ -580,14 +580,14 @@ static void a_cover_agrees_with_a_search_of_all_ranges(void **state)
 			ranges[i].start = 1000 + roll(&dice) % 64;
 			ranges[i].end = ranges[i].start + roll(&dice) % 16; /* empty too */
 			ranges[i].depth = roll(&dice) % 4;
-			ranges[i].who = i;
+			ranges[i].owner = i;
 		}
 		assert_int_equal(cover_make(ranges, len, &cover), 0);
 		for (uint64_t at = 990; at < 1090; at++)
 			assert_int_equal(cover_find(&cover, at), owner(ranges, len, at));
 		for (size_t i = 1; i < cover.pieces.len; i++)
 			assert_int_not_equal(
-				cover.pieces.data[i].who, cover.pieces.data[i - 1].who);
+				cover.pieces.data[i].owner, cover.pieces.data[i - 1].owner);
 		cover_done(&cover);
 	}
 }

@@ -189,7 +189,7 @@ static void a_page_that_cannot_be_loaded_may_be_asked_for_again(void **state)
 	assert_int_equal(put(0, &large), 0);
 	page = told(0)->page_base;
 	assert_true(made_ask(made, page));
-	publish_rest(publish);
+	publish_unmap(publish);
 	made->failing = 1; /* the slab cannot be mapped */
 	assert_int_equal(publish_page(publish, OBJECT_FIRST, page), -ENOMEM);
 	assert_true(made_ask(made, page));
@@ -258,7 +258,7 @@ static void a_walk_finds_the_page_that_bpf_would(void **state)
 	assert_int_equal(
 		publish_find_page(publish, OBJECT_FIRST, 30U << ROWS_PAGE_SHIFT, &data), END_NONE);
 	assert_null(data.data);
-	publish_rest(publish);
+	publish_unmap(publish);
 	made->failing = 1;
 	assert_int_equal(publish_find_page(publish, OBJECT_FIRST, 0, &data), END_NO_TABLE);
 }

@@ -11,11 +11,11 @@ static void a_stack_that_was_made_here_can_be_built_upon_when_bpf_tells_it(void 
 {
 	static const uint64_t frames[] = { 1, 2, 3 };
 	struct event_stack made = { .hash = 7, .frames_len = 3 }, told = made;
-	const struct event_leaf leaf = { .hash = 8, .rest = 70, .frame = 9 };
+	const struct event_leaf leaf = { .hash = 8, .below_leaf = 70, .frame = 9 };
 	struct tally tally = { 0 };
 
 	(void)state;
-	told.rest = 70;
+	told.below_leaf = 70;
 	assert_int_equal(tally_stack(&tally, &made, frames), 0);
 	assert_int_equal(tally_leaf(&tally, &leaf), -ENOENT);
 	assert_int_equal(tally_stack(&tally, &told, frames), 0);
@@ -29,25 +29,25 @@ static void a_stack_that_was_made_here_can_be_built_upon_when_bpf_tells_it(void 
 static void what_is_told_again_is_not_about_to_be_forgotten(void **state)
 {
 	struct tally tally = { 0 };
-	struct event_stack full = { .frames_len = 2, .hash = 11, .rest = 7 };
-	struct event_stack other = { .frames_len = 2, .hash = 12, .rest = 7 };
-	struct event_leaf leaf = { .hash = 13, .rest = 7, .frame = 99 };
-	struct event_who who = { .id = 5 };
+	struct event_stack full = { .frames_len = 2, .hash = 11, .below_leaf = 7 };
+	struct event_stack other = { .frames_len = 2, .hash = 12, .below_leaf = 7 };
+	struct event_leaf leaf = { .hash = 13, .below_leaf = 7, .frame = 99 };
+	struct event_task task = { .id = 5 };
 	uint64_t frames[] = { 1, 2 }, others[] = { 3, 2 };
 
 	(void)state;
 	assert_int_equal(tally_stack(&tally, &full, frames), 0);
 	assert_int_equal(tally_stack(&tally, &other, others), 0);
-	assert_int_equal(tally_task(&tally, &who), 0);
+	assert_int_equal(tally_task(&tally, &task), 0);
 	tally.interval = 4;
 	assert_int_equal(tally_stack(&tally, &full, frames), 0);
-	assert_int_equal(tally_task(&tally, &who), 0);
+	assert_int_equal(tally_task(&tally, &task), 0);
 	assert_int_equal(tally.stacks.len, 2);
 	assert_int_equal(tally.stacks.data[0].used, 4);
 	assert_int_equal(tally.stacks.data[1].used, 0);
 	assert_int_equal(tally.tasks.data[0].used, 4);
 	/* What is built upon it outlives the other one, which goes. */
-	assert_int_equal(*hash_find(&tally.by_rest, 7), 0);
+	assert_int_equal(*hash_find(&tally.by_below_leaf, 7), 0);
 	assert_int_equal(tally_leaf(&tally, &leaf), 0);
 	assert_int_equal(tally.stacks.data[2].frames[0], 99);
 	assert_int_equal(tally.stacks.data[2].frames[1], 2);
@@ -57,14 +57,14 @@ static void what_is_told_again_is_not_about_to_be_forgotten(void **state)
 static void ticks_are_counted_under_their_keys_and_the_rest_is_carried(void **state)
 {
 	struct tally tally = { 0 };
-	struct event_stack stack = { .frames_len = 1, .hash = 11, .rest = 7 };
-	struct event_who who = { .id = 5 };
-	struct count_key key = { .user_stack = 11, .who = 5 }, unknown = { .user_stack = 1 };
+	struct event_stack stack = { .frames_len = 1, .hash = 11, .below_leaf = 7 };
+	struct event_task task = { .id = 5 };
+	struct count_key key = { .user_stack = 11, .task = 5 }, unknown = { .user_stack = 1 };
 	uint64_t frame = 1;
 
 	(void)state;
 	assert_int_equal(tally_stack(&tally, &stack, &frame), 0);
-	assert_int_equal(tally_task(&tally, &who), 0);
+	assert_int_equal(tally_task(&tally, &task), 0);
 	assert_int_equal(tally_key(&tally, &unknown, 30), -ENOENT);
 	assert_int_equal(tally_tick(&tally, &key, 1, 10), 0);
 	assert_int_equal(tally_tick(&tally, &key, 1, 20), 0);

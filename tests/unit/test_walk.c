@@ -33,7 +33,7 @@ struct known_rule {
 };
 
 struct recorded {
-	struct event_held held;
+	struct event_deferred deferred;
 	VEC(struct scan_mapping) code;
 	VEC(struct known_rule) rules;
 	VEC(struct piece) pieces;
@@ -48,13 +48,14 @@ struct recorded {
 
 static void parse_registers(struct recorded *r, char *text)
 {
-	__u64 *const fields[] = { &r->held.pc, &r->held.sp, &r->held.fp, &r->held.start_stack };
+	__u64 *const fields[] = { &r->deferred.pc, &r->deferred.sp, &r->deferred.fp,
+		&r->deferred.start_stack };
 
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
 		*fields[i] = strtoull(text, &text, 16);
 	for (int i = 0; i < 16; i++)
-		r->held.gpr[i] = strtoull(text, &text, 16);
-	r->held.exact = 1;
+		r->deferred.gpr[i] = strtoull(text, &text, 16);
+	r->deferred.exact = 1;
 }
 
 static void parse_code(struct recorded *r, const char *text)
@@ -220,7 +221,7 @@ static uint32_t walk(struct recorded *r, struct walk_stack *out)
 		.read = read_memory,
 	};
 
-	return walk_held(&world, &r->held, r->code.data, r->code.len, out);
+	return walk_deferred(&world, &r->deferred, r->code.data, r->code.len, out);
 }
 
 static void check(struct recorded *r, const char *path)
@@ -266,30 +267,30 @@ static void recorded_stacks_are_walked_to_their_ends(void **state)
 static void hold(struct recorded *r)
 {
 	vec_each (&r->pieces, p) {
-		uint64_t at = p->addr - r->held.sp;
+		uint64_t at = p->addr - r->deferred.sp;
 
-		if (at > HELD_STACK_BYTES || p->size > HELD_STACK_BYTES - at)
+		if (at > DEFERRED_STACK_BYTES || p->size > DEFERRED_STACK_BYTES - at)
 			continue;
-		memcpy(r->held.stack + at, p->bytes, p->size);
-		if (at + p->size > r->held.stack_bytes)
-			r->held.stack_bytes = (uint32_t)at + p->size;
+		memcpy(r->deferred.stack + at, p->bytes, p->size);
+		if (at + p->size > r->deferred.stack_bytes)
+			r->deferred.stack_bytes = (uint32_t)at + p->size;
 		p->size = 0;
 	}
 }
 
-static void check_held(struct recorded *r, const char *path)
+static void check_deferred(struct recorded *r, const char *path)
 {
 	r->strict = false;
 	hold(r);
-	if (r->held.stack_bytes < 64 && r->frames_len > 1)
-		fail_msg("%s: %u bytes are held", path, r->held.stack_bytes);
+	if (r->deferred.stack_bytes < 64 && r->frames_len > 1)
+		fail_msg("%s: %u bytes are kept", path, r->deferred.stack_bytes);
 	check(r, path);
 }
 
 static void held_bytes_are_walked_as_the_stack_itself(void **state)
 {
 	(void)state;
-	for_each_fixture(check_held);
+	for_each_fixture(check_deferred);
 }
 
 /* BPF stopped at some frame: the walk goes on from there, behind those that it had. */
@@ -299,9 +300,9 @@ static void check_behind_others(struct recorded *r, const char *path)
 	uint64_t frames[STACK_USER_FRAMES_MAX];
 	struct walk_stack stack = { .frames = frames };
 
-	r->held.frames_len = (uint16_t)before;
+	r->deferred.frames_len = (uint16_t)before;
 	for (uint32_t i = 0; i < before; i++)
-		r->held.frames[i] = 1000 + i;
+		r->deferred.frames[i] = 1000 + i;
 	if (walk(r, &stack) != END_DEPTH && r->frames_len > 2)
 		fail_msg("%s: no end by depth", path);
 	assert_true(stack.frames_len <= STACK_USER_FRAMES_MAX);
@@ -337,7 +338,7 @@ static uint64_t some_word(const struct recorded *r)
 	case 0:
 		return m->start + (uint64_t)rand() % (m->end - m->start);
 	case 1:
-		return r->held.sp + (uint64_t)(rand() % 4096) - 512;
+		return r->deferred.sp + (uint64_t)(rand() % 4096) - 512;
 	case 2:
 		return (uint64_t)rand() << 33 | (uint64_t)rand();
 	case 3:
@@ -359,11 +360,11 @@ static void spoil(struct recorded *r, const char *path)
 			memcpy(p->bytes + (size_t)rand() % (p->size - sizeof(word) + 1), &word,
 				sizeof(word));
 		if (i % 8 == 0)
-			r->held.gpr[rand() % 16] = some_word(r);
+			r->deferred.gpr[rand() % 16] = some_word(r);
 		if (i % 16 == 0)
-			r->held.fp = some_word(r);
+			r->deferred.fp = some_word(r);
 		if (i % 64 == 0)
-			r->held.sp = some_word(r);
+			r->deferred.sp = some_word(r);
 		if (r->rules.len > 0 && i % 4 == 0)
 			r->rules.data[(size_t)rand() % r->rules.len].rule.cfa =
 				(uint8_t)(rand() % 7);
@@ -386,10 +387,10 @@ static void cut(struct recorded *r, const char *path)
 	hold(r);
 	vec_each (&r->pieces, piece)
 		piece->size = 0;
-	while (r->held.stack_bytes > 0) {
-		uint8_t bytes = r->held.stack_bytes > 64 ? 8 : 1;
+	while (r->deferred.stack_bytes > 0) {
+		uint8_t bytes = r->deferred.stack_bytes > 64 ? 8 : 1;
 
-		r->held.stack_bytes -= bytes;
+		r->deferred.stack_bytes -= bytes;
 		check_spoilt(r);
 	}
 }
@@ -431,8 +432,8 @@ static uint32_t ready(void *ctx, uint32_t object)
 
 static void a_walk_asks_for_memory_so_many_times_and_no_more(void **state)
 {
-	static struct event_held held = {
-		.pc = 0x10100, .sp = 0x7000, .exact = 1, .stack_bytes = HELD_STACK_BYTES
+	static struct event_deferred deferred = {
+		.pc = 0x10100, .sp = 0x7000, .exact = 1, .stack_bytes = DEFERRED_STACK_BYTES
 	};
 	const struct scan_mapping code = { .start = 0x10000, .end = 0x20000, .object = 1 };
 	uint64_t frames[STACK_USER_FRAMES_MAX];
@@ -443,12 +444,12 @@ static void a_walk_asks_for_memory_so_many_times_and_no_more(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i + 8 <= sizeof(held.stack); i += 8) {
+	for (size_t i = 0; i + 8 <= sizeof(deferred.stack); i += 8) {
 		uint64_t word = i % 24 ? 0x30000 : 0x10100;
 
-		memcpy(held.stack + i, &word, sizeof(word));
+		memcpy(deferred.stack + i, &word, sizeof(word));
 	}
-	walk_held(&world, &held, &code, 1, &stack);
+	walk_deferred(&world, &deferred, &code, 1, &stack);
 	assert_in_range(reads, 100, WALK_READS_MAX);
 	assert_true(stack.frames_len > 1);
 }

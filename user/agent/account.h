@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "bpf/reasons.h"
 #include "containers/containers.h"
-#include "agent/held.h"
+#include "agent/deferred.h"
 #include "agent/objects.h"
 #include "sampler/sampler.h"
 #include "unwind/publish.h"
@@ -38,7 +38,7 @@ struct account {
 	struct objects_stats objects;
 	const struct objects *files; /* for the lists of single files; NULL: they stay empty */
 	struct publish_stats tables;
-	struct held_stats held;
+	struct deferred_stats deferred;
 	struct worker_stats worker;
 	uint64_t stacks_total, stacks_complete;
 	uint64_t stacks_truncated[STACK_ENDS_LEN];

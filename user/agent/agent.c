@@ -20,7 +20,7 @@
 #include "containers/cgroup_view.h"
 #include "containers/containers.h"
 #include "agent/fill.h"
-#include "agent/held.h"
+#include "agent/deferred.h"
 #include "agent/naming.h"
 #include "agent/objects.h"
 #include "agent/privileges.h"
@@ -35,7 +35,7 @@
 
 #define EXECS_MAX 4096
 #define TABLES_WAIT_NS (1800 * NSEC_PER_MSEC)
-#define HELD_WAIT_NS (1000 * NSEC_PER_MSEC)
+#define DEFERRED_WAIT_NS (1000 * NSEC_PER_MSEC)
 #define TABLES_POLL_MS 50
 #define NAMES_WAIT_NS (20 * NSEC_PER_SEC)
 #define CONTAINERS_WAIT_NS (2 * NSEC_PER_SEC)
@@ -50,7 +50,7 @@ struct agent {
 	struct tally tally;
 	struct objects *objects;
 	struct processes *processes;
-	struct held *held;
+	struct deferred *deferred;
 	VEC(struct event_exec) execs; /* processes that run a file not met before */
 	struct worker_client *worker;
 	struct fetch *fetch;     /* NULL: no debuginfod server is to be asked */
@@ -97,7 +97,7 @@ static void on_process_dropped(void *ctx, uint64_t id)
 	worker_client_drop_map(agent->worker, id);
 }
 
-static int on_who(void *ctx, const struct event_who *event)
+static int on_task(void *ctx, const struct event_task *event)
 {
 	struct agent *agent = ctx;
 
@@ -141,13 +141,13 @@ static int on_page(void *ctx, const struct event_page *event)
 	return outcome < 0 ? outcome : 0; /* PUBLISH_NO_SUCH_PAGE: the table is gone */
 }
 
-static int on_held(void *ctx, const struct event_held *event)
+static int on_deferred(void *ctx, const struct event_deferred *event)
 {
 	struct agent *agent = ctx;
 
 	if (event->anon)
 		processes_add(agent->processes, event->tgid, event->start_ns);
-	return held_put(agent->held, event);
+	return deferred_put(agent->deferred, event);
 }
 
 static int on_cgroup(void *ctx, const struct event_cgroup *event)
@@ -159,12 +159,12 @@ static int on_cgroup(void *ctx, const struct event_cgroup *event)
 
 static const struct sampler_events callbacks = {
 	.object = on_object,
-	.who = on_who,
+	.task = on_task,
 	.stack = on_stack,
 	.jit = on_jit,
 	.exec = on_exec,
 	.page = on_page,
-	.held = on_held,
+	.deferred = on_deferred,
 	.cgroup = on_cgroup,
 };
 
@@ -202,7 +202,7 @@ static int open_parts(struct agent *agent, struct why *why)
 	if (err == 0)
 		err = processes_new(on_process_dropped, agent, &agent->processes);
 	if (err == 0)
-		err = held_new(agent->sampler, &agent->tally, agent->objects, &agent->held);
+		err = deferred_new(agent->sampler, &agent->tally, agent->objects, &agent->deferred);
 	if (err == 0)
 		err = kernel_names_begin(agent->kernel, &agent->warnings);
 	if (err < 0)
@@ -309,7 +309,7 @@ void agent_free(struct agent *agent)
 {
 	if (!agent)
 		return;
-	held_free(agent->held);
+	deferred_free(agent->deferred);
 	processes_free(agent->processes);
 	fetch_free(agent->fetch);
 	inquiry_free(agent->inquiry);
@@ -335,7 +335,7 @@ static int meet(struct agent *agent)
 		err = sampler_scan(agent->sampler, 0, NULL, NULL);
 	if (err == 0)
 		err = sampler_poll(agent->sampler);
-	publish_rest(sampler_publish(agent->sampler));
+	publish_unmap(sampler_publish(agent->sampler));
 	return err;
 }
 
@@ -348,7 +348,7 @@ static int wait_for_worker(struct agent *agent)
 	return worker_client_poll(agent->worker);
 }
 
-/* Waits until the tables of what runs are there, but not for ever: what is late is held. */
+/* Waits until the tables of what runs are there, but not for ever: late samples are deferred. */
 static int wait_for_tables(struct agent *agent)
 {
 	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + TABLES_WAIT_NS;
@@ -357,25 +357,25 @@ static int wait_for_tables(struct agent *agent)
 	while (err == 0 && worker_client_pending(agent->worker) > 0 &&
 		clock_ns(CLOCK_MONOTONIC) < until_ns)
 		err = wait_for_worker(agent);
-	publish_rest(sampler_publish(agent->sampler));
+	publish_unmap(sampler_publish(agent->sampler));
 	return err;
 }
 
 /* Samples that wait for a table which is being made are worth a moment at an interval's end. */
-static int finish_held(struct agent *agent)
+static int finish_deferred(struct agent *agent)
 {
-	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + WAIT_NS(agent, HELD_WAIT_NS);
+	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + WAIT_NS(agent, DEFERRED_WAIT_NS);
 	int err = 0;
 
-	held_finish(agent->held);
-	while (err == 0 && held_waiting(agent->held) > 0 &&
+	deferred_finish(agent->deferred);
+	while (err == 0 && deferred_waiting(agent->deferred) > 0 &&
 		worker_client_pending(agent->worker) > 0 && clock_ns(CLOCK_MONOTONIC) < until_ns) {
 		err = wait_for_worker(agent);
 		if (err == 0)
 			err = sampler_poll(agent->sampler);
-		held_finish(agent->held);
+		deferred_finish(agent->deferred);
 	}
-	held_flush(agent->held);
+	deferred_flush(agent->deferred);
 	return err;
 }
 
@@ -428,7 +428,7 @@ int agent_poll(struct agent *agent)
 	for (size_t i = 0; i < agent->execs.len; i++) {
 		struct event_exec event = agent->execs.data[i];
 
-		held_watch(agent->held, event.tgid, event.start_ns);
+		deferred_watch(agent->deferred, event.tgid, event.start_ns);
 	}
 	if (agent->execs.len > 0 && err == 0)
 		err = sampler_poll(agent->sampler);
@@ -438,7 +438,7 @@ int agent_poll(struct agent *agent)
 	if (err == 0)
 		err = kernel_names_poll(agent->kernel);
 	fetch_poll(agent->fetch);
-	held_finish(agent->held);
+	deferred_finish(agent->deferred);
 	containers_poll(agent->containers);
 	if (err == 0 &&
 		(sampler_pressed(agent->sampler) ||
@@ -493,7 +493,7 @@ static int cut(struct agent *agent, struct profile *out, uint64_t *drained_ns)
 	cut_ns = timeline_round(&agent->tally.timeline, clock_ns(CLOCK_MONOTONIC));
 	err = sampler_drain(agent->sampler, agent->stopped);
 	*drained_ns = clock_ns(CLOCK_MONOTONIC);
-	held_err = finish_held(agent);
+	held_err = finish_deferred(agent);
 	tally_cut(&agent->tally, agent->stopped ? UINT64_MAX : cut_ns);
 	out->period_ns = NSEC_PER_SEC / agent->hz;
 	out->start_ns = agent->last_profile_real_ns;
@@ -588,7 +588,7 @@ void agent_account(struct agent *agent, struct account *out)
 	processes_refused(agent->processes, out->maps_refused);
 	containers_stats(agent->containers, &out->containers);
 	publish_stats(sampler_publish(agent->sampler), &out->tables);
-	held_stats(agent->held, &out->held);
+	deferred_stats(agent->deferred, &out->deferred);
 	worker_client_stats(agent->worker, &out->worker);
 	getrusage(RUSAGE_SELF, &usage);
 	out->agent_cpu_s = (double)clock_ns(CLOCK_PROCESS_CPUTIME_ID) / 1e9;

@@ -42,7 +42,7 @@ struct objects {
 
 DEFINE_CLEANUP(struct objects, objects_free)
 
-static int put(struct objects *objects, struct object *object)
+static int put_object(struct objects *objects, struct object *object)
 {
 	struct object **slot = vec_add(&objects->all);
 
@@ -92,7 +92,7 @@ static struct object *find_file(struct objects *objects, const struct object_key
 }
 
 /* BPF tells of the file again when somebody maps it. */
-static void tell_forgotten(struct objects *objects, const struct object_key *key, uint32_t id)
+static void drop_published(struct objects *objects, const struct object_key *key, uint32_t id)
 {
 	const struct publish_object gone = { *key, id };
 
@@ -122,7 +122,7 @@ static void open_file(
 	}
 	object_fail(object, (enum object_reason)reason);
 	if (object_may_come_again(object))
-		tell_forgotten(objects, &object->key, object->id);
+		drop_published(objects, &object->key, object->id);
 }
 
 static int add_new(struct objects *objects, const struct event_object *event)
@@ -141,7 +141,7 @@ static int add_new(struct objects *objects, const struct event_object *event)
 		object_fail(object, OBJECT_LIMIT);
 	else
 		open_file(objects, object, event);
-	err = put(objects, object);
+	err = put_object(objects, object);
 	if (err < 0)
 		return err;
 	TAKE_PTR(object);
@@ -159,7 +159,7 @@ static bool is_same_file(struct objects *objects, const struct event_object *eve
 /* Ids come again after two million. The one that has this id keeps it. */
 static int refuse_id(struct objects *objects, const struct event_object *event)
 {
-	tell_forgotten(objects, &event->key, OBJECT_NONE);
+	drop_published(objects, &event->key, OBJECT_NONE);
 	return -EEXIST;
 }
 
@@ -181,7 +181,7 @@ int objects_add(struct objects *objects, const struct event_object *event)
 	}
 	if (err == 0)
 		return objects_compile(objects, event->id);
-	tell_forgotten(objects, &event->key, event->id);
+	drop_published(objects, &event->key, event->id);
 	return err;
 }
 
@@ -510,7 +510,7 @@ void objects_bury(struct objects *objects)
 static int add_vdso(struct objects *objects)
 {
 	_cleanup_(object_freep) struct object *vdso = object_new(OBJECT_VDSO, "[vdso]");
-	int err = vdso ? put(objects, vdso) : -ENOMEM;
+	int err = vdso ? put_object(objects, vdso) : -ENOMEM;
 
 	if (err < 0)
 		return err;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/cursor.c - bounded reads with a sticky error. Every other reader is built on take(). */
+/* base/cursor.c - bounded reads with a sticky error. Every other reader is built on take_bytes().
+ */
 #include "base/cursor.h"
 
 #include <string.h>
 
 #define LEB_BYTES_MAX 10
 
-static const uint8_t *take(struct cursor *c, size_t len)
+static const uint8_t *take_bytes(struct cursor *c, size_t len)
 {
 	const uint8_t *at = c->at;
 
@@ -20,14 +21,14 @@ static const uint8_t *take(struct cursor *c, size_t len)
 
 uint8_t cursor_u8(struct cursor *c)
 {
-	const uint8_t *p = take(c, 1);
+	const uint8_t *p = take_bytes(c, 1);
 
 	return p ? *p : 0;
 }
 
 uint16_t cursor_u16(struct cursor *c)
 {
-	const uint8_t *p = take(c, sizeof(uint16_t));
+	const uint8_t *p = take_bytes(c, sizeof(uint16_t));
 	uint16_t v = 0;
 
 	if (p)
@@ -37,7 +38,7 @@ uint16_t cursor_u16(struct cursor *c)
 
 uint32_t cursor_u32(struct cursor *c)
 {
-	const uint8_t *p = take(c, sizeof(uint32_t));
+	const uint8_t *p = take_bytes(c, sizeof(uint32_t));
 	uint32_t v = 0;
 
 	if (p)
@@ -47,7 +48,7 @@ uint32_t cursor_u32(struct cursor *c)
 
 uint64_t cursor_u64(struct cursor *c)
 {
-	const uint8_t *p = take(c, sizeof(uint64_t));
+	const uint8_t *p = take_bytes(c, sizeof(uint64_t));
 	uint64_t v = 0;
 
 	if (p)
@@ -97,7 +98,7 @@ int64_t cursor_sleb(struct cursor *c)
 
 struct bytes cursor_bytes(struct cursor *c, size_t len)
 {
-	const uint8_t *p = take(c, len);
+	const uint8_t *p = take_bytes(c, len);
 
 	return p ? (struct bytes){ p, len } : (struct bytes){ 0 };
 }
@@ -117,7 +118,7 @@ const char *cursor_str(struct cursor *c)
 
 void cursor_skip(struct cursor *c, size_t len)
 {
-	take(c, len);
+	take_bytes(c, len);
 }
 
 void cursor_seek(struct cursor *c, size_t offset)
@@ -131,7 +132,7 @@ void cursor_seek(struct cursor *c, size_t offset)
 
 struct cursor cursor_sub(struct cursor *c, size_t len)
 {
-	const uint8_t *p = take(c, len);
+	const uint8_t *p = take_bytes(c, len);
 	struct cursor sub = cursor_init(p ? p : c->end, p ? len : 0);
 
 	sub.swap = c->swap;

@@ -227,7 +227,7 @@ void namer_poll(struct namer *namer)
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
-static int tell_names(struct namer *namer, size_t first, worker_name_fn fn, void *ctx)
+static int report_names(struct namer *namer, size_t first, worker_name_fn fn, void *ctx)
 {
 	struct cursor c = proto_answers(&namer->lane.in);
 	struct proto_answer answer;
@@ -308,7 +308,7 @@ static int ask_names(struct namer *namer, const struct proto_request *what,
 		*status = ask(namer, query->until_ns);
 		if (*status != WORKER_OK)
 			return 0;
-		err = tell_names(namer, *done, fn, ctx);
+		err = report_names(namer, *done, fn, ctx);
 		if (err < 0)
 			return err;
 		*done += namer->lane.in.reply.answered;

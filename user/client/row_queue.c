@@ -107,7 +107,7 @@ static bool take_job(struct row_queue *queue, struct row_job *out)
 
 /* ---- results -------------------------------------------------------------------------------- */
 
-static void tell_failure(struct row_queue *queue, uint64_t id, enum worker_status status)
+static void report_failure(struct row_queue *queue, uint64_t id, enum worker_status status)
 {
 	struct worker_rows rows = {
 		.id = id,
@@ -138,7 +138,7 @@ static void *map_rows(int fd, uint64_t size, struct unwind_rows_view *view)
 }
 
 /* False: the worker lied. */
-static bool tell_rows(struct row_queue *queue)
+static bool report_rows(struct row_queue *queue)
 {
 	const struct proto_rows *body = proto_body(&queue->lane.in);
 	struct unwind_rows_view view;
@@ -187,7 +187,7 @@ static void on_loss(struct row_queue *queue)
 		return;
 	if (blame_refuses(queue->blame, BLAME_ROWS, job.id) ||
 		row_queue_put(queue, job.id, job.fd) < 0) {
-		tell_failure(queue, job.id, WORKER_REFUSED);
+		report_failure(queue, job.id, WORKER_REFUSED);
 		return;
 	}
 	/* Its turn had come. */
@@ -203,7 +203,7 @@ static void on_reply(struct row_queue *queue)
 		queue->sandbox = (uint32_t)hello->sandbox;
 		return;
 	}
-	if (!tell_rows(queue)) {
+	if (!report_rows(queue)) {
 		lane_accuse(&queue->lane);
 		on_loss(queue);
 		return;
@@ -239,7 +239,7 @@ static bool send_next(struct row_queue *queue)
 	if (!take_job(queue, &job))
 		return false;
 	if (blame_refuses(queue->blame, BLAME_ROWS, job.id)) {
-		tell_failure(queue, job.id, WORKER_REFUSED);
+		report_failure(queue, job.id, WORKER_REFUSED);
 		return true;
 	}
 	err = send_job(queue, &job);
@@ -248,7 +248,7 @@ static bool send_next(struct row_queue *queue)
 		return false;
 	}
 	if (err < 0)
-		tell_failure(queue, job.id, WORKER_DOWN);
+		report_failure(queue, job.id, WORKER_DOWN);
 	return true;
 }
 

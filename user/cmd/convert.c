@@ -84,7 +84,7 @@ static int take_format(struct convert *c, const char *name, struct why *why)
 	return c->sink ? 0 : why_set(why, -EINVAL, "-f: unknown format: %s", name);
 }
 
-static int take(void *ctx, int id, const char *arg, struct why *why)
+static int take_option(void *ctx, int id, const char *arg, struct why *why)
 {
 	struct convert *c = ctx;
 
@@ -112,7 +112,9 @@ static int take(void *ctx, int id, const char *arg, struct why *why)
 
 static int parse(struct convert *c, int argc, char **argv, struct why *why)
 {
-	int len, err = options_parse_mixed(&table, argc, argv, take, c, &c->input, 1, &len, why);
+	int len,
+		err = options_parse_mixed(
+			&table, argc, argv, take_option, c, &c->input, 1, &len, why);
 
 	if (err < 0 || c->help)
 		return err;

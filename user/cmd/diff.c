@@ -13,7 +13,7 @@
 #include "cmd/input.h"
 #include "cmd/options.h"
 #include "output/output.h"
-#include "cmd/tell_answer.h"
+#include "cmd/log_answer.h"
 #include "cmd/unprivileged.h"
 #include "profile/folded_reader.h"
 #include "sink/diff.h"
@@ -101,7 +101,7 @@ static int take_asked(struct diff *d, int id, const char *arg, struct why *why)
 	return 0;
 }
 
-static int take(void *ctx, int id, const char *arg, struct why *why)
+static int take_option(void *ctx, int id, const char *arg, struct why *why)
 {
 	struct diff *d = ctx;
 
@@ -171,7 +171,7 @@ static int choose_format(struct diff *d, struct why *why)
 static int parse(struct diff *d, int argc, char **argv, struct why *why)
 {
 	const char *words[2];
-	int len, err = options_parse_mixed(&table, argc, argv, take, d, words, 2, &len, why);
+	int len, err = options_parse_mixed(&table, argc, argv, take_option, d, words, 2, &len, why);
 
 	if (err < 0 || d->help)
 		return err;
@@ -194,7 +194,7 @@ static int parse(struct diff *d, int argc, char **argv, struct why *why)
 static int load_store(struct diff *d, struct side *side, struct why *why)
 {
 	_cleanup_(query_answer_done) struct query_answer answer = { 0 };
-	int err = tell_answer(d->log, &side->ask, &answer, why);
+	int err = log_answer(d->log, &side->ask, &answer, why);
 
 	if (err < 0)
 		return err;

@@ -32,7 +32,7 @@ struct doctor {
 	bool help;
 };
 
-static void say(struct doctor *d, const char *verdict, const char *thing, const char *text)
+static void print_check(struct doctor *d, const char *verdict, const char *thing, const char *text)
 {
 	d->impossible |= strcmp(verdict, "no") == 0;
 	printf("%-5s %-22s %s\n", verdict, thing, text);
@@ -43,7 +43,8 @@ static void check_btf(struct doctor *d)
 	struct why why;
 
 	d->has_types = kernel_features_load(&d->kernel, &why) == 0;
-	say(d, d->has_types ? "ok" : "no", "BTF", d->has_types ? KERNEL_FEATURES_BTF : why.text);
+	print_check(d, d->has_types ? "ok" : "no", "BTF",
+		d->has_types ? KERNEL_FEATURES_BTF : why.text);
 }
 
 /* Why nothing can be sampled with this kernel; NULL: it can. */
@@ -77,7 +78,7 @@ static void check_kernel(struct doctor *d)
 
 	uname(&name);
 	snprintf(text, sizeof(text), "%.64s%s%s", name.release, why ? ": " : "", why ? why : "");
-	say(d, why ? "no" : "ok", "kernel", text);
+	print_check(d, why ? "no" : "ok", "kernel", text);
 }
 
 static void check_mappings(struct doctor *d)
@@ -87,14 +88,15 @@ static void check_mappings(struct doctor *d)
 	if (!d->has_types)
 		return;
 	if (d->kernel.iterates_mappings && remembered)
-		say(d, "ok", "mappings", "scanned by process, and cached between samples");
+		print_check(d, "ok", "mappings", "scanned by process, and cached between samples");
 	else if (d->kernel.iterates_mappings)
-		say(d, "less", "mappings",
+		print_check(d, "less", "mappings",
 			"cannot be cached between samples: each sample costs more");
 	else if (remembered)
-		say(d, "less", "mappings", "cannot be scanned by process: the start costs more");
+		print_check(d, "less", "mappings",
+			"cannot be scanned by process: the start costs more");
 	else
-		say(d, "less", "mappings",
+		print_check(d, "less", "mappings",
 			"cannot be scanned by process and cannot be cached between samples: start "
 			"and samples cost more");
 }
@@ -108,14 +110,16 @@ static void check_locked_memory(struct doctor *d)
 	if (!d->has_types || !d->kernel.locks_maps || getrlimit(RLIMIT_MEMLOCK, &limit) < 0)
 		return;
 	if (limit.rlim_max == RLIM_INFINITY || caps_effective() & CAPS_BIT(CAP_SYS_RESOURCE)) {
-		say(d, "ok", "locked memory", "unlimited, or can be raised (CAP_SYS_RESOURCE)");
+		print_check(
+			d, "ok", "locked memory", "unlimited, or can be raised (CAP_SYS_RESOURCE)");
 		return;
 	}
 	snprintf(text, sizeof(text),
 		"%llu KiB, which BPF maps share: the default --memory needs %d MiB; raise it with "
 		"`ulimit -l unlimited` as root, or systemd's LimitMEMLOCK=infinity",
 		(unsigned long long)limit.rlim_max / 1024, LOCKED_MIB_MIN);
-	say(d, limit.rlim_max < (rlim_t)LOCKED_MIB_MIN << 20 ? "no" : "ok", "locked memory", text);
+	print_check(d, limit.rlim_max < (rlim_t)LOCKED_MIB_MIN << 20 ? "no" : "ok", "locked memory",
+		text);
 }
 
 static void check_capabilities(struct doctor *d)
@@ -126,12 +130,12 @@ static void check_capabilities(struct doctor *d)
 
 		if (privileges_has(p)) {
 			snprintf(text, sizeof(text), "to %s", p->use);
-			say(d, "ok", p->name, text);
+			print_check(d, "ok", p->name, text);
 			continue;
 		}
 		snprintf(text, sizeof(text),
 			"missing: %s; run as root or grant them with setcap(8)", p->without);
-		say(d, p->needed ? "no" : "less", p->name, text);
+		print_check(d, p->needed ? "no" : "less", p->name, text);
 	}
 }
 
@@ -161,12 +165,12 @@ static void check_settings(struct doctor *d)
 		may_open_clocks(paranoid)
 			? ""
 			: ": the CPU clocks need CAP_SYS_ADMIN; set it to 2, or run as root");
-	say(d, may_open_clocks(paranoid) ? "ok" : "no", "perf_event_paranoid", text);
+	print_check(d, may_open_clocks(paranoid) ? "ok" : "no", "perf_event_paranoid", text);
 	snprintf(text, sizeof(text), "at most %ld Hz", rate);
-	say(d, "ok", "sample rate", text);
+	print_check(d, "ok", "sample rate", text);
 	snprintf(text, sizeof(text), "kptr_restrict is %ld%s", kptr,
 		kptr >= 2 ? ": kernel frames have no names; set it to 1" : "");
-	say(d, kptr >= 2 ? "less" : "ok", "kernel symbols", text);
+	print_check(d, kptr >= 2 ? "less" : "ok", "kernel symbols", text);
 }
 
 static void check_cgroups(struct doctor *d)
@@ -178,7 +182,7 @@ static void check_cgroups(struct doctor *d)
 	struct why why;
 
 	if (cgroup_tree_open(cgroup_view(), &tree, &why) < 0) {
-		say(d, "less", "cgroups", why.text);
+		print_check(d, "less", "cgroups", why.text);
 		return;
 	}
 	mount = cgroup_tree_mount(tree);
@@ -187,7 +191,7 @@ static void check_cgroups(struct doctor *d)
 		partial ? "; only a part is mounted here: containers outside it have an id as "
 			  "name, or none"
 			: "");
-	say(d, partial ? "less" : "ok", "cgroups", text);
+	print_check(d, partial ? "less" : "ok", "cgroups", text);
 	cgroup_tree_free(tree);
 }
 
@@ -203,7 +207,7 @@ static const struct options table = {
 	.rows_len = ARRAY_SIZE(rows),
 };
 
-static int take(void *ctx, int id, const char *arg, struct why *why)
+static int take_option(void *ctx, int id, const char *arg, struct why *why)
 {
 	struct doctor *d = ctx;
 
@@ -215,7 +219,7 @@ static int take(void *ctx, int id, const char *arg, struct why *why)
 
 static int parse(struct doctor *d, int argc, char **argv, uint64_t *pid, struct why *why)
 {
-	int rest, err = options_parse(&table, argc, argv, take, d, &rest, why);
+	int rest, err = options_parse(&table, argc, argv, take_option, d, &rest, why);
 
 	if (err == 0 && rest < argc)
 		err = options_number("PID", argv[rest], 1, INT32_MAX, pid, why);

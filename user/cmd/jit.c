@@ -45,7 +45,7 @@ static void print_clean(const char *text)
 		fputs(clean.data ? clean.data : "", stdout);
 }
 
-static int take(void *ctx, int id, const char *arg, struct why *why)
+static int take_option(void *ctx, int id, const char *arg, struct why *why)
 {
 	struct jit *jit = ctx;
 
@@ -59,7 +59,7 @@ static int take(void *ctx, int id, const char *arg, struct why *why)
 /* Options may stand before and behind the verb. */
 static int parse(struct jit *jit, int argc, char **argv, struct why *why)
 {
-	int rest, err = options_parse(&table, argc, argv, take, jit, &rest, why);
+	int rest, err = options_parse(&table, argc, argv, take_option, jit, &rest, why);
 
 	if (err < 0 || jit->help)
 		return err;
@@ -68,7 +68,7 @@ static int parse(struct jit *jit, int argc, char **argv, struct why *why)
 	argc -= rest;
 	argv += rest;
 	jit->verb = argv[0];
-	err = options_parse(&table, argc, argv, take, jit, &rest, why);
+	err = options_parse(&table, argc, argv, take_option, jit, &rest, why);
 	if (err < 0 || jit->help)
 		return err;
 	if (rest + 1 != argc)

@@ -299,7 +299,7 @@ static int run(struct ps *ps, struct why *why)
 	return err < 0 ? why_set(why, err, "%s", err_text(err)) : 0;
 }
 
-static int take(void *ctx, int id, const char *arg, struct why *why)
+static int take_option(void *ctx, int id, const char *arg, struct why *why)
 {
 	struct ps *ps = ctx;
 
@@ -313,7 +313,7 @@ int cmd_ps(int argc, char **argv, struct log *log)
 {
 	struct ps ps = { .duration_ns = NSEC_PER_SEC };
 	struct why why;
-	int rest, err = options_parse(&table, argc, argv, take, &ps, &rest, &why);
+	int rest, err = options_parse(&table, argc, argv, take_option, &ps, &rest, &why);
 
 	if (err == 0 && !ps.help && rest < argc)
 		err = why_set(&why, -EINVAL, "unexpected argument: %s", argv[rest]);

@@ -230,7 +230,7 @@ static int prepare(struct record *r, struct why *why)
 	return err;
 }
 
-static void tell_warnings(struct record *r)
+static void log_warnings(struct record *r)
 {
 	const char *warning;
 
@@ -271,7 +271,7 @@ static int write_profile(struct record *r, struct why *why)
 		clerk_jit_refresh(&r->clerk, why);
 	if (err == 0)
 		err = agent_profile(r->agent, &profile);
-	tell_warnings(r);
+	log_warnings(r);
 	if (err < 0)
 		log_warn(r->log, "the profile is incomplete: %s", err_text(err));
 	r->chunk_ends_ns = clock_ns(CLOCK_MONOTONIC) + CHUNK_NS;
@@ -397,7 +397,7 @@ static int start(struct record *r, struct why *why)
 {
 	int err = agent_start(r->agent, why);
 
-	tell_warnings(r);
+	log_warnings(r);
 	r->started_ns = r->next_tick_ns = clock_ns(CLOCK_MONOTONIC);
 	r->interval_ends_ns = r->started_ns + r->options.interval_ns;
 	r->chunk_ends_ns = r->started_ns + CHUNK_NS;

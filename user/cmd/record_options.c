@@ -202,7 +202,7 @@ static int take_flag(struct record_options *o, int id)
 	return 0;
 }
 
-static int take(void *ctx, int id, const char *arg, struct why *why)
+static int take_option(void *ctx, int id, const char *arg, struct why *why)
 {
 	struct record_options *o = ctx;
 
@@ -290,7 +290,7 @@ int record_options_parse(struct record_options *o, int argc, char **argv, struct
 
 	*o = (struct record_options){ .target = SAMPLER_ALL, .hz = HZ_DEFAULT, .output = "-" };
 	o->memory_bytes = (uint64_t)MEMORY_MB_DEFAULT << 20;
-	err = options_parse(&table, argc, argv, take, o, &rest, why);
+	err = options_parse(&table, argc, argv, take_option, o, &rest, why);
 	if (err < 0 || o->help)
 		return err;
 	o->argv = argv + rest;

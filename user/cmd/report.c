@@ -13,7 +13,7 @@
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "output/output.h"
-#include "cmd/tell_answer.h"
+#include "cmd/log_answer.h"
 #include "cmd/unprivileged.h"
 #include "sink/sink.h"
 #include "store/answer.h"
@@ -94,7 +94,7 @@ static const char *name_of(int id)
 	return rows[i].name;
 }
 
-static int take(void *ctx, int id, const char *arg, struct why *why)
+static int take_option(void *ctx, int id, const char *arg, struct why *why)
 {
 	struct report *r = ctx;
 
@@ -120,7 +120,7 @@ static int take(void *ctx, int id, const char *arg, struct why *why)
 
 static int parse(struct report *r, int argc, char **argv, struct why *why)
 {
-	int rest, err = options_parse(&table, argc, argv, take, r, &rest, why);
+	int rest, err = options_parse(&table, argc, argv, take_option, r, &rest, why);
 
 	if (err < 0 || r->help)
 		return err;
@@ -179,7 +179,7 @@ static int run(const struct report *r, struct why *why)
 	if (r->sink)
 		err = output_try(&output, why);
 	if (err == 0)
-		err = tell_answer(r->log, &r->ask, &answer, why);
+		err = log_answer(r->log, &r->ask, &answer, why);
 	if (err < 0)
 		return err;
 	if (r->sink)

@@ -99,7 +99,7 @@ static int pass_on(struct top *top, int id, const char *arg, struct why *why)
 	return err < 0 ? why_set(why, err, "out of memory") : 0;
 }
 
-static int take(void *ctx, int id, const char *arg, struct why *why)
+static int take_option(void *ctx, int id, const char *arg, struct why *why)
 {
 	struct top *top = ctx;
 
@@ -126,7 +126,7 @@ static int take(void *ctx, int id, const char *arg, struct why *why)
 
 static int parse(struct top *top, int argc, char **argv, struct why *why)
 {
-	int rest, err = options_parse(&table, argc, argv, take, top, &rest, why);
+	int rest, err = options_parse(&table, argc, argv, take_option, top, &rest, why);
 
 	if (err < 0 || top->help)
 		return err;

@@ -349,19 +349,19 @@ int containers_changed(struct containers *all, const struct event_cgroup *event)
 {
 	struct cgroup_entry *entry = find_entry(all, event->id);
 	char path[CGROUP_TREE_PATH_MAX];
-	const char *told = event->path;
+	const char *known = event->path;
 
 	/* Perhaps it was cut, or could not be read. */
-	if ((!told[0] || strlen(told) >= CGROUP_PATH_MAX - 1) && all->tree &&
+	if ((!known[0] || strlen(known) >= CGROUP_PATH_MAX - 1) && all->tree &&
 		(event->change == CGROUP_MADE || event->change == CGROUP_RENAMED) &&
 		cgroup_tree_path(all->tree, event->id, path) == 0)
-		told = path;
+		known = path;
 	if (event->change == CGROUP_LOST)
 		all->rescans_due = RESCANS;
 	if (event->change == CGROUP_MADE)
-		return on_made(all, entry, event->id, told);
-	if (entry && event->change == CGROUP_RENAMED && told[0])
-		return on_renamed(all, entry, told);
+		return on_made(all, entry, event->id, known);
+	if (entry && event->change == CGROUP_RENAMED && known[0])
+		return on_renamed(all, entry, known);
 	all->stats.removed += event->change == CGROUP_REMOVED;
 	if (entry && event->change == CGROUP_REMOVED)
 		remove_entry(all, entry);

@@ -177,7 +177,7 @@ static bool is_good_text(enum kind kind, const char *text)
 	return kind != PATH || *text;
 }
 
-static int set(const struct key *key, const char *text, void *base, struct why *why)
+static int set_value(const struct key *key, const char *text, void *base, struct why *why)
 {
 	char *to = (char *)base + key->offset;
 
@@ -203,7 +203,7 @@ static void set_defaults(const char *section, bool is_trap, void *base)
 		bool of_trap = strcmp(keys[i].section, TRAP) == 0;
 
 		if (of_trap == is_trap && (!section || strcmp(keys[i].section, section) == 0))
-			set(&keys[i], keys[i].value, base, &why);
+			set_value(&keys[i], keys[i].value, base, &why);
 	}
 }
 
@@ -233,7 +233,7 @@ static char *next_line(char *text, int size, void *stream)
 	return fgets(text, size, r->file);
 }
 
-static int refuse(struct reading *r, int line, const char *text)
+static int refuse_line(struct reading *r, int line, const char *text)
 {
 	r->wrong = line;
 	r->err = why_set(r->why, -EINVAL, "%s:%d: %s", r->path, line, text);
@@ -285,7 +285,7 @@ static const struct key *find_key(const char *section, const char *name)
 }
 
 /* libinih's: 1 is good, 0 an error. */
-static int take(void *ctx, const char *section, const char *name, const char *value)
+static int take_line(void *ctx, const char *section, const char *name, const char *value)
 {
 	struct reading *r = ctx;
 	const char *trap = trap_name(section);
@@ -301,11 +301,11 @@ static int take(void *ctx, const char *section, const char *name, const char *va
 		why_set(&why, 0, "unknown key in [%s]: %s", section, name);
 	else if (trap && !(base = get_trap(r, trap)))
 		why_set(&why, 0, "more than %d traps", RULES_MAX);
-	else if (set(key, value, base, &why) == 0) {
+	else if (set_value(key, value, base, &why) == 0) {
 		r->config->lines[key - keys] = r->line;
 		return 1;
 	}
-	return refuse(r, r->line, why.text);
+	return refuse_line(r, r->line, why.text);
 }
 
 static int check_traps(struct reading *r)
@@ -314,12 +314,12 @@ static int check_traps(struct reading *r)
 		const struct rule *trap = &r->config->traps.all[i];
 
 		if (trap->name[0] == '\0' || trap->name[strspn(trap->name, TRAP_NAME_CHARS)])
-			refuse(r, trap->line,
+			refuse_line(r, trap->line,
 				"a trap's name may only have letters, digits, _ and -");
 		else if ((trap->above > 0) == (trap->below > 0))
-			refuse(r, trap->line, "a trap needs either above or below");
+			refuse_line(r, trap->line, "a trap needs either above or below");
 		else if (trap->metric == RULE_THROTTLED && trap->container[0] == '\0')
-			refuse(r, trap->line, "the metric throttled needs a container");
+			refuse_line(r, trap->line, "the metric throttled needs a container");
 	}
 	return r->err;
 }
@@ -334,10 +334,10 @@ int config_read(const char *path, struct config *out, struct why *why)
 	r.file = fopen(path, "re");
 	if (!r.file)
 		return why_set(why, -errno, "cannot read %s: %s", path, err_text(errno));
-	line = ini_parse_stream(next_line, &r, take, &r);
+	line = ini_parse_stream(next_line, &r, take_line, &r);
 	fclose(r.file);
 	if (line != 0 && (r.err == 0 || line < r.wrong))
-		refuse(&r, line > 0 ? line : r.line, "expected [section] or key = value");
+		refuse_line(&r, line > 0 ? line : r.line, "expected [section] or key = value");
 	if (r.err == 0)
 		r.err = check_traps(&r);
 	if (r.err == 0)

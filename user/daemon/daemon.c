@@ -127,7 +127,7 @@ static void reload(struct daemon *d)
 
 /* ---- intervals ------------------------------------------------------------------------------ */
 
-static void tell_warnings(struct daemon *d)
+static void log_warnings(struct daemon *d)
 {
 	const char *warning;
 
@@ -234,14 +234,14 @@ static int end_interval(struct daemon *d, struct why *why)
 		err = agent_profile(d->agent, &profile);
 	if (err == 0)
 		err = trapper_take(&d->trapper, &profile, now);
-	tell_warnings(d);
+	log_warnings(d);
 	if (err < 0)
 		log_warn(d->log, "the profile is incomplete: %s", err_text(err));
 	return put_profile(d, &profile, why);
 }
 
 /* A full disk is said when it fills, not once a minute. */
-static void tell_store(struct daemon *d)
+static void log_store_error(struct daemon *d)
 {
 	if (d->status.err == d->said)
 		return;
@@ -265,7 +265,7 @@ static int hear_keeper(struct daemon *d, bool wait, struct why *why)
 	}
 	if (d->status.err == 0)
 		d->written_ns = clock_ns(CLOCK_BOOTTIME);
-	tell_store(d);
+	log_store_error(d);
 	return 0;
 }
 
@@ -473,7 +473,7 @@ static int start(struct daemon *d, struct why *why)
 		err = agent_start(d->agent, why);
 	if (err < 0)
 		return err;
-	tell_warnings(d);
+	log_warnings(d);
 	governor_init(&d->governor, (uint32_t)d->config.hz, d->config.cpu_permille);
 	d->governed = true;
 	d->used_ns = used_ns(d);

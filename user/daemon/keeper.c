@@ -167,7 +167,7 @@ static bool is_there(const struct store *store, uint64_t id)
 	return false;
 }
 
-static int put(struct keeping *k, const struct keeper_order *o, int fd, struct why *why)
+static int put_profile(struct keeping *k, const struct keeper_order *o, int fd, struct why *why)
 {
 	_cleanup_(buf_done) struct buf bytes = BUF_INIT;
 	struct bytes packed;
@@ -201,7 +201,7 @@ static int obey(void *ctx, struct orders_call *call)
 	/* Room first: old segments may fill the disk. */
 	if (k->store)
 		expire(k, &o->retention, now);
-	k->status.err = put(k, o, call->given, &k->status.why);
+	k->status.err = put_profile(k, o, call->given, &k->status.why);
 	if (k->status.err < 0)
 		k->status.failed++;
 	else

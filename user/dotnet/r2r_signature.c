@@ -127,7 +127,7 @@ static void mute(struct reader *r)
 		r->unused.len = 0;
 }
 
-static void put(struct reader *r, const char *text)
+static void put_text(struct reader *r, const char *text)
 {
 	struct buf *out = sink_of(r);
 
@@ -207,7 +207,7 @@ static void begin_composed(struct reader *r, uint8_t element)
 	case ELEMENT_MVAR:
 	case ELEMENT_VAR_ZAPSIG:
 		compressed(r->c);
-		put(r, "!");
+		put_text(r, "!");
 		return;
 	case ELEMENT_ARRAY:
 		push(r, (struct todo){ .kind = TODO_SHAPE });
@@ -228,7 +228,7 @@ static void begin_type(struct reader *r)
 	}
 	r->types_left--;
 	if (primitive(element)) {
-		put(r, primitive(element));
+		put_text(r, primitive(element));
 		return;
 	}
 	switch (element) {
@@ -256,11 +256,11 @@ static void begin_type(struct reader *r)
 static void go_on_with_types(struct reader *r, struct todo types)
 {
 	if (types.left-- == 0) {
-		put(r, "]");
+		put_text(r, "]");
 		return;
 	}
 	if (!types.is_first)
-		put(r, ",");
+		put_text(r, ",");
 	types.is_first = false;
 	push(r, types);
 	push_type(r);
@@ -270,7 +270,7 @@ static void go_on_with_parameters(struct reader *r, struct todo parameters)
 {
 	if (parameters.left-- == 0) {
 		r->muted--;
-		put(r, "(fnptr)");
+		put_text(r, "(fnptr)");
 		return;
 	}
 	push(r, parameters);
@@ -287,10 +287,10 @@ static void read_shape(struct reader *r)
 		for (uint32_t i = 0; i < n && !r->c->bad; i++)
 			compressed(r->c);
 	}
-	put(r, "[");
+	put_text(r, "[");
 	for (uint32_t i = 1; i < rank && i < 32; i++)
-		put(r, ",");
-	put(r, "]");
+		put_text(r, ",");
+	put_text(r, "]");
 }
 
 static void go_on(struct reader *r, struct todo todo)
@@ -300,10 +300,10 @@ static void go_on(struct reader *r, struct todo todo)
 		begin_type(r);
 		return;
 	case TODO_TEXT:
-		put(r, todo.text);
+		put_text(r, todo.text);
 		return;
 	case TODO_TYPES:
-		put(r, "[");
+		put_text(r, "[");
 		push(r,
 			(struct todo){ .kind = TODO_MORE_TYPES,
 				.left = compressed(r->c),
@@ -336,7 +336,7 @@ static void put_name(struct reader *r, uint32_t offset)
 {
 	struct bytes name = cli_metadata_string(r->metadata, offset);
 
-	put(r, "::");
+	put_text(r, "::");
 	if (name.len == 0)
 		r->is_unknown = true;
 	else if (r->err == 0)

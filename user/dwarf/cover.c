@@ -18,7 +18,7 @@ struct sweep {
 
 static bool is_before(const struct cover_range *a, const struct cover_range *b)
 {
-	return a->depth != b->depth ? a->depth > b->depth : a->who < b->who;
+	return a->depth != b->depth ? a->depth > b->depth : a->owner < b->owner;
 }
 
 static void swap(struct sweep *s, size_t a, size_t b)
@@ -58,17 +58,17 @@ static void pop(struct sweep *s)
 
 /* ---- sweep ---------------------------------------------------------------------------------- */
 
-static int put(struct cover *out, uint64_t at, uint32_t who)
+static int put_piece(struct cover *out, uint64_t at, uint32_t owner)
 {
 	struct cover_piece *last = out->pieces.len ? &out->pieces.data[out->pieces.len - 1] : NULL;
 
-	if ((last && last->who == who) || at - out->base > UINT32_MAX)
+	if ((last && last->owner == owner) || at - out->base > UINT32_MAX)
 		return 0;
 	if (!last || last->start != at - out->base)
 		last = vec_add(&out->pieces);
 	if (!last)
 		return -ENOMEM;
-	*last = (struct cover_piece){ (uint32_t)(at - out->base), who };
+	*last = (struct cover_piece){ (uint32_t)(at - out->base), owner };
 	return 0;
 }
 
@@ -82,9 +82,9 @@ static int sweep(struct sweep *s, const struct cover_range *ranges, size_t len)
 		while (s->heap_len > 0 && s->heap[0]->end <= at)
 			pop(s);
 		if (s->heap_len == 0 && i == len)
-			return put(s->out, at, COVER_NONE);
+			return put_piece(s->out, at, COVER_NONE);
 		if (s->heap_len == 0 && ranges[i].start > at) {
-			err = put(s->out, at, COVER_NONE);
+			err = put_piece(s->out, at, COVER_NONE);
 			at = ranges[i].start;
 		}
 		for (; i < len && ranges[i].start == at; i++)
@@ -94,7 +94,7 @@ static int sweep(struct sweep *s, const struct cover_range *ranges, size_t len)
 			continue;
 		if (s->heap[0]->end <= at)
 			continue;
-		err = put(s->out, at, s->heap[0]->who);
+		err = put_piece(s->out, at, s->heap[0]->owner);
 		at = s->heap[0]->end;
 		if (i < len && ranges[i].start < at)
 			at = ranges[i].start;
@@ -150,5 +150,5 @@ uint32_t cover_find(const struct cover *cover, uint64_t address)
 		else
 			high = middle;
 	}
-	return low == 0 ? COVER_NONE : cover->pieces.data[low - 1].who;
+	return low == 0 ? COVER_NONE : cover->pieces.data[low - 1].owner;
 }

@@ -14,12 +14,12 @@
 struct cover_range {
 	uint64_t start, end;
 	uint32_t depth;
-	uint32_t who; /* not COVER_NONE */
+	uint32_t owner; /* not COVER_NONE */
 };
 
 struct cover_piece {
 	uint32_t start; /* relative to base; extends to the next one */
-	uint32_t who;
+	uint32_t owner;
 };
 
 struct cover {

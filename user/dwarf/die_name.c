@@ -155,7 +155,7 @@ static int read_die(
 	return c.bad ? -EBADMSG : 0;
 }
 
-static int put(struct buf *out, struct bytes text)
+static int put_bytes(struct buf *out, struct bytes text)
 {
 	return buf_put(out, text.data, text.len < DIE_NAME_MAX ? text.len : DIE_NAME_MAX);
 }
@@ -196,7 +196,7 @@ static int put_containers(
 			out->len = before;
 			return 0;
 		}
-		err = put(out, text);
+		err = put_bytes(out, text);
 		if (err == 0)
 			err = buf_puts(out, "::");
 	}
@@ -224,7 +224,7 @@ static int put_qualified(struct dwarf_units_entry *entry, uint64_t die, struct b
 			err = put_containers(entry, find_container(entry, die), out);
 	}
 	if (err == 0)
-		err = put(out, name);
+		err = put_bytes(out, name);
 	if (err < 0)
 		out->len = before;
 	return err;
@@ -251,7 +251,7 @@ int die_name(struct dwarf_units *units, const struct dwarf *dwarf, uint64_t die,
 		if (linkage.len == 0)
 			linkage = dwarf_unit_text(&entry->unit, &v[MIPS_LINKAGE]);
 		if (linkage.len > 0)
-			return put(out, linkage);
+			return put_bytes(out, linkage);
 		if (name.len == 0)
 			name = dwarf_unit_text(&entry->unit, &v[NAME]);
 		if (!dwarf_unit_ref(&entry->unit, &v[ORIGIN], &dwarf, &die) &&

@@ -403,7 +403,7 @@ static int climb(struct inlined *in, struct loaded *unit, uint64_t vaddr,
 	return err;
 }
 
-static void tell(const struct inlined *in, const struct answer *answers, size_t len,
+static void fill_frames(const struct inlined *in, const struct answer *answers, size_t len,
 	struct inlined_frames *out)
 {
 	for (size_t i = 0; i < len; i++) {
@@ -434,7 +434,7 @@ static int find(struct inlined *in, struct unit *unit, uint64_t vaddr, struct in
 		return err;
 	if (answers[0].name == 0 && answers[0].path == 0)
 		return INLINED_NONE;
-	tell(in, answers, len, out);
+	fill_frames(in, answers, len, out);
 	return INLINED_FOUND;
 }
 

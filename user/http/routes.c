@@ -112,8 +112,8 @@ struct taking {
 	int err;
 };
 
-static enum MHD_Result take(void *ctx, enum MHD_ValueKind kind, const char *name, size_t name_len,
-	const char *value, size_t value_len)
+static enum MHD_Result add_argument(void *ctx, enum MHD_ValueKind kind, const char *name,
+	size_t name_len, const char *value, size_t value_len)
 {
 	struct taking *t = ctx;
 
@@ -129,7 +129,7 @@ static bool take_args(struct http_server *s, struct http_conn *c, uint32_t takes
 	struct taking t = { .args = &c->args };
 
 	http_args_init(&c->args, takes, clock_ns(CLOCK_REALTIME));
-	s->mhd.get_connection_values_n(c->connection, MHD_GET_ARGUMENT_KIND, take, &t);
+	s->mhd.get_connection_values_n(c->connection, MHD_GET_ARGUMENT_KIND, add_argument, &t);
 	if (t.err == 0)
 		t.err = http_args_check(&c->args, &t.why);
 	if (t.err < 0)

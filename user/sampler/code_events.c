@@ -27,14 +27,14 @@ struct code_ring {
 	struct perf_event_mmap_page *page; /* the ring is the page behind */
 };
 
-struct told {
+struct change {
 	uint64_t order; /* of one time, as they were read */
 	struct code_event event;
 	char name[NAME_MAX_BYTES];
 };
 
 struct batch {
-	VEC(struct told) all;
+	VEC(struct change) all;
 	bool lost;
 };
 
@@ -104,32 +104,32 @@ void code_events_close(struct code_events *events)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static int take(struct batch *batch, const void *record, size_t size)
+static int add_record(struct batch *batch, const void *record, size_t size)
 {
 	struct cursor c = cursor_init(record, size);
 	uint32_t type = cursor_u32(&c);
-	struct told *told;
+	struct change *change;
 	struct bytes name;
 
 	cursor_skip(&c, 4);
 	batch->lost = batch->lost || type == PERF_RECORD_LOST;
 	if (type != PERF_RECORD_KSYMBOL)
 		return 0;
-	told = vec_add(&batch->all);
-	if (!told)
+	change = vec_add(&batch->all);
+	if (!change)
 		return -ENOMEM;
-	told->event.start = cursor_u64(&c);
-	told->event.size = cursor_u32(&c);
+	change->event.start = cursor_u64(&c);
+	change->event.size = cursor_u32(&c);
 	cursor_skip(&c, 2);
-	told->event.gone = cursor_u16(&c) & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER;
+	change->event.gone = cursor_u16(&c) & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER;
 	name = cursor_bytes(&c, cursor_left(&c) > 8 ? cursor_left(&c) - 8 : 0);
-	told->event.at_ns = cursor_u64(&c);
-	told->order = batch->all.len;
+	change->event.at_ns = cursor_u64(&c);
+	change->order = batch->all.len;
 	if (c.bad)
 		batch->all.len--;
 	else if (name.len > 0)
-		memcpy(told->name, name.data,
-			name.len < sizeof(told->name) ? name.len : sizeof(told->name) - 1);
+		memcpy(change->name, name.data,
+			name.len < sizeof(change->name) ? name.len : sizeof(change->name) - 1);
 	return 0;
 }
 
@@ -159,7 +159,7 @@ static int read_ring(const struct code_ring *ring, struct batch *batch)
 			break;
 		if (header.size <= sizeof(record)) {
 			copy(ring, tail, record, header.size);
-			err = take(batch, record, header.size);
+			err = add_record(batch, record, header.size);
 		}
 		tail += header.size;
 	}
@@ -169,7 +169,7 @@ static int read_ring(const struct code_ring *ring, struct batch *batch)
 
 static int by_time(const void *a, const void *b)
 {
-	const struct told *x = a, *y = b;
+	const struct change *x = a, *y = b;
 
 	if (x->event.at_ns != y->event.at_ns)
 		return x->event.at_ns < y->event.at_ns ? -1 : 1;
@@ -187,10 +187,10 @@ int code_events_poll(
 			err = read_ring(&events->rings[cpu], &batch);
 	if (batch.all.len > 1)
 		qsort(batch.all.data, batch.all.len, sizeof(*batch.all.data), by_time);
-	vec_each (&batch.all, told) {
-		told->event.name = told->name;
+	vec_each (&batch.all, change) {
+		change->event.name = change->name;
 		if (err == 0)
-			err = fn(ctx, &told->event);
+			err = fn(ctx, &change->event);
 	}
 	vec_done(&batch.all);
 	return err < 0 ? err : batch.lost;

@@ -13,14 +13,14 @@ static int on_stack(struct events *events, const struct event_stack *e, size_t s
 	return events->callbacks.stack(events->ctx, e, (const uint64_t *)(e + 1));
 }
 
-static int on_held(struct events *events, const struct event_held *e, size_t size)
+static int on_deferred(struct events *events, const struct event_deferred *e, size_t size)
 {
-	size_t head = offsetof(struct event_held, stack);
+	size_t head = offsetof(struct event_deferred, stack);
 	int err;
 
 	if (size < head || size < head + e->stack_bytes || e->frames_len > STACK_USER_FRAMES_MAX)
 		return 0;
-	err = events->callbacks.held(events->ctx, e);
+	err = events->callbacks.deferred(events->ctx, e);
 	if (err < 0)
 		events->lost_memory++;
 	return err;
@@ -66,8 +66,8 @@ int events_take(void *ctx, void *data, size_t size)
 		err = tally_leaf(events->tally, data);
 	else if (kind == EVENT_OBJECT && size >= sizeof(struct event_object))
 		err = to->object(events->ctx, data);
-	else if (kind == EVENT_WHO && size >= sizeof(struct event_who))
-		err = to->who(events->ctx, data);
+	else if (kind == EVENT_TASK && size >= sizeof(struct event_task))
+		err = to->task(events->ctx, data);
 	else if (kind == EVENT_JIT && size >= sizeof(struct event_jit))
 		err = to->jit(events->ctx, data);
 	else if (kind == EVENT_EXEC && size >= sizeof(struct event_exec))
@@ -78,8 +78,8 @@ int events_take(void *ctx, void *data, size_t size)
 		err = to->page(events->ctx, data);
 	else if (kind == EVENT_CGROUP)
 		err = on_cgroup(events, data, size);
-	else if (kind == EVENT_HELD)
-		err = on_held(events, data, size);
+	else if (kind == EVENT_DEFERRED)
+		err = on_deferred(events, data, size);
 	else if (kind == EVENT_PRESSURE)
 		events->pressed = true;
 	if (is_dropped(kind, err))

@@ -16,12 +16,12 @@
  * -ENOSPC are counted by its kind, except for kinds that a lost tick accounts for. */
 struct sampler_events {
 	int (*object)(void *ctx, const struct event_object *event);
-	int (*who)(void *ctx, const struct event_who *event);
+	int (*task)(void *ctx, const struct event_task *event);
 	int (*stack)(void *ctx, const struct event_stack *event, const uint64_t *frames);
 	int (*jit)(void *ctx, const struct event_jit *event);
 	int (*exec)(void *ctx, const struct event_exec *event);
 	int (*page)(void *ctx, const struct event_page *event);
-	int (*held)(void *ctx, const struct event_held *event);
+	int (*deferred)(void *ctx, const struct event_deferred *event);
 	/* The path ends with a NUL. Change CGROUP_LOST: BPF lost some events; all that it did send
 	 * came before this one. */
 	int (*cgroup)(void *ctx, const struct event_cgroup *event);

@@ -30,7 +30,7 @@
 
 #define COUNTS_MIN 8192
 #define COUNTS_MAX 65536
-#define WHOS_MAX 16384
+#define TASKS_MAX 16384
 #define STACKS_MAX 32768
 #define JIT_MAX 4096
 #define SLABS_MIN 4
@@ -97,10 +97,10 @@ static int size_maps(struct sampler *s, const struct sampler_options *o)
 	} sizes[] = {
 		{ s->skel->maps.counts_0, counts },
 		{ s->skel->maps.counts_1, counts },
-		{ s->skel->maps.whos, WHOS_MAX },
+		{ s->skel->maps.tasks, TASKS_MAX },
 		{ s->skel->maps.stacks, STACKS_MAX },
 		{ s->skel->maps.objects, SAMPLER_OBJECTS_MAX },
-		{ s->skel->maps.jit_told, JIT_MAX },
+		{ s->skel->maps.jit_sent, JIT_MAX },
 		{ s->skel->maps.targets, (uint32_t)o->ids_len + TREE_MAX },
 		{ s->skel->maps.target_cgroups,
 			o->cgroups_len ? (uint32_t)o->cgroups_len + TREE_MAX : 1 },
@@ -457,9 +457,9 @@ void sampler_forget_stack(struct sampler *s, uint64_t hash)
 	bpf_map_delete_elem(bpf_map__fd(s->skel->maps.stacks), &hash);
 }
 
-void sampler_forget_who(struct sampler *s, const struct who_key *key)
+void sampler_forget_task(struct sampler *s, const struct task_key *key)
 {
-	bpf_map_delete_elem(bpf_map__fd(s->skel->maps.whos), key);
+	bpf_map_delete_elem(bpf_map__fd(s->skel->maps.tasks), key);
 	s->skel->bss->epoch++;
 }
 

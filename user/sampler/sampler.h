@@ -104,7 +104,7 @@ int sampler_drain(struct sampler *sampler, bool last);
 void sampler_lost_ticks(struct sampler *sampler, uint64_t ticks);
 /* Makes BPF forget a stack or task before user space does. */
 void sampler_forget_stack(struct sampler *sampler, uint64_t hash);
-void sampler_forget_who(struct sampler *sampler, const struct who_key *key);
+void sampler_forget_task(struct sampler *sampler, const struct task_key *key);
 /* Handles CPUs that came or went. */
 int sampler_follow_cpus(struct sampler *sampler);
 void sampler_stats(struct sampler *sampler, struct sampler_stats *out);

@@ -22,7 +22,7 @@ void tally_done(struct tally *tally)
 	vec_done(&tally->free_stacks);
 	vec_done(&tally->free_tasks);
 	hash_done(&tally->by_hash);
-	hash_done(&tally->by_rest);
+	hash_done(&tally->by_below_leaf);
 	hash_done(&tally->by_id);
 	timeline_done(&tally->timeline);
 }
@@ -36,12 +36,12 @@ void tally_done(struct tally *tally)
 
 /* From now on others are told as its rest under another leaf: it may have been made here, of a walk
  * that was finished here, or another one of that rest may be about to be forgotten. */
-static int note_rest(struct tally *tally, uint64_t at, uint64_t rest)
+static int note_below_leaf(struct tally *tally, uint64_t at, uint64_t below_leaf)
 {
-	if (rest == 0)
+	if (below_leaf == 0)
 		return 0;
-	tally->stacks.data[at].rest = rest;
-	return hash_put(&tally->by_rest, rest, at);
+	tally->stacks.data[at].below_leaf = below_leaf;
+	return hash_put(&tally->by_below_leaf, below_leaf, at);
 }
 
 int tally_stack(struct tally *tally, const struct event_stack *event, const uint64_t *frames)
@@ -53,7 +53,7 @@ int tally_stack(struct tally *tally, const struct event_stack *event, const uint
 	if (known) {
 		/* Its count may come in the next interval: it is not to go before. */
 		tally->stacks.data[*known].used = tally->interval;
-		return note_rest(tally, *known, event->rest);
+		return note_below_leaf(tally, *known, event->below_leaf);
 	}
 	copy = malloc(bytes ? bytes : 1);
 	if (!copy)
@@ -66,7 +66,7 @@ int tally_stack(struct tally *tally, const struct event_stack *event, const uint
 	memcpy(copy, frames, bytes);
 	tally->stacks.data[at] = (struct tally_stack){
 		.hash = event->hash,
-		.rest = event->rest,
+		.below_leaf = event->below_leaf,
 		.frames = copy,
 		.frames_len = event->frames_len,
 		.end = event->end,
@@ -74,12 +74,13 @@ int tally_stack(struct tally *tally, const struct event_stack *event, const uint
 		.used = tally->interval,
 		.live = true,
 	};
-	return event->rest ? hash_put(&tally->by_rest, event->rest, (uint64_t)at) : 0;
+	return event->below_leaf ? hash_put(&tally->by_below_leaf, event->below_leaf, (uint64_t)at)
+				 : 0;
 }
 
 int tally_leaf(struct tally *tally, const struct event_leaf *event)
 {
-	uint64_t *at = hash_find(&tally->by_rest, event->rest);
+	uint64_t *at = hash_find(&tally->by_below_leaf, event->below_leaf);
 	const struct tally_stack *other = at ? &tally->stacks.data[*at] : NULL;
 	uint64_t frames[TALLY_FRAMES_MAX];
 	struct event_stack stack = { .hash = event->hash, .anon = event->anon != 0 };
@@ -93,7 +94,7 @@ int tally_leaf(struct tally *tally, const struct event_leaf *event)
 	return tally_stack(tally, &stack, frames);
 }
 
-int tally_task(struct tally *tally, const struct event_who *event)
+int tally_task(struct tally *tally, const struct event_task *event)
 {
 	uint64_t *known = hash_find(&tally->by_id, event->id);
 	int at;
@@ -134,7 +135,7 @@ static int find_stack(struct tally *tally, uint64_t hash, uint32_t *out)
 
 int tally_count(struct tally *tally, const struct count_key *key, uint64_t count)
 {
-	uint64_t *task = hash_find(&tally->by_id, key->who);
+	uint64_t *task = hash_find(&tally->by_id, key->task);
 	struct tally_count c = { .cpu = key->cpu, .count = count }, *slot;
 	int err;
 
@@ -232,14 +233,14 @@ static void forget_stacks(struct tally *tally, struct sampler *sampler)
 {
 	vec_each (&tally->stacks, stack) {
 		uint32_t idle = tally->interval - stack->used, *slot;
-		uint64_t *rest;
+		uint64_t *below_leaf;
 
 		if (!stack->live || idle < TALLY_IDLE_INTERVALS)
 			continue;
 		if (idle == TALLY_IDLE_INTERVALS) {
 			sampler_forget_stack(sampler, stack->hash);
-			if (stack->rest)
-				sampler_forget_stack(sampler, stack->rest);
+			if (stack->below_leaf)
+				sampler_forget_stack(sampler, stack->below_leaf);
 			continue;
 		}
 		slot = vec_add(&tally->free_stacks);
@@ -247,9 +248,9 @@ static void forget_stacks(struct tally *tally, struct sampler *sampler)
 			return;
 		*slot = (uint32_t)(stack - tally->stacks.data);
 		hash_del(&tally->by_hash, stack->hash);
-		rest = hash_find(&tally->by_rest, stack->rest);
-		if (rest && *rest == (uint64_t)(stack - tally->stacks.data))
-			hash_del(&tally->by_rest, stack->rest);
+		below_leaf = hash_find(&tally->by_below_leaf, stack->below_leaf);
+		if (below_leaf && *below_leaf == (uint64_t)(stack - tally->stacks.data))
+			hash_del(&tally->by_below_leaf, stack->below_leaf);
 		free(stack->frames);
 		*stack = (struct tally_stack){ 0 };
 	}
@@ -263,7 +264,7 @@ static void forget_tasks(struct tally *tally, struct sampler *sampler)
 		if (!task->live || idle < TALLY_IDLE_INTERVALS)
 			continue;
 		if (idle == TALLY_IDLE_INTERVALS) {
-			sampler_forget_who(sampler, &task->key);
+			sampler_forget_task(sampler, &task->key);
 			continue;
 		}
 		slot = vec_add(&tally->free_tasks);

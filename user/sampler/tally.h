@@ -23,9 +23,9 @@ struct sampler;
 
 struct tally_stack {
 	uint64_t hash;
-	uint64_t rest;    /* hash of all frames except the leaf; 0: no leaf can be added */
-	uint64_t *frames; /* leaf first; owned */
-	uint32_t wanted;  /* the latest interval that asked for names, plus one */
+	uint64_t below_leaf; /* hash of all frames except the leaf; 0: no leaf can be added */
+	uint64_t *frames;    /* leaf first; owned */
+	uint32_t wanted;     /* the latest interval that asked for names, plus one */
 	uint32_t used;
 	uint16_t frames_len;
 	uint8_t end; /* enum stack_end */
@@ -34,7 +34,7 @@ struct tally_stack {
 };
 
 struct tally_task {
-	struct who_key key;
+	struct task_key key;
 	uint32_t id;
 	uint32_t used;
 	bool live;
@@ -53,9 +53,9 @@ struct tally {
 	VEC(struct tally_count) counts;
 	VEC(uint32_t) free_stacks;
 	VEC(uint32_t) free_tasks;
-	struct hash by_hash; /* stack hash → index */
-	struct hash by_rest; /* rest hash → index of a stack that has it */
-	struct hash by_id;   /* task key id → index */
+	struct hash by_hash;       /* stack hash → index */
+	struct hash by_below_leaf; /* below_leaf hash → index of a stack that has it */
+	struct hash by_id;         /* task key id → index */
 	struct timeline timeline;
 	uint32_t interval;
 };
@@ -65,7 +65,7 @@ void tally_done(struct tally *tally);
 int tally_stack(struct tally *tally, const struct event_stack *event, const uint64_t *frames);
 /* Builds a stack from a known one and a new leaf. -ENOENT: no known stack has that rest. */
 int tally_leaf(struct tally *tally, const struct event_leaf *event);
-int tally_task(struct tally *tally, const struct event_who *event);
+int tally_task(struct tally *tally, const struct event_task *event);
 /* -ENOENT: the stack or task is unknown. */
 int tally_count(struct tally *tally, const struct count_key *key, uint64_t count);
 /* The same without ticks: ticks with this id come later or came before. */

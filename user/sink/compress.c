@@ -148,7 +148,7 @@ static int put_zstd(struct compress *c, const void *data, size_t size, bool end,
 }
 
 /* zlib counts in 32 bits. */
-static int put(struct compress *c, const void *data, size_t size, bool end, struct buf *out)
+static int put_bytes(struct compress *c, const void *data, size_t size, bool end, struct buf *out)
 {
 	if (c->kind == COMPRESS_NONE)
 		return buf_put(out, data, size);
@@ -164,12 +164,12 @@ static int put(struct compress *c, const void *data, size_t size, bool end, stru
 
 int compress_put(struct compress *c, const void *data, size_t size, struct buf *out)
 {
-	return size > 0 ? put(c, data, size, false, out) : buf_err(out);
+	return size > 0 ? put_bytes(c, data, size, false, out) : buf_err(out);
 }
 
 int compress_end(struct compress *c, struct buf *out)
 {
-	return put(c, "", 0, true, out);
+	return put_bytes(c, "", 0, true, out);
 }
 
 int compress_all(enum compress_kind kind, const struct buf *in, struct buf *out)

@@ -85,7 +85,7 @@ static int cannot(struct why *why, int err)
 	return why_set(why, err, "cannot put segments together: %s", err_text(err));
 }
 
-static int put(struct run *run, struct why *why)
+static int put_segment(struct run *run, struct why *why)
 {
 	_cleanup_(buf_done) struct buf text = BUF_INIT;
 	_cleanup_(buf_done) struct buf bytes = BUF_INIT;
@@ -138,6 +138,6 @@ int compact_run(struct store *store, const struct retention_run *run, size_t *ba
 	}
 	if (err < 0)
 		return err;
-	err = put(&r, why);
+	err = put_segment(&r, why);
 	return err < 0 ? err : drop_sources(&r);
 }

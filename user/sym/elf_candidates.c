@@ -128,7 +128,7 @@ static bool code_offset(struct collector *c, uint64_t vaddr, uint64_t *offset)
 	return true;
 }
 
-static int take(struct collector *c, const struct elf_candidate *one)
+static int add_candidate(struct collector *c, const struct elf_candidate *one)
 {
 	struct elf_candidate *added;
 
@@ -166,7 +166,7 @@ static int add(
 	c->out->sources |= 1U << one.source;
 	if (c->pick)
 		taken = elf_pick_takes(c->pick, &one);
-	if (taken == 1 && take(c, &one) < 0)
+	if (taken == 1 && add_candidate(c, &one) < 0)
 		return -ENOMEM;
 	return taken;
 }

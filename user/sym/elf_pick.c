@@ -57,7 +57,7 @@ static uint32_t block_end(uint32_t offset)
 	return end < UINT32_MAX ? (uint32_t)end : UINT32_MAX;
 }
 
-static int note(struct elf_pick *pick, const struct elf_candidate *one)
+static int note_unsized(struct elf_pick *pick, const struct elf_candidate *one)
 {
 	struct elf_unsized *outside;
 	uint32_t *more;
@@ -84,7 +84,7 @@ int elf_pick_takes(struct elf_pick *pick, const struct elf_candidate *one)
 		return 1;
 	reaches = blocks_touch(&pick->want, one->start, one->end);
 	if (reaches && (!begins || one->unsized || one->rank == ELF_RANK_NOTYPE) &&
-		note(pick, one) < 0)
+		note_unsized(pick, one) < 0)
 		return -ENOMEM;
 	return begins || (reaches && !one->unsized);
 }

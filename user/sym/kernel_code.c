@@ -16,7 +16,7 @@ void kernel_code_done(struct kernel_code *code)
 	vec_done(&code->ranges);
 }
 
-static int put(struct kernel_code *code, struct kernel_code_range range, const char *name)
+static int put_range(struct kernel_code *code, struct kernel_code_range range, const char *name)
 {
 	struct kernel_code_range *added;
 
@@ -46,7 +46,7 @@ int kernel_code_add(
 	vec_each (&code->ranges, range)
 		if (range->gone_ns == STAYS && overlaps(range, start, size))
 			range->gone_ns = at_ns;
-	return put(code,
+	return put_range(code,
 		(struct kernel_code_range){
 			.start = start, .size = size, .came_ns = at_ns, .gone_ns = STAYS },
 		name);
@@ -61,7 +61,7 @@ int kernel_code_remove(
 		range->gone_ns = at_ns;
 		return 0;
 	}
-	return put(code,
+	return put_range(code,
 		(struct kernel_code_range){ .start = start, .size = size, .gone_ns = at_ns }, name);
 }
 

@@ -330,7 +330,7 @@ static void read_talk(struct view *v)
 }
 
 /* The last line of it: an error, where there is one. */
-static void tell_talk(struct view *v, char *text, size_t size)
+static void copy_last_message(struct view *v, char *text, size_t size)
 {
 	_cleanup_(buf_done) struct buf clean = BUF_INIT;
 	char *line = v->talk.data, *end;
@@ -400,7 +400,7 @@ static int loop(struct view *v, struct why *why)
 	int more = 1, err = 0;
 
 	while (!v->over && more > 0 && err == 0) {
-		tell_talk(v, v->table.said, sizeof(v->table.said));
+		copy_last_message(v, v->table.said, sizeof(v->table.said));
 		top_draw(&v->table);
 		if (poll(fds, ARRAY_SIZE(fds), -1) < 0 && errno != EINTR)
 			return why_set(why, -errno, "cannot wait: %s", err_text(errno));
@@ -429,7 +429,7 @@ static int recorder_ended(struct view *v, struct why *why)
 
 	fcntl(v->options->talk, F_SETFL, O_NONBLOCK);
 	read_talk(v);
-	tell_talk(v, text, sizeof(text));
+	copy_last_message(v, text, sizeof(text));
 	if (strncmp(text, name, strlen(name)) != 0 || strncmp(text, warning, strlen(warning)) == 0)
 		return 0;
 	return why_set(why, -EIO, "%s", text + strlen(name));

@@ -148,7 +148,7 @@ static void say_fired(const struct traps *traps, const struct watch *watch)
 		(double)rule->capture_ns / 1e9, (unsigned)rule->hz);
 }
 
-static void refuse(struct traps *traps, struct watch *watch)
+static void refuse_capture(struct traps *traps, struct watch *watch)
 {
 	traps->stats.refused++;
 	trap_refuse(&watch->trap);
@@ -168,12 +168,12 @@ static void on_fired(void *ctx, struct watch *watch)
 
 	traps->stats.fired++;
 	if (traps->captures.len >= TRAPS_CAPTURES_MAX || capture_new(traps, watch, &c) < 0) {
-		refuse(traps, watch);
+		refuse_capture(traps, watch);
 		return;
 	}
 	slot = vec_add(&traps->captures);
 	if (!slot) {
-		refuse(traps, watch);
+		refuse_capture(traps, watch);
 		return;
 	}
 	*slot = TAKE_PTR(c);
@@ -269,7 +269,7 @@ static void finish(struct trap_capture *c, uint64_t ended_ns)
 	c->done = true;
 }
 
-static int take(struct traps *traps, struct trap_capture *c, const struct profile *profile,
+static int add_interval(struct traps *traps, struct trap_capture *c, const struct profile *profile,
 	uint64_t ended_ns)
 {
 	int err = 0;
@@ -337,7 +337,7 @@ int traps_take(struct traps *traps, const struct profile *profile, uint64_t ende
 
 	traps->ended_ns = ended_ns;
 	vec_each (&traps->captures, c) {
-		int one = take(traps, *c, profile, ended_ns);
+		int one = add_interval(traps, *c, profile, ended_ns);
 
 		err = err < 0 ? err : one;
 	}

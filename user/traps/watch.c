@@ -150,12 +150,12 @@ static struct watch *find_watch(struct watches *watches, uint32_t rule, const ch
 	return NULL;
 }
 
-static void say_untold(struct watches *watches, enum rule_metric metric, const struct why *why)
+static void warn_missing(struct watches *watches, enum rule_metric metric, const struct why *why)
 {
 	/* CPU time is told of every cgroup: this one is gone already. */
-	if (watches->untold & 1U << metric || metric == RULE_CPU)
+	if (watches->missing & 1U << metric || metric == RULE_CPU)
 		return;
-	watches->untold |= 1U << metric;
+	watches->missing |= 1U << metric;
 	log_warn(watches->log, "%s: traps for it cannot fire", why->text);
 }
 
@@ -176,7 +176,7 @@ static int add_watch(struct watches *watches, const struct rules *rules, uint32_
 		return 0;
 	}
 	if (meter_open(&watch.meter, &watches->mounts, trap->metric, path, now_ns, &why) < 0) {
-		say_untold(watches, trap->metric, &why);
+		warn_missing(watches, trap->metric, &why);
 		return 0;
 	}
 	watch.path = path ? strdup(path) : NULL;

@@ -37,7 +37,7 @@ struct watches {
 	uint64_t changes;    /* the containers' change counter at the latest check */
 	uint64_t again_ns;   /* time of the next unconditional check */
 	bool begun, said_full;
-	uint32_t untold; /* by bit: the user was warned that the kernel lacks this metric */
+	uint32_t missing; /* by bit: the user was warned that the kernel lacks this metric */
 };
 
 int watches_init(struct watches *watches, struct log *log);

@@ -404,7 +404,7 @@ static int place_table(struct publish *p, struct table *t, const struct unwind_r
 }
 
 /* The table was never in the map, so its pages can go at once. */
-static int refuse(struct publish *p, struct table *t, uint32_t span, int why)
+static int refuse_table(struct publish *p, struct table *t, uint32_t span, int why)
 {
 	int err;
 
@@ -460,7 +460,7 @@ int publish_rows(struct publish *p, const struct object_key *key, uint32_t id,
 	err = place_table(p, t, view);
 	if (err == 0)
 		err = load_or_keep(p, t, view);
-	return err < 0 ? refuse(p, t, span_of(view), err) : settle(p, t);
+	return err < 0 ? refuse_table(p, t, span_of(view), err) : settle(p, t);
 }
 
 int publish_page(struct publish *p, uint32_t object, uint32_t page)
@@ -520,9 +520,9 @@ const struct unwind_rule *publish_rule(const struct publish *p, uint32_t id)
 	return row_rules_get(&p->rules, id);
 }
 
-void publish_rest(struct publish *p)
+void publish_unmap(struct publish *p)
 {
-	row_pages_rest(p->pages);
+	row_pages_unmap(p->pages);
 }
 
 /* ---- life ---------------------------------------------------------------------------------------

@@ -63,7 +63,7 @@ void publish_drop(struct publish *publish, const struct publish_object *objects,
  * second. */
 void publish_settle(struct publish *publish);
 /* Unmaps the slab that a batch of calls left mapped. */
-void publish_rest(struct publish *publish);
+void publish_unmap(struct publish *publish);
 
 /* The second of the latest tick that met the object; 0: none, or the object is unknown. */
 uint32_t publish_used(const struct publish *publish, const struct object_key *key);

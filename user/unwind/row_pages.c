@@ -48,7 +48,7 @@ static uint32_t place_of(const struct row_pages *p, uint32_t page)
 	return __atomic_load_n(&p->maps->pages[page].place, __ATOMIC_RELAXED);
 }
 
-void row_pages_rest(struct row_pages *p)
+void row_pages_unmap(struct row_pages *p)
 {
 	if (p->mapped)
 		p->maps->ops->slab_unmap(p->maps->ctx, p->mapped);
@@ -66,7 +66,7 @@ static uint8_t *slab_at(struct row_pages *p, uint32_t place)
 
 		if (!mapped)
 			return NULL;
-		row_pages_rest(p);
+		row_pages_unmap(p);
 		p->mapped = mapped;
 		p->mapped_slab = slab;
 	}
@@ -293,7 +293,7 @@ void row_pages_free(struct row_pages *p)
 {
 	if (!p)
 		return;
-	row_pages_rest(p);
+	row_pages_unmap(p);
 	extents_done(&p->numbers);
 	extents_done(&p->memory);
 	free(p->all);

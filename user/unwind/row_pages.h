@@ -47,5 +47,5 @@ const uint8_t *row_pages_data(struct row_pages *pages, uint32_t page, uint32_t *
 void row_pages_give(struct row_pages *pages, uint32_t base, uint32_t len);
 
 /* Unmaps the slab that a batch of calls left mapped. */
-void row_pages_rest(struct row_pages *pages);
+void row_pages_unmap(struct row_pages *pages);
 void row_pages_stats(const struct row_pages *pages, struct row_pages_stats *out);

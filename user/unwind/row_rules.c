@@ -27,7 +27,7 @@ static int add(struct row_rules *rules, uint64_t key, const struct unwind_rule *
 	return 0;
 }
 
-static int put(struct row_rules *rules, const struct unwind_rule *rule, uint16_t *id)
+static int put_rule(struct row_rules *rules, const struct unwind_rule *rule, uint16_t *id)
 {
 	uint64_t key = hash_bytes(rule, sizeof(*rule)), *known;
 
@@ -48,8 +48,8 @@ int row_rules_init(struct row_rules *rules, const struct row_maps *maps)
 	int err;
 
 	*rules = (struct row_rules){ .maps = maps };
-	err = put(rules, &none, &id);
-	return err < 0 ? err : put(rules, &unsupported, &id);
+	err = put_rule(rules, &none, &id);
+	return err < 0 ? err : put_rule(rules, &unsupported, &id);
 }
 
 void row_rules_done(struct row_rules *rules)
@@ -63,7 +63,7 @@ uint16_t *row_rules_share(struct row_rules *rules, const struct unwind_rule *own
 	_cleanup_(freep) uint16_t *ids = calloc(len, sizeof(*ids));
 
 	for (uint32_t i = 0; ids && i < len; i++) {
-		int err = put(rules, &own[i], &ids[i]);
+		int err = put_rule(rules, &own[i], &ids[i]);
 
 		if (err < 0 && err != -ENOSPC)
 			return NULL;

@@ -17,7 +17,7 @@ struct scratch {
 	u64 searched;
 	struct unwind_place stepped;
 	u32 landing;
-	u64 user_rest;
+	u64 user_below_leaf;
 	u32 end;
 	struct {
 		u64 start, file_offset;
@@ -30,7 +30,7 @@ struct scratch {
 		u64 *frames;
 	} user;
 	const struct walk_world *world;
-	const struct event_held *held;
+	const struct event_deferred *deferred;
 	const struct scan_mapping *mappings;
 	size_t mappings_len;
 	unsigned int reads;
@@ -49,7 +49,7 @@ static u64 walk_of(const struct scratch *s)
 
 static u64 start_stack_of(const struct scratch *s)
 {
-	return s->held->start_stack;
+	return s->deferred->start_stack;
 }
 
 #ifndef ARCH_DWARF_LR
@@ -81,12 +81,12 @@ static const struct scan_mapping *find_mapping(const struct scratch *s, uint64_t
 static int walk_read(u64 walk, void *dst, u32 size, u64 addr)
 {
 	struct scratch *s = scratch_of(walk);
-	const struct event_held *held = s->held;
+	const struct event_deferred *deferred = s->deferred;
 	const struct scan_mapping *m;
 
-	if (addr >= held->sp && addr - held->sp <= held->stack_bytes &&
-		size <= held->stack_bytes - (addr - held->sp)) {
-		memcpy(dst, held->stack + (addr - held->sp), size);
+	if (addr >= deferred->sp && addr - deferred->sp <= deferred->stack_bytes &&
+		size <= deferred->stack_bytes - (addr - deferred->sp)) {
+		memcpy(dst, deferred->stack + (addr - deferred->sp), size);
 		return 0;
 	}
 	if (s->reads >= WALK_READS_MAX)
@@ -152,25 +152,28 @@ void walk_published(struct publish *publish, struct walk_world *out)
 	out->rule = published_rule;
 }
 
-uint32_t walk_held(const struct walk_world *world, const struct event_held *held,
+uint32_t walk_deferred(const struct walk_world *world, const struct event_deferred *deferred,
 	const struct scan_mapping *mappings, size_t mappings_len, struct walk_stack *out)
 {
 	struct scratch s = {
-		.regs = { .pc = held->pc, .sp = held->sp, .fp = held->fp, .exact = held->exact },
+		.regs = { .pc = deferred->pc,
+			.sp = deferred->sp,
+			.fp = deferred->fp,
+			.exact = deferred->exact },
 		.world = world,
-		.held = held,
+		.deferred = deferred,
 		.mappings = mappings,
 		.mappings_len = mappings_len,
 		.user.frames = (u64 *)out->frames,
 	};
 
-	_Static_assert(sizeof(s.regs.gpr) == sizeof(held->gpr), "the same registers");
-	memcpy(s.regs.gpr, held->gpr, sizeof(s.regs.gpr));
+	_Static_assert(sizeof(s.regs.gpr) == sizeof(deferred->gpr), "the same registers");
+	memcpy(s.regs.gpr, deferred->gpr, sizeof(s.regs.gpr));
 	s.window.memory = &s;
 	/* The frame where BPF stopped is the last of those it walked: it is walked again. */
-	memcpy(out->frames, held->frames, sizeof(held->frames));
-	s.user.head.frames_len = held->frames_len > 0 ? held->frames_len - 1U : 0;
-	s.user.head.anon = held->anon;
+	memcpy(out->frames, deferred->frames, sizeof(deferred->frames));
+	s.user.head.frames_len = deferred->frames_len > 0 ? deferred->frames_len - 1U : 0;
+	s.user.head.anon = deferred->anon;
 	walk_frames(&s);
 	out->frames_len = s.user.head.frames_len;
 	out->anon = s.user.head.anon;

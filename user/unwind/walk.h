@@ -36,7 +36,7 @@ struct walk_stack {
 	uint32_t object; /* of the last frame; 0: none */
 };
 
-/* Continues where `held` stopped. mappings: the process's code, sorted by start. Returns the enum
- * stack_end of the walk; END_NO_TABLE: a table is still missing, try again later. */
-uint32_t walk_held(const struct walk_world *world, const struct event_held *held,
+/* Continues where `deferred` stopped. mappings: the process's code, sorted by start. Returns the
+ * enum stack_end of the walk; END_NO_TABLE: a table is still missing, try again later. */
+uint32_t walk_deferred(const struct walk_world *world, const struct event_deferred *deferred,
 	const struct scan_mapping *mappings, size_t mappings_len, struct walk_stack *out);

@@ -167,11 +167,11 @@ enum name_source { NAME_SOURCES(NAME_SOURCE_ID) NAME_SOURCES_LEN };
 	X("tables.eh_frame_bytes", U64, objects.eh_frame_bytes,                                    \
 		"stoker_unwind_compiled_bytes_total", NULL,                                        \
 		"Bytes of CFI that unwind tables were made from.")                                 \
-	X("tables.stacks_deferred", U64, held.held, "stoker_stacks_deferred_total", NULL,          \
+	X("tables.stacks_deferred", U64, deferred.deferred, "stoker_stacks_deferred_total", NULL,  \
 		"Samples that came before an unwind table of theirs was ready.")                   \
-	X("tables.stacks_held", U64, held.held, "stoker_stacks_held_total", NULL,                  \
+	X("tables.stacks_held", U64, deferred.deferred, "stoker_stacks_held_total", NULL,          \
 		"Deprecated: the same as tables.stacks_deferred.")                                 \
-	X("tables.stacks_finished", U64, held.finished, "stoker_stacks_finished_total", NULL,      \
+	X("tables.stacks_finished", U64, deferred.finished, "stoker_stacks_finished_total", NULL,  \
 		"Deferred samples whose walk ended for a reason other than the missing table.")    \
 	X("bpf.runs", U64, sampler.runs, "stoker_bpf_runs_total", NULL,                            \
 		"Runs of the BPF program.")                                                        \

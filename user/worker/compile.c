@@ -192,7 +192,7 @@ static void tell(const struct elf_sym *sym, struct proto_symbols *out)
 	out->bytes = stats.memory_bytes;
 }
 
-static void tell_methods(const struct r2r *methods, struct proto_symbols *out)
+static void report_methods(const struct r2r *methods, struct proto_symbols *out)
 {
 	struct r2r_stats stats;
 
@@ -219,7 +219,7 @@ static enum worker_status compile_methods(
 	if (status != WORKER_OK)
 		return status;
 	if (made)
-		tell_methods(made, out);
+		report_methods(made, out);
 	if (symbols_new(NULL, TAKE_PTR(made), symbols) < 0)
 		return WORKER_MEMORY;
 	out->ns = clock_ns(CLOCK_MONOTONIC) - started;

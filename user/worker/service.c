@@ -147,7 +147,7 @@ static enum worker_status do_names(struct service *s)
 		i++;
 	s->out.reply.answered = i;
 	if (symbols->files) {
-		symbols_rest(symbols);
+		symbols_release(symbols);
 		kept_resize(&s->kept, entry, symbols_memory(symbols));
 		kept_trim(&s->kept, WORKER_KEPT_BYTES_MAX);
 	}

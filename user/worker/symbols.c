@@ -197,7 +197,7 @@ static void rest(const struct mapping *mapping)
 		madvise((void *)mapping->data, mapping->len, MADV_DONTNEED);
 }
 
-void symbols_rest(struct symbols *symbols)
+void symbols_release(struct symbols *symbols)
 {
 	vec_each (&symbols->parts, part)
 		rest(&(*part)->mapping);

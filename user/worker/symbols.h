@@ -47,5 +47,5 @@ const struct debug_part *symbols_wanted(const struct symbols *symbols);
 /* Answers the request; the caller keeps the descriptor; -1: unavailable. */
 void symbols_give(struct symbols *symbols, int fd);
 /* Call it between requests: releases memory that only mirrors the files. */
-void symbols_rest(struct symbols *symbols);
+void symbols_release(struct symbols *symbols);
 size_t symbols_memory(const struct symbols *symbols);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd/tell_answer.h - queries a store and logs the gaps in its answer. */
+/* cmd/log_answer.h - queries a store and logs the gaps in its answer. */
 #pragma once
 
 #include "base/log.h"
@@ -7,5 +7,5 @@
 #include "store/query.h"
 
 /* answer: zeroed; call query_answer_done in any case. */
-int tell_answer(
+int log_answer(
 	struct log *log, const struct ask *ask, struct query_answer *answer, struct why *why);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent/held.c - a list of deferred samples and a list of snapshots of mappings, one a process. A
- * snapshot is taken when a sample arrives and again when one does not fit it, because a young
+/* agent/deferred.c - a list of deferred samples and a list of snapshots of mappings, one a process.
+ * A snapshot is taken when a sample arrives and again when one does not fit it, because a young
  * process is still mapping its libraries. */
-#include "agent/held.h"
+#include "agent/deferred.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -34,57 +34,57 @@ struct snapshot {
 };
 
 struct waiting {
-	struct event_held *event;
+	struct event_deferred *event;
 	bool looked_at;   /* its process's mappings were read when it came */
 	uint32_t missing; /* the object whose table it waits for; 0: not known */
 };
 
-struct held {
+struct deferred {
 	struct sampler *sampler;
 	struct tally *tally;
 	struct objects *objects;
 	VEC(struct waiting) waiting;
 	size_t waiting_bytes;
 	VEC(struct snapshot) snapshots;
-	struct held_stats stats;
+	struct deferred_stats stats;
 };
 
-int held_new(
-	struct sampler *sampler, struct tally *tally, struct objects *objects, struct held **out)
+int deferred_new(struct sampler *sampler, struct tally *tally, struct objects *objects,
+	struct deferred **out)
 {
-	struct held *held = calloc(1, sizeof(*held));
+	struct deferred *deferred = calloc(1, sizeof(*deferred));
 
-	if (!held)
+	if (!deferred)
 		return -ENOMEM;
-	held->sampler = sampler;
-	held->tally = tally;
-	held->objects = objects;
-	*out = held;
+	deferred->sampler = sampler;
+	deferred->tally = tally;
+	deferred->objects = objects;
+	*out = deferred;
 	return 0;
 }
 
-static void drop_snapshots(struct held *held)
+static void drop_snapshots(struct deferred *deferred)
 {
-	vec_each (&held->snapshots, snapshot)
+	vec_each (&deferred->snapshots, snapshot)
 		vec_done(&snapshot->mappings);
-	held->snapshots.len = 0;
+	deferred->snapshots.len = 0;
 }
 
-void held_free(struct held *held)
+void deferred_free(struct deferred *deferred)
 {
-	if (!held)
+	if (!deferred)
 		return;
-	vec_each (&held->waiting, waiting)
+	vec_each (&deferred->waiting, waiting)
 		free(waiting->event);
-	vec_done(&held->waiting);
-	drop_snapshots(held);
-	vec_done(&held->snapshots);
-	free(held);
+	vec_done(&deferred->waiting);
+	drop_snapshots(deferred);
+	vec_done(&deferred->snapshots);
+	free(deferred);
 }
 
-static size_t event_bytes(const struct event_held *event)
+static size_t event_bytes(const struct event_deferred *event)
 {
-	return offsetof(struct event_held, stack) + event->stack_bytes;
+	return offsetof(struct event_deferred, stack) + event->stack_bytes;
 }
 
 /* ---- mappings ------------------------------------------------------------------------------- */
@@ -101,12 +101,12 @@ static int take_mapping(void *ctx, const struct scan_mapping *mapping)
 }
 
 /* Reads the process's mappings now. What was known stays when the process is gone. */
-static void refresh(struct held *held, struct snapshot *snapshot)
+static void refresh(struct deferred *deferred, struct snapshot *snapshot)
 {
 	struct snapshot now = { .tgid = snapshot->tgid, .start_ns = snapshot->start_ns };
 
 	snapshot->taken_ns = clock_ns(CLOCK_MONOTONIC);
-	sampler_scan(held->sampler, snapshot->tgid, take_mapping, &now);
+	sampler_scan(deferred->sampler, snapshot->tgid, take_mapping, &now);
 	now.taken_ns = clock_ns(CLOCK_MONOTONIC);
 	now.cost_ns = snapshot->cost_ns = now.taken_ns - snapshot->taken_ns;
 	snapshot->taken_ns = now.taken_ns;
@@ -118,45 +118,45 @@ static void refresh(struct held *held, struct snapshot *snapshot)
 	*snapshot = now;
 }
 
-static struct snapshot *find_snapshot(struct held *held, uint32_t tgid, uint64_t start_ns)
+static struct snapshot *find_snapshot(struct deferred *deferred, uint32_t tgid, uint64_t start_ns)
 {
-	vec_each (&held->snapshots, snapshot)
+	vec_each (&deferred->snapshots, snapshot)
 		if (snapshot->tgid == tgid && snapshot->start_ns == start_ns)
 			return snapshot;
 	return NULL;
 }
 
 /* The one there is, or a new one, read now. */
-static struct snapshot *snapshot_of(struct held *held, uint32_t tgid, uint64_t start_ns)
+static struct snapshot *snapshot_of(struct deferred *deferred, uint32_t tgid, uint64_t start_ns)
 {
-	struct snapshot *snapshot = find_snapshot(held, tgid, start_ns);
+	struct snapshot *snapshot = find_snapshot(deferred, tgid, start_ns);
 
-	if (snapshot || held->snapshots.len >= SNAPSHOTS_MAX)
+	if (snapshot || deferred->snapshots.len >= SNAPSHOTS_MAX)
 		return snapshot;
-	snapshot = vec_add(&held->snapshots);
+	snapshot = vec_add(&deferred->snapshots);
 	if (!snapshot)
 		return NULL;
 	snapshot->tgid = tgid;
 	snapshot->start_ns = start_ns;
-	refresh(held, snapshot);
+	refresh(deferred, snapshot);
 	return snapshot;
 }
 
-void held_watch(struct held *held, uint32_t tgid, uint64_t start_ns)
+void deferred_watch(struct deferred *deferred, uint32_t tgid, uint64_t start_ns)
 {
-	struct snapshot *known = find_snapshot(held, tgid, start_ns);
+	struct snapshot *known = find_snapshot(deferred, tgid, start_ns);
 
 	/* It ran another file before. */
 	if (known)
-		refresh(held, known);
+		refresh(deferred, known);
 	else
-		snapshot_of(held, tgid, start_ns);
+		snapshot_of(deferred, tgid, start_ns);
 }
 
 /* ---- finishing ------------------------------------------------------------------------------- */
 
 /* Adds the walked stack and its one sample to the tally, as BPF would have told them. */
-static int deliver(struct held *held, const struct event_held *event,
+static int deliver(struct deferred *deferred, const struct event_deferred *event,
 	const struct walk_stack *walked, uint32_t end)
 {
 	struct event_stack stack = {
@@ -167,7 +167,7 @@ static int deliver(struct held *held, const struct event_held *event,
 	};
 	struct count_key key = {
 		.kernel_stack = event->kernel_stack,
-		.who = event->who,
+		.task = event->task,
 		.cpu = event->cpu,
 	};
 	uint64_t whose = walked->anon ? hash_mix(event->start_ns) ^ event->tgid : 0;
@@ -177,49 +177,49 @@ static int deliver(struct held *held, const struct event_held *event,
 			     whose ^ (uint64_t)end << 56) |
 		1;
 	key.user_stack = stack.hash;
-	err = tally_stack(held->tally, &stack, walked->frames);
+	err = tally_stack(deferred->tally, &stack, walked->frames);
 	if (err < 0)
 		return err;
-	return event->time_ns ? tally_tick(held->tally, &key, event->tick_cpu, event->time_ns)
-			      : tally_count(held->tally, &key, 1);
+	return event->time_ns ? tally_tick(deferred->tally, &key, event->tick_cpu, event->time_ns)
+			      : tally_count(deferred->tally, &key, 1);
 }
 
-int held_put(struct held *held, const struct event_held *event)
+int deferred_put(struct deferred *deferred, const struct event_deferred *event)
 {
-	struct event_held *copy;
+	struct event_deferred *copy;
 	struct waiting *slot;
 
-	held->stats.held++;
-	if (held->waiting_bytes > HELD_BYTES_MAX) {
+	deferred->stats.deferred++;
+	if (deferred->waiting_bytes > DEFERRED_BYTES_MAX) {
 		struct walk_stack walked = {
 			.frames = (uint64_t *)event->frames,
 			.frames_len = event->frames_len,
 			.anon = event->anon,
 		};
 
-		return deliver(held, event, &walked, END_NO_TABLE);
+		return deliver(deferred, event, &walked, END_NO_TABLE);
 	}
 	copy = malloc(event_bytes(event));
-	slot = copy ? vec_add(&held->waiting) : NULL;
+	slot = copy ? vec_add(&deferred->waiting) : NULL;
 	if (!slot) {
 		free(copy);
 		return -ENOMEM;
 	}
 	memcpy(copy, event, event_bytes(event));
 	*slot = (struct waiting){ .event = copy };
-	held->waiting_bytes += event_bytes(event);
+	deferred->waiting_bytes += event_bytes(event);
 	return 0;
 }
 
 /* A process with many mappings does not take all our time. */
-static void refresh_stale(struct held *held, struct snapshot *snapshot)
+static void refresh_stale(struct deferred *deferred, struct snapshot *snapshot)
 {
 	uint64_t fresh_ns = snapshot->cost_ns * SNAPSHOT_COST_PART;
 
 	if (fresh_ns < SNAPSHOT_FRESH_NS)
 		fresh_ns = SNAPSHOT_FRESH_NS;
 	if (clock_ns(CLOCK_MONOTONIC) - snapshot->taken_ns > fresh_ns)
-		refresh(held, snapshot);
+		refresh(deferred, snapshot);
 }
 
 /* Code is read from its file, which is there also when the process is gone. Not from the process,
@@ -239,14 +239,14 @@ static int read_code(
 	return 0;
 }
 
-static uint32_t walk(struct held *held, struct waiting *waiting, struct walk_stack *walked)
+static uint32_t walk(struct deferred *deferred, struct waiting *waiting, struct walk_stack *walked)
 {
-	const struct event_held *event = waiting->event;
-	struct snapshot *s = snapshot_of(held, event->tgid, event->start_ns);
-	struct walk_world world = { .memory = held->objects, .read = read_code };
+	const struct event_deferred *event = waiting->event;
+	struct snapshot *s = snapshot_of(deferred, event->tgid, event->start_ns);
+	struct walk_world world = { .memory = deferred->objects, .read = read_code };
 	uint32_t end = END_NO_MAPPING;
 
-	walk_published(sampler_publish(held->sampler), &world);
+	walk_published(sampler_publish(deferred->sampler), &world);
 	walked->frames_len = event->frames_len;
 	walked->anon = event->anon;
 	memcpy(walked->frames, event->frames, sizeof(event->frames));
@@ -254,72 +254,74 @@ static uint32_t walk(struct held *held, struct waiting *waiting, struct walk_sta
 		return END_NO_TABLE;
 	/* Not only when they are needed: the process may be gone by then. */
 	if (!waiting->looked_at)
-		refresh_stale(held, s);
+		refresh_stale(deferred, s);
 	waiting->looked_at = true;
 	if (s->mappings.len > 0)
-		end = walk_held(&world, event, s->mappings.data, s->mappings.len, walked);
+		end = walk_deferred(&world, event, s->mappings.data, s->mappings.len, walked);
 	if (end == END_NO_MAPPING) {
-		refresh_stale(held, s);
+		refresh_stale(deferred, s);
 		if (s->mappings.len > 0)
-			end = walk_held(&world, event, s->mappings.data, s->mappings.len, walked);
+			end = walk_deferred(
+				&world, event, s->mappings.data, s->mappings.len, walked);
 	}
 	if (end == END_NO_TABLE && walked->object != waiting->missing)
-		objects_want(held->objects, walked->object);
+		objects_want(deferred->objects, walked->object);
 	waiting->missing = walked->object;
 	return end;
 }
 
 /* It would stop where it stopped the last time. */
-static bool still_waits(struct held *held, const struct waiting *waiting)
+static bool still_waits(struct deferred *deferred, const struct waiting *waiting)
 {
 	return waiting->missing &&
-		publish_table(sampler_publish(held->sampler), waiting->missing) == TABLE_PENDING;
+		publish_table(sampler_publish(deferred->sampler), waiting->missing) ==
+		TABLE_PENDING;
 }
 
-static void finish(struct held *held, bool give_up)
+static void finish(struct deferred *deferred, bool give_up)
 {
 	uint64_t frames[STACK_USER_FRAMES_MAX];
 	struct walk_stack walked = { .frames = frames };
 	size_t kept = 0;
 
-	for (size_t i = 0; i < held->waiting.len; i++) {
-		struct waiting waiting = held->waiting.data[i];
-		bool late = give_up || held->waiting_bytes > HELD_BYTES_MAX;
+	for (size_t i = 0; i < deferred->waiting.len; i++) {
+		struct waiting waiting = deferred->waiting.data[i];
+		bool late = give_up || deferred->waiting_bytes > DEFERRED_BYTES_MAX;
 		uint32_t end = END_NO_TABLE;
 
-		if (late || !still_waits(held, &waiting))
-			end = walk(held, &waiting, &walked);
+		if (late || !still_waits(deferred, &waiting))
+			end = walk(deferred, &waiting, &walked);
 		if (end == END_NO_TABLE && !late) {
-			held->waiting.data[kept++] = waiting;
+			deferred->waiting.data[kept++] = waiting;
 			continue;
 		}
-		held->stats.finished += end != END_NO_TABLE;
-		if (deliver(held, waiting.event, &walked, end) < 0)
-			sampler_lost_ticks(held->sampler, 1);
-		held->waiting_bytes -= event_bytes(waiting.event);
+		deferred->stats.finished += end != END_NO_TABLE;
+		if (deliver(deferred, waiting.event, &walked, end) < 0)
+			sampler_lost_ticks(deferred->sampler, 1);
+		deferred->waiting_bytes -= event_bytes(waiting.event);
 		free(waiting.event);
 	}
-	held->waiting.len = kept;
-	publish_rest(sampler_publish(held->sampler));
+	deferred->waiting.len = kept;
+	publish_unmap(sampler_publish(deferred->sampler));
 }
 
-void held_finish(struct held *held)
+void deferred_finish(struct deferred *deferred)
 {
-	finish(held, false);
+	finish(deferred, false);
 }
 
-void held_flush(struct held *held)
+void deferred_flush(struct deferred *deferred)
 {
-	finish(held, true);
-	drop_snapshots(held);
+	finish(deferred, true);
+	drop_snapshots(deferred);
 }
 
-size_t held_waiting(const struct held *held)
+size_t deferred_waiting(const struct deferred *deferred)
 {
-	return held->waiting.len;
+	return deferred->waiting.len;
 }
 
-void held_stats(const struct held *held, struct held_stats *out)
+void deferred_stats(const struct deferred *deferred, struct deferred_stats *out)
 {
-	*out = held->stats;
+	*out = deferred->stats;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd/tell_answer.c - missing data causes a warning; the amount of data is a note. */
-#include "cmd/tell_answer.h"
+/* cmd/log_answer.c - missing data causes a warning; the amount of data is a note. */
+#include "cmd/log_answer.h"
 
 #include <errno.h>
 
-static void tell(struct log *log, const struct query_answer *answer)
+static void log_gaps(struct log *log, const struct query_answer *answer)
 {
 	uint64_t total = merge_total(&answer->merge);
 
@@ -20,8 +20,7 @@ static void tell(struct log *log, const struct query_answer *answer)
 	log_note(log, "%u profiles, %.1f s of CPU", answer->segments, (double)total / 1e9);
 }
 
-int tell_answer(
-	struct log *log, const struct ask *ask, struct query_answer *answer, struct why *why)
+int log_answer(struct log *log, const struct ask *ask, struct query_answer *answer, struct why *why)
 {
 	_cleanup_(store_freep) struct store *store = NULL;
 	struct store_report found;
@@ -32,6 +31,6 @@ int tell_answer(
 	if (err == 0)
 		err = query_run(store, &ask->query, answer, why);
 	if (err == 0)
-		tell(log, answer);
+		log_gaps(log, answer);
 	return err;
 }

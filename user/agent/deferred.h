@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent/held.h - deferred samples: their walk met a file before its table was ready. User space
+/* agent/deferred.h - deferred samples: their walk met a file before its table was ready. User space
  * finishes each when the table is ready, with the process's mappings as they were soon after the
  * tick. At the interval's end, or when too many wait, an unfinished sample is kept as it is. */
 #pragma once
@@ -9,31 +9,31 @@
 
 #include "bpf/abi.h"
 
-#define HELD_BYTES_MAX (8U << 20)
+#define DEFERRED_BYTES_MAX (8U << 20)
 
-struct held;
+struct deferred;
 struct objects;
 struct sampler;
 struct tally;
 
-struct held_stats {
-	uint64_t held;     /* samples */
+struct deferred_stats {
+	uint64_t deferred; /* samples */
 	uint64_t finished; /* walked to their end */
 };
 
 /* objects: files whose code is read where no table helps. */
-int held_new(
-	struct sampler *sampler, struct tally *tally, struct objects *objects, struct held **out);
-void held_free(struct held *held);
+int deferred_new(struct sampler *sampler, struct tally *tally, struct objects *objects,
+	struct deferred **out);
+void deferred_free(struct deferred *deferred);
 /* Copies the event. It is not finished here, because the ring is being read. */
-int held_put(struct held *held, const struct event_held *event);
+int deferred_put(struct deferred *deferred, const struct event_deferred *event);
 /* Records the mappings of a process that has just started a new file: its samples may have to wait
  * for longer than it lives. Its files become objects too. */
-void held_watch(struct held *held, uint32_t tgid, uint64_t start_ns);
+void deferred_watch(struct deferred *deferred, uint32_t tgid, uint64_t start_ns);
 /* Records the mappings of processes with deferred samples, and finishes the samples that are
  * ready. */
-void held_finish(struct held *held);
+void deferred_finish(struct deferred *deferred);
 /* The same, and gives up the others: no sample is deferred afterwards. */
-void held_flush(struct held *held);
-size_t held_waiting(const struct held *held);
-void held_stats(const struct held *held, struct held_stats *out);
+void deferred_flush(struct deferred *deferred);
+size_t deferred_waiting(const struct deferred *deferred);
+void deferred_stats(const struct deferred *deferred, struct deferred_stats *out);
