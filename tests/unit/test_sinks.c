@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cursor.h"
 #include "base/own.h"
 #include "make_profile.h"
 #include "sink/diff.h"
@@ -247,10 +248,30 @@ static void a_failed_buffer_takes_no_more(void **state)
 	assert_int_equal(limited.len, 0);
 }
 
+static void a_buffer_writes_the_leb128_that_a_cursor_reads(void **state)
+{
+	const uint64_t rows[] = { 0, 1, 0x7f, 0x80, 0x3fff, 0x4000, INT64_MAX, UINT64_MAX };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		_cleanup_(buf_done) struct buf bytes = BUF_INIT;
+		struct cursor c;
+		uint64_t value;
+
+		buf_put_uleb(&bytes, rows[i]);
+		assert_int_equal(buf_err(&bytes), 0);
+		c = cursor_init(bytes.data, bytes.len);
+		value = cursor_uleb(&c);
+		if (value != rows[i] || c.bad || cursor_left(&c) > 0)
+			fail_msg("%#llx", (unsigned long long)rows[i]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_failed_buffer_takes_no_more),
+		cmocka_unit_test(a_buffer_writes_the_leb128_that_a_cursor_reads),
 		cmocka_unit_test_setup_teardown(
 			each_sink_fails_when_its_buffer_is_full, setup, teardown),
 		cmocka_unit_test_setup_teardown(

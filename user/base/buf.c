@@ -5,12 +5,12 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define BUF_CAP_MIN 64
+#define ULEB_BYTES_MAX 10
 
 void buf_done(struct buf *buf)
 {
@@ -89,6 +89,17 @@ int buf_puts(struct buf *buf, const char *text)
 int buf_putc(struct buf *buf, char c)
 {
 	return buf_put(buf, &c, 1);
+}
+
+int buf_put_uleb(struct buf *buf, uint64_t value)
+{
+	char bytes[ULEB_BYTES_MAX];
+	size_t len = 0;
+
+	for (; value >= 0x80; value >>= 7)
+		bytes[len++] = (char)(value | 0x80);
+	bytes[len++] = (char)value;
+	return buf_put(buf, bytes, len);
 }
 
 int buf_printf(struct buf *buf, const char *fmt, ...)

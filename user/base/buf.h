@@ -7,6 +7,7 @@
 
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct buf {
 	char *data;
@@ -36,6 +37,8 @@ void buf_commit(struct buf *buf, size_t size);
 int buf_put(struct buf *buf, const void *data, size_t size);
 int buf_puts(struct buf *buf, const char *text);
 int buf_putc(struct buf *buf, char c);
+/* DWARF 5 §7.6, as cursor_uleb reads it. */
+int buf_put_uleb(struct buf *buf, uint64_t value);
 int buf_printf(struct buf *buf, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 int buf_vprintf(struct buf *buf, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
 /* The bytes of another buffer, or its error. */

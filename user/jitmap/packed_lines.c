@@ -16,34 +16,19 @@ static int64_t unzigzag(uint64_t value)
 	return (int64_t)(value >> 1) ^ -(int64_t)(value & 1);
 }
 
-static int put_uleb(struct buf *out, uint64_t value)
-{
-	uint8_t bytes[10];
-	size_t n = 0;
-
-	do {
-		bytes[n++] = (uint8_t)((value & 0x7f) | (value > 0x7f) << 7);
-		value >>= 7;
-	} while (value > 0);
-	return buf_put(out, bytes, n);
-}
-
 int packed_lines_begin(struct buf *out, uint64_t rows)
 {
-	return put_uleb(out, rows);
+	return buf_put_uleb(out, rows);
 }
 
 int packed_lines_put(struct buf *out, const struct packed_line *last, const struct packed_line *row)
 {
 	bool has_file = last->file != row->file;
 	uint64_t step = zigzag((int64_t)(row->offset - last->offset));
-	int err = put_uleb(out, step << 1 | has_file);
 
-	if (err == 0)
-		err = put_uleb(out, zigzag((int64_t)(row->line - last->line)));
-	if (err == 0 && has_file)
-		err = put_uleb(out, row->file);
-	return err;
+	buf_put_uleb(out, step << 1 | has_file);
+	buf_put_uleb(out, zigzag((int64_t)(row->line - last->line)));
+	return has_file ? buf_put_uleb(out, row->file) : buf_err(out);
 }
 
 struct cursor packed_lines_open(const struct buf *from, uint32_t offset, uint64_t *rows)

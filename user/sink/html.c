@@ -28,30 +28,19 @@ struct sides {
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-static void put_uleb(struct buf *out, uint64_t value)
-{
-	char bytes[10];
-	size_t len = 0;
-
-	for (; value >= 0x80; value >>= 7)
-		bytes[len++] = (char)(value | 0x80);
-	bytes[len++] = (char)value;
-	buf_put(out, bytes, len);
-}
-
 /* A difference: small ones of either sign are one byte. */
 static void put_delta(struct buf *out, uint64_t from, uint64_t to)
 {
 	uint64_t delta = to - from;
 
-	put_uleb(out, delta << 1 ^ (delta >> 63 ? UINT64_MAX : 0));
+	buf_put_uleb(out, delta << 1 ^ (delta >> 63 ? UINT64_MAX : 0));
 }
 
 /* A column: one member of each element of a vec. */
-#define put_column(out, v, member)                    \
-	do {                                          \
-		vec_each ((v), _it)                   \
-			put_uleb((out), _it->member); \
+#define put_column(out, v, member)                        \
+	do {                                              \
+		vec_each ((v), _it)                       \
+			buf_put_uleb((out), _it->member); \
 	} while (0)
 
 /* ---- the parts ------------------------------------------------------------------------------- */
@@ -62,7 +51,7 @@ static void put_texts(struct buf *out, const struct strtab *texts)
 
 	for (uint32_t i = 0; i < texts->len; i++)
 		size += strlen(strtab_get(texts, i)) + 1;
-	put_uleb(out, size);
+	buf_put_uleb(out, size);
 	for (uint32_t i = 0; i < texts->len; i++) {
 		buf_puts(out, strtab_get(texts, i));
 		buf_putc(out, '\n');
@@ -71,7 +60,7 @@ static void put_texts(struct buf *out, const struct strtab *texts)
 
 static void put_functions(struct buf *out, const struct flame *flame)
 {
-	put_uleb(out, flame->functions.len);
+	buf_put_uleb(out, flame->functions.len);
 	put_column(out, &flame->functions, text);
 	put_column(out, &flame->functions, module);
 	put_column(out, &flame->functions, file);
@@ -84,11 +73,11 @@ static void put_nodes(struct buf *out, const struct flame *flame)
 {
 	const struct flame_node *nodes = flame->nodes.data;
 
-	put_uleb(out, flame->nodes.len - 1);
+	buf_put_uleb(out, flame->nodes.len - 1);
 	for (size_t i = 1; i < flame->nodes.len; i++)
-		put_uleb(out, nodes[i - 1].depth + 1 - nodes[i].depth);
+		buf_put_uleb(out, nodes[i - 1].depth + 1 - nodes[i].depth);
 	for (size_t i = 1; i < flame->nodes.len; i++)
-		put_uleb(out, nodes[i].function);
+		buf_put_uleb(out, nodes[i].function);
 }
 
 /* The texts of labels join those of functions, and come after them in the file. */
@@ -105,13 +94,13 @@ static void put_label_texts(
 		buf_clear(&clean);
 		buf_fail(out, utf8_put_clean(&clean, text));
 		buf_fail(out, strtab_put(&flame->texts, buf_text(&clean), clean.len, &id));
-		put_uleb(out, id);
+		buf_put_uleb(out, id);
 	}
 }
 
 static void put_labels(struct buf *out, struct flame *flame, const struct profile *p)
 {
-	put_uleb(out, p->labels.len);
+	buf_put_uleb(out, p->labels.len);
 	for (int key = 0; key < SINK_KEYS; key++)
 		put_label_texts(out, flame, p, (enum sink_key)key);
 }
@@ -122,7 +111,7 @@ static void put_samples(
 {
 	uint32_t last = 0;
 
-	put_uleb(out, p->samples.len);
+	buf_put_uleb(out, p->samples.len);
 	for (size_t i = first; i < first + p->samples.len; i++) {
 		put_delta(out, last, flame->leaves.data[i]);
 		last = flame->leaves.data[i];
@@ -136,7 +125,7 @@ static void put_ticks(struct buf *out, const struct profile *p)
 {
 	uint64_t last = p->ticks.len > 0 ? p->ticks.data[0].time_ns : 0;
 
-	put_uleb(out, p->ticks.len);
+	buf_put_uleb(out, p->ticks.len);
 	vec_each (&p->ticks, tick) {
 		put_delta(out, last, tick->time_ns);
 		last = tick->time_ns;

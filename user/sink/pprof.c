@@ -189,7 +189,7 @@ static void put_locations(struct pprof *w, const struct profile_stack *stack)
 		place.len++;
 		if (frame->class == PROFILE_INLINED && i + 1 < stack->first + stack->len)
 			continue;
-		protobuf_packed(&w->inner, location_id(w, &place));
+		buf_put_uleb(&w->inner, location_id(w, &place));
 		place = (struct place){ .first = i + 1 };
 	}
 	if (stack->len > 0)
@@ -216,9 +216,9 @@ static void put_sample(struct pprof *w, const struct profile_sample *sample)
 	buf_clear(&w->message);
 	put_locations(w, &p->stacks.data[sample->stack]);
 	buf_clear(&w->inner);
-	protobuf_packed(&w->inner, sample->value);
+	buf_put_uleb(&w->inner, sample->value);
 	if (p->period_ns > 0)
-		protobuf_packed(&w->inner, sample->value * p->period_ns);
+		buf_put_uleb(&w->inner, sample->value * p->period_ns);
 	protobuf_message(&w->message, SAMPLE_VALUE, &w->inner);
 	for (int key = 0; key < SINK_KEYS; key++)
 		put_label(w, &p->labels.data[sample->labels], (enum sink_key)key);

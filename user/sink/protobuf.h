@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sink/protobuf.h - fields of a Protocol Buffers message, as bytes (the encoding document's wire
  * types 0 and 2). A message inside a message is made in a buffer of its own and put as bytes. Zeros
- * are the default and left out. */
+ * are the default and left out. A packed field is numbers by buf_put_uleb in a buffer, put as a
+ * message. */
 #pragma once
 
 #include <stddef.h>
@@ -13,5 +14,3 @@ void protobuf_number(struct buf *out, uint32_t field, uint64_t value);
 void protobuf_bytes(struct buf *out, uint32_t field, const void *data, size_t size);
 /* A buffer that failed makes out fail. */
 void protobuf_message(struct buf *out, uint32_t field, const struct buf *message);
-/* A number of a packed field. Collect them in a buffer and put that as a message. */
-void protobuf_packed(struct buf *out, uint64_t value);
