@@ -38,18 +38,19 @@ in_v1() {
 }
 
 @test "a process in v1 hierarchies only has its container there" {
-	local id
+	local id contained
 	v1_root pids cpu
 	id=$(some_id v1)
 	mkdir -p /sys/fs/cgroup/{pids,cpu}/docker
 	make_v1 "/docker/$id" pids cpu
 	in_v1 "/docker/$id" 'pids cpu' "$(target spin)" 60
+	contained=$pid
 	record -a --by container,pid,comm -F 199 -d "$(worth 2)" -o "$tmp/f"
 	all_under "${id:0:12}" "$pid" "$tmp/f"
 	start_busy spin 60
-	record --container "${id:0:20}" --by container -F 199 -d "$(worth 1)" -o "$tmp/g" --stats "$tmp/s"
+	record_while 1 "$contained" --container "${id:0:20}" --by container -F 199 -o "$tmp/g" --stats "$tmp/s"
 	jq -c .ticks "$tmp/s"
-	[ "$(folded_count "$tmp/g" "^${id:0:12};")" -ge 10 ]
+	fits_cpu "$(folded_count "$tmp/g" "^${id:0:12};")" 199 'samples of the container'
 	[ "$(folded_count "$tmp/g" "^${id:0:12};")" -eq "$(folded_count "$tmp/g")" ]
 	rmdir /sys/fs/cgroup/{pids,cpu}/docker 2>/dev/null || true
 }
@@ -68,7 +69,8 @@ in_v1() {
 	kill -INT "$recorder"
 	wait "$recorder"
 	hottest "$tmp/f"
-	[ "$(folded_count "$tmp/f" "^late-$$;shortlived;")" -ge 30 ]
+	had=50 had_most=50 # 500 ms
+	fits_cpu "$(folded_count "$tmp/f" "^late-$$;shortlived;")" 499 'samples of the container'
 	rmdir /sys/fs/cgroup/memory/lxc 2>/dev/null || true
 }
 
@@ -85,11 +87,6 @@ in_v1() {
 	all_under "stoker-e2e-$$-docker-$id.scope" "$pid" "$tmp/f"
 }
 
-# has_burnt TICKS PID: of the system's clock.
-has_burnt() {
-	[ "$(cpu_ticks "$2" || echo 0)" -ge "$1" ]
-}
-
 @test "a cgroup that is renamed has its new name" {
 	v1_root pids
 	make_v1 "/lxc-$$" pids
@@ -97,11 +94,11 @@ has_burnt() {
 	in_v1 "/lxc-$$" pids "$(target spin)" 60
 	mv "/sys/fs/cgroup/pids/lxc-$$" "/sys/fs/cgroup/pids/renamed-$$"
 	cgroups=("/sys/fs/cgroup/pids/renamed-$$")
-	wait_until 20 has_burnt 40 "$pid"
-	kill -INT "$recorder"
-	wait "$recorder"
+	from_birth "$pid"
+	runs_on "$pid" 40
+	stop_record
 	grep spin "$tmp/f"
-	[ "$(folded_count "$tmp/f" "^/renamed-$$;spin;")" -ge 20 ]
+	fits_cpu "$(folded_count "$tmp/f" "^/renamed-$$;spin;")" 199 'samples under the new name'
 	[ "$(folded_count "$tmp/f" "^/lxc-$$;")" -eq 0 ]
 }
 
@@ -205,15 +202,15 @@ busy_in() {
 	known=$(some_id known) silent=$(some_id silent)
 	serve_api "$tmp/api.sock" "$known" "$silent"
 	busy_in "docker-$known.scope"
-	record -a --by container,image,comm --runtime-socket "$tmp/api.sock" -F 199 -d "$(worth 2)" -o "$tmp/f"
+	record_while 1 "$pid" -a --by container,image,comm --runtime-socket "$tmp/api.sock" -F 199 -o "$tmp/f"
 	cat "$tmp/api.sock.asked"
-	[ "$(folded_count "$tmp/f" '^asked:for;img:1;spin;')" -ge 10 ]
+	fits_cpu "$(folded_count "$tmp/f" '^asked:for;img:1;spin;')" 199 'samples of the named container'
 	[ "$(folded_count "$tmp/f" "^${known:0:12};")" -eq 0 ]
 	busy_in "docker-$silent.scope"
 	local began=$SECONDS
-	record -a --by container,comm --runtime-socket "$tmp/api.sock" -F 199 -d "$(worth 2)" -o "$tmp/f"
+	record_while 1 "$pid" -a --by container,comm --runtime-socket "$tmp/api.sock" -F 199 -o "$tmp/f"
 	[ $((SECONDS - began)) -lt "$(patience 12)" ]
-	[ "$(folded_count "$tmp/f" "^${silent:0:12};spin;")" -ge 10 ]
+	fits_cpu "$(folded_count "$tmp/f" "^${silent:0:12};spin;")" 199 'samples of the nameless container'
 	exits 1 record -a --runtime-socket "$tmp/none.sock" -d 1 -o "$tmp/f"
 	said_clearly none.sock
 }
@@ -253,17 +250,19 @@ named() {
 		cgroup=$root/cri-containerd-${ids[i]}.scope
 		# shellcheck disable=SC2016 # for the inner shell
 		start sh -c 'echo $$ >"$1/cgroup.procs" && shift && exec "$@"' sh "$cgroup" "$(target spin)" 60
+		pids[i]=$pid
 	done
-	wait_until 10 has_run "$pid"
-	record -a --by container,comm -F 499 -d "$(worth 3)" -o "$tmp/f" --stats "$tmp/s"
+	for i in "${pids[@]}"; do wait_until 10 has_run "$i"; done
+	record_while 4 "$(IFS=,; echo "${pids[*]}")" -a --by container,comm -F 499 -o "$tmp/f" --stats "$tmp/s"
 	rm -rf "$bundles/stoker-$$"
 	jq -c '.containers, .worker, .agent' "$tmp/s"
 	cut -d ';' -f 1,2 "$tmp/f" | sort | uniq -c | sort -rn | head -n 12
 	folded_is_valid "$tmp/f"
-	[ "$(folded_count "$tmp/f" '^a:b;spin;')" -gt 5 ]
-	[ "$(folded_count "$tmp/f" '^line\?break\?\[31mred;spin;')" -gt 5 ]
-	for i in 2 3 4 5 6 7; do
-		[ "$(folded_count "$tmp/f" "^${ids[i]:0:12};spin;")" -gt 5 ]
+	ids[0]=a:b ids[1]='line\?break\?\[31mred'
+	for i in 0 1 2 3 4 5 6 7; do
+		[ "$i" -lt 2 ] || ids[i]=${ids[i]:0:12}
+		had_by "${pids[i]}"
+		fits_cpu "$(folded_count "$tmp/f" "^${ids[i]};spin;")" 499 "samples under ${ids[i]}" 60 150
 	done
 	jq -e '.containers.files | .damaged > 2 and .unread.too_large > 0 and .unread.not_regular > 0 and .unread.owner > 0' "$tmp/s"
 	jq -e '.worker.restarts == 0' "$tmp/s"

@@ -84,9 +84,11 @@ has_container() {
 	}
 	get / | grep -q '<title>'
 	get /metrics | grep -q '^stoker_ticks_expected_total '
+	meter "$(podman_runc inspect -f '{{.State.Pid}}' "app-$$")"
 	get "/profile?${target:-}seconds=1&hz=499&format=folded" >"$tmp/f"
+	read_meter
 	hottest "$tmp/f"
-	[ "$(folded_count "$tmp/f" ';main;spin_here')" -ge 50 ]
+	fits_cpu "$(folded_count "$tmp/f" ';main;spin_here')" 499 'samples of the container' 5 # for a second of it
 	podman_runc exec "stoker-$$" /bin/stoker report --since 10m --container "$container" --top 3 >"$tmp/report"
 	grep -q spin "$tmp/report"
 	podman_runc stop -t 10 "stoker-$$" >/dev/null

@@ -108,7 +108,7 @@ all_under() {
 		if ($1 == label && $2 == pid) both += n
 	} END {
 		print label ": " all + 0 " samples of process " pid ", " under + 0 " under the label, both " both + 0
-		exit !(all >= 10 && all == both && under == both)
+		exit !(all > 0 && all == both && under == both)
 	}' "$3"
 }
 

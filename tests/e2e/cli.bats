@@ -59,12 +59,12 @@ load lib
 sampled_then() {
 	start_busy spin 30
 	local busy=$pid
+	meter "$busy"
 	start_record -p "$busy" -F 199 -o "$tmp/f" --stats "$tmp/s"
 	runs_on "$busy" 60
-	kill "-$1" "$recorder"
-	wait "$recorder"
+	stop_record "$1"
 	hottest "$tmp/f"
-	between "$(folded_count "$tmp/f" "$(chain 'main;spin_here')")" 20 1000 samples
+	fits_cpu "$(folded_count "$tmp/f" "$(chain 'main;spin_here')")" 199 samples
 	stat_of "$tmp/s" .ticks.samples
 }
 

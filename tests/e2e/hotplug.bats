@@ -7,7 +7,7 @@ load lib
 
 # How many perf events the recorder has open.
 perf_events() {
-	find "/proc/$recorder/fd" -lname 'anon_inode:*perf_event*' | wc -l
+	find "/proc/$recorder/fd" -lname 'anon_inode:*perf_event*' 2>/dev/null | wc -l
 }
 
 # Of the $open ones that it had.
@@ -18,9 +18,9 @@ has_closed_one() {
 # comes_back COMMAND...: while a recording runs, CPU 1 goes, the command runs, CPU 1 comes back and has
 # a busy program.
 comes_back() {
-	local switch=/sys/devices/system/cpu/cpu1/online last open
+	local switch=/sys/devices/system/cpu/cpu1/online open name=back$$ # nobody else's
 	[ -w "$switch" ] || skip "no CPU that can be switched: $switch"
-	start_record -a --by cpu,comm -F 199 -d 8 --interval 4 -o "$tmp/f-%H%M%S" --stats "$tmp/s"
+	start_record -a --by cpu,comm -F 199 -d 300 --interval 4 -o "$tmp/f-%H%M%S" --stats "$tmp/s"
 	open=$(perf_events)
 	offline=$switch
 	echo 0 >"$switch" 2>/dev/null || {
@@ -29,14 +29,16 @@ comes_back() {
 	}
 	"$@"
 	echo 1 >"$switch"
-	start taskset -c 1 "$(target spin)" 30
+	ln -s "$(target spin)" "$tmp/$name"
+	start taskset -c 1 "$tmp/$name" 60
 	wait_until 5 has_run "$pid"
-	wait "$recorder"
-	last=$(find "$tmp" -name 'f-*' | sort | tail -n 1)
-	ls -l "$tmp"
-	hottest "$last"
+	from_birth "$pid"
+	runs_on "$pid" 200
+	stop_record
+	cat "$tmp"/f-* >"$tmp/all"
+	hottest "$tmp/all"
 	jq -c .ticks "$tmp/s"
-	between "$(folded_count "$last" '^[^;]*1[^;]*;spin;')" 60 820 'samples on the CPU that came back'
+	fits_cpu "$(folded_count "$tmp/all" "^[^;]*1[^;]*;$name;")" 199 'samples on the CPU that came back' 40
 }
 
 @test "a CPU that goes and comes back is sampled again" {

@@ -78,12 +78,19 @@ hide_debug_files() {
 	inside=(nsenter --mount --target "$pid" --)
 }
 
+# cpu_ticks PID: the CPU time of a process in ticks of 10 ms. PID/task/TID is a thread.
 cpu_ticks() {
+	local ticks
+	read_ticks "$1" && echo "$ticks"
+}
+
+# read_ticks PID: the same as $ticks, without a process of its own.
+read_ticks() {
 	local stat
-	stat=$(cat "/proc/$1/stat" 2>/dev/null) || return 1
+	{ read -r -d '' stat <"/proc/$1/stat"; } 2>/dev/null || [ -n "${stat:-}" ] || return 1
 	# shellcheck disable=SC2086 # fields
 	set -- ${stat##*) }
-	echo $((${12} + ${13}))
+	ticks=$((${12} + ${13}))
 }
 
 # has_run PID [TICKS]
@@ -102,16 +109,6 @@ start_busy() {
 	shift
 	start "$(target "$name")" "$@"
 	wait_until 10 has_run "$pid"
-}
-
-# have_run TICKS PID...: of CPU time, since they started, together.
-have_run() {
-	local least=$1 sum=0 one
-	shift
-	for one; do
-		sum=$((sum + $(cpu_ticks "$one" || echo 0)))
-	done
-	[ "$sum" -ge "$least" ]
 }
 
 children_of() {
@@ -215,22 +212,30 @@ exits() {
 	fi
 }
 
-# record_cpu SECONDS PID,... OPTION...: until these processes have had so many seconds of CPU time,
-# however long a busy machine takes to give them; or until they have ended. What it prints is in
-# $tmp/said.
+# record_cpu SECONDS PID,... OPTION...: records these processes as record_while does.
 record_cpu() {
-	local pid out recorder ticks=0 status=0 one seconds=$1 pids=${2//,/ } list=$2
+	record_while "$1" "$2" -p "$2" "${@:3}"
+}
+
+# record_while SECONDS PID,... OPTION...: until these processes have had so many seconds of CPU time,
+# however long a busy machine takes to give them; or until they or the recorder have ended. The output
+# is in $tmp/said.
+record_while() {
+	local pid out recorder status=0 seconds=$1 pids=${2//,/ }
 	shift 2
-	for one in $pids; do
-		ticks=$((ticks + $(cpu_ticks "$one" || echo 0)))
-	done
-	start_record -p "$list" "$@"
 	# shellcheck disable=SC2086 # a list
-	wait_until $((seconds * 5 + 30)) eval 'is_gone "$recorder" || have_run $((ticks + seconds * 100)) $pids'
-	kill -INT "$recorder" 2>/dev/null || true
-	wait "$recorder" || status=$?
+	meter $pids
+	start_record "$@"
+	wait_until $((seconds * 5 + 30)) has_metered $((seconds * 100))
+	stop_record || status=$?
 	cp "$out" "$tmp/said"
 	return "$status"
+}
+
+# has_metered TICKS: that much, or no more will come.
+has_metered() {
+	read_meter
+	[ "$had" -ge "$1" ] || [ "$living" -eq 0 ] || is_gone "$recorder"
 }
 
 # start_record OPTION...: in the background, as $recorder; returns when it samples. It says so in $out.
@@ -238,6 +243,87 @@ start_record() {
 	start "$stoker" record "$@"
 	recorder=$pid
 	wait_until 10 says 'sampling at' "$out"
+	meter_from_here
+}
+
+# stop_record [SIGNAL]: ends $recorder; its status.
+stop_record() {
+	local status=0
+	read_meter
+	kill "-${1:-INT}" "$recorder" 2>/dev/null || true
+	wait "$recorder" || status=$?
+	read_meter most
+	return "$status"
+}
+
+# ---- CPU time, which counts of samples are held against -----------------------------------------
+# Between `meter` and `stop_record` some processes had $had_most ticks of CPU time, and $had of them
+# while stoker sampled for certain. So a count of samples lies between what the two are worth.
+
+declare -gA metered=() metered_most=() metered_first=() metered_from=()
+
+# meter PID...: from now on; from_birth PID...: since they were started.
+meter() {
+	from_birth "$@"
+	meter_from_here
+	local one
+	for one in "${!metered[@]}"; do
+		metered_first[$one]=${metered_from[$one]}
+	done
+}
+
+from_birth() {
+	local one
+	metered=() metered_most=() metered_first=() metered_from=()
+	for one; do
+		metered[$one]=0 metered_most[$one]=0 metered_first[$one]=0 metered_from[$one]=0
+	done
+}
+
+# What was before is not in $had.
+meter_from_here() {
+	local one ticks
+	for one in "${!metered[@]}"; do
+		! read_ticks "$one" || metered_from[$one]=$ticks
+	done
+}
+
+# read_meter [most]: a process that is gone keeps what was read last; $living have not ended. With
+# `most`, $had stays.
+read_meter() {
+	local one ticks
+	living=0
+	for one in "${!metered[@]}"; do
+		read_ticks "$one" || continue
+		is_gone "${one%%/*}" || living=$((living + 1))
+		metered_most[$one]=$((ticks - metered_first[$one]))
+		[ -n "${1:-}" ] || metered[$one]=$((ticks - metered_from[$one]))
+	done
+	had_by "${!metered[@]}"
+}
+
+# had_by PID...: $had and $had_most become those of these processes alone.
+had_by() {
+	local one
+	had=0 had_most=0
+	for one; do
+		had=$((had + metered[$one])) had_most=$((had_most + metered_most[$one]))
+	done
+}
+
+# with_had COMMAND...: both become its CPU time and that of its children; what it says is in $tmp/said.
+with_had() {
+	local TIMEFORMAT='%U %S'
+	{ time "$@" 2>"$tmp/said" || return; } 2>"$tmp/time"
+	had=$(awk '{ printf "%d", 100 * ($1 + $2) }' "$tmp/time") had_most=$had
+}
+
+# fits_cpu COUNT HZ WHAT [LOW [HIGH]]: the count is at least LOW (75) per cent of the samples that HZ make
+# of $had, and at most HIGH (130) per cent of those of $had_most.
+fits_cpu() {
+	echo "$3: $1 in $had to $had_most ticks of CPU time"
+	[ "$had" -gt 0 ]
+	between "$1" $((had * $2 * ${4:-75} / 10000)) $((had_most * $2 * ${5:-130} / 10000 + 1)) "$3"
 }
 
 # One line that a person can act on: not empty, no dump.

@@ -46,14 +46,15 @@ whole() {
 	start_all
 	shell=$pid
 	wait_until 30 all_ready
+	# shellcheck disable=SC2046 # a list
+	meter $(pgrep -P "$shell")
 	start_record -a -F 499 --inline --interval 5 -o "$tmp/part.%s" --stats "$tmp/s"
 	honest=$(pgrep -P "$shell" -x -o deep_nofp)
 	runs_on "$honest" 60
 	kill_workers 3
 	wait_until 10 have_workers
 	runs_on "$honest" 30
-	kill -INT "$recorder"
-	wait "$recorder" || status=$?
+	stop_record || status=$?
 	cat "$tmp"/part.* >"$tmp/f"
 	jq -c '.ticks, .user_stacks, .frames, .objects, .tables, .worker, .agent' "$tmp/s"
 	[ "$status" -eq 0 ]
@@ -61,9 +62,9 @@ whole() {
 	# They did what they are for.
 	[ "$(jq '.objects.known' "$tmp/s")" -gt 4000 ]
 	[ "$(jq '.objects.failed.not_elf + .objects.failed.damaged' "$tmp/s")" -gt 1000 ]
-	[ "$(folded_count "$tmp/f" '(^|;)hostile;')" -gt 1000 ]
+	fits_cpu "$(folded_count "$tmp/f" '(^|;)(hostile|deep_nofp|burn7030_nofp);')" 499 'samples of all'
+	[ "$(folded_count "$tmp/f" '(^|;)hostile;')" -gt 0 ]
 	for one in deep_nofp burn7030_nofp; do
-		[ "$(folded_count "$tmp/f" "(^|;)$one;")" -gt 200 ]
 		between "$(whole $one)" $whole 100 "whole stacks of $one, %"
 		grep -E "(^|;)$one;" "$tmp/f" >"$tmp/of.$one"
 		between "$(folded_share "$tmp/of.$one" '(^|;)main(_\[i\])?;')" $named 100 "named stacks of $one, %"

@@ -29,7 +29,7 @@ load real
 @test "threads that live for a moment" {
 	need gcc
 	gcc -O2 "$real/threads.c" -o "$tmp/threads" -lpthread
-	record -F "$hz" -o "$tmp/f" --stats "$tmp/s" -- "$tmp/threads" 3
+	with_had record -F "$hz" -o "$tmp/f" --stats "$tmp/s" -- "$tmp/threads" 3
 	held_whole brief-threads 99.5 "$tmp/threads" "$stoker" /lib/x86_64-linux-gnu/libc.so.6
 }
 

@@ -230,7 +230,7 @@ whole() {
 	held_whole "$name" "$least" "$tmp/maps" "$@"
 }
 
-# held_whole NAME MIN FILE...: of $tmp/f and $tmp/s. FILEs as for tests/real/roots. None may begin
+# held_whole NAME MIN FILE...: of $tmp/f and $tmp/s, recorded while programs had $had. FILEs as for tests/real/roots. None may begin
 # elsewhere, but up to $rootless_max per cent.
 held_whole() {
 	local name=$1 least=$2
@@ -243,7 +243,7 @@ held_whole() {
 	grep '\[truncated\]' "$tmp/f" >"$tmp/cut" || true
 	hottest "$tmp/cut"
 	jq -c . "$tmp/roots"
-	between "$(jq .stacks "$tmp/roots")" 300 1000000 'samples to judge it by'
+	fits_cpu "$(jq .stacks "$tmp/roots")" "$hz" 'samples to judge it by' 10
 	between "$(jq .whole "$tmp/roots")" "$least" 100 'whole'
 	between "$(jq '100 * .rootless / .stacks' "$tmp/roots")" 0 0.2 'whole stacks that begin elsewhere'
 	[ "$(jq .agree "$tmp/roots")" = true ]

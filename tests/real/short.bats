@@ -14,7 +14,7 @@ share_of() {
 }
 
 start_host_recording() {
-	start_record -a --by comm -F 999 -d 120 -o "$tmp/f" --stats "$tmp/s"
+	start_record -a --by comm -F 999 -d "$(patience 120)" -o "$tmp/f" --stats "$tmp/s"
 }
 
 no_file_waits_for_its_table() {
@@ -39,7 +39,8 @@ end_recording() {
 	echo "$(folded_count "$tmp/mine") samples, $(share_of "${program##*/}" truncated) % cut," \
 		"$(share_of "${program##*/}" '(brief[0-9]*|shortlived)\+0x|\[unknown') % nameless" | tee -a "${REAL_LOG:-/dev/null}"
 	grep truncated "$tmp/mine" | head
-	between "$(folded_count "$tmp/mine")" 2000 6000 samples
+	had=500 had_most=500 # 200 times 25 ms
+	fits_cpu "$(folded_count "$tmp/mine")" 999 samples 40 120
 	between "$(share_of "${program##*/}" '^brief[0-9]*;(_start|_dl_start_user|ld-linux[^;]*\+0x[0-9a-f]+)(;|$)')" \
 		97 100 'from the entry'
 	between "$(share_of "${program##*/}" '(brief[0-9]*|shortlived)\+0x|\[unknown')" 0 3 nameless
@@ -72,7 +73,8 @@ fresh() {
 		echo "$i: $(folded_count "$tmp/mine") samples, $(share_of "$i" truncated) % cut" |
 			tee -a "${REAL_LOG:-/dev/null}"
 		grep truncated "$tmp/mine" | head
-		between "$(folded_count "$tmp/mine")" 80 400 samples
+		had=20 had_most=20 # eight times 25 ms
+		fits_cpu "$(folded_count "$tmp/mine")" 999 samples 40 200
 		between "$(share_of "$i" truncated)" 0 10 cut
 	done
 }

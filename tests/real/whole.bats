@@ -44,7 +44,7 @@ load real
 
 @test "ripgrep" {
 	need rg
-	record -F "$hz" -o "$tmp/f" --stats "$tmp/s" -- \
+	with_had record -F "$hz" -o "$tmp/f" --stats "$tmp/s" -- \
 		bash -c 'for i in 1 2; do /usr/bin/rg -uuu -c -j2 "[a-z]+ing [A-Z][0-9]" /usr/share >/dev/null; done; true'
 	held_whole ripgrep 99.5 "/usr/bin/rg" "$(command -v bash)" /lib/x86_64-linux-gnu/libc.so.6
 }
