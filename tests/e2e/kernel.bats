@@ -42,10 +42,7 @@ make_program() {
 	make_program
 	bpftool prog load "$tmp/spin.o" "$pin" 2>"$tmp/load" || skip "this kernel takes no such program: $(tail -n 1 "$tmp/load")"
 	rm -f "$pin"
-	start_record -a -F 999 -o "$tmp/f" --stats "$tmp/s"
-	with_had sh "$tmp/run" "$tmp" "$pin"
-	kill -INT "$recorder"
-	wait "$recorder"
+	with_had record -F 999 -o "$tmp/f" --stats "$tmp/s" -- sh "$tmp/run" "$tmp" "$pin"
 	tr ';' '\n' <"$tmp/f" | sed 's/ [0-9]*$//' | grep -A1 '^bpf_test_run_\[k\]' | sort | uniq -c
 	fits_cpu "$(folded_count "$tmp/f" 'bpf_test_run_\[k\]')" 999 'samples in test runs' 20
 	# What a test run calls is this program, a helper or a tick's work, no other program; but somebody
