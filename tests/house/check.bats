@@ -75,6 +75,17 @@ tests_of() {
 	[[ ${lines[-1]} == *' passed, '[1-9]*' failed, 0 skipped' ]]
 }
 
+@test "unit tests count by their last line, and without it they have failed" {
+	nothing_to_build
+	printf "unit:\n\t@echo '[  SKIPPED ] its_name'\n\t@echo 'unit: 5 passed, 0 failed, 1 skipped'\n" >>Makefile
+	run -0 check unit_tests
+	[ "${lines[-1]}" = '5 passed, 0 failed, 1 skipped' ]
+	[[ $output == *'unit: its_name: the reason is in its source'* ]]
+	sed -i '$d' Makefile
+	run -1 check unit_tests
+	[ "${lines[-1]}" = '0 passed, 1 failed, 0 skipped' ]
+}
+
 # unit NAME LINE...: a program that prints what cmocka does, and its source.
 unit() {
 	local name=$1
