@@ -255,6 +255,20 @@ start_daemon() {
 	daemon=$pid said=$out
 }
 
+@test "a daemon whose store cannot be a directory ends at once, and says so" {
+	local kind
+	setup_place
+	need "$python"
+	for kind in fifo socket link-to-nowhere link-to-fifo read-only no-folder file-for-folder; do
+		echo "store: $kind"
+		put "$kind"
+		printf '%s\n' '[store]' "path = $place/f" '[http]' 'listen = off' >"$tmp/stoker.ini"
+		exits 1 timeout -k 5 "$(patience 60)" "$stoker" daemon --config "$tmp/stoker.ini" 3>&-
+		said_clearly "$place/f"
+		clear_place
+	done
+}
+
 has_segment() {
 	find "$tmp/store" -name '*.folded.zst' | grep -q .
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon/capture.h - captures on demand, beside the daemon's own sampling: each is this program
- * once more, as `stoker record`, with the privileges that the daemon still has and programs and
- * maps of its own. Who asks for them has a pool, with a limit on how many there are at once and how
- * many a minute. The daemon's loop waits on captures_fd and calls captures_poll. */
+/* daemon/capture.h - captures on demand, beside the daemon's own sampling. Each executes this
+ * program as `stoker record`, with the daemon's remaining privileges and with BPF programs and maps
+ * of its own. A pool limits how many run at once and how many start in a minute. The daemon's loop
+ * waits on captures_fd and calls captures_poll. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,7 +15,7 @@
 #define CAPTURE_AT_ONCE_MAX 8
 #define CAPTURE_A_MINUTE_MAX 60
 #define CAPTURE_WORDS_MAX 32
-/* Of what one writes, to memory or to a file. */
+/* The most that a capture may write, to memory or to a file. */
 #define CAPTURE_BYTES_MAX (512UL << 20)
 
 struct capture_limits {
@@ -24,7 +24,7 @@ struct capture_limits {
 };
 
 struct capture_order {
-	const char *const *words; /* behind `stoker record`, with NULL at the end */
+	const char *const *words; /* after `stoker record`, with NULL at the end */
 	uint64_t most_ns;         /* killed then, be it done or not */
 	int clocks_fd; /* which it is given, for clocks that it may not open (starter_invite); 0:
 			* none; stays the caller's */
@@ -52,7 +52,7 @@ struct captures;
 /* done is called once for each that was started, from a captures_poll; not from captures_free. */
 int captures_new(const struct capture_limits *limits, capture_done_fn done, void *ctx,
 	struct captures **out, struct why *why);
-/* Kills what runs. */
+/* Kills all that run. */
 void captures_free(struct captures *captures);
 DEFINE_CLEANUP(struct captures, captures_free)
 
@@ -66,7 +66,7 @@ void captures_poll(struct captures *captures);
  * be started. */
 int captures_start(struct captures *captures, const struct capture_order *order, uint64_t *id,
 	uint64_t *retry_ns, struct why *why);
-/* Nobody wants it any more: killed. An id that is over is nothing. */
+/* Kills a capture that nobody wants any more. Does nothing if it has ended. */
 void captures_end(struct captures *captures, uint64_t id);
 void captures_stats(const struct captures *captures, struct capture_stats *out);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* output/bundle.c - the names are those that scripts around perf have always given such files. The
- * archive is what every tar reads (POSIX ustar); its members are in a folder of the bundle's name.
- */
+/* output/bundle.c - the files have the names that scripts around perf use. The archive is POSIX
+ * ustar, which every tar reads; its members are in a folder with the bundle's name. output/output.c
+ * writes them all; the capture's formats are left to sink/. */
 #include "output/bundle.h"
 
 #include <errno.h>

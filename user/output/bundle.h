@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* output/bundle.h - one capture in a folder, as files for every viewer, and an archive of them. */
+/* output/bundle.h - one capture in a directory: a file for each viewer, and an archive of them. */
 #pragma once
 
 #include <time.h>
@@ -7,15 +7,15 @@
 #include "base/err.h"
 
 struct bundle_file {
-	const char *name;   /* in the folder */
+	const char *name;   /* in the directory */
 	const char *format; /* of sink/sink.h */
 };
 
 #define BUNDLE_ARCHIVE "prof.tar.gz"
 
-/* The last has no name. */
+/* The list ends with an entry without a name. */
 const struct bundle_file *bundle_files(void);
-/* Makes the folder where there is none, and tries whether each file can be written there. */
+/* Makes the directory if it is missing, and tries whether each file can be written there. */
 int bundle_make(const char *dir, struct why *why);
-/* Writes dir/BUNDLE_ARCHIVE from the files that are there. */
+/* Writes dir/BUNDLE_ARCHIVE from the files in dir. */
 int bundle_pack(const char *dir, time_t when, struct why *why);

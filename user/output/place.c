@@ -132,6 +132,11 @@ static bool is_planted(const struct spot *s)
 		s->st.st_uid != s->dir_st.st_uid;
 }
 
+static int refuse(const struct spot *s, int err, const char *text, struct why *why)
+{
+	return why_set(why, err, "cannot write %s: %s", s->path, text);
+}
+
 static int refuse_planted(const struct spot *s, struct why *why)
 {
 	return why_set(why, -EPERM,
@@ -159,18 +164,17 @@ static int read_link(const struct spot *s, char target[OUTPUT_PATH_MAX], struct 
 			"its target, or remove it",
 			s->path, s->st.st_uid);
 	if (others_write(s))
-		return why_set(why, -EPERM,
-			"cannot write %s: it is a symbolic link in a directory that others "
-			"can write to; name its target",
-			s->path);
+		return refuse(s, -EPERM,
+			"it is a symbolic link in a directory that others can write to; name its "
+			"target",
+			why);
 	len = readlinkat(s->dir, s->name, text, sizeof(text));
 	if (len < 0)
-		return why_set(why, -errno, "cannot write %s: %s", s->path, err_text(errno));
+		return refuse(s, -errno, err_text(errno), why);
 	if (snprintf(target, OUTPUT_PATH_MAX, "%.*s%.*s",
 		    text[0] == '/' ? 0 : (int)(s->name - s->path), s->path, (int)len,
 		    text) >= OUTPUT_PATH_MAX)
-		return why_set(why, -ENAMETOOLONG, "cannot write %s: its target's name is too long",
-			s->path);
+		return refuse(s, -ENAMETOOLONG, "its target's name is too long", why);
 	return 0;
 }
 
@@ -187,8 +191,7 @@ static int open_mount(const struct spot *s, struct place *out, struct why *why)
 {
 	out->fd = openat(s->dir, s->name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (out->fd < 0)
-		return why_set(
-			why, -errno, "cannot write %s, a mount: %s", s->path, err_text(errno));
+		return refuse(s, -errno, err_text(errno), why);
 	out->kind = PLACE_MOUNT;
 	return 0;
 }
@@ -201,13 +204,11 @@ static int open_stream(const struct spot *s, int how, struct place *out, struct 
 	struct stat st;
 
 	if (fd < 0 && errno == ENXIO && S_ISFIFO(s->st.st_mode))
-		return why_set(why, -ENXIO,
-			"cannot write %s: no process reads this FIFO; start the reader first",
-			s->path);
+		return refuse(s, -ENXIO, "no process reads this FIFO; start the reader first", why);
 	if (fd < 0 || fstat(fd, &st) < 0)
-		return why_set(why, -errno, "cannot write %s: %s", s->path, err_text(errno));
+		return refuse(s, -errno, err_text(errno), why);
 	if (how == O_NOFOLLOW && (st.st_dev != s->st.st_dev || st.st_ino != s->st.st_ino))
-		return why_set(why, -EBUSY, "cannot write %s: it was replaced meanwhile", s->path);
+		return refuse(s, -EBUSY, "it was replaced meanwhile; try again", why);
 	out->fd = TAKE_FD(fd);
 	out->kind = PLACE_STREAM;
 	return 0;
@@ -217,11 +218,9 @@ static int open_special(
 	const struct spot *s, enum place_name name, struct place *out, struct why *why)
 {
 	if (S_ISDIR(s->st.st_mode))
-		return why_set(
-			why, -EISDIR, "cannot write %s: it is a directory; name a file", s->path);
+		return refuse(s, -EISDIR, "it is a directory; name a file", why);
 	if (S_ISSOCK(s->st.st_mode))
-		return why_set(
-			why, -EOPNOTSUPP, "cannot write %s: it is a socket; name a file", s->path);
+		return refuse(s, -EOPNOTSUPP, "it is a socket; name a file", why);
 	if (name != PLACE_EXACT)
 		return why_set(why, -EEXIST,
 			"cannot write %s: %s is in the place of the file; remove it or choose "
@@ -236,8 +235,7 @@ static int open_at(struct spot *s, enum place_name name, struct place *out, stru
 	if (s->is_there && !S_ISREG(s->st.st_mode))
 		return open_special(s, name, out, why);
 	if (!s->name[0])
-		return why_set(
-			why, -EISDIR, "cannot write %s: it is a directory; name a file", s->path);
+		return refuse(s, -EISDIR, "it is a directory; name a file", why);
 	if (s->is_there && is_mount(s))
 		return open_mount(s, out, why);
 	if (s->is_there && (s->dir_st.st_mode & S_ISVTX) && geteuid() != 0 &&
@@ -273,10 +271,8 @@ int place_open(const char *path, enum place_name name, struct place *out, struct
 		if (!s.is_there || !S_ISLNK(s.st.st_mode)) {
 			err = open_at(&s, name, &made, why);
 		} else if (name == PLACE_OURS) {
-			err = why_set(why, -EEXIST,
-				"cannot write %s: a symbolic link is in the place of the file; "
-				"remove it",
-				path);
+			err = refuse(&s, -EEXIST,
+				"a symbolic link is in the place of the file; remove it", why);
 		} else if (name == PLACE_EXACT && is_proc(&s)) {
 			err = open_stream(&s, O_APPEND, &made, why);
 		} else if (links > 0) {
