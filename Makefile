@@ -148,7 +148,8 @@ $(TOOL_BIN): $(BUILD)/%: %.c $(BUILD)/libmade.a $(BUILD)/libstoker.a
 # for tests/golden/replay, never installed.
 RECORDER := $(BUILD)/tests/tools/stoker-recorder
 REPLAY   := $(BUILD)/tests/tools/replay
-RECORDED := agent_open agent_profile sampler_open sampler_poll sampler_scan opener_mapped_file \
+RECORDED := agent_open agent_profile sampler_open sampler_poll sampler_scan sampler_drain \
+            tally_leaf tally_count tally_key timeline_tick opener_mapped_file \
             opener_perf_map fd_read_path code_events_poll cgroup_tree_scan
 comma    := ,
 wrap      = $(addprefix -Wl$(comma)--wrap=,$(1))

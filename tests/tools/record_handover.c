@@ -55,7 +55,7 @@ static struct {
 	struct sampler_events callbacks;
 	void *ctx;
 	uint64_t object; /* whose event is being handled */
-	bool lines, polled;
+	bool lines, polled, draining;
 } rec;
 
 static void must(bool ok, const char *what)
@@ -149,21 +149,25 @@ static int on_stack(void *ctx, const struct event_stack *e, const uint64_t *fram
 	struct buf line = BUF_INIT;
 
 	use_frames((const __u64 *)frames, e->frames_len);
-	buf_printf(&line, "stack hash=0x%llx rest=0x%llx ended=%u anon=%u", U(e->hash), U(e->rest),
-		e->end, e->anon);
+	buf_printf(&line, "stack hash=0x%llx rest=0x%llx ended=%u anon=%u", U(e->hash),
+		U(e->below_leaf), e->end, e->anon);
 	handover_put_frames(&line, (const __u64 *)frames, e->frames_len);
 	add(ANYBODY, 0, &line);
 	return rec.callbacks.stack(ctx, e, frames);
 }
 
-static int on_leaf(void *ctx, const struct event_leaf *e)
+int __real_tally_leaf(struct tally *tally, const struct event_leaf *e);
+int __wrap_tally_leaf(struct tally *tally, const struct event_leaf *e);
+int __wrap_tally_leaf(struct tally *tally, const struct event_leaf *e)
 {
 	struct buf line = BUF_INIT;
+
 	use_frames(&e->frame, 1);
-	buf_printf(&line, "leaf hash=0x%llx rest=0x%llx anon=%u", U(e->hash), U(e->rest), e->anon);
+	buf_printf(&line, "leaf hash=0x%llx rest=0x%llx anon=%u", U(e->hash), U(e->below_leaf),
+		e->anon);
 	handover_put_frames(&line, &e->frame, 1);
 	add(ANYBODY, 0, &line);
-	return rec.callbacks.leaf(ctx, e);
+	return __real_tally_leaf(tally, e);
 }
 
 static int on_jit(void *ctx, const struct event_jit *e)
@@ -227,17 +231,48 @@ static int on_cgroup(void *ctx, const struct event_cgroup *e)
 	return rec.callbacks.cgroup(ctx, e);
 }
 
-static int on_count(void *ctx, const struct count_key *key, uint64_t count)
+/* Deferred samples are counted, too, but by the agent. */
+static void note_count(const struct count_key *key, uint64_t count)
 {
-	note(ANYBODY, 0, "count user=0x%llx kernel=0x%llx who=%u cpu=%u count=%llu",
-		U(key->user_stack), U(key->kernel_stack), key->task, key->cpu, U(count));
-	return rec.callbacks.count(ctx, key, count);
+	if (rec.draining)
+		note(ANYBODY, 0, "count user=0x%llx kernel=0x%llx who=%u cpu=%u count=%llu",
+			U(key->user_stack), U(key->kernel_stack), key->task, key->cpu, U(count));
 }
 
-static int on_tick(void *ctx, const struct event_tick *e)
+int __real_tally_count(struct tally *tally, const struct count_key *key, uint64_t count);
+int __wrap_tally_count(struct tally *tally, const struct count_key *key, uint64_t count);
+int __wrap_tally_count(struct tally *tally, const struct count_key *key, uint64_t count)
+{
+	note_count(key, count);
+	return __real_tally_count(tally, key, count);
+}
+
+int __real_tally_key(struct tally *tally, const struct count_key *key, uint32_t id);
+int __wrap_tally_key(struct tally *tally, const struct count_key *key, uint32_t id);
+int __wrap_tally_key(struct tally *tally, const struct count_key *key, uint32_t id)
+{
+	note_count(key, id);
+	return __real_tally_key(tally, key, id);
+}
+
+int __real_timeline_tick(struct timeline *timeline, const struct event_tick *e);
+int __wrap_timeline_tick(struct timeline *timeline, const struct event_tick *e);
+int __wrap_timeline_tick(struct timeline *timeline, const struct event_tick *e)
 {
 	note(ANYBODY, 0, "tick id=%u time=%llu cpu=%u", e->id, U(e->time_ns), e->cpu);
-	return rec.callbacks.tick(ctx, e);
+	return __real_timeline_tick(timeline, e);
+}
+
+int __real_sampler_drain(struct sampler *sampler, bool last);
+int __wrap_sampler_drain(struct sampler *sampler, bool last);
+int __wrap_sampler_drain(struct sampler *sampler, bool last)
+{
+	int err;
+
+	rec.draining = true;
+	err = __real_sampler_drain(sampler, last);
+	rec.draining = false;
+	return err;
 }
 
 /* ---- the sampler ------------------------------------------------------------------------------
@@ -256,11 +291,11 @@ int __wrap_agent_open(const struct agent_options *options, struct agent **out, s
 }
 
 int __real_sampler_open(const struct sampler_options *options, const struct sampler_events *events,
-	void *ctx, struct sampler **out, struct why *why);
+	void *ctx, struct tally *tally, struct sampler **out, struct why *why);
 int __wrap_sampler_open(const struct sampler_options *options, const struct sampler_events *events,
-	void *ctx, struct sampler **out, struct why *why);
+	void *ctx, struct tally *tally, struct sampler **out, struct why *why);
 int __wrap_sampler_open(const struct sampler_options *options, const struct sampler_events *events,
-	void *ctx, struct sampler **out, struct why *why)
+	void *ctx, struct tally *tally, struct sampler **out, struct why *why)
 {
 	struct sampler_events ours = *events;
 
@@ -268,14 +303,11 @@ int __wrap_sampler_open(const struct sampler_options *options, const struct samp
 	ours.object = on_object;
 	ours.task = on_task;
 	ours.stack = on_stack;
-	ours.leaf = on_leaf;
 	ours.jit = on_jit;
 	ours.exec = on_exec;
 	ours.deferred = on_deferred;
 	ours.cgroup = on_cgroup;
-	ours.count = on_count;
-	ours.tick = on_tick;
-	return __real_sampler_open(options, &ours, ctx, out, why);
+	return __real_sampler_open(options, &ours, ctx, tally, out, why);
 }
 
 int __real_sampler_poll(struct sampler *sampler);

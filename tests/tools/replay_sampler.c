@@ -23,11 +23,13 @@ struct sampler {
 	void *ctx;
 	struct made_maps *maps;
 	struct publish *publish;
-	int fd;                /* never readable: the agent is asked to poll */
-	size_t at;             /* the next line */
-	size_t end;            /* the interval's last */
-	size_t coded;          /* lines whose kernel code was handed over, */
-	size_t counted;        /* and whose counts were */
+	int fd;         /* never readable: the agent is asked to poll */
+	size_t at;      /* the next line */
+	size_t end;     /* the interval's last */
+	size_t coded;   /* lines whose kernel code was handed over, */
+	size_t counted; /* and whose counts were */
+	struct tally *tally;
+	bool times;
 	VEC(uint32_t) objects; /* that the agent has met */
 };
 
@@ -92,7 +94,7 @@ static int give_stack(struct sampler *s, const char *line)
 		.end = (uint8_t)handover_number(line, "ended"),
 		.anon = (uint8_t)handover_number(line, "anon"),
 		.hash = handover_number(line, "hash"),
-		.rest = handover_number(line, "rest"),
+		.below_leaf = handover_number(line, "rest"),
 	};
 
 	return s->callbacks.stack(s->ctx, &e, (const uint64_t *)frames);
@@ -105,11 +107,11 @@ static int give_leaf(struct sampler *s, const char *line)
 		.kind = EVENT_LEAF,
 		.anon = n32(line, "anon"),
 		.hash = handover_number(line, "hash"),
-		.rest = handover_number(line, "rest"),
+		.below_leaf = handover_number(line, "rest"),
 		.frame = handover_frames(line, &frame, 1) ? frame : 0,
 	};
 
-	return s->callbacks.leaf(s->ctx, &e);
+	return tally_leaf(s->tally, &e);
 }
 
 static int give_jit(struct sampler *s, const char *line)
@@ -202,7 +204,7 @@ static int give_tick(struct sampler *s, const char *line)
 		.time_ns = handover_number(line, "time"),
 		.cpu = n32(line, "cpu") };
 
-	return s->callbacks.tick(s->ctx, &e);
+	return timeline_tick(&s->tally->timeline, &e);
 }
 
 static int give(struct sampler *s, const char *line)
@@ -241,15 +243,16 @@ static void find_end(struct sampler *s)
  */
 
 int sampler_open(const struct sampler_options *options, const struct sampler_events *events,
-	void *ctx, struct sampler **out, struct why *why)
+	void *ctx, struct tally *tally, struct sampler **out, struct why *why)
 {
 	struct sampler *s = calloc(1, sizeof(*s));
 
-	(void)options;
 	if (!s)
 		return why_set(why, -ENOMEM, "out of memory");
 	s->callbacks = *events;
 	s->ctx = ctx;
+	s->tally = tally;
+	s->times = options->times;
 	s->maps = made_maps_new();
 	s->fd = eventfd(0, EFD_CLOEXEC);
 	find_end(s);
@@ -369,7 +372,7 @@ bool sampler_pressed(const struct sampler *s)
 	return false;
 }
 
-int sampler_drain(struct sampler *s)
+int sampler_drain(struct sampler *s, bool last)
 {
 	int err = 0;
 
@@ -382,9 +385,13 @@ int sampler_drain(struct sampler *s)
 			.cpu = n32(line, "cpu"),
 		};
 
-		if (handover_is(line, "count"))
-			err = s->callbacks.count(s->ctx, &key, handover_number(line, "count"));
+		if (!handover_is(line, "count"))
+			continue;
+		err = s->times ? tally_key(s->tally, &key, n32(line, "count"))
+			       : tally_count(s->tally, &key, handover_number(line, "count"));
 	}
+	if (s->times)
+		sampler_lost_ticks(s, tally_resolve(s->tally, last));
 	return err;
 }
 
