@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* client/fetch.h - debug files from debuginfod servers, by a process of its own that has no
- * capability and another user: it has the network, and nothing else. Nobody waits for it unless he
- * says so. What comes is a stranger's file like any other: a worker looks whether it belongs.
+/* client/fetch.h - debug files from debuginfod servers, by a process of its own that has the
+ * network, no capability and another user. Only fetch_await waits for it. The file is as little
+ * trusted as any other: a worker checks whether it belongs to the build ID.
  * The protocol: elfutils, debuginfod(8), "WEBAPI", /buildid/BUILDID/debuginfo. */
 #pragma once
 
@@ -14,14 +14,14 @@
 #include "elf/build_id.h"
 #include "wire/fetch_proto.h"
 
-/* What one capture may cost its network, beside the limits of one file in wire/fetch_proto.h. */
+/* The limits of one capture; those of one file are in wire/fetch_proto.h. */
 #define FETCH_FILES_MAX 128
 #define FETCH_BYTES_MAX (1UL << 30)
 
 struct fetch;
 
-/* fd: the file, which is the callee's; -1 where there is none, which reason tells. url: where it is
- * from, or was looked for last. Must not call the fetch. */
+/* fd: the file, which is the callee's; -1: none, and reason says why. url: the last one that was
+ * asked. Must not call the fetch. */
 typedef void (*fetch_fn)(void *ctx, uint64_t id, int fd, enum fetch_reason reason, const char *url);
 
 struct fetch_stats {
@@ -29,8 +29,8 @@ struct fetch_stats {
 	uint64_t failed[FETCH_REASONS_LEN];
 };
 
-/* urls: separated by blanks. Starts the process: to be called before there is anything in this one
- * to be kept from it. -EINVAL: none of them is one. */
+/* urls: separated by blanks. Starts the process: call it before this one has secrets or descriptors
+ * that the fetcher must not have. -EINVAL: there is no valid URL. */
 int fetch_open(const char *urls, struct fetch **out, struct why *why);
 /* To be called before the first fetch_ask. */
 void fetch_listen(struct fetch *fetch, fetch_fn fn, void *ctx);
@@ -41,6 +41,7 @@ int fetch_fd(const struct fetch *fetch);
 int fetch_ask(struct fetch *fetch, uint64_t id, const struct build_id *build_id);
 /* Does not wait. NULL: nothing is done. */
 void fetch_poll(struct fetch *fetch);
-/* Waits for what was asked for, until then (CLOCK_MONOTONIC); what is late is counted as such. */
+/* Waits for the files that were asked for, until then (CLOCK_MONOTONIC); counts those that are
+ * late. */
 void fetch_await(struct fetch *fetch, uint64_t until_ns);
 void fetch_stats(const struct fetch *fetch, struct fetch_stats *out);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* client/inquiry.h - what a container runtime's own socket says of a container, where its files do
- * not. Asked by the process that fetches (client/fetch.h), which has no privileges; the connection
- * is made here. What comes is a file for a worker to read.
+/* client/inquiry.h - asks a container runtime's own socket about a container that its files do not
+ * describe. The fetcher (client/fetch.h) asks, which has no privileges; the connection is made
+ * here. The answer is a file for a worker to read.
  * The protocol: Docker Engine API, `GET /containers/ID/json`, as Podman speaks it too. */
 #pragma once
 
@@ -11,10 +11,10 @@
 
 struct inquiry;
 
-/* path: of the socket. Starts the process: to be called before there is anything in this one to be
- * kept from it. */
+/* path: of the socket. Starts the process: call it before this one has secrets or descriptors that
+ * the fetcher must not have. */
 int inquiry_open(const char *path, struct inquiry **out, struct why *why);
 void inquiry_free(struct inquiry *inquiry);
-/* Waits until then. *fd: the answer, the caller's, to be read as STATE_DOCKER. -ENOENT: it does not
- * know that container; -ETIMEDOUT and others: and it is not asked again. */
+/* Waits until then. *fd: the answer, the caller's, to be read as STATE_DOCKER. -ENOENT: the runtime
+ * does not know that container; -ETIMEDOUT and others: the runtime is not asked again. */
 int inquiry_ask(struct inquiry *inquiry, const char *id, uint64_t until_ns, int *fd);
