@@ -6,7 +6,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <sched.h>
@@ -19,28 +18,26 @@
 #include "base/clock.h"
 #include "base/fd.h"
 
-/* Above the places that descriptors are copied to. */
-#define MOVED_FD_MIN (CHILD_FDS_MAX + 1)
-
 const int child_standard[CHILD_STANDARD] = { 0, 1, 2 };
 const int child_null[CHILD_STANDARD] = { -1, -1, -1 };
 
 /* ---- in the child --------------------------------------------------------------------------- */
 
-/* Copies go out of the way first: a source may be in another one's place. */
+/* All are copied first: a source may be in another one's place. The copies' numbers ascend, so none
+ * is below its place and none is overwritten before its turn. */
 static int place_fds(const struct child_plan *plan, int *socket)
 {
 	int moved[CHILD_FDS_MAX + 1], null = -1, len = (int)plan->fds_len;
 	int err = fd_open_null(0, &null);
 
 	for (int i = 0; i < len && err == 0; i++) {
-		moved[i] = fcntl(plan->fds[i], F_DUPFD, MOVED_FD_MIN);
+		moved[i] = dup(plan->fds[i]);
 		if (moved[i] < 0 && errno == EBADF)
-			moved[i] = fcntl(null, F_DUPFD, MOVED_FD_MIN);
+			moved[i] = dup(null);
 		err = moved[i] < 0 ? -errno : 0;
 	}
 	if (err == 0 && *socket >= 0) {
-		moved[len] = fcntl(*socket, F_DUPFD, MOVED_FD_MIN);
+		moved[len] = dup(*socket);
 		err = moved[len] < 0 ? -errno : 0;
 		*socket = len++;
 	}

@@ -32,7 +32,7 @@ int orders_obey(const struct orders *orders, int socket, unsigned int who)
 	if (err < 0)
 		return err;
 	row = order.kind < orders->rows_len ? &orders->rows[order.kind] : NULL;
-	if (!row || !row->obey || !(row->who & who))
+	if (!row || !(row->who & who))
 		return -EPROTO;
 	call.given = TAKE_FD(given);
 	err = row->obey(orders->ctx, &call);

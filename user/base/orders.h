@@ -32,7 +32,7 @@ struct orders_row {
 };
 
 struct orders {
-	const struct orders_row *rows; /* by kind; obey NULL: no such order */
+	const struct orders_row *rows; /* by kind; who 0: no such order */
 	size_t rows_len;
 	size_t order_bytes, answer_bytes; /* ORDERS_BYTES_MAX at most */
 	void *ctx;
