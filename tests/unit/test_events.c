@@ -129,7 +129,8 @@ static void a_leaf_and_a_tick_go_into_the_tally(void **state)
 	struct {
 		struct event_stack head;
 		uint64_t frames[3];
-	} stack = { { .kind = EVENT_STACK, .hash = 1, .below_leaf = 2, .frames_len = 3 }, { 7, 8, 9 } };
+	} stack = { { .kind = EVENT_STACK, .hash = 1, .below_leaf = 2, .frames_len = 3 },
+		{ 7, 8, 9 } };
 	struct event_leaf leaf = { .kind = EVENT_LEAF, .hash = 3, .below_leaf = 2, .frame = 70 };
 	struct event_tick tick = { .kind = EVENT_TICK, .id = 5, .time_ns = 1000 };
 	struct tally tally = { 0 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* base/buf.c - growth doubles the memory. A growth that fails leaves the bytes as they are and is
- * remembered in err. What the bytes mean, and where they go, is the writer's business. */
+ * remembered in err. The caller knows what the bytes mean and where they go. */
 #include "base/buf.h"
 
 #include <assert.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* output/output.c - a path, then bytes, compressed on the way. Either the whole file gets its name
  * or nothing is left; a FIFO, device or descriptor keeps what it got. A mount is emptied when it is
- * begun and after a failure. What a path may name is left to place.c. */
+ * begun and after a failure. place.c decides which places a path may name. */
 #include "output/output.h"
 
 #include <errno.h>

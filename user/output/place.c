@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* output/place.c - looks at the last part of a path itself; the kernel resolves the folder before
- * it. What is checked is a descriptor or a name in an open folder, so a path that is changed
- * meanwhile changes nothing. stoker often runs as root and writes to /tmp: what another user puts
- * at the place of an output must neither be written to nor make us wait. */
+ * it. Checks are of a descriptor or of a name in an open folder, so a path that is changed
+ * meanwhile changes nothing. stoker often runs as root and writes to /tmp: a file that
+ * another user put at the place of an output must neither be written to nor make us wait. */
 #include "output/place.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* output/record_jit.c - one session a process, from enable to disable. What a runtime cannot do is
- * no reason not to sample it: its JIT frames have no names then, and the user is told why. */
+/* output/record_jit.c - one session a process, from enable to disable. A process whose runtime
+ * refuses is sampled all the same: its JIT frames have no names, and a warning says why. */
 #include "output/record_jit.h"
 
 #include <errno.h>

@@ -15,7 +15,7 @@ struct record_jit {
 	VEC(struct jit_control) sessions;
 };
 
-/* A process whose runtime cannot be told is warned of, and sampled all the same. */
+/* Warns of a process whose runtime refuses; it is sampled all the same. */
 int record_jit_start(struct record_jit *jit, const uint32_t *pids, size_t len, struct log *log);
 /* Before names are read. */
 void record_jit_refresh(struct record_jit *jit, struct log *log);

@@ -7,7 +7,7 @@
 
 struct buf;
 
-/* With one or two blanks, which stand before PID/TID. Readers find the end of a comm by what
+/* With one or two blanks, which come before PID/TID. Readers find the end of a comm by what
  * follows it, so no number in it may look like the PID. */
 void perf_words_comm(struct buf *out, const char *comm, int32_t pid);
 /* `->` means inlining, so a name's own is written `-_>`. */
