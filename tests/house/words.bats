@@ -59,13 +59,6 @@ breach() {
 	[ "${#lines[@]}" -eq 2 ]
 }
 
-@test "folders that wait for their turn are counted, not listed" {
-	printf '/* sink/a.h - what a sink is. */\n' >user/sink/a.h
-	run -0 "$check" --root "$tree"
-	run -1 "$check" --count --root "$tree"
-	[ "$output" = '    1 user/sink' ]
-}
-
 @test "a wrong argument is a usage error" {
 	run -2 "$check" --what
 }
