@@ -98,9 +98,20 @@ has_run() {
 	[ "$(cpu_ticks "$1" || echo 0)" -ge "${2:-2}" ]
 }
 
-# runs_on PID TICKS: returns when it has had so much more time, however busy the machine is.
+# runs_on PID TICKS: returns when it has had so much more time, however busy the machine is. It fails
+# when the process ends before.
 runs_on() {
-	wait_until 150 has_run "$1" $(($(cpu_ticks "$1") + $2))
+	local want
+	want=$(($(cpu_ticks "$1") + $2))
+	wait_until 150 is_gone_or_has_run "$1" "$want"
+	has_run "$1" "$want" || {
+		echo "process $1 ended before it had run for $2 ticks more"
+		return 1
+	}
+}
+
+is_gone_or_has_run() {
+	is_gone "$1" || has_run "$@"
 }
 
 # start_busy NAME [ARG...]: a target that burns CPU; returns when it does.
