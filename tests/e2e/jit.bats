@@ -322,12 +322,12 @@ killed() {
 @test "Java in a container is named by the map that jcmd writes at the end" {
 	start_runtime java 200
 	local jvm=$pid
+	meter "$jvm"
 	start_record -p "$jvm" -F 499 -d 300 -o "$tmp/f" --stats "$tmp/s"
 	runs_on "$jvm" 200
 	"$jcmd" "$jvm" Compiler.perfmap >"$tmp/jcmd" 2>&1 || skip "jcmd: $(tail -n 1 "$tmp/jcmd")"
 	runs_on "$jvm" 50
-	kill -INT "$recorder"
-	wait "$recorder"
+	stop_record
 	hottest "$tmp/f"
 	jq -c .frames "$tmp/s"
 	between "$(jit_named "$tmp/f" .)" 95 100 'JIT frames named, %'
