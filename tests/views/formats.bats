@@ -156,7 +156,7 @@ convert() {
 	run -1 "$stoker" convert -q "$dir/a.linux-perf.txt" -o "$disk/x.linux-perf.txt"
 	[[ $output == *'no space left'* ]]
 	start_busy deep_nofp 60
-	run -1 "$stoker" record -q -p "$pid" -F 499 -d 3 -o "$disk/x.trace.zip" -f perf
+	run -1 "$stoker" record -q -p "$pid" -F 1999 -d "$(worth 3)" -o "$disk/x.trace.zip" -f perf
 	[[ $output == *'no space left'* ]]
 	[ -z "$(ls -A "$disk")" ]
 }
