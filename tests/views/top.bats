@@ -292,3 +292,10 @@ terminal_is_as_before() {
 	exits 1 env TERM=xterm script -qec "'$stoker' top --container no-such-container" /dev/null </dev/null >"$tmp/out"
 	grep -q 'no-such-container' "$tmp/out"
 }
+
+# Keys take a message from the last line, as it was read; not before, and not the error that ends the table.
+@test "an error of the recorder is said and ends with 1, whatever keys are pressed" {
+	exits 1 env TERM=xterm script -qec "'$stoker' top --container no-such-container" /dev/null \
+		< <(for _ in {1..300}; do /bin/echo -n s; done) >"$tmp/out"
+	grep -q 'no-such-container: not found' "$tmp/out"
+}

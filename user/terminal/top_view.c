@@ -31,6 +31,8 @@ struct view {
 	struct ranking *shown, *incoming;
 	struct buf line; /* the beginning of a line whose end is not there yet */
 	struct buf talk;
+	size_t drawn; /* bytes of talk when the table was last drawn */
+	size_t seen;  /* of these, those that were there when a key was pressed */
 	int signals;
 	bool over;
 };
@@ -316,24 +318,27 @@ static int read_profiles(struct view *v)
 	return err < 0 ? err : len > 0;
 }
 
-/* The last of what the recorder said is kept, clean. */
-static void read_talk(struct view *v)
+/* Keeps the last of what the recorder said. False: nothing was there. */
+static bool read_talk(struct view *v)
 {
 	char bytes[1024];
-	ssize_t len = read(v->options->talk, bytes, sizeof(bytes) - 1);
+	ssize_t len = read(v->options->talk, bytes, sizeof(bytes));
 
 	if (len <= 0)
-		return;
-	if (v->talk.len > TALK_MAX)
+		return false;
+	if (v->talk.len > TALK_MAX) {
 		buf_clear(&v->talk);
+		v->drawn = v->seen = 0;
+	}
 	buf_put(&v->talk, bytes, (size_t)len);
+	return true;
 }
 
-/* The last line of it: an error, where there is one. */
-static void copy_last_message(struct view *v, char *text, size_t size)
+/* The last line of it behind FROM bytes: an error, where there is one. */
+static void copy_last_message(struct view *v, size_t from, char *text, size_t size)
 {
 	_cleanup_(buf_done) struct buf clean = BUF_INIT;
-	char *line = v->talk.data, *end;
+	char *line = v->talk.data ? v->talk.data + from : NULL, *end;
 
 	text[0] = '\0';
 	for (; line && *line; line = end + (*end != '\0')) {
@@ -383,7 +388,7 @@ static int take_keys(struct view *v)
 
 	while (err == 0 && !v->over && (key = screen_key(v->table.screen)) != SCREEN_KEY_NONE) {
 		press(v, key);
-		buf_clear(&v->talk); /* was there to be read */
+		v->seen = v->drawn;
 		err = make_rows(v);
 	}
 	return err;
@@ -400,7 +405,8 @@ static int loop(struct view *v, struct why *why)
 	int more = 1, err = 0;
 
 	while (!v->over && more > 0 && err == 0) {
-		copy_last_message(v, v->table.said, sizeof(v->table.said));
+		copy_last_message(v, v->seen, v->table.said, sizeof(v->table.said));
+		v->drawn = v->talk.len;
 		top_draw(&v->table);
 		if (poll(fds, ARRAY_SIZE(fds), -1) < 0 && errno != EINTR)
 			return why_set(why, -errno, "cannot wait: %s", err_text(errno));
@@ -428,8 +434,9 @@ static int recorder_ended(struct view *v, struct why *why)
 	char text[WHY_MAX];
 
 	fcntl(v->options->talk, F_SETFL, O_NONBLOCK);
-	read_talk(v);
-	copy_last_message(v, text, sizeof(text));
+	while (read_talk(v))
+		;
+	copy_last_message(v, 0, text, sizeof(text));
 	if (strncmp(text, name, strlen(name)) != 0 || strncmp(text, warning, strlen(warning)) == 0)
 		return 0;
 	return why_set(why, -EIO, "%s", text + strlen(name));
