@@ -202,8 +202,8 @@ tidy: $(SKEL) ## static analysis: clang-tidy, cppcheck, gcc -fanalyzer; exceptio
 lint: ## the house rules: direction of includes, length of functions and files, words
 	$(Q)tools/check-layers && tools/check-length && tools/check-words
 
-check: ## everything this machine can test (root; installs what it needs)
-	$(Q)tools/check
+check: ## everything this machine can test, or the tests in FILES (root; installs what it needs)
+	$(Q)tools/check $(FILES)
 
 check-long: ## the campaigns, or those in NAMES: hours of fuzzing, soak, ...; into tests/CAMPAIGNS.md (root)
 	$(Q)tools/check-long $(NAMES)

@@ -2,7 +2,7 @@
 /* rewritten.c - runs code of files that it made, again and again as other ones.
  * Usage: rewritten FILE TIMES sparse|dense [MS]
  *   sparse   one file with two functions, 4 GiB apart: 8 KB on disk
- *   dense    six files, in turn, with functions in 1 to 200 pages of 64 KiB
+ *   dense    ten files, in turn, with functions in 1 to 200 pages of 64 KiB
  *
  * Each page of a dense file has thousands of rows, and its mtime is put back, as rsync --inplace
  * --times does. A file is rewritten in place each time, then its code runs for so many milliseconds
@@ -26,7 +26,7 @@
 #define CODE_AT 4096UL
 #define FRAMES_MAX (8UL << 20)
 #define FUNCTION 4096UL
-#define FILES 6
+#define FILES 10
 #define PAGES 200UL /* that have code, in a file that is not sparse */
 
 #if defined(__x86_64__)
