@@ -2,14 +2,14 @@
 /* cgroup/identity.h - identifies a cgroup by its path alone: the container and its runtime, the pod
  * and its QoS class, the systemd unit. The rules are the runtimes' naming schemes:
  *
- * docker/ID  docker-ID.scope  ID below any --cgroup-parent                          Docker
- * cri-containerd-ID.scope  SLICE:cri-containerd:ID  nerdctl-ID.scope                containerd
- * crio-ID.scope  crio-ID                                                            CRI-O libpod-ID
- *  libpod-ID.scope  libpod-payload-ID, below a user's slice: rootless     Podman lxc/NAME
- * lxc.payload/NAME  lxc.payload.NAME                                      LXC machine-NAME.scope
- * systemd-nspawn@NAME.service                                   machine kubepods[/QOS]/podUID
- * [kubelet-]kubepods[-QOS]-podUID.slice, with _ for -        pod *.service  *.scope  *.slice,
- * session-N.scope                                      systemd
+ *   docker/ID  docker-ID.scope  ID below any --cgroup-parent                          Docker
+ *   cri-containerd-ID.scope  SLICE:cri-containerd:ID  nerdctl-ID.scope                containerd
+ *   crio-ID.scope  crio-ID                                                            CRI-O
+ *   libpod-ID  libpod-ID.scope  libpod-payload-ID, below a user's slice: rootless     Podman
+ *   lxc/NAME  lxc.payload/NAME  lxc.payload.NAME                                      LXC
+ *   machine-NAME.scope  systemd-nspawn@NAME.service                                   machine
+ *   kubepods[/QOS]/podUID  [kubelet-]kubepods[-QOS]-podUID.slice, with _ for -        pod
+ *   *.service  *.scope  *.slice, session-N.scope                                      systemd
  *
  * ID is 64 hexadecimal digits; after cri-containerd-, crio- and nerdctl- any name. Of nested
  * containers the innermost counts, and a unit inside a container is the container's own. */

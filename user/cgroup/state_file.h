@@ -2,11 +2,11 @@
 /* cgroup/state_file.h - reads a container's name, image and pod from its runtime's state files.
  * Bytes in, facts out. Runs in a worker, because root in a container, or an unprivileged user, may
  * have written them.
- * STATE_OCI      config.json of a bundle: OCI runtime specification, "config"; with the
+ *   STATE_OCI      config.json of a bundle: OCI runtime specification, "config"; with the
  *                  annotations of CRI (containerd: io.kubernetes.cri.*, CRI-O: io.kubernetes.*)
- * STATE_DOCKER   Docker's config.v2.json, and the answer to `GET /containers/ID/json` STATE_STORAGE
- *  containers.json of containers/storage (Podman, CRI-O): a list of all STATE_CONMON   the command
- * line of a conmon, with NULs */
+ *   STATE_DOCKER   Docker's config.v2.json, and the answer to `GET /containers/ID/json`
+ *   STATE_STORAGE  containers.json of containers/storage (Podman, CRI-O): a list of all
+ *   STATE_CONMON   the command line of a conmon, with NULs */
 #pragma once
 
 #include <stdbool.h>

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sink/perf_text.c - the output of `perf script`, as FlameGraph's stackcollapse-perf.pl,
- * FlameScope, speedscope, the Firefox Profiler and PerfView all read it: COMM PID/TID [CPU]
- * SECONDS.NANOSECONDS:   PERIOD EVENT: <tab>ADDRESS SYMBOL (MODULE)          leaf first <empty
- * line> Each reader splits a line in its own way, so comms, symbols and modules hold only text that
- * all of them read right (perf_words.h). Frames become text once a profile. */
+ * FlameScope, speedscope, the Firefox Profiler and PerfView all read it:
+ *     COMM PID/TID [CPU] SECONDS.NANOSECONDS:   PERIOD EVENT:
+ *     <tab>ADDRESS SYMBOL (MODULE)          leaf first
+ *     <empty line>
+ * Each reader splits a line in its own way, so comms, symbols and modules hold only text that all
+ * of them read right (perf_words.h). Frames become text once a profile. */
 #include "sink/sink.h"
 
 #include <errno.h>

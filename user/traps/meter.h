@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* traps/meter.h - measures one number of a container or the host, as a share of the time between
  * two readings. It reads only the kernel's own files, which no process can write.
- * cpu        of one core: cpuacct.usage or cpu.stat; /proc/stat pressure   some task waited for a
- * CPU: cpu.pressure; /proc/pressure/cpu throttled  of the time, all CPUs together: cpu.stat wait
- *    tasks waited for a CPU, all together: /proc/TID/schedstat of the first
+ *   cpu        of one core: cpuacct.usage or cpu.stat; /proc/stat
+ *   pressure   some task waited for a CPU: cpu.pressure; /proc/pressure/cpu
+ *   throttled  of the time, all CPUs together: cpu.stat
+ *   wait       tasks waited for a CPU, all together: /proc/TID/schedstat of the first
  *              METER_THREADS_MAX threads in a container's own cgroup; /proc/schedstat */
 #pragma once
 
