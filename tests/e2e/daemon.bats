@@ -248,7 +248,7 @@ have_stacks() {
 
 @test "a wrong configuration is one line with file and line, exit 2, and nothing is started" {
 	local line
-	for line in 'hz = none' 'hz = 0' 'rate = 5' 'interval = 5 years' 'memory = 1K' 'cpu = 0%' \
+	for line in 'hz = none' 'hz = 0' 'rate = 5' 'interval = 5 years' 'memory = 1K' 'memory = 15M' 'cpu = 0%' \
 		'target = some' 'target = container' $'[nowhere]\nx = 1' $'[store]\nkeep = 1s' \
 		$'[store]\npath =' $'[labels]\nby = container,colour' $'[labels]\nby = pid,pid' \
 		$'[trap x]\nfor = 2s' nonsense; do
@@ -295,7 +295,19 @@ have_stacks() {
 	said_clearly 'nothing of that time'
 	exits 2 "$stoker" report --store "$tmp/store" --since tomorrow
 	exits 2 "$stoker" report --store "$tmp/store" --function '('
-	exits 2 "$stoker" report --store "$tmp/store" -f perf
+	local refused
+	for refused in '-f perf' '-f firefox' "-o $tmp/x.linux-perf.txt" "-o $tmp/x.trace.zip" "-o $tmp/x.firefox.json"; do
+		# shellcheck disable=SC2086
+		exits 2 "$stoker" report --store "$tmp/store" $refused
+		said_clearly 'has no times'
+	done
+	exits 2 "$stoker" report --store "$tmp/store" -f bogus
+	said_clearly 'unknown format: bogus'
+	exits 2 "$stoker" report --store "$tmp/store" -o "$tmp/x.txt"
+	said_clearly 'no format has this ending'
+	exits 2 "$stoker" report --store "$tmp/store" --top 1 -o "$tmp/x.txt"
+	said_clearly 'exclude'
+	[ -z "$(ls "$tmp"/x.*)" ]
 	"$stoker" report -q --store "$tmp/store" --comm spin --by comm -f folded -o "$tmp/f"
 	[ "$(folded_count "$tmp/f" '^spin;')" = "$(folded_count "$tmp/f")" ]
 	"$stoker" report -q --store "$tmp/store" -o "$tmp/f.pb.gz"

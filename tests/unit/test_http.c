@@ -43,6 +43,7 @@ static void what_is_no_value_is_refused(void **state)
 		{ PROFILE, "format", "exe" },
 		{ PROFILE, "", "" },
 		{ QUERY, "format", "perf" },
+		{ QUERY, "format", "firefox" },
 		{ QUERY, "seconds", "1" },
 		{ QUERY, "cgroup", "/" },
 		{ QUERY, "since", "yore" },
@@ -60,6 +61,19 @@ static void what_is_no_value_is_refused(void **state)
 		if (take(&args, rows[i].name, rows[i].value) != -EINVAL)
 			fail_msg("%s=%s was taken", rows[i].name, rows[i].value);
 	}
+}
+
+static void an_unknown_format_is_answered_with_all(void **state)
+{
+	struct http_args args;
+	struct why why = { "" };
+
+	(void)state;
+	http_args_init(&args, PROFILE, NOW_NS);
+	assert_int_equal(http_args_take(&args, "format", "exe", 3, &why), -EINVAL);
+	for (int i = 0; i < HTTP_FORMATS_LEN; i++)
+		if (!strstr(why.text, http_formats[i].name))
+			fail_msg("%s is not in: %s", http_formats[i].name, why.text);
 }
 
 static void a_value_that_is_longer_than_its_text_is_refused(void **state)
@@ -200,6 +214,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_no_value_is_refused),
+		cmocka_unit_test(an_unknown_format_is_answered_with_all),
 		cmocka_unit_test(a_value_that_is_longer_than_its_text_is_refused),
 		cmocka_unit_test(one_target_is_captured_and_many_labels_are_asked_for),
 		cmocka_unit_test(only_names_of_the_loopback_are_ours),

@@ -204,6 +204,40 @@ static void each_sink_fails_when_one_allocation_does(void **state)
 	}
 }
 
+static void a_format_that_needs_times_is_refused_for_counts(void **state)
+{
+	static const struct {
+		const char *format;
+		int err;
+	} rows[] = {
+		{ "folded", 0 },
+		{ "perf", -EINVAL },
+		{ "perfview", -EINVAL },
+		{ "pprof", 0 },
+		{ "speedscope", 0 },
+		{ "firefox", -EINVAL },
+		{ "html", 0 },
+		{ "svg", 0 },
+		{ "intervals", 0 },
+	};
+	size_t formats = 0;
+
+	(void)state;
+	for (const struct sink *s = sink_list(); s->name; s++)
+		formats++;
+	assert_int_equal(formats, ARRAY_SIZE(rows));
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct sink *sink = sink_find(rows[i].format);
+		struct why why = { "" };
+
+		if (sink_check_times(sink, "a.folded", false, &why) != rows[i].err ||
+			sink_check_times(sink, "a.folded", true, &why) != 0)
+			fail_msg("%s: %s", rows[i].format, why.text);
+		if (rows[i].err < 0)
+			assert_non_null(strstr(why.text, "folded pprof speedscope html svg"));
+	}
+}
+
 static int write_and_forget(const struct profile *p, const struct sink_options *by, struct buf *out)
 {
 	(void)p;
@@ -270,6 +304,7 @@ static void a_buffer_writes_the_leb128_that_a_cursor_reads(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_format_that_needs_times_is_refused_for_counts),
 		cmocka_unit_test(a_failed_buffer_takes_no_more),
 		cmocka_unit_test(a_buffer_writes_the_leb128_that_a_cursor_reads),
 		cmocka_unit_test_setup_teardown(

@@ -171,6 +171,8 @@ convert() {
 @test "folded stacks have no times, and what needs them says so" {
 	run -1 "$stoker" convert "$dir/a.folded" -o "$tmp/x.linux-perf.txt"
 	[[ $output == *'has no times'* ]]
+	run -1 "$stoker" convert "$dir/a.folded" -f firefox
+	[[ $output == *'has no times'* ]]
 	run -1 "$stoker" convert "$dir/a.folded" --since 1
 	[[ $output == *'has no times'* ]]
 	[ ! -e "$tmp/x.linux-perf.txt" ]

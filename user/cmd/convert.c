@@ -139,11 +139,8 @@ static int check(struct convert *c, const struct profile *p, struct why *why)
 	if (c->part && !timed)
 		return why_set(
 			why, -EINVAL, "%s has no times, which --since and --until need", c->input);
-	if (c->sink->stream && !timed)
-		return why_set(why, -EINVAL,
-			"%s has no times, which the format %s needs; use pprof, speedscope, html, "
-			"svg or folded",
-			c->input, c->sink->name);
+	if (sink_check_times(c->sink, c->input, timed, why) < 0)
+		return -EINVAL;
 	if (!c->by_given && input_has_comm(p))
 		c->options.by[c->options.by_len++] = SINK_COMM;
 	return 0;

@@ -76,13 +76,7 @@ struct report {
 static int take_format(struct report *r, const char *arg, struct why *why)
 {
 	r->sink = sink_find(arg);
-	if (!r->sink || !r->sink->write ||
-		(r->sink->needs & SINK_TIMES && strcmp(arg, "html") != 0))
-		return why_set(why, -EINVAL,
-			"-f %s needs times, but the store has counts; use folded, pprof, "
-			"speedscope, html or svg",
-			arg);
-	return 0;
+	return r->sink ? 0 : why_set(why, -EINVAL, "-f: unknown format: %s", arg);
 }
 
 static const char *name_of(int id)
@@ -118,6 +112,24 @@ static int take_option(void *ctx, int id, const char *arg, struct why *why)
 	return 0;
 }
 
+/* By -f, else by the file's name. */
+static int choose_format(struct report *r, struct why *why)
+{
+	bool table_given = r->trend || r->top > 0;
+
+	if (table_given && (r->sink || strcmp(r->output, "-") != 0))
+		return why_set(why, -EINVAL,
+			"--top and --trend print a table to stdout: they exclude -f and -o");
+	if (!r->sink && strcmp(r->output, "-") == 0)
+		return 0;
+	if (!r->sink)
+		r->sink = sink_for_path(r->output);
+	if (!r->sink)
+		return why_set(why, -EINVAL, "-o %s: no format has this ending; choose one with -f",
+			r->output);
+	return sink_check_times(r->sink, "the store", false, why);
+}
+
 static int parse(struct report *r, int argc, char **argv, struct why *why)
 {
 	int rest, err = options_parse(&table, argc, argv, take_option, r, &rest, why);
@@ -126,11 +138,8 @@ static int parse(struct report *r, int argc, char **argv, struct why *why)
 		return err;
 	if (rest < argc)
 		return why_set(why, -EINVAL, "unexpected argument: %s", argv[rest]);
-	if (!r->sink && strcmp(r->output, "-") != 0)
-		r->sink = sink_for_path(r->output);
-	if (r->sink && (r->trend || r->top > 0))
-		return why_set(why, -EINVAL, "a profile excludes --top and --trend");
-	return ask_check(&r->ask, why);
+	err = choose_format(r, why);
+	return err < 0 ? err : ask_check(&r->ask, why);
 }
 
 /* ---- answers -------------------------------------------------------------------------------- */

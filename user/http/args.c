@@ -11,6 +11,7 @@
 #include "base/own.h"
 #include "base/utf8.h"
 #include "base/when.h"
+#include "sink/sink.h"
 
 #define SECONDS_DEFAULT 10
 #define HZ_DEFAULT 99
@@ -83,18 +84,23 @@ static int take_label(struct http_args *a, const struct name *n, const char *val
 	return 0;
 }
 
+static int refuse_format(const char *value, struct why *why)
+{
+	char known[128] = "";
+	size_t len = 0;
+
+	for (int i = 0; i < HTTP_FORMATS_LEN && len < sizeof(known); i++)
+		len += (size_t)snprintf(
+			known + len, sizeof(known) - len, " %s", http_formats[i].name);
+	return why_set(why, -EINVAL, "format=%s: unknown; choose one of:%s", value, known);
+}
+
 static int take_format(struct http_args *a, const char *value, struct why *why)
 {
 	a->format = http_format_find(value);
 	if (a->format < 0)
-		return why_set(
-			why, -EINVAL, "format=%s: it takes one of those of `stoker record`", value);
-	if (a->takes & HTTP_ARG_SPAN && http_formats[a->format].times)
-		return why_set(why, -EINVAL,
-			"format=%s: the store holds counts, for folded, pprof, speedscope, html "
-			"and svg",
-			value);
-	return 0;
+		return refuse_format(value, why);
+	return sink_check_times(sink_find(value), "the store", !(a->takes & HTTP_ARG_SPAN), why);
 }
 
 /* What makes a regular expression take for ever: counted repeats in each other, and what was

@@ -5,14 +5,14 @@
 #include <string.h>
 
 const struct http_format http_formats[HTTP_FORMATS_LEN] = {
-	{ "folded", "text/plain; charset=utf-8", "folded", false, true },
-	{ "perf", "text/plain; charset=utf-8", "linux-perf.txt", true, true },
-	{ "perfview", "application/zip", "trace.zip", true, false },
-	{ "pprof", "application/octet-stream", "pb.gz", false, false },
-	{ "speedscope", "application/json", "speedscope.json", false, false },
-	{ "firefox", "application/json", "firefox.json", true, false },
-	{ "html", "text/html; charset=utf-8", "html", false, true },
-	{ "svg", "image/svg+xml", "svg", false, true },
+	{ "folded", "text/plain; charset=utf-8", "folded", true },
+	{ "perf", "text/plain; charset=utf-8", "linux-perf.txt", true },
+	{ "perfview", "application/zip", "trace.zip", false },
+	{ "pprof", "application/octet-stream", "pb.gz", false },
+	{ "speedscope", "application/json", "speedscope.json", false },
+	{ "firefox", "application/json", "firefox.json", false },
+	{ "html", "text/html; charset=utf-8", "html", true },
+	{ "svg", "image/svg+xml", "svg", true },
 };
 
 int http_format_find(const char *name)

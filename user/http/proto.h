@@ -49,12 +49,11 @@ struct http_message {
 	char text[HTTP_TEXT_MAX];
 };
 
-/* Formats of profiles. Only a capture has times; the store has counts. */
+/* Formats of profiles. */
 struct http_format {
 	const char *name; /* of `stoker record -f` */
 	const char *type;
 	const char *ending;
-	bool times;
 	bool shown; /* a browser shows it; else the browser saves it */
 };
 

@@ -12,15 +12,15 @@ static const struct sink sinks[] = {
 	{ "folded", ".folded .collapsedstack.txt", "one line a stack: frame;frame;frame COUNT", 0,
 		folded_write, NULL },
 	{ "perf", ".linux-perf.txt", "the output of `perf script`, each sample with its time",
-		SINK_TIMES | SINK_TIDS, NULL, &perf_text_stream },
+		SINK_TIMES | SINK_TIDS | SINK_TIMED, NULL, &perf_text_stream },
 	{ "perfview", ".trace.zip", "perf text and perf maps in an archive, for PerfView",
-		SINK_TIMES | SINK_TIDS, NULL, &perfview_stream },
+		SINK_TIMES | SINK_TIDS | SINK_TIMED, NULL, &perfview_stream },
 	{ "pprof", ".pb.gz .pb .pprof", "profile.proto, for go tool pprof and others",
 		SINK_TIDS | SINK_GZIP, pprof_write, NULL },
 	{ "speedscope", ".speedscope.json", "for speedscope, with exact weights", SINK_TIMES_BY_TID,
 		speedscope_write, NULL },
 	{ "firefox", ".firefox.json", "for the Firefox Profiler, with times and kinds of code",
-		SINK_TIMES | SINK_TIDS, firefox_write, NULL },
+		SINK_TIMES | SINK_TIDS | SINK_TIMED, firefox_write, NULL },
 	{ "html", ".html", "one page with flame graph, times and functions, for a browser",
 		SINK_TIMES | SINK_TIDS, html_write, NULL },
 	{ "svg", ".svg", "a flame graph with search and zoom, in one picture", 0, svg_write, NULL },
@@ -138,6 +138,20 @@ uint32_t sink_needs(const struct sink *sink, const struct sink_options *options)
 	bool by_tid = sink->needs & SINK_TIMES_BY_TID && sink_wants(options, SINK_TID);
 
 	return sink->needs | (by_tid ? SINK_TIMES | SINK_TIDS : 0);
+}
+
+int sink_check_times(const struct sink *sink, const char *source, bool timed, struct why *why)
+{
+	char others[128] = "";
+	size_t len = 0;
+
+	if (timed || !(sink->needs & SINK_TIMED))
+		return 0;
+	for (const struct sink *s = sinks; s->name; s++)
+		if (s->text && !(s->needs & SINK_TIMED) && len < sizeof(others))
+			len += (size_t)snprintf(others + len, sizeof(others) - len, " %s", s->name);
+	return why_set(why, -EINVAL, "%s has no times, which the format %s needs; choose one of:%s",
+		source, sink->name, others);
 }
 
 int sink_parse_by(const char *text, struct sink_options *options, struct why *why)

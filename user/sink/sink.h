@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sink/sink.h - profile → bytes. A new format is one file here and one line in sink.c. */
+/* sink/sink.h - profile → bytes. A new format is a file here, its declaration below and its line in
+ * sink.c; HACKING.md names the rest. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,6 +11,7 @@
 #include "profile/profile.h"
 #include "sink/file.h"
 
+/* Texts first, then numbers: sink_label depends on it. */
 enum sink_key {
 	SINK_CONTAINER,
 	SINK_POD,
@@ -35,6 +37,7 @@ enum sink_needs {
 	SINK_TIDS = 2,         /* labels.tid */
 	SINK_TIMES_BY_TID = 4, /* SINK_TIMES where --by has tid */
 	SINK_GZIP = 8,         /* the file is compressed, whatever its name */
+	SINK_TIMED = 16,       /* without profile.ticks the file would be empty or wrong */
 };
 
 struct sink {
@@ -59,6 +62,8 @@ const struct sink *sink_list(void);
 int sink_parse_by(const char *text, struct sink_options *options, struct why *why);
 /* enum sink_needs with these options; SINK_TIMES_BY_TID has become SINK_TIMES or nothing. */
 uint32_t sink_needs(const struct sink *sink, const struct sink_options *options);
+/* -EINVAL with why, which lists the others, if the format is SINK_TIMED and source has no times. */
+int sink_check_times(const struct sink *sink, const char *source, bool timed, struct why *why);
 const char *sink_key_name(enum sink_key key);
 bool sink_wants(const struct sink_options *options, enum sink_key key);
 
