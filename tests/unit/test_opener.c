@@ -312,6 +312,28 @@ static void a_pid_that_is_another_process_by_now_is_seen(void **state)
 	assert_int_equal(fd, -1);
 }
 
+static void a_folder_is_opened_inside_the_root(void **state)
+{
+	static const char *const rows[] = { "etc", "/etc", "tmp/link", "/tmp/up" };
+	const struct place *p = *state;
+	struct stat inside, opened;
+	_cleanup_fd_ int fd = -1;
+
+	assert_int_equal(symlinkat("/etc", p->root_fd, "tmp/link"), 0);
+	assert_int_equal(symlinkat("../../../etc", p->root_fd, "tmp/up"), 0);
+	assert_int_equal(fstatat(p->root_fd, "etc", &inside, 0), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		assert_int_equal(opener_folder(p->root_fd, rows[i], &fd), 0);
+		assert_int_equal(fstat(fd, &opened), 0);
+		if (opened.st_ino != inside.st_ino || opened.st_dev != inside.st_dev)
+			fail_msg("%s leads outside", rows[i]);
+		fd_close(&fd);
+	}
+	assert_int_equal(opener_folder(p->root_fd, "etc/shadow", &fd), -ENOTDIR);
+	assert_int_equal(opener_folder(p->root_fd, "usr", &fd), -ENOENT);
+	assert_int_equal(fd, -1);
+}
+
 static void each_refusal_has_a_reason_and_absence_has_none(void **state)
 {
 	static const struct {
@@ -346,6 +368,7 @@ int main(void)
 		TEST(a_map_of_another_user_or_an_older_process_is_refused),
 		TEST(a_file_swapped_for_a_fifo_in_between_is_one_or_the_other),
 		TEST(a_pid_that_is_another_process_by_now_is_seen),
+		TEST(a_folder_is_opened_inside_the_root),
 		cmocka_unit_test(each_refusal_has_a_reason_and_absence_has_none),
 	};
 

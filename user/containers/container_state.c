@@ -9,12 +9,10 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
@@ -169,15 +167,11 @@ static void close_dir(DIR **dir)
 
 static DIR *open_folder(int root_fd, const char *path)
 {
-	struct open_how how = {
-		.flags = O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC,
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
-	};
-	int fd = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
-	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	_cleanup_fd_ int fd = -1;
+	DIR *dir = opener_folder(root_fd, path, &fd) == 0 ? fdopendir(fd) : NULL;
 
-	if (!dir && fd >= 0)
-		close(fd);
+	if (dir)
+		(void)TAKE_FD(fd);
 	return dir;
 }
 

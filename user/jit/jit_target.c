@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -19,6 +18,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "proc/maps.h"
+#include "proc/opener.h"
 #include "proc/status.h"
 
 #define TEXT_BYTES_MAX (64UL << 20)
@@ -78,7 +78,7 @@ static int read_start(struct jit_target *t)
 
 static int open_target(struct jit_target *t)
 {
-	char path[PATH_BYTES];
+	const struct opener_process process = { .pid = t->pid };
 	int err;
 
 	t->pidfd = (int)syscall(SYS_pidfd_open, t->pid, 0);
@@ -89,11 +89,8 @@ static int open_target(struct jit_target *t)
 		err = read_start(t);
 	if (err < 0)
 		return err;
-	snprintf(path, sizeof(path), "/proc/%d/root", t->pid);
-	t->root_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (t->root_fd < 0)
-		return -errno;
-	return is_alive(t) ? 0 : -ESRCH;
+	err = opener_root(&process, &t->root_fd);
+	return err < 0 ? err : is_alive(t) ? 0 : -ESRCH;
 }
 
 int jit_target_open(pid_t pid, struct jit_target *out, struct why *why)
@@ -147,16 +144,7 @@ int jit_target_environ(const struct jit_target *target, const char *name, struct
 
 int jit_target_open_dir(const struct jit_target *target, const char *path, int *fd)
 {
-	struct open_how how = {
-		.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC,
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
-	};
-	int opened = (int)syscall(SYS_openat2, target->root_fd, path, &how, sizeof(how));
-
-	if (opened < 0)
-		return -errno;
-	*fd = opened;
-	return 0;
+	return opener_folder(target->root_fd, path, fd);
 }
 
 struct search {
@@ -196,10 +184,3 @@ void jit_target_exe(const struct jit_target *target, char *name, size_t size)
 	snprintf(name, size, "%s", slash ? slash + 1 : exe);
 }
 
-bool jit_target_is_set(const struct jit_target *target, const char *name)
-{
-	_cleanup_(buf_done) struct buf value = BUF_INIT;
-
-	return jit_target_environ(target, name, &value) == 0 && value.data &&
-		strtoul(value.data, NULL, 16) != 0;
-}

@@ -43,5 +43,3 @@ int jit_target_open_dir(const struct jit_target *target, const char *path, int *
 bool jit_target_maps(const struct jit_target *target, const char *start);
 /* The executable's name without folders; "" if unknown. */
 void jit_target_exe(const struct jit_target *target, char *name, size_t size);
-/* Is the variable a number other than 0? */
-bool jit_target_is_set(const struct jit_target *target, const char *name);

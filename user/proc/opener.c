@@ -225,6 +225,16 @@ int opener_in_root(int root_fd, const char *path, int *fd)
 	return 0;
 }
 
+int opener_folder(int root_fd, const char *path, int *fd)
+{
+	int opened = open_in_root(root_fd, path, O_RDONLY | O_DIRECTORY);
+
+	if (opened < 0)
+		return opened;
+	*fd = opened;
+	return 0;
+}
+
 /* CLOCK_REALTIME of a moment told in CLOCK_BOOTTIME. */
 static uint64_t boot_to_real_ns(uint64_t boot_ns)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* proc/opener.h - the only place that opens files of other processes.
- * A file is checked before it is opened (O_PATH), and only regular files are opened: a FIFO, device
- * or socket cannot make stoker wait. Paths inside a process's root stay inside it. Nothing is read
- * here. */
+/* proc/opener.h - opens what a worker reads of other processes: mapped files, debug files, perf
+ * maps and files of runtimes. A file is checked before it is opened (O_PATH), and only regular
+ * files are opened: a FIFO, device or socket cannot make stoker wait. Paths inside a process's root
+ * stay inside it. Nothing is read here. */
 #pragma once
 
 #include <stdbool.h>
@@ -41,6 +41,9 @@ int opener_root(const struct opener_process *process, int *fd);
 /* Opens a regular file inside a root read-only and follows links. -EINVAL: not a regular file;
  * -ELOOP: a loop of links; -EFBIG. */
 int opener_in_root(int root_fd, const char *path, int *fd);
+
+/* Opens a directory inside a root for reading; links stay inside it. */
+int opener_folder(int root_fd, const char *path, int *fd);
 
 /* A directory in the process's root as an O_PATH descriptor, which stays usable after the process
  * ends. */
