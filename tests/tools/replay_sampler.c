@@ -391,15 +391,15 @@ int sampler_drain(struct sampler *s, bool last)
 			       : tally_count(s->tally, &key, handover_number(line, "count"));
 	}
 	if (s->times)
-		sampler_lost_ticks(s, tally_resolve(s->tally, last));
+		sampler_lost_ticks(s, -ENOENT, tally_resolve(s->tally, last));
 	return err;
 }
 
 /* None was lost when this was recorded. */
-void sampler_lost_ticks(struct sampler *s, uint64_t ticks)
+void sampler_lost_ticks(struct sampler *s, int err, uint64_t ticks)
 {
 	(void)s;
-	if (ticks == 0)
+	if (err >= 0 || ticks == 0)
 		return;
 	fprintf(stderr, "%llu ticks have no stack or task\n", (unsigned long long)ticks);
 	exit(1);

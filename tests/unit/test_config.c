@@ -80,6 +80,8 @@ static void what_is_wrong_is_said_with_its_line(void **state)
 		{ "[sample]\nhz = 0\n", ":2: hz = 0 is too small" },
 		{ "[sample]\nhz = 1.5\n", ":2: hz = 1.5: expected a whole number" },
 		{ "[sample]\nhz = 99999\n", ":2: hz = 99999 is too large" },
+		{ "[sample]\nmemory = 15M\n", ":2: memory = 15M is too small" },
+		{ "[sample]\nmemory = 5G\n", ":2: memory = 5G is too large" },
 		{ "[sample]\n\nrate = 9\n", ":3: unknown key in [sample]: rate" },
 		{ "[sampel]\nhz = 9\n", ":2: unknown section: [sampel]" },
 		{ "hz = 9\n", ":1: unknown section: []" },

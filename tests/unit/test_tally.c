@@ -81,12 +81,25 @@ static void ticks_are_counted_under_their_keys_and_the_rest_is_carried(void **st
 	tally_done(&tally);
 }
 
+static void a_refused_tick_is_lost_for_memory_or_for_its_unknown_key(void **state)
+{
+	const struct count_key unknown = { .task = 77 };
+	struct tally tally = { 0 };
+
+	(void)state;
+	assert_int_equal(tally_lost(tally_count(&tally, &unknown, 1)), LOST_DRAIN);
+	assert_int_equal(tally_lost(-ENOMEM), LOST_MEMORY);
+	assert_int_equal(tally_lost(-ENOSPC), LOST_MEMORY);
+	tally_done(&tally);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_stack_that_was_made_here_can_be_built_upon_when_bpf_tells_it),
 		cmocka_unit_test(what_is_told_again_is_not_about_to_be_forgotten),
 		cmocka_unit_test(ticks_are_counted_under_their_keys_and_the_rest_is_carried),
+		cmocka_unit_test(a_refused_tick_is_lost_for_memory_or_for_its_unknown_key),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -296,8 +296,8 @@ static void finish(struct deferred *deferred, bool give_up)
 			continue;
 		}
 		deferred->stats.finished += end != END_NO_TABLE;
-		if (deliver(deferred, waiting.event, &walked, end) < 0)
-			sampler_lost_ticks(deferred->sampler, 1);
+		sampler_lost_ticks(
+			deferred->sampler, deliver(deferred, waiting.event, &walked, end), 1);
 		deferred->waiting_bytes -= event_bytes(waiting.event);
 		free(waiting.event);
 	}

@@ -14,8 +14,6 @@
 #define HZ_DEFAULT 99
 #define HZ_MAX 1000000
 #define MEMORY_MB_DEFAULT 32
-#define MEMORY_MB_MIN 16
-#define MEMORY_MB_MAX 4096
 
 enum {
 	OPT_INTERVAL = OPT_OF_COMMAND,
@@ -142,7 +140,8 @@ static int set_rate(struct record_options *o, const char *text, struct why *why)
 static int set_memory(struct record_options *o, const char *text, struct why *why)
 {
 	uint64_t mb;
-	int err = options_number("--memory", text, MEMORY_MB_MIN, MEMORY_MB_MAX, &mb, why);
+	int err = options_number(
+		"--memory", text, SAMPLER_MEMORY_MB_MIN, SAMPLER_MEMORY_MB_MAX, &mb, why);
 
 	if (err == 0)
 		o->memory_bytes = mb << 20;

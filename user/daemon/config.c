@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/own.h"
 #include "containers/target.h"
+#include "sampler/sampler.h"
 #include "sink/sink.h"
 
 #define PERMILLE_MAX 1000000
@@ -49,8 +50,8 @@ static const struct key keys[] = {
 		"length of a profile; at most one hour" },
 	{ "sample", "target", "all", TARGET, OF(target), 0, 0,
 		"all, or restrict sampling: container NAME, pod NAME, unit NAME, cgroup PATH" },
-	{ "sample", "memory", "32M", SIZE, OF(memory_bytes), 8 << 20, 1 << 30,
-		"kernel memory for maps and unwind tables" },
+	{ "sample", "memory", "32M", SIZE, OF(memory_bytes), (uint64_t)SAMPLER_MEMORY_MB_MIN << 20,
+		(uint64_t)SAMPLER_MEMORY_MB_MAX << 20, "kernel memory for maps and unwind tables" },
 	{ "sample", "cpu", "1%", SHARE, OF(cpu_permille), 1, 1000,
 		"of one core; above it the rate is halved" },
 	{ "store", "path", "/var/lib/stoker", PATH, OF(store), 0, 0,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sampler/events.c - checks the length of an event and passes it to its callback. Refused events
- * are counted here, unless a lost tick counts them: LOST_DRAIN for stacks, tasks and ticks. */
+ * are counted here, unless a later tick is lost for them: a stack or task that was not kept. */
 #include "sampler/events.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ static int on_deferred(struct events *events, const struct event_deferred *e, si
 		return 0;
 	err = events->callbacks.deferred(events->ctx, e);
 	if (err < 0)
-		events->lost_memory++;
+		events->lost[tally_lost(err)]++;
 	return err;
 }
 
@@ -41,7 +41,7 @@ static int on_tick(struct events *events, const struct event_tick *e)
 	int err = timeline_tick(&events->tally->timeline, e);
 
 	if (err < 0)
-		events->lost_ticks++;
+		events->lost[tally_lost(err)]++;
 	return err;
 }
 

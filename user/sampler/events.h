@@ -13,7 +13,8 @@
 #include "sampler/tally.h"
 
 /* Pointers are valid during the call. A negative return: the event was not kept; -ENOMEM and
- * -ENOSPC are counted by its kind, except for kinds that a lost tick accounts for. */
+ * -ENOSPC are counted by its kind, except for kinds that a lost tick accounts for, and pages, which
+ * publish counts. */
 struct sampler_events {
 	int (*object)(void *ctx, const struct event_object *event);
 	int (*task)(void *ctx, const struct event_task *event);
@@ -32,8 +33,7 @@ struct events {
 	void *ctx;
 	struct tally *tally;               /* gets leaves and ticks */
 	bool pressed;                      /* a count map is half full */
-	uint64_t lost_memory;              /* ticks */
-	uint64_t lost_ticks;               /* ticks without room in the tally */
+	uint64_t lost[LOST_REASONS_LEN];   /* ticks that the tally did not take */
 	uint64_t dropped[EVENT_KINDS_MAX]; /* refused by callbacks without room */
 	uint64_t cgroups_lost;             /* as reported to the callback */
 };

@@ -54,7 +54,6 @@ struct sampler {
 	bool times;
 	bool scan_tasks; /* the kernel has no iterator of mappings */
 	uint64_t drained_bytes;
-	uint64_t lost_user[LOST_REASONS_LEN];
 	struct count_key keys[DRAIN_BATCH];
 	uint64_t values[DRAIN_BATCH];
 };
@@ -397,6 +396,12 @@ bool sampler_pressed(const struct sampler *s)
 		s->skel->rodata->counts_high;
 }
 
+void sampler_lost_ticks(struct sampler *s, int err, uint64_t ticks)
+{
+	if (err < 0)
+		s->events.lost[tally_lost(err)] += ticks;
+}
+
 static void hand_over(struct sampler *s, uint32_t len)
 {
 	for (uint32_t i = 0; i < len; i++) {
@@ -405,8 +410,10 @@ static void hand_over(struct sampler *s, uint32_t len)
 		 * shows in its ticks. */
 		if (s->times)
 			(void)tally_key(s->events.tally, &s->keys[i], (uint32_t)s->values[i]);
-		else if (tally_count(s->events.tally, &s->keys[i], s->values[i]) < 0)
-			s->lost_user[LOST_DRAIN] += s->values[i];
+		else
+			sampler_lost_ticks(s,
+				tally_count(s->events.tally, &s->keys[i], s->values[i]),
+				s->values[i]);
 	}
 }
 
@@ -442,14 +449,9 @@ int sampler_drain(struct sampler *s, bool last)
 	if (err == 0)
 		err = drain_map(s, bpf_map__fd(map));
 	if (s->times)
-		s->lost_user[LOST_DRAIN] += tally_resolve(s->events.tally, last);
+		s->events.lost[LOST_DRAIN] += tally_resolve(s->events.tally, last);
 	__atomic_store_n(&s->skel->bss->counts_len[old], 0, __ATOMIC_SEQ_CST);
 	return err;
-}
-
-void sampler_lost_ticks(struct sampler *s, uint64_t ticks)
-{
-	s->lost_user[LOST_DRAIN] += ticks;
 }
 
 void sampler_forget_stack(struct sampler *s, uint64_t hash)
@@ -467,6 +469,9 @@ int sampler_follow_cpus(struct sampler *s)
 {
 	return clocks_follow(&s->clocks);
 }
+
+_Static_assert(LOST_REASONS_LEN <= ARRAY_SIZE(((struct tick_stats *)0)->lost),
+	"BPF has a counter for each reason");
 
 /* Adds up one struct tick_stats a CPU: the head of the program's scratch. */
 static void read_ticks(struct sampler *s, struct tick_stats *sum)
@@ -510,15 +515,12 @@ static void count_ticks(struct sampler *s, struct sampler_stats *out,
 {
 	uint64_t due = time->due, seen = 0;
 
-	s->lost_user[LOST_MEMORY] = s->events.lost_memory;
-	s->lost_user[LOST_DRAIN] += s->events.lost_ticks;
-	s->events.lost_ticks = 0;
-	out->samples = ticks->samples - s->lost_user[LOST_DRAIN] - s->lost_user[LOST_MEMORY];
+	out->samples = ticks->samples - s->events.lost[LOST_DRAIN] - s->events.lost[LOST_MEMORY];
 	out->idle = ticks->idle;
 	out->filtered = ticks->filtered;
 	out->runs = ticks->ticks;
 	for (size_t i = 0; i < LOST_REASONS_LEN; i++) {
-		out->lost[i] = ticks->lost[i] + s->lost_user[i];
+		out->lost[i] = ticks->lost[i] + s->events.lost[i];
 		seen += out->lost[i];
 	}
 	seen += out->samples + out->idle;

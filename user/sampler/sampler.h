@@ -27,6 +27,10 @@ enum sampler_target {
 
 struct publish;
 
+/* Limits of sampler_options.memory_bytes: with less there is no room beside the fixed maps. */
+#define SAMPLER_MEMORY_MB_MIN 16
+#define SAMPLER_MEMORY_MB_MAX 4096
+
 struct sampler_options {
 	uint32_t hz;
 	uint32_t hz_max; /* limit for sampler_set_hz; 0: hz */
@@ -100,8 +104,8 @@ bool sampler_pressed(const struct sampler *sampler);
 /* Switches to the other count map and moves the counts of the first into the tally. last: no tick
  * follows, so ticks that wait for their key are lost. */
 int sampler_drain(struct sampler *sampler, bool last);
-/* A deferred sample was finished, and the tally had no room for it. */
-void sampler_lost_ticks(struct sampler *sampler, uint64_t ticks);
+/* The tally returned err for these ticks: counts them as lost if it is negative. */
+void sampler_lost_ticks(struct sampler *sampler, int err, uint64_t ticks);
 /* Makes BPF forget a stack or task before user space does. */
 void sampler_forget_stack(struct sampler *sampler, uint64_t hash);
 void sampler_forget_task(struct sampler *sampler, const struct task_key *key);

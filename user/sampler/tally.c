@@ -172,6 +172,11 @@ int tally_tick(struct tally *tally, const struct count_key *key, uint32_t cpu, u
 	return err;
 }
 
+enum lost_reason tally_lost(int err)
+{
+	return err == -ENOMEM || err == -ENOSPC ? LOST_MEMORY : LOST_DRAIN;
+}
+
 static uint64_t *count_at(void *ctx, uint32_t index)
 {
 	struct tally *tally = ctx;

@@ -11,6 +11,7 @@
 #include <linux/types.h>
 
 #include "bpf/abi.h"
+#include "bpf/reasons.h"
 #include "base/hash.h"
 #include "base/vec.h"
 #include "sampler/timeline.h"
@@ -72,6 +73,8 @@ int tally_count(struct tally *tally, const struct count_key *key, uint64_t count
 int tally_key(struct tally *tally, const struct count_key *key, uint32_t id);
 /* The same for one tick, at its time. */
 int tally_tick(struct tally *tally, const struct count_key *key, uint32_t cpu, uint64_t time_ns);
+/* The reason of a tick that one of these functions refused with err. */
+enum lost_reason tally_lost(int err);
 /* Call it after each drain if times are kept: returns the number of ticks that were dropped. */
 uint64_t tally_resolve(struct tally *tally, bool last);
 /* Counts the ticks before until_ns, which are the first timeline.due of timeline.ticks; the others
