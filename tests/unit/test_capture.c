@@ -137,6 +137,18 @@ static void its_exit_status_says_what_went_wrong(void **state)
 	}
 }
 
+static void a_capture_of_unknown_end_is_a_failure(void **state)
+{
+	struct seen seen = { 0 };
+	_cleanup_(captures_freep) struct captures *pool = open_pool(&seen, 2, 10);
+
+	(void)state;
+	must_start(pool, "print", LONG_NS);
+	assert_true(waitpid(-1, NULL, 0) > 0);
+	wait_for(pool, &seen, 1);
+	assert_int_equal(seen.results[0].err, -EIO);
+}
+
 static void a_death_is_told_with_its_signal(void **state)
 {
 	struct seen seen = { 0 };
@@ -293,6 +305,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(what_it_writes_is_the_result),
 		cmocka_unit_test(why_it_failed_is_its_last_line),
 		cmocka_unit_test(its_exit_status_says_what_went_wrong),
+		cmocka_unit_test(a_capture_of_unknown_end_is_a_failure),
 		cmocka_unit_test(a_death_is_told_with_its_signal),
 		cmocka_unit_test(what_takes_too_long_is_killed),
 		cmocka_unit_test(only_what_is_asked_for_is_ended),

@@ -100,6 +100,20 @@ static void a_child_that_runs_is_not_waited_for(void **state)
 	assert_true(WIFSIGNALED(end.status) && WTERMSIG(end.status) == SIGTERM && !end.late);
 }
 
+static void a_child_that_is_left_keeps_no_descriptor_open(void **state)
+{
+	size_t before = count_fds();
+	struct child child = must_start(&(struct child_plan){ .run = run_pause, .socket = true });
+	pid_t pid = child.pid;
+
+	(void)state;
+	child_leave(&child);
+	assert_true(child.pid == 0 && child.pidfd < 0 && child.fd < 0);
+	assert_int_equal(count_fds(), before);
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
 static void a_deadline_kills(void **state)
 {
 	const struct child_plan plan = { .run = run_pause,
@@ -306,6 +320,7 @@ int main(void)
 		cmocka_unit_test(its_result_is_the_exit_status),
 		cmocka_unit_test(a_child_that_was_reaped_is_none),
 		cmocka_unit_test(a_child_that_runs_is_not_waited_for),
+		cmocka_unit_test(a_child_that_is_left_keeps_no_descriptor_open),
 		cmocka_unit_test(a_deadline_kills),
 		cmocka_unit_test(a_deadline_does_not_concern_a_child_that_has_ended),
 		cmocka_unit_test(it_has_the_descriptors_of_its_plan_and_no_others),

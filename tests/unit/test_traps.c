@@ -6,9 +6,11 @@
 
 #include <string.h>
 
+#include "base/child.h"
 #include "base/clock.h"
 #include "base/own.h"
 #include "containers/containers.h"
+#include "traps/trap_bundle.h"
 #include "traps/traps.h"
 
 static void a_folder_is_a_bundle_of_its_trap_alone(void **state)
@@ -110,11 +112,21 @@ static void a_capture_begins_where_sampling_began(void **state)
 	}
 }
 
+/* Somebody else reaped its writer, so that no exit status is known. */
+static void a_bundle_of_unknown_end_is_not_written(void **state)
+{
+	struct child none = CHILD_INIT;
+
+	(void)state;
+	assert_int_equal(trap_bundle_end(&none, 0), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_folder_is_a_bundle_of_its_trap_alone),
 		cmocka_unit_test(a_capture_begins_where_sampling_began),
+		cmocka_unit_test(a_bundle_of_unknown_end_is_not_written),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -193,5 +193,6 @@ void child_leave(struct child *child)
 {
 	fd_close(&child->fd);
 	child_wait(child, 0, NULL);
+	fd_close(&child->pidfd);
 	*child = (struct child)CHILD_INIT;
 }

@@ -144,7 +144,9 @@ static int outcome_of(int status)
 
 /* ---- the pool ------------------------------------------------------------------------------- */
 
-static void finish(struct captures *captures, struct capture *c, const struct child_end *end)
+/* waited: of child_wait; if negative, *end is all 0. */
+static void finish(
+	struct captures *captures, struct capture *c, int waited, const struct child_end *end)
 {
 	struct capture_result result = { .id = c->id, .err = c->err, .fd = -1 };
 	int status = end->status;
@@ -153,7 +155,7 @@ static void finish(struct captures *captures, struct capture *c, const struct ch
 	if (result.err == 0 && end->late)
 		result.err = -ETIMEDOUT;
 	if (result.err == 0)
-		result.err = outcome_of(status);
+		result.err = waited < 0 ? -EIO : outcome_of(status);
 	read_last_line(c, &result.why);
 	if (result.err == -EIO && WIFSIGNALED(status))
 		why_set(&result.why, 0, "the capture was killed by signal %d", WTERMSIG(status));
@@ -177,9 +179,10 @@ void captures_poll(struct captures *captures)
 	for (size_t i = 0; i < captures->limits.at_once; i++) {
 		struct capture *c = &captures->all[i];
 		struct child_end end;
+		int waited = c->id > 0 ? child_wait(&c->child, 0, &end) : -EAGAIN;
 
-		if (c->id > 0 && child_wait(&c->child, 0, &end) != -EAGAIN)
-			finish(captures, c, &end);
+		if (waited != -EAGAIN)
+			finish(captures, c, waited, &end);
 	}
 }
 

@@ -343,8 +343,9 @@ int trap_bundle_start(
 int trap_bundle_end(struct child *writer, int wait_ms)
 {
 	struct child_end end;
+	int err = child_wait(writer, wait_ms, &end);
 
-	if (child_wait(writer, wait_ms, &end) == -EAGAIN)
-		return -EAGAIN;
-	return WIFEXITED(end.status) && WEXITSTATUS(end.status) == 0;
+	if (err == -EAGAIN)
+		return err;
+	return err == 0 && WIFEXITED(end.status) && WEXITSTATUS(end.status) == 0;
 }
