@@ -69,6 +69,18 @@ another_than() {
 }
 
 
+budget_is() {
+	get /metrics | grep -qx "stoker_cpu_budget_cores $1"
+}
+
+@test "the CPU budget in the metrics is the one that was read again" {
+	serve
+	budget_is 1
+	sed -i 's/^cpu = .*/cpu = 50%/' "$tmp/stoker.ini"
+	kill -HUP "$daemon"
+	wait_until 10 budget_is 0.5
+}
+
 @test "metrics are what promtool accepts, and ticks add up in them" {
 	need promtool
 	serve

@@ -267,10 +267,11 @@ static int write_profile(struct record *r, struct why *why)
 	_cleanup_(profile_done) struct profile profile;
 	int err = profile_init(&profile);
 
+	if (err < 0)
+		return why_set(why, err, "cannot make a profile: %s", err_text(err));
 	if (r->options.jit)
 		clerk_jit_refresh(&r->clerk, why);
-	if (err == 0)
-		err = agent_profile(r->agent, &profile);
+	err = agent_profile(r->agent, &profile);
 	log_warnings(r);
 	if (err < 0)
 		log_warn(r->log, "the profile is incomplete: %s", err_text(err));
@@ -350,6 +351,13 @@ static int run_tick(struct record *r, uint64_t now, struct why *why)
 	return err < 0 ? why_set(why, err, "sampling stopped: %s", err_text(err)) : 0;
 }
 
+static int take_events(struct record *r, struct why *why)
+{
+	int err = agent_poll(r->agent);
+
+	return err < 0 ? why_set(why, err, "sampling stopped: %s", err_text(err)) : 0;
+}
+
 static int run_interval(struct record *r, uint64_t now, struct why *why)
 {
 	if (!r->options.interval_ns || now < r->interval_ends_ns)
@@ -388,7 +396,7 @@ static int loop(struct record *r, struct why *why)
 		if (err == 0 && poll(fds, ARRAY_SIZE(fds), wait_ms(r, now)) < 0 && errno != EINTR)
 			err = why_set(why, -errno, "cannot wait: %s", err_text(errno));
 		if (err == 0 && fds[0].revents)
-			err = agent_poll(r->agent);
+			err = take_events(r, why);
 	}
 	return err;
 }

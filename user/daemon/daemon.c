@@ -116,7 +116,7 @@ static void reload(struct daemon *d)
 				d->config_path);
 		take_traps(d, &config);
 		d->config.interval_ns = config.interval_ns;
-		d->governor.permille = config.cpu_permille;
+		d->config.cpu_permille = d->governor.permille = config.cpu_permille;
 		d->config.keep_ns = config.keep_ns;
 		d->config.bytes_max = config.bytes_max;
 		d->config.whole_ns = config.whole_ns;
@@ -229,9 +229,13 @@ static int end_interval(struct daemon *d, struct why *why)
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	int err = profile_init(&profile);
 
+	if (err < 0) {
+		log_warn(d->log, "%s: the samples of this interval go into the next profile",
+			err_text(err));
+		return 0;
+	}
 	govern(d);
-	if (err == 0)
-		err = agent_profile(d->agent, &profile);
+	err = agent_profile(d->agent, &profile);
 	if (err == 0)
 		err = trapper_take(&d->trapper, &profile, now);
 	log_warnings(d);
@@ -362,6 +366,13 @@ static int run_tick(struct daemon *d, struct why *why)
 	return target_exists(&d->target) ? 0 : why_set(why, -ESRCH, "%s is gone", d->config.target);
 }
 
+static int take_events(struct daemon *d, struct why *why)
+{
+	int err = agent_poll(d->agent);
+
+	return err < 0 ? why_set(why, err, "sampling stopped: %s", err_text(err)) : 0;
+}
+
 static int wait_ms(const struct daemon *d)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
@@ -394,7 +405,7 @@ static int loop(struct daemon *d, struct why *why)
 			errno != EINTR)
 			err = why_set(why, -errno, "cannot wait: %s", err_text(errno));
 		if (err == 0 && fds[0].revents)
-			err = agent_poll(d->agent);
+			err = take_events(d, why);
 	}
 	return err;
 }
