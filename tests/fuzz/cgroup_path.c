@@ -19,6 +19,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	must((id.container[0] != '\0') == (id.container_len > 0));
 	must((id.unit[0] != '\0') == (id.unit_len > 0));
 	touch_text(cgroup_kind_name(id.kind));
-	touch_text(cgroup_qos_name(id.qos));
 	return 0;
 }

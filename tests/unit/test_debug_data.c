@@ -61,7 +61,7 @@ static void names_of_both_files_are_found(void **state)
 	assert_string_equal(name.name, "exported");
 	assert_true(elf_sym_find(sym, MAKE_ELF_TEXT_OFFSET + 16, &name));
 	assert_string_equal(name.name, "hidden");
-	assert_string_equal(elf_sym_source_name(name.source), "debug_data");
+	assert_int_equal(name.source, ELF_SYM_DEBUG_DATA);
 	elf_sym_free(sym);
 	image_done(&inner_image);
 	image_done(&image);

@@ -113,9 +113,8 @@ static void each_path_is_what_its_makers_mean(void **state)
 			strcmp(id.container, row->container) == 0 &&
 			strcmp(id.unit, row->unit) == 0 && strcmp(id.pod_uid, row->pod) == 0)
 			continue;
-		fail_msg("%s\n is %s container=%s unit=%s pod=%s qos=%s", row->path,
-			cgroup_kind_name(id.kind), id.container, id.unit, id.pod_uid,
-			cgroup_qos_name(id.qos));
+		fail_msg("%s\n is %s container=%s unit=%s pod=%s qos=%d", row->path,
+			cgroup_kind_name(id.kind), id.container, id.unit, id.pod_uid, (int)id.qos);
 	}
 }
 

@@ -43,18 +43,18 @@ static void a_clock_comes_as_if_we_had_opened_it(void **state)
 
 static void guests_are_served_beside_the_owner(void **state)
 {
-	struct starter starter = STARTER_INIT, guests[STARTER_GUESTS_MAX];
+	struct starter starter = STARTER_INIT, guests[ORDERS_GUESTS_MAX];
 	_cleanup_fd_ int ours = -1, one_more = -1;
 	int err = cpu_clock_open(&second, &ours);
 
 	(void)state;
 	assert_int_equal(starter_open(&starter), 0);
-	for (int i = 0; i < STARTER_GUESTS_MAX; i++) {
+	for (int i = 0; i < ORDERS_GUESTS_MAX; i++) {
 		guests[i] = (struct starter)STARTER_INIT;
 		assert_int_equal(starter_invite(&starter, &guests[i].child.fd), 0);
 	}
 	assert_int_equal(starter_invite(&starter, &one_more), -EAGAIN);
-	for (int i = 0; i < STARTER_GUESTS_MAX; i++) {
+	for (int i = 0; i < ORDERS_GUESTS_MAX; i++) {
 		_cleanup_fd_ int given = -1;
 
 		assert_int_equal(starter_clock(&guests[i], &second, &given), err);
@@ -64,7 +64,7 @@ static void guests_are_served_beside_the_owner(void **state)
 	while (starter_invite(&starter, &one_more) == -EAGAIN)
 		;
 	assert_true(one_more >= 0);
-	for (int i = 1; i < STARTER_GUESTS_MAX; i++)
+	for (int i = 1; i < ORDERS_GUESTS_MAX; i++)
 		starter_close(&guests[i]);
 	starter_close(&starter);
 }

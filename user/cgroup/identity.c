@@ -377,10 +377,3 @@ const char *cgroup_kind_name(enum cgroup_kind kind)
 {
 	return (unsigned int)kind < CGROUP_KINDS ? kind_names[kind] : "?";
 }
-
-const char *cgroup_qos_name(enum cgroup_qos qos)
-{
-	static const char *const names[] = { "", "guaranteed", "burstable", "besteffort" };
-
-	return (unsigned int)qos < ARRAY_SIZE(names) ? names[qos] : "";
-}

@@ -65,5 +65,3 @@ static inline bool cgroup_is_container(enum cgroup_kind kind)
 
 /* "docker", "service", ...; never NULL. */
 const char *cgroup_kind_name(enum cgroup_kind kind);
-/* "guaranteed", ...; "" for none. */
-const char *cgroup_qos_name(enum cgroup_qos qos);

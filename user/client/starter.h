@@ -11,8 +11,6 @@
 #include "base/cpu_clock.h"
 #include "base/orders.h"
 
-#define STARTER_GUESTS_MAX ORDERS_GUESTS_MAX
-
 struct starter {
 	struct child child; /* with a socket and no process: we are its guest */
 };
@@ -36,5 +34,5 @@ void starter_kill(struct starter *starter, pid_t pid);
 /* The starter calls cpu_clock_open. -EPIPE: there is no starter. */
 int starter_clock(struct starter *starter, const struct cpu_clock *clock, int *fd);
 /* *fd, the caller's, is for a guest, who puts it into a struct starter and calls starter_clock.
- * -EAGAIN: there are STARTER_GUESTS_MAX; -EPIPE: there is no starter. */
+ * -EAGAIN: there are ORDERS_GUESTS_MAX; -EPIPE: there is no starter. */
 int starter_invite(struct starter *starter, int *fd);

@@ -8,8 +8,6 @@
 #include "dwarf/dwarf_const.h"
 #include "dwarf/dwarf_form.h"
 
-#define DWARF_SPLIT_SECTIONS_MAX 8 /* columns of a package's index */
-
 struct dwarf_unit {
 	const struct dwarf *dwarf;
 	struct bytes sections[DWARF_SECTIONS]; /* as visible to this unit */

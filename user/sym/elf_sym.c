@@ -346,16 +346,3 @@ void elf_sym_stats(const struct elf_sym *sym, struct elf_sym_stats *out)
 {
 	*out = sym->stats;
 }
-
-const char *elf_sym_source_name(enum elf_sym_source source)
-{
-	static const char *const names[] = { [ELF_SYM_SYMTAB] = "symtab",
-		[ELF_SYM_DYNSYM] = "dynsym",
-		[ELF_SYM_DEBUG_FILE] = "debug_file",
-		[ELF_SYM_DEBUG_DATA] = "debug_data",
-		[ELF_SYM_PLT] = "plt",
-		[ELF_SYM_GO] = "gopclntab",
-		[ELF_SYM_R2R] = "readytorun" };
-
-	return names[source];
-}

@@ -68,5 +68,3 @@ bool elf_sym_knows(const struct elf_sym *sym, uint64_t file_offset);
 /* False: no symbol covers the offset, or it is not loaded. */
 bool elf_sym_find(const struct elf_sym *sym, uint64_t file_offset, struct elf_name *out);
 void elf_sym_stats(const struct elf_sym *sym, struct elf_sym_stats *out);
-/* "symtab", "dynsym", "debug_file", "debug_data", "plt", "gopclntab", "readytorun" */
-const char *elf_sym_source_name(enum elf_sym_source source);
