@@ -128,6 +128,7 @@ static const struct {
 	FIELD(governor.stepped_down),
 	FIELD(governor.stepped_up),
 	FIELD(agent_rss_max_kb),
+	FIELD(tables.tables_refused),
 };
 
 static void fill(struct account *a, struct account_traps *traps)

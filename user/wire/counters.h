@@ -160,6 +160,9 @@ enum name_source { NAME_SOURCES(NAME_SOURCE_ID) NAME_SOURCES_LEN };
 		NULL, "Pages of unwind rows that were removed to make room for others.")           \
 	X("tables.pages_refused", U64, tables.pages_refused, "stoker_unwind_pages_refused_total",  \
 		NULL, "Pages of unwind rows that did not fit.")                                    \
+	X("tables.tables_refused", U64, tables.tables_refused,                                     \
+		"stoker_unwind_tables_refused_total", NULL,                                        \
+		"Unwind tables that did not fit: no room for page numbers, or no memory.")         \
 	X("tables.rules_refused", U64, tables.rules_refused, "stoker_unwind_rules_refused_total",  \
 		NULL, "Unwind rules that did not fit, counted for each table that has them.")      \
 	X("tables.compile_us", US, objects.table_ns, "stoker_unwind_compile_seconds_total", NULL,  \
