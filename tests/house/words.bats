@@ -43,6 +43,14 @@ breach() {
 	breach 'user/elf/a.h:1: ".h - what"'
 }
 
+@test "the text of a manual page is looked at, its macros are not" {
+	mkdir user/man
+	printf '.\\" What is here.\n.It Cm behind\nA line.\n' >user/man/a.1
+	run -0 "$check" --root "$tree"
+	echo 'What is sampled.' >>user/man/a.1
+	breach 'user/man/a.1:4: "What i"'
+}
+
 @test "a message is looked at whole, over lines and macros" {
 	printf '/* elf/a.c - reads a. */\nint f(void)\n{\n\treturn say("it stays "\n\t\t"behind the file");\n}\n' >user/elf/a.c
 	breach 'user/elf/a.c:4: "behind"'
