@@ -41,7 +41,7 @@ struct object {
 	bool fetching;            /* its debug file is being fetched */
 };
 
-/* State OPEN, without descriptors yet. NULL: no memory. */
+/* State OBJECT_OPENED, without descriptors yet. NULL: no memory. */
 struct object *object_new(uint32_t id, const char *name);
 /* Closes its descriptors. */
 void object_free(struct object *object);

@@ -21,7 +21,7 @@ static const struct option_row rows[] = {
 };
 
 static const struct options table = {
-	.usage = "stoker daemon [--config FILE]",
+	.usage = "stoker daemon [--config FILE] [-q]",
 	.text = "Samples without end and writes a profile each interval into a store, for\n`stoker "
 		"report`. SIGHUP reloads the configuration, except for keys that need a\nrestart; "
 		"SIGTERM writes the open interval and exits. The configuration with "

@@ -390,7 +390,7 @@ int http_front_start(struct http_front *f, struct why *why)
 		err = -errno;
 	if (err == 0)
 		err = starter_open(&f->starter);
-	return err < 0 ? why_set(why, err, "cannot begin: %s", err_text(err)) : 0;
+	return err < 0 ? why_set(why, err, "cannot set up HTTP: %s", err_text(err)) : 0;
 }
 
 void http_front_free(struct http_front *f)

@@ -94,7 +94,9 @@ static bool is_refused(
 	if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
 		http_say(c, 405, "only GET is answered");
 	else if (s->reach == LISTENER_LOOPBACK && !http_host_is_loopback(header(s, c, "Host")))
-		http_say(c, 403, "this listens on the loopback, and answers to its names alone");
+		http_say(c, 403,
+			"this listens on the loopback: use localhost or 127.0.0.1 as the host "
+			"name");
 	else if (!page && site && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0)
 		http_say(c, 403, "another site's page may not ask for this");
 	else if (!page && s->token[0] && !has_token(s, c)) {

@@ -76,7 +76,10 @@ int ask_set(struct ask *ask, const char *key, const char *value, struct why *why
 	if (strcmp(key, FUNCTION) == 0)
 		return set_function(ask, value, why);
 	if (strcmp(key, "store") != 0)
-		return why_set(why, -EINVAL, "nothing is asked for by %s", key);
+		return why_set(why, -EINVAL,
+			"unknown key: %s; use store, since, until, function, or a label such as "
+			"container",
+			key);
 	ask->store = value;
 	return 0;
 }
