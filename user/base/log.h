@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/log.h - messages on stderr. Only cmd/, daemon/ and the worker's loop call it.
+/* base/log.h - messages on stderr. Only cmd/, daemon/, traps/ and output/ call it.
  * A message names the thing, the cause and the remedy. Unprintable text (utf8.h), which a profiled
  * process may have chosen, is replaced by '?'. */
 #pragma once

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd/cmd.h - the subcommands. Each takes its own argv (argv[0] is its name) and returns the exit
- * status. Only these files write to stdout. */
+ * status. Besides these files only output/ and terminal/ write to stdout. */
 #pragma once
 
 #include "base/log.h"
