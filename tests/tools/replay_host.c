@@ -75,6 +75,11 @@ int opener_in_root(int root_fd, const char *path, int *fd)
 	return open_below(root_fd, path, O_RDONLY, fd);
 }
 
+int opener_folder(int root_fd, const char *path, int *fd)
+{
+	return open_below(root_fd, path, O_RDONLY | O_DIRECTORY, fd);
+}
+
 int opener_dir(const struct opener_process *process, const char *path, int *fd)
 {
 	(void)process;
