@@ -9,19 +9,18 @@
 static void ask(const struct gopclntab *tab)
 {
 	struct gopclntab_function function;
-	const char *file;
-	uint32_t line;
+	struct gopclntab_deltas runs;
+	uint64_t end;
+	int32_t delta;
 
 	for (size_t i = 0; i < tab->functions_len && i < FUNCTIONS; i++) {
 		if (!gopclntab_get(tab, i, &function))
 			continue;
 		touch_text(function.name);
-		if (gopclntab_line(tab, function.start + 1, &file, &line))
-			touch_text(file);
+		runs = gopclntab_deltas(tab, &function);
+		while (gopclntab_deltas_next(&runs, &end, &delta))
+			must(end <= function.end);
 	}
-	for (uint64_t at = 0; at < MAKE_ELF_TEXT_SIZE; at += 61)
-		if (gopclntab_find(tab, MAKE_ELF_TEXT_VADDR + at, &function))
-			touch_text(function.name);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -19,7 +19,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			if (perfmap_find(&map, addr, &name))
 				must(jit_tier_strip(name) <= strlen(name));
 	}
-	perfmap_finish(&map);
 	must(map.stats.ranges <= 2 * limits.ranges_max);
 	if (size > 1 && data[1] & 1)
 		must(perfmap_reset(&map) == 0);

@@ -220,54 +220,6 @@ static void every_layout_is_read(void **state)
 	}
 }
 
-static void an_address_has_its_function_file_and_line(void **state)
-{
-	static const struct {
-		uint64_t at;
-		const char *name;
-		uint32_t line; /* 0: not told */
-	} rows[] = {
-		{ 0, "runtime.main", 10 },
-		{ 15, "runtime.main", 10 },
-		{ 16, "runtime.main", 9 },
-		{ 0x3f, "runtime.main", 9 },
-		{ 0x40, "main.(*T).f", 10 },
-		{ 0x40 + 0x7f, "main.(*T).f", 30 },
-		{ 0x40 + 0x80, "main.(*T).f", 0 },
-		{ 0x17f, "main.g[...]", 30 },
-		{ 0x180, NULL, 0 },
-		{ UINT64_MAX - TEXT, NULL, 0 },
-	};
-
-	(void)state;
-	for (enum layout layout = 0; layout < LAYOUTS; layout++) {
-		struct gopclntab tab;
-		struct image image;
-		struct make_elf m;
-		struct why why;
-
-		make_file(&m, layout, ".gopclntab");
-		assert_int_equal(image_init(&image, m.file.data, m.file.len, &why), 0);
-		assert_int_equal(gopclntab_init(&tab, &image), 0);
-		for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-			struct gopclntab_function f = { .name = "-" };
-			const char *file = "-";
-			uint32_t line = 0;
-
-			print_message("layout %d row %zu\n", layout, i);
-			assert_int_equal(
-				gopclntab_find(&tab, TEXT + rows[i].at, &f), rows[i].name != NULL);
-			assert_string_equal(f.name, rows[i].name ? rows[i].name : "-");
-			assert_int_equal(gopclntab_line(&tab, TEXT + rows[i].at, &file, &line),
-				rows[i].line != 0);
-			assert_int_equal(line, rows[i].line);
-			assert_string_equal(file, line ? "/src/main.go" : "-");
-		}
-		image_done(&image);
-		make_elf_done(&m);
-	}
-}
-
 static void stack_deltas_end_with_their_function(void **state)
 {
 	static const struct {
@@ -353,7 +305,7 @@ static void without_section_headers_the_magic_is_looked_for(void **state)
 		((Elf64_Ehdr *)m.file.data)->e_shstrndx = 0;
 		assert_int_equal(image_init(&image, m.file.data, m.file.len, &why), 0);
 		assert_int_equal(gopclntab_init(&tab, &image), 0);
-		assert_true(gopclntab_find(&tab, TEXT + 0x50, &f));
+		assert_true(gopclntab_get(&tab, 1, &f));
 		assert_string_equal(f.name, "main.(*T).f");
 		image_done(&image);
 		make_elf_done(&m);
@@ -381,14 +333,16 @@ static void spoilt_tables_are_survived(void **state)
 		assert_int_equal(image_init(&image, m.file.data, m.file.len, &why), 0);
 		for (size_t i = 0; gopclntab_init(&tab, &image) == 0 && i < 10; i++) {
 			struct gopclntab_function f;
-			const char *file;
-			uint32_t line;
+			struct gopclntab_deltas runs;
+			uint64_t end;
+			int32_t delta;
 
-			if (gopclntab_get(&tab, i % tab.functions_len, &f))
-				assert_true(f.start < f.end && strlen(f.name) < table_size);
-			gopclntab_find(&tab, TEXT + (uint64_t)rand() % 0x200, &f);
-			if (gopclntab_line(&tab, TEXT + (uint64_t)rand() % 0x200, &file, &line))
-				assert_true(strlen(file) < table_size);
+			if (!gopclntab_get(&tab, i % tab.functions_len, &f))
+				continue;
+			assert_true(f.start < f.end && strlen(f.name) < table_size);
+			runs = gopclntab_deltas(&tab, &f);
+			while (gopclntab_deltas_next(&runs, &end, &delta))
+				assert_true(end <= f.end);
 		}
 		image_done(&image);
 		make_elf_done(&m);
@@ -399,7 +353,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_layout_is_read),
-		cmocka_unit_test(an_address_has_its_function_file_and_line),
 		cmocka_unit_test(stack_deltas_end_with_their_function),
 		cmocka_unit_test(a_file_without_the_table_is_not_found_to_have_one),
 		cmocka_unit_test(without_section_headers_the_magic_is_looked_for),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* elf/gopclntab.c - the header locates the parts. The function table leads to a function's record,
- * which leads to its name and to run-length coded tables of stack deltas, files and lines.
+ * which leads to its name and to a run-length coded table of stack deltas.
  * Every step is a seek in a cursor over the table, so a bad offset ends in `bad`. The magic has
  * only four bytes, so a header is believed only if its first functions make sense. The caller
  * decides what names are used for. */
@@ -10,15 +10,13 @@
 #include <errno.h>
 #include <string.h>
 
-#define STEPS_MAX (1U << 16) /* rows of one function's line table */
-#define PROBES 16            /* functions looked at before the table is believed */
-#define CANDIDATES_MAX 64    /* places with the magic that are looked at */
+#define PROBES 16         /* functions looked at before the table is believed */
+#define CANDIDATES_MAX 64 /* places with the magic that are looked at */
 
 struct record {
 	uint64_t entry;
 	uint32_t name;
-	uint32_t pc_delta, pc_file, pc_line; /* offsets in pctab; 0: none */
-	uint32_t unit;                       /* of cutab */
+	uint32_t pc_delta; /* offset in pctab; 0: none */
 	uint8_t flags;
 };
 
@@ -83,21 +81,16 @@ static bool read_ident(struct gopclntab *tab, struct cursor *c)
 /* Where the parts are. Before 1.16 all offsets count from the table's start. */
 static void read_parts(struct gopclntab *tab, struct cursor *c)
 {
-	struct cursor files;
-
 	if (tab->version == 102) {
 		tab->functab = cursor_offset(c);
-		files = at_offset(tab, tab->functab,
-			tab->functions_len * 2 * tab->pointer_size + tab->pointer_size);
-		tab->filetab = cursor_u32(&files);
 		return;
 	}
-	word(tab, c); /* files */
+	word(tab, c); /* number of files */
 	if (tab->version >= 118)
 		tab->text = word(tab, c);
 	tab->names = word(tab, c);
-	tab->cutab = word(tab, c);
-	tab->filetab = word(tab, c);
+	word(tab, c); /* files of each unit */
+	word(tab, c); /* names of files */
 	tab->pctab = word(tab, c);
 	tab->functab = tab->funcs = word(tab, c);
 }
@@ -140,10 +133,8 @@ static bool read_record(const struct gopclntab *tab, uint64_t offset, struct rec
 	out->name = cursor_u32(&c);
 	cursor_skip(&c, 8); /* arguments; deferreturn or frame size */
 	out->pc_delta = cursor_u32(&c);
-	out->pc_file = cursor_u32(&c);
-	out->pc_line = cursor_u32(&c);
-	cursor_skip(&c, 4); /* other tables */
-	out->unit = tab->version >= 116 ? cursor_u32(&c) : 0;
+	cursor_skip(&c, 12);                          /* files, lines; number of other tables */
+	cursor_skip(&c, tab->version >= 116 ? 4 : 0); /* unit */
 	/* the first line; which of the runtime's own functions */
 	cursor_skip(&c, tab->version >= 120 ? 5 : 1);
 	out->flags = tab->version >= 116 ? cursor_u8(&c) : 0;
@@ -186,56 +177,19 @@ bool gopclntab_get(const struct gopclntab *tab, size_t i, struct gopclntab_funct
 	return true;
 }
 
-static bool find_index(const struct gopclntab *tab, uint64_t vaddr, size_t *out)
-{
-	size_t low = 0, high = tab->functions_len;
-	uint64_t start, unused;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (!read_row(tab, middle, &start, &unused))
-			return false;
-		if (start <= vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	*out = low - 1;
-	return low > 0;
-}
-
-bool gopclntab_find(const struct gopclntab *tab, uint64_t vaddr, struct gopclntab_function *out)
-{
-	struct gopclntab_function f;
-	size_t i;
-
-	if (!find_index(tab, vaddr, &i) || !gopclntab_get(tab, i, &f) || vaddr < f.start ||
-		vaddr >= f.end)
-		return false;
-	*out = f;
-	return true;
-}
-
-/* ---- run-length tables ---------------------------------------------------------------------- */
-
-static struct gopclntab_deltas runs_of(
-	const struct gopclntab *tab, uint32_t offset, uint64_t start, uint64_t end)
-{
-	struct gopclntab_deltas runs = { .cursor = at_offset(tab, tab->pctab, offset),
-		.at = start,
-		.end = end,
-		.value = UINT32_MAX, /* -1 */
-		.quantum = tab->quantum };
-
-	runs.cursor.bad |= offset == 0;
-	return runs;
-}
+/* ---- stack deltas --------------------------------------------------------------------------- */
 
 struct gopclntab_deltas gopclntab_deltas(
 	const struct gopclntab *tab, const struct gopclntab_function *f)
 {
-	return runs_of(tab, f->deltas, f->start, f->end);
+	struct gopclntab_deltas runs = { .cursor = at_offset(tab, tab->pctab, f->deltas),
+		.at = f->start,
+		.end = f->end,
+		.value = UINT32_MAX, /* -1 */
+		.quantum = tab->quantum };
+
+	runs.cursor.bad |= f->deltas == 0;
+	return runs;
 }
 
 /* A run of no bytes has no place in a table: with it refused, a function has no more runs than
@@ -259,60 +213,6 @@ bool gopclntab_deltas_next(struct gopclntab_deltas *runs, uint64_t *end, int32_t
 	runs->at += size * runs->quantum;
 	*end = runs->at < runs->end ? runs->at : runs->end;
 	*delta = (int32_t)runs->value;
-	return true;
-}
-
-/* The value that a run-length table gives to vaddr. */
-static bool find_value(
-	const struct gopclntab *tab, uint32_t offset, uint64_t entry, uint64_t vaddr, int32_t *out)
-{
-	struct gopclntab_deltas runs = runs_of(tab, offset, entry, UINT64_MAX);
-	uint64_t end = entry;
-
-	for (uint32_t i = 0; vaddr >= end && i < STEPS_MAX; i++)
-		if (!gopclntab_deltas_next(&runs, &end, out))
-			return false;
-	return vaddr < end;
-}
-
-/* ---- lines ---------------------------------------------------------------------------------- */
-
-static bool file_name(
-	const struct gopclntab *tab, const struct record *record, int32_t number, const char **out)
-{
-	struct cursor c;
-	uint32_t offset;
-
-	if (number < 0)
-		return false;
-	if (tab->version >= 116)
-		c = at_offset(tab, tab->cutab, ((uint64_t)record->unit + (uint32_t)number) * 4);
-	else
-		c = at_offset(tab, tab->filetab, (uint64_t)number * 4);
-	offset = cursor_u32(&c);
-	if (c.bad || offset == UINT32_MAX)
-		return false;
-	c = at_offset(tab, tab->version >= 116 ? tab->filetab : 0, offset);
-	*out = text_at(&c);
-	return !c.bad;
-}
-
-bool gopclntab_line(const struct gopclntab *tab, uint64_t vaddr, const char **file, uint32_t *line)
-{
-	int32_t file_number = 0, line_number = 0;
-	uint64_t start = 0, offset = 0;
-	struct record record;
-	const char *name;
-	size_t i;
-
-	if (!find_index(tab, vaddr, &i) || !read_row(tab, i, &start, &offset) ||
-		!read_record(tab, offset, &record) ||
-		!find_value(tab, record.pc_file, start, vaddr, &file_number) ||
-		!find_value(tab, record.pc_line, start, vaddr, &line_number) || line_number < 0 ||
-		!file_name(tab, &record, file_number, &name))
-		return false;
-	*file = name;
-	*line = (uint32_t)line_number;
 	return true;
 }
 

@@ -26,7 +26,7 @@ struct gopclntab {
 	uint64_t vaddr; /* of the table */
 	uint64_t text;  /* base of entries; 0 before 1.18 */
 	size_t functions_len;
-	size_t functab, funcs, names, pctab, cutab, filetab; /* offsets in the table */
+	size_t functab, funcs, names, pctab; /* offsets in the table */
 };
 
 /* Flags of a function, since Go 1.17; 0 before. */
@@ -61,10 +61,6 @@ int gopclntab_init(struct gopclntab *tab, struct image *image);
 /* False: the entry is invalid (others may be valid); i < functions_len. Functions are in file
  * order, which is by address unless the file was tampered with. */
 bool gopclntab_get(const struct gopclntab *tab, size_t i, struct gopclntab_function *out);
-/* The last function that starts at or below vaddr; false: none covers it. */
-bool gopclntab_find(const struct gopclntab *tab, uint64_t vaddr, struct gopclntab_function *out);
-/* File and line of the instruction at vaddr (for a return address: minus one). False: unknown. */
-bool gopclntab_line(const struct gopclntab *tab, uint64_t vaddr, const char **file, uint32_t *line);
 /* The function's stack deltas, from its start on; empty for a function that is not Go's. */
 struct gopclntab_deltas gopclntab_deltas(
 	const struct gopclntab *tab, const struct gopclntab_function *f);

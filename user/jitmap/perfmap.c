@@ -391,12 +391,6 @@ int perfmap_feed(struct perfmap *map, const void *data, size_t len)
 	return err < 0 ? err : keep_tail(map, line_rest(&c));
 }
 
-void perfmap_finish(struct perfmap *map)
-{
-	map->stats.cut += map->tail.len > 0;
-	buf_clear(&map->tail);
-}
-
 static const struct perfmap_range *find_in(const struct perfmap_level *level, uint64_t addr)
 {
 	size_t low = 0, high = level->len;

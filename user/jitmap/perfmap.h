@@ -31,7 +31,7 @@ struct perfmap_stats {
 	size_t lines;  /* accepted */
 	size_t bad;    /* malformed: bad hex, size 0 or over 4 GiB, overflow */
 	size_t full;   /* dropped at a limit, which lasts until the reset */
-	size_t cut;    /* names cut, and last lines without a newline */
+	size_t cut;    /* names cut */
 	size_t ranges; /* including some that later ones hide until the next merge */
 	size_t memory_bytes;
 };
@@ -67,8 +67,6 @@ void perfmap_done(struct perfmap *map);
 /* Takes the next bytes of the file, cut anywhere. 0 or -ENOMEM; then the rest of the bytes is lost
  * and the map is still valid. */
 int perfmap_feed(struct perfmap *map, const void *data, size_t len);
-/* The file is complete: a last line without newline is dropped and counted. */
-void perfmap_finish(struct perfmap *map);
 /* For a file that was truncated and rewritten: drops everything except the limits. 0 or -ENOMEM. */
 int perfmap_reset(struct perfmap *map);
 
