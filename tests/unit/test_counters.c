@@ -129,6 +129,7 @@ static const struct {
 	FIELD(governor.stepped_up),
 	FIELD(agent_rss_max_kb),
 	FIELD(tables.tables_refused),
+	FIELD(worker.lost),
 };
 
 static void fill(struct account *a, struct account_traps *traps)

@@ -81,7 +81,7 @@ static void inlined_frames_come_before_the_function_they_are_in(void **state)
 	ask_lines(2, fd, at, 2, false, &lined);
 	assert_string_equal(lined.text.data,
 		"shop::sell(shop::desk&, long) :0\nshop::sell(shop::desk&, long) :0");
-	assert_int_equal(told_stats(&told).died, 0);
+	assert_int_equal(told_stats(&told).lost[LANE_ENDED], 0);
 	buf_done(&lined.text);
 }
 
@@ -103,7 +103,7 @@ static void a_file_that_is_cut_has_names_but_no_lines(void **state)
 	/* Of the first all is known by now, of the second nothing but where it lies. */
 	ask_lines(2, fd, at, 1, true, &lined);
 	assert_string_equal(lined.text.data, "plain :0");
-	assert_int_equal(told_stats(&told).died, 0);
+	assert_int_equal(told_stats(&told).lost[LANE_ENDED], 0);
 	buf_done(&lined.text);
 }
 

@@ -110,7 +110,7 @@ static void names_are_asked_again_after_a_worker_was_killed_over_them(void **sta
 	await_death(pid);
 	assert_int_equal(ask(1, fd, in_ns(LONG_NS)), WORKER_OK);
 	assert_string_equal(name_at(&names, 0), "f");
-	assert_int_equal(told_stats(&told).killed, 1);
+	assert_int_equal(told_stats(&told).lost[LANE_KILLED], 1);
 	assert_int_equal(told_stats(&told).refused, 0);
 }
 
@@ -131,7 +131,7 @@ static void rows_come_although_their_worker_was_killed(void **state)
 	told_await(&told, 2);
 	assert_int_equal(told.rows[0].rows_status, WORKER_OK);
 	assert_int_equal(told.rows[1].rows_status, WORKER_OK);
-	assert_int_equal(told_stats(&told).killed, 1);
+	assert_int_equal(told_stats(&told).lost[LANE_KILLED], 1);
 }
 
 static void workers_end_with_their_client_even_if_it_is_killed(void **state)
@@ -206,7 +206,7 @@ static void a_worker_that_hangs_is_replaced_and_its_file_refused_for_a_while(voi
 	assert_int_equal(ask(1, fd, in_ns(LONG_NS)), WORKER_REFUSED);
 	assert_int_equal(ask(2, other, in_ns(LONG_NS)), WORKER_OK);
 	assert_string_equal(name_at(&names, 0), "g");
-	assert_int_equal(told_stats(&told).hung, 1);
+	assert_int_equal(told_stats(&told).lost[LANE_HUNG], 1);
 	assert_int_equal(told_stats(&told).refused, 1);
 	end = in_ns(LONG_NS);
 	while (ask(1, fd, in_ns(LONG_NS)) == WORKER_REFUSED)
@@ -264,9 +264,9 @@ static void a_worker_that_has_grown_is_replaced(void **state)
 
 	(void)state;
 	told_open_with(&told, (struct worker_client_options){ .rss_max_kb = 1 });
-	assert_int_equal(told_stats(&told).grown, 2);
+	assert_int_equal(told_stats(&told).lost[LANE_DROPPED], 2);
 	assert_int_equal(ask(1, fd, in_ns(LONG_NS)), WORKER_OK);
-	assert_true(told_stats(&told).grown >= 3);
+	assert_true(told_stats(&told).lost[LANE_DROPPED] >= 3);
 	assert_int_equal(told_stats(&told).refused, 0);
 }
 
@@ -402,7 +402,7 @@ static void a_worker_that_lies_is_believed_nothing(void **state)
 			assert_int_equal(status, WORKER_DOWN);
 			assert_int_equal(names.len, 0);
 		}
-		assert_true(stats.lied + stats.died > 0);
+		assert_true(stats.lost[LANE_LIED] + stats.lost[LANE_ENDED] > 0);
 		told_close(&told);
 	}
 	told_open_with(&told, (struct worker_client_options){ 0 });

@@ -197,8 +197,6 @@ void worker_client_stats(struct worker_client *client, struct worker_stats *out)
 		.refused = client->blame.refused,
 		.late = client->namer.late,
 		.lines_given_up = client->namer.lines_given_up,
-		.rows_built = client->rows.built,
-		.rows_ns = client->rows.built_ns,
 		.symbol_loads = client->namer.loads,
 		.symbol_ns = client->namer.loads_ns,
 		.kept_bytes = client->namer.kept_bytes,
@@ -212,11 +210,8 @@ void worker_client_stats(struct worker_client *client, struct worker_stats *out)
 		const struct lane *lane = lane_of(client, i);
 
 		stats.restarts += lane->starts - (lane->starts > 0);
-		stats.died += lane->lost[LANE_ENDED];
-		stats.killed += lane->lost[LANE_KILLED];
-		stats.hung += lane->lost[LANE_HUNG];
-		stats.lied += lane->lost[LANE_LIED];
-		stats.grown += lane->lost[LANE_DROPPED];
+		for (int cause = 0; cause < LANE_CAUSES; cause++)
+			stats.lost[cause] += lane->lost[cause];
 		stats.cpu_s += lane_cpu_s(lane);
 		stats.rss_max_kb += client->rss_max_kb[i];
 		stats.pids[i] = lane->child.pid;

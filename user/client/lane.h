@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "wire/counters.h"
 #include "wire/proto.h"
 #include "client/starter.h"
 
@@ -22,15 +23,6 @@ enum lane_result {
 	LANE_REPLY, /* valid, in lane->in; the lane is idle */
 	LANE_LATE,  /* none before the deadline; the request is still outstanding */
 	LANE_LOST,  /* the worker is lost: see lane->cause, and if busy lane->asked */
-};
-
-enum lane_cause {
-	LANE_ENDED,   /* died or exited */
-	LANE_KILLED,  /* by a SIGKILL from outside, for example the kernel's out-of-memory killer */
-	LANE_HUNG,    /* took too long */
-	LANE_LIED,    /* sent an unexpected reply */
-	LANE_DROPPED, /* by us; its request is not to blame */
-	LANE_CAUSES,
 };
 
 struct lane {

@@ -159,8 +159,6 @@ static bool report_rows(struct row_queue *queue)
 		if (!bytes)
 			return false;
 		rows.rows = &view;
-		queue->built++;
-		queue->built_ns += body->ns;
 	}
 	rows.build_id.len = body->build_id_len;
 	memcpy(rows.build_id.bytes, body->build_id, body->build_id_len);

@@ -26,7 +26,7 @@ struct row_queue {
 	struct row_job asked; /* the outstanding job; its fd may be -1 too */
 	bool is_asked;
 	uint32_t sandbox;
-	uint64_t requests, built, built_ns;
+	uint64_t requests;
 };
 
 void row_queue_done(struct row_queue *queue);

@@ -5,18 +5,19 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "wire/counters.h"
+
 struct worker_client;
 
 #define WORKER_LANES 2 /* rows, names */
 
 struct worker_stats {
 	uint64_t requests;
-	uint64_t restarts;                        /* workers started after the first two */
-	uint64_t died, killed, hung, lied, grown; /* losses by cause: enum lane_cause */
-	uint64_t refused;             /* requests refused because a similar one cost a worker */
-	uint64_t late;                /* waits that ended at their deadline */
-	uint64_t lines_given_up;      /* names without lines, because time ran out */
-	uint64_t rows_built, rows_ns; /* files with rows, and the time for them */
+	uint64_t restarts; /* workers started after the first two */
+	uint64_t lost[LANE_CAUSES];
+	uint64_t refused;        /* requests refused because a similar one cost a worker */
+	uint64_t late;           /* waits that ended at their deadline */
+	uint64_t lines_given_up; /* names without lines, because time ran out */
 	uint64_t symbol_loads, symbol_ns;
 	uint64_t kept_bytes, kept_len, evicted; /* symbols and perf maps of the current worker */
 	double cpu_s;

@@ -25,6 +25,7 @@ static const char *const source_names[] = { NAME_SOURCES(SOURCE_NAME) };
 static const char *const file_names[] = { FILE_REASONS(REASON_NAME) };
 static const char *const debug_names[] = { DEBUG_REASONS(REASON_NAME) };
 static const char *const fetch_names[] = { FETCH_REASONS(REASON_NAME) };
+static const char *const worker_names[] = { WORKER_LOSSES(REASON_NAME) };
 
 static const struct counter_names lists[COUNTER_TYPES] = {
 	[COUNTER_LOST] = { "reason", lost_names, ARRAY_SIZE(lost_names), true },
@@ -37,6 +38,7 @@ static const struct counter_names lists[COUNTER_TYPES] = {
 	[COUNTER_FILES] = { "reason", file_names, ARRAY_SIZE(file_names), false },
 	[COUNTER_DEBUG] = { "reason", debug_names, ARRAY_SIZE(debug_names), false },
 	[COUNTER_FETCH] = { "reason", fetch_names, ARRAY_SIZE(fetch_names), false },
+	[COUNTER_WORKERS] = { "reason", worker_names, ARRAY_SIZE(worker_names), true },
 };
 
 const struct counter_names *counter_names(enum counter_type type)

@@ -29,6 +29,19 @@
 enum name_source { NAME_SOURCES(NAME_SOURCE_ID) NAME_SOURCES_LEN };
 #undef NAME_SOURCE_ID
 
+/* Why a worker was lost, and replaced. */
+#define WORKER_LOSSES(X)                                                                     \
+	X(LANE_ENDED, "ended", "it died or exited")                                          \
+	X(LANE_KILLED, "killed", "SIGKILL from outside, such as the out-of-memory killer's") \
+	X(LANE_HUNG, "hung", "it took too long")                                             \
+	X(LANE_LIED, "bad_reply", "it sent an unexpected reply")                             \
+	X(LANE_DROPPED, "dropped",                                                           \
+		"stoker ended it, mostly because it had grown; its request is not to blame")
+
+#define WORKER_LOSS_ID(id, name, text) id,
+enum lane_cause { WORKER_LOSSES(WORKER_LOSS_ID) LANE_CAUSES };
+#undef WORKER_LOSS_ID
+
 /* Of struct account. */
 #define ACCOUNT_COUNTERS(X)                                                                        \
 	X("duration_s", REAL, duration_s, "stoker_sampling_seconds_total", NULL,                   \
@@ -196,6 +209,8 @@ enum name_source { NAME_SOURCES(NAME_SOURCE_ID) NAME_SOURCES_LEN };
 		"Largest resident memory of the two processes that read files, together, in KiB.") \
 	X("worker.restarts", U64, worker.restarts, "stoker_worker_restarts_total", NULL,           \
 		"Workers that were lost and replaced.")                                            \
+	X("worker.lost", WORKERS, worker.lost, "stoker_worker_lost_total", NULL,                   \
+		"Workers that were lost, by reason.")                                              \
 	X("worker.refused", U64, worker.refused, "stoker_worker_refused_total", NULL,              \
 		"Requests that were not made because one like it had cost a worker.")              \
 	X("worker.late", U64, worker.late, "stoker_worker_late_total", NULL,                       \
