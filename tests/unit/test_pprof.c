@@ -86,7 +86,7 @@ static void places_functions_labels_and_values_are_there(void **state)
 	sample = parse(m.bytes[2][0]);
 	assert_memory_equal(sample.bytes[1][0].data, "\x01\x02", 2);
 	assert_memory_equal(sample.bytes[2][0].data, "\x03\xb8\x17", 3); /* 3, 3000 */
-	assert_int_equal(sample.counts[3], 3);
+	assert_int_equal(sample.counts[3], 4);
 	label = parse(sample.bytes[3][0]);
 	expect_text(&m, label.numbers[1], "container");
 	expect_text(&m, label.numbers[2], "web");
@@ -128,6 +128,46 @@ static void an_empty_profile_has_types_and_no_sample(void **state)
 	assert_int_equal(m.counts[2], 0);
 }
 
+/* The stack's label of the n-th sample; NULL: none. */
+static void expect_stack(const struct message *m, uint32_t n, const char *state)
+{
+	struct message sample = parse(m->bytes[2][n]), label;
+
+	if (!state) {
+		assert_int_equal(sample.counts[3], 0);
+		return;
+	}
+	assert_int_equal(sample.counts[3], 1);
+	label = parse(sample.bytes[3][0]);
+	expect_text(m, label.numbers[1], "stack");
+	expect_text(m, label.numbers[2], state);
+}
+
+static void a_label_says_if_a_stack_is_complete(void **state)
+{
+	_cleanup_(profile_done) struct profile p;
+	_cleanup_(buf_done) struct buf out = BUF_INIT;
+	struct message m;
+	uint32_t frames[3], labels;
+
+	(void)state;
+	assert_int_equal(profile_init(&p), 0);
+	labels = part_labels(&p, "", "", -1, -1);
+	frames[0] = part_frame(&p, "read", "[kernel]", PROFILE_KERNEL, 0xffffffff81000000);
+	frames[1] = part_frame(&p, "f", "app", PROFILE_NATIVE, 0x1000);
+	frames[2] = part_frame(&p, "[truncated]", "", PROFILE_MARK, 0);
+	assert_int_equal(profile_add(&p, part_stack(&p, frames, 1), labels, 1), 0);
+	assert_int_equal(profile_add(&p, part_stack(&p, frames, 2), labels, 1), 0);
+	assert_int_equal(profile_add(&p, part_stack(&p, frames, 3), labels, 1), 0);
+	frames[1] = part_frame(&p, "f", "app", PROFILE_NATIVE, 0);
+	assert_int_equal(profile_add(&p, part_stack(&p, frames, 3), labels, 1), 0);
+	m = write_out(&p, &out);
+	expect_stack(&m, 0, NULL);
+	expect_stack(&m, 1, "complete");
+	expect_stack(&m, 2, "truncated");
+	expect_stack(&m, 3, NULL);
+}
+
 /* As of folded text: any number of nanoseconds would be made up, that of a large count negative. */
 static void without_a_period_there_are_counts_and_no_times(void **state)
 {
@@ -156,6 +196,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(places_functions_labels_and_values_are_there),
 		cmocka_unit_test(without_a_period_there_are_counts_and_no_times),
+		cmocka_unit_test(a_label_says_if_a_stack_is_complete),
 		cmocka_unit_test(an_empty_profile_has_types_and_no_sample),
 	};
 

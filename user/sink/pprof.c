@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sink/pprof.c - profile.proto of github.com/google/pprof; the writer of the file compresses it. A
  * place in a file is a Location; functions that were inlined there are its further Lines, innermost
- * first. All labels of --by are labels here. Names are final, and mappings say so, or pprof would
+ * first. All labels of --by are labels here, and `stack`
+ * says if the user stack is complete. Names are final, and mappings say so, or pprof would
  * look for symbols again. Without a period, as from folded text, there are counts and no times. */
 #include "sink/sink.h"
 
@@ -196,17 +197,33 @@ static void put_locations(struct pprof *w, const struct profile_stack *stack)
 		protobuf_message(&w->message, SAMPLE_LOCATION, &w->inner);
 }
 
-static void put_label(struct pprof *w, const struct profile_labels *labels, enum sink_key key)
+static void put_label(struct pprof *w, const char *key, const char *text)
 {
-	char number[SINK_NUMBER_MAX];
-	const char *text = sink_label(w->profile, labels, key, number);
-
 	if (strcmp(text, "?") == 0)
 		return;
 	buf_clear(&w->inner);
-	protobuf_number(&w->inner, LABEL_KEY, text_at(w, sink_key_name(key)));
+	protobuf_number(&w->inner, LABEL_KEY, text_at(w, key));
 	protobuf_number(&w->inner, LABEL_STR, text_at(w, text));
 	protobuf_message(&w->message, SAMPLE_LABEL, &w->inner);
+}
+
+/* Of the user half. "?": there is none, or it has no addresses, as from folded text. A mark that
+ * cuts the stack is its outermost frame. */
+static const char *stack_state(const struct profile *p, const struct profile_stack *stack)
+{
+	bool has_code = false;
+
+	for (uint32_t i = stack->first; i < stack->first + stack->len; i++) {
+		const struct profile_frame *frame = &p->frames.data[p->frame_ids.data[i]];
+
+		if (has_code && frame->class == PROFILE_MARK &&
+			strcmp(profile_text(p, frame->name), "[truncated]") == 0)
+			return "truncated";
+		has_code = has_code ||
+			(frame->address > 0 &&
+				(frame->class == PROFILE_NATIVE || frame->class == PROFILE_JIT));
+	}
+	return has_code ? "complete" : "?";
 }
 
 static void put_sample(struct pprof *w, const struct profile_sample *sample)
@@ -220,8 +237,13 @@ static void put_sample(struct pprof *w, const struct profile_sample *sample)
 	if (p->period_ns > 0)
 		buf_put_uleb(&w->inner, sample->value * p->period_ns);
 	protobuf_message(&w->message, SAMPLE_VALUE, &w->inner);
-	for (int key = 0; key < SINK_KEYS; key++)
-		put_label(w, &p->labels.data[sample->labels], (enum sink_key)key);
+	for (enum sink_key key = 0; key < SINK_KEYS; key++) {
+		char number[SINK_NUMBER_MAX];
+
+		put_label(w, sink_key_name(key),
+			sink_label(p, &p->labels.data[sample->labels], key, number));
+	}
+	put_label(w, "stack", stack_state(p, &p->stacks.data[sample->stack]));
 	protobuf_message(w->out, SAMPLE, &w->message);
 }
 
