@@ -100,9 +100,12 @@ class Image:
         self.symbol_starts = [s[0] for s in self.symbols]
 
     def symbols_at(self, vaddr):
-        """Sized symbols that cover the address, and unsized ones at the start of its FDE."""
+        """Sized symbols that cover the address, and unsized ones at the start of its FDE. .init and
+        .fini are one function each."""
         found, i = [], bisect.bisect_right(self.symbol_starts, vaddr) - 1
-        fde = self.fde(vaddr)
+        fde, section = self.fde(vaddr), self.sections.get(self.section_of(vaddr))
+        if section is not None and section.name in ('.init', '.fini'):
+            fde = section['sh_addr'], section['sh_addr'] + section['sh_size']
         while i >= 0 and (self.reaches[i] > vaddr or self.symbols[i][0] == vaddr or
                           (fde and self.symbols[i][0] >= fde[0])):
             start, end, text = self.symbols[i]
@@ -182,6 +185,11 @@ class Image:
 
     def is_plt(self, vaddr):
         return self.section_of(vaddr).startswith('.plt')
+
+    def is_first_of_plt(self, vaddr):
+        """The entry by which all others jump to the loader."""
+        section = self.section_of(vaddr)
+        return section == '.plt' and vaddr < self.sections[section]['sh_addr'] + 16
 
     @functools.lru_cache(maxsize=65536)
     def function(self, vaddr):

@@ -117,6 +117,8 @@ class Judge:
                 seen.add((where, bounds_there))
                 flow = code.flow(where, *bounds_there)
                 stub = where.is_plt(address)  # its own jump leads to the loader: is_lazy() knows
+                if stub and where is callee and where.is_first_of_plt(at):
+                    return OK
                 next_ += [(where, jump) for jump in flow.jumps if not stub]
                 if flow.falls and not stub:
                     next_.append((where, bounds_there[1]))
