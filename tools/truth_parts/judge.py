@@ -341,6 +341,8 @@ class Judge:
         here = [n for one in places for s, e, n in image.symbols_at(one) if s <= one < e or s == one]
         if wanted in {bare(n) for n in here} or wanted in bare_all(tuple(here)):
             return OK
+        if name == '_start' and image.entry <= at < image.entry + ENTRY_BYTES_MAX:
+            return OK
         elsewhere = image.by_name.get(name)
         if elsewhere is None and wanted not in bare_names(image):
             return UNCHECKED  # by debug information, or a runtime's own tables
