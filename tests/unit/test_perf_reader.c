@@ -31,7 +31,7 @@ static void expect(const char *text, const char *want, uint64_t bad)
 	struct perf_counts counts;
 
 	assert_int_equal(profile_init(&p), 0);
-	assert_int_equal(perf_read(bytes_of(text), &p, &counts), 0);
+	assert_int_equal(perf_read(bytes_of(text), NULL, &p, &counts), 0);
 	if (counts.bad != bad)
 		fail_msg("%llu lines were left out of:\n%s", (unsigned long long)counts.bad, text);
 	expect_folded(&p, want);
@@ -75,6 +75,9 @@ static void samples_of_several_writers_are_read(void **state)
 			"dd;41;41;fault_[k] 1\ndd;41;41;main 1\n" },
 		{ "a 1/1 [0] 1.0: sched:sched_switch: prev_comm=a prev_pid=1 (x)\n\t1 f (m)\n\n",
 			"a;1;1;f 1\n" },
+		/* an empty line before the frames */
+		{ "a 1/1 [0] 1.0: x:\n\n\t1 f (m)\n\nb 2/2 [0] 1.1: x:\n\n",
+			"a;1;1;f 1\nb;2;2 1\n" },
 		{ "# comment\n", "" },
 		{ "", "" },
 	};
@@ -85,6 +88,91 @@ static void samples_of_several_writers_are_read(void **state)
 }
 
 /* C++ has names of more than ten thousand bytes, which differ at their ends. */
+#define TWO_EVENTS                                                  \
+	"a 1/1 [0] 1.0: instructions: \n\t1 f (m)\n\n"              \
+	"a 1/1 [0] 1.1:    20 cycles:u: \n\t1 f (m)\n\t2 g (m)\n\n" \
+	"a 1/1 [0] 1.2: instructions: \n\t1 f (m)\n\n"              \
+	"a 1/1 [0] 1.3:\n\t1 f (m)\n\n"
+
+static void samples_of_several_events_are_never_added_up(void **state)
+{
+	static const struct {
+		const char *event, *want;
+	} rows[] = {
+		{ NULL, "a;1;1;f 2\n" },
+		{ "instructions", "a;1;1;f 2\n" },
+		{ "cycles:u", "a;1;1;g;f 1\n" },
+		{ "", "a;1;1;f 1\n" },
+		{ "cycles", "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		_cleanup_(profile_done) struct profile p;
+		struct perf_counts counts;
+
+		assert_int_equal(profile_init(&p), 0);
+		assert_int_equal(perf_read(bytes_of(TWO_EVENTS), rows[i].event, &p, &counts), 0);
+		expect_folded(&p, rows[i].want);
+		assert_int_equal(counts.samples, profile_total(&p));
+		assert_int_equal(counts.bad, 0);
+		assert_int_equal(counts.events_len, 3);
+		assert_int_equal(counts.events[0].samples, 2);
+		assert_int_equal(counts.events[1].samples, 1);
+		assert_int_equal(counts.events[1].name.len, strlen("cycles:u"));
+	}
+}
+
+static void events_without_end_are_counted_together(void **state)
+{
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	_cleanup_(profile_done) struct profile p;
+	struct perf_counts counts;
+
+	(void)state;
+	assert_int_equal(profile_init(&p), 0);
+	for (int i = 0; i < PERF_EVENTS_MAX + 3; i++)
+		buf_printf(&text, "a 1/1 [0] 1.0: e%d: \n\t1 f (m)\n\n", i);
+	assert_int_equal(perf_read(bytes_of(buf_text(&text)), "e17", &p, &counts), 0);
+	assert_int_equal(counts.events_len, PERF_EVENTS_MAX);
+	assert_int_equal(counts.further, 3);
+	assert_int_equal(profile_total(&p), 1);
+}
+
+/* Written as perf text again, a sample has the event that it was read with. */
+static void an_event_keeps_its_name(void **state)
+{
+	_cleanup_(profile_done) struct profile p;
+	_cleanup_(profile_done) struct profile part;
+	struct perf_counts counts;
+
+	(void)state;
+	assert_int_equal(profile_init(&p), 0);
+	assert_int_equal(profile_init(&part), 0);
+	assert_int_equal(perf_read(bytes_of(TWO_EVENTS), "cycles:u", &p, &counts), 0);
+	assert_string_equal(profile_text(&p, p.event), "cycles:u");
+	assert_int_equal(profile_slice(&p, 0, 1000000000, &part), 0);
+	assert_string_equal(profile_text(&part, part.event), "cycles:u");
+}
+
+static void text_without_times_has_samples_without_times(void **state)
+{
+	static const char text[] =
+		"java 19983 cycles:\nffffffff81 f ([kernel.kallsyms])\n 2 main (m)\n\n"
+		"java 7/8 [001]   1234 cycles: \n\t3 main (m)\n\n"
+		"java 7/8 1.0: cycles: \n\n";
+	_cleanup_(profile_done) struct profile p;
+	struct perf_counts counts;
+
+	(void)state;
+	assert_true(perf_looks_like(bytes_of(text)));
+	assert_int_equal(profile_init(&p), 0);
+	assert_int_equal(perf_read(bytes_of(text), NULL, &p, &counts), 0);
+	expect_folded(&p, "java;19983;19983;main;f_[k] 1\njava;7;8;main 1\n");
+	assert_int_equal(p.ticks.len, 0);
+	assert_int_equal(counts.bad_at, 8);
+}
+
 static void names_are_read_to_their_end(void **state)
 {
 	_cleanup_(buf_done) struct buf text = BUF_INIT;
@@ -127,7 +215,7 @@ static void a_part_of_the_time_has_the_samples_of_that_part(void **state)
 					    "a 1/1 [0] 12.0: x: \n\t1 late (m)\n\n"
 					    "b 2/2 [1] 11.0: x: \n\t1 g (m)\n\n"
 					    "a 1/1 [0] 11.999: x: \n\t1 f (m)\n\n"),
-				 &p, &counts),
+				 NULL, &p, &counts),
 		0);
 	assert_int_equal(p.start_tick_ns, 10000000000);
 	assert_int_equal(profile_slice(&p, 1000000000, 2000000000, &part), 0);
@@ -155,7 +243,7 @@ static void the_period_is_known_of_clocks_alone(void **state)
 		struct perf_counts counts;
 
 		assert_int_equal(profile_init(&p), 0);
-		assert_int_equal(perf_read(bytes_of(rows[i].text), &p, &counts), 0);
+		assert_int_equal(perf_read(bytes_of(rows[i].text), NULL, &p, &counts), 0);
 		if (p.period_ns != rows[i].period_ns)
 			fail_msg("%s: %llu", rows[i].text, (unsigned long long)p.period_ns);
 	}
@@ -174,6 +262,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(samples_of_several_writers_are_read),
+		cmocka_unit_test(samples_of_several_events_are_never_added_up),
+		cmocka_unit_test(events_without_end_are_counted_together),
+		cmocka_unit_test(an_event_keeps_its_name),
+		cmocka_unit_test(text_without_times_has_samples_without_times),
 		cmocka_unit_test(names_are_read_to_their_end),
 		cmocka_unit_test(lines_that_are_neither_are_left_out),
 		cmocka_unit_test(a_part_of_the_time_has_the_samples_of_that_part),

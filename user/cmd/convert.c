@@ -30,6 +30,7 @@ static const struct option_row rows[] = {
 	{ 'f', "format", "FORMAT", "as for record; default by FILE's name, else folded" },
 	{ OPT_BY, "by", "KEYS",
 		"leading frames of a stack, as for record; default comm\nif the file has it" },
+	{ 'e', "event", "EVENT", "the event to read of perf text with several; default its first" },
 	{ OPT_SINCE, "since", "SECONDS", "start, counted from the capture's start" },
 	{ OPT_UNTIL, "until", "SECONDS", "end (exclusive), counted from the capture's start" },
 	{ OPT_NO_PERIOD, "no-period", NULL, "perf format: samples without period" },
@@ -45,7 +46,7 @@ static const struct options table = {
 };
 
 struct convert {
-	const char *input, *output;
+	const char *input, *output, *event;
 	const struct sink *sink;
 	struct sink_options options;
 	uint64_t since_ns, until_ns;
@@ -95,6 +96,9 @@ static int take_option(void *ctx, int id, const char *arg, struct why *why)
 		return 0;
 	case 'f':
 		return take_format(c, arg, why);
+	case 'e':
+		c->event = arg;
+		return 0;
 	case OPT_BY:
 		c->by_given = true;
 		return sink_parse_by(arg, &c->options, why);
@@ -165,7 +169,7 @@ static int run(struct convert *c, struct log *log, struct why *why)
 	if (err == 0)
 		err = output_try(&c->out, why);
 	if (err == 0)
-		err = input_load(c->input, &profile, log, why);
+		err = input_load(c->input, c->event, &profile, log, why);
 	if (err == 0)
 		err = check(c, &profile, why);
 	if (err == 0)

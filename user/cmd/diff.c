@@ -327,7 +327,7 @@ static int write_diff(struct diff *d, struct why *why)
 
 static int load_file(struct diff *d, struct side *side, struct why *why)
 {
-	int err = input_load(side->word, &side->profile, d->log, why);
+	int err = input_load(side->word, NULL, &side->profile, d->log, why);
 
 	if (err == 0 && input_has_comm(&side->profile) &&
 		buf_puts(&side->by, sink_key_name(SINK_COMM)) < 0)

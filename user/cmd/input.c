@@ -54,11 +54,58 @@ static int read_folded(const char *path, const struct buf *text, struct profile 
 	return 0;
 }
 
-static int read_perf(
-	const char *path, struct bytes text, struct profile *out, struct log *log, struct why *why)
+/* cycles (111 samples), ...: all events but the wanted one, which may be NULL. */
+static void put_events(
+	struct buf *out, const struct perf_counts *counts, const struct perf_event *wanted)
+{
+	for (uint32_t i = 0; i < counts->events_len; i++) {
+		const struct perf_event *event = &counts->events[i];
+
+		if (event == wanted)
+			continue;
+		buf_puts(out, out->len > 0 ? ", " : "");
+		buf_put(out, event->name.len > 0 ? (const char *)event->name.data : "(no name)",
+			event->name.len > 0 ? event->name.len : strlen("(no name)"));
+		buf_printf(out, " (%llu samples)", (unsigned long long)event->samples);
+	}
+	if (counts->further > 0)
+		buf_printf(out, ", others (%llu samples)", (unsigned long long)counts->further);
+}
+
+static const struct perf_event *find_event(const struct perf_counts *counts, const char *name)
+{
+	for (uint32_t i = 0; i < counts->events_len; i++)
+		if (counts->events[i].name.len == strlen(name) &&
+			memcmp(counts->events[i].name.data, name, strlen(name)) == 0)
+			return &counts->events[i];
+	return NULL;
+}
+
+/* Samples of other events are never added: says which were left out. */
+static int report_events(const char *path, const char *event, const struct perf_counts *counts,
+	struct log *log, struct why *why)
+{
+	_cleanup_(buf_done) struct buf others = BUF_INIT;
+	const struct perf_event *read = event ? find_event(counts, event) : counts->events;
+
+	put_events(&others, counts, read);
+	if (event && counts->samples == 0)
+		return why_set(why, -EINVAL, "%s: no event %s; it has %s", path, event,
+			others.len > 0 ? buf_text(&others) : "no samples");
+	if (counts->samples > 0 && others.len > 0 && !event)
+		log_warn(log,
+			"%s has several events: read %.*s (%llu samples), left out %s; -e of "
+			"`stoker convert` chooses another",
+			path, (int)read->name.len, (const char *)read->name.data,
+			(unsigned long long)counts->samples, buf_text(&others));
+	return 0;
+}
+
+static int read_perf(const char *path, const char *event, struct bytes text, struct profile *out,
+	struct log *log, struct why *why)
 {
 	struct perf_counts counts;
-	int err = perf_read(text, out, &counts);
+	int err = perf_read(text, event, out, &counts);
 
 	if (err < 0)
 		return fail(path, err, why);
@@ -69,11 +116,12 @@ static int read_perf(
 			path, (unsigned long long)counts.bad, (unsigned long long)counts.bad_at);
 	if (out->ticks_dropped > 0)
 		log_warn(log, "%s: of %llu samples only the first %u have their times", path,
-			(unsigned long long)out->ticks_dropped, PROFILE_TICKS_MAX);
-	return 0;
+			(unsigned long long)counts.samples, PROFILE_TICKS_MAX);
+	return report_events(path, event, &counts, log, why);
 }
 
-int input_load(const char *path, struct profile *out, struct log *log, struct why *why)
+int input_load(
+	const char *path, const char *event, struct profile *out, struct log *log, struct why *why)
 {
 	_cleanup_(buf_done) struct buf packed = BUF_INIT;
 	_cleanup_(buf_done) struct buf text = BUF_INIT;
@@ -86,8 +134,10 @@ int input_load(const char *path, struct profile *out, struct log *log, struct wh
 	if (err < 0)
 		return fail(path, err, why);
 	bytes = (struct bytes){ (const uint8_t *)text.data, text.len };
-	return perf_looks_like(bytes) ? read_perf(path, bytes, out, log, why)
-				      : read_folded(path, &text, out, log, why);
+	if (perf_looks_like(bytes))
+		return read_perf(path, event, bytes, out, log, why);
+	return event ? why_set(why, -EINVAL, "-e: %s is no perf text and has no events", path)
+		     : read_folded(path, &text, out, log, why);
 }
 
 bool input_has_comm(const struct profile *profile)

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "profile/words.h"
+
 #define COUNT_MAX (1ULL << 53) /* what every format that we write can hold exactly */
 
 struct folded_reader {
@@ -159,11 +161,9 @@ static int take_line(struct folded_reader *r, struct bytes line)
 static int take_lines(struct folded_reader *r, struct cursor *c, struct folded_counts *counts)
 {
 	for (uint64_t number = 1; cursor_left(c) > 0; number++) {
-		struct bytes line = take_until(c, '\n');
+		struct bytes line = words_line(c);
 		int taken;
 
-		if (line.len > 0 && line.data[line.len - 1] == '\r')
-			line.len--;
 		if (is_blank(line) || line.data[0] == '#') {
 			counts->skipped++;
 			continue;

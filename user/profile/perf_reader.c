@@ -1,23 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* profile/perf_reader.c - parses line by line. A comm may contain anything, so a head is found by
- * its time: the first number with a fraction and a colon after a PID. A frame's module is in the
- * last parentheses. Other lines are skipped and counted. */
+/* profile/perf_reader.c - parses line by line: heads (perf_head.h), and frames, whose module is in
+ * the last parentheses. Other lines, and samples of events that are not asked for, are skipped and
+ * counted. */
 #include "profile/perf_reader.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "base/buf.h"
+#include "profile/words.h"
+#include "profile/perf_head.h"
 
-#define NS_DIGITS 9
-#define SECONDS_MAX (UINT64_MAX / 1000000000ULL - 1)
 #define PROBE_LINES 64
 #define DELETED " (deleted)"
 
 struct reader {
 	struct profile *out;
 	struct perf_counts *counts;
-	bool open; /* a sample's head was read */
+	bool open;      /* a sample's head was read */
+	bool left_out;  /* and its event is not the one to read */
+	bool begun;     /* a head was read */
+	bool timed;     /* and it had a time, so all do */
+	bool has_event; /* event is known */
+	struct bytes event;
 	struct profile_labels labels;
 	uint32_t cpu;
 	uint64_t time_ns;
@@ -26,196 +31,38 @@ struct reader {
 	struct buf name; /* room for one */
 };
 
-/* What a head says. */
-struct head {
-	struct bytes comm;
-	uint64_t pid, tid, cpu, time_ns;
-	uint64_t period_ns;  /* 0: none, or not in time */
-	struct bytes behind; /* the event, on the same line: a frame, where there are no stacks */
-	bool has_cpu;
-};
-
-/* ---- words ------------------------------------------------------------------------------------
- */
-
-static bool is_blank(uint8_t c)
+static bool is_same(struct bytes a, struct bytes b)
 {
-	return c == ' ' || c == '\t';
+	return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
 }
 
-static struct bytes take_line(struct cursor *c)
+/* Counts a sample of the event. Is it the one to read? */
+static bool note_event(struct reader *r, struct bytes event)
 {
-	const uint8_t *end = memchr(c->at, '\n', cursor_left(c));
-	struct bytes line = cursor_bytes(c, end ? (size_t)(end - c->at) : cursor_left(c));
+	struct perf_counts *counts = r->counts;
+	uint32_t i = 0;
 
-	if (end)
-		cursor_skip(c, 1);
-	if (line.len > 0 && line.data[line.len - 1] == '\r')
-		line.len--;
-	return line;
+	if (!r->has_event)
+		r->event = event;
+	r->has_event = true;
+	while (i < counts->events_len && !is_same(counts->events[i].name, event))
+		i++;
+	if (i == counts->events_len && i < PERF_EVENTS_MAX)
+		counts->events[counts->events_len++].name = event;
+	if (i < PERF_EVENTS_MAX)
+		counts->events[i].samples++;
+	else
+		counts->further++;
+	return is_same(r->event, event);
 }
 
-/* The next run without blanks; empty at the end. */
-static struct bytes take_word(struct cursor *c)
+static int begin_sample(struct reader *r, const struct perf_head *head)
 {
-	struct bytes word;
-	size_t len = 0;
-
-	while (cursor_left(c) > 0 && is_blank(*c->at))
-		cursor_skip(c, 1);
-	while (len < cursor_left(c) && !is_blank(c->at[len]))
-		len++;
-	word = cursor_bytes(c, len);
-	return word;
-}
-
-/* Digits at the cursor; false: none, or too large a number. */
-static bool take_number(struct cursor *c, uint64_t *out)
-{
-	uint64_t value = 0;
-	size_t digits = 0;
-
-	for (; cursor_left(c) > 0 && *c->at >= '0' && *c->at <= '9'; digits++) {
-		if (value > UINT64_MAX / 10 - 1)
-			return false;
-		value = value * 10 + (uint64_t)(cursor_u8(c) - '0');
-	}
-	*out = value;
-	return digits > 0;
-}
-
-static bool take_byte(struct cursor *c, uint8_t byte)
-{
-	if (cursor_left(c) == 0 || *c->at != byte)
-		return false;
-	cursor_skip(c, 1);
-	return true;
-}
-
-static bool is_text(struct bytes b, const char *text)
-{
-	return b.len == strlen(text) && memcmp(b.data, text, b.len) == 0;
-}
-
-static bool begins_with(struct bytes b, const char *text)
-{
-	return b.len >= strlen(text) && memcmp(b.data, text, strlen(text)) == 0;
-}
-
-static bool ends_with(struct bytes b, const char *text)
-{
-	size_t n = strlen(text);
-
-	return b.len >= n && memcmp(b.data + b.len - n, text, n) == 0;
-}
-
-/* ---- a head -----------------------------------------------------------------------------------
- */
-
-/* 12.345678 */
-static bool read_time(struct bytes word, uint64_t *ns)
-{
-	struct cursor c = cursor_init(word.data, word.len);
-	uint64_t seconds, part = 0;
-	size_t digits = 0;
-
-	if (!take_number(&c, &seconds) || seconds > SECONDS_MAX || !take_byte(&c, '.'))
-		return false;
-	for (; cursor_left(&c) > 0 && *c.at >= '0' && *c.at <= '9'; digits++) {
-		uint8_t digit = cursor_u8(&c);
-
-		if (digits < NS_DIGITS)
-			part = part * 10 + (uint64_t)(digit - '0');
-	}
-	for (size_t i = digits; i < NS_DIGITS; i++)
-		part *= 10;
-	*ns = seconds * 1000000000ULL + part;
-	return digits > 0 && cursor_left(&c) == 0;
-}
-
-/* 12.345678: */
-static bool is_time(struct bytes word, uint64_t *ns)
-{
-	bool colon = word.len > 0 && word.data[word.len - 1] == ':';
-
-	return colon && read_time((struct bytes){ word.data, word.len - 1 }, ns);
-}
-
-/* PID or PID/TID */
-static bool is_task(struct bytes word, uint64_t *pid, uint64_t *tid)
-{
-	struct cursor c = cursor_init(word.data, word.len);
-
-	if (!take_number(&c, pid))
-		return false;
-	*tid = *pid;
-	if (cursor_left(&c) > 0 && (!take_byte(&c, '/') || !take_number(&c, tid)))
-		return false;
-	return cursor_left(&c) == 0 && *pid <= INT32_MAX && *tid <= INT32_MAX;
-}
-
-static bool is_cpu(struct bytes word, uint64_t *cpu)
-{
-	struct cursor c = cursor_init(word.data, word.len);
-
-	return take_byte(&c, '[') && take_number(&c, cpu) && take_byte(&c, ']') &&
-		cursor_left(&c) == 0 && *cpu < PROFILE_NO_CPU;
-}
-
-/* PERIOD EVENT: behind the time. Of a clock the period is in nanoseconds; of other events it is a
- * number of those, which perf changes as it goes. */
-static void read_event(struct cursor *c, struct head *head)
-{
-	struct bytes word = take_word(c);
-	struct cursor period = cursor_init(word.data, word.len);
-	uint64_t value = 0;
-
-	if (take_number(&period, &value) && cursor_left(&period) == 0) {
-		word = take_word(c);
-		if (begins_with(word, "cpu-clock") || begins_with(word, "task-clock"))
-			head->period_ns = value;
-	}
-	head->behind = cursor_bytes(c, cursor_left(c));
-}
-
-/* The comm is all before the task. Of several words that could be a task, the last before the CPU
- * and the time is it. */
-static bool read_head(struct bytes line, struct head *head)
-{
-	struct cursor c = cursor_init(line.data, line.len);
-	bool has_task = false;
-
-	*head = (struct head){ 0 };
-	while (cursor_left(&c) > 0) {
-		struct bytes word;
-		size_t from = cursor_offset(&c);
-		uint64_t pid, tid;
-
-		word = take_word(&c);
-		if (is_time(word, &head->time_ns) && has_task) {
-			read_event(&c, head);
-			return true;
-		}
-		if (is_cpu(word, &head->cpu)) {
-			head->has_cpu = true;
-		} else if (is_task(word, &pid, &tid)) {
-			has_task = true;
-			head->pid = pid;
-			head->tid = tid;
-			head->comm = (struct bytes){ line.data, from };
-		}
-	}
-	return false;
-}
-
-static int begin_sample(struct reader *r, const struct head *head)
-{
-	struct bytes comm = head->comm;
-
-	while (comm.len > 0 && is_blank(comm.data[comm.len - 1]))
-		comm.len--;
 	r->open = true;
 	r->len = 0;
+	r->left_out = !note_event(r, head->event);
+	if (r->left_out)
+		return 0;
 	r->time_ns = head->time_ns;
 	r->cpu = head->has_cpu ? (uint32_t)head->cpu : PROFILE_NO_CPU;
 	r->labels = (struct profile_labels){
@@ -223,7 +70,11 @@ static int begin_sample(struct reader *r, const struct head *head)
 	};
 	if (r->out->period_ns == 0)
 		r->out->period_ns = head->period_ns;
-	return strtab_put(&r->out->strings, (const char *)comm.data, comm.len, &r->labels.comm);
+	if (strtab_put(&r->out->strings, (const char *)r->event.data, r->event.len,
+		    &r->out->event) < 0)
+		return -ENOMEM;
+	return strtab_put(
+		&r->out->strings, (const char *)head->comm.data, head->comm.len, &r->labels.comm);
 }
 
 /* ---- a frame ----------------------------------------------------------------------------------
@@ -243,14 +94,15 @@ static enum profile_class class_of(struct bytes symbol, struct bytes module)
 {
 	static const char *const user[] = { "[vdso]", "[unknown]", "[heap]", "[stack]", "[anon]" };
 
-	if (is_text(symbol, "[truncated]"))
+	if (words_is(symbol, "[truncated]"))
 		return PROFILE_MARK;
-	if (begins_with(module, "/tmp/perf-") || begins_with(last_part(module), "jitted-"))
+	if (words_begins(module, "/tmp/perf-") || words_begins(last_part(module), "jitted-"))
 		return PROFILE_JIT;
 	for (size_t i = 0; i < sizeof(user) / sizeof(user[0]); i++)
-		if (is_text(module, user[i]))
+		if (words_is(module, user[i]))
 			return PROFILE_NATIVE;
-	return begins_with(module, "[") || ends_with(module, ".ko") || ends_with(module, "vmlinux")
+	return words_begins(module, "[") || words_ends(module, ".ko") ||
+			words_ends(module, "vmlinux")
 		? PROFILE_KERNEL
 		: PROFILE_NATIVE;
 }
@@ -276,14 +128,14 @@ static struct bytes without_offset(struct bytes symbol, struct bytes module)
 	for (size_t i = 3; i < left; i++)
 		if (!strchr("0123456789abcdefABCDEF", plus[i]) || plus[i] == '\0')
 			return symbol;
-	return begins_with(name, "[") || is_module(name, module) ? symbol : name;
+	return words_begins(name, "[") || is_module(name, module) ? symbol : name;
 }
 
 static int put_module(struct reader *r, enum profile_class class, struct bytes module,
 	struct profile_frame *frame)
 {
 	bool bare = class == PROFILE_JIT || class == PROFILE_MARK ||
-		begins_with(module, "[kernel.kallsyms") || is_text(module, "[unknown]");
+		words_begins(module, "[kernel.kallsyms") || words_is(module, "[unknown]");
 	struct bytes name = last_part(module);
 
 	if (class == PROFILE_KERNEL && name.len > 2 && name.data[0] == '[')
@@ -370,13 +222,13 @@ static void split_frame(struct bytes text, struct bytes *symbol, struct bytes *m
 
 	*symbol = text;
 	*module = (struct bytes){ text.data, 0 };
-	if (ends_with(text, DELETED ")"))
+	if (words_ends(text, DELETED ")"))
 		open = text.len -= strlen(DELETED);
 	else if (text.len == 0 || text.data[text.len - 1] != ')')
 		return;
 	while (open > 0 && text.data[open - 1] != '(')
 		open--;
-	if (open == 0 || (open > 1 && !is_blank(text.data[open - 2])))
+	if (open == 0 || (open > 1 && !words_is_blank(text.data[open - 2])))
 		return;
 	*module = (struct bytes){ text.data + open, text.len - open - 1 };
 	symbol->len = open > 1 ? open - 2 : 0;
@@ -390,9 +242,11 @@ static bool read_frame(struct reader *r, struct bytes line, int *err)
 	struct bytes symbol, module;
 
 	*err = 0;
-	if (!r->open || !take_hex(take_word(&c), &frame.address))
+	if (!r->open || !take_hex(words_next(&c), &frame.address))
 		return false;
-	while (cursor_left(&c) > 0 && is_blank(*c.at))
+	if (r->left_out)
+		return true;
+	while (cursor_left(&c) > 0 && words_is_blank(*c.at))
 		cursor_skip(&c, 1);
 	split_frame(cursor_bytes(&c, cursor_left(&c)), &symbol, &module);
 	frame.class = class_of(symbol, module);
@@ -416,11 +270,14 @@ static int end_sample(struct reader *r)
 	if (!r->open)
 		return 0;
 	r->open = false;
+	if (r->left_out)
+		return 0;
 	err = profile_stack(r->out, r->frames, r->len, &stack);
 	if (err == 0)
 		err = profile_labels(r->out, &r->labels, &labels);
 	if (err == 0)
-		err = profile_tick(r->out, stack, labels, r->cpu, r->time_ns);
+		err = r->timed ? profile_tick(r->out, stack, labels, r->cpu, r->time_ns)
+			       : profile_add(r->out, stack, labels, 1);
 	r->counts->samples += err == 0;
 	return err;
 }
@@ -432,73 +289,83 @@ static void read_comment(struct reader *r, struct bytes line)
 	struct cursor c = cursor_init(line.data, line.len);
 	struct bytes start;
 
-	if (!begins_with(line, words))
+	if (!words_begins(line, words))
 		return;
 	cursor_skip(&c, strlen(words));
 	start = cursor_bytes(&c, cursor_left(&c));
-	if (!read_time(start, &r->out->start_tick_ns))
+	if (!perf_head_seconds(start, &r->out->start_tick_ns))
 		r->out->start_tick_ns = 0;
+}
+
+/* False: no head, or unlike the first it has a time, or has none. */
+static bool read_sample(struct reader *r, struct bytes line, int *err)
+{
+	struct perf_head head;
+
+	if (!perf_head_read(line, &head) || (r->begun && head.has_time != r->timed))
+		return false;
+	r->begun = true;
+	r->timed = head.has_time;
+	*err = end_sample(r);
+	if (*err == 0)
+		*err = begin_sample(r, &head);
+	/* Such a sample is whole: the next line may be a program's called `dd`, which reads as hex.
+	 */
+	if (*err == 0 && words_ends(head.behind, ")") && read_frame(r, head.behind, err) &&
+		*err == 0)
+		*err = end_sample(r);
+	return true;
 }
 
 /* False: it is neither. */
 static bool read_line(struct reader *r, struct bytes line, int *err)
 {
-	struct head head;
-
 	*err = 0;
+	/* Before its first frame an empty line does not end a sample. */
 	if (line.len == 0) {
-		*err = end_sample(r);
+		*err = r->len > 0 ? end_sample(r) : 0;
 		return true;
 	}
 	if (line.data[0] == '#' && !r->open) {
 		read_comment(r, line);
 		return true;
 	}
-	if (is_blank(line.data[0]) && read_frame(r, line, err))
-		return true;
-	/* perf puts blanks before a short comm. */
-	if (!read_head(line, &head))
-		return false;
-	*err = end_sample(r);
-	while (head.comm.len > 0 && is_blank(head.comm.data[0]))
-		head.comm = (struct bytes){ head.comm.data + 1, head.comm.len - 1 };
-	if (*err == 0)
-		*err = begin_sample(r, &head);
-	/* Such a sample is whole: the next line may be a program's called `dd`, which reads as hex.
-	 */
-	if (*err == 0 && ends_with(head.behind, ")") && read_frame(r, head.behind, err) &&
-		*err == 0)
-		*err = end_sample(r);
-	return true;
+	r->counts->lines++;
+	/* perf puts blanks before a short comm, and old ones none before a frame. */
+	if (words_is_blank(line.data[0]))
+		return read_frame(r, line, err) || read_sample(r, line, err);
+	return read_sample(r, line, err) || (words_ends(line, ")") && read_frame(r, line, err));
 }
 
 bool perf_looks_like(struct bytes text)
 {
 	struct cursor c = cursor_init(text.data, text.len);
-	struct head head;
+	struct perf_head head;
 
 	for (int i = 0; i < PROBE_LINES && cursor_left(&c) > 0; i++) {
-		struct bytes line = take_line(&c);
+		struct bytes line = words_line(&c);
 
-		if (i == 0 && is_text(line, "# ========"))
+		if (i == 0 && words_is(line, "# ========"))
 			return true;
 		if (line.len > 0 && line.data[0] != '#')
-			return read_head(line, &head);
+			return perf_head_read(line, &head);
 	}
 	return false;
 }
 
-int perf_read(struct bytes text, struct profile *out, struct perf_counts *counts)
+int perf_read(struct bytes text, const char *event, struct profile *out, struct perf_counts *counts)
 {
-	struct reader r = { .out = out, .counts = counts };
+	struct reader r = { .out = out, .counts = counts, .has_event = event != NULL };
 	struct cursor c = cursor_init(text.data, text.len);
 	uint64_t number = 0;
 	int err = 0;
 
 	*counts = (struct perf_counts){ 0 };
+	if (event)
+		r.event = (struct bytes){ (const uint8_t *)event, strlen(event) };
 	while (err == 0 && cursor_left(&c) > 0) {
 		number++;
-		if (!read_line(&r, take_line(&c), &err) && counts->bad++ == 0)
+		if (!read_line(&r, words_line(&c), &err) && counts->bad++ == 0)
 			counts->bad_at = number;
 	}
 	if (err == 0)

@@ -4,9 +4,10 @@
  *     COMM PID/TID [CPU] SECONDS.FRACTION: PERIOD EVENT:
  *     <blank>ADDRESS SYMBOL+0xOFFSET (MODULE)       leaf first
  *     <empty line>
- * PID or /TID, [CPU] and PERIOD may be missing; a sample without stack has its only frame after
- * EVENT:. Each event is one sample, whatever its period; the profile has a period if the event is a
- * clock. */
+ * PID or /TID, [CPU] and PERIOD may be missing, and the time, if no sample has it; a sample without
+ * stack has its only frame after EVENT:. Only samples of one event are read: samples of several
+ * events have no common unit. Each is one sample, whatever its period; the profile has a period if
+ * the event is a clock. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,14 +17,26 @@
 #include "profile/profile.h"
 
 #define PERF_FRAMES_MAX 4096 /* of one stack */
+#define PERF_EVENTS_MAX 16
+
+struct perf_event {
+	struct bytes name; /* in the text; empty: samples without an event's name */
+	uint64_t samples;
+};
 
 struct perf_counts {
-	uint64_t samples;
-	uint64_t bad;    /* skipped lines: neither the head of a sample nor a frame */
-	uint64_t bad_at; /* line number of the first, from 1 */
+	uint64_t samples; /* that were read */
+	uint64_t lines;   /* not empty, and no comment */
+	uint64_t bad;     /* skipped lines: neither the head of a sample nor a frame */
+	uint64_t bad_at;  /* line number of the first, from 1 */
+	struct perf_event events[PERF_EVENTS_MAX]; /* read or not, by first appearance */
+	uint32_t events_len;
+	uint64_t further; /* samples of events that events[] has no room for */
 };
 
 /* Does the text begin like output of perf script? */
 bool perf_looks_like(struct bytes text);
-/* Adds to out, which is empty or has other samples. 0 or -ENOMEM. */
-int perf_read(struct bytes text, struct profile *out, struct perf_counts *counts);
+/* Adds the samples of one event to out, which is empty or has other samples. event: its name; NULL:
+ * the first event of the text. 0 or -ENOMEM. */
+int perf_read(
+	struct bytes text, const char *event, struct profile *out, struct perf_counts *counts);

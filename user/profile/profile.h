@@ -78,6 +78,7 @@ struct profile {
 	struct hash frame_index, stack_index, label_index, sample_index, object_index;
 	const char *value_type; /* "samples" */
 	const char *value_unit; /* "count" */
+	uint32_t event;         /* strings: perf's name for what was sampled; "": a clock of ours */
 	uint64_t period_ns;     /* time that one sample represents; 0: unknown */
 	uint64_t start_ns;      /* CLOCK_REALTIME */
 	uint64_t start_tick_ns; /* the same moment on the clock of ticks; 0: unknown */

@@ -223,5 +223,7 @@ int profile_slice(
 	out->start_tick_ns = p->start_tick_ns;
 	out->duration_ns = until_ns < p->duration_ns ? until_ns : p->duration_ns;
 	out->duration_ns -= since_ns < out->duration_ns ? since_ns : out->duration_ns;
+	if (profile_string(out, profile_text(p, p->event), &out->event) < 0)
+		return -ENOMEM;
 	return profile_add_slice(p, &slice, out);
 }

@@ -190,7 +190,8 @@ static void put_tick(struct perf_text *t, struct perf_lines *lines, const struct
 		(unsigned long long)(tick->time_ns % NSEC_PER_SEC));
 	if (p->period_ns > 0 && !t->options->no_period)
 		buf_printf(out, "  %llu ", (unsigned long long)p->period_ns);
-	buf_puts(out, EVENT ": \n");
+	utf8_put_clean(out, p->event ? profile_text(p, p->event) : EVENT);
+	buf_puts(out, ": \n");
 	put_stack(t, lines, sample->stack, p->labels.data[sample->labels].pid, out);
 	buf_putc(out, '\n');
 }

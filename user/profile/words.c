@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* profile/words.c - lines and words of a text that need not end in a newline (base/line.h reads
+ * what programs may still be writing). The cursor never leaves the text; parts of it are not
+ * copied. */
+#include "profile/words.h"
+
+#include <string.h>
+
+#include "base/line.h"
+
+bool words_is_blank(uint8_t c)
+{
+	return c == ' ' || c == '\t';
+}
+
+struct bytes words_line(struct cursor *c)
+{
+	const uint8_t *end = memchr(c->at, '\n', cursor_left(c));
+	struct bytes line = cursor_bytes(c, end ? (size_t)(end - c->at) : cursor_left(c));
+
+	if (end)
+		cursor_skip(c, 1);
+	if (line.len > 0 && line.data[line.len - 1] == '\r')
+		line.len--;
+	return line;
+}
+
+struct bytes words_next(struct cursor *c)
+{
+	line_blanks(c);
+	return line_word(c);
+}
+
+bool words_number(struct cursor *c, uint64_t *out)
+{
+	uint64_t value = 0;
+	size_t digits = 0;
+
+	for (; cursor_left(c) > 0 && *c->at >= '0' && *c->at <= '9'; digits++) {
+		if (value > UINT64_MAX / 10 - 1)
+			return false;
+		value = value * 10 + (uint64_t)(cursor_u8(c) - '0');
+	}
+	*out = value;
+	return digits > 0;
+}
+
+bool words_is(struct bytes b, const char *text)
+{
+	return b.len == strlen(text) && memcmp(b.data, text, b.len) == 0;
+}
+
+bool words_begins(struct bytes b, const char *text)
+{
+	return b.len >= strlen(text) && memcmp(b.data, text, strlen(text)) == 0;
+}
+
+bool words_ends(struct bytes b, const char *text)
+{
+	size_t n = strlen(text);
+
+	return b.len >= n && memcmp(b.data + b.len - n, text, n) == 0;
+}
