@@ -68,11 +68,122 @@ static void suffixes_say_what_kind_a_frame_is(void **state)
 	assert_string_equal(profile_text(&p, profile_stack_frame(&p, 0, 1)->name), "c");
 }
 
-static void fractions_are_rounded(void **state)
+static void fractions_are_kept(void **state)
+{
+	static const struct {
+		const char *text, *again;
+		uint64_t total;
+		uint32_t scale;
+	} rows[] = {
+		{ "a 31.23\nb 6.1\nc 2.567\nd 274.321\n", "a 31.23\nb 6.1\nc 2.567\nd 274.321\n",
+			314218, 1000 },
+		{ "a 2.0\nb 6.\nc 7\n", "a 2\nb 6\nc 7\n", 15, 1 },
+		{ "a 0.05\na 1.95\n", "a 2\n", 200, 100 },
+		{ "a 1.1234564\nb 0.9999996\n", "a 1.123456\nb 1\n", 2123456, 1000000 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		_cleanup_(profile_done) struct profile p = { 0 };
+		struct folded_counts counts;
+
+		assert_int_equal(profile_init(&p), 0);
+		assert_int_equal(folded_read(bytes_of(rows[i].text), &p, &counts), 0);
+		if (profile_total(&p) != rows[i].total || p.scale != rows[i].scale)
+			fail_msg("row %zu: %llu, scale %u", i,
+				(unsigned long long)profile_total(&p), p.scale);
+		assert_int_equal(counts.rounded, i == 3 ? 2 : 0);
+		expect(rows[i].text, rows[i].again,
+			(struct folded_counts){ .lines = counts.lines });
+	}
+}
+
+static void lines_with_two_counts_are_counted(void **state)
+{
+	_cleanup_(profile_done) struct profile p = { 0 };
+	struct folded_counts counts;
+
+	(void)state;
+	assert_int_equal(profile_init(&p), 0);
+	assert_int_equal(folded_read(bytes_of("a;b 3\n\na;b 31 5\na 3.5 6\n"), &p, &counts), 0);
+	assert_int_equal(counts.lines, 3);
+	assert_int_equal(counts.pairs, 2);
+	assert_int_equal(counts.pairs_at, 3);
+}
+
+/* The keys of the first line are labels: what is written with them is the same text. */
+static void labels_are_labels_again(void **state)
+{
+	static const char text[] = "# stoker labels: container,comm,pid,cpu 0\n"
+				   "?;my app;12;?;main;f_[k] 2\nweb;x;?;3 1\n";
+	static const struct sink_options options = {
+		.by = { SINK_CONTAINER, SINK_COMM, SINK_PID, SINK_CPU },
+		.by_len = 4,
+		.label_line = true,
+	};
+	_cleanup_(profile_done) struct profile p = { 0 };
+	_cleanup_(buf_done) struct buf out = BUF_INIT;
+	struct folded_counts counts;
+	const struct profile_labels *labels;
+
+	(void)state;
+	assert_int_equal(profile_init(&p), 0);
+	assert_int_equal(folded_read(bytes_of(text), &p, &counts), 0);
+	assert_string_equal(counts.labels, "container,comm,pid,cpu");
+	assert_int_equal(counts.skipped, 1);
+	assert_int_equal(p.stacks.data[p.samples.data[0].stack].len, 2);
+	labels = &p.labels.data[p.samples.data[0].labels];
+	assert_int_equal(labels->container, 0);
+	assert_string_equal(profile_text(&p, labels->comm), "my app");
+	assert_int_equal(labels->pid, 12);
+	assert_int_equal(labels->tid, -1);
+	assert_int_equal(labels->cpu, -1);
+	assert_int_equal(folded_write(&p, &options, &out), 0);
+	assert_string_equal(out.data, text);
+}
+
+static void every_key_of_by_can_be_a_label(void **state)
 {
 	(void)state;
-	expect("a 2.4\nb 2.5\nc 7.\nd 0.2\n", "a 2\nb 3\nc 7\n",
-		(struct folded_counts){ .lines = 4 });
+	for (int key = 0; key < SINK_KEYS; key++) {
+		struct sink_options options = {
+			.by = { (enum sink_key)key }, .by_len = 1, .label_line = true
+		};
+		_cleanup_(profile_done) struct profile p = { 0 };
+		_cleanup_(buf_done) struct buf out = BUF_INIT;
+		struct folded_counts counts;
+		char text[96];
+
+		snprintf(text, sizeof(text), "%s%s 0\n7;f 1\n", FOLDED_LABELS,
+			sink_key_name((enum sink_key)key));
+		assert_int_equal(profile_init(&p), 0);
+		assert_int_equal(folded_read(bytes_of(text), &p, &counts), 0);
+		assert_int_equal(folded_write(&p, &options, &out), 0);
+		assert_string_equal(out.data, text);
+		assert_int_equal(p.stacks.data[0].len, 1);
+	}
+}
+
+static void a_line_of_labels_that_is_wrong_is_a_comment(void **state)
+{
+	static const char *const rows[] = { "# stoker labels: colour 0", "# stoker labels: comm 1",
+		"# stoker labels: comm,comm,comm,comm,comm,comm,comm,comm,comm,comm 0" };
+	char text[128];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		snprintf(text, sizeof(text), "%s\na;b 1\n", rows[i]);
+		expect(text, "a;b 1\n", (struct folded_counts){ .lines = 1, .skipped = 1 });
+	}
+	expect("# stoker labels: comm,pid 0\na 1\na;1 1\na;1;f 1\n", "? 1\nf 1\n",
+		(struct folded_counts){ .lines = 2, .bad = 1, .bad_at = 2, .skipped = 1 });
+}
+
+/* Other readers take it for a stack. */
+static void a_stack_may_begin_with_a_hash(void **state)
+{
+	(void)state;
+	expect("#f;g 1\n#f\n", "?f;g 1\n", (struct folded_counts){ .lines = 1, .skipped = 1 });
 }
 
 static void empty_frames_are_none(void **state)
@@ -195,7 +306,12 @@ int main(void)
 		cmocka_unit_test(lines_are_stacks_with_a_count),
 		cmocka_unit_test(a_sum_that_cannot_be_written_exactly_is_not_begun),
 		cmocka_unit_test(suffixes_say_what_kind_a_frame_is),
-		cmocka_unit_test(fractions_are_rounded),
+		cmocka_unit_test(fractions_are_kept),
+		cmocka_unit_test(lines_with_two_counts_are_counted),
+		cmocka_unit_test(labels_are_labels_again),
+		cmocka_unit_test(every_key_of_by_can_be_a_label),
+		cmocka_unit_test(a_line_of_labels_that_is_wrong_is_a_comment),
+		cmocka_unit_test(a_stack_may_begin_with_a_hash),
 		cmocka_unit_test(empty_frames_are_none),
 		cmocka_unit_test(what_is_no_line_is_left_out_and_counted),
 		cmocka_unit_test(a_stack_of_too_many_frames_is_left_out),

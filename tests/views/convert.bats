@@ -39,3 +39,72 @@ sample() {
 	echo 'web;f 2' >a.folded
 	fails 'a.folded is no perf text' "$stoker" convert -e cycles a.folded
 }
+
+@test "fractions are kept in folded text, and other formats have a multiple that is named" {
+	printf '%s\n' 'web;f 31.23' 'web;g 6.10' 'db 2' >a.folded
+	"$stoker" convert a.folded 2>said | diff - <(printf '%s\n' 'db 2' 'web;f 31.23' 'web;g 6.1')
+	[ ! -s said ]
+	"$stoker" convert a.folded -f svg 2>said | grep -q '3,933 samples/100'
+	grep -q 'svg has all counts times 100' said
+	echo 'web;f 1.12345678' | "$stoker" convert - 2>said | grep -qx 'web;f 1.123457'
+	grep -q '1 counts are rounded to 6 digits' said
+}
+
+@test "two columns of a diff are not taken for a profile" {
+	printf '%s\n' '# before, after' 'web;f 31 56' 'web;g 6 2' >two.folded
+	fails 'two.folded: line 2 has two counts.*stoker diff' "$stoker" convert two.folded
+	printf '%s\n' 'web;f 31' 'web;g 6 2' >one.folded
+	[ "$("$stoker" convert one.folded 2>said | wc -l)" -eq 2 ]
+	grep -q 'one.folded: 1 lines end with two numbers, the first is line 2' said
+}
+
+@test "a few lines that cannot be read are counted, and more are an error" {
+	seq -f 'web;f%g 1' 200 >a.folded
+	sample x f >a.txt
+	for _ in $(seq 100); do sample x f; done >>a.txt
+	printf '%s\n' 'no stack' '' 'nor this' >>a.folded
+	echo 'no frame' >>a.txt
+	"$stoker" convert a.folded 2>said | wc -l | grep -qx 200
+	grep -q 'a.folded: skipped 2 lines .*, the first is line 201$' said
+	"$stoker" convert a.txt 2>said | grep -qx 'web;f 101'
+	grep -q 'a.txt: skipped 1 lines .*, the first is line 304$' said
+	echo 'nor that' >>a.folded
+	fails '3 of 203 lines are not folded stacks .*, the first is line 201; remove them' "$stoker" convert a.folded
+	printf '%s\n' 'no frame' 'no frame' >>a.txt
+	fails '3 of 205 lines are not samples .*, the first is line 304; remove them' "$stoker" convert a.txt
+}
+
+@test "a binary file is an error that names what it is" {
+	echo 'web;f 1' >a.folded
+	tar -cf a.tar a.folded
+	tar -czf a.tar.gz a.folded
+	sample x f >a.txt
+	"$stoker" convert -q a.txt -o a.trace.zip
+	"$stoker" convert -q a.txt -o a.pb.gz
+	printf 'PERFILE2\0\0\0' >perf.data
+	fails 'a tar archive: extract it' "$stoker" convert a.tar
+	fails 'a tar archive: extract it' "$stoker" convert a.tar.gz
+	fails 'a zip archive: extract it' "$stoker" convert a.trace.zip
+	fails 'perf script -i' "$stoker" convert perf.data
+	fails 'an ELF file' "$stoker" convert /bin/sh
+	fails 'a.pb.gz: not a supported profile' "$stoker" convert a.pb.gz
+	head -c 5000 /dev/zero >zero
+	fails 'binary data' "$stoker" convert zero
+}
+
+@test "labels of folded text are labels again if the first line names them" {
+	printf '%s\n' '# stoker labels: container,comm 0' 'c1;a_b;main 1' 'c1;web;main 2' >labels.folded
+	"$stoker" convert labels.folded --labels | diff labels.folded -
+	"$stoker" convert labels.folded | diff <(tail -n +2 labels.folded) -
+	"$stoker" convert labels.folded --by comm | diff <(printf '%s\n' 'a_b;main 1' 'web;main 2') -
+	[ "$("$stoker" convert labels.folded --by '' --labels)" = 'main 3' ]
+	"$stoker" convert labels.folded --by '' -f speedscope | jq -e '[.shared.frames[].name] == ["main"]'
+	"$stoker" diff --normalise none labels.folded labels.folded | grep -qx 'c1;web;main 2 2'
+}
+
+@test "a line of labels is a stack without samples for FlameGraph, and a comment for inferno" {
+	sample x f | "$stoker" convert - --labels >a.folded
+	# As flamegraph.pl finds the count of a line; a line without one gives a warning.
+	sed -nE 's/^(.*)[[:space:]]([0-9]+)$/\2/p' a.folded | diff <(printf '%s\n' 0 1) -
+	head -n 1 a.folded | grep -q '^# '
+}

@@ -68,16 +68,25 @@ fails() {
 }
 
 @test "lines that are no stacks are left out, and it is said how many" {
+	seq -f 'web;f%g 1' 200 >>a.folded
 	printf '%s\n' 'no stack here' 'nor-here' >>a.folded
-	"$stoker" diff a.folded b.folded 2>said | wc -l | grep -qx 4
-	grep -q 'a.folded: skipped 2 lines that are not folded stacks, the first is line 4' said
+	"$stoker" diff a.folded b.folded 2>said | wc -l | grep -qx 204
+	grep -q 'a.folded: skipped 2 lines that are not folded stacks .*, the first is line 204' said
+}
+
+@test "counts with fractions are compared at one scale" {
+	echo 'web;main 1.5' >c.folded
+	echo 'web;main 2.25' >d.folded
+	[ "$("$stoker" diff --normalise none c.folded d.folded 2>said)" = 'web;main 150 225' ]
+	grep -q 'all counts are written times 100' said
+	"$stoker" diff --normalise none c.folded a.folded 2>said | grep -qx 'web;main 15 0'
 }
 
 @test "what cannot be is said, and nothing is written" {
 	head -c 20 <(gzip -c a.folded) >cut.gz
 	fails 1 'cut.gz: cannot be decompressed' "$stoker" diff cut.gz b.folded
 	fails 1 'none.folded: No such file' "$stoker" diff none.folded b.folded
-	fails 1 'line 1 is no' "$stoker" diff /bin/sh b.folded
+	fails 1 'an ELF file' "$stoker" diff /bin/sh b.folded
 	fails 1 'has no duration' "$stoker" diff a.folded b.folded --normalise time
 	fails 1 'no directory' "$stoker" diff a.folded b.folded -o none/out.folded
 	fails 2 'missing profiles' "$stoker" diff a.folded

@@ -23,17 +23,22 @@ enum {
 	OPT_SINCE,
 	OPT_UNTIL,
 	OPT_NO_PERIOD,
+	OPT_LABELS,
 };
 
 static const struct option_row rows[] = {
 	{ 'o', "output", "FILE", "default - (stdout); .gz or .zst at the end compresses" },
 	{ 'f', "format", "FORMAT", "as for record; default by FILE's name, else folded" },
 	{ OPT_BY, "by", "KEYS",
-		"leading frames of a stack, as for record; default comm\nif the file has it" },
+		"leading frames of a stack, as for record; default the\nlabels that the file "
+		"names" },
 	{ 'e', "event", "EVENT", "the event to read of perf text with several; default its first" },
 	{ OPT_SINCE, "since", "SECONDS", "start, counted from the capture's start" },
 	{ OPT_UNTIL, "until", "SECONDS", "end (exclusive), counted from the capture's start" },
 	{ OPT_NO_PERIOD, "no-period", NULL, "perf format: samples without period" },
+	{ OPT_LABELS, "labels", NULL,
+		"folded format: a first line names the KEYS of --by, so\nthat stoker reads them "
+		"as labels" },
 	{ 'q', "quiet", NULL, "errors and warnings only" },
 	{ 'h', "help", NULL, "print this help" },
 };
@@ -46,7 +51,8 @@ static const struct options table = {
 };
 
 struct convert {
-	const char *input, *output, *event;
+	struct input input;
+	const char *output;
 	const struct sink *sink;
 	struct sink_options options;
 	uint64_t since_ns, until_ns;
@@ -97,7 +103,7 @@ static int take_option(void *ctx, int id, const char *arg, struct why *why)
 	case 'f':
 		return take_format(c, arg, why);
 	case 'e':
-		c->event = arg;
+		c->input.event = arg;
 		return 0;
 	case OPT_BY:
 		c->by_given = true;
@@ -108,6 +114,7 @@ static int take_option(void *ctx, int id, const char *arg, struct why *why)
 		return take_moment("--until", arg, &c->until_ns, why);
 	default:
 		c->options.no_period |= id == OPT_NO_PERIOD;
+		c->options.label_line |= id == OPT_LABELS;
 		c->quiet |= id == 'q';
 		c->help |= id == 'h';
 		return 0;
@@ -118,7 +125,7 @@ static int parse(struct convert *c, int argc, char **argv, struct why *why)
 {
 	int len,
 		err = options_parse_mixed(
-			&table, argc, argv, take_option, c, &c->input, 1, &len, why);
+			&table, argc, argv, take_option, c, &c->input.path, 1, &len, why);
 
 	if (err < 0 || c->help)
 		return err;
@@ -141,12 +148,14 @@ static int check(struct convert *c, const struct profile *p, struct why *why)
 	bool timed = p->ticks.len > 0 || p->samples.len == 0;
 
 	if (c->part && !timed)
-		return why_set(
-			why, -EINVAL, "%s has no times, which --since and --until need", c->input);
-	if (sink_check_times(c->sink, c->input, timed, why) < 0)
+		return why_set(why, -EINVAL, "%s has no times, which --since and --until need",
+			c->input.path);
+	if (sink_check_times(c->sink, c->input.path, timed, why) < 0)
 		return -EINVAL;
-	if (!c->by_given && input_has_comm(p))
-		c->options.by[c->options.by_len++] = SINK_COMM;
+	if (!c->by_given) {
+		memcpy(c->options.by, c->input.by.by, sizeof(c->options.by));
+		c->options.by_len = c->input.by.by_len;
+	}
 	return 0;
 }
 
@@ -169,9 +178,12 @@ static int run(struct convert *c, struct log *log, struct why *why)
 	if (err == 0)
 		err = output_try(&c->out, why);
 	if (err == 0)
-		err = input_load(c->input, c->event, &profile, log, why);
+		err = input_load(&c->input, &profile, log, why);
 	if (err == 0)
 		err = check(c, &profile, why);
+	if (err == 0 && profile.scale > 1 && strcmp(c->sink->name, "folded") != 0)
+		log_warn(log, "%s: counts have fractions, so %s has all counts times %u",
+			c->input.path, c->sink->name, profile.scale);
 	if (err == 0)
 		err = c->part ? write_part(c, &profile, why)
 			      : output_write_profile(&c->out, c->sink, &c->options, &profile, why);

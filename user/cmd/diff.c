@@ -327,12 +327,28 @@ static int write_diff(struct diff *d, struct why *why)
 
 static int load_file(struct diff *d, struct side *side, struct why *why)
 {
-	int err = input_load(side->word, NULL, &side->profile, d->log, why);
+	struct input input = { .path = side->word };
+	int err = input_load(&input, &side->profile, d->log, why);
 
-	if (err == 0 && input_has_comm(&side->profile) &&
-		buf_puts(&side->by, sink_key_name(SINK_COMM)) < 0)
-		err = why_set(why, -ENOMEM, "out of memory");
-	return err;
+	if (err < 0)
+		return err;
+	for (uint32_t i = 0; i < input.by.by_len; i++)
+		buf_printf(&side->by, "%s%s", i > 0 ? "," : "", sink_key_name(input.by.by[i]));
+	return buf_err(&side->by) < 0 ? why_set(why, -ENOMEM, "out of memory") : 0;
+}
+
+/* Counts with fractions become whole numbers, of one size on both sides. */
+static void match_scales(struct diff *d)
+{
+	struct profile *a = &d->sides[0].profile, *b = &d->sides[1].profile;
+	uint32_t scale = a->scale > b->scale ? a->scale : b->scale;
+
+	if (scale > 1)
+		log_warn(
+			d->log, "counts have fractions, so all counts are written times %u", scale);
+	profile_set_scale(a, scale);
+	profile_set_scale(b, scale);
+	a->scale = b->scale = 1;
 }
 
 static int load(struct diff *d, struct side *side, struct why *why)
@@ -352,6 +368,8 @@ static int run(struct diff *d, struct why *why)
 		err = load(d, &d->sides[i], why);
 	if (err == 0)
 		err = choose_labels(d, why);
+	if (err == 0)
+		match_scales(d);
 	return err == 0 ? write_diff(d, why) : err;
 }
 

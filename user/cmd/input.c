@@ -9,11 +9,14 @@
 
 #include "base/buf.h"
 #include "base/fd.h"
+#include "base/own.h"
 #include "profile/folded_reader.h"
 #include "profile/perf_reader.h"
 #include "sink/decompress.h"
 
 #define INPUT_BYTES_MAX (4UL << 30) /* unpacked */
+#define PROBE_BYTES 65536           /* in which binary data has a zero byte */
+#define BAD_SHARE 100               /* one of so many lines may be left out */
 
 static int read_whole(const char *path, struct buf *out)
 {
@@ -34,24 +37,76 @@ static int fail(const char *path, int err, struct why *why)
 	return why_set(why, err, "cannot read %s: %s", name, err_text(err));
 }
 
-static int read_folded(const char *path, const struct buf *text, struct profile *out,
-	struct log *log, struct why *why)
+/* Names a format that people take for one of ours, and the remedy. */
+static const char *binary_format(struct bytes text)
 {
+	static const struct {
+		const char *magic;
+		size_t at;
+		const char *words;
+	} formats[] = {
+		{ "PK\003\004", 0, "a zip archive: extract it, and convert a file of it" },
+		{ "ustar", 257, "a tar archive: extract it, and convert a file of it" },
+		{ "\177ELF", 0, "an ELF file, no profile" },
+		{ "PERFILE2", 0, "perf's own data: convert the output of `perf script -i FILE`" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(formats); i++) {
+		size_t len = strlen(formats[i].magic);
+
+		if (text.len >= formats[i].at + len &&
+			memcmp(text.data + formats[i].at, formats[i].magic, len) == 0)
+			return formats[i].words;
+	}
+	return memchr(text.data, 0, text.len < PROBE_BYTES ? text.len : PROBE_BYTES)
+		? "binary data of an unknown format: give folded stacks or perf text"
+		: NULL;
+}
+
+/* Lines that cannot be read are left out with a warning, if they are few. */
+static int judge_lines(const char *path, const char *want, uint64_t bad, uint64_t bad_at,
+	uint64_t lines, struct log *log, struct why *why)
+{
+	if (bad > lines / BAD_SHARE)
+		return why_set(why, -EBADMSG,
+			"%s: not a supported profile: %llu of %llu lines are not %s, the first is "
+			"line %llu; remove them if the others are right",
+			path, (unsigned long long)bad, (unsigned long long)lines, want,
+			(unsigned long long)bad_at);
+	if (bad > 0)
+		log_warn(log, "%s: skipped %llu lines that are not %s, the first is line %llu",
+			path, (unsigned long long)bad, want, (unsigned long long)bad_at);
+	return 0;
+}
+
+static int read_folded(struct input *input, struct bytes text, struct profile *out, struct log *log,
+	struct why *why)
+{
+	const char *path = input->path;
 	struct folded_counts counts;
-	int err =
-		folded_read((struct bytes){ (const uint8_t *)text->data, text->len }, out, &counts);
+	int err = folded_read(text, out, &counts);
 
 	if (err < 0)
 		return fail(path, err, why);
-	if (counts.lines == 0 && counts.bad > 0)
+	err = judge_lines(path, "folded stacks (`frame;frame COUNT`)", counts.bad, counts.bad_at,
+		counts.lines + counts.bad, log, why);
+	if (err < 0)
+		return err;
+	if (counts.pairs > 0 && counts.pairs == counts.lines)
 		return why_set(why, -EBADMSG,
-			"%s: not a supported profile: line %llu is not `frame;frame COUNT`", path,
-			(unsigned long long)counts.bad_at);
-	if (counts.bad > 0)
+			"%s: line %llu has two counts, as the output of `stoker diff` has: give "
+			"`stoker diff` the two profiles that were compared",
+			path, (unsigned long long)counts.pairs_at);
+	if (counts.pairs > 0)
 		log_warn(log,
-			"%s: skipped %llu lines that are not folded stacks, the first is line %llu",
-			path, (unsigned long long)counts.bad, (unsigned long long)counts.bad_at);
-	return 0;
+			"%s: %llu lines end with two numbers, the first is line %llu: only the "
+			"last number is the count, the other is part of the name",
+			path, (unsigned long long)counts.pairs,
+			(unsigned long long)counts.pairs_at);
+	if (counts.rounded > 0)
+		log_warn(log, "%s: %llu counts are rounded to %d digits after the point", path,
+			(unsigned long long)counts.rounded, FOLDED_DIGITS_MAX);
+	return sink_parse_by(counts.labels, &input->by, why);
 }
 
 /* cycles (111 samples), ...: all events but the wanted one, which may be NULL. */
@@ -101,49 +156,56 @@ static int report_events(const char *path, const char *event, const struct perf_
 	return 0;
 }
 
-static int read_perf(const char *path, const char *event, struct bytes text, struct profile *out,
-	struct log *log, struct why *why)
-{
-	struct perf_counts counts;
-	int err = perf_read(text, event, out, &counts);
-
-	if (err < 0)
-		return fail(path, err, why);
-	if (counts.bad > 0)
-		log_warn(log,
-			"%s: skipped %llu lines that are neither samples nor frames, the first is "
-			"line %llu",
-			path, (unsigned long long)counts.bad, (unsigned long long)counts.bad_at);
-	if (out->ticks_dropped > 0)
-		log_warn(log, "%s: of %llu samples only the first %u have their times", path,
-			(unsigned long long)counts.samples, PROFILE_TICKS_MAX);
-	return report_events(path, event, &counts, log, why);
-}
-
-int input_load(
-	const char *path, const char *event, struct profile *out, struct log *log, struct why *why)
-{
-	_cleanup_(buf_done) struct buf packed = BUF_INIT;
-	_cleanup_(buf_done) struct buf text = BUF_INIT;
-	struct bytes bytes;
-	int err = read_whole(path, &packed);
-
-	if (err == 0)
-		err = decompress((struct bytes){ (const uint8_t *)packed.data, packed.len },
-			INPUT_BYTES_MAX, &text);
-	if (err < 0)
-		return fail(path, err, why);
-	bytes = (struct bytes){ (const uint8_t *)text.data, text.len };
-	if (perf_looks_like(bytes))
-		return read_perf(path, event, bytes, out, log, why);
-	return event ? why_set(why, -EINVAL, "-e: %s is no perf text and has no events", path)
-		     : read_folded(path, &text, out, log, why);
-}
-
-bool input_has_comm(const struct profile *profile)
+static bool has_comm(const struct profile *profile)
 {
 	vec_each (&profile->labels, labels)
 		if (labels->comm != 0)
 			return true;
 	return false;
+}
+
+static int read_perf(struct input *input, struct bytes text, struct profile *out, struct log *log,
+	struct why *why)
+{
+	struct perf_counts counts;
+	int err = perf_read(text, input->event, out, &counts);
+
+	if (err < 0)
+		return fail(input->path, err, why);
+	err = judge_lines(input->path, "samples or frames of perf text", counts.bad, counts.bad_at,
+		counts.lines, log, why);
+	if (err < 0)
+		return err;
+	if (out->ticks_dropped > 0)
+		log_warn(log, "%s: of %llu samples only the first %u have their times", input->path,
+			(unsigned long long)counts.samples, PROFILE_TICKS_MAX);
+	if (has_comm(out))
+		input->by.by[input->by.by_len++] = SINK_COMM;
+	return report_events(input->path, input->event, &counts, log, why);
+}
+
+int input_load(struct input *input, struct profile *out, struct log *log, struct why *why)
+{
+	_cleanup_(buf_done) struct buf packed = BUF_INIT;
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	const char *format;
+	struct bytes bytes;
+	int err = read_whole(input->path, &packed);
+
+	if (err == 0)
+		err = decompress((struct bytes){ (const uint8_t *)packed.data, packed.len },
+			INPUT_BYTES_MAX, &text);
+	if (err < 0)
+		return fail(input->path, err, why);
+	bytes = (struct bytes){ (const uint8_t *)buf_text(&text), text.len };
+	format = binary_format(bytes);
+	if (format)
+		return why_set(
+			why, -EBADMSG, "%s: not a supported profile but %s", input->path, format);
+	if (perf_looks_like(bytes))
+		return read_perf(input, bytes, out, log, why);
+	if (input->event)
+		return why_set(
+			why, -EINVAL, "-e: %s is no perf text and has no events", input->path);
+	return read_folded(input, bytes, out, log, why);
 }

@@ -7,14 +7,15 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "profile/profile.h"
+#include "sink/sink.h"
 
-/* path: "-" is stdin. The contents determine compression and format. event: the one to read of perf
- * text; NULL: its first. *out is fresh from profile_init. Samples of other events that are left
- * out, and lines that cannot be read, cause a warning. -EBADMSG with why: not a supported format,
- * or over 1 % of the lines cannot be read; -EINVAL with why: no such event; other -errno with why.
- */
-int input_load(
-	const char *path, const char *event, struct profile *out, struct log *log, struct why *why);
-/* Does any sample have a command's name? Folded text has none: there the name is a frame like
- * others. */
-bool input_has_comm(const struct profile *profile);
+struct input {
+	const char *path;       /* "-" is stdin; the contents determine compression and format */
+	const char *event;      /* the one to read of perf text; NULL: its first */
+	struct sink_options by; /* result: the labels that the file names; .by and .by_len alone */
+};
+
+/* *out is fresh from profile_init. Warns of samples of other events, which are left out, and of
+ * lines that cannot be read. -EBADMSG with why: no supported format, or over 1 % of the lines
+ * cannot be read; -EINVAL with why: no such event; other -errno with why. */
+int input_load(struct input *input, struct profile *out, struct log *log, struct why *why);

@@ -27,6 +27,7 @@ enum {
 	OPT_JIT_TIERS,
 	OPT_JIT,
 	OPT_NO_PERIOD,
+	OPT_LABELS,
 	OPT_BUNDLE,
 };
 
@@ -66,6 +67,9 @@ static const struct option_row rows[] = {
 		"servers of debug files; default DEBUGINFOD_URLS; \"\" for\nnone" },
 	{ OPT_NO_PERIOD, "no-period", NULL,
 		"perf format: samples without period, for readers that\nwould multiply by it" },
+	{ OPT_LABELS, "labels", NULL,
+		"folded format: a first line names the KEYS of --by, so\nthat stoker reads them "
+		"as labels" },
 	{ OPT_NO_DEMANGLE, "no-demangle", NULL, "keep mangled names" },
 	{ 'q', "quiet", NULL, "errors and warnings only" },
 	{ 'h', "help", NULL, "print this help" },
@@ -196,6 +200,7 @@ static int take_flag(struct record_options *o, int id)
 	o->lines |= id == OPT_INLINE;
 	o->jit |= id == OPT_JIT;
 	o->sink.no_period |= id == OPT_NO_PERIOD;
+	o->sink.label_line |= id == OPT_LABELS;
 	o->quiet |= id == 'q';
 	o->help |= id == 'h';
 	return 0;

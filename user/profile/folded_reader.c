@@ -1,19 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* profile/folded_reader.c - parses line by line. Malformed lines are skipped and counted, because
- * other programs' output may be mixed in. */
+/* profile/folded_reader.c - parses line by line, twice: the longest fraction of the first pass
+ * gives the scale of the second, so that all counts are whole numbers. Malformed lines are skipped
+ * and counted, because other programs' output may be mixed in. */
 #include "profile/folded_reader.h"
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "profile/words.h"
 
 #define COUNT_MAX (1ULL << 53) /* what every format that we write can hold exactly */
 
+struct key {
+	const char *name;
+	size_t text, number; /* offset of one of them in struct profile_labels */
+};
+
 struct folded_reader {
 	struct profile *out;
-	uint32_t labels;                        /* of all samples: nothing is known */
+	const struct key *keys[FOLDED_KEYS_MAX]; /* of the frames that are labels */
+	uint32_t keys_len;
 	uint64_t total;                         /* of the lines that were taken */
 	uint32_t root_first[FOLDED_FRAMES_MAX]; /* of the line */
 	uint32_t leaf_first[FOLDED_FRAMES_MAX];
@@ -35,37 +43,53 @@ static bool is_digit(uint8_t c)
 	return c >= '0' && c <= '9';
 }
 
-/* Digits, and a fraction at most. */
-static bool read_count(struct bytes text, uint64_t *count)
+struct count {
+	uint64_t whole;
+	uint32_t millionths;
+	uint32_t digits; /* of the fraction, without zeros at its end */
+	bool rounded;
+};
+
+static bool read_fraction(struct cursor *c, struct count *count)
 {
-	struct cursor c = cursor_init(text.data, text.len);
-	bool dot = false;
-	uint64_t value = 0;
-	size_t digits = 0;
+	uint32_t unit = 1000000;
+	bool up = false;
 
-	for (; cursor_left(&c) > 0; digits++) {
-		uint8_t digit = cursor_u8(&c);
-
-		dot = digit == '.';
-		if (dot)
-			break;
-		if (!is_digit(digit) || value >= COUNT_MAX / 10)
-			return false;
-		value = value * 10 + (uint64_t)(digit - '0');
-	}
-	for (bool first = true; dot && cursor_left(&c) > 0; first = false) {
-		uint8_t digit = cursor_u8(&c);
+	for (uint32_t i = 1; cursor_left(c) > 0; i++) {
+		uint8_t digit = cursor_u8(c);
 
 		if (!is_digit(digit))
 			return false;
-		value += first && digit >= '5';
+		unit /= 10;
+		count->millionths += (uint32_t)(digit - '0') * unit;
+		if (digit != '0' && i <= FOLDED_DIGITS_MAX)
+			count->digits = i;
+		up |= i == FOLDED_DIGITS_MAX + 1 && digit >= '5';
+		count->rounded |= i > FOLDED_DIGITS_MAX && digit != '0';
 	}
-	*count = value;
-	return digits > 0;
+	if (count->rounded)
+		count->digits = FOLDED_DIGITS_MAX;
+	count->millionths += up;
+	if (count->millionths == 1000000) {
+		count->millionths = 0;
+		count->whole++;
+	}
+	return true;
+}
+
+/* Digits, and a fraction at most. */
+static bool read_count(struct bytes text, struct count *count)
+{
+	struct cursor c = cursor_init(text.data, text.len);
+
+	*count = (struct count){ 0 };
+	if (!words_number(&c, &count->whole) || count->whole > COUNT_MAX)
+		return false;
+	return cursor_left(&c) == 0 || (cursor_u8(&c) == '.' && read_fraction(&c, count));
 }
 
 /* `STACK COUNT` at its last blank. */
-static bool split_line(struct bytes line, struct bytes *stack, uint64_t *count)
+static bool split_line(struct bytes line, struct bytes *stack, struct count *count)
 {
 	const uint8_t *blank = memrchr(line.data, ' ', line.len);
 
@@ -136,25 +160,133 @@ int folded_reader_add(struct folded_reader *r, struct bytes stack, uint32_t labe
 	return err == 0 && count > 0 ? profile_add(r->out, id, labels, count) : err;
 }
 
-static bool is_blank(struct bytes line)
+/* ---- labels -----------------------------------------------------------------------------------
+ */
+
+#define TEXT(name, field)                                       \
+	{                                                       \
+		name, offsetof(struct profile_labels, field), 0 \
+	}
+#define NUMBER(name, field)                                     \
+	{                                                       \
+		name, 0, offsetof(struct profile_labels, field) \
+	}
+
+static const struct key known_keys[FOLDED_KEYS_MAX] = {
+	TEXT("container", container),
+	TEXT("pod", pod),
+	TEXT("namespace", namespace_),
+	TEXT("image", image),
+	TEXT("unit", unit),
+	TEXT("comm", comm),
+	NUMBER("pid", pid),
+	NUMBER("tid", tid),
+	NUMBER("cpu", cpu),
+};
+
+static bool add_key(struct folded_reader *r, struct bytes name)
 {
-	for (size_t i = 0; i < line.len; i++)
-		if (line.data[i] != ' ' && line.data[i] != '\t')
+	for (uint32_t i = 0; r->keys_len < FOLDED_KEYS_MAX && i < FOLDED_KEYS_MAX; i++) {
+		if (words_is(name, known_keys[i].name)) {
+			r->keys[r->keys_len++] = &known_keys[i];
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Is the line the one that names the labels? */
+static bool take_keys(struct folded_reader *r, struct bytes line, struct folded_counts *counts)
+{
+	struct cursor c = cursor_init(line.data, line.len);
+	struct bytes keys;
+	struct cursor names;
+
+	if (!words_begins(line, FOLDED_LABELS) || !words_ends(line, " 0"))
+		return false;
+	cursor_skip(&c, strlen(FOLDED_LABELS));
+	keys = take_until(&c, ' ');
+	names = cursor_init(keys.data, keys.len);
+	if (keys.len >= sizeof(counts->labels))
+		return false;
+	while (cursor_left(&names) > 0) {
+		if (!add_key(r, take_until(&names, ','))) {
+			r->keys_len = 0;
 			return false;
+		}
+	}
+	memcpy(counts->labels, keys.data, keys.len);
 	return true;
 }
 
-/* 1: taken; 0: no folded line. */
-static int take_line(struct folded_reader *r, struct bytes line)
+/* `?` is what folded text has for an unknown label. */
+static int set_label(struct folded_reader *r, const struct key *key, struct bytes value,
+	struct profile_labels *labels)
 {
+	struct cursor c = cursor_init(value.data, value.len);
+	char *field = (char *)labels + (key->number ? key->number : key->text);
+	uint64_t number;
+
+	if (words_is(value, "?"))
+		return 0;
+	if (!key->number)
+		return strtab_put(&r->out->strings, (const char *)value.data, value.len,
+			(uint32_t *)(void *)field);
+	if (words_number(&c, &number) && cursor_left(&c) == 0 && number <= INT32_MAX)
+		*(int32_t *)(void *)field = (int32_t)number;
+	return 0;
+}
+
+/* Takes the frames that are labels from the stack. -E2BIG: there are fewer. */
+static int take_labels(struct folded_reader *r, struct bytes *stack, uint32_t *id)
+{
+	struct profile_labels labels = { .pid = -1, .tid = -1, .cpu = -1 };
+	struct cursor c = cursor_init(stack->data, stack->len);
+	int err = 0;
+
+	for (uint32_t i = 0; err == 0 && i < r->keys_len; i++)
+		err = cursor_left(&c) == 0 ? -E2BIG
+					   : set_label(r, r->keys[i], take_until(&c, ';'), &labels);
+	*stack = cursor_bytes(&c, cursor_left(&c));
+	return err < 0 ? err : profile_labels(r->out, &labels, id);
+}
+
+/* ---- lines ------------------------------------------------------------------------------------
+ */
+
+static bool is_skipped(struct bytes line)
+{
+	struct count count;
 	struct bytes stack;
-	uint64_t count;
+	size_t i = 0;
+
+	while (i < line.len && words_is_blank(line.data[i]))
+		i++;
+	if (i == line.len)
+		return true;
+	return line.data[0] == '#' &&
+		(line.len == 1 || line.data[1] == ' ' || !split_line(line, &stack, &count));
+}
+
+/* 1: taken; 0: no folded line. */
+static int take_line(struct folded_reader *r, struct bytes line, struct folded_counts *counts)
+{
+	struct bytes stack, again;
+	struct count count, before;
+	uint32_t labels;
+	uint64_t value;
 	int err;
 
-	if (!split_line(line, &stack, &count) || count > COUNT_MAX - r->total)
+	if (!split_line(line, &stack, &count))
 		return 0;
-	err = folded_reader_add(r, stack, r->labels, count);
-	r->total += err == 0 ? count : 0;
+	value = count.whole * r->out->scale + count.millionths / (1000000 / r->out->scale);
+	if (count.whole > COUNT_MAX / r->out->scale || value > COUNT_MAX - r->total)
+		return 0;
+	counts->rounded += count.rounded;
+	counts->pairs += split_line(stack, &again, &before);
+	err = take_labels(r, &stack, &labels);
+	err = err < 0 ? err : folded_reader_add(r, stack, labels, value);
+	r->total += err == 0 ? value : 0;
 	return err == -E2BIG ? 0 : err < 0 ? err : 1;
 }
 
@@ -164,19 +296,38 @@ static int take_lines(struct folded_reader *r, struct cursor *c, struct folded_c
 		struct bytes line = words_line(c);
 		int taken;
 
-		if (is_blank(line) || line.data[0] == '#') {
+		if ((number == 1 && take_keys(r, line, counts)) || is_skipped(line)) {
 			counts->skipped++;
 			continue;
 		}
-		taken = take_line(r, line);
+		taken = take_line(r, line, counts);
 		if (taken < 0)
 			return taken;
 		counts->lines += taken == 1;
 		counts->bad += taken == 0;
 		if (taken == 0 && counts->bad == 1)
 			counts->bad_at = number;
+		if (counts->pairs > 0 && counts->pairs_at == 0)
+			counts->pairs_at = number;
 	}
 	return 0;
+}
+
+/* Of the longest fraction. */
+static uint32_t find_scale(struct cursor c)
+{
+	uint32_t digits = 0, scale = 1;
+
+	while (cursor_left(&c) > 0) {
+		struct bytes line = words_line(&c), stack;
+		struct count count;
+
+		if (!is_skipped(line) && split_line(line, &stack, &count) && count.digits > digits)
+			digits = count.digits;
+	}
+	while (digits-- > 0)
+		scale *= 10;
+	return scale;
 }
 
 int folded_reader_new(struct profile *out, struct folded_reader **reader)
@@ -204,9 +355,8 @@ int folded_read(struct bytes text, struct profile *out, struct folded_counts *co
 	*counts = (struct folded_counts){ 0 };
 	if (err < 0)
 		return err;
-	err = profile_labels(
-		out, &(struct profile_labels){ .pid = -1, .tid = -1, .cpu = -1 }, &r->labels);
-	err = err < 0 ? err : take_lines(r, &c, counts);
+	profile_set_scale(out, find_scale(c));
+	err = take_lines(r, &c, counts);
 	folded_reader_free(r);
 	return err;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* profile/folded_reader.h - reads folded stacks of stoker or other tools into a profile. A line is
  * `frame;frame;frame COUNT`, root first. The suffixes _[k], _[j] and _[i] give a frame's kind.
- * Frames of --by cannot be recognised and stay ordinary frames. */
+ * Frames of --by are labels if the first line is `# stoker labels: KEYS 0`, and ordinary frames
+ * otherwise. Other tools read that line as a stack of no samples. */
 #pragma once
 
 #include <stddef.h>
@@ -11,14 +12,21 @@
 #include "profile/profile.h"
 
 #define FOLDED_FRAMES_MAX 4096 /* of one stack */
+#define FOLDED_DIGITS_MAX 6    /* of a fraction */
+#define FOLDED_LABELS "# stoker labels: "
+#define FOLDED_KEYS_MAX 9
 
 struct folded_counts {
 	uint64_t lines; /* accepted */
-	/* Skipped: no count, over FOLDED_FRAMES_MAX frames, or the sum of all counts would exceed
-	 * 2^53, the limit of exact numbers in viewers. */
+	/* Skipped: no count, fewer frames than labels, over FOLDED_FRAMES_MAX frames, or the sum of
+	 * all counts would exceed 2^53, the limit of exact numbers in viewers. */
 	uint64_t bad;
 	uint64_t bad_at;  /* line number of the first, from 1 */
-	uint64_t skipped; /* blank, or comments that begin with # */
+	uint64_t skipped; /* blank, or comments: # and no stack with a count, or # and a blank */
+	uint64_t pairs; /* of lines: stacks that end with a number, as in BEFORE AFTER of a diff */
+	uint64_t pairs_at; /* line number of the first */
+	uint64_t rounded;  /* of lines: fractions of over FOLDED_DIGITS_MAX digits */
+	char labels[128];  /* container,comm: the KEYS; "": none */
 };
 
 /* Adds one stack, `frame;frame`, root first. labels: an id of out's. 0; -ENOMEM; -E2BIG: more than
@@ -29,5 +37,5 @@ void folded_reader_free(struct folded_reader *reader);
 int folded_reader_add(
 	struct folded_reader *reader, struct bytes stack, uint32_t labels, uint64_t count);
 
-/* Adds to out, which is empty or has other samples. Fractional counts are rounded. 0 or -ENOMEM. */
+/* Adds to out, which is empty. Fractions are kept: they give out its scale. 0 or -ENOMEM. */
 int folded_read(struct bytes text, struct profile *out, struct folded_counts *counts);

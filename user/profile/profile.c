@@ -4,14 +4,32 @@
  * contents never share one. */
 #include "profile/profile.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/own.h"
+
 int profile_init(struct profile *p)
 {
-	*p = (struct profile){ .value_type = "samples", .value_unit = "count" };
+	*p = (struct profile){ .value_type = "samples", .value_unit = "count", .scale = 1 };
 	return strtab_init(&p->strings);
+}
+
+void profile_set_scale(struct profile *p, uint32_t scale)
+{
+	static const char *const types[] = { "samples", "samples/10", "samples/100", "samples/1000",
+		"samples/10000", "samples/100000", "samples/1000000" };
+	uint32_t digits = 0;
+
+	assert(scale > 0 && scale % p->scale == 0);
+	vec_each (&p->samples, sample)
+		sample->value *= scale / p->scale;
+	for (uint32_t rest = scale; rest > 1 && digits + 1 < ARRAY_SIZE(types); rest /= 10)
+		digits++;
+	p->scale = scale;
+	p->value_type = types[digits];
 }
 
 void profile_done(struct profile *p)

@@ -77,6 +77,7 @@ struct profile {
 	uint64_t ticks_dropped;         /* ticks without time, over PROFILE_TICKS_MAX */
 	struct hash frame_index, stack_index, label_index, sample_index, object_index;
 	const char *value_type; /* "samples" */
+	uint32_t scale; /* values are counts times this, a power of ten: counts have fractions */
 	const char *value_unit; /* "count" */
 	uint32_t event;         /* strings: perf's name for what was sampled; "": a clock of ours */
 	uint64_t period_ns;     /* time that one sample represents; 0: unknown */
@@ -87,6 +88,8 @@ struct profile {
 
 int profile_init(struct profile *profile);
 void profile_done(struct profile *profile);
+/* scale: 1 to 1000000, a multiple of the present one. Values are multiplied as needed. */
+void profile_set_scale(struct profile *profile, uint32_t scale);
 
 /* These return 0 or -ENOMEM; the id is the last parameter. */
 int profile_string(struct profile *profile, const char *text, uint32_t *id);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sink/folded.c - `frame;frame;frame COUNT`, root first, as flamegraph.pl and speedscope read it.
- * Equal lines become one line and lines are sorted, so equal profiles are equal files. Names come
- * from strangers: ';' becomes ':', and control characters and bytes that are not UTF-8 become '?',
- * so a name cannot end its line or frame. */
+ * Equal lines become one line and lines are sorted, so equal profiles are equal files. No name can
+ * end its line or frame: ';' becomes ':', control characters and what is not UTF-8 become '?'. */
 #include "sink/sink.h"
 
 #include <errno.h>
@@ -13,6 +12,7 @@
 #include "base/own.h"
 #include "base/strtab.h"
 #include "base/utf8.h"
+#include "profile/folded_reader.h"
 
 struct line {
 	const char *text;
@@ -93,6 +93,26 @@ static int fold(const struct profile *p, const struct sink_options *options, str
 	return 0;
 }
 
+/* As a decimal fraction: the value is the count times the scale. */
+static void put_count(struct buf *out, const struct profile *p, const struct line *line)
+{
+	uint64_t rest = line->count % p->scale;
+
+	buf_printf(out, "%s %llu%s", line->text, (unsigned long long)(line->count / p->scale),
+		rest > 0 ? "." : "");
+	for (uint32_t unit = p->scale / 10; rest > 0; rest %= unit, unit /= 10)
+		buf_putc(out, (char)('0' + rest / unit));
+	buf_putc(out, '\n');
+}
+
+/* A stack of no samples for other readers (folded_reader.h). */
+static void put_labels(struct buf *out, const struct sink_options *o)
+{
+	for (uint32_t i = 0; i < o->by_len; i++)
+		buf_printf(out, "%s%s%s", i > 0 ? "," : FOLDED_LABELS, sink_key_name(o->by[i]),
+			i + 1 == o->by_len ? " 0\n" : "");
+}
+
 int folded_write(const struct profile *p, const struct sink_options *options, struct buf *out)
 {
 	_cleanup_(strtab_done) struct strtab texts = { 0 };
@@ -106,8 +126,10 @@ int folded_write(const struct profile *p, const struct sink_options *options, st
 		if (counts[id] > 0)
 			lines[len++] = (struct line){ strtab_get(&texts, id), counts[id] };
 	qsort(lines, len, sizeof(*lines), by_text);
+	if (options->label_line && options->by_len > 0)
+		put_labels(out, options);
 	for (size_t i = 0; i < len; i++)
-		buf_printf(out, "%s %llu\n", lines[i].text, (unsigned long long)lines[i].count);
+		put_count(out, p, &lines[i]);
 	return buf_err(out);
 }
 

@@ -28,7 +28,8 @@ enum sink_key {
 struct sink_options {
 	enum sink_key by[SINK_KEYS]; /* the leading frames of a folded stack, in order */
 	uint32_t by_len;
-	bool no_period; /* of perf text: lines without the weight of a sample */
+	bool no_period;  /* of perf text: lines without the weight of a sample */
+	bool label_line; /* of folded text: a first line that names the keys of by */
 };
 
 /* The data that a format needs. A capture does not record what no format needs. */
