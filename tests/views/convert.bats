@@ -108,3 +108,17 @@ sample() {
 	sed -nE 's/^(.*)[[:space:]]([0-9]+)$/\2/p' a.folded | diff <(printf '%s\n' 0 1) -
 	head -n 1 a.folded | grep -q '^# '
 }
+
+@test "a CPU that is not known stays unknown, and in an archive for PerfView its thread stands for it" {
+	printf 'a 1/%s %s1.5: x: \n\t1 f (m)\n\n' 7 '' 8 '' 9 '[002] ' >a.txt
+	"$stoker" convert a.txt -f perf 2>said | grep '^a' >heads
+	diff heads - <<-'EOF'
+		a  1/9 [002] 1.500000000: x: 
+		a  1/7 1.500000000: x: 
+		a  1/8 1.500000000: x: 
+	EOF
+	[ ! -s said ]
+	"$stoker" convert a.txt -o a.trace.zip 2>said
+	grep -q 'each of their threads stands for a CPU, numbered 100000' said
+	[ "$(unzip -p a.trace.zip '*.data.txt' | grep -o '\[[0-9]*\]' | tr '\n' ' ')" = '[002] [100007] [100008] ' ]
+}

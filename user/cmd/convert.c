@@ -159,6 +159,14 @@ static int check(struct convert *c, const struct profile *p, struct why *why)
 	return 0;
 }
 
+static bool lacks_cpus(const struct profile *p)
+{
+	vec_each (&p->ticks, tick)
+		if (tick->cpu == PROFILE_NO_CPU)
+			return true;
+	return false;
+}
+
 static int write_part(struct convert *c, const struct profile *p, struct why *why)
 {
 	_cleanup_(profile_done) struct profile part = { 0 };
@@ -181,6 +189,11 @@ static int run(struct convert *c, struct log *log, struct why *why)
 		err = input_load(&c->input, &profile, log, why);
 	if (err == 0)
 		err = check(c, &profile, why);
+	if (err == 0 && strcmp(c->sink->name, "perfview") == 0 && lacks_cpus(&profile))
+		log_warn(log,
+			"%s has samples without a CPU: PerfView needs one, so each of their "
+			"threads stands for a CPU, numbered %u + its id",
+			c->input.path, SINK_THREAD_CPU);
 	if (err == 0 && profile.scale > 1 && strcmp(c->sink->name, "folded") != 0)
 		log_warn(log, "%s: counts have fractions, so %s has all counts times %u",
 			c->input.path, c->sink->name, profile.scale);

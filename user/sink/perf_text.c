@@ -178,6 +178,19 @@ static void put_who(struct perf_text *t, struct perf_lines *lines, uint32_t labe
 	buf_puts(out, strtab_get(&lines->texts, lines->labels[labels]));
 }
 
+/* An unknown CPU is left out; or the thread stands for it, above the numbers of real CPUs. */
+static void put_cpu(const struct perf_text *t, const struct profile *p,
+	const struct profile_tick *tick, struct buf *out)
+{
+	const struct profile_labels *l = &p->labels.data[p->samples.data[tick->sample].labels];
+	int32_t tid = l->tid < 0 ? l->pid : l->tid;
+
+	if (tick->cpu != PROFILE_NO_CPU)
+		buf_printf(out, " [%03u]", tick->cpu);
+	else if (t->options->thread_cpus)
+		buf_printf(out, " [%u]", SINK_THREAD_CPU + (tid < 0 ? 0 : (uint32_t)tid));
+}
+
 static void put_tick(struct perf_text *t, struct perf_lines *lines, const struct profile_tick *tick,
 	struct buf *out)
 {
@@ -185,8 +198,8 @@ static void put_tick(struct perf_text *t, struct perf_lines *lines, const struct
 	const struct profile_sample *sample = &p->samples.data[tick->sample];
 
 	put_who(t, lines, sample->labels, out);
-	buf_printf(out, " [%03u] %llu.%09llu: ", tick->cpu == PROFILE_NO_CPU ? 0 : tick->cpu,
-		(unsigned long long)(tick->time_ns / NSEC_PER_SEC),
+	put_cpu(t, p, tick, out);
+	buf_printf(out, " %llu.%09llu: ", (unsigned long long)(tick->time_ns / NSEC_PER_SEC),
 		(unsigned long long)(tick->time_ns % NSEC_PER_SEC));
 	if (p->period_ns > 0 && !t->options->no_period)
 		buf_printf(out, "  %llu ", (unsigned long long)p->period_ns);

@@ -27,6 +27,7 @@ struct method {
 struct perfview {
 	struct zip zip;
 	struct sink_out text; /* the perf text on its way into the archive */
+	struct sink_options options; /* of that text */
 	void *perf;
 	struct sink_out *out; /* of the call */
 	bool begun;
@@ -62,7 +63,13 @@ static int view_open(const struct sink_options *options, void **state)
 {
 	struct perfview *w = calloc(1, sizeof(*w));
 
-	if (!w || strtab_init(&w->names) < 0 || perf_text_stream.open(options, &w->perf) < 0) {
+	if (!w)
+		return -ENOMEM;
+	/* PerfView weighs a sample by the time to the next one of its CPU: without a number, all
+	 * threads would share one. */
+	w->options = *options;
+	w->options.thread_cpus = true;
+	if (strtab_init(&w->names) < 0 || perf_text_stream.open(&w->options, &w->perf) < 0) {
 		view_free(w);
 		return -ENOMEM;
 	}

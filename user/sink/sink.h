@@ -25,11 +25,15 @@ enum sink_key {
 	SINK_KEYS,
 };
 
+#define SINK_THREAD_CPU 100000U /* no CPU has such a number */
+
 struct sink_options {
 	enum sink_key by[SINK_KEYS]; /* the leading frames of a folded stack, in order */
 	uint32_t by_len;
 	bool no_period;  /* of perf text: lines without the weight of a sample */
 	bool label_line; /* of folded text: a first line that names the keys of by */
+	/* Of perf text: an unknown CPU is SINK_THREAD_CPU + the thread's id, not left out. */
+	bool thread_cpus;
 };
 
 /* The data that a format needs. A capture does not record what no format needs. */
