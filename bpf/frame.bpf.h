@@ -52,8 +52,10 @@ enum landing {
 };
 
 #ifdef ARCH_DWARF_LR
+#include "bpf/trampoline_arm64.bpf.h"
 #include "bpf/uncovered_arm64.bpf.h"
 #else
+#include "bpf/trampoline_x86.bpf.h"
 #include "bpf/uncovered_x86.bpf.h"
 #endif
 
@@ -75,6 +77,8 @@ static __always_inline u32 walk_step(struct scratch *s, u64 offset)
 	split(SPLIT_READS);
 	if (rule && rule->cfa != CFA_NONE)
 		end = unwind_rule_step(&s->regs, &s->window, rule);
+	else if (s->at.kind == FRAME_ANON && trampoline_step(walk_of(s)))
+		end = END_NONE;
 	else
 		end = walk_step_without_rule(walk_of(s), covered);
 	if (end == END_UNSUPPORTED && rule && rule->cfa == CFA_GOROUTINE)
