@@ -24,6 +24,9 @@
 /* Pointer authentication may sign a return address; user addresses use the low 48 bits. */
 #define arch_code_address(addr) ((addr) & ((1ULL << 48) - 1))
 
+/* From sp after a return down to the sp at the function's entry: calls push nothing. */
+#define ARCH_RETURN_SLOT 0
+
 #ifdef __bpf__
 #define ARCH_PSTATE_MODE 0xf
 #define ARCH_PSTATE_COMPAT 0x10
@@ -39,6 +42,19 @@ static __always_inline bool arch_user_mode(const arch_user_regs *regs)
 static __always_inline bool arch_compat(const arch_user_regs *regs)
 {
 	return regs->pstate & ARCH_PSTATE_COMPAT;
+}
+
+/* The trampoline of return probes is one brk: it pushes nothing. */
+static __always_inline u32 arch_uprobe_pushed(u8 first, u64 offset)
+{
+	(void)first, (void)offset;
+	return 0;
+}
+
+static __always_inline bool arch_uprobe_answered(u8 first, u64 offset)
+{
+	(void)first, (void)offset;
+	return false;
 }
 
 /* volatile: see arch_x86.h. */

@@ -21,6 +21,9 @@
 /* Return addresses are not signed on x86-64. */
 #define arch_code_address(addr) (addr)
 
+/* From sp after a return down to the word of the stack that held the address. */
+#define ARCH_RETURN_SLOT 8
+
 #ifdef __bpf__
 #define ARCH_USER_CS_64 0x33
 #define ARCH_KERNEL_STACK_BYTES 16384
@@ -35,6 +38,24 @@ static __always_inline bool arch_user_mode(const arch_user_regs *regs)
 static __always_inline bool arch_compat(const arch_user_regs *regs)
 {
 	return regs->cs != ARCH_USER_CS_64;
+}
+
+/* The trampoline of return probes: int3, or since 6.11 (uretprobe_trampoline_entry)
+ *     push %rax; push %rcx; push %r11; mov $335,%rax; syscall; pop %r11; pop %rcx; ret
+ * By its first byte and the offset of pc: the number of words that it has pushed. */
+static __always_inline u32 arch_uprobe_pushed(u8 first, u64 offset)
+{
+	if (first != 0x50 || offset == 0)
+		return 0;
+	if (offset < 4)
+		return offset == 1 ? 1 : 2;
+	return offset < 15 ? 3 : offset < 16 ? 2 : 1;
+}
+
+/* After the system call: the address is in the word that was pushed first. */
+static __always_inline bool arch_uprobe_answered(u8 first, u64 offset)
+{
+	return first == 0x50 && offset >= 13;
 }
 
 /* Copies all general registers by DWARF number. volatile: the compiler must not merge these loads

@@ -11,6 +11,7 @@
  *     mapping_find(s, pc)                 END_NONE and s->at, or the reason
  *     rule_find(s, offset, &rule)         END_NONE and the rule at this offset of s->at's file,
  *                                         NULL outside functions; END_NO_TABLE
+ *     walk_unprobe(s)                     puts a return address back that a uprobe replaced
  *     start_stack_of(s)                   sp at the process's entry point
  *     thread_base_of(s)                   address of the thread's own data, x86-64; 0: unknown */
 #pragma once
@@ -111,6 +112,7 @@ WALK_GLOBAL int walk_frame(u64 walk)
 
 	if (!s)
 		return 1;
+	walk_unprobe(s);
 	pc = s->regs.pc - !s->regs.exact;
 	split(SPLIT_MAPPING);
 	end = mapping_find(s, pc);

@@ -272,6 +272,8 @@ static __always_inline int hold(struct scratch *s)
 	if (bytes == 0)
 		return -1;
 	deferred->stack_bytes = bytes;
+	if (s->uprobe_returns)
+		uprobe_mend_copy(s->regs.sp, bytes);
 	if (emit_stack(s, &s->kernel.head, s->kernel_hash, s->kernel_below_leaf,
 		    STACK_KERNEL_FRAMES_MAX, END_NONE))
 		return -1;

@@ -60,6 +60,8 @@ struct scratch {
 	u64 searched;                      /* result of stack_word */
 	struct unwind_place stepped;       /* start of the latest step */
 	u32 landing;                       /* enum landing */
+	struct uprobe_task *utask;         /* NULL: the task met no uprobe */
+	u64 uprobe_returns, uprobe_area;   /* first struct return_instance; start of [uprobes] */
 	u32 deferred_second, deferred_len; /* number of deferred samples in this second */
 	u64 user_hash;
 	u64 kernel_hash;

@@ -7,6 +7,7 @@
 #include "bpf/mapping.bpf.h"
 #include "bpf/regs.bpf.h"
 #include "bpf/split.bpf.h"
+#include "bpf/trampoline.bpf.h"
 #include "bpf/unwind_maps.bpf.h"
 #include "bpf/frame.bpf.h"
 
@@ -34,6 +35,7 @@ static __always_inline void walk_user(
 	s->end = regs_user(ctx, task, &s->saved, &s->regs);
 	if (s->end == END_NONE) {
 		mappings_check(s, task, mm);
+		uprobe_begin(s, task);
 		walk_frames(s);
 	}
 	split(SPLIT_HASH);

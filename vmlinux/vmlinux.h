@@ -158,6 +158,35 @@ struct task_struct {
 	struct pid *thread_pid;
 } CORE;
 
+/* With CONFIG_UPROBES. */
+struct return_instance {
+	unsigned long stack;
+	unsigned long orig_ret_vaddr;
+	struct return_instance *next;
+} CORE;
+
+struct uprobe_task {
+	struct return_instance *return_instances;
+	unsigned long vaddr;
+	unsigned long xol_vaddr;
+} CORE;
+
+struct task_struct___uprobes {
+	struct uprobe_task *utask;
+} CORE;
+
+struct xol_area {
+	unsigned long vaddr;
+} CORE;
+
+struct uprobes_state {
+	struct xol_area *xol_area;
+} CORE;
+
+struct mm_struct___uprobes {
+	struct uprobes_state uprobes_state;
+} CORE;
+
 struct ns_common {
 	unsigned int inum;
 } CORE;

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# Stacks through code that no file has and no table describes: what CPython generates for perf.
+# Stacks through code that no file has and no table describes: what CPython generates for perf, and
+# what the kernel puts in the place of a return address.
 # seconds: 20
 
 load lib
@@ -16,4 +17,18 @@ complete_percent() {
 	hottest "$tmp/f"
 	between "$(folded_share "$tmp/f" ';main;\[anon\][^;]*_\[j\];evaluate(;|$)')" 95 100 'under main'
 	between "$(complete_percent "$tmp/s")" 99 100 'complete'
+}
+
+@test "functions whose returns are probed keep their callers" {
+	[ -r /sys/bus/event_source/devices/uprobe/type ] || skip 'this kernel has no uprobes'
+	start "$(target uprobed)" 60
+	wait_until 10 grep -q ready "$out"
+	record_cpu 2 "$pid" -F 499 -o "$tmp/f" --stats "$tmp/s"
+	need_tables "$tmp/s"
+	hottest "$tmp/f"
+	between "$(folded_share "$tmp/f" ';main;probed_outer;between;probed_inner(;|$)')" 80 100 \
+		'in the inner function'
+	between "$(folded_count "$tmp/f" '\[anon\]')" 0 0 'samples in a copied instruction'
+	# The kernel replaces an address shortly before it puts the true one into its list.
+	between "$(complete_percent "$tmp/s")" 98 100 'complete'
 }

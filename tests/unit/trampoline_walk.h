@@ -94,6 +94,7 @@ static u32 rule_find(struct scratch *s, u64 offset, struct unwind_rule **rule)
 
 #define start_stack_of(s) 0ULL
 #define thread_base_of(s) 0ULL
+#define walk_unprobe(s) ((void)(s))
 
 #include "bpf/frame.bpf.h"
 

@@ -47,6 +47,12 @@ static u64 walk_of(const struct scratch *s)
 	return (u64)(uintptr_t)s;
 }
 
+/* BPF did so in its copy of the stack. */
+static void walk_unprobe(struct scratch *s)
+{
+	(void)s;
+}
+
 static u64 start_stack_of(const struct scratch *s)
 {
 	return s->deferred->start_stack;

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/* bpf/trampoline.bpf.h - undoes for the walk what uprobes, whoever set them, do to a task.
+ * A return probe replaces a function's return address by the address of a trampoline in the mapping
+ * [uprobes]; the kernel keeps the true one in a list of the task, innermost first. A probed
+ * instruction that cannot be emulated runs in a copy, in a slot of the same mapping.
+ * The task is the current one, so its list changes only if a tick interrupts the kernel there: the
+ * walk then ends at the trampoline, as it does if no entry of the list fits. */
+#pragma once
+
+#include "bpf/shim.h"
+#include "bpf/abi.h"
+#include "bpf/sample_maps.bpf.h"
+#include "bpf/unwind.bpf.h"
+
+#define UPROBE_RETURNS_MAX 64 /* the kernel's limit for a task */
+#define UPROBE_SLOT_BYTES 128
+
+/* Puts the true return address into s->regs.pc if an entry of the list belongs to the word of the
+ * stack at `slot`. 1: none does. Not static, so that the verifier checks it once. */
+__noinline int uprobe_return_of(u64 slot)
+{
+	struct scratch *s = scratch_of(slot);
+	u64 at;
+
+	if (!s)
+		return 1;
+	at = s->uprobe_returns;
+	for (u32 i = 0; i < UPROBE_RETURNS_MAX && at; i++) {
+		struct return_instance *ri = (void *)at;
+
+		if (BPF_CORE_READ(ri, stack) == slot) {
+			s->regs.pc = BPF_CORE_READ(ri, orig_ret_vaddr);
+			return 0;
+		}
+		at = (u64)BPF_CORE_READ(ri, next);
+	}
+	return 1;
+}
+
+/* The walk came to a return address. Needed by bpf/frame.bpf.h. */
+static __always_inline void walk_unprobe(struct scratch *s)
+{
+	if (s->uprobe_returns && s->regs.pc == s->uprobe_area && !s->regs.exact)
+		uprobe_return_of(s->regs.sp - ARCH_RETURN_SLOT);
+}
+
+/* The tick interrupted the mapping [uprobes]: sets the registers to the place in the program. */
+__noinline int uprobe_leave(u64 walk)
+{
+	struct scratch *s = scratch_of(walk);
+	struct uprobe_task *utask;
+	u64 slot, offset, sp;
+	u8 first;
+
+	if (!s)
+		return 0;
+	utask = s->utask;
+	slot = BPF_CORE_READ(utask, xol_vaddr);
+	if (slot && s->regs.pc - slot < UPROBE_SLOT_BYTES) {
+		s->regs.pc += BPF_CORE_READ(utask, vaddr) - slot;
+		return 0;
+	}
+	offset = s->regs.pc - s->uprobe_area;
+	if (bpf_probe_read_user(&first, sizeof(first), (void *)s->uprobe_area))
+		return 0;
+	sp = s->regs.sp + 8 * arch_uprobe_pushed(first, offset);
+	if (uprobe_return_of(sp - ARCH_RETURN_SLOT)) {
+		/* In the system call, the saved sp is already the one of the caller. */
+		if (uprobe_return_of(s->regs.sp - ARCH_RETURN_SLOT) == 0)
+			return 0;
+		/* The kernel has taken the entry from the list, and put the address here. */
+		if (!arch_uprobe_answered(first, offset) ||
+			bpf_probe_read_user(&slot, sizeof(slot), (void *)(sp - 8)))
+			return 0;
+		s->regs.pc = slot;
+	}
+	s->regs.sp = sp;
+	return 0;
+}
+
+/* At the start of a walk, with the registers of the tick. */
+static __always_inline void uprobe_begin(struct scratch *s, struct task_struct *task)
+{
+	struct task_struct___uprobes *t = (void *)task;
+	struct mm_struct___uprobes *mm = (void *)s->mm;
+	struct uprobe_task *utask;
+
+	s->uprobe_returns = s->uprobe_area = 0;
+	if (!bpf_core_field_exists(t->utask))
+		return;
+	s->utask = utask = TASK_READ(t, utask);
+	if (!utask)
+		return;
+	s->uprobe_returns = (u64)BPF_CORE_READ(utask, return_instances);
+	s->uprobe_area = BPF_CORE_READ(mm, uprobes_state.xol_area, vaddr);
+	if (s->uprobe_area && s->regs.pc - s->uprobe_area < 1ULL << page_shift)
+		uprobe_leave(walk_of(s));
+}
+
+/* A deferred walk has a copy of the stack: the true return addresses go into the copy. Only for
+ * machines whose calls put them on the stack; elsewhere no word there is the trampoline's. */
+__noinline int uprobe_mend_copy(u64 sp, u64 bytes)
+{
+	struct scratch *s = scratch_of(sp);
+	u64 at;
+
+	if (!s)
+		return 0;
+	at = s->uprobe_returns;
+	for (u32 i = 0; i < UPROBE_RETURNS_MAX && at; i++) {
+		struct return_instance *ri = (void *)at;
+		u64 slot = BPF_CORE_READ(ri, stack) - sp;
+		u64 *word = (u64 *)(s->deferred.stack + (slot & (DEFERRED_STACK_BYTES - 8)));
+
+		if (slot < bytes && *word == s->uprobe_area)
+			*word = BPF_CORE_READ(ri, orig_ret_vaddr);
+		at = (u64)BPF_CORE_READ(ri, next);
+	}
+	return 0;
+}
