@@ -91,6 +91,58 @@ static __always_inline void mapping_set_object(struct mapping *m, struct object_
 	m->pages_len = object ? object->pages_len : 0;
 }
 
+/* ---- text that moved ------------------------------------------------------------------------
+ * A program may copy its text into anonymous memory and put that in the place of the file's
+ * mapping, for huge pages: Node's --use-largepages, iodlr, databases. Such memory belongs to the
+ * file if the mappings on both sides are of this one file, and it fills to the byte what lies in
+ * the file between them. A JIT's memory beside a library does not. */
+
+enum mapping_asker { ASKER_TICK, ASKER_SCAN };
+
+/* A mapping, as a number; 0: none. Not static, so that the verifier checks the search once. */
+__noinline u64 mapping_beside(u64 mm, u64 addr, u32 asker)
+{
+	u32 zero = 0;
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &zero);
+	struct scan_scratch *scan = bpf_map_lookup_elem(&scan_scratches, &zero);
+
+	if (!s || !scan)
+		return 0;
+	return (u64)vma_find(asker == ASKER_SCAN ? &scan->vma : &s->vma, (void *)mm, addr);
+}
+
+/* The file of a mapping; NULL for memory that only the kernel has a file for. */
+static __always_inline struct inode *mapping_inode(struct vm_area_struct *vma)
+{
+	struct inode *inode = BPF_CORE_READ(vma, vm_file, f_inode);
+
+	return inode && !vma_is_shared_memory(inode, BPF_CORE_READ(vma, vm_flags)) ? inode : NULL;
+}
+
+/* The mapping before start..end if the memory there is text of its file that moved, else NULL. */
+static __always_inline struct vm_area_struct *mapping_moved_from(
+	struct mm_struct *mm, u64 start, u64 end, u32 asker, u64 *file_offset)
+{
+	struct vm_area_struct *before = (void *)mapping_beside((u64)mm, start - 1, asker), *after;
+	struct inode *inode;
+	u64 offset;
+
+	if (!before || BPF_CORE_READ(before, vm_end) != start)
+		return NULL;
+	inode = mapping_inode(before);
+	if (!inode)
+		return NULL;
+	after = (void *)mapping_beside((u64)mm, end, asker);
+	if (!after || BPF_CORE_READ(after, vm_start) != end || mapping_inode(after) != inode)
+		return NULL;
+	offset = (BPF_CORE_READ(before, vm_pgoff) << page_shift) + start -
+		BPF_CORE_READ(before, vm_start);
+	if (BPF_CORE_READ(after, vm_pgoff) << page_shift != offset + end - start)
+		return NULL;
+	*file_offset = offset;
+	return before;
+}
+
 /* Reads the mapping of pc into *m. END_NONE or the reason. */
 static __always_inline u32 mapping_read(struct scratch *s, struct mapping *m, u64 pc)
 {
@@ -113,8 +165,12 @@ static __always_inline u32 mapping_read(struct scratch *s, struct mapping *m, u6
 	m->kind = FRAME_ANON;
 	m->object = 0;
 	m->table = TABLE_NONE;
-	inode = BPF_CORE_READ(vma, vm_file, f_inode);
-	if (inode && !vma_is_shared_memory(inode, flags)) {
+	inode = mapping_inode(vma);
+	if (!inode) {
+		vma = mapping_moved_from(mm, m->start, m->end, ASKER_TICK, &m->file_offset);
+		inode = vma ? mapping_inode(vma) : NULL;
+	}
+	if (inode) {
 		s->object_event.tgid = s->task.tgid;
 		s->object_event.start_ns = s->task.start_ns;
 		mapping_set_object(m,

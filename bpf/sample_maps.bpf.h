@@ -162,12 +162,17 @@ struct {
 } events SEC(".maps");
 
 /* Scratch of the scan, because a tick may interrupt it. One scan at a time. */
+struct scan_scratch {
+	struct event_object event;
+	struct vma_scratch vma;
+};
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, u32);
-	__type(value, struct event_object);
-} scan_event SEC(".maps");
+	__type(value, struct scan_scratch);
+} scan_scratches SEC(".maps");
 
 __u32 scan_counter = 0;
 

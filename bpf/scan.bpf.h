@@ -21,17 +21,24 @@ static __always_inline int scan_describe(
 	struct object_value *object;
 	struct inode *inode;
 	u32 zero = 0;
-	struct event_object *event = bpf_map_lookup_elem(&scan_event, &zero);
+	struct scan_scratch *scan = bpf_map_lookup_elem(&scan_scratches, &zero);
+	struct event_object *event;
 
-	if (!event || !(flags & VM_EXEC))
+	if (!scan || !(flags & VM_EXEC))
 		return 1;
+	event = &scan->event;
 	out->start = BPF_CORE_READ(vma, vm_start);
 	out->end = BPF_CORE_READ(vma, vm_end);
 	out->file_offset = (u64)BPF_CORE_READ(vma, vm_pgoff) << page_shift;
 	out->tgid = event->tgid = pidns_tgid(task);
 	out->object = 0;
-	inode = BPF_CORE_READ(vma, vm_file, f_inode);
-	if (inode && !vma_is_shared_memory(inode, flags)) {
+	inode = mapping_inode(vma);
+	if (!inode) {
+		vma = mapping_moved_from(BPF_CORE_READ(task, mm), out->start, out->end, ASKER_SCAN,
+			&out->file_offset);
+		inode = vma ? mapping_inode(vma) : NULL;
+	}
+	if (inode) {
 		event->start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
 		object = object_of(&ignored, event, vma, inode, &scan_counter, OBJECT_SCAN_FIRST,
 			objects_scan_max);

@@ -126,12 +126,13 @@ static __always_inline u64 vma_mtime_ns(struct inode *inode)
 }
 
 /* Shared memory without a path (memfd, /dev/zero, an unlinked /dev/shm file), mapped shared: JITs
- * put code there. A library in a memfd is mapped privately. */
+ * put code there. A library in a memfd is mapped privately. Anonymous huge pages (MAP_HUGETLB) are
+ * such a file for the kernel in private mappings, too. */
 static __always_inline bool vma_is_shared_memory(struct inode *inode, unsigned long vm_flags)
 {
 	unsigned long magic = BPF_CORE_READ(inode, i_sb, s_magic);
 
-	if (!(vm_flags & VM_MAYSHARE) || (magic != TMPFS_MAGIC && magic != HUGETLBFS_MAGIC))
+	if (magic != HUGETLBFS_MAGIC && (magic != TMPFS_MAGIC || !(vm_flags & VM_MAYSHARE)))
 		return false;
 	return BPF_CORE_READ(inode, i_nlink) == 0;
 }

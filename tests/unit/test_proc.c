@@ -159,6 +159,46 @@ static void code_of_jits_is_told_from_files(void **state)
 	}
 }
 
+#define FILE_MAPPING(start_, end_, offset_, ino_, dev_)                                    \
+	{                                                                                  \
+		.start = (start_), .end = (end_), .file_offset = (offset_), .ino = (ino_), \
+		.dev = (dev_)                                                              \
+	}
+
+static void text_that_moved_fills_what_is_missing_of_its_file(void **state)
+{
+	static const struct maps_entry code = {
+		.start = 0x3000, .end = 0x5000, .executable = true
+	};
+	static const struct {
+		const char *what;
+		bool moved;
+		struct maps_entry before, after;
+	} rows[] = {
+		{ "moved", true, FILE_MAPPING(0x1000, 0x3000, 0x7000, 9, 1),
+			FILE_MAPPING(0x5000, 0x6000, 0xb000, 9, 1) },
+		{ "too little", false, FILE_MAPPING(0x1000, 0x3000, 0x7000, 9, 1),
+			FILE_MAPPING(0x5000, 0x6000, 0xc000, 9, 1) },
+		{ "nothing is missing", false, FILE_MAPPING(0x1000, 0x3000, 0x7000, 9, 1),
+			FILE_MAPPING(0x5000, 0x6000, 0x9000, 9, 1) },
+		{ "a gap before", false, FILE_MAPPING(0x1000, 0x2000, 0x7000, 9, 1),
+			FILE_MAPPING(0x5000, 0x6000, 0xb000, 9, 1) },
+		{ "a gap after", false, FILE_MAPPING(0x1000, 0x3000, 0x7000, 9, 1),
+			FILE_MAPPING(0x6000, 0x7000, 0xc000, 9, 1) },
+		{ "another file", false, FILE_MAPPING(0x1000, 0x3000, 0x7000, 9, 1),
+			FILE_MAPPING(0x5000, 0x6000, 0xb000, 8, 1) },
+		{ "another device", false, FILE_MAPPING(0x1000, 0x3000, 0x7000, 9, 1),
+			FILE_MAPPING(0x5000, 0x6000, 0xb000, 9, 2) },
+		{ "no file", false, FILE_MAPPING(0x1000, 0x3000, 0, 0, 0),
+			FILE_MAPPING(0x5000, 0x6000, 0x4000, 0, 0) },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (maps_is_moved_text(&rows[i].before, &code, &rows[i].after) != rows[i].moved)
+			fail_msg("%s", rows[i].what);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -170,6 +210,7 @@ int main(void)
 		cmocka_unit_test(lines_that_are_none_are_counted),
 		cmocka_unit_test(a_process_of_very_many_mappings_is_read_in_no_time),
 		cmocka_unit_test(code_of_jits_is_told_from_files),
+		cmocka_unit_test(text_that_moved_fills_what_is_missing_of_its_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,6 +35,7 @@ struct patient {
 	int roots[2]; /* its own, and ours */
 	uint64_t files;
 	uint64_t anon_bytes;
+	struct maps_entry before, anon; /* anon is counted when the mapping after it is known */
 	uint64_t last_ino;
 	uint32_t last_dev;
 	bool answered; /* of the file that is asked about; the rest is its too */
@@ -168,16 +169,26 @@ static void judge_file(struct patient *p, const struct maps_entry *entry)
 	worker_client_drop(p->worker, p->files);
 }
 
+/* Text that moved belongs to its file, which is judged for other mappings. */
+static void count_anon(struct patient *p, const struct maps_entry *after)
+{
+	if (!maps_is_moved_text(&p->before, &p->anon, after))
+		p->anon_bytes += p->anon.end - p->anon.start;
+	p->anon.start = p->anon.end = 0;
+}
+
 static void on_mapping(void *ctx, const struct maps_entry *entry)
 {
 	struct patient *p = ctx;
 
-	if (!entry->executable)
-		return;
+	count_anon(p, entry);
 	if (maps_is_anon_code(entry)) {
-		p->anon_bytes += entry->end - entry->start;
+		p->anon = *entry;
 		return;
 	}
+	p->before = *entry;
+	if (!entry->executable)
+		return;
 	if (entry->ino == 0 || (entry->ino == p->last_ino && entry->dev == p->last_dev))
 		return;
 	p->last_ino = entry->ino;
@@ -235,6 +246,7 @@ static int examine(struct patient *p, struct why *why)
 	print_clean(p->status.name);
 	printf("), %u threads\n", p->status.threads);
 	maps_parse(maps.data, on_mapping, p);
+	count_anon(p, &(struct maps_entry){ 0 });
 	if (p->anon_bytes > 0)
 		judge_jit(p);
 	return 0;

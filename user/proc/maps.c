@@ -78,7 +78,19 @@ bool maps_is_anon_code(const struct maps_entry *entry)
 		return false;
 	if (entry->ino == 0)
 		return entry->path[0] != '[' || starts_with(entry->path, "[anon");
-	return entry->shared && deleted && deleted[strlen(" (deleted)")] == '\0' &&
+	if (!deleted || deleted[strlen(" (deleted)")] != '\0')
+		return false;
+	if (starts_with(entry->path, "/anon_hugepage"))
+		return true;
+	return entry->shared &&
 		(starts_with(entry->path, "/memfd:") || starts_with(entry->path, "/dev/zero") ||
 			starts_with(entry->path, "/SYSV") || starts_with(entry->path, "/dev/shm/"));
+}
+
+bool maps_is_moved_text(const struct maps_entry *before, const struct maps_entry *code,
+	const struct maps_entry *after)
+{
+	return before->ino != 0 && before->ino == after->ino && before->dev == after->dev &&
+		before->end == code->start && code->end == after->start &&
+		after->file_offset - before->file_offset == after->start - before->start;
 }

@@ -23,5 +23,10 @@ uint32_t maps_parse(
 	const char *text, void (*take)(void *ctx, const struct maps_entry *entry), void *ctx);
 
 /* Executable memory without a file that can be opened: anonymous, or shared without a path (memfd,
- * /dev/zero). JITs keep code there. Kernel mappings such as [vdso] do not count. */
+ * /dev/zero, huge pages). JITs keep code there. Kernel mappings such as [vdso] do not count. */
 bool maps_is_anon_code(const struct maps_entry *entry);
+
+/* Is anonymous code the text of a file, copied there by the program? As bpf/mapping.bpf.h decides
+ * it: the mappings before and after are of that file, and nothing of it is missing or twice. */
+bool maps_is_moved_text(const struct maps_entry *before, const struct maps_entry *code,
+	const struct maps_entry *after);
