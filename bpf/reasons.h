@@ -43,7 +43,7 @@
 	X(END_STACK_READ, "stack_read", "stack memory could not be read")             \
 	X(END_FP_CHAIN, "fp_chain", "the frame pointer does not lead up the stack")   \
 	X(END_NO_REGS, "no_regs", "the task has no saved user registers")             \
-	X(END_COMPAT, "compat", "a 32-bit process")                                   \
+	X(END_COMPAT, "compat", "32-bit code: only the leaf is known")                \
 	X(END_UNSUPPORTED, "unsupported", "an unsupported rule in the file's CFI")    \
 	X(END_REGISTER, "register", "a rule needs a register that only the leaf has") \
 	X(END_CFA, "cfa", "a rule does not lead up the stack")                        \

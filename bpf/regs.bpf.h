@@ -17,17 +17,15 @@ static __always_inline const void *regs_saved_at(struct task_struct *task)
 		bpf_core_type_size(struct pt_regs);
 }
 
-/* END_NONE and *out, or the reason. */
+/* END_NONE and *out, or the reason. END_COMPAT: 32-bit code, and *out has its place. */
 static __always_inline u32 regs_user(struct bpf_perf_event_data *ctx, struct task_struct *task,
 	arch_user_regs *scratch, struct unwind_regs *out)
 {
 	out->exact = 1;
 	if (arch_user_mode(&ctx->regs)) {
-		if (arch_compat(&ctx->regs))
-			return END_COMPAT;
 		arch_take(out, &ctx->regs);
 		asm volatile("" ::: "memory");
-		return END_NONE;
+		return arch_compat(&ctx->regs) ? END_COMPAT : END_NONE;
 	}
 	if (TASK_READ(task, flags) & PF_IO_WORKER)
 		return END_NO_REGS;
@@ -35,8 +33,6 @@ static __always_inline u32 regs_user(struct bpf_perf_event_data *ctx, struct tas
 		return END_NO_REGS;
 	if (!arch_user_mode(scratch))
 		return END_NO_REGS;
-	if (arch_compat(scratch))
-		return END_COMPAT;
 	arch_take(out, scratch);
-	return END_NONE;
+	return arch_compat(scratch) ? END_COMPAT : END_NONE;
 }

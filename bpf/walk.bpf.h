@@ -24,6 +24,28 @@ static __always_inline bool in_exec(struct task_struct *task)
 	return BPF_CORE_READ_BITFIELD_PROBED(t, in_execve);
 }
 
+#define NARROW_TASK_SIZE (1ULL << 32)
+
+/* Does the process have 32-bit pointers in 64-bit mode (x32)? Its stack is below 4 GiB, but so may
+ * that of other programs be. */
+static __always_inline bool is_narrow(const struct scratch *s)
+{
+	struct mm_struct *mm = s->mm;
+
+	return s->regs.sp < NARROW_TASK_SIZE && BPF_CORE_READ(mm, task_size) <= NARROW_TASK_SIZE;
+}
+
+/* The stack of 32-bit code is not walked: it has the interrupted place alone. The vDSO is another
+ * one than that of 64-bit processes, so its places have no name here. */
+static __always_inline void walk_leaf(struct scratch *s)
+{
+	u64 pc = s->regs.pc;
+
+	s->landing = LANDING_NONE;
+	if (mapping_find(s, pc) == END_NONE && s->at.object != OBJECT_VDSO)
+		push_place(s, pc, (pc - s->at.start + s->at.file_offset) & FRAME_OFFSET_MASK);
+}
+
 static __always_inline void walk_user(
 	struct scratch *s, struct bpf_perf_event_data *ctx, struct task_struct *task)
 {
@@ -33,8 +55,13 @@ static __always_inline void walk_user(
 		return;
 	s->mm = mm;
 	s->end = regs_user(ctx, task, &s->saved, &s->regs);
-	if (s->end == END_NONE) {
+	if (s->end == END_NONE && is_narrow(s))
+		s->end = END_COMPAT;
+	if (s->end == END_NONE || s->end == END_COMPAT)
 		mappings_check(s, task, mm);
+	if (s->end == END_COMPAT)
+		walk_leaf(s);
+	if (s->end == END_NONE) {
 		uprobe_begin(s, task);
 		walk_frames(s);
 	}

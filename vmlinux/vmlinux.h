@@ -48,6 +48,7 @@ typedef struct seqcount seqcount_t;
 struct mm_struct {
 	struct maple_tree mm_mt;
 	mm_context_t context;
+	unsigned long task_size;
 	seqcount_t mm_lock_seq;
 } CORE;
 

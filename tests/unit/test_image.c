@@ -30,7 +30,7 @@ static void files_of_other_kinds_are_refused_with_a_reason(void **state)
 		const char *reason;
 	} rows[] = {
 		{ 0, 'x', "not an ELF" },
-		{ EI_CLASS, ELFCLASS32, "32-bit" },
+		{ EI_CLASS, ELFCLASSNONE, "class 0" },
 		{ EI_DATA, ELFDATA2MSB, "big-endian" },
 		{ offsetof(Elf64_Ehdr, e_type), ET_REL, "type 1" },
 		{ offsetof(Elf64_Ehdr, e_type), ET_CORE, "type 4" },
@@ -364,6 +364,98 @@ static void any_cut_or_flipped_file_is_survived(void **state)
 	make_elf_done(&m);
 }
 
+#define NAMES_32 "\0.symtab\0.strtab"
+#define STRINGS_32 "\0leaf"
+
+struct file_32 {
+	Elf32_Ehdr header;
+	Elf32_Phdr load;
+	Elf32_Shdr sections[4];
+	Elf32_Sym symbols[2];
+	char strings[sizeof(STRINGS_32)], names[sizeof(NAMES_32)];
+};
+
+/* An i386 program with text and one symbol. */
+static const struct file_32 file_32 = {
+	.header = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS32, ELFDATA2LSB, EV_CURRENT },
+		.e_type = ET_EXEC,
+		.e_machine = EM_386,
+		.e_entry = 0x8049010,
+		.e_phoff = offsetof(struct file_32, load),
+		.e_phentsize = sizeof(Elf32_Phdr),
+		.e_phnum = 1,
+		.e_shoff = offsetof(struct file_32, sections),
+		.e_shentsize = sizeof(Elf32_Shdr),
+		.e_shnum = 4,
+		.e_shstrndx = 3 },
+	.load = { .p_type = PT_LOAD,
+		.p_flags = PF_R | PF_X,
+		.p_offset = 0x10,
+		.p_vaddr = 0x8049010,
+		.p_filesz = 0x40,
+		.p_memsz = 0x40 },
+	.sections = { [1] = { .sh_name = 1,
+			      .sh_type = SHT_SYMTAB,
+			      .sh_offset = offsetof(struct file_32, symbols),
+			      .sh_size = 2 * sizeof(Elf32_Sym),
+			      .sh_link = 2,
+			      .sh_entsize = sizeof(Elf32_Sym) },
+		[2] = { .sh_name = 9,
+			.sh_type = SHT_STRTAB,
+			.sh_offset = offsetof(struct file_32, strings),
+			.sh_size = sizeof(STRINGS_32) },
+		[3] = { .sh_type = SHT_STRTAB,
+			.sh_offset = offsetof(struct file_32, names),
+			.sh_size = sizeof(NAMES_32) } },
+	.symbols = { [1] = { .st_name = 1,
+			     .st_value = 0x8049020,
+			     .st_size = 0x20,
+			     .st_info = ELF32_ST_INFO(STB_GLOBAL, STT_FUNC),
+			     .st_shndx = 1 } },
+	.strings = STRINGS_32,
+	.names = NAMES_32,
+};
+
+static void a_32_bit_file_has_its_segments_sections_and_symbols(void **state)
+{
+	struct symtab_entry entry;
+	struct symtab tab;
+	struct image image;
+	struct why why;
+	uint64_t offset;
+
+	(void)state;
+	assert_int_equal(image_init(&image, &file_32, sizeof(file_32), &why), 0);
+	assert_true(image.narrow);
+	assert_int_equal(image.entry, 0x8049010);
+	assert_true(image_vaddr_to_offset(&image, 0x8049020, &offset));
+	assert_int_equal(offset, 0x20);
+	assert_true(image_offset_is_code(&image, 0x20));
+	assert_int_equal(symtab_init(&tab, &image, image_section_find(&image, ".symtab")), 0);
+	assert_int_equal(tab.len, 2);
+	assert_true(symtab_get(&tab, 1, &entry));
+	assert_int_equal(entry.value, 0x8049020);
+	assert_int_equal(entry.size, 0x20);
+	assert_int_equal(entry.type, STT_FUNC);
+	assert_int_equal(symtab_name(&tab, entry.name, 16).len, 4);
+	assert_false(symtab_get(&tab, 2, &entry));
+	image_done(&image);
+}
+
+static void a_32_bit_file_with_headers_of_64_bit_files_is_malformed(void **state)
+{
+	struct file_32 file = file_32;
+	struct image image;
+	struct why why;
+
+	(void)state;
+	file.header.e_shentsize = sizeof(Elf64_Shdr);
+	assert_int_equal(image_init(&image, &file, sizeof(file), &why), -EBADMSG);
+	file.header.e_shentsize = sizeof(Elf32_Shdr);
+	file.header.e_phentsize = sizeof(Elf64_Phdr);
+	assert_int_equal(image_init(&image, &file, sizeof(file), &why), -EBADMSG);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -376,6 +468,8 @@ int main(void)
 		cmocka_unit_test(a_section_outside_the_file_has_no_bytes),
 		cmocka_unit_test(a_table_that_claims_more_symbols_than_bytes_has_those_it_has),
 		cmocka_unit_test(the_build_id_is_behind_other_notes),
+		cmocka_unit_test(a_32_bit_file_has_its_segments_sections_and_symbols),
+		cmocka_unit_test(a_32_bit_file_with_headers_of_64_bit_files_is_malformed),
 		cmocka_unit_test(this_program_is_understood),
 		cmocka_unit_test(any_cut_or_flipped_file_is_survived),
 	};

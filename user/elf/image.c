@@ -27,32 +27,39 @@ struct tables {
 	uint32_t names_index;
 };
 
-static int read_ident(struct cursor *c, struct why *why)
+/* Elf32_Addr or Elf64_Addr; so are offsets and most sizes. */
+static uint64_t read_word(struct cursor *c, bool narrow)
+{
+	return narrow ? cursor_u32(c) : cursor_u64(c);
+}
+
+static int read_ident(struct cursor *c, bool *narrow, struct why *why)
 {
 	struct bytes ident = cursor_bytes(c, EI_NIDENT);
 
 	if (ident.len < EI_NIDENT || memcmp(ident.data, ELFMAG, SELFMAG) != 0)
 		return why_set(why, -ENOEXEC, "not an ELF file");
-	if (ident.data[EI_CLASS] != ELFCLASS64)
-		return why_set(why, -ENOEXEC, "a 32-bit ELF file; only 64-bit files are supported");
+	if (ident.data[EI_CLASS] != ELFCLASS64 && ident.data[EI_CLASS] != ELFCLASS32)
+		return why_set(why, -ENOEXEC, "an ELF file of class %u", ident.data[EI_CLASS]);
 	if (ident.data[EI_DATA] != ELFDATA2LSB)
 		return why_set(why, -ENOEXEC,
 			"a big-endian ELF file; only little-endian files are supported");
+	*narrow = ident.data[EI_CLASS] == ELFCLASS32;
 	return 0;
 }
 
 static int read_header(struct image *image, struct cursor *c, struct tables *t, struct why *why)
 {
-	int err = read_ident(c, why);
+	int err = read_ident(c, &image->narrow, why);
 
 	if (err < 0)
 		return err;
 	image->type = cursor_u16(c);
 	image->machine = cursor_u16(c);
 	cursor_u32(c); /* e_version */
-	image->entry = cursor_u64(c);
-	t->segments_at = cursor_u64(c);
-	t->sections_at = cursor_u64(c);
+	image->entry = read_word(c, image->narrow);
+	t->segments_at = read_word(c, image->narrow);
+	t->sections_at = read_word(c, image->narrow);
 	cursor_u32(c); /* e_flags */
 	cursor_u16(c); /* e_ehsize */
 	t->segment_size = cursor_u16(c);
@@ -65,25 +72,25 @@ static int read_header(struct image *image, struct cursor *c, struct tables *t, 
 	return 0;
 }
 
-static struct image_section read_section(struct cursor *c, uint32_t *name)
+static struct image_section read_section(struct cursor *c, bool narrow, uint32_t *name)
 {
 	struct image_section s = { .name = "" };
 
 	*name = cursor_u32(c);
 	s.type = cursor_u32(c);
-	s.flags = cursor_u64(c);
-	s.vaddr = cursor_u64(c);
-	s.file_offset = cursor_u64(c);
-	s.size = cursor_u64(c);
+	s.flags = read_word(c, narrow);
+	s.vaddr = read_word(c, narrow);
+	s.file_offset = read_word(c, narrow);
+	s.size = read_word(c, narrow);
 	s.link = cursor_u32(c);
 	s.info = cursor_u32(c);
-	cursor_u64(c); /* sh_addralign */
-	s.entry_size = cursor_u64(c);
+	read_word(c, narrow); /* sh_addralign */
+	s.entry_size = read_word(c, narrow);
 	return s;
 }
 
 /* Counts that do not fit the ELF header stand in section 0 (gABI, "Section header table"). */
-static void read_extended_counts(struct cursor c, struct tables *t)
+static void read_extended_counts(struct cursor c, bool narrow, struct tables *t)
 {
 	struct image_section first;
 	uint32_t name;
@@ -91,7 +98,7 @@ static void read_extended_counts(struct cursor c, struct tables *t)
 	if (t->sections_at == 0)
 		return;
 	cursor_seek(&c, t->sections_at);
-	first = read_section(&c, &name);
+	first = read_section(&c, narrow, &name);
 	if (c.bad)
 		return;
 	if (t->sections_len == 0)
@@ -117,7 +124,8 @@ static int read_segments(
 {
 	if (t->segments_at == 0 || t->segments_len == 0)
 		return 0;
-	if (t->segments_len > IMAGE_SEGMENTS_MAX || t->segment_size != sizeof(Elf64_Phdr))
+	if (t->segments_len > IMAGE_SEGMENTS_MAX ||
+		t->segment_size != (image->narrow ? sizeof(Elf32_Phdr) : sizeof(Elf64_Phdr)))
 		return why_set(why, -EBADMSG, "%zu program headers of %u bytes", t->segments_len,
 			t->segment_size);
 	image->segments = calloc(t->segments_len, sizeof(*image->segments));
@@ -128,13 +136,16 @@ static int read_segments(
 		struct image_segment *s = &image->segments[i];
 
 		s->type = cursor_u32(&c);
-		s->flags = cursor_u32(&c);
-		s->file_offset = cursor_u64(&c);
-		s->vaddr = cursor_u64(&c);
-		cursor_u64(&c); /* p_paddr */
-		s->file_size = cursor_u64(&c);
-		s->mem_size = cursor_u64(&c);
-		cursor_u64(&c); /* p_align */
+		if (!image->narrow)
+			s->flags = cursor_u32(&c);
+		s->file_offset = read_word(&c, image->narrow);
+		s->vaddr = read_word(&c, image->narrow);
+		read_word(&c, image->narrow); /* p_paddr */
+		s->file_size = read_word(&c, image->narrow);
+		s->mem_size = read_word(&c, image->narrow);
+		if (image->narrow)
+			s->flags = cursor_u32(&c);
+		read_word(&c, image->narrow); /* p_align */
 		s->file_size = bytes_there(image, s);
 	}
 	if (c.bad)
@@ -170,21 +181,22 @@ static int read_sections(
 	struct image *image, struct cursor c, const struct tables *t, struct why *why)
 {
 	_cleanup_(freep) uint32_t *names = NULL;
+	size_t entry_size = image->narrow ? sizeof(Elf32_Shdr) : sizeof(Elf64_Shdr);
 
 	if (t->sections_at == 0 || t->sections_len == 0)
 		return 0;
-	if (t->sections_len > IMAGE_SECTIONS_MAX || t->section_size != sizeof(Elf64_Shdr))
+	if (t->sections_len > IMAGE_SECTIONS_MAX || t->section_size != entry_size)
 		return why_set(why, -EBADMSG, "%zu section headers of %u bytes", t->sections_len,
 			t->section_size);
 	cursor_seek(&c, t->sections_at);
-	if (cursor_left(&c) / sizeof(Elf64_Shdr) < t->sections_len)
+	if (cursor_left(&c) / entry_size < t->sections_len)
 		return why_set(why, -EBADMSG, "the section headers are outside the file");
 	image->sections = calloc(t->sections_len, sizeof(*image->sections));
 	names = calloc(t->sections_len, sizeof(*names));
 	if (!image->sections || !names)
 		return why_set(why, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < t->sections_len; i++)
-		image->sections[i] = read_section(&c, &names[i]);
+		image->sections[i] = read_section(&c, image->narrow, &names[i]);
 	image->sections_len = t->sections_len;
 	name_sections(image, names, t->names_index);
 	return 0;
@@ -200,7 +212,7 @@ int image_init_part(struct image *image, const void *data, size_t len, struct wh
 	err = read_header(&made, &c, &tables, why);
 	if (err < 0)
 		return err;
-	read_extended_counts(c, &tables);
+	read_extended_counts(c, made.narrow, &tables);
 	err = read_segments(&made, c, &tables, why);
 	if (err == 0)
 		err = read_sections(&made, c, &tables, why);
@@ -275,7 +287,7 @@ const struct image_section *image_section_by_type(const struct image *image, uin
 	return NULL;
 }
 
-/* gABI "Section Compression": Elf64_Chdr, then the stream. */
+/* gABI "Section Compression": Elf64_Chdr or Elf32_Chdr, then the stream. */
 static int inflate_section(struct image *image, struct bytes in, struct bytes *slot)
 {
 	struct cursor c = cursor_init(in.data, in.len);
@@ -284,9 +296,10 @@ static int inflate_section(struct image *image, struct bytes in, struct bytes *s
 	_cleanup_(freep) uint8_t *out = NULL;
 	int err;
 
-	cursor_u32(&c); /* ch_reserved */
-	size = cursor_u64(&c);
-	cursor_u64(&c); /* ch_addralign */
+	if (!image->narrow)
+		cursor_u32(&c); /* ch_reserved */
+	size = read_word(&c, image->narrow);
+	read_word(&c, image->narrow); /* ch_addralign */
 	if (c.bad)
 		return -EBADMSG;
 	if (type != ELFCOMPRESS_ZLIB && type != ELFCOMPRESS_ZSTD)

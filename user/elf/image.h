@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* elf/image.h - one ELF file in memory: its segments, its sections, their bytes.
- * 64-bit little-endian executables and shared objects (and separate debug files) of any machine;
- * everything else is refused with a reason. The bytes are untrusted: every table is bounded by the
- * actual bytes and by the limits below. Not thread-safe.
+ * Little-endian executables and shared objects (and separate debug files) of any machine;
+ * everything else is refused with a reason. 32-bit files get no unwind tables. The bytes are
+ * untrusted: every table is bounded by the actual bytes and by the limits below. Not thread-safe.
  * Source: System V gABI, chapters 4 (ELF header, sections, compression) and 5 (program headers). */
 #pragma once
 
@@ -44,6 +44,7 @@ struct image {
 	struct bytes file; /* the caller's; outlives the image */
 	uint16_t type;     /* ET_EXEC or ET_DYN */
 	uint16_t machine;  /* EM_* */
+	bool narrow;       /* ELFCLASS32: addresses, offsets and sizes have 4 bytes in the file */
 	uint64_t entry;    /* vaddr of the entry point */
 	struct image_segment *segments;
 	size_t segments_len;

@@ -229,7 +229,7 @@ int plt_load(struct image *image, struct plt *out)
 	struct reader r = { .machine = image->machine };
 	int err = 0;
 
-	if (r.machine == EM_X86_64 || r.machine == EM_AARCH64)
+	if (!image->narrow && (r.machine == EM_X86_64 || r.machine == EM_AARCH64))
 		err = read_all(&r, image);
 	vec_done(&r.relocs);
 	if (err < 0) {

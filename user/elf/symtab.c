@@ -11,19 +11,38 @@
 int symtab_init(struct symtab *tab, struct image *image, const struct image_section *section)
 {
 	const struct image_section *strings = image_section_at(image, section->link);
-	struct symtab made = { 0 };
+	struct symtab made = { .narrow = image->narrow };
+	size_t entry_size = made.narrow ? sizeof(Elf32_Sym) : sizeof(Elf64_Sym);
 	int err;
 
-	if (section->entry_size != sizeof(Elf64_Sym) || !strings || strings->type != SHT_STRTAB)
+	if (section->entry_size != entry_size || !strings || strings->type != SHT_STRTAB)
 		return -EBADMSG;
 	err = image_section_bytes(image, section, &made.entries);
 	if (err == 0)
 		err = image_section_bytes(image, strings, &made.strings);
 	if (err < 0)
 		return err;
-	made.len = made.entries.len / sizeof(Elf64_Sym);
+	made.len = made.entries.len / entry_size;
 	*tab = made;
 	return 0;
+}
+
+static void get_narrow(struct cursor *c, size_t index, struct symtab_entry *out)
+{
+	struct bytes bytes;
+	Elf32_Sym entry;
+
+	cursor_seek(c, index * sizeof(entry));
+	bytes = cursor_bytes(c, sizeof(entry));
+	memcpy(&entry, bytes.data, sizeof(entry));
+	*out = (struct symtab_entry){
+		.name = entry.st_name,
+		.type = ELF32_ST_TYPE(entry.st_info),
+		.bind = ELF32_ST_BIND(entry.st_info),
+		.section = entry.st_shndx,
+		.value = entry.st_value,
+		.size = entry.st_size,
+	};
 }
 
 bool symtab_get(const struct symtab *tab, size_t index, struct symtab_entry *out)
@@ -34,6 +53,10 @@ bool symtab_get(const struct symtab *tab, size_t index, struct symtab_entry *out
 
 	if (index >= tab->len)
 		return false;
+	if (tab->narrow) {
+		get_narrow(&c, index, out);
+		return true;
+	}
 	/* Whole, not field by field: a large program has hundreds of thousands. */
 	cursor_seek(&c, index * sizeof(entry));
 	bytes = cursor_bytes(&c, sizeof(entry));

@@ -13,7 +13,8 @@
 struct symtab {
 	struct bytes entries;
 	struct bytes strings;
-	size_t len; /* number of whole entries in the bytes, whatever the section claims */
+	bool narrow; /* Elf32_Sym */
+	size_t len;  /* number of whole entries in the bytes, whatever the section claims */
 };
 
 struct symtab_entry {

@@ -475,9 +475,10 @@ int unwind_rows_build(struct image *image, struct unwind_rows **out, struct why 
 	_cleanup_(build_done) struct build b = { .image = image, .why = why };
 	int err;
 
-	if (!cfi_arch_find(image->machine))
-		return why_set(why, -ENOTSUP, "unwinding for ELF machine %u is not supported",
-			image->machine);
+	if (image->narrow || !cfi_arch_find(image->machine))
+		return why_set(why, -ENOTSUP,
+			"unwinding for %d-bit ELF machine %u is not supported",
+			image->narrow ? 32 : 64, image->machine);
 	*why = (struct why){ 0 };
 	b.pack = calloc(1, sizeof(*b.pack));
 	if (!b.pack)
