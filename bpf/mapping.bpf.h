@@ -99,8 +99,8 @@ static __always_inline void mapping_set_object(struct mapping *m, struct object_
 
 enum mapping_asker { ASKER_TICK, ASKER_SCAN };
 
-/* A mapping, as a number; 0: none. Not static, so that the verifier checks the search once. */
-__noinline u64 mapping_beside(u64 mm, u64 addr, u32 asker)
+/* The mapping of an address, as a number; 0: none. Not static, so that it is verified once. */
+__noinline u64 mapping_at(u64 mm, u64 addr, u32 asker)
 {
 	u32 zero = 0;
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &zero);
@@ -123,7 +123,7 @@ static __always_inline struct inode *mapping_inode(struct vm_area_struct *vma)
 static __always_inline struct vm_area_struct *mapping_moved_from(
 	struct mm_struct *mm, u64 start, u64 end, u32 asker, u64 *file_offset)
 {
-	struct vm_area_struct *before = (void *)mapping_beside((u64)mm, start - 1, asker), *after;
+	struct vm_area_struct *before = (void *)mapping_at((u64)mm, start - 1, asker), *after;
 	struct inode *inode;
 	u64 offset;
 
@@ -132,7 +132,7 @@ static __always_inline struct vm_area_struct *mapping_moved_from(
 	inode = mapping_inode(before);
 	if (!inode)
 		return NULL;
-	after = (void *)mapping_beside((u64)mm, end, asker);
+	after = (void *)mapping_at((u64)mm, end, asker);
 	if (!after || BPF_CORE_READ(after, vm_start) != end || mapping_inode(after) != inode)
 		return NULL;
 	offset = (BPF_CORE_READ(before, vm_pgoff) << page_shift) + start -
@@ -143,15 +143,22 @@ static __always_inline struct vm_area_struct *mapping_moved_from(
 	return before;
 }
 
-/* Reads the mapping of pc into *m. END_NONE or the reason. */
-static __always_inline u32 mapping_read(struct scratch *s, struct mapping *m, u64 pc)
+/* Reads the mapping of pc into s->fresh, and into s->owner if it is of a file. END_NONE or the
+ * reason. Not static, like the next two: for 6.1 their variables are too many for one stack. */
+__noinline u32 mapping_read(u64 pc)
 {
-	struct mm_struct *mm = s->mm;
-	struct vm_area_struct *vma = vma_find(&s->vma, mm, pc);
-	struct object_key vdso = {};
+	struct scratch *s = scratch_of(pc);
+	struct vm_area_struct *vma;
+	struct mm_struct *mm;
+	struct mapping *m;
 	unsigned long flags;
-	struct inode *inode;
 
+	if (!s)
+		return END_NO_MAPPING;
+	m = &s->fresh;
+	mm = s->mm;
+	s->owner = NULL;
+	vma = (void *)mapping_at((u64)mm, pc, ASKER_TICK);
 	if (!vma)
 		return END_NO_MAPPING;
 	m->start = BPF_CORE_READ(vma, vm_start);
@@ -165,22 +172,48 @@ static __always_inline u32 mapping_read(struct scratch *s, struct mapping *m, u6
 	m->kind = FRAME_ANON;
 	m->object = 0;
 	m->table = TABLE_NONE;
-	inode = mapping_inode(vma);
-	if (!inode) {
-		vma = mapping_moved_from(mm, m->start, m->end, ASKER_TICK, &m->file_offset);
-		inode = vma ? mapping_inode(vma) : NULL;
-	}
-	if (inode) {
-		s->object_event.tgid = s->task.tgid;
-		s->object_event.start_ns = s->task.start_ns;
-		mapping_set_object(m,
-			object_of(&s->stats, &s->object_event, vma, inode, &s->object_counter, 0,
-				OBJECTS_ANY));
-	} else if (m->start == (u64)BPF_CORE_READ(mm, context.vdso)) {
-		mapping_set_object(m, bpf_map_lookup_elem(&objects, &vdso));
-		m->file_offset = 0;
-	}
+	if (mapping_inode(vma))
+		s->owner = vma;
 	return END_NONE;
+}
+
+/* s->fresh has no file: is it text that moved, or the vDSO? */
+__noinline int mapping_without_file(u64 walk)
+{
+	struct scratch *s = scratch_of(walk);
+	struct mm_struct *mm;
+	struct mapping *m;
+
+	if (!s)
+		return 0;
+	mm = s->mm;
+	m = &s->fresh;
+	s->owner = mapping_moved_from(mm, m->start, m->end, ASKER_TICK, &m->file_offset);
+	if (s->owner || m->start != (u64)BPF_CORE_READ(mm, context.vdso))
+		return 0;
+	__builtin_memset(&s->object_event.key, 0, sizeof(s->object_event.key));
+	mapping_set_object(m, bpf_map_lookup_elem(&objects, &s->object_event.key));
+	m->file_offset = 0;
+	return 0;
+}
+
+/* Gives s->fresh the object of s->owner's file. */
+__noinline int mapping_own(u64 walk)
+{
+	struct scratch *s = scratch_of(walk);
+	struct inode *inode;
+
+	if (!s)
+		return 0;
+	inode = mapping_inode(s->owner);
+	if (!inode)
+		return 0;
+	s->object_event.tgid = s->task.tgid;
+	s->object_event.start_ns = s->task.start_ns;
+	mapping_set_object(&s->fresh,
+		object_of(&s->stats, &s->object_event, s->owner, inode, &s->object_counter, 0,
+			OBJECTS_ANY));
+	return 0;
 }
 
 static __always_inline bool mapping_covers(const struct mapping *m, u64 pc)
@@ -206,9 +239,13 @@ __noinline u32 mapping_change(u64 pc)
 	s->at.end = 0;
 	slot = s->kept_next++ & (MAPPINGS_KEPT - 1);
 	s->kept[slot].end = 0;
-	end = mapping_read(s, &s->fresh, pc);
+	end = mapping_read(pc);
 	if (end)
 		return end;
+	if (!s->owner)
+		mapping_without_file(0);
+	if (s->owner)
+		mapping_own(0);
 	s->at = s->fresh;
 	s->kept[slot] = s->fresh;
 	return END_NONE;

@@ -72,6 +72,7 @@ struct scratch {
 	struct mapping_tag tag;
 	struct mapping at;
 	struct mapping fresh;
+	struct vm_area_struct *owner; /* mapping of the file of `fresh` */
 	struct mapping kept[MAPPINGS_KEPT];
 	struct vma_scratch vma;
 	struct event_object object_event;
