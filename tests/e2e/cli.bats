@@ -39,13 +39,21 @@ load lib
 	exits 2 "$stoker" record -f no-such-format -d 1
 	said_clearly no-such-format
 	exits 2 "$stoker" record -a -p 1 -d 1
+	exits 2 "$stoker" record -F 10001 -d 1
+	said_clearly '10000'
+	exits 2 "$stoker" record -d 1 -o "$tmp/same" --stats "$tmp/same"
+	said_clearly 'same file'
+	exits 2 "$stoker" record -d 1 --
+	said_clearly 'COMMAND'
 }
 
 @test "a rate that the kernel forbids is said, with the limit" {
-	local max
-	max=$(cat /proc/sys/kernel/perf_event_max_sample_rate)
-	exits 1 record -a -F $((max + 1)) -d 1 -o "$tmp/f"
-	said_clearly "$max"
+	need unshare
+	echo 4711 >"$tmp/rate" # not the machine's: other tests sample
+	# shellcheck disable=SC2016
+	exits 1 unshare -m sh -c 'mount --bind "$1" /proc/sys/kernel/perf_event_max_sample_rate && shift && exec "$@"' - \
+		"$tmp/rate" "$stoker" record -a -F 4712 -d 1 -o "$tmp/f"
+	said_clearly 4711
 }
 
 @test "without the rights to sample it says which are missing" {

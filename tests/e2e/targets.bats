@@ -68,6 +68,7 @@ in_cgroup() {
 }
 
 @test "a cgroup that is not there is said" {
+	exits 3 record --cgroup 99999999 -d 1 -o "$tmp/f"
 	exits 3 record --cgroup /no/such/group -d 1 -o "$tmp/f"
 	said_clearly /no/such/group
 }

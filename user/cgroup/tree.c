@@ -428,6 +428,8 @@ int cgroup_tree_find(const struct cgroup_tree *tree, const char *name, uint64_t 
 	if (all_digits(name)) {
 		*id = strtoull(name, NULL, 10);
 		err = cgroup_tree_path(tree, *id, path);
+		if (err == -ESTALE) /* no cgroup has this id */
+			err = -ENOENT;
 	}
 	for (size_t i = 0; i < HIERARCHIES_MAX && err < 0; i++) {
 		uint64_t number;

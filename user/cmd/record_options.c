@@ -7,12 +7,13 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/cpu_clock.h"
 #include "base/own.h"
 #include "cmd/options.h"
 #include "cmd/target_options.h"
 
 #define HZ_DEFAULT 99
-#define HZ_MAX 1000000
+#define HZ_MAX (NSEC_PER_SEC / CPU_CLOCK_PERIOD_MIN_NS)
 #define MEMORY_MB_DEFAULT 32
 
 enum {
@@ -298,9 +299,14 @@ int record_options_parse(struct record_options *o, int argc, char **argv, struct
 	if (err < 0 || o->help)
 		return err;
 	o->argv = argv + rest;
+	if (!o->argv[0] && rest > 1 && strcmp(argv[rest - 1], "--") == 0)
+		return why_set(why, -EINVAL, "a COMMAND is missing after --");
 	if (o->argv[0] && strcmp(argv[rest - 1], "--") != 0)
 		return why_set(why, -EINVAL, "unexpected argument: %s; write -- before a COMMAND",
 			o->argv[0]);
+	if (o->stats_path && !o->bundle && strcmp(o->output, o->stats_path) == 0 &&
+		strncmp(o->output, "/dev/", 5) != 0 && strcmp(o->output, "-") != 0)
+		return why_set(why, -EINVAL, "-o and --stats are the same file: %s", o->output);
 	if (o->jit && o->target != SAMPLER_TGIDS)
 		return why_set(why, -EINVAL, "--jit needs -p with the processes");
 	if (o->interval_ns && o->interval_ns < NSEC_PER_SEC)

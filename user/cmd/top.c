@@ -16,6 +16,7 @@
 #include "base/caps.h"
 #include "base/child.h"
 #include "base/clock.h"
+#include "base/cpu_clock.h"
 #include "base/fd.h"
 #include "base/own.h"
 #include "base/vec.h"
@@ -26,7 +27,7 @@
 #include "terminal/top_view.h"
 
 #define HZ_DEFAULT 99
-#define HZ_MAX 1000000
+#define HZ_MAX (NSEC_PER_SEC / CPU_CLOCK_PERIOD_MIN_NS)
 #define INTERVAL_DEFAULT_NS (2 * NSEC_PER_SEC)
 #define NUMBER_MAX 32
 
