@@ -215,6 +215,29 @@ with open(sys.argv[2], "wb") as out, os.fdopen(fifo, "rb") as all:
 	[ -s "$place/real/prof.tar.gz" ]
 }
 
+@test "a folder that its owner replaces by a link while root samples leads no file elsewhere" {
+	local output
+	setup_place
+	mkdir "$place/elsewhere"
+	for output in record bundle stats; do
+		mkdir -p "$place/of/d"
+		chown -R 65534 "$place/of"
+		status=0
+		seconds=3 write_to "$output" "$place/of/d/f" >"$tmp/said" 2>&1 3>&- &
+		recorder=$!
+		wait_until 20 grep -q 'sampling at' "$tmp/said"
+		mv "$place/of/d" "$place/of/before"
+		ln -s "$place/elsewhere" "$place/of/d"
+		chown -h 65534 "$place/of/d"
+		wait "$recorder" || status=$?
+		cat "$tmp/said"
+		[ "$status" -ne 0 ]
+		grep -q 'a symbolic link of another user' "$tmp/said"
+		[ -z "$(ls "$place/elsewhere")" ]
+		rm -r "${place:?}/of"
+	done
+}
+
 @test "a file that is mounted by itself, as into a container, is written in place" {
 	local output inode
 	unshare --mount true || skip 'no namespaces of our own here'

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* output/place.c - looks at the last part of a path itself; the kernel resolves the folder before
- * it. Checks are of a descriptor or of a name in an open folder, so a path that is changed
- * meanwhile changes nothing. stoker often runs as root and writes to /tmp: a file that
+/* output/place.c - looks at each part of a path itself: links in the folder's path must be the
+ * caller's or root's. Checks are of a descriptor or of a name in an open folder, so a path that is
+ * changed meanwhile changes nothing. stoker often runs as root and writes to /tmp: a file that
  * another user put at the place of an output must neither be written to nor make us wait. */
 #include "output/place.h"
 
@@ -19,6 +19,7 @@
 #include "base/fd.h"
 
 #define OTHERS_WRITE (S_IWGRP | S_IWOTH)
+#define LINKS_MAX 40 /* as in the kernel */
 
 /* One path, cut into folder and name. */
 struct spot {
@@ -76,10 +77,75 @@ static int open_descriptor(const char *path, int number, struct place *out, stru
 
 /* ---- names in folders ----------------------------------------------------------------------- */
 
+/* The text of a link that the caller or root owns, and that only they can replace by another, put
+ * before what is left of the path. -EPERM: another user's. */
+static int put_link(int dir, const char *name, const char *left, char path[OUTPUT_PATH_MAX])
+{
+	char text[OUTPUT_PATH_MAX], whole[OUTPUT_PATH_MAX];
+	struct stat st;
+	ssize_t len;
+
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	if (st.st_uid != geteuid() && st.st_uid != 0)
+		return -EPERM;
+	len = readlinkat(dir, name, text, sizeof(text));
+	if (len < 0)
+		return -errno;
+	if (snprintf(whole, sizeof(whole), "%.*s/%s", (int)len, text, left) >= (int)sizeof(whole))
+		return -ENAMETOOLONG;
+	memcpy(path, whole, sizeof(whole));
+	return 0;
+}
+
+static int open_dir(int dir, const char *name, int how)
+{
+	int fd = openat(dir, name, O_PATH | O_DIRECTORY | O_CLOEXEC | how);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* Opens a folder part by part: another user who may rename a part of the path while we sample must
+ * not lead root's files elsewhere by a link. */
+static int walk_folder(const char *folder, int *out)
+{
+	_cleanup_fd_ int dir = open_dir(AT_FDCWD, folder[0] == '/' ? "/" : ".", 0);
+	char path[OUTPUT_PATH_MAX];
+	int links = 0;
+
+	snprintf(path, sizeof(path), "%s", folder);
+	for (char *at = path + strspn(path, "/"); dir >= 0 && *at;) {
+		char name[NAME_MAX + 1], *end = at + strcspn(at, "/");
+		int next, err;
+
+		if (end - at > NAME_MAX)
+			return -ENAMETOOLONG;
+		snprintf(name, sizeof(name), "%.*s", (int)(end - at), at);
+		at = end + strspn(end, "/");
+		next = open_dir(dir, name, O_NOFOLLOW);
+		if (next == -ENOTDIR || next == -ELOOP) {
+			err = links++ < LINKS_MAX ? put_link(dir, name, at, path) : -ELOOP;
+			if (err < 0)
+				return err == -EINVAL ? -ENOTDIR : err; /* no link */
+			at = path + strspn(path, "/");
+			next = path[0] == '/' ? open_dir(AT_FDCWD, "/", 0) : open_dir(dir, ".", 0);
+		}
+		if (next < 0)
+			return next;
+		fd_close(&dir);
+		dir = next;
+	}
+	if (dir < 0)
+		return dir;
+	*out = TAKE_FD(dir);
+	return 0;
+}
+
 static int open_spot(const char *path, struct spot *s, struct why *why)
 {
 	const char *slash = strrchr(path, '/');
 	size_t len = slash ? (size_t)(slash - path) : 0;
+	int err;
 
 	*s = (struct spot){ .path = path, .dir = -1, .name = slash ? slash + 1 : path };
 	if (strlen(path) >= OUTPUT_PATH_MAX || strlen(s->name) > NAME_MAX)
@@ -90,14 +156,18 @@ static int open_spot(const char *path, struct spot *s, struct why *why)
 	memcpy(s->folder, path, len);
 	if (len == 0)
 		snprintf(s->folder, sizeof(s->folder), "%s", slash ? "/" : ".");
-	s->dir = open(s->folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (s->dir < 0 && errno == ENOENT)
-		return why_set(why, -ENOENT,
-			"cannot write %s: there is no directory %s; make it first", path,
-			s->folder);
-	if (s->dir < 0 || fstat(s->dir, &s->dir_st) < 0)
-		return why_set(
-			why, -errno, "cannot write %s: %s: %s", path, s->folder, err_text(errno));
+	err = walk_folder(s->folder, &s->dir);
+	if (err == -ENOENT)
+		return why_set(why, err, "cannot write %s: there is no directory %s; make it first",
+			path, s->folder);
+	if (err == -EPERM)
+		return why_set(why, err,
+			"cannot write %s: %s goes through a symbolic link of another user; name "
+			"the directory itself",
+			path, s->folder);
+	if (err < 0 || fstat(s->dir, &s->dir_st) < 0)
+		return why_set(why, err < 0 ? err : -errno, "cannot write %s: %s: %s", path,
+			s->folder, err_text(err < 0 ? -err : errno));
 	s->is_there = fstatat(s->dir, s->name[0] ? s->name : ".", &s->st, AT_SYMLINK_NOFOLLOW) == 0;
 	if (!s->is_there && errno != ENOENT)
 		return why_set(why, -errno, "cannot write %s: %s", path, err_text(errno));
