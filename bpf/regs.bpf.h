@@ -21,11 +21,17 @@ static __always_inline const void *regs_saved_at(struct task_struct *task)
 static __always_inline u32 regs_user(struct bpf_perf_event_data *ctx, struct task_struct *task,
 	arch_user_regs *scratch, struct unwind_regs *out)
 {
+	u32 compat;
+
 	out->exact = 1;
 	if (arch_user_mode(&ctx->regs)) {
+		/* Read here: merged with the read below it would be of a modified ctx pointer, which
+		 * the verifier rejects. */
+		compat = arch_compat(&ctx->regs);
+		asm volatile("" : "+r"(compat) : : "memory");
 		arch_take(out, &ctx->regs);
 		asm volatile("" ::: "memory");
-		return arch_compat(&ctx->regs) ? END_COMPAT : END_NONE;
+		return compat ? END_COMPAT : END_NONE;
 	}
 	if (TASK_READ(task, flags) & PF_IO_WORKER)
 		return END_NO_REGS;
