@@ -25,8 +25,8 @@ static __always_inline u32 regs_user(struct bpf_perf_event_data *ctx, struct tas
 
 	out->exact = 1;
 	if (arch_user_mode(&ctx->regs)) {
-		/* Read here: merged with the read below it would be of a modified ctx pointer, which
-		 * the verifier rejects. */
+		/* Read here: merged with the read below it would be of a modified ctx pointer,
+		 * which the verifier rejects. */
 		compat = arch_compat(&ctx->regs);
 		asm volatile("" : "+r"(compat) : : "memory");
 		arch_take(out, &ctx->regs);
