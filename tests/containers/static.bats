@@ -185,6 +185,7 @@ has_segments() {
 }
 
 @test "what needs a library is refused with one line: the thing, the library, what else to do" {
+	start_busy spin 100
 	printf '%s\n' '[store]' 'path = /store' '[http]' 'listen = 127.0.0.1:0' >"$root/stoker.ini"
 	refuses 1 'top: this static build has no ncurses; .* or `stoker record`' top
 	refuses 2 'stoker.ini:4: listen: cannot serve HTTP: .* no libmicrohttpd; .*`listen = off`' \
