@@ -32,12 +32,12 @@ setup_file() {
 		timeout 60 redis-benchmark -p "$port" -q -n 100000000 -t set,get >/dev/null 2>&1 3>&- &
 		busy+=($!)
 	fi
-	"${STOKER:-$BATS_TEST_DIRNAME/../../stoker}" record -a -F 499 --by '' --bundle "$dir/bundle" \
+	"${STOKER:-$BATS_TEST_DIRNAME/../../stoker}" record -a -F 199 --by '' --bundle "$dir/bundle" \
 		2>"$dir/said" 3>&- &
 	recorder=$!
 	wait_until 30 says 'sampling at' "$dir/said"
-	# At least four seconds, and until each of them has had CPU time.
-	runs_on "${busy[1]}" 100
+	# Until each of them has had CPU time.
+	runs_on "${busy[1]}" 50
 	touch "$dir/runtimes"
 	while read -r _ one; do
 		runs_on "$one" 20
