@@ -18,7 +18,7 @@
 
 #include "base/buf.h"
 #include "base/own.h"
-#include "base/sanitizer.h"
+#include "worker/sanitizer.h"
 #include "wire/proto.h"
 #include "worker/sandbox.h"
 #include "worker_client.h"

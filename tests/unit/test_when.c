@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/own.h"
-#include "base/when.h"
+#include "store/when.h"
 
 #define NOW 1800000000ULL /* 2027-01-15 08:00:00 UTC */
 

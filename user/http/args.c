@@ -10,7 +10,7 @@
 
 #include "base/own.h"
 #include "base/utf8.h"
-#include "base/when.h"
+#include "store/when.h"
 #include "sink/sink.h"
 
 #define SECONDS_DEFAULT 10

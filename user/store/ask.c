@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/own.h"
-#include "base/when.h"
+#include "store/when.h"
 #include "store/answer.h"
 
 #define DOTS ".."

@@ -2,7 +2,7 @@
 /* store/ask.h - a question of a store, in words:
  *     SINCE..UNTIL · store=DIR · container=NAME (or pod, namespace, image, unit, comm, pid, tid,
  *     cpu) · function=REGEX
- * separated by commas; function= takes the rest of the text. Times are those of base/when.h; an
+ * separated by commas; function= takes the rest of the text. Times are those of store/when.h; an
  * empty SINCE is the beginning, an empty UNTIL is now. */
 #pragma once
 

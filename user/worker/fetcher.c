@@ -28,7 +28,7 @@
 #include "base/library.h"
 #include "base/orders.h"
 #include "base/own.h"
-#include "base/sanitizer.h"
+#include "worker/sanitizer.h"
 #include "bpf/reasons.h"
 #include "elf/build_id.h"
 #include "wire/fetch_proto.h"

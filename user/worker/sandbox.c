@@ -26,7 +26,7 @@
 #include "base/caps.h"
 #include "base/fd.h"
 #include "base/own.h"
-#include "base/sanitizer.h"
+#include "worker/sanitizer.h"
 
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 8U

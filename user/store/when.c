@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/when.c - tries each notation on the whole text. mktime turns a date that does not exist into
- * another one, so its result is compared with the input. */
-#include "base/when.h"
+/* store/when.c - tries each notation on the whole text. mktime turns a date that does not exist
+ * into another one, so its result is compared with the input. */
+#include "store/when.h"
 
 #include <errno.h>
 #include <stdbool.h>

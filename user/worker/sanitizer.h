@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/sanitizer.h - detects a build with AddressSanitizer. Only these may depend on it:
+/* worker/sanitizer.h - detects a build with AddressSanitizer. Only these may depend on it:
  *     limits on memory, because its shadow needs terabytes;
  *     the system call that it makes before each function that does not return. */
 #pragma once

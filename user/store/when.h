@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/when.h - parses a moment as a person writes it:
+/* store/when.h - parses a moment as a person writes it:
  *     now · 2h, 30m, 1d, 90s (ago) · today, yesterday (their midnight) ·
  *     03:12, 03:12:30 (the latest such time) ·
  *     2026-11-21, 2026-11-21 03:12, 2026-11-21T03:12:30 (local time; UTC with Z after it) ·
