@@ -104,7 +104,10 @@ int strtab_put(struct strtab *tab, const char *text, size_t len, uint32_t *id)
 	uint32_t *slot;
 	int err;
 
-	len = strnlen(text, len);
+	/* No text may have no place: it is the empty string. */
+	len = len > 0 ? strnlen(text, len) : 0;
+	if (len == 0)
+		text = "";
 	err = grow_slots(tab);
 	if (err < 0)
 		return err;
