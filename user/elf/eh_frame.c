@@ -46,6 +46,7 @@ struct walk {
 	eh_frame_fn fn;
 	void *arg;
 	struct eh_frame_stats *stats;
+	bool ranges_only;
 };
 
 static void walk_free(struct walk *w)
@@ -227,7 +228,7 @@ static int parse_fde(struct walk *w, struct record *r, struct eh_frame_fde *out)
 		return -EBADMSG;
 	out->start = start;
 	out->size = (uint32_t)size;
-	if (size == 0)
+	if (size == 0 || w->ranges_only)
 		return 0;
 	bases.section += cursor_offset(&r->body);
 	program = cursor_sub(&r->body, cursor_left(&r->body));
@@ -277,8 +278,8 @@ static int visit_records(struct walk *w)
 	return 0;
 }
 
-int eh_frame_walk(
-	const struct eh_frame *eh, eh_frame_fn fn, void *arg, struct eh_frame_stats *stats)
+static int walk(const struct eh_frame *eh, bool ranges_only, eh_frame_fn fn, void *arg,
+	struct eh_frame_stats *stats)
 {
 	_cleanup_(walk_freep) struct walk *w = calloc(1, sizeof(*w));
 	int err;
@@ -289,6 +290,7 @@ int eh_frame_walk(
 	w->fn = fn;
 	w->arg = arg;
 	w->stats = stats;
+	w->ranges_only = ranges_only;
 	w->machine.arch = cfi_arch_find(eh->machine);
 	if (!w->machine.arch)
 		return -ENOTSUP;
@@ -296,6 +298,61 @@ int eh_frame_walk(
 	for (size_t i = 0; i < CFI_LOST_MAX; i++)
 		stats->lost[i] += w->machine.lost[i];
 	return err;
+}
+
+int eh_frame_walk(
+	const struct eh_frame *eh, eh_frame_fn fn, void *arg, struct eh_frame_stats *stats)
+{
+	return walk(eh, false, fn, arg, stats);
+}
+
+int eh_frame_walk_ranges(
+	const struct eh_frame *eh, eh_frame_fn fn, void *arg, struct eh_frame_stats *stats)
+{
+	return walk(eh, true, fn, arg, stats);
+}
+
+struct eh_frame_reader {
+	struct eh_frame eh;
+	struct walk walk;
+};
+
+int eh_frame_reader_new(const struct eh_frame *eh, struct eh_frame_reader **out)
+{
+	struct eh_frame_reader *reader = calloc(1, sizeof(*reader));
+
+	if (!reader)
+		return -ENOMEM;
+	reader->eh = *eh;
+	reader->walk = (struct walk){ .eh = &reader->eh, .ranges_only = true };
+	reader->walk.machine.arch = cfi_arch_find(eh->machine);
+	if (!reader->walk.machine.arch) {
+		free(reader);
+		return -ENOTSUP;
+	}
+	*out = reader;
+	return 0;
+}
+
+void eh_frame_reader_free(struct eh_frame_reader *reader)
+{
+	if (reader)
+		cfi_machine_done(&reader->walk.machine);
+	free(reader);
+}
+
+int eh_frame_read_range(struct eh_frame_reader *reader, size_t offset, struct eh_frame_fde *out)
+{
+	struct cursor c = cursor_init(reader->eh.data.data, reader->eh.data.len);
+	struct eh_frame_fde fde = { 0 };
+	struct record r;
+
+	cursor_seek(&c, offset);
+	if (c.bad || read_record(&reader->eh, &c, &r) != 0 || r.is_cie ||
+		parse_fde(&reader->walk, &r, &fde) < 0)
+		return -EBADMSG;
+	*out = fde;
+	return 0;
 }
 
 /* From a vaddr to the end of its segment's bytes. */

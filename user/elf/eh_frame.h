@@ -2,7 +2,7 @@
 /* elf/eh_frame.h - the functions of a call frame section, each as a run of unwind rules.
  * Reads .eh_frame (Linux Standard Base Core 5.0 §10.6; x86-64 and AArch64) and .debug_frame (DWARF
  * versions 2 to 5, that is CIE versions 1, 3 and 4, in both the 32-bit and the 64-bit format).
- * The search table of .eh_frame_hdr is not used: every record is visited. */
+ * A walk visits every record; elf/eh_table.h finds one by the search table of .eh_frame_hdr. */
 #pragma once
 
 #include <stdbool.h>
@@ -32,7 +32,7 @@ struct eh_frame_stats {
 };
 
 /* One function, [start, start + size). Rows are from cfi_machine_run_fde() and valid during the
- * call. */
+ * call; eh_frame_walk_ranges() gives none. */
 struct eh_frame_fde {
 	uint64_t start; /* vaddr */
 	uint32_t size;  /* not 0 */
@@ -55,3 +55,14 @@ int eh_frame_find_debug(struct image *image, struct eh_frame *out);
  * error. */
 int eh_frame_walk(
 	const struct eh_frame *eh, eh_frame_fn fn, void *arg, struct eh_frame_stats *stats);
+/* The same without rows, which are most of the work. */
+int eh_frame_walk_ranges(
+	const struct eh_frame *eh, eh_frame_fn fn, void *arg, struct eh_frame_stats *stats);
+
+/* Reads single FDEs of .eh_frame, each without rows. */
+struct eh_frame_reader;
+/* -ENOTSUP: the machine; -ENOMEM. The section's bytes must outlive *out. */
+int eh_frame_reader_new(const struct eh_frame *eh, struct eh_frame_reader **out);
+void eh_frame_reader_free(struct eh_frame_reader *reader);
+/* The range of the FDE at this offset in the section, which may be empty. -EBADMSG */
+int eh_frame_read_range(struct eh_frame_reader *reader, size_t offset, struct eh_frame_fde *out);
