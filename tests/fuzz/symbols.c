@@ -13,13 +13,16 @@ DEFINE_CLEANUP(struct elf_sym, elf_sym_free)
 static void pick(struct image *image, struct image *extra, const struct elf_sym *all)
 {
 	uint64_t size = image->file.len, offsets[4];
+	struct elf_sym_query query = { offsets, 2, NULL, false };
 	_cleanup_(elf_sym_freep) struct elf_sym *one = NULL;
 	_cleanup_(elf_sym_freep) struct elf_sym *more = NULL;
 
 	for (size_t i = 0; i < ARRAY_SIZE(offsets); i++)
 		offsets[i] = size * (2 * i + 1) / 8;
-	if (elf_sym_pick(image, extra, ELF_SYM_DEBUG_DATA, offsets, 2, NULL, &one) < 0 ||
-		elf_sym_pick(image, extra, ELF_SYM_DEBUG_DATA, offsets + 2, 2, one, &more) < 0)
+	if (elf_sym_pick(image, extra, ELF_SYM_DEBUG_DATA, &query, &one) < 0)
+		return;
+	query = (struct elf_sym_query){ offsets + 2, 2, one, size % 8 == 0 };
+	if (elf_sym_pick(image, extra, ELF_SYM_DEBUG_DATA, &query, &more) < 0)
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(offsets); i++)
 		must(offsets[i] >= BLOCKS_BYTES_MAX || elf_sym_knows(more, offsets[i]));
@@ -29,6 +32,11 @@ static void pick(struct image *image, struct image *extra, const struct elf_sym 
 
 		must(found == (elf_sym_knows(more, at) && elf_sym_find(all, at, &b)));
 		must(!found || (strcmp(a.name, b.name) == 0 && a.start == b.start));
+		if (found || !elf_sym_knows(more, at))
+			continue;
+		found = elf_sym_find_start(more, at, &a.start);
+		must(found == elf_sym_find_start(all, at, &b.start));
+		must(!found || a.start == b.start);
 	}
 }
 
@@ -40,9 +48,11 @@ static void look_up(struct image *image, struct image *extra)
 	if (elf_sym_load(image, extra, ELF_SYM_DEBUG_DATA, &sym) < 0)
 		return;
 	for (uint64_t at = 0; at < image->file.len; at += image->file.len / 512 + 1) {
+		if (elf_sym_find_start(sym, at, &name.start))
+			must(name.start <= at + 1);
 		if (!elf_sym_find(sym, at, &name))
 			continue;
-		must(name.start <= at);
+		must(name.start <= at + 1);
 		touch_text(name.name);
 	}
 	pick(image, extra, sym);

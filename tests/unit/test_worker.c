@@ -235,6 +235,26 @@ static void names_of_this_program_are_as_found_here(void **state)
 	munmap(bytes, size);
 }
 
+static void a_file_without_symbols_has_the_starts_of_functions(void **state)
+{
+	static const uint64_t at[] = { MAKE_ELF_TEXT_OFFSET + 0x11, MAKE_ELF_TEXT_OFFSET + 0x14 };
+	_cleanup_fd_ int fd = -1;
+	struct worker_object object = { .id = 4 };
+	struct make_elf m;
+
+	(void)state;
+	make_elf_init(&m);
+	memcpy(m.file.data + MAKE_ELF_TEXT_OFFSET + 0x10, "\x31\xc0\xc3\x31\xc9\xc3", 6);
+	make_elf_finish(&m);
+	object.fd = fd = memory_file(m.file.data, m.file.len);
+	assert_int_equal(ask(&object, at, ARRAY_SIZE(at), false), WORKER_OK);
+	assert_int_equal(names.len, 2);
+	assert_string_equal(name_at(&names, 0), "");
+	assert_int_equal(names.start[0], MAKE_ELF_TEXT_OFFSET + 0x10);
+	assert_int_equal(names.start[1], MAKE_ELF_TEXT_OFFSET + 0x13);
+	make_elf_done(&m);
+}
+
 /* Of one file's symbols as much is made as is asked for, and in the end all. */
 static void names_that_are_asked_for_bit_by_bit_are_the_same(void **state)
 {
@@ -557,6 +577,7 @@ int main(int argc, char **argv)
 		TEST(a_full_queue_takes_no_more),
 		TEST(names_of_this_program_are_as_found_here),
 		TEST(names_that_are_asked_for_bit_by_bit_are_the_same),
+		TEST(a_file_without_symbols_has_the_starts_of_functions),
 		TEST(more_text_than_fits_one_reply_comes_whole),
 		TEST(names_are_demangled_where_it_is_asked_for),
 		TEST(an_error_of_the_callers_ends_the_call),

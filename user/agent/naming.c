@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* agent/naming.c - places are sorted by owner, so a batch is a run of them. A frame without name is
- * shown as `libfoo.so+0x1234`, `[anon]+0x7f00`, `[kernel]+0xff`, never as a bare number. */
+ * shown as `libfoo.so+0x1230`, where its function starts in the file, so that a function has one
+ * name; where the start is unknown, and for `[anon]+0x7f00` and `[kernel]+0xff`, it is the address.
+ */
 #include "agent/naming.h"
 
 #include <assert.h>
@@ -43,6 +45,7 @@ struct batch {
 	const enum name_source *sources; /* by what an answer says */
 	size_t sources_len;
 	const struct object *object;
+	const char *where; /* the file's name; NULL: it is no file */
 	uint32_t first; /* of the frame ids of the place that is being told */
 };
 
@@ -168,7 +171,20 @@ static int set_name(struct batch *b, struct naming_place *place, const char *nam
 	return put_named(b, place, &(struct worker_name){ .name = name }, source);
 }
 
-/* Names all places that have no name yet by their address. */
+/* Names a place that has no name by an address in the file; why comes later. */
+static int set_start(struct batch *b, struct naming_place *place, const struct worker_name *name)
+{
+	char text[OBJECT_NAME_LEN + 32];
+	struct worker_name made = *name;
+
+	made.name = text;
+	snprintf(text, sizeof(text), "%s+0x%llx", b->where,
+		(unsigned long long)(name->start <= place->address + 1 ? name->start
+								       : place->address));
+	return put_named(b, place, &made, -1);
+}
+
+/* Sets why places have no name, and names those by their address that have no start either. */
 static int set_unnamed(struct batch *b, const char *where, int32_t source)
 {
 	char text[OBJECT_NAME_LEN + 32];
@@ -178,6 +194,10 @@ static int set_unnamed(struct batch *b, const char *where, int32_t source)
 
 		if (b->places[i].source >= 0)
 			continue;
+		if (b->places[i].len > 0) {
+			b->places[i].source = source;
+			continue;
+		}
 		snprintf(text, sizeof(text), "%s+0x%llx", where,
 			(unsigned long long)b->places[i].address);
 		err = set_name(b, &b->places[i], text, source);
@@ -193,6 +213,8 @@ static int on_name(void *ctx, size_t index, const struct worker_name *name)
 
 	if (index >= b->len || name->source >= b->sources_len)
 		return -EBADMSG;
+	if (b->where && !name->inlined && name->name[0] == '\0')
+		return set_start(b, &b->places[index], name);
 	return put_named(b, &b->places[index], name, (int32_t)b->sources[name->source]);
 }
 
@@ -288,6 +310,7 @@ static int name_files(struct batch *b, uint32_t id)
 	if (err == 0)
 		err = put_object(b, object, where);
 	b->frame.class = PROFILE_NATIVE;
+	b->where = where;
 	b->sources = elf_sources;
 	b->sources_len = ARRAY_SIZE(elf_sources);
 	if (err == 0 && object && object->state != OBJECT_FAILED)

@@ -333,7 +333,7 @@ static enum worker_status load(struct namer *namer, const struct worker_object *
 	m->request.flags = query->lines_until_ns ? PROTO_LINES : query->spare ? PROTO_SPARE : 0;
 	if (len > PROTO_QUERIES_MAX) {
 		m->request.flags |= PROTO_WHOLE;
-		len = 0;
+		len = PROTO_QUERIES_MAX;
 	}
 	m->request.queries_len = (uint32_t)len;
 	proto_put(m, query->addresses + done, len * sizeof(*query->addresses));
@@ -385,7 +385,7 @@ int namer_names(struct namer *namer, const struct worker_object *object,
 
 		status = want_loaded(namer, object, query, done, &symbols);
 		before = done;
-		if (status == WORKER_OK && symbols.symbols > 0)
+		if (status == WORKER_OK)
 			err = ask_names(namer, &what, query, &done, fn, ctx, &status);
 		if (err < 0)
 			return err;

@@ -19,6 +19,7 @@
 
 struct collector {
 	struct image *mapped;
+	struct elf_functions *functions;
 	struct elf_pick *pick; /* NULL: all are taken */
 	struct elf_candidates *out;
 	size_t settled;                   /* that many in front are sorted, one an address */
@@ -143,6 +144,20 @@ static int add_candidate(struct collector *c, const struct elf_candidate *one)
 	return 0;
 }
 
+/* An FDE that begins a byte before its symbol is of a signal trampoline: nothing calls it, and the
+ * place before its return address, where callers are looked up, is that byte. */
+static void fit_function(struct elf_functions *functions, struct elf_candidate *one)
+{
+	struct elf_extent at = elf_frames_find(&functions->frames, one->start);
+
+	if (at.function && one->start > 0 && at.start == one->start - 1)
+		one->start--;
+	one->end = at.end < one->end ? at.end : one->end;
+	one->loose = !at.function && elf_functions_divides(functions, one->start);
+	if (one->loose)
+		one->end = one->start + 1;
+}
+
 /* 1: it was taken; 0: not; -ENOMEM. room: no more than this; size 0: unsized. */
 static int add(
 	struct collector *c, struct elf_candidate one, uint64_t vaddr, uint64_t room, uint64_t size)
@@ -162,6 +177,8 @@ static int add(
 	one.start = (uint32_t)offset;
 	one.end = end < UINT32_MAX ? (uint32_t)end : UINT32_MAX;
 	one.unsized = size == 0;
+	if (one.unsized)
+		fit_function(c->functions, &one);
 	c->out->symbols++;
 	c->out->sources |= 1U << one.source;
 	if (c->pick)
@@ -459,9 +476,10 @@ static int collect_extra(struct collector *c, struct image *extra, enum elf_sym_
 }
 
 int elf_candidates_collect(struct image *mapped, struct image *extra,
-	enum elf_sym_source extra_source, struct elf_pick *pick, struct elf_candidates *out)
+	enum elf_sym_source extra_source, struct elf_functions *functions, struct elf_pick *pick,
+	struct elf_candidates *out)
 {
-	struct collector c = { .mapped = mapped, .pick = pick, .out = out };
+	struct collector c = { .mapped = mapped, .functions = functions, .pick = pick, .out = out };
 	int err;
 
 	elf_candidates_done(out);

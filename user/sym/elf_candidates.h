@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/vec.h"
 #include "elf/symtab.h"
+#include "sym/elf_functions.h"
 #include "sym/elf_pick.h"
 #include "sym/elf_sym.h"
 
@@ -21,7 +22,8 @@ struct elf_candidate {
 	uint8_t source;
 	uint8_t rank; /* enum elf_rank */
 	uint8_t bind;
-	uint8_t unsized;
+	bool unsized;
+	bool loose; /* unsized, in code without an FDE: it names the function that begins here */
 };
 
 struct elf_candidates {
@@ -34,10 +36,12 @@ struct elf_candidates {
 	size_t dropped, tables_bad;
 };
 
-/* With a pick only the symbols that it takes. *out is zeroed or the result of an earlier call,
- * which is replaced; the images must outlive it. -ENOMEM. */
+/* The end of an unsized symbol is limited by FDEs. With a pick only the symbols that it takes.
+ * *out is zeroed or the result of an earlier call, which is replaced; the images must outlive it.
+ * -ENOMEM. */
 int elf_candidates_collect(struct image *mapped, struct image *extra,
-	enum elf_sym_source extra_source, struct elf_pick *pick, struct elf_candidates *out);
+	enum elf_sym_source extra_source, struct elf_functions *functions, struct elf_pick *pick,
+	struct elf_candidates *out);
 void elf_candidates_done(struct elf_candidates *candidates);
 /* The name without its version. */
 struct bytes elf_candidates_name(

@@ -9,11 +9,13 @@
  * PLT stubs are `name@plt`. A version (from the first '@') is removed. Of several at one address:
  * function over PLT stub over NOTYPE, sized over unsized, global over weak over local, fewer
  * leading underscores, shorter, alphabetic. A symbol covers its size and no more; an unsized one
- * extends to the next symbol, the end of its section or of the symbol around it. Where several
- * cover an address, the one that starts last wins.
+ * ends with its function (sym/elf_functions.h), the symbol around it or its section, and at the
+ * next symbol; in code without FDEs it does not count within a sized one. Where several cover an
+ * address, the one that starts last wins.
  *
- * Memory: 12 bytes a range and one block of names. All names of a large file take long to build,
- * and most files need few of them, so a table may be limited to some places. */
+ * Memory: 12 bytes a range, 12 bytes a function that no symbol covers, and one block of names. All
+ * names of a large file take long to build, and most files need few of them, so a table may be
+ * limited to some places. */
 #pragma once
 
 #include <stdbool.h>
@@ -45,6 +47,7 @@ struct elf_name {
 struct elf_sym_stats {
 	size_t symbols;    /* of all tables that may give a name, including duplicates */
 	uint32_t sources;  /* their sources, as bits: 1 << enum elf_sym_source */
+	size_t functions;  /* without a symbol for all of their bytes */
 	size_t dropped;    /* over a limit */
 	size_t tables_bad; /* unreadable symbol tables */
 	size_t memory_bytes;
@@ -57,14 +60,24 @@ struct elf_sym;
  * success *out is the caller's and no longer needs the images. */
 int elf_sym_load(struct image *mapped, struct image *extra, enum elf_sym_source extra_source,
 	struct elf_sym **out);
-/* The same, limited to these file offsets and to those that `before`, of the same file or NULL,
- * knew. A complete `before` gives a complete result. */
+
+struct elf_sym_query {
+	const uint64_t *offsets; /* in the file */
+	size_t len;
+	const struct elf_sym *before; /* of the same file, whose answers stay known; NULL */
+	bool whole; /* all symbols; only the division of code is limited to the offsets */
+};
+
+/* The same, limited to what the query needs. */
 int elf_sym_pick(struct image *mapped, struct image *extra, enum elf_sym_source extra_source,
-	const uint64_t *offsets, size_t len, const struct elf_sym *before, struct elf_sym **out);
+	const struct elf_sym_query *query, struct elf_sym **out);
 void elf_sym_free(struct elf_sym *sym);
 
 /* False: the symbols at this offset are not loaded. */
 bool elf_sym_knows(const struct elf_sym *sym, uint64_t file_offset);
 /* False: no symbol covers the offset, or it is not loaded. */
 bool elf_sym_find(const struct elf_sym *sym, uint64_t file_offset, struct elf_name *out);
+/* Where no symbol covers the offset: the file offset at which its function starts. False: unknown,
+ * or not loaded. */
+bool elf_sym_find_start(const struct elf_sym *sym, uint64_t file_offset, uint64_t *start);
 void elf_sym_stats(const struct elf_sym *sym, struct elf_sym_stats *out);

@@ -26,9 +26,9 @@ struct worker_query {
 enum worker_map_source { WORKER_PERF_MAP, WORKER_JITDUMP, WORKER_MAP_SOURCES };
 
 struct worker_name {
-	const char *name; /* raw: any byte but NUL */
-	uint64_t start;   /* start of the symbol; 0 in a map */
-	uint8_t source;   /* enum elf_sym_source, or of a map enum worker_map_source */
+	const char *name; /* raw: any byte but NUL; "": of the function only the start is known */
+	uint64_t start;   /* start of the symbol or function; 0 in a map */
+	uint8_t source; /* enum elf_sym_source, or of a map enum worker_map_source; no name: any */
 	bool inlined;     /* inlined into the next one, which has the same index */
 	const char *path; /* source file; "": unknown or not requested */
 	uint32_t line;    /* 0: the same */

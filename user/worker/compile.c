@@ -144,10 +144,14 @@ static enum worker_debug open_debug(
 static int load_sym(struct image *mapped, struct image *extra, enum elf_sym_source extra_source,
 	const struct compile_wants *wants, struct elf_sym **sym)
 {
-	if (wants->whole || wants->lines)
+	const struct elf_sym_query query = { .offsets = wants->offsets,
+		.len = wants->len,
+		.before = wants->before,
+		.whole = wants->whole };
+
+	if (wants->lines)
 		return elf_sym_load(mapped, extra, extra_source, sym);
-	return elf_sym_pick(
-		mapped, extra, extra_source, wants->offsets, wants->len, wants->before, sym);
+	return elf_sym_pick(mapped, extra, extra_source, &query, sym);
 }
 
 /* The file's own .symtab that was stripped off and packed in; where it cannot be had the file has
@@ -240,8 +244,11 @@ enum worker_status compile_symbols(int fd, const int *debug_fds, size_t debug_fd
 		return compile_methods(fd, out, symbols);
 	if (status != WORKER_OK)
 		return status;
+	mapped.image.passed = forget;
+	mapped.image.passed_arg = &mapped.mapping;
 	status =
 		elf_file_status(load(&mapped, debug_fds, debug_fds_len, wants, &debug, out, &made));
+	mapped.image.passed = NULL; /* the file may move to *symbols */
 	if (mapping_torn(&mapped.mapping) || mapping_torn(&debug.mapping))
 		return WORKER_UNREADABLE;
 	if (status != WORKER_OK)

@@ -86,8 +86,15 @@ bool symbols_find(const struct symbols *symbols, uint64_t file_offset, struct el
 {
 	struct elf_name found = { .source = ELF_SYM_R2R };
 
-	if (symbols->sym)
-		return elf_sym_find(symbols->sym, file_offset, out);
+	if (symbols->sym && elf_sym_find(symbols->sym, file_offset, out))
+		return true;
+	if (symbols->sym) {
+		found = (struct elf_name){ .name = "", .source = ELF_SYM_SYMTAB };
+		if (!elf_sym_find_start(symbols->sym, file_offset, &found.start))
+			return false;
+		*out = found;
+		return true;
+	}
 	if (!symbols->methods ||
 		!r2r_find(symbols->methods, file_offset, &found.name, &found.start))
 		return false;

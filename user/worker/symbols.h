@@ -37,7 +37,8 @@ void symbols_take_files(struct symbols *symbols, struct elf_file *mapped, struct
 
 /* Like elf_sym_knows */
 bool symbols_know(const struct symbols *symbols, uint64_t file_offset);
-/* Like elf_sym_find; the name is valid until the next call. */
+/* Like elf_sym_find; the name is valid until the next call. "": of the function only the start is
+ * known. */
 bool symbols_find(const struct symbols *symbols, uint64_t file_offset, struct elf_name *out);
 /* Like inlined_find; an error becomes INLINED_NONE. */
 enum inlined_result symbols_lines(
