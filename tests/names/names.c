@@ -2,9 +2,11 @@
 /* tests/names/names.c - what we call addresses of a file, through the workers and with the debug
  * file that is found for it.
  *
- *     names [-d] [-i] [-o] [-t] FILE < addresses, one hexadecimal vaddr a line; -o: file offsets
+ *     names [-d] [-i] [-o] [-s] [-t] FILE < addresses, one hexadecimal vaddr a line; -o: file
+ * offsets
  *
- * prints "ADDRESS NAME", NAME `?` where there is none, with -d demangled; with -i the frames that
+ * prints "ADDRESS NAME", NAME `?` where there is none, or with -s "+OFFSET" of the function in the
+ * file if that is known; with -d demangled; with -i the frames that
  * are inlined there too, each behind its function: "ADDRESS NAME FILE:LINE\tNAME FILE:LINE". With
  * -t, what it took goes to stderr: CPU microseconds cold (symbols are loaded) and warm, and bytes
  * of symbols. */
@@ -35,7 +37,7 @@ struct names {
 	struct debug_root root;
 	struct debug_files debug;
 	const char *path;
-	bool demangle, inlined, by_offset, timing, rows_done;
+	bool demangle, inlined, by_offset, starts, timing, rows_done;
 	VEC(uint64_t) vaddrs;
 	VEC(uint64_t) offsets; /* in the file */
 	struct buf *texts;
@@ -62,7 +64,11 @@ static int on_name(void *ctx, size_t index, const struct worker_name *name)
 	struct buf *text = &n->texts[index];
 	int err = text->len > 0 ? buf_putc(text, '\t') : 0;
 
-	if (err == 0)
+	if (name->name[0] == '\0' && !name->inlined && !n->starts)
+		return err;
+	if (err == 0 && name->name[0] == '\0' && !name->inlined)
+		err = buf_printf(text, "+%llx", (unsigned long long)name->start);
+	else if (err == 0)
 		err = buf_puts(text, name->name);
 	if (err == 0 && n->inlined)
 		err = buf_printf(text, " %s:%u", name->path[0] ? name->path : "?", name->line);
@@ -187,10 +193,11 @@ int main(int argc, char **argv)
 
 	if (argc == 2 && strcmp(argv[1], WORKER_ARGUMENT) == 0)
 		return worker_main(WORKER_FD);
-	while ((c = getopt(argc, argv, "diot")) != -1) {
+	while ((c = getopt(argc, argv, "diost")) != -1) {
 		n.demangle |= c == 'd';
 		n.inlined |= c == 'i';
 		n.by_offset |= c == 'o';
+		n.starts |= c == 's';
 		n.timing |= c == 't';
 		if (c == '?')
 			return 2;
