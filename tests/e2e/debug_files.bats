@@ -76,6 +76,19 @@ nameless() {
 	sample "$@"
 	[ "$(folded_count "$tmp/f" 'inner|outer')" -eq 0 ]
 	between "$(folded_share "$tmp/f" 'prog\+0x')" 95 100 'without names, %'
+	by_starts
+}
+
+# by_starts: each function of $tmp/prog is called by its start in the file.
+by_starts() {
+	local shift at
+	shift=$(readelf -SW "$tmp/full" | awk '$2 == ".text" { print "0x" $4 " - 0x" $5 }')
+	nm "$tmp/full" | awk '$2 ~ /^[tT]$/ { print $1 }' | while read -r at; do
+		printf 'prog+0x%x\n' $((0x$at - (shift)))
+	done | sort -u >"$tmp/functions"
+	grep -o 'prog+0x[0-9a-f]*' "$tmp/f" | sort -u | comm -23 - "$tmp/functions" >"$tmp/others"
+	[ -s "$tmp/functions" ]
+	diff /dev/null "$tmp/others"
 }
 
 # refused REASON TEXT: the account says so, with both files.
