@@ -7,7 +7,7 @@
 
 #define TEXT_MAX (16 << 20) /* what a group may claim here: memory would be the first to go */
 
-static void read_groups(const struct segment *s)
+static void read_groups(struct segment *s)
 {
 	_cleanup_(merge_done) struct merge merge;
 
