@@ -109,13 +109,21 @@ static void mark_online(const char *list, bool *wanted, int cpus_max)
 			wanted[cpu] = true;
 }
 
+/* The ticks of one CPU at this rate, without the part of a period that has not ended: each CPU has
+ * its own. A cgroup's clock has run for run_ns. */
+static uint64_t due_ticks(const struct clocks *clocks, int cpu, uint64_t run_ns, uint64_t until_ns)
+{
+	bool of_cgroup = clocks->cgroup_fd >= 0;
+	uint64_t from_ns = of_cgroup ? clocks->past_ns[cpu] : clocks->opened_ns[cpu];
+	uint64_t to_ns = of_cgroup ? run_ns : until_ns;
+
+	return to_ns > from_ns ? (to_ns - from_ns) / period_ns(clocks) : 0;
+}
+
 /* Ticks were due until then. */
 static void close_cpu(struct clocks *clocks, int cpu, uint64_t until_ns)
 {
-	if (clocks->cgroup_fd >= 0)
-		clocks->closed_ns += clocks->run_ns[cpu] - clocks->past_ns[cpu];
-	else if (until_ns > clocks->opened_ns[cpu])
-		clocks->closed_ns += until_ns - clocks->opened_ns[cpu];
+	clocks->past_due += due_ticks(clocks, cpu, clocks->run_ns[cpu], until_ns);
 	clocks->closed_skipped += skipped_until(clocks, cpu, until_ns);
 	clocks->run_ns[cpu] = clocks->past_ns[cpu] = 0;
 	fd_close(&clocks->fds[cpu]);
@@ -301,24 +309,18 @@ void clocks_stop(struct clocks *clocks)
 	disable_all(clocks);
 }
 
-/* What was due at a rate that is over: whole ticks of each CPU, as its next period is a new one. */
+/* Adds up the ticks of a rate that is over. */
 static void settle(struct clocks *clocks, uint64_t now_ns)
 {
-	clocks->past_due += clocks->closed_ns / period_ns(clocks);
-	clocks->closed_ns = 0;
 	clocks->past_stolen += stolen_ticks(clocks);
 	clocks->stolen_start_ns = stolen_ns();
 	for (int cpu = 0; cpu < clocks->cpus_max; cpu++) {
 		if (clocks->fds[cpu] < 0)
 			continue;
-		if (clocks->cgroup_fd >= 0) {
+		if (clocks->cgroup_fd >= 0)
 			clocks->run_ns[cpu] = event_ns(clocks->fds[cpu]);
-			clocks->past_due +=
-				(clocks->run_ns[cpu] - clocks->past_ns[cpu]) / period_ns(clocks);
-			clocks->past_ns[cpu] = clocks->run_ns[cpu];
-		} else if (now_ns > clocks->opened_ns[cpu]) {
-			clocks->past_due += (now_ns - clocks->opened_ns[cpu]) / period_ns(clocks);
-		}
+		clocks->past_due += due_ticks(clocks, cpu, clocks->run_ns[cpu], now_ns);
+		clocks->past_ns[cpu] = clocks->run_ns[cpu];
 		clocks->closed_skipped += skipped_until(clocks, cpu, now_ns);
 		clocks->opened_ns[cpu] = now_ns;
 	}
@@ -367,10 +369,10 @@ void clocks_read(const struct clocks *clocks, struct clocks_time *out)
 {
 	struct clocks_time time = {
 		.skipped = clocks->closed_skipped,
+		.due = clocks->past_due,
 		.stolen = clocks->past_stolen + stolen_ticks(clocks),
 	};
 	uint64_t until_ns = clocks->running ? clock_ns(CLOCK_MONOTONIC) : clocks->stopped_ns;
-	uint64_t due_ns = clocks->closed_ns;
 
 	time.wall_ns = until_ns - clocks->started_ns;
 	for (int cpu = 0; cpu < clocks->cpus_max && cpu < CPU_TICKS_MAX; cpu++)
@@ -379,10 +381,9 @@ void clocks_read(const struct clocks *clocks, struct clocks_time *out)
 		if (clocks->fds[cpu] < 0)
 			continue;
 		time.cpus++;
-		due_ns += clocks->cgroup_fd >= 0 ? event_ns(clocks->fds[cpu]) - clocks->past_ns[cpu]
-						 : until_ns - clocks->opened_ns[cpu];
+		time.due += due_ticks(clocks, cpu,
+			clocks->cgroup_fd >= 0 ? event_ns(clocks->fds[cpu]) : 0, until_ns);
 		time.skipped += skipped_until(clocks, cpu, until_ns);
 	}
-	time.due = clocks->past_due + due_ns / period_ns(clocks);
 	*out = time;
 }

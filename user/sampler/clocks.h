@@ -26,10 +26,10 @@ struct clocks {
 	uint32_t hz;
 	bool running;
 	uint64_t looked_at_ns, started_ns, stopped_ns; /* CLOCK_MONOTONIC */
-	uint64_t stolen_start_ns;       /* the hypervisor's stolen time at the start of this rate */
-	uint64_t closed_ns;             /* running time of closed events at this rate */
-	uint64_t closed_skipped;        /* missing ticks at the end of events and rates */
-	uint64_t past_due, past_stolen; /* ticks at earlier rates */
+	uint64_t stolen_start_ns; /* the hypervisor's stolen time at the start of this rate */
+	uint64_t closed_skipped;  /* missing ticks at the end of events and rates */
+	uint64_t past_due;        /* ticks of closed events and of earlier rates */
+	uint64_t past_stolen;     /* ticks at earlier rates */
 };
 
 struct clocks_options {

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_clocks.c - due ticks, of clocks whose descriptors are no events. */
+#include "unit.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "sampler/clocks.h"
+
+#define HZ 4
+#define PERIOD_NS (NSEC_PER_SEC / HZ)
+#define OFFLINE 8 /* CPUs that this machine does not have */
+#define STOPPED_NS (100 * NSEC_PER_SEC)
+
+static struct cpu_ticks ticks[CPU_TICKS_MAX];
+
+/* Each clock ran for 1 3/4 periods before it was stopped. */
+static struct clocks make_clocks(void)
+{
+	int cpus = (int)sysconf(_SC_NPROCESSORS_CONF) + OFFLINE;
+	size_t len = (size_t)cpus;
+	struct clocks clocks = {
+		.fds = calloc(len, sizeof(int)),
+		.opened_ns = calloc(len, sizeof(uint64_t)),
+		.run_ns = calloc(len, sizeof(uint64_t)),
+		.past_ns = calloc(len, sizeof(uint64_t)),
+		.seen_ticks = calloc(len, sizeof(uint64_t)),
+		.ticks = ticks,
+		.cpus_max = cpus,
+		.prog_fd = -1,
+		.cgroup_fd = -1,
+		.hz = HZ,
+		.looked_at_ns = STOPPED_NS,
+		.stopped_ns = STOPPED_NS,
+	};
+
+	assert_true(clocks.fds && clocks.opened_ns && clocks.run_ns && clocks.past_ns &&
+		clocks.seen_ticks);
+	for (int cpu = 0; cpu < cpus; cpu++) {
+		clocks.fds[cpu] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		assert_true(clocks.fds[cpu] >= 0);
+		clocks.opened_ns[cpu] = STOPPED_NS - PERIOD_NS * 7 / 4;
+		ticks[cpu & (CPU_TICKS_MAX - 1)].due_ns = STOPPED_NS + PERIOD_NS / 4;
+	}
+	return clocks;
+}
+
+static void each_cpu_is_due_whole_periods_of_its_own(void **state)
+{
+	struct clocks clocks = make_clocks();
+	struct clocks_time time;
+
+	(void)state;
+	clocks_read(&clocks, &time);
+	assert_int_equal(time.cpus, clocks.cpus_max);
+	assert_int_equal(time.due, clocks.cpus_max);
+	clocks_close(&clocks);
+}
+
+static void closed_clocks_keep_their_whole_periods(void **state)
+{
+	struct clocks clocks = make_clocks();
+	struct clocks_time time;
+
+	(void)state;
+	assert_int_equal(clocks_follow(&clocks), 0);
+	clocks_read(&clocks, &time);
+	assert_in_range(time.cpus, 1, clocks.cpus_max - OFFLINE);
+	assert_int_equal(time.due, clocks.cpus_max);
+	clocks_close(&clocks);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_cpu_is_due_whole_periods_of_its_own),
+		cmocka_unit_test(closed_clocks_keep_their_whole_periods),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
