@@ -378,6 +378,24 @@ static void the_vdso_is_told_although_bpf_never_met_it(void **state)
 	assert_int_equal(made->objects_len, 0);
 }
 
+static void the_vdso_is_no_file_with_a_table(void **state)
+{
+	struct object_key none = { 0 };
+	struct made_rows rows;
+
+	(void)state;
+	made_rows_make(&small, &rows);
+	assert_int_equal(unwind_rows_view(rows.bytes, rows.size, &rows.view), 0);
+	assert_int_equal(publish_rows(publish, &none, OBJECT_VDSO, &rows.view), 0);
+	made_rows_free(&rows);
+	assert_int_equal(publish_table(publish, OBJECT_VDSO), TABLE_READY);
+	assert_int_equal(put(0, &small), 0);
+	assert_int_equal(stats().tables, 1);
+	publish_drop(publish, &(struct publish_object){ none, OBJECT_VDSO }, 1);
+	assert_int_equal(stats().tables, 1);
+	assert_consistent();
+}
+
 static void each_allocation_that_fails_leaves_the_maps_consistent(void **state)
 {
 	(void)state;
@@ -459,6 +477,7 @@ int main(void)
 		TEST(a_table_that_could_not_be_told_is_told_later),
 		TEST(rows_of_an_object_that_bpf_forgot_leave_nothing),
 		TEST(the_vdso_is_told_although_bpf_never_met_it),
+		TEST(the_vdso_is_no_file_with_a_table),
 		TEST(each_allocation_that_fails_leaves_the_maps_consistent),
 		cmocka_unit_test(any_sequence_leaves_the_maps_consistent),
 		cmocka_unit_test(tables_that_span_too_many_pages_are_refused),

@@ -568,7 +568,7 @@ void publish_stats(const struct publish *p, struct publish_stats *out)
 
 	row_pages_stats(p->pages, &pages);
 	*out = (struct publish_stats){
-		.tables = p->ready,
+		.tables = p->ready - (publish_table(p, OBJECT_VDSO) == TABLE_READY),
 		.rows = pages.rows,
 		.bytes = pages.bytes,
 		.slabs_bytes = pages.slabs_bytes,

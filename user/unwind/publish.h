@@ -15,7 +15,7 @@
 #include "unwind/rows.h"
 
 struct publish_stats {
-	uint64_t tables; /* objects with rows */
+	uint64_t tables; /* files with rows: the vDSO is none */
 	uint64_t rows;   /* currently in BPF memory */
 	uint64_t bytes;  /* currently used by pages, of slabs_bytes */
 	uint64_t slabs_bytes;
