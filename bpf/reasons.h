@@ -6,7 +6,7 @@
 /* Why a tick became neither a sample nor idle time. */
 #define LOST_REASONS(X)                                                            \
 	X(LOST_COUNTS_FULL, "counts_full", "the count map was full")               \
-	X(LOST_TASKS_FULL, "whos_full", "the table of tasks was full")             \
+	X(LOST_TASKS_FULL, "tasks_full", "the table of tasks was full")            \
 	X(LOST_RING_FULL, "ring_full",                                             \
 		"a new stack or task could not be sent: the ring buffer was full") \
 	X(LOST_DRAIN, "drain", "a drained count has an unknown stack or task")     \
