@@ -174,7 +174,8 @@ static int start_recorder(struct top *top, struct why *why)
 	if (make_arguments(top) < 0)
 		return why_set(why, -ENOMEM, "out of memory");
 	if (pipe2(profiles, O_CLOEXEC) < 0 || pipe2(talk, O_CLOEXEC) < 0)
-		return why_set(why, -errno, "cannot begin: %s", err_text(errno));
+		return why_set(
+			why, -errno, "cannot make a pipe for the recorder: %s", err_text(errno));
 	err = child_start(&(struct child_plan){ .run = run_recorder,
 				  .ctx = top,
 				  .fds = (const int[]){ -1, profiles[1], talk[1] },
