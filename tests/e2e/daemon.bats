@@ -291,8 +291,14 @@ have_stacks() {
 	[ "$(folded_count "$tmp/f" '^[^;]*;[^;]*;spin;')" = "$(folded_count "$tmp/f")" ]
 	"$stoker" report -q --store "$tmp/store" --comm spin --top 1 | grep -qE ' (spin|burn|main|work)'
 	[ "$("$stoker" report -q --store "$tmp/store" --trend | wc -l)" -eq $(($(segments | wc -l) + 1)) ]
-	"$stoker" report --store "$tmp/store" --since 2h --until 1h -f folded 2>"$tmp/said" && return 1
+	exits 3 "$stoker" report --store "$tmp/store" --since 2h --until 1h -f folded
 	said_clearly 'nothing of that time'
+	local how
+	for how in '' '-f folded' --trend "-o $tmp/x.folded"; do
+		# shellcheck disable=SC2086
+		exits 3 "$stoker" report -q --store "$tmp/store" --comm "none$$" $how
+		said_clearly 'nothing in the store matches'
+	done
 	exits 2 "$stoker" report --store "$tmp/store" --since tomorrow
 	exits 2 "$stoker" report --store "$tmp/store" --function '('
 	local refused

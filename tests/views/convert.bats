@@ -122,3 +122,15 @@ sample() {
 	grep -q 'each of their threads stands for a CPU, numbered 100000' said
 	[ "$(unzip -p a.trace.zip '*.data.txt' | grep -o '\[[0-9]*\]' | tr '\n' ' ')" = '[002] [100007] [100008] ' ]
 }
+
+@test "a part of the time without samples is exit status 3, and writes nothing" {
+	local got=0
+	sample cycles f >a.txt
+	"$stoker" convert a.txt --since 5 -o part.folded 2>said || got=$?
+	cat said
+	[ "$got" -eq 3 ]
+	[ ! -e part.folded ]
+	[ "$(wc -l <said)" -eq 1 ]
+	grep -q 'a.txt has no samples in that time' said
+	"$stoker" convert a.txt --since 0 2>said | grep -qx 'web;f 1'
+}

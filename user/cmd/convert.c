@@ -167,6 +167,16 @@ static bool lacks_cpus(const struct profile *p)
 	return false;
 }
 
+static int refuse_part(const struct convert *c, const struct profile *p, struct why *why)
+{
+	const double length_s = (double)p->duration_ns / (double)NSEC_PER_SEC;
+
+	if (p->duration_ns == 0)
+		return why_set(why, -ENODATA, "%s has no samples in that time", c->input.path);
+	return why_set(why, -ENODATA, "%s has no samples in that time: it is %.3f s long",
+		c->input.path, length_s);
+}
+
 static int write_part(struct convert *c, const struct profile *p, struct why *why)
 {
 	_cleanup_(profile_done) struct profile part = { 0 };
@@ -174,8 +184,11 @@ static int write_part(struct convert *c, const struct profile *p, struct why *wh
 
 	if (err == 0)
 		err = profile_slice(p, c->since_ns, c->until_ns, &part);
-	return err < 0 ? why_set(why, err, "out of memory")
-		       : output_write_profile(&c->out, c->sink, &c->options, &part, why);
+	if (err < 0)
+		return why_set(why, err, "out of memory");
+	return part.ticks.len == 0
+		? refuse_part(c, p, why)
+		: output_write_profile(&c->out, c->sink, &c->options, &part, why);
 }
 
 static int run(struct convert *c, struct log *log, struct why *why)
@@ -225,5 +238,5 @@ int cmd_convert(int argc, char **argv, struct log *log)
 		err = run(&c, log, &why);
 	if (err < 0)
 		log_error(log, "%s", why.text);
-	return err < 0 ? EXIT_FAILED : EXIT_OK;
+	return err == -ENODATA ? EXIT_NOT_FOUND : err < 0 ? EXIT_FAILED : EXIT_OK;
 }

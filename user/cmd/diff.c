@@ -198,6 +198,8 @@ static int load_store(struct diff *d, struct side *side, struct why *why)
 
 	if (err < 0)
 		return err;
+	if (merge_total(&answer.merge) == 0)
+		log_warn(d->log, "%s: nothing in the store matches", side->word);
 	err = answer_profile(&answer, &side->profile);
 	if (err == 0)
 		err = buf_puts(&side->by, answer.by.data);

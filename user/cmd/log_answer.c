@@ -6,8 +6,6 @@
 
 static void log_gaps(struct log *log, const struct query_answer *answer)
 {
-	uint64_t total = merge_total(&answer->merge);
-
 	if (answer->damaged > 0)
 		log_warn(log, "%u damaged profiles were skipped", answer->damaged);
 	if (answer->other_by > 0)
@@ -15,9 +13,8 @@ static void log_gaps(struct log *log, const struct query_answer *answer)
 			answer->other_by, answer->by.data);
 	if (answer->gone > 0)
 		log_note(log, "%u profiles were removed during the query", answer->gone);
-	if (total == 0)
-		log_warn(log, "nothing in the store matches");
-	log_note(log, "%u profiles, %.1f s of CPU", answer->segments, (double)total / 1e9);
+	log_note(log, "%u profiles, %.1f s of CPU", answer->segments,
+		(double)merge_total(&answer->merge) / 1e9);
 }
 
 int log_answer(struct log *log, const struct ask *ask, struct query_answer *answer, struct why *why)
@@ -28,9 +25,10 @@ int log_answer(struct log *log, const struct ask *ask, struct query_answer *answ
 
 	if (err == 0 && query_answer_init(answer) < 0)
 		err = why_set(why, -ENOMEM, "out of memory");
-	if (err == 0)
-		err = query_run(store, &ask->query, answer, why);
+	if (err < 0)
+		return err;
+	err = query_run(store, &ask->query, answer, why);
 	if (err == 0)
 		log_gaps(log, answer);
-	return err;
+	return err == -ENOENT ? -ENODATA : err;
 }

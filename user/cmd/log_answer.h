@@ -6,6 +6,7 @@
 #include "store/ask.h"
 #include "store/query.h"
 
-/* answer: zeroed; call query_answer_done in any case. */
+/* answer: zeroed; call query_answer_done in any case. -ENODATA with why: the store has no profile
+ * of that time. */
 int log_answer(
 	struct log *log, const struct ask *ask, struct query_answer *answer, struct why *why);

@@ -189,6 +189,10 @@ static int run(const struct report *r, struct why *why)
 		err = output_try(&output, why);
 	if (err == 0)
 		err = log_answer(r->log, &r->ask, &answer, why);
+	if (err == 0 && merge_total(&answer.merge) == 0)
+		err = why_set(why, -ENODATA,
+			"nothing in the store matches; widen --since and --until, or check the "
+			"names");
 	if (err < 0)
 		return err;
 	if (r->sink)
@@ -222,5 +226,5 @@ int cmd_report(int argc, char **argv, struct log *log)
 	if (err < 0)
 		log_error(log, "%s", why.text);
 	ask_done(&r.ask);
-	return err < 0 ? EXIT_FAILED : EXIT_OK;
+	return err == -ENODATA ? EXIT_NOT_FOUND : err < 0 ? EXIT_FAILED : EXIT_OK;
 }

@@ -7,6 +7,6 @@ enum exit_status {
 	EXIT_OK = 0,
 	EXIT_FAILED = 1,
 	EXIT_USAGE = 2,     /* the command line is wrong */
-	EXIT_NOT_FOUND = 3, /* no container, pod, unit or cgroup of that name */
+	EXIT_NOT_FOUND = 3, /* no target of that name; nothing in the store or file matches */
 	EXIT_AMBIGUOUS = 4, /* more than one */
 };
