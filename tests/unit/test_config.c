@@ -84,7 +84,8 @@ static void what_is_wrong_is_said_with_its_line(void **state)
 		{ "[sample]\nmemory = 5G\n", ":2: memory = 5G is too large" },
 		{ "[sample]\n\nrate = 9\n", ":3: unknown key in [sample]: rate" },
 		{ "[sampel]\nhz = 9\n", ":2: unknown section: [sampel]" },
-		{ "hz = 9\n", ":1: unknown section: []" },
+		{ "hz = 9\n", ":1: hz is in no section; write [sample] above it" },
+		{ "rate = 9\n", ":1: rate is in no section, and no known key" },
 		{ "[sample]\ninterval = 5 parsecs\n", ":2: interval = 5 parsecs: expected a time" },
 		{ "[store]\nmax = -1\n", ":2: max = -1: expected a size" },
 		{ "[store]\nmax = 1e9\n", ":2: max = 1e9: expected a size" },
@@ -102,7 +103,7 @@ static void what_is_wrong_is_said_with_its_line(void **state)
 		{ "[trap a/b]\nabove = 2%\n", ":2: a trap's name may only have letters" },
 		{ "[trap a]\nmetric = throttled\nabove = 2%\n", ":2: the metric throttled" },
 		{ "[trap a]\nbefore = 2m\n", ":2: before = 2m is too large" },
-		{ "[trap]\nabove = 2%\n", ":2: unknown section: [trap]" },
+		{ "[trap]\nabove = 2%\n", ":2: [trap] needs a name: [trap NAME]" },
 	};
 
 	(void)state;

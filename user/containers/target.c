@@ -26,7 +26,7 @@ DEFINE_CLEANUP(struct cgroup_tree, cgroup_tree_free)
 
 struct search {
 	enum target_kind kind;
-	const char *option, *name;
+	const char *word, *name; /* as in `target = container NAME` */
 	struct container_list list;
 	VEC(const struct container_list_item *) found;
 };
@@ -160,7 +160,7 @@ static int explain(
 {
 	if (l->more > 0)
 		buf_printf(&l->text, " and %zu more; see `stoker ps`", l->more);
-	return why_set(why, err, "%s %s: %s%s", s->option, s->name, what,
+	return why_set(why, err, "%s %s: %s%s", s->word, s->name, what,
 		l->text.data ? l->text.data : "none");
 }
 
@@ -309,25 +309,25 @@ static int find_cgroup(
 	if (err < 0)
 		return err;
 	err = take_cgroup(tree, id, path, out);
-	return err < 0 ? why_set(why, err, "--cgroup %s: %s", name, err_text(err)) : 0;
+	return err < 0 ? why_set(why, err, "cgroup %s: %s", name, err_text(err)) : 0;
 }
 
 int target_find(struct worker_client *worker, enum target_kind kind, const char *name,
 	struct target *out, struct why *why)
 {
-	static const char *const options[] = { "", "--cgroup", "--container", "--pod", "--unit" };
+	static const char *const words[] = { "", "cgroup", "container", "pod", "unit" };
 	_cleanup_(cgroup_tree_freep) struct cgroup_tree *tree = NULL;
 	_cleanup_(search_done) struct search s = {
 		.kind = kind,
-		.option = options[kind],
+		.word = words[kind],
 		.name = name,
 	};
 	int err = cgroup_tree_open(cgroup_view(), &tree, why);
 
 	if (err < 0)
-		return why_set(why, err, "%s: no cgroup hierarchy is mounted", options[kind]);
+		return why_set(why, err, "%s: no cgroup hierarchy is mounted", words[kind]);
 	if (name[0] == '\0')
-		return why_set(why, -EINVAL, "%s: which?", options[kind]);
+		return why_set(why, -EINVAL, "%s: the name is missing", words[kind]);
 	if (kind == TARGET_CGROUP)
 		return find_cgroup(tree, name, out, why);
 	err = container_list_read(worker, tree, &s.list, why);
@@ -338,7 +338,7 @@ int target_find(struct worker_client *worker, enum target_kind kind, const char 
 	if (err == 0)
 		err = take_found(tree, &s, out, why);
 	if (err < 0 && why->text[0] == '\0')
-		return why_set(why, err, "%s %s: %s", options[kind], name, err_text(err));
+		return why_set(why, err, "%s %s: %s", words[kind], name, err_text(err));
 	return err;
 }
 

@@ -285,6 +285,25 @@ static const struct key *find_key(const char *section, const char *name)
 	return NULL;
 }
 
+static void explain_section(const char *section, const char *name, struct why *why)
+{
+	if (strcmp(section, TRAP) == 0) {
+		why_set(why, 0, "[trap] needs a name: [trap NAME]");
+		return;
+	}
+	if (section[0] != '\0') {
+		why_set(why, 0, "unknown section: [%s]", section);
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		if (strcmp(keys[i].name, name) == 0) {
+			why_set(why, 0, "%s is in no section; write [%s] above it", name,
+				keys[i].section);
+			return;
+		}
+	why_set(why, 0, "%s is in no section, and no known key", name);
+}
+
 /* libinih's: 1 is good, 0 an error. */
 static int take_line(void *ctx, const char *section, const char *name, const char *value)
 {
@@ -297,7 +316,7 @@ static int take_line(void *ctx, const char *section, const char *name, const cha
 	if (r->err < 0)
 		return 0;
 	if (!trap && !is_section(section))
-		why_set(&why, 0, "unknown section: [%s]", section);
+		explain_section(section, name, &why);
 	else if (!key)
 		why_set(&why, 0, "unknown key in [%s]: %s", section, name);
 	else if (trap && !(base = get_trap(r, trap)))

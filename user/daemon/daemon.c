@@ -419,8 +419,12 @@ static int find_target(struct daemon *d, struct why *why)
 {
 	enum target_kind kind = TARGET_NONE;
 	const char *name = target_parse(d->config.target, &kind);
+	struct why text;
+	int err = kind == TARGET_NONE ? 0 : target_find(d->worker, kind, name, &d->target, &text);
 
-	return kind == TARGET_NONE ? 0 : target_find(d->worker, kind, name, &d->target, why);
+	return err < 0
+		? config_refuse(&d->config, d->config_path, "sample", "target", err, text.text, why)
+		: 0;
 }
 
 static int open_agent(struct daemon *d, struct why *why)
