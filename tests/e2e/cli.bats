@@ -45,6 +45,20 @@ load lib
 	said_clearly 'same file'
 	exits 2 "$stoker" record -d 1 --
 	said_clearly 'COMMAND'
+	exits 2 "$stoker" record --user --kernel -d 1
+	said_clearly 'exclude each other'
+	exits 2 "$stoker" top --kernel --user
+	said_clearly 'exclude each other'
+	exits 2 "$stoker" record --no-period -d 1
+	said_clearly 'add -f perf'
+	exits 2 "$stoker" record --labels -o "$tmp/f.svg" -d 1
+	said_clearly 'format folded, not svg'
+	exits 2 "$stoker" convert --no-period "$tmp/nowhere"
+	said_clearly 'add -f perf'
+	exits 2 "$stoker" report --top 3 --trend
+	said_clearly 'exclude each other'
+	exits 2 "$stoker" report --by comm
+	said_clearly 'needs a format'
 }
 
 @test "a rate that the kernel forbids is said, with the limit" {

@@ -139,7 +139,7 @@ static int parse(struct convert *c, int argc, char **argv, struct why *why)
 		c->sink = sink_find("folded");
 	c->out.pattern = c->output;
 	c->out.gzip = (c->sink->needs & SINK_GZIP) != 0;
-	return 0;
+	return sink_check_options(c->sink, &c->options, why);
 }
 
 /* Does what was read hold what is asked for? */

@@ -318,10 +318,14 @@ int record_options_parse(struct record_options *o, int argc, char **argv, struct
 			o->output);
 	if (o->bundle && (o->interval_ns || o->sink_format || strcmp(o->output, "-") != 0))
 		return why_set(why, -EINVAL, "--bundle excludes -o, -f and --interval");
+	if (o->user && o->kernel)
+		return why_set(why, -EINVAL,
+			"--user and --kernel exclude each other; without them both halves are "
+			"sampled");
 	if (o->bundle)
 		o->sink_format = sink_find("html");
 	set_defaults(o);
-	return 0;
+	return o->bundle ? 0 : sink_check_options(o->sink_format, &o->sink, why);
 }
 
 void record_options_done(struct record_options *o)

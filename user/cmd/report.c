@@ -120,8 +120,10 @@ static int choose_format(struct report *r, struct why *why)
 	if (table_given && (r->sink || strcmp(r->output, "-") != 0))
 		return why_set(why, -EINVAL,
 			"--top and --trend print a table to stdout: they exclude -f and -o");
+	if (r->trend && r->top > 0)
+		return why_set(why, -EINVAL, "--top and --trend exclude each other");
 	if (!r->sink && strcmp(r->output, "-") == 0)
-		return 0;
+		return r->by ? why_set(why, -EINVAL, "--by needs a format: -f or -o") : 0;
 	if (!r->sink)
 		r->sink = sink_for_path(r->output);
 	if (!r->sink)

@@ -62,7 +62,7 @@ struct top {
 	int profiles, talk;
 	struct termios terminal;
 	struct log *log;
-	bool help;
+	bool user, kernel, help;
 };
 
 static int add_arg(struct top *top, const char *arg)
@@ -121,6 +121,8 @@ static int take_option(void *ctx, int id, const char *arg, struct why *why)
 		top->what = arg;
 		return pass_on(top, id, arg, why);
 	default:
+		top->user |= id == OPT_USER;
+		top->kernel |= id == OPT_KERNEL;
 		return pass_on(top, id, arg, why);
 	}
 }
@@ -133,6 +135,8 @@ static int parse(struct top *top, int argc, char **argv, struct why *why)
 		return err;
 	if (rest < argc)
 		return why_set(why, -EINVAL, "unexpected argument: %s", argv[rest]);
+	if (top->user && top->kernel)
+		return why_set(why, -EINVAL, "--user and --kernel exclude each other");
 	if (top->interval_ns < NSEC_PER_SEC)
 		return why_set(why, -EINVAL, "--interval: at least one second");
 	return 0;

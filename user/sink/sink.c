@@ -154,6 +154,17 @@ int sink_check_times(const struct sink *sink, const char *source, bool timed, st
 		source, sink->name, others);
 }
 
+int sink_check_options(const struct sink *sink, const struct sink_options *o, struct why *why)
+{
+	if (o->no_period && strcmp(sink->name, "perf") != 0)
+		return why_set(why, -EINVAL,
+			"--no-period is for the format perf, not %s; add -f perf", sink->name);
+	if (o->label_line && sink->write != folded_write)
+		return why_set(why, -EINVAL,
+			"--labels is for the format folded, not %s; add -f folded", sink->name);
+	return 0;
+}
+
 int sink_parse_by(const char *text, struct sink_options *options, struct why *why)
 {
 	options->by_len = 0;

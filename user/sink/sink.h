@@ -69,6 +69,8 @@ int sink_parse_by(const char *text, struct sink_options *options, struct why *wh
 uint32_t sink_needs(const struct sink *sink, const struct sink_options *options);
 /* -EINVAL with why, which lists the others, if the format is SINK_TIMED and source has no times. */
 int sink_check_times(const struct sink *sink, const char *source, bool timed, struct why *why);
+/* -EINVAL with why if an option is for another format. */
+int sink_check_options(const struct sink *sink, const struct sink_options *o, struct why *why);
 const char *sink_key_name(enum sink_key key);
 bool sink_wants(const struct sink_options *options, enum sink_key key);
 
