@@ -98,6 +98,20 @@ in_cgroup() {
 	said_clearly /no/such/program
 }
 
+@test "a command that outlasts the duration is ended, at once or by force" {
+	# shellcheck disable=SC2016
+	local command='echo $$ >"$0"; exec "$@"'
+	local words=("$tmp/pid" "$(target spin)" 60)
+	exits 0 "$stoker" record -d 0.3 -o "$tmp/f" -- sh -c "$command" "${words[@]}"
+	grep -q 'sent SIGTERM to it' "$tmp/said"
+	is_gone "$(<"$tmp/pid")"
+	start_record -d 0.3 -o "$tmp/f" -- sh -c "trap '' TERM; $command" "${words[@]}"
+	wait_until 10 says 'waiting for sh' "$out"
+	stop_record
+	grep -q 'sh did not end at SIGTERM: killed it' "$out"
+	is_gone "$(<"$tmp/pid")"
+}
+
 @test "when every process asked for has ended the recording ends" {
 	start_busy spin 60
 	local last=$pid

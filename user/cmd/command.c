@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd/command.c - the child waits on its socket pair: we send a byte to let it execute the command.
- * That closes the child's end, or the child sends the errno of the exec that failed. */
+ * That closes the child's end, or the child sends the errno of the exec that failed. A command that
+ * outlasts the capture has some time to end after SIGTERM; what it started itself is left to it. */
 #include "cmd/command.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+
+#define GRACE_MS 10000
+#define KILL_MS 1000
 
 static int run_command(void *ctx, int fd)
 {
@@ -52,6 +57,30 @@ int command_go(struct command *command, const char *name, struct why *why)
 bool command_ended(struct command *command)
 {
 	return child_wait(&command->child, 0, NULL) == 0;
+}
+
+bool command_stop(struct command *command)
+{
+	if (command->child.pid == 0 || command_ended(command))
+		return false;
+	child_signal(&command->child, SIGTERM);
+	return true;
+}
+
+int command_close(struct command *command, int stop_fd)
+{
+	struct pollfd fds[] = {
+		{ .fd = command->child.pidfd, .events = POLLIN },
+		{ .fd = stop_fd, .events = POLLIN },
+	};
+
+	if (command->child.pid == 0)
+		return 0;
+	poll(fds, ARRAY_SIZE(fds), GRACE_MS);
+	if (command_ended(command))
+		return 0;
+	child_signal(&command->child, SIGKILL);
+	return child_wait(&command->child, KILL_MS, NULL) == -EAGAIN ? -EPERM : -ETIMEDOUT;
 }
 
 void command_done(struct command *command)

@@ -22,5 +22,10 @@ int command_start(struct command *command, char **argv, struct why *why);
 int command_go(struct command *command, const char *name, struct why *why);
 /* Reaps it if it has ended. */
 bool command_ended(struct command *command);
-/* A command that runs goes on. */
+/* Sends SIGTERM to a command that runs. False: none runs. */
+bool command_stop(struct command *command);
+/* Waits for the end of a stopped command, for ten seconds or until stop_fd is readable; then it is
+ * killed. -ETIMEDOUT: it was. -EPERM: it is another user's, and goes on. */
+int command_close(struct command *command, int stop_fd);
+/* Leaves a command that was not closed; one that has not been let exec ends. */
 void command_done(struct command *command);

@@ -433,6 +433,24 @@ static int write_account(struct record *r, struct why *why)
 	return clerk_write_stats(&r->clerk, &json, why);
 }
 
+/* After the profile was written. */
+static void close_command(struct record *r)
+{
+	const char *name = r->options.argv[0];
+
+	if (r->command.child.pid == 0 || command_ended(&r->command))
+		return;
+	log_note(r->log, "waiting for %s to end; Ctrl-C kills it", name);
+	switch (command_close(&r->command, r->signals)) {
+	case -ETIMEDOUT:
+		log_warn(r->log, "%s did not end at SIGTERM: killed it", name);
+		return;
+	case -EPERM:
+		log_warn(r->log, "%s goes on: it runs as another user, end it yourself", name);
+		return;
+	}
+}
+
 static int capture(struct record *r, struct why *why)
 {
 	struct why late;
@@ -451,12 +469,16 @@ static int capture(struct record *r, struct why *why)
 	};
 	err = loop(r, why);
 	agent_stop(r->agent);
+	if (command_stop(&r->command))
+		log_note(
+			r->log, "sampling ended before %s: sent SIGTERM to it", r->options.argv[0]);
 	late_err = r->output.failed ? 0 : write_last(r, &late);
 	if (err == 0 && late_err < 0)
 		err = why_set(why, late_err, "%s", late.text);
 	late_err = write_account(r, &late);
 	if (err == 0 && late_err < 0)
 		err = why_set(why, late_err, "%s", late.text);
+	close_command(r);
 	return err;
 }
 
