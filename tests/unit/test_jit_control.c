@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runtimes that run already, played by this program itself: `serve MODE` is a process with the
- * socket (and, for a JVM, the mapping) by which the real one is known. */
+ * socket (and, for a JVM, the mapping) by which the real one is known.
+ * LINK: -Wl,--wrap=poll */
 #include "unit.h"
 
 #include <errno.h>
@@ -22,6 +23,16 @@
 #include "jit/jit_control.h"
 #include "jit/jvm_attach.h"
 #include "jit/unix_client.h"
+
+static bool impatient; /* no poll waits for more than a fifth of a second */
+
+int __real_poll(struct pollfd *fds, nfds_t len, int ms);
+int __wrap_poll(struct pollfd *fds, nfds_t len, int ms);
+
+int __wrap_poll(struct pollfd *fds, nfds_t len, int ms)
+{
+	return __real_poll(fds, len, impatient && ms > 200 ? 200 : ms);
+}
 
 /* ---- the runtime's side --------------------------------------------------------------------- */
 
@@ -151,10 +162,23 @@ static void on_quit(int number)
 		_exit(9);
 }
 
+static void stop_peer(int fd)
+{
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 ||
+		kill(peer.pid, SIGSTOP) < 0)
+		_exit(9);
+}
+
 static void jvm_request(int fd, const char *mode)
 {
 	char request[64] = { 0 };
 	size_t got = 0;
+
+	if (strcmp(mode, "jvm-stops-its-client") == 0)
+		stop_peer(fd);
 
 	/* version, command, three arguments */
 	for (int nuls = 0; nuls < 5 && got < sizeof(request) - 1; got++) {
@@ -425,6 +449,24 @@ static void an_old_java_is_told_from_a_new_one(void **state)
 	stop(&r);
 }
 
+static void a_client_that_the_jvm_stopped_is_not_waited_for(void **state)
+{
+	_cleanup_(buf_done) struct buf reply = BUF_INIT;
+	struct jit_target target;
+	struct runtime r;
+	struct why why;
+
+	(void)state;
+	start(&r, "jvm-stops-its-client", NULL);
+	assert_int_equal(jit_target_open(r.pid, &target, &why), 0);
+	impatient = true;
+	assert_int_equal(jvm_attach_command(&target, "VM.version", &reply, &why), -ETIMEDOUT);
+	impatient = false;
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), 0);
+	jit_target_close(&target);
+	stop(&r);
+}
+
 static bool lives(pid_t pid)
 {
 	return waitpid(pid, NULL, WNOHANG) == 0;
@@ -527,6 +569,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(diagnostics_that_are_off_are_named),
 		cmocka_unit_test(a_jvm_is_woken_and_writes_its_map),
 		cmocka_unit_test(an_old_java_is_told_from_a_new_one),
+		cmocka_unit_test(a_client_that_the_jvm_stopped_is_not_waited_for),
 		cmocka_unit_test(who_would_die_of_sigquit_gets_none),
 		cmocka_unit_test(a_process_without_a_jit_is_refused),
 		cmocka_unit_test(a_socket_is_looked_at_before_it_is_used),

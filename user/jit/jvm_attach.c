@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* jit/jvm_attach.c - opens the directories, then starts a child that takes the JVM's user and does
  * the rest: HotSpot obeys only its own user, in its own user namespace. The child sends the reply
- * through a pipe, after an error number; it ends when the parent stops waiting. The child makes
- * only system calls: no locks, and no allocation that matters. The caller interprets commands and
- * replies. */
+ * through a socket, after an error number. Processes of that user may stop the child or speak for
+ * it, so the parent limits time and bytes, too. The child makes only system calls: no locks, and no
+ * allocation that matters. The caller interprets commands and replies. */
 #include "jit/jvm_attach.h"
 
 #include <errno.h>
@@ -25,6 +25,9 @@
 #define LISTEN_TIMEOUT_NS (6 * NSEC_PER_SEC)
 /* Compiler.perfmap writes a line a method before it answers. */
 #define REPLY_TIMEOUT_NS (10 * NSEC_PER_SEC)
+/* Of the child, which keeps to the other two. */
+#define CHILD_TIMEOUT_NS (LISTEN_TIMEOUT_NS + REPLY_TIMEOUT_NS + 2 * NSEC_PER_SEC)
+#define CHUNK_BYTES 4096
 #define POLL_MIN_MS 20
 #define POLL_MAX_MS 250
 
@@ -176,7 +179,7 @@ static int send_command(int fd, const char *command, uint64_t deadline_ns)
 static int pass_reply(int fd, int socket, uint64_t deadline_ns)
 {
 	size_t sum = 0, got = 0;
-	char chunk[4096];
+	char chunk[CHUNK_BYTES];
 	int err = 0;
 
 	do {
@@ -215,23 +218,40 @@ static int talk(void *ctx, int socket)
 
 /* ---- the parent ----------------------------------------------------------------------------- */
 
+static int take_reply(int socket, uint64_t deadline_ns, struct buf *out)
+{
+	char chunk[CHUNK_BYTES];
+	size_t got = 0;
+	int verdict = 0, err;
+
+	err = unix_client_receive(socket, &verdict, sizeof(verdict), deadline_ns, &got);
+	if (err < 0 || got < sizeof(verdict))
+		return err < 0 ? err : -EPIPE;
+	if (verdict != 0)
+		return verdict < 0 ? verdict : -EPROTO;
+	do {
+		err = unix_client_receive(socket, chunk, sizeof(chunk), deadline_ns, &got);
+		if (err < 0 || out->len + got > JVM_ATTACH_REPLY_MAX + CHUNK_BYTES)
+			return err < 0 ? err : -EFBIG;
+		err = buf_put(out, chunk, got);
+	} while (err == 0 && got > 0);
+	return err < 0 ? err : buf_putc(out, '\0');
+}
+
 static int run_child(const struct attach *a, struct buf *out)
 {
 	const struct child_plan plan = { .run = talk, .ctx = (void *)a, .socket = true };
 	struct child_end end;
 	struct child child;
-	int verdict, err = child_start(&plan, &child);
+	int err = child_start(&plan, &child);
 
 	if (err < 0)
 		return err;
-	if (read(child.fd, &verdict, sizeof(verdict)) != sizeof(verdict))
-		verdict = -EPIPE;
-	if (verdict == 0)
-		verdict = fd_read_all(child.fd, JVM_ATTACH_REPLY_MAX + 4096, out);
-	if (verdict == 0)
-		verdict = buf_putc(out, '\0');
+	err = take_reply(child.fd, clock_ns(CLOCK_MONOTONIC) + CHILD_TIMEOUT_NS, out);
+	if (err < 0)
+		child_signal(&child, SIGKILL);
 	child_close(&child, &end);
-	return verdict == 0 && end.status != 0 ? -ETIMEDOUT : verdict;
+	return err == 0 && end.status != 0 ? -ETIMEDOUT : err;
 }
 
 static int explain(const struct jit_target *target, int err, struct why *why)
@@ -245,6 +265,9 @@ static int explain(const struct jit_target *target, int err, struct why *why)
 			"the JVM of process %d does not answer: it may be stopped, or too busy to "
 			"reach a safepoint",
 			target->pid);
+	case -EFBIG:
+		return why_set(why, err, "the JVM of process %d sent more than %u bytes",
+			target->pid, JVM_ATTACH_REPLY_MAX);
 	case -ESRCH:
 		return why_set(why, err, "process %d ended", target->pid);
 	case -EPERM:
