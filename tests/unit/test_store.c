@@ -139,6 +139,22 @@ static void damage_is_seen(void **state)
 	}
 }
 
+static void only_the_writer_may_read_its_lock(void **state)
+{
+	struct place *place = *state;
+	struct stat st;
+	char path[80];
+
+	snprintf(path, sizeof(path), "%s/lock", place->path);
+	for (int round = 0; round < 2; round++) {
+		open_store(place, STORE_WRITE);
+		assert_int_equal(stat(path, &st), 0);
+		assert_int_equal(st.st_mode & 0777, 0600);
+		/* as an earlier version made it */
+		assert_int_equal(chmod(path, 0644), 0);
+	}
+}
+
 static void what_was_put_is_there_when_it_is_opened_again(void **state)
 {
 	struct place *place = *state;
@@ -417,6 +433,7 @@ static void samples_of_different_rates_weigh_by_their_time(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(only_the_writer_may_read_its_lock, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			a_segment_is_folded_text_to_any_zstd_reader, setup, teardown),
 		cmocka_unit_test_setup_teardown(

@@ -368,9 +368,13 @@ static int open_dir(struct store *store, const char *path, struct why *why)
 	if (store->mode == STORE_READ)
 		return 0;
 	store->lock = openat(store->dir, LOCK_NAME,
-		O_RDONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0644);
+		O_RDONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 	if (store->lock < 0)
 		return why_set(why, -errno, "cannot write to %s: %s", path, err_text(errno));
+	/* Whoever can read the file can lock it, and earlier versions let everybody read it. */
+	if (fchmod(store->lock, 0600) < 0 && errno != EPERM)
+		return why_set(
+			why, -errno, "cannot protect the lock of %s: %s", path, err_text(errno));
 	if (flock(store->lock, LOCK_EX | LOCK_NB) < 0)
 		return why_set(why, -EBUSY, "%s: another process writes there", path);
 	return 0;
