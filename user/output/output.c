@@ -10,17 +10,19 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "sink/compress.h"
 #include "sink/file.h"
 #include "sink/sink.h"
 
 #define TRY_BYTES 4096 /* a disk without room refuses these */
+#define STALL_BYTES (1U << 20)
 
 static int fail(const char *path, int err, struct why *why)
 {
 	const char *text = err == -EPIPE ? "the reader closed the pipe"
-		: err == -ETIMEDOUT      ? "timed out: its reader takes nothing"
+		: err == -ETIMEDOUT      ? "timed out: its reader takes less than 1 MiB a minute"
 		: err == -ENOSPC || err == -EDQUOT
 		? "no space left; free some or choose another place"
 		: err == -EACCES || err == -EPERM
@@ -128,22 +130,32 @@ int output_begin(struct output *o, time_t when, struct why *why)
 	return open_place(o, why);
 }
 
+/* When a FIFO's reader must have taken the next STALL_BYTES. */
+static uint64_t stall_end_ns(const struct output *o)
+{
+	int stall_ms = o->stall_ms > 0 ? o->stall_ms : OUTPUT_STALL_MS;
+
+	return clock_ns(CLOCK_MONOTONIC) + (uint64_t)stall_ms * NSEC_PER_MSEC;
+}
+
 /* A descriptor of ours may be in non-blocking mode, too, and its reader may take its time: a pager
  * waits for a person. */
-static int wait_for_reader(const struct output *o)
+static int wait_for_reader(const struct output *o, uint64_t end_ns)
 {
 	struct pollfd fd = { .fd = o->fd, .events = POLLOUT };
-	int stall_ms = o->stall_ms > 0 ? o->stall_ms : OUTPUT_STALL_MS;
-	int n = poll(&fd, 1, o->place.kind == PLACE_STREAM ? stall_ms : -1);
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	int left_ms = now < end_ns ? (int)((end_ns - now) / NSEC_PER_MSEC) : 0;
+	int n = poll(&fd, 1, o->place.kind == PLACE_STREAM ? left_ms : -1);
 
 	if (n < 0 && errno != EINTR)
 		return -errno;
-	return n == 0 ? -ETIMEDOUT : 0;
+	return n == 0 || (o->place.kind == PLACE_STREAM && now >= end_ns) ? -ETIMEDOUT : 0;
 }
 
 static int write_packed(struct output *o, int err, const struct buf *packed, struct why *why)
 {
-	size_t at = 0;
+	uint64_t end_ns = stall_end_ns(o);
+	size_t at = 0, counted = 0;
 
 	if (err < 0)
 		return why_set(why, err, "cannot compress %s: %s", o->path, err_text(err));
@@ -153,9 +165,13 @@ static int write_packed(struct output *o, int err, const struct buf *packed, str
 		if (n >= 0)
 			at += (size_t)n;
 		else if (errno == EAGAIN)
-			err = wait_for_reader(o);
+			err = wait_for_reader(o, end_ns);
 		else if (errno != EINTR)
 			err = -errno;
+		if (at - counted >= STALL_BYTES) {
+			counted = at;
+			end_ns = stall_end_ns(o);
+		}
 	}
 	return err < 0 ? fail(o->path, err, why) : 0;
 }

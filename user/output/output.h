@@ -23,7 +23,7 @@ struct output {
 	bool plain;          /* the pattern is a path that stoker chose: % means itself */
 	bool as_is;          /* the pattern is a path that the user named; never compress */
 	bool sync;           /* flush the file to the disk before it gets its name */
-	int stall_ms; /* longest wait for a FIFO's reader to take something; 0: OUTPUT_STALL_MS */
+	int stall_ms;        /* a FIFO's reader must take 1 MiB in it; 0: OUTPUT_STALL_MS */
 	char last[OUTPUT_PATH_MAX];
 	unsigned int same; /* how often the pattern gave the same path again */
 
