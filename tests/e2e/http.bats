@@ -235,6 +235,25 @@ budget_is() {
 	metric_is stoker_http_restarts_total 0
 }
 
+@test "connections that send no whole request keep nobody out" {
+	need "$python"
+	serve
+	"$python" -c 'if True:
+		import socket, sys
+		address = ("127.0.0.1", int(sys.argv[1]))
+		half = []
+		for i in range(288):
+			one = socket.create_connection(address, 10)
+			one.sendall(b"GET /healthz HTTP/1.1\r\n")
+			half.append(one)
+		for i in range(3):
+			whole = socket.create_connection(address, 5)
+			whole.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+			assert whole.recv(15) == b"HTTP/1.1 200 OK"
+		print("answered beside", len(half))' "$port"
+	[ "$(metric stoker_http_connections_displaced_total)" -gt 100 ]
+}
+
 @test "the process that serves has no rights, and is replaced when it is lost" {
 	serve
 	local process

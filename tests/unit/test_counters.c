@@ -224,7 +224,8 @@ static void print(bool full, struct printed *out)
 		fill(&account, &traps);
 		fill_daemon(&facts, &config, &store, &http);
 		counts = (struct http_counts){ .answers = { [200] = 6001, [404] = 6002 },
-			.connections = 6003 };
+			.connections = 6003,
+			.displaced = 6004 };
 	}
 	err = status_write(&facts, &out->as[JSON]);
 	assert_int_equal(err, buf_err(&out->as[JSON]));

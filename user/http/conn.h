@@ -15,6 +15,7 @@
 #include "http/proto.h"
 
 #define HTTP_CONNECTIONS_MAX 160
+#define HTTP_CONNECTIONS_FREE 32 /* kept free of connections that have not sent a request */
 
 enum http_state {
 	HTTP_FREE,

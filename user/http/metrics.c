@@ -89,6 +89,10 @@ static void put_counts(const struct http_counts *counts, struct buf *out)
 				(unsigned long long)counts->answers[i]);
 	put_head(out, "stoker_http_connections", "HTTP connections that are open now.");
 	buf_printf(out, "stoker_http_connections %llu\n", (unsigned long long)counts->connections);
+	put_head(out, "stoker_http_connections_displaced_total",
+		"HTTP connections without a whole request that were closed to make room.");
+	buf_printf(out, "stoker_http_connections_displaced_total %llu\n",
+		(unsigned long long)counts->displaced);
 }
 
 int http_metrics_write(const json_t *status, const struct http_counts *counts, struct buf *out)

@@ -13,6 +13,7 @@
 struct http_counts {
 	uint64_t answers[600]; /* by status code */
 	uint64_t connections;  /* now */
+	uint64_t displaced;    /* closed for others, before they sent a request */
 };
 
 /* Appends all metrics of which status has the number. Returns buf_err(out). */

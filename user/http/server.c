@@ -173,6 +173,28 @@ static void end_conn(struct http_server *s, struct http_conn *c)
 	s->counts.connections--;
 }
 
+/* Who opens connections and sends no requests displaces its own: a request that comes at once is
+ * read before its connection is the oldest. */
+static void make_room(struct http_server *s)
+{
+	struct http_conn *oldest = NULL;
+
+	if (s->counts.connections + HTTP_CONNECTIONS_FREE <= HTTP_CONNECTIONS_MAX)
+		return;
+	for (size_t i = 0; i < HTTP_CONNECTIONS_MAX; i++) {
+		struct http_conn *c = &s->conns[i];
+
+		if (c->state == HTTP_READING && c->ends_ns != UINT64_MAX &&
+			(!oldest || c->id < oldest->id))
+			oldest = c;
+	}
+	if (!oldest)
+		return;
+	oldest->ends_ns = UINT64_MAX;
+	shutdown(oldest->fd, SHUT_RDWR);
+	s->counts.displaced++;
+}
+
 static void on_connection(void *ctx, struct MHD_Connection *connection, void **slot,
 	enum MHD_ConnectionNotificationCode code)
 {
@@ -191,6 +213,7 @@ static void on_connection(void *ctx, struct MHD_Connection *connection, void **s
 			continue;
 		begin_conn(s, &s->conns[i], info->connect_fd);
 		*slot = &s->conns[i];
+		make_room(s);
 		return;
 	}
 	*slot = NULL;
