@@ -22,6 +22,18 @@ lost() {
 	jq -e '[.ticks.lost[]] | add // 0' "$1"
 }
 
+@test "a limit of open files that leaves files without tables is named once, with its remedy" {
+	local most=$((80 + 4 * $(nproc)))
+	start_busy manyfiles "$tmp" 100 600
+	# shellcheck disable=SC2016
+	exits 0 bash -c 'ulimit -n "$0" && exec "$@"' "$most" "$stoker" record -a -d 2 \
+		-o "$tmp/f" --stats "$tmp/s"
+	jq -c '.objects, .user_stacks' "$tmp/s"
+	[ "$(grep -c "only $most files may be open at a time; raise .ulimit -n" "$tmp/said")" -eq 1 ]
+	[ "$(jq '.objects.failed.open // 0' "$tmp/s")" -eq 0 ]
+	[ "$(jq .objects.tables "$tmp/s")" -gt 0 ]
+}
+
 @test "ticks add up within 1 % at 99, 999 and 4999 Hz" {
 	local hz
 	start_busy spin 60

@@ -193,6 +193,11 @@ int privileges_drop(struct why *why)
 	return 0;
 }
 
+void privileges_warn_files(struct warnings *warnings)
+{
+	(void)warnings;
+}
+
 void privileges_raise_limits(void)
 {
 }

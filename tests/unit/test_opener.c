@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -357,6 +358,26 @@ static void each_refusal_has_a_reason_and_absence_has_none(void **state)
 			fail_msg("%s: %d", strerror(-rows[i].err), opener_reason(rows[i].err));
 }
 
+static void a_file_for_which_no_descriptor_is_left_met_the_limit(void **state)
+{
+	const struct opener_mapping mapping = {
+		.process = { .pid = getpid() }, .vm_start = 4096, .vm_end = 8192
+	};
+	struct rlimit before, none;
+	int fd = dup(STDERR_FILENO), reason;
+	char path[64];
+
+	(void)state;
+	assert_true(fd >= 0);
+	close(fd);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = (struct rlimit){ (rlim_t)fd, before.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	reason = opener_mapped_file(&mapping, &fd, path, sizeof(path));
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_int_equal(reason, OBJECT_LIMIT);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -369,6 +390,7 @@ int main(void)
 		TEST(a_file_swapped_for_a_fifo_in_between_is_one_or_the_other),
 		TEST(a_pid_that_is_another_process_by_now_is_seen),
 		TEST(a_folder_is_opened_inside_the_root),
+		cmocka_unit_test(a_file_for_which_no_descriptor_is_left_met_the_limit),
 		cmocka_unit_test(each_refusal_has_a_reason_and_absence_has_none),
 	};
 

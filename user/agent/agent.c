@@ -415,6 +415,8 @@ static void next_second(struct agent *agent)
 	if (now_ns - agent->second_ns < NSEC_PER_SEC)
 		return;
 	agent->second_ns = now_ns;
+	if (objects_lack_descriptors(agent->objects))
+		privileges_warn_files(&agent->warnings);
 	objects_trim(agent->objects, sampler_next_second(agent->sampler));
 	publish_settle(sampler_publish(agent->sampler));
 }

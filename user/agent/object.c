@@ -61,6 +61,11 @@ bool object_is_forgotten(const struct object *object)
 	return object->state == OBJECT_FAILED && object->reason == OBJECT_FORGOTTEN;
 }
 
+bool object_is_refused(const struct object *object)
+{
+	return object->state == OBJECT_FAILED && object->reason == OBJECT_LIMIT;
+}
+
 bool object_may_come_again(const struct object *object)
 {
 	return object->state == OBJECT_FAILED &&

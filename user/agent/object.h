@@ -52,5 +52,7 @@ void object_fail(struct object *object, enum object_reason reason);
 /* Sets the path that /proc/PID/map_files gives. */
 void object_set_path(struct object *object, const char *path);
 bool object_is_forgotten(const struct object *object);
+/* Was there no room for it, or no descriptor? */
+bool object_is_refused(const struct object *object);
 /* Did opening fail only because its process ended too soon? */
 bool object_may_come_again(const struct object *object);

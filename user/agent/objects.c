@@ -20,7 +20,7 @@
 #include "sampler/sampler.h"
 #include "unwind/publish.h"
 
-#define FDS_OTHER 512 /* for all that is no object */
+#define FDS_OTHER 512 /* for all that is no object; a file takes two, with a debug file */
 #define FETCH_WAIT_NS (10 * NSEC_PER_SEC)
 #define BUILD_ID_FETCHED_MIN 8 /* bytes; shorter ones tell no build from another */
 
@@ -407,18 +407,18 @@ static void forget_idle(struct objects *objects, uint32_t seconds, size_t max)
 		publish_drop(objects->options.publish, gone, len);
 }
 
-static bool was_refused(const struct object *object)
-{
-	return object->state == OBJECT_FAILED && object->reason == OBJECT_LIMIT;
-}
-
 static size_t count_refused(const struct objects *objects)
 {
 	size_t len = 0;
 
 	vec_each (&objects->all, object)
-		len += was_refused(*object);
+		len += object_is_refused(*object);
 	return len;
+}
+
+bool objects_lack_descriptors(const struct objects *objects)
+{
+	return objects->max < SAMPLER_OBJECTS_MAX && count_refused(objects) > 0;
 }
 
 /* Files that were met when there was no room: whoever uses them now meets them again. */
@@ -430,7 +430,7 @@ static void forget_refused(struct objects *objects, size_t max)
 	vec_each (&objects->all, at) {
 		struct object *object = *at;
 
-		if (!gone || len == max || !was_refused(object))
+		if (!gone || len == max || !object_is_refused(object))
 			continue;
 		gone[len++] = (struct publish_object){ object->key, object->id };
 		forget(objects, object);
@@ -504,8 +504,7 @@ void objects_bury(struct objects *objects)
 	retire(objects);
 }
 
-/* ---- life ---------------------------------------------------------------------------------------
- */
+/* ---- life ---------------------------------------------------------------------------------- */
 
 static int add_vdso(struct objects *objects)
 {
@@ -519,7 +518,6 @@ static int add_vdso(struct objects *objects)
 	return objects_compile(objects, TAKE_PTR(vdso)->id);
 }
 
-/* A file takes two descriptors, with a debug file. */
 static size_t objects_max(void)
 {
 	struct rlimit files;
@@ -527,7 +525,9 @@ static size_t objects_max(void)
 	if (getrlimit(RLIMIT_NOFILE, &files) < 0 ||
 		files.rlim_cur >= 2 * SAMPLER_OBJECTS_MAX + FDS_OTHER)
 		return SAMPLER_OBJECTS_MAX;
-	return files.rlim_cur > 2 * FDS_OTHER ? (files.rlim_cur - FDS_OTHER) / 2 : FDS_OTHER / 2;
+	if (files.rlim_cur > 2 * FDS_OTHER)
+		return (files.rlim_cur - FDS_OTHER) / 2;
+	return files.rlim_cur < FDS_OTHER ? files.rlim_cur / 2 : FDS_OTHER / 2;
 }
 
 int objects_new(const struct objects_options *options, struct objects **out, struct why *why)

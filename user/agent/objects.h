@@ -50,6 +50,9 @@ void objects_on_rows(struct objects *objects, const struct worker_rows *rows);
 /* When little room is left, drops the least recently used files. They can still be found, without
  * descriptors, until objects_bury. */
 void objects_trim(struct objects *objects, uint32_t second);
+/* Are there files without a descriptor, because few may be open at a time? They are tried again
+ * when others were dropped. */
+bool objects_lack_descriptors(const struct objects *objects);
 /* Call it when nothing refers to dropped objects and no names are pending. Also drops files that no
  * tick met for minutes: files of removed containers must not stay open. */
 void objects_bury(struct objects *objects);

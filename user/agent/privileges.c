@@ -100,3 +100,17 @@ void privileges_raise_limits(void)
 	}
 	setrlimit(RLIMIT_MEMLOCK, &locked);
 }
+
+void privileges_warn_files(struct warnings *warnings)
+{
+	struct rlimit files;
+	struct why text;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0)
+		return;
+	why_set(&text, 0,
+		"some files have no unwind tables and no names: only %llu files may be open at a "
+		"time; raise `ulimit -n`, or LimitNOFILE of the systemd unit",
+		(unsigned long long)files.rlim_cur);
+	warnings_add(warnings, text.text);
+}

@@ -35,3 +35,5 @@ int privileges_drop(struct why *why);
 
 /* Raises the limits of descriptors and locked memory to their maximum. */
 void privileges_raise_limits(void);
+/* Warns that too few files may be open. */
+void privileges_warn_files(struct warnings *warnings);

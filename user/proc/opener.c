@@ -53,7 +53,7 @@ static int reason_of(int err)
 		return OBJECT_GONE;
 	if (err == -EACCES || err == -EPERM)
 		return OBJECT_DENIED;
-	return OBJECT_OPEN;
+	return err == -EMFILE || err == -ENFILE ? OBJECT_LIMIT : OBJECT_OPEN;
 }
 
 static void read_link(int path_fd, char *name, size_t size)
