@@ -274,6 +274,13 @@ have_stacks() {
 	configure 'keep = 2d'
 	kill -HUP "$daemon"
 	wait_until 10 says 'reloaded' "$out"
+	# It compares with what it runs with, not with what it read last.
+	local n
+	sed -i 's/^\[sample\]/&\nhz = 29/' "$tmp/stoker.ini"
+	for n in 1 2; do
+		kill -HUP "$daemon"
+		wait_until 10 eval '[ "$(grep -c "need a restart" "$out")" -eq "$n" ]'
+	done
 	ends 0
 }
 
