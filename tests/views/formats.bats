@@ -95,6 +95,26 @@ convert() {
 	done
 }
 
+# weighs FILE: PerfView's weights of FILE add up to what its samples stand for, and some time was idle.
+weighs() {
+	"$BATS_TEST_DIRNAME/read" weights "$1" >"$tmp/weights"
+	echo "$1: samples, their weights, idle: $(cat "$tmp/weights")"
+	awk '{ exit !($1 > 100 && $2 - $1 < 0.01 && $1 - $2 < 0.01 && $3 > 0) }' "$tmp/weights"
+}
+
+@test "PerfView's weights add up to the time of the samples, on a busy machine and on an idle one" {
+	"$stoker" record -q -F 499 -o "$tmp/idle.trace.zip" -- \
+		bash -c 'for i in 1 2 3 4; do for ((j = 0; j < 30000; j++)); do :; done; timeout 0.2 tail -f /dev/null; done'
+	weighs "$tmp/idle.trace.zip"
+	awk '{ exit !($3 > $1) }' "$tmp/weights"
+	convert "$dir/d.trace.zip"
+	weighs "$dir/d.trace.zip"
+	"$stoker" convert -q --perfview "$dir/a.linux-perf.txt" -o "$tmp/d.linux-perf.txt"
+	weighs "$tmp/d.linux-perf.txt"
+	"$stoker" convert -q --by '' "$tmp/d.linux-perf.txt" -o "$tmp/d.folded"
+	diff "$dir/a.folded" "$tmp/d.folded"
+}
+
 @test "perf text is what each of its readers needs, whatever programs are called" {
 	"$BATS_TEST_DIRNAME/read" strict "$dir/a.linux-perf.txt"
 	grep -q '^x  [0-9]' "$dir/a.linux-perf.txt"

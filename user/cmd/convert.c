@@ -24,6 +24,7 @@ enum {
 	OPT_UNTIL,
 	OPT_NO_PERIOD,
 	OPT_LABELS,
+	OPT_PERFVIEW,
 };
 
 static const struct option_row rows[] = {
@@ -39,6 +40,9 @@ static const struct option_row rows[] = {
 	{ OPT_LABELS, "labels", NULL,
 		"folded format: a first line names the KEYS of --by, so\nthat stoker reads them "
 		"as labels" },
+	{ OPT_PERFVIEW, "perfview", NULL,
+		"perf format: with the CPUs and the lines of idle time\nthat PerfView needs; "
+		"the format perfview has them" },
 	{ 'q', "quiet", NULL, "errors and warnings only" },
 	{ 'h', "help", NULL, "print this help" },
 };
@@ -115,6 +119,7 @@ static int take_option(void *ctx, int id, const char *arg, struct why *why)
 	default:
 		c->options.no_period |= id == OPT_NO_PERIOD;
 		c->options.label_line |= id == OPT_LABELS;
+		c->options.perfview |= id == OPT_PERFVIEW;
 		c->quiet |= id == 'q';
 		c->help |= id == 'h';
 		return 0;
@@ -137,6 +142,7 @@ static int parse(struct convert *c, int argc, char **argv, struct why *why)
 		c->sink = sink_for_path(c->output);
 	if (!c->sink)
 		c->sink = sink_find("folded");
+	c->options.perfview |= strcmp(c->sink->name, "perfview") == 0;
 	c->out.pattern = c->output;
 	c->out.gzip = (c->sink->needs & SINK_GZIP) != 0;
 	return sink_check_options(c->sink, &c->options, why);
@@ -202,7 +208,7 @@ static int run(struct convert *c, struct log *log, struct why *why)
 		err = input_load(&c->input, &profile, log, why);
 	if (err == 0)
 		err = check(c, &profile, why);
-	if (err == 0 && strcmp(c->sink->name, "perfview") == 0 && lacks_cpus(&profile))
+	if (err == 0 && c->options.perfview && lacks_cpus(&profile))
 		log_warn(log,
 			"%s has samples without a CPU: PerfView needs one, so each of their "
 			"threads stands for a CPU, numbered %u + its id",

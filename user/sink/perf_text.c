@@ -5,7 +5,8 @@
  *     <tab>ADDRESS SYMBOL (MODULE)          leaf first
  *     <empty line>
  * Each reader splits a line in its own way, so comms, symbols and modules hold only text that all
- * of them read right (perf_words.h). Frames become text once a profile. */
+ * of them read right (perf_words.h). Frames become text once a profile. For PerfView, which weighs
+ * samples by the time between them, there are lines of idle time too (perf_idle.h). */
 #include "sink/sink.h"
 
 #include <errno.h>
@@ -17,6 +18,7 @@
 #include "base/own.h"
 #include "base/strtab.h"
 #include "base/utf8.h"
+#include "sink/perf_idle.h"
 #include "sink/perf_words.h"
 
 #define EVENT "cpu-clock"
@@ -25,6 +27,7 @@ struct perf_text {
 	const struct sink_options *options;
 	bool begun;
 	struct buf scratch;
+	struct perf_idle idle; /* of options->perfview */
 };
 
 /* Texts that repeat in one profile, as ids of texts + 1; 0: not made yet. */
@@ -53,6 +56,7 @@ static void text_free(void *state)
 	if (!t)
 		return;
 	buf_done(&t->scratch);
+	perf_idle_done(&t->idle);
 	free(t);
 }
 
@@ -178,17 +182,17 @@ static void put_who(struct perf_text *t, struct perf_lines *lines, uint32_t labe
 	buf_puts(out, strtab_get(&lines->texts, lines->labels[labels]));
 }
 
-/* An unknown CPU is left out; or the thread stands for it, above the numbers of real CPUs. */
-static void put_cpu(const struct perf_text *t, const struct profile *p,
-	const struct profile_tick *tick, struct buf *out)
+/* PROFILE_NO_CPU: unknown; for PerfView the thread stands for it, above the numbers of real CPUs.
+ */
+static uint32_t cpu_of(
+	const struct perf_text *t, const struct profile *p, const struct profile_tick *tick)
 {
 	const struct profile_labels *l = &p->labels.data[p->samples.data[tick->sample].labels];
 	int32_t tid = l->tid < 0 ? l->pid : l->tid;
 
-	if (tick->cpu != PROFILE_NO_CPU)
-		buf_printf(out, " [%03u]", tick->cpu);
-	else if (t->options->thread_cpus)
-		buf_printf(out, " [%u]", SINK_THREAD_CPU + (tid < 0 ? 0 : (uint32_t)tid));
+	if (tick->cpu != PROFILE_NO_CPU || !t->options->perfview)
+		return tick->cpu;
+	return SINK_THREAD_CPU + (tid < 0 ? 0 : (uint32_t)tid);
 }
 
 static void put_tick(struct perf_text *t, struct perf_lines *lines, const struct profile_tick *tick,
@@ -196,9 +200,11 @@ static void put_tick(struct perf_text *t, struct perf_lines *lines, const struct
 {
 	const struct profile *p = lines->profile;
 	const struct profile_sample *sample = &p->samples.data[tick->sample];
+	uint32_t cpu = cpu_of(t, p, tick);
 
 	put_who(t, lines, sample->labels, out);
-	put_cpu(t, p, tick, out);
+	if (cpu != PROFILE_NO_CPU)
+		buf_printf(out, " [%03u]", cpu);
 	buf_printf(out, " %llu.%09llu: ", (unsigned long long)(tick->time_ns / NSEC_PER_SEC),
 		(unsigned long long)(tick->time_ns % NSEC_PER_SEC));
 	if (p->period_ns > 0 && !t->options->no_period)
@@ -221,7 +227,10 @@ static int text_put(void *state, const struct profile *p, struct sink_out *out)
 		put_head(p, &out->buf);
 	t->begun = true;
 	vec_each (&p->ticks, tick) {
-		put_tick(t, &lines, tick, &out->buf);
+		put_tick(t, &lines, tick, t->options->perfview ? &t->idle.text : &out->buf);
+		if (t->options->perfview)
+			perf_idle_put(&t->idle, tick->time_ns, p->period_ns, cpu_of(t, p, tick),
+				&out->buf);
 		err = sink_out_more(out);
 		if (err < 0)
 			return err;
@@ -231,9 +240,10 @@ static int text_put(void *state, const struct profile *p, struct sink_out *out)
 
 static int text_end(void *state, struct sink_out *out)
 {
-	(void)state;
-	(void)out;
-	return 0;
+	struct perf_text *t = state;
+
+	perf_idle_end(&t->idle, &out->buf);
+	return buf_err(&out->buf);
 }
 
 const struct sink_stream perf_text_stream = {

@@ -26,7 +26,7 @@ struct method {
 
 struct perfview {
 	struct zip zip;
-	struct sink_out text; /* the perf text on its way into the archive */
+	struct sink_out text;        /* the perf text on its way into the archive */
 	struct sink_options options; /* of that text */
 	void *perf;
 	struct sink_out *out; /* of the call */
@@ -65,10 +65,8 @@ static int view_open(const struct sink_options *options, void **state)
 
 	if (!w)
 		return -ENOMEM;
-	/* PerfView weighs a sample by the time to the next one of its CPU: without a number, all
-	 * threads would share one. */
 	w->options = *options;
-	w->options.thread_cpus = true;
+	w->options.perfview = true;
 	if (strtab_init(&w->names) < 0 || perf_text_stream.open(&w->options, &w->perf) < 0) {
 		view_free(w);
 		return -ENOMEM;
@@ -111,6 +109,15 @@ static int note_methods(struct perfview *w, const struct profile *p)
 	return 0;
 }
 
+/* What is left of the text, or the error of the call that made it. */
+static int pass_text(struct perfview *w, int err)
+{
+	buf_fail(&w->out->buf, err);
+	take_text(w, &w->text.buf);
+	buf_clear(&w->text.buf);
+	return buf_err(&w->out->buf);
+}
+
 static int view_put(void *state, const struct profile *p, struct sink_out *out)
 {
 	struct perfview *w = state;
@@ -120,10 +127,7 @@ static int view_put(void *state, const struct profile *p, struct sink_out *out)
 	if (!w->begun)
 		zip_begin(&w->zip, FOLDER "perf.data.txt", &out->buf);
 	w->begun = true;
-	buf_fail(&out->buf, perf_text_stream.put(w->perf, p, &w->text));
-	take_text(w, &w->text.buf);
-	buf_clear(&w->text.buf);
-	return buf_err(&out->buf);
+	return pass_text(w, perf_text_stream.put(w->perf, p, &w->text));
 }
 
 static int by_process(const void *a, const void *b)
@@ -174,8 +178,11 @@ static int view_end(void *state, struct sink_out *out)
 {
 	struct perfview *w = state;
 
-	if (w->begun)
+	w->out = out;
+	if (w->begun) {
+		pass_text(w, perf_text_stream.end(w->perf, &w->text));
 		zip_end(&w->zip, &out->buf);
+	}
 	put_maps(w, out);
 	return zip_finish(&w->zip, &out->buf);
 }

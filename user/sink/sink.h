@@ -32,8 +32,9 @@ struct sink_options {
 	uint32_t by_len;
 	bool no_period;  /* of perf text: lines without the weight of a sample */
 	bool label_line; /* of folded text: a first line that names the keys of by */
-	/* Of perf text: an unknown CPU is SINK_THREAD_CPU + the thread's id, not left out. */
-	bool thread_cpus;
+	/* Of perf text, as PerfView needs it: an unknown CPU is SINK_THREAD_CPU + the thread's id,
+	 * not left out, and gaps between samples have lines (perf_idle.h). */
+	bool perfview;
 };
 
 /* The data that a format needs. A capture does not record what no format needs. */
