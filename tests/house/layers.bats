@@ -55,8 +55,8 @@ breach() {
 
 @test "a folder of too many files or lines is found" {
 	local i
-	for ((i = 0; i <= 44; i++)); do put "user/elf/a$i.h" ''; done
-	breach 'user/elf:1: 45 files: no folder has more than 44'
+	for ((i = 0; i <= 40; i++)); do put "user/elf/a$i.h" ''; done
+	breach 'user/elf:1: 41 files: no folder has more than 40'
 	rm "$tree"/user/elf/*
 	put user/elf/a.h "$(seq 5001 | sed 's|.*|//|')"
 	breach 'user/elf:1: 5003 lines: no folder has more than 5000'
