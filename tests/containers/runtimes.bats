@@ -222,12 +222,23 @@ host_is_host() {
 }
 
 @test "ps lists containers and pods with their CPU, their stacks, and what runs in them" {
+	local one seconds cpu pids=()
 	need_podman runc
 	podman_two podman_runc
-	"$stoker" ps -d 2 >"$tmp/ps"
+	for one in 1 2; do
+		pids[one]=$(podman_pid "web$one-$$")
+		wait_until 30 has_run "${pids[one]}" 10
+	done
+	seconds=$(worth 2)
+	meter "${pids[@]}"
+	"$stoker" ps -d "$seconds" >"$tmp/ps"
+	read_meter
 	cat "$tmp/ps"
 	for one in 1 2; do
-		grep -qE "^podman +web$one-$$ +- +[1-9][0-9.]* +(100.0|99.[0-9]) +native +-$" "$tmp/ps"
+		had_by "${pids[one]}"
+		cpu=$(sed -nE "s/^podman +web$one-$$ +- +([0-9.]+) +(100.0|99.[0-9]) +native +-$/\1/p" "$tmp/ps")
+		echo "web$one: $cpu % of a CPU, which it had for $had_most ticks in more than $seconds s"
+		between "$cpu" $((40 * had_most / seconds / 100)) $((130 * had_most / seconds / 100 + 2)) "web$one, %"
 	done
 	grep -qE '^host ' "$tmp/ps"
 }
