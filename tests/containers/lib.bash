@@ -75,11 +75,13 @@ podman_crun() {
 # For all tests of a file: $containerd and $dockerd, pids, below $daemons.
 start_containerd() {
 	command -v containerd ctr >/dev/null || return 0
-	if [ ! -S /run/containerd/containerd.sock ]; then
+	# A socket is no sign of a daemon: one that was killed leaves its own.
+	if ! ctr --connect-timeout 2s version >/dev/null 2>&1; then
 		containerd >"$daemons/containerd.log" 2>&1 </dev/null 3>&- &
 		containerd=$!
 	fi
-	wait_until 20 ctr version >/dev/null
+	wait_until 20 ctr --connect-timeout 2s version >/dev/null 2>&1 ||
+		{ tail -n 20 "$daemons/containerd.log" && return 1; }
 }
 
 start_docker() {
@@ -89,7 +91,8 @@ start_docker() {
 		--exec-root "$daemons/exec" --storage-driver overlay2 -H "unix://$daemons/docker.sock" \
 		-p "$daemons/docker.pid" >"$daemons/dockerd.log" 2>&1 </dev/null 3>&- &
 	dockerd=$!
-	wait_until 30 docker -H "unix://$daemons/docker.sock" info >/dev/null 2>&1
+	wait_until 30 docker -H "unix://$daemons/docker.sock" info >/dev/null 2>&1 ||
+		{ tail -n 20 "$daemons/dockerd.log" && return 1; }
 }
 
 our_docker() {

@@ -25,14 +25,14 @@ enum sink_key {
 	SINK_KEYS,
 };
 
-#define SINK_THREAD_CPU 100000U /* and the id of a thread: no CPU has such a number */
+#define SINK_THREAD_CPU 100000U /* plus a thread's id: no CPU has such a number */
 
 struct sink_options {
 	enum sink_key by[SINK_KEYS]; /* the leading frames of a folded stack, in order */
 	uint32_t by_len;
 	bool no_period;  /* of perf text: lines without the weight of a sample */
 	bool label_line; /* of folded text: a first line that names the keys of by */
-	bool perfview;   /* of perf text: sink/perf_idle.h; an unknown CPU is one per thread */
+	bool perfview;   /* of perf text: an unknown CPU is SINK_THREAD_CPU + id; perf_idle.h */
 };
 
 /* The data that a format needs. A capture does not record what no format needs. */
