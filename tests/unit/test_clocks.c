@@ -11,7 +11,8 @@
 
 #define HZ 4
 #define PERIOD_NS (NSEC_PER_SEC / HZ)
-#define OFFLINE 8 /* CPUs that this machine does not have */
+#define LOOK_TICKS 8 /* of a clock that has no tick in so many periods it is known */
+#define OFFLINE 8    /* CPUs that this machine does not have */
 #define STOPPED_NS (100 * NSEC_PER_SEC)
 
 static struct cpu_ticks ticks[CPU_TICKS_MAX];
@@ -59,6 +60,67 @@ static void each_cpu_is_due_whole_periods_of_its_own(void **state)
 	clocks_close(&clocks);
 }
 
+/* No tick came since: not at the second period, nor at the third, which is over as well. */
+static void what_was_due_at_the_end_and_did_not_come_is_skipped(void **state)
+{
+	struct clocks clocks = make_clocks();
+	struct clocks_time time;
+
+	(void)state;
+	for (int cpu = 0; cpu < clocks.cpus_max; cpu++) {
+		clocks.opened_ns[cpu] = STOPPED_NS - PERIOD_NS * 13 / 4;
+		ticks[cpu & (CPU_TICKS_MAX - 1)].due_ns = STOPPED_NS - PERIOD_NS * 5 / 4;
+	}
+	clocks_read(&clocks, &time);
+	assert_int_equal(time.due, 3 * clocks.cpus_max);
+	assert_int_equal(time.skipped, 2 * clocks.cpus_max);
+	assert_int_equal(clocks_follow(&clocks), 0);
+	clocks_read(&clocks, &time);
+	assert_int_equal(time.due, 3 * clocks.cpus_max);
+	assert_int_equal(time.skipped, 2 * clocks.cpus_max);
+	clocks_close(&clocks);
+}
+
+/* A tick after the latest check is known, so the CPU was there. */
+static void a_cpu_that_is_gone_was_there_at_its_last_tick(void **state)
+{
+	struct clocks clocks = make_clocks();
+	struct clocks_time time;
+
+	(void)state;
+	for (int cpu = 0; cpu < clocks.cpus_max; cpu++)
+		ticks[cpu & (CPU_TICKS_MAX - 1)].due_ns = STOPPED_NS + PERIOD_NS * 9 / 4;
+	assert_int_equal(clocks_follow(&clocks), 0);
+	clocks_read(&clocks, &time);
+	assert_int_equal(time.due, 3 * OFFLINE + (clocks.cpus_max - OFFLINE));
+	assert_int_equal(time.skipped, 0);
+	clocks_close(&clocks);
+}
+
+/* Whether it can be opened again or not. */
+static void of_a_clock_without_ticks_all_are_skipped(void **state)
+{
+	struct clocks clocks = make_clocks();
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	struct clocks_time time;
+
+	(void)state;
+	for (int cpu = 0; cpu < clocks.cpus_max; cpu++) {
+		clocks.opened_ns[cpu] = now - PERIOD_NS * 41 / 4;
+		ticks[cpu & (CPU_TICKS_MAX - 1)].due_ns = now - PERIOD_NS * 37 / 4;
+	}
+	/* Those that are gone were there until then. */
+	clocks.looked_at_ns = now - PERIOD_NS * LOOK_TICKS;
+	clocks.running = true;
+	clocks_follow(&clocks);
+	clocks.running = false;
+	clocks.stopped_ns = clock_ns(CLOCK_MONOTONIC);
+	clocks_read(&clocks, &time);
+	assert_int_equal(time.due, 2 * OFFLINE + 10 * (clocks.cpus_max - OFFLINE));
+	assert_int_equal(time.skipped, time.due);
+	clocks_close(&clocks);
+}
+
 static void closed_clocks_keep_their_whole_periods(void **state)
 {
 	struct clocks clocks = make_clocks();
@@ -76,6 +138,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_cpu_is_due_whole_periods_of_its_own),
+		cmocka_unit_test(what_was_due_at_the_end_and_did_not_come_is_skipped),
+		cmocka_unit_test(a_cpu_that_is_gone_was_there_at_its_last_tick),
+		cmocka_unit_test(of_a_clock_without_ticks_all_are_skipped),
 		cmocka_unit_test(closed_clocks_keep_their_whole_periods),
 	};
 

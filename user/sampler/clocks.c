@@ -43,13 +43,15 @@ static void begin(struct clocks *clocks, int cpu)
 	ticks_of(clocks, cpu)->first = 1;
 }
 
-/* Ticks that were due until then and of which no later tick has told. */
-static uint64_t skipped_until(const struct clocks *clocks, int cpu, uint64_t until_ns)
+/* Due ticks that no later tick has counted. The last one of a running event may still come. */
+static uint64_t skipped_until(
+	const struct clocks *clocks, int cpu, uint64_t until_ns, bool has_ended)
 {
 	uint64_t due_ns = ticks_of(clocks, cpu)->due_ns;
 
-	return clocks->cgroup_fd < 0 && until_ns > due_ns ? (until_ns - due_ns) / period_ns(clocks)
-							  : 0;
+	if (clocks->cgroup_fd >= 0 || until_ns <= due_ns)
+		return 0;
+	return (until_ns - due_ns) / period_ns(clocks) + (has_ended ? 1 : 0);
 }
 
 /* The caller's descriptor, or -errno. */
@@ -67,10 +69,6 @@ static int event_open(struct clocks *clocks, int cpu)
 		return err;
 	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, clocks->prog_fd) < 0)
 		return -errno;
-	if (clocks->running) {
-		begin(clocks, cpu);
-		ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
-	}
 	return TAKE_FD(fd);
 }
 
@@ -123,10 +121,18 @@ static uint64_t due_ticks(const struct clocks *clocks, int cpu, uint64_t run_ns,
 /* Ticks were due until then. */
 static void close_cpu(struct clocks *clocks, int cpu, uint64_t until_ns)
 {
-	clocks->past_due += due_ticks(clocks, cpu, clocks->run_ns[cpu], until_ns);
-	clocks->closed_skipped += skipped_until(clocks, cpu, until_ns);
-	clocks->run_ns[cpu] = clocks->past_ns[cpu] = 0;
 	fd_close(&clocks->fds[cpu]);
+	clocks->past_due += due_ticks(clocks, cpu, clocks->run_ns[cpu], until_ns);
+	clocks->closed_skipped += skipped_until(clocks, cpu, until_ns, true);
+	clocks->run_ns[cpu] = clocks->past_ns[cpu] = 0;
+}
+
+/* When a CPU that is gone was last known to be there: at a check, or at a later tick. */
+static uint64_t last_seen_ns(const struct clocks *clocks, int cpu)
+{
+	uint64_t due_ns = ticks_of(clocks, cpu)->due_ns, period = period_ns(clocks);
+
+	return due_ns > clocks->looked_at_ns + period ? due_ns - period : clocks->looked_at_ns;
 }
 
 /* The event of a CPU that went away and came back stays open and may even seem to run, but never
@@ -142,36 +148,46 @@ static bool is_dead(struct clocks *clocks, int cpu, uint64_t passed_ns)
 		passed_ns >= LOOK_TICKS * period_ns(clocks);
 }
 
+/* A dead event is replaced, and its due ticks go on: none of them came. */
 static int follow_cpu(struct clocks *clocks, int cpu, bool wanted, bool dead)
 {
-	int fd;
+	int *fd = &clocks->fds[cpu], err;
+	bool counting = *fd >= 0 && wanted;
 
-	/* Of one that is gone it is known that it was there when last looked at. */
-	if (clocks->fds[cpu] >= 0 && (!wanted || dead))
-		close_cpu(clocks, cpu, wanted ? clock_ns(CLOCK_MONOTONIC) : clocks->looked_at_ns);
-	if (wanted && clocks->fds[cpu] < 0) {
-		fd = event_open(clocks, cpu);
-		if (fd < 0)
-			return fd;
-		clocks->fds[cpu] = fd;
+	if (*fd >= 0 && !wanted)
+		close_cpu(clocks, cpu, last_seen_ns(clocks, cpu));
+	if (*fd >= 0 && dead)
+		fd_close(fd);
+	if (!wanted || *fd >= 0)
+		return 0;
+	err = event_open(clocks, cpu);
+	if (err < 0) {
+		if (counting)
+			close_cpu(clocks, cpu, clock_ns(CLOCK_MONOTONIC));
+		return err;
 	}
+	*fd = err;
+	if (clocks->running && !counting)
+		begin(clocks, cpu);
+	if (clocks->running)
+		ioctl(*fd, PERF_EVENT_IOC_ENABLE, 0);
 	return 0;
 }
 
-/* Looks at each event now and then: long enough for some ticks, a second at least. */
-static void look(struct clocks *clocks, bool *dead)
+/* Checks each event now and then: long enough for some ticks, a second at least. False: not yet. */
+static bool look(struct clocks *clocks, uint64_t now_ns, bool *dead)
 {
-	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC), passed_ns = now_ns - clocks->looked_at_ns;
+	uint64_t passed_ns = now_ns - clocks->looked_at_ns;
 
 	if (!clocks->running || passed_ns < NSEC_PER_SEC ||
 		passed_ns < LOOK_TICKS * period_ns(clocks))
-		return;
+		return false;
 	for (int cpu = 0; cpu < clocks->cpus_max; cpu++) {
 		dead[cpu] = is_dead(clocks, cpu, passed_ns);
 		if (clocks->fds[cpu] >= 0 && clocks->cgroup_fd >= 0)
 			clocks->run_ns[cpu] = event_ns(clocks->fds[cpu]);
 	}
-	clocks->looked_at_ns = now_ns;
+	return true;
 }
 
 int clocks_follow(struct clocks *clocks)
@@ -180,19 +196,23 @@ int clocks_follow(struct clocks *clocks)
 	_cleanup_(freep) bool *wanted = calloc((size_t)clocks->cpus_max, sizeof(*wanted));
 	_cleanup_(freep) bool *dead = calloc((size_t)clocks->cpus_max, sizeof(*dead));
 	int err = fd_read_path(ONLINE_PATH, ONLINE_BYTES_MAX, &text), first_err = 0;
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+	bool looked;
 
 	if (err < 0)
 		return err;
 	if (!wanted || !dead)
 		return -ENOMEM;
 	mark_online(text.data, wanted, clocks->cpus_max);
-	look(clocks, dead);
+	looked = look(clocks, now_ns, dead);
 	for (int cpu = 0; cpu < clocks->cpus_max; cpu++) {
 		err = follow_cpu(clocks, cpu, wanted[cpu], dead[cpu]);
 		/* It may have gone between the list and the open. */
 		if (err < 0 && err != -ENODEV && first_err == 0)
 			first_err = err;
 	}
+	if (looked)
+		clocks->looked_at_ns = now_ns;
 	return first_err;
 }
 
@@ -305,8 +325,8 @@ static void disable_all(struct clocks *clocks)
 void clocks_stop(struct clocks *clocks)
 {
 	clocks->running = false;
-	clocks->stopped_ns = clock_ns(CLOCK_MONOTONIC);
 	disable_all(clocks);
+	clocks->stopped_ns = clock_ns(CLOCK_MONOTONIC);
 }
 
 /* Adds up the ticks of a rate that is over. */
@@ -321,8 +341,8 @@ static void settle(struct clocks *clocks, uint64_t now_ns)
 			clocks->run_ns[cpu] = event_ns(clocks->fds[cpu]);
 		clocks->past_due += due_ticks(clocks, cpu, clocks->run_ns[cpu], now_ns);
 		clocks->past_ns[cpu] = clocks->run_ns[cpu];
-		clocks->closed_skipped += skipped_until(clocks, cpu, now_ns);
-		clocks->opened_ns[cpu] = now_ns;
+		clocks->closed_skipped += skipped_until(clocks, cpu, now_ns, true);
+		clocks->opened_ns[cpu] = ticks_of(clocks, cpu)->due_ns = now_ns;
 	}
 }
 
@@ -383,7 +403,7 @@ void clocks_read(const struct clocks *clocks, struct clocks_time *out)
 		time.cpus++;
 		time.due += due_ticks(clocks, cpu,
 			clocks->cgroup_fd >= 0 ? event_ns(clocks->fds[cpu]) : 0, until_ns);
-		time.skipped += skipped_until(clocks, cpu, until_ns);
+		time.skipped += skipped_until(clocks, cpu, until_ns, !clocks->running);
 	}
 	*out = time;
 }
