@@ -13,7 +13,7 @@
 #define COMM_LEN 16
 #define OBJECT_NAME_LEN 48
 
-/* ---- frames: one u64 each, 4 bits of kind and 60 bits of value ------------------------------
+/* ---- frames: one u64 each, 2 bits of how, 2 bits of kind and 60 bits of value -----------------
  * A user frame that is not the leaf holds its return address minus one: an address inside the call.
  */
 enum frame_kind {
@@ -21,6 +21,13 @@ enum frame_kind {
 	FRAME_FILE = 2,   /* object id << 38 | file offset */
 	FRAME_ANON = 3,   /* address of JIT code, which no file holds; valid for one process */
 };
+
+/* How a user frame was reached from the frame below it; neither bit: by a rule, which is exact.
+ * User space decides whether a chain counts, as it knows the runtime (agent/guess.h). */
+#define FRAME_BY_GUESS (1ULL << 63) /* a word of the stack that may be a return address */
+#define FRAME_BY_CHAIN (1ULL << 62) /* along frame pointers, from code without rows */
+#define FRAME_HOW_MASK (FRAME_BY_GUESS | FRAME_BY_CHAIN)
+#define FRAME_KIND(frame) ((frame) >> FRAME_KIND_SHIFT & 3)
 
 #define FRAME_KIND_SHIFT 60
 #define FRAME_OBJECT_SHIFT 38

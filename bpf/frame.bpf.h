@@ -3,7 +3,7 @@
  * none, and decides when the walk ends. No maps and no SEC: compiles for the host too.
  * Functions that the verifier shall check once, and not at each call, take numbers only. So the
  * walk is passed as a number, `walk`. The includer defines before:
- *     struct scratch                      regs window searched stepped landing end at{start
+ *     struct scratch                      regs window searched stepped landing how end at{start
  *                                         file_offset object kind table} user{head{frames_len
  *                                         anon} frames} user_below_leaf
  *     scratch_of(walk), walk_of(scratch)  number to scratch and back; NULL only in BPF
@@ -87,17 +87,23 @@ static __always_inline u32 walk_step(struct scratch *s, u64 offset)
 	return end == END_REGISTER ? walk_step_lazy(walk_of(s)) : end;
 }
 
+/* Pushes the frame with how it was reached; s->how is then the next one's, so far by a rule. A
+ * frame whose step is repeated has been pushed, and its stack pointer was guessed. */
 static __always_inline void push_place(struct scratch *s, u64 pc, u64 offset)
 {
+	u64 how = s->how;
+
+	s->how = 0;
 	if (s->landing == LANDING_AGAIN) {
 		s->landing = LANDING_DONE;
+		s->how = FRAME_BY_GUESS;
 	} else if (s->at.kind == FRAME_FILE) {
 		push(s,
-			(u64)FRAME_FILE << FRAME_KIND_SHIFT |
+			how | (u64)FRAME_FILE << FRAME_KIND_SHIFT |
 				(u64)s->at.object << FRAME_OBJECT_SHIFT | offset);
 	} else {
 		s->user.head.anon = 1;
-		push(s, (u64)FRAME_ANON << FRAME_KIND_SHIFT | (pc & FRAME_PAYLOAD_MASK));
+		push(s, how | (u64)FRAME_ANON << FRAME_KIND_SHIFT | (pc & FRAME_PAYLOAD_MASK));
 	}
 }
 

@@ -3,12 +3,39 @@
  * Part of bpf/frame.bpf.h. */
 #pragma once
 
+/* Is the instruction before this address BL, BLR or BLRAA and its like (Arm ARM C6.2)? */
+static __always_inline bool is_after_call(u64 walk, u64 address)
+{
+	u32 code;
+
+	if (address < 4096 || walk_read(walk, &code, sizeof(code), address - sizeof(code)))
+		return false;
+	return (code & 0xfc000000) == 0x94000000 || (code & 0xfefff000) == 0xd63f0000;
+}
+
+/* Is this the program's entry, whose frame lies at the top of the stack that the kernel made? */
+static __always_inline bool is_process_entry(struct scratch *s)
+{
+	u64 start = start_stack_of(s);
+
+	return start != 0 && s->regs.sp == start;
+}
+
 WALK_GLOBAL u32 walk_step_without_rule(u64 walk, u32 covered)
 {
 	struct scratch *s = scratch_of(walk);
+	u32 end;
 
 	walk_used(covered);
-	return s ? unwind_fp_step(&s->regs, &s->window) : END_NO_REGS;
+	if (!s)
+		return END_NO_REGS;
+	if (is_process_entry(s))
+		return END_ROOT;
+	end = unwind_fp_step(&s->regs, &s->window);
+	s->how = FRAME_BY_CHAIN;
+	if (end == END_NONE && !is_after_call(walk, s->regs.pc))
+		s->how |= FRAME_BY_GUESS;
+	return end;
 }
 
 static __always_inline u32 walk_step_lazy(u64 walk)

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /* bpf/uncovered_x86.bpf.h - steps from code without a table on x86-64. Part of bpf/frame.bpf.h.
  * JITs keep a chain of frame pointers. Assembly in a library keeps none: there the walk searches
- * the stack for a word that looks like a return address. */
+ * the stack for a word that looks like a return address. Each step that the code itself does not
+ * prove is noted in s->how. */
 #pragma once
+
+#include "bpf/way_out_x86.bpf.h"
 
 #define FUNCTION_BYTES_MAX (1 << 16)
 #define SEARCH_WORDS 48
@@ -53,47 +56,71 @@ static __always_inline bool go_back_to(struct scratch *s, u64 address, u64 sp)
 	s->regs.pc = address;
 	s->regs.sp = sp;
 	s->regs.exact = 0;
+	s->how = FRAME_BY_GUESS;
 	return true;
 }
 
-/* Bytes of stack that `add $n,%rsp; ret` at pc frees before it returns; 0 for other code. */
-static __always_inline u64 freed_here(u64 walk, u64 pc)
+/* Does the call before this address lead to the function that contains pc? */
+static __always_inline bool calls_here(struct scratch *s, u64 address)
 {
-	u64 code;
-
-	if (walk_read(walk, &code, sizeof(code), pc) || (code & 0xff80ffffffULL) != 0xc300c48348ULL)
-		return 0;
-	return (u8)(code >> 24);
+	return s->regs.pc - call_before(walk_of(s), address) < FUNCTION_BYTES_MAX;
 }
 
 /* A leaf in code without tables may have no frame. Then its return address is on top of the stack,
  * and a step by frame pointer would skip its caller. True: the step is done. */
-static __always_inline bool frameless_leaf_step(struct scratch *s)
+WALK_GLOBAL bool frameless_leaf_step(u64 walk)
 {
-	u64 sp = s->regs.sp, word, above;
+	struct scratch *s = scratch_of(walk);
+	u64 sp, way, word, fp;
+	bool near;
 
-	if (!s->regs.exact)
+	if (!s || !s->regs.exact)
 		return false;
-	sp += freed_here(walk_of(s), s->regs.pc);
-	if (unwind_word(&s->window, sp, sp, &word))
-		return false;
-	/* Just entered, before `mov %rsp,%rbp`: the caller's frame pointer is on top. */
-	if (word == s->regs.fp && word != 0 && unwind_word(&s->window, sp + 8, sp, &above) == 0 &&
-		s->regs.fp != sp && call_before(walk_of(s), above) != NO_CALL) {
-		sp += 8;
-		word = above;
+	sp = s->regs.sp;
+	fp = s->regs.fp;
+	way = way_out(walk);
+	if (way < WAY_HIDDEN) {
+		s->how = FRAME_BY_GUESS; /* of the step that follows if this one fails */
+		if ((way >> 32 && unwind_word(&s->window, sp + (way >> 32) - 1, sp, &fp)) ||
+			unwind_word(&s->window, sp + (u32)way, sp, &word) ||
+			!go_back_to(s, word, sp + (u32)way + 8))
+			return false;
+		s->regs.fp = fp;
+		s->how = 0;
+		return true;
 	}
-	return go_back_to(s, word, sp + 8);
+	if (way == WAY_HIDDEN)
+		s->how = FRAME_BY_GUESS;
+	if (way != WAY_UNKNOWN || unwind_word(&s->window, sp, sp, &word))
+		return false;
+	near = calls_here(s, word);
+	if (!go_back_to(s, word, sp + 8))
+		return false;
+	if (near)
+		s->how = FRAME_BY_CHAIN; /* as good as a frame, in the code of a runtime */
+	return true;
 }
 
-/* Is pc the return of a signal handler: `mov $15,%rax; syscall` (rt_sigreturn), as C libraries and
- * Go write it? */
-static __always_inline bool is_signal_return(u64 walk, const struct unwind_regs *regs)
+/* Kinds of code at a return address. CALLER_RETURNS_SIGNAL: `mov $15,%rax; syscall` (rt_sigreturn),
+ * as C libraries and Go write it. CALLER_ENDS_THREAD, which nobody has called: `mov %eax,%edi;
+ * xor %eax,%eax; mov $60,%al; syscall`, as in musl's __clone. CALLER_HALTS: `hlt`. */
+#define CALLER_OTHER 0
+#define CALLER_RETURNS_SIGNAL 1
+#define CALLER_ENDS_THREAD 2
+#define CALLER_HALTS 3
+
+WALK_GLOBAL u32 caller_kind(u64 walk)
 {
+	struct scratch *s = scratch_of(walk);
 	u64 code;
 
-	return !regs->exact && walk_read(walk, &code, sizeof(code), regs->pc) == 0 &&
-		code == 0x0f0000000fc0c748ULL;
+	if (!s || s->regs.exact || walk_read(walk, &code, sizeof(code), s->regs.pc))
+		return CALLER_OTHER;
+	if (code == 0x0f0000000fc0c748ULL)
+		return CALLER_RETURNS_SIGNAL;
+	if (code == 0x050f3cb0c031c789ULL)
+		return CALLER_ENDS_THREAD;
+	return (code & 0xff) == 0xf4 ? CALLER_HALTS : CALLER_OTHER;
 }
 
 #define SEARCH_NOTHING 0
@@ -150,6 +177,22 @@ static __always_inline bool has_frame(struct scratch *s)
 		(target != NO_CALL && s->regs.pc - target < FUNCTION_BYTES_MAX);
 }
 
+/* Do two frames of a chain follow, each of which a call made? Such a chain is no accident, even if
+ * its first call led elsewhere: generated code jumps from function to function. */
+WALK_GLOBAL bool chain_continues(u64 walk)
+{
+	struct scratch *s = scratch_of(walk);
+	u64 fp;
+
+	if (!s)
+		return false;
+	fp = s->regs.fp;
+	if (fp < s->regs.sp || call_of_frame(s, fp) == NO_CALL ||
+		stack_word_from(walk, fp, s->regs.sp))
+		return false;
+	return s->searched > fp && call_of_frame(s, s->searched) != NO_CALL;
+}
+
 static __always_inline bool tests_result(const u8 *code)
 {
 	return code[0] == 0x0f && code[1] == 0x05 &&
@@ -167,31 +210,74 @@ WALK_GLOBAL bool is_new_thread(u64 walk, u64 pc, u64 result)
 		(tests_result(code + 5) || tests_result(code + 2) || tests_result(code));
 }
 
-/* Is this the frame that the kernel made for the program's entry? C libraries have no table for
- * it. */
-static __always_inline bool is_process_entry(struct scratch *s)
+/* Is this the program's entry, whose frame lies at the top of the stack that the kernel made? C
+ * libraries have no table for it. glibc's _start pushes two words, calls and halts. */
+static __always_inline bool is_process_entry(struct scratch *s, u32 kind)
 {
-	return s->regs.fp == 0 && s->regs.sp == start_stack_of(s);
+	u64 start = start_stack_of(s);
+
+	return start != 0 && s->regs.sp + (kind == CALLER_HALTS ? 16 : 0) == start;
+}
+
+#define SKIPPED_WORDS 4
+
+/* Is the frame pointer still that of the interrupted function's caller? Then the call of that frame
+ * led to the caller, `target`, and a return address into it is near the top of the stack. */
+WALK_GLOBAL bool skips_caller(u64 walk, u64 target, u64 sp)
+{
+	struct scratch *s = scratch_of(walk);
+
+	for (u32 i = 0; s && i < SKIPPED_WORDS; i++)
+		if (stack_word_from(walk, sp + 8 * i, sp) == 0 &&
+			s->searched - target < FUNCTION_BYTES_MAX &&
+			call_before(walk, s->searched) != NO_CALL)
+			return true;
+	return false;
+}
+
+WALK_GLOBAL u32 chain_step(u64 walk)
+{
+	struct scratch *s = scratch_of(walk);
+	u64 pc, sp, target;
+	u32 end, exact;
+
+	if (!s)
+		return END_NO_REGS;
+	pc = s->regs.pc;
+	sp = s->regs.sp;
+	exact = s->regs.exact;
+	end = unwind_fp_step(&s->regs, &s->window);
+	if (end != END_NONE)
+		return end;
+	target = call_before(walk, s->regs.pc);
+	s->how |= FRAME_BY_CHAIN;
+	if (target == NO_CALL ||
+		(exact && target != SOME_CALL && pc - target >= FUNCTION_BYTES_MAX &&
+			skips_caller(walk, target, sp)))
+		s->how |= FRAME_BY_GUESS;
+	return END_NONE;
 }
 
 /* covered: other code of this file has a table. */
 WALK_GLOBAL u32 walk_step_without_rule(u64 walk, u32 covered)
 {
 	struct scratch *s = scratch_of(walk);
+	u32 kind;
 
 	if (!s)
 		return END_NO_REGS;
-	if (is_signal_return(walk, &s->regs))
+	kind = caller_kind(walk);
+	if (kind == CALLER_RETURNS_SIGNAL)
 		return unwind_signal_step(&s->regs, &s->window);
+	if (kind == CALLER_ENDS_THREAD || is_process_entry(s, kind))
+		return END_ROOT;
 	if (s->regs.exact && is_new_thread(walk, s->regs.pc, s->regs.gpr[0]))
 		return END_ROOT;
-	if (frameless_leaf_step(s))
+	if (frameless_leaf_step(walk))
 		return END_NONE;
-	if (is_process_entry(s))
-		return END_ROOT;
-	if (covered && !has_frame(s) && search_step(s))
+	if (covered && !has_frame(s) && !chain_continues(walk) && search_step(s))
 		return END_NONE;
-	return unwind_fp_step(&s->regs, &s->window);
+	return chain_step(walk);
 }
 
 #define LAZY_CODE_BYTES 160
@@ -219,10 +305,12 @@ WALK_GLOBAL bool lazy_frame(u64 walk, u64 at)
 	struct scratch *s = scratch_of(walk);
 	u64 words[4], real;
 
-	return s && walk_read(walk, words, sizeof(words), at) == 0 &&
-		words[2] < LAZY_RELOCATIONS_MAX &&
-		walk_read(walk, &real, sizeof(real), words[1] + LINK_MAP_REAL) == 0 &&
-		real == words[1] && go_back_to(s, words[3], at + sizeof(words));
+	if (!s || walk_read(walk, words, sizeof(words), at) || words[2] >= LAZY_RELOCATIONS_MAX ||
+		walk_read(walk, &real, sizeof(real), words[1] + LINK_MAP_REAL) ||
+		real != words[1] || !go_back_to(s, words[3], at + sizeof(words)))
+		return false;
+	s->how = 0; /* the link map proves it */
+	return true;
 }
 
 #define LAZY_FRAME_REG 3 /* rbx */

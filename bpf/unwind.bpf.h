@@ -248,22 +248,19 @@ static __always_inline u32 unwind_rule_step(
 }
 
 /* Steps along a chain of frame pointers: [fp] is the caller's fp, [fp + 8] the return address
- * (x86-64 psABI §3.2.2, AAPCS64 §6.2.3). The frame must be above the stack in use. A zero return
- * address or frame pointer marks the outermost frame, but interrupted code may have a zero there
- * for other reasons. */
+ * (x86-64 psABI §3.2.2, AAPCS64 §6.2.3). The frame must be above the stack in use. A zero ends the
+ * chain and proves no root: code without rows may use the register for data. */
 static __always_inline u32 unwind_fp_step(struct unwind_regs *regs, struct unwind_window *w)
 {
 	u64 fp, ra;
 
-	if (regs->fp == 0)
-		return regs->exact ? END_FP_CHAIN : END_ROOT;
-	if (regs->fp < regs->sp || (regs->fp & 7))
+	if (regs->fp == 0 || regs->fp < regs->sp || (regs->fp & 7))
 		return END_FP_CHAIN;
 	if (unwind_word(w, regs->fp, regs->fp, &fp) || unwind_word(w, regs->fp + 8, regs->fp, &ra))
 		return END_STACK_READ;
 	ra = arch_code_address(ra);
 	if (ra == 0)
-		return END_ROOT;
+		return END_FP_CHAIN;
 	regs->sp = regs->fp + 16;
 	regs->fp = fp;
 	regs->pc = ra;

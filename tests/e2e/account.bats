@@ -82,7 +82,7 @@ lost() {
 	jq -e '[.duration_s, .hz, .cpus] | all(type == "number")' "$tmp/s"
 	jq -e '[.ticks.expected, .ticks.samples, .ticks.idle, .ticks.filtered,
 		.ticks.skipped, .ticks.stolen,
-		.user_stacks.total, .user_stacks.complete, .frames.total, .frames.named,
+		.user_stacks.total, .user_stacks.complete, .user_stacks.guessed, .frames.total, .frames.named,
 		.objects.known, .objects.tables, .objects.table_bytes, .objects.symbol_loads,
 		.bpf.runs, .bpf.ns_total, .bpf.bytes_out, .bpf.memory_bytes,
 		.agent.rss_max_kb, .agent.start_us, .tables.rows, .tables.page_bytes]
@@ -93,7 +93,7 @@ lost() {
 	jq -e '.hz == 199 and .duration_s >= 0.9' "$tmp/s"
 	jq -e '.frames.total == .frames.named + ([.frames.unnamed[]] | add // 0)' "$tmp/s"
 	jq -e '.frames.named == ([.frames.by_source[]] | add // 0)' "$tmp/s"
-	jq -e '.user_stacks.total == .user_stacks.complete + ([.user_stacks.truncated[]] | add // 0)' "$tmp/s"
+	jq -e '.user_stacks.total == .user_stacks.complete + .user_stacks.guessed + ([.user_stacks.truncated[]] | add // 0)' "$tmp/s"
 	# Each is in its manual page; what is below these is a reason, a source or an item of a list.
 	jq -r 'paths | select(all(type == "string")) | select(any(.[:-1][];
 		IN("lost", "truncated", "by_source", "unnamed", "failed", "refused", "unread", "maps_refused")) | not)

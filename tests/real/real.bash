@@ -214,7 +214,7 @@ start_jit() {
 # figures NAME: samples, whole, why not, and costs, of $tmp/s and $tmp/roots, on one line.
 figures() {
 	jq -r --arg name "$1" --slurpfile roots "$tmp/roots" '$roots[0] as $r |
-		"\($name): \($r.stacks) stacks, \($r.whole) % whole, cut \($r.truncated | with_entries(select(.value > 0)) | tojson)," +
+		"\($name): \($r.stacks) stacks, \($r.whole) % whole, \($r.guessed) % guessed, cut \($r.truncated | with_entries(select(.value > 0)) | tojson)," +
 		" rootless \($r.rootless), \(.bpf.ns_total / ([.bpf.runs, 1] | max) | floor) ns a run," +
 		" \(100 * .frames.named / ([.frames.total, 1] | max) | floor) % named, agent \(.agent.rss_max_kb) kB"' \
 		"$tmp/s" | tee -a "${REAL_LOG:-/dev/null}"

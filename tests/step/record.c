@@ -88,16 +88,18 @@ static void write_frame(struct record *r, struct space *space, uint64_t frame)
 {
 	uint64_t payload = frame & FRAME_PAYLOAD_MASK, offset;
 	uint32_t object = (uint32_t)(payload >> FRAME_OBJECT_SHIFT);
+	const char *guess = frame & FRAME_BY_GUESS ? " guess" : "";
+	const char *chain = frame & FRAME_BY_CHAIN ? " chain" : "";
 	const struct mapping *m;
 
-	if (frame >> FRAME_KIND_SHIFT != FRAME_FILE) {
-		fprintf(r->file, "frame 0 %" PRIu64 " ?\n", payload);
+	if (FRAME_KIND(frame) != FRAME_FILE) {
+		fprintf(r->file, "frame 0 %" PRIu64 " ?%s%s\n", payload, guess, chain);
 		return;
 	}
 	m = &space->mappings.data[object - 1];
 	payload &= FRAME_OFFSET_MASK;
-	fprintf(r->file, "frame %u %" PRIu64 " %s\n", object, payload,
-		object_symbol(m->object, payload, &offset));
+	fprintf(r->file, "frame %u %" PRIu64 " %s%s%s\n", object, payload,
+		object_symbol(m->object, payload, &offset), guess, chain);
 }
 
 void record_end(struct record *r, struct space *space, const struct event_deferred *deferred,

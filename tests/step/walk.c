@@ -67,7 +67,7 @@ static uint64_t address_of(const struct space *space, uint64_t frame)
 {
 	const struct mapping *m;
 
-	if (frame >> FRAME_KIND_SHIFT != FRAME_FILE)
+	if (FRAME_KIND(frame) != FRAME_FILE)
 		return frame & FRAME_PAYLOAD_MASK;
 	m = mapping_of(space, (frame & FRAME_PAYLOAD_MASK) >> FRAME_OBJECT_SHIFT);
 	return m->start + ((frame - m->file_offset) & FRAME_OFFSET_MASK);

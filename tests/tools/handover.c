@@ -129,7 +129,7 @@ static int put_frame(struct buf *out, uint64_t frame)
 	uint64_t payload = frame & FRAME_PAYLOAD_MASK;
 
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
-		if (frame >> FRAME_KIND_SHIFT == kinds[i].kind)
+		if (FRAME_KIND(frame) == kinds[i].kind)
 			return buf_printf(
 				out, " %s0x%llx", kinds[i].name, (unsigned long long)payload);
 	return buf_printf(out, " %llu+0x%llx", (unsigned long long)(payload >> FRAME_OBJECT_SHIFT),

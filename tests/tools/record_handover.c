@@ -76,9 +76,9 @@ static void use_frames(const __u64 *frames, size_t len)
 	for (size_t i = 0; i < len; i++) {
 		uint64_t payload = frames[i] & FRAME_PAYLOAD_MASK, *slot;
 
-		if (frames[i] >> FRAME_KIND_SHIFT == FRAME_FILE)
+		if (FRAME_KIND(frames[i]) == FRAME_FILE)
 			use(OF_OBJECT, payload >> FRAME_OBJECT_SHIFT);
-		if (frames[i] >> FRAME_KIND_SHIFT != FRAME_KERNEL)
+		if (FRAME_KIND(frames[i]) != FRAME_KERNEL)
 			continue;
 		slot = vec_add(&rec.kernel);
 		must(slot != NULL, "memory");

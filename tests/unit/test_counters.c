@@ -130,6 +130,7 @@ static const struct {
 	FIELD(agent_rss_max_kb),
 	FIELD(tables.tables_refused),
 	FIELD(worker.lost),
+	FIELD(stacks_guessed),
 };
 
 static void fill(struct account *a, struct account_traps *traps)

@@ -148,7 +148,7 @@ static void a_label_says_if_a_stack_is_complete(void **state)
 	_cleanup_(profile_done) struct profile p;
 	_cleanup_(buf_done) struct buf out = BUF_INIT;
 	struct message m;
-	uint32_t frames[3], labels;
+	uint32_t frames[3], guessed[4], labels;
 
 	(void)state;
 	assert_int_equal(profile_init(&p), 0);
@@ -159,13 +159,21 @@ static void a_label_says_if_a_stack_is_complete(void **state)
 	assert_int_equal(profile_add(&p, part_stack(&p, frames, 1), labels, 1), 0);
 	assert_int_equal(profile_add(&p, part_stack(&p, frames, 2), labels, 1), 0);
 	assert_int_equal(profile_add(&p, part_stack(&p, frames, 3), labels, 1), 0);
+	guessed[0] = frames[1];
+	guessed[1] = part_frame(&p, "[guessed]", "", PROFILE_MARK, 0);
+	guessed[2] = frames[1];
+	guessed[3] = frames[2];
 	frames[1] = part_frame(&p, "f", "app", PROFILE_NATIVE, 0);
 	assert_int_equal(profile_add(&p, part_stack(&p, frames, 3), labels, 1), 0);
+	assert_int_equal(profile_add(&p, part_stack(&p, guessed, 3), labels, 1), 0);
+	assert_int_equal(profile_add(&p, part_stack(&p, guessed, 4), labels, 1), 0);
 	m = write_out(&p, &out);
 	expect_stack(&m, 0, NULL);
 	expect_stack(&m, 1, "complete");
 	expect_stack(&m, 2, "truncated");
 	expect_stack(&m, 3, NULL);
+	expect_stack(&m, 4, "guessed");
+	expect_stack(&m, 5, "truncated");
 }
 
 /* As of folded text: any number of nanoseconds would be made up, that of a large count negative. */

@@ -88,6 +88,20 @@ static void functions_count_once_a_stack(void **state)
 		"vfs_read_[k]||||6/6\n");
 }
 
+static void samples_with_a_guess_are_counted(void **state)
+{
+	struct fixture *f = *state;
+
+	put_all(f);
+	assert_int_equal(ranking_guessed(f->ranking), 0);
+	assert_int_equal(put(f, "web;10;node;main;[guessed];run 4"), 0);
+	assert_int_equal(put(f, "web;10;node;[truncated];main;[guessed];run 2"), 0);
+	assert_int_equal(put(f, "[guessed];[guessed] 7"), -EBADMSG);
+	assert_int_equal(ranking_guessed(f->ranking), 6);
+	assert_int_equal(ranking_clear(f->ranking), 0);
+	assert_int_equal(ranking_guessed(f->ranking), 0);
+}
+
 static void functions_of_one_process_or_container(void **state)
 {
 	struct fixture *f = *state;
@@ -194,6 +208,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(functions_count_once_a_stack),
+		TEST(samples_with_a_guess_are_counted),
 		TEST(functions_of_one_process_or_container),
 		TEST(processes_have_their_hottest_leaf),
 		TEST(callers_go_outward_by_the_chain),

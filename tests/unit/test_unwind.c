@@ -240,9 +240,9 @@ struct chain_case {
 static const struct chain_case chain_cases[] = {
 	{ "a frame", AT(4), AT(20), 0, 0, 0, END_NONE },
 	{ "a frame that begins where the stack does", AT(20), AT(20), 1, 0, 0, END_NONE },
-	{ "the outermost frame's frame pointer", AT(4), 0, 0, 0, 0, END_ROOT },
+	{ "zero, which proves no root", AT(4), 0, 0, 0, 0, END_FP_CHAIN },
 	{ "zero in code that was interrupted", AT(4), 0, 1, 0, 0, END_FP_CHAIN },
-	{ "the outermost frame's return address", AT(4), AT(20), 0, 21, 0, END_ROOT },
+	{ "a return address of zero", AT(4), AT(20), 0, 21, 0, END_FP_CHAIN },
 	{ "down the stack", AT(21), AT(20), 1, 0, 0, END_FP_CHAIN },
 	{ "not a word's address", AT(4), AT(20) + 4, 1, 0, 0, END_FP_CHAIN },
 	{ "given up", AT(4), UNWIND_FP_LOST, 0, 0, 0, END_FP_CHAIN },

@@ -119,7 +119,7 @@ static void each_rule_steps_to_an_address_without_its_signature(void **state)
 	}
 }
 
-static void a_chain_of_frame_records_is_followed_to_its_zero(void **state)
+static void a_chain_of_frame_records_is_followed_to_its_zero_which_is_no_root(void **state)
 {
 	struct memory memory;
 	struct unwind_window window = { .memory = &memory };
@@ -134,10 +134,10 @@ static void a_chain_of_frame_records_is_followed_to_its_zero(void **state)
 	assert_int_equal(regs.sp, AT(22));
 	assert_int_equal(unwind_fp_step(&regs, &window), END_NONE);
 	assert_int_equal(regs.pc, CODE + 12);
-	assert_int_equal(unwind_fp_step(&regs, &window), END_ROOT);
+	assert_int_equal(unwind_fp_step(&regs, &window), END_FP_CHAIN);
 }
 
-static void a_signed_zero_is_the_outermost_return_address_too(void **state)
+static void a_signed_zero_ends_the_chain_too(void **state)
 {
 	struct memory memory;
 	struct unwind_window window = { .memory = &memory };
@@ -146,7 +146,7 @@ static void a_signed_zero_is_the_outermost_return_address_too(void **state)
 	(void)state;
 	memory_init(&memory);
 	memory.words[21] = SIGNED(0);
-	assert_int_equal(unwind_fp_step(&regs, &window), END_ROOT);
+	assert_int_equal(unwind_fp_step(&regs, &window), END_FP_CHAIN);
 }
 
 /* asm/sigcontext.h: x0 to x30, sp and pc from 312 bytes above the handler's sp. */
@@ -176,8 +176,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_rule_steps_to_an_address_without_its_signature),
-		cmocka_unit_test(a_chain_of_frame_records_is_followed_to_its_zero),
-		cmocka_unit_test(a_signed_zero_is_the_outermost_return_address_too),
+		cmocka_unit_test(a_chain_of_frame_records_is_followed_to_its_zero_which_is_no_root),
+		cmocka_unit_test(a_signed_zero_ends_the_chain_too),
 		cmocka_unit_test(a_signal_frame_gives_all_registers_back),
 	};
 

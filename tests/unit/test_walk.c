@@ -102,9 +102,11 @@ static void parse_frame(struct recorded *r, const char *text)
 
 	assert_int_equal(sscanf(text, "%u %" SCNu64, &object, &offset), 2);
 	assert_true(r->frames_len < STACK_USER_FRAMES_MAX);
-	r->frames[r->frames_len++] = object ? (uint64_t)FRAME_FILE << FRAME_KIND_SHIFT |
+	r->frames[r->frames_len] = strstr(text, " guess") ? FRAME_BY_GUESS : 0;
+	r->frames[r->frames_len] |= strstr(text, " chain") ? FRAME_BY_CHAIN : 0;
+	r->frames[r->frames_len++] |= object ? (uint64_t)FRAME_FILE << FRAME_KIND_SHIFT |
 			(uint64_t)object << FRAME_OBJECT_SHIFT | offset
-					    : (uint64_t)FRAME_ANON << FRAME_KIND_SHIFT | offset;
+					     : (uint64_t)FRAME_ANON << FRAME_KIND_SHIFT | offset;
 }
 
 static const char *const end_names[] = {
@@ -326,8 +328,8 @@ static void check_spoilt(struct recorded *r)
 	assert_true(end != END_NONE && end < STACK_ENDS_LEN && end != END_NO_TABLE);
 	assert_true(stack.frames_len <= STACK_USER_FRAMES_MAX);
 	for (uint32_t i = 0; i < stack.frames_len; i++)
-		assert_true(frames[i] >> FRAME_KIND_SHIFT == FRAME_FILE ||
-			frames[i] >> FRAME_KIND_SHIFT == FRAME_ANON);
+		assert_true(
+			FRAME_KIND(frames[i]) == FRAME_FILE || FRAME_KIND(frames[i]) == FRAME_ANON);
 }
 
 static uint64_t some_word(const struct recorded *r)

@@ -22,7 +22,7 @@
 struct scratch {
 	struct unwind_regs regs;
 	struct unwind_window window;
-	u64 searched;
+	u64 searched, how;
 	struct unwind_place stepped;
 	u32 landing;
 	u64 user_below_leaf;

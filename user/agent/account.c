@@ -126,6 +126,8 @@ static void put_names(const struct account *a, struct buf *out)
 {
 	buf_printf(out, "stacks   %llu user stacks, %.2f %% complete",
 		(unsigned long long)a->stacks_total, percent(a->stacks_complete, a->stacks_total));
+	if (a->stacks_guessed > 0)
+		buf_printf(out, ", %.2f %% guessed", percent(a->stacks_guessed, a->stacks_total));
 	put_reasons(out, a, "user_stacks.truncated");
 	buf_printf(out, "frames   %llu, %.2f %% named", (unsigned long long)a->frames_total,
 		percent(a->frames_named, a->frames_total));

@@ -40,7 +40,7 @@ struct account {
 	struct publish_stats tables;
 	struct deferred_stats deferred;
 	struct worker_stats worker;
-	uint64_t stacks_total, stacks_complete;
+	uint64_t stacks_total, stacks_complete, stacks_guessed;
 	uint64_t stacks_truncated[STACK_ENDS_LEN];
 	uint64_t frames_total, frames_named; /* without inlined frames */
 	uint64_t frames_inlined;

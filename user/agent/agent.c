@@ -550,6 +550,7 @@ int agent_profile(struct agent *agent, struct profile *out)
 		.profile = out,
 		.tally = &agent->tally,
 		.naming = &agent->naming,
+		.objects = agent->objects,
 		.processes = agent->processes,
 		.containers = agent->containers,
 		.account = &agent->account,

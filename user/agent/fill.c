@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "agent/guess.h"
 #include "containers/containers.h"
 #include "agent/processes.h"
 
@@ -37,9 +38,9 @@ static int put_labels(struct fill *fill, const struct tally_task *task, uint32_t
 
 /* Appends a raw half's frames to fill->frames. Inlined ones are left out before others are. */
 static void put_half(struct fill *fill, const struct tally_task *task,
-	const struct tally_stack *stack, uint64_t weight, uint32_t *len)
+	const struct tally_stack *stack, uint32_t from, uint32_t to, uint64_t weight, uint32_t *len)
 {
-	for (uint32_t i = 0; i < stack->frames_len && *len < FILL_FRAMES_MAX - 1; i++) {
+	for (uint32_t i = from; i < to && *len < FILL_FRAMES_MAX - 2; i++) {
 		const uint32_t *ids;
 		uint32_t count = naming_frames(
 			fill->naming, task, stack->frames[i], weight, fill->account, &ids);
@@ -64,15 +65,26 @@ static int put_mark(struct fill *fill, const char *text, uint32_t *len)
 static int put_user(struct fill *fill, const struct tally_task *task,
 	const struct tally_stack *stack, uint64_t weight, uint32_t *len)
 {
+	uint32_t guess = guess_begin(fill->objects, fill->processes, task, stack);
+	int err = 0;
+
 	fill->account->stacks_total += weight;
-	put_half(fill, task, stack, weight, len);
+	put_half(fill, task, stack, 0, guess, weight, len);
+	if (guess < stack->frames_len)
+		err = put_mark(fill, PROFILE_GUESSED, len);
+	if (err < 0)
+		return err;
+	put_half(fill, task, stack, guess, stack->frames_len, weight, len);
 	if (stack->end == END_ROOT) {
-		fill->account->stacks_complete += weight;
+		if (guess < stack->frames_len)
+			fill->account->stacks_guessed += weight;
+		else
+			fill->account->stacks_complete += weight;
 		return 0;
 	}
 	fill->account->stacks_truncated[stack->end < STACK_ENDS_LEN ? stack->end : END_NONE] +=
 		weight;
-	return put_mark(fill, "[truncated]", len);
+	return put_mark(fill, PROFILE_TRUNCATED, len);
 }
 
 /* The count's stack and labels in the profile; nothing is added up yet. */
@@ -83,8 +95,11 @@ static int fill_sample(
 	uint32_t len = 0;
 	int err = 0;
 
-	if (c->kernel)
-		put_half(fill, task, &fill->tally->stacks.data[c->kernel - 1], c->count, &len);
+	if (c->kernel) {
+		const struct tally_stack *kernel = &fill->tally->stacks.data[c->kernel - 1];
+
+		put_half(fill, task, kernel, 0, kernel->frames_len, c->count, &len);
+	}
 	if (err == 0 && c->user)
 		err = put_user(fill, task, &fill->tally->stacks.data[c->user - 1], c->count, &len);
 	if (err == 0)

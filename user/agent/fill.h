@@ -10,9 +10,10 @@
 #include "profile/profile.h"
 #include "sampler/tally.h"
 
-#define FILL_RAW_MAX (STACK_USER_FRAMES_MAX + STACK_KERNEL_FRAMES_MAX + 1)
+#define FILL_RAW_MAX (STACK_USER_FRAMES_MAX + STACK_KERNEL_FRAMES_MAX + 2) /* and two marks */
 #define FILL_FRAMES_MAX (4 * FILL_RAW_MAX) /* including inlined ones */
 
+struct objects;
 struct processes;
 struct containers;
 
@@ -21,6 +22,7 @@ struct fill {
 	struct profile *profile;
 	struct tally *tally;
 	struct naming *naming; /* after naming_begin */
+	struct objects *objects;
 	struct processes *processes;
 	struct containers *containers;
 	struct account *account;

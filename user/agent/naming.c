@@ -69,7 +69,7 @@ void naming_begin(struct naming *n, struct profile *profile, uint64_t until_ns, 
 /* Whose address it is, and which. */
 static struct naming_place place_of(struct naming *n, const struct tally_task *task, uint64_t raw)
 {
-	uint64_t kind = raw >> FRAME_KIND_SHIFT, payload = raw & FRAME_PAYLOAD_MASK;
+	uint64_t kind = FRAME_KIND(raw), payload = raw & FRAME_PAYLOAD_MASK;
 
 	if (kind == FRAME_FILE)
 		return (struct naming_place){

@@ -245,7 +245,7 @@ void objects_sampled(struct objects *objects, const uint64_t *frames, size_t len
 {
 	for (size_t i = 0; objects->options.fetch && i < len; i++) {
 		uint64_t payload = frames[i] & FRAME_PAYLOAD_MASK;
-		struct object *object = frames[i] >> FRAME_KIND_SHIFT == FRAME_FILE
+		struct object *object = FRAME_KIND(frames[i]) == FRAME_FILE
 			? objects_find(objects, (uint32_t)(payload >> FRAME_OBJECT_SHIFT))
 			: NULL;
 

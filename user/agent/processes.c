@@ -20,6 +20,7 @@
 #include "proc/status.h"
 
 #define READ_BYTES 65536
+#define COMMAND_BYTES_MAX (1 << 20)
 #define IDLE_INTERVALS 4
 #define RETRIES_PAUSE_MAX 63
 
@@ -32,6 +33,7 @@ struct process {
 	int dump_fd;
 	uint32_t rest, pause; /* retries until a jitdump is looked for, and how many they were */
 	uint32_t used;
+	bool preserves_fp;
 	uint32_t refused; /* a bit for each enum file_reason that a map of its was refused for */
 };
 
@@ -115,6 +117,31 @@ static int read_status(pid_t pid, struct status *out)
 	return err < 0 ? err : status_parse(text.data, out);
 }
 
+/* Looks for the JVM's option in the command line and in the environment, where JAVA_TOOL_OPTIONS
+ * and JDK_JAVA_OPTIONS are; the last one counts. */
+static bool preserves_fp(pid_t pid)
+{
+	static const char *const names[] = { "environ", "cmdline" };
+	static const char option[] = "PreserveFramePointer";
+	bool preserves = false;
+
+	for (size_t i = 0; i < 2; i++) {
+		_cleanup_(buf_done) struct buf text = BUF_INIT;
+		const char *at, *end;
+		char path[64];
+
+		snprintf(path, sizeof(path), "/proc/%d/%s", pid, names[i]);
+		if (fd_read_path(path, COMMAND_BYTES_MAX, &text) < 0 || !text.data)
+			continue;
+		end = text.data + text.len;
+		for (at = text.data; (at = memmem(at, (size_t)(end - at), option, strlen(option)));
+			at += strlen(option))
+			if (at - text.data >= 5 && memcmp(at - 5, "-XX:", 4) == 0)
+				preserves = at[-1] == '+';
+	}
+	return preserves;
+}
+
 /* Notes where a process is in the list. */
 static int index_at(struct processes *processes, size_t at)
 {
@@ -148,6 +175,7 @@ int processes_add(struct processes *processes, uint32_t tgid, uint64_t start_ns)
 		jit_files_open_dirs(&p->id, &p->dirs);
 		open_map(p, &p->map_fd);
 		jit_files_open_dump(&p->id, &p->dump_fd);
+		p->preserves_fp = preserves_fp(p->id.pid);
 	}
 	slot = vec_add(&processes->all);
 	if (!slot)
@@ -248,6 +276,13 @@ uint64_t processes_id(struct processes *processes, uint32_t tgid, uint64_t start
 	p = processes->all.data[*at];
 	p->used = processes->interval;
 	return p->serial;
+}
+
+bool processes_preserve_fp(const struct processes *processes, uint64_t id)
+{
+	uint64_t *at = hash_find(&processes->by_serial, id);
+
+	return at && processes->all.data[*at]->preserves_fp;
 }
 
 struct processes_files processes_files(const struct processes *processes, uint64_t id)

@@ -4,6 +4,7 @@
  * the process. A worker reads the contents. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "bpf/reasons.h"
@@ -28,6 +29,8 @@ void processes_next(struct processes *processes);
 
 /* 0: unknown. Marks it as used. */
 uint64_t processes_id(struct processes *processes, uint32_t tgid, uint64_t start_ns);
+/* Was the process, a JVM, started with -XX:+PreserveFramePointer? */
+bool processes_preserve_fp(const struct processes *processes, uint64_t id);
 /* Number of processes with existing but unread maps, by reason; a process may count under
  * several. */
 void processes_refused(const struct processes *processes, uint64_t out[FILE_REASONS_LEN]);

@@ -215,9 +215,10 @@ static struct ps_row *row_of(struct ps *ps, const struct profile *p, const struc
 
 static bool is_complete(const struct profile *p, uint32_t stack)
 {
-	uint32_t len = p->stacks.data[stack].len;
-
-	return len == 0 || profile_stack_frame(p, stack, len - 1)->class != PROFILE_MARK;
+	for (uint32_t i = 0; i < p->stacks.data[stack].len; i++)
+		if (profile_stack_frame(p, stack, i)->class == PROFILE_MARK)
+			return false;
+	return true;
 }
 
 static int count(struct ps *ps, const struct profile *p)

@@ -117,8 +117,7 @@ static enum profile_class class_of(struct bytes *name)
 			return suffixes[i].class;
 		}
 	}
-	return name->len == 11 && memcmp(name->data, "[truncated]", 11) == 0 ? PROFILE_MARK
-									     : PROFILE_NATIVE;
+	return profile_is_mark((const char *)name->data, name->len) ? PROFILE_MARK : PROFILE_NATIVE;
 }
 
 static int put_frame(struct profile *out, struct bytes name, uint32_t *id)

@@ -94,7 +94,7 @@ static enum profile_class class_of(struct bytes symbol, struct bytes module)
 {
 	static const char *const user[] = { "[vdso]", "[unknown]", "[heap]", "[stack]", "[anon]" };
 
-	if (words_is(symbol, "[truncated]"))
+	if (profile_is_mark((const char *)symbol.data, symbol.len))
 		return PROFILE_MARK;
 	if (words_begins(module, "/tmp/perf-") || words_begins(last_part(module), "jitted-"))
 		return PROFILE_JIT;

@@ -206,6 +206,16 @@ void profile_sort(struct profile *p)
 	}
 }
 
+bool profile_is_mark(const char *name, size_t len)
+{
+	static const char *const marks[] = { PROFILE_TRUNCATED, PROFILE_GUESSED };
+
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+		if (len == strlen(marks[i]) && memcmp(name, marks[i], len) == 0)
+			return true;
+	return false;
+}
+
 const char *profile_text(const struct profile *p, uint32_t string)
 {
 	return strtab_get(&p->strings, string);

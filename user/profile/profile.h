@@ -19,8 +19,11 @@ enum profile_class {
 	PROFILE_KERNEL,
 	PROFILE_JIT,     /* user code without a file */
 	PROFILE_INLINED, /* inlined into its caller */
-	PROFILE_MARK,    /* not code: a note in the stack, such as [truncated] */
+	PROFILE_MARK,    /* not code: a note in the stack, one of these: */
 };
+
+#define PROFILE_TRUNCATED "[truncated]" /* the thread's outermost frame was not reached */
+#define PROFILE_GUESSED "[guessed]"     /* nothing proves that this frame's callers are callers */
 
 struct profile_frame {
 	uint64_t address; /* file offset, or address if there is no file; 0 for marks */
@@ -108,6 +111,7 @@ int profile_tick(
 /* Sorts ticks by time, then by CPU. */
 void profile_sort(struct profile *profile);
 
+bool profile_is_mark(const char *name, size_t len); /* is it the name of a PROFILE_MARK? */
 const char *profile_text(const struct profile *profile, uint32_t string);
 /* Frame i of a stack; 0 is the leaf. */
 const struct profile_frame *profile_stack_frame(

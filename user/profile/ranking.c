@@ -12,8 +12,10 @@
 #include "base/hash.h"
 #include "base/own.h"
 #include "base/strtab.h"
+#include "profile/profile.h"
 
 #define LABELS 3 /* container, pid, comm */
+#define GUESSED_PART ";" PROFILE_GUESSED ";"
 
 struct entry {
 	uint32_t container, pid, comm; /* texts */
@@ -25,7 +27,7 @@ struct ranking {
 	struct strtab texts;
 	VEC(uint32_t) frames;
 	VEC(struct entry) entries;
-	uint64_t total, dropped;
+	uint64_t total, guessed, dropped;
 };
 
 DEFINE_CLEANUP(struct ranking, ranking_free)
@@ -54,13 +56,18 @@ int ranking_clear(struct ranking *r)
 {
 	strtab_done(&r->texts);
 	r->frames.len = r->entries.len = 0;
-	r->total = r->dropped = 0;
+	r->total = r->guessed = r->dropped = 0;
 	return strtab_init(&r->texts);
 }
 
 uint64_t ranking_total(const struct ranking *r)
 {
 	return r->total;
+}
+
+uint64_t ranking_guessed(const struct ranking *r)
+{
+	return r->guessed;
 }
 
 uint64_t ranking_dropped(const struct ranking *r)
@@ -109,12 +116,14 @@ int ranking_line(struct ranking *r, const char *line, size_t len)
 {
 	uint32_t first = (uint32_t)r->frames.len, added;
 	struct entry *entry;
-	uint64_t count;
+	uint64_t count, guessed;
 	int err;
 
 	if (!split_count(line, &len, &count))
 		return -EBADMSG;
+	guessed = memmem(line, len, GUESSED_PART, strlen(GUESSED_PART)) ? count : 0;
 	r->total += count;
+	r->guessed += guessed;
 	if (r->entries.len >= RANKING_STACKS_MAX) {
 		r->dropped += count;
 		return 0;
@@ -126,6 +135,7 @@ int ranking_line(struct ranking *r, const char *line, size_t len)
 	if (!entry) {
 		r->frames.len = first;
 		r->total -= count;
+		r->guessed -= guessed;
 		return err < 0 ? err : -ENOMEM;
 	}
 	*entry = (struct entry){ .container = r->frames.data[first],

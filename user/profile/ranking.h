@@ -43,6 +43,8 @@ int ranking_clear(struct ranking *ranking);
 /* Adds one line without its newline. -EBADMSG: malformed, skipped. */
 int ranking_line(struct ranking *ranking, const char *line, size_t len);
 uint64_t ranking_total(const struct ranking *ranking);
+/* Of these, the samples in stacks with PROFILE_GUESSED. */
+uint64_t ranking_guessed(const struct ranking *ranking);
 uint64_t ranking_dropped(const struct ranking *ranking);
 
 /* Restricts a view to these stacks; NULL: any. */

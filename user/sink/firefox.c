@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "base/own.h"
 #include "base/radix.h"
+#include "sink/guessed.h"
 #include "sink/json.h"
 
 #define NS_PER_MS 1000000.0
@@ -449,6 +450,7 @@ static void put_meta(struct firefox *w)
 {
 	const struct profile *p = w->profile;
 	double start_ms = (double)p->start_ns / NS_PER_MS;
+	char guessed[GUESSED_MAX];
 
 	if (p->ticks.len > 0 && p->start_tick_ns > 0 && p->ticks.data[0].time_ns > p->start_tick_ns)
 		start_ms += (double)(p->ticks.data[0].time_ns - p->start_tick_ns) / NS_PER_MS;
@@ -460,8 +462,14 @@ static void put_meta(struct firefox *w)
 		"\"sampleUnits\":{\"time\":\"ms\",\"eventDelay\":\"ms\","
 		"\"threadCPUDelta\":\"\xc2\xb5s\"},\"usesOnlyOneStackType\":true,"
 		"\"doesNotUseFrameImplementation\":true,\"sourceCodeIsNotOnSearchfox\":true,"
-		"\"markerSchema\":[],\"categories\":%s},\n\"libs\":[],\n",
+		"\"markerSchema\":[],\"categories\":%s",
 		start_ms, p->period_ns ? (double)p->period_ns / NS_PER_MS : 1.0, meta_categories);
+	if (*guessed_text(p, guessed))
+		buf_printf(w->out,
+			",\"extra\":[{\"label\":\"Stacks\",\"entries\":[{\"label\":\"Guessed\","
+			"\"format\":\"string\",\"value\":\"%s\"}]}]",
+			guessed);
+	buf_puts(w->out, "},\n\"libs\":[],\n");
 }
 
 int firefox_write(const struct profile *p, const struct sink_options *options, struct buf *out)

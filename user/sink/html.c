@@ -14,6 +14,7 @@
 #include "base/utf8.h"
 #include "sink/compress.h"
 #include "sink/flame.h"
+#include "sink/guessed.h"
 #include "sink/page/page.html.h"
 
 #define NSEC_PER_MSEC 1000000.0
@@ -210,15 +211,18 @@ static void put_json(struct buf *out, const char *text)
 
 static void put_side(struct buf *out, const struct profile *p, const char *name)
 {
+	char guessed[GUESSED_MAX];
+
 	buf_puts(out, "{\"name\":");
 	put_json(out, name ? name : "");
 	buf_puts(out, ",\"unit\":");
 	put_json(out, p->value_type);
 	buf_printf(out,
 		",\"period_ns\":%llu,\"start_ms\":%.0f,\"duration_ns\":%llu,"
-		"\"ticks_dropped\":%llu}",
+		"\"ticks_dropped\":%llu,\"guessed\":\"%s\"}",
 		(unsigned long long)p->period_ns, (double)p->start_ns / NSEC_PER_MSEC,
-		(unsigned long long)p->duration_ns, (unsigned long long)p->ticks_dropped);
+		(unsigned long long)p->duration_ns, (unsigned long long)p->ticks_dropped,
+		guessed_text(p, guessed));
 }
 
 static void put_words(struct buf *out, const struct sides *sides)

@@ -14,6 +14,7 @@
 #include "base/own.h"
 #include "base/strtab.h"
 #include "base/utf8.h"
+#include "sink/guessed.h"
 #include "sink/protobuf.h"
 
 #define PAGE_BYTES 4096
@@ -29,7 +30,8 @@ enum {
 	TIME_NANOS = 9,
 	DURATION_NANOS = 10,
 	PERIOD_TYPE = 11,
-	PERIOD = 12
+	PERIOD = 12,
+	COMMENT = 13
 };
 enum { TYPE_TYPE = 1, TYPE_UNIT = 2 };
 enum { SAMPLE_LOCATION = 1, SAMPLE_VALUE = 2, SAMPLE_LABEL = 3 };
@@ -211,18 +213,22 @@ static void put_label(struct pprof *w, const char *key, const char *text)
  * cuts the stack is its outermost frame. */
 static const char *stack_state(const struct profile *p, const struct profile_stack *stack)
 {
-	bool has_code = false;
+	bool has_code = false, guessed = false;
 
 	for (uint32_t i = stack->first; i < stack->first + stack->len; i++) {
 		const struct profile_frame *frame = &p->frames.data[p->frame_ids.data[i]];
 
-		if (has_code && frame->class == PROFILE_MARK &&
-			strcmp(profile_text(p, frame->name), "[truncated]") == 0)
-			return "truncated";
+		if (has_code && frame->class == PROFILE_MARK) {
+			if (strcmp(profile_text(p, frame->name), PROFILE_TRUNCATED) == 0)
+				return "truncated";
+			guessed |= strcmp(profile_text(p, frame->name), PROFILE_GUESSED) == 0;
+		}
 		has_code = has_code ||
 			(frame->address > 0 &&
 				(frame->class == PROFILE_NATIVE || frame->class == PROFILE_JIT));
 	}
+	if (guessed)
+		return "guessed";
 	return has_code ? "complete" : "?";
 }
 
@@ -306,6 +312,7 @@ static void put_type(struct pprof *w, uint32_t field, const char *type, const ch
 static void put_head(struct pprof *w)
 {
 	const struct profile *p = w->profile;
+	char guessed[GUESSED_MAX];
 
 	put_type(w, SAMPLE_TYPE, "samples", "count");
 	if (p->period_ns > 0) {
@@ -315,6 +322,8 @@ static void put_head(struct pprof *w)
 	protobuf_number(w->out, PERIOD, p->period_ns);
 	protobuf_number(w->out, TIME_NANOS, p->start_ns);
 	protobuf_number(w->out, DURATION_NANOS, p->duration_ns);
+	if (*guessed_text(p, guessed))
+		protobuf_number(w->out, COMMENT, text_at(w, guessed));
 }
 
 /* Each loop adds to the lists of those after it. */

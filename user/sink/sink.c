@@ -7,10 +7,11 @@
 #include <string.h>
 
 #include "base/own.h"
+#include "sink/guessed.h"
 
 static const struct sink sinks[] = {
 	{ "folded", ".folded .collapsedstack.txt", "one line a stack: frame;frame;frame COUNT", 0,
-		folded_write, NULL },
+		guessed_write_folded, NULL },
 	{ "perf", ".linux-perf.txt", "the output of `perf script`, each sample with its time",
 		SINK_TIMES | SINK_TIDS | SINK_TIMED, NULL, &perf_text_stream },
 	{ "perfview", ".trace.zip", "perf text and perf maps in an archive, for PerfView",

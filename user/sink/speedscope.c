@@ -6,6 +6,7 @@
 #include "sink/sink.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,7 @@
 #include "base/own.h"
 #include "base/radix.h"
 #include "base/strtab.h"
+#include "sink/guessed.h"
 #include "sink/json.h"
 
 struct entry {
@@ -221,8 +223,8 @@ static void put_profile(struct speedscope *w, const struct entry *entries, size_
 	buf_puts(w->out, "]}");
 }
 
-/* The first one opened is the one with most samples. */
-static void put_profiles(struct speedscope *w)
+/* The first one opened is the one with most samples. all: the name of the one that has all. */
+static void put_profiles(struct speedscope *w, const char *all)
 {
 	uint64_t most = 0;
 	size_t at = 0, active = 0, len = w->entries.len;
@@ -242,7 +244,7 @@ static void put_profiles(struct speedscope *w)
 		if (count++ > 0)
 			buf_puts(w->out, ",\n");
 		put_profile(w, len > 0 ? w->entries.data + from : NULL, at - from,
-			w->by_tid ? strtab_get(&w->groups, group) : "all", w->totals[group]);
+			w->by_tid ? strtab_get(&w->groups, group) : all, w->totals[group]);
 	} while (at < len);
 	buf_printf(w->out, "],\n\"activeProfileIndex\":%zu}\n", active);
 }
@@ -250,15 +252,19 @@ static void put_profiles(struct speedscope *w)
 int speedscope_write(const struct profile *p, const struct sink_options *options, struct buf *out)
 {
 	_cleanup_(speedscope_done) struct speedscope w = { p, options, .out = out };
+	char guessed[GUESSED_MAX], all[GUESSED_MAX + 8];
 
 	if (begin(&w) < 0)
 		return buf_err(out);
-	buf_puts(out,
+	guessed_text(p, guessed);
+	snprintf(all, sizeof(all), "all%s%s", *guessed ? ", " : "", guessed);
+	buf_printf(out,
 		"{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\","
-		"\"exporter\":\"stoker\",\"name\":\"stoker\",\n\"shared\":{\"frames\":[");
+		"\"exporter\":\"stoker\",\"name\":\"stoker%s%s\",\n\"shared\":{\"frames\":[",
+		*guessed ? ", " : "", guessed);
 	put_frames(&w);
 	if (!w.by_tid)
 		put_label_frames(&w);
-	put_profiles(&w);
+	put_profiles(&w, all);
 	return buf_err(out);
 }

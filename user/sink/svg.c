@@ -15,6 +15,7 @@
 #include "base/own.h"
 #include "base/utf8.h"
 #include "sink/flame.h"
+#include "sink/guessed.h"
 #include "sink/markup.h"
 #include "sink/page/svg.js.h"
 
@@ -172,7 +173,7 @@ static void put_boxes(struct drawing *d)
 static void put_subtitle(struct drawing *d)
 {
 	const struct profile *p = d->profile;
-	char count[MARKUP_COUNT_MAX], when[64] = "";
+	char count[MARKUP_COUNT_MAX], when[64] = "", guessed[GUESSED_MAX];
 	time_t seconds = (time_t)(p->start_ns / NSEC);
 	struct tm tm;
 
@@ -184,6 +185,8 @@ static void put_subtitle(struct drawing *d)
 	if (p->start_ns && gmtime_r(&seconds, &tm) &&
 		strftime(when, sizeof(when), ", %Y-%m-%d %H:%M:%S UTC", &tm) > 0)
 		buf_puts(d->out, when);
+	if (*guessed_text(p, guessed))
+		buf_printf(d->out, ", %s", guessed);
 }
 
 static void put_head(struct drawing *d)

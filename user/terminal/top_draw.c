@@ -60,7 +60,10 @@ static void draw_title(struct top_table *t)
 		snprintf(text, sizeof(text), "  %u Hz  %.3g s  %llu samples  %.2f of %u CPUs busy",
 			t->options->hz, t->options->interval_s, (unsigned long long)t->total,
 			(double)t->total / full(t), t->options->cpus);
-	screen_put(t->screen, 0, at, width(t) - at, SCREEN_PLAIN, text);
+	at += screen_put(t->screen, 0, at, width(t) - at, SCREEN_PLAIN, text);
+	snprintf(text, sizeof(text), "  %.1f %% guessed", share(t, t->guessed));
+	if (t->guessed > 0)
+		screen_put(t->screen, 0, at, width(t) - at, SCREEN_WARN, text);
 	if (t->paused)
 		screen_put(t->screen, 0, width(t) - 8, 8, SCREEN_WARN, " PAUSED");
 }

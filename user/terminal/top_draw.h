@@ -25,8 +25,8 @@ struct top_table {
 	enum top_tab tab;
 	enum ranking_order order;
 	struct ranking_rows rows;
-	uint64_t total, dropped; /* samples of the interval */
-	uint64_t intervals;      /* number shown so far */
+	uint64_t total, guessed, dropped; /* samples of the interval */
+	uint64_t intervals;               /* number shown so far */
 	size_t first, chosen;    /* rows: the top one, and the selected one */
 	long page;               /* visible rows */
 	char chosen_name[TOP_NAME_MAX], chosen_pid[16];

@@ -87,6 +87,7 @@ static int make_rows(struct view *v)
 	else
 		err = ranking_containers(v->shown, &t->rows);
 	t->total = ranking_total(v->shown);
+	t->guessed = ranking_guessed(v->shown);
 	t->dropped = ranking_dropped(v->shown);
 	filter_rows(t);
 	ranking_sort(&t->rows,

@@ -17,6 +17,7 @@ struct scratch {
 	u64 searched;
 	struct unwind_place stepped;
 	u32 landing;
+	u64 how;
 	u64 user_below_leaf;
 	u32 end;
 	struct {
@@ -179,6 +180,8 @@ uint32_t walk_deferred(const struct walk_world *world, const struct event_deferr
 	/* The frame where BPF stopped is the last of those it walked: it is walked again. */
 	memcpy(out->frames, deferred->frames, sizeof(deferred->frames));
 	s.user.head.frames_len = deferred->frames_len > 0 ? deferred->frames_len - 1U : 0;
+	if (deferred->frames_len > 0)
+		s.how = deferred->frames[deferred->frames_len - 1] & FRAME_HOW_MASK;
 	s.user.head.anon = deferred->anon;
 	walk_frames(&s);
 	out->frames_len = s.user.head.frames_len;

@@ -73,7 +73,9 @@ enum lane_cause { WORKER_LOSSES(WORKER_LOSS_ID) LANE_CAUSES };
 	X("user_stacks.total", U64, stacks_total, "stoker_user_stacks_total", NULL,                \
 		"Samples with a user stack.")                                                      \
 	X("user_stacks.complete", U64, stacks_complete, "stoker_user_stacks_complete_total", NULL, \
-		"User stacks that were walked to the outermost frame.")                            \
+		"User stacks that were walked to the outermost frame, each step proven.")          \
+	X("user_stacks.guessed", U64, stacks_guessed, "stoker_user_stacks_guessed_total", NULL,    \
+		"User stacks that reach the outermost frame, with a step that nothing proves.")    \
 	X("user_stacks.truncated", ENDS, stacks_truncated, "stoker_user_stacks_truncated_total",   \
 		NULL, "User stacks that were cut.")                                                \
 	X("frames.total", U64, frames_total, "stoker_frames_total", NULL,                          \

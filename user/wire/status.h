@@ -36,5 +36,9 @@ enum worker_debug {
 /* Contents of a file itself. */
 #define WORKER_HAS_SYMBOLS 1U /* .symtab */
 #define WORKER_HAS_LINES 2U   /* .debug_info */
+/* A language runtime whose generated code keeps a chain of frame pointers. */
+#define WORKER_KEEPS_CHAIN 4U
+#define WORKER_IS_HOTSPOT 8U /* its generated code does so with -XX:+PreserveFramePointer */
+#define WORKER_RUNTIMES (WORKER_KEEPS_CHAIN | WORKER_IS_HOTSPOT)
 
 const char *worker_status_text(enum worker_status status);

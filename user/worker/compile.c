@@ -16,6 +16,7 @@
 #include "dotnet/pe.h"
 #include "dwarf/debug_data.h"
 #include "dwarf/debug_file.h"
+#include "elf/symtab.h"
 #include "unwind/rows.h"
 #include "worker/sandbox.h"
 
@@ -53,6 +54,43 @@ static enum worker_status write_rows(const struct unwind_rows *rows, int *rows_f
 	return WORKER_OK;
 }
 
+/* Names that only this runtime exports: Node with its V8, CoreCLR, HotSpot. */
+static const struct {
+	const char *exported;
+	uint32_t contents;
+} runtimes[] = {
+	{ "node_module_register", WORKER_KEEPS_CHAIN },
+	{ "coreclr_initialize", WORKER_KEEPS_CHAIN },
+	{ "DotNetRuntimeInfo", WORKER_KEEPS_CHAIN },
+	{ "gHotSpotVMStructs", WORKER_IS_HOTSPOT },
+};
+
+#define EXPORTED_NAME_MAX 32
+
+static uint32_t runtime_of(struct bytes name)
+{
+	for (size_t i = 0; i < sizeof(runtimes) / sizeof(runtimes[0]); i++)
+		if (name.len == strlen(runtimes[i].exported) &&
+			memcmp(name.data, runtimes[i].exported, name.len) == 0)
+			return runtimes[i].contents;
+	return 0;
+}
+
+static uint32_t find_runtime(struct image *image)
+{
+	const struct image_section *section = image_section_by_type(image, SHT_DYNSYM);
+	struct symtab_entry entry;
+	struct symtab tab;
+	uint32_t found = 0;
+
+	if (!section || symtab_init(&tab, image, section) < 0)
+		return 0;
+	for (size_t i = 0; symtab_get(&tab, i, &entry); i++)
+		if (entry.section != SHN_UNDEF)
+			found |= runtime_of(symtab_name(&tab, entry.name, EXPORTED_NAME_MAX));
+	return found;
+}
+
 static void identify(struct image *image, struct proto_rows *out)
 {
 	const struct image_section *eh_frame = image_section_find(image, ".eh_frame");
@@ -70,6 +108,7 @@ static void identify(struct image *image, struct proto_rows *out)
 		out->contents |= WORKER_HAS_SYMBOLS;
 	if (image_section_find(image, ".debug_info"))
 		out->contents |= WORKER_HAS_LINES;
+	out->contents |= find_runtime(image);
 }
 
 /* A .NET assembly has names and no rows: its code keeps frame pointers. */
@@ -100,6 +139,7 @@ enum worker_status compile_rows(int fd, struct proto_rows *out, int *rows_fd)
 
 	if (status == WORKER_NOT_ELF && is_assembly(fd)) {
 		out->rows_status = WORKER_NO_DATA;
+		out->contents = WORKER_KEEPS_CHAIN;
 		return WORKER_OK;
 	}
 	out->rows_status = status;

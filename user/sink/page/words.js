@@ -10,6 +10,7 @@ function side_text(side, all) {
 	if (side.duration_ns) parts.push(`${(side.duration_ns / 1e9).toFixed(1)} s`);
 	if (side.start_ms) parts.push(new Date(side.start_ms).toLocaleString());
 	if (side.ticks_dropped) parts.push(`the times of ${count_text(side.ticks_dropped)} were not kept`);
+	if (side.guessed) parts.push(side.guessed);
 	return parts.join(' · ');
 }
 

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_guessed.c - each format that has room for a remark says how much of a profile is guessed,
+ * and says nothing where nothing is. */
+#include "unit.h"
+
+#include <string.h>
+
+#include "base/own.h"
+#include "make_parts.h"
+#include "sink/guessed.h"
+#include "sink/sink.h"
+
+static const char *const formats[] = { "folded", "pprof", "speedscope", "firefox", "html", "svg" };
+
+/* A stack with the mark has `guessed` of 4 samples. */
+static void make(struct profile *p, uint64_t guessed)
+{
+	uint32_t frames[3], labels;
+
+	assert_int_equal(profile_init(p), 0);
+	labels = part_labels(p, "", "x", 1, 1);
+	frames[0] = part_frame(p, "leaf", "app", PROFILE_NATIVE, 1);
+	frames[1] = part_frame(p, "[guessed]", "", PROFILE_MARK, 0);
+	frames[2] = part_frame(p, "main", "app", PROFILE_NATIVE, 2);
+	assert_int_equal(profile_add(p, part_stack(p, frames, 1), labels, 4 - guessed), 0);
+	if (guessed > 0)
+		assert_int_equal(profile_add(p, part_stack(p, frames, 3), labels, guessed), 0);
+}
+
+static bool says(const struct profile *p, const char *format, const char *words)
+{
+	struct sink_options options = { 0 };
+	_cleanup_(buf_done) struct buf out = BUF_INIT;
+
+	assert_int_equal(sink_find(format)->write(p, &options, &out), 0);
+	return memmem(out.data, out.len, words, strlen(words)) != NULL;
+}
+
+static void each_format_says_how_much_is_guessed(void **state)
+{
+	_cleanup_(profile_done) struct profile p;
+
+	(void)state;
+	make(&p, 1);
+	for (size_t i = 0; i < ARRAY_SIZE(formats); i++)
+		if (!says(&p, formats[i], "25.00 % of the samples are guessed"))
+			fail_msg("%s says nothing", formats[i]);
+}
+
+static void a_profile_without_guesses_has_no_remark(void **state)
+{
+	_cleanup_(profile_done) struct profile p;
+
+	(void)state;
+	make(&p, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(formats); i++)
+		if (says(&p, formats[i], "samples are guessed"))
+			fail_msg("%s has a remark", formats[i]);
+}
+
+/* The text of stores and of `stoker top` has nothing but stacks. */
+static void lines_for_our_own_readers_are_stacks_alone(void **state)
+{
+	struct sink_options options = { 0 };
+	_cleanup_(profile_done) struct profile p;
+	_cleanup_(buf_done) struct buf out = BUF_INIT;
+
+	(void)state;
+	make(&p, 1);
+	assert_int_equal(folded_write(&p, &options, &out), 0);
+	assert_string_equal(out.data, "leaf 3\nmain;[guessed];leaf 1\n");
+	buf_clear(&out);
+	assert_int_equal(guessed_write_folded(&p, &options, &out), 0);
+	assert_string_equal(out.data,
+		"leaf 3\nmain;[guessed];leaf 1\n# stoker: 25.00 % of the samples are guessed 0\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_format_says_how_much_is_guessed),
+		cmocka_unit_test(a_profile_without_guesses_has_no_remark),
+		cmocka_unit_test(lines_for_our_own_readers_are_stacks_alone),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Steps out of code without unwind rows, on made code and a made stack (bpf/uncovered_x86.bpf.h):
+ * where they lead, and whether they are proven. */
+#include "unit.h"
+
+#include <string.h>
+
+#include "base/own.h"
+#include "bpf/reasons.h"
+#include "unwind/walk.h"
+
+#ifdef __x86_64__
+
+/* A file whose last page has rows: all of it is the outermost function. Code in no file follows. */
+#define FILE_CODE 0x100000ULL
+#define ROWS 0x10f000ULL
+#define JIT_CODE 0x110000ULL
+#define CODE_END 0x111000ULL
+#define STACK 0x7ffc0000ULL
+#define STACK_WORDS 64
+#define AT(i) (STACK + 8ULL * (i))
+
+struct made {
+	struct event_deferred deferred;
+	uint8_t code[CODE_END - FILE_CODE];
+	uint64_t frames[STACK_USER_FRAMES_MAX];
+	struct walk_stack stack;
+};
+
+static uint32_t ready(void *ctx, uint32_t object)
+{
+	(void)ctx, (void)object;
+	return TABLE_READY;
+}
+
+static uint32_t rule(void *ctx, uint32_t object, uint64_t offset, struct unwind_rule *out)
+{
+	(void)ctx, (void)object;
+	*out = (struct unwind_rule){ .cfa = CFA_NONE };
+	if (offset >= ROWS - FILE_CODE)
+		*out = (struct unwind_rule){ .cfa = CFA_REG, .ra = RA_UNDEFINED };
+	return END_NONE;
+}
+
+static int read_code(
+	void *ctx, const struct scan_mapping *m, uint64_t addr, void *dst, uint32_t size)
+{
+	const struct made *made = ctx;
+
+	if (!m || addr < FILE_CODE || addr + size > CODE_END)
+		return -1;
+	memcpy(dst, made->code + (addr - FILE_CODE), size);
+	return 0;
+}
+
+static struct made *made_new(uint64_t pc, uint64_t fp)
+{
+	static struct made made;
+
+	memset(&made, 0, sizeof(made));
+	memset(made.code, 0x90, sizeof(made.code));
+	made.deferred.pc = pc;
+	made.deferred.sp = STACK;
+	made.deferred.fp = fp;
+	made.deferred.exact = 1;
+	made.deferred.stack_bytes = 8 * STACK_WORDS;
+	return &made;
+}
+
+static void put_code(struct made *made, uint64_t at, const char *bytes, size_t len)
+{
+	memcpy(made->code + (at - FILE_CODE), bytes, len);
+}
+
+#define CODE(made, at, bytes) put_code(made, at, bytes, sizeof(bytes) - 1)
+
+/* A call of `target` that returns to `at`. */
+static uint64_t put_call(struct made *made, uint64_t at, uint64_t target)
+{
+	int32_t relative = (int32_t)(target - at);
+
+	CODE(made, at - 5, "\xe8");
+	put_code(made, at - 4, (const char *)&relative, sizeof(relative));
+	return at;
+}
+
+static void put_word(struct made *made, size_t i, uint64_t word)
+{
+	memcpy(made->deferred.stack + 8 * i, &word, sizeof(word));
+}
+
+static uint32_t walk(struct made *made)
+{
+	static const struct scan_mapping code[] = {
+		{ .start = FILE_CODE, .end = JIT_CODE, .object = 1 },
+		{ .start = JIT_CODE, .end = CODE_END },
+	};
+	const struct walk_world world = {
+		.memory = made, .table = ready, .rule = rule, .read = read_code
+	};
+
+	made->stack.frames = made->frames;
+	return walk_deferred(&world, &made->deferred, code, ARRAY_SIZE(code), &made->stack);
+}
+
+/* The i-th frame is this return address, reached in this way. */
+static void expect_frame(const struct made *made, uint32_t i, uint64_t address, uint64_t how)
+{
+	uint64_t frame = made->frames[i], kind = FRAME_KIND(frame);
+
+	assert_true(i < made->stack.frames_len);
+	assert_int_equal(kind, address > JIT_CODE ? FRAME_ANON : FRAME_FILE);
+	assert_int_equal(kind == FRAME_FILE ? (frame & FRAME_OFFSET_MASK) + FILE_CODE
+					    : frame & FRAME_PAYLOAD_MASK,
+		address - 1);
+	assert_int_equal(frame & FRAME_HOW_MASK, how);
+}
+
+#define PC (FILE_CODE + 0x1000)
+#define CALLER (FILE_CODE + 0x3000)
+
+static void a_frame_pointer_of_zero_is_no_root(void **state)
+{
+	struct made *made = made_new(PC, AT(8));
+
+	(void)state;
+	put_word(made, 8, 0);
+	put_word(made, 9, put_call(made, CALLER, PC - 0x10));
+	assert_int_equal(walk(made), END_FP_CHAIN);
+	assert_int_equal(made->stack.frames_len, 2);
+	expect_frame(made, 1, CALLER, FRAME_BY_CHAIN);
+}
+
+/* Interrupted before `code`, which stands `back` bytes after the function's first. */
+static const struct {
+	const char *what, *code;
+	size_t back;
+	int ra, fp; /* words above the stack pointer; -1: not shown, or not popped */
+} ways[] = {
+	{ "ret", "\xc3", 0, 0, -1 },
+	{ "rep ret", "\xf3\xc3", 0, 0, -1 },
+	{ "ret $16", "\xc2\x10\x00", 0, 0, -1 },
+	{ "add $24,%rsp; ret", "\x48\x83\xc4\x18\xc3", 0, 3, -1 },
+	{ "pop %rbx; pop %r12; ret", "\x5b\x41\x5c\xc3", 0, 2, -1 },
+	{ "add $8,%rsp; pop %rbx; pop %rbp; ret", "\x48\x83\xc4\x08\x5b\x5d\xc3", 0, 3, 2 },
+	{ "push %rbp; mov %rsp,%rbp", "\x55\x48\x89\xe5", 0, 0, -1 },
+	{ "push %rbp; mov %rsp,%rbp, the other encoding", "\x55\x48\x8b\xec", 0, 0, -1 },
+	{ "mov %rsp,%rbp after push", "\x55\x48\x89\xe5", 1, 1, 0 },
+	{ "Node's first instructions",
+		"\x48\x8b\x59\xf8\xf6\x43\x35\x01\x0f\x85\0\0\0\0\x55\x48\x89\xe5", 0, 0, -1 },
+	{ "Node's last ones", "\x48\x83\xf9\x02\x7f\x03\xc2\x10\x00", 0, 0, -1 },
+	{ "HotSpot's first instructions", "\x89\x84\x24\0\xc0\xfe\xff\x55\x48\x8b\xec", 0, 0, -1 },
+	{ "HotSpot's last ones", "\x5d\x49\x3b\xa7\x40\x03\0\0\x0f\x87\0\0\0\0\xc3", 0, 1, 0 },
+	{ "pop %rsp; ret", "\x5c\xc3", 0, -1, -1 },
+	{ "sub $8,%rsp; ret", "\x48\x83\xec\x08\xc3", 0, -1, -1 },
+	{ "add $-8,%rsp; ret", "\x48\x83\xc4\xf8\xc3", 0, -1, -1 },
+	{ "mov (%rax),%rsp; ret", "\x48\x8b\x20\xc3", 0, -1, -1 },
+	{ "mov (%rax),%rbp; ret", "\x48\x8b\x28\xc3", 0, -1, -1 },
+	{ "a call", "\xe8\0\0\0\0\xc3", 0, -1, -1 },
+	{ "ud2, then another function", "\x0f\x0b\x55\x48\x89\xe5", 0, -1, -1 },
+	{ "thirteen instructions",
+		"\x74\0\x74\0\x74\0\x74\0\x74\0\x74\0\x74\0\x74\0\x74\0\x74\0\x74\0\x74\0\xc3", 0,
+		-1, -1 },
+};
+
+#define CALLERS_FP AT(40)
+
+/* The call is indirect: nothing but the code shows that it led here. */
+static void code_near_its_functions_end_or_beginning_proves_the_caller(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
+		struct made *made = made_new(PC, CALLERS_FP);
+		uint64_t proven = ways[i].ra >= 0 ? ROWS + 0x10 : 0;
+
+		memcpy(made->code + (PC - ways[i].back - FILE_CODE), ways[i].code, 25);
+		CODE(made, ROWS + 0x10 - 2, "\xff\xd0");
+		for (size_t n = 0; n < 8; n++)
+			put_word(made, n, n == (size_t)ways[i].ra ? proven : 0x5000 + n);
+		if (ways[i].fp >= 0)
+			put_word(made, (size_t)ways[i].fp, AT(50));
+		walk(made);
+		if (made->stack.frames_len != (proven ? 2 : 1))
+			fail_msg("%s: %u frames", ways[i].what, made->stack.frames_len);
+		if (proven)
+			expect_frame(made, 1, proven, 0);
+	}
+}
+
+/* On top is a word that looks like a return address; the frame is the true one. */
+static void a_function_that_takes_its_frame_down_has_one(void **state)
+{
+	static const char *const codes[] = { "\xc9\xc3", "\x48\x89\xec\x5d\xc3",
+		"\x48\x8b\x45\xf8\x48\x8b\xe5\x5d\xc3" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(codes); i++) {
+		struct made *made = made_new(PC, AT(8));
+
+		put_code(made, PC, codes[i], strlen(codes[i]));
+		put_word(made, 0, put_call(made, ROWS + 0x40, PC));
+		put_word(made, 8, AT(30));
+		put_word(made, 9, put_call(made, ROWS + 0x10, PC));
+		assert_int_equal(walk(made), END_ROOT);
+		expect_frame(made, 1, ROWS + 0x10, FRAME_BY_CHAIN);
+	}
+}
+
+/* lea (%rsp,%rax,8),%rsp; push %rcx; ret: Node's builtins return like this after they have dropped
+ * arguments. */
+static void a_return_address_in_a_register_makes_the_chain_a_guess(void **state)
+{
+	struct made *made = made_new(PC, AT(8));
+
+	(void)state;
+	CODE(made, PC, "\x48\x8d\x24\xc4\x51\xc3");
+	put_word(made, 8, AT(30));
+	put_word(made, 9, put_call(made, ROWS + 0x10, PC));
+	assert_int_equal(walk(made), END_ROOT);
+	expect_frame(made, 1, ROWS + 0x10, FRAME_BY_CHAIN | FRAME_BY_GUESS);
+}
+
+/* The frame pointer is still the caller's where a return address into the caller is near the top of
+ * the stack: a step along it would lose the caller. Else the function that was called has jumped.
+ */
+static void a_chain_that_may_skip_the_caller_is_a_guess(void **state)
+{
+	static const struct {
+		uint64_t word, how;
+	} rows[] = { { JIT_CODE + 0x280, FRAME_BY_CHAIN | FRAME_BY_GUESS },
+		{ JIT_CODE + 0x180, FRAME_BY_CHAIN }, { 0, FRAME_BY_CHAIN } };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct made *made = made_new(JIT_CODE + 0x100, AT(8));
+
+		put_call(made, JIT_CODE + 0x280, JIT_CODE);
+		put_call(made, JIT_CODE + 0x180, JIT_CODE);
+		put_word(made, 2, rows[i].word);
+		put_word(made, 8, AT(30));
+		put_word(made, 9, put_call(made, ROWS + 0x10, JIT_CODE + 0x200));
+		assert_int_equal(walk(made), END_ROOT);
+		expect_frame(made, 1, ROWS + 0x10, rows[i].how);
+	}
+}
+
+static void a_word_on_top_of_the_stack_is_a_guess_unless_its_call_led_here(void **state)
+{
+	static const struct {
+		uint64_t target, how;
+	} rows[] = { { PC, FRAME_BY_CHAIN }, { PC - 0x100, FRAME_BY_CHAIN },
+		{ PC + 1, FRAME_BY_GUESS }, { PC - 0x10000, FRAME_BY_GUESS } };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct made *made = made_new(PC, 0);
+
+		put_word(made, 0, put_call(made, ROWS + 0x10, rows[i].target));
+		assert_int_equal(walk(made), END_ROOT);
+		expect_frame(made, 1, ROWS + 0x10, rows[i].how);
+	}
+}
+
+/* After the call: mov %eax,%edi; xor %eax,%eax; mov $60,%al; syscall, as in musl's __clone. */
+static void the_end_of_a_thread_is_a_root(void **state)
+{
+	static const struct {
+		const char *code;
+		size_t len;
+		uint32_t end;
+	} rows[] = { { "\xf4", 1, END_FP_CHAIN },
+		{ "\x89\xc7\x31\xc0\xb0\x3c\x0f\x05", 8, END_ROOT },
+		{ "\x89\xc7\x31\xc0\xb0\x3d\x0f\x05", 8, END_FP_CHAIN },
+		{ "\x90", 1, END_FP_CHAIN } };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct made *made = made_new(PC, 0);
+
+		CODE(made, PC, "\xc3");
+		put_word(made, 0, put_call(made, CALLER, PC));
+		put_code(made, CALLER, rows[i].code, rows[i].len);
+		assert_int_equal(walk(made), rows[i].end);
+		assert_int_equal(made->stack.frames_len, 2);
+		expect_frame(made, 1, CALLER, 0);
+	}
+}
+
+/* musl's _start calls with an empty stack; glibc's pushes two words, calls and halts. */
+static void the_entry_at_the_top_of_the_stack_is_a_root(void **state)
+{
+	static const struct {
+		uint64_t start;
+		const char *code;
+		uint32_t end;
+	} rows[] = { { AT(2), "\x90", END_ROOT }, { AT(4), "\x90", END_FP_CHAIN },
+		{ AT(4), "\xf4", END_ROOT }, { AT(2), "\xf4", END_FP_CHAIN },
+		{ 0, "\xf4", END_FP_CHAIN } };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct made *made = made_new(PC, 0);
+
+		made->deferred.start_stack = rows[i].start;
+		CODE(made, PC, "\x48\x83\xc4\x08\xc3");
+		put_word(made, 1, put_call(made, CALLER, PC));
+		put_code(made, CALLER, rows[i].code, 1);
+		assert_int_equal(walk(made), rows[i].end);
+		assert_int_equal(made->stack.frames_len, 2);
+	}
+}
+
+/* A frame whose call leads far away, as of generated code that was jumped to, and below it a word
+ * that an earlier call left. */
+static struct made *with_stale_word(void)
+{
+	struct made *made = made_new(PC, AT(20));
+
+	put_word(made, 5, put_call(made, ROWS + 0x40, PC));
+	put_word(made, 20, AT(30));
+	put_word(made, 21, put_call(made, CALLER, CALLER + 0x80000));
+	return made;
+}
+
+static void a_chain_that_continues_wins_over_a_search(void **state)
+{
+	struct made *made = with_stale_word();
+
+	(void)state;
+	put_word(made, 30, 0);
+	put_word(made, 31, put_call(made, ROWS + 0x10, CALLER - 0x100));
+	assert_int_equal(walk(made), END_ROOT);
+	assert_int_equal(made->stack.frames_len, 3);
+	expect_frame(made, 1, CALLER, FRAME_BY_CHAIN);
+	expect_frame(made, 2, ROWS + 0x10, FRAME_BY_CHAIN);
+}
+
+static void a_chain_of_one_frame_does_not(void **state)
+{
+	struct made *made = with_stale_word();
+
+	(void)state;
+	assert_int_equal(walk(made), END_ROOT);
+	assert_int_equal(made->stack.frames_len, 2);
+	expect_frame(made, 1, ROWS + 0x40, FRAME_BY_GUESS);
+}
+
+static void a_chain_to_a_word_that_no_call_precedes_is_a_guess(void **state)
+{
+	struct made *made = made_new(JIT_CODE + 0x100, AT(8));
+
+	(void)state;
+	put_word(made, 8, AT(20));
+	put_word(made, 9, ROWS + 0x10);
+	assert_int_equal(walk(made), END_ROOT);
+	expect_frame(made, 1, ROWS + 0x10, FRAME_BY_CHAIN | FRAME_BY_GUESS);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_frame_pointer_of_zero_is_no_root),
+		cmocka_unit_test(code_near_its_functions_end_or_beginning_proves_the_caller),
+		cmocka_unit_test(a_function_that_takes_its_frame_down_has_one),
+		cmocka_unit_test(a_return_address_in_a_register_makes_the_chain_a_guess),
+		cmocka_unit_test(a_chain_that_may_skip_the_caller_is_a_guess),
+		cmocka_unit_test(a_word_on_top_of_the_stack_is_a_guess_unless_its_call_led_here),
+		cmocka_unit_test(the_end_of_a_thread_is_a_root),
+		cmocka_unit_test(the_entry_at_the_top_of_the_stack_is_a_root),
+		cmocka_unit_test(a_chain_that_continues_wins_over_a_search),
+		cmocka_unit_test(a_chain_of_one_frame_does_not),
+		cmocka_unit_test(a_chain_to_a_word_that_no_call_precedes_is_a_guess),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+#else
+
+int main(void)
+{
+	return 0;
+}
+
+#endif
