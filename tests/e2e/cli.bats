@@ -30,6 +30,8 @@ load lib
 	exits 2 "$stoker" record -F ten
 	said_clearly ten
 	exits 2 "$stoker" record -F 0 -d 1
+	exits 2 "$stoker" record --check -d 1
+	exits 2 "$stoker" record --check -d 1 -o 'a-%H.folded'
 	exits 2 "$stoker" record -d -3
 	exits 2 "$stoker" record -p 12x -d 1
 	said_clearly 12x

@@ -86,6 +86,12 @@ int opener_dir(const struct opener_process *process, const char *path, int *fd)
 	return open_below(replay_world.root, path, O_PATH | O_DIRECTORY, fd);
 }
 
+int opener_memory(const struct opener_process *process, int *maps_fd, int *memory_fd)
+{
+	(void)process, (void)maps_fd, (void)memory_fd;
+	return -ESRCH;
+}
+
 int opener_perf_map(
 	int dir_fd, const struct opener_process *process, pid_t ns_pid, uid_t uid, int *fd)
 {

@@ -96,3 +96,73 @@ refused() {
 	grep -q 'not checked: .*/program: another file than was profiled' "$tmp/verdict"
 	grep -q '^1 stacks, 1 complete, 0 impossible callers, 0 false roots, 0 leaves outside$' "$tmp/verdict"
 }
+
+# made PROFILE CALLER ROOT: three frames of JIT code in process 7, and what --check keeps of it: a direct
+# call at 10 to 100, one through a register at 200, and a stack that begins after that.
+made() {
+	/usr/bin/python3 - "$repo/tools" "$@" <<-'PYTHON'
+		import sys
+		sys.path.insert(0, sys.argv[1])
+		sys.dont_write_bytecode = True
+		from truth_parts import pprof
+		base, page = 0x7f0000000000, bytearray(4096)
+		page[0x10:0x15] = b'\xe8' + (0x100 - 0x15).to_bytes(4, 'little')
+		page[0x200:0x202] = b'\xff\xd0'
+		places = tuple(pprof.Place('', '', base + at, ('f',))
+		               for at in (0x105, int(sys.argv[3], 16) - 1, int(sys.argv[4], 16) - 1))
+		pprof.write(sys.argv[2], [pprof.Sample(places, 1, {'stack': 'complete', 'pid': '7'})])
+		with open(sys.argv[2] + '.check', 'w') as file:
+		    print('# made', f'code 7 {base:x} {page.hex()}', sep='\n', file=file)
+		    for at, word in ((0xfd0, 0x15), (0xff0, 0x202), (0xff8, 0x400)):
+		        print(f'top 7 7e0000001000 {0x7e0000000000 + at:x} {base + word:x}', file=file)
+	PYTHON
+}
+
+@test "code of a JIT is judged by the copies of it, and a root by the top of its stack" {
+	need_judge
+	made "$tmp/t.pb.gz" 15 202
+	"$truth" "$tmp/t.pb.gz" | tee "$tmp/said" | tail -n 1 |
+		grep -qx '1 stacks, 1 complete, 0 impossible callers, 0 false roots, 0 leaves outside'
+	grep -q '^3 checks passed; not possible to check: 0 callers, 0 roots, 1 leafs$' "$tmp/said"
+	made "$tmp/c.pb.gz" 30 202
+	"$truth" "$tmp/c.pb.gz" >"$tmp/said" || true
+	grep -q 'caller: .*: no call before the return address; 1 samples' "$tmp/said"
+	grep -q ' 1 impossible callers, 0 false roots' "$tmp/said"
+	# Inside of another call's stack, not at its beginning.
+	made "$tmp/r.pb.gz" 15 15
+	"$truth" "$tmp/r.pb.gz" >"$tmp/said" || true
+	grep -q ' 1 false roots' "$tmp/said"
+	rm "$tmp/c.pb.gz.check"
+	"$truth" "$tmp/c.pb.gz" >"$tmp/said" || true
+	grep -q ' 0 impossible callers, 1 false roots' "$tmp/said"
+	echo 'code 7 10' >"$tmp/t.pb.gz.check"
+	run "$truth" "$tmp/t.pb.gz"
+	[ "$status" -eq 2 ]
+	[[ $output = *'not of record --check'* ]]
+}
+
+@test "stacks through the code of a real JIT are judged by what --check keeps" {
+	local status=0
+	need_judge
+	need "$node"
+	"$stoker" record -F 499 --check --stats "$tmp/s" -o "$tmp/n.pb.gz" -- "$node" --perf-basic-prof --logfile=/dev/null -e '
+		const words = {}, until = Date.now() + 3000;
+		function word(i) { return "w" + (i * 7919 % 1009); }
+		function count(list) { return list.reduce((sum, w) => sum + (words[w] = (words[w] || 0) + 1), 0); }
+		function round(n) { return count(Array.from({ length: n }, (_, i) => word(i)).sort()); }
+		while (Date.now() < until) round(500);' 2>"$tmp/said" || { cat "$tmp/said"; return 1; }
+	need_tables "$tmp/s"
+	head -n 1 "$tmp/n.pb.gz.check"
+	grep -q '^# [1-9][0-9]* processes, [1-9][0-9]* bytes of code; left out: 0 tasks, 0 bytes of code, 0 lines' "$tmp/n.pb.gz.check"
+	# A builtin of V8 without a frame hides its caller: truth finds such stacks, which this test allows.
+	"$truth" "$tmp/n.pb.gz" >"$tmp/verdict" || status=$?
+	tail -n 20 "$tmp/verdict"
+	[ "$status" -le 1 ]
+	[ "$(grep -c 'no call before' "$tmp/verdict")" -eq 0 ]
+	grep -q ' 0 false roots, 0 leaves outside$' "$tmp/verdict"
+	checked=$(sed -n 's/ checks passed.*//p' "$tmp/verdict")
+	rm "$tmp/n.pb.gz.check"
+	"$truth" "$tmp/n.pb.gz" >"$tmp/verdict" || true
+	tail -n 2 "$tmp/verdict"
+	[ "$checked" -gt "$(sed -n 's/ checks passed.*//p' "$tmp/verdict")" ]
+}

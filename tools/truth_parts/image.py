@@ -64,6 +64,20 @@ class Image:
     def is_code(self, vaddr):
         return any(x and start <= vaddr < start + size for _, size, start, x in self.loads)
 
+    is_jit = False
+
+    def has(self, _):
+        """Can a place be judged?"""
+        return True
+
+    def reads(self, vaddr, size):
+        """All that these bytes may have been."""
+        return [self.read(vaddr, size)]
+
+    def targets(self, vaddr):
+        """[(image, address)] of a direct call."""
+        return [(self, vaddr)]
+
     def section_of(self, vaddr):
         for name, section in self.sections.items():
             if section['sh_flags'] & 2 and section['sh_addr'] <= vaddr < section['sh_addr'] + section['sh_size']:

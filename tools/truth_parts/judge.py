@@ -8,7 +8,7 @@ import functools
 import re
 import subprocess
 
-from . import code, image as images
+from . import code, image as images, pprof
 
 OK, UNCHECKED = 'ok', 'unchecked'
 CHAIN_MAX = 8        # tail jumps in a row
@@ -36,6 +36,13 @@ class Judge:
         self.pairs = {}
         self.pointed_at = {}
         self.parents = {}
+        self.jits = {}  # pid → kept.JitImage
+
+    def find_file(self, path):
+        """Of a process's mapping. The build ID is not known: of a profile's files the first, or what is there."""
+        found = next((f for (name, _), f in self.files.items() if name == path), None) or \
+            self.image(pprof.Place(path, '', 0, ()))
+        return found if isinstance(found, images.Image) else None
 
     def image(self, place):
         key = place.path, place.build_id
@@ -45,7 +52,7 @@ class Judge:
             except images.Unusable as why:
                 self.files[key] = str(why)
         found = self.files[key]
-        return found if isinstance(found, images.Image) else None
+        return found if isinstance(found, images.Image) and found.has(place.address) else None
 
     def known(self):
         return [f for f in self.files.values() if isinstance(f, images.Image)]
@@ -241,7 +248,10 @@ class Judge:
             return OK
         if code.is_sigreturn(above.read(at + 1, 16)):
             return self.by_pointer(above, below, to)
-        calls = code.calls_before(above.read(at + 1 - code.CALL_BYTES_MAX, code.CALL_BYTES_MAX), at + 1)
+        texts = above.reads(at + 1 - code.CALL_BYTES_MAX, code.CALL_BYTES_MAX)
+        calls = [call for text in texts for call in code.calls_before(text, at + 1)]
+        if not texts:
+            return UNCHECKED
         if not calls:
             return 'no call before the return address'
         if any(SPLIT.match(n) for n in names):
@@ -252,6 +262,8 @@ class Judge:
     def by_pointer(self, image, callee, at):
         if callee is None:
             return UNCHECKED
+        if image.is_jit or callee.is_jit:
+            return OK  # a JIT knows all addresses, and hands out its own
         return self.pointed(image, callee, at) or 'no pointer leads to the function that is said to be called'
 
     def judge_call(self, image, call, callee, at):
@@ -264,7 +276,9 @@ class Judge:
             if targets is None:
                 return self.by_pointer(image, callee, at)
         elif call.target:
-            targets = [(image, call.target)]
+            targets = image.targets(call.target)
+            if not targets:
+                return UNCHECKED
         elif any(START_MAIN.match(n) for n in image.names(call.address)):
             mains = [self.main_of(p) for p in self.known() if p.is_program and (p is callee or not callee.is_program)]
             if not mains or None in mains:
@@ -302,9 +316,11 @@ class Judge:
                  for n in self.image(place).names(self.image(place).vaddr(place.address) or 0)]
         return any(LEFT_AT.match(n) for n in names) and any(LEAVES.match(n) for n in names)
 
-    def root(self, stack):
+    def root(self, stack, pid=0):
         """Of the outermost place of a stack that is called complete."""
         place = stack[-1]
+        if pid in self.jits and self.jits[pid].is_outermost(place):
+            return OK
         image = self.image(place)
         if image is None:
             return UNCHECKED if place.path else 'code without a file'
@@ -329,7 +345,7 @@ class Judge:
     def leaf(self, place):
         """Is the address inside the symbol that names it?"""
         image, name = self.image(place), place.name
-        if image is None or OFFSET.match(name):
+        if image is None or image.is_jit or OFFSET.match(name):
             return UNCHECKED
         at = image.vaddr(place.address)
         if at is None:

@@ -19,6 +19,7 @@
 #include "cgroup/tree.h"
 #include "containers/cgroup_view.h"
 #include "containers/containers.h"
+#include "agent/evidence.h"
 #include "agent/fill.h"
 #include "agent/deferred.h"
 #include "agent/naming.h"
@@ -68,6 +69,7 @@ struct agent {
 	uint64_t last_profile_real_ns, last_profile_tick_ns;
 	uint32_t hz, next_hz;
 	struct warnings warnings;
+	struct evidence *evidence; /* may be NULL */
 };
 
 const char *agent_warning(const struct agent *agent, size_t i)
@@ -102,6 +104,7 @@ static int on_task(void *ctx, const struct event_task *event)
 	struct agent *agent = ctx;
 
 	containers_sampled(agent->containers, event->key.cgroup, event->key.tgid);
+	evidence_process(agent->evidence, event->key.tgid, event->key.start_ns);
 	return tally_task(&agent->tally, event);
 }
 
@@ -267,6 +270,7 @@ int agent_open(const struct agent_options *options, struct agent **out, struct w
 		options->sampler.hz_max ? options->sampler.hz_max : options->sampler.hz);
 	agent->epoll = -1;
 	agent->worker = options->worker;
+	agent->evidence = options->evidence;
 	if (!agent->worker)
 		err = agent_open_workers(0, &agent->worker, why);
 	if (err == 0)

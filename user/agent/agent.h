@@ -12,6 +12,7 @@
 #include "profile/profile.h"
 #include "sampler/sampler.h"
 
+struct evidence;
 struct worker_client;
 
 struct agent_options {
@@ -24,6 +25,7 @@ struct agent_options {
 	size_t debug_dirs_len;
 	const char *debuginfod;       /* URLs of servers, separated by blanks; NULL: none */
 	const char *runtime_socket;   /* of a container runtime's API; NULL: none */
+	struct evidence *evidence;    /* the caller's, gets each process; NULL: none is kept */
 	struct worker_client *worker; /* of agent_open_workers; consumed, also by a failure */
 };
 

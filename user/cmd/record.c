@@ -23,6 +23,7 @@
 #include "cmd/record_output.h"
 #include "base/signals.h"
 #include "agent/agent.h"
+#include "agent/evidence.h"
 #include "client/client.h"
 #include "daemon/capture.h"
 #include "containers/target.h"
@@ -42,7 +43,8 @@ struct record {
 	struct worker_client *worker; /* until the agent has it; NULL: not started yet */
 	struct agent *agent;
 	struct record_output output;
-	struct output profile, stats; /* as tried at the start */
+	struct output profile, stats, check; /* as tried at the start */
+	struct evidence *evidence;           /* of --check; NULL: none */
 	struct log *log;
 	enum exit_status failure; /* what an error is reported as */
 	int signals;
@@ -50,7 +52,7 @@ struct record {
 	size_t warned;                         /* warnings of the agent's that were told */
 	uint64_t started_ns, interval_ends_ns; /* CLOCK_MONOTONIC */
 	uint64_t chunk_ends_ns;
-	uint64_t next_tick_ns, next_progress_ns;
+	uint64_t next_tick_ns, next_progress_ns, next_copy_ns;
 };
 
 static int check_rate(struct record *r, struct why *why)
@@ -131,6 +133,7 @@ static int open_clerk(struct record *r, struct why *why)
 		.gzip = (o->sink_format->needs & SINK_GZIP) != 0,
 		.bundle = o->bundle,
 		.stats_path = o->stats_path,
+		.check_path = o->check_path,
 		.jit_pids = o->ids.data,
 		.jit_pids_len = o->jit ? o->ids.len : 0,
 		.log = r->log,
@@ -166,6 +169,7 @@ static int open_agent(struct record *r, struct why *why)
 		.debug_dirs_len = o->debug_dirs.len,
 		.debuginfod = o->debuginfod,
 		.runtime_socket = o->runtime_socket,
+		.evidence = r->evidence,
 		.worker = TAKE_PTR(r->worker),
 	};
 
@@ -197,8 +201,12 @@ static int try_outputs(struct record *r, struct why *why)
 	r->profile.pattern = r->options.output;
 	r->stats.pattern = r->options.stats_path;
 	r->stats.as_is = true;
+	r->check.pattern = r->options.check_path;
+	r->check.as_is = true;
 	err = r->options.bundle ? 0 : output_try(&r->profile, why);
-	return err == 0 && r->options.stats_path ? output_try(&r->stats, why) : err;
+	if (err == 0 && r->options.stats_path)
+		err = output_try(&r->stats, why);
+	return err == 0 && r->options.check_path ? output_try(&r->check, why) : err;
 }
 
 static int open_signals(struct record *r, struct why *why)
@@ -209,6 +217,13 @@ static int open_signals(struct record *r, struct why *why)
 static int make_folder(struct record *r, struct why *why)
 {
 	return r->options.bundle ? clerk_make_folder(&r->clerk, why) : 0;
+}
+
+static int open_evidence(struct record *r, struct why *why)
+{
+	if (!r->options.check_path || evidence_new(&r->evidence) == 0)
+		return 0;
+	return why_set(why, -ENOMEM, "out of memory");
 }
 
 static int start_jit(struct record *r, struct why *why)
@@ -222,7 +237,7 @@ static int prepare(struct record *r, struct why *why)
 	static int (*const steps[])(struct record *, struct why *) = { check_rate, check_targets,
 		check_servers, try_outputs, open_signals, start_command, open_clerk,
 		/* After all forks: from here on this process has the agent's priority. */
-		open_cgroup, make_folder, open_agent, start_jit };
+		open_cgroup, make_folder, open_evidence, open_agent, start_jit };
 	int err = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(steps) && err == 0; i++)
@@ -314,6 +329,15 @@ static void show_progress(struct record *r, uint64_t now)
 		(unsigned long long)account.sampler.samples);
 }
 
+static void copy_evidence(struct record *r, uint64_t now)
+{
+	if (!r->evidence)
+		return;
+	evidence_copy(r->evidence, now >= r->next_copy_ns);
+	if (now >= r->next_copy_ns)
+		r->next_copy_ns = now + NSEC_PER_SEC;
+}
+
 /* True when the capture is over. */
 static bool is_over(struct record *r, uint64_t now)
 {
@@ -347,6 +371,7 @@ static int run_tick(struct record *r, uint64_t now, struct why *why)
 		return 0;
 	r->next_tick_ns = now + TICK_NS;
 	show_progress(r, now);
+	copy_evidence(r, now);
 	err = agent_tick(r->agent);
 	return err < 0 ? why_set(why, err, "sampling stopped: %s", err_text(err)) : 0;
 }
@@ -451,6 +476,26 @@ static void close_command(struct record *r)
 	}
 }
 
+static int write_evidence(struct record *r, struct why *why)
+{
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	struct evidence_counts counts;
+
+	if (!r->evidence)
+		return 0;
+	counts = evidence_counts(r->evidence);
+	if (counts.tasks_left_out + counts.bytes_left_out + counts.lines_left_out > 0)
+		log_warn(r->log,
+			"--check: over its limits, %llu tasks, %llu bytes of code and %llu lines "
+			"were left out; record fewer processes",
+			(unsigned long long)counts.tasks_left_out,
+			(unsigned long long)counts.bytes_left_out,
+			(unsigned long long)counts.lines_left_out);
+	if (evidence_write(r->evidence, &text) < 0)
+		return why_set(why, -ENOMEM, "out of memory");
+	return clerk_write_check(&r->clerk, &text, why);
+}
+
 static int capture(struct record *r, struct why *why)
 {
 	struct why late;
@@ -468,6 +513,7 @@ static int capture(struct record *r, struct why *why)
 		.ctx = r,
 	};
 	err = loop(r, why);
+	copy_evidence(r, UINT64_MAX);
 	agent_stop(r->agent);
 	if (command_stop(&r->command))
 		log_note(
@@ -476,6 +522,8 @@ static int capture(struct record *r, struct why *why)
 	if (err == 0 && late_err < 0)
 		err = why_set(why, late_err, "%s", late.text);
 	late_err = write_account(r, &late);
+	if (late_err == 0)
+		late_err = write_evidence(r, &late);
 	if (err == 0 && late_err < 0)
 		err = why_set(why, late_err, "%s", late.text);
 	close_command(r);
@@ -489,7 +537,9 @@ static void done(struct record *r)
 	worker_client_free(r->worker);
 	output_abort(&r->profile);
 	output_abort(&r->stats);
+	output_abort(&r->check);
 	agent_free(r->agent);
+	evidence_free(r->evidence);
 	command_done(&r->command);
 	record_options_done(&r->options);
 	fd_close(&r->signals);

@@ -3,6 +3,7 @@
 #include "cmd/record_options.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,6 +31,7 @@ enum {
 	OPT_NO_PERIOD,
 	OPT_LABELS,
 	OPT_BUNDLE,
+	OPT_CHECK,
 };
 
 static const struct option_row rows[] = {
@@ -50,6 +52,9 @@ static const struct option_row rows[] = {
 		"cpu; default container,comm with\n-a, comm otherwise; \"\" for none" },
 	HALF_ROWS,
 	{ OPT_STATS, "stats", "FILE", "counts of samples, losses and costs, as JSON" },
+	{ OPT_CHECK, "check", NULL,
+		"also keep code of JITs and tops of stacks in FILE" CHECK_ENDING
+		", for\ntools/truth" },
 	MEMORY_ROW,
 	{ OPT_JIT, "jit", NULL,
 		"with -p: make .NET (8 and up) and JVMs (17 and up) write\nperf maps during the "
@@ -200,6 +205,7 @@ static int take_flag(struct record_options *o, int id)
 	o->no_demangle |= id == OPT_NO_DEMANGLE;
 	o->lines |= id == OPT_INLINE;
 	o->jit |= id == OPT_JIT;
+	o->check |= id == OPT_CHECK;
 	o->sink.no_period |= id == OPT_NO_PERIOD;
 	o->sink.label_line |= id == OPT_LABELS;
 	o->quiet |= id == 'q';
@@ -289,6 +295,21 @@ static void set_defaults(struct record_options *o)
 	o->sink.by[o->sink.by_len++] = SINK_COMM;
 }
 
+static int set_check_path(struct record_options *o, struct why *why)
+{
+	if (!o->check)
+		return 0;
+	if (o->bundle || o->interval_ns || strcmp(o->output, "-") == 0 || strchr(o->output, '%'))
+		return why_set(why, -EINVAL,
+			"--check needs one -o FILE, without a pattern, --interval or --bundle: it "
+			"writes FILE" CHECK_ENDING);
+	if (asprintf(&o->check_path, "%s" CHECK_ENDING, o->output) < 0) {
+		o->check_path = NULL;
+		return why_set(why, -ENOMEM, "out of memory");
+	}
+	return 0;
+}
+
 int record_options_parse(struct record_options *o, int argc, char **argv, struct why *why)
 {
 	int rest, err;
@@ -325,11 +346,14 @@ int record_options_parse(struct record_options *o, int argc, char **argv, struct
 	if (o->bundle)
 		o->sink_format = sink_find("html");
 	set_defaults(o);
-	return o->bundle ? 0 : sink_check_options(o->sink_format, &o->sink, why);
+	if (!o->bundle)
+		err = sink_check_options(o->sink_format, &o->sink, why);
+	return err < 0 ? err : set_check_path(o, why);
 }
 
 void record_options_done(struct record_options *o)
 {
 	vec_done(&o->ids);
 	vec_done(&o->debug_dirs);
+	free(o->check_path);
 }

@@ -12,6 +12,8 @@
 #include "sampler/sampler.h"
 #include "sink/sink.h"
 
+#define CHECK_ENDING ".check"
+
 struct record_options {
 	enum sampler_target target;
 	bool target_given;
@@ -27,6 +29,7 @@ struct record_options {
 	const struct sink *sink_format;
 	struct sink_options sink;
 	const char *stats_path; /* NULL: none */
+	char *check_path;       /* output and CHECK_ENDING; NULL: nothing is kept for tools/truth */
 	uint64_t memory_bytes;  /* for BPF maps */
 	bool user, kernel;
 	bool no_demangle, keep_tiers;
@@ -35,7 +38,8 @@ struct record_options {
 	bool debuginfod_given;      /* by the option; else from the environment */
 	const char *runtime_socket; /* NULL: none */
 	bool lines;                 /* with inlined frames */
-	bool jit;                   /* make the targets' runtimes write perf maps */
+	bool check;
+	bool jit; /* make the targets' runtimes write perf maps */
 	bool by_given;
 	bool quiet, help;
 };

@@ -24,6 +24,7 @@ enum kind {
 	WRITE_END,
 	WRITE_ABORT,
 	WRITE_STATS,
+	WRITE_CHECK,
 	JIT_START,
 	JIT_REFRESH,
 };
@@ -89,6 +90,8 @@ static int obey(struct serving *s, const struct order *order, const struct buf *
 		return 0;
 	case WRITE_STATS:
 		return output_write_path(o->stats_path, bytes, &answer->why);
+	case WRITE_CHECK:
+		return output_write_path(o->check_path, bytes, &answer->why);
 	case JIT_START:
 		err = record_jit_start(&s->jit, o->jit_pids, o->jit_pids_len, o->log);
 		return err < 0 ? why_set(&answer->why, err, "%s", err_text(err)) : 0;
@@ -220,6 +223,11 @@ int clerk_abort(struct clerk *clerk, struct why *why)
 int clerk_write_stats(struct clerk *clerk, const struct buf *bytes, struct why *why)
 {
 	return ask(clerk, &(struct order){ .kind = WRITE_STATS }, bytes, NULL, why);
+}
+
+int clerk_write_check(struct clerk *clerk, const struct buf *bytes, struct why *why)
+{
+	return ask(clerk, &(struct order){ .kind = WRITE_CHECK }, bytes, NULL, why);
 }
 
 int clerk_jit_start(struct clerk *clerk, struct why *why)

@@ -29,7 +29,8 @@ struct clerk_options {
 	const char *pattern; /* of output/output.h, as gzip */
 	bool gzip;
 	const char *bundle;     /* a folder, in place of the pattern; NULL: none */
-	const char *stats_path; /* NULL: none */
+	const char *stats_path; /* NULL: none, as the next */
+	const char *check_path;
 	const uint32_t *jit_pids;
 	size_t jit_pids_len; /* 0: no perf maps are turned on */
 	struct log *log;
@@ -53,7 +54,9 @@ int clerk_put(struct clerk *clerk, const struct buf *bytes, struct why *why);
 int clerk_end(struct clerk *clerk, struct why *why);
 /* Removes the file that was begun, if one was. */
 int clerk_abort(struct clerk *clerk, struct why *why);
+/* To stats_path or check_path. */
 int clerk_write_stats(struct clerk *clerk, const struct buf *bytes, struct why *why);
+int clerk_write_check(struct clerk *clerk, const struct buf *bytes, struct why *why);
 
 /* Turns perf maps on; brings them up to date. Warns of each process where that fails. */
 int clerk_jit_start(struct clerk *clerk, struct why *why);

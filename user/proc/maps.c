@@ -38,6 +38,8 @@ static bool parse_line(const char *line, size_t len, struct maps_entry *out)
 		return false;
 	at = end + strspn(end, " ");
 	out->dev = (uint32_t)(major << 20 | minor);
+	out->readable = perms[0] == 'r';
+	out->writable = perms[1] == 'w';
 	out->executable = perms[2] == 'x';
 	out->shared = perms[3] == 's';
 	len -= (size_t)(at - line);

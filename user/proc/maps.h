@@ -12,7 +12,7 @@ struct maps_entry {
 	uint64_t file_offset;
 	uint64_t ino; /* 0: no file */
 	uint32_t dev; /* in kernel encoding: major << 20 | minor */
-	bool executable;
+	bool readable, writable, executable;
 	bool shared;
 	char path[MAPS_PATH_MAX]; /* newlines are written \012; "": none */
 };

@@ -127,6 +127,23 @@ int opener_root(const struct opener_process *process, int *fd)
 	return 0;
 }
 
+int opener_memory(const struct opener_process *process, int *maps_fd, int *memory_fd)
+{
+	_cleanup_fd_ int dir_fd = -1;
+	_cleanup_fd_ int maps = -1;
+	int err = opener_process(process, &dir_fd), memory;
+
+	if (err < 0)
+		return err;
+	maps = openat(dir_fd, "maps", O_RDONLY | O_CLOEXEC);
+	memory = maps < 0 ? -1 : openat(dir_fd, "mem", O_RDONLY | O_CLOEXEC);
+	if (memory < 0)
+		return -errno;
+	*maps_fd = TAKE_FD(maps);
+	*memory_fd = memory;
+	return 0;
+}
+
 int opener_dir(const struct opener_process *process, const char *path, int *fd)
 {
 	_cleanup_fd_ int root_fd = -1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* proc/opener.h - opens what a worker reads of other processes: mapped files, debug files, perf
- * maps and files of runtimes. A file is checked before it is opened (O_PATH), and only regular
- * files are opened: a FIFO, device or socket cannot make stoker wait. Paths inside a process's root
- * stay inside it. Nothing is read here. */
+ * maps and files of runtimes; and the memory that `record --check` copies. A file is checked before
+ * it is opened (O_PATH), and only regular files are opened: a FIFO, device or socket cannot make
+ * stoker wait. Paths inside a process's root stay inside it. Nothing is read here. */
 #pragma once
 
 #include <stdbool.h>
@@ -44,6 +44,9 @@ int opener_in_root(int root_fd, const char *path, int *fd);
 
 /* Opens a directory inside a root for reading; links stay inside it. */
 int opener_folder(int root_fd, const char *path, int *fd);
+
+/* /proc/PID/maps and the memory that it describes, both for reading, of the same process. */
+int opener_memory(const struct opener_process *process, int *maps_fd, int *memory_fd);
 
 /* A directory in the process's root as an O_PATH descriptor, which stays usable after the process
  * ends. */
