@@ -8,7 +8,12 @@
 #include <linux/types.h>
 #endif
 
-#define STACK_USER_FRAMES_MAX 128
+/* A user stack keeps its leaf's frames. The walk goes on: if it reaches the root, FRAME_LEFT_OUT
+ * and the root's frames follow. */
+#define STACK_LEAF_FRAMES 512 /* power of two, as the next */
+#define STACK_ROOT_FRAMES 64
+#define STACK_USER_FRAMES_MAX (STACK_LEAF_FRAMES + 1 + STACK_ROOT_FRAMES)
+#define STACK_WALK_MAX 2048 /* frames of one walk */
 #define STACK_KERNEL_FRAMES_MAX 64
 #define COMM_LEN 16
 #define OBJECT_NAME_LEN 48
@@ -17,15 +22,18 @@
  * A user frame that is not the leaf holds its return address minus one: an address inside the call.
  */
 enum frame_kind {
-	FRAME_KERNEL = 1, /* low 60 bits of a kernel address; sign-extend to get it back */
-	FRAME_FILE = 2,   /* object id << 38 | file offset */
-	FRAME_ANON = 3,   /* address of JIT code, which no file holds; valid for one process */
+	FRAME_LEFT_OUT = 0, /* replaces frames that were walked and not kept: how any of them was
+			     * reached; no value */
+	FRAME_KERNEL = 1,   /* low 60 bits of a kernel address; sign-extend to get it back */
+	FRAME_FILE = 2,     /* object id << 38 | file offset */
+	FRAME_ANON = 3,     /* address of JIT code, which no file holds; valid for one process */
 };
 
 /* How a user frame was reached from the frame below it; neither bit: by a rule, which is exact.
  * User space decides whether a chain counts, as it knows the runtime (agent/guess.h). */
 #define FRAME_BY_GUESS (1ULL << 63) /* a word of the stack that may be a return address */
 #define FRAME_BY_CHAIN (1ULL << 62) /* along frame pointers, from code without rows */
+#define FRAME_HOW_SHIFT 62
 #define FRAME_HOW_MASK (FRAME_BY_GUESS | FRAME_BY_CHAIN)
 #define FRAME_KIND(frame) ((frame) >> FRAME_KIND_SHIFT & 3)
 
@@ -76,6 +84,8 @@ enum filter_kind {
 	FILTER_CGROUP = 4, /* tasks of the cgroups in the map of cgroups, and of those below */
 };
 
+#include "bpf/abi_ticks.h"
+
 /* Counts of one CPU. Each tick that runs the program is a sample, idle, filtered or lost. */
 struct tick_stats {
 	__u64 ticks;
@@ -84,6 +94,8 @@ struct tick_stats {
 	__u64 filtered;  /* ticks of tasks outside the target */
 	__u64 bytes_out; /* sent through the ring buffer */
 	__u64 lost[8];   /* indexed by enum lost_reason */
+
+	struct tick_times times[TICK_PARTS]; /* of samples */
 };
 
 #define CPU_TICKS_MAX 1024 /* power of two; CPUs with higher numbers share slots */
@@ -192,7 +204,8 @@ struct event_pressure {
 _Static_assert(sizeof(struct count_key) == 24, "count_key");
 _Static_assert(sizeof(struct task_key) == 40, "task_key");
 _Static_assert(sizeof(struct object_key) == 24, "object_key");
-_Static_assert(sizeof(struct tick_stats) == 104, "tick_stats");
+_Static_assert(sizeof(struct tick_times) == 1288, "tick_times");
+_Static_assert(sizeof(struct tick_stats) == 3968, "tick_stats");
 _Static_assert(sizeof(struct cpu_ticks) == 64, "cpu_ticks");
 _Static_assert(sizeof(struct event_stack) == 24, "event_stack");
 _Static_assert(sizeof(struct event_leaf) == 32, "event_leaf");
@@ -204,7 +217,7 @@ _Static_assert(sizeof(struct event_exec) == 16, "event_exec");
 _Static_assert(sizeof(struct event_page) == 16, "event_page");
 _Static_assert(sizeof(struct event_pressure) == 8, "event_pressure");
 _Static_assert(sizeof(struct event_cgroup) == 16 + CGROUP_PATH_MAX, "event_cgroup");
-_Static_assert(sizeof(struct event_deferred) == 1368 + DEFERRED_STACK_BYTES, "event_deferred");
+_Static_assert(sizeof(struct event_deferred) == 368 + DEFERRED_DATA_BYTES, "event_deferred");
 _Static_assert(sizeof(struct cgroup_v1) == 8, "cgroup_v1");
 _Static_assert(sizeof(struct cgroup_v1_known) == 16, "cgroup_v1_known");
 _Static_assert(sizeof(struct rows_page) == 8, "rows_page");

@@ -4,9 +4,12 @@
 
 #define DEFERRED_STACK_BYTES 16384
 #define DEFERRED_GPRS 32
+/* Frames of a deferred sample; those after the leaf's are a ring. */
+#define DEFERRED_FRAMES_MAX (STACK_LEAF_FRAMES + STACK_ROOT_FRAMES)
+#define DEFERRED_DATA_BYTES (STACK_USER_FRAMES_MAX * 8 + DEFERRED_STACK_BYTES)
 
-/* A deferred sample: its walk met a file without a table. User space finishes the walk from
- * this. */
+/* A deferred sample: its walk met a file without a table, or took too long. User space finishes the
+ * walk from this. */
 struct event_deferred {
 	__u32 kind;
 	__u32 task;
@@ -20,10 +23,28 @@ struct event_deferred {
 	__u32 exact;
 	__u16 frames_len; /* frames that are already walked */
 	__u8 anon;
-	__u8 pad;
-	__u64 frames[STACK_USER_FRAMES_MAX];
+	__u8 left_how; /* FRAME_BY_*, of frames that are left out: >> FRAME_HOW_SHIFT */
 	__u32 stack_bytes; /* length of the stack copy, which starts at sp */
 	__u32 tick_cpu;
-	__u64 time_ns; /* time of the tick; 0: times are not kept */
-	__u8 stack[DEFERRED_STACK_BYTES];
+	__u64 time_ns;             /* time of the tick; 0: times are not kept */
+	struct event_stack unused; /* BPF sends the same frames as an event_stack, too */
+	/* The frames, leaf first, then the stack copy: use the functions below. */
+	__u8 data[DEFERRED_DATA_BYTES];
 };
+
+static inline __u32 deferred_frames_bytes(const struct event_deferred *deferred)
+{
+	return (__u32)sizeof(__u64) *
+		(deferred->frames_len > STACK_LEAF_FRAMES ? DEFERRED_FRAMES_MAX
+							  : deferred->frames_len);
+}
+
+static inline __u64 *deferred_frames(const struct event_deferred *deferred)
+{
+	return (__u64 *)deferred->data;
+}
+
+static inline __u8 *deferred_stack(const struct event_deferred *deferred)
+{
+	return (__u8 *)deferred->data + deferred_frames_bytes(deferred);
+}

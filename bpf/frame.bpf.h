@@ -5,13 +5,15 @@
  * walk is passed as a number, `walk`. The includer defines before:
  *     struct scratch                      regs window searched stepped landing how end at{start
  *                                         file_offset object kind table} user{head{frames_len
- *                                         anon} frames} user_below_leaf
+ *                                         anon} frames} root left_how walked late unruled
+ *                                         user_below_leaf
  *     scratch_of(walk), walk_of(scratch)  number to scratch and back; NULL only in BPF
  *     walk_read(walk, dst, size, addr)    0 or an error: reads the task's memory, mostly code
  *     mapping_find(s, pc)                 END_NONE and s->at, or the reason
  *     rule_find(s, offset, &rule)         END_NONE and the rule at this offset of s->at's file,
  *                                         NULL outside functions; END_NO_TABLE
  *     walk_unprobe(s)                     puts a return address back that a uprobe replaced
+ *     walk_late(s)                        true: the walk has taken too long
  *     start_stack_of(s)                   sp at the process's entry point
  *     thread_base_of(s)                   address of the thread's own data, x86-64; 0: unknown */
 #pragma once
@@ -40,8 +42,14 @@ static __always_inline void push(struct scratch *s, u64 frame)
 {
 	u32 i = s->user.head.frames_len;
 
-	s->user.frames[i & (STACK_USER_FRAMES_MAX - 1)] = frame;
 	s->user.head.frames_len = i + 1;
+	if (i >= STACK_LEAF_FRAMES) {
+		if (i >= STACK_LEAF_FRAMES + STACK_ROOT_FRAMES)
+			s->left_how |= s->root[i & (STACK_ROOT_FRAMES - 1)] & FRAME_HOW_MASK;
+		s->root[i & (STACK_ROOT_FRAMES - 1)] = frame;
+		return;
+	}
+	s->user.frames[i & (STACK_LEAF_FRAMES - 1)] = frame;
 	if (i > 0)
 		s->user_below_leaf = mix(s->user_below_leaf, frame);
 }
@@ -59,6 +67,11 @@ enum landing {
 #include "bpf/trampoline_x86.bpf.h"
 #include "bpf/uncovered_x86.bpf.h"
 #endif
+
+/* The clock is read after so many frames, and after so many steps without a rule: they may search
+ * code and stack. A walk that is late ends at the next frame, before its step. */
+#define WALK_TURN 32
+#define WALK_UNRULED 4
 
 /* Steps to the caller: by rule, or by frame pointer if there is no rule. */
 static __always_inline u32 walk_step(struct scratch *s, u64 offset)
@@ -80,8 +93,11 @@ static __always_inline u32 walk_step(struct scratch *s, u64 offset)
 		end = unwind_rule_step(&s->regs, &s->window, rule);
 	else if (s->at.kind == FRAME_ANON && trampoline_step(walk_of(s)))
 		end = END_NONE;
-	else
+	else {
+		if (++s->unruled % WALK_UNRULED == 0)
+			s->late = walk_late(s);
 		end = walk_step_without_rule(walk_of(s), covered);
+	}
 	if (end == END_UNSUPPORTED && rule && rule->cfa == CFA_GOROUTINE)
 		return walk_step_goroutine(walk_of(s), rule->cfa_off, rule->cfa_add, rule->cfa_reg);
 	return end == END_REGISTER ? walk_step_lazy(walk_of(s)) : end;
@@ -108,15 +124,15 @@ static __always_inline void push_place(struct scratch *s, u64 pc, u64 offset)
 }
 
 /* Handles one frame: find its mapping, push it, step to the caller. 1 ends the loop with s->end
- * set. Global, so that the verifier checks it once and not 128 times. bpf_loop would do the same,
- * but needs 5.17, and older kernels refuse a program that mentions it. */
+ * set, or at the limit. Global, so that the verifier checks it once and not at each frame. bpf_loop
+ * would do the same, but needs 5.17, and older kernels refuse a program that mentions it. */
 WALK_GLOBAL int walk_frame(u64 walk)
 {
 	struct scratch *s = scratch_of(walk);
 	u64 pc, offset;
 	u32 end;
 
-	if (!s)
+	if (!s || s->user.head.frames_len >= STACK_WALK_MAX)
 		return 1;
 	walk_unprobe(s);
 	pc = s->regs.pc - !s->regs.exact;
@@ -130,12 +146,62 @@ WALK_GLOBAL int walk_frame(u64 walk)
 		s->stepped.pc = s->regs.pc;
 		s->stepped.sp = s->regs.sp;
 		s->stepped.fp = s->regs.fp;
-		end = walk_step(s, offset);
+		end = s->late ? END_TIME : walk_step(s, offset);
 	}
 	if (end == END_NO_MAPPING || end == END_NOT_CODE || end == END_STACK_READ || end == END_CFA)
 		end = walk_landing(walk, end);
 	s->end = end;
 	return end != END_NONE;
+}
+
+/* A loop in a loop, which costs the verifier less than one of all frames. 1: the walk has ended. */
+WALK_GLOBAL int walk_turn(u64 walk)
+{
+	struct scratch *s = scratch_of(walk);
+
+	for (u32 i = 0; i < WALK_TURN; i++)
+		if (walk_frame(walk))
+			return 1;
+	if (s)
+		s->late = walk_late(s);
+	return 0;
+}
+
+static __always_inline void append(struct scratch *s, u64 frame)
+{
+	u32 i = s->user.head.frames_len;
+
+	if (i >= STACK_USER_FRAMES_MAX)
+		return;
+	s->user.frames[i] = frame;
+	s->user.head.frames_len = i + 1;
+	s->user_below_leaf = mix(s->user_below_leaf, frame);
+}
+
+/* Decides which frames stay after a walk of more than the leaf's: those of a proven root, too. */
+WALK_GLOBAL int walk_keep(u64 walk)
+{
+	struct scratch *s = scratch_of(walk);
+	u32 at = STACK_LEAF_FRAMES;
+
+	if (!s)
+		return 0;
+	s->user.head.frames_len = STACK_LEAF_FRAMES;
+	if (s->end != END_ROOT) {
+		if (s->end != END_NO_TABLE && s->end != END_TIME)
+			s->end = END_DEPTH;
+		return 0;
+	}
+	if (s->walked > STACK_LEAF_FRAMES + STACK_ROOT_FRAMES) {
+		append(s, s->left_how | (u64)FRAME_LEFT_OUT << FRAME_KIND_SHIFT);
+		at = s->walked - STACK_ROOT_FRAMES;
+	}
+	for (u32 i = 0; i < STACK_ROOT_FRAMES; i++) {
+		if (at + i >= s->walked)
+			break;
+		append(s, s->root[(at + i) & (STACK_ROOT_FRAMES - 1)]);
+	}
+	return 0;
 }
 
 /* Walks from s->regs up and appends to the existing frames; s->end is where it ended. */
@@ -147,13 +213,15 @@ static __always_inline void walk_frames(struct scratch *s)
 	s->window.narrow = 0;
 	s->landing = LANDING_NONE;
 	s->end = END_NONE;
-	/* The second condition: on the host the walk may start with frames. */
-	for (u32 i = 0; i < STACK_USER_FRAMES_MAX; i++)
-		if (s->user.head.frames_len >= STACK_USER_FRAMES_MAX || walk_frame(walk_of(s)))
+	for (u32 i = 0; i < STACK_WALK_MAX / WALK_TURN; i++)
+		if (walk_turn(walk_of(s)))
 			break;
 	if (s->end == END_NONE)
 		s->end = END_DEPTH;
 	if (s->end != END_ROOT && s->user.head.frames_len == 1 &&
 		is_new_thread(walk_of(s), pc, s->regs.gpr[0]))
 		s->end = END_ROOT;
+	s->walked = s->user.head.frames_len;
+	if (s->walked > STACK_LEAF_FRAMES)
+		walk_keep(walk_of(s));
 }

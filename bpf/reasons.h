@@ -4,12 +4,11 @@
 #pragma once
 
 /* Why a tick became neither a sample nor idle time. */
-#define LOST_REASONS(X)                                                            \
-	X(LOST_COUNTS_FULL, "counts_full", "the count map was full")               \
-	X(LOST_TASKS_FULL, "tasks_full", "the table of tasks was full")            \
-	X(LOST_RING_FULL, "ring_full",                                             \
-		"a new stack or task could not be sent: the ring buffer was full") \
-	X(LOST_DRAIN, "drain", "a drained count has an unknown stack or task")     \
+#define LOST_REASONS(X)                                                                      \
+	X(LOST_COUNTS_FULL, "counts_full", "the count map was full")                         \
+	X(LOST_TASKS_FULL, "tasks_full", "the table of tasks was full")                      \
+	X(LOST_RING_FULL, "ring_full", "no room in the ring buffer for a new stack or task") \
+	X(LOST_DRAIN, "drain", "a drained count has an unknown stack or task")               \
 	X(LOST_MEMORY, "memory", "user space was out of memory or over its limit")
 
 /* Events that were lost because the ring buffer was full or user space out of memory. A loss of one
@@ -24,7 +23,7 @@
 	X(EVENT_PRESSURE, "pressure", "a count map is half full: user space also checks it")     \
 	X(EVENT_EXEC, "exec", "a new program: its unwind table is made at its first sample")     \
 	X(EVENT_PAGE, "page", "a missing page of unwind rows: requested again at the next need") \
-	X(EVENT_DEFERRED, "deferred", "a deferred sample: its stack ends with no_table")         \
+	X(EVENT_DEFERRED, "deferred", "a deferred sample: its stack is truncated")               \
 	X(EVENT_CGROUP, "cgroup", "a cgroup was made, removed or renamed: all are read again")
 
 /* Parts of the target that did not fit into their table. */
@@ -47,7 +46,8 @@
 	X(END_UNSUPPORTED, "unsupported", "an unsupported rule in the file's CFI")    \
 	X(END_REGISTER, "register", "a rule needs a register that only the leaf has") \
 	X(END_CFA, "cfa", "a rule does not lead up the stack")                        \
-	X(END_NO_TABLE, "no_table", "the file's unwind table was not ready in time")
+	X(END_NO_TABLE, "no_table", "the file's unwind table was not ready in time")  \
+	X(END_TIME, "time", "the tick took too long: --tick-limit")
 
 /* Why a file could not be used. */
 #define OBJECT_REASONS(X)                                                                         \

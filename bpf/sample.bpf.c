@@ -206,17 +206,16 @@ static __always_inline u32 count(struct scratch *s)
 
 #define DEFERRED_A_SECOND 512 /* a CPU: some megabytes */
 
-/* Bytes of the stack from sp on that can be read, DEFERRED_STACK_BYTES at most. */
-static __always_inline u32 stack_bytes(struct scratch *s, u64 sp)
+/* Bytes of the stack from sp on. */
+static __always_inline u64 stack_left(struct scratch *s, u64 sp)
 {
 	struct vm_area_struct *vma = vma_find(&s->vma, s->mm, sp);
-	u64 bytes = vma ? BPF_CORE_READ(vma, vm_end) - sp : 0;
 
-	return bytes > DEFERRED_STACK_BYTES ? DEFERRED_STACK_BYTES : (u32)bytes;
+	return vma ? BPF_CORE_READ(vma, vm_end) - sp : 0;
 }
 
 /* Copies the stack, at least as far as the page that sp is in. The bytes copied, or 0. */
-static __always_inline u32 copy_stack(struct event_deferred *deferred, u64 bytes, u64 sp)
+static __always_inline u32 copy_stack(u8 *to, u64 bytes, u64 sp)
 {
 	u64 page_bytes = 1ULL << page_shift, page = page_bytes - (sp & (page_bytes - 1));
 
@@ -224,11 +223,11 @@ static __always_inline u32 copy_stack(struct event_deferred *deferred, u64 bytes
 	asm volatile("" : "+r"(bytes));
 	if (bytes == 0 || bytes > DEFERRED_STACK_BYTES)
 		return 0;
-	if (bpf_probe_read_user(deferred->stack, bytes, (void *)sp) == 0)
+	if (bpf_probe_read_user(to, bytes, (void *)sp) == 0)
 		return bytes;
 	asm volatile("" : "+r"(page));
 	if (page > bytes || page > DEFERRED_STACK_BYTES ||
-		bpf_probe_read_user(deferred->stack, page, (void *)sp))
+		bpf_probe_read_user(to, page, (void *)sp))
 		return 0;
 	return page;
 }
@@ -236,9 +235,12 @@ static __always_inline u32 copy_stack(struct event_deferred *deferred, u64 bytes
 static __always_inline int hold(struct scratch *s)
 {
 	struct event_deferred *deferred = &s->deferred;
-	u64 bytes;
-	u32 lost;
+	u64 bytes = stack_left(s, s->regs.sp), most;
+	u32 lost, frames_bytes;
 
+	/* With a part of the stack, user space would cut it there. */
+	if (s->end == END_TIME && bytes > DEFERRED_STACK_BYTES)
+		return -1;
 	if (s->deferred_second != second)
 		s->deferred_len = 0;
 	s->deferred_second = second;
@@ -262,26 +264,32 @@ static __always_inline int hold(struct scratch *s)
 	deferred->fp = s->regs.fp;
 	deferred->exact = s->regs.exact;
 	deferred->start_stack = start_stack_of(s);
-	deferred->frames_len = s->user.head.frames_len;
+	deferred->frames_len = s->walked;
 	deferred->anon = s->user.head.anon;
+	deferred->left_how = s->left_how >> FRAME_HOW_SHIFT;
 	if (!deferred->task)
 		return -1;
 	__builtin_memcpy(deferred->gpr, s->regs.gpr, sizeof(deferred->gpr));
-	__builtin_memcpy(deferred->frames, s->user.frames, sizeof(deferred->frames));
-	bytes = copy_stack(deferred, stack_bytes(s, s->regs.sp), s->regs.sp);
-	if (bytes == 0)
+	frames_bytes = s->walked * sizeof(u64);
+	if (frames_bytes > STACK_LEAF_FRAMES * sizeof(u64)) {
+		__builtin_memcpy(s->user.frames + STACK_LEAF_FRAMES, s->root, sizeof(s->root));
+		frames_bytes = DEFERRED_FRAMES_MAX * sizeof(u64);
+	}
+	most = bytes > DEFERRED_STACK_BYTES ? DEFERRED_STACK_BYTES : bytes;
+	bytes = copy_stack(deferred->data + frames_bytes, most, s->regs.sp);
+	if (bytes == 0 || (s->end == END_TIME && bytes < most))
 		return -1;
 	deferred->stack_bytes = bytes;
 	if (s->uprobe_returns)
-		uprobe_mend_copy(s->regs.sp, bytes);
+		uprobe_mend_copy(s->regs.sp, bytes, frames_bytes);
 	if (emit_stack(s, &s->kernel.head, s->kernel_hash, s->kernel_below_leaf,
 		    STACK_KERNEL_FRAMES_MAX, END_NONE))
 		return -1;
 	asm volatile("" : "+r"(bytes));
 	if (bytes > DEFERRED_STACK_BYTES)
 		return -1;
-	return emit(&s->stats, deferred, sizeof(*deferred) - DEFERRED_STACK_BYTES + bytes,
-		BPF_RB_FORCE_WAKEUP);
+	return emit(&s->stats, deferred,
+		offsetof(struct event_deferred, data) + frames_bytes + bytes, BPF_RB_FORCE_WAKEUP);
 }
 
 /* ---- the tick --------------------------------------------------------------------------- */
@@ -331,15 +339,14 @@ static __always_inline bool wanted(struct scratch *s, struct task_struct *task, 
 
 /* The clock keeps its phase however late it is handled: a whole period late is one left out. What
  * its phase is the least late of its ticks shows. */
-static __always_inline void note_tick(void)
+static __always_inline void note_tick(u64 now)
 {
 	struct cpu_ticks *ticks = &cpu_ticks[bpf_get_smp_processor_id() & (CPU_TICKS_MAX - 1)];
-	u64 now, due = ticks->due_ns, period = period_ns;
+	u64 due = ticks->due_ns, period = period_ns;
 
 	ticks->ticks++;
 	if (!period)
 		return;
-	now = bpf_ktime_get_ns();
 	if (now - due >= period && now > due) {
 		u64 skipped = (now - due) / period;
 
@@ -350,6 +357,40 @@ static __always_inline void note_tick(void)
 		due = now;
 	ticks->first = 0;
 	ticks->due_ns = due + period;
+}
+
+static __always_inline void note_time(struct tick_times *times, u64 ns)
+{
+	u32 slot = tick_slot(ns);
+
+	barrier_var(slot); /* else the verifier loses the bound */
+	if (slot < TICK_SLOTS)
+		times->slots[slot]++;
+	if (ns > times->longest_ns)
+		times->longest_ns = ns;
+}
+
+static __always_inline void note_times(struct scratch *s)
+{
+	u64 now = bpf_ktime_get_ns();
+
+	note_time(&s->stats.times[TICK_WHOLE], now - s->tick_ns);
+	if (s->kernel_hash)
+		note_time(&s->stats.times[TICK_KERNEL], s->user_ns - s->tick_ns);
+	note_time(&s->stats.times[TICK_USER], now - s->user_ns);
+}
+
+/* Sends the sample, for user space to finish or as a count. LOST_REASONS_LEN: nothing was lost. Not
+ * static, so that the stack of its events is no part of the walk's: all calls have 512 bytes. */
+__noinline u32 send(u64 walk)
+{
+	struct scratch *s = scratch_of(walk);
+
+	if (!s)
+		return LOST_REASONS_LEN;
+	if ((s->end == END_NO_TABLE || s->end == END_TIME) && hold(s) == 0)
+		return LOST_REASONS_LEN;
+	return count(s);
 }
 
 SEC("perf_event")
@@ -364,7 +405,8 @@ int sample(struct bpf_perf_event_data *ctx)
 	if (!s)
 		return 0;
 	s->stats.ticks++;
-	note_tick();
+	s->tick_ns = s->user_ns = bpf_ktime_get_ns();
+	note_tick(s->tick_ns);
 	if (id == 0) {
 		s->stats.idle++;
 		return 0;
@@ -376,8 +418,6 @@ int sample(struct bpf_perf_event_data *ctx)
 		return 0;
 	}
 	split(SPLIT_OTHER);
-	if (keep_times)
-		s->tick_ns = bpf_ktime_get_ns();
 	task_read(s, task, id);
 	s->end = END_NONE;
 	s->user_hash = s->kernel_hash = 0;
@@ -388,16 +428,17 @@ int sample(struct bpf_perf_event_data *ctx)
 	split(SPLIT_KERNEL);
 	if (keep_kernel)
 		walk_kernel(s, ctx);
+	if (s->kernel_hash)
+		s->user_ns = bpf_ktime_get_ns();
+	s->deadline_ns = s->tick_ns + walk_limit_ns;
+	s->late = s->user_ns >= s->deadline_ns;
 	split(SPLIT_OTHER);
 	if (keep_user)
 		walk_user(s, ctx, task);
 	split(SPLIT_SHIP);
-	if (s->end == END_NO_TABLE && hold(s) == 0) {
-		s->stats.samples++;
-		return 0;
-	}
-	lost = count(s);
+	lost = send(walk_of(s));
 	split_end();
+	note_times(s);
 	if (lost < LOST_REASONS_LEN)
 		s->stats.lost[lost & 7]++;
 	else

@@ -51,7 +51,9 @@ struct scratch {
 	u32 task_counter;
 	u32 object_counter;
 	u32 key_counter;
-	u64 tick_ns;                   /* time of the tick, if times are kept */
+	u64 tick_ns;                   /* time of the tick's start */
+	u64 user_ns;                   /* start of the user half */
+	u64 deadline_ns;               /* the walk's end */
 	u64 subsys[CGROUP_SUBSYS_MAX]; /* copy of the task's css_set */
 	struct mm_struct *mm;
 	struct unwind_regs regs;
@@ -68,6 +70,11 @@ struct scratch {
 	u64 kernel_hash;
 	u64 user_below_leaf; /* hash of all frames except the leaf */
 	u64 kernel_below_leaf;
+	u64 root[STACK_ROOT_FRAMES]; /* ring of the latest frames after the leaf's */
+	u64 left_how;                /* FRAME_BY_*, of frames that the ring lost */
+	u32 walked;                  /* number of frames, also of those not kept */
+	u32 late;                    /* the walk has taken too long */
+	u32 unruled;                 /* number of steps without a rule */
 	u32 end;
 	u32 kept_next;
 	struct mapping_tag tag;
@@ -78,10 +85,17 @@ struct scratch {
 	struct vma_scratch vma;
 	struct event_object object_event;
 	struct event_task task_event;
-	struct user_stack user;
 	struct kernel_stack kernel;
-	struct event_deferred deferred;
+	union {
+		struct event_deferred deferred;
+		struct {
+			u8 before[offsetof(struct event_deferred, unused)];
+			struct user_stack user;
+		};
+	};
 };
+
+_Static_assert(sizeof(struct scratch) <= 32768, "the kernel's limit of a per-CPU value");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -105,6 +119,11 @@ static __always_inline int walk_read(u64 walk, void *dst, u32 size, u64 addr)
 {
 	barrier_var(walk);
 	return bpf_probe_read_user(dst, size, (const void *)addr);
+}
+
+static __always_inline bool walk_late(const struct scratch *s)
+{
+	return bpf_ktime_get_ns() >= s->deadline_ns;
 }
 
 struct counts {
@@ -194,6 +213,10 @@ struct cpu_ticks cpu_ticks[CPU_TICKS_MAX] = {};
 
 /* Period of the clocks; 0: irregular. Changed only while no clock runs. */
 __u64 period_ns = 0;
+
+/* Time from a tick's start after which its walk ends. Less than the limit of a tick, because the
+ * sample is copied and sent after it. */
+__u64 walk_limit_ns = ~0ULL;
 
 __u32 active_counts = 0;
 __u32 epoch = 0;

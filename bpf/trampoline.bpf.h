@@ -97,9 +97,10 @@ static __always_inline void uprobe_begin(struct scratch *s, struct task_struct *
 		uprobe_leave(walk_of(s));
 }
 
-/* A deferred walk has a copy of the stack: the true return addresses go into the copy. Only for
- * machines whose calls put them on the stack; elsewhere no word there is the trampoline's. */
-__noinline int uprobe_mend_copy(u64 sp, u64 bytes)
+/* A deferred walk has a copy of the stack, from `copy` on in its data: the true return addresses go
+ * into it. Only for machines whose calls put them on the stack; elsewhere no word there is the
+ * trampoline's. */
+__noinline int uprobe_mend_copy(u64 sp, u64 bytes, u32 copy)
 {
 	struct scratch *s = scratch_of(sp);
 	u64 at;
@@ -109,11 +110,17 @@ __noinline int uprobe_mend_copy(u64 sp, u64 bytes)
 	at = s->uprobe_returns;
 	for (u32 i = 0; i < UPROBE_RETURNS_MAX && at; i++) {
 		struct return_instance *ri = (void *)at;
-		u64 slot = BPF_CORE_READ(ri, stack) - sp;
-		u64 *word = (u64 *)(s->deferred.stack + (slot & (DEFERRED_STACK_BYTES - 8)));
+		u64 slot = BPF_CORE_READ(ri, stack) - sp, *word;
 
-		if (slot < bytes && *word == s->uprobe_area)
-			*word = BPF_CORE_READ(ri, orig_ret_vaddr);
+		if (slot < bytes) {
+			slot = (slot + copy) & ~7ULL;
+			barrier_var(slot); /* else the verifier loses the bound */
+			if (slot > DEFERRED_DATA_BYTES - sizeof(*word))
+				return 0;
+			word = (u64 *)(s->deferred.data + slot);
+			if (*word == s->uprobe_area)
+				*word = BPF_CORE_READ(ri, orig_ret_vaddr);
+		}
 		at = (u64)BPF_CORE_READ(ri, next);
 	}
 	return 0;

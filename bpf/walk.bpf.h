@@ -63,6 +63,7 @@ static __always_inline void walk_user(
 		walk_leaf(s);
 	if (s->end == END_NONE) {
 		uprobe_begin(s, task);
+		s->how = s->left_how = 0;
 		walk_frames(s);
 	}
 	split(SPLIT_HASH);

@@ -99,7 +99,7 @@ lost() {
 		IN("lost", "truncated", "by_source", "unnamed", "failed", "refused", "unread", "maps_refused")) | not)
 		| .[-1]' "$tmp/s" | sort -u >"$tmp/fields"
 	[ "$(wc -l <"$tmp/fields")" -gt 50 ]
-	grep -oE '[a-z_]{2,}' "$repo/user/man/stoker-account.5" | sort -u | comm -23 "$tmp/fields" - >"$tmp/undocumented"
+	grep -oE '[a-z_][a-z0-9_]+' "$repo/user/man/stoker-account.5" | sort -u | comm -23 "$tmp/fields" - >"$tmp/undocumented"
 	cat "$tmp/undocumented"
 	[ ! -s "$tmp/undocumented" ]
 }

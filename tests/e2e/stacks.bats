@@ -63,14 +63,6 @@ whole_recursion() {
 	whole_recursion
 }
 
-@test "a recursion too deep for a stack is cut with a mark, its leaf kept" {
-	start_busy deep 20 400
-	record_cpu 1 "$pid" -F 199 -o "$tmp/f" --stats "$tmp/s"
-	hottest "$tmp/f"
-	between "$(folded_share "$tmp/f" '^[^;]+;\[truncated\];descend;.*;descend;deep_leaf(;|$)')" 97 100 cut
-	fits_cpu "$(jq '.user_stacks.truncated | add' "$tmp/s")" 199 'truncated in the account'
-}
-
 @test "kernel frames follow the user frames that called" {
 	local name=calls$$ # nobody else's
 	ln -s "$(target syscalls)" "$tmp/$name"

@@ -72,7 +72,7 @@ static void use_rows(struct rows_host *host, const struct rows_object *object, u
 	struct walk_world world = { .read = read_nothing };
 	uint64_t frames[STACK_USER_FRAMES_MAX];
 	struct walk_stack walked = { .frames = frames };
-	uint64_t *words = (void *)host->deferred.stack;
+	uint64_t *words = (void *)host->deferred.data;
 
 	must(host, known != NULL, "BPF forgot the object");
 	if (known->value.table == TABLE_READY && known->value.pages_len > 0) {

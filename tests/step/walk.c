@@ -91,7 +91,7 @@ void walk_now(struct space *space, const struct user_regs_struct *regs, struct c
 	take_registers(regs, &deferred);
 	deferred.start_stack = space->start_stack;
 	deferred.stack_bytes = record ? 0 : space->stack_len;
-	memcpy(deferred.stack, space->stack, deferred.stack_bytes);
+	memcpy(deferred.data, space->stack, deferred.stack_bytes);
 	out->end = walk_deferred(&world, &deferred, space->code.data, space->code.len, &stack);
 	out->len = stack.frames_len;
 	for (uint32_t i = 0; i < out->len; i++)

@@ -20,6 +20,7 @@ static const struct {
 } kinds[] = {
 	{ "kernel+", FRAME_KERNEL },
 	{ "jit+", FRAME_ANON },
+	{ "left_out+", FRAME_LEFT_OUT },
 };
 
 _Noreturn static void fail(const char *what, const char *where)

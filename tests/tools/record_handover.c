@@ -204,7 +204,7 @@ static int on_deferred(void *ctx, const struct event_deferred *e)
 {
 	struct buf line = BUF_INIT;
 
-	use_frames(e->frames, e->frames_len);
+	use_frames(deferred_frames(e), deferred_frames_bytes(e) / sizeof(__u64));
 	use(OF_PROCESS, e->tgid);
 	buf_printf(&line,
 		"deferred who=%u kernel=0x%llx process=%u started=%llu cpu=%u pc=0x%llx sp=0x%llx "
@@ -214,9 +214,9 @@ static int on_deferred(void *ctx, const struct event_deferred *e)
 		U(e->time_ns));
 	for (int i = 0; i < DEFERRED_GPRS; i++)
 		buf_printf(&line, "%s0x%llx", i ? "," : "", U(e->gpr[i]));
-	handover_put_frames(&line, e->frames, e->frames_len);
+	handover_put_frames(&line, deferred_frames(e), deferred_frames_bytes(e) / sizeof(__u64));
 	add(ANYBODY, 0, &line);
-	note_stack(e->stack, e->stack_bytes);
+	note_stack(deferred_stack(e), e->stack_bytes);
 	return rec.callbacks.deferred(ctx, e);
 }
 

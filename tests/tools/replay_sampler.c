@@ -137,7 +137,7 @@ static void read_stack(struct event_deferred *e, const char *line)
 
 	for (uint32_t at = n32(line, "at"); at < e->stack_bytes && sscanf(hex, "%2x", &byte) == 1;
 		hex += 2)
-		e->stack[at++] = (uint8_t)byte;
+		deferred_stack(e)[at++] = (uint8_t)byte;
 }
 
 /* The lines after it are its stack. */
@@ -166,7 +166,7 @@ static int give_deferred(struct sampler *s, const char *line)
 	};
 	for (int i = 0; i < DEFERRED_GPRS; i++, gpr = end + (*end == ','))
 		e.gpr[i] = strtoull(gpr, &end, 0);
-	e.frames_len = (uint16_t)handover_frames(line, e.frames, STACK_USER_FRAMES_MAX);
+	e.frames_len = (uint16_t)handover_frames(line, deferred_frames(&e), DEFERRED_FRAMES_MAX);
 	for (; handover_is(line_at(s->at), "stack_bytes"); s->at++)
 		read_stack(&e, line_at(s->at));
 	return s->callbacks.deferred(s->ctx, &e);

@@ -48,10 +48,10 @@ uint64_t __wrap_memory_resident(pid_t pid)
 
 /* ---- a number of its own for each field ----------------------------------------------------- */
 
-#define FIELD(field)                                                               \
-	{                                                                          \
-		offsetof(struct account, field),                                   \
-			sizeof(((struct account *)NULL)->field) / sizeof(uint64_t) \
+#define FIELD(field)                                                                 \
+	{                                                                            \
+		offsetof(struct account, field),                                     \
+			sizeof(((struct account *)NULL)->field) / (sizeof(uint64_t)) \
 	}
 
 /* A new field goes to the end: the numbers are those of the order here. */
@@ -131,6 +131,7 @@ static const struct {
 	FIELD(tables.tables_refused),
 	FIELD(worker.lost),
 	FIELD(stacks_guessed),
+	FIELD(sampler.times),
 };
 
 static void fill(struct account *a, struct account_traps *traps)

@@ -76,7 +76,7 @@ static const struct {
 	{ EVENT_JIT, sizeof(struct event_jit), true },
 	{ EVENT_EXEC, sizeof(struct event_exec), true },
 	{ EVENT_PAGE, sizeof(struct event_page), false },
-	{ EVENT_DEFERRED, offsetof(struct event_deferred, stack), false },
+	{ EVENT_DEFERRED, offsetof(struct event_deferred, data), false },
 	{ EVENT_CGROUP, offsetof(struct event_cgroup, path) + 1, true },
 };
 
@@ -121,6 +121,41 @@ static void an_event_without_room_is_counted_once(void **state)
 			assert_int_equal(events.lost[LOST_MEMORY], j < 2 ? want : 0);
 			assert_int_equal(events.lost[LOST_DRAIN], j == 2 ? want : 0);
 		}
+	}
+}
+
+static void a_deferred_sample_has_the_size_that_it_says(void **state)
+{
+	static const struct {
+		uint16_t frames_len;
+		uint32_t stack_bytes;
+		size_t bytes; /* after the head */
+		bool taken;
+	} rows[] = {
+		{ 3, 16, 40, true },
+		{ 3, 16, 39, false },
+		{ STACK_LEAF_FRAMES, 8, STACK_LEAF_FRAMES * 8 + 8, true },
+		{ STACK_LEAF_FRAMES + 1, 8, DEFERRED_FRAMES_MAX * 8 + 8, true },
+		{ STACK_LEAF_FRAMES + 1, 8, DEFERRED_FRAMES_MAX * 8 + 7, false },
+		{ STACK_WALK_MAX, 0, DEFERRED_DATA_BYTES, true },
+		{ STACK_WALK_MAX + 1, 0, DEFERRED_DATA_BYTES, false },
+		{ 1, DEFERRED_STACK_BYTES, DEFERRED_DATA_BYTES, true },
+		{ 1, DEFERRED_STACK_BYTES + 1, DEFERRED_DATA_BYTES, false },
+		{ 1, UINT32_MAX, DEFERRED_DATA_BYTES, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		static union any event;
+		struct seen seen = { 0 };
+		struct events events = { .callbacks = callbacks, .ctx = &seen };
+
+		event.largest = (struct event_deferred){ .kind = EVENT_DEFERRED,
+			.frames_len = rows[i].frames_len,
+			.stack_bytes = rows[i].stack_bytes };
+		events_take(&events, &event, offsetof(struct event_deferred, data) + rows[i].bytes);
+		if (seen.len != rows[i].taken)
+			fail_msg("row %zu", i);
 	}
 }
 
@@ -175,6 +210,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_event_reaches_its_callback_when_it_is_whole),
 		cmocka_unit_test(an_event_without_room_is_counted_once),
+		cmocka_unit_test(a_deferred_sample_has_the_size_that_it_says),
 		cmocka_unit_test(a_leaf_and_a_tick_go_into_the_tally),
 		cmocka_unit_test(lost_cgroup_events_are_told_once_a_loss),
 	};

@@ -86,7 +86,7 @@ static uint64_t put_call(struct made *made, uint64_t at, uint64_t target)
 
 static void put_word(struct made *made, size_t i, uint64_t word)
 {
-	memcpy(made->deferred.stack + 8 * i, &word, sizeof(word));
+	memcpy(deferred_stack(&made->deferred) + 8 * i, &word, sizeof(word));
 }
 
 static uint32_t walk(struct made *made)

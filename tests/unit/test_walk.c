@@ -273,7 +273,7 @@ static void hold(struct recorded *r)
 
 		if (at > DEFERRED_STACK_BYTES || p->size > DEFERRED_STACK_BYTES - at)
 			continue;
-		memcpy(r->deferred.stack + at, p->bytes, p->size);
+		memcpy(deferred_stack(&r->deferred) + at, p->bytes, p->size);
 		if (at + p->size > r->deferred.stack_bytes)
 			r->deferred.stack_bytes = (uint32_t)at + p->size;
 		p->size = 0;
@@ -295,27 +295,101 @@ static void held_bytes_are_walked_as_the_stack_itself(void **state)
 	for_each_fixture(check_deferred);
 }
 
-/* BPF stopped at some frame: the walk goes on from there, behind those that it had. */
-static void check_behind_others(struct recorded *r, const char *path)
+/* BPF stopped after so many frames: the n-th has the value 1000 + n. Where it kept a ring, the
+ * latest are in it. */
+static uint32_t walk_after(struct recorded *r, uint32_t before, struct walk_stack *out)
 {
-	uint32_t before = STACK_USER_FRAMES_MAX - r->frames_len / 2;
-	uint64_t frames[STACK_USER_FRAMES_MAX];
-	struct walk_stack stack = { .frames = frames };
+	__u64 *frames = deferred_frames(&r->deferred);
 
 	r->deferred.frames_len = (uint16_t)before;
 	for (uint32_t i = 0; i < before; i++)
-		r->deferred.frames[i] = 1000 + i;
-	if (walk(r, &stack) != END_DEPTH && r->frames_len > 2)
-		fail_msg("%s: no end by depth", path);
-	assert_true(stack.frames_len <= STACK_USER_FRAMES_MAX);
+		frames[i < STACK_LEAF_FRAMES ? i : STACK_LEAF_FRAMES + i % STACK_ROOT_FRAMES] =
+			1000 + i;
+	return walk(r, out);
+}
+
+static void check_after_others(struct recorded *r, const char *path)
+{
+	uint32_t before = STACK_LEAF_FRAMES - 70;
+	uint64_t frames[STACK_USER_FRAMES_MAX];
+	struct walk_stack stack = { .frames = frames };
+
+	/* A new thread is known by being the first frame. */
+	if (r->frames_len < 2)
+		return;
+	if (walk_after(r, before, &stack) != r->end)
+		fail_msg("%s: another end after other frames", path);
+	assert_int_equal(stack.frames_len, before - 1 + r->frames_len);
 	assert_int_equal(frames[before - 2], 1000 + before - 2);
 	assert_int_equal(frames[before - 1], r->frames[0]);
 }
 
-static void a_walk_goes_on_behind_frames_and_stops_where_there_is_no_more_room(void **state)
+/* Those of the leaf, and the root's where the walk proves it. */
+static void check_deep(struct recorded *r, uint32_t before)
+{
+	uint32_t walked = before - 1 + r->frames_len;
+	uint32_t left_out = walked > STACK_LEAF_FRAMES + STACK_ROOT_FRAMES;
+	uint64_t frames[STACK_USER_FRAMES_MAX];
+	struct walk_stack stack = { .frames = frames };
+	uint32_t end = walk_after(r, before, &stack);
+
+	for (uint32_t i = 0; i < STACK_LEAF_FRAMES && i < before - 1; i++)
+		assert_int_equal(frames[i], 1000 + i);
+	if (r->end != END_ROOT) {
+		assert_int_equal(end, END_DEPTH);
+		assert_int_equal(stack.frames_len, STACK_LEAF_FRAMES);
+		return;
+	}
+	assert_int_equal(end, END_ROOT);
+	assert_int_equal(
+		stack.frames_len, left_out ? STACK_LEAF_FRAMES + 1 + STACK_ROOT_FRAMES : walked);
+	if (left_out)
+		assert_int_equal(FRAME_KIND(frames[STACK_LEAF_FRAMES]), FRAME_LEFT_OUT);
+	for (uint32_t i = stack.frames_len - 1, at = walked - 1;
+		i > STACK_LEAF_FRAMES || (i == STACK_LEAF_FRAMES && !left_out); i--, at--)
+		assert_int_equal(
+			frames[i], at < before - 1 ? 1000 + at : r->frames[at - (before - 1)]);
+}
+
+static void check_each_depth(struct recorded *r, const char *path)
+{
+	static const uint32_t depths[] = { STACK_LEAF_FRAMES, STACK_LEAF_FRAMES + 1,
+		STACK_LEAF_FRAMES + STACK_ROOT_FRAMES - 1, STACK_LEAF_FRAMES + STACK_ROOT_FRAMES,
+		700, 1900 };
+
+	(void)path;
+	for (size_t i = 0; i < ARRAY_SIZE(depths) && r->frames_len > 1; i++)
+		check_deep(r, depths[i]);
+}
+
+/* The root is some frames above the limit. */
+static void check_too_deep(struct recorded *r, const char *path)
+{
+	uint64_t frames[STACK_USER_FRAMES_MAX];
+	struct walk_stack stack = { .frames = frames };
+
+	if (r->frames_len > 2 &&
+		walk_after(r, STACK_WALK_MAX - r->frames_len / 2, &stack) != END_DEPTH)
+		fail_msg("%s: no end by depth", path);
+	assert_true(stack.frames_len <= STACK_LEAF_FRAMES);
+}
+
+static void a_walk_goes_on_after_frames_that_bpf_walked(void **state)
 {
 	(void)state;
-	for_each_fixture(check_behind_others);
+	for_each_fixture(check_after_others);
+}
+
+static void a_deep_walk_keeps_its_leaf_and_a_proven_root(void **state)
+{
+	(void)state;
+	for_each_fixture(check_each_depth);
+}
+
+static void a_walk_stops_at_the_limit_of_depth(void **state)
+{
+	(void)state;
+	for_each_fixture(check_too_deep);
 }
 
 /* Any end will do, but each frame must be in known code. */
@@ -446,10 +520,10 @@ static void a_walk_asks_for_memory_so_many_times_and_no_more(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i + 8 <= sizeof(deferred.stack); i += 8) {
+	for (size_t i = 0; i + 8 <= DEFERRED_STACK_BYTES; i += 8) {
 		uint64_t word = i % 24 ? 0x30000 : 0x10100;
 
-		memcpy(deferred.stack + i, &word, sizeof(word));
+		memcpy(deferred.data + i, &word, sizeof(word));
 	}
 	walk_deferred(&world, &deferred, &code, 1, &stack);
 	assert_in_range(reads, 100, WALK_READS_MAX);
@@ -461,8 +535,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(recorded_stacks_are_walked_to_their_ends),
 		cmocka_unit_test(held_bytes_are_walked_as_the_stack_itself),
-		cmocka_unit_test(
-			a_walk_goes_on_behind_frames_and_stops_where_there_is_no_more_room),
+		cmocka_unit_test(a_walk_goes_on_after_frames_that_bpf_walked),
+		cmocka_unit_test(a_deep_walk_keeps_its_leaf_and_a_proven_root),
+		cmocka_unit_test(a_walk_stops_at_the_limit_of_depth),
 		cmocka_unit_test(spoilt_stacks_end_with_a_reason),
 		cmocka_unit_test(stacks_that_are_cut_end_with_a_reason),
 		cmocka_unit_test(a_walk_asks_for_memory_so_many_times_and_no_more),

@@ -22,11 +22,10 @@
 struct scratch {
 	struct unwind_regs regs;
 	struct unwind_window window;
-	u64 searched, how;
+	u64 searched, how, left_how, user_below_leaf, root[STACK_ROOT_FRAMES];
 	struct unwind_place stepped;
 	u32 landing;
-	u64 user_below_leaf;
-	u32 end;
+	u32 end, walked, late, unruled, too_late;
 	struct {
 		u64 start, file_offset;
 		u32 object, kind, table;
@@ -95,6 +94,7 @@ static u32 rule_find(struct scratch *s, u64 offset, struct unwind_rule **rule)
 #define start_stack_of(s) 0ULL
 #define thread_base_of(s) 0ULL
 #define walk_unprobe(s) ((void)(s))
+#define walk_late(s) ((s)->too_late)
 
 #include "bpf/frame.bpf.h"
 

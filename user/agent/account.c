@@ -107,6 +107,26 @@ static double percent(uint64_t part, uint64_t whole)
 	return whole ? 100.0 * (double)part / (double)whole : 0.0;
 }
 
+static void put_times(const struct sampler_stats *s, struct buf *out)
+{
+	const struct tick_time *whole = &s->times[TICK_WHOLE];
+	const struct tick_time *kernel = &s->times[TICK_KERNEL], *user = &s->times[TICK_USER];
+
+	if (whole->longest_ns == 0)
+		return;
+	buf_printf(out,
+		"time     99.9 %% of ticks within %.0f us (kernel half %.0f, user half %.0f)",
+		(double)whole->p999_ns / 1e3, (double)kernel->p999_ns / 1e3,
+		(double)user->p999_ns / 1e3);
+	buf_printf(out, ", longest %.0f us (kernel half %.0f, user half %.0f)",
+		(double)whole->longest_ns / 1e3, (double)kernel->longest_ns / 1e3,
+		(double)user->longest_ns / 1e3);
+	if (s->stolen > 0)
+		buf_printf(out, "; the hypervisor took the CPUs for %llu periods",
+			(unsigned long long)s->stolen);
+	buf_printf(out, "\n");
+}
+
 static void put_ticks(const struct account *a, struct buf *out)
 {
 	const struct sampler_stats *s = &a->sampler;
@@ -118,6 +138,7 @@ static void put_ticks(const struct account *a, struct buf *out)
 		(unsigned long long)s->idle, (unsigned long long)s->skipped,
 		(unsigned long long)counter_sum(row_of("ticks.lost"), a));
 	put_reasons(out, a, "ticks.lost");
+	put_times(s, out);
 	put_line(out, a, "events.lost");
 	put_line(out, a, "targets.lost");
 }

@@ -84,7 +84,8 @@ void deferred_free(struct deferred *deferred)
 
 static size_t event_bytes(const struct event_deferred *event)
 {
-	return offsetof(struct event_deferred, stack) + event->stack_bytes;
+	return offsetof(struct event_deferred, data) + deferred_frames_bytes(event) +
+		event->stack_bytes;
 }
 
 /* ---- mappings ------------------------------------------------------------------------------- */
@@ -191,12 +192,10 @@ int deferred_put(struct deferred *deferred, const struct event_deferred *event)
 
 	deferred->stats.deferred++;
 	if (deferred->waiting_bytes > DEFERRED_BYTES_MAX) {
-		struct walk_stack walked = {
-			.frames = (uint64_t *)event->frames,
-			.frames_len = event->frames_len,
-			.anon = event->anon,
-		};
+		uint64_t frames[STACK_USER_FRAMES_MAX];
+		struct walk_stack walked = { .frames = frames };
 
+		walk_copy_frames(event, &walked);
 		return deliver(deferred, event, &walked, END_NO_TABLE);
 	}
 	copy = malloc(event_bytes(event));
@@ -247,9 +246,7 @@ static uint32_t walk(struct deferred *deferred, struct waiting *waiting, struct 
 	uint32_t end = END_NO_MAPPING;
 
 	walk_published(sampler_publish(deferred->sampler), &world);
-	walked->frames_len = event->frames_len;
-	walked->anon = event->anon;
-	memcpy(walked->frames, event->frames, sizeof(event->frames));
+	walk_copy_frames(event, walked);
 	if (!s)
 		return END_NO_TABLE;
 	/* Not only when they are needed: the process may be gone by then. */

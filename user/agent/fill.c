@@ -36,21 +36,6 @@ static int put_labels(struct fill *fill, const struct tally_task *task, uint32_t
 	return err < 0 ? err : profile_labels(fill->profile, &labels, id);
 }
 
-/* Appends a raw half's frames to fill->frames. Inlined ones are left out before others are. */
-static void put_half(struct fill *fill, const struct tally_task *task,
-	const struct tally_stack *stack, uint32_t from, uint32_t to, uint64_t weight, uint32_t *len)
-{
-	for (uint32_t i = from; i < to && *len < FILL_FRAMES_MAX - 2; i++) {
-		const uint32_t *ids;
-		uint32_t count = naming_frames(
-			fill->naming, task, stack->frames[i], weight, fill->account, &ids);
-		bool all = *len + count <= FILL_FRAMES_MAX - FILL_RAW_MAX;
-
-		for (uint32_t n = all ? 0 : count - 1; n < count; n++)
-			fill->frames[(*len)++] = ids[n];
-	}
-}
-
 static int put_mark(struct fill *fill, const char *text, uint32_t *len)
 {
 	struct profile_frame mark = { .class = PROFILE_MARK };
@@ -62,19 +47,43 @@ static int put_mark(struct fill *fill, const char *text, uint32_t *len)
 	return err;
 }
 
+/* Appends a raw half's frames to fill->frames. Inlined ones are left out before others are. */
+static int put_half(struct fill *fill, const struct tally_task *task,
+	const struct tally_stack *stack, uint32_t from, uint32_t to, uint64_t weight, uint32_t *len)
+{
+	int err = 0;
+
+	for (uint32_t i = from; i < to && *len < FILL_FRAMES_MAX - 2 && err == 0; i++) {
+		const uint32_t *ids;
+		uint32_t count;
+		bool all;
+
+		if (FRAME_KIND(stack->frames[i]) == FRAME_LEFT_OUT) {
+			err = put_mark(fill, PROFILE_LEFT_OUT, len);
+			continue;
+		}
+		count = naming_frames(
+			fill->naming, task, stack->frames[i], weight, fill->account, &ids);
+		all = *len + count <= FILL_FRAMES_MAX - FILL_RAW_MAX;
+		for (uint32_t n = all ? 0 : count - 1; n < count; n++)
+			fill->frames[(*len)++] = ids[n];
+	}
+	return err;
+}
+
 static int put_user(struct fill *fill, const struct tally_task *task,
 	const struct tally_stack *stack, uint64_t weight, uint32_t *len)
 {
 	uint32_t guess = guess_begin(fill->objects, fill->processes, task, stack);
-	int err = 0;
+	int err = put_half(fill, task, stack, 0, guess, weight, len);
 
 	fill->account->stacks_total += weight;
-	put_half(fill, task, stack, 0, guess, weight, len);
-	if (guess < stack->frames_len)
+	if (err == 0 && guess < stack->frames_len)
 		err = put_mark(fill, PROFILE_GUESSED, len);
+	if (err == 0)
+		err = put_half(fill, task, stack, guess, stack->frames_len, weight, len);
 	if (err < 0)
 		return err;
-	put_half(fill, task, stack, guess, stack->frames_len, weight, len);
 	if (stack->end == END_ROOT) {
 		if (guess < stack->frames_len)
 			fill->account->stacks_guessed += weight;
@@ -98,7 +107,7 @@ static int fill_sample(
 	if (c->kernel) {
 		const struct tally_stack *kernel = &fill->tally->stacks.data[c->kernel - 1];
 
-		put_half(fill, task, kernel, 0, kernel->frames_len, c->count, &len);
+		err = put_half(fill, task, kernel, 0, kernel->frames_len, c->count, &len);
 	}
 	if (err == 0 && c->user)
 		err = put_user(fill, task, &fill->tally->stacks.data[c->user - 1], c->count, &len);
@@ -171,7 +180,8 @@ static int want_half(struct fill *fill, const struct tally_task *task, struct ta
 	if (stack->anon)
 		processes_add(fill->processes, task->key.tgid, task->key.start_ns);
 	for (uint32_t i = 0; i < stack->frames_len && err == 0; i++)
-		err = naming_want(fill->naming, task, stack->frames[i]);
+		if (FRAME_KIND(stack->frames[i]) != FRAME_LEFT_OUT)
+			err = naming_want(fill->naming, task, stack->frames[i]);
 	return err;
 }
 

@@ -161,6 +161,7 @@ static int open_agent(struct record *r, struct why *why)
 			.user = o->user,
 			.kernel = o->kernel,
 			.memory_bytes = o->memory_bytes,
+			.tick_limit_ns = o->tick_limit_ns,
 		},
 		.demangle = !o->no_demangle,
 		.keep_tiers = o->keep_tiers,

@@ -56,6 +56,7 @@ static const struct option_row rows[] = {
 		"also keep code of JITs and tops of stacks in FILE" CHECK_ENDING
 		", for\ntools/truth" },
 	MEMORY_ROW,
+	TICK_LIMIT_ROW,
 	{ OPT_JIT, "jit", NULL,
 		"with -p: make .NET (8 and up) and JVMs (17 and up) write\nperf maps during the "
 		"capture" },
@@ -158,6 +159,16 @@ static int set_memory(struct record_options *o, const char *text, struct why *wh
 	return err;
 }
 
+static int set_tick_limit(struct record_options *o, const char *text, struct why *why)
+{
+	uint64_t us;
+	int err = options_number("--tick-limit", text, 0, SAMPLER_TICK_LIMIT_US_MAX, &us, why);
+
+	if (err == 0)
+		o->tick_limit_ns = us * 1000;
+	return err;
+}
+
 static int set_tiers(struct record_options *o, const char *text, struct why *why)
 {
 	o->keep_tiers = strcmp(text, "keep") == 0;
@@ -228,6 +239,8 @@ static int take_option(void *ctx, int id, const char *arg, struct why *why)
 		return set_tiers(o, arg, why);
 	case OPT_MEMORY:
 		return set_memory(o, arg, why);
+	case OPT_TICK_LIMIT:
+		return set_tick_limit(o, arg, why);
 	case 'f':
 		return set_format(o, arg, why);
 	case OPT_BY:

@@ -31,6 +31,7 @@ struct record_options {
 	const char *stats_path; /* NULL: none */
 	char *check_path;       /* output and CHECK_ENDING; NULL: nothing is kept for tools/truth */
 	uint64_t memory_bytes;  /* for BPF maps */
+	uint64_t tick_limit_ns; /* 0: the default */
 	bool user, kernel;
 	bool no_demangle, keep_tiers;
 	VEC(const char *) debug_dirs;

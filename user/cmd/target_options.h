@@ -13,6 +13,7 @@ enum target_option {
 	OPT_USER,
 	OPT_KERNEL,
 	OPT_MEMORY,
+	OPT_TICK_LIMIT,
 	OPT_OF_COMMAND, /* a command's own options begin here */
 };
 
@@ -34,4 +35,9 @@ enum target_option {
 
 #define MEMORY_ROW \
 	{ OPT_MEMORY, "memory", "MB", "kernel memory for maps and unwind tables; default 32" }
+
+#define TICK_LIMIT_ROW \
+	{ OPT_TICK_LIMIT, "tick-limit", "US", \
+		"microseconds that one tick may take; default 300, or a\n" \
+		"quarter of the period if that is less" }
 /* clang-format on */

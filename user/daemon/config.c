@@ -52,6 +52,8 @@ static const struct key keys[] = {
 		"all, or restrict sampling: container NAME, pod NAME, unit NAME, cgroup PATH" },
 	{ "sample", "memory", "32M", SIZE, OF(memory_bytes), (uint64_t)SAMPLER_MEMORY_MB_MIN << 20,
 		(uint64_t)SAMPLER_MEMORY_MB_MAX << 20, "kernel memory for maps and unwind tables" },
+	{ "sample", "tick_limit", "0", COUNT, OF(tick_limit_us), 0, SAMPLER_TICK_LIMIT_US_MAX,
+		"microseconds of one tick; 0: 300, or a quarter of the period if that is less" },
 	{ "sample", "cpu", "1%", SHARE, OF(cpu_permille), 1, 1000,
 		"of one core; above it the rate is halved" },
 	{ "store", "path", "/var/lib/stoker", PATH, OF(store), 0, 0,

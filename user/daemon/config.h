@@ -20,7 +20,8 @@ struct config {
 	uint64_t interval_ns;
 	char target[CONFIG_TEXT_MAX]; /* "all", or a cgroup or container as for target = */
 	uint64_t memory_bytes;
-	uint64_t cpu_permille; /* of one core: limit of the daemon's CPU time */
+	uint64_t tick_limit_us; /* 0: as in struct sampler_options */
+	uint64_t cpu_permille;  /* of one core: limit of the daemon's CPU time */
 	char store[CONFIG_TEXT_MAX];
 	uint64_t keep_ns;
 	uint64_t bytes_max;

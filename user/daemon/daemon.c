@@ -109,10 +109,12 @@ static void reload(struct daemon *d)
 			strcmp(config.store, d->config.store) != 0 ||
 			strcmp(config.target, d->config.target) != 0 ||
 			config.memory_bytes != d->config.memory_bytes ||
+			config.tick_limit_us != d->config.tick_limit_us ||
 			strcmp(config.listen, d->config.listen) != 0 ||
 			strcmp(config.token_file, d->config.token_file) != 0)
 			log_warn(d->log,
-				"%s: hz, target, memory, by, path and [http] need a restart",
+				"%s: hz, target, memory, tick_limit, by, path and [http] need a "
+				"restart",
 				d->config_path);
 		take_traps(d, &config);
 		d->config.interval_ns = config.interval_ns;
@@ -320,6 +322,7 @@ static int open_http(struct daemon *d, struct why *why)
 		.listen_given = config_says(&d->config, "http", "listen"),
 		.token_file = d->config.token_file,
 		.store = d->config.store,
+		.tick_limit_us = d->config.tick_limit_us,
 		.status = put_status,
 		.ctx = d,
 		.log = d->log };
@@ -444,6 +447,7 @@ static int open_agent(struct daemon *d, struct why *why)
 			.user = true,
 			.kernel = true,
 			.memory_bytes = d->config.memory_bytes,
+			.tick_limit_ns = d->config.tick_limit_us * 1000,
 		},
 		.demangle = true,
 		.spare = true,

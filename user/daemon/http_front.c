@@ -199,9 +199,10 @@ static int start_capture(
 {
 	static const char *const options[HTTP_TARGETS] = { "--all", "--container", "--pod",
 		"--unit", "--cgroup" };
-	char hz[16], seconds[16];
-	const char *words[] = { "-q", "-F", hz, "-d", seconds, "-f", http_formats[m->format].name,
-		options[m->target], m->target == HTTP_ALL ? NULL : m->text, NULL };
+	char hz[16], seconds[16], limit[24];
+	const char *words[] = { "-q", "-F", hz, "-d", seconds, "--tick-limit", limit, "-f",
+		http_formats[m->format].name, options[m->target],
+		m->target == HTTP_ALL ? NULL : m->text, NULL };
 	struct capture_order order = { .words = words,
 		.most_ns = m->seconds * NSEC_PER_SEC + CAPTURE_GRACE_NS };
 	_cleanup_fd_ int clocks_fd = -1;
@@ -210,6 +211,7 @@ static int start_capture(
 
 	snprintf(hz, sizeof(hz), "%u", m->hz);
 	snprintf(seconds, sizeof(seconds), "%u", m->seconds);
+	snprintf(limit, sizeof(limit), "%llu", (unsigned long long)f->options.tick_limit_us);
 	/* Without it, it is as well where it may open them itself. */
 	if (starter_invite(&f->starter, &clocks_fd) == 0)
 		order.clocks_fd = clocks_fd;

@@ -18,6 +18,7 @@ struct http_front_options {
 	bool listen_given;      /* and not the default */
 	const char *token_file; /* "": none */
 	const char *store;
+	uint64_t tick_limit_us; /* of captures; 0: the default */
 	/* Appends the daemon's status, as JSON. Called a few times a second at most. */
 	int (*status)(void *ctx, struct buf *out);
 	void *ctx;

@@ -23,6 +23,7 @@ enum profile_class {
 };
 
 #define PROFILE_TRUNCATED "[truncated]" /* the thread's outermost frame was not reached */
+#define PROFILE_LEFT_OUT "[frames left out]" /* more than are kept, of a stack that is whole */
 #define PROFILE_GUESSED "[guessed]"     /* nothing proves that this frame's callers are callers */
 
 struct profile_frame {

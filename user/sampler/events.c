@@ -15,10 +15,12 @@ static int on_stack(struct events *events, const struct event_stack *e, size_t s
 
 static int on_deferred(struct events *events, const struct event_deferred *e, size_t size)
 {
-	size_t head = offsetof(struct event_deferred, stack);
+	size_t head = offsetof(struct event_deferred, data);
 	int err;
 
-	if (size < head || size < head + e->stack_bytes || e->frames_len > STACK_USER_FRAMES_MAX)
+	if (size < head || e->frames_len > STACK_WALK_MAX ||
+		e->stack_bytes > DEFERRED_STACK_BYTES ||
+		size < head + deferred_frames_bytes(e) + e->stack_bytes)
 		return 0;
 	err = events->callbacks.deferred(events->ctx, e);
 	if (err < 0)

@@ -25,6 +25,7 @@
 #include "sampler/grace.h"
 #include "sampler/kernel_features.h"
 #include "sampler/map_memory.h"
+#include "sampler/tick_times.h"
 #include "sampler/tracepoints.h"
 #include "unwind/publish.h"
 
@@ -40,6 +41,9 @@
 #define RING_BYTES_A_CPU (512 * 1024)
 #define RING_BYTES_MAX (16 * 1024 * 1024)
 #define DRAIN_BATCH 1024
+#define TICK_LIMIT_NS 300000
+#define TICK_LIMIT_OF_PERIOD 4 /* one part of it */
+#define WALK_OF_TICK 8         /* all parts but one; the last is for copying and sending */
 
 struct sampler {
 	struct sample_bpf *skel;
@@ -52,6 +56,7 @@ struct sampler {
 	uint32_t cpus;
 	uint32_t slabs;
 	bool times;
+	uint64_t tick_limit_ns;
 	bool scan_tasks; /* the kernel has no iterator of mappings */
 	uint64_t drained_bytes;
 	struct count_key keys[DRAIN_BATCH];
@@ -123,6 +128,16 @@ static int size_maps(struct sampler *s, const struct sampler_options *o)
 	return err < 0 ? err : bpf_map__set_max_entries(s->skel->maps.row_slabs, s->slabs);
 }
 
+static void limit_ticks(struct sampler *s, uint32_t hz)
+{
+	uint64_t part = NSEC_PER_SEC / hz / TICK_LIMIT_OF_PERIOD, limit = s->tick_limit_ns;
+
+	if (limit == 0)
+		limit = part < TICK_LIMIT_NS ? part : TICK_LIMIT_NS;
+	__atomic_store_n(
+		&s->skel->data->walk_limit_ns, limit - limit / WALK_OF_TICK, __ATOMIC_RELAXED);
+}
+
 static int configure(struct sampler *s, const struct sampler_options *o)
 {
 	static const uint32_t filters[] = {
@@ -147,6 +162,7 @@ static int configure(struct sampler *s, const struct sampler_options *o)
 		s->skel->rodata->v1_hierarchies[i] = o->v1[i];
 	s->skel->bss->period_ns =
 		o->target == SAMPLER_CGROUP && !by_cgroup ? 0 : NSEC_PER_SEC / o->hz;
+	limit_ticks(s, o->hz);
 	s->skel->rodata->keep_tid = o->by_tid;
 	s->skel->rodata->keep_cpu = o->by_cpu;
 	s->skel->rodata->keep_times = o->times;
@@ -278,6 +294,7 @@ int sampler_open(const struct sampler_options *options, const struct sampler_eve
 	s->events.ctx = ctx;
 	s->events.tally = tally;
 	s->times = options->times;
+	s->tick_limit_ns = options->tick_limit_ns;
 	err = cpus_count(&s->cpus, why);
 	if (err == 0)
 		err = load(s, options, why);
@@ -363,6 +380,7 @@ int sampler_start(struct sampler *s, struct why *why)
 
 int sampler_set_hz(struct sampler *s, uint32_t hz)
 {
+	limit_ticks(s, hz);
 	return clocks_set_hz(&s->clocks, hz);
 }
 
@@ -495,6 +513,8 @@ static void read_ticks(struct sampler *s, struct tick_stats *sum)
 		sum->bytes_out += one.bytes_out;
 		for (size_t i = 0; i < ARRAY_SIZE(one.lost); i++)
 			sum->lost[i] += one.lost[i];
+		for (size_t i = 0; i < TICK_PARTS; i++)
+			tick_times_add(&sum->times[i], &one.times[i]);
 	}
 }
 
@@ -546,6 +566,10 @@ void sampler_stats(struct sampler *s, struct sampler_stats *out)
 	count_ticks(s, out, &time, &ticks);
 	for (size_t i = 0; i < EVENT_KINDS_MAX; i++)
 		out->events_lost[i] = s->skel->bss->events_lost[i] + s->events.dropped[i];
+	for (size_t i = 0; i < TICK_PARTS; i++) {
+		out->times[i].longest_ns = ticks.times[i].longest_ns;
+		out->times[i].p999_ns = tick_times_permille(&ticks.times[i], 999);
+	}
 	memcpy(out->targets_lost, s->skel->bss->targets_lost, sizeof(out->targets_lost));
 	out->cpus = time.cpus;
 	out->running_s = (double)time.wall_ns / (double)NSEC_PER_SEC;

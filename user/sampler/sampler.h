@@ -14,6 +14,7 @@
 #include "base/cpu_clock.h"
 #include "base/err.h"
 #include "sampler/events.h"
+#include "sampler/tick_times.h"
 
 #define SAMPLER_OBJECTS_MAX 8192 /* limit of mapped files in BPF */
 
@@ -30,10 +31,12 @@ struct publish;
 /* Limits of sampler_options.memory_bytes: with less there is no room beside the fixed maps. */
 #define SAMPLER_MEMORY_MB_MIN 16
 #define SAMPLER_MEMORY_MB_MAX 4096
+#define SAMPLER_TICK_LIMIT_US_MAX 1000000 /* of tick_limit_ns */
 
 struct sampler_options {
 	uint32_t hz;
-	uint32_t hz_max; /* limit for sampler_set_hz; 0: hz */
+	uint32_t hz_max;        /* limit for sampler_set_hz; 0: hz */
+	uint64_t tick_limit_ns; /* 0: 300 us, or a quarter of the period if that is less */
 	enum sampler_target target;
 	const uint32_t *ids; /* of the targets */
 	size_t ids_len;
@@ -71,6 +74,7 @@ struct sampler_stats {
 	uint64_t memory_bytes; /* of all maps */
 	uint32_t cpus;         /* number with an event now */
 	double running_s;      /* from start to stop */
+	struct tick_time times[TICK_PARTS];
 };
 
 struct sampler;

@@ -19,6 +19,9 @@ struct scratch {
 	u32 landing;
 	u64 how;
 	u64 user_below_leaf;
+	u64 root[STACK_ROOT_FRAMES];
+	u64 left_how;
+	u32 walked, late, unruled;
 	u32 end;
 	struct {
 		u64 start, file_offset;
@@ -52,6 +55,13 @@ static u64 walk_of(const struct scratch *s)
 static void walk_unprobe(struct scratch *s)
 {
 	(void)s;
+}
+
+/* Bounded by reads and frames instead. */
+static bool walk_late(const struct scratch *s)
+{
+	(void)s;
+	return false;
 }
 
 static u64 start_stack_of(const struct scratch *s)
@@ -93,7 +103,7 @@ static int walk_read(u64 walk, void *dst, u32 size, u64 addr)
 
 	if (addr >= deferred->sp && addr - deferred->sp <= deferred->stack_bytes &&
 		size <= deferred->stack_bytes - (addr - deferred->sp)) {
-		memcpy(dst, deferred->stack + (addr - deferred->sp), size);
+		memcpy(dst, deferred_stack(deferred) + (addr - deferred->sp), size);
 		return 0;
 	}
 	if (s->reads >= WALK_READS_MAX)
@@ -159,6 +169,24 @@ void walk_published(struct publish *publish, struct walk_world *out)
 	out->rule = published_rule;
 }
 
+void walk_copy_frames(const struct event_deferred *deferred, struct walk_stack *out)
+{
+	out->anon = deferred->anon;
+	out->frames_len =
+		deferred->frames_len < STACK_LEAF_FRAMES ? deferred->frames_len : STACK_LEAF_FRAMES;
+	memcpy(out->frames, deferred->data, out->frames_len * sizeof(*out->frames));
+}
+
+/* The frame where BPF stopped. */
+static u64 last_frame(const struct event_deferred *deferred)
+{
+	u32 at = deferred->frames_len - 1U;
+
+	return deferred_frames(deferred)[at < STACK_LEAF_FRAMES
+			? at
+			: STACK_LEAF_FRAMES + at % STACK_ROOT_FRAMES];
+}
+
 uint32_t walk_deferred(const struct walk_world *world, const struct event_deferred *deferred,
 	const struct scan_mapping *mappings, size_t mappings_len, struct walk_stack *out)
 {
@@ -172,16 +200,19 @@ uint32_t walk_deferred(const struct walk_world *world, const struct event_deferr
 		.mappings = mappings,
 		.mappings_len = mappings_len,
 		.user.frames = (u64 *)out->frames,
+		.left_how = (u64)deferred->left_how << FRAME_HOW_SHIFT,
 	};
 
 	_Static_assert(sizeof(s.regs.gpr) == sizeof(deferred->gpr), "the same registers");
 	memcpy(s.regs.gpr, deferred->gpr, sizeof(s.regs.gpr));
 	s.window.memory = &s;
 	/* The frame where BPF stopped is the last of those it walked: it is walked again. */
-	memcpy(out->frames, deferred->frames, sizeof(deferred->frames));
+	walk_copy_frames(deferred, out);
+	if (deferred->frames_len > STACK_LEAF_FRAMES)
+		memcpy(s.root, deferred_frames(deferred) + STACK_LEAF_FRAMES, sizeof(s.root));
 	s.user.head.frames_len = deferred->frames_len > 0 ? deferred->frames_len - 1U : 0;
 	if (deferred->frames_len > 0)
-		s.how = deferred->frames[deferred->frames_len - 1] & FRAME_HOW_MASK;
+		s.how = last_frame(deferred) & FRAME_HOW_MASK;
 	s.user.head.anon = deferred->anon;
 	walk_frames(&s);
 	out->frames_len = s.user.head.frames_len;

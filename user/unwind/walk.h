@@ -36,6 +36,8 @@ struct walk_stack {
 	uint32_t object; /* of the last frame; 0: none */
 };
 
+/* The frames that BPF walked and keeps. */
+void walk_copy_frames(const struct event_deferred *deferred, struct walk_stack *out);
 /* Continues where `deferred` stopped. mappings: the process's code, sorted by start. Returns the
  * enum stack_end of the walk; END_NO_TABLE: a table is still missing, try again later. */
 uint32_t walk_deferred(const struct walk_world *world, const struct event_deferred *deferred,

@@ -64,6 +64,26 @@ enum lane_cause { WORKER_LOSSES(WORKER_LOSS_ID) LANE_CAUSES };
 		"periods.")                                                                        \
 	X("ticks.lost", LOST, sampler.lost, "stoker_ticks_lost_total", NULL,                       \
 		"Ticks that became neither a sample nor idle time.")                               \
+	X("tick_time.whole.longest_us", US, sampler.times[TICK_WHOLE].longest_ns,                  \
+		"stoker_tick_longest_seconds{part=\"whole\"}", NULL,                               \
+		"Longest time that a sample's tick took, with the time in which the hypervisor "   \
+		"took its CPU (ticks.stolen).")                                                    \
+	X("tick_time.kernel.longest_us", US, sampler.times[TICK_KERNEL].longest_ns,                \
+		"stoker_tick_longest_seconds{part=\"kernel\"}", NULL,                              \
+		"The same up to the end of its kernel half.")                                      \
+	X("tick_time.user.longest_us", US, sampler.times[TICK_USER].longest_ns,                    \
+		"stoker_tick_longest_seconds{part=\"user\"}", NULL,                                \
+		"The same after that: the user half, copies and sending.")                         \
+	X("tick_time.whole.p999_us", US, sampler.times[TICK_WHOLE].p999_ns,                        \
+		"stoker_tick_p999_seconds{part=\"whole\"}", NULL,                                  \
+		"Time within which 99.9 % of the samples' ticks ended, rounded up by 12.5 % at "   \
+		"most.")                                                                           \
+	X("tick_time.kernel.p999_us", US, sampler.times[TICK_KERNEL].p999_ns,                      \
+		"stoker_tick_p999_seconds{part=\"kernel\"}", NULL,                                 \
+		"The same up to the end of their kernel half.")                                    \
+	X("tick_time.user.p999_us", US, sampler.times[TICK_USER].p999_ns,                          \
+		"stoker_tick_p999_seconds{part=\"user\"}", NULL,                                   \
+		"The same after that: the user half, copies and sending.")                         \
 	X("events.lost", EVENTS, sampler.events_lost, "stoker_events_lost_total",                  \
 		"events   %llu lost: the ring buffer was full, or memory was short",               \
 		"Events that were lost: the ring buffer was full, or memory was short.")           \

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_tick_times.c - slots of time and percentiles. */
+#include "unit.h"
+
+#include <string.h>
+
+#include "base/own.h"
+#include "sampler/tick_times.h"
+
+static void a_slot_begins_where_the_last_one_ends(void **state)
+{
+	(void)state;
+	assert_int_equal(tick_slot(0), 0);
+	for (uint32_t slot = 0; slot < TICK_SLOTS - 1; slot++) {
+		uint64_t end = tick_slot_end(slot);
+
+		assert_int_equal(tick_slot(end - 1), slot);
+		assert_int_equal(tick_slot(end), slot + 1);
+		if (slot >= 8)
+			assert_true((end - tick_slot_end(slot - 1)) * 8 <= tick_slot_end(slot - 1));
+	}
+	assert_int_equal(tick_slot(UINT64_MAX), TICK_SLOTS - 1);
+}
+
+static void put(struct tick_times *times, uint64_t ns, uint64_t ticks)
+{
+	times->slots[tick_slot(ns)] += ticks;
+	if (ns > times->longest_ns)
+		times->longest_ns = ns;
+}
+
+static void a_percentile_is_above_that_share_by_a_slot_at_most(void **state)
+{
+	static const struct {
+		uint64_t fast, slow, fast_ns, slow_ns, least_ns, most_ns;
+	} rows[] = {
+		{ 1, 0, 5000, 0, 5000, 5000 },
+		{ 999, 1, 5000, 300000, 5000, 5625 },
+		{ 998, 2, 5000, 300000, 300000, 300000 },
+		{ 1998, 2, 5000, 300000, 5000, 5625 },
+		{ 1997, 3, 5000, 300000, 300000, 300000 },
+		{ 10, 1, 5000, 300000, 300000, 300000 },
+		{ 1000000, 1000000, 100, 200, 200, 200 },
+		{ 1, 1, 5000, 1000000000, 1000000000, 1000000000 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct tick_times times = { 0 };
+		uint64_t ns;
+
+		put(&times, rows[i].fast_ns, rows[i].fast);
+		if (rows[i].slow > 0)
+			put(&times, rows[i].slow_ns, rows[i].slow);
+		ns = tick_times_permille(&times, 999);
+		if (ns < rows[i].least_ns || ns > rows[i].most_ns)
+			fail_msg("row %zu: %llu ns", i, (unsigned long long)ns);
+	}
+}
+
+static void cpus_are_added_up(void **state)
+{
+	struct tick_times sum = { 0 }, one = { 0 };
+
+	(void)state;
+	assert_int_equal(tick_times_permille(&sum, 999), 0);
+	put(&sum, 1000, 3);
+	put(&one, 2000, 4);
+	tick_times_add(&sum, &one);
+	assert_int_equal(sum.longest_ns, 2000);
+	assert_int_equal(sum.slots[tick_slot(1000)], 3);
+	assert_int_equal(sum.slots[tick_slot(2000)], 4);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_slot_begins_where_the_last_one_ends),
+		cmocka_unit_test(a_percentile_is_above_that_share_by_a_slot_at_most),
+		cmocka_unit_test(cpus_are_added_up),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
