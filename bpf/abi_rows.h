@@ -67,6 +67,7 @@ enum cfa_kind {
 	CFA_UNSUPPORTED = 5, /* the CFI rule does not fit this format */
 	CFA_SWITCH = 6,      /* CFA_REG with a CFA on another stack */
 	CFA_GOROUTINE = 7,   /* from the Go runtime's record of the stack it left: see below */
+	CFA_CGO = 8,         /* from what Go noted where it called C: see below */
 	CFA_KINDS
 };
 
@@ -95,11 +96,13 @@ enum fp_kind {
  * (__builtin_eh_return, as in libgcc's unwinder): before the return, a callee overwrites their
  * frame pointer with the target's.
  *
- * CFA_GOROUTINE, x86-64: the word cfa_off bytes from the thread's base (fs) is g, the word GO_G_M
- * bytes into g is m, and the word cfa_add bytes into m is the goroutine that was left. If that is
- * 0, the thread has left it for good. The word GO_G_SP bytes into the goroutine plus cfa_reg is the
- * CFA. The return address is below the CFA. If cfa_reg is 0, the return address is the word after
- * GO_G_SP: a stack that is being copied has nothing below its CFA. */
+ * CFA_GOROUTINE, x86-64: g is cfa_off bytes from the thread's base (fs), m is GO_G_M bytes into g,
+ * the goroutine that was left is cfa_add bytes into m; 0: for good. Its word at GO_G_SP plus
+ * cfa_reg is the CFA, the word at fp_off the frame pointer (0: unavailable). The return address is
+ * below the CFA; if cfa_reg is 0, after GO_G_SP, as below a stack that is copied is nothing.
+ * CFA_CGO, x86-64: cfa_off bytes from sp is g, cfa_add bytes from sp the depth in its stack. The
+ * CFA is the end of that, less the depth, plus cfa_reg. C may call Go, which may move the stack. */
+#define GO_G_STACK_HI 8
 #define GO_G_M 48
 #define GO_G_SP 56
 

@@ -99,7 +99,13 @@ static __always_inline u32 walk_step(struct scratch *s, u64 offset)
 		end = walk_step_without_rule(walk_of(s), covered);
 	}
 	if (end == END_UNSUPPORTED && rule && rule->cfa == CFA_GOROUTINE)
-		return walk_step_goroutine(walk_of(s), rule->cfa_off, rule->cfa_add, rule->cfa_reg);
+		return walk_step_goroutine(
+			walk_of(s), rule->cfa_off, rule->cfa_add, rule->cfa_reg, rule->fp_off);
+	if (end == END_UNSUPPORTED && rule && rule->cfa == CFA_CGO)
+		return walk_step_cgo(walk_of(s), rule->cfa_off, rule->cfa_add, rule->cfa_reg);
+	if (end == END_CFA && rule && rule->cfa == CFA_REG && rule->cfa_reg == ARCH_DWARF_FP &&
+		rule->ra == RA_AT_CFA && rule->fp == FP_AT_CFA)
+		return walk_step_left_stack(walk_of(s), rule->cfa_off, rule->ra_off, rule->fp_off);
 	return end == END_REGISTER ? walk_step_lazy(walk_of(s)) : end;
 }
 
@@ -141,6 +147,7 @@ WALK_GLOBAL int walk_frame(u64 walk)
 	split(SPLIT_HASH);
 	if (end == END_NONE) {
 		offset = (pc - s->at.start + s->at.file_offset) & FRAME_OFFSET_MASK;
+		s->stepped.how = s->how;
 		push_place(s, pc, offset);
 		s->stepped.callee = s->stepped.pc;
 		s->stepped.pc = s->regs.pc;
@@ -148,9 +155,10 @@ WALK_GLOBAL int walk_frame(u64 walk)
 		s->stepped.fp = s->regs.fp;
 		end = s->late ? END_TIME : walk_step(s, offset);
 	}
-	if (end == END_NO_MAPPING || end == END_NOT_CODE || end == END_STACK_READ || end == END_CFA)
+	if (end == END_NO_MAPPING || end == END_NOT_CODE || end == END_STACK_READ ||
+		end == END_CFA || end == END_ZERO)
 		end = walk_landing(walk, end);
-	s->end = end;
+	s->end = end == END_ZERO ? END_ROOT : end;
 	return end != END_NONE;
 }
 

@@ -56,8 +56,20 @@ static __always_inline u32 walk_landing(u64 walk, u32 end)
 	return end;
 }
 
-static __always_inline u32 walk_step_goroutine(u64 walk, s32 g, s32 curg, u32 add)
+static __always_inline u32 walk_step_goroutine(u64 walk, s32 g, s32 curg, u32 add, u32 bp)
 {
-	(void)walk, (void)g, (void)curg, (void)add;
+	(void)walk, (void)g, (void)curg, (void)add, (void)bp;
 	return END_UNSUPPORTED;
+}
+
+static __always_inline u32 walk_step_cgo(u64 walk, s32 g, s32 depth, u32 room)
+{
+	(void)walk, (void)g, (void)depth, (void)room;
+	return END_UNSUPPORTED;
+}
+
+static __always_inline u32 walk_step_left_stack(u64 walk, s32 cfa, s32 ra, s32 fp)
+{
+	(void)walk, (void)cfa, (void)ra, (void)fp;
+	return END_CFA;
 }

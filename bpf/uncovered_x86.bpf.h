@@ -101,7 +101,8 @@ WALK_GLOBAL bool frameless_leaf_step(u64 walk)
 	return true;
 }
 
-/* Kinds of code at a return address. CALLER_RETURNS_SIGNAL: `mov $15,%rax; syscall` (rt_sigreturn),
+/* Kinds of code at a return address; the first is known where it was interrupted, too.
+ * CALLER_RETURNS_SIGNAL: `mov $15,%rax; syscall` (rt_sigreturn),
  * as C libraries and Go write it. CALLER_ENDS_THREAD, which nobody has called: `mov %eax,%edi;
  * xor %eax,%eax; mov $60,%al; syscall`, as in musl's __clone. CALLER_HALTS: `hlt`. */
 #define CALLER_OTHER 0
@@ -109,15 +110,33 @@ WALK_GLOBAL bool frameless_leaf_step(u64 walk)
 #define CALLER_ENDS_THREAD 2
 #define CALLER_HALTS 3
 
+#define SIGRETURN_CODE 0x0f0000000fc0c748ULL
+#define SIGRETURN_NUMBER 15
+#define SIGRETURN_SYSCALL 7        /* offset of its second instruction */
+#define SYSCALL_ENTERED (u64)(-38) /* the kernel puts -ENOSYS in place of the number */
+
+/* Where that code begins, if it was interrupted: at its first instruction, its second, or after
+ * it, in the kernel. */
+static __always_inline u64 sigreturn_start(const struct unwind_regs *regs)
+{
+	if (regs->gpr[0] == SIGRETURN_NUMBER)
+		return regs->pc - SIGRETURN_SYSCALL;
+	return regs->gpr[0] == SYSCALL_ENTERED ? regs->pc - SIGRETURN_SYSCALL - 2 : regs->pc;
+}
+
 WALK_GLOBAL u32 caller_kind(u64 walk)
 {
 	struct scratch *s = scratch_of(walk);
 	u64 code;
 
-	if (!s || s->regs.exact || walk_read(walk, &code, sizeof(code), s->regs.pc))
+	if (!s || (s->regs.exact && s->at.kind != FRAME_FILE) ||
+		walk_read(walk, &code, sizeof(code),
+			s->regs.exact ? sigreturn_start(&s->regs) : s->regs.pc))
 		return CALLER_OTHER;
-	if (code == 0x0f0000000fc0c748ULL)
+	if (code == SIGRETURN_CODE)
 		return CALLER_RETURNS_SIGNAL;
+	if (s->regs.exact)
+		return CALLER_OTHER;
 	if (code == 0x050f3cb0c031c789ULL)
 		return CALLER_ENDS_THREAD;
 	return (code & 0xff) == 0xf4 ? CALLER_HALTS : CALLER_OTHER;
@@ -258,6 +277,14 @@ WALK_GLOBAL u32 chain_step(u64 walk)
 	return END_NONE;
 }
 
+/* Is this the top of a stack that a program made for a fiber or coroutine? No call pushed this
+ * return address, but a rule leads to it: assembly wrote it for the function that runs first. */
+static __always_inline bool is_fiber_entry(struct scratch *s)
+{
+	return !s->regs.exact && s->stepped.how == 0 &&
+		call_before(walk_of(s), s->regs.pc) == NO_CALL;
+}
+
 /* covered: other code of this file has a table. */
 WALK_GLOBAL u32 walk_step_without_rule(u64 walk, u32 covered)
 {
@@ -275,6 +302,8 @@ WALK_GLOBAL u32 walk_step_without_rule(u64 walk, u32 covered)
 		return END_ROOT;
 	if (frameless_leaf_step(walk))
 		return END_NONE;
+	if (covered && is_fiber_entry(s))
+		return END_ROOT;
 	if (covered && !has_frame(s) && !chain_continues(walk) && search_step(s))
 		return END_NONE;
 	return chain_step(walk);
@@ -396,10 +425,10 @@ WALK_GLOBAL u32 walk_landing(u64 walk, u32 end)
 }
 
 /* From the stack of a Go thread to the goroutine that it serves: CFA_GOROUTINE. */
-WALK_GLOBAL u32 walk_step_goroutine(u64 walk, s32 g, s32 curg, u32 add)
+WALK_GLOBAL u32 walk_step_goroutine(u64 walk, s32 g, s32 curg, u32 add, u32 bp)
 {
 	struct scratch *s = scratch_of(walk);
-	u64 at, sp, pc;
+	u64 at, sp, pc, fp = UNWIND_FP_LOST;
 
 	if (!s || walk_read(walk, &at, sizeof(at), thread_base_of(s) + (s64)g) ||
 		walk_read(walk, &at, sizeof(at), at + GO_G_M) ||
@@ -407,12 +436,76 @@ WALK_GLOBAL u32 walk_step_goroutine(u64 walk, s32 g, s32 curg, u32 add)
 		return END_STACK_READ;
 	if (at == 0)
 		return END_ROOT;
+	if (bp && walk_read(walk, &fp, sizeof(fp), at + bp))
+		return END_STACK_READ;
 	at += GO_G_SP;
 	if (walk_read(walk, &sp, sizeof(sp), at) ||
 		walk_read(walk, &pc, sizeof(pc), add ? sp + add - 8 : at + 8))
 		return END_STACK_READ;
 	s->regs.pc = pc;
 	s->regs.sp = sp + add;
+	s->regs.fp = fp;
+	s->regs.exact = 0;
+	return END_NONE;
+}
+
+/* From C code to the goroutine that called it: CFA_CGO. Where asmcgocall has a frame, the frame
+ * pointer lies in it. */
+WALK_GLOBAL u32 walk_step_cgo(u64 walk, s32 g, s32 depth, u32 room)
+{
+	struct scratch *s = scratch_of(walk);
+	u64 cfa, low, frame[2];
+
+	if (!s || walk_read(walk, &low, sizeof(low), s->regs.sp + (s64)depth) ||
+		walk_read(walk, &cfa, sizeof(cfa), s->regs.sp + (s64)g) ||
+		walk_read(walk, &cfa, sizeof(cfa), cfa + GO_G_STACK_HI))
+		return END_STACK_READ;
+	cfa += room - low;
+	if (walk_read(walk, frame, sizeof(frame), cfa - sizeof(frame)))
+		return END_STACK_READ;
+	s->regs.pc = frame[1];
+	s->regs.sp = cfa;
+	if (room > sizeof(frame[1]))
+		s->regs.fp = frame[0];
+	s->regs.exact = 0;
+	return END_NONE;
+}
+
+/* Is this `mov %reg,%rsp` (Intel SDM vol. 2, MOV), and the register not %rbp or %rsp? */
+static __always_inline bool loads_sp(const u8 *code)
+{
+	return (code[0] & 0xfb) == 0x48 && code[1] == 0x89 && (code[2] & 0xc7) == 0xc4 &&
+		(code[0] != 0x48 || (code[2] != 0xe4 && code[2] != 0xec));
+}
+
+#define LEFT_STACK_BYTES 128
+
+/* The CFA, relative to the frame pointer, is below sp. Has the function left its caller's stack? It
+ * loaded the stack pointer shortly before pc then: GCC's split stacks, and code that calls a
+ * function on another stack. */
+WALK_GLOBAL u32 walk_step_left_stack(u64 walk, s32 cfa, s32 ra, s32 fp)
+{
+	struct scratch *s = scratch_of(walk);
+	u64 at, caller, callers_fp;
+	const u8 *code;
+	bool loads = false;
+
+	if (!s)
+		return END_CFA;
+	at = s->regs.fp + (s64)cfa;
+	s->window.base = 0;
+	if (at >= s->regs.sp ||
+		walk_read(walk, s->window.words, LEFT_STACK_BYTES, s->regs.pc - LEFT_STACK_BYTES))
+		return END_CFA;
+	code = (const u8 *)s->window.words;
+	for (u32 i = 0; i <= LEFT_STACK_BYTES - 3; i++)
+		loads |= loads_sp(code + i);
+	if (!loads || walk_read(walk, &caller, sizeof(caller), at + (s64)ra) ||
+		walk_read(walk, &callers_fp, sizeof(callers_fp), at + (s64)fp))
+		return END_CFA;
+	s->regs.pc = caller;
+	s->regs.sp = at;
+	s->regs.fp = callers_fp;
 	s->regs.exact = 0;
 	return END_NONE;
 }

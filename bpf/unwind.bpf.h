@@ -10,6 +10,10 @@
 
 #define UNWIND_GPRS_MAX 32
 
+/* The return address is zero, the frame pointer is not: the walk ends, and frame.bpf.h decides
+ * whether at the root. */
+#define END_ZERO STACK_ENDS_LEN
+
 struct unwind_regs {
 	u64 pc;
 	u64 sp;
@@ -22,6 +26,7 @@ struct unwind_regs {
 struct unwind_place {
 	u64 pc, sp, fp;
 	u64 callee; /* pc of the frame below */
+	u64 how;    /* FRAME_BY_*, how pc was reached */
 };
 
 #if defined(__TARGET_ARCH_arm64) || defined(__aarch64__)
@@ -236,10 +241,11 @@ static __always_inline u32 unwind_rule_step(
 	if (end)
 		return end;
 	ra = arch_code_address(ra);
-	/* The outermost frame has neither caller nor caller's frame (psABI §3.4.1). A single zero
-	 * may come from a wrong rule. */
+	/* The outermost frame has neither caller nor caller's frame (psABI §3.4.1); that of a fiber
+	 * may have any frame pointer. The rule where code was interrupted may be wrong by an
+	 * instruction, so a zero alone proves nothing there. */
 	if (ra == 0)
-		return fp == 0 ? END_ROOT : END_NO_MAPPING;
+		return fp == 0 ? END_ROOT : regs->exact ? END_NO_MAPPING : END_ZERO;
 	regs->pc = ra;
 	regs->sp = cfa;
 	regs->fp = fp;

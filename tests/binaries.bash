@@ -23,6 +23,7 @@ first_of() {
 go=$(first_of /usr/lib/go-1.19/bin/go /usr/lib/go-1.18/bin/go /usr/lib/go-1.21/bin/go /usr/lib/go/bin/go)
 jdk=$(first_of /usr/lib/jvm/java-{17,21}-openjdk-"$(dpkg --print-architecture 2>/dev/null)")/bin
 java=$jdk/java javac=$jdk/javac jcmd=$jdk/jcmd
+gccgo=$(first_of /usr/bin/gccgo-12 /usr/bin/gccgo-14 /usr/bin/gccgo)
 rustc=/usr/bin/rustc
 node=/usr/bin/node npm=/usr/bin/npm
 python=/usr/bin/python3

@@ -4,13 +4,16 @@
  * until the return that takes it, or until the stack pointer has passed it. Whatever leaves entries
  * behind in another way than by return (longjmp, exceptions, contexts, signals), or goes where a
  * register says, is counted as a jump, so that the caller can tell when control was in flight. A
- * stack is known by its mapping: targets keep theirs apart by guard pages. */
+ * stack is known by its mapping: targets keep theirs apart by guard pages. Goroutines are known by
+ * Go's records. */
 #include "shadow.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+
+#include "goroutine.h"
 
 static struct shadow_stack *stack_of(const struct shadow *s)
 {
@@ -56,26 +59,45 @@ static void drop_passed(struct shadow *s, uint64_t sp)
 	}
 }
 
-static void find_region(struct shadow *s, struct space *space, uint64_t sp)
+/* The key of the list of what runs there. */
+static uint64_t find_region(struct shadow *s, struct space *space, uint64_t sp)
 {
 	const struct mapping *m = space_find(space, sp);
+	struct goroutine goroutine;
 
+	if (s->thread_base && goroutine_find(space, s->thread_base, sp, &goroutine)) {
+		s->low = goroutine.low;
+		s->high = goroutine.high;
+		return goroutine.g;
+	}
 	if (!m) {
 		fprintf(stderr, "step: the stack pointer %#lx is in no mapping\n", (long)sp);
 		exit(2);
 	}
 	s->low = m->start;
 	s->high = m->end;
+	return m->end;
 }
 
-static void add_stack(struct shadow *s)
+static void add_stack(struct shadow *s, uint64_t home)
 {
 	struct shadow_stack *stack = vec_add(&s->stacks);
 
 	if (!stack)
 		abort();
-	stack->home = s->high;
+	stack->home = home;
+	stack->low = s->low;
+	stack->high = s->high;
 	s->now = s->stacks.len - 1;
+}
+
+static void go_to_list(struct shadow *s, uint64_t home)
+{
+	for (s->now = 0; s->now < s->stacks.len; s->now++) {
+		if (stack_of(s)->home == home)
+			return;
+	}
+	add_stack(s, home);
 }
 
 static bool reaches_here(const struct shadow *s)
@@ -105,11 +127,37 @@ static void change_stack(struct shadow *s, struct space *space, uint64_t sp)
 			pop(s);
 		return;
 	}
-	for (s->now = 0; s->now < s->stacks.len; s->now++) {
-		if (stack_of(s)->home == s->high)
-			return;
+	go_to_list(s, s->high);
+}
+
+/* The same in a Go thread. A goroutine that is resumed may have been moved meanwhile. */
+static void change_goroutine(struct shadow *s, struct space *space, const struct shadow_step *step)
+{
+	uint64_t home = find_region(s, space, step->next_sp);
+	struct shadow_stack *stack;
+	struct shadow_entry *top;
+
+	s->jumps++;
+	s->in_register = false;
+	switch (goroutine_change_at(space, step->pc)) {
+	case GOROUTINE_NESTS:
+		return;
+	case GOROUTINE_LEAVES:
+		go_to_list(s, home);
+		stack_of(s)->entries.len = 0;
+		return;
+	case GOROUTINE_RESUMES:
+		go_to_list(s, home);
 	}
-	add_stack(s);
+	stack = stack_of(s);
+	vec_each (&stack->entries, entry) {
+		if (entry->slot >= stack->low && entry->slot < stack->high)
+			entry->slot += s->high - stack->high;
+	}
+	stack->low = s->low;
+	stack->high = s->high;
+	while ((top = top_of(s)) && !here(s, top->slot))
+		pop(s);
 }
 
 static uint64_t word_at(const struct space *space, uint64_t addr)
@@ -176,7 +224,9 @@ void shadow_step(struct shadow *s, struct space *space, const struct shadow_step
 		return;
 	}
 	s->jumps += step->class == INSN_JUMP;
-	if (!here(s, step->next_sp))
+	if (!here(s, step->next_sp) && s->thread_base)
+		change_goroutine(s, space, step);
+	else if (!here(s, step->next_sp))
 		change_stack(s, space, step->next_sp);
 	if (step->class == INSN_RET) {
 		step_return(s, space, step);
@@ -215,11 +265,11 @@ void shadow_chain(const struct shadow *s, uint64_t pc, struct chain *out)
 
 void shadow_start(struct shadow *s, struct space *space, uint64_t sp, const struct chain *as)
 {
-	uint64_t slots[STACK_USER_FRAMES_MAX];
+	uint64_t slots[STACK_USER_FRAMES_MAX], thread_base = s->thread_base;
 
 	shadow_done(s);
-	find_region(s, space, sp);
-	add_stack(s);
+	s->thread_base = thread_base;
+	add_stack(s, find_region(s, space, sp));
 	for (size_t i = 1; as && i < as->len; i++, sp += 8) {
 		while (here(s, sp) && word_at(space, sp) != as->at[i] + 1)
 			sp += 8;

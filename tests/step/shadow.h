@@ -19,14 +19,16 @@ struct shadow_entry {
 };
 
 struct shadow_stack {
-	uint64_t home; /* end of the mapping that it is in */
+	uint64_t home;      /* end of the mapping that it is in; of a goroutine, its g */
+	uint64_t low, high; /* of a goroutine, which may be moved */
 	VEC(struct shadow_entry) entries;
 };
 
 struct shadow {
 	VEC(struct shadow_stack) stacks;
 	size_t now;
-	uint64_t low, high; /* the mapping that sp is in */
+	uint64_t low, high;   /* the mapping that sp is in; of a Go thread, the goroutine's stack */
+	uint64_t thread_base; /* of a Go thread; else 0 */
 	uint64_t jumps;     /* times that control may have gone elsewhere than by call and return */
 	bool in_register;   /* the innermost return address was popped and is not used yet */
 };

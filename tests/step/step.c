@@ -2,12 +2,13 @@
 /* tests/step/step.c - runs a program one instruction at a time and walks its stack at each, with
  * the kernel side's own code, and holds what comes out against the calls that were seen to happen.
  *     step [--from FUNCTION] [--exceptions FILE] [--max N] [--name NAME] [--signal N] [--slot N]
- *         [--record FILE --in FUNCTION [--skip N]] -- PROGRAM [ARGUMENT...]
+ *         [--go] [--record FILE --in FUNCTION [--skip N]] -- PROGRAM [ARGUMENT...]
  * Steps from the first instruction of the dynamic linker on, or from FUNCTION; threads and children
- * too; --signal sends a SIGALRM every N instructions. Each walk must end at the root and be the
- * true chain; or the chain after a jump (longjmp, exceptions, contexts) that is made within
- * IN_FLIGHT_STEPS. --record writes one walk as a fixture (record.h). Exit 1: some were neither, and
- * in no function that is excepted; 2: could not be run; 3: the program failed. */
+ * too; --signal sends a SIGALRM every N instructions; --go steps the first thread only, on the
+ * stacks of its goroutine and its own. Each walk must end at the root and be the true chain; or the
+ * chain after a jump (longjmp, exceptions, contexts) that is made within IN_FLIGHT_STEPS. --record
+ * writes one walk as a fixture (record.h). Exit 1: some were neither, and in no function that is
+ * excepted; 2: could not be run; 3: the program failed. */
 #include <errno.h>
 #include <getopt.h>
 #include <sched.h>
@@ -22,6 +23,7 @@
 #include "base/hash.h"
 #include "base/own.h"
 #include "bpf/reasons.h"
+#include "goroutine.h"
 #include "insn.h"
 #include "shadow.h"
 #include "space.h"
@@ -60,6 +62,7 @@ struct stepper {
 	uint64_t generation; /* of mappings */
 	uint64_t steps_max, signal_every;
 	const char *from, *name;
+	bool go;
 	struct record record;
 	uint64_t breakpoint;
 	uint8_t under_breakpoint;
@@ -136,6 +139,14 @@ static bool is_true(const struct chain *seen, const struct chain *want)
 		memcmp(seen->at, want->at, seen->len * sizeof(*seen->at)) == 0;
 }
 
+/* A goroutine that is given up where its stack was to grow: nothing is above for its thread. */
+static bool is_left(struct task *t, const struct chain *seen, const struct chain *want)
+{
+	return seen->end == END_ROOT && seen->len < want->len &&
+		memcmp(seen->at, want->at, seen->len * sizeof(*seen->at)) == 0 &&
+		goroutine_is_left(&t->space, seen->at, seen->len);
+}
+
 /* Did the walk from before the jump already see where it led? */
 static bool foresaw(const struct flying *f, const struct chain *now)
 {
@@ -185,7 +196,7 @@ static void check(struct stepper *s, struct task *t)
 		settle_flying(s, t, &want);
 	t->jumps = t->shadow.jumps;
 	s->tally.root += seen.end == END_ROOT;
-	if (is_true(&seen, &want)) {
+	if (is_true(&seen, &want) || (s->go && is_left(t, &seen, &want))) {
 		s->tally.equal++;
 		return;
 	}
@@ -296,6 +307,7 @@ static void start_task(struct stepper *s, struct task *t, bool callers)
 	load_mappings(s, t);
 	space_refresh(&t->space, t->regs.rsp);
 	t->started = true;
+	t->shadow.thread_base = s->go ? t->regs.fs_base : 0;
 	if (callers)
 		walk_now(&t->space, &t->regs, &chain, NULL);
 	shadow_start(&t->shadow, &t->space, t->regs.rsp, callers ? &chain : NULL);
@@ -397,11 +409,25 @@ static void ended(struct stepper *s, struct task *t, int status)
 	task_remove(s, t);
 }
 
+/* A thread that is not stepped, or the first one on its way to the breakpoint. */
+static void let_run(const struct task *t, int signal)
+{
+	if (ptrace(PTRACE_CONT, t->pid, 0, (long)signal) < 0 && errno != ESRCH)
+		die("PTRACE_CONT");
+}
+
 static void stopped(struct stepper *s, struct task *t, int status)
 {
 	int signal = WSTOPSIG(status), event = status >> 16;
 
-	if (!t->started && t->pid != s->main) {
+	if (s->go && t->pid != s->main) {
+		let_run(t, event || signal == SIGSTOP || signal == SIGTRAP ? 0 : signal);
+	} else if (s->go && event == PTRACE_EVENT_CLONE) {
+		if (s->breakpoint)
+			let_run(t, 0);
+		else
+			resume(t);
+	} else if (!t->started && t->pid != s->main) {
 		t->stopped = true;
 		start_child(s, t);
 	} else if (event == PTRACE_EVENT_EXEC) {
@@ -418,7 +444,7 @@ static void stopped(struct stepper *s, struct task *t, int status)
 	} else {
 		t->signal = signal;
 		if (s->breakpoint)
-			ptrace(PTRACE_CONT, t->pid, 0, (long)signal);
+			let_run(t, signal);
 		else
 			resume(t);
 	}
@@ -486,8 +512,8 @@ static void usage(void)
 {
 	fprintf(stderr,
 		"step [--from FUNCTION] [--exceptions FILE] [--max N] [--name NAME] "
-		"[--signal N] [--slot N] [--record FILE --in FUNCTION [--skip N]] -- PROGRAM "
-		"[ARGUMENT...]\n");
+		"[--signal N] [--slot N] [--go] [--record FILE --in FUNCTION [--skip N]] -- "
+		"PROGRAM [ARGUMENT...]\n");
 	exit(2);
 }
 
@@ -500,6 +526,7 @@ static void parse_options(struct stepper *s, int argc, char **argv)
 		{ "name", required_argument, NULL, 'n' },
 		{ "signal", required_argument, NULL, 's' },
 		{ "slot", required_argument, NULL, 'c' },
+		{ "go", no_argument, NULL, 'g' },
 		{ "record", required_argument, NULL, 'r' },
 		{ "in", required_argument, NULL, 'i' },
 		{ "skip", required_argument, NULL, 'k' },
@@ -520,6 +547,8 @@ static void parse_options(struct stepper *s, int argc, char **argv)
 			stay_on(strtoul(optarg, NULL, 10));
 		else if (c == 'n')
 			s->name = optarg;
+		else if (c == 'g')
+			s->go = true;
 		else if (c == 'r')
 			s->record.path = optarg;
 		else if (c == 'i')

@@ -86,6 +86,7 @@ void walk_now(struct space *space, const struct user_regs_struct *regs, struct c
 		.table = table,
 		.rule = rule,
 		.read = read_memory,
+		.thread_base = regs->fs_base,
 	};
 
 	take_registers(regs, &deferred);

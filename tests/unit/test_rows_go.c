@@ -62,10 +62,24 @@ static void build(struct made *m)
 	{                                                                                    \
 		.cfa = CFA_SWITCH, .cfa_reg = 6, .cfa_off = 16, .ra_off = -8, FRAME_IS_SAVED \
 	}
-#define NOTED(add)                                                                      \
+#define NOTED(add, bp)                                                                  \
 	{                                                                               \
 		.cfa = CFA_GOROUTINE, .cfa_reg = (add), .cfa_off = -8, .cfa_add = 0xc0, \
-		.ra_off = -8                                                            \
+		.ra_off = -8, .fp_off = (bp)                                            \
+	}
+
+/* By %rdx; by the depth in g's stack; by the word at n(%rsp). */
+#define KEPT(off)                                                               \
+	{                                                                       \
+		.cfa = CFA_SWITCH, .cfa_reg = 1, .cfa_off = (off), .ra_off = -8 \
+	}
+#define CGO(add, g, depth)                                                                         \
+	{                                                                                          \
+		.cfa = CFA_CGO, .cfa_reg = (add), .cfa_off = (g), .cfa_add = (depth), .ra_off = -8 \
+	}
+#define DEREF(n, add)                                                                          \
+	{                                                                                      \
+		.cfa = CFA_DEREF, .cfa_reg = 7, .cfa_off = (n), .cfa_add = (add), .ra_off = -8 \
 	}
 
 struct place {
@@ -169,13 +183,14 @@ static const struct shape shapes[] = {
 		{ "runtime.systemstack",
 			GO_BYTES("\x48\x89\xdc\xff\xd7\x64\x48\x8b\x04\x25\xf8\xff\xff\xff"
 				 "\x48\x8b\x58\x30\x48\x8b\x83\xc0\x00\x00\x00"
-				 "\x48\x8b\x60\x38\xc3"),
-			GO_BYTES("\x02\x1e"), GOPCLNTAB_SP_WRITE },
-		PLACES({ 0, PLAIN(8) }, { 3, NOTED(8) }, { 25, NOTED(8) }, { 29, PLAIN(8) }) },
+				 "\x48\x8b\x60\x38\x48\x8b\x68\x60\xc3"),
+			GO_BYTES("\x02\x22"), GOPCLNTAB_SP_WRITE },
+		PLACES({ 0, PLAIN(8) }, { 3, NOTED(8, 0x60) }, { 25, NOTED(8, 0x60) },
+			{ 29, PLAIN(8) }) },
 	{ "what grew, when that was seen",
 		{ "runtime.morestack", GO_BYTES("\x90\x48\x8b\x63\x38\xe8\x00\x00\x00\x00\xc3"),
 			GO_BYTES("\x02\x0b"), GOPCLNTAB_SP_WRITE },
-		PLACES({ 1, PLAIN(8) }, { 5, NOTED(0) }, { 9, NOTED(0) }) },
+		PLACES({ 1, PLAIN(8) }, { 5, NOTED(0, 0x60) }, { 9, NOTED(0, 0x60) }) },
 	{ "the same with a frame: by frame pointer; g by way of %rcx",
 		{ "runtime.systemstack",
 			GO_BYTES("\x55\x48\x89\xe5\x48\x89\xdc\xff\xd7\x48\xc7\xc1\xf8\xff\xff\xff"
@@ -187,7 +202,39 @@ static const struct shape shapes[] = {
 	{ "what grew, by way of %rcx",
 		{ "runtime.morestack", GO_BYTES("\x90\x48\x8b\x63\x38\xe8\x00\x00\x00\x00\xc3"),
 			GO_BYTES("\x02\x0b"), GOPCLNTAB_SP_WRITE },
-		PLACES({ 5, NOTED(0) }) },
+		PLACES({ 5, NOTED(0, 0) }) },
+	{ "C is called from a goroutine, and then from the thread's stack; no frame",
+		{ "runtime.asmcgocall",
+			GO_BYTES("\x48\x8b\x66\x38\x48\x83\xe4\xf0\x48\x89\x7c\x24\x30\x90"
+				 "\x48\x89\x7c\x24\x28\xff\xd0\x48\x89\xf4\xc3"
+				 "\x48\x83\xe4\xf0\x48\x89\x54\x24\x28\xff\xd0\x48\x89\xf4\xc3"),
+			GO_BYTES("\x02\x29"), GOPCLNTAB_SP_WRITE },
+		PLACES({ 0, PLAIN(8) }, { 4, KEPT(8) }, { 18, KEPT(8) }, { 19, CGO(8, 48, 40) },
+			{ 21, CGO(8, 48, 40) }, { 24, PLAIN(8) }, { 25, KEPT(8) }, { 29, KEPT(8) },
+			{ 34, DEREF(40, 8) }, { 36, DEREF(40, 8) }, { 39, PLAIN(8) }) },
+	{ "the same with a frame: push %rbp; mov %rsp,%rbp",
+		{ "runtime.asmcgocall_no_g",
+			GO_BYTES("\x55\x48\x89\xe5\x48\x8b\x66\x38\x48\x89\x7c\x24\x08"
+				 "\x48\x89\x3c\x24\xff\xd0\x48\x89\xf4\x5d\xc3"),
+			GO_BYTES("\x02\x01\x10\x17\x0f\x01"), GOPCLNTAB_SP_WRITE },
+		PLACES({ 4, SAVED(16) },
+			{ 8,
+				{ .cfa = CFA_SWITCH,
+					.cfa_reg = 1,
+					.cfa_off = 16,
+					.ra_off = -8,
+					FRAME_IS_SAVED } },
+			{ 17,
+				{ .cfa = CFA_CGO,
+					.cfa_reg = 16,
+					.cfa_off = 8,
+					.ra_off = -8,
+					FRAME_IS_SAVED } },
+			{ 22, SAVED(16) }) },
+	{ "and nowhere is it noted how to come back",
+		{ "runtime.asmcgocall", GO_BYTES("\x48\x8b\x66\x38\xff\xd0\x48\x89\xf4\xc3"),
+			GO_BYTES("\x02\x0a"), GOPCLNTAB_SP_WRITE },
+		PLACES({ 4, KEPT(8) }, { 6, KEPT(8) }, { 9, PLAIN(8) }) },
 	{ "an aligned stack, in two places: and $-16,%rsp; ...; mov %r12,%rsp",
 		{ "time.now",
 			GO_BYTES("\x90\x48\x83\xe4\xf0\xff\xd0\x4c\x89\xe4\xc3"

@@ -16,12 +16,14 @@ VISITED_MAX = 256    # functions in one search
 SOURCES_MAX = 64     # functions that may jump to one
 ENTRY_BYTES_MAX = 128  # of the loader's or musl's entry, which may have no symbol with a size
 ROOTS = re.compile(r'(_start|_dl_start_user|_?_?clone3?|__start_context|make_fcontext|StgRun|gogo|'
-                   r'_rt0_amd64(_linux)?(_lib)?|runtime\.(goexit|mstart|rt0_go|mcall|clone)(\.abi0)?)$')
+                   r'_rt0_amd64(_linux)?(_lib)?|runtime\.(goexit|mstart|rt0_go|mcall|clone)(\.abi0)?|'
+                   r'runtime\.kickoff)$')  # the last is gccgo's
 # Calls that the runtime makes at any instruction, and where a goroutine "returns" to.
 INJECTED = re.compile(r'runtime\.(asyncPreempt|sigpanic0?|debugCallV[12])(\.abi0)?$')
 LOADER = re.compile(r'ld(-linux|-musl|\d|64)?[-.].*so')
 LEFT_AT = re.compile(r'runtime\.morestack(\.abi0)?$')
-LEAVES = re.compile(r'runtime\.(gopreempt_m|preemptPark|schedule)(\.abi0)?$')
+LEAVES = re.compile(r'runtime\.(gopreempt_m|goschedImpl|preemptPark|schedule)(\.abi0)?$')
+FIBER_TOP = re.compile(r'make_fcontext$')  # a fiber's first function "returns" into it
 START_MAIN = re.compile(r'__libc_start_call_main|libc_start_main_stage2')  # these call nothing else
 SPLIT = re.compile(r'__morestack|.*indirect_thunk')
 CLONES = re.compile(r'( \[clone [^\]]*\])+$|(\.(cold|part|constprop|isra|llvm|lto_priv|localalias)(\.\d+)?)+$')
@@ -244,7 +246,7 @@ class Judge:
         names = above.names(at)
         if below and any(INJECTED.match(n) for n in below.names(to)):
             return OK
-        if any(n.startswith('runtime.goexit') for n in names):
+        if any(n.startswith('runtime.goexit') or FIBER_TOP.match(n) for n in names):
             return OK
         if code.is_sigreturn(above.read(at + 1, 16)):
             return self.by_pointer(above, below, to)

@@ -3,9 +3,9 @@
  * the caller's frame pointer. Deltas are invalid where a function moves the stack pointer in other
  * ways, to another stack or to align it; Go marks such functions. Their code is searched for these
  * places, and rows there use the frame pointer, which these functions keep, or the runtime's own
- * record (CFA_GOROUTINE) where the frame pointer skips the function that was left. Of nested
- * functions only the first is read. So a table has at most one row for each byte of code; larger
- * ones are forged. */
+ * record (CFA_GOROUTINE, CFA_CGO) where the frame pointer skips the function that was left, or
+ * leads to where the stack was before it was moved. Of nested functions only the first is read. So
+ * a table has at most one row for each byte of code; larger ones are forged. */
 #include "unwind/rows_go.h"
 
 #include <elf.h>
@@ -19,6 +19,7 @@
 
 #define MOVES_MAX 16
 #define PROLOGUE_MAX 48 /* instructions */
+#define DX 1            /* by DWARF number */
 #define SP 7
 #define FP 6
 
@@ -29,6 +30,7 @@ enum kind {
 	SWITCHES,     /* comes back */
 	SYSTEM_STACK, /* the same, and the goroutine's stack pointer is noted at the move */
 	MORE_STACK,   /* noted is the stack pointer of the function that called */
+	CALLS_C,      /* comes back, and what it left is noted below the C function's frame */
 };
 
 /* Before Go 1.17 the table did not say who moves the stack pointer, and it does not say who comes
@@ -49,7 +51,8 @@ static const struct {
 	{ "runtime.sigtramp", PLAIN },
 	{ "runtime.systemstack", SYSTEM_STACK },
 	{ "runtime.morestack", MORE_STACK },
-	{ "runtime.asmcgocall", SWITCHES },
+	{ "runtime.asmcgocall", CALLS_C },
+	{ "runtime.asmcgocall_no_g", CALLS_C },
 	{ "runtime.cgocallback", SWITCHES },
 	{ "runtime.cgocallback_gofunc", SWITCHES },
 	{ "runtime.nanotime", SWITCHES },
@@ -68,6 +71,7 @@ struct noted {
 	bool is_known;
 	int32_t tls;  /* of g, from the thread's base */
 	int32_t curg; /* of a thread's goroutine in its m */
+	int16_t bp;   /* of the frame pointer in a goroutine; 0: unknown */
 };
 
 struct go {
@@ -195,9 +199,59 @@ static struct noted read_noted(struct cursor code)
 			has_curg = true;
 		} else if (half == (0x608b48 | (uint32_t)GO_G_SP << 24)) {
 			noted.is_known = has_tls && has_m && has_curg; /* mov g_sp(%rax),%rsp */
+			if ((word >> 32 & 0xffffff) == 0x688b48)       /* mov n(%rax),%rbp */
+				noted.bp = (int16_t)(word >> 56 & 0x7f);
 		}
 	}
 	return noted;
+}
+
+#define STORED_DX 2 /* by the processor's number */
+#define STORED_DI 7
+
+/* `mov %reg,n(%rsp)`, 8 bytes, at the cursor: reads it with n. */
+static bool read_store(struct cursor *c, uint32_t reg, uint8_t *n)
+{
+	uint32_t rex = cursor_u8(c), opcode = cursor_u8(c), modrm = cursor_u8(c),
+		 sib = cursor_u8(c);
+
+	*n = modrm == (0x44 | reg << 3) ? cursor_u8(c) : 0;
+	return !c->bad && rex == 0x48 && opcode == 0x89 && sib == 0x24 &&
+		(modrm & ~0x40U) == (0x4 | reg << 3);
+}
+
+/* Where in [from, to) of runtime.asmcgocall it is noted how to come back, and the rule from there
+ * on: first g and then the depth in its stack are stored from %rdi, or the stack pointer from %rdx
+ * if it was on the thread's stack already. 0: nowhere. */
+static uint32_t find_way_back(
+	struct cursor code, uint32_t from, uint32_t to, uint8_t room, struct unwind_rule *rule)
+{
+	int32_t g = -1;
+
+	for (uint32_t at = from; at < to; at++) {
+		struct cursor c = code_from(code, at);
+		uint8_t n;
+
+		if (read_store(&c, STORED_DX, &n)) {
+			rule->cfa = CFA_DEREF;
+			rule->cfa_reg = SP;
+			rule->cfa_off = n;
+			rule->cfa_add = room;
+			return (uint32_t)cursor_offset(&c);
+		}
+		c = code_from(code, at);
+		if (!read_store(&c, STORED_DI, &n))
+			continue;
+		if (g >= 0) {
+			rule->cfa = CFA_CGO;
+			rule->cfa_reg = room;
+			rule->cfa_off = g;
+			rule->cfa_add = n;
+			return (uint32_t)cursor_offset(&c);
+		}
+		g = n;
+	}
+	return 0;
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -340,7 +394,8 @@ static struct unwind_rule away_rule(
 	struct unwind_rule rule = { .cfa = CFA_GOROUTINE,
 		.cfa_off = go->noted.tls,
 		.cfa_add = go->noted.curg,
-		.ra_off = -8 };
+		.ra_off = -8,
+		.fp_off = go->noted.bp };
 
 	if (kind == LEAVES)
 		return root;
@@ -364,6 +419,23 @@ static const struct unwind_rule *rule_at(const struct go *go, uint32_t at)
 	return &go->rows.data[i].rule;
 }
 
+/* runtime.asmcgocall in [from, to), where it has moved the stack pointer: the old one is in %rdx
+ * first. */
+static int lay_call_of_c(struct go *go, struct cursor code, uint32_t from, uint32_t to)
+{
+	bool framed = rule_at(go, from)->fp == FP_AT_CFA;
+	struct unwind_rule rule = { .cfa = CFA_SWITCH,
+		.cfa_reg = DX,
+		.cfa_off = framed ? 16 : 8,
+		.ra_off = -8,
+		.fp = framed ? FP_AT_CFA : FP_SAME,
+		.fp_off = framed ? -16 : 0 };
+	int err = lay_over(go, from, to, &rule);
+	uint32_t noted = find_way_back(code, from, to, (uint8_t)rule.cfa_off, &rule);
+
+	return err == 0 && noted > 0 ? lay_over(go, noted, to, &rule) : err;
+}
+
 /* From a load of the stack pointer to the next, or from where it is aligned. An instruction is
  * where it begins, whose next byte is as good as its end. */
 static int lay_moves(struct go *go, enum kind kind, struct cursor code)
@@ -382,7 +454,8 @@ static int lay_moves(struct go *go, enum kind kind, struct cursor code)
 			from = move == ALIGNS ? at : at + 1;
 			rule = away_rule(go, kind, rule_at(go, at));
 		} else if (kind != LEAVES) {
-			err = lay_over(go, from, at + 1, &rule);
+			err = kind == CALLS_C ? lay_call_of_c(go, code, from, at + 1)
+					      : lay_over(go, from, at + 1, &rule);
 			from = UINT32_MAX;
 		}
 	}

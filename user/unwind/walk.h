@@ -23,6 +23,9 @@ struct walk_world {
 	 * none. */
 	int (*read)(void *memory, const struct scan_mapping *m, uint64_t addr, void *dst,
 		uint32_t size);
+	/* Address of the thread's own data on x86-64, if the thread is stopped; else 0: it holds
+	 * what was true at another time. */
+	uint64_t thread_base;
 };
 
 struct publish;

@@ -1,0 +1,23 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Programs that make stacks of their own: as in whole.bats. The top of such a stack is no place that
+# CFI calls the outermost.
+# seconds: 20
+
+load real
+
+@test "fibers of Boost" {
+	need g++
+	[ -e /usr/include/boost/fiber/all.hpp ] || skip 'no Boost.Fiber to compile with'
+	build_kept "$(g++ -dumpversion)" fibers "$real/fibers.cc" g++ -O2 "$real/fibers.cc" -lboost_fiber \
+		-lboost_context -pthread -o
+	start_program "$program"
+	whole fibers 98
+}
+
+@test "goroutines of gccgo, on split stacks" {
+	need "$gccgo"
+	build_kept "$("$gccgo" -dumpversion)" split "$real/split.go" "$gccgo" -O2 "$real/split.go" -o
+	start_program "$program"
+	whole gccgo 99
+}
