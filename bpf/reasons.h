@@ -47,7 +47,8 @@
 	X(END_REGISTER, "register", "a rule needs a register that only the leaf has") \
 	X(END_CFA, "cfa", "a rule does not lead up the stack")                        \
 	X(END_NO_TABLE, "no_table", "the file's unwind table was not ready in time")  \
-	X(END_TIME, "time", "the tick took too long: --tick-limit")
+	X(END_TIME, "time", "the tick took too long: --tick-limit")                   \
+	X(END_IMPOSSIBLE, "impossible", "a guessed caller has no call of the frame below it")
 
 /* Why a file could not be used. */
 #define OBJECT_REASONS(X)                                                                         \

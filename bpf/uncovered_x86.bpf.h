@@ -33,6 +33,24 @@ WALK_GLOBAL u64 call_before(u64 walk, u64 address)
 		(code[1] == 0xff && (code[2] & 0x38) == 0x10);
 }
 
+/* Can a call of `target` have led to the function that contains pc? The target is not far before
+ * it, or a stub that jumps on: `[endbr64] [bnd] jmp`. User space checks the rest (agent/calls.h).
+ */
+WALK_GLOBAL bool leads_to(u64 walk, u64 target, u64 pc)
+{
+	u64 code;
+
+	if (target == SOME_CALL || pc - target < FUNCTION_BYTES_MAX)
+		return true;
+	if (walk_read(walk, &code, sizeof(code), target))
+		return false;
+	if ((u32)code == 0xfa1e0ff3)
+		code >>= 32;
+	if ((code & 0xff) == 0xf2)
+		code >>= 8;
+	return (code & 0xff) == 0xe9 || (code & 0xff) == 0xeb || (code & 0xffff) == 0x25ff;
+}
+
 /* Reads a word of the stack into s->searched. */
 WALK_GLOBAL int stack_word_from(u64 walk, u64 at, u64 from)
 {
@@ -47,6 +65,14 @@ static __always_inline u64 call_of_frame(struct scratch *s, u64 fp)
 	if ((fp & 7) || stack_word_from(walk_of(s), fp + 8, s->regs.sp))
 		return NO_CALL;
 	return call_before(walk_of(s), s->searched);
+}
+
+/* A word of the stack may be stale: then its call leads elsewhere, and it is passed over. */
+static __always_inline bool is_from_here(struct scratch *s, u64 address)
+{
+	u64 target = call_before(walk_of(s), address);
+
+	return target != NO_CALL && leads_to(walk_of(s), target, s->regs.pc);
 }
 
 static __always_inline bool go_back_to(struct scratch *s, u64 address, u64 sp)
@@ -155,7 +181,7 @@ WALK_GLOBAL u64 search_word(u64 walk, u64 at)
 
 	if (!s || unwind_word(&s->window, at, s->regs.sp, &word))
 		return SEARCH_STOP;
-	if (go_back_to(s, word, at + 8))
+	if (is_from_here(s, word) && go_back_to(s, word, at + 8))
 		return SEARCH_FOUND;
 	if (word > at && word - at < FUNCTION_BYTES_MAX && call_of_frame(s, word))
 		return word;

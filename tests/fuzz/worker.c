@@ -38,6 +38,20 @@ static void put_queries(struct proto_message *m, uint8_t seed, size_t size)
 	}
 }
 
+static void put_calls(struct proto_message *m, uint8_t seed, size_t size)
+{
+	for (uint64_t i = 0; i < QUERIES; i++) {
+		const struct elf_call_query query = {
+			.kind = (i + seed) % ELF_CALL_KINDS,
+			.from = i * (size / QUERIES) + seed,
+			.to = i % 4 ? size / (i + 1) : UINT64_MAX - (seed & 1),
+		};
+
+		must(proto_put(m, &query, sizeof(query)));
+		m->request.queries_len += PROTO_CALL_QUERIES;
+	}
+}
+
 static void put_fd(struct proto_message *m, int fd)
 {
 	m->fds[m->fds_len] = dup(fd);
@@ -90,6 +104,8 @@ static void ask(struct service *s, struct cursor *script, const int *fds, size_t
 	if (s->in.head.kind == PROTO_NAMES || s->in.head.kind == PROTO_MAP_NAMES ||
 		(s->in.head.kind == PROTO_LOAD && seed))
 		put_queries(&s->in, seed, size);
+	if (s->in.head.kind == PROTO_CALLS)
+		put_calls(&s->in, seed, size);
 	if (s->in.head.kind != PROTO_NAMES && s->in.head.kind != PROTO_MAP_NAMES)
 		put_fds(&s->in, fds, which >> 2 & 3);
 	if (s->in.head.kind == PROTO_STATE)

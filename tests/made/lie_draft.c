@@ -121,6 +121,14 @@ static void put_state(struct lie_draft *d)
 	proto_put(&d->m, &body, sizeof(body));
 }
 
+static void put_calls(struct lie_draft *d, const struct proto_message *in)
+{
+	const struct elf_call call = { .verdict = ELF_CALL_LEAVES, .name = HONEST_CALL };
+
+	for (uint32_t i = 0; i < in->request.queries_len; i += PROTO_CALL_QUERIES)
+		proto_put(&d->m, &call, sizeof(call));
+}
+
 static void put_body(struct lie_draft *d, const struct proto_message *in, unsigned int *wants)
 {
 	const struct proto_symbols symbols = {
@@ -155,6 +163,9 @@ static void put_body(struct lie_draft *d, const struct proto_message *in, unsign
 		break;
 	case PROTO_STATE:
 		put_state(d);
+		break;
+	case PROTO_CALLS:
+		put_calls(d, in);
 		break;
 	case PROTO_GIVE:
 	case PROTO_OBJECT_DROP:

@@ -7,6 +7,7 @@
 
 /* What an honest worker says of everything. */
 #define HONEST_SYMBOLS 100
+#define HONEST_CALL 77
 #define HONEST_NAME "honest_function" /* of as many bytes as an answer's field has */
 #define HONEST_PATH "/src/a_source.c"
 #define HONEST_LINK "honest.debug"

@@ -64,6 +64,10 @@
 	X(N, struct proto_state, facts.labels_len) \
 	X(N, struct proto_state, facts.pause)
 
+#define CALL_FIELDS(X)                 \
+	X(N, struct elf_call, verdict) \
+	X(N, struct elf_call, name)
+
 #define ROWS_HEAD_FIELDS(X)                                \
 	X(M, struct unwind_rows_head, magic)               \
 	X(M, struct unwind_rows_head, pages_len)           \
@@ -121,6 +125,7 @@ TABLE(symbols_fields, SYMBOLS_FIELDS, struct proto_symbols);
 TABLE(map_fields, MAP_FIELDS, struct proto_map);
 TABLE(wanted_fields, WANTED_FIELDS, struct proto_wanted);
 TABLE(state_fields, STATE_FIELDS, struct proto_state);
+TABLE(call_fields, CALL_FIELDS, struct elf_call);
 TABLE(head_fields, ROWS_HEAD_FIELDS, struct unwind_rows_head);
 TABLE(page_fields, ROWS_PAGE_FIELDS, struct unwind_rows_page);
 TABLE(fetch_fields, FETCH_FIELDS, struct fetch_answer);
@@ -158,6 +163,7 @@ static const char *const kind_names[] = {
 	KIND(PROTO_MAP_NAMES, "map_names"),
 	KIND(PROTO_MAP_DROP, "map_drop"),
 	KIND(PROTO_STATE, "state"),
+	KIND(PROTO_CALLS, "calls"),
 };
 _Static_assert(ARRAY_SIZE(kind_names) == PROTO_KINDS, "a kind of reply is not in this file");
 
@@ -256,6 +262,9 @@ static void add_body(struct list *list)
 		break;
 	case PROTO_STATE:
 		ADD(list, LIE_BODY, state_fields);
+		break;
+	case PROTO_CALLS:
+		ADD(list, LIE_BODY, call_fields);
 		break;
 	case PROTO_GIVE:
 	case PROTO_OBJECT_DROP:

@@ -175,6 +175,11 @@ static void requests_that_no_client_makes_are_refused(void **state)
 		{ PROTO_KINDS, 0, 0, 0, 0, false },
 		{ UINT32_MAX, 0, 0, 0, 0, false },
 		{ PROTO_OBJECT_DROP, 0, 0, -8U, 0, false },
+		{ PROTO_CALLS, 0, 3, 24, 1, true },
+		{ PROTO_CALLS, 0, 3, 24, 0, false },
+		{ PROTO_CALLS, 0, 2, 16, 1, false },
+		{ PROTO_CALLS, 0, 3 * PROTO_CALLS_MAX, 24 * PROTO_CALLS_MAX, 1, true },
+		{ PROTO_CALLS, 0, 3 * PROTO_CALLS_MAX + 3, 24 * PROTO_CALLS_MAX + 24, 1, false },
 	};
 
 	(void)state;
@@ -402,6 +407,51 @@ static void inlined_names_lead_to_one_that_is_not(void **state)
 	}
 }
 
+static void calls_that_are_not_as_asked_are_refused(void **state)
+{
+	static const struct {
+		uint64_t verdict;
+		uint32_t len;
+		bool taken;
+	} rows[] = {
+		{ ELF_CALL_LEAVES, 2, true },
+		{ ELF_CALL_VERDICTS, 2, false },
+		{ ELF_CALL_POSSIBLE, 1, false },
+		{ ELF_CALL_POSSIBLE, 3, false },
+	};
+	static const struct proto_request asked = {
+		.head = { .kind = PROTO_CALLS, .seq = 8 },
+		.queries_len = 2 * PROTO_CALL_QUERIES,
+	};
+	struct pair *p = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct elf_call call = { .verdict = rows[i].verdict };
+
+		print_message("row %zu\n", i);
+		proto_begin_reply(&p->out, &asked.head, WORKER_OK);
+		for (uint32_t n = 0; n < rows[i].len; n++)
+			proto_put(&p->out, &call, sizeof(call));
+		assert_int_equal(proto_reply_valid(&p->out, &asked), rows[i].taken);
+	}
+}
+
+static void a_call_of_unknown_kind_is_refused(void **state)
+{
+	struct pair *p = *state;
+
+	for (uint64_t kind = 0; kind <= ELF_CALL_KINDS; kind++) {
+		const struct elf_call_query query = { .kind = kind };
+
+		proto_begin_request(&p->out, PROTO_CALLS, 1);
+		p->out.request.queries_len = PROTO_CALL_QUERIES;
+		p->out.fds_len = 1;
+		proto_put(&p->out, &query, sizeof(query));
+		assert_int_equal(proto_request_valid(&p->out), kind < ELF_CALL_KINDS);
+	}
+	p->out.fds_len = 0;
+}
+
 static void a_debug_file_of_unknown_fate_is_refused(void **state)
 {
 	struct pair *p = *state;
@@ -472,6 +522,8 @@ int main(void)
 		TEST(requests_that_no_client_makes_are_refused),
 		TEST(rows_that_are_not_as_asked_are_refused),
 		TEST(names_that_are_not_as_asked_are_refused),
+		TEST(calls_that_are_not_as_asked_are_refused),
+		TEST(a_call_of_unknown_kind_is_refused),
 		TEST(a_debug_file_of_unknown_fate_is_refused),
 		TEST(a_file_is_wanted_for_lines_that_were_asked_for_only),
 		TEST(inlined_names_lead_to_one_that_is_not),

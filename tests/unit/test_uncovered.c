@@ -261,6 +261,50 @@ static void a_word_on_top_of_the_stack_is_a_guess_unless_its_call_led_here(void 
 	}
 }
 
+static void a_stale_word_whose_call_leads_elsewhere_is_passed_over(void **state)
+{
+	struct made *made = made_new(PC, 0);
+
+	(void)state;
+	put_word(made, 1, put_call(made, CALLER, PC + 0x2800));
+	put_word(made, 3, put_call(made, CALLER + 0x100, PC + 1));
+	put_word(made, 5, put_call(made, ROWS + 0x10, PC - 0x100));
+	assert_int_equal(walk(made), END_ROOT);
+	assert_int_equal(made->stack.frames_len, 2);
+	expect_frame(made, 1, ROWS + 0x10, FRAME_BY_GUESS);
+}
+
+static void a_call_over_a_stub_may_lead_here(void **state)
+{
+	static const struct {
+		const char *code;
+		size_t len;
+	} stubs[] = { { "\xe9", 1 }, { "\xeb", 1 }, { "\xff\x25", 2 }, { "\xf2\xff\x25", 3 },
+		{ "\xf3\x0f\x1e\xfa\xf2\xff\x25", 7 }, { "\xf3\x0f\x1e\xfa\xe9", 5 } };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(stubs); i++) {
+		struct made *made = made_new(PC, 0);
+
+		print_message("row %zu\n", i);
+		put_code(made, PC + 0x2800, stubs[i].code, stubs[i].len);
+		put_word(made, 2, put_call(made, ROWS + 0x10, PC + 0x2800));
+		assert_int_equal(walk(made), END_ROOT);
+		expect_frame(made, 1, ROWS + 0x10, FRAME_BY_GUESS);
+	}
+}
+
+static void a_leaf_may_have_been_jumped_to(void **state)
+{
+	struct made *made = made_new(PC, 0);
+
+	(void)state;
+	put_word(made, 0, put_call(made, ROWS + 0x10, PC + 0x2800));
+	put_word(made, 1, put_call(made, ROWS + 0x40, PC));
+	assert_int_equal(walk(made), END_ROOT);
+	expect_frame(made, 1, ROWS + 0x10, FRAME_BY_GUESS);
+}
+
 /* After the call: mov %eax,%edi; xor %eax,%eax; mov $60,%al; syscall, as in musl's __clone. */
 static void the_end_of_a_thread_is_a_root(void **state)
 {
@@ -365,6 +409,9 @@ int main(void)
 		cmocka_unit_test(a_return_address_in_a_register_makes_the_chain_a_guess),
 		cmocka_unit_test(a_chain_that_may_skip_the_caller_is_a_guess),
 		cmocka_unit_test(a_word_on_top_of_the_stack_is_a_guess_unless_its_call_led_here),
+		cmocka_unit_test(a_stale_word_whose_call_leads_elsewhere_is_passed_over),
+		cmocka_unit_test(a_call_over_a_stub_may_lead_here),
+		cmocka_unit_test(a_leaf_may_have_been_jumped_to),
 		cmocka_unit_test(the_end_of_a_thread_is_a_root),
 		cmocka_unit_test(the_entry_at_the_top_of_the_stack_is_a_root),
 		cmocka_unit_test(a_chain_that_continues_wins_over_a_search),

@@ -21,6 +21,7 @@
 #include "rows_host.h"
 #include "dwarf/debug_file.h"
 #include "client/blame.h"
+#include "client/calls.h"
 #include "client/client.h"
 #include "client/state.h"
 #include "client/stats.h"
@@ -311,6 +312,27 @@ static bool ask_state(void)
 	return strcmp(facts.name, HONEST_FACT) == 0;
 }
 
+static bool ask_calls(void)
+{
+	static struct elf_call_query queries[PROTO_CALLS_MAX + 1];
+	static struct elf_call answers[ARRAY_SIZE(queries)];
+	struct worker_calls calls = {
+		.id = host.next_id++,
+		.fd = host.fd,
+		.queries = queries,
+		.len = 1 + any() % ARRAY_SIZE(queries),
+		.until_ns = clock_ns(CLOCK_MONOTONIC) + WAIT_NS,
+	};
+	enum worker_status status = worker_client_calls(host.client, &calls, answers);
+
+	must(status < WORKER_STATUSES, "calls have a status that there is not");
+	if (status != WORKER_OK)
+		return false;
+	for (size_t i = 0; i < calls.len; i++)
+		must(answers[i].verdict < ELF_CALL_VERDICTS, "a call's verdict is none");
+	return answers[0].verdict == ELF_CALL_LEAVES && answers[0].name == HONEST_CALL;
+}
+
 static unsigned int running(void)
 {
 	return lying_worker_stats().running;
@@ -344,6 +366,7 @@ static bool (*const asks[PROTO_KINDS])(void) = {
 	[PROTO_MAP_NAMES] = ask_map_names,
 	[PROTO_MAP_DROP] = ask_map_names,
 	[PROTO_STATE] = ask_state,
+	[PROTO_CALLS] = ask_calls,
 };
 
 /* ---- the runs ------------------------------------------------------------------------------- */

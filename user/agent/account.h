@@ -42,6 +42,8 @@ struct account {
 	struct worker_stats worker;
 	uint64_t stacks_total, stacks_complete, stacks_guessed;
 	uint64_t stacks_truncated[STACK_ENDS_LEN];
+	/* agent/calls.h */
+	uint64_t calls_checked, calls_impossible, calls_unchecked;
 	uint64_t frames_total, frames_named; /* without inlined frames */
 	uint64_t frames_inlined;
 	uint64_t names_cut; /* profile_fit */

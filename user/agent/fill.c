@@ -75,24 +75,25 @@ static int put_user(struct fill *fill, const struct tally_task *task,
 	const struct tally_stack *stack, uint64_t weight, uint32_t *len)
 {
 	uint32_t guess = guess_begin(fill->objects, fill->processes, task, stack);
+	uint32_t cut = calls_cut(&fill->naming->calls, stack, guess);
+	uint8_t end = cut < stack->frames_len ? END_IMPOSSIBLE : stack->end;
 	int err = put_half(fill, task, stack, 0, guess, weight, len);
 
 	fill->account->stacks_total += weight;
-	if (err == 0 && guess < stack->frames_len)
+	if (err == 0 && guess < cut)
 		err = put_mark(fill, PROFILE_GUESSED, len);
 	if (err == 0)
-		err = put_half(fill, task, stack, guess, stack->frames_len, weight, len);
+		err = put_half(fill, task, stack, guess, cut, weight, len);
 	if (err < 0)
 		return err;
-	if (stack->end == END_ROOT) {
-		if (guess < stack->frames_len)
+	if (end == END_ROOT) {
+		if (guess < cut)
 			fill->account->stacks_guessed += weight;
 		else
 			fill->account->stacks_complete += weight;
 		return 0;
 	}
-	fill->account->stacks_truncated[stack->end < STACK_ENDS_LEN ? stack->end : END_NONE] +=
-		weight;
+	fill->account->stacks_truncated[end < STACK_ENDS_LEN ? end : END_NONE] += weight;
 	return put_mark(fill, PROFILE_TRUNCATED, len);
 }
 
@@ -170,7 +171,8 @@ void fill_done(struct fill *fill)
 
 /* Once a stack and interval, however many counts it has: code in no file has its process in the
  * stack's hash, so the task does not matter. */
-static int want_half(struct fill *fill, const struct tally_task *task, struct tally_stack *stack)
+static int want_half(
+	struct fill *fill, const struct tally_task *task, struct tally_stack *stack, bool user)
 {
 	int err = 0;
 
@@ -182,26 +184,45 @@ static int want_half(struct fill *fill, const struct tally_task *task, struct ta
 	for (uint32_t i = 0; i < stack->frames_len && err == 0; i++)
 		if (FRAME_KIND(stack->frames[i]) != FRAME_LEFT_OUT)
 			err = naming_want(fill->naming, task, stack->frames[i]);
+	if (err == 0 && user)
+		err = calls_want(&fill->naming->calls, stack,
+			guess_begin(fill->objects, fill->processes, task, stack));
 	return err;
+}
+
+static int resolve_calls(struct fill *fill)
+{
+	const struct calls_source source = {
+		.objects = fill->objects,
+		.worker = fill->naming->worker,
+		.until_ns = fill->naming->until_ns,
+		.account = fill->account,
+	};
+
+	return calls_resolve(&fill->naming->calls, &source);
 }
 
 int fill_names(struct fill *fill)
 {
 	int err = 0;
 
+	calls_begin(&fill->naming->calls);
 	vec_each (&fill->tally->counts, c) {
 		const struct tally_task *task = &fill->tally->tasks.data[c->task];
 
 		if (c->count == 0)
 			continue;
 		if (c->kernel && err == 0)
-			err = want_half(fill, task, &fill->tally->stacks.data[c->kernel - 1]);
+			err = want_half(
+				fill, task, &fill->tally->stacks.data[c->kernel - 1], false);
 		if (c->user && err == 0)
-			err = want_half(fill, task, &fill->tally->stacks.data[c->user - 1]);
+			err = want_half(fill, task, &fill->tally->stacks.data[c->user - 1], true);
 	}
 	/* While samples are taken nothing waits for the network: what comes later names later ones.
 	 */
 	if (fill->last)
 		objects_await_fetched(fill->naming->objects);
+	if (err == 0)
+		err = resolve_calls(fill);
 	return err < 0 ? err : naming_resolve(fill->naming);
 }

@@ -54,6 +54,7 @@ void naming_done(struct naming *n)
 	vec_done(&n->places);
 	vec_done(&n->addresses);
 	vec_done(&n->frame_ids);
+	calls_done(&n->calls);
 }
 
 void naming_begin(struct naming *n, struct profile *profile, uint64_t until_ns, uint64_t at_ns)

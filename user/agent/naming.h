@@ -9,6 +9,7 @@
 
 #include "base/vec.h"
 #include "agent/account.h"
+#include "agent/calls.h"
 #include "agent/kernel_names.h"
 #include "agent/objects.h"
 #include "agent/processes.h"
@@ -36,6 +37,7 @@ struct naming {
 	VEC(struct naming_place) places; /* after naming_resolve: sorted, without duplicates */
 	VEC(uint32_t) frame_ids;         /* ids in the profile, innermost first */
 	VEC(uint64_t) addresses;         /* of the current batch */
+	struct calls calls;              /* what is known of calls in the same files */
 	uint64_t until_ns;               /* deadline for workers */
 	uint64_t lines_until_ns;         /* deadline for lines; then only names are requested */
 	uint64_t at_ns;  /* CLOCK_MONOTONIC of the samples, for code that is unloaded */

@@ -260,6 +260,12 @@ enum worker_status worker_client_state(
 	return namer_state(&client->namer, state, out);
 }
 
+enum worker_status worker_client_calls(
+	struct worker_client *client, const struct worker_calls *calls, struct elf_call *out)
+{
+	return namer_calls(&client->namer, calls, out);
+}
+
 void worker_client_drop(struct worker_client *client, uint64_t id)
 {
 	row_queue_drop(&client->rows, id);

@@ -119,7 +119,7 @@ static void on_reply(struct namer *namer)
 		note_loaded(namer);
 	/* Not a load: what loads well and then costs a worker has no end of strikes else. */
 	if (reply->head.kind == PROTO_NAMES || reply->head.kind == PROTO_MAP_NAMES ||
-		reply->head.kind == PROTO_STATE)
+		reply->head.kind == PROTO_STATE || reply->head.kind == PROTO_CALLS)
 		blame_forgive(namer->blame, what_asked(reply->head.kind), namer->lane.asked.id);
 }
 
@@ -487,6 +487,27 @@ enum worker_status namer_state(
 	status = ask(namer, state->until_ns);
 	if (status == WORKER_OK)
 		*out = ((const struct proto_state *)proto_body(&namer->lane.in))->facts;
+	return status;
+}
+
+/* ---- calls ---------------------------------------------------------------------------------- */
+
+enum worker_status namer_calls(
+	struct namer *namer, const struct worker_calls *calls, struct elf_call *out)
+{
+	struct proto_message *m = &namer->lane.out;
+	enum worker_status status = WORKER_OK;
+
+	for (size_t done = 0, len; done < calls->len && status == WORKER_OK; done += len) {
+		len = calls->len - done < PROTO_CALLS_MAX ? calls->len - done : PROTO_CALLS_MAX;
+		proto_begin_request(m, PROTO_CALLS, calls->id);
+		m->request.queries_len = (uint32_t)(len * PROTO_CALL_QUERIES);
+		proto_put(m, calls->queries + done, len * sizeof(*calls->queries));
+		m->fds[m->fds_len++] = calls->fd;
+		status = ask(namer, calls->until_ns);
+		if (status == WORKER_OK)
+			memcpy(out + done, proto_body(&namer->lane.in), len * sizeof(*out));
+	}
 	return status;
 }
 

@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/vec.h"
 #include "client/blame.h"
+#include "client/calls.h"
 #include "client/client.h"
 #include "client/lane.h"
 #include "client/state.h"
@@ -39,5 +40,7 @@ int namer_map_names(struct namer *namer, const struct worker_map *map,
 	struct worker_map_status *out);
 enum worker_status namer_state(
 	struct namer *namer, const struct worker_state *state, struct state_facts *out);
+enum worker_status namer_calls(
+	struct namer *namer, const struct worker_calls *calls, struct elf_call *out);
 void namer_drop(struct namer *namer, uint64_t id);
 void namer_drop_map(struct namer *namer, uint64_t id);

@@ -98,6 +98,14 @@ enum lane_cause { WORKER_LOSSES(WORKER_LOSS_ID) LANE_CAUSES };
 		"User stacks that reach the outermost frame, with a step that nothing proves.")    \
 	X("user_stacks.truncated", ENDS, stacks_truncated, "stoker_user_stacks_truncated_total",   \
 		NULL, "User stacks that were cut.")                                                \
+	X("user_stacks.calls_checked", U64, calls_checked, "stoker_calls_checked_total", NULL,     \
+		"Different pairs of caller and callee on guessed stacks whose call was checked.")  \
+	X("user_stacks.calls_impossible", U64, calls_impossible, "stoker_calls_impossible_total",  \
+		NULL, "Those without a call, or whose call leads elsewhere.")                      \
+	X("user_stacks.calls_unchecked", U64, calls_unchecked, "stoker_calls_unchecked_total",     \
+		NULL,                                                                              \
+		"Pairs that were not checked: the file was gone, no worker was ready, or "         \
+		"there were too many.")                                                            \
 	X("frames.total", U64, frames_total, "stoker_frames_total", NULL,                          \
 		"Frames of all samples, without inlined ones.")                                    \
 	X("frames.named", U64, frames_named, "stoker_frames_named_total", NULL,                    \

@@ -19,19 +19,33 @@ struct shape {
 	uint32_t body_bytes; /* of the reply; 0: names or nothing */
 	uint32_t reply_fds_max;
 	bool names;
+	uint32_t group; /* of queries: body_bytes for each group of so many; 0: once */
 };
 
 static const struct shape shapes[PROTO_KINDS] = {
 	[PROTO_HELLO] = { .body_bytes = sizeof(struct proto_hello) },
-	[PROTO_ROWS] = { 0, 1, 1, sizeof(struct proto_rows), 1, false },
-	[PROTO_LOAD] = { PROTO_QUERIES_MAX, 1, PROTO_FDS_MAX, sizeof(struct proto_symbols), 0,
-		false },
-	[PROTO_NAMES] = { PROTO_QUERIES_MAX, 0, 0, 0, 0, true },
+	[PROTO_ROWS] = { .fds_min = 1,
+		.fds_max = 1,
+		.body_bytes = sizeof(struct proto_rows),
+		.reply_fds_max = 1 },
+	[PROTO_LOAD] = { .queries_max = PROTO_QUERIES_MAX,
+		.fds_min = 1,
+		.fds_max = PROTO_FDS_MAX,
+		.body_bytes = sizeof(struct proto_symbols) },
+	[PROTO_NAMES] = { .queries_max = PROTO_QUERIES_MAX, .names = true },
 	[PROTO_WANTED] = { .body_bytes = sizeof(struct proto_wanted) },
 	[PROTO_GIVE] = { .fds_max = 1 },
-	[PROTO_MAP_FEED] = { 0, 1, 1, sizeof(struct proto_map), 0, false },
-	[PROTO_MAP_NAMES] = { PROTO_QUERIES_MAX, 0, 0, 0, 0, true },
-	[PROTO_STATE] = { PROTO_STATE_QUERIES, 1, 1, sizeof(struct proto_state), 0, false },
+	[PROTO_MAP_FEED] = { .fds_min = 1, .fds_max = 1, .body_bytes = sizeof(struct proto_map) },
+	[PROTO_MAP_NAMES] = { .queries_max = PROTO_QUERIES_MAX, .names = true },
+	[PROTO_STATE] = { .queries_max = PROTO_STATE_QUERIES,
+		.fds_min = 1,
+		.fds_max = 1,
+		.body_bytes = sizeof(struct proto_state) },
+	[PROTO_CALLS] = { .queries_max = PROTO_CALLS_MAX * PROTO_CALL_QUERIES,
+		.fds_min = 1,
+		.fds_max = 1,
+		.body_bytes = sizeof(struct elf_call),
+		.group = PROTO_CALL_QUERIES },
 };
 
 _Static_assert(sizeof(struct proto_rows) % 8 == 0 && sizeof(struct proto_symbols) % 8 == 0 &&
@@ -178,6 +192,16 @@ static bool state_request_valid(const struct proto_message *m)
 		memchr(proto_state_id(m), '\0', STATE_ID_MAX);
 }
 
+static bool calls_request_valid(const struct proto_message *m)
+{
+	if (m->request.queries_len % PROTO_CALL_QUERIES != 0)
+		return false;
+	for (uint32_t i = 0; i < m->request.queries_len; i += PROTO_CALL_QUERIES)
+		if (proto_query(m, i) >= ELF_CALL_KINDS)
+			return false;
+	return true;
+}
+
 bool proto_request_valid(const struct proto_message *m)
 {
 	const struct proto_request *r = &m->request;
@@ -192,7 +216,8 @@ bool proto_request_valid(const struct proto_message *m)
 		(r->flags &
 			~(PROTO_DEMANGLE | PROTO_LINES | PROTO_DUMP | PROTO_WHOLE | PROTO_SPARE)) ==
 		0 &&
-		(r->head.kind != PROTO_STATE || state_request_valid(m));
+		(r->head.kind != PROTO_STATE || state_request_valid(m)) &&
+		(r->head.kind != PROTO_CALLS || calls_request_valid(m));
 }
 
 /* The agent makes paths with it. */
@@ -231,6 +256,16 @@ static bool wanted_valid(const struct proto_message *m)
 	return wanted->kind < DEBUG_PART_KINDS && wanted->build_id_len <= BUILD_ID_BYTES_MAX &&
 		memchr(wanted->dir, '\0', sizeof(wanted->dir)) &&
 		memchr(wanted->name, '\0', sizeof(wanted->name));
+}
+
+static bool calls_valid(const struct proto_message *m, uint32_t len)
+{
+	const struct elf_call *calls = proto_body(m);
+
+	for (uint32_t i = 0; i < len; i++)
+		if (calls[i].verdict >= ELF_CALL_VERDICTS)
+			return false;
+	return true;
 }
 
 /* The reader has tables by source. */
@@ -276,6 +311,7 @@ bool proto_reply_valid(const struct proto_message *m, const struct proto_request
 {
 	const struct proto_reply *r = &m->reply;
 	const struct shape *shape;
+	uint32_t bodies;
 
 	if (r->head.size < sizeof(*r) || r->head.kind != to->head.kind ||
 		r->head.seq != to->head.seq || r->head.kind >= PROTO_KINDS ||
@@ -286,8 +322,11 @@ bool proto_reply_valid(const struct proto_message *m, const struct proto_request
 		return false;
 	if (shape->names)
 		return wants_valid(m, to) && answers_valid(m, to->queries_len);
-	if (r->head.size != sizeof(*r) + shape->body_bytes)
+	bodies = shape->group ? to->queries_len / shape->group : 1;
+	if (r->head.size != sizeof(*r) + bodies * shape->body_bytes)
 		return false;
+	if (r->head.kind == PROTO_CALLS)
+		return calls_valid(m, bodies);
 	if (r->head.kind == PROTO_ROWS)
 		return rows_valid(m);
 	if (r->head.kind == PROTO_WANTED)

@@ -21,6 +21,7 @@ enum proto_kind {
 	PROTO_MAP_NAMES,   /* addresses → names from both */
 	PROTO_MAP_DROP,    /* drops both */
 	PROTO_STATE,       /* a container runtime's file → facts of a container */
+	PROTO_CALLS,       /* a file, calls in it → which are possible; nothing is cached */
 	PROTO_KINDS,
 };
 
@@ -39,8 +40,9 @@ struct proto_head {
 struct proto_request {
 	struct proto_head head;
 	uint64_t id;
-	uint32_t flags, queries_len; /* queries_len uint64_t follow */
-	uint64_t at_ns;              /* of PROTO_MAP_NAMES: time of the query; CLOCK_MONOTONIC */
+	/* queries_len uint64_t follow; of PROTO_CALLS they are struct elf_call_query. */
+	uint32_t flags, queries_len;
+	uint64_t at_ns; /* of PROTO_MAP_NAMES: time of the query; CLOCK_MONOTONIC */
 };
 
 struct proto_reply {
@@ -51,9 +53,10 @@ struct proto_reply {
 	uint64_t evicted_len;          /* total: dropped by the worker for lack of room */
 	uint32_t lines_given_up;       /* names without lines, because time ran out */
 	uint32_t wants; /* names with lines, 1: a file is needed before the rest is answered */
-	/* Followed by one of the structs below, or by names: for each query that has one, by rising
-	 * index, u32 index, u64 start, u32 line, u8 source (as in struct worker_name), u8 inlined
-	 * (1: into the next one, of the same index), name and NUL, path of its file and NUL. */
+	/* Followed by one of the structs of proto_body.h, by a struct elf_call for each query, or
+	 * by names: for each query that has one, by rising index, u32 index, u64 start, u32 line,
+	 * u8 source (as in struct worker_name), u8 inlined (1: into the next one, of the same
+	 * index), name and NUL, path of its file and NUL. */
 };
 
 struct proto_answer {

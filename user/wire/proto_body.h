@@ -7,6 +7,7 @@
 #include "cgroup/state_file.h"
 #include "elf/build_id.h"
 #include "dwarf/debug_part.h"
+#include "sym/elf_calls.h"
 
 #define PROTO_BYTES_MAX 65536
 #define PROTO_FDS_MAX 9
@@ -14,6 +15,8 @@
 #define PROTO_DEBUG_MAX (PROTO_FDS_MAX - 1) /* debug files for one object */
 #define PROTO_FILE_NAME_MAX 255
 #define PROTO_STATE_QUERIES (1 + STATE_ID_MAX / 8)
+#define PROTO_CALLS_MAX 1024 /* in one request */
+#define PROTO_CALL_QUERIES (sizeof(struct elf_call_query) / sizeof(uint64_t))
 
 struct proto_hello {
 	uint64_t sandbox; /* SANDBOX_* */

@@ -302,3 +302,30 @@ enum worker_status compile_symbols(int fd, const int *debug_fds, size_t debug_fd
 	*symbols = kept;
 	return WORKER_OK;
 }
+
+/* ---- calls ---------------------------------------------------------------------------------- */
+
+enum worker_status compile_calls(
+	int fd, const struct elf_call_query *queries, size_t len, struct elf_call *out)
+{
+	_cleanup_(elf_file_close) struct elf_file file = ELF_FILE_INIT;
+	_cleanup_(elf_calls_done) struct elf_calls calls = { 0 };
+	enum worker_status status = elf_file_open(fd, &file);
+	int err;
+
+	memset(out, 0, len * sizeof(*out));
+	if (status != WORKER_OK)
+		return status;
+	file.image.passed = forget;
+	file.image.passed_arg = &file.mapping;
+	err = elf_calls_init(&calls, &file.image);
+	for (size_t i = 0; err == 0 && i < len; i++)
+		err = elf_calls_check(&calls, &queries[i], &out[i]);
+	if (mapping_torn(&file.mapping))
+		status = WORKER_UNREADABLE;
+	else
+		status = elf_file_status(err);
+	if (status != WORKER_OK)
+		memset(out, 0, len * sizeof(*out));
+	return status;
+}

@@ -23,3 +23,8 @@ struct compile_wants {
  * data for lines; *symbols is the caller's. debug_fds_len <= PROTO_DEBUG_MAX */
 enum worker_status compile_symbols(int fd, const int *debug_fds, size_t debug_fds_len,
 	const struct compile_wants *wants, struct proto_symbols *out, struct symbols **symbols);
+
+/* Checks calls of the file: out has len verdicts, which are all ELF_CALL_POSSIBLE unless the result
+ * is WORKER_OK. */
+enum worker_status compile_calls(
+	int fd, const struct elf_call_query *queries, size_t len, struct elf_call *out);

@@ -282,6 +282,17 @@ static enum worker_status do_state(struct service *s)
 	return status;
 }
 
+static enum worker_status do_calls(struct service *s)
+{
+	struct elf_call calls[PROTO_CALLS_MAX];
+	size_t len = s->in.request.queries_len / PROTO_CALL_QUERIES;
+	enum worker_status status = compile_calls(
+		s->in.fds[0], (const struct elf_call_query *)proto_queries(&s->in), len, calls);
+
+	proto_put(&s->out, calls, len * sizeof(*calls));
+	return status;
+}
+
 /* Each puts the reply's body and returns its status. */
 static enum worker_status (*const handlers[PROTO_KINDS])(struct service *s) = {
 	[PROTO_ROWS] = do_rows,
@@ -294,6 +305,7 @@ static enum worker_status (*const handlers[PROTO_KINDS])(struct service *s) = {
 	[PROTO_MAP_NAMES] = do_map_names,
 	[PROTO_MAP_DROP] = do_map_drop,
 	[PROTO_STATE] = do_state,
+	[PROTO_CALLS] = do_calls,
 };
 
 void service_answer(struct service *s)
