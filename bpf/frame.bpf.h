@@ -3,10 +3,10 @@
  * none, and decides when the walk ends. No maps and no SEC: compiles for the host too.
  * Functions that the verifier shall check once, and not at each call, take numbers only. So the
  * walk is passed as a number, `walk`. The includer defines before:
- *     struct scratch                      regs window searched stepped landing how end at{start
- *                                         file_offset object kind table} user{head{frames_len
- *                                         anon} frames} root left_how walked late unruled
- *                                         user_below_leaf
+ *     struct scratch                      regs window searched stepped way landing how end
+ *                                         at{start file_offset object kind table}
+ *                                         user{head{frames_len anon} frames} root left_how
+ *                                         walked late unruled user_below_leaf
  *     scratch_of(walk), walk_of(scratch)  number to scratch and back; NULL only in BPF
  *     walk_read(walk, dst, size, addr)    0 or an error: reads the task's memory, mostly code
  *     mapping_find(s, pc)                 END_NONE and s->at, or the reason

@@ -61,6 +61,7 @@ struct scratch {
 	arch_user_regs saved;
 	u64 searched;                      /* result of stack_word */
 	struct unwind_place stepped;       /* start of the latest step */
+	struct unwind_way way;             /* out of the interrupted function */
 	u32 landing;                       /* enum landing */
 	struct uprobe_task *utask;         /* NULL: the task met no uprobe */
 	u64 uprobe_returns, uprobe_area;   /* first struct return_instance; start of [uprobes] */

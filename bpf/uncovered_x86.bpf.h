@@ -92,35 +92,46 @@ static __always_inline bool calls_here(struct scratch *s, u64 address)
 	return s->regs.pc - call_before(walk_of(s), address) < FUNCTION_BYTES_MAX;
 }
 
+/* The interrupted code shows where its return address is: s->way. True: the step is done. */
+WALK_GLOBAL bool way_out_step(u64 walk)
+{
+	struct scratch *s = scratch_of(walk);
+	u64 sp, word, fp;
+
+	if (!s)
+		return false;
+	s->how = FRAME_BY_GUESS; /* of the step that follows if this one fails */
+	sp = s->regs.sp;
+	fp = s->regs.fp;
+	if (s->way.fp != WAY_NOWHERE && unwind_word(&s->window, sp + s->way.fp, sp, &fp))
+		return false;
+	if (s->way.found == WAY_REGISTER) {
+		word = s->regs.gpr[dwarf_register(s->way.pushed - 1)];
+	} else {
+		sp += s->way.depth;
+		if (unwind_word(&s->window, sp, s->regs.sp, &word))
+			return false;
+		sp += 8;
+	}
+	if (!go_back_to(s, word, sp))
+		return false;
+	s->regs.fp = fp;
+	s->how = s->way.how;
+	return true;
+}
+
 /* A leaf in code without tables may have no frame. Then its return address is on top of the stack,
  * and a step by frame pointer would skip its caller. True: the step is done. */
 WALK_GLOBAL bool frameless_leaf_step(u64 walk)
 {
 	struct scratch *s = scratch_of(walk);
-	u64 sp, way, word, fp;
+	u64 word;
 	bool near;
 
-	if (!s || !s->regs.exact)
-		return false;
-	sp = s->regs.sp;
-	fp = s->regs.fp;
-	way = way_out(walk);
-	if (way < WAY_HIDDEN) {
-		s->how = FRAME_BY_GUESS; /* of the step that follows if this one fails */
-		if ((way >> 32 && unwind_word(&s->window, sp + (way >> 32) - 1, sp, &fp)) ||
-			unwind_word(&s->window, sp + (u32)way, sp, &word) ||
-			!go_back_to(s, word, sp + (u32)way + 8))
-			return false;
-		s->regs.fp = fp;
-		s->how = 0;
-		return true;
-	}
-	if (way == WAY_HIDDEN)
-		s->how = FRAME_BY_GUESS;
-	if (way != WAY_UNKNOWN || unwind_word(&s->window, sp, sp, &word))
+	if (!s || unwind_word(&s->window, s->regs.sp, s->regs.sp, &word))
 		return false;
 	near = calls_here(s, word);
-	if (!go_back_to(s, word, sp + 8))
+	if (!go_back_to(s, word, s->regs.sp + 8))
 		return false;
 	if (near)
 		s->how = FRAME_BY_CHAIN; /* as good as a frame, in the code of a runtime */
@@ -284,21 +295,20 @@ WALK_GLOBAL u32 chain_step(u64 walk)
 {
 	struct scratch *s = scratch_of(walk);
 	u64 pc, sp, target;
-	u32 end, exact;
+	u32 end;
 
 	if (!s)
 		return END_NO_REGS;
 	pc = s->regs.pc;
 	sp = s->regs.sp;
-	exact = s->regs.exact;
 	end = unwind_fp_step(&s->regs, &s->window);
 	if (end != END_NONE)
 		return end;
 	target = call_before(walk, s->regs.pc);
 	s->how |= FRAME_BY_CHAIN;
 	if (target == NO_CALL ||
-		(exact && target != SOME_CALL && pc - target >= FUNCTION_BYTES_MAX &&
-			skips_caller(walk, target, sp)))
+		(s->way.found == WAY_UNKNOWN && target != SOME_CALL &&
+			pc - target >= FUNCTION_BYTES_MAX && skips_caller(walk, target, sp)))
 		s->how |= FRAME_BY_GUESS;
 	return END_NONE;
 }
@@ -326,7 +336,9 @@ WALK_GLOBAL u32 walk_step_without_rule(u64 walk, u32 covered)
 		return END_ROOT;
 	if (s->regs.exact && is_new_thread(walk, s->regs.pc, s->regs.gpr[0]))
 		return END_ROOT;
-	if (frameless_leaf_step(walk))
+	s->way.found = s->regs.exact ? way_out(walk) : WAY_FRAMED;
+	if (s->way.found == WAY_UNKNOWN ? frameless_leaf_step(walk)
+					: s->way.found != WAY_FRAMED && way_out_step(walk))
 		return END_NONE;
 	if (covered && is_fiber_entry(s))
 		return END_ROOT;

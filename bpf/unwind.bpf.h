@@ -29,6 +29,36 @@ struct unwind_place {
 	u64 how;    /* FRAME_BY_*, how pc was reached */
 };
 
+/* An instruction of a function that was interrupted. */
+struct insn {
+	u64 code; /* what follows the opcode */
+	s64 number; /* immediate, or displacement after a SIB byte */
+	u32 op;     /* after 0f: 256 more */
+	u32 bytes, head, wide, forms, rex, modrm, sib;
+};
+
+/* What instructions from an interrupted place on do with the stack. Depths are bytes above the
+ * stack pointer there. */
+struct unwind_way {
+	u64 at;        /* the next instruction */
+	s64 depth;     /* of the stack pointer at `at`; of the return address, once it is found */
+	s64 saved;     /* of the frame pointer that they pushed */
+	s64 fp;        /* of the caller's frame pointer; WAY_NOWHERE: in its register */
+	s64 popped_at; /* of the register that was popped last */
+	s64 copy;      /* of a word that was pushed again, and where it came from */
+	s64 copied;
+	u64 branch; /* target of a conditional jump, and the depth there; 0: none */
+	s64 branch_depth;
+	u32 popped;    /* that register's number in an instruction, plus 1 */
+	u32 pushed;    /* the same of the push just before `at`; 0: there is none */
+	u32 called;    /* there was a call: it may have dropped its arguments */
+	u32 lost;      /* the depth is unknown */
+	u32 found;     /* WAY_* */
+	u32 plain;     /* there were instructions that may write registers */
+	u64 how;       /* FRAME_BY_*, if the return address is there */
+	struct insn insn;
+};
+
 #if defined(__TARGET_ARCH_arm64) || defined(__aarch64__)
 #include "bpf/arch_arm64.h"
 #else

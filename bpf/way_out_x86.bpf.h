@@ -1,108 +1,275 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
-/* bpf/way_out_x86.bpf.h - decodes the few instructions between an interrupted place and the end, or
- * the beginning, of its function, on x86-64. There the code proves where the return address is,
- * with no table. Part of bpf/uncovered_x86.bpf.h. */
+/* bpf/way_out_x86.bpf.h - decodes the instructions from an interrupted place on, until one of them
+ * shows where the function has its return address, on x86-64: `ret`, the instructions that make the
+ * frame, or one that uses the frame. A conditional jump falls through: at one pc the stack is the
+ * same whichever way is taken. Part of bpf/uncovered_x86.bpf.h. */
 #pragma once
 
-#define REG_OF(modrm) ((modrm) >> 3 & 7)
-#define IS_STACK_REG(reg) ((reg) == 4 || (reg) == 5) /* rsp, rbp */
+#include "bpf/opcodes_x86.h"
 
-/* Length of a memory or register operand with its ModRM byte (Intel SDM vol. 2, table 2-2). */
-static __always_inline u32 operand_bytes(u32 modrm)
+#define WAY_STEPS 48
+#define WAY_NOWHERE (1LL << 62)
+
+/* What the decoded code shows. */
+#define WAY_GOES_ON 0  /* nothing yet */
+#define WAY_UNKNOWN 1  /* nothing */
+#define WAY_FRAMED 2   /* the frame pointer leads to the return address */
+#define WAY_STACK 3    /* it is on the stack, at way.depth */
+#define WAY_REGISTER 4 /* it is in the register way.pushed - 1 */
+
+#define REG_SP 4
+#define REG_FP 5
+
+/* The DWARF number of a register's number in an instruction (psABI §3.6.2). */
+static __always_inline u32 dwarf_register(u32 reg)
 {
-	u32 mode = modrm >> 6, rm = modrm & 7, sib = mode != 3 && rm == 4;
-
-	if (mode == 0 && rm == 5)
-		return 5;
-	return 1 + sib + (mode == 1 ? 1 : mode == 2 ? 4 : 0);
+	return reg < 8 ? 0x54673120 >> 4 * reg & 15 : reg & 15;
 }
 
-/* Length of an instruction that changes neither stack pointer nor frame pointer, and may go on to
- * the next one; 0: another one, or none of those that are common where functions begin and end. */
-static __always_inline u32 plain_bytes(u64 code)
+/* Is the base of the memory operand the frame pointer? */
+static __always_inline bool uses_frame(const struct insn *i)
 {
-	u32 rex = (code & 0xf0) == 0x40, extended = rex && (code & 4);
-	u32 op, modrm, bytes;
+	u32 mode = i->modrm >> 6;
 
-	code >>= 8 * rex;
-	op = (u8)code;
-	modrm = code >> 8 & 0xff;
-	bytes = rex + 1 + operand_bytes(modrm);
-	if ((op & 0xf0) == 0x70) /* jcc */
-		return 2;
-	if (op == 0x0f && (modrm & 0xf0) == 0x80)
-		return 6;
-	if (op == 0x39 || op == 0x3b || op == 0x85) /* cmp, test */
-		return bytes;
-	if (op == 0xf6 && REG_OF(modrm) == 0)
-		return bytes + 1;
-	if ((op == 0x80 || op == 0x83) && REG_OF(modrm) == 7)
-		return bytes + 1;
-	if (op == 0x81 && REG_OF(modrm) == 7)
-		return bytes + 4;
-	if (op == 0x89 && modrm >> 6 != 3) /* mov to memory */
-		return bytes;
-	if ((op == 0x8b || op == 0x8d) && (extended || !IS_STACK_REG(REG_OF(modrm))))
-		return bytes;
-	return 0;
+	if (!(i->forms & OP_MODRM) || mode == 0 || mode == 3 || (i->rex & REX_B))
+		return false;
+	return (i->modrm & 7) == REG_FP || ((i->modrm & 7) == 4 && (i->sib & 7) == REG_FP);
 }
 
-/* push %rbp; mov %rsp,%rbp */
-static __always_inline bool begins_frame(u32 code)
+/* Does it write the stack pointer or the frame pointer? */
+static __always_inline bool writes_frame(const struct insn *i)
 {
-	return code == 0xe5894855 || code == 0xec8b4855;
+	u32 reg = i->modrm >> 3 & 7, rm = i->modrm & 7;
+	bool compares = (i->op | 2) == 0x83 && reg == 7, tests = i->op == 0xf7 && reg < 2;
+
+	if ((i->forms & OP_TO_REG) && !(i->rex & REX_R) && (reg | 1) == REG_FP)
+		return true;
+	return (i->forms & OP_TO_RM) && i->modrm >> 6 == 3 && !(i->rex & REX_B) &&
+		(rm | 1) == REG_FP && !compares && !tests;
 }
 
-#define WAY_STEPS 12
-#define WAY_UNKNOWN ~0ULL
-#define WAY_FRAMED (~0ULL - 1) /* the frame pointer leads to it */
-#define WAY_HIDDEN (~0ULL - 2) /* it is in a register */
+/* The return address is at this depth. It may have been pushed again, above arguments. */
+static __always_inline u32 way_ends(struct unwind_way *way, s64 depth)
+{
+	if (depth == way->copy) {
+		way->how = FRAME_BY_CHAIN;
+		depth = way->copied;
+	} else if (way->lost) {
+		return WAY_UNKNOWN;
+	}
+	way->depth = depth;
+	return depth < 0 ? WAY_UNKNOWN : WAY_STACK;
+}
 
-/* Where the interrupted function has its return address, if the code from pc to its `ret`, or to
- * the instructions that make its frame, shows that: bytes above the stack pointer, and from bit 32
- * on those to the caller's frame pointer, plus 1 (0: it is in its register). Else one of the
- * constants. A conditional jump falls through: at one pc the stack is the same whichever way is
- * taken. */
-WALK_GLOBAL u64 way_out(u64 walk)
+/* Code that returns, or jumps to a function that returns in its place. */
+static __always_inline u32 way_returns(struct unwind_way *way)
+{
+	if (way->called)
+		return WAY_UNKNOWN;
+	if (way->pushed && way->depth != way->copy) {
+		way->how = FRAME_BY_CHAIN;
+		return way->plain ? WAY_UNKNOWN : WAY_REGISTER;
+	}
+	return way_ends(way, way->depth);
+}
+
+/* The frame pointer becomes the address `up` bytes above the stack pointer, where that of the
+ * caller was saved. */
+static __always_inline u32 way_makes_frame(struct unwind_way *way, s64 up)
+{
+	s64 slot = way->depth + up;
+
+	if (way->called || way->fp != WAY_NOWHERE || (slot < 0 && slot != way->saved))
+		return WAY_UNKNOWN;
+	if (slot != way->saved)
+		way->how = FRAME_BY_CHAIN;
+	if (slot >= 0)
+		way->fp = slot;
+	return way_ends(way, slot + 8);
+}
+
+static __always_inline u32 way_push(struct unwind_way *way, u32 reg)
+{
+	way->depth -= 8;
+	way->pushed = reg + 1;
+	if (way->pushed == way->popped) {
+		way->copy = way->depth;
+		way->copied = way->popped_at;
+	}
+	if (reg == REG_FP && way->fp == WAY_NOWHERE)
+		way->saved = way->depth;
+	return WAY_GOES_ON;
+}
+
+static __always_inline u32 way_pop(struct unwind_way *way, u32 reg)
+{
+	if (reg == REG_SP)
+		return WAY_UNKNOWN;
+	if (reg == REG_FP)
+		way->fp = way->depth;
+	way->popped = reg + 1;
+	way->popped_at = way->depth;
+	way->depth += 8;
+	return WAY_GOES_ON;
+}
+
+/* Opcode ff. A jump by a table of targets stays in the function. */
+static __always_inline u32 way_ff(struct unwind_way *way, const struct insn *i, u32 pushed)
+{
+	u32 reg = i->modrm >> 3 & 7;
+	bool by_table = i->modrm >> 6 != 3 && (i->modrm & 7) == 4 &&
+		((i->sib >> 3 & 7) != 4 || (i->rex & REX_X));
+
+	if (reg == 2)
+		way->called = 1;
+	else if (reg == 6) {
+		if ((i->modrm & 0x3f) == 0x34 && i->sib == 0x24) { /* n(%rsp) */
+			way->copy = way->depth - 8;
+			way->copied = way->depth + i->number;
+		}
+		way->depth -= 8;
+	} else if (reg == 4 && !by_table) {
+		way->how = FRAME_BY_CHAIN;
+		way->pushed = pushed;
+		return way_returns(way);
+	} else if (reg > 1 || writes_frame(i))
+		return WAY_UNKNOWN;
+	return WAY_GOES_ON;
+}
+
+/* An instruction that writes the stack pointer or the frame pointer. */
+static __always_inline u32 way_moves(struct unwind_way *way, const struct insn *i)
+{
+	u32 modrm = i->modrm;
+
+	if (!(i->rex & REX_W) || (i->rex & (REX_R | REX_B)))
+		return WAY_UNKNOWN;
+	if ((i->op == 0x89 && modrm == 0xec) || (i->op == 0x8b && modrm == 0xe5))
+		return way->fp == WAY_NOWHERE ? WAY_FRAMED : WAY_UNKNOWN; /* mov %rbp,%rsp */
+	if ((i->op == 0x89 && modrm == 0xe5) || (i->op == 0x8b && modrm == 0xec))
+		return way_makes_frame(way, 0); /* mov %rsp,%rbp */
+	if (i->op == 0x8d && (modrm & 0x3f) == 0x2c && i->sib == 0x24)
+		return way_makes_frame(way, i->number); /* lea n(%rsp),%rbp */
+	if (i->op == 0x8d && (modrm & 0x3f) == 0x24 && i->sib == 0x24)
+		way->depth += i->number; /* lea n(%rsp),%rsp */
+	else if (i->op == 0x8d && (modrm & 0x3f) == 0x24 && (i->sib & 7) == REG_SP) {
+		way->lost = 1; /* lea n(%rsp,%rax,8),%rsp: arguments are dropped */
+		way->copy = WAY_NOWHERE;
+	} else if ((i->op | 2) == 0x83 && modrm == 0xc4)
+		way->depth += i->number; /* add */
+	else if ((i->op | 2) == 0x83 && modrm == 0xec)
+		way->depth -= i->number; /* sub */
+	else
+		return WAY_UNKNOWN;
+	return WAY_GOES_ON;
+}
+
+/* The functions below are global, so that the verifier checks each once. */
+WALK_GLOBAL bool way_opcode(u64 walk)
 {
 	struct scratch *s = scratch_of(walk);
-	u64 code, at, above = 0, fp = 0;
+	u64 code;
+
+	if (!s || walk_read(walk, &code, sizeof(code), s->way.at))
+		return false;
+	insn_opcode(code, &s->way.insn);
+	return true;
+}
+
+WALK_GLOBAL bool way_operands(u64 walk)
+{
+	struct scratch *s = scratch_of(walk);
+
+	if (!s || !insn_operands(&s->way.insn))
+		return false;
+	s->way.at += s->way.insn.bytes;
+	return true;
+}
+
+/* What the instruction does. */
+WALK_GLOBAL u32 way_step(u64 walk)
+{
+	struct scratch *s = scratch_of(walk);
+	const struct insn *i;
+	struct unwind_way *way;
+	u32 op, pushed;
 
 	if (!s)
 		return WAY_UNKNOWN;
-	at = s->regs.pc;
-	if (walk_read(walk, &code, sizeof(code), at - 1) == 0 && begins_frame((u32)code))
-		return 1ULL << 32 | 8; /* the caller's frame pointer is on top */
-	for (u32 i = 0; i < WAY_STEPS; i++) {
-		u32 rex, bytes;
+	way = &s->way;
+	i = &way->insn;
+	op = i->op;
+	if (op == 0xc3 || op == 0xc2)
+		return way_returns(way);
+	pushed = way->pushed;
+	way->pushed = 0;
+	if (op >> 3 == 0x50 >> 3)
+		return way_push(way, (op & 7) | (i->rex & REX_B) << 3);
+	way->plain |= op != 0x8d || pushed;
+	if (op >> 3 == 0x58 >> 3)
+		return way_pop(way, (op & 7) | (i->rex & REX_B) << 3);
+	if (op == 0xc9 || uses_frame(i)) /* leave */
+		return way->fp == WAY_NOWHERE ? WAY_FRAMED : WAY_UNKNOWN;
+	if (op == 0xff)
+		return way_ff(way, i, pushed);
+	if (op == 0xe8)
+		way->called = 1;
+	else if (op == 0xe9 || op == 0xeb)
+		way->at += i->number;
+	else if (op == 0x68 || op == 0x6a)
+		way->depth -= 8;
+	else if (op >> 4 == 0x70 >> 4 || op >> 4 == 0x180 >> 4) {
+		way->branch = way->at + i->number;
+		way->branch_depth = way->depth;
+	} else if (writes_frame(i))
+		return way_moves(way, i);
+	return WAY_GOES_ON;
+}
 
-		if (walk_read(walk, &code, sizeof(code), at))
-			return WAY_UNKNOWN;
-		rex = (u8)code == 0x41;
-		if ((u8)code == 0xc3 || (u8)code == 0xc2 || (u16)code == 0xc3f3 ||
-			begins_frame((u32)code))
-			return fp << 32 | above;
-		if ((u8)code == 0xc9 || (code & 0xffffff) == 0xe58b48 ||
-			(code & 0xffffff) == 0xec8948) /* leave; mov %rbp,%rsp */
-			return above == 0 ? WAY_FRAMED : WAY_UNKNOWN;
-		if ((code & 0x38ffff) == 0x208d48) /* lea ...,%rsp: arguments are dropped */
-			return above == 0 ? WAY_HIDDEN : WAY_UNKNOWN;
-		if ((u8)(code >> 8 * rex) >> 3 == 0x50 >> 3) /* push */
-			return (u8)(code >> 8 * (rex + 1)) == 0xc3 ? WAY_HIDDEN : WAY_UNKNOWN;
-		if ((u8)(code >> 8 * rex) >> 3 == 0x58 >> 3 && (u8)code != 0x5c) { /* pop */
-			if ((u8)code == 0x5d)
-				fp = above + 1;
-			above += 8;
-			bytes = rex + 1;
-		} else if ((code & 0x80ffffff) == 0xc48348) { /* add $n,%rsp */
-			above += (u8)(code >> 24);
-			bytes = 4;
-		} else {
-			bytes = plain_bytes(code);
-		}
-		if (bytes == 0)
-			return WAY_UNKNOWN;
-		at += bytes;
+static __always_inline void way_begin(struct scratch *s)
+{
+	struct unwind_way *way = &s->way;
+
+	way->at = s->regs.pc;
+	way->depth = 0;
+	way->saved = way->fp = way->copy = WAY_NOWHERE;
+	way->branch = way->how = 0;
+	way->popped = way->pushed = way->called = way->lost = way->plain = 0;
+}
+
+/* The code cannot be followed here: an assertion that was jumped over, a stack that grows by a
+ * register. The latest conditional jump leads on, if the stack has not changed since. */
+static __always_inline bool way_branches(struct unwind_way *way)
+{
+	u64 branch = way->branch;
+
+	way->branch = 0;
+	if (branch)
+		way->at = branch;
+	return branch && way->branch_depth == way->depth && way->fp == WAY_NOWHERE;
+}
+
+/* The result is one of WAY_*, and s->way says the rest. */
+WALK_GLOBAL u32 way_out(u64 walk)
+{
+	struct scratch *s = scratch_of(walk);
+	u32 found;
+	u8 before;
+
+	if (!s)
+		return WAY_UNKNOWN;
+	way_begin(s);
+	if (walk_read(walk, &before, sizeof(before), s->regs.pc - 1) == 0 && before == 0x55)
+		s->way.saved = 0; /* push %rbp, if it is one */
+	for (u32 i = 0; i < WAY_STEPS; i++) {
+		found = WAY_UNKNOWN;
+		if (way_opcode(walk) && way_operands(walk))
+			found = way_step(walk);
+		if (found == WAY_UNKNOWN && way_branches(&s->way))
+			found = WAY_GOES_ON;
+		walk_used(found); /* or clang makes a second way back, no jump, which 6.1 refuses */
+		if (found != WAY_GOES_ON)
+			return found;
 	}
 	return WAY_UNKNOWN;
 }

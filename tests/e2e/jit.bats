@@ -59,8 +59,8 @@ record_both_sides() {
 }
 
 guess='\[guessed\];' # stoker does not know that this code keeps frame pointers
-alpha=";main;run_until;jit_outer_\[j\];${guess}int jit_alpha\(long, char\)_\[j\](;|\$)"
-beta=";main;run_until;jit_outer_\[j\];${guess}jit_beta_\[j\](;|\$)"
+alpha=";main;run_until;${guess}jit_outer_\[j\];int jit_alpha\(long, char\)_\[j\](;|\$)"
+beta=";main;run_until;${guess}jit_outer_\[j\];jit_beta_\[j\](;|\$)"
 
 @test "code in anonymous memory is named by the map, its caller and callee with it" {
 	start_jit 300 anon
@@ -93,7 +93,7 @@ beta=";main;run_until;jit_outer_\[j\];${guess}jit_beta_\[j\](;|\$)"
 	hottest "$tmp/f"
 	jq -c .frames "$tmp/s"
 	local unnamed='\[anon\]\+0x[0-9a-f]+[^;]*'
-	between "$(folded_share "$tmp/f" ";main;run_until;$unnamed;$guess$unnamed(;|\$)")" 97 100 'stacks through it'
+	between "$(folded_share "$tmp/f" ";main;run_until;$guess$unnamed;$unnamed(;|\$)")" 97 100 'stacks through it'
 	between "$(jit_named "$tmp/f" .)" 0 0 'JIT frames named, %'
 	fits_cpu "$(jq '[.frames.unnamed[]] | add // 0' "$tmp/s")" 199 'unnamed in the account, two a sample' 120 260
 }
@@ -110,15 +110,15 @@ beta=";main;run_until;jit_outer_\[j\];${guess}jit_beta_\[j\](;|\$)"
 	record_around_change -o "$tmp/f"
 	hottest "$tmp/f"
 	between "$(jit_named "$tmp/f" .)" 98 100 'JIT frames named, %'
-	fits_cpu "$(folded_count "$tmp/f" "jit_outer_\[j\];${guess}new_alpha_\[j\]")" 199 'samples of the new alpha' 45 110
-	fits_cpu "$(folded_count "$tmp/f" "jit_outer_\[j\];${guess}a_new_beta_with_a_longer_name_\[j\]")" 199 'new beta' 10 50
+	fits_cpu "$(folded_count "$tmp/f" "${guess}jit_outer_\[j\];new_alpha_\[j\]")" 199 'samples of the new alpha' 45 110
+	fits_cpu "$(folded_count "$tmp/f" "${guess}jit_outer_\[j\];a_new_beta_with_a_longer_name_\[j\]")" 199 'new beta' 10 50
 }
 
 @test "also when the new map has the size of the old" {
 	start_jit 300 rewrite-same
 	record_both_sides
-	between "$(folded_share "$last" "jit_outer_\[j\];${guess}int new_alpha\(long, char\)_\[j\]")" 60 90 'new alpha, last'
-	between "$(folded_share "$last" "jit_outer_\[j\];${guess}new_beta_\[j\]")" 10 40 'new beta, last'
+	between "$(folded_share "$last" "${guess}jit_outer_\[j\];int new_alpha\(long, char\)_\[j\]")" 60 90 'new alpha, last'
+	between "$(folded_share "$last" "${guess}jit_outer_\[j\];new_beta_\[j\]")" 10 40 'new beta, last'
 }
 
 @test "an address used again has each interval's own name" {
@@ -126,7 +126,7 @@ beta=";main;run_until;jit_outer_\[j\];${guess}jit_beta_\[j\](;|\$)"
 	record_both_sides
 	between "$(folded_share "$first" "$alpha")" 60 90 'old alpha, first'
 	between "$(folded_share "$first" 'new_alpha')" 0 0 'new alpha, first'
-	between "$(folded_share "$last" "jit_outer_\[j\];${guess}new_alpha_\[j\]")" 60 90 'new alpha, last'
+	between "$(folded_share "$last" "${guess}jit_outer_\[j\];new_alpha_\[j\]")" 60 90 'new alpha, last'
 	between "$(folded_share "$last" 'jit_alpha')" 0 0 'old alpha, last'
 }
 
@@ -170,7 +170,7 @@ start_dump() {
 	wait_until 5 says ready "$out"
 }
 
-dumped=";main;run_until;dump_outer_\[j\];${guess}dump_"
+dumped=";main;run_until;${guess}dump_outer_\[j\];dump_"
 
 @test "code is named by a jitdump, wherever it lies" {
 	start_dump 300 load
@@ -217,7 +217,7 @@ first_and_last() {
 	first_and_last reuse
 	between "$(folded_share "$first" "${dumped}alpha_\[j\](;|\$)")" 60 90 'old alpha, first'
 	between "$(folded_share "$first" 'new_')" 0 0 'new names, first'
-	between "$(folded_share "$last" "dump_outer_\[j\];${guess}new_alpha_\[j\]")" 60 90 'new alpha, last'
+	between "$(folded_share "$last" "${guess}dump_outer_\[j\];new_alpha_\[j\]")" 60 90 'new alpha, last'
 	between "$(folded_share "$last" 'dump_alpha|dump_beta')" 0 0 'old names, last'
 }
 
@@ -233,7 +233,7 @@ first_and_last() {
 	for mode in rewrite replace; do
 		first_and_last "$mode"
 		between "$(folded_share "$first" "${dumped}alpha_\[j\](;|\$)")" 60 90 "$mode: old alpha, first"
-		between "$(folded_share "$last" "dump_outer_\[j\];${guess}new_alpha_\[j\]")" 60 90 "$mode: new alpha, last"
+		between "$(folded_share "$last" "${guess}dump_outer_\[j\];new_alpha_\[j\]")" 60 90 "$mode: new alpha, last"
 		between "$(folded_share "$last" 'dump_alpha|dump_beta')" 0 0 "$mode: old names, last"
 	done
 }

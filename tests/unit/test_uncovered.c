@@ -131,9 +131,11 @@ static void a_frame_pointer_of_zero_is_no_root(void **state)
 	expect_frame(made, 1, CALLER, FRAME_BY_CHAIN);
 }
 
+#define MANY "\x74\0\x74\0\x74\0\x74\0\x74\0\x74\0\x74\0\x74\0"
+
 /* Interrupted before `code`, which stands `back` bytes after the function's first. */
 static const struct {
-	const char *what, *code;
+	const char *what, code[128];
 	size_t back;
 	int ra, fp; /* words above the stack pointer; -1: not shown, or not popped */
 } ways[] = {
@@ -158,9 +160,22 @@ static const struct {
 	{ "mov (%rax),%rbp; ret", "\x48\x8b\x28\xc3", 0, -1, -1 },
 	{ "a call", "\xe8\0\0\0\0\xc3", 0, -1, -1 },
 	{ "ud2, then another function", "\x0f\x0b\x55\x48\x89\xe5", 0, -1, -1 },
-	{ "thirteen instructions",
-		"\x74\0\x74\0\x74\0\x74\0\x74\0\x74\0\x74\0\x74\0\x74\0\x74\0\x74\0\x74\0\xc3", 0,
-		-1, -1 },
+	{ "push %rbp; push %r14; lea 8(%rsp),%rbp, as CoreCLR does",
+		"\x55\x41\x56\x48\x8d\x6c\x24\x08", 0, 0, -1 },
+	{ "CoreCLR's first instructions, after the push", "\x55\x41\x56\x48\x8d\x6c\x24\x08", 1,
+		1, 0 },
+	{ "sub $24,%rsp; movaps %xmm0,(%rsp); add $24,%rsp; ret",
+		"\x48\x83\xec\x18\x0f\x29\x04\x24\x48\x83\xc4\x18\xc3", 0, 0, -1 },
+	{ "jmp; ud2; ret", "\xeb\x02\x0f\x0b\xc3", 0, 0, -1 },
+	{ "movabs; vaddsd; imul; test; ret",
+		"\x49\xba\1\2\3\4\5\6\7\x08\xc5\xfb\x58\xc1\x69\xc0\1\1\0\0\xf6\xc1\1\xc3",
+		0, 0, -1 },
+	{ "mulss 16(%rip); cmovne; opsize mov; ret",
+		"\xf3\x0f\x59\x05\x10\0\0\0\x48\x0f\x45\xc1\x66\xc7\x01\2\0\xc3", 0, 0, -1 },
+	{ "ja over int3; ret", "\x77\x01\xcc\xc3", 0, 0, -1 },
+	{ "jle over sub %r10,%rsp; ret", "\x7e\x04\x49\x2b\xe2\xf4\xc3", 0, 0, -1 },
+	{ "and $-16,%rsp; ret", "\x48\x83\xe4\xf0\xc3", 0, -1, -1 },
+	{ "too many instructions", MANY MANY MANY MANY MANY MANY MANY "\xc3", 0, -1, -1 },
 };
 
 #define CALLERS_FP AT(40)
@@ -173,7 +188,7 @@ static void code_near_its_functions_end_or_beginning_proves_the_caller(void **st
 		struct made *made = made_new(PC, CALLERS_FP);
 		uint64_t proven = ways[i].ra >= 0 ? ROWS + 0x10 : 0;
 
-		memcpy(made->code + (PC - ways[i].back - FILE_CODE), ways[i].code, 25);
+		put_code(made, PC - ways[i].back, ways[i].code, sizeof(ways[i].code));
 		CODE(made, ROWS + 0x10 - 2, "\xff\xd0");
 		for (size_t n = 0; n < 8; n++)
 			put_word(made, n, n == (size_t)ways[i].ra ? proven : 0x5000 + n);
@@ -218,6 +233,82 @@ static void a_return_address_in_a_register_makes_the_chain_a_guess(void **state)
 	put_word(made, 9, put_call(made, ROWS + 0x10, PC));
 	assert_int_equal(walk(made), END_ROOT);
 	expect_frame(made, 1, ROWS + 0x10, FRAME_BY_CHAIN | FRAME_BY_GUESS);
+}
+
+/* The other way round: the register has the address, whichever of the two instructions is next. */
+static void a_return_address_in_a_register_is_taken_from_there(void **state)
+{
+	static const char *const codes[] = { "\x48\x8d\x24\xc4\x51\xc3", "\x51\xc3" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(codes); i++) {
+		struct made *made = made_new(PC, AT(8));
+
+		put_code(made, PC, codes[i], strlen(codes[i]));
+		made->deferred.gpr[2] = put_call(made, ROWS + 0x10, PC); /* rcx */
+		assert_int_equal(walk(made), END_ROOT);
+		expect_frame(made, 1, ROWS + 0x10, FRAME_BY_CHAIN);
+	}
+}
+
+/* V8's bytecode handlers jump to the next one; a jump by a table stays in the function. */
+static void a_function_that_jumps_on_has_no_frame(void **state)
+{
+	static const struct {
+		const char *code;
+		uint64_t caller, how;
+	} rows[] = {
+		{ "\x4b\x8b\x0c\xdf\xff\xe1", ROWS + 0x10, FRAME_BY_CHAIN }, /* jmp *%rcx */
+		{ "\x41\xff\x65\x10", ROWS + 0x10, FRAME_BY_CHAIN }, /* jmp *16(%r13) */
+		{ "\xff\x65\x10", ROWS + 0x20, FRAME_BY_CHAIN },	      /* jmp *16(%rbp) */
+		/* push (%rsp); jmp *16(%r13) */
+		{ "\xff\x34\x24\x41\xff\x65\x10", ROWS + 0x10, FRAME_BY_CHAIN },
+		/* pop %rcx; push %rax; push %rcx; jmp *16(%r13) */
+		{ "\x59\x50\x51\x41\xff\x65\x10", ROWS + 0x10, FRAME_BY_CHAIN },
+		/* pop %r10; lea (%rsp,%rcx,8),%rsp; push %r10; ret */
+		{ "\x41\x5a\x48\x8d\x24\xcc\x41\x52\xc3", ROWS + 0x10, FRAME_BY_CHAIN },
+		{ "\xff\x24\xc1\xc3", ROWS + 0x10, FRAME_BY_GUESS },   /* jmp *(%rcx,%rax,8) */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct made *made = made_new(JIT_CODE + 0x100, AT(8));
+
+		print_message("row %zu\n", i);
+		put_code(made, JIT_CODE + 0x100, rows[i].code, strlen(rows[i].code));
+		CODE(made, ROWS + 0x10 - 2, "\xff\xd0");
+		CODE(made, ROWS + 0x20 - 2, "\xff\xd0");
+		put_word(made, 0, ROWS + 0x10);
+		put_word(made, 8, AT(30));
+		put_word(made, 9, ROWS + 0x20);
+		assert_int_equal(walk(made), END_ROOT);
+		expect_frame(made, 1, rows[i].caller, rows[i].how);
+	}
+}
+
+/* A stale return address is on top of its stack. */
+static void a_function_that_uses_its_frame_has_one(void **state)
+{
+	static const char *const codes[] = {
+		"\x48\x8b\x45\xf8",			 /* mov -8(%rbp),%rax */
+		"\x48\x8b\x44\xc5\xf8",		 /* mov -8(%rbp,%rax,8),%rax */
+		"\x51\xe8\x11\x11\x11\x11\xf7\x45\xe8", /* push; call; testl -24(%rbp) */
+		"\xc5\xfb\x10\x4d\xd0",		 /* vmovsd -48(%rbp),%xmm1 */
+		"\x48\x8d\x65\xd8\x5b\xc3",		 /* lea -40(%rbp),%rsp */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(codes); i++) {
+		struct made *made = made_new(JIT_CODE + 0x100, AT(8));
+
+		print_message("row %zu\n", i);
+		put_code(made, JIT_CODE + 0x100, codes[i], strlen(codes[i]));
+		put_word(made, 0, put_call(made, ROWS + 0x40, JIT_CODE + 0x100));
+		put_word(made, 8, AT(30));
+		put_word(made, 9, put_call(made, ROWS + 0x10, JIT_CODE));
+		assert_int_equal(walk(made), END_ROOT);
+		expect_frame(made, 1, ROWS + 0x10, FRAME_BY_CHAIN);
+	}
 }
 
 /* The frame pointer is still the caller's where a return address into the caller is near the top of
@@ -407,6 +498,9 @@ int main(void)
 		cmocka_unit_test(code_near_its_functions_end_or_beginning_proves_the_caller),
 		cmocka_unit_test(a_function_that_takes_its_frame_down_has_one),
 		cmocka_unit_test(a_return_address_in_a_register_makes_the_chain_a_guess),
+		cmocka_unit_test(a_return_address_in_a_register_is_taken_from_there),
+		cmocka_unit_test(a_function_that_jumps_on_has_no_frame),
+		cmocka_unit_test(a_function_that_uses_its_frame_has_one),
 		cmocka_unit_test(a_chain_that_may_skip_the_caller_is_a_guess),
 		cmocka_unit_test(a_word_on_top_of_the_stack_is_a_guess_unless_its_call_led_here),
 		cmocka_unit_test(a_stale_word_whose_call_leads_elsewhere_is_passed_over),

@@ -29,6 +29,7 @@ struct scratch {
 	struct unwind_window window;
 	u64 searched, how, left_how, user_below_leaf, root[STACK_ROOT_FRAMES];
 	struct unwind_place stepped;
+	struct unwind_way way;
 	u32 landing;
 	u32 end, walked, late, unruled;
 	struct {

@@ -16,6 +16,7 @@ struct scratch {
 	struct unwind_window window;
 	u64 searched;
 	struct unwind_place stepped;
+	struct unwind_way way;
 	u32 landing;
 	u64 how;
 	u64 user_below_leaf;
