@@ -42,7 +42,7 @@ struct insn {
 struct unwind_way {
 	u64 at;        /* the next instruction */
 	s64 depth;     /* of the stack pointer at `at`; of the return address, once it is found */
-	s64 saved;     /* of the frame pointer that they pushed */
+	s64 saved;     /* of the frame pointer that was pushed */
 	s64 fp;        /* of the caller's frame pointer; WAY_NOWHERE: in its register */
 	s64 popped_at; /* of the register that was popped last */
 	s64 copy;      /* of a word that was pushed again, and where it came from */
@@ -51,6 +51,7 @@ struct unwind_way {
 	s64 branch_depth;
 	u32 popped;    /* that register's number in an instruction, plus 1 */
 	u32 pushed;    /* the same of the push just before `at`; 0: there is none */
+	u32 saves;     /* they pushed it */
 	u32 called;    /* there was a call: it may have dropped its arguments */
 	u32 lost;      /* the depth is unknown */
 	u32 found;     /* WAY_* */

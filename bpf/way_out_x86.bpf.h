@@ -81,9 +81,11 @@ static __always_inline u32 way_makes_frame(struct unwind_way *way, s64 up)
 
 	if (way->called || way->fp != WAY_NOWHERE || (slot < 0 && slot != way->saved))
 		return WAY_UNKNOWN;
+	if (way->popped && slot + 8 != way->copy)
+		return WAY_UNKNOWN; /* it may have been the return address */
 	if (slot != way->saved)
 		way->how = FRAME_BY_CHAIN;
-	if (slot >= 0)
+	if (!way->saves)
 		way->fp = slot;
 	return way_ends(way, slot + 8);
 }
@@ -96,8 +98,10 @@ static __always_inline u32 way_push(struct unwind_way *way, u32 reg)
 		way->copy = way->depth;
 		way->copied = way->popped_at;
 	}
-	if (reg == REG_FP && way->fp == WAY_NOWHERE)
+	if (reg == REG_FP && way->fp == WAY_NOWHERE) {
 		way->saved = way->depth;
+		way->saves = 1;
+	}
 	return WAY_GOES_ON;
 }
 
@@ -234,7 +238,7 @@ static __always_inline void way_begin(struct scratch *s)
 	way->depth = 0;
 	way->saved = way->fp = way->copy = WAY_NOWHERE;
 	way->branch = way->how = 0;
-	way->popped = way->pushed = way->called = way->lost = way->plain = 0;
+	way->popped = way->pushed = way->called = way->lost = way->plain = way->saves = 0;
 }
 
 /* The code cannot be followed here: an assertion that was jumped over, a stack that grows by a

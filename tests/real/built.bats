@@ -19,11 +19,14 @@ load real
 	whole throw 99.5
 }
 
+# Nothing proves who called it: such stacks are whole by a guess, or cut where the call that was found
+# leads elsewhere.
 @test "assembly without tables" {
+	local guesses=true
 	need gcc
 	gcc -O2 "$real/numbers.c" -o "$tmp/numbers" -lgmp 2>"$tmp/said" || skip 'no GMP to link with'
 	start_program "$tmp/numbers"
-	whole numbers
+	whole numbers 98
 }
 
 @test "threads that live for a moment" {
