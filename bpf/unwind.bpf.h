@@ -31,13 +31,13 @@ struct unwind_place {
 
 /* An instruction of a function that was interrupted. */
 struct insn {
-	u64 code; /* what follows the opcode */
+	u64 code;   /* what follows the opcode */
 	s64 number; /* immediate, or displacement after a SIB byte */
 	u32 op;     /* after 0f: 256 more */
 	u32 bytes, head, wide, forms, rex, modrm, sib;
 };
 
-/* What instructions from an interrupted place on do with the stack. Depths are bytes above the
+/* Use of the stack by the instructions from an interrupted place on. Depths are bytes above the
  * stack pointer there. */
 struct unwind_way {
 	u64 at;        /* the next instruction */
@@ -49,14 +49,14 @@ struct unwind_way {
 	s64 copied;
 	u64 branch; /* target of a conditional jump, and the depth there; 0: none */
 	s64 branch_depth;
-	u32 popped;    /* that register's number in an instruction, plus 1 */
-	u32 pushed;    /* the same of the push just before `at`; 0: there is none */
-	u32 saves;     /* they pushed it */
-	u32 called;    /* there was a call: it may have dropped its arguments */
-	u32 lost;      /* the depth is unknown */
-	u32 found;     /* WAY_* */
-	u32 plain;     /* there were instructions that may write registers */
-	u64 how;       /* FRAME_BY_*, if the return address is there */
+	u32 popped; /* that register's number in an instruction, plus 1 */
+	u32 pushed; /* the same of the push just before `at`; 0: there is none */
+	u32 saves;  /* they pushed it */
+	u32 called; /* there was a call: it may have dropped its arguments */
+	u32 lost;   /* the depth is unknown */
+	u32 found;  /* WAY_* */
+	u32 plain;  /* there were instructions that may write registers */
+	u64 how;    /* FRAME_BY_*, if the return address is there */
 	struct insn insn;
 };
 

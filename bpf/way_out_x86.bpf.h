@@ -5,12 +5,12 @@
  * same whichever way is taken. Part of bpf/uncovered_x86.bpf.h. */
 #pragma once
 
-#include "bpf/opcodes_x86.h"
+#include "bpf/opcodes_x86.bpf.h"
 
 #define WAY_STEPS 48
 #define WAY_NOWHERE (1LL << 62)
 
-/* What the decoded code shows. */
+/* Results of decoding. */
 #define WAY_GOES_ON 0  /* nothing yet */
 #define WAY_UNKNOWN 1  /* nothing */
 #define WAY_FRAMED 2   /* the frame pointer leads to the return address */
@@ -190,7 +190,7 @@ WALK_GLOBAL bool way_operands(u64 walk)
 	return true;
 }
 
-/* What the instruction does. */
+/* Applies the decoded instruction to s->way. */
 WALK_GLOBAL u32 way_step(u64 walk)
 {
 	struct scratch *s = scratch_of(walk);

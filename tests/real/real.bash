@@ -230,8 +230,8 @@ whole() {
 	held_whole "$name" "$least" "$tmp/maps" "$@"
 }
 
-# held_whole NAME MIN FILE...: of $tmp/f and $tmp/s, recorded while programs had $had. FILEs as for tests/real/roots. None may begin
-# elsewhere. With $guesses=true a stack may be whole by a guess.
+# held_whole NAME MIN FILE...: of $tmp/f and $tmp/s, recorded while programs had $had. FILEs as for
+# tests/real/roots. None may begin elsewhere. With $guesses=true a stack may be whole by a guess.
 held_whole() {
 	local name=$1 least=$2
 	shift 2

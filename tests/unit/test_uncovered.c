@@ -162,14 +162,14 @@ static const struct {
 	{ "ud2, then another function", "\x0f\x0b\x55\x48\x89\xe5", 0, -1, -1 },
 	{ "push %rbp; push %r14; lea 8(%rsp),%rbp, as CoreCLR does",
 		"\x55\x41\x56\x48\x8d\x6c\x24\x08", 0, 0, -1 },
-	{ "CoreCLR's first instructions, after the push", "\x55\x41\x56\x48\x8d\x6c\x24\x08", 1,
-		1, 0 },
+	{ "CoreCLR's first instructions, after the push", "\x55\x41\x56\x48\x8d\x6c\x24\x08", 1, 1,
+		0 },
 	{ "sub $24,%rsp; movaps %xmm0,(%rsp); add $24,%rsp; ret",
 		"\x48\x83\xec\x18\x0f\x29\x04\x24\x48\x83\xc4\x18\xc3", 0, 0, -1 },
 	{ "jmp; ud2; ret", "\xeb\x02\x0f\x0b\xc3", 0, 0, -1 },
 	{ "movabs; vaddsd; imul; test; ret",
-		"\x49\xba\1\2\3\4\5\6\7\x08\xc5\xfb\x58\xc1\x69\xc0\1\1\0\0\xf6\xc1\1\xc3",
-		0, 0, -1 },
+		"\x49\xba\1\2\3\4\5\6\7\x08\xc5\xfb\x58\xc1\x69\xc0\1\1\0\0\xf6\xc1\1\xc3", 0, 0,
+		-1 },
 	{ "mulss 16(%rip); cmovne; opsize mov; ret",
 		"\xf3\x0f\x59\x05\x10\0\0\0\x48\x0f\x45\xc1\x66\xc7\x01\2\0\xc3", 0, 0, -1 },
 	{ "ja over int3; ret", "\x77\x01\xcc\xc3", 0, 0, -1 },
@@ -259,15 +259,15 @@ static void a_function_that_jumps_on_has_no_frame(void **state)
 		uint64_t caller, how;
 	} rows[] = {
 		{ "\x4b\x8b\x0c\xdf\xff\xe1", ROWS + 0x10, FRAME_BY_CHAIN }, /* jmp *%rcx */
-		{ "\x41\xff\x65\x10", ROWS + 0x10, FRAME_BY_CHAIN }, /* jmp *16(%r13) */
-		{ "\xff\x65\x10", ROWS + 0x20, FRAME_BY_CHAIN },	      /* jmp *16(%rbp) */
+		{ "\x41\xff\x65\x10", ROWS + 0x10, FRAME_BY_CHAIN },         /* jmp *16(%r13) */
+		{ "\xff\x65\x10", ROWS + 0x20, FRAME_BY_CHAIN },             /* jmp *16(%rbp) */
 		/* push (%rsp); jmp *16(%r13) */
 		{ "\xff\x34\x24\x41\xff\x65\x10", ROWS + 0x10, FRAME_BY_CHAIN },
 		/* pop %rcx; push %rax; push %rcx; jmp *16(%r13) */
 		{ "\x59\x50\x51\x41\xff\x65\x10", ROWS + 0x10, FRAME_BY_CHAIN },
 		/* pop %r10; lea (%rsp,%rcx,8),%rsp; push %r10; ret */
 		{ "\x41\x5a\x48\x8d\x24\xcc\x41\x52\xc3", ROWS + 0x10, FRAME_BY_CHAIN },
-		{ "\xff\x24\xc1\xc3", ROWS + 0x10, FRAME_BY_GUESS },   /* jmp *(%rcx,%rax,8) */
+		{ "\xff\x24\xc1\xc3", ROWS + 0x10, FRAME_BY_GUESS }, /* jmp *(%rcx,%rax,8) */
 	};
 
 	(void)state;
@@ -290,11 +290,11 @@ static void a_function_that_jumps_on_has_no_frame(void **state)
 static void a_function_that_uses_its_frame_has_one(void **state)
 {
 	static const char *const codes[] = {
-		"\x48\x8b\x45\xf8",			 /* mov -8(%rbp),%rax */
-		"\x48\x8b\x44\xc5\xf8",		 /* mov -8(%rbp,%rax,8),%rax */
+		"\x48\x8b\x45\xf8",                     /* mov -8(%rbp),%rax */
+		"\x48\x8b\x44\xc5\xf8",                 /* mov -8(%rbp,%rax,8),%rax */
 		"\x51\xe8\x11\x11\x11\x11\xf7\x45\xe8", /* push; call; testl -24(%rbp) */
-		"\xc5\xfb\x10\x4d\xd0",		 /* vmovsd -48(%rbp),%xmm1 */
-		"\x48\x8d\x65\xd8\x5b\xc3",		 /* lea -40(%rbp),%rsp */
+		"\xc5\xfb\x10\x4d\xd0",                 /* vmovsd -48(%rbp),%xmm1 */
+		"\x48\x8d\x65\xd8\x5b\xc3",             /* lea -40(%rbp),%rsp */
 	};
 
 	(void)state;

@@ -25,8 +25,7 @@ struct scratch {
 	u64 searched, how, left_how, user_below_leaf, root[STACK_ROOT_FRAMES];
 	struct unwind_place stepped;
 	struct unwind_way way;
-	u32 landing;
-	u32 end, walked, late, unruled, too_late;
+	u32 landing, end, walked, late, unruled, too_late;
 	struct {
 		u64 start, file_offset;
 		u32 object, kind, table;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
-/* bpf/opcodes_x86.h - length and operands of the instructions that compilers emit, on x86-64 (Intel
- * SDM vol. 2, chapter 2 and appendix A). An opcode without an entry cannot be decoded: those that
- * trap, string and x87 instructions, and those that write rsp or rbp without a ModRM byte. */
+/* bpf/opcodes_x86.bpf.h - length and operands of the instructions that compilers emit, on x86-64
+ * (Intel SDM vol. 2, chapter 2 and appendix A). An opcode without an entry cannot be decoded: those
+ * that trap, string and x87 instructions, and those that write rsp or rbp without a ModRM byte. No
+ * maps and no SEC. Part of bpf/way_out_x86.bpf.h. */
 #pragma once
 
 #include "bpf/shim.h"
