@@ -105,8 +105,7 @@
 	X(FETCH_TOO_LARGE, "too_large", "larger than the limit")                               \
 	X(FETCH_FAILED, "failed", "a server failed")                                           \
 	X(FETCH_LIMIT, "limit", "the capture's limit of files or bytes is reached")            \
-	X(FETCH_NO_LIBRARY, "no_library",                                                      \
-		"neither libcurl.so.4 nor libcurl-gnutls.so.4 is installed")                   \
+	X(FETCH_NO_LIBRARY, "no_library", "libcurl.so.4 and libcurl-gnutls.so.4 are missing")  \
 	X(FETCH_LOST, "lost", "the fetching process was lost")
 
 #define REASON_ID(id, name, text) id,

@@ -513,14 +513,6 @@ static int cut(struct agent *agent, struct profile *out, uint64_t *drained_ns)
 	return err < 0 ? err : held_err;
 }
 
-/* What names come from is brought up to date: late, so that a JIT's map has its lines. */
-static int refresh(struct agent *agent, uint64_t drained_ns)
-{
-	processes_refresh(agent->processes);
-	containers_settle(agent->containers, drained_ns + WAIT_NS(agent, CONTAINERS_WAIT_NS));
-	return kernel_names_refresh(agent->kernel);
-}
-
 /* Every frame that the interval met gets its name, once. */
 static int name(struct agent *agent, struct fill *fill, uint64_t drained_ns)
 {
@@ -562,7 +554,10 @@ int agent_profile(struct agent *agent, struct profile *out)
 	};
 
 	cut_err = cut(agent, out, &drained_ns);
-	refresh_err = refresh(agent, drained_ns);
+	/* The sources of names are read late, so that a JIT's map has its lines. */
+	processes_refresh(agent->processes);
+	containers_settle(agent->containers, drained_ns + WAIT_NS(agent, CONTAINERS_WAIT_NS));
+	refresh_err = kernel_names_refresh(agent->kernel);
 	err = name(agent, &fill, drained_ns);
 	if (err == 0)
 		err = fill_samples(&fill);
