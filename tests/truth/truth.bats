@@ -97,6 +97,41 @@ refused() {
 	grep -q '^1 stacks, 1 complete, 0 impossible callers, 0 false roots, 0 leaves outside$' "$tmp/verdict"
 }
 
+@test "the loader may call the resolver of a function that is chosen when it is bound" {
+	need_judge
+	/usr/bin/python3 - "$repo/tools" <<-'PYTHON'
+		import sys
+		sys.path.insert(0, sys.argv[1])
+		sys.dont_write_bytecode = True
+		from truth_parts import image, judge
+		def find(name):
+		    return next(line.split()[-1] for line in open('/proc/self/maps') if name in line)
+		libc, loader, program = (image.load(find(name), '') for name in ('/libc.so', '/ld-linux', '/bin/python'))
+		one = judge.Judge()
+		one.files = {(f.path, ''): f for f in (libc, loader, program)}
+		resolver = next(at for at, kind in libc.exports['time'] if kind == image.IFUNC)
+		print(one.pointed(loader, libc, resolver), one.pointed(libc, libc, resolver))
+		assert one.pointed(loader, libc, resolver) == judge.OK
+	PYTHON
+}
+
+@test "assembly without a size ends at padding after its return" {
+	need_judge
+	need gcc
+	printf '%s\n' '.globl _start' '_start: xor %edi,%edi' 'rep movsq' 'ret' '.p2align 5' 'mov %edi,%eax' 'ret' >"$tmp/a.s"
+	gcc -nostdlib -static "$tmp/a.s" -o "$tmp/a"
+	/usr/bin/python3 - "$repo/tools" "$tmp/a" <<-'PYTHON'
+		import sys
+		sys.path.insert(0, sys.argv[1])
+		sys.dont_write_bytecode = True
+		from truth_parts import image
+		one = image.load(sys.argv[2], '')
+		names = [[name for _, _, name in one.unsized_at(one.entry + at)] for at in (0, 5, 32)]
+		print(names)
+		assert names == [['_start'], ['_start'], []]
+	PYTHON
+}
+
 # made PROFILE CALLER ROOT: three frames of JIT code in process 7, and what --check keeps of it: a direct
 # call at 10 to 100, one through a register at 200, and a stack that begins after that.
 made() {

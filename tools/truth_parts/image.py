@@ -13,6 +13,8 @@ import struct
 from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 
+from . import code
+
 FILE_BYTES_MAX = 1 << 30
 FUNC, IFUNC, NOTYPE = 2, 10, 0
 RELATIVE, IRELATIVE, JUMP_SLOT, GLOB_DAT, ABS64 = 8, 37, 7, 6, 1
@@ -22,6 +24,7 @@ LEA = re.compile(rb'[\x48\x4c]\x8d[\x05\x0d\x15\x1d\x25\x2d\x35\x3d](?=(....))',
 JUMP = re.compile(rb'(?:\xe9|\x0f[\x80-\x8f])(?=(....))', re.S)
 SLOT_JUMP = re.compile(rb'\xff\x25(?=(....))', re.S)  # jmp *disp32(%rip)
 NEAR = 256
+UNSIZED_BYTES_MAX = 1 << 12
 COMPUTED = re.compile(r'Builtins_|go:|type:')  # entries that a runtime finds by a table of offsets
 
 
@@ -127,6 +130,25 @@ class Image:
                 found.append((start, end or (fde[1] if fde else start), text))
             i -= 1
         return found
+
+    def unsized_at(self, vaddr):
+        """Unsized symbols of assembly without FDEs from which the code runs on to the address: nothing else
+        begins on the way, and no padding follows a jump or a return."""
+        i = bisect.bisect_right(self.symbol_starts, vaddr) - 1
+        if i < 0 or self.symbols[i][1] or self.fde(vaddr) or vaddr - self.symbol_starts[i] > UNSIZED_BYTES_MAX:
+            return []
+        start, last = self.symbol_starts[i], ''
+        if bisect.bisect_right(self.starts, vaddr) != bisect.bisect_right(self.starts, start):
+            return []
+        for _, _, mnemonic, _ in code.sweep(self.read(start, vaddr - start), start):
+            if last in ('ret', 'jmp') and mnemonic in ('nop', 'int3'):
+                return []
+            last = mnemonic
+        return [(start, vaddr + 1, text) for begin, end, text in self.symbols_starting(i) if begin == start and not end]
+
+    def symbols_starting(self, i):
+        """Those that start where the i-th does, up to it."""
+        return self.symbols[bisect.bisect_left(self.symbol_starts, self.symbol_starts[i]):i + 1]
 
     # ---- functions -------------------------------------------------------------------------
 

@@ -26,6 +26,8 @@ LEAVES = re.compile(r'runtime\.(gopreempt_m|goschedImpl|preemptPark|schedule)(\.
 FIBER_TOP = re.compile(r'make_fcontext$')  # a fiber's first function "returns" into it
 START_MAIN = re.compile(r'__libc_start_call_main|libc_start_main_stage2')  # these call nothing else
 SPLIT = re.compile(r'__morestack|.*indirect_thunk')
+# Before they jump, libgcc's write what the frame that they go to has saved over what they saved themselves.
+JUMPS = re.compile(r'_Unwind_(Resume|RaiseException|ForcedUnwind|Resume_or_Rethrow)(@.*)?$')
 CLONES = re.compile(r'( \[clone [^\]]*\])+$|(\.(cold|part|constprop|isra|llvm|lto_priv|localalias)(\.\d+)?)+$')
 OFFSET = re.compile(r'.*\+0x[0-9a-f]+$|\[.*\]$|\?$')
 
@@ -185,6 +187,8 @@ class Judge:
             return True
         if any(callee.hands_out(entry) for entry in callee.entries(start)):
             return True
+        if LOADER.match(image.base) and any((start, images.IFUNC) in callee.exports.get(n, ()) for n in names):
+            return True  # a resolver
         if image is not callee and any(n in callee.exports and self.may_look_up(callee, n) for n in names):
             return True
         return any(n in other.wanted_names for other in self.known() for n in names)
@@ -258,6 +262,8 @@ class Judge:
             return 'no call before the return address'
         if any(SPLIT.match(n) for n in names):
             return OK
+        if below and any(JUMPS.match(n) for n in below.names(to)):
+            return UNCHECKED
         verdicts = [self.judge_call(above, call, below, to) for call in calls]
         return next((v for v in verdicts if v in (OK, UNCHECKED)), verdicts[0])
 
@@ -356,7 +362,8 @@ class Judge:
             return OK if image.is_plt(at) else f'{name} is not a PLT'
         wanted = bare(name)
         places = [at, at - 2] if code.is_syscall(image.read(at - 2, 2)) else [at]  # pc is after it in the kernel
-        here = [n for one in places for s, e, n in image.symbols_at(one) if s <= one < e or s == one]
+        here = [n for one in places for s, e, n in image.symbols_at(one) + image.unsized_at(one)
+                if s <= one < e or s == one]
         if wanted in {bare(n) for n in here} or wanted in bare_all(tuple(here)):
             return OK
         if name == '_start' and image.entry <= at < image.entry + ENTRY_BYTES_MAX:
