@@ -19,6 +19,7 @@ SLOT = re.compile(r'qword ptr \[rip ([+-]) (0x[0-9a-f]+|\d+)\]$')
 GROWS = re.compile(r'push|sub rsp|enter')
 SHRINKS = re.compile(r'pop|add rsp|leave|lea rsp|mov rsp')
 TABLE = re.compile(r'\[r\w+\*8 \+ 0x[0-9a-f]+\]')
+FIELD = re.compile(r'qword ptr \[r\w+( \+ 0x[0-9a-f]+)?\]$')  # of an object: jump tables have an index
 FIRST_ARGUMENT = re.compile(r'(?:lea|mov) (?:rdi|edi), (?:qword ptr )?(0x[0-9a-f]+|\[rip .*\])$')
 SIGRETURN = b'\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05'
 SIGRETURN_SHORT = b'\xb8\x0f\x00\x00\x00\x0f\x05'
@@ -134,7 +135,7 @@ def flow(image, start, end):
             elif target and not start <= target < end:
                 out.jumps.add(target)
             elif not target and not is_switch(text, recent) and \
-                    (not grown or any(SHRINKS.match(w) for w in recent)):
+                    (not grown or FIELD.match(text) or any(SHRINKS.match(w) for w in recent)):
                 out.indirect = True
         grown = grown or bool(GROWS.match(words))
         recent = [] if mnemonic in ('jmp', 'ret') else recent[-WINDOW + 1:] + [words]

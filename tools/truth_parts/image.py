@@ -69,6 +69,11 @@ class Image:
 
     is_jit = False
 
+    def knows(self, vaddr):
+        """Is enough known of the code there to call it wrong? Of a stripped Go program's nothing is: only its
+        own table has names and bounds, and a goroutine's first function returns to where no call is."""
+        return '.gopclntab' not in self.sections or self.function(vaddr) is not None
+
     def has(self, _):
         """Can a place be judged?"""
         return True

@@ -67,6 +67,12 @@ class Judge:
             for place in sample.user():
                 self.image(place)
 
+    def meet_mapped(self):
+        """Opens what sampled processes had mapped, too: a function there may jump to another file, unseen."""
+        for jit in self.jits.values():
+            for _, _, _, path in jit.process.maps:
+                self.find_file(path)
+
     # ---- where a call leads -------------------------------------------------------------------
 
     def at_slot(self, image, slot):
@@ -259,7 +265,7 @@ class Judge:
         if not texts:
             return UNCHECKED
         if not calls:
-            return 'no call before the return address'
+            return 'no call before the return address' if above.knows(at) else UNCHECKED
         if any(SPLIT.match(n) for n in names):
             return OK
         if below and any(JUMPS.match(n) for n in below.names(to)):
@@ -348,7 +354,7 @@ class Judge:
                 return OK
         if any(LEFT_AT.match(n) for n in image.names(at)) and self.left_goroutine(stack):
             return OK
-        return 'not an entry of a process, a thread or a runtime'
+        return 'not an entry of a process, a thread or a runtime' if image.knows(at) else UNCHECKED
 
     def leaf(self, place):
         """Is the address inside the symbol that names it?"""

@@ -83,6 +83,13 @@ class JitImage(images.Image):
             return None
         return start, end
 
+    def knows(self, address):
+        """HotSpot's interpreter pushes the address that it wants to return to. Where there is no perf map,
+        all code may be that."""
+        names = [name for _, _, name in self.symbols_at(address)]
+        return not any(path.endswith('/libjvm.so') for _, _, _, path in self.process.maps) or \
+            any(not name.startswith('Interpreter') for name in names)
+
     def symbols_at(self, address):
         bounds = self.function(address)
         return [self.functions[bisect.bisect_right(self.starts, address) - 1]] if bounds else []
