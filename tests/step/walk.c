@@ -95,8 +95,11 @@ void walk_now(struct space *space, const struct user_regs_struct *regs, struct c
 	memcpy(deferred.data, space->stack, deferred.stack_bytes);
 	out->end = walk_deferred(&world, &deferred, space->code.data, space->code.len, &stack);
 	out->len = stack.frames_len;
-	for (uint32_t i = 0; i < out->len; i++)
+	out->guessed = 0;
+	for (uint32_t i = 0; i < out->len; i++) {
 		out->at[i] = address_of(space, frames[i]);
+		out->guessed += (frames[i] & FRAME_HOW_MASK) != 0;
+	}
 	if (record)
 		record_end(record, space, &deferred, &stack, out->end);
 }
