@@ -115,10 +115,12 @@ whole_recursion() {
 	fits_cpu "$(folded_count "$tmp/f" "^[^;]+;brief$$;.*main;brief_work(;|\$)")" 499 'with names' 60
 }
 
-# through_unspoken FILE: all of its samples are of `unspoken`, under main, and whole by a guess.
+# through_unspoken FILE: all of its samples are of `unspoken`, under main, and whole by its way out,
+# or by a guess where its leaf runs.
 through_unspoken() {
 	hottest "$1"
-	between "$(folded_share "$1" '\[guessed\];')" 95 100 "guessed in $1"
+	between "$(folded_share "$1" 'main;spoken;\[guessed\];unspoken;unspoken_leaf$')" 30 70 "guessed in $1"
+	between "$(folded_share "$1" '\[guessed\];unspoken$')" 0 1 "guessed where the way out is plain in $1"
 	sed -i 's/\[guessed\];//' "$1"
 	between "$(folded_share "$1" 'main;spoken;unspoken(;unspoken_leaf)?$')" 95 100 "under main in $1"
 	between "$(folded_share "$1" ';unspoken;unspoken_leaf$')" 30 70 "in its leaf in $1"
