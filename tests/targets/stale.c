@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stale.c - burns CPU time in assembly that has no CFI and keeps no frame pointer, in whose frame
- * an older call left its return address: main;caller;waits. With `near` that call led to the
+/* stale.c - burns CPU time in assembly that has no CFI, keeps no frame pointer and leaves its frame
+ * by a register, so that its way out says nothing. In its frame an older call left its return
+ * address: main;caller;waits. With `near` that call led to the
  * function just before waits, with `far` to one after it.
  * Usage: stale near|far [SECONDS]
  *
@@ -45,7 +46,8 @@ __asm__(".section .text.stale, \"ax\", @progbits\n"
 	"	add $12345, %rax\n"
 	"	dec %rsi\n"
 	"	jnz 1b\n"
-	"	add $72, %rsp\n"
+	"	mov $72, %ecx\n"
+	"	add %rcx, %rsp\n"
 	"	ret\n"
 	".size waits, . - waits\n"
 	".type after, @function\n"
