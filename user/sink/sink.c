@@ -160,7 +160,7 @@ int sink_check_options(const struct sink *sink, const struct sink_options *o, st
 	if (o->no_period && strcmp(sink->name, "perf") != 0)
 		return why_set(why, -EINVAL,
 			"--no-period is for the format perf, not %s; add -f perf", sink->name);
-	if (o->label_line && sink->write != folded_write)
+	if (o->label_line && strcmp(sink->name, "folded") != 0)
 		return why_set(why, -EINVAL,
 			"--labels is for the format folded, not %s; add -f folded", sink->name);
 	return 0;
