@@ -129,6 +129,18 @@ static __always_inline void push_place(struct scratch *s, u64 pc, u64 offset)
 	}
 }
 
+#define OWN_STACK_BYTES (64U << 20)
+#define OUTERMOST_BYTES 128
+
+/* A zero in the place of a return address ends a stack at its top alone: where a rule is wrong it is
+ * any zero. Of the stack that the kernel made the top is known. */
+static __always_inline bool is_at_top(const struct scratch *s)
+{
+	u64 below = start_stack_of(s) - s->regs.sp;
+
+	return below > OWN_STACK_BYTES || below <= OUTERMOST_BYTES;
+}
+
 /* Handles one frame: find its mapping, push it, step to the caller. 1 ends the loop with s->end
  * set, or at the limit. Global, so that the verifier checks it once and not at each frame. bpf_loop
  * would do the same, but needs 5.17, and older kernels refuse a program that mentions it. */
@@ -158,7 +170,9 @@ WALK_GLOBAL int walk_frame(u64 walk)
 	if (end == END_NO_MAPPING || end == END_NOT_CODE || end == END_STACK_READ ||
 		end == END_CFA || end == END_ZERO)
 		end = walk_landing(walk, end);
-	s->end = end == END_ZERO ? END_ROOT : end;
+	if (end == END_ZERO)
+		end = is_at_top(s) ? END_ROOT : END_CFA;
+	s->end = end;
 	return end != END_NONE;
 }
 

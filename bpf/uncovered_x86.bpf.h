@@ -275,18 +275,27 @@ static __always_inline bool is_process_entry(struct scratch *s, u32 kind)
 	return start != 0 && s->regs.sp + (kind == CALLER_HALTS ? 16 : 0) == start;
 }
 
-#define SKIPPED_WORDS 4
+#define SKIPPED_WORDS 16
+
+/* Is this a return address into the function that begins at target? */
+WALK_GLOBAL bool returns_into(u64 walk, u64 target, u64 word)
+{
+	return word - target < FUNCTION_BYTES_MAX && call_before(walk, word) != NO_CALL;
+}
 
 /* Is the frame pointer still that of the interrupted function's caller? Then the call of that frame
- * led to the caller, `target`, and a return address into it is near the top of the stack. */
+ * led to the caller, `target`, and a return address into it is near the top of the stack, or in a
+ * register while arguments are moved. */
 WALK_GLOBAL bool skips_caller(u64 walk, u64 target, u64 sp)
 {
 	struct scratch *s = scratch_of(walk);
 
-	for (u32 i = 0; s && i < SKIPPED_WORDS; i++)
+	for (u32 i = 0; s && i < ARCH_GPRS; i++)
+		if (returns_into(walk, target, s->regs.gpr[i]))
+			return true;
+	for (u32 i = 0; s && i < SKIPPED_WORDS && sp + 8 * i < s->stepped.fp; i++)
 		if (stack_word_from(walk, sp + 8 * i, sp) == 0 &&
-			s->searched - target < FUNCTION_BYTES_MAX &&
-			call_before(walk, s->searched) != NO_CALL)
+			returns_into(walk, target, s->searched))
 			return true;
 	return false;
 }

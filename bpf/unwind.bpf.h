@@ -276,7 +276,7 @@ static __always_inline u32 unwind_rule_step(
 	 * may have any frame pointer. The rule where code was interrupted may be wrong by an
 	 * instruction, so a zero alone proves nothing there. */
 	if (ra == 0)
-		return fp == 0 ? END_ROOT : regs->exact ? END_NO_MAPPING : END_ZERO;
+		return fp != 0 && regs->exact ? END_NO_MAPPING : END_ZERO;
 	regs->pc = ra;
 	regs->sp = cfa;
 	regs->fp = fp;

@@ -312,27 +312,39 @@ static void a_function_that_uses_its_frame_has_one(void **state)
 }
 
 /* The frame pointer is still the caller's where a return address into the caller is near the top of
- * the stack: a step along it would lose the caller. Else the function that was called has jumped.
- */
+ * the stack or in a register: a step along it would lose the caller. Else the function that was
+ * called has jumped. */
 static void a_chain_that_may_skip_the_caller_is_a_guess(void **state)
 {
 	static const struct {
-		uint64_t word, how;
-	} rows[] = { { JIT_CODE + 0x280, FRAME_BY_CHAIN | FRAME_BY_GUESS },
-		{ JIT_CODE + 0x180, FRAME_BY_CHAIN }, { 0, FRAME_BY_CHAIN } };
+		uint64_t at, word, how;
+	} rows[] = { { 2, JIT_CODE + 0x280, FRAME_BY_CHAIN | FRAME_BY_GUESS },
+		{ 2, JIT_CODE + 0x180, FRAME_BY_CHAIN }, { 2, 0, FRAME_BY_CHAIN },
+		{ 15, JIT_CODE + 0x280, FRAME_BY_CHAIN | FRAME_BY_GUESS },
+		{ 16, JIT_CODE + 0x280, FRAME_BY_CHAIN },
+		{ 21, JIT_CODE + 0x280, FRAME_BY_CHAIN } };
 
 	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct made *made = made_new(JIT_CODE + 0x100, AT(8));
+	for (size_t in_register = 0; in_register < 2; in_register++)
+		for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+			struct made *made =
+				made_new(JIT_CODE + 0x100, rows[i].at < 20 ? AT(20) : AT(8));
+			uint64_t fp = made->deferred.fp == AT(20) ? 20 : 8;
 
-		put_call(made, JIT_CODE + 0x280, JIT_CODE);
-		put_call(made, JIT_CODE + 0x180, JIT_CODE);
-		put_word(made, 2, rows[i].word);
-		put_word(made, 8, AT(30));
-		put_word(made, 9, put_call(made, ROWS + 0x10, JIT_CODE + 0x200));
-		assert_int_equal(walk(made), END_ROOT);
-		expect_frame(made, 1, ROWS + 0x10, rows[i].how);
-	}
+			put_call(made, JIT_CODE + 0x280, JIT_CODE);
+			put_call(made, JIT_CODE + 0x180, JIT_CODE);
+			if (in_register)
+				made->deferred.gpr[11] = rows[i].word;
+			else
+				put_word(made, rows[i].at, rows[i].word);
+			put_word(made, fp, AT(30));
+			put_word(made, fp + 1, put_call(made, ROWS + 0x10, JIT_CODE + 0x200));
+			assert_int_equal(walk(made), END_ROOT);
+			expect_frame(made, 1, ROWS + 0x10,
+				in_register && rows[i].word == JIT_CODE + 0x280
+					? FRAME_BY_CHAIN | FRAME_BY_GUESS
+					: rows[i].how);
+		}
 }
 
 static void a_word_on_top_of_the_stack_is_a_guess_unless_its_call_led_here(void **state)

@@ -123,7 +123,7 @@ static const struct step_case step_cases[] = {
 	{ "outermost, and no CFA", { .cfa = CFA_UNSUPPORTED, .ra = RA_UNDEFINED, .fp = FP_LOST },
 		AT(0), FP, 0, 0, 0, END_ROOT, 0, 0, 0 },
 	{ "return address and frame pointer of zero", { BY(CFA_REG, RSP, 16), CALLED }, AT(0), 0, 0,
-		1, 0, END_ROOT, 0, 0, 0 },
+		1, 0, END_ZERO, 0, 0, 0 },
 	{ "a return address of zero, called", { BY(CFA_REG, RSP, 16), CALLED }, AT(0), FP, 0, 1, 0,
 		END_ZERO, 0, 0, 0 },
 	{ "a return address of zero, interrupted", { BY(CFA_REG, RSP, 16), CALLED }, AT(0), FP, 1,

@@ -90,7 +90,9 @@ static u32 rule_find(struct scratch *s, u64 offset, struct unwind_rule **rule)
 	return END_NONE;
 }
 
-#define start_stack_of(s) 0ULL
+static u64 start_stack;
+
+#define start_stack_of(s) ((void)(s), start_stack)
 #define thread_base_of(s) AT(STACK_WORDS)
 #define walk_unprobe(s) ((void)(s))
 #define walk_late(s) ((void)(s), 0)
@@ -101,6 +103,7 @@ static u32 rule_find(struct scratch *s, u64 offset, struct unwind_rule **rule)
 static void start_in(struct scratch *s, enum function function)
 {
 	*s = (struct scratch){ .regs = { .pc = CODE(function, 0x40), .sp = AT(0), .fp = AT(20) } };
+	start_stack = 0;
 	s->regs.exact = 1;
 	s->window.memory = s;
 	memset(s->text, 0x90, sizeof(s->text));
@@ -194,6 +197,29 @@ static void a_zero_return_address_below_a_call_is_a_root(void **state)
 	start_in(&s, PLAIN);
 	s.stack[1] = 0;
 	assert_walk(&s, END_NO_MAPPING, NULL, 0);
+}
+
+/* Where a rule is wrong, any zero of the stack may be in the place of the return address. */
+static void a_zero_below_the_top_of_the_stack_is_none(void **state)
+{
+	static const struct {
+		u64 top, fp;
+		u32 end;
+	} rows[] = { { AT(18), 0, END_ROOT }, { AT(18), AT(20), END_ROOT }, { AT(19), 0, END_CFA },
+		{ AT(19), AT(20), END_CFA }, { AT(2), 0, END_ROOT },
+		{ AT(2) + (64U << 20), 0, END_CFA }, { AT(3) + (64U << 20), 0, END_ROOT },
+		{ AT(0), 0, END_ROOT } };
+	static struct scratch s;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		start_in(&s, PLAIN);
+		start_stack = rows[i].top;
+		s.regs.fp = rows[i].fp;
+		s.stack[1] = CODE(PLAIN, 0x20);
+		s.stack[3] = 0;
+		assert_walk(&s, rows[i].end, CALLERS(CODE(PLAIN, 0x20)));
+	}
 }
 
 /* ---- the return of a signal handler, interrupted -----------------------------------------------
@@ -339,6 +365,7 @@ int main(void)
 		cmocka_unit_test(interrupted_assembly_is_none),
 		cmocka_unit_test(a_return_address_that_was_guessed_is_none),
 		cmocka_unit_test(a_zero_return_address_below_a_call_is_a_root),
+		cmocka_unit_test(a_zero_below_the_top_of_the_stack_is_none),
 		cmocka_unit_test(an_interrupted_return_of_a_signal_goes_on_where_the_signal_came),
 		cmocka_unit_test(a_function_that_loads_the_stack_pointer_may_have_left_its_stack),
 		cmocka_unit_test(a_goroutine_gives_its_frame_pointer_back),

@@ -118,6 +118,24 @@ def is_switch(text, before):
     return bool(TABLE.search(text)) or any(w.startswith('movsxd') and '*4' in w for w in before)
 
 
+def is_loaded(register, before):
+    """Of a virtual function: the register has a field of an object. Jump tables have an index."""
+    loads = [w for w in before if w.startswith(f'mov {register}, ')]
+    return bool(loads) and bool(FIELD.search(loads[-1]))
+
+
+def is_unled(image, start, end, to):
+    """Does neither a jump of the function nor the code before it lead to this instruction?"""
+    before = ''
+    for address, size, mnemonic, text in sweep(image.read(start, end - start), start):
+        if address == to and before not in ('jmp', 'ret'):
+            return False
+        if mnemonic.startswith('j') and operand(address, size, text)[0] == to:
+            return False
+        before = mnemonic if address < to else before
+    return before in ('jmp', 'ret')
+
+
 @functools.lru_cache(maxsize=16384)
 def flow(image, start, end):
     out = Flow()
@@ -135,7 +153,7 @@ def flow(image, start, end):
             elif target and not start <= target < end:
                 out.jumps.add(target)
             elif not target and not is_switch(text, recent) and \
-                    (not grown or FIELD.match(text) or any(SHRINKS.match(w) for w in recent)):
+                    (not grown or FIELD.match(text) or is_loaded(text, recent) or any(SHRINKS.match(w) for w in recent)):
                 out.indirect = True
         grown = grown or bool(GROWS.match(words))
         recent = [] if mnemonic in ('jmp', 'ret') else recent[-WINDOW + 1:] + [words]

@@ -74,6 +74,12 @@ class Image:
         own table has names and bounds, and a goroutine's first function returns to where no call is."""
         return '.gopclntab' not in self.sections or self.function(vaddr) is not None
 
+    def may_land(self, vaddr):
+        """May an exception go on there? Then the unwinder has put this address over that of a call.
+        Nothing in the function leads to it: neither the code before it nor a jump."""
+        bounds = self.function(vaddr)
+        return bool(bounds) and '.gcc_except_table' in self.sections and code.is_unled(self, *bounds, vaddr)
+
     def has(self, _):
         """Can a place be judged?"""
         return True
