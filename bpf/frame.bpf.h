@@ -132,8 +132,8 @@ static __always_inline void push_place(struct scratch *s, u64 pc, u64 offset)
 #define OWN_STACK_BYTES (64U << 20)
 #define OUTERMOST_BYTES 128
 
-/* A zero in the place of a return address ends a stack at its top alone: where a rule is wrong it is
- * any zero. Of the stack that the kernel made the top is known. */
+/* A zero in the place of a return address ends a stack only at its top, for where a rule is wrong
+ * any zero may be there. The kernel knows the top of the process's own stack. */
 static __always_inline bool is_at_top(const struct scratch *s)
 {
 	u64 below = start_stack_of(s) - s->regs.sp;

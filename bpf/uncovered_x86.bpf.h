@@ -275,6 +275,35 @@ static __always_inline bool is_process_entry(struct scratch *s, u32 kind)
 	return start != 0 && s->regs.sp + (kind == CALLER_HALTS ? 16 : 0) == start;
 }
 
+#define ENTRY_WORDS 16
+
+/* Was this function called by the program's entry, as musl's are, which have no tables? Then the
+ * topmost word of the stack is the return address, and no other word below it may be one. True:
+ * the step is done. */
+WALK_GLOBAL bool entry_step(u64 walk)
+{
+	struct scratch *s = scratch_of(walk);
+	u64 top, at;
+	u32 i = 0;
+
+	if (!s)
+		return false;
+	top = start_stack_of(s) - 8;
+	at = s->regs.sp;
+	if (top - at >= 8 * ENTRY_WORDS)
+		return false;
+	while (i < ENTRY_WORDS && stack_word_from(walk, at, at) == 0 &&
+		call_before(walk, s->searched) == NO_CALL) {
+		at += 8;
+		i++;
+	}
+	if (at != top || !go_back_to(s, s->searched, top + 8))
+		return false;
+	s->regs.fp = 0;
+	s->how = 0;
+	return true;
+}
+
 #define SKIPPED_WORDS 16
 
 /* Is this a return address into the function that begins at target? */
@@ -345,6 +374,8 @@ WALK_GLOBAL u32 walk_step_without_rule(u64 walk, u32 covered)
 		return END_ROOT;
 	if (s->regs.exact && is_new_thread(walk, s->regs.pc, s->regs.gpr[0]))
 		return END_ROOT;
+	if (!s->regs.exact && entry_step(walk))
+		return END_NONE;
 	s->way.found = s->regs.exact ? way_out(walk) : WAY_FRAMED;
 	if (s->way.found == WAY_UNKNOWN ? frameless_leaf_step(walk)
 					: s->way.found != WAY_FRAMED && way_out_step(walk))

@@ -457,6 +457,35 @@ static void the_entry_at_the_top_of_the_stack_is_a_root(void **state)
 	}
 }
 
+/* Its caller saved a register and made room, and no other word may be a return address. Else it is
+ * found by a search. */
+static void the_word_at_the_top_of_the_stack_leads_to_the_entry(void **state)
+{
+	static const struct {
+		uint64_t between, top;
+		uint32_t end;
+		uint64_t how;
+	} rows[] = { { 0x1234, AT(9), END_ROOT, 0 },
+		{ CALLER + 0x80, AT(9), END_ROOT, FRAME_BY_GUESS },
+		{ 0x1234, AT(10), END_FP_CHAIN, FRAME_BY_GUESS },
+		{ 0x1234, 0, END_FP_CHAIN, FRAME_BY_GUESS } };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct made *made = made_new(PC, 0);
+
+		made->deferred.start_stack = rows[i].top;
+		CODE(made, PC, "\xc3");
+		put_word(made, 0, put_call(made, CALLER, PC));
+		put_call(made, CALLER + 0x80, CALLER + 0x80000);
+		put_word(made, 4, rows[i].between);
+		put_word(made, 8, put_call(made, CALLER + 0x40, CALLER - 0x40));
+		assert_int_equal(walk(made), rows[i].end);
+		assert_int_equal(made->stack.frames_len, 3);
+		expect_frame(made, 2, CALLER + 0x40, rows[i].how);
+	}
+}
+
 /* A frame whose call leads far away, as of generated code that was jumped to, and below it a word
  * that an earlier call left. */
 static struct made *with_stale_word(void)
@@ -520,6 +549,7 @@ int main(void)
 		cmocka_unit_test(a_leaf_may_have_been_jumped_to),
 		cmocka_unit_test(the_end_of_a_thread_is_a_root),
 		cmocka_unit_test(the_entry_at_the_top_of_the_stack_is_a_root),
+		cmocka_unit_test(the_word_at_the_top_of_the_stack_leads_to_the_entry),
 		cmocka_unit_test(a_chain_that_continues_wins_over_a_search),
 		cmocka_unit_test(a_chain_of_one_frame_does_not),
 		cmocka_unit_test(a_chain_to_a_word_that_no_call_precedes_is_a_guess),
