@@ -205,6 +205,7 @@ static __always_inline u32 count(struct scratch *s)
 /* ---- holding: a walk that stopped at a file whose table is not there yet -------------------- */
 
 #define DEFERRED_A_SECOND 512 /* a CPU: some megabytes */
+#define DEFERRED_PAGES_LESS (DEFERRED_STACK_BYTES / 4096)
 
 /* Bytes of the stack from sp on. */
 static __always_inline u64 stack_left(struct scratch *s, u64 sp)
@@ -214,22 +215,24 @@ static __always_inline u64 stack_left(struct scratch *s, u64 sp)
 	return vma ? BPF_CORE_READ(vma, vm_end) - sp : 0;
 }
 
-/* Copies the stack, at least as far as the page that sp is in. The bytes copied, or 0. */
+/* Copies the stack, or as many of its first pages as can be read: further up the mapping may have
+ * pages that nobody has touched. The bytes copied, or 0. */
 static __always_inline u32 copy_stack(u8 *to, u64 bytes, u64 sp)
 {
 	u64 page_bytes = 1ULL << page_shift, page = page_bytes - (sp & (page_bytes - 1));
 
-	/* The check must be of the register that is passed: 6.1 does not carry bounds to a copy. */
-	asm volatile("" : "+r"(bytes));
-	if (bytes == 0 || bytes > DEFERRED_STACK_BYTES)
-		return 0;
-	if (bpf_probe_read_user(to, bytes, (void *)sp) == 0)
-		return bytes;
-	asm volatile("" : "+r"(page));
-	if (page > bytes || page > DEFERRED_STACK_BYTES ||
-		bpf_probe_read_user(to, page, (void *)sp))
-		return 0;
-	return page;
+	for (u32 i = 0; i <= DEFERRED_PAGES_LESS; i++) {
+		/* The check must be of the register that is passed: 6.1 does not carry bounds to a
+		 * copy. */
+		asm volatile("" : "+r"(bytes));
+		if (bytes == 0 || bytes > DEFERRED_STACK_BYTES)
+			return 0;
+		if (bpf_probe_read_user(to, bytes, (void *)sp) == 0)
+			return bytes;
+		/* The page edge below. */
+		bytes = bytes > page ? page + ((bytes - page - 1) & ~(page_bytes - 1)) : 0;
+	}
+	return 0;
 }
 
 static __always_inline int hold(struct scratch *s)
