@@ -382,6 +382,8 @@ class Image:
 
     @functools.cached_property
     def is_program(self):
+        if '.dynamic' not in self.sections:
+            return self.entry != 0
         return '.interp' in self.sections and not any(tag == 'DT_SONAME' for tag, _ in self.tags)
 
     def has_text(self, text):
