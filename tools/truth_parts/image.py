@@ -16,6 +16,7 @@ from elftools.elf.elffile import ELFFile
 from . import code
 
 FILE_BYTES_MAX = 1 << 30
+NAME_BYTES_MAX = 1 << 14
 FUNC, IFUNC, NOTYPE = 2, 10, 0
 RELATIVE, IRELATIVE, JUMP_SLOT, GLOB_DAT, ABS64 = 8, 37, 7, 6, 1
 # lea disp32(%rip), 64-bit register
@@ -30,6 +31,15 @@ COMPUTED = re.compile(r'Builtins_|go:|type:')  # entries that a runtime finds by
 
 class Unusable(Exception):
     """Why a file cannot be judged."""
+
+
+def records(form, data):
+    """Whoever made a file may have cut a table."""
+    return struct.iter_unpack(form, data[:len(data) // struct.calcsize(form) * struct.calcsize(form)])
+
+
+def name_at(strings, at):
+    return strings[at:at + NAME_BYTES_MAX].split(b'\0', 1)[0].decode('utf-8', 'replace')
 
 
 class Image:
@@ -108,11 +118,11 @@ class Image:
             if table is None or table['sh_type'] == 'SHT_NOBITS':
                 continue
             strings = elf.get_section(table['sh_link']).data()
-            for at, info, _, index, value, size in struct.iter_unpack('<IBBHQQ', table.data()):
+            for at, info, _, index, value, size in records('<IBBHQQ', table.data()):
                 kind = info & 15
                 if index == 0 or kind not in (NOTYPE, FUNC, IFUNC) or not self.is_code(value):
                     continue
-                text = strings[at:strings.index(b'\0', at)].decode('utf-8', 'replace')
+                text = name_at(strings, at)
                 if not text:
                     continue
                 found.setdefault((value, text), size)
@@ -172,7 +182,7 @@ class Image:
         if header is not None and header.data()[:4] == b'\x01\x1b\x03\x3b':
             data, base = header.data(), header['sh_addr']
             count = struct.unpack_from('<I', data, 8)[0]
-            rows = sorted(struct.iter_unpack('<ii', data[12:12 + 8 * count]))
+            rows = sorted(records('<ii', data[12:12 + 8 * count]))
             return [a + base for a, _ in rows], [b + base for _, b in rows], 0
         rows = sorted(self.scan_frame())
         return [a for a, _ in rows], [b for _, b in rows], 0
@@ -271,26 +281,25 @@ class Image:
     def relocations(self):
         """Where the loader writes an address: vaddr → (symbol name, '') or (addend, 'address' or 'resolver')."""
         slots, dynsym = {}, self.sections.get('.dynsym')
-        symbols = list(struct.iter_unpack('<IBBHQQ', dynsym.data())) if dynsym else []
+        symbols = list(records('<IBBHQQ', dynsym.data())) if dynsym else []
         strings = self.elf.get_section(dynsym['sh_link']).data() if dynsym else b''
         for section in self.sections.values():
             if section['sh_type'] != 'SHT_RELA' or not section['sh_flags'] & 2:
                 continue
-            for at, info, addend in struct.iter_unpack('<QQq', section.data()):
+            for at, info, addend in records('<QQq', section.data()):
                 kind, index = info & 0xffffffff, info >> 32
                 if kind in (RELATIVE, IRELATIVE):
                     slots[at] = addend, 'address' if kind == RELATIVE else 'resolver'
                 elif kind in (JUMP_SLOT, GLOB_DAT, ABS64) and index < len(symbols):
                     name, _, _, _, value, _ = symbols[index]
-                    text = strings[name:strings.index(b'\0', name)].decode('utf-8', 'replace')
-                    slots[at] = text, 'call' if kind == JUMP_SLOT else 'pointer'
+                    slots[at] = name_at(strings, name), 'call' if kind == JUMP_SLOT else 'pointer'
         self.add_packed(slots)
         return slots
 
     def add_packed(self, slots):
         """.relr.dyn: DT_RELR of the generic ABI."""
         section, at = self.sections.get('.relr.dyn'), 0
-        for (entry,) in struct.iter_unpack('<Q', section.data() if section else b''):
+        for (entry,) in records('<Q', section.data() if section else b''):
             if entry & 1 == 0:
                 places, at = [entry], entry + 8
             else:

@@ -8,6 +8,7 @@ functions are in the perf map, if it is still there; what they do not cover is n
 import bisect
 import functools
 import os
+import stat
 from dataclasses import dataclass, field, replace
 
 from . import code, image as images
@@ -147,12 +148,15 @@ class JitImage(images.Image):
 
 
 def perf_map(path):
-    """(start, end, name), sorted; of lines with the same start the last one."""
+    """(start, end, name), sorted; of lines with the same start the last one. Anybody may have put another kind
+    of file there."""
     found = {}
     try:
-        if os.path.getsize(path) > MAP_BYTES_MAX:
-            return []
-        with open(path, encoding='utf-8', errors='replace') as file:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(fd, encoding='utf-8', errors='replace') as file:
+            about = os.fstat(fd)
+            if not stat.S_ISREG(about.st_mode) or about.st_size > MAP_BYTES_MAX:
+                return []
             for line in file:
                 words = line.split(None, 2)
                 try:
@@ -202,7 +206,7 @@ def attach(path, samples, judge):
     """Gives the judge what lies beside a profile; the samples' places in JIT code get their process."""
     processes = parse(path)
     for sample in samples:
-        pid = int(sample.labels.get('pid', 0))
+        pid = sample.pid()
         if pid not in processes:
             continue
         name = f'[jit {pid}]'

@@ -10,7 +10,7 @@ import zlib
 from dataclasses import dataclass, field
 
 KERNEL = 1 << 63
-PROFILE_BYTES_MAX = 1 << 30
+PROFILE_BYTES_MAX = 1 << 30  # packed or not
 
 
 class Damaged(Exception):
@@ -45,6 +45,10 @@ class Sample:
     def user(self):
         """The places in user code, leaf first, without marks."""
         return tuple(p for p in self.places if not p.is_kernel() and not p.is_mark())
+
+    def pid(self):
+        label = str(self.labels.get('pid', 0))
+        return int(label) if label.isdecimal() else 0
 
     def is_complete(self):
         """Older files have no label for it: there a mark ends what is not complete."""
@@ -106,7 +110,7 @@ def read(path):
         data = file.read(PROFILE_BYTES_MAX)
     try:
         if data[:2] == b'\x1f\x8b':
-            data = gzip.decompress(data)
+            data = zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(data, PROFILE_BYTES_MAX)
         return parse(data)
     except (Damaged, IndexError, KeyError, ValueError, TypeError, EOFError, OSError, zlib.error) as error:
         raise Damaged(f'not a pprof profile: {error}') from error
