@@ -153,7 +153,7 @@ WALK_GLOBAL int walk_frame(u64 walk)
 	if (!s || s->user.head.frames_len >= STACK_WALK_MAX)
 		return 1;
 	walk_unprobe(s);
-	pc = s->regs.pc - !s->regs.exact;
+	pc = s->regs.pc - !(s->regs.exact | s->stepped.again);
 	split(SPLIT_MAPPING);
 	end = mapping_find(s, pc);
 	split(SPLIT_HASH);
@@ -165,13 +165,15 @@ WALK_GLOBAL int walk_frame(u64 walk)
 		s->stepped.pc = s->regs.pc;
 		s->stepped.sp = s->regs.sp;
 		s->stepped.fp = s->regs.fp;
+		s->stepped.begins = s->stepped.again;
+		s->stepped.again = 0;
 		end = s->late ? END_TIME : walk_step(s, offset);
 	}
 	if (end == END_NO_MAPPING || end == END_NOT_CODE || end == END_STACK_READ ||
 		end == END_CFA || end == END_ZERO)
 		end = walk_landing(walk, end);
 	if (end == END_ZERO)
-		end = is_at_top(s) ? END_ROOT : END_CFA;
+		end = is_at_top(s) && was_entered(walk) ? END_ROOT : END_CFA;
 	s->end = end;
 	return end != END_NONE;
 }
@@ -234,6 +236,7 @@ static __always_inline void walk_frames(struct scratch *s)
 	s->window.base = 0;
 	s->window.narrow = 0;
 	s->landing = LANDING_NONE;
+	s->stepped.again = 0;
 	s->end = END_NONE;
 	for (u32 i = 0; i < STACK_WALK_MAX / WALK_TURN; i++)
 		if (walk_turn(walk_of(s)))

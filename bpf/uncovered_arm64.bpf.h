@@ -44,6 +44,12 @@ static __always_inline u32 walk_step_lazy(u64 walk)
 	return END_REGISTER;
 }
 
+static __always_inline bool was_entered(u64 walk)
+{
+	(void)walk;
+	return true;
+}
+
 static __always_inline bool is_new_thread(u64 walk, u64 pc, u64 result)
 {
 	(void)walk, (void)pc, (void)result;

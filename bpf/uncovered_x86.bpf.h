@@ -148,6 +148,7 @@ WALK_GLOBAL bool frameless_leaf_step(u64 walk)
 #define CALLER_HALTS 3
 
 #define SIGRETURN_CODE 0x0f0000000fc0c748ULL
+#define SIGRETURN_SHORT 0x00050f0000000fb8ULL /* mov $15,%eax; syscall */
 #define SIGRETURN_NUMBER 15
 #define SIGRETURN_SYSCALL 7        /* offset of its second instruction */
 #define SYSCALL_ENTERED (u64)(-38) /* the kernel puts -ENOSYS in place of the number */
@@ -174,6 +175,8 @@ WALK_GLOBAL u32 caller_kind(u64 walk)
 		return CALLER_RETURNS_SIGNAL;
 	if (s->regs.exact)
 		return CALLER_OTHER;
+	if ((code & 0xffffffffffffffULL) == SIGRETURN_SHORT)
+		return CALLER_RETURNS_SIGNAL;
 	if (code == 0x050f3cb0c031c789ULL)
 		return CALLER_ENDS_THREAD;
 	return (code & 0xff) == 0xf4 ? CALLER_HALTS : CALLER_OTHER;
@@ -249,60 +252,7 @@ WALK_GLOBAL bool chain_continues(u64 walk)
 	return s->searched > fp && call_of_frame(s, s->searched) != NO_CALL;
 }
 
-static __always_inline bool tests_result(const u8 *code)
-{
-	return code[0] == 0x0f && code[1] == 0x05 &&
-		((code[2] == 0x48 && code[3] == 0x85 && code[4] == 0xc0) ||
-			(code[2] == 0x85 && code[3] == 0xc0));
-}
-
-/* Is this the start of a new thread, on an empty stack? C libraries write `syscall; test; jl; je`
- * for clone, with false tables; only the child gets a zero. */
-WALK_GLOBAL bool is_new_thread(u64 walk, u64 pc, u64 result)
-{
-	u8 code[12];
-
-	return result == 0 && walk_read(walk, code, sizeof(code), pc - 7) == 0 &&
-		(tests_result(code + 5) || tests_result(code + 2) || tests_result(code));
-}
-
-/* Is this the program's entry, whose frame lies at the top of the stack that the kernel made? C
- * libraries have no table for it. glibc's _start pushes two words, calls and halts. */
-static __always_inline bool is_process_entry(struct scratch *s, u32 kind)
-{
-	u64 start = start_stack_of(s);
-
-	return start != 0 && s->regs.sp + (kind == CALLER_HALTS ? 16 : 0) == start;
-}
-
-#define ENTRY_WORDS 16
-
-/* Was this function called by the program's entry, as musl's are, which have no tables? Then the
- * topmost word of the stack is the return address, and no other word below it may be one. True:
- * the step is done. */
-WALK_GLOBAL bool entry_step(u64 walk)
-{
-	struct scratch *s = scratch_of(walk);
-	u64 top, at;
-	u32 i = 0;
-
-	if (!s)
-		return false;
-	top = start_stack_of(s) - 8;
-	at = s->regs.sp;
-	if (top - at >= 8 * ENTRY_WORDS)
-		return false;
-	while (i < ENTRY_WORDS && stack_word_from(walk, at, at) == 0 &&
-		call_before(walk, s->searched) == NO_CALL) {
-		at += 8;
-		i++;
-	}
-	if (at != top || !go_back_to(s, s->searched, top + 8))
-		return false;
-	s->regs.fp = 0;
-	s->how = 0;
-	return true;
-}
+#include "bpf/roots_x86.bpf.h"
 
 #define SKIPPED_WORDS 16
 
@@ -351,14 +301,6 @@ WALK_GLOBAL u32 chain_step(u64 walk)
 	return END_NONE;
 }
 
-/* Is this the top of a stack that a program made for a fiber or coroutine? No call pushed this
- * return address, but a rule leads to it: assembly wrote it for the function that runs first. */
-static __always_inline bool is_fiber_entry(struct scratch *s)
-{
-	return !s->regs.exact && s->stepped.how == 0 &&
-		call_before(walk_of(s), s->regs.pc) == NO_CALL;
-}
-
 /* covered: other code of this file has a table. */
 WALK_GLOBAL u32 walk_step_without_rule(u64 walk, u32 covered)
 {
@@ -376,12 +318,17 @@ WALK_GLOBAL u32 walk_step_without_rule(u64 walk, u32 covered)
 		return END_ROOT;
 	if (!s->regs.exact && entry_step(walk))
 		return END_NONE;
-	s->way.found = s->regs.exact ? way_out(walk) : WAY_FRAMED;
+	if (covered && begins_here(s)) {
+		s->stepped.again = 1;
+		s->user.head.frames_len--;
+		return END_NONE;
+	}
+	s->way.found = s->regs.exact || s->stepped.begins ? way_out(walk) : WAY_FRAMED;
+	if (s->way.found == WAY_UNKNOWN && s->stepped.begins)
+		return is_last_call(walk, s->regs.pc) ? END_ROOT : chain_step(walk);
 	if (s->way.found == WAY_UNKNOWN ? frameless_leaf_step(walk)
 					: s->way.found != WAY_FRAMED && way_out_step(walk))
 		return END_NONE;
-	if (covered && is_fiber_entry(s))
-		return END_ROOT;
 	if (covered && !has_frame(s) && !chain_continues(walk) && search_step(s))
 		return END_NONE;
 	return chain_step(walk);

@@ -27,6 +27,8 @@ struct unwind_place {
 	u64 pc, sp, fp;
 	u64 callee; /* pc of the frame below */
 	u64 how;    /* FRAME_BY_*, how pc was reached */
+	u32 again;  /* no call pushed this address, the frame begins there: it is to be repeated */
+	u32 begins; /* it is that repeated frame */
 };
 
 /* An instruction of a function that was interrupted. */
@@ -181,7 +183,7 @@ static __always_inline u32 unwind_signal_step(struct unwind_regs *regs, struct u
 	regs->sp = regs->gpr[ARCH_DWARF_SP];
 	regs->fp = regs->gpr[ARCH_DWARF_FP];
 	regs->exact = 1;
-	return regs->pc == 0 ? END_ROOT : END_NONE;
+	return regs->pc == 0 ? END_NO_MAPPING : END_NONE; /* a call of NULL */
 }
 
 static __always_inline u32 unwind_cfa(

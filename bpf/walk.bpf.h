@@ -42,6 +42,7 @@ static __always_inline void walk_leaf(struct scratch *s)
 	u64 pc = s->regs.pc;
 
 	s->landing = LANDING_NONE;
+	s->stepped.again = 0;
 	if (mapping_find(s, pc) == END_NONE && s->at.object != OBJECT_VDSO)
 		push_place(s, pc, (pc - s->at.start + s->at.file_offset) & FRAME_OFFSET_MASK);
 }

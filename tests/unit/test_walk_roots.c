@@ -141,14 +141,56 @@ static void assert_walk(struct scratch *s, u32 end, const u64 *callers, u32 call
 /* ---- the top of a fiber's stack ---------------------------------------------------------------
  */
 
-static void a_return_address_that_no_call_pushed_is_a_root(void **state)
+/* The return address that no call pushed is where the frame begins. */
+#define BEGINS(pc) ((pc) + 1)
+
+static void a_last_call_that_no_call_returned_to_is_a_root(void **state)
+{
+	static const struct {
+		const char *code;
+		u32 end;
+	} rows[] = { { "\x48\x31\xff\xe8\x12\x34\x56\x78\xf4", END_ROOT },
+		{ "\xe8\x12\x34\x56\x78\x0f\x0b\x90\x90", END_ROOT },
+		{ "\x48\x31\xff\xe8\x12\x34\x56\x78\x90", END_FP_CHAIN },
+		{ "\x90\x90\x90\x90\x90\x90\x90\x90\xf4", END_FP_CHAIN } };
+	static struct scratch s;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		start_in(&s, PLAIN);
+		s.stack[1] = CODE(UNCOVERED, 0x20);
+		s.regs.fp = 0;
+		memcpy(s.text + (CODE(UNCOVERED, 0x20) - TEXT), rows[i].code, 9);
+		assert_walk(&s, rows[i].end, CALLERS(BEGINS(CODE(UNCOVERED, 0x20))));
+	}
+}
+
+/* As glibc's __start_context, in front of which there is padding. */
+static void a_place_that_no_call_returned_to_has_its_own_rule(void **state)
+{
+	static struct scratch s;
+
+	(void)state;
+	start_in(&s, PLAIN);
+	s.rules[OTHER_UNCOVERED].cfa = CFA_REG;
+	s.rules[OTHER_UNCOVERED].ra = RA_UNDEFINED;
+	s.stack[1] = CODE(OTHER_UNCOVERED, 0);
+	assert_walk(&s, END_ROOT, CALLERS(BEGINS(CODE(OTHER_UNCOVERED, 0))));
+}
+
+/* push $1f; jmp function; 1: ret */
+static void what_was_pushed_for_a_jump_is_left_by_its_way_out(void **state)
 {
 	static struct scratch s;
 
 	(void)state;
 	start_in(&s, PLAIN);
 	s.stack[1] = CODE(UNCOVERED, 0x20);
-	assert_walk(&s, END_ROOT, CALLERS(CODE(UNCOVERED, 0x20)));
+	s.text[CODE(UNCOVERED, 0x20) - TEXT] = 0xc3;
+	s.stack[2] = CODE(ENTRY, 0x20);
+	put_call(&s, CODE(ENTRY, 0x20));
+	assert_walk(&s, END_ROOT, CALLERS(BEGINS(CODE(UNCOVERED, 0x20)), CODE(ENTRY, 0x20)));
+	assert_int_equal(s.user.frames[2] & FRAME_HOW_MASK, 0);
 }
 
 static void one_that_a_call_pushed_is_none(void **state)
@@ -193,6 +235,11 @@ static void a_zero_return_address_below_a_call_is_a_root(void **state)
 	start_in(&s, PLAIN);
 	s.stack[1] = CODE(PLAIN, 0x20);
 	s.stack[3] = 0;
+	assert_walk(&s, END_CFA, CALLERS(CODE(PLAIN, 0x20)));
+	start_in(&s, PLAIN);
+	s.stack[1] = CODE(PLAIN, 0x20);
+	s.stack[3] = 0;
+	put_call(&s, CODE(PLAIN, 0x20));
 	assert_walk(&s, END_ROOT, CALLERS(CODE(PLAIN, 0x20)));
 	start_in(&s, PLAIN);
 	s.stack[1] = 0;
@@ -216,6 +263,7 @@ static void a_zero_below_the_top_of_the_stack_is_none(void **state)
 		start_in(&s, PLAIN);
 		start_stack = rows[i].top;
 		s.regs.fp = rows[i].fp;
+		put_call(&s, CODE(PLAIN, 0x20));
 		s.stack[1] = CODE(PLAIN, 0x20);
 		s.stack[3] = 0;
 		assert_walk(&s, rows[i].end, CALLERS(CODE(PLAIN, 0x20)));
@@ -360,7 +408,9 @@ static void c_leads_to_the_goroutine_by_its_depth(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_return_address_that_no_call_pushed_is_a_root),
+		cmocka_unit_test(a_last_call_that_no_call_returned_to_is_a_root),
+		cmocka_unit_test(a_place_that_no_call_returned_to_has_its_own_rule),
+		cmocka_unit_test(what_was_pushed_for_a_jump_is_left_by_its_way_out),
 		cmocka_unit_test(one_that_a_call_pushed_is_none),
 		cmocka_unit_test(interrupted_assembly_is_none),
 		cmocka_unit_test(a_return_address_that_was_guessed_is_none),

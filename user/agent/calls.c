@@ -60,6 +60,9 @@ int calls_want(struct calls *calls, const struct tally_stack *stack, uint32_t fr
 		struct calls_pair pair = pair_of(stack, i), *wanted;
 		uint64_t key = key_of(&pair);
 
+		/* Below the mark is not what this frame has called. */
+		if (FRAME_KIND(stack->frames[i - 1]) == FRAME_LEFT_OUT)
+			continue;
 		if (!is_in_file(pair.caller) || hash_find(&calls->known, key))
 			continue;
 		if (calls->known.len >= CALLS_KNOWN_MAX) {
