@@ -20,14 +20,22 @@ static bool is_guessed(const struct profile *p, uint32_t stack)
 
 const char *guessed_text(const struct profile *p, char text[GUESSED_MAX])
 {
-	uint64_t guessed = 0;
+	uint64_t guessed = 0, all = profile_total(p);
+	double share;
+	char digits[16];
 
 	vec_each (&p->samples, sample)
 		guessed += is_guessed(p, sample->stack) ? sample->value : 0;
 	text[0] = '\0';
-	if (guessed > 0)
-		snprintf(text, GUESSED_MAX, "%.2f %% of the samples are guessed",
-			100.0 * (double)guessed / (double)profile_total(p));
+	if (guessed == 0)
+		return text;
+	/* Rounding makes no share none, and no share all. */
+	share = 100.0 * (double)guessed / (double)all;
+	snprintf(digits, sizeof(digits), "%.2f", share);
+	snprintf(text, GUESSED_MAX, "%s %% of the samples are guessed",
+		share < 0.005                              ? "<0.01"
+			: guessed < all && share >= 99.995 ? ">99.99"
+							   : digits);
 	return text;
 }
 

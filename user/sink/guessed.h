@@ -8,7 +8,8 @@
 
 #define GUESSED_MAX 64
 
-/* The share of the samples whose stacks have PROFILE_GUESSED, as a few words; "": none. */
+/* The share of the samples whose stacks have PROFILE_GUESSED, as a few words, perhaps with
+ * '<' or '>'; "": none. */
 const char *guessed_text(const struct profile *profile, char text[GUESSED_MAX]);
 /* folded_write, and the words as a last line: a comment for us, for other readers a stack of no
  * samples. */

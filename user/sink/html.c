@@ -219,10 +219,11 @@ static void put_side(struct buf *out, const struct profile *p, const char *name)
 	put_json(out, p->value_type);
 	buf_printf(out,
 		",\"period_ns\":%llu,\"start_ms\":%.0f,\"duration_ns\":%llu,"
-		"\"ticks_dropped\":%llu,\"guessed\":\"%s\"}",
+		"\"ticks_dropped\":%llu,\"guessed\":",
 		(unsigned long long)p->period_ns, (double)p->start_ns / NSEC_PER_MSEC,
-		(unsigned long long)p->duration_ns, (unsigned long long)p->ticks_dropped,
-		guessed_text(p, guessed));
+		(unsigned long long)p->duration_ns, (unsigned long long)p->ticks_dropped);
+	put_json(out, guessed_text(p, guessed));
+	buf_putc(out, '}');
 }
 
 static void put_words(struct buf *out, const struct sides *sides)

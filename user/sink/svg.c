@@ -185,8 +185,10 @@ static void put_subtitle(struct drawing *d)
 	if (p->start_ns && gmtime_r(&seconds, &tm) &&
 		strftime(when, sizeof(when), ", %Y-%m-%d %H:%M:%S UTC", &tm) > 0)
 		buf_puts(d->out, when);
-	if (*guessed_text(p, guessed))
-		buf_printf(d->out, ", %s", guessed);
+	if (*guessed_text(p, guessed)) {
+		buf_puts(d->out, ", ");
+		markup_puts(d->out, guessed);
+	}
 }
 
 static void put_head(struct drawing *d)
