@@ -35,6 +35,22 @@ setup() {
 	done <"$BATS_TEST_TMPDIR/names"
 }
 
+@test "every mark in stacks is in the man page, in README.md, in the help of record and of the html page" {
+	local mark file
+	sed -nE 's/^#define PROFILE_[A-Z_]+ "(\[[a-z ]+\])".*/\1/p' user/profile/profile.h >"$BATS_TEST_TMPDIR/marks"
+	[ "$(wc -l <"$BATS_TEST_TMPDIR/marks")" -ge 3 ]
+	"$stoker" record --help >"$BATS_TEST_TMPDIR/help"
+	while read -r mark; do
+		for file in user/man/stoker.1 README.md "$BATS_TEST_TMPDIR/help" user/sink/page/page.html; do
+			grep -qF -- "$mark" "$file" || {
+				echo "no $mark in $file"
+				return 1
+			}
+		done
+	done <"$BATS_TEST_TMPDIR/marks"
+	grep -q '^\.Dl # stoker: [0-9.]* % of the samples are guessed 0$' user/man/stoker.1
+}
+
 @test "every key of the daemon's configuration is in its page, and no other" {
 	"$stoker" daemon --help | sed -nE '/^;?\[/{s/^;?(\[.*\]).*/\1/p;d}; s/^;?([a-z_]+) = .*/\1/p' | sort >"$BATS_TEST_TMPDIR/keys"
 	[ "$(wc -l <"$BATS_TEST_TMPDIR/keys")" -gt 20 ]
