@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_counters.c - the rows of wire/counters.h against the account as JSON, text and metrics, to
- * the byte, and against the manual page. tests/golden/account has the output for an account with a
- * different number in each field, and for an empty one; --write writes it and the manual's list.
+ * the byte. tests/golden/account has the output for an account with a different number in each
+ * field, and for an empty one; --write writes it. test_manual.c has the manual page.
  * LINK: -Wl,--wrap=clock_gettime,--wrap=clock_getcpuclockid,--wrap=memory_resident */
 #include "unit.h"
 
@@ -20,7 +20,6 @@
 
 #define GOLDEN_MAX (1 << 20)
 #define GOLDEN "tests/golden/account"
-#define MANUAL "user/man/stoker-account.5"
 #define KEEPER_PID 7
 
 int __wrap_clock_gettime(clockid_t id, struct timespec *out);
@@ -404,78 +403,6 @@ static void each_metric_has_a_row_and_each_row_its_metric(void **state)
 	assert_int_equal(rows, with_metric);
 }
 
-/* ---- the manual page ------------------------------------------------------------------------ */
-
-static const struct {
-	const char *begin, *end; /* lines of the page, with the list between them */
-	const struct counter *rows;
-	size_t len;
-	bool places;
-} lists[] = {
-	{ ".\\\" from here: keys of the account, by test_counters --write\n", ".\\\" to here\n",
-		account_rows, ARRAY_SIZE(account_rows), true },
-	{ ".\\\" from here: metrics of the daemon, by test_counters --write\n", ".\\\" to here\n",
-		daemon_rows, ARRAY_SIZE(daemon_rows), false },
-};
-
-static void put_metric(struct buf *out, const struct counter *row)
-{
-	const struct counter_names *names = counter_names(row->type);
-
-	buf_printf(out, " Li %s", row->metric);
-	if (names)
-		buf_printf(out, "{%s}", names->label);
-}
-
-static void put_list(struct buf *out, size_t list)
-{
-	buf_puts(out, ".Bl -tag -width Ds\n");
-	for (size_t i = 0; i < lists[list].len; i++) {
-		const struct counter *row = &lists[list].rows[i];
-
-		if (!lists[list].places && !row->metric)
-			continue;
-		buf_puts(out, ".It");
-		if (lists[list].places)
-			buf_printf(out, " Cm %s%s", row->place, row->metric ? " Pq" : "");
-		if (row->metric)
-			put_metric(out, row);
-		buf_printf(out, "\n%s\n", row->help);
-	}
-	buf_puts(out, ".El\n");
-}
-
-/* The page with the lists of the rows. */
-static void make_manual(struct buf *out)
-{
-	_cleanup_(buf_done) struct buf page = BUF_INIT;
-	const char *at;
-
-	assert_int_equal(fd_read_path(MANUAL, GOLDEN_MAX, &page), 0);
-	buf_putc(&page, '\0');
-	at = page.data;
-	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
-		const char *begin = strstr(at, lists[i].begin);
-		const char *end = begin ? strstr(begin + 1, lists[i].end) : NULL;
-
-		assert_non_null(end);
-		begin += strlen(lists[i].begin);
-		buf_put(out, at, (size_t)(begin - at));
-		put_list(out, i);
-		at = end;
-	}
-	buf_puts(out, at);
-}
-
-static void the_manual_has_each_row(void **state)
-{
-	_cleanup_(buf_done) struct buf page = BUF_INIT;
-
-	(void)state;
-	make_manual(&page);
-	check(MANUAL, &page);
-}
-
 /* ---- writing -------------------------------------------------------------------------------- */
 
 static void save(const char *path, const struct buf *made)
@@ -492,18 +419,15 @@ static int save_all(void)
 {
 	_cleanup_(printed_done) struct printed full = { 0 };
 	_cleanup_(printed_done) struct printed empty = { 0 };
-	_cleanup_(buf_done) struct buf page = BUF_INIT;
 
 	print(true, &full);
 	print(false, &empty);
-	make_manual(&page);
 	save(GOLDEN "/full.json", &full.as[JSON]);
 	save(GOLDEN "/full.txt", &full.as[TEXT]);
 	save(GOLDEN "/full.metrics", &full.as[METRICS]);
 	save(GOLDEN "/empty.json", &empty.as[JSON]);
 	save(GOLDEN "/empty.txt", &empty.as[TEXT]);
 	save(GOLDEN "/empty.metrics", &empty.as[METRICS]);
-	save(MANUAL, &page);
 	return 0;
 }
 
@@ -515,7 +439,6 @@ int main(int argc, char **argv)
 		cmocka_unit_test(each_form_fails_when_its_buffer_is_full),
 		cmocka_unit_test(each_key_has_a_row_and_each_row_a_key),
 		cmocka_unit_test(each_metric_has_a_row_and_each_row_its_metric),
-		cmocka_unit_test(the_manual_has_each_row),
 	};
 
 	if (argc == 2 && strcmp(argv[1], "--write") == 0)
