@@ -173,6 +173,26 @@ static void text_without_times_has_samples_without_times(void **state)
 	assert_int_equal(counts.bad_at, 8);
 }
 
+/* Before or after the text's one CPU there may be samples without any. */
+static void a_sample_has_the_cpu_that_its_head_names(void **state)
+{
+	static const struct sink_options options = { .by = { SINK_CPU, SINK_TID }, .by_len = 2 };
+	_cleanup_(profile_done) struct profile p;
+	_cleanup_(buf_done) struct buf out = BUF_INIT;
+	struct perf_counts counts;
+
+	(void)state;
+	assert_int_equal(profile_init(&p), 0);
+	assert_int_equal(perf_read(bytes_of("a 1/1 1.0: x: \n\t1 f (m)\n\n"
+					    "a 1/1 [000] 1.1: x: \n\t1 f (m)\n\n"
+					    "a 1/1 [012] 1.2: x: \n\t1 f (m)\n\n"
+					    "a 1/1 [4294967294] 1.3: x: \n\t1 f (m)\n\n"),
+				 NULL, &p, &counts),
+		0);
+	assert_int_equal(folded_write(&p, &options, &out), 0);
+	assert_string_equal(out.data, "0;1;f 1\n12;1;f 1\n?;1;f 2\n");
+}
+
 static void names_are_read_to_their_end(void **state)
 {
 	_cleanup_(buf_done) struct buf text = BUF_INIT;
@@ -266,6 +286,7 @@ int main(void)
 		cmocka_unit_test(events_without_end_are_counted_together),
 		cmocka_unit_test(an_event_keeps_its_name),
 		cmocka_unit_test(text_without_times_has_samples_without_times),
+		cmocka_unit_test(a_sample_has_the_cpu_that_its_head_names),
 		cmocka_unit_test(names_are_read_to_their_end),
 		cmocka_unit_test(lines_that_are_neither_are_left_out),
 		cmocka_unit_test(a_part_of_the_time_has_the_samples_of_that_part),

@@ -123,6 +123,11 @@ sample() {
 	[ "$(unzip -p a.trace.zip '*.data.txt' | grep -o '\[[0-9]*\]' | tr '\n' ' ')" = '[002] [100007] [100008] ' ]
 }
 
+@test "--by cpu has the CPUs that perf text names, and ? where it names none" {
+	printf 'a 1/1 %s1.5: x: \n\t1 f (m)\n\n' '[000] ' '[001] ' '' >a.txt
+	"$stoker" convert a.txt --by cpu -f folded | diff <(printf '%s\n' '0;f 1' '1;f 1' '?;f 1') -
+}
+
 @test "a part of the time without samples is exit status 3, and writes nothing" {
 	local got=0
 	sample cycles f >a.txt

@@ -66,7 +66,9 @@ static int begin_sample(struct reader *r, const struct perf_head *head)
 	r->time_ns = head->time_ns;
 	r->cpu = head->has_cpu ? (uint32_t)head->cpu : PROFILE_NO_CPU;
 	r->labels = (struct profile_labels){
-		.pid = (int32_t)head->pid, .tid = (int32_t)head->tid, .cpu = -1
+		.pid = (int32_t)head->pid,
+		.tid = (int32_t)head->tid,
+		.cpu = head->has_cpu && head->cpu <= INT32_MAX ? (int32_t)head->cpu : -1,
 	};
 	if (r->out->period_ns == 0)
 		r->out->period_ns = head->period_ns;
