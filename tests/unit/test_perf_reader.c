@@ -87,6 +87,49 @@ static void samples_of_several_writers_are_read(void **state)
 		expect(rows[i].text, rows[i].want, 0);
 }
 
+/* Only names in brackets are parts of the kernel: /usr/bin/[ is a program. */
+static void a_module_is_of_the_kernel_or_of_a_process(void **state)
+{
+	static const struct {
+		const char *written;
+		uint32_t class;
+		const char *module;
+	} rows[] = {
+		{ "[kernel.kallsyms]", PROFILE_KERNEL, "" },
+		{ "[kernel.kallsyms].init.text", PROFILE_KERNEL, "" },
+		{ "[guest.kernel.kallsyms]", PROFILE_KERNEL, "guest.kernel.kallsyms" },
+		{ "[nf_tables]", PROFILE_KERNEL, "nf_tables" },
+		{ "[nf_tables].init.text", PROFILE_KERNEL, "nf_tables" },
+		{ "/lib/modules/6.1/nf_tables.ko", PROFILE_KERNEL, "nf_tables.ko" },
+		{ "/lib/modules/6.1/[nf.ko", PROFILE_KERNEL, "[nf.ko" },
+		{ "[", PROFILE_NATIVE, "[" },
+		{ "/usr/bin/[", PROFILE_NATIVE, "[" },
+		{ "[x", PROFILE_NATIVE, "[x" },
+		{ "[.so", PROFILE_NATIVE, "[.so" },
+		{ "[x].so", PROFILE_NATIVE, "[x].so" },
+		{ "[kernel.kallsyms]x", PROFILE_NATIVE, "[kernel.kallsyms]x" },
+		{ "[vdso]", PROFILE_NATIVE, "[vdso]" },
+		{ "[heap]", PROFILE_NATIVE, "[heap]" },
+		{ "[unknown]", PROFILE_NATIVE, "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		_cleanup_(profile_done) struct profile p;
+		_cleanup_(buf_done) struct buf text = BUF_INIT;
+		const struct profile_frame *frame;
+		struct perf_counts counts;
+
+		assert_int_equal(profile_init(&p), 0);
+		buf_printf(&text, "a 1/1 1.0: x: \n\t1 main (%s)\n\n", rows[i].written);
+		assert_int_equal(perf_read(bytes_of(buf_text(&text)), NULL, &p, &counts), 0);
+		frame = profile_stack_frame(&p, 0, 0);
+		if (frame->class != rows[i].class)
+			fail_msg("%s: class %u", rows[i].written, frame->class);
+		assert_string_equal(profile_text(&p, frame->module), rows[i].module);
+	}
+}
+
 /* C++ has names of more than ten thousand bytes, which differ at their ends. */
 #define TWO_EVENTS                                                  \
 	"a 1/1 [0] 1.0: instructions: \n\t1 f (m)\n\n"              \
@@ -282,6 +325,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(samples_of_several_writers_are_read),
+		cmocka_unit_test(a_module_is_of_the_kernel_or_of_a_process),
 		cmocka_unit_test(samples_of_several_events_are_never_added_up),
 		cmocka_unit_test(events_without_end_are_counted_together),
 		cmocka_unit_test(an_event_keeps_its_name),

@@ -92,21 +92,29 @@ static struct bytes last_part(struct bytes path)
 	return cursor_bytes(&c, cursor_left(&c));
 }
 
+/* perf puts the kernel's parts in brackets, and adds a section's name that is not .text. */
+static bool is_kernel(struct bytes module)
+{
+	return words_begins(module, "[kernel.kallsyms].") || words_ends(module, ".ko") ||
+		words_ends(module, "vmlinux") ||
+		(words_begins(module, "[") &&
+			(words_ends(module, "]") || words_ends(module, "].init.text")));
+}
+
 static enum profile_class class_of(struct bytes symbol, struct bytes module)
 {
 	static const char *const user[] = { "[vdso]", "[unknown]", "[heap]", "[stack]", "[anon]" };
 
-	if (profile_is_mark((const char *)symbol.data, symbol.len))
+	/* A mark is in no file: perf itself has names of functions alone. */
+	if ((module.len == 0 || words_is(module, "[unknown]")) &&
+		profile_is_mark((const char *)symbol.data, symbol.len))
 		return PROFILE_MARK;
 	if (words_begins(module, "/tmp/perf-") || words_begins(last_part(module), "jitted-"))
 		return PROFILE_JIT;
 	for (size_t i = 0; i < sizeof(user) / sizeof(user[0]); i++)
 		if (words_is(module, user[i]))
 			return PROFILE_NATIVE;
-	return words_begins(module, "[") || words_ends(module, ".ko") ||
-			words_ends(module, "vmlinux")
-		? PROFILE_KERNEL
-		: PROFILE_NATIVE;
+	return is_kernel(module) ? PROFILE_KERNEL : PROFILE_NATIVE;
 }
 
 /* Perf text has `_` in a module for what readers would split at. */
@@ -136,12 +144,16 @@ static struct bytes without_offset(struct bytes symbol, struct bytes module)
 static int put_module(struct reader *r, enum profile_class class, struct bytes module,
 	struct profile_frame *frame)
 {
+	bool kernel = class == PROFILE_KERNEL;
 	bool bare = class == PROFILE_JIT || class == PROFILE_MARK ||
-		words_begins(module, "[kernel.kallsyms") || words_is(module, "[unknown]");
+		(kernel && words_begins(module, "[kernel.kallsyms]")) ||
+		words_is(module, "[unknown]");
 	struct bytes name = last_part(module);
+	const uint8_t *end =
+		kernel && words_begins(name, "[") ? memchr(name.data, ']', name.len) : NULL;
 
-	if (class == PROFILE_KERNEL && name.len > 2 && name.data[0] == '[')
-		name = (struct bytes){ name.data + 1, name.len - 2 };
+	if (end)
+		name = (struct bytes){ name.data + 1, (size_t)(end - name.data) - 1 };
 	return bare
 		? 0
 		: strtab_put(&r->out->strings, (const char *)name.data, name.len, &frame->module);
