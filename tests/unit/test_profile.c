@@ -82,6 +82,45 @@ static void ticks_over_the_limit_are_counted_and_have_no_time(void **state)
 	assert_int_equal(profile_total(p), PROFILE_TICKS_MAX + 3);
 }
 
+/* Programs choose the names of their functions and their own. */
+static void no_name_reads_as_a_mark_or_as_a_kind(void **state)
+{
+	static const struct {
+		const char *name, *kept;
+	} rows[] = {
+		{ "[guessed]", "{guessed}" },
+		{ "[truncated]", "{truncated}" },
+		{ "[frames left out]", "{frames left out}" },
+		{ "a[0]_[k]", "a[0]_{k}" },
+		{ "f_[j]", "f_{j}" },
+		{ "f_[i]", "f_{i}" },
+		{ "_[k]", "_[k]" },
+		{ "f_[x]", "f_[x]" },
+		{ "[guessed]x", "[guessed]x" },
+		{ "[vdso]", "[vdso]" },
+		{ "", "" },
+	};
+	struct profile *p = *state;
+
+	for (uint32_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		tick(p, rows[i].name, rows[i].name, 0, i);
+		assert_string_equal(
+			profile_text(p, profile_stack_frame(p, i, 0)->name), rows[i].kept);
+		assert_string_equal(profile_text(p, p->labels.data[i].comm), rows[i].kept);
+	}
+}
+
+static void a_mark_keeps_its_name(void **state)
+{
+	struct profile_frame mark = { .class = PROFILE_MARK };
+	struct profile *p = *state;
+	uint32_t id;
+
+	assert_int_equal(profile_string(p, PROFILE_GUESSED, &mark.name), 0);
+	assert_int_equal(profile_frame(p, &mark, &id), 0);
+	assert_string_equal(profile_text(p, p->frames.data[id].name), PROFILE_GUESSED);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -89,6 +128,8 @@ int main(void)
 		TEST(ticks_add_up_to_their_samples),
 		TEST(ticks_of_all_cpus_are_brought_in_the_order_of_time),
 		TEST(ticks_over_the_limit_are_counted_and_have_no_time),
+		TEST(no_name_reads_as_a_mark_or_as_a_kind),
+		TEST(a_mark_keeps_its_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -128,6 +128,23 @@ sample() {
 	"$stoker" convert a.txt --by cpu -f folded | diff <(printf '%s\n' '0;f 1' '1;f 1' '?;f 1') -
 }
 
+@test "a name that a program chose is never taken for a mark of ours or for a kernel function" {
+	{
+		printf 'web 1/1 1.5: x: \n\t1 [guessed] (m)\n\t2 main (m)\n\n'
+		printf '[truncated] 2/2 1.6: x: \n\t1 [guessed] (/tmp/perf-2.map)\n\t2 main (m)\n\n'
+		printf 'sh_[k] 3/3 1.7: x: \n\t1 g_[j] (/usr/bin/[)\n\t2 f (m)\n\t0 [guessed] ([unknown])\n\n'
+	} >a.txt
+	"$stoker" convert a.txt -o a.folded
+	diff a.folded - <<-'EOF'
+		sh_{k};[guessed];f;g_{j} 1
+		web;main;{guessed} 1
+		{truncated};main;{guessed}_[j] 1
+		# stoker: 33.33 % of the samples are guessed 0
+	EOF
+	"$stoker" convert a.folded -o again.folded
+	diff a.folded again.folded
+}
+
 @test "a part of the time without samples is exit status 3, and writes nothing" {
 	local got=0
 	sample cycles f >a.txt

@@ -70,13 +70,45 @@ int profile_object(struct profile *p, const struct profile_object *object, uint3
 	return 0;
 }
 
+/* Does it read as a mark, or end as folded text says a frame's kind? */
+static bool misleads(const char *name, size_t len)
+{
+	static const char *const kinds[] = { "_[k]", "_[j]", "_[i]" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		if (len > strlen(kinds[i]) && strcmp(name + len - strlen(kinds[i]), kinds[i]) == 0)
+			return true;
+	return profile_is_mark(name, len);
+}
+
+/* Programs choose their names: what misleads has braces in the place of its last brackets. */
+static int put_plain(struct profile *p, uint32_t *id)
+{
+	_cleanup_(freep) char *plain = NULL;
+	const char *name = profile_text(p, *id);
+	size_t len = strlen(name);
+
+	if (len == 0 || name[len - 1] != ']' || !misleads(name, len))
+		return 0;
+	plain = strdup(name);
+	if (!plain)
+		return -ENOMEM;
+	*strrchr(plain, '[') = '{';
+	plain[len - 1] = '}';
+	return strtab_put(&p->strings, plain, len, id);
+}
+
 int profile_frame(struct profile *p, const struct profile_frame *frame, uint32_t *id)
 {
-	uint64_t key = hash_bytes(frame, sizeof(*frame)), *have;
+	struct profile_frame plain = *frame;
+	int err = plain.class == PROFILE_MARK ? 0 : put_plain(p, &plain.name);
+	uint64_t key = hash_bytes(&plain, sizeof(plain)), *have;
 	struct profile_frame *slot;
 
+	if (err < 0)
+		return err;
 	for (; (have = hash_find(&p->frame_index, key)); key++) {
-		if (memcmp(&p->frames.data[*have], frame, sizeof(*frame)) == 0) {
+		if (memcmp(&p->frames.data[*have], &plain, sizeof(plain)) == 0) {
 			*id = (uint32_t)*have;
 			return 0;
 		}
@@ -84,7 +116,7 @@ int profile_frame(struct profile *p, const struct profile_frame *frame, uint32_t
 	slot = vec_add(&p->frames);
 	if (!slot || hash_put(&p->frame_index, key, p->frames.len - 1) < 0)
 		return -ENOMEM;
-	*slot = *frame;
+	*slot = plain;
 	*id = (uint32_t)p->frames.len - 1;
 	return 0;
 }
@@ -128,11 +160,18 @@ int profile_stack(struct profile *p, const uint32_t *frames, uint32_t len, uint3
 
 int profile_labels(struct profile *p, const struct profile_labels *labels, uint32_t *id)
 {
-	uint64_t key = hash_bytes(labels, sizeof(*labels)), *have;
+	struct profile_labels plain = *labels;
+	uint32_t *const texts[] = { &plain.container, &plain.pod, &plain.namespace_, &plain.image,
+		&plain.unit, &plain.comm };
 	struct profile_labels *slot;
+	uint64_t key, *have;
 
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		if (put_plain(p, texts[i]) < 0)
+			return -ENOMEM;
+	key = hash_bytes(&plain, sizeof(plain));
 	for (; (have = hash_find(&p->label_index, key)); key++) {
-		if (memcmp(&p->labels.data[*have], labels, sizeof(*labels)) == 0) {
+		if (memcmp(&p->labels.data[*have], &plain, sizeof(plain)) == 0) {
 			*id = (uint32_t)*have;
 			return 0;
 		}
@@ -140,7 +179,7 @@ int profile_labels(struct profile *p, const struct profile_labels *labels, uint3
 	slot = vec_add(&p->labels);
 	if (!slot || hash_put(&p->label_index, key, p->labels.len - 1) < 0)
 		return -ENOMEM;
-	*slot = *labels;
+	*slot = plain;
 	*id = (uint32_t)p->labels.len - 1;
 	return 0;
 }

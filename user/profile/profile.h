@@ -2,8 +2,7 @@
 /* profile/profile.h - the one in-memory model that every output reads.
  * A profile is a list of samples; a sample is a stack, labels and a value. Strings, frames, stacks
  * and labels are interned: each is stored once, under a dense id. Adding the same (stack, labels)
- * again adds to the value. The model is independent of the sources of names and of output
- * formats. */
+ * again adds to the value. The model knows neither the sources of names nor output formats. */
 #pragma once
 
 #include <stdbool.h>
@@ -95,7 +94,8 @@ void profile_done(struct profile *profile);
 /* scale: 1 to 1000000, a multiple of the present one. Values are multiplied as needed. */
 void profile_set_scale(struct profile *profile, uint32_t scale);
 
-/* These return 0 or -ENOMEM; the id is the last parameter. */
+/* These return 0 or -ENOMEM; the id is the last parameter. Labels and names of code that read as a
+ * mark, or end in _[k], _[j] or _[i], are kept with braces: {guessed}. */
 int profile_string(struct profile *profile, const char *text, uint32_t *id);
 /* *id is the value for a frame's object: the index + 1. */
 int profile_object(struct profile *profile, const struct profile_object *object, uint32_t *id);
