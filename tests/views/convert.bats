@@ -145,6 +145,15 @@ sample() {
 	diff a.folded again.folded
 }
 
+@test "counts that have no exact sum are an error that names the line and the limit" {
+	printf '%s\n' 'a;c 0.000001' 'a;b 9000000000000' >a.folded
+	fails 'a.folded: line 2: the sum of the counts is over 9007199254, .* fractions of 1/1000000: round' \
+		"$stoker" convert a.folded
+	printf '%s\n' 'a;c 5' 'a;b 9007199254740992' >a.folded
+	fails 'stdin: line 2: the sum of the counts is over 9007199254740992, .*: divide all' \
+		"$stoker" convert - <a.folded
+}
+
 @test "a part of the time without samples is exit status 3, and writes nothing" {
 	local got=0
 	sample cycles f >a.txt

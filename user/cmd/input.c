@@ -79,6 +79,23 @@ static int judge_lines(const char *path, const char *want, uint64_t bad, uint64_
 	return 0;
 }
 
+/* All counts are kept as whole numbers of the smallest part that one of them has. */
+static int refuse_sum(
+	const char *path, const struct folded_counts *counts, uint32_t scale, struct why *why)
+{
+	const char *name = strcmp(path, "-") == 0 ? "stdin" : path;
+
+	if (scale == 1)
+		return why_set(why, -ERANGE,
+			"%s: line %llu: the sum of the counts is over %llu, the limit of exact "
+			"numbers: divide all counts",
+			name, (unsigned long long)counts->large_at, FOLDED_SUM_MAX);
+	return why_set(why, -ERANGE,
+		"%s: line %llu: the sum of the counts is over %llu, the limit where a count has "
+		"fractions of 1/%u: round the counts, or divide all",
+		name, (unsigned long long)counts->large_at, FOLDED_SUM_MAX / scale, scale);
+}
+
 static int read_folded(struct input *input, struct bytes text, struct profile *out, struct log *log,
 	struct why *why)
 {
@@ -86,6 +103,8 @@ static int read_folded(struct input *input, struct bytes text, struct profile *o
 	struct folded_counts counts;
 	int err = folded_read(text, out, &counts);
 
+	if (err == -ERANGE)
+		return refuse_sum(path, &counts, out->scale, why);
 	if (err < 0)
 		return fail(path, err, why);
 	err = judge_lines(path, "folded stacks (`frame;frame COUNT`)", counts.bad, counts.bad_at,

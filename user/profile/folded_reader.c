@@ -11,8 +11,6 @@
 
 #include "profile/words.h"
 
-#define COUNT_MAX (1ULL << 53) /* what every format that we write can hold exactly */
-
 struct key {
 	const char *name;
 	size_t text, number; /* offset of one of them in struct profile_labels */
@@ -83,7 +81,7 @@ static bool read_count(struct bytes text, struct count *count)
 	struct cursor c = cursor_init(text.data, text.len);
 
 	*count = (struct count){ 0 };
-	if (!words_number(&c, &count->whole) || count->whole > COUNT_MAX)
+	if (!words_number(&c, &count->whole))
 		return false;
 	return cursor_left(&c) == 0 || (cursor_u8(&c) == '.' && read_fraction(&c, count));
 }
@@ -267,7 +265,7 @@ static bool is_skipped(struct bytes line)
 		(line.len == 1 || line.data[1] == ' ' || !split_line(line, &stack, &count));
 }
 
-/* 1: taken; 0: no folded line. */
+/* 1: taken; 0: no folded line; -ERANGE: its count is too large. */
 static int take_line(struct folded_reader *r, struct bytes line, struct folded_counts *counts)
 {
 	struct bytes stack, again;
@@ -279,8 +277,8 @@ static int take_line(struct folded_reader *r, struct bytes line, struct folded_c
 	if (!split_line(line, &stack, &count))
 		return 0;
 	value = count.whole * r->out->scale + count.millionths / (1000000 / r->out->scale);
-	if (count.whole > COUNT_MAX / r->out->scale || value > COUNT_MAX - r->total)
-		return 0;
+	if (count.whole > FOLDED_SUM_MAX / r->out->scale || value > FOLDED_SUM_MAX - r->total)
+		return -ERANGE;
 	counts->rounded += count.rounded;
 	counts->pairs += split_line(stack, &again, &before);
 	err = take_labels(r, &stack, &labels);
@@ -300,6 +298,8 @@ static int take_lines(struct folded_reader *r, struct cursor *c, struct folded_c
 			continue;
 		}
 		taken = take_line(r, line, counts);
+		if (taken == -ERANGE)
+			counts->large_at = number;
 		if (taken < 0)
 			return taken;
 		counts->lines += taken == 1;

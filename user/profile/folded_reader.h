@@ -11,18 +11,19 @@
 #include "base/cursor.h"
 #include "profile/profile.h"
 
-#define FOLDED_FRAMES_MAX 4096 /* of one stack */
-#define FOLDED_DIGITS_MAX 6    /* of a fraction */
+#define FOLDED_FRAMES_MAX 4096      /* of one stack */
+#define FOLDED_DIGITS_MAX 6         /* of a fraction */
+#define FOLDED_SUM_MAX (1ULL << 53) /* what every format that we write can hold exactly */
 #define FOLDED_LABELS "# stoker labels: "
 #define FOLDED_KEYS_MAX 9
 
 struct folded_counts {
 	uint64_t lines; /* accepted */
-	/* Skipped: no count, fewer frames than labels, over FOLDED_FRAMES_MAX frames, or the sum of
-	 * all counts would exceed 2^53, the limit of exact numbers in viewers. */
-	uint64_t bad;
-	uint64_t bad_at;  /* line number of the first, from 1 */
-	uint64_t skipped; /* blank, or comments: # and no stack with a count, or # and a blank */
+	uint64_t bad; /* skipped: no count, fewer frames than labels, over FOLDED_FRAMES_MAX frames
+		       */
+	uint64_t bad_at;   /* line number of the first, from 1 */
+	uint64_t large_at; /* line number, with -ERANGE */
+	uint64_t skipped;  /* blank, or comments: # and no stack with a count, or # and a blank */
 	uint64_t pairs; /* of lines: stacks that end with a number, as in BEFORE AFTER of a diff */
 	uint64_t pairs_at; /* line number of the first */
 	uint64_t rounded;  /* of lines: fractions of over FOLDED_DIGITS_MAX digits */
@@ -37,5 +38,6 @@ void folded_reader_free(struct folded_reader *reader);
 int folded_reader_add(
 	struct folded_reader *reader, struct bytes stack, uint32_t labels, uint64_t count);
 
-/* Adds to out, which is empty. Fractions are kept: they give out its scale. 0 or -ENOMEM. */
+/* Adds to out, which is empty. Fractions are kept: they give out its scale. 0; -ENOMEM; -ERANGE:
+ * the sum of the counts, times the scale, exceeds FOLDED_SUM_MAX. */
 int folded_read(struct bytes text, struct profile *out, struct folded_counts *counts);
