@@ -33,6 +33,13 @@ fails() {
 	"$stoker" diff --normalise total a.folded b.folded | LC_ALL=C sort | diff - <(joined 2)
 }
 
+@test "counts of two sides that have no exact sum in one size are an error" {
+	echo 'a;b 9000000000000000' >large.folded
+	echo 'a;b 0.000001' >small.folded
+	fails 1 'large.folded: the sum of the counts is over 9007199254, .* fractions of 1/1000000: round' \
+		"$stoker" diff large.folded small.folded
+}
+
 @test "files may be compressed, and one may be stdin" {
 	gzip -k a.folded
 	zstd -q b.folded

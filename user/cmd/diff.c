@@ -340,17 +340,26 @@ static int load_file(struct diff *d, struct side *side, struct why *why)
 }
 
 /* Counts with fractions become whole numbers, of one size on both sides. */
-static void match_scales(struct diff *d)
+static int match_scales(struct diff *d, struct why *why)
 {
 	struct profile *a = &d->sides[0].profile, *b = &d->sides[1].profile;
 	uint32_t scale = a->scale > b->scale ? a->scale : b->scale;
 
+	for (int i = 0; i < 2; i++)
+		if (profile_total(&d->sides[i].profile) >
+			FOLDED_SUM_MAX / (scale / d->sides[i].profile.scale))
+			return why_set(why, -ERANGE,
+				"%s: the sum of the counts is over %llu, the limit where a count "
+				"of the other side has fractions of 1/%u: round the counts, or "
+				"divide all",
+				d->sides[i].word, FOLDED_SUM_MAX / scale, scale);
 	if (scale > 1)
 		log_warn(
 			d->log, "counts have fractions, so all counts are written times %u", scale);
 	profile_set_scale(a, scale);
 	profile_set_scale(b, scale);
 	a->scale = b->scale = 1;
+	return 0;
 }
 
 static int load(struct diff *d, struct side *side, struct why *why)
@@ -371,7 +380,7 @@ static int run(struct diff *d, struct why *why)
 	if (err == 0)
 		err = choose_labels(d, why);
 	if (err == 0)
-		match_scales(d);
+		err = match_scales(d, why);
 	return err == 0 ? write_diff(d, why) : err;
 }
 
