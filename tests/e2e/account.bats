@@ -154,7 +154,9 @@ ready_redis() {
 	local library
 	library=$(realpath "$(ldd "$(command -v clang)" | awk '/libLLVM/ { print $3 }')")
 	echo 'int main(void) { return 0; }' >"$tmp/x.c"
-	record -o "$tmp/f" --stats "$tmp/s" -- clang -O2 -c "$tmp/x.c" -o "$tmp/x.o"
+	# Many times: one is over on a busy machine before the table is made.
+	record -o "$tmp/f" --stats "$tmp/s" -- \
+		bash -c 'for i in {1..20}; do clang -O2 -c "$0" -o "$0.o"; done' "$tmp/x.c"
 	jq -e '.tables.rows > 500000' "$tmp/s"
 	memory_within "$(jq .worker.rss_max_kb "$tmp/s")" $(($(stat -c %s "$library") / 1024 * 6 / 10)) 'the workers'
 }

@@ -24,6 +24,7 @@ LOADER = re.compile(r'ld(-linux|-musl|\d|64)?[-.].*so')
 LEFT_AT = re.compile(r'runtime\.morestack(\.abi0)?$')
 LEAVES = re.compile(r'runtime\.(gopreempt_m|goschedImpl|preemptPark|schedule)(\.abi0)?$')
 FIBER_TOP = re.compile(r'make_fcontext$')  # a fiber's first function "returns" into it
+OWN_STARTS = re.compile(r'(__)?clone3$')  # glibc gives it functions of its own only
 START_MAIN = re.compile(r'__libc_start_call_main|libc_start_main_stage2')  # these call nothing else
 SPLIT = re.compile(r'__morestack|.*indirect_thunk')
 # Before they jump, libgcc's write what the frame that they go to has saved over what they saved themselves.
@@ -300,6 +301,8 @@ class Judge:
             if not mains or None in mains:
                 return self.by_pointer(image, callee, at)
             targets = [one for main in mains for one in main]
+        elif image is not callee and any(OWN_STARTS.match(n) for n in image.names(call.address)):
+            return 'a thread begins in a function of another file'
         else:
             return self.by_pointer(image, callee, at)
         verdicts = [self.reach(where, target, callee, at) for where, target in targets]
