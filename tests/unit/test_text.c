@@ -105,12 +105,39 @@ static void a_long_log_line_is_cut_between_characters(void **state)
 		assert_true(utf8_char_len(p) > 0);
 }
 
+static void rounding_makes_no_share_none_or_all(void **state)
+{
+	static const struct {
+		uint64_t part, whole;
+		const char *text;
+	} shares[] = {
+		{ 0, 0, "0.00" },
+		{ 0, 7, "0.00" },
+		{ 7, 7, "100.00" },
+		{ 1, 3, "33.33" },
+		{ 1, 100000, "<0.01" },
+		{ 1, 20000, "0.01" },
+		{ 99999, 100000, ">99.99" },
+		{ 9999, 10000, "99.99" },
+		{ UINT64_MAX, UINT64_MAX, "100.00" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(shares); i++) {
+		_cleanup_(buf_done) struct buf text = BUF_INIT;
+
+		buf_put_percent(&text, shares[i].part, shares[i].whole);
+		assert_string_equal(buf_text(&text), shares[i].text);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_no_clean_text_is_a_question_mark),
 		cmocka_unit_test(a_log_line_is_one_line_of_clean_text),
 		cmocka_unit_test(a_long_log_line_is_cut_between_characters),
+		cmocka_unit_test(rounding_makes_no_share_none_or_all),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -102,11 +102,6 @@ static void put_line(struct buf *out, const struct account *a, const char *place
 	put_reasons(out, a, place);
 }
 
-static double percent(uint64_t part, uint64_t whole)
-{
-	return whole ? 100.0 * (double)part / (double)whole : 0.0;
-}
-
 static void put_times(const struct sampler_stats *s, struct buf *out)
 {
 	const struct tick_time *whole = &s->times[TICK_WHOLE];
@@ -145,13 +140,18 @@ static void put_ticks(const struct account *a, struct buf *out)
 
 static void put_names(const struct account *a, struct buf *out)
 {
-	buf_printf(out, "stacks   %llu user stacks, %.2f %% complete",
-		(unsigned long long)a->stacks_total, percent(a->stacks_complete, a->stacks_total));
-	if (a->stacks_guessed > 0)
-		buf_printf(out, ", %.2f %% guessed", percent(a->stacks_guessed, a->stacks_total));
+	buf_printf(out, "stacks   %llu user stacks, ", (unsigned long long)a->stacks_total);
+	buf_put_percent(out, a->stacks_complete, a->stacks_total);
+	buf_puts(out, " % complete");
+	if (a->stacks_guessed > 0) {
+		buf_puts(out, ", ");
+		buf_put_percent(out, a->stacks_guessed, a->stacks_total);
+		buf_puts(out, " % guessed");
+	}
 	put_reasons(out, a, "user_stacks.truncated");
-	buf_printf(out, "frames   %llu, %.2f %% named", (unsigned long long)a->frames_total,
-		percent(a->frames_named, a->frames_total));
+	buf_printf(out, "frames   %llu, ", (unsigned long long)a->frames_total);
+	buf_put_percent(out, a->frames_named, a->frames_total);
+	buf_puts(out, " % named");
 	put_reasons(out, a, "frames.unnamed");
 	put_line(out, a, "frames.inlined");
 	put_line(out, a, "frames.lines_given_up");

@@ -130,6 +130,17 @@ int buf_vprintf(struct buf *buf, const char *fmt, va_list ap)
 	return 0;
 }
 
+int buf_put_percent(struct buf *buf, uint64_t part, uint64_t whole)
+{
+	double share = whole ? 100.0 * (double)part / (double)whole : 0;
+
+	if (part > 0 && share < 0.005)
+		return buf_puts(buf, "<0.01");
+	if (part < whole && share >= 99.995)
+		return buf_puts(buf, ">99.99");
+	return buf_printf(buf, "%.2f", share);
+}
+
 int buf_append(struct buf *buf, const struct buf *from)
 {
 	buf_fail(buf, from->err);

@@ -37,6 +37,9 @@ void buf_commit(struct buf *buf, size_t size);
 int buf_put(struct buf *buf, const void *data, size_t size);
 int buf_puts(struct buf *buf, const char *text);
 int buf_putc(struct buf *buf, char c);
+/* part of whole in per cent, with two digits and without a sign: "12.34". Rounding makes no share
+ * none, and no share all: "<0.01", ">99.99". "0.00" where the whole is 0. */
+int buf_put_percent(struct buf *buf, uint64_t part, uint64_t whole);
 /* DWARF 5 §7.6, as cursor_uleb reads it. */
 int buf_put_uleb(struct buf *buf, uint64_t value);
 int buf_printf(struct buf *buf, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

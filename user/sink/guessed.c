@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/own.h"
+
 static bool is_guessed(const struct profile *p, uint32_t stack)
 {
 	for (uint32_t i = 0; i < p->stacks.data[stack].len; i++) {
@@ -21,21 +23,15 @@ static bool is_guessed(const struct profile *p, uint32_t stack)
 const char *guessed_text(const struct profile *p, char text[GUESSED_MAX])
 {
 	uint64_t guessed = 0, all = profile_total(p);
-	double share;
-	char digits[16];
+	_cleanup_(buf_done) struct buf share = BUF_INIT;
 
 	vec_each (&p->samples, sample)
 		guessed += is_guessed(p, sample->stack) ? sample->value : 0;
 	text[0] = '\0';
 	if (guessed == 0)
 		return text;
-	/* Rounding makes no share none, and no share all. */
-	share = 100.0 * (double)guessed / (double)all;
-	snprintf(digits, sizeof(digits), "%.2f", share);
-	snprintf(text, GUESSED_MAX, "%s %% of the samples are guessed",
-		share < 0.005                              ? "<0.01"
-			: guessed < all && share >= 99.995 ? ">99.99"
-							   : digits);
+	buf_put_percent(&share, guessed, all);
+	snprintf(text, GUESSED_MAX, "%s %% of the samples are guessed", buf_text(&share));
 	return text;
 }
 
