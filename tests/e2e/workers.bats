@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # The workers of a capture that runs: what they have, and what becomes of it when they are killed.
-# seconds: 15
+# seconds: 28
 
 load lib
 
@@ -87,4 +87,24 @@ has_nothing() {
 		[ "$(stat_of "$tmp/s" '.frames.unnamed.worker // 0')" -gt 0 ] ||
 			between "$(folded_share "$tmp/of.$one" "$(chain main)")" 99 100 "named stacks of $one, %"
 	done
+}
+
+# Each in a session of its own, as those who log in have it: the kernel shares CPU time between
+# sessions first. All programs that begin later are files that nobody has met.
+@test "programs that begin on a full host have their tables in time" {
+	local i
+	for i in {1..20}; do
+		start setsid "$(target spin)" 60
+	done
+	start_record -a -F 499 -d 8 -o "$tmp/f" --stats "$tmp/s"
+	for i in {1..6}; do
+		cp /usr/bin/python3 "$tmp/python_$i"
+		cp /usr/bin/perl "$tmp/perl_$i"
+		start setsid "$tmp/python_$i" -c 'while True: sum(range(9999))'
+		start setsid "$tmp/perl_$i" -e '$x += $_ * 2 while $_++ < 1e12'
+	done
+	wait "$recorder"
+	jq '.user_stacks' "$tmp/s"
+	grep -q python_4 "$tmp/f"
+	jq -e '.user_stacks | (.truncated.no_table // 0) * 100 <= .total' "$tmp/s"
 }

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -252,6 +253,27 @@ static void its_name_capabilities_and_signals_are_the_plans(void **state)
 		0);
 }
 
+static int run_nice(void *ctx, int fd)
+{
+	char group[64] = "";
+	int file = open("/proc/self/autogroup", O_RDONLY);
+
+	(void)ctx;
+	(void)fd;
+	if (file >= 0 && read(file, group, sizeof(group) - 1) <= 0)
+		return 2;
+	fd_close(&file);
+	return getsid(0) != getpid() || getpriority(PRIO_PROCESS, 0) != 7 ||
+		(group[0] && !strstr(group, " nice 7\n"));
+}
+
+static void a_nice_value_is_its_own_and_that_of_a_session_of_its_own(void **state)
+{
+	(void)state;
+	assert_int_equal(exit_status(&(struct child_plan){ .run = run_nice, .nice = 7 }), 0);
+	assert_int_not_equal(getpriority(PRIO_PROCESS, 0), 7);
+}
+
 static int run_mask(void *ctx, int fd)
 {
 	sigset_t blocked;
@@ -328,6 +350,7 @@ int main(void)
 		cmocka_unit_test(it_has_the_descriptors_of_its_plan_and_no_others),
 		cmocka_unit_test(descriptors_may_change_places),
 		cmocka_unit_test(its_name_capabilities_and_signals_are_the_plans),
+		cmocka_unit_test(a_nice_value_is_its_own_and_that_of_a_session_of_its_own),
 		cmocka_unit_test(signals_are_blocked_as_before_or_not_at_all),
 		cmocka_unit_test(a_death_signal_ends_it_with_its_parent),
 	};

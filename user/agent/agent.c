@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/heap.h"
@@ -40,8 +41,6 @@
 #define TABLES_POLL_MS 50
 #define NAMES_WAIT_NS (20 * NSEC_PER_SEC)
 #define CONTAINERS_WAIT_NS (2 * NSEC_PER_SEC)
-/* For maps to be emptied in time on a busy host. Where it is not to be had the account says so. */
-#define NICE -10
 #define TICKS_PENDING 100000
 /* What these may take where somebody waits for a daemon to end. */
 #define WAIT_NS(agent, ns) ((agent)->stopped && (agent)->naming.spare ? 300 * NSEC_PER_MSEC : (ns))
@@ -248,7 +247,7 @@ int agent_open_workers(int clocks_fd, struct worker_client **out, struct why *wh
 	const struct worker_client_options options = { .clocks_fd = clocks_fd };
 	int err;
 
-	setpriority(PRIO_PROCESS, 0, NICE);
+	child_set_nice(SAMPLING_NICE);
 	privileges_raise_limits();
 	err = privileges_check(why);
 	return err < 0 ? err : worker_client_open(&options, out, why);

@@ -6,13 +6,17 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/caps.h"
 #include "base/clock.h"
@@ -46,6 +50,19 @@ static int place_fds(const struct child_plan *plan, int *socket)
 	return err == 0 && close_range((unsigned int)len, UINT_MAX, 0) < 0 ? -errno : err;
 }
 
+void child_set_nice(int nice)
+{
+	int fd;
+
+	setpriority(PRIO_PROCESS, 0, nice);
+	if (getsid(0) != getpid())
+		return;
+	fd = open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC);
+	if (fd >= 0)
+		dprintf(fd, "%d", nice);
+	fd_close(&fd);
+}
+
 static int become(const struct child_plan *plan, pid_t parent, const sigset_t *before, int *socket)
 {
 	sigset_t none;
@@ -58,6 +75,10 @@ static int become(const struct child_plan *plan, pid_t parent, const sigset_t *b
 		err = place_fds(plan, socket);
 	if (plan->name)
 		prctl(PR_SET_NAME, plan->name, 0, 0, 0);
+	if (plan->nice) {
+		setsid();
+		child_set_nice(plan->nice);
+	}
 	if (err == 0 && plan->limited)
 		err = caps_limit(plan->caps);
 	if (err == 0 && plan->limited && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)

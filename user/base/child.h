@@ -34,6 +34,10 @@ enum child_signals {
 #define CHILD_STANDARD 3
 extern const int child_standard[CHILD_STANDARD], child_null[CHILD_STANDARD];
 
+/* For the processes that a sample waits for: so maps are emptied in time on a busy host. Where it
+ * is refused, the account shows what was lost. */
+#define SAMPLING_NICE -10
+
 /* Zero always means: as in its parent. */
 struct child_plan {
 	/* Returns the exit status. fd: its end of the socket pair, or -1. */
@@ -50,6 +54,7 @@ struct child_plan {
 	int death_signal;     /* that it gets when its parent's thread ends */
 	bool limited;         /* to these capabilities; exec gives it no others */
 	uint64_t caps;        /* CAPS_BIT(...) */
+	int nice;             /* as of child_set_nice, in a session of its own */
 	bool sibling;         /* it is a child of our parent, which must reap it */
 	uint64_t deadline_ns; /* goes to struct child */
 };
@@ -63,6 +68,10 @@ struct child_end {
 /* 0 and *child, or -errno. Only while there is one thread. child->pidfd is -1 where the kernel gave
  * none. */
 int child_start(const struct child_plan *plan, struct child *child);
+/* Sets the nice value of this process and of those that it starts, as far as it has the right. The
+ * kernel shares CPU time between sessions first, and nice values count only within one (sched(7),
+ * autogroup). So the leader of a session gives it the same value. */
+void child_set_nice(int nice);
 /* A child that was started by our starter (client/starter.h). */
 void child_adopt(struct child *child, pid_t pid, int fd);
 

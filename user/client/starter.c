@@ -192,7 +192,8 @@ int starter_open(struct starter *starter)
 		.socket = true,
 		.signals = CHILD_SIGNALS_BLOCKED,
 		.limited = true,
-		.caps = geteuid() == 0 ? KEPT : 0 };
+		.caps = geteuid() == 0 ? KEPT : 0,
+		.nice = SAMPLING_NICE };
 
 	return child_start(&plan, &starter->child);
 }

@@ -242,7 +242,8 @@ static int start_keeper(struct keeping *k, struct child *child)
 		.fds = k->store ? NULL : child_standard, /* the store has descriptors of its own */
 		.fds_len = CHILD_STANDARD,
 		.socket = true,
-		.limited = true };
+		.limited = true,
+		.nice = SAMPLING_NICE };
 
 	return child_start(&plan, child);
 }

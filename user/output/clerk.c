@@ -148,7 +148,8 @@ int clerk_open(struct clerk *clerk, const struct clerk_options *options, struct 
 		.ctx = &s,
 		.name = "stoker-clerk",
 		.socket = true,
-		.limited = geteuid() != 0 };
+		.limited = geteuid() != 0,
+		.nice = SAMPLING_NICE };
 	int err = child_start(&plan, &clerk->child);
 
 	return err < 0

@@ -10,7 +10,6 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -318,7 +317,6 @@ static int run_writer(void *ctx, int fd)
 	struct why why;
 
 	(void)fd;
-	setpriority(PRIO_PROCESS, 0, NICE);
 	if (write_bundle(w, &why) == 0)
 		return 0;
 	log_error(w->bundle->log, "trap %s: %s; this bundle is lost", w->capture->rule.name,
@@ -335,7 +333,8 @@ int trap_bundle_start(
 		.name = "stoker-trap",
 		.fds = child_standard,
 		.fds_len = CHILD_STANDARD,
-		.limited = true };
+		.limited = true,
+		.nice = NICE };
 
 	return child_start(&plan, writer);
 }
