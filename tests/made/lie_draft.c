@@ -308,7 +308,7 @@ static void lie_in_memory(struct lie_draft *d, enum lie_memory what)
 	d->memory_lie = (int)what;
 	switch (what) {
 	case LIE_SHORT:
-		d->memory_size -= 4;
+		d->memory_size -= d->memory_size < 4 ? d->memory_size : 4;
 		break;
 	case LIE_LONG:
 		d->memory_size += 4096;
