@@ -137,25 +137,41 @@ static __always_inline bool vma_is_shared_memory(struct inode *inode, unsigned l
 	return BPF_CORE_READ(inode, i_nlink) == 0;
 }
 
+/* How the kernel numbers changes of mappings; enum kernel_lock_seq of user space has the same. */
+enum vma_numbers { VMA_NUMBERS_NONE, VMA_NUMBERS_INT, VMA_NUMBERS_SEQCOUNT };
+
+static __always_inline enum vma_numbers vma_numbers(void)
+{
+	struct mm_struct___int_seq *plain = NULL;
+	struct mm_struct *mm = NULL;
+
+	if (bpf_core_field_exists(mm->mm_lock_seq.sequence))
+		return VMA_NUMBERS_SEQCOUNT;
+	if (bpf_core_field_exists(plain->mm_lock_seq) &&
+		bpf_core_field_exists(plain->mmap_lock.count.counter))
+		return VMA_NUMBERS_INT;
+	return VMA_NUMBERS_NONE;
+}
+
 /* A number that changes with the mappings. 0: the kernel has none, or a change is in progress; then
  * nothing may be cached. mm must come straight from the task.
- * A seqcount is odd during a change. A plain number is raised at the end of a change, while the
- * writer still has mmap_lock. So a locked mmap_lock means a change in progress, and an unchanged
- * number without a writer means unchanged mappings. If the lock does not show its writer
- * (PREEMPT_RT), nothing is cached. */
+ * A seqcount is odd during a change. An int is raised at the end of a change, while the writer
+ * still has mmap_lock, so it says nothing of a change in progress: mmap_lock does. The order of the
+ * two reads does not matter: what a change touches cannot be executed before the int is raised, and
+ * what is cached during a change has a number that is over with the change. If the lock does not
+ * show its writer (PREEMPT_RT), nothing is cached. */
 static __always_inline u64 vma_generation(struct mm_struct *mm)
 {
 	struct mm_struct___int_seq *plain = (void *)mm;
+	enum vma_numbers numbers = vma_numbers();
+	u32 seq;
 
-	if (bpf_core_field_exists(mm->mm_lock_seq.sequence)) {
-		u32 seq = mm->mm_lock_seq.sequence;
-
+	if (numbers == VMA_NUMBERS_SEQCOUNT) {
+		seq = mm->mm_lock_seq.sequence;
 		return seq & 1 ? 0 : (u64)seq + 1;
 	}
-	if (bpf_core_field_exists(plain->mm_lock_seq) &&
-		bpf_core_field_exists(plain->mmap_lock.count.counter)) {
-		u32 seq = (u32)plain->mm_lock_seq;
-
+	if (numbers == VMA_NUMBERS_INT) {
+		seq = (u32)plain->mm_lock_seq;
 		return plain->mmap_lock.count.counter & RWSEM_WRITER_LOCKED ? 0 : (u64)seq + 1;
 	}
 	return 0;

@@ -34,7 +34,7 @@ holds() {
 
 @test "files that arrived empty fail every check" {
 	local file
-	for file in verifier doctor generation record times timed stats folded asking nested part returned online \
+	for file in verifier doctor generation locks_mappings record times timed stats folded asking nested part returned online \
 		unbound asked daemon captured reported complaints paranoid http; do
 		: >"$got/$file"
 		: >"$got/$file.status"
@@ -75,12 +75,27 @@ holds() {
 	echo 'less  mappings               cannot be cached between samples' >"$got/doctor"
 	echo none >"$got/generation"
 	doctor_is_right_about_mappings
-	echo numbered >"$got/generation"
+	echo int >"$got/generation"
 	run ! doctor_is_right_about_mappings
 	echo 'ok    mappings               scanned, and cached between samples' >"$got/doctor"
 	doctor_is_right_about_mappings
 	echo none >"$got/generation"
 	run ! doctor_is_right_about_mappings
+}
+
+@test "a kernel that locks single mappings must number their changes, and no other may" {
+	local locks way
+	for locks in yes no; do
+		for way in none int seqcount; do
+			echo "$locks" >"$got/locks_mappings"
+			echo "$way" >"$got/generation"
+			if [[ $locks-$way == yes-none || ($locks == no && $way != none) ]]; then
+				run ! the_way_fits_the_kernel
+			else
+				the_way_fits_the_kernel
+			fi
+		done
+	done
 }
 
 @test "a file whose end did not come over the console did not arrive" {

@@ -128,8 +128,19 @@ the_cpu_that_came_back_is_sampled() {
 doctor_is_right_about_mappings() {
 	cat "$got/generation" && grep ' mappings ' "$got/doctor" || return
 	case $(cat "$got/generation") in
-	numbered) ! grep -q ' mappings .*be cached' "$got/doctor" ;;
+	int | seqcount) ! grep -q ' mappings .*be cached' "$got/doctor" ;;
 	none) grep -q ' mappings .*be cached' "$got/doctor" ;;
+	*) false ;;
+	esac
+}
+
+# A kernel that locks single mappings (Linux 6.4 and later) numbers their changes, an older one does
+# not.
+the_way_fits_the_kernel() {
+	echo "lock_vma_under_rcu: $(cat "$got/locks_mappings"), numbers: $(cat "$got/generation")"
+	case $(cat "$got/locks_mappings") in
+	yes) [ "$(cat "$got/generation")" != none ] ;;
+	no) [ "$(cat "$got/generation")" = none ] ;;
 	*) false ;;
 	esac
 }
@@ -175,6 +186,7 @@ judge() {
 	judge_programs
 	check 'doctor has no "no"' was doctor 0
 	check 'each change of mappings has a number of its own, or none has' was generation 0
+	check 'changes are numbered where the kernel locks single mappings' the_way_fits_the_kernel
 	check 'doctor says whether mappings are remembered' doctor_is_right_about_mappings
 	check 'record ends well' was record 0
 	check 'times can be kept' was times 0

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* generation.c - does the number of bpf/vma.bpf.h tell each change to a process's mappings?
  * Usage: generation GENERATION.BPF.O
- * Prints `none` where this kernel has no number, or `numbered` after these were seen: the same
- * number as long as nothing changes, another one after each change, and 0 while another thread is
- * in the middle of a change. Exits 1, with the first that was not, or 2 when it cannot run. */
+ * Prints how this kernel numbers them: `none`, or `int` or `seqcount` after these were seen: the
+ * same number as long as nothing changes, another one after each change, and 0 while another thread
+ * is in the middle of a change. Exits 1, with the first that was not, or 2 when it cannot run. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <linux/types.h>
@@ -108,37 +108,43 @@ static const struct {
 	{ is_zero_during_a_change, "the number is never 0 while another thread changes mappings" },
 };
 
-/* The program's descriptor, or -1. */
-static int load(const char *path)
+/* As enum vma_numbers. */
+static const char *const ways[] = { "none", "int", "seqcount" };
+
+static struct bpf_object *load(const char *path)
 {
 	struct bpf_object *object = bpf_object__open_file(path, NULL);
 
-	if (!object || bpf_object__load(object) < 0)
-		return -1;
-	return bpf_program__fd(bpf_object__find_program_by_name(object, "ask"));
+	return object && bpf_object__load(object) == 0 ? object : NULL;
+}
+
+static int program_of(const struct bpf_object *object, const char *name)
+{
+	return bpf_program__fd(bpf_object__find_program_by_name(object, name));
 }
 
 int main(int argc, char **argv)
 {
-	int program = argc == 2 ? load(argv[1]) : -1;
-	bool any = false;
+	const struct bpf_object *object = argc == 2 ? load(argv[1]) : NULL;
+	int program;
+	uint32_t way;
 
-	if (program < 0) {
+	if (!object) {
 		fprintf(stderr, "generation: usage: generation GENERATION.BPF.O, as root\n");
 		return 2;
 	}
-	for (int i = 0; i < ASKED_MAX && !any; i++)
-		any = ask(program) != 0;
-	if (!any) {
-		puts("none");
-		return 0;
+	program = program_of(object, "ask");
+	way = ask(program_of(object, "ask_way"));
+	if (way >= sizeof(ways) / sizeof(ways[0])) {
+		puts("a way without a name");
+		return 1;
 	}
-	for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
+	for (size_t i = 0; way && i < sizeof(expected) / sizeof(expected[0]); i++) {
 		if (!expected[i].holds(program)) {
-			puts(expected[i].otherwise);
+			printf("%s: %s\n", ways[way], expected[i].otherwise);
 			return 1;
 		}
 	}
-	puts("numbered");
+	puts(ways[way]);
 	return 0;
 }

@@ -221,6 +221,12 @@ load_agrees() {
 	[ "$(cat "$runs/short.status")" -lt 2 ]
 }
 
+# A kernel that locks single mappings numbers their changes: Linux 6.4 and later, as configured. The
+# lock of PREEMPT_RT does not show its writer, which the older of the two ways needs.
+kernel_numbers_changes() {
+	grep -qw lock_vma_under_rcu /proc/kallsyms && [[ $(uname -v) != *PREEMPT_RT* ]]
+}
+
 @test "each change of mappings has a number of its own, where doctor says so" {
 	local stoker=${STOKER:-$repo/stoker} said
 	run -0 "$runs/generation" "$runs/generation.bpf.o"
@@ -228,8 +234,8 @@ load_agrees() {
 	said=$("$stoker" doctor | grep ' mappings ')
 	echo "$said"
 	case $output in
-	numbered) [[ $said != *'be cached'* ]] ;;
-	none) [[ $said == *'be cached'* ]] ;;
+	int | seqcount) [[ $said != *'be cached'* ]] ;;
+	none) [[ $said == *'be cached'* ]] && ! kernel_numbers_changes ;;
 	*) false ;;
 	esac
 }
