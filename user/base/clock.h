@@ -10,6 +10,7 @@
 
 #define NSEC_PER_SEC 1000000000ULL
 #define NSEC_PER_MSEC 1000000ULL
+#define CLOCK_NEVER_NS UINT64_MAX /* a time at which nothing is due */
 
 static inline uint64_t clock_ns(clockid_t id)
 {
@@ -17,6 +18,21 @@ static inline uint64_t clock_ns(clockid_t id)
 
 	clock_gettime(id, &ts);
 	return (uint64_t)ts.tv_sec * NSEC_PER_SEC + (uint64_t)ts.tv_nsec;
+}
+
+static inline uint64_t clock_sooner(uint64_t a_ns, uint64_t b_ns)
+{
+	return a_ns < b_ns ? a_ns : b_ns;
+}
+
+/* For poll(2): how long until then, rounded up; -1: CLOCK_NEVER_NS. */
+static inline int clock_wait_ms(uint64_t now_ns, uint64_t until_ns)
+{
+	uint64_t left_ms = until_ns > now_ns ? (until_ns - now_ns - 1) / NSEC_PER_MSEC + 1 : 0;
+
+	if (until_ns == CLOCK_NEVER_NS)
+		return -1;
+	return left_ms < INT32_MAX ? (int)left_ms : INT32_MAX;
 }
 
 /* CPU time of all threads of a process so far; 0: unknown, or no such process. */

@@ -28,7 +28,6 @@
 
 #define READ_NS (10 * NSEC_PER_SEC)
 #define SEND_NS (120 * NSEC_PER_SEC)
-#define LOOK_MS 250
 #define HEAD_BYTES_MAX (16UL << 10)
 #define STATUS_BYTES_MAX (8UL << 20)
 
@@ -256,6 +255,16 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, 
 	return send_answer(s, c);
 }
 
+static uint64_t next_end(const struct http_server *s)
+{
+	uint64_t soonest = CLOCK_NEVER_NS;
+
+	for (size_t i = 0; i < HTTP_CONNECTIONS_MAX; i++)
+		if (s->conns[i].state != HTTP_FREE)
+			soonest = clock_sooner(soonest, s->conns[i].ends_ns);
+	return soonest;
+}
+
 /* Closes slow connections, and answers those that waited too long. */
 static void look_at_clock(struct http_server *s)
 {
@@ -431,12 +440,15 @@ _Noreturn static void serve(struct http_server *s)
 	};
 
 	for (;;) {
-		MHD_UNSIGNED_LONG_LONG wait = LOOK_MS;
+		MHD_UNSIGNED_LONG_LONG library_ms;
+		int wait_ms;
 
 		s->mhd.run(s->daemon);
-		if (s->mhd.get_timeout(s->daemon, &wait) != MHD_YES || wait > LOOK_MS)
-			wait = LOOK_MS;
-		poll(fds, ARRAY_SIZE(fds), (int)wait);
+		wait_ms = clock_wait_ms(clock_ns(CLOCK_MONOTONIC), next_end(s));
+		if (s->mhd.get_timeout(s->daemon, &library_ms) == MHD_YES &&
+			library_ms < (unsigned int)wait_ms)
+			wait_ms = (int)library_ms;
+		poll(fds, ARRAY_SIZE(fds), wait_ms);
 		hear_daemon(s);
 		hear_jobs(s);
 		hear_ends(s);
