@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 
 #include "base/own.h"
+#include "client/lane.h"
 #include "make_elf_symbols.h"
 #include "wire/proto.h"
 #include "worker_client.h"
@@ -256,6 +257,89 @@ static void asking_again_from_within_the_callback_does_not_go_on_for_ever(void *
 	told.again = false;
 }
 
+/* ---- sleep ---------------------------------------------------------------------------------- */
+
+static uint64_t due_ns(void)
+{
+	return worker_client_due_ns(told.client);
+}
+
+static void await_readable(void)
+{
+	struct pollfd ready = { worker_client_fd(told.client), POLLIN, 0 };
+
+	assert_int_equal(poll(&ready, 1, LONG_NS / NSEC_PER_MSEC), 1);
+}
+
+static void a_client_without_requests_has_nothing_due(void **state)
+{
+	(void)state;
+	told_open_with(&told, (struct worker_client_options){ 0 });
+	assert_int_equal(worker_client_poll(told.client), 0);
+	assert_true(due_ns() == CLOCK_NEVER_NS);
+}
+
+/* Its memory is looked at once more, and then no longer. */
+static void after_a_request_its_worker_is_looked_at_once(void **state)
+{
+	_cleanup_fd_ int fd = file_of("f");
+
+	(void)state;
+	told_open_with(&told, (struct worker_client_options){ 0 });
+	assert_int_equal(ask(1, fd, in_ns(LONG_NS)), WORKER_OK);
+	assert_true(due_ns() <= in_ns(NSEC_PER_SEC));
+	told_stats(&told);
+	assert_int_equal(worker_client_poll(told.client), 0);
+	assert_true(due_ns() == CLOCK_NEVER_NS);
+}
+
+static void a_silent_worker_is_due_when_it_counts_as_hung(void **state)
+{
+	_cleanup_fd_ int fd = open_self();
+	uint64_t begun_ns = clock_ns(CLOCK_MONOTONIC);
+
+	(void)state;
+	told_open_with(&told, (struct worker_client_options){ .hang_ns = LONG_NS });
+	kill(pid_of(0), SIGSTOP);
+	assert_int_equal(worker_client_rows(told.client, 1, fd), 0);
+	assert_int_equal(worker_client_poll(told.client), 0);
+	told_stats(&told); /* the look at memory is later than this */
+	assert_true(due_ns() > begun_ns && due_ns() <= in_ns(LONG_NS));
+}
+
+static void each_worker_that_ends_is_noticed_at_once(void **state)
+{
+	(void)state;
+	told_open_with(&told, (struct worker_client_options){ 0 });
+	for (int lane = 0; lane < WORKER_LANES; lane++) {
+		pid_t pid = pid_of(lane);
+
+		kill(pid, SIGKILL);
+		await_readable();
+		assert_int_equal(worker_client_poll(told.client), 0);
+		assert_int_not_equal(pid_of(lane), pid);
+		await_readable(); /* the new one's hello */
+		assert_int_equal(worker_client_poll(told.client), 0);
+	}
+	assert_true(due_ns() == CLOCK_NEVER_NS);
+}
+
+static void a_worker_that_is_lost_again_and_again_is_due_later(void **state)
+{
+	uint64_t begun_ns = clock_ns(CLOCK_MONOTONIC);
+	pid_t pid;
+
+	(void)state;
+	told_open_with(&told, (struct worker_client_options){ 0 });
+	while ((pid = pid_of(1)) != 0) {
+		kill(pid, SIGKILL);
+		await_readable();
+		assert_int_equal(worker_client_poll(told.client), 0);
+	}
+	assert_true(due_ns() >= begun_ns + LANE_DELAY_FIRST_NS);
+	assert_true(due_ns() <= in_ns(LANE_DELAY_MAX_NS));
+}
+
 /* ---- growth --------------------------------------------------------------------------------- */
 
 static void a_worker_that_has_grown_is_replaced(void **state)
@@ -434,6 +518,11 @@ int main(int argc, char **argv)
 		TEST(a_worker_that_hangs_is_replaced_and_its_file_refused_for_a_while),
 		TEST(rows_over_which_a_worker_hangs_are_told_as_refused),
 		TEST(asking_again_from_within_the_callback_does_not_go_on_for_ever),
+		TEST(a_client_without_requests_has_nothing_due),
+		TEST(after_a_request_its_worker_is_looked_at_once),
+		TEST(a_silent_worker_is_due_when_it_counts_as_hung),
+		TEST(each_worker_that_ends_is_noticed_at_once),
+		TEST(a_worker_that_is_lost_again_and_again_is_due_later),
 		TEST(a_worker_that_has_grown_is_replaced),
 		TEST(the_cost_of_workers_is_known_also_when_they_are_gone),
 		TEST(a_worker_that_lies_is_believed_nothing),

@@ -21,6 +21,7 @@
 #define REFUSE_NS (10 * NSEC_PER_SEC)
 #define RSS_MAX_KB (768UL << 10)
 #define LOOK_NS NSEC_PER_SEC /* from one look at memory to the next */
+#define QUEUE_NS (200 * NSEC_PER_MSEC) /* until a queue that no worker works on is continued */
 
 _Static_assert(WORKER_DEBUG_FILES_MAX == PROTO_DEBUG_MAX, "all debug files go in one request");
 
@@ -31,10 +32,11 @@ struct worker_client {
 	struct namer namer;
 	struct blame blame;
 	int epoll_fd;
-	uint64_t watched_starts;
+	uint64_t watched_starts[WORKER_LANES];
 	uint64_t rss_limit_kb;
 	uint64_t rss_max_kb[WORKER_LANES];
-	uint64_t look_ns;
+	uint64_t look_ns, polled_ns;
+	uint64_t looked_requests; /* at the latest look: memory grows by requests only */
 };
 
 static struct lane *lane_of(struct worker_client *client, int i)
@@ -44,17 +46,20 @@ static struct lane *lane_of(struct worker_client *client, int i)
 
 /* ---- begin and end -------------------------------------------------------------------------- */
 
-/* The row lane's socket is another one after each start. */
+/* A lane's socket is another one after each start. */
 static int watch(struct worker_client *client)
 {
-	struct lane *lane = &client->rows.lane;
 	struct epoll_event event = { .events = EPOLLIN };
 
-	if (lane->child.fd < 0 || client->watched_starts == lane->starts)
-		return 0;
-	if (epoll_ctl(client->epoll_fd, EPOLL_CTL_ADD, lane->child.fd, &event) < 0)
-		return -errno;
-	client->watched_starts = lane->starts;
+	for (int i = 0; i < WORKER_LANES; i++) {
+		struct lane *lane = lane_of(client, i);
+
+		if (lane->child.fd < 0 || client->watched_starts[i] == lane->starts)
+			continue;
+		if (epoll_ctl(client->epoll_fd, EPOLL_CTL_ADD, lane->child.fd, &event) < 0)
+			return -errno;
+		client->watched_starts[i] = lane->starts;
+	}
 	return 0;
 }
 
@@ -166,8 +171,16 @@ int worker_client_fd(const struct worker_client *client)
 	return client->epoll_fd;
 }
 
+static uint64_t requests(const struct worker_client *client)
+{
+	return client->rows.requests + client->namer.requests;
+}
+
 static void look_at_memory(struct worker_client *client)
 {
+	/* A busy worker is looked at again when it is not. */
+	if (!client->rows.lane.busy && !client->namer.lane.busy)
+		client->looked_requests = requests(client);
 	for (int i = 0; i < WORKER_LANES; i++) {
 		struct lane *lane = lane_of(client, i);
 		uint64_t rss_kb, rss_max_kb;
@@ -185,15 +198,28 @@ int worker_client_poll(struct worker_client *client)
 {
 	row_queue_poll(&client->rows);
 	namer_poll(&client->namer);
-	if (clock_ns(CLOCK_MONOTONIC) >= client->look_ns)
+	client->polled_ns = clock_ns(CLOCK_MONOTONIC);
+	if (client->looked_requests != requests(client) && client->polled_ns >= client->look_ns)
 		look_at_memory(client);
 	return watch(client);
+}
+
+uint64_t worker_client_due_ns(const struct worker_client *client)
+{
+	const struct lane *rows = &client->rows.lane;
+	uint64_t due_ns = clock_sooner(lane_due_ns(rows), lane_due_ns(&client->namer.lane));
+
+	if (client->looked_requests != requests(client))
+		due_ns = clock_sooner(due_ns, client->look_ns);
+	if (rows->child.pid != 0 && !rows->busy && row_queue_len(&client->rows) > 0)
+		due_ns = clock_sooner(due_ns, client->polled_ns + QUEUE_NS);
+	return due_ns;
 }
 
 void worker_client_stats(struct worker_client *client, struct worker_stats *out)
 {
 	struct worker_stats stats = {
-		.requests = client->rows.requests + client->namer.requests,
+		.requests = requests(client),
 		.refused = client->blame.refused,
 		.late = client->namer.late,
 		.lines_given_up = client->namer.lines_given_up,

@@ -63,8 +63,9 @@ int worker_client_fd(const struct worker_client *client);
 /* Like cpu_clock_open, done by the starter. */
 int worker_client_clock(struct worker_client *client, const struct cpu_clock *clock, int *fd);
 /* Calls on_rows for finished files, continues the queue, ends workers that hang or grew too large.
- * Does not wait. Call it also a few times a second. */
+ * Does not wait. Call it also when it is due (CLOCK_NEVER_NS: nothing is). */
 int worker_client_poll(struct worker_client *client);
+uint64_t worker_client_due_ns(const struct worker_client *client);
 
 /* Requests a file's rows: each call leads to one on_rows, from a later poll. fd is borrowed until
  * then, or until the drop. -ENOSPC: the queue is full. */

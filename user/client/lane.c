@@ -21,6 +21,7 @@
 
 #define END_MS 100 /* for a worker whose socket is closed to be gone */
 #define STATUS_BYTES_MAX 65536
+#define AGAIN_NS (200 * NSEC_PER_MSEC) /* from a failed start to the next */
 
 void lane_init(struct lane *lane, struct starter *starter, const char *argument, uint64_t hang_ns)
 {
@@ -132,16 +133,20 @@ void lane_done(struct lane *lane)
 
 int lane_start(struct lane *lane)
 {
-	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	uint64_t now;
 	int err;
 
 	if (lane->child.pid != 0)
 		return 0;
-	if (now < lane->not_before_ns || !reap_dying(lane))
+	now = clock_ns(CLOCK_MONOTONIC);
+	if (now < lane->not_before_ns)
 		return -EAGAIN;
-	err = starter_start(lane->starter, lane->argument, &lane->child);
-	if (err < 0)
+	err = reap_dying(lane) ? starter_start(lane->starter, lane->argument, &lane->child)
+			       : -EAGAIN;
+	if (err < 0) {
+		lane->failed_ns = now;
 		return err;
+	}
 	lane->starts++;
 	lane->started_ns = lane->asked_ns = now;
 	lane->seq = 0;
@@ -221,6 +226,15 @@ enum lane_result lane_wait(struct lane *lane, uint64_t until_ns)
 		return lost(lane, LANE_LIED);
 	lane->busy = false;
 	return LANE_REPLY;
+}
+
+uint64_t lane_due_ns(const struct lane *lane)
+{
+	uint64_t again_ns = lane->failed_ns ? lane->failed_ns + AGAIN_NS : 0;
+
+	if (lane->child.pid == 0)
+		return again_ns > lane->not_before_ns ? again_ns : lane->not_before_ns;
+	return lane->busy ? lane->asked_ns + hang_ns(lane) : CLOCK_NEVER_NS;
 }
 
 /* ---- cost ----------------------------------------------------------------------------------- */

@@ -34,7 +34,7 @@ struct lane {
 	bool busy;                  /* a request is outstanding: */
 	struct proto_request asked; /* its head, without queries */
 	uint64_t asked_ns;          /* CLOCK_MONOTONIC, like all times here */
-	uint64_t started_ns, not_before_ns;
+	uint64_t started_ns, not_before_ns, failed_ns; /* failed_ns: of the latest start that did */
 	unsigned int losses_in_row;
 	enum lane_cause cause; /* of the last loss */
 	int end_status;        /* as from waitpid(2), of the last one that could be waited for */
@@ -57,6 +57,9 @@ int lane_send(struct lane *lane);
 /* Waits for the outstanding reply, or without one checks the worker.
  * until_ns 0: does not wait. */
 enum lane_result lane_wait(struct lane *lane, uint64_t until_ns);
+/* When the lane must be looked at again although its socket is quiet: to start a worker, or to end
+ * one that hangs. CLOCK_NEVER_NS: not at all. */
+uint64_t lane_due_ns(const struct lane *lane);
 /* Kills the worker: drop without blame for its request; accuse because its latest reply was
  * invalid, which counts as a loss over that request. */
 void lane_drop(struct lane *lane);
