@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/own.h"
 #include "base/fd.h"
 #include "cgroup/tree.h"
@@ -178,6 +179,31 @@ static void a_scan_for_lost_events_does_not_follow_the_last_at_once(void **state
 	assert_int_equal(stats.rescans, 1);
 }
 
+#define NAMELESS \
+	"/docker-0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef.scope"
+
+static void only_another_scan_and_missing_names_are_due(void **state)
+{
+	const struct world *w = *state;
+	uint64_t now = clock_ns(CLOCK_MONOTONIC), scan, id;
+
+	assert_int_equal(containers_scan(w->containers), 0);
+	assert_true(containers_due_ns(w->containers) == CLOCK_NEVER_NS);
+	tell(w, CGROUP_LOST, 0, "");
+	assert_true(containers_due_ns(w->containers) <= now);
+	containers_poll(w->containers);
+	scan = containers_due_ns(w->containers);
+	assert_in_range(scan, now + NSEC_PER_SEC, now + 600 * NSEC_PER_SEC);
+	id = make(w, NAMELESS);
+	tell(w, CGROUP_MADE, id, NAMELESS);
+	assert_true(containers_due_ns(w->containers) <= now);
+	containers_poll(w->containers);
+	assert_true(containers_due_ns(w->containers) > now);
+	assert_true(containers_due_ns(w->containers) < scan);
+	tell(w, CGROUP_REMOVED, id, "");
+	assert_true(containers_due_ns(w->containers) == scan);
+}
+
 /* Its samples are to be written yet. */
 static void a_lost_removal_leaves_a_sampled_cgroup_its_path_for_the_interval(void **state)
 {
@@ -243,6 +269,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(what_lost_events_told_of_is_found_by_another_scan),
 		TEST(a_scan_for_lost_events_does_not_follow_the_last_at_once),
+		TEST(only_another_scan_and_missing_names_are_due),
 		TEST(a_lost_removal_leaves_a_sampled_cgroup_its_path_for_the_interval),
 		TEST(a_cgroup_whose_path_cannot_be_read_has_no_empty_one),
 		TEST(a_cgroup_of_no_known_path_is_not_gone_for_who_may_not_look),

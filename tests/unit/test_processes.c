@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "agent/processes.h"
+#include "base/clock.h"
 #include "base/own.h"
 
 /* A shell with these arguments and this environment, which waits; returns when it was executed. */
@@ -72,10 +73,41 @@ static void a_jvm_keeps_frame_pointers_if_it_was_asked_to(void **state)
 	}
 }
 
+/* Neither has a map. The clock is the test's own. */
+static void files_that_are_missing_are_searched_for_less_and_less_often(void **state)
+{
+	static const char *const none[] = { NULL };
+	pid_t pids[2] = { start(none, "A=b"), start(none, "A=b") };
+	uint64_t now, due, searches = 0, end;
+	struct processes *processes;
+
+	(void)state;
+	assert_int_equal(processes_new(NULL, NULL, &processes), 0);
+	assert_true(processes_due_ns(processes) == CLOCK_NEVER_NS);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(processes_add(processes, (uint32_t)pids[i], 1), 0);
+	now = clock_ns(CLOCK_MONOTONIC);
+	assert_in_range(processes_due_ns(processes), now - NSEC_PER_SEC, now + NSEC_PER_SEC / 4);
+	for (end = now + 600 * NSEC_PER_SEC; now < end; now = due) {
+		processes_retry(processes, now);
+		due = processes_due_ns(processes);
+		assert_true(due > now);
+		searches++;
+	}
+	/* Some at first, and one in 12.8 seconds. */
+	assert_in_range(searches, 30, 70);
+	processes_free(processes);
+	for (int i = 0; i < 2; i++) {
+		kill(pids[i], SIGKILL);
+		waitpid(pids[i], NULL, 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_jvm_keeps_frame_pointers_if_it_was_asked_to),
+		cmocka_unit_test(files_that_are_missing_are_searched_for_less_and_less_often),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -469,7 +469,7 @@ int agent_tick(struct agent *agent)
 {
 	int err = agent_poll(agent);
 
-	processes_retry(agent->processes);
+	processes_retry(agent->processes, clock_ns(CLOCK_MONOTONIC));
 	return err == 0 ? follow_cpus(agent) : err;
 }
 

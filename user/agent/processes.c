@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* agent/processes.c - keeps descriptors only: the folders of a future map, so that a late map is
  * found even after the process ended, the map, and the jitdump. Finding a jitdump means reading all
- * mappings, so without one the search becomes less and less frequent. */
+ * mappings, and many runtimes write no map, so the search becomes less and less frequent. What it
+ * misses is found at the interval's end. */
 #include "agent/processes.h"
 
 #include <errno.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/hash.h"
 #include "base/vec.h"
@@ -22,7 +24,9 @@
 #define READ_BYTES 65536
 #define COMMAND_BYTES_MAX (1 << 20)
 #define IDLE_INTERVALS 4
-#define RETRIES_PAUSE_MAX 63
+#define PAUSE_FIRST_NS (200 * NSEC_PER_MSEC)
+#define PAUSE_MAX_NS (64 * PAUSE_FIRST_NS)
+#define EARLY_PART 4 /* of a pause: searches that are due within it are done together */
 
 struct process {
 	uint64_t serial;
@@ -31,7 +35,7 @@ struct process {
 	struct jit_files_dirs dirs;
 	int map_fd;
 	int dump_fd;
-	uint32_t rest, pause; /* retries until a jitdump is looked for, and how many they were */
+	uint64_t next_ns, pause_ns; /* of the search for files; CLOCK_MONOTONIC */
 	uint32_t used;
 	bool preserves_fp;
 	uint32_t refused; /* a bit for each enum file_reason that a map of its was refused for */
@@ -170,6 +174,8 @@ int processes_add(struct processes *processes, uint32_t tgid, uint64_t start_ns)
 		.map_fd = -1,
 		.dump_fd = -1,
 		.used = processes->interval,
+		.pause_ns = PAUSE_FIRST_NS,
+		.next_ns = clock_ns(CLOCK_MONOTONIC) + PAUSE_FIRST_NS,
 	};
 	if (read_status(p->id.pid, &p->status) == 0) {
 		jit_files_open_dirs(&p->id, &p->dirs);
@@ -184,25 +190,39 @@ int processes_add(struct processes *processes, uint32_t tgid, uint64_t start_ns)
 	return index_at(processes, processes->all.len - 1);
 }
 
-static void retry_dump(struct process *p)
+static bool lacks_files(const struct process *p)
 {
-	if (p->rest > 0) {
-		p->rest--;
-		return;
-	}
-	jit_files_open_dump(&p->id, &p->dump_fd);
-	p->rest = p->pause;
-	p->pause = p->pause < RETRIES_PAUSE_MAX ? 2 * p->pause + 1 : RETRIES_PAUSE_MAX;
+	return p->map_fd < 0 || p->dump_fd < 0;
 }
 
-void processes_retry(struct processes *processes)
+static void retry(struct process *p, uint64_t now_ns)
 {
-	vec_each (&processes->all, p) {
-		if ((*p)->map_fd < 0)
-			open_map(*p, &(*p)->map_fd);
-		if ((*p)->dump_fd < 0)
-			retry_dump(*p);
+	if (p->map_fd < 0)
+		open_map(p, &p->map_fd);
+	if (p->dump_fd < 0)
+		jit_files_open_dump(&p->id, &p->dump_fd);
+	p->pause_ns = clock_sooner(2 * p->pause_ns, PAUSE_MAX_NS);
+	p->next_ns = now_ns + p->pause_ns;
+}
+
+void processes_retry(struct processes *processes, uint64_t now_ns)
+{
+	vec_each (&processes->all, at) {
+		struct process *p = *at;
+
+		if (lacks_files(p) && now_ns + p->pause_ns / EARLY_PART >= p->next_ns)
+			retry(p, now_ns);
 	}
+}
+
+uint64_t processes_due_ns(const struct processes *processes)
+{
+	uint64_t due_ns = CLOCK_NEVER_NS;
+
+	vec_each (&processes->all, p)
+		if (lacks_files(*p))
+			due_ns = clock_sooner(due_ns, (*p)->next_ns);
+	return due_ns;
 }
 
 /* A file that was removed and made anew is another one under the same name. */

@@ -20,8 +20,10 @@ void processes_free(struct processes *processes);
 /* Opens the existing files of this process. processes_id returns its id, which is never reused;
  * -ENOSPC at the limit. */
 int processes_add(struct processes *processes, uint32_t tgid, uint64_t start_ns);
-/* Searches again for missing files. Cheap; call it a few times a second. */
-void processes_retry(struct processes *processes);
+/* Searches again for missing files, of each process less and less often. Call it when it is due
+ * (CLOCK_NEVER_NS: nothing is), or earlier. */
+void processes_retry(struct processes *processes, uint64_t now_ns);
+uint64_t processes_due_ns(const struct processes *processes);
 /* Finds files that were removed and rewritten; call it before an interval's frames are named. */
 void processes_refresh(struct processes *processes);
 /* Removes those whose id was not requested in the latest intervals. */

@@ -16,7 +16,8 @@
 #include "containers/container.h"
 #include "sampler/tally.h"
 
-#define POLL_NS (50 * NSEC_PER_MSEC) /* for all files of one poll */
+#define POLL_NS (50 * NSEC_PER_MSEC)   /* for all files of one poll */
+#define APART_NS (200 * NSEC_PER_MSEC) /* from a poll that took all of it to the next */
 #define SHORT_ID 12
 /* For events that were lost. The second time sees what was under way at the first. */
 #define RESCANS 2
@@ -36,9 +37,10 @@ struct cgroup_entry {
 struct containers {
 	const struct cgroup_tree *tree;
 	struct container_state state;
-	struct hash by_id;     /* cgroup id → struct cgroup_entry * */
-	struct hash by_path;   /* key → struct container * */
-	VEC(uint64_t) waiting; /* keys of containers without a name */
+	struct hash by_id;      /* cgroup id → struct cgroup_entry * */
+	struct hash by_path;    /* key → struct container * */
+	VEC(uint64_t) waiting;  /* keys of containers without a name */
+	uint64_t not_before_ns; /* they are not due earlier */
 	uint64_t last_serial;
 	uint32_t interval;
 	uint32_t scan, rescans_due;
@@ -399,8 +401,10 @@ static void try_waiting(struct containers *all, bool all_now, uint64_t until_ns)
 		uint64_t now_ns = clock_ns(CLOCK_MONOTONIC), key = all->waiting.data[at];
 		struct container *c = find_container(all, key);
 
-		if (now_ns >= until_ns)
+		if (now_ns >= until_ns) {
+			all->not_before_ns = now_ns + APART_NS;
 			break;
+		}
 		if (!c || c->found)
 			continue;
 		if ((all_now || now_ns >= c->next_ns) &&
@@ -418,6 +422,20 @@ void containers_poll(struct containers *all)
 	rescan(all);
 	if (all->waiting.len > 0)
 		try_waiting(all, false, clock_ns(CLOCK_MONOTONIC) + POLL_NS);
+}
+
+uint64_t containers_due_ns(const struct containers *all)
+{
+	uint64_t due_ns = CLOCK_NEVER_NS;
+
+	vec_each (&all->waiting, key) {
+		const struct container *c = find_container(all, *key);
+
+		due_ns = clock_sooner(due_ns, c && !c->found ? c->next_ns : CLOCK_NEVER_NS);
+	}
+	if (due_ns < all->not_before_ns)
+		due_ns = all->not_before_ns;
+	return all->rescans_due > 0 && all->tree ? clock_sooner(due_ns, all->rescan_ns) : due_ns;
 }
 
 static void complete_pod(struct container *c, const struct container *other)

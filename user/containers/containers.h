@@ -46,8 +46,10 @@ int containers_changed(struct containers *all, const struct event_cgroup *event)
 /* A task of this cgroup and process was sampled. */
 int containers_sampled(struct containers *all, uint64_t cgroup, uint32_t tgid);
 
-/* Reads state files that may exist by now; does not take long. Call it often. */
+/* Reads state files that may exist by now; does not take long. Call it when it is due
+ * (CLOCK_NEVER_NS: nothing is), or earlier. */
 void containers_poll(struct containers *all);
+uint64_t containers_due_ns(const struct containers *all);
 /* The same for all containers without a name, until the deadline: call it before labels are
  * written. */
 void containers_settle(struct containers *all, uint64_t until_ns);
