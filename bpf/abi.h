@@ -123,6 +123,9 @@ enum event_kind {
 	EVENT_TICK = 11,    /* one sample with its time */
 };
 
+#define SECOND_SHIFT 30 /* times of use are CLOCK_MONOTONIC >> 30, plus 1: seconds, nearly */
+#define TASK_WAKEUP_NS 200000000ULL /* from one EVENT_TASK that wakes user space to the next */
+
 #define EVENT_KINDS_MAX 16 /* power of two; bpf/reasons.h: what each lost kind costs */
 
 /* below_leaf is the hash of all frames except the leaf: most new stacks are a known stack below a

@@ -28,6 +28,15 @@ static __always_inline int event_send(void *event, u64 size, u64 flags)
 	return -1;
 }
 
+/* Wakes user space to look at a flag in memory. */
+static __always_inline void event_wake(void)
+{
+	void *room = bpf_ringbuf_reserve(&events, 8, 0);
+
+	if (room)
+		bpf_ringbuf_discard(room, BPF_RB_FORCE_WAKEUP);
+}
+
 /* Sends an event from a tick or the scan. User space is not woken for it unless the ring fills
  * up. */
 static __always_inline int emit(struct tick_stats *stats, void *event, u64 size, u64 flags)

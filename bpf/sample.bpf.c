@@ -23,6 +23,9 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
+__u64 task_woken_ns = 0; /* tick whose EVENT_TASK woke user space last */
+__u32 cpus_changed = 0;  /* a CPU may have come or gone; user space sets it back */
+
 /* ---- who, counts, and telling ----------------------------------------------------------- */
 
 static __always_inline bool task_same(const struct task_key *a, const struct task_key *b)
@@ -40,6 +43,16 @@ static __always_inline void task_read(struct scratch *s, struct task_struct *tas
 	s->task.tgid = id >> 32;
 	s->task.tid = keep_tid ? (u32)id : 0;
 	bpf_get_current_comm(s->task.comm, sizeof(s->task.comm));
+}
+
+/* The process may end, and its cgroup go, before user space looks: a new task wakes it. Many new
+ * tasks do not: user space looks again TASK_WAKEUP_NS later. */
+static __always_inline u64 task_wakeup(const struct scratch *s)
+{
+	if (s->tick_ns - task_woken_ns < TASK_WAKEUP_NS)
+		return BPF_RB_NO_WAKEUP;
+	task_woken_ns = s->tick_ns;
+	return BPF_RB_FORCE_WAKEUP;
 }
 
 /* The id of s->task; 0 with *lost set. */
@@ -62,7 +75,7 @@ static __always_inline u32 task_id(struct scratch *s, u32 *lost)
 			*lost = LOST_TASKS_FULL;
 			return 0;
 		}
-		if (emit(&s->stats, event, sizeof(*event), BPF_RB_NO_WAKEUP)) {
+		if (emit(&s->stats, event, sizeof(*event), task_wakeup(s))) {
 			bpf_map_delete_elem(&tasks, &s->task);
 			*lost = LOST_RING_FULL;
 			return 0;
@@ -421,6 +434,7 @@ int sample(struct bpf_perf_event_data *ctx)
 		return 0;
 	}
 	split(SPLIT_OTHER);
+	second_set(s->tick_ns);
 	task_read(s, task, id);
 	s->end = END_NONE;
 	s->user_hash = s->kernel_hash = 0;
@@ -463,5 +477,17 @@ int BPF_PROG(exec, struct task_struct *task, int old_pid, struct linux_binprm *b
 		return 0;
 	event.start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
 	event_send(&event, sizeof(event), BPF_RB_FORCE_WAKEUP);
+	return 0;
+}
+
+/* A CPU that comes or goes passes through many steps, and ends each with this. After a step user
+ * space compares the list of CPUs once, however many have passed. */
+SEC("tp_btf/cpuhp_exit")
+int BPF_PROG(cpu_changed, unsigned int cpu, int state, int idx, int ret)
+{
+	if (cpus_changed)
+		return 0;
+	cpus_changed = 1;
+	event_wake();
 	return 0;
 }

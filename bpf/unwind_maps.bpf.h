@@ -39,8 +39,16 @@ struct {
 
 /* Raised when an object's table appears or disappears: cached mappings are then stale. */
 __u32 tables_epoch = 0;
-/* Raised about once a second: the clock of `used`. */
+/* The clock of `used` (SECOND_SHIFT). Ticks set it, as user space may sleep for long. */
 __u32 second = 1;
+
+static __always_inline void second_set(u64 now_ns)
+{
+	u32 now = (now_ns >> SECOND_SHIFT) + 1;
+
+	if (second != now)
+		second = now;
+}
 
 /* Requests a page once, and again at the next need if the event could not be sent. */
 static __always_inline void page_ask(struct scratch *s, struct rows_page *page, u32 index)

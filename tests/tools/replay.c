@@ -115,12 +115,12 @@ static void wait_for_agent(struct agent *agent)
 	while (!replay_is_over()) {
 		struct pollfd ready = { agent_fd(agent), POLLIN, 0 };
 
-		must(agent_tick(agent), "agent", NULL);
+		must(agent_poll(agent), "agent", NULL);
 		must(clock_ns(CLOCK_MONOTONIC) < end ? 0 : -ETIMEDOUT, "tables", NULL);
 		poll(&ready, 1, POLL_MS);
 	}
 	/* What waited for the last table is finished. */
-	must(agent_tick(agent), "agent", NULL);
+	must(agent_poll(agent), "agent", NULL);
 }
 
 /* Its first interval's outputs go to the folder itself, the next ones' to folders in it: 2, ... */

@@ -326,9 +326,15 @@ struct publish *sampler_publish(struct sampler *s)
 	return s->publish;
 }
 
-uint32_t sampler_next_second(struct sampler *s)
+uint32_t sampler_second(struct sampler *s)
 {
-	return ++s->maps->second;
+	return s->maps->second = (uint32_t)(clock_ns(CLOCK_MONOTONIC) >> SECOND_SHIFT) + 1;
+}
+
+uint64_t sampler_due_ns(const struct sampler *s)
+{
+	(void)s;
+	return CLOCK_NEVER_NS;
 }
 
 int sampler_fd(const struct sampler *s)
@@ -451,6 +457,13 @@ void replay_next(void)
 int code_events_open(struct code_events *events)
 {
 	*events = (struct code_events){ 0 };
+	return 0;
+}
+
+int code_events_watch(const struct code_events *events, int epoll_fd)
+{
+	(void)events;
+	(void)epoll_fd;
 	return 0;
 }
 

@@ -74,7 +74,7 @@ static void what_was_due_at_the_end_and_did_not_come_is_skipped(void **state)
 	clocks_read(&clocks, &time);
 	assert_int_equal(time.due, 3 * clocks.cpus_max);
 	assert_int_equal(time.skipped, 2 * clocks.cpus_max);
-	assert_int_equal(clocks_follow(&clocks), 0);
+	assert_int_equal(clocks_follow(&clocks, true), 0);
 	clocks_read(&clocks, &time);
 	assert_int_equal(time.due, 3 * clocks.cpus_max);
 	assert_int_equal(time.skipped, 2 * clocks.cpus_max);
@@ -90,7 +90,7 @@ static void a_cpu_that_is_gone_was_there_at_its_last_tick(void **state)
 	(void)state;
 	for (int cpu = 0; cpu < clocks.cpus_max; cpu++)
 		ticks[cpu & (CPU_TICKS_MAX - 1)].due_ns = STOPPED_NS + PERIOD_NS * 9 / 4;
-	assert_int_equal(clocks_follow(&clocks), 0);
+	assert_int_equal(clocks_follow(&clocks, true), 0);
 	clocks_read(&clocks, &time);
 	assert_int_equal(time.due, 3 * OFFLINE + (clocks.cpus_max - OFFLINE));
 	assert_int_equal(time.skipped, 0);
@@ -112,7 +112,7 @@ static void of_a_clock_without_ticks_all_are_skipped(void **state)
 	/* Those that are gone were there until then. */
 	clocks.looked_at_ns = now - PERIOD_NS * LOOK_TICKS;
 	clocks.running = true;
-	clocks_follow(&clocks);
+	clocks_follow(&clocks, true);
 	clocks.running = false;
 	clocks.stopped_ns = clock_ns(CLOCK_MONOTONIC);
 	clocks_read(&clocks, &time);
@@ -127,10 +127,87 @@ static void closed_clocks_keep_their_whole_periods(void **state)
 	struct clocks_time time;
 
 	(void)state;
-	assert_int_equal(clocks_follow(&clocks), 0);
+	assert_int_equal(clocks_follow(&clocks, true), 0);
 	clocks_read(&clocks, &time);
 	assert_in_range(time.cpus, 1, clocks.cpus_max - OFFLINE);
 	assert_int_equal(time.due, clocks.cpus_max);
+	clocks_close(&clocks);
+}
+
+/* Time passes: the check that is armed is due. */
+static void let_check_be_due(struct clocks *clocks)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+	assert_in_range(clocks->check_ns, now, now + LOOK_TICKS * PERIOD_NS);
+	clocks->looked_at_ns -= LOOK_TICKS * PERIOD_NS;
+	clocks->check_ns = now;
+}
+
+static struct clocks make_running(void)
+{
+	struct clocks clocks = make_clocks();
+
+	clocks.running = true;
+	clocks.looked_at_ns = clock_ns(CLOCK_MONOTONIC);
+	clocks.check_ns = CLOCK_NEVER_NS;
+	return clocks;
+}
+
+static void without_a_change_clocks_are_left_alone(void **state)
+{
+	struct clocks clocks = make_running();
+	uint64_t looked_at_ns = clocks.looked_at_ns;
+
+	(void)state;
+	assert_int_equal(clocks_follow(&clocks, false), 0);
+	assert_true(clocks.check_ns == CLOCK_NEVER_NS);
+	assert_true(clocks.looked_at_ns == looked_at_ns);
+	clocks_close(&clocks);
+}
+
+static void after_a_change_clocks_that_tick_are_checked_once(void **state)
+{
+	struct clocks clocks = make_running();
+
+	(void)state;
+	assert_int_equal(clocks_follow(&clocks, true), 0);
+	let_check_be_due(&clocks);
+	for (int cpu = 0; cpu < clocks.cpus_max; cpu++)
+		ticks[cpu & (CPU_TICKS_MAX - 1)].ticks++;
+	assert_int_equal(clocks_follow(&clocks, false), 0);
+	assert_true(clocks.check_ns == CLOCK_NEVER_NS);
+	clocks_close(&clocks);
+}
+
+/* Whether they can be opened again or not. */
+static void clocks_that_do_not_tick_are_checked_again(void **state)
+{
+	struct clocks clocks = make_running();
+
+	(void)state;
+	assert_int_equal(clocks_follow(&clocks, true), 0);
+	for (int i = 0; i < 3; i++) {
+		let_check_be_due(&clocks);
+		clocks_follow(&clocks, false);
+	}
+	let_check_be_due(&clocks);
+	clocks_close(&clocks);
+}
+
+static void where_nobody_reports_changes_clocks_are_checked_for_ever(void **state)
+{
+	struct clocks clocks = make_running();
+
+	(void)state;
+	clocks.unwatched = true;
+	clocks.check_ns = clocks.looked_at_ns;
+	for (int i = 0; i < 3; i++) {
+		for (int cpu = 0; cpu < clocks.cpus_max; cpu++)
+			ticks[cpu & (CPU_TICKS_MAX - 1)].ticks++;
+		assert_int_equal(clocks_follow(&clocks, false), 0);
+		let_check_be_due(&clocks);
+	}
 	clocks_close(&clocks);
 }
 
@@ -142,6 +219,10 @@ int main(void)
 		cmocka_unit_test(a_cpu_that_is_gone_was_there_at_its_last_tick),
 		cmocka_unit_test(of_a_clock_without_ticks_all_are_skipped),
 		cmocka_unit_test(closed_clocks_keep_their_whole_periods),
+		cmocka_unit_test(without_a_change_clocks_are_left_alone),
+		cmocka_unit_test(after_a_change_clocks_that_tick_are_checked_once),
+		cmocka_unit_test(clocks_that_do_not_tick_are_checked_again),
+		cmocka_unit_test(where_nobody_reports_changes_clocks_are_checked_for_ever),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

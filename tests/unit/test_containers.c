@@ -179,8 +179,7 @@ static void a_scan_for_lost_events_does_not_follow_the_last_at_once(void **state
 	assert_int_equal(stats.rescans, 1);
 }
 
-#define NAMELESS \
-	"/docker-0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef.scope"
+#define NAMELESS "/docker-0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef.scope"
 
 static void only_another_scan_and_missing_names_are_due(void **state)
 {

@@ -27,6 +27,7 @@
 #include "agent/objects.h"
 #include "agent/privileges.h"
 #include "agent/processes.h"
+#include "agent/upkeep.h"
 #include "agent/warnings.h"
 #include "proc/pid_namespace.h"
 #include "profile/fit.h"
@@ -62,8 +63,8 @@ struct agent {
 	struct kernel_names *kernel;
 	struct naming naming;
 	struct account account;
-	uint64_t opened_ns;       /* CLOCK_MONOTONIC, as the next */
-	uint64_t second_ns;       /* when the last one began */
+	struct upkeep upkeep;
+	uint64_t opened_ns;       /* CLOCK_MONOTONIC */
 	uint64_t last_profile_ns; /* CLOCK_BOOTTIME */
 	uint64_t last_profile_real_ns, last_profile_tick_ns;
 	uint32_t hz, next_hz;
@@ -80,6 +81,7 @@ static int on_object(void *ctx, const struct event_object *event)
 {
 	struct agent *agent = ctx;
 
+	agent->upkeep.tables_due = true;
 	return objects_add(agent->objects, event);
 }
 
@@ -87,6 +89,7 @@ static void on_rows(void *ctx, const struct worker_rows *rows)
 {
 	struct agent *agent = ctx;
 
+	agent->upkeep.tables_due = true;
 	if (agent->objects)
 		objects_on_rows(agent->objects, rows);
 }
@@ -138,6 +141,7 @@ static int on_page(void *ctx, const struct event_page *event)
 	struct agent *agent = ctx;
 	int outcome = publish_page(sampler_publish(agent->sampler), event->object, event->page);
 
+	agent->upkeep.tables_due = true;
 	if (outcome == PUBLISH_NOT_KEPT)
 		return objects_compile(agent->objects, event->object);
 	return outcome < 0 ? outcome : 0; /* PUBLISH_NO_SUCH_PAGE: the table is gone */
@@ -201,6 +205,8 @@ static int open_parts(struct agent *agent, struct why *why)
 		err = watch(agent, worker_client_fd(agent->worker));
 	if (err == 0 && agent->fetch)
 		err = watch(agent, fetch_fd(agent->fetch));
+	if (err == 0)
+		err = kernel_names_watch(agent->kernel, agent->epoll);
 	if (err == 0)
 		err = processes_new(on_process_dropped, agent, &agent->processes);
 	if (err == 0)
@@ -304,6 +310,14 @@ int agent_open(const struct agent_options *options, struct agent **out, struct w
 		.lines = options->lines,
 		.spare = options->spare,
 	};
+	agent->upkeep = (struct upkeep){
+		.sampler = agent->sampler,
+		.worker = agent->worker,
+		.objects = agent->objects,
+		.processes = agent->processes,
+		.containers = agent->containers,
+		.warnings = &agent->warnings,
+	};
 	*out = agent;
 	return 0;
 }
@@ -332,8 +346,10 @@ void agent_free(struct agent *agent)
 /* Meets the files of all processes before a tick does. */
 static int meet(struct agent *agent)
 {
-	int err = containers_scan(agent->containers);
+	int err = upkeep_run(&agent->upkeep); /* files get their second of it */
 
+	if (err == 0)
+		err = containers_scan(agent->containers);
 	if (err == 0)
 		err = sampler_scan(agent->sampler, 0, NULL, NULL);
 	if (err == 0)
@@ -410,25 +426,12 @@ int agent_fd(const struct agent *agent)
 	return agent->epoll;
 }
 
-/* About once a second. */
-static void next_second(struct agent *agent)
-{
-	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
-
-	if (now_ns - agent->second_ns < NSEC_PER_SEC)
-		return;
-	agent->second_ns = now_ns;
-	if (objects_lack_descriptors(agent->objects))
-		privileges_warn_files(&agent->warnings);
-	objects_trim(agent->objects, sampler_next_second(agent->sampler));
-	publish_settle(sampler_publish(agent->sampler));
-}
-
 int agent_poll(struct agent *agent)
 {
-	int err = sampler_poll(agent->sampler);
+	int err = upkeep_run(&agent->upkeep);
 
-	next_second(agent);
+	if (err == 0)
+		err = sampler_poll(agent->sampler);
 	/* By index and copy: the ring is read meanwhile, and more may come. */
 	for (size_t i = 0; i < agent->execs.len; i++) {
 		struct event_exec event = agent->execs.data[i];
@@ -452,25 +455,9 @@ int agent_poll(struct agent *agent)
 	return err;
 }
 
-/* A CPU whose clock may not be opened leaves the others. */
-static int follow_cpus(struct agent *agent)
+uint64_t agent_due_ns(const struct agent *agent)
 {
-	int err = sampler_follow_cpus(agent->sampler);
-
-	if (err != -EACCES && err != -EPERM)
-		return err;
-	warnings_add(&agent->warnings,
-		"a CPU came online and is not sampled: its clock could not be opened; see `stoker "
-		"doctor`");
-	return 0;
-}
-
-int agent_tick(struct agent *agent)
-{
-	int err = agent_poll(agent);
-
-	processes_retry(agent->processes, clock_ns(CLOCK_MONOTONIC));
-	return err == 0 ? follow_cpus(agent) : err;
+	return upkeep_due_ns(&agent->upkeep);
 }
 
 void agent_set_hz(struct agent *agent, uint32_t hz)

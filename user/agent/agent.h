@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* agent/agent.h - one capture: sampler → tally → names → profile.
- * The caller has the loop: it waits on agent_fd, calls agent_poll when that is readable and
- * agent_tick a few times a second, and requests a profile at each interval's end. */
+ * The caller has the loop: it waits until agent_fd is readable or agent_due_ns has come, calls
+ * agent_poll, and requests a profile at each interval's end. */
 #pragma once
 
 #include <stdbool.h>
@@ -42,7 +42,8 @@ void agent_stop(struct agent *agent);
 
 int agent_fd(const struct agent *agent);
 int agent_poll(struct agent *agent);
-int agent_tick(struct agent *agent);
+/* CLOCK_MONOTONIC; CLOCK_NEVER_NS: nothing is due. */
+uint64_t agent_due_ns(const struct agent *agent);
 
 /* All samples since the last call, with names; each sample is in exactly one profile. *out must be
  * fresh from profile_init and is filled even after an error, as far as possible. */

@@ -123,6 +123,11 @@ static int on_code(void *ctx, const struct code_event *event)
 		&names->code, event->start, event->size, event->name, event->at_ns);
 }
 
+int kernel_names_watch(const struct kernel_names *names, int epoll_fd)
+{
+	return code_events_watch(&names->events, epoll_fd);
+}
+
 int kernel_names_poll(struct kernel_names *names)
 {
 	int lost = code_events_poll(&names->events, on_code, names);

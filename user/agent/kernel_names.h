@@ -18,7 +18,9 @@ void kernel_names_free(struct kernel_names *names);
 
 /* Reads the current names; warns if addresses are hidden. 0 or -ENOMEM. */
 int kernel_names_begin(struct kernel_names *names, struct warnings *warnings);
-/* Call it a few times a second, and before names are looked up. -ENOMEM */
+/* Makes the epoll descriptor readable when kernel_names_poll should be called. 0 or -errno. */
+int kernel_names_watch(const struct kernel_names *names, int epoll_fd);
+/* Call it then, and before names are looked up. -ENOMEM */
 int kernel_names_poll(struct kernel_names *names);
 /* The first before an interval's names are looked up; the second after. */
 int kernel_names_refresh(struct kernel_names *names);

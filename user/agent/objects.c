@@ -366,7 +366,7 @@ static size_t find_idle(const struct objects *objects, uint32_t seconds, struct 
 		used = publish_used(objects->options.publish, &object->key);
 		if (used < object->met)
 			used = object->met;
-		if (now - used > seconds)
+		if (used < now && now - used > seconds) /* a tick may be later */
 			out[len++] = (struct idle){ object, now - used };
 	}
 	qsort(out, len, sizeof(*out), most_idle_first);
@@ -439,16 +439,17 @@ static void forget_refused(struct objects *objects, size_t max)
 		publish_drop(objects->options.publish, gone, len);
 }
 
-void objects_trim(struct objects *objects, uint32_t second)
+bool objects_trim(struct objects *objects, uint32_t second)
 {
-	size_t refused = count_refused(objects);
-	size_t live = objects->all.len - objects->forgotten - refused;
+	size_t refused = count_refused(objects),
+	       live = objects->all.len - objects->forgotten - refused;
 
 	objects->second = second;
 	if (live >= CROWDED(objects->max))
 		forget_idle(objects, IDLE_SECONDS, live - ROOMY(objects->max));
 	else if (refused > 0)
 		forget_refused(objects, CROWDED(objects->max) - live);
+	return live >= CROWDED(objects->max) || refused > 0;
 }
 
 /* Both tables anew, since the places in objects->all change. */

@@ -48,8 +48,8 @@ int objects_compile(struct objects *objects, uint32_t id);
 void objects_want(struct objects *objects, uint32_t id);
 void objects_on_rows(struct objects *objects, const struct worker_rows *rows);
 /* When little room is left, drops the least recently used files. They can still be found, without
- * descriptors, until objects_bury. */
-void objects_trim(struct objects *objects, uint32_t second);
+ * descriptors, until objects_bury. True: repeat it a second later. */
+bool objects_trim(struct objects *objects, uint32_t second);
 /* Are there files without a descriptor, because few may be open at a time? They are tried again
  * when others were dropped. */
 bool objects_lack_descriptors(const struct objects *objects);

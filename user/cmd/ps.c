@@ -187,7 +187,7 @@ static int capture(struct ps *ps, struct profile *out, struct why *why)
 	end_ns = clock_ns(CLOCK_MONOTONIC) + ps->duration_ns;
 	while (err == 0 && clock_ns(CLOCK_MONOTONIC) < end_ns) {
 		poll(&fd, 1, TICK_MS);
-		err = agent_tick(ps->agent);
+		err = agent_poll(ps->agent);
 	}
 	agent_stop(ps->agent);
 	if (err == 0)

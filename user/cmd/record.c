@@ -373,7 +373,7 @@ static int run_tick(struct record *r, uint64_t now, struct why *why)
 	r->next_tick_ns = now + TICK_NS;
 	show_progress(r, now);
 	copy_evidence(r, now);
-	err = agent_tick(r->agent);
+	err = agent_poll(r->agent);
 	return err < 0 ? why_set(why, err, "sampling stopped: %s", err_text(err)) : 0;
 }
 

@@ -361,7 +361,7 @@ static int run_tick(struct daemon *d, struct why *why)
 		return 0;
 	d->next_tick_ns = now + TICK_NS;
 	notify_alive(&d->notify, now);
-	err = agent_tick(d->agent);
+	err = agent_poll(d->agent);
 	if (err == 0)
 		err = trapper_tick(&d->trapper, d->agent, now);
 	if (err < 0)

@@ -3,7 +3,8 @@
  * also fires when the CPU is idle, at whole periods after its start. So wall time gives the number
  * of due ticks; BPF counts missing ones, or clocks.c at an event's end. A cgroup's clock runs only
  * while the cgroup runs; the event's own count is its running time. A CPU that goes offline takes
- * its event with it, so the list of online CPUs is compared from time to time. */
+ * its event with it, so after a change the list of online CPUs is compared, and some ticks later
+ * each event is checked. */
 #include "sampler/clocks.h"
 
 #include <errno.h>
@@ -118,9 +119,20 @@ static uint64_t due_ticks(const struct clocks *clocks, int cpu, uint64_t run_ns,
 	return to_ns > from_ns ? (to_ns - from_ns) / period_ns(clocks) : 0;
 }
 
+/* What a cgroup's clock has counted. Of a CPU that is gone some kernels read nothing. */
+static uint64_t read_run(const struct clocks *clocks, int cpu)
+{
+	uint64_t ns = clocks->cgroup_fd >= 0 ? event_ns(clocks->fds[cpu]) : 0;
+
+	if (ns > clocks->run_ns[cpu])
+		clocks->run_ns[cpu] = ns;
+	return clocks->run_ns[cpu];
+}
+
 /* Ticks were due until then. */
 static void close_cpu(struct clocks *clocks, int cpu, uint64_t until_ns)
 {
+	read_run(clocks, cpu);
 	fd_close(&clocks->fds[cpu]);
 	clocks->past_due += due_ticks(clocks, cpu, clocks->run_ns[cpu], until_ns);
 	clocks->closed_skipped += skipped_until(clocks, cpu, until_ns, true);
@@ -135,6 +147,14 @@ static uint64_t last_seen_ns(const struct clocks *clocks, int cpu)
 	return due_ns > clocks->looked_at_ns + period ? due_ns - period : clocks->looked_at_ns;
 }
 
+/* From a change to the check of each event: long enough for some ticks, a second at least. */
+static uint64_t check_after_ns(const struct clocks *clocks)
+{
+	uint64_t ticks_ns = LOOK_TICKS * period_ns(clocks);
+
+	return ticks_ns > NSEC_PER_SEC ? ticks_ns : NSEC_PER_SEC;
+}
+
 /* The event of a CPU that went away and came back stays open and may even seem to run, but never
  * ticks again. (Some kernels also deliver no tick of such a CPU while it idles, not even to a new
  * event; opening one each second costs nothing that is missed.) A cgroup's clock need not tick. */
@@ -145,7 +165,7 @@ static bool is_dead(struct clocks *clocks, int cpu, uint64_t passed_ns)
 
 	clocks->seen_ticks[cpu] = ticks;
 	return clocks->running && clocks->cgroup_fd < 0 && clocks->looked_at_ns > 0 && came == 0 &&
-		passed_ns >= LOOK_TICKS * period_ns(clocks);
+		passed_ns >= check_after_ns(clocks);
 }
 
 /* A dead event is replaced, and its due ticks go on: none of them came. */
@@ -174,46 +194,48 @@ static int follow_cpu(struct clocks *clocks, int cpu, bool wanted, bool dead)
 	return 0;
 }
 
-/* Checks each event now and then: long enough for some ticks, a second at least. False: not yet. */
-static bool look(struct clocks *clocks, uint64_t now_ns, bool *dead)
+/* Compares each CPU. *again: another check must follow. */
+static int follow_all(struct clocks *clocks, const bool *wanted, uint64_t now_ns, bool *again)
 {
 	uint64_t passed_ns = now_ns - clocks->looked_at_ns;
+	int first_err = 0;
 
-	if (!clocks->running || passed_ns < NSEC_PER_SEC ||
-		passed_ns < LOOK_TICKS * period_ns(clocks))
-		return false;
 	for (int cpu = 0; cpu < clocks->cpus_max; cpu++) {
-		dead[cpu] = is_dead(clocks, cpu, passed_ns);
-		if (clocks->fds[cpu] >= 0 && clocks->cgroup_fd >= 0)
-			clocks->run_ns[cpu] = event_ns(clocks->fds[cpu]);
-	}
-	return true;
-}
+		bool dead = is_dead(clocks, cpu, passed_ns);
+		int err = follow_cpu(clocks, cpu, wanted[cpu], dead);
 
-int clocks_follow(struct clocks *clocks)
-{
-	_cleanup_(buf_done) struct buf text = BUF_INIT;
-	_cleanup_(freep) bool *wanted = calloc((size_t)clocks->cpus_max, sizeof(*wanted));
-	_cleanup_(freep) bool *dead = calloc((size_t)clocks->cpus_max, sizeof(*dead));
-	int err = fd_read_path(ONLINE_PATH, ONLINE_BYTES_MAX, &text), first_err = 0;
-	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
-	bool looked;
-
-	if (err < 0)
-		return err;
-	if (!wanted || !dead)
-		return -ENOMEM;
-	mark_online(text.data, wanted, clocks->cpus_max);
-	looked = look(clocks, now_ns, dead);
-	for (int cpu = 0; cpu < clocks->cpus_max; cpu++) {
-		err = follow_cpu(clocks, cpu, wanted[cpu], dead[cpu]);
+		*again = *again || (dead && wanted[cpu]) || err < 0;
 		/* It may have gone between the list and the open. */
 		if (err < 0 && err != -ENODEV && first_err == 0)
 			first_err = err;
 	}
-	if (looked)
-		clocks->looked_at_ns = now_ns;
 	return first_err;
+}
+
+int clocks_follow(struct clocks *clocks, bool changed)
+{
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	_cleanup_(freep) bool *wanted = NULL;
+	bool again = changed || clocks->unwatched;
+	int err;
+
+	if (!changed && now_ns < clocks->check_ns)
+		return 0;
+	clocks->check_ns = now_ns + check_after_ns(clocks);
+	err = fd_read_path(ONLINE_PATH, ONLINE_BYTES_MAX, &text);
+	if (err < 0)
+		return err;
+	wanted = calloc((size_t)clocks->cpus_max, sizeof(*wanted));
+	if (!wanted)
+		return -ENOMEM;
+	mark_online(text.data, wanted, clocks->cpus_max);
+	err = follow_all(clocks, wanted, now_ns, &again);
+	if (clocks->running)
+		clocks->looked_at_ns = now_ns;
+	if (!again || !clocks->running)
+		clocks->check_ns = CLOCK_NEVER_NS;
+	return err;
 }
 
 static int explain(int err, struct why *why)
@@ -244,6 +266,7 @@ int clocks_open(struct clocks *clocks, const struct clocks_options *options, str
 		.ticks = options->ticks,
 		.period_ns = options->period_ns,
 		.cpus_max = cpus > 0 ? (int)cpus : 1,
+		.unwatched = options->unwatched,
 	};
 	clocks->fds = malloc((size_t)clocks->cpus_max * sizeof(*clocks->fds));
 	clocks->opened_ns = calloc((size_t)clocks->cpus_max, sizeof(*clocks->opened_ns));
@@ -258,7 +281,7 @@ int clocks_open(struct clocks *clocks, const struct clocks_options *options, str
 	}
 	for (int cpu = 0; cpu < clocks->cpus_max; cpu++)
 		clocks->fds[cpu] = -1;
-	err = clocks_follow(clocks);
+	err = clocks_follow(clocks, true);
 	if (err < 0) {
 		clocks_close(clocks);
 		return explain(err, why);
@@ -305,6 +328,8 @@ int clocks_start(struct clocks *clocks)
 	clocks->stolen_start_ns = stolen_ns();
 	clocks->started_ns = clocks->looked_at_ns = clock_ns(CLOCK_MONOTONIC);
 	clocks->running = true;
+	if (clocks->unwatched)
+		clocks->check_ns = clocks->started_ns + check_after_ns(clocks);
 	for (int cpu = 0; cpu < clocks->cpus_max; cpu++) {
 		if (clocks->fds[cpu] < 0)
 			continue;
@@ -337,9 +362,7 @@ static void settle(struct clocks *clocks, uint64_t now_ns)
 	for (int cpu = 0; cpu < clocks->cpus_max; cpu++) {
 		if (clocks->fds[cpu] < 0)
 			continue;
-		if (clocks->cgroup_fd >= 0)
-			clocks->run_ns[cpu] = event_ns(clocks->fds[cpu]);
-		clocks->past_due += due_ticks(clocks, cpu, clocks->run_ns[cpu], now_ns);
+		clocks->past_due += due_ticks(clocks, cpu, read_run(clocks, cpu), now_ns);
 		clocks->past_ns[cpu] = clocks->run_ns[cpu];
 		clocks->closed_skipped += skipped_until(clocks, cpu, now_ns, true);
 		clocks->opened_ns[cpu] = ticks_of(clocks, cpu)->due_ns = now_ns;
@@ -355,6 +378,7 @@ static int set_period(struct clocks *clocks, int cpu)
 	if (ioctl(clocks->fds[cpu], PERF_EVENT_IOC_PERIOD, &ns) < 0) {
 		err = -errno;
 		close_cpu(clocks, cpu, clocks->opened_ns[cpu]);
+		clocks->check_ns = 0;
 		return err;
 	}
 	if (clocks->running) {
@@ -401,8 +425,7 @@ void clocks_read(const struct clocks *clocks, struct clocks_time *out)
 		if (clocks->fds[cpu] < 0)
 			continue;
 		time.cpus++;
-		time.due += due_ticks(clocks, cpu,
-			clocks->cgroup_fd >= 0 ? event_ns(clocks->fds[cpu]) : 0, until_ns);
+		time.due += due_ticks(clocks, cpu, read_run(clocks, cpu), until_ns);
 		time.skipped += skipped_until(clocks, cpu, until_ns, !clocks->running);
 	}
 	*out = time;

@@ -24,8 +24,9 @@ struct clocks {
 	cpu_clock_fn open;
 	void *open_ctx;
 	uint32_t hz;
-	bool running;
+	bool running, unwatched;
 	uint64_t looked_at_ns, started_ns, stopped_ns; /* CLOCK_MONOTONIC */
+	uint64_t check_ns;        /* of the next check; CLOCK_NEVER_NS: none until a CPU changes */
 	uint64_t stolen_start_ns; /* the hypervisor's stolen time at the start of this rate */
 	uint64_t closed_skipped;  /* missing ticks at the end of events and rates */
 	uint64_t past_due;        /* ticks of closed events and of earlier rates */
@@ -40,6 +41,7 @@ struct clocks_options {
 	uint32_t hz;
 	struct cpu_ticks *ticks; /* CPU_TICKS_MAX of them, shared with BPF, like: */
 	uint64_t *period_ns;     /* stays 0 if ticks need not be regular */
+	bool unwatched;          /* nobody reports that a CPU comes or goes: it is looked for */
 };
 
 /* Opens the events, disabled. */
@@ -50,9 +52,9 @@ void clocks_stop(struct clocks *clocks);
 /* Changes the rate of all clocks: a whole period passes before the next tick. -errno: a CPU's clock
  * could not be set and is closed; clocks_follow tries to open it again. */
 int clocks_set_hz(struct clocks *clocks, uint32_t hz);
-/* Opens and closes events so that each online CPU has a running one; call it a few times a second.
- * -errno of the first failure. */
-int clocks_follow(struct clocks *clocks);
+/* Opens and closes events so that each online CPU has a running one; call it when a CPU may have
+ * come or gone (changed), and at check_ns. -errno of the first failure. */
+int clocks_follow(struct clocks *clocks, bool changed);
 
 struct clocks_time {
 	uint64_t due;     /* ticks of all events; for a cgroup, in its running time */

@@ -9,6 +9,7 @@
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -20,6 +21,7 @@
 #include "base/vec.h"
 
 #define NAME_MAX_BYTES 512 /* KSYM_NAME_LEN */
+#define WAKEUP_PART 2      /* of a ring: when that much waits, we are woken */
 #define RECORD_BYTES_MAX (NAME_MAX_BYTES + 64)
 
 struct code_ring {
@@ -65,6 +67,8 @@ static void open_ring(struct code_ring *ring, int cpu)
 		.exclude_user = 1,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
+		.watermark = 1,
+		.wakeup_watermark = (uint32_t)page_bytes() / WAKEUP_PART,
 	};
 	void *pages;
 
@@ -91,6 +95,17 @@ int code_events_open(struct code_events *events)
 	}
 	for (int cpu = 0; cpu < events->cpus; cpu++)
 		open_ring(&events->rings[cpu], cpu);
+	return 0;
+}
+
+int code_events_watch(const struct code_events *events, int epoll_fd)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+
+	for (int cpu = 0; cpu < events->cpus; cpu++)
+		if (events->rings[cpu].page &&
+			epoll_ctl(epoll_fd, EPOLL_CTL_ADD, events->rings[cpu].fd, &event) < 0)
+			return -errno;
 	return 0;
 }
 

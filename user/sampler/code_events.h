@@ -24,6 +24,9 @@ struct code_events {
 /* CPUs whose event cannot be opened report nothing. -ENOMEM */
 int code_events_open(struct code_events *events);
 void code_events_close(struct code_events *events);
+/* Makes the epoll descriptor readable when many changes wait: none is lost if they are passed on.
+ */
+int code_events_watch(const struct code_events *events, int epoll_fd);
 /* Passes on the changes since the last call, in order of time. 1: some were lost; 0; -ENOMEM; fn's
  * error. */
 int code_events_poll(struct code_events *events,

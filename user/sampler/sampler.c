@@ -58,7 +58,7 @@ struct sampler {
 	bool times;
 	uint64_t tick_limit_ns;
 	bool scan_tasks; /* the kernel has no iterator of mappings */
-	uint64_t drained_bytes;
+	uint64_t drained_bytes, polled_ns;
 	struct count_key keys[DRAIN_BATCH];
 	uint64_t values[DRAIN_BATCH];
 };
@@ -262,9 +262,12 @@ struct publish *sampler_publish(struct sampler *s)
 	return s->publish;
 }
 
-uint32_t sampler_next_second(struct sampler *s)
+uint32_t sampler_second(struct sampler *s)
 {
-	return __atomic_add_fetch(&s->skel->data->second, 1, __ATOMIC_SEQ_CST);
+	uint32_t second = (uint32_t)(clock_ns(CLOCK_MONOTONIC) >> SECOND_SHIFT) + 1;
+
+	__atomic_store_n(&s->skel->data->second, second, __ATOMIC_RELAXED);
+	return second;
 }
 
 static int open_clocks(struct sampler *s, const struct sampler_options *o, struct why *why)
@@ -277,6 +280,7 @@ static int open_clocks(struct sampler *s, const struct sampler_options *o, struc
 		.hz = o->hz,
 		.ticks = s->skel->bss->cpu_ticks,
 		.period_ns = (uint64_t *)&s->skel->bss->period_ns,
+		.unwatched = !tracepoints_watch_cpus(&s->tracepoints),
 	};
 
 	return clocks_open(&s->clocks, &options, why);
@@ -307,10 +311,11 @@ int sampler_open(const struct sampler_options *options, const struct sampler_eve
 		if (err < 0)
 			why_set(why, err, "cannot set up the BPF maps: %s", err_text(err));
 	}
-	if (err == 0)
+	if (err == 0) {
+		sampler_second(s);
 		tracepoints_attach(&s->tracepoints, s->skel);
-	if (err == 0)
 		err = open_clocks(s, options, why);
+	}
 	if (err < 0) {
 		sampler_free(s);
 		return err;
@@ -398,10 +403,22 @@ int sampler_poll(struct sampler *s)
 {
 	/* Read first: what was sent before the loss is taken before it is told. */
 	uint64_t lost = __atomic_load_n(&s->skel->bss->events_lost[EVENT_CGROUP], __ATOMIC_ACQUIRE);
-	int err = ring_buffer__consume(s->ring);
+	int err;
 
+	s->polled_ns = clock_ns(CLOCK_MONOTONIC);
+	err = ring_buffer__consume(s->ring);
 	events_note_cgroups_lost(&s->events, lost);
 	return err < 0 ? err : 0;
+}
+
+uint64_t sampler_due_ns(const struct sampler *s)
+{
+	/* Until then new tasks do not wake us, and a tick takes its time. */
+	uint64_t tasks_ns = __atomic_load_n(&s->skel->bss->task_woken_ns, __ATOMIC_RELAXED) +
+		TASK_WAKEUP_NS + NSEC_PER_MSEC;
+
+	return clock_sooner(
+		s->clocks.check_ns, s->polled_ns < tasks_ns ? tasks_ns : CLOCK_NEVER_NS);
 }
 
 bool sampler_pressed(const struct sampler *s)
@@ -485,7 +502,9 @@ void sampler_forget_task(struct sampler *s, const struct task_key *key)
 
 int sampler_follow_cpus(struct sampler *s)
 {
-	return clocks_follow(&s->clocks);
+	bool changed = __atomic_exchange_n(&s->skel->bss->cpus_changed, 0, __ATOMIC_SEQ_CST);
+
+	return clocks_follow(&s->clocks, changed);
 }
 
 _Static_assert(LOST_REASONS_LEN <= ARRAY_SIZE(((struct tick_stats *)0)->lost),

@@ -96,13 +96,14 @@ int sampler_scan(struct sampler *sampler, uint32_t tgid,
 	int (*take)(void *ctx, const struct scan_mapping *mapping), void *ctx);
 /* Publishes tables. Valid as long as the sampler. */
 struct publish *sampler_publish(struct sampler *sampler);
-/* Call about once a second: this clock measures the use of files and tables. Returns the new
- * second. */
-uint32_t sampler_next_second(struct sampler *sampler);
+/* Sets the clock that measures the use of files and tables (SECOND_SHIFT), and returns it. */
+uint32_t sampler_second(struct sampler *sampler);
 
-/* Readable when sampler_poll has work. */
+/* Readable when sampler_poll or sampler_follow_cpus has work. */
 int sampler_fd(const struct sampler *sampler);
 int sampler_poll(struct sampler *sampler);
+/* When both must be called at the latest; CLOCK_NEVER_NS: when it is readable. */
+uint64_t sampler_due_ns(const struct sampler *sampler);
 /* True: drain now, a count map is half full. */
 bool sampler_pressed(const struct sampler *sampler);
 /* Switches to the other count map and moves the counts of the first into the tally. last: no tick

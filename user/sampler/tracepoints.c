@@ -12,14 +12,18 @@
 void tracepoints_attach(struct tracepoints *t, const struct sample_bpf *skel)
 {
 	struct bpf_program *const programs[TRACEPOINTS_LEN] = {
-		skel->progs.exec,
-		skel->progs.cgroup_made,
-		skel->progs.cgroup_removed,
+		skel->progs.exec, skel->progs.cgroup_made, skel->progs.cgroup_removed,
 		skel->progs.cgroup_renamed,
+		skel->progs.cpu_changed, /* the last: tracepoints_watch_cpus */
 	};
 
 	for (size_t i = 0; i < TRACEPOINTS_LEN; i++)
 		t->links[i] = bpf_program__attach(programs[i]);
+}
+
+bool tracepoints_watch_cpus(const struct tracepoints *t)
+{
+	return t->links[TRACEPOINTS_LEN - 1];
 }
 
 void tracepoints_detach(struct tracepoints *t)

@@ -244,8 +244,10 @@ static bool may_come_back(const struct publish *p, const struct table *t)
 		row_pages_has_room(p->pages, t->refused_len);
 }
 
-void publish_settle(struct publish *p)
+bool publish_settle(struct publish *p)
 {
+	bool again = false;
+
 	/* From the end, as removing one moves the last. */
 	for (size_t i = p->tables.len; i-- > 0;) {
 		struct table *t = &p->tables.data[i];
@@ -260,6 +262,9 @@ void publish_settle(struct publish *p)
 		if (i > p->tables.len)
 			i = p->tables.len;
 	}
+	vec_each (&p->tables, t)
+		again = again || t->unsettled;
+	return again;
 }
 
 int publish_none(struct publish *p, const struct object_key *key, uint32_t id)

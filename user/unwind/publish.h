@@ -59,9 +59,9 @@ int publish_page(struct publish *publish, uint32_t object, uint32_t page);
 
 /* Removes objects: BPF gives their files new ids. */
 void publish_drop(struct publish *publish, const struct publish_object *objects, size_t len);
-/* Repeats failed updates, and drops refused objects when there is room. Call about once a
- * second. */
-void publish_settle(struct publish *publish);
+/* Repeats failed updates, and drops refused objects when there is room. True: call it again, a
+ * second later. */
+bool publish_settle(struct publish *publish);
 /* Unmaps the slab that a batch of calls left mapped. */
 void publish_unmap(struct publish *publish);
 

@@ -100,7 +100,8 @@ static size_t find_victims(const struct row_pages *p, struct victim *victims)
 		if (p->all[page].bytes == 0)
 			continue;
 		used = __atomic_load_n(&p->maps->pages[page].used, __ATOMIC_RELAXED);
-		if (used != now)
+		/* A tick may be later than our clock. */
+		if (used < now)
 			victims[len++] = (struct victim){ page, now - used };
 	}
 	qsort(victims, len, sizeof(*victims), most_idle_first);

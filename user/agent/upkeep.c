@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* agent/upkeep.c - asks each part; it keeps no times but that of the tables of files, whose turn
+ * comes once a second at most. An idle host has nothing due. */
+#include "agent/upkeep.h"
+
+#include <errno.h>
+
+#include "base/clock.h"
+#include "agent/objects.h"
+#include "agent/privileges.h"
+#include "agent/processes.h"
+#include "agent/warnings.h"
+#include "client/client.h"
+#include "containers/containers.h"
+#include "sampler/sampler.h"
+#include "unwind/publish.h"
+
+/* Files that are met now have this second. */
+static void tend_tables(struct upkeep *u, uint64_t now_ns)
+{
+	uint32_t second = sampler_second(u->sampler);
+
+	if (now_ns - u->tables_ns < NSEC_PER_SEC)
+		return;
+	u->tables_ns = now_ns;
+	if (objects_lack_descriptors(u->objects))
+		privileges_warn_files(u->warnings);
+	u->tables_due = objects_trim(u->objects, second);
+	u->tables_due |= publish_settle(sampler_publish(u->sampler));
+}
+
+/* A CPU whose clock may not be opened leaves the others. */
+static int follow_cpus(struct upkeep *u)
+{
+	int err = sampler_follow_cpus(u->sampler);
+
+	if (err != -EACCES && err != -EPERM)
+		return err;
+	warnings_add(u->warnings,
+		"a CPU came online and is not sampled: its clock could not be opened; see `stoker "
+		"doctor`");
+	return 0;
+}
+
+int upkeep_run(struct upkeep *u)
+{
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+
+	tend_tables(u, now_ns);
+	processes_retry(u->processes, now_ns);
+	return follow_cpus(u);
+}
+
+uint64_t upkeep_due_ns(const struct upkeep *u)
+{
+	uint64_t due_ns = sampler_due_ns(u->sampler);
+
+	due_ns = clock_sooner(due_ns, worker_client_due_ns(u->worker));
+	due_ns = clock_sooner(due_ns, containers_due_ns(u->containers));
+	due_ns = clock_sooner(due_ns, processes_due_ns(u->processes));
+	return u->tables_due ? clock_sooner(due_ns, u->tables_ns + NSEC_PER_SEC) : due_ns;
+}

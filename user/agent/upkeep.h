@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* agent/upkeep.h - what the agent does because time has passed, and when it is due. Each part says
+ * for itself when it is; who waits for the agent waits for the first of them. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct containers;
+struct objects;
+struct processes;
+struct sampler;
+struct warnings;
+struct worker_client;
+
+struct upkeep {
+	struct sampler *sampler; /* all borrowed */
+	struct worker_client *worker;
+	struct objects *objects;
+	struct processes *processes;
+	struct containers *containers;
+	struct warnings *warnings;
+	uint64_t tables_ns; /* of the latest turn of the tables, CLOCK_MONOTONIC */
+	bool tables_due;    /* they get another one; set it when files or rows came */
+};
+
+/* Call it at each wake-up, before the ring is read. 0 or -errno: sampling cannot go on. */
+int upkeep_run(struct upkeep *upkeep);
+/* CLOCK_NEVER_NS: nothing is due. */
+uint64_t upkeep_due_ns(const struct upkeep *upkeep);
