@@ -397,8 +397,7 @@ static void forget_idle(struct objects *objects, uint32_t seconds, size_t max)
 	if (!idle || !gone)
 		return;
 	len = find_idle(objects, seconds, idle);
-	if (len > max)
-		len = max;
+	len = len < max ? len : max;
 	for (size_t i = 0; i < len; i++) {
 		gone[i] = (struct publish_object){ idle[i].object->key, idle[i].object->id };
 		forget(objects, idle[i].object);

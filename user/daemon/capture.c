@@ -186,6 +186,16 @@ void captures_poll(struct captures *captures)
 	}
 }
 
+uint64_t captures_due_ns(const struct captures *captures)
+{
+	uint64_t due_ns = CLOCK_NEVER_NS;
+
+	for (size_t i = 0; i < captures->limits.at_once; i++)
+		if (captures->all[i].id > 0 && !captures->all[i].child.late)
+			due_ns = clock_sooner(due_ns, captures->all[i].ends_ns);
+	return due_ns;
+}
+
 static struct capture *find_room(struct captures *captures)
 {
 	for (size_t i = 0; i < captures->limits.at_once; i++)

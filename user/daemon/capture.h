@@ -58,8 +58,9 @@ DEFINE_CLEANUP(struct captures, captures_free)
 
 /* Readable when a capture has ended; the same for the pool's life. */
 int captures_fd(const struct captures *captures);
-/* Call it also a few times a second: it kills captures at their deadline. */
+/* Call it also when it is due (CLOCK_NEVER_NS: nothing is): it kills captures at their deadline. */
 void captures_poll(struct captures *captures);
+uint64_t captures_due_ns(const struct captures *captures);
 
 /* 0, and *id is the result's. -EBUSY: the limit at once is reached; -EAGAIN: the limit a minute is
  * reached; both with *retry_ns, how long until another try. Others: it cannot be started. */

@@ -26,12 +26,11 @@
 #include "daemon/keeper.h"
 #include "daemon/notify.h"
 #include "daemon/status.h"
+#include "daemon/timer.h"
 #include "containers/target.h"
 #include "traps/trapper.h"
 #include "sink/sink.h"
 #include "store/sums.h"
-
-#define TICK_NS (200 * NSEC_PER_MSEC)
 
 struct daemon {
 	const char *config_path;
@@ -52,12 +51,11 @@ struct daemon {
 	struct trapper trapper;
 	bool governed; /* the interval is sampled at the governor's rate, and not at a trap's */
 	uint64_t used_ns, used_at_ns; /* by all of ours up to then, CLOCK_MONOTONIC */
-	int signals;
+	int signals, timer;
 	int said; /* the error of the store that was told last */
 	bool over;
 	size_t warned;
 	uint64_t interval_ends_ns, written_ns; /* CLOCK_BOOTTIME */
-	uint64_t next_tick_ns;                 /* CLOCK_MONOTONIC */
 };
 
 /* ---- configuration -------------------------------------------------------------------------- */
@@ -280,7 +278,7 @@ static int run_interval(struct daemon *d, struct why *why)
 	uint64_t now = clock_ns(CLOCK_BOOTTIME);
 	bool over = now >= d->interval_ends_ns;
 
-	if (d->keeper.busy || (!over && !trapper_due(&d->trapper, clock_ns(CLOCK_MONOTONIC))))
+	if (d->keeper.busy || (!over && trapper_cut_ns(&d->trapper) > clock_ns(CLOCK_MONOTONIC)))
 		return 0;
 	/* After a suspend there is one long interval, and not many empty ones. */
 	if (over)
@@ -352,63 +350,68 @@ static void hear_signals(struct daemon *d)
 	}
 }
 
-static int run_tick(struct daemon *d, struct why *why)
+/* What came, and what is due. */
+static int run_agent(struct daemon *d, struct why *why)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	int err;
 
-	if (now < d->next_tick_ns)
-		return 0;
-	d->next_tick_ns = now + TICK_NS;
 	notify_alive(&d->notify, now);
 	err = agent_poll(d->agent);
 	if (err == 0)
 		err = trapper_tick(&d->trapper, d->agent, now);
 	if (err < 0)
 		return why_set(why, err, "sampling stopped: %s", err_text(err));
+	/* The removal of its cgroup is an event that has woken us. */
 	return target_exists(&d->target) ? 0 : why_set(why, -ESRCH, "%s is gone", d->config.target);
 }
 
-static int take_events(struct daemon *d, struct why *why)
+/* For the first of all that is due. */
+static void set_timer(const struct daemon *d)
 {
-	int err = agent_poll(d->agent);
+	uint64_t due_ns = clock_sooner(agent_due_ns(d->agent), notify_due_ns(&d->notify));
 
-	return err < 0 ? why_set(why, err, "sampling stopped: %s", err_text(err)) : 0;
+	due_ns = clock_sooner(due_ns, trapper_due_ns(&d->trapper));
+	if (d->http)
+		due_ns = clock_sooner(due_ns, http_front_due_ns(d->http));
+	/* The keeper's answer is an event; until then no interval ends. */
+	if (!d->keeper.busy)
+		due_ns = clock_sooner(due_ns, trapper_cut_ns(&d->trapper));
+	timer_set(d->timer, due_ns, d->keeper.busy ? CLOCK_NEVER_NS : d->interval_ends_ns);
 }
 
-static int wait_ms(const struct daemon *d)
+static int wait_for_events(struct daemon *d, struct why *why)
 {
-	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	struct pollfd fds[] = {
+		{ .fd = agent_fd(d->agent), .events = POLLIN },
+		{ .fd = d->timer, .events = POLLIN },
+		{ .fd = d->signals, .events = POLLIN },
+		{ .fd = d->keeper.child.fd, .events = POLLIN },
+		{ .fd = d->http ? http_front_fd(d->http) : -1, .events = POLLIN },
+		{ .fd = trapper_fd(&d->trapper), .events = POLLIN },
+	};
 
-	return d->next_tick_ns <= now
-		? 0
-		: (int)((d->next_tick_ns - now + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC);
+	set_timer(d);
+	return poll(fds, ARRAY_SIZE(fds), -1) < 0 && errno != EINTR
+		? why_set(why, -errno, "cannot wait: %s", err_text(errno))
+		: 0;
 }
 
 static int loop(struct daemon *d, struct why *why)
 {
-	struct pollfd fds[] = {
-		{ .fd = agent_fd(d->agent), .events = POLLIN },
-		{ .fd = d->signals, .events = POLLIN },
-		{ .fd = d->keeper.child.fd, .events = POLLIN },
-		{ .fd = d->http ? http_front_fd(d->http) : -1, .events = POLLIN },
-	};
 	int err = 0;
 
 	while (err == 0 && !d->over) {
-		hear_signals(d);
-		err = run_tick(d, why);
+		err = run_agent(d, why);
 		if (err == 0)
 			err = hear_keeper(d, false, why);
 		if (err == 0)
 			err = run_interval(d, why);
 		if (err == 0 && d->http)
 			http_front_poll(d->http);
-		if (err == 0 && !d->over && poll(fds, ARRAY_SIZE(fds), wait_ms(d)) < 0 &&
-			errno != EINTR)
-			err = why_set(why, -errno, "cannot wait: %s", err_text(errno));
-		if (err == 0 && fds[0].revents)
-			err = take_events(d, why);
+		if (err == 0)
+			err = wait_for_events(d, why);
+		hear_signals(d);
 	}
 	return err;
 }
@@ -474,6 +477,8 @@ static int start(struct daemon *d, struct why *why)
 	int err = signals_open(&d->signals, why);
 
 	if (err == 0)
+		err = timer_open(&d->timer, why);
+	if (err == 0)
 		err = keeper_open(&d->keeper, d->config.store,
 			d->http ? http_front_listener(d->http) : -1, d->log, &d->status, why);
 	if (err == 0 && d->http)
@@ -536,6 +541,7 @@ void daemon_free(struct daemon *d)
 	notify_close(&d->notify);
 	target_done(&d->target);
 	json_decref(d->account);
+	fd_close(&d->timer);
 	fd_close(&d->signals);
 	free(d);
 }
@@ -553,7 +559,8 @@ int daemon_open(const char *config_path, struct log *log, struct daemon **out, s
 		.notify = { .fd = -1 },
 		.target = TARGET_INIT,
 		.log = log,
-		.signals = -1 };
+		.signals = -1,
+		.timer = -1 };
 	err = read_config(d, &d->config, why);
 	if (err == 0)
 		err = check_config(d, &d->config, why);

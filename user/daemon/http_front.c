@@ -427,6 +427,15 @@ void http_front_poll(struct http_front *f)
 	obey_all(f);
 }
 
+uint64_t http_front_due_ns(const struct http_front *f)
+{
+	uint64_t due_ns = captures_due_ns(f->captures);
+
+	if (f->child.pid == 0)
+		return clock_sooner(due_ns, f->start_ns);
+	return f->muted ? clock_sooner(due_ns, f->budget_ns + NSEC_PER_SEC) : due_ns;
+}
+
 void http_front_stats(const struct http_front *f, struct http_front_stats *out)
 {
 	*out = f->stats;

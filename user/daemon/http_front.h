@@ -52,7 +52,8 @@ DEFINE_CLEANUP(struct http_front, http_front_free)
 int http_front_listener(const struct http_front *front);
 /* Readable when http_front_poll has something to do; the same for its life. */
 int http_front_fd(const struct http_front *front);
-/* Call it also a few times a second: the first call starts the process, and later ones replace one
- * that was lost. Logs errors. */
+/* Call it also when it is due (CLOCK_NEVER_NS: nothing is): the first call starts the process, and
+ * later ones replace one that was lost. Logs errors. */
 void http_front_poll(struct http_front *front);
+uint64_t http_front_due_ns(const struct http_front *front);
 void http_front_stats(const struct http_front *front, struct http_front_stats *out);

@@ -83,3 +83,8 @@ void notify_alive(struct notify *notify, uint64_t now_ns)
 	notify->next_ns = now_ns + notify->watchdog_ns;
 	notify_send(notify, "WATCHDOG=1");
 }
+
+uint64_t notify_due_ns(const struct notify *notify)
+{
+	return notify->watchdog_ns == 0 ? CLOCK_NEVER_NS : notify->next_ns;
+}

@@ -18,5 +18,6 @@ void notify_close(struct notify *notify);
 void notify_send(const struct notify *notify, const char *state);
 /* READY=1 ends the reloading. */
 void notify_reloading(const struct notify *notify);
-/* Call it often: sends WATCHDOG=1 when it is due. */
+/* Sends WATCHDOG=1 when it is due: call it then, or earlier. CLOCK_NEVER_NS: it never is. */
 void notify_alive(struct notify *notify, uint64_t now_ns);
+uint64_t notify_due_ns(const struct notify *notify);

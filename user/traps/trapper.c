@@ -71,9 +71,19 @@ int trapper_tick(struct trapper *t, struct agent *agent, uint64_t now_ns)
 	return traps_tick(t->traps, agent_containers(agent), now_ns);
 }
 
-bool trapper_due(const struct trapper *t, uint64_t now_ns)
+uint64_t trapper_due_ns(const struct trapper *t)
 {
-	return t->traps && traps_due(t->traps, now_ns);
+	return t->traps ? traps_due_ns(t->traps) : CLOCK_NEVER_NS;
+}
+
+int trapper_fd(const struct trapper *t)
+{
+	return t->writer.pid ? t->writer.pidfd : -1;
+}
+
+uint64_t trapper_cut_ns(const struct trapper *t)
+{
+	return t->traps ? traps_cut_ns(t->traps) : CLOCK_NEVER_NS;
 }
 
 uint32_t trapper_hz(const struct trapper *t, uint64_t now_ns)

@@ -25,9 +25,13 @@ void trapper_close(struct trapper *trapper);
 /* rules has new contents; before has the old ones. */
 void trapper_reload(struct trapper *trapper, const struct rules *before, const struct rules *rules);
 
-/* Call it a few times a second. 0 or -ENOMEM. */
+/* Call it when it is due, and when trapper_fd is readable. 0 or -ENOMEM. */
 int trapper_tick(struct trapper *trapper, struct agent *agent, uint64_t now_ns);
-bool trapper_due(const struct trapper *trapper, uint64_t now_ns);
+uint64_t trapper_due_ns(const struct trapper *trapper);
+/* Readable when a capture was written; -1: none is being written. It changes with each. */
+int trapper_fd(const struct trapper *trapper);
+/* When the interval should end; CLOCK_NEVER_NS: it need not. */
+uint64_t trapper_cut_ns(const struct trapper *trapper);
 uint32_t trapper_hz(const struct trapper *trapper, uint64_t now_ns);
 /* Takes an interval's profile, which ended at ended_ns. */
 int trapper_take(struct trapper *trapper, const struct profile *profile, uint64_t ended_ns);

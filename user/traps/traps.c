@@ -14,7 +14,7 @@
 #include "traps/watch.h"
 
 /* Shorter values say more of who shares the CPUs than of what is watched. */
-#define LOOK_NS (900 * NSEC_PER_MSEC)
+#define LOOK_NS NSEC_PER_SEC
 
 struct piece {
 	struct profile profile;
@@ -192,12 +192,19 @@ int traps_tick(struct traps *traps, struct containers *containers, uint64_t now_
 	return err;
 }
 
-bool traps_due(const struct traps *traps, uint64_t now_ns)
+uint64_t traps_due_ns(const struct traps *traps)
 {
+	return traps->looked_ns + LOOK_NS;
+}
+
+uint64_t traps_cut_ns(const struct traps *traps)
+{
+	uint64_t cut_ns = CLOCK_NEVER_NS;
+
 	vec_each (&traps->captures, c)
-		if (!(*c)->done && (!(*c)->begun || (*c)->until_ns <= now_ns))
-			return true;
-	return false;
+		if (!(*c)->done)
+			cut_ns = clock_sooner(cut_ns, (*c)->begun ? (*c)->until_ns : 0);
+	return cut_ns;
 }
 
 uint32_t traps_hz(const struct traps *traps, uint64_t now_ns)

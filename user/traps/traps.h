@@ -47,10 +47,11 @@ void traps_free(struct traps *traps);
 /* rules has new contents; before has the old ones. */
 void traps_reload(struct traps *traps, const struct rules *before, const struct rules *rules);
 
-/* Measures when it is due; call it a few times a second. 0 or -ENOMEM. */
+/* Measures when it is due: call it then, or earlier. 0 or -ENOMEM. */
 int traps_tick(struct traps *traps, struct containers *containers, uint64_t now_ns);
-/* True: the interval should end now, because a capture begins or ends. */
-bool traps_due(const struct traps *traps, uint64_t now_ns);
+uint64_t traps_due_ns(const struct traps *traps);
+/* When the interval should end, because a capture begins or ends; CLOCK_NEVER_NS: need not. */
+uint64_t traps_cut_ns(const struct traps *traps);
 /* The rate for the next interval, if higher than usual; 0: the usual one. */
 uint32_t traps_hz(const struct traps *traps, uint64_t now_ns);
 /* Takes an interval's profile, with ticks; it contains all ticks up to ended_ns. */
