@@ -5,13 +5,13 @@
 
 load lib
 
-# serve LINE...: a daemon with a store in $tmp/store, a second an interval, at $url. Returns when it
-# answers.
+# serve LINE...: a daemon with a store in $tmp/store, a second or $interval an interval, at $url.
+# Returns when it answers.
 serve() {
 	need curl jq
 	port=$(free_port)
 	url=http://127.0.0.1:$port
-	printf '%s\n' '[sample]' 'interval = 1s' 'cpu = 100%' '[store]' "path = $tmp/store" '[http]' \
+	printf '%s\n' '[sample]' "interval = ${interval:-1s}" 'cpu = 100%' '[store]' "path = $tmp/store" '[http]' \
 		"listen = 127.0.0.1:$port" "$@" >"$tmp/stoker.ini"
 	start "$stoker" daemon --config "$tmp/stoker.ini"
 	daemon=$pid said=$out
@@ -79,6 +79,43 @@ budget_is() {
 	sed -i 's/^cpu = .*/cpu = 50%/' "$tmp/stoker.ini"
 	kill -HUP "$daemon"
 	wait_until 10 budget_is 0.5
+}
+
+# armed_for PID: how many seconds its timer has left; nothing: it has none.
+armed_for() {
+	grep -h '^it_value:' "/proc/$1/fdinfo/"* 2>/dev/null | sed 's/.*(\([0-9]*\),.*/\1/'
+}
+
+sleeps_for() {
+	[ "$(armed_for "$daemon")" -ge "$1" ]
+}
+
+# wakeups PID: how often it has slept so far.
+wakeups() {
+	awk '/^voluntary_ctxt_switches/ { sum += $2 } END { print sum }' "/proc/$1/task/"*/status
+}
+
+# What is outside the target, and the host's own events, wake the daemon for a moment. The processes
+# that serve, write and start others need nothing from the host.
+@test "an idle daemon sleeps until its interval ends, and its processes until they are asked" {
+	local child after before=() quiet=()
+	make_cgroup empty
+	interval="1h
+target = cgroup $cgroup" serve
+	wait_until 60 sleeps_for 3000
+	for child in $(children_of "$daemon"); do
+		case $(cat "/proc/$child/comm") in
+		stoker-worker) ;; # others' new programs have tables made
+		*) quiet+=("$child") ;;
+		esac
+	done
+	[ "${#quiet[@]}" -ge 4 ]
+	for child in "${quiet[@]}"; do before+=("$(wakeups "$child")"); done
+	record -a -d 3 -o "$tmp/f"
+	for child in "${!quiet[@]}"; do
+		after=$(wakeups "${quiet[child]}")
+		between "$((after - before[child]))" 0 2 "wake-ups of $(cat "/proc/${quiet[child]}/comm")"
+	done
 }
 
 @test "metrics are what promtool accepts, and ticks add up in them" {
