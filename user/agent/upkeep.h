@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent/upkeep.h - what the agent does because time has passed, and when it is due. Each part says
- * for itself when it is; who waits for the agent waits for the first of them. */
+/* agent/upkeep.h - the work of the agent that comes with time and not with an event. Each part says
+ * when it is due; the agent's caller waits for the first of them. */
 #pragma once
 
 #include <stdbool.h>
