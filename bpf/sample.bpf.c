@@ -23,7 +23,7 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-__u64 task_woken_ns = 0; /* tick whose EVENT_TASK woke user space last */
+__u64 task_woken_ns = 0; /* when an EVENT_TASK woke user space last, or it read one */
 __u32 cpus_changed = 0;  /* a CPU may have come or gone; user space sets it back */
 
 /* ---- who, counts, and telling ----------------------------------------------------------- */

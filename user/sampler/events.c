@@ -13,6 +13,12 @@ static int on_stack(struct events *events, const struct event_stack *e, size_t s
 	return events->callbacks.stack(events->ctx, e, (const uint64_t *)(e + 1));
 }
 
+static int on_task(struct events *events, const struct event_task *e)
+{
+	events->tasks++;
+	return events->callbacks.task(events->ctx, e);
+}
+
 static int on_deferred(struct events *events, const struct event_deferred *e, size_t size)
 {
 	size_t head = offsetof(struct event_deferred, data);
@@ -69,7 +75,7 @@ int events_take(void *ctx, void *data, size_t size)
 	else if (kind == EVENT_OBJECT && size >= sizeof(struct event_object))
 		err = to->object(events->ctx, data);
 	else if (kind == EVENT_TASK && size >= sizeof(struct event_task))
-		err = to->task(events->ctx, data);
+		err = on_task(events, data);
 	else if (kind == EVENT_JIT && size >= sizeof(struct event_jit))
 		err = to->jit(events->ctx, data);
 	else if (kind == EVENT_EXEC && size >= sizeof(struct event_exec))

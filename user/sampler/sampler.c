@@ -403,10 +403,13 @@ int sampler_poll(struct sampler *s)
 {
 	/* Read first: what was sent before the loss is taken before it is told. */
 	uint64_t lost = __atomic_load_n(&s->skel->bss->events_lost[EVENT_CGROUP], __ATOMIC_ACQUIRE);
+	uint64_t tasks = s->events.tasks;
 	int err;
 
 	s->polled_ns = clock_ns(CLOCK_MONOTONIC);
 	err = ring_buffer__consume(s->ring);
+	if (s->events.tasks != tasks) /* others may follow, and wait for the next look as well */
+		__atomic_store_n(&s->skel->bss->task_woken_ns, s->polled_ns, __ATOMIC_RELAXED);
 	events_note_cgroups_lost(&s->events, lost);
 	return err < 0 ? err : 0;
 }
