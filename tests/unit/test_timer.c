@@ -32,20 +32,22 @@ static bool fires(int fd, int wait_ms)
 static void a_timer_fires_at_the_sooner_time_and_not_before(void **state)
 {
 	_cleanup_fd_ int fd = open_timer();
-	uint64_t now = clock_ns(CLOCK_MONOTONIC), boot = clock_ns(CLOCK_BOOTTIME);
-	const struct {
-		uint64_t monotonic_ns, boot_ns;
+	static const struct {
+		uint64_t monotonic_ns, boot_ns; /* from now on; 0: never */
 	} rows[] = {
-		{ now + SOON_NS, CLOCK_NEVER_NS },
-		{ now + SOON_NS, boot + 600 * NSEC_PER_SEC },
-		{ CLOCK_NEVER_NS, boot + SOON_NS },
-		{ now + 600 * NSEC_PER_SEC, boot + SOON_NS },
+		{ SOON_NS, 0 },
+		{ SOON_NS, 600 * NSEC_PER_SEC },
+		{ 0, SOON_NS },
+		{ 600 * NSEC_PER_SEC, SOON_NS },
 	};
 
 	(void)state;
 	assert_false(fires(fd, 0));
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		timer_set(fd, rows[i].monotonic_ns, rows[i].boot_ns);
+		uint64_t now = clock_ns(CLOCK_MONOTONIC), boot = clock_ns(CLOCK_BOOTTIME);
+
+		timer_set(fd, rows[i].monotonic_ns ? now + rows[i].monotonic_ns : CLOCK_NEVER_NS,
+			rows[i].boot_ns ? boot + rows[i].boot_ns : CLOCK_NEVER_NS);
 		assert_true(fires(fd, PATIENCE_MS));
 		assert_true(clock_ns(CLOCK_MONOTONIC) >= now + SOON_NS);
 	}

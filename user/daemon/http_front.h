@@ -53,7 +53,7 @@ int http_front_listener(const struct http_front *front);
 /* Readable when http_front_poll has something to do; the same for its life. */
 int http_front_fd(const struct http_front *front);
 /* Call it also when it is due (CLOCK_NEVER_NS: nothing is): the first call starts the process, and
- * later ones replace one that was lost. Logs errors. */
+ * later ones replace a lost one. Logs errors. */
 void http_front_poll(struct http_front *front);
 uint64_t http_front_due_ns(const struct http_front *front);
 void http_front_stats(const struct http_front *front, struct http_front_stats *out);

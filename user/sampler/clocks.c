@@ -119,7 +119,7 @@ static uint64_t due_ticks(const struct clocks *clocks, int cpu, uint64_t run_ns,
 	return to_ns > from_ns ? (to_ns - from_ns) / period_ns(clocks) : 0;
 }
 
-/* What a cgroup's clock has counted. Of a CPU that is gone some kernels read nothing. */
+/* The time that a cgroup's clock has counted. Some kernels read 0 for a CPU that is gone. */
 static uint64_t read_run(const struct clocks *clocks, int cpu)
 {
 	uint64_t ns = clocks->cgroup_fd >= 0 ? event_ns(clocks->fds[cpu]) : 0;

@@ -24,6 +24,7 @@
 
 #include "base/buf.h"
 #include "base/caps.h"
+#include "base/child.h"
 #include "base/fd.h"
 #include "base/library.h"
 #include "base/orders.h"
@@ -142,7 +143,9 @@ static int leave_privileges(void)
 	if (err < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
 		prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
 		return err < 0 ? err : -errno;
-	setpriority(PRIO_PROCESS, 0, 0);
+	/* No sample waits for a download: it leaves the starter's session and its nice value. */
+	setsid();
+	child_set_nice(0);
 	return limit_calls();
 }
 
