@@ -28,7 +28,7 @@ make_program() {
 	cat >"$tmp/run" <<-'SH'
 		for round in 1 2 3; do
 			bpftool prog load "$1/spin.o" "$2" || exit
-			bpftool prog run pinned "$2" data_in "$1/packet" repeat 6000 >/dev/null
+			bpftool prog run pinned "$2" data_in "$1/packet" repeat 2000 >/dev/null
 			rm -f "$2"
 		done
 	SH

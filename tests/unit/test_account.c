@@ -28,9 +28,11 @@ static void each_kind_of_lost_event_has_its_own_name(void **state)
 		assert_int_equal(account_write_json(&account, &out), 0);
 		root = json_loadb(out.data, out.len, 0, NULL);
 		lost = json_object_get(json_object_get(root, "events"), "lost");
-		assert_int_equal(json_object_size(lost), 1);
 		if (json_integer_value(json_object_get(lost, rows[i].name)) != 3)
 			fail_msg("kind %u is not %s", rows[i].kind, rows[i].name);
+		/* A deprecated name is there beside it. */
+		json_object_del(lost, rows[i].kind == EVENT_TASK ? "who" : "held");
+		assert_int_equal(json_object_size(lost), 1);
 		met |= 1U << rows[i].kind;
 		json_decref(root);
 	}

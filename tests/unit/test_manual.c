@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/own.h"
+#include "bpf/abi.h"
 #include "bpf/reasons.h"
 #include "wire/counter.h"
 
@@ -24,13 +25,14 @@ static const struct counter daemon_rows[] = { DAEMON_COUNTERS(COUNTER_PLACE) };
 #define END ".\\\" to here\n"
 
 struct reason {
+	size_t id;
 	const char *name, *text;
 };
 
-#define REASON(id, name, text) { name, text },
-#define LAST               \
-	{                  \
-		NULL, NULL \
+#define REASON(id, name, text) { id, name, text },
+#define LAST                  \
+	{                     \
+		0, NULL, NULL \
 	}
 #define REASONS(type, list)                             \
 	{                                               \
@@ -97,8 +99,14 @@ static void put_reasons(struct buf *out)
 		}
 		assert_string_equal(before, " ,");
 		buf_puts(out, "\n.Bl -tag -width unreachable -compact\n");
-		for (const struct reason *r = reasons[i].list; r->name; r++)
+		for (const struct reason *r = reasons[i].list; r->name; r++) {
+			const char *old = counter_old_name(counter_names(reasons[i].type), r->id);
+
 			buf_printf(out, ".It Cm %s\n%s\n", r->name, r->text);
+			if (old)
+				buf_printf(out, ".It Cm %s\nDeprecated: the same as %s.\n", old,
+					r->name);
+		}
 		buf_puts(out, ".El\n");
 	}
 }

@@ -29,6 +29,7 @@ setup_file() {
 		redis-server --port "$port" --bind 127.0.0.1 --save '' >/dev/null 2>&1 3>&- &
 		busy+=($!)
 		echo "redis $!" >>"$dir/runtimes"
+		wait_until 10 listens "$port"
 		timeout 60 redis-benchmark -p "$port" -q -n 100000000 -t set,get >/dev/null 2>&1 3>&- &
 		busy+=($!)
 	fi
@@ -103,10 +104,11 @@ weighs() {
 }
 
 @test "PerfView's weights add up to the time of the samples, on a busy machine and on an idle one" {
-	"$stoker" record -q -F 499 -o "$tmp/idle.trace.zip" -- \
+	# On one CPU, as the idle time after the last sample of a CPU has no end.
+	"$stoker" record -q -F 499 -o "$tmp/idle.trace.zip" -- taskset -c 0 \
 		bash -c 'for i in 1 2 3 4; do for ((j = 0; j < 30000; j++)); do :; done; timeout 0.2 tail -f /dev/null; done'
 	weighs "$tmp/idle.trace.zip"
-	awk '{ exit !($3 > $1) }' "$tmp/weights"
+	awk '{ exit !($3 > 3 * 195) }' "$tmp/weights"
 	convert "$dir/d.trace.zip"
 	weighs "$dir/d.trace.zip"
 	"$stoker" convert -q --perfview "$dir/a.linux-perf.txt" -o "$tmp/d.linux-perf.txt"
@@ -207,6 +209,6 @@ weighs() {
 	bytes=$(stat -c %s "$tmp/t.linux-perf.txt.zst")
 	echo "$bytes bytes, $samples samples"
 	[ "$(jq '.ticks.samples' "$tmp/s.json")" -eq "$samples" ]
-	[ "$(jq '.ticks.lost | add // 0' "$tmp/s.json")" -eq 0 ]
+	[ "$(jq '.ticks.lost | del(.whos_full) | add // 0' "$tmp/s.json")" -eq 0 ]
 	[ "$bytes" -le $((samples * 9)) ]
 }

@@ -40,6 +40,13 @@ static void put_number(struct buf *out, const json_t *number, double scale)
 		buf_printf(out, " %.9g\n", json_number_value(number) * scale);
 }
 
+static void put_labelled(const struct counter *row, const struct counter_names *list,
+	const char *name, const json_t *number, struct buf *out)
+{
+	buf_printf(out, "%s{%s=\"%s\"}", row->metric, list->label, name);
+	put_number(out, number, 1);
+}
+
 static void put_family(const struct counter *row, const struct counter_names *list,
 	const json_t *object, struct buf *out)
 {
@@ -52,8 +59,9 @@ static void put_family(const struct counter *row, const struct counter_names *li
 
 		if (!number && !(list->names[i] && list->from_start))
 			continue;
-		buf_printf(out, "%s{%s=\"%s\"}", row->metric, list->label, list->names[i]);
-		put_number(out, number, 1);
+		put_labelled(row, list, list->names[i], number, out);
+		if (counter_old_name(list, i))
+			put_labelled(row, list, counter_old_name(list, i), number, out);
 	}
 }
 

@@ -27,23 +27,35 @@ static const char *const debug_names[] = { DEBUG_REASONS(REASON_NAME) };
 static const char *const fetch_names[] = { FETCH_REASONS(REASON_NAME) };
 static const char *const worker_names[] = { WORKER_LOSSES(REASON_NAME) };
 
+/* What version 0.1.0 called some of them. */
+static const char *const lost_old[ARRAY_SIZE(lost_names)] = { [LOST_TASKS_FULL] = "whos_full" };
+static const char *const event_old[EVENT_KINDS_MAX] = {
+	[EVENT_TASK] = "who",
+	[EVENT_DEFERRED] = "held",
+};
+
 static const struct counter_names lists[COUNTER_TYPES] = {
-	[COUNTER_LOST] = { "reason", lost_names, ARRAY_SIZE(lost_names), true },
-	[COUNTER_EVENTS] = { "kind", event_names, ARRAY_SIZE(event_names), true },
-	[COUNTER_TARGETS] = { "kind", target_names, ARRAY_SIZE(target_names), true },
-	[COUNTER_ENDS] = { "reason", end_names, ARRAY_SIZE(end_names), true },
-	[COUNTER_UNNAMED] = { "reason", unnamed_names, ARRAY_SIZE(unnamed_names), true },
-	[COUNTER_OBJECTS] = { "reason", object_names, ARRAY_SIZE(object_names), true },
-	[COUNTER_SOURCES] = { "source", source_names, ARRAY_SIZE(source_names), false },
-	[COUNTER_FILES] = { "reason", file_names, ARRAY_SIZE(file_names), false },
-	[COUNTER_DEBUG] = { "reason", debug_names, ARRAY_SIZE(debug_names), false },
-	[COUNTER_FETCH] = { "reason", fetch_names, ARRAY_SIZE(fetch_names), false },
-	[COUNTER_WORKERS] = { "reason", worker_names, ARRAY_SIZE(worker_names), true },
+	[COUNTER_LOST] = { "reason", lost_names, lost_old, ARRAY_SIZE(lost_names), true },
+	[COUNTER_EVENTS] = { "kind", event_names, event_old, ARRAY_SIZE(event_names), true },
+	[COUNTER_TARGETS] = { "kind", target_names, NULL, ARRAY_SIZE(target_names), true },
+	[COUNTER_ENDS] = { "reason", end_names, NULL, ARRAY_SIZE(end_names), true },
+	[COUNTER_UNNAMED] = { "reason", unnamed_names, NULL, ARRAY_SIZE(unnamed_names), true },
+	[COUNTER_OBJECTS] = { "reason", object_names, NULL, ARRAY_SIZE(object_names), true },
+	[COUNTER_SOURCES] = { "source", source_names, NULL, ARRAY_SIZE(source_names), false },
+	[COUNTER_FILES] = { "reason", file_names, NULL, ARRAY_SIZE(file_names), false },
+	[COUNTER_DEBUG] = { "reason", debug_names, NULL, ARRAY_SIZE(debug_names), false },
+	[COUNTER_FETCH] = { "reason", fetch_names, NULL, ARRAY_SIZE(fetch_names), false },
+	[COUNTER_WORKERS] = { "reason", worker_names, NULL, ARRAY_SIZE(worker_names), true },
 };
 
 const struct counter_names *counter_names(enum counter_type type)
 {
 	return lists[type].names ? &lists[type] : NULL;
+}
+
+const char *counter_old_name(const struct counter_names *list, size_t id)
+{
+	return list->old ? list->old[id] : NULL;
 }
 
 double counter_scale(enum counter_type type)
@@ -72,10 +84,14 @@ static json_t *list_json(
 	json_t *object = json_object();
 
 	assert(row->size == list->len * sizeof(*counts));
-	for (size_t i = 0; i < list->len; i++)
-		if (list->names[i] && counts[i] > 0)
-			json_object_set_new(
-				object, list->names[i], json_integer((json_int_t)counts[i]));
+	for (size_t i = 0; i < list->len; i++) {
+		if (!list->names[i] || counts[i] == 0)
+			continue;
+		json_object_set_new(object, list->names[i], json_integer((json_int_t)counts[i]));
+		if (counter_old_name(list, i))
+			json_object_set_new(object, counter_old_name(list, i),
+				json_integer((json_int_t)counts[i]));
+	}
 	return object;
 }
 

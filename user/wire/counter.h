@@ -44,6 +44,7 @@ struct counter {
 struct counter_names {
 	const char *label;        /* of the metric */
 	const char *const *names; /* by id; NULL: no such id */
+	const char *const *old;   /* by id: a deprecated name, or NULL. NULL: none has one */
 	size_t len;
 	bool from_start; /* the metric has all of them, also those that are 0 */
 };
@@ -57,6 +58,8 @@ struct counter_names {
 
 /* NULL: the type is no array. */
 const struct counter_names *counter_names(enum counter_type type);
+/* The deprecated name of an id, or NULL. */
+const char *counter_old_name(const struct counter_names *list, size_t id);
 /* The factor from the JSON's unit to the metric's. */
 double counter_scale(enum counter_type type);
 /* The number, or the sum of an array. */

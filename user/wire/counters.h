@@ -63,7 +63,8 @@ enum lane_cause { WORKER_LOSSES(WORKER_LOSS_ID) LANE_CAUSES };
 		"Ticks that the kernel did not deliver: the CPU's timer was late by whole "        \
 		"periods.")                                                                        \
 	X("ticks.lost", LOST, sampler.lost, "stoker_ticks_lost_total", NULL,                       \
-		"Ticks that became neither a sample nor idle time.")                               \
+		"Ticks that became neither a sample nor idle time. The reason whos_full is "       \
+		"deprecated: it is tasks_full, and no part of a sum.")                             \
 	X("tick_time.whole.longest_us", US, sampler.times[TICK_WHOLE].longest_ns,                  \
 		"stoker_tick_longest_seconds{part=\"whole\"}", NULL,                               \
 		"Longest time that a sample's tick took, with the time in which the hypervisor "   \
@@ -86,7 +87,8 @@ enum lane_cause { WORKER_LOSSES(WORKER_LOSS_ID) LANE_CAUSES };
 		"The same after that: the user half, copies and sending.")                         \
 	X("events.lost", EVENTS, sampler.events_lost, "stoker_events_lost_total",                  \
 		"events   %llu lost: the ring buffer was full, or memory was short",               \
-		"Events that were lost: the ring buffer was full, or memory was short.")           \
+		"Events that were lost: the ring buffer was full, or memory was short. The kinds " \
+		"who and held are deprecated: they are task and deferred.")                        \
 	X("targets.lost", TARGETS, sampler.targets_lost, "stoker_targets_lost_total",              \
 		"targets  %llu not remembered: the table of targets was full",                     \
 		"Cgroups and processes of the target that did not fit into the table of targets.") \
