@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Files that are made to spoil the tables of others: their stacks stay whole, and the kernel's maps of
 # unwind tables stay consistent. `REWRITES=1000` for longer.
-# seconds: 60
-# alone: the recorder has room for 1,044 files of the whole host, and other tests map more
+# seconds: 25
+# only sampler: the recorder has room for 1,044 files of the whole host, and other tests map more
 
 load ../e2e/lib
 

@@ -34,19 +34,21 @@ has_jit() {
 	has_jit 50
 }
 
-# with_both NAME [MIN]: both programs; MIN per cent of the samples have a JIT frame.
+# with_both NAME [MIN [WHOLE]]: both programs; MIN per cent of the samples have a JIT frame, WHOLE per cent
+# of Market's are whole.
 with_both() {
 	start_jit "$1"
 	whole "$1"
 	has_jit "${2:-50}"
 	kill -KILL "$pid"
 	start_jit "$1" market
-	whole "$1-market"
+	whole "$1-market" "${3:-99.5}"
 	has_jit "${2:-50}"
 }
 
 @test "node 24" {
-	with_both node
+	# As of the distribution's.
+	with_both node 50 99
 }
 
 @test "java with frame pointers" {

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Runtimes that were started with nothing special, told to write their maps while they run: their
 # code has names, and afterwards nothing is on that was off, and no file is left.
-# seconds: 50
+# seconds: 25
 
 load real
 

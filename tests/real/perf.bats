@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Against perf, which copies stacks out and unwinds them later by the same tables with other code:
 # both watch one process at the same time, and the same functions call the same functions, as often.
-# alone: perf script cannot read what was recorded while BPF programs came and went
-# seconds: 110
+# only sampler: perf script cannot read what was recorded while BPF programs came and went
+# seconds: 50
 
 load real
 

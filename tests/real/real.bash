@@ -13,10 +13,13 @@ hz=${REAL_HZ:-999}
 seconds=${REAL_SECONDS:-3}
 kept=${STOKER_TEST_CACHE:-/var/cache/stoker-tests}/real # what takes long to build
 
-# A server is told to go before it is made to, the last one started first.
+# A server is told to go before it is made to, the last one started first. Containers are not: unshare
+# takes no SIGTERM while it waits for its child.
 teardown() {
-	local i
+	local i comm
 	for ((i = ${#started[@]} - 1; i >= 0; i--)); do
+		comm=$(cat "/proc/${started[i]}/comm" 2>/dev/null)
+		[ "$comm" != unshare ] || continue
 		kill -TERM "${started[i]}" 2>/dev/null && wait_until 5 is_gone "${started[i]}" 2>/dev/null
 	done
 	for i in "${started[@]}"; do

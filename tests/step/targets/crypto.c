@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* crypto.c - libcrypto's assembly: digests, ciphers, large numbers. What it sets up once is not
  * stepped.
- * BUILD o2: gcc -O2 -DBITS_MAX=512
+ * BUILD o2: gcc -O2 -DBITS_MAX=256
  * BUILD long: gcc -O2 -DBITS_MAX=2048
  * LIBS -lcrypto
  * FROM work */

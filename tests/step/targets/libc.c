@@ -2,7 +2,7 @@
 /* libc.c - the C library's usual ways: callbacks, formatting, numbers, vector string functions of
  * many sizes, the allocator.
  * BUILD o2: gcc -O2
- * BUILD static: gcc -O2 -static
+ * BUILD long-static: gcc -O2 -static
  * FROM main */
 #include <locale.h>
 #include <stdio.h>

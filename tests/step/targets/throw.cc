@@ -2,7 +2,7 @@
 /* throw.cc - exceptions: past frames with and without cleanups, thrown again, by type, out of a
  * callback of the C library; streams and containers.
  * BUILD o2: g++ -O2
- * BUILD clang: clang++ -O1
+ * BUILD long-clang: clang++ -O1
  * FROM main */
 #include <algorithm>
 #include <cstdlib>
