@@ -110,12 +110,13 @@ static NOINLINE void *work(void *arg)
 int main(int argc, char **argv)
 {
 	int threads = argc > 2 ? atoi(argv[2]) : 0;
-	struct itimerval often = { { 0, 1000 }, { 0, 1000 } };
+	/* In no step with a sampler's clock, nor with the kernel's. */
+	struct itimerval often = { { 0, 4937 }, { 0, 4937 } };
 	pthread_t all[THREADS_MAX];
 
 	end = time(NULL) + (argc > 1 ? atoi(argv[1]) : 60);
-	signal(SIGPROF, on_alarm);
-	setitimer(ITIMER_PROF, &often, NULL);
+	signal(SIGALRM, on_alarm);
+	setitimer(ITIMER_REAL, &often, NULL);
 	for (int i = 0; i < threads && i < THREADS_MAX; i++)
 		if (pthread_create(&all[i], NULL, work, (void *)(uintptr_t)(i + 2)))
 			return 1;
