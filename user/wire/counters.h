@@ -71,20 +71,20 @@ enum lane_cause { WORKER_LOSSES(WORKER_LOSS_ID) LANE_CAUSES };
 		"took its CPU (ticks.stolen).")                                                    \
 	X("tick_time.kernel.longest_us", US, sampler.times[TICK_KERNEL].longest_ns,                \
 		"stoker_tick_longest_seconds{part=\"kernel\"}", NULL,                              \
-		"The same up to the end of its kernel half.")                                      \
+		"Longest time of a tick up to the end of its kernel half.")                        \
 	X("tick_time.user.longest_us", US, sampler.times[TICK_USER].longest_ns,                    \
 		"stoker_tick_longest_seconds{part=\"user\"}", NULL,                                \
-		"The same after that: the user half, copies and sending.")                         \
+		"Longest time of a tick after its kernel half: user half, copies, sending.")       \
 	X("tick_time.whole.p999_us", US, sampler.times[TICK_WHOLE].p999_ns,                        \
 		"stoker_tick_p999_seconds{part=\"whole\"}", NULL,                                  \
 		"Time within which 99.9 % of the samples' ticks ended, rounded up by 12.5 % at "   \
 		"most.")                                                                           \
 	X("tick_time.kernel.p999_us", US, sampler.times[TICK_KERNEL].p999_ns,                      \
 		"stoker_tick_p999_seconds{part=\"kernel\"}", NULL,                                 \
-		"The same up to the end of their kernel half.")                                    \
+		"Time within which 99.9 % of the ticks had ended their kernel half.")              \
 	X("tick_time.user.p999_us", US, sampler.times[TICK_USER].p999_ns,                          \
 		"stoker_tick_p999_seconds{part=\"user\"}", NULL,                                   \
-		"The same after that: the user half, copies and sending.")                         \
+		"Time within which 99.9 % of the ticks ended after their kernel half.")            \
 	X("events.lost", EVENTS, sampler.events_lost, "stoker_events_lost_total",                  \
 		"events   %llu lost: the ring buffer was full, or memory was short",               \
 		"Events that were lost: the ring buffer was full, or memory was short. The kinds " \
