@@ -4,12 +4,11 @@
 #pragma once
 
 /* Why a tick became neither a sample nor idle time. */
-#define LOST_REASONS(X)                                                                            \
-	X(LOST_COUNTS_FULL, "counts_full", "the count map was full")                               \
-	X(LOST_TASKS_FULL, "tasks_full", "the table of tasks was full")                            \
-	X(LOST_RING_FULL, "ring_full",                                                             \
-		"no room in the ring buffer for a new stack or task, or for a tick with its time") \
-	X(LOST_DRAIN, "drain", "a drained count has an unknown stack or task")                     \
+#define LOST_REASONS(X)                                                                        \
+	X(LOST_COUNTS_FULL, "counts_full", "the count map was full")                           \
+	X(LOST_TASKS_FULL, "tasks_full", "the table of tasks was full")                        \
+	X(LOST_RING_FULL, "ring_full", "no room in the ring buffer for a stack, task or tick") \
+	X(LOST_DRAIN, "drain", "a drained count has an unknown stack or task")                 \
 	X(LOST_MEMORY, "memory", "user space was out of memory or over its limit")
 
 /* Events that were lost because the ring buffer was full or user space out of memory. A loss of one

@@ -54,7 +54,7 @@ static void a_message_arrives_whole_with_its_descriptors(void **state)
 	assert_true(proto_put(&p->out, queries, sizeof(queries)));
 	p->out.fds[0] = p->out.fds[1] = p->fds[0];
 	p->out.fds_len = 2;
-	assert_int_equal(proto_send(p->fds[0], &p->out), 0);
+	assert_int_equal(proto_send(p->fds[0], 0, &p->out), 0);
 	assert_int_equal(proto_receive(p->fds[1], MSG_DONTWAIT, &p->in), 0);
 	assert_int_equal(p->in.request.id, 42);
 	assert_int_equal(proto_query(&p->in, 1), UINT64_MAX);

@@ -547,9 +547,38 @@ static void a_worker_that_lies_as_it_begins_is_refused_or_survived(void **state)
 	assert_int_equal(open_files(), files);
 }
 
+/* More than a socket holds, of the smallest requests. */
+#define UNREAD_MAX 10000
+
+static void a_worker_that_answers_without_reading_is_lost(void **state)
+{
+	uint64_t before;
+	unsigned int asked = 0;
+
+	(void)state;
+	set_up(NULL);
+	for (int kind = 0; kind < PROTO_KINDS; kind++)
+		must(asks[kind](), "an honest worker is not believed");
+	before = losses();
+	/* A send that waits for the worker waits for ever. */
+	alarm(HANGS_S);
+	lying_worker_be_blind(true);
+	while (losses() == before && asked++ < UNREAD_MAX)
+		asks[asked % 2 ? PROTO_ROWS : PROTO_NAMES]();
+	alarm(0);
+	print_message("lost after %u requests\n", asked);
+	assert_true(losses() > before);
+	lying_worker_be_blind(false);
+	forget();
+	for (int kind = 0; kind < PROTO_KINDS; kind++)
+		must(asks[kind](), "an honest worker is not believed any more");
+	tear_down();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_worker_that_answers_without_reading_is_lost),
 		cmocka_unit_test(every_lie_is_refused_or_survived_and_the_maps_stay_consistent),
 		cmocka_unit_test(a_worker_that_lies_as_it_begins_is_refused_or_survived),
 	};

@@ -446,13 +446,13 @@ static void be_liar(enum lie lie)
 	for (int i = 0; i < 1 + (lie == LIE_UNASKED); i++) {
 		proto_begin_reply(&out, &to, WORKER_OK);
 		proto_put(&out, &hello, sizeof(hello));
-		proto_send(WORKER_FD, &out);
+		proto_send(WORKER_FD, 0, &out);
 	}
 	if (lie == LIE_SILENT_END)
 		exit(0);
 	while (proto_receive(WORKER_FD, 0, &in) == 0) {
 		lie_in_reply(lie, &in, &out);
-		proto_send(WORKER_FD, &out);
+		proto_send(WORKER_FD, 0, &out);
 		proto_close_fds(&out);
 	}
 	exit(0);

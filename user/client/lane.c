@@ -161,7 +161,12 @@ int lane_send(struct lane *lane)
 	int err;
 
 	head->seq = ++lane->seq;
-	err = proto_send(lane->child.fd, &lane->out);
+	err = proto_send(lane->child.fd, MSG_DONTWAIT, &lane->out);
+	/* It answered all requests before this one, and cannot have read them. */
+	if (err == -EAGAIN) {
+		lose(lane, LANE_LIED);
+		return -ENOTCONN;
+	}
 	if (err == -EPIPE || err == -ECONNRESET) {
 		lose(lane, LANE_ENDED);
 		return -ENOTCONN;

@@ -52,7 +52,8 @@ void lane_done(struct lane *lane);
 /* Ensures that a worker exists; a new one has its hello outstanding. -EAGAIN: not yet, because of
  * earlier losses; other -errno: it could not be started. */
 int lane_start(struct lane *lane);
-/* Sends lane->out; the lane must be idle. -ENOTCONN: the worker has gone and is now lost. */
+/* Sends lane->out without waiting; the lane must be idle. -ENOTCONN: the worker has gone, or
+ * answers without reading, and is now lost. */
 int lane_send(struct lane *lane);
 /* Waits for the outstanding reply, or without one checks the worker.
  * until_ns 0: does not wait. */

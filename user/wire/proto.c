@@ -110,7 +110,7 @@ bool proto_put_answer(struct proto_message *m, const struct proto_answer *answer
 	return false;
 }
 
-int proto_send(int fd, const struct proto_message *m)
+int proto_send(int fd, int flags, const struct proto_message *m)
 {
 	union {
 		struct cmsghdr head;
@@ -129,7 +129,7 @@ int proto_send(int fd, const struct proto_message *m)
 		msg.msg_controllen = CMSG_SPACE(m->fds_len * sizeof(int));
 	}
 	do
-		len = sendmsg(fd, &msg, MSG_NOSIGNAL);
+		len = sendmsg(fd, &msg, flags | MSG_NOSIGNAL);
 	while (len < 0 && errno == EINTR);
 	return len < 0 ? -errno : 0;
 }

@@ -84,8 +84,9 @@ void proto_begin_reply(
 bool proto_put(struct proto_message *m, const void *data, size_t size);
 bool proto_put_answer(struct proto_message *m, const struct proto_answer *answer);
 
-/* The caller keeps the descriptors. 0 or -errno. */
-int proto_send(int fd, const struct proto_message *m);
+/* The caller keeps the descriptors. flags: 0 or MSG_DONTWAIT. 0 or -errno; -EAGAIN: the peer has
+ * not read enough of what was sent before. */
+int proto_send(int fd, int flags, const struct proto_message *m);
 /* flags: 0 or MSG_DONTWAIT. Closes descriptors that m still has. 0; -EBADMSG: truncated, or not of
  * its stated size; -ECONNRESET: the peer is gone; -EAGAIN; other -errno. */
 int proto_receive(int fd, int flags, struct proto_message *m);

@@ -30,7 +30,7 @@ static enum worker_exit serve(int fd, struct service *s)
 		if (err < 0 || !proto_request_valid(&s->in))
 			return WORKER_EXIT_PROTOCOL;
 		service_answer(s);
-		err = proto_send(fd, &s->out);
+		err = proto_send(fd, 0, &s->out);
 		proto_close_fds(&s->out);
 		if (err < 0)
 			return WORKER_EXIT_END;
@@ -67,7 +67,7 @@ static int say_hello(int fd, struct proto_message *out, uint32_t sandbox)
 
 	proto_begin_reply(out, &to, WORKER_OK);
 	proto_put(out, &hello, sizeof(hello));
-	return proto_send(fd, out);
+	return proto_send(fd, 0, out);
 }
 
 int worker_main(int socket_fd)
