@@ -492,6 +492,26 @@ static void a_worker_that_lies_is_believed_nothing(void **state)
 	told_open_with(&told, (struct worker_client_options){ 0 });
 }
 
+static void a_file_that_is_refused_is_told_of_once(void **state)
+{
+	_cleanup_fd_ int fd = open_self(), nothing = memfd_create("nothing", MFD_CLOEXEC);
+
+	(void)state;
+	told_open_with(&told, (struct worker_client_options){ 0 });
+	kill(told_stats(&told).pids[0], SIGSTOP);
+	assert_int_equal(worker_client_rows(told.client, 1, nothing), 0);
+	assert_int_equal(worker_client_rows(told.client, 1, nothing), 0);
+	assert_int_equal(worker_client_rows(told.client, 2, fd), 0);
+	assert_int_equal(worker_client_rows(told.client, 1, nothing), 0);
+	assert_int_equal(worker_client_pending(told.client), 4);
+	kill(told_stats(&told).pids[0], SIGCONT);
+	told_await(&told, 2);
+	assert_int_equal(told.rows[0].id, 1);
+	assert_int_not_equal(told.rows[0].status, WORKER_OK);
+	assert_int_equal(told.rows[1].id, 2);
+	assert_int_equal(worker_client_pending(told.client), 0);
+}
+
 static void a_program_that_is_no_worker_is_told_at_once(void **state)
 {
 	struct worker_client_options options = { .argument = "no-worker" };
@@ -510,6 +530,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_worker_killed_between_requests_is_not_missed),
+		TEST(a_file_that_is_refused_is_told_of_once),
 		TEST(names_are_asked_again_after_a_worker_was_killed_over_them),
 		TEST(rows_come_although_their_worker_was_killed),
 		TEST(workers_end_with_their_client_even_if_it_is_killed),

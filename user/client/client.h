@@ -67,8 +67,9 @@ int worker_client_clock(struct worker_client *client, const struct cpu_clock *cl
 int worker_client_poll(struct worker_client *client);
 uint64_t worker_client_due_ns(const struct worker_client *client);
 
-/* Requests a file's rows: each call leads to one on_rows, from a later poll. fd is borrowed until
- * then, or until the drop. -ENOSPC: the queue is full. */
+/* Requests a file's rows: each call leads to one on_rows, from a later poll; if its status is not
+ * WORKER_OK it is for all calls that wait. fd is borrowed until then, or until the drop. -ENOSPC:
+ * the queue is full. */
 int worker_client_rows(struct worker_client *client, uint64_t id, int fd);
 /* Raises the priority of these rows, if they are queued. Call it once for each deferred sample. */
 void worker_client_want(struct worker_client *client, uint64_t id);

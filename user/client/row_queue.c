@@ -49,11 +49,8 @@ int row_queue_put(struct row_queue *queue, uint64_t id, int fd)
 	return 0;
 }
 
-void row_queue_drop(struct row_queue *queue, uint64_t id)
+static void drop_waiting(struct row_queue *queue, uint64_t id)
 {
-	blame_forgive(queue->blame, BLAME_ROWS, id);
-	if (queue->is_asked && queue->asked.id == id)
-		queue->asked.fd = -1;
 	for (size_t i = queue->next; i < queue->jobs.len; i++) {
 		struct row_job *job = &queue->jobs.data[i];
 
@@ -62,6 +59,14 @@ void row_queue_drop(struct row_queue *queue, uint64_t id)
 			queue->dropped++;
 		}
 	}
+}
+
+void row_queue_drop(struct row_queue *queue, uint64_t id)
+{
+	blame_forgive(queue->blame, BLAME_ROWS, id);
+	if (queue->is_asked && queue->asked.id == id)
+		queue->asked.fd = -1;
+	drop_waiting(queue, id);
 }
 
 void row_queue_want(struct row_queue *queue, uint64_t id)
@@ -163,6 +168,9 @@ static bool report_rows(struct row_queue *queue)
 	rows.build_id.len = body->build_id_len;
 	memcpy(rows.build_id.bytes, body->build_id, body->build_id_len);
 	memcpy(rows.link.name, body->debuglink, sizeof(rows.link.name));
+	/* The caller closes a file that is refused: its number may soon be another file's. */
+	if (rows.status != WORKER_OK)
+		drop_waiting(queue, rows.id);
 	if (queue->asked.fd >= 0)
 		queue->fn(queue->ctx, &rows);
 	if (bytes)
