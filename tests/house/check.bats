@@ -86,26 +86,6 @@ tests_of() {
 	[ "${lines[-1]}" = '0 passed, 1 failed, 0 skipped' ]
 }
 
-@test "beside a file that is to be the only sampler run those that sample nothing, and no others" {
-	nothing_to_build
-	tests_of tests/only.bats <<-'END'
-		# only sampler: it looks for others
-		TEST "has company" { timeout 60 cat pipe && timeout 60 cat pipe && [ ! -e sampled ]; }
-	END
-	tests_of tests/nothing.bats <<-'END'
-		# no sampler
-		TEST "is company" { timeout 60 sh -c 'echo here >pipe'; }
-		TEST "is company for long" { timeout 60 sh -c 'echo here >pipe'; }
-	END
-	tests_of tests/sampler.bats <<-'END'
-		TEST "samples" { touch sampled; }
-	END
-	mkfifo pipe
-	LANES=3 run -0 check tests/{sampler,nothing,only}.bats
-	[ "${lines[-1]}" = '4 passed, 0 failed, 0 skipped' ]
-	[ "${lines[-2]}" = 'retried: 0 passed only the second time' ]
-}
-
 # unit NAME LINE...: a program that prints what cmocka does, and its source.
 unit() {
 	local name=$1

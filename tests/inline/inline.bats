@@ -4,7 +4,6 @@
 # where it is installed, llvm-addr2line's. How they are compared, tests/inline/agree says.
 #
 #   INLINE_ADDRESSES   how many (10000)     INLINE_SHOWN   print differences (0)
-# no sampler
 # seconds: 60
 
 bats_require_minimum_version 1.5.0

@@ -5,7 +5,6 @@
 #
 #   NAMES_ADDRESSES   how many (100000); a fifth of them in programs without local symbols
 #   NAMES_ROOT        where the static libraries are ("": in their packages' places)
-# no sampler
 # seconds: 45
 
 . "$BATS_TEST_DIRNAME/../binaries.bash"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Against perf, which copies stacks out and unwinds them later by the same tables with other code:
 # both watch one process at the same time, and the same functions call the same functions, as often.
-# only sampler: perf script cannot read what was recorded while BPF programs came and went
+# alone: perf script cannot read what was recorded while BPF programs came and went
 # seconds: 50
 
 load real

@@ -18,7 +18,7 @@ kept=${STOKER_TEST_CACHE:-/var/cache/stoker-tests}/real # what takes long to bui
 teardown() {
 	local i comm
 	for ((i = ${#started[@]} - 1; i >= 0; i--)); do
-		comm=$(cat "/proc/${started[i]}/comm" 2>/dev/null)
+		{ read -r comm <"/proc/${started[i]}/comm"; } 2>/dev/null || continue
 		[ "$comm" != unshare ] || continue
 		kill -TERM "${started[i]}" 2>/dev/null && wait_until 5 is_gone "${started[i]}" 2>/dev/null
 	done
