@@ -155,6 +155,7 @@ static void a_file_that_is_dropped_is_not_told_of(void **state)
 		assert_int_equal(worker_client_rows(told.client, id, fd), 0);
 	worker_client_drop(told.client, 0); /* outstanding */
 	worker_client_drop(told.client, 2); /* waiting */
+	worker_client_drop_names(told.client, 1);
 	assert_int_equal(worker_client_pending(told.client), 2);
 	kill(told_stats(&told).pids[0], SIGCONT);
 	told_await(&told, 2);

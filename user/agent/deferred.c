@@ -238,12 +238,30 @@ static int read_code(
 	return 0;
 }
 
+/* A file that was dropped and met again has several ids: its rows are published under the first. */
+static uint32_t first_id(const struct deferred *deferred, uint32_t id)
+{
+	const struct object *object = objects_find(deferred->objects, id);
+
+	return object ? object->id : id;
+}
+
+static uint32_t walk_snapshot(const struct deferred *deferred, const struct walk_world *world,
+	const struct event_deferred *event, struct snapshot *s, struct walk_stack *walked)
+{
+	if (s->mappings.len == 0)
+		return END_NO_MAPPING;
+	vec_each (&s->mappings, mapping)
+		mapping->object = first_id(deferred, mapping->object);
+	return walk_deferred(world, event, s->mappings.data, s->mappings.len, walked);
+}
+
 static uint32_t walk(struct deferred *deferred, struct waiting *waiting, struct walk_stack *walked)
 {
 	const struct event_deferred *event = waiting->event;
 	struct snapshot *s = snapshot_of(deferred, event->tgid, event->start_ns);
 	struct walk_world world = { .memory = deferred->objects, .read = read_code };
-	uint32_t end = END_NO_MAPPING;
+	uint32_t end;
 
 	walk_published(sampler_publish(deferred->sampler), &world);
 	walk_copy_frames(event, walked);
@@ -253,13 +271,10 @@ static uint32_t walk(struct deferred *deferred, struct waiting *waiting, struct 
 	if (!waiting->looked_at)
 		refresh_stale(deferred, s);
 	waiting->looked_at = true;
-	if (s->mappings.len > 0)
-		end = walk_deferred(&world, event, s->mappings.data, s->mappings.len, walked);
+	end = walk_snapshot(deferred, &world, event, s, walked);
 	if (end == END_NO_MAPPING) {
 		refresh_stale(deferred, s);
-		if (s->mappings.len > 0)
-			end = walk_deferred(
-				&world, event, s->mappings.data, s->mappings.len, walked);
+		end = walk_snapshot(deferred, &world, event, s, walked);
 	}
 	if (end == END_NO_TABLE && walked->object != waiting->missing)
 		objects_want(deferred->objects, walked->object);
@@ -271,8 +286,8 @@ static uint32_t walk(struct deferred *deferred, struct waiting *waiting, struct 
 static bool still_waits(struct deferred *deferred, const struct waiting *waiting)
 {
 	return waiting->missing &&
-		publish_table(sampler_publish(deferred->sampler), waiting->missing) ==
-		TABLE_PENDING;
+		publish_table(sampler_publish(deferred->sampler),
+			first_id(deferred, waiting->missing)) == TABLE_PENDING;
 }
 
 static void finish(struct deferred *deferred, bool give_up)

@@ -272,8 +272,7 @@ static void on_fetched(void *ctx, uint64_t id, int fd, enum fetch_reason reason,
 	if (fd < 0 || !object)
 		return;
 	debug_files_add(&object->debug_files, url, TAKE_FD(owned));
-	/* What is loaded of it is without that file. */
-	worker_client_drop(objects->options.worker, id);
+	worker_client_drop_names(objects->options.worker, id);
 }
 
 int objects_open_part(

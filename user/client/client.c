@@ -298,6 +298,11 @@ void worker_client_drop(struct worker_client *client, uint64_t id)
 	namer_drop(&client->namer, id);
 }
 
+void worker_client_drop_names(struct worker_client *client, uint64_t id)
+{
+	namer_drop(&client->namer, id);
+}
+
 void worker_client_drop_map(struct worker_client *client, uint64_t id)
 {
 	namer_drop_map(&client->namer, id);

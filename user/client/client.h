@@ -115,4 +115,6 @@ int worker_client_map_names(struct worker_client *client, const struct worker_ma
 
 /* Removes an id: its queued rows are never reported, its symbols or map are dropped. */
 void worker_client_drop(struct worker_client *client, uint64_t id);
+/* Its symbols are loaded anew by the next query: it has other debug files now. */
+void worker_client_drop_names(struct worker_client *client, uint64_t id);
 void worker_client_drop_map(struct worker_client *client, uint64_t id);
