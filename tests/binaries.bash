@@ -42,16 +42,18 @@ patience() {
 }
 
 # wait_until SECONDS COMMAND...: until the command succeeds; SECONDS are those of an idle machine.
+# While it waits bats does not follow each command: that costs more than what it waits for.
 wait_until() {
-	local tries
-	tries=$(($(patience "$1") * 20))
+	local - tries
+	set +T
+	tries=$(($(patience "$1") * 10))
 	shift
 	until "$@"; do
 		if [ $((tries--)) -le 0 ]; then
 			echo "waited in vain for: $*"
 			return 1
 		fi
-		sleep 0.05
+		sleep 0.1
 	done
 }
 

@@ -39,8 +39,8 @@ comes_back() {
 	cat "$tmp"/f-* >"$tmp/all"
 	hottest "$tmp/all"
 	jq -c .ticks "$tmp/s"
-	between "$(jq '.ticks | .samples + .idle + .skipped + (.lost | del(.whos_full) | add) - .expected' "$tmp/s")" \
-		-2 2 'ticks in a count, less those expected'
+	between "$(missing "$tmp/s")" \
+		-2 2 'ticks expected, less those in a count'
 	fits_cpu "$(folded_count "$tmp/all" "^[^;]*1[^;]*;$name;")" 199 'samples on the CPU that came back' 40
 }
 

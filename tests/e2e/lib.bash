@@ -80,22 +80,23 @@ hide_debug_files() {
 
 # cpu_ticks PID: the CPU time of a process in ticks of 10 ms. PID/task/TID is a thread.
 cpu_ticks() {
-	local ticks
+	local state ticks
 	read_ticks "$1" && echo "$ticks"
 }
 
-# read_ticks PID: the same as $ticks, without a process of its own.
+# read_ticks PID: the same as $ticks, and $state, without a process of its own.
 read_ticks() {
 	local stat
 	{ read -r -d '' stat <"/proc/$1/stat"; } 2>/dev/null || [ -n "${stat:-}" ] || return 1
 	# shellcheck disable=SC2086 # fields
 	set -- ${stat##*) }
-	ticks=$((${12} + ${13}))
+	state=$1 ticks=$((${12} + ${13}))
 }
 
 # has_run PID [TICKS]
 has_run() {
-	[ "$(cpu_ticks "$1" || echo 0)" -ge "${2:-2}" ]
+	local state ticks
+	read_ticks "$1" && [ "$ticks" -ge "${2:-2}" ]
 }
 
 # runs_on PID TICKS: returns when it has had so much more time, however busy the machine is. It fails
@@ -131,7 +132,8 @@ has_child() {
 }
 
 is_gone() {
-	[ ! -e "/proc/$1" ] || grep -q '^State:.*zombie' "/proc/$1/status"
+	local state ticks
+	! read_ticks "$1" || [ "$state" = Z ]
 }
 
 says() {
@@ -293,7 +295,7 @@ from_birth() {
 
 # What was before is not in $had.
 meter_from_here() {
-	local one ticks
+	local one state ticks
 	for one in "${!metered[@]}"; do
 		! read_ticks "$one" || metered_from[$one]=$ticks
 	done
@@ -302,7 +304,7 @@ meter_from_here() {
 # read_meter [most]: a process that is gone keeps what was read last; $living have not ended. With
 # `most`, $had stays.
 read_meter() {
-	local one ticks
+	local one state ticks
 	living=0
 	for one in "${!metered[@]}"; do
 		read_ticks "$one" || continue
@@ -377,6 +379,26 @@ kill_workers() {
 		done
 		sleep "0.$((RANDOM % 4))$((RANDOM % 10))"
 	done
+}
+
+# ---- accounts ------------------------------------------------------------------------------------
+
+# lost FILE: ticks, for any reason; the deprecated name of one is no reason of its own.
+lost() {
+	jq '.ticks.lost | del(.whos_full) | add // 0' "$1"
+}
+
+# missing FILE: ticks that were expected and are in no count. Skipped ticks never happened: a virtual
+# CPU that is not run has no clock either.
+missing() {
+	jq --argjson lost "$(lost "$1")" '.ticks | .expected - .samples - .idle - .skipped - $lost' "$1"
+}
+
+# adds_up FILE [PER_CENT]: as many are missing, or too many, at most; each count is counted by itself.
+adds_up() {
+	jq -c .ticks "$1"
+	jq -e --argjson missing "$(missing "$1")" --argjson part "${2:-1}" \
+		'($missing | fabs) <= .ticks.expected * $part / 100' "$1"
 }
 
 # ---- profiles ------------------------------------------------------------------------------------

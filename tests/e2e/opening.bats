@@ -28,7 +28,7 @@ kinds='fifo device socket directory link loop sparse'
 never_waited() {
 	jq -c '.ticks, .objects, .debug_files' "$tmp/s"
 	between "$(jq '.duration_s' "$tmp/s")" 1.9 "$(patience 3)" 'seconds of a capture of two'
-	between "$(jq '.ticks.lost | del(.whos_full) | add // 0' "$tmp/s")" 0 0 'ticks lost'
+	between "$(lost "$tmp/s")" 0 0 'ticks lost'
 }
 
 # counted KEY REASON AT_LEAST

@@ -109,8 +109,7 @@ all_cgroups() {
 		"$(jq '.containers | .made + .removed + .renamed' "$tmp/s.witness")" 'cgroup events in all'
 	between "$(jq '.events.lost.exec' "$tmp/s")" 50 1000000 'exec events lost'
 	between "$(jq '.ticks.lost.ring_full' "$tmp/s")" 1 1000000 'ticks lost'
-	jq -e '.ticks | (.expected - .samples - .idle - .skipped - (.lost | del(.whos_full) | add // 0)) as $off
-		| ($off | fabs) <= .expected / 100' "$tmp/s"
+	adds_up "$tmp/s"
 	# All that is there is known, and no more: not those that went unheard.
 	jq -e '.containers.rescans >= 1' "$tmp/s"
 	between "$(jq '.containers.cgroups' "$tmp/s")" $((there - 100)) $((there + 100)) 'cgroups known'

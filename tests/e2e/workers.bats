@@ -77,7 +77,7 @@ has_nothing() {
 	hottest "$tmp/f"
 	jq -c '.ticks, .user_stacks, .frames, .worker' "$tmp/s"
 	[ "$(jq .worker.restarts "$tmp/s")" -ge 20 ]
-	between "$(jq '.ticks.lost | del(.whos_full) | add // 0' "$tmp/s")" 0 0 'lost'
+	between "$(lost "$tmp/s")" 0 0 'lost'
 	between "$(folded_count "$tmp/f")" "$(stat_of "$tmp/s" .ticks.samples)" \
 		"$(stat_of "$tmp/s" .ticks.samples)" 'samples in the profile'
 	for one in spin_a burn_b; do

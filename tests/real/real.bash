@@ -3,14 +3,14 @@
 # load where it is a server, and holding its profile to be whole. `load real` gives setup and
 # teardown too. Servers listen on loopback and end with their test, by pid.
 #
-#   REAL_HZ, REAL_SECONDS   how each is sampled: for 3 seconds of its CPU time at 999 Hz
+#   REAL_HZ, REAL_SECONDS   how each is sampled: for 2 seconds of its CPU time at 1,499 Hz
 #   REAL_LOG                a file that gets a line of figures for each program
 
 load ../e2e/lib
 
 real=$BATS_TEST_DIRNAME
-hz=${REAL_HZ:-999}
-seconds=${REAL_SECONDS:-3}
+hz=${REAL_HZ:-1499}
+seconds=${REAL_SECONDS:-2}
 kept=${STOKER_TEST_CACHE:-/var/cache/stoker-tests}/real # what takes long to build
 
 # A server is told to go before it is made to, the last one started first. Containers are not: unshare

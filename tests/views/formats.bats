@@ -209,6 +209,6 @@ weighs() {
 	bytes=$(stat -c %s "$tmp/t.linux-perf.txt.zst")
 	echo "$bytes bytes, $samples samples"
 	[ "$(jq '.ticks.samples' "$tmp/s.json")" -eq "$samples" ]
-	[ "$(jq '.ticks.lost | del(.whos_full) | add // 0' "$tmp/s.json")" -eq 0 ]
+	[ "$(lost "$tmp/s.json")" -eq 0 ]
 	[ "$bytes" -le $((samples * 9)) ]
 }
