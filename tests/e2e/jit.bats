@@ -67,7 +67,7 @@ beta=";main;run_until;${guess}jit_outer_\[j\];jit_beta_\[j\](;|\$)"
 	record_cpu 2 "$pid" -F 199 -o "$tmp/f" --stats "$tmp/s"
 	hottest "$tmp/f"
 	between "$(folded_share "$tmp/f" "$alpha")" 62 88 'share of alpha'
-	between "$(folded_share "$tmp/f" "$beta")" 18 32 'share of beta'
+	between "$(folded_share "$tmp/f" "$beta")" 15 38 'share of beta'
 	fits_cpu "$(stat_of "$tmp/s" .frames.by_source.perfmap)" 199 'frames named by a map, two a sample' 120 260
 }
 
@@ -76,7 +76,7 @@ beta=";main;run_until;${guess}jit_outer_\[j\];jit_beta_\[j\](;|\$)"
 	record_cpu 2 "$pid" -F 199 -o "$tmp/f"
 	hottest "$tmp/f"
 	between "$(folded_share "$tmp/f" "$alpha")" 62 88 'share of alpha'
-	between "$(folded_share "$tmp/f" "$beta")" 18 32 'share of beta'
+	between "$(folded_share "$tmp/f" "$beta")" 15 38 'share of beta'
 }
 
 @test "the map of a process in a container is found in its own /tmp" {
@@ -178,7 +178,7 @@ dumped=";main;run_until;${guess}dump_outer_\[j\];dump_"
 	hottest "$tmp/f"
 	jq -c .frames "$tmp/s"
 	between "$(folded_share "$tmp/f" "${dumped}alpha_\[j\](;|\$)")" 62 88 'share of alpha'
-	between "$(folded_share "$tmp/f" "${dumped}beta_\[j\](;|\$)")" 18 32 'share of beta'
+	between "$(folded_share "$tmp/f" "${dumped}beta_\[j\](;|\$)")" 15 38 'share of beta'
 	fits_cpu "$(stat_of "$tmp/s" .frames.by_source.jitdump)" 199 'frames named by a jitdump, two a sample' 120 260
 }
 
@@ -195,7 +195,7 @@ dumped=";main;run_until;${guess}dump_outer_\[j\];dump_"
 	record_cpu 2 "$pid" -F 199 -o "$tmp/f" --stats "$tmp/s"
 	hottest "$tmp/f"
 	jq -c .frames "$tmp/s"
-	between "$(folded_share "$tmp/f" "${dumped}beta_\[j\](;|\$)")" 18 32 'share of beta'
+	between "$(folded_share "$tmp/f" "${dumped}beta_\[j\](;|\$)")" 15 38 'share of beta'
 	between "$(folded_count "$tmp/f" 'jit_beta')" 0 0 'samples by the other name'
 	between "$(jq '.frames.by_source.perfmap // 0' "$tmp/s")" 0 0 'frames named by the map'
 }
