@@ -128,7 +128,7 @@ static int make_index(const char *path)
 	_cleanup_(store_freep) struct store *store = NULL;
 	struct store_report report;
 	struct why why;
-	int err = store_open(path, STORE_WRITE, &store, &report, &why);
+	int err = store_open(AT_FDCWD, path, STORE_WRITE, &store, &report, &why);
 
 	if (err < 0)
 		fprintf(stderr, "%s\n", why.text);

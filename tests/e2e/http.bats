@@ -332,6 +332,10 @@ target = cgroup $cgroup" serve
 		>"$tmp/stoker.ini"
 	exits 2 timeout 20 "$stoker" daemon --config "$tmp/stoker.ini"
 	said_clearly 'stoker.ini:5: token_file: .*/no/such'
+	mkfifo "$tmp/fifo"
+	sed -i "s|/no/such|$tmp/fifo|" "$tmp/stoker.ini"
+	exits 2 timeout 20 "$stoker" daemon --config "$tmp/stoker.ini"
+	said_clearly "stoker.ini:5: token_file: $tmp/fifo is no regular file"
 }
 
 @test "with a token only who has it is answered, and the page for it" {

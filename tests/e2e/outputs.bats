@@ -49,6 +49,14 @@ put() {
 	esac
 }
 
+# $place/s, another user's link to $tmp/other.
+put_foreign_folder() {
+	chmod 1777 "$place"
+	mkdir "$tmp/other"
+	ln -s "$tmp/other" "$place/s"
+	chown -h 65534 "$place/s"
+}
+
 clear_place() {
 	local one
 	for one in "${mounts[@]}"; do umount "$one"; done
@@ -118,6 +126,9 @@ full no space left'
 	refused bundle "$place/f" 'profile.html: a FIFO is in the place'
 	ln -sf "$tmp/in.folded" "$place/f/profile.html"
 	refused bundle "$place/f" 'profile.html: a symbolic link is in the place'
+	put_foreign_folder
+	refused bundle "$place/s/new" "$place/s goes through a symbolic link of another user"
+	[ -z "$(ls "$tmp/other")" ]
 	echo 'a;b 1' | cmp - "$tmp/in.folded"
 }
 
@@ -278,6 +289,13 @@ start_daemon() {
 	daemon=$pid said=$out
 }
 
+# refused_store PATH: before anything is sampled, in one line that names where.
+refused_store() {
+	printf '%s\n' '[store]' "path = $1" '[http]' 'listen = off' >"$tmp/stoker.ini"
+	exits 1 timeout -k 5 "$(patience 60)" "$stoker" daemon --config "$tmp/stoker.ini" 3>&-
+	said_clearly "$place"
+}
+
 @test "a daemon whose store cannot be a directory ends at once, and says so" {
 	local kind
 	setup_place
@@ -285,11 +303,13 @@ start_daemon() {
 	for kind in fifo socket link-to-nowhere link-to-fifo read-only no-folder file-for-folder; do
 		echo "store: $kind"
 		put "$kind"
-		printf '%s\n' '[store]' "path = $place/f" '[http]' 'listen = off' >"$tmp/stoker.ini"
-		exits 1 timeout -k 5 "$(patience 60)" "$stoker" daemon --config "$tmp/stoker.ini" 3>&-
-		said_clearly "$place/f"
+		refused_store "$place/f"
 		clear_place
 	done
+	put_foreign_folder
+	refused_store "$place/s"
+	refused_store "$place/s/new"
+	[ -z "$(ls "$tmp/other")" ]
 }
 
 has_segment() {

@@ -2,9 +2,12 @@
 /* write_segments.c - a store for tests/golden/store: `write_segments DIR START HZ BY FILE...` puts
  * each file of sorted folded lines into DIR as the segment of one minute, the first from START on,
  * which is in seconds since 1970. */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
@@ -43,7 +46,11 @@ int main(int argc, char **argv)
 	about.end_ns = strtoull(argv[2], NULL, 10) * NSEC_PER_SEC;
 	about.hz = (uint32_t)strtoul(argv[3], NULL, 10);
 	about.by = argv[4];
-	err = store_open(argv[1], STORE_WRITE, &store, &report, &why);
+	if (mkdir(argv[1], 0755) < 0 && errno != EEXIST) {
+		perror(argv[1]);
+		return 1;
+	}
+	err = store_open(AT_FDCWD, argv[1], STORE_WRITE, &store, &report, &why);
 	for (int i = 5; i < argc && err == 0; i++) {
 		about.id++;
 		about.start_ns = about.end_ns;

@@ -2,6 +2,7 @@
 /* make_store.h - a store in a folder of its own, and segments for it. */
 #pragma once
 
+#include <fcntl.h>
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,7 +64,7 @@ static inline struct store_report open_store(struct place *place, enum store_mod
 
 	store_free(place->store);
 	place->store = NULL;
-	assert_int_equal(store_open(place->path, mode, &place->store, &report, &why), 0);
+	assert_int_equal(store_open(AT_FDCWD, place->path, mode, &place->store, &report, &why), 0);
 	return report;
 }
 

@@ -308,7 +308,8 @@ static void only_one_writes(void **state)
 	struct why why;
 
 	open_store(place, STORE_WRITE);
-	assert_int_equal(store_open(place->path, STORE_WRITE, &second, &report, &why), -EBUSY);
+	assert_int_equal(store_open(AT_FDCWD, place->path, STORE_WRITE, &second, &report, &why),
+		-EBUSY);
 }
 
 static void a_store_that_is_gone_says_so(void **state)

@@ -3,6 +3,7 @@
 #include "cmd/log_answer.h"
 
 #include <errno.h>
+#include <fcntl.h>
 
 static void log_gaps(struct log *log, const struct query_answer *answer)
 {
@@ -21,7 +22,7 @@ int log_answer(struct log *log, const struct ask *ask, struct query_answer *answ
 {
 	_cleanup_(store_freep) struct store *store = NULL;
 	struct store_report found;
-	int err = store_open(ask->store, STORE_READ, &store, &found, why);
+	int err = store_open(AT_FDCWD, ask->store, STORE_READ, &store, &found, why);
 
 	if (err == 0 && query_answer_init(answer) < 0)
 		err = why_set(why, -ENOMEM, "out of memory");

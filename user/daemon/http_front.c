@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -322,6 +323,8 @@ static int read_token(struct http_front *f, struct why *why)
 {
 	_cleanup_(buf_done) struct buf text = BUF_INIT;
 	const char *path = f->options.token_file;
+	_cleanup_fd_ int fd = -1;
+	struct stat st;
 	size_t len;
 	int err;
 
@@ -329,11 +332,16 @@ static int read_token(struct http_front *f, struct why *why)
 		return 0;
 	if (!*path)
 		return why_set(why, -EINVAL,
-			"%s can be reached from other hosts: that needs a token_file, whose first "
-			"line "
-			"who asks must send",
+			"%s can be reached from other hosts: that needs a token_file; clients send "
+			"its first line",
 			f->options.listen);
-	err = fd_read_path(path, 4096, &text);
+	/* A FIFO without a writer would be waited for. */
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return why_set(why, -errno, "cannot read %s: %s", path, err_text(errno));
+	if (!S_ISREG(st.st_mode))
+		return why_set(why, -EINVAL, "%s is no regular file", path);
+	err = fd_read_all(fd, 4096, &text);
 	if (err < 0)
 		return why_set(why, err, "cannot read %s: %s", path, err_text(err));
 	len = text.data ? strcspn(text.data, "\r\n") : 0;

@@ -19,6 +19,7 @@
 #include "base/fd.h"
 #include "base/heap.h"
 #include "base/orders.h"
+#include "output/place.h"
 #include "store/compact.h"
 #include "store/store.h"
 
@@ -55,8 +56,11 @@ struct keeping {
 static int open_store(struct keeping *k, struct why *why)
 {
 	struct store_report report;
-	int err = store_open(k->path, STORE_WRITE, &k->store, &report, why);
+	_cleanup_fd_ int dir = -1;
+	int err = place_open_folder(k->path, true, &dir, why);
 
+	if (err == 0)
+		err = store_open(dir, k->path, STORE_WRITE, &k->store, &report, why);
 	if (err < 0)
 		return err;
 	k->status.damaged += report.damaged;

@@ -6,6 +6,7 @@
 #include "http/jobs.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <malloc.h>
 #include <regex.h>
@@ -169,7 +170,7 @@ static int open_store(struct http_jobs *jobs, struct why *why)
 
 	if (stat(".", &st) < 0 || st.st_nlink == 0)
 		_exit(0);
-	return jobs->store ? 0 : store_open(".", STORE_READ, &jobs->store, &report, why);
+	return jobs->store ? 0 : store_open(AT_FDCWD, ".", STORE_READ, &jobs->store, &report, why);
 }
 
 static struct http_job *next_job(struct http_jobs *jobs)

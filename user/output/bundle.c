@@ -61,10 +61,7 @@ int bundle_make(const char *dir, struct why *why)
 	if (strlen(dir) + FILE_NAME_MAX >= OUTPUT_PATH_MAX)
 		return why_set(why, -ENAMETOOLONG,
 			"--bundle: the name of the directory is too long; choose a shorter one");
-	if (mkdir(dir, 0755) < 0 && errno != EEXIST)
-		return why_set(why, -errno, "--bundle: cannot make the directory %s: %s", dir,
-			err_text(errno));
-	err = place_open_folder(dir, &fd, why);
+	err = place_open_folder(dir, true, &fd, why);
 	if (err == 0)
 		err = try_file(dir, BUNDLE_ARCHIVE, why);
 	for (const struct bundle_file *file = files; file->name && err == 0; file++)

@@ -171,7 +171,9 @@ static int ask(struct clerk *clerk, const struct order *order, const struct buf 
 	int err = bytes ? fd_in_memory("profile", bytes->data, bytes->len, &given) : 0;
 
 	if (err < 0)
-		return why_set(why, err, "no memory for the profile to write: %s", err_text(err));
+		return why_set(why, err,
+			"cannot hand the profile to the process that writes files: %s",
+			err_text(err));
 	err = orders_ask(
 		clerk->child.fd, order, sizeof(*order), given, &answer, sizeof(answer), &none);
 	if (err < 0)

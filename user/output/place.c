@@ -370,7 +370,19 @@ static int open_folder(const struct spot *s, int *dir, struct why *why)
 			: 0;
 }
 
-int place_open_folder(const char *path, int *dir, struct why *why)
+/* The folder is made where nothing is. */
+static int make_folder(struct spot *s, struct why *why)
+{
+	if (mkdirat(s->dir, s->name, 0755) < 0 && errno != EEXIST)
+		return why_set(why, -errno, "cannot make the directory %s: %s", s->path,
+			err_text(errno));
+	if (fstatat(s->dir, s->name, &s->st, AT_SYMLINK_NOFOLLOW) < 0)
+		return refuse(s, -errno, err_text(errno), why);
+	s->is_there = true;
+	return 0;
+}
+
+int place_open_folder(const char *path, bool make, int *dir, struct why *why)
 {
 	_cleanup_(spot_done) struct spot s = { .dir = -1 }, end = { .dir = -1 };
 	char whole[OUTPUT_PATH_MAX], target[OUTPUT_PATH_MAX];
@@ -381,6 +393,8 @@ int place_open_folder(const char *path, int *dir, struct why *why)
 		len--;
 	snprintf(whole, sizeof(whole), "%.*s", (int)len, path);
 	err = open_spot(whole, &s, why);
+	if (err == 0 && !s.is_there && make)
+		err = make_folder(&s, why);
 	if (err < 0 || !s.is_there || !S_ISLNK(s.st.st_mode))
 		return err < 0 ? err : open_folder(&s, dir, why);
 	err = read_link(&s, target, why);

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <limits.h>
+#include <stdbool.h>
 
 #include "base/err.h"
 
@@ -48,8 +49,9 @@ enum place_name {
 
 /* On success *out is the caller's. */
 int place_open(const char *path, enum place_name name, struct place *out, struct why *why);
-/* Opens a folder that files are to go into. The rule for links is the same. */
-int place_open_folder(const char *path, int *dir, struct why *why);
+/* Opens a folder that files are to go into, with O_PATH. The rule for links is the same. make: it
+ * is made where nothing is. */
+int place_open_folder(const char *path, bool make, int *dir, struct why *why);
 void place_close(struct place *place);
 /* "-" in words. */
 const char *place_text(const char *path);

@@ -358,11 +358,9 @@ int store_refresh(struct store *store, struct store_report *report, struct why *
 	return 0;
 }
 
-static int open_dir(struct store *store, const char *path, struct why *why)
+static int open_dir(struct store *store, int dir, const char *path, struct why *why)
 {
-	if (store->mode == STORE_WRITE && mkdir(path, 0755) < 0 && errno != EEXIST)
-		return why_set(why, -errno, "cannot make %s: %s", path, err_text(errno));
-	store->dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	store->dir = openat(dir, dir == AT_FDCWD ? path : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (store->dir < 0)
 		return why_set(why, -errno, "cannot open the store %s: %s", path, err_text(errno));
 	if (store->mode == STORE_READ)
@@ -380,7 +378,7 @@ static int open_dir(struct store *store, const char *path, struct why *why)
 	return 0;
 }
 
-int store_open(const char *path, enum store_mode mode, struct store **out,
+int store_open(int dir, const char *path, enum store_mode mode, struct store **out,
 	struct store_report *report, struct why *why)
 {
 	_cleanup_(store_freep) struct store *store = calloc(1, sizeof(*store));
@@ -391,7 +389,7 @@ int store_open(const char *path, enum store_mode mode, struct store **out,
 		return why_set(why, -ENOMEM, "out of memory");
 	store->dir = store->lock = -1;
 	store->mode = mode;
-	err = open_dir(store, path, why);
+	err = open_dir(store, dir, path, why);
 	if (err == 0)
 		err = store_refresh(store, report, why);
 	if (err == 0)

@@ -61,8 +61,9 @@ struct store_report {
 	struct why why; /* of the last damaged file */
 };
 
-/* -EBUSY: another process writes there. On success *out is the caller's. */
-int store_open(const char *path, enum store_mode mode, struct store **out,
+/* dir: the folder, opened, borrowed for the call; AT_FDCWD: path is opened. path: names it in
+ * messages. -EBUSY: another process writes there. On success *out is the caller's. */
+int store_open(int dir, const char *path, enum store_mode mode, struct store **out,
 	struct store_report *report, struct why *why);
 void store_free(struct store *store);
 DEFINE_CLEANUP(struct store, store_free)

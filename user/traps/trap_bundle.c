@@ -251,9 +251,7 @@ static int open_folder(struct writing *w, int *dir, struct why *why)
 	int err;
 
 	snprintf(w->folder, sizeof(w->folder), "%s/" TRAP_BUNDLE_FOLDER, w->bundle->store);
-	if (mkdir(w->folder, 0755) < 0 && errno != EEXIST)
-		return why_set(why, -errno, "cannot make %s: %s", w->folder, err_text(errno));
-	err = place_open_folder(w->folder, &folder, why);
+	err = place_open_folder(w->folder, true, &folder, why);
 	if (err < 0)
 		return err;
 	*dir = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -295,7 +293,7 @@ static int write_bundle(struct writing *w, struct why *why)
 	snprintf(name, sizeof(name), "%.200s-%0*u-%s", c->rule.name, TRAPS_NUMBER_DIGITS, w->number,
 		time_text);
 	snprintf(w->part, sizeof(w->part), "%s/.%s", w->folder, name);
-	if (mkdir(w->part, 0755) < 0)
+	if (mkdirat(dir, w->part + strlen(w->folder) + 1, 0755) < 0)
 		return why_set(why, -errno, "cannot make %s: %s", w->part, err_text(errno));
 	err = write_files(w, why);
 	if (err == 0)
