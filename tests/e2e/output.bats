@@ -168,3 +168,12 @@ PYTHON
 	exits 1 record -p "$pid" -d 1 -o "$tmp/f" --stats "$tmp/none/s.json"
 	said_clearly "$tmp/none/s.json"
 }
+
+@test "a limit of file sizes is an error of the write, not the end by a signal" {
+	mkdir "$tmp/place"
+	start_busy spin 60
+	# shellcheck disable=SC2016 # for the inner shell
+	exits 1 bash -c 'ulimit -f 8 && exec "$@"' bash "$stoker" record -q -p "$pid" -d 1 -o "$tmp/place/p.html"
+	said_clearly 'file too large'
+	[ -z "$(ls -A "$tmp/place")" ]
+}

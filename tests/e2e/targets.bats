@@ -146,3 +146,13 @@ in_cgroup() {
 	wait "$recorder"
 	fits_cpu "$(folded_count "$tmp/f" "^$victim;spin;")" 199 samples
 }
+
+@test "in a PID namespace the whole host is not sampled, and that is said" {
+	unshare --pid --fork --mount-proc true 2>/dev/null || skip 'no namespaces of our own here'
+	start_busy spin 60
+	exits 0 unshare --pid --fork --mount-proc "$stoker" record -a -F 99 -d 1 -o "$tmp/f"
+	says 'only the processes of this PID namespace are sampled' "$tmp/said"
+	between "$(folded_count "$tmp/f" 'spin_here')" 0 0 'samples of others'
+	exits 0 record -a -F 99 -d 1 -o "$tmp/f"
+	! says 'PID namespace' "$tmp/said"
+}

@@ -83,7 +83,7 @@ static void what_is_wrong_is_said_with_its_line(void **state)
 		{ "[sample]\nmemory = 15M\n", ":2: memory = 15M is too small" },
 		{ "[sample]\nmemory = 5G\n", ":2: memory = 5G is too large" },
 		{ "[sample]\n\nrate = 9\n", ":3: unknown key in [sample]: rate" },
-		{ "[sampel]\nhz = 9\n", ":2: unknown section: [sampel]" },
+		{ "[sampel]\nhz = 9\n", ":1: unknown section: [sampel]" },
 		{ "hz = 9\n", ":1: hz is in no section; write [sample] above it" },
 		{ "rate = 9\n", ":1: rate is in no section, and no known key" },
 		{ "[sample]\ninterval = 5 parsecs\n", ":2: interval = 5 parsecs: expected a time" },
@@ -98,12 +98,14 @@ static void what_is_wrong_is_said_with_its_line(void **state)
 		{ "[store]\nnonsense\n", ":2: expected [section] or key = value" },
 		{ "[store\npath = /x\n", ":1: expected [section] or key = value" },
 		{ "[trap a]\nmetric = heat\n", ":2: metric = heat: expected cpu, pressure" },
-		{ "[sample]\n[trap a]\nfor = 2s\n", ":3: a trap needs either above or below" },
-		{ "[trap a]\nabove = 2%\nbelow = 1%\n", ":2: a trap needs either" },
-		{ "[trap a/b]\nabove = 2%\n", ":2: a trap's name may only have letters" },
-		{ "[trap a]\nmetric = throttled\nabove = 2%\n", ":2: the metric throttled" },
+		{ "[sample]\n[trap a]\nfor = 2s\n", ":2: a trap needs either above or below" },
+		{ "[trap a]\nabove = 2%\nbelow = 1%\n", ":1: a trap needs either" },
+		{ "[trap a/b]\nabove = 2%\n", ":1: a trap's name may only have letters" },
+		{ "[trap a]\nmetric = throttled\nabove = 2%\n", ":1: the metric throttled" },
 		{ "[trap a]\nbefore = 2m\n", ":2: before = 2m is too large" },
-		{ "[trap]\nabove = 2%\n", ":2: [trap] needs a name: [trap NAME]" },
+		{ "[trap]\nabove = 2%\n", ":1: [trap] needs a name: [trap NAME]" },
+		{ "[smaple]\n", ":1: unknown section: [smaple]" },
+		{ "[sample]\n[trap a]\n", ":2: a trap needs either above or below" },
 	};
 
 	(void)state;

@@ -238,8 +238,13 @@ static int open_sampler(struct agent *agent, const struct agent_options *options
 		warnings_add(&agent->warnings, cgroup_why.text);
 	else
 		sampler.v1 = cgroup_tree_v1(agent->cgroups, &sampler.v1_len, &sampler.v1_live);
-	if (!pid_namespace_is_host())
+	if (!pid_namespace_is_host()) {
 		sampler.pid_namespace = pid_namespace_number();
+		if (sampler.target == SAMPLER_ALL)
+			warnings_add(&agent->warnings,
+				"only the processes of this PID namespace are sampled; for the "
+				"whole host share its own: --pid=host, or hostPID: true");
+	}
 	err = containers_new(agent->worker, agent->cgroups, &agent->containers);
 	if (err == 0)
 		containers_inquire(agent->containers, agent->inquiry);

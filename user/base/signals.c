@@ -15,7 +15,9 @@ int signals_open(int *fd, struct why *why)
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGHUP);
 	sigprocmask(SIG_BLOCK, &set, NULL);
+	/* Both come as errors of the write. */
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
 	*fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return *fd < 0 ? why_set(why, -errno, "cannot wait for signals: %s", err_text(errno)) : 0;
 }

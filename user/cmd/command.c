@@ -20,6 +20,7 @@ static int run_command(void *ctx, int fd)
 	int err;
 
 	signal(SIGPIPE, SIG_DFL);
+	signal(SIGXFSZ, SIG_DFL);
 	if (read(fd, &byte, 1) != 1)
 		return CHILD_EXIT;
 	execvp(argv[0], argv);

@@ -24,8 +24,7 @@ static const struct options table = {
 	.usage = "stoker daemon [--config FILE] [-q]",
 	.text = "Samples without end and writes a profile each interval into a store, for\n`stoker "
 		"report`. SIGHUP reloads the configuration, except for keys that need a\nrestart; "
-		"SIGTERM writes the open interval and exits. The configuration with "
-		"its\ndefaults:\n",
+		"SIGTERM writes the open interval and exits.\n",
 	.rows = rows,
 	.rows_len = ARRAY_SIZE(rows),
 };
@@ -45,7 +44,7 @@ static int take_option(void *ctx, int id, const char *arg, struct why *why)
 static void print_help(void)
 {
 	options_print_help(&table, stdout);
-	fputs("\n", stdout);
+	fputs("\nThe configuration with its defaults:\n\n", stdout);
 	config_print(stdout);
 }
 

@@ -228,14 +228,6 @@ struct reading {
 	struct why *why;
 };
 
-static char *next_line(char *text, int size, void *stream)
-{
-	struct reading *r = stream;
-
-	r->line++;
-	return fgets(text, size, r->file);
-}
-
 static int refuse_line(struct reading *r, int line, const char *text)
 {
 	r->wrong = line;
@@ -304,6 +296,41 @@ static void explain_section(const char *section, const char *name, struct why *w
 			return;
 		}
 	why_set(why, 0, "%s is in no section, and no known key", name);
+}
+
+/* libinih calls for keys alone, but a section without one may be wrong, too. */
+static void take_section(struct reading *r, const char *line)
+{
+	char section[RULE_TEXT_MAX + sizeof(TRAP " ")];
+	const char *end = strchr(line, ']'), *trap;
+	struct why why;
+
+	if (line[0] != '[' || !end || end == line + 1 || r->err < 0)
+		return;
+	if ((size_t)(end - line) >= sizeof(section)) {
+		refuse_line(r, r->line, "the section's name is too long");
+		return;
+	}
+	snprintf(section, sizeof(section), "%.*s", (int)(end - line - 1), line + 1);
+	trap = trap_name(section);
+	if (trap && !get_trap(r, trap)) {
+		why_set(&why, 0, "more than %d traps", RULES_MAX);
+		refuse_line(r, r->line, why.text);
+	} else if (!trap && !is_section(section)) {
+		explain_section(section, "", &why);
+		refuse_line(r, r->line, why.text);
+	}
+}
+
+static char *next_line(char *text, int size, void *stream)
+{
+	struct reading *r = stream;
+
+	r->line++;
+	if (!fgets(text, size, r->file))
+		return NULL;
+	take_section(r, text);
+	return text;
 }
 
 /* libinih's: 1 is good, 0 an error. */
