@@ -26,6 +26,7 @@ JUMP = re.compile(rb'(?:\xe9|\x0f[\x80-\x8f])(?=(....))', re.S)
 SLOT_JUMP = re.compile(rb'\xff\x25(?=(....))', re.S)  # jmp *disp32(%rip)
 NEAR = 256
 UNSIZED_BYTES_MAX = 1 << 12
+TAGS = 8
 COMPUTED = re.compile(r'Builtins_|go:|type:')  # entries that a runtime finds by a table of offsets
 
 
@@ -328,8 +329,9 @@ class Image:
 
     @functools.lru_cache(maxsize=65536)
     def hands_out(self, vaddr):
-        """Is the address of this function in the file, as a pointer?"""
-        if vaddr in self.pointers or any(COMPUTED.match(n) for n in self.names(vaddr)):
+        """Is the address of this function in the file, as a pointer? Interpreters mark their pointers
+        in the lowest bits."""
+        if any(vaddr + tag in self.pointers for tag in range(TAGS)) or any(COMPUTED.match(n) for n in self.names(vaddr)):
             return True
         if any(n in self.wanted_names for n in self.names(vaddr)):
             return True
