@@ -38,7 +38,8 @@ agrees() {
 		"$tmp/compared" >>"${REAL_LOG:-/dev/null}"
 	fits_cpu "$(jq .samples "$tmp/compared")" 999 samples 10
 	fits_cpu "$(jq '.perf_samples * .perf_whole / 100' "$tmp/compared")" 499 "perf's whole samples" 12
-	between "$(jq .apart "$tmp/compared")" 0 2 'difference of shares'
+	# Beyond that of independent ticks: a server writes to all its clients in a row.
+	between "$(jq .apart "$tmp/compared")" 0 4 'difference of shares'
 	between "$(jq '.agree + .unseen' "$tmp/compared")" 98.5 200 'stacks that agree'
 	between "$(jq .agree_calls "$tmp/compared")" 99 100 'calls that agree'
 }
