@@ -116,18 +116,20 @@ other_workers() {
 	local before
 	start_busy spin 100
 	local busy=$pid
+	meter "$busy"
 	start_alone record -p "$busy" -F 199 -o /f --stats /stats
 	recorder=$pid
 	wait_until 20 says 'sampling at' "$out"
+	meter_from_here
 	wait_until 5 have_workers
 	before=$(workers)
 	kill -KILL "$(head -n 1 <<<"$before")"
-	meter "$busy"
 	runs_on "$busy" 100
-	read_meter
 	wait_until 20 other_workers "$before"
+	read_meter
 	kill -INT "$recorder"
 	wait "$recorder"
+	read_meter most
 	cat "$out"
 	whole "$root/f" "$root/stats" ";${entry}main;spin_here" 199
 }
