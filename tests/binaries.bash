@@ -42,7 +42,7 @@ patience() {
 }
 
 # wait_until SECONDS COMMAND...: until the command succeeds; SECONDS are those of an idle machine.
-# While it waits bats does not follow each command: that costs more than what it waits for.
+# While it waits bats does not follow each command.
 wait_until() {
 	local - tries
 	set +T

@@ -298,12 +298,33 @@ static void explain_section(const char *section, const char *name, struct why *w
 	why_set(why, 0, "%s is in no section, and no known key", name);
 }
 
+/* *base: what its keys are stored in; name: a key in it. False: why says what is wrong. */
+static bool find_section(
+	struct reading *r, const char *section, const char *name, void **base, struct why *why)
+{
+	const char *trap = trap_name(section);
+
+	*base = r->config;
+	if (trap) {
+		*base = get_trap(r, trap);
+		if (!*base)
+			why_set(why, 0, "more than %d traps", RULES_MAX);
+		return *base;
+	}
+	if (!is_section(section)) {
+		explain_section(section, name, why);
+		return false;
+	}
+	return true;
+}
+
 /* libinih calls for keys alone, but a section without one may be wrong, too. */
 static void take_section(struct reading *r, const char *line)
 {
 	char section[RULE_TEXT_MAX + sizeof(TRAP " ")];
-	const char *end = strchr(line, ']'), *trap;
+	const char *end = strchr(line, ']');
 	struct why why;
+	void *base;
 
 	if (line[0] != '[' || !end || end == line + 1 || r->err < 0)
 		return;
@@ -312,14 +333,8 @@ static void take_section(struct reading *r, const char *line)
 		return;
 	}
 	snprintf(section, sizeof(section), "%.*s", (int)(end - line - 1), line + 1);
-	trap = trap_name(section);
-	if (trap && !get_trap(r, trap)) {
-		why_set(&why, 0, "more than %d traps", RULES_MAX);
+	if (!find_section(r, section, "", &base, &why))
 		refuse_line(r, r->line, why.text);
-	} else if (!trap && !is_section(section)) {
-		explain_section(section, "", &why);
-		refuse_line(r, r->line, why.text);
-	}
 }
 
 static char *next_line(char *text, int size, void *stream)
@@ -337,19 +352,16 @@ static char *next_line(char *text, int size, void *stream)
 static int take_line(void *ctx, const char *section, const char *name, const char *value)
 {
 	struct reading *r = ctx;
-	const char *trap = trap_name(section);
-	const struct key *key = find_key(trap ? TRAP : section, name);
-	void *base = r->config;
+	const struct key *key = find_key(trap_name(section) ? TRAP : section, name);
 	struct why why;
+	void *base;
 
 	if (r->err < 0)
 		return 0;
-	if (!trap && !is_section(section))
-		explain_section(section, name, &why);
-	else if (!key)
+	if (!find_section(r, section, name, &base, &why))
+		return refuse_line(r, r->line, why.text);
+	if (!key)
 		why_set(&why, 0, "unknown key in [%s]: %s", section, name);
-	else if (trap && !(base = get_trap(r, trap)))
-		why_set(&why, 0, "more than %d traps", RULES_MAX);
 	else if (set_value(key, value, base, &why) == 0) {
 		r->config->lines[key - keys] = r->line;
 		return 1;
