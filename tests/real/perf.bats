@@ -9,7 +9,8 @@ load real
 
 # perf takes all processes, as we do, and leaves the others out afterwards: bound to one it would be late
 # whenever that one is switched to.
-# agrees NAME [STRIPPED...]: of $pid.
+# agrees NAME [STRIPPED...]: of $pid. Shares of stacks may differ by $apart points beyond noise.
+apart=2
 agrees() {
 	local name=$1 watched=$pid enough
 	shift
@@ -38,8 +39,7 @@ agrees() {
 		"$tmp/compared" >>"${REAL_LOG:-/dev/null}"
 	fits_cpu "$(jq .samples "$tmp/compared")" 999 samples 10
 	fits_cpu "$(jq '.perf_samples * .perf_whole / 100' "$tmp/compared")" 499 "perf's whole samples" 12
-	# Beyond that of independent ticks: a server writes to all its clients in a row.
-	between "$(jq .apart "$tmp/compared")" 0 4 'difference of shares'
+	between "$(jq .apart "$tmp/compared")" 0 "$apart" 'difference of shares'
 	between "$(jq '.agree + .unseen' "$tmp/compared")" 98.5 200 'stacks that agree'
 	between "$(jq .agree_calls "$tmp/compared")" 99 100 'calls that agree'
 }
@@ -67,7 +67,10 @@ agrees() {
 	agrees python3 "$(basename "$(readlink -f "$python")")"
 }
 
+# While perf copies a stack, requests of all clients arrive, and the server takes them in one go: what it
+# does next, until perf's next tick, is in step with perf.
 @test "redis-server" {
+	local apart=12
 	start_redis set
 	agrees redis-server "$(basename "$(readlink -f "$(command -v redis-server)")")"
 }
