@@ -137,7 +137,7 @@ $(BUILD)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/replay.c $(BUILD)/libmade.a $(B
 # Programs that the tests profile. Each says in its first lines how it wants to be built.
 $(BUILD)/tests/targets/%: tests/targets/%.c
 	@mkdir -p $(@D)
-	$(call say,TARGET,$<)$(CC) $$(sed -n 's|^.*BUILD: ||p' $<) $< -o $@ -lpthread
+	$(call say,TARGET,$<)$(CC) $$(sed -n 's|^.*BUILD: ||p' $<) -MMD -MP -MF $@.d $< -o $@ -lpthread
 
 # Programs that show what a part of ours does by itself.
 $(TOOL_BIN): $(BUILD)/%: %.c $(BUILD)/libmade.a $(BUILD)/libstoker.a

@@ -28,8 +28,9 @@ record_around_change() {
 	stop_record
 }
 
+# Two that begin in one second are f-120000 and f-120000-2.
 intervals() {
-	find "$tmp" -name 'f-??????' | sort
+	find "$tmp" -name 'f-??????*' ! -name '*.part' | sort
 }
 
 has_intervals() {
@@ -54,7 +55,7 @@ record_both_sides() {
 	intervals | tail -n "+$((n + 1))" | xargs cat >"$last"
 	hottest "$first"
 	hottest "$last"
-	rm "$tmp"/f-??????
+	intervals | xargs rm
 	kill -KILL "$program"
 }
 

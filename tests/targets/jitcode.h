@@ -90,15 +90,21 @@ static int map_memfd(struct code *code)
 	return 0;
 }
 
-/* Until `end`, or until a change is asked for.
+/* Until `end`, or until a change is asked for. Alpha runs three times as long as beta, in turns of
+ * changing length: turns in step with the ticks would give it any share of them.
  * beside: what is added to alpha's and beta's places. */
 NOINLINE void run_until(const struct code *code, unsigned int beside, uint64_t end)
 {
 	jit_outer outer = (jit_outer)(void *)(code->run + OUTER);
+	static uint32_t turn = 1;
 
 	while (!is_past(end) && !change_asked) {
-		outer(3000000, code->run + ALPHA + beside);
-		outer(1000000, code->run + BETA + beside);
+		unsigned int n;
+
+		turn = turn * 1664525 + 1013904223;
+		n = 300000 + (turn >> 12);
+		outer(3 * n, code->run + ALPHA + beside);
+		outer(n, code->run + BETA + beside);
 	}
 }
 
