@@ -34,8 +34,8 @@ watch_maps() {
 
 # rewrite TIMES KIND MS: returns when it is done.
 rewrite() {
-	timeout 600 "$(target rewritten)" "$tmp/file" "$@" >"$tmp/rewritten"
-	grep -q done "$tmp/rewritten"
+	timeout 600 "$(target rewritten)" "$tmp/file" "$@" >"$tmp/rewritten.out"
+	grep -q done "$tmp/rewritten.out"
 }
 
 end_record() {
