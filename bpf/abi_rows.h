@@ -8,8 +8,7 @@
  *     u16 rule[n]      rule id of row i
  *     u8  start[n]     low 8 bits of the offset at which row i begins
  * A row is valid up to the next one. Every page has a row at its offset 0, so the last row at or
- * before an address is always in the address's page. The format does not depend on the source of
- * the rows. */
+ * before an address is in the address's page. Where rows come from does not matter here. */
 #define ROWS_PAGE_SHIFT 16
 #define ROWS_CHUNK_SHIFT 8
 #define ROWS_CHUNKS (1 << (ROWS_PAGE_SHIFT - ROWS_CHUNK_SHIFT))
@@ -23,6 +22,7 @@
 #define ROWS_PLACE_SHIFT 2
 #define ROWS_RULES_MAX 32768
 #define ROWS_PAGES_MAX 65536
+#define SLOTS_BYTES (512U << 10) /* of the mappings and rules that BPF has met */
 
 enum table_state {
 	TABLE_PENDING = 0, /* user space has not answered yet */

@@ -20,6 +20,7 @@
 
 #include "bpf/shim.h"
 #include "bpf/abi.h"
+#include "bpf/slot.bpf.h"
 #include "bpf/split.bpf.h"
 #include "bpf/unwind.bpf.h"
 
@@ -31,12 +32,6 @@
 #define WALK_GLOBAL static __attribute__((noinline))
 #define walk_used(parameter) (void)(parameter)
 #endif
-
-static __always_inline u64 mix(u64 hash, u64 value)
-{
-	hash = (hash ^ value) * 0x9e3779b97f4a7c15ULL;
-	return hash ^ (hash >> 29);
-}
 
 static __always_inline void push(struct scratch *s, u64 frame)
 {

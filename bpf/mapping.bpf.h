@@ -6,6 +6,8 @@
 #include "bpf/shim.h"
 #include "bpf/abi.h"
 #include "bpf/event.bpf.h"
+#include "bpf/process_slots.bpf.h"
+#include "bpf/slot.bpf.h"
 #include "bpf/vma.bpf.h"
 #include "bpf/sample_maps.bpf.h"
 #include "bpf/unwind_maps.bpf.h"
@@ -172,7 +174,8 @@ __noinline u32 mapping_read(u64 pc)
 	m->kind = FRAME_ANON;
 	m->object = 0;
 	m->table = TABLE_NONE;
-	if (mapping_inode(vma))
+	s->inode = mapping_inode(vma);
+	if (s->inode)
 		s->owner = vma;
 	return END_NONE;
 }
@@ -189,6 +192,8 @@ __noinline int mapping_without_file(u64 walk)
 	mm = s->mm;
 	m = &s->fresh;
 	s->owner = mapping_moved_from(mm, m->start, m->end, ASKER_TICK, &m->file_offset);
+	if (s->owner)
+		s->inode = mapping_inode(s->owner);
 	if (s->owner || m->start != (u64)BPF_CORE_READ(mm, context.vdso))
 		return 0;
 	__builtin_memset(&s->object_event.key, 0, sizeof(s->object_event.key));
@@ -201,44 +206,61 @@ __noinline int mapping_without_file(u64 walk)
 __noinline int mapping_own(u64 walk)
 {
 	struct scratch *s = scratch_of(walk);
-	struct inode *inode;
 
-	if (!s)
-		return 0;
-	inode = mapping_inode(s->owner);
-	if (!inode)
+	if (!s || !s->inode)
 		return 0;
 	s->object_event.tgid = s->task.tgid;
 	s->object_event.start_ns = s->task.start_ns;
 	mapping_set_object(&s->fresh,
-		object_of(&s->stats, &s->object_event, s->owner, inode, &s->object_counter, 0,
+		object_of(&s->stats, &s->object_event, s->owner, s->inode, &s->object_counter, 0,
 			OBJECTS_ANY));
 	return 0;
 }
+
+/* ---- mappings that were met, in slots -------------------------------------------------------- */
+
+#define MAPPING_PLACE_SHIFT 16
+#define MAPPING_SECONDS 4 /* then it is read again, so that its file is known to be in use */
 
 static __always_inline bool mapping_covers(const struct mapping *m, u64 pc)
 {
 	return pc >= m->start && pc < m->end;
 }
 
-/* Sets s->at to the mapping of pc, cached or new. Not static, so that the verifier checks it once
- * and the caller does not pay for its stack. */
+/* Copies the mapping of pc from the slot of this hash into s->at. */
+static __always_inline bool mapping_recall(struct scratch *s, u64 hash, u64 pc)
+{
+	struct mapping_slot *slot = mapping_slot_of(s, hash);
+
+	return slot && second - slot->second < MAPPING_SECONDS &&
+		slot_read(hash, &slot->tag, slot->words, (u64 *)&s->at, MAPPING_WORDS) &&
+		mapping_covers(&s->at, pc);
+}
+
+static __always_inline void mapping_remember(struct scratch *s, u64 hash)
+{
+	struct mapping_slot *slot = mapping_slot_of(s, hash);
+
+	if (!slot)
+		return;
+	slot_write(hash, &slot->tag, slot->words, (u64 *)&s->at, MAPPING_WORDS);
+	slot->second = second;
+}
+
+/* Sets s->at to the mapping of pc, met before or new. Not static, so that the verifier checks it
+ * once and the caller does not pay for its stack. */
 __noinline u32 mapping_change(u64 pc)
 {
-	u32 slot, end, zero = 0;
-	struct scratch *s = bpf_map_lookup_elem(&scratches, &zero);
+	struct scratch *s = scratch_of(pc);
+	u64 hash;
+	u32 end;
 
 	if (!s)
 		return END_NO_MAPPING;
-	for (slot = 0; slot < MAPPINGS_KEPT; slot++) {
-		if (mapping_covers(&s->kept[slot], pc)) {
-			s->at = s->kept[slot];
-			return END_NONE;
-		}
-	}
+	hash = mix(s->mappings_hash, pc >> MAPPING_PLACE_SHIFT);
+	if (mapping_recall(s, hash, pc))
+		return END_NONE;
 	s->at.end = 0;
-	slot = s->kept_next++ & (MAPPINGS_KEPT - 1);
-	s->kept[slot].end = 0;
 	end = mapping_read(pc);
 	if (end)
 		return end;
@@ -247,7 +269,9 @@ __noinline u32 mapping_change(u64 pc)
 	if (s->owner)
 		mapping_own(0);
 	s->at = s->fresh;
-	s->kept[slot] = s->fresh;
+	/* There was no room for its file, but there may be at the next meeting. */
+	if (s->at.kind != FRAME_FILE || s->at.object)
+		mapping_remember(s, hash);
 	return END_NONE;
 }
 
@@ -276,29 +300,18 @@ static __always_inline u64 thread_base_of(const struct scratch *s)
 }
 #endif
 
-static __always_inline void mappings_forget(struct scratch *s)
-{
-	s->at.end = 0;
-	for (u32 i = 0; i < MAPPINGS_KEPT; i++)
-		s->kept[i].end = 0;
-}
-
-/* Discards cached mappings when the process image or the kernel's generation number changed, and
- * after a second, so that times of use stay current. mm must come straight from the task. */
-static __always_inline void mappings_check(
+/* The content of slots is of this process image and this number of changes to its mappings. If the
+ * kernel numbers none, or one is in progress, it is of this tick alone. mm must come straight from
+ * the task. */
+static __always_inline void mappings_begin(
 	struct scratch *s, struct task_struct *task, struct mm_struct *mm)
 {
-	struct mapping_tag tag = {
-		.mm = (u64)mm,
-		.generation = vma_generation(mm),
-		.start_ns = s->task.start_ns,
-		.exec_id = TASK_READ(task, self_exec_id),
-		.tables = (u64)second << 32 | tables_epoch,
-	};
+	/* As a number: the verifier refuses to calculate with a pointer. */
+	u64 process = *(volatile u64 *)&s->mm, generation = vma_generation(mm), hash;
 
-	if (tag.generation == 0 || tag.mm != s->tag.mm || tag.generation != s->tag.generation ||
-		tag.start_ns != s->tag.start_ns || tag.exec_id != s->tag.exec_id ||
-		tag.tables != s->tag.tables)
-		mappings_forget(s);
-	s->tag = tag;
+	hash = mix(mix(stacks_secret, process), s->task.start_ns);
+	s->process = hash >> 32;
+	hash = mix(hash, (u64)(u32)TASK_READ(task, self_exec_id) << 32 | tables_epoch);
+	s->mappings_hash = mix(hash, generation ? generation : ~s->tick_ns);
+	s->at.end = 0;
 }

@@ -26,7 +26,7 @@ char LICENSE[] SEC("license") = "GPL";
 __u64 task_woken_ns = 0; /* when an EVENT_TASK woke user space last, or it read one */
 __u32 cpus_changed = 0;  /* a CPU may have come or gone; user space sets it back */
 
-/* ---- who, counts, and telling ----------------------------------------------------------- */
+/* ---- task key, stacks and count --------------------------------------------------------- */
 
 static __always_inline bool task_same(const struct task_key *a, const struct task_key *b)
 {
@@ -101,7 +101,7 @@ static __always_inline int emit_leaf(struct scratch *s, const struct event_stack
 	return emit(&s->stats, &event, sizeof(event), BPF_RB_NO_WAKEUP);
 }
 
-/* Tells a stack unless user space has it. 0, or -1 when it could not be told. */
+/* Sends a stack unless user space has it. 0, or -1 if it could not be sent. */
 static __always_inline int emit_stack(struct scratch *s, struct event_stack *head, u64 hash,
 	u64 below_leaf, u32 frames_max, u32 end)
 {
@@ -142,7 +142,7 @@ static __always_inline void emit_jit(struct scratch *s)
 		bpf_map_update_elem(&jit_sent, &s->task.tgid, &event.start_ns, BPF_ANY);
 }
 
-/* One tick, where each is told. */
+/* One tick, if times are kept. */
 static __always_inline u32 emit_tick(struct scratch *s, u32 id)
 {
 	struct event_tick event = {
@@ -156,37 +156,35 @@ static __always_inline u32 emit_tick(struct scratch *s, u32 id)
 									: LOST_REASONS_LEN;
 }
 
-static __always_inline u32 count_in(
-	void *map, u32 which, struct scratch *s, const struct count_key *key)
+/* It has been counted in this interval, so user space has its stacks. */
+static __always_inline u32 count_again(struct scratch *s, u64 *count)
 {
-	u64 first = 1, *count = bpf_map_lookup_elem(map, key);
-
-	if (!count) {
-		if (keep_times)
-			first = next_id(&s->key_counter);
-		if (bpf_map_update_elem(map, key, &first, BPF_NOEXIST) == 0) {
-			u64 len;
-
-			/* Not the result of the addition, which 5.10 lacks: what is read may
-			 * have been added to by other CPUs, but not by more of them than there
-			 * are. */
-			__sync_fetch_and_add(&counts_len[which], 1);
-			len = *(volatile u64 *)&counts_len[which];
-			if (len - counts_high < cpus) {
-				struct event_pressure event = { EVENT_PRESSURE, which };
-
-				emit(&s->stats, &event, sizeof(event), BPF_RB_FORCE_WAKEUP);
-			}
-			return keep_times ? emit_tick(s, first) : LOST_REASONS_LEN;
-		}
-		count = bpf_map_lookup_elem(map, key);
-		if (!count)
-			return LOST_COUNTS_FULL;
-	}
 	if (keep_times)
 		return emit_tick(s, *count);
 	__sync_fetch_and_add(count, 1);
 	return LOST_REASONS_LEN;
+}
+
+static __always_inline u32 count_first(
+	void *map, u32 which, struct scratch *s, const struct count_key *key)
+{
+	u64 first = keep_times ? next_id(&s->key_counter) : 1, *count, len;
+
+	if (bpf_map_update_elem(map, key, &first, BPF_NOEXIST)) {
+		/* Another CPU was first, or the map is full. */
+		count = bpf_map_lookup_elem(map, key);
+		return count ? count_again(s, count) : LOST_COUNTS_FULL;
+	}
+	/* Not the result of the addition, which 5.10 lacks: what is read may have been added to by
+	 * other CPUs, but not by more of them than there are. */
+	__sync_fetch_and_add(&counts_len[which], 1);
+	len = *(volatile u64 *)&counts_len[which];
+	if (len - counts_high < cpus) {
+		struct event_pressure event = { EVENT_PRESSURE, which };
+
+		emit(&s->stats, &event, sizeof(event), BPF_RB_FORCE_WAKEUP);
+	}
+	return keep_times ? emit_tick(s, first) : LOST_REASONS_LEN;
 }
 
 /* LOST_REASONS_LEN: nothing was lost. */
@@ -196,23 +194,26 @@ static __always_inline u32 count(struct scratch *s)
 		.user_stack = s->user_hash,
 		.kernel_stack = s->kernel_hash,
 	};
-	u32 lost = LOST_REASONS_LEN;
+	u32 lost = LOST_REASONS_LEN, which = active_counts & 1;
+	u64 *counted;
 
 	key.task = task_id(s, &lost);
 	if (!key.task)
 		return lost;
 	if (keep_cpu)
 		key.cpu = bpf_get_smp_processor_id() + 1;
+	if (s->user.head.anon)
+		emit_jit(s);
+	counted =
+		which ? bpf_map_lookup_elem(&counts_1, &key) : bpf_map_lookup_elem(&counts_0, &key);
+	if (counted)
+		return count_again(s, counted);
 	if (emit_stack(s, &s->user.head, s->user_hash, s->user_below_leaf, STACK_USER_FRAMES_MAX,
 		    s->end) ||
 		emit_stack(s, &s->kernel.head, s->kernel_hash, s->kernel_below_leaf,
 			STACK_KERNEL_FRAMES_MAX, END_NONE))
 		return LOST_RING_FULL;
-	if (s->user.head.anon)
-		emit_jit(s);
-	if (active_counts & 1)
-		return count_in(&counts_1, 1, s, &key);
-	return count_in(&counts_0, 0, s, &key);
+	return which ? count_first(&counts_1, 1, s, &key) : count_first(&counts_0, 0, s, &key);
 }
 
 /* ---- holding: a walk that stopped at a file whose table is not there yet -------------------- */

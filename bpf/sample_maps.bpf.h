@@ -8,11 +8,9 @@
 #include "bpf/unwind.bpf.h"
 #include "bpf/vma.bpf.h"
 
-#define MAPPINGS_KEPT 8
-
 struct mapping {
 	u64 start;
-	u64 end;         /* 0: empty slot */
+	u64 end;         /* 0: none */
 	u64 file_offset; /* file offset of start */
 	u32 object;
 	u32 kind;  /* FRAME_FILE or FRAME_ANON */
@@ -20,15 +18,6 @@ struct mapping {
 	u32 page_base;
 	u32 page_first;
 	u32 pages_len;
-};
-
-/* Owner and state of the cached mappings. */
-struct mapping_tag {
-	u64 mm;
-	u64 generation;
-	u64 start_ns;
-	u64 exec_id;
-	u64 tables; /* current second and tables_epoch */
 };
 
 struct user_stack {
@@ -58,6 +47,7 @@ struct scratch {
 	struct mm_struct *mm;
 	struct unwind_regs regs;
 	struct unwind_window window;
+	u64 rule[sizeof(struct unwind_rule) / sizeof(u64)]; /* a copy of one */
 	arch_user_regs saved;
 	u64 searched;                      /* result of stack_word */
 	struct unwind_place stepped;       /* start of the latest step */
@@ -77,12 +67,12 @@ struct scratch {
 	u32 late;                    /* the walk has taken too long */
 	u32 unruled;                 /* number of steps without a rule */
 	u32 end;
-	u32 kept_next;
-	struct mapping_tag tag;
+	u64 mappings_hash; /* of the process and of what its mappings depend on */
+	u32 process;       /* number of its slots, before it is cut to those that there are */
 	struct mapping at;
 	struct mapping fresh;
-	struct vm_area_struct *owner; /* mapping of the file of `fresh` */
-	struct mapping kept[MAPPINGS_KEPT];
+	struct vm_area_struct *owner; /* mapping of the file of `fresh`; NULL: no file */
+	struct inode *inode;          /* the file */
 	struct vma_scratch vma;
 	struct event_object object_event;
 	struct event_task task_event;

@@ -59,7 +59,7 @@ static __always_inline void walk_user(
 	if (s->end == END_NONE && is_narrow(s))
 		s->end = END_COMPAT;
 	if (s->end == END_NONE || s->end == END_COMPAT)
-		mappings_check(s, task, mm);
+		mappings_begin(s, task, mm);
 	if (s->end == END_COMPAT)
 		walk_leaf(s);
 	if (s->end == END_NONE) {

@@ -223,6 +223,7 @@ struct made_maps *made_maps_new(void)
 		.slabs_len = MADE_SLABS,
 		.objects_len = &m->objects_len,
 		.epoch = &m->epoch,
+		.rules_epoch = &m->rules_epoch,
 		.second = &m->second,
 	};
 	return m;

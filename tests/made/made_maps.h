@@ -24,7 +24,7 @@ struct made_maps {
 	struct maps_object objects[MADE_OBJECTS_MAX];
 	size_t len;
 	uint32_t rules_len;
-	uint32_t objects_len, epoch, second;
+	uint32_t objects_len, epoch, rules_epoch, second;
 	struct made_lingering bytes[MADE_LINGERING_MAX], numbers[MADE_LINGERING_MAX];
 	size_t bytes_len, numbers_len;
 	uint64_t failing; /* bit i: the i-th call from now fails */

@@ -135,7 +135,7 @@ int make_pressure(void *ctx)
 	struct count_key key = { .task = number };
 
 	if (s)
-		count_in(&counts_0, 0, s, &key);
+		count_first(&counts_0, 0, s, &key);
 	return 0;
 }
 

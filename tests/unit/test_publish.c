@@ -110,6 +110,21 @@ static const struct made_shape wide = {
 	.first = 0, .pages = 520, .apart = 7, .rows_len = 1, .rules_len = 2
 };
 
+/* BPF keeps rules of return addresses, and has to look at rows again when they are others. */
+static void rules_that_bpf_kept_are_stale_when_rows_are_taken_back(void **state)
+{
+	uint32_t before = made->rules_epoch;
+
+	(void)state;
+	assert_int_equal(put(0, &small), 0);
+	assert_int_equal(put(0, &small), 0);
+	assert_int_equal(made->rules_epoch, before);
+	assert_int_equal(put(0, &other), 0);
+	assert_int_equal(made->rules_epoch, before + 1);
+	drop(0);
+	assert_int_equal(made->rules_epoch, before + 2);
+}
+
 static void a_table_that_finds_no_page_numbers_takes_none_from_others(void **state)
 {
 	(void)state;
@@ -479,6 +494,7 @@ int main(void)
 		TEST(the_vdso_is_told_although_bpf_never_met_it),
 		TEST(the_vdso_is_no_file_with_a_table),
 		TEST(each_allocation_that_fails_leaves_the_maps_consistent),
+		TEST(rules_that_bpf_kept_are_stale_when_rows_are_taken_back),
 		cmocka_unit_test(any_sequence_leaves_the_maps_consistent),
 		cmocka_unit_test(tables_that_span_too_many_pages_are_refused),
 	};

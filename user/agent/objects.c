@@ -334,7 +334,7 @@ void objects_on_rows(struct objects *objects, const struct worker_rows *rows)
 
 #define CROWDED(max) ((max) - (max) / 8)
 #define ROOMY(max) ((max) - (max) / 4)
-#define IDLE_SECONDS 2 /* what was used later is in use */
+#define IDLE_SECONDS 6 /* what was used later is in use: BPF notes it every few seconds */
 /* Whoever maps files that were not met for so long meets them again. */
 #define UNUSED_SECONDS 300
 #define RETIRE_SECONDS 30

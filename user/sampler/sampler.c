@@ -110,7 +110,7 @@ static int size_maps(struct sampler *s, const struct sampler_options *o)
 			o->cgroups_len ? (uint32_t)o->cgroups_len + TREE_MAX : 1 },
 	};
 	uint64_t used = ring + ROWS_PAGES_MAX * sizeof(struct rows_page) +
-		ROWS_RULES_MAX * sizeof(struct unwind_rule);
+		ROWS_RULES_MAX * sizeof(struct unwind_rule) + SLOTS_BYTES;
 	int err = bpf_map__set_max_entries(s->skel->maps.events, ring);
 
 	s->skel->rodata->counts_high = counts / 2;
@@ -242,6 +242,7 @@ static int open_publish(struct sampler *s)
 		.slabs_len = s->slabs,
 		.objects_len = &s->skel->bss->objects_len,
 		.epoch = &s->skel->bss->tables_epoch,
+		.rules_epoch = &s->skel->bss->rules_epoch,
 		.second = &s->skel->data->second,
 	};
 	int err;

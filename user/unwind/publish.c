@@ -146,6 +146,7 @@ static void release(struct publish *p, struct table *t)
 {
 	if (t->state != TABLE_READY)
 		return;
+	__atomic_fetch_add(p->maps.rules_epoch, 1, __ATOMIC_SEQ_CST);
 	if (t->pages_len > 0)
 		row_pages_give(p->pages, t->page_base, t->pages_len);
 	free(t->kept);

@@ -33,6 +33,7 @@ struct row_maps {
 	uint32_t slabs_len;
 	uint32_t *objects_len; /* entries in the map of objects; decrement for each deleted one */
 	uint32_t *epoch;       /* raise it when an object's table appears or disappears */
+	uint32_t *rules_epoch; /* raise it before what a table's pages had is used anew */
 	uint32_t *second;      /* clock of `used`; never 0 */
 };
 
