@@ -211,8 +211,8 @@ check-long: ## the campaigns, or those in NAMES: hours of fuzzing, soak, ...; in
 check-vm: ## boot kernels in QEMU and let each take the BPF programs (root)
 	$(Q)tools/check-vm
 
-bench: stoker targets ## what it costs, beside perf and a frame-pointer profiler (root)
-	$(Q)tools/bench
+bench: stoker targets ## what it costs, beside perf, bpftrace and a frame-pointer profiler (root; installs them)
+	$(Q)tools/deps bench && tools/bench
 
 demo: ## install, build, profile this host for ten seconds (root)
 	$(Q)tools/demo
