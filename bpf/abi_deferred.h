@@ -2,7 +2,10 @@
 /* bpf/abi_deferred.h - the part of bpf/abi.h for deferred samples: their walk waits for a table. */
 #pragma once
 
-#define DEFERRED_STACK_BYTES 16384
+/* Limits of a stack copy: the second one if little time or room is left, or if the sample is one of
+ * very many. */
+#define DEFERRED_STACK_BYTES 65536
+#define DEFERRED_STACK_SHORT 16384
 #define DEFERRED_GPRS 32
 /* Frames of a deferred sample; those after the leaf's are a ring. */
 #define DEFERRED_FRAMES_MAX (STACK_LEAF_FRAMES + STACK_ROOT_FRAMES)

@@ -3,6 +3,9 @@
  * of a tick. A slot is an eighth of a power of two, so that a time is known within 12.5 %. */
 #pragma once
 
+/* Parts of the limit of a tick's time; the last one is for copying and sending the sample. */
+#define TICK_WALK_PARTS 8
+
 enum tick_part {
 	TICK_WHOLE,
 	TICK_KERNEL, /* up to the end of the kernel half; only of ticks in the kernel */

@@ -18,6 +18,7 @@
 #include "bpf/cgroup.bpf.h"
 #include "bpf/pidns.bpf.h"
 #include "bpf/split.bpf.h"
+#include "bpf/stack_copy.bpf.h"
 
 #define ANCESTORS_MAX 16
 
@@ -218,8 +219,8 @@ static __always_inline u32 count(struct scratch *s)
 
 /* ---- holding: a walk that stopped at a file whose table is not there yet -------------------- */
 
-#define DEFERRED_A_SECOND 512 /* a CPU: some megabytes */
-#define DEFERRED_PAGES_LESS (DEFERRED_STACK_BYTES / 4096)
+#define DEFERRED_A_SECOND 512 /* a CPU */
+#define LONG_A_SECOND 256     /* of them: 16 MiB */
 
 /* Bytes of the stack from sp on. */
 static __always_inline u64 stack_left(struct scratch *s, u64 sp)
@@ -229,47 +230,23 @@ static __always_inline u64 stack_left(struct scratch *s, u64 sp)
 	return vma ? BPF_CORE_READ(vma, vm_end) - sp : 0;
 }
 
-/* Copies the stack, or as many of its first pages as can be read: further up the mapping may have
- * pages that nobody has touched. The bytes copied, or 0. */
-static __always_inline u32 copy_stack(u8 *to, u64 bytes, u64 sp)
+/* A long copy takes time and room that are for other things, too. */
+static __always_inline u64 copy_limit(struct scratch *s, u64 ring_used)
 {
-	u64 page_bytes = 1ULL << page_shift, page = page_bytes - (sp & (page_bytes - 1));
+	u64 end_ns = s->deadline_ns + walk_limit_ns / (TICK_WALK_PARTS - 1);
+	u64 now = bpf_ktime_get_ns();
 
-	for (u32 i = 0; i <= DEFERRED_PAGES_LESS; i++) {
-		/* The check must be of the register that is passed: 6.1 does not carry bounds to a
-		 * copy. */
-		asm volatile("" : "+r"(bytes));
-		if (bytes == 0 || bytes > DEFERRED_STACK_BYTES)
-			return 0;
-		if (bpf_probe_read_user(to, bytes, (void *)sp) == 0)
-			return bytes;
-		/* The page edge below. */
-		bytes = bytes > page ? page + ((bytes - page - 1) & ~(page_bytes - 1)) : 0;
-	}
-	return 0;
+	if (now > end_ns || end_ns - now < STACK_COPY_NS || s->deferred_long >= LONG_A_SECOND ||
+		ring_used + STACK_COPY_ROOM > ring_bytes / 2)
+		return DEFERRED_STACK_SHORT;
+	return DEFERRED_STACK_BYTES;
 }
 
-static __always_inline int hold(struct scratch *s)
+static __always_inline void hold_head(
+	struct scratch *s, struct event_deferred *deferred, u32 task)
 {
-	struct event_deferred *deferred = &s->deferred;
-	u64 bytes = stack_left(s, s->regs.sp), most;
-	u32 lost, frames_bytes;
-
-	/* With a part of the stack, user space would cut it there. */
-	if (s->end == END_TIME && bytes > DEFERRED_STACK_BYTES)
-		return -1;
-	if (s->deferred_second != second)
-		s->deferred_len = 0;
-	s->deferred_second = second;
-	if (s->deferred_len++ >= DEFERRED_A_SECOND)
-		return -1;
-	/* The other half of the ring is for what is small and must not be lost. */
-	if (bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) > ring_bytes / 2) {
-		event_lost(EVENT_DEFERRED);
-		return -1;
-	}
 	deferred->kind = EVENT_DEFERRED;
-	deferred->task = task_id(s, &lost);
+	deferred->task = task;
 	deferred->kernel_stack = s->kernel_hash;
 	deferred->start_ns = s->task.start_ns;
 	deferred->tgid = s->task.tgid;
@@ -284,29 +261,44 @@ static __always_inline int hold(struct scratch *s)
 	deferred->frames_len = s->walked;
 	deferred->anon = s->user.head.anon;
 	deferred->left_how = s->left_how >> FRAME_HOW_SHIFT;
-	if (!deferred->task)
-		return -1;
 	__builtin_memcpy(deferred->gpr, s->regs.gpr, sizeof(deferred->gpr));
-	frames_bytes = s->walked * sizeof(u64);
-	if (frames_bytes > STACK_LEAF_FRAMES * sizeof(u64)) {
+	s->deferred_frames = s->walked * sizeof(u64);
+	if (s->deferred_frames > STACK_LEAF_FRAMES * sizeof(u64)) {
 		__builtin_memcpy(s->user.frames + STACK_LEAF_FRAMES, s->root, sizeof(s->root));
-		frames_bytes = DEFERRED_FRAMES_MAX * sizeof(u64);
+		s->deferred_frames = DEFERRED_FRAMES_MAX * sizeof(u64);
 	}
-	most = bytes > DEFERRED_STACK_BYTES ? DEFERRED_STACK_BYTES : bytes;
-	bytes = copy_stack(deferred->data + frames_bytes, most, s->regs.sp);
-	if (bytes == 0 || (s->end == END_TIME && bytes < most))
+}
+
+static __always_inline int hold(struct scratch *s)
+{
+	u64 used = bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA);
+	u64 bytes = stack_left(s, s->regs.sp), most = copy_limit(s, used);
+	u32 lost, task;
+
+	/* With a part of the stack, user space would cut it there. */
+	if (s->end == END_TIME && bytes > most)
 		return -1;
-	deferred->stack_bytes = bytes;
-	if (s->uprobe_returns)
-		uprobe_mend_copy(s->regs.sp, bytes, frames_bytes);
+	if (s->deferred_second != second)
+		s->deferred_len = s->deferred_long = 0;
+	s->deferred_second = second;
+	if (s->deferred_len++ >= DEFERRED_A_SECOND)
+		return -1;
+	/* The other half of the ring is for what is small and must not be lost. */
+	if (used > ring_bytes / 2) {
+		event_lost(EVENT_DEFERRED);
+		return -1;
+	}
+	task = task_id(s, &lost);
+	if (!task)
+		return -1;
+	hold_head(s, deferred_of(s), task);
 	if (emit_stack(s, &s->kernel.head, s->kernel_hash, s->kernel_below_leaf,
 		    STACK_KERNEL_FRAMES_MAX, END_NONE))
 		return -1;
-	asm volatile("" : "+r"(bytes));
-	if (bytes > DEFERRED_STACK_BYTES)
-		return -1;
-	return emit(&s->stats, deferred,
-		offsetof(struct event_deferred, data) + frames_bytes + bytes, BPF_RB_FORCE_WAKEUP);
+	if (bytes > most)
+		bytes = most;
+	s->deferred_long += bytes > DEFERRED_STACK_SHORT;
+	return stack_copy_send(s, bytes);
 }
 
 /* ---- the tick --------------------------------------------------------------------------- */

@@ -57,6 +57,8 @@ struct scratch {
 	u64 uprobe_returns, uprobe_area;   /* first struct return_instance; start of [uprobes] */
 	u64 how;                           /* FRAME_BY_*, of the next frame */
 	u32 deferred_second, deferred_len; /* number of deferred samples in this second */
+	u32 deferred_long;                 /* those of them with a long copy of the stack */
+	u32 deferred_frames;               /* bytes of the deferred sample's frames */
 	u64 user_hash;
 	u64 kernel_hash;
 	u64 user_below_leaf; /* hash of all frames except the leaf */
@@ -77,14 +79,14 @@ struct scratch {
 	struct event_object object_event;
 	struct event_task task_event;
 	struct kernel_stack kernel;
-	union {
-		struct event_deferred deferred;
-		struct {
-			u8 before[offsetof(struct event_deferred, unused)];
-			struct user_stack user;
-		};
-	};
+	/* A struct event_deferred without its stack copy, see deferred_of. */
+	u8 deferred_head[offsetof(struct event_deferred, unused)];
+	struct user_stack user;
 };
+
+_Static_assert(offsetof(struct scratch, user.frames) - offsetof(struct scratch, deferred_head) ==
+		offsetof(struct event_deferred, data),
+	"the walked frames are those of the deferred sample");
 
 _Static_assert(sizeof(struct scratch) <= 32768, "the kernel's limit of a per-CPU value");
 
@@ -205,8 +207,7 @@ struct cpu_ticks cpu_ticks[CPU_TICKS_MAX] = {};
 /* Period of the clocks; 0: irregular. Changed only while no clock runs. */
 __u64 period_ns = 0;
 
-/* Time from a tick's start after which its walk ends. Less than the limit of a tick, because the
- * sample is copied and sent after it. */
+/* Time from a tick's start after which its walk ends, see TICK_WALK_PARTS. */
 __u64 walk_limit_ns = ~0ULL;
 
 __u32 active_counts = 0;

@@ -97,31 +97,24 @@ static __always_inline void uprobe_begin(struct scratch *s, struct task_struct *
 		uprobe_leave(walk_of(s));
 }
 
-/* A deferred walk has a copy of the stack, from `copy` on in its data: the true return addresses go
- * into it. Only for machines whose calls put them on the stack; elsewhere no word there is the
- * trampoline's. */
-__noinline int uprobe_mend_copy(u64 sp, u64 bytes, u32 copy)
+/* A deferred walk has a copy of `bytes` of the stack from sp on: the true return addresses go into
+ * it. limit is constant and at most the copy's room. Only for machines whose calls put them on the
+ * stack; elsewhere no word there is the trampoline's. */
+static __always_inline void uprobe_mend_copy(
+	const struct scratch *s, u8 *copy, u64 sp, u64 bytes, const u32 limit)
 {
-	struct scratch *s = scratch_of(sp);
-	u64 at;
+	u64 at = s->uprobe_returns;
 
-	if (!s)
-		return 0;
-	at = s->uprobe_returns;
 	for (u32 i = 0; i < UPROBE_RETURNS_MAX && at; i++) {
 		struct return_instance *ri = (void *)at;
 		u64 slot = BPF_CORE_READ(ri, stack) - sp, *word;
 
-		if (slot < bytes) {
-			slot = (slot + copy) & ~7ULL;
-			barrier_var(slot); /* else the verifier loses the bound */
-			if (slot > DEFERRED_DATA_BYTES - sizeof(*word))
-				return 0;
-			word = (u64 *)(s->deferred.data + slot);
+		barrier_var(slot); /* else the verifier loses the bound */
+		if (slot < bytes && slot <= limit - sizeof(*word)) {
+			word = (u64 *)(copy + slot);
 			if (*word == s->uprobe_area)
 				*word = BPF_CORE_READ(ri, orig_ret_vaddr);
 		}
 		at = (u64)BPF_CORE_READ(ri, next);
 	}
-	return 0;
 }

@@ -104,7 +104,7 @@ whole_share() {
 	# The first samples are deferred for want of a table.
 	record_cpu 1 "$pid" --user -F 499 --tick-limit $slow -o "$tmp/f" --stats "$tmp/s"
 	enough=$((2 * $(stat_of "$tmp/s" .tables.stacks_deferred) + 100))
-	# The rest of the stack has at most 16 KiB in its upper part: the limit at which walks end there is
+	# The rest of the stack has at most 16 KiB in its upper part (64 with a long limit): where walks end is
 	# the machine's, and is searched for.
 	until [ "$deferred" -ge "$enough" ] || [ $((tries += 1)) -gt 25 ]; do
 		limit=$(awk "BEGIN { print int(sqrt($low * $high)) }")
@@ -121,7 +121,7 @@ whole_share() {
 		[ $((high - low)) -gt 2 ] || low=1 high=$slow
 	done
 	[ "$deferred" -ge "$enough" ]
-	# The copy for a table has 16 KiB of a longer stack; the copy for the time has all the rest.
+	# The copy for a table has 64 KiB of a longer stack; the copy for the time has all the rest.
 	stat_of "$tmp/s" '2 * (.user_stacks.truncated | del(.time) | add // 0) < .tables.stacks_deferred'
 	# comm, 64 frames, the mark, 512 frames
 	awk '/frames left out/ {

@@ -8,7 +8,7 @@
 
 load lib
 
-# The programs around the product's own, and their loader.
+# build_check NAME: the programs around the product's own, and the one that loads them.
 build_check() {
 	local machine
 	machine=$(uname -m)
@@ -18,7 +18,7 @@ build_check() {
 		-c tests/ring/ring_check.bpf.c -o "$tmp/ring_check.bpf.o" &&
 		bpftool gen skeleton "$tmp/ring_check.bpf.o" name ring_check_bpf >"$tmp/ring_check.skel.h" &&
 		"${CC:-gcc}" -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -I. -Iuser "-I$tmp" \
-			tests/ring/ring_check.c -lbpf -lelf -lz -o "$tmp/ring_check"
+			"tests/ring/$1.c" -lbpf -lelf -lz -o "$tmp/$1"
 }
 
 # end_cgroups: also those below it.
@@ -30,12 +30,21 @@ end_cgroups() {
 	local status=0
 	need clang bpftool
 	make_cgroup ring
-	build_check
+	build_check ring_check
 	timeout -k 5 120 "$tmp/ring_check" "$cgroup" >"$tmp/checks" 2>&1 || status=$?
 	end_cgroups
 	cat "$tmp/checks"
 	[ "$(grep -c '^ok full: ' "$tmp/checks")" -eq 11 ]
 	[ "$status" -eq 0 ]
+}
+
+@test "a deferred sample has up to 64 KiB of its stack, fewer where time or room is short" {
+	need clang bpftool
+	build_check copy_check
+	run timeout -k 5 60 "$tmp/copy_check"
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[ "$(grep -c '^ok ' <<<"$output")" -ge 15 ]
 }
 
 # each FIRST LAST COMMAND...: with those of the numbered cgroups below $deep.

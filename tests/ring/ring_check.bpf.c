@@ -9,6 +9,9 @@
 __u64 due[EVENT_KINDS_MAX] = {};
 __u32 number = 0;
 __u64 stack_pointer = 0; /* with room above it */
+/* Of the tick and its walk that a deferred sample is from. */
+__u64 deadline_ns = 0;
+__u32 walked = 0, walk_end = END_NO_TABLE, long_copies = 0;
 
 static __always_inline void is_due(u32 kind)
 {
@@ -161,7 +164,12 @@ int make_deferred(void *ctx)
 		return 0;
 	s->mm = BPF_CORE_READ(task, mm);
 	s->regs.sp = stack_pointer;
+	s->deferred_second = second;
 	s->deferred_len = 0;
+	s->deferred_long = long_copies;
+	s->deadline_ns = deadline_ns;
+	s->end = walk_end;
+	s->walked = walked;
 	s->user_hash = s->kernel_hash = 0;
 	hold(s);
 	return 0;

@@ -509,7 +509,7 @@ static uint32_t ready(void *ctx, uint32_t object)
 static void a_walk_asks_for_memory_so_many_times_and_no_more(void **state)
 {
 	static struct event_deferred deferred = {
-		.pc = 0x10100, .sp = 0x7000, .exact = 1, .stack_bytes = DEFERRED_STACK_BYTES
+		.pc = 0x10100, .sp = 0x70000, .exact = 1, .stack_bytes = DEFERRED_STACK_BYTES
 	};
 	const struct scan_mapping code = { .start = 0x10000, .end = 0x20000, .object = 1 };
 	uint64_t frames[STACK_USER_FRAMES_MAX];

@@ -43,7 +43,6 @@
 #define DRAIN_BATCH 1024
 #define TICK_LIMIT_NS 300000
 #define TICK_LIMIT_OF_PERIOD 4 /* one part of it */
-#define WALK_OF_TICK 8         /* all parts but one; the last is for copying and sending */
 
 struct sampler {
 	struct sample_bpf *skel;
@@ -135,7 +134,7 @@ static void limit_ticks(struct sampler *s, uint32_t hz)
 	if (limit == 0)
 		limit = part < TICK_LIMIT_NS ? part : TICK_LIMIT_NS;
 	__atomic_store_n(
-		&s->skel->data->walk_limit_ns, limit - limit / WALK_OF_TICK, __ATOMIC_RELAXED);
+		&s->skel->data->walk_limit_ns, limit - limit / TICK_WALK_PARTS, __ATOMIC_RELAXED);
 }
 
 static int configure(struct sampler *s, const struct sampler_options *o)

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/* bpf/stack_copy.bpf.h - sends a deferred sample with a copy of its stack.
+ * The stack is copied straight into the ring buffer: a value of a per-CPU map has at most 32 KiB
+ * and is there for each possible CPU. The verifier demands a constant size of a reservation, so
+ * there is one function for each of a few sizes. */
+#pragma once
+
+#include "bpf/shim.h"
+#include "bpf/abi.h"
+#include "bpf/event.bpf.h"
+#include "bpf/sample_maps.bpf.h"
+#include "bpf/trampoline.bpf.h"
+
+#define HEAD_BYTES offsetof(struct event_deferred, data)
+/* With few frames, and with all that are kept. */
+#define HEAD_FEW (HEAD_BYTES + 64 * sizeof(u64))
+#define HEAD_ALL (HEAD_BYTES + DEFERRED_FRAMES_MAX * sizeof(u64))
+#define STACK_COPY_ROOM (HEAD_ALL + DEFERRED_STACK_BYTES)
+/* Time for the longest copy, from memory that no cache has, and once more if a page is absent. */
+#define STACK_COPY_NS 20000
+
+/* The head and the frames of the deferred sample, without its stack copy. */
+static __always_inline struct event_deferred *deferred_of(struct scratch *s)
+{
+	return (struct event_deferred *)s->deferred_head;
+}
+
+/* Bytes from sp on, up to the first page that nobody has touched. */
+static __always_inline u64 readable(u64 sp, u64 bytes, const u32 limit)
+{
+	u64 page_bytes = 1ULL << page_shift, at = page_bytes - (sp & (page_bytes - 1));
+	u8 byte;
+
+	for (u32 i = 0; i <= limit / 4096; i++) {
+		if (at >= bytes)
+			return bytes;
+		if (bpf_probe_read_user(&byte, sizeof(byte), (void *)(sp + at)))
+			return at;
+		at += page_bytes;
+	}
+	return bytes;
+}
+
+/* The bytes copied, or 0. limit is constant, at least bytes and the room at `to`. */
+static __always_inline u64 copy_stack(u8 *to, u64 sp, u64 bytes, const u32 limit)
+{
+	/* The check must be of the register that is passed: 6.1 does not carry bounds to a copy. */
+	asm volatile("" : "+r"(bytes));
+	if (bytes == 0 || bytes > limit)
+		return 0;
+	if (bpf_probe_read_user(to, bytes, (void *)sp) == 0)
+		return bytes;
+	bytes = readable(sp, bytes, limit);
+	asm volatile("" : "+r"(bytes));
+	if (bytes == 0 || bytes > limit)
+		return 0;
+	return bpf_probe_read_user(to, bytes, (void *)sp) ? 0 : bytes;
+}
+
+/* 0, or -1: nothing was sent. head_max and limit are constant. */
+static __always_inline int send_copy(
+	struct scratch *s, u64 bytes, const u32 head_max, const u32 limit)
+{
+	u64 head = HEAD_BYTES + s->deferred_frames, sp = s->regs.sp, copied;
+	struct event_deferred *event = bpf_ringbuf_reserve(&events, head_max + limit, 0);
+
+	if (!event) {
+		event_lost(EVENT_DEFERRED);
+		return -1;
+	}
+	asm volatile("" : "+r"(head));
+	if (head < HEAD_BYTES || head > head_max ||
+		bpf_probe_read_kernel(event, head, s->deferred_head))
+		goto nothing;
+	copied = copy_stack((u8 *)event + head, sp, bytes, limit);
+	/* With a part of the stack, user space would cut it there. */
+	if (copied == 0 || (s->end == END_TIME && copied < bytes))
+		goto nothing;
+	event->stack_bytes = copied;
+	if (s->uprobe_returns)
+		uprobe_mend_copy(s, (u8 *)event + head, sp, copied, limit);
+	bpf_ringbuf_submit(event, BPF_RB_FORCE_WAKEUP);
+	s->stats.bytes_out += head_max + limit;
+	return 0;
+nothing:
+	bpf_ringbuf_discard(event, BPF_RB_NO_WAKEUP);
+	return -1;
+}
+
+/* Not static, so that the verifier checks each once. */
+#define SEND_COPY(name, head_max, limit)                                        \
+	__noinline int name(u64 walk, u64 bytes)                                \
+	{                                                                       \
+		struct scratch *s = scratch_of(walk);                           \
+                                                                                \
+		return s ? send_copy(s, bytes, (u32)(head_max), (limit)) : -1;  \
+	}
+
+SEND_COPY(send_copy_4k, HEAD_FEW, 4096)
+SEND_COPY(send_copy_16k, HEAD_FEW, 16384)
+SEND_COPY(send_copy_32k, HEAD_FEW, 32768)
+SEND_COPY(send_copy_64k, HEAD_ALL, DEFERRED_STACK_BYTES)
+
+/* Sends deferred_of(s) with so many bytes of the stack, fewer if a page of them is absent. 0, or
+ * -1: nothing was sent. */
+static __always_inline int stack_copy_send(struct scratch *s, u64 bytes)
+{
+	bool few = s->deferred_frames <= HEAD_FEW - HEAD_BYTES;
+
+	if (few && bytes <= 4096)
+		return send_copy_4k(walk_of(s), bytes);
+	if (few && bytes <= 16384)
+		return send_copy_16k(walk_of(s), bytes);
+	if (few && bytes <= 32768)
+		return send_copy_32k(walk_of(s), bytes);
+	return send_copy_64k(walk_of(s), bytes);
+}
