@@ -217,7 +217,7 @@ static __always_inline u32 count(struct scratch *s)
 	return which ? count_first(&counts_1, 1, s, &key) : count_first(&counts_0, 0, s, &key);
 }
 
-/* ---- holding: a walk that stopped at a file whose table is not there yet -------------------- */
+/* ---- deferring: a walk that stopped at a file whose table is not there yet ------------------ */
 
 #define DEFERRED_A_SECOND 512 /* a CPU */
 #define LONG_A_SECOND 256     /* of them: 16 MiB */
@@ -242,8 +242,7 @@ static __always_inline u64 copy_limit(struct scratch *s, u64 ring_used)
 	return DEFERRED_STACK_BYTES;
 }
 
-static __always_inline void hold_head(
-	struct scratch *s, struct event_deferred *deferred, u32 task)
+static __always_inline void defer_head(struct scratch *s, struct event_deferred *deferred, u32 task)
 {
 	deferred->kind = EVENT_DEFERRED;
 	deferred->task = task;
@@ -269,7 +268,7 @@ static __always_inline void hold_head(
 	}
 }
 
-static __always_inline int hold(struct scratch *s)
+static __always_inline int defer(struct scratch *s)
 {
 	u64 used = bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA);
 	u64 bytes = stack_left(s, s->regs.sp), most = copy_limit(s, used);
@@ -291,7 +290,7 @@ static __always_inline int hold(struct scratch *s)
 	task = task_id(s, &lost);
 	if (!task)
 		return -1;
-	hold_head(s, deferred_of(s), task);
+	defer_head(s, deferred_of(s), task);
 	if (emit_stack(s, &s->kernel.head, s->kernel_hash, s->kernel_below_leaf,
 		    STACK_KERNEL_FRAMES_MAX, END_NONE))
 		return -1;
@@ -397,7 +396,7 @@ __noinline u32 send(u64 walk)
 
 	if (!s)
 		return LOST_REASONS_LEN;
-	if ((s->end == END_NO_TABLE || s->end == END_TIME) && hold(s) == 0)
+	if ((s->end == END_NO_TABLE || s->end == END_TIME) && defer(s) == 0)
 		return LOST_REASONS_LEN;
 	return count(s);
 }

@@ -171,7 +171,7 @@ int make_deferred(void *ctx)
 	s->end = walk_end;
 	s->walked = walked;
 	s->user_hash = s->kernel_hash = 0;
-	hold(s);
+	defer(s);
 	return 0;
 }
 
