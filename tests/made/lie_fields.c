@@ -70,6 +70,10 @@
 
 #define ROWS_HEAD_FIELDS(X)                                \
 	X(M, struct unwind_rows_head, magic)               \
+	X(M, struct unwind_rows_head, kind)                \
+	X(M, struct unwind_rows_head, first)               \
+	X(M, struct unwind_rows_head, span)                \
+	X(M, struct unwind_rows_head, used)                \
 	X(M, struct unwind_rows_head, pages_len)           \
 	X(M, struct unwind_rows_head, rules_len)           \
 	X(M, struct unwind_rows_head, rows_len)            \
@@ -78,6 +82,7 @@
 	X(N, struct unwind_rows_head, stats.fdes_bad)      \
 	X(N, struct unwind_rows_head, stats.fdes_empty)    \
 	X(N, struct unwind_rows_head, stats.fdes_outside)  \
+	X(N, struct unwind_rows_head, stats.fde_bytes)     \
 	X(N, struct unwind_rows_head, stats.debug_bad)     \
 	X(N, struct unwind_rows_head, stats.rows_raw)      \
 	X(N, struct unwind_rows_head, stats.rules_refused) \

@@ -74,6 +74,69 @@ void made_rows_make(const struct made_shape *shape, struct made_rows *out)
 	}
 }
 
+static void make(const struct unwind_rows_head *head, const struct unwind_rows_view *table,
+	struct made_rows *out)
+{
+	size_t rules_bytes = head->rules_len * sizeof(*table->rules);
+	size_t rules_at = sizeof(*head) + head->pages_len * sizeof(*table->pages);
+
+	*out = (struct made_rows){ .size = rules_at + rules_bytes + head->data_bytes };
+	out->bytes = calloc(1, out->size);
+	assert(out->bytes);
+	memcpy(out->bytes, head, sizeof(*head));
+	memcpy((uint8_t *)out->bytes + rules_at, table->rules, rules_bytes);
+}
+
+void made_rows_outline(const struct unwind_rows_view *table, struct made_rows *out)
+{
+	const struct unwind_rows_head head = {
+		.magic = UNWIND_ROWS_MAGIC,
+		.kind = UNWIND_ROWS_OUTLINE,
+		.first = unwind_rows_first(table),
+		.span = unwind_rows_span(table),
+		.used = table->head->pages_len,
+		.rules_len = 1,
+	};
+
+	make(&head, table, out);
+}
+
+void made_rows_pages(const struct unwind_rows_view *table, const uint32_t *numbers, size_t len,
+	struct made_rows *out)
+{
+	struct unwind_rows_head head = {
+		.magic = UNWIND_ROWS_MAGIC,
+		.kind = UNWIND_ROWS_PAGES,
+		.pages_len = (uint32_t)len,
+		.rules_len = table->head->rules_len,
+	};
+	struct unwind_rows_page *page;
+	uint8_t *data;
+
+	for (size_t i = 0; i < len; i++) {
+		int64_t at = unwind_rows_page_index(table, numbers[i]);
+
+		head.data_bytes += at < 0 ? 0 : table->pages[at].data_bytes;
+		head.rows_len += at < 0 ? 0 : table->pages[at].rows_len;
+	}
+	make(&head, table, out);
+	page = (void *)((uint8_t *)out->bytes + sizeof(head));
+	data = (uint8_t *)out->bytes + out->size - head.data_bytes;
+	for (uint32_t i = 0, used = 0; i < len; i++, page++) {
+		int64_t at = unwind_rows_page_index(table, numbers[i]);
+		struct bytes from = { 0 };
+
+		*page = (struct unwind_rows_page){ .number = numbers[i], .data_offset = used };
+		if (at < 0)
+			continue;
+		from = unwind_rows_page_data(table, (uint32_t)at);
+		page->rows_len = table->pages[at].rows_len;
+		page->data_bytes = (uint32_t)from.len;
+		memcpy(data + used, from.data, from.len);
+		used += page->data_bytes;
+	}
+}
+
 void made_rows_free(struct made_rows *rows)
 {
 	free(rows->bytes);

@@ -25,4 +25,8 @@ struct made_rows {
 
 /* Bytes that unwind_rows_view takes, unless the shape spans too many pages. */
 void made_rows_make(const struct made_shape *shape, struct made_rows *out);
+/* The outline of a table that has pages, and the pages of some rising numbers of it. */
+void made_rows_outline(const struct unwind_rows_view *table, struct made_rows *out);
+void made_rows_pages(const struct unwind_rows_view *table, const uint32_t *numbers, size_t len,
+	struct made_rows *out);
 void made_rows_free(struct made_rows *rows);

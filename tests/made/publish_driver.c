@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/cursor.h"
+#include "base/own.h"
 #include "bpf/reasons.h"
 #include "made_maps.h"
 #include "made_rows.h"
@@ -24,6 +25,7 @@ struct file {
 	uint32_t id;           /* the agent's; 0: it does not know the file */
 	bool told;             /* rows, or that there are none, were published under the id */
 	struct made_rows rows; /* the last that were published without an error */
+	bool paged;            /* as an outline */
 };
 
 struct drive {
@@ -110,7 +112,7 @@ static void hold_against_rows(
 		must_be(page - value->page_base < value->pages_len,
 			"a page of the rows is missing");
 		must_be(d->made->pages[page].place != ROWS_PAGE_EMPTY,
-			"a page is said to be empty");
+			"a page that has rows is said to be empty");
 		if (d->made->pages[page].place < ROWS_PAGE_EMPTY)
 			continue;
 		for (uint64_t at = offset; at < offset + (1U << ROWS_PAGE_SHIFT); at += 24571) {
@@ -197,6 +199,19 @@ static void spoil(struct cursor *in, struct made_rows *rows)
 	}
 }
 
+/* After an error it may be what was there before, or the new rows, which BPF hears of later. */
+static void keep(struct file *file, const struct made_rows *rows, bool paged, int err)
+{
+	struct made_rows unknown = *rows;
+
+	made_rows_free(&file->rows);
+	file->paged = paged;
+	if (err == 0)
+		file->rows = *rows;
+	else
+		made_rows_free(&unknown);
+}
+
 static void publish(struct drive *d)
 {
 	struct file *file = any_file(d);
@@ -217,12 +232,80 @@ static void publish(struct drive *d)
 	}
 	err = TRIED(d, publish_rows(d->publish, &file->key, file->id, &rows.view));
 	file->told = err == 0;
-	/* After an error it may be what was there before, or the new rows, which BPF hears of
-	 * later. */
-	made_rows_free(err == 0 ? &file->rows : &rows);
-	if (err == 0)
-		file->rows = rows;
-	else
+	keep(file, &rows, false, err);
+}
+
+/* The pages that the object has come later. */
+static void publish_outline(struct drive *d)
+{
+	struct file *file = any_file(d);
+	struct made_rows rows, outline;
+	struct made_shape shape;
+	int err;
+
+	take_shape(&d->in, &shape);
+	if (!file->id)
+		meet(d, file);
+	if (!file->id || shape.pages == 0)
+		return;
+	made_rows_make(&shape, &rows);
+	if (unwind_rows_view(rows.bytes, rows.size, &rows.view) < 0) {
+		made_rows_free(&rows);
+		return;
+	}
+	made_rows_outline(&rows.view, &outline);
+	must_be(unwind_rows_view(outline.bytes, outline.size, &outline.view) == 0,
+		"an outline is refused");
+	err = TRIED(d, publish_rows(d->publish, &file->key, file->id, &outline.view));
+	made_rows_free(&outline);
+	file->told = err == 0;
+	keep(file, &rows, true, err);
+}
+
+/* As a worker makes them, for an object that may be another one by now. */
+static void publish_pages_of(
+	struct drive *d, const struct file *file, const uint32_t *numbers, size_t len, bool spoilt)
+{
+	struct made_rows pages;
+
+	made_rows_pages(&file->rows.view, numbers, len, &pages);
+	if (spoilt)
+		spoil(&d->in, &pages);
+	if (unwind_rows_view(pages.bytes, pages.size, &pages.view) == 0 &&
+		(!spoilt || pages.view.head->kind == UNWIND_ROWS_PAGES))
+		TRIED(d, publish_rows(d->publish, &file->key, file->id, &pages.view));
+	made_rows_free(&pages);
+}
+
+static void give_pages(struct drive *d)
+{
+	struct file *file = any_file(d);
+	uint32_t numbers[8], at = cursor_u8(&d->in);
+	size_t len = 0;
+
+	if (!file->id || !file->rows.bytes || !file->paged)
+		return;
+	at += unwind_rows_first(&file->rows.view);
+	for (; len < ARRAY_SIZE(numbers); at += 1 + cursor_u8(&d->in) % 16)
+		numbers[len++] = at > 3 ? at - 3 : at;
+	for (size_t i = 1; i < len; i++)
+		if (numbers[i] <= numbers[i - 1])
+			numbers[i] = numbers[i - 1] + 1;
+	publish_pages_of(d, file, numbers, len, false);
+}
+
+/* Of any file, whole or not: what does not belong to the object changes nothing, and no page is
+ * true that a worker lied about. */
+static void give_false_pages(struct drive *d)
+{
+	struct file *file = any_file(d);
+	uint32_t number = cursor_u8(&d->in);
+
+	if (!file->id || !file->rows.bytes)
+		return;
+	number += unwind_rows_first(&file->rows.view);
+	publish_pages_of(d, file, &number, 1, true);
+	if (file->paged)
 		made_rows_free(&file->rows);
 }
 
@@ -261,14 +344,22 @@ static void need_page(struct drive *d)
 {
 	struct file *file = any_file(d);
 	struct maps_object *object = made_find(d->made, &file->key);
-	uint32_t nth = cursor_u8(&d->in), page;
+	uint32_t nth = cursor_u8(&d->in), page, number;
+	int outcome;
 
 	if (!object || object->value.table != TABLE_READY || object->value.pages_len == 0)
 		return;
 	page = object->value.page_base + nth % object->value.pages_len;
 	if (!made_ask(d->made, page))
 		return;
-	if (TRIED(d, publish_page(d->publish, object->value.id, page)) != PUBLISH_NOT_KEPT)
+	outcome = TRIED(d, publish_page(d->publish, object->value.id, page));
+	number = publish_page_number(d->publish, object->value.id, page);
+	if (outcome == PUBLISH_NOT_COMPILED && file->id == object->value.id && file->rows.bytes &&
+		file->paged && nth % 4 != 0)
+		publish_pages_of(d, file, &number, 1, false);
+	else if (outcome == PUBLISH_NOT_COMPILED)
+		publish_page_late(d->publish, object->value.id, number);
+	if (outcome != PUBLISH_NOT_KEPT)
 		must_be(d->made->pages[page].place != ROWS_PAGE_ASKED, "a page is asked for ever");
 }
 
@@ -315,7 +406,9 @@ static void fail_some(struct drive *d)
 
 static void step(struct drive *d)
 {
-	switch (cursor_u8(&d->in) % 12) {
+	uint8_t what = cursor_u8(&d->in);
+
+	switch (what < 204 ? what % 12 : 12 + what % 4) {
 	case 0:
 	case 1:
 	case 2:
@@ -342,6 +435,16 @@ static void step(struct drive *d)
 		break;
 	case 10:
 		fail_some(d);
+		break;
+	case 12:
+		publish_outline(d);
+		break;
+	case 13:
+	case 14:
+		give_pages(d);
+		break;
+	case 15:
+		give_false_pages(d);
 		break;
 	default:
 		meet(d, any_file(d));

@@ -2,7 +2,8 @@
 /* test_deferred.c - when deferred samples are walked, and when they wait: the process, its mappings
  * and its files are made here; the tables are those that BPF would have, on maps in memory.
  * LINK: -Wl,--wrap=sampler_publish,--wrap=sampler_scan,--wrap=sampler_lost_ticks
- * LINK: -Wl,--wrap=objects_find,--wrap=objects_want */
+ * LINK: -Wl,--wrap=objects_find,--wrap=objects_want
+ * LINK: -Wl,--wrap=worker_client_page,--wrap=worker_client_kick */
 #include "unit.h"
 
 #include <stdlib.h>
@@ -10,7 +11,9 @@
 #include "agent/deferred.h"
 #include "agent/object.h"
 #include "bpf/reasons.h"
+#include "client/client.h"
 #include "made_maps.h"
+#include "made_rows.h"
 #include "sampler/tally.h"
 #include "unwind/publish.h"
 
@@ -19,7 +22,7 @@
 #define CODE 0x400000
 #define OFFSET 0x1000
 
-static const struct object_key key = { .ino = 1 };
+static const struct object_key key = { .ino = 1, .mtime_ns = 77 };
 
 static struct made_maps *made;
 static struct publish *publish;
@@ -28,6 +31,7 @@ static struct deferred *deferred;
 static struct object *object;
 static bool is_known_again; /* the agent has read that both ids are one file */
 static uint32_t wanted, last_wanted;
+static uint32_t pages[8], pages_len, kicks;
 
 struct publish *__wrap_sampler_publish(struct sampler *sampler);
 int __wrap_sampler_scan(struct sampler *sampler, uint32_t tgid,
@@ -67,6 +71,28 @@ struct object *__wrap_objects_find(struct objects *objects, uint32_t id)
 	return id == FIRST || (id == AGAIN && is_known_again) ? object : NULL;
 }
 
+int __wrap_worker_client_page(struct worker_client *client, uint64_t id, int fd,
+	uint64_t written_ns, uint32_t number);
+void __wrap_worker_client_kick(struct worker_client *client);
+
+int __wrap_worker_client_page(struct worker_client *client, uint64_t id, int fd,
+	uint64_t written_ns, uint32_t number)
+{
+	(void)client;
+	(void)fd;
+	assert_int_equal(id, FIRST);
+	assert_int_equal(written_ns, key.mtime_ns);
+	assert_true(pages_len < ARRAY_SIZE(pages));
+	pages[pages_len++] = number;
+	return 0;
+}
+
+void __wrap_worker_client_kick(struct worker_client *client)
+{
+	(void)client;
+	kicks++;
+}
+
 void __wrap_objects_want(struct objects *objects, uint32_t id)
 {
 	(void)objects;
@@ -79,11 +105,13 @@ static int setup(void **state)
 	(void)state;
 	made = made_maps_new();
 	object = object_new(FIRST, "file");
+	object->key = key;
+	object->state = OBJECT_OPENED;
 	made_meet(made, &key, FIRST);
 	is_known_again = true;
-	wanted = last_wanted = 0;
+	wanted = last_wanted = pages_len = kicks = 0;
 	return publish_new(&made->maps, &publish) < 0 ||
-		deferred_new(NULL, &tally, NULL, &deferred) < 0;
+		deferred_new(NULL, &tally, NULL, NULL, &deferred) < 0;
 }
 
 static int teardown(void **state)
@@ -98,8 +126,8 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* A sample that stopped in its first frame, in the file's code. */
-static void put_sample(void)
+/* A sample that stopped in its first frame, in the file's code, with this word on its stack. */
+static void put_sample_of(uint64_t word)
 {
 	static struct event_deferred event = { .kind = EVENT_DEFERRED,
 		.task = 5,
@@ -107,13 +135,20 @@ static void put_sample(void)
 		.pc = CODE + 0x10,
 		.sp = 0x7000,
 		.exact = 1,
-		.frames_len = 1 };
+		.frames_len = 1,
+		.stack_bytes = 8 };
 	const struct event_task task = { .id = 5 };
 
 	deferred_frames(&event)[0] = (uint64_t)FRAME_FILE << FRAME_KIND_SHIFT |
 		(uint64_t)AGAIN << FRAME_OBJECT_SHIFT | (OFFSET + 0x10);
 	assert_int_equal(tally_task(&tally, &task), 0);
+	*(uint64_t *)deferred_stack(&event) = word;
 	assert_int_equal(deferred_put(deferred, &event), 0);
+}
+
+static void put_sample(void)
+{
+	put_sample_of(0);
 }
 
 static void a_sample_waits_for_its_table_and_no_longer(void **state)
@@ -165,6 +200,79 @@ static void a_sample_without_a_table_is_kept_as_it_is_at_the_end(void **state)
 	assert_int_equal(tally.counts.len, 1);
 }
 
+#define LAST_BYTES 0x10000 /* of the code: those after OFFSET in the file's second page */
+
+/* What would end the walk, wherever it looks. */
+static void make_rows(struct made_rows *table, struct made_rows *outline)
+{
+	const struct made_shape shape = {
+		.pages = 2, .apart = 1, .rows_len = 1, .rules_len = 1
+	};
+
+	made_rows_make(&shape, table);
+	assert_int_equal(unwind_rows_view(table->bytes, table->size, &table->view), 0);
+	made_rows_outline(&table->view, outline);
+	assert_int_equal(unwind_rows_view(outline->bytes, outline->size, &outline->view), 0);
+}
+
+static void give_page(const struct made_rows *table, uint32_t number)
+{
+	struct made_rows page;
+
+	made_rows_pages(&table->view, &number, 1, &page);
+	assert_int_equal(unwind_rows_view(page.bytes, page.size, &page.view), 0);
+	assert_int_equal(publish_rows(publish, &key, FIRST, &page.view), 0);
+	made_rows_free(&page);
+}
+
+static void a_sample_waits_for_its_page_and_its_callers_pages_are_wanted_with_it(void **state)
+{
+	struct made_rows table, outline;
+
+	(void)state;
+	make_rows(&table, &outline);
+	put_sample_of(CODE + LAST_BYTES - 0x100);
+	deferred_finish(deferred);
+	assert_int_equal(pages_len, 0); /* whose numbers nobody knows */
+	assert_int_equal(publish_rows(publish, &key, FIRST, &outline.view), 0);
+	deferred_finish(deferred);
+	assert_int_equal(deferred_waiting(deferred), 1);
+	assert_int_equal(pages_len, 2);
+	assert_int_equal(pages[0], 0);
+	assert_int_equal(pages[1], 1);
+	assert_int_equal(kicks, 2);
+	/* The other page is not what it waits for: it is not walked again. */
+	give_page(&table, 1);
+	deferred_finish(deferred);
+	assert_int_equal(pages_len, 2);
+	assert_int_equal(deferred_waiting(deferred), 1);
+	give_page(&table, 0);
+	deferred_finish(deferred);
+	assert_int_equal(deferred_waiting(deferred), 0);
+	assert_int_equal(tally.counts.len, 1);
+	made_rows_free(&table);
+	made_rows_free(&outline);
+}
+
+static void a_page_that_cannot_be_requested_may_be_asked_for_again(void **state)
+{
+	struct made_rows table, outline;
+	uint32_t page;
+
+	(void)state;
+	make_rows(&table, &outline);
+	object->state = OBJECT_FAILED;
+	assert_int_equal(publish_rows(publish, &key, FIRST, &outline.view), 0);
+	page = made_find(made, &key)->value.page_base;
+	assert_true(made_ask(made, page));
+	put_sample();
+	deferred_finish(deferred);
+	assert_int_equal(pages_len, 0);
+	assert_int_equal(made->pages[page].place, ROWS_PAGE_ABSENT);
+	made_rows_free(&table);
+	made_rows_free(&outline);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -175,6 +283,11 @@ int main(void)
 			teardown),
 		cmocka_unit_test_setup_teardown(
 			a_sample_without_a_table_is_kept_as_it_is_at_the_end, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			a_sample_waits_for_its_page_and_its_callers_pages_are_wanted_with_it, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			a_page_that_cannot_be_requested_may_be_asked_for_again, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,6 +10,7 @@
 
 #include "base/own.h"
 #include "sym/elf_sym.h"
+#include "unwind/rows.h"
 #include "wire/proto.h"
 
 struct pair {
@@ -142,6 +143,33 @@ static bool request_taken(
 	return proto_request_valid(&m);
 }
 
+static void numbers_of_pages_rise_and_have_a_limit(void **state)
+{
+	static const struct {
+		uint64_t numbers[3];
+		bool taken;
+	} rows[] = {
+		{ { 0, 1, 2 }, true },
+		{ { 7, 900, UNWIND_ROWS_PAGE_MAX }, true },
+		{ { 7, 900, UNWIND_ROWS_PAGE_MAX + 1ULL }, false },
+		{ { 7, 7, 9 }, false },
+		{ { 7, 6, 9 }, false },
+		{ { 1, 2, UINT64_MAX }, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		static struct proto_message m;
+
+		proto_begin_request(&m, PROTO_ROWS, 1);
+		m.request.queries_len = 3;
+		proto_put(&m, rows[i].numbers, sizeof(rows[i].numbers));
+		m.fds_len = 1;
+		print_message("row %zu\n", i);
+		assert_int_equal(proto_request_valid(&m), rows[i].taken);
+	}
+}
+
 static void requests_that_no_client_makes_are_refused(void **state)
 {
 	static const struct {
@@ -152,7 +180,10 @@ static void requests_that_no_client_makes_are_refused(void **state)
 		{ PROTO_ROWS, 0, 0, 0, 1, true },
 		{ PROTO_ROWS, 0, 0, 0, 0, false },
 		{ PROTO_ROWS, 0, 0, 0, 2, false },
-		{ PROTO_ROWS, 0, 1, 8, 1, false },
+		{ PROTO_ROWS, 0, 1, 8, 1, true },
+		{ PROTO_ROWS, 0, 1, 8, 0, false },
+		{ PROTO_ROWS, 0, 2, 16, 1, false }, /* numbers that do not rise */
+		{ PROTO_ROWS, 0, PROTO_PAGES_MAX + 1, PROTO_PAGES_MAX * 8 + 8, 1, false },
 		{ PROTO_LOAD, 0, 0, 0, PROTO_FDS_MAX, true },
 		{ PROTO_LOAD, 0, 0, 0, 0, false },
 		{ PROTO_LOAD, PROTO_WHOLE, 2, 16, 1, true },
@@ -519,6 +550,7 @@ int main(void)
 		TEST(nothing_and_the_end_are_told_apart),
 		TEST(a_message_of_another_size_than_it_says_is_refused),
 		TEST(more_descriptors_than_there_is_room_for_are_refused_and_closed),
+		TEST(numbers_of_pages_rise_and_have_a_limit),
 		TEST(requests_that_no_client_makes_are_refused),
 		TEST(rows_that_are_not_as_asked_are_refused),
 		TEST(names_that_are_not_as_asked_are_refused),

@@ -27,6 +27,7 @@
 #include "agent/objects.h"
 #include "agent/privileges.h"
 #include "agent/processes.h"
+#include "agent/row_wishes.h"
 #include "agent/upkeep.h"
 #include "agent/warnings.h"
 #include "proc/pid_namespace.h"
@@ -139,9 +140,14 @@ static int on_exec(void *ctx, const struct event_exec *event)
 static int on_page(void *ctx, const struct event_page *event)
 {
 	struct agent *agent = ctx;
-	int outcome = publish_page(sampler_publish(agent->sampler), event->object, event->page);
+	struct row_wishes wishes = { agent->objects, sampler_publish(agent->sampler),
+		agent->worker };
+	int outcome = publish_page(wishes.publish, event->object, event->page);
 
 	agent->upkeep.tables_due = true;
+	if (outcome == PUBLISH_NOT_COMPILED)
+		row_wishes_page(&wishes, event->object,
+			publish_page_number(wishes.publish, event->object, event->page));
 	if (outcome == PUBLISH_NOT_KEPT)
 		return objects_compile(agent->objects, event->object);
 	return outcome < 0 ? outcome : 0; /* PUBLISH_NO_SUCH_PAGE: the table is gone */
@@ -210,7 +216,8 @@ static int open_parts(struct agent *agent, struct why *why)
 	if (err == 0)
 		err = processes_new(on_process_dropped, agent, &agent->processes);
 	if (err == 0)
-		err = deferred_new(agent->sampler, &agent->tally, agent->objects, &agent->deferred);
+		err = deferred_new(agent->sampler, &agent->tally, agent->objects, agent->worker,
+			&agent->deferred);
 	if (err == 0)
 		err = kernel_names_begin(agent->kernel, &agent->warnings);
 	if (err < 0)

@@ -17,11 +17,15 @@
 #include "base/vec.h"
 #include "bpf/reasons.h"
 #include "agent/objects.h"
+#include "agent/row_wishes.h"
+#include "client/client.h"
 #include "sampler/sampler.h"
 #include "sampler/tally.h"
+#include "unwind/callers.h"
 #include "unwind/publish.h"
 #include "unwind/walk.h"
 
+#define NO_PAGE UINT64_MAX
 #define SNAPSHOTS_MAX 1024
 #define SNAPSHOT_FRESH_NS (5 * NSEC_PER_MSEC)
 #define SNAPSHOT_COST_PART 50 /* of our time at most one part is for reading mappings */
@@ -36,13 +40,15 @@ struct snapshot {
 struct waiting {
 	struct event_deferred *event;
 	bool looked_at;   /* its process's mappings were read when it came */
-	uint32_t missing; /* the object whose table it waits for; 0: not known */
+	uint32_t missing; /* the object whose rows it waits for; 0: not known */
+	uint64_t page;    /* of them, where its walk stopped; NO_PAGE: it has none yet */
 };
 
 struct deferred {
 	struct sampler *sampler;
 	struct tally *tally;
 	struct objects *objects;
+	struct row_wishes wishes;
 	VEC(struct waiting) waiting;
 	size_t waiting_bytes;
 	VEC(struct snapshot) snapshots;
@@ -50,7 +56,7 @@ struct deferred {
 };
 
 int deferred_new(struct sampler *sampler, struct tally *tally, struct objects *objects,
-	struct deferred **out)
+	struct worker_client *worker, struct deferred **out)
 {
 	struct deferred *deferred = calloc(1, sizeof(*deferred));
 
@@ -59,6 +65,7 @@ int deferred_new(struct sampler *sampler, struct tally *tally, struct objects *o
 	deferred->sampler = sampler;
 	deferred->tally = tally;
 	deferred->objects = objects;
+	deferred->wishes = (struct row_wishes){ objects, sampler_publish(sampler), worker };
 	*out = deferred;
 	return 0;
 }
@@ -256,6 +263,21 @@ static uint32_t walk_snapshot(const struct deferred *deferred, const struct walk
 	return walk_deferred(world, event, s->mappings.data, s->mappings.len, walked);
 }
 
+/* Where the walk stopped, and where its callers may stop it. */
+static void want_rows(struct deferred *deferred, struct waiting *waiting, const struct snapshot *s,
+	const struct walk_stack *walked)
+{
+	bool no_pages = publish_table(deferred->wishes.publish, walked->object) == TABLE_PENDING;
+	uint64_t page = no_pages ? NO_PAGE : walked->offset >> ROWS_PAGE_SHIFT;
+
+	if (walked->object != waiting->missing)
+		objects_want(deferred->objects, walked->object);
+	row_wishes_page(&deferred->wishes, walked->object, page);
+	callers_missing(deferred->wishes.publish, waiting->event, s->mappings.data,
+		s->mappings.len, row_wishes_page, &deferred->wishes);
+	waiting->page = page;
+}
+
 static uint32_t walk(struct deferred *deferred, struct waiting *waiting, struct walk_stack *walked)
 {
 	const struct event_deferred *event = waiting->event;
@@ -276,8 +298,8 @@ static uint32_t walk(struct deferred *deferred, struct waiting *waiting, struct 
 		refresh_stale(deferred, s);
 		end = walk_snapshot(deferred, &world, event, s, walked);
 	}
-	if (end == END_NO_TABLE && walked->object != waiting->missing)
-		objects_want(deferred->objects, walked->object);
+	if (end == END_NO_TABLE)
+		want_rows(deferred, waiting, s, walked);
 	waiting->missing = walked->object;
 	return end;
 }
@@ -285,9 +307,12 @@ static uint32_t walk(struct deferred *deferred, struct waiting *waiting, struct 
 /* It would stop where it stopped the last time. */
 static bool still_waits(struct deferred *deferred, const struct waiting *waiting)
 {
-	return waiting->missing &&
-		publish_table(sampler_publish(deferred->sampler),
-			first_id(deferred, waiting->missing)) == TABLE_PENDING;
+	const struct publish *publish = sampler_publish(deferred->sampler);
+	uint32_t id = waiting->missing ? first_id(deferred, waiting->missing) : 0;
+
+	return id &&
+		(publish_table(publish, id) == TABLE_PENDING ||
+			publish_lacks_page(publish, id, waiting->page));
 }
 
 static void finish(struct deferred *deferred, bool give_up)
@@ -314,6 +339,7 @@ static void finish(struct deferred *deferred, bool give_up)
 		free(waiting.event);
 	}
 	deferred->waiting.len = kept;
+	worker_client_kick(deferred->wishes.worker);
 	publish_unmap(sampler_publish(deferred->sampler));
 }
 

@@ -15,15 +15,16 @@ struct deferred;
 struct objects;
 struct sampler;
 struct tally;
+struct worker_client;
 
 struct deferred_stats {
 	uint64_t deferred; /* samples */
 	uint64_t finished; /* walked to their end */
 };
 
-/* objects: files whose code is read where no table helps. */
+/* objects: files whose code is read where no table helps. worker: compiles pages of rows. */
 int deferred_new(struct sampler *sampler, struct tally *tally, struct objects *objects,
-	struct deferred **out);
+	struct worker_client *worker, struct deferred **out);
 void deferred_free(struct deferred *deferred);
 /* Copies the event. It is not finished here, because the ring is being read. */
 int deferred_put(struct deferred *deferred, const struct event_deferred *event);

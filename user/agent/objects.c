@@ -214,6 +214,8 @@ static void find_debug_files(
 	struct debug_root roots[ROOTS_MAX];
 	size_t roots_len = list_roots(objects, object, roots);
 
+	if (rows->pages_len > 0) /* the file was identified before */
+		return;
 	object->build_id = rows->build_id;
 	object->contents = rows->contents;
 	object->known = true;
@@ -335,8 +337,7 @@ void objects_on_rows(struct objects *objects, const struct worker_rows *rows)
 #define CROWDED(max) ((max) - (max) / 8)
 #define ROOMY(max) ((max) - (max) / 4)
 #define IDLE_SECONDS 6 /* what was used later is in use: BPF notes it every few seconds */
-/* Whoever maps files that were not met for so long meets them again. */
-#define UNUSED_SECONDS 300
+#define UNUSED_SECONDS 300 /* whoever maps files not met for so long meets them again */
 #define RETIRE_SECONDS 30
 
 struct idle {

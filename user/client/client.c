@@ -257,6 +257,17 @@ int worker_client_rows(struct worker_client *client, uint64_t id, int fd)
 	return err;
 }
 
+int worker_client_page(struct worker_client *client, uint64_t id, int fd, uint64_t written_ns,
+	uint32_t number)
+{
+	return row_queue_put_page(&client->rows, id, fd, written_ns, number);
+}
+
+void worker_client_kick(struct worker_client *client)
+{
+	row_queue_kick(&client->rows);
+}
+
 void worker_client_want(struct worker_client *client, uint64_t id)
 {
 	row_queue_want(&client->rows, id);

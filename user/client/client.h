@@ -14,6 +14,7 @@
 
 #include "base/cpu_clock.h"
 #include "base/err.h"
+#include "client/worker_rows.h"
 #include "elf/build_id.h"
 #include "dwarf/debug_file.h"
 #include "unwind/rows.h"
@@ -24,23 +25,6 @@
 #define WORKER_DEBUG_FILES_MAX 8
 
 struct worker_client;
-
-/* A file's rows and facts, without its symbols. */
-struct worker_rows {
-	uint64_t id;
-	enum worker_status status; /* not WORKER_OK: the file cannot be used, maybe only for now */
-	enum worker_status rows_status;
-	const struct unwind_rows_view *rows; /* checked; NULL unless rows_status is WORKER_OK */
-	size_t rows_bytes;
-	struct build_id build_id; /* len 0: none */
-	struct debug_link link;   /* name "": none */
-	uint32_t contents;        /* WORKER_HAS_* */
-	uint64_t eh_frame_bytes;  /* compiled */
-	uint64_t ns;              /* time spent */
-};
-
-/* The result and its pointers are valid during the call. */
-typedef void (*worker_rows_fn)(void *ctx, const struct worker_rows *rows);
 
 struct worker_client_options {
 	const char *argument; /* argv[1] of the worker; NULL: WORKER_ARGUMENT */
@@ -71,6 +55,13 @@ uint64_t worker_client_due_ns(const struct worker_client *client);
  * WORKER_OK it is for all calls that wait. fd is borrowed until then, or until the drop. -ENOSPC:
  * the queue is full. */
 int worker_client_rows(struct worker_client *client, uint64_t id, int fd);
+/* Requests a page of a file's rows. It comes with others that were requested meanwhile, or in the
+ * whole table if the file's index is wrong. If the file was not written at written_ns last, it is
+ * WORKER_UNREADABLE; 0: any time. Otherwise as worker_client_rows. */
+int worker_client_page(struct worker_client *client, uint64_t id, int fd, uint64_t written_ns,
+	uint32_t number);
+/* Sends the next request for rows now, if the worker is idle. */
+void worker_client_kick(struct worker_client *client);
 /* Raises the priority of these rows, if they are queued. Call it once for each deferred sample. */
 void worker_client_want(struct worker_client *client, uint64_t id);
 /* Number of files with requested, unfinished rows. */

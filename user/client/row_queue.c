@@ -12,6 +12,7 @@
 
 #include "worker/sandbox.h"
 
+_Static_assert(ROW_JOB_PAGES <= PROTO_PAGES_MAX, "a job is one request");
 _Static_assert(sizeof(((struct debug_link *)0)->name) == PROTO_FILE_NAME_MAX + 1, "a link's name");
 
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
@@ -30,9 +31,9 @@ size_t row_queue_len(const struct row_queue *queue)
 		(queue->is_asked && queue->asked.fd >= 0);
 }
 
-int row_queue_put(struct row_queue *queue, uint64_t id, int fd)
+static int put_job(struct row_queue *queue, const struct row_job *job)
 {
-	struct row_job *job;
+	struct row_job *slot;
 
 	if (queue->jobs.len - queue->next >= WORKER_QUEUE_MAX)
 		return -ENOSPC;
@@ -42,10 +43,83 @@ int row_queue_put(struct row_queue *queue, uint64_t id, int fd)
 			queue->jobs.len * sizeof(*queue->jobs.data));
 		queue->next = 0;
 	}
-	job = vec_add(&queue->jobs);
-	if (!job)
+	slot = vec_add(&queue->jobs);
+	if (!slot)
 		return -ENOMEM;
-	*job = (struct row_job){ .id = id, .fd = fd };
+	*slot = *job;
+	return 0;
+}
+
+int row_queue_put(struct row_queue *queue, uint64_t id, int fd)
+{
+	const struct row_job job = { .id = id, .fd = fd };
+
+	return put_job(queue, &job);
+}
+
+/* The place of a number among those of a job, where it is or would be. */
+static uint32_t place_of(const struct row_job *job, uint32_t number)
+{
+	uint32_t i = 0;
+
+	while (i < job->pages_len && job->pages[i] < number)
+		i++;
+	return i;
+}
+
+static bool has_page(const struct row_job *job, uint64_t id, uint32_t number)
+{
+	uint32_t i = place_of(job, number);
+
+	return job->id == id && job->fd >= 0 && i < job->pages_len && job->pages[i] == number;
+}
+
+static void add_page(struct row_job *job, uint32_t number)
+{
+	uint32_t i = place_of(job, number);
+
+	memmove(&job->pages[i + 1], &job->pages[i], (job->pages_len - i) * sizeof(job->pages[0]));
+	job->pages[i] = number;
+	job->pages_len++;
+}
+
+/* The file's request that waits and has the page, or else room for it; NULL: there is none. */
+static struct row_job *find_pages(struct row_queue *queue, uint64_t id, uint32_t number)
+{
+	struct row_job *roomy = NULL;
+
+	for (size_t i = queue->next; i < queue->jobs.len; i++) {
+		struct row_job *job = &queue->jobs.data[i];
+
+		if (has_page(job, id, number))
+			return job;
+		if (job->id == id && job->fd >= 0 && job->pages_len > 0 &&
+			job->pages_len < ROW_JOB_PAGES)
+			roomy = job;
+	}
+	return roomy;
+}
+
+int row_queue_put_page(
+	struct row_queue *queue, uint64_t id, int fd, uint64_t written_ns, uint32_t number)
+{
+	const struct row_job new = { .id = id,
+		.fd = fd,
+		.written_ns = written_ns,
+		.wanted = 1,
+		.pages_len = 1,
+		.pages = { number } };
+	struct row_job *job;
+
+	if (queue->is_asked && has_page(&queue->asked, id, number))
+		return 0;
+	queue->wanted = true;
+	job = find_pages(queue, id, number);
+	if (!job)
+		return put_job(queue, &new);
+	job->wanted++;
+	if (!has_page(job, id, number))
+		add_page(job, number);
 	return 0;
 }
 
@@ -74,7 +148,7 @@ void row_queue_want(struct row_queue *queue, uint64_t id)
 	for (size_t i = queue->next; i < queue->jobs.len; i++) {
 		struct row_job *job = &queue->jobs.data[i];
 
-		if (job->id != id || job->fd < 0)
+		if (job->id != id || job->fd < 0 || job->pages_len > 0)
 			continue;
 		job->wanted++;
 		queue->wanted = true;
@@ -142,6 +216,21 @@ static void *map_rows(int fd, uint64_t size, struct unwind_rows_view *view)
 	return NULL;
 }
 
+/* A table answers everything: the file may have no index, or a wrong one. */
+static bool is_answer(const struct row_job *job, const struct unwind_rows_view *view)
+{
+	if (view->head->kind == UNWIND_ROWS_TABLE)
+		return true;
+	if (view->head->kind == UNWIND_ROWS_OUTLINE)
+		return job->pages_len == 0;
+	if (job->pages_len == 0 || view->head->pages_len != job->pages_len)
+		return false;
+	for (uint32_t i = 0; i < job->pages_len; i++)
+		if (view->pages[i].number != job->pages[i])
+			return false;
+	return true;
+}
+
 /* False: the worker lied. */
 static bool report_rows(struct row_queue *queue)
 {
@@ -164,6 +253,10 @@ static bool report_rows(struct row_queue *queue)
 		if (!bytes)
 			return false;
 		rows.rows = &view;
+		if (!is_answer(&queue->asked, &view)) {
+			munmap(bytes, body->rows_bytes);
+			return false;
+		}
 	}
 	rows.build_id.len = body->build_id_len;
 	memcpy(rows.build_id.bytes, body->build_id, body->build_id_len);
@@ -171,6 +264,8 @@ static bool report_rows(struct row_queue *queue)
 	/* The caller closes a file that is refused: its number may soon be another file's. */
 	if (rows.status != WORKER_OK)
 		drop_waiting(queue, rows.id);
+	rows.pages = queue->asked.pages;
+	rows.pages_len = queue->asked.pages_len;
 	if (queue->asked.fd >= 0)
 		queue->fn(queue->ctx, &rows);
 	if (bytes)
@@ -191,13 +286,11 @@ static void on_loss(struct row_queue *queue)
 	queue->is_asked = false;
 	if (job.fd < 0)
 		return;
-	if (blame_refuses(queue->blame, BLAME_ROWS, job.id) ||
-		row_queue_put(queue, job.id, job.fd) < 0) {
+	job.wanted++; /* Its turn had come. */
+	if (blame_refuses(queue->blame, BLAME_ROWS, job.id) || put_job(queue, &job) < 0) {
 		report_failure(queue, job.id, WORKER_REFUSED);
 		return;
 	}
-	/* Its turn had come. */
-	queue->jobs.data[queue->jobs.len - 1].wanted = job.wanted + 1;
 	queue->wanted = true;
 }
 
@@ -227,6 +320,13 @@ static int send_job(struct row_queue *queue, const struct row_job *job)
 	proto_begin_request(m, PROTO_ROWS, job->id);
 	m->fds[0] = job->fd;
 	m->fds_len = 1;
+	m->request.at_ns = job->written_ns;
+	m->request.queries_len = job->pages_len;
+	for (uint32_t i = 0; i < job->pages_len; i++) {
+		const uint64_t number = job->pages[i];
+
+		proto_put(m, &number, sizeof(number));
+	}
 	err = lane_send(&queue->lane);
 	if (err < 0)
 		return err;

@@ -8,10 +8,15 @@
 #include "client/client.h"
 #include "client/lane.h"
 
+#define ROW_JOB_PAGES 32
+
 struct row_job {
 	uint64_t id;
 	int fd;          /* borrowed; -1: dropped */
-	uint32_t wanted; /* number of calls of row_queue_want */
+	uint32_t wanted; /* number of calls of row_queue_want, or of wanted pages */
+	uint32_t pages_len; /* 0: the table, or an outline */
+	uint32_t pages[ROW_JOB_PAGES]; /* rising numbers */
+	uint64_t written_ns;           /* mtime of the file that they are of; 0: any */
 };
 
 struct row_queue {
@@ -32,8 +37,13 @@ struct row_queue {
 void row_queue_done(struct row_queue *queue);
 /* 0, -ENOSPC, -ENOMEM */
 int row_queue_put(struct row_queue *queue, uint64_t id, int fd);
+/* Adds a page to the file's request that waits for its turn, or makes one. 0 also if the page was
+ * requested already; -ENOSPC, -ENOMEM */
+int row_queue_put_page(
+	struct row_queue *queue, uint64_t id, int fd, uint64_t written_ns, uint32_t number);
 void row_queue_drop(struct row_queue *queue, uint64_t id);
-/* Raises a job's priority. The highest is next; among equals about the oldest. */
+/* Raises the priority of a request for a file's table. The highest is next; among
+ * equals about the oldest. */
 void row_queue_want(struct row_queue *queue, uint64_t id);
 size_t row_queue_len(const struct row_queue *queue);
 /* Sends the next job if the worker is idle; reports nothing. */

@@ -341,18 +341,43 @@ void eh_frame_reader_free(struct eh_frame_reader *reader)
 	free(reader);
 }
 
-int eh_frame_read_range(struct eh_frame_reader *reader, size_t offset, struct eh_frame_fde *out)
+static int read_one(struct eh_frame_reader *reader, size_t offset, struct eh_frame_fde *out,
+	size_t *record_bytes)
 {
 	struct cursor c = cursor_init(reader->eh.data.data, reader->eh.data.len);
 	struct eh_frame_fde fde = { 0 };
 	struct record r;
+	int err;
 
 	cursor_seek(&c, offset);
-	if (c.bad || read_record(&reader->eh, &c, &r) != 0 || r.is_cie ||
-		parse_fde(&reader->walk, &r, &fde) < 0)
+	if (c.bad || read_record(&reader->eh, &c, &r) != 0 || r.is_cie)
 		return -EBADMSG;
+	*record_bytes = cursor_offset(&c) - offset;
+	err = parse_fde(&reader->walk, &r, &fde);
+	if (err < 0)
+		return err;
 	*out = fde;
 	return 0;
+}
+
+int eh_frame_read_range(struct eh_frame_reader *reader, size_t offset, struct eh_frame_fde *out)
+{
+	size_t record_bytes;
+
+	reader->walk.ranges_only = true;
+	return read_one(reader, offset, out, &record_bytes) < 0 ? -EBADMSG : 0;
+}
+
+int eh_frame_read_rows(struct eh_frame_reader *reader, size_t offset, struct eh_frame_fde *out,
+	size_t *record_bytes)
+{
+	reader->walk.ranges_only = false;
+	return read_one(reader, offset, out, record_bytes);
+}
+
+const uint32_t *eh_frame_reader_lost(const struct eh_frame_reader *reader)
+{
+	return reader->walk.machine.lost;
 }
 
 /* From a vaddr to the end of its segment's bytes. */

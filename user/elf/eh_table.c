@@ -79,13 +79,14 @@ static bool is_sorted(const struct eh_table *table)
 	return true;
 }
 
-int eh_table_open(struct image *image, struct eh_table *out)
+static int open_table(struct image *image, bool again, struct eh_table *out)
 {
 	struct eh_table table = { 0 };
 	struct eh_frame eh;
 	int err;
 
-	if (read_header(image, &table) < 0 || !is_sorted(&table) || eh_frame_find(image, &eh) < 0)
+	if (read_header(image, &table) < 0 || !(again || is_sorted(&table)) ||
+		eh_frame_find(image, &eh) < 0)
 		return -ENODATA;
 	table.frame_vaddr = eh.vaddr;
 	err = eh_frame_reader_new(&eh, &table.reader);
@@ -93,6 +94,16 @@ int eh_table_open(struct image *image, struct eh_table *out)
 		return err == -ENOMEM ? err : -ENODATA;
 	*out = table;
 	return 0;
+}
+
+int eh_table_open(struct image *image, struct eh_table *out)
+{
+	return open_table(image, false, out);
+}
+
+int eh_table_open_again(struct image *image, struct eh_table *out)
+{
+	return open_table(image, true, out);
 }
 
 void eh_table_done(struct eh_table *table)
@@ -121,14 +132,42 @@ static size_t count_until(struct eh_table *table, int64_t at)
 	return table->last = low;
 }
 
+size_t eh_table_below(struct eh_table *table, uint64_t vaddr)
+{
+	return count_until(table, (int64_t)(vaddr - table->vaddr) - 1);
+}
+
+uint64_t eh_table_start(const struct eh_table *table, size_t i)
+{
+	return table->vaddr + (uint64_t)number_at(table, i, 0);
+}
+
+/* The place of entry i's FDE in the section. */
+static uint64_t fde_at(const struct eh_table *table, size_t i)
+{
+	return table->vaddr + (uint64_t)number_at(table, i, 1) - table->frame_vaddr;
+}
+
+int eh_table_read(struct eh_table *table, size_t i, struct eh_frame_fde *out, size_t *record_bytes)
+{
+	struct eh_frame_fde fde;
+	int err = eh_frame_read_rows(table->reader, fde_at(table, i), &fde, record_bytes);
+
+	if (err < 0)
+		return err;
+	if (fde.start != eh_table_start(table, i))
+		return -ESTALE;
+	*out = fde;
+	return 0;
+}
+
 /* The size of entry i's function; 0: unknown. */
 static uint64_t size_at(const struct eh_table *table, size_t i)
 {
-	uint64_t fde = table->vaddr + (uint64_t)number_at(table, i, 1) - table->frame_vaddr;
 	struct eh_frame_fde range;
 
-	if (eh_frame_read_range(table->reader, fde, &range) < 0 ||
-		range.start != table->vaddr + (uint64_t)number_at(table, i, 0))
+	if (eh_frame_read_range(table->reader, fde_at(table, i), &range) < 0 ||
+		range.start != eh_table_start(table, i))
 		return 0;
 	return range.size;
 }

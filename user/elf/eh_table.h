@@ -10,6 +10,7 @@
 #include "base/cursor.h"
 
 struct image;
+struct eh_frame_fde;
 struct eh_frame_reader;
 
 struct eh_table {
@@ -30,7 +31,18 @@ struct eh_extent {
 /* Reads the table's starts and no FDE. -ENODATA: there is no table, it is empty, its starts are not
  * sorted, or its encoding is not the one that linkers use; -ENOMEM. The image must outlive *out. */
 int eh_table_open(struct image *image, struct eh_table *out);
+/* The same without reading the starts: of a file whose table was opened before. */
+int eh_table_open_again(struct image *image, struct eh_table *out);
 void eh_table_done(struct eh_table *table);
+
+/* The number of entries whose start is less: the index of the first at or above vaddr. */
+size_t eh_table_below(struct eh_table *table, uint64_t vaddr);
+/* i < len */
+uint64_t eh_table_start(const struct eh_table *table, size_t i);
+/* The FDE of entry i with its rows, as eh_frame_read_rows. -ESTALE: it has another start than its
+ * entry. i < len */
+int eh_table_read(
+	struct eh_table *table, size_t i, struct eh_frame_fde *out, size_t *record_bytes);
 
 /* The extent around the address. A function ends where the next one starts. An FDE that is
  * malformed, or has another start than its entry, has no bytes. */

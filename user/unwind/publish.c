@@ -11,43 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
-#include "base/vec.h"
 #include "bpf/reasons.h"
-#include "unwind/row_pages.h"
-#include "unwind/row_rules.h"
+#include "unwind/publish_table.h"
 
 /* A table up to this part of the slabs is loaded whole, as long as no more than 3/4 are used. */
 #define WHOLE_PART 4
-
-/* What the object's entry in the map is to say. */
-enum goal {
-	GOAL_STATE, /* the table's state */
-	GOAL_NONE,  /* that there is no table; the one that there is, is taken back first */
-	GOAL_GONE,  /* nothing: the entry is deleted, then the table is freed */
-};
-
-struct table {
-	struct publish_object object;
-	uint32_t state; /* enum table_state */
-	enum goal goal;
-	bool unsettled;                            /* the map does not say so yet */
-	uint32_t page_base, page_first, pages_len; /* READY alone has pages */
-	uint32_t refused_len;         /* NONE for want of so many pages; 0: for another reason */
-	uint64_t contents;            /* hash of the rows */
-	void *kept;                   /* rows to load pages from; NULL: all were loaded at once */
-	struct unwind_rows_view view; /* points into kept */
-	uint16_t *ids;                /* shared rule ids of the kept rows */
-};
-
-struct publish {
-	struct row_maps maps;
-	struct row_pages *pages;
-	struct row_rules rules;
-	VEC(struct table) tables;
-	struct hash by_object;
-	uint64_t ready, tables_refused;
-};
 
 /* ---- entries in the map of objects ------------------------------------------------------------
  */
@@ -99,7 +67,7 @@ static int delete_entry(struct publish *p, const struct publish_object *object)
 /* ---- tables ------------------------------------------------------------------------------------
  */
 
-static struct table *find_table(const struct publish *p, uint32_t id)
+struct table *publish_find_table(const struct publish *p, uint32_t id)
 {
 	uint64_t *at = hash_find(&p->by_object, id);
 
@@ -109,7 +77,7 @@ static struct table *find_table(const struct publish *p, uint32_t id)
 /* The object's table, PENDING if there was none yet. NULL: no memory. */
 static struct table *table_of(struct publish *p, const struct object_key *key, uint32_t id)
 {
-	struct table *t = find_table(p, id);
+	struct table *t = publish_find_table(p, id);
 
 	if (t)
 		return t;
@@ -130,7 +98,7 @@ static int delete_entry_of(struct publish *p, const struct table *t)
 
 	if (err < 0)
 		return err == -ENOENT ? 0 : err;
-	owner = find_table(p, value.id);
+	owner = publish_find_table(p, value.id);
 	if (owner && owner != t && owner->goal != GOAL_GONE)
 		return 0;
 	return delete_entry(p, &t->object);
@@ -153,6 +121,7 @@ static void release(struct publish *p, struct table *t)
 	free(t->ids);
 	t->kept = NULL;
 	t->ids = NULL;
+	t->paged = false;
 	t->pages_len = 0;
 	t->state = TABLE_PENDING;
 	p->ready--;
@@ -285,7 +254,7 @@ void publish_drop(struct publish *p, const struct publish_object *objects, size_
 	for (size_t i = 0; i < len; i++) {
 		int err = delete_entry(p, &objects[i]);
 		struct table *t = err < 0 ? table_of(p, &objects[i].key, objects[i].id)
-					  : find_table(p, objects[i].id);
+					  : publish_find_table(p, objects[i].id);
 
 		/* Nobody can try again without memory to remember it. */
 		p->tables_refused += !t && err < 0;
@@ -310,18 +279,6 @@ static uint64_t view_hash(const struct unwind_rows_view *view)
 {
 	return hash_bytes(view->pages,
 		(size_t)(view->data - (const uint8_t *)view->pages) + view->head->data_bytes);
-}
-
-static uint32_t first_of(const struct unwind_rows_view *view)
-{
-	return view->head->pages_len > 0 ? view->pages[0].number : 0;
-}
-
-static uint32_t span_of(const struct unwind_rows_view *view)
-{
-	uint32_t len = view->head->pages_len;
-
-	return len > 0 ? view->pages[len - 1].number - view->pages[0].number + 1 : 0;
 }
 
 /* Copies the rows, to load pages from later. */
@@ -351,27 +308,13 @@ static bool fits_whole(const struct publish *p, const struct unwind_rows_view *v
 	return bytes <= all / WHOLE_PART && stats.bytes + bytes <= all - all / WHOLE_PART;
 }
 
-/* The page number of the view's page i; the table was placed for this view. */
-static uint32_t page_of(const struct table *t, const struct unwind_rows_view *view, uint32_t i)
-{
-	return t->page_base + (view->pages[i].number - t->page_first);
-}
-
-static int load_page(struct publish *p, const struct table *t, const struct unwind_rows_view *view,
-	uint32_t i, const uint16_t *ids)
-{
-	struct bytes data = unwind_rows_page_data(view, i);
-
-	return row_pages_load(p->pages, page_of(t, view, i), &data, view->pages[i].rows_len, ids);
-}
-
 static int load_whole(struct publish *p, const struct table *t, const struct unwind_rows_view *view,
 	const uint16_t *ids)
 {
 	int err = 0;
 
 	for (uint32_t i = 0; i < view->head->pages_len && err == 0; i++)
-		err = load_page(p, t, view, i, ids);
+		err = publish_load_page(p, t, view, i, ids);
 	return err;
 }
 
@@ -380,7 +323,7 @@ static int load_or_keep(struct publish *p, struct table *t, const struct unwind_
 {
 	_cleanup_(freep) uint16_t *ids = NULL;
 
-	if (t->kept)
+	if (t->kept || t->paged)
 		return 0;
 	ids = row_rules_share(&p->rules, view->rules, view->head->rules_len);
 	if (!ids)
@@ -393,7 +336,7 @@ static int load_or_keep(struct publish *p, struct table *t, const struct unwind_
 /* Page numbers for the view's pages; those without functions are marked empty. */
 static int place_table(struct publish *p, struct table *t, const struct unwind_rows_view *view)
 {
-	uint32_t first = first_of(view), span = span_of(view), base = 0;
+	uint32_t first = unwind_rows_first(view), span = unwind_rows_span(view), base = 0;
 	int err = span > 0 ? row_pages_take(p->pages, span, &base) : 0;
 
 	if (err < 0)
@@ -402,7 +345,10 @@ static int place_table(struct publish *p, struct table *t, const struct unwind_r
 	t->page_first = first;
 	t->pages_len = span;
 	for (uint32_t i = 0; i < view->head->pages_len; i++)
-		row_pages_offer(p->pages, page_of(t, view, i));
+		row_pages_offer(p->pages, base + (view->pages[i].number - first));
+	t->paged = view->head->kind == UNWIND_ROWS_OUTLINE;
+	for (uint32_t i = 0; t->paged && i < span; i++)
+		row_pages_offer(p->pages, base + i);
 	t->state = TABLE_READY;
 	t->contents = view_hash(view);
 	p->ready++;
@@ -425,8 +371,10 @@ static int refuse_table(struct publish *p, struct table *t, uint32_t span, int w
 /* Has the table these very rows? Where its pages lie is compared, not taken from a hash. */
 static bool is_same(const struct table *t, const struct unwind_rows_view *view)
 {
-	return t->state == TABLE_READY && t->page_first == first_of(view) &&
-		t->pages_len == span_of(view) && t->contents == view_hash(view);
+	return t->state == TABLE_READY &&
+		t->paged == (view->head->kind == UNWIND_ROWS_OUTLINE) &&
+		t->page_first == unwind_rows_first(view) &&
+		t->pages_len == unwind_rows_span(view) && t->contents == view_hash(view);
 }
 
 /* The same rows as before: only what was evicted is missing. */
@@ -443,9 +391,12 @@ static int publish_again(struct publish *p, struct table *t, const struct unwind
 int publish_rows(struct publish *p, const struct object_key *key, uint32_t id,
 	const struct unwind_rows_view *view)
 {
-	struct table *t = table_of(p, key, id);
+	struct table *t;
 	int err;
 
+	if (view->head->kind == UNWIND_ROWS_PAGES)
+		return publish_pages(p, id, view);
+	t = table_of(p, key, id);
 	if (!t) {
 		p->tables_refused++;
 		publish_none(p, key, id);
@@ -466,57 +417,12 @@ int publish_rows(struct publish *p, const struct object_key *key, uint32_t id,
 	err = place_table(p, t, view);
 	if (err == 0)
 		err = load_or_keep(p, t, view);
-	return err < 0 ? refuse_table(p, t, span_of(view), err) : settle(p, t);
-}
-
-int publish_page(struct publish *p, uint32_t object, uint32_t page)
-{
-	struct table *t = find_table(p, object);
-	int64_t i;
-
-	if (!t || page < t->page_base || page - t->page_base >= t->pages_len) {
-		/* Whoever has it by now needs it all the same. */
-		if (page < p->maps.pages_len)
-			row_pages_offer_asked(p->pages, page, 1);
-		return PUBLISH_NO_SUCH_PAGE;
-	}
-	if (row_pages_is_loaded(p->pages, page)) {
-		row_pages_offer(p->pages, page);
-		return 0;
-	}
-	if (!t->kept)
-		return PUBLISH_NOT_KEPT;
-	i = unwind_rows_page_index(&t->view, page - t->page_base + t->page_first);
-	return i < 0 ? PUBLISH_NO_SUCH_PAGE : load_page(p, t, &t->view, (uint32_t)i, t->ids);
-}
-
-/* ---- the search ---------------------------------------------------------------------------------
- */
-
-uint32_t publish_find_page(struct publish *p, uint32_t object, uint64_t offset, struct bytes *data)
-{
-	struct table *t = find_table(p, object);
-	uint64_t number = offset >> ROWS_PAGE_SHIFT;
-	uint32_t page, len;
-
-	*data = (struct bytes){ 0 };
-	if (!t || t->state == TABLE_PENDING)
-		return END_NO_TABLE;
-	if (number < t->page_first || number - t->page_first >= t->pages_len)
-		return END_NONE;
-	page = t->page_base + (uint32_t)(number - t->page_first);
-	if (row_pages_is_empty(p->pages, page))
-		return END_NONE;
-	if (!row_pages_is_loaded(p->pages, page) && publish_page(p, object, page) != 0)
-		return END_NO_TABLE;
-	data->data = row_pages_data(p->pages, page, &len);
-	data->len = data->data ? len : 0;
-	return data->data ? END_NONE : END_NO_TABLE;
+	return err < 0 ? refuse_table(p, t, unwind_rows_span(view), err) : settle(p, t);
 }
 
 uint32_t publish_table(const struct publish *p, uint32_t object)
 {
-	const struct table *t = find_table(p, object);
+	const struct table *t = publish_find_table(p, object);
 
 	return t ? t->state : TABLE_PENDING;
 }

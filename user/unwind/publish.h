@@ -4,9 +4,11 @@
  * published, in whatever order, and whatever fails, no page number or byte belongs to two tables,
  * and BPF learns the state of each object. Memory is a fixed number of slabs. An object's pages are
  * loaded when it is published; those of a large object are loaded one by one, as ticks need them.
- * The least recently used pages make room. */
+ * An object with an outline has each page compiled when it is needed. The least recently used pages
+ * make room. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -43,19 +45,30 @@ void publish_free(struct publish *publish);
 /* Marks an object that has no rows: BPF walks it by frame pointer. */
 int publish_none(struct publish *publish, const struct object_key *key, uint32_t id);
 /* Sets or replaces the object's rows. They are copied, and the copy is kept if not all pages are
- * loaded at once. Unchanged rows keep their table, and BPF requests missing pages again. -ENOSPC,
- * -ENOMEM: no room; the object has no table, and is dropped when there is room, so that its file is
- * met again. */
+ * loaded at once. An outline gives the object its page numbers; pages go to publish_pages().
+ * Unchanged rows keep their table, and BPF requests missing pages again. -ENOSPC, -ENOMEM: no room;
+ * the object has no table, and is dropped when there is room, so that its file is met again. */
 int publish_rows(struct publish *publish, const struct object_key *key, uint32_t id,
 	const struct unwind_rows_view *view);
 enum publish_outcome {
 	PUBLISH_NO_SUCH_PAGE = 1, /* the object has none of that number */
 	PUBLISH_NOT_KEPT,         /* the rows of the page are not kept: publish them again */
+	PUBLISH_NOT_COMPILED,     /* the object has an outline: compile and publish the page */
 };
 
 /* Loads a page that BPF requested. 0: it is loaded; an enum publish_outcome; or -ENOSPC, -ENOMEM:
  * BPF requests it again at the next need. */
 int publish_page(struct publish *publish, uint32_t object, uint32_t page);
+
+/* Loads pages of an object that has an outline. 0: those that it has are loaded, or marked as
+ * without functions; or as publish_page(). */
+int publish_pages(struct publish *publish, uint32_t object, const struct unwind_rows_view *view);
+/* The page's number in its file. */
+uint32_t publish_page_number(const struct publish *publish, uint32_t object, uint32_t page);
+/* The page of this number in the object's file does not come: BPF may request it again. */
+void publish_page_late(struct publish *publish, uint32_t object, uint32_t number);
+/* Has the object an outline, and is the page of this number still to be compiled? */
+bool publish_lacks_page(const struct publish *publish, uint32_t object, uint64_t number);
 
 /* Removes objects: BPF gives their files new ids. */
 void publish_drop(struct publish *publish, const struct publish_object *objects, size_t len);

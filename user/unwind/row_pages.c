@@ -199,6 +199,13 @@ bool row_pages_is_empty(const struct row_pages *p, uint32_t page)
 	return place_of(p, page) == ROWS_PAGE_EMPTY;
 }
 
+void row_pages_set_empty(struct row_pages *p, uint32_t page)
+{
+	assert(page < p->maps->pages_len);
+	if (p->all[page].bytes == 0)
+		set_place(p, page, ROWS_PAGE_EMPTY);
+}
+
 /* A page's data with shared rule ids instead of the table's own. */
 static void write_page(uint8_t *to, const struct bytes *data, uint32_t rows, const uint16_t *ids)
 {

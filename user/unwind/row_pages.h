@@ -36,6 +36,8 @@ void row_pages_offer_asked(struct row_pages *pages, uint32_t base, uint32_t len)
 bool row_pages_is_loaded(const struct row_pages *pages, uint32_t page);
 /* True: the page contains no function. */
 bool row_pages_is_empty(const struct row_pages *pages, uint32_t page);
+/* Marks a page that is not loaded as one without functions. */
+void row_pages_set_empty(struct row_pages *pages, uint32_t page);
 /* Loads a page and offers it. data is in the format of bpf/abi_rows.h with the table's own rule
  * ids; ids[] maps them to shared ids. A loaded page is left alone. Idle pages are evicted to make
  * room. -ENOSPC, -ENOMEM: it stays absent. */

@@ -11,7 +11,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define PAGE_NUMBER_MAX ((uint32_t)(FRAME_OFFSET_MASK >> ROWS_PAGE_SHIFT))
 #define CHUNK_MASK ((1U << ROWS_CHUNK_SHIFT) - 1)
 
 _Static_assert(sizeof(struct unwind_rows_head) % 4 == 0, "rules and pages follow aligned");
@@ -74,16 +73,59 @@ bool unwind_rows_span_fits(uint32_t first, uint32_t last, uint32_t pages_len)
 	return span <= UNWIND_ROWS_SPAN_MAX && span <= UNWIND_ROWS_SPAN_SPARSE((uint64_t)pages_len);
 }
 
-static bool span_valid(const struct unwind_rows_view *v)
+uint32_t unwind_rows_first(const struct unwind_rows_view *v)
+{
+	if (v->head->kind == UNWIND_ROWS_OUTLINE)
+		return v->head->first;
+	return v->head->pages_len > 0 ? v->pages[0].number : 0;
+}
+
+uint32_t unwind_rows_span(const struct unwind_rows_view *v)
 {
 	uint32_t len = v->head->pages_len;
 
-	return len == 0 || unwind_rows_span_fits(v->pages[0].number, v->pages[len - 1].number, len);
+	if (v->head->kind == UNWIND_ROWS_OUTLINE)
+		return v->head->span;
+	return len > 0 ? v->pages[len - 1].number - v->pages[0].number + 1 : 0;
+}
+
+static bool outline_valid(const struct unwind_rows_head *head)
+{
+	return head->pages_len == 0 && head->span > 0 && head->span <= UNWIND_ROWS_SPAN_MAX &&
+		head->used <= head->span &&
+		head->first <= UNWIND_ROWS_PAGE_MAX - (head->span - 1) &&
+		unwind_rows_span_fits(head->first, head->first + head->span - 1, head->used);
+}
+
+static bool kind_valid(const struct unwind_rows_view *v)
+{
+	const struct unwind_rows_head *head = v->head;
+	uint32_t len = head->pages_len;
+
+	switch (head->kind) {
+	case UNWIND_ROWS_OUTLINE:
+		return outline_valid(head);
+	case UNWIND_ROWS_TABLE:
+		if (len > 0 &&
+			!unwind_rows_span_fits(v->pages[0].number, v->pages[len - 1].number, len))
+			return false;
+		break;
+	case UNWIND_ROWS_PAGES:
+		break;
+	default:
+		return false;
+	}
+	return head->first == 0 && head->span == 0 && head->used == 0;
 }
 
 static uint32_t page_bytes(uint32_t rows_len)
 {
 	return (ROWS_INDEX_BYTES + 3 * rows_len + 3) & ~3U;
+}
+
+static bool may_be_empty(const struct unwind_rows_view *v, const struct unwind_rows_page *page)
+{
+	return v->head->kind == UNWIND_ROWS_PAGES && page->rows_len == 0 && page->data_bytes == 0;
 }
 
 static bool pages_valid(const struct unwind_rows_view *v)
@@ -94,12 +136,15 @@ static bool pages_valid(const struct unwind_rows_view *v)
 		const struct unwind_rows_page *page = &v->pages[i];
 		struct page arrays;
 
-		if (page->number > PAGE_NUMBER_MAX ||
+		if (page->number > UNWIND_ROWS_PAGE_MAX ||
 			(i > 0 && page->number <= v->pages[i - 1].number))
 			return false;
+		if (page->data_offset != offset)
+			return false;
+		if (may_be_empty(v, page))
+			continue;
 		if (page->rows_len == 0 || page->rows_len > UINT16_MAX ||
 			page->data_bytes != page_bytes(page->rows_len) ||
-			page->data_offset != offset ||
 			page->data_bytes > v->head->data_bytes - offset)
 			return false;
 		offset += page->data_bytes;
@@ -136,7 +181,7 @@ int unwind_rows_view(const void *bytes, size_t size, struct unwind_rows_view *ou
 	v.pages = (const void *)cursor_bytes(&c, v.head->pages_len * sizeof(*v.pages)).data;
 	v.rules = (const void *)cursor_bytes(&c, v.head->rules_len * sizeof(*v.rules)).data;
 	v.data = cursor_bytes(&c, v.head->data_bytes).data;
-	if (c.bad || cursor_left(&c) > 0 || !rules_valid(&v) || !pages_valid(&v) || !span_valid(&v))
+	if (c.bad || cursor_left(&c) > 0 || !rules_valid(&v) || !pages_valid(&v) || !kind_valid(&v))
 		return -EBADMSG;
 	*out = v;
 	return 0;
@@ -175,7 +220,7 @@ struct unwind_rule unwind_rows_find(const struct unwind_rows_view *view, uint64_
 	struct page p;
 	uint32_t low, high;
 
-	if (index < 0)
+	if (index < 0 || view->pages[index].rows_len == 0)
 		return view->rules[0];
 	page = &view->pages[index];
 	p = page_arrays(view->data + page->data_offset, page->rows_len);

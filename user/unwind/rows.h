@@ -5,7 +5,8 @@
  *     struct unwind_rows_page   pages[pages_len]   by rising number
  *     struct unwind_rule        rules[rules_len]   row's rule id → rule; id 0 is CFA_NONE
  *     pages' data                                  format of bpf/abi_rows.h, padded to 4 bytes each
- * Pages without functions are left out. */
+ * A table has all pages of its file but those without functions. The pages of a large file may be
+ * compiled one by one, after an outline that says which it has. */
 #pragma once
 
 #include <linux/types.h>
@@ -22,6 +23,7 @@
 struct image;
 
 #define UNWIND_ROWS_MAGIC 0x31776f72U /* "row1" */
+#define UNWIND_ROWS_PAGE_MAX ((uint32_t)(FRAME_OFFSET_MASK >> ROWS_PAGE_SHIFT)) /* number */
 /* All files share the page numbers, so no file may use many numbers for few functions. The span
  * from first to last page is at most the first limit, and at most the second limit for each page
  * that has functions. More is -EFBIG. */
@@ -37,6 +39,7 @@ struct unwind_rows_stats {
 	uint32_t fdes_bad;           /* malformed, skipped */
 	uint32_t fdes_empty;         /* without bytes, skipped */
 	uint32_t fdes_outside;       /* outside the executable segments, skipped */
+	uint32_t fde_bytes;          /* of the records that single pages were compiled from */
 	uint32_t debug_bad;          /* 1: .debug_frame is broken, and records are missing */
 	uint32_t rows_raw;           /* before functions are joined and merged */
 	uint32_t rules_refused;      /* rows that became CFA_UNSUPPORTED: too many rules */
@@ -44,8 +47,19 @@ struct unwind_rows_stats {
 	uint32_t lost[CFI_LOST_MAX]; /* rows that are less exact than their source, by reason */
 };
 
+enum unwind_rows_kind {
+	UNWIND_ROWS_TABLE,
+	UNWIND_ROWS_OUTLINE, /* the numbers of the first and last page, and no page */
+	UNWIND_ROWS_PAGES,   /* pages that were asked for; with rows_len 0: without functions */
+	UNWIND_ROWS_KINDS,
+};
+
 struct unwind_rows_head {
 	uint32_t magic;
+	uint32_t kind; /* enum unwind_rows_kind */
+	/* An outline has the first page's number, the number of pages up to the last, and the
+	 * number of those with functions. Else they are 0. */
+	uint32_t first, span, used;
 	uint32_t pages_len;
 	uint32_t rules_len;
 	uint32_t rows_len; /* in all pages */
@@ -57,7 +71,7 @@ struct unwind_rows_page {
 	uint32_t number; /* file offset >> ROWS_PAGE_SHIFT */
 	uint32_t rows_len;
 	uint32_t data_offset; /* relative to the data of the first page */
-	uint32_t data_bytes;  /* ROWS_INDEX_BYTES + 3 * rows_len, rounded up to 4 */
+	uint32_t data_bytes;  /* ROWS_INDEX_BYTES + 3 * rows_len, rounded up to 4; 0 without rows */
 };
 
 /* A checked view into the bytes. */
@@ -86,6 +100,11 @@ DEFINE_CLEANUP(struct unwind_rows, unwind_rows_free)
  * used: copy them, or seal the file, first. -EBADMSG: a search could leave the table, a rule id is
  * unknown, or the span of pages is too large. */
 int unwind_rows_view(const void *bytes, size_t size, struct unwind_rows_view *out);
+
+/* The view's first page, and the number of pages from that to its last: of an outline those that it
+ * states. span 0: none */
+uint32_t unwind_rows_first(const struct unwind_rows_view *view);
+uint32_t unwind_rows_span(const struct unwind_rows_view *view);
 
 /* Is a table from page `first` to `last`, pages_len of them with functions, within the limits
  * above? */

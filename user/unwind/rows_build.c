@@ -5,7 +5,7 @@
  * gaps. Each function's rows are visited once, however often other functions interrupt it, so
  * hostile nesting costs no more than its bytes. The result goes straight into pages
  * (rows_pack.c). */
-#include "unwind/rows.h"
+#include "unwind/rows_build.h"
 
 #include <assert.h>
 #include <elf.h>
@@ -17,6 +17,7 @@
 #include "elf/image.h"
 #include "unwind/rows_code.h"
 #include "unwind/rows_go.h"
+#include "unwind/rows_index.h"
 #include "unwind/rows_pack.h"
 #include "unwind/rule_set.h"
 
@@ -246,6 +247,15 @@ static int add_fde(void *arg, const struct eh_frame_fde *fde)
 	return add_rows(b, fde, span);
 }
 
+static void add_stats(struct build *b, const struct eh_frame_stats *stats)
+{
+	b->stats.fdes += stats->fdes;
+	b->stats.fdes_bad += stats->fdes_bad;
+	b->stats.fdes_empty += stats->fdes_empty;
+	for (size_t i = 0; i < CFI_LOST_MAX; i++)
+		b->stats.lost[i] += stats->lost[i];
+}
+
 static int read_section(struct build *b, const struct eh_frame *eh, enum source source)
 {
 	struct eh_frame_stats stats = { 0 };
@@ -253,11 +263,7 @@ static int read_section(struct build *b, const struct eh_frame *eh, enum source 
 
 	b->source = source;
 	err = eh_frame_walk(eh, add_fde, b, &stats);
-	b->stats.fdes += stats.fdes;
-	b->stats.fdes_bad += stats.fdes_bad;
-	b->stats.fdes_empty += stats.fdes_empty;
-	for (size_t i = 0; i < CFI_LOST_MAX; i++)
-		b->stats.lost[i] += stats.lost[i];
+	add_stats(b, &stats);
 	return err;
 }
 
@@ -436,15 +442,10 @@ static void *append(char *to, const void *data, size_t size)
 	return to + size;
 }
 
-static int assemble(struct build *b, struct unwind_rows **out)
+static int assemble(struct build *b, struct unwind_rows_head head, struct unwind_rows **out)
 {
 	_cleanup_(unwind_rows_freep) struct unwind_rows *rows = calloc(1, sizeof(*rows));
 	const struct rows_pack *pack = b->pack;
-	struct unwind_rows_head head = { .magic = UNWIND_ROWS_MAGIC,
-		.pages_len = (uint32_t)pack->pages.len,
-		.rules_len = (uint32_t)b->rules.rules.len,
-		.rows_len = pack->rows_len,
-		.data_bytes = (uint32_t)pack->data.len };
 	size_t pages_bytes = pack->pages.len * sizeof(*pack->pages.data);
 	size_t rules_bytes = b->rules.rules.len * sizeof(*b->rules.rules.data);
 	char *to;
@@ -453,6 +454,11 @@ static int assemble(struct build *b, struct unwind_rows **out)
 	if (!rows)
 		return -ENOMEM;
 	b->stats.pages_refused = pack->pages_refused;
+	head.magic = UNWIND_ROWS_MAGIC;
+	head.pages_len = (uint32_t)pack->pages.len;
+	head.rules_len = (uint32_t)b->rules.rules.len;
+	head.rows_len = pack->rows_len;
+	head.data_bytes = (uint32_t)pack->data.len;
 	head.stats = b->stats;
 	rows->size = sizeof(head) + pages_bytes + rules_bytes + pack->data.len;
 	rows->bytes = to = malloc(rows->size);
@@ -470,34 +476,106 @@ static int assemble(struct build *b, struct unwind_rows **out)
 	return 0;
 }
 
-int unwind_rows_build(struct image *image, struct unwind_rows **out, struct why *why)
+static int build_init(struct build *b)
 {
-	_cleanup_(build_done) struct build b = { .image = image, .why = why };
-	int err;
-
-	if (image->narrow || !cfi_arch_find(image->machine))
-		return why_set(why, -ENOTSUP,
+	if (b->image->narrow || !cfi_arch_find(b->image->machine))
+		return why_set(b->why, -ENOTSUP,
 			"unwinding for %d-bit ELF machine %u is not supported",
-			image->narrow ? 32 : 64, image->machine);
-	*why = (struct why){ 0 };
-	b.pack = calloc(1, sizeof(*b.pack));
-	if (!b.pack)
+			b->image->narrow ? 32 : 64, b->image->machine);
+	*b->why = (struct why){ 0 };
+	b->pack = calloc(1, sizeof(*b->pack));
+	if (!b->pack)
 		return -ENOMEM;
-	err = rule_set_init(&b.rules);
-	if (err == 0) {
-		find_code(&b);
-		err = read_sections(&b);
-	}
-	if (err == 0) {
-		sort_spans(&b);
-		err = sweep(&b);
-	}
-	/* Most of the memory, before the pages are copied together. */
-	vec_done(&b.spans);
-	vec_done(&b.rows);
-	if (err == 0)
-		err = assemble(&b, out);
+	find_code(b);
+	return rule_set_init(&b->rules);
+}
+
+static int explain(struct why *why, int err)
+{
 	if (err < 0 && why->text[0] == '\0')
 		why_set(why, err, "unwind rows: %s", err_text(err));
 	return err;
+}
+
+static int settle_spans(struct build *b)
+{
+	int err;
+
+	sort_spans(b);
+	err = sweep(b);
+	/* Most of the memory, before the pages are copied together. */
+	vec_done(&b->spans);
+	vec_done(&b->rows);
+	return err;
+}
+
+int unwind_rows_build(struct image *image, struct unwind_rows **out, struct why *why)
+{
+	_cleanup_(build_done) struct build b = { .image = image, .why = why };
+	int err = build_init(&b);
+
+	if (err == 0)
+		err = read_sections(&b);
+	if (err == 0)
+		err = settle_spans(&b);
+	if (err == 0)
+		err = rows_pack_fits(b.pack);
+	if (err == 0)
+		err = assemble(&b, (struct unwind_rows_head){ .kind = UNWIND_ROWS_TABLE }, out);
+	return explain(why, err);
+}
+
+int unwind_rows_begin(struct image *image, struct unwind_rows **out, struct why *why)
+{
+	_cleanup_(build_done) struct build b = { .image = image, .why = why };
+	struct rows_outline outline;
+	int err = build_init(&b);
+
+	if (err == 0)
+		err = rows_index_outline(image, &outline);
+	if (err == -ENODATA || (err == 0 && outline.len == 1))
+		return unwind_rows_build(image, out, why);
+	if (err == 0)
+		err = assemble(&b,
+			(struct unwind_rows_head){ .kind = UNWIND_ROWS_OUTLINE,
+				.first = outline.first,
+				.span = outline.len,
+				.used = outline.used },
+			out);
+	return explain(why, err);
+}
+
+static int read_pages(struct build *b, const uint32_t *numbers, size_t len)
+{
+	_cleanup_(rows_index_done) struct rows_index index = { 0 };
+	struct eh_frame_stats stats = { 0 };
+	int err = rows_index_open(b->image, &index);
+
+	b->source = SOURCE_EH_FRAME;
+	for (size_t i = 0; i < len && err == 0; i++)
+		err = rows_index_walk(&index, numbers[i], add_fde, b, &stats);
+	add_stats(b, &stats);
+	b->stats.fde_bytes = (uint32_t)index.bytes_read;
+	b->stats.rows_raw = (uint32_t)b->rows.len;
+	b->stats.rules_refused = b->rules.refused;
+	return err;
+}
+
+int unwind_rows_build_pages(struct image *image, const uint32_t *numbers, size_t len,
+	struct unwind_rows **out, struct why *why)
+{
+	_cleanup_(build_done) struct build b = { .image = image, .why = why };
+	int err = build_init(&b);
+
+	if (err == 0)
+		err = read_pages(&b, numbers, len);
+	if (err == -ENODATA || err == -EBADMSG || err == -EFBIG)
+		return unwind_rows_build(image, out, why);
+	if (err == 0)
+		err = settle_spans(&b);
+	if (err == 0)
+		err = rows_pack_pick(b.pack, numbers, len);
+	if (err == 0)
+		err = assemble(&b, (struct unwind_rows_head){ .kind = UNWIND_ROWS_PAGES }, out);
+	return explain(why, err);
 }

@@ -124,13 +124,48 @@ int rows_pack_put(struct rows_pack *pack, uint64_t offset, uint16_t rule)
 
 int rows_pack_finish(struct rows_pack *pack)
 {
-	int err = pack->open ? close_page(pack) : 0;
+	return pack->open ? close_page(pack) : 0;
+}
+
+int rows_pack_fits(const struct rows_pack *pack)
+{
 	size_t len = pack->pages.len;
 
-	if (err < 0 || len == 0)
-		return err;
-	return unwind_rows_span_fits(
-		       pack->pages.data[0].number, pack->pages.data[len - 1].number, (uint32_t)len)
+	return len == 0 ||
+			unwind_rows_span_fits(pack->pages.data[0].number,
+				pack->pages.data[len - 1].number, (uint32_t)len)
 		? 0
 		: -EFBIG;
+}
+
+int rows_pack_pick(struct rows_pack *pack, const uint32_t *numbers, size_t len)
+{
+	struct {
+		__typeof__(pack->pages) pages;
+		struct buf data;
+		uint32_t rows_len;
+	} picked = { .data = BUF_INIT };
+	size_t at = 0;
+	int err = vec_reserve(&picked.pages, len);
+
+	for (size_t i = 0; i < len && err == 0; i++) {
+		struct unwind_rows_page page = { .number = numbers[i] };
+
+		while (at < pack->pages.len && pack->pages.data[at].number < numbers[i])
+			at++;
+		if (at < pack->pages.len && pack->pages.data[at].number == numbers[i])
+			page = pack->pages.data[at];
+		if (page.data_bytes > 0)
+			err = buf_put(&picked.data, pack->data.data + page.data_offset,
+				page.data_bytes);
+		page.data_offset = (uint32_t)(picked.data.len - page.data_bytes);
+		picked.rows_len += page.rows_len;
+		*(struct unwind_rows_page *)vec_add(&picked.pages) = page;
+	}
+	vec_done(&pack->pages);
+	buf_done(&pack->data);
+	memcpy(&pack->pages, &picked.pages, sizeof(pack->pages));
+	pack->data = picked.data;
+	pack->rows_len = picked.rows_len;
+	return err;
 }

@@ -31,6 +31,10 @@ DEFINE_CLEANUP(struct rows_pack, rows_pack_free)
 /* The rule is valid from offset on, until the next put. Offsets never fall; of two equal ones the
  * later counts. -EFBIG: over UNWIND_ROWS_SPAN_MAX; -ENOMEM. */
 int rows_pack_put(struct rows_pack *pack, uint64_t offset, uint16_t rule);
-/* Closes the last page. The last put must have been RULE_NONE. -EFBIG: too many pages, or too far
- * apart. */
+/* Closes the last page. The last put must have been RULE_NONE. -EFBIG: too many pages; -ENOMEM. */
 int rows_pack_finish(struct rows_pack *pack);
+/* Leaves the pages of these numbers, which rise; one that is missing becomes a page without rows.
+ * -ENOMEM */
+int rows_pack_pick(struct rows_pack *pack, const uint32_t *numbers, size_t len);
+/* -EFBIG: a table of these pages would have them too far apart. */
+int rows_pack_fits(const struct rows_pack *pack);

@@ -40,6 +40,7 @@ struct scratch {
 	size_t mappings_len;
 	unsigned int reads;
 	struct unwind_rule rule;
+	u64 sought;
 };
 
 static struct scratch *scratch_of(u64 walk)
@@ -136,6 +137,7 @@ static u32 mapping_find(struct scratch *s, u64 pc)
 static u32 rule_find(struct scratch *s, u64 offset, struct unwind_rule **rule)
 {
 	*rule = &s->rule;
+	s->sought = offset;
 	return s->world->rule(s->world->tables, s->at.object, offset, &s->rule);
 }
 
@@ -217,5 +219,6 @@ uint32_t walk_deferred(const struct walk_world *world, const struct event_deferr
 	out->frames_len = s.user.head.frames_len;
 	out->anon = s.user.head.anon;
 	out->object = s.at.object;
+	out->offset = s.sought;
 	return s.end;
 }

@@ -37,6 +37,7 @@ struct walk_stack {
 	uint32_t frames_len;
 	uint32_t anon;   /* some frames are in code without a file */
 	uint32_t object; /* of the last frame; 0: none */
+	uint64_t offset; /* in its file, where its rule was looked for last */
 };
 
 /* The frames that BPF walked and keeps. */

@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "base/own.h"
 #include "sym/elf_sym.h"
+#include "unwind/rows.h"
 #include "wire/name.h"
 
 struct shape {
@@ -24,7 +25,8 @@ struct shape {
 
 static const struct shape shapes[PROTO_KINDS] = {
 	[PROTO_HELLO] = { .body_bytes = sizeof(struct proto_hello) },
-	[PROTO_ROWS] = { .fds_min = 1,
+	[PROTO_ROWS] = { .queries_max = PROTO_PAGES_MAX,
+		.fds_min = 1,
 		.fds_max = 1,
 		.body_bytes = sizeof(struct proto_rows),
 		.reply_fds_max = 1 },
@@ -183,6 +185,16 @@ int proto_receive(int fd, int flags, struct proto_message *m)
 	return 0;
 }
 
+/* Numbers of pages, which rise. */
+static bool rows_request_valid(const struct proto_message *m)
+{
+	for (uint32_t i = 0; i < m->request.queries_len; i++)
+		if (proto_query(m, i) > UNWIND_ROWS_PAGE_MAX ||
+			(i > 0 && proto_query(m, i) <= proto_query(m, i - 1)))
+			return false;
+	return true;
+}
+
 /* A kind, and text that ends in zeros. */
 static bool state_request_valid(const struct proto_message *m)
 {
@@ -216,6 +228,7 @@ bool proto_request_valid(const struct proto_message *m)
 		(r->flags &
 			~(PROTO_DEMANGLE | PROTO_LINES | PROTO_DUMP | PROTO_WHOLE | PROTO_SPARE)) ==
 		0 &&
+		(r->head.kind != PROTO_ROWS || rows_request_valid(m)) &&
 		(r->head.kind != PROTO_STATE || state_request_valid(m)) &&
 		(r->head.kind != PROTO_CALLS || calls_request_valid(m));
 }

@@ -11,7 +11,8 @@
 
 enum proto_kind {
 	PROTO_HELLO,       /* the worker is ready, in its sandbox */
-	PROTO_ROWS,        /* a file → build id, debug link, and a sealed memfd of unwind rows */
+	PROTO_ROWS,        /* a file → build id, debug link, and a sealed memfd of unwind rows: a
+			    * table or an outline; queries: numbers of pages → rows of those */
 	PROTO_LOAD,        /* a file, its debug files, offsets → symbols, cached under the id */
 	PROTO_NAMES,       /* file offsets of a loaded object → names */
 	PROTO_WANTED,      /* a loaded object → a file that its lines need */
@@ -42,7 +43,8 @@ struct proto_request {
 	uint64_t id;
 	/* queries_len uint64_t follow; of PROTO_CALLS they are struct elf_call_query. */
 	uint32_t flags, queries_len;
-	uint64_t at_ns; /* of PROTO_MAP_NAMES: time of the query; CLOCK_MONOTONIC */
+	uint64_t at_ns; /* of PROTO_MAP_NAMES: time of the query, CLOCK_MONOTONIC; of PROTO_ROWS
+			 * with queries: the file's mtime, or WORKER_UNREADABLE; 0: any */
 };
 
 struct proto_reply {

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
@@ -17,7 +18,7 @@
 #include "dwarf/debug_data.h"
 #include "dwarf/debug_file.h"
 #include "elf/symtab.h"
-#include "unwind/rows.h"
+#include "unwind/rows_build.h"
 #include "worker/sandbox.h"
 
 #ifndef MFD_NOEXEC_SEAL
@@ -93,7 +94,6 @@ static uint32_t find_runtime(struct image *image)
 
 static void identify(struct image *image, struct proto_rows *out)
 {
-	const struct image_section *eh_frame = image_section_find(image, ".eh_frame");
 	struct debug_file_query query;
 
 	debug_file_query(image, "", &query);
@@ -101,9 +101,6 @@ static void identify(struct image *image, struct proto_rows *out)
 	out->build_id_len = (uint32_t)query.build_id.len;
 	memcpy(out->debuglink, query.link.name, strlen(query.link.name));
 	out->debuglink_crc = query.link.crc;
-	/* as much as there is, whatever is claimed */
-	if (eh_frame && eh_frame->size <= image->file.len)
-		out->eh_frame_bytes = eh_frame->size;
 	if (image_section_by_type(image, SHT_SYMTAB))
 		out->contents |= WORKER_HAS_SYMBOLS;
 	if (image_section_find(image, ".debug_info"))
@@ -127,7 +124,42 @@ static void forget(void *mapping)
 	mapping_forget(mapping);
 }
 
-enum worker_status compile_rows(int fd, struct proto_rows *out, int *rows_fd)
+/* Is the file as the kernel mapped it? The descriptor stands for the rest of its key. */
+static bool is_unchanged(int fd, uint64_t written_ns)
+{
+	struct stat st;
+
+	return written_ns == 0 ||
+		(fstat(fd, &st) == 0 &&
+			(uint64_t)st.st_mtim.tv_sec * NSEC_PER_SEC + (uint64_t)st.st_mtim.tv_nsec ==
+				written_ns);
+}
+
+static int build(struct image *image, const struct compile_pages *pages, struct unwind_rows **rows)
+{
+	uint32_t numbers[PROTO_PAGES_MAX];
+	struct why why;
+
+	if (pages->len == 0)
+		return unwind_rows_begin(image, rows, &why);
+	for (size_t i = 0; i < pages->len; i++)
+		numbers[i] = (uint32_t)pages->numbers[i];
+	return unwind_rows_build_pages(image, numbers, pages->len, rows, &why);
+}
+
+/* The CFI that was read for these rows. */
+static uint64_t cfi_bytes(struct image *image, const struct unwind_rows *rows)
+{
+	const struct image_section *section = image_section_find(image, ".eh_frame");
+
+	if (rows->view.head->kind != UNWIND_ROWS_TABLE)
+		return rows->view.head->stats.fde_bytes;
+	/* as much as there is, whatever is claimed */
+	return section && section->size <= image->file.len ? section->size : 0;
+}
+
+enum worker_status compile_rows(
+	int fd, const struct compile_pages *pages, struct proto_rows *out, int *rows_fd)
 {
 	_cleanup_(unwind_rows_freep) struct unwind_rows *rows = NULL;
 	_cleanup_(elf_file_close) struct elf_file file = ELF_FILE_INIT;
@@ -135,7 +167,6 @@ enum worker_status compile_rows(int fd, struct proto_rows *out, int *rows_fd)
 	struct proto_rows found = { 0 };
 	uint64_t started = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	enum worker_status status = elf_file_open(fd, &file);
-	struct why why;
 
 	if (status == WORKER_NOT_ELF && is_assembly(fd)) {
 		out->rows_status = WORKER_NO_DATA;
@@ -145,13 +176,17 @@ enum worker_status compile_rows(int fd, struct proto_rows *out, int *rows_fd)
 	out->rows_status = status;
 	if (status != WORKER_OK)
 		return status;
-	identify(&file.image, &found);
+	if (pages->len == 0)
+		identify(&file.image, &found);
 	file.image.passed = forget;
 	file.image.passed_arg = &file.mapping;
-	found.rows_status = elf_file_status(unwind_rows_build(&file.image, &rows, &why));
+	found.rows_status = elf_file_status(build(&file.image, pages, &rows));
 	if (found.rows_status == WORKER_OK)
 		found.rows_status = write_rows(rows, &made);
-	if (mapping_torn(&file.mapping))
+	if (found.rows_status == WORKER_OK)
+		found.eh_frame_bytes = cfi_bytes(&file.image, rows);
+	/* Also after the build: what was written meanwhile may be in the rows. */
+	if (mapping_torn(&file.mapping) || !is_unchanged(fd, pages->written_ns))
 		return out->rows_status = WORKER_UNREADABLE;
 	if (made >= 0)
 		found.rows_bytes = rows->size;

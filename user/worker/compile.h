@@ -7,9 +7,19 @@
 #include "wire/proto.h"
 #include "worker/symbols.h"
 
-/* Fills out. *rows_fd is the caller's: a sealed memfd with the rows, or -1 if there are none
- * (out->rows_status has the reason). WORKER_OK if the file could be read, with or without rows. */
-enum worker_status compile_rows(int fd, struct proto_rows *out, int *rows_fd);
+/* Pages of rows of a file that was last written at written_ns, or else is WORKER_UNREADABLE; 0:
+ * whenever. len 0: the whole table, or an outline. */
+struct compile_pages {
+	const uint64_t *numbers; /* they rise */
+	size_t len;
+	uint64_t written_ns;
+};
+
+/* Fills out, for pages without what identifies the file. *rows_fd is the caller's: a sealed memfd
+ * with the rows, or -1 if there are none (out->rows_status has the reason). WORKER_OK if the file
+ * could be read, with or without rows. */
+enum worker_status compile_rows(
+	int fd, const struct compile_pages *pages, struct proto_rows *out, int *rows_fd);
 
 struct compile_wants {
 	const uint64_t *offsets; /* file offsets: symbols near them are needed */

@@ -24,7 +24,12 @@ static enum worker_status do_rows(struct service *s)
 {
 	struct proto_rows rows = { 0 };
 	_cleanup_fd_ int rows_fd = -1;
-	enum worker_status status = compile_rows(s->in.fds[0], &rows, &rows_fd);
+	const struct compile_pages pages = {
+		.numbers = proto_queries(&s->in),
+		.len = s->in.request.queries_len,
+		.written_ns = s->in.request.at_ns,
+	};
+	enum worker_status status = compile_rows(s->in.fds[0], &pages, &rows, &rows_fd);
 
 	if (rows_fd >= 0)
 		s->out.fds[s->out.fds_len++] = TAKE_FD(rows_fd);

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* agent/row_wishes.h - requests for single pages of rows: of those that a tick or a deferred sample
+ * met first. */
+#pragma once
+
+#include <stdint.h>
+
+struct objects;
+struct publish;
+struct worker_client;
+
+struct row_wishes {
+	struct objects *objects;
+	struct publish *publish;
+	struct worker_client *worker;
+};
+
+/* Requests the page of this number in the object's file, unless it is there. If it cannot be
+ * requested, BPF may ask for it again. ctx: a struct row_wishes. */
+void row_wishes_page(void *ctx, uint32_t object, uint64_t number);

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* unwind/publish_table.h - the tables of unwind/publish.h: publish.c changes them, and
+ * publish_pages.c loads their pages. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/hash.h"
+#include "base/vec.h"
+#include "unwind/publish.h"
+#include "unwind/row_pages.h"
+#include "unwind/row_rules.h"
+
+/* The object's entry in the map is to say: */
+enum goal {
+	GOAL_STATE, /* the table's state */
+	GOAL_NONE,  /* that there is no table; the one that there is, is taken back first */
+	GOAL_GONE,  /* nothing: the entry is deleted, then the table is freed */
+};
+
+struct table {
+	struct publish_object object;
+	uint32_t state; /* enum table_state */
+	enum goal goal;
+	bool unsettled;                            /* the map does not say so yet */
+	uint32_t page_base, page_first, pages_len; /* READY alone has pages */
+	uint32_t refused_len;         /* NONE for want of so many pages; 0: for another reason */
+	uint64_t contents;            /* hash of the rows */
+	bool paged;                   /* its pages are compiled one by one */
+	void *kept;                   /* rows to load pages from; NULL: there are none */
+	struct unwind_rows_view view; /* points into kept */
+	uint16_t *ids;                /* shared rule ids of the kept rows */
+};
+
+struct publish {
+	struct row_maps maps;
+	struct row_pages *pages;
+	struct row_rules rules;
+	VEC(struct table) tables;
+	struct hash by_object;
+	uint64_t ready, tables_refused;
+};
+
+/* NULL: none has this id. */
+struct table *publish_find_table(const struct publish *publish, uint32_t id);
+/* Loads page i of the view; ids[] has the shared ids of its rules. */
+int publish_load_page(struct publish *publish, const struct table *table,
+	const struct unwind_rows_view *view, uint32_t i, const uint16_t *ids);
