@@ -135,7 +135,9 @@ static void on_rows(void *ctx, const struct worker_rows *rows)
 	debug_files_open(&p->debug,
 		&(struct debug_file_query){ p->path, rows->build_id, rows->link }, roots,
 		ARRAY_SIZE(roots));
-	if (rows->rows)
+	if (rows->rows && rows->rows->head->kind == UNWIND_ROWS_OUTLINE)
+		printf("walk: by table, %u pages", unwind_rows_span(rows->rows));
+	else if (rows->rows)
 		printf("walk: by table, %u rows", rows->rows->head->rows_len);
 	else
 		printf("walk: by frame pointer (%s)", worker_status_text(rows->rows_status));
