@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/own.h"
+#include "client/lane.h"
 #include "elf/image.h"
 #include "unwind/rows_build.h"
 #include "make_elf_symbols.h"
@@ -171,10 +172,11 @@ static void a_full_queue_takes_no_more(void **state)
 
 	(void)state;
 	kill(told_stats(&told).pids[0], SIGSTOP);
-	/* One is with the worker. */
-	for (uint64_t id = 0; id < WORKER_QUEUE_MAX + 1; id++)
+	/* A few are with the worker. */
+	for (uint64_t id = 0; id < WORKER_QUEUE_MAX + 1 + LANE_AHEAD_MAX; id++)
 		assert_int_equal(worker_client_rows(told.client, id, fd), 0);
-	assert_int_equal(worker_client_pending(told.client), WORKER_QUEUE_MAX + 1);
+	assert_int_equal(
+		worker_client_pending(told.client), WORKER_QUEUE_MAX + 1 + LANE_AHEAD_MAX);
 	assert_int_equal(worker_client_rows(told.client, 1, fd), -ENOSPC);
 }
 

@@ -108,6 +108,7 @@ static void lose(struct lane *lane, enum lane_cause cause)
 	lane->not_before_ns = now + delay_ns(lane->losses_in_row, cause);
 	lane->cause = cause;
 	lane->lost[cause]++;
+	lane->ahead_len = 0;
 	proto_close_fds(&lane->in);
 }
 
@@ -155,6 +156,13 @@ int lane_start(struct lane *lane)
 	return 0;
 }
 
+static void begin_turn(struct lane *lane, const struct proto_request *request)
+{
+	lane->asked = *request;
+	lane->asked_ns = clock_ns(CLOCK_MONOTONIC);
+	lane->busy = true;
+}
+
 int lane_send(struct lane *lane)
 {
 	struct proto_head *head = &lane->out.head;
@@ -173,10 +181,20 @@ int lane_send(struct lane *lane)
 	}
 	if (err < 0)
 		return err;
-	lane->asked = lane->out.request;
-	lane->asked_ns = clock_ns(CLOCK_MONOTONIC);
-	lane->busy = true;
+	if (lane->busy || lane->ahead_len > 0)
+		lane->ahead[lane->ahead_len++] = lane->out.request;
+	else
+		begin_turn(lane, &lane->out.request);
 	return 0;
+}
+
+/* The reply before it was read. */
+static void advance(struct lane *lane)
+{
+	if (lane->busy || lane->ahead_len == 0)
+		return;
+	begin_turn(lane, &lane->ahead[0]);
+	memmove(&lane->ahead[0], &lane->ahead[1], --lane->ahead_len * sizeof(lane->ahead[0]));
 }
 
 /* Is there a message now, or until then? */
@@ -206,12 +224,14 @@ static uint64_t hang_ns(const struct lane *lane)
 
 enum lane_result lane_wait(struct lane *lane, uint64_t until_ns)
 {
-	uint64_t hung_ns = lane->asked_ns + hang_ns(lane);
-	uint64_t end_ns = lane->busy && hung_ns < until_ns ? hung_ns : until_ns;
+	uint64_t hung_ns, end_ns;
 	int err;
 
 	if (lane->child.pid == 0)
 		return LANE_LOST;
+	advance(lane);
+	hung_ns = lane->asked_ns + hang_ns(lane);
+	end_ns = lane->busy && hung_ns < until_ns ? hung_ns : until_ns;
 	while (!await(lane->child.fd, end_ns)) {
 		uint64_t now = clock_ns(CLOCK_MONOTONIC);
 

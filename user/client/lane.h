@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* client/lane.h - one worker process of a client: start, request, watch, end.
- * A lane has at most one outstanding request. A worker that ends, takes longer than hang_ns, or
- * sends an unexpected reply is lost: it is killed, and a new one may start, first at once, then
- * after a delay that grows with each loss. Not thread-safe. */
+ * A lane has one outstanding request, and a few more where its user sends ahead: a worker on a
+ * busy host then has work for all of its turn. Replies come in order. A worker that ends, takes
+ * longer than hang_ns, or sends an unexpected reply is lost: it is killed, and a new one may start,
+ * first at once, then after a delay that grows with each loss. Not thread-safe. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,13 +15,14 @@
 
 #define LANE_BEGIN_NS 10000000000ULL /* limit of time until a worker's hello */
 #define LANE_DYING_MAX 8
+#define LANE_AHEAD_MAX 3
 #define LANE_DELAY_FIRST_NS 100000000ULL /* from the second loss in a row on, doubled by each */
 #define LANE_DELAY_MAX_NS 30000000000ULL
 #define LANE_DELAY_KILLED_NS 1000000000ULL /* maximum after a SIGKILL from outside */
 #define LANE_STEADY_NS 60000000000ULL      /* a worker that lived this long resets the delay */
 
 enum lane_result {
-	LANE_REPLY, /* valid, in lane->in; the lane is idle */
+	LANE_REPLY, /* valid, in lane->in; the lane is idle, but for what was sent ahead */
 	LANE_LATE,  /* none before the deadline; the request is still outstanding */
 	LANE_LOST,  /* the worker is lost: see lane->cause, and if busy lane->asked */
 };
@@ -33,7 +35,9 @@ struct lane {
 	uint32_t seq;
 	bool busy;                  /* a request is outstanding: */
 	struct proto_request asked; /* its head, without queries */
-	uint64_t asked_ns;          /* CLOCK_MONOTONIC, like all times here */
+	struct proto_request ahead[LANE_AHEAD_MAX]; /* sent after it */
+	size_t ahead_len;
+	uint64_t asked_ns; /* CLOCK_MONOTONIC, like all times here; of the outstanding one's turn */
 	uint64_t started_ns, not_before_ns, failed_ns; /* failed_ns: of the latest start that did */
 	unsigned int losses_in_row;
 	enum lane_cause cause; /* of the last loss */
@@ -52,7 +56,8 @@ void lane_done(struct lane *lane);
 /* Ensures that a worker exists; a new one has its hello outstanding. -EAGAIN: not yet, because of
  * earlier losses; other -errno: it could not be started. */
 int lane_start(struct lane *lane);
-/* Sends lane->out without waiting; the lane must be idle. -ENOTCONN: the worker has gone, or
+/* Sends lane->out without waiting; the lane must be idle, or have less than LANE_AHEAD_MAX requests
+ * that were sent ahead. -ENOTCONN: the worker has gone, or
  * answers without reading, and is now lost. */
 int lane_send(struct lane *lane);
 /* Waits for the outstanding reply, or without one checks the worker.

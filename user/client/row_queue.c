@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* client/row_queue.c - one file at a time, because a worker has one thread; so a loss has one
- * suspect. A worker's result is mapped only if it is sealed: it can no longer change or shrink, so
- * the check remains valid. */
+/* client/row_queue.c - one file a request, and a few requests ahead. A worker has one thread and
+ * answers in order, so a loss has one suspect. A worker's result is mapped only if it is sealed: it
+ * can no longer change or shrink, so the check remains valid. */
 #include "client/row_queue.h"
 
 #include <errno.h>
@@ -27,8 +27,11 @@ void row_queue_done(struct row_queue *queue)
 
 size_t row_queue_len(const struct row_queue *queue)
 {
-	return queue->jobs.len - queue->next - queue->dropped +
-		(queue->is_asked && queue->asked.fd >= 0);
+	size_t len = queue->jobs.len - queue->next - queue->dropped;
+
+	for (size_t i = 0; i < queue->asked_len; i++)
+		len += queue->asked[i].fd >= 0;
+	return len;
 }
 
 static int put_job(struct row_queue *queue, const struct row_job *job)
@@ -111,8 +114,9 @@ int row_queue_put_page(
 		.pages = { number } };
 	struct row_job *job;
 
-	if (queue->is_asked && has_page(&queue->asked, id, number))
-		return 0;
+	for (size_t i = 0; i < queue->asked_len; i++)
+		if (has_page(&queue->asked[i], id, number))
+			return 0;
 	queue->wanted = true;
 	job = find_pages(queue, id, number);
 	if (!job)
@@ -135,11 +139,21 @@ static void drop_waiting(struct row_queue *queue, uint64_t id)
 	}
 }
 
+/* All but the one that was answered. */
+static void drop_others(struct row_queue *queue, uint64_t id)
+{
+	for (size_t i = 1; i < queue->asked_len; i++)
+		if (queue->asked[i].id == id)
+			queue->asked[i].fd = -1;
+	drop_waiting(queue, id);
+}
+
 void row_queue_drop(struct row_queue *queue, uint64_t id)
 {
 	blame_forgive(queue->blame, BLAME_ROWS, id);
-	if (queue->is_asked && queue->asked.id == id)
-		queue->asked.fd = -1;
+	for (size_t i = 0; i < queue->asked_len; i++)
+		if (queue->asked[i].id == id)
+			queue->asked[i].fd = -1;
 	drop_waiting(queue, id);
 }
 
@@ -238,7 +252,7 @@ static bool report_rows(struct row_queue *queue)
 	struct unwind_rows_view view;
 	void *bytes = NULL;
 	struct worker_rows rows = {
-		.id = queue->asked.id,
+		.id = queue->asked[0].id,
 		.status = (enum worker_status)queue->lane.in.reply.status,
 		.rows_status = (enum worker_status)body->rows_status,
 		.rows_bytes = body->rows_bytes,
@@ -253,7 +267,7 @@ static bool report_rows(struct row_queue *queue)
 		if (!bytes)
 			return false;
 		rows.rows = &view;
-		if (!is_answer(&queue->asked, &view)) {
+		if (!is_answer(&queue->asked[0], &view)) {
 			munmap(bytes, body->rows_bytes);
 			return false;
 		}
@@ -263,10 +277,10 @@ static bool report_rows(struct row_queue *queue)
 	memcpy(rows.link.name, body->debuglink, sizeof(rows.link.name));
 	/* The caller closes a file that is refused: its number may soon be another file's. */
 	if (rows.status != WORKER_OK)
-		drop_waiting(queue, rows.id);
-	rows.pages = queue->asked.pages;
-	rows.pages_len = queue->asked.pages_len;
-	if (queue->asked.fd >= 0)
+		drop_others(queue, rows.id);
+	rows.pages = queue->asked[0].pages;
+	rows.pages_len = queue->asked[0].pages_len;
+	if (queue->asked[0].fd >= 0)
 		queue->fn(queue->ctx, &rows);
 	if (bytes)
 		munmap(bytes, body->rows_bytes);
@@ -275,23 +289,23 @@ static bool report_rows(struct row_queue *queue)
 
 /* ---- the worker ----------------------------------------------------------------------------- */
 
-/* What was outstanding is tried again, or refused. */
+/* The worker takes requests in their order: the first one was its last. It is tried again, or
+ * refused; those that were sent ahead are tried again. */
 static void on_loss(struct row_queue *queue)
 {
-	struct row_job job = queue->asked;
+	struct row_job lost[1 + LANE_AHEAD_MAX];
+	size_t len = queue->asked_len;
 
+	memcpy(lost, queue->asked, len * sizeof(lost[0]));
+	queue->asked_len = 0;
 	blame_loss(queue->blame, &queue->lane, BLAME_ROWS);
-	if (!queue->is_asked)
-		return;
-	queue->is_asked = false;
-	if (job.fd < 0)
-		return;
-	job.wanted++; /* Its turn had come. */
-	if (blame_refuses(queue->blame, BLAME_ROWS, job.id) || put_job(queue, &job) < 0) {
-		report_failure(queue, job.id, WORKER_REFUSED);
-		return;
+	for (size_t i = 0; i < len; i++) {
+		lost[i].wanted++; /* its turn had come */
+		queue->wanted = true;
+		if (lost[i].fd >= 0 && (blame_refuses(queue->blame, BLAME_ROWS, lost[i].id) ||
+					       put_job(queue, &lost[i]) < 0))
+			report_failure(queue, lost[i].id, WORKER_REFUSED);
 	}
-	queue->wanted = true;
 }
 
 static void on_reply(struct row_queue *queue)
@@ -307,8 +321,9 @@ static void on_reply(struct row_queue *queue)
 		on_loss(queue);
 		return;
 	}
-	queue->is_asked = false;
-	blame_forgive(queue->blame, BLAME_ROWS, queue->asked.id);
+	blame_forgive(queue->blame, BLAME_ROWS, queue->asked[0].id);
+	queue->asked_len--;
+	memmove(&queue->asked[0], &queue->asked[1], queue->asked_len * sizeof(queue->asked[0]));
 	proto_close_fds(&queue->lane.in);
 }
 
@@ -331,8 +346,7 @@ static int send_job(struct row_queue *queue, const struct row_job *job)
 	if (err < 0)
 		return err;
 	queue->requests++;
-	queue->asked = *job;
-	queue->is_asked = true;
+	queue->asked[queue->asked_len++] = *job;
 	return 0;
 }
 
@@ -358,15 +372,21 @@ static bool send_next(struct row_queue *queue)
 	return true;
 }
 
+/* May a request be sent now? Not before the hello of the worker. */
+static bool has_room(const struct row_queue *queue)
+{
+	return queue->lane.child.pid != 0 && queue->asked_len < ARRAY_SIZE(queue->asked) &&
+		!(queue->lane.busy && queue->asked_len == 0);
+}
+
 void row_queue_kick(struct row_queue *queue)
 {
 	const struct row_job *job = queue->jobs.data + queue->next;
 
 	if (queue->next < queue->jobs.len)
 		bring_forward(queue);
-	if (queue->lane.child.pid != 0 && !queue->lane.busy && queue->next < queue->jobs.len &&
-		job->fd >= 0 && !blame_holds(queue->blame, BLAME_ROWS, job->id) &&
-		send_job(queue, job) == 0)
+	if (has_room(queue) && queue->next < queue->jobs.len && job->fd >= 0 &&
+		!blame_holds(queue->blame, BLAME_ROWS, job->id) && send_job(queue, job) == 0)
 		queue->next++;
 }
 
@@ -384,7 +404,7 @@ void row_queue_poll(struct row_queue *queue)
 			on_loss(queue);
 			break;
 		case LANE_LATE:
-			if (queue->lane.busy || left-- == 0 || !send_next(queue))
+			if (!has_room(queue) || left-- == 0 || !send_next(queue))
 				return;
 			break;
 		}

@@ -28,8 +28,8 @@ struct row_queue {
 	size_t next;          /* the jobs before it are done */
 	size_t dropped;       /* number of dropped jobs in the queue */
 	bool wanted;          /* some job has priority */
-	struct row_job asked; /* the outstanding job; its fd may be -1 too */
-	bool is_asked;
+	struct row_job asked[1 + LANE_AHEAD_MAX]; /* outstanding; an fd may be -1 too */
+	size_t asked_len;
 	uint32_t sandbox;
 	uint64_t requests;
 };
