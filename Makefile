@@ -21,7 +21,7 @@ endif
 Q := $(if $(filter 1,$(V)),,@)
 say = $(if $(filter 1,$(V)),,@printf '  %-7s %s\n' $(1) $(patsubst $(CURDIR)/%,%,$(2));)
 
-PKGS     := libbpf libelf zlib libzstd jansson inih liblzma libseccomp
+PKGS     := libbpf libelf zlib libzstd jansson inih liblzma libseccomp libpcre2-8
 CFLAGS   ?= -O2 -g
 WARN     := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes $(if $(CI),-Werror)
 CPPFLAGS += -D_GNU_SOURCE -DSTOKER_VERSION='"$(or $(VERSION),0)"' -I. -Iuser -I$(BUILD)

@@ -237,7 +237,7 @@ target = cgroup $cgroup" serve
 	for path in '/profile?seconds=61' '/profile?seconds=0' '/profile?hz=1001' '/profile?hz=-1' \
 		'/profile?format=exe' '/profile?container=' '/profile?container=a&pod=b' '/profile?pid=1' \
 		'/profile?container=a%00b' '/profile?container=a%0ab' '/query?since=later' \
-		'/query?since=1h&until=2h' '/query?format=perf' '/query?function=(' '/query?function=a%7B9' \
+		'/query?since=1h&until=2h' '/query?format=perf' '/query?function=(' '/query?function=a%7B9,1%7D' \
 		'/query?top=0' '/query?comm=a&comm=b' "/query?comm=$(printf 'x%.0s' $(seq 300))" '/metrics?a=b'; do
 		echo "$path"
 		[ "$(code "$path")" = 400 ]

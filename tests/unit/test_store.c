@@ -354,10 +354,9 @@ static void questions_are_answered_by_span_label_and_function(void **state)
 		.matches_len = 2 };
 	struct query function = { .until_ns = UINT64_MAX };
 	struct place *place = *state;
-	regex_t regex;
+	struct why why;
 
-	assert_int_equal(regcomp(&regex, "^a b$|^rea", REG_EXTENDED | REG_NOSUB), 0);
-	function.function = &regex;
+	assert_int_equal(pattern_new("^a b$|^rea", &function.function, &why), 0);
 	open_store(place, STORE_WRITE);
 	put(place, T0, lines);
 	put(place, T0 + MINUTE, "web;main;c 2\nweb;other;main 1\n");
@@ -368,7 +367,7 @@ static void questions_are_answered_by_span_label_and_function(void **state)
 	ask(place, &web, "web;main;a b 2\nweb;main;c 42\nweb;other;main 1\n");
 	ask(place, &both, "web-2;main 5\n");
 	ask(place, &function, "db;main;read 3\nweb;main;a b 2\n");
-	regfree(&regex);
+	pattern_free(function.function);
 }
 
 static void what_no_segment_can_tell_is_said(void **state)

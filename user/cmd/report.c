@@ -43,7 +43,7 @@ static const struct option_row rows[] = {
 	{ OPT_ASK + 6, "image", "NAME", "likewise" },
 	{ OPT_ASK + 7, "unit", "NAME", "likewise" },
 	{ OPT_ASK + 8, "comm", "NAME", "likewise" },
-	{ OPT_ASK + 9, "function", "REGEX", "only stacks with a matching frame (regex(7))" },
+	{ OPT_ASK + 9, "function", "REGEX", "only stacks with a matching frame (pcre2pattern(3))" },
 	{ OPT_BY, "by", "KEYS", "leading frames of a stack; default: all in the store" },
 	{ OPT_TOP, "top", "N", "the N hottest functions; the default if no format is given" },
 	{ OPT_TREND, "trend", NULL, "samples of each interval, over time" },

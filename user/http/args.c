@@ -103,18 +103,6 @@ static int take_format(struct http_args *a, const char *value, struct why *why)
 	return sink_check_times(sink_find(value), "the store", !(a->takes & HTTP_ARG_SPAN), why);
 }
 
-/* What makes a regular expression take for ever: counted repeats in each other, and what was
- * matched before. */
-static int take_function(struct http_args *a, const char *value, struct why *why)
-{
-	for (const char *at = value; *at; at++)
-		if (*at == '{' || (*at == '\\' && at[1] >= '1' && at[1] <= '9'))
-			return why_set(why, -EINVAL,
-				"function= takes no { and no back-reference; `stoker report` does");
-	snprintf(a->function, sizeof(a->function), "%s", value);
-	return 0;
-}
-
 static int take_value(struct http_args *a, const struct name *n, const char *value, struct why *why)
 {
 	switch (n->arg) {
@@ -132,7 +120,8 @@ static int take_value(struct http_args *a, const struct name *n, const char *val
 		return when_parse(value, a->now_ns,
 			strcmp(n->text, "since") == 0 ? &a->since_ns : &a->until_ns, why);
 	case HTTP_ARG_FUNCTION:
-		return take_function(a, value, why);
+		snprintf(a->function, sizeof(a->function), "%s", value);
+		return 0;
 	case HTTP_ARG_TREND:
 		a->trend = true;
 		return 0;

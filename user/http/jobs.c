@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <malloc.h>
-#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -94,7 +93,7 @@ static int write_found(
 }
 
 /* why is set on failure. */
-static int run_query(struct store *store, const struct http_args *args, const regex_t *function,
+static int run_query(struct store *store, const struct http_args *args, struct pattern *function,
 	struct http_answer *a, struct why *why)
 {
 	_cleanup_(query_answer_done) struct query_answer found = { 0 };
@@ -120,23 +119,18 @@ static int run_query(struct store *store, const struct http_args *args, const re
 
 static void answer_query(struct store *store, struct http_job *job)
 {
-	bool has_function = job->args.function[0] != '\0';
-	char text[128];
-	regex_t function;
+	_cleanup_(pattern_freep) struct pattern *function = NULL;
 	struct why why;
-	int err =
-		has_function ? regcomp(&function, job->args.function, REG_EXTENDED | REG_NOSUB) : 0;
+	int err = job->args.function[0] ? pattern_new(job->args.function, &function, &why) : 0;
 
-	if (err != 0) {
-		regerror(err, &function, text, sizeof(text));
-		http_answer_say(&job->answer, 400, text);
-		return;
-	}
-	err = run_query(store, &job->args, has_function ? &function : NULL, &job->answer, &why);
+	if (err == 0)
+		err = run_query(store, &job->args, function, &job->answer, &why);
 	if (err < 0)
-		http_answer_say(&job->answer, err == -ENOENT ? 404 : 500, why.text);
-	if (has_function)
-		regfree(&function);
+		http_answer_say(&job->answer,
+			err == -ENOENT                               ? 404
+				: err == -EINVAL || err == -ETIMEDOUT ? 400
+								      : 500,
+			why.text);
 }
 
 static void answer_heat(struct store *store, struct http_job *job)

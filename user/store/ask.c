@@ -19,34 +19,16 @@ void ask_init(struct ask *ask, uint64_t now_ns)
 	ask->query.until_ns = now_ns;
 }
 
-static void forget_function(struct ask *ask)
-{
-	if (ask->has_function)
-		regfree(&ask->function);
-	ask->has_function = false;
-	ask->query.function = NULL;
-}
-
 void ask_done(struct ask *ask)
 {
-	forget_function(ask);
+	pattern_free(ask->query.function);
 	free(ask->words);
 }
 
 static int set_function(struct ask *ask, const char *value, struct why *why)
 {
-	char text[128];
-	int err;
-
-	forget_function(ask);
-	err = regcomp(&ask->function, value, REG_EXTENDED | REG_NOSUB);
-	if (err != 0) {
-		regerror(err, &ask->function, text, sizeof(text));
-		return why_set(why, -EINVAL, "function %s: %s", value, text);
-	}
-	ask->has_function = true;
-	ask->query.function = &ask->function;
-	return 0;
+	pattern_free(TAKE_PTR(ask->query.function));
+	return pattern_new(value, &ask->query.function, why);
 }
 
 static int set_match(struct ask *ask, const char *label, const char *value, struct why *why)

@@ -6,7 +6,6 @@
  * empty SINCE is the beginning, an empty UNTIL is now. */
 #pragma once
 
-#include <regex.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -19,8 +18,6 @@
 struct ask {
 	const char *store;
 	struct query query;
-	regex_t function;
-	bool has_function;
 	char *words; /* of ask_parse */
 	uint64_t now_ns;
 };

@@ -30,6 +30,7 @@ struct reading {
 	ZSTD_DCtx *zstd;
 	struct buf packed, text;
 	VEC(bool) matches; /* by a stack's id */
+	struct pattern_search search; /* where a function is asked for */
 };
 
 static void reading_done(struct reading *r)
@@ -38,6 +39,7 @@ static void reading_done(struct reading *r)
 	buf_done(&r->packed);
 	buf_done(&r->text);
 	vec_done(&r->matches);
+	pattern_search_done(&r->search);
 }
 
 int query_answer_init(struct query_answer *answer)
@@ -98,28 +100,29 @@ static bool is_text(struct bytes bytes, const char *text)
 	return strlen(text) == bytes.len && memcmp(bytes.data, text, bytes.len) == 0;
 }
 
-static bool has_function(const struct reading *r, struct bytes stack)
+/* 1, 0 or as pattern_search_find. */
+static int has_function(struct reading *r, struct bytes stack)
 {
-	while (stack.len > 0) {
-		struct bytes frame = line_frame(&stack);
-		regmatch_t part = { .rm_so = 0, .rm_eo = (regoff_t)frame.len };
+	int found = 0;
 
-		if (regexec(r->query->function, (const char *)frame.data, 1, &part, REG_STARTEND) ==
-			0)
-			return true;
+	while (stack.len > 0 && found == 0) {
+		struct bytes frame = line_frame(&stack);
+
+		found = pattern_search_find(&r->search, (const char *)frame.data, frame.len);
 	}
-	return false;
+	return found;
 }
 
-static bool matches(const struct reading *r, struct bytes stack)
+/* 1, 0 or -errno. */
+static int matches(struct reading *r, struct bytes stack)
 {
 	for (size_t i = 0; i < r->keys_len && i < KEYS_MAX; i++) {
 		struct bytes frame = line_frame(&stack);
 
 		if (r->wanted[i] && !is_text(frame, r->wanted[i]))
-			return false;
+			return 0;
 	}
-	return !r->query->function || has_function(r, stack);
+	return r->query->function ? has_function(r, stack) : 1;
 }
 
 static int read_line(struct reading *r, const struct line *line, uint64_t ns)
@@ -130,12 +133,12 @@ static int read_line(struct reading *r, const struct line *line, uint64_t ns)
 	if (err < 0)
 		return err;
 	while (r->matches.len <= id) {
-		bool *slot = vec_add(&r->matches);
+		int match = r->matches.len == id ? matches(r, line->stack) : 0;
+		bool *slot = match < 0 ? NULL : vec_add(&r->matches);
 
 		if (!slot)
-			return -ENOMEM;
-		if (r->matches.len == id + 1)
-			*slot = matches(r, line->stack);
+			return match < 0 ? match : -ENOMEM;
+		*slot = match > 0;
 	}
 	if (r->matches.data[id]) {
 		r->ns += ns;
@@ -220,7 +223,7 @@ static int read_entry(struct reading *r, const struct store *store, const struct
 	r->period_ns = NSEC_PER_SEC / entry->hz;
 	if (err == 0)
 		err = read_groups(r, store, entry, fd);
-	if (err < 0 && err != -ENOMEM) {
+	if (err < 0 && err != -ENOMEM && err != -ETIMEDOUT) {
 		r->answer->damaged++;
 		return 0;
 	}
@@ -316,6 +319,9 @@ static void start_part(struct part *part)
 	part->reading.zstd = ZSTD_createDCtx();
 	if (!part->reading.zstd)
 		part->err = -ENOMEM;
+	if (part->err == 0 && part->reading.query->function)
+		part->err = pattern_search_init(
+			&part->reading.search, part->reading.query->function);
 	part->running = part->err == 0 && pthread_create(&part->thread, NULL, read_part, part) == 0;
 	if (!part->running)
 		read_part(part);
@@ -370,6 +376,11 @@ static int run_once(const struct store *store, const struct query *query,
 
 		err = part_err < 0 ? part_err : err;
 	}
+	if (err == -ETIMEDOUT)
+		return why_set(why, err,
+			"function: the expression takes too long, use a simpler one (the limit is "
+			"%d ms for all names)",
+			PATTERN_CPU_MS_MAX);
 	return err < 0 ? why_set(why, err, "out of memory") : 0;
 }
 

@@ -4,7 +4,6 @@
  * sample once. */
 #pragma once
 
-#include <regex.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -12,6 +11,7 @@
 #include "base/err.h"
 #include "base/vec.h"
 #include "store/merge.h"
+#include "store/pattern.h"
 #include "store/store.h"
 
 #define QUERY_MATCHES_MAX 8
@@ -23,7 +23,7 @@ struct query {
 		const char *value;
 	} matches[QUERY_MATCHES_MAX];
 	size_t matches_len;
-	const regex_t *function; /* a frame of the stack; NULL: any */
+	struct pattern *function; /* a frame of the stack; NULL: any */
 };
 
 /* A segment's part of the answer. */
@@ -46,7 +46,8 @@ struct query_answer {
 int query_answer_init(struct query_answer *answer);
 void query_answer_done(struct query_answer *answer);
 
-/* 0; -ENOENT: no segment of the span has such labels; -ENOMEM. If segments were removed while they
+/* 0; -ENOENT: no segment of the span has such labels; -ETIMEDOUT: the expression takes too long;
+ * -ENOMEM. If segments were removed while they
  * were read, because an hour replaced them, the store is refreshed and the query repeated. */
 int query_run(struct store *store, const struct query *query, struct query_answer *answer,
 	struct why *why);
