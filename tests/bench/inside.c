@@ -47,6 +47,11 @@ int starter_start(struct starter *starter, const char *argument, struct child *c
 	return -ENOSYS;
 }
 
+bool starter_lost(struct starter *starter)
+{
+	return starter->lost;
+}
+
 void starter_kill(struct starter *starter, pid_t pid)
 {
 	(void)starter;

@@ -80,6 +80,21 @@ load lib
 	said_clearly 'CAP_\|root\|privilege\|permi'
 }
 
+@test "a COMMAND is not left behind where it cannot be sampled, and has to be there" {
+	need setpriv
+	cp "$stoker" "$tmp/stoker"
+	# Whoever reads the output comes to its end.
+	# shellcheck disable=SC2016
+	exits 0 timeout 20 bash -c 'setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all \
+		"$0" record -o /dev/null -- tail -f /dev/null | cat' "$tmp/stoker"
+	said_clearly 'CAP_'
+	! find /proc -maxdepth 2 -name exe -lname "$tmp/stoker" 2>/dev/null | grep . || false
+	exits 2 "$stoker" record -o "$tmp/f" --
+	said_clearly 'COMMAND is missing'
+	exits 2 "$stoker" record --
+	[ ! -e "$tmp/f" ]
+}
+
 sampled_then() {
 	start_busy spin 30
 	local busy=$pid

@@ -4,6 +4,7 @@
 #include "unit.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -91,12 +92,40 @@ static void a_guest_has_no_other_word(void **state)
 	starter_close(&starter);
 }
 
+/* We may have rights that it gave up, so it has no stand-in. */
+static void what_a_lost_starter_did_is_done_by_nobody(void **state)
+{
+	struct starter starter = STARTER_INIT;
+	struct child child = CHILD_INIT;
+	_cleanup_fd_ int given = -1;
+
+	(void)state;
+	assert_int_equal(starter_open(&starter), 0);
+	assert_false(starter_lost(&starter));
+	assert_int_equal(kill(starter.child.pid, SIGKILL), 0);
+	assert_int_equal(starter_start(&starter, "worker", &child), -EPIPE);
+	assert_int_equal(child.pid, 0);
+	assert_true(starter_lost(&starter));
+	assert_int_equal(starter_start(&starter, "worker", &child), -EPIPE);
+	assert_int_equal(starter_clock(&starter, &second, &given), -EPIPE);
+	starter_close(&starter);
+	/* Nobody asks for anything, and it is noticed. */
+	starter = (struct starter)STARTER_INIT;
+	assert_int_equal(starter_open(&starter), 0);
+	assert_int_equal(kill(starter.child.pid, SIGKILL), 0);
+	while (!starter_lost(&starter))
+		;
+	assert_int_equal(starter.child.fd, -1);
+	assert_int_equal(starter_start(&starter, "worker", &child), -EPIPE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_clock_comes_as_if_we_had_opened_it),
 		cmocka_unit_test(guests_are_served_beside_the_owner),
 		cmocka_unit_test(a_guest_has_no_other_word),
+		cmocka_unit_test(what_a_lost_starter_did_is_done_by_nobody),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

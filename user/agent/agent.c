@@ -438,6 +438,11 @@ int agent_fd(const struct agent *agent)
 	return agent->epoll;
 }
 
+bool agent_starter_lost(struct agent *agent)
+{
+	return worker_client_starter_lost(agent->worker);
+}
+
 int agent_poll(struct agent *agent)
 {
 	int err = upkeep_run(&agent->upkeep);

@@ -42,6 +42,8 @@ void agent_stop(struct agent *agent);
 
 int agent_fd(const struct agent *agent);
 int agent_poll(struct agent *agent);
+/* Files that need another worker will be refused. */
+bool agent_starter_lost(struct agent *agent);
 /* CLOCK_MONOTONIC; CLOCK_NEVER_NS: nothing is due. */
 uint64_t agent_due_ns(const struct agent *agent);
 

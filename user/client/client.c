@@ -87,8 +87,13 @@ static int explain_loss(const struct lane *lane, struct why *why)
 static int begin(struct worker_client *client, struct why *why)
 {
 	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + 2 * LANE_BEGIN_NS;
+	struct epoll_event gone = { .events = 0 };
 	int err = starter_open(&client->starter);
 
+	/* Its end is told all the same. */
+	if (err == 0 && client->starter.child.fd >= 0 &&
+		epoll_ctl(client->epoll_fd, EPOLL_CTL_ADD, client->starter.child.fd, &gone) < 0)
+		err = -errno;
 	for (int i = 0; i < WORKER_LANES && err == 0; i++)
 		err = lane_start(lane_of(client, i));
 	if (err == 0)
@@ -151,6 +156,11 @@ int worker_client_clock(struct worker_client *client, const struct cpu_clock *cl
 		client->clocks.child.fd >= 0 ? &client->clocks : &client->starter, clock, fd);
 }
 
+bool worker_client_starter_lost(struct worker_client *client)
+{
+	return starter_lost(&client->starter);
+}
+
 void worker_client_free(struct worker_client *client)
 {
 	if (!client)
@@ -196,6 +206,7 @@ static void look_at_memory(struct worker_client *client)
 
 int worker_client_poll(struct worker_client *client)
 {
+	starter_lost(&client->starter); /* its socket would stay readable */
 	row_queue_poll(&client->rows);
 	namer_poll(&client->namer);
 	client->polled_ns = clock_ns(CLOCK_MONOTONIC);

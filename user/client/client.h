@@ -39,14 +39,14 @@ struct worker_client_options {
 int worker_client_open(
 	const struct worker_client_options *options, struct worker_client **out, struct why *why);
 void worker_client_free(struct worker_client *client);
-/* Sets the callback. Call it before the first worker_client_rows. */
+/* Before the first worker_client_rows. */
 void worker_client_listen(struct worker_client *client, worker_rows_fn on_rows, void *ctx);
 
-/* Readable when worker_client_poll has work; it never changes. */
-int worker_client_fd(const struct worker_client *client);
+int worker_client_fd(const struct worker_client *client); /* when worker_client_poll has work */
 /* Like cpu_clock_open, done by the starter. */
 int worker_client_clock(struct worker_client *client, const struct cpu_clock *clock, int *fd);
-/* Calls on_rows for finished files, continues the queue, ends workers that hang or grew too large.
+bool worker_client_starter_lost(struct worker_client *client);
+/* Calls on_rows for finished files, continues the queue, ends workers that hang or are too large.
  * Does not wait. Call it also when it is due (CLOCK_NEVER_NS: nothing is). */
 int worker_client_poll(struct worker_client *client);
 uint64_t worker_client_due_ns(const struct worker_client *client);

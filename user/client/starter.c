@@ -203,6 +203,12 @@ void starter_close(struct starter *starter)
 	child_close(&starter->child, NULL);
 }
 
+static void lose(struct starter *starter)
+{
+	starter->lost |= starter->child.fd >= 0;
+	starter_close(starter);
+}
+
 /* given: goes with the order, or -1. -EPIPE: there is no starter. */
 static int ask(struct starter *starter, const struct order *order, int given, pid_t *pid, int *fd)
 {
@@ -213,7 +219,7 @@ static int ask(struct starter *starter, const struct order *order, int given, pi
 						  given, &answer, sizeof(answer), &came);
 
 	if (err < 0) {
-		starter_close(starter);
+		lose(starter);
 		return err;
 	}
 	if (answer.err < 0)
@@ -229,13 +235,22 @@ int starter_start(struct starter *starter, const char *argument, struct child *c
 	pid_t pid;
 	int fd, err;
 
+	if (starter->child.fd < 0 && !starter->lost)
+		return start_process(argument, false, child);
 	snprintf(order.argument, sizeof(order.argument), "%s", argument);
 	err = ask(starter, &order, -1, &pid, &fd);
-	if (err == -EPIPE)
-		return start_process(argument, false, child);
 	if (err == 0)
 		child_adopt(child, pid, fd);
 	return err;
+}
+
+bool starter_lost(struct starter *starter)
+{
+	struct pollfd gone = { .fd = starter->child.fd };
+
+	if (starter->child.fd >= 0 && poll(&gone, 1, 0) == 1)
+		lose(starter);
+	return starter->lost;
 }
 
 void starter_kill(struct starter *starter, pid_t pid)

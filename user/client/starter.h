@@ -13,6 +13,7 @@
 
 struct starter {
 	struct child child; /* with a socket and no process: we are its guest */
+	bool lost;          /* there was one */
 };
 
 #define STARTER_INIT                 \
@@ -26,9 +27,13 @@ int starter_open(struct starter *starter);
 void starter_close(struct starter *starter);
 
 /* Executes this program as `stoker ARGUMENT`, with an empty environment and one descriptor,
- * WORKER_FD: its end of the child's socket pair. Without a starter, or when it was lost, the
- * process has the caller's privileges. */
+ * WORKER_FD: its end of the child's socket pair. Where no starter was ever opened, the process has
+ * the caller's privileges. -EPIPE: the starter was lost, and nothing takes its place: the caller
+ * may have rights that the process must not get. */
 int starter_start(struct starter *starter, const char *argument, struct child *child);
+/* Was it lost? Looks, so that also an owner learns it that asks for nothing; its socket becomes
+ * readable then. */
+bool starter_lost(struct starter *starter);
 /* SIGKILL. */
 void starter_kill(struct starter *starter, pid_t pid);
 /* The starter calls cpu_clock_open. -EPIPE: there is no starter. */

@@ -24,6 +24,7 @@
 #include "base/signals.h"
 #include "agent/agent.h"
 #include "agent/evidence.h"
+#include "agent/privileges.h"
 #include "client/client.h"
 #include "daemon/capture.h"
 #include "containers/target.h"
@@ -232,11 +233,18 @@ static int start_jit(struct record *r, struct why *why)
 	return r->options.jit ? clerk_jit_start(&r->clerk, why) : 0;
 }
 
+/* Before there is a process to end again. */
+static int check_rights(struct record *r, struct why *why)
+{
+	(void)r;
+	return privileges_check(why);
+}
+
 /* All that can fail before the first sample, cheapest first. */
 static int prepare(struct record *r, struct why *why)
 {
 	static int (*const steps[])(struct record *, struct why *) = { check_rate, check_targets,
-		check_servers, try_outputs, open_signals, start_command, open_clerk,
+		check_servers, try_outputs, check_rights, open_signals, start_command, open_clerk,
 		/* After all forks: from here on this process has the agent's priority. */
 		open_cgroup, make_folder, open_evidence, open_agent, start_jit };
 	int err = 0;

@@ -362,6 +362,10 @@ static int run_agent(struct daemon *d, struct why *why)
 		err = trapper_tick(&d->trapper, d->agent, now);
 	if (err < 0)
 		return why_set(why, err, "sampling stopped: %s", err_text(err));
+	/* A lost worker could not be replaced, and nobody may take the starter's place: we have
+	 * given up the rights that it had. */
+	if (agent_starter_lost(d->agent) || (d->http && http_front_starter_lost(d->http)))
+		return why_set(why, -EPIPE, "the process that starts others was lost");
 	/* The removal of its cgroup is an event that has woken us. */
 	return target_exists(&d->target) ? 0 : why_set(why, -ESRCH, "%s is gone", d->config.target);
 }

@@ -30,6 +30,7 @@
 #define TOKEN_MAX 256
 #define MESSAGES_A_SECOND 200
 #define STATUS_EVERY_NS (NSEC_PER_SEC / 5)
+#define END_MS 2000
 #define BACK_OFF_NS (NSEC_PER_SEC / 2)
 #define BACK_OFF_MAX_NS (60 * NSEC_PER_SEC)
 #define SETTLED_NS (60 * NSEC_PER_SEC)
@@ -80,7 +81,10 @@ static int end_process(struct http_front *f)
 	if (f->child.pid == 0)
 		return 0;
 	starter_kill(&f->starter, f->child.pid);
-	child_close(&f->child, &end);
+	fd_close(&f->child.fd);
+	/* Without its starter nobody could kill one that was taken over; it ends with us. */
+	if (child_wait(&f->child, END_MS, &end) == -EAGAIN)
+		child_leave(&f->child);
 	f->stats.cpu_ns += end.cpu_ns;
 	forget_captures(f);
 	return end.status;
@@ -400,6 +404,9 @@ int http_front_start(struct http_front *f, struct why *why)
 		err = -errno;
 	if (err == 0)
 		err = starter_open(&f->starter);
+	event.events = 0; /* its end is told all the same */
+	if (err == 0 && epoll_ctl(f->epoll_fd, EPOLL_CTL_ADD, f->starter.child.fd, &event) < 0)
+		err = -errno;
 	return err < 0 ? why_set(why, err, "cannot set up HTTP: %s", err_text(err)) : 0;
 }
 
@@ -420,6 +427,11 @@ void http_front_free(struct http_front *f)
 int http_front_listener(const struct http_front *f)
 {
 	return f->listener.fd;
+}
+
+bool http_front_starter_lost(struct http_front *f)
+{
+	return starter_lost(&f->starter);
 }
 
 int http_front_fd(const struct http_front *f)

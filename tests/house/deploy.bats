@@ -1,0 +1,19 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# What tools/deploy gives to a service manager.
+# seconds: 2
+
+repo=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+unit=$repo/tools/deploy/stoker.service
+
+# value KEY: of the unit.
+value() {
+	sed -n "s/^$1=//p" "$unit"
+}
+
+@test "systemd stops starting a daemon that fails each time" {
+	local burst pause
+	burst=$(value StartLimitBurst) pause=$(value RestartSec)
+	# Each try is at least the pause after the one before, and all must fall into the interval.
+	[ "$((burst * pause * 10))" -lt "$(value StartLimitIntervalSec)" ]
+}
