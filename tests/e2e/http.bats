@@ -296,7 +296,7 @@ target = cgroup $cgroup" serve
 	local process
 	process=$(http_process)
 	grep -E '^(Uid|CapPrm|CapEff|CapBnd|CapAmb|NoNewPrivs|Seccomp):' "/proc/$process/status" | tee "$tmp/status"
-	grep -qP '^Uid:\t65533\t65533\t65533\t65533' "$tmp/status"
+	grep -qP '^Uid:\t(6077[0-9])\t\1\t\1\t\1' "$tmp/status"
 	[ "$(grep -cP '^Cap(Prm|Eff|Bnd|Amb):\t0{16}$' "$tmp/status")" -eq 4 ]
 	grep -qP '^NoNewPrivs:\t1' "$tmp/status"
 	grep -qP '^Seccomp:\t2' "$tmp/status"

@@ -32,7 +32,7 @@ has_nothing() {
 		line_is "$1" $set 0000000000000000 || return 1
 	done
 	line_is "$1" NoNewPrivs 1 && line_is "$1" Seccomp 2 || return 1
-	line_is "$1" Uid '65534[[:space:]]65534[[:space:]]65534[[:space:]]65534' || return 1
+	line_is "$1" Uid '(6076[0-9])[[:space:]]\1[[:space:]]\1[[:space:]]\1' || return 1
 	[ "$(readlink "/proc/$1/ns/net")" != "$(readlink /proc/self/ns/net)" ] || return 1
 	[ -z "$(ls "/proc/$1/root/")" ] || return 1
 	has_only_what_it_was_given "$1"

@@ -18,6 +18,7 @@
 #include "base/orders.h"
 #include "base/own.h"
 #include "wire/proto.h"
+#include "worker/sandbox.h"
 #include "worker/worker.h"
 
 #define SOCKET_BYTES (4 * PROTO_BYTES_MAX)
@@ -175,6 +176,8 @@ static int run_starter(void *ctx, int fd)
 
 	(void)ctx;
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	if (sandbox_deny(SANDBOX_DENY_KERNEL) < 0)
+		return WORKER_EXIT_SANDBOX;
 	for (int i = 0; i < STARTED_MAX; i++)
 		s.started[i] = (struct child)CHILD_INIT;
 	orders_serve(&s.orders, fd);

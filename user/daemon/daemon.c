@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -553,8 +554,11 @@ void daemon_free(struct daemon *d)
 int daemon_open(const char *config_path, struct log *log, struct daemon **out, struct why *why)
 {
 	struct daemon *d = malloc(sizeof(*d));
+	mode_t mask = umask(077);
 	int err;
 
+	/* Of the store and what is in it: for the owner, and the group to read. */
+	umask(mask | 027);
 	if (!d)
 		return why_set(why, -ENOMEM, "out of memory");
 	*d = (struct daemon){ .config_path = config_path ? config_path : CONFIG_PATH,

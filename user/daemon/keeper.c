@@ -22,6 +22,8 @@
 #include "output/place.h"
 #include "store/compact.h"
 #include "store/store.h"
+#include "worker/sandbox.h"
+#include "worker/worker.h"
 
 #define LABEL_MAX 256
 #define BYTES_MAX (1UL << 30)
@@ -230,6 +232,8 @@ static int run_keeper(void *ctx, int fd)
 		.ctx = k };
 
 	fd_close(&k->foreign_fd);
+	if (sandbox_deny(SANDBOX_DENY_ALL_BUT_FILES) < 0)
+		return WORKER_EXIT_SANDBOX;
 	heap_give_back();
 	orders_serve(&orders, fd);
 	store_free(k->store);

@@ -20,6 +20,7 @@
 #include "base/vec.h"
 #include "output/bundle.h"
 #include "output/output.h"
+#include "worker/sandbox.h"
 
 #define NICE 10
 #define ABOUT "trap.json"
@@ -315,7 +316,9 @@ static int run_writer(void *ctx, int fd)
 	struct why why;
 
 	(void)fd;
-	if (write_bundle(w, &why) == 0)
+	if (sandbox_deny(SANDBOX_DENY_ALL_BUT_FILES) < 0)
+		why_set(&why, -EPERM, "the kernel must support seccomp filters");
+	else if (write_bundle(w, &why) == 0)
 		return 0;
 	log_error(w->bundle->log, "trap %s: %s; this bundle is lost", w->capture->rule.name,
 		why.text);

@@ -33,7 +33,7 @@
 #include "bpf/reasons.h"
 #include "elf/build_id.h"
 #include "wire/fetch_proto.h"
-#include "worker/sandbox.h"
+#include "worker/users.h"
 #include "worker/worker.h"
 
 #define CONNECT_MS 3000
@@ -130,12 +130,15 @@ static int limit_calls(void)
 
 static int leave_privileges(void)
 {
+	uid_t uid = users_choose(USERS_FETCHER);
 	int err;
 
 	caps_bound(0);
+	if (geteuid() == 0 && uid == 0)
+		return -EUSERS;
 	if (geteuid() == 0 &&
-		(setgroups(0, NULL) < 0 || setresgid(SANDBOX_UID, SANDBOX_UID, SANDBOX_UID) < 0 ||
-			setresuid(SANDBOX_UID, SANDBOX_UID, SANDBOX_UID) < 0))
+		(setgroups(0, NULL) < 0 || setresgid(uid, uid, uid) < 0 ||
+			setresuid(uid, uid, uid) < 0))
 		return -errno;
 	err = caps_limit(0);
 	if (err == 0)

@@ -27,6 +27,7 @@
 #include "base/fd.h"
 #include "base/own.h"
 #include "worker/sanitizer.h"
+#include "worker/users.h"
 
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 8U
@@ -86,22 +87,34 @@ static int move_root(int directory, uint32_t *report)
 /* ---- who we are ----------------------------------------------------------------------------- */
 
 /* Without CAP_KILL, which we have if it has, our starter could not end another user's process. */
-static void leave_user(uid_t uid, uint32_t *report)
+/* uid 0: each of ours is somebody's. */
+static int leave_user(uid_t uid, gid_t gid, uint32_t *report)
 {
 	if (geteuid() != 0 || (*report & SANDBOX_USER_NS) ||
 		!(caps_effective() & CAPS_BIT(CAP_KILL)))
-		return;
-	if (setgroups(0, NULL) == 0 && setresgid(uid, uid, uid) == 0 &&
+		return 0;
+	if (uid == 0)
+		return -EUSERS;
+	if (setgroups(0, NULL) == 0 && setresgid(gid, gid, gid) == 0 &&
 		setresuid(uid, uid, uid) == 0)
 		*report |= SANDBOX_USER;
+	return 0;
 }
 
-static bool may_anybody_read(int directory)
+/* With which group a user that owns nothing may read there; false: with none. */
+static bool find_group(int directory, uid_t uid, gid_t *gid)
 {
 	struct stat st;
 
-	return fstat(directory, &st) == 0 &&
-		(st.st_mode & (S_IROTH | S_IXOTH)) == (S_IROTH | S_IXOTH);
+	if (fstat(directory, &st) < 0)
+		return false;
+	if ((st.st_mode & (S_IROTH | S_IXOTH)) == (S_IROTH | S_IXOTH))
+		*gid = uid;
+	else if ((st.st_mode & (S_IRGRP | S_IXGRP)) == (S_IRGRP | S_IXGRP))
+		*gid = st.st_gid;
+	else
+		return false;
+	return true;
 }
 
 static int drop_capabilities(void)
@@ -295,18 +308,76 @@ static int limit_calls(bool server)
 	return err;
 }
 
+static const int kernel_calls[] = {
+	SCMP_SYS(bpf),
+	SCMP_SYS(init_module),
+	SCMP_SYS(finit_module),
+	SCMP_SYS(delete_module),
+	SCMP_SYS(kexec_load),
+	SCMP_SYS(kexec_file_load),
+	SCMP_SYS(reboot),
+	SCMP_SYS(swapon),
+	SCMP_SYS(swapoff),
+	SCMP_SYS(ptrace),
+	SCMP_SYS(userfaultfd),
+	SCMP_SYS(io_uring_setup),
+	SCMP_SYS(add_key),
+	SCMP_SYS(request_key),
+	SCMP_SYS(keyctl),
+};
+
+static const int outside_calls[] = {
+	SCMP_SYS(execve),
+	SCMP_SYS(execveat),
+	SCMP_SYS(socket),
+	SCMP_SYS(connect),
+	SCMP_SYS(bind),
+	SCMP_SYS(perf_event_open),
+	SCMP_SYS(process_vm_readv),
+	SCMP_SYS(process_vm_writev),
+	SCMP_SYS(pidfd_getfd),
+	SCMP_SYS(kill),
+	SCMP_SYS(pidfd_send_signal),
+	SCMP_SYS(open_by_handle_at),
+	SCMP_SYS(mount),
+	SCMP_SYS(umount2),
+	SCMP_SYS(pivot_root),
+	SCMP_SYS(chroot),
+	SCMP_SYS(unshare),
+	SCMP_SYS(setns),
+	SCMP_SYS(mknodat),
+};
+
+int sandbox_deny(enum sandbox_denied what)
+{
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+	size_t outside = what == SANDBOX_DENY_ALL_BUT_FILES ? ARRAY_SIZE(outside_calls) : 0;
+	int err = filter ? 0 : -ENOMEM;
+
+	if (err == 0)
+		err = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
+	for (size_t i = 0; i < ARRAY_SIZE(kernel_calls) && err == 0; i++)
+		err = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), kernel_calls[i], 0);
+	for (size_t i = 0; i < outside && err == 0; i++)
+		err = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), outside_calls[i], 0);
+	if (err == 0)
+		err = seccomp_load(filter);
+	seccomp_release(filter);
+	return err;
+}
+
 /* directory: -1: none. */
-static int shut_in(int directory, uint32_t had, uint32_t *report)
+static int shut_in(int directory, uid_t uid, uint32_t had, uint32_t *report)
 {
 	bool server = directory >= 0;
-	int err;
+	gid_t gid = uid;
+	int err = 0;
 
 	caps_bound(0); /* while we still may */
-	if (!server)
-		leave_user(SANDBOX_UID, &had);
-	else if (may_anybody_read(directory))
-		leave_user(SANDBOX_SERVER_UID, &had);
-	err = drop_capabilities();
+	if (!server || find_group(directory, uid, &gid))
+		err = leave_user(uid, gid, &had);
+	if (err == 0)
+		err = drop_capabilities();
 	if (err == 0)
 		err = set_limits(server ? SANDBOX_SERVER_FDS_MAX : SANDBOX_FDS_MAX);
 	if (err < 0)
@@ -323,19 +394,21 @@ static int shut_in(int directory, uint32_t had, uint32_t *report)
 
 int sandbox_enter(uint32_t *report)
 {
+	uid_t uid = users_choose(USERS_WORKER);
 	uint32_t had = 0;
 
 	volunteer();
 	leave_root(&had);
-	return shut_in(-1, had, report);
+	return shut_in(-1, uid, had, report);
 }
 
 int sandbox_enter_server(int directory, uint32_t *report)
 {
+	uid_t uid = users_choose(USERS_SERVER);
 	uint32_t had = 0;
 	int err;
 
 	volunteer();
 	err = move_root(directory, &had);
-	return err < 0 ? err : shut_in(directory, had, report);
+	return err < 0 ? err : shut_in(directory, uid, had, report);
 }

@@ -13,23 +13,30 @@
 #define SANDBOX_USER_NS 2U    /* by a user namespace: outside, the user stays the starter's */
 #define SANDBOX_CHROOT 4U
 #define SANDBOX_LANDLOCK 8U
-#define SANDBOX_USER 16U /* runs as SANDBOX_UID, which owns nothing */
+#define SANDBOX_USER 16U /* runs as a user of worker/users.h, which owns nothing */
 
-#define SANDBOX_UID 65534
 /* Private writable memory. Mapped files do not count. */
 #define SANDBOX_DATA_BYTES_MAX (1UL << 30)
 #define SANDBOX_FILE_BYTES_MAX (512UL << 20) /* of a memfd */
 #define SANDBOX_FDS_MAX 16
 
 /* For a process that serves connections. */
-#define SANDBOX_SERVER_UID 65533
 #define SANDBOX_SERVER_FDS_MAX 256
 
 /* Call it once, single-threaded. *report: the SANDBOX_* that were achieved. -errno: a guaranteed
- * part failed, and the process must exit. */
+ * part failed, -EUSERS if no user is left, and the process must exit. */
 int sandbox_enter(uint32_t *report);
+
+/* For a process that cannot be shut in, because it has work outside: system calls that it does not
+ * need fail with EPERM, in all that it starts too. It must not be able to gain privileges. */
+enum sandbox_denied {
+	SANDBOX_DENY_KERNEL,        /* the kernel's programs, modules and keys; ptrace(2) */
+	SANDBOX_DENY_ALL_BUT_FILES, /* also programs, networks, processes, mounts, signals */
+};
+int sandbox_deny(enum sandbox_denied what);
 
 /* The same for a process that accepts connections on an inherited socket, may have threads, and
  * reads the files below one directory, which becomes its root and its working directory. Its user
- * is SANDBOX_SERVER_UID if that user may read there. It cannot connect or change files. */
+ * is USERS_SERVER or the next if that user may read there, with the directory's group where others
+ * may not. It cannot connect or change files. */
 int sandbox_enter_server(int directory, uint32_t *report);
