@@ -20,6 +20,7 @@ static const struct {
 	{ "diff", cmd_diff, "what changed between two profiles" },
 	{ "top", cmd_top, "what runs now: functions, processes, containers, in the terminal" },
 	{ "report", cmd_report, "what the store knows of a span of time" },
+	{ "open", cmd_open, "the address of the daemon's page, good once and for a minute" },
 	{ "ps", cmd_ps, "containers, pods and units: their CPU now, and how they can be profiled" },
 	{ "doctor", cmd_doctor, "what this kernel, these privileges and a process allow" },
 	{ "jit", cmd_jit, "perf maps of a running .NET or JVM, without a restart" },

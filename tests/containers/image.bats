@@ -30,7 +30,7 @@ in_image() {
 }
 
 get() {
-	curl -sS --max-time 30 "http://127.0.0.1:$port$1"
+	curl -sS --max-time 30 -H "Authorization: Bearer $(cat "$tmp/store/token" 2>/dev/null)" "http://127.0.0.1:$port$1"
 }
 
 is_served() {

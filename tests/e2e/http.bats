@@ -6,28 +6,39 @@
 load lib
 
 # serve LINE...: a daemon with a store in $tmp/store, a second or $interval an interval, at $url.
-# Returns when it answers.
+# $listen may be another address than the loopback's. Returns when it answers. $supervisor and $daemon are the daemon.
 serve() {
 	need curl jq
 	port=$(free_port)
 	url=http://127.0.0.1:$port
 	printf '%s\n' '[sample]' "interval = ${interval:-1s}" 'cpu = 100%' '[store]' "path = $tmp/store" '[http]' \
-		"listen = 127.0.0.1:$port" "$@" >"$tmp/stoker.ini"
+		"listen = ${listen:-127.0.0.1}:$port" "$@" >"$tmp/stoker.ini"
 	start "$stoker" daemon --config "$tmp/stoker.ini"
-	daemon=$pid said=$out
+	supervisor=$pid said=$out
 	wait_until 30 answers /healthz || {
 		cat "$said"
 		return 1
 	}
+	daemon=$supervisor
 }
 
-get() {
+# asked PATH [OPTION...]: by whoever has no token.
+asked() {
 	curl -sS -g -m 60 "${@:2}" "$url$1" 3>&-
 }
 
-# code PATH [OPTION...]: the status of an answer.
+# get PATH [OPTION...]: by whoever may read the token.
+get() {
+	asked "$@" -H "Authorization: Bearer $(cat "$tmp/store/token" 2>/dev/null)"
+}
+
+# code PATH [OPTION...]: the status of such an answer; code_of_asked: of the other.
 code() {
-	curl -sS -g -m 60 -o /dev/null -w '%{http_code}' "${@:2}" "$url$1" 3>&-
+	get "$@" -o /dev/null -w '%{http_code}'
+}
+
+code_of_asked() {
+	asked "$@" -o /dev/null -w '%{http_code}'
 }
 
 answers() {
@@ -136,7 +147,8 @@ target = cgroup $cgroup" serve
 	done
 	between "$(metric stoker_bpf_memory_bytes)" 1 "$(metric stoker_bpf_memory_budget_bytes)" 'BPF memory'
 	[ "$(metric stoker_store_segments)" -ge 1 ]
-	get /healthz | grep -q '^ok: '
+	asked /healthz | grep -qx alive
+	asked /readyz | grep -q '^ok: '
 }
 
 @test "a question to the store has the answer that stoker report gives" {
@@ -199,12 +211,12 @@ target = cgroup $cgroup" serve
 	serve
 	local i clients=() codes
 	for i in $(seq 100); do
-		curl -sS -m 60 -o "$tmp/body.$i" -D "$tmp/head.$i" -w '%{http_code}\n' \
-			"$url/profile?seconds=2&hz=99" >"$tmp/code.$i" 3>&- &
+		get '/profile?seconds=2&hz=99' -o "$tmp/body.$i" -D "$tmp/head.$i" -w '%{http_code}\n' \
+			>"$tmp/code.$i" &
 		clients+=($!)
 	done
 	# Meanwhile it answers others.
-	get /healthz | grep -q '^ok: '
+	asked /healthz | grep -qx alive
 	wait "${clients[@]}"
 	codes=$(cat "$tmp"/code.* | sort | uniq -c)
 	echo "$codes"
@@ -215,15 +227,15 @@ target = cgroup $cgroup" serve
 		[ "$(wc -l <"$tmp/body.${i##*.}")" -eq 1 ]
 	done
 	# What a minute allows is used up, or nearly.
-	cat "$tmp"/body.* | grep -a 'capture' | sort | uniq -c
-	[ "$(metric stoker_captures_refused_total)" -ge 80 ]
+	cat "$tmp"/body.* | grep -a 'capture\|many requests' | sort | uniq -c
+	[ "$(($(metric stoker_captures_refused_total) + $(metric stoker_http_requests_limited_total)))" -ge 80 ]
 	metric_is stoker_captures_running 0
 	metric_is stoker_http_restarts_total 0
 }
 
 @test "a client that goes away ends its capture" {
 	serve
-	curl -sS -m 60 -o /dev/null "$url/profile?seconds=60&hz=19" 3>&- &
+	get '/profile?seconds=60&hz=19' -o /dev/null &
 	local client=$!
 	wait_until 10 metric_is stoker_captures_running 1
 	kill "$client"
@@ -307,7 +319,7 @@ target = cgroup $cgroup" serve
 	says 'process that serves HTTP was lost' "$said"
 }
 
-@test "a port that is in use, no token and a wrong address are said with their line, and nothing starts" {
+@test "a port that is in use, no token file and a wrong address are said with their line, and nothing starts" {
 	serve
 	local address
 	cp "$tmp/stoker.ini" "$tmp/first.ini"
@@ -316,11 +328,6 @@ target = cgroup $cgroup" serve
 	said_clearly "stoker.ini:4: listen: .*127.0.0.1:$port.* in use"
 	[ "$(wc -l <"$tmp/said")" -eq 1 ]
 	[ ! -e "$tmp/other" ]
-	for address in 0.0.0.0:0 '[::]:0'; do
-		printf '%s\n' '[store]' "path = $tmp/other" '[http]' "listen = $address" >"$tmp/stoker.ini"
-		exits 2 timeout 20 "$stoker" daemon --config "$tmp/stoker.ini"
-		said_clearly 'stoker.ini:4: listen: .*token_file'
-	done
 	for address in nowhere 127.0.0.1 127.0.0.1:99999 ::1:80 unix:relative somewhere.example:80; do
 		echo "listen = $address"
 		printf '%s\n' '[store]' "path = $tmp/other" '[http]' "listen = $address" >"$tmp/stoker.ini"
@@ -338,23 +345,120 @@ target = cgroup $cgroup" serve
 	said_clearly "stoker.ini:5: token_file: $tmp/fifo is no regular file"
 }
 
-@test "with a token only who has it is answered, and the page for it" {
-	echo 0123456789abcdef-token >"$tmp/token"
-	need curl jq
-	port=$(free_port)
-	url=http://127.0.0.1:$port
-	printf '%s\n' '[sample]' 'interval = 1s' '[store]' "path = $tmp/store" '[http]' \
-		"listen = 0.0.0.0:$port" "token_file = $tmp/token" >"$tmp/stoker.ini"
-	start "$stoker" daemon --config "$tmp/stoker.ini"
-	wait_until 30 eval '[ "$(code /metrics 2>/dev/null)" = 401 ]'
-	[ "$(code /metrics -H 'Authorization: Bearer 0123456789abcdef-token')" = 200 ]
-	[ "$(code /metrics -H 'Authorization: Bearer 0123456789abcdef-toke')" = 401 ]
-	[ "$(code /metrics -H 'Authorization: Bearer 0123456789abcdef-tokens')" = 401 ]
-	[ "$(code /metrics -H 'Authorization: Bearer ')" = 401 ]
-	[ "$(code /profile)" = 401 ]
-	[ "$(code /healthz)" = 401 ]
-	[ "$(code /)" = 200 ]
-	get /metrics -D - -o /dev/null | grep -qi '^www-authenticate: Bearer'
+# answers_of CURL_OPTION...: the statuses of all paths, in one line.
+answers_of() {
+	local path answers=()
+	for path in / /query /heat.json '/profile?seconds=1&hz=19&cgroup=/none' /metrics /open /healthz /readyz /none; do
+		answers+=("$(code_of_asked "$path" "$@")")
+	done
+	echo "${answers[*]}"
+}
+
+# A capture of a cgroup that is not there is begun, and found to be 404.
+@test "each path of each listener answers whoever shows what it takes, and nobody else" {
+	local listen token metrics bearer='Authorization: Bearer'
+	local refused='401 401 401 401'
+	echo 0123456789abcdef-another >"$tmp/another"
+	for listen in 127.0.0.1 0.0.0.0; do
+		rm -rf "$tmp/store"
+		serve
+		wait_until 30 eval '[ "$(code_of_asked /readyz 2>/dev/null)" = 200 ]'
+		wait_until 30 answers '/query'
+		token=$(cat "$tmp/store/token") metrics=$(cat "$tmp/store/metrics-token")
+		[ "$(stat -c %a "$tmp/store/token" "$tmp/store/metrics-token" | tr '\n' ' ')" = '640 640 ' ]
+		local open=200
+		[ "$listen" = 127.0.0.1 ] || open=401
+		[ "$(answers_of)" = "$refused $open 401 200 200 404" ]
+		[ "$(answers_of -H "$bearer $token")" = '200 200 200 404 200 401 200 200 404' ]
+		[ "$(answers_of -H "$bearer $metrics")" = "$refused 200 401 200 200 404" ]
+		[ "$(answers_of -H "$bearer ${token}x")" = "$refused $open 401 200 200 404" ]
+		[ "$(answers_of -H "$bearer $(cat "$tmp/another")")" = "$refused $open 401 200 200 404" ]
+		[ "$(answers_of -b "stoker-${url##*:}=$token")" = "$refused $open 401 200 200 404" ]
+		get / | grep -q '<title>'
+		asked /query -D - -o /dev/null | grep -qi '^www-authenticate: Bearer'
+		kill "$supervisor"
+		wait "$supervisor"
+	done
+}
+
+@test "a token is kept, or given by a file, and an old one is refused" {
+	local old
+	serve
+	old=$(cat "$tmp/store/token")
+	kill "$supervisor" && wait "$supervisor"
+	serve
+	[ "$(cat "$tmp/store/token")" = "$old" ]
+	kill "$supervisor" && wait "$supervisor"
+	echo 0123456789abcdef-token >"$tmp/given"
+	serve "token_file = $tmp/given"
+	[ "$(code_of_asked / -H "Authorization: Bearer $old")" = 401 ]
+	[ "$(code_of_asked / -H 'Authorization: Bearer 0123456789abcdef-token')" = 200 ]
+	[ "$(code_of_asked / -H 'Authorization: Bearer 0123456789abcdef-toke')" = 401 ]
+}
+
+@test "stoker open prints an address that is good once, and the token is nowhere to be seen" {
+	local address token cookie
+	serve
+	token=$(cat "$tmp/store/token")
+	address=$("$stoker" open --config "$tmp/stoker.ini")
+	[[ $address == "$url/open?ticket="* ]]
+	address=${address#"$url"}
+	[ "$(code_of_asked "$address" -I)" = 401 ]
+	[ "$(code_of_asked "$address" -H 'Sec-Fetch-Site: cross-site')" = 403 ]
+	asked "$address" -D "$tmp/head" -o "$tmp/body" -w '%{http_code}' >"$tmp/code"
+	cat "$tmp/head"
+	[ "$(cat "$tmp/code")" = 303 ]
+	grep -qi '^location: /.$' "$tmp/head"
+	cookie=$(sed -n 's/^Set-Cookie: \([^;]*\);.*/\1/p' "$tmp/head")
+	grep -qE '^Set-Cookie: stoker-[0-9]+=[0-9a-f]{32}; Path=/; Max-Age=[0-9]+; HttpOnly; SameSite=Strict' "$tmp/head"
+	[ "$(code_of_asked "$address")" = 401 ]
+	[ "$(code_of_asked / -b "$cookie")" = 200 ]
+	[ "$(code_of_asked /query -b "${cookie%?}")" = 401 ]
+	! asked / -b "$cookie" | grep -F -e "$token" -e "${cookie#*=}" || false
+	! grep -F "$token" "$tmp/head" "$tmp/body" "$said" || false
+	! cat /proc/"$supervisor"/{cmdline,environ} /proc/"$daemon"/{cmdline,environ} \
+		/proc/"$(http_process)"/{cmdline,environ} | grep -aF "$token" || false
+	rm "$tmp/store/token"
+	exits 1 "$stoker" open --config "$tmp/stoker.ini"
+	said_clearly "$tmp/store/token"
+}
+
+@test "health checks are all answered beside 160 connections of others and of the same user" {
+	need "$python" setpriv
+	serve
+	wait_until 30 answers '/query?format=html'
+	cat >"$tmp/crowd.py" <<-'PYTHON'
+		import socket, sys, time
+		address, token, kind = ("127.0.0.1", int(sys.argv[1])), sys.argv[2], sys.argv[3]
+		held = []
+		for i in range(160):
+		    one = socket.socket()
+		    one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+		    one.connect(address)
+		    if kind == "half":
+		        one.sendall(b"GET /healthz HTTP/1.1\r\n")
+		    else: # large answers that nobody reads
+		        one.sendall(f"GET /query?format=html HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\r\n".encode())
+		    held.append(one)
+		print("held", flush=True)
+		sys.stdin.read()
+	PYTHON
+	local i
+	mkfifo "$tmp/end"
+	exec 9<>"$tmp/end"
+	"$python" "$tmp/crowd.py" "$port" "$(cat "$tmp/store/token")" busy <"$tmp/end" >"$tmp/busy" 3>&- 9>&- &
+	started+=("$!")
+	setpriv --reuid=65534 --regid=65534 --clear-groups "$python" "$tmp/crowd.py" "$port" none half \
+		<"$tmp/end" >"$tmp/half" 3>&- 9>&- &
+	started+=("$!")
+	wait_until 30 says held "$tmp/busy"
+	wait_until 30 says held "$tmp/half"
+	for i in $(seq 14); do
+		[ "$(code_of_asked /healthz -m 5)" = 200 ]
+	done
+	setpriv --reuid=65534 --regid=65534 --clear-groups curl -sS -m 5 "$url/readyz" 3>&- | grep -q '^ok: '
+	metric_is stoker_http_restarts_total 0
+	exec 9>&-
 }
 
 @test "a unix socket is for its owner and group, and goes with the daemon" {

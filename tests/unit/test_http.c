@@ -147,19 +147,6 @@ static void only_names_of_the_loopback_are_ours(void **state)
 			fail_msg("%s", rows[i].host);
 }
 
-static void a_token_fits_whole(void **state)
-{
-	(void)state;
-	assert_true(http_token_fits("secret", "Bearer secret"));
-	assert_true(http_token_fits("secret", "bearer secret"));
-	assert_false(http_token_fits("secret", NULL));
-	assert_false(http_token_fits("secret", ""));
-	assert_false(http_token_fits("secret", "secret"));
-	assert_false(http_token_fits("secret", "Bearer secre"));
-	assert_false(http_token_fits("secret", "Bearer secrets"));
-	assert_false(http_token_fits("secret", "Basic secret"));
-}
-
 static void known_reasons_are_zero_from_the_start(void **state)
 {
 	_cleanup_(buf_done) struct buf out = BUF_INIT;
@@ -216,7 +203,6 @@ int main(void)
 		cmocka_unit_test(a_value_that_is_longer_than_its_text_is_refused),
 		cmocka_unit_test(one_target_is_captured_and_many_labels_are_asked_for),
 		cmocka_unit_test(only_names_of_the_loopback_are_ours),
-		cmocka_unit_test(a_token_fits_whole),
 		cmocka_unit_test(known_reasons_are_zero_from_the_start),
 		cmocka_unit_test(health_has_its_reason),
 	};

@@ -68,12 +68,40 @@ static void what_is_no_address_is_refused(void **state)
 	}
 }
 
+static void a_browser_finds_it_by_its_address(void **state)
+{
+	static const struct {
+		const char *text, *address; /* NULL: it cannot */
+	} rows[] = {
+		{ "127.0.0.1:9700", "http://127.0.0.1:9700" },
+		{ "localhost:80", "http://127.0.0.1:80" },
+		{ "0.0.0.0:9700", "http://localhost:9700" },
+		{ "127.9.9.9:1", "http://127.9.9.9:1" },
+		{ "[::]:9700", "http://[::1]:9700" },
+		{ "[::1]:9700", "http://[::1]:9700" },
+		{ "unix:/run/stoker", NULL },
+		{ "off", NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		char address[128] = "";
+		struct why why;
+		int err = listener_address(rows[i].text, address, sizeof(address), &why);
+
+		if (err != (rows[i].address ? 0 : -EINVAL) ||
+			(rows[i].address && strcmp(address, rows[i].address) != 0))
+			fail_msg("%s: %d, %s", rows[i].text, err, address);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(numbers_are_listened_on_and_their_reach_is_known),
 		cmocka_unit_test(six_is_read_with_and_without_an_interface),
 		cmocka_unit_test(what_is_no_address_is_refused),
+		cmocka_unit_test(a_browser_finds_it_by_its_address),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,7 +21,7 @@ PACKAGES='playwright-core@1.65.1 axe-core@4.14.1'
 	start_busy spin 200
 	start "$stoker" daemon --config "$tmp/stoker.ini"
 	wait_until 60 eval '[ "$(find "$tmp/store" -name "*.zst" 2>/dev/null | wc -l)" -ge 5 ]'
-	WHO=spin timeout 200 "$node" "$BATS_TEST_DIRNAME/daemon.mjs" "$home" "$chromium" "http://127.0.0.1:$port" \
+	STOKER=$stoker CONFIG=$tmp/stoker.ini WHO=spin timeout 200 "$node" "$BATS_TEST_DIRNAME/daemon.mjs" "$home" "$chromium" "http://127.0.0.1:$port" \
 		"$artefacts" >"$seen"
 	jq -c 'del(.clicked.flame.names, .picked.flame.names)' "$seen"
 	jq -e '.errors == [] and .foreign == [] and .axe == []' "$seen"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // daemon.mjs PLAYWRIGHT CHROMIUM URL ARTEFACTS - what a reader of the daemon's page can do, in Chromium,
 // with mouse and keys. Prints one JSON object of what came of it; saves pictures.
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
@@ -18,7 +19,7 @@ async function open(colorScheme, options = {}) {
 	page.on('console', (m) => m.type() === 'error' && results.errors.push(m.text()));
 	page.on('pageerror', (e) => results.errors.push(e.message));
 	page.on('request', (r) => !r.url().startsWith(url) && !/^(data|blob):/.test(r.url()) && results.foreign.push(r.url()));
-	await page.goto(url + '/');
+	await page.goto(execFileSync(process.env.STOKER, ['open', '--config', process.env.CONFIG], { encoding: 'utf8' }).trim());
 	await page.waitForFunction(() => document.documentElement.dataset.ready);
 	return page;
 }

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -78,7 +79,10 @@ int new_file_write(int dir, const char *name, const void *data, size_t size, uns
 
 	if (err < 0)
 		return err;
-	err = fd_write_all(file.fd, data, size);
+	if (how & NEW_FILE_GROUP && fchmod(file.fd, 0640) < 0)
+		err = -errno;
+	if (err == 0)
+		err = fd_write_all(file.fd, data, size);
 	if (err == 0)
 		err = new_file_commit(&file, name, how);
 	if (err < 0)

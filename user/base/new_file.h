@@ -25,6 +25,8 @@ enum new_file_how {
 	NEW_FILE_SYNC = 1,
 	/* Refuse to replace a file: -EEXIST. */
 	NEW_FILE_NO_OLD = 2,
+	/* Mode 0640, before there is a byte in it. For new_file_write. */
+	NEW_FILE_GROUP = 4,
 };
 
 /* All return 0 or -errno. */

@@ -12,6 +12,7 @@ int cmd_record(int argc, char **argv, struct log *log);
 int cmd_convert(int argc, char **argv, struct log *log);
 int cmd_diff(int argc, char **argv, struct log *log);
 int cmd_top(int argc, char **argv, struct log *log);
+int cmd_open(int argc, char **argv, struct log *log);
 int cmd_ps(int argc, char **argv, struct log *log);
 int cmd_doctor(int argc, char **argv, struct log *log);
 int cmd_jit(int argc, char **argv, struct log *log);

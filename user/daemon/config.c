@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stddef.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/own.h"
@@ -69,7 +70,9 @@ static const struct key keys[] = {
 	{ "http", "listen", "127.0.0.1:9700", TEXT, OF(listen), 0, 0,
 		"ADDRESS:PORT, unix:PATH or off" },
 	{ "http", "token_file", "", TEXT, OF(token_file), 0, 0,
-		"clients must send its first line; required unless listen is loopback or unix" },
+		"clients send its first line; default: `token` in the store, which is made" },
+	{ "http", "metrics_token_file", "", TEXT, OF(metrics_token_file), 0, 0,
+		"likewise for /metrics alone, off the loopback; default: `metrics-token` there" },
 	{ TRAP, "container", "", TEXT, OF_TRAP(container), 0, 0,
 		"NAME, ID or the beginning of one, or a pattern such as web-*; default: the host" },
 	{ TRAP, "metric", "cpu", METRIC, OF_TRAP(metric), 0, 0,
@@ -411,6 +414,15 @@ static int line_of(const struct config *config, const char *section, const char 
 	const struct key *key = find_key(section, name);
 
 	return key ? config->lines[key - keys] : 0;
+}
+
+int config_load(const char *given, struct config *out, struct why *why)
+{
+	if (!given && access(CONFIG_PATH, F_OK) < 0) {
+		config_default(out);
+		return 0;
+	}
+	return config_read(given ? given : CONFIG_PATH, out, why);
 }
 
 bool config_says(const struct config *config, const char *section, const char *name)

@@ -28,7 +28,7 @@ struct config {
 	uint64_t whole_ns;
 	char by[CONFIG_TEXT_MAX];
 	char listen[CONFIG_TEXT_MAX]; /* HOST:PORT, unix:PATH or off */
-	char token_file[CONFIG_TEXT_MAX];
+	char token_file[CONFIG_TEXT_MAX], metrics_token_file[CONFIG_TEXT_MAX];
 	struct rules traps;
 	int lines[CONFIG_KEYS_MAX]; /* line of each key of the table; 0: not in the file */
 };
@@ -37,6 +37,8 @@ struct config {
 void config_default(struct config *config);
 /* -EINVAL with file, line and cause; other -errno if it cannot be read. */
 int config_read(const char *path, struct config *out, struct why *why);
+/* given NULL: the default file if it exists, else the defaults. */
+int config_load(const char *given, struct config *out, struct why *why);
 /* Is the key in the file, or is it the default? */
 bool config_says(const struct config *config, const char *section, const char *name);
 /* For a value that turns out to be invalid when it is used: returns err, and why gets `text` with

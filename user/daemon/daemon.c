@@ -110,7 +110,8 @@ static void reload(struct daemon *d)
 			config.memory_bytes != d->config.memory_bytes ||
 			config.tick_limit_us != d->config.tick_limit_us ||
 			strcmp(config.listen, d->config.listen) != 0 ||
-			strcmp(config.token_file, d->config.token_file) != 0)
+			strcmp(config.token_file, d->config.token_file) != 0 ||
+			strcmp(config.metrics_token_file, d->config.metrics_token_file) != 0)
 			log_warn(d->log,
 				"%s: hz, target, memory, tick_limit, by, path and [http] need a "
 				"restart",
@@ -315,11 +316,13 @@ static int put_status(void *ctx, struct buf *out)
 static int open_http(struct daemon *d, struct why *why)
 {
 	static const char *const keys[] = {
-		[HTTP_FRONT_LISTEN] = "listen", [HTTP_FRONT_TOKEN] = "token_file"
+		[HTTP_FRONT_LISTEN] = "listen", [HTTP_FRONT_TOKEN] = "token_file",
+		[HTTP_FRONT_METRICS_TOKEN] = "metrics_token_file"
 	};
 	const struct http_front_options options = { .listen = d->config.listen,
 		.listen_given = config_says(&d->config, "http", "listen"),
 		.token_file = d->config.token_file,
+		.metrics_token_file = d->config.metrics_token_file,
 		.store = d->config.store,
 		.tick_limit_us = d->config.tick_limit_us,
 		.status = put_status,

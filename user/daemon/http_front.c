@@ -12,7 +12,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,13 +20,12 @@
 #include "base/library.h"
 #include "base/orders.h"
 #include "daemon/memory.h"
+#include "daemon/token_file.h"
 #include "http/listener.h"
 #include "http/proto.h"
 #include "http/server.h"
 #include "client/starter.h"
 
-#define TOKEN_MIN 16
-#define TOKEN_MAX 256
 #define MESSAGES_A_SECOND 200
 #define STATUS_EVERY_NS (NSEC_PER_SEC / 5)
 #define END_MS 2000
@@ -51,7 +49,7 @@ struct http_front {
 	struct starter starter;
 	struct captures *captures;
 	struct asked asked[HTTP_CAPTURES_AT_ONCE];
-	char token[HTTP_TEXT_MAX];
+	char token[HTTP_TEXT_MAX], metrics_token[HTTP_TEXT_MAX];
 	int epoll_fd;
 	struct child child;
 	uint64_t started_ns, start_ns, back_off_ns; /* CLOCK_MONOTONIC */
@@ -117,18 +115,20 @@ static int give(struct http_front *f, const struct http_message *message, int fd
 	return fd_pass(f->child.fd, message, sizeof(*message), fd);
 }
 
-/* The listener, the token and the store. */
+/* The listener, the tokens and the store. */
 static int give_begin(struct http_front *f)
 {
 	_cleanup_fd_ int store = open(f->options.store, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct http_message message = { .kind = HTTP_LISTEN, .reach = f->listener.reach };
+	struct http_message last = { .kind = HTTP_STORE };
 	int err;
 
 	if (store < 0)
 		return -errno;
 	memcpy(message.text, f->token, sizeof(message.text));
+	memcpy(last.text, f->metrics_token, sizeof(last.text));
 	err = give(f, &message, f->listener.fd);
-	return err < 0 ? err : give(f, &(struct http_message){ .kind = HTTP_STORE }, store);
+	return err < 0 ? err : give(f, &last, store);
 }
 
 static void set_muted(struct http_front *f, bool muted)
@@ -322,39 +322,15 @@ static void on_captured(void *ctx, struct capture_result *result)
 
 /* ---- begin and end -------------------------------------------------------------------------- */
 
-/* The first line of a file. */
-static int read_token(struct http_front *f, struct why *why)
+/* One that was given, or else ours. A unix socket's file says who may connect. */
+static int read_token(
+	const struct http_front *f, const char *given, const char *ours, char *out, struct why *why)
 {
-	_cleanup_(buf_done) struct buf text = BUF_INIT;
-	const char *path = f->options.token_file;
-	_cleanup_fd_ int fd = -1;
-	struct stat st;
-	size_t len;
-	int err;
-
-	if (!*path && f->listener.reach != LISTENER_ANY)
+	if (*given)
+		return token_file_read(given, out, why);
+	if (f->listener.reach == LISTENER_UNIX)
 		return 0;
-	if (!*path)
-		return why_set(why, -EINVAL,
-			"%s can be reached from other hosts: that needs a token_file; clients send "
-			"its first line",
-			f->options.listen);
-	/* A FIFO without a writer would be waited for. */
-	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return why_set(why, -errno, "cannot read %s: %s", path, err_text(errno));
-	if (!S_ISREG(st.st_mode))
-		return why_set(why, -EINVAL, "%s is no regular file", path);
-	err = fd_read_all(fd, 4096, &text);
-	if (err < 0)
-		return why_set(why, err, "cannot read %s: %s", path, err_text(err));
-	len = text.data ? strcspn(text.data, "\r\n") : 0;
-	if (len < TOKEN_MIN || len > TOKEN_MAX || strcspn(text.data, " \t") < len)
-		return why_set(why, -EINVAL,
-			"%s: its first line has to be %d to %d characters without blanks", path,
-			TOKEN_MIN, TOKEN_MAX);
-	memcpy(f->token, text.data, len);
-	return 0;
+	return token_file_make(f->options.store, ours, out, why);
 }
 
 int http_front_open(const struct http_front_options *options, struct http_front **out,
@@ -382,8 +358,13 @@ int http_front_open(const struct http_front_options *options, struct http_front 
 	err = listener_open(options->listen, &f->listener, why);
 	if (err < 0)
 		return err;
-	*key = *options->token_file ? HTTP_FRONT_TOKEN : HTTP_FRONT_LISTEN;
-	err = read_token(f, why);
+	*key = HTTP_FRONT_TOKEN;
+	err = read_token(f, options->token_file, TOKEN_FILE, f->token, why);
+	if (err < 0)
+		return err;
+	*key = HTTP_FRONT_METRICS_TOKEN;
+	err = read_token(
+		f, options->metrics_token_file, TOKEN_FILE_METRICS, f->metrics_token, why);
 	if (err < 0)
 		return err;
 	*out = TAKE_PTR(f);

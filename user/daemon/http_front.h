@@ -16,7 +16,7 @@
 struct http_front_options {
 	const char *listen;     /* of the configuration */
 	bool listen_given;      /* and not the default */
-	const char *token_file; /* "": none */
+	const char *token_file, *metrics_token_file; /* "": those in the store */
 	const char *store;
 	uint64_t tick_limit_us; /* of captures; 0: the default */
 	/* Appends the daemon's status, as JSON. Called a few times a second at most. */
@@ -36,10 +36,14 @@ struct http_front_stats {
 struct http_front;
 
 /* The key of [http] that an error concerns. */
-enum http_front_key { HTTP_FRONT_LISTEN, HTTP_FRONT_TOKEN };
+enum http_front_key {
+	HTTP_FRONT_LISTEN,
+	HTTP_FRONT_TOKEN,
+	HTTP_FRONT_METRICS_TOKEN,
+};
 
-/* Opens the listener and starts no process. A static build cannot serve: -ENOSYS where the
- * configuration asks for it, else a warning, and *out is NULL. */
+/* Opens the listener, makes the tokens and starts no process. A static build cannot serve: -ENOSYS
+ * where the configuration asks for it, else a warning, and *out is NULL. */
 int http_front_open(const struct http_front_options *options, struct http_front **out,
 	enum http_front_key *key, struct why *why);
 /* Starts a starter. Call it before privileges are dropped, while there is one thread, and after

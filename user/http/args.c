@@ -37,6 +37,7 @@ static const struct name {
 	{ "top", HTTP_ARG_TOP, 0 },
 	{ "trend", HTTP_ARG_TREND, 0 },
 	{ "cells", HTTP_ARG_CELLS, 0 },
+	{ "ticket", HTTP_ARG_TICKET, 0 },
 };
 
 void http_args_init(struct http_args *args, uint32_t takes, uint64_t now_ns)
@@ -121,6 +122,9 @@ static int take_value(struct http_args *a, const struct name *n, const char *val
 			strcmp(n->text, "since") == 0 ? &a->since_ns : &a->until_ns, why);
 	case HTTP_ARG_FUNCTION:
 		snprintf(a->function, sizeof(a->function), "%s", value);
+		return 0;
+	case HTTP_ARG_TICKET:
+		snprintf(a->ticket, sizeof(a->ticket), "%s", value);
 		return 0;
 	case HTTP_ARG_TREND:
 		a->trend = true;

@@ -27,6 +27,7 @@ enum http_arg {
 	HTTP_ARG_TOP = 1 << 7,
 	HTTP_ARG_TREND = 1 << 8,
 	HTTP_ARG_CELLS = 1 << 9,
+	HTTP_ARG_TICKET = 1 << 10,
 };
 
 struct http_match {
@@ -48,6 +49,7 @@ struct http_args {
 	uint32_t top;                  /* 0: not given */
 	bool trend;
 	uint32_t cells;
+	char ticket[HTTP_VALUE_MAX];
 	uint64_t seen; /* names that were given, as bits */
 };
 

@@ -12,10 +12,15 @@
 #include "http/listener.h"
 #include "http/metrics.h"
 #include "http/mhd.h"
+#include "http/peer.h"
 #include "http/proto.h"
+#include "http/tokens.h"
 
 #define HTTP_CONNECTIONS_MAX 160
 #define HTTP_CONNECTIONS_FREE 32 /* kept free of connections that have not sent a request */
+#define HTTP_PEER_MAX 96         /* of one peer */
+#define HTTP_BUSY_MAX 96         /* that wait or are sent an answer, without health checks */
+#define HTTP_PEER_BUSY_MAX 32    /* likewise, of one peer */
 
 enum http_state {
 	HTTP_FREE,
@@ -27,7 +32,8 @@ enum http_state {
 
 enum http_wait {
 	HTTP_WAIT_METRICS,
-	HTTP_WAIT_HEALTH,
+	HTTP_WAIT_ALIVE,
+	HTTP_WAIT_READY,
 	HTTP_WAIT_CAPTURE,
 	HTTP_WAIT_STORE,
 };
@@ -44,13 +50,18 @@ struct http_conn {
 	int file;         /* in place of answer.body; -1: none */
 	uint64_t retry_s; /* Retry-After; 0: none */
 	bool challenge;   /* WWW-Authenticate is sent */
+	char session[TOKENS_SESSION_TEXT_MAX]; /* Set-Cookie, with a redirection to the page */
+	bool is_head;
+	bool quick;       /* a health check: it takes no place from others */
+	struct peer peer;
 };
 
 struct http_server {
-	int daemon_fd, watch_fd;
+	int daemon_fd, watch_fd, diag_fd;
 	uint64_t status_asked_ns; /* when the daemon was asked for its status; 0: not asked */
 	enum listener_reach reach;
-	char token[HTTP_TEXT_MAX]; /* "": none is needed */
+	struct tokens tokens;
+	char cookie[24]; /* the name of ours: a browser sends those of all ports of a host */
 	struct mhd mhd;
 	struct MHD_Daemon *daemon;
 	struct http_jobs *jobs;
@@ -67,5 +78,5 @@ void http_say(struct http_conn *conn, unsigned int status, const char *text);
 
 /* Does a Host header name this machine's loopback? NULL, no header: yes. */
 bool http_host_is_loopback(const char *host);
-/* Does an Authorization header have the token? Takes the same time for every header. */
-bool http_token_fits(const char *token, const char *header);
+/* The right that a path needs on a listener of this reach; HTTP_RIGHT_NONE: none. */
+enum http_right http_right_of(const char *path, enum listener_reach reach);

@@ -213,6 +213,27 @@ int listener_open(const char *text, struct listener *out, struct why *why)
 	return err;
 }
 
+int listener_address(const char *text, char *out, size_t size, struct why *why)
+{
+	union address address;
+	char host[INET6_ADDRSTRLEN] = "localhost";
+
+	if (!parse_address(text, &address))
+		return why_set(why, -EINVAL,
+			"a browser cannot open %s: the daemon must listen on ADDRESS:PORT", text);
+	if (address.any.sa_family == AF_INET) {
+		if (address.four.sin_addr.s_addr != htonl(INADDR_ANY))
+			inet_ntop(AF_INET, &address.four.sin_addr, host, sizeof(host));
+		snprintf(out, size, "http://%s:%u", host, ntohs(address.four.sin_port));
+		return 0;
+	}
+	if (IN6_IS_ADDR_UNSPECIFIED(&address.six.sin6_addr))
+		address.six.sin6_addr = in6addr_loopback;
+	inet_ntop(AF_INET6, &address.six.sin6_addr, host, sizeof(host));
+	snprintf(out, size, "http://[%s]:%u", host, ntohs(address.six.sin6_port));
+	return 0;
+}
+
 void listener_close(struct listener *listener)
 {
 	fd_close(&listener->fd);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "base/err.h"
 
@@ -27,5 +28,7 @@ struct listener {
 /* Replaces an old unix socket without a listener. -EINVAL: text is none of the above; -EADDRINUSE
  * and other errors of bind(2). On success the listener is the caller's. */
 int listener_open(const char *text, struct listener *out, struct why *why);
+/* Where a browser on this host finds it: http://HOST:PORT. -EINVAL with why: nowhere. */
+int listener_address(const char *text, char *out, size_t size, struct why *why);
 /* Removes a unix socket's name. */
 void listener_close(struct listener *listener);

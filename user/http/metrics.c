@@ -101,6 +101,11 @@ static void put_counts(const struct http_counts *counts, struct buf *out)
 		"HTTP connections without a whole request that were closed to make room.");
 	buf_printf(out, "stoker_http_connections_displaced_total %llu\n",
 		(unsigned long long)counts->displaced);
+	put_head(out, "stoker_http_requests_limited_total",
+		"HTTP requests that were refused because their peer, or all peers together, had "
+		"too many at once.");
+	buf_printf(out, "stoker_http_requests_limited_total %llu\n",
+		(unsigned long long)counts->limited);
 }
 
 int http_metrics_write(const json_t *status, const struct http_counts *counts, struct buf *out)

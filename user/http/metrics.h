@@ -14,6 +14,7 @@ struct http_counts {
 	uint64_t answers[600]; /* by status code */
 	uint64_t connections;  /* now */
 	uint64_t displaced;    /* closed for others, before they sent a request */
+	uint64_t limited;      /* requests refused for want of a place */
 };
 
 /* Appends all metrics of which status has the number. Returns buf_err(out). */

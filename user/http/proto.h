@@ -19,7 +19,7 @@
 enum http_kind {
 	/* from the daemon */
 	HTTP_LISTEN,   /* fd: the listener; reach; text: the token, or "" */
-	HTTP_STORE,    /* fd: the store's directory; the last message of the start */
+	HTTP_STORE,    /* fd: the store's directory; text: the metrics' token; the start's last */
 	HTTP_STATUS,   /* fd: JSON, in memory */
 	HTTP_REFUSED,  /* id; err: -EBUSY or -EAGAIN with retry_ns, or another; text: why */
 	HTTP_CAPTURED, /* id; err and text as of struct capture_result; fd: the profile */

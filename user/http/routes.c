@@ -7,20 +7,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/own.h"
 #include "http/conn.h"
 #include "http/page/index.html.h"
+#include "http/places.h"
 
 #define STATUS_WAIT_NS (5 * NSEC_PER_SEC)
 #define STORE_WAIT_NS (120 * NSEC_PER_SEC)
 /* Besides its seconds; the daemon ends it before. */
 #define CAPTURE_WAIT_NS (90 * NSEC_PER_SEC)
 #define BUSY_RETRY_S 5
-#define BEARER "Bearer "
-#define TOKEN_COOKIE "stoker"
 
 void http_say(struct http_conn *conn, unsigned int status, const char *text)
 {
@@ -53,18 +53,9 @@ bool http_host_is_loopback(const char *host)
 	return inet_pton(AF_INET, name, &four) == 1 && ntohl(four.s_addr) >> 24 == 127;
 }
 
-bool http_token_fits(const char *token, const char *header)
+static uint64_t now_s(void)
 {
-	char given[HTTP_TEXT_MAX] = "", wanted[HTTP_TEXT_MAX] = "";
-	unsigned int differ = 0;
-
-	if (!header || strncasecmp(header, BEARER, strlen(BEARER)) != 0)
-		return false;
-	snprintf(given, sizeof(given), "%s", header + strlen(BEARER));
-	snprintf(wanted, sizeof(wanted), "%s", token);
-	for (size_t i = 0; i < sizeof(given); i++)
-		differ |= (unsigned int)(unsigned char)(given[i] ^ wanted[i]);
-	return differ == 0;
+	return clock_ns(CLOCK_BOOTTIME) / NSEC_PER_SEC;
 }
 
 static const char *header(const struct http_server *s, const struct http_conn *c, const char *name)
@@ -73,23 +64,19 @@ static const char *header(const struct http_server *s, const struct http_conn *c
 }
 
 /* A page that embeds another one can send nothing but cookies. */
-static bool has_token(const struct http_server *s, const struct http_conn *c)
+static enum http_right right_of(const struct http_server *s, const struct http_conn *c)
 {
 	const char *cookie =
-		s->mhd.lookup_connection_value(c->connection, MHD_COOKIE_KIND, TOKEN_COOKIE);
-	char given[HTTP_TEXT_MAX];
+		s->mhd.lookup_connection_value(c->connection, MHD_COOKIE_KIND, s->cookie);
 
-	snprintf(given, sizeof(given), BEARER "%s", cookie ? cookie : "");
-	return http_token_fits(s->token, header(s, c, "Authorization")) ||
-		(cookie && http_token_fits(s->token, given));
+	return tokens_right(&s->tokens, header(s, c, "Authorization"), cookie, now_s());
 }
 
-/* True: it was answered. The page itself is for all, as it holds nothing. */
+/* True: it was answered. */
 static bool is_refused(
 	struct http_server *s, struct http_conn *c, const char *method, const char *path)
 {
 	const char *site = header(s, c, "Sec-Fetch-Site");
-	bool page = strcmp(path, "/") == 0;
 
 	if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
 		http_say(c, 405, "only GET is answered");
@@ -97,10 +84,13 @@ static bool is_refused(
 		http_say(c, 403,
 			"this listens on the loopback: use localhost or 127.0.0.1 as the host "
 			"name");
-	else if (!page && site && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0)
+	else if (strcmp(path, "/") != 0 && site && strcmp(site, "same-origin") != 0 &&
+		strcmp(site, "none") != 0)
 		http_say(c, 403, "another site's page may not ask for this");
-	else if (!page && s->token[0] && !has_token(s, c)) {
-		http_say(c, 401, "this needs the token: Authorization: Bearer TOKEN");
+	else if (right_of(s, c) < http_right_of(path, s->reach)) {
+		http_say(c, 401,
+			"this needs a token: `stoker open` prints an address for a browser, others "
+			"send Authorization: Bearer TOKEN");
 		c->challenge = true;
 	}
 	return c->state == HTTP_ANSWERED;
@@ -174,9 +164,14 @@ static void route_metrics(struct http_server *s, struct http_conn *c)
 	ask_status(s, c, HTTP_WAIT_METRICS);
 }
 
-static void route_health(struct http_server *s, struct http_conn *c)
+static void route_alive(struct http_server *s, struct http_conn *c)
 {
-	ask_status(s, c, HTTP_WAIT_HEALTH);
+	ask_status(s, c, HTTP_WAIT_ALIVE);
+}
+
+static void route_ready(struct http_server *s, struct http_conn *c)
+{
+	ask_status(s, c, HTTP_WAIT_READY);
 }
 
 static void route_profile(struct http_server *s, struct http_conn *c)
@@ -244,27 +239,77 @@ static void route_page(struct http_server *s, struct http_conn *c)
 	buf_put(&a->body, page_index_html, sizeof(page_index_html));
 }
 
+/* A ticket becomes a session. A HEAD would use it up for nothing. */
+static void route_open(struct http_server *s, struct http_conn *c)
+{
+	uint8_t bytes[16];
+
+	if (!take_args(s, c, HTTP_ARG_TICKET))
+		return;
+	if (c->is_head || getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes) ||
+		!tokens_exchange(&s->tokens, c->args.ticket, now_s(), bytes, c->session))
+		http_say(c, 401, "this address was used, or is too old: run `stoker open` again");
+	else
+		http_say(c, 303, "the page is at /");
+}
+
 static const struct route {
 	const char *path;
 	void (*answer)(struct http_server *server, struct http_conn *conn);
+	enum http_right right;
+	bool quick; /* as of struct http_conn */
 } routes[] = {
-	{ "/", route_page },
-	{ "/metrics", route_metrics },
-	{ "/profile", route_profile },
-	{ "/query", route_query },
-	{ "/heat.json", route_heat },
-	{ "/healthz", route_health },
+	{ "/", route_page, HTTP_RIGHT_ALL, false },
+	{ "/open", route_open, HTTP_RIGHT_NONE, false },
+	{ "/metrics", route_metrics, HTTP_RIGHT_METRICS, false },
+	{ "/profile", route_profile, HTTP_RIGHT_ALL, false },
+	{ "/query", route_query, HTTP_RIGHT_ALL, false },
+	{ "/heat.json", route_heat, HTTP_RIGHT_ALL, false },
+	{ "/healthz", route_alive, HTTP_RIGHT_NONE, true },
+	{ "/readyz", route_ready, HTTP_RIGHT_NONE, true },
 };
+
+/* NULL: there is none. */
+static const struct route *find_route(const char *path)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(routes); i++)
+		if (strcmp(routes[i].path, path) == 0)
+			return &routes[i];
+	return NULL;
+}
+
+enum http_right http_right_of(const char *path, enum listener_reach reach)
+{
+	const struct route *route = find_route(path);
+
+	if (!route || (route->right == HTTP_RIGHT_METRICS && reach == LISTENER_LOOPBACK))
+		return HTTP_RIGHT_NONE;
+	return route->right;
+}
+
+/* False: it was answered. */
+static bool has_place(struct http_server *s, struct http_conn *c)
+{
+	if (http_places_allow(s, c))
+		return true;
+	s->counts.limited++;
+	http_say(c, 503, "too many requests are being answered");
+	c->retry_s = BUSY_RETRY_S;
+	return false;
+}
 
 void http_route(struct http_server *s, struct http_conn *c, const char *method, const char *path)
 {
+	const struct route *route = find_route(path);
+
+	c->is_head = strcmp(method, "HEAD") == 0;
 	if (is_refused(s, c, method, path))
 		return;
-	for (size_t i = 0; i < ARRAY_SIZE(routes); i++) {
-		if (strcmp(routes[i].path, path) == 0) {
-			routes[i].answer(s, c);
-			return;
-		}
+	if (!route) {
+		http_say(c, 404, "there are /, /metrics, /profile, /query, /healthz and /readyz");
+		return;
 	}
-	http_say(c, 404, "there are /, /metrics, /profile, /query and /healthz");
+	c->quick = route->quick;
+	if (c->quick || has_place(s, c))
+		route->answer(s, c);
 }

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -23,6 +24,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "http/conn.h"
+#include "http/places.h"
 #include "worker/sandbox.h"
 #include "worker/worker.h"
 
@@ -63,6 +65,12 @@ static void add_headers(struct http_server *s, struct http_conn *c, struct MHD_R
 	add(s, r, "Content-Security-Policy", policy_of(c));
 	if (c->challenge)
 		add(s, r, "WWW-Authenticate", "Bearer realm=\"stoker\"");
+	if (c->session[0]) {
+		snprintf(text, sizeof(text), "%s=%s; Path=/; Max-Age=%d; HttpOnly; SameSite=Strict",
+			s->cookie, c->session, TOKENS_SESSION_S);
+		add(s, r, "Set-Cookie", text);
+		add(s, r, "Location", "/");
+	}
 	if (c->answer.status == 405)
 		add(s, r, "Allow", "GET, HEAD");
 	if (c->retry_s > 0) {
@@ -159,6 +167,7 @@ static void begin_conn(struct http_server *s, struct http_conn *c, int fd)
 		.id = ++s->next_id,
 		.fd = fd,
 		.file = -1,
+		.peer = peer_of(fd, s->diag_fd),
 		.ends_ns = clock_ns(CLOCK_MONOTONIC) + READ_NS };
 	s->counts.connections++;
 }
@@ -174,23 +183,14 @@ static void end_conn(struct http_server *s, struct http_conn *c)
 
 /* Who opens connections and sends no requests displaces its own: a request that comes at once is
  * read before its connection is the oldest. */
-static void make_room(struct http_server *s)
+static void make_room(struct http_server *s, const struct http_conn *newcomer)
 {
-	struct http_conn *oldest = NULL;
+	struct http_conn *c = http_places_displace(s, newcomer);
 
-	if (s->counts.connections + HTTP_CONNECTIONS_FREE <= HTTP_CONNECTIONS_MAX)
+	if (!c)
 		return;
-	for (size_t i = 0; i < HTTP_CONNECTIONS_MAX; i++) {
-		struct http_conn *c = &s->conns[i];
-
-		if (c->state == HTTP_READING && c->ends_ns != UINT64_MAX &&
-			(!oldest || c->id < oldest->id))
-			oldest = c;
-	}
-	if (!oldest)
-		return;
-	oldest->ends_ns = UINT64_MAX;
-	shutdown(oldest->fd, SHUT_RDWR);
+	c->ends_ns = UINT64_MAX;
+	shutdown(c->fd, SHUT_RDWR);
 	s->counts.displaced++;
 }
 
@@ -212,7 +212,7 @@ static void on_connection(void *ctx, struct MHD_Connection *connection, void **s
 			continue;
 		begin_conn(s, &s->conns[i], info->connect_fd);
 		*slot = &s->conns[i];
-		make_room(s);
+		make_room(s, &s->conns[i]);
 		return;
 	}
 	*slot = NULL;
@@ -308,7 +308,9 @@ static void answer_status(struct http_server *s, struct http_conn *c, const json
 {
 	struct why why;
 
-	if (c->wait == HTTP_WAIT_HEALTH) {
+	if (c->wait == HTTP_WAIT_ALIVE) {
+		http_say(c, 200, "alive");
+	} else if (c->wait == HTTP_WAIT_READY) {
 		unsigned int code = http_metrics_health(status, &why) == 0 ? 200 : 503;
 
 		http_say(c, code, why.text);
@@ -333,7 +335,8 @@ static void take_status(struct http_server *s, int fd)
 		struct http_conn *c = &s->conns[i];
 
 		if (c->state == HTTP_WAITING &&
-			(c->wait == HTTP_WAIT_HEALTH || c->wait == HTTP_WAIT_METRICS))
+			(c->wait == HTTP_WAIT_ALIVE || c->wait == HTTP_WAIT_READY ||
+				c->wait == HTTP_WAIT_METRICS))
 			answer_status(s, c, status);
 	}
 	json_decref(status);
@@ -476,6 +479,20 @@ static int take_message(struct http_server *s, enum http_kind kind, struct http_
 	return err == 0 && (m->kind != kind || *fd < 0) ? -EPROTO : err;
 }
 
+static void name_cookie(struct http_server *s, int listener)
+{
+	struct sockaddr_storage at = { 0 };
+	socklen_t len = sizeof(at);
+	in_port_t port = 0;
+
+	getsockname(listener, (struct sockaddr *)&at, &len);
+	if (at.ss_family == AF_INET)
+		port = ((const struct sockaddr_in *)&at)->sin_port;
+	else if (at.ss_family == AF_INET6)
+		port = ((const struct sockaddr_in6 *)&at)->sin6_port;
+	snprintf(s->cookie, sizeof(s->cookie), "stoker-%u", ntohs(port));
+}
+
 /* What takes more rights than there are later comes first. */
 static int begin(struct http_server *s)
 {
@@ -485,12 +502,15 @@ static int begin(struct http_server *s)
 
 	if (take_message(s, HTTP_LISTEN, &m, &listener) < 0)
 		return WORKER_EXIT_SANDBOX;
-	memcpy(s->token, m.text, sizeof(s->token));
+	memcpy(s->tokens.token, m.text, sizeof(s->tokens.token));
 	s->reach = (enum listener_reach)m.reach;
+	name_cookie(s, listener);
 	if (take_message(s, HTTP_STORE, &m, &store) < 0)
 		return WORKER_EXIT_SANDBOX;
+	memcpy(s->tokens.metrics, m.text, sizeof(s->tokens.metrics));
 	tzset();
 	s->watch_fd = epoll_create1(EPOLL_CLOEXEC);
+	s->diag_fd = peer_open();
 	if (s->watch_fd < 0 || start_library(s, listener) < 0 ||
 		sandbox_enter_server(store, &report) < 0)
 		return WORKER_EXIT_SANDBOX;

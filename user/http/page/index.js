@@ -58,7 +58,7 @@ async function load() {
 	let heat;
 	try {
 		const answer = await fetch(`/heat.json?since=${span}&cells=${CELLS}`, { credentials: 'same-origin' });
-		element('login').hidden = answer.status !== 401;
+		if (answer.status === 401) return tell('the session has ended: run `stoker open` again');
 		if (!answer.ok) return tell((await answer.text()).trim());
 		heat = await answer.json();
 	} catch (error) {
@@ -269,12 +269,6 @@ element('who').addEventListener('change', () => {
 	}
 	draw();
 	show_choice();
-});
-element('login').addEventListener('submit', (event) => {
-	event.preventDefault();
-	document.cookie = `stoker=${element('token').value}; path=/; SameSite=Strict`;
-	element('token').value = '';
-	load();
 });
 
 function set_theme(theme) {

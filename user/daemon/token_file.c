@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* daemon/token_file.c - opens without waiting: a FIFO without a writer would be waited for. A file
+ * of ours is whole or absent (base/new_file.h), and of two daemons that begin at once one makes
+ * it. */
+#include "daemon/token_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/fd.h"
+#include "base/new_file.h"
+#include "base/own.h"
+#include "output/place.h"
+
+#define TOKEN_MIN 16
+#define TOKEN_MAX 256
+#define TOKEN_BYTES 20 /* random, of one of ours */
+
+/* path: for messages. */
+static int read_first_line(int fd, const char *path, char out[HTTP_TEXT_MAX], struct why *why)
+{
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	int err = fd_read_all(fd, 4096, &text);
+	size_t len;
+
+	if (err < 0)
+		return why_set(why, err, "cannot read %s: %s", path, err_text(err));
+	len = text.data ? strcspn(text.data, "\r\n") : 0;
+	if (len < TOKEN_MIN || len > TOKEN_MAX || strcspn(text.data, " \t") < len)
+		return why_set(why, -EINVAL,
+			"%s: its first line has to be %d to %d characters without blanks", path,
+			TOKEN_MIN, TOKEN_MAX);
+	memcpy(out, text.data, len);
+	out[len] = '\0';
+	return 0;
+}
+
+int token_file_read(const char *path, char out[HTTP_TEXT_MAX], struct why *why)
+{
+	_cleanup_fd_ int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return why_set(why, -errno, "cannot read %s: %s", path, err_text(errno));
+	if (!S_ISREG(st.st_mode))
+		return why_set(why, -EINVAL, "%s is no regular file", path);
+	return read_first_line(fd, path, out, why);
+}
+
+static int make(int dir, const char *name)
+{
+	uint8_t bytes[TOKEN_BYTES];
+	char text[2 * TOKEN_BYTES + 2];
+	int err;
+
+	if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
+		return -EIO;
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		snprintf(text + 2 * i, 3, "%02x", bytes[i]);
+	text[2 * TOKEN_BYTES] = '\n';
+	err = new_file_write(dir, name, text, sizeof(text) - 1,
+		NEW_FILE_SYNC | NEW_FILE_NO_OLD | NEW_FILE_GROUP);
+	return err == -EEXIST ? 0 : err;
+}
+
+int token_file_make(
+	const char *store, const char *name, char out[HTTP_TEXT_MAX], struct why *why)
+{
+	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+	_cleanup_fd_ int dir = -1, fd = -1;
+	char path[OUTPUT_PATH_MAX];
+	struct stat st;
+	int err = place_open_folder(store, true, &dir, why);
+
+	if (err < 0)
+		return err;
+	snprintf(path, sizeof(path), "%s/%s", store, name);
+	fd = openat(dir, name, flags);
+	if (fd < 0 && errno == ENOENT) {
+		err = make(dir, name);
+		if (err < 0)
+			return why_set(why, err, "cannot make %s: %s", path, err_text(err));
+		fd = openat(dir, name, flags);
+	}
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return why_set(why, -errno, "cannot read %s: %s", path, err_text(errno));
+	if (!S_ISREG(st.st_mode))
+		return why_set(why, -EINVAL, "%s is no regular file", path);
+	if (st.st_uid != geteuid() && st.st_uid != 0)
+		return why_set(why, -EPERM, "%s is another user's (uid %u): remove it", path,
+			st.st_uid);
+	return read_first_line(fd, path, out, why);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* daemon/token_file.h - a token is the first line of a file. A file of ours is in the store's
+ * folder and made once, readable for its owner and group. */
+#pragma once
+
+#include "base/err.h"
+#include "http/proto.h"
+
+#define TOKEN_FILE "token"
+#define TOKEN_FILE_METRICS "metrics-token"
+
+/* -EINVAL with why: the file is not regular, or its first line is no token. */
+int token_file_read(const char *path, char out[HTTP_TEXT_MAX], struct why *why);
+/* Of STORE/name, which is made where nothing is, with its folder. -EPERM with why: it is another
+ * user's, who could choose the token. */
+int token_file_make(
+	const char *store, const char *name, char out[HTTP_TEXT_MAX], struct why *why);
