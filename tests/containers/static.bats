@@ -169,7 +169,7 @@ has_segments() {
 		cat "$out"
 		return 1
 	}
-	others=$(children_of "$daemon")
+	others=$(children_of "$(agent_of "$daemon")")
 	[ "$(wc -w <<<"$others")" -ge 3 ]
 	kill -TERM "$daemon"
 	wait "$daemon" || status=$?

@@ -97,13 +97,13 @@ has_small_segment() {
 	start_busy spin 60
 	start "$stoker" daemon --config "$tmp/stoker.ini"
 	daemon=$pid
-	wait_until 30 says 'No space left' "$out"
+	wait_until 30 says 'No space left.*profiles are lost' "$out"
 	runs_on "${started[0]}" 250
 	rm "$tmp/small/filler"
 	wait_until 20 says 'the store can be written again' "$out"
 	wait_until 20 has_small_segment
 	ends 0
-	[ "$(grep -c 'No space left' "$out")" -eq 1 ]
+	[ "$(grep -c 'No space left.*profiles are lost' "$out")" -eq 1 ]
 }
 
 @test "a store that is removed underneath is made again" {

@@ -6,7 +6,7 @@
 load lib
 
 # serve LINE...: a daemon with a store in $tmp/store, a second or $interval an interval, at $url.
-# $listen may be another address than the loopback's. Returns when it answers. $supervisor and $daemon are the daemon.
+# $listen may be another address than the loopback's. Returns when it answers. $supervisor is the daemon, $daemon its process that samples.
 serve() {
 	need curl jq
 	port=$(free_port)
@@ -19,7 +19,7 @@ serve() {
 		cat "$said"
 		return 1
 	}
-	daemon=$supervisor
+	daemon=$(agent_of "$supervisor")
 }
 
 # asked PATH [OPTION...]: by whoever has no token.
@@ -114,13 +114,14 @@ wakeups() {
 	interval="1h
 target = cgroup $cgroup" serve
 	wait_until 60 sleeps_for 3000
+	quiet=("$supervisor")
 	for child in $(children_of "$daemon"); do
 		case $(cat "/proc/$child/comm") in
 		stoker-worker) ;; # others' new programs have tables made
 		*) quiet+=("$child") ;;
 		esac
 	done
-	[ "${#quiet[@]}" -ge 4 ]
+	[ "${#quiet[@]}" -ge 5 ]
 	for child in "${quiet[@]}"; do before+=("$(wakeups "$child")"); done
 	record -a -d 3 -o "$tmp/f"
 	for child in "${!quiet[@]}"; do

@@ -127,6 +127,11 @@ children_of() {
 	cat "/proc/$1/task/$1/children"
 }
 
+# agent_of PID: the process that samples; PID is that of `stoker daemon`, its supervisor.
+agent_of() {
+	children_of "$1" | tr -d ' '
+}
+
 has_child() {
 	[ -n "$(children_of "$1" 2>/dev/null)" ]
 }

@@ -182,6 +182,7 @@ static void health_has_its_reason(void **state)
 		{ 1, "no space left", -EIO, "no space left" },
 	};
 	struct why why;
+	json_t *idle;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -192,6 +193,11 @@ static void health_has_its_reason(void **state)
 		assert_non_null(strstr(why.text, rows[i].says));
 		json_decref(status);
 	}
+	idle = json_pack("{s:{s:f, s:f, s:s}}", "daemon", "interval_s", 60.0, "written_age_s", 1.0,
+		"idle", "/etc/stoker/off exists");
+	assert_int_equal(http_metrics_health(idle, &why), -EIO);
+	assert_string_equal(why.text, "idle: /etc/stoker/off exists");
+	json_decref(idle);
 	assert_int_equal(http_metrics_health(NULL, &why), -EIO);
 }
 

@@ -5,23 +5,30 @@
 #include "base/own.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
+#include "cmd/target_options.h"
 #include "daemon/config.h"
-#include "daemon/daemon.h"
+#include "daemon/guard.h"
+#include "daemon/supervisor.h"
 
 struct request {
-	const char *config_path; /* NULL: the default, if it is there */
-	bool help;
-	struct log *log;
+	struct supervisor_options options;
+	bool stopped, help;
 };
+
+enum { OPT_AFTER_CRASH = OPT_OF_COMMAND, OPT_STOPPED };
 
 static const struct option_row rows[] = {
 	{ 'c', "config", "FILE", "default " CONFIG_PATH ", if it exists" },
+	{ OPT_AFTER_CRASH, "after-crash", NULL,
+		"sample although this host went down twice while the daemon did" },
+	{ OPT_STOPPED, "stopped", NULL,
+		"only note that no daemon runs: for ExecStopPost= of the unit" },
 	{ 'q', "quiet", NULL, "warnings and errors only" },
 	{ 'h', "help", NULL, "print this help" },
 };
 
 static const struct options table = {
-	.usage = "stoker daemon [--config FILE] [-q]",
+	.usage = "stoker daemon [--config FILE] [--after-crash] [-q]",
 	.text = "Samples without end and writes a profile each interval into a store, for\n`stoker "
 		"report`. SIGHUP reloads the configuration, except for keys that need a\nrestart; "
 		"SIGTERM writes the open interval and exits.\n",
@@ -35,8 +42,10 @@ static int take_option(void *ctx, int id, const char *arg, struct why *why)
 
 	(void)why;
 	if (id == 'c')
-		r->config_path = arg;
-	r->log->quiet |= id == 'q';
+		r->options.config_path = arg;
+	r->options.after_crash |= id == OPT_AFTER_CRASH;
+	r->stopped |= id == OPT_STOPPED;
+	r->options.log->quiet |= id == 'q';
 	r->help |= id == 'h';
 	return 0;
 }
@@ -48,10 +57,24 @@ static void print_help(void)
 	config_print(stdout);
 }
 
+/* No daemon is no mistake here: the unit may have failed before there was one. */
+static int note_stop(const struct supervisor_options *o)
+{
+	struct config config;
+	struct why why;
+	int err = config_load(o->config_path, &config, &why);
+
+	if (err == 0)
+		err = guard_stopped(config.store, &why);
+	if (err == 0 || err == -ENOENT)
+		return EXIT_OK;
+	log_error(o->log, "%s", why.text);
+	return EXIT_FAILED;
+}
+
 int cmd_daemon(int argc, char **argv, struct log *log)
 {
-	struct request request = { .log = log };
-	struct daemon *d = NULL;
+	struct request request = { .options.log = log };
 	struct why why;
 	int rest, err = options_parse(&table, argc, argv, take_option, &request, &rest, &why);
 
@@ -62,15 +85,9 @@ int cmd_daemon(int argc, char **argv, struct log *log)
 	if (err == 0 && rest < argc)
 		err = why_set(&why, -EINVAL, "unexpected argument: %s; see `stoker daemon --help`",
 			argv[rest]);
-	if (err == 0)
-		err = daemon_open(request.config_path, log, &d, &why);
 	if (err < 0) {
 		log_error(log, "%s", why.text);
 		return EXIT_USAGE;
 	}
-	err = daemon_run(d, &why);
-	if (err < 0)
-		log_error(log, "%s", why.text);
-	daemon_free(d);
-	return err < 0 ? EXIT_FAILED : EXIT_OK;
+	return request.stopped ? note_stop(&request.options) : supervisor_run(&request.options);
 }

@@ -19,6 +19,9 @@
 #include "cmd/cmd.h"
 #include "cmd/doctor_process.h"
 #include "cmd/options.h"
+#include "daemon/config.h"
+#include "daemon/guard.h"
+#include "daemon/kill_switch.h"
 #include "containers/cgroup_view.h"
 #include "agent/privileges.h"
 #include "sampler/kernel_features.h"
@@ -173,6 +176,34 @@ static void check_settings(struct doctor *d)
 	print_check(d, kptr >= 2 ? "less" : "ok", "kernel symbols", text);
 }
 
+/* What keeps a daemon of this host idle. The store is the one of the default configuration. */
+static void check_orders(struct doctor *d)
+{
+	const char *off = kill_switch_find();
+	struct guard_mark mark, next;
+	struct guard_facts now;
+	struct config config;
+	char text[256];
+	struct why why;
+
+	if (off)
+		snprintf(text, sizeof(text), "%s exists: nothing is sampled until it is removed",
+			off);
+	print_check(d, off ? "no" : "ok", "kill switch",
+		off ? text : "off (" KILL_SWITCH_HOST ", " KILL_SWITCH_BOOT ")");
+	if (config_load(NULL, &config, &why) < 0 || guard_load(config.store, &mark, &why) < 0)
+		return;
+	guard_facts_now(&now);
+	if (guard_decide(&mark, &now, &next) == GUARD_GO && next.deaths == 0)
+		return;
+	snprintf(text, sizeof(text),
+		"it went down %u time(s) while the daemon sampled on this kernel%s", next.deaths,
+		next.running ? ""
+			     : ": the daemon stays idle until another kernel or version, or "
+			       "`stoker daemon --after-crash`");
+	print_check(d, "less", "host", text);
+}
+
 static void check_cgroups(struct doctor *d)
 {
 	bool partial = cgroup_view_is_partial();
@@ -250,6 +281,7 @@ int cmd_doctor(int argc, char **argv, struct log *log)
 	check_capabilities(&d);
 	check_settings(&d);
 	check_cgroups(&d);
+	check_orders(&d);
 	if (pid > 0 && doctor_process((pid_t)pid, &why) < 0) {
 		log_error(log, "%s", why.text);
 		return EXIT_FAILED;

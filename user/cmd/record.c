@@ -27,6 +27,7 @@
 #include "agent/privileges.h"
 #include "client/client.h"
 #include "daemon/capture.h"
+#include "daemon/kill_switch.h"
 #include "containers/target.h"
 #include "sink/sink.h"
 
@@ -49,6 +50,7 @@ struct record {
 	struct log *log;
 	enum exit_status failure; /* what an error is reported as */
 	int signals;
+	struct kill_switch kill_switch;
 	struct target cgroup;
 	size_t warned;                         /* warnings of the agent's that were told */
 	uint64_t started_ns, interval_ends_ns; /* CLOCK_MONOTONIC */
@@ -236,8 +238,12 @@ static int start_jit(struct record *r, struct why *why)
 /* Before there is a process to end again. */
 static int check_rights(struct record *r, struct why *why)
 {
-	(void)r;
-	return privileges_check(why);
+	const char *off;
+
+	kill_switch_open(&r->kill_switch);
+	off = kill_switch_find();
+	return off ? why_set(why, -EPERM, "%s exists: nothing is sampled until it is removed", off)
+		   : privileges_check(why);
 }
 
 /* All that can fail before the first sample, cheapest first. */
@@ -356,7 +362,7 @@ static bool is_over(struct record *r, uint64_t now)
 		return true;
 	if (r->options.duration_ns && now >= r->started_ns + r->options.duration_ns)
 		return true;
-	if (command_ended(&r->command))
+	if (command_ended(&r->command) || kill_switch_look(&r->kill_switch))
 		return true;
 	return now >= r->next_tick_ns && !(targets_alive(&r->options) && target_exists(&r->cgroup));
 }
@@ -414,6 +420,7 @@ static int loop(struct record *r, struct why *why)
 		{ .fd = agent_fd(r->agent), .events = POLLIN },
 		{ .fd = r->signals, .events = POLLIN },
 		{ .fd = r->command.child.pidfd, .events = POLLIN },
+		{ .fd = r->kill_switch.fd, .events = POLLIN },
 	};
 	int err = 0;
 
@@ -522,6 +529,10 @@ static int capture(struct record *r, struct why *why)
 		.ctx = r,
 	};
 	err = loop(r, why);
+	if (r->kill_switch.found) {
+		log_warn(r->log, "%s exists: sampling ended", r->kill_switch.found);
+		kill_switch_hurry();
+	}
 	copy_evidence(r, UINT64_MAX);
 	agent_stop(r->agent);
 	if (command_stop(&r->command))
@@ -552,6 +563,7 @@ static void done(struct record *r)
 	command_done(&r->command);
 	record_options_done(&r->options);
 	fd_close(&r->signals);
+	kill_switch_close(&r->kill_switch);
 	target_done(&r->cgroup);
 }
 
@@ -560,6 +572,7 @@ int cmd_record(int argc, char **argv, struct log *log)
 	struct record r = { .log = log,
 		.failure = EXIT_FAILED,
 		.signals = -1,
+		.kill_switch = KILL_SWITCH_INIT,
 		.cgroup = TARGET_INIT,
 		.command = COMMAND_INIT,
 		.clerk = CLERK_INIT };

@@ -26,6 +26,7 @@
 #include "daemon/http_front.h"
 #include "daemon/keeper.h"
 #include "daemon/notify.h"
+#include "daemon/serve.h"
 #include "daemon/status.h"
 #include "daemon/timer.h"
 #include "containers/target.h"
@@ -34,8 +35,7 @@
 #include "store/sums.h"
 
 struct daemon {
-	const char *config_path;
-	bool config_given;
+	struct daemon_options options;
 	struct config config;
 	struct sink_options sink;
 	struct worker_client *worker; /* until the agent has it */
@@ -61,13 +61,9 @@ struct daemon {
 
 /* ---- configuration -------------------------------------------------------------------------- */
 
-static int read_config(const struct daemon *d, struct config *out, struct why *why)
+static const char *config_path(const struct daemon *d)
 {
-	if (!d->config_given && access(d->config_path, F_OK) < 0) {
-		config_default(out);
-		return 0;
-	}
-	return config_read(d->config_path, out, why);
+	return d->options.config_path ? d->options.config_path : CONFIG_PATH;
 }
 
 static int check_config(struct daemon *d, const struct config *c, struct why *why)
@@ -98,9 +94,9 @@ static void reload(struct daemon *d)
 {
 	struct config config;
 	struct why why;
-	int err = read_config(d, &config, &why);
+	int err = config_load(d->options.config_path, &config, &why);
 
-	notify_reloading(&d->notify);
+	notify_tell(&d->notify, NOTIFY_RELOADING);
 	if (err < 0) {
 		log_error(d->log, "%s; the configuration stays as it was", why.text);
 	} else {
@@ -115,16 +111,16 @@ static void reload(struct daemon *d)
 			log_warn(d->log,
 				"%s: hz, target, memory, tick_limit, by, path and [http] need a "
 				"restart",
-				d->config_path);
+				config_path(d));
 		take_traps(d, &config);
 		d->config.interval_ns = config.interval_ns;
 		d->config.cpu_permille = d->governor.permille = config.cpu_permille;
 		d->config.keep_ns = config.keep_ns;
 		d->config.bytes_max = config.bytes_max;
 		d->config.whole_ns = config.whole_ns;
-		log_note(d->log, "reloaded %s", d->config_path);
+		log_note(d->log, "reloaded %s", config_path(d));
 	}
-	notify_send(&d->notify, "READY=1");
+	notify_tell(&d->notify, NOTIFY_READY);
 }
 
 /* ---- intervals ------------------------------------------------------------------------------ */
@@ -312,34 +308,6 @@ static int put_status(void *ctx, struct buf *out)
 	return status_write(&facts, out);
 }
 
-/* Before there is anything that would have to be ended again. */
-static int open_http(struct daemon *d, struct why *why)
-{
-	static const char *const keys[] = {
-		[HTTP_FRONT_LISTEN] = "listen", [HTTP_FRONT_TOKEN] = "token_file",
-		[HTTP_FRONT_METRICS_TOKEN] = "metrics_token_file"
-	};
-	const struct http_front_options options = { .listen = d->config.listen,
-		.listen_given = config_says(&d->config, "http", "listen"),
-		.token_file = d->config.token_file,
-		.metrics_token_file = d->config.metrics_token_file,
-		.store = d->config.store,
-		.tick_limit_us = d->config.tick_limit_us,
-		.status = put_status,
-		.ctx = d,
-		.log = d->log };
-	enum http_front_key key;
-	struct why text;
-	int err;
-
-	if (strcmp(d->config.listen, "off") == 0)
-		return 0;
-	err = http_front_open(&options, &d->http, &key, &text);
-	return err < 0
-		? config_refuse(&d->config, d->config_path, "http", keys[key], err, text.text, why)
-		: 0;
-}
-
 /* ---- the loop ------------------------------------------------------------------------------- */
 
 static void hear_signals(struct daemon *d)
@@ -437,7 +405,8 @@ static int find_target(struct daemon *d, struct why *why)
 	int err = kind == TARGET_NONE ? 0 : target_find(d->worker, kind, name, &d->target, &text);
 
 	return err < 0
-		? config_refuse(&d->config, d->config_path, "sample", "target", err, text.text, why)
+		? config_refuse(
+			  &d->config, config_path(d), "sample", "target", err, text.text, why)
 		: 0;
 }
 
@@ -480,6 +449,17 @@ static int open_traps(struct daemon *d, struct why *why)
 	return trapper_open(&d->trapper, &d->config.traps, d->config.hz, &bundle, why);
 }
 
+/* On disk before anything is attached. Without it the host is sampled, and not guarded. */
+static void put_mark(struct daemon *d)
+{
+	struct why why;
+
+	notify_tell(&d->notify, NOTIFY_MARKED);
+	if (guard_save(d->config.store, d->options.mark, &why) < 0)
+		log_warn(d->log, "%s; if this host goes down now, the next start does not know",
+			why.text);
+}
+
 static int start(struct daemon *d, struct why *why)
 {
 	int err = signals_open(&d->signals, why);
@@ -491,6 +471,8 @@ static int start(struct daemon *d, struct why *why)
 			d->http ? http_front_listener(d->http) : -1, d->log, &d->status, why);
 	if (err == 0 && d->http)
 		err = http_front_start(d->http, why);
+	if (err == 0)
+		put_mark(d);
 	/* After all forks: from here on this process has the agent's priority. */
 	if (err == 0)
 		err = agent_open_workers(0, &d->worker, why);
@@ -515,7 +497,7 @@ static int start(struct daemon *d, struct why *why)
 	log_note(d->log, "sampling at %llu Hz into %s: %llu profiles there",
 		(unsigned long long)d->config.hz, d->config.store,
 		(unsigned long long)d->status.segments);
-	notify_send(&d->notify, "READY=1");
+	notify_tell(&d->notify, NOTIFY_READY);
 	return 0;
 }
 
@@ -524,7 +506,7 @@ static int finish(struct daemon *d, struct why *why)
 {
 	int err;
 
-	notify_send(&d->notify, "STOPPING=1");
+	notify_tell(&d->notify, NOTIFY_STOPPING);
 	http_front_free(TAKE_PTR(d->http));
 	agent_stop(d->agent);
 	err = hear_keeper(d, true, why);
@@ -546,7 +528,6 @@ void daemon_free(struct daemon *d)
 	worker_client_free(d->worker);
 	agent_free(d->agent);
 	keeper_close(&d->keeper);
-	notify_close(&d->notify);
 	target_done(&d->target);
 	json_decref(d->account);
 	fd_close(&d->timer);
@@ -554,7 +535,7 @@ void daemon_free(struct daemon *d)
 	free(d);
 }
 
-int daemon_open(const char *config_path, struct log *log, struct daemon **out, struct why *why)
+int daemon_open(const struct daemon_options *options, struct daemon **out, struct why *why)
 {
 	struct daemon *d = malloc(sizeof(*d));
 	mode_t mask = umask(077);
@@ -564,19 +545,19 @@ int daemon_open(const char *config_path, struct log *log, struct daemon **out, s
 	umask(mask | 027);
 	if (!d)
 		return why_set(why, -ENOMEM, "out of memory");
-	*d = (struct daemon){ .config_path = config_path ? config_path : CONFIG_PATH,
-		.config_given = config_path != NULL,
+	*d = (struct daemon){ .options = *options,
 		.keeper = KEEPER_INIT,
-		.notify = { .fd = -1 },
 		.target = TARGET_INIT,
-		.log = log,
+		.log = options->log,
 		.signals = -1,
 		.timer = -1 };
-	err = read_config(d, &d->config, why);
+	notify_to(&d->notify, options->supervisor_fd, options->watchdog_ns);
+	err = config_load(options->config_path, &d->config, why);
 	if (err == 0)
 		err = check_config(d, &d->config, why);
 	if (err == 0)
-		err = open_http(d, why);
+		err = serve_open(&d->config, config_path(d), NULL, put_status, d, d->log,
+			&d->http, why);
 	if (err < 0) {
 		daemon_free(d);
 		return err;
@@ -590,7 +571,6 @@ int daemon_run(struct daemon *d, struct why *why)
 	struct why late;
 	int err, late_err;
 
-	notify_open(&d->notify);
 	err = start(d, why);
 	if (err < 0)
 		return err;

@@ -231,6 +231,7 @@ static int start_capture(
 static int obey_capture(void *ctx, struct orders_call *call)
 {
 	struct http_message *m = call->order, *answer = call->answer;
+	struct http_front *f = ctx;
 	struct why why;
 
 	m->text[HTTP_TEXT_MAX - 1] = '\0';
@@ -238,7 +239,9 @@ static int obey_capture(void *ctx, struct orders_call *call)
 		return -EPROTO;
 	answer->kind = HTTP_REFUSED;
 	answer->id = m->id;
-	answer->err = start_capture(ctx, m, &answer->retry_ns, &why);
+	answer->err = f->options.idle
+		? why_set(&why, -EBUSY, "idle: %s", f->options.idle)
+		: start_capture(f, m, &answer->retry_ns, &why);
 	if (answer->err == 0)
 		return ORDERS_SILENT;
 	memcpy(answer->text, why.text, sizeof(answer->text));

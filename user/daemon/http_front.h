@@ -19,6 +19,7 @@ struct http_front_options {
 	const char *token_file, *metrics_token_file; /* "": those in the store */
 	const char *store;
 	uint64_t tick_limit_us; /* of captures; 0: the default */
+	const char *idle;       /* why there is no capture; NULL: there may be */
 	/* Appends the daemon's status, as JSON. Called a few times a second at most. */
 	int (*status)(void *ctx, struct buf *out);
 	void *ctx;

@@ -61,19 +61,56 @@ void notify_close(struct notify *notify)
 	fd_close(&notify->fd);
 }
 
-void notify_send(const struct notify *notify, const char *state)
+static void send_text(const struct notify *notify, const char *state)
 {
 	if (notify->fd >= 0)
 		send(notify->fd, state, strlen(state), MSG_NOSIGNAL);
 }
 
-void notify_reloading(const struct notify *notify)
+void notify_send(const struct notify *notify, enum notify_word word)
 {
 	char state[64];
 
-	snprintf(state, sizeof(state), "RELOADING=1\nMONOTONIC_USEC=%llu",
-		(unsigned long long)(clock_ns(CLOCK_MONOTONIC) / 1000));
-	notify_send(notify, state);
+	switch (word) {
+	case NOTIFY_READY:
+		send_text(notify, "READY=1");
+		return;
+	case NOTIFY_RELOADING:
+		snprintf(state, sizeof(state), "RELOADING=1\nMONOTONIC_USEC=%llu",
+			(unsigned long long)(clock_ns(CLOCK_MONOTONIC) / 1000));
+		send_text(notify, state);
+		return;
+	case NOTIFY_STOPPING:
+		send_text(notify, "STOPPING=1");
+		return;
+	case NOTIFY_ALIVE:
+		send_text(notify, "WATCHDOG=1");
+		return;
+	case NOTIFY_MARKED:
+		return;
+	}
+}
+
+void notify_status(const struct notify *notify, const char *text)
+{
+	char state[256];
+
+	snprintf(state, sizeof(state), "STATUS=%s", text);
+	send_text(notify, state);
+}
+
+/* ---- between the processes ------------------------------------------------------------------ */
+
+void notify_to(struct notify *notify, int fd, uint64_t watchdog_ns)
+{
+	*notify = (struct notify){ .fd = fd, .watchdog_ns = watchdog_ns };
+}
+
+void notify_tell(const struct notify *notify, enum notify_word word)
+{
+	uint32_t number = word;
+
+	send(notify->fd, &number, sizeof(number), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 void notify_alive(struct notify *notify, uint64_t now_ns)
@@ -81,10 +118,22 @@ void notify_alive(struct notify *notify, uint64_t now_ns)
 	if (notify->watchdog_ns == 0 || now_ns < notify->next_ns)
 		return;
 	notify->next_ns = now_ns + notify->watchdog_ns;
-	notify_send(notify, "WATCHDOG=1");
+	notify_tell(notify, NOTIFY_ALIVE);
 }
 
 uint64_t notify_due_ns(const struct notify *notify)
 {
 	return notify->watchdog_ns == 0 ? CLOCK_NEVER_NS : notify->next_ns;
+}
+
+int notify_hear(int fd)
+{
+	uint32_t number;
+	ssize_t len = recv(fd, &number, sizeof(number), MSG_DONTWAIT | MSG_TRUNC);
+
+	if (len < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	if (len != sizeof(number) || number < NOTIFY_READY || number > NOTIFY_MARKED)
+		return -EPIPE;
+	return (int)number;
 }

@@ -13,7 +13,7 @@
 #include "wire/counter.h"
 
 struct status_numbers {
-	uint64_t memory_bytes, bytes_max;
+	uint64_t memory_bytes, bytes_max, sampling;
 	double cpu_budget, interval_s, written_age_s, oldest_age_s, newest_age_s;
 	struct {
 		double agent, worker, keeper, http, capture;
@@ -22,7 +22,7 @@ struct status_numbers {
 		uint64_t agent, worker, keeper, http;
 	} rss_bytes, rss_max_bytes;
 	struct keeper_status store;
-	const char *error;
+	const char *error, *idle;
 	struct {
 		uint64_t restarts, refused;
 	} http;
@@ -55,6 +55,8 @@ static void read_numbers(const struct status_facts *f, struct status_numbers *ou
 	*out = (struct status_numbers){
 		.memory_bytes = f->config->memory_bytes,
 		.bytes_max = f->config->bytes_max,
+		.sampling = f->idle ? 0 : 1,
+		.idle = f->idle ? f->idle : "",
 		.cpu_budget = (double)f->config->cpu_permille / 1000,
 		.interval_s = seconds(f->config->interval_ns),
 		.written_age_s = seconds(f->written_age_ns),

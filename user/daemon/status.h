@@ -17,6 +17,7 @@ struct status_facts {
 	const struct keeper_status *store;
 	const struct http_front_stats *http;
 	uint64_t written_age_ns; /* time since an interval was written, or since the start */
+	const char *idle;        /* why nothing is sampled; NULL: it is */
 };
 
 /* {"account": as of account_write_json, "daemon": {...}}. Returns buf_err(out). */

@@ -126,7 +126,10 @@ int http_metrics_health(const json_t *status, struct why *text)
 	double age = json_number_value(counter_find(status, "daemon.written_age_s"));
 	double interval = json_number_value(counter_find(status, "daemon.interval_s"));
 	const char *store = json_string_value(counter_find(status, "daemon.store.error"));
+	const char *idle = json_string_value(counter_find(status, "daemon.idle"));
 
+	if (idle && *idle)
+		return why_set(text, -EIO, "idle: %s", idle);
 	if (store && *store)
 		return why_set(text, -EIO, "the last interval was not written: %s", store);
 	if (interval <= 0 || age > 2 * interval + 5)

@@ -282,6 +282,9 @@ enum lane_cause { WORKER_LOSSES(WORKER_LOSS_ID) LANE_CAUSES };
 		"Memory that BPF maps may take.")                                                  \
 	X("cpu_budget", REAL, cpu_budget, "stoker_cpu_budget_cores", NULL,                         \
 		"CPU budget, in cores; above it the frequency steps down.")                        \
+	X("sampling", U64, sampling, "stoker_sampling", NULL,                                      \
+		"1 while the daemon samples, 0 while it is idle by order.")                        \
+	X("idle", TEXT, idle, NULL, NULL, "Why nothing is sampled; empty if it is.")               \
 	X("interval_s", REAL, interval_s, "stoker_interval_seconds", NULL,                         \
 		"Length of an interval.")                                                          \
 	X("written_age_s", REAL, written_age_s, "stoker_interval_written_age_seconds", NULL,       \

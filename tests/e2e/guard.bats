@@ -1,0 +1,245 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Who decides that nothing is sampled: the kill switch, and a host that went down under the daemon; and
+# what becomes of processes that are lost.
+# seconds: 40
+
+load lib
+
+# serve [OPTION...]: a daemon with a store in $tmp/store, behind ${apart[@]}. $supervisor, $daemon and
+# $url are as in http.bats. Returns when it answers.
+serve() {
+	need curl jq unshare
+	set_apart
+	port=$(free_port)
+	url=http://127.0.0.1:$port
+	printf '%s\n' '[sample]' 'interval = 1s' 'cpu = 100%' '[store]' "path = $tmp/store" '[http]' \
+		"listen = 127.0.0.1:$port" >"$tmp/stoker.ini"
+	start "${apart[@]}" "$stoker" daemon --config "$tmp/stoker.ini" "$@"
+	supervisor=$pid said=$out
+	wait_until 30 is_alive || {
+		cat "$said"
+		return 1
+	}
+	daemon=$(agent_of "$supervisor")
+}
+
+# set_apart: a command behind ${apart[@]} has a /run of its own, in which $tmp/run is /run/stoker.
+set_apart() {
+	mkdir -p "$tmp/run"
+	# shellcheck disable=SC2016 # for the inner shell
+	apart=(unshare --mount sh -c 'mount -t tmpfs none /run && mkdir /run/stoker &&
+		mount --bind "$0" /run/stoker && exec "$@"' "$tmp/run")
+}
+
+get() {
+	curl -sS -g -m 60 "${@:2}" "$url$1" -H "Authorization: Bearer $(cat "$tmp/store/token" 2>/dev/null)" 3>&-
+}
+
+is_alive() {
+	[ "$(get /healthz 2>/dev/null)" = alive ]
+}
+
+is_ready() {
+	get /readyz 2>/dev/null | grep -q '^ok: '
+}
+
+is_idle() {
+	get /readyz 2>/dev/null | grep -q "^idle: .*$1"
+}
+
+tree_of() {
+	local child
+	echo "$1"
+	for child in $(children_of "$1" 2>/dev/null); do
+		tree_of "$child"
+	done
+}
+
+# attached PID...: what these processes and those below $supervisor have attached to the kernel.
+attached() {
+	local one
+	for one in "$@" $(tree_of "$supervisor"); do
+		find "/proc/$one/fd" -lname 'anon_inode:*perf_event*' -o -lname 'anon_inode:bpf*' 2>/dev/null
+	done
+}
+
+nothing_attached() {
+	[ -z "$(attached "$@")" ]
+}
+
+# off_within_two_seconds: switched off, nothing is attached any more, by the clock of an idle machine.
+off_within_two_seconds() {
+	local all since=$EPOCHREALTIME
+	all=$(tree_of "$supervisor")
+	[ -n "$(attached)" ]
+	touch "$tmp/run/off"
+	# shellcheck disable=SC2086 # a list
+	wait_until 2 nothing_attached $all
+	between "$(echo "$EPOCHREALTIME - $since" | bc)" 0 "$(patience 2)" 'seconds until nothing was attached'
+}
+
+@test "while the kill switch is on nothing is attached, captures end, and it goes on by itself" {
+	local client
+	serve
+	wait_until 30 is_ready
+	get '/profile?seconds=60&hz=19' -o "$tmp/captured" -w '%{http_code}' >"$tmp/code" &
+	client=$!
+	wait_until 20 eval 'get /metrics | grep -qx "stoker_captures_running 1"'
+	off_within_two_seconds
+	wait "$client" || true
+	[ "$(cat "$tmp/code")" != 200 ]
+	wait_until 20 is_idle '/run/stoker/off'
+	is_alive
+	get /metrics | grep -qx 'stoker_sampling 0'
+	get '/profile?seconds=1' -o /dev/null -w '%{http_code}' | grep -qx 503
+	get '/query?top=1' | grep -q .
+	says '/run/stoker/off' "$said"
+	nothing_attached
+	rm "$tmp/run/off"
+	wait_until 30 is_ready
+	get /metrics | grep -qx 'stoker_sampling 1'
+	kill "$supervisor" && wait "$supervisor"
+}
+
+@test "a daemon that is stopped ends for the kill switch, and another user's file is none" {
+	serve
+	wait_until 30 is_ready
+	install -o 65534 -m 644 /dev/null "$tmp/theirs"
+	mv "$tmp/theirs" "$tmp/run/off"
+	wait_until 20 eval '[ "$(find "$tmp/store" -name "*.zst" | wc -l)" -ge 2 ]'
+	is_ready
+	rm "$tmp/run/off"
+	kill -STOP "$daemon"
+	off_within_two_seconds
+	wait_until 20 is_idle '/run/stoker/off'
+}
+
+@test "where the kill switch is on at the start nothing is loaded, by record and doctor too" {
+	mkdir "$tmp/run"
+	touch "$tmp/run/off"
+	serve
+	wait_until 20 is_idle '/run/stoker/off'
+	nothing_attached
+	exits 1 "${apart[@]}" "$stoker" record -a -d 1 -o "$tmp/f"
+	said_clearly '/run/stoker/off exists'
+	exits 1 "${apart[@]}" "$stoker" doctor >"$tmp/doctor"
+	grep '^no *kill switch .*/run/stoker/off' "$tmp/doctor"
+	rm "$tmp/run/off"
+	start "${apart[@]}" "$stoker" record -a -o "$tmp/f"
+	wait_until 20 says 'sampling at' "$out"
+	touch "$tmp/run/off"
+	wait_until 5 is_gone "$pid"
+	says '/run/stoker/off exists: sampling ended' "$out"
+}
+
+# forge JQ: the mark of a daemon that is not there any more.
+forge() {
+	jq -c "$1" "$tmp/mark" >"$tmp/store/mark"
+}
+
+# die: the daemon is killed and the mark stays, as when the host goes down.
+die() {
+	cp "$tmp/store/mark" "$tmp/mark"
+	kill -KILL "$supervisor"
+	wait "$supervisor" || true
+	wait_until 10 is_gone "$daemon"
+}
+
+# is_left_alone: it says why, answers, and loads nothing.
+is_left_alone() {
+	wait_until 20 is_idle 'went down 2 times'
+	is_alive
+	nothing_attached
+	says 'idle: this host went down 2 times' "$said"
+	get /metrics | grep -qx 'stoker_sampling 0'
+	kill "$supervisor" && wait "$supervisor"
+}
+
+@test "a host that went down twice under one kernel and version is left alone until told otherwise" {
+	serve
+	wait_until 30 test -e "$tmp/store/mark"
+	kill "$supervisor" && wait "$supervisor"
+	[ ! -e "$tmp/store/mark" ]
+	serve
+	wait_until 30 is_ready
+	die
+	# On the same boot that was no death; nor is what the unit notes one.
+	serve
+	wait_until 30 is_ready
+	jq -e '.deaths == 0 and .running' "$tmp/store/mark"
+	die
+	"$stoker" daemon --config "$tmp/stoker.ini" --stopped
+	[ ! -e "$tmp/store/mark" ]
+	forge '.boot = "another"'
+	serve
+	wait_until 30 is_ready
+	says 'went down while stoker sampled, 1 time' "$said"
+	die
+	forge '.boot = "a third"'
+	serve
+	is_left_alone
+	# Again, also after a clean end; not with another kernel or version, nor when told so.
+	serve
+	is_left_alone
+	cp "$tmp/store/mark" "$tmp/mark"
+	forge '.kernel = "another"'
+	serve
+	wait_until 30 is_ready
+	kill "$supervisor" && wait "$supervisor"
+	forge .
+	serve --after-crash
+	wait_until 30 is_ready
+	jq -e '.deaths == 0' "$tmp/store/mark"
+}
+
+# rights: who runs below $supervisor with which user and capabilities.
+rights() {
+	local one
+	for one in $(tree_of "$supervisor"); do
+		awk -v who="$(cat "/proc/$one/comm" 2>/dev/null)" '/^Uid:/ { uid = $2 } /^CapEff:/ { caps = $2 }
+			END { if (caps != "") print who, uid, caps }' "/proc/$one/status" 2>/dev/null
+	done | sort -u
+}
+
+same_rights() {
+	[ "$(rights)" = "$(cat "$tmp/rights")" ]
+}
+
+starters() {
+	local child
+	for child in $(children_of "$daemon"); do
+		[ "$(cat "/proc/$child/comm" 2>/dev/null)" != stoker-starter ] || echo "$child"
+	done
+}
+
+is_another() {
+	local now
+	now=$(agent_of "$supervisor")
+	[ -n "$now" ] && [ "$now" != "$1" ] && daemon=$now
+}
+
+@test "a lost starter, and whatever else is lost, comes back with the rights that it had" {
+	local one before
+	serve
+	wait_until 30 is_ready
+	rights >"$tmp/rights"
+	cat "$tmp/rights"
+	[ "$(starters | wc -l)" -eq 2 ]
+	for one in 1 2; do
+		before=$daemon
+		kill -KILL "$(starters | tail -n "$one" | head -n 1)"
+		wait_until 20 is_another "$before"
+		wait_until 30 is_ready
+		wait_until 20 same_rights
+	done
+	before=$daemon
+	kill -KILL "$daemon"
+	wait_until 20 is_another "$before"
+	wait_until 30 is_ready
+	wait_until 20 same_rights
+	says 'was killed by signal 9' "$said"
+	kill "$supervisor" && wait "$supervisor"
+	"$stoker" report -q --store "$tmp/store" -f folded -o "$tmp/f"
+	[ "$(folded_count "$tmp/f")" = "$(jq -s 'map(.samples) | add' "$tmp/store/index")" ]
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* daemon/serve.c - an idle daemon loads nothing into the kernel and opens nothing of other
+ * processes. It has no store of its own: what was written can be asked for. */
+#include "daemon/serve.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/caps.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/own.h"
+#include "base/signals.h"
+#include "daemon/status.h"
+#include "daemon/timer.h"
+
+int serve_open(const struct config *config, const char *path, const char *why_idle,
+	int (*status)(void *ctx, struct buf *out), void *ctx, struct log *log,
+	struct http_front **out, struct why *why)
+{
+	static const char *const keys[] = { [HTTP_FRONT_LISTEN] = "listen",
+		[HTTP_FRONT_TOKEN] = "token_file",
+		[HTTP_FRONT_METRICS_TOKEN] = "metrics_token_file" };
+	const struct http_front_options options = { .listen = config->listen,
+		.listen_given = config_says(config, "http", "listen"),
+		.token_file = config->token_file,
+		.metrics_token_file = config->metrics_token_file,
+		.store = config->store,
+		.tick_limit_us = config->tick_limit_us,
+		.idle = why_idle,
+		.status = status,
+		.ctx = ctx,
+		.log = log };
+	enum http_front_key key;
+	struct why text;
+	int err;
+
+	if (strcmp(config->listen, "off") == 0)
+		return 0;
+	err = http_front_open(&options, out, &key, &text);
+	return err < 0 ? config_refuse(config, path, "http", keys[key], err, text.text, why) : 0;
+}
+
+/* ---- an idle daemon ------------------------------------------------------------------------- */
+
+struct idle {
+	const struct config *config;
+	const char *why;
+	struct http_front *http; /* NULL: off */
+	struct account *account; /* of nothing */
+	int signals, timer;
+};
+
+static int put_status(void *ctx, struct buf *out)
+{
+	const struct keeper no_keeper = KEEPER_INIT;
+	const struct keeper_status no_store = { 0 };
+	struct idle *idle = ctx;
+	struct http_front_stats http;
+	const struct status_facts facts = { .account = idle->account,
+		.config = idle->config,
+		.keeper = &no_keeper,
+		.store = &no_store,
+		.http = &http,
+		.idle = idle->why };
+
+	http_front_stats(idle->http, &http);
+	return status_write(&facts, out);
+}
+
+static int start(struct idle *idle, struct why *why)
+{
+	int err = signals_open(&idle->signals, why);
+
+	if (err == 0)
+		err = timer_open(&idle->timer, why);
+	if (err == 0 && idle->http)
+		err = http_front_start(idle->http, why);
+	if (err == 0 && caps_limit(0) < 0)
+		err = why_set(why, -EPERM, "cannot drop privileges");
+	return err;
+}
+
+/* True: a signal ends it. The configuration is read again when it samples. */
+static bool is_over(const struct idle *idle)
+{
+	struct signalfd_siginfo signal;
+
+	while (read(idle->signals, &signal, sizeof(signal)) == sizeof(signal))
+		if (signal.ssi_signo != SIGHUP)
+			return true;
+	return false;
+}
+
+static int loop(struct idle *idle, struct notify *notify, struct why *why)
+{
+	struct pollfd fds[] = {
+		{ .fd = idle->timer, .events = POLLIN },
+		{ .fd = idle->signals, .events = POLLIN },
+		{ .fd = idle->http ? http_front_fd(idle->http) : -1, .events = POLLIN },
+	};
+
+	while (!is_over(idle)) {
+		uint64_t due_ns;
+
+		notify_alive(notify, clock_ns(CLOCK_MONOTONIC));
+		due_ns = notify_due_ns(notify);
+		if (idle->http) {
+			http_front_poll(idle->http);
+			if (http_front_starter_lost(idle->http))
+				return why_set(
+					why, -EPIPE, "the process that starts others was lost");
+			due_ns = clock_sooner(due_ns, http_front_due_ns(idle->http));
+		}
+		timer_set(idle->timer, due_ns, CLOCK_NEVER_NS);
+		if (poll(fds, ARRAY_SIZE(fds), -1) < 0 && errno != EINTR)
+			return why_set(why, -errno, "cannot wait: %s", err_text(errno));
+	}
+	return 0;
+}
+
+int serve_idle(const struct config *config, const char *path, const char *why_idle,
+	struct notify *notify, struct log *log, struct why *why)
+{
+	_cleanup_(freep) struct account *account = calloc(1, sizeof(*account));
+	struct idle idle = { .config = config,
+		.why = why_idle,
+		.account = account,
+		.signals = -1,
+		.timer = -1 };
+	int err = account ? 0 : why_set(why, -ENOMEM, "out of memory");
+
+	if (err == 0)
+		err = serve_open(config, path, why_idle, put_status, &idle, log, &idle.http, why);
+	if (err == 0)
+		err = start(&idle, why);
+	if (err == 0) {
+		notify_tell(notify, NOTIFY_READY);
+		err = loop(&idle, notify, why);
+		notify_tell(notify, NOTIFY_STOPPING);
+	}
+	http_front_free(idle.http);
+	fd_close(&idle.timer);
+	fd_close(&idle.signals);
+	return err;
+}

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* daemon/supervisor.c - one child at a time: it samples, or it is idle and says why. A change of
+ * the kill switch ends the child, and another takes its place. A child that samples has DETACH_NS
+ * to end: with its end everything of it is detached, also where it was stopped. Whenever no child
+ * samples, the mark of the guard is cleared. */
+#include "daemon/supervisor.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/child.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/own.h"
+#include "base/signals.h"
+#include "daemon/config.h"
+#include "daemon/daemon.h"
+#include "daemon/guard.h"
+#include "daemon/kill_switch.h"
+#include "daemon/notify.h"
+#include "daemon/serve.h"
+#include "wire/exit_status.h"
+
+#define EXIT_AGAIN 75 /* of the child: start another one */
+#define DETACH_NS (1500 * NSEC_PER_MSEC)
+#define LOOK_MS 1000 /* where the kill switch cannot be watched */
+#define BACK_OFF_NS (NSEC_PER_SEC / 4)
+#define BACK_OFF_MAX_NS (16 * NSEC_PER_SEC) /* less than the watchdog's time */
+#define SETTLED_NS (60 * NSEC_PER_SEC)
+
+struct supervisor {
+	const struct supervisor_options *options;
+	struct log *log;
+	struct config config;
+	struct notify notify;
+	struct kill_switch kill_switch;
+	struct guard_mark mark;
+	bool guarded;           /* the host went down too often: idle */
+	const char *switch_on;  /* the file; NULL: off */
+	struct child child;
+	char idle[WHY_MAX]; /* why the child does not sample; "": it does */
+	bool changing;      /* the child was told to end for another one */
+	bool over;          /* for good */
+	bool marked;        /* the child set the mark: another daemon's is not cleared */
+	uint64_t started_ns, deadline_ns, again_ns, back_off_ns; /* CLOCK_MONOTONIC; 0: none */
+	int signals;
+};
+
+/* ---- the child ------------------------------------------------------------------------------ */
+
+static int run_idle(struct supervisor *s, int fd, struct why *why)
+{
+	const char *given = s->options->config_path;
+	struct config config;
+	struct notify notify;
+	int err = config_load(given, &config, why);
+
+	notify_to(&notify, fd, s->notify.watchdog_ns);
+	return err < 0 ? err
+		       : serve_idle(&config, given ? given : CONFIG_PATH, s->idle, &notify,
+				 s->log, why);
+}
+
+static int run_sampling(struct supervisor *s, int fd, bool *opened, struct why *why)
+{
+	const struct daemon_options options = { .config_path = s->options->config_path,
+		.supervisor_fd = fd,
+		.watchdog_ns = s->notify.watchdog_ns,
+		.mark = &s->mark,
+		.log = s->log };
+	struct daemon *d = NULL;
+	int err = daemon_open(&options, &d, why);
+
+	*opened = err == 0;
+	if (err == 0)
+		err = daemon_run(d, why);
+	daemon_free(d);
+	return err;
+}
+
+static int run_child(void *ctx, int fd)
+{
+	struct supervisor *s = ctx;
+	bool opened = true;
+	struct why why;
+	int err;
+
+	/* As a service: the agent's nice value is one of its session (child_set_nice). */
+	if (getsid(0) == getppid())
+		setsid();
+	err = s->idle[0] ? run_idle(s, fd, &why) : run_sampling(s, fd, &opened, &why);
+
+	if (err < 0)
+		log_error(s->log, "%s", why.text);
+	if (err == -EPIPE)
+		return EXIT_AGAIN;
+	return err == 0 ? EXIT_OK : opened ? EXIT_FAILED : EXIT_USAGE;
+}
+
+/* Why nothing is sampled now; "": it is. */
+static void find_reason(struct supervisor *s)
+{
+	s->idle[0] = '\0';
+	if (s->switch_on)
+		snprintf(s->idle, sizeof(s->idle),
+			"%s exists; nothing is sampled until it is removed", s->switch_on);
+	else if (s->guarded)
+		snprintf(s->idle, sizeof(s->idle),
+			"this host went down %u times while stoker %s sampled on this kernel; "
+			"nothing is sampled until another kernel or version, or `stoker daemon "
+			"--after-crash`",
+			s->mark.deaths, s->mark.facts.version);
+}
+
+static int start_child(struct supervisor *s)
+{
+	const struct child_plan plan = { .run = run_child,
+		.ctx = s,
+		.fds = child_standard,
+		.fds_len = CHILD_STANDARD,
+		.socket = true,
+		.death_signal = SIGKILL };
+	int err;
+
+	find_reason(s);
+	err = child_start(&plan, &s->child);
+	if (err < 0)
+		return err;
+	s->started_ns = clock_ns(CLOCK_MONOTONIC);
+	s->deadline_ns = s->again_ns = 0;
+	s->changing = false;
+	if (s->idle[0])
+		log_warn(s->log, "idle: %s", s->idle);
+	notify_status(&s->notify, s->idle[0] ? s->idle : "sampling");
+	return 0;
+}
+
+/* ---- what comes ----------------------------------------------------------------------------- */
+
+static void hear_signals(struct supervisor *s)
+{
+	struct signalfd_siginfo signal;
+
+	while (read(s->signals, &signal, sizeof(signal)) == sizeof(signal)) {
+		s->over |= signal.ssi_signo != SIGHUP;
+		child_signal(&s->child, signal.ssi_signo == SIGHUP ? SIGHUP : SIGTERM);
+	}
+}
+
+/* A child that talks otherwise is heard no more; the watchdog ends what it may have become. */
+static void hear_child(struct supervisor *s)
+{
+	int word;
+
+	while (s->child.fd >= 0 && (word = notify_hear(s->child.fd)) != 0) {
+		if (word < 0)
+			fd_close(&s->child.fd);
+		else if (word == NOTIFY_MARKED)
+			s->marked = true;
+		else if (!s->changing || word == NOTIFY_ALIVE)
+			notify_send(&s->notify, (enum notify_word)word);
+	}
+}
+
+static void look_at_switch(struct supervisor *s, uint64_t now)
+{
+	bool idle = s->idle[0] != '\0';
+
+	s->switch_on = kill_switch_look(&s->kill_switch);
+	if (s->child.pid == 0 || s->changing || idle == (s->switch_on || s->guarded))
+		return;
+	log_warn(s->log, s->switch_on ? "%s: sampling ends" : "%s is gone: sampling goes on",
+		s->switch_on ? s->switch_on : "the file of the kill switch");
+	s->changing = true;
+	s->deadline_ns = now + DETACH_NS;
+	child_signal(&s->child, SIGTERM);
+}
+
+static void clear_mark(struct supervisor *s)
+{
+	struct why why;
+	int err = s->marked ? guard_stopped(s->config.store, &why) : 0;
+
+	s->marked = false;
+	if (err < 0 && err != -ENOENT)
+		log_warn(s->log, "%s", why.text);
+}
+
+/* Later each time it did not last. */
+static void start_later(struct supervisor *s, uint64_t now)
+{
+	if (now - s->started_ns >= SETTLED_NS || s->back_off_ns == 0)
+		s->back_off_ns = BACK_OFF_NS;
+	else if (s->back_off_ns < BACK_OFF_MAX_NS)
+		s->back_off_ns *= 2;
+	s->again_ns = now + s->back_off_ns;
+}
+
+/* -EAGAIN: there will be another child; else the exit status of all. */
+static int take_end(struct supervisor *s, const struct child_end *end, uint64_t now)
+{
+	bool killed = WIFSIGNALED(end->status);
+	int status = killed ? EXIT_FAILED : WEXITSTATUS(end->status);
+
+	hear_child(s);
+	fd_close(&s->child.fd);
+	clear_mark(s);
+	if (s->over)
+		return status == EXIT_AGAIN ? EXIT_FAILED : status;
+	if (s->changing) {
+		s->again_ns = now;
+		return -EAGAIN;
+	}
+	if (!killed && status != EXIT_AGAIN)
+		return status;
+	if (killed)
+		log_error(s->log, "the process that samples was killed by signal %d (%s)",
+			WTERMSIG(end->status), strsignal(WTERMSIG(end->status)));
+	log_warn(s->log, "starting it again");
+	start_later(s, now);
+	return -EAGAIN;
+}
+
+/* -EAGAIN: go on. */
+static int look_at_child(struct supervisor *s, uint64_t now)
+{
+	struct child_end end;
+
+	if (s->child.pid > 0 && s->deadline_ns > 0 && now >= s->deadline_ns) {
+		s->deadline_ns = 0;
+		child_signal(&s->child, SIGKILL);
+	}
+	if (s->child.pid > 0 && child_wait(&s->child, 0, &end) != -EAGAIN)
+		return take_end(s, &end, now);
+	if (s->child.pid == 0 && s->over)
+		return EXIT_OK;
+	if (s->child.pid == 0 && now >= s->again_ns && start_child(s) < 0) {
+		log_error(s->log, "cannot start the process that samples");
+		start_later(s, now);
+	}
+	return -EAGAIN;
+}
+
+static void wait_for_events(struct supervisor *s)
+{
+	struct pollfd fds[] = {
+		{ .fd = s->signals, .events = POLLIN },
+		{ .fd = s->kill_switch.fd, .events = POLLIN },
+		{ .fd = s->child.fd, .events = POLLIN },
+		{ .fd = s->child.pidfd, .events = POLLIN },
+	};
+	uint64_t due_ns = CLOCK_NEVER_NS;
+	int wait_ms;
+
+	if (s->child.pid == 0) {
+		notify_send(&s->notify, NOTIFY_ALIVE);
+		due_ns = s->again_ns;
+	} else if (s->deadline_ns > 0) {
+		due_ns = s->deadline_ns;
+	}
+	wait_ms = due_ns == CLOCK_NEVER_NS
+		? -1
+		: clock_wait_ms(clock_ns(CLOCK_MONOTONIC), due_ns);
+	if (s->kill_switch.fd < 0 && (wait_ms < 0 || wait_ms > LOOK_MS))
+		wait_ms = LOOK_MS;
+	poll(fds, ARRAY_SIZE(fds), wait_ms);
+}
+
+/* ---- begin and end -------------------------------------------------------------------------- */
+
+/* What the last run left. A store that is not there yet has no mark. */
+static void open_guard(struct supervisor *s)
+{
+	struct guard_mark found;
+	struct guard_facts now;
+	struct why why;
+	int err = 0;
+
+	if (s->options->after_crash && guard_forget(s->config.store, &why) < 0)
+		log_warn(s->log, "%s", why.text);
+	err = guard_load(s->config.store, &found, &why);
+	if (err < 0 && err != -ENOENT)
+		log_warn(s->log, "%s/%s", s->config.store, why.text);
+	guard_facts_now(&now);
+	s->guarded = guard_decide(err == 0 ? &found : NULL, &now, &s->mark) == GUARD_STAY;
+	if (err == 0 && s->mark.deaths > found.deaths)
+		log_warn(s->log,
+			"this host went down while stoker sampled, %u time(s) on this kernel",
+			s->mark.deaths);
+	if (s->guarded && guard_save(s->config.store, &s->mark, &why) < 0)
+		log_warn(s->log, "%s", why.text);
+}
+
+static int supervise(struct supervisor *s)
+{
+	int status = -EAGAIN;
+
+	s->switch_on = kill_switch_look(&s->kill_switch);
+	while (status == -EAGAIN) {
+		uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+		look_at_switch(s, now);
+		hear_child(s);
+		status = look_at_child(s, now);
+		if (status != -EAGAIN)
+			break;
+		wait_for_events(s);
+		hear_signals(s);
+	}
+	return status;
+}
+
+int supervisor_run(const struct supervisor_options *options)
+{
+	struct supervisor s = { .options = options,
+		.log = options->log,
+		.kill_switch = KILL_SWITCH_INIT,
+		.child = CHILD_INIT,
+		.signals = -1 };
+	struct why why;
+	int status = EXIT_USAGE, err = config_load(options->config_path, &s.config, &why);
+
+	if (err == 0)
+		err = signals_open(&s.signals, &why);
+	if (err < 0) {
+		log_error(options->log, "%s", why.text);
+		return status;
+	}
+	notify_open(&s.notify);
+	kill_switch_open(&s.kill_switch);
+	open_guard(&s);
+	status = supervise(&s);
+	kill_switch_close(&s.kill_switch);
+	notify_close(&s.notify);
+	fd_close(&s.signals);
+	return status;
+}
