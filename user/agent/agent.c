@@ -140,14 +140,13 @@ static int on_exec(void *ctx, const struct event_exec *event)
 static int on_page(void *ctx, const struct event_page *event)
 {
 	struct agent *agent = ctx;
-	struct row_wishes wishes = { agent->objects, sampler_publish(agent->sampler),
-		agent->worker };
-	int outcome = publish_page(wishes.publish, event->object, event->page);
+	struct publish *publish = sampler_publish(agent->sampler);
+	int outcome = publish_page(publish, event->object, event->page);
 
 	agent->upkeep.tables_due = true;
 	if (outcome == PUBLISH_NOT_COMPILED)
-		row_wishes_page(&wishes, event->object,
-			publish_page_number(wishes.publish, event->object, event->page));
+		row_wishes_page(&(struct row_wishes){ agent->objects, publish, agent->worker },
+			event->object, publish_page_number(publish, event->object, event->page));
 	if (outcome == PUBLISH_NOT_KEPT)
 		return objects_compile(agent->objects, event->object);
 	return outcome < 0 ? outcome : 0; /* PUBLISH_NO_SUCH_PAGE: the table is gone */
