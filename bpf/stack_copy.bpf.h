@@ -68,9 +68,9 @@ static __always_inline int send_copy(
 		event_lost(EVENT_DEFERRED);
 		return -1;
 	}
+	/* The check must be of the register that is passed, and 5.10 follows one bound of it alone. */
 	asm volatile("" : "+r"(head));
-	if (head < HEAD_BYTES || head > head_max ||
-		bpf_probe_read_kernel(event, head, s->deferred_head))
+	if (head > head_max || bpf_probe_read_kernel(event, head, s->deferred_head))
 		goto nothing;
 	copied = copy_stack((u8 *)event + head, sp, bytes, limit);
 	/* With a part of the stack, user space would cut it there. */
