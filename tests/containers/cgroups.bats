@@ -224,7 +224,7 @@ with_state() {
 }
 
 named() {
-	printf '{"ociVersion":"1.0.2","annotations":{"io.kubernetes.cri.container-name":"%s"}}' "$1"
+	printf '{"ociVersion":"1.0.2","annotations":{"nerdctl/name":"%s"}}' "$1"
 }
 
 @test "damaged, huge and hostile files of runtimes: counted, and no line is broken" {

@@ -108,8 +108,13 @@ static void ask(struct service *s, struct cursor *script, const int *fds, size_t
 		put_calls(&s->in, seed, size);
 	if (s->in.head.kind != PROTO_NAMES && s->in.head.kind != PROTO_MAP_NAMES)
 		put_fds(&s->in, fds, which >> 2 & 3);
-	if (s->in.head.kind == PROTO_STATE)
-		must(proto_put_state(&s->in, seed, "c1"));
+	if (s->in.head.kind == PROTO_STATE) {
+		const struct state_query query = {
+			.kind = seed, .runtime = seed >> 4, .container = "c1", .pod_uid = "p1"
+		};
+
+		must(proto_put_state(&s->in, &query));
+	}
 	if (!proto_request_valid(&s->in))
 		return;
 	service_answer(s);

@@ -62,7 +62,8 @@
 	X(T, struct proto_state, facts.dir)        \
 	X(T, struct proto_state, facts.labels)     \
 	X(N, struct proto_state, facts.labels_len) \
-	X(N, struct proto_state, facts.pause)
+	X(N, struct proto_state, facts.pause)      \
+	X(N, struct proto_state, facts.other_pod)
 
 #define CALL_FIELDS(X)                 \
 	X(N, struct elf_call, verdict) \

@@ -280,12 +280,14 @@ static bool ask_map_names(void)
 
 static bool ask_state(void)
 {
+	static const struct state_query query = {
+		.kind = STATE_OCI, .runtime = STATE_CRI, .container = "0123456789abcdef"
+	};
 	static struct state_facts facts;
 	struct worker_state state = {
 		.id = host.next_id++,
 		.fd = host.fd,
-		.kind = STATE_OCI,
-		.container = "0123456789abcdef",
+		.query = &query,
 		.until_ns = clock_ns(CLOCK_MONOTONIC) + WAIT_NS,
 	};
 	enum worker_status status = worker_client_state(host.client, &state, &facts);

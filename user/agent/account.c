@@ -174,6 +174,7 @@ static void put_files(const struct account *a, struct buf *out)
 	put_line(out, a, "objects.maps_refused");
 	put_line(out, a, "containers.files.unread");
 	put_line(out, a, "containers.files.damaged");
+	put_line(out, a, "containers.files.other_pod");
 	if (fetch->asked == 0)
 		return;
 	buf_printf(out, "fetched  %llu of %llu debug files from debuginfod, %.1f MB",

@@ -36,28 +36,32 @@ static void set_json(char *out, size_t size, const json_t *value)
 
 enum field { FIELD_NAME, FIELD_IMAGE, FIELD_POD, FIELD_NAMESPACE };
 
-/* Who writes them: containerd's CRI, CRI-O and kubelet's own labels, nerdctl. */
 static const struct {
+	enum state_runtime runtime;
 	const char *key;
 	enum field field;
 } keys[] = {
-	{ "io.kubernetes.cri.container-name", FIELD_NAME },
-	{ "io.kubernetes.container.name", FIELD_NAME },
-	{ "nerdctl/name", FIELD_NAME },
-	{ "io.kubernetes.cri.image-name", FIELD_IMAGE },
-	{ "io.kubernetes.cri-o.ImageName", FIELD_IMAGE },
-	{ "io.kubernetes.cri.sandbox-name", FIELD_POD },
-	{ "io.kubernetes.pod.name", FIELD_POD },
-	{ "io.kubernetes.cri.sandbox-namespace", FIELD_NAMESPACE },
-	{ "io.kubernetes.pod.namespace", FIELD_NAMESPACE },
+	{ STATE_CRI, "io.kubernetes.cri.container-name", FIELD_NAME },
+	{ STATE_CRI, "io.kubernetes.cri.image-name", FIELD_IMAGE },
+	{ STATE_CRI, "io.kubernetes.cri.sandbox-name", FIELD_POD },
+	{ STATE_CRI, "io.kubernetes.cri.sandbox-namespace", FIELD_NAMESPACE },
+	{ STATE_CRIO, "io.kubernetes.container.name", FIELD_NAME },
+	{ STATE_CRIO, "io.kubernetes.cri-o.ImageName", FIELD_IMAGE },
+	{ STATE_CRIO, "io.kubernetes.pod.name", FIELD_POD },
+	{ STATE_CRIO, "io.kubernetes.pod.namespace", FIELD_NAMESPACE },
+	{ STATE_KUBELET, "io.kubernetes.container.name", FIELD_NAME },
+	{ STATE_KUBELET, "io.kubernetes.pod.name", FIELD_POD },
+	{ STATE_KUBELET, "io.kubernetes.pod.namespace", FIELD_NAMESPACE },
+	{ STATE_NERDCTL, "nerdctl/name", FIELD_NAME },
 };
 
 static const struct {
-	const char *key, *value;
-} pauses[] = {
-	{ "io.kubernetes.cri.container-type", "sandbox" },
-	{ "io.kubernetes.cri-o.ContainerType", "sandbox" },
-	{ "io.kubernetes.docker.type", "podsandbox" },
+	const char *pod_uid, *type, *pause;
+} pods[STATE_RUNTIMES] = {
+	[STATE_CRI] = { "io.kubernetes.cri.sandbox-uid", "io.kubernetes.cri.container-type",
+		"sandbox" },
+	[STATE_CRIO] = { "io.kubernetes.pod.uid", "io.kubernetes.cri-o.ContainerType", "sandbox" },
+	[STATE_KUBELET] = { "io.kubernetes.pod.uid", "io.kubernetes.docker.type", "podsandbox" },
 };
 
 static void set_field(struct state_facts *f, enum field field, const json_t *value)
@@ -89,19 +93,45 @@ static void keep_label(struct state_facts *f, const char *key, const char *value
 	f->labels_len += (uint32_t)(key_len + value_len);
 }
 
-/* An object of text: what the keys above mean, and all of it as labels. */
-static void take_labels(struct state_facts *f, json_t *labels)
+static const char *text_of(const json_t *labels, const char *key)
+{
+	return key ? json_string_value(json_object_get(labels, key)) : NULL;
+}
+
+/* A runtime's own file is found by the container's id. But Docker's labels are those that the
+ * container was started with: only of a container in that very pod they are kubelet's. */
+static bool is_of_pod(const struct state_query *q, const json_t *labels)
+{
+	const char *uid = text_of(labels, pods[q->runtime].pod_uid);
+
+	if (q->runtime == STATE_KUBELET)
+		return uid && q->pod_uid[0] && strcmp(uid, q->pod_uid) == 0;
+	return !uid || !q->pod_uid[0] || strcmp(uid, q->pod_uid) == 0;
+}
+
+static void take_keys(struct state_facts *f, const struct state_query *q, const json_t *labels)
+{
+	const char *type = text_of(labels, pods[q->runtime].type);
+	bool is_ours = is_of_pod(q, labels);
+
+	f->pause |= is_ours && type && strcmp(type, pods[q->runtime].pause) == 0;
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		const json_t *value =
+			keys[i].runtime == q->runtime ? json_object_get(labels, keys[i].key) : NULL;
+
+		if (is_ours)
+			set_field(f, keys[i].field, value);
+		f->other_pod |= value && !is_ours;
+	}
+}
+
+/* An object of text: what the runtime's keys mean, and all of it as labels. */
+static void take_labels(struct state_facts *f, const struct state_query *q, json_t *labels)
 {
 	const char *key;
 	json_t *value;
 
-	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
-		set_field(f, keys[i].field, json_object_get(labels, keys[i].key));
-	for (size_t i = 0; i < ARRAY_SIZE(pauses); i++) {
-		const char *is = json_string_value(json_object_get(labels, pauses[i].key));
-
-		f->pause |= is && strcmp(is, pauses[i].value) == 0;
-	}
+	take_keys(f, q, labels);
 	json_object_foreach (labels, key, value) {
 		if (json_is_string(value))
 			keep_label(f, key, json_string_value(value));
@@ -143,29 +173,29 @@ static void take_mount(
 	set_text(f->dir, sizeof(f->dir), source, len);
 }
 
-static int parse_oci(const json_t *root, const char *id, struct state_facts *f)
+static int parse_oci(const json_t *root, const struct state_query *q, struct state_facts *f)
 {
 	const json_t *mounts = json_object_get(root, "mounts"), *mount;
 	size_t index;
 
 	if (!json_is_object(root) || !json_object_get(root, "ociVersion"))
 		return -EBADMSG;
-	take_labels(f, json_object_get(root, "annotations"));
+	take_labels(f, q, json_object_get(root, "annotations"));
 	json_array_foreach ((json_t *)mounts, index, mount) {
 		const char *to = json_string_value(json_object_get(mount, "destination"));
 		const char *from = json_string_value(json_object_get(mount, "source"));
 
 		for (size_t i = 0; to && from && i < ARRAY_SIZE(engine_mounts); i++)
 			if (strcmp(to, engine_mounts[i].destination) == 0)
-				take_mount(
-					f, id, from, engine_mounts[i].below, engine_mounts[i].up);
+				take_mount(f, q->container, from, engine_mounts[i].below,
+					engine_mounts[i].up);
 	}
 	return 0;
 }
 
 /* ---- Docker ---------------------------------------------------------------------------------- */
 
-static int parse_docker(const json_t *root, const char *id, struct state_facts *f)
+static int parse_docker(const json_t *root, const struct state_query *q, struct state_facts *f)
 {
 	const json_t *config = json_object_get(root, "Config");
 	const char *name = json_string_value(json_object_get(root, "Name"));
@@ -175,10 +205,10 @@ static int parse_docker(const json_t *root, const char *id, struct state_facts *
 		its_id = json_string_value(json_object_get(root, "Id"));
 	if (!json_is_object(root) || !name)
 		return -EBADMSG;
-	if (its_id && strcmp(its_id, id) != 0)
+	if (its_id && strcmp(its_id, q->container) != 0)
 		return -ENOENT;
 	/* kubelet's labels are better names than what it has Docker call its containers. */
-	take_labels(f, json_object_get(config, "Labels"));
+	take_labels(f, q, json_object_get(config, "Labels"));
 	name += name[0] == '/';
 	set_text(f->name, sizeof(f->name), name, strlen(name));
 	set_json(f->image, sizeof(f->image), json_object_get(config, "Image"));
@@ -197,7 +227,7 @@ static void take_metadata(struct state_facts *f, const json_t *metadata)
 	set_json(f->pod, sizeof(f->pod), json_object_get(inner, "pod-name"));
 }
 
-static int parse_storage(const json_t *root, const char *id, struct state_facts *f)
+static int parse_storage(const json_t *root, const struct state_query *q, struct state_facts *f)
 {
 	const json_t *entry;
 	size_t index;
@@ -207,7 +237,7 @@ static int parse_storage(const json_t *root, const char *id, struct state_facts 
 	json_array_foreach ((json_t *)root, index, entry) {
 		const char *its_id = json_string_value(json_object_get(entry, "id"));
 
-		if (!its_id || strcmp(its_id, id) != 0)
+		if (!its_id || strcmp(its_id, q->container) != 0)
 			continue;
 		take_metadata(f, json_object_get(entry, "metadata"));
 		set_json(f->name, sizeof(f->name),
@@ -249,9 +279,10 @@ static int parse_conmon(const char *text, size_t len, const char *id, struct sta
 /* ---- all ------------------------------------------------------------------------------------- */
 
 int state_file_parse(
-	enum state_kind kind, const char *id, const char *text, size_t len, struct state_facts *out)
+	const struct state_query *query, const char *text, size_t len, struct state_facts *out)
 {
-	static int (*const parsers[])(const json_t *root, const char *id, struct state_facts *f) = {
+	static int (*const parsers[])(
+		const json_t *root, const struct state_query *q, struct state_facts *f) = {
 		[STATE_OCI] = parse_oci,
 		[STATE_DOCKER] = parse_docker,
 		[STATE_STORAGE] = parse_storage,
@@ -261,14 +292,14 @@ int state_file_parse(
 	json_error_t error;
 	int err;
 
-	if (kind == STATE_CONMON) {
-		err = parse_conmon(text, len, id, &facts);
+	if (query->kind == STATE_CONMON) {
+		err = parse_conmon(text, len, query->container, &facts);
 	} else {
 		root = json_loadb(text, len, 0, &error);
 		if (!root)
 			return json_error_code(&error) == json_error_out_of_memory ? -ENOMEM
 										   : -EBADMSG;
-		err = parsers[kind](root, id, &facts);
+		err = parsers[query->kind](root, query, &facts);
 	}
 	if (err == 0)
 		*out = facts;
@@ -288,6 +319,7 @@ void state_facts_merge(struct state_facts *f, const struct state_facts *other)
 	merge_text(f->namespace_, sizeof(f->namespace_), other->namespace_);
 	merge_text(f->dir, sizeof(f->dir), other->dir);
 	f->pause |= other->pause;
+	f->other_pod |= other->other_pod;
 	if (f->labels_len == 0) {
 		memcpy(f->labels, other->labels, other->labels_len);
 		f->labels_len = other->labels_len;
@@ -306,7 +338,7 @@ bool state_facts_valid(const struct state_facts *f)
 	if (!is_text(f->name, sizeof(f->name)) || !is_text(f->image, sizeof(f->image)) ||
 		!is_text(f->pod, sizeof(f->pod)) ||
 		!is_text(f->namespace_, sizeof(f->namespace_)) ||
-		!is_text(f->dir, sizeof(f->dir)) || f->pause > 1 ||
+		!is_text(f->dir, sizeof(f->dir)) || f->pause > 1 || f->other_pod > 1 ||
 		f->labels_len > sizeof(f->labels))
 		return false;
 	if (f->dir[0] != '\0' && f->dir[0] != '/')
@@ -314,4 +346,11 @@ bool state_facts_valid(const struct state_facts *f)
 	for (uint32_t i = 0; i < f->labels_len; i++)
 		strings += f->labels[i] == '\0';
 	return strings % 2 == 0 && (f->labels_len == 0 || f->labels[f->labels_len - 1] == '\0');
+}
+
+bool state_query_valid(const struct state_query *q)
+{
+	return (uint32_t)q->kind < STATE_KINDS && (uint32_t)q->runtime < STATE_RUNTIMES &&
+		is_text(q->container, sizeof(q->container)) &&
+		is_text(q->pod_uid, sizeof(q->pod_uid));
 }

@@ -40,16 +40,32 @@ static const struct place {
 		"/run/containers/storage/vfs-containers/", "/userdata/config.json" },
 };
 
-static bool is_name(const char *id)
+enum state_runtime state_path_of_namespace(const char *name)
+{
+	if (strcmp(name, "k8s.io") == 0)
+		return STATE_CRI;
+	return strcmp(name, "moby") == 0 ? STATE_DOCKER_OCI : STATE_NERDCTL;
+}
+
+enum state_runtime state_path_of_storage(enum cgroup_kind kind)
+{
+	return kind == CGROUP_CRIO      ? STATE_CRIO
+		: kind == CGROUP_PODMAN ? STATE_PODMAN
+					: STATE_UNKNOWN;
+}
+
+bool state_path_is_id(const char *id)
 {
 	return *id && !strchr(id, '/') && strcmp(id, ".") != 0 && strcmp(id, "..") != 0;
 }
 
-static bool write_path(struct state_path *out, const struct place *p, const char *id)
+static bool write_path(
+	struct state_path *out, const struct place *p, enum cgroup_kind kind, const char *id)
 {
 	int len, below = 0;
 
 	*out = (struct state_path){ .kind = p->kind };
+	out->runtime = p->kind == STATE_DOCKER ? STATE_KUBELET : state_path_of_storage(kind);
 	len = snprintf(out->path, sizeof(out->path), "%s%s%s", p->before, p->behind ? id : "",
 		p->behind ? p->behind : "");
 	if (!p->behind)
@@ -59,12 +75,12 @@ static bool write_path(struct state_path *out, const struct place *p, const char
 
 bool state_path_candidate(const struct cgroup_identity *id, unsigned int i, struct state_path *out)
 {
-	if (!is_name(id->container))
+	if (!state_path_is_id(id->container))
 		return false;
 	for (size_t at = 0; at < ARRAY_SIZE(places); at++) {
 		if (!(places[at].kinds & KIND(id->kind)) || i-- > 0)
 			continue;
-		return write_path(out, &places[at], id->container);
+		return write_path(out, &places[at], id->kind, id->container);
 	}
 	return false;
 }
@@ -73,11 +89,12 @@ bool state_path_of_other(const char *path, char id[CGROUP_NAME_MAX], struct stat
 {
 	const char *slash = path[0] == '/' ? strchr(path + 1, '/') : NULL;
 
-	if (!slash || slash == path + 1 || !is_name(slash + 1) ||
+	if (!slash || slash == path + 1 || !state_path_is_id(slash + 1) ||
 		strlen(slash + 1) >= CGROUP_NAME_MAX)
 		return false;
+	snprintf(id, CGROUP_NAME_MAX, "%.*s", (int)(slash - path - 1), path + 1);
+	*out = (struct state_path){ .kind = STATE_OCI, .runtime = state_path_of_namespace(id) };
 	snprintf(id, CGROUP_NAME_MAX, "%s", slash + 1);
-	*out = (struct state_path){ .kind = STATE_OCI };
 	return snprintf(out->path, sizeof(out->path), CONTAINERD "%s/config.json", path) <
 		(int)sizeof(out->path);
 }
@@ -87,17 +104,19 @@ bool state_path_further(const struct state_facts *facts, enum state_kind from, u
 {
 	static const struct {
 		enum state_kind from, kind;
+		enum state_runtime runtime;
 		const char *name;
 	} further[] = {
-		{ STATE_OCI, STATE_DOCKER, "config.v2.json" },
-		{ STATE_OCI, STATE_STORAGE, "containers.json" },
-		{ STATE_CONMON, STATE_OCI, "config.json" },
+		{ STATE_OCI, STATE_DOCKER, STATE_KUBELET, "config.v2.json" },
+		{ STATE_OCI, STATE_STORAGE, STATE_UNKNOWN, "containers.json" },
+		{ STATE_CONMON, STATE_OCI, STATE_UNKNOWN, "config.json" },
 	};
 
 	for (size_t at = 0; facts->dir[0] && at < ARRAY_SIZE(further); at++) {
 		if (further[at].from != from || i-- > 0)
 			continue;
-		*out = (struct state_path){ .kind = further[at].kind };
+		*out = (struct state_path){ .kind = further[at].kind,
+			.runtime = further[at].runtime };
 		return snprintf(out->path, sizeof(out->path), "%s/%s", facts->dir,
 			       further[at].name) < (int)sizeof(out->path);
 	}

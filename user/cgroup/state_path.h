@@ -12,10 +12,18 @@
 
 struct state_path {
 	enum state_kind kind;
+	enum state_runtime runtime; /* if below is "" */
 	char path[STATE_PATH_MAX];
 	/* Not "": path is a folder of namespaces, and this path is relative to each of them. */
 	char below[STATE_NAME_MAX + 32];
 };
+
+/* Is it one part of a path, and leads nowhere else? */
+bool state_path_is_id(const char *id);
+/* Who writes the bundles in this folder of namespaces: containerd for Kubernetes, or for others. */
+enum state_runtime state_path_of_namespace(const char *name);
+/* Whose bundle is that of a container of this kind, in the folders of containers/storage? */
+enum state_runtime state_path_of_storage(enum cgroup_kind kind);
 
 /* The i-th place, best first; false: no more. */
 bool state_path_candidate(const struct cgroup_identity *id, unsigned int i, struct state_path *out);

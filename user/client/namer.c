@@ -481,7 +481,7 @@ enum worker_status namer_state(
 	enum worker_status status;
 
 	proto_begin_request(m, PROTO_STATE, state->id);
-	if (!proto_put_state(m, state->kind, state->container))
+	if (!proto_put_state(m, state->query))
 		return WORKER_UNKNOWN;
 	m->fds[m->fds_len++] = state->fd;
 	status = ask(namer, state->until_ns);

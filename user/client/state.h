@@ -12,8 +12,7 @@ struct worker_client;
 struct worker_state {
 	uint64_t id; /* the caller's, less than 2^60: blamed if a worker is lost */
 	int fd;      /* borrowed for the call */
-	enum state_kind kind;
-	const char *container; /* its id, for files with several containers */
+	const struct state_query *query;
 	uint64_t until_ns;
 };
 

@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,20 +79,25 @@ static int check_owner(const struct reading *r, int fd)
 }
 
 /* True: it said something; facts are what it said. */
-static bool ask(struct reading *r, int fd, enum state_kind kind, struct state_facts *facts)
+static bool ask(
+	struct reading *r, int fd, const struct state_path *place, struct state_facts *facts)
 {
+	struct state_query query = { .kind = place->kind, .runtime = place->runtime };
 	const struct worker_state state = {
 		.id = r->query->id,
 		.fd = fd,
-		.kind = kind,
-		.container = r->container,
+		.query = &query,
 		.until_ns = r->query->until_ns,
 	};
-	enum worker_status status = worker_client_state(r->state->worker, &state, facts);
+	enum worker_status status;
 
+	snprintf(query.container, sizeof(query.container), "%s", r->container);
+	snprintf(query.pod_uid, sizeof(query.pod_uid), "%s", r->query->identity->pod_uid);
+	status = worker_client_state(r->state->worker, &state, facts);
 	switch (status) {
 	case WORKER_OK:
 		r->state->stats.read++;
+		r->state->stats.other_pod += facts->other_pod;
 		return true;
 	case WORKER_UNKNOWN: /* of others, or not yet of this one */
 		return false;
@@ -114,37 +120,42 @@ static bool ask(struct reading *r, int fd, enum state_kind kind, struct state_fa
 }
 
 /* The file that one that was read leads to, if there is one. */
-static bool read_further(struct reading *r, enum state_kind *kind, struct state_facts *facts)
+static bool read_further(struct reading *r, struct state_path *place, struct state_facts *facts)
 {
 	const struct state_facts from = *facts;
 	struct state_path further;
 
-	for (unsigned int i = 0; state_path_further(&from, *kind, i, &further); i++) {
+	for (unsigned int i = 0; state_path_further(&from, place->kind, i, &further); i++) {
 		_cleanup_fd_ int fd = -1;
 
+		if (further.kind == STATE_OCI)
+			further.runtime = state_path_of_storage(r->query->identity->kind);
 		if (opener_in_root(r->state->root_fd, further.path, &fd) < 0 ||
-			check_owner(r, fd) < 0 || !ask(r, fd, further.kind, facts))
+			check_owner(r, fd) < 0 || !ask(r, fd, &further, facts))
 			continue;
-		*kind = further.kind;
+		*place = further;
 		return true;
 	}
 	return false;
 }
 
-static bool read_fd(struct reading *r, int fd, enum state_kind kind)
+/* Of the place only kind and runtime count. */
+static bool read_fd(struct reading *r, int fd, const struct state_path *first)
 {
+	struct state_path place = *first;
 	struct state_facts facts;
 
-	if (!ask(r, fd, kind, &facts))
+	if (!ask(r, fd, &place, &facts))
 		return false;
 	/* Each kind leads to others only: there is an end. */
 	do
 		state_facts_merge(r->facts, &facts);
-	while (read_further(r, &kind, &facts));
+	while (read_further(r, &place, &facts));
 	return true;
 }
 
-static bool read_path(struct reading *r, int root_fd, const char *path, enum state_kind kind)
+static bool read_path(
+	struct reading *r, int root_fd, const char *path, const struct state_path *place)
 {
 	_cleanup_fd_ int fd = -1;
 	int err = opener_in_root(root_fd, path, &fd);
@@ -152,7 +163,7 @@ static bool read_path(struct reading *r, int root_fd, const char *path, enum sta
 	if (err == 0)
 		err = check_owner(r, fd);
 	if (err == 0)
-		return read_fd(r, fd, kind);
+		return read_fd(r, fd, place);
 	count_unread(r, err);
 	return false;
 }
@@ -175,7 +186,7 @@ static DIR *open_folder(int root_fd, const char *path)
 	return dir;
 }
 
-static bool read_namespaces(struct reading *r, const struct state_path *place)
+static bool read_namespaces(struct reading *r, struct state_path *place)
 {
 	_cleanup_(close_dir) DIR *dir = open_folder(r->state->root_fd, place->path);
 	int root_fd = dir ? dirfd(dir) : -1;
@@ -185,7 +196,8 @@ static bool read_namespaces(struct reading *r, const struct state_path *place)
 		char path[sizeof(place->below) + sizeof(entry->d_name) + 1];
 
 		snprintf(path, sizeof(path), "%s/%s", entry->d_name, place->below);
-		if (entry->d_name[0] != '.' && read_path(r, root_fd, path, place->kind))
+		place->runtime = state_path_of_namespace(entry->d_name);
+		if (entry->d_name[0] != '.' && read_path(r, root_fd, path, place))
 			return true;
 	}
 	return false;
@@ -198,7 +210,7 @@ static bool read_places(struct reading *r)
 
 	for (unsigned int i = 0; state_path_candidate(q->identity, i, &place); i++)
 		if (place.below[0] ? read_namespaces(r, &place)
-				   : read_path(r, r->state->root_fd, place.path, place.kind))
+				   : read_path(r, r->state->root_fd, place.path, &place))
 			return true;
 	return false;
 }
@@ -256,6 +268,8 @@ static bool is_called(int proc_fd, const char *name)
 	return read_at(proc_fd, "comm", &text) == 0 && strncmp(text.data, name, strlen(name)) == 0;
 }
 
+static const struct state_path conmon = { .kind = STATE_CONMON };
+
 /* Of a user's process nothing but its command line is looked at: what that may lead to is its
  * user's, too. */
 static bool read_users_watcher(struct reading *r, int cmdline_fd, uid_t user)
@@ -263,44 +277,67 @@ static bool read_users_watcher(struct reading *r, int cmdline_fd, uid_t user)
 	const struct cgroup_identity *id = r->query->identity;
 	struct state_facts facts;
 
-	if (!id->has_user || user != id->user || !ask(r, cmdline_fd, STATE_CONMON, &facts))
+	if (!id->has_user || user != id->user || !ask(r, cmdline_fd, &conmon, &facts))
 		return false;
 	facts.dir[0] = '\0';
 	state_facts_merge(r->facts, &facts);
 	return true;
 }
 
+/* A shim's working folder is the bundle of its first container, NAMESPACE/ID, also where it watches
+ * over all containers of a pod: the bundle of ours is beside it. */
+static bool read_bundle(struct reading *r, int shim_fd)
+{
+	struct state_path place = { .kind = STATE_OCI };
+	_cleanup_fd_ int cwd_fd = openat(shim_fd, "cwd", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_fd_ int above_fd =
+		cwd_fd < 0 ? -1 : openat(cwd_fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	char cwd[PATH_MAX], path[STATE_ID_MAX + 16];
+	ssize_t len = readlinkat(shim_fd, "cwd", cwd, sizeof(cwd) - 1);
+	char *slash;
+
+	if (above_fd < 0 || len <= 0 || !state_path_is_id(r->container))
+		return false;
+	cwd[len] = '\0';
+	slash = strrchr(cwd, '/');
+	if (slash)
+		*slash = '\0';
+	slash = strrchr(cwd, '/');
+	place.runtime = slash ? state_path_of_namespace(slash + 1) : STATE_UNKNOWN;
+	snprintf(path, sizeof(path), "%s/config.json", r->container);
+	return read_path(r, above_fd, path, &place);
+}
+
 static bool read_watcher(struct reading *r)
 {
 	pid_t first = r->query->cgroup_fd >= 0 ? first_process(r->query->cgroup_fd) : 0;
 	struct opener_process process = { .pid = first > 1 ? parent_of(first) : 0 };
-	_cleanup_fd_ int proc_fd = -1, fd = -1, dir_fd = -1;
+	_cleanup_fd_ int proc_fd = -1, fd = -1;
 	uid_t user;
 
 	if (process.pid <= 1 || opener_process(&process, &proc_fd) < 0 || !user_of(proc_fd, &user))
 		return false;
-	if (user == 0 && is_called(proc_fd, "containerd-shim")) {
-		dir_fd = openat(proc_fd, "cwd", O_PATH | O_DIRECTORY | O_CLOEXEC);
-		return dir_fd >= 0 && read_path(r, dir_fd, "config.json", STATE_OCI);
-	}
+	if (user == 0 && is_called(proc_fd, "containerd-shim"))
+		return read_bundle(r, proc_fd);
 	if (!is_called(proc_fd, "conmon"))
 		return false;
 	fd = openat(proc_fd, "cmdline", O_RDONLY | O_CLOEXEC);
 	if (user != 0)
 		return fd >= 0 && read_users_watcher(r, fd, user);
-	return fd >= 0 && read_fd(r, fd, STATE_CONMON);
+	return fd >= 0 && read_fd(r, fd, &conmon);
 }
 
 /* As a last resort, of what is there; it may not keep others waiting for long. */
 static bool read_answer(struct reading *r)
 {
+	static const struct state_path answer = { .kind = STATE_DOCKER, .runtime = STATE_KUBELET };
 	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + INQUIRY_NS;
 	_cleanup_fd_ int fd = -1;
 
 	return r->state->inquiry && cgroup_is_container(r->query->identity->kind) &&
 		!r->query->identity->nested &&
 		inquiry_ask(r->state->inquiry, r->container, until_ns, &fd) == 0 &&
-		read_fd(r, fd, STATE_DOCKER);
+		read_fd(r, fd, &answer);
 }
 
 enum container_state_result container_state_read(struct container_state *state,
@@ -320,7 +357,7 @@ enum container_state_result container_state_read(struct container_state *state,
 	if (query->identity->kind == CGROUP_OTHER) {
 		if (state_path_of_other(query->path, id, &place)) {
 			r.container = id;
-			found = read_path(&r, state->root_fd, place.path, place.kind);
+			found = read_path(&r, state->root_fd, place.path, &place);
 		}
 	} else {
 		/* What is in another container is not known to the host's runtimes, and could only

@@ -18,6 +18,7 @@ struct container_state_stats {
 	uint64_t unread[FILE_REASONS_LEN]; /* existing files that were not opened */
 	uint64_t damaged;                  /* malformed files */
 	uint64_t failed;                   /* a worker was lost, late or out of memory */
+	uint64_t other_pod;                /* with keys of another pod than the cgroup's */
 };
 
 struct container_state {

@@ -185,6 +185,11 @@ enum lane_cause { WORKER_LOSSES(WORKER_LOSS_ID) LANE_CAUSES };
 	X("containers.files.failed", U64, containers.files.failed,                                 \
 		"stoker_runtime_files_failed_total", NULL,                                         \
 		"Files of container runtimes that a worker did not finish.")                       \
+	X("containers.files.other_pod", U64, containers.files.other_pod,                           \
+		"stoker_runtime_files_other_pod_total",                                            \
+		"refused  %llu files of container runtimes, which name another pod than the "      \
+		"container's cgroup",                                                              \
+		"Files of container runtimes whose keys are of another pod.")                      \
 	X("containers.files.unread", FILES, containers.files.unread,                               \
 		"stoker_runtime_files_unread_total", "refused  %llu files of container runtimes",  \
 		"Files of container runtimes that exist and could not be opened.")                 \

@@ -52,7 +52,8 @@ static const struct shape shapes[PROTO_KINDS] = {
 
 _Static_assert(sizeof(struct proto_rows) % 8 == 0 && sizeof(struct proto_symbols) % 8 == 0 &&
 		sizeof(struct proto_map) % 8 == 0 && sizeof(struct proto_wanted) % 8 == 0 &&
-		sizeof(struct proto_reply) % 8 == 0 && sizeof(struct proto_state) % 8 == 0,
+		sizeof(struct proto_reply) % 8 == 0 && sizeof(struct proto_state) % 8 == 0 &&
+		sizeof(struct state_query) % 8 == 0,
 	"no padding that is not named, and bodies lie aligned");
 _Static_assert(
 	sizeof(struct proto_request) + PROTO_QUERIES_MAX * sizeof(uint64_t) <= PROTO_BYTES_MAX,
@@ -195,13 +196,10 @@ static bool rows_request_valid(const struct proto_message *m)
 	return true;
 }
 
-/* A kind, and text that ends in zeros. */
 static bool state_request_valid(const struct proto_message *m)
 {
-	uint32_t len = m->request.queries_len;
-
-	return len == PROTO_STATE_QUERIES && proto_query(m, 0) < STATE_KINDS &&
-		memchr(proto_state_id(m), '\0', STATE_ID_MAX);
+	return m->request.queries_len == PROTO_STATE_QUERIES &&
+		state_query_valid(proto_state_query(m));
 }
 
 static bool calls_request_valid(const struct proto_message *m)
@@ -354,26 +352,15 @@ const uint64_t *proto_queries(const struct proto_message *m)
 	return &m->bytes[sizeof(m->request) / sizeof(uint64_t)];
 }
 
-bool proto_put_state(struct proto_message *m, uint32_t kind, const char *id)
+bool proto_put_state(struct proto_message *m, const struct state_query *query)
 {
-	char text[STATE_ID_MAX] = "";
-	uint64_t first = kind;
-
-	if (strlen(id) >= sizeof(text))
-		return false;
-	memccpy(text, id, '\0', sizeof(text));
 	m->request.queries_len = PROTO_STATE_QUERIES;
-	return proto_put(m, &first, sizeof(first)) && proto_put(m, text, sizeof(text));
+	return proto_put(m, query, sizeof(*query));
 }
 
-uint32_t proto_state_kind(const struct proto_message *m)
+const struct state_query *proto_state_query(const struct proto_message *m)
 {
-	return (uint32_t)proto_query(m, 0);
-}
-
-const char *proto_state_id(const struct proto_message *m)
-{
-	return (const char *)&m->bytes[sizeof(m->request) / sizeof(uint64_t) + 1];
+	return (const struct state_query *)proto_queries(m);
 }
 
 uint64_t proto_query(const struct proto_message *m, uint32_t i)

@@ -97,11 +97,10 @@ void proto_close_fds(struct proto_message *m);
 bool proto_request_valid(const struct proto_message *m);
 /* Is m a valid reply to this request? */
 bool proto_reply_valid(const struct proto_message *m, const struct proto_request *to);
-/* Appends the queries of PROTO_STATE: a kind, and text. False: too long. */
-bool proto_put_state(struct proto_message *m, uint32_t kind, const char *id);
+/* The query of PROTO_STATE: a struct state_query. False: no room. */
+bool proto_put_state(struct proto_message *m, const struct state_query *query);
 /* For a valid message. */
-uint32_t proto_state_kind(const struct proto_message *m);
-const char *proto_state_id(const struct proto_message *m);
+const struct state_query *proto_state_query(const struct proto_message *m);
 /* For a valid message: the queries; the i-th of them, i < queries_len; the struct after a reply's
  * head; its names. */
 const uint64_t *proto_queries(const struct proto_message *m);

@@ -15,7 +15,7 @@
 #define PROTO_DEBUG_MAX (PROTO_FDS_MAX - 1) /* debug files for one object */
 #define PROTO_FILE_NAME_MAX 255
 #define PROTO_PAGES_MAX 64 /* of rows in one request */
-#define PROTO_STATE_QUERIES (1 + STATE_ID_MAX / 8)
+#define PROTO_STATE_QUERIES (sizeof(struct state_query) / sizeof(uint64_t))
 #define PROTO_CALLS_MAX 1024 /* in one request */
 #define PROTO_CALL_QUERIES (sizeof(struct elf_call_query) / sizeof(uint64_t))
 

@@ -280,8 +280,8 @@ static enum worker_status do_map_drop(struct service *s)
 static enum worker_status do_state(struct service *s)
 {
 	struct proto_state state = { 0 };
-	enum worker_status status = state_reader_read(s->in.fds[0],
-		(enum state_kind)proto_state_kind(&s->in), proto_state_id(&s->in), &state.facts);
+	enum worker_status status =
+		state_reader_read(s->in.fds[0], proto_state_query(&s->in), &state.facts);
 
 	proto_put(&s->out, &state, sizeof(state));
 	return status;

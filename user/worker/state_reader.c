@@ -15,13 +15,13 @@ void state_reader_begin(void)
 }
 
 enum worker_status state_reader_read(
-	int fd, enum state_kind kind, const char *id, struct state_facts *out)
+	int fd, const struct state_query *query, struct state_facts *out)
 {
 	_cleanup_(buf_done) struct buf text = BUF_INIT;
 	int err = fd_read_all(fd, STATE_BYTES_MAX, &text);
 
 	if (err == 0)
-		err = state_file_parse(kind, id, text.data ? text.data : "", text.len, out);
+		err = state_file_parse(query, text.data ? text.data : "", text.len, out);
 	switch (err) {
 	case 0:
 		return WORKER_OK;

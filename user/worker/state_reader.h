@@ -11,4 +11,4 @@ void state_reader_begin(void);
 /* WORKER_OK; WORKER_UNKNOWN: the container is not in it; WORKER_TOO_LARGE, WORKER_DAMAGED,
  * WORKER_UNREADABLE, WORKER_MEMORY. */
 enum worker_status state_reader_read(
-	int fd, enum state_kind kind, const char *id, struct state_facts *out);
+	int fd, const struct state_query *query, struct state_facts *out);
