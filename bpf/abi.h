@@ -75,6 +75,8 @@ struct object_key {
 	__u32 generation;
 };
 
+#include "bpf/abi_file.h"
+
 /* The tasks to sample. */
 enum filter_kind {
 	FILTER_NONE = 0,
@@ -173,6 +175,7 @@ struct event_task {
 	__u32 kind;
 	__u32 id;
 	struct task_key key;
+	struct file_view view;
 };
 
 struct event_jit {
@@ -207,6 +210,8 @@ struct event_pressure {
 _Static_assert(sizeof(struct count_key) == 24, "count_key");
 _Static_assert(sizeof(struct task_key) == 40, "task_key");
 _Static_assert(sizeof(struct object_key) == 24, "object_key");
+_Static_assert(sizeof(struct file_view) == 24, "file_view");
+_Static_assert(sizeof(struct file_answer) == 64, "file_answer");
 _Static_assert(sizeof(struct tick_times) == 1288, "tick_times");
 _Static_assert(sizeof(struct tick_stats) == 3968, "tick_stats");
 _Static_assert(sizeof(struct cpu_ticks) == 64, "cpu_ticks");
@@ -214,7 +219,7 @@ _Static_assert(sizeof(struct event_stack) == 24, "event_stack");
 _Static_assert(sizeof(struct event_leaf) == 32, "event_leaf");
 _Static_assert(sizeof(struct event_tick) == 24, "event_tick");
 _Static_assert(sizeof(struct event_object) == 120, "event_object");
-_Static_assert(sizeof(struct event_task) == 48, "event_task");
+_Static_assert(sizeof(struct event_task) == 72, "event_task");
 _Static_assert(sizeof(struct event_jit) == 16, "event_jit");
 _Static_assert(sizeof(struct event_exec) == 16, "event_exec");
 _Static_assert(sizeof(struct event_page) == 16, "event_page");

@@ -62,7 +62,8 @@
 	X(OBJECT_DAMAGED, "damaged", "a damaged file")                                            \
 	X(OBJECT_LIMIT, "limit", "more files than the limit")                                     \
 	X(OBJECT_FORGOTTEN, "forgotten", "removed from the table because it was not used lately") \
-	X(OBJECT_REFUSED, "refused", "a worker failed on the file, or no worker is running")
+	X(OBJECT_REFUSED, "refused", "a worker failed on the file, or no worker is running")      \
+	X(OBJECT_UNPROVEN, "unproven", "the kernel could not say whether it is the mapped file")
 
 /* Why an existing perf map or debug file is not read. */
 #define FILE_REASONS(X)                                                                       \
@@ -72,7 +73,8 @@
 	X(FILE_DENIED, "denied", "permission denied")                                         \
 	X(FILE_STALE, "stale", "older than the process")                                      \
 	X(FILE_TOO_LARGE, "too_large", "larger than the limit")                               \
-	X(FILE_OTHER, "other", "it could not be opened")
+	X(FILE_OTHER, "other", "it could not be opened")                                      \
+	X(FILE_LIMIT, "limit", "more such files than the limit")
 
 /* Why a frame has no name. */
 #define UNNAMED_REASONS(X)                                                                         \

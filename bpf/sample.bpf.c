@@ -15,10 +15,12 @@
 #include "bpf/walk.bpf.h"
 #include "bpf/sample_maps.bpf.h"
 #include "bpf/scan.bpf.h"
+#include "bpf/file_key.bpf.h"
 #include "bpf/cgroup.bpf.h"
 #include "bpf/pidns.bpf.h"
 #include "bpf/split.bpf.h"
 #include "bpf/stack_copy.bpf.h"
+#include "bpf/view.bpf.h"
 
 #define ANCESTORS_MAX 16
 
@@ -72,6 +74,7 @@ static __always_inline u32 task_id(struct scratch *s, u32 *lost)
 		event->kind = EVENT_TASK;
 		event->id = id;
 		event->key = s->task;
+		view_of_task(&event->view, (void *)bpf_get_current_task());
 		if (bpf_map_update_elem(&tasks, &s->task, &id, BPF_ANY)) {
 			*lost = LOST_TASKS_FULL;
 			return 0;

@@ -134,15 +134,57 @@ struct qstr {
 
 struct dentry {
 	const struct qstr d_name;
+	struct inode *d_inode;
+} CORE;
+
+struct vfsmount {
+	int mnt_flags;
 } CORE;
 
 struct path {
+	struct vfsmount *mnt;
 	struct dentry *dentry;
+} CORE;
+
+struct fs_struct {
+	struct path root;
+} CORE;
+
+struct ns_common {
+	unsigned int inum;
+} CORE;
+
+/* 6.18 and up. */
+struct ns_common___numbered {
+	u64 ns_id;
+} CORE;
+
+/* 6.18 and up: its number is that of its ns_common. */
+struct mnt_namespace {
+	struct ns_common ns;
+} CORE;
+
+struct mnt_namespace___numbered {
+	u64 seq;
+} CORE;
+
+struct mount {
+	struct vfsmount mnt;
+	struct mnt_namespace *mnt_ns;
 } CORE;
 
 struct file {
 	struct inode *f_inode;
 	const struct path f_path;
+} CORE;
+
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+} CORE;
+
+struct files_struct {
+	struct fdtable *fdt;
 } CORE;
 
 struct task_struct {
@@ -157,6 +199,8 @@ struct task_struct {
 	u64 self_exec_id;
 	struct css_set *cgroups;
 	struct pid *thread_pid;
+	struct files_struct *files;
+	struct fs_struct *fs;
 } CORE;
 
 /* With CONFIG_UPROBES. */
@@ -186,10 +230,6 @@ struct uprobes_state {
 
 struct mm_struct___uprobes {
 	struct uprobes_state uprobes_state;
-} CORE;
-
-struct ns_common {
-	unsigned int inum;
 } CORE;
 
 struct pid_namespace {

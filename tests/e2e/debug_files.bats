@@ -223,19 +223,26 @@ refused() {
 	jq -e '.debug_files.refused == {}' "$tmp/s"
 }
 
-@test "our root comes second" {
-	need cc objcopy
-	build
-	start_prog
+# sample_with_own PATH: by a stoker that has the debug file at this path, in a root that is its own.
+sample_with_own() {
 	# shellcheck disable=SC2016 # for the inner shell
 	unshare --mount sh -c 'set -e
 		mount -t tmpfs none /usr/lib/debug
-		mkdir -p "/usr/lib/debug$2"
-		cp "$3" "/usr/lib/debug$2/prog.debug"
+		mkdir -p "$(dirname "$5")"
+		cp "$3" "$5"
 		exec timeout 60 "$1" record -q -p "$4" -F 499 -d 1 --by "" --user -o "$2/f"' \
-		sh "$stoker" "$tmp" "$tmp/debug" "$pid" </dev/null
+		sh "$stoker" "$tmp" "$tmp/debug" "$pid" "$1" </dev/null
 	hottest "$tmp/f"
+}
+
+@test "our root is searched by build ID, and by no path that a process of another root gives" {
+	need cc objcopy
+	build
+	start_prog
+	sample_with_own "/usr/lib/debug/.build-id/${id:0:2}/${id:2}.debug"
 	between "$(folded_share "$tmp/f" 'main;outer;inner$')" 95 100 "named from our root, %"
+	sample_with_own "/usr/lib/debug$tmp/prog.debug"
+	between "$(folded_share "$tmp/f" 'prog\+0x')" 95 100 'named by no path, %'
 }
 
 @test "one with another build ID is refused and said" {

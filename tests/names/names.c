@@ -22,7 +22,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/vec.h"
-#include "agent/debug_files.h"
+#include "files/debug_files.h"
 #include "elf/image.h"
 #include "client/client.h"
 #include "client/stats.h"

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "agent/deferred.h"
-#include "agent/object.h"
+#include "files/object.h"
 #include "bpf/reasons.h"
 #include "client/client.h"
 #include "made_maps.h"

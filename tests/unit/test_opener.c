@@ -244,6 +244,38 @@ static void a_map_of_another_user_or_an_older_process_is_refused(void **state)
 	}
 }
 
+static void a_users_path_leads_to_no_file_that_it_may_not_read(void **state)
+{
+	static const struct {
+		uid_t owner, uid;
+		mode_t mode;
+		int want;
+	} rows[] = {
+		{ 0, 1234, 0644, 0 },
+		{ 0, 1234, 0640, -EACCES },
+		{ 0, 0, 0600, -EACCES }, /* whoever linked it there may not be root */
+		{ 1234, 1234, 0600, 0 },
+		{ 1234, 0, 0644, -EACCES },
+		{ 1234, 4321, 0644, -EACCES },
+	};
+	const struct place *p = *state;
+
+	if (geteuid() != 0)
+		skip();
+	put_plain(p, "tmp/secret");
+	assert_int_equal(symlinkat("secret", p->root_fd, "tmp/x.debug"), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		_cleanup_fd_ int fd = -1;
+		int err;
+
+		assert_int_equal(fchownat(p->root_fd, "tmp/secret", rows[i].owner, 0, 0), 0);
+		assert_int_equal(fchmodat(p->root_fd, "tmp/secret", rows[i].mode, 0), 0);
+		err = opener_for_user(p->root_fd, "/tmp/x.debug", rows[i].uid, &fd);
+		if (err != rows[i].want)
+			fail_msg("row %zu: %d", i, err);
+	}
+}
+
 /* ---- what changes meanwhile -------------------------------------------------------------------
  */
 
@@ -387,6 +419,7 @@ int main(void)
 		TEST(each_kind_has_its_answer_at_once_as_a_debug_file),
 		TEST(a_path_upwards_stays_inside),
 		TEST(a_map_of_another_user_or_an_older_process_is_refused),
+		TEST(a_users_path_leads_to_no_file_that_it_may_not_read),
 		TEST(a_file_swapped_for_a_fifo_in_between_is_one_or_the_other),
 		TEST(a_pid_that_is_another_process_by_now_is_seen),
 		TEST(a_folder_is_opened_inside_the_root),

@@ -106,6 +106,7 @@ static int on_task(void *ctx, const struct event_task *event)
 {
 	struct agent *agent = ctx;
 
+	objects_meet_view(agent->objects, event);
 	containers_sampled(agent->containers, event->key.cgroup, event->key.tgid);
 	evidence_process(agent->evidence, event->key.tgid, event->key.start_ns);
 	return tally_task(&agent->tally, event);
@@ -189,6 +190,7 @@ static int watch(struct agent *agent, int fd)
 static int open_objects(struct agent *agent, const struct agent_options *options, struct why *why)
 {
 	const struct objects_options objects = {
+		.sampler = agent->sampler,
 		.publish = sampler_publish(agent->sampler),
 		.worker = agent->worker,
 		.lines = options->lines,

@@ -170,21 +170,28 @@ void fill_done(struct fill *fill)
 }
 
 /* Once a stack and interval, however many counts it has: code in no file has its process in the
- * stack's hash, so the task does not matter. */
+ * stack's hash, so the task does not matter, unless names depend on its root. */
 static int want_half(
 	struct fill *fill, const struct tally_task *task, struct tally_stack *stack, bool user)
 {
+	bool again = stack->wanted == fill->tally->interval + 1;
+	uint32_t view = naming_view(fill->naming, task);
 	int err = 0;
 
-	if (stack->wanted == fill->tally->interval + 1)
+	if (again && (!stack->by_view || stack->view == view))
 		return 0;
+	stack->by_view &= again;
+	stack->view = view;
 	stack->wanted = fill->tally->interval + 1;
 	if (stack->anon)
 		processes_add(fill->processes, task->key.tgid, task->key.start_ns);
-	for (uint32_t i = 0; i < stack->frames_len && err == 0; i++)
-		if (FRAME_KIND(stack->frames[i]) != FRAME_LEFT_OUT)
-			err = naming_want(fill->naming, task, stack->frames[i]);
-	if (err == 0 && user)
+	for (uint32_t i = 0; i < stack->frames_len && err == 0; i++) {
+		if (FRAME_KIND(stack->frames[i]) == FRAME_LEFT_OUT)
+			continue;
+		err = naming_want(fill->naming, task, stack->frames[i]);
+		stack->by_view |= fill->naming->by_view;
+	}
+	if (err == 0 && user && !again)
 		err = calls_want(&fill->naming->calls, stack,
 			guess_begin(fill->objects, fill->processes, task, stack));
 	return err;

@@ -6,7 +6,7 @@
  * interpreter returns to places that no call precedes; other runtimes do not. */
 #include "agent/guess.h"
 
-#include "agent/object.h"
+#include "files/object.h"
 #include "agent/objects.h"
 #include "agent/processes.h"
 #include "wire/status.h"

@@ -19,6 +19,7 @@
 #define OWNER_KIND_SHIFT 60
 #define OWNER(kind, id) ((uint64_t)(kind) << OWNER_KIND_SHIFT | (id))
 #define OWNER_ID_MASK ((1ULL << OWNER_KIND_SHIFT) - 1)
+#define OWNER_SET_SHIFT 22 /* above an object's id */
 #define UNNAMED(reason) (-1 - (int32_t)(reason))
 
 static const enum name_source elf_sources[] = {
@@ -45,8 +46,15 @@ struct batch {
 	const enum name_source *sources; /* by what an answer says */
 	size_t sources_len;
 	const struct object *object;
+	uint32_t set;      /* of the object's debug files; 0: those for everybody */
 	const char *where; /* the file's name; NULL: it is no file */
-	uint32_t first; /* of the frame ids of the place that is being told */
+	uint32_t first;    /* of the frame ids of the place that is being told */
+};
+
+/* A debug file that a worker may use. */
+struct offered {
+	struct debug_files *files;
+	size_t at;
 };
 
 void naming_done(struct naming *n)
@@ -54,6 +62,7 @@ void naming_done(struct naming *n)
 	vec_done(&n->places);
 	vec_done(&n->addresses);
 	vec_done(&n->frame_ids);
+	hash_done(&n->sets);
 	calls_done(&n->calls);
 }
 
@@ -65,6 +74,55 @@ void naming_begin(struct naming *n, struct profile *profile, uint64_t until_ns, 
 	n->until_ns = until_ns;
 	n->lines_until_ns = n->lines ? clock_ns(CLOCK_MONOTONIC) + LINES_WAIT_NS : 0;
 	n->places.len = n->frame_ids.len = 0;
+	hash_clear(&n->sets);
+	n->task = 0;
+}
+
+/* ---- owners ------------------------------------------------------------------------------------
+ * The owner of a frame in a file is the object, with the set of debug files that are for the view
+ * of the process. */
+
+static uint64_t file_owner(uint32_t id, uint32_t set)
+{
+	return OWNER(FRAME_FILE, (uint64_t)set << OWNER_SET_SHIFT | id);
+}
+
+static uint32_t owner_object(uint64_t owner)
+{
+	return owner & OBJECT_ID_MAX;
+}
+
+static uint32_t owner_set(uint64_t owner)
+{
+	return (uint32_t)((owner & OWNER_ID_MASK) >> OWNER_SET_SHIFT);
+}
+
+uint32_t naming_view(struct naming *n, const struct tally_task *task)
+{
+	if (n->task != task->id)
+		n->view = objects_view(n->objects, &task->view);
+	n->task = task->id;
+	return n->view;
+}
+
+static uint64_t set_key(uint32_t id, uint32_t view)
+{
+	return (uint64_t)view << 32 | id;
+}
+
+/* Sets are chosen while frames are collected, once an interval. */
+static int want_set(struct naming *n, const struct tally_task *task, uint32_t id)
+{
+	struct object *object = objects_find(n->objects, id);
+	uint32_t view = naming_view(n, task), set;
+
+	if (!object || object->state == OBJECT_FAILED || !objects_by_view(n->objects, object))
+		return 0;
+	n->by_view = true;
+	if (hash_find(&n->sets, set_key(id, view)))
+		return 0;
+	set = objects_set(n->objects, object, view);
+	return hash_put(&n->sets, set_key(id, view), set);
 }
 
 /* Whose address it is, and which. */
@@ -72,11 +130,15 @@ static struct naming_place place_of(struct naming *n, const struct tally_task *t
 {
 	uint64_t kind = FRAME_KIND(raw), payload = raw & FRAME_PAYLOAD_MASK;
 
-	if (kind == FRAME_FILE)
+	if (kind == FRAME_FILE) {
+		uint32_t id = (uint32_t)(payload >> FRAME_OBJECT_SHIFT);
+		uint64_t *set = hash_find(&n->sets, set_key(id, naming_view(n, task)));
+
 		return (struct naming_place){
-			.owner = OWNER(kind, payload >> FRAME_OBJECT_SHIFT),
+			.owner = file_owner(id, set ? (uint32_t)*set : 0),
 			.address = raw & FRAME_OFFSET_MASK,
 		};
+	}
 	/* Kernel addresses are negative: the four bits that the kind took were ones. */
 	if (kind == FRAME_KERNEL)
 		return (struct naming_place){
@@ -93,9 +155,14 @@ static struct naming_place place_of(struct naming *n, const struct tally_task *t
 int naming_want(struct naming *n, const struct tally_task *task, uint64_t raw)
 {
 	struct naming_place *place = vec_add(&n->places);
+	int err = place ? 0 : -ENOMEM;
 
-	if (!place)
-		return -ENOMEM;
+	n->by_view = false;
+	if (err == 0 && FRAME_KIND(raw) == FRAME_FILE)
+		err = want_set(
+			n, task, (uint32_t)((raw & FRAME_PAYLOAD_MASK) >> FRAME_OBJECT_SHIFT));
+	if (err < 0)
+		return err;
 	*place = place_of(n, task, raw);
 	objects_sampled(n->objects, &raw, 1);
 	return 0;
@@ -223,7 +290,7 @@ static int on_part(void *ctx, const struct debug_part *part)
 {
 	struct batch *b = ctx;
 
-	return objects_open_part(b->naming->objects, b->object, part);
+	return objects_open_part(b->naming->objects, b->object, b->set, part);
 }
 
 /* ---- one batch ----------------------------------------------------------------------------------
@@ -263,22 +330,45 @@ static int32_t object_unnamed_reason(const struct object *object)
 	return UNNAMED(object->symbols > 0 ? UNNAMED_NO_SYMBOL : UNNAMED_NO_SYMBOLS);
 }
 
+/* Debug files of our own root come first, then those of the set, then the others for everybody. */
+static size_t list_debug_files(
+	struct object *object, uint32_t set, struct offered out[WORKER_DEBUG_FILES_MAX])
+{
+	struct debug_files *common = &object->debug_files;
+	struct debug_files *seen =
+		set > 0 && set <= object->sets.len ? &object->sets.data[set - 1].files : NULL;
+	size_t len = 0;
+
+	for (size_t i = 0; i < common->own_len && len < WORKER_DEBUG_FILES_MAX; i++)
+		out[len++] = (struct offered){ common, i };
+	for (size_t i = 0; seen && i < seen->len && len < WORKER_DEBUG_FILES_MAX; i++)
+		out[len++] = (struct offered){ seen, i };
+	for (size_t i = common->own_len; i < common->len && len < WORKER_DEBUG_FILES_MAX; i++)
+		out[len++] = (struct offered){ common, i };
+	return len;
+}
+
 static int ask_object(struct batch *b, struct object *object)
 {
-	struct worker_object asked = { .id = object->id, .fd = object->fd };
+	struct worker_object asked = {
+		.id = objects_names_id(object, b->set),
+		.fd = object->fd,
+	};
+	struct offered offered[WORKER_DEBUG_FILES_MAX];
 	struct worker_symbols symbols = { 0 };
 	struct worker_query query;
 	int err = make_query(b, &query);
 
 	b->object = object;
 	query.open_part = on_part;
-	for (size_t i = 0; i < object->debug_files.len; i++)
-		asked.debug_fds[asked.debug_fds_len++] = object->debug_files.fds[i];
+	asked.debug_fds_len = list_debug_files(object, b->set, offered);
+	for (size_t i = 0; i < asked.debug_fds_len; i++)
+		asked.debug_fds[i] = offered[i].files->fds[offered[i].at];
 	if (err == 0)
 		err = worker_client_names(b->naming->worker, &asked, &query, on_name, b, &symbols);
 	if (symbols.status == WORKER_OK)
 		for (size_t i = 0; i < asked.debug_fds_len; i++)
-			object->debug_files.fates[i] = (uint8_t)symbols.debug[i];
+			offered[i].files->fates[offered[i].at] = (uint8_t)symbols.debug[i];
 	object->symbols = symbols.symbols;
 	object->sources = symbols.sources;
 	object->names_status = symbols.status;
@@ -302,15 +392,16 @@ static int put_object(struct batch *b, const struct object *object, const char *
 	return err < 0 ? err : profile_object(profile, &of, &b->frame.object);
 }
 
-static int name_files(struct batch *b, uint32_t id)
+static int name_files(struct batch *b, uint64_t owner)
 {
-	struct object *object = objects_find(b->naming->objects, id);
+	struct object *object = objects_find(b->naming->objects, owner_object(owner));
 	const char *where = object && object->name[0] ? object->name : "[unknown]";
 	int err = profile_string(b->naming->profile, where, &b->frame.module);
 
 	if (err == 0)
 		err = put_object(b, object, where);
 	b->frame.class = PROFILE_NATIVE;
+	b->set = owner_set(owner);
 	b->where = where;
 	b->sources = elf_sources;
 	b->sources_len = ARRAY_SIZE(elf_sources);
@@ -385,7 +476,7 @@ int naming_resolve(struct naming *n)
 		for (; i < n->places.len && n->places.data[i].owner == owner; i++, b.len++)
 			n->places.data[i].source = -1;
 		if (owner >> OWNER_KIND_SHIFT == FRAME_FILE)
-			err = name_files(&b, (uint32_t)(owner & OWNER_ID_MASK));
+			err = name_files(&b, owner);
 		else if (owner >> OWNER_KIND_SHIFT == FRAME_KERNEL)
 			err = name_kernel(&b);
 		else
@@ -397,7 +488,7 @@ int naming_resolve(struct naming *n)
 static void count_unnamed(struct naming *n, const struct naming_place *place, uint64_t weight)
 {
 	struct object *object = place->owner >> OWNER_KIND_SHIFT == FRAME_FILE
-		? objects_find(n->objects, (uint32_t)(place->owner & OWNER_ID_MASK))
+		? objects_find(n->objects, owner_object(place->owner))
 		: NULL;
 
 	if (object)

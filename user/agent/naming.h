@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/hash.h"
 #include "base/vec.h"
 #include "agent/account.h"
 #include "agent/calls.h"
@@ -38,16 +39,21 @@ struct naming {
 	VEC(uint32_t) frame_ids;         /* ids in the profile, innermost first */
 	VEC(uint64_t) addresses;         /* of the current batch */
 	struct calls calls;              /* what is known of calls in the same files */
-	uint64_t until_ns;               /* deadline for workers */
-	uint64_t lines_until_ns;         /* deadline for lines; then only names are requested */
-	uint64_t at_ns;  /* CLOCK_MONOTONIC of the samples, for code that is unloaded */
-	struct why note; /* a note for the user; "": none */
+	struct hash sets;        /* object and view → set of debug files, of the interval */
+	uint32_t task, view;     /* the latest task, and its view */
+	bool by_view;            /* the latest naming_want depends on the view */
+	uint64_t until_ns;       /* deadline for workers */
+	uint64_t lines_until_ns; /* deadline for lines; then only names are requested */
+	uint64_t at_ns;          /* CLOCK_MONOTONIC of the samples, for code that is unloaded */
+	struct why note;         /* a note for the user; "": none */
 };
 
 void naming_done(struct naming *naming);
 /* Frames go to this profile from now on; their samples end at at_ns. */
 void naming_begin(
 	struct naming *naming, struct profile *profile, uint64_t until_ns, uint64_t at_ns);
+/* The number of the root that a task's process has (files/views.h). */
+uint32_t naming_view(struct naming *naming, const struct tally_task *task);
 int naming_want(struct naming *naming, const struct tally_task *task, uint64_t raw);
 int naming_resolve(struct naming *naming);
 

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +14,9 @@
 #include "base/fd.h"
 #include "base/hash.h"
 #include "base/vec.h"
+#include "files/debug_search.h"
 #include "agent/vdso.h"
+#include "files/views.h"
 #include "proc/opener.h"
 #include "sampler/sampler.h"
 #include "unwind/publish.h"
@@ -29,9 +30,8 @@ struct objects {
 	struct hash by_id;
 	struct hash by_file; /* hash of a file's key → index */
 	struct objects_options options;
-	int own_root_fd;
-	int debug_dir_fds[DEBUG_DIRS_MAX];
-	size_t debug_dirs_len;
+	struct views *views;
+	struct debug_search search;
 	uint64_t table_ns, eh_frame_bytes;
 	size_t max;       /* at a time, as far as descriptors go */
 	size_t forgotten; /* that are still in all */
@@ -104,23 +104,11 @@ static void drop_published(struct objects *objects, const struct object_key *key
 static void open_file(
 	struct objects *objects, struct object *object, const struct event_object *event)
 {
-	const struct opener_mapping mapping = {
-		.process = { .pid = (pid_t)event->tgid, .start_ns = event->start_ns },
-		.vm_start = event->vm_start,
-		.vm_end = event->vm_end,
-		.ino = event->key.ino,
-		.mtime_ns = event->key.mtime_ns,
-	};
-	char path[PATH_MAX] = "";
-	int reason = opener_mapped_file(&mapping, &object->fd, path, sizeof(path));
+	const struct opener_process process = { (pid_t)event->tgid, event->start_ns };
 
-	if (reason == 0 && object->fd >= 0) {
-		object->state = OBJECT_OPENED;
-		object_set_path(object, path);
-		opener_root(&mapping.process, &object->root_fd);
-		return;
-	}
-	object_fail(object, (enum object_reason)reason);
+	object_open(object, objects->options.sampler, event);
+	if (object->state == OBJECT_OPENED)
+		object->view = views_of(objects->views, &process);
 	if (object_may_come_again(object))
 		drop_published(objects, &object->key, object->id);
 }
@@ -187,51 +175,23 @@ int objects_add(struct objects *objects, const struct event_object *event)
 
 /* ---- what a worker found ------------------------------------------------------------------- */
 
-#define ROOTS_MAX (2 + DEBUG_DIRS_MAX)
-
-/* The root of the process that maps it first, then ours, then the folders that we were told of. */
-static size_t list_roots(const struct objects *objects, const struct object *object,
-	struct debug_root out[ROOTS_MAX])
-{
-	size_t len = 0;
-
-	out[len++] = (struct debug_root){ .fd = object->root_fd };
-	out[len++] = (struct debug_root){ .fd = objects->own_root_fd };
-	for (size_t i = 0; i < objects->debug_dirs_len; i++)
-		out[len++] =
-			(struct debug_root){ .fd = objects->debug_dir_fds[i], .debug_dir = true };
-	return len;
-}
-
 static void find_debug_files(
 	struct objects *objects, struct object *object, const struct worker_rows *rows)
 {
-	const struct debug_file_query query = {
-		.path = object->path ? object->path : "",
-		.build_id = rows->build_id,
-		.link = rows->link,
-	};
-	struct debug_root roots[ROOTS_MAX];
-	size_t roots_len = list_roots(objects, object, roots);
-
 	if (rows->pages_len > 0) /* the file was identified before */
 		return;
 	object->build_id = rows->build_id;
 	object->contents = rows->contents;
 	object->known = true;
-	if (object->debug_files.len == 0)
-		debug_files_open(&object->debug_files, &query, roots, roots_len);
+	free(object->link);
+	object->link = rows->link.name[0] ? strdup(rows->link.name) : NULL;
+	debug_search_common(&objects->search, object);
+	debug_search_meet(&objects->search, object, object->view);
 }
 
-/* Is there nothing here that it could be named by? What was refused is nothing. */
 static bool needs_debug_file(const struct objects *objects, const struct object *object)
 {
-	uint32_t enough = objects->options.lines ? WORKER_HAS_LINES : WORKER_HAS_SYMBOLS;
-
-	for (size_t i = 0; i < object->debug_files.len; i++)
-		if (object->debug_files.fates[i] <= WORKER_DEBUG_USED)
-			return false;
-	return !(object->contents & enough) && object->id != OBJECT_VDSO;
+	return object->sets.len == 0 && debug_search_needs(&objects->search, object);
 }
 
 static void consider_fetching(struct objects *objects, struct object *object)
@@ -274,16 +234,36 @@ static void on_fetched(void *ctx, uint64_t id, int fd, enum fetch_reason reason,
 	if (fd < 0 || !object)
 		return;
 	debug_files_add(&object->debug_files, url, TAKE_FD(owned));
-	worker_client_drop_names(objects->options.worker, id);
+	for (uint32_t set = 0; set <= object->sets.len; set++)
+		worker_client_drop_names(objects->options.worker, objects_names_id(object, set));
 }
 
-int objects_open_part(
-	struct objects *objects, const struct object *object, const struct debug_part *part)
+void objects_meet_view(struct objects *objects, const struct event_task *event)
 {
-	struct debug_root roots[ROOTS_MAX];
-	size_t roots_len = list_roots(objects, object, roots);
+	const struct opener_process process = { (pid_t)event->key.tgid, event->key.start_ns };
 
-	return debug_files_open_part(part, object->path ? object->path : "", roots, roots_len);
+	views_meet(objects->views, &event->view, &process);
+}
+
+uint32_t objects_view(struct objects *objects, const struct file_view *view)
+{
+	return views_find(objects->views, view);
+}
+
+bool objects_by_view(const struct objects *objects, const struct object *object)
+{
+	return debug_search_by_view(&objects->search, object);
+}
+
+uint32_t objects_set(struct objects *objects, struct object *object, uint32_t view)
+{
+	return debug_search_set(&objects->search, object, view);
+}
+
+int objects_open_part(struct objects *objects, const struct object *object, uint32_t set,
+	const struct debug_part *part)
+{
+	return debug_search_part(&objects->search, object, set, part);
 }
 
 void objects_want(struct objects *objects, uint32_t id)
@@ -324,8 +304,6 @@ void objects_on_rows(struct objects *objects, const struct worker_rows *rows)
 		object_fail(object, reasons[rows->status]);
 	else
 		object->reason = reasons[rows->status];
-	if (!objects->options.lines)
-		fd_close(&object->root_fd);
 	if (rows->rows)
 		publish_rows(objects->options.publish, &object->key, object->id, rows->rows);
 	else
@@ -381,9 +359,10 @@ static void forget(struct objects *objects, struct object *object)
 	if (at && objects->all.data[*at] == object)
 		hash_del(&objects->by_file, file);
 	worker_client_drop(objects->options.worker, object->id);
+	for (uint32_t set = 1; set <= object->sets.len; set++)
+		worker_client_drop_names(objects->options.worker, objects_names_id(object, set));
 	object_fail(object, OBJECT_FORGOTTEN);
-	debug_files_close(&object->debug_files);
-	object->debug_files = (struct debug_files){ 0 };
+	debug_search_forget(&objects->search, object);
 	objects->forgotten++;
 }
 
@@ -502,6 +481,8 @@ void objects_bury(struct objects *objects)
 		objects->forgotten = 0;
 	}
 	retire(objects);
+	objects->search.searched = 0;
+	views_next(objects->views);
 }
 
 /* ---- life ---------------------------------------------------------------------------------- */
@@ -539,12 +520,17 @@ int objects_new(const struct objects_options *options, struct objects **out, str
 		return why_set(why, -ENOMEM, "out of memory");
 	objects->options = *options;
 	objects->max = objects_max();
-	objects->own_root_fd = -1;
-	opener_root(&(struct opener_process){ .pid = getpid() }, &objects->own_root_fd);
+	err = views_new(options->sampler, &objects->views);
+	if (err < 0)
+		return why_set(why, err, "cannot open the root folder: %s", err_text(err));
+	objects->search = (struct debug_search){ .sampler = options->sampler,
+		.views = objects->views,
+		.lines = options->lines,
+		.fds_max = objects->max };
 	if (options->fetch)
 		fetch_listen(options->fetch, on_fetched, objects);
-	err = debug_files_open_dirs(options->debug_dirs, options->debug_dirs_len,
-		objects->debug_dir_fds, &objects->debug_dirs_len, why);
+	err = debug_search_open_dirs(
+		&objects->search, options->debug_dirs, options->debug_dirs_len, why);
 	if (err < 0)
 		return err;
 	err = add_vdso(objects);
@@ -563,9 +549,8 @@ void objects_free(struct objects *objects)
 	vec_done(&objects->all);
 	hash_done(&objects->by_id);
 	hash_done(&objects->by_file);
-	fd_close(&objects->own_root_fd);
-	for (size_t i = 0; i < objects->debug_dirs_len; i++)
-		fd_close(&objects->debug_dir_fds[i]);
+	debug_search_done(&objects->search);
+	views_free(objects->views);
 	free(objects);
 }
 
@@ -589,11 +574,14 @@ void objects_stats(const struct objects *objects, struct objects_stats *out)
 	};
 	if (objects->options.fetch)
 		fetch_stats(objects->options.fetch, &out->fetch);
+	out->debug_unread[FILE_LIMIT] += views_refused(objects->views);
 	vec_each (&objects->all, object) {
 		out->known += (*object)->id != OBJECT_VDSO;
 		if ((*object)->state == OBJECT_FAILED)
 			out->failed[(*object)->reason]++;
 		count_debug_files(&(*object)->debug_files, out);
+		vec_each (&(*object)->sets, set)
+			count_debug_files(&set->files, out);
 		for (int reason = 0; reason < FILE_REASONS_LEN; reason++)
 			out->debug_unread[reason] += (*object)->debug_files.unread[reason];
 	}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* agent/objects.h - the mapped files that BPF has met, each once for all processes.
  * A file is opened at once, while a process that maps it lives, and its separate debug files are
- * searched then; only workers read their contents. */
+ * searched then; only workers read their contents. Debug files from the root of a process name
+ * frames of processes with that root only. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,7 +10,7 @@
 #include <stdint.h>
 
 #include "bpf/reasons.h"
-#include "agent/object.h"
+#include "files/object.h"
 #include "client/client.h"
 #include "client/fetch.h"
 
@@ -27,12 +28,14 @@ struct objects_stats {
 
 struct objects;
 struct publish;
+struct sampler;
 
 struct objects_options {
+	struct sampler *sampler;       /* knows whether an opened file is the mapped one */
 	struct publish *publish;       /* receives rows */
 	struct worker_client *worker;  /* compiles them; its on_rows calls objects_on_rows */
 	bool lines;                    /* lines will be requested, and may need further files */
-	const char *const *debug_dirs; /* replacements of /usr/lib/debug, searched last */
+	const char *const *debug_dirs; /* replacements of /usr/lib/debug */
 	size_t debug_dirs_len;
 	struct fetch *fetch; /* NULL: debug files are not fetched */
 };
@@ -61,9 +64,22 @@ void objects_bury(struct objects *objects);
 void objects_sampled(struct objects *objects, const uint64_t *frames, size_t len);
 /* Waits a short time for running fetches. */
 void objects_await_fetched(struct objects *objects);
+/* A task was met, whose process has this root. */
+void objects_meet_view(struct objects *objects, const struct event_task *event);
+/* The number of a root that was met (files/views.h), or 0. */
+uint32_t objects_view(struct objects *objects, const struct file_view *view);
+/* Do its names depend on the root of the process? Then frames of processes with this root are named
+ * with a set of debug files (files/debug_search.h); 0: with those for everybody. */
+bool objects_by_view(const struct objects *objects, const struct object *object);
+uint32_t objects_set(struct objects *objects, struct object *object, uint32_t view);
 /* Opens a file that the object's debugging information refers to: a descriptor, or -ENOENT. */
-int objects_open_part(
-	struct objects *objects, const struct object *object, const struct debug_part *part);
+int objects_open_part(struct objects *objects, const struct object *object, uint32_t set,
+	const struct debug_part *part);
+/* How the client of workers calls the object with the names of a set. */
+static inline uint64_t objects_names_id(const struct object *object, uint32_t set)
+{
+	return (uint64_t)set << 32 | object->id;
+}
 /* From 0 on; NULL: no more. */
 struct object *objects_at(const struct objects *objects, size_t i);
 /* NULL: no such object. */

@@ -9,13 +9,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/utf8.h"
-#include "agent/debug_files.h"
+#include "files/debug_files.h"
 #include "agent/file_notes.h"
 #include "agent/privileges.h"
 #include "proc/maps.h"
@@ -125,8 +126,15 @@ static void print_symbols(struct patient *p)
 static void on_rows(void *ctx, const struct worker_rows *rows)
 {
 	struct patient *p = ctx;
-	const struct debug_root roots[] = { { .fd = p->roots[0] }, { .fd = p->roots[1] } };
+	struct debug_root roots[] = {
+		{ .kind = DEBUG_ROOT_OWN, .fd = p->roots[1] },
+		{ .kind = DEBUG_ROOT_TARGET, .fd = p->roots[0] },
+	};
 
+	struct stat st = { 0 };
+
+	fstat(p->fd, &st);
+	roots[1].uid = st.st_uid;
 	p->answered = true;
 	if (rows->status != WORKER_OK) {
 		printf("walk: by frame pointer (%s)", worker_status_text(rows->status));

@@ -222,7 +222,15 @@ static int check_file(const struct stat *st, uint64_t bytes_max)
 	return (uint64_t)st->st_size > bytes_max ? -EFBIG : 0;
 }
 
-int opener_in_root(int root_fd, const char *path, int *fd)
+/* Our capabilities would open it for a process that may not. */
+static int check_access(const struct stat *st, uid_t uid)
+{
+	if (st->st_uid == 0)
+		return st->st_mode & S_IROTH ? 0 : -EACCES;
+	return st->st_uid == uid ? 0 : -EACCES;
+}
+
+static int open_file(int root_fd, const char *path, const uid_t *uid, int *fd)
 {
 	_cleanup_fd_ int path_fd = open_in_root(root_fd, path, O_PATH);
 	struct stat st;
@@ -233,6 +241,8 @@ int opener_in_root(int root_fd, const char *path, int *fd)
 	if (fstat(path_fd, &st) < 0)
 		return -errno;
 	err = check_file(&st, OPENER_FILE_BYTES_MAX);
+	if (err == 0 && uid)
+		err = check_access(&st, *uid);
 	if (err < 0)
 		return err;
 	opened = reopen(path_fd);
@@ -240,6 +250,16 @@ int opener_in_root(int root_fd, const char *path, int *fd)
 		return opened;
 	*fd = opened;
 	return 0;
+}
+
+int opener_in_root(int root_fd, const char *path, int *fd)
+{
+	return open_file(root_fd, path, NULL, fd);
+}
+
+int opener_for_user(int root_fd, const char *path, uid_t uid, int *fd)
+{
+	return open_file(root_fd, path, &uid, fd);
 }
 
 int opener_folder(int root_fd, const char *path, int *fd)

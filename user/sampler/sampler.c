@@ -25,6 +25,7 @@
 #include "sampler/grace.h"
 #include "sampler/kernel_features.h"
 #include "sampler/map_memory.h"
+#include "sampler/scan.h"
 #include "sampler/tick_times.h"
 #include "sampler/tracepoints.h"
 #include "unwind/publish.h"
@@ -36,8 +37,7 @@
 #define JIT_MAX 4096
 #define SLABS_MIN 4
 #define ENTRY_BYTES 96 /* of a hash map, beside key and value: about */
-#define SCAN_BATCH 512
-#define TREE_MAX 8192 /* descendants that are remembered */
+#define TREE_MAX 8192  /* descendants that are remembered */
 #define RING_BYTES_A_CPU (512 * 1024)
 #define RING_BYTES_MAX (16 * 1024 * 1024)
 #define DRAIN_BATCH 1024
@@ -337,41 +337,19 @@ void sampler_free(struct sampler *s)
 	free(s);
 }
 
-static int scan_read(struct sampler *s, int fd,
-	int (*take)(void *ctx, const struct scan_mapping *mapping), void *ctx)
-{
-	struct scan_mapping batch[SCAN_BATCH];
-	ssize_t len;
-	int err = 0;
-
-	while (err == 0 && (len = read(fd, batch, sizeof(batch))) > 0) {
-		for (size_t i = 0; i < (size_t)len / sizeof(*batch) && err == 0; i++)
-			err = take ? take(ctx, &batch[i]) : 0;
-		/* What was met is told through the ring, which a large host would fill. */
-		if (err == 0)
-			err = sampler_poll(s);
-	}
-	return err;
-}
-
 int sampler_scan(struct sampler *s, uint32_t tgid,
 	int (*take)(void *ctx, const struct scan_mapping *mapping), void *ctx)
 {
-	union bpf_iter_link_info info = { .task.pid = tgid };
-	LIBBPF_OPTS(bpf_iter_attach_opts, opts, .link_info = &info, .link_info_len = sizeof(info));
-	struct bpf_link *link;
-	_cleanup_fd_ int fd = -1;
-	int err;
+	const struct scan scan = {
+		.sampler = s, .skel = s->skel, .by_tasks = s->scan_tasks, .take = take, .ctx = ctx
+	};
 
-	s->skel->bss->scan_tgid = tgid;
-	link = s->scan_tasks ? bpf_program__attach_iter(s->skel->progs.scan_tasks, NULL)
-			     : bpf_program__attach_iter(s->skel->progs.scan, &opts);
-	if (!link)
-		return -errno;
-	fd = bpf_iter_create(bpf_link__fd(link));
-	err = fd < 0 ? -errno : scan_read(s, fd, take, ctx);
-	bpf_link__destroy(link);
-	return err;
+	return scan_run(&scan, tgid);
+}
+
+const struct sample_bpf *sampler_skeleton(const struct sampler *s)
+{
+	return s->skel;
 }
 
 int sampler_start(struct sampler *s, struct why *why)

@@ -27,6 +27,7 @@ enum sampler_target {
 };
 
 struct publish;
+struct sample_bpf;
 
 /* Limits of sampler_options.memory_bytes: with less there is no room beside the fixed maps. */
 #define SAMPLER_MEMORY_MB_MIN 16
@@ -94,8 +95,8 @@ void sampler_stop(struct sampler *sampler);
  * the callback like any other, and each mapping is passed to take. */
 int sampler_scan(struct sampler *sampler, uint32_t tgid,
 	int (*take)(void *ctx, const struct scan_mapping *mapping), void *ctx);
-/* Publishes tables. Valid as long as the sampler. */
-struct publish *sampler_publish(struct sampler *sampler);
+const struct sample_bpf *sampler_skeleton(const struct sampler *sampler); /* for sampler/ */
+struct publish *sampler_publish(struct sampler *sampler); /* valid as long as the sampler */
 /* Sets the clock that measures the use of files and tables (SECOND_SHIFT), and returns it. */
 uint32_t sampler_second(struct sampler *sampler);
 

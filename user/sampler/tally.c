@@ -110,6 +110,7 @@ int tally_task(struct tally *tally, const struct event_task *event)
 		return -ENOMEM;
 	tally->tasks.data[at] = (struct tally_task){
 		.key = event->key,
+		.view = event->view,
 		.id = event->id,
 		.used = tally->interval,
 		.live = true,

@@ -32,10 +32,13 @@ struct tally_stack {
 	uint8_t end; /* enum stack_end */
 	bool anon;
 	bool live;
+	bool by_view;  /* its names depend on the root of its process */
+	uint32_t view; /* the root that names were asked for last */
 };
 
 struct tally_task {
 	struct task_key key;
+	struct file_view view;
 	uint32_t id;
 	uint32_t used;
 	bool live;

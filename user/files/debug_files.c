@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent/debug_files.c - dwarf/debug_file.h gives paths, proc/opener.h opens them. Several places
+/* files/debug_files.c - dwarf/debug_file.h gives paths, proc/opener.h opens them. Several places
  * and roots may lead to one file, through links or because a process has the host's root: it is
  * offered once. */
-#include "agent/debug_files.h"
+#include "files/debug_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,9 +31,30 @@ int debug_files_open_dirs(const char *const *dirs, size_t dirs_len, int fds[DEBU
 
 static int open_candidate(const struct debug_root *root, const char *path, int *fd)
 {
-	const char *at = root->debug_dir ? debug_file_below(path) : path;
+	const char *at = root->kind == DEBUG_ROOT_DIR ? debug_file_below(path) : path;
 
-	return at ? opener_in_root(root->fd, at, fd) : -ENOENT;
+	if (!at)
+		return -ENOENT;
+	return root->kind == DEBUG_ROOT_TARGET || root->kind == DEBUG_ROOT_BUILD_ID
+		? opener_for_user(root->fd, at, root->uid, fd)
+		: opener_in_root(root->fd, at, fd);
+}
+
+static bool is_tried(const struct debug_root *root, enum debug_file_place place)
+{
+	return root->fd >= 0 &&
+		(place == DEBUG_FILE_BUILD_ID || root->kind == DEBUG_ROOT_TARGET ||
+			root->kind == DEBUG_ROOT_DIR);
+}
+
+/* Of a shared part the first places are those of its build ID and of distributions. */
+static bool is_part_tried(
+	const struct debug_root *root, const struct debug_part *part, unsigned int place)
+{
+	if (root->fd < 0)
+		return false;
+	return root->kind == DEBUG_ROOT_TARGET || root->kind == DEBUG_ROOT_DIR ||
+		(part->kind == DEBUG_PART_ALT && place <= (root->kind == DEBUG_ROOT_OWN));
 }
 
 static bool is_known(const struct debug_files *files, const struct stat *st)
@@ -78,10 +99,14 @@ void debug_files_open(struct debug_files *files, const struct debug_file_query *
 	const struct debug_root *roots, size_t roots_len)
 {
 	memset(files->unread, 0, sizeof(files->unread));
-	for (size_t i = 0; i < roots_len; i++)
-		for (int place = 0; place < DEBUG_FILE_PLACES && roots[i].fd >= 0; place++)
-			if (files->len < DEBUG_FILES_MAX)
+	for (size_t i = 0; i < roots_len; i++) {
+		for (int place = 0; place < DEBUG_FILE_PLACES; place++)
+			if (is_tried(&roots[i], (enum debug_file_place)place) &&
+				files->len < DEBUG_FILES_MAX)
 				try_place(files, query, (enum debug_file_place)place, &roots[i]);
+		if (roots[i].kind == DEBUG_ROOT_OWN)
+			files->own_len = files->len;
+	}
 }
 
 int debug_files_open_part(const struct debug_part *part, const char *path,
@@ -91,11 +116,31 @@ int debug_files_open_part(const struct debug_part *part, const char *path,
 	int fd;
 
 	for (size_t i = 0; i < roots_len; i++)
-		for (unsigned int place = 0; roots[i].fd >= 0 && place < DEBUG_PART_PLACES; place++)
-			if (debug_part_candidate(part, path, place, candidate) == 0 &&
+		for (unsigned int place = 0; place < DEBUG_PART_PLACES; place++)
+			if (is_part_tried(&roots[i], part, place) &&
+				debug_part_candidate(part, path, place, candidate) == 0 &&
 				open_candidate(&roots[i], candidate, &fd) == 0)
 				return fd;
 	return -ENOENT;
+}
+
+void debug_files_drop_known(struct debug_files *files, const struct debug_files *others)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < files->len; i++) {
+		struct stat st;
+
+		if (fstat(files->fds[i], &st) < 0 || is_known(others, &st)) {
+			fd_close(&files->fds[i]);
+			free(files->paths[i]);
+			continue;
+		}
+		files->fds[kept] = files->fds[i];
+		files->fates[kept] = files->fates[i];
+		files->paths[kept++] = files->paths[i];
+	}
+	files->len = kept;
 }
 
 void debug_files_close(struct debug_files *files)
@@ -104,4 +149,5 @@ void debug_files_close(struct debug_files *files)
 		fd_close(&files->fds[--files->len]);
 		free(files->paths[files->len]);
 	}
+	files->own_len = 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent/object.h - one mapped file: its descriptors and its known facts. */
+/* files/object.h - one mapped file: its descriptors and its known facts. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,14 +7,25 @@
 #include <stdint.h>
 
 #include "bpf/abi.h"
+#include "base/hash.h"
 #include "base/own.h"
+#include "base/vec.h"
 #include "bpf/reasons.h"
-#include "agent/debug_files.h"
+#include "files/debug_files.h"
 #include "elf/build_id.h"
+
+struct sampler;
 
 enum object_state {
 	OBJECT_OPENED,
 	OBJECT_FAILED, /* see reason */
+};
+
+/* Debug files that are seen from a root; roots that lead to the same ones share the set. */
+struct object_set {
+	uint64_t key; /* hash of the files' keys; 0: unknown */
+	uint32_t view;
+	struct debug_files files;
 };
 
 struct object {
@@ -24,11 +35,12 @@ struct object {
 	enum object_reason reason;
 	struct object_key key;
 	int fd;
-	/* Root of the process that mapped it; closed when debug files are found, unless lines are
-	 * wanted. */
-	int root_fd;
-	struct debug_files debug_files;
-	char *path; /* in the mapping process's view; "": unknown */
+	uint32_t view;                  /* of the process that mapped it first (files/views.h) */
+	struct debug_files debug_files; /* that name it for everybody */
+	VEC(struct object_set) sets;    /* that name it for some; numbered from 1 on */
+	struct hash seen;               /* view that was searched → number of its set, or 0 */
+	char *path;                     /* in the mapping process's view; "": unknown */
+	char *link;                     /* name in its .gnu_debuglink; NULL: none */
 	char name[OBJECT_NAME_LEN];
 	struct build_id build_id; /* len 0: none or unknown */
 	size_t symbols;           /* set by the first query for names */
@@ -47,10 +59,11 @@ struct object *object_new(uint32_t id, const char *name);
 void object_free(struct object *object);
 DEFINE_CLEANUP(struct object, object_free)
 
+/* Opens the mapped file; or the object fails, for a reason. */
+void object_open(struct object *object, struct sampler *sampler, const struct event_object *event);
+void object_drop_debug_files(struct object *object);
 /* Closes the file, for this reason. */
 void object_fail(struct object *object, enum object_reason reason);
-/* Sets the path that /proc/PID/map_files gives. */
-void object_set_path(struct object *object, const char *path);
 bool object_is_forgotten(const struct object *object);
 /* Was there no room for it, or no descriptor? */
 bool object_is_refused(const struct object *object);

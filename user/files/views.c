@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* files/views.c - a descriptor of a root stays usable after its last process ended. Our own root is
+ * the first and stays. */
+#include "files/views.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/hash.h"
+#include "sampler/file_key.h"
+
+#define IDLE_INTERVALS 8 /* more than a task without samples is known */
+
+struct root {
+	struct file_view view;
+	uint32_t number, used;
+	int fd;
+};
+
+struct views {
+	struct sampler *sampler;
+	struct root roots[VIEWS_MAX];
+	size_t len;
+	struct hash by_view; /* hash of a view → index */
+	uint32_t last, interval;
+	uint64_t refused;
+};
+
+DEFINE_CLEANUP(struct views, views_free)
+
+static uint64_t key_of(const struct file_view *view)
+{
+	return hash_bytes(view, sizeof(*view));
+}
+
+static struct root *find(struct views *views, const struct file_view *view)
+{
+	uint64_t *at = view->mounts ? hash_find(&views->by_view, key_of(view)) : NULL;
+	struct root *root = at ? &views->roots[*at] : NULL;
+
+	return root && memcmp(&root->view, view, sizeof(*view)) == 0 ? root : NULL;
+}
+
+/* Takes the descriptor. */
+static uint32_t add(struct views *views, const struct file_view *view, int fd)
+{
+	_cleanup_fd_ int owned = fd;
+	struct root *root = &views->roots[views->len];
+
+	if (views->len == VIEWS_MAX || hash_put(&views->by_view, key_of(view), views->len) < 0) {
+		views->refused++;
+		return VIEWS_NONE;
+	}
+	*root = (struct root){ .view = *view,
+		.number = ++views->last,
+		.used = views->interval,
+		.fd = TAKE_FD(owned) };
+	views->len++;
+	return root->number;
+}
+
+int views_new(struct sampler *sampler, struct views **out)
+{
+	_cleanup_(views_freep) struct views *views = calloc(1, sizeof(*views));
+	struct file_view own = { 0 };
+	int fd = -1, err = views ? 0 : -ENOMEM;
+
+	if (err == 0)
+		err = opener_root(&(struct opener_process){ .pid = getpid() }, &fd);
+	if (err < 0)
+		return err;
+	views->sampler = sampler;
+	/* Where the kernel does not tell, no process has a root that is known to be ours. */
+	if (file_key_view(sampler, fd, &own) < 0)
+		own = (struct file_view){ 0 };
+	if (add(views, &own, fd) != VIEWS_OWN)
+		return -ENOMEM;
+	*out = TAKE_PTR(views);
+	return 0;
+}
+
+void views_free(struct views *views)
+{
+	if (!views)
+		return;
+	for (size_t i = 0; i < views->len; i++)
+		fd_close(&views->roots[i].fd);
+	hash_done(&views->by_view);
+	free(views);
+}
+
+void views_meet(
+	struct views *views, const struct file_view *view, const struct opener_process *process)
+{
+	struct file_view now;
+	int fd;
+
+	if (view->mounts == 0 || find(views, view) || opener_root(process, &fd) < 0)
+		return;
+	if (file_key_view(views->sampler, fd, &now) < 0 || memcmp(&now, view, sizeof(now)) != 0)
+		fd_close(&fd);
+	else
+		add(views, view, fd);
+}
+
+uint32_t views_of(struct views *views, const struct opener_process *process)
+{
+	_cleanup_fd_ int fd = -1;
+	struct file_view view;
+	struct root *root;
+
+	if (opener_root(process, &fd) < 0 || file_key_view(views->sampler, fd, &view) < 0)
+		return VIEWS_NONE;
+	root = find(views, &view);
+	if (!root)
+		return add(views, &view, TAKE_FD(fd));
+	root->used = views->interval;
+	return root->number;
+}
+
+uint32_t views_find(struct views *views, const struct file_view *view)
+{
+	struct root *root = find(views, view);
+
+	if (!root)
+		return VIEWS_NONE;
+	root->used = views->interval;
+	return root->number;
+}
+
+int views_root(const struct views *views, uint32_t number)
+{
+	for (size_t i = 0; i < views->len; i++)
+		if (views->roots[i].number == number)
+			return views->roots[i].fd;
+	return -1;
+}
+
+void views_next(struct views *views)
+{
+	views->interval++;
+	for (size_t i = views->len; i-- > 1;) {
+		struct root *root = &views->roots[i];
+
+		if (views->interval - root->used <= IDLE_INTERVALS)
+			continue;
+		fd_close(&root->fd);
+		hash_del(&views->by_view, key_of(&root->view));
+		*root = views->roots[--views->len];
+		if (i < views->len)
+			hash_put(&views->by_view, key_of(&root->view), i);
+	}
+}
+
+uint64_t views_refused(const struct views *views)
+{
+	return views->refused;
+}
