@@ -68,7 +68,7 @@ static __always_inline int send_copy(
 		event_lost(EVENT_DEFERRED);
 		return -1;
 	}
-	/* The check must be of the register that is passed, and 5.10 follows one bound of it alone. */
+	/* The check must be of the register that is passed, and 5.10 follows one bound of it. */
 	asm volatile("" : "+r"(head));
 	if (head > head_max || bpf_probe_read_kernel(event, head, s->deferred_head))
 		goto nothing;

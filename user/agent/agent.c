@@ -34,7 +34,6 @@
 #include "profile/fit.h"
 #include "sampler/tally.h"
 #include "unwind/publish.h"
-#include "client/client.h"
 #include "client/inquiry.h"
 
 #define EXECS_MAX 4096
@@ -65,8 +64,7 @@ struct agent {
 	struct naming naming;
 	struct account account;
 	struct upkeep upkeep;
-	uint64_t opened_ns;       /* CLOCK_MONOTONIC */
-	uint64_t last_profile_ns; /* CLOCK_BOOTTIME */
+	uint64_t opened_ns, last_profile_ns; /* CLOCK_MONOTONIC; CLOCK_BOOTTIME */
 	uint64_t last_profile_real_ns, last_profile_tick_ns;
 	uint32_t hz, next_hz;
 	struct warnings warnings;
