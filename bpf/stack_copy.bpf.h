@@ -44,15 +44,16 @@ static __always_inline u64 readable(u64 sp, u64 bytes, const u32 limit)
 /* The bytes copied, or 0. limit is constant, at least bytes and the room at `to`. */
 static __always_inline u64 copy_stack(u8 *to, u64 sp, u64 bytes, const u32 limit)
 {
-	/* The check must be of the register that is passed: 6.1 does not carry bounds to a copy. */
+	/* The check must be of the register that is passed, and of one bound: 6.1 does not carry bounds
+	 * to a copy, and 5.10 not back from a difference. */
 	asm volatile("" : "+r"(bytes));
-	if (bytes == 0 || bytes > limit)
+	if (bytes > limit)
 		return 0;
 	if (bpf_probe_read_user(to, bytes, (void *)sp) == 0)
 		return bytes;
 	bytes = readable(sp, bytes, limit);
 	asm volatile("" : "+r"(bytes));
-	if (bytes == 0 || bytes > limit)
+	if (bytes > limit)
 		return 0;
 	return bpf_probe_read_user(to, bytes, (void *)sp) ? 0 : bytes;
 }
@@ -68,7 +69,6 @@ static __always_inline int send_copy(
 		event_lost(EVENT_DEFERRED);
 		return -1;
 	}
-	/* The check must be of the register that is passed, and 5.10 follows one bound of it. */
 	asm volatile("" : "+r"(head));
 	if (head > head_max || bpf_probe_read_kernel(event, head, s->deferred_head))
 		goto nothing;
