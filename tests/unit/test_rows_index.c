@@ -271,6 +271,20 @@ static void a_page_without_functions_has_no_rows(void **state)
 	}
 }
 
+static void a_file_of_few_pages_is_compiled_whole(void **state)
+{
+	_cleanup_(unwind_rows_freep) struct unwind_rows *rows = NULL;
+	struct why why;
+
+	(void)state;
+	indexed_add(&made, PAGE, 0x10, CFI(""));
+	indexed_add(&made, PAGE + (UNWIND_ROWS_SMALL_PAGES - 1) * PAGE, 0x10, CFI(""));
+	indexed_make(&made);
+	assert_int_equal(unwind_rows_begin(&made.image, &rows, &why), 0);
+	assert_int_equal(rows->view.head->kind, UNWIND_ROWS_TABLE);
+	assert_int_equal(unwind_rows_span(&rows->view), UNWIND_ROWS_SMALL_PAGES);
+}
+
 static void an_outline_comes_first_where_there_are_several_pages(void **state)
 {
 	_cleanup_(unwind_rows_freep) struct unwind_rows *rows = NULL;
@@ -467,6 +481,7 @@ int main(void)
 		TEST(a_function_of_many_pages_and_those_in_it_are_as_in_the_whole_table),
 		TEST(any_functions_are_as_in_the_whole_table),
 		TEST(a_page_without_functions_has_no_rows),
+		TEST(a_file_of_few_pages_is_compiled_whole),
 		TEST(an_outline_comes_first_where_there_are_several_pages),
 		TEST(without_a_valid_table_the_file_is_compiled_whole),
 		TEST(a_table_that_lies_gives_the_same_rows_or_none),

@@ -74,7 +74,8 @@ static void rows_of_this_program_are_as_compiled_here(void **state)
 	assert_int_equal(told.rows[0].status, WORKER_OK);
 	assert_int_equal(told.size, rows->size);
 	assert_memory_equal(told.bytes, rows->bytes, rows->size);
-	assert_int_equal(rows->view.head->kind, UNWIND_ROWS_OUTLINE);
+	if (rows->view.head->kind == UNWIND_ROWS_TABLE)
+		assert_true(told.rows[0].eh_frame_bytes > 0);
 	assert_int_equal(build_id_find(&image, &id), 0);
 	assert_int_equal(told.rows[0].build_id.len, id.len);
 	assert_memory_equal(told.rows[0].build_id.bytes, id.bytes, id.len);

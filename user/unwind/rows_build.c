@@ -533,7 +533,7 @@ int unwind_rows_begin(struct image *image, struct unwind_rows **out, struct why 
 
 	if (err == 0)
 		err = rows_index_outline(image, &outline);
-	if (err == -ENODATA || (err == 0 && outline.len == 1))
+	if (err == -ENODATA || (err == 0 && outline.len <= UNWIND_ROWS_SMALL_PAGES))
 		return unwind_rows_build(image, out, why);
 	if (err == 0)
 		err = assemble(&b,

@@ -5,7 +5,10 @@
 
 #include "unwind/rows.h"
 
-/* An outline if the file's pages can be compiled one by one and it has several, else the table. */
+/* The whole table of so many pages costs less than to be asked for each. */
+#define UNWIND_ROWS_SMALL_PAGES 4
+
+/* An outline if the file's pages can be compiled one by one and it has more, else the table. */
 int unwind_rows_begin(struct image *image, struct unwind_rows **out, struct why *why);
 /* The pages of these numbers, which rise, of a file that has an outline. They are as in the whole
  * table, except where a function lies in another one that begins long before the page. The whole
