@@ -212,7 +212,7 @@ int deferred_put(struct deferred *deferred, const struct event_deferred *event)
 		return -ENOMEM;
 	}
 	memcpy(copy, event, event_bytes(event));
-	*slot = (struct waiting){ .event = copy };
+	*slot = (struct waiting){ .event = copy, .page = NO_PAGE };
 	deferred->waiting_bytes += event_bytes(event);
 	return 0;
 }
@@ -263,7 +263,7 @@ static uint32_t walk_snapshot(const struct deferred *deferred, const struct walk
 	return walk_deferred(world, event, s->mappings.data, s->mappings.len, walked);
 }
 
-/* Where the walk stopped, and where its callers may stop it. */
+/* Where the walk stopped and, unless that was done for this file, where its callers may stop it. */
 static void want_rows(struct deferred *deferred, struct waiting *waiting, const struct snapshot *s,
 	const struct walk_stack *walked)
 {
@@ -273,8 +273,9 @@ static void want_rows(struct deferred *deferred, struct waiting *waiting, const 
 	if (walked->object != waiting->missing)
 		objects_want(deferred->objects, walked->object);
 	row_wishes_page(&deferred->wishes, walked->object, page);
-	callers_missing(deferred->wishes.publish, waiting->event, s->mappings.data,
-		s->mappings.len, row_wishes_page, &deferred->wishes);
+	if (walked->object != waiting->missing || waiting->page == NO_PAGE)
+		callers_missing(deferred->wishes.publish, waiting->event, s->mappings.data,
+			s->mappings.len, row_wishes_page, &deferred->wishes);
 	waiting->page = page;
 }
 
