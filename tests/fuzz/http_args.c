@@ -27,6 +27,9 @@ static void check(const struct http_args *args)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	_cleanup_(freep) char *text = text_of(data, size);
+	struct tokens tokens = { .token = "0123456789abcdef", .metrics = "fedcba9876543210" };
+	char session[TOKENS_SESSION_TEXT_MAX];
+	const uint8_t noise[16] = { 0 };
 	struct http_args args;
 	struct why why;
 
@@ -44,6 +47,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check(&args);
 	http_args_check(&args, &why);
 	http_host_is_loopback(text + 1);
-	http_token_fits("0123456789abcdef", text + 1);
+	/* Nobody guesses a token, nor what proves that one has it. */
+	must(tokens_right(&tokens, text + 1, text + 1, 0) == HTTP_RIGHT_NONE);
+	must(!tokens_exchange(&tokens, text + 1, 0, noise, session));
 	return 0;
 }

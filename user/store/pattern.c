@@ -15,7 +15,7 @@
 #include "base/own.h"
 
 #define NESTING_MAX 32
-#define DEPTH_MAX 2000
+#define DEPTH_MAX 20000
 #define HEAD_BYTES 16 /* in front of each block: its size; keeps the alignment of malloc */
 
 struct heap {
