@@ -74,7 +74,9 @@
 	X(FILE_STALE, "stale", "older than the process")                                      \
 	X(FILE_TOO_LARGE, "too_large", "larger than the limit")                               \
 	X(FILE_OTHER, "other", "it could not be opened")                                      \
-	X(FILE_LIMIT, "limit", "more such files than the limit")
+	X(FILE_LIMIT, "limit", "more such files than the limit")                              \
+	X(FILE_SHARED, "shared", "another living process has the same file")                  \
+	X(FILE_LATE, "late", "not searched each time: the process has too many mappings")
 
 /* Why a frame has no name. */
 #define UNNAMED_REASONS(X)                                                                         \
@@ -87,7 +89,8 @@
 	X(UNNAMED_WORKER, "worker",                                                                \
 		"the worker that reads names failed, was too slow or refused the file")            \
 	X(UNNAMED_OBJECT, "object", "the table of files was full when the file was met")           \
-	X(UNNAMED_JITDUMP, "jitdump", "a damaged jitdump, or one of the other byte order")
+	X(UNNAMED_JITDUMP, "jitdump", "a damaged jitdump, or one of the other byte order")         \
+	X(UNNAMED_SHARED_MAP, "shared_map", "another living process writes the same perf map")
 
 /* Results of checking a candidate debug file. */
 #define DEBUG_REASONS(X)                                                 \

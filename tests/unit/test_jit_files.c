@@ -50,6 +50,7 @@ static void a_jitdump_is_a_file_of_that_name_mapped_executable(void **state)
 		struct stat made, opened;
 		char path[64];
 		void *page;
+		pid_t number = 0;
 		int err;
 
 		print_message("row %zu: %s\n", i, rows[i].name);
@@ -58,7 +59,7 @@ static void a_jitdump_is_a_file_of_that_name_mapped_executable(void **state)
 		assert_true(fd >= 0);
 		page = mmap(NULL, 4096, rows[i].protection, MAP_PRIVATE, fd, 0);
 		assert_ptr_not_equal(page, MAP_FAILED);
-		err = jit_files_open_dump(&self, &found);
+		err = jit_files_open_dump(&self, &found, &number);
 		unlink(path);
 		munmap(page, 4096);
 		assert_int_equal(err, rows[i].found ? 0 : -ENOENT);
@@ -66,6 +67,7 @@ static void a_jitdump_is_a_file_of_that_name_mapped_executable(void **state)
 		if (rows[i].found) {
 			assert_int_equal(fstat(found, &opened), 0);
 			assert_int_equal(opened.st_ino, made.st_ino);
+			assert_int_equal(number, 17);
 		}
 	}
 }
@@ -75,12 +77,13 @@ static void of_another_process_nothing_is_found(void **state)
 	/* Not the start of this one. */
 	const struct opener_process other = { .pid = getpid(), .start_ns = 1 };
 	struct jit_files_dirs dirs;
+	pid_t number;
 	int fd = -1;
 
 	(void)state;
 	jit_files_open_dirs(&other, &dirs);
 	assert_int_equal(dirs.len, 0);
-	assert_int_equal(jit_files_open_dump(&other, &fd), -ESRCH);
+	assert_int_equal(jit_files_open_dump(&other, &fd, &number), -ESRCH);
 }
 
 int main(void)

@@ -4,12 +4,19 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "agent/processes.h"
+#include "base/buf.h"
 #include "base/clock.h"
+#include "base/fd.h"
 #include "base/own.h"
+#include "proc/status.h"
 
 /* A shell with these arguments and this environment, which waits; returns when it was executed. */
 static pid_t start(const char *const arguments[], const char *environment)
@@ -103,11 +110,180 @@ static void files_that_are_missing_are_searched_for_less_and_less_often(void **s
 	}
 }
 
+/* ---- shared maps ------------------------------------------------------------------------------
+ */
+
+#define SHARERS 3
+
+static void ignore_drop(void *ctx, uint64_t id)
+{
+	(void)ctx, (void)id;
+}
+
+struct sharer {
+	pid_t pid;
+	uint64_t start_ns, id;
+	char path[96];
+};
+
+static uint64_t start_of(pid_t pid)
+{
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	uint64_t ticks;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	assert_int_equal(fd_read_path(path, 65536, &text), 0);
+	assert_int_equal(status_parse_start(text.data, &ticks), 0);
+	return ticks * (NSEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+static void end(struct sharer *s)
+{
+	kill(s->pid, SIGKILL);
+	waitpid(s->pid, NULL, 0);
+}
+
+static uint64_t shared(const struct processes *processes)
+{
+	uint64_t refused[FILE_REASONS_LEN];
+
+	processes_refused(processes, refused);
+	return refused[FILE_SHARED];
+}
+
+static void expect_map(struct processes *processes, const struct sharer *s, bool has_map)
+{
+	struct processes_files files = processes_files(processes, s->id);
+
+	assert_int_equal(files.map_fd >= 0, has_map);
+	assert_int_equal(files.shared, !has_map);
+}
+
+/* Two of the three have one map, as process 1 of two containers with one /tmp has. */
+static void a_map_that_two_living_processes_have_is_neithers(void **state)
+{
+	static const char *const none[] = { NULL };
+	char dir[] = "/tmp/stoker-shared-XXXXXX", environment[64];
+	struct sharer all[SHARERS];
+	struct processes *processes;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(environment, sizeof(environment), "TMPDIR=%s", dir);
+	assert_int_equal(processes_new(ignore_drop, NULL, &processes), 0);
+	for (int i = 0; i < SHARERS; i++) {
+		struct sharer *s = &all[i];
+
+		s->pid = start(none, environment);
+		s->start_ns = start_of(s->pid);
+		snprintf(s->path, sizeof(s->path), "%s/perf-%d.map", dir, s->pid);
+		if (i == 1)
+			assert_int_equal(link(all[0].path, s->path), 0);
+		else
+			close(open(s->path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+		assert_int_equal(processes_add(processes, (uint32_t)s->pid, s->start_ns), 0);
+		s->id = processes_id(processes, (uint32_t)s->pid, s->start_ns);
+	}
+	expect_map(processes, &all[0], false);
+	expect_map(processes, &all[1], false);
+	expect_map(processes, &all[2], true);
+	assert_int_equal(shared(processes), 2);
+	/* The one that lives has it alone; its names are not those of the one that has ended. */
+	end(&all[0]);
+	expect_map(processes, &all[1], true);
+	expect_map(processes, &all[0], false);
+	processes_free(processes);
+	end(&all[1]);
+	end(&all[2]);
+	for (int i = 0; i < SHARERS; i++)
+		unlink(all[i].path);
+	assert_int_equal(rmdir(dir), 0);
+}
+
+/* ---- mappings ---------------------------------------------------------------------------------
+ */
+
+#define MANY 60000 /* mappings of one process; the kernel allows 65,530 */
+#define CROWD 24
+#define REFRESHES 4
+
+/* A process with a mapped jitdump, or with many mappings and none. */
+static pid_t start_mapped(const char *dump)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	int ready[2];
+	char byte;
+	pid_t pid;
+
+	assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		int fd = dump ? open(dump, O_RDWR | O_CREAT | O_CLOEXEC, 0600) : -1;
+		char *at = mmap(NULL, (dump ? 1 : MANY) * page,
+			dump ? PROT_READ | PROT_EXEC : PROT_NONE,
+			dump ? MAP_PRIVATE : MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, fd, 0);
+
+		prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+		for (size_t i = 0; !dump && i < MANY; i += 2)
+			mprotect(at + i * page, page, PROT_READ);
+		if (at != MAP_FAILED && write(ready[1], "x", 1) == 1)
+			for (;;)
+				pause();
+		_exit(1);
+	}
+	close(ready[1]);
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	return pid;
+}
+
+/* What 24 processes with 60,000 mappings each take may be seconds; an interval must not wait. */
+static void a_crowd_of_mappings_takes_a_part_of_our_time_and_no_ones_jitdump(void **state)
+{
+	char dir[] = "/tmp/stoker-crowd-XXXXXX", path[96];
+	uint64_t refused[FILE_REASONS_LEN], cpu_ns, ids[CROWD + 1];
+	struct processes *processes;
+	pid_t pids[CROWD + 1];
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/jit-17.dump", dir);
+	assert_int_equal(processes_new(ignore_drop, NULL, &processes), 0);
+	for (int i = 0; i <= CROWD; i++)
+		pids[i] = start_mapped(i == CROWD ? path : NULL);
+	cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	for (int i = 0; i <= CROWD; i++) {
+		uint64_t start_ns = start_of(pids[i]);
+
+		assert_int_equal(processes_add(processes, (uint32_t)pids[i], start_ns), 0);
+		ids[i] = processes_id(processes, (uint32_t)pids[i], start_ns);
+	}
+	for (int i = 0; i < REFRESHES; i++)
+		processes_refresh(processes);
+	cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_ns;
+	print_message("%llu ms\n", (unsigned long long)(cpu_ns / NSEC_PER_MSEC));
+	assert_in_range(cpu_ns, 0, 1200 * NSEC_PER_MSEC);
+	assert_true(processes_files(processes, ids[CROWD]).dump_fd >= 0);
+	processes_refused(processes, refused);
+	assert_true(refused[FILE_LATE] > 0);
+	processes_free(processes);
+	for (int i = 0; i <= CROWD; i++) {
+		kill(pids[i], SIGKILL);
+		waitpid(pids[i], NULL, 0);
+	}
+	unlink(path);
+	rmdir(dir);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_jvm_keeps_frame_pointers_if_it_was_asked_to),
 		cmocka_unit_test(files_that_are_missing_are_searched_for_less_and_less_often),
+		cmocka_unit_test(a_map_that_two_living_processes_have_is_neithers),
+		cmocka_unit_test(a_crowd_of_mappings_takes_a_part_of_our_time_and_no_ones_jitdump),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -410,9 +410,11 @@ static int name_files(struct batch *b, uint64_t owner)
 	return err < 0 ? err : set_unnamed(b, where, object_unnamed_reason(object));
 }
 
-static enum unnamed_reason jit_unnamed_reason(
+static enum unnamed_reason jit_unnamed_reason(const struct processes_files *files,
 	const struct worker_map *map, const struct worker_map_status *status)
 {
+	if (files->shared)
+		return UNNAMED_SHARED_MAP;
 	if (map->fd < 0 && map->dump_fd < 0)
 		return UNNAMED_NO_MAP;
 	if (status->dump == WORKER_BYTE_ORDER || status->dump == WORKER_DAMAGED)
@@ -437,11 +439,20 @@ static int name_jit(struct batch *b, uint64_t process)
 			err = worker_client_map_names(
 				b->naming->worker, &map, &query, on_name, b, &status);
 	}
+	if (files.shared)
+		why_set(&b->naming->note, 0,
+			"process %u: another living process writes the same perf map or jitdump, "
+			"so "
+			"neither is read; give each container a /tmp of its own, or set "
+			"DOTNET_PerfMapJitDumpPath",
+			files.tgid);
 	if (status.dump == WORKER_BYTE_ORDER || status.dump == WORKER_DAMAGED)
 		why_set(&b->naming->note, 0,
 			"process %u: its jitdump cannot be read further: it is %s", files.tgid,
 			worker_status_text(status.dump));
-	return err < 0 ? err : set_unnamed(b, "[anon]", UNNAMED(jit_unnamed_reason(&map, &status)));
+	return err < 0
+		? err
+		: set_unnamed(b, "[anon]", UNNAMED(jit_unnamed_reason(&files, &map, &status)));
 }
 
 static int name_kernel(struct batch *b)

@@ -26,16 +26,28 @@
 #define IDLE_INTERVALS 4
 #define PAUSE_FIRST_NS (200 * NSEC_PER_MSEC)
 #define PAUSE_MAX_NS (64 * PAUSE_FIRST_NS)
+/* Reading all mappings of a process takes as long as it has mappings. What it takes together is one
+ * part of our time at most; a part of that is for processes whose mappings are read quickly. */
+#define MAPS_TIME_PART 50
+#define MAPS_BURST_NS (400 * NSEC_PER_MSEC)
+#define MAPS_QUICK_NS (2 * NSEC_PER_MSEC)
 #define EARLY_PART 4 /* of a pause: searches that are due within it are done together */
+
+struct jit_file {
+	int fd; /* -1: none */
+	dev_t dev;
+	ino_t ino;
+	bool own; /* named after this process: it is not a parent's */
+};
 
 struct process {
 	uint64_t serial;
 	struct opener_process id;
 	struct status status;
 	struct jit_files_dirs dirs;
-	int map_fd;
-	int dump_fd;
+	struct jit_file map, dump;
 	uint64_t next_ns, pause_ns; /* of the search for files; CLOCK_MONOTONIC */
+	uint64_t maps_ns;           /* time that reading its mappings took */
 	uint32_t used;
 	bool preserves_fp;
 	uint32_t refused; /* a bit for each enum file_reason that a map of its was refused for */
@@ -50,6 +62,8 @@ struct processes {
 	void (*drop)(void *ctx, uint64_t id);
 	void *ctx;
 	uint64_t refused[FILE_REASONS_LEN]; /* of processes that are forgotten */
+	uint64_t left_ns, counted_ns;       /* time left for reading mappings, at this time */
+	size_t turn;                        /* that has its mappings read first */
 };
 
 static uint64_t key_of(uint32_t tgid, uint64_t start_ns)
@@ -62,8 +76,8 @@ static void process_free(struct process *p)
 	if (!p)
 		return;
 	jit_files_close_dirs(&p->dirs);
-	fd_close(&p->map_fd);
-	fd_close(&p->dump_fd);
+	fd_close(&p->map.fd);
+	fd_close(&p->dump.fd);
 	free(p);
 }
 
@@ -77,6 +91,8 @@ int processes_new(void (*drop)(void *ctx, uint64_t id), void *ctx, struct proces
 		return -ENOMEM;
 	processes->drop = drop;
 	processes->ctx = ctx;
+	processes->left_ns = MAPS_BURST_NS;
+	processes->counted_ns = clock_ns(CLOCK_MONOTONIC);
 	*out = processes;
 	return 0;
 }
@@ -108,6 +124,61 @@ static int open_map(struct process *p, int *fd)
 			p->refused |= 1U << reason;
 	}
 	return err;
+}
+
+/* A file that was removed and made anew is another one under the same name. Takes the descriptor.
+ */
+static void follow(struct jit_file *file, int fresh, bool own)
+{
+	_cleanup_fd_ int fd = fresh;
+	struct stat now;
+
+	if (fd < 0 || fstat(fd, &now) < 0 ||
+		(file->fd >= 0 && file->ino == now.st_ino && file->dev == now.st_dev))
+		return;
+	fd_close(&file->fd);
+	*file = (struct jit_file){ TAKE_FD(fd), now.st_dev, now.st_ino, own };
+}
+
+static void find_map(struct process *p)
+{
+	int fd = -1;
+
+	if (open_map(p, &fd) == 0)
+		follow(&p->map, fd, true);
+}
+
+static bool has_pid(const struct process *p, pid_t pid)
+{
+	for (uint32_t i = 0; i < p->status.ns_pids_len; i++)
+		if (p->status.ns_pids[i] == pid)
+			return true;
+	return false;
+}
+
+/* Is there time to read mappings that take so long? */
+static bool has_time(struct processes *processes, uint64_t now_ns, uint64_t takes_ns)
+{
+	processes->left_ns = clock_sooner(MAPS_BURST_NS,
+		processes->left_ns + (now_ns - processes->counted_ns) / MAPS_TIME_PART);
+	processes->counted_ns = now_ns;
+	return processes->left_ns > (takes_ns > MAPS_QUICK_NS ? MAPS_BURST_NS / 2 : 0);
+}
+
+static void find_dump(struct processes *processes, struct process *p)
+{
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+	pid_t number;
+	int fd = -1;
+
+	if (!has_time(processes, now_ns, p->maps_ns)) {
+		p->refused |= 1U << FILE_LATE;
+		return;
+	}
+	if (jit_files_open_dump(&p->id, &fd, &number) == 0)
+		follow(&p->dump, fd, has_pid(p, number));
+	p->maps_ns = clock_ns(CLOCK_MONOTONIC) - now_ns;
+	processes->left_ns -= clock_sooner(p->maps_ns, processes->left_ns);
 }
 
 static int read_status(pid_t pid, struct status *out)
@@ -171,16 +242,16 @@ int processes_add(struct processes *processes, uint32_t tgid, uint64_t start_ns)
 	*p = (struct process){
 		.serial = ++processes->last_serial,
 		.id = { .pid = (pid_t)tgid, .start_ns = start_ns },
-		.map_fd = -1,
-		.dump_fd = -1,
+		.map = { .fd = -1 },
+		.dump = { .fd = -1 },
 		.used = processes->interval,
 		.pause_ns = PAUSE_FIRST_NS,
 		.next_ns = clock_ns(CLOCK_MONOTONIC) + PAUSE_FIRST_NS,
 	};
 	if (read_status(p->id.pid, &p->status) == 0) {
 		jit_files_open_dirs(&p->id, &p->dirs);
-		open_map(p, &p->map_fd);
-		jit_files_open_dump(&p->id, &p->dump_fd);
+		find_map(p);
+		find_dump(processes, p);
 		p->preserves_fp = preserves_fp(p->id.pid);
 	}
 	slot = vec_add(&processes->all);
@@ -192,15 +263,15 @@ int processes_add(struct processes *processes, uint32_t tgid, uint64_t start_ns)
 
 static bool lacks_files(const struct process *p)
 {
-	return p->map_fd < 0 || p->dump_fd < 0;
+	return p->map.fd < 0 || p->dump.fd < 0;
 }
 
-static void retry(struct process *p, uint64_t now_ns)
+static void retry(struct processes *processes, struct process *p, uint64_t now_ns)
 {
-	if (p->map_fd < 0)
-		open_map(p, &p->map_fd);
-	if (p->dump_fd < 0)
-		jit_files_open_dump(&p->id, &p->dump_fd);
+	if (p->map.fd < 0)
+		find_map(p);
+	if (p->dump.fd < 0)
+		find_dump(processes, p);
 	p->pause_ns = clock_sooner(2 * p->pause_ns, PAUSE_MAX_NS);
 	p->next_ns = now_ns + p->pause_ns;
 }
@@ -211,7 +282,7 @@ void processes_retry(struct processes *processes, uint64_t now_ns)
 		struct process *p = *at;
 
 		if (lacks_files(p) && now_ns + p->pause_ns / EARLY_PART >= p->next_ns)
-			retry(p, now_ns);
+			retry(processes, p, now_ns);
 	}
 }
 
@@ -225,29 +296,17 @@ uint64_t processes_due_ns(const struct processes *processes)
 	return due_ns;
 }
 
-/* A file that was removed and made anew is another one under the same name. */
-static void follow_replaced(int *old_fd, int fresh)
-{
-	_cleanup_fd_ int fd = fresh;
-	struct stat old, now;
-
-	if (fd < 0 ||
-		(*old_fd >= 0 && fstat(*old_fd, &old) == 0 && fstat(fd, &now) == 0 &&
-			old.st_ino == now.st_ino && old.st_dev == now.st_dev))
-		return;
-	fd_close(old_fd);
-	*old_fd = TAKE_FD(fd);
-}
-
 void processes_refresh(struct processes *processes)
 {
-	vec_each (&processes->all, p) {
-		int map_fd = -1, dump_fd = -1;
+	size_t len = processes->all.len;
 
-		open_map(*p, &map_fd);
-		jit_files_open_dump(&(*p)->id, &dump_fd);
-		follow_replaced(&(*p)->map_fd, map_fd);
-		follow_replaced(&(*p)->dump_fd, dump_fd);
+	/* Another one comes first each time: there may not be time for all. */
+	processes->turn++;
+	for (size_t i = 0; i < len; i++) {
+		struct process *p = processes->all.data[(processes->turn + i) % len];
+
+		find_map(p);
+		find_dump(processes, p);
 	}
 }
 
@@ -305,12 +364,61 @@ bool processes_preserve_fp(const struct processes *processes, uint64_t id)
 	return at && processes->all.data[*at]->preserves_fp;
 }
 
-struct processes_files processes_files(const struct processes *processes, uint64_t id)
+/* ---- shared files ------------------------------------------------------------------------------
+ * Containers that have one /tmp have one perf-1.map: the names of a process would be given to
+ * another. */
+
+static bool is_alive(const struct process *p)
+{
+	_cleanup_fd_ int fd = -1;
+
+	return opener_process(&p->id, &fd) == 0;
+}
+
+static bool is_same(const struct jit_file *a, const struct jit_file *b)
+{
+	return a->fd >= 0 && b->fd >= 0 && a->ino == b->ino && a->dev == b->dev;
+}
+
+/* Has another process begun the file, too? One that has ended leaves its file to the next one. A
+ * child shares that of its parent, which knows its code. */
+static bool is_shared(
+	const struct processes *processes, const struct process *p, const struct jit_file *file)
+{
+	unsigned int owners = 0;
+
+	vec_each (&processes->all, at) {
+		const struct process *other = *at;
+
+		if (other == p ||
+			!((other->map.own && is_same(&other->map, file)) ||
+				(other->dump.own && is_same(&other->dump, file))))
+			continue;
+		owners += is_alive(other) ||
+			(file->own && other->id.start_ns > p->id.start_ns && !is_alive(p));
+	}
+	return owners > (file->own ? 0 : 1);
+}
+
+static int usable_fd(struct processes *processes, struct process *p, const struct jit_file *file)
+{
+	if (file->fd < 0 || !is_shared(processes, p, file))
+		return file->fd;
+	p->refused |= 1U << FILE_SHARED;
+	return -1;
+}
+
+struct processes_files processes_files(struct processes *processes, uint64_t id)
 {
 	uint64_t *at = hash_find(&processes->by_serial, id);
-	const struct process *p = at ? processes->all.data[*at] : NULL;
+	struct process *p = at ? processes->all.data[*at] : NULL;
+	struct processes_files files = { .map_fd = -1, .dump_fd = -1 };
 
 	if (!p)
-		return (struct processes_files){ .map_fd = -1, .dump_fd = -1 };
-	return (struct processes_files){ (uint32_t)p->id.pid, p->map_fd, p->dump_fd };
+		return files;
+	files.tgid = (uint32_t)p->id.pid;
+	files.map_fd = usable_fd(processes, p, &p->map);
+	files.dump_fd = usable_fd(processes, p, &p->dump);
+	files.shared = files.map_fd != p->map.fd || files.dump_fd != p->dump.fd;
+	return files;
 }

@@ -42,6 +42,7 @@ struct processes_files {
 	uint32_t tgid;
 	int map_fd;
 	int dump_fd;
+	bool shared; /* one is missing, because another living process has begun it, too */
 };
 
-struct processes_files processes_files(const struct processes *processes, uint64_t id);
+struct processes_files processes_files(struct processes *processes, uint64_t id);

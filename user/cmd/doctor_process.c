@@ -213,9 +213,10 @@ static void judge_jit(struct patient *p)
 {
 	_cleanup_(jit_files_close_dirs) struct jit_files_dirs dirs;
 	_cleanup_fd_ int fd = -1, dump_fd = -1;
+	pid_t number;
 
 	jit_files_open_dirs(&p->process, &dirs);
-	jit_files_open_dump(&p->process, &dump_fd);
+	jit_files_open_dump(&p->process, &dump_fd, &number);
 	printf("%llu kB of code without a file\n      walk: by frame pointer; names: ",
 		(unsigned long long)(p->anon_bytes >> 10));
 	for (size_t dir = 0; dir < dirs.len; dir++)

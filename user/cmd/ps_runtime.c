@@ -42,13 +42,14 @@ static bool has_map(const struct jit_target *target)
 	const struct opener_process process = { target->pid, target->start_ns };
 	struct jit_files_dirs dirs = { .len = 0 };
 	_cleanup_fd_ int fd = -1;
+	pid_t number;
 
 	jit_files_open_dirs(&process, &dirs);
 	for (size_t i = 0; i < dirs.len && fd < 0; i++)
 		if (opener_perf_map(dirs.fds[i], &process, target->ns_pid, target->uid, &fd) < 0)
 			fd = -1;
 	jit_files_close_dirs(&dirs);
-	return fd >= 0 || jit_files_open_dump(&process, &fd) == 0;
+	return fd >= 0 || jit_files_open_dump(&process, &fd, &number) == 0;
 }
 
 static void look_at(pid_t pid, struct ps_runtime *out)

@@ -85,36 +85,47 @@ void jit_files_close_dirs(struct jit_files_dirs *dirs)
 
 /* ---- the jitdump ---------------------------------------------------------------------------- */
 
-/* jit-NUMBER.dump, or jit-NUMBER-NUMBER-ANYTHING as one runtime has it. */
-static bool is_dump_name(const char *path)
+/* jit-NUMBER.dump, or jit-NUMBER-NUMBER-ANYTHING as one runtime has it. The number, or 0. */
+static pid_t dump_number(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *at = slash ? slash + 1 : path;
 	size_t digits;
+	long number;
 
 	if (strncmp(at, "jit-", 4) != 0)
-		return false;
+		return 0;
+	number = strtol(at + 4, NULL, 10);
 	digits = strspn(at + 4, "0123456789");
 	at += 4 + digits;
-	return digits > 0 &&
-		(strncmp(at, ".dump", 5) == 0 || (at[0] == '-' && isdigit((unsigned char)at[1])));
+	if (digits == 0 || number <= 0 || number > INT_MAX ||
+		(strncmp(at, ".dump", 5) != 0 && (at[0] != '-' || !isdigit((unsigned char)at[1]))))
+		return 0;
+	return (pid_t)number;
 }
+
+struct dump {
+	struct opener_mapping mapping;
+	pid_t number;
+};
 
 static void note_dump(void *ctx, const struct maps_entry *entry)
 {
-	struct opener_mapping *found = ctx;
+	struct dump *found = ctx;
+	pid_t number = entry->executable && entry->ino ? dump_number(entry->path) : 0;
 
-	if (!entry->executable || entry->ino == 0 || !is_dump_name(entry->path))
+	if (number == 0)
 		return;
-	found->vm_start = entry->start;
-	found->vm_end = entry->end;
-	found->ino = entry->ino;
+	found->number = number;
+	found->mapping.vm_start = entry->start;
+	found->mapping.vm_end = entry->end;
+	found->mapping.ino = entry->ino;
 }
 
 /* The last one: a runtime that begins a new dump may leave the old one mapped. */
-int jit_files_open_dump(const struct opener_process *process, int *fd)
+int jit_files_open_dump(const struct opener_process *process, int *fd, pid_t *number)
 {
 	_cleanup_(buf_done) struct buf text = BUF_INIT;
-	struct opener_mapping found = { .process = *process };
+	struct dump found = { .mapping.process = *process };
 	char path[PATH_MAX];
 	int err;
 
@@ -122,7 +133,9 @@ int jit_files_open_dump(const struct opener_process *process, int *fd)
 	if (err < 0)
 		return err;
 	maps_parse(text.data, note_dump, &found);
-	if (found.vm_end == 0)
+	if (found.mapping.vm_end == 0 ||
+		opener_mapped_file(&found.mapping, fd, path, sizeof(path)) != 0)
 		return -ENOENT;
-	return opener_mapped_file(&found, fd, path, sizeof(path)) == 0 ? 0 : -ENOENT;
+	*number = found.number;
+	return 0;
 }

@@ -20,5 +20,6 @@ void jit_files_open_dirs(const struct opener_process *process, struct jit_files_
 void jit_files_close_dirs(struct jit_files_dirs *dirs);
 
 /* The process's jitdump. It maps a page of it executable to announce it: a regular file named
- * jit-NUMBER.dump in any folder. 0; -ENOENT: none; -errno. */
-int jit_files_open_dump(const struct opener_process *process, int *fd);
+ * jit-NUMBER.dump in any folder. NUMBER is the pid of the process that began it, which may be a
+ * parent. 0; -ENOENT: none; -errno. */
+int jit_files_open_dump(const struct opener_process *process, int *fd, pid_t *number);
