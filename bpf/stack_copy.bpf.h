@@ -44,8 +44,8 @@ static __always_inline u64 readable(u64 sp, u64 bytes, const u32 limit)
 /* The bytes copied, or 0. limit is constant, at least bytes and the room at `to`. */
 static __always_inline u64 copy_stack(u8 *to, u64 sp, u64 bytes, const u32 limit)
 {
-	/* The check must be of the register that is passed, and of one bound: 6.1 does not carry bounds
-	 * to a copy, and 5.10 not back from a difference. */
+	/* The check must be of the register that is passed, and of one bound: 6.1 does not carry
+	 * bounds to a copy, and 5.10 not back from a difference. */
 	asm volatile("" : "+r"(bytes));
 	if (bytes > limit)
 		return 0;
