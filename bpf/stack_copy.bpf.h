@@ -25,13 +25,14 @@ static __always_inline struct event_deferred *deferred_of(struct scratch *s)
 	return (struct event_deferred *)s->deferred_head;
 }
 
-/* Bytes from sp on, up to the first page that nobody has touched. */
-static __always_inline u64 readable(u64 sp, u64 bytes, const u32 limit)
+/* Bytes from sp on, up to the first page that nobody has touched. Not static, so that the verifier
+ * checks it once. */
+__noinline u64 stack_readable(u64 sp, u64 bytes)
 {
 	u64 page_bytes = 1ULL << page_shift, at = page_bytes - (sp & (page_bytes - 1));
 	u8 byte;
 
-	for (u32 i = 0; i <= limit / 4096; i++) {
+	for (u32 i = 0; i <= DEFERRED_STACK_BYTES / 4096; i++) {
 		if (at >= bytes)
 			return bytes;
 		if (bpf_probe_read_user(&byte, sizeof(byte), (void *)(sp + at)))
@@ -51,7 +52,7 @@ static __always_inline u64 copy_stack(u8 *to, u64 sp, u64 bytes, const u32 limit
 		return 0;
 	if (bpf_probe_read_user(to, bytes, (void *)sp) == 0)
 		return bytes;
-	bytes = readable(sp, bytes, limit);
+	bytes = stack_readable(sp, bytes);
 	asm volatile("" : "+r"(bytes));
 	if (bytes > limit)
 		return 0;
@@ -77,7 +78,7 @@ static __always_inline int send_copy(
 	if (copied == 0 || (s->end == END_TIME && copied < bytes))
 		goto nothing;
 	event->stack_bytes = copied;
-	if (s->uprobe_returns)
+	if (limit == DEFERRED_STACK_BYTES && s->uprobe_returns)
 		uprobe_mend_copy(s, (u8 *)event + head, sp, copied, limit);
 	bpf_ringbuf_submit(event, BPF_RB_FORCE_WAKEUP);
 	s->stats.bytes_out += head_max + limit;
@@ -88,12 +89,12 @@ nothing:
 }
 
 /* Not static, so that the verifier checks each once. */
-#define SEND_COPY(name, head_max, limit)                                        \
-	__noinline int name(u64 walk, u64 bytes)                                \
-	{                                                                       \
-		struct scratch *s = scratch_of(walk);                           \
-                                                                                \
-		return s ? send_copy(s, bytes, (u32)(head_max), (limit)) : -1;  \
+#define SEND_COPY(name, head_max, limit)                                       \
+	__noinline int name(u64 walk, u64 bytes)                               \
+	{                                                                      \
+		struct scratch *s = scratch_of(walk);                          \
+                                                                               \
+		return s ? send_copy(s, bytes, (u32)(head_max), (limit)) : -1; \
 	}
 
 SEND_COPY(send_copy_4k, HEAD_FEW, 4096)
@@ -105,7 +106,8 @@ SEND_COPY(send_copy_64k, HEAD_ALL, DEFERRED_STACK_BYTES)
  * -1: nothing was sent. */
 static __always_inline int stack_copy_send(struct scratch *s, u64 bytes)
 {
-	bool few = s->deferred_frames <= HEAD_FEW - HEAD_BYTES;
+	/* One function mends uprobes' return addresses: the verifier pays for each that does. */
+	bool few = s->deferred_frames <= HEAD_FEW - HEAD_BYTES && !s->uprobe_returns;
 
 	if (few && bytes <= 4096)
 		return send_copy_4k(walk_of(s), bytes);
