@@ -229,7 +229,9 @@ static int do_denied(enum sandbox_denied what)
 		{ SYS_finit_module, false },
 		{ SYS_delete_module, false },
 		{ SYS_kexec_load, false },
+#ifndef WITH_ASAN
 		{ SYS_ptrace, false },
+#endif
 		{ SYS_userfaultfd, false },
 		{ SYS_io_uring_setup, false },
 		{ SYS_keyctl, false },
