@@ -38,9 +38,8 @@ start_sharing() {
 	wait_until 10 says ready "$out"
 	start_record -a -F 499 --by pid -o "$tmp/f" --stats "$tmp/s"
 	recorder_said=$out
-	for i in $victims $alone; do
-		runs_on "$i" 5
-	done
+	# They run beside one another.
+	runs_on "$alone" 20
 	stop_record
 	jq -c '.frames, .objects' "$tmp/s"
 	cat "$recorder_said"

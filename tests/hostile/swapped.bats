@@ -45,7 +45,7 @@ run_all() {
 		pids+=("$pid")
 	done
 	for i in "${pids[@]}"; do
-		runs_on "$i" 5
+		wait_until 60 has_run "$i" 5
 		kill -KILL "$i"
 	done
 }

@@ -94,9 +94,10 @@ void object_open(struct object *object, struct sampler *sampler, const struct ev
 	char path[PATH_MAX] = "";
 	int reason = opener_mapped_file(&mapping, &object->fd, path, sizeof(path));
 
-	if (reason == 0)
+	/* OBJECT_GONE is 0, too. */
+	if (reason == 0 && object->fd >= 0)
 		reason = prove(object, sampler);
-	if (reason != 0) {
+	if (reason != 0 || object->fd < 0) {
 		object_fail(object, (enum object_reason)reason);
 		return;
 	}
