@@ -98,6 +98,7 @@ nothing:
 	}
 
 SEND_COPY(send_copy_4k, HEAD_FEW, 4096)
+SEND_COPY(send_copy_8k, HEAD_FEW, 8192)
 SEND_COPY(send_copy_16k, HEAD_FEW, 16384)
 SEND_COPY(send_copy_32k, HEAD_FEW, 32768)
 SEND_COPY(send_copy_64k, HEAD_ALL, DEFERRED_STACK_BYTES)
@@ -111,6 +112,8 @@ static __always_inline int stack_copy_send(struct scratch *s, u64 bytes)
 
 	if (few && bytes <= 4096)
 		return send_copy_4k(walk_of(s), bytes);
+	if (few && bytes <= 8192)
+		return send_copy_8k(walk_of(s), bytes);
 	if (few && bytes <= 16384)
 		return send_copy_16k(walk_of(s), bytes);
 	if (few && bytes <= 32768)

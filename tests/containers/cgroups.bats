@@ -239,7 +239,7 @@ named() {
 	named 'line\nbreak\u001b[31mred' | with_state "${ids[1]}"
 	named $'\xff\xfe' | with_state "${ids[2]}"
 	"$python" -c 'print("[" * 400000)' | with_state "${ids[3]}"
-	named cut | head -c 60 | with_state "${ids[4]}"
+	named cut | head -c 50 | with_state "${ids[4]}"
 	named big | with_state "${ids[5]}"
 	truncate -s 1G "$bundles/stoker-$$/${ids[5]}/config.json"
 	mkdir -p "$bundles/stoker-$$/${ids[6]}"

@@ -22,6 +22,7 @@
 #include "unwind/publish.h"
 
 #define FDS_OTHER 512 /* for all that is no object; a file takes two, with a debug file */
+#define PAGES_FEW 32  /* 2 MiB of code */
 #define FETCH_WAIT_NS (10 * NSEC_PER_SEC)
 #define BUILD_ID_FETCHED_MIN 8 /* bytes; shorter ones tell no build from another */
 
@@ -289,6 +290,17 @@ static const enum object_reason reasons[WORKER_STATUSES] = {
 	[WORKER_DOWN] = OBJECT_REFUSED,
 };
 
+/* A file of few pages is hit in most of them, and each that is missing defers a sample. */
+static void want_few_pages(
+	struct objects *objects, const struct object *object, const struct unwind_rows_view *rows)
+{
+	uint32_t span = rows->head->kind == UNWIND_ROWS_OUTLINE ? unwind_rows_span(rows) : 0;
+
+	for (uint32_t i = 0; span <= PAGES_FEW && i < span; i++)
+		worker_client_page(objects->options.worker, object->id, object->fd,
+			object->key.mtime_ns, unwind_rows_first(rows) + i);
+}
+
 void objects_on_rows(struct objects *objects, const struct worker_rows *rows)
 {
 	struct object *object = objects_find(objects, (uint32_t)rows->id);
@@ -304,17 +316,17 @@ void objects_on_rows(struct objects *objects, const struct worker_rows *rows)
 		object_fail(object, reasons[rows->status]);
 	else
 		object->reason = reasons[rows->status];
-	if (rows->rows)
-		publish_rows(objects->options.publish, &object->key, object->id, rows->rows);
-	else
+	if (!rows->rows)
 		publish_none(objects->options.publish, &object->key, object->id);
+	else if (publish_rows(objects->options.publish, &object->key, object->id, rows->rows) == 0)
+		want_few_pages(objects, object, rows->rows);
 }
 
 /* ---- forgetting ------------------------------------------------------------------------------ */
 
 #define CROWDED(max) ((max) - (max) / 8)
 #define ROOMY(max) ((max) - (max) / 4)
-#define IDLE_SECONDS 6 /* what was used later is in use: BPF notes it every few seconds */
+#define IDLE_SECONDS 6     /* what was used later is in use: BPF notes it every few seconds */
 #define UNUSED_SECONDS 300 /* whoever maps files not met for so long meets them again */
 #define RETIRE_SECONDS 30
 

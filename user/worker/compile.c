@@ -135,11 +135,16 @@ static bool is_unchanged(int fd, uint64_t written_ns)
 				written_ns);
 }
 
-static int build(struct image *image, const struct compile_pages *pages, struct unwind_rows **rows)
+/* A runtime's file is compiled whole. A walk that waits for one of its pages goes on in user space,
+ * where the code of its JIT cannot be read, so that the steps through that code are guesses. */
+static int build(struct image *image, const struct compile_pages *pages, uint32_t contents,
+	struct unwind_rows **rows)
 {
 	uint32_t numbers[PROTO_PAGES_MAX];
 	struct why why;
 
+	if (contents & WORKER_RUNTIMES)
+		return unwind_rows_build(image, rows, &why);
 	if (pages->len == 0)
 		return unwind_rows_begin(image, rows, &why);
 	for (size_t i = 0; i < pages->len; i++)
@@ -180,7 +185,7 @@ enum worker_status compile_rows(
 		identify(&file.image, &found);
 	file.image.passed = forget;
 	file.image.passed_arg = &file.mapping;
-	found.rows_status = elf_file_status(build(&file.image, pages, &rows));
+	found.rows_status = elf_file_status(build(&file.image, pages, found.contents, &rows));
 	if (found.rows_status == WORKER_OK)
 		found.rows_status = write_rows(rows, &made);
 	if (found.rows_status == WORKER_OK)
