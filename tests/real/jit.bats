@@ -29,8 +29,9 @@ has_jit() {
 	cd "$tmp" || return 1
 	start "$node" --perf-basic-prof --logfile=/dev/null "$repo/tests/runtimes/market.js" 200
 	wait_until 20 says ready "$out"
-	# Its builtins jump to one another, and have taken down or not yet made their frame there.
-	whole node-system-market 99
+	# Its builtins jump to one another, and have taken down or not yet made their frame there: 98.8 to
+	# 99.5 % were seen, beside other tests and alone.
+	whole node-system-market 98.5
 	has_jit 50
 }
 
