@@ -108,6 +108,46 @@ static int put_advice(struct buf *out, const struct object *o)
 	return file_notes_put_advice(out, o->name);
 }
 
+/* ---- refused debug files -------------------------------------------------------------------- */
+
+struct refused {
+	const struct object *object;
+	const char *path;
+	unsigned int reason; /* enum debug_reason */
+};
+
+static size_t add_refused(const struct object *o, const struct debug_files *files, size_t max,
+	struct refused *out, size_t len)
+{
+	for (size_t i = 0; i < files->len && len < max; i++) {
+		const char *path = files->paths[i] ? files->paths[i] : "?";
+		size_t known = 0;
+
+		/* Processes with different roots may see it by the same path. */
+		while (known < len &&
+			(out[known].object != o || strcmp(out[known].path, path) != 0))
+			known++;
+		if (files->fates[i] > WORKER_DEBUG_USED && known == len)
+			out[len++] =
+				(struct refused){ o, path, files->fates[i] - WORKER_DEBUG_SEEN };
+	}
+	return len;
+}
+
+/* Those that name their object for everybody, and those that name it in some roots: at most max. */
+static size_t find_refused(const struct objects *objects, size_t max, struct refused *out)
+{
+	const struct object *o;
+	size_t len = 0;
+
+	for (size_t n = 0; objects && (o = objects_at(objects, n)); n++) {
+		len = add_refused(o, &o->debug_files, max, out, len);
+		vec_each (&o->sets, set)
+			len = add_refused(o, &set->files, max, out, len);
+	}
+	return len;
+}
+
 /* ---- JSON ----------------------------------------------------------------------------------- */
 
 static json_t *text_json(
@@ -144,28 +184,25 @@ json_t *file_notes_unnamed(const struct objects *objects)
 	return list;
 }
 
-static json_t *refused_json(const struct object *o, size_t i)
+static json_t *refused_json(const struct refused *r)
 {
 	_cleanup_(buf_done) struct buf path = BUF_INIT;
-	const struct debug_files *files = &o->debug_files;
-	unsigned int reason = files->fates[i] - WORKER_DEBUG_SEEN;
 
-	if (utf8_put_clean(&path, files->paths[i] ? files->paths[i] : "?") < 0)
+	if (utf8_put_clean(&path, r->path) < 0)
 		return NULL;
-	return json_pack("{s:o, s:s, s:s, s:s}", "file", text_json(put_name, o), "debug_file",
-		path.data, "reason", debug_names[reason], "why", debug_texts[reason]);
+	return json_pack("{s:o, s:s, s:s, s:s}", "file", text_json(put_name, r->object),
+		"debug_file", path.data, "reason", debug_names[r->reason], "why",
+		debug_texts[r->reason]);
 }
 
 json_t *file_notes_refused(const struct objects *objects)
 {
+	struct refused all[FILE_NOTES_MAX];
 	json_t *list = json_array();
-	const struct object *o;
+	size_t len = find_refused(objects, FILE_NOTES_MAX, all);
 
-	for (size_t n = 0; objects && (o = objects_at(objects, n)); n++)
-		for (size_t i = 0; i < o->debug_files.len; i++)
-			if (o->debug_files.fates[i] > WORKER_DEBUG_USED &&
-				json_array_size(list) < FILE_NOTES_MAX)
-				json_array_append_new(list, refused_json(o, i));
+	for (size_t i = 0; i < len; i++)
+		json_array_append_new(list, refused_json(&all[i]));
 	return list;
 }
 
@@ -191,34 +228,30 @@ static int write_unnamed(const struct object *o, struct buf *out)
 	return err < 0 ? err : buf_putc(out, '\n');
 }
 
-static int write_refused(const struct object *o, size_t i, struct buf *out)
+static int write_refused(const struct refused *r, struct buf *out)
 {
-	const struct debug_files *files = &o->debug_files;
 	int err = buf_puts(out, "refused  ");
 
 	if (err == 0)
-		err = utf8_put_clean(out, files->paths[i] ? files->paths[i] : "?");
+		err = utf8_put_clean(out, r->path);
 	if (err == 0)
 		err = buf_puts(out, " as debug file of ");
 	if (err == 0)
-		err = put_name(out, o);
-	return err < 0
-		? err
-		: buf_printf(out, ": %s\n", debug_texts[files->fates[i] - WORKER_DEBUG_SEEN]);
+		err = put_name(out, r->object);
+	return err < 0 ? err : buf_printf(out, ": %s\n", debug_texts[r->reason]);
 }
 
 int file_notes_write(const struct objects *objects, struct buf *out)
 {
-	const struct object *all[FILE_NOTES_MAX], *o;
-	size_t len = objects ? worst(objects, all) : 0, refused = 0;
+	const struct object *all[FILE_NOTES_MAX];
+	struct refused refused[FILE_NOTES_MAX / 2];
+	size_t len = objects ? worst(objects, all) : 0,
+	       refused_len = find_refused(objects, ARRAY_SIZE(refused), refused);
 	int err = 0;
 
 	for (size_t i = 0; i < len && i < FILE_NOTES_MAX / 2 && err == 0; i++)
 		err = write_unnamed(all[i], out);
-	for (size_t n = 0; objects && (o = objects_at(objects, n)); n++)
-		for (size_t i = 0; i < o->debug_files.len && err == 0; i++)
-			if (o->debug_files.fates[i] > WORKER_DEBUG_USED &&
-				refused++ < FILE_NOTES_MAX / 2)
-				err = write_refused(o, i, out);
+	for (size_t i = 0; i < refused_len && err == 0; i++)
+		err = write_refused(&refused[i], out);
 	return err;
 }
