@@ -22,7 +22,7 @@
 #include "unwind/publish.h"
 
 #define FDS_OTHER 512 /* for all that is no object; a file takes two, with a debug file */
-#define PAGES_FEW 64 /* 4 MiB of code */
+#define PAGES_FEW 64  /* 4 MiB of code */
 #define FETCH_WAIT_NS (10 * NSEC_PER_SEC)
 #define BUILD_ID_FETCHED_MIN 8 /* bytes; shorter ones tell no build from another */
 

@@ -26,8 +26,8 @@
 #define IDLE_INTERVALS 4
 #define PAUSE_FIRST_NS (200 * NSEC_PER_MSEC)
 #define PAUSE_MAX_NS (64 * PAUSE_FIRST_NS)
-/* Reading all mappings of a process takes as long as it has mappings. What it takes together is one
- * part of our time at most; a part of that is for processes whose mappings are read quickly. */
+/* The time to read the mappings of a process grows with their number. All such reads take at most
+ * one part of our time; some of it is for processes whose mappings are read quickly. */
 #define MAPS_TIME_PART 50
 #define MAPS_BURST_NS (400 * NSEC_PER_MSEC)
 #define MAPS_QUICK_NS (2 * NSEC_PER_MSEC)
@@ -380,8 +380,8 @@ static bool is_same(const struct jit_file *a, const struct jit_file *b)
 	return a->fd >= 0 && b->fd >= 0 && a->ino == b->ino && a->dev == b->dev;
 }
 
-/* Has another process begun the file, too? One that has ended leaves its file to the next one. A
- * child shares that of its parent, which knows its code. */
+/* Does another living process claim the file, too? A process that ended leaves it to the next one,
+ * and a child shares its parent's, which knows its code. */
 static bool is_shared(
 	const struct processes *processes, const struct process *p, const struct jit_file *file)
 {

@@ -20,7 +20,7 @@
 #define HANG_NS (20 * NSEC_PER_SEC)
 #define REFUSE_NS (10 * NSEC_PER_SEC)
 #define RSS_MAX_KB (768UL << 10)
-#define LOOK_NS NSEC_PER_SEC /* from one look at memory to the next */
+#define LOOK_NS NSEC_PER_SEC           /* from one look at memory to the next */
 #define QUEUE_NS (200 * NSEC_PER_MSEC) /* until a queue that no worker works on is continued */
 
 _Static_assert(WORKER_DEBUG_FILES_MAX == PROTO_DEBUG_MAX, "all debug files go in one request");
@@ -90,7 +90,7 @@ static int begin(struct worker_client *client, struct why *why)
 	struct epoll_event gone = { .events = 0 };
 	int err = starter_open(&client->starter);
 
-	/* Its end is told all the same. */
+	/* EPOLLHUP is always reported. */
 	if (err == 0 && client->starter.child.fd >= 0 &&
 		epoll_ctl(client->epoll_fd, EPOLL_CTL_ADD, client->starter.child.fd, &gone) < 0)
 		err = -errno;
@@ -268,8 +268,8 @@ int worker_client_rows(struct worker_client *client, uint64_t id, int fd)
 	return err;
 }
 
-int worker_client_page(struct worker_client *client, uint64_t id, int fd, uint64_t written_ns,
-	uint32_t number)
+int worker_client_page(
+	struct worker_client *client, uint64_t id, int fd, uint64_t written_ns, uint32_t number)
 {
 	return row_queue_put_page(&client->rows, id, fd, written_ns, number);
 }

@@ -86,7 +86,7 @@ static void add_page(struct row_job *job, uint32_t number)
 	job->pages_len++;
 }
 
-/* The file's request that waits and has the page, or else room for it; NULL: there is none. */
+/* A queued request of this file that has the page, or else room for it. May be NULL. */
 static struct row_job *find_pages(struct row_queue *queue, uint64_t id, uint32_t number)
 {
 	struct row_job *roomy = NULL;
@@ -139,7 +139,7 @@ static void drop_waiting(struct row_queue *queue, uint64_t id)
 	}
 }
 
-/* All but the one that was answered. */
+/* Drops the object's requests but the answered one, which is the first. */
 static void drop_others(struct row_queue *queue, uint64_t id)
 {
 	for (size_t i = 1; i < queue->asked_len; i++)
@@ -302,8 +302,9 @@ static void on_loss(struct row_queue *queue)
 	for (size_t i = 0; i < len; i++) {
 		lost[i].wanted++; /* its turn had come */
 		queue->wanted = true;
-		if (lost[i].fd >= 0 && (blame_refuses(queue->blame, BLAME_ROWS, lost[i].id) ||
-					       put_job(queue, &lost[i]) < 0))
+		if (lost[i].fd >= 0 &&
+			(blame_refuses(queue->blame, BLAME_ROWS, lost[i].id) ||
+				put_job(queue, &lost[i]) < 0))
 			report_failure(queue, lost[i].id, WORKER_REFUSED);
 	}
 }

@@ -80,7 +80,7 @@ static int end_process(struct http_front *f)
 		return 0;
 	starter_kill(&f->starter, f->child.pid);
 	fd_close(&f->child.fd);
-	/* Without its starter nobody could kill one that was taken over; it ends with us. */
+	/* Only the starter can kill a process that was taken over; without it, it ends with us. */
 	if (child_wait(&f->child, END_MS, &end) == -EAGAIN)
 		child_leave(&f->child);
 	f->stats.cpu_ns += end.cpu_ns;
@@ -239,9 +239,8 @@ static int obey_capture(void *ctx, struct orders_call *call)
 		return -EPROTO;
 	answer->kind = HTTP_REFUSED;
 	answer->id = m->id;
-	answer->err = f->options.idle
-		? why_set(&why, -EBUSY, "idle: %s", f->options.idle)
-		: start_capture(f, m, &answer->retry_ns, &why);
+	answer->err = f->options.idle ? why_set(&why, -EBUSY, "idle: %s", f->options.idle)
+				      : start_capture(f, m, &answer->retry_ns, &why);
 	if (answer->err == 0)
 		return ORDERS_SILENT;
 	memcpy(answer->text, why.text, sizeof(answer->text));
@@ -325,7 +324,7 @@ static void on_captured(void *ctx, struct capture_result *result)
 
 /* ---- begin and end -------------------------------------------------------------------------- */
 
-/* One that was given, or else ours. A unix socket's file says who may connect. */
+/* The given token file, or else our own. A unix socket needs none: its file's mode decides. */
 static int read_token(
 	const struct http_front *f, const char *given, const char *ours, char *out, struct why *why)
 {
@@ -366,8 +365,7 @@ int http_front_open(const struct http_front_options *options, struct http_front 
 	if (err < 0)
 		return err;
 	*key = HTTP_FRONT_METRICS_TOKEN;
-	err = read_token(
-		f, options->metrics_token_file, TOKEN_FILE_METRICS, f->metrics_token, why);
+	err = read_token(f, options->metrics_token_file, TOKEN_FILE_METRICS, f->metrics_token, why);
 	if (err < 0)
 		return err;
 	*out = TAKE_PTR(f);
@@ -388,7 +386,7 @@ int http_front_start(struct http_front *f, struct why *why)
 		err = -errno;
 	if (err == 0)
 		err = starter_open(&f->starter);
-	event.events = 0; /* its end is told all the same */
+	event.events = 0; /* EPOLLHUP is always reported */
 	if (err == 0 && epoll_ctl(f->epoll_fd, EPOLL_CTL_ADD, f->starter.child.fd, &event) < 0)
 		err = -errno;
 	return err < 0 ? why_set(why, err, "cannot set up HTTP: %s", err_text(err)) : 0;
