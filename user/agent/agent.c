@@ -43,7 +43,7 @@
 #define NAMES_WAIT_NS (20 * NSEC_PER_SEC)
 #define CONTAINERS_WAIT_NS (2 * NSEC_PER_SEC)
 #define TICKS_PENDING 100000
-/* What these may take where somebody waits for a daemon to end. */
+/* A limit of time for naming, which is shorter if somebody waits for a daemon to end. */
 #define WAIT_NS(agent, ns) ((agent)->stopped && (agent)->naming.spare ? 300 * NSEC_PER_MSEC : (ns))
 
 struct agent {
@@ -232,7 +232,7 @@ static int open_clock(void *ctx, const struct cpu_clock *clock, int *fd)
 	return worker_client_clock(agent->worker, clock, fd);
 }
 
-/* What it tells may be read from now on. */
+/* From here on its events can be read. */
 static int open_sampler(struct agent *agent, const struct agent_options *options, struct why *why)
 {
 	struct sampler_options sampler = options->sampler;
@@ -369,7 +369,7 @@ static int meet(struct agent *agent)
 	return err;
 }
 
-/* One wait for the worker's tables. */
+/* Waits once for tables of the worker. */
 static int wait_for_worker(struct agent *agent)
 {
 	struct pollfd fd = { .fd = worker_client_fd(agent->worker), .events = POLLIN };

@@ -185,7 +185,7 @@ static enum elf_call_verdict verdict_of(const struct calls_pair *pair)
 	return pair->verdict == ELF_CALL_IMPOSSIBLE ? ELF_CALL_IMPOSSIBLE : ELF_CALL_POSSIBLE;
 }
 
-/* What was not answered is asked for again when it is wanted again. */
+/* A pair without an answer is not kept, so its next use asks again. */
 static void keep(struct calls *calls, const struct calls_pair *pair, struct account *account)
 {
 	enum elf_call_verdict verdict = verdict_of(pair);

@@ -37,7 +37,7 @@ struct calls {
 	uint64_t refused; /* pairs over the limit, not yet in the account */
 };
 
-/* Who answers, until when, and where pairs are counted. */
+/* The worker that answers, the deadline, and the account that counts pairs. */
 struct calls_source {
 	struct objects *objects;
 	struct worker_client *worker;

@@ -263,7 +263,7 @@ static uint32_t walk_snapshot(const struct deferred *deferred, const struct walk
 	return walk_deferred(world, event, s->mappings.data, s->mappings.len, walked);
 }
 
-/* Where the walk stopped and, unless that was done for this file, where its callers may stop it. */
+/* Requests the page where the walk stopped and, once for this file, those of likely callers. */
 static void want_rows(struct deferred *deferred, struct waiting *waiting, const struct snapshot *s,
 	const struct walk_stack *walked)
 {

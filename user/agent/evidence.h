@@ -30,7 +30,7 @@ int evidence_new(struct evidence **out);
 void evidence_free(struct evidence *evidence);
 /* The process was sampled. evidence may be NULL: nothing is kept. */
 void evidence_process(struct evidence *evidence, uint32_t tgid, uint64_t start_ns);
-/* One pass over the processes that live: over all, or over new ones. */
+/* Copies from the living processes: from all, or from new ones. */
 void evidence_copy(struct evidence *evidence, bool all);
 struct evidence_counts evidence_counts(const struct evidence *evidence);
 /* Lines, all numbers hexadecimal but PID:

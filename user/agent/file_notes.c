@@ -23,8 +23,8 @@ struct cause {
 	bool stripped; /* a debug file would help */
 };
 
-/* One that has compiled code and no methods of its own: a part of a composite image, or that image.
- */
+/* An assembly with compiled code and no methods of its own: a part of a composite image, or that
+ * image. */
 static bool is_assembly(const char *name)
 {
 	const char *dot = strrchr(name, '.');
@@ -134,7 +134,7 @@ static size_t add_refused(const struct object *o, const struct debug_files *file
 	return len;
 }
 
-/* Those that name their object for everybody, and those that name it in some roots: at most max. */
+/* Refused debug files: those found by build ID for everybody, and those of single roots. */
 static size_t find_refused(const struct objects *objects, size_t max, struct refused *out)
 {
 	const struct object *o;

@@ -54,8 +54,8 @@ void kernel_names_free(struct kernel_names *names)
 	free(names);
 }
 
-/* Of each line its first word and its last ones: how often a module is used changes all the time
- * (proc(5): name, size, uses, by whom, state, address). */
+/* Hashes the first word and the last ones of each line; the number of uses between them changes all
+ * the time (proc(5): name, size, uses, by whom, state, address). */
 static uint64_t hash_modules(char *text)
 {
 	uint64_t hash = 0;

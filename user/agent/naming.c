@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "jitmap/jit_tier.h"
 
-/* What a profile may wait for lines: of a large program they can be hundreds of megabytes. */
+/* A profile waits so long for source lines: a large program can have hundreds of megabytes. */
 #define LINES_WAIT_NS (5 * NSEC_PER_SEC)
 #define OWNER_KIND_SHIFT 60
 #define OWNER(kind, id) ((uint64_t)(kind) << OWNER_KIND_SHIFT | (id))
@@ -219,7 +219,7 @@ static int put_frame(
 	return err < 0 ? err : profile_frame(b->naming->profile, &frame, id);
 }
 
-/* Of the frames of a place the function comes last: then it is named. */
+/* The function is the last of the frames at one place: with it the place is named. */
 static int put_named(
 	struct batch *b, struct naming_place *place, const struct worker_name *name, int32_t source)
 {

@@ -98,7 +98,7 @@ static const struct folder {
 	{ "lxc.payload", CGROUP_LXC, true },
 };
 
-/* What watches a container is none. */
+/* The monitor of a container is no container. */
 static bool is_monitor(struct part id)
 {
 	return drop_prefix(&id, "conmon-");

@@ -85,7 +85,7 @@ static bool is_doubted(const char *own, uint32_t hierarchy)
 	return id.kind == CGROUP_OTHER;
 }
 
-/* Those of the hierarchies that are doubted or not, best controller first. */
+/* Lists the v1 hierarchies that are doubted, or those that are not, best controller first. */
 static void list_v1(struct cgroup_tree *tree, const struct texts *t, bool doubted)
 {
 #define CONTROLLER_NAME(id, name, kernel) [id] = (name),
@@ -101,7 +101,7 @@ static void list_v1(struct cgroup_tree *tree, const struct texts *t, bool doubte
 			is_doubted(t->own.data, c.hierarchy) != doubted)
 			continue;
 		open_mount(h, t, names[i]);
-		/* What cannot be looked at has no names. */
+		/* A hierarchy that cannot be opened has no names. */
 		if (h->fd < 0)
 			continue;
 		h->doubted = doubted;
@@ -235,7 +235,7 @@ int cgroup_tree_open_id(const struct cgroup_tree *tree, uint64_t id, int *fd)
 	return 0;
 }
 
-/* What stands behind the mount point in the path of an open directory. */
+/* The path of an open directory, from the mount point on. */
 static int path_of(const struct hierarchy *h, int fd, char path[CGROUP_TREE_PATH_MAX])
 {
 	char link[64], full[PATH_MAX];

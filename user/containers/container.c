@@ -105,7 +105,7 @@ bool container_find_name(struct container *c, struct container_state *state,
 		c->next_ns = now_ns + RETRY_LATE_NS;
 		return true;
 	}
-	/* What may be none is asked for twice only. */
+	/* A cgroup that may be no container is looked up twice only. */
 	c->tries += id.kind == CGROUP_OTHER ? RETRIES_MAX / 2 : 1;
 	c->next_ns = now_ns + (pause_ns < RETRY_MAX_NS ? pause_ns : RETRY_MAX_NS);
 	return result != CONTAINER_STATE_FOUND && c->tries < RETRIES_MAX;

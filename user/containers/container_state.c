@@ -139,7 +139,7 @@ static bool read_further(struct reading *r, struct state_path *place, struct sta
 	return false;
 }
 
-/* Of the place only kind and runtime count. */
+/* Only kind and runtime of the place are used. */
 static bool read_fd(struct reading *r, int fd, const struct state_path *first)
 {
 	struct state_path place = *first;
@@ -260,7 +260,7 @@ static bool user_of(int proc_fd, uid_t *user)
 	return true;
 }
 
-/* Of whatever else a process is watched over, nothing is to be learnt. */
+/* A parent with another name is no monitor of a container: it is not read. */
 static bool is_called(int proc_fd, const char *name)
 {
 	_cleanup_(buf_done) struct buf text = BUF_INIT;
@@ -270,8 +270,7 @@ static bool is_called(int proc_fd, const char *name)
 
 static const struct state_path conmon = { .kind = STATE_CONMON };
 
-/* Of a user's process nothing but its command line is looked at: what that may lead to is its
- * user's, too. */
+/* Only the command line of a user's process is read: files that it names are that user's, too. */
 static bool read_users_watcher(struct reading *r, int cmdline_fd, uid_t user)
 {
 	const struct cgroup_identity *id = r->query->identity;
@@ -360,8 +359,8 @@ enum container_state_result container_state_read(struct container_state *state,
 			found = read_path(&r, state->root_fd, place.path, &place);
 		}
 	} else {
-		/* What is in another container is not known to the host's runtimes, and could only
-		 * pretend to be. */
+		/* The host's runtimes do not know a container inside a container: files that name
+		 * it would be forged. */
 		found = (!query->identity->nested && read_places(&r)) || read_watcher(&r) ||
 			read_answer(&r);
 	}

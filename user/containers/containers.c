@@ -335,7 +335,7 @@ static int on_renamed(struct containers *all, struct cgroup_entry *entry, const 
 	return err < 0 ? err : rename_below(all, old, path);
 }
 
-/* One that is made while what there is is looked through may be known already. */
+/* A cgroup that was made during the scan of the existing ones may be known already. */
 static int on_made(
 	struct containers *all, struct cgroup_entry *entry, uint64_t id, const char *path)
 {
@@ -454,7 +454,7 @@ static uint64_t pod_of(const struct container *c)
 	return id.pod_uid[0] ? hash_bytes(id.pod_uid, strlen(id.pod_uid)) : 0;
 }
 
-/* Of a pod's containers only one may know its name: the others are of the same number. */
+/* Often one container alone knows the pod's name: the others with the same pod uid get it, too. */
 static void complete_pods(struct containers *all)
 {
 	struct hash by_pod = HASH_INIT;
@@ -491,7 +491,7 @@ static const char *or_empty(const char *text)
 	return text ? text : "";
 }
 
-/* What is not called anything is called by its id: as much of one in hexadecimal as is usual. */
+/* The name of a container without a name: its id, cut to the usual length if it is hexadecimal. */
 static const char *short_id(struct containers *all, const char *id)
 {
 	size_t len = strlen(id);

@@ -224,8 +224,7 @@ static int add_cgroup(
 	return cgroup_tree_scan(tree, gather, &g);
 }
 
-/* Where no controller was ever enabled below the root of v2, cgroups have nothing that an event can
- * be bound to. */
+/* A perf event binds to a cgroup only if a controller was enabled below the root of v2 once. */
 static bool can_be_bound(int fd)
 {
 	const struct cpu_clock clock = {

@@ -263,7 +263,7 @@ static const char *trap_name(const char *section)
 	return strncmp(section, TRAP " ", len + 1) == 0 ? section + len + 1 : NULL;
 }
 
-/* One that has no name of its own. */
+/* A section of the table of keys; those of traps have names of their own. */
 static bool is_section(const char *name)
 {
 	if (strcmp(name, TRAP) == 0)

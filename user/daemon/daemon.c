@@ -89,7 +89,7 @@ static void take_traps(struct daemon *d, const struct config *config)
 	trapper_reload(&d->trapper, &before, &d->config.traps);
 }
 
-/* What cannot change while it runs stays, and is said. */
+/* Keys that cannot change in a running daemon keep their values, with a warning. */
 static void reload(struct daemon *d)
 {
 	struct config config;
@@ -135,7 +135,7 @@ static void log_warnings(struct daemon *d)
 
 /* ---- what it costs ------------------------------------------------------------------------- */
 
-/* What our processes used so far, and the BPF program, where the kernel tells that. */
+/* CPU time of our processes so far, and of the BPF program where the kernel measures it. */
 static uint64_t used_ns(struct daemon *d)
 {
 	struct account account;
@@ -189,7 +189,7 @@ static char *take_account(struct daemon *d, uint32_t hz)
 	if (since) {
 		if (d->account)
 			sums_subtract(since, d->account);
-		/* Of single files, and of all the time: no sums, and larger than the rest. */
+		/* Lists of files since the start: they are no sums, and larger than the rest. */
 		json_object_del(since, "unnamed_files");
 		json_object_del(json_object_get(since, "debug_files"), "refused_files");
 		out = json_dumps(since, JSON_COMPACT | JSON_REAL_PRECISION(9));
@@ -322,7 +322,7 @@ static void hear_signals(struct daemon *d)
 	}
 }
 
-/* What came, and what is due. */
+/* Handles the events that came and the work that is due. */
 static int run_agent(struct daemon *d, struct why *why)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
@@ -501,7 +501,7 @@ static int start(struct daemon *d, struct why *why)
 	return 0;
 }
 
-/* Nothing that was sampled is left behind. */
+/* Writes the last interval, so that no sample is lost. */
 static int finish(struct daemon *d, struct why *why)
 {
 	int err;
@@ -541,7 +541,7 @@ int daemon_open(const struct daemon_options *options, struct daemon **out, struc
 	mode_t mask = umask(077);
 	int err;
 
-	/* Of the store and what is in it: for the owner, and the group to read. */
+	/* The store is the owner's, and its group may read it. */
 	umask(mask | 027);
 	if (!d)
 		return why_set(why, -ENOMEM, "out of memory");

@@ -43,7 +43,7 @@ void guard_facts_now(struct guard_facts *out);
 int guard_load(const char *store, struct guard_mark *out, struct why *why);
 /* On disk when it returns. */
 int guard_save(const char *store, const struct guard_mark *mark, struct why *why);
-/* Nothing of ours samples any more. -ENOENT: there was no mark. */
+/* Notes that no agent samples any more. -ENOENT: there was no mark. */
 int guard_stopped(const char *store, struct why *why);
 /* Removes the mark. */
 int guard_forget(const char *store, struct why *why);

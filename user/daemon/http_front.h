@@ -60,7 +60,7 @@ int http_front_fd(const struct http_front *front);
 /* Call it also when it is due (CLOCK_NEVER_NS: nothing is): the first call starts the process, and
  * later ones replace a lost one. Logs errors. */
 void http_front_poll(struct http_front *front);
-/* Nothing that ends is replaced any more. */
+/* True: the starter is lost, so a process that ends cannot be replaced. */
 bool http_front_starter_lost(struct http_front *front);
 uint64_t http_front_due_ns(const struct http_front *front);
 void http_front_stats(const struct http_front *front, struct http_front_stats *out);

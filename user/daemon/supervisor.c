@@ -274,7 +274,7 @@ static void wait_for_events(struct supervisor *s)
 
 /* ---- begin and end -------------------------------------------------------------------------- */
 
-/* What the last run left. A store that is not there yet has no mark. */
+/* Reads the mark of the last run. A store that does not exist yet has none. */
 static void open_guard(struct supervisor *s)
 {
 	struct guard_mark found;

@@ -11,7 +11,7 @@
 
 /* -EINVAL with why: the file is not regular, or its first line is no token. */
 int token_file_read(const char *path, char out[HTTP_TEXT_MAX], struct why *why);
-/* Of STORE/name, which is made where nothing is, with its folder. -EPERM with why: it is another
- * user's, who could choose the token. */
+/* The token in STORE/name, which is made with its folder if it does not exist. -EPERM with why: the
+ * file is another user's, who could choose the token. */
 int token_file_make(
 	const char *store, const char *name, char out[HTTP_TEXT_MAX], struct why *why);

@@ -49,7 +49,7 @@ static int read_optional(struct pe *pe, struct cursor c, struct why *why)
 	return c.bad ? why_set(why, -EBADMSG, "a PE file with a short header") : 0;
 }
 
-/* What a section claims beyond the file's end, or beyond its own size in memory, is not there. */
+/* A section is cut at the file's end and at its own size in memory. */
 static struct pe_section read_section(const struct pe *pe, struct cursor *c)
 {
 	struct pe_section s = { 0 };

@@ -49,7 +49,7 @@ struct r2r {
 
 DEFINE_CLEANUP(struct r2r, r2r_free)
 
-/* Who begins at a runtime function. */
+/* The method that begins at a runtime function. */
 struct owner {
 	uint32_t type;   /* row of TypeDef, or 0 for a generic instance */
 	uint32_t method; /* offset in the metadata's strings, or of the instance's name in names */

@@ -113,7 +113,7 @@ static uint32_t compressed(struct cursor *c)
 	return (first & 0x1f) << 24 | second << 8 | cursor_u8(c);
 }
 
-/* Where text goes; NULL: nothing takes any more. */
+/* The buffer that takes text now; NULL: there is room for no more. */
 static struct buf *sink_of(struct reader *r)
 {
 	struct buf *out = r->muted > 0 ? &r->unused : r->out;
@@ -183,7 +183,7 @@ static void begin_function_pointer(struct reader *r)
 	push(r, (struct todo){ .kind = TODO_PARAMETERS, .left = n + 1 });
 }
 
-/* Those of which a type follows, or a number. */
+/* Elements that are followed by a type or a number. */
 static void begin_composed(struct reader *r, uint8_t element)
 {
 	const char *text = element == ELEMENT_PTR ? "*" : element == ELEMENT_BYREF ? "&" : "[]";

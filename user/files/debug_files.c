@@ -47,7 +47,7 @@ static bool is_tried(const struct debug_root *root, enum debug_file_place place)
 			root->kind == DEBUG_ROOT_DIR);
 }
 
-/* Of a shared part the first places are those of its build ID and of distributions. */
+/* The first places of a shared part are those by build ID and of distributions. */
 static bool is_part_tried(
 	const struct debug_root *root, const struct debug_part *part, unsigned int place)
 {

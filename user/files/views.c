@@ -73,7 +73,7 @@ int views_new(struct sampler *sampler, struct views **out)
 	if (err < 0)
 		return err;
 	views->sampler = sampler;
-	/* Where the kernel does not tell, no process has a root that is known to be ours. */
+	/* If the kernel does not tell, no process has a root that is known to be ours. */
 	if (file_key_view(sampler, fd, &own) < 0)
 		own = (struct file_view){ 0 };
 	if (add(views, &own, fd) != VIEWS_OWN)

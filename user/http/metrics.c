@@ -65,7 +65,7 @@ static void put_family(const struct counter *row, const struct counter_names *li
 	}
 }
 
-/* Of one part of the status. Rows that share a metric follow each other. */
+/* The rows of one part of the status. Rows that share a metric follow each other. */
 static void put_rows(const struct counter *rows, size_t len, const json_t *status, struct buf *out)
 {
 	const char *last = "";

@@ -72,7 +72,7 @@ static void put_ends(struct inet_diag_sockid *id, const union address *source,
 	id->idiag_cookie[0] = id->idiag_cookie[1] = INET_DIAG_NOCOOKIE;
 }
 
-/* What an earlier question left. */
+/* Discards answers to earlier questions. */
 static void drain(int fd)
 {
 	union answer answer;

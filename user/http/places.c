@@ -51,7 +51,7 @@ static struct http_conn *find_largest(struct http_server *s)
 		const struct http_conn *c = &s->conns[i];
 		size_t len = is_reading(c) ? count(s, &c->peer, is_reading) : 0;
 
-		/* Of equals the one that came first. */
+		/* Among equals, the first to come. */
 		if (len > most || (len == most && len > 0 && c->id < largest->id)) {
 			most = len;
 			largest = c;

@@ -153,7 +153,7 @@ static void cancel(struct http_server *s, const struct http_conn *c)
 		fd_pass(s->daemon_fd, &message, sizeof(message), -1);
 }
 
-/* Of a connection that waited, after its answer was set. */
+/* Resumes a connection that waited: its answer is set. */
 static void go_on(struct http_server *s, struct http_conn *c)
 {
 	epoll_ctl(s->watch_fd, EPOLL_CTL_DEL, c->fd, NULL);
@@ -181,8 +181,8 @@ static void end_conn(struct http_server *s, struct http_conn *c)
 	s->counts.connections--;
 }
 
-/* Who opens connections and sends no requests displaces its own: a request that comes at once is
- * read before its connection is the oldest. */
+/* A peer that opens connections and sends no requests displaces its own ones: a request that comes
+ * at once is read before its connection is the oldest. */
 static void make_room(struct http_server *s, const struct http_conn *newcomer)
 {
 	struct http_conn *c = http_places_displace(s, newcomer);
@@ -493,7 +493,7 @@ static void name_cookie(struct http_server *s, int listener)
 	snprintf(s->cookie, sizeof(s->cookie), "stoker-%u", ntohs(port));
 }
 
-/* What takes more rights than there are later comes first. */
+/* First comes all that needs rights which are given up afterwards. */
 static int begin(struct http_server *s)
 {
 	_cleanup_fd_ int listener = -1, store = -1;

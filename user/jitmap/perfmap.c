@@ -49,8 +49,7 @@ static size_t put_part(struct perfmap_range *out, size_t len, const struct perfm
 	return len + 1;
 }
 
-/* What is over of the lower ranges when the upper ones are laid on them. out has room for
- * lower + 2 * upper. */
+/* The parts of the lower ranges that no upper range covers. out has room for lower + 2 * upper. */
 static size_t overlay(const struct perfmap_range *lower, size_t lower_len,
 	const struct perfmap_range *upper, size_t upper_len, struct perfmap_range *out)
 {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What follows "KEY:" at the start of a line; NULL when there is no such line. */
+/* The text after "KEY:" at the start of a line; NULL if there is no such line. */
 static const char *find_line(const char *text, const char *key)
 {
 	size_t len = strlen(key);

@@ -312,7 +312,7 @@ static int take_lines(struct folded_reader *r, struct cursor *c, struct folded_c
 	return 0;
 }
 
-/* Of the longest fraction. */
+/* The power of ten that makes a whole number of the longest fraction. */
 static uint32_t find_scale(struct cursor c)
 {
 	uint32_t digits = 0, scale = 1;

@@ -67,8 +67,8 @@ static bool is_cpu(struct bytes word, uint64_t *cpu)
 		cursor_left(&c) == 0 && *cpu < PROFILE_NO_CPU;
 }
 
-/* PERIOD EVENT: after the time. Of a clock the period is in nanoseconds; of other events it is a
- * number of those, which perf changes as it goes. */
+/* PERIOD EVENT: after the time. The period of a clock is in nanoseconds, that of another event is a
+ * number of events, which perf changes while it records. */
 static void read_event(struct cursor *c, struct perf_head *head)
 {
 	struct cursor rest = *c;
@@ -86,7 +86,7 @@ static void read_event(struct cursor *c, struct perf_head *head)
 	}
 	if (words_begins(head->event, "cpu-clock") || words_begins(head->event, "task-clock"))
 		head->period_ns = value;
-	head->behind = cursor_bytes(c, cursor_left(c));
+	head->frame = cursor_bytes(c, cursor_left(c));
 }
 
 /* With a time: of several words that could be a task, the last before the CPU and the time is it.

@@ -14,7 +14,7 @@ struct perf_head {
 	uint64_t pid, tid, cpu, time_ns;
 	uint64_t period_ns;  /* 0: none, or not in time */
 	struct bytes event;  /* without its last colon; empty: none */
-	struct bytes behind; /* the event, on the same line: a frame, where there are no stacks */
+	struct bytes frame; /* after the event, on the same line; empty in texts with stacks */
 	bool has_cpu, has_time;
 };
 

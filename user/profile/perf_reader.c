@@ -325,7 +325,7 @@ static bool read_sample(struct reader *r, struct bytes line, int *err)
 		*err = begin_sample(r, &head);
 	/* Such a sample is whole: the next line may be a program's called `dd`, which reads as hex.
 	 */
-	if (*err == 0 && words_ends(head.behind, ")") && read_frame(r, head.behind, err) &&
+	if (*err == 0 && words_ends(head.frame, ")") && read_frame(r, head.frame, err) &&
 		*err == 0)
 		*err = end_sample(r);
 	return true;

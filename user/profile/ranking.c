@@ -77,7 +77,7 @@ uint64_t ranking_dropped(const struct ranking *r)
 
 /* ---- a line ---------------------------------------------------------------------------------- */
 
-/* The count behind the last blank; *len becomes the length of what stands before it. */
+/* The count after the last blank; *len becomes the length of the text before it. */
 static bool split_count(const char *line, size_t *len, uint64_t *count)
 {
 	size_t at = *len;
@@ -93,7 +93,7 @@ static bool split_count(const char *line, size_t *len, uint64_t *count)
 	return true;
 }
 
-/* All frames of the line, labels too, behind those that there are. *added: how many. */
+/* Appends all frames of the line, labels too. *added: how many. */
 static int put_frames(struct ranking *r, const char *line, size_t len, uint32_t *added)
 {
 	size_t at = 0;

@@ -43,7 +43,7 @@ int ranking_clear(struct ranking *ranking);
 /* Adds one line without its newline. -EBADMSG: malformed, skipped. */
 int ranking_line(struct ranking *ranking, const char *line, size_t len);
 uint64_t ranking_total(const struct ranking *ranking);
-/* Of these, the samples in stacks with PROFILE_GUESSED. */
+/* Those of the samples that are in stacks with PROFILE_GUESSED. */
 uint64_t ranking_guessed(const struct ranking *ranking);
 uint64_t ranking_dropped(const struct ranking *ranking);
 

@@ -21,7 +21,7 @@ static int make_room(struct buf *out, size_t start, size_t size_max, char **room
 	return out->len - start > size_max ? -EFBIG : buf_reserve(out, STEP_BYTES, room);
 }
 
-/* One member; *in goes behind it. */
+/* Reads one member; *in begins after it then. */
 static int gunzip(z_stream *z, struct bytes *in, size_t start, size_t size_max, struct buf *out)
 {
 	int status = Z_OK;

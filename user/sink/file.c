@@ -5,7 +5,7 @@
 
 #include "sink/sink.h"
 
-/* Nothing of a buffer that failed. */
+/* Hands the bytes on, unless the buffer has failed. */
 static int hand_on(struct sink_out *out)
 {
 	if (buf_err(&out->buf) < 0 || !out->take)

@@ -12,7 +12,7 @@ struct sink_options;
 
 #define SINK_OUT_BYTES (256 * 1024) /* bytes in buf from which on they are handed on */
 
-/* Where a sink's bytes go. */
+/* The target of a sink's bytes. */
 struct sink_out {
 	struct buf buf;
 	/* Writes all of buf. NULL: the bytes stay in buf. An error ends the output and stays in

@@ -125,7 +125,7 @@ static void add_entry(struct firefox *w, uint32_t sample, uint64_t time_ns, uint
 	*slot = (struct entry){ (uint32_t)*group, sample, time_ns, weight };
 }
 
-/* What has no time comes at the end. */
+/* Samples without a time come at the end. */
 static void add_entries(struct firefox *w)
 {
 	const struct profile *p = w->profile;

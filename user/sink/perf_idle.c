@@ -75,8 +75,8 @@ static int add_end(struct perf_idle *idle, uint64_t time_ns, uint32_t cpu)
 	return 0;
 }
 
-/* Where the gap after the tick has its line, which is at the tick or later. False: there is no gap.
- * last: no tick follows. */
+/* Finds the time of the line for the gap after the tick: at the tick or later. False: there is no
+ * gap. last: no tick follows. */
 static bool find_end(const struct perf_idle_cpu *cpu, const struct perf_idle_tick *tick, bool last,
 	uint64_t *end_ns)
 {

@@ -75,7 +75,7 @@ void perf_words_symbol(struct buf *out, const char *name)
 	_cleanup_(buf_done) struct buf clean = BUF_INIT;
 	const char *rest, *arrow;
 
-	/* Of blanks alone it would be no word. */
+	/* A name of blanks alone would be no word. */
 	if (name[strspn(name, " ")] == '\0') {
 		buf_puts(out, "[unknown]");
 		return;

@@ -109,7 +109,7 @@ static int note_methods(struct perfview *w, const struct profile *p)
 	return 0;
 }
 
-/* What is left of the text, or the error of the call that made it. */
+/* Passes the rest of the text on, or the error of the call that made it. */
 static int pass_text(struct perfview *w, int err)
 {
 	buf_fail(&w->out->buf, err);

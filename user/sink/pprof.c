@@ -209,8 +209,8 @@ static void put_label(struct pprof *w, const char *key, const char *text)
 	protobuf_message(&w->message, SAMPLE_LABEL, &w->inner);
 }
 
-/* Of the user half. "?": there is none, or it has no addresses, as from folded text. A mark that
- * cuts the stack is its outermost frame. */
+/* The state of the user half. "?": there is none, or it has no addresses, as from folded text. A
+ * mark that cuts the stack is its outermost frame. */
 static const char *stack_state(const struct profile *p, const struct profile_stack *stack)
 {
 	bool has_code = false, guessed = false;

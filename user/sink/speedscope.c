@@ -62,7 +62,7 @@ static void put_frame(struct speedscope *w, const char *name, const char *file, 
 	buf_putc(w->out, '}');
 }
 
-/* Nothing of where it is in its file. */
+/* The frame without its place in the file. */
 static struct profile_frame without_place(const struct profile_frame *frame)
 {
 	struct profile_frame f = *frame;

@@ -82,7 +82,7 @@ int zip_begin(struct zip *zip, const char *name, struct buf *out)
 	return counted(zip, out, before);
 }
 
-/* What deflate says; Z_STREAM_ERROR: out has failed. */
+/* The result of deflate; Z_STREAM_ERROR: out has failed. */
 static int deflate_step(struct zip *zip, int flush, struct buf *out)
 {
 	char *room;

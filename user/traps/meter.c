@@ -83,8 +83,8 @@ static int read_delay(uint64_t tid, uint64_t *ns)
 	return err < 0 ? err : load_parse_number(text.data, text.len, 1, ns);
 }
 
-/* What each of these has waited since it was met last goes to the sum; those that are gone have
- * taken their own with them. */
+/* Adds what each thread has waited since the last pass. The time of a thread that ended in between
+ * is lost with it. */
 static int add_threads(struct meter *meter, const struct buf *list, uint64_t *sum_ns)
 {
 	struct hash delays = HASH_INIT;

@@ -55,7 +55,7 @@ static json_t *utc(uint64_t real_ns)
 	return json_string(text);
 }
 
-/* Those that made it fire, and what is left of those before. */
+/* The values that made the trap fire, and the earlier ones that are still kept. */
 static json_t *values_json(const struct trap_capture *c)
 {
 	const struct trap *t = &c->trap;

@@ -237,7 +237,7 @@ static int add(struct trap_capture *c, const struct profile *profile)
 	return profile_add_slice(profile, &c->slice, &c->profile);
 }
 
-/* What it is of, by now. */
+/* Fills in what is known of the capture when it begins. */
 static void begin(struct traps *traps, struct trap_capture *c, const struct profile *profile)
 {
 	uint64_t hz = NSEC_PER_SEC / profile->period_ns, real_ns, since_ns;

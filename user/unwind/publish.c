@@ -27,7 +27,7 @@ uint32_t publish_used(const struct publish *p, const struct object_key *key)
 	return p->maps.ops->object_get(p->maps.ctx, key, &value) < 0 ? 0 : value.used;
 }
 
-/* What BPF remembers of objects is old now. */
+/* Makes the rules that BPF has in its slots old. */
 static void raise_epoch(struct publish *p)
 {
 	__atomic_fetch_add(p->maps.epoch, 1, __ATOMIC_SEQ_CST);
@@ -177,7 +177,7 @@ static void remove_gone(struct publish *p)
 			remove_table(p, &p->tables.data[i]);
 }
 
-/* What was asked for and did not come may be asked for again. */
+/* Pages that were asked for and did not come may be asked for again. */
 static void offer_asked(struct publish *p, const struct table *t)
 {
 	row_pages_offer_asked(p->pages, t->page_base, t->pages_len);
@@ -274,7 +274,7 @@ static size_t view_bytes(const struct unwind_rows_view *view)
 	return (size_t)(view->data - (const uint8_t *)view->head) + view->head->data_bytes;
 }
 
-/* Of what a search can see: what it took to compile them may differ. */
+/* A hash of what a search can see; the cost of compiling may differ between equal rows. */
 static uint64_t view_hash(const struct unwind_rows_view *view)
 {
 	return hash_bytes(view->pages,
@@ -318,7 +318,7 @@ static int load_whole(struct publish *p, const struct table *t, const struct unw
 	return err;
 }
 
-/* What cannot be loaded now is loaded as it is asked for. */
+/* Pages that cannot be loaded now are loaded when they are asked for. */
 static int load_or_keep(struct publish *p, struct table *t, const struct unwind_rows_view *view)
 {
 	_cleanup_(freep) uint16_t *ids = NULL;

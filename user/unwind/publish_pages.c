@@ -37,7 +37,7 @@ int publish_page(struct publish *p, uint32_t object, uint32_t page)
 	int64_t i;
 
 	if (!t || page < t->page_base || page - t->page_base >= t->pages_len) {
-		/* Whoever has it by now needs it all the same. */
+		/* The page's new owner may ask for it. */
 		if (page < p->maps.pages_len)
 			row_pages_offer_asked(p->pages, page, 1);
 		return PUBLISH_NO_SUCH_PAGE;

@@ -226,7 +226,7 @@ struct unwind_rule unwind_rows_find(const struct unwind_rows_view *view, uint64_
 	p = page_arrays(view->data + page->data_offset, page->rows_len);
 	low = p.first[chunk];
 	high = p.first[chunk + 1];
-	/* Where no row of the chunk is at or before the address, the one before the chunk holds. */
+	/* If no row of the chunk is at or before the address, the one before the chunk applies. */
 	while (low < high) {
 		uint32_t mid = low + (high - low) / 2;
 

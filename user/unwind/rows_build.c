@@ -159,7 +159,7 @@ static bool returns_elsewhere(const struct eh_frame_fde *fde)
 	return false;
 }
 
-/* What is said of cfa_add in bpf/abi_rows.h. */
+/* The callee's frame that cfa_add in bpf/abi_rows.h describes. */
 static uint32_t called_frame(
 	const struct build *b, const struct eh_frame_fde *fde, const struct span *span)
 {
@@ -291,7 +291,7 @@ static int read_go(struct build *b)
 	return b->is_go_unread || err == -ENODATA ? 0 : err;
 }
 
-/* What .debug_frame holds is a gift: when it is broken the rest goes on without it. */
+/* .debug_frame is an extra: if it is broken, the other rows are made without it. */
 static int read_debug_frame(struct build *b)
 {
 	struct eh_frame eh;

@@ -66,7 +66,7 @@ static const struct {
 	{ "runtime.sigfwd", SWITCHES },
 };
 
-/* Where the runtime notes what a goroutine was at, as the code of runtime.systemstack has it. */
+/* The places where the runtime saves a goroutine's state, by the code of runtime.systemstack. */
 struct noted {
 	bool is_known;
 	int32_t tls;  /* of g, from the thread's base */
@@ -159,8 +159,8 @@ static uint32_t frame_from(struct cursor code, uint32_t at, int32_t delta)
 
 enum move { NO_MOVE, ALIGNS, LOADS };
 
-/* What an instruction that begins here does to the stack pointer (Intel SDM vol. 2, AND and MOV);
- * pushes, pops and constants are in the deltas. */
+/* The effect of the instruction that begins here on the stack pointer (Intel SDM vol. 2, AND and
+ * MOV); pushes, pops and constants are in the deltas. */
 static enum move move_at(struct cursor c)
 {
 	uint8_t rex = cursor_u8(&c), opcode = cursor_u8(&c), modrm = cursor_u8(&c);

@@ -179,7 +179,7 @@ static int walk_range(struct rows_index *index, uint64_t start, uint64_t end, eh
 int rows_index_walk(struct rows_index *index, uint32_t page, eh_frame_fn fn, void *arg,
 	struct eh_frame_stats *stats)
 {
-	/* What is near the page's ends decides about gaps there. */
+	/* Records near the page's ends decide about gaps there. */
 	uint64_t low = (uint64_t)page << ROWS_PAGE_SHIFT, high = low + (1ULL << ROWS_PAGE_SHIFT);
 	int err = 0;
 

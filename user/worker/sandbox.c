@@ -73,7 +73,7 @@ static void leave_root(uint32_t *report)
 		*report |= SANDBOX_CHROOT;
 }
 
-/* What others see of the root is the directory; where it cannot be the root, it is where we are. */
+/* Makes the directory the root or, where that is not allowed, the working directory. */
 static int move_root(int directory, uint32_t *report)
 {
 	leave_namespaces(report);
@@ -229,8 +229,8 @@ static const int free_calls[] = {
 #endif
 };
 
-/* Of one that serves, besides. It has no network of its own to connect to: what it accepts is of
- * the listener's. */
+/* Further calls of a process that serves. It has no network of its own to connect to: it accepts
+ * connections of the listener's network alone. */
 static const int server_calls[] = {
 	SCMP_SYS(accept4), SCMP_SYS(recvfrom), SCMP_SYS(sendto), SCMP_SYS(shutdown),
 	SCMP_SYS(setsockopt), SCMP_SYS(getsockopt), SCMP_SYS(getsockname), SCMP_SYS(getpeername),
