@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /* bpf/abi.h - the structs, ids and limits that kernel and user space share.
  * BPF includes it after vmlinux/vmlinux.h. Widths are fixed and every struct's size is asserted.
- * This file alone describes frames, stacks and rules. */
+ * Rows, deferred samples, files, cgroups and the times of ticks have headers of their own,
+ * bpf/abi_*.h. */
 #pragma once
 
 #ifndef __bpf__
@@ -110,7 +111,7 @@ struct cpu_ticks {
 	__u64 pad[4];
 };
 
-/* ---- events: sent through the ring buffer, each fact once ------------------------------- */
+/* ---- events: sent through the ring buffer, once, and again after a loss ----------------- */
 enum event_kind {
 	EVENT_STACK = 1,
 	EVENT_OBJECT = 2,

@@ -348,8 +348,8 @@ static __always_inline bool wanted(struct scratch *s, struct task_struct *task, 
 	return true;
 }
 
-/* The clock keeps its phase however late it is handled: a whole period late is one left out. What
- * its phase is the least late of its ticks shows. */
+/* The clock keeps its phase however late it is handled: a whole period late is one left out.
+ * The least late of its ticks shows the phase. */
 static __always_inline void note_tick(u64 now)
 {
 	struct cpu_ticks *ticks = &cpu_ticks[bpf_get_smp_processor_id() & (CPU_TICKS_MAX - 1)];

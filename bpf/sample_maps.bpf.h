@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /* bpf/sample_maps.bpf.h - maps and globals of the sampling program, and the configuration that user
- * space sets before loading. Maps of size 1 are sized at load from the memory budget. */
+ * space sets before loading. The maps of size 1 are sized at load: the rows by the memory
+ * budget, others by rate and CPUs. */
 #pragma once
 
 #include "bpf/shim.h"

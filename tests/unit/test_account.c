@@ -63,11 +63,26 @@ static void losses_are_in_the_text_when_there_are_any(void **state)
 		"\ntargets  1 not remembered: the table of targets was full  (cgroup 1)\n"));
 }
 
+static void many_frames_of_a_jit_without_a_map_are_worth_advice(void **state)
+{
+	_cleanup_(buf_done) struct buf few = BUF_INIT, many = BUF_INIT;
+	struct account account = { .frames_total = 1000 };
+
+	(void)state;
+	account.frames_unnamed[UNNAMED_NO_MAP] = 19;
+	assert_int_equal(account_write_text(&account, &few), 0);
+	assert_null(strstr(few.data, "stoker doctor PID"));
+	account.frames_unnamed[UNNAMED_NO_MAP] = 20;
+	assert_int_equal(account_write_text(&account, &many), 0);
+	assert_non_null(strstr(many.data, "\njit      20 frames are code"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_kind_of_lost_event_has_its_own_name),
 		cmocka_unit_test(losses_are_in_the_text_when_there_are_any),
+		cmocka_unit_test(many_frames_of_a_jit_without_a_map_are_worth_advice),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

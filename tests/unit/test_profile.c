@@ -6,6 +6,7 @@
 
 #include "base/own.h"
 #include "profile/profile.h"
+#include "profile/stack_state.h"
 
 static int setup(void **state)
 {
@@ -121,6 +122,45 @@ static void a_mark_keeps_its_name(void **state)
 	assert_string_equal(profile_text(p, p->frames.data[id].name), PROFILE_GUESSED);
 }
 
+/* ---- how far a stack was walked -------------------------------------------------------------- */
+
+/* frames, leaf first: k kernel, u user, n user without an address; marks T, G, L (left out). */
+static enum stack_state state_of(struct profile *p, const char *frames)
+{
+	uint32_t ids[16], len = 0, stack;
+
+	for (const char *c = frames; *c; c++) {
+		struct profile_frame frame = { .class = strchr("TGL", *c) ? PROFILE_MARK
+				: *c == 'k' ? PROFILE_KERNEL
+					    : PROFILE_NATIVE,
+			.address = *c == 'n' ? 0 : 1 };
+		const char *name = *c == 'T' ? PROFILE_TRUNCATED
+			: *c == 'G'          ? PROFILE_GUESSED
+			: *c == 'L'          ? PROFILE_LEFT_OUT
+					     : "f";
+
+		assert_int_equal(profile_string(p, name, &frame.name), 0);
+		assert_int_equal(profile_frame(p, &frame, &ids[len++]), 0);
+	}
+	assert_int_equal(profile_stack(p, ids, len, &stack), 0);
+	return stack_state_of(p, stack);
+}
+
+static void a_stack_with_frames_left_out_is_complete(void **state)
+{
+	struct profile *p = *state;
+
+	assert_int_equal(state_of(p, "kuu"), STACK_STATE_COMPLETE);
+	assert_int_equal(state_of(p, "uuLu"), STACK_STATE_COMPLETE);
+	assert_int_equal(state_of(p, "kTuu"), STACK_STATE_COMPLETE);
+	assert_int_equal(state_of(p, "uGu"), STACK_STATE_GUESSED);
+	assert_int_equal(state_of(p, "uuT"), STACK_STATE_TRUNCATED);
+	assert_int_equal(state_of(p, "uGuT"), STACK_STATE_TRUNCATED);
+	assert_int_equal(state_of(p, "kk"), STACK_STATE_NONE);
+	assert_int_equal(state_of(p, "kT"), STACK_STATE_NONE);
+	assert_int_equal(state_of(p, "nn"), STACK_STATE_NONE);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -130,6 +170,7 @@ int main(void)
 		TEST(ticks_over_the_limit_are_counted_and_have_no_time),
 		TEST(no_name_reads_as_a_mark_or_as_a_kind),
 		TEST(a_mark_keeps_its_name),
+		TEST(a_stack_with_frames_left_out_is_complete),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

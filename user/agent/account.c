@@ -13,6 +13,7 @@
 #include "base/own.h"
 #include "wire/counter.h"
 
+#define JIT_ADVICE_PART 50 /* one frame in so many is worth a word */
 #define ACCOUNT_ROW(...) COUNTER_OF(struct account, __VA_ARGS__)
 #define GOVERNOR_ROW(...) COUNTER_OF(struct account_governor, __VA_ARGS__)
 #define TRAPS_ROW(...) COUNTER_OF(struct account_traps, __VA_ARGS__)
@@ -138,6 +139,20 @@ static void put_ticks(const struct account *a, struct buf *out)
 	put_line(out, a, "targets.lost");
 }
 
+/* The way to names of JIT code, where many of the frames need it. */
+static void put_jit_advice(const struct account *a, struct buf *out)
+{
+	uint64_t frames = a->frames_unnamed[UNNAMED_NO_MAP];
+
+	if (frames == 0 || frames < a->frames_total / JIT_ADVICE_PART)
+		return;
+	buf_printf(out,
+		"jit      %llu frames are code compiled at run time, without a perf map: `stoker "
+		"doctor PID` says\n         how the runtime writes one; for .NET and JVMs `stoker "
+		"record -p PID --jit` does it\n",
+		(unsigned long long)frames);
+}
+
 static void put_names(const struct account *a, struct buf *out)
 {
 	buf_printf(out, "stacks   %llu user stacks, ", (unsigned long long)a->stacks_total);
@@ -153,6 +168,7 @@ static void put_names(const struct account *a, struct buf *out)
 	buf_put_percent(out, a->frames_named, a->frames_total);
 	buf_puts(out, " % named");
 	put_reasons(out, a, "frames.unnamed");
+	put_jit_advice(a, out);
 	put_line(out, a, "frames.inlined");
 	put_line(out, a, "frames.lines_given_up");
 	put_line(out, a, "frames.names_cut");

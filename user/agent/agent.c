@@ -481,7 +481,7 @@ void agent_set_hz(struct agent *agent, uint32_t hz)
 	agent->next_hz = hz;
 }
 
-/* The first tick at the new rate comes a whole period later, and by then the counts are turned. */
+/* The first tick at the new rate comes a whole period later: the count maps are switched then. */
 static void change_rate(struct agent *agent)
 {
 	if (agent->next_hz != agent->hz && !agent->stopped &&
@@ -494,14 +494,14 @@ static void change_rate(struct agent *agent)
 static int cut(struct agent *agent, struct profile *out, uint64_t *drained_ns)
 {
 	uint64_t now_ns, cut_ns;
-	int err, held_err;
+	int err, deferred_err;
 
 	change_rate(agent);
 	now_ns = clock_ns(CLOCK_BOOTTIME);
 	cut_ns = timeline_round(&agent->tally.timeline, clock_ns(CLOCK_MONOTONIC));
 	err = sampler_drain(agent->sampler, agent->stopped);
 	*drained_ns = clock_ns(CLOCK_MONOTONIC);
-	held_err = finish_deferred(agent);
+	deferred_err = finish_deferred(agent);
 	tally_cut(&agent->tally, agent->stopped ? UINT64_MAX : cut_ns);
 	out->period_ns = NSEC_PER_SEC / agent->hz;
 	out->start_ns = agent->last_profile_real_ns;
@@ -512,7 +512,7 @@ static int cut(struct agent *agent, struct profile *out, uint64_t *drained_ns)
 	agent->last_profile_real_ns =
 		clock_ns(CLOCK_REALTIME) - (clock_ns(CLOCK_BOOTTIME) - now_ns);
 	agent->last_profile_tick_ns = cut_ns;
-	return err < 0 ? err : held_err;
+	return err < 0 ? err : deferred_err;
 }
 
 /* Every frame that the interval met gets its name, once. */

@@ -147,7 +147,7 @@ static int ask_object(struct calls *calls, const struct calls_source *source, bo
 		status = worker_client_calls(source->worker, &asked, calls->answers.data);
 	}
 	for (size_t i = 0; i < len; i++) {
-		pairs[i].done = status < WORKER_STATUSES_TOLD;
+		pairs[i].done = status < WORKER_STATUSES_SENT;
 		pairs[i].verdict = ELF_CALL_POSSIBLE;
 		if (status != WORKER_OK)
 			continue;

@@ -163,7 +163,7 @@ void deferred_watch(struct deferred *deferred, uint32_t tgid, uint64_t start_ns)
 
 /* ---- finishing ------------------------------------------------------------------------------- */
 
-/* Adds the walked stack and its one sample to the tally, as BPF would have told them. */
+/* Adds the walked stack and its one sample to the tally, as BPF would have sent them. */
 static int deliver(struct deferred *deferred, const struct event_deferred *event,
 	const struct walk_stack *walked, uint32_t end)
 {

@@ -169,8 +169,8 @@ void fill_done(struct fill *fill)
 	vec_done(&fill->filled);
 }
 
-/* Once a stack and interval, however many counts it has: code in no file has its process in the
- * stack's hash, so the task does not matter, unless names depend on its root. */
+/* Requests names once for a stack and interval. Frames of code in no file are of one process, so
+ * the task matters only if names depend on its root. */
 static int want_half(
 	struct fill *fill, const struct tally_task *task, struct tally_stack *stack, bool user)
 {

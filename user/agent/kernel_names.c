@@ -162,7 +162,7 @@ bool kernel_names_find(const struct kernel_names *names, uint64_t addr, struct k
 	bool is_now, was_before;
 	const char *code;
 
-	/* Its address would be told where all others are hidden. */
+	/* kptr_restrict hides all other addresses, so this one stays hidden, too. */
 	if (!names->sym)
 		return false;
 	code = kernel_code_find(&names->code, addr, names->from_ns, names->until_ns, &now.start);

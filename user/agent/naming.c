@@ -48,7 +48,7 @@ struct batch {
 	const struct object *object;
 	uint32_t set;      /* of the object's debug files; 0: those for everybody */
 	const char *where; /* the file's name; NULL: it is no file */
-	uint32_t first;    /* of the frame ids of the place that is being told */
+	uint32_t first;    /* of the frame ids of the place that is being filled */
 };
 
 /* A debug file that a worker may use. */
@@ -125,7 +125,7 @@ static int want_set(struct naming *n, const struct tally_task *task, uint32_t id
 	return hash_put(&n->sets, set_key(id, view), set);
 }
 
-/* Whose address it is, and which. */
+/* The owner of a frame and the address in it. */
 static struct naming_place place_of(struct naming *n, const struct tally_task *task, uint64_t raw)
 {
 	uint64_t kind = FRAME_KIND(raw), payload = raw & FRAME_PAYLOAD_MASK;

@@ -75,7 +75,7 @@ uint32_t objects_set(struct objects *objects, struct object *object, uint32_t vi
 /* Opens a file that the object's debugging information refers to: a descriptor, or -ENOENT. */
 int objects_open_part(struct objects *objects, const struct object *object, uint32_t set,
 	const struct debug_part *part);
-/* How the client of workers calls the object with the names of a set. */
+/* The id of the object with the names of a set, for the client of workers. */
 static inline uint64_t objects_names_id(const struct object *object, uint32_t set)
 {
 	return (uint64_t)set << 32 | object->id;

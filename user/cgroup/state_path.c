@@ -15,7 +15,7 @@
 static const struct place {
 	unsigned int kinds; /* by bit */
 	enum state_kind kind;
-	const char *before, *behind; /* of the id; behind NULL: a folder of namespaces */
+	const char *before, *after; /* of the id; after NULL: a folder of namespaces */
 } places[] = {
 	{ KIND(CGROUP_DOCKER) | KIND(CGROUP_CONTAINER), STATE_DOCKER, "/var/lib/docker/containers/",
 		"/config.v2.json" },
@@ -66,9 +66,9 @@ static bool write_path(
 
 	*out = (struct state_path){ .kind = p->kind };
 	out->runtime = p->kind == STATE_DOCKER ? STATE_KUBELET : state_path_of_storage(kind);
-	len = snprintf(out->path, sizeof(out->path), "%s%s%s", p->before, p->behind ? id : "",
-		p->behind ? p->behind : "");
-	if (!p->behind)
+	len = snprintf(out->path, sizeof(out->path), "%s%s%s", p->before, p->after ? id : "",
+		p->after ? p->after : "");
+	if (!p->after)
 		below = snprintf(out->below, sizeof(out->below), "%s/config.json", id);
 	return len < (int)sizeof(out->path) && below < (int)sizeof(out->below);
 }

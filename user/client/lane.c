@@ -81,7 +81,7 @@ static void end_process(struct lane *lane, enum lane_cause *cause)
 	}
 }
 
-/* Who kills them from outside is not helped by waiting long, and the profile is not either. */
+/* After a SIGKILL from outside the wait is short: the cause is not the worker's. */
 static uint64_t delay_ns(unsigned int losses, enum lane_cause cause)
 {
 	uint64_t max = cause == LANE_KILLED ? LANE_DELAY_KILLED_NS : LANE_DELAY_MAX_NS;

@@ -176,7 +176,9 @@ static int parse(struct diff *d, int argc, char **argv, struct why *why)
 	if (err < 0 || d->help)
 		return err;
 	if (len != 2)
-		return why_set(why, -EINVAL, "missing profiles: give BEFORE and AFTER");
+		return why_set(why, -EINVAL,
+			len == 1 ? "missing profile: give AFTER, too"
+				 : "missing profiles: give BEFORE and AFTER");
 	if (strcmp(words[0], "-") == 0 && strcmp(words[1], "-") == 0)
 		return why_set(why, -EINVAL, "only one of the two may be stdin");
 	for (int i = 0; err == 0 && i < 2; i++) {
@@ -214,8 +216,8 @@ static bool has_key(const struct buf *by, enum sink_key key)
 	return sink_parse_by(by->data, &options, &why) == 0 && sink_wants(&options, key);
 }
 
-/* What is asked for differs, or is the same of all; of a container that goes for what it is part
- * of. */
+/* A label that was asked for is the same in all samples, or the sides differ by it. A container
+ * implies its pod and namespace. */
 static bool is_asked(const struct ask *ask, enum sink_key key)
 {
 	bool of_container = key == SINK_CONTAINER || key == SINK_POD || key == SINK_NAMESPACE ||

@@ -140,9 +140,10 @@ int options_seconds(const char *name, const char *text, uint64_t *ns, struct why
 	char *end;
 	double seconds = strtod(text, &end);
 
-	if (end == text || *end != '\0' || !isfinite(seconds) || seconds <= 0 ||
-		seconds > SECONDS_MAX)
+	if (end == text || *end != '\0' || !isfinite(seconds) || seconds > SECONDS_MAX)
 		return why_set(why, -EINVAL, "%s: %s is not a number of seconds", name, text);
+	if (seconds <= 0)
+		return why_set(why, -EINVAL, "%s: must be more than 0 seconds", name);
 	*ns = (uint64_t)(seconds * (double)NSEC_PER_SEC);
 	return 0;
 }

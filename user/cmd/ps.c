@@ -18,6 +18,7 @@
 #include "client/client.h"
 #include "containers/cgroup_view.h"
 #include "containers/container_list.h"
+#include "profile/stack_state.h"
 
 #define HZ 99
 #define MEMORY_BYTES (32UL << 20)
@@ -158,6 +159,7 @@ static int add_pods(struct ps *ps)
 		pod->pod = one.pod;
 		pod->namespace_ = one.namespace_;
 		pod->samples += one.samples;
+		pod->walked += one.walked;
 		pod->complete += one.complete;
 	}
 	return 0;
@@ -213,14 +215,6 @@ static struct ps_row *row_of(struct ps *ps, const struct profile *p, const struc
 	return NULL;
 }
 
-static bool is_complete(const struct profile *p, uint32_t stack)
-{
-	for (uint32_t i = 0; i < p->stacks.data[stack].len; i++)
-		if (profile_stack_frame(p, stack, i)->class == PROFILE_MARK)
-			return false;
-	return true;
-}
-
 static int count(struct ps *ps, const struct profile *p)
 {
 	struct ps_row *rest = NULL;
@@ -231,10 +225,12 @@ static int count(struct ps *ps, const struct profile *p)
 	rest = &ps->rows.data[ps->rows.len - 1];
 	vec_each (&p->samples, sample) {
 		struct ps_row *row = row_of(ps, p, &p->labels.data[sample->labels]);
+		enum stack_state state = stack_state_of(p, sample->stack);
 
 		row = row ? row : rest;
 		row->samples += sample->value;
-		row->complete += is_complete(p, sample->stack) ? sample->value : 0;
+		row->walked += state != STACK_STATE_NONE ? sample->value : 0;
+		row->complete += state == STACK_STATE_COMPLETE ? sample->value : 0;
 	}
 	return 0;
 }

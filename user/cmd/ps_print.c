@@ -39,10 +39,10 @@ static void print_row(const struct ps_row *row, unsigned int hz, double seconds)
 	print_clean(row->name);
 	print_clean(pod);
 	printf("%6.1f ", percent_of_cpu(row, hz, seconds));
-	if (row->samples > 0)
-		printf("%6.1f ", 100.0 * (double)row->complete / (double)row->samples);
+	if (row->walked > 0)
+		printf("%9.1f ", 100.0 * (double)row->complete / (double)row->walked);
 	else
-		printf("%6s ", "-");
+		printf("%9s ", "-");
 	printf("%-8s ", row->runtime.name ? row->runtime.name : "-");
 	if (row->runtime.processes > 0)
 		printf("%zu/%zu\n", row->runtime.mapped, row->runtime.processes);
@@ -52,8 +52,8 @@ static void print_row(const struct ps_row *row, unsigned int hz, double seconds)
 
 void ps_print_table(const struct ps_row *rows, size_t len, unsigned int hz, double seconds)
 {
-	printf("%-10s %-*s %-*s %6s %6s %-8s %s\n", "KIND", NAME_WIDTH, "NAME", NAME_WIDTH, "POD",
-		"CPU%", "WHOLE%", "RUNTIME", "MAPS");
+	printf("%-10s %-*s %-*s %6s %9s %-8s %s\n", "KIND", NAME_WIDTH, "NAME", NAME_WIDTH, "POD",
+		"CPU%", "COMPLETE%", "RUNTIME", "MAPS");
 	for (size_t i = 0; i < len; i++)
 		print_row(&rows[i], hz, seconds);
 }
@@ -91,13 +91,15 @@ static json_t *labels_json(const struct state_facts *facts)
 
 static json_t *row_json(const struct ps_row *row, unsigned int hz, double seconds)
 {
-	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:I, s:I, s:s, s:I, s:I}",
+	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:I, s:I, s:I, s:s, s:I,"
+			 " s:I}",
 		"kind", row->kind, "name", text_json(row->name), "id", text_json(row->id), "pod",
 		text_json(row->pod), "namespace", text_json(row->namespace_), "image",
 		text_json(row->facts ? row->facts->image : ""), "labels", labels_json(row->facts),
 		"cgroup", text_json(row->cgroup), "cpu_percent", percent_of_cpu(row, hz, seconds),
-		"samples", (json_int_t)row->samples, "complete", (json_int_t)row->complete,
-		"runtime", row->runtime.name ? row->runtime.name : "", "runtime_processes",
+		"samples", (json_int_t)row->samples, "user_stacks", (json_int_t)row->walked,
+		"complete", (json_int_t)row->complete, "runtime",
+		row->runtime.name ? row->runtime.name : "", "runtime_processes",
 		(json_int_t)row->runtime.processes, "with_maps", (json_int_t)row->runtime.mapped);
 }
 

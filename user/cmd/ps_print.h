@@ -18,7 +18,9 @@ struct ps_row {
 	const char *cgroup;
 	const struct state_facts *facts; /* NULL: unknown */
 	struct ps_runtime runtime;
-	uint64_t samples, complete; /* complete: those with a complete user stack */
+	uint64_t samples;
+	uint64_t walked;   /* samples with a user stack */
+	uint64_t complete; /* samples with a complete one */
 };
 
 /* hz and seconds of the capture convert samples to CPU use. */

@@ -32,8 +32,8 @@
 #include "sink/sink.h"
 
 #define TICK_NS (200 * NSEC_PER_MSEC)
-/* Of a format that streams, so much is gathered before it is named and written: as late as names
- * are known best, as early as memory wants it. */
+/* A streaming format is named and written in chunks: late enough for good names, early enough for
+ * memory. */
 #define CHUNK_NS (30 * NSEC_PER_SEC)
 #define CHUNK_TICKS 200000
 #define RATE_PATH "/proc/sys/kernel/perf_event_max_sample_rate"

@@ -279,7 +279,7 @@ static int take_option(void *ctx, int id, const char *arg, struct why *why)
 	}
 }
 
-/* It is for other programs too: what we cannot use is no error. NULL: none. */
+/* The variable is for other programs, too: a value that we cannot use is no error. NULL: none. */
 static const char *servers_of_environment(void)
 {
 	const char *urls = getenv("DEBUGINFOD_URLS");
@@ -287,7 +287,7 @@ static const char *servers_of_environment(void)
 	return urls && (strstr(urls, "http://") || strstr(urls, "https://")) ? urls : NULL;
 }
 
-/* What was not said. */
+/* Defaults of options that were not given. */
 static void set_defaults(struct record_options *o)
 {
 	bool whole_host = o->target == SAMPLER_ALL && (o->target_given || !o->argv[0]);

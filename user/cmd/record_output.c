@@ -81,8 +81,7 @@ static void log_file(const struct record_output *o, struct log *log)
 {
 	if (o->untimed > 0)
 		log_warn(log,
-			"%llu of the samples were over the limit of those whose time is kept; they "
-			"are counted, where the format counts",
+			"%llu samples were counted without their times, whose number is limited",
 			(unsigned long long)o->untimed);
 	if (strcmp(o->path, "-") == 0)
 		return;

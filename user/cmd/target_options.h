@@ -22,7 +22,7 @@ enum target_option {
 	{ 'p', "pid", "PID[,PID...]", "these processes with all their threads" }, \
 	{ 't', "tid", "TID[,TID...]", "these threads" }, \
 	{ OPT_CGROUP, "cgroup", "PATH_OR_ID", \
-		"one cgroup and those below it; costs others nothing" }, \
+		"one cgroup and those below it; no overhead for others where perf attaches" }, \
 	{ OPT_CONTAINER, "container", "NAME_OR_ID", \
 		"one container; the beginning of its name or id is enough" }, \
 	{ OPT_POD, "pod", "[NS/]NAME", "one pod" }, \

@@ -96,7 +96,7 @@ static void reload(struct daemon *d)
 	struct why why;
 	int err = config_load(d->options.config_path, &config, &why);
 
-	notify_tell(&d->notify, NOTIFY_RELOADING);
+	notify_report(&d->notify, NOTIFY_RELOADING);
 	if (err < 0) {
 		log_error(d->log, "%s; the configuration stays as it was", why.text);
 	} else {
@@ -120,7 +120,7 @@ static void reload(struct daemon *d)
 		d->config.whole_ns = config.whole_ns;
 		log_note(d->log, "reloaded %s", config_path(d));
 	}
-	notify_tell(&d->notify, NOTIFY_READY);
+	notify_report(&d->notify, NOTIFY_READY);
 }
 
 /* ---- intervals ------------------------------------------------------------------------------ */
@@ -454,7 +454,7 @@ static void put_mark(struct daemon *d)
 {
 	struct why why;
 
-	notify_tell(&d->notify, NOTIFY_MARKED);
+	notify_report(&d->notify, NOTIFY_MARKED);
 	if (guard_save(d->config.store, d->options.mark, &why) < 0)
 		log_warn(d->log, "%s; if this host goes down now, the next start does not know",
 			why.text);
@@ -497,7 +497,7 @@ static int start(struct daemon *d, struct why *why)
 	log_note(d->log, "sampling at %llu Hz into %s: %llu profiles there",
 		(unsigned long long)d->config.hz, d->config.store,
 		(unsigned long long)d->status.segments);
-	notify_tell(&d->notify, NOTIFY_READY);
+	notify_report(&d->notify, NOTIFY_READY);
 	return 0;
 }
 
@@ -506,7 +506,7 @@ static int finish(struct daemon *d, struct why *why)
 {
 	int err;
 
-	notify_tell(&d->notify, NOTIFY_STOPPING);
+	notify_report(&d->notify, NOTIFY_STOPPING);
 	http_front_free(TAKE_PTR(d->http));
 	agent_stop(d->agent);
 	err = hear_keeper(d, true, why);

@@ -106,7 +106,7 @@ void notify_to(struct notify *notify, int fd, uint64_t watchdog_ns)
 	*notify = (struct notify){ .fd = fd, .watchdog_ns = watchdog_ns };
 }
 
-void notify_tell(const struct notify *notify, enum notify_word word)
+void notify_report(const struct notify *notify, enum notify_word word)
 {
 	uint32_t number = word;
 
@@ -118,7 +118,7 @@ void notify_alive(struct notify *notify, uint64_t now_ns)
 	if (notify->watchdog_ns == 0 || now_ns < notify->next_ns)
 		return;
 	notify->next_ns = now_ns + notify->watchdog_ns;
-	notify_tell(notify, NOTIFY_ALIVE);
+	notify_report(notify, NOTIFY_ALIVE);
 }
 
 uint64_t notify_due_ns(const struct notify *notify)

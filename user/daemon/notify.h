@@ -29,7 +29,7 @@ void notify_status(const struct notify *notify, const char *text);
 
 /* fd: the supervisor's socket; watchdog_ns: how often it has to hear of us. */
 void notify_to(struct notify *notify, int fd, uint64_t watchdog_ns);
-void notify_tell(const struct notify *notify, enum notify_word word);
+void notify_report(const struct notify *notify, enum notify_word word);
 /* Sends NOTIFY_ALIVE when it is due: call it then, or earlier. CLOCK_NEVER_NS: it never is. */
 void notify_alive(struct notify *notify, uint64_t now_ns);
 uint64_t notify_due_ns(const struct notify *notify);

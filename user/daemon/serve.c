@@ -140,9 +140,9 @@ int serve_idle(const struct config *config, const char *path, const char *why_id
 	if (err == 0)
 		err = start(&idle, why);
 	if (err == 0) {
-		notify_tell(notify, NOTIFY_READY);
+		notify_report(notify, NOTIFY_READY);
 		err = loop(&idle, notify, why);
-		notify_tell(notify, NOTIFY_STOPPING);
+		notify_report(notify, NOTIFY_STOPPING);
 	}
 	http_front_free(idle.http);
 	fd_close(&idle.timer);

@@ -153,7 +153,7 @@ static void hear_signals(struct supervisor *s)
 	}
 }
 
-/* A child that talks otherwise is heard no more; the watchdog ends what it may have become. */
+/* A child that breaks the protocol is no longer listened to; the watchdog ends it. */
 static void hear_child(struct supervisor *s)
 {
 	int word;

@@ -74,7 +74,7 @@ static int take_label(struct http_args *a, const struct name *n, const char *val
 	if (a->takes & HTTP_ARG_TARGET) {
 		if (a->target != HTTP_ALL)
 			return why_set(why, -EINVAL,
-				"one of container, pod, unit and cgroup can be captured");
+				"give only one of container, pod, unit and cgroup");
 		a->target = n->target;
 		snprintf(a->target_name, sizeof(a->target_name), "%s", value);
 		return 0;

@@ -104,7 +104,12 @@ int jit_target_open(pid_t pid, struct jit_target *out, struct why *why)
 		return why_set(why, -ESRCH, "no such process: %d", pid);
 	if (err == -EACCES || err == -EPERM)
 		return why_set(why, -EACCES,
-			"process %d belongs to another user: run as root or as its user", pid);
+			geteuid() == 0 ? "the kernel refuses access to process %d: it has a "
+					 "capability that stoker lacks, or a security module "
+					 "forbids it (ptrace(2))"
+				       : "process %d belongs to another user: run as root or as "
+					 "its user",
+			pid);
 	if (err < 0)
 		return why_set(why, err, "cannot inspect process %d: %s", pid, err_text(err));
 	*out = t;

@@ -302,7 +302,7 @@ void clocks_close(struct clocks *clocks)
 	clocks->opened_ns = clocks->run_ns = clocks->past_ns = clocks->seen_ticks = NULL;
 }
 
-/* What the machine below us took, told in clock ticks. */
+/* Steal time of all CPUs: /proc/stat has it in clock ticks. */
 static uint64_t stolen_ns(void)
 {
 	_cleanup_(buf_done) struct buf text = BUF_INIT;

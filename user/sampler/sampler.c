@@ -62,7 +62,7 @@ struct sampler {
 	uint64_t values[DRAIN_BATCH];
 };
 
-/* What libbpf said last, for the reason of a failed load. One loader at a time. */
+/* libbpf's last warning, for the reason of a failed load. One loader at a time. */
 static __thread struct why *libbpf_says;
 
 static int keep_libbpf_words(enum libbpf_print_level level, const char *fmt, va_list ap)
@@ -379,7 +379,7 @@ int sampler_fd(const struct sampler *s)
 
 int sampler_poll(struct sampler *s)
 {
-	/* Read first: what was sent before the loss is taken before it is told. */
+	/* Read first: what was sent before the loss is taken before the loss is reported. */
 	uint64_t lost = __atomic_load_n(&s->skel->bss->events_lost[EVENT_CGROUP], __ATOMIC_ACQUIRE);
 	uint64_t tasks = s->events.tasks;
 	int err;

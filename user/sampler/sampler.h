@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sampler/sampler.h - the BPF program, its clock events and its maps, as callbacks. sampler_poll
- * delivers objects, tasks and stacks, which BPF sends once; sampler_drain delivers counts, each
- * sample exactly once. Frames have no names here. */
+ * delivers objects, tasks and stacks, which BPF sends once; sampler_drain moves the counts into the
+ * tally, each sample exactly once. Frames have no names here. */
 #pragma once
 
 #include <stdbool.h>

@@ -34,8 +34,8 @@ void tally_done(struct tally *tally)
 			: vec_add(v)        ? (int)((v)->len - 1)                \
 					    : -ENOMEM)
 
-/* From now on others are told as its rest under another leaf: it may have been made here, of a walk
- * that was finished here, or another one of that rest may be about to be forgotten. */
+/* Later stacks with the same frames below the leaf are made from this one. The one noted before may
+ * be about to be forgotten. */
 static int note_below_leaf(struct tally *tally, uint64_t at, uint64_t below_leaf)
 {
 	if (below_leaf == 0)

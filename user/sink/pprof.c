@@ -14,6 +14,7 @@
 #include "base/own.h"
 #include "base/strtab.h"
 #include "base/utf8.h"
+#include "profile/stack_state.h"
 #include "sink/guessed.h"
 #include "sink/protobuf.h"
 
@@ -209,27 +210,16 @@ static void put_label(struct pprof *w, const char *key, const char *text)
 	protobuf_message(&w->message, SAMPLE_LABEL, &w->inner);
 }
 
-/* The state of the user half. "?": there is none, or it has no addresses, as from folded text. A
- * mark that cuts the stack is its outermost frame. */
-static const char *stack_state(const struct profile *p, const struct profile_stack *stack)
+static const char *state_text(enum stack_state state)
 {
-	bool has_code = false, guessed = false;
+	static const char *const texts[] = {
+		[STACK_STATE_NONE] = "?",
+		[STACK_STATE_COMPLETE] = "complete",
+		[STACK_STATE_GUESSED] = "guessed",
+		[STACK_STATE_TRUNCATED] = "truncated",
+	};
 
-	for (uint32_t i = stack->first; i < stack->first + stack->len; i++) {
-		const struct profile_frame *frame = &p->frames.data[p->frame_ids.data[i]];
-
-		if (has_code && frame->class == PROFILE_MARK) {
-			if (strcmp(profile_text(p, frame->name), PROFILE_TRUNCATED) == 0)
-				return "truncated";
-			guessed |= strcmp(profile_text(p, frame->name), PROFILE_GUESSED) == 0;
-		}
-		has_code = has_code ||
-			(frame->address > 0 &&
-				(frame->class == PROFILE_NATIVE || frame->class == PROFILE_JIT));
-	}
-	if (guessed)
-		return "guessed";
-	return has_code ? "complete" : "?";
+	return texts[state];
 }
 
 static void put_sample(struct pprof *w, const struct profile_sample *sample)
@@ -249,7 +239,7 @@ static void put_sample(struct pprof *w, const struct profile_sample *sample)
 		put_label(w, sink_key_name(key),
 			sink_label(p, &p->labels.data[sample->labels], key, number));
 	}
-	put_label(w, "stack", stack_state(p, &p->stacks.data[sample->stack]));
+	put_label(w, "stack", state_text(stack_state_of(p, sample->stack)));
 	protobuf_message(w->out, SAMPLE, &w->message);
 }
 

@@ -192,7 +192,7 @@ static int read_index(struct scan *scan)
 	return err;
 }
 
-/* What is no segment is put out of the way, not removed: somebody may want to know. */
+/* Files that are no segments are moved aside and not removed: they may be of use to somebody. */
 static int move_damaged(int dir, const char *name)
 {
 	char to[STORE_NAME_MAX + sizeof(DAMAGED_NAME) + 1];

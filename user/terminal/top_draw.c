@@ -82,7 +82,7 @@ static void draw_tabs(struct top_table *t)
 	screen_put(t->screen, 1, at, width(t) - at, SCREEN_DIM, text);
 }
 
-/* Whose functions, called by whom: the way back. */
+/* The path of the view: container, thread, callers. */
 static void draw_path(struct top_table *t)
 {
 	char text[TOP_NAME_MAX + 64] = "";

@@ -60,8 +60,8 @@ enum lane_cause { WORKER_LOSSES(WORKER_LOSS_ID) LANE_CAUSES };
 		"Ticks that were due while the hypervisor ran something else; most of them are "   \
 		"skipped.")                                                                        \
 	X("ticks.skipped", U64, sampler.skipped, "stoker_ticks_skipped_total", NULL,               \
-		"Ticks that the kernel did not deliver: the CPU's timer was late by whole "        \
-		"periods.")                                                                        \
+		"Ticks that the kernel did not deliver, because a timer was late by whole "        \
+		"periods; for a target by cgroup the difference to the expected ones.")            \
 	X("ticks.lost", LOST, sampler.lost, "stoker_ticks_lost_total", NULL,                       \
 		"Ticks that became neither a sample nor idle time. The reason whos_full is "       \
 		"deprecated: it is tasks_full, and no part of a sum.")                             \
@@ -103,7 +103,7 @@ enum lane_cause { WORKER_LOSSES(WORKER_LOSS_ID) LANE_CAUSES };
 	X("user_stacks.calls_checked", U64, calls_checked, "stoker_calls_checked_total", NULL,     \
 		"Different pairs of caller and callee on guessed stacks whose call was checked.")  \
 	X("user_stacks.calls_impossible", U64, calls_impossible, "stoker_calls_impossible_total",  \
-		NULL, "Those without a call, or whose call leads elsewhere.")                      \
+		NULL, "Pairs of frames without a call, or with one that leads elsewhere.")         \
 	X("user_stacks.calls_unchecked", U64, calls_unchecked, "stoker_calls_unchecked_total",     \
 		NULL,                                                                              \
 		"Pairs that were not checked: the file was gone, no worker was ready, or "         \

@@ -242,7 +242,7 @@ static bool rows_valid(const struct proto_message *m)
 	const struct proto_rows *rows = proto_body(m);
 
 	/* A file that is of no use has no rows either, for the same reason. */
-	return rows->rows_status < WORKER_STATUSES_TOLD &&
+	return rows->rows_status < WORKER_STATUSES_SENT &&
 		(m->reply.status == WORKER_OK || rows->rows_status == m->reply.status) &&
 		rows->build_id_len <= sizeof(rows->build_id) &&
 		memchr(rows->debuglink, '\0', sizeof(rows->debuglink)) &&
@@ -286,7 +286,8 @@ static bool is_source(uint32_t kind, uint8_t source)
 				   : source < WORKER_MAP_SOURCES;
 }
 
-/* What is wanted is opened for the worker, who must not have it that we open files at will. */
+/* The agent opens the wanted files for the worker, so a worker may want some only where a request
+ * allows it. */
 static bool wants_valid(const struct proto_message *m, const struct proto_request *to)
 {
 	bool may_want = to->head.kind == PROTO_NAMES && (to->flags & PROTO_LINES);
@@ -326,7 +327,7 @@ bool proto_reply_valid(const struct proto_message *m, const struct proto_request
 
 	if (r->head.size < sizeof(*r) || r->head.kind != to->head.kind ||
 		r->head.seq != to->head.seq || r->head.kind >= PROTO_KINDS ||
-		r->status >= WORKER_STATUSES_TOLD)
+		r->status >= WORKER_STATUSES_SENT)
 		return false;
 	shape = &shapes[r->head.kind];
 	if (m->fds_len > shape->reply_fds_max)
