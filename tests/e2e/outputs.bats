@@ -249,6 +249,16 @@ with open(sys.argv[2], "wb") as out, os.fdopen(fifo, "rb") as all:
 	done
 }
 
+@test "a folder of another process in /proc leads no file into another root" {
+	setup_place
+	write_to convert "/proc/$pid/root$place/f" 2>"$tmp/err" && return 1
+	grep -q 'goes through a folder of a process in /proc' "$tmp/err"
+	write_to convert "/proc/$pid/cwd/f" 2>"$tmp/err" && return 1
+	[ -z "$(ls "$place")" ]
+	(cd "$place" && write_to convert /proc/self/fd/1) >"$tmp/out"
+	[ "$(cat "$tmp/out")" = 'a;b 1' ]
+}
+
 @test "a file that is mounted by itself, as into a container, is written in place" {
 	local output inode
 	unshare --mount true || skip 'no namespaces of our own here'

@@ -97,6 +97,21 @@ refused() {
 	grep -q '^1 stacks, 1 complete, 0 impossible callers, 0 false roots, 0 leaves outside$' "$tmp/verdict"
 }
 
+@test "frames between which others are left out are no neighbours" {
+	need_judge
+	/usr/bin/python3 - "$repo/tools" <<-'PYTHON'
+		import sys
+		sys.path.insert(0, sys.argv[1])
+		sys.dont_write_bytecode = True
+		from truth_parts import pprof
+		a, b, c = (pprof.Place('/f', '', i, ('f',)) for i in (1, 2, 3))
+		kernel, left = pprof.Place('', '', pprof.KERNEL, ('k',)), pprof.Place('', '', 0, (pprof.LEFT_OUT,))
+		other = pprof.Place('', '', 0, ('[guessed]',))
+		assert list(pprof.Sample((kernel, a, b, left, c), 1).pairs()) == [(a, b)]
+		assert list(pprof.Sample((a, other, b, c), 1).pairs()) == [(a, b), (b, c)]
+	PYTHON
+}
+
 @test "the loader may call the resolver of a function that is chosen when it is bound" {
 	need_judge
 	/usr/bin/python3 - "$repo/tools" <<-'PYTHON'

@@ -33,6 +33,7 @@ static void expect(const char *text, const char *again, struct folded_counts wan
 	assert_int_equal(counts.bad, want.bad);
 	assert_int_equal(counts.bad_at, want.bad_at);
 	assert_int_equal(counts.skipped, want.skipped);
+	assert_int_equal(counts.comments, want.comments);
 }
 
 static void lines_are_stacks_with_a_count(void **state)
@@ -204,6 +205,8 @@ static void a_line_of_labels_that_is_wrong_is_a_comment(void **state)
 static void a_stack_may_begin_with_a_hash(void **state)
 {
 	(void)state;
+	expect("# a;b 5\n# hz 99\na;b 1\n", "a;b 1\n",
+		(struct folded_counts){ .lines = 1, .skipped = 2, .comments = 1 });
 	expect("#f;g 1\n#f\n", "?f;g 1\n", (struct folded_counts){ .lines = 1, .skipped = 1 });
 }
 

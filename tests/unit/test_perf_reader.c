@@ -253,6 +253,26 @@ static void names_are_read_to_their_end(void **state)
 	expect(text.data, want.data, 0);
 }
 
+/* perf script --show-mmap-events --show-task-events --show-lost-events --show-switch-events. */
+static void records_between_samples_are_no_samples(void **state)
+{
+	(void)state;
+	expect("swapper     0     0.000000: PERF_RECORD_MMAP -1/0: [0xffffffff81000000(0x12) @ "
+	       "0xffffffff81000000]: x [kernel.kallsyms]_text\n"
+	       "retp  62 14.214976: PERF_RECORD_COMM exec: retp:62/62\n"
+	       "retp  62 14.214977: PERF_RECORD_FORK(1462:1462):(1458:1458)\n"
+	       "retp  62 14.215828:    2004008 cpu-clock:ppp: \n"
+	       "\t11b0 mid+0x20 (/tmp/retp)\n"
+	       "retp  62 14.215900: PERF_RECORD_COMM: retp:62/62\n"
+	       "retp  62 14.215901: PERF_RECORD_MMAP2 62/62: [0x56(0x1000) @ 0x1000 fe:00 99 42]: "
+	       "r-xp /tmp/bin/retp\n"
+	       "retp  62 14.215902: PERF_RECORD_LOST lost 3\n"
+	       "retp  62 [000] 14.215903: PERF_RECORD_SWITCH_CPU_WIDE OUT  next pid/tid:     0/0\n"
+	       "retp  62 14.225828:    2004008 cpu-clock:ppp: \n"
+	       "\t1170 tiny+0x0 (/tmp/retp)\n\n",
+		"retp;62;62;mid 1\nretp;62;62;tiny 1\n", 0);
+}
+
 static void lines_that_are_neither_are_left_out(void **state)
 {
 	static const char *const rows[] = { "words\n", "\t10 frame (without a sample)\n",
@@ -333,6 +353,7 @@ int main(void)
 		cmocka_unit_test(a_sample_has_the_cpu_that_its_head_names),
 		cmocka_unit_test(names_are_read_to_their_end),
 		cmocka_unit_test(lines_that_are_neither_are_left_out),
+		cmocka_unit_test(records_between_samples_are_no_samples),
 		cmocka_unit_test(a_part_of_the_time_has_the_samples_of_that_part),
 		cmocka_unit_test(the_period_is_known_of_clocks_alone),
 		cmocka_unit_test(perf_text_is_told_from_folded),

@@ -36,6 +36,8 @@ struct indexed {
 	size_t len;
 	uint32_t count; /* that the header states; 0: len */
 	uint8_t encoding;
+	bool again;     /* a second segment shows the code, too */
+	uint64_t split; /* a second segment shows the code from here on */
 	struct buf file;
 	struct image image;
 };
@@ -105,7 +107,7 @@ static void indexed_make(struct indexed *x)
 			.sh_size = hdr_bytes },
 		{ .sh_name = 38, .sh_type = SHT_STRTAB, .sh_size = sizeof(names) },
 		{ .sh_name = 11, .sh_type = SHT_PROGBITS, .sh_size = x->debug.len } };
-	Elf64_Phdr p[4];
+	Elf64_Phdr p[5];
 	Elf64_Ehdr h = { .e_ident = ELFMAG,
 		.e_type = ET_DYN,
 		.e_machine = EM_X86_64,
@@ -113,7 +115,7 @@ static void indexed_make(struct indexed *x)
 		.e_ehsize = sizeof(h),
 		.e_phoff = sizeof(h),
 		.e_phentsize = sizeof(p[0]),
-		.e_phnum = 4,
+		.e_phnum = 5,
 		.e_shentsize = sizeof(s[0]),
 		.e_shnum = x->debug.len > 0 ? 5 : 4,
 		.e_shstrndx = 3 };
@@ -141,7 +143,15 @@ static void indexed_make(struct indexed *x)
 	p[0] = indexed_load(PF_R | PF_X, TEXT_OFFSET, TEXT_VADDR, TEXT_SIZE);
 	p[1] = indexed_load(PF_R, s[1].sh_offset, CFI_SECTION_VADDR, x->eh.len);
 	p[2] = indexed_load(PF_R, s[2].sh_offset, INDEX_VADDR, hdr_bytes);
+	p[4] = (Elf64_Phdr){ .p_type = PT_NULL };
 	p[3] = (Elf64_Phdr){ .p_type = PT_GNU_EH_FRAME, .p_vaddr = INDEX_VADDR };
+	if (x->again)
+		p[4] = p[0];
+	if (x->split) {
+		p[0].p_filesz = p[0].p_memsz = x->split;
+		p[4] = indexed_load(PF_R | PF_X, TEXT_OFFSET + x->split, TEXT_VADDR + x->split,
+			TEXT_SIZE - x->split);
+	}
 	memcpy(f->data, &h, sizeof(h));
 	memcpy(f->data + sizeof(h), p, sizeof(p));
 	assert_int_equal(image_init(&x->image, f->data, f->len, &why), 0);
@@ -299,6 +309,39 @@ static void an_outline_comes_first_where_there_are_several_pages(void **state)
 	assert_int_equal(unwind_rows_first(&rows->view), NUMBER(PAGE));
 	assert_int_equal(unwind_rows_span(&rows->view), NUMBER(6 * PAGE - 1) - NUMBER(PAGE) + 1);
 	assert_int_equal(rows->view.head->used, 2);
+}
+
+static void add_a_function_in_each_page(void)
+{
+	for (uint64_t at = 0; at < TEXT_SIZE; at += PAGE / 2)
+		indexed_add(&made, at + 0x10, 0x10, CFI(""));
+}
+
+static void code_that_two_segments_show_is_compiled_whole(void **state)
+{
+	_cleanup_(unwind_rows_freep) struct unwind_rows *rows = NULL;
+	struct why why;
+
+	(void)state;
+	made.again = true;
+	add_a_function_in_each_page();
+	indexed_make(&made);
+	assert_int_equal(unwind_rows_begin(&made.image, &rows, &why), 0);
+	assert_int_equal(rows->view.head->kind, UNWIND_ROWS_TABLE);
+}
+
+static void a_page_of_two_segments_counts_once(void **state)
+{
+	_cleanup_(unwind_rows_freep) struct unwind_rows *rows = NULL;
+	struct why why;
+
+	(void)state;
+	made.split = 3 * PAGE + PAGE / 4;
+	add_a_function_in_each_page();
+	indexed_make(&made);
+	assert_int_equal(unwind_rows_begin(&made.image, &rows, &why), 0);
+	assert_int_equal(rows->view.head->kind, UNWIND_ROWS_OUTLINE);
+	assert_int_equal(rows->view.head->used, unwind_rows_span(&rows->view));
 }
 
 /* ---- tables that are none, or lie -------------------------------------------------------------
@@ -483,6 +526,8 @@ int main(void)
 		TEST(a_page_without_functions_has_no_rows),
 		TEST(a_file_of_few_pages_is_compiled_whole),
 		TEST(an_outline_comes_first_where_there_are_several_pages),
+		TEST(code_that_two_segments_show_is_compiled_whole),
+		TEST(a_page_of_two_segments_counts_once),
 		TEST(without_a_valid_table_the_file_is_compiled_whole),
 		TEST(a_table_that_lies_gives_the_same_rows_or_none),
 		TEST(a_page_costs_no_more_than_the_whole_section_twice),

@@ -10,6 +10,7 @@ import zlib
 from dataclasses import dataclass, field
 
 KERNEL = 1 << 63
+LEFT_OUT = '[frames left out]'
 PROFILE_BYTES_MAX = 1 << 30  # packed or not
 
 
@@ -45,6 +46,17 @@ class Sample:
     def user(self):
         """The places in user code, leaf first, without marks."""
         return tuple(p for p in self.places if not p.is_kernel() and not p.is_mark())
+
+    def pairs(self):
+        """(callee, caller) of the places of user(): those between which frames are left out are no neighbours."""
+        below = None
+        for place in self.places:
+            if place.is_mark() and place.name == LEFT_OUT:
+                below = None
+            elif not place.is_kernel() and not place.is_mark():
+                if below:
+                    yield below, place
+                below = place
 
     def pid(self):
         label = str(self.labels.get('pid', 0))

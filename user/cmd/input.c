@@ -122,6 +122,11 @@ static int read_folded(struct input *input, struct bytes text, struct profile *o
 			"last number is the count, the other is part of the name",
 			path, (unsigned long long)counts.pairs,
 			(unsigned long long)counts.pairs_at);
+	if (counts.comments > 0)
+		log_warn(log,
+			"%s: %llu lines that begin with # and end with a count are comments and no "
+			"stacks",
+			path, (unsigned long long)counts.comments);
 	if (counts.rounded > 0)
 		log_warn(log, "%s: %llu counts are rounded to %d digits after the point", path,
 			(unsigned long long)counts.rounded, FOLDED_DIGITS_MAX);

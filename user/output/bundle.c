@@ -130,8 +130,10 @@ static int put_contents(struct output *output, int fd, uint64_t size, struct why
 	return err;
 }
 
-static int put_file(
-	struct output *output, const char *dir, const char *name, time_t when, struct why *why)
+/* dir_fd: the folder as it was before the archive was begun. Its name may lead elsewhere by now, if
+ * the folder above it is another user's. */
+static int put_file(struct output *output, int dir_fd, const char *dir, const char *name,
+	time_t when, struct why *why)
 {
 	_cleanup_(buf_done) struct buf head = BUF_INIT;
 	char path[OUTPUT_PATH_MAX], copy[OUTPUT_PATH_MAX];
@@ -141,7 +143,7 @@ static int put_file(
 
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
 	snprintf(copy, sizeof(copy), "%s", dir);
-	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return why_set(why, -errno, "cannot read %s: %s", path, err_text(errno));
 	if (!S_ISREG(st.st_mode))
@@ -156,10 +158,13 @@ static int put_file(
 static int pack(struct output *output, const char *dir, time_t when, struct why *why)
 {
 	_cleanup_(buf_done) struct buf end = BUF_INIT;
-	int err = output_begin(output, when, why);
+	_cleanup_fd_ int dir_fd = -1;
+	int err = place_open_folder(dir, false, &dir_fd, why);
 
+	if (err == 0)
+		err = output_begin(output, when, why);
 	for (const struct bundle_file *file = files; file->name && err == 0; file++)
-		err = put_file(output, dir, file->name, when, why);
+		err = put_file(output, dir_fd, dir, file->name, when, why);
 	if (err == 0 && put_zeros(&end, 2 * BLOCK_BYTES) < 0)
 		err = why_set(why, -ENOMEM, "out of memory");
 	if (err == 0)

@@ -77,8 +77,16 @@ static int open_descriptor(const char *path, int number, struct place *out, stru
 
 /* ---- names in folders ----------------------------------------------------------------------- */
 
+static bool is_proc(int dir)
+{
+	struct statfs fs;
+
+	return fstatfs(dir, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC;
+}
+
 /* The text of a link that the caller or root owns, and that only they can replace by another, put
- * before what is left of the path. -EPERM: another user's. */
+ * before what is left of the path. -EPERM: another user's. -EXDEV: a link of /proc to a folder of a
+ * process, which may be in another root: its text would name another folder in ours. */
 static int put_link(int dir, const char *name, const char *left, char path[OUTPUT_PATH_MAX])
 {
 	char text[OUTPUT_PATH_MAX], whole[OUTPUT_PATH_MAX];
@@ -92,6 +100,8 @@ static int put_link(int dir, const char *name, const char *left, char path[OUTPU
 	len = readlinkat(dir, name, text, sizeof(text));
 	if (len < 0)
 		return -errno;
+	if (len > 0 && text[0] == '/' && is_proc(dir))
+		return -EXDEV;
 	if (snprintf(whole, sizeof(whole), "%.*s/%s", (int)len, text, left) >= (int)sizeof(whole))
 		return -ENAMETOOLONG;
 	memcpy(path, whole, sizeof(whole));
@@ -165,6 +175,11 @@ static int open_spot(const char *path, struct spot *s, struct why *why)
 			"cannot write %s: %s goes through a symbolic link of another user; name "
 			"the directory itself",
 			path, s->folder);
+	if (err == -EXDEV)
+		return why_set(why, err,
+			"cannot write %s: %s goes through a folder of a process in /proc; name the "
+			"directory itself",
+			path, s->folder);
 	if (err < 0 || fstat(s->dir, &s->dir_st) < 0)
 		return why_set(why, err < 0 ? err : -errno, "cannot write %s: %s: %s", path,
 			s->folder, err_text(err < 0 ? -err : errno));
@@ -213,13 +228,6 @@ static int refuse_planted(const struct spot *s, struct why *why)
 		"cannot write %s: it is %s of another user (uid %u), in a directory that others "
 		"can write to; choose another place",
 		s->path, type_text(s->st.st_mode), s->st.st_uid);
-}
-
-static bool is_proc(const struct spot *s)
-{
-	struct statfs fs;
-
-	return fstatfs(s->dir, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC;
 }
 
 /* *target: the link's text, from where we are. */
@@ -343,7 +351,7 @@ int place_open(const char *path, enum place_name name, struct place *out, struct
 		} else if (name == PLACE_OURS) {
 			err = refuse(&s, -EEXIST,
 				"a symbolic link is in the place of the file; remove it", why);
-		} else if (name == PLACE_EXACT && is_proc(&s)) {
+		} else if (name == PLACE_EXACT && is_proc(s.dir)) {
 			err = open_stream(&s, O_APPEND, &made, why);
 		} else if (links > 0) {
 			err = why_set(why, -ELOOP,

@@ -265,6 +265,16 @@ static bool is_skipped(struct bytes line)
 		(line.len == 1 || line.data[1] == ' ' || !split_line(line, &stack, &count));
 }
 
+/* A comment with a frame separator and a count, which flamegraph.pl draws. */
+static bool reads_as_stack(struct bytes line)
+{
+	struct bytes stack;
+	struct count count;
+
+	return !words_begins(line, FOLDED_LABELS) && split_line(line, &stack, &count) &&
+		memchr(stack.data, ';', stack.len);
+}
+
 /* 1: taken; 0: no folded line; -ERANGE: its count is too large. */
 static int take_line(struct folded_reader *r, struct bytes line, struct folded_counts *counts)
 {
@@ -295,6 +305,7 @@ static int take_lines(struct folded_reader *r, struct cursor *c, struct folded_c
 
 		if ((number == 1 && take_keys(r, line, counts)) || is_skipped(line)) {
 			counts->skipped++;
+			counts->comments += reads_as_stack(line);
 			continue;
 		}
 		taken = take_line(r, line, counts);

@@ -23,6 +23,7 @@ struct folded_counts {
 		       */
 	uint64_t bad_at;   /* line number of the first, from 1 */
 	uint64_t large_at; /* line number, with -ERANGE */
+	uint64_t comments; /* of skipped: those that other readers take for stacks */
 	uint64_t skipped;  /* blank, or comments: # and no stack with a count, or # and a blank */
 	uint64_t pairs; /* of lines: stacks that end with a number, as in BEFORE AFTER of a diff */
 	uint64_t pairs_at; /* line number of the first */

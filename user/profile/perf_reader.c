@@ -311,6 +311,15 @@ static void read_comment(struct reader *r, struct bytes line)
 		r->out->start_tick_ns = 0;
 }
 
+/* perf script --show-mmap-events and its like print other records between the samples. */
+static bool is_record(const struct perf_head *head)
+{
+	struct cursor c = cursor_init(head->frame.data, head->frame.len);
+
+	return words_begins(head->event, "PERF_RECORD_") ||
+		words_begins(words_next(&c), "PERF_RECORD_");
+}
+
 /* False: no head, or unlike the first it has a time, or has none. */
 static bool read_sample(struct reader *r, struct bytes line, int *err)
 {
@@ -318,6 +327,10 @@ static bool read_sample(struct reader *r, struct bytes line, int *err)
 
 	if (!perf_head_read(line, &head) || (r->begun && head.has_time != r->timed))
 		return false;
+	if (is_record(&head)) {
+		*err = end_sample(r);
+		return true;
+	}
 	r->begun = true;
 	r->timed = head.has_time;
 	*err = end_sample(r);

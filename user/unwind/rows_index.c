@@ -98,6 +98,21 @@ static bool is_sound(const struct image_segment *s)
 		s->vaddr <= UINT64_MAX - s->file_size;
 }
 
+/* Pages of a part that two segments show would be counted twice. */
+static bool overlaps_code_before(struct image *image, size_t i)
+{
+	const struct image_segment *s = image_segment(image, i);
+
+	for (size_t j = 0; j < i; j++) {
+		const struct image_segment *t = image_segment(image, j);
+
+		if (is_code(t) && t->file_offset < s->file_offset + s->file_size &&
+			s->file_offset < t->file_offset + t->file_size)
+			return true;
+	}
+	return false;
+}
+
 int rows_index_outline(struct image *image, struct rows_outline *out)
 {
 	struct rows_outline outline = { 0 };
@@ -109,12 +124,15 @@ int rows_index_outline(struct image *image, struct rows_outline *out)
 	for (size_t i = 0; i < image_segments(image) && err == 0; i++) {
 		const struct image_segment *s = image_segment(image, i);
 
-		if (is_code(s) && is_sound(s))
+		if (is_code(s) && is_sound(s) && !overlaps_code_before(image, i))
 			outline_segment(&table, s, &outline);
 		else if (is_code(s))
 			err = -ENODATA;
 	}
 	eh_table_done(&table);
+	/* Two segments may begin and end in one page. */
+	if (outline.used > outline.len)
+		outline.used = outline.len;
 	if (err < 0 || outline.len == 0 ||
 		!unwind_rows_span_fits(
 			outline.first, outline.first + outline.len - 1, outline.used))
