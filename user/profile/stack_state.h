@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* profile/stack_state.h - how far the user half of a stack was walked, by its frames and marks. */
+/* profile/stack_state.h - is the user half of a stack complete? By its frames and marks. */
 #pragma once
 
 #include <stdint.h>
