@@ -48,7 +48,7 @@
 	X(END_CFA, "cfa", "a rule does not lead up the stack")                        \
 	X(END_NO_TABLE, "no_table", "the file's unwind table was not ready in time")  \
 	X(END_TIME, "time", "the tick took too long: --tick-limit")                   \
-	X(END_IMPOSSIBLE, "impossible", "a guessed caller has no call of the frame below it")
+	X(END_IMPOSSIBLE, "impossible", "a guessed caller, or the root, did not call the frame below")
 
 /* Why a file could not be used. */
 #define OBJECT_REASONS(X)                                                                         \

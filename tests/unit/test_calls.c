@@ -266,6 +266,34 @@ static void a_full_table_takes_no_more_and_is_emptied(void **state)
 	assert_int_equal(calls_cut(&host->calls, &stack, 1), 1);
 }
 
+static void without_a_guess_the_outermost_pair_alone_is_checked(void **state)
+{
+	static const struct {
+		uint64_t frames[3];
+		uint8_t end;
+		uint32_t cut;
+	} rows[] = {
+		{ { FRAME(1, 0), FRAME(1, 16), FRAME(1, 32) }, END_ROOT, 3 },
+		{ { FRAME(1, 0), FRAME(1, 16), FRAME(1, 33) }, END_ROOT, 2 },
+		{ { FRAME(1, 0), FRAME(1, 17), FRAME(1, 32) }, END_ROOT, 3 },
+		{ { FRAME(1, 0), FRAME(1, 16), FRAME(1, 34) }, END_ROOT, 3 },
+		{ { FRAME(1, 0), FRAME(1, 16), FRAME(1, 33) }, END_DEPTH, 3 },
+	};
+	struct host *host = *state;
+	const struct calls_source source = { .account = &host->account };
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		uint64_t frames[3];
+		struct tally_stack stack = STACK(frames, rows[i].end);
+
+		memcpy(frames, rows[i].frames, sizeof(frames));
+		calls_begin(&host->calls);
+		assert_int_equal(calls_want_root(&host->calls, &stack), 0);
+		assert_int_equal(calls_resolve(&host->calls, &source), 0);
+		assert_int_equal(calls_cut_root(&host->calls, &stack), rows[i].cut);
+	}
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -277,6 +305,7 @@ int main(void)
 		TEST(the_callees_file_is_asked_where_the_call_leads_there),
 		TEST(the_query_says_where_the_callee_is),
 		TEST(a_full_table_takes_no_more_and_is_emptied),
+		TEST(without_a_guess_the_outermost_pair_alone_is_checked),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -242,3 +242,20 @@ uint32_t calls_cut(const struct calls *calls, const struct tally_stack *stack, u
 		at--;
 	return at;
 }
+
+static bool has_root_pair(const struct tally_stack *stack)
+{
+	return stack->end == END_ROOT && stack->frames_len >= 2;
+}
+
+int calls_want_root(struct calls *calls, const struct tally_stack *stack)
+{
+	return has_root_pair(stack) ? calls_want(calls, stack, stack->frames_len - 1) : 0;
+}
+
+uint32_t calls_cut_root(const struct calls *calls, const struct tally_stack *stack)
+{
+	bool possible = !has_root_pair(stack) || is_possible(calls, stack, stack->frames_len - 1);
+
+	return possible ? stack->frames_len : stack->frames_len - 1;
+}

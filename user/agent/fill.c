@@ -75,9 +75,11 @@ static int put_user(struct fill *fill, const struct tally_task *task,
 	const struct tally_stack *stack, uint64_t weight, uint32_t *len)
 {
 	uint32_t guess = guess_begin(fill->objects, fill->processes, task, stack);
-	uint32_t cut = calls_cut(&fill->naming->calls, stack, guess);
+	uint32_t cut = guess < stack->frames_len
+		? calls_cut(&fill->naming->calls, stack, guess)
+		: calls_cut_root(&fill->naming->calls, stack);
 	uint8_t end = cut < stack->frames_len ? END_IMPOSSIBLE : stack->end;
-	int err = put_half(fill, task, stack, 0, guess, weight, len);
+	int err = put_half(fill, task, stack, 0, guess < cut ? guess : cut, weight, len);
 
 	fill->account->stacks_total += weight;
 	if (err == 0 && guess < cut)
@@ -169,6 +171,15 @@ void fill_done(struct fill *fill)
 	vec_done(&fill->filled);
 }
 
+static int want_calls(
+	struct fill *fill, const struct tally_task *task, const struct tally_stack *stack)
+{
+	uint32_t guess = guess_begin(fill->objects, fill->processes, task, stack);
+
+	return guess < stack->frames_len ? calls_want(&fill->naming->calls, stack, guess)
+					 : calls_want_root(&fill->naming->calls, stack);
+}
+
 /* Requests names once for a stack and interval. Frames of code in no file are of one process, so
  * the task matters only if names depend on its root. */
 static int want_half(
@@ -191,10 +202,7 @@ static int want_half(
 		err = naming_want(fill->naming, task, stack->frames[i]);
 		stack->by_view |= fill->naming->by_view;
 	}
-	if (err == 0 && user && !again)
-		err = calls_want(&fill->naming->calls, stack,
-			guess_begin(fill->objects, fill->processes, task, stack));
-	return err;
+	return err == 0 && user && !again ? want_calls(fill, task, stack) : err;
 }
 
 static int resolve_calls(struct fill *fill)
