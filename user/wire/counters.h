@@ -140,6 +140,10 @@ enum lane_cause { WORKER_LOSSES(WORKER_LOSS_ID) LANE_CAUSES };
 		NULL, "Time that loading symbols took.")                                           \
 	X("objects.failed", OBJECTS, objects.failed, "stoker_objects_failed_total", NULL,          \
 		"Mapped files that could not be used.")                                            \
+	X("objects.openers_given_up", U64, worker.openers_given_up,                                \
+		"stoker_openers_given_up_total",                                                   \
+		"openers  %llu given up: a file system did not answer",                            \
+		"Openers that were given up, because a file system did not answer.")               \
 	X("objects.maps_refused", FILES, maps_refused, "stoker_perf_maps_refused_total",           \
 		"refused  %llu perf maps", "Perf maps of processes that exist and were not read.") \
 	X("debug_files.found", U64, objects.debug_found, "stoker_debug_files_found", NULL,         \
