@@ -13,10 +13,16 @@ falls_silent() {
 	says silent "$out"
 }
 
-# hang NUMBER MODE FILE [OPTION...]: a victim of an unshare(1) with these options, which runs; then its
-# file system falls silent. MODE: as tests/targets/hung.c has it.
+# hang NUMBER MODE FILE [OPTION...]: what run_there starts falls silent.
 hang() {
-	local dir=$tmp/hung$1 mode=$2 file=$3 victim
+	run_there "$@"
+	wait_until 5 falls_silent
+}
+
+# run_there NUMBER MODE FILE [OPTION...]: sets $victim to a process of an unshare(1) with these options,
+# which runs. MODE: as tests/targets/hung.c has it.
+run_there() {
+	local dir=$tmp/hung$1 mode=$2 file=$3
 	shift 3
 	mkdir -p "$dir/lower" "$dir/empty" "$dir/merged"
 	start unshare "$@" --mount "$(target hung)" "$dir" "$file" 600 "$mode"
@@ -26,7 +32,6 @@ hang() {
 	victim=$(children_of "$server" | tr -d ' ')
 	wait_until 10 is_gone_or_has_run "$victim" 2
 	has_run "$victim" || skip "no such file system here: $(tail -n 1 "$out")"
-	wait_until 5 falls_silent
 }
 
 has_child_or_failed() {
@@ -97,4 +102,16 @@ goes_on() {
 	[ "$(jq .objects.maps_refused.hung "$tmp/s")" -ge 1 ]
 	[ "$(jq .debug_files.unread.hung "$tmp/s")" -ge 1 ]
 	between "$(jq .objects.openers_given_up "$tmp/s")" 1 2 'openers given up'
+}
+
+@test "files of such a file system have names while it answers, also below an overlay" {
+	need jq unshare
+	for mode in file overlay; do
+		run_there "$mode" "$mode" "$(target spin)"
+		record_cpu 1 "$victim" --by comm -F 499 -o "$tmp/f" --stats "$tmp/s"
+		kill -KILL "$server"
+		jq -c '.objects' "$tmp/s"
+		between "$(folded_share "$tmp/f" "$(chain 'main;spin_here')")" 95 100 "named, $mode"
+		[ "$(jq .objects.openers_given_up "$tmp/s")" -eq 0 ]
+	done
 }
