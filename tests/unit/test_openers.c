@@ -129,6 +129,7 @@ static void a_mapped_file_comes_with_its_path(void **state)
 	assert_string_equal(w->got.path, path);
 	assert_int_equal(w->got.copied, 0);
 	assert_true((fcntl(w->got.fd, F_GETFD) & FD_CLOEXEC) != 0);
+	assert_true(openers_cpu_s(w->openers) > 0);
 }
 
 static void a_root_comes_before_the_file(void **state)

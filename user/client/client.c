@@ -263,6 +263,7 @@ void worker_client_stats(struct worker_client *client, struct worker_stats *out)
 	};
 
 	look_at_memory(client);
+	stats.cpu_s += openers_cpu_s(client->openers);
 	for (int i = 0; i < WORKER_LANES; i++) {
 		const struct lane *lane = lane_of(client, i);
 

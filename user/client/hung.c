@@ -59,9 +59,11 @@ void hung_reap(struct hung *hung)
 
 	for (size_t i = hung->len; i-- > 0;) {
 		struct child *child = &hung->all[i].child;
+		struct child_end end = { 0 };
 
 		if (child->pid != 0)
-			child_wait(child, 0, NULL);
+			child_wait(child, 0, &end);
+		hung->cpu_ns += end.cpu_ns;
 		if (child->pid == 0 && (!hung->all[i].blames || now >= hung->all[i].until_ns))
 			hung->all[i] = hung->all[--hung->len];
 	}

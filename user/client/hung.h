@@ -41,6 +41,7 @@ struct hung {
 	} all[HUNG_MAX];
 	size_t len;
 	uint64_t given_up; /* openers, in all */
+	uint64_t cpu_ns;   /* of those that have ended */
 };
 
 /* Takes the child. There must be less than HUNG_MAX. blamed: NULL: nobody. */

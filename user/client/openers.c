@@ -541,6 +541,17 @@ size_t openers_pending(const struct openers *openers)
 	return pending;
 }
 
+double openers_cpu_s(const struct openers *openers)
+{
+	uint64_t ns = openers->hung.cpu_ns + clock_process_ns(openers->call.child.pid);
+
+	for (int i = 0; i < SPEEDS; i++)
+		ns += clock_process_ns(openers->turns[i].child.pid);
+	for (size_t i = 0; i < openers->hung.len; i++)
+		ns += clock_process_ns(openers->hung.all[i].child.pid);
+	return (double)ns / 1e9;
+}
+
 uint64_t openers_given_up(const struct openers *openers)
 {
 	return openers->hung.given_up;

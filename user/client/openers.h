@@ -65,5 +65,7 @@ void openers_poll(struct openers *openers);
 uint64_t openers_due_ns(const struct openers *openers);
 /* Number of requests that are not answered. */
 size_t openers_pending(const struct openers *openers);
+/* CPU time of all openers so far. */
+double openers_cpu_s(const struct openers *openers);
 /* Openers that were given up so far. */
 uint64_t openers_given_up(const struct openers *openers);

@@ -297,13 +297,10 @@ static const int opener_calls[] = {
 	SCMP_SYS(readlink),
 	SCMP_SYS(readlinkat),
 	SCMP_SYS(newfstatat),
-	SCMP_SYS(statx),
 	SCMP_SYS(fstatfs),
 	SCMP_SYS(sendfile),
 	SCMP_SYS(utimensat),
 	SCMP_SYS(fcntl),
-	SCMP_SYS(poll),
-	SCMP_SYS(ppoll),
 };
 
 /* Files are opened to be read. */
