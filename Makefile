@@ -149,8 +149,8 @@ $(TOOL_BIN): $(BUILD)/%: %.c $(BUILD)/libmade.a $(BUILD)/libstoker.a
 RECORDER := $(BUILD)/tests/tools/stoker-recorder
 REPLAY   := $(BUILD)/tests/tools/replay
 RECORDED := agent_open agent_profile sampler_open sampler_poll sampler_scan sampler_drain \
-            tally_leaf tally_count tally_key timeline_tick opener_mapped_file \
-            opener_perf_map fd_read_path code_events_poll cgroup_tree_scan
+            tally_leaf tally_count tally_key timeline_tick object_take \
+            opener_call_perf_map fd_read_path code_events_poll cgroup_tree_scan
 comma    := ,
 wrap      = $(addprefix -Wl$(comma)--wrap=,$(1))
 

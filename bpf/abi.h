@@ -169,7 +169,7 @@ struct event_object {
 	__u64 file_offset; /* file offset of vm_start */
 	__u32 tgid;
 	char name[OBJECT_NAME_LEN]; /* last part of the path, cut; if the file cannot be opened */
-	__u32 pad;
+	__u32 magic;                /* of its file system */
 };
 
 struct event_task {

@@ -51,6 +51,7 @@ static __always_inline void object_describe(struct event_object *event, struct v
 	event->vm_start = BPF_CORE_READ(vma, vm_start);
 	event->vm_end = BPF_CORE_READ(vma, vm_end);
 	event->file_offset = BPF_CORE_READ(vma, vm_pgoff) << page_shift;
+	event->magic = (u32)BPF_CORE_READ(vma, vm_file, f_inode, i_sb, s_magic);
 	if (bpf_probe_read_kernel_str(event->name, sizeof(event->name), name) < 0)
 		event->name[0] = '\0';
 }

@@ -63,7 +63,8 @@
 	X(OBJECT_LIMIT, "limit", "more files than the limit")                                     \
 	X(OBJECT_FORGOTTEN, "forgotten", "removed from the table because it was not used lately") \
 	X(OBJECT_REFUSED, "refused", "a worker failed on the file, or no worker is running")      \
-	X(OBJECT_UNPROVEN, "unproven", "the kernel could not say whether it is the mapped file")
+	X(OBJECT_UNPROVEN, "unproven", "the kernel could not say whether it is the mapped file")  \
+	X(OBJECT_HUNG, "hung", "its file system does not answer: not tried again for a while")
 
 /* Why an existing perf map or debug file is not read. */
 #define FILE_REASONS(X)                                                                       \
@@ -76,7 +77,8 @@
 	X(FILE_OTHER, "other", "it could not be opened")                                      \
 	X(FILE_LIMIT, "limit", "more such files than the limit")                              \
 	X(FILE_SHARED, "shared", "another living process has the same file")                  \
-	X(FILE_LATE, "late", "not searched each time: the process has too many mappings")
+	X(FILE_LATE, "late", "not searched each time: the process has too many mappings")     \
+	X(FILE_HUNG, "hung", "its file system does not answer, or may not")
 
 /* Why a frame has no name. */
 #define UNNAMED_REASONS(X)                                                                         \

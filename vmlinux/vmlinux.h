@@ -187,6 +187,10 @@ struct files_struct {
 	struct fdtable *fdt;
 } CORE;
 
+struct list_head {
+	struct list_head *next;
+} CORE;
+
 struct task_struct {
 	unsigned int flags;
 	void *stack;
@@ -194,6 +198,8 @@ struct task_struct {
 	int pid;
 	int tgid;
 	struct task_struct *real_parent;
+	struct list_head children;
+	struct list_head sibling;
 	struct task_struct *group_leader;
 	u64 start_boottime;
 	u64 self_exec_id;

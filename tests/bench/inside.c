@@ -4,6 +4,7 @@
  * client/lane.c and client/starter.c, for tools/bench to measure what the workers cost. Never part
  * of the program. */
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -13,6 +14,7 @@
 #include "base/fd.h"
 #include "client/lane.h"
 #include "worker/mapping.h"
+#include "worker/opening.h"
 #include "worker/service.h"
 #include "worker/state_reader.h"
 
@@ -47,6 +49,21 @@ int starter_start(struct starter *starter, const char *argument, struct child *c
 	return -ENOSYS;
 }
 
+/* Files are opened as ever. */
+int starter_opener(struct starter *starter, struct child *child)
+{
+	const struct child_plan plan = { .run = opening_run,
+		.fds = child_null,
+		.fds_len = CHILD_STANDARD,
+		.socket = true,
+		.signals = CHILD_SIGNALS_BLOCKED,
+		.limited = true,
+		.caps = OPENING_CAPS };
+
+	(void)starter;
+	return child_start(&plan, child);
+}
+
 bool starter_lost(struct starter *starter)
 {
 	return starter->lost;
@@ -55,7 +72,7 @@ bool starter_lost(struct starter *starter)
 void starter_kill(struct starter *starter, pid_t pid)
 {
 	(void)starter;
-	(void)pid;
+	kill(pid, SIGKILL);
 }
 
 int starter_clock(struct starter *starter, const struct cpu_clock *clock, int *fd)

@@ -117,7 +117,7 @@ target = cgroup $cgroup" serve
 	quiet=("$supervisor")
 	for child in $(children_of "$daemon"); do
 		case $(cat "/proc/$child/comm") in
-		stoker-worker) ;; # others' new programs have tables made
+		stoker-worker | stoker-opener) ;; # others' new programs have tables made
 		*) quiet+=("$child") ;;
 		esac
 	done

@@ -55,7 +55,7 @@ static void on_rows(void *ctx, const struct worker_rows *rows)
 	const struct debug_file_query query = { n->path, rows->build_id, rows->link };
 
 	n->rows_done = true;
-	debug_files_open(&n->debug, &query, &n->root, 1);
+	debug_files_open(&n->debug, NULL, &query, &n->root, 1);
 }
 
 static int on_name(void *ctx, size_t index, const struct worker_name *name)
@@ -79,7 +79,7 @@ static int on_part(void *ctx, const struct debug_part *part)
 {
 	struct names *n = ctx;
 
-	return debug_files_open_part(part, n->path, &n->root, 1);
+	return debug_files_open_part(NULL, part, n->path, &n->root, 1);
 }
 
 /* Finds the debug files, as the answer to what is in the file. */

@@ -21,6 +21,9 @@
 #include "base/hash.h"
 #include "base/vec.h"
 #include "cgroup/tree.h"
+#include "client/opener_call.h"
+#include "client/openers.h"
+#include "files/object.h"
 #include "handover.h"
 #include "proc/opener.h"
 #include "sampler/code_events.h"
@@ -46,6 +49,12 @@ struct file {
 	struct buf text; /* as it was read */
 };
 
+struct mapped {
+	struct object_key key;
+	int process;
+	uint64_t start;
+};
+
 /* The functions that are replaced have no context. */
 static struct {
 	VEC(struct entry) entries;
@@ -54,7 +63,7 @@ static struct {
 	struct hash used[OWNERS];
 	struct sampler_events callbacks;
 	void *ctx;
-	uint64_t object; /* whose event is being handled */
+	VEC(struct mapped) mapped; /* as they were met */
 	bool lines, polled, draining;
 } rec;
 
@@ -120,7 +129,7 @@ static void note_poll(void)
 
 static int on_object(void *ctx, const struct event_object *e)
 {
-	int err;
+	struct mapped *mapped = vec_add(&rec.mapped);
 
 	note(OF_OBJECT, e->id,
 		"object id=%u ino=%llu mtime=%llu dev=%u generation=%u process=%u started=%llu "
@@ -128,10 +137,9 @@ static int on_object(void *ctx, const struct event_object *e)
 		e->id, U(e->key.ino), U(e->key.mtime_ns), e->key.dev, e->key.generation, e->tgid,
 		U(e->start_ns), U(e->vm_start), U(e->vm_end), U(e->file_offset),
 		OBJECT_NAME_LEN - 1, e->name);
-	rec.object = e->id;
-	err = rec.callbacks.object(ctx, e);
-	rec.object = 0;
-	return err;
+	must(mapped != NULL, "memory");
+	*mapped = (struct mapped){ e->key, (int)e->tgid, e->vm_start };
+	return rec.callbacks.object(ctx, e);
 }
 
 static int on_task(void *ctx, const struct event_task *e)
@@ -320,14 +328,14 @@ int __wrap_sampler_poll(struct sampler *sampler)
 	return err;
 }
 
-struct scan {
+struct taking {
 	int (*take)(void *ctx, const struct scan_mapping *mapping);
 	void *ctx;
 };
 
 static int take(void *ctx, const struct scan_mapping *m)
 {
-	const struct scan *scan = ctx;
+	const struct taking *scan = ctx;
 
 	note(OF_PROCESS, m->tgid,
 		"mapping process=%u start=0x%llx end=0x%llx offset=0x%llx object=%u", m->tgid,
@@ -342,7 +350,7 @@ int __wrap_sampler_scan(struct sampler *sampler, uint32_t tgid,
 int __wrap_sampler_scan(struct sampler *sampler, uint32_t tgid,
 	int (*fn)(void *ctx, const struct scan_mapping *mapping), void *ctx)
 {
-	struct scan scan = { fn, ctx };
+	struct taking scan = { fn, ctx };
 
 	return tgid ? __real_sampler_scan(sampler, tgid, take, &scan)
 		    : __real_sampler_scan(sampler, tgid, fn, ctx);
@@ -360,41 +368,52 @@ static struct file *add_file(enum owner owner, uint64_t id, const char *path)
 	return file;
 }
 
-int __real_opener_mapped_file(
-	const struct opener_mapping *mapping, int *fd, char *path, size_t path_size);
-int __wrap_opener_mapped_file(
-	const struct opener_mapping *mapping, int *fd, char *path, size_t path_size);
-int __wrap_opener_mapped_file(const struct opener_mapping *m, int *fd, char *path, size_t path_size)
+static const struct mapped *mapped_of(const struct object_key *key)
 {
-	int reason = __real_opener_mapped_file(m, fd, path, path_size);
+	const struct mapped *last = NULL;
 
-	if (rec.object == 0)
-		return reason;
-	if (reason == 0 && strstr(path, "/refused.so")) {
-		fd_close(fd);
-		reason = OBJECT_DENIED;
-	}
-	note(OF_OBJECT, rec.object, "file process=%d start=0x%llx refused=%d path=%s",
-		m->process.pid, U(m->vm_start), reason, reason == 0 ? path : "");
-	if (reason == 0)
-		add_file(OF_OBJECT, rec.object, path)->fd = fcntl(*fd, F_DUPFD_CLOEXEC, 3);
-	return reason;
+	vec_each (&rec.mapped, mapped)
+		if (memcmp(&mapped->key, key, sizeof(*key)) == 0)
+			last = mapped;
+	return last;
 }
 
-int __real_opener_perf_map(
-	int dir_fd, const struct opener_process *process, pid_t ns_pid, uid_t uid, int *fd);
-int __wrap_opener_perf_map(
-	int dir_fd, const struct opener_process *process, pid_t ns_pid, uid_t uid, int *fd);
-int __wrap_opener_perf_map(
-	int dir_fd, const struct opener_process *process, pid_t ns_pid, uid_t uid, int *fd)
+void __real_object_take(
+	struct object *object, struct openers *openers, struct openers_answer *answer);
+void __wrap_object_take(
+	struct object *object, struct openers *openers, struct openers_answer *answer);
+void __wrap_object_take(
+	struct object *object, struct openers *openers, struct openers_answer *answer)
 {
-	int err = __real_opener_perf_map(dir_fd, process, ns_pid, uid, fd);
+	const struct mapped *mapped = mapped_of(&object->key);
+
+	if (answer->fd >= 0 && strstr(answer->path, "/refused.so")) {
+		fd_close(&answer->fd);
+		answer->reason = OBJECT_DENIED;
+	}
+	note(OF_OBJECT, object->id, "file process=%d start=0x%llx refused=%d path=%s",
+		mapped->process, U(mapped->start), answer->fd < 0 ? (int)answer->reason : 0,
+		answer->fd >= 0 ? answer->path : "");
+	if (answer->fd >= 0)
+		add_file(OF_OBJECT, object->id, answer->path)->fd =
+			fcntl(answer->fd, F_DUPFD_CLOEXEC, 3);
+	__real_object_take(object, openers, answer);
+}
+
+int __real_opener_call_perf_map(struct opener_call *call, int dir_fd,
+	const struct opener_process *process, pid_t ns_pid, uid_t uid, struct opener_found *found);
+int __wrap_opener_call_perf_map(struct opener_call *call, int dir_fd,
+	const struct opener_process *process, pid_t ns_pid, uid_t uid, struct opener_found *found);
+int __wrap_opener_call_perf_map(struct opener_call *call, int dir_fd,
+	const struct opener_process *process, pid_t ns_pid, uid_t uid, struct opener_found *found)
+{
+	int err = __real_opener_call_perf_map(call, dir_fd, process, ns_pid, uid, found);
 	char path[64];
 
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", ns_pid);
 	if (err == 0)
 		add_file(OF_PROCESS, (uint64_t)process->pid, path)->fd =
-			fcntl(*fd, F_DUPFD_CLOEXEC, 3);
+			fcntl(found->fd, F_DUPFD_CLOEXEC, 3);
 	return err;
 }
 

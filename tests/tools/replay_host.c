@@ -5,13 +5,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "agent/privileges.h"
-#include "agent/vdso.h"
+#include "files/vdso.h"
 #include "base/fd.h"
 #include "bpf/reasons.h"
 #include "cgroup/tree.h"
@@ -29,12 +30,22 @@ static uint32_t number(const char *line, const char *key)
 /* A path from the recording's root; the recording has no links. */
 static int open_below(int root_fd, const char *path, int flags, int *fd)
 {
-	int opened = openat(root_fd, path + strspn(path, "/"), flags | O_CLOEXEC);
+	const char *below = root_fd == AT_FDCWD ? path : path + strspn(path, "/");
+	int opened = openat(root_fd, below, flags | O_CLOEXEC);
 
 	if (opened < 0)
 		return -errno;
 	*fd = opened;
 	return 0;
+}
+
+/* In an opener, too. */
+static int open_in_recording(const char *path, int flags, int *fd)
+{
+	char full[PATH_MAX];
+
+	snprintf(full, sizeof(full), "%s/%s/%s", replay_world.folder, HANDOVER_ROOT, path);
+	return open_below(AT_FDCWD, full, flags, fd);
 }
 
 int opener_mapped_file(const struct opener_mapping *m, int *fd, char *path, size_t path_size)
@@ -47,7 +58,7 @@ int opener_mapped_file(const struct opener_mapping *m, int *fd, char *path, size
 		if (number(*line, "refused"))
 			return (int)number(*line, "refused");
 		snprintf(path, path_size, "%s", handover_text(*line, "path"));
-		if (open_below(replay_world.root, path, O_RDONLY, fd) < 0) {
+		if (open_in_recording(path, O_RDONLY, fd) < 0) {
 			fprintf(stderr, "%s: it is not in the recording\n", path);
 			exit(1);
 		}
@@ -67,7 +78,7 @@ int opener_process(const struct opener_process *process, int *fd)
 int opener_root(const struct opener_process *process, int *fd)
 {
 	(void)process;
-	return open_below(replay_world.root, ".", O_PATH | O_DIRECTORY, fd);
+	return open_in_recording(".", O_PATH | O_DIRECTORY, fd);
 }
 
 int opener_in_root(int root_fd, const char *path, int *fd)
@@ -89,7 +100,7 @@ int opener_folder(int root_fd, const char *path, int *fd)
 int opener_dir(const struct opener_process *process, const char *path, int *fd)
 {
 	(void)process;
-	return open_below(replay_world.root, path, O_PATH | O_DIRECTORY, fd);
+	return open_in_recording(path, O_PATH | O_DIRECTORY, fd);
 }
 
 int opener_memory(const struct opener_process *process, int *maps_fd, int *memory_fd)

@@ -6,6 +6,7 @@
 #include "replay_world.h"
 
 #include <errno.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -304,6 +305,22 @@ int file_key_read(struct sampler *sampler, int fd, struct object_key *key)
 {
 	(void)sampler, (void)fd;
 	*key = (struct object_key){ 0 };
+	return 0;
+}
+
+int file_key_magic(struct sampler *sampler, int fd, uint32_t *magic)
+{
+	(void)sampler, (void)fd;
+	*magic = TMPFS_MAGIC;
+	return 0;
+}
+
+int file_key_of_child(struct sampler *sampler, pid_t child, uint64_t mapped, struct object_key *key,
+	uint32_t *magic)
+{
+	(void)sampler, (void)child, (void)mapped;
+	*key = (struct object_key){ 0 };
+	*magic = TMPFS_MAGIC;
 	return 0;
 }
 

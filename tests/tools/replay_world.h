@@ -12,7 +12,8 @@
 /* The functions that are replaced have no context: it is set before the agent is opened. */
 struct replay_world {
 	struct handover handover;
-	int root; /* the folder of the recorded files */
+	int root;           /* the folder of the recorded files */
+	const char *folder; /* that it is in: an opener has no descriptor of ours */
 };
 
 extern struct replay_world replay_world;

@@ -134,6 +134,7 @@ static const struct {
 	FIELD(worker.lost),
 	FIELD(stacks_guessed),
 	FIELD(sampler.times),
+	FIELD(worker.openers_given_up),
 };
 
 static void fill(struct account *a, struct account_traps *traps)

@@ -46,6 +46,7 @@ static void a_jitdump_is_a_file_of_that_name_mapped_executable(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct opener_found dump = { .fd = -1 };
 		_cleanup_fd_ int fd = -1, found = -1;
 		struct stat made, opened;
 		char path[64];
@@ -59,7 +60,8 @@ static void a_jitdump_is_a_file_of_that_name_mapped_executable(void **state)
 		assert_true(fd >= 0);
 		page = mmap(NULL, 4096, rows[i].protection, MAP_PRIVATE, fd, 0);
 		assert_ptr_not_equal(page, MAP_FAILED);
-		err = jit_files_open_dump(&self, &found, &number);
+		err = jit_files_open_dump(&jit_files_direct, &self, &dump, &number);
+		found = dump.fd;
 		unlink(path);
 		munmap(page, 4096);
 		assert_int_equal(err, rows[i].found ? 0 : -ENOENT);
@@ -67,6 +69,8 @@ static void a_jitdump_is_a_file_of_that_name_mapped_executable(void **state)
 		if (rows[i].found) {
 			assert_int_equal(fstat(found, &opened), 0);
 			assert_int_equal(opened.st_ino, made.st_ino);
+			assert_int_equal(dump.ino, made.st_ino);
+			assert_int_equal(dump.dev, made.st_dev);
 			assert_int_equal(number, 17);
 		}
 	}
@@ -77,13 +81,13 @@ static void of_another_process_nothing_is_found(void **state)
 	/* Not the start of this one. */
 	const struct opener_process other = { .pid = getpid(), .start_ns = 1 };
 	struct jit_files_dirs dirs;
+	struct opener_found dump;
 	pid_t number;
-	int fd = -1;
 
 	(void)state;
-	jit_files_open_dirs(&other, &dirs);
+	jit_files_open_dirs(&jit_files_direct, &other, &dirs);
 	assert_int_equal(dirs.len, 0);
-	assert_int_equal(jit_files_open_dump(&other, &fd, &number), -ESRCH);
+	assert_int_equal(jit_files_open_dump(&jit_files_direct, &other, &dump, &number), -ESRCH);
 }
 
 int main(void)

@@ -1,56 +1,77 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_object.c - a file that cannot be opened, or is another one by now.
- * LINK: -Wl,--wrap=file_key_compare */
+/* test_object.c - what an opener's answer makes of a file. */
 #include "unit.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
+#include "client/openers.h"
 #include "files/object.h"
 
-static int compared; /* the answer to the next question */
-static unsigned int questions;
-
-int __wrap_file_key_compare(struct sampler *sampler, int fd, const struct object_key *key);
-
-int __wrap_file_key_compare(struct sampler *sampler, int fd, const struct object_key *key)
+static struct object *answered(struct openers_answer *answer)
 {
-	(void)sampler, (void)key;
-	assert_true(fd >= 0);
-	questions++;
-	return compared;
-}
-
-static struct object *opened(const struct event_object *event)
-{
-	struct object *object = object_new(event->id, "file");
+	const struct event_object event = { .id = OBJECT_FIRST, .name = "file" };
+	struct object *object = object_meet(&event, 100);
 
 	assert_non_null(object);
-	object->key = event->key;
-	questions = 0;
-	object_open(object, NULL, event);
+	object_take(object, NULL, answer);
 	return object;
 }
 
-/* Nobody maps anything there. */
-static void a_mapping_that_is_gone_may_come_again_and_is_not_compared(void **state)
+static void a_file_that_came_has_its_path_and_owner(void **state)
 {
-	const struct event_object event = {
-		.id = OBJECT_FIRST, .tgid = (uint32_t)getpid(), .vm_start = 4096, .vm_end = 8192
+	struct openers_answer answer = {
+		.fd = open("/dev/null", O_RDONLY), .path = "/a/lib.so (deleted)", .uid = 12
 	};
-	struct object *object = opened(&event);
+	struct object *object = answered(&answer);
 
 	(void)state;
-	assert_int_equal(object->state, OBJECT_FAILED);
-	assert_int_equal(object->reason, OBJECT_GONE);
-	assert_true(object_may_come_again(object));
-	assert_int_equal(questions, 0);
+	assert_int_equal(object->state, OBJECT_OPENED);
+	assert_int_equal(answer.fd, -1);
+	assert_true(object->fd >= 0);
+	assert_string_equal(object->path, "/a/lib.so");
+	assert_string_equal(object->name, "lib.so");
+	assert_int_equal(object->uid, 12);
 	object_free(object);
+}
+
+/* Whether the next process that maps it may have it opened, and whether it is tried after a while.
+ */
+static void a_refused_file_is_tried_again_if_that_may_help(void **state)
+{
+	static const struct {
+		enum object_reason reason;
+		bool again, comes, due, late;
+	} rows[] = {
+		{ OBJECT_GONE, false, true, false, false },
+		{ OBJECT_CHANGED, false, true, false, false },
+		{ OBJECT_HUNG, false, false, false, true },
+		{ OBJECT_HUNG, true, true, false, true },
+		{ OBJECT_LIMIT, false, false, true, true },
+		{ OBJECT_DENIED, false, false, false, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct openers_answer answer = {
+			.fd = -1, .reason = rows[i].reason, .path = "", .again = rows[i].again
+		};
+		struct object *object = answered(&answer);
+
+		assert_int_equal(object->state, OBJECT_FAILED);
+		assert_int_equal(object->reason, rows[i].reason);
+		assert_int_equal(object_may_come_again(object), rows[i].comes);
+		assert_int_equal(object_is_due(object, 101), rows[i].due);
+		assert_int_equal(object_is_due(object, 100 + OBJECT_HUNG_SECONDS), rows[i].late);
+		object_free(object);
+	}
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_mapping_that_is_gone_may_come_again_and_is_not_compared),
+		cmocka_unit_test(a_file_that_came_has_its_path_and_owner),
+		cmocka_unit_test(a_refused_file_is_tried_again_if_that_may_help),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the agent learns of a process with JIT code from its command line and environment. */
+/* What the agent learns of a process with JIT code from its command line and environment.
+ * LINK: -Wl,--wrap=file_key_magic,--wrap=file_system_is_local */
 #include "unit.h"
 
 #include <fcntl.h>
@@ -16,7 +17,49 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/own.h"
+#include "client/openers.h"
+#include "proc/file_system.h"
 #include "proc/status.h"
+#include "sampler/file_key.h"
+
+/* ---- who opens their files --------------------------------------------------------------------
+ */
+
+static struct {
+	struct starter starter;
+	struct openers *openers;
+} opening;
+
+/* Whatever this machine's /tmp is on. */
+bool __wrap_file_system_is_local(uint32_t magic);
+bool __wrap_file_system_is_local(uint32_t magic)
+{
+	(void)magic;
+	return true;
+}
+
+int __wrap_file_key_magic(struct sampler *sampler, int fd, uint32_t *magic);
+int __wrap_file_key_magic(struct sampler *sampler, int fd, uint32_t *magic)
+{
+	(void)sampler;
+	*magic = 0;
+	return fd >= 0 ? 0 : -1;
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	opening.starter = (struct starter)STARTER_INIT;
+	return openers_new(&(struct openers_options){ .starter = &opening.starter, .epoll_fd = -1 },
+		&opening.openers);
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	openers_free(opening.openers);
+	return 0;
+}
 
 /* A shell with these arguments and this environment, which waits; returns when it was executed. */
 static pid_t start(const char *const arguments[], const char *environment)
@@ -68,7 +111,8 @@ static void a_jvm_keeps_frame_pointers_if_it_was_asked_to(void **state)
 		struct processes *processes;
 		uint64_t id;
 
-		assert_int_equal(processes_new(NULL, NULL, &processes), 0);
+		assert_int_equal(
+			processes_new(NULL, NULL, openers_call(opening.openers), &processes), 0);
 		assert_int_equal(processes_add(processes, (uint32_t)pid, 1), 0);
 		id = processes_id(processes, (uint32_t)pid, 1);
 		if (processes_preserve_fp(processes, id) != rows[i].preserves)
@@ -89,7 +133,7 @@ static void files_that_are_missing_are_searched_for_less_and_less_often(void **s
 	struct processes *processes;
 
 	(void)state;
-	assert_int_equal(processes_new(NULL, NULL, &processes), 0);
+	assert_int_equal(processes_new(NULL, NULL, openers_call(opening.openers), &processes), 0);
 	assert_true(processes_due_ns(processes) == CLOCK_NEVER_NS);
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(processes_add(processes, (uint32_t)pids[i], 1), 0);
@@ -171,7 +215,8 @@ static void a_map_that_two_living_processes_have_is_neithers(void **state)
 	(void)state;
 	assert_non_null(mkdtemp(dir));
 	snprintf(environment, sizeof(environment), "TMPDIR=%s", dir);
-	assert_int_equal(processes_new(ignore_drop, NULL, &processes), 0);
+	assert_int_equal(
+		processes_new(ignore_drop, NULL, openers_call(opening.openers), &processes), 0);
 	for (int i = 0; i < SHARERS; i++) {
 		struct sharer *s = &all[i];
 
@@ -250,7 +295,8 @@ static void a_crowd_of_mappings_takes_a_part_of_our_time_and_no_ones_jitdump(voi
 	(void)state;
 	assert_non_null(mkdtemp(dir));
 	snprintf(path, sizeof(path), "%s/jit-17.dump", dir);
-	assert_int_equal(processes_new(ignore_drop, NULL, &processes), 0);
+	assert_int_equal(
+		processes_new(ignore_drop, NULL, openers_call(opening.openers), &processes), 0);
 	for (int i = 0; i <= CROWD; i++)
 		pids[i] = start_mapped(i == CROWD ? path : NULL);
 	cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
@@ -286,5 +332,5 @@ int main(void)
 		cmocka_unit_test(a_crowd_of_mappings_takes_a_part_of_our_time_and_no_ones_jitdump),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -281,7 +281,7 @@ static void names_that_are_asked_for_bit_by_bit_are_the_same(void **state)
 		agreed(sym, offsets, ARRAY_SIZE(offsets));
 		if (at == 0)
 			kept = told_stats(&told).kept_bytes;
-		if (at == 50)
+		if (at == 75)
 			loads = told_stats(&told).symbol_loads;
 	}
 	assert_true(loads > 2 && loads < 50);

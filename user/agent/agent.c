@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include "base/child.h"
 #include "base/clock.h"
@@ -35,6 +34,7 @@
 #include "sampler/tally.h"
 #include "unwind/publish.h"
 #include "client/inquiry.h"
+#include "client/opener_call.h"
 
 #define EXECS_MAX 4096
 #define TABLES_WAIT_NS (1800 * NSEC_PER_MSEC)
@@ -178,13 +178,6 @@ static const struct sampler_events callbacks = {
 	.cgroup = on_cgroup,
 };
 
-static int watch(struct agent *agent, int fd)
-{
-	struct epoll_event event = { .events = EPOLLIN };
-
-	return epoll_ctl(agent->epoll, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
-}
-
 static int open_objects(struct agent *agent, const struct agent_options *options, struct why *why)
 {
 	const struct objects_options objects = {
@@ -205,15 +198,16 @@ static int open_parts(struct agent *agent, struct why *why)
 	int err;
 
 	agent->epoll = epoll_create1(EPOLL_CLOEXEC);
-	err = agent->epoll < 0 ? -errno : watch(agent, sampler_fd(agent->sampler));
+	err = agent->epoll < 0 ? -errno : fd_watch(agent->epoll, sampler_fd(agent->sampler));
 	if (err == 0)
-		err = watch(agent, worker_client_fd(agent->worker));
+		err = fd_watch(agent->epoll, worker_client_fd(agent->worker));
 	if (err == 0 && agent->fetch)
-		err = watch(agent, fetch_fd(agent->fetch));
+		err = fd_watch(agent->epoll, fetch_fd(agent->fetch));
 	if (err == 0)
 		err = kernel_names_watch(agent->kernel, agent->epoll);
 	if (err == 0)
-		err = processes_new(on_process_dropped, agent, &agent->processes);
+		err = processes_new(on_process_dropped, agent, worker_client_call(agent->worker),
+			&agent->processes);
 	if (err == 0)
 		err = deferred_new(agent->sampler, &agent->tally, agent->objects, agent->worker,
 			&agent->deferred);
@@ -240,6 +234,7 @@ static int open_sampler(struct agent *agent, const struct agent_options *options
 	int err;
 
 	sampler.open_clock = open_clock;
+	sampler.scans = (struct scan_reader){ opener_call_scan, worker_client_call(agent->worker) };
 	if (cgroup_tree_open(cgroup_view(), &agent->cgroups, &cgroup_why) < 0)
 		warnings_add(&agent->warnings, cgroup_why.text);
 	else
@@ -341,8 +336,8 @@ void agent_free(struct agent *agent)
 	processes_free(agent->processes);
 	fetch_free(agent->fetch);
 	inquiry_free(agent->inquiry);
-	worker_client_free(agent->worker);
 	objects_free(agent->objects);
+	worker_client_free(agent->worker);
 	sampler_free(agent->sampler);
 	tally_done(&agent->tally);
 	fd_close(&agent->epoll);
@@ -361,9 +356,10 @@ static int meet(struct agent *agent)
 
 	if (err == 0)
 		err = containers_scan(agent->containers);
+	/* A scan that a process holds up is given up: ticks meet files, too. */
 	if (err == 0)
 		err = sampler_scan(agent->sampler, 0, NULL, NULL);
-	if (err == 0)
+	if (err == 0 || err == -ETIMEDOUT || err == -EAGAIN)
 		err = sampler_poll(agent->sampler);
 	publish_unmap(sampler_publish(agent->sampler));
 	return err;

@@ -4,8 +4,6 @@
 #include "agent/objects.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -14,8 +12,9 @@
 #include "base/fd.h"
 #include "base/hash.h"
 #include "base/vec.h"
+#include "client/openers.h"
 #include "files/debug_search.h"
-#include "agent/vdso.h"
+#include "files/vdso.h"
 #include "files/views.h"
 #include "proc/opener.h"
 #include "sampler/sampler.h"
@@ -31,6 +30,7 @@ struct objects {
 	struct hash by_id;
 	struct hash by_file; /* hash of a file's key → index */
 	struct objects_options options;
+	struct openers *openers;
 	struct views *views;
 	struct debug_search search;
 	uint64_t table_ns, eh_frame_bytes;
@@ -76,7 +76,7 @@ int objects_compile(struct objects *objects, uint32_t id)
 
 	if (!object || object_is_forgotten(object))
 		return -ENOENT;
-	if (object_may_come_again(object))
+	if (object->state == OBJECT_ASKED || object_may_come_again(object))
 		return 0;
 	if (object->state == OBJECT_OPENED)
 		err = worker_client_rows(objects->options.worker, object->id, object->fd);
@@ -100,42 +100,58 @@ static void drop_published(struct objects *objects, const struct object_key *key
 	publish_drop(objects->options.publish, &gone, 1);
 }
 
-/* Opens the file where this process maps it. When that fails because the process was too quick, BPF
- * is made to tell of the file again, when somebody else maps it. */
+static void on_root(void *ctx, uint64_t id, struct openers_answer *answer)
+{
+	struct objects *objects = ctx;
+	struct object *object = objects_find(objects, (uint32_t)id);
+
+	if (object)
+		object->view = views_take(objects->views, TAKE_FD(answer->fd));
+}
+
+/* When it fails because of this process, BPF is made to tell of the file again, when somebody else
+ * maps it. */
+static void on_opened(void *ctx, uint64_t id, struct openers_answer *answer)
+{
+	struct objects *objects = ctx;
+	struct object *object = objects_find(objects, (uint32_t)id);
+
+	if (!object || object->state != OBJECT_ASKED) {
+		openers_drop_copy(objects->openers, answer->copied);
+		return;
+	}
+	object_take(object, objects->openers, answer);
+	if (object_may_come_again(object) || objects_compile(objects, object->id) < 0)
+		drop_published(objects, &object->key, object->id);
+}
+
+/* Has the file opened where this process maps it. */
 static void open_file(
 	struct objects *objects, struct object *object, const struct event_object *event)
 {
 	const struct opener_process process = { (pid_t)event->tgid, event->start_ns };
 
-	object_open(object, objects->options.sampler, event);
-	if (object->state == OBJECT_OPENED)
-		object->view = views_of(objects->views, &process);
-	if (object_may_come_again(object))
-		drop_published(objects, &object->key, object->id);
+	object->state = OBJECT_ASKED;
+	openers_root(objects->openers, &process, event, on_root, objects, object->id);
+	openers_mapped(objects->openers, event, on_opened, objects, object->id);
 }
 
 static int add_new(struct objects *objects, const struct event_object *event)
 {
-	_cleanup_(object_freep) struct object *object = NULL;
-	char name[OBJECT_NAME_LEN];
-	int err;
+	_cleanup_(object_freep) struct object *object = object_meet(event, objects->second);
+	int err = object ? put_object(objects, object) : -ENOMEM;
+	struct object *new;
 
-	snprintf(name, sizeof(name), "%.*s", OBJECT_NAME_LEN - 1, event->name);
-	object = object_new(event->id, name);
-	if (!object)
-		return -ENOMEM;
-	object->key = event->key;
-	object->met = objects->second;
-	if (objects->all.len - objects->forgotten >= objects->max)
-		object_fail(object, OBJECT_LIMIT);
-	else
-		open_file(objects, object, event);
-	err = put_object(objects, object);
 	if (err < 0)
 		return err;
-	TAKE_PTR(object);
-	return hash_put(&objects->by_file, hash_bytes(&event->key, sizeof(event->key)),
+	new = TAKE_PTR(object);
+	err = hash_put(&objects->by_file, hash_bytes(&event->key, sizeof(event->key)),
 		objects->all.len - 1);
+	if (err < 0 || objects->all.len - objects->forgotten > objects->max)
+		object_fail(new, OBJECT_LIMIT);
+	else
+		open_file(objects, new, event);
+	return err;
 }
 
 static bool is_same_file(struct objects *objects, const struct event_object *event)
@@ -275,21 +291,6 @@ void objects_want(struct objects *objects, uint32_t id)
 		worker_client_want(objects->options.worker, object->id);
 }
 
-static const enum object_reason reasons[WORKER_STATUSES] = {
-	[WORKER_NOT_ELF] = OBJECT_NOT_ELF,
-	[WORKER_DAMAGED] = OBJECT_DAMAGED,
-	[WORKER_TOO_LARGE] = OBJECT_TOO_LARGE,
-	[WORKER_UNREADABLE] = OBJECT_OPEN,
-	[WORKER_NO_DATA] = OBJECT_DAMAGED,
-	[WORKER_MACHINE] = OBJECT_NOT_ELF,
-	[WORKER_UNKNOWN] = OBJECT_DAMAGED,
-	[WORKER_BYTE_ORDER] = OBJECT_DAMAGED,
-	[WORKER_MEMORY] = OBJECT_TOO_LARGE,
-	[WORKER_REFUSED] = OBJECT_REFUSED,
-	[WORKER_LATE] = OBJECT_REFUSED,
-	[WORKER_DOWN] = OBJECT_REFUSED,
-};
-
 /* A file of few pages is hit in most of them, and each that is missing defers a sample. */
 static void want_few_pages(
 	struct objects *objects, const struct object *object, const struct unwind_rows_view *rows)
@@ -313,9 +314,9 @@ void objects_on_rows(struct objects *objects, const struct worker_rows *rows)
 		find_debug_files(objects, object, rows);
 		consider_fetching(objects, object);
 	} else if (rows->status < WORKER_REFUSED)
-		object_fail(object, reasons[rows->status]);
+		object_fail(object, object_reason_of(rows->status));
 	else
-		object->reason = reasons[rows->status];
+		object->reason = object_reason_of(rows->status);
 	if (!rows->rows)
 		publish_none(objects->options.publish, &object->key, object->id);
 	else if (publish_rows(objects->options.publish, &object->key, object->id, rows->rows) == 0)
@@ -397,21 +398,21 @@ static void forget_idle(struct objects *objects, uint32_t seconds, size_t max)
 		publish_drop(objects->options.publish, gone, len);
 }
 
-static size_t count_refused(const struct objects *objects)
+static size_t count(const struct objects *objects, bool (*is)(const struct object *object))
 {
 	size_t len = 0;
 
 	vec_each (&objects->all, object)
-		len += object_is_refused(*object);
+		len += is(*object);
 	return len;
 }
 
 bool objects_lack_descriptors(const struct objects *objects)
 {
-	return objects->max < SAMPLER_OBJECTS_MAX && count_refused(objects) > 0;
+	return objects->max < SAMPLER_OBJECTS_MAX && count(objects, object_is_refused) > 0;
 }
 
-/* Files that were met when there was no room: whoever uses them now meets them again. */
+/* Files that were met when there was no room, or hung: whoever uses them now meets them again. */
 static void forget_refused(struct objects *objects, size_t max)
 {
 	_cleanup_(freep) struct publish_object *gone = calloc(max, sizeof(*gone));
@@ -420,7 +421,7 @@ static void forget_refused(struct objects *objects, size_t max)
 	vec_each (&objects->all, at) {
 		struct object *object = *at;
 
-		if (!gone || len == max || !object_is_refused(object))
+		if (!gone || len == max || !object_is_due(object, objects->second))
 			continue;
 		gone[len++] = (struct publish_object){ object->key, object->id };
 		forget(objects, object);
@@ -431,7 +432,7 @@ static void forget_refused(struct objects *objects, size_t max)
 
 bool objects_trim(struct objects *objects, uint32_t second)
 {
-	size_t refused = count_refused(objects),
+	size_t refused = count(objects, object_is_refused) + count(objects, object_is_hung),
 	       live = objects->all.len - objects->forgotten - refused;
 
 	objects->second = second;
@@ -532,11 +533,14 @@ int objects_new(const struct objects_options *options, struct objects **out, str
 		return why_set(why, -ENOMEM, "out of memory");
 	objects->options = *options;
 	objects->max = objects_max();
-	err = views_new(options->sampler, &objects->views);
+	objects->openers = worker_client_openers(options->worker);
+	openers_compare(objects->openers, options->sampler);
+	err = views_new(options->sampler, objects->openers, &objects->views);
 	if (err < 0)
 		return why_set(why, err, "cannot open the root folder: %s", err_text(err));
 	objects->search = (struct debug_search){ .sampler = options->sampler,
 		.views = objects->views,
+		.call = worker_client_call(options->worker),
 		.lines = options->lines,
 		.fds_max = objects->max };
 	if (options->fetch)
@@ -568,12 +572,7 @@ void objects_free(struct objects *objects)
 
 static void count_debug_files(const struct debug_files *files, struct objects_stats *out)
 {
-	out->debug_found += files->len;
-	for (size_t i = 0; i < files->len; i++) {
-		out->debug_used += files->fates[i] == WORKER_DEBUG_USED;
-		if (files->fates[i] > WORKER_DEBUG_USED)
-			out->debug_refused[files->fates[i] - WORKER_DEBUG_SEEN]++;
-	}
+	debug_files_count(files, &out->debug_found, &out->debug_used, out->debug_refused);
 }
 
 void objects_stats(const struct objects *objects, struct objects_stats *out)

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -17,6 +16,7 @@
 #include "base/fd.h"
 #include "base/hash.h"
 #include "base/vec.h"
+#include "client/opener_call.h"
 #include "jit/jit_files.h"
 #include "proc/opener.h"
 #include "proc/status.h"
@@ -61,6 +61,7 @@ struct processes {
 	uint32_t interval;
 	void (*drop)(void *ctx, uint64_t id);
 	void *ctx;
+	struct opener_call *call;
 	uint64_t refused[FILE_REASONS_LEN]; /* of processes that are forgotten */
 	uint64_t left_ns, counted_ns;       /* time left for reading mappings, at this time */
 	size_t turn;                        /* that has its mappings read first */
@@ -83,7 +84,8 @@ static void process_free(struct process *p)
 
 DEFINE_CLEANUP(struct process, process_free)
 
-int processes_new(void (*drop)(void *ctx, uint64_t id), void *ctx, struct processes **out)
+int processes_new(void (*drop)(void *ctx, uint64_t id), void *ctx, struct opener_call *call,
+	struct processes **out)
 {
 	struct processes *processes = calloc(1, sizeof(*processes));
 
@@ -91,6 +93,7 @@ int processes_new(void (*drop)(void *ctx, uint64_t id), void *ctx, struct proces
 		return -ENOMEM;
 	processes->drop = drop;
 	processes->ctx = ctx;
+	processes->call = call;
 	processes->left_ns = MAPS_BURST_NS;
 	processes->counted_ns = clock_ns(CLOCK_MONOTONIC);
 	*out = processes;
@@ -110,15 +113,16 @@ void processes_free(struct processes *processes)
 }
 
 /* The innermost pid first: that is what a program in a container writes. */
-static int open_map(struct process *p, int *fd)
+static int open_map(struct opener_call *call, struct process *p, struct opener_found *found)
 {
 	int err = -ENOENT, reason;
 
 	for (size_t at = 0; at < p->dirs.len * p->status.ns_pids_len && err < 0; at++) {
 		size_t inner = at % p->status.ns_pids_len;
 
-		err = opener_perf_map(p->dirs.fds[at / p->status.ns_pids_len], &p->id,
-			p->status.ns_pids[p->status.ns_pids_len - 1 - inner], p->status.euid, fd);
+		err = opener_call_perf_map(call, p->dirs.fds[at / p->status.ns_pids_len], &p->id,
+			p->status.ns_pids[p->status.ns_pids_len - 1 - inner], p->status.euid,
+			found);
 		reason = err < 0 ? opener_reason(err) : -1;
 		if (reason >= 0)
 			p->refused |= 1U << reason;
@@ -128,24 +132,22 @@ static int open_map(struct process *p, int *fd)
 
 /* A file that was removed and made anew is another one under the same name. Takes the descriptor.
  */
-static void follow(struct jit_file *file, int fresh, bool own)
+static void follow(struct jit_file *file, const struct opener_found *now, bool own)
 {
-	_cleanup_fd_ int fd = fresh;
-	struct stat now;
+	_cleanup_fd_ int fd = now->fd;
 
-	if (fd < 0 || fstat(fd, &now) < 0 ||
-		(file->fd >= 0 && file->ino == now.st_ino && file->dev == now.st_dev))
+	if (file->fd >= 0 && file->ino == now->ino && file->dev == now->dev)
 		return;
 	fd_close(&file->fd);
-	*file = (struct jit_file){ TAKE_FD(fd), now.st_dev, now.st_ino, own };
+	*file = (struct jit_file){ TAKE_FD(fd), now->dev, now->ino, own };
 }
 
-static void find_map(struct process *p)
+static void find_map(struct processes *processes, struct process *p)
 {
-	int fd = -1;
+	struct opener_found found;
 
-	if (open_map(p, &fd) == 0)
-		follow(&p->map, fd, true);
+	if (open_map(processes->call, p, &found) == 0)
+		follow(&p->map, &found, true);
 }
 
 static bool has_pid(const struct process *p, pid_t pid)
@@ -167,16 +169,17 @@ static bool has_time(struct processes *processes, uint64_t now_ns, uint64_t take
 
 static void find_dump(struct processes *processes, struct process *p)
 {
+	const struct jit_files_access access = opener_call_access(processes->call);
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+	struct opener_found found;
 	pid_t number;
-	int fd = -1;
 
 	if (!has_time(processes, now_ns, p->maps_ns)) {
 		p->refused |= 1U << FILE_LATE;
 		return;
 	}
-	if (jit_files_open_dump(&p->id, &fd, &number) == 0)
-		follow(&p->dump, fd, has_pid(p, number));
+	if (jit_files_open_dump(&access, &p->id, &found, &number) == 0)
+		follow(&p->dump, &found, has_pid(p, number));
 	p->maps_ns = clock_ns(CLOCK_MONOTONIC) - now_ns;
 	processes->left_ns -= clock_sooner(p->maps_ns, processes->left_ns);
 }
@@ -194,8 +197,9 @@ static int read_status(pid_t pid, struct status *out)
 
 /* Looks for the JVM's option in the command line and in the environment, where JAVA_TOOL_OPTIONS
  * and JDK_JAVA_OPTIONS are; the last one counts. */
-static bool preserves_fp(pid_t pid)
+static bool preserves_fp(struct opener_call *call, pid_t pid)
 {
+	const struct opener_process process = { .pid = pid };
 	static const char *const names[] = { "environ", "cmdline" };
 	static const char option[] = "PreserveFramePointer";
 	bool preserves = false;
@@ -203,10 +207,9 @@ static bool preserves_fp(pid_t pid)
 	for (size_t i = 0; i < 2; i++) {
 		_cleanup_(buf_done) struct buf text = BUF_INIT;
 		const char *at, *end;
-		char path[64];
 
-		snprintf(path, sizeof(path), "/proc/%d/%s", pid, names[i]);
-		if (fd_read_path(path, COMMAND_BYTES_MAX, &text) < 0 || !text.data)
+		if (opener_call_read(call, &process, names[i], COMMAND_BYTES_MAX, &text) < 0 ||
+			!text.data)
 			continue;
 		end = text.data + text.len;
 		for (at = text.data; (at = memmem(at, (size_t)(end - at), option, strlen(option)));
@@ -229,6 +232,7 @@ static int index_at(struct processes *processes, size_t at)
 int processes_add(struct processes *processes, uint32_t tgid, uint64_t start_ns)
 {
 	_cleanup_(process_freep) struct process *p = NULL;
+	const struct jit_files_access access = opener_call_access(processes->call);
 	uint64_t key = key_of(tgid, start_ns);
 	struct process **slot;
 
@@ -249,10 +253,10 @@ int processes_add(struct processes *processes, uint32_t tgid, uint64_t start_ns)
 		.next_ns = clock_ns(CLOCK_MONOTONIC) + PAUSE_FIRST_NS,
 	};
 	if (read_status(p->id.pid, &p->status) == 0) {
-		jit_files_open_dirs(&p->id, &p->dirs);
-		find_map(p);
+		jit_files_open_dirs(&access, &p->id, &p->dirs);
+		find_map(processes, p);
 		find_dump(processes, p);
-		p->preserves_fp = preserves_fp(p->id.pid);
+		p->preserves_fp = preserves_fp(processes->call, p->id.pid);
 	}
 	slot = vec_add(&processes->all);
 	if (!slot)
@@ -269,7 +273,7 @@ static bool lacks_files(const struct process *p)
 static void retry(struct processes *processes, struct process *p, uint64_t now_ns)
 {
 	if (p->map.fd < 0)
-		find_map(p);
+		find_map(processes, p);
 	if (p->dump.fd < 0)
 		find_dump(processes, p);
 	p->pause_ns = clock_sooner(2 * p->pause_ns, PAUSE_MAX_NS);
@@ -305,7 +309,7 @@ void processes_refresh(struct processes *processes)
 	for (size_t i = 0; i < len; i++) {
 		struct process *p = processes->all.data[(processes->turn + i) % len];
 
-		find_map(p);
+		find_map(processes, p);
 		find_dump(processes, p);
 	}
 }

@@ -11,10 +11,12 @@
 
 #define PROCESSES_MAX 4096
 
+struct opener_call;
 struct processes;
 
 /* drop: called with the id of each process that is removed. */
-int processes_new(void (*drop)(void *ctx, uint64_t id), void *ctx, struct processes **out);
+int processes_new(void (*drop)(void *ctx, uint64_t id), void *ctx, struct opener_call *call,
+	struct processes **out);
 void processes_free(struct processes *processes);
 
 /* Opens the existing files of this process. processes_id returns its id, which is never reused;

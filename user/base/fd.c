@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 
 #include "base/buf.h"
@@ -107,6 +108,13 @@ int fd_read_path(const char *path, size_t size_max, struct buf *out)
 	if (fd < 0)
 		return -errno;
 	return fd_read_all(fd, size_max, out);
+}
+
+int fd_watch(int epoll, int fd)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+
+	return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
 }
 
 int fd_pair(int *one, int *other)

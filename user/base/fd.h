@@ -40,6 +40,9 @@ int fd_read_all(int fd, size_t size_max, struct buf *out);
 /* Appends the text of a file such as /proc/sys/...: open, read, close. */
 int fd_read_path(const char *path, size_t size_max, struct buf *out);
 
+/* Has epoll report when fd is readable. */
+int fd_watch(int epoll, int fd);
+
 /* Two ends of a SOCK_SEQPACKET socket, the caller's, closed on exec. */
 int fd_pair(int *one, int *other);
 /* Sends one message over such a socket, with a descriptor if fd is not negative. */

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "client/namer.h"
+#include "client/openers.h"
 #include "client/row_queue.h"
 #include "client/stats.h"
 #include "worker/worker.h"
@@ -28,6 +29,7 @@ _Static_assert(WORKER_DEBUG_FILES_MAX == PROTO_DEBUG_MAX, "all debug files go in
 struct worker_client {
 	struct starter starter;
 	struct starter clocks; /* as a guest of another; without a descriptor, ours is asked */
+	struct openers *openers;
 	struct row_queue rows;
 	struct namer namer;
 	struct blame blame;
@@ -137,6 +139,10 @@ int worker_client_open(
 	client->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	err = client->epoll_fd < 0 ? why_set(why, -errno, "epoll: %s", err_text(errno))
 				   : begin(client, why);
+	if (err == 0)
+		err = openers_new(&(struct openers_options){ .starter = &client->starter,
+					  .epoll_fd = client->epoll_fd },
+			&client->openers);
 	if (err < 0)
 		worker_client_free(client);
 	else
@@ -161,10 +167,21 @@ bool worker_client_starter_lost(struct worker_client *client)
 	return starter_lost(&client->starter);
 }
 
+struct openers *worker_client_openers(struct worker_client *client)
+{
+	return client->openers;
+}
+
+struct opener_call *worker_client_call(struct worker_client *client)
+{
+	return openers_call(client->openers);
+}
+
 void worker_client_free(struct worker_client *client)
 {
 	if (!client)
 		return;
+	openers_free(client->openers);
 	row_queue_done(&client->rows);
 	namer_done(&client->namer);
 	starter_close(&client->starter);
@@ -207,6 +224,7 @@ static void look_at_memory(struct worker_client *client)
 int worker_client_poll(struct worker_client *client)
 {
 	starter_lost(&client->starter); /* its socket would stay readable */
+	openers_poll(client->openers);
 	row_queue_poll(&client->rows);
 	namer_poll(&client->namer);
 	client->polled_ns = clock_ns(CLOCK_MONOTONIC);
@@ -220,6 +238,7 @@ uint64_t worker_client_due_ns(const struct worker_client *client)
 	const struct lane *rows = &client->rows.lane;
 	uint64_t due_ns = clock_sooner(lane_due_ns(rows), lane_due_ns(&client->namer.lane));
 
+	due_ns = clock_sooner(due_ns, openers_due_ns(client->openers));
 	if (client->looked_requests != requests(client))
 		due_ns = clock_sooner(due_ns, client->look_ns);
 	if (rows->child.pid != 0 && !rows->busy && row_queue_len(&client->rows) > 0)
@@ -232,6 +251,7 @@ void worker_client_stats(struct worker_client *client, struct worker_stats *out)
 	struct worker_stats stats = {
 		.requests = requests(client),
 		.refused = client->blame.refused,
+		.openers_given_up = openers_given_up(client->openers),
 		.late = client->namer.late,
 		.lines_given_up = client->namer.lines_given_up,
 		.symbol_loads = client->namer.loads,
@@ -243,6 +263,7 @@ void worker_client_stats(struct worker_client *client, struct worker_stats *out)
 	};
 
 	look_at_memory(client);
+	stats.cpu_s += openers_cpu_s(client->openers);
 	for (int i = 0; i < WORKER_LANES; i++) {
 		const struct lane *lane = lane_of(client, i);
 
@@ -286,7 +307,7 @@ void worker_client_want(struct worker_client *client, uint64_t id)
 
 size_t worker_client_pending(const struct worker_client *client)
 {
-	return row_queue_len(&client->rows);
+	return row_queue_len(&client->rows) + openers_pending(client->openers);
 }
 
 int worker_client_names(struct worker_client *client, const struct worker_object *object,

@@ -24,6 +24,8 @@
 #define WORKER_QUEUE_MAX 8192 /* limit of files that wait for their rows */
 #define WORKER_DEBUG_FILES_MAX 8
 
+struct opener_call;
+struct openers;
 struct worker_client;
 
 struct worker_client_options {
@@ -42,6 +44,10 @@ void worker_client_free(struct worker_client *client);
 /* Before the first worker_client_rows. */
 void worker_client_listen(struct worker_client *client, worker_rows_fn on_rows, void *ctx);
 
+/* Who opens files; it is polled with the workers, and due with them. */
+struct openers *worker_client_openers(struct worker_client *client);
+struct opener_call *worker_client_call(struct worker_client *client);
+
 int worker_client_fd(const struct worker_client *client); /* when worker_client_poll has work */
 /* Like cpu_clock_open, done by the starter. */
 int worker_client_clock(struct worker_client *client, const struct cpu_clock *clock, int *fd);
@@ -58,13 +64,13 @@ int worker_client_rows(struct worker_client *client, uint64_t id, int fd);
 /* Requests a page of a file's rows. It comes with others that were requested meanwhile, or in the
  * whole table if the file's index is wrong. If the file was not written at written_ns last, it is
  * WORKER_UNREADABLE; 0: any time. Otherwise as worker_client_rows. */
-int worker_client_page(struct worker_client *client, uint64_t id, int fd, uint64_t written_ns,
-	uint32_t number);
+int worker_client_page(
+	struct worker_client *client, uint64_t id, int fd, uint64_t written_ns, uint32_t number);
 /* Sends the next request for rows now, if the worker is idle. */
 void worker_client_kick(struct worker_client *client);
 /* Raises the priority of these rows, if they are queued. Call it once for each deferred sample. */
 void worker_client_want(struct worker_client *client, uint64_t id);
-/* Number of files with requested, unfinished rows. */
+/* Number of files that are being opened, or have requested, unfinished rows. */
 size_t worker_client_pending(const struct worker_client *client);
 
 struct worker_object {

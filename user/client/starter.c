@@ -18,6 +18,7 @@
 #include "base/orders.h"
 #include "base/own.h"
 #include "wire/proto.h"
+#include "worker/opening.h"
 #include "worker/sandbox.h"
 #include "worker/worker.h"
 
@@ -30,7 +31,7 @@
 	(CAPS_BIT(CAP_SYS_ADMIN) | CAPS_BIT(CAP_SYS_CHROOT) | CAPS_BIT(CAP_SETUID) | \
 		CAPS_BIT(CAP_SETGID) | CAPS_BIT(CAP_SETPCAP) | CAPS_BIT(CAP_KILL))
 
-enum order_kind { ORDER_START, ORDER_KILL, ORDER_CLOCK, ORDER_GUEST };
+enum order_kind { ORDER_START, ORDER_KILL, ORDER_CLOCK, ORDER_GUEST, ORDER_OPENER };
 
 struct order {
 	uint32_t kind;
@@ -83,6 +84,21 @@ static int start_process(const char *argument, bool sibling, struct child *child
 	return err;
 }
 
+/* It has no program of its own: it makes system calls, and needs little of libc. */
+static int start_opener(bool sibling, struct child *child)
+{
+	const struct child_plan plan = { .run = opening_run,
+		.fds = child_null,
+		.fds_len = CHILD_STANDARD,
+		.socket = true,
+		.signals = CHILD_SIGNALS_BLOCKED,
+		.limited = true,
+		.caps = OPENING_CAPS,
+		.sibling = sibling };
+
+	return child_start(&plan, child);
+}
+
 /* ---- the starter ---------------------------------------------------------------------------- */
 
 struct serving {
@@ -118,6 +134,20 @@ static int obey_start(void *ctx, struct orders_call *call)
 
 	order->argument[ARGUMENT_BYTES - 1] = '\0';
 	answer->err = room ? start_process(order->argument, true, room) : -EAGAIN;
+	if (answer->err == 0) {
+		answer->pid = room->pid;
+		call->fd = TAKE_FD(room->fd);
+	}
+	return 0;
+}
+
+static int obey_opener(void *ctx, struct orders_call *call)
+{
+	struct serving *s = ctx;
+	struct answer *answer = call->answer;
+	struct child *room = find_room(s->started);
+
+	answer->err = room ? start_opener(true, room) : -EAGAIN;
 	if (answer->err == 0) {
 		answer->pid = room->pid;
 		call->fd = TAKE_FD(room->fd);
@@ -164,6 +194,7 @@ static const struct orders_row rows[] = {
 	[ORDER_KILL] = { ORDERS_OWNER, obey_kill },
 	[ORDER_CLOCK] = { ORDERS_OWNER | ORDERS_GUEST, obey_clock },
 	[ORDER_GUEST] = { ORDERS_OWNER, obey_guest },
+	[ORDER_OPENER] = { ORDERS_OWNER, obey_opener },
 };
 
 static int run_starter(void *ctx, int fd)
@@ -195,7 +226,7 @@ int starter_open(struct starter *starter)
 		.socket = true,
 		.signals = CHILD_SIGNALS_BLOCKED,
 		.limited = true,
-		.caps = geteuid() == 0 ? KEPT : 0,
+		.caps = (geteuid() == 0 ? KEPT : 0) | OPENING_CAPS,
 		.nice = SAMPLING_NICE };
 
 	return child_start(&plan, &starter->child);
@@ -241,6 +272,20 @@ int starter_start(struct starter *starter, const char *argument, struct child *c
 	if (starter->child.fd < 0 && !starter->lost)
 		return start_process(argument, false, child);
 	snprintf(order.argument, sizeof(order.argument), "%s", argument);
+	err = ask(starter, &order, -1, &pid, &fd);
+	if (err == 0)
+		child_adopt(child, pid, fd);
+	return err;
+}
+
+int starter_opener(struct starter *starter, struct child *child)
+{
+	const struct order order = { .kind = ORDER_OPENER };
+	pid_t pid;
+	int fd, err;
+
+	if (starter->child.fd < 0 && !starter->lost)
+		return start_opener(false, child);
 	err = ask(starter, &order, -1, &pid, &fd);
 	if (err == 0)
 		child_adopt(child, pid, fd);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* client/starter.h - a small process that keeps the privileges that starting a worker takes, so
  * that its owner can drop them: it makes namespaces, changes the user, and ends another user's
- * process. It is forked before its owner reads a byte from outside. It obeys four orders: start a
- * process; kill one that it started; open a CPU clock, which takes privileges where
- * perf_event_paranoid is above 2; admit a guest, who may ask for clocks and nothing else. The
- * workers are children of its owner. */
+ * process. It is forked before its owner reads a byte from outside. It obeys five orders: start a
+ * process; start an opener; kill one that it started; open a CPU clock, which takes privileges
+ * where perf_event_paranoid is above 2; admit a guest, who may ask for clocks and nothing else. The
+ * workers and openers are children of its owner. */
 #pragma once
 
 #include "base/child.h"
@@ -31,6 +31,9 @@ void starter_close(struct starter *starter);
  * the caller's privileges. -EPIPE: the starter was lost, and nothing takes its place: the caller
  * may have rights that the process must not get. */
 int starter_start(struct starter *starter, const char *argument, struct child *child);
+/* Forks a process that opens files (worker/opening.h), with OPENING_CAPS as far as we have them.
+ * Otherwise as starter_start. */
+int starter_opener(struct starter *starter, struct child *child);
 /* Was it lost? Looks, so that also an owner learns it that asks for nothing; its socket becomes
  * readable then. */
 bool starter_lost(struct starter *starter);

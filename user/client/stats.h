@@ -15,16 +15,17 @@ struct worker_stats {
 	uint64_t requests;
 	uint64_t restarts; /* workers started after the first two */
 	uint64_t lost[LANE_CAUSES];
-	uint64_t refused;        /* requests refused because a similar one cost a worker */
+	uint64_t refused; /* requests refused because a similar one cost a worker */
+	uint64_t openers_given_up;
 	uint64_t late;           /* waits that ended at their deadline */
 	uint64_t lines_given_up; /* names without lines, because time ran out */
 	uint64_t symbol_loads, symbol_ns;
 	uint64_t kept_bytes, kept_len, evicted; /* symbols and perf maps of the current worker */
-	double cpu_s;
-	uint64_t rss_max_kb;      /* sum of both workers */
-	uint32_t sandbox;         /* SANDBOX_* that both have */
-	pid_t pids[WORKER_LANES]; /* 0: none at the moment */
-	int end_status;           /* from waitpid(2), of the latest worker that died; 0: none */
+	double cpu_s;                           /* also of the openers */
+	uint64_t rss_max_kb;                    /* sum of both workers */
+	uint32_t sandbox;                       /* SANDBOX_* that both have */
+	pid_t pids[WORKER_LANES];               /* 0: none at the moment */
+	int end_status; /* from waitpid(2), of the latest worker that died; 0: none */
 };
 
 void worker_client_stats(struct worker_client *client, struct worker_stats *out);

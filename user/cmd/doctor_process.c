@@ -140,7 +140,7 @@ static void on_rows(void *ctx, const struct worker_rows *rows)
 		printf("walk: by frame pointer (%s)", worker_status_text(rows->status));
 		return;
 	}
-	debug_files_open(&p->debug,
+	debug_files_open(&p->debug, NULL,
 		&(struct debug_file_query){ p->path, rows->build_id, rows->link }, roots,
 		ARRAY_SIZE(roots));
 	if (rows->rows && rows->rows->head->kind == UNWIND_ROWS_OUTLINE)
@@ -212,11 +212,13 @@ static void on_mapping(void *ctx, const struct maps_entry *entry)
 static void judge_jit(struct patient *p)
 {
 	_cleanup_(jit_files_close_dirs) struct jit_files_dirs dirs;
+	struct opener_found dump = { .fd = -1 };
 	_cleanup_fd_ int fd = -1, dump_fd = -1;
 	pid_t number;
 
-	jit_files_open_dirs(&p->process, &dirs);
-	jit_files_open_dump(&p->process, &dump_fd, &number);
+	jit_files_open_dirs(&jit_files_direct, &p->process, &dirs);
+	jit_files_open_dump(&jit_files_direct, &p->process, &dump, &number);
+	dump_fd = dump.fd;
 	printf("%llu kB of code without a file\n      walk: by frame pointer; names: ",
 		(unsigned long long)(p->anon_bytes >> 10));
 	for (size_t dir = 0; dir < dirs.len; dir++)

@@ -41,15 +41,18 @@ static bool has_map(const struct jit_target *target)
 {
 	const struct opener_process process = { target->pid, target->start_ns };
 	struct jit_files_dirs dirs = { .len = 0 };
+	struct opener_found dump = { .fd = -1 };
 	_cleanup_fd_ int fd = -1;
 	pid_t number;
 
-	jit_files_open_dirs(&process, &dirs);
+	jit_files_open_dirs(&jit_files_direct, &process, &dirs);
 	for (size_t i = 0; i < dirs.len && fd < 0; i++)
 		if (opener_perf_map(dirs.fds[i], &process, target->ns_pid, target->uid, &fd) < 0)
 			fd = -1;
 	jit_files_close_dirs(&dirs);
-	return fd >= 0 || jit_files_open_dump(&process, &fd, &number) == 0;
+	if (fd < 0 && jit_files_open_dump(&jit_files_direct, &process, &dump, &number) == 0)
+		fd = dump.fd;
+	return fd >= 0;
 }
 
 static void look_at(pid_t pid, struct ps_runtime *out)

@@ -7,12 +7,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/fd.h"
 #include "base/hash.h"
+#include "client/opener_call.h"
 #include "files/views.h"
-#include "proc/opener.h"
 #include "wire/status.h"
 #include "sampler/file_key.h"
 
@@ -65,7 +64,8 @@ void debug_search_common(struct debug_search *search, struct object *object)
 	struct debug_root roots[ROOTS_MAX];
 
 	if (object->debug_files.len == 0)
-		debug_files_open(&object->debug_files, &query, roots, list_common(search, roots));
+		debug_files_open(&object->debug_files, search->call, &query, roots,
+			list_common(search, roots));
 }
 
 bool debug_search_needs(const struct debug_search *search, const struct object *object)
@@ -100,18 +100,22 @@ bool debug_search_by_view(const struct debug_search *search, const struct object
 static struct debug_root root_of(
 	const struct debug_search *search, const struct object *object, uint32_t view)
 {
-	struct debug_root root = { .kind = DEBUG_ROOT_BUILD_ID,
-		.fd = views_root(search->views, view) };
-	_cleanup_fd_ int there = -1;
-	struct stat st;
+	struct debug_root root = {
+		.kind = DEBUG_ROOT_BUILD_ID, .fd = views_root(search->views, view), .view = view
+	};
+	struct opener_paths paths = { .len = 0 };
+	struct opener_found there;
+	uint32_t at = 0;
 
-	if (root.fd < 0 || !object->path || object->path[0] != '/' || object->fd < 0 ||
-		fstat(object->fd, &st) < 0)
+	if (root.fd < 0 || !object->path || object->path[0] != '/' || object->fd < 0)
 		return root;
-	root.uid = st.st_uid;
-	if (opener_for_user(root.fd, object->path, root.uid, &there) == 0 &&
-		file_key_compare(search->sampler, there, &object->key) == 0)
+	root.uid = object->uid;
+	opener_paths_add(&paths, object->path);
+	if (opener_call_files(search->call, root.fd, view, root.uid, &paths, &at, &there) < 0)
+		return root;
+	if (file_key_compare(search->sampler, there.fd, &object->key) == 0)
 		root.kind = DEBUG_ROOT_TARGET;
+	fd_close(&there.fd);
 	return root;
 }
 
@@ -168,7 +172,7 @@ static uint32_t search_root(struct debug_search *search, struct object *object, 
 
 	if (root.fd < 0)
 		return 0;
-	debug_files_open(&set.files, &query, &root, 1);
+	debug_files_open(&set.files, search->call, &query, &root, 1);
 	debug_files_drop_known(&set.files, &object->debug_files);
 	for (size_t i = 0; i < FILE_REASONS_LEN; i++)
 		object->debug_files.unread[i] += set.files.unread[i];
@@ -209,7 +213,8 @@ int debug_search_part(struct debug_search *search, const struct object *object, 
 
 	if (set > 0 && set <= object->sets.len)
 		roots[len++] = root_of(search, object, object->sets.data[set - 1].view);
-	return debug_files_open_part(part, object->path ? object->path : "", roots, len);
+	return debug_files_open_part(
+		search->call, part, object->path ? object->path : "", roots, len);
 }
 
 void debug_search_forget(struct debug_search *search, struct object *object)

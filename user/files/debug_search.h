@@ -20,6 +20,7 @@ struct views;
 struct debug_search {
 	struct sampler *sampler; /* borrowed, like views */
 	struct views *views;
+	struct opener_call *call;
 	bool lines; /* lines will be requested */
 	int dir_fds[DEBUG_DIRS_MAX];
 	size_t dirs_len;

@@ -2,15 +2,12 @@
 /* files/object.c - a failed object keeps its name and its reason, but no descriptor of the file. */
 #include "files/object.h"
 
-#include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/fd.h"
-#include "proc/opener.h"
-#include "sampler/file_key.h"
+#include "client/openers.h"
 
 #define DELETED " (deleted)"
 
@@ -25,11 +22,19 @@ void object_drop_debug_files(struct object *object)
 	object->seen = (struct hash)HASH_INIT;
 }
 
+static void close_file(struct object *object)
+{
+	fd_close(&object->fd);
+	if (object->openers)
+		openers_drop_copy(object->openers, object->copied);
+	object->openers = NULL;
+}
+
 void object_free(struct object *object)
 {
 	if (!object)
 		return;
-	fd_close(&object->fd);
+	close_file(object);
 	object_drop_debug_files(object);
 	free(object->path);
 	free(object->link);
@@ -48,11 +53,25 @@ struct object *object_new(uint32_t id, const char *name)
 	return object;
 }
 
+struct object *object_meet(const struct event_object *event, uint32_t second)
+{
+	char name[OBJECT_NAME_LEN];
+	struct object *object;
+
+	snprintf(name, sizeof(name), "%.*s", OBJECT_NAME_LEN - 1, event->name);
+	object = object_new(event->id, name);
+	if (!object)
+		return NULL;
+	object->key = event->key;
+	object->met = second;
+	return object;
+}
+
 void object_fail(struct object *object, enum object_reason reason)
 {
 	object->state = OBJECT_FAILED;
 	object->reason = reason;
-	fd_close(&object->fd);
+	close_file(object);
 }
 
 /* path: that of /proc/PID/map_files. */
@@ -71,38 +90,19 @@ static void set_path(struct object *object, const char *path)
 		snprintf(object->name, sizeof(object->name), "%.*s", (int)len, name);
 }
 
-/* The process may have mapped another file at the same address meanwhile. What is taken for the
- * file gives names and rows to all who map it, so it must be that one by its whole key. */
-static int prove(const struct object *object, struct sampler *sampler)
+void object_take(struct object *object, struct openers *openers, struct openers_answer *answer)
 {
-	int err = file_key_compare(sampler, object->fd, &object->key);
-
-	if (err == -ESTALE)
-		return OBJECT_CHANGED;
-	return err < 0 ? OBJECT_UNPROVEN : 0;
-}
-
-void object_open(struct object *object, struct sampler *sampler, const struct event_object *event)
-{
-	const struct opener_mapping mapping = {
-		.process = { .pid = (pid_t)event->tgid, .start_ns = event->start_ns },
-		.vm_start = event->vm_start,
-		.vm_end = event->vm_end,
-		.ino = event->key.ino,
-		.mtime_ns = event->key.mtime_ns,
-	};
-	char path[PATH_MAX] = "";
-	int reason = opener_mapped_file(&mapping, &object->fd, path, sizeof(path));
-
-	/* OBJECT_GONE is 0, too. */
-	if (reason == 0 && object->fd >= 0)
-		reason = prove(object, sampler);
-	if (reason != 0 || object->fd < 0) {
-		object_fail(object, (enum object_reason)reason);
+	if (answer->fd < 0) {
+		object_fail(object, answer->reason);
+		object->again = answer->again;
 		return;
 	}
+	object->fd = TAKE_FD(answer->fd);
+	object->uid = answer->uid;
+	object->openers = answer->copied > 0 ? openers : NULL;
+	object->copied = answer->copied;
 	object->state = OBJECT_OPENED;
-	set_path(object, path);
+	set_path(object, answer->path);
 }
 
 bool object_is_forgotten(const struct object *object)
@@ -115,8 +115,40 @@ bool object_is_refused(const struct object *object)
 	return object->state == OBJECT_FAILED && object->reason == OBJECT_LIMIT;
 }
 
+bool object_is_hung(const struct object *object)
+{
+	return object->state == OBJECT_FAILED && object->reason == OBJECT_HUNG;
+}
+
+bool object_is_due(const struct object *object, uint32_t second)
+{
+	return object_is_refused(object) ||
+		(object_is_hung(object) && second - object->met >= OBJECT_HUNG_SECONDS);
+}
+
 bool object_may_come_again(const struct object *object)
 {
 	return object->state == OBJECT_FAILED &&
-		(object->reason == OBJECT_GONE || object->reason == OBJECT_CHANGED);
+		(object->reason == OBJECT_GONE || object->reason == OBJECT_CHANGED ||
+			(object->reason == OBJECT_HUNG && object->again));
+}
+
+enum object_reason object_reason_of(enum worker_status status)
+{
+	static const enum object_reason reasons[WORKER_STATUSES] = {
+		[WORKER_NOT_ELF] = OBJECT_NOT_ELF,
+		[WORKER_DAMAGED] = OBJECT_DAMAGED,
+		[WORKER_TOO_LARGE] = OBJECT_TOO_LARGE,
+		[WORKER_UNREADABLE] = OBJECT_OPEN,
+		[WORKER_NO_DATA] = OBJECT_DAMAGED,
+		[WORKER_MACHINE] = OBJECT_NOT_ELF,
+		[WORKER_UNKNOWN] = OBJECT_DAMAGED,
+		[WORKER_BYTE_ORDER] = OBJECT_DAMAGED,
+		[WORKER_MEMORY] = OBJECT_TOO_LARGE,
+		[WORKER_REFUSED] = OBJECT_REFUSED,
+		[WORKER_LATE] = OBJECT_REFUSED,
+		[WORKER_DOWN] = OBJECT_REFUSED,
+	};
+
+	return reasons[status];
 }

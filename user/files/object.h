@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "bpf/abi.h"
 #include "base/hash.h"
@@ -13,11 +14,16 @@
 #include "bpf/reasons.h"
 #include "files/debug_files.h"
 #include "elf/build_id.h"
+#include "wire/status.h"
 
-struct sampler;
+struct openers;
+struct openers_answer;
+
+#define OBJECT_HUNG_SECONDS 40
 
 enum object_state {
 	OBJECT_OPENED,
+	OBJECT_ASKED,  /* an opener is asked for it */
 	OBJECT_FAILED, /* see reason */
 };
 
@@ -35,6 +41,10 @@ struct object {
 	enum object_reason reason;
 	struct object_key key;
 	int fd;
+	uid_t uid;                      /* its owner */
+	struct openers *openers;        /* NULL: it has no copy of the file */
+	uint64_t copied;                /* bytes of the copy */
+	bool again;                     /* hung, but it may be opened for another process */
 	uint32_t view;                  /* of the process that mapped it first (files/views.h) */
 	struct debug_files debug_files; /* that name it for everybody */
 	VEC(struct object_set) sets;    /* that name it for some; numbered from 1 on */
@@ -55,17 +65,25 @@ struct object {
 
 /* State OBJECT_OPENED, without descriptors yet. NULL: no memory. */
 struct object *object_new(uint32_t id, const char *name);
+/* The file that BPF met in this second of objects_trim. */
+struct object *object_meet(const struct event_object *event, uint32_t second);
 /* Closes its descriptors. */
 void object_free(struct object *object);
 DEFINE_CLEANUP(struct object, object_free)
 
-/* Opens the mapped file; or the object fails, for a reason. */
-void object_open(struct object *object, struct sampler *sampler, const struct event_object *event);
+/* Takes an opener's answer: the mapped file; or the object fails, for a reason. */
+void object_take(struct object *object, struct openers *openers, struct openers_answer *answer);
 void object_drop_debug_files(struct object *object);
 /* Closes the file, for this reason. */
 void object_fail(struct object *object, enum object_reason reason);
 bool object_is_forgotten(const struct object *object);
 /* Was there no room for it, or no descriptor? */
 bool object_is_refused(const struct object *object);
-/* Did opening fail only because its process ended too soon? */
+/* Did its file system not answer? */
+bool object_is_hung(const struct object *object);
+/* Is it time to try it again, as it was refused, or hung OBJECT_HUNG_SECONDS ago? */
+bool object_is_due(const struct object *object, uint32_t second);
+/* Did opening fail only because of the process that mapped it? */
 bool object_may_come_again(const struct object *object);
+/* Why a file has no rows that a worker could not make. */
+enum object_reason object_reason_of(enum worker_status status);

@@ -10,8 +10,10 @@
 
 #include "base/fd.h"
 #include "base/hash.h"
+#include "client/openers.h"
 #include "sampler/file_key.h"
 
+#define ASKED_MAX 1024
 #define IDLE_INTERVALS 8 /* more than a task without samples is known */
 
 struct root {
@@ -22,6 +24,8 @@ struct root {
 
 struct views {
 	struct sampler *sampler;
+	struct openers *openers;
+	struct hash asked; /* hash of a view that was asked for in this interval → 1 */
 	struct root roots[VIEWS_MAX];
 	size_t len;
 	struct hash by_view; /* hash of a view → index */
@@ -62,7 +66,7 @@ static uint32_t add(struct views *views, const struct file_view *view, int fd)
 	return root->number;
 }
 
-int views_new(struct sampler *sampler, struct views **out)
+int views_new(struct sampler *sampler, struct openers *openers, struct views **out)
 {
 	_cleanup_(views_freep) struct views *views = calloc(1, sizeof(*views));
 	struct file_view own = { 0 };
@@ -73,6 +77,7 @@ int views_new(struct sampler *sampler, struct views **out)
 	if (err < 0)
 		return err;
 	views->sampler = sampler;
+	views->openers = openers;
 	/* If the kernel does not tell, no process has a root that is known to be ours. */
 	if (file_key_view(sampler, fd, &own) < 0)
 		own = (struct file_view){ 0 };
@@ -89,36 +94,42 @@ void views_free(struct views *views)
 	for (size_t i = 0; i < views->len; i++)
 		fd_close(&views->roots[i].fd);
 	hash_done(&views->by_view);
+	hash_done(&views->asked);
 	free(views);
+}
+
+uint32_t views_take(struct views *views, int fd)
+{
+	_cleanup_fd_ int owned = fd;
+	struct file_view view;
+	struct root *root;
+
+	if (fd < 0 || file_key_view(views->sampler, fd, &view) < 0)
+		return VIEWS_NONE;
+	root = find(views, &view);
+	if (!root)
+		return add(views, &view, TAKE_FD(owned));
+	root->used = views->interval;
+	return root->number;
+}
+
+static void on_root(void *ctx, uint64_t id, struct openers_answer *answer)
+{
+	struct views *views = ctx;
+
+	(void)id;
+	views_take(views, TAKE_FD(answer->fd));
 }
 
 void views_meet(
 	struct views *views, const struct file_view *view, const struct opener_process *process)
 {
-	struct file_view now;
-	int fd;
-
-	if (view->mounts == 0 || find(views, view) || opener_root(process, &fd) < 0)
+	if (view->mounts == 0 || find(views, view) || hash_find(&views->asked, key_of(view)))
 		return;
-	if (file_key_view(views->sampler, fd, &now) < 0 || memcmp(&now, view, sizeof(now)) != 0)
-		fd_close(&fd);
-	else
-		add(views, view, fd);
-}
-
-uint32_t views_of(struct views *views, const struct opener_process *process)
-{
-	_cleanup_fd_ int fd = -1;
-	struct file_view view;
-	struct root *root;
-
-	if (opener_root(process, &fd) < 0 || file_key_view(views->sampler, fd, &view) < 0)
-		return VIEWS_NONE;
-	root = find(views, &view);
-	if (!root)
-		return add(views, &view, TAKE_FD(fd));
-	root->used = views->interval;
-	return root->number;
+	if (views->asked.len >= ASKED_MAX)
+		hash_clear(&views->asked);
+	if (hash_put(&views->asked, key_of(view), 1) == 0)
+		openers_root(views->openers, process, NULL, on_root, views, 0);
 }
 
 uint32_t views_find(struct views *views, const struct file_view *view)
@@ -142,6 +153,7 @@ int views_root(const struct views *views, uint32_t number)
 void views_next(struct views *views)
 {
 	views->interval++;
+	hash_clear(&views->asked);
 	for (size_t i = views->len; i-- > 1;) {
 		struct root *root = &views->roots[i];
 

@@ -17,17 +17,19 @@
 #define VIEWS_NONE 0 /* unknown */
 #define VIEWS_OWN 1  /* our own root */
 
+struct openers;
 struct sampler;
 struct views;
 
-int views_new(struct sampler *sampler, struct views **out);
+int views_new(struct sampler *sampler, struct openers *openers, struct views **out);
 void views_free(struct views *views);
 
-/* BPF saw this root of this process: it is opened if it is new. At VIEWS_MAX it stays unknown. */
+/* BPF saw this root of this process: it is asked for if it is new. At VIEWS_MAX it stays unknown.
+ */
 void views_meet(
 	struct views *views, const struct file_view *view, const struct opener_process *process);
-/* The root that a process has now. */
-uint32_t views_of(struct views *views, const struct opener_process *process);
+/* The number of a process's root, whose descriptor this takes. */
+uint32_t views_take(struct views *views, int fd);
 /* A root that was met, which counts as a use. */
 uint32_t views_find(struct views *views, const struct file_view *view);
 /* O_PATH, borrowed; -1: there is none. */

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/buf.h"
 #include "base/fd.h"
@@ -18,19 +19,55 @@
 #define TEXT_BYTES_MAX (64UL << 20)
 #define ENVIRON_BYTES_MAX (2UL << 20)
 
-/* Appends /proc/PID/NAME and a NUL. */
-static int read_proc(
-	const struct opener_process *process, const char *name, size_t size_max, struct buf *out)
+/* ---- by this process ------------------------------------------------------------------------ */
+
+static int read_direct(void *ctx, const struct opener_process *process, const char *name,
+	size_t size_max, struct buf *out)
 {
 	_cleanup_fd_ int dir_fd = -1, fd = -1;
 	int err = opener_process(process, &dir_fd);
 
+	(void)ctx;
 	if (err < 0)
 		return err;
 	fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	err = fd_read_all(fd, size_max, out);
+	return fd < 0 ? -errno : fd_read_all(fd, size_max, out);
+}
+
+static int dir_direct(void *ctx, const struct opener_process *process, const char *path, int *fd)
+{
+	(void)ctx;
+	return opener_dir(process, path, fd);
+}
+
+static int mapped_direct(
+	void *ctx, const struct opener_mapping *mapping, struct opener_found *found)
+{
+	char path[PATH_MAX];
+	struct stat st;
+	int fd = -1;
+
+	(void)ctx;
+	if (opener_mapped_file(mapping, &fd, path, sizeof(path)) != 0 || fd < 0)
+		return -ENOENT;
+	if (fstat(fd, &st) < 0) {
+		fd_close(&fd);
+		return -EIO;
+	}
+	*found = (struct opener_found){ fd, st.st_dev, st.st_ino };
+	return 0;
+}
+
+const struct jit_files_access jit_files_direct = {
+	.read = read_direct, .dir = dir_direct, .mapped = mapped_direct
+};
+
+/* Appends /proc/PID/NAME and a NUL. */
+static int read_proc(const struct jit_files_access *access, const struct opener_process *process,
+	const char *name, size_t size_max, struct buf *out)
+{
+	int err = access->read(access->ctx, process, name, size_max, out);
+
 	return err < 0 ? err : buf_putc(out, '\0');
 }
 
@@ -50,30 +87,33 @@ static const char *value_of(const struct buf *vars, const char *name)
 	return NULL;
 }
 
-static void add(struct jit_files_dirs *dirs, const struct opener_process *process, const char *path)
+static void add(const struct jit_files_access *access, struct jit_files_dirs *dirs,
+	const struct opener_process *process, const char *path)
 {
 	int fd;
 
-	if (path && dirs->len < JIT_FILES_DIRS_MAX && opener_dir(process, path, &fd) == 0)
+	if (path && dirs->len < JIT_FILES_DIRS_MAX &&
+		access->dir(access->ctx, process, path, &fd) == 0)
 		dirs->fds[dirs->len++] = fd;
 }
 
-void jit_files_open_dirs(const struct opener_process *process, struct jit_files_dirs *out)
+void jit_files_open_dirs(const struct jit_files_access *access,
+	const struct opener_process *process, struct jit_files_dirs *out)
 {
 	_cleanup_(buf_done) struct buf vars = BUF_INIT;
 	const char *path, *tmp;
 
 	*out = (struct jit_files_dirs){ 0 };
-	if (read_proc(process, "environ", ENVIRON_BYTES_MAX, &vars) == 0) {
+	if (read_proc(access, process, "environ", ENVIRON_BYTES_MAX, &vars) == 0) {
 		path = value_of(&vars, "DOTNET_PerfMapJitDumpPath");
 		if (!path)
 			path = value_of(&vars, "COMPlus_PerfMapJitDumpPath");
-		add(out, process, path);
+		add(access, out, process, path);
 		tmp = value_of(&vars, "TMPDIR");
 		if (tmp && strcmp(tmp, "/tmp") != 0)
-			add(out, process, tmp);
+			add(access, out, process, tmp);
 	}
-	add(out, process, "/tmp");
+	add(access, out, process, "/tmp");
 }
 
 void jit_files_close_dirs(struct jit_files_dirs *dirs)
@@ -122,20 +162,19 @@ static void note_dump(void *ctx, const struct maps_entry *entry)
 }
 
 /* The last one: a runtime that begins a new dump may leave the old one mapped. */
-int jit_files_open_dump(const struct opener_process *process, int *fd, pid_t *number)
+int jit_files_open_dump(const struct jit_files_access *access, const struct opener_process *process,
+	struct opener_found *found, pid_t *number)
 {
 	_cleanup_(buf_done) struct buf text = BUF_INIT;
-	struct dump found = { .mapping.process = *process };
-	char path[PATH_MAX];
+	struct dump dump = { .mapping.process = *process };
 	int err;
 
-	err = read_proc(process, "maps", TEXT_BYTES_MAX, &text);
+	err = read_proc(access, process, "maps", TEXT_BYTES_MAX, &text);
 	if (err < 0)
 		return err;
-	maps_parse(text.data, note_dump, &found);
-	if (found.mapping.vm_end == 0 ||
-		opener_mapped_file(&found.mapping, fd, path, sizeof(path)) != 0)
+	maps_parse(text.data, note_dump, &dump);
+	if (dump.mapping.vm_end == 0 || access->mapped(access->ctx, &dump.mapping, found) != 0)
 		return -ENOENT;
-	*number = found.number;
+	*number = dump.number;
 	return 0;
 }

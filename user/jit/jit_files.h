@@ -9,6 +9,22 @@
 
 #define JIT_FILES_DIRS_MAX 3
 
+struct buf;
+
+/* How files are read and opened: by whoever may wait for them. */
+struct jit_files_access {
+	void *ctx;
+	/* Appends the text of a file of /proc/PID. */
+	int (*read)(void *ctx, const struct opener_process *process, const char *name,
+		size_t size_max, struct buf *out);
+	/* As opener_dir and opener_mapped_file; -errno. */
+	int (*dir)(void *ctx, const struct opener_process *process, const char *path, int *fd);
+	int (*mapped)(void *ctx, const struct opener_mapping *mapping, struct opener_found *found);
+};
+
+/* By this process. */
+extern const struct jit_files_access jit_files_direct;
+
 struct jit_files_dirs {
 	int fds[JIT_FILES_DIRS_MAX]; /* O_PATH, most likely first */
 	size_t len;
@@ -16,10 +32,12 @@ struct jit_files_dirs {
 
 /* The existing ones of these, in the process's root, by the environment of its start:
  * DOTNET_PerfMapJitDumpPath, TMPDIR, /tmp. */
-void jit_files_open_dirs(const struct opener_process *process, struct jit_files_dirs *out);
+void jit_files_open_dirs(const struct jit_files_access *access,
+	const struct opener_process *process, struct jit_files_dirs *out);
 void jit_files_close_dirs(struct jit_files_dirs *dirs);
 
 /* The process's jitdump. It maps a page of it executable to announce it: a regular file named
  * jit-NUMBER.dump in any folder. NUMBER is the pid of the process that began it, which may be a
  * parent. 0; -ENOENT: none; -errno. */
-int jit_files_open_dump(const struct opener_process *process, int *fd, pid_t *number);
+int jit_files_open_dump(const struct jit_files_access *access, const struct opener_process *process,
+	struct opener_found *found, pid_t *number);

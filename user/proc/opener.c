@@ -332,6 +332,8 @@ int opener_reason(int err)
 		return FILE_STALE;
 	case -EFBIG:
 		return FILE_TOO_LARGE;
+	case -ETIMEDOUT:
+		return FILE_HUNG;
 	case -ENOENT:
 	case -ENOTDIR:
 	case -ESRCH:

@@ -21,6 +21,13 @@ struct opener_process {
 #define OPENER_FILE_BYTES_MAX (4ULL << 30)
 #define OPENER_MAP_BYTES_MAX (1ULL << 30)
 
+/* A file that was opened. */
+struct opener_found {
+	int fd; /* the finder's */
+	dev_t dev;
+	ino_t ino;
+};
+
 struct opener_mapping {
 	struct opener_process process;
 	uint64_t vm_start, vm_end;

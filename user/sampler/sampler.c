@@ -57,6 +57,7 @@ struct sampler {
 	bool times;
 	uint64_t tick_limit_ns;
 	bool scan_tasks; /* the kernel has no iterator of mappings */
+	struct scan_reader scans;
 	uint64_t drained_bytes, polled_ns;
 	struct count_key keys[DRAIN_BATCH];
 	uint64_t values[DRAIN_BATCH];
@@ -299,6 +300,7 @@ int sampler_open(const struct sampler_options *options, const struct sampler_eve
 	s->events.tally = tally;
 	s->times = options->times;
 	s->tick_limit_ns = options->tick_limit_ns;
+	s->scans = options->scans;
 	err = cpus_count(&s->cpus, why);
 	if (err == 0)
 		err = load(s, options, why);
@@ -340,9 +342,7 @@ void sampler_free(struct sampler *s)
 int sampler_scan(struct sampler *s, uint32_t tgid,
 	int (*take)(void *ctx, const struct scan_mapping *mapping), void *ctx)
 {
-	const struct scan scan = {
-		.sampler = s, .skel = s->skel, .by_tasks = s->scan_tasks, .take = take, .ctx = ctx
-	};
+	const struct scan scan = { s, s->skel, s->scan_tasks, take, ctx, s->scans };
 
 	return scan_run(&scan, tgid);
 }

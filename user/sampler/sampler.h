@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sampler/sampler.h - the BPF program, its clock events and its maps, as callbacks. sampler_poll
- * delivers objects, tasks and stacks, which BPF sends once; sampler_drain moves the counts into the
- * tally, each sample exactly once. Frames have no names here. */
+ * delivers objects, tasks and stacks, once each; sampler_drain moves the counts into the tally. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,6 +13,7 @@
 #include "base/cpu_clock.h"
 #include "base/err.h"
 #include "sampler/events.h"
+#include "sampler/scan.h"
 #include "sampler/tick_times.h"
 
 #define SAMPLER_OBJECTS_MAX 8192 /* limit of mapped files in BPF */
@@ -27,7 +27,6 @@ enum sampler_target {
 };
 
 struct publish;
-struct sample_bpf;
 
 /* Limits of sampler_options.memory_bytes: with less there is no room beside the fixed maps. */
 #define SAMPLER_MEMORY_MB_MIN 16
@@ -53,8 +52,9 @@ struct sampler_options {
 	bool by_tid, by_cpu;    /* separate samples by thread, by CPU */
 	bool times;             /* send each tick with its time; else the kernel counts them */
 	bool user, kernel;
-	uint64_t memory_bytes;   /* for all BPF maps; tables get the rest */
-	cpu_clock_fn open_clock; /* used if we lack the privilege; NULL: none */
+	uint64_t memory_bytes;    /* for all BPF maps; tables get the rest */
+	cpu_clock_fn open_clock;  /* used if we lack the privilege; NULL: none */
+	struct scan_reader scans; /* who reads for sampler_scan */
 };
 
 struct sampler_stats {

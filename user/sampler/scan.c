@@ -35,7 +35,7 @@ int scan_run(const struct scan *scan, uint32_t tgid)
 	union bpf_iter_link_info info = { .task.pid = tgid };
 	LIBBPF_OPTS(bpf_iter_attach_opts, opts, .link_info = &info, .link_info_len = sizeof(info));
 	struct bpf_link *link;
-	_cleanup_fd_ int fd = -1;
+	_cleanup_fd_ int fd = -1, copy_fd = -1;
 	int err;
 
 	scan->skel->bss->scan_tgid = tgid;
@@ -44,7 +44,11 @@ int scan_run(const struct scan *scan, uint32_t tgid)
 	if (!link)
 		return -errno;
 	fd = bpf_iter_create(bpf_link__fd(link));
-	err = fd < 0 ? -errno : read_all(scan, fd);
+	err = fd < 0 ? -errno : 0;
+	if (err == 0 && scan->reader.read)
+		err = scan->reader.read(scan->reader.ctx, fd, tgid, &copy_fd);
+	if (err == 0)
+		err = read_all(scan, scan->reader.read ? copy_fd : fd);
 	bpf_link__destroy(link);
 	return err;
 }

@@ -140,6 +140,10 @@ enum lane_cause { WORKER_LOSSES(WORKER_LOSS_ID) LANE_CAUSES };
 		NULL, "Time that loading symbols took.")                                           \
 	X("objects.failed", OBJECTS, objects.failed, "stoker_objects_failed_total", NULL,          \
 		"Mapped files that could not be used.")                                            \
+	X("objects.openers_given_up", U64, worker.openers_given_up,                                \
+		"stoker_openers_given_up_total",                                                   \
+		"openers  %llu given up: a file system did not answer",                            \
+		"Openers that were given up, because a file system did not answer.")               \
 	X("objects.maps_refused", FILES, maps_refused, "stoker_perf_maps_refused_total",           \
 		"refused  %llu perf maps", "Perf maps of processes that exist and were not read.") \
 	X("debug_files.found", U64, objects.debug_found, "stoker_debug_files_found", NULL,         \
@@ -241,7 +245,7 @@ enum lane_cause { WORKER_LOSSES(WORKER_LOSS_ID) LANE_CAUSES };
 	X("agent.start_us", US, start_ns, "stoker_start_seconds", NULL,                            \
 		"Time from the start to the first tick.")                                          \
 	X("worker.cpu_s", REAL, worker.cpu_s, NULL, NULL,                                          \
-		"CPU time of the two processes that read files, in seconds.")                      \
+		"CPU time of the processes that open and read files, in seconds.")                 \
 	X("worker.rss_max_kb", U64, worker.rss_max_kb, NULL, NULL,                                 \
 		"Largest resident memory of the two processes that read files, together, in KiB.") \
 	X("worker.restarts", U64, worker.restarts, "stoker_worker_restarts_total", NULL,           \

@@ -291,7 +291,35 @@ static int allow_server_calls(scmp_filter_ctx filter)
 		       : seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
 }
 
-static int limit_calls(bool server)
+/* Of one that opens files of others. */
+static const int opener_calls[] = {
+	SCMP_SYS(openat2),
+	SCMP_SYS(readlink),
+	SCMP_SYS(readlinkat),
+	SCMP_SYS(newfstatat),
+	SCMP_SYS(fstatfs),
+	SCMP_SYS(sendfile),
+	SCMP_SYS(utimensat),
+	SCMP_SYS(fcntl),
+};
+
+/* Files are opened to be read. */
+static int allow_opener_calls(scmp_filter_ctx filter)
+{
+	const uint64_t writes = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC;
+	int err = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(opener_calls) && err == 0; i++)
+		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, opener_calls[i], 0);
+	if (err == 0)
+		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1,
+			SCMP_CMP(2, SCMP_CMP_MASKED_EQ, writes, O_RDONLY));
+	return err;
+}
+
+enum shut_in { WORKER, SERVER, OPENER };
+
+static int limit_calls(enum shut_in who)
 {
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
 	int err = filter ? 0 : -ENOMEM;
@@ -300,8 +328,10 @@ static int limit_calls(bool server)
 		err = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
 	if (err == 0)
 		err = allow_calls(filter);
-	if (err == 0 && server)
+	if (err == 0 && who == SERVER)
 		err = allow_server_calls(filter);
+	if (err == 0 && who == OPENER)
+		err = allow_opener_calls(filter);
 	if (err == 0)
 		err = seccomp_load(filter);
 	seccomp_release(filter);
@@ -388,7 +418,7 @@ static int shut_in(int directory, uid_t uid, uint32_t had, uint32_t *report)
 	/* Changing the user undid it, so not before. */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
 		return -errno;
-	err = limit_calls(server);
+	err = limit_calls(server ? SERVER : WORKER);
 	if (err == 0)
 		*report = had;
 	return err;
@@ -413,4 +443,9 @@ int sandbox_enter_server(int directory, uint32_t *report)
 	volunteer();
 	err = move_root(directory, &had);
 	return err < 0 ? err : shut_in(directory, uid, had, report);
+}
+
+int sandbox_enter_opener(void)
+{
+	return limit_calls(OPENER);
 }

@@ -40,3 +40,8 @@ int sandbox_deny(enum sandbox_denied what);
  * is USERS_SERVER or the next if that user may read there, with the directory's group where others
  * may not. It cannot connect or change files. */
 int sandbox_enter_server(int directory, uint32_t *report);
+
+/* For a process that opens files of others for its owner (worker/opening.h): it keeps its rights,
+ * and can open files to read them, copy them into memory and pass descriptors on, and nothing else;
+ * any other system call kills it. */
+int sandbox_enter_opener(void);

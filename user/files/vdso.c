@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent/vdso.c - the vDSO is not a file, but a worker reads files. The kernel gives its address
+/* files/vdso.c - the vDSO is not a file, but a worker reads files. The kernel gives its address
  * without a size, but its section headers are at its end. */
-#include "agent/vdso.h"
+#include "files/vdso.h"
 
 #include <errno.h>
 #include <stdint.h>

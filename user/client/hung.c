@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* client/hung.c - a short list, searched only while somebody is on it. A hang on a file system that
+ * is known to wait concerns its device and such files of the account, one on a path the account's
+ * paths; one on a file that seemed harmless, because another file was mapped in its place
+ * meanwhile, concerns all files of the account. */
+#include "client/hung.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/hash.h"
+
+#define CGROUP_BYTES_MAX 65536
+#define STAT_BYTES_MAX 4096
+
+/* By files of procfs that no lock of the process guards. A process that is gone has the account of
+ * all such. */
+static void identify(struct hung_file *file)
+{
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	struct stat st;
+	char path[64];
+
+	if (file->identified)
+		return;
+	file->identified = true;
+	snprintf(path, sizeof(path), "/proc/%d", file->process);
+	if (stat(path, &st) == 0)
+		file->uid = st.st_uid;
+	snprintf(path, sizeof(path), "/proc/%d/cgroup", file->process);
+	if (fd_read_path(path, CGROUP_BYTES_MAX, &text) == 0)
+		file->cgroup = hash_bytes(text.data, text.len);
+}
+
+void hung_put(struct hung *hung, struct child *child, const struct hung_file *blamed)
+{
+	assert(hung->len < HUNG_MAX);
+	hung->all[hung->len].child = *child;
+	hung->all[hung->len].blames = blamed != NULL;
+	hung->all[hung->len].until_ns = clock_ns(CLOCK_MONOTONIC) + HUNG_REFUSE_NS;
+	if (blamed) {
+		hung->given_up++;
+		hung->all[hung->len].file = *blamed;
+		identify(&hung->all[hung->len].file);
+	}
+	hung->len++;
+	*child = (struct child)CHILD_INIT;
+}
+
+void hung_reap(struct hung *hung)
+{
+	uint64_t now = hung->len > 0 ? clock_ns(CLOCK_MONOTONIC) : 0;
+
+	for (size_t i = hung->len; i-- > 0;) {
+		struct child *child = &hung->all[i].child;
+		struct child_end end = { 0 };
+
+		if (child->pid != 0)
+			child_wait(child, 0, &end);
+		hung->cpu_ns += end.cpu_ns;
+		if (child->pid == 0 && (!hung->all[i].blames || now >= hung->all[i].until_ns))
+			hung->all[i] = hung->all[--hung->len];
+	}
+}
+
+bool hung_refuses(struct hung *hung, struct hung_file *file)
+{
+	unsigned int cgroup = 0, user = 0;
+
+	hung_reap(hung);
+	for (size_t i = 0; i < hung->len; i++) {
+		const struct hung_file *stuck = &hung->all[i].file;
+
+		if (!hung->all[i].blames ||
+			(stuck->kind != HUNG_LOCAL && stuck->kind != file->kind))
+			continue;
+		if (stuck->kind == HUNG_SLOW && file->kind == HUNG_SLOW && stuck->dev == file->dev)
+			return true;
+		identify(file);
+		if (stuck->cgroup == file->cgroup && stuck->uid == file->uid)
+			return true;
+		cgroup += stuck->cgroup == file->cgroup;
+		user += stuck->uid == file->uid && file->uid != 0;
+	}
+	return cgroup >= HUNG_SHARE_MAX || user >= HUNG_SHARE_MAX;
+}
+
+bool hung_is_busy(const struct child *child)
+{
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	const char *end;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", child->pid);
+	if (fd_read_path(path, STAT_BYTES_MAX, &text) < 0 || buf_putc(&text, '\0') < 0)
+		return false;
+	end = strrchr(text.data, ')'); /* of its name */
+	return end && strncmp(end, ") R", 3) == 0;
+}
+
+void hung_done(struct hung *hung)
+{
+	hung_reap(hung);
+	for (size_t i = 0; i < hung->len; i++)
+		child_leave(&hung->all[i].child);
+	hung->len = 0;
+}

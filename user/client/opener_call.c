@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* client/opener_call.c - one request at a time, to an opener of its own. As with the others, only
+ * descriptors come whose closing cannot wait. */
+#include "client/opener_call.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "client/openers.h"
+#include "jit/jit_files.h"
+#include "proc/file_system.h"
+#include "sampler/file_key.h"
+#include "sampler/sampler.h"
+#include "wire/opening.h"
+
+#define PLACES (HUNG_MAX / 2)
+#define AGAIN_NS (100 * NSEC_PER_MSEC)
+#define ERRNO_MAX 4095
+#define MEANWHILE_MS 2
+#define BUSY_MS 20
+
+void opener_call_init(
+	struct opener_call *call, const struct openers_options *options, struct hung *hung)
+{
+	*call = (struct opener_call){ .options = options, .hung = hung, .child = CHILD_INIT };
+}
+
+static void give_up(struct opener_call *call, const struct hung_file *blamed)
+{
+	if (call->child.pid == 0)
+		return;
+	starter_kill(call->options->starter, call->child.pid);
+	fd_close(&call->child.fd);
+	hung_put(call->hung, &call->child, blamed);
+	call->not_before_ns = blamed ? 0 : clock_ns(CLOCK_MONOTONIC) + AGAIN_NS;
+}
+
+void opener_call_done(struct opener_call *call)
+{
+	give_up(call, NULL);
+}
+
+static int start(struct opener_call *call)
+{
+	int err;
+
+	if (call->child.pid != 0)
+		return 0;
+	hung_reap(call->hung);
+	if (call->hung->len >= PLACES || clock_ns(CLOCK_MONOTONIC) < call->not_before_ns)
+		return -EAGAIN;
+	err = call->options->start(call->options->starter, &call->child);
+	if (err < 0)
+		call->not_before_ns = clock_ns(CLOCK_MONOTONIC) + AGAIN_NS;
+	return err < 0 ? -EAGAIN : 0;
+}
+
+/* ---- one request ---------------------------------------------------------------------------- */
+
+struct question {
+	struct opening_message message;
+	int given; /* -1: none */
+	struct hung_file file;
+	uint32_t number; /* of the path that was found */
+	bool polls;      /* the sampler meanwhile: there will be many events */
+};
+
+static bool is_answered(const struct opener_call *call, const struct question *q)
+{
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC), end_ns = now_ns + OPENER_BUSY_NS;
+	uint64_t until_ns = now_ns + (q->polls ? OPENER_SCAN_NS : OPENER_CALL_NS);
+	struct pollfd ready = { .fd = call->child.fd, .events = POLLIN };
+	int len = 0;
+
+	while (len <= 0 && (now_ns < until_ns || (now_ns < end_ns && hung_is_busy(&call->child)))) {
+		len = poll(&ready, 1,
+			q->polls                    ? MEANWHILE_MS
+				: now_ns < until_ns ? clock_wait_ms(now_ns, until_ns)
+						    : BUSY_MS);
+		if (q->polls && sampler_poll(call->sampler) < 0)
+			break;
+		now_ns = clock_ns(CLOCK_MONOTONIC);
+	}
+	return len > 0;
+}
+
+/* *fd: what came with the reply. -EPIPE: it ended, or the reply makes no sense. */
+static int exchange(
+	struct opener_call *call, struct question *q, struct opening_reply *reply, int *fd)
+{
+	_cleanup_fd_ int came = -1;
+	int err;
+
+	q->message.request.seq = ++call->seq;
+	if (fd_pass(call->child.fd, &q->message, sizeof(q->message), q->given) < 0)
+		return -EPIPE;
+	if (!is_answered(call, q))
+		return -ETIMEDOUT;
+	err = fd_take(call->child.fd, MSG_DONTWAIT, reply, sizeof(*reply), &came);
+	if (err < 0 || reply->seq != call->seq || !memchr(reply->path, '\0', sizeof(reply->path)) ||
+		reply->err < -ERRNO_MAX || reply->err > 1 ||
+		(reply->err != 0 && (came >= 0 || reply->held_at != 0)) ||
+		(reply->held_at != 0 && came >= 0))
+		return -EPIPE;
+	if (q->message.request.kind == OPENING_USER_FILES)
+		q->number = reply->number;
+	*fd = TAKE_FD(came);
+	return 0;
+}
+
+/* 0 with a descriptor or a held file; the opener is given up or replaced where it must be. */
+static int ask(struct opener_call *call, struct question *q, struct opening_reply *reply, int *fd)
+{
+	int err;
+
+	q->file.kind = HUNG_PATH;
+	if (call->hung->len > 0 && hung_refuses(call->hung, &q->file))
+		return -ETIMEDOUT;
+	err = call->busy ? -EAGAIN : start(call);
+	if (err < 0)
+		return err;
+	call->busy = true;
+	err = exchange(call, q, reply, fd);
+	call->busy = false;
+	if (err < 0) {
+		give_up(call, err == -ETIMEDOUT ? &q->file : NULL);
+		return err == -ETIMEDOUT ? err : -EAGAIN;
+	}
+	if (reply->err > 0)
+		return reply->reason == OBJECT_GONE ? -ENOENT : -EACCES;
+	return reply->err;
+}
+
+/* A file that is held comes if it is of a local file system, by the kernel's inode. */
+static int take_held(
+	struct opener_call *call, struct question *q, struct opening_reply *reply, int *fd)
+{
+	struct object_key key;
+	uint32_t magic = 0;
+	int err = file_key_of_child(call->sampler, call->child.pid, reply->held_at, &key, &magic);
+	bool comes = err == 0 && file_system_is_local(magic);
+
+	q->message.request.kind = OPENING_TAKE;
+	q->message.request.how = comes ? OPENING_PASS : OPENING_DROP;
+	q->message.request.held_at = reply->held_at;
+	q->given = -1;
+	err = ask(call, q, reply, fd);
+	return err < 0 || comes ? err : -ETIMEDOUT;
+}
+
+/* May it be used and closed here? */
+static bool is_safe(const struct opener_call *call, uint32_t kind, int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+	uint32_t magic;
+
+	return flags >= 0 && (flags & (O_PATH | O_ACCMODE)) == O_RDONLY &&
+		file_key_magic(call->sampler, fd, &magic) == 0 &&
+		(file_system_is_local(magic) ||
+			(kind == OPENING_TAKE && magic == OVERLAYFS_SUPER_MAGIC));
+}
+
+static int find(struct opener_call *call, struct question *q, struct opener_found *found)
+{
+	_cleanup_fd_ int fd = -1;
+	struct opening_reply reply = { 0 };
+	int err = ask(call, q, &reply, &fd);
+
+	if (err == 0 && reply.held_at != 0)
+		err = take_held(call, q, &reply, &fd);
+	if (err < 0)
+		return err;
+	if (fd < 0 || !is_safe(call, q->message.request.kind, fd)) {
+		give_up(call, NULL);
+		return -EAGAIN;
+	}
+	*found = (struct opener_found){
+		.fd = TAKE_FD(fd), .dev = (dev_t)reply.dev, .ino = (ino_t)reply.ino
+	};
+	return 0;
+}
+
+/* ---- requests ------------------------------------------------------------------------------- */
+
+static struct question question_of(enum opening_kind kind, const struct opener_process *process)
+{
+	return (struct question){
+		.message.request = { .kind = kind, .mapping.process = *process },
+		.given = -1,
+		.file.process = process->pid,
+	};
+}
+
+static int set_path(struct question *q, const char *path)
+{
+	int len = snprintf(q->message.path, sizeof(q->message.path), "%s", path);
+
+	return (size_t)len < sizeof(q->message.path) ? 0 : -ENAMETOOLONG;
+}
+
+int opener_call_dir(
+	struct opener_call *call, const struct opener_process *process, const char *path, int *fd)
+{
+	struct question q = question_of(OPENING_DIR, process);
+	struct opening_reply reply = { 0 };
+	_cleanup_fd_ int came = -1;
+	int err = set_path(&q, path);
+
+	if (err == 0)
+		err = ask(call, &q, &reply, &came);
+	if (err < 0)
+		return err;
+	if (came < 0 || !(fcntl(came, F_GETFL) & O_PATH)) {
+		give_up(call, NULL);
+		return -EAGAIN;
+	}
+	*fd = TAKE_FD(came);
+	return 0;
+}
+
+/* A copy in memory. */
+static int copy(struct opener_call *call, struct question *q, int *fd)
+{
+	struct opening_reply reply = { 0 };
+	_cleanup_fd_ int came = -1;
+	int err = ask(call, q, &reply, &came);
+
+	if (err < 0)
+		return err;
+	if (came < 0 || fcntl(came, F_GET_SEALS) != OPENING_COPY_SEALS) {
+		give_up(call, NULL);
+		return -EAGAIN;
+	}
+	*fd = TAKE_FD(came);
+	return 0;
+}
+
+int opener_call_read(struct opener_call *call, const struct opener_process *process,
+	const char *name, size_t size_max, struct buf *out)
+{
+	struct question q = question_of(OPENING_READ, process);
+	_cleanup_fd_ int fd = -1;
+	int err = set_path(&q, name);
+
+	if (err == 0)
+		err = copy(call, &q, &fd);
+	return err < 0 ? err : fd_read_all(fd, size_max, out);
+}
+
+int opener_call_scan(void *ctx, int iterator_fd, uint32_t tgid, int *fd)
+{
+	struct question q =
+		question_of(OPENING_COPY_TEXT, &(struct opener_process){ .pid = (pid_t)tgid });
+
+	q.given = iterator_fd;
+	q.polls = tgid == 0;
+	return copy(ctx, &q, fd);
+}
+
+int opener_call_mapped(
+	struct opener_call *call, const struct opener_mapping *mapping, struct opener_found *found)
+{
+	struct question q = question_of(OPENING_MAPPED, &mapping->process);
+
+	q.message.request.mapping = *mapping;
+	return find(call, &q, found);
+}
+
+int opener_call_perf_map(struct opener_call *call, int dir_fd, const struct opener_process *process,
+	pid_t ns_pid, uid_t uid, struct opener_found *found)
+{
+	struct question q = question_of(OPENING_PERF_MAP, process);
+
+	q.given = dir_fd;
+	q.message.request.ns_pid = ns_pid;
+	q.message.request.uid = uid;
+	return find(call, &q, found);
+}
+
+static int access_read(void *ctx, const struct opener_process *process, const char *name,
+	size_t size_max, struct buf *out)
+{
+	return opener_call_read(ctx, process, name, size_max, out);
+}
+
+static int access_dir(void *ctx, const struct opener_process *process, const char *path, int *fd)
+{
+	return opener_call_dir(ctx, process, path, fd);
+}
+
+static int access_mapped(
+	void *ctx, const struct opener_mapping *mapping, struct opener_found *found)
+{
+	return opener_call_mapped(ctx, mapping, found);
+}
+
+struct jit_files_access opener_call_access(struct opener_call *call)
+{
+	return (struct jit_files_access){ call, access_read, access_dir, access_mapped };
+}
+
+int opener_paths_add(struct opener_paths *paths, const char *path)
+{
+	size_t size = strlen(path) + 1;
+
+	if (size > sizeof(paths->text) - paths->bytes)
+		return -ENOSPC;
+	memcpy(paths->text + paths->bytes, path, size);
+	paths->bytes += size;
+	paths->len++;
+	return 0;
+}
+
+int opener_call_files(struct opener_call *call, int root_fd, uint32_t view, uid_t uid,
+	const struct opener_paths *paths, uint32_t *at, struct opener_found *found)
+{
+	struct question q = {
+		.message.request = { .kind = OPENING_USER_FILES,
+			.uid = uid,
+			.first = *at,
+			.paths_len = paths->len },
+		.given = root_fd,
+		.file = { .identified = true, .cgroup = (uint64_t)view << 32 },
+	};
+	int err;
+
+	memcpy(q.message.path, paths->text, paths->bytes);
+	err = find(call, &q, found);
+	*at = q.number > *at ? q.number : *at;
+	return err;
+}

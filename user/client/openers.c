@@ -1,0 +1,571 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* client/openers.c - a queue for each opener; the first requests of it are sent, the oldest of them
+ * is the opener's turn. After a loss the others are sent again, to the next opener. Nothing here
+ * makes a system call on a file that came, but for asking BPF about it: only descriptors of local
+ * file systems, copies and O_PATH descriptors come, which can be closed without waiting. */
+#include "client/openers.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/vec.h"
+#include "client/hung.h"
+#include "client/opener_call.h"
+#include "proc/file_system.h"
+#include "sampler/file_key.h"
+#include "wire/opening.h"
+
+#define HANG_NS (1500 * NSEC_PER_MSEC)
+#define AGAIN_NS (100 * NSEC_PER_MSEC) /* from the loss of an opener to the next, at first */
+#define AGAIN_MAX_SHIFT 6
+#define EXTENDED_MAX 4
+
+struct asked {
+	struct opening_request request;
+	struct object_key key;
+	struct hung_file file;
+	enum object_reason refused; /* the reason that comes after OPENING_DROP */
+	uint64_t copied;            /* bytes that are set aside for OPENING_COPY */
+	openers_fn fn;
+	void *ctx;
+	uint64_t id;
+};
+
+struct turn {
+	struct child child;
+	VEC(struct asked) queue; /* from head on */
+	size_t head, sent;
+	uint64_t seq;     /* of the first */
+	uint64_t turn_ns; /* since when the first is the opener's turn */
+	uint64_t not_before_ns;
+	unsigned int losses;   /* in a row */
+	unsigned int extended; /* times that this turn was */
+};
+
+enum speed { LOCAL, SLOW, SPEEDS };
+
+#define LIVING (SPEEDS + 1) /* with that of calls */
+
+struct openers {
+	struct openers_options options;
+	struct sampler *sampler;
+	struct turn turns[SPEEDS];
+	struct hung hung;
+	struct opener_call call;
+	uint64_t copied;
+};
+
+DEFINE_CLEANUP(struct openers, openers_free)
+
+int openers_new(const struct openers_options *options, struct openers **out)
+{
+	struct openers *openers = calloc(1, sizeof(*openers));
+
+	if (!openers)
+		return -ENOMEM;
+	openers->options = *options;
+	if (!openers->options.start)
+		openers->options.start = starter_opener;
+	if (!openers->options.hang_ns)
+		openers->options.hang_ns = HANG_NS;
+	for (int i = 0; i < SPEEDS; i++) {
+		openers->turns[i].child = (struct child)CHILD_INIT;
+		openers->turns[i].seq = 1;
+	}
+	opener_call_init(&openers->call, &openers->options, &openers->hung);
+	*out = openers;
+	return 0;
+}
+
+void openers_compare(struct openers *openers, struct sampler *sampler)
+{
+	openers->sampler = openers->call.sampler = sampler;
+}
+
+struct opener_call *openers_call(struct openers *openers)
+{
+	return &openers->call;
+}
+
+/* ---- the queue ------------------------------------------------------------------------------ */
+
+static size_t count(const struct turn *t)
+{
+	return t->queue.len - t->head;
+}
+
+static struct asked *at(const struct turn *t, size_t i)
+{
+	return &t->queue.data[t->head + i];
+}
+
+static struct asked pop(struct turn *t)
+{
+	struct asked first = *at(t, 0);
+
+	t->head++;
+	t->sent -= t->sent > 0;
+	if (t->head == t->queue.len)
+		t->head = t->queue.len = 0;
+	return first;
+}
+
+static int push(struct turn *t, const struct asked *asked)
+{
+	struct asked *slot;
+
+	if (t->head > count(t)) {
+		memmove(t->queue.data, at(t, 0), count(t) * sizeof(*slot));
+		t->queue.len = count(t);
+		t->head = 0;
+	}
+	slot = count(t) < OPENERS_QUEUE_MAX ? vec_add(&t->queue) : NULL;
+	if (!slot)
+		return -ENOSPC;
+	*slot = *asked;
+	return 0;
+}
+
+/* As the next that is sent, so that an opener never holds more than it can. */
+static int push_next(struct turn *t, const struct asked *asked)
+{
+	if (t->head > 0) {
+		t->head--;
+		memmove(at(t, 0), at(t, 1), t->sent * sizeof(*asked));
+	} else {
+		if (!vec_add(&t->queue))
+			return -ENOSPC;
+		memmove(at(t, t->sent + 1), at(t, t->sent),
+			(count(t) - 1 - t->sent) * sizeof(*asked));
+	}
+	*at(t, t->sent) = *asked;
+	return 0;
+}
+
+static struct asked take_out(struct turn *t, size_t i)
+{
+	struct asked asked = *at(t, i);
+
+	memmove(at(t, i), at(t, i + 1), (count(t) - i - 1) * sizeof(asked));
+	t->queue.len--;
+	if (t->head == t->queue.len)
+		t->head = t->queue.len = 0;
+	return asked;
+}
+
+/* ---- answers -------------------------------------------------------------------------------- */
+
+static void refuse(struct openers *openers, struct asked *asked, enum object_reason reason)
+{
+	struct openers_answer answer = { .fd = -1,
+		.reason = reason,
+		.path = "",
+		.again = reason == OBJECT_HUNG && asked->file.kind == HUNG_LOCAL };
+
+	openers->copied -= asked->copied;
+	asked->fn(asked->ctx, asked->id, &answer);
+}
+
+static void refuse_first(struct openers *openers, struct turn *t, enum object_reason reason)
+{
+	struct asked asked = pop(t);
+
+	refuse(openers, &asked, reason);
+}
+
+/* ---- the process ---------------------------------------------------------------------------- */
+
+/* What it had is for the next one. What it held is opened once more. */
+static void give_up(struct openers *openers, struct turn *t, const struct hung_file *blamed)
+{
+	if (t->child.pid == 0)
+		return;
+	starter_kill(openers->options.starter, t->child.pid);
+	fd_close(&t->child.fd);
+	hung_put(&openers->hung, &t->child, blamed);
+	t->sent = t->extended = 0;
+	for (size_t i = 0; i < count(t); i++) {
+		struct asked *asked = at(t, i);
+
+		if (asked->request.kind != OPENING_TAKE)
+			continue;
+		asked->request.kind = OPENING_MAPPED;
+		openers->copied -= asked->copied;
+		asked->copied = 0;
+	}
+}
+
+/* It ended, or its replies make no sense. The file of its turn may be the cause. */
+static void lose(struct openers *openers, struct turn *t)
+{
+	bool had_turn = t->sent > 0;
+
+	give_up(openers, t, NULL);
+	t->not_before_ns = clock_ns(CLOCK_MONOTONIC) + (AGAIN_NS << t->losses);
+	t->losses += t->losses < AGAIN_MAX_SHIFT;
+	if (had_turn)
+		refuse_first(openers, t, OBJECT_OPEN);
+}
+
+static void hang(struct openers *openers, struct turn *t)
+{
+	give_up(openers, t, &at(t, 0)->file);
+	refuse_first(openers, t, OBJECT_HUNG);
+}
+
+/* An opener that may get stuck needs a place among those that are. Slow file systems have the first
+ * half of the places. */
+static bool has_room(struct openers *openers, const struct turn *t)
+{
+	size_t max = t == &openers->turns[SLOW] ? HUNG_MAX / 2 : HUNG_MAX - LIVING;
+
+	hung_reap(&openers->hung);
+	return openers->hung.len < max;
+}
+
+/* -ENOSPC: too many are stuck. */
+static int start(struct openers *openers, struct turn *t)
+{
+	int err;
+
+	if (t->child.pid != 0)
+		return 0;
+	if (!has_room(openers, t))
+		return -ENOSPC;
+	if (clock_ns(CLOCK_MONOTONIC) < t->not_before_ns)
+		return -EAGAIN;
+	err = openers->options.start(openers->options.starter, &t->child);
+	if (err == 0 && fcntl(t->child.fd, F_SETFL, O_NONBLOCK) < 0)
+		err = -errno;
+	if (err == 0)
+		err = fd_watch(openers->options.epoll_fd, t->child.fd);
+	if (err < 0)
+		give_up(openers, t, NULL);
+	if (err < 0)
+		t->not_before_ns = clock_ns(CLOCK_MONOTONIC) + AGAIN_NS;
+	return err;
+}
+
+/* Since it was asked for, another one of its device or account may have. */
+static bool has_hung(struct openers *openers, struct asked *asked)
+{
+	return openers->hung.len > 0 && asked->request.kind != OPENING_TAKE &&
+		hung_refuses(&openers->hung, &asked->file);
+}
+
+static int send_next(struct turn *t)
+{
+	struct opening_message message = { .request = at(t, t->sent)->request };
+	int err;
+
+	message.request.seq = t->seq + t->sent;
+	/* If it was lost, its socket says so when it is read. */
+	err = fd_pass(t->child.fd, &message, sizeof(message), -1);
+	if (err == 0 && t->sent++ == 0)
+		t->turn_ns = clock_ns(CLOCK_MONOTONIC);
+	return err;
+}
+
+static void fill(struct openers *openers, struct turn *t)
+{
+	int err = 0;
+
+	while (err == 0 && t->sent < OPENING_IN_FLIGHT_MAX && t->sent < count(t)) {
+		if (has_hung(openers, at(t, t->sent))) {
+			struct asked asked = take_out(t, t->sent);
+
+			refuse(openers, &asked, OBJECT_HUNG);
+			continue;
+		}
+		err = start(openers, t);
+		if (err == 0)
+			err = send_next(t);
+	}
+	while (err == -ENOSPC && count(t) > 0)
+		refuse_first(openers, t, OBJECT_HUNG);
+}
+
+/* ---- replies -------------------------------------------------------------------------------- */
+
+/* It holds a file: is it the one, and can it come? */
+static enum opening_how judge(struct openers *openers, pid_t opener, struct asked *asked,
+	const struct opening_reply *reply)
+{
+	struct object_key key;
+	uint32_t magic;
+
+	asked->refused = OBJECT_UNPROVEN;
+	if (file_key_of_child(openers->sampler, opener, reply->held_at, &key, &magic) < 0)
+		return OPENING_DROP;
+	asked->refused = OBJECT_CHANGED;
+	if (memcmp(&key, &asked->key, sizeof(key)) != 0)
+		return OPENING_DROP;
+	if (file_system_is_local(magic))
+		return OPENING_PASS;
+	asked->refused = OBJECT_TOO_LARGE;
+	if (reply->size_bytes > OPENING_COPY_BYTES_MAX)
+		return OPENING_DROP;
+	asked->refused = OBJECT_LIMIT;
+	if (openers->copied + reply->size_bytes > OPENERS_COPIES_BYTES_MAX)
+		return OPENING_DROP;
+	asked->copied = reply->size_bytes;
+	openers->copied += asked->copied;
+	return OPENING_COPY;
+}
+
+/* Has the descriptor the properties of what was asked for? Nothing is asked of its file system. */
+static bool is_expected(struct openers *openers, const struct asked *asked, int fd)
+{
+	const struct opening_request *request = &asked->request;
+	bool wanted = request->kind != OPENING_TAKE || request->how != OPENING_DROP;
+	int flags = fd >= 0 ? fcntl(fd, F_GETFL) : 0;
+	uint32_t magic;
+
+	if (!wanted || fd < 0)
+		return !wanted && fd < 0;
+	if (request->kind == OPENING_ROOT)
+		return (flags & O_PATH) != 0;
+	if (request->kind == OPENING_TAKE && request->how == OPENING_COPY)
+		return fcntl(fd, F_GET_SEALS) == OPENING_COPY_SEALS;
+	if ((flags & (O_PATH | O_ACCMODE)) != O_RDONLY ||
+		file_key_magic(openers->sampler, fd, &magic) < 0)
+		return false;
+	return file_system_is_local(magic) ||
+		(request->kind == OPENING_TAKE && magic == OVERLAYFS_SUPER_MAGIC);
+}
+
+static bool is_valid(
+	struct openers *openers, const struct turn *t, const struct opening_reply *reply, int fd)
+{
+	const struct asked *asked = at(t, 0);
+
+	if (t->sent == 0 || reply->seq != t->seq || !memchr(reply->path, '\0', sizeof(reply->path)))
+		return false;
+	if (reply->err != 0)
+		return fd < 0 && reply->held_at == 0 && reply->reason < OBJECT_REASONS_LEN;
+	if (reply->held_at != 0)
+		return fd < 0 && asked->request.kind == OPENING_MAPPED;
+	return is_expected(openers, asked, fd);
+}
+
+static enum object_reason compare(struct openers *openers, const struct asked *asked, int fd)
+{
+	int err = file_key_compare(openers->sampler, fd, &asked->key);
+
+	if (err == 0)
+		return OBJECT_REASONS_LEN;
+	return err == -ESTALE ? OBJECT_CHANGED : OBJECT_UNPROVEN;
+}
+
+/* Takes the descriptor. The file was held to be the one, or it is compared now. */
+static void deliver(
+	struct openers *openers, struct asked *asked, const struct opening_reply *reply, int fd)
+{
+	struct openers_answer answer = {
+		.fd = fd, .path = reply->path, .uid = reply->uid, .copied = asked->copied
+	};
+	enum object_reason reason = OBJECT_REASONS_LEN;
+
+	if (asked->request.kind == OPENING_TAKE && asked->request.how == OPENING_DROP)
+		reason = asked->refused;
+	else if (asked->request.kind == OPENING_MAPPED ||
+		(asked->request.kind == OPENING_TAKE && asked->request.how == OPENING_PASS))
+		reason = compare(openers, asked, fd);
+	if (reason == OBJECT_REASONS_LEN)
+		asked->fn(asked->ctx, asked->id, &answer);
+	else
+		refuse(openers, asked, reason);
+	fd_close(&answer.fd);
+}
+
+/* Takes the descriptor. False: the reply makes no sense. */
+static bool handle(
+	struct openers *openers, struct turn *t, const struct opening_reply *reply, int fd)
+{
+	_cleanup_fd_ int owned = fd;
+	struct asked asked;
+
+	if (!is_valid(openers, t, reply, fd))
+		return false;
+	asked = pop(t);
+	t->seq++;
+	t->turn_ns = clock_ns(CLOCK_MONOTONIC);
+	t->losses = t->extended = 0;
+	if (reply->err != 0) {
+		refuse(openers, &asked,
+			asked.request.kind == OPENING_ROOT ? OBJECT_GONE
+							   : (enum object_reason)reply->reason);
+	} else if (reply->held_at != 0) {
+		asked.request.how = judge(openers, t->child.pid, &asked, reply);
+		asked.request.kind = OPENING_TAKE;
+		asked.request.held_at = reply->held_at;
+		if (push_next(t, &asked) < 0)
+			refuse(openers, &asked, OBJECT_LIMIT);
+	} else {
+		deliver(openers, &asked, reply, TAKE_FD(owned));
+	}
+	return true;
+}
+
+/* To copy a file takes its time. */
+static uint64_t late_ns(const struct openers *openers, const struct turn *t)
+{
+	bool copies = at(t, 0)->copied > 0;
+
+	return t->turn_ns + (copies ? 2 : 1) * openers->options.hang_ns;
+}
+
+/* On a busy machine it may only wait for a CPU: then it gets as much time again, but not for ever.
+ */
+static void judge_late(struct openers *openers, struct turn *t)
+{
+	if (t->extended == EXTENDED_MAX || !hung_is_busy(&t->child)) {
+		hang(openers, t);
+		return;
+	}
+	t->extended++;
+	t->turn_ns = clock_ns(CLOCK_MONOTONIC);
+}
+
+static void poll_turn(struct openers *openers, struct turn *t)
+{
+	struct opening_reply reply;
+	int err = 0;
+
+	while (t->child.pid != 0 && err == 0) {
+		int fd = -1;
+
+		err = fd_take(t->child.fd, MSG_DONTWAIT, &reply, sizeof(reply), &fd);
+		if (err == 0 && !handle(openers, t, &reply, fd))
+			err = -EPIPE;
+		else if (err < 0)
+			fd_close(&fd);
+	}
+	if (err < 0 && err != -EAGAIN)
+		lose(openers, t);
+	else if (t->sent > 0 && clock_ns(CLOCK_MONOTONIC) >= late_ns(openers, t))
+		judge_late(openers, t);
+	fill(openers, t);
+}
+
+void openers_poll(struct openers *openers)
+{
+	for (int i = 0; i < SPEEDS; i++)
+		poll_turn(openers, &openers->turns[i]);
+	hung_reap(&openers->hung);
+}
+
+uint64_t openers_due_ns(const struct openers *openers)
+{
+	uint64_t due_ns = CLOCK_NEVER_NS;
+
+	for (int i = 0; i < SPEEDS; i++) {
+		const struct turn *t = &openers->turns[i];
+
+		if (t->sent > 0)
+			due_ns = clock_sooner(due_ns, late_ns(openers, t));
+		else if (count(t) > 0)
+			due_ns = clock_sooner(due_ns, t->not_before_ns);
+	}
+	return due_ns;
+}
+
+/* ---- requests ------------------------------------------------------------------------------- */
+
+static void ask(struct openers *openers, struct asked *asked, uint32_t magic)
+{
+	bool slow = magic != 0 && magic != OVERLAYFS_SUPER_MAGIC && !file_system_is_local(magic);
+	struct turn *t = &openers->turns[slow ? SLOW : LOCAL];
+
+	asked->file.process = asked->request.mapping.process.pid;
+	asked->file.kind = slow ? HUNG_SLOW : HUNG_LOCAL;
+	if (has_hung(openers, asked))
+		refuse(openers, asked, OBJECT_HUNG);
+	else if (push(t, asked) < 0)
+		refuse(openers, asked, OBJECT_LIMIT);
+	else
+		fill(openers, t);
+}
+
+void openers_mapped(struct openers *openers, const struct event_object *event, openers_fn fn,
+	void *ctx, uint64_t id)
+{
+	struct asked asked = {
+		.request = { .kind = OPENING_MAPPED,
+			.mapping = { .process = { (pid_t)event->tgid, event->start_ns },
+				.vm_start = event->vm_start,
+				.vm_end = event->vm_end,
+				.ino = event->key.ino,
+				.mtime_ns = event->key.mtime_ns } },
+		.key = event->key,
+		.file = { .dev = event->key.dev },
+		.fn = fn,
+		.ctx = ctx,
+		.id = id,
+	};
+
+	ask(openers, &asked, event->magic);
+}
+
+void openers_root(struct openers *openers, const struct opener_process *process,
+	const struct event_object *event, openers_fn fn, void *ctx, uint64_t id)
+{
+	struct asked asked = {
+		.request = { .kind = OPENING_ROOT, .mapping.process = *process },
+		.file = { .dev = event ? event->key.dev : 0 },
+		.fn = fn,
+		.ctx = ctx,
+		.id = id,
+	};
+
+	ask(openers, &asked, event ? event->magic : 0);
+}
+
+void openers_drop_copy(struct openers *openers, uint64_t bytes)
+{
+	openers->copied -= bytes;
+}
+
+size_t openers_pending(const struct openers *openers)
+{
+	size_t pending = 0;
+
+	for (int i = 0; i < SPEEDS; i++)
+		pending += count(&openers->turns[i]);
+	return pending;
+}
+
+double openers_cpu_s(const struct openers *openers)
+{
+	uint64_t ns = openers->hung.cpu_ns + clock_process_ns(openers->call.child.pid);
+
+	for (int i = 0; i < SPEEDS; i++)
+		ns += clock_process_ns(openers->turns[i].child.pid);
+	for (size_t i = 0; i < openers->hung.len; i++)
+		ns += clock_process_ns(openers->hung.all[i].child.pid);
+	return (double)ns / 1e9;
+}
+
+uint64_t openers_given_up(const struct openers *openers)
+{
+	return openers->hung.given_up;
+}
+
+void openers_free(struct openers *openers)
+{
+	if (!openers)
+		return;
+	for (int i = 0; i < SPEEDS; i++) {
+		give_up(openers, &openers->turns[i], NULL);
+		vec_done(&openers->turns[i].queue);
+	}
+	opener_call_done(&openers->call);
+	hung_done(&openers->hung);
+	free(openers);
+}
