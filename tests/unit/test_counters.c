@@ -134,6 +134,7 @@ static const struct {
 	FIELD(worker.lost),
 	FIELD(stacks_guessed),
 	FIELD(sampler.times),
+	FIELD(samples_left_out),
 };
 
 static void fill(struct account *a, struct account_traps *traps)

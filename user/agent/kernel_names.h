@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/warnings.h"
+#include "sampler/warnings.h"
 #include "sym/kernel_sym.h"
 
 struct kernel_names;

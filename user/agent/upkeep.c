@@ -9,7 +9,7 @@
 #include "agent/objects.h"
 #include "agent/privileges.h"
 #include "agent/processes.h"
-#include "agent/warnings.h"
+#include "sampler/warnings.h"
 #include "client/client.h"
 #include "containers/containers.h"
 #include "sampler/sampler.h"
