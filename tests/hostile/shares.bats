@@ -21,7 +21,7 @@ has_segments() {
 @test "two processes with random names of 1,000 bytes do not fill the store, and others keep their names" {
 	local daemon len status=0
 	printf '%s\n' '[http]' 'listen = off' '[sample]' 'hz = 499' 'cpu = 100%' 'interval = 2s' '[store]' \
-		"path = $tmp/store" 'by = container,comm' >"$tmp/stoker.ini"
+		"path = $tmp/store" >"$tmp/stoker.ini"
 	start_in victim "$(target jitmap)" 120
 	start_in hostile "$(target randomnames)" 120
 	start "$(target randomnames)" 120
@@ -43,4 +43,46 @@ has_segments() {
 	[ "$(folded_count "$tmp/f" 'names left out')" -eq "$(folded_count "$tmp/f" '^[^;]*-hostile;.*names left out')" ]
 	grep -q 'hostile: its stacks are more than its share' "$out"
 	grep -aoh '"left_out": *[1-9][0-9]*' "$tmp"/store/*.folded.zst
+}
+
+# start_late NAME COMMAND...: in a cgroup of its own, after the hostile one; sampled for a while.
+start_late() {
+	make_cgroup "$1"
+	shift
+	# shellcheck disable=SC2016 # for the inner shell
+	start sh -c 'echo $$ >"$1/cgroup.procs"; shift; exec "$@"' sh "$cgroup" "$@"
+	wait_until 10 has_run "$pid"
+	runs_on "$pid" 150
+}
+
+end_record() {
+	stop_record
+	cat "$tmp"/part.* >"$tmp/f"
+	jq -c '.user_stacks, .tables, .agent' "$tmp/s"
+}
+
+@test "ten files that want all page numbers cut no stack of others" {
+	start_late first "$(target deep_nofp)" 600
+	start_record -a -F 199 --by comm --interval 2 -o "$tmp/part.%s" --stats "$tmp/s"
+	mkdir "$tmp/greedy"
+	start_in hostile "$(target greedy)" "$tmp/greedy" 10 sparse 600
+	runs_on "$pid" 150
+	start_late second "$(target burn7030_nofp)" 600
+	end_record
+	[ "$(jq '.tables.tables_refused + .tables.tables_evicted' "$tmp/s")" -gt 0 ]
+	between "$(whole deep_nofp)" 99 100
+	between "$(whole burn7030_nofp)" 99 100
+}
+
+@test "files whose rows have a rule of their own each cut no stack of others" {
+	need "$python"
+	mkdir "$tmp/greedy"
+	start_in hostile "$(target greedy)" "$tmp/greedy" 3 rules 600
+	start_record -a -F 199 --by comm --interval 2 -o "$tmp/part.%s" --stats "$tmp/s"
+	runs_on "$pid" 150
+	cp "$(readlink -f "$(command -v "$python")")" "$tmp/victim"
+	start_late late "$tmp/victim" -S -c 'while True: sum(i * i for i in range(1000))'
+	end_record
+	[ "$(jq '.tables.rules_refused' "$tmp/s")" -gt 0 ]
+	between "$(whole victim)" 98 100
 }

@@ -135,6 +135,7 @@ static const struct {
 	FIELD(stacks_guessed),
 	FIELD(sampler.times),
 	FIELD(samples_left_out),
+	FIELD(tables.tables_evicted),
 };
 
 static void fill(struct account *a, struct account_traps *traps)

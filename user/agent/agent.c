@@ -521,18 +521,6 @@ static int name(struct agent *agent, struct fill *fill, uint64_t drained_ns)
 	return err;
 }
 
-/* The next interval begins; what was not used for long is forgotten. containers_next reads the
- * tally's tasks, tally_next drops counts that fill_samples has read, objects_bury frees objects
- * that frames of this interval referred to: so this order. */
-static void advance(struct agent *agent)
-{
-	containers_next(agent->containers, &agent->tally);
-	tally_next(&agent->tally, agent->sampler);
-	processes_next(agent->processes);
-	kernel_names_next(agent->kernel);
-	objects_bury(agent->objects);
-}
-
 int agent_profile(struct agent *agent, struct profile *out)
 {
 	uint64_t drained_ns;
@@ -560,7 +548,8 @@ int agent_profile(struct agent *agent, struct profile *out)
 		err = fill_fit(&fill, agent->stored_max);
 	warnings_add(&agent->warnings, agent->naming.note.text);
 	fill_done(&fill);
-	advance(agent);
+	kernel_names_next(agent->kernel);
+	upkeep_next(&agent->upkeep, &agent->tally);
 	return cut_err < 0 ? cut_err : refresh_err < 0 ? refresh_err : err;
 }
 

@@ -109,6 +109,16 @@ static void wait_for_ticks(struct publish *p)
 	p->maps.ops->wait_for_ticks(p->maps.ctx);
 }
 
+void publish_drop_kept(struct publish *p, struct table *t)
+{
+	if (t->kept)
+		row_rules_release(&p->rules, t->ids, t->view.head->rules_len);
+	free(t->kept);
+	free(t->ids);
+	t->kept = NULL;
+	t->ids = NULL;
+}
+
 /* Frees what a READY table has. No tick can be in it any more. */
 static void release(struct publish *p, struct table *t)
 {
@@ -117,10 +127,7 @@ static void release(struct publish *p, struct table *t)
 	__atomic_fetch_add(p->maps.rules_epoch, 1, __ATOMIC_SEQ_CST);
 	if (t->pages_len > 0)
 		row_pages_give(p->pages, t->page_base, t->pages_len);
-	free(t->kept);
-	free(t->ids);
-	t->kept = NULL;
-	t->ids = NULL;
+	publish_drop_kept(p, t);
 	t->paged = false;
 	t->pages_len = 0;
 	t->state = TABLE_PENDING;
@@ -205,6 +212,20 @@ static int settle(struct publish *p, struct table *t)
 	if (is_gone(t))
 		remove_gone(p);
 	return err;
+}
+
+int publish_take_back(struct publish *p, struct table *t)
+{
+	uint32_t len = t->pages_len;
+	int err = withdraw(p, t);
+
+	if (err < 0)
+		return err;
+	p->tables_evicted++;
+	t->refused_len = len;
+	t->state = TABLE_NONE;
+	settle(p, t);
+	return 0;
 }
 
 /* There is room for it now: BPF forgets its file, and asks for its table when it meets it again. */
@@ -322,15 +343,19 @@ static int load_whole(struct publish *p, const struct table *t, const struct unw
 static int load_or_keep(struct publish *p, struct table *t, const struct unwind_rows_view *view)
 {
 	_cleanup_(freep) uint16_t *ids = NULL;
+	int err = 0;
 
 	if (t->kept || t->paged)
 		return 0;
+	publish_make_room_for_rules(p, t, view->rules, view->head->rules_len);
 	ids = row_rules_share(&p->rules, view->rules, view->head->rules_len);
 	if (!ids)
 		return -ENOMEM;
-	if (fits_whole(p, view) && load_whole(p, t, view, ids) == 0)
-		return 0;
-	return keep_rows(t, view, &ids);
+	if (!fits_whole(p, view) || load_whole(p, t, view, ids) < 0)
+		err = keep_rows(t, view, &ids);
+	if (ids)
+		row_rules_release(&p->rules, ids, view->head->rules_len);
+	return err;
 }
 
 /* Page numbers for the view's pages; those without functions are marked empty. */
@@ -371,8 +396,7 @@ static int refuse_table(struct publish *p, struct table *t, uint32_t span, int w
 /* Has the table these very rows? Where its pages lie is compared, not taken from a hash. */
 static bool is_same(const struct table *t, const struct unwind_rows_view *view)
 {
-	return t->state == TABLE_READY &&
-		t->paged == (view->head->kind == UNWIND_ROWS_OUTLINE) &&
+	return t->state == TABLE_READY && t->paged == (view->head->kind == UNWIND_ROWS_OUTLINE) &&
 		t->page_first == unwind_rows_first(view) &&
 		t->pages_len == unwind_rows_span(view) && t->contents == view_hash(view);
 }
@@ -414,7 +438,10 @@ int publish_rows(struct publish *p, const struct object_key *key, uint32_t id,
 		t->unsettled = true;
 		return err;
 	}
-	err = place_table(p, t, view);
+	err = publish_make_room(p, id, unwind_rows_span(view));
+	t = publish_find_table(p, id);
+	if (err == 0)
+		err = place_table(p, t, view);
 	if (err == 0)
 		err = load_or_keep(p, t, view);
 	return err < 0 ? refuse_table(p, t, unwind_rows_span(view), err) : settle(p, t);
@@ -443,14 +470,15 @@ void publish_unmap(struct publish *p)
 int publish_new(const struct row_maps *maps, struct publish **out)
 {
 	struct publish *p = calloc(1, sizeof(*p));
+	const struct row_pages_order order = { publish_rank_pages, p };
 	int err;
 
 	if (!p)
 		return -ENOMEM;
 	p->maps = *maps;
-	err = row_pages_new(&p->maps, &p->pages);
+	err = row_rules_init(&p->rules, &p->maps);
 	if (err == 0)
-		err = row_rules_init(&p->rules, &p->maps);
+		err = row_pages_new(&p->maps, &p->rules, &order, &p->pages);
 	if (err < 0) {
 		publish_free(p);
 		return err;
@@ -488,7 +516,8 @@ void publish_stats(const struct publish *p, struct publish_stats *out)
 		.pages_evicted = pages.evicted,
 		.pages_refused = pages.refused,
 		.tables_refused = p->tables_refused,
-		.rules = p->rules.list.len,
+		.tables_evicted = p->tables_evicted,
+		.rules = p->rules.held,
 		.rules_refused = p->rules.refused,
 	};
 	vec_each (&p->tables, t)

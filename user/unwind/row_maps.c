@@ -81,6 +81,7 @@ int row_maps_bpf_open(struct row_maps_bpf *bpf, struct row_maps *out)
 	out->ctx = bpf;
 	out->pages = pages;
 	out->pages_len = ROWS_PAGES_MAX;
+	out->rules_len = ROWS_RULES_MAX;
 	return 0;
 }
 

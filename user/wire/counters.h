@@ -217,6 +217,9 @@ enum lane_cause { WORKER_LOSSES(WORKER_LOSS_ID) LANE_CAUSES };
 	X("tables.tables_refused", U64, tables.tables_refused,                                     \
 		"stoker_unwind_tables_refused_total", NULL,                                        \
 		"Unwind tables that did not fit: no room for page numbers, or no memory.")         \
+	X("tables.tables_evicted", U64, tables.tables_evicted,                                     \
+		"stoker_unwind_tables_evicted_total", NULL,                                        \
+		"Tables that gave their page numbers to those of containers that hold less.")      \
 	X("tables.rules_refused", U64, tables.rules_refused, "stoker_unwind_rules_refused_total",  \
 		NULL, "Unwind rules that did not fit, counted for each table that has them.")      \
 	X("tables.compile_us", US, objects.table_ns, "stoker_unwind_compile_seconds_total", NULL,  \
