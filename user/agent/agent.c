@@ -20,6 +20,7 @@
 #include "cgroup/tree.h"
 #include "containers/cgroup_view.h"
 #include "containers/containers.h"
+#include "containers/payers.h"
 #include "agent/evidence.h"
 #include "agent/fill.h"
 #include "agent/deferred.h"
@@ -103,8 +104,9 @@ static int on_task(void *ctx, const struct event_task *event)
 {
 	struct agent *agent = ctx;
 
-	objects_meet_view(agent->objects, event);
 	containers_sampled(agent->containers, event->key.cgroup, event->key.tgid);
+	objects_meet_view(
+		agent->objects, event, payers_account(agent->containers, event->key.cgroup));
 	evidence_process(agent->evidence, event->key.tgid, event->key.start_ns);
 	return tally_task(&agent->tally, event);
 }

@@ -10,6 +10,7 @@
 
 #include "base/fd.h"
 #include "base/hash.h"
+#include "base/share.h"
 #include "sampler/file_key.h"
 
 #define IDLE_INTERVALS 8 /* more than a task without samples is known */
@@ -17,6 +18,7 @@
 struct root {
 	struct file_view view;
 	uint32_t number, used;
+	uint64_t account; /* that pays for it; 0: not known yet */
 	int fd;
 };
 
@@ -25,6 +27,7 @@ struct views {
 	struct root roots[VIEWS_MAX];
 	size_t len;
 	struct hash by_view; /* hash of a view → index */
+	struct share share;
 	uint32_t last, interval;
 	uint64_t refused;
 };
@@ -45,16 +48,19 @@ static struct root *find(struct views *views, const struct file_view *view)
 }
 
 /* Takes the descriptor. */
-static uint32_t add(struct views *views, const struct file_view *view, int fd)
+static uint32_t add(struct views *views, const struct file_view *view, int fd, uint64_t account)
 {
 	_cleanup_fd_ int owned = fd;
 	struct root *root = &views->roots[views->len];
 
-	if (views->len == VIEWS_MAX || hash_put(&views->by_view, key_of(view), views->len) < 0) {
+	if (share_refuses(&views->share, account, 1, VIEWS_MAX) ||
+		hash_put(&views->by_view, key_of(view), views->len) < 0 ||
+		share_charge(&views->share, account, 1) < 0) {
 		views->refused++;
 		return VIEWS_NONE;
 	}
 	*root = (struct root){ .view = *view,
+		.account = account,
 		.number = ++views->last,
 		.used = views->interval,
 		.fd = TAKE_FD(owned) };
@@ -76,7 +82,7 @@ int views_new(struct sampler *sampler, struct views **out)
 	/* Where the kernel does not tell, no process has a root that is known to be ours. */
 	if (file_key_view(sampler, fd, &own) < 0)
 		own = (struct file_view){ 0 };
-	if (add(views, &own, fd) != VIEWS_OWN)
+	if (add(views, &own, fd, 0) != VIEWS_OWN)
 		return -ENOMEM;
 	*out = TAKE_PTR(views);
 	return 0;
@@ -89,21 +95,35 @@ void views_free(struct views *views)
 	for (size_t i = 0; i < views->len; i++)
 		fd_close(&views->roots[i].fd);
 	hash_done(&views->by_view);
+	share_done(&views->share);
 	free(views);
 }
 
-void views_meet(
-	struct views *views, const struct file_view *view, const struct opener_process *process)
+/* Somebody is known to use it: our own root is nobody's. */
+static void set_account(struct views *views, struct root *root, uint64_t account)
 {
+	if (root->account != 0 || root->number == VIEWS_OWN ||
+		share_charge(&views->share, account, 1) < 0)
+		return;
+	share_return(&views->share, 0, 1);
+	root->account = account;
+}
+
+void views_meet(struct views *views, const struct file_view *view,
+	const struct opener_process *process, uint64_t account)
+{
+	struct root *root = find(views, view);
 	struct file_view now;
 	int fd;
 
-	if (view->mounts == 0 || find(views, view) || opener_root(process, &fd) < 0)
+	if (root)
+		set_account(views, root, account);
+	if (root || view->mounts == 0 || opener_root(process, &fd) < 0)
 		return;
 	if (file_key_view(views->sampler, fd, &now) < 0 || memcmp(&now, view, sizeof(now)) != 0)
 		fd_close(&fd);
 	else
-		add(views, view, fd);
+		add(views, view, fd, account);
 }
 
 uint32_t views_of(struct views *views, const struct opener_process *process)
@@ -116,7 +136,7 @@ uint32_t views_of(struct views *views, const struct opener_process *process)
 		return VIEWS_NONE;
 	root = find(views, &view);
 	if (!root)
-		return add(views, &view, TAKE_FD(fd));
+		return add(views, &view, TAKE_FD(fd), 0);
 	root->used = views->interval;
 	return root->number;
 }
@@ -148,6 +168,7 @@ void views_next(struct views *views)
 		if (views->interval - root->used <= IDLE_INTERVALS)
 			continue;
 		fd_close(&root->fd);
+		share_return(&views->share, root->account, 1);
 		hash_del(&views->by_view, key_of(&root->view));
 		*root = views->roots[--views->len];
 		if (i < views->len)

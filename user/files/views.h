@@ -23,10 +23,11 @@ struct views;
 int views_new(struct sampler *sampler, struct views **out);
 void views_free(struct views *views);
 
-/* BPF saw this root of this process: it is opened if it is new. At VIEWS_MAX it stays unknown. */
-void views_meet(
-	struct views *views, const struct file_view *view, const struct opener_process *process);
-/* The root that a process has now. */
+/* BPF saw this root of this process, which is of this account: it is opened if it is new. Accounts
+ * share the places (base/share.h); a root without one stays unknown. */
+void views_meet(struct views *views, const struct file_view *view,
+	const struct opener_process *process, uint64_t account);
+/* The root that a process has now; views_meet() sets its account. */
 uint32_t views_of(struct views *views, const struct opener_process *process);
 /* A root that was met, which counts as a use. */
 uint32_t views_find(struct views *views, const struct file_view *view);
@@ -34,5 +35,5 @@ uint32_t views_find(struct views *views, const struct file_view *view);
 int views_root(const struct views *views, uint32_t number);
 /* Closes roots that were not used in the latest intervals. */
 void views_next(struct views *views);
-/* Number of roots that were refused at the limit. */
+/* Number of roots that were refused for want of a place. */
 uint64_t views_refused(const struct views *views);
