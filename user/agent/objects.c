@@ -18,6 +18,7 @@
 #include "agent/vdso.h"
 #include "files/views.h"
 #include "proc/opener.h"
+#include "sampler/object_ids.h"
 #include "sampler/sampler.h"
 #include "unwind/publish.h"
 
@@ -145,7 +146,7 @@ static bool is_same_file(struct objects *objects, const struct event_object *eve
 	return memcmp(&object->key, &event->key, sizeof(event->key)) == 0;
 }
 
-/* Ids come again after two million. The one that has this id keeps it. */
+/* BPF gives no id again that was not given back; should it be in use, whoever has it keeps it. */
 static int refuse_id(struct objects *objects, const struct event_object *event)
 {
 	drop_published(objects, &event->key, OBJECT_NONE);
@@ -275,21 +276,6 @@ void objects_want(struct objects *objects, uint32_t id)
 		worker_client_want(objects->options.worker, object->id);
 }
 
-static const enum object_reason reasons[WORKER_STATUSES] = {
-	[WORKER_NOT_ELF] = OBJECT_NOT_ELF,
-	[WORKER_DAMAGED] = OBJECT_DAMAGED,
-	[WORKER_TOO_LARGE] = OBJECT_TOO_LARGE,
-	[WORKER_UNREADABLE] = OBJECT_OPEN,
-	[WORKER_NO_DATA] = OBJECT_DAMAGED,
-	[WORKER_MACHINE] = OBJECT_NOT_ELF,
-	[WORKER_UNKNOWN] = OBJECT_DAMAGED,
-	[WORKER_BYTE_ORDER] = OBJECT_DAMAGED,
-	[WORKER_MEMORY] = OBJECT_TOO_LARGE,
-	[WORKER_REFUSED] = OBJECT_REFUSED,
-	[WORKER_LATE] = OBJECT_REFUSED,
-	[WORKER_DOWN] = OBJECT_REFUSED,
-};
-
 /* A file of few pages is hit in most of them, and each that is missing defers a sample. */
 static void want_few_pages(
 	struct objects *objects, const struct object *object, const struct unwind_rows_view *rows)
@@ -313,9 +299,9 @@ void objects_on_rows(struct objects *objects, const struct worker_rows *rows)
 		find_debug_files(objects, object, rows);
 		consider_fetching(objects, object);
 	} else if (rows->status < WORKER_REFUSED)
-		object_fail(object, reasons[rows->status]);
+		object_fail(object, object_reason_of(rows->status));
 	else
-		object->reason = reasons[rows->status];
+		object->reason = object_reason_of(rows->status);
 	if (!rows->rows)
 		publish_none(objects->options.publish, &object->key, object->id);
 	else if (publish_rows(objects->options.publish, &object->key, object->id, rows->rows) == 0)
@@ -460,6 +446,9 @@ static int move_down(struct objects *objects)
 			err = hash_put(&by_file, slot->key, places[slot->value]);
 	if (err < 0)
 		return err;
+	hash_each (&objects->by_id, slot)
+		if (places[slot->value] == SIZE_MAX)
+			object_ids_give(objects->options.sampler, (uint32_t)slot->key);
 	for (size_t i = 0; i < objects->all.len; i++) {
 		if (places[i] == SIZE_MAX)
 			object_free(objects->all.data[i]);

@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "proc/opener.h"
 #include "sampler/file_key.h"
+#include "wire/status.h"
 
 #define DELETED " (deleted)"
 
@@ -119,4 +120,24 @@ bool object_may_come_again(const struct object *object)
 {
 	return object->state == OBJECT_FAILED &&
 		(object->reason == OBJECT_GONE || object->reason == OBJECT_CHANGED);
+}
+
+enum object_reason object_reason_of(uint32_t status)
+{
+	static const enum object_reason reasons[WORKER_STATUSES] = {
+		[WORKER_NOT_ELF] = OBJECT_NOT_ELF,
+		[WORKER_DAMAGED] = OBJECT_DAMAGED,
+		[WORKER_TOO_LARGE] = OBJECT_TOO_LARGE,
+		[WORKER_UNREADABLE] = OBJECT_OPEN,
+		[WORKER_NO_DATA] = OBJECT_DAMAGED,
+		[WORKER_MACHINE] = OBJECT_NOT_ELF,
+		[WORKER_UNKNOWN] = OBJECT_DAMAGED,
+		[WORKER_BYTE_ORDER] = OBJECT_DAMAGED,
+		[WORKER_MEMORY] = OBJECT_TOO_LARGE,
+		[WORKER_REFUSED] = OBJECT_REFUSED,
+		[WORKER_LATE] = OBJECT_REFUSED,
+		[WORKER_DOWN] = OBJECT_REFUSED,
+	};
+
+	return reasons[status];
 }

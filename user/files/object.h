@@ -67,5 +67,7 @@ void object_fail(struct object *object, enum object_reason reason);
 bool object_is_forgotten(const struct object *object);
 /* Was there no room for it, or no descriptor? */
 bool object_is_refused(const struct object *object);
+/* Why an object failed that a worker answered so for: enum worker_status. */
+enum object_reason object_reason_of(uint32_t status);
 /* Did opening fail only because its process ended too soon? */
 bool object_may_come_again(const struct object *object);
