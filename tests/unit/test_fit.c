@@ -245,7 +245,7 @@ static void only_whoever_has_too_much_loses_names(void **state)
 		{ 3000, 1000, { .text_max = 1500000 } },
 		{ 3000, 1000, { .text_max = UINT64_MAX / 4, .stored_max = 200000 } },
 		{ 3000, 90, { .text_max = UINT64_MAX / 4, .stored_max = 200000 } },
-		{ 2000, 8, { .text_max = UINT64_MAX / 4, .stored_max = 150000 } },
+		{ 2000, 8, { .text_max = UINT64_MAX / 4, .stored_max = 60000 } },
 	};
 
 	(void)state;

@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* profile/fit.c - an account pays for a name once, and for each frame that no other sample of it
- * has below the same callers: that is what a compressor has to keep. Samples are taken in the order
- * of accounts, the largest values first, so what is left out are the rare stacks. Names up to 96
- * bytes are never cut: real programs have many of those. */
+ * has below the same callers: that is what a compressor has to keep. How far its names can be
+ * packed is tried with some of them, if all names in full are too much: names of programs become a
+ * third, random ones do not. Samples are taken in the order of accounts, the largest values first,
+ * so what is left out are the rare stacks. Names up to 96 bytes are never cut: real programs have
+ * many. */
 #include "profile/fit.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zstd.h>
 
 #include "base/own.h"
 #include "base/share.h"
 
 #define LINE_BYTES 6 /* of a sample, and of a frame that is named already, when they are packed */
 #define FRAME_BYTES 2
+#define TRIED_BYTES 32768 /* of an account's names */
+#define TRIED_LEVEL 3
 
 static const uint32_t limits_of_names[] = { 1024, 256, 96 };
 
@@ -34,6 +39,9 @@ struct fit {
 	struct share share;  /* what each account holds */
 	struct hash callers; /* of the current account: the frames of a stack from the root on */
 	struct hash names;   /* the strings */
+	char *tried;         /* names that are packed to see what that gains; NULL: in full */
+	char *packed_names;
+	uint32_t permille; /* of a name's length that the current account's take */
 };
 
 static void fit_done(struct fit *f)
@@ -41,6 +49,8 @@ static void fit_done(struct fit *f)
 	free(f->turns);
 	free(f->lens);
 	free(f->own);
+	free(f->tried);
+	free(f->packed_names);
 	share_done(&f->share);
 	hash_done(&f->callers);
 	hash_done(&f->names);
@@ -105,12 +115,20 @@ static uint64_t text_bytes(const struct fit *f, const struct profile_sample *sam
 	return sum;
 }
 
+/* A name that the account does not have yet. */
+static uint64_t name_bytes(const struct fit *f, uint32_t name)
+{
+	if (hash_find(&f->names, name))
+		return 0;
+	return f->tried ? (uint64_t)f->lens[name] * f->permille / 1000 + 1 : f->lens[name];
+}
+
 /* Beyond what the account has. A name that is twice in the stack counts twice. */
 static uint64_t packed_bytes(const struct fit *f, const struct profile_sample *sample)
 {
 	const struct profile_stack *stack = &f->p->stacks.data[sample->stack];
 	uint32_t comm = f->p->labels.data[sample->labels].comm;
-	uint64_t sum = LINE_BYTES + (hash_find(&f->names, comm) ? 0 : f->lens[comm]);
+	uint64_t sum = LINE_BYTES + name_bytes(f, comm);
 	uint64_t callers = 0;
 
 	for (uint32_t i = stack->len; i-- > 0;) {
@@ -119,7 +137,7 @@ static uint64_t packed_bytes(const struct fit *f, const struct profile_sample *s
 		callers = hash_mix(callers + f->p->frame_ids.data[stack->first + i] + 1);
 		if (hash_find(&f->callers, callers))
 			continue;
-		sum += FRAME_BYTES + (hash_find(&f->names, name) ? 0 : f->lens[name]);
+		sum += FRAME_BYTES + name_bytes(f, name);
 	}
 	return sum;
 }
@@ -146,10 +164,48 @@ static uint64_t bytes_of(const struct fit *f, const struct turn *turn)
 	return f->packed ? packed_bytes(f, sample_of(f, turn)) : text_bytes(f, sample_of(f, turn));
 }
 
-static void begin_account(struct fit *f)
+/* Puts names of a sample that are not among them yet behind the others that are tried. */
+static size_t put_tried(struct fit *f, const struct profile_sample *sample, size_t at)
 {
+	uint32_t len = f->p->stacks.data[sample->stack].len;
+
+	for (uint32_t i = 0; i < len; i++) {
+		uint32_t name = profile_stack_frame(f->p, sample->stack, i)->name;
+
+		if (hash_find(&f->names, name) || f->lens[name] > TRIED_BYTES - at)
+			continue;
+		memcpy(f->tried + at, profile_text(f->p, name), f->lens[name]);
+		at += f->lens[name];
+		(void)hash_put(&f->names, name, 0);
+	}
+	return at;
+}
+
+/* The first of an account's turns comes. */
+static void begin_account(struct fit *f, size_t first)
+{
+	size_t len = 0, packed;
+
 	hash_clear(&f->callers);
 	hash_clear(&f->names);
+	if (!f->tried)
+		return;
+	for (size_t i = first; i < f->p->samples.len && len < TRIED_BYTES / 2 &&
+		f->turns[i].account == f->turns[first].account;
+		i++)
+		len = put_tried(f, sample_of(f, &f->turns[i]), len);
+	packed = ZSTD_compress(
+		f->packed_names, ZSTD_COMPRESSBOUND(TRIED_BYTES), f->tried, len, TRIED_LEVEL);
+	f->permille =
+		ZSTD_isError(packed) || packed > len ? 1000 : (uint32_t)(packed * 1000 / (len + 1));
+	hash_clear(&f->names);
+}
+
+static int begin_trying(struct fit *f)
+{
+	f->tried = malloc(TRIED_BYTES);
+	f->packed_names = malloc(ZSTD_COMPRESSBOUND(TRIED_BYTES));
+	return f->tried && f->packed_names ? 0 : -ENOMEM;
 }
 
 /* What each account holds. No account's share is above the limit, so beyond it one is not measured
@@ -163,7 +219,7 @@ static int measure(struct fit *f)
 		const struct turn *turn = &f->turns[i];
 
 		if (i == 0 || turn->account != turn[-1].account)
-			begin_account(f);
+			begin_account(f, i);
 		if (share_held(&f->share, turn->account) > f->max)
 			continue;
 		err = share_charge(&f->share, turn->account, bytes_of(f, turn));
@@ -243,7 +299,7 @@ static int leave_out_above(struct fit *f, uint64_t level)
 		uint64_t bytes;
 
 		if (i == 0 || turn->account != turn[-1].account) {
-			begin_account(f);
+			begin_account(f, i);
 			kept = lost = 0;
 		}
 		if (!is_over(f, turn, level))
@@ -274,17 +330,22 @@ static int fit_to(struct fit *f, bool packed, uint64_t max)
 
 	f->packed = packed;
 	f->max = max;
-	for (size_t cut = 0;; cut++) {
+	for (size_t cut = 0;;) {
 		int err = measure(f);
 
 		if (err == 0)
 			err = share_level(&f->share, max, &level);
+		if (err == 0 && level != SHARE_UNBOUND && packed && !f->tried) {
+			err = begin_trying(f);
+			if (err == 0)
+				continue;
+		}
 		if (err < 0 || level == SHARE_UNBOUND)
 			return err;
 		if (cut == ARRAY_SIZE(limits_of_names))
 			return leave_out_above(f, level);
 		find_own_names(f, level);
-		f->result->names_cut += strtab_cut(&f->p->strings, limits_of_names[cut], f->own);
+		f->result->names_cut += strtab_cut(&f->p->strings, limits_of_names[cut++], f->own);
 		measure_strings(f);
 	}
 }
