@@ -253,6 +253,7 @@ struct made_maps *made_maps_new(void)
 		.pages_len = MADE_PAGES,
 		.slabs_len = MADE_SLABS,
 		.rules_len = ROWS_RULES_MAX,
+		.kept_max = MADE_KEPT_BYTES,
 		.objects_len = &m->objects_len,
 		.epoch = &m->epoch,
 		.rules_epoch = &m->rules_epoch,

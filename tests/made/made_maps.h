@@ -10,6 +10,7 @@
 #define MADE_OBJECTS_MAX 64
 #define MADE_PAGES 4096
 #define MADE_SLABS 1
+#define MADE_KEPT_BYTES (16U << 20)
 #define MADE_RULES_FEW 1024 /* for maps.rules_len, where room for rules is to be short, too */
 #define MADE_LINGERING_MAX 16384
 

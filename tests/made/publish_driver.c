@@ -18,6 +18,7 @@
 #include "unwind/publish.h"
 
 #define FILES 12
+#define KEPT_BYTES (3U << 20)
 #define RULES 96 /* in the map: room for them is short, too */
 #define ROWS_MUTATIONS_MAX 8
 
@@ -505,6 +506,7 @@ static void drop_all(struct drive *d)
 	check(d, true);
 	publish_stats(d->publish, &stats);
 	must_be(stats.tables == 0 && stats.bytes == 0 && stats.rows == 0, "something is left");
+	must_be(stats.kept_bytes == 0, "kept rows are miscounted");
 	must_be(stats.rules == 2, "rules are held that no rows refer to");
 }
 
@@ -514,6 +516,7 @@ void publish_drive(const uint8_t *data, size_t size)
 
 	d.in = cursor_init(data, size);
 	d.made->maps.rules_len = RULES;
+	d.made->maps.kept_max = KEPT_BYTES;
 	for (size_t i = 0; i < FILES; i++)
 		d.files[i].key = (struct object_key){ .ino = i + 1, .dev = 1 };
 	/* Not even a beginning is sure of its memory. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* greedy.c - maps and runs files that want all of a table of unwind rows.
  * Usage: greedy DIR FILES sparse|rules [SECONDS]
- *   sparse   a function in every eighth page of 64 KiB: as many page numbers as a file may have
+ *   sparse   a function in every eighth page of 64 KiB: three files with as many page numbers as a
+ *            file may have, and others with half as many each time, for those that are left
  *   rules    two pages of rows, each of which has a rule of its own
  *
  * Prints "ready" when all are mapped and each has run, and how often each ran at its end.
@@ -23,8 +24,14 @@
 
 #define SPARSE_PAGES 2048UL
 #define SPARSE_APART 8
+#define SPARSE_FULL 3
 #define RULES_PAGES 2UL
 #define FILES_MAX 100
+
+static uint64_t sparse_pages(unsigned int file)
+{
+	return file < SPARSE_FULL ? SPARSE_PAGES : SPARSE_PAGES >> (file - SPARSE_FULL + 1);
+}
 
 static void make_frames(int sparse, unsigned int file)
 {
@@ -32,7 +39,7 @@ static void make_frames(int sparse, unsigned int file)
 
 	frames_len = 0;
 	put(cie, sizeof(cie));
-	for (uint64_t i = 0; i < (sparse ? SPARSE_PAGES : 0); i++)
+	for (uint64_t i = 0; i < (sparse ? sparse_pages(file) : 0); i++)
 		put_function(i * SPARSE_APART * PAGE + CODE_AT, 16, 0, 0);
 	for (uint64_t i = 0; i < (sparse ? 0 : RULES_PAGES); i++)
 		put_function(i * PAGE + CODE_AT, PAGE - CODE_AT, (PAGE - CODE_AT) / 4 - 1,
@@ -43,7 +50,8 @@ static void make_frames(int sparse, unsigned int file)
 /* The file's code, mapped. */
 static unsigned char *make(const char *dir, int sparse, unsigned int file)
 {
-	uint64_t text = sparse ? SPARSE_PAGES * SPARSE_APART * PAGE : RULES_PAGES * PAGE;
+	uint64_t text =
+		sparse ? (sparse_pages(file) * SPARSE_APART + 1) * PAGE : RULES_PAGES * PAGE;
 	char path[4096];
 	void *at;
 	int fd;

@@ -289,6 +289,59 @@ static void pages_that_nobody_needs_make_room_whose_ever_they_are(void **state)
 	assert_consistent();
 }
 
+/* ---- kept rows --------------------------------------------------------------------------------
+ */
+
+/* 1.8 MB, more than is loaded at once. */
+static const struct made_shape large = {
+	.first = 0, .pages = 30, .apart = 1, .rows_len = 20000, .rules_len = 5
+};
+
+static void rows_that_are_kept_have_a_limit_and_leave_room_for_others(void **state)
+{
+	uint32_t refused = 0;
+
+	(void)state;
+	for (uint32_t file = 10; file < 30; file++) {
+		refused += put(file, HOSTILE, &large) == -ENOSPC;
+		assert_true(stats().kept_bytes <= share_room(MADE_KEPT_BYTES));
+	}
+	assert_true(refused > 5 && refused < 15);
+	/* The refused ones are not compiled again and again. */
+	publish_settle(publish);
+	for (uint32_t file = 10; file < 30; file++)
+		assert_non_null(made_find(made, &(struct object_key){ .ino = file + 1 }));
+	for (uint32_t file = 0; file < 4; file++) {
+		made->second++;
+		assert_int_equal(put(file, VICTIM, &large), 0);
+		use(file);
+		assert_true(count_loaded(file) > 0);
+	}
+	assert_true(stats().kept_bytes <= share_room(MADE_KEPT_BYTES));
+	assert_consistent();
+}
+
+static void a_file_whose_rows_gave_way_has_no_table_when_they_come_again(void **state)
+{
+	uint32_t ready = 0;
+
+	(void)state;
+	for (uint32_t file = 10; file < 18; file++)
+		assert_int_equal(put(file, HOSTILE, &large), 0);
+	for (uint32_t file = 0; file < 2; file++)
+		assert_int_equal(put(file, VICTIM, &large), 0);
+	for (uint32_t file = 10; file < 18; file++) {
+		put(file, HOSTILE, &large);
+		ready += is_ready(file);
+	}
+	assert_int_equal(ready, 6);
+	assert_true(is_ready(0) && is_ready(1));
+	assert_consistent();
+	for (uint32_t file = 0; file < 18; file++)
+		publish_drop(publish, &(struct publish_object){ key_of(file), id_of(file) }, 1);
+	assert_int_equal(stats().kept_bytes, 0);
+}
+
 /* ---- rules -------------------------------------------------------------------------------------
  */
 
@@ -350,12 +403,12 @@ static void rules_that_no_rows_refer_to_are_given_to_others(void **state)
 
 static void rules_of_kept_rows_are_held(void **state)
 {
-	struct made_shape large = {
+	struct made_shape kept = {
 		.first = 0, .pages = 30, .apart = 1, .rows_len = 20000, .rules_len = 300
 	};
 
 	(void)state;
-	assert_int_equal(put(0, VICTIM, &large), 0);
+	assert_int_equal(put(0, VICTIM, &kept), 0);
 	assert_int_equal(stats().rules, 2 + 299);
 	for (uint32_t turn = 0; turn < 10; turn++) {
 		const struct made_shape many = rules(400, 10 + turn);
@@ -384,6 +437,8 @@ int main(void)
 		TEST(more_accounts_than_are_kept_are_ignored),
 		TEST(pages_that_are_used_all_the_time_do_not_drive_out_others),
 		TEST(pages_that_nobody_needs_make_room_whose_ever_they_are),
+		TEST(rows_that_are_kept_have_a_limit_and_leave_room_for_others),
+		TEST(a_file_whose_rows_gave_way_has_no_table_when_they_come_again),
 		TEST(rules_of_one_leave_room_for_those_of_others),
 		TEST(rules_that_no_rows_refer_to_are_given_to_others),
 		TEST(rules_of_kept_rows_are_held),

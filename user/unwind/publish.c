@@ -113,6 +113,8 @@ void publish_drop_kept(struct publish *p, struct table *t)
 {
 	if (t->kept)
 		row_rules_release(&p->rules, t->ids, t->view.head->rules_len);
+	p->kept_bytes -= t->kept_bytes;
+	t->kept_bytes = 0;
 	free(t->kept);
 	free(t->ids);
 	t->kept = NULL;
@@ -303,18 +305,22 @@ static uint64_t view_hash(const struct unwind_rows_view *view)
 }
 
 /* Copies the rows, to load pages from later. */
-static int keep_rows(struct table *t, const struct unwind_rows_view *view, uint16_t **ids)
+static int keep_rows(
+	struct publish *p, struct table *t, const struct unwind_rows_view *view, uint16_t **ids)
 {
 	size_t size = view_bytes(view);
+	int err = publish_make_room_to_keep(p, t, size);
 	void *copy;
 
-	if (t->kept)
-		return 0;
+	if (err < 0)
+		return err;
 	copy = malloc(size);
 	if (!copy)
 		return -ENOMEM;
 	memcpy(copy, view->head, size);
 	t->kept = copy;
+	t->kept_bytes = size;
+	p->kept_bytes += size;
 	t->ids = TAKE_PTR(*ids);
 	return unwind_rows_view(copy, size, &t->view);
 }
@@ -352,7 +358,7 @@ static int load_or_keep(struct publish *p, struct table *t, const struct unwind_
 	if (!ids)
 		return -ENOMEM;
 	if (!fits_whole(p, view) || load_whole(p, t, view, ids) < 0)
-		err = keep_rows(t, view, &ids);
+		err = keep_rows(p, t, view, &ids);
 	if (ids)
 		row_rules_release(&p->rules, ids, view->head->rules_len);
 	return err;
@@ -380,14 +386,15 @@ static int place_table(struct publish *p, struct table *t, const struct unwind_r
 	return 0;
 }
 
-/* The table was never in the map, so its pages can go at once. */
-static int refuse_table(struct publish *p, struct table *t, uint32_t span, int why)
+/* The table was never in the map, so its pages can go at once. It is met again when there is room
+ * for so many page numbers; 0: only as another file. */
+static int refuse_table(struct publish *p, struct table *t, uint32_t again_len, int why)
 {
 	int err;
 
 	release(p, t);
 	p->tables_refused++;
-	t->refused_len = span > 0 ? span : 1;
+	t->refused_len = again_len;
 	t->state = TABLE_NONE;
 	err = settle(p, t);
 	return err < 0 ? err : why;
@@ -402,10 +409,18 @@ static bool is_same(const struct table *t, const struct unwind_rows_view *view)
 }
 
 /* The same rows as before: only what was evicted is missing. */
-static int publish_again(struct publish *p, struct table *t, const struct unwind_rows_view *view)
+static int publish_again(
+	struct publish *p, struct table *t, uint32_t id, const struct unwind_rows_view *view)
 {
 	int err = load_or_keep(p, t, view), settled;
 
+	/* Without a copy each page would be asked for again and again. */
+	if (err == -ENOSPC && publish_take_back(p, t) == 0) {
+		t = publish_find_table(p, id);
+		if (t)
+			t->refused_len = 0;
+		return err;
+	}
 	offer_asked(p, t);
 	/* BPF may have met the file under another id meanwhile. */
 	settled = settle(p, t);
@@ -415,6 +430,7 @@ static int publish_again(struct publish *p, struct table *t, const struct unwind
 int publish_rows(struct publish *p, const struct object_key *key, uint32_t id,
 	const struct unwind_rows_view *view)
 {
+	uint32_t span = unwind_rows_span(view), again_len = span > 0 ? span : 1;
 	struct table *t;
 	int err;
 
@@ -429,7 +445,7 @@ int publish_rows(struct publish *p, const struct object_key *key, uint32_t id,
 	t->goal = GOAL_STATE;
 	t->refused_len = 0;
 	if (is_same(t, view))
-		return publish_again(p, t, view);
+		return publish_again(p, t, id, view);
 	err = withdraw(p, t);
 	if (err < 0) {
 		/* The file starts over: these rows are lost, and those before are of another file.
@@ -438,13 +454,15 @@ int publish_rows(struct publish *p, const struct object_key *key, uint32_t id,
 		t->unsettled = true;
 		return err;
 	}
-	err = publish_make_room(p, id, unwind_rows_span(view));
+	err = publish_make_room(p, id, span);
 	t = publish_find_table(p, id);
 	if (err == 0)
 		err = place_table(p, t, view);
-	if (err == 0)
+	if (err == 0) {
 		err = load_or_keep(p, t, view);
-	return err < 0 ? refuse_table(p, t, unwind_rows_span(view), err) : settle(p, t);
+		again_len = err == -ENOSPC ? 0 : again_len;
+	}
+	return err < 0 ? refuse_table(p, t, again_len, err) : settle(p, t);
 }
 
 uint32_t publish_table(const struct publish *p, uint32_t object)
@@ -518,6 +536,7 @@ void publish_stats(const struct publish *p, struct publish_stats *out)
 		.tables_refused = p->tables_refused,
 		.tables_evicted = p->tables_evicted,
 		.rules = p->rules.held,
+		.kept_bytes = p->kept_bytes,
 		.rules_refused = p->rules.refused,
 	};
 	vec_each (&p->tables, t)

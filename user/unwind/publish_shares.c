@@ -17,7 +17,7 @@
 #define RULE_BITS_BYTES (ROWS_RULES_MAX / 8)
 #define GIVERS_MAX 16 /* tables that give up their pages for the rules of one request */
 
-enum held { HELD_NUMBERS, HELD_BYTES, HELD_RULES };
+enum held { HELD_NUMBERS, HELD_BYTES, HELD_KEPT, HELD_RULES };
 
 struct claim {
 	uint64_t rank, size;
@@ -114,6 +114,8 @@ static uint64_t size_of(const struct publish *p, const struct table *t, enum hel
 		return t->pages_len;
 	case HELD_BYTES:
 		return row_pages_bytes(p->pages, t->page_base, t->pages_len);
+	case HELD_KEPT:
+		return t->kept_bytes;
 	case HELD_RULES:
 		mark_rules(p, t, bits);
 		return count_bits(bits);
@@ -203,6 +205,26 @@ int publish_make_room(struct publish *p, uint32_t id, uint32_t numbers)
 		err = publish_take_back(p, giver);
 	}
 	return err;
+}
+
+int publish_make_room_to_keep(struct publish *p, const struct table *needs, uint64_t bytes)
+{
+	_cleanup_(share_done) struct share share = { 0 };
+	uint64_t room = share_room(p->maps.kept_max);
+
+	while (p->kept_bytes + bytes > room) {
+		struct claim claim = { .size = bytes };
+		struct table *giver;
+
+		if (weigh(p, HELD_KEPT, &share) < 0 || charge(&share, needs, bytes) < 0)
+			return -ENOMEM;
+		claim.rank = rank_of(&share, needs);
+		giver = find_giver(p, &share, HELD_KEPT, needs, claim);
+		if (!giver)
+			return -ENOSPC;
+		publish_drop_kept(p, giver);
+	}
+	return 0;
 }
 
 void publish_make_room_for_rules(
