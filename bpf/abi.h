@@ -49,6 +49,7 @@ enum frame_kind {
 #define OBJECT_VDSO 1
 #define OBJECT_FIRST 16
 #define OBJECT_SCAN_FIRST (1U << 21) /* the scan gives ids from here on, ticks the lower ones */
+#define OBJECT_ID_WORDS ((OBJECT_ID_MAX + 1) / 64) /* bits of those in use */
 
 /* ---- counts: (stacks, task key) → number of ticks ---------------------------------------
  * If times are kept, the map holds an id instead, and each tick sends an event with that id. */

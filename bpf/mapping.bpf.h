@@ -6,6 +6,7 @@
 #include "bpf/shim.h"
 #include "bpf/abi.h"
 #include "bpf/event.bpf.h"
+#include "bpf/object_id.bpf.h"
 #include "bpf/process_slots.bpf.h"
 #include "bpf/slot.bpf.h"
 #include "bpf/vma.bpf.h"
@@ -19,19 +20,6 @@ static __always_inline u32 next_id(u32 *counter)
 
 	(*counter)++;
 	return id;
-}
-
-/* Wraps around in its half of the ids. User space refuses an id that is in use, and the file gets
- * the next id when it is met again. */
-static __always_inline u32 next_object_id(u32 *counter, u32 first_id)
-{
-	u32 id = next_id(counter);
-
-	if (id >= OBJECT_SCAN_FIRST) {
-		*counter = 0;
-		id = next_id(counter);
-	}
-	return first_id + id;
 }
 
 static __always_inline void object_read_key(struct object_key *key, struct inode *inode)
@@ -57,10 +45,11 @@ static __always_inline void object_describe(struct event_object *event, struct v
 }
 
 /* The file's object. A new file gets an id and an event if there are fewer than `most` objects.
- * NULL: the table is full, or the event could not be sent; the next meeting tries again. */
+ * NULL: the table is full, all ids that were tried are in use, or the event could not be sent; the
+ * next meeting tries again. */
 static __always_inline struct object_value *object_of(struct tick_stats *stats,
 	struct event_object *event, struct vm_area_struct *vma, struct inode *inode, u32 *counter,
-	u32 first_id, u32 most)
+	const struct object_id_range *ids, u32 most)
 {
 	struct object_value fresh = {}, *known;
 
@@ -68,16 +57,21 @@ static __always_inline struct object_value *object_of(struct tick_stats *stats,
 	known = bpf_map_lookup_elem(&objects, &event->key);
 	if (known || objects_len >= most)
 		return known;
-	event->id = fresh.id = next_object_id(counter, first_id);
-	if (fresh.id > OBJECT_ID_MAX)
+	event->id = fresh.id = object_id_next(counter, ids);
+	if (fresh.id == OBJECT_NONE) {
+		event_lost(EVENT_OBJECT);
 		return NULL;
+	}
 	if (bpf_map_update_elem(&objects, &event->key, &fresh, BPF_NOEXIST) == 0) {
 		object_describe(event, vma);
 		if (emit(stats, event, sizeof(*event), BPF_RB_FORCE_WAKEUP)) {
 			bpf_map_delete_elem(&objects, &event->key);
+			object_id_give(fresh.id);
 			return NULL;
 		}
 		__sync_fetch_and_add(&objects_len, 1);
+	} else {
+		object_id_give(fresh.id);
 	}
 	return bpf_map_lookup_elem(&objects, &event->key);
 }
@@ -207,13 +201,14 @@ __noinline int mapping_without_file(u64 walk)
 __noinline int mapping_own(u64 walk)
 {
 	struct scratch *s = scratch_of(walk);
+	const struct object_id_range ids = { 0, cpus, bpf_get_smp_processor_id() };
 
 	if (!s || !s->inode)
 		return 0;
 	s->object_event.tgid = s->task.tgid;
 	s->object_event.start_ns = s->task.start_ns;
 	mapping_set_object(&s->fresh,
-		object_of(&s->stats, &s->object_event, s->owner, s->inode, &s->object_counter, 0,
+		object_of(&s->stats, &s->object_event, s->owner, s->inode, &s->object_counter, &ids,
 			OBJECTS_ANY));
 	return 0;
 }

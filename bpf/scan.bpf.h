@@ -18,6 +18,7 @@ static __always_inline int scan_describe(
 {
 	unsigned long flags = BPF_CORE_READ(vma, vm_flags);
 	struct tick_stats ignored = {};
+	const struct object_id_range ids = { OBJECT_SCAN_FIRST, 1, 0 };
 	struct object_value *object;
 	struct inode *inode;
 	u32 zero = 0;
@@ -40,8 +41,8 @@ static __always_inline int scan_describe(
 	}
 	if (inode) {
 		event->start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
-		object = object_of(&ignored, event, vma, inode, &scan_counter, OBJECT_SCAN_FIRST,
-			objects_scan_max);
+		object = object_of(
+			&ignored, event, vma, inode, &scan_counter, &ids, objects_scan_max);
 		if (!object)
 			return 1;
 		out->object = object->id;

@@ -420,6 +420,12 @@ folded_share() {
 		'BEGIN { printf "%.2f\n", all ? 100 * hits / all : 0 }'
 }
 
+# whole NAME: per cent of a command's stacks in $tmp/f that reach the root.
+whole() {
+	awk -v name="$1" '$0 ~ "(^|;)" name ";" { all += $NF; if (!/\[truncated\]/) whole += $NF }
+		END { printf "%.2f\n", all ? 100 * whole / all : 0; print name, all, whole >"/dev/stderr" }' "$tmp/f"
+}
+
 # chain A;B;C: a regular expression for whole frames next to one another.
 chain() {
 	echo "(^|;)$1(;|\$)"

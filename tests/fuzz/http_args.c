@@ -48,8 +48,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check(&args);
 	http_args_check(&args, &why);
 	http_host_is_loopback(text + 1);
-	/* Nobody guesses a token, nor what proves that one has it. These depend on the request, which
-	 * a fuzzer would otherwise find by watching the comparison. */
+	/* Nobody guesses a token, nor what proves that one has it. These depend on the request: a
+	 * fuzzer would find others by watching the comparison. */
 	snprintf(tokens.token, sizeof(tokens.token), "%016llx",
 		(unsigned long long)hash_bytes(data, size));
 	snprintf(tokens.metrics, sizeof(tokens.metrics), "%016llx",

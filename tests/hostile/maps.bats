@@ -11,12 +11,6 @@ rewrites=${REWRITES:-100}
 # So that pages are evicted all the time.
 small=(--memory 16)
 
-# whole NAME: per cent of a command's stacks that reach the root.
-whole() {
-	awk -v name="$1" '$0 ~ "(^|;)" name ";" { all += $NF; if (!/\[truncated\]/) whole += $NF }
-		END { printf "%.2f\n", all ? 100 * whole / all : 0; print name, all, whole >"/dev/stderr" }' "$tmp/f"
-}
-
 # is_whole_now NAME: in the last interval that is written.
 is_whole_now() {
 	local file

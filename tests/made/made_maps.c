@@ -165,15 +165,46 @@ static int object_del(void *ctx, const struct object_key *key)
 	return 0;
 }
 
+/* Do the bytes of a page refer to this rule? */
+static bool has_rule(const struct made_maps *m, uint64_t start, uint32_t id)
+{
+	uint16_t rows, rule;
+
+	memcpy(&rows, m->slabs + start + 2 * ROWS_CHUNKS, sizeof(rows));
+	for (uint32_t i = 0; i < rows; i++) {
+		memcpy(&rule, m->slabs + start + ROWS_INDEX_BYTES + 2 * i, sizeof(rule));
+		if (rule == id)
+			return true;
+	}
+	return false;
+}
+
+/* May a tick that runs now look for this rule? */
+static bool is_in_use(struct made_maps *m, uint32_t id)
+{
+	look(m);
+	for (size_t i = 0; i < m->bytes_len; i++)
+		if (has_rule(m, m->bytes[i].start, id))
+			return true;
+	for (uint32_t page = 0; page < MADE_PAGES; page++)
+		if (m->pages[page].place > ROWS_PAGE_EMPTY &&
+			has_rule(m, (uint64_t)m->pages[page].place << ROWS_PLACE_SHIFT, id))
+			return true;
+	return false;
+}
+
 static int rule_put(void *ctx, uint32_t id, const struct unwind_rule *rule)
 {
 	struct made_maps *m = ctx;
 
-	(void)rule;
+	assert(id < m->maps.rules_len);
 	if (fails(m))
 		return -EBUSY;
+	if (id < m->rules_len && is_in_use(m, id))
+		broke(m, "a rule was given away while a tick could look for it");
 	if (id >= m->rules_len)
 		m->rules_len = id + 1;
+	m->rules[id] = *rule;
 	return 0;
 }
 
@@ -221,6 +252,8 @@ struct made_maps *made_maps_new(void)
 		.pages = m->pages,
 		.pages_len = MADE_PAGES,
 		.slabs_len = MADE_SLABS,
+		.rules_len = ROWS_RULES_MAX,
+		.kept_max = MADE_KEPT_BYTES,
 		.objects_len = &m->objects_len,
 		.epoch = &m->epoch,
 		.rules_epoch = &m->rules_epoch,

@@ -10,6 +10,8 @@
 #define MADE_OBJECTS_MAX 64
 #define MADE_PAGES 4096
 #define MADE_SLABS 1
+#define MADE_KEPT_BYTES (16U << 20)
+#define MADE_RULES_FEW 1024 /* for maps.rules_len, where room for rules is to be short, too */
 #define MADE_LINGERING_MAX 16384
 
 /* What a tick that began before the last grace period may still be in. */
@@ -23,7 +25,8 @@ struct made_maps {
 	_Alignas(8) uint8_t slabs[MADE_SLABS * ROWS_SLAB_BYTES];
 	struct maps_object objects[MADE_OBJECTS_MAX];
 	size_t len;
-	uint32_t rules_len;
+	struct unwind_rule rules[ROWS_RULES_MAX];
+	uint32_t rules_len; /* number of those that were put */
 	uint32_t objects_len, epoch, rules_epoch, second;
 	struct made_lingering bytes[MADE_LINGERING_MAX], numbers[MADE_LINGERING_MAX];
 	size_t bytes_len, numbers_len;

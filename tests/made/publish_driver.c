@@ -18,6 +18,8 @@
 #include "unwind/publish.h"
 
 #define FILES 12
+#define KEPT_BYTES (3U << 20)
+#define RULES 96 /* in the map: room for them is short, too */
 #define ROWS_MUTATIONS_MAX 8
 
 struct file {
@@ -79,7 +81,10 @@ static struct unwind_rule search(struct drive *d, const uint8_t *page, uint64_t 
 			break;
 		memcpy(&rule, rules + 2 * (size_t)row, sizeof(rule));
 	}
-	return *publish_rule(d->publish, rule);
+	must_be(memcmp(&d->made->rules[rule], publish_rule(d->publish, rule),
+			sizeof(struct unwind_rule)) == 0,
+		"BPF has another rule than user space");
+	return d->made->rules[rule];
 }
 
 /* A rule that there was no room for is said to be unsupported. */
@@ -173,13 +178,14 @@ static void take_shape(struct cursor *in, struct made_shape *out)
 	uint8_t pages = cursor_u8(in), apart = cursor_u8(in), rows = cursor_u8(in);
 	uint8_t rules = cursor_u8(in);
 
+	out->first = cursor_u8(in) * 16U;
 	*out = (struct made_shape){
-		.first = cursor_u8(in) * 16U,
+		.first = out->first,
 		.pages = rows % 6 < 3 ? pages : pages % 12,
 		.apart = apart < 200 ? 1 : apart - 199U,
 		.rows_len = rows_lens[rows % 6],
 		.rules_len = 1 + rules % 64U + (rules == 255 ? 9000 : 0),
-		.flavour = rules / 64,
+		.flavour = rules / 64 + out->first / 16 % 16 * 4,
 	};
 }
 
@@ -395,6 +401,7 @@ static void pass_time(struct drive *d)
 		d->made->pages[page].used = d->made->second;
 	publish_settle(d->publish);
 	publish_unmap(d->publish);
+	check_file(d, &d->files[used % FILES]);
 }
 
 static void fail_some(struct drive *d)
@@ -404,10 +411,22 @@ static void fail_some(struct drive *d)
 	d->failing <<= cursor_u8(&d->in) % 8;
 }
 
+/* Accounts 0 to 3 use files, some of them many. */
+static void charge(struct drive *d)
+{
+	const struct file *file = any_file(d);
+
+	publish_charge(d->publish, file->id, cursor_u8(&d->in) % 4);
+}
+
 static void step(struct drive *d)
 {
 	uint8_t what = cursor_u8(&d->in);
 
+	if (what >= 248) {
+		charge(d);
+		return;
+	}
 	switch (what < 204 ? what % 12 : 12 + what % 4) {
 	case 0:
 	case 1:
@@ -487,6 +506,8 @@ static void drop_all(struct drive *d)
 	check(d, true);
 	publish_stats(d->publish, &stats);
 	must_be(stats.tables == 0 && stats.bytes == 0 && stats.rows == 0, "something is left");
+	must_be(stats.kept_bytes == 0, "kept rows are miscounted");
+	must_be(stats.rules == 2, "rules are held that no rows refer to");
 }
 
 void publish_drive(const uint8_t *data, size_t size)
@@ -494,6 +515,8 @@ void publish_drive(const uint8_t *data, size_t size)
 	struct drive d = { .made = made_maps_new(), .next_id = OBJECT_FIRST };
 
 	d.in = cursor_init(data, size);
+	d.made->maps.rules_len = RULES;
+	d.made->maps.kept_max = KEPT_BYTES;
 	for (size_t i = 0; i < FILES; i++)
 		d.files[i].key = (struct object_key){ .ino = i + 1, .dev = 1 };
 	/* Not even a beginning is sure of its memory. */

@@ -17,6 +17,7 @@
 #include "base/own.h"
 #include "base/fd.h"
 #include "cgroup/tree.h"
+#include "containers/container.h"
 #include "containers/containers.h"
 #include "sampler/tally.h"
 
@@ -262,6 +263,40 @@ static void a_cgroup_of_no_known_path_is_not_gone_for_who_may_not_look(void **st
 	assert_int_equal(status, 0);
 }
 
+#define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define OTHER "1123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+/* Who could make cgroups below its own would have as many shares as it likes. */
+static void cgroups_below_an_account_are_none_of_their_own(void **state)
+{
+	static const struct {
+		const char *a, *b;
+		bool same;
+	} rows[] = {
+		{ "/docker/" ID, "/docker/" ID "/docker/" OTHER, true },
+		{ "/docker/" ID, "/docker/" ID "/init.scope", true },
+		{ "/docker/" ID, "/docker/" OTHER, false },
+		{ "/system.slice/docker-" ID ".scope", "/system.slice/docker-" ID ".scope/a",
+			true },
+		{ "/kubepods/burstable/pod1/" ID, "/kubepods/burstable/pod1/" OTHER, false },
+		{ "/system.slice/a.service", "/system.slice/a.service/b.service", true },
+		{ "/system.slice/a.service", "/system.slice/b.service", false },
+		{ "/user.slice/user-1000.slice/session-1.scope",
+			"/user.slice/user-1000.slice/user@1000.service/app.slice/x.scope", true },
+		{ "/user.slice/user-1000.slice/session-1.scope",
+			"/user.slice/user-1001.slice/session-1.scope", false },
+		{ "/a", "/a/b/c", true },
+		{ "/a", "/b", false },
+		{ "/", "/", true },
+		{ "/", "/a", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if ((container_account(rows[i].a) == container_account(rows[i].b)) != rows[i].same)
+			fail_msg("%s, %s", rows[i].a, rows[i].b);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -271,6 +306,7 @@ int main(void)
 		TEST(only_another_scan_and_missing_names_are_due),
 		TEST(a_lost_removal_leaves_a_sampled_cgroup_its_path_for_the_interval),
 		TEST(a_cgroup_whose_path_cannot_be_read_has_no_empty_one),
+		cmocka_unit_test(cgroups_below_an_account_are_none_of_their_own),
 		TEST(a_cgroup_of_no_known_path_is_not_gone_for_who_may_not_look),
 	};
 

@@ -135,6 +135,8 @@ static const struct {
 	FIELD(stacks_guessed),
 	FIELD(sampler.times),
 	FIELD(worker.openers_given_up),
+	FIELD(samples_left_out),
+	FIELD(tables.tables_evicted),
 };
 
 static void fill(struct account *a, struct account_traps *traps)

@@ -31,6 +31,21 @@ static void the_oldest_go_by_age_and_by_size(void **state)
 	assert_int_equal(store_len(place->store), 4);
 }
 
+/* So that what one interval takes does not shorten the time that is kept. */
+static void an_interval_may_take_its_part_of_the_store(void **state)
+{
+	struct retention r = { .keep_ns = 7 * 24 * HOUR,
+		.bytes_max = 2ULL << 30,
+		.segments_max = STORE_SEGMENTS_MAX };
+
+	(void)state;
+	assert_int_equal(retention_interval_bytes(&r, MINUTE), (2ULL << 30) / (7 * 24 * 60 + 1));
+	assert_int_equal(retention_interval_bytes(&r, HOUR), (2ULL << 30) / (7 * 24 + 1));
+	assert_int_equal(retention_interval_bytes(&r, MINUTE / 60), RETENTION_BYTES_MIN);
+	r.keep_ns = MINUTE;
+	assert_int_equal(retention_interval_bytes(&r, HOUR), 2ULL << 30);
+}
+
 static void an_hour_of_segments_becomes_one(void **state)
 {
 	struct retention r = { .whole_ns = HOUR, .segments_max = 100 };
@@ -140,6 +155,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(the_oldest_go_by_age_and_by_size, setup, teardown),
+		cmocka_unit_test(an_interval_may_take_its_part_of_the_store),
 		cmocka_unit_test_setup_teardown(an_hour_of_segments_becomes_one, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			too_many_are_put_together_sooner_and_then_the_oldest_go, setup, teardown),

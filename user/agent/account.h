@@ -46,7 +46,7 @@ struct account {
 	uint64_t calls_checked, calls_impossible, calls_unchecked;
 	uint64_t frames_total, frames_named; /* without inlined frames */
 	uint64_t frames_inlined;
-	uint64_t names_cut; /* profile_fit */
+	uint64_t names_cut, samples_left_out; /* profile_fit */
 	uint64_t frames_by_source[NAME_SOURCES_LEN];
 	uint64_t frames_unnamed[UNNAMED_REASONS_LEN];
 	uint64_t maps_refused[FILE_REASONS_LEN]; /* perf maps that were not read */

@@ -19,6 +19,7 @@
 #include "cgroup/tree.h"
 #include "containers/cgroup_view.h"
 #include "containers/containers.h"
+#include "containers/payers.h"
 #include "agent/evidence.h"
 #include "agent/fill.h"
 #include "agent/deferred.h"
@@ -28,9 +29,8 @@
 #include "agent/processes.h"
 #include "agent/row_wishes.h"
 #include "agent/upkeep.h"
-#include "agent/warnings.h"
+#include "sampler/warnings.h"
 #include "proc/pid_namespace.h"
-#include "profile/fit.h"
 #include "sampler/tally.h"
 #include "unwind/publish.h"
 #include "client/inquiry.h"
@@ -65,7 +65,7 @@ struct agent {
 	struct account account;
 	struct upkeep upkeep;
 	uint64_t opened_ns, last_profile_ns; /* CLOCK_MONOTONIC; CLOCK_BOOTTIME */
-	uint64_t last_profile_real_ns, last_profile_tick_ns;
+	uint64_t last_profile_real_ns, last_profile_tick_ns, stored_max;
 	uint32_t hz, next_hz;
 	struct warnings warnings;
 	struct evidence *evidence; /* may be NULL */
@@ -104,8 +104,9 @@ static int on_task(void *ctx, const struct event_task *event)
 {
 	struct agent *agent = ctx;
 
-	objects_meet_view(agent->objects, event);
 	containers_sampled(agent->containers, event->key.cgroup, event->key.tgid);
+	objects_meet_view(
+		agent->objects, event, payers_account(agent->containers, event->key.cgroup));
 	evidence_process(agent->evidence, event->key.tgid, event->key.start_ns);
 	return tally_task(&agent->tally, event);
 }
@@ -477,14 +478,6 @@ void agent_set_hz(struct agent *agent, uint32_t hz)
 	agent->next_hz = hz;
 }
 
-/* The first tick at the new rate comes a whole period later: the count maps are switched then. */
-static void change_rate(struct agent *agent)
-{
-	if (agent->next_hz != agent->hz && !agent->stopped &&
-		sampler_set_hz(agent->sampler, agent->next_hz) < 0)
-		warnings_add(&agent->warnings, "a CPU's clock did not accept another rate");
-}
-
 /* The interval ends here: counts are drained, deferred samples finished, ticks after the cut left
  * for the next interval. Even after an error the profile gets its times. */
 static int cut(struct agent *agent, struct profile *out, uint64_t *drained_ns)
@@ -492,7 +485,10 @@ static int cut(struct agent *agent, struct profile *out, uint64_t *drained_ns)
 	uint64_t now_ns, cut_ns;
 	int err, deferred_err;
 
-	change_rate(agent);
+	/* The first tick at it comes a whole period later: the count maps are switched then. */
+	if (agent->next_hz != agent->hz && !agent->stopped &&
+		sampler_set_hz(agent->sampler, agent->next_hz) < 0)
+		warnings_add(&agent->warnings, "a CPU's clock did not accept another rate");
 	now_ns = clock_ns(CLOCK_BOOTTIME);
 	cut_ns = timeline_round(&agent->tally.timeline, clock_ns(CLOCK_MONOTONIC));
 	err = sampler_drain(agent->sampler, agent->stopped);
@@ -519,21 +515,8 @@ static int name(struct agent *agent, struct fill *fill, uint64_t drained_ns)
 	naming_begin(&agent->naming, fill->profile, drained_ns + WAIT_NS(agent, NAMES_WAIT_NS),
 		drained_ns);
 	err = fill_names(fill);
-	if (agent->naming.note.text[0])
-		warnings_add(&agent->warnings, agent->naming.note.text);
+	warnings_add(&agent->warnings, agent->naming.note.text);
 	return err;
-}
-
-/* The next interval begins; what was not used for long is forgotten. containers_next reads the
- * tally's tasks, tally_next drops counts that fill_samples has read, objects_bury frees objects
- * that frames of this interval referred to: so this order. */
-static void advance(struct agent *agent)
-{
-	containers_next(agent->containers, &agent->tally);
-	tally_next(&agent->tally, agent->sampler);
-	processes_next(agent->processes);
-	kernel_names_next(agent->kernel);
-	objects_bury(agent->objects);
 }
 
 int agent_profile(struct agent *agent, struct profile *out)
@@ -559,10 +542,18 @@ int agent_profile(struct agent *agent, struct profile *out)
 	err = name(agent, &fill, drained_ns);
 	if (err == 0)
 		err = fill_samples(&fill);
+	if (err == 0)
+		err = fill_fit(&fill, agent->stored_max);
+	warnings_add(&agent->warnings, agent->naming.note.text);
 	fill_done(&fill);
-	agent->account.names_cut += profile_fit(out, PROFILE_TEXT_MAX);
-	advance(agent);
+	kernel_names_next(agent->kernel);
+	upkeep_next(&agent->upkeep, &agent->tally);
 	return cut_err < 0 ? cut_err : refresh_err < 0 ? refresh_err : err;
+}
+
+void agent_set_stored_max(struct agent *agent, uint64_t bytes)
+{
+	agent->stored_max = bytes;
 }
 
 size_t agent_ticks(const struct agent *agent)

@@ -56,7 +56,7 @@ int calls_resolve(struct calls *calls, const struct calls_source *source);
 /* The number of frames, from the leaf, that are possible: where a pair is impossible, those below
  * the latest guess that led to it. `from` as above: its frame is a guess. */
 uint32_t calls_cut(const struct calls *calls, const struct tally_stack *stack, uint32_t from);
-/* The same for a stack without a guess: its outermost pair alone is checked. A coroutine may begin on
- * a stack whose first word is the address of some code; what precedes it is a call only by chance. */
+/* The same for a stack without a guess: its outermost pair alone is checked. A coroutine may begin
+ * on a stack whose first word is the address of some code: a call before that is by chance. */
 int calls_want_root(struct calls *calls, const struct tally_stack *stack);
 uint32_t calls_cut_root(const struct calls *calls, const struct tally_stack *stack);

@@ -10,6 +10,16 @@
 #include "agent/guess.h"
 #include "containers/containers.h"
 #include "agent/processes.h"
+#include "profile/fit.h"
+
+static int put_account(struct fill *fill, uint32_t labels, uint64_t account)
+{
+	while (fill->accounts.len <= labels)
+		if (!vec_add(&fill->accounts))
+			return -ENOMEM;
+	fill->accounts.data[labels] = account;
+	return 0;
+}
 
 static int put_labels(struct fill *fill, const struct tally_task *task, uint32_t cpu, uint32_t *id)
 {
@@ -33,7 +43,9 @@ static int put_labels(struct fill *fill, const struct tally_task *task, uint32_t
 		err = profile_string(fill->profile, names.unit, &labels.unit);
 	if (err == 0)
 		err = profile_string(fill->profile, task->key.comm, &labels.comm);
-	return err < 0 ? err : profile_labels(fill->profile, &labels, id);
+	if (err == 0)
+		err = profile_labels(fill->profile, &labels, id);
+	return err < 0 ? err : put_account(fill, *id, names.account);
 }
 
 static int put_mark(struct fill *fill, const char *text, uint32_t *len)
@@ -166,8 +178,27 @@ int fill_samples(struct fill *fill)
 	return err;
 }
 
+int fill_fit(struct fill *fill, uint64_t stored_max)
+{
+	const struct fit_accounts accounts = { fill->accounts.data, fill->accounts.len };
+	const struct fit_limits limits = { PROFILE_TEXT_MAX, stored_max };
+	struct fit_result fit;
+	int err = profile_fit(fill->profile, &accounts, &limits, &fit);
+
+	fill->account->names_cut += fit.names_cut;
+	fill->account->samples_left_out += fit.samples_left_out;
+	if (fit.largest != UINT32_MAX)
+		why_set(&fill->naming->note, 0,
+			"%s: its stacks are more than its share of an interval's text: names of "
+			"its rare stacks are left out",
+			profile_text(
+				fill->profile, fill->profile->labels.data[fit.largest].container));
+	return err;
+}
+
 void fill_done(struct fill *fill)
 {
+	vec_done(&fill->accounts);
 	vec_done(&fill->filled);
 }
 

@@ -11,7 +11,7 @@
 #include "base/vec.h"
 #include "agent/account.h"
 #include "agent/calls.h"
-#include "agent/kernel_names.h"
+#include "sampler/kernel_names.h"
 #include "agent/objects.h"
 #include "agent/processes.h"
 #include "profile/profile.h"

@@ -17,6 +17,7 @@
 #include "files/vdso.h"
 #include "files/views.h"
 #include "proc/opener.h"
+#include "sampler/object_ids.h"
 #include "sampler/sampler.h"
 #include "unwind/publish.h"
 
@@ -106,7 +107,7 @@ static void on_root(void *ctx, uint64_t id, struct openers_answer *answer)
 	struct object *object = objects_find(objects, (uint32_t)id);
 
 	if (object)
-		object->view = views_take(objects->views, TAKE_FD(answer->fd));
+		object->view = views_take(objects->views, TAKE_FD(answer->fd), 0);
 }
 
 /* When it fails because of this process, BPF is made to tell of the file again, when somebody else
@@ -161,7 +162,7 @@ static bool is_same_file(struct objects *objects, const struct event_object *eve
 	return memcmp(&object->key, &event->key, sizeof(event->key)) == 0;
 }
 
-/* Ids come again after two million. The one that has this id keeps it. */
+/* BPF gives no id again that was not given back; should it be in use, whoever has it keeps it. */
 static int refuse_id(struct objects *objects, const struct event_object *event)
 {
 	drop_published(objects, &event->key, OBJECT_NONE);
@@ -255,11 +256,11 @@ static void on_fetched(void *ctx, uint64_t id, int fd, enum fetch_reason reason,
 		worker_client_drop_names(objects->options.worker, objects_names_id(object, set));
 }
 
-void objects_meet_view(struct objects *objects, const struct event_task *event)
+void objects_meet_view(struct objects *objects, const struct event_task *event, uint64_t account)
 {
 	const struct opener_process process = { (pid_t)event->key.tgid, event->key.start_ns };
 
-	views_meet(objects->views, &event->view, &process);
+	views_meet(objects->views, &event->view, &process, account);
 }
 
 uint32_t objects_view(struct objects *objects, const struct file_view *view)
@@ -461,6 +462,9 @@ static int move_down(struct objects *objects)
 			err = hash_put(&by_file, slot->key, places[slot->value]);
 	if (err < 0)
 		return err;
+	hash_each (&objects->by_id, slot)
+		if (places[slot->value] == SIZE_MAX)
+			object_ids_give(objects->options.sampler, (uint32_t)slot->key);
 	for (size_t i = 0; i < objects->all.len; i++) {
 		if (places[i] == SIZE_MAX)
 			object_free(objects->all.data[i]);

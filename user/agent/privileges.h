@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
-#include "agent/warnings.h"
+#include "sampler/warnings.h"
 
 struct privilege {
 	unsigned int cap;

@@ -9,10 +9,12 @@
 #include "agent/objects.h"
 #include "agent/privileges.h"
 #include "agent/processes.h"
-#include "agent/warnings.h"
+#include "sampler/warnings.h"
 #include "client/client.h"
 #include "containers/containers.h"
+#include "containers/payers.h"
 #include "sampler/sampler.h"
+#include "sampler/tally.h"
 #include "unwind/publish.h"
 
 /* Files that are met now have this second. */
@@ -49,6 +51,17 @@ int upkeep_run(struct upkeep *u)
 	tend_tables(u, now_ns);
 	processes_retry(u->processes, now_ns);
 	return follow_cpus(u);
+}
+
+/* payers_charge reads counts and containers_next tasks of the tally, tally_next drops counts that
+ * are in the profile, objects_bury frees objects that their frames refer to: so this order. */
+void upkeep_next(struct upkeep *u, struct tally *tally)
+{
+	payers_charge(u->containers, tally, sampler_publish(u->sampler));
+	containers_next(u->containers, tally);
+	tally_next(tally, u->sampler);
+	processes_next(u->processes);
+	objects_bury(u->objects);
 }
 
 uint64_t upkeep_due_ns(const struct upkeep *u)

@@ -10,6 +10,7 @@ struct containers;
 struct objects;
 struct processes;
 struct sampler;
+struct tally;
 struct warnings;
 struct worker_client;
 
@@ -26,5 +27,8 @@ struct upkeep {
 
 /* Call it at each wake-up, before the ring is read. 0 or -errno: sampling cannot go on. */
 int upkeep_run(struct upkeep *upkeep);
+/* The next interval begins: charges files to those that ran them, and forgets what was not used for
+ * long. */
+void upkeep_next(struct upkeep *upkeep, struct tally *tally);
 /* CLOCK_NEVER_NS: nothing is due. */
 uint64_t upkeep_due_ns(const struct upkeep *upkeep);

@@ -139,7 +139,7 @@ const char *strtab_get(const struct strtab *tab, uint32_t id)
 	return tab->bytes + tab->offsets[id];
 }
 
-uint32_t strtab_cut(struct strtab *tab, size_t max)
+uint32_t strtab_cut(struct strtab *tab, size_t max, const bool *which)
 {
 	uint32_t cut = 0;
 
@@ -147,7 +147,7 @@ uint32_t strtab_cut(struct strtab *tab, size_t max)
 		char *text = tab->bytes + tab->offsets[id];
 		size_t at = max - 3;
 
-		if (strnlen(text, max + 1) <= max)
+		if (!which[id] || strnlen(text, max + 1) <= max)
 			continue;
 		while (at > 0 && ((unsigned char)text[at] & 0xc0) == 0x80)
 			at--;

@@ -3,6 +3,7 @@
  * Id 0 is always "". Ids are dense and never change; strings are valid until strtab_done. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,7 +23,8 @@ int strtab_put(struct strtab *tab, const char *text, size_t len, uint32_t *id);
 int strtab_puts(struct strtab *tab, const char *text, uint32_t *id);
 /* The id must come from this table. The pointer is valid until the next put. */
 const char *strtab_get(const struct strtab *tab, uint32_t id);
-/* Cuts strings of more than max bytes, max > 3, to at most that, between characters of UTF-8 and
- * with `...` at the end; returns their number. They keep their ids, and no put finds them. */
-uint32_t strtab_cut(struct strtab *tab, size_t max);
+/* Cuts strings with which[id] and more than max bytes, max > 3, to at most that,
+ * between characters of UTF-8 and with `...` at the end; returns their number. They keep their ids,
+ * and no put finds them. */
+uint32_t strtab_cut(struct strtab *tab, size_t max, const bool *which);
 size_t strtab_memory(const struct strtab *tab);

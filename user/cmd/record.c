@@ -21,7 +21,7 @@
 #include "output/output.h"
 #include "cmd/record_options.h"
 #include "cmd/record_output.h"
-#include "base/signals.h"
+#include "daemon/signals.h"
 #include "agent/agent.h"
 #include "agent/evidence.h"
 #include "agent/privileges.h"

@@ -95,7 +95,9 @@ static void print_formats(FILE *out)
 	for (const struct sink *s = sink_list(); s->name; s++)
 		if (s->text)
 			fprintf(out, "  %-11s %s; %s\n", s->name, s->text, s->endings);
-	fputs("\nmarks in stacks, see stoker(1): [truncated], [guessed], [frames left out]\n", out);
+	fputs("\nmarks in stacks, see stoker(1): [truncated], [guessed], [frames left "
+	      "out], [names left out]\n",
+		out);
 }
 
 void record_options_help(FILE *out)

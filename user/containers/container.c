@@ -11,6 +11,8 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/hash.h"
+#include "base/own.h"
 #include "cgroup/state_path.h"
 #include "cgroup/tree.h"
 #include "proc/status.h"
@@ -30,6 +32,34 @@ size_t container_part(const char *path, const struct cgroup_identity *id)
 		return id->container_len;
 	return id->kind == CGROUP_OTHER && state_path_of_other(path, name, &place) ? strlen(path)
 										   : 0;
+}
+
+/* Does the end of this path pay for all below it? */
+static bool pays(const struct cgroup_identity *id)
+{
+	return cgroup_is_container(id->kind) || id->kind == CGROUP_SERVICE ||
+		id->kind == CGROUP_SCOPE || id->kind == CGROUP_SESSION;
+}
+
+uint64_t container_account(const char *path)
+{
+	_cleanup_(freep) char *part = strdup(path);
+	struct cgroup_identity id;
+	size_t end = 0, first = 0;
+
+	while (part && path[end]) {
+		end += 1 + strcspn(path + end + 1, "/");
+		first = first ? first : end;
+		part[end] = '\0';
+		cgroup_identify(part, &id);
+		if (id.has_user)
+			return hash_mix(id.user + 1);
+		if (pays(&id))
+			return hash_bytes(path, end);
+		part[end] = path[end];
+	}
+	/* Nobody knows what is below it. */
+	return hash_bytes(path, first);
 }
 
 struct container *container_new(const char *path, size_t len, uint64_t serial)

@@ -27,6 +27,10 @@ struct container {
  * runtime's file can identify counts as a container. */
 size_t container_part(const char *path, const struct cgroup_identity *id);
 
+/* Who pays for what tasks of this cgroup take (base/share.h): the outermost container, the user
+ * whose slice it is in, or the unit; cgroups below these are none of their own. */
+uint64_t container_account(const char *path);
+
 /* NULL: out of memory. */
 struct container *container_new(const char *path, size_t len, uint64_t serial);
 void container_free(struct container *container);

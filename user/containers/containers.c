@@ -28,8 +28,8 @@ struct cgroup_entry {
 	uint64_t id;
 	char *path;
 	struct container *container; /* NULL: none */
-	uint32_t used;               /* interval */
-	uint32_t scan;               /* the last that met it */
+	uint64_t account;
+	uint32_t used, scan; /* the latest interval and scan that met it */
 	bool gone, sampled;
 	bool outside; /* of what is mounted: its path is what its process says */
 };
@@ -91,6 +91,7 @@ static int take_container(struct containers *all, struct cgroup_entry *entry)
 	uint64_t key;
 	size_t len;
 
+	entry->account = container_account(entry->path);
 	cgroup_identify(entry->path, &id);
 	len = container_part(entry->path, &id);
 	if (len == 0)
@@ -526,9 +527,10 @@ void containers_labels(struct containers *all, uint64_t cgroup, struct container
 	struct cgroup_identity *id = &all->identity;
 	const struct container *c = entry ? entry->container : NULL;
 
-	*out = (struct containers_labels){ all->tree ? "[unknown]" : "host", "", "", "", "" };
+	*out = (struct containers_labels){ all->tree ? "[unknown]" : "host", "", "", "", "", 0 };
 	if (!entry)
 		return;
+	out->account = entry->account;
 	cgroup_identify(entry->path, id);
 	out->container = container_label(all, entry, id);
 	out->pod = c && c->pod ? c->pod : id->pod_uid;

@@ -57,6 +57,7 @@ void containers_settle(struct containers *all, uint64_t until_ns);
 /* Never NULL, valid until the next call of another function; "": none. */
 struct containers_labels {
 	const char *container, *pod, *namespace_, *image, *unit;
+	uint64_t account; /* as container_account; 0: unknown */
 };
 
 void containers_labels(struct containers *all, uint64_t cgroup, struct containers_labels *out);

@@ -18,7 +18,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/own.h"
-#include "base/signals.h"
+#include "daemon/signals.h"
 #include "agent/agent.h"
 #include "client/client.h"
 #include "daemon/config.h"
@@ -224,6 +224,7 @@ static int put_profile(struct daemon *d, const struct profile *profile, struct w
 static int end_interval(struct daemon *d, struct why *why)
 {
 	_cleanup_(profile_done) struct profile profile;
+	const struct retention r = retention(&d->config);
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	int err = profile_init(&profile);
 
@@ -233,6 +234,7 @@ static int end_interval(struct daemon *d, struct why *why)
 		return 0;
 	}
 	govern(d);
+	agent_set_stored_max(d->agent, retention_interval_bytes(&r, d->config.interval_ns));
 	err = agent_profile(d->agent, &profile);
 	if (err == 0)
 		err = trapper_take(&d->trapper, &profile, now);
@@ -405,8 +407,7 @@ static int find_target(struct daemon *d, struct why *why)
 	int err = kind == TARGET_NONE ? 0 : target_find(d->worker, kind, name, &d->target, &text);
 
 	return err < 0
-		? config_refuse(
-			  &d->config, config_path(d), "sample", "target", err, text.text, why)
+		? config_refuse(&d->config, config_path(d), "sample", "target", err, text.text, why)
 		: 0;
 }
 
@@ -556,8 +557,8 @@ int daemon_open(const struct daemon_options *options, struct daemon **out, struc
 	if (err == 0)
 		err = check_config(d, &d->config, why);
 	if (err == 0)
-		err = serve_open(&d->config, config_path(d), NULL, put_status, d, d->log,
-			&d->http, why);
+		err = serve_open(
+			&d->config, config_path(d), NULL, put_status, d, d->log, &d->http, why);
 	if (err < 0) {
 		daemon_free(d);
 		return err;

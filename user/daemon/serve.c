@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/own.h"
-#include "base/signals.h"
+#include "daemon/signals.h"
 #include "daemon/status.h"
 #include "daemon/timer.h"
 

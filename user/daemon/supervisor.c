@@ -18,7 +18,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/own.h"
-#include "base/signals.h"
+#include "daemon/signals.h"
 #include "daemon/config.h"
 #include "daemon/daemon.h"
 #include "daemon/guard.h"

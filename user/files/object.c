@@ -8,6 +8,7 @@
 
 #include "base/fd.h"
 #include "client/openers.h"
+#include "wire/status.h"
 
 #define DELETED " (deleted)"
 
@@ -133,7 +134,7 @@ bool object_may_come_again(const struct object *object)
 			(object->reason == OBJECT_HUNG && object->again));
 }
 
-enum object_reason object_reason_of(enum worker_status status)
+enum object_reason object_reason_of(uint32_t status)
 {
 	static const enum object_reason reasons[WORKER_STATUSES] = {
 		[WORKER_NOT_ELF] = OBJECT_NOT_ELF,

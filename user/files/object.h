@@ -85,5 +85,5 @@ bool object_is_hung(const struct object *object);
 bool object_is_due(const struct object *object, uint32_t second);
 /* Did opening fail only because of the process that mapped it? */
 bool object_may_come_again(const struct object *object);
-/* Why a file has no rows that a worker could not make. */
-enum object_reason object_reason_of(enum worker_status status);
+/* Why an object failed that a worker answered so for: enum worker_status. */
+enum object_reason object_reason_of(uint32_t status);

@@ -10,6 +10,7 @@
 
 #include "base/fd.h"
 #include "base/hash.h"
+#include "base/share.h"
 #include "client/openers.h"
 #include "sampler/file_key.h"
 
@@ -19,6 +20,7 @@
 struct root {
 	struct file_view view;
 	uint32_t number, used;
+	uint64_t account; /* that pays for it; 0: not known yet */
 	int fd;
 };
 
@@ -29,6 +31,7 @@ struct views {
 	struct root roots[VIEWS_MAX];
 	size_t len;
 	struct hash by_view; /* hash of a view → index */
+	struct share share;
 	uint32_t last, interval;
 	uint64_t refused;
 };
@@ -49,16 +52,19 @@ static struct root *find(struct views *views, const struct file_view *view)
 }
 
 /* Takes the descriptor. */
-static uint32_t add(struct views *views, const struct file_view *view, int fd)
+static uint32_t add(struct views *views, const struct file_view *view, int fd, uint64_t account)
 {
 	_cleanup_fd_ int owned = fd;
 	struct root *root = &views->roots[views->len];
 
-	if (views->len == VIEWS_MAX || hash_put(&views->by_view, key_of(view), views->len) < 0) {
+	if (share_refuses(&views->share, account, 1, VIEWS_MAX) ||
+		hash_put(&views->by_view, key_of(view), views->len) < 0 ||
+		share_charge(&views->share, account, 1) < 0) {
 		views->refused++;
 		return VIEWS_NONE;
 	}
 	*root = (struct root){ .view = *view,
+		.account = account,
 		.number = ++views->last,
 		.used = views->interval,
 		.fd = TAKE_FD(owned) };
@@ -81,7 +87,7 @@ int views_new(struct sampler *sampler, struct openers *openers, struct views **o
 	/* If the kernel does not tell, no process has a root that is known to be ours. */
 	if (file_key_view(sampler, fd, &own) < 0)
 		own = (struct file_view){ 0 };
-	if (add(views, &own, fd) != VIEWS_OWN)
+	if (add(views, &own, fd, 0) != VIEWS_OWN)
 		return -ENOMEM;
 	*out = TAKE_PTR(views);
 	return 0;
@@ -95,10 +101,21 @@ void views_free(struct views *views)
 		fd_close(&views->roots[i].fd);
 	hash_done(&views->by_view);
 	hash_done(&views->asked);
+	share_done(&views->share);
 	free(views);
 }
 
-uint32_t views_take(struct views *views, int fd)
+/* Somebody is known to use it: our own root is nobody's. */
+static void set_account(struct views *views, struct root *root, uint64_t account)
+{
+	if (root->account != 0 || root->number == VIEWS_OWN ||
+		share_charge(&views->share, account, 1) < 0)
+		return;
+	share_return(&views->share, 0, 1);
+	root->account = account;
+}
+
+uint32_t views_take(struct views *views, int fd, uint64_t account)
 {
 	_cleanup_fd_ int owned = fd;
 	struct file_view view;
@@ -108,28 +125,29 @@ uint32_t views_take(struct views *views, int fd)
 		return VIEWS_NONE;
 	root = find(views, &view);
 	if (!root)
-		return add(views, &view, TAKE_FD(owned));
+		return add(views, &view, TAKE_FD(owned), account);
 	root->used = views->interval;
 	return root->number;
 }
 
-static void on_root(void *ctx, uint64_t id, struct openers_answer *answer)
+static void on_root(void *ctx, uint64_t account, struct openers_answer *answer)
 {
-	struct views *views = ctx;
-
-	(void)id;
-	views_take(views, TAKE_FD(answer->fd));
+	views_take(ctx, TAKE_FD(answer->fd), account);
 }
 
-void views_meet(
-	struct views *views, const struct file_view *view, const struct opener_process *process)
+void views_meet(struct views *views, const struct file_view *view,
+	const struct opener_process *process, uint64_t account)
 {
-	if (view->mounts == 0 || find(views, view) || hash_find(&views->asked, key_of(view)))
+	struct root *root = find(views, view);
+
+	if (root)
+		set_account(views, root, account);
+	if (root || view->mounts == 0 || hash_find(&views->asked, key_of(view)))
 		return;
 	if (views->asked.len >= ASKED_MAX)
 		hash_clear(&views->asked);
 	if (hash_put(&views->asked, key_of(view), 1) == 0)
-		openers_root(views->openers, process, NULL, on_root, views, 0);
+		openers_root(views->openers, process, NULL, on_root, views, account);
 }
 
 uint32_t views_find(struct views *views, const struct file_view *view)
@@ -160,6 +178,7 @@ void views_next(struct views *views)
 		if (views->interval - root->used <= IDLE_INTERVALS)
 			continue;
 		fd_close(&root->fd);
+		share_return(&views->share, root->account, 1);
 		hash_del(&views->by_view, key_of(&root->view));
 		*root = views->roots[--views->len];
 		if (i < views->len)

@@ -24,17 +24,17 @@ struct views;
 int views_new(struct sampler *sampler, struct openers *openers, struct views **out);
 void views_free(struct views *views);
 
-/* BPF saw this root of this process: it is asked for if it is new. At VIEWS_MAX it stays unknown.
- */
-void views_meet(
-	struct views *views, const struct file_view *view, const struct opener_process *process);
-/* The number of a process's root, whose descriptor this takes. */
-uint32_t views_take(struct views *views, int fd);
+/* BPF saw this root of this process, which is of this account: it is asked for if it is new. Accounts
+ * share the places (base/share.h); a root without one stays unknown. */
+void views_meet(struct views *views, const struct file_view *view,
+	const struct opener_process *process, uint64_t account);
+/* The number of a process's root, whose descriptor this takes. Account 0: views_meet() sets it. */
+uint32_t views_take(struct views *views, int fd, uint64_t account);
 /* A root that was met, which counts as a use. */
 uint32_t views_find(struct views *views, const struct file_view *view);
 /* O_PATH, borrowed; -1: there is none. */
 int views_root(const struct views *views, uint32_t number);
 /* Closes roots that were not used in the latest intervals. */
 void views_next(struct views *views);
-/* Number of roots that were refused at the limit. */
+/* Number of roots that were refused for want of a place. */
 uint64_t views_refused(const struct views *views);

@@ -1,40 +1,365 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* profile/fit.c - computes the total for each limit from a table of string lengths, which is built
- * once. Names up to 96 bytes are never cut: real programs have many of those. */
+/* profile/fit.c - an account pays for a name once, and for each frame that no other sample of it
+ * has below the same callers: that is what a compressor has to keep. How far its names can be
+ * packed is tried with some of them, if all names in full are too much: names of programs become a
+ * third, random ones do not. Samples are taken in the order of accounts, the largest values first,
+ * so what is left out are the rare stacks. Names up to 96 bytes are never cut: real programs have
+ * many. */
 #include "profile/fit.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zstd.h>
 
 #include "base/own.h"
+#include "base/share.h"
 
-static const uint32_t limits[] = { UINT32_MAX, 1024, 256, 96 };
+#define LINE_BYTES 6 /* of a sample, and of a frame that is named already, when they are packed */
+#define FRAME_BYTES 2
+#define TRIED_BYTES 32768 /* of an account's names */
+#define TRIED_LEVEL 3
 
-static uint64_t text_of(const struct profile *p, const uint32_t *lens, uint32_t max)
+static const uint32_t limits_of_names[] = { 1024, 256, 96 };
+
+struct turn {
+	uint64_t account, value;
+	uint32_t sample;
+};
+
+struct fit {
+	struct profile *p;
+	const struct fit_accounts *accounts;
+	struct fit_result *result;
+	bool packed;         /* what is measured: the packed size, or the text */
+	uint64_t max;        /* its limit */
+	struct turn *turns;  /* one for each sample, by account */
+	uint32_t *lens;      /* of strings */
+	bool *own;           /* names that only accounts above their share have */
+	struct share share;  /* what each account holds */
+	struct hash callers; /* of the current account: the frames of a stack from the root on */
+	struct hash names;   /* the strings */
+	char *tried;         /* names that are packed to see what that gains; NULL: in full */
+	char *packed_names;
+	uint32_t permille; /* of a name's length that the current account's take */
+};
+
+static void fit_done(struct fit *f)
 {
+	free(f->turns);
+	free(f->lens);
+	free(f->own);
+	free(f->tried);
+	free(f->packed_names);
+	share_done(&f->share);
+	hash_done(&f->callers);
+	hash_done(&f->names);
+}
+
+static uint64_t account_of(const struct fit *f, uint32_t labels)
+{
+	return labels < f->accounts->len ? f->accounts->by_labels[labels] : 0;
+}
+
+static int by_account(const void *a, const void *b)
+{
+	const struct turn *x = a, *y = b;
+
+	if (x->account != y->account)
+		return x->account < y->account ? -1 : 1;
+	if (x->value != y->value)
+		return x->value > y->value ? -1 : 1;
+	return x->sample < y->sample ? -1 : x->sample > y->sample;
+}
+
+static void measure_strings(struct fit *f)
+{
+	for (uint32_t id = 0; id < f->p->strings.len; id++)
+		f->lens[id] = (uint32_t)strlen(profile_text(f->p, id));
+}
+
+static int fit_init(struct fit *f)
+{
+	const struct profile *p = f->p;
+
+	f->turns = calloc(p->samples.len + 1, sizeof(*f->turns));
+	/* And the mark. */
+	f->lens = calloc(p->strings.len + 1, sizeof(*f->lens));
+	f->own = calloc(p->strings.len + 1, sizeof(*f->own));
+	if (!f->turns || !f->lens || !f->own)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < p->samples.len; i++)
+		f->turns[i] = (struct turn){ .account = account_of(f, p->samples.data[i].labels),
+			.value = p->samples.data[i].value,
+			.sample = i };
+	qsort(f->turns, p->samples.len, sizeof(*f->turns), by_account);
+	measure_strings(f);
+	return 0;
+}
+
+/* ---- what a sample takes ----------------------------------------------------------------------
+ */
+
+static const struct profile_sample *sample_of(const struct fit *f, const struct turn *turn)
+{
+	return &f->p->samples.data[turn->sample];
+}
+
+static uint64_t text_bytes(const struct fit *f, const struct profile_sample *sample)
+{
+	uint32_t len = f->p->stacks.data[sample->stack].len;
 	uint64_t sum = 0;
 
-	vec_each (&p->samples, sample) {
-		for (uint32_t i = 0; i < p->stacks.data[sample->stack].len; i++) {
-			uint32_t len = lens[profile_stack_frame(p, sample->stack, i)->name];
+	for (uint32_t i = 0; i < len; i++)
+		sum += f->lens[profile_stack_frame(f->p, sample->stack, i)->name] + 1;
+	return sum;
+}
 
-			sum += (len < max ? len : max) + 1;
-		}
+/* A name that the account does not have yet. */
+static uint64_t name_bytes(const struct fit *f, uint32_t name)
+{
+	if (hash_find(&f->names, name))
+		return 0;
+	return f->tried ? (uint64_t)f->lens[name] * f->permille / 1000 + 1 : f->lens[name];
+}
+
+/* Beyond what the account has. A name that is twice in the stack counts twice. */
+static uint64_t packed_bytes(const struct fit *f, const struct profile_sample *sample)
+{
+	const struct profile_stack *stack = &f->p->stacks.data[sample->stack];
+	uint32_t comm = f->p->labels.data[sample->labels].comm;
+	uint64_t sum = LINE_BYTES + name_bytes(f, comm);
+	uint64_t callers = 0;
+
+	for (uint32_t i = stack->len; i-- > 0;) {
+		uint32_t name = profile_stack_frame(f->p, sample->stack, i)->name;
+
+		callers = hash_mix(callers + f->p->frame_ids.data[stack->first + i] + 1);
+		if (hash_find(&f->callers, callers))
+			continue;
+		sum += FRAME_BYTES + name_bytes(f, name);
 	}
 	return sum;
 }
 
-uint64_t profile_fit(struct profile *profile, uint64_t text_max)
+/* The account has it from now on. */
+static int have(struct fit *f, const struct profile_sample *sample)
 {
-	uint32_t len = profile->strings.len;
-	_cleanup_(freep) uint32_t *lens = calloc(len + 1, sizeof(*lens));
-	size_t i = 0;
+	const struct profile_stack *stack = &f->p->stacks.data[sample->stack];
+	int err = hash_put(&f->names, f->p->labels.data[sample->labels].comm, 0);
+	uint64_t callers = 0;
 
-	if (!lens)
-		return 0;
-	for (uint32_t id = 0; id < len; id++)
-		lens[id] = (uint32_t)strlen(profile_text(profile, id));
-	while (i < ARRAY_SIZE(limits) - 1 && text_of(profile, lens, limits[i]) > text_max)
-		i++;
-	return i > 0 ? strtab_cut(&profile->strings, limits[i]) : 0;
+	for (uint32_t i = f->packed ? stack->len : 0; i-- > 0 && err == 0;) {
+		callers = hash_mix(callers + f->p->frame_ids.data[stack->first + i] + 1);
+		err = hash_put(&f->callers, callers, 0);
+		if (err == 0)
+			err = hash_put(
+				&f->names, profile_stack_frame(f->p, sample->stack, i)->name, 0);
+	}
+	return err;
+}
+
+static uint64_t bytes_of(const struct fit *f, const struct turn *turn)
+{
+	return f->packed ? packed_bytes(f, sample_of(f, turn)) : text_bytes(f, sample_of(f, turn));
+}
+
+/* Puts names of a sample that are not among them yet behind the others that are tried. */
+static size_t put_tried(struct fit *f, const struct profile_sample *sample, size_t at)
+{
+	uint32_t len = f->p->stacks.data[sample->stack].len;
+
+	for (uint32_t i = 0; i < len; i++) {
+		uint32_t name = profile_stack_frame(f->p, sample->stack, i)->name;
+
+		if (hash_find(&f->names, name) || f->lens[name] > TRIED_BYTES - at)
+			continue;
+		memcpy(f->tried + at, profile_text(f->p, name), f->lens[name]);
+		at += f->lens[name];
+		(void)hash_put(&f->names, name, 0);
+	}
+	return at;
+}
+
+/* The first of an account's turns comes. */
+static void begin_account(struct fit *f, size_t first)
+{
+	size_t len = 0, packed;
+
+	hash_clear(&f->callers);
+	hash_clear(&f->names);
+	if (!f->tried)
+		return;
+	for (size_t i = first; i < f->p->samples.len && len < TRIED_BYTES / 2 &&
+		f->turns[i].account == f->turns[first].account;
+		i++)
+		len = put_tried(f, sample_of(f, &f->turns[i]), len);
+	packed = ZSTD_compress(
+		f->packed_names, ZSTD_COMPRESSBOUND(TRIED_BYTES), f->tried, len, TRIED_LEVEL);
+	f->permille =
+		ZSTD_isError(packed) || packed > len ? 1000 : (uint32_t)(packed * 1000 / (len + 1));
+	hash_clear(&f->names);
+}
+
+static int begin_trying(struct fit *f)
+{
+	f->tried = malloc(TRIED_BYTES);
+	f->packed_names = malloc(ZSTD_COMPRESSBOUND(TRIED_BYTES));
+	return f->tried && f->packed_names ? 0 : -ENOMEM;
+}
+
+/* What each account holds. No account's share is above the limit, so beyond it one is not measured
+ * further: this bounds the memory, too. */
+static int measure(struct fit *f)
+{
+	int err = 0;
+
+	share_clear(&f->share);
+	for (size_t i = 0; i < f->p->samples.len && err == 0; i++) {
+		const struct turn *turn = &f->turns[i];
+
+		if (i == 0 || turn->account != turn[-1].account)
+			begin_account(f, i);
+		if (share_held(&f->share, turn->account) > f->max)
+			continue;
+		err = share_charge(&f->share, turn->account, bytes_of(f, turn));
+		if (err == 0)
+			err = have(f, sample_of(f, turn));
+	}
+	return err;
+}
+
+/* ---- names that are cut ------------------------------------------------------------------------
+ */
+
+static bool is_over(const struct fit *f, const struct turn *turn, uint64_t level)
+{
+	return share_held(&f->share, turn->account) > level;
+}
+
+static void mark_names(struct fit *f, const struct turn *turn, bool own)
+{
+	const struct profile_sample *sample = sample_of(f, turn);
+	uint32_t len = f->p->stacks.data[sample->stack].len;
+
+	for (uint32_t i = 0; i < len; i++)
+		f->own[profile_stack_frame(f->p, sample->stack, i)->name] = own;
+}
+
+/* First all that those have who are above their share, then without what others have, too. */
+static void find_own_names(struct fit *f, uint64_t level)
+{
+	memset(f->own, 0, f->p->strings.len * sizeof(*f->own));
+	for (int others = 0; others <= 1; others++)
+		for (size_t i = 0; i < f->p->samples.len; i++)
+			if (is_over(f, &f->turns[i], level) == !others)
+				mark_names(f, &f->turns[i], !others);
+	vec_each (&f->p->labels, l)
+		f->own[l->container] = f->own[l->pod] = f->own[l->namespace_] = f->own[l->image] =
+			f->own[l->unit] = f->own[l->comm] = false;
+}
+
+/* ---- stacks that are left out ------------------------------------------------------------------
+ */
+
+/* A program chooses its command's name, and how many processes it has. */
+static int set_labels(struct fit *f, struct profile_sample *sample)
+{
+	struct profile_labels labels = f->p->labels.data[sample->labels];
+
+	if (!hash_find(&f->names, labels.comm))
+		labels.comm = 0;
+	labels.pid = labels.tid = -1;
+	return profile_labels(f->p, &labels, &sample->labels);
+}
+
+static int leave_out(struct fit *f, const struct turn *turn)
+{
+	struct profile_sample *sample = &f->p->samples.data[turn->sample];
+	struct profile_frame mark = { .class = PROFILE_MARK };
+	uint32_t frame;
+	int err = profile_string(f->p, PROFILE_NAMES_LEFT_OUT, &mark.name);
+
+	if (err == 0)
+		err = profile_frame(f->p, &mark, &frame);
+	if (err == 0)
+		err = profile_stack(f->p, &frame, 1, &sample->stack);
+	return err < 0 ? err : set_labels(f, sample);
+}
+
+/* Each account above the level keeps what fits, the largest samples first. */
+static int leave_out_above(struct fit *f, uint64_t level)
+{
+	uint64_t kept = 0, lost = 0, most = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < f->p->samples.len && err == 0; i++) {
+		const struct turn *turn = &f->turns[i];
+		uint32_t labels = sample_of(f, turn)->labels;
+		uint64_t bytes;
+
+		if (i == 0 || turn->account != turn[-1].account) {
+			begin_account(f, i);
+			kept = lost = 0;
+		}
+		if (!is_over(f, turn, level))
+			continue;
+		bytes = bytes_of(f, turn);
+		if (kept + bytes <= level) {
+			kept += bytes;
+			err = have(f, sample_of(f, turn));
+			continue;
+		}
+		lost += turn->value;
+		f->result->samples_left_out += turn->value;
+		if (lost > most) {
+			most = lost;
+			f->result->largest = labels;
+		}
+		err = leave_out(f, turn);
+	}
+	return err;
+}
+
+/* ---- both limits --------------------------------------------------------------------------------
+ */
+
+static int fit_to(struct fit *f, bool packed, uint64_t max)
+{
+	uint64_t level = 0;
+
+	f->packed = packed;
+	f->max = max;
+	for (size_t cut = 0;;) {
+		int err = measure(f);
+
+		if (err == 0)
+			err = share_level(&f->share, max, &level);
+		if (err == 0 && level != SHARE_UNBOUND && packed && !f->tried) {
+			err = begin_trying(f);
+			if (err == 0)
+				continue;
+		}
+		if (err < 0 || level == SHARE_UNBOUND)
+			return err;
+		if (cut == ARRAY_SIZE(limits_of_names))
+			return leave_out_above(f, level);
+		find_own_names(f, level);
+		f->result->names_cut += strtab_cut(&f->p->strings, limits_of_names[cut++], f->own);
+		measure_strings(f);
+	}
+}
+
+int profile_fit(struct profile *profile, const struct fit_accounts *accounts,
+	const struct fit_limits *limits, struct fit_result *out)
+{
+	_cleanup_(fit_done) struct fit f = { .p = profile, .accounts = accounts, .result = out };
+	int err = fit_init(&f);
+
+	*out = (struct fit_result){ .largest = UINT32_MAX };
+	if (err == 0)
+		err = fit_to(&f, false, limits->text_max);
+	if (err == 0 && limits->stored_max > 0)
+		err = fit_to(&f, true, limits->stored_max);
+	return err;
 }

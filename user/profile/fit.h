@@ -1,14 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* profile/fit.h - limits a profile's text, so that it fits in memory and on disk.
- * A name may have 4096 bytes and a stack 127 frames, so a process could cause half a megabyte of
- * text a sample. */
+ * A name may have 4096 bytes and a stack hundreds of frames, and a program chooses both. Accounts
+ * share the limits by base/share.h: only those above their share lose names, and only their own. */
 #pragma once
 
 #include "profile/profile.h"
 
 #define PROFILE_TEXT_MAX (64UL << 20) /* total of all samples' stacks */
 
-/* If the names of all samples' frames exceed text_max bytes, cuts the longest names to 1024, 256 or
- * 96 bytes, the largest limit that is enough, with `...` at the end. Returns the number of names
- * that were cut. Do not add to the profile afterwards. */
-uint64_t profile_fit(struct profile *profile, uint64_t text_max);
+/* Whose each sample is: an account for each id of labels. Samples of other labels are account 0's.
+ */
+struct fit_accounts {
+	const uint64_t *by_labels;
+	size_t len;
+};
+
+struct fit_limits {
+	uint64_t text_max;   /* bytes of all samples' stacks */
+	uint64_t stored_max; /* the same without what repeats: an estimate of the packed size; 0:
+				none */
+};
+
+struct fit_result {
+	uint64_t names_cut;        /* names of more than 1024, 256 or 96 bytes, cut to that */
+	uint64_t samples_left_out; /* sum of the values of samples that lost their stacks */
+	uint32_t largest;          /* labels of the account that lost most; UINT32_MAX: none did */
+};
+
+/* Cuts the long names of accounts above their share, with `...` at the end, as little as it takes.
+ * If that is not enough, their smallest samples get one stack for all, of the mark
+ * PROFILE_NAMES_LEFT_OUT, and labels without what the program itself chose. Two samples may have
+ * the same stack and labels afterwards: do not add to the profile. 0; -ENOMEM: it is as it was, or
+ * some of it was done. */
+int profile_fit(struct profile *profile, const struct fit_accounts *accounts,
+	const struct fit_limits *limits, struct fit_result *out);

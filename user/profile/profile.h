@@ -21,9 +21,10 @@ enum profile_class {
 	PROFILE_MARK,    /* not code: a note in the stack, one of these: */
 };
 
-#define PROFILE_TRUNCATED "[truncated]" /* the thread's outermost frame was not reached */
-#define PROFILE_LEFT_OUT "[frames left out]" /* more than are kept, of a stack that is whole */
-#define PROFILE_GUESSED "[guessed]"     /* nothing proves that this frame's callers are callers */
+#define PROFILE_TRUNCATED "[truncated]"           /* the thread's outermost frame was not reached */
+#define PROFILE_LEFT_OUT "[frames left out]"      /* more than are kept, of a stack that is whole */
+#define PROFILE_NAMES_LEFT_OUT "[names left out]" /* the only frame: profile/fit.h */
+#define PROFILE_GUESSED "[guessed]" /* nothing proves that this frame's callers are callers */
 
 struct profile_frame {
 	uint64_t address; /* file offset, or address if there is no file; 0 for marks */
@@ -79,10 +80,9 @@ struct profile {
 	VEC(struct profile_tick) ticks; /* by time; empty if times were not kept */
 	uint64_t ticks_dropped;         /* ticks without time, over PROFILE_TICKS_MAX */
 	struct hash frame_index, stack_index, label_index, sample_index, object_index;
-	const char *value_type; /* "samples" */
+	const char *value_type, *value_unit; /* "samples", "count" */
 	uint32_t scale; /* values are counts times this, a power of ten: counts have fractions */
-	const char *value_unit; /* "count" */
-	uint32_t event;         /* strings: perf's name for what was sampled; "": a clock of ours */
+	uint32_t event; /* strings: perf's name for what was sampled; "": a clock of ours */
 	uint64_t period_ns;     /* time that one sample represents; 0: unknown */
 	uint64_t start_ns;      /* CLOCK_REALTIME */
 	uint64_t start_tick_ns; /* the same moment on the clock of ticks; 0: unknown */

@@ -110,7 +110,8 @@ static int size_maps(struct sampler *s, const struct sampler_options *o)
 			o->cgroups_len ? (uint32_t)o->cgroups_len + TREE_MAX : 1 },
 	};
 	uint64_t used = ring + ROWS_PAGES_MAX * sizeof(struct rows_page) +
-		ROWS_RULES_MAX * sizeof(struct unwind_rule) + SLOTS_BYTES;
+		ROWS_RULES_MAX * sizeof(struct unwind_rule) + SLOTS_BYTES +
+		OBJECT_ID_WORDS * sizeof(uint64_t);
 	int err = bpf_map__set_max_entries(s->skel->maps.events, ring);
 
 	s->skel->rodata->counts_high = counts / 2;

@@ -28,6 +28,14 @@ size_t retention_expired(const struct retention *r, const struct store *store, u
 	return i;
 }
 
+uint64_t retention_interval_bytes(const struct retention *r, uint64_t interval_ns)
+{
+	uint64_t intervals = r->keep_ns / interval_ns + 1, bytes;
+
+	bytes = r->bytes_max / (intervals < r->segments_max ? intervals : r->segments_max);
+	return bytes > RETENTION_BYTES_MIN ? bytes : RETENTION_BYTES_MIN;
+}
+
 static bool go_together(const struct store_entry *a, const struct store_entry *b)
 {
 	return a->start_ns / HOUR_NS == b->start_ns / HOUR_NS && a->hz == b->hz && a->by == b->by;

@@ -21,6 +21,12 @@ struct retention {
 /* How many of the oldest segments to remove. */
 size_t retention_expired(const struct retention *r, const struct store *store, uint64_t now_ns);
 
+/* The bytes that one interval may take, so that the store has room for all intervals of the time
+ * that it keeps. Short intervals are more than it keeps one by one; each may take
+ * RETENTION_BYTES_MIN. */
+#define RETENTION_BYTES_MIN 65536
+uint64_t retention_interval_bytes(const struct retention *r, uint64_t interval_ns);
+
 struct retention_run {
 	size_t first,
 		len; /* entries of one hour (UTC), one rate and the same labels; at least two */

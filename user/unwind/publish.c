@@ -109,6 +109,18 @@ static void wait_for_ticks(struct publish *p)
 	p->maps.ops->wait_for_ticks(p->maps.ctx);
 }
 
+void publish_drop_kept(struct publish *p, struct table *t)
+{
+	if (t->kept)
+		row_rules_release(&p->rules, t->ids, t->view.head->rules_len);
+	p->kept_bytes -= t->kept_bytes;
+	t->kept_bytes = 0;
+	free(t->kept);
+	free(t->ids);
+	t->kept = NULL;
+	t->ids = NULL;
+}
+
 /* Frees what a READY table has. No tick can be in it any more. */
 static void release(struct publish *p, struct table *t)
 {
@@ -117,10 +129,7 @@ static void release(struct publish *p, struct table *t)
 	__atomic_fetch_add(p->maps.rules_epoch, 1, __ATOMIC_SEQ_CST);
 	if (t->pages_len > 0)
 		row_pages_give(p->pages, t->page_base, t->pages_len);
-	free(t->kept);
-	free(t->ids);
-	t->kept = NULL;
-	t->ids = NULL;
+	publish_drop_kept(p, t);
 	t->paged = false;
 	t->pages_len = 0;
 	t->state = TABLE_PENDING;
@@ -207,6 +216,20 @@ static int settle(struct publish *p, struct table *t)
 	return err;
 }
 
+int publish_take_back(struct publish *p, struct table *t)
+{
+	uint32_t len = t->pages_len;
+	int err = withdraw(p, t);
+
+	if (err < 0)
+		return err;
+	p->tables_evicted++;
+	t->refused_len = len;
+	t->state = TABLE_NONE;
+	settle(p, t);
+	return 0;
+}
+
 /* There is room for it now: BPF forgets its file, and asks for its table when it meets it again. */
 static bool may_come_back(const struct publish *p, const struct table *t)
 {
@@ -282,18 +305,22 @@ static uint64_t view_hash(const struct unwind_rows_view *view)
 }
 
 /* Copies the rows, to load pages from later. */
-static int keep_rows(struct table *t, const struct unwind_rows_view *view, uint16_t **ids)
+static int keep_rows(
+	struct publish *p, struct table *t, const struct unwind_rows_view *view, uint16_t **ids)
 {
 	size_t size = view_bytes(view);
+	int err = publish_make_room_to_keep(p, t, size);
 	void *copy;
 
-	if (t->kept)
-		return 0;
+	if (err < 0)
+		return err;
 	copy = malloc(size);
 	if (!copy)
 		return -ENOMEM;
 	memcpy(copy, view->head, size);
 	t->kept = copy;
+	t->kept_bytes = size;
+	p->kept_bytes += size;
 	t->ids = TAKE_PTR(*ids);
 	return unwind_rows_view(copy, size, &t->view);
 }
@@ -322,15 +349,19 @@ static int load_whole(struct publish *p, const struct table *t, const struct unw
 static int load_or_keep(struct publish *p, struct table *t, const struct unwind_rows_view *view)
 {
 	_cleanup_(freep) uint16_t *ids = NULL;
+	int err = 0;
 
 	if (t->kept || t->paged)
 		return 0;
+	publish_make_room_for_rules(p, t, view->rules, view->head->rules_len);
 	ids = row_rules_share(&p->rules, view->rules, view->head->rules_len);
 	if (!ids)
 		return -ENOMEM;
-	if (fits_whole(p, view) && load_whole(p, t, view, ids) == 0)
-		return 0;
-	return keep_rows(t, view, &ids);
+	if (!fits_whole(p, view) || load_whole(p, t, view, ids) < 0)
+		err = keep_rows(p, t, view, &ids);
+	if (ids)
+		row_rules_release(&p->rules, ids, view->head->rules_len);
+	return err;
 }
 
 /* Page numbers for the view's pages; those without functions are marked empty. */
@@ -355,14 +386,15 @@ static int place_table(struct publish *p, struct table *t, const struct unwind_r
 	return 0;
 }
 
-/* The table was never in the map, so its pages can go at once. */
-static int refuse_table(struct publish *p, struct table *t, uint32_t span, int why)
+/* The table was never in the map, so its pages can go at once. It is met again when there is room
+ * for so many page numbers; 0: only as another file. */
+static int refuse_table(struct publish *p, struct table *t, uint32_t again_len, int why)
 {
 	int err;
 
 	release(p, t);
 	p->tables_refused++;
-	t->refused_len = span > 0 ? span : 1;
+	t->refused_len = again_len;
 	t->state = TABLE_NONE;
 	err = settle(p, t);
 	return err < 0 ? err : why;
@@ -371,17 +403,24 @@ static int refuse_table(struct publish *p, struct table *t, uint32_t span, int w
 /* Has the table these very rows? Where its pages lie is compared, not taken from a hash. */
 static bool is_same(const struct table *t, const struct unwind_rows_view *view)
 {
-	return t->state == TABLE_READY &&
-		t->paged == (view->head->kind == UNWIND_ROWS_OUTLINE) &&
+	return t->state == TABLE_READY && t->paged == (view->head->kind == UNWIND_ROWS_OUTLINE) &&
 		t->page_first == unwind_rows_first(view) &&
 		t->pages_len == unwind_rows_span(view) && t->contents == view_hash(view);
 }
 
 /* The same rows as before: only what was evicted is missing. */
-static int publish_again(struct publish *p, struct table *t, const struct unwind_rows_view *view)
+static int publish_again(
+	struct publish *p, struct table *t, uint32_t id, const struct unwind_rows_view *view)
 {
 	int err = load_or_keep(p, t, view), settled;
 
+	/* Without a copy each page would be asked for again and again. */
+	if (err == -ENOSPC && publish_take_back(p, t) == 0) {
+		t = publish_find_table(p, id);
+		if (t)
+			t->refused_len = 0;
+		return err;
+	}
 	offer_asked(p, t);
 	/* BPF may have met the file under another id meanwhile. */
 	settled = settle(p, t);
@@ -391,6 +430,7 @@ static int publish_again(struct publish *p, struct table *t, const struct unwind
 int publish_rows(struct publish *p, const struct object_key *key, uint32_t id,
 	const struct unwind_rows_view *view)
 {
+	uint32_t span = unwind_rows_span(view), again_len = span > 0 ? span : 1;
 	struct table *t;
 	int err;
 
@@ -405,7 +445,7 @@ int publish_rows(struct publish *p, const struct object_key *key, uint32_t id,
 	t->goal = GOAL_STATE;
 	t->refused_len = 0;
 	if (is_same(t, view))
-		return publish_again(p, t, view);
+		return publish_again(p, t, id, view);
 	err = withdraw(p, t);
 	if (err < 0) {
 		/* The file starts over: these rows are lost, and those before are of another file.
@@ -414,10 +454,15 @@ int publish_rows(struct publish *p, const struct object_key *key, uint32_t id,
 		t->unsettled = true;
 		return err;
 	}
-	err = place_table(p, t, view);
+	err = publish_make_room(p, id, span);
+	t = publish_find_table(p, id);
 	if (err == 0)
+		err = place_table(p, t, view);
+	if (err == 0) {
 		err = load_or_keep(p, t, view);
-	return err < 0 ? refuse_table(p, t, unwind_rows_span(view), err) : settle(p, t);
+		again_len = err == -ENOSPC ? 0 : again_len;
+	}
+	return err < 0 ? refuse_table(p, t, again_len, err) : settle(p, t);
 }
 
 uint32_t publish_table(const struct publish *p, uint32_t object)
@@ -443,14 +488,15 @@ void publish_unmap(struct publish *p)
 int publish_new(const struct row_maps *maps, struct publish **out)
 {
 	struct publish *p = calloc(1, sizeof(*p));
+	const struct row_pages_order order = { publish_rank_pages, p };
 	int err;
 
 	if (!p)
 		return -ENOMEM;
 	p->maps = *maps;
-	err = row_pages_new(&p->maps, &p->pages);
+	err = row_rules_init(&p->rules, &p->maps);
 	if (err == 0)
-		err = row_rules_init(&p->rules, &p->maps);
+		err = row_pages_new(&p->maps, &p->rules, &order, &p->pages);
 	if (err < 0) {
 		publish_free(p);
 		return err;
@@ -488,7 +534,9 @@ void publish_stats(const struct publish *p, struct publish_stats *out)
 		.pages_evicted = pages.evicted,
 		.pages_refused = pages.refused,
 		.tables_refused = p->tables_refused,
-		.rules = p->rules.list.len,
+		.tables_evicted = p->tables_evicted,
+		.rules = p->rules.held,
+		.kept_bytes = p->kept_bytes,
 		.rules_refused = p->rules.refused,
 	};
 	vec_each (&p->tables, t)

@@ -4,8 +4,8 @@
  * published, in whatever order, and whatever fails, no page number or byte belongs to two tables,
  * and BPF learns the state of each object. Memory is a fixed number of slabs. An object's pages are
  * loaded when it is published; those of a large object are loaded one by one, as ticks need them.
- * An object with an outline has each page compiled when it is needed. The least recently used pages
- * make room. */
+ * An object with an outline has each page compiled when it is needed. Accounts share what there is:
+ * the pages, numbers and rules of those that hold most make room. */
 #pragma once
 
 #include <stdbool.h>
@@ -23,9 +23,11 @@ struct publish_stats {
 	uint64_t slabs_bytes;
 	uint64_t pages_loaded, pages_evicted, pages_refused; /* refused: no room */
 	uint64_t tables_refused; /* for lack of page numbers or memory */
-	uint64_t rules;
-	uint64_t rules_refused; /* became CFA_UNSUPPORTED: the map of rules was full */
-	uint64_t unsettled;     /* objects whose map entry is not updated yet */
+	uint64_t tables_evicted; /* to make room for page numbers of others */
+	uint64_t rules;          /* that rows in BPF memory, or kept ones, refer to */
+	uint64_t rules_refused;  /* became CFA_UNSUPPORTED: the map of rules was full */
+	uint64_t kept_bytes;     /* of rows that are kept to load pages from */
+	uint64_t unsettled;      /* objects whose map entry is not updated yet */
 };
 
 struct publish_object {
@@ -69,6 +71,10 @@ uint32_t publish_page_number(const struct publish *publish, uint32_t object, uin
 void publish_page_late(struct publish *publish, uint32_t object, uint32_t number);
 /* Has the object an outline, and is the page of this number still to be compiled? */
 bool publish_lacks_page(const struct publish *publish, uint32_t object, uint64_t number);
+
+/* Tasks of this account use the object, which it pays for from now on (base/share.h); unknown
+ * objects are ignored. */
+void publish_charge(struct publish *publish, uint32_t object, uint64_t account);
 
 /* Removes objects: BPF gives their files new ids. */
 void publish_drop(struct publish *publish, const struct publish_object *objects, size_t len);

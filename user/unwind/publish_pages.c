@@ -22,13 +22,13 @@ static uint32_t page_of(const struct table *t, uint64_t number)
 	return t->page_base + (uint32_t)(number - t->page_first);
 }
 
-int publish_load_page(struct publish *p, const struct table *t,
-	const struct unwind_rows_view *view, uint32_t i, const uint16_t *ids)
+int publish_load_page(struct publish *p, const struct table *t, const struct unwind_rows_view *view,
+	uint32_t i, const uint16_t *ids)
 {
 	struct bytes data = unwind_rows_page_data(view, i);
 
-	return row_pages_load(p->pages, page_of(t, view->pages[i].number), &data,
-		view->pages[i].rows_len, ids);
+	return row_pages_load(
+		p->pages, page_of(t, view->pages[i].number), &data, view->pages[i].rows_len, ids);
 }
 
 int publish_page(struct publish *p, uint32_t object, uint32_t page)
@@ -57,9 +57,12 @@ int publish_page(struct publish *p, uint32_t object, uint32_t page)
 
 static int load_pages(struct publish *p, const struct table *t, const struct unwind_rows_view *view)
 {
-	_cleanup_(freep) uint16_t *ids =
-		row_rules_share(&p->rules, view->rules, view->head->rules_len);
-	int err = ids ? 0 : -ENOMEM;
+	_cleanup_(freep) uint16_t *ids = NULL;
+	int err;
+
+	publish_make_room_for_rules(p, t, view->rules, view->head->rules_len);
+	ids = row_rules_share(&p->rules, view->rules, view->head->rules_len);
+	err = ids ? 0 : -ENOMEM;
 
 	for (uint32_t i = 0; i < view->head->pages_len; i++) {
 		uint32_t number = view->pages[i].number;
@@ -75,6 +78,8 @@ static int load_pages(struct publish *p, const struct table *t, const struct unw
 			page_err = publish_load_page(p, t, view, i, ids);
 		err = err < 0 ? err : page_err;
 	}
+	if (ids)
+		row_rules_release(&p->rules, ids, view->head->rules_len);
 	return err;
 }
 

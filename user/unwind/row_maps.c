@@ -68,6 +68,7 @@ static const struct row_maps_ops bpf_ops = {
 	.wait_for_ticks = wait_for_ticks,
 };
 
+#define KEPT_BYTES_MAX (16U << 20)
 #define PAGES_BYTES (ROWS_PAGES_MAX * sizeof(struct rows_page))
 
 int row_maps_bpf_open(struct row_maps_bpf *bpf, struct row_maps *out)
@@ -81,6 +82,8 @@ int row_maps_bpf_open(struct row_maps_bpf *bpf, struct row_maps *out)
 	out->ctx = bpf;
 	out->pages = pages;
 	out->pages_len = ROWS_PAGES_MAX;
+	out->rules_len = ROWS_RULES_MAX;
+	out->kept_max = KEPT_BYTES_MAX;
 	return 0;
 }
 

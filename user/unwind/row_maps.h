@@ -31,6 +31,8 @@ struct row_maps {
 	struct rows_page *pages; /* BPF writes requests and times of use here */
 	uint32_t pages_len;
 	uint32_t slabs_len;
+	uint32_t rules_len;    /* size of the map of rules; at most ROWS_RULES_MAX */
+	uint64_t kept_max;     /* bytes of rows that user space keeps, to load pages from */
 	uint32_t *objects_len; /* entries in the map of objects; decrement for each deleted one */
 	uint32_t *epoch;       /* raise it when an object's table appears or disappears */
 	uint32_t *rules_epoch; /* raise it before what a table's pages had is used anew */
@@ -45,6 +47,7 @@ struct row_maps_bpf {
 	struct rows_page *mapped; /* the mapped map of pages */
 };
 
-/* Sets ops, ctx, pages and pages_len. -errno: the map of pages cannot be mapped. */
+/* Sets ops, ctx, pages, pages_len, rules_len and kept_max. -errno: the map of pages cannot be
+ * mapped. */
 int row_maps_bpf_open(struct row_maps_bpf *bpf, struct row_maps *out);
 void row_maps_bpf_close(struct row_maps_bpf *bpf);

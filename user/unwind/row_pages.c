@@ -11,20 +11,26 @@
 
 #include "unwind/extents.h"
 #include "base/own.h"
+#include "base/share.h"
 
 #define UNIT (1U << ROWS_PLACE_SHIFT)
-#define UNITS_RESERVED 4 /* the places 0 to 2 mean something else */
-#define EVICT_PART 16    /* as much is freed at once, so that the grace period is paid for once */
-#define EVICTIONS_MAX 2  /* for one page */
+#define UNITS_RESERVED 4  /* the places 0 to 2 mean something else */
+#define EVICT_PART 16     /* as much is freed at once, so that the grace period is paid for once */
+#define EVICTIONS_MAX 2   /* for one page */
+#define UNUSED_SECONDS 60 /* nobody needs such a page: it gives before all others */
 
 struct page {
 	uint32_t place; /* 0: not loaded */
 	uint32_t bytes;
 	uint32_t rows;
+	uint32_t rules_len;
+	uint16_t *rules; /* held ids, each once */
 };
 
 struct row_pages {
 	const struct row_maps *maps;
+	struct row_rules *rules;
+	struct row_pages_order order;
 	struct extents numbers, memory;
 	struct page *all; /* maps->pages_len */
 	uint8_t *mapped;  /* one slab, or NULL */
@@ -78,55 +84,67 @@ static uint8_t *slab_at(struct row_pages *p, uint32_t place)
 
 struct victim {
 	uint32_t page;
+	uint32_t rank; /* UINT32_MAX: of a page that nobody needs */
 	uint32_t idle; /* seconds */
 };
 
-static int most_idle_first(const void *a, const void *b)
+static int gives_first(const void *a, const void *b)
 {
-	uint32_t x = ((const struct victim *)a)->idle, y = ((const struct victim *)b)->idle;
+	const struct victim *x = a, *y = b;
 
-	return x < y ? 1 : x > y ? -1 : 0;
+	if (x->rank != y->rank)
+		return x->rank > y->rank ? -1 : 1;
+	return x->idle < y->idle ? 1 : x->idle > y->idle ? -1 : 0;
 }
 
-/* Pages that are loaded and were not searched in this second, the most idle first. */
-static size_t find_victims(const struct row_pages *p, struct victim *victims)
+/* Pages that make room for one of this rank, in their order. */
+static size_t find_victims(
+	const struct row_pages *p, const uint32_t *ranks, uint32_t own, struct victim *victims)
 {
 	uint32_t now = *p->maps->second;
 	size_t len = 0;
 
 	for (uint32_t page = 0; page < p->maps->pages_len; page++) {
+		struct victim victim = { page, ranks[page], 0 };
 		uint32_t used;
 
 		if (p->all[page].bytes == 0)
 			continue;
 		used = __atomic_load_n(&p->maps->pages[page].used, __ATOMIC_RELAXED);
 		/* A tick may be later than our clock. */
-		if (used < now)
-			victims[len++] = (struct victim){ page, now - used };
+		victim.idle = used < now ? now - used : 0;
+		if (victim.idle >= UNUSED_SECONDS)
+			victim.rank = UINT32_MAX;
+		if (victim.rank > own || (victim.rank == own && victim.idle > 0))
+			victims[len++] = victim;
 	}
-	qsort(victims, len, sizeof(*victims), most_idle_first);
+	qsort(victims, len, sizeof(*victims), gives_first);
 	return len;
 }
 
 /* Gives a page's memory back; no tick may be in it any more. */
 static void unload(struct row_pages *p, struct page *page)
 {
+	row_rules_release(p->rules, page->rules, page->rules_len);
+	free(page->rules);
 	extents_give(&p->memory, page->place, page->bytes / UNIT);
 	p->stats.bytes -= page->bytes;
 	p->stats.rows -= page->rows;
 	*page = (struct page){ 0 };
 }
 
-/* Frees at least `bytes`, in one grace period. -ENOSPC: there is not that much to free; -ENOMEM. */
-static int evict(struct row_pages *p, uint64_t bytes)
+/* Frees at least `bytes` for a page, in one grace period. -ENOSPC: there is not that much to free;
+ * -ENOMEM. */
+static int evict(struct row_pages *p, uint32_t page, uint64_t bytes)
 {
 	_cleanup_(freep) struct victim *victims = malloc(p->maps->pages_len * sizeof(*victims));
+	_cleanup_(freep) uint32_t *ranks = calloc(p->maps->pages_len, sizeof(*ranks));
 	uint64_t freed = 0, want = p->stats.slabs_bytes / EVICT_PART;
 	size_t len, gone = 0;
 
-	if (!victims)
+	if (!victims || !ranks || p->order.rank(p->order.ctx, ranks) < 0)
 		return -ENOMEM;
-	len = find_victims(p, victims);
+	len = find_victims(p, ranks, ranks[page], victims);
 	want = bytes > want ? bytes : want;
 	for (; gone < len && freed < want; gone++) {
 		set_place(p, victims[gone].page, ROWS_PAGE_ABSENT);
@@ -141,12 +159,12 @@ static int evict(struct row_pages *p, uint64_t bytes)
 }
 
 /* Room for a page's data. Freed memory may lie in pieces, so a second eviction may help. */
-static int take_memory(struct row_pages *p, uint32_t bytes, uint64_t *place)
+static int take_memory(struct row_pages *p, uint32_t page, uint32_t bytes, uint64_t *place)
 {
 	int err = extents_take(&p->memory, bytes / UNIT, place);
 
 	for (int tries = 0; tries < EVICTIONS_MAX && err == -ENOSPC; tries++) {
-		err = evict(p, bytes);
+		err = evict(p, page, bytes);
 		if (err == 0)
 			err = extents_take(&p->memory, bytes / UNIT, place);
 	}
@@ -171,7 +189,8 @@ int row_pages_take(struct row_pages *p, uint32_t len, uint32_t *base)
 
 bool row_pages_has_room(const struct row_pages *p, uint32_t len)
 {
-	return extents_has(&p->numbers, len);
+	return p->numbers.used + len <= share_room(p->maps->pages_len) &&
+		extents_has(&p->numbers, len);
 }
 
 void row_pages_offer(struct row_pages *p, uint32_t page)
@@ -218,12 +237,36 @@ static void write_page(uint8_t *to, const struct bytes *data, uint32_t rows, con
 	}
 }
 
+/* The shared ids of a page's rules, each once; the caller's. NULL: no memory. */
+static uint16_t *list_rules(
+	const struct bytes *data, uint32_t rows, const uint16_t *ids, uint32_t *len)
+{
+	uint8_t seen[ROWS_RULES_MAX / 8] = { 0 };
+	uint16_t *out, id;
+
+	*len = 0;
+	for (uint32_t i = 0; i < rows; i++) {
+		memcpy(&id, data->data + ROWS_INDEX_BYTES + 2 * i, sizeof(id));
+		id = ids[id];
+		*len += !(seen[id / 8] & 1U << id % 8);
+		seen[id / 8] |= (uint8_t)(1U << id % 8);
+	}
+	out = malloc((*len + 1) * sizeof(*out));
+	*len = 0;
+	for (uint32_t rule = 0; out && rule < ROWS_RULES_MAX; rule++)
+		if (seen[rule / 8] & 1U << rule % 8)
+			out[(*len)++] = (uint16_t)rule;
+	return out;
+}
+
 static int load(struct row_pages *p, uint32_t page, const struct bytes *data, uint32_t rows_len,
 	const uint16_t *ids)
 {
+	uint32_t rules_len;
+	_cleanup_(freep) uint16_t *rules = list_rules(data, rows_len, ids, &rules_len);
 	uint64_t place;
 	uint8_t *to;
-	int err = take_memory(p, (uint32_t)data->len, &place);
+	int err = rules ? take_memory(p, page, (uint32_t)data->len, &place) : -ENOMEM;
 
 	if (err < 0)
 		return err;
@@ -233,7 +276,9 @@ static int load(struct row_pages *p, uint32_t page, const struct bytes *data, ui
 		return -ENOMEM;
 	}
 	write_page(to, data, rows_len, ids);
-	p->all[page] = (struct page){ (uint32_t)place, (uint32_t)data->len, rows_len };
+	row_rules_hold(p->rules, rules, rules_len);
+	p->all[page] = (struct page){ (uint32_t)place, (uint32_t)data->len, rows_len, rules_len,
+		TAKE_PTR(rules) };
 	p->stats.bytes += data->len;
 	p->stats.rows += rows_len;
 	p->stats.loaded++;
@@ -260,6 +305,43 @@ const uint8_t *row_pages_data(struct row_pages *p, uint32_t page, uint32_t *len)
 	return slab_at(p, p->all[page].place);
 }
 
+void row_pages_evict(struct row_pages *p, uint32_t base, uint32_t len)
+{
+	bool any = false;
+
+	for (uint32_t page = base; page < base + len; page++) {
+		if (p->all[page].bytes == 0)
+			continue;
+		set_place(p, page, ROWS_PAGE_ABSENT);
+		any = true;
+	}
+	if (any)
+		p->maps->ops->wait_for_ticks(p->maps->ctx);
+	for (uint32_t page = base; page < base + len; page++) {
+		if (p->all[page].bytes == 0)
+			continue;
+		unload(p, &p->all[page]);
+		p->stats.evicted++;
+	}
+}
+
+uint64_t row_pages_bytes(const struct row_pages *p, uint32_t base, uint32_t len)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t page = base; page < base + len; page++)
+		sum += p->all[page].bytes;
+	return sum;
+}
+
+void row_pages_mark_rules(const struct row_pages *p, uint32_t base, uint32_t len, uint8_t *bits)
+{
+	for (uint32_t page = base; page < base + len; page++)
+		for (uint32_t i = 0; i < p->all[page].rules_len; i++)
+			bits[p->all[page].rules[i] / 8] |=
+				(uint8_t)(1U << p->all[page].rules[i] % 8);
+}
+
 void row_pages_give(struct row_pages *p, uint32_t base, uint32_t len)
 {
 	assert(base < p->maps->pages_len && len <= p->maps->pages_len - base);
@@ -274,7 +356,8 @@ void row_pages_give(struct row_pages *p, uint32_t base, uint32_t len)
 /* ---- life ---------------------------------------------------------------------------------------
  */
 
-int row_pages_new(const struct row_maps *maps, struct row_pages **out)
+int row_pages_new(const struct row_maps *maps, struct row_rules *rules,
+	const struct row_pages_order *order, struct row_pages **out)
 {
 	uint64_t units = (uint64_t)maps->slabs_len * ROWS_SLAB_BYTES / UNIT;
 	struct row_pages *p = calloc(1, sizeof(*p));
@@ -283,6 +366,8 @@ int row_pages_new(const struct row_maps *maps, struct row_pages **out)
 	if (!p)
 		return -ENOMEM;
 	p->maps = maps;
+	p->rules = rules;
+	p->order = *order;
 	p->stats.slabs_bytes = (uint64_t)maps->slabs_len * ROWS_SLAB_BYTES;
 	p->all = calloc(maps->pages_len, sizeof(*p->all));
 	err = p->all ? extents_init(&p->numbers, 0, maps->pages_len, 0) : -ENOMEM;
@@ -304,6 +389,8 @@ void row_pages_free(struct row_pages *p)
 	row_pages_unmap(p);
 	extents_done(&p->numbers);
 	extents_done(&p->memory);
+	for (uint32_t page = 0; p->all && page < p->maps->pages_len; page++)
+		free(p->all[page].rules);
 	free(p->all);
 	free(p);
 }

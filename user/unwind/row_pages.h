@@ -11,6 +11,7 @@
 
 #include "base/cursor.h"
 #include "unwind/row_maps.h"
+#include "unwind/row_rules.h"
 
 struct row_pages_stats {
 	uint64_t rows, bytes;              /* of the loaded pages */
@@ -20,13 +21,22 @@ struct row_pages_stats {
 
 struct row_pages;
 
-/* maps must outlive it. */
-int row_pages_new(const struct row_maps *maps, struct row_pages **out);
+/* Who makes room (unwind/publish_shares.c): sets ranks[page] for each page of a table; a page of a
+ * higher rank gives before the page that needs room, one of a lower rank does not. Negative: no
+ * room is made. */
+struct row_pages_order {
+	int (*rank)(void *ctx, uint32_t *ranks);
+	void *ctx;
+};
+
+/* maps and rules must outlive it; *order is copied. */
+int row_pages_new(const struct row_maps *maps, struct row_rules *rules,
+	const struct row_pages_order *order, struct row_pages **out);
 void row_pages_free(struct row_pages *pages);
 
 /* A run of len page numbers, each marked ROWS_PAGE_EMPTY. -ENOSPC, -ENOMEM. */
 int row_pages_take(struct row_pages *pages, uint32_t len, uint32_t *base);
-/* Is there a free run of this length? */
+/* Is there a free run of this length, and will shares not bind when it is taken? */
 bool row_pages_has_room(const struct row_pages *pages, uint32_t len);
 /* Marks a page that has rows: with its place if it is loaded, else as absent, so that BPF requests
  * it. */
@@ -39,12 +49,20 @@ bool row_pages_is_empty(const struct row_pages *pages, uint32_t page);
 /* Marks a page that is not loaded as one without functions. */
 void row_pages_set_empty(struct row_pages *pages, uint32_t page);
 /* Loads a page and offers it. data is in the format of bpf/abi_rows.h with the table's own rule
- * ids; ids[] maps them to shared ids. A loaded page is left alone. Idle pages are evicted to make
- * room. -ENOSPC, -ENOMEM: it stays absent. */
+ * ids; ids[] maps them to shared ids, which the page holds. A loaded page is left alone. Others are
+ * evicted to make room: those that were idle for a minute, then those of higher ranks, then idle
+ * ones of its own rank. -ENOSPC, -ENOMEM: it stays absent. */
 int row_pages_load(struct row_pages *pages, uint32_t page, const struct bytes *data,
 	uint32_t rows_len, const uint16_t *ids);
 /* The data of a loaded page, valid until the next call; NULL: mapping failed. */
 const uint8_t *row_pages_data(struct row_pages *pages, uint32_t page, uint32_t *len);
+/* Evicts all loaded pages of a run. */
+void row_pages_evict(struct row_pages *pages, uint32_t base, uint32_t len);
+/* Bytes of the loaded pages of a run. */
+uint64_t row_pages_bytes(const struct row_pages *pages, uint32_t base, uint32_t len);
+/* Sets the bit of each rule that a loaded page of a run holds; bits[] has one for each id. */
+void row_pages_mark_rules(
+	const struct row_pages *pages, uint32_t base, uint32_t len, uint8_t *bits);
 /* Frees a run and its loaded pages. No tick may reach it any more. */
 void row_pages_give(struct row_pages *pages, uint32_t base, uint32_t len);
 

@@ -122,6 +122,10 @@ enum lane_cause { WORKER_LOSSES(WORKER_LOSS_ID) LANE_CAUSES };
 	X("frames.names_cut", U64, names_cut, "stoker_frames_names_cut_total",                     \
 		"names    %llu were cut, because the profile had too much text",                   \
 		"Names that were cut because the profile had too much text.")                      \
+	X("frames.left_out", U64, samples_left_out, "stoker_samples_left_out_total",               \
+		"left out %llu samples, as their containers had more text than their share",       \
+		"Samples without their stacks, because their container had more text than its "    \
+		"share of an interval.")                                                           \
 	X("frames.by_source", SOURCES, frames_by_source, "stoker_frames_named_by_source_total",    \
 		NULL, "Frames with a name, by the source of the name.")                            \
 	X("frames.unnamed", UNNAMED, frames_unnamed, "stoker_frames_unnamed_total", NULL,          \
@@ -217,6 +221,9 @@ enum lane_cause { WORKER_LOSSES(WORKER_LOSS_ID) LANE_CAUSES };
 	X("tables.tables_refused", U64, tables.tables_refused,                                     \
 		"stoker_unwind_tables_refused_total", NULL,                                        \
 		"Unwind tables that did not fit: no room for page numbers, or no memory.")         \
+	X("tables.tables_evicted", U64, tables.tables_evicted,                                     \
+		"stoker_unwind_tables_evicted_total", NULL,                                        \
+		"Tables that gave their page numbers to those of containers that hold less.")      \
 	X("tables.rules_refused", U64, tables.rules_refused, "stoker_unwind_rules_refused_total",  \
 		NULL, "Unwind rules that did not fit, counted for each table that has them.")      \
 	X("tables.compile_us", US, objects.table_ns, "stoker_unwind_compile_seconds_total", NULL,  \

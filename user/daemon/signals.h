@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/signals.h - SIGINT, SIGTERM and SIGHUP as events to read in a loop; they no longer
+/* daemon/signals.h - SIGINT, SIGTERM and SIGHUP as events to read in a loop; they no longer
  * interrupt. SIGPIPE is ignored: the write fails instead. */
 #pragma once
 

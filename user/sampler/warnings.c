@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent/warnings.c - a list without duplicates, because each interval may find the same again. The
- * caller prints them. */
-#include "agent/warnings.h"
+/* sampler/warnings.c - a list without duplicates, because each interval may find the same again.
+ * The caller prints them. */
+#include "sampler/warnings.h"
 
 #include <string.h>
 
@@ -9,6 +9,8 @@ void warnings_add(struct warnings *w, const char *text)
 {
 	struct why fresh;
 
+	if (!text[0])
+		return;
 	why_set(&fresh, 0, "%s", text); /* cut as those that are kept */
 	for (size_t i = 0; i < w->len; i++)
 		if (strcmp(w->all[i].text, fresh.text) == 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent/kernel_names.h - names of kernel code, including modules and BPF programs that are loaded
+/* sampler/kernel_names.h - names of kernel code, including modules and BPF programs that are loaded
  * and unloaded meanwhile: from kernel events, and from /proc/kallsyms, which is read again when
  * modules changed. */
 #pragma once
@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/warnings.h"
+#include "sampler/warnings.h"
 #include "sym/kernel_sym.h"
 
 struct kernel_names;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/signals.c - signals that end a capture are read in the loop, apart from errors. */
-#include "base/signals.h"
+/* daemon/signals.c - signals that end a capture are read in the loop, apart from errors. */
+#include "daemon/signals.h"
 
 #include <errno.h>
 #include <signal.h>

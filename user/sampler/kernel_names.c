@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent/kernel_names.c - kallsyms has no sizes, so code that was loaded after it was read must not
+/* sampler/kernel_names.c - kallsyms has no sizes, so code that was loaded after it was read must not
  * be looked up in it: BPF programs are known by their events, and after a change of modules it is
  * read again. A module that was unloaded meanwhile is named from the old table: of two matches the
  * one with the nearer start is right, because the other table lacks its place. */
-#include "agent/kernel_names.h"
+#include "sampler/kernel_names.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent/warnings.h - warnings for the user about limits of a capture, each once. */
+/* sampler/warnings.h - warnings for the user about limits of a capture, each once. */
 #pragma once
 
 #include <stddef.h>
@@ -13,6 +13,7 @@ struct warnings {
 	size_t len;
 };
 
+/* "" is none. */
 void warnings_add(struct warnings *warnings, const char *text);
 /* NULL: no more. */
 const char *warnings_find(const struct warnings *warnings, size_t i);

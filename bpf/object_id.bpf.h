@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/* bpf/object_id.bpf.h - object ids, each of one object at a time. Ids are used in turn, and come
+ * again after millions; one that user space has not given back yet is passed over, since frames of
+ * the old object may still be named by it. Compiles for the host, too. */
+#pragma once
+
+#include "bpf/shim.h"
+#include "bpf/abi.h"
+
+#define OBJECT_ID_TRIES 8 /* for one object; the next meeting goes on from there */
+
+/* A bit for each id that is in use. BPF sets it, user space clears it. */
+__u64 object_ids[OBJECT_ID_WORDS] = {};
+
+/* The ids of a CPU's ticks, or of the scan: first + own, then each `stride` later. */
+struct object_id_range {
+	u32 first, stride, own;
+};
+
+/* Only the owner of a range takes an id of it, so a clear bit can be set by an addition: Linux 5.10
+ * has no other atomic operation. */
+static __always_inline bool object_id_take(u32 id)
+{
+	u64 *word = &object_ids[id / 64 & (OBJECT_ID_WORDS - 1)], bit = 1ULL << (id & 63);
+
+	if (*(volatile u64 *)word & bit)
+		return false;
+	__sync_fetch_and_add(word, bit);
+	return true;
+}
+
+static __always_inline void object_id_give(u32 id)
+{
+	__sync_fetch_and_add(&object_ids[id / 64 & (OBJECT_ID_WORDS - 1)], -(1ULL << (id & 63)));
+}
+
+/* OBJECT_NONE: those that were tried are in use. */
+static __always_inline u32 object_id_next(u32 *counter, const struct object_id_range *range)
+{
+	for (u32 i = 0; i < OBJECT_ID_TRIES; i++) {
+		u64 id = OBJECT_FIRST + (u64)*counter * range->stride + range->own;
+
+		(*counter)++;
+		if (id >= OBJECT_SCAN_FIRST)
+			*counter = 0;
+		else if (object_id_take(range->first + id))
+			return range->first + id;
+	}
+	return OBJECT_NONE;
+}

@@ -1,0 +1,86 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# A container that wants more of a table than its share loses its own, and nobody else does.
+# seconds: 30
+
+load ../e2e/lib
+
+# start_in CGROUP COMMAND...: in a cgroup of its own; returns when it says ready.
+start_in() {
+	make_cgroup "$1"
+	shift
+	# shellcheck disable=SC2016 # for the inner shell
+	start sh -c 'echo $$ >"$1/cgroup.procs"; shift; exec "$@"' sh "$cgroup" "$@"
+	wait_until 20 says ready "$out"
+}
+
+has_segments() {
+	[ "$(find "$tmp/store" -maxdepth 1 -name '*.folded.zst' 2>/dev/null | wc -l)" -ge "$1" ]
+}
+
+@test "two processes with random names of 1,000 bytes do not fill the store, and others keep their names" {
+	local daemon len status=0
+	printf '%s\n' '[http]' 'listen = off' '[sample]' 'hz = 499' 'cpu = 100%' 'interval = 2s' '[store]' \
+		"path = $tmp/store" >"$tmp/stoker.ini"
+	start_in victim "$(target jitmap)" 120
+	start_in hostile "$(target randomnames)" 120
+	start "$(target randomnames)" 120
+	echo "$pid" >"$cgroup/cgroup.procs"
+	start "$stoker" daemon --config "$tmp/stoker.ini"
+	daemon=$pid
+	wait_until 30 has_segments 4
+	kill -TERM "$daemon"
+	wait "$daemon" || status=$?
+	cat "$out"
+	[ "$status" -eq 0 ]
+	zstdcat "$tmp"/store/*.folded.zst >"$tmp/f"
+	len=$(find "$tmp/store" -name '*.folded.zst' | wc -l)
+	du -b "$tmp/store"/*.folded.zst
+	# Each interval has 64 KiB for text, and its account.
+	[ "$(cat "$tmp"/store/*.folded.zst | wc -c)" -lt $((len * 80000)) ]
+	[ "$(folded_count "$tmp/f" ';jitmap;.*jit_alpha')" -gt 0 ]
+	[ "$(folded_count "$tmp/f" ';jitmap;.*names left out')" -eq 0 ]
+	grep -aohE '"(left_out|names_cut)": *[1-9][0-9]*' "$tmp"/store/*.folded.zst
+}
+
+# start_late NAME COMMAND...: in a cgroup of its own, after the hostile one; sampled for a while.
+start_late() {
+	make_cgroup "$1"
+	shift
+	# shellcheck disable=SC2016 # for the inner shell
+	start sh -c 'echo $$ >"$1/cgroup.procs"; shift; exec "$@"' sh "$cgroup" "$@"
+	wait_until 10 has_run "$pid"
+	runs_on "$pid" 150
+}
+
+end_record() {
+	stop_record
+	cat "$tmp"/part.* >"$tmp/f"
+	jq -c '.user_stacks, .tables, .agent' "$tmp/s"
+}
+
+@test "files that want all page numbers cut no stack of others" {
+	start_late first "$(target deep_nofp)" 600
+	start_record -a -F 199 --by comm --interval 2 -o "$tmp/part.%s" --stats "$tmp/s"
+	mkdir "$tmp/files"
+	start_in hostile "$(target greedy)" "$tmp/files" 14 sparse 600
+	runs_on "$pid" 150
+	start_late second "$(target burn7030_nofp)" 600
+	end_record
+	[ "$(jq '.tables.tables_refused + .tables.tables_evicted' "$tmp/s")" -gt 0 ]
+	between "$(whole deep_nofp)" 99 100
+	between "$(whole burn7030_nofp)" 99 100
+}
+
+@test "files whose rows have a rule of their own each cut no stack of others" {
+	need "$python"
+	mkdir "$tmp/files"
+	start_in hostile "$(target greedy)" "$tmp/files" 3 rules 600
+	start_record -a -F 199 --by comm --interval 2 -o "$tmp/part.%s" --stats "$tmp/s"
+	runs_on "$pid" 150
+	cp "$(readlink -f "$(command -v "$python")")" "$tmp/victim"
+	start_late late "$tmp/victim" -S -c 'while True: sum(i * i for i in range(1000))'
+	end_record
+	[ "$(jq '.tables.rules_refused' "$tmp/s")" -gt 0 ]
+	between "$(whole victim)" 98 100
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_share.c - who gives first, and who is not touched. */
+#include "unit.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/own.h"
+#include "base/share.h"
+
+#define ACCOUNTS_MAX 8
+
+static uint32_t now = 1;
+
+static uint32_t any(uint32_t below)
+{
+	now = now * 1664525 + 1013904223;
+	return (now >> 8) % below;
+}
+
+static void the_largest_gives_first_and_no_sooner_than_it_must(void **state)
+{
+	static const struct {
+		uint64_t held[ACCOUNTS_MAX], max, level;
+	} rows[] = {
+		{ { 90 }, 100, SHARE_UNBOUND }, /* one account alone fills nine tenths */
+		{ { 91 }, 100, 90 },
+		{ { 0 }, 100, SHARE_UNBOUND },
+		{ { 30, 30, 30 }, 100, SHARE_UNBOUND },
+		{ { 10, 85 }, 100, 80 },
+		{ { 40, 40, 11 }, 100, 39 },
+		{ { 50, 50 }, 100, 45 },
+		{ { 1, 2, 3, 100 }, 100, 84 },
+		{ { 1, 60, 100 }, 100, 44 },
+		{ { 30, 30, 30, 30 }, 100, 22 },
+		{ { 1, 1 }, 0, 0 },
+		{ { 1ULL << 62, 1ULL << 62 }, 100, 45 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		_cleanup_(share_done) struct share share = { 0 };
+		uint64_t level = 1234;
+
+		for (uint64_t n = 0; n < ACCOUNTS_MAX; n++)
+			assert_int_equal(share_charge(&share, n, rows[i].held[n]), 0);
+		assert_int_equal(share_level(&share, rows[i].max, &level), 0);
+		if (level != rows[i].level)
+			fail_msg("row %zu: %llu", i, (unsigned long long)level);
+	}
+}
+
+/* Whatever the others hold. */
+static void nobody_below_an_equal_part_is_touched_and_all_together_fit(void **state)
+{
+	(void)state;
+	for (int turn = 0; turn < 2000; turn++) {
+		_cleanup_(share_done) struct share share = { 0 };
+		uint64_t len = 1 + any(12), max = 1 + any(5000), level, kept = 0;
+
+		for (uint64_t n = 0; n < len; n++)
+			assert_int_equal(share_charge(&share, n, any(2000) >> any(8)), 0);
+		assert_int_equal(share_level(&share, max, &level), 0);
+		vec_each (&share.accounts, account)
+			kept += account->held < level ? account->held : level;
+		assert_true(kept <= share_room(max));
+		if (level == SHARE_UNBOUND)
+			continue;
+		assert_true(level >= share_room(max) / share.accounts.len);
+		/* One more for each would be too much. */
+		kept = 0;
+		vec_each (&share.accounts, account)
+			kept += account->held <= level ? account->held : level + 1;
+		assert_true(kept > share_room(max));
+	}
+}
+
+static void charges_and_returns_in_any_order_agree_with_an_array(void **state)
+{
+	_cleanup_(share_done) struct share share = { 0 };
+	uint64_t held[ACCOUNTS_MAX] = { 0 };
+
+	(void)state;
+	for (int turn = 0; turn < 5000; turn++) {
+		uint64_t account = any(ACCOUNTS_MAX), amount = any(20), used = 0, len = 0;
+
+		if (any(2)) {
+			assert_int_equal(share_charge(&share, account * 7919, amount), 0);
+			held[account] += amount;
+		} else {
+			share_return(&share, account * 7919, amount);
+			held[account] -= amount < held[account] ? amount : held[account];
+		}
+		for (uint64_t n = 0; n < ACCOUNTS_MAX; n++) {
+			assert_int_equal(share_held(&share, n * 7919), held[n]);
+			used += held[n];
+			len += held[n] > 0;
+		}
+		assert_int_equal(share.used, used);
+		assert_int_equal(share.accounts.len, len);
+	}
+}
+
+static void where_nothing_is_taken_back_the_rest_is_for_those_who_hold_little(void **state)
+{
+	_cleanup_(share_done) struct share share = { 0 };
+
+	(void)state;
+	for (int i = 0; i < 90; i++) {
+		assert_false(share_refuses(&share, 1, 1, 100));
+		assert_int_equal(share_charge(&share, 1, 1), 0);
+	}
+	assert_true(share_refuses(&share, 1, 1, 100));
+	/* Of ten that remain each of two may have five, and so on. */
+	for (uint64_t account = 2; account < 7; account++) {
+		assert_false(share_refuses(&share, account, 1, 100));
+		assert_int_equal(share_charge(&share, account, 1), 0);
+	}
+	assert_true(share_refuses(&share, 2, 1, 100));
+	assert_true(share_refuses(&share, 9, 2, 100));
+	for (uint64_t account = 10; account < 15; account++) {
+		assert_false(share_refuses(&share, account, 1, 100));
+		assert_int_equal(share_charge(&share, account, 1), 0);
+	}
+	assert_true(share_refuses(&share, 99, 1, 100));
+	assert_true(share_refuses(&share, 99, UINT64_MAX, 100));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_largest_gives_first_and_no_sooner_than_it_must),
+		cmocka_unit_test(nobody_below_an_equal_part_is_touched_and_all_together_fit),
+		cmocka_unit_test(charges_and_returns_in_any_order_agree_with_an_array),
+		cmocka_unit_test(where_nothing_is_taken_back_the_rest_is_for_those_who_hold_little),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

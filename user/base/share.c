@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* base/share.c - the level rises from nothing until all room is given away: each account that holds
+ * less than an equal part of what is left leaves its rest to those that hold more. So whatever the
+ * largest do, nobody who holds less than an equal part loses any of it. */
+#include "base/share.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/own.h"
+
+#define ROOM_PART 10 /* a tenth stays free */
+
+uint64_t share_room(uint64_t max)
+{
+	return max - max / ROOM_PART;
+}
+
+void share_done(struct share *share)
+{
+	vec_done(&share->accounts);
+	hash_done(&share->by_number);
+	share->used = 0;
+}
+
+void share_clear(struct share *share)
+{
+	share->accounts.len = 0;
+	hash_clear(&share->by_number);
+	share->used = 0;
+}
+
+int share_charge(struct share *share, uint64_t account, uint64_t amount)
+{
+	uint64_t *at = hash_find(&share->by_number, account);
+	struct share_account *slot;
+
+	if (amount == 0)
+		return 0;
+	if (!at) {
+		if (vec_reserve(&share->accounts, share->accounts.len + 1) < 0 ||
+			hash_put(&share->by_number, account, share->accounts.len) < 0)
+			return -ENOMEM;
+		slot = vec_add(&share->accounts);
+		slot->number = account;
+	} else {
+		slot = &share->accounts.data[*at];
+	}
+	slot->held += amount;
+	share->used += amount;
+	return 0;
+}
+
+void share_return(struct share *share, uint64_t account, uint64_t amount)
+{
+	uint64_t *at = hash_find(&share->by_number, account);
+	struct share_account *slot = at ? &share->accounts.data[*at] : NULL;
+
+	if (!slot)
+		return;
+	amount = amount < slot->held ? amount : slot->held;
+	slot->held -= amount;
+	share->used -= amount;
+	if (slot->held > 0)
+		return;
+	hash_del(&share->by_number, account);
+	*slot = share->accounts.data[--share->accounts.len];
+	/* Its place was known: this replaces a value and needs no memory. */
+	if (slot < share->accounts.data + share->accounts.len)
+		*hash_find(&share->by_number, slot->number) =
+			(uint64_t)(slot - share->accounts.data);
+}
+
+uint64_t share_held(const struct share *share, uint64_t account)
+{
+	uint64_t *at = hash_find(&share->by_number, account);
+
+	return at ? share->accounts.data[*at].held : 0;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+int share_level(const struct share *share, uint64_t max, uint64_t *level)
+{
+	uint64_t room = share_room(max);
+	size_t len = share->accounts.len, i = 0;
+	_cleanup_(freep) uint64_t *held = NULL;
+
+	if (share->used <= room) {
+		*level = SHARE_UNBOUND;
+		return 0;
+	}
+	held = malloc(len * sizeof(*held));
+	if (!held)
+		return -ENOMEM;
+	vec_each (&share->accounts, account)
+		held[i++] = account->held;
+	qsort(held, len, sizeof(*held), by_size);
+	/* More is held than there is room for, so some account is above an equal part. */
+	for (i = 0; held[i] <= room / (len - i); i++)
+		room -= held[i];
+	*level = room / (len - i);
+	return 0;
+}
+
+bool share_refuses(const struct share *share, uint64_t account, uint64_t amount, uint64_t max)
+{
+	uint64_t want = share_held(share, account) + amount;
+
+	if (amount > max || share->used > max - amount)
+		return true;
+	if (share->used + amount <= share_room(max))
+		return false;
+	return want > 1 && want > (max - share->used) / (share->accounts.len + 1);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* base/share.h - the one rule by which accounts share a table.
+ * An account is a container or a user of the host; its number means nothing here. While less than
+ * 90 % of a table is used everybody may take what there is: a share is no slice. From there on the
+ * largest account gives first: share_level() is what each may hold, and whoever holds less is not
+ * touched. Where nothing can be taken back, share_refuses() keeps the rest for those who hold
+ * little: an account may hold 1/(n + 1) of what remains. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/hash.h"
+#include "base/vec.h"
+
+#define SHARE_UNBOUND UINT64_MAX /* a level: the shares do not bind */
+
+struct share_account {
+	uint64_t number;
+	uint64_t held;
+};
+
+/* The accounts' holdings of one table. An account that holds nothing is none. */
+struct share {
+	VEC(struct share_account) accounts;
+	struct hash by_number; /* account → index */
+	uint64_t used;
+};
+
+/* The part of a table that may be full before shares bind. */
+uint64_t share_room(uint64_t max);
+
+void share_done(struct share *share);
+void share_clear(struct share *share);
+/* 0 or -ENOMEM: nothing was charged. */
+int share_charge(struct share *share, uint64_t account, uint64_t amount);
+/* The account gives back what it was charged. */
+void share_return(struct share *share, uint64_t account, uint64_t amount);
+uint64_t share_held(const struct share *share, uint64_t account);
+
+/* The most that an account may hold of a table of this size, so that all of them together hold no
+ * more than share_room(): those below it keep all. SHARE_UNBOUND while they do. -ENOMEM: *level is
+ * untouched. */
+int share_level(const struct share *share, uint64_t max, uint64_t *level);
+/* Nothing can be taken back of this table: may this account not have so much more? Whoever has
+ * nothing may have one entry while there is any. */
+bool share_refuses(const struct share *share, uint64_t account, uint64_t amount, uint64_t max);

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* containers/payers.c - a stack is looked at once an interval and account, however many counts it
+ * has. */
+#include "containers/payers.h"
+
+#include "base/hash.h"
+#include "base/own.h"
+#include "containers/containers.h"
+#include "sampler/tally.h"
+#include "unwind/publish.h"
+
+struct payers {
+	struct containers *containers;
+	struct publish *publish;
+	struct hash accounts; /* of cgroups */
+	struct hash charged;  /* stacks, with an account */
+};
+
+static void payers_done(struct payers *p)
+{
+	hash_done(&p->accounts);
+	hash_done(&p->charged);
+}
+
+uint64_t payers_account(struct containers *containers, uint64_t cgroup)
+{
+	struct containers_labels labels;
+
+	containers_labels(containers, cgroup, &labels);
+	return labels.account;
+}
+
+static uint64_t account_of(struct payers *p, uint64_t cgroup)
+{
+	uint64_t *known = hash_find(&p->accounts, cgroup), account;
+
+	if (known)
+		return *known;
+	account = payers_account(p->containers, cgroup);
+	(void)hash_put(&p->accounts, cgroup, account);
+	return account;
+}
+
+static void charge_stack(struct payers *p, const struct tally_stack *stack, uint64_t account)
+{
+	uint32_t last = OBJECT_NONE;
+
+	for (uint32_t i = 0; i < stack->frames_len; i++) {
+		uint64_t frame = stack->frames[i] & FRAME_PAYLOAD_MASK;
+		uint32_t object = (uint32_t)(frame >> FRAME_OBJECT_SHIFT);
+
+		if (FRAME_KIND(stack->frames[i]) != FRAME_FILE || object == last)
+			continue;
+		publish_charge(p->publish, object, account);
+		last = object;
+	}
+}
+
+void payers_charge(
+	struct containers *containers, const struct tally *tally, struct publish *publish)
+{
+	_cleanup_(payers_done) struct payers p = { .containers = containers, .publish = publish };
+
+	vec_each (&tally->counts, c) {
+		uint64_t account, key;
+
+		if (c->count == 0 || c->user == 0)
+			continue;
+		account = account_of(&p, tally->tasks.data[c->task].key.cgroup);
+		key = hash_mix(account) ^ c->user;
+		if (hash_find(&p.charged, key))
+			continue;
+		(void)hash_put(&p.charged, key, 0);
+		charge_stack(&p, &tally->stacks.data[c->user - 1], account);
+	}
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* containers/payers.h - who pays for the unwind tables of a file: the accounts (container_account)
+ * of the tasks that had samples in it. */
+#pragma once
+
+#include <stdint.h>
+
+struct containers;
+struct publish;
+struct tally;
+
+/* The account of a cgroup; 0: unknown. */
+uint64_t payers_account(struct containers *containers, uint64_t cgroup);
+/* Charges the files of all counted stacks, before the tally forgets its counts. Without memory some
+ * are charged after a later interval. */
+void payers_charge(
+	struct containers *containers, const struct tally *tally, struct publish *publish);

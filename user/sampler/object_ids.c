@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sampler/object_ids.c - BPF sets the bit of an id that it gives; only here it is cleared. */
+#include "sampler/object_ids.h"
+
+#include <bpf/libbpf.h>
+#include <linux/types.h>
+
+#include "bpf/abi.h"
+#include "sample.skel.h"
+#include "sampler/sampler.h"
+
+void object_ids_give(struct sampler *sampler, uint32_t id)
+{
+	const struct sample_bpf *skel = sampler_skeleton(sampler);
+
+	if (id <= OBJECT_ID_MAX)
+		__atomic_fetch_and(
+			&skel->bss->object_ids[id / 64], ~(1ULL << id % 64), __ATOMIC_RELAXED);
+}
