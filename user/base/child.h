@@ -52,6 +52,7 @@ struct child_plan {
 	bool socket; /* SOCK_SEQPACKET */
 	enum child_signals signals;
 	int death_signal;     /* that it gets when its parent's thread ends */
+	uid_t user;           /* whom it becomes; its capabilities stay */
 	bool limited;         /* to these capabilities; exec gives it no others */
 	uint64_t caps;        /* CAPS_BIT(...) */
 	int nice;             /* as of child_set_nice, in a session of its own */

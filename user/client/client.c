@@ -88,7 +88,9 @@ static int begin(struct worker_client *client, struct why *why)
 {
 	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + 2 * LANE_BEGIN_NS;
 	struct epoll_event gone = { .events = 0 };
-	int err = starter_open(&client->starter);
+	const struct starter_duties duties = { .program = client->rows.lane.argument,
+		.clocks = client->clocks.child.fd < 0 };
+	int err = starter_open(&client->starter, &duties);
 
 	/* EPOLLHUP is always reported. */
 	if (err == 0 && client->starter.child.fd >= 0 &&

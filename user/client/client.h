@@ -31,7 +31,7 @@ struct worker_client_options {
 	uint64_t hang_ns;     /* limit of time for a request, else the worker is lost; 0: 20 s */
 	uint64_t refuse_ns;   /* first refusal; each next is four times longer; 0: 10 s */
 	uint64_t rss_max_kb;  /* a worker with more between requests is restarted; 0: 768 MiB */
-	int clocks_fd;        /* of starter_invite, to open clocks; consumed; 0: none */
+	int clocks_fd;        /* a guest's, to open clocks; consumed; 0: none */
 };
 
 /* Starts both workers and waits until they are in their sandboxes. Call it before this process has
@@ -58,8 +58,8 @@ int worker_client_rows(struct worker_client *client, uint64_t id, int fd);
 /* Requests a page of a file's rows. It comes with others that were requested meanwhile, or in the
  * whole table if the file's index is wrong. If the file was not written at written_ns last, it is
  * WORKER_UNREADABLE; 0: any time. Otherwise as worker_client_rows. */
-int worker_client_page(struct worker_client *client, uint64_t id, int fd, uint64_t written_ns,
-	uint32_t number);
+int worker_client_page(
+	struct worker_client *client, uint64_t id, int fd, uint64_t written_ns, uint32_t number);
 /* Sends the next request for rows now, if the worker is idle. */
 void worker_client_kick(struct worker_client *client);
 /* Raises the priority of these rows, if they are queued. Call it once for each deferred sample. */
