@@ -59,6 +59,12 @@ void starter_kill(struct starter *starter, pid_t pid)
 	(void)pid;
 }
 
+void starter_pace(struct starter *starter, bool normal)
+{
+	(void)starter;
+	(void)normal;
+}
+
 int starter_clock(struct starter *starter, const struct cpu_clock *clock, int *fd)
 {
 	(void)starter;

@@ -45,7 +45,7 @@ caps() {
 }
 
 six=(bpf perfmon sys_ptrace dac_read_search syslog checkpoint_restore)
-starting=(sys_admin sys_chroot setuid setgid setpcap kill)
+starting=(sys_admin sys_chroot setuid setgid setpcap kill sys_nice)
 
 # rights_below PID...: NAME UID CAPABILITIES SECCOMP of each process below these; the last digit of our
 # own users, of which the first may be taken, is a 0.

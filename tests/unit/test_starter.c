@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -214,11 +215,12 @@ static void an_order_that_was_not_switched_on_is_refused(void **state)
 		const struct starter_duties *duties;
 		bool obeyed[STARTER_ORDERS];
 	} rows[] = {
-		{ "of workers", &worker, { true, true, true, false } },
-		{ "of a server", &server, { true, true, false, false } },
-		{ "of captures", &captures, { false, true, false, true } },
-		{ "of clocks", &clocks, { false, false, true, false } },
-		{ "of nothing", &nothing, { false, false, false, false } },
+		/* start, kill, clock, capture, pace */
+		{ "of workers", &worker, { true, true, true, false, true } },
+		{ "of a server", &server, { true, true, false, false, true } },
+		{ "of captures", &captures, { false, true, false, true, false } },
+		{ "of clocks", &clocks, { false, false, true, false, false } },
+		{ "of nothing", &nothing, { false, false, false, false, false } },
 	};
 
 	(void)state;
@@ -324,6 +326,40 @@ static void what_a_lost_starter_did_is_done_by_nobody(void **state)
 	assert_int_equal(starter_start(&starter, "worker", &child), -EPIPE);
 }
 
+/* ---- pace ----------------------------------------------------------------------------------- */
+
+static int nice_of(pid_t pid)
+{
+	errno = 0;
+	return getpriority(PRIO_PROCESS, (id_t)pid);
+}
+
+static void what_it_starts_runs_before_others_until_it_is_told(void **state)
+{
+	static const struct starter_duties waiting = { .program = "waits" };
+	struct starter starter = STARTER_INIT;
+	struct child first = CHILD_INIT, second_child = CHILD_INIT;
+
+	(void)state;
+	if (!(caps_effective() & CAPS_BIT(CAP_SYS_NICE)))
+		skip();
+	assert_int_equal(starter_open(&starter, &waiting), 0);
+	assert_int_equal(starter_start(&starter, "waits", &first), 0);
+	assert_int_equal(nice_of(first.pid), SAMPLING_NICE);
+	starter_pace(&starter, true);
+	assert_int_equal(starter_start(&starter, "waits", &second_child), 0);
+	assert_int_equal(nice_of(starter.child.pid), 0);
+	assert_int_equal(nice_of(first.pid), 0);
+	assert_int_equal(nice_of(second_child.pid), 0);
+	starter_pace(&starter, false);
+	assert_int_equal(nice_of(starter.child.pid), SAMPLING_NICE);
+	assert_int_equal(nice_of(first.pid), SAMPLING_NICE);
+	assert_int_equal(nice_of(second_child.pid), SAMPLING_NICE);
+	child_close(&first, NULL);
+	child_close(&second_child, NULL);
+	starter_close(&starter);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -334,11 +370,15 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_capture_that_asks_for_something_else_is_dropped),
 		cmocka_unit_test(an_order_that_was_not_switched_on_is_refused),
 		cmocka_unit_test(a_capture_has_the_calls_that_loading_takes_and_not_others),
+		cmocka_unit_test(what_it_starts_runs_before_others_until_it_is_told),
 		cmocka_unit_test(what_a_lost_starter_did_is_done_by_nobody),
 	};
 
 	/* As `stoker no-such`. */
 	if (argc == 2 && strcmp(argv[1], "no-such") == 0)
 		return 0;
+	/* As `stoker waits`: until its socket closes. */
+	if (argc == 2 && strcmp(argv[1], "waits") == 0)
+		return recv(3, &argc, sizeof(argc), 0) > 0;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

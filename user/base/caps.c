@@ -47,8 +47,7 @@ int caps_become(uid_t user)
 
 	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0 || syscall(SYS_setgroups, 0, NULL) < 0 ||
 		syscall(SYS_setresgid, user, user, user) < 0 ||
-		syscall(SYS_setresuid, user, user, user) < 0 ||
-		syscall(SYS_capget, &head, now) < 0)
+		syscall(SYS_setresuid, user, user, user) < 0 || syscall(SYS_capget, &head, now) < 0)
 		return -errno;
 	for (int i = 0; i < _LINUX_CAPABILITY_U32S_3; i++)
 		now[i].effective = now[i].permitted;

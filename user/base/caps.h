@@ -15,7 +15,8 @@ uint64_t caps_effective(void);
  * process cannot regain them. */
 int caps_limit(uint64_t keep);
 
-/* Becomes this user, and a group of the same number alone, and keeps the capabilities. 0 or -errno. */
+/* Becomes this user, and a group of the same number alone, and keeps the capabilities. 0 or -errno.
+ */
 int caps_become(uid_t user);
 
 /* Limits executed programs to these, too; without CAP_SETPCAP this does nothing. */

@@ -35,7 +35,7 @@ enum child_signals {
 extern const int child_standard[CHILD_STANDARD], child_null[CHILD_STANDARD];
 
 /* For the processes that a sample waits for: so maps are emptied in time on a busy host. Where it
- * is refused, the account shows what was lost. */
+ * is refused, the account shows what was lost. Workers have it for a while (client/pace.h). */
 #define SAMPLING_NICE -10
 
 /* Zero always means: as in its parent. */

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -29,10 +30,12 @@
 #define SOCKET_BYTES (4 * PROTO_BYTES_MAX)
 #define STARTED_MAX 64
 
-/* For namespaces and an empty root, a worker's user, its bounding set, and to end it. */
-#define KEPT                                                                         \
-	(CAPS_BIT(CAP_SYS_ADMIN) | CAPS_BIT(CAP_SYS_CHROOT) | CAPS_BIT(CAP_SETUID) | \
-		CAPS_BIT(CAP_SETGID) | CAPS_BIT(CAP_SETPCAP) | CAPS_BIT(CAP_KILL))
+/* For namespaces and an empty root, a worker's user, its bounding set, its nice value, and to end
+ * it. */
+#define KEPT                                                                            \
+	(CAPS_BIT(CAP_SYS_ADMIN) | CAPS_BIT(CAP_SYS_CHROOT) | CAPS_BIT(CAP_SETUID) |    \
+		CAPS_BIT(CAP_SETGID) | CAPS_BIT(CAP_SETPCAP) | CAPS_BIT(CAP_SYS_NICE) | \
+		CAPS_BIT(CAP_KILL))
 
 _Static_assert(WORKER_FD == CHILD_STANDARD, "the socket follows the standard files");
 
@@ -143,6 +146,22 @@ static int obey_kill(void *ctx, struct orders_call *call)
 	return 0;
 }
 
+/* Without the right to undo it, nothing is done. The workers are of our session. */
+static int obey_pace(void *ctx, struct orders_call *call)
+{
+	struct serving *s = ctx;
+	const struct starter_order *order = call->order;
+	int nice = order->normal ? 0 : SAMPLING_NICE;
+
+	if (!(caps_effective() & CAPS_BIT(CAP_SYS_NICE)))
+		return 0;
+	child_set_nice(nice);
+	for (int i = 0; i < STARTED_MAX; i++)
+		if (s->started[i].pidfd >= 0 && !has_ended(s->started[i].pidfd))
+			setpriority(PRIO_PROCESS, (id_t)s->started[i].pid, nice);
+	return 0;
+}
+
 static int obey_clock(void *ctx, struct orders_call *call)
 {
 	const struct starter_order *order = call->order;
@@ -217,6 +236,8 @@ static void fill_table(const struct starter_duties *duties, struct orders_row *r
 
 	if (duties->program)
 		rows[STARTER_START] = (struct orders_row){ ORDERS_OWNER, obey_start };
+	if (duties->program)
+		rows[STARTER_PACE] = (struct orders_row){ ORDERS_OWNER, obey_pace };
 	if (starts)
 		rows[STARTER_KILL] = (struct orders_row){ ORDERS_OWNER, obey_kill };
 	if (duties->capture)
@@ -341,6 +362,16 @@ void starter_kill(struct starter *starter, pid_t pid)
 	int none = -1;
 
 	if (kill(pid, SIGKILL) < 0 && errno == EPERM)
+		ask(starter, &order, -1, &ignored, &none);
+}
+
+void starter_pace(struct starter *starter, bool normal)
+{
+	const struct starter_order order = { .kind = STARTER_PACE, .normal = normal };
+	pid_t ignored;
+	int none = -1;
+
+	if (starter->child.fd >= 0)
 		ask(starter, &order, -1, &ignored, &none);
 }
 

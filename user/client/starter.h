@@ -21,6 +21,7 @@ enum starter_orders {
 	STARTER_KILL,
 	STARTER_CLOCK,   /* a cgroup's folder goes with it */
 	STARTER_CAPTURE, /* its output goes with it, its messages come back */
+	STARTER_PACE,
 	STARTER_ORDERS,
 };
 
@@ -29,6 +30,7 @@ struct starter_order {
 	char argument[STARTER_ARGUMENT_BYTES]; /* start */
 	pid_t pid;                             /* kill */
 	int cpu;                               /* clock */
+	int32_t normal;                        /* pace */
 	uint64_t period_ns;
 	uint64_t wanted[STARTER_WANTED_BYTES / sizeof(uint64_t)]; /* capture */
 };
@@ -76,6 +78,9 @@ int starter_start(struct starter *starter, const char *argument, struct child *c
 /* Was it lost? Looks, so that also an owner learns it that asks for nothing; its socket becomes
  * readable then. */
 bool starter_lost(struct starter *starter);
+/* The processes that it starts, and has started, run as others do (normal), or before them with
+ * SAMPLING_NICE as at first. Nothing happens where it may not do both. */
+void starter_pace(struct starter *starter, bool normal);
 /* SIGKILL. */
 void starter_kill(struct starter *starter, pid_t pid);
 /* The starter calls cpu_clock_open. -EPIPE: there is no starter. */
