@@ -154,3 +154,16 @@ seccomp_of() {
 	[ "$(cat "$tmp/command")" = "$(seccomp_of self)" ]
 	stop_record
 }
+
+# The last has the rights of a container with the six capabilities.
+@test "doctor says which users and which isolation there are" {
+	local plus
+	need setpriv
+	plus=$(printf ',+%s' "${six[@]}")
+	"$stoker" doctor | tee "$tmp/doctor" | grep '^ok *workers  *users of their own.*by namespaces'
+	grep '^ok *other processes .*users of their own' "$tmp/doctor"
+	setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps="-all$plus" --ambient-caps="-all$plus" \
+		--bounding-set="-all$plus" "$stoker" doctor | tee "$tmp/doctor" | grep '^[a-z]* *workers  *this user'
+	grep '^ok *other processes .*all have this user' "$tmp/doctor"
+	setpriv --inh-caps="-all$plus" --bounding-set="-all$plus" "$stoker" doctor | grep '^[a-z]* *workers  *this user'
+}
