@@ -30,8 +30,9 @@ static struct inside *inside_of(const struct lane *lane)
 	return insides[0].lane == lane ? &insides[0] : &insides[1];
 }
 
-int starter_open(struct starter *starter)
+int starter_open(struct starter *starter, const struct starter_duties *duties)
 {
+	(void)duties;
 	*starter = (struct starter)STARTER_INIT;
 	return 0;
 }
@@ -75,6 +76,12 @@ void starter_kill(struct starter *starter, pid_t pid)
 	kill(pid, SIGKILL);
 }
 
+void starter_pace(struct starter *starter, bool normal)
+{
+	(void)starter;
+	(void)normal;
+}
+
 int starter_clock(struct starter *starter, const struct cpu_clock *clock, int *fd)
 {
 	(void)starter;
@@ -83,10 +90,15 @@ int starter_clock(struct starter *starter, const struct cpu_clock *clock, int *f
 	return -ENOSYS;
 }
 
-int starter_invite(struct starter *starter, int *fd)
+int starter_capture(struct starter *starter, const void *wanted, size_t size, int out,
+	struct child *child, int *messages)
 {
 	(void)starter;
-	(void)fd;
+	(void)wanted;
+	(void)size;
+	(void)out;
+	(void)child;
+	(void)messages;
 	return -ENOSYS;
 }
 

@@ -139,7 +139,7 @@ static void answer(struct peer *peer, const struct proto_message *in)
 /* ---- in place of what the agent calls -------------------------------------------------------- */
 
 /* The linker's names. */
-int __wrap_starter_open(struct starter *starter);
+int __wrap_starter_open(struct starter *starter, const struct starter_duties *duties);
 int __wrap_starter_start(struct starter *starter, const char *argument, struct child *child);
 void __wrap_starter_kill(struct starter *starter, pid_t pid);
 int __real_proto_send(int fd, int flags, const struct proto_message *m);
@@ -150,9 +150,10 @@ int __real_poll(struct pollfd *fds, nfds_t len, int timeout);
 int __wrap_poll(struct pollfd *fds, nfds_t len, int timeout);
 int __wrap_nanosleep(const struct timespec *pause, struct timespec *left);
 
-int __wrap_starter_open(struct starter *starter)
+int __wrap_starter_open(struct starter *starter, const struct starter_duties *duties)
 {
 	(void)starter;
+	(void)duties;
 	return 0;
 }
 

@@ -210,8 +210,9 @@ void privileges_warn(struct warnings *warnings)
 	(void)warnings;
 }
 
-int privileges_drop(struct why *why)
+int privileges_drop(enum filter filter, struct why *why)
 {
+	(void)filter;
 	(void)why;
 	return 0;
 }

@@ -40,23 +40,51 @@ static void take(void *ctx, struct capture_result *result)
 	seen->results[seen->len++] = *result;
 }
 
+/* wanted: a word, or nothing. */
+static int run_capture(void *ctx, const void *wanted, bool clocks)
+{
+	const char *words[] = { wanted, NULL };
+
+	(void)ctx;
+	return capture_exec(words, clocks && strcmp(wanted, "no-clocks") != 0);
+}
+
+static struct starter starter = STARTER_INIT;
+
+static int open_starter(void **state)
+{
+	const struct starter_duties duties = { .capture = run_capture };
+
+	(void)state;
+	setenv("STOKER_CLOCKS", "3", 1);
+	return starter_open(&starter, &duties);
+}
+
+static int close_starter(void **state)
+{
+	(void)state;
+	starter_close(&starter);
+	return 0;
+}
+
 static struct captures *open_pool(struct seen *seen, size_t at_once, size_t a_minute)
 {
 	const struct capture_limits limits = { at_once, a_minute };
 	struct captures *pool;
 	struct why why;
 
-	assert_int_equal(captures_new(&limits, take, seen, &pool, &why), 0);
+	assert_int_equal(captures_new(&limits, &starter, take, seen, &pool, &why), 0);
 	return pool;
 }
 
 static int start(struct captures *pool, const char *word, uint64_t most_ns, uint64_t *id,
 	uint64_t *retry_ns, struct why *why)
 {
-	const char *words[] = { word, NULL };
+	const struct capture_order order = {
+		.wanted = word, .size = strlen(word) + 1, .most_ns = most_ns
+	};
 
-	return captures_start(pool, &(struct capture_order){ .words = words, .most_ns = most_ns },
-		id, retry_ns, why);
+	return captures_start(pool, &order, id, retry_ns, why);
 }
 
 static uint64_t must_start(struct captures *pool, const char *word, uint64_t most_ns)
@@ -225,6 +253,19 @@ static void more_in_a_minute_are_refused(void **state)
 	assert_in_range(retry_ns, 50 * NSEC_PER_SEC, 60 * NSEC_PER_SEC);
 }
 
+static size_t count_children(void)
+{
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	char path[64];
+	size_t len = 0;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
+	assert_int_equal(fd_read_path(path, 4096, &text), 0);
+	for (size_t i = 0; i < text.len; i++)
+		len += text.data[i] == ' ';
+	return len;
+}
+
 static void none_outlives_its_pool(void **state)
 {
 	struct seen seen = { 0 };
@@ -232,35 +273,43 @@ static void none_outlives_its_pool(void **state)
 
 	(void)state;
 	must_start(pool, "wait", LONG_NS);
+	assert_int_equal(count_children(), 2);
 	captures_free(pool);
-	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
-	assert_int_equal(errno, ECHILD);
+	assert_int_equal(count_children(), 1); /* the starter */
 }
 
-/* Its own, and none where none was given, whatever the environment says. */
-static void it_has_the_descriptor_that_it_was_given(void **state)
+/* Its own, and none where there is no place for it, whatever the environment says. */
+static void it_has_a_socket_to_ask_for_clocks(void **state)
 {
-	static const char *const words[] = { "clocks", NULL };
+	static const char *const words[] = { "clocks", "no-clocks" };
 	struct seen seen = { 0 };
-	struct captures *pool = open_pool(&seen, 1, 4);
-	struct capture_order order = { .words = words, .most_ns = LONG_NS };
-	uint64_t id, retry_ns;
-	struct why why;
-	int pair[2];
+	_cleanup_(captures_freep) struct captures *pool = open_pool(&seen, 2, 10);
 
 	(void)state;
-	assert_int_equal(pipe2(pair, O_CLOEXEC), 0);
-	for (int i = 0; i < 2; i++) {
-		order.clocks_fd = i == 0 ? pair[1] : 0;
-		setenv("STOKER_CLOCKS", "3", 1);
-		assert_int_equal(captures_start(pool, &order, &id, &retry_ns, &why), 0);
-		wait_for(pool, &seen, (size_t)i + 1);
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+		must_start(pool, words[i], LONG_NS);
+		wait_for(pool, &seen, i + 1);
 	}
-	assert_string_equal(seen.text[0], "a pipe, closed on exec\n");
+	assert_string_equal(seen.text[0], "a socket, closed on exec\n");
 	assert_string_equal(seen.text[1], "none\n");
-	unsetenv("STOKER_CLOCKS");
-	fd_close(&pair[0]);
-	fd_close(&pair[1]);
+}
+
+/* It can begin again nowhere: the daemon itself executes nothing. */
+static void without_its_starter_there_is_none(void **state)
+{
+	static const struct starter_duties nothing = { 0 };
+	const struct capture_limits limits = { 1, 1 };
+	struct starter other = STARTER_INIT;
+	struct seen seen = { 0 };
+	struct captures *pool;
+	uint64_t id, retry_ns;
+	struct why why;
+
+	(void)state;
+	assert_int_equal(starter_open(&other, &nothing), 0);
+	assert_int_equal(captures_new(&limits, &other, take, &seen, &pool, &why), 0);
+	assert_int_equal(start(pool, "print", LONG_NS, &id, &retry_ns, &why), -EPIPE);
+	assert_true(starter_lost(&other));
 	captures_free(pool);
 }
 
@@ -271,9 +320,9 @@ static void say_clocks(void)
 
 	if (fd == 0)
 		puts("none");
-	else if (fstat(fd, &file) == 0 && S_ISFIFO(file.st_mode) && !getenv("STOKER_CLOCKS") &&
+	else if (fstat(fd, &file) == 0 && S_ISSOCK(file.st_mode) && !getenv("STOKER_CLOCKS") &&
 		fcntl(fd, F_GETFD) == FD_CLOEXEC)
-		puts("a pipe, closed on exec");
+		puts("a socket, closed on exec");
 }
 
 /* As `stoker record WORD`. */
@@ -286,7 +335,7 @@ static int be_record(const char *word)
 	}
 	if (word[0] >= '1' && word[0] <= '9')
 		return atoi(word);
-	if (strcmp(word, "clocks") == 0) {
+	if (strcmp(word, "clocks") == 0 || strcmp(word, "no-clocks") == 0) {
 		say_clocks();
 		return 0;
 	}
@@ -312,10 +361,11 @@ int main(int argc, char **argv)
 		cmocka_unit_test(more_at_once_are_refused_until_one_is_over),
 		cmocka_unit_test(more_in_a_minute_are_refused),
 		cmocka_unit_test(none_outlives_its_pool),
-		cmocka_unit_test(it_has_the_descriptor_that_it_was_given),
+		cmocka_unit_test(it_has_a_socket_to_ask_for_clocks),
+		cmocka_unit_test(without_its_starter_there_is_none),
 	};
 
 	if (argc == 3 && strcmp(argv[1], "record") == 0)
 		return be_record(argv[2]);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, open_starter, close_starter);
 }

@@ -40,6 +40,7 @@ static void an_empty_file_gives_the_defaults(void **state)
 	assert_int_equal(config.cpu_permille, 10);
 	assert_int_equal(config.keep_ns, 7 * 86400 * NSEC_PER_SEC);
 	assert_string_equal(config.by, "container,pod,comm");
+	assert_true(config.captures);
 	assert_memory_equal(&config, &defaults, sizeof(config));
 }
 
@@ -51,7 +52,8 @@ static void keys_are_read_with_their_units(void **state)
 	(void)state;
 	assert_int_equal(read_text("[sample]\nhz = 99 ; a comment\ninterval=5\n"
 				   "cpu = 0.5%\n[store]\nmax = 1.5G\nkeep = 36h\n"
-				   "[trap slow]\ncontainer = web\nbelow = 3%\nfor = 2s\n"
+				   "[http]\ncaptures = off\n[trap slow]\ncontainer = web\nbelow = "
+				   "3%\nfor = 2s\n"
 				   "[trap hot]\nmetric = pressure\nabove = 80%\ncooldown = 1m\n",
 				 &config, &why),
 		0);
@@ -60,6 +62,7 @@ static void keys_are_read_with_their_units(void **state)
 	assert_int_equal(config.cpu_permille, 5);
 	assert_int_equal(config.bytes_max, 3ULL << 29);
 	assert_int_equal(config.keep_ns, 36 * 3600 * NSEC_PER_SEC);
+	assert_false(config.captures);
 	assert_int_equal(config.traps.len, 2);
 	assert_string_equal(config.traps.all[0].name, "slow");
 	assert_string_equal(config.traps.all[0].container, "web");
@@ -95,6 +98,7 @@ static void what_is_wrong_is_said_with_its_line(void **state)
 		{ "[labels]\nby = pid,pid\n", ":2: by = pid,pid: expected" },
 		{ "[sample]\ntarget = some\n", ":2: target = some: expected all, or container" },
 		{ "[sample]\ntarget = pod \n", ":2: target = pod: expected" },
+		{ "[http]\ncaptures = no\n", ":2: captures = no: expected on or off" },
 		{ "[store]\nnonsense\n", ":2: expected [section] or key = value" },
 		{ "[store\npath = /x\n", ":1: expected [section] or key = value" },
 		{ "[trap a]\nmetric = heat\n", ":2: metric = heat: expected cpu, pressure" },

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
@@ -43,19 +44,6 @@ static int inside(int (*act)(void))
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	return status;
-}
-
-/* The exit status of a child that does this. */
-static int outside(int (*act)(void))
-{
-	pid_t pid = fork();
-	int status;
-
-	assert_true(pid >= 0);
-	if (pid == 0)
-		_exit(act());
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 static int do_open(void)
@@ -215,74 +203,6 @@ static void each_way_out_kills(void **state)
 		assert_true(WIFSIGNALED(status));
 		assert_int_equal(WTERMSIG(status), SIGSYS);
 	}
-}
-
-/* EPERM for each call that is denied, and files as before. */
-static int do_denied(enum sandbox_denied what)
-{
-	static const struct {
-		long call;
-		bool all; /* denied by SANDBOX_DENY_ALL_BUT_FILES alone */
-	} rows[] = {
-		{ SYS_bpf, false },
-		{ SYS_init_module, false },
-		{ SYS_finit_module, false },
-		{ SYS_delete_module, false },
-		{ SYS_kexec_load, false },
-#ifndef WITH_ASAN
-		{ SYS_ptrace, false },
-#endif
-		{ SYS_userfaultfd, false },
-		{ SYS_io_uring_setup, false },
-		{ SYS_keyctl, false },
-		{ SYS_execve, true },
-		{ SYS_execveat, true },
-		{ SYS_socket, true },
-		{ SYS_connect, true },
-		{ SYS_perf_event_open, true },
-		{ SYS_process_vm_readv, true },
-		{ SYS_kill, true },
-		{ SYS_open_by_handle_at, true },
-		{ SYS_mount, true },
-		{ SYS_chroot, true },
-		{ SYS_unshare, true },
-		{ SYS_setns, true },
-	};
-	char name[] = "/tmp/stoker-denied-XXXXXX";
-	int fd;
-
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || sandbox_deny(what) < 0)
-		return EXIT_NO_SANDBOX;
-	/* Arguments that are wrong for each: an errno of its own, were it allowed. */
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		if ((what == SANDBOX_DENY_ALL_BUT_FILES || !rows[i].all) &&
-			(syscall(rows[i].call, -1, -1, -1, -1, -1, -1) != -1 || errno != EPERM))
-			return 1 + (int)i;
-	if (what == SANDBOX_DENY_KERNEL && (fd = socket(AF_UNIX, SOCK_STREAM, 0)) < 0)
-		return 50;
-	fd = mkstemp(name);
-	return fd >= 0 && write(fd, "x", 1) == 1 && fsync(fd) == 0 && unlink(name) == 0 ? 0 : 51;
-}
-
-static int do_kernel_denied(void)
-{
-	return do_denied(SANDBOX_DENY_KERNEL);
-}
-
-static int do_all_denied(void)
-{
-	return do_denied(SANDBOX_DENY_ALL_BUT_FILES);
-}
-
-static void who_works_outside_is_denied_the_kernel_and_more(void **state)
-{
-	int status;
-
-	(void)state;
-	status = outside(do_kernel_denied);
-	assert_int_equal(status, 0);
-	status = outside(do_all_denied);
-	assert_int_equal(status, 0);
 }
 
 /* What the parsers need, far beyond what they do. */
@@ -527,7 +447,6 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_way_out_kills),
-		cmocka_unit_test(who_works_outside_is_denied_the_kernel_and_more),
 		cmocka_unit_test(the_work_itself_is_allowed),
 		cmocka_unit_test(an_abort_is_seen_as_one),
 		cmocka_unit_test(memory_has_an_end_that_is_no_death),

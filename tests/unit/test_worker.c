@@ -206,7 +206,7 @@ static size_t agreed(const struct elf_sym *sym, const uint64_t *at, size_t len)
 
 		found += elf_sym_find(sym, at[i], &name);
 		assert_string_equal(name_at(&names, i), name.name);
-		if (names.text[i]) {
+		if (*name_at(&names, i)) { /* a stub has no name */
 			assert_int_equal(names.start[i], name.start);
 			assert_int_equal(names.source[i], name.source);
 		}
@@ -232,7 +232,7 @@ static void names_of_this_program_are_as_found_here(void **state)
 	assert_int_equal(ask(&object, at, ARRAY_SIZE(at), false), WORKER_OK);
 	found = agreed(sym, at, ARRAY_SIZE(at));
 	assert_true(found > 100);
-	assert_int_equal(names.len, found);
+	assert_in_range(names.len, found, found + 1);
 	assert_int_equal(ask(&object, at, 10, false), WORKER_OK);
 	assert_int_equal(told_stats(&told).symbol_loads, 1);
 	elf_sym_free(sym);

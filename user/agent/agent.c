@@ -298,7 +298,7 @@ int agent_open(const struct agent_options *options, struct agent **out, struct w
 	/* Not before: with perf_event_paranoid above 2, as Debian has it, an event takes more than
 	 * CAP_PERFMON to be opened, but not to run. */
 	if (err == 0)
-		err = privileges_drop(why);
+		err = privileges_drop(agent->inquiry ? FILTER_INQUIRER : FILTER_AGENT, why);
 	if (err == 0)
 		err = open_objects(agent, options, why);
 	if (err == 0)

@@ -5,7 +5,6 @@
 #include "agent/privileges.h"
 
 #include <errno.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -35,6 +34,15 @@ const struct privilege privileges[PRIVILEGES_LEN] = {
 		"mapped files are found by name only: deleted or replaced files have no names",
 		false },
 };
+
+uint64_t privileges_caps(void)
+{
+	uint64_t caps = 0;
+
+	for (size_t i = 0; i < PRIVILEGES_LEN; i++)
+		caps |= CAPS_BIT(privileges[i].cap);
+	return caps;
+}
 
 bool privileges_has(const struct privilege *privilege)
 {
@@ -74,17 +82,17 @@ void privileges_warn(struct warnings *warnings)
 	}
 }
 
-int privileges_drop(struct why *why)
+int privileges_drop(enum filter filter, struct why *why)
 {
-	uint64_t keep = 0;
+	uint64_t keep = privileges_caps();
 	int err;
 
-	for (size_t i = 0; i < PRIVILEGES_LEN; i++)
-		keep |= CAPS_BIT(privileges[i].cap);
 	caps_bound(keep);
 	err = caps_limit(keep);
 	if (err == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		err = -errno;
+	if (err == 0)
+		err = filter_enter(filter);
 	return err < 0 ? why_set(why, err, "cannot drop privileges: %s", err_text(err)) : 0;
 }
 

@@ -5,9 +5,11 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/err.h"
 #include "sampler/warnings.h"
+#include "worker/filter.h"
 
 struct privilege {
 	unsigned int cap;
@@ -21,6 +23,7 @@ struct privilege {
 
 extern const struct privilege privileges[PRIVILEGES_LEN];
 
+uint64_t privileges_caps(void); /* CAPS_BIT of each */
 bool privileges_has(const struct privilege *privilege);
 
 /* -EPERM, with why: a needed one is missing. */
@@ -29,9 +32,10 @@ int privileges_check(struct why *why);
 /* Warns of each missing one that is not needed. */
 void privileges_warn(struct warnings *warnings);
 
-/* Drops all other capabilities for good, and every way to regain them. A larger capability that
+/* When all is loaded and opened: drops all system calls but the agent's (worker/filter.h) and all
+ * other capabilities for good, and every way to regain them. A larger capability that
  * implies others (CAP_SYS_ADMIN for most) is dropped too, so a missing one stays missing. */
-int privileges_drop(struct why *why);
+int privileges_drop(enum filter filter, struct why *why);
 
 /* Raises the limits of descriptors and locked memory to their maximum. */
 void privileges_raise_limits(void);

@@ -39,6 +39,21 @@ int caps_limit(uint64_t keep)
 	return syscall(SYS_capset, &head, now) < 0 ? -errno : 0;
 }
 
+/* The kernel takes the effective ones away with uid 0, and all others with KEEPCAPS 0. */
+int caps_become(uid_t user)
+{
+	struct __user_cap_header_struct head = HEAD;
+	struct __user_cap_data_struct now[_LINUX_CAPABILITY_U32S_3] = { 0 };
+
+	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0 || syscall(SYS_setgroups, 0, NULL) < 0 ||
+		syscall(SYS_setresgid, user, user, user) < 0 ||
+		syscall(SYS_setresuid, user, user, user) < 0 || syscall(SYS_capget, &head, now) < 0)
+		return -errno;
+	for (int i = 0; i < _LINUX_CAPABILITY_U32S_3; i++)
+		now[i].effective = now[i].permitted;
+	return syscall(SYS_capset, &head, now) < 0 ? -errno : 0;
+}
+
 void caps_bound(uint64_t keep)
 {
 	for (unsigned int cap = 0; cap < 64; cap++)

@@ -4,6 +4,7 @@
 
 #include <linux/capability.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define CAPS_BIT(cap) (1ULL << (cap))
 
@@ -13,6 +14,10 @@ uint64_t caps_effective(void);
 /* Drops all other capabilities, permitted and effective; executed programs inherit none. The
  * process cannot regain them. */
 int caps_limit(uint64_t keep);
+
+/* Becomes this user, and a group of the same number alone, and keeps the capabilities. 0 or -errno.
+ */
+int caps_become(uid_t user);
 
 /* Limits executed programs to these, too; without CAP_SETPCAP this does nothing. */
 void caps_bound(uint64_t keep);

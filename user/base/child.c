@@ -68,9 +68,6 @@ static int become(const struct child_plan *plan, pid_t parent, const sigset_t *b
 	sigset_t none;
 	int err = 0;
 
-	if (plan->death_signal &&
-		(prctl(PR_SET_PDEATHSIG, plan->death_signal, 0, 0, 0) < 0 || getppid() != parent))
-		return -ESRCH;
 	if (plan->fds)
 		err = place_fds(plan, socket);
 	if (plan->name)
@@ -79,10 +76,18 @@ static int become(const struct child_plan *plan, pid_t parent, const sigset_t *b
 		setsid();
 		child_set_nice(plan->nice);
 	}
+	if (plan->limited)
+		caps_bound(plan->caps);
+	if (err == 0 && plan->user)
+		err = caps_become(plan->user);
 	if (err == 0 && plan->limited)
 		err = caps_limit(plan->caps);
 	if (err == 0 && plan->limited && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		err = -errno;
+	/* A change of the user undoes it, so not before. */
+	if (err == 0 && plan->death_signal &&
+		(prctl(PR_SET_PDEATHSIG, plan->death_signal, 0, 0, 0) < 0 || getppid() != parent))
+		err = -ESRCH;
 	sigemptyset(&none);
 	if (err == 0 && plan->signals != CHILD_SIGNALS_BLOCKED)
 		sigprocmask(
@@ -104,7 +109,7 @@ int child_start(const struct child_plan *plan, struct child *child)
 {
 	struct child made = CHILD_INIT;
 	int theirs = -1, err = plan->socket ? fd_pair(&made.fd, &theirs) : 0;
-	pid_t parent = getpid();
+	pid_t parent = plan->sibling ? getppid() : getpid();
 	sigset_t all, before;
 
 	assert(plan->fds_len <= CHILD_FDS_MAX);

@@ -35,7 +35,7 @@ enum child_signals {
 extern const int child_standard[CHILD_STANDARD], child_null[CHILD_STANDARD];
 
 /* For the processes that a sample waits for: so maps are emptied in time on a busy host. Where it
- * is refused, the account shows what was lost. */
+ * is refused, the account shows what was lost. Workers have it for a while (client/pace.h). */
 #define SAMPLING_NICE -10
 
 /* Zero always means: as in its parent. */
@@ -52,6 +52,7 @@ struct child_plan {
 	bool socket; /* SOCK_SEQPACKET */
 	enum child_signals signals;
 	int death_signal;     /* that it gets when its parent's thread ends */
+	uid_t user;           /* whom it becomes; its capabilities stay */
 	bool limited;         /* to these capabilities; exec gives it no others */
 	uint64_t caps;        /* CAPS_BIT(...) */
 	int nice;             /* as of child_set_nice, in a session of its own */

@@ -14,6 +14,7 @@
 #include "base/fd.h"
 #include "client/namer.h"
 #include "client/openers.h"
+#include "client/pace.h"
 #include "client/row_queue.h"
 #include "client/stats.h"
 #include "worker/worker.h"
@@ -33,6 +34,7 @@ struct worker_client {
 	struct row_queue rows;
 	struct namer namer;
 	struct blame blame;
+	struct pace pace;
 	int epoll_fd;
 	uint64_t watched_starts[WORKER_LANES];
 	uint64_t rss_limit_kb;
@@ -90,7 +92,10 @@ static int begin(struct worker_client *client, struct why *why)
 {
 	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + 2 * LANE_BEGIN_NS;
 	struct epoll_event gone = { .events = 0 };
-	int err = starter_open(&client->starter);
+	const struct starter_duties duties = { .program = client->rows.lane.argument,
+		.openers = true,
+		.clocks = client->clocks.child.fd < 0 };
+	int err = starter_open(&client->starter, &duties);
 
 	/* EPOLLHUP is always reported. */
 	if (err == 0 && client->starter.child.fd >= 0 &&
@@ -131,6 +136,7 @@ int worker_client_open(
 	client->clocks = (struct starter)STARTER_INIT;
 	if (options->clocks_fd > 0)
 		client->clocks.child.fd = options->clocks_fd;
+	pace_init(&client->pace, clock_ns(CLOCK_MONOTONIC));
 	client->rows.blame = client->namer.blame = &client->blame;
 	client->blame.refuse_ns = options->refuse_ns ? options->refuse_ns : REFUSE_NS;
 	client->rss_limit_kb = options->rss_max_kb ? options->rss_max_kb : RSS_MAX_KB;
@@ -203,8 +209,12 @@ static uint64_t requests(const struct worker_client *client)
 	return client->rows.requests + client->namer.requests;
 }
 
-static void look_at_memory(struct worker_client *client)
+/* What they cost, and whether they still may run before others. */
+static void look_at_workers(struct worker_client *client)
 {
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	double cpu_s = 0;
+
 	/* A busy worker is looked at again when it is not. */
 	if (!client->rows.lane.busy && !client->namer.lane.busy)
 		client->looked_requests = requests(client);
@@ -217,8 +227,11 @@ static void look_at_memory(struct worker_client *client)
 			client->rss_max_kb[i] = rss_max_kb;
 		if (rss_kb > client->rss_limit_kb && !lane->busy)
 			lane_drop(lane);
+		cpu_s += lane_cpu_s(lane);
 	}
-	client->look_ns = clock_ns(CLOCK_MONOTONIC) + LOOK_NS;
+	if (pace_feed(&client->pace, now, (uint64_t)(cpu_s * 1e9)))
+		starter_pace(&client->starter, client->pace.normal);
+	client->look_ns = now + LOOK_NS;
 }
 
 int worker_client_poll(struct worker_client *client)
@@ -229,7 +242,7 @@ int worker_client_poll(struct worker_client *client)
 	namer_poll(&client->namer);
 	client->polled_ns = clock_ns(CLOCK_MONOTONIC);
 	if (client->looked_requests != requests(client) && client->polled_ns >= client->look_ns)
-		look_at_memory(client);
+		look_at_workers(client);
 	return watch(client);
 }
 
@@ -262,7 +275,7 @@ void worker_client_stats(struct worker_client *client, struct worker_stats *out)
 		.sandbox = client->rows.sandbox & client->namer.sandbox,
 	};
 
-	look_at_memory(client);
+	look_at_workers(client);
 	stats.cpu_s += openers_cpu_s(client->openers);
 	for (int i = 0; i < WORKER_LANES; i++) {
 		const struct lane *lane = lane_of(client, i);

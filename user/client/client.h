@@ -33,7 +33,7 @@ struct worker_client_options {
 	uint64_t hang_ns;     /* limit of time for a request, else the worker is lost; 0: 20 s */
 	uint64_t refuse_ns;   /* first refusal; each next is four times longer; 0: 10 s */
 	uint64_t rss_max_kb;  /* a worker with more between requests is restarted; 0: 768 MiB */
-	int clocks_fd;        /* of starter_invite, to open clocks; consumed; 0: none */
+	int clocks_fd;        /* a guest's, to open clocks; consumed; 0: none */
 };
 
 /* Starts both workers and waits until they are in their sandboxes. Call it before this process has

@@ -5,12 +5,17 @@
  * capabilities. It never waits for a guest. */
 #include "client/starter.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "base/caps.h"
@@ -18,33 +23,20 @@
 #include "base/orders.h"
 #include "base/own.h"
 #include "wire/proto.h"
+#include "worker/filter.h"
 #include "worker/opening.h"
-#include "worker/sandbox.h"
+#include "worker/users.h"
 #include "worker/worker.h"
 
 #define SOCKET_BYTES (4 * PROTO_BYTES_MAX)
 #define STARTED_MAX 64
-#define ARGUMENT_BYTES 16
 
-/* For namespaces and an empty root, a worker's user, its bounding set, and to end it. */
-#define KEPT                                                                         \
-	(CAPS_BIT(CAP_SYS_ADMIN) | CAPS_BIT(CAP_SYS_CHROOT) | CAPS_BIT(CAP_SETUID) | \
-		CAPS_BIT(CAP_SETGID) | CAPS_BIT(CAP_SETPCAP) | CAPS_BIT(CAP_KILL))
-
-enum order_kind { ORDER_START, ORDER_KILL, ORDER_CLOCK, ORDER_GUEST, ORDER_OPENER };
-
-struct order {
-	uint32_t kind;
-	char argument[ARGUMENT_BYTES]; /* start */
-	pid_t pid;                     /* kill */
-	int cpu;                       /* clock; a cgroup's folder goes with it */
-	uint64_t period_ns;
-};
-
-struct answer {
-	int err;
-	pid_t pid;
-};
+/* For namespaces and an empty root, a worker's user, its bounding set, its nice value, and to end
+ * it. */
+#define KEPT                                                                            \
+	(CAPS_BIT(CAP_SYS_ADMIN) | CAPS_BIT(CAP_SYS_CHROOT) | CAPS_BIT(CAP_SETUID) |    \
+		CAPS_BIT(CAP_SETGID) | CAPS_BIT(CAP_SETPCAP) | CAPS_BIT(CAP_SYS_NICE) | \
+		CAPS_BIT(CAP_KILL))
 
 _Static_assert(WORKER_FD == CHILD_STANDARD, "the socket follows the standard files");
 
@@ -99,9 +91,24 @@ static int start_opener(bool sibling, struct child *child)
 	return child_start(&plan, child);
 }
 
+struct capture {
+	const struct starter_duties *duties;
+	const struct starter_order *order;
+	bool clocks;
+};
+
+static int run_capture(void *ctx, int fd)
+{
+	const struct capture *c = ctx;
+
+	(void)fd;
+	return c->duties->capture(c->duties->ctx, c->order->wanted, c->clocks);
+}
+
 /* ---- the starter ---------------------------------------------------------------------------- */
 
 struct serving {
+	const struct starter_duties *duties;
 	struct orders orders;
 	struct child started[STARTED_MAX]; /* our owner's children */
 };
@@ -128,11 +135,13 @@ static struct child *find_room(struct child *started)
 static int obey_start(void *ctx, struct orders_call *call)
 {
 	struct serving *s = ctx;
-	struct order *order = call->order;
-	struct answer *answer = call->answer;
+	struct starter_order *order = call->order;
+	struct starter_answer *answer = call->answer;
 	struct child *room = find_room(s->started);
 
-	order->argument[ARGUMENT_BYTES - 1] = '\0';
+	order->argument[STARTER_ARGUMENT_BYTES - 1] = '\0';
+	if (strcmp(order->argument, s->duties->program) != 0)
+		return -EPERM;
 	answer->err = room ? start_process(order->argument, true, room) : -EAGAIN;
 	if (answer->err == 0) {
 		answer->pid = room->pid;
@@ -144,7 +153,7 @@ static int obey_start(void *ctx, struct orders_call *call)
 static int obey_opener(void *ctx, struct orders_call *call)
 {
 	struct serving *s = ctx;
-	struct answer *answer = call->answer;
+	struct starter_answer *answer = call->answer;
 	struct child *room = find_room(s->started);
 
 	answer->err = room ? start_opener(true, room) : -EAGAIN;
@@ -159,7 +168,7 @@ static int obey_opener(void *ctx, struct orders_call *call)
 static int obey_kill(void *ctx, struct orders_call *call)
 {
 	struct serving *s = ctx;
-	const struct order *order = call->order;
+	const struct starter_order *order = call->order;
 
 	for (int i = 0; i < STARTED_MAX; i++)
 		if (s->started[i].pidfd >= 0 && s->started[i].pid == order->pid)
@@ -167,47 +176,136 @@ static int obey_kill(void *ctx, struct orders_call *call)
 	return 0;
 }
 
+/* Without the right to undo it, nothing is done. The workers are of our session. */
+static int obey_pace(void *ctx, struct orders_call *call)
+{
+	struct serving *s = ctx;
+	const struct starter_order *order = call->order;
+	int nice = order->normal ? 0 : SAMPLING_NICE;
+
+	if (!(caps_effective() & CAPS_BIT(CAP_SYS_NICE)))
+		return 0;
+	child_set_nice(nice);
+	for (int i = 0; i < STARTED_MAX; i++)
+		if (s->started[i].pidfd >= 0 && !has_ended(s->started[i].pidfd))
+			setpriority(PRIO_PROCESS, (id_t)s->started[i].pid, nice);
+	return 0;
+}
+
 static int obey_clock(void *ctx, struct orders_call *call)
 {
-	const struct order *order = call->order;
+	const struct starter_order *order = call->order;
 	const struct cpu_clock clock = {
 		.period_ns = order->period_ns, .cpu = order->cpu, .cgroup_fd = call->given
 	};
-	struct answer *answer = call->answer;
+	struct starter_answer *answer = call->answer;
 
 	(void)ctx;
 	answer->err = cpu_clock_open(&clock, &call->fd);
 	return 0;
 }
 
-static int obey_guest(void *ctx, struct orders_call *call)
+/* It executes this program, which may be its owner's alone: then it stays our user. */
+static uid_t capture_user(void)
+{
+	const uint64_t becoming = CAPS_BIT(CAP_SETUID) | CAPS_BIT(CAP_SETGID) | CAPS_BIT(CAP_KILL);
+	struct stat st;
+
+	if (geteuid() != 0 || (caps_effective() & becoming) != becoming ||
+		stat("/proc/self/exe", &st) < 0 ||
+		(st.st_mode & (S_IROTH | S_IXOTH)) != (S_IROTH | S_IXOTH))
+		return 0;
+	return users_choose(USERS_CAPTURE);
+}
+
+/* Where there is no place for a guest, it is not one. */
+static int start_capture(struct serving *s, struct orders_call *call, struct child *child)
+{
+	_cleanup_fd_ int ours = -1, theirs = -1, messages = memfd_create("messages", MFD_CLOEXEC);
+	struct capture capture = { .duties = s->duties, .order = call->order };
+	int fds[] = { -1, call->given, messages, -1 }, err;
+	const struct child_plan plan = { .run = run_capture,
+		.ctx = &capture,
+		.fds = fds,
+		.fds_len = ARRAY_SIZE(fds),
+		.signals = CHILD_SIGNALS_OPEN,
+		.death_signal = SIGKILL,
+		.user = capture_user(),
+		.limited = true,
+		.caps = s->duties->caps,
+		.sibling = true };
+
+	if (messages < 0)
+		return -errno;
+	capture.clocks = fd_pair(&ours, &theirs) == 0 && orders_admit(&s->orders, &ours) == 0;
+	if (capture.clocks)
+		fds[3] = theirs;
+	err = child_start(&plan, child);
+	if (err == 0)
+		call->fd = TAKE_FD(messages);
+	return err;
+}
+
+static int obey_capture(void *ctx, struct orders_call *call)
 {
 	struct serving *s = ctx;
-	struct answer *answer = call->answer;
+	struct starter_answer *answer = call->answer;
+	struct child *room = find_room(s->started);
 
-	answer->err = orders_admit(&s->orders, &call->given);
+	if (call->given < 0)
+		return -EPROTO;
+	answer->err = room ? start_capture(s, call, room) : -EAGAIN;
+	if (answer->err == 0)
+		answer->pid = room->pid;
 	return 0;
 }
 
-static const struct orders_row rows[] = {
-	[ORDER_START] = { ORDERS_OWNER, obey_start },
-	[ORDER_KILL] = { ORDERS_OWNER, obey_kill },
-	[ORDER_CLOCK] = { ORDERS_OWNER | ORDERS_GUEST, obey_clock },
-	[ORDER_GUEST] = { ORDERS_OWNER, obey_guest },
-	[ORDER_OPENER] = { ORDERS_OWNER, obey_opener },
-};
+static void fill_table(const struct starter_duties *duties, struct orders_row *rows)
+{
+	bool starts = duties->program || duties->openers || duties->capture;
+
+	if (duties->program)
+		rows[STARTER_START] = (struct orders_row){ ORDERS_OWNER, obey_start };
+	if (duties->program)
+		rows[STARTER_PACE] = (struct orders_row){ ORDERS_OWNER, obey_pace };
+	if (duties->openers)
+		rows[STARTER_OPENER] = (struct orders_row){ ORDERS_OWNER, obey_opener };
+	if (starts)
+		rows[STARTER_KILL] = (struct orders_row){ ORDERS_OWNER, obey_kill };
+	if (duties->capture)
+		rows[STARTER_CAPTURE] = (struct orders_row){ ORDERS_OWNER, obey_capture };
+	if (duties->clocks || duties->capture)
+		rows[STARTER_CLOCK] = (struct orders_row){ (duties->clocks ? ORDERS_OWNER : 0) |
+				(duties->capture ? ORDERS_GUEST : 0),
+			obey_clock };
+}
+
+/* What it starts inherits this. A capture has programs of its own for the kernel. */
+static int deny_calls(const struct starter_duties *duties)
+{
+	unsigned int what = FILTER_DENY_KERNEL;
+
+	if (!duties->capture)
+		what |= FILTER_DENY_BPF;
+	if (!duties->capture && !duties->clocks)
+		what |= FILTER_DENY_EVENTS;
+	return filter_deny(what);
+}
 
 static int run_starter(void *ctx, int fd)
 {
-	struct serving s = { .orders = { .rows = rows,
-				     .rows_len = ARRAY_SIZE(rows),
-				     .order_bytes = sizeof(struct order),
-				     .answer_bytes = sizeof(struct answer),
-				     .ctx = &s } };
+	const struct starter_duties *duties = ctx;
+	struct orders_row rows[STARTER_ORDERS] = { { 0 } };
+	struct serving s = { .duties = duties,
+		.orders = { .rows = rows,
+			.rows_len = STARTER_ORDERS,
+			.order_bytes = sizeof(struct starter_order),
+			.answer_bytes = sizeof(struct starter_answer),
+			.ctx = &s } };
 
-	(void)ctx;
+	fill_table(duties, rows);
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-	if (sandbox_deny(SANDBOX_DENY_KERNEL) < 0)
+	if (deny_calls(duties) < 0)
 		return WORKER_EXIT_SANDBOX;
 	for (int i = 0; i < STARTED_MAX; i++)
 		s.started[i] = (struct child)CHILD_INIT;
@@ -217,16 +315,18 @@ static int run_starter(void *ctx, int fd)
 
 /* ---- its owner ------------------------------------------------------------------------------ */
 
-int starter_open(struct starter *starter)
+int starter_open(struct starter *starter, const struct starter_duties *duties)
 {
 	const struct child_plan plan = { .run = run_starter,
+		.ctx = (void *)duties,
 		.name = "stoker-starter",
 		.fds = child_null,
 		.fds_len = CHILD_STANDARD,
 		.socket = true,
 		.signals = CHILD_SIGNALS_BLOCKED,
 		.limited = true,
-		.caps = (geteuid() == 0 ? KEPT : 0) | OPENING_CAPS,
+		.caps = (geteuid() == 0 ? KEPT : 0) | (duties->openers ? OPENING_CAPS : 0) |
+			(duties->capture ? duties->caps : 0),
 		.nice = SAMPLING_NICE };
 
 	return child_start(&plan, &starter->child);
@@ -244,10 +344,11 @@ static void lose(struct starter *starter)
 }
 
 /* given: goes with the order, or -1. -EPIPE: there is no starter. */
-static int ask(struct starter *starter, const struct order *order, int given, pid_t *pid, int *fd)
+static int ask(
+	struct starter *starter, const struct starter_order *order, int given, pid_t *pid, int *fd)
 {
 	_cleanup_fd_ int came = -1;
-	struct answer answer = { 0 };
+	struct starter_answer answer = { 0 };
 	int err = starter->child.fd < 0 ? -EPIPE
 					: orders_ask(starter->child.fd, order, sizeof(*order),
 						  given, &answer, sizeof(answer), &came);
@@ -265,7 +366,7 @@ static int ask(struct starter *starter, const struct order *order, int given, pi
 
 int starter_start(struct starter *starter, const char *argument, struct child *child)
 {
-	struct order order = { .kind = ORDER_START };
+	struct starter_order order = { .kind = STARTER_START };
 	pid_t pid;
 	int fd, err;
 
@@ -280,7 +381,7 @@ int starter_start(struct starter *starter, const char *argument, struct child *c
 
 int starter_opener(struct starter *starter, struct child *child)
 {
-	const struct order order = { .kind = ORDER_OPENER };
+	const struct starter_order order = { .kind = STARTER_OPENER };
 	pid_t pid;
 	int fd, err;
 
@@ -303,7 +404,7 @@ bool starter_lost(struct starter *starter)
 
 void starter_kill(struct starter *starter, pid_t pid)
 {
-	const struct order order = { .kind = ORDER_KILL, .pid = pid };
+	const struct starter_order order = { .kind = STARTER_KILL, .pid = pid };
 	pid_t ignored;
 	int none = -1;
 
@@ -311,26 +412,40 @@ void starter_kill(struct starter *starter, pid_t pid)
 		ask(starter, &order, -1, &ignored, &none);
 }
 
+void starter_pace(struct starter *starter, bool normal)
+{
+	const struct starter_order order = { .kind = STARTER_PACE, .normal = normal };
+	pid_t ignored;
+	int none = -1;
+
+	if (starter->child.fd >= 0)
+		ask(starter, &order, -1, &ignored, &none);
+}
+
 int starter_clock(struct starter *starter, const struct cpu_clock *clock, int *fd)
 {
-	const struct order order = {
-		.kind = ORDER_CLOCK, .cpu = clock->cpu, .period_ns = clock->period_ns
+	const struct starter_order order = {
+		.kind = STARTER_CLOCK, .cpu = clock->cpu, .period_ns = clock->period_ns
 	};
 	pid_t ignored;
 
 	return ask(starter, &order, clock->cgroup_fd, &ignored, fd);
 }
 
-int starter_invite(struct starter *starter, int *fd)
+int starter_capture(struct starter *starter, const void *wanted, size_t size, int out,
+	struct child *child, int *messages)
 {
-	const struct order order = { .kind = ORDER_GUEST };
-	_cleanup_fd_ int ours = -1, theirs = -1;
-	int none = -1, err = fd_pair(&ours, &theirs);
-	pid_t ignored;
+	struct starter_order order = { .kind = STARTER_CAPTURE };
+	_cleanup_fd_ int came = -1;
+	pid_t pid;
+	int err;
 
-	if (err == 0)
-		err = ask(starter, &order, theirs, &ignored, &none);
-	if (err == 0)
-		*fd = TAKE_FD(ours);
-	return err;
+	assert(size <= sizeof(order.wanted));
+	memcpy(order.wanted, wanted, size);
+	err = ask(starter, &order, out, &pid, &came);
+	if (err < 0)
+		return err;
+	child_adopt(child, pid, -1);
+	*messages = TAKE_FD(came);
+	return 0;
 }

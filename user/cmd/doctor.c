@@ -9,10 +9,12 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/caps.h"
+#include "base/child.h"
 #include "base/fd.h"
 #include "base/utf8.h"
 #include "cgroup/tree.h"
@@ -25,7 +27,9 @@
 #include "containers/cgroup_view.h"
 #include "agent/privileges.h"
 #include "sampler/kernel_features.h"
+#include "worker/sandbox.h"
 
+#define NO_SANDBOX 64     /* more than all SANDBOX_* */
 #define LOCKED_MIB_MIN 48 /* --memory's default, and what else counts as locked */
 
 struct doctor {
@@ -176,6 +180,61 @@ static void check_settings(struct doctor *d)
 	print_check(d, kptr >= 2 ? "less" : "ok", "kernel symbols", text);
 }
 
+/* As a worker does. Its exit status is what was achieved. */
+static int try_sandbox(void *ctx, int fd)
+{
+	uint32_t report;
+
+	(void)ctx;
+	(void)fd;
+	return sandbox_enter(&report) < 0 ? NO_SANDBOX : (int)report;
+}
+
+/* NO_SANDBOX or more: none. */
+static uint32_t find_sandbox(void)
+{
+	const struct child_plan plan = {
+		.run = try_sandbox, .fds = child_null, .fds_len = CHILD_STANDARD
+	};
+	struct child child;
+	struct child_end end;
+
+	if (child_start(&plan, &child) < 0)
+		return NO_SANDBOX;
+	child_close(&child, &end);
+	return WIFEXITED(end.status) ? (uint32_t)WEXITSTATUS(end.status) : NO_SANDBOX;
+}
+
+/* Who our processes would be, started as this one was. */
+static void check_isolation(struct doctor *d)
+{
+	uint32_t got = find_sandbox();
+	bool root = got & (SANDBOX_NAMESPACES | SANDBOX_CHROOT);
+	char text[512];
+
+	if (got >= NO_SANDBOX) {
+		print_check(d, "no", "workers",
+			"cannot enter their sandbox: the kernel must support seccomp filters");
+		return;
+	}
+	snprintf(text, sizeof(text), "%s, no capability, few system calls, %s%s%s",
+		got & SANDBOX_USER ? "users of their own" : "this user",
+		got & SANDBOX_USER_NS ? "an empty root and no network by a user namespace"
+			: got & SANDBOX_NAMESPACES ? "an empty root and no network by namespaces"
+			: got & SANDBOX_CHROOT     ? "an empty root by chroot"
+						   : "the root of this process",
+		got & SANDBOX_LANDLOCK ? ", no file by Landlock" : "",
+		root || got & SANDBOX_LANDLOCK
+			? ""
+			: "; for more, give CAP_SYS_ADMIN, or let users have namespaces");
+	print_check(d, root || got & SANDBOX_LANDLOCK ? "ok" : "less", "workers", text);
+	print_check(d, "ok", "other processes",
+		got & SANDBOX_USER
+			? "HTTP and captures have users of their own; what samples and writes, "
+			  "this one"
+			: "all have this user: own ones take CAP_SETUID, CAP_SETGID and CAP_KILL");
+}
+
 /* What keeps a daemon of this host idle. The store is the one of the default configuration. */
 static void check_orders(struct doctor *d)
 {
@@ -280,6 +339,7 @@ int cmd_doctor(int argc, char **argv, struct log *log)
 	check_locked_memory(&d);
 	check_capabilities(&d);
 	check_settings(&d);
+	check_isolation(&d);
 	check_cgroups(&d);
 	check_orders(&d);
 	if (pid > 0 && doctor_process((pid_t)pid, &why) < 0) {

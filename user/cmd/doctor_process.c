@@ -274,7 +274,7 @@ int doctor_process(pid_t pid, struct why *why)
 	if (err == 0)
 		worker_client_listen(p.worker, on_rows, &p);
 	if (err == 0)
-		err = privileges_drop(why);
+		err = privileges_drop(FILTER_AGENT, why);
 	if (err < 0) {
 		worker_client_free(p.worker);
 		return err;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon/capture.c - a child with two files in memory: stdout for its profile, stderr for its
- * messages. It executes this program again and shares nothing with the daemon but its capabilities,
- * which it inherits as ambient ones, in case we are not root. It ends when the daemon ends, for any
- * reason. */
+/* daemon/capture.c - a capture has two files in memory: stdout for its profile, stderr for its
+ * messages. It is a child of this process that its starter started. It executes this program again
+ * and shares nothing with the daemon but its capabilities, which it inherits as ambient ones, in
+ * case we are not root. It ends when the daemon ends, for any reason. */
 #include "daemon/capture.h"
 
 #include <assert.h>
@@ -24,6 +24,7 @@
 #include "base/fd.h"
 #include "wire/exit_status.h"
 
+#define END_MS 2000
 #define MINUTE_NS (60 * NSEC_PER_SEC)
 #define MESSAGES_BYTES_MAX 4096
 #define PREFIX "stoker: "
@@ -41,6 +42,7 @@ struct capture {
 
 struct captures {
 	struct capture_limits limits;
+	struct starter *starter;
 	capture_done_fn done;
 	void *ctx;
 	int epoll_fd;
@@ -61,16 +63,14 @@ int capture_clocks_fd(void)
 	return given && fcntl(CLOCKS_FD, F_SETFD, FD_CLOEXEC) == 0 ? CLOCKS_FD : 0;
 }
 
-static int run_record(void *ctx, int fd)
+int capture_exec(const char *const *words, bool clocks)
 {
-	const struct capture_order *order = ctx;
 	const struct rlimit bytes = { CAPTURE_BYTES_MAX, CAPTURE_BYTES_MAX };
 	const char *argv[CAPTURE_WORDS_MAX + 3] = { "stoker", "record" };
-	int err = order->clocks_fd > 0 ? setenv(CLOCKS_ENV, CLOCKS_TEXT, 1) : unsetenv(CLOCKS_ENV);
+	int err = clocks ? setenv(CLOCKS_ENV, CLOCKS_TEXT, 1) : unsetenv(CLOCKS_ENV);
 
-	(void)fd;
-	for (size_t i = 0; order->words[i]; i++)
-		argv[i + 2] = order->words[i];
+	for (size_t i = 0; words[i] && i < CAPTURE_WORDS_MAX; i++)
+		argv[i + 2] = words[i];
 	if (err == 0 && caps_hand_on() == 0 && setrlimit(RLIMIT_FSIZE, &bytes) == 0)
 		execv("/proc/self/exe", (char **)argv);
 	return CHILD_EXIT;
@@ -82,28 +82,24 @@ static void close_files(struct capture *c)
 	fd_close(&c->messages);
 }
 
-static int start_child(struct capture *c, const struct capture_order *order)
+static int start_child(
+	struct capture *c, struct starter *starter, const struct capture_order *order)
 {
-	const int fds[] = { -1, memfd_create("capture", MFD_CLOEXEC),
-		memfd_create("messages", MFD_CLOEXEC), order->clocks_fd };
-	const struct child_plan plan = { .run = run_record,
-		.ctx = (void *)order,
-		.fds = fds,
-		.fds_len = order->clocks_fd > 0 ? CLOCKS_FD + 1 : CLOCKS_FD,
-		.signals = CHILD_SIGNALS_OPEN,
-		.death_signal = SIGKILL,
-		.deadline_ns = c->ends_ns };
+	int err;
 
-	c->out = fds[1];
-	c->messages = fds[2];
-	return c->out < 0 || c->messages < 0 ? -errno : child_start(&plan, &c->child);
+	c->out = memfd_create("capture", MFD_CLOEXEC);
+	err = c->out < 0 ? -errno
+			 : starter_capture(starter, order->wanted, order->size, c->out, &c->child,
+				   &c->messages);
+	return err;
 }
 
-static void kill_child(struct capture *c, int err)
+static void kill_child(struct starter *starter, struct capture *c, int err)
 {
 	if (c->err == 0)
 		c->err = err;
-	child_signal(&c->child, SIGKILL);
+	if (c->child.pid > 0)
+		starter_kill(starter, c->child.pid);
 }
 
 /* The last line of its messages, without our prefix. */
@@ -152,8 +148,6 @@ static void finish(
 	int status = end->status;
 
 	captures->stats.cpu_ns += end->cpu_ns;
-	if (result.err == 0 && end->late)
-		result.err = -ETIMEDOUT;
 	if (result.err == 0)
 		result.err = waited < 0 ? -EIO : outcome_of(status);
 	read_last_line(c, &result.why);
@@ -183,6 +177,8 @@ void captures_poll(struct captures *captures)
 
 		if (waited != -EAGAIN)
 			finish(captures, c, waited, &end);
+		else if (c->id > 0 && c->err == 0 && clock_ns(CLOCK_MONOTONIC) >= c->ends_ns)
+			kill_child(captures->starter, c, -ETIMEDOUT);
 	}
 }
 
@@ -191,7 +187,7 @@ uint64_t captures_due_ns(const struct captures *captures)
 	uint64_t due_ns = CLOCK_NEVER_NS;
 
 	for (size_t i = 0; i < captures->limits.at_once; i++)
-		if (captures->all[i].id > 0 && !captures->all[i].child.late)
+		if (captures->all[i].id > 0 && captures->all[i].err == 0)
 			due_ns = clock_sooner(due_ns, captures->all[i].ends_ns);
 	return due_ns;
 }
@@ -239,26 +235,24 @@ int captures_start(struct captures *captures, const struct capture_order *order,
 {
 	struct epoll_event event = { .events = EPOLLIN };
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
-	struct capture *c = find_room(captures), started = { .child = CHILD_INIT };
-	size_t words = 0;
+	struct capture *c = find_room(captures);
+	struct capture started = { .child = CHILD_INIT, .out = -1, .messages = -1 };
 	int err = check_limits(captures, now, retry_ns, why);
 
 	if (err < 0) {
 		captures->stats.refused++;
 		return err;
 	}
-	while (order->words[words])
-		words++;
-	assert(c && words <= CAPTURE_WORDS_MAX);
+	assert(c);
 	started.id = captures->next_id;
 	started.ends_ns = now + order->most_ns;
-	err = start_child(&started, order);
+	err = start_child(&started, captures->starter, order);
 	if (err == 0 &&
 		epoll_ctl(captures->epoll_fd, EPOLL_CTL_ADD, started.child.pidfd, &event) < 0)
 		err = -errno;
 	if (err < 0) {
-		kill_child(&started, err);
-		child_close(&started.child, NULL);
+		kill_child(captures->starter, &started, err);
+		child_leave(&started.child);
 		close_files(&started);
 		captures->stats.failed++;
 		return why_set(why, err, "cannot start a capture: %s", err_text(err));
@@ -274,7 +268,7 @@ void captures_end(struct captures *captures, uint64_t id)
 {
 	for (size_t i = 0; i < captures->limits.at_once; i++)
 		if (id != 0 && captures->all[i].id == id)
-			kill_child(&captures->all[i], -ECANCELED);
+			kill_child(captures->starter, &captures->all[i], -ECANCELED);
 }
 
 void captures_stats(const struct captures *captures, struct capture_stats *out)
@@ -287,8 +281,8 @@ int captures_fd(const struct captures *captures)
 	return captures->epoll_fd;
 }
 
-int captures_new(const struct capture_limits *limits, capture_done_fn done, void *ctx,
-	struct captures **out, struct why *why)
+int captures_new(const struct capture_limits *limits, struct starter *starter, capture_done_fn done,
+	void *ctx, struct captures **out, struct why *why)
 {
 	struct captures *captures = calloc(1, sizeof(*captures));
 
@@ -296,7 +290,9 @@ int captures_new(const struct capture_limits *limits, capture_done_fn done, void
 	assert(limits->a_minute > 0 && limits->a_minute <= CAPTURE_A_MINUTE_MAX);
 	if (!captures)
 		return why_set(why, -ENOMEM, "out of memory");
-	*captures = (struct captures){ .limits = *limits, .done = done, .ctx = ctx, .next_id = 1 };
+	*captures = (struct captures){
+		.limits = *limits, .starter = starter, .done = done, .ctx = ctx, .next_id = 1
+	};
 	captures->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (captures->epoll_fd < 0) {
 		free(captures);
@@ -313,8 +309,10 @@ void captures_free(struct captures *captures)
 	for (size_t i = 0; i < captures->limits.at_once; i++) {
 		if (captures->all[i].id == 0)
 			continue;
-		kill_child(&captures->all[i], -ECANCELED);
-		child_close(&captures->all[i].child, NULL);
+		kill_child(captures->starter, &captures->all[i], -ECANCELED);
+		/* Only the starter can kill another user's process; without it, it ends with us. */
+		if (child_wait(&captures->all[i].child, END_MS, NULL) == -EAGAIN)
+			child_leave(&captures->all[i].child);
 		close_files(&captures->all[i]);
 	}
 	fd_close(&captures->epoll_fd);

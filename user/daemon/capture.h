@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* daemon/capture.h - captures on demand, beside the daemon's own sampling: each executes this
  * program as `stoker record`, with the privileges that the daemon has kept and with BPF programs
- * and maps of its own. A pool limits how many run at once and how many start a minute. The daemon's
- * loop waits on captures_fd and calls captures_poll. */
+ * and maps of its own. The daemon's starter starts them, if that is one of its duties: the daemon
+ * itself executes nothing. A pool limits how many run at once and how many start a minute. The
+ * daemon's loop waits on captures_fd and calls captures_poll. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,6 +12,7 @@
 
 #include "base/err.h"
 #include "base/own.h"
+#include "client/starter.h"
 
 #define CAPTURE_AT_ONCE_MAX 8
 #define CAPTURE_A_MINUTE_MAX 60
@@ -24,10 +26,9 @@ struct capture_limits {
 };
 
 struct capture_order {
-	const char *const *words; /* the arguments of `stoker record`; NULL ends them */
-	uint64_t most_ns;         /* its deadline, from now on: it is killed then */
-	int clocks_fd; /* it gets a copy, for clocks that it may not open (starter_invite); 0: none
-			*/
+	const void *wanted; /* for starter_capture */
+	size_t size;
+	uint64_t most_ns; /* its deadline, from now on: it is killed then */
 };
 
 struct capture_result {
@@ -49,9 +50,10 @@ struct capture_stats {
 
 struct captures;
 
-/* captures_poll calls done once for each capture that was started; captures_free does not. */
-int captures_new(const struct capture_limits *limits, capture_done_fn done, void *ctx,
-	struct captures **out, struct why *why);
+/* captures_poll calls done once for each capture that was started; captures_free does not. starter
+ * is borrowed. */
+int captures_new(const struct capture_limits *limits, struct starter *starter, capture_done_fn done,
+	void *ctx, struct captures **out, struct why *why);
 /* Kills all that run. */
 void captures_free(struct captures *captures);
 DEFINE_CLEANUP(struct captures, captures_free)
@@ -70,5 +72,8 @@ int captures_start(struct captures *captures, const struct capture_order *order,
 void captures_end(struct captures *captures, uint64_t id);
 void captures_stats(const struct captures *captures, struct capture_stats *out);
 
-/* Called by the capture itself: the clocks_fd of its order, which it owns; 0: none. */
+/* For struct starter_duties: executes `stoker record` with these arguments; NULL ends them. Returns
+ * an exit status if it cannot. */
+int capture_exec(const char *const *words, bool clocks);
+/* Called by the capture itself: its socket for clocks, which it owns; 0: none. */
 int capture_clocks_fd(void);

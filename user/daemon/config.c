@@ -28,6 +28,7 @@ enum kind {
 	LABELS, /* "container,comm" */
 	TARGET,
 	METRIC,
+	SWITCH, /* on or off */
 };
 
 struct key {
@@ -69,6 +70,8 @@ static const struct key keys[] = {
 		"from: container pod namespace image unit comm pid tid cpu" },
 	{ "http", "listen", "127.0.0.1:9700", TEXT, OF(listen), 0, 0,
 		"ADDRESS:PORT, unix:PATH or off" },
+	{ "http", "captures", "on", SWITCH, OF(captures), 0, 0,
+		"off: /profile is refused, and the daemon has no right to start a capture" },
 	{ "http", "token_file", "", TEXT, OF(token_file), 0, 0,
 		"clients send its first line; default: `token` in the store, which is made" },
 	{ "http", "metrics_token_file", "", TEXT, OF(metrics_token_file), 0, 0,
@@ -170,6 +173,16 @@ static int set_metric(const struct key *key, const char *text, void *to, struct 
 		key->name, text);
 }
 
+static int set_switch(const struct key *key, const char *text, bool *to, struct why *why)
+{
+	bool on = strcmp(text, "on") == 0;
+
+	if (!on && strcmp(text, "off") != 0)
+		return why_set(why, -EINVAL, "%s = %s: expected on or off", key->name, text);
+	*to = on;
+	return 0;
+}
+
 static bool is_good_text(enum kind kind, const char *text)
 {
 	struct sink_options sink;
@@ -189,6 +202,8 @@ static int set_value(const struct key *key, const char *text, void *base, struct
 
 	if (key->kind == METRIC)
 		return set_metric(key, text, to, why);
+	if (key->kind == SWITCH)
+		return set_switch(key, text, (bool *)to, why);
 	if (key->kind < TEXT)
 		return set_amount(key, text, to, why);
 	if (!is_good_text(key->kind, text))

@@ -28,6 +28,7 @@ struct config {
 	uint64_t whole_ns;
 	char by[CONFIG_TEXT_MAX];
 	char listen[CONFIG_TEXT_MAX]; /* HOST:PORT, unix:PATH or off */
+	bool captures;                /* on demand, by HTTP */
 	char token_file[CONFIG_TEXT_MAX], metrics_token_file[CONFIG_TEXT_MAX];
 	struct rules traps;
 	int lines[CONFIG_KEYS_MAX]; /* line of each key of the table; 0: not in the file */

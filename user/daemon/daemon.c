@@ -20,6 +20,7 @@
 #include "base/own.h"
 #include "daemon/signals.h"
 #include "agent/agent.h"
+#include "agent/privileges.h"
 #include "client/client.h"
 #include "daemon/config.h"
 #include "daemon/governor.h"
@@ -89,6 +90,16 @@ static void take_traps(struct daemon *d, const struct config *config)
 	trapper_reload(&d->trapper, &before, &d->config.traps);
 }
 
+/* They can be taken away: to give them takes another starter. */
+static void take_captures(struct daemon *d, const struct config *config)
+{
+	if (config->captures || !d->config.captures)
+		return;
+	d->config.captures = false;
+	if (d->http)
+		http_front_end_captures(d->http);
+}
+
 /* Keys that cannot change in a running daemon keep their values, with a warning. */
 static void reload(struct daemon *d)
 {
@@ -106,6 +117,7 @@ static void reload(struct daemon *d)
 			config.memory_bytes != d->config.memory_bytes ||
 			config.tick_limit_us != d->config.tick_limit_us ||
 			strcmp(config.listen, d->config.listen) != 0 ||
+			config.captures > d->config.captures ||
 			strcmp(config.token_file, d->config.token_file) != 0 ||
 			strcmp(config.metrics_token_file, d->config.metrics_token_file) != 0)
 			log_warn(d->log,
@@ -113,6 +125,7 @@ static void reload(struct daemon *d)
 				"restart",
 				config_path(d));
 		take_traps(d, &config);
+		take_captures(d, &config);
 		d->config.interval_ns = config.interval_ns;
 		d->config.cpu_permille = d->governor.permille = config.cpu_permille;
 		d->config.keep_ns = config.keep_ns;
@@ -470,6 +483,7 @@ static int start(struct daemon *d, struct why *why)
 	if (err == 0)
 		err = keeper_open(&d->keeper, d->config.store,
 			d->http ? http_front_listener(d->http) : -1, d->log, &d->status, why);
+	privileges_raise_limits(); /* of captures, too */
 	if (err == 0 && d->http)
 		err = http_front_start(d->http, why);
 	if (err == 0)

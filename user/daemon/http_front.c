@@ -19,6 +19,7 @@
 #include "base/fd.h"
 #include "base/library.h"
 #include "base/orders.h"
+#include "agent/privileges.h"
 #include "daemon/memory.h"
 #include "daemon/token_file.h"
 #include "http/listener.h"
@@ -36,6 +37,7 @@
 #define CAPTURE_GRACE_NS (60 * NSEC_PER_SEC)
 
 _Static_assert(HTTP_TEXT_MAX == WHY_MAX, "a reason fits into a message");
+_Static_assert(sizeof(struct http_message) <= STARTER_WANTED_BYTES, "it is what a starter is sent");
 
 /* A capture's number here, and what the process calls it. */
 struct asked {
@@ -199,32 +201,50 @@ static bool is_capture(const struct http_message *m)
 		m->seconds <= HTTP_SECONDS_MAX && m->format < HTTP_FORMATS_LEN;
 }
 
-static int start_capture(
-	struct http_front *f, const struct http_message *m, uint64_t *retry_ns, struct why *why)
+/* In a child of the starter, which does not take our word for anything. */
+static int run_capture(void *ctx, const void *wanted, bool clocks)
 {
 	static const char *const options[HTTP_TARGETS] = { "--all", "--container", "--pod",
 		"--unit", "--cgroup" };
+	const struct http_front *f = ctx;
+	struct http_message m = *(const struct http_message *)wanted;
 	char hz[16], seconds[16], limit[24];
-	const char *words[] = { "-q", "-F", hz, "-d", seconds, "--tick-limit", limit, "-f",
-		http_formats[m->format].name, options[m->target],
-		m->target == HTTP_ALL ? NULL : m->text, NULL };
-	struct capture_order order = { .words = words,
-		.most_ns = m->seconds * NSEC_PER_SEC + CAPTURE_GRACE_NS };
-	_cleanup_fd_ int clocks_fd = -1;
-	uint64_t capture;
-	int err;
+	const char *words[] = { "-q", "-F", hz, "-d", seconds, "--tick-limit", limit, "-f", NULL,
+		NULL, m.text, NULL };
 
-	snprintf(hz, sizeof(hz), "%u", m->hz);
-	snprintf(seconds, sizeof(seconds), "%u", m->seconds);
+	m.text[HTTP_TEXT_MAX - 1] = '\0';
+	if (!is_capture(&m))
+		return CHILD_EXIT;
+	words[8] = http_formats[m.format].name;
+	words[9] = options[m.target];
+	if (m.target == HTTP_ALL)
+		words[10] = NULL;
+	snprintf(hz, sizeof(hz), "%u", m.hz);
+	snprintf(seconds, sizeof(seconds), "%u", m.seconds);
 	snprintf(limit, sizeof(limit), "%llu", (unsigned long long)f->options.tick_limit_us);
-	/* Without it, it is as well where it may open them itself. */
-	if (starter_invite(&f->starter, &clocks_fd) == 0)
-		order.clocks_fd = clocks_fd;
-	err = captures_start(f->captures, &order, &capture, retry_ns, why);
+	return capture_exec(words, clocks);
+}
+
+static int start_capture(
+	struct http_front *f, const struct http_message *m, uint64_t *retry_ns, struct why *why)
+{
+	const struct capture_order order = { .wanted = m,
+		.size = sizeof(*m),
+		.most_ns = m->seconds * NSEC_PER_SEC + CAPTURE_GRACE_NS };
+	uint64_t capture;
+	int err = captures_start(f->captures, &order, &capture, retry_ns, why);
+
 	/* There is room: a place is taken only as long as the capture runs. */
 	if (err == 0)
 		*find_asked(f, 0) = (struct asked){ .capture = capture, .id = m->id };
 	return err;
+}
+
+static int refuse_capture(const struct http_front *f, struct why *why)
+{
+	if (f->options.idle)
+		return why_set(why, -EBUSY, "idle: %s", f->options.idle);
+	return f->options.captures ? 0 : why_set(why, -EACCES, "`captures` of [http] is off");
 }
 
 /* The answer is a refusal. on_captured sends the profile. */
@@ -239,8 +259,9 @@ static int obey_capture(void *ctx, struct orders_call *call)
 		return -EPROTO;
 	answer->kind = HTTP_REFUSED;
 	answer->id = m->id;
-	answer->err = f->options.idle ? why_set(&why, -EBUSY, "idle: %s", f->options.idle)
-				      : start_capture(f, m, &answer->retry_ns, &why);
+	answer->err = refuse_capture(f, &why);
+	if (answer->err == 0)
+		answer->err = start_capture(f, m, &answer->retry_ns, &why);
 	if (answer->err == 0)
 		return ORDERS_SILENT;
 	memcpy(answer->text, why.text, sizeof(answer->text));
@@ -376,7 +397,11 @@ int http_front_start(struct http_front *f, struct why *why)
 {
 	const struct capture_limits limits = { HTTP_CAPTURES_AT_ONCE, HTTP_CAPTURES_A_MINUTE };
 	struct epoll_event event = { .events = EPOLLIN };
-	int err = captures_new(&limits, on_captured, f, &f->captures, why);
+	const struct starter_duties duties = { .program = HTTP_ARGUMENT,
+		.capture = f->options.captures && !f->options.idle ? run_capture : NULL,
+		.ctx = f,
+		.caps = privileges_caps() };
+	int err = captures_new(&limits, &f->starter, on_captured, f, &f->captures, why);
 
 	if (err < 0)
 		return err;
@@ -385,7 +410,7 @@ int http_front_start(struct http_front *f, struct why *why)
 		epoll_ctl(f->epoll_fd, EPOLL_CTL_ADD, captures_fd(f->captures), &event) < 0)
 		err = -errno;
 	if (err == 0)
-		err = starter_open(&f->starter);
+		err = starter_open(&f->starter, &duties);
 	event.events = 0; /* EPOLLHUP is always reported */
 	if (err == 0 && epoll_ctl(f->epoll_fd, EPOLL_CTL_ADD, f->starter.child.fd, &event) < 0)
 		err = -errno;
@@ -427,6 +452,12 @@ void http_front_poll(struct http_front *f)
 	start_process(f);
 	fill_budget(f);
 	obey_all(f);
+}
+
+void http_front_end_captures(struct http_front *f)
+{
+	f->options.captures = false;
+	forget_captures(f);
 }
 
 uint64_t http_front_due_ns(const struct http_front *f)

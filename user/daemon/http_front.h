@@ -14,11 +14,12 @@
 #include "daemon/capture.h"
 
 struct http_front_options {
-	const char *listen;     /* of the configuration */
-	bool listen_given;      /* and not the default */
+	const char *listen;                          /* of the configuration */
+	bool listen_given;                           /* and not the default */
 	const char *token_file, *metrics_token_file; /* "": those in the store */
 	const char *store;
 	uint64_t tick_limit_us; /* of captures; 0: the default */
+	bool captures;          /* may there be any? For the starter, for good */
 	const char *idle;       /* why there is no capture; NULL: there may be */
 	/* Appends the daemon's status, as JSON. Called a few times a second at most. */
 	int (*status)(void *ctx, struct buf *out);
@@ -62,5 +63,7 @@ int http_front_fd(const struct http_front *front);
 void http_front_poll(struct http_front *front);
 /* True: the starter is lost, so a process that ends cannot be replaced. */
 bool http_front_starter_lost(struct http_front *front);
+/* There is no capture from now on. */
+void http_front_end_captures(struct http_front *front);
 uint64_t http_front_due_ns(const struct http_front *front);
 void http_front_stats(const struct http_front *front, struct http_front_stats *out);

@@ -22,7 +22,7 @@
 #include "output/place.h"
 #include "store/compact.h"
 #include "store/store.h"
-#include "worker/sandbox.h"
+#include "worker/filter.h"
 #include "worker/worker.h"
 
 #define LABEL_MAX 256
@@ -232,7 +232,7 @@ static int run_keeper(void *ctx, int fd)
 		.ctx = k };
 
 	fd_close(&k->foreign_fd);
-	if (sandbox_deny(SANDBOX_DENY_ALL_BUT_FILES) < 0)
+	if (filter_deny(FILTER_DENY_ALL_BUT_FILES) < 0)
 		return WORKER_EXIT_SANDBOX;
 	heap_give_back();
 	orders_serve(&orders, fd);

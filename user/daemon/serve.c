@@ -32,6 +32,7 @@ int serve_open(const struct config *config, const char *path, const char *why_id
 		.metrics_token_file = config->metrics_token_file,
 		.store = config->store,
 		.tick_limit_us = config->tick_limit_us,
+		.captures = config->captures,
 		.idle = why_idle,
 		.status = status,
 		.ctx = ctx,
@@ -128,11 +129,9 @@ int serve_idle(const struct config *config, const char *path, const char *why_id
 	struct notify *notify, struct log *log, struct why *why)
 {
 	_cleanup_(freep) struct account *account = calloc(1, sizeof(*account));
-	struct idle idle = { .config = config,
-		.why = why_idle,
-		.account = account,
-		.signals = -1,
-		.timer = -1 };
+	struct idle idle = {
+		.config = config, .why = why_idle, .account = account, .signals = -1, .timer = -1
+	};
 	int err = account ? 0 : why_set(why, -ENOMEM, "out of memory");
 
 	if (err == 0)

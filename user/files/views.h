@@ -24,8 +24,8 @@ struct views;
 int views_new(struct sampler *sampler, struct openers *openers, struct views **out);
 void views_free(struct views *views);
 
-/* BPF saw this root of this process, which is of this account: it is asked for if it is new. Accounts
- * share the places (base/share.h); a root without one stays unknown. */
+/* BPF saw this root of this process, which is of this account: it is asked for if it is new.
+ * Accounts share the places (base/share.h); a root without one stays unknown. */
 void views_meet(struct views *views, const struct file_view *view,
 	const struct opener_process *process, uint64_t account);
 /* The number of a process's root, whose descriptor this takes. Account 0: views_meet() sets it. */

@@ -350,6 +350,8 @@ static unsigned int status_of(int err)
 		return 404;
 	case -EINVAL:
 		return 400;
+	case -EACCES:
+		return 403;
 	case -EBUSY:
 		return 503;
 	case -EAGAIN:

@@ -14,6 +14,8 @@
 #include "output/bundle.h"
 #include "output/record_jit.h"
 #include "sink/sink.h"
+#include "worker/filter.h"
+#include "worker/worker.h"
 
 enum kind {
 	WRITE_BEGIN,
@@ -132,6 +134,8 @@ static int run_clerk(void *ctx, int fd)
 		.answer_bytes = sizeof(struct answer),
 		.ctx = &s };
 
+	if (filter_deny(FILTER_DENY_KERNEL | FILTER_DENY_BPF | FILTER_DENY_EVENTS) < 0)
+		return WORKER_EXIT_SANDBOX;
 	orders_serve(&orders, fd);
 	output_abort(&s.output);
 	record_jit_stop(&s.jit, s.options->log);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sampler/kernel_names.c - kallsyms has no sizes, so code that was loaded after it was read must not
- * be looked up in it: BPF programs are known by their events, and after a change of modules it is
- * read again. A module that was unloaded meanwhile is named from the old table: of two matches the
- * one with the nearer start is right, because the other table lacks its place. */
+/* sampler/kernel_names.c - kallsyms has no sizes, so code that was loaded after it was read must
+ * not be looked up in it: BPF programs are known by their events, and after a change of modules it
+ * is read again. A module that was unloaded meanwhile is named from the old table: of two matches
+ * the one with the nearer start is right, because the other table lacks its place. */
 #include "sampler/kernel_names.h"
 
 #include <errno.h>

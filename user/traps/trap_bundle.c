@@ -20,7 +20,7 @@
 #include "base/vec.h"
 #include "output/bundle.h"
 #include "output/output.h"
-#include "worker/sandbox.h"
+#include "worker/filter.h"
 
 #define NICE 10
 #define ABOUT "trap.json"
@@ -316,7 +316,7 @@ static int run_writer(void *ctx, int fd)
 	struct why why;
 
 	(void)fd;
-	if (sandbox_deny(SANDBOX_DENY_ALL_BUT_FILES) < 0)
+	if (filter_deny(FILTER_DENY_ALL_BUT_FILES) < 0)
 		why_set(&why, -EPERM, "the kernel must support seccomp filters");
 	else if (write_bundle(w, &why) == 0)
 		return 0;

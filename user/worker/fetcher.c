@@ -11,7 +11,6 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <poll.h>
-#include <seccomp.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -29,6 +28,7 @@
 #include "base/library.h"
 #include "base/orders.h"
 #include "base/own.h"
+#include "worker/filter.h"
 #include "worker/sanitizer.h"
 #include "bpf/reasons.h"
 #include "elf/build_id.h"
@@ -93,41 +93,6 @@ static int set_limits(void)
 	return 0;
 }
 
-/* A library of others' decides what it calls, so there is no list of what is allowed. Of what is
- * not for fetching files an attempt ends the process: other programs, other processes (the workers
- * have this user too), the kernel's own doors, and changing files. */
-static int limit_calls(void)
-{
-	static const int denied[] = { SCMP_SYS(execve), SCMP_SYS(execveat), SCMP_SYS(fork),
-		SCMP_SYS(vfork), SCMP_SYS(ptrace), SCMP_SYS(process_vm_readv),
-		SCMP_SYS(process_vm_writev), SCMP_SYS(kill), SCMP_SYS(pidfd_open),
-		SCMP_SYS(pidfd_getfd), SCMP_SYS(pidfd_send_signal), SCMP_SYS(process_madvise),
-		SCMP_SYS(kcmp), SCMP_SYS(bpf), SCMP_SYS(perf_event_open), SCMP_SYS(userfaultfd),
-		SCMP_SYS(io_uring_setup), SCMP_SYS(io_uring_enter), SCMP_SYS(io_uring_register),
-		SCMP_SYS(keyctl), SCMP_SYS(add_key), SCMP_SYS(request_key), SCMP_SYS(init_module),
-		SCMP_SYS(finit_module), SCMP_SYS(delete_module), SCMP_SYS(kexec_load),
-		SCMP_SYS(kexec_file_load), SCMP_SYS(mount), SCMP_SYS(umount2), SCMP_SYS(move_mount),
-		SCMP_SYS(open_tree), SCMP_SYS(fsopen), SCMP_SYS(pivot_root), SCMP_SYS(chroot),
-		SCMP_SYS(unshare), SCMP_SYS(setns), SCMP_SYS(open_by_handle_at), SCMP_SYS(reboot),
-		SCMP_SYS(swapon), SCMP_SYS(acct), SCMP_SYS(mknod), SCMP_SYS(mknodat),
-		SCMP_SYS(link), SCMP_SYS(linkat), SCMP_SYS(symlink), SCMP_SYS(symlinkat),
-		SCMP_SYS(rename), SCMP_SYS(renameat), SCMP_SYS(renameat2), SCMP_SYS(unlink),
-		SCMP_SYS(unlinkat), SCMP_SYS(chmod), SCMP_SYS(fchmod), SCMP_SYS(fchmodat),
-		SCMP_SYS(chown), SCMP_SYS(lchown), SCMP_SYS(fchown), SCMP_SYS(fchownat),
-		SCMP_SYS(truncate), SCMP_SYS(setxattr), SCMP_SYS(lsetxattr), SCMP_SYS(fsetxattr) };
-	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
-	int err = filter ? 0 : -ENOMEM;
-
-	if (err == 0)
-		err = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
-	for (size_t i = 0; i < ARRAY_SIZE(denied) && err == 0; i++)
-		err = seccomp_rule_add(filter, SCMP_ACT_KILL_PROCESS, denied[i], 0);
-	if (err == 0)
-		err = seccomp_load(filter);
-	seccomp_release(filter);
-	return err;
-}
-
 static int leave_privileges(void)
 {
 	uid_t uid = users_choose(USERS_FETCHER);
@@ -149,7 +114,7 @@ static int leave_privileges(void)
 	/* No sample waits for a download: it leaves the starter's session and its nice value. */
 	setsid();
 	child_set_nice(0);
-	return limit_calls();
+	return filter_enter(FILTER_FETCHER);
 }
 
 /* ---- libcurl -------------------------------------------------------------------------------- */

@@ -22,7 +22,7 @@
 #include "bpf/reasons.h"
 #include "proc/file_system.h"
 #include "wire/opening.h"
-#include "worker/sandbox.h"
+#include "worker/filter.h"
 #include "worker/worker.h"
 
 struct held {
@@ -285,7 +285,7 @@ int opening_run(void *ctx, int fd)
 	o->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
 	for (size_t i = 0; i < OPENING_HELD_MAX; i++)
 		o->held[i].fd = -1;
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || sandbox_enter_opener() < 0)
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || filter_enter(FILTER_OPENER) < 0)
 		return WORKER_EXIT_SANDBOX;
 	while (serve_one(o, fd) == 0)
 		;

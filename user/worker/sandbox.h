@@ -27,21 +27,8 @@
  * part failed, -EUSERS if no user is left, and the process must exit. */
 int sandbox_enter(uint32_t *report);
 
-/* For a process that cannot be shut in, because it has work outside: system calls that it does not
- * need fail with EPERM, in all that it starts too. It must not be able to gain privileges. */
-enum sandbox_denied {
-	SANDBOX_DENY_KERNEL,        /* the kernel's programs, modules and keys; ptrace(2) */
-	SANDBOX_DENY_ALL_BUT_FILES, /* also programs, networks, processes, mounts, signals */
-};
-int sandbox_deny(enum sandbox_denied what);
-
 /* The same for a process that accepts connections on an inherited socket, may have threads, and
  * reads the files below one directory, which becomes its root and its working directory. Its user
  * is USERS_SERVER or the next if that user may read there, with the directory's group where others
  * may not. It cannot connect or change files. */
 int sandbox_enter_server(int directory, uint32_t *report);
-
-/* For a process that opens files of others for its owner (worker/opening.h): it keeps its rights,
- * and can open files to read them, copy them into memory and pass descriptors on, and nothing else;
- * any other system call kills it. */
-int sandbox_enter_opener(void);

@@ -1,0 +1,169 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Which user, capabilities and system calls each process of a daemon has, as ARCHITECTURE.md's threat model
+# says; what was not switched on at the start cannot be had later.
+# seconds: 12
+
+load lib
+
+# serve LINE...: as in http.bats; lines are of [http].
+serve() {
+	need curl
+	port=$(free_port)
+	url=http://127.0.0.1:$port
+	printf '%s\n' '[sample]' 'interval = 1s' 'cpu = 100%' '[store]' "path = $tmp/store" '[http]' \
+		"listen = 127.0.0.1:$port" "$@" >"$tmp/stoker.ini"
+	start "$stoker" daemon --config "$tmp/stoker.ini"
+	supervisor=$pid said=$out
+	wait_until 30 is_ready || {
+		cat "$said"
+		return 1
+	}
+	daemon=$(agent_of "$supervisor")
+}
+
+get() {
+	curl -sS -g -m 60 "${@:2}" "$url$1" -H "Authorization: Bearer $(cat "$tmp/store/token" 2>/dev/null)" 3>&-
+}
+
+is_ready() {
+	get /readyz 2>/dev/null | grep -q '^ok: '
+}
+
+code() {
+	get "$@" -o /dev/null -w '%{http_code}'
+}
+
+# caps NAME...: the mask of these, as in /proc/PID/status.
+caps() {
+	local name number mask=0
+	for name; do
+		number=$(sed -n "s/^#define CAP_${name^^}[[:space:]]*\([0-9]*\)\$/\1/p" /usr/include/linux/capability.h)
+		mask=$((mask | 1 << number))
+	done
+	printf '%016x\n' "$mask"
+}
+
+six=(bpf perfmon sys_ptrace dac_read_search syslog checkpoint_restore)
+starting=(sys_admin sys_chroot setuid setgid setpcap kill sys_nice)
+
+# rights_below PID...: NAME UID CAPABILITIES SECCOMP of each process below these; the last digit of our
+# own users, of which the first may be taken, is a 0.
+rights_below() {
+	local one child
+	for one; do
+		for child in $(children_of "$one" 2>/dev/null); do
+			awk '/^Name:/ { name = $2 } /^Uid:/ { uid = $2; sub(/^607[6789][0-9]$/, substr(uid, 1, 4) "0", uid) }
+				/^CapEff:/ { caps = $2 } /^Seccomp:/ { print name, uid, caps, $2 }' "/proc/$child/status"
+			rights_below "$child"
+		done
+	done 2>/dev/null | sort
+}
+
+# of_daemon KEPT: what is expected below the supervisor; the starter of the HTTP process has KEPT.
+of_daemon() {
+	sort <<-END
+		stoker 0 $(caps "${six[@]}") 2
+		stoker-keeper 0 $(caps) 2
+		stoker-starter 0 $(caps "${starting[@]}") 2
+		stoker-starter 0 $1 2
+		stoker-worker 60760 $(caps) 2
+		stoker-worker 60760 $(caps) 2
+		stoker-http 60770 $(caps) 2
+	END
+}
+
+has_these() {
+	[ "$(rights_below "$supervisor")" = "$(cat "$tmp/these")" ]
+}
+
+as_expected() {
+	cat >"$tmp/these"
+	wait_until 10 has_these || diff "$tmp/these" <(rights_below "$supervisor")
+}
+
+# Its workers have no more rights to be shut in by.
+of_capture() {
+	cat <<-END
+		exe 60790 $(caps "${six[@]}") 2
+		stoker-clerk 60790 $(caps) 2
+		stoker-starter 60790 $(caps) 2
+		stoker-worker 60790 $(caps) 2
+		stoker-worker 60790 $(caps) 2
+	END
+}
+
+@test "each process has the user, the capabilities and the system calls of the threat model" {
+	[ "$(caps)" = 0000000000000000 ] && [ "$(caps kill)" = 0000000000000020 ]
+	serve
+	of_daemon "$(caps "${starting[@]}" "${six[@]}")" | as_expected
+	get '/profile?seconds=60&hz=19' -o "$tmp/captured" >/dev/null 2>&1 &
+	started+=($!)
+	{
+		of_daemon "$(caps "${starting[@]}" "${six[@]}")"
+		of_capture
+	} | sort | as_expected
+	# Its place is the daemon's: it ends with it.
+	kill -KILL "$daemon"
+	of_daemon "$(caps "${starting[@]}" "${six[@]}")" | as_expected
+	kill "$supervisor" && wait "$supervisor"
+}
+
+@test "captures that are off at the start cannot be had, and a reload can take them away" {
+	serve 'captures = off'
+	of_daemon "$(caps "${starting[@]}")" | as_expected
+	get '/profile?seconds=1' -w '%{http_code}\n' >"$tmp/answer"
+	grep -x 403 "$tmp/answer"
+	grep -F '`captures` of [http] is off' "$tmp/answer"
+	sed -i 's/^captures = off/captures = on/' "$tmp/stoker.ini"
+	kill -HUP "$supervisor"
+	wait_until 10 says 'need a restart' "$said"
+	[ "$(code '/profile?seconds=1')" = 403 ]
+	kill "$supervisor" && wait "$supervisor"
+
+	serve 'captures = on'
+	get '/profile?seconds=60&hz=19' -o "$tmp/captured" -w '%{http_code}' >"$tmp/code" &
+	local client=$!
+	wait_until 20 eval 'get /metrics | grep -qx "stoker_captures_running 1"'
+	sed -i 's/^captures = on/captures = off/' "$tmp/stoker.ini"
+	kill -HUP "$supervisor"
+	wait_until 10 eval 'get /metrics | grep -qx "stoker_captures_running 0"'
+	wait "$client" || true
+	[ "$(cat "$tmp/code")" != 200 ]
+	[ "$(code '/profile?seconds=1')" = 403 ]
+	says 'reloaded' "$said"
+	! says 'need a restart' "$said" || false
+	kill "$supervisor" && wait "$supervisor"
+}
+
+seccomp_of() {
+	sed -n 's/^Seccomp:[[:space:]]*//p' "/proc/$1/status"
+}
+
+@test "a recorder and its clerk have limited system calls, and its COMMAND has all" {
+	local child
+	start_record -a -o "$tmp/f" -- sh -c 'sed -n "s/^Seccomp:.//p" /proc/self/status >"$0"; exec tail -f /dev/null' "$tmp/command"
+	[ "$(seccomp_of "$recorder")" = 2 ]
+	for child in $(children_of "$recorder"); do
+		case $(cat "/proc/$child/comm") in
+		stoker-clerk | stoker-starter) [ "$(seccomp_of "$child")" = 2 ] ;;
+		stoker-worker) wait_until 5 is_shut_in "$child" ;;
+		esac
+	done
+	wait_until 5 test -s "$tmp/command"
+	[ "$(cat "$tmp/command")" = "$(seccomp_of self)" ]
+	stop_record
+}
+
+# The last has the rights of a container with the six capabilities.
+@test "doctor says which users and which isolation there are" {
+	local plus
+	need setpriv
+	plus=$(printf ',+%s' "${six[@]}")
+	"$stoker" doctor | tee "$tmp/doctor" | grep '^ok *workers  *users of their own.*by namespaces'
+	grep '^ok *other processes .*users of their own' "$tmp/doctor"
+	setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps="-all$plus" --ambient-caps="-all$plus" \
+		--bounding-set="-all$plus" "$stoker" doctor | tee "$tmp/doctor" | grep '^[a-z]* *workers  *this user'
+	grep '^ok *other processes .*all have this user' "$tmp/doctor"
+	setpriv --inh-caps="-all$plus" --bounding-set="-all$plus" "$stoker" doctor | grep '^[a-z]* *workers  *this user'
+}
