@@ -93,7 +93,7 @@ static struct object *find_file(struct objects *objects, const struct object_key
 	return object && memcmp(&object->key, key, sizeof(*key)) == 0 ? object : NULL;
 }
 
-/* BPF tells of the file again when somebody maps it. */
+/* BPF sends the file again when somebody maps it. */
 static void drop_published(struct objects *objects, const struct object_key *key, uint32_t id)
 {
 	const struct publish_object gone = { *key, id };
@@ -110,7 +110,7 @@ static void on_root(void *ctx, uint64_t id, struct openers_answer *answer)
 		object->view = views_take(objects->views, TAKE_FD(answer->fd), 0);
 }
 
-/* When it fails because of this process, BPF is made to tell of the file again, when somebody else
+/* When it fails because of this process, BPF is made to send the file again, when somebody else
  * maps it. */
 static void on_opened(void *ctx, uint64_t id, struct openers_answer *answer)
 {
@@ -574,11 +574,6 @@ void objects_free(struct objects *objects)
 	free(objects);
 }
 
-static void count_debug_files(const struct debug_files *files, struct objects_stats *out)
-{
-	debug_files_count(files, &out->debug_found, &out->debug_used, out->debug_refused);
-}
-
 void objects_stats(const struct objects *objects, struct objects_stats *out)
 {
 	*out = (struct objects_stats){
@@ -594,9 +589,11 @@ void objects_stats(const struct objects *objects, struct objects_stats *out)
 		out->known += (*object)->id != OBJECT_VDSO;
 		if ((*object)->state == OBJECT_FAILED)
 			out->failed[(*object)->reason]++;
-		count_debug_files(&(*object)->debug_files, out);
+		debug_files_count(&(*object)->debug_files, &out->debug_found, &out->debug_used,
+			out->debug_refused);
 		vec_each (&(*object)->sets, set)
-			count_debug_files(&set->files, out);
+			debug_files_count(&set->files, &out->debug_found, &out->debug_used,
+				out->debug_refused);
 		for (int reason = 0; reason < FILE_REASONS_LEN; reason++)
 			out->debug_unread[reason] += (*object)->debug_files.unread[reason];
 	}
