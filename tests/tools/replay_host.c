@@ -92,6 +92,11 @@ int opener_for_user(int root_fd, const char *path, uid_t uid, int *fd)
 	return open_below(root_fd, path, O_RDONLY, fd);
 }
 
+int opener_itself(int root_fd, const char *path, uid_t uid, int *fd)
+{
+	return opener_for_user(root_fd, path, uid, fd);
+}
+
 int opener_folder(int root_fd, const char *path, int *fd)
 {
 	return open_below(root_fd, path, O_RDONLY | O_DIRECTORY, fd);

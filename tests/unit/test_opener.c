@@ -273,6 +273,11 @@ static void a_users_path_leads_to_no_file_that_it_may_not_read(void **state)
 		err = opener_for_user(p->root_fd, "/tmp/x.debug", rows[i].uid, &fd);
 		if (err != rows[i].want)
 			fail_msg("row %zu: %d", i, err);
+		fd_close(&fd);
+		err = opener_itself(p->root_fd, "/tmp/x.debug", rows[i].uid, &fd);
+		assert_int_equal(err, -ELOOP);
+		assert_int_equal(
+			opener_itself(p->root_fd, "/tmp/secret", rows[i].uid, &fd), rows[i].want);
 	}
 }
 

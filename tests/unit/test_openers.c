@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -130,6 +131,25 @@ static void a_mapped_file_comes_with_its_path(void **state)
 	assert_int_equal(w->got.copied, 0);
 	assert_true((fcntl(w->got.fd, F_GETFD) & FD_CLOEXEC) != 0);
 	assert_true(openers_cpu_s(w->openers) > 0);
+}
+
+static void a_file_without_a_descriptor_for_it_is_over_the_limit(void **state)
+{
+	struct world *w = *state;
+	struct rlimit before, none = { 0 };
+
+	ask(w);
+	fd_close(&w->got.fd);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none.rlim_max = before.rlim_max;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	ask(w);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_int_equal(w->got.fd, -1);
+	assert_int_equal(w->got.reason, OBJECT_LIMIT);
+	ask(w);
+	assert_true(w->got.fd >= 0);
+	assert_int_equal(starts, 1);
 }
 
 static void a_root_comes_before_the_file(void **state)
@@ -413,6 +433,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_mapped_file_comes_with_its_path),
+		TEST(a_file_without_a_descriptor_for_it_is_over_the_limit),
 		TEST(a_root_comes_before_the_file),
 		TEST(a_file_that_is_not_the_mapped_one_is_refused),
 		TEST(a_file_of_an_overlay_comes_after_a_look_at_its_layer),

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "base/clock.h"
 #include "base/fd.h"
@@ -21,7 +20,6 @@
 #include "sampler/sampler.h"
 #include "unwind/publish.h"
 
-#define FDS_OTHER 512 /* for all that is no object; a file takes two, with a debug file */
 #define PAGES_FEW 64  /* 4 MiB of code */
 #define FETCH_WAIT_NS (10 * NSEC_PER_SEC)
 #define BUILD_ID_FETCHED_MIN 8 /* bytes; shorter ones tell no build from another */
@@ -516,18 +514,6 @@ static int add_vdso(struct objects *objects)
 	return objects_compile(objects, TAKE_PTR(vdso)->id);
 }
 
-static size_t objects_max(void)
-{
-	struct rlimit files;
-
-	if (getrlimit(RLIMIT_NOFILE, &files) < 0 ||
-		files.rlim_cur >= 2 * SAMPLER_OBJECTS_MAX + FDS_OTHER)
-		return SAMPLER_OBJECTS_MAX;
-	if (files.rlim_cur > 2 * FDS_OTHER)
-		return (files.rlim_cur - FDS_OTHER) / 2;
-	return files.rlim_cur < FDS_OTHER ? files.rlim_cur / 2 : FDS_OTHER / 2;
-}
-
 int objects_new(const struct objects_options *options, struct objects **out, struct why *why)
 {
 	_cleanup_(objects_freep) struct objects *objects = calloc(1, sizeof(*objects));
@@ -536,7 +522,7 @@ int objects_new(const struct objects_options *options, struct objects **out, str
 	if (!objects)
 		return why_set(why, -ENOMEM, "out of memory");
 	objects->options = *options;
-	objects->max = objects_max();
+	objects->max = object_places();
 	objects->openers = worker_client_openers(options->worker);
 	openers_compare(objects->openers, options->sampler);
 	err = views_new(options->sampler, objects->openers, &objects->views);

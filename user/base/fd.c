@@ -169,6 +169,8 @@ int fd_take(int socket, int flags, void *data, size_t size, int *fd)
 	if (head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS &&
 		head->cmsg_len == CMSG_LEN(sizeof(int)))
 		memcpy(fd, CMSG_DATA(head), sizeof(*fd));
+	if ((message.msg_flags & MSG_CTRUNC) && *fd < 0 && len == (ssize_t)size)
+		return -EMFILE;
 	/* The kernel has cut a longer message, or one with more descriptors. */
 	if (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC))
 		return -EPIPE;

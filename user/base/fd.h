@@ -48,6 +48,7 @@ int fd_pair(int *one, int *other);
 /* Sends one message over such a socket, with a descriptor if fd is not negative. */
 int fd_pass(int socket, const void *data, size_t size, int fd);
 /* Receives one such message of this size; flags as for recvmsg. *fd is set to an attached
- * descriptor, the caller's, else unchanged. -EAGAIN: none (MSG_DONTWAIT), or a signal; -EPIPE: the
- * peer is gone or sent something else, and *fd may be set. */
+ * descriptor, the caller's, else unchanged. -EAGAIN: none (MSG_DONTWAIT), or a signal; -EMFILE: the
+ * message came, and we have no room for its descriptor; -EPIPE: the peer is gone or sent something
+ * else, and *fd may be set. */
 int fd_take(int socket, int flags, void *data, size_t size, int *fd);

@@ -326,7 +326,8 @@ int opener_call_files(struct opener_call *call, int root_fd, uint32_t view, uid_
 		.message.request = { .kind = OPENING_USER_FILES,
 			.uid = uid,
 			.first = *at,
-			.paths_len = paths->len },
+			.paths_len = paths->len,
+			.itself = paths->itself },
 		.given = root_fd,
 		.file = { .identified = true, .cgroup = (uint64_t)view << 32 },
 	};

@@ -60,6 +60,7 @@ struct opener_paths {
 	char text[PATH_MAX];
 	size_t bytes;
 	uint32_t len;
+	bool itself; /* as opener_itself */
 };
 
 /* -ENOSPC: ask for those first. */

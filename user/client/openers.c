@@ -61,8 +61,6 @@ struct openers {
 	uint64_t copied;
 };
 
-DEFINE_CLEANUP(struct openers, openers_free)
-
 int openers_new(const struct openers_options *options, struct openers **out)
 {
 	struct openers *openers = calloc(1, sizeof(*openers));
@@ -433,6 +431,18 @@ static void judge_late(struct openers *openers, struct turn *t)
 	t->turn_ns = clock_ns(CLOCK_MONOTONIC);
 }
 
+/* A file came, and we have no descriptor left for it. False: no file was due. */
+static bool is_over_our_limit(
+	struct openers *openers, struct turn *t, const struct opening_reply *reply)
+{
+	if (t->sent == 0 || reply->seq != t->seq)
+		return false;
+	t->seq++;
+	t->turn_ns = clock_ns(CLOCK_MONOTONIC);
+	refuse_first(openers, t, OBJECT_LIMIT);
+	return true;
+}
+
 static void poll_turn(struct openers *openers, struct turn *t)
 {
 	struct opening_reply reply;
@@ -442,7 +452,9 @@ static void poll_turn(struct openers *openers, struct turn *t)
 		int fd = -1;
 
 		err = fd_take(t->child.fd, MSG_DONTWAIT, &reply, sizeof(reply), &fd);
-		if (err == 0 && !handle(openers, t, &reply, fd))
+		if (err == -EMFILE && is_over_our_limit(openers, t, &reply))
+			err = 0;
+		else if (err == 0 && !handle(openers, t, &reply, fd))
 			err = -EPIPE;
 		else if (err < 0)
 			fd_close(&fd);

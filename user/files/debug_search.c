@@ -103,7 +103,8 @@ static struct debug_root root_of(
 	struct debug_root root = {
 		.kind = DEBUG_ROOT_BUILD_ID, .fd = views_root(search->views, view), .view = view
 	};
-	struct opener_paths paths = { .len = 0 };
+	/* Who may put a link to the object into a folder could put a debug file beside it. */
+	struct opener_paths paths = { .itself = true };
 	struct opener_found there;
 	uint32_t at = 0;
 

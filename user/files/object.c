@@ -5,12 +5,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/fd.h"
 #include "client/openers.h"
+#include "sampler/sampler.h"
 #include "wire/status.h"
 
 #define DELETED " (deleted)"
+#define FDS_OTHER 512 /* for all that is no object; a file takes two, with a debug file */
+#define FDS_LEAST 80  /* of these, where few are allowed: 67 on two CPUs, and files in memory */
 
 void object_drop_debug_files(struct object *object)
 {
@@ -152,4 +156,18 @@ enum object_reason object_reason_of(uint32_t status)
 	};
 
 	return reasons[status];
+}
+
+size_t object_places(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0 ||
+		files.rlim_cur >= 2 * SAMPLER_OBJECTS_MAX + FDS_OTHER)
+		return SAMPLER_OBJECTS_MAX;
+	if (files.rlim_cur > 2 * FDS_OTHER)
+		return (files.rlim_cur - FDS_OTHER) / 2;
+	if (files.rlim_cur >= FDS_OTHER)
+		return FDS_OTHER / 2;
+	return files.rlim_cur > FDS_LEAST + 16 ? (files.rlim_cur - FDS_LEAST) / 2 : 8;
 }

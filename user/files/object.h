@@ -87,3 +87,5 @@ bool object_is_due(const struct object *object, uint32_t second);
 bool object_may_come_again(const struct object *object);
 /* Why an object failed that a worker answered so for: enum worker_status. */
 enum object_reason object_reason_of(uint32_t status);
+/* The number of objects that our limit of descriptors leaves room for. */
+size_t object_places(void);

@@ -230,9 +230,9 @@ static int check_access(const struct stat *st, uid_t uid)
 	return st->st_uid == uid ? 0 : -EACCES;
 }
 
-static int open_file(int root_fd, const char *path, const uid_t *uid, int *fd)
+static int open_file(int root_fd, const char *path, uint64_t flags, const uid_t *uid, int *fd)
 {
-	_cleanup_fd_ int path_fd = open_in_root(root_fd, path, O_PATH);
+	_cleanup_fd_ int path_fd = open_in_root(root_fd, path, O_PATH | flags);
 	struct stat st;
 	int opened, err;
 
@@ -254,12 +254,17 @@ static int open_file(int root_fd, const char *path, const uid_t *uid, int *fd)
 
 int opener_in_root(int root_fd, const char *path, int *fd)
 {
-	return open_file(root_fd, path, NULL, fd);
+	return open_file(root_fd, path, 0, NULL, fd);
 }
 
 int opener_for_user(int root_fd, const char *path, uid_t uid, int *fd)
 {
-	return open_file(root_fd, path, &uid, fd);
+	return open_file(root_fd, path, 0, &uid, fd);
+}
+
+int opener_itself(int root_fd, const char *path, uid_t uid, int *fd)
+{
+	return open_file(root_fd, path, O_NOFOLLOW, &uid, fd);
 }
 
 int opener_folder(int root_fd, const char *path, int *fd)

@@ -51,6 +51,7 @@ struct opening_request {
 	uid_t uid;                     /* of OPENING_PERF_MAP and OPENING_USER_FILES */
 	pid_t ns_pid;                  /* of OPENING_PERF_MAP */
 	uint32_t first, paths_len;     /* of OPENING_USER_FILES */
+	uint32_t itself;               /* of OPENING_USER_FILES: not 0: as opener_itself */
 };
 
 struct opening_message {

@@ -198,7 +198,8 @@ static int open_first(const struct opening_message *message, int root, struct op
 	reply->err = -ENOENT;
 	for (reply->number = 0; reply->number < r->paths_len && path < end; reply->number++) {
 		if (reply->number >= r->first)
-			reply->err = opener_for_user(root, path, r->uid, &fd);
+			reply->err = r->itself ? opener_itself(root, path, r->uid, &fd)
+					       : opener_for_user(root, path, r->uid, &fd);
 		if (reply->number >= r->first && (fd >= 0 || opener_reason(reply->err) >= 0))
 			break;
 		path += strlen(path) + 1;
