@@ -52,7 +52,7 @@ int opener_in_root(int root_fd, const char *path, int *fd);
 /* The same by a path that a user, the owner of another file, chose: only files of root that
  * everybody may read, or files of uid, who is not root. -EACCES: it is another one. */
 int opener_for_user(int root_fd, const char *path, uid_t uid, int *fd);
-/* The same, but the last part of the path must not be a link (-ELOOP): a folder that has a link to a
+/* The same, but the last part of the path must not be a link (-ELOOP): a folder with a link to a
  * file may be another user's than the file's own folder. */
 int opener_itself(int root_fd, const char *path, uid_t uid, int *fd);
 
