@@ -96,7 +96,7 @@ fails() {
 	fails 1 'an ELF file' "$stoker" diff /bin/sh b.folded
 	fails 1 'has no duration' "$stoker" diff a.folded b.folded --normalise time
 	fails 1 'no directory' "$stoker" diff a.folded b.folded -o none/out.folded
-	fails 2 'missing profiles' "$stoker" diff a.folded
+	fails 2 'missing profile: give AFTER' "$stoker" diff a.folded
 	fails 2 'unexpected argument: c' "$stoker" diff a.folded b.folded c
 	fails 2 'total, time or none' "$stoker" diff a.folded b.folded --normalise much
 	fails 2 'folded or html' "$stoker" diff a.folded b.folded -f svg
