@@ -205,15 +205,17 @@ static int obey_clock(void *ctx, struct orders_call *call)
 	return 0;
 }
 
-/* It executes this program, which may be its owner's alone: then it stays our user. */
+/* It executes this program, and its workers load libraries, which may be their owner's alone: then it
+ * stays our user. */
 static uid_t capture_user(void)
 {
 	const uint64_t becoming = CAPS_BIT(CAP_SETUID) | CAPS_BIT(CAP_SETGID) | CAPS_BIT(CAP_KILL);
-	struct stat st;
+	const mode_t others = S_IROTH | S_IXOTH;
+	struct stat exe, root;
 
 	if (geteuid() != 0 || (caps_effective() & becoming) != becoming ||
-		stat("/proc/self/exe", &st) < 0 ||
-		(st.st_mode & (S_IROTH | S_IXOTH)) != (S_IROTH | S_IXOTH))
+		stat("/proc/self/exe", &exe) < 0 || (exe.st_mode & others) != others ||
+		stat("/", &root) < 0 || !(root.st_mode & S_IXOTH))
 		return 0;
 	return users_choose(USERS_CAPTURE);
 }
