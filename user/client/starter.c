@@ -205,7 +205,7 @@ static int obey_clock(void *ctx, struct orders_call *call)
 	return 0;
 }
 
-/* It executes this program, and its workers load libraries, which may be their owner's alone: then it
+/* It executes this program, and its workers load libraries: if these are their owner's alone, it
  * stays our user. */
 static uid_t capture_user(void)
 {
