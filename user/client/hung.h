@@ -27,7 +27,7 @@ struct hung_file {
 	pid_t process; /* that maps it */
 	enum hung_kind kind;
 	uint32_t dev;    /* of a slow one */
-	bool identified; /* the rest is known; set by hung_identify */
+	bool identified; /* the rest is known, or was asked for in vain */
 	uid_t uid;
 	uint64_t cgroup; /* hash of its paths; 0: unknown */
 };

@@ -179,7 +179,7 @@ static void refuse_first(struct openers *openers, struct turn *t, enum object_re
 
 /* ---- the process ---------------------------------------------------------------------------- */
 
-/* What it had is for the next one. What it held is opened once more. */
+/* Its requests go to the next opener; the files that it held are opened again. */
 static void give_up(struct openers *openers, struct turn *t, const struct hung_file *blamed)
 {
 	if (t->child.pid == 0)

@@ -55,7 +55,7 @@ void debug_files_open(struct debug_files *files, struct opener_call *call,
  * decides whether it is the right file. */
 int debug_files_open_part(struct opener_call *call, const struct debug_part *part, const char *path,
 	const struct debug_root *roots, size_t roots_len);
-/* Adds one that is ours and takes the descriptor. A full list closes it. */
+/* Adds a file that we made, and takes its descriptor: a full list closes it. */
 void debug_files_add(struct debug_files *files, const char *path, int fd);
 /* Closes those that the others have, too. */
 void debug_files_drop_known(struct debug_files *files, const struct debug_files *others);

@@ -67,6 +67,6 @@ struct opening_reply {
 	uint64_t size_bytes;
 	uint64_t dev, ino;   /* of stat(2) */
 	uid_t uid;           /* the file's owner */
-	uint32_t number;     /* of the path; the number of paths: there is none */
+	uint32_t number;     /* of the path that was found; if none was, the number of paths */
 	char path[PATH_MAX]; /* "": unknown */
 };
