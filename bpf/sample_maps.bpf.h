@@ -53,6 +53,7 @@ struct scratch {
 	u64 searched;                      /* result of stack_word */
 	struct unwind_place stepped;       /* start of the latest step */
 	struct unwind_way way;             /* out of the interrupted function */
+	struct unwind_way taken;           /* where its first conditional jump leads */
 	u32 landing;                       /* enum landing */
 	struct uprobe_task *utask;         /* NULL: the task met no uprobe */
 	u64 uprobe_returns, uprobe_area;   /* first struct return_instance; start of [uprobes] */

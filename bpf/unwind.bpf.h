@@ -58,7 +58,11 @@ struct unwind_way {
 	u32 lost;   /* the depth is unknown */
 	u32 found;  /* WAY_* */
 	u32 plain;  /* there were instructions that may write registers */
-	u64 how;    /* FRAME_BY_*, if the return address is there */
+	u32 forked; /* there was a conditional jump */
+	u32 second; /* this is the way on which that is taken; what the first one found: */
+	s64 first_depth, first_fp;
+	u64 first_how;
+	u64 how; /* FRAME_BY_*, if the return address is there */
 	struct insn insn;
 };
 

@@ -2,7 +2,8 @@
 /* bpf/way_out_x86.bpf.h - decodes the instructions from an interrupted place on, until one of them
  * shows where the function has its return address, on x86-64: `ret`, the instructions that make the
  * frame, or one that uses the frame. A conditional jump falls through: at one pc the stack is the
- * same whichever way is taken. Part of bpf/uncovered_x86.bpf.h. */
+ * same whichever way is taken. Code written by hand may always jump, so the first jump is then
+ * followed too. Part of bpf/uncovered_x86.bpf.h. */
 #pragma once
 
 #include "bpf/opcodes_x86.bpf.h"
@@ -168,6 +169,17 @@ static __always_inline u32 way_moves(struct unwind_way *way, const struct insn *
 	return WAY_GOES_ON;
 }
 
+/* Remembers the state where the first conditional jump is taken. */
+static __always_inline void way_forks(struct scratch *s)
+{
+	if (s->way.forked)
+		return;
+	s->way.forked = 1;
+	s->taken = s->way;
+	s->taken.at = s->way.branch;
+	s->taken.branch = 0;
+}
+
 /* The functions below are global, so that the verifier checks each once. */
 WALK_GLOBAL bool way_opcode(u64 walk)
 {
@@ -225,6 +237,7 @@ WALK_GLOBAL u32 way_step(u64 walk)
 	else if (op >> 4 == 0x70 >> 4 || op >> 4 == 0x180 >> 4) {
 		way->branch = way->at + i->number;
 		way->branch_depth = way->depth;
+		way_forks(s);
 	} else if (writes_frame(i))
 		return way_moves(way, i);
 	return WAY_GOES_ON;
@@ -239,6 +252,7 @@ static __always_inline void way_begin(struct scratch *s)
 	way->saved = way->fp = way->copy = WAY_NOWHERE;
 	way->branch = way->how = 0;
 	way->popped = way->pushed = way->called = way->lost = way->plain = way->saves = 0;
+	way->forked = way->second = 0;
 }
 
 /* The code cannot be followed here: an assertion that was jumped over, a stack that grows by a
@@ -253,6 +267,36 @@ static __always_inline bool way_branches(struct unwind_way *way)
 	return branch && way->branch_depth == way->depth && way->fp == WAY_NOWHERE;
 }
 
+/* True: the first way has ended at a return address, and the other one begins. */
+static __always_inline bool way_turns(struct scratch *s, u32 found)
+{
+	struct unwind_way *way = &s->way;
+	s64 depth = way->depth, fp = way->fp;
+	u64 how = way->how;
+
+	if (way->second || !way->forked || found != WAY_STACK)
+		return false;
+	*way = s->taken;
+	way->second = 1;
+	way->first_depth = depth;
+	way->first_fp = fp;
+	way->first_how = how;
+	return true;
+}
+
+/* The first way's result, which is no proof where the other one found something else. */
+static __always_inline u32 way_joins(struct unwind_way *way, u32 found)
+{
+	if (!way->second)
+		return found;
+	if (found == WAY_STACK && (way->depth != way->first_depth || way->fp != way->first_fp))
+		way->first_how |= FRAME_BY_CHAIN;
+	way->depth = way->first_depth;
+	way->fp = way->first_fp;
+	way->how = way->first_how;
+	return WAY_STACK;
+}
+
 /* The result is one of WAY_*, and s->way says the rest. */
 WALK_GLOBAL u32 way_out(u64 walk)
 {
@@ -265,15 +309,15 @@ WALK_GLOBAL u32 way_out(u64 walk)
 	way_begin(s);
 	if (walk_read(walk, &before, sizeof(before), s->regs.pc - 1) == 0 && before == 0x55)
 		s->way.saved = 0; /* push %rbp, if it is one */
-	for (u32 i = 0; i < WAY_STEPS; i++) {
+	for (u32 i = 0; i < 2 * WAY_STEPS && (i < WAY_STEPS || s->way.second); i++) {
 		found = WAY_UNKNOWN;
 		if (way_opcode(walk) && way_operands(walk))
 			found = way_step(walk);
 		if (found == WAY_UNKNOWN && way_branches(&s->way))
 			found = WAY_GOES_ON;
 		walk_used(found); /* or clang makes a second way back, no jump, which 6.1 refuses */
-		if (found != WAY_GOES_ON)
-			return found;
+		if (found != WAY_GOES_ON && !way_turns(s, found))
+			return way_joins(&s->way, found);
 	}
-	return WAY_UNKNOWN;
+	return way_joins(&s->way, WAY_UNKNOWN);
 }

@@ -21,3 +21,14 @@ load real
 	start_program "$program"
 	whole gccgo 99
 }
+
+# The first function of each returns to the first instruction of one, that no call precedes.
+@test "coroutines of makecontext" {
+	need gcc
+	gcc -O1 -g "$real/contexts.c" -o "$tmp/contexts"
+	start_program "$tmp/contexts"
+	whole contexts 99
+	"$stoker" record -p "$pid" -F 499 -d 2 -o "$tmp/c.pb.gz"
+	"$repo/tools/truth" "$tmp/c.pb.gz"
+	grep '^contexts;__start_context;coroutine' "$tmp/f"
+}

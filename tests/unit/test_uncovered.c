@@ -221,6 +221,23 @@ static void a_function_that_takes_its_frame_down_has_one(void **state)
 	}
 }
 
+/* Code written by hand: `test %rdi,%rdi; jne` over a `ret` that never runs, and the jump leads to
+ * `dec %ecx; jne` back, `pop %rdi; ret`. A stale return address is on top of the stack. */
+static void ways_out_that_differ_prove_nothing(void **state)
+{
+	struct made *made = made_new(PC, CALLERS_FP);
+	uint64_t stale = ROWS + 0x10;
+
+	(void)state;
+	CODE(made, PC, "\x48\x85\xff\x75\x01\xc3\xff\xc9\x75\xf6\x5f\xc3");
+	CODE(made, stale - 2, "\xff\xd0");
+	put_word(made, 0, stale);
+	put_word(made, 1, stale + 0x100);
+	walk(made);
+	assert_int_equal(made->stack.frames_len, 2);
+	expect_frame(made, 1, stale, FRAME_BY_CHAIN);
+}
+
 /* lea (%rsp,%rax,8),%rsp; push %rcx; ret: Node's builtins return like this after they have dropped
  * arguments. */
 static void a_return_address_in_a_register_makes_the_chain_a_guess(void **state)
@@ -538,6 +555,7 @@ int main(void)
 		cmocka_unit_test(a_frame_pointer_of_zero_is_no_root),
 		cmocka_unit_test(code_near_its_functions_end_or_beginning_proves_the_caller),
 		cmocka_unit_test(a_function_that_takes_its_frame_down_has_one),
+		cmocka_unit_test(ways_out_that_differ_prove_nothing),
 		cmocka_unit_test(a_return_address_in_a_register_makes_the_chain_a_guess),
 		cmocka_unit_test(a_return_address_in_a_register_is_taken_from_there),
 		cmocka_unit_test(a_function_that_jumps_on_has_no_frame),

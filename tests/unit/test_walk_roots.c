@@ -30,6 +30,7 @@ struct scratch {
 	u64 searched, how, left_how, user_below_leaf, root[STACK_ROOT_FRAMES];
 	struct unwind_place stepped;
 	struct unwind_way way;
+	struct unwind_way taken;
 	u32 landing;
 	u32 end, walked, late, unruled;
 	struct {

@@ -24,7 +24,7 @@ struct scratch {
 	struct unwind_window window;
 	u64 searched, how, left_how, user_below_leaf, root[STACK_ROOT_FRAMES];
 	struct unwind_place stepped;
-	struct unwind_way way;
+	struct unwind_way way, taken;
 	u32 landing, end, walked, late, unruled, too_late;
 	struct {
 		u64 start, file_offset;

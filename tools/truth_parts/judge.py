@@ -252,6 +252,7 @@ class Judge:
         to = below.vaddr(callee.address) if below else None
         if below and to is None:
             return 'the callee is not in code'
+        to = self.covered(below, to) if below else None
         if below and code.is_in_sigreturn(below.read(to - code.SIGRETURN_BYTES, 32), code.SIGRETURN_BYTES):
             return OK  # a signal: the caller was interrupted at any instruction
         names = above.names(at)
@@ -267,6 +268,8 @@ class Judge:
             return UNCHECKED
         if not calls and above.may_land(at + 1):
             return OK
+        if not calls and self.begins_root(above, at + 1):
+            return self.by_pointer(above, below, to)
         if not calls:
             return 'no call before the return address' if above.knows(at) else UNCHECKED
         if any(SPLIT.match(n) for n in names):
@@ -275,6 +278,19 @@ class Judge:
             return UNCHECKED
         verdicts = [self.judge_call(above, call, below, to) for call in calls]
         return next((v for v in verdicts if v in (OK, UNCHECKED)), verdicts[0])
+
+    @staticmethod
+    def covered(image, at):
+        """The place, or the next one where nothing covers it and a function begins there: a return address
+        that no call made, but a runtime that preempts before the first instruction, minus one."""
+        next_ = None if image.function(at) else image.function(at + 1)
+        return at + 1 if next_ and next_[0] == at + 1 else at
+
+    @staticmethod
+    def begins_root(image, at):
+        """A coroutine's first function returns to the first instruction of one that no call led to."""
+        bounds = image.function(at)
+        return bool(bounds) and bounds[0] == at and any(ROOTS.match(n) for n in image.names(at))
 
     def by_pointer(self, image, callee, at):
         if callee is None:
@@ -347,7 +363,7 @@ class Judge:
         if at is None:
             return 'not in code'
         bounds = image.function(at)
-        if any(ROOTS.match(n) for n in image.names(at)):
+        if any(ROOTS.match(n) for n in image.names(at)) or self.begins_root(image, at + 1):
             return OK
         if bounds and bounds[0] <= image.entry < bounds[1] or image.entry <= at < image.entry + ENTRY_BYTES_MAX:
             return OK

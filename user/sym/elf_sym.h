@@ -11,7 +11,9 @@
  * leading underscores, shorter, alphabetic. A symbol covers its size and no more; an unsized one
  * ends with its function (sym/elf_functions.h), the symbol around it or its section, and at the
  * next symbol; in code without FDEs it does not count within a sized one. Where several cover an
- * address, the one that starts last wins.
+ * address, the one that starts last wins. The byte before a function that nothing covers belongs to
+ * it: a caller's address is its return address minus one, and one that no call pushed, as on a
+ * coroutine's first frame or a signal's, is a function's first byte.
  *
  * Memory: 12 bytes a range, 12 bytes a function that no symbol covers, and one block of names. All
  * names of a large file take long to build, and most files need few of them, so a table may be

@@ -17,6 +17,7 @@ struct scratch {
 	u64 searched;
 	struct unwind_place stepped;
 	struct unwind_way way;
+	struct unwind_way taken;
 	u32 landing;
 	u64 how;
 	u64 user_below_leaf;
