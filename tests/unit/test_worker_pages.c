@@ -3,6 +3,7 @@
 #include "unit.h"
 
 #include <dlfcn.h>
+#include <gnu/libc-version.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/sendfile.h>
@@ -36,7 +37,9 @@ static int teardown(void **state)
 static int open_libc(void)
 {
 	Dl_info libc;
-	int fd = dladdr((void *)puts, &libc) ? open(libc.dli_fname, O_RDONLY | O_CLOEXEC) : -1;
+	int fd = dladdr((void *)gnu_get_libc_version, &libc)
+		? open(libc.dli_fname, O_RDONLY | O_CLOEXEC)
+		: -1;
 
 	assert_true(fd >= 0);
 	return fd;

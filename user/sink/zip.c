@@ -62,9 +62,12 @@ static int counted(struct zip *zip, const struct buf *out, size_t before)
 
 int zip_begin(struct zip *zip, const char *name, struct buf *out)
 {
-	struct zip_file *file = vec_add(&zip->files);
 	size_t before = out->len;
+	struct zip_file *file;
 
+	if (buf_err(out) < 0)
+		return buf_err(out); /* the file before this one is still open */
+	file = vec_add(&zip->files);
 	if (!file)
 		return buf_fail(out, -ENOMEM);
 	file->name = strdup(name);
