@@ -297,6 +297,7 @@ static const int agent_calls[] = {
 	SCMP_SYS(perf_event_open),
 #ifdef WITH_ASAN /* which looks for leaks at the end */
 	SCMP_SYS(ptrace),
+	SCMP_SYS(getdents),
 #endif
 };
 
