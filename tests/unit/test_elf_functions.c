@@ -42,14 +42,14 @@ static const struct division divisions[] = {
 	{ "an FDE that begins a byte before a symbol without a size is a trampoline's",
 		{ CODE(0x10, "\x90\x31\xc0\x0f\x05") }, { { 0x10, 5 } },
 		{ { "f", FUNC(LOCAL), TEXT, 0x11, 0 } },
-		{ { 0xe, "-" }, { 0x10, "f" }, { 0x14, "f" }, { 0x15, "-" } } },
+		{ { 0xf, "-" }, { 0x10, "f" }, { 0x14, "f" }, { 0x15, "-" } } },
 	{ "an FDE does not shorten a symbol with a size", { CODE(0x10, "\x31\xc0\xc3") },
 		{ { 0x10, 4 }, { 0x14, 8 } }, { { "f", FUNC(GLOBAL), TEXT, 0x10, 8 } },
 		{ { 0x13, "f" }, { 0x17, "f" }, { 0x18, "+14" }, { 0x1b, "+14" }, { 0x1c, "-" } } },
 	{ "a return ends a symbol without a size, padding or not",
 		{ CODE(0x10, "\x31\xc0\xc3\x31\xc9\xc3" NOP4 "\x31\xd2\xc3") }, { { 0 } },
 		{ { "f", FUNC(GLOBAL), TEXT, 0x10, 0 } },
-		{ { 0x12, "f" }, { 0x13, "+13" }, { 0x15, "+13" }, { 0x16, "-" }, { 0x18, "-" },
+		{ { 0x12, "f" }, { 0x13, "+13" }, { 0x15, "+13" }, { 0x16, "-" }, { 0x19, "-" },
 			{ 0x1a, "+1a" }, { 0x1c, "+1a" }, { 0x1d, "-" } } },
 	{ "a return that a branch leads over does not",
 		{ CODE(0x10, "\x75\x05\xc3" NOP4 "\x31\xc0\xc3\x31\xc9") }, { { 0 } },
@@ -94,8 +94,8 @@ static const struct division divisions[] = {
 	{ "a return before padding ends a function, with no symbol at all",
 		{ CODE(0x20, "\x31\xc0\xc3\xcc\xcc\xc3"), CODE(0x40, "\x0f\x0b") }, { { 0 } },
 		{ { 0 } },
-		{ { 0x1e, "-" }, { 0x1f, "+20" }, { 0x22, "+20" }, { 0x23, "-" }, { 0x25, "+25" },
-			{ 0x41, "+40" }, { 0x42, "-" } } },
+		{ { 0x1f, "-" }, { 0x22, "+20" }, { 0x23, "-" }, { 0x25, "+25" }, { 0x41, "+40" },
+			{ 0x42, "-" } } },
 };
 
 static void add_division(struct make_elf *m, const struct division *division)

@@ -75,7 +75,7 @@ static int put_half(struct fill *fill, const struct tally_task *task,
 			continue;
 		}
 		count = naming_frames(
-			fill->naming, task, stack->frames[i], weight, fill->account, &ids);
+			fill->naming, task, stack->frames[i], i > 0, weight, fill->account, &ids);
 		all = *len + count <= FILL_FRAMES_MAX - FILL_RAW_MAX;
 		for (uint32_t n = all ? 0 : count - 1; n < count; n++)
 			fill->frames[(*len)++] = ids[n];
@@ -230,7 +230,7 @@ static int want_half(
 	for (uint32_t i = 0; i < stack->frames_len && err == 0; i++) {
 		if (FRAME_KIND(stack->frames[i]) == FRAME_LEFT_OUT)
 			continue;
-		err = naming_want(fill->naming, task, stack->frames[i]);
+		err = naming_want(fill->naming, task, stack->frames[i], i > 0);
 		stack->by_view |= fill->naming->by_view;
 	}
 	return err == 0 && user && !again ? want_calls(fill, task, stack) : err;

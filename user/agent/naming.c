@@ -126,7 +126,8 @@ static int want_set(struct naming *n, const struct tally_task *task, uint32_t id
 }
 
 /* The owner of a frame and the address in it. */
-static struct naming_place place_of(struct naming *n, const struct tally_task *task, uint64_t raw)
+static struct naming_place place_of(
+	struct naming *n, const struct tally_task *task, uint64_t raw, bool caller)
 {
 	uint64_t kind = FRAME_KIND(raw), payload = raw & FRAME_PAYLOAD_MASK;
 
@@ -136,7 +137,7 @@ static struct naming_place place_of(struct naming *n, const struct tally_task *t
 
 		return (struct naming_place){
 			.owner = file_owner(id, set ? (uint32_t)*set : 0),
-			.address = raw & FRAME_OFFSET_MASK,
+			.address = (raw & FRAME_OFFSET_MASK) | (caller ? ELF_SYM_CALLER : 0),
 		};
 	}
 	/* Kernel addresses are negative: the four bits that the kind took were ones. */
@@ -152,7 +153,7 @@ static struct naming_place place_of(struct naming *n, const struct tally_task *t
 	};
 }
 
-int naming_want(struct naming *n, const struct tally_task *task, uint64_t raw)
+int naming_want(struct naming *n, const struct tally_task *task, uint64_t raw, bool caller)
 {
 	struct naming_place *place = vec_add(&n->places);
 	int err = place ? 0 : -ENOMEM;
@@ -163,7 +164,7 @@ int naming_want(struct naming *n, const struct tally_task *task, uint64_t raw)
 			n, task, (uint32_t)((raw & FRAME_PAYLOAD_MASK) >> FRAME_OBJECT_SHIFT));
 	if (err < 0)
 		return err;
-	*place = place_of(n, task, raw);
+	*place = place_of(n, task, raw, caller);
 	objects_sampled(n->objects, &raw, 1);
 	return 0;
 }
@@ -203,6 +204,13 @@ static int put_name(struct batch *b, const char *name, uint32_t *id)
 		strip ? jit_tier_strip(name) : strlen(name), id);
 }
 
+static uint64_t address_of(const struct naming_place *place)
+{
+	bool in_file = place->owner >> OWNER_KIND_SHIFT == FRAME_FILE;
+
+	return in_file ? place->address & ~ELF_SYM_CALLER : place->address;
+}
+
 static int put_frame(
 	struct batch *b, const struct naming_place *place, const struct worker_name *name)
 {
@@ -210,7 +218,7 @@ static int put_frame(
 	uint32_t *id = vec_add(&b->naming->frame_ids);
 	int err = id ? put_name(b, name->name, &frame.name) : -ENOMEM;
 
-	frame.address = place->address;
+	frame.address = address_of(place);
 	frame.line = name->line;
 	if (name->inlined)
 		frame.class = PROFILE_INLINED;
@@ -244,11 +252,11 @@ static int set_start(struct batch *b, struct naming_place *place, const struct w
 {
 	char text[OBJECT_NAME_LEN + 32];
 	struct worker_name made = *name;
+	uint64_t address = address_of(place);
 
 	made.name = text;
 	snprintf(text, sizeof(text), "%s+0x%llx", b->where,
-		(unsigned long long)(name->start <= place->address + 1 ? name->start
-								       : place->address));
+		(unsigned long long)(name->start <= address + 1 ? name->start : address));
 	return put_named(b, place, &made, -1);
 }
 
@@ -267,7 +275,7 @@ static int set_unnamed(struct batch *b, const char *where, int32_t source)
 			continue;
 		}
 		snprintf(text, sizeof(text), "%s+0x%llx", where,
-			(unsigned long long)b->places[i].address);
+			(unsigned long long)address_of(&b->places[i]));
 		err = set_name(b, &b->places[i], text, source);
 		if (err < 0)
 			return err;
@@ -506,10 +514,10 @@ static void count_unnamed(struct naming *n, const struct naming_place *place, ui
 		object->unnamed += weight;
 }
 
-uint32_t naming_frames(struct naming *n, const struct tally_task *task, uint64_t raw,
+uint32_t naming_frames(struct naming *n, const struct tally_task *task, uint64_t raw, bool caller,
 	uint64_t weight, struct account *account, const uint32_t **ids)
 {
-	struct naming_place key = place_of(n, task, raw);
+	struct naming_place key = place_of(n, task, raw, caller);
 	const struct naming_place *place =
 		bsearch(&key, n->places.data, n->places.len, sizeof(*n->places.data), by_place);
 

@@ -20,7 +20,7 @@
 
 struct naming_place {
 	uint64_t owner; /* kind, and object or process */
-	uint64_t address;
+	uint64_t address; /* in a file with ELF_SYM_CALLER, if the frame is not a leaf */
 	uint32_t first, len; /* range in frame_ids: the inlined functions, then the function */
 	int32_t source;      /* enum name_source, or -1 - enum unnamed_reason */
 };
@@ -54,7 +54,9 @@ void naming_begin(
 	struct naming *naming, struct profile *profile, uint64_t until_ns, uint64_t at_ns);
 /* The number of the root that a task's process has (files/views.h). */
 uint32_t naming_view(struct naming *naming, const struct tally_task *task);
-int naming_want(struct naming *naming, const struct tally_task *task, uint64_t raw);
+/* caller: the frame is not a leaf. */
+int naming_want(
+	struct naming *naming, const struct tally_task *task, uint64_t raw, bool caller);
 int naming_resolve(struct naming *naming);
 
 /* The profile's frames for a collected raw one that was sampled `weight` times, innermost first;
@@ -62,4 +64,4 @@ int naming_resolve(struct naming *naming);
  * the name, or the reason for none. *ids is valid until the next naming_begin; returns its
  * length. */
 uint32_t naming_frames(struct naming *naming, const struct tally_task *task, uint64_t raw,
-	uint64_t weight, struct account *account, const uint32_t **ids);
+	bool caller, uint64_t weight, struct account *account, const uint32_t **ids);

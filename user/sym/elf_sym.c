@@ -352,8 +352,11 @@ int elf_sym_load(struct image *mapped, struct image *extra, enum elf_sym_source 
 static void want(struct elf_pick *pick, const struct elf_sym_query *query)
 {
 	for (size_t i = 0; i < query->len; i++) {
-		elf_pick_want(pick, query->offsets[i]);
-		elf_pick_want(pick, query->offsets[i] + 1);
+		uint64_t offset = query->offsets[i] & ~ELF_SYM_CALLER;
+
+		elf_pick_want(pick, offset);
+		if (query->offsets[i] & ELF_SYM_CALLER)
+			elf_pick_want(pick, offset + 1);
 	}
 	for (size_t i = 0; query->before && i < query->before->known.len; i++)
 		elf_pick_want(pick, (uint64_t)query->before->known.data[i] << BLOCK_SHIFT);
@@ -480,7 +483,7 @@ static bool is_code(const struct elf_sym *sym, uint64_t file_offset)
 	return i < sym->code.len && sym->code.data[i].start <= file_offset;
 }
 
-static bool knows_block(const struct elf_sym *sym, uint64_t file_offset)
+static bool knows(const struct elf_sym *sym, uint64_t file_offset)
 {
 	size_t low = 0, high = sym->known.len;
 
@@ -503,34 +506,33 @@ static bool knows_block(const struct elf_sym *sym, uint64_t file_offset)
 
 bool elf_sym_knows(const struct elf_sym *sym, uint64_t file_offset)
 {
-	uint64_t next = file_offset + 1;
+	uint64_t offset = file_offset & ~ELF_SYM_CALLER;
 
-	return knows_block(sym, file_offset) &&
-		(next >> BLOCK_SHIFT == file_offset >> BLOCK_SHIFT || knows_block(sym, next));
+	return knows(sym, offset) && (offset == file_offset || knows(sym, offset + 1));
 }
 
-/* The offset, or the next one where nothing covers this one and a function begins there. */
-static uint64_t covered_place(const struct elf_sym *sym, uint64_t file_offset)
+/* The offset that is meant. */
+static uint64_t place_of(const struct elf_sym *sym, uint64_t file_offset)
 {
-	uint64_t next = file_offset + 1;
+	uint64_t offset = file_offset & ~ELF_SYM_CALLER, next = offset + 1;
 	const struct elf_function *function;
 	const struct range *range;
 
-	if (find_range(sym, file_offset) || find_function(sym, file_offset))
-		return file_offset;
+	if (offset == file_offset || find_range(sym, offset) || find_function(sym, offset))
+		return offset;
 	range = find_range(sym, next);
 	function = find_function(sym, next);
 	return (range && !range->piece && range->start == next) ||
 			(function && function->start == next)
 		? next
-		: file_offset;
+		: offset;
 }
 
 bool elf_sym_find(const struct elf_sym *sym, uint64_t file_offset, struct elf_name *out)
 {
-	uint64_t place = covered_place(sym, file_offset);
-	const struct range *range = find_range(sym, place);
-	const struct elf_function *function = range ? NULL : find_function(sym, place);
+	uint64_t offset = place_of(sym, file_offset);
+	const struct range *range = find_range(sym, offset);
+	const struct elf_function *function = range ? NULL : find_function(sym, offset);
 
 	if (function) {
 		range = find_range(sym, function->start);
@@ -547,8 +549,7 @@ bool elf_sym_find(const struct elf_sym *sym, uint64_t file_offset, struct elf_na
 
 bool elf_sym_find_start(const struct elf_sym *sym, uint64_t file_offset, uint64_t *start)
 {
-	const struct elf_function *function =
-		find_function(sym, covered_place(sym, file_offset));
+	const struct elf_function *function = find_function(sym, place_of(sym, file_offset));
 
 	if (!function || !elf_sym_knows(sym, file_offset))
 		return false;

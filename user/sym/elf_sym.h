@@ -11,9 +11,7 @@
  * leading underscores, shorter, alphabetic. A symbol covers its size and no more; an unsized one
  * ends with its function (sym/elf_functions.h), the symbol around it or its section, and at the
  * next symbol; in code without FDEs it does not count within a sized one. Where several cover an
- * address, the one that starts last wins. The byte before a function that nothing covers belongs to
- * it: a caller's address is its return address minus one, and one that no call pushed, as on a
- * coroutine's first frame or a signal's, is a function's first byte.
+ * address, the one that starts last wins.
  *
  * Memory: 12 bytes a range, 12 bytes a function that no symbol covers, and one block of names. All
  * names of a large file take long to build, and most files need few of them, so a table may be
@@ -29,6 +27,10 @@
 #define ELF_SYM_MAX (1U << 22) /* symbols; further ones are dropped and counted */
 #define ELF_SYM_NAMES_BYTES_MAX (1U << 26)
 #define ELF_SYM_NAME_MAX 4096 /* longer names are cut */
+/* With an offset: it is a return address minus one. If no call pushed that, as on a coroutine's
+ * first frame or a signal's, it is a function's first byte: where nothing covers the offset, the
+ * function that begins after it is meant. */
+#define ELF_SYM_CALLER (1ULL << 63)
 
 enum elf_sym_source {
 	ELF_SYM_SYMTAB = 1,
@@ -64,7 +66,7 @@ int elf_sym_load(struct image *mapped, struct image *extra, enum elf_sym_source 
 	struct elf_sym **out);
 
 struct elf_sym_query {
-	const uint64_t *offsets; /* in the file */
+	const uint64_t *offsets; /* in the file, with ELF_SYM_CALLER or without */
 	size_t len;
 	const struct elf_sym *before; /* of the same file, whose answers stay known; NULL */
 	bool whole; /* all symbols; only the division of code is limited to the offsets */
@@ -75,7 +77,7 @@ int elf_sym_pick(struct image *mapped, struct image *extra, enum elf_sym_source 
 	const struct elf_sym_query *query, struct elf_sym **out);
 void elf_sym_free(struct elf_sym *sym);
 
-/* False: the symbols at this offset are not loaded. */
+/* False: the symbols at this offset are not loaded. Offsets may have ELF_SYM_CALLER here, too. */
 bool elf_sym_knows(const struct elf_sym *sym, uint64_t file_offset);
 /* False: no symbol covers the offset, or it is not loaded. */
 bool elf_sym_find(const struct elf_sym *sym, uint64_t file_offset, struct elf_name *out);
