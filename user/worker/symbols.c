@@ -96,7 +96,8 @@ bool symbols_find(const struct symbols *symbols, uint64_t file_offset, struct el
 		return true;
 	}
 	if (!symbols->methods ||
-		!r2r_find(symbols->methods, file_offset & ~ELF_SYM_CALLER, &found.name, &found.start))
+		!r2r_find(symbols->methods, file_offset & ~ELF_SYM_CALLER, &found.name,
+			&found.start))
 		return false;
 	*out = found;
 	return true;
