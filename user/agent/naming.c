@@ -169,12 +169,22 @@ int naming_want(struct naming *n, const struct tally_task *task, uint64_t raw, b
 	return 0;
 }
 
+/* Without the mark of callers. */
+static uint64_t address_of(const struct naming_place *place)
+{
+	bool in_file = place->owner >> OWNER_KIND_SHIFT == FRAME_FILE;
+
+	return in_file ? place->address & ~ELF_SYM_CALLER : place->address;
+}
+
 static int by_place(const void *a, const void *b)
 {
 	const struct naming_place *x = a, *y = b;
 
 	if (x->owner != y->owner)
 		return x->owner < y->owner ? -1 : 1;
+	if (address_of(x) != address_of(y))
+		return address_of(x) < address_of(y) ? -1 : 1;
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
@@ -202,13 +212,6 @@ static int put_name(struct batch *b, const char *name, uint32_t *id)
 
 	return strtab_put(&b->naming->profile->strings, name,
 		strip ? jit_tier_strip(name) : strlen(name), id);
-}
-
-static uint64_t address_of(const struct naming_place *place)
-{
-	bool in_file = place->owner >> OWNER_KIND_SHIFT == FRAME_FILE;
-
-	return in_file ? place->address & ~ELF_SYM_CALLER : place->address;
 }
 
 static int put_frame(
