@@ -53,6 +53,8 @@ sample() {
 @test "two columns of a diff are not taken for a profile" {
 	printf '%s\n' '# before, after' 'web;f 31 56' 'web;g 6 2' >two.folded
 	fails 'two.folded: line 2 has two counts.*stoker diff' "$stoker" convert two.folded
+	printf 'a;b 3\ra;c 4\r' >cr.folded
+	fails 'cr.folded: its lines end with a carriage return alone' "$stoker" convert cr.folded
 	printf '%s\n' 'web;f 31' 'web;g 6 2' >one.folded
 	[ "$("$stoker" convert one.folded 2>said | wc -l)" -eq 2 ]
 	grep -q 'one.folded: 1 lines end with two numbers, the first is line 2' said

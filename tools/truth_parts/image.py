@@ -51,6 +51,7 @@ class Image:
                       for s in elf.iter_segments() if s['p_type'] == 'PT_LOAD']
         self.sections = {s.name: s for s in elf.iter_sections()}
         self.symbols, self.by_name, self.exports = [], {}, {}
+        self.stubs = {}  # name → PLT entry whose address all files take for the function (psABI §5.2)
         self.ends = {}
         self.read_symbols()
         self.starts, self.fdes, self.fde_size = self.read_fdes()
@@ -121,6 +122,8 @@ class Image:
             strings = elf.get_section(table['sh_link']).data()
             for at, info, _, index, value, size in records('<IBBHQQ', table.data()):
                 kind = info & 15
+                if index == 0 and value and kind == FUNC and name == '.dynsym':
+                    self.stubs[name_at(strings, at).split('@')[0]] = value
                 if index == 0 or kind not in (NOTYPE, FUNC, IFUNC) or not self.is_code(value):
                     continue
                 text = name_at(strings, at)

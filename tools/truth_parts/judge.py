@@ -89,6 +89,8 @@ class Judge:
         if kind == 'resolver':
             return self.resolved(image, value)
         found, name = [], value.split('@')[0]
+        if kind == 'pointer':
+            found = [(other, other.stubs[name]) for other in self.known() if name in other.stubs]
         for other in self.known():
             for address, symbol in other.exports.get(name, ()):
                 if symbol == images.IFUNC:

@@ -35,7 +35,7 @@ class JitImage(images.Image):
     def __init__(self, pid, process, find_file):  # the parts of a file that it does not have are empty
         self.path, self.pid, self.process, self.find_file = f'[jit {pid}]', pid, process, find_file
         self.entry, self.fixed, self.is_jit, self.is_program = 0, False, True, False
-        self.symbols, self.by_name, self.exports, self.sections = [], {}, {}, {}
+        self.symbols, self.by_name, self.exports, self.sections, self.stubs = [], {}, {}, {}, {}
         self.relocations, self.wanted_names, self.tags = {}, set(), []
         self.functions = perf_map(f'/tmp/perf-{pid}.map')
         self.starts = [f[0] for f in self.functions]

@@ -226,6 +226,11 @@ int input_load(struct input *input, struct profile *out, struct log *log, struct
 	if (format)
 		return why_set(
 			why, -EBADMSG, "%s: not a supported profile but %s", input->path, format);
+	if (memchr(bytes.data, '\r', bytes.len) && !memchr(bytes.data, '\n', bytes.len))
+		return why_set(why, -EBADMSG,
+			"%s: its lines end with a carriage return alone: make them newlines, as "
+			"`tr '\\r' '\\n'` does",
+			input->path);
 	if (perf_looks_like(bytes))
 		return read_perf(input, bytes, out, log, why);
 	if (input->event)
