@@ -41,6 +41,7 @@ class Judge:
         self.pairs = {}
         self.pointed_at = {}
         self.parents = {}
+        self.unread = set()  # keys of parents that may have more
         self.jits = {}  # pid → kept.JitImage
 
     def find_file(self, path):
@@ -187,7 +188,7 @@ class Judge:
                 next_ += self.jumping_to(where, there)
             open_ = [one for one in dict.fromkeys(next_) if one not in seen]
             seen.update(open_)
-        return UNCHECKED if open_ else ''
+        return UNCHECKED if open_ or any(one in self.unread for one in seen) else ''
 
     @functools.lru_cache(maxsize=65536)
     def is_pointed(self, image, callee, start):
@@ -219,7 +220,10 @@ class Judge:
         found = set()
         for place in image.jumps_to(*bounds):
             there = image.function(place)
-            if there and (image, there) not in found and len(found) < SOURCES_MAX and \
+            if len(found) >= SOURCES_MAX:
+                self.unread.add(key)
+                break
+            if there and (image, there) not in found and \
                     any(bounds[0] <= jump < bounds[1] for jump in code.flow(image, *there).jumps):
                 found.add((image, there))
         names = [n for n in image.names(bounds[0]) if n in image.exports]
