@@ -103,6 +103,16 @@ static const struct rule rules[] = {
 		{ { 0x10, "huge" }, { 0x7ff, "f" }, { 0x800, "-" } } },
 };
 
+/* Makes a file with these symbols alone. */
+static struct elf_sym *load_symbols(struct make_elf *m, const struct symbol *symbols)
+{
+	make_elf_init(m);
+	add_symbols(m, symbols);
+	make_elf_symtab(m, ".symtab", SHT_SYMTAB);
+	make_elf_finish(m);
+	return load(m, NULL);
+}
+
 static void each_rule_holds(void **state)
 {
 	(void)state;
@@ -111,11 +121,7 @@ static void each_rule_holds(void **state)
 		struct elf_sym *sym;
 
 		print_message("%s\n", rules[i].what);
-		make_elf_init(&m);
-		add_symbols(&m, rules[i].symbols);
-		make_elf_symtab(&m, ".symtab", SHT_SYMTAB);
-		make_elf_finish(&m);
-		sym = load(&m, NULL);
+		sym = load_symbols(&m, rules[i].symbols);
 		for (size_t k = 0; k < 6 && rules[i].expected[k].name; k++)
 			assert_string_equal(
 				find(sym, rules[i].expected[k].at), rules[i].expected[k].name);
@@ -144,11 +150,7 @@ static void a_return_address_that_no_call_pushed_is_a_functions_first_byte(void 
 	struct why why;
 
 	(void)state;
-	make_elf_init(&m);
-	add_symbols(&m, symbols);
-	make_elf_symtab(&m, ".symtab", SHT_SYMTAB);
-	make_elf_finish(&m);
-	sym = load(&m, NULL);
+	sym = load_symbols(&m, symbols);
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
 		assert_string_equal(find(sym, all[i].at), all[i].name);
 		assert_string_equal(find(sym, all[i].at | ELF_SYM_CALLER), all[i].caller);
@@ -173,11 +175,7 @@ static void a_piece_behind_an_inner_symbol_knows_where_its_symbol_began(void **s
 	struct elf_sym *sym;
 
 	(void)state;
-	make_elf_init(&m);
-	add_symbols(&m, symbols);
-	make_elf_symtab(&m, ".symtab", SHT_SYMTAB);
-	make_elf_finish(&m);
-	sym = load(&m, NULL);
+	sym = load_symbols(&m, symbols);
 	for (uint64_t at = 0x10; at < 0x110; at++) {
 		char inner = at >= 0x20 && at < 0x28 ? 'b' : at >= 0x40 && at < 0x48 ? 'c' : 'a';
 

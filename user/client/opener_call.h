@@ -66,7 +66,7 @@ struct opener_paths {
 /* -ENOSPC: ask for those first. */
 int opener_paths_add(struct opener_paths *paths, const char *path);
 /* The first of the paths from *at on that there is in a root, as opener_for_user; *at becomes its
- * number, also if it is refused. -ENOENT: there is none. view: the root to blame, a number of
- * files/views.h. */
+ * number, also if it is refused. -ENOENT: no path leads to a file. view: number of the root that
+ * is blamed where the file system does not answer (files/views.h). */
 int opener_call_files(struct opener_call *call, int root_fd, uint32_t view, uid_t uid,
 	const struct opener_paths *paths, uint32_t *at, struct opener_found *found);

@@ -115,7 +115,7 @@ static bool put_symbol(struct service *s, uint32_t i, struct symbols *symbols)
 	answer.start = name.start;
 	answer.source = (uint8_t)name.source;
 	if (s->in.request.flags & PROTO_LINES)
-		result = symbols_lines(symbols, offset & ~ELF_SYM_CALLER, &frames);
+		result = symbols_lines(symbols, offset, &frames);
 	if (result == INLINED_WANTS) {
 		s->out.reply.wants = 1;
 		return false;

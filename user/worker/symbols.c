@@ -144,7 +144,8 @@ enum inlined_result symbols_lines(
 	if (symbols->files && !symbols->inlined)
 		open_inlined(symbols);
 	if (!symbols->inlined ||
-		!image_offset_to_vaddr(&symbols->files[MAPPED].image, file_offset, &vaddr))
+		!image_offset_to_vaddr(&symbols->files[MAPPED].image,
+			file_offset & ~ELF_SYM_CALLER, &vaddr))
 		return INLINED_NONE;
 	result = inlined_find(symbols->inlined, vaddr, out);
 	if (is_torn(symbols)) {

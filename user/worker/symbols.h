@@ -40,7 +40,7 @@ bool symbols_know(const struct symbols *symbols, uint64_t file_offset);
 /* Like elf_sym_find; the name is valid until the next call. "": of the function only the start is
  * known. */
 bool symbols_find(const struct symbols *symbols, uint64_t file_offset, struct elf_name *out);
-/* Like inlined_find; an error becomes INLINED_NONE. */
+/* Like inlined_find, by an offset as above; an error becomes INLINED_NONE. */
 enum inlined_result symbols_lines(
 	struct symbols *symbols, uint64_t file_offset, struct inlined_frames *out);
 /* The missing file to request; kind DEBUG_PART_NONE: none. */
