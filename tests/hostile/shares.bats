@@ -63,7 +63,7 @@ end_record() {
 	start_late first "$(target deep_nofp)" 600
 	start_record -a -F 199 --by comm --interval 2 -o "$tmp/part.%s" --stats "$tmp/s"
 	mkdir "$tmp/files"
-	start_in hostile "$(target greedy)" "$tmp/files" 14 sparse 600
+	start_in hostile "$(target greedy)" "$tmp/files" 40 sparse 600
 	runs_on "$pid" 150
 	start_late second "$(target burn7030_nofp)" 600
 	end_record

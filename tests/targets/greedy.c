@@ -2,7 +2,8 @@
 /* greedy.c - maps and runs files that want all of a table of unwind rows.
  * Usage: greedy DIR FILES sparse|rules [SECONDS]
  *   sparse   a function in every eighth page of 64 KiB: three files with as many page numbers as a
- *            file may have, and others with half as many each time, for those that are left
+ *            file may have, and others with half as many each time, down to one function, for those
+ *            that are left
  *   rules    two pages of rows, each of which has a rule of its own
  *
  * Prints "ready" when all are mapped and each has run, and how often each ran at its end.
@@ -30,7 +31,11 @@
 
 static uint64_t sparse_pages(unsigned int file)
 {
-	return file < SPARSE_FULL ? SPARSE_PAGES : SPARSE_PAGES >> (file - SPARSE_FULL + 1);
+	uint64_t pages = SPARSE_PAGES;
+
+	for (unsigned int i = SPARSE_FULL; i <= file && pages > 1; i++)
+		pages /= 2;
+	return pages;
 }
 
 static void make_frames(int sparse, unsigned int file)

@@ -172,6 +172,29 @@ static void a_root_comes_before_the_file(void **state)
 	fd_close(&root.fd);
 }
 
+static void a_file_that_samples_wait_for_comes_before_older_ones(void **state)
+{
+	struct world *w = *state;
+	struct got busy = { .fd = -1 };
+
+	for (uint64_t id = 1; id <= 200; id++)
+		openers_mapped(w->openers, &w->event, take, &w->got, id);
+	openers_mapped(w->openers, &w->event, take, &busy, 201);
+	openers_want(w->openers, &busy, 201);
+	while (busy.times == 0) {
+		struct epoll_event event;
+
+		epoll_wait(w->epoll, &event, 1, 1000);
+		openers_poll(w->openers);
+	}
+	/* Those that are with the opener already, and those that were polled with it. */
+	assert_true(w->got.times <= 2 * OPENING_IN_FLIGHT_MAX);
+	assert_true(busy.fd >= 0);
+	settle(w);
+	assert_int_equal(w->got.times, 200);
+	fd_close(&busy.fd);
+}
+
 static void a_file_that_is_not_the_mapped_one_is_refused(void **state)
 {
 	static const struct {
@@ -435,6 +458,7 @@ int main(void)
 		TEST(a_mapped_file_comes_with_its_path),
 		TEST(a_file_without_a_descriptor_for_it_is_over_the_limit),
 		TEST(a_root_comes_before_the_file),
+		TEST(a_file_that_samples_wait_for_comes_before_older_ones),
 		TEST(a_file_that_is_not_the_mapped_one_is_refused),
 		TEST(a_file_of_an_overlay_comes_after_a_look_at_its_layer),
 		TEST(a_file_of_a_slow_file_system_comes_as_a_copy),

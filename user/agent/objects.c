@@ -79,6 +79,9 @@ int objects_compile(struct objects *objects, uint32_t id)
 		return 0;
 	if (object->state == OBJECT_OPENED)
 		err = worker_client_rows(objects->options.worker, object->id, object->fd);
+	if (err == 0 && object->samples > 0)
+		worker_client_want(objects->options.worker, object->id, object->samples);
+	object->samples = 0;
 	return err < 0 ? publish_none(objects->options.publish, &object->key, object->id) : 0;
 }
 
@@ -286,8 +289,14 @@ void objects_want(struct objects *objects, uint32_t id)
 {
 	struct object *object = objects_find(objects, id);
 
-	if (object)
-		worker_client_want(objects->options.worker, object->id);
+	if (!object)
+		return;
+	if (object->state == OBJECT_ASKED) {
+		object->samples++;
+		openers_want(objects->openers, objects, object->id);
+	} else {
+		worker_client_want(objects->options.worker, object->id, 1);
+	}
 }
 
 /* A file of few pages is hit in most of them, and each that is missing defers a sample. */

@@ -313,9 +313,9 @@ void worker_client_kick(struct worker_client *client)
 	row_queue_kick(&client->rows);
 }
 
-void worker_client_want(struct worker_client *client, uint64_t id)
+void worker_client_want(struct worker_client *client, uint64_t id, uint32_t samples)
 {
-	row_queue_want(&client->rows, id);
+	row_queue_want(&client->rows, id, samples);
 }
 
 size_t worker_client_pending(const struct worker_client *client)

@@ -68,8 +68,9 @@ int worker_client_page(
 	struct worker_client *client, uint64_t id, int fd, uint64_t written_ns, uint32_t number);
 /* Sends the next request for rows now, if the worker is idle. */
 void worker_client_kick(struct worker_client *client);
-/* Raises the priority of these rows, if they are queued. Call it once for each deferred sample. */
-void worker_client_want(struct worker_client *client, uint64_t id);
+/* Raises the priority of these rows, if they are queued, by the number of samples that wait for
+ * them. */
+void worker_client_want(struct worker_client *client, uint64_t id, uint32_t samples);
 /* Number of files that are being opened, or have requested, unfinished rows. */
 size_t worker_client_pending(const struct worker_client *client);
 

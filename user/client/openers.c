@@ -14,7 +14,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
-#include "base/vec.h"
+#include "client/asked_queue.h"
 #include "client/hung.h"
 #include "client/opener_call.h"
 #include "proc/file_system.h"
@@ -26,21 +26,9 @@
 #define AGAIN_MAX_SHIFT 6
 #define EXTENDED_MAX 4
 
-struct asked {
-	struct opening_request request;
-	struct object_key key;
-	struct hung_file file;
-	enum object_reason refused; /* the reason that comes after OPENING_DROP */
-	uint64_t copied;            /* bytes that are set aside for OPENING_COPY */
-	openers_fn fn;
-	void *ctx;
-	uint64_t id;
-};
-
 struct turn {
 	struct child child;
-	VEC(struct asked) queue; /* from head on */
-	size_t head, sent;
+	struct asked_queue queue;
 	uint64_t seq;     /* of the first */
 	uint64_t turn_ns; /* since when the first is the opener's turn */
 	uint64_t not_before_ns;
@@ -91,72 +79,6 @@ struct opener_call *openers_call(struct openers *openers)
 	return &openers->call;
 }
 
-/* ---- the queue ------------------------------------------------------------------------------ */
-
-static size_t count(const struct turn *t)
-{
-	return t->queue.len - t->head;
-}
-
-static struct asked *at(const struct turn *t, size_t i)
-{
-	return &t->queue.data[t->head + i];
-}
-
-static struct asked pop(struct turn *t)
-{
-	struct asked first = *at(t, 0);
-
-	t->head++;
-	t->sent -= t->sent > 0;
-	if (t->head == t->queue.len)
-		t->head = t->queue.len = 0;
-	return first;
-}
-
-static int push(struct turn *t, const struct asked *asked)
-{
-	struct asked *slot;
-
-	if (t->head > count(t)) {
-		memmove(t->queue.data, at(t, 0), count(t) * sizeof(*slot));
-		t->queue.len = count(t);
-		t->head = 0;
-	}
-	slot = count(t) < OPENERS_QUEUE_MAX ? vec_add(&t->queue) : NULL;
-	if (!slot)
-		return -ENOSPC;
-	*slot = *asked;
-	return 0;
-}
-
-/* As the next that is sent, so that an opener never holds more than it can. */
-static int push_next(struct turn *t, const struct asked *asked)
-{
-	if (t->head > 0) {
-		t->head--;
-		memmove(at(t, 0), at(t, 1), t->sent * sizeof(*asked));
-	} else {
-		if (!vec_add(&t->queue))
-			return -ENOSPC;
-		memmove(at(t, t->sent + 1), at(t, t->sent),
-			(count(t) - 1 - t->sent) * sizeof(*asked));
-	}
-	*at(t, t->sent) = *asked;
-	return 0;
-}
-
-static struct asked take_out(struct turn *t, size_t i)
-{
-	struct asked asked = *at(t, i);
-
-	memmove(at(t, i), at(t, i + 1), (count(t) - i - 1) * sizeof(asked));
-	t->queue.len--;
-	if (t->head == t->queue.len)
-		t->head = t->queue.len = 0;
-	return asked;
-}
-
 /* ---- answers -------------------------------------------------------------------------------- */
 
 static void refuse(struct openers *openers, struct asked *asked, enum object_reason reason)
@@ -172,7 +94,7 @@ static void refuse(struct openers *openers, struct asked *asked, enum object_rea
 
 static void refuse_first(struct openers *openers, struct turn *t, enum object_reason reason)
 {
-	struct asked asked = pop(t);
+	struct asked asked = asked_pop(&t->queue);
 
 	refuse(openers, &asked, reason);
 }
@@ -187,9 +109,9 @@ static void give_up(struct openers *openers, struct turn *t, const struct hung_f
 	starter_kill(openers->options.starter, t->child.pid);
 	fd_close(&t->child.fd);
 	hung_put(&openers->hung, &t->child, blamed);
-	t->sent = t->extended = 0;
-	for (size_t i = 0; i < count(t); i++) {
-		struct asked *asked = at(t, i);
+	t->queue.sent = t->extended = 0;
+	for (size_t i = 0; i < asked_count(&t->queue); i++) {
+		struct asked *asked = asked_at(&t->queue, i);
 
 		if (asked->request.kind != OPENING_TAKE)
 			continue;
@@ -202,7 +124,7 @@ static void give_up(struct openers *openers, struct turn *t, const struct hung_f
 /* It ended, or its replies make no sense. The file of its turn may be the cause. */
 static void lose(struct openers *openers, struct turn *t)
 {
-	bool had_turn = t->sent > 0;
+	bool had_turn = t->queue.sent > 0;
 
 	give_up(openers, t, NULL);
 	t->not_before_ns = clock_ns(CLOCK_MONOTONIC) + (AGAIN_NS << t->losses);
@@ -213,7 +135,7 @@ static void lose(struct openers *openers, struct turn *t)
 
 static void hang(struct openers *openers, struct turn *t)
 {
-	give_up(openers, t, &at(t, 0)->file);
+	give_up(openers, t, &asked_at(&t->queue, 0)->file);
 	refuse_first(openers, t, OBJECT_HUNG);
 }
 
@@ -259,13 +181,13 @@ static bool has_hung(struct openers *openers, struct asked *asked)
 
 static int send_next(struct turn *t)
 {
-	struct opening_message message = { .request = at(t, t->sent)->request };
+	struct opening_message message = { .request = asked_at(&t->queue, t->queue.sent)->request };
 	int err;
 
-	message.request.seq = t->seq + t->sent;
+	message.request.seq = t->seq + t->queue.sent;
 	/* If it was lost, its socket says so when it is read. */
 	err = fd_pass(t->child.fd, &message, sizeof(message), -1);
-	if (err == 0 && t->sent++ == 0)
+	if (err == 0 && t->queue.sent++ == 0)
 		t->turn_ns = clock_ns(CLOCK_MONOTONIC);
 	return err;
 }
@@ -274,9 +196,11 @@ static void fill(struct openers *openers, struct turn *t)
 {
 	int err = 0;
 
-	while (err == 0 && t->sent < OPENING_IN_FLIGHT_MAX && t->sent < count(t)) {
-		if (has_hung(openers, at(t, t->sent))) {
-			struct asked asked = take_out(t, t->sent);
+	while (err == 0 && t->queue.sent < OPENING_IN_FLIGHT_MAX &&
+		t->queue.sent < asked_count(&t->queue)) {
+		asked_choose_next(&t->queue);
+		if (has_hung(openers, asked_at(&t->queue, t->queue.sent))) {
+			struct asked asked = asked_take_out(&t->queue, t->queue.sent);
 
 			refuse(openers, &asked, OBJECT_HUNG);
 			continue;
@@ -285,7 +209,7 @@ static void fill(struct openers *openers, struct turn *t)
 		if (err == 0)
 			err = send_next(t);
 	}
-	while (err == -ENOSPC && count(t) > 0)
+	while (err == -ENOSPC && asked_count(&t->queue) > 0)
 		refuse_first(openers, t, OBJECT_HUNG);
 }
 
@@ -341,9 +265,10 @@ static bool is_expected(struct openers *openers, const struct asked *asked, int 
 static bool is_valid(
 	struct openers *openers, const struct turn *t, const struct opening_reply *reply, int fd)
 {
-	const struct asked *asked = at(t, 0);
+	const struct asked *asked = asked_at(&t->queue, 0);
 
-	if (t->sent == 0 || reply->seq != t->seq || !memchr(reply->path, '\0', sizeof(reply->path)))
+	if (t->queue.sent == 0 || reply->seq != t->seq ||
+		!memchr(reply->path, '\0', sizeof(reply->path)))
 		return false;
 	if (reply->err != 0)
 		return fd < 0 && reply->held_at == 0 && reply->reason < OBJECT_REASONS_LEN;
@@ -391,7 +316,7 @@ static bool handle(
 
 	if (!is_valid(openers, t, reply, fd))
 		return false;
-	asked = pop(t);
+	asked = asked_pop(&t->queue);
 	t->seq++;
 	t->turn_ns = clock_ns(CLOCK_MONOTONIC);
 	t->losses = t->extended = 0;
@@ -403,7 +328,7 @@ static bool handle(
 		asked.request.how = judge(openers, t->child.pid, &asked, reply);
 		asked.request.kind = OPENING_TAKE;
 		asked.request.held_at = reply->held_at;
-		if (push_next(t, &asked) < 0)
+		if (asked_push_next(&t->queue, &asked) < 0)
 			refuse(openers, &asked, OBJECT_LIMIT);
 	} else {
 		deliver(openers, &asked, reply, TAKE_FD(owned));
@@ -414,7 +339,7 @@ static bool handle(
 /* To copy a file takes its time. */
 static uint64_t late_ns(const struct openers *openers, const struct turn *t)
 {
-	bool copies = at(t, 0)->copied > 0;
+	bool copies = asked_at(&t->queue, 0)->copied > 0;
 
 	return t->turn_ns + (copies ? 2 : 1) * openers->options.hang_ns;
 }
@@ -435,7 +360,7 @@ static void judge_late(struct openers *openers, struct turn *t)
 static bool is_over_our_limit(
 	struct openers *openers, struct turn *t, const struct opening_reply *reply)
 {
-	if (t->sent == 0 || reply->seq != t->seq)
+	if (t->queue.sent == 0 || reply->seq != t->seq)
 		return false;
 	t->seq++;
 	t->turn_ns = clock_ns(CLOCK_MONOTONIC);
@@ -461,7 +386,7 @@ static void poll_turn(struct openers *openers, struct turn *t)
 	}
 	if (err < 0 && err != -EAGAIN)
 		lose(openers, t);
-	else if (t->sent > 0 && clock_ns(CLOCK_MONOTONIC) >= late_ns(openers, t))
+	else if (t->queue.sent > 0 && clock_ns(CLOCK_MONOTONIC) >= late_ns(openers, t))
 		judge_late(openers, t);
 	fill(openers, t);
 }
@@ -480,9 +405,9 @@ uint64_t openers_due_ns(const struct openers *openers)
 	for (int i = 0; i < SPEEDS; i++) {
 		const struct turn *t = &openers->turns[i];
 
-		if (t->sent > 0)
+		if (t->queue.sent > 0)
 			due_ns = clock_sooner(due_ns, late_ns(openers, t));
-		else if (count(t) > 0)
+		else if (asked_count(&t->queue) > 0)
 			due_ns = clock_sooner(due_ns, t->not_before_ns);
 	}
 	return due_ns;
@@ -499,7 +424,7 @@ static void ask(struct openers *openers, struct asked *asked, uint32_t magic)
 	asked->file.kind = slow ? HUNG_SLOW : HUNG_LOCAL;
 	if (has_hung(openers, asked))
 		refuse(openers, asked, OBJECT_HUNG);
-	else if (push(t, asked) < 0)
+	else if (asked_push(&t->queue, asked) < 0)
 		refuse(openers, asked, OBJECT_LIMIT);
 	else
 		fill(openers, t);
@@ -539,6 +464,12 @@ void openers_root(struct openers *openers, const struct opener_process *process,
 	ask(openers, &asked, event ? event->magic : 0);
 }
 
+void openers_want(struct openers *openers, const void *ctx, uint64_t id)
+{
+	for (int i = 0; i < SPEEDS; i++)
+		asked_want(&openers->turns[i].queue, ctx, id);
+}
+
 void openers_drop_copy(struct openers *openers, uint64_t bytes)
 {
 	openers->copied -= bytes;
@@ -549,7 +480,7 @@ size_t openers_pending(const struct openers *openers)
 	size_t pending = 0;
 
 	for (int i = 0; i < SPEEDS; i++)
-		pending += count(&openers->turns[i]);
+		pending += asked_count(&openers->turns[i].queue);
 	return pending;
 }
 
@@ -575,7 +506,7 @@ void openers_free(struct openers *openers)
 		return;
 	for (int i = 0; i < SPEEDS; i++) {
 		give_up(openers, &openers->turns[i], NULL);
-		vec_done(&openers->turns[i].queue);
+		asked_done(&openers->turns[i].queue);
 	}
 	opener_call_done(&openers->call);
 	hung_done(&openers->hung);

@@ -4,7 +4,7 @@
  * wait. An opener that does not come back is given up and replaced; what it was asked for is
  * refused as OBJECT_HUNG, and so are other requests of its device and account for a time
  * (client/hung.h). A reply is checked here: the file must be the mapped one, by the kernel's whole
- * key. Requests of one kind of file system are done in their order. */
+ * key. Requests of one kind of file system and of the same priority are done in their order. */
 #pragma once
 
 #include <stdbool.h>
@@ -58,6 +58,9 @@ void openers_mapped(struct openers *openers, const struct event_object *event, o
  * next, so that this comes first; NULL: none. */
 void openers_root(struct openers *openers, const struct opener_process *process,
 	const struct event_object *event, openers_fn fn, void *ctx, uint64_t id);
+/* Raises the priority of the requests with this ctx and id that are not sent yet. Call it once for
+ * each deferred sample. */
+void openers_want(struct openers *openers, const void *ctx, uint64_t id);
 void openers_drop_copy(struct openers *openers, uint64_t bytes);
 
 /* Does not wait. Call it also when it is due (CLOCK_NEVER_NS: nothing is). */

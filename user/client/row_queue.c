@@ -157,14 +157,14 @@ void row_queue_drop(struct row_queue *queue, uint64_t id)
 	drop_waiting(queue, id);
 }
 
-void row_queue_want(struct row_queue *queue, uint64_t id)
+void row_queue_want(struct row_queue *queue, uint64_t id, uint32_t by)
 {
 	for (size_t i = queue->next; i < queue->jobs.len; i++) {
 		struct row_job *job = &queue->jobs.data[i];
 
 		if (job->id != id || job->fd < 0 || job->pages_len > 0)
 			continue;
-		job->wanted++;
+		job->wanted += by;
 		queue->wanted = true;
 		return;
 	}

@@ -13,7 +13,7 @@
 struct row_job {
 	uint64_t id;
 	int fd;          /* borrowed; -1: dropped */
-	uint32_t wanted; /* number of calls of row_queue_want, or of wanted pages */
+	uint32_t wanted; /* priority: by row_queue_want, or the number of wanted pages */
 	uint32_t pages_len; /* 0: the table, or an outline */
 	uint32_t pages[ROW_JOB_PAGES]; /* rising numbers */
 	uint64_t written_ns;           /* mtime of the file that they are of; 0: any */
@@ -42,9 +42,9 @@ int row_queue_put(struct row_queue *queue, uint64_t id, int fd);
 int row_queue_put_page(
 	struct row_queue *queue, uint64_t id, int fd, uint64_t written_ns, uint32_t number);
 void row_queue_drop(struct row_queue *queue, uint64_t id);
-/* Raises the priority of a request for a file's table. The highest is next; among
+/* Raises the priority of a request for a file's table by so much. The highest is next; among
  * equals about the oldest. */
-void row_queue_want(struct row_queue *queue, uint64_t id);
+void row_queue_want(struct row_queue *queue, uint64_t id, uint32_t by);
 size_t row_queue_len(const struct row_queue *queue);
 /* Sends the next job if the worker is idle; reports nothing. */
 void row_queue_kick(struct row_queue *queue);

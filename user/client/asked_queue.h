@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* client/asked_queue.h - the requests of one opener (client/openers.h): those that are sent to it,
+ * oldest first, and those that wait for their turn. Of these the next is the one for which most
+ * samples wait, so whoever maps thousands of files does not delay a busy program's. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "bpf/abi.h"
+#include "bpf/reasons.h"
+#include "client/hung.h"
+#include "client/openers.h"
+#include "wire/opening.h"
+
+struct asked {
+	struct opening_request request;
+	struct object_key key;
+	struct hung_file file;
+	enum object_reason refused; /* the reason that comes after OPENING_DROP */
+	uint64_t copied;            /* bytes that are set aside for OPENING_COPY */
+	uint32_t wanted;            /* priority: number of calls of asked_want */
+	openers_fn fn;
+	void *ctx;
+	uint64_t id;
+};
+
+/* All zero is an empty one. */
+struct asked_queue {
+	VEC(struct asked) all; /* from head on */
+	size_t head;
+	size_t sent; /* number of the first that are sent */
+	bool wanted; /* some that wait have priority */
+};
+
+void asked_done(struct asked_queue *queue);
+size_t asked_count(const struct asked_queue *queue);
+/* Valid until the queue changes. */
+struct asked *asked_at(const struct asked_queue *queue, size_t i);
+/* -ENOSPC: there are OPENERS_QUEUE_MAX, or no memory. */
+int asked_push(struct asked_queue *queue, const struct asked *asked);
+/* As the next that is sent. -ENOSPC */
+int asked_push_next(struct asked_queue *queue, const struct asked *asked);
+/* The oldest. */
+struct asked asked_pop(struct asked_queue *queue);
+/* One that waits. */
+struct asked asked_take_out(struct asked_queue *queue, size_t i);
+/* Raises the priority of those with this ctx and id that wait. */
+void asked_want(struct asked_queue *queue, const void *ctx, uint64_t id);
+/* Of those that wait, and some must, the one with the highest priority becomes the next; among
+ * equals the oldest. A file that the opener holds goes before all: it has room for few. */
+void asked_choose_next(struct asked_queue *queue);
