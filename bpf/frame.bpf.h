@@ -49,6 +49,11 @@ static __always_inline void push(struct scratch *s, u64 frame)
 		s->user_below_leaf = mix(s->user_below_leaf, frame);
 }
 
+/* Values of stepped.again. A frame that is taken back had a rule, which led nowhere: its function
+ * must begin there, and a caller is a guess. */
+#define AGAIN_WITHOUT_RULE 1
+#define AGAIN_TAKEN_BACK 2
+
 enum landing {
 	LANDING_NONE,
 	LANDING_AGAIN, /* repeat the step from the frame that was pushed last */
@@ -68,6 +73,20 @@ enum landing {
 #define WALK_TURN 32
 #define WALK_UNRULED 4
 
+/* Is this the rule of a function's first instruction, or of one without a caller? */
+static __always_inline bool is_first_rule(const struct unwind_rule *rule)
+{
+	return rule && (rule->ra == RA_UNDEFINED ||
+		(rule->cfa == CFA_REG && rule->cfa_reg == ARCH_DWARF_SP && rule->cfa_off == 8));
+}
+
+/* The frame that was taken back does not begin there: all is as before. */
+static __always_inline u32 put_back(struct scratch *s)
+{
+	s->user.frames[(s->user.head.frames_len - 1) & (STACK_LEAF_FRAMES - 1)]--;
+	return s->stepped.ended;
+}
+
 /* Steps to the caller: by rule, or by frame pointer if there is no rule. */
 static __always_inline u32 walk_step(struct scratch *s, u64 offset)
 {
@@ -84,6 +103,8 @@ static __always_inline u32 walk_step(struct scratch *s, u64 offset)
 			return end;
 	}
 	split(SPLIT_READS);
+	if (s->stepped.begins == AGAIN_TAKEN_BACK && !is_first_rule(rule))
+		return put_back(s);
 	if (rule && rule->cfa != CFA_NONE)
 		end = unwind_rule_step(&s->regs, &s->window, rule);
 	else if (s->at.kind == FRAME_ANON && trampoline_step(walk_of(s)))
@@ -136,6 +157,34 @@ static __always_inline bool is_at_top(const struct scratch *s)
 	return below > OWN_STACK_BYTES || below <= OUTERMOST_BYTES;
 }
 
+static __always_inline bool ends_wrongly(u32 end)
+{
+	return end == END_NO_MAPPING || end == END_NOT_CODE || end == END_STACK_READ ||
+		end == END_CFA;
+}
+
+/* The walk cannot go on from the latest frame. Did no call push its address? Then the function
+ * before it is a neighbour, and the frame is repeated as one that begins there: a program put a
+ * function's address on top of a stack that it made, for whatever returns that far. */
+WALK_GLOBAL bool take_back(u64 walk, u32 end)
+{
+	struct scratch *s = scratch_of(walk);
+
+	if (!s || !ends_wrongly(end) || s->user.head.frames_len < 2 ||
+		s->user.head.frames_len > STACK_LEAF_FRAMES || s->stepped.begins ||
+		s->stepped.how || is_called(walk, s->stepped.pc))
+		return false;
+	s->regs.pc = s->stepped.pc;
+	s->regs.sp = s->stepped.sp;
+	s->regs.fp = s->stepped.fp;
+	s->regs.exact = 0;
+	s->how = 0;
+	s->stepped.again = AGAIN_TAKEN_BACK;
+	s->stepped.ended = end;
+	s->user.head.frames_len--;
+	return true;
+}
+
 /* Handles one frame: find its mapping, push it, step to the caller. 1 ends the loop with s->end
  * set, or at the limit. Global, so that the verifier checks it once and not at each frame. bpf_loop
  * would do the same, but needs 5.17, and older kernels refuse a program that mentions it. */
@@ -148,13 +197,13 @@ WALK_GLOBAL int walk_frame(u64 walk)
 	if (!s || s->user.head.frames_len >= STACK_WALK_MAX)
 		return 1;
 	walk_unprobe(s);
-	pc = s->regs.pc - !(s->regs.exact | s->stepped.again);
+	pc = s->regs.pc - !(s->regs.exact || s->stepped.again);
 	split(SPLIT_MAPPING);
 	end = mapping_find(s, pc);
 	split(SPLIT_HASH);
 	if (end == END_NONE) {
 		offset = (pc - s->at.start + s->at.file_offset) & FRAME_OFFSET_MASK;
-		s->stepped.how = s->how;
+		s->stepped.how = s->how | s->regs.exact;
 		push_place(s, pc, offset);
 		s->stepped.callee = s->stepped.pc;
 		s->stepped.pc = s->regs.pc;
@@ -163,12 +212,16 @@ WALK_GLOBAL int walk_frame(u64 walk)
 		s->stepped.begins = s->stepped.again;
 		s->stepped.again = 0;
 		end = s->late ? END_TIME : walk_step(s, offset);
+		if (s->stepped.begins == AGAIN_TAKEN_BACK)
+			s->how |= FRAME_BY_GUESS;
 	}
 	if (end == END_NO_MAPPING || end == END_NOT_CODE || end == END_STACK_READ ||
 		end == END_CFA || end == END_ZERO)
 		end = walk_landing(walk, end);
 	if (end == END_ZERO)
 		end = is_at_top(s) && was_entered(walk) ? END_ROOT : END_CFA;
+	if (take_back(walk, end))
+		end = END_NONE;
 	s->end = end;
 	return end != END_NONE;
 }

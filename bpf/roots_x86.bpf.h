@@ -79,6 +79,12 @@ static __always_inline bool begins_here(struct scratch *s)
 		call_before(walk_of(s), s->regs.pc) == NO_CALL;
 }
 
+/* Did a call push this return address? */
+static __always_inline bool is_called(u64 walk, u64 pc)
+{
+	return call_before(walk, pc) != NO_CALL;
+}
+
 /* Was the outermost frame called, interrupted, or made to begin there? While an exception lands,
  * the unwinder overwrites return addresses. */
 WALK_GLOBAL bool was_entered(u64 walk)
@@ -86,7 +92,7 @@ WALK_GLOBAL bool was_entered(u64 walk)
 	struct scratch *s = scratch_of(walk);
 
 	return s &&
-		(s->regs.exact || s->stepped.begins || call_before(walk, s->regs.pc) != NO_CALL);
+		(s->regs.exact || s->stepped.begins || is_called(walk, s->regs.pc));
 }
 
 #define LAST_CALL_BYTES 8

@@ -12,6 +12,19 @@
 #define NO_CALL 0
 #define SOME_CALL 1
 
+/* The length of FF /2 with this ModRM and SIB byte; 0: another operation (Intel SDM vol. 2, tables
+ * 2-2 and 2-3). */
+static __always_inline u32 call_bytes(u8 modrm, u8 sib)
+{
+	u32 mod = modrm >> 6, rm = modrm & 7, len = mod != 3 && rm == 4 ? 3 : 2;
+
+	if ((modrm & 0x38) != 0x10)
+		return 0;
+	if (mod == 2 || (mod == 0 && (rm == 5 || (rm == 4 && (sib & 7) == 5))))
+		return len + 4;
+	return mod == 1 ? len + 1 : len;
+}
+
 /* The target of the call before this address, if the bytes there are a call: E8 rel32, or any
  * length of FF /2 (Intel SDM vol. 2, CALL), whose target is unknown. Not static, like the functions
  * below, so that the verifier checks it once. */
@@ -26,11 +39,11 @@ WALK_GLOBAL u64 call_before(u64 walk, u64 address)
 		__builtin_memcpy(&relative, code + 4, sizeof(relative));
 		return address + (s64)relative;
 	}
-	return (code[6] == 0xff && (code[7] & 0x38) == 0x10) ||
-		(code[5] == 0xff && (code[6] & 0x38) == 0x10) ||
-		(code[4] == 0xff && code[5] == 0x54) ||
-		(code[2] == 0xff && (code[3] & 0x38) == 0x10) ||
-		(code[1] == 0xff && (code[2] & 0x38) == 0x10);
+	return (code[6] == 0xff && call_bytes(code[7], 0) == 2) ||
+		(code[5] == 0xff && call_bytes(code[6], code[7]) == 3) ||
+		(code[4] == 0xff && call_bytes(code[5], code[6]) == 4) ||
+		(code[2] == 0xff && call_bytes(code[3], code[4]) == 6) ||
+		(code[1] == 0xff && call_bytes(code[2], code[3]) == 7);
 }
 
 /* Can a call of `target` have led to the function that contains pc? The target is not far before
@@ -319,7 +332,7 @@ WALK_GLOBAL u32 walk_step_without_rule(u64 walk, u32 covered)
 	if (!s->regs.exact && entry_step(walk))
 		return END_NONE;
 	if (covered && begins_here(s)) {
-		s->stepped.again = 1;
+		s->stepped.again = AGAIN_WITHOUT_RULE;
 		s->user.head.frames_len--;
 		return END_NONE;
 	}

@@ -26,9 +26,10 @@ struct unwind_regs {
 struct unwind_place {
 	u64 pc, sp, fp;
 	u64 callee; /* pc of the frame below */
-	u64 how;    /* FRAME_BY_*, how pc was reached */
+	u64 how;    /* how pc was reached: FRAME_BY_*; also not 0: it was interrupted there */
 	u32 again;  /* no call pushed this address, the frame begins there: it is to be repeated */
-	u32 begins; /* it is that repeated frame */
+	u32 begins; /* it is that repeated frame: the value of again */
+	u32 ended;  /* why the walk ended before this frame was taken back */
 };
 
 /* An instruction of a function that was interrupted. */

@@ -69,6 +69,43 @@ static void short_gaps_are_padding_and_long_ones_are_not(void **state)
 	check_places(&m, places, ARRAY_SIZE(places));
 }
 
+#define BYTES(string) string, sizeof(string) - 1
+
+/* A function of less than the alignment, as C libraries have them: no record says anything of it. */
+static void code_in_a_short_gap_belongs_to_nobody(void **state)
+{
+	static const struct {
+		const char *bytes;
+		size_t len;
+		int32_t cfa;
+	} rows[] = { { BYTES("\x90"), 16 }, { BYTES("\x66\x90\xcc\xcc"), 16 },
+		{ BYTES("\x66\x66\x2e\x0f\x1f\x84\x00\x00\x00\x00\x00\x0f\x1f\x40\x00"), 16 },
+		{ BYTES("\x0f\x1f\x80\x01\x02\x03\x04\x0f\x1f\x00"), 16 },
+		{ BYTES("\x0f\x05\x48\x85\xc0\x7c\x0d\x74\x01\xc3"), 0 },
+		{ BYTES("\x90\xc3"), 0 }, { BYTES("\x0f\x1f\x00\xc3"), 0 } };
+
+	struct why why;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		_cleanup_(buf_done) struct buf eh = BUF_INIT;
+		_cleanup_(made_done) struct made m;
+		size_t cie = cfi_cie_usual(&eh);
+
+		cfi_fde(&eh, cie, TEXT(0x100), 0x10, CFI("\x41\x0e\x10"));
+		cfi_fde(&eh, cie, TEXT(0x110) + rows[i].len, 0x10, CFI(""));
+		m = (struct made){ 0 };
+		make_file(&m.file, &eh, NULL, true);
+		memcpy(m.file.data + TEXT_OFFSET + 0x110, rows[i].bytes, rows[i].len);
+		assert_int_equal(image_init(&m.image, m.file.data, m.file.len, &why), 0);
+		assert_int_equal(unwind_rows_build(&m.image, &m.rows, &why), 0);
+		check_places(&m,
+			(const struct place[]){ { 0x10f, 16 }, { 0x110, rows[i].cfa },
+				{ 0x110 + rows[i].len, 8 } },
+			3);
+	}
+}
+
 static void of_overlapping_functions_the_later_start_holds(void **state)
 {
 	static const struct place places[] = { { 0xff, 0 }, { 0x100, 16 }, { 0x110, 24 },
@@ -286,6 +323,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(functions_in_any_order_are_found_by_file_offset),
 		cmocka_unit_test(short_gaps_are_padding_and_long_ones_are_not),
+		cmocka_unit_test(code_in_a_short_gap_belongs_to_nobody),
 		cmocka_unit_test(of_overlapping_functions_the_later_start_holds),
 		cmocka_unit_test(
 			of_functions_that_start_together_the_shorter_and_then_the_first_holds),

@@ -228,6 +228,55 @@ static void a_return_address_that_was_guessed_is_none(void **state)
 	assert_walk(&s, END_FP_CHAIN, CALLERS(CODE(OTHER_UNCOVERED, 0x20)));
 }
 
+#define BYTES(string) string, sizeof(string) - 1
+
+/* The function before it has a rule that leads nowhere, or to a zero: at its end there is no call.
+ * So the frame begins there, as where a library puts a function on top of a stack that it made. */
+static void a_function_on_top_of_a_made_stack_is_the_root_and_its_neighbour_is_not(void **state)
+{
+	static const struct unwind_rule first = {
+		.cfa = CFA_REG, .cfa_reg = RSP, .cfa_off = 8, .ra_off = -8
+	};
+	static const struct {
+		const char *before;
+		size_t before_len;
+		struct unwind_rule rule;
+		u64 above;
+		u32 end, frames;
+	} rows[] = { { BYTES("\xc3"), first, 0, END_ROOT, 1 },
+		{ BYTES("\x90"), { .cfa = CFA_REG, .ra = RA_UNDEFINED }, 0x5000, END_ROOT, 1 },
+		/* a call of a function that lies before, and a nop */
+		{ BYTES("\xe8\x00\x00\xff\xff\x90"), first, 0, END_ROOT, 1 },
+		{ BYTES("\xc3"), first, CODE(ENTRY, 0x20), END_ROOT, 2 } };
+	static struct scratch s;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		start_in(&s, PLAIN);
+		s.rules[SWITCHES] = rows[i].rule;
+		s.stack[1] = CODE(SWITCHES, 0);
+		s.stack[2] = rows[i].above;
+		put_call(&s, CODE(ENTRY, 0x20));
+		memcpy(s.text + (CODE(SWITCHES, 0) - TEXT) - rows[i].before_len, rows[i].before,
+			rows[i].before_len);
+		assert_walk(&s, rows[i].end,
+			(const u64[]){ BEGINS(CODE(SWITCHES, 0)), CODE(ENTRY, 0x20) },
+			rows[i].frames);
+	}
+	assert_int_equal(s.user.frames[2] & FRAME_HOW_MASK, FRAME_BY_GUESS);
+}
+
+static void what_lies_in_a_function_does_not_begin_there(void **state)
+{
+	static struct scratch s;
+
+	(void)state;
+	start_in(&s, PLAIN);
+	s.stack[1] = CODE(PLAIN, 0x20);
+	s.stack[3] = 0x5000;
+	assert_walk(&s, END_NO_MAPPING, CALLERS(CODE(PLAIN, 0x20)));
+}
+
 static void a_zero_return_address_below_a_call_is_a_root(void **state)
 {
 	static struct scratch s;
@@ -415,6 +464,9 @@ int main(void)
 		cmocka_unit_test(one_that_a_call_pushed_is_none),
 		cmocka_unit_test(interrupted_assembly_is_none),
 		cmocka_unit_test(a_return_address_that_was_guessed_is_none),
+		cmocka_unit_test(
+			a_function_on_top_of_a_made_stack_is_the_root_and_its_neighbour_is_not),
+		cmocka_unit_test(what_lies_in_a_function_does_not_begin_there),
 		cmocka_unit_test(a_zero_return_address_below_a_call_is_a_root),
 		cmocka_unit_test(a_zero_below_the_top_of_the_stack_is_none),
 		cmocka_unit_test(an_interrupted_return_of_a_signal_goes_on_where_the_signal_came),

@@ -31,7 +31,7 @@ struct image;
 #define UNWIND_ROWS_SPAN_SPARSE(pages_len) (256 + 8 * (pages_len))
 /* Limit of unmerged rows of all functions, 8 bytes each while building; more is -EFBIG. */
 #define UNWIND_ROWS_RAW_MAX (32U << 20)
-/* A gap of at most this many bytes between functions is padding and belongs to the first. */
+/* Padding of less than so many bytes between functions belongs to the first. */
 #define UNWIND_ROWS_GAP 16
 
 struct unwind_rows_stats {

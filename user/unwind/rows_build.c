@@ -404,7 +404,8 @@ static int sweep_to(struct build *b, uint64_t end)
 			if (span_end(a->span) < stop)
 				stop = span_end(a->span);
 			err = put_span(b, a, stop);
-		} else if (end - b->at >= UNWIND_ROWS_GAP) {
+		} else if (end - b->at >= UNWIND_ROWS_GAP ||
+			!rows_code_is_padding(b->image, b->at, end - b->at)) {
 			err = rows_pack_put(b->pack, b->at, RULE_NONE);
 		}
 		if (err < 0)

@@ -72,3 +72,39 @@ bool rows_code_follows_padding(const struct image *image, uint64_t file_offset)
 	/* nop, int3, and the last byte of the long nops. */
 	return !c.bad && (byte == 0x90 || byte == 0xcc || byte == 0x00);
 }
+
+/* The bytes after the opcode of `nop r/m`: ModRM, SIB and displacement (Intel SDM vol. 2, 2.1). */
+static void skip_operand(struct cursor *c)
+{
+	uint8_t modrm = cursor_u8(c), mod = modrm >> 6, rm = modrm & 7;
+	uint8_t sib = mod != 3 && rm == 4 ? cursor_u8(c) : 0;
+
+	if (mod == 2 || (mod == 0 && (rm == 5 || (rm == 4 && (sib & 7) == 5))))
+		cursor_u32(c);
+	else if (mod == 1)
+		cursor_u8(c);
+}
+
+static bool skip_padding(struct cursor *c)
+{
+	uint8_t byte = cursor_u8(c);
+
+	while (!c->bad && (byte == 0x66 || byte == 0x2e))
+		byte = cursor_u8(c);
+	if (byte != 0x0f)
+		return c->bad || byte == 0x90 || byte == 0xcc || byte == 0x00;
+	if (cursor_u8(c) != 0x1f)
+		return false;
+	skip_operand(c);
+	return true;
+}
+
+bool rows_code_is_padding(const struct image *image, uint64_t file_offset, uint64_t size)
+{
+	struct cursor c = code_at(image, file_offset), code = cursor_sub(&c, size);
+
+	while (!code.bad && cursor_left(&code) > 0)
+		if (!skip_padding(&code))
+			return false;
+	return true;
+}
