@@ -163,25 +163,30 @@ static __always_inline bool ends_wrongly(u32 end)
 		end == END_CFA;
 }
 
-/* The walk cannot go on from the latest frame. Did no call push its address? Then the function
- * before it is a neighbour, and the frame is repeated as one that begins there: a program put a
- * function's address on top of a stack that it made, for whatever returns that far. */
+/* The walk cannot go on from the latest frame. It is repeated where it was looked up in a
+ * neighbour: a leaf in a system call that never returns, as a thread's last, with what follows the
+ * call; and a function's address that no call pushed, with what lies before the function. A program
+ * put it on top of a stack that it made, for whatever returns that far. */
 WALK_GLOBAL bool take_back(u64 walk, u32 end)
 {
 	struct scratch *s = scratch_of(walk);
+	u32 len;
 
-	if (!s || !ends_wrongly(end) || s->user.head.frames_len < 2 ||
-		s->user.head.frames_len > STACK_LEAF_FRAMES || s->stepped.begins ||
-		s->stepped.how || is_called(walk, s->stepped.pc))
+	if (!s || !ends_wrongly(end) || s->stepped.begins)
+		return false;
+	len = s->user.head.frames_len;
+	if (len == 1 ? !s->stepped.how || !is_in_syscall(s)
+		     : len == 0 || len > STACK_LEAF_FRAMES || s->stepped.how ||
+				is_called(walk, s->stepped.pc))
 		return false;
 	s->regs.pc = s->stepped.pc;
 	s->regs.sp = s->stepped.sp;
 	s->regs.fp = s->stepped.fp;
 	s->regs.exact = 0;
 	s->how = 0;
-	s->stepped.again = AGAIN_TAKEN_BACK;
+	s->stepped.again = len == 1 ? 0 : AGAIN_TAKEN_BACK;
 	s->stepped.ended = end;
-	s->user.head.frames_len--;
+	s->user.head.frames_len = len - 1;
 	return true;
 }
 

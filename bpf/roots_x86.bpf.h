@@ -79,6 +79,12 @@ static __always_inline bool begins_here(struct scratch *s)
 		call_before(walk_of(s), s->regs.pc) == NO_CALL;
 }
 
+/* Was the thread interrupted in a system call? Then the instruction before its pc made it. */
+static __always_inline bool is_in_syscall(const struct scratch *s)
+{
+	return s->regs.gpr[0] == SYSCALL_ENTERED;
+}
+
 /* Did a call push this return address? */
 static __always_inline bool is_called(u64 walk, u64 pc)
 {

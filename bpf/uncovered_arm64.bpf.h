@@ -44,6 +44,12 @@ static __always_inline u32 walk_step_lazy(u64 walk)
 	return END_REGISTER;
 }
 
+static __always_inline bool is_in_syscall(const struct scratch *s)
+{
+	(void)s;
+	return false;
+}
+
 static __always_inline bool is_called(u64 walk, u64 pc)
 {
 	(void)walk, (void)pc;

@@ -32,3 +32,14 @@ load real
 	"$repo/tools/truth" "$tmp/c.pb.gz"
 	grep '^contexts;__start_context;coroutine' "$tmp/f"
 }
+
+@test "children of clone, and a coroutine with a function's address on top of its stack" {
+	need gcc
+	gcc -O1 -g "$real/made_stacks.c" -o "$tmp/made_stacks"
+	"$stoker" record -F 1999 -d 2 -o "$tmp/f" --stats "$tmp/s" -- "$tmp/made_stacks"
+	jq -c .user_stacks "$tmp/s"
+	jq -e '.user_stacks | .complete >= 0.99 * .total and .total > 100' "$tmp/s"
+	grep -q '^made_stacks;outermost;coroutine;work' "$tmp/f"
+	grep -q '^made_stacks;__clone.*;child;work' "$tmp/f"
+	[ "$(grep -c ';neighbour;\|;child;.*clone' "$tmp/f")" -eq 0 ]
+}

@@ -277,6 +277,22 @@ static void what_lies_in_a_function_does_not_begin_there(void **state)
 	assert_walk(&s, END_NO_MAPPING, CALLERS(CODE(PLAIN, 0x20)));
 }
 
+/* A system call that never returns ends its function: what follows is another's. */
+static void a_leaf_in_a_system_call_has_the_rule_of_the_call(void **state)
+{
+	static struct scratch s;
+
+	(void)state;
+	for (int in_syscall = 0; in_syscall < 2; in_syscall++) {
+		start_in(&s, PLAIN);
+		s.regs.pc = CODE(PLAIN, 0);
+		s.regs.gpr[0] = in_syscall ? SYSCALL_ENTERED : 0;
+		assert_walk(&s, in_syscall ? END_ROOT : END_NO_MAPPING, NULL, 0);
+		assert_int_equal(s.user.frames[0] & FRAME_OFFSET_MASK,
+			CODE(PLAIN, 0) - in_syscall - TEXT);
+	}
+}
+
 static void a_zero_return_address_below_a_call_is_a_root(void **state)
 {
 	static struct scratch s;
@@ -467,6 +483,7 @@ int main(void)
 		cmocka_unit_test(
 			a_function_on_top_of_a_made_stack_is_the_root_and_its_neighbour_is_not),
 		cmocka_unit_test(what_lies_in_a_function_does_not_begin_there),
+		cmocka_unit_test(a_leaf_in_a_system_call_has_the_rule_of_the_call),
 		cmocka_unit_test(a_zero_return_address_below_a_call_is_a_root),
 		cmocka_unit_test(a_zero_below_the_top_of_the_stack_is_none),
 		cmocka_unit_test(an_interrupted_return_of_a_signal_goes_on_where_the_signal_came),

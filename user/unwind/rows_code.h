@@ -25,6 +25,6 @@ bool rows_code_ends_realigned(const struct image *image, uint64_t file_offset);
 uint32_t rows_code_frame(const struct image *image, uint64_t file_offset, uint64_t size);
 /* Is the byte before file_offset padding between functions? */
 bool rows_code_follows_padding(const struct image *image, uint64_t file_offset);
-/* Are these bytes between two functions all padding: nops of any length, int3, zeros? True for other
- * machines. */
+/* Are these bytes between two functions all padding: nops of any length, int3, zeros? True for
+ * other machines. */
 bool rows_code_is_padding(const struct image *image, uint64_t file_offset, uint64_t size);
