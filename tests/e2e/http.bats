@@ -236,7 +236,8 @@ target = cgroup $cgroup" serve
 
 @test "a client that goes away ends its capture" {
 	serve
-	get '/profile?seconds=60&hz=19' -o /dev/null &
+	curl -sS -g -o /dev/null "$url/profile?seconds=60&hz=19" \
+		-H "Authorization: Bearer $(cat "$tmp/store/token")" 3>&- &
 	local client=$!
 	wait_until 10 metric_is stoker_captures_running 1
 	kill "$client"

@@ -134,7 +134,8 @@ of_capture() {
 	kill -HUP "$supervisor"
 	wait_until 10 eval 'get /metrics | grep -qx "stoker_captures_running 0"'
 	wait "$client" || true
-	[ "$(cat "$tmp/code")" != 200 ]
+	[ "$(cat "$tmp/code")" = 403 ]
+	grep -F '`captures` of [http] is off' "$tmp/captured"
 	[ "$(code '/profile?seconds=1')" = 403 ]
 	says 'reloaded' "$said"
 	! says 'need a restart' "$said" || false

@@ -457,7 +457,18 @@ void http_front_poll(struct http_front *f)
 void http_front_end_captures(struct http_front *f)
 {
 	f->options.captures = false;
-	forget_captures(f);
+	for (size_t i = 0; i < ARRAY_SIZE(f->asked); i++) {
+		struct http_message refusal = { .kind = HTTP_REFUSED, .id = f->asked[i].id };
+		bool runs = f->asked[i].capture > 0;
+		struct why why;
+
+		captures_end(f->captures, f->asked[i].capture);
+		f->asked[i].capture = 0;
+		refusal.err = refuse_capture(f, &why);
+		memcpy(refusal.text, why.text, sizeof(refusal.text));
+		if (runs && f->child.pid > 0 && give(f, &refusal, -1) < 0)
+			lose_process(f, "it does not take what it asked for");
+	}
 }
 
 uint64_t http_front_due_ns(const struct http_front *f)
