@@ -23,7 +23,7 @@ load lib
 
 @test "-t takes one thread of many" {
 	local tid
-	start_busy burn7030 30 4
+	start_busy burn7030 30 2
 	tid=$(find "/proc/$pid/task" -maxdepth 1 -name '[0-9]*' -printf '%f\n' | grep -v "^$pid$" | tail -n 1)
 	record_while 1 "$pid/task/$tid" -t "$tid" --by tid -F 499 -o "$tmp/f"
 	hottest "$tmp/f"

@@ -38,7 +38,7 @@ agree() {
 	"$here/agree" -g "$addresses" "$file" "$debug" >addresses
 	"$names" "$file" <addresses >ours
 	# It takes a minute for a hundred thousand addresses of a large program.
-	head -n 10000 addresses | addr2line -a -f -e "${debug:-$file}" >theirs
+	head -n 4000 addresses | addr2line -a -f -e "${debug:-$file}" >theirs
 	"$here/agree" "$file" ours "$debug" theirs >&3
 }
 
