@@ -110,11 +110,14 @@ static void put_times(const struct sampler_stats *s, struct buf *out)
 
 	if (whole->longest_ns == 0)
 		return;
-	buf_printf(out,
-		"time     99.9 %% of ticks within %.0f us (kernel half %.0f, user half %.0f)",
-		(double)whole->p999_ns / 1e3, (double)kernel->p999_ns / 1e3,
-		(double)user->p999_ns / 1e3);
-	buf_printf(out, ", longest %.0f us (kernel half %.0f, user half %.0f)",
+	buf_printf(out, "time     99.9 %% of ticks within %.0f us, of user halves within %.0f us",
+		(double)whole->p999_ns / 1e3, (double)user->p999_ns / 1e3);
+	if (kernel->longest_ns > 0)
+		buf_printf(out,
+			", of kernel halves within %.0f us (only ticks with a kernel stack have "
+			"one)",
+			(double)kernel->p999_ns / 1e3);
+	buf_printf(out, "; longest %.0f us (kernel half %.0f, user half %.0f)",
 		(double)whole->longest_ns / 1e3, (double)kernel->longest_ns / 1e3,
 		(double)user->longest_ns / 1e3);
 	if (s->stolen > 0)
