@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/library.h"
 #include "base/own.h"
 #include "base/utf8.h"
 
@@ -98,7 +99,9 @@ int file_notes_put_advice(struct buf *out, const char *name)
 		err = utf8_put_clean(out, name);
 	if (err == 0)
 		err = buf_puts(out, ".dbg beside it, or use ");
-	return err < 0 ? err : buf_puts(out, "--debug-dir, --debuginfod");
+	if (err == 0)
+		err = buf_puts(out, "--debug-dir");
+	return err < 0 || !library_can_load() ? err : buf_puts(out, ", --debuginfod");
 }
 
 static int put_advice(struct buf *out, const struct object *o)
