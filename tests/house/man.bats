@@ -71,6 +71,20 @@ setup() {
 	sed -nE 's/^\.It Pa (\/[a-z]*)( .*)?$/\1/p' user/man/stoker-daemon.8 | grep -vx /var | sort | diff "$BATS_TEST_TMPDIR/paths" -
 }
 
+@test "every metric of the HTTP process is in the page" {
+	local name
+	grep -oE '"stoker_[a-z_]+' user/http/metrics.c | tr -d '"' | sort -u >"$BATS_TEST_TMPDIR/names"
+	[ "$(wc -l <"$BATS_TEST_TMPDIR/names")" -ge 5 ]
+	while read -r name; do
+		echo "$name"
+		grep -qw "$name" user/man/stoker-account.5
+	done <"$BATS_TEST_TMPDIR/names"
+}
+
+@test "no English word of a heading or an item is taken for a macro" {
+	! grep -nE '^\.(It|Ss|Sh|Pq|Dq|Sq)( .*)? (In|At|An|Do|So|Me|Ms) [a-z]' user/man/*.[1-8] || false
+}
+
 @test "the pages are set without a warning: a line that begins with a dot by chance is lost" {
 	local page
 	command -v groff >/dev/null || skip 'no groff on this machine'
