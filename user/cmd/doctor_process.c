@@ -246,7 +246,10 @@ static int examine(struct patient *p, struct why *why)
 	if (err == 0)
 		err = status_parse(text.data, &p->status);
 	if (err == -ENOENT || err == -ESRCH)
-		return why_set(why, -ESRCH, "no such process: %d", p->process.pid);
+		return why_set(why, -ESRCH,
+			"no such process: %d; it has ended or is of another PID namespace, or "
+			"proc is not mounted at /proc",
+			p->process.pid);
 	if (err == 0)
 		err = read_proc(p->process.pid, "maps", &maps);
 	if (err < 0)

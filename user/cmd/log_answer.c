@@ -18,12 +18,22 @@ static void log_gaps(struct log *log, const struct query_answer *answer)
 		(double)merge_total(&answer->merge) / 1e9);
 }
 
+static int refuse_store(const char *store, int err, struct why *why)
+{
+	return why_set(why, err, "cannot open the store %s: %s; %s", store, err_text(err),
+		err == -ENOENT ? "start `stoker daemon`, which fills it, or name another by "
+				 "--store"
+			       : "run as root or as its owner, or name another by --store");
+}
+
 int log_answer(struct log *log, const struct ask *ask, struct query_answer *answer, struct why *why)
 {
 	_cleanup_(store_freep) struct store *store = NULL;
 	struct store_report found;
 	int err = store_open(AT_FDCWD, ask->store, STORE_READ, &store, &found, why);
 
+	if (err == -ENOENT || err == -EACCES)
+		return refuse_store(ask->store, err, why);
 	if (err == 0 && query_answer_init(answer) < 0)
 		err = why_set(why, -ENOMEM, "out of memory");
 	if (err < 0)
