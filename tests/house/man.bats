@@ -60,6 +60,7 @@ setup() {
 }
 
 @test "every option of daemon is in its page" {
+	"$stoker" daemon --help | head -n 1 | grep -- --stopped
 	"$stoker" daemon --help | sed -nE 's/^  -([a-z]), --([a-z]+).*/.It Fl \1 , -\2/p' >"$BATS_TEST_TMPDIR/help"
 	[ "$(wc -l <"$BATS_TEST_TMPDIR/help")" -ge 3 ]
 	sed -nE 's/^(\.It Fl [a-z] , -[a-z]+).*/\1/p' user/man/stoker-daemon.8 | diff "$BATS_TEST_TMPDIR/help" -
