@@ -215,7 +215,8 @@ static int write_unnamed(const struct object *o, struct buf *out)
 {
 	struct cause cause = cause_of(o);
 	char id[BUILD_ID_HEX_SIZE];
-	int err = buf_printf(out, "unnamed  %llu frames of ", (unsigned long long)o->unnamed);
+	int err = buf_printf(out, "unnamed  %llu frame%s of ", (unsigned long long)o->unnamed,
+		o->unnamed == 1 ? "" : "s");
 
 	if (err == 0)
 		err = put_name(out, o);

@@ -260,7 +260,7 @@ static int examine(struct patient *p, struct why *why)
 	p->process.start_ns = ticks * (NSEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK));
 	printf("\nprocess %d (", p->process.pid);
 	print_clean(p->status.name);
-	printf("), %u threads\n", p->status.threads);
+	printf("), %u thread%s\n", p->status.threads, p->status.threads == 1 ? "" : "s");
 	maps_parse(maps.data, on_mapping, p);
 	count_anon(p, &(struct maps_entry){ 0 });
 	if (p->anon_bytes > 0)

@@ -14,7 +14,8 @@ static void log_gaps(struct log *log, const struct query_answer *answer)
 			answer->other_by, answer->by.data);
 	if (answer->gone > 0)
 		log_note(log, "%u profiles were removed during the query", answer->gone);
-	log_note(log, "%u profiles, %.1f s of CPU", answer->segments,
+	log_note(log, "%u profile%s, %.1f s of CPU", answer->segments,
+		answer->segments == 1 ? "" : "s",
 		(double)merge_total(&answer->merge) / 1e9);
 }
 
