@@ -252,7 +252,8 @@ static void check_isolation(struct doctor *d)
 			: "all have this user: own ones take CAP_SETUID, CAP_SETGID and CAP_KILL");
 }
 
-/* What keeps a daemon of this host idle. The store is the one of the default configuration. */
+/* Prints the kill switch and the mark, which keep a daemon of this host idle. The store is the one
+ * of the default configuration. */
 static void check_orders(struct doctor *d)
 {
 	const char *off = kill_switch_find();
