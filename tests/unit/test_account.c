@@ -79,7 +79,7 @@ static void one_is_singular_and_without_stacks_there_is_no_share(void **state)
 	assert_non_null(strstr(one.data, " 1 unwind table ("));
 }
 
-static void the_kernel_half_is_told_of_ticks_that_have_one(void **state)
+static void the_time_of_kernel_halves_is_of_ticks_that_have_one(void **state)
 {
 	_cleanup_(buf_done) struct buf none = BUF_INIT, some = BUF_INIT;
 	struct account account = { 0 };
@@ -116,7 +116,7 @@ int main(void)
 		cmocka_unit_test(each_kind_of_lost_event_has_its_own_name),
 		cmocka_unit_test(losses_are_in_the_text_when_there_are_any),
 		cmocka_unit_test(one_is_singular_and_without_stacks_there_is_no_share),
-		cmocka_unit_test(the_kernel_half_is_told_of_ticks_that_have_one),
+		cmocka_unit_test(the_time_of_kernel_halves_is_of_ticks_that_have_one),
 		cmocka_unit_test(many_frames_of_a_jit_without_a_map_are_worth_advice),
 	};
 
