@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* main.c - the table of subcommands, and that what they print has arrived: on a full disk it has
  * not, and the exit status says so. */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "base/own.h"
 #include "cmd/cmd.h"
+#include "cmd/flush.h"
 
 static const struct {
 	const char *name;
@@ -62,10 +62,11 @@ static int run(int argc, char **argv, struct log *log)
 int main(int argc, char **argv)
 {
 	struct log log = { 0 };
+	struct why why;
 	int status = run(argc, argv, &log);
 
-	if ((fflush(stdout) != 0 || ferror(stdout)) && status == EXIT_OK) {
-		log_error(&log, "cannot write to stdout: %s", err_text(errno));
+	if (status == EXIT_OK && flush_stdout(&why) < 0) {
+		log_error(&log, "%s", why.text);
 		status = EXIT_FAILED;
 	}
 	return status;

@@ -186,6 +186,16 @@ has_segments() {
 	between "$(folded_share "$tmp/f" ";spin;${entry}main;spin_here")" 99 100 'named as expected, %'
 }
 
+@test "its advice names no option that it refuses" {
+	cp "$(target spin)" "$tmp/bare"
+	strip "$tmp/bare"
+	start "$tmp/bare" 100
+	wait_until 10 has_run "$pid"
+	alone doctor "$pid" >"$tmp/f" || true
+	cat "$tmp/f"
+	grep -- 'bare.dbg beside it, or use --debug-dir$' "$tmp/f"
+}
+
 @test "what needs a library is refused with one line: the thing, the library, what else to do" {
 	start_busy spin 100
 	printf '%s\n' '[store]' 'path = /store' '[http]' 'listen = 127.0.0.1:0' >"$root/stoker.ini"

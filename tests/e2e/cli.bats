@@ -18,7 +18,7 @@ load lib
 	for words in help version 'record --help' doctor 'ps -d 0.2'; do
 		# shellcheck disable=SC2016,SC2086
 		exits 1 sh -c '"$@" >/dev/full' - "$stoker" $words
-		said_clearly 'cannot write to stdout'
+		said_clearly 'cannot write to stdout: No space left on device'
 	done
 }
 
@@ -93,6 +93,48 @@ load lib
 	said_clearly 'COMMAND is missing'
 	exits 2 "$stoker" record --
 	[ ! -e "$tmp/f" ]
+}
+
+@test "an error says what to do" {
+	local rows=(
+		"1|--store|report --store $tmp/none"
+		"1|start .stoker daemon.*--config|open --config $tmp/none.ini"
+		"2|no such key: containr; they are store, .*container|diff containr=web 1h.."
+		"1|no such process: 4194300; it has ended|record -p 4194300 -d 1 -o $tmp/f"
+		"1|no such process: 4194300; it has ended|doctor 4194300"
+		"1|--debug-dir $tmp/none: No such file.*; give a folder|record -d 1 -o $tmp/f --debug-dir $tmp/none"
+		"1|--runtime-socket $tmp/none: No such file.*; give the socket|record -d 1 -o $tmp/f --runtime-socket $tmp/none"
+	)
+	local row status text words
+	printf '%s\n' '[store]' "path = $tmp/none" >"$tmp/none.ini"
+	for row in "${rows[@]}"; do
+		IFS='|' read -r status text words <<<"$row"
+		echo "$words"
+		# shellcheck disable=SC2086
+		exits "$status" "$stoker" $words
+		said_clearly "$text"
+	done
+	[ ! -e "$tmp/f" ]
+}
+
+@test "doctor says what it cannot read without /proc, and calls none of it good" {
+	unshare --mount sh -c 'umount -l /proc; exec "$0" doctor' "$stoker" >"$tmp/doctor" || true
+	cat "$tmp/doctor"
+	[ "$(grep -cE '^less .* unknown: cannot read /proc/sys/.*mount proc at /proc' "$tmp/doctor")" -eq 3 ]
+	! grep -- '-1' "$tmp/doctor" || false
+}
+
+@test "a daemon with another user's store names the store and its line" {
+	need setpriv
+	cp "$stoker" "$tmp/stoker"
+	mkdir -m 700 "$tmp/store"
+	chmod 755 "$tmp"
+	printf '%s\n' '[store]' "path = $tmp/store" '[http]' 'listen = 127.0.0.1:0' >"$tmp/stoker.ini"
+	exits 2 timeout 20 setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all \
+		"$tmp/stoker" daemon --config "$tmp/stoker.ini"
+	says "warning: cannot open the store $tmp/store: Permission denied" "$tmp/said"
+	says "stoker.ini:2: path: cannot read $tmp/store/token: Permission denied; choose a folder" "$tmp/said"
+	! says token_file "$tmp/said" || false
 }
 
 sampled_then() {

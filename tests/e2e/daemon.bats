@@ -279,7 +279,7 @@ have_stacks() {
 	sed -i 's/^\[sample\]/&\nhz = 29/' "$tmp/stoker.ini"
 	for n in 1 2; do
 		kill -HUP "$daemon"
-		wait_until 10 eval '[ "$(grep -c "need a restart" "$out")" -eq "$n" ]'
+		wait_until 10 eval '[ "$(grep -c "need a restart: \[sample\] hz$" "$out")" -eq "$n" ]'
 	done
 	ends 0
 }

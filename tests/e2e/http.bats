@@ -267,6 +267,7 @@ target = cgroup $cgroup" serve
 	grep -q 'ambiguous; candidates: .*ab01.*ab02' "$tmp/which"
 	grep -q '400$' "$tmp/which"
 	[ "$(code /etc/passwd)" = 404 ]
+	get /etc/passwd | grep -F '/open'
 	[ "$(code /../../etc/passwd --path-as-is)" = 404 ]
 	[ "$(code /metrics -X POST -d a=b)" = 405 ]
 	[ "$(code /metrics -X DELETE)" = 405 ]

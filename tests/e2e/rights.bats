@@ -122,7 +122,7 @@ of_capture() {
 	grep -F '`captures` of [http] is off' "$tmp/answer"
 	sed -i 's/^captures = off/captures = on/' "$tmp/stoker.ini"
 	kill -HUP "$supervisor"
-	wait_until 10 says 'need a restart' "$said"
+	wait_until 10 says 'need a restart: \[http\] captures$' "$said"
 	[ "$(code '/profile?seconds=1')" = 403 ]
 	kill "$supervisor" && wait "$supervisor"
 

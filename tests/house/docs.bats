@@ -36,6 +36,10 @@ list_fits() {
 			echo "$file, $part: ${lines:-no} lines, not 1 to $most"
 			wrong=1
 		fi
+		if [[ $part == [0-9]*-* ]] && sed -n "${part%-*}p;${part#*-}p" "$file" | grep -q '^[[:space:]]'; then
+			echo "$file, $part: begins or ends within a block"
+			wrong=1
+		fi
 		sum=$((sum + most))
 	done < <(rows 'Read first' "$1")
 	echo "$sum lines"
@@ -49,7 +53,8 @@ list_fits() {
 @test "a reading list with a missing file, a missing section, a long part or a long sum is refused" {
 	local row
 	for row in '`no/such/file.h` | all | 10' '`HACKING.md` | No such section | 10' '`HACKING.md` | all | 3' \
-		'`HACKING.md` | 100000-100001 | 10' '`HACKING.md` | 1-5 | 1001'; do
+		'`HACKING.md` | 100000-100001 | 10' '`HACKING.md` | 1-5 | 1001' \
+		'`bpf/abi.h` | 1-102 | 110'; do
 		printf '## Read first\n\n| %s |\n\n## Next\n' "$row" >"$BATS_TEST_TMPDIR/list.md"
 		if list_fits "$BATS_TEST_TMPDIR/list.md"; then
 			echo "taken: $row"

@@ -60,6 +60,7 @@ setup() {
 }
 
 @test "every option of daemon is in its page" {
+	"$stoker" daemon --help | head -n 1 | grep -- --stopped
 	"$stoker" daemon --help | sed -nE 's/^  -([a-z]), --([a-z]+).*/.It Fl \1 , -\2/p' >"$BATS_TEST_TMPDIR/help"
 	[ "$(wc -l <"$BATS_TEST_TMPDIR/help")" -ge 3 ]
 	sed -nE 's/^(\.It Fl [a-z] , -[a-z]+).*/\1/p' user/man/stoker-daemon.8 | diff "$BATS_TEST_TMPDIR/help" -
@@ -69,6 +70,20 @@ setup() {
 	sed -nE 's/^\t\{ "(\/[a-z]*)", route_.*/\1/p' user/http/routes.c | sort >"$BATS_TEST_TMPDIR/paths"
 	[ "$(wc -l <"$BATS_TEST_TMPDIR/paths")" -ge 5 ]
 	sed -nE 's/^\.It Pa (\/[a-z]*)( .*)?$/\1/p' user/man/stoker-daemon.8 | grep -vx /var | sort | diff "$BATS_TEST_TMPDIR/paths" -
+}
+
+@test "every metric of the HTTP process is in the page" {
+	local name
+	grep -oE '"stoker_[a-z_]+' user/http/metrics.c | tr -d '"' | sort -u >"$BATS_TEST_TMPDIR/names"
+	[ "$(wc -l <"$BATS_TEST_TMPDIR/names")" -ge 5 ]
+	while read -r name; do
+		echo "$name"
+		grep -qw "$name" user/man/stoker-account.5
+	done <"$BATS_TEST_TMPDIR/names"
+}
+
+@test "no English word of a heading or an item is taken for a macro" {
+	! grep -nE '^\.(It|Ss|Sh|Pq|Dq|Sq)( .*)? (In|At|An|Do|So|Me|Ms) [a-z]' user/man/*.[1-8] || false
 }
 
 @test "the pages are set without a warning: a line that begins with a dot by chance is lost" {

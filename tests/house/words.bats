@@ -51,6 +51,14 @@ breach() {
 	breach 'user/man/a.1:4: "What i"'
 }
 
+@test "comments in a body and README.md are looked at for how their sentences open" {
+	printf '/* elf/a.c - reads a. */\n/* Goes behind it. */\nint f(void)\n{\n\t/* One that ends. */\n}\n' >user/elf/a.c
+	breach 'user/elf/a.c:5: "One that e"'
+	rm user/elf/a.c
+	printf 'It was told.\nFree. What is in it is free.\n' >README.md
+	breach 'README.md:2: "What i"'
+}
+
 @test "a message is looked at whole, over lines and macros" {
 	printf '/* elf/a.c - reads a. */\nint f(void)\n{\n\treturn say("it stays "\n\t\t"behind the file");\n}\n' >user/elf/a.c
 	breach 'user/elf/a.c:4: "behind"'
@@ -59,8 +67,8 @@ breach() {
 	breach 'bpf/reasons.h:3: "told"'
 }
 
-@test "of a source the opening comment alone is looked at" {
-	printf '/* elf/a.c - reads a. */\n/* What is behind. */\nint tell(int held);\n' >user/elf/a.c
+@test "of a source the words of the opening comment alone are looked at" {
+	printf '/* elf/a.c - reads a. */\n/* It is behind. */\nint tell(int held);\n' >user/elf/a.c
 	run -0 "$check" --root "$tree"
 	printf '/* elf/a.c - reads a.\n * It stands behind. */\n' >user/elf/a.c
 	run -1 "$check" --root "$tree"

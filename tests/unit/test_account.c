@@ -63,6 +63,39 @@ static void losses_are_in_the_text_when_there_are_any(void **state)
 		"\ntargets  1 not remembered: the table of targets was full  (cgroup 1)\n"));
 }
 
+static void one_is_singular_and_without_stacks_there_is_no_share(void **state)
+{
+	_cleanup_(buf_done) struct buf none = BUF_INIT, one = BUF_INIT;
+	struct account account = { 0 };
+
+	(void)state;
+	assert_int_equal(account_write_text(&account, &none), 0);
+	assert_non_null(strstr(none.data, "\nstacks   no user stacks\n"));
+	account.stacks_total = account.stacks_complete = 1;
+	account.worker.symbol_loads = account.tables.tables = 1;
+	assert_int_equal(account_write_text(&account, &one), 0);
+	assert_non_null(strstr(one.data, "\nstacks   1 user stack, 100.00 % complete\n"));
+	assert_non_null(strstr(one.data, " 1 symbol table loaded ("));
+	assert_non_null(strstr(one.data, " 1 unwind table ("));
+}
+
+static void the_time_of_kernel_halves_is_of_ticks_that_have_one(void **state)
+{
+	_cleanup_(buf_done) struct buf none = BUF_INIT, some = BUF_INIT;
+	struct account account = { 0 };
+	struct tick_time *times = account.sampler.times;
+
+	(void)state;
+	times[TICK_WHOLE].longest_ns = times[TICK_WHOLE].p999_ns = 7000;
+	times[TICK_USER].longest_ns = times[TICK_USER].p999_ns = 7000;
+	assert_int_equal(account_write_text(&account, &none), 0);
+	assert_non_null(strstr(none.data, "of user halves within 7 us; longest 7 us"));
+	times[TICK_KERNEL].longest_ns = times[TICK_KERNEL].p999_ns = 23000;
+	assert_int_equal(account_write_text(&account, &some), 0);
+	assert_non_null(strstr(some.data,
+		", of kernel halves within 23 us (only ticks with a kernel stack have one); "));
+}
+
 static void many_frames_of_a_jit_without_a_map_are_worth_advice(void **state)
 {
 	_cleanup_(buf_done) struct buf few = BUF_INIT, many = BUF_INIT;
@@ -82,6 +115,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_kind_of_lost_event_has_its_own_name),
 		cmocka_unit_test(losses_are_in_the_text_when_there_are_any),
+		cmocka_unit_test(one_is_singular_and_without_stacks_there_is_no_share),
+		cmocka_unit_test(the_time_of_kernel_halves_is_of_ticks_that_have_one),
 		cmocka_unit_test(many_frames_of_a_jit_without_a_map_are_worth_advice),
 	};
 

@@ -75,7 +75,7 @@ static void what_is_no_question_is_refused(void **state)
 		{ "1h..,", "neither SINCE..UNTIL nor KEY=VALUE" },
 		{ "container=a,web", "web is neither" },
 		{ "soon..now", "soon is not a time" },
-		{ "colour=red", "unknown key: colour; use store, since" },
+		{ "colour=red", "no such key: colour; they are store, since" },
 		{ "function=(", "function: " },
 	};
 

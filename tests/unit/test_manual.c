@@ -111,6 +111,17 @@ static void put_reasons(struct buf *out)
 	}
 }
 
+/* The sources of names under their key. They need no sentences. */
+static void put_sources(struct buf *out)
+{
+	const struct counter_names *names = counter_names(COUNTER_SOURCES);
+
+	buf_puts(out, ".Ss frames.by_source\n");
+	for (size_t i = 0; i < names->len; i++)
+		buf_printf(out, "%s%s", i == 0 ? ".Cm " : " , ", names->names[i]);
+	buf_puts(out, " .\n");
+}
+
 static const struct {
 	const char *begin;
 	const struct counter *rows; /* NULL: reasons */
@@ -138,10 +149,12 @@ static void make_manual(struct buf *out)
 		assert_non_null(end);
 		begin += strlen(lists[i].begin);
 		buf_put(out, at, (size_t)(begin - at));
-		if (lists[i].rows)
+		if (lists[i].rows) {
 			put_rows(out, lists[i].rows, lists[i].len, lists[i].places);
-		else
+		} else {
 			put_reasons(out);
+			put_sources(out);
+		}
 		at = end;
 	}
 	buf_puts(out, at);

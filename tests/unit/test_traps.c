@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_traps.c - which folders are a trap's bundles, as those that are too many are removed; what a
- * capture has of the time before it.
- */
+ * capture has of the time before it; when a value is measured. */
 #include "unit.h"
 
 #include <string.h>
@@ -12,6 +11,7 @@
 #include "containers/containers.h"
 #include "traps/trap_bundle.h"
 #include "traps/traps.h"
+#include "traps/watch.h"
 
 static void a_folder_is_a_bundle_of_its_trap_alone(void **state)
 {
@@ -112,6 +112,48 @@ static void a_capture_begins_where_sampling_began(void **state)
 	}
 }
 
+static void never(void *ctx, struct watch *watch)
+{
+	(void)ctx;
+	fail_msg("%s fired", watch_name(watch));
+}
+
+static void the_first_value_covers_a_whole_second(void **state)
+{
+	const uint64_t start = 1000 * NSEC_PER_SEC;
+	const struct {
+		uint64_t after_ns, values;
+	} rows[] = {
+		{ 0, 0 },
+		{ NSEC_PER_SEC - 1, 0 },
+		{ NSEC_PER_SEC, 1 },
+		{ 2 * NSEC_PER_SEC, 2 },
+	};
+	struct log log = { .quiet = true };
+	struct containers *containers;
+	struct watches watches;
+	struct rules rules;
+
+	(void)state;
+	configure(&rules);
+	rules.all[0].for_ns = 60 * NSEC_PER_SEC;
+	assert_int_equal(containers_new(NULL, NULL, &containers), 0);
+	assert_int_equal(watches_init(&watches, &log), 0);
+	assert_int_equal(watches_follow(&watches, &rules, containers, start), 0);
+	assert_int_equal(watches.all.len, 1);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct trap *trap = &watches.all.data[0].trap;
+
+		watches_read(&watches, &rules, start + rows[i].after_ns, never, NULL);
+		if (trap->values_len != rows[i].values)
+			fail_msg("%llu values after %llu ns", (unsigned long long)trap->values_len,
+				(unsigned long long)rows[i].after_ns);
+		assert_int_equal(trap->since_ns, rows[i].values ? start : 0);
+	}
+	watches_done(&watches);
+	containers_free(containers);
+}
+
 /* Somebody else reaped its writer, so that no exit status is known. */
 static void a_bundle_of_unknown_end_is_not_written(void **state)
 {
@@ -126,6 +168,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_folder_is_a_bundle_of_its_trap_alone),
 		cmocka_unit_test(a_capture_begins_where_sampling_began),
+		cmocka_unit_test(the_first_value_covers_a_whole_second),
 		cmocka_unit_test(a_bundle_of_unknown_end_is_not_written),
 	};
 

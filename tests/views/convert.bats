@@ -47,7 +47,7 @@ sample() {
 	"$stoker" convert a.folded -f svg 2>said | grep -q '3,933 samples/100'
 	grep -q 'svg has all counts times 100' said
 	echo 'web;f 1.12345678' | "$stoker" convert - 2>said | grep -qx 'web;f 1.123457'
-	grep -q '1 counts are rounded to 6 digits' said
+	grep -q '1 count is rounded to 6 digits' said
 }
 
 @test "two columns of a diff are not taken for a profile" {
@@ -57,7 +57,7 @@ sample() {
 	fails 'cr.folded: its lines end with a carriage return alone' "$stoker" convert cr.folded
 	printf '%s\n' 'web;f 31' 'web;g 6 2' >one.folded
 	[ "$("$stoker" convert one.folded 2>said | wc -l)" -eq 2 ]
-	grep -q 'one.folded: 1 lines end with two numbers, the first is line 2' said
+	grep -q 'one.folded: 1 line ends with two numbers, the first is line 2' said
 }
 
 @test "a few lines that cannot be read are counted, and more are an error" {
@@ -69,7 +69,7 @@ sample() {
 	"$stoker" convert a.folded 2>said | wc -l | grep -qx 200
 	grep -q 'a.folded: skipped 2 lines .*, the first is line 201$' said
 	"$stoker" convert a.txt 2>said | grep -qx 'web;f 101'
-	grep -q 'a.txt: skipped 1 lines .*, the first is line 304$' said
+	grep -q 'a.txt: skipped 1 line that is .*, the first is line 304$' said
 	echo 'nor that' >>a.folded
 	fails '3 of 203 lines are not folded stacks .*, the first is line 201; remove them' "$stoker" convert a.folded
 	printf '%s\n' 'no frame' 'no frame' >>a.txt

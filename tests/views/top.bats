@@ -174,6 +174,8 @@ terminal_is_as_before() {
 	wait_until 5 shows 'functions, processes, containers'
 	keys h
 	wait_until 5 shows_not 'functions, processes, containers'
+	keys h
+	wait_until 5 shows 'functions, processes, containers'
 	keys q
 	terminal_is_as_before
 }

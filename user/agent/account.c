@@ -110,11 +110,14 @@ static void put_times(const struct sampler_stats *s, struct buf *out)
 
 	if (whole->longest_ns == 0)
 		return;
-	buf_printf(out,
-		"time     99.9 %% of ticks within %.0f us (kernel half %.0f, user half %.0f)",
-		(double)whole->p999_ns / 1e3, (double)kernel->p999_ns / 1e3,
-		(double)user->p999_ns / 1e3);
-	buf_printf(out, ", longest %.0f us (kernel half %.0f, user half %.0f)",
+	buf_printf(out, "time     99.9 %% of ticks within %.0f us, of user halves within %.0f us",
+		(double)whole->p999_ns / 1e3, (double)user->p999_ns / 1e3);
+	if (kernel->longest_ns > 0)
+		buf_printf(out,
+			", of kernel halves within %.0f us (only ticks with a kernel stack have "
+			"one)",
+			(double)kernel->p999_ns / 1e3);
+	buf_printf(out, "; longest %.0f us (kernel half %.0f, user half %.0f)",
 		(double)whole->longest_ns / 1e3, (double)kernel->longest_ns / 1e3,
 		(double)user->longest_ns / 1e3);
 	if (s->stolen > 0)
@@ -153,11 +156,21 @@ static void put_jit_advice(const struct account *a, struct buf *out)
 		(unsigned long long)frames);
 }
 
+static const char *plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
 static void put_names(const struct account *a, struct buf *out)
 {
-	buf_printf(out, "stacks   %llu user stacks, ", (unsigned long long)a->stacks_total);
-	buf_put_percent(out, a->stacks_complete, a->stacks_total);
-	buf_puts(out, " % complete");
+	if (a->stacks_total == 0) {
+		buf_puts(out, "stacks   no user stacks");
+	} else {
+		buf_printf(out, "stacks   %llu user stack%s, ", (unsigned long long)a->stacks_total,
+			plural(a->stacks_total));
+		buf_put_percent(out, a->stacks_complete, a->stacks_total);
+		buf_puts(out, " % complete");
+	}
 	if (a->stacks_guessed > 0) {
 		buf_puts(out, ", ");
 		buf_put_percent(out, a->stacks_guessed, a->stacks_total);
@@ -179,11 +192,12 @@ static void put_files(const struct account *a, struct buf *out)
 	const struct fetch_stats *fetch = &a->objects.fetch;
 
 	buf_printf(out,
-		"files    %llu met, %llu symbol tables loaded (%.1f MB, %.0f ms), %llu unwind "
-		"tables (%.1f MB, %.0f ms)",
+		"files    %llu met, %llu symbol table%s loaded (%.1f MB, %.0f ms), %llu unwind "
+		"table%s (%.1f MB, %.0f ms)",
 		(unsigned long long)a->objects.known, (unsigned long long)a->worker.symbol_loads,
-		(double)a->worker.kept_bytes / 1e6, (double)a->worker.symbol_ns / 1e6,
-		(unsigned long long)a->tables.tables, (double)a->tables.bytes / 1e6,
+		plural(a->worker.symbol_loads), (double)a->worker.kept_bytes / 1e6,
+		(double)a->worker.symbol_ns / 1e6, (unsigned long long)a->tables.tables,
+		plural(a->tables.tables), (double)a->tables.bytes / 1e6,
 		(double)a->objects.table_ns / 1e6);
 	put_reasons(out, a, "objects.failed");
 	put_line(out, a, "debug_files.unread");
@@ -193,8 +207,9 @@ static void put_files(const struct account *a, struct buf *out)
 	put_line(out, a, "containers.files.other_pod");
 	if (fetch->asked == 0)
 		return;
-	buf_printf(out, "fetched  %llu of %llu debug files from debuginfod, %.1f MB",
+	buf_printf(out, "fetched  %llu of %llu debug file%s from debuginfod, %.1f MB",
 		(unsigned long long)fetch->fetched, (unsigned long long)fetch->asked,
+		plural(fetch->asked),
 		(double)fetch->bytes / 1e6);
 	put_reasons(out, a, "debuginfod.failed");
 }

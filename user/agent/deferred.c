@@ -108,7 +108,7 @@ static int take_mapping(void *ctx, const struct scan_mapping *mapping)
 	return 0;
 }
 
-/* Reads the process's mappings now. What was known stays when the process is gone. */
+/* Reads the process's mappings now. The known ones stay when the process is gone. */
 static void refresh(struct deferred *deferred, struct snapshot *snapshot)
 {
 	struct snapshot now = { .tgid = snapshot->tgid, .start_ns = snapshot->start_ns };

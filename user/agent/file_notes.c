@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/library.h"
 #include "base/own.h"
 #include "base/utf8.h"
 
@@ -98,7 +99,9 @@ int file_notes_put_advice(struct buf *out, const char *name)
 		err = utf8_put_clean(out, name);
 	if (err == 0)
 		err = buf_puts(out, ".dbg beside it, or use ");
-	return err < 0 ? err : buf_puts(out, "--debug-dir, --debuginfod");
+	if (err == 0)
+		err = buf_puts(out, "--debug-dir");
+	return err < 0 || !library_can_load() ? err : buf_puts(out, ", --debuginfod");
 }
 
 static int put_advice(struct buf *out, const struct object *o)
@@ -212,7 +215,8 @@ static int write_unnamed(const struct object *o, struct buf *out)
 {
 	struct cause cause = cause_of(o);
 	char id[BUILD_ID_HEX_SIZE];
-	int err = buf_printf(out, "unnamed  %llu frames of ", (unsigned long long)o->unnamed);
+	int err = buf_printf(out, "unnamed  %llu frame%s of ", (unsigned long long)o->unnamed,
+		o->unnamed == 1 ? "" : "s");
 
 	if (err == 0)
 		err = put_name(out, o);

@@ -34,6 +34,11 @@ static void *find_symbol(void *library, const char *name)
 }
 #endif
 
+bool library_can_load(void)
+{
+	return can_load;
+}
+
 int library_check(const char *thing, const char *library, const char *instead, struct why *why)
 {
 	return can_load ? 0

@@ -14,6 +14,7 @@ struct library_symbol {
 	size_t offset;
 };
 
+bool library_can_load(void);
 /* -ENOSYS: this build cannot load libraries; why says that `thing` needs `library` and suggests
  * `instead`. Does not check whether the library is installed. */
 int library_check(const char *thing, const char *library, const char *instead, struct why *why);

@@ -4,7 +4,9 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -12,8 +14,20 @@
 
 #define LINE_MAX_BYTES 1024
 
-static void put_line(
-	struct log *log, const char *prefix, const char *end, const char *fmt, va_list ap)
+/* Where a terminal has this many columns, the cursor stays in the line: else only the last part of
+ * it would be erased. */
+static void cut(char *text, size_t columns)
+{
+	size_t at = strnlen(text, columns - 1);
+
+	while (at > 0 && ((unsigned char)text[at] & 0xc0) == 0x80)
+		at--;
+	text[at] = '\0';
+}
+
+/* end "": a progress line of at most so many columns; 0: unlimited. */
+static void put_line(struct log *log, const char *prefix, const char *end, size_t columns,
+	const char *fmt, va_list ap)
 {
 	char line[LINE_MAX_BYTES];
 	int head =
@@ -22,6 +36,8 @@ static void put_line(
 
 	vsnprintf(line + head, sizeof(line) - text - 2, fmt, ap);
 	utf8_clean(line + text);
+	if (columns > 0)
+		cut(line + text, columns);
 	len = strlen(line);
 	len += (size_t)snprintf(line + len, sizeof(line) - len, "%s", end);
 	fd_write_all(STDERR_FILENO, line, len);
@@ -33,7 +49,7 @@ void log_error(struct log *log, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	put_line(log, "stoker: ", "\n", fmt, ap);
+	put_line(log, "stoker: ", "\n", 0, fmt, ap);
 	va_end(ap);
 }
 
@@ -42,7 +58,7 @@ void log_warn(struct log *log, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	put_line(log, "stoker: warning: ", "\n", fmt, ap);
+	put_line(log, "stoker: warning: ", "\n", 0, fmt, ap);
 	va_end(ap);
 }
 
@@ -53,17 +69,28 @@ void log_note(struct log *log, const char *fmt, ...)
 	if (log->quiet)
 		return;
 	va_start(ap, fmt);
-	put_line(log, "", "\n", fmt, ap);
+	put_line(log, "", "\n", 0, fmt, ap);
 	va_end(ap);
+}
+
+/* Can stderr erase a line? */
+static bool is_terminal(void)
+{
+	const char *term = getenv("TERM");
+
+	return isatty(STDERR_FILENO) && term && *term && strcmp(term, "dumb") != 0;
 }
 
 void log_progress(struct log *log, const char *fmt, ...)
 {
+	struct winsize size = { 0 };
 	va_list ap;
 
-	if (log->quiet || !isatty(STDERR_FILENO))
+	if (log->quiet || !is_terminal())
 		return;
+	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) < 0)
+		size.ws_col = 0;
 	va_start(ap, fmt);
-	put_line(log, "", "", fmt, ap);
+	put_line(log, "", "", size.ws_col, fmt, ap);
 	va_end(ap);
 }

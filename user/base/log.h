@@ -14,5 +14,6 @@ struct log {
 void log_error(struct log *log, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void log_warn(struct log *log, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void log_note(struct log *log, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* A line that the next one overwrites; only if stderr is a terminal. */
+/* A line that the next one overwrites, cut to the terminal's width; only if stderr is a terminal
+ * that can erase, which TERM says. */
 void log_progress(struct log *log, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

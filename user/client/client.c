@@ -209,7 +209,7 @@ static uint64_t requests(const struct worker_client *client)
 	return client->rows.requests + client->namer.requests;
 }
 
-/* What they cost, and whether they still may run before others. */
+/* Measures their cost, and decides whether they still may run before others. */
 static void look_at_workers(struct worker_client *client)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);

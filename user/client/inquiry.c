@@ -31,7 +31,10 @@ int inquiry_open(const char *path, struct inquiry **out, struct why *why)
 	if (strlen(path) >= sizeof(inquiry->address.sun_path))
 		return why_set(why, -ENAMETOOLONG, "--runtime-socket %s: too long", path);
 	if (access(path, F_OK) < 0)
-		return why_set(why, -errno, "--runtime-socket %s: %s", path, err_text(errno));
+		return why_set(why, -errno,
+			"--runtime-socket %s: %s; give the socket of Docker or Podman, such as "
+			"/run/docker.sock, or leave the option out",
+			path, err_text(errno));
 	inquiry = calloc(1, sizeof(*inquiry));
 	if (!inquiry)
 		return why_set(why, -ENOMEM, "out of memory");

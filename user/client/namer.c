@@ -432,7 +432,7 @@ static struct worker_map_status feed_both(
 	return out;
 }
 
-/* What was read of a jitdump before it became unreadable still has names. */
+/* The part of a jitdump that was read before it became unreadable still has names. */
 static bool may_ask(const struct worker_map_status *status)
 {
 	return status->status == WORKER_OK || status->status == WORKER_DAMAGED ||

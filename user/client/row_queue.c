@@ -393,7 +393,7 @@ void row_queue_kick(struct row_queue *queue)
 
 void row_queue_poll(struct row_queue *queue)
 {
-	/* What a callback asks for again waits for the next poll. */
+	/* Requests that a callback repeats wait for the next poll. */
 	size_t left = queue->jobs.len - queue->next + 1;
 
 	while (lane_start(&queue->lane) == 0) {

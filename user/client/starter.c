@@ -282,7 +282,7 @@ static void fill_table(const struct starter_duties *duties, struct orders_row *r
 			obey_clock };
 }
 
-/* What it starts inherits this. A capture has programs of its own for the kernel. */
+/* Its children inherit this. A capture has programs of its own for the kernel. */
 static int deny_calls(const struct starter_duties *duties)
 {
 	unsigned int what = FILTER_DENY_KERNEL;

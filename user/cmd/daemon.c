@@ -28,7 +28,7 @@ static const struct option_row rows[] = {
 };
 
 static const struct options table = {
-	.usage = "stoker daemon [--config FILE] [--after-crash] [-q]",
+	.usage = "stoker daemon [--config FILE] [--after-crash | --stopped] [-q]",
 	.text = "Samples without end and writes a profile each interval into a store, for\n`stoker "
 		"report`. SIGHUP reloads the configuration, except for keys that need a\nrestart; "
 		"SIGTERM writes the open interval and exits.\n",

@@ -139,12 +139,21 @@ static bool is_file(const char *path)
 	return stat(path, &st) == 0 && !S_ISDIR(st.st_mode);
 }
 
-/* What holds for both, then its own. */
+/* Like KEY=VALUE, with a key that is unknown. */
+static bool has_no_key(const char *word)
+{
+	size_t len = strspn(word, "abcdefghijklmnopqrstuvwxyz");
+
+	return len > 0 && word[len] == '=';
+}
+
+/* Parses the options of both sides, then those of its own. */
 static int parse_side(struct diff *d, struct side *side, struct why *why)
 {
 	int err = 0;
 
-	side->of_store = !is_file(side->word) && ask_looks_like(side->word);
+	side->of_store =
+		!is_file(side->word) && (ask_looks_like(side->word) || has_no_key(side->word));
 	if (!side->of_store)
 		return 0;
 	for (size_t i = 0; err == 0 && i < d->asked; i++)

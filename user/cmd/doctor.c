@@ -146,12 +146,23 @@ static void check_capabilities(struct doctor *d)
 	}
 }
 
-/* The number in a file of /proc/sys, -1 when it cannot be read. */
-static long read_number(const char *path)
+/* The number in a file of /proc/sys/kernel. False: it cannot be read, which is printed. */
+static bool print_number(struct doctor *d, const char *name, const char *file, long *out)
 {
 	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	char path[128], said[256];
+	int err;
 
-	return fd_read_path(path, 64, &text) < 0 || !text.data ? -1 : strtol(text.data, NULL, 10);
+	snprintf(path, sizeof(path), "/proc/sys/kernel/%s", file);
+	err = fd_read_path(path, 64, &text);
+	if (err == 0 && text.data) {
+		*out = strtol(text.data, NULL, 10);
+		return true;
+	}
+	snprintf(said, sizeof(said), "unknown: cannot read %s: %s; mount proc at /proc", path,
+		err_text(err < 0 ? err : -EIO));
+	print_check(d, "less", name, said);
+	return false;
 }
 
 /* Above 2 is Debian's and Ubuntu's own: a clock takes CAP_SYS_ADMIN to be opened, which the starter
@@ -163,21 +174,27 @@ static bool may_open_clocks(long paranoid)
 
 static void check_settings(struct doctor *d)
 {
-	long paranoid = read_number("/proc/sys/kernel/perf_event_paranoid");
-	long rate = read_number("/proc/sys/kernel/perf_event_max_sample_rate");
-	long kptr = read_number("/proc/sys/kernel/kptr_restrict");
+	long paranoid, rate, kptr;
 	char text[256];
 
-	snprintf(text, sizeof(text), "%ld%s", paranoid,
-		may_open_clocks(paranoid)
-			? ""
-			: ": the CPU clocks need CAP_SYS_ADMIN; set it to 2, or run as root");
-	print_check(d, may_open_clocks(paranoid) ? "ok" : "no", "perf_event_paranoid", text);
-	snprintf(text, sizeof(text), "at most %ld Hz", rate);
-	print_check(d, "ok", "sample rate", text);
-	snprintf(text, sizeof(text), "kptr_restrict is %ld%s", kptr,
-		kptr >= 2 ? ": kernel frames have no names; set it to 1" : "");
-	print_check(d, kptr >= 2 ? "less" : "ok", "kernel symbols", text);
+	if (print_number(d, "perf_event_paranoid", "perf_event_paranoid", &paranoid)) {
+		snprintf(text, sizeof(text), "%ld%s", paranoid,
+			may_open_clocks(paranoid)
+				? ""
+				: ": the CPU clocks need CAP_SYS_ADMIN; set it to 2, or run as "
+				  "root");
+		print_check(
+			d, may_open_clocks(paranoid) ? "ok" : "no", "perf_event_paranoid", text);
+	}
+	if (print_number(d, "sample rate", "perf_event_max_sample_rate", &rate)) {
+		snprintf(text, sizeof(text), "at most %ld Hz", rate);
+		print_check(d, "ok", "sample rate", text);
+	}
+	if (print_number(d, "kernel symbols", "kptr_restrict", &kptr)) {
+		snprintf(text, sizeof(text), "kptr_restrict is %ld%s", kptr,
+			kptr >= 2 ? ": kernel frames have no names; set it to 1" : "");
+		print_check(d, kptr >= 2 ? "less" : "ok", "kernel symbols", text);
+	}
 }
 
 /* As a worker does. Its exit status is what was achieved. */
@@ -235,7 +252,8 @@ static void check_isolation(struct doctor *d)
 			: "all have this user: own ones take CAP_SETUID, CAP_SETGID and CAP_KILL");
 }
 
-/* What keeps a daemon of this host idle. The store is the one of the default configuration. */
+/* Prints the kill switch and the mark, which keep a daemon of this host idle. The store is the one
+ * of the default configuration. */
 static void check_orders(struct doctor *d)
 {
 	const char *off = kill_switch_find();

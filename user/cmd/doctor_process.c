@@ -246,7 +246,10 @@ static int examine(struct patient *p, struct why *why)
 	if (err == 0)
 		err = status_parse(text.data, &p->status);
 	if (err == -ENOENT || err == -ESRCH)
-		return why_set(why, -ESRCH, "no such process: %d", p->process.pid);
+		return why_set(why, -ESRCH,
+			"no such process: %d; it has ended or is of another PID namespace, or "
+			"proc is not mounted at /proc",
+			p->process.pid);
 	if (err == 0)
 		err = read_proc(p->process.pid, "maps", &maps);
 	if (err < 0)
@@ -257,7 +260,7 @@ static int examine(struct patient *p, struct why *why)
 	p->process.start_ns = ticks * (NSEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK));
 	printf("\nprocess %d (", p->process.pid);
 	print_clean(p->status.name);
-	printf("), %u threads\n", p->status.threads);
+	printf("), %u thread%s\n", p->status.threads, p->status.threads == 1 ? "" : "s");
 	maps_parse(maps.data, on_mapping, p);
 	count_anon(p, &(struct maps_entry){ 0 });
 	if (p->anon_bytes > 0)

@@ -74,8 +74,9 @@ static int judge_lines(const char *path, const char *want, uint64_t bad, uint64_
 			path, (unsigned long long)bad, (unsigned long long)lines, want,
 			(unsigned long long)bad_at);
 	if (bad > 0)
-		log_warn(log, "%s: skipped %llu lines that are not %s, the first is line %llu",
-			path, (unsigned long long)bad, want, (unsigned long long)bad_at);
+		log_warn(log, "%s: skipped %llu line%s that %s not %s, the first is line %llu",
+			path, (unsigned long long)bad, bad == 1 ? "" : "s",
+			bad == 1 ? "is" : "are", want, (unsigned long long)bad_at);
 	return 0;
 }
 
@@ -118,18 +119,20 @@ static int read_folded(struct input *input, struct bytes text, struct profile *o
 			path, (unsigned long long)counts.pairs_at);
 	if (counts.pairs > 0)
 		log_warn(log,
-			"%s: %llu lines end with two numbers, the first is line %llu: only the "
+			"%s: %llu line%s with two numbers, the first is line %llu: only the "
 			"last number is the count, the other is part of the name",
 			path, (unsigned long long)counts.pairs,
+			counts.pairs == 1 ? " ends" : "s end",
 			(unsigned long long)counts.pairs_at);
 	if (counts.comments > 0)
 		log_warn(log,
-			"%s: %llu lines that begin with # and end with a count are comments and no "
-			"stacks",
-			path, (unsigned long long)counts.comments);
+			"%s: %llu line%s with # and a count at the end: no stacks but comments",
+			path, (unsigned long long)counts.comments,
+			counts.comments == 1 ? " begins" : "s begin");
 	if (counts.rounded > 0)
-		log_warn(log, "%s: %llu counts are rounded to %d digits after the point", path,
-			(unsigned long long)counts.rounded, FOLDED_DIGITS_MAX);
+		log_warn(log, "%s: %llu count%s rounded to %d digits after the point", path,
+			(unsigned long long)counts.rounded, counts.rounded == 1 ? " is" : "s are",
+			FOLDED_DIGITS_MAX);
 	return sink_parse_by(counts.labels, &input->by, why);
 }
 

@@ -14,8 +14,17 @@ static void log_gaps(struct log *log, const struct query_answer *answer)
 			answer->other_by, answer->by.data);
 	if (answer->gone > 0)
 		log_note(log, "%u profiles were removed during the query", answer->gone);
-	log_note(log, "%u profiles, %.1f s of CPU", answer->segments,
+	log_note(log, "%u profile%s, %.1f s of CPU", answer->segments,
+		answer->segments == 1 ? "" : "s",
 		(double)merge_total(&answer->merge) / 1e9);
+}
+
+static int refuse_store(const char *store, int err, struct why *why)
+{
+	return why_set(why, err, "cannot open the store %s: %s; %s", store, err_text(err),
+		err == -ENOENT ? "start `stoker daemon`, which fills it, or name another by "
+				 "--store"
+			       : "run as root or as its owner, or name another by --store");
 }
 
 int log_answer(struct log *log, const struct ask *ask, struct query_answer *answer, struct why *why)
@@ -24,6 +33,8 @@ int log_answer(struct log *log, const struct ask *ask, struct query_answer *answ
 	struct store_report found;
 	int err = store_open(AT_FDCWD, ask->store, STORE_READ, &store, &found, why);
 
+	if (err == -ENOENT || err == -EACCES)
+		return refuse_store(ask->store, err, why);
 	if (err == 0 && query_answer_init(answer) < 0)
 		err = why_set(why, -ENOMEM, "out of memory");
 	if (err < 0)

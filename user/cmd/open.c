@@ -50,6 +50,7 @@ static int print_address(const char *config_path, struct why *why)
 	char address[128], token[HTTP_TEXT_MAX], ticket[TICKET_TEXT_MAX];
 	char path[2 * CONFIG_TEXT_MAX];
 	struct config config;
+	struct why text;
 	uint64_t nonce;
 	int err = config_load(config_path, &config, why);
 
@@ -61,9 +62,13 @@ static int print_address(const char *config_path, struct why *why)
 		snprintf(path, sizeof(path), "%s", config.token_file);
 	else
 		snprintf(path, sizeof(path), "%s/" TOKEN_FILE, config.store);
-	err = token_file_read(path, token, why);
+	err = token_file_read(path, token, &text);
 	if (err < 0)
-		return err;
+		return why_set(why, err, "%.*s%s", WHY_MAX - 128, text.text,
+			err == -ENOENT ? "; start `stoker daemon`, or name its configuration by "
+					 "--config"
+				: err == -EACCES ? "; run as root or as the daemon's user"
+						 : "");
 	if (getrandom(&nonce, sizeof(nonce), 0) != sizeof(nonce))
 		return why_set(why, -EIO, "no random numbers: %s", err_text(errno));
 	ticket_make(token, clock_ns(CLOCK_BOOTTIME) / NSEC_PER_SEC, nonce, ticket);

@@ -140,7 +140,7 @@ static struct ps_row *find_pod(struct ps *ps, const struct ps_row *of)
 	return NULL;
 }
 
-/* What its containers have, together. */
+/* Adds a row per pod, the sum of its containers. */
 static int add_pods(struct ps *ps)
 {
 	size_t len = ps->rows.len;

@@ -83,7 +83,9 @@ static int check_targets(struct record *r, struct why *why)
 	for (size_t i = 0; i < o->ids.len; i++) {
 		snprintf(path, sizeof(path), "/proc/%u", o->ids.data[i]);
 		if (access(path, F_OK) < 0)
-			return why_set(why, -ESRCH, "no such %s: %u",
+			return why_set(why, -ESRCH,
+				"no such %s: %u; it has ended or is of another PID namespace, or "
+				"proc is not mounted at /proc",
 				o->target == SAMPLER_TIDS ? "thread" : "process", o->ids.data[i]);
 	}
 	return 0;

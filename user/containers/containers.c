@@ -224,7 +224,7 @@ void containers_free(struct containers *all)
 
 /* ---- what happens ---------------------------------------------------------------------------- */
 
-/* Has it another name? What is mounted may begin anywhere above it. */
+/* Has it another name? The mounted part may begin anywhere above it. */
 static bool is_renamed(const struct cgroup_entry *entry, const char *path)
 {
 	size_t known = strlen(entry->path), len = strlen(path);

@@ -147,6 +147,27 @@ static bool parse_amount(enum kind kind, const char *text, double *out)
 	return false;
 }
 
+/* In the largest unit in which it is whole. */
+static void put_amount(enum kind kind, uint64_t amount, char *out, size_t size)
+{
+	const struct unit *best = NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
+		if (units[i].kind == kind && (!best || amount % (uint64_t)units[i].size == 0))
+			best = &units[i];
+	snprintf(out, size, "%llu%s", (unsigned long long)(amount / (uint64_t)best->size),
+		best->name);
+}
+
+static int refuse_amount(const struct key *key, const char *text, bool small, struct why *why)
+{
+	char limit[32];
+
+	put_amount(key->kind, small ? key->min : key->max, limit, sizeof(limit));
+	return why_set(why, -EINVAL, "%s = %s is too %s: %s is the %s", key->name, text,
+		small ? "small" : "large", limit, small ? "least" : "most");
+}
+
 static int set_amount(const struct key *key, const char *text, void *to, struct why *why)
 {
 	double amount;
@@ -155,8 +176,7 @@ static int set_amount(const struct key *key, const char *text, void *to, struct 
 		return why_set(
 			why, -EINVAL, "%s = %s: expected %s", key->name, text, examples[key->kind]);
 	if (amount < (double)key->min || amount > (double)key->max)
-		return why_set(why, -EINVAL, "%s = %s is too %s", key->name, text,
-			amount < (double)key->min ? "small" : "large");
+		return refuse_amount(key, text, amount < (double)key->min, why);
 	*(uint64_t *)to = (uint64_t)amount;
 	return 0;
 }
@@ -453,6 +473,40 @@ int config_refuse(const struct config *config, const char *path, const char *sec
 	if (path && line > 0)
 		return why_set(why, err, "%s:%d: %s: %s", path, line, name, text);
 	return why_set(why, err, "[%s] %s: %s", section, name, text);
+}
+
+static bool differs(const struct key *key, const struct config *a, const struct config *b)
+{
+	const char *x = (const char *)a + key->offset, *y = (const char *)b + key->offset;
+
+	if (key->kind == SWITCH) /* what is off at the start has no rights */
+		return *(const bool *)y && !*(const bool *)x;
+	return key->kind == COUNT || key->kind == SIZE
+		? *(const uint64_t *)x != *(const uint64_t *)y
+		: strcmp(x, y) != 0;
+}
+
+int config_fixed(const struct config *running, const struct config *now, struct buf *out)
+{
+	static const char *const fixed[][2] = {
+		{ "sample", "hz" },
+		{ "sample", "target" },
+		{ "sample", "memory" },
+		{ "sample", "tick_limit" },
+		{ "store", "path" },
+		{ "labels", "by" },
+		{ "http", "listen" },
+		{ "http", "captures" },
+		{ "http", "token_file" },
+		{ "http", "metrics_token_file" },
+	};
+	int err = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(fixed) && err == 0; i++)
+		if (differs(find_key(fixed[i][0], fixed[i][1]), running, now))
+			err = buf_printf(out, "%s[%s] %s", out->len > 0 ? ", " : "", fixed[i][0],
+				fixed[i][1]);
+	return err;
 }
 
 void config_print(FILE *out)

@@ -103,6 +103,7 @@ static void take_captures(struct daemon *d, const struct config *config)
 /* Keys that cannot change in a running daemon keep their values, with a warning. */
 static void reload(struct daemon *d)
 {
+	_cleanup_(buf_done) struct buf fixed = BUF_INIT;
 	struct config config;
 	struct why why;
 	int err = config_load(d->options.config_path, &config, &why);
@@ -111,19 +112,9 @@ static void reload(struct daemon *d)
 	if (err < 0) {
 		log_error(d->log, "%s; the configuration stays as it was", why.text);
 	} else {
-		if (config.hz != d->config.hz || strcmp(config.by, d->config.by) != 0 ||
-			strcmp(config.store, d->config.store) != 0 ||
-			strcmp(config.target, d->config.target) != 0 ||
-			config.memory_bytes != d->config.memory_bytes ||
-			config.tick_limit_us != d->config.tick_limit_us ||
-			strcmp(config.listen, d->config.listen) != 0 ||
-			config.captures > d->config.captures ||
-			strcmp(config.token_file, d->config.token_file) != 0 ||
-			strcmp(config.metrics_token_file, d->config.metrics_token_file) != 0)
-			log_warn(d->log,
-				"%s: hz, target, memory, tick_limit, by, path and [http] need a "
-				"restart",
-				config_path(d));
+		if (config_fixed(&d->config, &config, &fixed) < 0 || fixed.len > 0)
+			log_warn(d->log, "%s: these changes need a restart: %s", config_path(d),
+				buf_text(&fixed));
 		take_traps(d, &config);
 		take_captures(d, &config);
 		d->config.interval_ns = config.interval_ns;

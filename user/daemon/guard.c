@@ -66,7 +66,9 @@ void guard_facts_now(struct guard_facts *out)
 static int open_store(const char *store, int *dir, struct why *why)
 {
 	*dir = open(store, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return *dir < 0 ? why_set(why, -errno, "cannot open %s: %s", store, err_text(errno)) : 0;
+	return *dir < 0
+		? why_set(why, -errno, "cannot open the store %s: %s", store, err_text(errno))
+		: 0;
 }
 
 static bool take_text(const json_t *json, const char *key, char *out, size_t size)
@@ -97,7 +99,8 @@ static bool parse(const struct buf *text, struct guard_mark *out)
 	return good;
 }
 
-static int load(int dir, struct guard_mark *out, struct stat *st, struct why *why)
+static int load(
+	int dir, const char *store, struct guard_mark *out, struct stat *st, struct why *why)
 {
 	_cleanup_fd_ int fd =
 		openat(dir, GUARD_FILE, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -105,8 +108,11 @@ static int load(int dir, struct guard_mark *out, struct stat *st, struct why *wh
 	int err = fd < 0 || fstat(fd, st) < 0 ? -errno : fd_read_all(fd, MARK_BYTES_MAX, &text);
 
 	if (err < 0)
-		return why_set(why, err, "cannot read " GUARD_FILE ": %s", err_text(err));
-	return parse(&text, out) ? 0 : why_set(why, -EBADMSG, GUARD_FILE " is damaged");
+		return why_set(
+			why, err, "cannot read %s/" GUARD_FILE ": %s", store, err_text(err));
+	return parse(&text, out)
+		? 0
+		: why_set(why, -EBADMSG, "%s/" GUARD_FILE " is damaged: remove it", store);
 }
 
 int guard_load(const char *store, struct guard_mark *out, struct why *why)
@@ -115,7 +121,7 @@ int guard_load(const char *store, struct guard_mark *out, struct why *why)
 	struct stat st;
 	int err = open_store(store, &dir, why);
 
-	return err < 0 ? err : load(dir, out, &st, why);
+	return err < 0 ? err : load(dir, store, out, &st, why);
 }
 
 static int save(int dir, const struct guard_mark *mark)
@@ -161,7 +167,7 @@ int guard_stopped(const char *store, struct why *why)
 	int err = open_store(store, &dir, why);
 
 	if (err == 0)
-		err = load(dir, &mark, &st, why);
+		err = load(dir, store, &mark, &st, why);
 	if (err < 0)
 		return err;
 	if (guard_after(&mark, now > st.st_mtime ? (uint64_t)(now - st.st_mtime) : 0, &next))

@@ -19,6 +19,18 @@
 #include "daemon/status.h"
 #include "daemon/timer.h"
 
+/* A token of our own is in the store. */
+static int refuse_store(
+	const struct config *config, const char *path, int err, const char *text, struct why *why)
+{
+	bool denied = err == -EACCES || err == -EPERM;
+	struct why all;
+
+	why_set(&all, err, "%s%s", text,
+		denied ? "; choose a folder of the daemon's user, or run the daemon as root" : "");
+	return config_refuse(config, path, "store", "path", err, all.text, why);
+}
+
 int serve_open(const struct config *config, const char *path, const char *why_idle,
 	int (*status)(void *ctx, struct buf *out), void *ctx, struct log *log,
 	struct http_front **out, struct why *why)
@@ -44,6 +56,8 @@ int serve_open(const struct config *config, const char *path, const char *why_id
 	if (strcmp(config->listen, "off") == 0)
 		return 0;
 	err = http_front_open(&options, out, &key, &text);
+	if (err < 0 && key != HTTP_FRONT_LISTEN && !config_says(config, "http", keys[key]))
+		return refuse_store(config, path, err, text.text, why);
 	return err < 0 ? config_refuse(config, path, "http", keys[key], err, text.text, why) : 0;
 }
 

@@ -286,7 +286,7 @@ static void open_guard(struct supervisor *s)
 		log_warn(s->log, "%s", why.text);
 	err = guard_load(s->config.store, &found, &why);
 	if (err < 0 && err != -ENOENT)
-		log_warn(s->log, "%s/%s", s->config.store, why.text);
+		log_warn(s->log, "%s", why.text);
 	guard_facts_now(&now);
 	s->guarded = guard_decide(err == 0 ? &found : NULL, &now, &s->mark) == GUARD_STAY;
 	if (err == 0 && s->mark.deaths > found.deaths)

@@ -314,7 +314,7 @@ static int run(struct reader *r)
 			err = opcode == 0 ? run_extended(r) : run_standard(r, opcode);
 		}
 	}
-	/* What was read before it went wrong is as good as before. */
+	/* The part before the error is as good as before. */
 	return err == -EBADMSG ? 0 : err;
 }
 

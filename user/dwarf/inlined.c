@@ -97,7 +97,7 @@ void inlined_free(struct inlined *in)
 	free(in);
 }
 
-/* What the unit's own DIE says of its addresses; a damaged unit says nothing. */
+/* Reads the addresses of the unit's own DIE; a damaged unit has none. */
 static int read_own_ranges(struct inlined *in, struct unit *unit, struct dwarf_ranges *out)
 {
 	struct dwarf_unit own;

@@ -208,7 +208,7 @@ int scopes_read(const struct dwarf_unit *unit, const struct dwarf_abbrevs *abbre
 		return -EFBIG;
 	w.c = dwarf_unit_cursor(unit, unit->dies);
 	err = walk(&w);
-	/* What was read before it went wrong is as good as before. */
+	/* The part before the error is as good as before. */
 	if (err == 0 || err == -EBADMSG)
 		err = cover_make(w.ranges.data, w.ranges.len, &made.cover);
 	vec_done(&w.ranges);

@@ -41,7 +41,7 @@ static struct cfi_value cfa_value(const struct cfi_state *s)
 	return s->cfa_is_expr ? s->cfa_expr : cfi_value_addr(s->cfa_reg, s->cfa_off);
 }
 
-/* What an unwind rule calls the CFA is the caller's stack pointer. In DWARF that is understood
+/* The CFA of an unwind rule is the caller's stack pointer. In DWARF that is understood
  * unless a rule for the stack pointer says otherwise, as in code that changes stacks; then DWARF's
  * CFA is a mere base that other rules count from. */
 struct frame {

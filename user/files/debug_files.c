@@ -26,7 +26,10 @@ int debug_files_open_dirs(const char *const *dirs, size_t dirs_len, int fds[DEBU
 		int fd = open(dirs[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 		if (fd < 0)
-			return why_set(why, -errno, "--debug-dir %s: %s", dirs[i], err_text(errno));
+			return why_set(why, -errno,
+				"--debug-dir %s: %s; give a folder of debug files, or leave the "
+				"option out",
+				dirs[i], err_text(errno));
 		fds[(*fds_len)++] = fd;
 	}
 	return 0;

@@ -306,7 +306,8 @@ void http_route(struct http_server *s, struct http_conn *c, const char *method, 
 	if (is_refused(s, c, method, path))
 		return;
 	if (!route) {
-		http_say(c, 404, "there are /, /metrics, /profile, /query, /healthz and /readyz");
+		http_say(c, 404,
+			"there are /, /open, /metrics, /profile, /query, /healthz and /readyz");
 		return;
 	}
 	c->quick = route->quick;

@@ -25,7 +25,7 @@
 #define LISTEN_TIMEOUT_NS (6 * NSEC_PER_SEC)
 /* Compiler.perfmap writes a line a method before it answers. */
 #define REPLY_TIMEOUT_NS (10 * NSEC_PER_SEC)
-/* Of the child, which keeps to the other two. */
+/* The child keeps to the other two, so it ends before this. */
 #define CHILD_TIMEOUT_NS (LISTEN_TIMEOUT_NS + REPLY_TIMEOUT_NS + 2 * NSEC_PER_SEC)
 #define CHUNK_BYTES 4096
 #define POLL_MIN_MS 20

@@ -209,7 +209,7 @@ static bool others_write(const struct spot *s)
 		(s->dir_st.st_uid != geteuid() && s->dir_st.st_uid != 0);
 }
 
-/* Did somebody else put it into a folder like /tmp? What a user has in a folder of that user is as
+/* Did somebody else put it into a folder like /tmp? A file in a folder of its own user is as
  * the caller named it. */
 static bool is_planted(const struct spot *s)
 {

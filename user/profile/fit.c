@@ -208,8 +208,8 @@ static int begin_trying(struct fit *f)
 	return f->tried && f->packed_names ? 0 : -ENOMEM;
 }
 
-/* What each account holds. No account's share is above the limit, so beyond it one is not measured
- * further: this bounds the memory, too. */
+/* Measures the text of each account. No account's share is above the limit, so beyond it one is not
+ * measured further: this bounds the memory, too. */
 static int measure(struct fit *f)
 {
 	int err = 0;

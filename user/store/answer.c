@@ -142,7 +142,7 @@ int answer_put_trend(const struct query_answer *answer, struct buf *out)
 
 /* ---- a profile ------------------------------------------------------------------------------ */
 
-/* Of a segment's `by`: where its value goes in struct profile_labels. */
+/* The labels of a segment's `by`, and where each value goes in struct profile_labels. */
 static const struct label {
 	const char *name;
 	size_t offset;

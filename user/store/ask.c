@@ -59,8 +59,8 @@ int ask_set(struct ask *ask, const char *key, const char *value, struct why *why
 		return set_function(ask, value, why);
 	if (strcmp(key, "store") != 0)
 		return why_set(why, -EINVAL,
-			"unknown key: %s; use store, since, until, function, or a label such as "
-			"container",
+			"no such key: %s; they are store, since, until, function, container, pod, "
+			"namespace, image, unit, comm, pid, tid, cpu",
 			key);
 	ask->store = value;
 	return 0;

@@ -320,7 +320,7 @@ static void append_index(struct store *store, const struct buf *line)
 
 /* ---- the store ------------------------------------------------------------------------------ */
 
-/* What a writer need not have in memory. */
+/* Frees the parts of an index that a writer does not use. */
 static void forget_parts(struct index *index)
 {
 	vec_done(&index->groups);

@@ -384,8 +384,8 @@ static int make_exports(struct elf_calls *calls)
 	return 0;
 }
 
-/* Of a function that this file does not export nothing is known: one of a third file may have
- * jumped here. */
+/* A function that this file does not export proves nothing: one of a third file may have jumped
+ * here. */
 static int check_entry(struct elf_calls *calls, uint64_t name, uint64_t to, struct elf_call *out)
 {
 	size_t low = 0, high;

@@ -216,7 +216,7 @@ static bool next_sample(
 	return false;
 }
 
-/* What is in .dynsym is in .symtab too, where the linker made both: half the work of a large
+/* Symbols of .dynsym are in .symtab too, where the linker made both: half the work of a large
  * program. Somebody may have dropped symbols since, so some of them are looked up. */
 static bool is_covered(const struct collector *c, const struct symtab *tab)
 {

@@ -118,7 +118,7 @@ static int add_range(struct sweeper *w, struct open *o, uint32_t end)
 	return 0;
 }
 
-/* Ends the symbols that do not reach beyond upto. What is left open covers upto. */
+/* Ends the symbols that do not reach beyond upto. Those left open cover upto. */
 static int close_until(struct sweeper *w, uint32_t upto)
 {
 	int err = 0;

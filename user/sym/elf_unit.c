@@ -252,7 +252,7 @@ static bool read_call(const struct image *image, uint32_t at, uint64_t *target)
 	return !code.bad && (x86 || word >> 26 == CALL_WORD);
 }
 
-/* What looks like a call within an instruction of a run is none, and a call of the next instruction
+/* Bytes within an instruction of a run are no call, and a call of the next instruction
  * reads the program counter. */
 static void note_call(const struct elf_unit *unit, uint32_t at)
 {

@@ -231,7 +231,7 @@ static void press(struct view *v, int key)
 		type_filter(t, key);
 		return;
 	}
-	if (t->help) {
+	if (t->help && key != 'q') {
 		t->help = false;
 		return;
 	}

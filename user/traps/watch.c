@@ -286,6 +286,8 @@ void watches_read(struct watches *watches, const struct rules *rules, uint64_t n
 		};
 		uint64_t permille;
 
+		if (now_ns - watch->trap.last_ns < WATCHES_VALUE_NS)
+			continue; /* new: no time was measured yet */
 		if (meter_read(&watch->meter, now_ns, &permille) < 0)
 			trap_skip(&watch->trap, now_ns);
 		else if (trap_feed(&watch->trap, &rule, now_ns, permille))

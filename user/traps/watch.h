@@ -14,6 +14,7 @@
 
 /* Minimum time before firing in a capture, unless less is configured. */
 #define WATCHES_BEFORE_NS (5 * NSEC_PER_SEC)
+#define WATCHES_VALUE_NS NSEC_PER_SEC /* the shortest time that a value may cover */
 #define WATCHES_MAX 512 /* further containers are not watched, with a warning */
 
 struct containers;
@@ -47,7 +48,7 @@ void watches_reload(struct watches *watches, const struct rules *before, const s
 /* Follows containers that changed. 0 or -ENOMEM. */
 int watches_follow(struct watches *watches, const struct rules *rules,
 	struct containers *containers, uint64_t now_ns);
-/* Reads each meter, and calls fired for each trap that fires. */
+/* Reads meters whose latest reading is a second old. Calls fired for each trap that fires. */
 void watches_read(struct watches *watches, const struct rules *rules, uint64_t now_ns,
 	void (*fired)(void *ctx, struct watch *watch), void *ctx);
 /* "the host", or the container's name. */

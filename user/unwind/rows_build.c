@@ -204,7 +204,7 @@ static int add_outermost(struct build *b, struct span *span)
 }
 
 /* Go's linker writes a .debug_frame that has rules for where a goroutine begins, as if more lay
- * behind it. What a C compiler wrote is in the same section. */
+ * after it. Entries of a C compiler are in the same section. */
 static bool is_go_debug(const struct build *b, const struct eh_frame_fde *fde)
 {
 	return b->source == SOURCE_DEBUG_FRAME && fde->start >= b->go_start &&

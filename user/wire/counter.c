@@ -27,7 +27,7 @@ static const char *const debug_names[] = { DEBUG_REASONS(REASON_NAME) };
 static const char *const fetch_names[] = { FETCH_REASONS(REASON_NAME) };
 static const char *const worker_names[] = { WORKER_LOSSES(REASON_NAME) };
 
-/* What version 0.1.0 called some of them. */
+/* Version 0.1.0 had these names for some of them. */
 static const char *const lost_old[ARRAY_SIZE(lost_names)] = { [LOST_TASKS_FULL] = "whos_full" };
 static const char *const event_old[EVENT_KINDS_MAX] = {
 	[EVENT_TASK] = "who",

@@ -81,7 +81,8 @@ enum lane_cause { WORKER_LOSSES(WORKER_LOSS_ID) LANE_CAUSES };
 		"most.")                                                                           \
 	X("tick_time.kernel.p999_us", US, sampler.times[TICK_KERNEL].p999_ns,                      \
 		"stoker_tick_p999_seconds{part=\"kernel\"}", NULL,                                 \
-		"Time within which 99.9 % of the ticks had ended their kernel half.")              \
+		"Time within which the kernel half had ended in 99.9 % of the ticks that had a "   \
+		"kernel stack; ticks without one are not counted here.")                           \
 	X("tick_time.user.p999_us", US, sampler.times[TICK_USER].p999_ns,                          \
 		"stoker_tick_p999_seconds{part=\"user\"}", NULL,                                   \
 		"Time within which 99.9 % of the ticks ended after their kernel half.")            \

@@ -304,7 +304,7 @@ static bool answers_valid(const struct proto_message *m, uint32_t queries_len)
 
 	if (m->reply.answered > queries_len || m->reply.lines_given_up > m->reply.answered)
 		return false;
-	/* One that answers nothing would be asked again for ever. */
+	/* A reply without an answer would be asked for again for ever. */
 	if (m->reply.status == WORKER_OK && m->reply.answered == 0 && queries_len > 0 &&
 		m->reply.wants == 0)
 		return false;

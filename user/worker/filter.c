@@ -318,7 +318,7 @@ static const unsigned int agent_bpf[] = {
 	BPF_ITER_CREATE,
 };
 
-/* What it clones stays in its namespaces: glibc's fork tells the flags in a register, and its
+/* Clones stay in its namespaces: glibc's fork tells the flags in a register, and its
  * threads do where clone3 is not there. */
 static int allow_agent_calls(scmp_filter_ctx filter)
 {
@@ -350,7 +350,7 @@ static int allow_inquirer_calls(scmp_filter_ctx filter)
 
 /* ---- fetcher -------------------------------------------------------------------------------- */
 
-/* What is not for fetching files: other programs, other processes (those of its user too), the
+/* Fetching files needs none of these: other programs, other processes (those of its user too), the
  * kernel's own doors, and changing files. */
 static const int no_fetcher_calls[] = { SCMP_SYS(execve), SCMP_SYS(execveat), SCMP_SYS(fork),
 	SCMP_SYS(vfork), SCMP_SYS(ptrace), SCMP_SYS(process_vm_readv), SCMP_SYS(process_vm_writev),

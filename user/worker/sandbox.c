@@ -66,7 +66,7 @@ static void leave_root(uint32_t *report)
 		*report |= SANDBOX_CHROOT;
 }
 
-/* What others see of the root is the directory; where it cannot be the root, it is where we are. */
+/* Makes the directory the root, or where that is refused the working directory. */
 static int move_root(int directory, uint32_t *report)
 {
 	leave_namespaces(report);

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd/flush.c - after a failed write stdio keeps what it could not write, so that flushing it fails
+ * again and says why. */
+#include "cmd/flush.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+int flush_stdout(struct why *why)
+{
+	int err = fflush(stdout) != 0 ? -errno : ferror(stdout) ? -EIO : 0;
+
+	return err < 0 ? why_set(why, err, "cannot write to stdout: %s", err_text(err)) : 0;
+}
