@@ -71,7 +71,7 @@ static void short_gaps_are_padding_and_long_ones_are_not(void **state)
 
 #define BYTES(string) string, sizeof(string) - 1
 
-/* A function of less than the alignment, as C libraries have them: no record says anything of it. */
+/* A function of less than the alignment, as C libraries have them: no record covers it. */
 static void code_in_a_short_gap_belongs_to_nobody(void **state)
 {
 	static const struct {
