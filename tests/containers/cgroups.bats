@@ -268,3 +268,22 @@ named() {
 	jq -e '.worker.restarts == 0' "$tmp/s"
 	between "$(stat_of "$tmp/s" .worker.rss_max_kb)" 1000 400000 'memory of the workers, kB'
 }
+
+# With a delegated cgroup a user can name others below it as he likes.
+@test "a user's cgroup with the id of root's container does not take its name" {
+	local root id at
+	root=$(cgroup2_root) || skip 'no cgroup v2 hierarchy is mounted'
+	id=$(some_id payroll)
+	named payroll | with_state "$id"
+	at=$root/user.slice/user-65534.slice/user@65534.service
+	cgroup=$at/cri-containerd-$id.scope
+	mkdir -p "$cgroup"
+	cgroups+=("$cgroup" "$at" "${at%/*}")
+	# shellcheck disable=SC2016 # for the inner shell
+	start sh -c 'echo $$ >"$1/cgroup.procs" && shift && exec "$@"' sh "$cgroup" "$(target spin)" 60
+	wait_until 10 has_run "$pid"
+	record_while 1 "$pid" -a --by container,comm -F 199 -o "$tmp/f" --stats "$tmp/s"
+	rm -rf "$bundles/stoker-$$"
+	fits_cpu "$(folded_count "$tmp/f" "^${id:0:12};spin;")" 199 'samples under its id'
+	jq -e '.containers.files.unread.owner > 0' "$tmp/s"
+}

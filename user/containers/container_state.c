@@ -65,7 +65,8 @@ static void count_unread(struct reading *r, int err)
 		r->state->stats.unread[reason]++;
 }
 
-/* root's, or the user's whose container it is. */
+/* The user's whose container it is, else root's: a user may name a cgroup of his own after root's
+ * container. */
 static int check_owner(const struct reading *r, int fd)
 {
 	const struct cgroup_identity *id = r->query->identity;
@@ -73,7 +74,7 @@ static int check_owner(const struct reading *r, int fd)
 
 	if (fstat(fd, &st) < 0)
 		return -errno;
-	if (st.st_uid != 0 && !(id->has_user && st.st_uid == id->user))
+	if (st.st_uid != (id->has_user ? id->user : 0))
 		return -EPERM;
 	return (uint64_t)st.st_size > STATE_BYTES_MAX ? -EFBIG : 0;
 }
