@@ -108,3 +108,20 @@ has_nothing() {
 	grep -q python_4 "$tmp/f"
 	jq -e '.user_stacks | (.truncated.no_table // 0) * 100 <= .total' "$tmp/s"
 }
+
+# What could not be written, or would lack its names, is not sampled on.
+@test "a recorder whose clerk or starter is lost ends soon, and says so" {
+	local one status began
+	for one in clerk starter; do
+		start_record -a -F 19 -d 100 -o "$tmp/f.$one"
+		began=$SECONDS status=0
+		kill -KILL "$(pgrep -P "$recorder" -x "stoker-$one")"
+		wait "$recorder" || status=$?
+		cat "$out"
+		[ "$status" -eq 1 ]
+		[ $((SECONDS - began)) -lt "$(patience 15)" ]
+		says "the process that $([ "$one" = clerk ] && echo 'writes files' || echo 'starts workers') was lost" "$out"
+	done
+	[ -s "$tmp/f.starter" ]
+	[ ! -e "$tmp/f.clerk" ]
+}

@@ -380,19 +380,6 @@ static int wait_ms(const struct record *r, uint64_t now)
 	return until <= now ? 0 : (int)((until - now + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC);
 }
 
-static int run_tick(struct record *r, uint64_t now, struct why *why)
-{
-	int err;
-
-	if (now < r->next_tick_ns)
-		return 0;
-	r->next_tick_ns = now + TICK_NS;
-	show_progress(r, now);
-	copy_evidence(r, now);
-	err = agent_poll(r->agent);
-	return err < 0 ? why_set(why, err, "sampling stopped: %s", err_text(err)) : 0;
-}
-
 static int take_events(struct record *r, struct why *why)
 {
 	int err = agent_poll(r->agent);
@@ -400,20 +387,31 @@ static int take_events(struct record *r, struct why *why)
 	return err < 0 ? why_set(why, err, "sampling stopped: %s", err_text(err)) : 0;
 }
 
-static int run_interval(struct record *r, uint64_t now, struct why *why)
+static int run_tick(struct record *r, uint64_t now, struct why *why)
 {
-	if (!r->options.interval_ns || now < r->interval_ends_ns)
+	if (now < r->next_tick_ns)
 		return 0;
-	r->interval_ends_ns += r->options.interval_ns;
-	return write_last(r, why);
+	r->next_tick_ns = now + TICK_NS;
+	show_progress(r, now);
+	copy_evidence(r, now);
+	if (clerk_is_lost(&r->clerk))
+		return why_set(why, -EPIPE, "the process that writes files was lost");
+	if (agent_starter_lost(r->agent))
+		return why_set(why, -EPIPE, "the process that starts workers was lost");
+	return take_events(r, why);
 }
 
-static int run_chunk(struct record *r, uint64_t now, struct why *why)
+/* What an interval or a piece of a stream holds, when it is over. */
+static int write_due(struct record *r, uint64_t now, struct why *why)
 {
-	if (!r->options.sink_format->stream ||
-		(now < r->chunk_ends_ns && agent_ticks(r->agent) < CHUNK_TICKS))
-		return 0;
-	return write_profile(r, why);
+	if (r->options.interval_ns && now >= r->interval_ends_ns) {
+		r->interval_ends_ns += r->options.interval_ns;
+		return write_last(r, why);
+	}
+	if (r->options.sink_format->stream &&
+		(now >= r->chunk_ends_ns || agent_ticks(r->agent) >= CHUNK_TICKS))
+		return write_profile(r, why);
+	return 0;
 }
 
 static int loop(struct record *r, struct why *why)
@@ -433,9 +431,7 @@ static int loop(struct record *r, struct why *why)
 			return 0;
 		err = run_tick(r, now, why);
 		if (err == 0)
-			err = run_interval(r, now, why);
-		if (err == 0)
-			err = run_chunk(r, now, why);
+			err = write_due(r, now, why);
 		if (err == 0 && poll(fds, ARRAY_SIZE(fds), wait_ms(r, now)) < 0 && errno != EINTR)
 			err = why_set(why, -errno, "cannot wait: %s", err_text(errno));
 		if (err == 0 && fds[0].revents)

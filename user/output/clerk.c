@@ -6,6 +6,7 @@
 #include "output/clerk.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -159,6 +160,13 @@ int clerk_open(struct clerk *clerk, const struct clerk_options *options, struct 
 	return err < 0
 		? why_set(why, err, "cannot start the process that writes files: %s", err_text(err))
 		: 0;
+}
+
+bool clerk_is_lost(const struct clerk *clerk)
+{
+	struct pollfd gone = { .fd = clerk->child.fd };
+
+	return clerk->child.fd >= 0 && poll(&gone, 1, 0) == 1;
 }
 
 void clerk_close(struct clerk *clerk)

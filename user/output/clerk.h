@@ -40,6 +40,8 @@ struct clerk_options {
 int clerk_open(struct clerk *clerk, const struct clerk_options *options, struct why *why);
 /* Turns perf maps off that clerk_jit_start turned on; so does the end of the caller. */
 void clerk_close(struct clerk *clerk);
+/* Has it ended? */
+bool clerk_is_lost(const struct clerk *clerk);
 
 /* Begins a file for a profile, whose bytes follow in pieces. Its name is the pattern at `when`;
  * path gets it. After an error the file is removed. */
