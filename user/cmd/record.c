@@ -401,7 +401,7 @@ static int run_tick(struct record *r, uint64_t now, struct why *why)
 	return take_events(r, why);
 }
 
-/* What an interval or a piece of a stream holds, when it is over. */
+/* The profile of an interval, or of a piece of a stream, that is over. */
 static int write_due(struct record *r, uint64_t now, struct why *why)
 {
 	if (r->options.interval_ns && now >= r->interval_ends_ns) {
