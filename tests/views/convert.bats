@@ -40,6 +40,12 @@ sample() {
 	fails 'a.folded is no perf text' "$stoker" convert -e cycles a.folded
 }
 
+@test "perf text of a program called dd has as many samples as heads" {
+	printf '              dd     5 [000] 1.%d00000:          1 cycles:u: \n' 0 1 2 >dd.txt
+	[ "$("$stoker" convert dd.txt 2>said)" = 'dd 3' ]
+	[ ! -s said ]
+}
+
 @test "fractions are kept in folded text, and other formats have a multiple that is named" {
 	printf '%s\n' 'web;f 31.23' 'web;g 6.10' 'db 2' >a.folded
 	"$stoker" convert a.folded 2>said | diff - <(printf '%s\n' 'db 2' 'web;f 31.23' 'web;g 6.1')
