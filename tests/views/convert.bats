@@ -46,6 +46,15 @@ sample() {
 	[ ! -s said ]
 }
 
+@test "a byte order mark before the text is no part of a name" {
+	printf '\357\273\277web;f 2\n' >a.folded
+	[ "$("$stoker" convert a.folded)" = 'web;f 2' ]
+	{ printf '\357\273\277' && sample x f; } >a.txt
+	[ "$("$stoker" convert a.txt)" = 'web;f 1' ]
+	{ printf '\357\273\277' && sample x f | "$stoker" convert - --labels; } | "$stoker" convert - --by '' |
+		grep -qx 'f 1'
+}
+
 @test "fractions are kept in folded text, and other formats have a multiple that is named" {
 	printf '%s\n' 'web;f 31.23' 'web;g 6.10' 'db 2' >a.folded
 	"$stoker" convert a.folded 2>said | diff - <(printf '%s\n' 'db 2' 'web;f 31.23' 'web;g 6.1')
