@@ -45,7 +45,7 @@ int asked_push(struct asked_queue *queue, const struct asked *asked);
 int asked_push_next(struct asked_queue *queue, const struct asked *asked);
 /* The oldest. */
 struct asked asked_pop(struct asked_queue *queue);
-/* One that waits. */
+/* Removes the one at i and returns it. */
 struct asked asked_take_out(struct asked_queue *queue, size_t i);
 /* Raises the priority of those with this ctx and id that wait. */
 void asked_want(struct asked_queue *queue, const void *ctx, uint64_t id);
