@@ -147,6 +147,50 @@ refused() {
 	PYTHON
 }
 
+@test "a pointer of a CIE leads to its personality routine, and none of an FDE to a function" {
+	need_judge
+	need gcc
+	cat >"$tmp/p.s" <<-'ASM'
+		.macro function name
+		.p2align 4
+		.type \name, @function
+		\name: ret
+		.size \name, . - \name
+		.endm
+		function direct
+		function indirect
+		function data
+		function other
+		.macro user name, how, personality
+		.p2align 4
+		.type \name, @function
+		\name: .cfi_startproc
+		.cfi_personality \how, \personality
+		.cfi_lsda 0x1b, data
+		ret
+		.cfi_endproc
+		.size \name, . - \name
+		.endm
+		user a, 0x1b, direct
+		user b, 0x9b, place
+		.data
+		place: .quad indirect
+	ASM
+	gcc -nostdlib -shared "$tmp/p.s" -o "$tmp/p.so"
+	/usr/bin/python3 - "$repo/tools" "$tmp/p.so" <<-'PYTHON'
+		import sys
+		sys.path.insert(0, sys.argv[1])
+		sys.dont_write_bytecode = True
+		from truth_parts import image, judge
+		one, all_ = image.load(sys.argv[2], ''), judge.Judge()
+		def verdict(name):
+		    return all_.find_pointer(one, one, one.function(one.by_name[name][0][0]))
+		print({name: verdict(name) for name in ('direct', 'indirect', 'data', 'other')})
+		assert verdict('direct') == verdict('indirect') == judge.OK
+		assert verdict('data') == verdict('other') == ''
+	PYTHON
+}
+
 # made PROFILE CALLER ROOT: three frames of JIT code in process 7, and what --check keeps of it: a direct
 # call at 10 to 100, one through a register at 200, and a stack that begins after that.
 made() {
