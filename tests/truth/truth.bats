@@ -191,6 +191,49 @@ refused() {
 	PYTHON
 }
 
+@test "a stack that ends with a pushed zero has a root where its top was kept" {
+	need_judge
+	need gcc
+	# The padding is more than what an entry without a size may have.
+	cat >"$tmp/z.s" <<-'ASM'
+		.globl _start
+		_start: and $-16, %rsp
+		push $0
+		jmp made
+		.p2align 9
+		.type made, @function
+		made: .cfi_startproc
+		sub $24, %rsp
+		.cfi_adjust_cfa_offset 24
+		mov $12, %ebx
+		1: call spin
+		dec %ebx
+		jnz 1b
+		mov $60, %eax
+		xor %edi, %edi
+		syscall
+		.cfi_endproc
+		.size made, . - made
+		.p2align 4
+		.type spin, @function
+		spin: .cfi_startproc
+		mov $100000000, %ecx
+		2: dec %ecx
+		jnz 2b
+		ret
+		.cfi_endproc
+		.size spin, . - spin
+	ASM
+	gcc -nostdlib -static "$tmp/z.s" -o "$tmp/z"
+	"$stoker" record -F 499 --check --stats "$tmp/s" -o "$tmp/z.pb.gz" -- "$tmp/z" 2>"$tmp/said" || { cat "$tmp/said"; return 1; }
+	need_tables "$tmp/s"
+	"$truth" "$tmp/z.pb.gz" | tee "$tmp/verdict"
+	grep -q '^[1-9].* complete, 0 impossible callers, 0 false roots, 0 leaves outside$' "$tmp/verdict"
+	rm "$tmp/z.pb.gz.check"
+	"$truth" "$tmp/z.pb.gz" >"$tmp/verdict" || true
+	grep -q '^root: made .*: not an entry' "$tmp/verdict"
+}
+
 # made PROFILE CALLER ROOT: three frames of JIT code in process 7, and what --check keeps of it: a direct
 # call at 10 to 100, one through a register at 200, and a stack that begins after that.
 made() {
