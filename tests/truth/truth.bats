@@ -147,7 +147,7 @@ refused() {
 	PYTHON
 }
 
-@test "a pointer of a CIE leads to its personality routine, and none of an FDE to a function" {
+@test "a pointer of a CIE leads to its personality routine, which may go on at an address that it has" {
 	need_judge
 	need gcc
 	cat >"$tmp/p.s" <<-'ASM'
@@ -173,6 +173,12 @@ refused() {
 		.endm
 		user a, 0x1b, direct
 		user b, 0x9b, place
+		.p2align 4
+		.type user, @function
+		user: lea landing(%rip), %rax
+		landing: mov %rax, %rax
+		ret
+		.size user, . - user
 		.data
 		place: .quad indirect
 	ASM
@@ -188,6 +194,9 @@ refused() {
 		print({name: verdict(name) for name in ('direct', 'indirect', 'data', 'other')})
 		assert verdict('direct') == verdict('indirect') == judge.OK
 		assert verdict('data') == verdict('other') == ''
+		start, end = one.function(one.by_name['user'][0][0])
+		print([at - start for at in range(start, end) if one.may_land(at)])
+		assert [at - start for at in range(start, end) if one.may_land(at)] == [7]
 	PYTHON
 }
 

@@ -89,8 +89,11 @@ class Image:
 
     def may_land(self, vaddr):
         """May an exception go on there? Then the unwinder has put this address over that of a call.
-        Nothing in the function leads to it: neither the code before it nor a jump."""
+        Nothing in the function leads to it: neither the code before it nor a jump. A personality routine of the
+        file's own, as LuaJIT's, has no table but the address itself."""
         bounds = self.function(vaddr)
+        if bounds and bounds[0] < vaddr and self.personalities and vaddr in self.pointers:
+            return True
         return bool(bounds) and '.gcc_except_table' in self.sections and code.is_unled(self, *bounds, vaddr)
 
     def has(self, _):
