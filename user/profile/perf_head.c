@@ -176,6 +176,7 @@ static bool read_timeless(struct bytes line, struct perf_head *head)
 			if (numbers > 0 && word.len > 1 && words_ends(word, ":") &&
 				words_next(&c).len == 0) {
 				head->event = (struct bytes){ word.data, word.len - 1 };
+				head->frame = cursor_bytes(&c, 0);
 				head->is_whole = true;
 				return true;
 			}
