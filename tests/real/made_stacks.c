@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 
 #define STACK_BYTES 65536
+#define GUARD_BYTES 4096
 
 void switch_to(void **from, void *to);
 void neighbour(void);
@@ -73,9 +74,11 @@ static int child(void *arg)
 
 static char *new_stack(void)
 {
-	return (char *)mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) +
-		STACK_BYTES;
+	char *stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		-1, 0);
+
+	mprotect(stack, GUARD_BYTES, PROT_NONE);
+	return stack + STACK_BYTES;
 }
 
 int main(void)

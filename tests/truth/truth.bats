@@ -147,6 +147,102 @@ refused() {
 	PYTHON
 }
 
+@test "a pointer of a CIE leads to its personality routine, which may go on at an address that it has" {
+	need_judge
+	need gcc
+	cat >"$tmp/p.s" <<-'ASM'
+		.macro function name
+		.p2align 4
+		.type \name, @function
+		\name: ret
+		.size \name, . - \name
+		.endm
+		function direct
+		function indirect
+		function data
+		function other
+		.macro user name, how, personality
+		.p2align 4
+		.type \name, @function
+		\name: .cfi_startproc
+		.cfi_personality \how, \personality
+		.cfi_lsda 0x1b, data
+		ret
+		.cfi_endproc
+		.size \name, . - \name
+		.endm
+		user a, 0x1b, direct
+		user b, 0x9b, place
+		.p2align 4
+		.type user, @function
+		user: lea landing(%rip), %rax
+		landing: mov %rax, %rax
+		ret
+		.size user, . - user
+		.data
+		place: .quad indirect
+	ASM
+	gcc -nostdlib -shared "$tmp/p.s" -o "$tmp/p.so"
+	/usr/bin/python3 - "$repo/tools" "$tmp/p.so" <<-'PYTHON'
+		import sys
+		sys.path.insert(0, sys.argv[1])
+		sys.dont_write_bytecode = True
+		from truth_parts import image, judge
+		one, all_ = image.load(sys.argv[2], ''), judge.Judge()
+		def verdict(name):
+		    return all_.find_pointer(one, one, one.function(one.by_name[name][0][0]))
+		print({name: verdict(name) for name in ('direct', 'indirect', 'data', 'other')})
+		assert verdict('direct') == verdict('indirect') == judge.OK
+		assert verdict('data') == verdict('other') == ''
+		start, end = one.function(one.by_name['user'][0][0])
+		print([at - start for at in range(start, end) if one.may_land(at)])
+		assert [at - start for at in range(start, end) if one.may_land(at)] == [7]
+	PYTHON
+}
+
+@test "a stack that ends with a pushed zero has a root where its top was kept" {
+	need_judge
+	need gcc
+	# The padding is more than what an entry without a size may have.
+	cat >"$tmp/z.s" <<-'ASM'
+		.globl _start
+		_start: and $-16, %rsp
+		push $0
+		jmp made
+		.p2align 9
+		.type made, @function
+		made: .cfi_startproc
+		sub $24, %rsp
+		.cfi_adjust_cfa_offset 24
+		mov $12, %ebx
+		1: call spin
+		dec %ebx
+		jnz 1b
+		mov $60, %eax
+		xor %edi, %edi
+		syscall
+		.cfi_endproc
+		.size made, . - made
+		.p2align 4
+		.type spin, @function
+		spin: .cfi_startproc
+		mov $100000000, %ecx
+		2: dec %ecx
+		jnz 2b
+		ret
+		.cfi_endproc
+		.size spin, . - spin
+	ASM
+	gcc -nostdlib -static "$tmp/z.s" -o "$tmp/z"
+	"$stoker" record -F 499 --check --stats "$tmp/s" -o "$tmp/z.pb.gz" -- "$tmp/z" 2>"$tmp/said" || { cat "$tmp/said"; return 1; }
+	need_tables "$tmp/s"
+	"$truth" "$tmp/z.pb.gz" | tee "$tmp/verdict"
+	grep -q '^[1-9].* complete, 0 impossible callers, 0 false roots, 0 leaves outside$' "$tmp/verdict"
+	rm "$tmp/z.pb.gz.check"
+	"$truth" "$tmp/z.pb.gz" >"$tmp/verdict" || true
+	grep -q '^root: made .*: not an entry' "$tmp/verdict"
+}
+
 # made PROFILE CALLER ROOT: three frames of JIT code in process 7, and what --check keeps of it: a direct
 # call at 10 to 100, one through a register at 200, and a stack that begins after that.
 made() {

@@ -78,6 +78,11 @@ static void samples_of_several_writers_are_read(void **state)
 		/* an empty line before the frames */
 		{ "a 1/1 [0] 1.0: x:\n\n\t1 f (m)\n\nb 2/2 [0] 1.1: x:\n\n",
 			"a;1;1;f 1\nb;2;2 1\n" },
+		/* without times, and no line between */
+		{ "  dd 5 cycles: \n  dd 5 cycles: \n\n f1 5/6 [000]   12 cycles:\n\t1 f (m)\n",
+			"dd;5;5 2\nf1;5;6;f 1\n" },
+		{ "#a 1/1 1.0: x: \n\n#b 2/2 1.1: x: \n\n# c 3/3 1.2: x: \n",
+			"?a;1;1 1\n?b;2;2 1\n" },
 		{ "# comment\n", "" },
 		{ "", "" },
 	};
@@ -85,6 +90,88 @@ static void samples_of_several_writers_are_read(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		expect(rows[i].text, rows[i].want, 0);
+}
+
+/* Texts without stacks, and with some: each head is a sample, whatever its comm reads as. */
+static void a_comm_that_reads_as_an_address_is_no_frame(void **state)
+{
+	static const char *const comms[] = { "dd", "a", "f1", "DB worker", "cafe babe", "5",
+		"DB (1) x", "[0] 7", "" };
+	static const char *const heads[] = {
+		"%16s     5 [000]     1.200000:          1 cycles:u: \n",
+		"%s 5 1.2: cycles:u: \n",
+		"\t%s 5/7 [000] 1.2: cycles:u: \n",
+		" %s 5/7 1.2:\n",
+		" %s     5/7     [000] d..2. 1.2: 1 cycles:u:\r\n",
+		" %s 5 [001] 2026-01-31 10:00:00.123456 1.2: sched:sched_switch: a:1 ==> b:2 (x)\n",
+		" %s 5 [000] 1.2: 1 cycles:u:  ff21 fault+0x1 ([k])\n",
+		" %s 5 [000] 1.2:  ff21 fault+0x1\n",
+	};
+	static const char *const between[] = { "", "\n", "\n\t10 f (m)\n\n", "\t10 f (m)\n",
+		"\t10 f (m)\n\n" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(comms) * ARRAY_SIZE(heads) * ARRAY_SIZE(between); i++) {
+		_cleanup_(profile_done) struct profile p;
+		_cleanup_(buf_done) struct buf text = BUF_INIT;
+		const char *comm = comms[i % ARRAY_SIZE(comms)];
+		const char *head = heads[i / ARRAY_SIZE(comms) % ARRAY_SIZE(heads)];
+		const char *next = between[i / ARRAY_SIZE(comms) / ARRAY_SIZE(heads)];
+		struct perf_counts counts;
+
+		for (int n = 0; n < 3; n++) {
+			buf_printf(&text, head, comm);
+			buf_puts(&text, n == 2 ? "\t10 f (m)\n" : next);
+		}
+		assert_int_equal(profile_init(&p), 0);
+		assert_int_equal(perf_read(bytes_of(buf_text(&text)), NULL, &p, &counts), 0);
+		if (profile_total(&p) != 3)
+			fail_msg("%llu samples in:\n%s", (unsigned long long)profile_total(&p),
+				buf_text(&text));
+	}
+}
+
+/* Each is the first frame of a sample, and the second: of the same stack. */
+static void a_symbol_that_looks_like_a_head_is_a_frame(void **state)
+{
+	static const struct {
+		const char *line, *name;
+	} rows[] = {
+		{ "55d0 operator()(int, char) const+0x12 (/lib/x.so)",
+			"operator()(int, char) const" },
+		{ "55d0 std::map<int, a::b>::at 5 1.2 (x)", "std::map<int, a::b>::at 5 1.2" },
+		{ "dd <a::b as c::d>::{{closure}} 7: x: (x)", "<a::b as c::d>::{{closure}} 7: x:" },
+		{ "5 Lapp/Main;::run 5 [000] cycles: (/tmp/perf-7.map)",
+			"Lapp/Main;::run 5 [000] cycles:" },
+		{ "12 5 [000] 1.2: f (m)", "5 [000] 1.2: f" },
+		{ "12 1.2: x: f (m)", "1.2: x: f" },
+		{ "ffffffffc0a10000 5 [000] 1.2: x: y ([mod])", "5 [000] 1.2: x: y" },
+		{ "7f3a12345678 main 5 [000] 1.2: cycles: (m)", "main 5 [000] 1.2: cycles:" },
+		{ "1 f (/path with 5 [000] in it)", "f" },
+		{ "1 f (/with 5 [000] 1.2: cycles: in it)", "f" },
+		{ "1 f (/a 5 1.2:)", "f" },
+		{ "1 f 5 cycles: (m)", "f 5 cycles:" },
+		{ "1 f 5 cycles:", "f 5 cycles:" },
+		{ "5 [unknown] ([unknown])", "[unknown]" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		_cleanup_(profile_done) struct profile p;
+		_cleanup_(buf_done) struct buf text = BUF_INIT;
+		struct perf_counts counts;
+
+		buf_printf(&text, "a 1/1 1.0: x: \n\t%s\n\t%s\n\n", rows[i].line, rows[i].line);
+		assert_int_equal(profile_init(&p), 0);
+		assert_int_equal(perf_read(bytes_of(buf_text(&text)), NULL, &p, &counts), 0);
+		if (profile_total(&p) != 1 || p.stacks.len != 1)
+			fail_msg("%llu samples: %s", (unsigned long long)profile_total(&p),
+				rows[i].line);
+		for (uint32_t n = 0; n < 2; n++)
+			assert_string_equal(
+				profile_text(&p, profile_stack_frame(&p, 0, n)->name),
+				rows[i].name);
+	}
 }
 
 /* Only names in brackets are parts of the kernel: /usr/bin/[ is a program. */
@@ -263,6 +350,7 @@ static void records_between_samples_are_no_samples(void **state)
 	       "retp  62 14.214977: PERF_RECORD_FORK(1462:1462):(1458:1458)\n"
 	       "retp  62 14.215828:    2004008 cpu-clock:ppp: \n"
 	       "\t11b0 mid+0x20 (/tmp/retp)\n"
+	       "  dd  62 14.215899: PERF_RECORD_MMAP2 62/62: [0x56(0x1000) @ 0x1000]: r-xp /dd\n"
 	       "retp  62 14.215900: PERF_RECORD_COMM: retp:62/62\n"
 	       "retp  62 14.215901: PERF_RECORD_MMAP2 62/62: [0x56(0x1000) @ 0x1000 fe:00 99 42]: "
 	       "r-xp /tmp/bin/retp\n"
@@ -345,6 +433,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(samples_of_several_writers_are_read),
+		cmocka_unit_test(a_comm_that_reads_as_an_address_is_no_frame),
+		cmocka_unit_test(a_symbol_that_looks_like_a_head_is_a_frame),
 		cmocka_unit_test(a_module_is_of_the_kernel_or_of_a_process),
 		cmocka_unit_test(samples_of_several_events_are_never_added_up),
 		cmocka_unit_test(events_without_end_are_counted_together),

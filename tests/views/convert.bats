@@ -40,6 +40,21 @@ sample() {
 	fails 'a.folded is no perf text' "$stoker" convert -e cycles a.folded
 }
 
+@test "perf text of a program called dd has as many samples as heads" {
+	printf '              dd     5 [000] 1.%d00000:          1 cycles:u: \n' 0 1 2 >dd.txt
+	[ "$("$stoker" convert dd.txt 2>said)" = 'dd 3' ]
+	[ ! -s said ]
+}
+
+@test "a byte order mark before the text is no part of a name" {
+	printf '\357\273\277web;f 2\n' >a.folded
+	[ "$("$stoker" convert a.folded)" = 'web;f 2' ]
+	{ printf '\357\273\277' && sample x f; } >a.txt
+	[ "$("$stoker" convert a.txt)" = 'web;f 1' ]
+	{ printf '\357\273\277' && sample x f | "$stoker" convert - --labels; } | "$stoker" convert - --by '' |
+		grep -qx 'f 1'
+}
+
 @test "fractions are kept in folded text, and other formats have a multiple that is named" {
 	printf '%s\n' 'web;f 31.23' 'web;g 6.10' 'db 2' >a.folded
 	"$stoker" convert a.folded 2>said | diff - <(printf '%s\n' 'db 2' 'web;f 31.23' 'web;g 6.1')

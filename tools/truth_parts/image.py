@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """An ELF file as the linker and the compiler left it: functions, symbols, relocations, pointers.
 
-Functions are the ranges of FDEs and of sized symbols. No rule of CFI is read: what the profiler
-under test computes from them must not prove itself. Addresses are the file's own (vaddr).
+Functions are the ranges of FDEs and of sized symbols, and CIEs name personality routines. No rule of CFI
+is read: what the profiler under test computes from them must not prove itself. Addresses are the file's own (vaddr).
 """
 import bisect
 import functools
@@ -27,6 +27,7 @@ SLOT_JUMP = re.compile(rb'\xff\x25(?=(....))', re.S)  # jmp *disp32(%rip)
 NEAR = 256
 UNSIZED_BYTES_MAX = 1 << 12
 TAGS = 8
+FORMS = {0: '<q', 2: '<H', 3: '<I', 4: '<q', 10: '<h', 11: '<i', 12: '<q'}  # DW_EH_PE_*
 COMPUTED = re.compile(r'Builtins_|go:|type:')  # entries that a runtime finds by a table of offsets
 
 
@@ -88,8 +89,11 @@ class Image:
 
     def may_land(self, vaddr):
         """May an exception go on there? Then the unwinder has put this address over that of a call.
-        Nothing in the function leads to it: neither the code before it nor a jump."""
+        Nothing in the function leads to it: neither the code before it nor a jump. A personality routine of the
+        file's own, as LuaJIT's, has no table but the address itself."""
         bounds = self.function(vaddr)
+        if bounds and bounds[0] < vaddr and self.personalities and vaddr in self.pointers:
+            return True
         return bool(bounds) and '.gcc_except_table' in self.sections and code.is_unled(self, *bounds, vaddr)
 
     def has(self, _):
@@ -188,7 +192,7 @@ class Image:
             count = struct.unpack_from('<I', data, 8)[0]
             rows = sorted(records('<ii', data[12:12 + 8 * count]))
             return [a + base for a, _ in rows], [b + base for _, b in rows], 0
-        rows = sorted(self.scan_frame())
+        rows = sorted(self.scan_fdes())
         return [a for a, _ in rows], [b for _, b in rows], 0
 
     def scan_frame(self):
@@ -198,35 +202,59 @@ class Image:
             if size in (0, 0xffffffff):
                 at += 4 if size == 0 else len(self.frame)
                 continue
-            if cie:
-                start, _ = self.fde_range(at)
-                if start:
-                    yield start, self.frame_addr + at
+            yield at, cie
             at += 4 + size
 
+    def scan_fdes(self):
+        for at, cie in self.scan_frame():
+            start = self.fde_range(at)[0] if cie else 0
+            if start:
+                yield start, self.frame_addr + at
+
+    @functools.cached_property
+    def personalities(self):
+        """Functions that the unwinder calls because CIEs name them: directly, or by a pointer in data."""
+        found = set()
+        for cie in [at for at, cie in self.scan_frame() if not cie] if self.starts else ():
+            try:
+                _, place, how = self.augmentation(cie)
+                if not place or how & 15 not in FORMS or how & 0x70 not in (0, 0x10):
+                    continue
+                value = struct.unpack_from(FORMS[how & 15], self.frame, place)[0]
+            except (struct.error, ValueError, IndexError):
+                continue
+            value += self.frame_addr + place if how & 0x10 else 0
+            if how & 0x80:  # what the loader writes there is among the relocations
+                value = int.from_bytes(self.read(value, 8), 'little')
+            if value and self.is_code(value):
+                found.add(value)
+        return found
+
     @functools.lru_cache(maxsize=4096)
-    def encoding(self, cie):
-        """The pointer encoding of a CIE."""
+    def augmentation(self, cie):
+        """The encoding of a CIE's pointers, where its personality routine is written and how; 0: none. Its data
+        for languages (LSDA) are no functions."""
         text_end = self.frame.index(b'\0', cie + 9)
         text, at = self.frame[cie + 9:text_end], text_end + 1
-
-        def leb():
-            nonlocal at
+        encoding = place = how = 0
+        for _ in range(4):  # alignments, return address, length
             while self.frame[at] & 128:
                 at += 1
             at += 1
-        leb(), leb(), leb(), leb()
-        if not text.startswith(b'z'):
-            return 0
-        for letter in text[1:].decode('latin1'):
+        for letter in text[1:].decode('latin1') if text.startswith(b'z') else '':
             if letter == 'R':
-                return self.frame[at]
-            at += {'P': 5 if self.frame[at] & 15 in (3, 11) else 9, 'L': 1}.get(letter, 0)
-        return 0
+                encoding = self.frame[at]
+                at += 1
+            elif letter == 'P':
+                place, how = at + 1, self.frame[at]
+                at += 1 + struct.calcsize(FORMS.get(how & 15, '<q'))
+            elif letter == 'L':
+                at += 1
+        return encoding, place, how
 
     def fde_range(self, at):
         cie = at + 4 - struct.unpack_from('<I', self.frame, at + 4)[0]
-        encoding = self.encoding(cie)
+        encoding = self.augmentation(cie)[0]
         if encoding & 15 in (3, 11):
             start, size = struct.unpack_from('<iI', self.frame, at + 8)
         else:
@@ -318,6 +346,7 @@ class Image:
     def pointers(self):
         """Addresses of code that this file's data or code can hand on."""
         found = {value for value, kind in self.relocations.values() if kind in ('address', 'resolver')}
+        found |= self.personalities
         for at, size, vaddr, executable in self.loads:
             if executable:
                 for match in LEA.finditer(self.data, at, at + size):

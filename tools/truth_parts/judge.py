@@ -357,6 +357,10 @@ class Judge:
                  for n in self.image(place).names(self.image(place).vaddr(place.address) or 0)]
         return any(LEFT_AT.match(n) for n in names) and any(LEAVES.match(n) for n in names)
 
+    def is_put_on_top(self, place, pid):
+        """Of a stack that the process made, as far as `record --check` kept its words."""
+        return pid in self.jits and self.jits[pid].is_put_on_top(place)
+
     def root(self, stack, pid=0):
         """Of the outermost place of a stack that is called complete."""
         place = stack[-1]

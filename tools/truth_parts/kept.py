@@ -126,13 +126,31 @@ class JitImage(images.Image):
                     break
         return found
 
+    @functools.cached_property
+    def put_on_top(self):
+        """The functions whose first instruction is the first word of a stack that leads to code."""
+        found = set()
+        for top in self.process.tops.values():
+            places = ((word, self.targets(word)) for _, word in sorted(top.items(), reverse=True))
+            word, at = next(((word, at) for word, at in places if at), (0, []))
+            if any((image.function(there) or (0, 0))[0] == there for image, there in at):
+                found.add(word)
+        return found
+
+    def addresses(self, place):
+        """Where this process has the place."""
+        if place.path == self.path:
+            return [place.address]
+        return [place.address - offset + start for start, end, offset, path in self.process.maps
+                if path == place.path and offset <= place.address < offset + end - start]
+
     def is_outermost(self, place):
         """Does a stack of this process begin with the place?"""
-        if place.path == self.path:
-            return place.address + 1 in self.outermost
-        return any(path == place.path and offset <= place.address < offset + end - start and
-                   place.address - offset + start + 1 in self.outermost
-                   for start, end, offset, path in self.process.maps)
+        return any(at + 1 in self.outermost or at in self.put_on_top for at in self.addresses(place))
+
+    def is_put_on_top(self, place):
+        """Was the function that begins here put on top of a stack, without a call?"""
+        return any(at in self.put_on_top for at in self.addresses(place))
 
     def neighbours(self, _):
         return set()

@@ -12,6 +12,7 @@
 #include "base/own.h"
 #include "profile/folded_reader.h"
 #include "profile/perf_reader.h"
+#include "profile/words.h"
 #include "sink/decompress.h"
 
 #define INPUT_BYTES_MAX (4UL << 30) /* unpacked */
@@ -211,6 +212,16 @@ static int read_perf(struct input *input, struct bytes text, struct profile *out
 	return report_events(input->path, input->event, &counts, log, why);
 }
 
+/* Windows programs begin a text with a byte order mark. */
+static struct bytes without_mark(struct bytes text)
+{
+	struct cursor c = cursor_init(text.data, text.len);
+
+	if (words_begins(text, "\xef\xbb\xbf"))
+		cursor_skip(&c, 3);
+	return cursor_bytes(&c, cursor_left(&c));
+}
+
 int input_load(struct input *input, struct profile *out, struct log *log, struct why *why)
 {
 	_cleanup_(buf_done) struct buf packed = BUF_INIT;
@@ -224,7 +235,7 @@ int input_load(struct input *input, struct profile *out, struct log *log, struct
 			INPUT_BYTES_MAX, &text);
 	if (err < 0)
 		return fail(input->path, err, why);
-	bytes = (struct bytes){ (const uint8_t *)buf_text(&text), text.len };
+	bytes = without_mark((struct bytes){ (const uint8_t *)buf_text(&text), text.len });
 	format = binary_format(bytes);
 	if (format)
 		return why_set(

@@ -16,6 +16,9 @@ struct perf_head {
 	struct bytes event;  /* without its last colon; empty: none */
 	struct bytes frame; /* after the event, on the same line; empty in texts with stacks */
 	bool has_cpu, has_time;
+	/* It has the shape that perf gives all heads, which no frame has: a comm of the kernel's
+	 * length, then nothing but the columns above. */
+	bool is_whole;
 };
 
 /* False: the line is no head, and *head is undefined. */

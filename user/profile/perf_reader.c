@@ -18,6 +18,7 @@ struct reader {
 	struct profile *out;
 	struct perf_counts *counts;
 	bool open;      /* a sample's head was read */
+	bool apart;     /* and an empty line, but no frame */
 	bool left_out;  /* and its event is not the one to read */
 	bool begun;     /* a head was read */
 	bool timed;     /* and it had a time, so all do */
@@ -59,6 +60,7 @@ static bool note_event(struct reader *r, struct bytes event)
 static int begin_sample(struct reader *r, const struct perf_head *head)
 {
 	r->open = true;
+	r->apart = false;
 	r->len = 0;
 	r->left_out = !note_event(r, head->event);
 	if (r->left_out)
@@ -214,21 +216,6 @@ static int add_symbol(struct reader *r, struct bytes symbol, struct profile_fram
 	return 0;
 }
 
-static bool take_hex(struct bytes word, uint64_t *out)
-{
-	static const char digits[] = "0123456789abcdef";
-
-	*out = 0;
-	for (size_t i = 0; i < word.len; i++) {
-		const char *digit = word.data[i] ? strchr(digits, word.data[i] | 0x20) : NULL;
-
-		if (!digit || word.len > 16)
-			return false;
-		*out = *out << 4 | (uint64_t)(digit - digits);
-	}
-	return word.len > 0;
-}
-
 /* SYMBOL (MODULE) */
 static void split_frame(struct bytes text, struct bytes *symbol, struct bytes *module)
 {
@@ -256,8 +243,9 @@ static bool read_frame(struct reader *r, struct bytes line, int *err)
 	struct bytes symbol, module;
 
 	*err = 0;
-	if (!r->open || !take_hex(words_next(&c), &frame.address))
+	if (!r->open || !words_hex(words_next(&c), &frame.address))
 		return false;
+	r->apart = false;
 	if (r->left_out)
 		return true;
 	while (cursor_left(&c) > 0 && words_is_blank(*c.at))
@@ -320,12 +308,21 @@ static bool is_record(const struct perf_head *head)
 		words_begins(words_next(&c), "PERF_RECORD_");
 }
 
+/* Of a line that may be a frame: where the text has events, one that is a head has one, too. */
+static bool is_sure(const struct reader *r, const struct perf_head *head)
+{
+	bool has_events = r->counts->events_len > 0 && r->counts->events[0].name.len > 0;
+
+	return head->is_whole && (!has_events || head->event.len > 0 || is_record(head));
+}
+
 /* False: no head, or unlike the first it has a time, or has none. */
-static bool read_sample(struct reader *r, struct bytes line, int *err)
+static bool read_sample(struct reader *r, struct bytes line, bool may_be_frame, int *err)
 {
 	struct perf_head head;
 
-	if (!perf_head_read(line, &head) || (r->begun && head.has_time != r->timed))
+	if (!perf_head_read(line, &head) || (r->begun && head.has_time != r->timed) ||
+		(may_be_frame && !is_sure(r, &head)))
 		return false;
 	if (is_record(&head)) {
 		*err = end_sample(r);
@@ -336,32 +333,53 @@ static bool read_sample(struct reader *r, struct bytes line, int *err)
 	*err = end_sample(r);
 	if (*err == 0)
 		*err = begin_sample(r, &head);
-	/* Such a sample is whole: the next line may be a program's called `dd`, which reads as hex.
-	 */
+	/* Such a sample is complete. */
 	if (*err == 0 && words_ends(head.frame, ")") && read_frame(r, head.frame, err) &&
 		*err == 0)
 		*err = end_sample(r);
 	return true;
 }
 
+/* A comm may begin with #, too. */
+static bool is_comment(struct bytes line)
+{
+	struct perf_head head;
+
+	return line.data[0] == '#' &&
+		(line.len == 1 || words_is_blank(line.data[1]) || !perf_head_read(line, &head) ||
+			!head.is_whole);
+}
+
+static bool begins_as_frame(struct bytes line)
+{
+	struct cursor c = cursor_init(line.data, line.len);
+	uint64_t address;
+
+	return words_hex(words_next(&c), &address);
+}
+
 /* False: it is neither. */
 static bool read_line(struct reader *r, struct bytes line, int *err)
 {
+	bool may_be_frame;
+
 	*err = 0;
-	/* Before its first frame an empty line does not end a sample. */
+	/* An empty line ends a sample, but some texts have one before the first frame. */
 	if (line.len == 0) {
 		*err = r->len > 0 ? end_sample(r) : 0;
+		r->apart = true;
 		return true;
 	}
-	if (line.data[0] == '#' && !r->open) {
+	if ((!r->open || r->apart) && is_comment(line)) {
 		read_comment(r, line);
 		return true;
 	}
 	r->counts->lines++;
-	/* perf puts blanks before a short comm, and old ones none before a frame. */
-	if (words_is_blank(line.data[0]))
-		return read_frame(r, line, err) || read_sample(r, line, err);
-	return read_sample(r, line, err) || (words_ends(line, ")") && read_frame(r, line, err));
+	/* perf puts blanks before a short comm, and old ones none before a frame; and a comm like
+	 * `dd` or `DB worker` begins as an address does. */
+	may_be_frame = r->open && (words_is_blank(line.data[0]) || words_ends(line, ")"));
+	return read_sample(r, line, may_be_frame && !r->apart && begins_as_frame(line), err) ||
+		(may_be_frame && read_frame(r, line, err));
 }
 
 bool perf_looks_like(struct bytes text)
@@ -374,7 +392,7 @@ bool perf_looks_like(struct bytes text)
 
 		if (i == 0 && words_is(line, "# ========"))
 			return true;
-		if (line.len > 0 && line.data[0] != '#')
+		if (line.len > 0 && !is_comment(line))
 			return perf_head_read(line, &head);
 	}
 	return false;

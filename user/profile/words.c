@@ -45,6 +45,22 @@ bool words_number(struct cursor *c, uint64_t *out)
 	return digits > 0;
 }
 
+bool words_hex(struct bytes word, uint64_t *out)
+{
+	static const char digits[] = "0123456789abcdef";
+	uint64_t value = 0;
+
+	for (size_t i = 0; i < word.len; i++) {
+		const char *digit = word.data[i] ? strchr(digits, word.data[i] | 0x20) : NULL;
+
+		if (!digit || word.len > 16)
+			return false;
+		value = value << 4 | (uint64_t)(digit - digits);
+	}
+	*out = value;
+	return word.len > 0;
+}
+
 bool words_is(struct bytes b, const char *text)
 {
 	return b.len == strlen(text) && memcmp(b.data, text, b.len) == 0;

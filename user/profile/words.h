@@ -14,6 +14,8 @@ struct bytes words_line(struct cursor *text);
 struct bytes words_next(struct cursor *line);
 /* Digits at the cursor. False: none, or too large a number. */
 bool words_number(struct cursor *line, uint64_t *out);
+/* A word of 1 to 16 hexadecimal digits? */
+bool words_hex(struct bytes word, uint64_t *out);
 bool words_is_blank(uint8_t c);
 bool words_is(struct bytes b, const char *text);
 bool words_begins(struct bytes b, const char *text);
