@@ -36,9 +36,9 @@ load real
 @test "children of clone, and a coroutine with a function's address on top of its stack" {
 	need gcc
 	gcc -O1 -g "$real/made_stacks.c" -o "$tmp/made_stacks"
-	"$stoker" record -F 1999 -d 2 --check -o "$tmp/p.pb.gz" --stats "$tmp/s" -- "$tmp/made_stacks"
+	"$stoker" record -F 1999 -d 1 --check -o "$tmp/p.pb.gz" -- "$tmp/made_stacks"
 	"$repo/tools/truth" "$tmp/p.pb.gz"
-	"$stoker" convert -o "$tmp/f" "$tmp/p.pb.gz"
+	"$stoker" record -F 1999 -d 2 -o "$tmp/f" --stats "$tmp/s" -- "$tmp/made_stacks"
 	jq -c .user_stacks "$tmp/s"
 	jq -e '.user_stacks | .complete >= 0.99 * .total and .total > 100' "$tmp/s"
 	grep -q '^made_stacks;outermost;coroutine;work' "$tmp/f"

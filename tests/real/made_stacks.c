@@ -72,13 +72,14 @@ static int child(void *arg)
 	return 0;
 }
 
+/* Its top. A guard above it keeps the kernel from joining it with other memory. */
 static char *new_stack(void)
 {
-	char *stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-		-1, 0);
+	char *stack = mmap(NULL, STACK_BYTES + 2 * GUARD_BYTES, PROT_NONE,
+		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	mprotect(stack, GUARD_BYTES, PROT_NONE);
-	return stack + STACK_BYTES;
+	mprotect(stack + GUARD_BYTES, STACK_BYTES, PROT_READ | PROT_WRITE);
+	return stack + GUARD_BYTES + STACK_BYTES;
 }
 
 int main(void)
