@@ -308,7 +308,7 @@ static bool is_record(const struct perf_head *head)
 		words_begins(words_next(&c), "PERF_RECORD_");
 }
 
-/* Of a line that may be a frame: where the text has events, one that is a head has one, too. */
+/* For a line that may be a frame: where the text has events, a head has one, too. */
 static bool is_sure(const struct reader *r, const struct perf_head *head)
 {
 	bool has_events = r->counts->events_len > 0 && r->counts->events[0].name.len > 0;
