@@ -230,24 +230,26 @@ static void a_return_address_that_was_guessed_is_none(void **state)
 
 #define BYTES(string) string, sizeof(string) - 1
 
+#define FIRST_RULE                                                           \
+	{                                                                    \
+		.cfa = CFA_REG, .cfa_reg = RSP, .cfa_off = 8, .ra_off = -8 \
+	}
+
 /* The function before it has a rule that leads nowhere, or to a zero: at its end there is no call.
  * So the frame begins there, as where a library puts a function on top of a stack that it made. */
 static void a_function_on_top_of_a_made_stack_is_the_root_and_its_neighbour_is_not(void **state)
 {
-	static const struct unwind_rule first = {
-		.cfa = CFA_REG, .cfa_reg = RSP, .cfa_off = 8, .ra_off = -8
-	};
 	static const struct {
 		const char *before;
 		size_t before_len;
 		struct unwind_rule rule;
 		u64 above;
 		u32 end, frames;
-	} rows[] = { { BYTES("\xc3"), first, 0, END_ROOT, 1 },
+	} rows[] = { { BYTES("\xc3"), FIRST_RULE, 0, END_ROOT, 1 },
 		{ BYTES("\x90"), { .cfa = CFA_REG, .ra = RA_UNDEFINED }, 0x5000, END_ROOT, 1 },
 		/* a call of a function that lies before, and a nop */
-		{ BYTES("\xe8\x00\x00\xff\xff\x90"), first, 0, END_ROOT, 1 },
-		{ BYTES("\xc3"), first, CODE(ENTRY, 0x20), END_ROOT, 2 } };
+		{ BYTES("\xe8\x00\x00\xff\xff\x90"), FIRST_RULE, 0, END_ROOT, 1 },
+		{ BYTES("\xc3"), FIRST_RULE, CODE(ENTRY, 0x20), END_ROOT, 2 } };
 	static struct scratch s;
 
 	(void)state;
