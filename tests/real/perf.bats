@@ -17,11 +17,14 @@ agrees() {
 	need perf
 	meter "$watched"
 	start_record -p "$watched" --user --by comm --no-demangle -F 999 -d 300 -o "$tmp/f" --stats "$tmp/s"
-	runs_on "$watched" "${REAL_PERF_TICKS:-500}" 3>&- &
+	# perf may take seconds until it samples: they begin to count then.
+	{ wait_until 30 test -e "$tmp/perf.samples" && runs_on "$watched" "${REAL_PERF_TICKS:-500}"; } 3>&- &
 	enough=$!
 	# It writes 16 MB/s a CPU. With events of BPF programs that come and go perf script may fail.
+	# shellcheck disable=SC2016 # for the inner shell
 	nice -n -10 perf record -q --no-bpf-event -m 64M -F 499 -e cpu-clock --call-graph dwarf,32768 -a -o "$tmp/perf.data" \
-		-- tail --pid="$enough" -f /dev/null >"$tmp/perf.said" 2>&1 || {
+		-- sh -c ': >"$0"; exec tail --pid="$1" -f /dev/null' "$tmp/perf.samples" "$enough" \
+		>"$tmp/perf.said" 2>&1 || {
 		cat "$tmp/perf.said"
 		skip 'perf cannot record here'
 	}
