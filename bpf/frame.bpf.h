@@ -172,7 +172,7 @@ WALK_GLOBAL bool take_back(u64 walk, u32 end)
 	struct scratch *s = scratch_of(walk);
 	u32 len;
 
-	if (!s || !ends_wrongly(end) || s->stepped.begins)
+	if (!s || s->stepped.begins)
 		return false;
 	len = s->user.head.frames_len;
 	if (len == 1 ? !s->stepped.how || !is_in_syscall(s)
@@ -225,7 +225,7 @@ WALK_GLOBAL int walk_frame(u64 walk)
 		end = walk_landing(walk, end);
 	if (end == END_ZERO)
 		end = is_at_top(s) && was_entered(walk) ? END_ROOT : END_CFA;
-	if (take_back(walk, end))
+	if (ends_wrongly(end) && take_back(walk, end))
 		end = END_NONE;
 	s->end = end;
 	return end != END_NONE;
