@@ -172,7 +172,7 @@ WALK_GLOBAL bool take_back(u64 walk, u32 end)
 	struct scratch *s = scratch_of(walk);
 	u32 len;
 
-	if (!s || s->stepped.begins)
+	if (!s || s->stepped.begins || s->stepped.again)
 		return false;
 	len = s->user.head.frames_len;
 	if (len == 1 ? !s->stepped.how || !is_in_syscall(s)

@@ -279,6 +279,19 @@ static void what_lies_in_a_function_does_not_begin_there(void **state)
 	assert_walk(&s, END_NO_MAPPING, CALLERS(CODE(PLAIN, 0x20)));
 }
 
+/* The byte before it is the last of the text: no frame can begin there, and it is taken back once. */
+static void what_lies_behind_the_text_does_not_begin_there(void **state)
+{
+	static struct scratch s;
+
+	(void)state;
+	start_in(&s, PLAIN);
+	s.stack[1] = CODE(PLAIN, 0x20);
+	put_call(&s, CODE(PLAIN, 0x20));
+	s.stack[3] = TEXT + TEXT_BYTES;
+	assert_walk(&s, END_NO_MAPPING, CALLERS(CODE(PLAIN, 0x20)));
+}
+
 /* A system call that never returns ends its function: what follows is another's. */
 static void a_leaf_in_a_system_call_has_the_rule_of_the_call(void **state)
 {
@@ -485,6 +498,7 @@ int main(void)
 		cmocka_unit_test(
 			a_function_on_top_of_a_made_stack_is_the_root_and_its_neighbour_is_not),
 		cmocka_unit_test(what_lies_in_a_function_does_not_begin_there),
+		cmocka_unit_test(what_lies_behind_the_text_does_not_begin_there),
 		cmocka_unit_test(a_leaf_in_a_system_call_has_the_rule_of_the_call),
 		cmocka_unit_test(a_zero_return_address_below_a_call_is_a_root),
 		cmocka_unit_test(a_zero_below_the_top_of_the_stack_is_none),

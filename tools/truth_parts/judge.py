@@ -358,7 +358,7 @@ class Judge:
         return any(LEFT_AT.match(n) for n in names) and any(LEAVES.match(n) for n in names)
 
     def is_put_on_top(self, place, pid):
-        """Of a stack that the process made, as far as `record --check` kept its words."""
+        """Does a stack that the process made begin here? Known where `record --check` kept its words."""
         return pid in self.jits and self.jits[pid].is_put_on_top(place)
 
     def root(self, stack, pid=0):

@@ -459,14 +459,15 @@ void http_front_end_captures(struct http_front *f)
 	f->options.captures = false;
 	for (size_t i = 0; i < ARRAY_SIZE(f->asked); i++) {
 		struct http_message refusal = { .kind = HTTP_REFUSED, .id = f->asked[i].id };
-		bool runs = f->asked[i].capture > 0;
 		struct why why;
 
+		if (f->asked[i].capture == 0)
+			continue;
 		captures_end(f->captures, f->asked[i].capture);
 		f->asked[i].capture = 0;
 		refusal.err = refuse_capture(f, &why);
 		memcpy(refusal.text, why.text, sizeof(refusal.text));
-		if (runs && f->child.pid > 0 && give(f, &refusal, -1) < 0)
+		if (f->child.pid > 0 && give(f, &refusal, -1) < 0)
 			lose_process(f, "it does not take what it asked for");
 	}
 }
