@@ -279,7 +279,7 @@ static void what_lies_in_a_function_does_not_begin_there(void **state)
 	assert_walk(&s, END_NO_MAPPING, CALLERS(CODE(PLAIN, 0x20)));
 }
 
-/* The byte before it is the last of the text: no frame can begin there, and it is taken back once. */
+/* The byte before it is the last of the text: no frame can begin there. It is taken back once. */
 static void what_lies_behind_the_text_does_not_begin_there(void **state)
 {
 	static struct scratch s;
