@@ -220,18 +220,19 @@ has_children() {
 	start "$(target manyfiles)" "$tmp/files" 9500 300
 	many=$pid
 	wait_until 20 grep -q ready "$out"
-	start_record -a -F 4999 -d 300 -o "$tmp/f" --stats "$tmp/s"
-	runs_on "$many" 400
+	start_record -a -F 1999 -d 300 -o "$tmp/f" --stats "$tmp/s"
+	# Longer than the six seconds after which a file may be forgotten that nobody uses.
+	runs_on "$many" 900
 	cp "$(target deep_nofp)" "$fresh"
 	start "$fresh" 300
 	from_birth "$pid"
-	runs_on "$pid" 200
+	runs_on "$pid" 400
 	stop_record
 	jq -c '.objects, .user_stacks, .tables' "$tmp/s"
 	hottest "$tmp/f"
 	between "$(jq .objects.known "$tmp/s")" 7168 10000000 'files met'
 	between "$(jq .objects.forgotten "$tmp/s")" 1000 10000000 'files forgotten'
-	fits_cpu "$(folded_count "$tmp/f" ';fresh;')" 4999 'samples of the fresh program' 20
+	fits_cpu "$(folded_count "$tmp/f" ';fresh;')" 1999 'samples of the fresh program' 20
 	between "$(folded_count "$tmp/f" ';fresh;.*_start.*;main;')" \
 		$(($(folded_count "$tmp/f" ';fresh;') * 3 / 4)) 20000 'of them from the root'
 }
