@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # A container that wants more of a table than its share loses its own, and nobody else does.
-# seconds: 30
+# seconds: 55
 
 load ../e2e/lib
 
@@ -83,4 +83,21 @@ end_record() {
 	end_record
 	[ "$(jq '.tables.rules_refused' "$tmp/s")" -gt 0 ]
 	between "$(whole victim)" 98 100
+}
+
+# Eight seconds of the worker that makes tables; the other's programs begin meanwhile.
+@test "files whose tables take seconds to make delay no tables of others" {
+	mkdir "$tmp/files"
+	start_in hostile "$(target greedy)" "$tmp/files" 8 slow 600
+	cp "$(target deep_nofp)" "$tmp/first"
+	cp "$(target burn7030_nofp)" "$tmp/second"
+	start_record -a -F 199 --by comm --interval 2 -o "$tmp/part.%s" --stats "$tmp/s"
+	start_late late "$tmp/first" 600
+	start "$tmp/second" 600
+	echo "$pid" >"$cgroup/cgroup.procs"
+	runs_on "$pid" 150
+	end_record
+	between "$(jq .tables.compile_us "$tmp/s")" 4000000 60000000 'microseconds of the worker'
+	between "$(whole first)" 98 100
+	between "$(whole second)" 98 100
 }

@@ -10,7 +10,7 @@
 
 #define PAGE 65536UL
 #define CODE_AT 4096UL
-#define FRAMES_MAX (8UL << 20)
+#define FRAMES_MAX (64UL << 20)
 
 #if defined(__x86_64__)
 /* mov $20000,%ecx; 1: dec %ecx; jnz 1b; ret */

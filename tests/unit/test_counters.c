@@ -137,6 +137,7 @@ static const struct {
 	FIELD(worker.openers_given_up),
 	FIELD(samples_left_out),
 	FIELD(tables.tables_evicted),
+	FIELD(deferred.crowded),
 };
 
 static void fill(struct account *a, struct account_traps *traps)

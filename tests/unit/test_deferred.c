@@ -38,7 +38,7 @@ int __wrap_sampler_scan(struct sampler *sampler, uint32_t tgid,
 	int (*take)(void *ctx, const struct scan_mapping *mapping), void *ctx);
 void __wrap_sampler_lost_ticks(struct sampler *sampler, int err, uint64_t ticks);
 struct object *__wrap_objects_find(struct objects *objects, uint32_t id);
-void __wrap_objects_want(struct objects *objects, uint32_t id);
+void __wrap_objects_want(struct objects *objects, uint32_t id, uint64_t account);
 
 struct publish *__wrap_sampler_publish(struct sampler *sampler)
 {
@@ -72,13 +72,14 @@ struct object *__wrap_objects_find(struct objects *objects, uint32_t id)
 }
 
 int __wrap_worker_client_page(struct worker_client *client, uint64_t id, int fd,
-	uint64_t written_ns, uint32_t number);
+	uint64_t written_ns, uint32_t number, uint64_t account);
 void __wrap_worker_client_kick(struct worker_client *client);
 
 int __wrap_worker_client_page(struct worker_client *client, uint64_t id, int fd,
-	uint64_t written_ns, uint32_t number)
+	uint64_t written_ns, uint32_t number, uint64_t account)
 {
 	(void)client;
+	(void)account;
 	(void)fd;
 	assert_int_equal(id, FIRST);
 	assert_int_equal(written_ns, key.mtime_ns);
@@ -93,9 +94,10 @@ void __wrap_worker_client_kick(struct worker_client *client)
 	kicks++;
 }
 
-void __wrap_objects_want(struct objects *objects, uint32_t id)
+void __wrap_objects_want(struct objects *objects, uint32_t id, uint64_t account)
 {
 	(void)objects;
+	(void)account;
 	wanted++;
 	last_wanted = id;
 }
@@ -126,8 +128,9 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* A sample that stopped in its first frame, in the file's code, with this word on its stack. */
-static void put_sample_of(uint64_t word)
+/* A sample of the account that stopped in its first frame, in the file's code, with this word on
+ * its stack. */
+static void put_sample_of(uint64_t word, uint64_t account)
 {
 	static struct event_deferred event = { .kind = EVENT_DEFERRED,
 		.task = 5,
@@ -143,12 +146,12 @@ static void put_sample_of(uint64_t word)
 		(uint64_t)AGAIN << FRAME_OBJECT_SHIFT | (OFFSET + 0x10);
 	assert_int_equal(tally_task(&tally, &task), 0);
 	*(uint64_t *)deferred_stack(&event) = word;
-	assert_int_equal(deferred_put(deferred, &event), 0);
+	assert_int_equal(deferred_put(deferred, &event, account), 0);
 }
 
 static void put_sample(void)
 {
-	put_sample_of(0);
+	put_sample_of(0, 1);
 }
 
 static void a_sample_waits_for_its_table_and_no_longer(void **state)
@@ -200,6 +203,41 @@ static void a_sample_without_a_table_is_kept_as_it_is_at_the_end(void **state)
 	assert_int_equal(tally.counts.len, 1);
 }
 
+static uint64_t put_crowded(uint64_t account, uint64_t samples)
+{
+	struct deferred_stats before, after;
+
+	deferred_stats(deferred, &before);
+	for (uint64_t i = 0; i < samples; i++)
+		put_sample_of(0, account);
+	deferred_stats(deferred, &after);
+	return after.crowded - before.crowded;
+}
+
+static void an_account_with_many_samples_leaves_room_for_those_of_others(void **state)
+{
+	struct deferred_stats stats;
+	size_t most;
+
+	(void)state;
+	while (put_crowded(7, 1) == 0)
+		;
+	most = deferred_waiting(deferred);
+	assert_int_equal(put_crowded(7, 100), 100);
+	/* What was left free is for others, and then what the first one has to give back. */
+	for (int i = 0; i < 8; i++) {
+		assert_int_equal(put_crowded(8, most / 20), 0);
+		deferred_finish(deferred);
+		assert_in_range(deferred_waiting(deferred), most - most / 20, most);
+	}
+	deferred_stats(deferred, &stats);
+	assert_in_range(stats.crowded, 101 + most / 3, 101 + most / 2);
+	/* Half of the room is for each. */
+	assert_true(put_crowded(8, most / 4) > 0);
+	deferred_flush(deferred);
+	assert_int_equal(put_crowded(9, most / 2), 0);
+}
+
 #define LAST_BYTES 0x10000 /* of the code: those after OFFSET in the file's second page */
 
 /* What would end the walk, wherever it looks. */
@@ -231,7 +269,7 @@ static void a_sample_waits_for_its_page_and_its_callers_pages_are_wanted_with_it
 
 	(void)state;
 	make_rows(&table, &outline);
-	put_sample_of(CODE + LAST_BYTES - 0x100);
+	put_sample_of(CODE + LAST_BYTES - 0x100, 1);
 	deferred_finish(deferred);
 	assert_int_equal(pages_len, 0); /* whose numbers nobody knows */
 	assert_int_equal(publish_rows(publish, &key, FIRST, &outline.view), 0);
@@ -283,6 +321,9 @@ int main(void)
 			teardown),
 		cmocka_unit_test_setup_teardown(
 			a_sample_without_a_table_is_kept_as_it_is_at_the_end, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			an_account_with_many_samples_leaves_room_for_those_of_others, setup,
+			teardown),
 		cmocka_unit_test_setup_teardown(
 			a_sample_waits_for_its_page_and_its_callers_pages_are_wanted_with_it, setup,
 			teardown),

@@ -70,7 +70,7 @@ static void ask_pages(int fd, uint32_t first, uint32_t len)
 {
 	for (uint32_t i = 0; i < 2 * len; i++)
 		assert_int_equal(worker_client_page(told.client, 7, fd, written_ns(fd),
-					 first + (len - 1 - i % len)),
+					 first + (len - 1 - i % len), 0),
 			0);
 	assert_int_equal(worker_client_pending(told.client), 1);
 }
@@ -125,10 +125,10 @@ static void pages_of_a_file_that_was_written_since_are_refused(void **state)
 	assert_int_equal(fstat(fd, &st), 0);
 	assert_int_equal(sendfile(copy, fd, NULL, (size_t)st.st_size), st.st_size);
 	assert_int_equal(futimens(copy, times), 0);
-	assert_int_equal(worker_client_page(told.client, 1, copy, NSEC_PER_SEC + 7, 1), 0);
+	assert_int_equal(worker_client_page(told.client, 1, copy, NSEC_PER_SEC + 7, 1, 0), 0);
 	told_await(&told, 1);
 	assert_int_equal(told.rows[0].status, WORKER_OK);
-	assert_int_equal(worker_client_page(told.client, 1, copy, NSEC_PER_SEC + 8, 1), 0);
+	assert_int_equal(worker_client_page(told.client, 1, copy, NSEC_PER_SEC + 8, 1, 0), 0);
 	told_await(&told, 2);
 	assert_int_equal(told.rows[1].status, WORKER_UNREADABLE);
 	assert_int_equal(told.rows[1].rows_status, WORKER_UNREADABLE);

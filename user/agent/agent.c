@@ -156,9 +156,12 @@ static int on_deferred(void *ctx, const struct event_deferred *event)
 {
 	struct agent *agent = ctx;
 
+	const struct task_key *task = tally_task_key(&agent->tally, event->task);
+	uint64_t account = task ? payers_account(agent->containers, task->cgroup) : 0;
+
 	if (event->anon)
 		processes_add(agent->processes, event->tgid, event->start_ns);
-	return deferred_put(agent->deferred, event);
+	return deferred_put(agent->deferred, event, account);
 }
 
 static int on_cgroup(void *ctx, const struct event_cgroup *event)

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/own.h"
+#include "base/share.h"
 #include "base/vec.h"
 #include "bpf/reasons.h"
 #include "agent/objects.h"
@@ -39,6 +40,7 @@ struct snapshot {
 
 struct waiting {
 	struct event_deferred *event;
+	uint64_t account;
 	bool looked_at;   /* its process's mappings were read when it came */
 	uint32_t missing; /* the object whose rows it waits for; 0: not known */
 	uint64_t page;    /* of them, where its walk stopped; NO_PAGE: it has none yet */
@@ -50,7 +52,7 @@ struct deferred {
 	struct objects *objects;
 	struct row_wishes wishes;
 	VEC(struct waiting) waiting;
-	size_t waiting_bytes;
+	struct share share; /* bytes of those that wait */
 	VEC(struct snapshot) snapshots;
 	struct deferred_stats stats;
 };
@@ -84,6 +86,7 @@ void deferred_free(struct deferred *deferred)
 	vec_each (&deferred->waiting, waiting)
 		free(waiting->event);
 	vec_done(&deferred->waiting);
+	share_done(&deferred->share);
 	drop_snapshots(deferred);
 	vec_done(&deferred->snapshots);
 	free(deferred);
@@ -192,28 +195,44 @@ static int deliver(struct deferred *deferred, const struct event_deferred *event
 			      : tally_count(deferred->tally, &key, 1);
 }
 
-int deferred_put(struct deferred *deferred, const struct event_deferred *event)
+/* What each account may hold at most. Without memory: nothing. */
+static uint64_t level_of(const struct deferred *deferred)
 {
-	struct event_deferred *copy;
+	uint64_t level;
+
+	return share_level(&deferred->share, DEFERRED_BYTES_MAX, &level) < 0 ? 0 : level;
+}
+
+/* An account that has more than it may is given no more; the others find what it must give back. */
+static bool has_room(const struct deferred *deferred, uint64_t account, size_t bytes)
+{
+	return deferred->share.used + bytes <= DEFERRED_BYTES_MAX &&
+		share_held(&deferred->share, account) <= level_of(deferred);
+}
+
+int deferred_put(
+	struct deferred *deferred, const struct event_deferred *event, uint64_t account)
+{
+	_cleanup_(freep) struct event_deferred *copy = NULL;
+	size_t bytes = event_bytes(event);
 	struct waiting *slot;
 
 	deferred->stats.deferred++;
-	if (deferred->waiting_bytes > DEFERRED_BYTES_MAX) {
+	if (!has_room(deferred, account, bytes)) {
 		uint64_t frames[STACK_USER_FRAMES_MAX];
 		struct walk_stack walked = { .frames = frames };
 
+		deferred->stats.crowded++;
 		walk_copy_frames(event, &walked);
 		return deliver(deferred, event, &walked, END_NO_TABLE);
 	}
-	copy = malloc(event_bytes(event));
-	slot = copy ? vec_add(&deferred->waiting) : NULL;
-	if (!slot) {
-		free(copy);
+	copy = malloc(bytes);
+	if (!copy || vec_reserve(&deferred->waiting, deferred->waiting.len + 1) < 0 ||
+		share_charge(&deferred->share, account, bytes) < 0)
 		return -ENOMEM;
-	}
-	memcpy(copy, event, event_bytes(event));
-	*slot = (struct waiting){ .event = copy, .page = NO_PAGE };
-	deferred->waiting_bytes += event_bytes(event);
+	memcpy(copy, event, bytes);
+	slot = vec_add(&deferred->waiting);
+	*slot = (struct waiting){ .event = TAKE_PTR(copy), .account = account, .page = NO_PAGE };
 	return 0;
 }
 
@@ -271,7 +290,8 @@ static void want_rows(struct deferred *deferred, struct waiting *waiting, const 
 	uint64_t page = no_pages ? NO_PAGE : walked->offset >> ROWS_PAGE_SHIFT;
 
 	if (walked->object != waiting->missing)
-		objects_want(deferred->objects, walked->object);
+		objects_want(deferred->objects, walked->object, waiting->account);
+	deferred->wishes.account = waiting->account;
 	row_wishes_page(&deferred->wishes, walked->object, page);
 	if (walked->object != waiting->missing || waiting->page == NO_PAGE)
 		callers_missing(deferred->wishes.publish, waiting->event, s->mappings.data,
@@ -316,15 +336,17 @@ static bool still_waits(struct deferred *deferred, const struct waiting *waiting
 			publish_lacks_page(publish, id, waiting->page));
 }
 
+/* The oldest are given up first: what they wait for takes longest. */
 static void finish(struct deferred *deferred, bool give_up)
 {
-	uint64_t frames[STACK_USER_FRAMES_MAX];
+	uint64_t frames[STACK_USER_FRAMES_MAX], level = level_of(deferred);
 	struct walk_stack walked = { .frames = frames };
 	size_t kept = 0;
 
 	for (size_t i = 0; i < deferred->waiting.len; i++) {
 		struct waiting waiting = deferred->waiting.data[i];
-		bool late = give_up || deferred->waiting_bytes > DEFERRED_BYTES_MAX;
+		bool crowded = share_held(&deferred->share, waiting.account) > level,
+		     late = give_up || crowded;
 		uint32_t end = END_NO_TABLE;
 
 		if (late || !still_waits(deferred, &waiting))
@@ -334,9 +356,10 @@ static void finish(struct deferred *deferred, bool give_up)
 			continue;
 		}
 		deferred->stats.finished += end != END_NO_TABLE;
+		deferred->stats.crowded += crowded && !give_up && end == END_NO_TABLE;
 		sampler_lost_ticks(
 			deferred->sampler, deliver(deferred, waiting.event, &walked, end), 1);
-		deferred->waiting_bytes -= event_bytes(waiting.event);
+		share_return(&deferred->share, waiting.account, event_bytes(waiting.event));
 		free(waiting.event);
 	}
 	deferred->waiting.len = kept;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* agent/deferred.h - deferred samples: their walk met a file before its table was ready. User space
  * finishes each when the table is ready, with the process's mappings as they were soon after the
- * tick. At the interval's end, or when too many wait, an unfinished sample is kept as it is. */
+ * tick. At the interval's end, or when too many wait, an unfinished sample is kept as it is: then
+ * those of the account that has most (base/share.h). */
 #pragma once
 
 #include <stddef.h>
@@ -20,14 +21,17 @@ struct worker_client;
 struct deferred_stats {
 	uint64_t deferred; /* samples */
 	uint64_t finished; /* walked to their end */
+	uint64_t crowded;  /* given up for lack of room */
 };
 
 /* objects: files whose code is read where no table helps. worker: compiles pages of rows. */
 int deferred_new(struct sampler *sampler, struct tally *tally, struct objects *objects,
 	struct worker_client *worker, struct deferred **out);
 void deferred_free(struct deferred *deferred);
-/* Copies the event. It is not finished here, because the ring is being read. */
-int deferred_put(struct deferred *deferred, const struct event_deferred *event);
+/* Copies the event, for which this account pays. It is not finished here, because the ring is being
+ * read. */
+int deferred_put(
+	struct deferred *deferred, const struct event_deferred *event, uint64_t account);
 /* Records the mappings of a process that has just started a new file: its samples may have to wait
  * for longer than it lives. Its files become objects too. */
 void deferred_watch(struct deferred *deferred, uint32_t tgid, uint64_t start_ns);

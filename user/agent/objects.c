@@ -80,7 +80,8 @@ int objects_compile(struct objects *objects, uint32_t id)
 	if (object->state == OBJECT_OPENED)
 		err = worker_client_rows(objects->options.worker, object->id, object->fd);
 	if (err == 0 && object->samples > 0)
-		worker_client_want(objects->options.worker, object->id, object->samples);
+		worker_client_want(objects->options.worker, object->id, object->samples,
+			object->account);
 	object->samples = 0;
 	return err < 0 ? publish_none(objects->options.publish, &object->key, object->id) : 0;
 }
@@ -285,7 +286,7 @@ int objects_open_part(struct objects *objects, const struct object *object, uint
 	return debug_search_part(&objects->search, object, set, part);
 }
 
-void objects_want(struct objects *objects, uint32_t id)
+void objects_want(struct objects *objects, uint32_t id, uint64_t account)
 {
 	struct object *object = objects_find(objects, id);
 
@@ -293,9 +294,10 @@ void objects_want(struct objects *objects, uint32_t id)
 		return;
 	if (object->state == OBJECT_ASKED) {
 		object->samples++;
+		object->account = account;
 		openers_want(objects->openers, objects, object->id);
 	} else {
-		worker_client_want(objects->options.worker, object->id, 1);
+		worker_client_want(objects->options.worker, object->id, 1, account);
 	}
 }
 
@@ -307,7 +309,7 @@ static void want_few_pages(
 
 	for (uint32_t i = 0; span <= PAGES_FEW && i < span; i++)
 		worker_client_page(objects->options.worker, object->id, object->fd,
-			object->key.mtime_ns, unwind_rows_first(rows) + i);
+			object->key.mtime_ns, unwind_rows_first(rows) + i, 0);
 }
 
 void objects_on_rows(struct objects *objects, const struct worker_rows *rows)

@@ -47,8 +47,8 @@ void objects_free(struct objects *objects);
 int objects_add(struct objects *objects, const struct event_object *event);
 /* Requests the object's rows again. */
 int objects_compile(struct objects *objects, uint32_t id);
-/* Marks that deferred samples wait for the object's rows. */
-void objects_want(struct objects *objects, uint32_t id);
+/* Marks that a deferred sample of this account waits for the object's rows. */
+void objects_want(struct objects *objects, uint32_t id, uint64_t account);
 void objects_on_rows(struct objects *objects, const struct worker_rows *rows);
 /* When little room is left, drops the least recently used files. They can still be found, without
  * descriptors, until objects_bury. True: repeat it a second later. */

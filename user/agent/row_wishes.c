@@ -17,7 +17,7 @@ void row_wishes_page(void *ctx, uint32_t id, uint64_t number)
 		return;
 	if (object->state == OBJECT_OPENED)
 		err = worker_client_page(wishes->worker, object->id, object->fd,
-			object->key.mtime_ns, (uint32_t)number);
+			object->key.mtime_ns, (uint32_t)number, wishes->account);
 	if (err < 0)
 		publish_page_late(wishes->publish, object->id, (uint32_t)number);
 }

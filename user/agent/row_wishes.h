@@ -13,6 +13,7 @@ struct row_wishes {
 	struct objects *objects;
 	struct publish *publish;
 	struct worker_client *worker;
+	uint64_t account; /* of whose samples the requests are; 0: unknown */
 };
 
 /* Requests the page of this number in the object's file, unless it is there. If it cannot be

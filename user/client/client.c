@@ -302,10 +302,10 @@ int worker_client_rows(struct worker_client *client, uint64_t id, int fd)
 	return err;
 }
 
-int worker_client_page(
-	struct worker_client *client, uint64_t id, int fd, uint64_t written_ns, uint32_t number)
+int worker_client_page(struct worker_client *client, uint64_t id, int fd, uint64_t written_ns,
+	uint32_t number, uint64_t account)
 {
-	return row_queue_put_page(&client->rows, id, fd, written_ns, number);
+	return row_queue_put_page(&client->rows, id, fd, written_ns, number, account);
 }
 
 void worker_client_kick(struct worker_client *client)
@@ -313,9 +313,10 @@ void worker_client_kick(struct worker_client *client)
 	row_queue_kick(&client->rows);
 }
 
-void worker_client_want(struct worker_client *client, uint64_t id, uint32_t samples)
+void worker_client_want(
+	struct worker_client *client, uint64_t id, uint32_t samples, uint64_t account)
 {
-	row_queue_want(&client->rows, id, samples);
+	row_queue_want(&client->rows, id, samples, account);
 }
 
 size_t worker_client_pending(const struct worker_client *client)

@@ -63,14 +63,16 @@ uint64_t worker_client_due_ns(const struct worker_client *client);
 int worker_client_rows(struct worker_client *client, uint64_t id, int fd);
 /* Requests a page of a file's rows. It comes with others that were requested meanwhile, or in the
  * whole table if the file's index is wrong. If the file was not written at written_ns last, it is
- * WORKER_UNREADABLE; 0: any time. Otherwise as worker_client_rows. */
-int worker_client_page(
-	struct worker_client *client, uint64_t id, int fd, uint64_t written_ns, uint32_t number);
+ * WORKER_UNREADABLE; 0: any time. Otherwise as worker_client_rows and worker_client_want. */
+int worker_client_page(struct worker_client *client, uint64_t id, int fd, uint64_t written_ns,
+	uint32_t number, uint64_t account);
 /* Sends the next request for rows now, if the worker is idle. */
 void worker_client_kick(struct worker_client *client);
-/* Raises the priority of these rows, if they are queued, by the number of samples that wait for
- * them. */
-void worker_client_want(struct worker_client *client, uint64_t id, uint32_t samples);
+/* Raises the priority of these rows, if they are queued, by the number of this account's samples
+ * that wait for them. Files of accounts that had much of the worker's time come after those of
+ * others. 0: unknown, an account like any other. */
+void worker_client_want(
+	struct worker_client *client, uint64_t id, uint32_t samples, uint64_t account);
 /* Number of files that are being opened, or have requested, unfinished rows. */
 size_t worker_client_pending(const struct worker_client *client);
 

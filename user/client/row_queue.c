@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
 #include "worker/sandbox.h"
 
 _Static_assert(ROW_JOB_PAGES <= PROTO_PAGES_MAX, "a job is one request");
@@ -21,6 +22,42 @@ void row_queue_done(struct row_queue *queue)
 {
 	lane_done(&queue->lane);
 	vec_done(&queue->jobs);
+	hash_done(&queue->spent);
+}
+
+/* ---- accounts ------------------------------------------------------------------------------- */
+
+static uint64_t spent(const struct row_queue *queue, uint64_t account)
+{
+	const uint64_t *ns = queue->uneven ? hash_find(&queue->spent, account) : NULL;
+
+	return ns ? *ns / ROW_TURN_NS : 0;
+}
+
+/* The worker's own figure may be a lie, and the time until we look is partly ours: the smaller. Who
+ * is not known for lack of memory is equal to the others. */
+static void charge(struct row_queue *queue, uint64_t account, uint64_t worker_ns)
+{
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC), took_ns = now_ns - queue->lane.asked_ns;
+	const uint64_t *known;
+
+	if (now_ns - queue->spent_ns > ROW_SPENT_NS) {
+		hash_clear(&queue->spent);
+		queue->spent_ns = now_ns;
+		queue->uneven = false;
+	}
+	known = hash_find(&queue->spent, account);
+	took_ns = (took_ns < worker_ns ? took_ns : worker_ns) + (known ? *known : 0);
+	(void)hash_put(&queue->spent, account, took_ns);
+	queue->uneven |= took_ns >= ROW_TURN_NS;
+}
+
+/* Who took least pays for what many want. */
+static void pay(const struct row_queue *queue, struct row_job *job, uint64_t account)
+{
+	if (account != 0 &&
+		(job->account == 0 || spent(queue, account) < spent(queue, job->account)))
+		job->account = account;
 }
 
 /* ---- the queue ------------------------------------------------------------------------------ */
@@ -55,8 +92,11 @@ static int put_job(struct row_queue *queue, const struct row_job *job)
 
 int row_queue_put(struct row_queue *queue, uint64_t id, int fd)
 {
-	const struct row_job job = { .id = id, .fd = fd };
+	struct row_job job = { .id = id, .fd = fd };
+	struct stat st;
 
+	if (fstat(fd, &st) == 0)
+		job.bytes = (uint64_t)st.st_size;
 	return put_job(queue, &job);
 }
 
@@ -103,13 +143,14 @@ static struct row_job *find_pages(struct row_queue *queue, uint64_t id, uint32_t
 	return roomy;
 }
 
-int row_queue_put_page(
-	struct row_queue *queue, uint64_t id, int fd, uint64_t written_ns, uint32_t number)
+int row_queue_put_page(struct row_queue *queue, uint64_t id, int fd, uint64_t written_ns,
+	uint32_t number, uint64_t account)
 {
 	const struct row_job new = { .id = id,
 		.fd = fd,
 		.written_ns = written_ns,
 		.wanted = 1,
+		.account = account,
 		.pages_len = 1,
 		.pages = { number } };
 	struct row_job *job;
@@ -122,6 +163,7 @@ int row_queue_put_page(
 	if (!job)
 		return put_job(queue, &new);
 	job->wanted++;
+	pay(queue, job, account);
 	if (!has_page(job, id, number))
 		add_page(job, number);
 	return 0;
@@ -157,7 +199,7 @@ void row_queue_drop(struct row_queue *queue, uint64_t id)
 	drop_waiting(queue, id);
 }
 
-void row_queue_want(struct row_queue *queue, uint64_t id, uint32_t by)
+void row_queue_want(struct row_queue *queue, uint64_t id, uint32_t by, uint64_t account)
 {
 	for (size_t i = queue->next; i < queue->jobs.len; i++) {
 		struct row_job *job = &queue->jobs.data[i];
@@ -165,37 +207,50 @@ void row_queue_want(struct row_queue *queue, uint64_t id, uint32_t by)
 		if (job->id != id || job->fd < 0 || job->pages_len > 0)
 			continue;
 		job->wanted += by;
+		pay(queue, job, account);
 		queue->wanted = true;
 		return;
 	}
+}
+
+static bool goes_before(
+	const struct row_queue *queue, const struct row_job *a, const struct row_job *b)
+{
+	uint64_t a_spent = spent(queue, a->account), b_spent = spent(queue, b->account);
+
+	return a_spent != b_spent ? a_spent < b_spent : a->wanted > b->wanted;
 }
 
 static void bring_forward(struct row_queue *queue)
 {
 	struct row_job *first = queue->jobs.data + queue->next, *most = first, was;
 
-	if (!queue->wanted)
+	if (!queue->wanted && !queue->uneven)
 		return;
-	for (size_t i = queue->next; i < queue->jobs.len; i++)
-		if (queue->jobs.data[i].fd >= 0 && queue->jobs.data[i].wanted > most->wanted)
-			most = &queue->jobs.data[i];
-	queue->wanted = most->wanted > 0;
+	queue->wanted = false;
+	for (size_t i = queue->next; i < queue->jobs.len; i++) {
+		struct row_job *job = &queue->jobs.data[i];
+
+		queue->wanted |= job->wanted > 0;
+		if (job->fd >= 0 && (most->fd < 0 || goes_before(queue, job, most)))
+			most = job;
+	}
 	was = *first;
 	*first = *most;
 	*most = was;
 }
 
-static bool take_job(struct row_queue *queue, struct row_job *out)
+/* Which is next; NULL: none waits. */
+static const struct row_job *first_job(struct row_queue *queue)
 {
 	if (queue->next < queue->jobs.len)
 		bring_forward(queue);
-	while (queue->next < queue->jobs.len) {
-		*out = queue->jobs.data[queue->next++];
-		if (out->fd >= 0)
-			return true;
+	for (; queue->next < queue->jobs.len; queue->next++) {
+		if (queue->jobs.data[queue->next].fd >= 0)
+			return &queue->jobs.data[queue->next];
 		queue->dropped--;
 	}
-	return false;
+	return NULL;
 }
 
 /* ---- results -------------------------------------------------------------------------------- */
@@ -278,6 +333,7 @@ static bool report_rows(struct row_queue *queue)
 	/* The caller closes a file that is refused: its number may soon be another file's. */
 	if (rows.status != WORKER_OK)
 		drop_others(queue, rows.id);
+	charge(queue, queue->asked[0].account, body->ns);
 	rows.pages = queue->asked[0].pages;
 	rows.pages_len = queue->asked[0].pages_len;
 	if (queue->asked[0].fd >= 0)
@@ -297,6 +353,8 @@ static void on_loss(struct row_queue *queue)
 	size_t len = queue->asked_len;
 
 	memcpy(lost, queue->asked, len * sizeof(lost[0]));
+	if (len > 0)
+		charge(queue, lost[0].account, UINT64_MAX);
 	queue->asked_len = 0;
 	blame_loss(queue->blame, &queue->lane, BLAME_ROWS);
 	for (size_t i = 0; i < len; i++) {
@@ -351,43 +409,45 @@ static int send_job(struct row_queue *queue, const struct row_job *job)
 	return 0;
 }
 
+/* May it be sent now? Not before the hello of the worker, and nothing before or after what may take
+ * seconds: until its end nobody could come first. */
+static bool has_room(const struct row_queue *queue, const struct row_job *job)
+{
+	uint64_t bytes = job->bytes;
+
+	for (size_t i = 0; i < queue->asked_len; i++)
+		bytes += queue->asked[i].bytes;
+	if (queue->lane.child.pid == 0 || (queue->lane.busy && queue->asked_len == 0))
+		return false;
+	return queue->asked_len == 0 ||
+		(queue->asked_len < ARRAY_SIZE(queue->asked) && bytes <= ROW_AHEAD_BYTES);
+}
+
 /* False: there is nothing to send, or nobody to send it to. */
 static bool send_next(struct row_queue *queue)
 {
-	struct row_job job;
+	const struct row_job *job = first_job(queue);
+	uint64_t id;
 	int err;
 
-	if (!take_job(queue, &job))
+	if (!job || !has_room(queue, job))
 		return false;
-	if (blame_refuses(queue->blame, BLAME_ROWS, job.id)) {
-		report_failure(queue, job.id, WORKER_REFUSED);
-		return true;
-	}
-	err = send_job(queue, &job);
-	if (err == -ENOTCONN) {
-		queue->next--;
+	id = job->id;
+	err = blame_refuses(queue->blame, BLAME_ROWS, id) ? -EACCES : send_job(queue, job);
+	if (err == -ENOTCONN)
 		return false;
-	}
+	queue->next++;
 	if (err < 0)
-		report_failure(queue, job.id, WORKER_DOWN);
+		report_failure(queue, id, err == -EACCES ? WORKER_REFUSED : WORKER_DOWN);
 	return true;
-}
-
-/* May a request be sent now? Not before the hello of the worker. */
-static bool has_room(const struct row_queue *queue)
-{
-	return queue->lane.child.pid != 0 && queue->asked_len < ARRAY_SIZE(queue->asked) &&
-		!(queue->lane.busy && queue->asked_len == 0);
 }
 
 void row_queue_kick(struct row_queue *queue)
 {
-	const struct row_job *job = queue->jobs.data + queue->next;
+	const struct row_job *job = first_job(queue);
 
-	if (queue->next < queue->jobs.len)
-		bring_forward(queue);
-	if (has_room(queue) && queue->next < queue->jobs.len && job->fd >= 0 &&
-		!blame_holds(queue->blame, BLAME_ROWS, job->id) && send_job(queue, job) == 0)
+	if (job && has_room(queue, job) && !blame_holds(queue->blame, BLAME_ROWS, job->id) &&
+		send_job(queue, job) == 0)
 		queue->next++;
 }
 
@@ -405,7 +465,7 @@ void row_queue_poll(struct row_queue *queue)
 			on_loss(queue);
 			break;
 		case LANE_LATE:
-			if (!has_room(queue) || left-- == 0 || !send_next(queue))
+			if (left-- == 0 || !send_next(queue))
 				return;
 			break;
 		}

@@ -40,7 +40,8 @@ struct object {
 	enum object_state state;
 	enum object_reason reason;
 	struct object_key key;
-	uint32_t samples; /* that waited for its rows before it was opened */
+	uint32_t samples; /* that waited for its rows before it was opened: */
+	uint64_t account; /* of the latest of them */
 	int fd;
 	uid_t uid;                      /* its owner */
 	struct openers *openers;        /* NULL: it has no copy of the file */

@@ -119,6 +119,13 @@ int tally_task(struct tally *tally, const struct event_task *event)
 	return 0;
 }
 
+const struct task_key *tally_task_key(const struct tally *tally, uint32_t id)
+{
+	const uint64_t *at = hash_find(&tally->by_id, id);
+
+	return at ? &tally->tasks.data[*at].key : NULL;
+}
+
 /* Index + 1 of the stack with this hash; 0 for hash 0. */
 static int find_stack(struct tally *tally, uint64_t hash, uint32_t *out)
 {

@@ -70,6 +70,8 @@ int tally_stack(struct tally *tally, const struct event_stack *event, const uint
 /* Builds a stack from a known one and a new leaf. -ENOENT: no known stack has that rest. */
 int tally_leaf(struct tally *tally, const struct event_leaf *event);
 int tally_task(struct tally *tally, const struct event_task *event);
+/* NULL: unknown. Valid until the next call of another function. */
+const struct task_key *tally_task_key(const struct tally *tally, uint32_t id);
 /* -ENOENT: the stack or task is unknown. */
 int tally_count(struct tally *tally, const struct count_key *key, uint64_t count);
 /* The same without ticks: ticks with this id come later or came before. */

@@ -238,6 +238,9 @@ enum lane_cause { WORKER_LOSSES(WORKER_LOSS_ID) LANE_CAUSES };
 		"Deprecated: the same as tables.stacks_deferred.")                                 \
 	X("tables.stacks_finished", U64, deferred.finished, "stoker_stacks_finished_total", NULL,  \
 		"Deferred samples whose walk ended for a reason other than the missing table.")    \
+	X("tables.stacks_crowded", U64, deferred.crowded, "stoker_stacks_crowded_total", NULL,     \
+		"Deferred samples that were given up because those of their container took too "   \
+		"much room.")                                                                      \
 	X("bpf.runs", U64, sampler.runs, "stoker_bpf_runs_total", NULL,                            \
 		"Runs of the BPF program.")                                                        \
 	X("bpf.ns_total", NS, sampler.run_ns, "stoker_bpf_seconds_total", NULL,                    \

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_row_queue.c - in which order files get their rows. The worker is made here: it takes what it
+ * is sent, and answers the oldest request when the test says so.
+ * LINK: -Wl,--wrap=lane_start,--wrap=lane_send,--wrap=lane_wait,--wrap=lane_done */
+#include "unit.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "client/row_queue.h"
+#include "wire/proto_body.h"
+
+#define LARGE (ROW_AHEAD_BYTES + 1)
+
+static struct row_queue queue;
+static struct blame blame;
+static struct proto_request sent[64];
+static size_t sent_len, answered;
+static uint64_t take_ns; /* of each request; 0: no answer comes */
+static int small_fd, large_fd;
+
+int __wrap_lane_start(struct lane *lane);
+int __wrap_lane_send(struct lane *lane);
+enum lane_result __wrap_lane_wait(struct lane *lane, uint64_t until_ns);
+void __wrap_lane_done(struct lane *lane);
+
+int __wrap_lane_start(struct lane *lane)
+{
+	(void)lane;
+	return 0;
+}
+
+int __wrap_lane_send(struct lane *lane)
+{
+	assert_true(sent_len < ARRAY_SIZE(sent));
+	sent[sent_len++] = lane->out.request;
+	lane->busy = true;
+	return 0;
+}
+
+enum lane_result __wrap_lane_wait(struct lane *lane, uint64_t until_ns)
+{
+	const struct proto_rows body = { .ns = take_ns, .rows_status = WORKER_UNREADABLE };
+
+	(void)until_ns;
+	if (take_ns == 0 || answered == sent_len)
+		return LANE_LATE;
+	proto_begin_reply(&lane->in, &sent[answered++].head, WORKER_OK);
+	proto_put(&lane->in, &body, sizeof(body));
+	lane->asked_ns = clock_ns(CLOCK_MONOTONIC) - take_ns;
+	lane->busy = answered < sent_len;
+	take_ns = 0;
+	return LANE_REPLY;
+}
+
+void __wrap_lane_done(struct lane *lane)
+{
+	(void)lane;
+}
+
+static void on_rows(void *ctx, const struct worker_rows *rows)
+{
+	(void)ctx;
+	(void)rows;
+}
+
+static int file_of(off_t bytes)
+{
+	int fd = memfd_create("rows", MFD_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, bytes), 0);
+	return fd;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	blame = (struct blame){ 0 };
+	queue = (struct row_queue){ .blame = &blame, .fn = on_rows, .lane.child.pid = 1 };
+	sent_len = answered = 0;
+	take_ns = 0;
+	small_fd = file_of(4096);
+	large_fd = file_of(LARGE);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	row_queue_done(&queue);
+	blame_done(&blame);
+	close(small_fd);
+	close(large_fd);
+	return 0;
+}
+
+static void put(uint64_t id, int fd)
+{
+	assert_int_equal(row_queue_put(&queue, id, fd), 0);
+}
+
+/* The worker answers the oldest request, for which it took so long. */
+static void answer(uint64_t ns)
+{
+	take_ns = ns;
+	row_queue_poll(&queue);
+}
+
+static void the_file_that_most_samples_wait_for_is_next(void **state)
+{
+	(void)state;
+	put(1, large_fd);
+	row_queue_poll(&queue);
+	for (uint64_t id = 2; id < 6; id++)
+		put(id, small_fd);
+	row_queue_want(&queue, 4, 2, 0);
+	row_queue_want(&queue, 3, 1, 0);
+	row_queue_poll(&queue);
+	assert_int_equal(sent_len, 1);
+	answer(1);
+	assert_int_equal(sent[1].id, 4);
+	assert_int_equal(sent[2].id, 3);
+	assert_int_equal(sent_len, 5);
+}
+
+static void nothing_is_sent_before_or_after_a_file_that_may_take_long(void **state)
+{
+	(void)state;
+	put(1, small_fd);
+	put(2, large_fd);
+	put(3, small_fd);
+	row_queue_poll(&queue);
+	assert_int_equal(sent_len, 1);
+	answer(1);
+	assert_int_equal(sent[1].id, 2);
+	assert_int_equal(sent_len, 2);
+	answer(1);
+	assert_int_equal(sent_len, 3);
+}
+
+/* An account has eight files of two seconds each, in which it is busy; another one begins. */
+static void an_account_that_took_much_comes_after_those_that_took_little(void **state)
+{
+	enum { HOSTILE = 7, VICTIM };
+
+	(void)state;
+	for (uint64_t id = 1; id <= 8; id++) {
+		put(id, large_fd);
+		row_queue_want(&queue, id, 100, HOSTILE);
+	}
+	row_queue_poll(&queue);
+	put(20, small_fd);
+	row_queue_want(&queue, 20, 1, VICTIM);
+	answer(2 * NSEC_PER_SEC);
+	assert_int_equal(sent[1].id, 20);
+	put(21, small_fd);
+	row_queue_want(&queue, 21, 1, VICTIM);
+	answer(NSEC_PER_MSEC);
+	assert_int_equal(sent[2].id, 21);
+	answer(NSEC_PER_MSEC);
+	assert_true(sent[3].id <= 8);
+}
+
+static void a_page_of_an_account_that_took_little_comes_first_too(void **state)
+{
+	(void)state;
+	put(1, large_fd);
+	row_queue_want(&queue, 1, 1, 7);
+	row_queue_poll(&queue);
+	for (uint32_t number = 0; number < 2 * ROW_JOB_PAGES; number++)
+		assert_int_equal(row_queue_put_page(&queue, 2, small_fd, 0, number, 7), 0);
+	assert_int_equal(row_queue_put_page(&queue, 3, small_fd, 0, 0, 8), 0);
+	answer(NSEC_PER_SEC);
+	assert_int_equal(sent[1].id, 3);
+}
+
+static void whoever_took_least_pays_for_a_file_that_several_want(void **state)
+{
+	enum { HOSTILE = 7, VICTIM };
+
+	(void)state;
+	put(1, large_fd);
+	row_queue_want(&queue, 1, 1, HOSTILE);
+	row_queue_poll(&queue);
+	put(2, large_fd);
+	row_queue_want(&queue, 2, 50, HOSTILE);
+	put(3, small_fd);
+	row_queue_want(&queue, 3, 50, HOSTILE);
+	answer(NSEC_PER_SEC);
+	assert_int_equal(sent[1].id, 2);
+	row_queue_want(&queue, 3, 1, VICTIM);
+	put(4, small_fd);
+	row_queue_want(&queue, 4, 2, HOSTILE);
+	answer(NSEC_PER_SEC);
+	assert_int_equal(sent[2].id, 3);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			the_file_that_most_samples_wait_for_is_next, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			nothing_is_sent_before_or_after_a_file_that_may_take_long, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			an_account_that_took_much_comes_after_those_that_took_little, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			a_page_of_an_account_that_took_little_comes_first_too, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			whoever_took_least_pays_for_a_file_that_several_want, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
