@@ -195,7 +195,7 @@ static int deliver(struct deferred *deferred, const struct event_deferred *event
 			      : tally_count(deferred->tally, &key, 1);
 }
 
-/* What each account may hold at most. Without memory: nothing. */
+/* The most that an account may hold. Without memory: nothing. */
 static uint64_t level_of(const struct deferred *deferred)
 {
 	uint64_t level;
