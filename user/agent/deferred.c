@@ -67,7 +67,7 @@ int deferred_new(struct sampler *sampler, struct tally *tally, struct objects *o
 	deferred->sampler = sampler;
 	deferred->tally = tally;
 	deferred->objects = objects;
-	deferred->wishes = (struct row_wishes){ objects, sampler_publish(sampler), worker };
+	deferred->wishes = (struct row_wishes){ objects, sampler_publish(sampler), worker, 0 };
 	*out = deferred;
 	return 0;
 }
