@@ -15,7 +15,6 @@
 #include "unwind/rows_build.h"
 #include "make_elf_symbols.h"
 #include "worker/follower.h"
-#include "worker/mapping.h"
 #include "wire/proto.h"
 #include "worker_client.h"
 #include "worker_names.h"
@@ -539,37 +538,6 @@ static void a_map_that_is_no_file_is_told(void **state)
 	assert_int_equal(ask_map(fd, &(uint64_t){ 1 }, 1), WORKER_UNREADABLE);
 }
 
-/* ---- the parts ------------------------------------------------------------------------------ */
-
-static void a_file_that_shrinks_under_us_reads_as_zeros_and_is_torn(void **state)
-{
-	static char page[8192];
-	_cleanup_fd_ int fd = -1, whole = -1;
-	struct mapping mapping, other;
-	volatile const char *bytes;
-
-	(void)state;
-	memset(page, 'x', sizeof(page));
-	fd = memory_file(page, sizeof(page));
-	whole = memory_file(page, sizeof(page));
-	assert_int_equal(mapping_catch_faults(), 0);
-	assert_int_equal(mapping_open(whole, &other), WORKER_OK);
-	assert_int_equal(mapping_open(fd, &mapping), WORKER_OK);
-	bytes = mapping.data;
-	assert_int_equal(bytes[8191], 'x');
-	assert_false(mapping_torn(&mapping));
-	assert_int_equal(ftruncate(fd, 0), 0);
-	assert_int_equal(bytes[8191], 0);
-	assert_int_equal(bytes[0], 0);
-	assert_true(mapping_torn(&mapping));
-	assert_false(mapping_torn(&other));
-	bytes = other.data;
-	assert_int_equal(bytes[8191], 'x');
-	mapping_done(&mapping);
-	mapping_done(&other);
-	signal(SIGBUS, SIG_DFL);
-}
-
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(int argc, char **argv)
@@ -592,7 +560,6 @@ int main(int argc, char **argv)
 		TEST(a_map_is_followed_as_it_grows_shrinks_and_is_replaced),
 		TEST(a_large_map_is_read_in_several_requests),
 		TEST(a_map_that_is_no_file_is_told),
-		cmocka_unit_test(a_file_that_shrinks_under_us_reads_as_zeros_and_is_torn),
 	};
 
 	worker_client_main(argc, argv);

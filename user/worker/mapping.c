@@ -14,6 +14,9 @@
 
 #include "worker/worker.h"
 
+#define HOLES_PART 8
+#define BLOCK_BYTES 512 /* of st_blocks */
+
 struct watch {
 	uintptr_t start;
 	size_t len; /* 0: free */
@@ -48,6 +51,12 @@ int mapping_catch_faults(void)
 	return sigaction(SIGBUS, &action, NULL) < 0 ? -errno : 0;
 }
 
+/* Reading ahead would fill the holes with pages of zeros: a gigabyte of them takes seconds. */
+static bool is_mostly_holes(const struct stat *st)
+{
+	return (uint64_t)st->st_blocks * BLOCK_BYTES < (uint64_t)st->st_size / HOLES_PART;
+}
+
 enum worker_status mapping_open(int fd, struct mapping *out)
 {
 	struct stat st;
@@ -67,6 +76,8 @@ enum worker_status mapping_open(int fd, struct mapping *out)
 	data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (data == MAP_FAILED)
 		return WORKER_UNREADABLE;
+	if (is_mostly_holes(&st))
+		madvise(data, (size_t)st.st_size, MADV_RANDOM);
 	watches[slot] = (struct watch){ .start = (uintptr_t)data, .len = (size_t)st.st_size };
 	*out = (struct mapping){ data, (size_t)st.st_size, slot };
 	return WORKER_OK;
