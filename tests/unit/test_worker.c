@@ -15,6 +15,7 @@
 #include "unwind/rows_build.h"
 #include "make_elf_symbols.h"
 #include "worker/follower.h"
+#include "worker/mapping.h"
 #include "wire/proto.h"
 #include "worker_client.h"
 #include "worker_names.h"
