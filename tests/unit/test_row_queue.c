@@ -199,6 +199,25 @@ static void whoever_took_least_pays_for_a_file_that_several_want(void **state)
 	assert_int_equal(sent[2].id, 3);
 }
 
+static void what_an_account_took_is_forgotten_after_a_while(void **state)
+{
+	(void)state;
+	put(1, large_fd);
+	row_queue_want(&queue, 1, 1, 7);
+	row_queue_poll(&queue);
+	put(2, large_fd);
+	row_queue_want(&queue, 2, 2, 7);
+	put(3, large_fd);
+	row_queue_want(&queue, 3, 1, 8);
+	answer(NSEC_PER_SEC);
+	assert_int_equal(sent[1].id, 3);
+	put(4, large_fd);
+	row_queue_want(&queue, 4, 1, 8);
+	queue.spent_ns -= ROW_SPENT_NS;
+	answer(1);
+	assert_int_equal(sent[2].id, 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -213,6 +232,8 @@ int main(void)
 			a_page_of_an_account_that_took_little_comes_first_too, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			whoever_took_least_pays_for_a_file_that_several_want, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			what_an_account_took_is_forgotten_after_a_while, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

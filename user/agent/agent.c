@@ -155,7 +155,6 @@ static int on_page(void *ctx, const struct event_page *event)
 static int on_deferred(void *ctx, const struct event_deferred *event)
 {
 	struct agent *agent = ctx;
-
 	const struct task_key *task = tally_task_key(&agent->tally, event->task);
 	uint64_t account = task ? payers_account(agent->containers, task->cgroup) : 0;
 

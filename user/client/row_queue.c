@@ -10,7 +10,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "base/clock.h"
 #include "worker/sandbox.h"
 
 _Static_assert(ROW_JOB_PAGES <= PROTO_PAGES_MAX, "a job is one request");
@@ -22,16 +21,14 @@ void row_queue_done(struct row_queue *queue)
 {
 	lane_done(&queue->lane);
 	vec_done(&queue->jobs);
-	hash_done(&queue->spent);
+	share_done(&queue->spent);
 }
 
 /* ---- accounts ------------------------------------------------------------------------------- */
 
-static uint64_t spent(const struct row_queue *queue, uint64_t account)
+static uint64_t count_turns(const struct row_queue *queue, uint64_t account)
 {
-	const uint64_t *ns = queue->uneven ? hash_find(&queue->spent, account) : NULL;
-
-	return ns ? *ns / ROW_TURN_NS : 0;
+	return queue->uneven ? share_held(&queue->spent, account) / ROW_TURN_NS : 0;
 }
 
 /* The worker's own figure may be a lie, and the time until we look is partly ours: the smaller. Who
@@ -39,24 +36,22 @@ static uint64_t spent(const struct row_queue *queue, uint64_t account)
 static void charge(struct row_queue *queue, uint64_t account, uint64_t worker_ns)
 {
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC), took_ns = now_ns - queue->lane.asked_ns;
-	const uint64_t *known;
 
 	if (now_ns - queue->spent_ns > ROW_SPENT_NS) {
-		hash_clear(&queue->spent);
+		share_clear(&queue->spent);
 		queue->spent_ns = now_ns;
 		queue->uneven = false;
 	}
-	known = hash_find(&queue->spent, account);
-	took_ns = (took_ns < worker_ns ? took_ns : worker_ns) + (known ? *known : 0);
-	(void)hash_put(&queue->spent, account, took_ns);
-	queue->uneven |= took_ns >= ROW_TURN_NS;
+	(void)share_charge(&queue->spent, account, took_ns < worker_ns ? took_ns : worker_ns);
+	queue->uneven |= share_held(&queue->spent, account) >= ROW_TURN_NS;
 }
 
 /* Who took least pays for what many want. */
 static void pay(const struct row_queue *queue, struct row_job *job, uint64_t account)
 {
 	if (account != 0 &&
-		(job->account == 0 || spent(queue, account) < spent(queue, job->account)))
+		(job->account == 0 ||
+			count_turns(queue, account) < count_turns(queue, job->account)))
 		job->account = account;
 }
 
@@ -216,9 +211,9 @@ void row_queue_want(struct row_queue *queue, uint64_t id, uint32_t by, uint64_t 
 static bool goes_before(
 	const struct row_queue *queue, const struct row_job *a, const struct row_job *b)
 {
-	uint64_t a_spent = spent(queue, a->account), b_spent = spent(queue, b->account);
+	uint64_t a_turns = count_turns(queue, a->account), b_turns = count_turns(queue, b->account);
 
-	return a_spent != b_spent ? a_spent < b_spent : a->wanted > b->wanted;
+	return a_turns != b_turns ? a_turns < b_turns : a->wanted > b->wanted;
 }
 
 static void bring_forward(struct row_queue *queue)
@@ -433,12 +428,17 @@ static bool send_next(struct row_queue *queue)
 	if (!job || !has_room(queue, job))
 		return false;
 	id = job->id;
-	err = blame_refuses(queue->blame, BLAME_ROWS, id) ? -EACCES : send_job(queue, job);
+	if (blame_refuses(queue->blame, BLAME_ROWS, id)) {
+		queue->next++;
+		report_failure(queue, id, WORKER_REFUSED);
+		return true;
+	}
+	err = send_job(queue, job);
 	if (err == -ENOTCONN)
 		return false;
 	queue->next++;
 	if (err < 0)
-		report_failure(queue, id, err == -EACCES ? WORKER_REFUSED : WORKER_DOWN);
+		report_failure(queue, id, WORKER_DOWN);
 	return true;
 }
 

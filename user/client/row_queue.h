@@ -4,7 +4,8 @@
  * whose files took little, however many of its samples wait. */
 #pragma once
 
-#include "base/hash.h"
+#include "base/clock.h"
+#include "base/share.h"
 #include "base/vec.h"
 #include "client/blame.h"
 #include "client/client.h"
@@ -35,7 +36,7 @@ struct row_queue {
 	size_t next;          /* the jobs before it are done */
 	size_t dropped;       /* number of dropped jobs in the queue */
 	bool wanted;          /* some job has priority */
-	struct hash spent;    /* account → ns of the worker's time since spent_ns */
+	struct share spent;   /* ns of the worker's time since spent_ns */
 	uint64_t spent_ns;
 	bool uneven;          /* some account has spent ROW_TURN_NS */
 	struct row_job asked[1 + LANE_AHEAD_MAX]; /* outstanding; an fd may be -1 too */
