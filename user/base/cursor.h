@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct cursor {
 	const uint8_t *start;
@@ -39,19 +40,100 @@ static inline size_t cursor_offset(const struct cursor *c)
 	return (size_t)(c->at - c->start);
 }
 
-uint8_t cursor_u8(struct cursor *c);
-uint16_t cursor_u16(struct cursor *c);
-uint32_t cursor_u32(struct cursor *c);
-uint64_t cursor_u64(struct cursor *c);
+/* The next len bytes, or NULL and bad. Valid as long as the cursor's bytes. Inline, as the
+ * reads below: tables are read word by word. */
+static inline const uint8_t *cursor_take(struct cursor *c, size_t len)
+{
+	const uint8_t *at = c->at;
+
+	if (c->bad || len > (size_t)(c->end - c->at)) {
+		c->bad = true;
+		return NULL;
+	}
+	c->at += len;
+	return at;
+}
+
+static inline uint8_t cursor_u8(struct cursor *c)
+{
+	const uint8_t *p = cursor_take(c, 1);
+
+	return p ? *p : 0;
+}
+
+static inline uint16_t cursor_u16(struct cursor *c)
+{
+	const uint8_t *p = cursor_take(c, sizeof(uint16_t));
+	uint16_t v = 0;
+
+	if (p)
+		memcpy(&v, p, sizeof(v));
+	return c->swap ? __builtin_bswap16(v) : v;
+}
+
+static inline uint32_t cursor_u32(struct cursor *c)
+{
+	const uint8_t *p = cursor_take(c, sizeof(uint32_t));
+	uint32_t v = 0;
+
+	if (p)
+		memcpy(&v, p, sizeof(v));
+	return c->swap ? __builtin_bswap32(v) : v;
+}
+
+static inline uint64_t cursor_u64(struct cursor *c)
+{
+	const uint8_t *p = cursor_take(c, sizeof(uint64_t));
+	uint64_t v = 0;
+
+	if (p)
+		memcpy(&v, p, sizeof(v));
+	return c->swap ? __builtin_bswap64(v) : v;
+}
+
+uint64_t cursor_uleb_long(struct cursor *c);
 /* DWARF 5 §7.6. More than 64 bits of value, or no end, is bad. */
-uint64_t cursor_uleb(struct cursor *c);
+static inline uint64_t cursor_uleb(struct cursor *c)
+{
+	if (!c->bad && c->at < c->end && *c->at < 0x80)
+		return *c->at++;
+	return cursor_uleb_long(c);
+}
+
 int64_t cursor_sleb(struct cursor *c);
+
 /* The next len bytes, or an empty run and bad. Valid as long as the cursor's bytes. */
-struct bytes cursor_bytes(struct cursor *c, size_t len);
+static inline struct bytes cursor_bytes(struct cursor *c, size_t len)
+{
+	const uint8_t *p = cursor_take(c, len);
+
+	return p ? (struct bytes){ p, len } : (struct bytes){ 0 };
+}
+
 /* A NUL-terminated string inside the bytes; "" and bad when no NUL follows. */
 const char *cursor_str(struct cursor *c);
-void cursor_skip(struct cursor *c, size_t len);
+static inline void cursor_skip(struct cursor *c, size_t len)
+{
+	cursor_take(c, len);
+}
+
 /* To an offset from the start; beyond the end is bad. */
-void cursor_seek(struct cursor *c, size_t offset);
+static inline void cursor_seek(struct cursor *c, size_t offset)
+{
+	if (c->bad || offset > (size_t)(c->end - c->start)) {
+		c->bad = true;
+		return;
+	}
+	c->at = offset > 0 ? c->start + offset : c->start; /* also of nothing, NULL */
+}
+
 /* The next len bytes as a cursor of their own (same byte order); empty and bad when short. */
-struct cursor cursor_sub(struct cursor *c, size_t len);
+static inline struct cursor cursor_sub(struct cursor *c, size_t len)
+{
+	const uint8_t *p = cursor_take(c, len);
+	struct cursor sub = cursor_init(p ? p : c->end, p ? len : 0);
+
+	sub.swap = c->swap;
+	sub.bad = !p;
+	return sub;
+}

@@ -241,21 +241,21 @@ static void write_page(uint8_t *to, const struct bytes *data, uint32_t rows, con
 static uint16_t *list_rules(
 	const struct bytes *data, uint32_t rows, const uint16_t *ids, uint32_t *len)
 {
-	uint8_t seen[ROWS_RULES_MAX / 8] = { 0 };
+	uint64_t seen[ROWS_RULES_MAX / 64] = { 0 };
 	uint16_t *out, id;
 
 	*len = 0;
 	for (uint32_t i = 0; i < rows; i++) {
 		memcpy(&id, data->data + ROWS_INDEX_BYTES + 2 * i, sizeof(id));
 		id = ids[id];
-		*len += !(seen[id / 8] & 1U << id % 8);
-		seen[id / 8] |= (uint8_t)(1U << id % 8);
+		*len += !(seen[id / 64] & 1ULL << id % 64);
+		seen[id / 64] |= 1ULL << id % 64;
 	}
 	out = malloc((*len + 1) * sizeof(*out));
 	*len = 0;
-	for (uint32_t rule = 0; out && rule < ROWS_RULES_MAX; rule++)
-		if (seen[rule / 8] & 1U << rule % 8)
-			out[(*len)++] = (uint16_t)rule;
+	for (uint32_t word = 0; out && word < ROWS_RULES_MAX / 64; word++)
+		for (uint64_t left = seen[word]; left; left &= left - 1)
+			out[(*len)++] = (uint16_t)(64 * word + (uint32_t)__builtin_ctzll(left));
 	return out;
 }
 
