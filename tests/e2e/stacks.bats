@@ -200,6 +200,24 @@ has_children() {
 		"$(stat_of "$tmp/s1" .objects.symbol_loads)" 'symbol loads'
 }
 
+@test "files whose code does not run cost an outline each, and no rows" {
+	local idle i pages preload=''
+	idle=$(ldconfig -p | awk '/libcrypto\.so\.3 / { print $NF; exit }')
+	for i in {1..16}; do
+		cp "$idle" "$tmp/idle.$i"
+		preload+="$tmp/idle.$i "
+	done
+	start env LD_PRELOAD="$preload" "$(target deep_nofp)" 60 29
+	wait_until 10 has_run "$pid" 10
+	grep -q "$tmp/idle.16" "/proc/$pid/maps"
+	record_cpu 1 "$pid" -F 499 -o "$tmp/f" --stats "$tmp/s"
+	jq -c '.tables, .user_stacks' "$tmp/s"
+	# A page is 64 KiB of code. What other programs run is walked, too.
+	pages=$(($(readelf -lW "$idle" | awk '/LOAD.* R E/ { print $6 }') / 65536))
+	between "$(stat_of "$tmp/s" .tables.pages_loaded)" 1 $((8 * pages)) "pages, of $((16 * pages)) in idle files"
+	between "$(jq '100 * .user_stacks.complete / .user_stacks.total' "$tmp/s")" 97 100 'complete'
+}
+
 @test "a process is named to the end when it ends in mid-capture" {
 	start "$(target burn7030)" 60
 	local victim=$pid

@@ -20,7 +20,6 @@
 #include "sampler/sampler.h"
 #include "unwind/publish.h"
 
-#define PAGES_FEW 64  /* 4 MiB of code */
 #define FETCH_WAIT_NS (10 * NSEC_PER_SEC)
 #define BUILD_ID_FETCHED_MIN 8 /* bytes; shorter ones tell no build from another */
 
@@ -301,17 +300,6 @@ void objects_want(struct objects *objects, uint32_t id, uint64_t account)
 	}
 }
 
-/* A file of few pages is hit in most of them, and each that is missing defers a sample. */
-static void want_few_pages(
-	struct objects *objects, const struct object *object, const struct unwind_rows_view *rows)
-{
-	uint32_t span = rows->head->kind == UNWIND_ROWS_OUTLINE ? unwind_rows_span(rows) : 0;
-
-	for (uint32_t i = 0; span <= PAGES_FEW && i < span; i++)
-		worker_client_page(objects->options.worker, object->id, object->fd,
-			object->key.mtime_ns, unwind_rows_first(rows) + i, 0);
-}
-
 void objects_on_rows(struct objects *objects, const struct worker_rows *rows)
 {
 	struct object *object = objects_find(objects, (uint32_t)rows->id);
@@ -329,8 +317,11 @@ void objects_on_rows(struct objects *objects, const struct worker_rows *rows)
 		object->reason = object_reason_of(rows->status);
 	if (!rows->rows)
 		publish_none(objects->options.publish, &object->key, object->id);
-	else if (publish_rows(objects->options.publish, &object->key, object->id, rows->rows) == 0)
-		want_few_pages(objects, object, rows->rows);
+	else if (publish_rows(objects->options.publish, &object->key, object->id, rows->rows) == 0 &&
+		rows->rows->head->kind == UNWIND_ROWS_OUTLINE) {
+		object->pages_first = unwind_rows_first(rows->rows);
+		object->pages_len = unwind_rows_span(rows->rows);
+	}
 }
 
 /* ---- forgetting ------------------------------------------------------------------------------ */

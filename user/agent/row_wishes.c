@@ -7,10 +7,24 @@
 #include "client/client.h"
 #include "unwind/publish.h"
 
+#define PAGES_FEW 64 /* 4 MiB of code */
+
+/* A file of few pages that is hit is hit in most of them, and each that is missing defers a sample. */
+static void wish_few(const struct row_wishes *wishes, struct object *object)
+{
+	uint32_t len = object->pages_len <= PAGES_FEW ? object->pages_len : 0;
+
+	object->pages_len = 0;
+	for (uint32_t i = 0; i < len; i++)
+		if (publish_lacks_page(wishes->publish, object->id, object->pages_first + i))
+			worker_client_page(wishes->worker, object->id, object->fd,
+				object->key.mtime_ns, object->pages_first + i, 0);
+}
+
 void row_wishes_page(void *ctx, uint32_t id, uint64_t number)
 {
 	const struct row_wishes *wishes = ctx;
-	const struct object *object = objects_find(wishes->objects, id);
+	struct object *object = objects_find(wishes->objects, id);
 	int err = -1;
 
 	if (!object || !publish_lacks_page(wishes->publish, object->id, number))
@@ -20,4 +34,6 @@ void row_wishes_page(void *ctx, uint32_t id, uint64_t number)
 			object->key.mtime_ns, (uint32_t)number, wishes->account);
 	if (err < 0)
 		publish_page_late(wishes->publish, object->id, (uint32_t)number);
+	else
+		wish_few(wishes, object);
 }
