@@ -51,7 +51,7 @@ static __always_inline struct file *file_of_mapping(u64 addr, u32 pid)
 {
 	struct task_struct *task = (void *)(pid ? file_child(pid) : bpf_get_current_task());
 	struct vm_area_struct *vma =
-		task ? (void *)mapping_at((u64)BPF_CORE_READ(task, mm), addr, ASKER_SCAN) : NULL;
+		task ? vma_find(BPF_CORE_READ(task, mm), addr, ASKER_SCAN) : NULL;
 
 	return vma ? BPF_CORE_READ(vma, vm_file) : NULL;
 }

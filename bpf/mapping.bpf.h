@@ -96,16 +96,15 @@ static __always_inline void mapping_set_object(struct mapping *m, struct object_
 
 enum mapping_asker { ASKER_TICK, ASKER_SCAN };
 
-/* The mapping of an address, as a number; 0: none. Not static, so that it is verified once. */
-__noinline u64 mapping_at(u64 mm, u64 addr, u32 asker)
+static __always_inline struct vma_scratch *vma_scratch_of(u32 asker)
 {
 	u32 zero = 0;
-	struct scratch *s = bpf_map_lookup_elem(&scratches, &zero);
 	struct scan_scratch *scan = bpf_map_lookup_elem(&scan_scratches, &zero);
+	struct scratch *s = scratch_of(0);
 
 	if (!s || !scan)
-		return 0;
-	return (u64)vma_find(asker == ASKER_SCAN ? &scan->vma : &s->vma, (void *)mm, addr);
+		return NULL;
+	return asker == ASKER_SCAN ? &scan->vma : &s->vma;
 }
 
 /* The file of a mapping; NULL for memory that only the kernel has a file for. */
@@ -120,7 +119,7 @@ static __always_inline struct inode *mapping_inode(struct vm_area_struct *vma)
 static __always_inline struct vm_area_struct *mapping_moved_from(
 	struct mm_struct *mm, u64 start, u64 end, u32 asker, u64 *file_offset)
 {
-	struct vm_area_struct *before = (void *)mapping_at((u64)mm, start - 1, asker), *after;
+	struct vm_area_struct *before = vma_find(mm, start - 1, asker), *after;
 	struct inode *inode;
 	u64 offset;
 
@@ -129,7 +128,7 @@ static __always_inline struct vm_area_struct *mapping_moved_from(
 	inode = mapping_inode(before);
 	if (!inode)
 		return NULL;
-	after = (void *)mapping_at((u64)mm, end, asker);
+	after = vma_find(mm, end, asker);
 	if (!after || BPF_CORE_READ(after, vm_start) != end || mapping_inode(after) != inode)
 		return NULL;
 	offset = (BPF_CORE_READ(before, vm_pgoff) << page_shift) + start -
@@ -155,7 +154,7 @@ __noinline u32 mapping_read(u64 pc)
 	m = &s->fresh;
 	mm = s->mm;
 	s->owner = NULL;
-	vma = (void *)mapping_at((u64)mm, pc, ASKER_TICK);
+	vma = vma_find(mm, pc, ASKER_TICK);
 	if (!vma)
 		return END_NO_MAPPING;
 	m->start = BPF_CORE_READ(vma, vm_start);

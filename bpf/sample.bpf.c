@@ -228,7 +228,7 @@ static __always_inline u32 count(struct scratch *s)
 /* Bytes of the stack from sp on. */
 static __always_inline u64 stack_left(struct scratch *s, u64 sp)
 {
-	struct vm_area_struct *vma = vma_find(&s->vma, s->mm, sp);
+	struct vm_area_struct *vma = vma_find(s->mm, sp, ASKER_TICK);
 
 	return vma ? BPF_CORE_READ(vma, vm_end) - sp : 0;
 }

@@ -428,7 +428,24 @@ WALK_GLOBAL u32 walk_step_lazy(u64 walk)
 
 /* ---- a C++ exception that is about to land ------------------------------------------------- */
 
-#define LANDING_WORDS 1024
+#define LANDING_TURNS 32
+#define LANDING_TURN_WORDS 32 /* loops in two levels: the verifier follows each turn of a loop */
+#define LANDING_UNREADABLE 1  /* no address of a word */
+
+/* The address of the first of a turn's words from `at` on that is the return address of the step
+ * before. 0: none is; LANDING_UNREADABLE. */
+WALK_GLOBAL u64 landing_among(u64 walk, u64 at)
+{
+	struct scratch *s = scratch_of(walk);
+
+	for (u32 i = 0; s && i < LANDING_TURN_WORDS; i++, at += 8) {
+		if (stack_word_from(walk, at, at))
+			return LANDING_UNREADABLE;
+		if (s->searched == s->stepped.pc)
+			return at;
+	}
+	return 0;
+}
 
 /* Repairs a walk that failed while a C++ exception is about to land. At that moment the unwinder's
  * frame already holds the registers of the catching function, far above all unwound frames, as if
@@ -438,7 +455,7 @@ WALK_GLOBAL u32 walk_step_lazy(u64 walk)
 WALK_GLOBAL u32 walk_landing(u64 walk, u32 end)
 {
 	struct scratch *s = scratch_of(walk);
-	u64 at;
+	u64 found = 0;
 
 	if (!s || s->user.head.frames_len < 2 || s->landing)
 		return end;
@@ -446,20 +463,16 @@ WALK_GLOBAL u32 walk_landing(u64 walk, u32 end)
 	/* A real call is no landing: the walk failed for another reason. */
 	if (s->stepped.callee - call_before(walk, s->stepped.pc) < FUNCTION_BYTES_MAX)
 		return end;
-	at = s->stepped.sp;
-	for (u32 i = 0; i < LANDING_WORDS; i++, at += 8) {
-		if (stack_word_from(walk, at, at))
-			break;
-		if (s->searched != s->stepped.pc)
-			continue;
-		s->landing = LANDING_AGAIN;
-		s->regs.pc = s->stepped.pc;
-		s->regs.sp = at + 8;
-		s->regs.fp = s->stepped.fp;
-		s->regs.exact = 0;
-		return END_NONE;
-	}
-	return end;
+	for (u32 i = 0; i < LANDING_TURNS && found == 0; i++)
+		found = landing_among(walk, s->stepped.sp + i * LANDING_TURN_WORDS * 8);
+	if (found == 0 || found == LANDING_UNREADABLE)
+		return end;
+	s->landing = LANDING_AGAIN;
+	s->regs.pc = s->stepped.pc;
+	s->regs.sp = found + 8;
+	s->regs.fp = s->stepped.fp;
+	s->regs.exact = 0;
+	return END_NONE;
 }
 
 /* From the stack of a Go thread to the goroutine that it serves: CFA_GOROUTINE. */
@@ -517,6 +530,22 @@ static __always_inline bool loads_sp(const u8 *code)
 }
 
 #define LEFT_STACK_BYTES 128
+#define LEFT_STACK_TURNS 6
+#define LEFT_STACK_TURN_BYTES 21 /* six turns of 21: each place in them that has room for three bytes */
+
+/* Does one of a turn's instructions in s->window load the stack pointer? The first begins at
+ * `from`. */
+WALK_GLOBAL bool loads_sp_among(u64 walk, u32 from)
+{
+	struct scratch *s = scratch_of(walk);
+	bool loads = false;
+
+	if (!s || from > LEFT_STACK_BYTES - 2 - LEFT_STACK_TURN_BYTES)
+		return false;
+	for (u32 i = 0; i < LEFT_STACK_TURN_BYTES; i++)
+		loads |= loads_sp((const u8 *)s->window.words + from + i);
+	return loads;
+}
 
 /* The CFA, relative to the frame pointer, is below sp. Has the function left its caller's stack? It
  * loaded the stack pointer shortly before pc then: GCC's split stacks, and code that calls a
@@ -525,7 +554,6 @@ WALK_GLOBAL u32 walk_step_left_stack(u64 walk, s32 cfa, s32 ra, s32 fp)
 {
 	struct scratch *s = scratch_of(walk);
 	u64 at, caller, callers_fp;
-	const u8 *code;
 	bool loads = false;
 
 	if (!s)
@@ -535,9 +563,8 @@ WALK_GLOBAL u32 walk_step_left_stack(u64 walk, s32 cfa, s32 ra, s32 fp)
 	if (at >= s->regs.sp ||
 		walk_read(walk, s->window.words, LEFT_STACK_BYTES, s->regs.pc - LEFT_STACK_BYTES))
 		return END_CFA;
-	code = (const u8 *)s->window.words;
-	for (u32 i = 0; i <= LEFT_STACK_BYTES - 3; i++)
-		loads |= loads_sp(code + i);
+	for (u32 i = 0; i < LEFT_STACK_TURNS && !loads; i++)
+		loads = loads_sp_among(walk, i * LEFT_STACK_TURN_BYTES);
 	if (!loads || walk_read(walk, &caller, sizeof(caller), at + (s64)ra) ||
 		walk_read(walk, &callers_fp, sizeof(callers_fp), at + (s64)fp))
 		return END_CFA;

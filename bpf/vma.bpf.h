@@ -33,6 +33,9 @@ struct vma_scratch {
 	unsigned long pivots[MAPLE_PIVOTS];
 };
 
+/* Who searches, as the includer numbers them: a tick may interrupt another search. */
+static __always_inline struct vma_scratch *vma_scratch_of(u32 asker);
+
 /* The slot of this node that covers addr. Slot i reaches up to pivot[i]; a zero pivot after the
  * first ends a node that is not full. */
 static __always_inline u32 vma_maple_slot(
@@ -49,34 +52,41 @@ static __always_inline u32 vma_maple_slot(
 	return i;
 }
 
-static __always_inline struct vm_area_struct *vma_find_maple(
-	struct vma_scratch *s, struct mm_struct *mm, unsigned long addr)
+/* The entry below a node's entry on the way to addr: a node's, or a leaf's, the mapping. 0: none.
+ * Not static, so that the verifier checks it once and not for each level. */
+__noinline u64 vma_maple_child(u64 entry, u64 addr, u32 asker)
 {
-	unsigned long entry = (unsigned long)BPF_CORE_READ(mm, mm_mt.ma_root);
+	struct vma_scratch *s = vma_scratch_of(asker);
+	u32 type = (entry >> MAPLE_TYPE_SHIFT) & MAPLE_TYPE_MASK, slot;
+	void *node = (void *)(entry & ~MAPLE_NODE_MASK);
+	u32 pivots = type == MAPLE_ARANGE_64 ? MAPLE_ARANGE_PIVOTS : MAPLE_PIVOTS;
+	u32 slots = type == MAPLE_ARANGE_64 ? bpf_core_field_offset(struct maple_arange_64, slot)
+					    : bpf_core_field_offset(struct maple_range_64, slot);
+	u64 child;
+
+	if (!s || type < MAPLE_LEAF_64 || type > MAPLE_ARANGE_64)
+		return 0;
+	if (bpf_probe_read_kernel(s->pivots, sizeof(s->pivots),
+		    node + bpf_core_field_offset(struct maple_range_64, pivot)))
+		return 0;
+	slot = vma_maple_slot(s, pivots, addr);
+	if (bpf_probe_read_kernel(&child, sizeof(child), node + slots + slot * sizeof(child)))
+		return 0;
+	return child > MAPLE_RESERVED_MAX ? child : 0;
+}
+
+static __always_inline struct vm_area_struct *vma_find_maple(
+	struct mm_struct *mm, unsigned long addr, u32 asker)
+{
+	u64 entry = (u64)BPF_CORE_READ(mm, mm_mt.ma_root), child;
 
 	if ((entry & 3) != 2)
 		return NULL;
 	for (int depth = 0; depth < MAPLE_DEPTH_MAX; depth++) {
-		u32 type = (entry >> MAPLE_TYPE_SHIFT) & MAPLE_TYPE_MASK, slot;
-		void *node = (void *)(entry & ~MAPLE_NODE_MASK);
-		u32 pivots = type == MAPLE_ARANGE_64 ? MAPLE_ARANGE_PIVOTS : MAPLE_PIVOTS;
-		u32 slots = type == MAPLE_ARANGE_64
-			? bpf_core_field_offset(struct maple_arange_64, slot)
-			: bpf_core_field_offset(struct maple_range_64, slot);
-
-		if (type < MAPLE_LEAF_64 || type > MAPLE_ARANGE_64)
-			return NULL;
-		if (bpf_probe_read_kernel(s->pivots, sizeof(s->pivots),
-			    node + bpf_core_field_offset(struct maple_range_64, pivot)))
-			return NULL;
-		slot = vma_maple_slot(s, pivots, addr);
-		if (bpf_probe_read_kernel(
-			    &entry, sizeof(entry), node + slots + slot * sizeof(entry)))
-			return NULL;
-		if (entry <= MAPLE_RESERVED_MAX)
-			return NULL;
-		if (type == MAPLE_LEAF_64)
-			return (struct vm_area_struct *)entry;
+		child = vma_maple_child(entry, addr, asker);
+		if (!child || ((entry >> MAPLE_TYPE_SHIFT) & MAPLE_TYPE_MASK) == MAPLE_LEAF_64)
+			return (struct vm_area_struct *)child;
+		entry = child;
 	}
 	return NULL;
 }
@@ -101,10 +111,10 @@ static __always_inline struct vm_area_struct *vma_find_rb(struct mm_struct *mm, 
 
 /* NULL: no mapping, or the tree changed during the search. */
 static __always_inline struct vm_area_struct *vma_find(
-	struct vma_scratch *s, struct mm_struct *mm, unsigned long addr)
+	struct mm_struct *mm, unsigned long addr, u32 asker)
 {
 	if (bpf_core_field_exists(struct mm_struct, mm_mt))
-		return vma_find_maple(s, mm, addr);
+		return vma_find_maple(mm, addr, asker);
 	return vma_find_rb(mm, addr);
 }
 

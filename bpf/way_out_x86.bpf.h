@@ -297,11 +297,26 @@ static __always_inline u32 way_joins(struct unwind_way *way, u32 found)
 	return WAY_STACK;
 }
 
+/* Decodes and applies the i-th instruction. The result is one of WAY_*. */
+WALK_GLOBAL u32 way_turn(u64 walk, u32 i)
+{
+	struct scratch *s = scratch_of(walk);
+	u32 found = WAY_UNKNOWN;
+
+	if (!s || (i >= WAY_STEPS && !s->way.second))
+		return WAY_UNKNOWN;
+	if (way_opcode(walk) && way_operands(walk))
+		found = way_step(walk);
+	if (found == WAY_UNKNOWN && way_branches(&s->way))
+		found = WAY_GOES_ON;
+	return found != WAY_GOES_ON && way_turns(s, found) ? WAY_GOES_ON : found;
+}
+
 /* The result is one of WAY_*, and s->way says the rest. */
 WALK_GLOBAL u32 way_out(u64 walk)
 {
 	struct scratch *s = scratch_of(walk);
-	u32 found;
+	u32 found = WAY_GOES_ON;
 	u8 before;
 
 	if (!s)
@@ -309,15 +324,9 @@ WALK_GLOBAL u32 way_out(u64 walk)
 	way_begin(s);
 	if (walk_read(walk, &before, sizeof(before), s->regs.pc - 1) == 0 && before == 0x55)
 		s->way.saved = 0; /* push %rbp, if it is one */
-	for (u32 i = 0; i < 2 * WAY_STEPS && (i < WAY_STEPS || s->way.second); i++) {
-		found = WAY_UNKNOWN;
-		if (way_opcode(walk) && way_operands(walk))
-			found = way_step(walk);
-		if (found == WAY_UNKNOWN && way_branches(&s->way))
-			found = WAY_GOES_ON;
+	for (u32 i = 0; i < 2 * WAY_STEPS && found == WAY_GOES_ON; i++) {
+		found = way_turn(walk, i);
 		walk_used(found); /* or clang makes a second way back, no jump, which 6.1 refuses */
-		if (found != WAY_GOES_ON && !way_turns(s, found))
-			return way_joins(&s->way, found);
 	}
-	return way_joins(&s->way, WAY_UNKNOWN);
+	return way_joins(&s->way, found == WAY_GOES_ON ? WAY_UNKNOWN : found);
 }

@@ -60,6 +60,13 @@ static __always_inline struct scratch *scratch_get(void)
 	return bpf_map_lookup_elem(&scratches, &zero);
 }
 
+static __always_inline struct vma_scratch *vma_scratch_of(u32 asker)
+{
+	struct scratch *s = scratch_get();
+
+	return s ? &s->vma : NULL;
+}
+
 /* Looks up tick.answers[at].addr. Global, so that the verifier looks at the walk once. */
 __attribute__((noinline)) int look_up(u32 at)
 {
@@ -74,7 +81,7 @@ __attribute__((noinline)) int look_up(u32 at)
 	a = &s->tick.answers[at];
 	a->start = a->end = a->file_offset = a->ino = 0;
 	a->dev = a->found = a->executable = a->shared = 0;
-	vma = vma_find(&s->vma, s->mm, a->addr);
+	vma = vma_find(s->mm, a->addr, 0);
 	if (!vma)
 		return 0;
 	a->found = 1;
