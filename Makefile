@@ -59,8 +59,11 @@ all: stoker ## build ./stoker (the default)
 help: ## list the targets
 	@sed -n 's/^\([a-z_.-]*\):.* ## /\1\t/p' $(MAKEFILE_LIST) | expand -t 24
 
-stoker: $(BUILD)/stoker
-	$(Q)cp -f $< $@
+# Another build may have left its own there: `make asan`.
+stoker: $(BUILD)/stoker FORCE
+	$(Q)cmp -s $< $@ || cp -f $< $@
+
+FORCE:
 
 $(BUILD)/stoker: $(BIN_OBJ) $(BUILD)/libstoker.a
 	$(call say,LINK,$@)$(CC) $(CFLAGS) $(LDFLAGS) $^ -o $@ $(LDLIBS)
