@@ -531,7 +531,7 @@ static __always_inline bool loads_sp(const u8 *code)
 
 #define LEFT_STACK_BYTES 128
 #define LEFT_STACK_TURNS 6
-#define LEFT_STACK_TURN_BYTES 21 /* six turns of 21: each place in them that has room for three bytes */
+#define LEFT_STACK_TURN_BYTES 21 /* so many turns of it are all places with room for 3 bytes */
 
 /* Does one of a turn's instructions in s->window load the stack pointer? The first begins at
  * `from`. */

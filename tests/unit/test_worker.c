@@ -169,7 +169,7 @@ static void a_file_that_is_dropped_is_not_told_of(void **state)
 
 static void a_full_queue_takes_no_more(void **state)
 {
-	/* Small: of larger files fewer are with the worker, and this program's size is the compiler's. */
+	/* Of large files fewer are with the worker at a time. */
 	_cleanup_fd_ int fd = memory_file("x", 1);
 
 	(void)state;

@@ -300,6 +300,16 @@ void objects_want(struct objects *objects, uint32_t id, uint64_t account)
 	}
 }
 
+static void publish_table_of(
+	struct objects *objects, struct object *object, const struct unwind_rows_view *rows)
+{
+	if (publish_rows(objects->options.publish, &object->key, object->id, rows) < 0 ||
+		rows->head->kind != UNWIND_ROWS_OUTLINE)
+		return;
+	object->pages_first = unwind_rows_first(rows);
+	object->pages_len = unwind_rows_span(rows);
+}
+
 void objects_on_rows(struct objects *objects, const struct worker_rows *rows)
 {
 	struct object *object = objects_find(objects, (uint32_t)rows->id);
@@ -317,11 +327,8 @@ void objects_on_rows(struct objects *objects, const struct worker_rows *rows)
 		object->reason = object_reason_of(rows->status);
 	if (!rows->rows)
 		publish_none(objects->options.publish, &object->key, object->id);
-	else if (publish_rows(objects->options.publish, &object->key, object->id, rows->rows) == 0 &&
-		rows->rows->head->kind == UNWIND_ROWS_OUTLINE) {
-		object->pages_first = unwind_rows_first(rows->rows);
-		object->pages_len = unwind_rows_span(rows->rows);
-	}
+	else
+		publish_table_of(objects, object, rows->rows);
 }
 
 /* ---- forgetting ------------------------------------------------------------------------------ */

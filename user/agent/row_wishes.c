@@ -9,7 +9,7 @@
 
 #define PAGES_FEW 64 /* 4 MiB of code */
 
-/* A file of few pages that is hit is hit in most of them, and each that is missing defers a sample. */
+/* A small file that is hit is hit in most pages, and each that is missing defers a sample. */
 static void wish_few(const struct row_wishes *wishes, struct object *object)
 {
 	uint32_t len = object->pages_len <= PAGES_FEW ? object->pages_len : 0;

@@ -7,6 +7,16 @@
 
 #define LEB_BYTES_MAX 10
 
+uint16_t cursor_u16(struct cursor *c)
+{
+	const uint8_t *p = cursor_take(c, sizeof(uint16_t));
+	uint16_t v = 0;
+
+	if (p)
+		memcpy(&v, p, sizeof(v));
+	return c->swap ? __builtin_bswap16(v) : v;
+}
+
 uint64_t cursor_uleb_long(struct cursor *c)
 {
 	uint64_t value = 0;
@@ -47,6 +57,13 @@ int64_t cursor_sleb(struct cursor *c)
 	return 0;
 }
 
+struct bytes cursor_bytes(struct cursor *c, size_t len)
+{
+	const uint8_t *p = cursor_take(c, len);
+
+	return p ? (struct bytes){ p, len } : (struct bytes){ 0 };
+}
+
 const char *cursor_str(struct cursor *c)
 {
 	const uint8_t *nul = c->bad ? NULL : memchr(c->at, '\0', (size_t)(c->end - c->at));
@@ -58,4 +75,18 @@ const char *cursor_str(struct cursor *c)
 	}
 	c->at = nul + 1;
 	return text;
+}
+
+void cursor_skip(struct cursor *c, size_t len)
+{
+	cursor_take(c, len);
+}
+
+void cursor_seek(struct cursor *c, size_t offset)
+{
+	if (c->bad || offset > (size_t)(c->end - c->start)) {
+		c->bad = true;
+		return;
+	}
+	c->at = offset > 0 ? c->start + offset : c->start; /* also of nothing, NULL */
 }

@@ -61,15 +61,7 @@ static inline uint8_t cursor_u8(struct cursor *c)
 	return p ? *p : 0;
 }
 
-static inline uint16_t cursor_u16(struct cursor *c)
-{
-	const uint8_t *p = cursor_take(c, sizeof(uint16_t));
-	uint16_t v = 0;
-
-	if (p)
-		memcpy(&v, p, sizeof(v));
-	return c->swap ? __builtin_bswap16(v) : v;
-}
+uint16_t cursor_u16(struct cursor *c);
 
 static inline uint32_t cursor_u32(struct cursor *c)
 {
@@ -103,29 +95,14 @@ static inline uint64_t cursor_uleb(struct cursor *c)
 int64_t cursor_sleb(struct cursor *c);
 
 /* The next len bytes, or an empty run and bad. Valid as long as the cursor's bytes. */
-static inline struct bytes cursor_bytes(struct cursor *c, size_t len)
-{
-	const uint8_t *p = cursor_take(c, len);
-
-	return p ? (struct bytes){ p, len } : (struct bytes){ 0 };
-}
+struct bytes cursor_bytes(struct cursor *c, size_t len);
 
 /* A NUL-terminated string inside the bytes; "" and bad when no NUL follows. */
 const char *cursor_str(struct cursor *c);
-static inline void cursor_skip(struct cursor *c, size_t len)
-{
-	cursor_take(c, len);
-}
+void cursor_skip(struct cursor *c, size_t len);
 
 /* To an offset from the start; beyond the end is bad. */
-static inline void cursor_seek(struct cursor *c, size_t offset)
-{
-	if (c->bad || offset > (size_t)(c->end - c->start)) {
-		c->bad = true;
-		return;
-	}
-	c->at = offset > 0 ? c->start + offset : c->start; /* also of nothing, NULL */
-}
+void cursor_seek(struct cursor *c, size_t offset);
 
 /* The next len bytes as a cursor of their own (same byte order); empty and bad when short. */
 static inline struct cursor cursor_sub(struct cursor *c, size_t len)
