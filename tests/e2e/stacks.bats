@@ -200,21 +200,33 @@ has_children() {
 		"$(stat_of "$tmp/s1" .objects.symbol_loads)" 'symbol loads'
 }
 
-@test "files whose code does not run cost an outline each, and no rows" {
-	local idle i pages preload=''
-	idle=$(ldconfig -p | awk '/libcrypto\.so\.3 / { print $NF; exit }')
-	for i in {1..16}; do
-		cp "$idle" "$tmp/idle.$i"
-		preload+="$tmp/idle.$i "
-	done
-	start env LD_PRELOAD="$preload" "$(target deep_nofp)" 60 29
-	wait_until 10 has_run "$pid" 10
-	grep -q "$tmp/idle.16" "/proc/$pid/maps"
-	record_cpu 1 "$pid" -F 499 -o "$tmp/f" --stats "$tmp/s"
-	jq -c '.tables, .user_stacks' "$tmp/s"
-	# A page is 64 KiB of code. What other programs run is walked, too.
-	pages=$(($(readelf -lW "$idle" | awk '/LOAD.* R E/ { print $6 }') / 65536))
-	between "$(stat_of "$tmp/s" .tables.pages_loaded)" 1 $((8 * pages)) "pages, of $((16 * pages)) in idle files"
+# pages_of FILE: how many pages of rows it has, and how many of them are loaded.
+pages_of() {
+	"${targets%/targets}/tools/maps_of" "$recorder" 0 "$(stat -c %i "$1")" >"$tmp/maps"
+	cat "$tmp/maps"
+	pages=$(jq .file.pages "$tmp/maps") loaded=$(jq .file.loaded "$tmp/maps")
+}
+
+has_pages() {
+	pages_of "$1"
+	[ "$pages" -gt 0 ]
+}
+
+@test "a file whose code does not run costs an outline, and no rows" {
+	local pages loaded target
+	cp "$(ldconfig -p | awk '/libcrypto\.so\.3 / { print $NF; exit }')" "$tmp/idle"
+	cp "$(ldconfig -p | awk '/libc\.so\.6 / { print $NF; exit }')" "$tmp/libc.so.6"
+	start env LD_PRELOAD="$tmp/idle" LD_LIBRARY_PATH="$tmp" "$(target syscalls)" 60
+	target=$pid
+	wait_until 10 has_run "$target" 10
+	grep -q "$tmp/idle" "/proc/$target/maps"
+	start_record -p "$target" -F 499 -o "$tmp/f" --stats "$tmp/s"
+	runs_on "$target" 100
+	wait_until 10 has_pages "$tmp/idle"
+	between "$loaded" 0 0 "pages of $pages in an idle file"
+	pages_of "$tmp/libc.so.6"
+	between "$loaded" 1 "$pages" 'pages of a file in use'
+	stop_record
 	between "$(jq '100 * .user_stacks.complete / .user_stacks.total' "$tmp/s")" 97 100 'complete'
 }
 

@@ -9,22 +9,10 @@
 
 #define PAGES_FEW 64 /* 4 MiB of code */
 
-/* A small file that is hit is hit in most pages, and each that is missing defers a sample. */
-static void wish_few(const struct row_wishes *wishes, struct object *object)
-{
-	uint32_t len = object->pages_len <= PAGES_FEW ? object->pages_len : 0;
-
-	object->pages_len = 0;
-	for (uint32_t i = 0; i < len; i++)
-		if (publish_lacks_page(wishes->publish, object->id, object->pages_first + i))
-			worker_client_page(wishes->worker, object->id, object->fd,
-				object->key.mtime_ns, object->pages_first + i, 0);
-}
-
 void row_wishes_page(void *ctx, uint32_t id, uint64_t number)
 {
 	const struct row_wishes *wishes = ctx;
-	struct object *object = objects_find(wishes->objects, id);
+	const struct object *object = objects_find(wishes->objects, id);
 	int err = -1;
 
 	if (!object || !publish_lacks_page(wishes->publish, object->id, number))
@@ -34,6 +22,18 @@ void row_wishes_page(void *ctx, uint32_t id, uint64_t number)
 			object->key.mtime_ns, (uint32_t)number, wishes->account);
 	if (err < 0)
 		publish_page_late(wishes->publish, object->id, (uint32_t)number);
-	else
-		wish_few(wishes, object);
+}
+
+void row_wishes_hit(const struct row_wishes *wishes, uint32_t id, uint64_t number)
+{
+	struct row_wishes nobodys = { wishes->objects, wishes->publish, wishes->worker, 0 };
+	struct object *object = objects_find(wishes->objects, id);
+	uint32_t len = object && object->pages_len <= PAGES_FEW ? object->pages_len : 0;
+
+	row_wishes_page((void *)wishes, id, number);
+	if (len == 0 || object->state != OBJECT_OPENED)
+		return;
+	object->pages_len = 0;
+	for (uint32_t i = 0; i < len; i++)
+		row_wishes_page(&nobodys, id, object->pages_first + i);
 }
