@@ -4,6 +4,7 @@
  * LINK: -Wl,--wrap=lane_start,--wrap=lane_send,--wrap=lane_wait,--wrap=lane_done */
 #include "unit.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -20,6 +21,8 @@ static struct blame blame;
 static struct proto_request sent[64];
 static size_t sent_len, answered;
 static uint64_t take_ns; /* of each request; 0: no answer comes */
+static bool ended;       /* so nothing can be sent to it, until another is started */
+static void (*from_within)(void); /* called once, in the callback */
 static int small_fd, large_fd;
 
 int __wrap_lane_start(struct lane *lane);
@@ -29,12 +32,18 @@ void __wrap_lane_done(struct lane *lane);
 
 int __wrap_lane_start(struct lane *lane)
 {
-	(void)lane;
+	lane->child.pid = 1;
+	ended = false;
 	return 0;
 }
 
 int __wrap_lane_send(struct lane *lane)
 {
+	if (ended) {
+		lane->child.pid = 0;
+		lane->cause = LANE_KILLED;
+		return -ENOTCONN;
+	}
 	assert_true(sent_len < ARRAY_SIZE(sent));
 	sent[sent_len++] = lane->out.request;
 	lane->busy = true;
@@ -63,8 +72,13 @@ void __wrap_lane_done(struct lane *lane)
 
 static void on_rows(void *ctx, const struct worker_rows *rows)
 {
+	void (*call)(void) = from_within;
+
 	(void)ctx;
 	(void)rows;
+	from_within = NULL;
+	if (call)
+		call();
 }
 
 static int file_of(off_t bytes)
@@ -83,6 +97,8 @@ static int setup(void **state)
 	queue = (struct row_queue){ .blame = &blame, .fn = on_rows, .lane.child.pid = 1 };
 	sent_len = answered = 0;
 	take_ns = 0;
+	ended = false;
+	from_within = NULL;
 	small_fd = file_of(4096);
 	large_fd = file_of(LARGE);
 	return 0;
@@ -218,6 +234,55 @@ static void what_an_account_took_is_forgotten_after_a_while(void **state)
 	assert_int_equal(sent[2].id, 2);
 }
 
+static void send_to_the_ended(void)
+{
+	ended = true;
+	put(4, small_fd);
+	row_queue_kick(&queue);
+	assert_int_equal(sent_len, 3);
+}
+
+/* 1 to 3 are sent, and their worker is found lost with 4: another one is sent all from `first`. */
+static void is_sent_again_from(uint64_t first)
+{
+	bool again[5] = { false };
+
+	for (int i = 0; i < 3; i++)
+		row_queue_poll(&queue);
+	for (size_t i = 3; i < sent_len; i++)
+		again[sent[i].id] = true;
+	for (uint64_t id = 1; id <= 4; id++)
+		assert_int_equal(again[id], id >= first);
+	assert_int_equal(sent_len, 3 + (5 - first));
+	assert_int_equal(row_queue_len(&queue), 5 - first);
+}
+
+static void send_three(void)
+{
+	for (uint64_t id = 1; id <= 3; id++)
+		put(id, small_fd);
+	row_queue_poll(&queue);
+	assert_int_equal(sent_len, 3);
+}
+
+static void requests_outlive_a_worker_that_is_found_lost_by_the_next_one(void **state)
+{
+	(void)state;
+	send_three();
+	send_to_the_ended();
+	is_sent_again_from(1);
+}
+
+static void they_do_so_where_the_next_one_is_sent_from_the_callback(void **state)
+{
+	(void)state;
+	send_three();
+	from_within = send_to_the_ended;
+	answer(1);
+	assert_null(from_within);
+	is_sent_again_from(2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -234,6 +299,11 @@ int main(void)
 			whoever_took_least_pays_for_a_file_that_several_want, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			what_an_account_took_is_forgotten_after_a_while, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			requests_outlive_a_worker_that_is_found_lost_by_the_next_one, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			they_do_so_where_the_next_one_is_sent_from_the_callback, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "await_death.h"
 #include "base/own.h"
 #include "client/lane.h"
 #include "make_elf_symbols.h"
@@ -59,18 +59,6 @@ static enum worker_status ask(uint64_t id, int fd, uint64_t until_ns)
 	assert_int_equal(
 		worker_client_names(told.client, &object, &query, on_name, &names, &symbols), 0);
 	return symbols.status;
-}
-
-/* Waits until the process is gone, or a zombie. */
-static void await_death(pid_t pid)
-{
-	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
-	struct pollfd ended = { fd, POLLIN, 0 };
-
-	if (fd < 0)
-		return;
-	assert_int_equal(poll(&ended, 1, 10000), 1);
-	close(fd);
 }
 
 static pid_t pid_of(int lane)

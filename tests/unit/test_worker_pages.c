@@ -9,6 +9,7 @@
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 
+#include "await_death.h"
 #include "base/own.h"
 #include "client/lane.h"
 #include "elf/image.h"
@@ -154,6 +155,30 @@ static void requests_that_were_sent_ahead_outlive_their_worker(void **state)
 	assert_int_equal(told_stats(&told).lost[LANE_KILLED], 1);
 }
 
+/* Another worker is sent what that one was sent, and its answers are of that. */
+static void requests_outlive_a_worker_that_is_found_lost_by_the_next_one(void **state)
+{
+	_cleanup_fd_ int fd = open_libc();
+	pid_t worker = told_stats(&told).pids[0];
+
+	(void)state;
+	kill(worker, SIGSTOP);
+	assert_int_equal(worker_client_page(told.client, 1, fd, written_ns(fd), 1, 0), 0);
+	worker_client_kick(told.client);
+	kill(worker, SIGKILL);
+	await_death(worker);
+	assert_int_equal(worker_client_rows(told.client, 2, fd), 0);
+	told_await(&told, 2);
+	for (size_t i = 0; i < told.len; i++) {
+		assert_int_equal(told.rows[i].status, WORKER_OK);
+		assert_int_equal(told.rows[i].pages_len, told.rows[i].id == 1 ? 1 : 0);
+		assert_int_equal(told.rows[i].build_id.len > 0, told.rows[i].id == 2);
+	}
+	assert_int_equal(told.rows[0].id + told.rows[1].id, 1 + 2);
+	assert_int_equal(told_stats(&told).lost[LANE_KILLED], 1);
+	assert_int_equal(told_stats(&told).lost[LANE_LIED], 0);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -163,6 +188,9 @@ int main(int argc, char **argv)
 			pages_of_a_file_that_was_written_since_are_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			requests_that_were_sent_ahead_outlive_their_worker, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			requests_outlive_a_worker_that_is_found_lost_by_the_next_one, setup,
+			teardown),
 	};
 
 	worker_client_main(argc, argv);

@@ -451,12 +451,21 @@ void row_queue_kick(struct row_queue *queue)
 		queue->next++;
 }
 
+/* A worker may be found lost when it is sent something. Nobody answers what it was sent before, and
+ * a new one's first answer is to another request. */
+static bool have_worker(struct row_queue *queue)
+{
+	if (queue->lane.child.pid == 0 && queue->asked_len > 0)
+		on_loss(queue);
+	return lane_start(&queue->lane) == 0;
+}
+
 void row_queue_poll(struct row_queue *queue)
 {
 	/* Requests that a callback repeats wait for the next poll. */
 	size_t left = queue->jobs.len - queue->next + 1;
 
-	while (lane_start(&queue->lane) == 0) {
+	while (have_worker(queue)) {
 		switch (lane_wait(&queue->lane, 0)) {
 		case LANE_REPLY:
 			on_reply(queue);
