@@ -192,9 +192,10 @@ void lane_drop(struct lane *lane)
 	(void)lane;
 }
 
-void lane_accuse(struct lane *lane)
+void lane_accuse(struct lane *lane, const char *fault)
 {
 	(void)lane;
+	(void)fault;
 	abort();
 }
 

@@ -36,12 +36,13 @@ whole() {
 }
 
 @test "one capture over 10,000 hostile files ends as any other, and honest stacks stay whole" {
-	local one shell honest status=0 whole=99.5 named=99
+	local one shell honest status=0 whole=99.5 named=99 seed=$RANDOM
 	need "$python" jq
 	# With sanitizers tables are made so slowly that more samples wait for one than there is room for.
 	! has_sanitizer || whole=90 named=90
 	mkdir "$tmp/files"
-	"$repo/tests/hostile/make" "$tmp/files" "$files" "$RANDOM" >"$tmp/made"
+	echo "tests/hostile/make FOLDER $files $seed"
+	"$repo/tests/hostile/make" "$tmp/files" "$files" "$seed" >"$tmp/made"
 	cat "$tmp/made"
 	start_all
 	shell=$pid
@@ -57,6 +58,7 @@ whole() {
 	stop_record || status=$?
 	cat "$tmp"/part.* >"$tmp/f"
 	jq -c '.ticks, .user_stacks, .frames, .objects, .tables, .worker, .agent' "$tmp/s"
+	grep 'a worker process' "$out" || true # what was wrong with its reply
 	[ "$status" -eq 0 ]
 	folded_is_valid "$tmp/f"
 	# They did what they are for.

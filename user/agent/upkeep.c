@@ -11,6 +11,7 @@
 #include "agent/processes.h"
 #include "sampler/warnings.h"
 #include "client/client.h"
+#include "client/stats.h"
 #include "containers/containers.h"
 #include "containers/payers.h"
 #include "sampler/sampler.h"
@@ -53,6 +54,21 @@ int upkeep_run(struct upkeep *u)
 	return follow_cpus(u);
 }
 
+/* Such a worker was taken over, or one of us has a bug. */
+static void warn_of_bad_reply(const struct upkeep *u)
+{
+	const char *fault = worker_client_fault(u->worker);
+	struct why text;
+
+	if (!fault)
+		return;
+	why_set(&text, 0,
+		"a worker process was replaced because it sent %s: its file has no unwind table or "
+		"no names for a while",
+		fault);
+	warnings_add(u->warnings, text.text);
+}
+
 /* payers_charge reads counts and containers_next tasks of the tally, tally_next drops counts that
  * are in the profile, objects_bury frees objects that their frames refer to: so this order. */
 void upkeep_next(struct upkeep *u, struct tally *tally)
@@ -62,6 +78,7 @@ void upkeep_next(struct upkeep *u, struct tally *tally)
 	tally_next(tally, u->sampler);
 	processes_next(u->processes);
 	objects_bury(u->objects);
+	warn_of_bad_reply(u);
 }
 
 uint64_t upkeep_due_ns(const struct upkeep *u)

@@ -259,6 +259,13 @@ uint64_t worker_client_due_ns(const struct worker_client *client)
 	return due_ns;
 }
 
+const char *worker_client_fault(const struct worker_client *client)
+{
+	const char *fault = client->rows.lane.fault;
+
+	return fault ? fault : client->namer.lane.fault;
+}
+
 void worker_client_stats(struct worker_client *client, struct worker_stats *out)
 {
 	struct worker_stats stats = {

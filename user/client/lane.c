@@ -118,8 +118,9 @@ void lane_drop(struct lane *lane)
 	lane->busy = false;
 }
 
-void lane_accuse(struct lane *lane)
+void lane_accuse(struct lane *lane, const char *fault)
 {
+	lane->fault = fault;
 	lose(lane, LANE_LIED);
 	lane->busy = true;
 }
@@ -172,6 +173,7 @@ int lane_send(struct lane *lane)
 	err = proto_send(lane->child.fd, MSG_DONTWAIT, &lane->out);
 	/* It answered all requests before this one, and cannot have read them. */
 	if (err == -EAGAIN) {
+		lane->fault = "replies to requests that it has not read";
 		lose(lane, LANE_LIED);
 		return -ENOTCONN;
 	}
@@ -214,6 +216,12 @@ static enum lane_result lost(struct lane *lane, enum lane_cause cause)
 	return LANE_LOST;
 }
 
+static enum lane_result lied(struct lane *lane, const char *fault)
+{
+	lane->fault = fault;
+	return lost(lane, LANE_LIED);
+}
+
 /* To start takes its time on a busy machine, however small the work is. */
 static uint64_t hang_ns(const struct lane *lane)
 {
@@ -225,6 +233,7 @@ static uint64_t hang_ns(const struct lane *lane)
 enum lane_result lane_wait(struct lane *lane, uint64_t until_ns)
 {
 	uint64_t hung_ns, end_ns;
+	const char *fault;
 	int err;
 
 	if (lane->child.pid == 0)
@@ -244,11 +253,13 @@ enum lane_result lane_wait(struct lane *lane, uint64_t until_ns)
 	if (err == -EAGAIN)
 		return LANE_LATE;
 	if (err == -EBADMSG)
-		return lost(lane, LANE_LIED);
+		return lied(lane, "a cut message");
 	if (err < 0)
 		return lost(lane, LANE_ENDED);
-	if (!lane->busy || !proto_reply_valid(&lane->in, &lane->asked))
-		return lost(lane, LANE_LIED);
+	fault = lane->busy ? proto_reply_fault(&lane->in, &lane->asked)
+			   : "a reply without a request";
+	if (fault)
+		return lied(lane, fault);
 	lane->busy = false;
 	return LANE_REPLY;
 }

@@ -41,6 +41,7 @@ struct lane {
 	uint64_t started_ns, not_before_ns, failed_ns; /* failed_ns: of the latest start that did */
 	unsigned int losses_in_row;
 	enum lane_cause cause; /* of the last loss */
+	const char *fault;     /* of the last one that was LANE_LIED, what was wrong; NULL: none */
 	int end_status;        /* as from waitpid(2), of the last one that could be waited for */
 	int died_status;       /* and of the last one that was lost as LANE_ENDED */
 	struct child dying[LANE_DYING_MAX]; /* killed, and have not ended yet */
@@ -67,9 +68,9 @@ enum lane_result lane_wait(struct lane *lane, uint64_t until_ns);
  * one that hangs. CLOCK_NEVER_NS: not at all. */
 uint64_t lane_due_ns(const struct lane *lane);
 /* Kills the worker: drop without blame for its request; accuse because its latest reply was
- * invalid, which counts as a loss over that request. */
+ * invalid, which counts as a loss over that request. fault: what is wrong, a static text. */
 void lane_drop(struct lane *lane);
-void lane_accuse(struct lane *lane);
+void lane_accuse(struct lane *lane, const char *fault);
 
 /* CPU seconds of all workers so far; memory of the running one, 0 if none. */
 double lane_cpu_s(const struct lane *lane);

@@ -261,19 +261,23 @@ static void report_failure(struct row_queue *queue, uint64_t id, enum worker_sta
 	queue->fn(queue->ctx, &rows);
 }
 
-/* A mapping of what the worker handed over, or NULL: not what it says. */
-static void *map_rows(int fd, uint64_t size, struct unwind_rows_view *view)
+/* A mapping of what the worker handed over, or NULL: not what it says, but *fault. */
+static void *map_rows(
+	int fd, uint64_t size, struct unwind_rows_view *view, const char **fault)
 {
 	int seals = fcntl(fd, F_GET_SEALS);
 	struct stat st;
 	void *bytes;
 
+	*fault = "rows in a file that may change, or of another size";
 	if (seals < 0 || (seals & SEALS) != SEALS || fstat(fd, &st) < 0 ||
 		(uint64_t)st.st_size != size || size > SANDBOX_FILE_BYTES_MAX)
 		return NULL;
+	*fault = "rows that cannot be mapped";
 	bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (bytes == MAP_FAILED)
 		return NULL;
+	*fault = "malformed rows";
 	if (unwind_rows_view(bytes, size, view) == 0)
 		return bytes;
 	munmap(bytes, size);
@@ -295,11 +299,12 @@ static bool is_answer(const struct row_job *job, const struct unwind_rows_view *
 	return true;
 }
 
-/* False: the worker lied. */
-static bool report_rows(struct row_queue *queue)
+/* NULL, or what is wrong with the reply. */
+static const char *report_rows(struct row_queue *queue)
 {
 	const struct proto_rows *body = proto_body(&queue->lane.in);
 	struct unwind_rows_view view;
+	const char *fault;
 	void *bytes = NULL;
 	struct worker_rows rows = {
 		.id = queue->asked[0].id,
@@ -313,13 +318,13 @@ static bool report_rows(struct row_queue *queue)
 	};
 
 	if (body->rows_bytes > 0) {
-		bytes = map_rows(queue->lane.in.fds[0], body->rows_bytes, &view);
+		bytes = map_rows(queue->lane.in.fds[0], body->rows_bytes, &view, &fault);
 		if (!bytes)
-			return false;
+			return fault;
 		rows.rows = &view;
 		if (!is_answer(&queue->asked[0], &view)) {
 			munmap(bytes, body->rows_bytes);
-			return false;
+			return "rows of other pages than requested";
 		}
 	}
 	rows.build_id.len = body->build_id_len;
@@ -335,7 +340,7 @@ static bool report_rows(struct row_queue *queue)
 		queue->fn(queue->ctx, &rows);
 	if (bytes)
 		munmap(bytes, body->rows_bytes);
-	return true;
+	return NULL;
 }
 
 /* ---- the worker ----------------------------------------------------------------------------- */
@@ -365,13 +370,15 @@ static void on_loss(struct row_queue *queue)
 static void on_reply(struct row_queue *queue)
 {
 	const struct proto_hello *hello = proto_body(&queue->lane.in);
+	const char *fault;
 
 	if (queue->lane.in.head.kind == PROTO_HELLO) {
 		queue->sandbox = (uint32_t)hello->sandbox;
 		return;
 	}
-	if (!report_rows(queue)) {
-		lane_accuse(&queue->lane);
+	fault = report_rows(queue);
+	if (fault) {
+		lane_accuse(&queue->lane, fault);
 		on_loss(queue);
 		return;
 	}

@@ -237,46 +237,61 @@ static bool is_file_name(const char *name)
 	return !strchr(name, '/') && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
 }
 
-static bool rows_valid(const struct proto_message *m)
+static const char *rows_fault(const struct proto_message *m)
 {
 	const struct proto_rows *rows = proto_body(m);
 
 	/* A file that is of no use has no rows either, for the same reason. */
-	return rows->rows_status < WORKER_STATUSES_SENT &&
-		(m->reply.status == WORKER_OK || rows->rows_status == m->reply.status) &&
-		rows->build_id_len <= sizeof(rows->build_id) &&
-		memchr(rows->debuglink, '\0', sizeof(rows->debuglink)) &&
-		is_file_name(rows->debuglink) && (rows->rows_bytes > 0) == (m->fds_len == 1) &&
-		(rows->rows_bytes > 0) == (rows->rows_status == WORKER_OK);
+	if (rows->rows_status >= WORKER_STATUSES_SENT ||
+		(m->reply.status != WORKER_OK && rows->rows_status != m->reply.status))
+		return "rows with a wrong status";
+	if (rows->build_id_len > sizeof(rows->build_id))
+		return "rows with a build ID that is too long";
+	if (!memchr(rows->debuglink, '\0', sizeof(rows->debuglink)) ||
+		!is_file_name(rows->debuglink))
+		return "rows with a debug link that is no file name";
+	if ((rows->rows_bytes > 0) != (m->fds_len == 1) ||
+		(rows->rows_bytes > 0) != (rows->rows_status == WORKER_OK))
+		return "rows without their table, or a table without rows";
+	return NULL;
 }
 
-static bool symbols_valid(const struct proto_message *m)
+static const char *symbols_fault(const struct proto_message *m)
 {
 	const struct proto_symbols *symbols = proto_body(m);
 
 	for (size_t i = 0; i < sizeof(symbols->debug); i++)
 		if (symbols->debug[i] >= WORKER_DEBUGS)
-			return false;
-	return true;
+			return "symbols with an unknown state of a debug file";
+	return NULL;
 }
 
-static bool wanted_valid(const struct proto_message *m)
+static const char *wanted_fault(const struct proto_message *m)
 {
 	const struct proto_wanted *wanted = proto_body(m);
-
-	return wanted->kind < DEBUG_PART_KINDS && wanted->build_id_len <= BUILD_ID_BYTES_MAX &&
+	bool valid = wanted->kind < DEBUG_PART_KINDS &&
+		wanted->build_id_len <= BUILD_ID_BYTES_MAX &&
 		memchr(wanted->dir, '\0', sizeof(wanted->dir)) &&
 		memchr(wanted->name, '\0', sizeof(wanted->name));
+
+	return valid ? NULL : "a malformed wish for a file";
 }
 
-static bool calls_valid(const struct proto_message *m, uint32_t len)
+static const char *state_fault(const struct proto_message *m)
+{
+	const struct proto_state *state = proto_body(m);
+
+	return state_facts_valid(&state->facts) ? NULL : "malformed facts of a container";
+}
+
+static const char *calls_fault(const struct proto_message *m, uint32_t len)
 {
 	const struct elf_call *calls = proto_body(m);
 
 	for (uint32_t i = 0; i < len; i++)
 		if (calls[i].verdict >= ELF_CALL_VERDICTS)
-			return false;
-	return true;
+			return "an unknown verdict on a call";
+	return NULL;
 }
 
 /* The reader has tables by source. */
@@ -295,57 +310,79 @@ static bool wants_valid(const struct proto_message *m, const struct proto_reques
 	return m->reply.wants <= may_want;
 }
 
-static bool answers_valid(const struct proto_message *m, uint32_t queries_len)
+static const char *answers_fault(const struct proto_message *m)
 {
 	struct cursor c = proto_answers(m);
 	struct proto_answer answer;
 	uint32_t next = 0;
 	bool inlined = false;
 
-	if (m->reply.answered > queries_len || m->reply.lines_given_up > m->reply.answered)
-		return false;
-	/* A reply without an answer would be asked for again for ever. */
-	if (m->reply.status == WORKER_OK && m->reply.answered == 0 && queries_len > 0 &&
-		m->reply.wants == 0)
-		return false;
 	while (proto_next_answer(&c, &answer)) {
 		if (answer.index < next || answer.index >= m->reply.answered ||
-			!is_source(m->head.kind, answer.source) || answer.inlined > 1 ||
 			(inlined && answer.index != next))
-			return false;
+			return "names in a wrong order";
+		if (!is_source(m->head.kind, answer.source) || answer.inlined > 1)
+			return "a name of an unknown kind";
 		inlined = answer.inlined;
 		next = answer.index + !inlined;
 	}
-	return !c.bad && !inlined;
+	return c.bad || inlined ? "names that end too early" : NULL;
 }
 
-bool proto_reply_valid(const struct proto_message *m, const struct proto_request *to)
+static const char *names_fault(const struct proto_message *m, const struct proto_request *to)
+{
+	const struct proto_reply *r = &m->reply;
+
+	if (!wants_valid(m, to))
+		return "a wish for a file that is not allowed";
+	if (r->answered > to->queries_len)
+		return "more names than requested";
+	if (r->lines_given_up > r->answered)
+		return "more names without lines than names";
+	/* A reply without an answer would be asked for again for ever. */
+	if (r->status == WORKER_OK && r->answered == 0 && to->queries_len > 0 && r->wants == 0)
+		return "names that answer nothing";
+	return answers_fault(m);
+}
+
+static const char *body_fault(const struct proto_message *m, uint32_t bodies)
+{
+	switch (m->head.kind) {
+	case PROTO_CALLS:
+		return calls_fault(m, bodies);
+	case PROTO_ROWS:
+		return rows_fault(m);
+	case PROTO_WANTED:
+		return wanted_fault(m);
+	case PROTO_STATE:
+		return state_fault(m);
+	case PROTO_LOAD:
+		return symbols_fault(m);
+	default:
+		return NULL;
+	}
+}
+
+const char *proto_reply_fault(const struct proto_message *m, const struct proto_request *to)
 {
 	const struct proto_reply *r = &m->reply;
 	const struct shape *shape;
 	uint32_t bodies;
 
 	if (r->head.size < sizeof(*r) || r->head.kind != to->head.kind ||
-		r->head.seq != to->head.seq || r->head.kind >= PROTO_KINDS ||
-		r->status >= WORKER_STATUSES_SENT)
-		return false;
+		r->head.seq != to->head.seq || r->head.kind >= PROTO_KINDS)
+		return "the reply to another request";
+	if (r->status >= WORKER_STATUSES_SENT)
+		return "an unknown status";
 	shape = &shapes[r->head.kind];
 	if (m->fds_len > shape->reply_fds_max)
-		return false;
+		return "too many descriptors";
 	if (shape->names)
-		return wants_valid(m, to) && answers_valid(m, to->queries_len);
+		return names_fault(m, to);
 	bodies = shape->group ? to->queries_len / shape->group : 1;
 	if (r->head.size != sizeof(*r) + bodies * shape->body_bytes)
-		return false;
-	if (r->head.kind == PROTO_CALLS)
-		return calls_valid(m, bodies);
-	if (r->head.kind == PROTO_ROWS)
-		return rows_valid(m);
-	if (r->head.kind == PROTO_WANTED)
-		return wanted_valid(m);
-	if (r->head.kind == PROTO_STATE)
-		return state_facts_valid(&((const struct proto_state *)proto_body(m))->facts);
-	return r->head.kind != PROTO_LOAD || symbols_valid(m);
+		return "a reply of another size";
+	return body_fault(m, bodies);
 }
 
 const uint64_t *proto_queries(const struct proto_message *m)

@@ -95,8 +95,12 @@ int proto_receive(int fd, int flags, struct proto_message *m);
 void proto_close_fds(struct proto_message *m);
 
 bool proto_request_valid(const struct proto_message *m);
-/* Is m a valid reply to this request? */
-bool proto_reply_valid(const struct proto_message *m, const struct proto_request *to);
+/* The fault of m as a reply to this request, in a few words; NULL: it is valid. */
+const char *proto_reply_fault(const struct proto_message *m, const struct proto_request *to);
+static inline bool proto_reply_valid(const struct proto_message *m, const struct proto_request *to)
+{
+	return !proto_reply_fault(m, to);
+}
 /* The query of PROTO_STATE: a struct state_query. False: no room. */
 bool proto_put_state(struct proto_message *m, const struct state_query *query);
 /* For a valid message. */
