@@ -18,7 +18,7 @@ static bool is_plain_name(const char *name)
 		strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
 }
 
-/* The name, a NUL, padding to 4 bytes, the CRC. */
+/* The name, a NUL, padding to 4 bytes, the CRC. The file may change: the copy is judged. */
 static bool read_link(struct image *image, struct debug_link *out)
 {
 	const struct image_section *section = image_section_find(image, ".gnu_debuglink");
@@ -33,11 +33,10 @@ static bool read_link(struct image *image, struct debug_link *out)
 	name = cursor_str(&c);
 	cursor_seek(&c, (cursor_offset(&c) + 3) & ~(size_t)3);
 	crc = cursor_u32(&c);
-	if (c.bad || !is_plain_name(name))
+	if (c.bad || snprintf(out->name, sizeof(out->name), "%s", name) >= (int)sizeof(out->name))
 		return false;
-	snprintf(out->name, sizeof(out->name), "%s", name);
 	out->crc = crc;
-	return true;
+	return is_plain_name(out->name);
 }
 
 void debug_file_query(struct image *image, const char *path, struct debug_file_query *out)

@@ -126,8 +126,10 @@ static bool put_symbol(struct service *s, uint32_t i, struct symbols *symbols)
 		return true;
 	if (result == INLINED_FOUND && s->out.head.size > sizeof(s->out.reply))
 		return false;
+	if (!put_name(s, &answer, name.name))
+		return false;
 	s->out.reply.lines_given_up += result == INLINED_GIVEN_UP;
-	return put_name(s, &answer, name.name);
+	return true;
 }
 
 static bool knows_all(const struct symbols *symbols, const struct proto_message *m)
