@@ -102,8 +102,8 @@ in_v1() {
 	[ "$(folded_count "$tmp/f" "^/lxc-$$;")" -eq 0 ]
 }
 
-# churn ROOT FIRST LAST: as many cgroups, each with two short processes. Each tenth runs a program
-# with a name of its own for long enough to be sampled.
+# churn ROOT FIRST LAST COMMAND...: as many cgroups, each with two short processes, which COMMAND starts.
+# Each tenth runs a program with a name of its own for long enough to be sampled.
 churn() {
 	local i dir program budget
 	for ((i = $2; i < $3; i++)); do
@@ -115,7 +115,7 @@ churn() {
 		fi
 		mkdir "$dir"
 		# shellcheck disable=SC2016 # for the inner shell
-		sh -c 'echo $$ >"$1/cgroup.procs"; "$2" "$3" & exec "$2" "$3"' sh "$dir" "$program" "$budget"
+		"${@:4}" sh -c 'echo $$ >"$1/cgroup.procs"; "$2" "$3" & exec "$2" "$3"' sh "$dir" "$program" "$budget"
 		until rmdir "$dir" 2>/dev/null; do :; done
 	done
 }
@@ -138,23 +138,31 @@ marked_are_right() {
 	make_cgroup churn
 	mkdir "$tmp/bin"
 	ln -s "$(target shortlived)" "$tmp/bin/plain"
-	# Beside it one of these cgroups alone: what else the host does takes memory, too.
-	start_record --cgroup "$cgroup" --by container,comm -F 99 --interval 1 -o "$tmp/alone-%s"
-	alone=$recorder
+	# Beside it one of these cgroups alone, in a PID namespace that they are in: all files that programs of
+	# the host begin with take memory, whatever the target is.
+	unshare --pid --fork --mount-proc true || skip 'no PID namespace of our own here'
+	start unshare --pid --fork --kill-child --mount-proc "$stoker" record --cgroup "$cgroup" \
+		--by container,comm -F 99 --interval 1 -o "$tmp/alone-%s" --stats "$tmp/alone"
+	wait_until 10 says 'sampling at' "$out"
+	alone=$(children_of "$pid" | tr -d ' ')
 	start_record -a --by container,comm -F 999 --interval 1 -o "$tmp/f-%s" --stats "$tmp/s"
-	churn "$cgroup" 0 400
+	churn "$cgroup" 0 400 nsenter --pid --target "$alone"
 	before=$(awk '/^RssAnon/ { print $2 }' "/proc/$alone/status")
-	churn "$cgroup" 400 1000
+	churn "$cgroup" 400 1000 nsenter --pid --target "$alone"
 	after=$(awk '/^RssAnon/ { print $2 }' "/proc/$alone/status")
 	kill -INT "$recorder" "$alone"
 	wait "$recorder"
 	jq -c '.ticks, .containers' "$tmp/s"
+	wait_until 10 test -s "$tmp/alone"
+	jq -c '.ticks.samples, .objects.known, .tables.stacks_deferred' "$tmp/alone"
 	cat "$tmp"/f-* >"$tmp/all"
 	jq -e '.containers | .made >= 1000 and .removed >= 1000 and .refused == 0 and .cgroups < 700' "$tmp/s"
 	[ "$(lost "$tmp/s")" -eq 0 ]
 	echo "memory: $before kB, then $after kB"
 	between "$after" 0 $((before + before / 5)) 'kB at the end'
+	[ "$(stat_of "$tmp/alone" .ticks.samples)" -gt 100 ]
 	marked_are_right "$tmp/all"
+	grep '^\[unknown\];' "$tmp/all" | head -n 5 || true
 	[ "$(folded_count "$tmp/all" '^\[unknown\];')" -eq 0 ]
 }
 
