@@ -142,6 +142,62 @@ of_capture() {
 	kill "$supervisor" && wait "$supervisor"
 }
 
+# below PID: all processes below this one.
+below() {
+	local child
+	for child in $(children_of "$1" 2>/dev/null); do
+		echo "$child"
+		below "$child"
+	done
+}
+
+named() {
+	local one
+	for one in $(below "$supervisor"); do
+		[ "$(cat "/proc/$one/comm" 2>/dev/null)" != "$1" ] || echo "$one"
+	done
+}
+
+# All that a process below the supervisor begins with, a line each.
+all_rights() {
+	local one
+	for one in $(below "$supervisor"); do
+		awk '/^Name:/ { name = $2 }
+			/^(Uid|Gid|Groups|CapInh|CapPrm|CapEff|CapBnd|CapAmb|NoNewPrivs|Seccomp):/ {
+				gsub(/\<607[6789][0-9]\>/, "ours"); gsub(/[[:space:]]+/, " "); line = line $0 ";" }
+			END { print name ";" line }' "/proc/$one/status" 2>/dev/null || true
+	done | sort
+}
+
+has_first_rights() {
+	[ "$(all_rights)" = "$(cat "$tmp/first")" ]
+}
+
+all_gone() {
+	local one
+	for one; do
+		is_gone "$one" || return 1
+	done
+}
+
+@test "a process that takes another one's place has exactly the rights of the first" {
+	local name victims
+	serve
+	of_daemon "$(caps "${starting[@]}" "${six[@]}")" | as_expected
+	all_rights >"$tmp/first"
+	cat "$tmp/first"
+	[ "$(grep -c '^stoker.*CapBnd: 0*;' "$tmp/first")" -ge 5 ]
+	for name in stoker-keeper stoker-worker stoker-opener stoker-http stoker-starter stoker; do
+		echo "another $name"
+		mapfile -t victims < <(named "$name")
+		[ "${#victims[@]}" -gt 0 ]
+		kill -KILL "${victims[@]}"
+		wait_until 10 all_gone "${victims[@]}"
+		wait_until 30 has_first_rights || diff "$tmp/first" <(all_rights)
+	done
+	kill "$supervisor" && wait "$supervisor"
+}
+
 seccomp_of() {
 	sed -n 's/^Seccomp:[[:space:]]*//p' "/proc/$1/status"
 }
