@@ -260,6 +260,8 @@ have_stacks() {
 	done
 	exits 2 "$stoker" daemon --config "$tmp/nowhere.ini"
 	said_clearly "$tmp/nowhere.ini"
+	exits 2 "$stoker" daemon --config "$tmp"
+	said_clearly "cannot read $tmp: Is a directory"
 }
 
 @test "SIGHUP takes what can be taken and keeps what it has where the file is wrong" {
@@ -271,6 +273,9 @@ have_stacks() {
 	echo 'max = much' >>"$tmp/stoker.ini"
 	kill -HUP "$daemon"
 	wait_until 10 says 'stays as it was' "$out"
+	head -c 512 /dev/zero >"$tmp/stoker.ini"
+	kill -HUP "$daemon"
+	wait_until 10 says 'stoker.ini:1: a NUL byte.*stays as it was' "$out"
 	configure 'keep = 2d'
 	kill -HUP "$daemon"
 	wait_until 10 says 'reloaded' "$out"

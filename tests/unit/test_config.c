@@ -12,18 +12,23 @@
 #include "base/own.h"
 #include "daemon/config.h"
 
-static int read_text(const char *text, struct config *config, struct why *why)
+static int read_bytes(const char *text, size_t len, struct config *config, struct why *why)
 {
 	char path[] = "/tmp/stoker-config-XXXXXX";
 	int fd = mkstemp(path), err;
 	FILE *file = fdopen(fd, "w");
 
 	assert_non_null(file);
-	fputs(text, file);
+	assert_int_equal(fwrite(text, 1, len, file), len);
 	fclose(file);
 	err = config_read(path, config, why);
 	unlink(path);
 	return err;
+}
+
+static int read_text(const char *text, struct config *config, struct why *why)
+{
+	return read_bytes(text, strlen(text), config, why);
 }
 
 static void an_empty_file_gives_the_defaults(void **state)
@@ -125,6 +130,70 @@ static void what_is_wrong_is_said_with_its_line(void **state)
 	}
 }
 
+/* A crash may leave a file of NULs in the place of the one that was being written. */
+static void a_nul_byte_is_refused_with_its_line(void **state)
+{
+#define ROW(text, line)                     \
+	{                                   \
+		text, sizeof(text) - 1, ":" #line ": a NUL byte" \
+	}
+	static const struct {
+		const char *text;
+		size_t len;
+		const char *says;
+	} rows[] = {
+		ROW("\0", 1),
+		ROW("\0\0\0\0", 1),
+		ROW("[sample]\n\0hz = 9\n", 2),
+		ROW("[sample]\nhz = 9\n\0\0\0", 3),
+		ROW("[sample]\nhz = 9\0 9\n", 2),
+		ROW("; a comment \0\n", 1),
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct config config = { .hz = 7 };
+		struct why why = { "" };
+		int err = read_bytes(rows[i].text, rows[i].len, &config, &why);
+
+		if (err != -EINVAL || !strstr(why.text, rows[i].says) || config.hz != 7)
+			fail_msg("row %zu: %d, %s", i, err, why.text);
+	}
+}
+
+static void the_last_line_needs_no_newline(void **state)
+{
+	struct config config;
+	struct why why;
+
+	(void)state;
+	assert_int_equal(read_text("[sample]\nhz = 9", &config, &why), 0);
+	assert_int_equal(config.hz, 9);
+}
+
+/* libinih would take the rest for another line. */
+static void a_line_that_is_too_long_is_refused(void **state)
+{
+	char text[1000] = "[store]\npath = /";
+	struct config config;
+	struct why why = { "" };
+
+	(void)state;
+	memset(text + strlen(text), 'x', 900);
+	assert_int_equal(read_text(text, &config, &why), -EINVAL);
+	assert_non_null(strstr(why.text, ":2: the line is too long"));
+}
+
+static void a_directory_is_no_configuration(void **state)
+{
+	struct config config;
+	struct why why;
+
+	(void)state;
+	assert_int_equal(config_read("/tmp", &config, &why), -EISDIR);
+	assert_string_equal(why.text, "cannot read /tmp: Is a directory");
+}
+
 static void a_file_that_is_not_there_is_named(void **state)
 {
 	struct config config;
@@ -174,6 +243,10 @@ int main(void)
 		cmocka_unit_test(an_empty_file_gives_the_defaults),
 		cmocka_unit_test(keys_are_read_with_their_units),
 		cmocka_unit_test(what_is_wrong_is_said_with_its_line),
+		cmocka_unit_test(a_nul_byte_is_refused_with_its_line),
+		cmocka_unit_test(the_last_line_needs_no_newline),
+		cmocka_unit_test(a_line_that_is_too_long_is_refused),
+		cmocka_unit_test(a_directory_is_no_configuration),
 		cmocka_unit_test(a_file_that_is_not_there_is_named),
 		cmocka_unit_test(what_is_printed_can_be_read),
 		cmocka_unit_test(what_the_file_says_is_told_from_a_default),

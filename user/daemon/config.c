@@ -11,12 +11,16 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/cursor.h"
+#include "base/fd.h"
+#include "base/line.h"
 #include "base/own.h"
 #include "containers/target.h"
 #include "sampler/sampler.h"
 #include "sink/sink.h"
 
 #define PERMILLE_MAX 1000000
+#define CONFIG_BYTES_MAX (1 << 20)
 
 enum kind {
 	COUNT,    /* a whole number */
@@ -259,7 +263,7 @@ void config_default(struct config *config)
 struct reading {
 	struct config *config;
 	const char *path;
-	FILE *file;
+	struct cursor rest; /* of the file */
 	int line;
 	int wrong; /* the line that was refused */
 	int err;
@@ -375,13 +379,26 @@ static void take_section(struct reading *r, const char *line)
 		refuse_line(r, r->line, why.text);
 }
 
+/* libinih takes a NUL for the end of a line, and the rest of a long line for another one. */
 static char *next_line(char *text, int size, void *stream)
 {
 	struct reading *r = stream;
+	struct cursor line;
+	struct bytes bytes;
 
 	r->line++;
-	if (!fgets(text, size, r->file))
+	if (r->err < 0 || cursor_left(&r->rest) == 0)
 		return NULL;
+	/* The last line may have no newline. */
+	bytes = line_rest(line_next(&r->rest, &line) ? &line : &r->rest);
+	if (memchr(bytes.data, '\0', bytes.len))
+		refuse_line(r, r->line, "a NUL byte: the file is damaged, or is no text");
+	else if (bytes.len >= (size_t)size)
+		refuse_line(r, r->line, "the line is too long");
+	if (r->err < 0)
+		return NULL;
+	memcpy(text, bytes.data, bytes.len);
+	text[bytes.len] = '\0';
 	take_section(r, text);
 	return text;
 }
@@ -425,16 +442,16 @@ static int check_traps(struct reading *r)
 
 int config_read(const char *path, struct config *out, struct why *why)
 {
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
 	struct config config;
 	struct reading r = { .config = &config, .path = path, .why = why };
-	int line;
+	int line, err = fd_read_path(path, CONFIG_BYTES_MAX, &text);
 
+	if (err < 0)
+		return why_set(why, err, "cannot read %s: %s", path, err_text(err));
 	config_default(&config);
-	r.file = fopen(path, "re");
-	if (!r.file)
-		return why_set(why, -errno, "cannot read %s: %s", path, err_text(errno));
+	r.rest = cursor_init(buf_text(&text), text.len);
 	line = ini_parse_stream(next_line, &r, take_line, &r);
-	fclose(r.file);
 	if (line != 0 && (r.err == 0 || line < r.wrong))
 		refuse_line(&r, line > 0 ? line : r.line, "expected [section] or key = value");
 	if (r.err == 0)
