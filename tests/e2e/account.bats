@@ -22,10 +22,10 @@ is_alive() {
 	[ "$(jq .objects.tables "$tmp/s")" -gt 0 ]
 }
 
-@test "ticks add up within 1 % at 99, 999 and 4999 Hz" {
+@test "ticks add up at 99, 999, 4999 and 9999 Hz" {
 	local hz
 	start_busy spin 60
-	for hz in 99 999 4999; do
+	for hz in 99 999 4999 9999; do
 		record -a -F "$hz" -d 3 -o "$tmp/f" --stats "$tmp/s"
 		adds_up "$tmp/s"
 		# A busy machine may be late to stop: what was due is a matter of how long it was.

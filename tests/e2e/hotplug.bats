@@ -38,9 +38,7 @@ comes_back() {
 	stop_record
 	cat "$tmp"/f-* >"$tmp/all"
 	hottest "$tmp/all"
-	jq -c .ticks "$tmp/s"
-	between "$(missing "$tmp/s")" \
-		-2 2 'ticks expected, less those in a count'
+	adds_up "$tmp/s"
 	fits_cpu "$(folded_count "$tmp/all" "^[^;]*1[^;]*;$name;")" 199 'samples on the CPU that came back' 40
 }
 

@@ -393,17 +393,13 @@ lost() {
 	jq '.ticks.lost | del(.whos_full) | add // 0' "$1"
 }
 
-# missing FILE: ticks that were expected and are in no count. Skipped ticks never happened: a virtual
-# CPU that is not run has no clock either.
-missing() {
-	jq --argjson lost "$(lost "$1")" '.ticks | .expected - .samples - .idle - .skipped - $lost' "$1"
-}
-
-# adds_up FILE [PER_CENT]: as many are missing, or too many, at most; each count is counted by itself.
+# adds_up FILE: the expected ticks are those in a count, and so are the runs of the program. Skipped ticks
+# never happened: a virtual CPU that is not run has no clock either.
 adds_up() {
-	jq -c .ticks "$1"
-	jq -e --argjson missing "$(missing "$1")" --argjson part "${2:-1}" \
-		'($missing | fabs) <= .ticks.expected * $part / 100' "$1"
+	jq -c .ticks,.bpf.runs "$1"
+	jq -e --argjson lost "$(lost "$1")" '.bpf.runs as $runs | .ticks
+		| .expected == .samples + .idle + .skipped + $lost
+			and $runs == .filtered + .samples + .idle + $lost' "$1"
 }
 
 # ---- profiles ------------------------------------------------------------------------------------

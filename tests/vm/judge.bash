@@ -63,12 +63,15 @@ enough_samples() {
 		jq -e ".ticks.samples >= $SAMPLES_MIN" "$got/stats" >/dev/null
 }
 
-# Within one per cent, and a tick at each end of each CPU's clock: it runs for two seconds only.
+# By wall time within one per cent, and a tick at each end of each CPU's clock: it runs for two seconds only.
 account_adds_up() {
 	[ -s "$got/stats" ] && jq -c '.ticks' "$got/stats" &&
 		jq -e '. as $all | .ticks
-			| (.expected - .samples - .idle - .skipped - (.lost | del(.whos_full) | add // 0)) as $off
-			| ($off | fabs) <= .expected / 100 + 2 * $all.cpus' \
+			| (.lost | del(.whos_full) | add // 0) as $lost
+			| (.expected + .filtered - $all.hz * $all.cpus * $all.duration_s) as $off
+			| .expected == .samples + .idle + .skipped + $lost
+				and $all.bpf.runs == .filtered + .samples + .idle + $lost
+				and ($off | fabs) <= .expected / 100 + 2 * $all.cpus' \
 			"$got/stats" >/dev/null
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sampler/clocks.c - the perf events that make the ticks. cpu-clock is a timer on each CPU that
- * also fires when the CPU is idle, at whole periods after its start. So wall time gives the number
- * of due ticks; BPF counts missing ones, or clocks.c at an event's end. A cgroup's clock runs only
- * while the cgroup runs; the event's own count is its running time. A CPU that goes offline takes
- * its event with it, so after a change the list of online CPUs is compared, and some ticks later
- * each event is checked. */
+ * also fires when the CPU is idle, at whole periods after its start. BPF counts the ticks that are
+ * missing between two, and clocks.c those at an event's end. A cgroup's clock runs only while the
+ * cgroup runs; its due ticks follow from the running time, which is the event's own count. A CPU
+ * that goes offline takes its event with it, so after a change the list of online CPUs is compared,
+ * and some ticks later each event is checked. */
 #include "sampler/clocks.h"
 
 #include <errno.h>
@@ -39,8 +39,7 @@ static struct cpu_ticks *ticks_of(const struct clocks *clocks, int cpu)
 /* To be called just before the event is enabled. */
 static void begin(struct clocks *clocks, int cpu)
 {
-	clocks->opened_ns[cpu] = clock_ns(CLOCK_MONOTONIC);
-	ticks_of(clocks, cpu)->due_ns = clocks->opened_ns[cpu] + period_ns(clocks);
+	ticks_of(clocks, cpu)->due_ns = clock_ns(CLOCK_MONOTONIC) + period_ns(clocks);
 	ticks_of(clocks, cpu)->first = 1;
 }
 
@@ -108,15 +107,13 @@ static void mark_online(const char *list, bool *wanted, int cpus_max)
 			wanted[cpu] = true;
 }
 
-/* The ticks of one CPU at this rate, without the part of a period that has not ended: each CPU has
- * its own. A cgroup's clock has run for run_ns. */
-static uint64_t due_ticks(const struct clocks *clocks, int cpu, uint64_t run_ns, uint64_t until_ns)
+/* The ticks of a cgroup's clock that has run for run_ns, at this rate, without the part of a period
+ * that has not ended: each CPU has its own. */
+static uint64_t due_ticks(const struct clocks *clocks, int cpu, uint64_t run_ns)
 {
-	bool of_cgroup = clocks->cgroup_fd >= 0;
-	uint64_t from_ns = of_cgroup ? clocks->past_ns[cpu] : clocks->opened_ns[cpu];
-	uint64_t to_ns = of_cgroup ? run_ns : until_ns;
+	uint64_t from_ns = clocks->past_ns[cpu];
 
-	return to_ns > from_ns ? (to_ns - from_ns) / period_ns(clocks) : 0;
+	return run_ns > from_ns ? (run_ns - from_ns) / period_ns(clocks) : 0;
 }
 
 /* The time that a cgroup's clock has counted. Some kernels read 0 for a CPU that is gone. */
@@ -134,17 +131,9 @@ static void close_cpu(struct clocks *clocks, int cpu, uint64_t until_ns)
 {
 	read_run(clocks, cpu);
 	fd_close(&clocks->fds[cpu]);
-	clocks->past_due += due_ticks(clocks, cpu, clocks->run_ns[cpu], until_ns);
+	clocks->past_due += due_ticks(clocks, cpu, clocks->run_ns[cpu]);
 	clocks->closed_skipped += skipped_until(clocks, cpu, until_ns, true);
 	clocks->run_ns[cpu] = clocks->past_ns[cpu] = 0;
-}
-
-/* When a CPU that is gone was last known to be there: at a check, or at a later tick. */
-static uint64_t last_seen_ns(const struct clocks *clocks, int cpu)
-{
-	uint64_t due_ns = ticks_of(clocks, cpu)->due_ns, period = period_ns(clocks);
-
-	return due_ns > clocks->looked_at_ns + period ? due_ns - period : clocks->looked_at_ns;
 }
 
 /* From a change to the check of each event: long enough for some ticks, a second at least. */
@@ -175,7 +164,7 @@ static int follow_cpu(struct clocks *clocks, int cpu, bool wanted, bool dead)
 	bool counting = *fd >= 0 && wanted;
 
 	if (*fd >= 0 && !wanted)
-		close_cpu(clocks, cpu, last_seen_ns(clocks, cpu));
+		close_cpu(clocks, cpu, clocks->looked_at_ns);
 	if (*fd >= 0 && dead)
 		fd_close(fd);
 	if (!wanted || *fd >= 0)
@@ -269,12 +258,10 @@ int clocks_open(struct clocks *clocks, const struct clocks_options *options, str
 		.unwatched = options->unwatched,
 	};
 	clocks->fds = malloc((size_t)clocks->cpus_max * sizeof(*clocks->fds));
-	clocks->opened_ns = calloc((size_t)clocks->cpus_max, sizeof(*clocks->opened_ns));
 	clocks->run_ns = calloc((size_t)clocks->cpus_max, sizeof(*clocks->run_ns));
 	clocks->past_ns = calloc((size_t)clocks->cpus_max, sizeof(*clocks->past_ns));
 	clocks->seen_ticks = calloc((size_t)clocks->cpus_max, sizeof(*clocks->seen_ticks));
-	if (!clocks->fds || !clocks->opened_ns || !clocks->run_ns || !clocks->past_ns ||
-		!clocks->seen_ticks) {
+	if (!clocks->fds || !clocks->run_ns || !clocks->past_ns || !clocks->seen_ticks) {
 		clocks->cpus_max = 0;
 		clocks_close(clocks);
 		return why_set(why, -ENOMEM, "out of memory");
@@ -294,12 +281,11 @@ void clocks_close(struct clocks *clocks)
 	for (int cpu = 0; clocks->fds && cpu < clocks->cpus_max; cpu++)
 		fd_close(&clocks->fds[cpu]);
 	free(clocks->fds);
-	free(clocks->opened_ns);
 	free(clocks->run_ns);
 	free(clocks->past_ns);
 	free(clocks->seen_ticks);
 	clocks->fds = NULL;
-	clocks->opened_ns = clocks->run_ns = clocks->past_ns = clocks->seen_ticks = NULL;
+	clocks->run_ns = clocks->past_ns = clocks->seen_ticks = NULL;
 }
 
 /* Steal time of all CPUs: /proc/stat has it in clock ticks. */
@@ -362,10 +348,10 @@ static void settle(struct clocks *clocks, uint64_t now_ns)
 	for (int cpu = 0; cpu < clocks->cpus_max; cpu++) {
 		if (clocks->fds[cpu] < 0)
 			continue;
-		clocks->past_due += due_ticks(clocks, cpu, read_run(clocks, cpu), now_ns);
+		clocks->past_due += due_ticks(clocks, cpu, read_run(clocks, cpu));
 		clocks->past_ns[cpu] = clocks->run_ns[cpu];
 		clocks->closed_skipped += skipped_until(clocks, cpu, now_ns, true);
-		clocks->opened_ns[cpu] = ticks_of(clocks, cpu)->due_ns = now_ns;
+		ticks_of(clocks, cpu)->due_ns = now_ns;
 	}
 }
 
@@ -377,7 +363,7 @@ static int set_period(struct clocks *clocks, int cpu)
 
 	if (ioctl(clocks->fds[cpu], PERF_EVENT_IOC_PERIOD, &ns) < 0) {
 		err = -errno;
-		close_cpu(clocks, cpu, clocks->opened_ns[cpu]);
+		close_cpu(clocks, cpu, ticks_of(clocks, cpu)->due_ns);
 		clocks->check_ns = 0;
 		return err;
 	}
@@ -425,7 +411,7 @@ void clocks_read(const struct clocks *clocks, struct clocks_time *out)
 		if (clocks->fds[cpu] < 0)
 			continue;
 		time.cpus++;
-		time.due += due_ticks(clocks, cpu, read_run(clocks, cpu), until_ns);
+		time.due += due_ticks(clocks, cpu, read_run(clocks, cpu));
 		time.skipped += skipped_until(clocks, cpu, until_ns, !clocks->running);
 	}
 	*out = time;

@@ -12,7 +12,6 @@
 
 struct clocks {
 	int *fds;                /* by CPU; -1: none */
-	uint64_t *opened_ns;     /* by CPU: start of its event, CLOCK_MONOTONIC */
 	uint64_t *run_ns;        /* by CPU: a cgroup event's count at the latest check */
 	uint64_t *past_ns;       /* by CPU: the part of it at earlier rates */
 	uint64_t *seen_ticks;    /* by CPU: ticks at the latest check */
@@ -29,7 +28,7 @@ struct clocks {
 	uint64_t check_ns;        /* of the next check; CLOCK_NEVER_NS: none until a CPU changes */
 	uint64_t stolen_start_ns; /* the hypervisor's stolen time at the start of this rate */
 	uint64_t closed_skipped;  /* missing ticks at the end of events and rates */
-	uint64_t past_due;        /* ticks of closed events and of earlier rates */
+	uint64_t past_due;        /* as of clocks_time.due: of closed events and of earlier rates */
 	uint64_t past_stolen;     /* ticks at earlier rates */
 };
 
@@ -57,7 +56,7 @@ int clocks_set_hz(struct clocks *clocks, uint32_t hz);
 int clocks_follow(struct clocks *clocks, bool changed);
 
 struct clocks_time {
-	uint64_t due;     /* ticks of all events; for a cgroup, in its running time */
+	uint64_t due;     /* of a cgroup's clocks, in its running time; else 0 */
 	uint64_t skipped; /* missing ticks; 0 for a cgroup's clocks, where they are unknown */
 	uint64_t stolen;  /* due while the hypervisor ran something else instead of our CPUs */
 	uint64_t wall_ns; /* from start to stop, or until now */

@@ -531,10 +531,12 @@ static void read_program(struct sampler *s, struct sampler_stats *out)
 		map_memory_bytes(bpf_map__fd(map));
 }
 
+/* The ticks that came and those that did not are all that were due. A count of periods by wall time
+ * would differ by one where a clock starts or stops at the end of a period. */
 static void count_ticks(struct sampler *s, struct sampler_stats *out,
 	const struct clocks_time *time, const struct tick_stats *ticks)
 {
-	uint64_t due = time->due, seen = 0;
+	uint64_t seen = 0;
 
 	out->samples = ticks->samples - s->events.lost[LOST_DRAIN] - s->events.lost[LOST_MEMORY];
 	out->idle = ticks->idle;
@@ -545,14 +547,16 @@ static void count_ticks(struct sampler *s, struct sampler_stats *out,
 		seen += out->lost[i];
 	}
 	seen += out->samples + out->idle;
-	out->expected = due - (due < ticks->filtered ? due : ticks->filtered);
 	out->skipped = time->skipped;
 	out->stolen = time->stolen;
 	/* A cgroup's clock runs with the cgroup: what was taken from it is not known. */
 	if (s->clocks.cgroup_fd >= 0) {
-		out->skipped = out->expected > seen ? out->expected - seen : 0;
+		uint64_t came = seen + ticks->filtered;
+
+		out->skipped = time->due > came ? time->due - came : 0;
 		out->stolen = 0;
 	}
+	out->expected = seen + out->skipped;
 }
 
 void sampler_stats(struct sampler *s, struct sampler_stats *out)

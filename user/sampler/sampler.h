@@ -59,12 +59,12 @@ struct sampler_options {
 
 struct sampler_stats {
 	/* Ticks due while the clocks ran, without filtered ones:
-	 * expected = samples + idle + lost + skipped, each counted separately. */
+	 * expected = samples + idle + lost + skipped, always. */
 	uint64_t expected;
 	uint64_t samples, idle;
 	uint64_t filtered; /* ticks of tasks outside the target */
 	/* Missing ticks: a virtual CPU was not running, interrupts were off for too long, or
-	 * another BPF program was interrupted. For a cgroup: the remainder of expected. */
+	 * another BPF program was interrupted. For a cgroup: what its running time lacks. */
 	uint64_t skipped;
 	uint64_t stolen; /* due while the hypervisor ran something else */
 	uint64_t lost[LOST_REASONS_LEN];
