@@ -158,6 +158,63 @@ remount() {
 	[ "$(folded_count "$tmp/g")" -gt "$(folded_count "$tmp/f")" ]
 }
 
+# begins_unwritable WHAT: the daemon, into $tmp/small/store, which takes nothing: WHAT is the reason.
+begins_unwritable() {
+	local port
+	need curl
+	port=$(free_port)
+	configure
+	sed -i "s|^path = .*|path = $tmp/small/store|; s|^listen = .*|listen = 127.0.0.1:$port|" "$tmp/stoker.ini"
+	start "$stoker" daemon --config "$tmp/stoker.ini"
+	daemon=$pid
+	wait_until 30 says "$1.*profiles are lost" "$out"
+	wait_until 20 says 'sampling at' "$out"
+	says "cannot make $tmp/small/store/token: $1; no client has the token" "$out"
+	wait_until 20 curl -sSf "http://127.0.0.1:$port/healthz"
+	[ ! -e "$tmp/small/store/token" ]
+	"$2"
+	wait_until 30 has_small_segment
+	wait_until 10 test -e "$tmp/small/store/metrics-token"
+	curl -sSf -o /dev/null -H "Authorization: Bearer $(cat "$tmp/small/store/token")" \
+		"http://127.0.0.1:$port/heat.json"
+	ends 0
+}
+
+make_room() {
+	rm "$tmp/small/filler"
+}
+
+make_writable() {
+	remount rw
+}
+
+@test "a store that takes nothing at the start costs intervals, and the token follows with the first profile" {
+	mkdir "$tmp/small"
+	mount -t tmpfs -o size=64k none "$tmp/small"
+	mounts+=("$tmp/small")
+	start_busy spin 120
+	mkdir "$tmp/small/store"
+	remount ro
+	begins_unwritable 'Read-only file system' make_writable
+	rm -r "$tmp/small/store"
+	mkdir "$tmp/small/store"
+	head -c 65536 /dev/zero >"$tmp/small/filler" || true
+	begins_unwritable 'No space left on device' make_room
+}
+
+@test "a store that cannot be made is no mistake of the configuration" {
+	mkdir "$tmp/small"
+	mount -t tmpfs -o ro none "$tmp/small"
+	mounts+=("$tmp/small")
+	configure
+	sed -i "s|^path = .*|path = $tmp/small/store|" "$tmp/stoker.ini"
+	exits 1 "$stoker" daemon --config "$tmp/stoker.ini"
+	said_clearly "cannot make the directory $tmp/small/store: Read-only file system"
+	sed -i "s|^listen = .*|listen = 127.0.0.1:$(free_port)|" "$tmp/stoker.ini"
+	exits 1 "$stoker" daemon --config "$tmp/stoker.ini"
+	said_clearly "cannot make the directory $tmp/small/store: Read-only file system"
+}
+
 more_segments_than() {
 	[ "$(segments | wc -l)" -gt "$1" ]
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -161,6 +162,33 @@ static void write_file(const char *path, const char *text)
 	fclose(file);
 }
 
+static void a_token_that_could_not_be_written_is_written_later(void **state)
+{
+	char folder[] = "/tmp/stoker-token-XXXXXX", path[96];
+	char token[HTTP_TEXT_MAX], again[HTTP_TEXT_MAX];
+	struct why why;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/" TOKEN_FILE, folder);
+	if (mount("none", folder, "tmpfs", MS_RDONLY, NULL) < 0) {
+		rmdir(folder);
+		print_message("no tmpfs can be mounted here\n");
+		skip();
+	}
+	assert_int_equal(token_file_make(folder, TOKEN_FILE, token, &why), TOKEN_FILE_UNSAVED);
+	assert_non_null(strstr(why.text, "Read-only file system"));
+	assert_int_equal(strlen(token), 40);
+	assert_int_equal(token_file_save(folder, TOKEN_FILE, token, &why), -EROFS);
+	assert_int_equal(mount("none", folder, NULL, MS_REMOUNT, NULL), 0);
+	assert_int_equal(token_file_save(folder, TOKEN_FILE, token, &why), 0);
+	assert_int_equal(token_file_save(folder, TOKEN_FILE, "another", &why), 0);
+	assert_int_equal(token_file_make(folder, TOKEN_FILE, again, &why), 0);
+	assert_string_equal(again, token);
+	assert_int_equal(umount(folder), 0);
+	rmdir(folder);
+}
+
 static void a_token_is_made_once_for_owner_and_group(void **state)
 {
 	char folder[] = "/tmp/stoker-token-XXXXXX", store[64], path[96];
@@ -210,6 +238,7 @@ int main(void)
 		cmocka_unit_test(a_ticket_is_good_once_and_for_a_minute),
 		cmocka_unit_test(tables_of_tickets_and_sessions_have_a_limit),
 		cmocka_unit_test(a_token_is_made_once_for_owner_and_group),
+		cmocka_unit_test(a_token_that_could_not_be_written_is_written_later),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

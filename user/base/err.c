@@ -2,6 +2,7 @@
 /* base/err.c - error text. A reason longer than WHY_MAX is cut, never an error of its own. */
 #include "base/err.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,4 +20,9 @@ int why_set(struct why *why, int err, const char *fmt, ...)
 const char *err_text(int err)
 {
 	return strerror(err < 0 ? -err : err);
+}
+
+bool err_unwritable(int err)
+{
+	return err == -ENOSPC || err == -EDQUOT || err == -EROFS;
 }

@@ -4,6 +4,8 @@
  * (never NULL) with the thing, the cause and the remedy. */
 #pragma once
 
+#include <stdbool.h>
+
 #define WHY_MAX 512
 
 struct why {
@@ -16,3 +18,7 @@ int why_set(struct why *why, int err, const char *fmt, ...) __attribute__((forma
 
 /* Text for -errno or errno; never NULL. */
 const char *err_text(int err);
+
+/* Is this -errno of a file system that takes nothing now (full, over a quota or read-only) and may
+ * do so later? */
+bool err_unwritable(int err);

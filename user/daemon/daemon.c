@@ -273,6 +273,8 @@ static int hear_keeper(struct daemon *d, bool wait, struct why *why)
 	}
 	if (d->status.err == 0)
 		d->written_ns = clock_ns(CLOCK_BOOTTIME);
+	if (d->status.err == 0 && d->http)
+		http_front_save_tokens(d->http);
 	log_store_error(d);
 	return 0;
 }
@@ -475,6 +477,8 @@ static int start(struct daemon *d, struct why *why)
 		err = keeper_open(&d->keeper, d->config.store,
 			d->http ? http_front_listener(d->http) : -1, d->log, &d->status, why);
 	privileges_raise_limits(); /* of captures, too */
+	if (err == 0)
+		log_store_error(d);
 	if (err == 0 && d->http)
 		err = http_front_start(d->http, why);
 	if (err == 0)

@@ -52,6 +52,7 @@ struct http_front {
 	struct captures *captures;
 	struct asked asked[HTTP_CAPTURES_AT_ONCE];
 	char token[HTTP_TEXT_MAX], metrics_token[HTTP_TEXT_MAX];
+	bool unsaved; /* one of them, or both */
 	int epoll_fd;
 	struct child child;
 	uint64_t started_ns, start_ns, back_off_ns; /* CLOCK_MONOTONIC */
@@ -347,13 +348,46 @@ static void on_captured(void *ctx, struct capture_result *result)
 
 /* The given token file, or else our own. A unix socket needs none: its file's mode decides. */
 static int read_token(
-	const struct http_front *f, const char *given, const char *ours, char *out, struct why *why)
+	struct http_front *f, const char *given, const char *ours, char *out, struct why *why)
 {
+	int err;
+
 	if (*given)
 		return token_file_read(given, out, why);
 	if (f->listener.reach == LISTENER_UNIX)
 		return 0;
-	return token_file_make(f->options.store, ours, out, why);
+	err = token_file_make(f->options.store, ours, out, why);
+	if (err != TOKEN_FILE_UNSAVED)
+		return err;
+	if (!f->unsaved)
+		log_warn(f->options.log, "%s; no client has the token until it can be written",
+			why->text);
+	f->unsaved = true;
+	return 0;
+}
+
+static int save_token(
+	const struct http_front *f, const char *given, const char *ours, const char *token)
+{
+	struct why why;
+	int err = *given ? 0 : token_file_save(f->options.store, ours, token, &why);
+
+	if (err < 0 && !err_unwritable(err))
+		log_warn(f->options.log, "%s", why.text);
+	return err;
+}
+
+void http_front_save_tokens(struct http_front *f)
+{
+	int err;
+
+	if (!f->unsaved)
+		return;
+	err = save_token(f, f->options.token_file, TOKEN_FILE, f->token);
+	if (err == 0)
+		err = save_token(f, f->options.metrics_token_file, TOKEN_FILE_METRICS,
+			f->metrics_token);
+	f->unsaved = err_unwritable(err);
 }
 
 int http_front_open(const struct http_front_options *options, struct http_front **out,

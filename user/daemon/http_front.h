@@ -58,6 +58,9 @@ DEFINE_CLEANUP(struct http_front, http_front_free)
 int http_front_listener(const struct http_front *front);
 /* Readable when http_front_poll has something to do; the same for its life. */
 int http_front_fd(const struct http_front *front);
+/* After the store was written: writes the tokens that could not be written at the start. Logs
+ * errors. */
+void http_front_save_tokens(struct http_front *front);
 /* Call it also when it is due (CLOCK_NEVER_NS: nothing is): the first call starts the process, and
  * later ones replace a lost one. Logs errors. */
 void http_front_poll(struct http_front *front);

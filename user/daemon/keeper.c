@@ -264,6 +264,12 @@ int keeper_open(struct keeper *keeper, const char *path, int foreign_fd, struct 
 	struct child child;
 	int err = open_first(&k, why);
 
+	/* The next interval is tried anew. */
+	if (err_unwritable(err) && access(path, F_OK) == 0) {
+		k.status.err = err;
+		k.status.why = *why;
+		err = 0;
+	}
 	if (err < 0)
 		return err;
 	count_store(&k);

@@ -42,7 +42,8 @@ struct keeper {
 		.child = CHILD_INIT, .order_fd = -1, \
 	}
 
-/* Opens the store first, and returns what is wrong with it. path and log are borrowed. A keeper
+/* Opens the store first, and returns what is wrong with it; if it is there and only takes nothing
+ * now (err_unwritable), that is in *status. path and log are borrowed. A keeper
  * that is lost is replaced, under the same descriptor. The keeper closes foreign_fd (-1: none): it
  * may outlive its caller while it writes. */
 int keeper_open(struct keeper *keeper, const char *path, int foreign_fd, struct log *log,

@@ -100,6 +100,8 @@ static int run_child(void *ctx, int fd)
 		log_error(s->log, "%s", why.text);
 	if (err == -EPIPE)
 		return EXIT_AGAIN;
+	/* No mistake of the configuration: a full disk. */
+	opened |= err_unwritable(err);
 	return err == 0 ? EXIT_OK : opened ? EXIT_FAILED : EXIT_USAGE;
 }
 

@@ -54,20 +54,48 @@ int token_file_read(const char *path, char out[HTTP_TEXT_MAX], struct why *why)
 	return read_first_line(fd, path, out, why);
 }
 
-static int make(int dir, const char *name)
+static int invent(char out[HTTP_TEXT_MAX])
 {
 	uint8_t bytes[TOKEN_BYTES];
-	char text[2 * TOKEN_BYTES + 2];
-	int err;
 
 	if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
 		return -EIO;
 	for (size_t i = 0; i < sizeof(bytes); i++)
-		snprintf(text + 2 * i, 3, "%02x", bytes[i]);
-	text[2 * TOKEN_BYTES] = '\n';
-	err = new_file_write(dir, name, text, sizeof(text) - 1,
+		snprintf(out + 2 * i, 3, "%02x", bytes[i]);
+	return 0;
+}
+
+static int save(int dir, const char *name, const char *token)
+{
+	char text[HTTP_TEXT_MAX + 1];
+	int len = snprintf(text, sizeof(text), "%s\n", token);
+	int err = new_file_write(dir, name, text, (size_t)len,
 		NEW_FILE_SYNC | NEW_FILE_NO_OLD | NEW_FILE_GROUP);
+
 	return err == -EEXIST ? 0 : err;
+}
+
+static int make(int dir, const char *name, const char *path, char out[HTTP_TEXT_MAX],
+	struct why *why)
+{
+	int err = invent(out);
+
+	if (err == 0)
+		err = save(dir, name, out);
+	if (err < 0)
+		why_set(why, err, "cannot make %s: %s", path, err_text(err));
+	return err_unwritable(err) ? TOKEN_FILE_UNSAVED : err;
+}
+
+int token_file_save(const char *store, const char *name, const char *token, struct why *why)
+{
+	_cleanup_fd_ int dir = -1;
+	int err = place_open_folder(store, false, &dir, why);
+
+	if (err < 0)
+		return err;
+	err = save(dir, name, token);
+	return err < 0 ? why_set(why, err, "cannot make %s/%s: %s", store, name, err_text(err)) : 0;
 }
 
 int token_file_make(
@@ -75,7 +103,7 @@ int token_file_make(
 {
 	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 	_cleanup_fd_ int dir = -1, fd = -1;
-	char path[OUTPUT_PATH_MAX];
+	char path[OUTPUT_PATH_MAX], token[HTTP_TEXT_MAX] = "";
 	struct stat st;
 	int err = place_open_folder(store, true, &dir, why);
 
@@ -84,9 +112,11 @@ int token_file_make(
 	snprintf(path, sizeof(path), "%s/%s", store, name);
 	fd = openat(dir, name, flags);
 	if (fd < 0 && errno == ENOENT) {
-		err = make(dir, name);
-		if (err < 0)
-			return why_set(why, err, "cannot make %s: %s", path, err_text(err));
+		err = make(dir, name, path, token, why);
+		if (err == TOKEN_FILE_UNSAVED)
+			memcpy(out, token, sizeof(token));
+		if (err != 0)
+			return err;
 		fd = openat(dir, name, flags);
 	}
 	if (fd < 0 || fstat(fd, &st) < 0)

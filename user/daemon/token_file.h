@@ -11,7 +11,12 @@
 
 /* -EINVAL with why: the file is not regular, or its first line is no token. */
 int token_file_read(const char *path, char out[HTTP_TEXT_MAX], struct why *why);
-/* The token in STORE/name, which is made with its folder if it does not exist. -EPERM with why: the
- * file is another user's, who could choose the token. */
+enum { TOKEN_FILE_UNSAVED = 1 };
+
+/* The token in STORE/name, which is made with its folder if it does not exist. TOKEN_FILE_UNSAVED
+ * with why: *out is new, and cannot be written now (err_unwritable). -EPERM with why: the file is
+ * another user's, who could choose the token. */
 int token_file_make(
 	const char *store, const char *name, char out[HTTP_TEXT_MAX], struct why *why);
+/* Writes an unsaved one. A file that is there by now stays. */
+int token_file_save(const char *store, const char *name, const char *token, struct why *why);
