@@ -10,8 +10,24 @@ is_alive() {
 	jq -e '.ticks | .skipped <= .expected * 0.3' "$1"
 }
 
+@test "too few open files for anything are one line with the limit and the need, and nothing is started" {
+	local most
+	printf '%s\n' '[http]' 'listen = off' '[store]' "path = $tmp/store" >"$tmp/stoker.ini"
+	for most in 127 64 32 16 10; do
+		# shellcheck disable=SC2016
+		exits 1 bash -c 'ulimit -n "$0" && exec "$@"' "$most" "$stoker" record -a -d 1 -o "$tmp/f"
+		[ "$(wc -l <"$tmp/said")" -eq 1 ]
+		said_clearly "at most $most files may be open, and sampling needs [0-9]*: raise .ulimit -n"
+		# shellcheck disable=SC2016
+		exits 1 bash -c 'ulimit -n "$0" && exec "$@"' "$most" "$stoker" daemon -c "$tmp/stoker.ini"
+		[ "$(wc -l <"$tmp/said")" -eq 1 ]
+		said_clearly "at most $most files may be open, and sampling needs [0-9]*: raise .ulimit -n"
+		[ ! -e "$tmp/f" ] && [ ! -e "$tmp/store" ]
+	done
+}
+
 @test "a limit of open files that leaves files without tables is named once, with its remedy" {
-	local most=$((80 + 4 * $(nproc)))
+	local most=$((128 + 2 * $(nproc --all)))
 	start_busy manyfiles "$tmp" 100 600
 	# shellcheck disable=SC2016
 	exits 0 bash -c 'ulimit -n "$0" && exec "$@"' "$most" "$stoker" record -a -d 2 \

@@ -8,9 +8,15 @@
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "base/caps.h"
 #include "base/own.h"
+
+/* On two CPUs `record` worked from a limit of 72 on, the daemon not yet with 84. Two of them are a
+ * CPU's. */
+#define FILES_LEAST 128
+#define FILES_OF_CPU 2
 
 const struct privilege privileges[PRIVILEGES_LEN] = {
 	{ CAP_BPF, "CAP_BPF", "load the BPF program and use its maps",
@@ -49,6 +55,20 @@ bool privileges_has(const struct privilege *privilege)
 	return caps_effective() & CAPS_BIT(privilege->cap);
 }
 
+int privileges_check_files(struct why *why)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+	rlim_t needed = FILES_LEAST + FILES_OF_CPU * (cpus > 0 ? (rlim_t)cpus : 1);
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_max >= needed)
+		return 0;
+	return why_set(why, -EMFILE,
+		"at most %llu files may be open, and sampling needs %llu: raise `ulimit -n`, or "
+		"LimitNOFILE of the systemd unit",
+		(unsigned long long)files.rlim_max, (unsigned long long)needed);
+}
+
 int privileges_check(struct why *why)
 {
 	char names[WHY_MAX / 2] = "";
@@ -64,7 +84,7 @@ int privileges_check(struct why *why)
 		missing++;
 	}
 	if (missing == 0)
-		return 0;
+		return privileges_check_files(why);
 	return why_set(why, -EPERM,
 		"missing %s: %s; run as root, or see `stoker doctor` for the capabilities to grant",
 		names, first);

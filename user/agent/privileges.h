@@ -26,8 +26,11 @@ extern const struct privilege privileges[PRIVILEGES_LEN];
 uint64_t privileges_caps(void); /* CAPS_BIT of each */
 bool privileges_has(const struct privilege *privilege);
 
-/* -EPERM, with why: a needed one is missing. */
+/* -EPERM, with why: a needed one is missing; else as privileges_check_files. */
 int privileges_check(struct why *why);
+/* -EMFILE, with why: fewer files may be open than sampling needs on this host, even if the limit is
+ * raised to its maximum. */
+int privileges_check_files(struct why *why);
 
 /* Warns of each missing one that is not needed. */
 void privileges_warn(struct warnings *warnings);

@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/own.h"
+#include "agent/privileges.h"
 #include "daemon/signals.h"
 #include "daemon/config.h"
 #include "daemon/daemon.h"
@@ -328,6 +329,10 @@ int supervisor_run(const struct supervisor_options *options)
 	struct why why;
 	int status = EXIT_USAGE, err = config_load(options->config_path, &s.config, &why);
 
+	if (err == 0) {
+		status = EXIT_FAILED;
+		err = privileges_check_files(&why);
+	}
 	if (err == 0)
 		err = signals_open(&s.signals, &why);
 	if (err < 0) {
