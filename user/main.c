@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* main.c - the table of subcommands, and that what they print has arrived: on a full disk it has
  * not, and the exit status says so. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/err.h"
 #include "base/own.h"
 #include "cmd/cmd.h"
 #include "cmd/flush.h"
+
+/* 70 KiB were used by `record`; its processes inherit the limit. */
+#define STACK_BYTES_LEAST (256 << 10)
 
 static const struct {
 	const char *name;
@@ -59,12 +64,26 @@ static int run(int argc, char **argv, struct log *log)
 	return EXIT_USAGE;
 }
 
+static int check_stack(struct why *why)
+{
+	struct rlimit stack;
+
+	if (getrlimit(RLIMIT_STACK, &stack) < 0 || stack.rlim_cur >= STACK_BYTES_LEAST)
+		return 0;
+	return why_set(why, -ENOMEM, "%llu KiB of stack are not enough: raise `ulimit -s` to %d",
+		(unsigned long long)stack.rlim_cur / 1024, STACK_BYTES_LEAST / 1024);
+}
+
 int main(int argc, char **argv)
 {
 	struct log log = { 0 };
 	struct why why;
-	int status = run(argc, argv, &log);
+	int status = EXIT_FAILED;
 
+	if (check_stack(&why) < 0)
+		log_error(&log, "%s", why.text);
+	else
+		status = run(argc, argv, &log);
 	if (status == EXIT_OK && flush_stdout(&why) < 0) {
 		log_error(&log, "%s", why.text);
 		status = EXIT_FAILED;

@@ -26,6 +26,16 @@ is_alive() {
 	done
 }
 
+@test "too little stack is said, and enough is enough" {
+	# shellcheck disable=SC2016
+	exits 1 bash -c 'ulimit -s 128 && exec "$@"' sh "$stoker" record -q -a -d 0.2 -o "$tmp/f"
+	said_clearly '128 KiB of stack are not enough: raise .ulimit -s. to 256'
+	[ ! -e "$tmp/f" ]
+	# shellcheck disable=SC2016
+	bash -c 'ulimit -s 256 && exec "$@"' sh "$stoker" record -q -a -d 0.2 -o "$tmp/f"
+	[ -s "$tmp/f" ]
+}
+
 @test "a limit of open files that leaves files without tables is named once, with its remedy" {
 	local most=$((128 + 2 * $(nproc --all)))
 	start_busy manyfiles "$tmp" 100 600
