@@ -257,6 +257,8 @@ target = cgroup $cgroup" serve
 		[ "$(code "$path")" = 400 ]
 	done
 	[ "$(code "/profile?container=no-such-container&seconds=1")" = 404 ]
+	metric_is stoker_captures_not_found_total 1
+	metric_is stoker_captures_failed_total 0
 	make_cgroup pair
 	for path in "$cgroup"/docker-"$(printf 'ab%.0s' {1..31})"0{1,2}.scope; do
 		mkdir "$path"

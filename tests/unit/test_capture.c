@@ -253,6 +253,49 @@ static void more_in_a_minute_are_refused(void **state)
 	assert_in_range(retry_ns, 50 * NSEC_PER_SEC, 60 * NSEC_PER_SEC);
 }
 
+/* It has sampled nothing. */
+static void without_a_target_it_is_no_capture_of_the_minute(void **state)
+{
+	struct seen seen = { 0 };
+	_cleanup_(captures_freep) struct captures *pool = open_pool(&seen, 1, 2);
+	uint64_t id, retry_ns = 0;
+	struct capture_stats stats;
+	struct why why;
+
+	(void)state;
+	must_start(pool, "print", LONG_NS);
+	wait_for(pool, &seen, 1);
+	for (size_t i = 0; i < 4; i++) {
+		must_start(pool, i % 2 == 0 ? "3" : "4", LONG_NS);
+		wait_for(pool, &seen, i + 2);
+	}
+	captures_stats(pool, &stats);
+	assert_int_equal(stats.not_found, 4);
+	assert_int_equal(stats.failed, 0);
+	assert_int_equal(stats.done, 1);
+	must_start(pool, "print", LONG_NS);
+	wait_for(pool, &seen, 6);
+	assert_int_equal(start(pool, "print", LONG_NS, &id, &retry_ns, &why), -EAGAIN);
+}
+
+static void searches_in_vain_have_a_limit_of_their_own(void **state)
+{
+	struct seen seen = { 0 };
+	_cleanup_(captures_freep) struct captures *pool = open_pool(&seen, 1, 2);
+	uint64_t id, retry_ns = 0;
+	struct why why;
+
+	(void)state;
+	for (size_t i = 0; i < CAPTURE_A_MINUTE_MAX; i++) {
+		must_start(pool, "3", LONG_NS);
+		wait_for(pool, &seen, 1);
+		seen.len = 0;
+	}
+	assert_int_equal(start(pool, "print", LONG_NS, &id, &retry_ns, &why), -EAGAIN);
+	assert_in_range(retry_ns, NSEC_PER_SEC, 60 * NSEC_PER_SEC);
+	assert_non_null(strstr(why.text, "found no target"));
+}
+
 static size_t count_children(void)
 {
 	_cleanup_(buf_done) struct buf text = BUF_INIT;
@@ -360,6 +403,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(only_what_is_asked_for_is_ended),
 		cmocka_unit_test(more_at_once_are_refused_until_one_is_over),
 		cmocka_unit_test(more_in_a_minute_are_refused),
+		cmocka_unit_test(without_a_target_it_is_no_capture_of_the_minute),
+		cmocka_unit_test(searches_in_vain_have_a_limit_of_their_own),
 		cmocka_unit_test(none_outlives_its_pool),
 		cmocka_unit_test(it_has_a_socket_to_ask_for_clocks),
 		cmocka_unit_test(without_its_starter_there_is_none),

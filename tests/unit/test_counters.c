@@ -185,7 +185,13 @@ static void fill_daemon(struct status_facts *f, struct config *config, struct ke
 		.refused = 4011,
 		.cpu_ns = 375000000,
 		.rss_bytes = 4012,
-		.captures = { 4013, 4014, 4015, 4016, 625000000, 4017 } };
+		.captures = { .started = 4013,
+			.done = 4014,
+			.failed = 4015,
+			.refused = 4016,
+			.not_found = 4018,
+			.cpu_ns = 625000000,
+			.running = 4017 } };
 	f->written_age_ns = 12500000000;
 }
 

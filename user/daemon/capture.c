@@ -37,6 +37,7 @@ struct capture {
 	struct child child;
 	int out, messages; /* its stdout and stderr */
 	uint64_t ends_ns;  /* CLOCK_MONOTONIC: when it is expected to end */
+	size_t start;      /* its place in starts */
 	int err;           /* why it was killed */
 };
 
@@ -47,7 +48,9 @@ struct captures {
 	void *ctx;
 	int epoll_fd;
 	struct capture all[CAPTURE_AT_ONCE_MAX];
-	uint64_t starts[CAPTURE_A_MINUTE_MAX]; /* when the last ones began, in turn */
+	/* When those of the last minute began, in no order; 0 or older: free. A capture without a
+	 * target costs the search alone: it has a limit of its own. */
+	uint64_t starts[CAPTURE_A_MINUTE_MAX], misses[CAPTURE_A_MINUTE_MAX];
 	uint64_t next_id;
 	struct capture_stats stats;
 };
@@ -140,6 +143,30 @@ static int outcome_of(int status)
 
 /* ---- the pool ------------------------------------------------------------------------------- */
 
+/* A free place; len: none, and *free_ns is when there will be one. */
+static size_t find_place(const uint64_t *times, size_t len, uint64_t now, uint64_t *free_ns)
+{
+	*free_ns = CLOCK_NEVER_NS;
+	for (size_t i = 0; i < len; i++) {
+		if (times[i] == 0 || now >= times[i] + MINUTE_NS)
+			return i;
+		*free_ns = clock_sooner(*free_ns, times[i] + MINUTE_NS);
+	}
+	return len;
+}
+
+/* Nothing was sampled. */
+static void note_miss(struct captures *captures, const struct capture *c)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC), free_ns;
+	size_t place = find_place(captures->misses, CAPTURE_A_MINUTE_MAX, now, &free_ns);
+
+	captures->stats.not_found++;
+	captures->starts[c->start] = 0;
+	if (place < CAPTURE_A_MINUTE_MAX)
+		captures->misses[place] = now;
+}
+
 /* waited: of child_wait; if negative, *end is all 0. */
 static void finish(
 	struct captures *captures, struct capture *c, int waited, const struct child_end *end)
@@ -162,6 +189,8 @@ static void finish(
 	captures->stats.running--;
 	if (result.err == 0)
 		captures->stats.done++;
+	else if (result.err == -ENOENT || result.err == -EINVAL)
+		note_miss(captures, c);
 	else
 		captures->stats.failed++;
 	captures->done(captures->ctx, &result);
@@ -211,21 +240,30 @@ static uint64_t next_end(const struct captures *captures, uint64_t now)
 	return soonest > now + NSEC_PER_SEC ? soonest - now : NSEC_PER_SEC;
 }
 
-static int check_limits(
-	const struct captures *captures, uint64_t now, uint64_t *retry_ns, struct why *why)
+/* *start: a free place in starts. */
+static int check_limits(const struct captures *captures, uint64_t now, size_t *start,
+	uint64_t *retry_ns, struct why *why)
 {
-	uint64_t oldest = captures->starts[captures->stats.started % captures->limits.a_minute];
+	uint64_t start_ns, miss_ns;
 
 	if (captures->stats.running == captures->limits.at_once) {
 		*retry_ns = next_end(captures, now);
 		return why_set(why, -EBUSY, "%zu captures run already, which is the limit",
 			captures->limits.at_once);
 	}
-	if (captures->stats.started >= captures->limits.a_minute && now < oldest + MINUTE_NS) {
-		*retry_ns = oldest + MINUTE_NS - now;
+	*start = find_place(captures->starts, captures->limits.a_minute, now, &start_ns);
+	if (*start == captures->limits.a_minute) {
+		*retry_ns = start_ns - now;
 		return why_set(why, -EAGAIN,
 			"%zu captures were started in the last minute, which is the limit",
 			captures->limits.a_minute);
+	}
+	if (find_place(captures->misses, CAPTURE_A_MINUTE_MAX, now, &miss_ns) ==
+		CAPTURE_A_MINUTE_MAX) {
+		*retry_ns = miss_ns - now;
+		return why_set(why, -EAGAIN,
+			"%d captures of the last minute found no target, which is the limit",
+			CAPTURE_A_MINUTE_MAX);
 	}
 	return 0;
 }
@@ -237,7 +275,7 @@ int captures_start(struct captures *captures, const struct capture_order *order,
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	struct capture *c = find_room(captures);
 	struct capture started = { .child = CHILD_INIT, .out = -1, .messages = -1 };
-	int err = check_limits(captures, now, retry_ns, why);
+	int err = check_limits(captures, now, &started.start, retry_ns, why);
 
 	if (err < 0) {
 		captures->stats.refused++;
@@ -258,7 +296,8 @@ int captures_start(struct captures *captures, const struct capture_order *order,
 		return why_set(why, err, "cannot start a capture: %s", err_text(err));
 	}
 	*c = started;
-	captures->starts[captures->stats.started++ % captures->limits.a_minute] = now;
+	captures->starts[started.start] = now;
+	captures->stats.started++;
 	captures->stats.running++;
 	*id = captures->next_id++;
 	return 0;

@@ -22,7 +22,9 @@
 
 struct capture_limits {
 	size_t at_once;  /* up to CAPTURE_AT_ONCE_MAX */
-	size_t a_minute; /* up to CAPTURE_A_MINUTE_MAX */
+	/* Up to CAPTURE_A_MINUTE_MAX, without those that found no target, of which there may be as
+	 * many as that. */
+	size_t a_minute;
 };
 
 struct capture_order {
@@ -44,6 +46,7 @@ typedef void (*capture_done_fn)(void *ctx, struct capture_result *result);
 
 struct capture_stats {
 	uint64_t started, done, failed, refused; /* failed: with those that were killed */
+	uint64_t not_found; /* or more than one was: no part of failed */
 	uint64_t cpu_ns;                         /* of the captures that have ended */
 	size_t running;
 };

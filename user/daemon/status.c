@@ -27,7 +27,7 @@ struct status_numbers {
 		uint64_t restarts, refused;
 	} http;
 	struct {
-		uint64_t running, started, done, failed, refused;
+		uint64_t running, started, done, not_found, failed, refused;
 	} captures;
 };
 
@@ -78,6 +78,7 @@ static void read_numbers(const struct status_facts *f, struct status_numbers *ou
 		.captures = { .running = c->running,
 			.started = c->started,
 			.done = c->done,
+			.not_found = c->not_found,
 			.failed = c->failed,
 			.refused = c->refused },
 	};

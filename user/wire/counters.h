@@ -358,11 +358,14 @@ enum lane_cause { WORKER_LOSSES(WORKER_LOSS_ID) LANE_CAUSES };
 	X("captures.running", U64, captures.running, "stoker_captures_running", NULL,              \
 		"Captures on demand that run now.")                                                \
 	X("captures.started", U64, captures.started, "stoker_captures_started_total", NULL,        \
-		"Captures on demand that were started.")                                           \
+		"Captures on demand that were started: running, done, failed or not found.")       \
 	X("captures.done", U64, captures.done, "stoker_captures_done_total", NULL,                 \
 		"Captures on demand that succeeded.")                                              \
 	X("captures.failed", U64, captures.failed, "stoker_captures_failed_total", NULL,           \
 		"Captures on demand that failed or were cancelled.")                               \
+	X("captures.not_found", U64, captures.not_found, "stoker_captures_not_found_total", NULL,  \
+		"Captures on demand whose target was not found, or was more than one; nothing "    \
+		"was sampled.")                                                                    \
 	X("captures.refused", U64, captures.refused, "stoker_captures_refused_total", NULL,        \
 		"Captures on demand that were refused because there were too many.")               \
 	X("http.restarts", U64, http.restarts, "stoker_http_restarts_total", NULL,                 \
