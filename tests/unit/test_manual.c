@@ -3,6 +3,7 @@
  * in bpf/reasons.h with its sentence; --write writes them into the page. */
 #include "unit.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 

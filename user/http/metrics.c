@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* http/metrics.c - finds the number of each row of wire/counters.h in the status by its place, and
- * writes it as a metric. A place with an object is a metric with a label; most lists of label
- * values are complete from the start, with zeros. */
+ * writes it as a metric. A place with an object is a metric with a label, which has all its values
+ * from the start, with zeros: a counter that appears with its first number has no rate there. */
 #include "http/metrics.h"
 
 #include <errno.h>
@@ -50,15 +50,13 @@ static void put_labelled(const struct counter *row, const struct counter_names *
 static void put_family(const struct counter *row, const struct counter_names *list,
 	const json_t *object, struct buf *out)
 {
-	if (!list->from_start && json_object_size(object) == 0)
-		return;
 	put_head(out, row->metric, row->help);
 	for (size_t i = 0; i < list->len; i++) {
-		const json_t *number =
-			list->names[i] ? json_object_get(object, list->names[i]) : NULL;
+		const json_t *number;
 
-		if (!number && !(list->names[i] && list->from_start))
+		if (!list->names[i])
 			continue;
+		number = json_object_get(object, list->names[i]);
 		put_labelled(row, list, list->names[i], number, out);
 		if (counter_old_name(list, i))
 			put_labelled(row, list, counter_old_name(list, i), number, out);

@@ -35,17 +35,17 @@ static const char *const event_old[EVENT_KINDS_MAX] = {
 };
 
 static const struct counter_names lists[COUNTER_TYPES] = {
-	[COUNTER_LOST] = { "reason", lost_names, lost_old, ARRAY_SIZE(lost_names), true },
-	[COUNTER_EVENTS] = { "kind", event_names, event_old, ARRAY_SIZE(event_names), true },
-	[COUNTER_TARGETS] = { "kind", target_names, NULL, ARRAY_SIZE(target_names), true },
-	[COUNTER_ENDS] = { "reason", end_names, NULL, ARRAY_SIZE(end_names), true },
-	[COUNTER_UNNAMED] = { "reason", unnamed_names, NULL, ARRAY_SIZE(unnamed_names), true },
-	[COUNTER_OBJECTS] = { "reason", object_names, NULL, ARRAY_SIZE(object_names), true },
-	[COUNTER_SOURCES] = { "source", source_names, NULL, ARRAY_SIZE(source_names), false },
-	[COUNTER_FILES] = { "reason", file_names, NULL, ARRAY_SIZE(file_names), false },
-	[COUNTER_DEBUG] = { "reason", debug_names, NULL, ARRAY_SIZE(debug_names), false },
-	[COUNTER_FETCH] = { "reason", fetch_names, NULL, ARRAY_SIZE(fetch_names), false },
-	[COUNTER_WORKERS] = { "reason", worker_names, NULL, ARRAY_SIZE(worker_names), true },
+	[COUNTER_LOST] = { "reason", lost_names, lost_old, ARRAY_SIZE(lost_names) },
+	[COUNTER_EVENTS] = { "kind", event_names, event_old, ARRAY_SIZE(event_names) },
+	[COUNTER_TARGETS] = { "kind", target_names, NULL, ARRAY_SIZE(target_names) },
+	[COUNTER_ENDS] = { "reason", end_names, NULL, ARRAY_SIZE(end_names) },
+	[COUNTER_UNNAMED] = { "reason", unnamed_names, NULL, ARRAY_SIZE(unnamed_names) },
+	[COUNTER_OBJECTS] = { "reason", object_names, NULL, ARRAY_SIZE(object_names) },
+	[COUNTER_SOURCES] = { "source", source_names, NULL, ARRAY_SIZE(source_names) },
+	[COUNTER_FILES] = { "reason", file_names, NULL, ARRAY_SIZE(file_names) },
+	[COUNTER_DEBUG] = { "reason", debug_names, NULL, ARRAY_SIZE(debug_names) },
+	[COUNTER_FETCH] = { "reason", fetch_names, NULL, ARRAY_SIZE(fetch_names) },
+	[COUNTER_WORKERS] = { "reason", worker_names, NULL, ARRAY_SIZE(worker_names) },
 };
 
 const struct counter_names *counter_names(enum counter_type type)

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <jansson.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -46,7 +45,6 @@ struct counter_names {
 	const char *const *names; /* by id; NULL: no such id */
 	const char *const *old;   /* by id: a deprecated name, or NULL. NULL: none has one */
 	size_t len;
-	bool from_start; /* the metric has all of them, also those that are 0 */
 };
 
 /* A row of a table for a struct, and of one for places alone. */
