@@ -104,9 +104,24 @@ sample() {
 	fails 'a zip archive: extract it' "$stoker" convert a.trace.zip
 	fails 'perf script -i' "$stoker" convert perf.data
 	fails 'an ELF file' "$stoker" convert /bin/sh
-	fails 'a.pb.gz: not a supported profile' "$stoker" convert a.pb.gz
+	fails 'a.pb.gz: not a supported profile but a pprof profile: give folded' "$stoker" convert a.pb.gz
 	head -c 5000 /dev/zero >zero
 	fails 'binary data' "$stoker" convert zero
+}
+
+@test "an output that is no input is named, in the place of its lines that are no stacks" {
+	sample x f >a.txt
+	local row
+	for row in 'speedscope.json:a speedscope profile' 'firefox.json:a Firefox profile' 'html:a page' \
+		'svg:a picture' 'pb:a pprof profile'; do
+		"$stoker" convert -q a.txt -o "out.${row%%:*}"
+		fails "not a supported profile but ${row#*:}.*: give folded stacks or perf text" \
+			"$stoker" convert "out.${row%%:*}"
+		[ "$(wc -l <said)" -eq 1 ]
+	done
+	# A function may be called so.
+	echo '{;<svg 1' >a.folded
+	"$stoker" convert a.folded | diff a.folded -
 }
 
 @test "labels of folded text are labels again if the first line names them" {

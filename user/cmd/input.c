@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/buf.h"
 #include "base/fd.h"
@@ -17,6 +18,7 @@
 
 #define INPUT_BYTES_MAX (4UL << 30) /* unpacked */
 #define PROBE_BYTES 65536           /* in which binary data has a zero byte */
+#define OTHERS ": give folded stacks or perf text"
 #define BAD_SHARE 100               /* one of so many lines may be left out */
 
 static int read_whole(const char *path, struct buf *out)
@@ -59,9 +61,40 @@ static const char *binary_format(struct bytes text)
 			memcmp(text.data + formats[i].at, formats[i].magic, len) == 0)
 			return formats[i].words;
 	}
-	return memchr(text.data, 0, text.len < PROBE_BYTES ? text.len : PROBE_BYTES)
-		? "binary data of an unknown format: give folded stacks or perf text"
-		: NULL;
+	if (!memchr(text.data, 0, text.len < PROBE_BYTES ? text.len : PROBE_BYTES))
+		return NULL;
+	/* A pprof profile begins with a sample type, of at most two small numbers. */
+	if (text.len > 2 && text.data[0] == '\n' && text.data[1] < 16 && text.data[2] == 8)
+		return "a pprof profile" OTHERS;
+	return "binary data of an unknown format" OTHERS;
+}
+
+/* Likewise of text. has NULL: the beginning is enough. */
+static const char *text_format(struct bytes text)
+{
+	static const struct {
+		const char *begins, *has, *words;
+	} formats[] = {
+		{ "<!doctype html", NULL, "a page (HTML)" OTHERS },
+		{ "<html", NULL, "a page (HTML)" OTHERS },
+		{ "<?xml", "<svg", "a picture (SVG)" OTHERS },
+		{ "<svg", NULL, "a picture (SVG)" OTHERS },
+		{ "{", "\"https://www.speedscope.app/", "a speedscope profile" OTHERS },
+		{ "{", "\"preprocessedProfileVersion\":", "a Firefox profile" OTHERS },
+		{ "{", "\"traceEvents\":", "a Chrome trace" OTHERS },
+	};
+	size_t probe = text.len < PROBE_BYTES ? text.len : PROBE_BYTES;
+
+	for (size_t i = 0; i < ARRAY_SIZE(formats); i++) {
+		const char *has = formats[i].has;
+		size_t len = strlen(formats[i].begins);
+
+		if (probe >= len &&
+			strncasecmp((const char *)text.data, formats[i].begins, len) == 0 &&
+			(!has || memmem(text.data, probe, has, strlen(has))))
+			return formats[i].words;
+	}
+	return NULL;
 }
 
 /* Lines that cannot be read are left out with a warning, if they are few. */
@@ -237,6 +270,8 @@ int input_load(struct input *input, struct profile *out, struct log *log, struct
 		return fail(input->path, err, why);
 	bytes = without_mark((struct bytes){ (const uint8_t *)buf_text(&text), text.len });
 	format = binary_format(bytes);
+	if (!format)
+		format = text_format(bytes);
 	if (format)
 		return why_set(
 			why, -EBADMSG, "%s: not a supported profile but %s", input->path, format);
