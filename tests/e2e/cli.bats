@@ -72,6 +72,15 @@ load lib
 	said_clearly 4711
 }
 
+@test "an empty list of the kernel's symbols is not called hidden" {
+	need unshare
+	# shellcheck disable=SC2016
+	exits 0 unshare -m sh -c 'mount --bind /dev/null /proc/kallsyms && exec "$@"' - \
+		"$stoker" record -a -d 0.2 -o "$tmp/f"
+	grep '/proc/kallsyms has no function' "$tmp/said"
+	! grep kptr_restrict "$tmp/said" || false
+}
+
 @test "without the rights to sample it says which are missing" {
 	need setpriv
 	cp "$stoker" "$tmp/stoker"

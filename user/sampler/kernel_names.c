@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/caps.h"
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/fd.h"
 #include "base/hash.h"
 #include "base/own.h"
@@ -81,7 +82,7 @@ static uint64_t modules_now(void)
 	return hash_modules(text.data);
 }
 
-/* 1: addresses are hidden. */
+/* An enum kernel_sym_result, or -errno. */
 static int load(struct kernel_names *names)
 {
 	_cleanup_(buf_done) struct buf text = BUF_INIT;
@@ -95,7 +96,7 @@ static int load(struct kernel_names *names)
 	if (err == 0)
 		err = kernel_sym_parse(text.data, text.len, &sym);
 	if (err != KERNEL_SYM_OK)
-		return err < 0 ? err : 1;
+		return err;
 	kernel_sym_free(names->before);
 	names->before = names->sym;
 	names->sym = sym;
@@ -105,13 +106,24 @@ static int load(struct kernel_names *names)
 int kernel_names_begin(struct kernel_names *names, struct warnings *warnings)
 {
 	int result = load(names);
+	struct why text;
 
 	if (result == -ENOMEM)
 		return result;
-	if (result != 0 && caps_effective() & CAPS_BIT(CAP_SYSLOG))
+	if (result == KERNEL_SYM_HIDDEN && caps_effective() & CAPS_BIT(CAP_SYSLOG))
 		warnings_add(warnings,
 			"kernel frames have no names: /proc/kallsyms hides its addresses; set "
 			"kernel.kptr_restrict to 0 or 1");
+	if (result == KERNEL_SYM_EMPTY)
+		warnings_add(warnings,
+			"kernel frames have no names: /proc/kallsyms has no function; another file "
+			"is mounted over it, or this kernel has none (CONFIG_KALLSYMS)");
+	if (result < 0) {
+		why_set(&text, result,
+			"kernel frames have no names: cannot read /proc/kallsyms: %s",
+			err_text(result));
+		warnings_add(warnings, text.text);
+	}
 	return 0;
 }
 
