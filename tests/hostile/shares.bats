@@ -87,20 +87,23 @@ end_record() {
 	between "$(whole victim)" 98 100
 }
 
-# Eight seconds of the worker that makes tables; the other's programs begin meanwhile. They wait for one
-# file of the hostile one at most, so in one interval: at its end a sample that waits is given up.
+# Eight seconds of a worker that makes tables; the other's programs begin meanwhile. At the end of each
+# interval the samples that wait for a table are given up.
 @test "files whose tables take seconds to make delay no tables of others" {
+	local one
 	mkdir "$tmp/files"
 	start_in hostile "$(target greedy)" "$tmp/files" 8 slow 600
-	cp "$(target deep_nofp)" "$tmp/first"
-	cp "$(target burn7030_nofp)" "$tmp/second"
-	start_record -a -F 199 --by comm -o "$tmp/part.0" --stats "$tmp/s"
-	start_late late "$tmp/first" 600
-	start "$tmp/second" 600
-	echo "$pid" >"$cgroup/cgroup.procs"
-	runs_on "$pid" 150
+	start_record -a -F 199 --by comm --interval 2 -o "$tmp/part.%s" --stats "$tmp/s"
+	make_cgroup late
+	for one in first second third fourth; do
+		cp "$(target deep_nofp)" "$tmp/$one"
+		start "$tmp/$one" 600
+		echo "$pid" >"$cgroup/cgroup.procs"
+		runs_on "$pid" 60
+	done
 	end_record
-	between "$(jq .tables.compile_us "$tmp/s")" 4000000 60000000 'microseconds of the worker'
-	between "$(whole first)" 98 100
-	between "$(whole second)" 98 100
+	between "$(jq .tables.compile_us "$tmp/s")" 4000000 60000000 'microseconds of workers'
+	for one in first second third fourth; do
+		between "$(whole "$one")" 98 100 "$one"
+	done
 }

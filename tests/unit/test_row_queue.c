@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_row_queue.c - in which order files get their rows. The worker is made here: it takes what it
  * is sent, and answers the oldest request when the test says so.
- * LINK: -Wl,--wrap=lane_start,--wrap=lane_send,--wrap=lane_wait,--wrap=lane_done */
+ * LINK: -Wl,--wrap=lane_start,--wrap=lane_send,--wrap=lane_wait,--wrap=lane_done
+ * LINK: -Wl,--wrap=lane_rest */
 #include "unit.h"
 
 #include <errno.h>
@@ -20,6 +21,7 @@ static struct row_queue queue;
 static struct blame blame;
 static struct proto_request sent[64];
 static size_t sent_len, answered;
+static bool rested;
 static uint64_t take_ns; /* of each request; 0: no answer comes */
 static bool ended;       /* so nothing can be sent to it, until another is started */
 static void (*from_within)(void); /* called once, in the callback */
@@ -29,6 +31,7 @@ int __wrap_lane_start(struct lane *lane);
 int __wrap_lane_send(struct lane *lane);
 enum lane_result __wrap_lane_wait(struct lane *lane, uint64_t until_ns);
 void __wrap_lane_done(struct lane *lane);
+void __wrap_lane_rest(struct lane *lane);
 
 int __wrap_lane_start(struct lane *lane)
 {
@@ -70,6 +73,12 @@ void __wrap_lane_done(struct lane *lane)
 	(void)lane;
 }
 
+void __wrap_lane_rest(struct lane *lane)
+{
+	lane->child.pid = 0;
+	rested = true;
+}
+
 static void on_rows(void *ctx, const struct worker_rows *rows)
 {
 	void (*call)(void) = from_within;
@@ -96,6 +105,7 @@ static int setup(void **state)
 	blame = (struct blame){ 0 };
 	queue = (struct row_queue){ .blame = &blame, .fn = on_rows, .lane.child.pid = 1 };
 	sent_len = answered = 0;
+	rested = false;
 	take_ns = 0;
 	ended = false;
 	from_within = NULL;
@@ -283,6 +293,30 @@ static void they_do_so_where_the_next_one_is_sent_from_the_callback(void **state
 	is_sent_again_from(2);
 }
 
+static void a_worker_at_need_is_there_while_it_has_work_and_a_while_longer(void **state)
+{
+	(void)state;
+	queue.at_need = true;
+	queue.lane.child.pid = 0;
+	row_queue_poll(&queue);
+	assert_int_equal(queue.lane.child.pid, 0);
+	assert_true(row_queue_due_ns(&queue, 0) == CLOCK_NEVER_NS);
+	put(1, large_fd);
+	assert_true(row_queue_due_ns(&queue, 0) != CLOCK_NEVER_NS);
+	row_queue_poll(&queue);
+	assert_int_equal(sent_len, 1);
+	queue.lane.asked_ns = 1;
+	row_queue_poll(&queue);
+	assert_false(rested);
+	answer(1);
+	assert_false(rested);
+	assert_int_equal(row_queue_due_ns(&queue, 0), queue.lane.asked_ns + ROW_IDLE_NS);
+	queue.lane.asked_ns -= ROW_IDLE_NS;
+	row_queue_poll(&queue);
+	assert_true(rested);
+	assert_true(row_queue_due_ns(&queue, 0) == CLOCK_NEVER_NS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -304,6 +338,8 @@ int main(void)
 			teardown),
 		cmocka_unit_test_setup_teardown(
 			they_do_so_where_the_next_one_is_sent_from_the_callback, setup, teardown),
+			a_worker_at_need_is_there_while_it_has_work_and_a_while_longer, setup,
+			teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

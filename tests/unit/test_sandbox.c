@@ -327,7 +327,7 @@ static void a_worker_has_nothing(void **state)
 	told_open_with(&told, (struct worker_client_options){ 0 });
 	stats = told_stats(&told);
 	print_message("sandbox %#x\n", stats.sandbox);
-	for (int i = 0; i < WORKER_LANES; i++) {
+	for (int i = 0; i < WORKER_LANES_STANDING; i++) {
 		_cleanup_(buf_done) struct buf text = BUF_INIT;
 		_cleanup_(buf_done) struct buf limits = BUF_INIT;
 		int fds = count_fds(stats.pids[i]);

@@ -345,14 +345,14 @@ static bool have_one_replaced(void)
 {
 	unsigned int starts = lying_worker_stats().starts, i;
 
-	lying_worker_end(any() % WORKER_LANES);
+	lying_worker_end(any() % WORKER_LANES_STANDING);
 	host.ended++;
 	for (i = 0; i < POLLS_MAX && lying_worker_stats().starts == starts; i++) {
 		worker_client_poll(host.client);
 		lying_worker_pass(NSEC_PER_SEC);
 	}
 	worker_client_poll(host.client);
-	return running() == WORKER_LANES;
+	return running() == WORKER_LANES_STANDING;
 }
 
 /* What makes a worker reply in each way. */
@@ -504,7 +504,7 @@ static void every_lie_is_refused_or_survived_and_the_maps_stay_consistent(void *
 		forget();
 		lost[kind] += losses() - before;
 		must(!certain || losses() > before, "a lie is believed");
-		must(running() == WORKER_LANES, "a worker is missing");
+		must(running() == WORKER_LANES_STANDING, "a worker is missing");
 		must(asks[kind](), "an honest worker is not believed any more");
 		must(n % 64 != 0 || open_files() == files, "descriptors are left");
 	}

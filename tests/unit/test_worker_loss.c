@@ -299,7 +299,7 @@ static void each_worker_that_ends_is_noticed_at_once(void **state)
 {
 	(void)state;
 	told_open_with(&told, (struct worker_client_options){ 0 });
-	for (int lane = 0; lane < WORKER_LANES; lane++) {
+	for (int lane = 0; lane < WORKER_LANES_STANDING; lane++) {
 		pid_t pid = pid_of(lane);
 
 		kill(pid, SIGKILL);

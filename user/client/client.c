@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* client/client.c - one interface to both workers: started, watched and accounted together. The
- * queue of rows is in row_queue.c, names are in namer.c. */
+/* client/client.c - one interface to all workers: started, watched and accounted together. The
+ * queues of rows are in row_queue.c, names are in namer.c. The table of a large file may take
+ * seconds, so large files have a worker of their own, which is started when there is one. */
 #include "client/client.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,15 +25,16 @@
 #define REFUSE_NS (10 * NSEC_PER_SEC)
 #define RSS_MAX_KB (768UL << 10)
 #define LOOK_NS NSEC_PER_SEC           /* from one look at memory to the next */
-#define QUEUE_NS (200 * NSEC_PER_MSEC) /* until a queue that no worker works on is continued */
 
 _Static_assert(WORKER_DEBUG_FILES_MAX == PROTO_DEBUG_MAX, "all debug files go in one request");
+
+enum { ROWS_SMALL, ROWS_LARGE, ROWS_QUEUES };
 
 struct worker_client {
 	struct starter starter;
 	struct starter clocks; /* as a guest of another; without a descriptor, ours is asked */
 	struct openers *openers;
-	struct row_queue rows;
+	struct row_queue rows[ROWS_QUEUES];
 	struct namer namer;
 	struct blame blame;
 	struct pace pace;
@@ -45,7 +48,9 @@ struct worker_client {
 
 static struct lane *lane_of(struct worker_client *client, int i)
 {
-	return i == 0 ? &client->rows.lane : &client->namer.lane;
+	if (i == 1)
+		return &client->namer.lane;
+	return &client->rows[i == 0 ? ROWS_SMALL : ROWS_LARGE].lane;
 }
 
 /* ---- begin and end -------------------------------------------------------------------------- */
@@ -92,7 +97,7 @@ static int begin(struct worker_client *client, struct why *why)
 {
 	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + 2 * LANE_BEGIN_NS;
 	struct epoll_event gone = { .events = 0 };
-	const struct starter_duties duties = { .program = client->rows.lane.argument,
+	const struct starter_duties duties = { .program = client->namer.lane.argument,
 		.openers = true,
 		.clocks = client->clocks.child.fd < 0 };
 	int err = starter_open(&client->starter, &duties);
@@ -101,13 +106,13 @@ static int begin(struct worker_client *client, struct why *why)
 	if (err == 0 && client->starter.child.fd >= 0 &&
 		epoll_ctl(client->epoll_fd, EPOLL_CTL_ADD, client->starter.child.fd, &gone) < 0)
 		err = -errno;
-	for (int i = 0; i < WORKER_LANES && err == 0; i++)
+	for (int i = 0; i < WORKER_LANES_STANDING && err == 0; i++)
 		err = lane_start(lane_of(client, i));
 	if (err == 0)
 		err = watch(client);
 	if (err < 0)
 		return why_set(why, err, "cannot start a worker process: %s", err_text(err));
-	for (int i = 0; i < WORKER_LANES; i++) {
+	for (int i = 0; i < WORKER_LANES_STANDING; i++) {
 		struct lane *lane = lane_of(client, i);
 		const struct proto_hello *hello = proto_body(&lane->in);
 		enum lane_result result = lane_wait(lane, until_ns);
@@ -116,7 +121,7 @@ static int begin(struct worker_client *client, struct why *why)
 			return why_set(why, -ETIMEDOUT, "the worker process does not start");
 		if (result == LANE_LOST)
 			return explain_loss(lane, why);
-		*(i == 0 ? &client->rows.sandbox : &client->namer.sandbox) =
+		*(i == 0 ? &client->rows[ROWS_SMALL].sandbox : &client->namer.sandbox) =
 			(uint32_t)hello->sandbox;
 	}
 	return 0;
@@ -137,7 +142,10 @@ int worker_client_open(
 	if (options->clocks_fd > 0)
 		client->clocks.child.fd = options->clocks_fd;
 	pace_init(&client->pace, clock_ns(CLOCK_MONOTONIC));
-	client->rows.blame = client->namer.blame = &client->blame;
+	client->namer.blame = &client->blame;
+	for (int i = 0; i < ROWS_QUEUES; i++)
+		client->rows[i].blame = &client->blame;
+	client->rows[ROWS_LARGE].at_need = true;
 	client->blame.refuse_ns = options->refuse_ns ? options->refuse_ns : REFUSE_NS;
 	client->rss_limit_kb = options->rss_max_kb ? options->rss_max_kb : RSS_MAX_KB;
 	for (int i = 0; i < WORKER_LANES; i++)
@@ -158,8 +166,10 @@ int worker_client_open(
 
 void worker_client_listen(struct worker_client *client, worker_rows_fn on_rows, void *ctx)
 {
-	client->rows.fn = on_rows;
-	client->rows.ctx = ctx;
+	for (int i = 0; i < ROWS_QUEUES; i++) {
+		client->rows[i].fn = on_rows;
+		client->rows[i].ctx = ctx;
+	}
 }
 
 int worker_client_clock(struct worker_client *client, const struct cpu_clock *clock, int *fd)
@@ -188,7 +198,8 @@ void worker_client_free(struct worker_client *client)
 	if (!client)
 		return;
 	openers_free(client->openers);
-	row_queue_done(&client->rows);
+	for (int i = 0; i < ROWS_QUEUES; i++)
+		row_queue_done(&client->rows[i]);
 	namer_done(&client->namer);
 	starter_close(&client->starter);
 	starter_close(&client->clocks);
@@ -206,18 +217,20 @@ int worker_client_fd(const struct worker_client *client)
 
 static uint64_t requests(const struct worker_client *client)
 {
-	return client->rows.requests + client->namer.requests;
+	uint64_t sum = client->namer.requests;
+
+	for (int i = 0; i < ROWS_QUEUES; i++)
+		sum += client->rows[i].requests;
+	return sum;
 }
 
 /* Measures their cost, and decides whether they still may run before others. */
 static void look_at_workers(struct worker_client *client)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	bool busy = false;
 	double cpu_s = 0;
 
-	/* A busy worker is looked at again when it is not. */
-	if (!client->rows.lane.busy && !client->namer.lane.busy)
-		client->looked_requests = requests(client);
 	for (int i = 0; i < WORKER_LANES; i++) {
 		struct lane *lane = lane_of(client, i);
 		uint64_t rss_kb, rss_max_kb;
@@ -228,7 +241,11 @@ static void look_at_workers(struct worker_client *client)
 		if (rss_kb > client->rss_limit_kb && !lane->busy)
 			lane_drop(lane);
 		cpu_s += lane_cpu_s(lane);
+		busy |= lane->busy;
 	}
+	/* A busy worker is looked at again when it is not. */
+	if (!busy)
+		client->looked_requests = requests(client);
 	if (pace_feed(&client->pace, now, (uint64_t)(cpu_s * 1e9)))
 		starter_pace(&client->starter, client->pace.normal);
 	client->look_ns = now + LOOK_NS;
@@ -238,7 +255,8 @@ int worker_client_poll(struct worker_client *client)
 {
 	starter_lost(&client->starter); /* its socket would stay readable */
 	openers_poll(client->openers);
-	row_queue_poll(&client->rows);
+	for (int i = 0; i < ROWS_QUEUES; i++)
+		row_queue_poll(&client->rows[i]);
 	namer_poll(&client->namer);
 	client->polled_ns = clock_ns(CLOCK_MONOTONIC);
 	if (client->looked_requests != requests(client) && client->polled_ns >= client->look_ns)
@@ -248,22 +266,24 @@ int worker_client_poll(struct worker_client *client)
 
 uint64_t worker_client_due_ns(const struct worker_client *client)
 {
-	const struct lane *rows = &client->rows.lane;
-	uint64_t due_ns = clock_sooner(lane_due_ns(rows), lane_due_ns(&client->namer.lane));
+	uint64_t due_ns = clock_sooner(
+		lane_due_ns(&client->namer.lane), openers_due_ns(client->openers));
 
-	due_ns = clock_sooner(due_ns, openers_due_ns(client->openers));
+	for (int i = 0; i < ROWS_QUEUES; i++)
+		due_ns = clock_sooner(
+			due_ns, row_queue_due_ns(&client->rows[i], client->polled_ns));
 	if (client->looked_requests != requests(client))
 		due_ns = clock_sooner(due_ns, client->look_ns);
-	if (rows->child.pid != 0 && !rows->busy && row_queue_len(&client->rows) > 0)
-		due_ns = clock_sooner(due_ns, client->polled_ns + QUEUE_NS);
 	return due_ns;
 }
 
 const char *worker_client_fault(const struct worker_client *client)
 {
-	const char *fault = client->rows.lane.fault;
+	const char *fault = client->namer.lane.fault;
 
-	return fault ? fault : client->namer.lane.fault;
+	for (int i = 0; i < ROWS_QUEUES && !fault; i++)
+		fault = client->rows[i].lane.fault;
+	return fault;
 }
 
 void worker_client_stats(struct worker_client *client, struct worker_stats *out)
@@ -279,7 +299,7 @@ void worker_client_stats(struct worker_client *client, struct worker_stats *out)
 		.kept_bytes = client->namer.kept_bytes,
 		.kept_len = client->namer.kept_len,
 		.evicted = client->namer.evicted,
-		.sandbox = client->rows.sandbox & client->namer.sandbox,
+		.sandbox = client->rows[ROWS_SMALL].sandbox & client->namer.sandbox,
 	};
 
 	look_at_workers(client);
@@ -287,7 +307,7 @@ void worker_client_stats(struct worker_client *client, struct worker_stats *out)
 	for (int i = 0; i < WORKER_LANES; i++) {
 		const struct lane *lane = lane_of(client, i);
 
-		stats.restarts += lane->starts - (lane->starts > 0);
+		stats.restarts += lane->restarts;
 		for (int cause = 0; cause < LANE_CAUSES; cause++)
 			stats.lost[cause] += lane->lost[cause];
 		stats.cpu_s += lane_cpu_s(lane);
@@ -301,34 +321,50 @@ void worker_client_stats(struct worker_client *client, struct worker_stats *out)
 
 /* ---- the face ------------------------------------------------------------------------------- */
 
+/* All of a file may have to be read for its table; a page of it never takes long. */
+static struct row_queue *queue_for(struct worker_client *client, int fd)
+{
+	struct stat st;
+	bool large = fstat(fd, &st) == 0 && (uint64_t)st.st_size > ROW_AHEAD_BYTES;
+
+	return &client->rows[large ? ROWS_LARGE : ROWS_SMALL];
+}
+
 int worker_client_rows(struct worker_client *client, uint64_t id, int fd)
 {
-	int err = row_queue_put(&client->rows, id, fd);
+	struct row_queue *queue = queue_for(client, fd);
+	int err = row_queue_put(queue, id, fd);
 
-	row_queue_kick(&client->rows);
+	row_queue_kick(queue);
 	return err;
 }
 
 int worker_client_page(struct worker_client *client, uint64_t id, int fd, uint64_t written_ns,
 	uint32_t number, uint64_t account)
 {
-	return row_queue_put_page(&client->rows, id, fd, written_ns, number, account);
+	return row_queue_put_page(&client->rows[ROWS_SMALL], id, fd, written_ns, number, account);
 }
 
 void worker_client_kick(struct worker_client *client)
 {
-	row_queue_kick(&client->rows);
+	for (int i = 0; i < ROWS_QUEUES; i++)
+		row_queue_kick(&client->rows[i]);
 }
 
 void worker_client_want(
 	struct worker_client *client, uint64_t id, uint32_t samples, uint64_t account)
 {
-	row_queue_want(&client->rows, id, samples, account);
+	for (int i = 0; i < ROWS_QUEUES; i++)
+		row_queue_want(&client->rows[i], id, samples, account);
 }
 
 size_t worker_client_pending(const struct worker_client *client)
 {
-	return row_queue_len(&client->rows) + openers_pending(client->openers);
+	size_t pending = openers_pending(client->openers);
+
+	for (int i = 0; i < ROWS_QUEUES; i++)
+		pending += row_queue_len(&client->rows[i]);
+	return pending;
 }
 
 int worker_client_names(struct worker_client *client, const struct worker_object *object,
@@ -358,7 +394,8 @@ enum worker_status worker_client_calls(
 
 void worker_client_drop(struct worker_client *client, uint64_t id)
 {
-	row_queue_drop(&client->rows, id);
+	for (int i = 0; i < ROWS_QUEUES; i++)
+		row_queue_drop(&client->rows[i], id);
 	namer_drop(&client->namer, id);
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* client/client.h - rows and names, from workers that may be lost at any time.
  * There are two workers: one compiles rows in the background; the other gives names while the agent
- * waits. The caller only keeps descriptors: after a loss everything is loaded again on demand. A
- * file or map that cost a worker is refused for a time that grows with each loss. Ids are the
- * caller's, less than 2^63; an id always means one file, and is dropped before it is used for
- * another. Times are CLOCK_MONOTONIC, in ns. */
+ * waits. While there are large files, a third one compiles their rows. The caller only keeps
+ * descriptors: after a loss everything is loaded again on demand. A file or map that cost a worker
+ * is refused for a time that grows with each loss. Ids are the caller's, less than 2^63; an id is
+ * of one file, and dropped before it is another's. Times are CLOCK_MONOTONIC, in ns. */
 #pragma once
 
 #include <stdbool.h>
@@ -36,7 +36,7 @@ struct worker_client_options {
 	int clocks_fd;        /* a guest's, to open clocks; consumed; 0: none */
 };
 
-/* Starts both workers and waits until they are in their sandboxes. Call it before this process has
+/* Starts two workers and waits until they are in their sandboxes. Call it before this process has
  * anything that they must not inherit. */
 int worker_client_open(
 	const struct worker_client_options *options, struct worker_client **out, struct why *why);
@@ -66,7 +66,7 @@ int worker_client_rows(struct worker_client *client, uint64_t id, int fd);
  * WORKER_UNREADABLE; 0: any time. Otherwise as worker_client_rows and worker_client_want. */
 int worker_client_page(struct worker_client *client, uint64_t id, int fd, uint64_t written_ns,
 	uint32_t number, uint64_t account);
-/* Sends the next request for rows now, if the worker is idle. */
+/* Sends the next request for rows now, if its worker is idle. */
 void worker_client_kick(struct worker_client *client);
 /* Raises the priority of these rows, if they are queued, by the number of this account's samples
  * that wait for them. Files of accounts that had much of the worker's time come after those of

@@ -108,6 +108,7 @@ static void lose(struct lane *lane, enum lane_cause cause)
 	lane->not_before_ns = now + delay_ns(lane->losses_in_row, cause);
 	lane->cause = cause;
 	lane->lost[cause]++;
+	lane->replaces = true;
 	lane->ahead_len = 0;
 	proto_close_fds(&lane->in);
 }
@@ -123,6 +124,16 @@ void lane_accuse(struct lane *lane, const char *fault)
 	lane->fault = fault;
 	lose(lane, LANE_LIED);
 	lane->busy = true;
+}
+
+void lane_rest(struct lane *lane)
+{
+	enum lane_cause cause = LANE_DROPPED;
+
+	if (lane->child.pid == 0)
+		return;
+	end_process(lane, &cause);
+	proto_close_fds(&lane->in);
 }
 
 void lane_done(struct lane *lane)
@@ -150,6 +161,8 @@ int lane_start(struct lane *lane)
 		return err;
 	}
 	lane->starts++;
+	lane->restarts += lane->replaces;
+	lane->replaces = false;
 	lane->started_ns = lane->asked_ns = now;
 	lane->seq = 0;
 	lane->busy = true;

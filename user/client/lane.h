@@ -45,7 +45,8 @@ struct lane {
 	int end_status;        /* as from waitpid(2), of the last one that could be waited for */
 	int died_status;       /* and of the last one that was lost as LANE_ENDED */
 	struct child dying[LANE_DYING_MAX]; /* killed, and have not ended yet */
-	uint64_t starts, lost[LANE_CAUSES];
+	uint64_t starts, restarts, lost[LANE_CAUSES]; /* restarts: after a loss */
+	bool replaces; /* the next start is one of them */
 	double cpu_s; /* of earlier workers */
 	struct proto_message in, out;
 };
@@ -71,6 +72,8 @@ uint64_t lane_due_ns(const struct lane *lane);
  * invalid, which counts as a loss over that request. fault: what is wrong, a static text. */
 void lane_drop(struct lane *lane);
 void lane_accuse(struct lane *lane, const char *fault);
+/* Ends a worker that is idle and not needed now. It is no loss. */
+void lane_rest(struct lane *lane);
 
 /* CPU seconds of all workers so far; memory of the running one, 0 if none. */
 double lane_cpu_s(const struct lane *lane);

@@ -15,6 +15,8 @@
 _Static_assert(ROW_JOB_PAGES <= PROTO_PAGES_MAX, "a job is one request");
 _Static_assert(sizeof(((struct debug_link *)0)->name) == PROTO_FILE_NAME_MAX + 1, "a link's name");
 
+#define QUEUE_NS (200 * NSEC_PER_MSEC) /* until a queue that no worker works on is continued */
+
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 
 void row_queue_done(struct row_queue *queue)
@@ -460,19 +462,41 @@ void row_queue_kick(struct row_queue *queue)
 
 /* A worker may be found lost when it is sent something. Nobody answers what it was sent before, and
  * a new one's first answer is to another request. */
-static bool have_worker(struct row_queue *queue)
+static bool has_worker(struct row_queue *queue)
 {
+	bool needed;
+
 	if (queue->lane.child.pid == 0 && queue->asked_len > 0)
 		on_loss(queue);
-	return lane_start(&queue->lane) == 0;
+	needed = !queue->at_need || queue->lane.child.pid != 0 || first_job(queue);
+	return needed && lane_start(&queue->lane) == 0;
 }
 
-void row_queue_poll(struct row_queue *queue)
+/* When a worker that has nothing to do is ended. */
+static uint64_t rest_ns(const struct row_queue *queue)
+{
+	bool idle = queue->lane.child.pid != 0 && !queue->lane.busy && row_queue_len(queue) == 0;
+
+	return queue->at_need && idle ? queue->lane.asked_ns + ROW_IDLE_NS : CLOCK_NEVER_NS;
+}
+
+uint64_t row_queue_due_ns(const struct row_queue *queue, uint64_t polled_ns)
+{
+	const struct lane *lane = &queue->lane;
+	bool waits = row_queue_len(queue) > 0;
+	uint64_t due_ns = clock_sooner(lane_due_ns(lane), rest_ns(queue));
+
+	if (lane->child.pid == 0)
+		return queue->at_need && !waits ? CLOCK_NEVER_NS : due_ns;
+	return waits && !lane->busy ? clock_sooner(due_ns, polled_ns + QUEUE_NS) : due_ns;
+}
+
+static void poll_worker(struct row_queue *queue)
 {
 	/* Requests that a callback repeats wait for the next poll. */
 	size_t left = queue->jobs.len - queue->next + 1;
 
-	while (have_worker(queue)) {
+	while (has_worker(queue)) {
 		switch (lane_wait(&queue->lane, 0)) {
 		case LANE_REPLY:
 			on_reply(queue);
@@ -486,4 +510,11 @@ void row_queue_poll(struct row_queue *queue)
 			break;
 		}
 	}
+}
+
+void row_queue_poll(struct row_queue *queue)
+{
+	poll_worker(queue);
+	if (rest_ns(queue) <= clock_ns(CLOCK_MONOTONIC))
+		lane_rest(&queue->lane);
 }

@@ -15,6 +15,7 @@
 #define ROW_TURN_NS (50 * NSEC_PER_MSEC) /* accounts that differ by less are equal */
 #define ROW_SPENT_NS (10 * NSEC_PER_SEC) /* for so long it is known what an account took */
 #define ROW_AHEAD_BYTES (16UL << 20)     /* of files whose tables are requested at once */
+#define ROW_IDLE_NS (5 * NSEC_PER_SEC)   /* then a worker that was started at need is ended */
 
 struct row_job {
 	uint64_t id;
@@ -29,6 +30,7 @@ struct row_job {
 
 struct row_queue {
 	struct lane lane;
+	bool at_need; /* the worker lives only while it has work, and a while longer */
 	struct blame *blame;
 	worker_rows_fn fn;
 	void *ctx;
@@ -61,3 +63,5 @@ size_t row_queue_len(const struct row_queue *queue);
 void row_queue_kick(struct row_queue *queue);
 /* Takes replies, handles losses, sends the next job. Does not wait. */
 void row_queue_poll(struct row_queue *queue);
+/* When it must be polled although the worker is silent; polled_ns: when it was. CLOCK_NEVER_NS */
+uint64_t row_queue_due_ns(const struct row_queue *queue, uint64_t polled_ns);

@@ -9,11 +9,12 @@
 
 struct worker_client;
 
-#define WORKER_LANES 2 /* rows, names */
+#define WORKER_LANES 3          /* rows, names, rows of large files */
+#define WORKER_LANES_STANDING 2 /* the first ones: the last is started at need */
 
 struct worker_stats {
 	uint64_t requests;
-	uint64_t restarts; /* workers started after the first two */
+	uint64_t restarts; /* workers that replaced lost ones */
 	uint64_t lost[LANE_CAUSES];
 	uint64_t refused; /* requests refused because a similar one cost a worker */
 	uint64_t openers_given_up;
@@ -22,8 +23,8 @@ struct worker_stats {
 	uint64_t symbol_loads, symbol_ns;
 	uint64_t kept_bytes, kept_len, evicted; /* symbols and perf maps of the current worker */
 	double cpu_s;                           /* also of the openers */
-	uint64_t rss_max_kb;                    /* sum of both workers */
-	uint32_t sandbox;                       /* SANDBOX_* that both have */
+	uint64_t rss_max_kb;                    /* sum of all workers */
+	uint32_t sandbox;                       /* SANDBOX_* that the standing ones have */
 	pid_t pids[WORKER_LANES];               /* 0: none at the moment */
 	int end_status; /* from waitpid(2), of the latest worker that died; 0: none */
 };

@@ -258,7 +258,7 @@ enum lane_cause { WORKER_LOSSES(WORKER_LOSS_ID) LANE_CAUSES };
 	X("worker.cpu_s", REAL, worker.cpu_s, NULL, NULL,                                          \
 		"CPU time of the processes that open and read files, in seconds.")                 \
 	X("worker.rss_max_kb", U64, worker.rss_max_kb, NULL, NULL,                                 \
-		"Largest resident memory of the two processes that read files, together, in KiB.") \
+		"Largest resident memory of the processes that read files, together, in KiB.")     \
 	X("worker.restarts", U64, worker.restarts, "stoker_worker_restarts_total", NULL,           \
 		"Workers that were lost and replaced.")                                            \
 	X("worker.lost", WORKERS, worker.lost, "stoker_worker_lost_total", NULL,                   \
