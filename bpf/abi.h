@@ -165,6 +165,7 @@ struct event_object {
 	__u32 id;
 	struct object_key key;
 	__u64 start_ns; /* start of the process that mapped it */
+	__u64 cgroup;   /* its cgroup, as in bpf/abi_cgroup.h */
 	__u64 vm_start;
 	__u64 vm_end;
 	__u64 file_offset; /* file offset of vm_start */
@@ -220,7 +221,7 @@ _Static_assert(sizeof(struct cpu_ticks) == 64, "cpu_ticks");
 _Static_assert(sizeof(struct event_stack) == 24, "event_stack");
 _Static_assert(sizeof(struct event_leaf) == 32, "event_leaf");
 _Static_assert(sizeof(struct event_tick) == 24, "event_tick");
-_Static_assert(sizeof(struct event_object) == 120, "event_object");
+_Static_assert(sizeof(struct event_object) == 128, "event_object");
 _Static_assert(sizeof(struct event_task) == 72, "event_task");
 _Static_assert(sizeof(struct event_jit) == 16, "event_jit");
 _Static_assert(sizeof(struct event_exec) == 16, "event_exec");

@@ -63,19 +63,19 @@ static __always_inline u32 v1_place(u32 i)
 
 /* Reads the task's whole list with one helper call, which is cheaper than one call an entry. 0 or
  * -1. */
-static __always_inline int v1_read(struct scratch *s, struct task_struct *task)
+static __always_inline int v1_read(u64 *subsys, struct task_struct *task)
 {
 	u64 from = TASK_TYPED ? (u64)task->cgroups : (u64)BPF_CORE_READ(task, cgroups);
 	u32 size = bpf_core_field_size(struct css_set, subsys);
 
-	if (size > sizeof(s->subsys))
-		size = sizeof(s->subsys);
+	if (size > CGROUP_SUBSYS_MAX * sizeof(*subsys))
+		size = CGROUP_SUBSYS_MAX * sizeof(*subsys);
 	from += bpf_core_field_offset(struct css_set, subsys);
-	return bpf_probe_read_kernel(s->subsys, size, (void *)from) ? -1 : 0;
+	return bpf_probe_read_kernel(subsys, size, (void *)from) ? -1 : 0;
 }
 
 /* The kernfs number of the task's cgroup in hierarchy i. */
-static __always_inline u64 v1_number(const struct scratch *s, u32 i)
+static __always_inline u64 v1_number(const u64 *subsys, u32 i)
 {
 	struct cgroup_subsys_state *css;
 	u32 at = v1_place(i) - 1;
@@ -83,7 +83,7 @@ static __always_inline u64 v1_number(const struct scratch *s, u32 i)
 
 	if (at >= CGROUP_SUBSYS_MAX)
 		return CGROUP_ROOT_NUMBER;
-	css = (void *)s->subsys[at];
+	css = (void *)subsys[at];
 	if (!css || (u64)css == v1_known[i].root)
 		return CGROUP_ROOT_NUMBER;
 	number = BPF_CORE_READ(css, cgroup, kn, id);
@@ -92,10 +92,10 @@ static __always_inline u64 v1_number(const struct scratch *s, u32 i)
 	return number;
 }
 
-/* 0: the task is in the root of every hierarchy. */
-static __noinline u64 cgroup_v1_id(struct scratch *s, struct task_struct *task)
+/* subsys: room for the task's list. 0: the task is in the root of every hierarchy. */
+static __noinline u64 cgroup_v1_id(u64 *subsys, struct task_struct *task)
 {
-	if (v1_read(s, task))
+	if (v1_read(subsys, task))
 		return 0;
 	for (u32 i = 0; i < CGROUP_V1_MAX; i++) {
 		u64 number;
@@ -104,7 +104,7 @@ static __noinline u64 cgroup_v1_id(struct scratch *s, struct task_struct *task)
 			break;
 		if (!(v1_live & 1U << i))
 			continue;
-		number = v1_number(s, i);
+		number = v1_number(subsys, i);
 		if (number > CGROUP_ROOT_NUMBER)
 			return (u64)(i + 1) << CGROUP_HIERARCHY_SHIFT | number;
 	}
@@ -117,7 +117,18 @@ static __always_inline u64 cgroup_of(struct scratch *s, struct task_struct *task
 
 	if (id > CGROUP_ROOT_NUMBER || !v1_live)
 		return id;
-	v1 = cgroup_v1_id(s, task);
+	v1 = cgroup_v1_id(s->subsys, task);
+	return v1 ? v1 : id;
+}
+
+/* The same of a task that does not run here. */
+static __always_inline u64 cgroup_of_other(u64 *subsys, struct task_struct *task)
+{
+	u64 id = BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id), v1;
+
+	if (id > CGROUP_ROOT_NUMBER || !v1_live)
+		return id;
+	v1 = cgroup_v1_id(subsys, task);
 	return v1 ? v1 : id;
 }
 

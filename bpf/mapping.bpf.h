@@ -44,9 +44,16 @@ static __always_inline void object_describe(struct event_object *event, struct v
 		event->name[0] = '\0';
 }
 
+static __always_inline bool object_refused(u64 cgroup)
+{
+	u32 *at = bpf_map_lookup_elem(&refused_cgroups, &cgroup);
+
+	return at && *at == second;
+}
+
 /* The file's object. A new file gets an id and an event if there are fewer than `most` objects.
- * NULL: the table is full, all ids that were tried are in use, or the event could not be sent; the
- * next meeting tries again. */
+ * NULL: the table is full, the cgroup is refused, all ids that were tried are in use, or the event
+ * could not be sent; the next meeting tries again. */
 static __always_inline struct object_value *object_of(struct tick_stats *stats,
 	struct event_object *event, struct vm_area_struct *vma, struct inode *inode, u32 *counter,
 	const struct object_id_range *ids, u32 most)
@@ -55,7 +62,7 @@ static __always_inline struct object_value *object_of(struct tick_stats *stats,
 
 	object_read_key(&event->key, inode);
 	known = bpf_map_lookup_elem(&objects, &event->key);
-	if (known || objects_len >= most)
+	if (known || objects_len >= most || object_refused(event->cgroup))
 		return known;
 	event->id = fresh.id = object_id_next(counter, ids);
 	if (fresh.id == OBJECT_NONE) {
@@ -206,6 +213,7 @@ __noinline int mapping_own(u64 walk)
 		return 0;
 	s->object_event.tgid = s->task.tgid;
 	s->object_event.start_ns = s->task.start_ns;
+	s->object_event.cgroup = s->task.cgroup;
 	mapping_set_object(&s->fresh,
 		object_of(&s->stats, &s->object_event, s->owner, s->inode, &s->object_counter, &ids,
 			OBJECTS_ANY));

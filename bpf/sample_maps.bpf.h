@@ -157,6 +157,15 @@ struct {
 __u32 objects_len = 0;
 const volatile __u32 objects_scan_max = OBJECTS_ANY;
 
+/* cgroup → second in which user space had no place for a file of it: until the next second its new
+ * files are not sent. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1024);
+	__type(key, u64);
+	__type(value, u32);
+} refused_cgroups SEC(".maps");
+
 /* tgid → start of the process whose EVENT_JIT was sent. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -180,6 +189,7 @@ struct {
 /* Scratch of the scan, because a tick may interrupt it. One scan at a time. */
 struct scan_scratch {
 	struct event_object event;
+	u64 subsys[CGROUP_SUBSYS_MAX]; /* copy of a task's css_set */
 	struct vma_scratch vma;
 };
 

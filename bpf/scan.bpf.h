@@ -6,6 +6,7 @@
 
 #include "bpf/shim.h"
 #include "bpf/abi.h"
+#include "bpf/cgroup.bpf.h"
 #include "bpf/mapping.bpf.h"
 #include "bpf/pidns.bpf.h"
 
@@ -41,6 +42,7 @@ static __always_inline int scan_describe(
 	}
 	if (inode) {
 		event->start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
+		event->cgroup = cgroup_of_other(scan->subsys, task);
 		object = object_of(
 			&ignored, event, vma, inode, &scan_counter, &ids, objects_scan_max);
 		if (!object)

@@ -274,6 +274,7 @@ struct cgroup {
 
 struct css_set {
 	struct cgroup_subsys_state *subsys[12];
+	struct cgroup *dfl_cgrp;
 } CORE;
 
 /* Which there are, and their numbers, are the kernel's own. */

@@ -107,3 +107,29 @@ end_record() {
 		between "$(whole "$one")" 98 100 "$one"
 	done
 }
+
+# So many a second that the table would be full of files that were used a moment ago. It has a place for
+# two descriptors each, and as many ticks as it had on a host with more CPUs and 8,192 places.
+@test "files that want all places of the table of files cut no stack of others" {
+	local one
+	ulimit -n 3072
+	mkdir "$tmp/one" "$tmp/other"
+	start_in hostile "$(target manyfiles)" "$tmp/one" 5000 600 touch
+	start "$(target manyfiles)" "$tmp/other" 5000 600 touch
+	echo "$pid" >"$cgroup/cgroup.procs"
+	start_record -a -F 1999 --by comm --interval 2 -o "$tmp/part.%s" --stats "$tmp/s"
+	runs_on "$pid" 400
+	make_cgroup late
+	for one in first second third; do
+		cp "$(target deep_nofp)" "$tmp/$one"
+		start "$tmp/$one" 600
+		echo "$pid" >"$cgroup/cgroup.procs"
+		runs_on "$pid" 100
+	done
+	end_record
+	jq -c .objects "$tmp/s"
+	for one in first second third; do
+		between "$(whole "$one")" 98 100 "$one"
+	done
+	[ "$(jq .objects.evicted "$tmp/s")" -gt 0 ]
+}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* manyfiles.c - maps many files of its own as code, a few kilobytes each, and runs in each of them
- * now and then. Usage: manyfiles DIR FILES [SECONDS]
- * Prints "ready" when all are mapped.
+ * now and then. Usage: manyfiles DIR FILES [SECONDS [touch]]
+ * Prints "ready" when all are mapped. touch: each file is another one each time it runs, since it
+ * has another time of writing.
  *
  * BUILD: -O1 -g
  */
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -41,6 +43,14 @@ static void (*map_one(const char *dir, int i))(void)
 	return at == MAP_FAILED ? NULL : (void (*)(void))(uintptr_t)at;
 }
 
+static void touch(const char *dir, int i)
+{
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s/%d", dir, i);
+	utimensat(AT_FDCWD, path, NULL, 0);
+}
+
 int main(int argc, char **argv)
 {
 	int files = argc > 2 ? atoi(argv[2]) : 0;
@@ -57,7 +67,10 @@ int main(int argc, char **argv)
 	printf("ready\n");
 	fflush(stdout);
 	while (time(NULL) < end)
-		for (int i = 0; i < files; i++)
+		for (int i = 0; i < files; i++) {
+			if (argc > 4)
+				touch(argv[1], i);
 			functions[i]();
+		}
 	return 0;
 }

@@ -138,6 +138,7 @@ static const struct {
 	FIELD(samples_left_out),
 	FIELD(tables.tables_evicted),
 	FIELD(deferred.crowded),
+	FIELD(objects.evicted),
 };
 
 static void fill(struct account *a, struct account_traps *traps)

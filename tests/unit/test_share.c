@@ -126,6 +126,23 @@ static void where_nothing_is_taken_back_the_rest_is_for_those_who_hold_little(vo
 	assert_true(share_refuses(&share, 99, UINT64_MAX, 100));
 }
 
+/* Two that hold a table together end where neither may take from the other. */
+static void who_holds_half_as_much_as_the_largest_takes_nothing(void **state)
+{
+	_cleanup_(share_done) struct share share = { 0 };
+
+	(void)state;
+	assert_false(share_may_take(&share, 1));
+	assert_int_equal(share_charge(&share, 1, 100), 0);
+	assert_false(share_may_take(&share, 1));
+	assert_true(share_may_take(&share, 2));
+	assert_int_equal(share_charge(&share, 2, 49), 0);
+	assert_true(share_may_take(&share, 2));
+	assert_int_equal(share_charge(&share, 2, 1), 0);
+	assert_false(share_may_take(&share, 2));
+	assert_true(share_may_take(&share, 3));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -133,6 +150,7 @@ int main(void)
 		cmocka_unit_test(nobody_below_an_equal_part_is_touched_and_all_together_fit),
 		cmocka_unit_test(charges_and_returns_in_any_order_agree_with_an_array),
 		cmocka_unit_test(where_nothing_is_taken_back_the_rest_is_for_those_who_hold_little),
+		cmocka_unit_test(who_holds_half_as_much_as_the_largest_takes_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -81,7 +81,8 @@ static int on_object(void *ctx, const struct event_object *event)
 	struct agent *agent = ctx;
 
 	agent->upkeep.tables_due = true;
-	return objects_add(agent->objects, event);
+	return objects_add(
+		agent->objects, event, payers_account(agent->containers, event->cgroup));
 }
 
 static void on_rows(void *ctx, const struct worker_rows *rows)

@@ -13,6 +13,7 @@
 #include "base/vec.h"
 #include "client/openers.h"
 #include "files/debug_search.h"
+#include "files/object_shares.h"
 #include "files/vdso.h"
 #include "files/views.h"
 #include "proc/opener.h"
@@ -34,7 +35,8 @@ struct objects {
 	uint64_t table_ns, eh_frame_bytes;
 	size_t max;       /* at a time, as far as descriptors go */
 	size_t forgotten; /* that are still in all */
-	uint64_t buried;
+	struct share places;
+	uint64_t buried, evicted;
 	uint32_t second;       /* of the last objects_trim */
 	uint32_t next_retired; /* when unused ones are looked for again */
 };
@@ -123,22 +125,100 @@ static void on_opened(void *ctx, uint64_t id, struct openers_answer *answer)
 		return;
 	}
 	object_take(object, objects->openers, answer);
+	if (object_is_refused(object))
+		object_shares_return(&objects->places, object);
 	if (object_may_come_again(object) || objects_compile(objects, object->id) < 0)
 		drop_published(objects, &object->key, object->id);
 }
 
+/* ---- forgetting ------------------------------------------------------------------------------ */
+
+#define CROWDED(max) ((max) - (max) / 8)
+#define ROOMY(max) ((max) - (max) / 4)
+#define IDLE_SECONDS 6     /* what was used later is in use: BPF notes it every few seconds */
+#define UNUSED_SECONDS 300 /* whoever maps files not met for so long meets them again */
+#define RETIRE_SECONDS 30
+#define GIVEN_AT_ONCE(max) ((max) / 64 + 1)
+#define TIGHT(max) ((max) - (max) / 20)
+
+static void forget(struct objects *objects, struct object *object)
+{
+	uint64_t file = hash_bytes(&object->key, sizeof(object->key));
+	uint64_t *at = hash_find(&objects->by_file, file);
+
+	if (at && objects->all.data[*at] == object)
+		hash_del(&objects->by_file, file);
+	worker_client_drop(objects->options.worker, object->id);
+	for (uint32_t set = 1; set <= object->sets.len; set++)
+		worker_client_drop_names(objects->options.worker, objects_names_id(object, set));
+	object_fail(object, OBJECT_FORGOTTEN);
+	object_shares_return(&objects->places, object);
+	debug_search_forget(&objects->search, object);
+	objects->forgotten++;
+}
+
+/* Of those that are chosen, the first, so many at most. Their number. */
+static size_t forget_some(
+	struct objects *objects, object_choice_fn choose, uint32_t seconds, size_t max)
+{
+	_cleanup_(freep) struct object_idle *idle = calloc(objects->all.len + 1, sizeof(*idle));
+	_cleanup_(freep) struct publish_object *gone = calloc(objects->all.len + 1, sizeof(*gone));
+	const struct object_list list = { objects->all.data, objects->all.len, objects->second,
+		seconds, objects->options.publish, &objects->places };
+	size_t len;
+
+	if (!idle || !gone)
+		return 0;
+	len = choose(&list, idle);
+	len = len < max ? len : max;
+	for (size_t i = 0; i < len; i++) {
+		gone[i] = (struct publish_object){ idle[i].object->key, idle[i].object->id };
+		forget(objects, idle[i].object);
+	}
+	if (len > 0)
+		publish_drop(objects->options.publish, gone, len);
+	return len;
+}
+
+/* Files without a place stay known to BPF only while it has room for those that have one. */
+static void keep_room_in_bpf(struct objects *objects)
+{
+	if (objects->all.len - objects->forgotten > TIGHT(SAMPLER_OBJECTS_MAX))
+		forget_some(objects, object_shares_refused, 0, SAMPLER_OBJECTS_MAX);
+}
+
+/* ---- files that are met ---------------------------------------------------------------------- */
+
+static bool has_place(struct objects *objects, uint64_t account)
+{
+	if (objects->places.used < share_room(objects->max))
+		return true;
+	if (!share_may_take(&objects->places, account))
+		return false;
+	objects->evicted += forget_some(
+		objects, object_shares_givers, 0, GIVEN_AT_ONCE(objects->max));
+	return objects->places.used < objects->max;
+}
+
 /* Has the file opened where this process maps it. */
-static void open_file(
-	struct objects *objects, struct object *object, const struct event_object *event)
+static void open_file(struct objects *objects, struct object *object,
+	const struct event_object *event, uint64_t account)
 {
 	const struct opener_process process = { (pid_t)event->tgid, event->start_ns };
 
+	if (!object->placed &&
+		(!has_place(objects, account) ||
+			object_shares_charge(&objects->places, object, account) < 0)) {
+		object_fail(object, OBJECT_LIMIT);
+		object_ids_refuse(objects->options.sampler, event->cgroup);
+		return;
+	}
 	object->state = OBJECT_ASKED;
 	openers_root(objects->openers, &process, event, on_root, objects, object->id);
 	openers_mapped(objects->openers, event, on_opened, objects, object->id);
 }
 
-static int add_new(struct objects *objects, const struct event_object *event)
+static int add_new(struct objects *objects, const struct event_object *event, uint64_t account)
 {
 	_cleanup_(object_freep) struct object *object = object_meet(event, objects->second);
 	int err = object ? put_object(objects, object) : -ENOMEM;
@@ -149,10 +229,10 @@ static int add_new(struct objects *objects, const struct event_object *event)
 	new = TAKE_PTR(object);
 	err = hash_put(&objects->by_file, hash_bytes(&event->key, sizeof(event->key)),
 		objects->all.len - 1);
-	if (err < 0 || objects->all.len - objects->forgotten > objects->max)
+	if (err < 0)
 		object_fail(new, OBJECT_LIMIT);
 	else
-		open_file(objects, new, event);
+		open_file(objects, new, event, account);
 	return err;
 }
 
@@ -170,21 +250,23 @@ static int refuse_id(struct objects *objects, const struct event_object *event)
 	return -EEXIST;
 }
 
-int objects_add(struct objects *objects, const struct event_object *event)
+int objects_add(struct objects *objects, const struct event_object *event, uint64_t account)
 {
-	struct object *object = find_file(objects, &event->key);
+	struct object *object;
 	int err;
 
+	keep_room_in_bpf(objects);
+	object = find_file(objects, &event->key);
 	if (hash_find(&objects->by_id, event->id))
 		return is_same_file(objects, event) ? 0 : refuse_id(objects, event);
 	if (!object) {
-		err = add_new(objects, event);
+		err = add_new(objects, event, account);
 	} else {
 		/* Told again: both ids are this file. */
 		object->met = objects->second;
 		err = hash_put(&objects->by_id, event->id, *hash_find(&objects->by_id, object->id));
 		if (err == 0 && object->state == OBJECT_FAILED)
-			open_file(objects, object, event);
+			open_file(objects, object, event, account);
 	}
 	if (err == 0)
 		return objects_compile(objects, event->id);
@@ -331,80 +413,7 @@ void objects_on_rows(struct objects *objects, const struct worker_rows *rows)
 		publish_table_of(objects, object, rows->rows);
 }
 
-/* ---- forgetting ------------------------------------------------------------------------------ */
-
-#define CROWDED(max) ((max) - (max) / 8)
-#define ROOMY(max) ((max) - (max) / 4)
-#define IDLE_SECONDS 6     /* what was used later is in use: BPF notes it every few seconds */
-#define UNUSED_SECONDS 300 /* whoever maps files not met for so long meets them again */
-#define RETIRE_SECONDS 30
-
-struct idle {
-	struct object *object;
-	uint32_t seconds;
-};
-
-static int most_idle_first(const void *a, const void *b)
-{
-	uint32_t x = ((const struct idle *)a)->seconds, y = ((const struct idle *)b)->seconds;
-
-	return x < y ? 1 : x > y ? -1 : 0;
-}
-
-static size_t find_idle(const struct objects *objects, uint32_t seconds, struct idle *out)
-{
-	uint32_t now = objects->second;
-	size_t len = 0;
-
-	vec_each (&objects->all, at) {
-		struct object *object = *at;
-		uint32_t used;
-
-		if (object->id == OBJECT_VDSO || object_is_forgotten(object))
-			continue;
-		used = publish_used(objects->options.publish, &object->key);
-		if (used < object->met)
-			used = object->met;
-		if (used < now && now - used > seconds) /* a tick may be later */
-			out[len++] = (struct idle){ object, now - used };
-	}
-	qsort(out, len, sizeof(*out), most_idle_first);
-	return len;
-}
-
-static void forget(struct objects *objects, struct object *object)
-{
-	uint64_t file = hash_bytes(&object->key, sizeof(object->key));
-	uint64_t *at = hash_find(&objects->by_file, file);
-
-	if (at && objects->all.data[*at] == object)
-		hash_del(&objects->by_file, file);
-	worker_client_drop(objects->options.worker, object->id);
-	for (uint32_t set = 1; set <= object->sets.len; set++)
-		worker_client_drop_names(objects->options.worker, objects_names_id(object, set));
-	object_fail(object, OBJECT_FORGOTTEN);
-	debug_search_forget(&objects->search, object);
-	objects->forgotten++;
-}
-
-/* Of those that were idle for so long, so many at most. */
-static void forget_idle(struct objects *objects, uint32_t seconds, size_t max)
-{
-	_cleanup_(freep) struct idle *idle = calloc(objects->all.len + 1, sizeof(*idle));
-	_cleanup_(freep) struct publish_object *gone = calloc(objects->all.len + 1, sizeof(*gone));
-	size_t len;
-
-	if (!idle || !gone)
-		return;
-	len = find_idle(objects, seconds, idle);
-	len = len < max ? len : max;
-	for (size_t i = 0; i < len; i++) {
-		gone[i] = (struct publish_object){ idle[i].object->key, idle[i].object->id };
-		forget(objects, idle[i].object);
-	}
-	if (len > 0)
-		publish_drop(objects->options.publish, gone, len);
-}
+/* ---- room for others ----------------------------------------------------------------------- */
 
 static size_t count(const struct objects *objects, bool (*is)(const struct object *object))
 {
@@ -420,24 +429,6 @@ bool objects_lack_descriptors(const struct objects *objects)
 	return objects->max < SAMPLER_OBJECTS_MAX && count(objects, object_is_refused) > 0;
 }
 
-/* Files that were met when there was no room, or hung: whoever uses them now meets them again. */
-static void forget_refused(struct objects *objects, size_t max)
-{
-	_cleanup_(freep) struct publish_object *gone = calloc(max, sizeof(*gone));
-	size_t len = 0;
-
-	vec_each (&objects->all, at) {
-		struct object *object = *at;
-
-		if (!gone || len == max || !object_is_due(object, objects->second))
-			continue;
-		gone[len++] = (struct publish_object){ object->key, object->id };
-		forget(objects, object);
-	}
-	if (len > 0)
-		publish_drop(objects->options.publish, gone, len);
-}
-
 bool objects_trim(struct objects *objects, uint32_t second)
 {
 	size_t refused = count(objects, object_is_refused) + count(objects, object_is_hung),
@@ -445,9 +436,11 @@ bool objects_trim(struct objects *objects, uint32_t second)
 
 	objects->second = second;
 	if (live >= CROWDED(objects->max))
-		forget_idle(objects, IDLE_SECONDS, live - ROOMY(objects->max));
+		forget_some(objects, object_shares_idle, IDLE_SECONDS, live - ROOMY(objects->max));
 	else if (refused > 0)
-		forget_refused(objects, CROWDED(objects->max) - live);
+		forget_some(
+			objects, object_shares_refused, 0, CROWDED(objects->max) - live);
+	keep_room_in_bpf(objects);
 	return live >= CROWDED(objects->max) || refused > 0;
 }
 
@@ -493,7 +486,7 @@ static void retire(struct objects *objects)
 	if (objects->second < objects->next_retired)
 		return;
 	objects->next_retired = objects->second + RETIRE_SECONDS;
-	forget_idle(objects, UNUSED_SECONDS, SIZE_MAX);
+	forget_some(objects, object_shares_idle, UNUSED_SECONDS, SIZE_MAX);
 }
 
 void objects_bury(struct objects *objects)
@@ -564,6 +557,7 @@ void objects_free(struct objects *objects)
 	vec_done(&objects->all);
 	hash_done(&objects->by_id);
 	hash_done(&objects->by_file);
+	share_done(&objects->places);
 	debug_search_done(&objects->search);
 	views_free(objects->views);
 	free(objects);
@@ -574,6 +568,7 @@ void objects_stats(const struct objects *objects, struct objects_stats *out)
 	*out = (struct objects_stats){
 		.known = objects->buried,
 		.forgotten = objects->buried + objects->forgotten,
+		.evicted = objects->evicted,
 		.table_ns = objects->table_ns,
 		.eh_frame_bytes = objects->eh_frame_bytes,
 	};

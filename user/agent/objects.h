@@ -17,6 +17,7 @@
 struct objects_stats {
 	uint64_t known;          /* total */
 	uint64_t forgotten;      /* dropped ones */
+	uint64_t evicted;        /* those of them whose place went to another account */
 	uint64_t eh_frame_bytes; /* compiled */
 	uint64_t table_ns;       /* CPU time of the worker for them */
 	uint64_t debug_found, debug_used;
@@ -43,8 +44,9 @@ struct objects_options {
 /* -ENOENT, -ENOTDIR, -EACCES, ...: a debug dir failed, why names it. */
 int objects_new(const struct objects_options *options, struct objects **out, struct why *why);
 void objects_free(struct objects *objects);
-/* Opens the file and requests its rows. */
-int objects_add(struct objects *objects, const struct event_object *event);
+/* Opens the file, which a task of this account maps, and requests its rows. If there is no place,
+ * files of the account that has most make room for those of the others. */
+int objects_add(struct objects *objects, const struct event_object *event, uint64_t account);
 /* Requests the object's rows again. */
 int objects_compile(struct objects *objects, uint32_t id);
 /* Marks that a deferred sample of this account waits for the object's rows. */

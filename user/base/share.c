@@ -108,6 +108,15 @@ int share_level(const struct share *share, uint64_t max, uint64_t *level)
 	return 0;
 }
 
+bool share_may_take(const struct share *share, uint64_t account)
+{
+	uint64_t largest = 0;
+
+	vec_each (&share->accounts, other)
+		largest = other->held > largest ? other->held : largest;
+	return share_held(share, account) + 1 <= largest / 2;
+}
+
 bool share_refuses(const struct share *share, uint64_t account, uint64_t amount, uint64_t max)
 {
 	uint64_t want = share_held(share, account) + amount;

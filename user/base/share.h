@@ -43,6 +43,10 @@ uint64_t share_held(const struct share *share, uint64_t account);
  * more than share_room(): those below it keep all. SHARE_UNBOUND while they do. -ENOMEM: *level is
  * untouched. */
 int share_level(const struct share *share, uint64_t max, uint64_t *level);
+/* Entries of a full table are taken back one by one, each a file that has to be opened again: may
+ * this account get one of the largest's? As long as it would hold no more than half as many, so
+ * that no two take them from each other for ever. */
+bool share_may_take(const struct share *share, uint64_t account);
 /* Nothing can be taken back of this table: may this account not have so much more? Whoever has
  * nothing may have one entry while there is any. */
 bool share_refuses(const struct share *share, uint64_t account, uint64_t amount, uint64_t max);

@@ -42,6 +42,8 @@ struct object {
 	struct object_key key;
 	uint32_t samples; /* that waited for its rows before it was opened: */
 	uint64_t account; /* of the latest of them */
+	uint64_t payer;   /* account that was met with it first; who pays for its place if: */
+	bool placed;
 	int fd;
 	uid_t uid;                      /* its owner */
 	struct openers *openers;        /* NULL: it has no copy of the file */

@@ -2,6 +2,7 @@
 /* sampler/object_ids.c - BPF sets the bit of an id that it gives; only here it is cleared. */
 #include "sampler/object_ids.h"
 
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <linux/types.h>
 
@@ -16,4 +17,14 @@ void object_ids_give(struct sampler *sampler, uint32_t id)
 	if (id <= OBJECT_ID_MAX)
 		__atomic_fetch_and(
 			&skel->bss->object_ids[id / 64], ~(1ULL << id % 64), __ATOMIC_RELAXED);
+}
+
+void object_ids_refuse(struct sampler *sampler, uint64_t cgroup)
+{
+	const struct sample_bpf *skel = sampler_skeleton(sampler);
+	uint32_t second = sampler_second(sampler);
+
+	/* Without memory it is sent again, and refused again. */
+	(void)bpf_map_update_elem(
+		bpf_map__fd(skel->maps.refused_cgroups), &cgroup, &second, BPF_ANY);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sampler/object_ids.h - gives object ids back that BPF may use anew (bpf/object_id.bpf.h). */
+/* sampler/object_ids.h - gives object ids back that BPF may use anew (bpf/object_id.bpf.h), and
+ * refuses them to cgroups. */
 #pragma once
 
 #include <stdint.h>
@@ -8,3 +9,6 @@ struct sampler;
 
 /* No frame that is still to be named, and no entry of BPF's, has this id any more. */
 void object_ids_give(struct sampler *sampler, uint32_t id);
+/* There was no place for a file of this cgroup: for the rest of the second, BPF gives its new files
+ * no ids, and does not send them. */
+void object_ids_refuse(struct sampler *sampler, uint64_t cgroup);

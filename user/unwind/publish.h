@@ -76,6 +76,10 @@ bool publish_lacks_page(const struct publish *publish, uint32_t object, uint64_t
  * objects are ignored. */
 void publish_charge(struct publish *publish, uint32_t object, uint64_t account);
 
+/* The accounts that pay for the object; 0: none is known yet. Valid until the next call. */
+uint32_t publish_payers(
+	const struct publish *publish, uint32_t object, const uint64_t **accounts);
+
 /* Removes objects: BPF gives their files new ids. */
 void publish_drop(struct publish *publish, const struct publish_object *objects, size_t len);
 /* Repeats failed updates, and drops refused objects when there is room. True: call it again, a

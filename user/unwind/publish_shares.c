@@ -41,6 +41,14 @@ void publish_charge(struct publish *p, uint32_t object, uint64_t account)
 		t->payers[t->payers_len++] = account;
 }
 
+uint32_t publish_payers(const struct publish *p, uint32_t object, const uint64_t **accounts)
+{
+	const struct table *t = publish_find_table(p, object);
+
+	*accounts = t ? t->payers : NULL;
+	return t ? t->payers_len : 0;
+}
+
 /* ---- what is held -------------------------------------------------------------------------------
  */
 

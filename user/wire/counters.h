@@ -135,6 +135,9 @@ enum lane_cause { WORKER_LOSSES(WORKER_LOSS_ID) LANE_CAUSES };
 		"Mapped files that were met so far.")                                              \
 	X("objects.forgotten", U64, objects.forgotten, "stoker_objects_forgotten_total", NULL,     \
 		"Mapped files that were forgotten to make room for others.")                       \
+	X("objects.evicted", U64, objects.evicted, "stoker_objects_evicted_total", NULL,           \
+		"Mapped files whose places went to containers that have fewer; they are counted "  \
+		"as forgotten, too.")                                                              \
 	X("objects.tables", U64, tables.tables, NULL, NULL, "Mapped files with an unwind table.")  \
 	X("objects.table_bytes", U64, tables.bytes, NULL, NULL, "The same as tables.page_bytes.")  \
 	X("objects.symbol_loads", U64, worker.symbol_loads, "stoker_symbol_loads_total", NULL,     \
