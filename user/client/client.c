@@ -321,7 +321,8 @@ void worker_client_stats(struct worker_client *client, struct worker_stats *out)
 
 /* ---- the face ------------------------------------------------------------------------------- */
 
-/* All of a file may have to be read for its table; a page of it never takes long. */
+/* All of a file may have to be read for its table. A page of it does not take long, unless the
+ * file's index is wrong: then all is compiled, once. */
 static struct row_queue *queue_for(struct worker_client *client, int fd)
 {
 	struct stat st;
