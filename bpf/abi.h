@@ -51,8 +51,11 @@ enum frame_kind {
 #define OBJECT_SCAN_FIRST (1U << 21) /* the scan gives ids from here on, ticks the lower ones */
 #define OBJECT_ID_WORDS ((OBJECT_ID_MAX + 1) / 64) /* bits of those in use */
 
-/* ---- counts: (stacks, task key) → number of ticks ---------------------------------------
- * If times are kept, the map holds an id instead, and each tick sends an event with that id. */
+/* ---- counts: (stacks, task key) → number of ticks, and the time that they took ----------
+ * The time is the upper half of the value. If times are kept, the lower half holds an id instead
+ * of the number, and each tick sends an event with that id. */
+#define COUNT_TIME_SHIFT 32
+#define COUNT_TIME_UNIT_SHIFT 8 /* 256 ns */
 struct count_key {
 	__u64 user_stack;   /* hash of the user half; 0: none */
 	__u64 kernel_stack; /* hash of the kernel half; 0: none */
@@ -109,7 +112,8 @@ struct cpu_ticks {
 	__u64 due_ns;  /* time of the next tick, CLOCK_MONOTONIC; user space sets the first */
 	__u64 skipped; /* periods without a tick; the next tick counts them */
 	__u64 first;   /* due_ns is the earliest time of the first tick; user space sets it */
-	__u64 pad[4];
+	__u64 took_ns; /* time that the ticks of samples took */
+	__u64 pad[3];
 };
 
 /* ---- events: sent through the ring buffer, once, and again after a loss ----------------- */
@@ -228,7 +232,7 @@ _Static_assert(sizeof(struct event_exec) == 16, "event_exec");
 _Static_assert(sizeof(struct event_page) == 16, "event_page");
 _Static_assert(sizeof(struct event_pressure) == 8, "event_pressure");
 _Static_assert(sizeof(struct event_cgroup) == 16 + CGROUP_PATH_MAX, "event_cgroup");
-_Static_assert(sizeof(struct event_deferred) == 368 + DEFERRED_DATA_BYTES, "event_deferred");
+_Static_assert(sizeof(struct event_deferred) == 376 + DEFERRED_DATA_BYTES, "event_deferred");
 _Static_assert(sizeof(struct cgroup_v1) == 8, "cgroup_v1");
 _Static_assert(sizeof(struct cgroup_v1_known) == 16, "cgroup_v1_known");
 _Static_assert(sizeof(struct rows_page) == 8, "rows_page");

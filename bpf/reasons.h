@@ -48,7 +48,9 @@
 	X(END_CFA, "cfa", "a rule does not lead up the stack")                        \
 	X(END_NO_TABLE, "no_table", "the file's unwind table was not ready in time")  \
 	X(END_TIME, "time", "the tick took too long: --tick-limit")                   \
-	X(END_IMPOSSIBLE, "impossible", "a guessed caller, or the root, did not call the frame below")
+	X(END_IMPOSSIBLE, "impossible",                                               \
+		"a guessed caller, or the root, did not call the frame below")        \
+	X(END_LIMITED, "limited", "its container's ticks took more than their share of the time")
 
 /* Why a file could not be used. */
 #define OBJECT_REASONS(X)                                                                         \

@@ -160,13 +160,19 @@ static __always_inline u32 emit_tick(struct scratch *s, u32 id)
 									: LOST_REASONS_LEN;
 }
 
+/* The time that the tick has taken, as a part of a count's value. */
+static __always_inline u64 count_time(const struct scratch *s)
+{
+	u64 ns = bpf_ktime_get_ns() - s->tick_ns;
+
+	return ns >> COUNT_TIME_UNIT_SHIFT << COUNT_TIME_SHIFT;
+}
+
 /* It has been counted in this interval, so user space has its stacks. */
 static __always_inline u32 count_again(struct scratch *s, u64 *count)
 {
-	if (keep_times)
-		return emit_tick(s, *count);
-	__sync_fetch_and_add(count, 1);
-	return LOST_REASONS_LEN;
+	__sync_fetch_and_add(count, count_time(s) + !keep_times);
+	return keep_times ? emit_tick(s, (u32)*count) : LOST_REASONS_LEN;
 }
 
 static __always_inline u32 count_first(
@@ -174,6 +180,7 @@ static __always_inline u32 count_first(
 {
 	u64 first = keep_times ? next_id(&s->key_counter) : 1, *count, len;
 
+	first |= count_time(s);
 	if (bpf_map_update_elem(map, key, &first, BPF_NOEXIST)) {
 		/* Another CPU was first, or the map is full. */
 		count = bpf_map_lookup_elem(map, key);
@@ -188,7 +195,7 @@ static __always_inline u32 count_first(
 
 		emit(&s->stats, &event, sizeof(event), BPF_RB_FORCE_WAKEUP);
 	}
-	return keep_times ? emit_tick(s, first) : LOST_REASONS_LEN;
+	return keep_times ? emit_tick(s, (u32)first) : LOST_REASONS_LEN;
 }
 
 /* LOST_REASONS_LEN: nothing was lost. */
@@ -255,6 +262,8 @@ static __always_inline void defer_head(struct scratch *s, struct event_deferred 
 	deferred->cpu = keep_cpu ? bpf_get_smp_processor_id() + 1 : 0;
 	deferred->time_ns = keep_times ? s->tick_ns : 0;
 	deferred->tick_cpu = bpf_get_smp_processor_id();
+	deferred->took_ns = bpf_ktime_get_ns() - s->tick_ns;
+	deferred->end = s->end;
 	deferred->pc = s->regs.pc;
 	deferred->sp = s->regs.sp;
 	deferred->fp = s->regs.fp;
@@ -385,10 +394,25 @@ static __always_inline void note_times(struct scratch *s)
 {
 	u64 now = bpf_ktime_get_ns();
 
+	cpu_ticks[bpf_get_smp_processor_id() & (CPU_TICKS_MAX - 1)].took_ns += now - s->tick_ns;
 	note_time(&s->stats.times[TICK_WHOLE], now - s->tick_ns);
 	if (s->kernel_hash)
 		note_time(&s->stats.times[TICK_KERNEL], s->user_ns - s->tick_ns);
 	note_time(&s->stats.times[TICK_USER], now - s->user_ns);
+}
+
+/* Until when may the walk go on? */
+static __always_inline void set_deadline(struct scratch *s)
+{
+	u64 limit_ns = walk_limit_ns, *own = NULL;
+
+	if (tick_limits_len)
+		own = bpf_map_lookup_elem(&tick_limits, &s->task.cgroup);
+	if (own && *own < limit_ns)
+		limit_ns = *own;
+	s->limited = own != NULL;
+	s->deadline_ns = s->tick_ns + limit_ns;
+	s->late = s->user_ns >= s->deadline_ns;
 }
 
 /* Sends the sample, for user space to finish or as a count. LOST_REASONS_LEN: nothing was lost. Not
@@ -442,8 +466,7 @@ int sample(struct bpf_perf_event_data *ctx)
 		walk_kernel(s, ctx);
 	if (s->kernel_hash)
 		s->user_ns = bpf_ktime_get_ns();
-	s->deadline_ns = s->tick_ns + walk_limit_ns;
-	s->late = s->user_ns >= s->deadline_ns;
+	set_deadline(s);
 	split(SPLIT_OTHER);
 	if (keep_user)
 		walk_user(s, ctx, task);

@@ -69,6 +69,7 @@ struct scratch {
 	u64 left_how;                /* FRAME_BY_*, of frames that the ring lost */
 	u32 walked;                  /* number of frames, also of those not kept */
 	u32 late;                    /* the walk has taken too long */
+	u32 limited;                 /* the task's cgroup has a limit of its own */
 	u32 unruled;                 /* number of steps without a rule */
 	u32 end;
 	u64 mappings_hash; /* of the process and of what its mappings depend on */
@@ -222,6 +223,15 @@ __u64 period_ns = 0;
 /* Time from a tick's start after which its walk ends, see TICK_WALK_PARTS. */
 __u64 walk_limit_ns = ~0ULL;
 
+/* The same for cgroups whose account took more than its share of the time: cgroup → ns. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, u64);
+	__type(value, u64);
+} tick_limits SEC(".maps");
+
 __u32 active_counts = 0;
 __u32 epoch = 0;
+__u32 tick_limits_len = 0; /* 0: no tick looks for its limit */
 __u64 counts_len[2] = {};

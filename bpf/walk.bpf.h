@@ -66,6 +66,8 @@ static __always_inline void walk_user(
 		uprobe_begin(s, task);
 		s->how = s->left_how = 0;
 		walk_frames(s);
+		if (s->end == END_TIME && s->limited)
+			s->end = END_LIMITED; /* user space takes no more time for it */
 	}
 	split(SPLIT_HASH);
 	if (s->end != END_ROOT && in_exec(task)) {

@@ -139,6 +139,8 @@ static const struct {
 	FIELD(tables.tables_evicted),
 	FIELD(deferred.crowded),
 	FIELD(objects.evicted),
+	FIELD(sampler.took_ns),
+	FIELD(governor.ticks_ppm),
 };
 
 static void fill(struct account *a, struct account_traps *traps)
@@ -154,6 +156,7 @@ static void fill(struct account *a, struct account_traps *traps)
 	a->sampler.cpus = 12;
 	a->governor.hz = 49;
 	a->governor.hz_set = 98;
+	a->governor.limited = 7;
 	a->duration_s = 61.25;
 	a->agent_cpu_s = 1.0625;
 	a->worker.cpu_s = 0.15625;

@@ -7,16 +7,26 @@
 
 #define ALLOWED 10 /* permille */
 
-/* n intervals of so many seconds, each of which cost so many permille; how often the rate changed
- */
-static int feed(struct governor *g, int n, uint64_t seconds, uint64_t permille)
+/* n intervals of so many seconds, each of which cost so many permille, of a core and of a CPU for
+ * ticks; how often the rate changed */
+static int feed_both(
+	struct governor *g, int n, uint64_t seconds, uint64_t permille, uint64_t ticks_permille)
 {
+	const struct governor_cost cost = {
+		.wall_ns = seconds * NSEC_PER_SEC,
+		.used_ns = seconds * NSEC_PER_SEC * permille / 1000,
+		.ticks_ns = seconds * NSEC_PER_SEC * ticks_permille / 1000,
+	};
 	int changes = 0;
 
 	for (int i = 0; i < n; i++)
-		changes += governor_feed(
-			g, seconds * NSEC_PER_SEC * permille / 1000, seconds * NSEC_PER_SEC);
+		changes += governor_feed(g, &cost);
 	return changes;
+}
+
+static int feed(struct governor *g, int n, uint64_t seconds, uint64_t permille)
+{
+	return feed_both(g, n, seconds, permille, 0);
 }
 
 static void what_is_cheap_enough_changes_nothing(void **state)
@@ -86,11 +96,51 @@ static void short_intervals_are_added_up(void **state)
 	governor_init(&g, 99, ALLOWED);
 	/* Nine seconds that cost all and one that cost nothing are one dear window. */
 	assert_int_equal(feed(&g, 9, 1, 1000), 0);
+	assert_false(g.ended);
 	assert_int_equal(feed(&g, 1, 1, 0), 0);
+	assert_true(g.ended);
 	assert_int_equal(g.cost_ppm, 900000);
 	assert_int_equal(feed(&g, 9, 1, 1000), 0);
 	assert_int_equal(feed(&g, 1, 1, 0), 1);
 	assert_int_equal(g.hz, 49);
+}
+
+static void each_budget_is_its_own(void **state)
+{
+	struct governor g;
+
+	(void)state;
+	governor_init(&g, 99, ALLOWED);
+	g.spent = true;
+	/* Together they are more than one budget. */
+	assert_int_equal(feed_both(&g, 100, 60, ALLOWED, ALLOWED), 0);
+	assert_int_equal(feed_both(&g, GOVERNOR_WINDOWS_DOWN, 60, 0, ALLOWED + 1), 1);
+	assert_int_equal(g.hz, 49);
+	assert_int_equal(g.ticks_ppm, (ALLOWED + 1) * 1000);
+	assert_int_equal(g.cost_ppm, 0);
+	assert_int_equal(feed_both(&g, 100, 60, 0, ALLOWED), 0);
+	assert_int_equal(feed_both(&g, GOVERNOR_WINDOWS_UP, 60, 0, ALLOWED * 4 / 10), 1);
+	assert_int_equal(g.hz, 98);
+}
+
+static void accounts_give_before_the_rate_does(void **state)
+{
+	struct governor g;
+	struct tick_load load;
+
+	(void)state;
+	governor_init(&g, 99, ALLOWED);
+	assert_int_equal(feed_both(&g, 100, 60, 0, 500), 0);
+	assert_int_equal(g.hz, 99);
+	governor_load(&g, &load);
+	assert_int_equal(load.cost_ppm, 500000);
+	assert_int_equal(load.allowed_ppm, ALLOWED * 1000);
+	assert_int_equal(load.period_ns, NSEC_PER_SEC / 99);
+	assert_true(load.may_raise);
+	g.spent = true;
+	assert_int_equal(feed_both(&g, GOVERNOR_WINDOWS_DOWN, 60, 0, 500), 1);
+	governor_load(&g, &load);
+	assert_false(load.may_raise);
 }
 
 int main(void)
@@ -101,6 +151,8 @@ int main(void)
 		cmocka_unit_test(the_rate_is_halved_to_a_least_one),
 		cmocka_unit_test(it_comes_back_when_twice_the_cost_is_well_within),
 		cmocka_unit_test(short_intervals_are_added_up),
+		cmocka_unit_test(each_budget_is_its_own),
+		cmocka_unit_test(accounts_give_before_the_rate_does),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

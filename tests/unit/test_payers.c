@@ -9,6 +9,7 @@
 
 #include "containers/containers.h"
 #include "containers/payers.h"
+#include "containers/tick_shares.h"
 #include "made_maps.h"
 #include "made_rows.h"
 #include "sampler/tally.h"
@@ -106,7 +107,7 @@ static void a_container_pays_for_the_files_that_it_runs(void **state)
 	tick(HOSTILE, 1, 2);
 	tick(HOSTILE_BELOW, 3, 1);
 	tick(VICTIM, 0, 1);
-	payers_charge(containers, &tally, publish);
+	payers_charge(containers, &tally, publish, NULL);
 	assert_int_equal(put(10), 0);
 	assert_true(is_ready(0));
 	assert_int_equal(is_ready(1) + is_ready(2) + is_ready(3), 2);
@@ -117,7 +118,7 @@ static void files_that_nobody_ran_are_nobodys(void **state)
 	(void)state;
 	for (uint32_t file = 0; file < 4; file++)
 		assert_int_equal(put(file), 0);
-	payers_charge(containers, &tally, publish);
+	payers_charge(containers, &tally, publish, NULL);
 	assert_int_equal(put(10), -ENOSPC);
 }
 
@@ -131,10 +132,36 @@ static void each_container_that_runs_a_file_pays_for_it(void **state)
 	tick(HOSTILE, 0, 1);
 	tick(HOSTILE, 1, 3);
 	tick(VICTIM, 0, 1);
-	payers_charge(containers, &tally, publish);
+	payers_charge(containers, &tally, publish, NULL);
 	assert_int_equal(put(10), 0);
 	assert_true(is_ready(0));
 	assert_int_equal(is_ready(1) + is_ready(2) + is_ready(3), 2);
+}
+
+/* Also those of ticks that have no user stack. */
+static void a_container_pays_for_the_time_of_its_ticks(void **state)
+{
+	const struct count_key kernel = { .task = HOSTILE };
+	struct tick_shares ticks = { 0 };
+
+	(void)state;
+	tick(HOSTILE, 1, 1);
+	tally_took(&tally, 3000);
+	tick(HOSTILE_BELOW, 1, 1);
+	tally_took(&tally, 5000);
+	tick(VICTIM, 1, 1);
+	tally_took(&tally, 100);
+	assert_int_equal(tally_count(&tally, &kernel, 2), 0);
+	tally_took(&tally, 40);
+	payers_charge(containers, &tally, publish, &ticks);
+	assert_int_equal(ticks.accounts.len, 2);
+	vec_each (&ticks.accounts, a) {
+		bool hostile = a->number == payers_account(containers, HOSTILE);
+
+		assert_int_equal(a->ticks, hostile ? 8 : 3);
+		assert_int_equal(a->took_ns, hostile ? 8040 : 100);
+	}
+	tick_shares_done(&ticks);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -145,6 +172,7 @@ int main(void)
 		TEST(a_container_pays_for_the_files_that_it_runs),
 		TEST(files_that_nobody_ran_are_nobodys),
 		TEST(each_container_that_runs_a_file_pays_for_it),
+		TEST(a_container_pays_for_the_time_of_its_ticks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

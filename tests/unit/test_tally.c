@@ -68,12 +68,16 @@ static void ticks_are_counted_under_their_keys_and_the_rest_is_carried(void **st
 	assert_int_equal(tally_key(&tally, &unknown, 30), -ENOENT);
 	assert_int_equal(tally_tick(&tally, &key, 1, 10), 0);
 	assert_int_equal(tally_tick(&tally, &key, 1, 20), 0);
+	tally_took(&tally, 50);
+	assert_int_equal(tally.counts.data[1].took_ns, 50);
 	tally_cut(&tally, 15);
 	assert_int_equal(tally.timeline.due, 1);
 	assert_int_equal(tally.counts.data[0].count, 1);
 	assert_int_equal(tally.counts.data[1].count, 0);
 	tally_next(&tally, NULL);
 	assert_int_equal(tally.counts.len, 1);
+	/* It was charged with the interval in which it was read. */
+	assert_int_equal(tally.counts.data[0].took_ns, 0);
 	tally_cut(&tally, UINT64_MAX);
 	assert_int_equal(tally.timeline.due, 1);
 	assert_int_equal(tally.timeline.ticks.data[0].time_ns, 20);

@@ -17,10 +17,12 @@
 #include "client/stats.h"
 #include "wire/counters.h"
 
-/* The frequency that the daemon's CPU budget allows; hz_set 0: there is no budget. */
+/* The frequency that the daemon's CPU budgets allow; hz_set 0: there are none. */
 struct account_governor {
-	uint32_t hz_set, hz;
-	uint64_t allowed_ppm, cost_ppm; /* of one core; cost of the latest complete window */
+	uint32_t hz_set, hz, limited; /* accounts with a limit of a tick's time of their own */
+	uint64_t allowed_ppm;         /* of each CPU for ticks, of one core for all the rest */
+	uint64_t cost_ppm, ticks_ppm; /* of the rest, and of ticks on the CPU where they took most:
+				       * of the latest complete window */
 	uint64_t stepped_down, stepped_up;
 };
 

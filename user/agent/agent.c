@@ -6,9 +6,7 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
 
@@ -20,6 +18,7 @@
 #include "containers/cgroup_view.h"
 #include "containers/containers.h"
 #include "containers/payers.h"
+#include "containers/tick_limits.h"
 #include "agent/evidence.h"
 #include "agent/fill.h"
 #include "agent/deferred.h"
@@ -63,6 +62,7 @@ struct agent {
 	struct kernel_names *kernel;
 	struct naming naming;
 	struct account account;
+	struct tick_limits tick_limits;
 	struct upkeep upkeep;
 	uint64_t opened_ns, last_profile_ns; /* CLOCK_MONOTONIC; CLOCK_BOOTTIME */
 	uint64_t last_profile_real_ns, last_profile_tick_ns, stored_max;
@@ -108,6 +108,7 @@ static int on_task(void *ctx, const struct event_task *event)
 	containers_sampled(agent->containers, event->key.cgroup, event->key.tgid);
 	objects_meet_view(
 		agent->objects, event, payers_account(agent->containers, event->key.cgroup));
+	tick_limits_met(&agent->tick_limits, event->key.cgroup);
 	evidence_process(agent->evidence, event->key.tgid, event->key.start_ns);
 	return tally_task(&agent->tally, event);
 }
@@ -327,7 +328,10 @@ int agent_open(const struct agent_options *options, struct agent **out, struct w
 		.processes = agent->processes,
 		.containers = agent->containers,
 		.warnings = &agent->warnings,
+		.ticks = options->sampler.share_ticks ? &agent->tick_limits.shares : NULL,
 	};
+	tick_limits_init(&agent->tick_limits, agent->sampler, agent->containers, &agent->tally,
+		&agent->warnings);
 	*out = agent;
 	return 0;
 }
@@ -350,6 +354,7 @@ void agent_free(struct agent *agent)
 	cgroup_tree_free(agent->cgroups);
 	kernel_names_free(agent->kernel);
 	naming_done(&agent->naming);
+	tick_limits_done(&agent->tick_limits);
 	free(agent);
 }
 
@@ -567,6 +572,11 @@ size_t agent_ticks(const struct agent *agent)
 struct containers *agent_containers(struct agent *agent)
 {
 	return agent->containers;
+}
+
+struct tick_limits *agent_tick_limits(struct agent *agent)
+{
+	return &agent->tick_limits;
 }
 
 void agent_account(struct agent *agent, struct account *out)

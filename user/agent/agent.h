@@ -13,6 +13,7 @@
 #include "sampler/sampler.h"
 
 struct evidence;
+struct tick_limits;
 struct worker_client;
 
 struct agent_options {
@@ -59,6 +60,8 @@ void agent_set_stored_max(struct agent *agent, uint64_t bytes);
 size_t agent_ticks(const struct agent *agent);
 /* The known cgroups. */
 struct containers *agent_containers(struct agent *agent);
+/* Where sampler.share_ticks is set: to be judged after agent_profile. */
+struct tick_limits *agent_tick_limits(struct agent *agent);
 /* The account of the whole capture so far. */
 void agent_account(struct agent *agent, struct account *out);
 /* The i-th warning about limits of this capture (kernel symbols hidden, no cgroup2, ...), or NULL.

@@ -191,8 +191,11 @@ static int deliver(struct deferred *deferred, const struct event_deferred *event
 	err = tally_stack(deferred->tally, &stack, walked->frames);
 	if (err < 0)
 		return err;
-	return event->time_ns ? tally_tick(deferred->tally, &key, event->tick_cpu, event->time_ns)
-			      : tally_count(deferred->tally, &key, 1);
+	err = event->time_ns ? tally_tick(deferred->tally, &key, event->tick_cpu, event->time_ns)
+			     : tally_count(deferred->tally, &key, 1);
+	if (err == 0)
+		tally_took(deferred->tally, event->took_ns);
+	return err;
 }
 
 /* The most that an account may hold. Without memory: nothing. */

@@ -73,7 +73,7 @@ static void warn_of_bad_reply(const struct upkeep *u)
  * are in the profile, objects_bury frees objects that their frames refer to: so this order. */
 void upkeep_next(struct upkeep *u, struct tally *tally)
 {
-	payers_charge(u->containers, tally, sampler_publish(u->sampler));
+	payers_charge(u->containers, tally, sampler_publish(u->sampler), u->ticks);
 	containers_next(u->containers, tally);
 	tally_next(tally, u->sampler);
 	processes_next(u->processes);

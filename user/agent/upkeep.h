@@ -11,6 +11,7 @@ struct objects;
 struct processes;
 struct sampler;
 struct tally;
+struct tick_shares;
 struct warnings;
 struct worker_client;
 
@@ -21,14 +22,15 @@ struct upkeep {
 	struct processes *processes;
 	struct containers *containers;
 	struct warnings *warnings;
+	struct tick_shares *ticks;
 	uint64_t tables_ns; /* of the latest turn of the tables, CLOCK_MONOTONIC */
 	bool tables_due;    /* they get another one; set it when files or rows came */
 };
 
 /* Call it at each wake-up, before the ring is read. 0 or -errno: sampling cannot go on. */
 int upkeep_run(struct upkeep *upkeep);
-/* The next interval begins: charges files to those that ran them, and forgets what was not used for
- * long. */
+/* The next interval begins: charges files and ticks to those that ran them, and forgets what was
+ * not used for long. */
 void upkeep_next(struct upkeep *upkeep, struct tally *tally);
 /* CLOCK_NEVER_NS: nothing is due. */
 uint64_t upkeep_due_ns(const struct upkeep *upkeep);

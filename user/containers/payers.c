@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/own.h"
 #include "containers/containers.h"
+#include "containers/tick_shares.h"
 #include "sampler/tally.h"
 #include "unwind/publish.h"
 
@@ -56,19 +57,18 @@ static void charge_stack(struct payers *p, const struct tally_stack *stack, uint
 	}
 }
 
-void payers_charge(
-	struct containers *containers, const struct tally *tally, struct publish *publish)
+void payers_charge(struct containers *containers, const struct tally *tally,
+	struct publish *publish, struct tick_shares *ticks)
 {
 	_cleanup_(payers_done) struct payers p = { .containers = containers, .publish = publish };
 
 	vec_each (&tally->counts, c) {
-		uint64_t account, key;
+		uint64_t cgroup = tally->tasks.data[c->task].key.cgroup;
+		uint64_t account = account_of(&p, cgroup), key = hash_mix(account) ^ c->user;
 
-		if (c->count == 0 || c->user == 0)
-			continue;
-		account = account_of(&p, tally->tasks.data[c->task].key.cgroup);
-		key = hash_mix(account) ^ c->user;
-		if (hash_find(&p.charged, key))
+		if (ticks)
+			(void)tick_shares_charge(ticks, account, cgroup, c->count, c->took_ns);
+		if (c->count == 0 || c->user == 0 || hash_find(&p.charged, key))
 			continue;
 		(void)hash_put(&p.charged, key, 0);
 		charge_stack(&p, &tally->stacks.data[c->user - 1], account);

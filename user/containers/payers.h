@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* containers/payers.h - who pays for the unwind tables of a file: the accounts (container_account)
- * of the tasks that had samples in it. */
+ * of the tasks that had samples in it. And for a tick: that of its task. */
 #pragma once
 
 #include <stdint.h>
@@ -8,10 +8,12 @@
 struct containers;
 struct publish;
 struct tally;
+struct tick_shares;
 
 /* The account of a cgroup; 0: unknown. */
 uint64_t payers_account(struct containers *containers, uint64_t cgroup);
-/* Charges the files of all counted stacks, before the tally forgets its counts. Without memory some
- * are charged after a later interval. */
-void payers_charge(
-	struct containers *containers, const struct tally *tally, struct publish *publish);
+/* Charges ticks and the files of all counted stacks, before the tally forgets its counts. Without
+ * memory some files are charged after a later interval, and some ticks are not. ticks may be
+ * NULL. */
+void payers_charge(struct containers *containers, const struct tally *tally,
+	struct publish *publish, struct tick_shares *ticks);

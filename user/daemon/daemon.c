@@ -31,6 +31,7 @@
 #include "daemon/status.h"
 #include "daemon/timer.h"
 #include "containers/target.h"
+#include "containers/tick_limits.h"
 #include "traps/trapper.h"
 #include "sink/sink.h"
 #include "store/sums.h"
@@ -139,14 +140,14 @@ static void log_warnings(struct daemon *d)
 
 /* ---- what it costs ------------------------------------------------------------------------- */
 
-/* CPU time of our processes so far, and of the BPF program where the kernel measures it. */
+/* CPU time of our processes so far. */
 static uint64_t used_ns(struct daemon *d)
 {
 	struct account account;
 
 	agent_account(d->agent, &account);
 	return (uint64_t)((account.agent_cpu_s + account.worker.cpu_s) * 1e9) +
-		account.sampler.run_ns + clock_process_ns(d->keeper.child.pid);
+		clock_process_ns(d->keeper.child.pid);
 }
 
 /* An interval ends: the next one's rate. */
@@ -155,22 +156,39 @@ static void govern(struct daemon *d)
 	struct governor *g = &d->governor;
 	uint64_t now = clock_ns(CLOCK_MONOTONIC), used = used_ns(d);
 	uint32_t before = g->hz, trap_hz = trapper_hz(&d->trapper, now);
+	const struct governor_cost cost = {
+		.wall_ns = now - d->used_at_ns,
+		/* A process that was replaced has begun from nothing. */
+		.used_ns = used > d->used_ns ? used - d->used_ns : 0,
+		.ticks_ns = tick_limits_dearest_ns(agent_tick_limits(d->agent)),
+	};
 
-	/* A process that was replaced has begun from nothing. */
-	if (d->governed &&
-		governor_feed(g, used > d->used_ns ? used - d->used_ns : 0, now - d->used_at_ns)) {
-		if (g->hz < before && g->stepped_down - g->stepped_up == 1)
-			log_warn(d->log,
-				"sampling at %u Hz took %.2f %% of a core, more than the %.1f %% "
-				"allowed: continuing at %u Hz until it takes less",
-				before, (double)g->cost_ppm / 1e4, (double)g->permille / 10, g->hz);
-		else if (g->hz == g->hz_set)
-			log_note(d->log, "sampling at %u Hz again", g->hz);
-	}
+	g->ended = false;
+	if (d->governed && governor_feed(g, &cost))
+		governor_log(g, before, d->log);
 	d->governed = trap_hz <= g->hz;
 	agent_set_hz(d->agent, d->governed ? g->hz : trap_hz);
 	d->used_ns = used;
 	d->used_at_ns = now;
+}
+
+/* The window's ticks have been charged: who gives some of their time back? */
+static void share_ticks(struct daemon *d)
+{
+	struct tick_load load;
+
+	governor_load(&d->governor, &load);
+	if (d->governor.ended)
+		d->governor.spent = tick_limits_judge(agent_tick_limits(d->agent), &load) ==
+			TICK_SHARES_SPENT;
+}
+
+static void read_account(struct daemon *d, uint32_t hz, struct account *out)
+{
+	agent_account(d->agent, out);
+	out->hz = hz;
+	governor_account(&d->governor, &agent_tick_limits(d->agent)->shares, &out->governor);
+	out->traps = trapper_stats(&d->trapper);
 }
 
 /* The account since the last interval, which was sampled at hz; the caller's. NULL: out of memory.
@@ -182,10 +200,7 @@ static char *take_account(struct daemon *d, uint32_t hz)
 	json_t *now, *since;
 	char *out = NULL;
 
-	agent_account(d->agent, &account);
-	account.hz = hz;
-	governor_account(&d->governor, &account.governor);
-	account.traps = trapper_stats(&d->trapper);
+	read_account(d, hz, &account);
 	if (account_write_json(&account, &text) < 0)
 		return NULL;
 	now = json_loads(text.data, 0, NULL);
@@ -240,6 +255,7 @@ static int end_interval(struct daemon *d, struct why *why)
 	govern(d);
 	agent_set_stored_max(d->agent, retention_interval_bytes(&r, d->config.interval_ns));
 	err = agent_profile(d->agent, &profile);
+	share_ticks(d);
 	if (err == 0)
 		err = trapper_take(&d->trapper, &profile, now);
 	log_warnings(d);
@@ -308,10 +324,7 @@ static int put_status(void *ctx, struct buf *out)
 		.http = &http,
 		.written_age_ns = clock_ns(CLOCK_BOOTTIME) - d->written_ns };
 
-	agent_account(d->agent, &account);
-	account.hz = d->governor.hz;
-	governor_account(&d->governor, &account.governor);
-	account.traps = trapper_stats(&d->trapper);
+	read_account(d, d->governor.hz, &account);
 	http_front_stats(d->http, &http);
 	return status_write(&facts, out);
 }
@@ -433,6 +446,7 @@ static int open_agent(struct daemon *d, struct why *why)
 			.by_cpu = sink_wants(&d->sink, SINK_CPU),
 			.user = true,
 			.kernel = true,
+			.share_ticks = true,
 			.memory_bytes = d->config.memory_bytes,
 			.tick_limit_ns = d->config.tick_limit_us * 1000,
 		},

@@ -21,6 +21,7 @@
 #include "base/hash.h"
 #include "sample.skel.h"
 #include "sampler/clocks.h"
+#include "sampler/cpu_costs.h"
 #include "sampler/cpus.h"
 #include "sampler/grace.h"
 #include "sampler/kernel_features.h"
@@ -108,6 +109,7 @@ static int size_maps(struct sampler *s, const struct sampler_options *o)
 		{ s->skel->maps.targets, (uint32_t)o->ids_len + TREE_MAX },
 		{ s->skel->maps.target_cgroups,
 			o->cgroups_len ? (uint32_t)o->cgroups_len + TREE_MAX : 1 },
+		{ s->skel->maps.tick_limits, o->share_ticks ? CPU_COSTS_CGROUPS_MAX : 1 },
 	};
 	uint64_t used = ring + ROWS_PAGES_MAX * sizeof(struct rows_page) +
 		ROWS_RULES_MAX * sizeof(struct unwind_rule) + SLOTS_BYTES +
@@ -422,15 +424,18 @@ void sampler_lost_ticks(struct sampler *s, int err, uint64_t ticks)
 static void hand_over(struct sampler *s, uint32_t len)
 {
 	for (uint32_t i = 0; i < len; i++) {
+		uint32_t value = (uint32_t)s->values[i];
+		int err = s->times ? tally_key(s->events.tally, &s->keys[i], value)
+				   : tally_count(s->events.tally, &s->keys[i], value);
+
 		s->drained_bytes += sizeof(s->keys[i]) + sizeof(s->values[i]);
+		if (err == 0)
+			tally_took(s->events.tally,
+				s->values[i] >> COUNT_TIME_SHIFT << COUNT_TIME_UNIT_SHIFT);
 		/* With times the value is an id, by which ticks name this key. A key that is lost
 		 * shows in its ticks. */
-		if (s->times)
-			(void)tally_key(s->events.tally, &s->keys[i], (uint32_t)s->values[i]);
-		else
-			sampler_lost_ticks(s,
-				tally_count(s->events.tally, &s->keys[i], s->values[i]),
-				s->values[i]);
+		else if (!s->times)
+			sampler_lost_ticks(s, err, value);
 	}
 }
 
@@ -579,4 +584,5 @@ void sampler_stats(struct sampler *s, struct sampler_stats *out)
 	out->cpus = time.cpus;
 	out->running_s = (double)time.wall_ns / (double)NSEC_PER_SEC;
 	out->bytes_out = ticks.bytes_out + s->drained_bytes;
+	out->took_ns = cpu_costs_ns(s);
 }

@@ -51,7 +51,7 @@ struct sampler_options {
 	uint32_t pid_namespace; /* namespace of the reported pids; 0: the host's */
 	bool by_tid, by_cpu;    /* separate samples by thread, by CPU */
 	bool times;             /* send each tick with its time; else the kernel counts them */
-	bool user, kernel;
+	bool user, kernel, share_ticks; /* share_ticks: sampler/cpu_costs.h limits cgroups */
 	uint64_t memory_bytes;    /* for all BPF maps; tables get the rest */
 	cpu_clock_fn open_clock;  /* used if we lack the privilege; NULL: none */
 	struct scan_reader scans; /* who reads for sampler_scan */
@@ -61,8 +61,8 @@ struct sampler_stats {
 	/* Ticks due while the clocks ran, without filtered ones:
 	 * expected = samples + idle + lost + skipped, always. */
 	uint64_t expected;
-	uint64_t samples, idle;
-	uint64_t filtered; /* ticks of tasks outside the target */
+	uint64_t samples, took_ns; /* took_ns: by their ticks, on all CPUs */
+	uint64_t idle, filtered;   /* filtered: ticks of tasks outside the target */
 	/* Missing ticks: a virtual CPU was not running, interrupts were off for too long, or
 	 * another BPF program was interrupted. For a cgroup: what its running time lacks. */
 	uint64_t skipped;

@@ -180,6 +180,11 @@ int tally_tick(struct tally *tally, const struct count_key *key, uint32_t cpu, u
 	return err;
 }
 
+void tally_took(struct tally *tally, uint64_t ns)
+{
+	tally->counts.data[tally->counts.len - 1].took_ns += ns;
+}
+
 enum lost_reason tally_lost(int err)
 {
 	return err == -ENOMEM || err == -ENOSPC ? LOST_MEMORY : LOST_DRAIN;
@@ -223,7 +228,7 @@ static int carry(struct tally *tally)
 		}
 		if (slot) {
 			*slot = tally->counts.data[t->ticks.data[i].count];
-			slot->count = 0;
+			slot->count = slot->took_ns = 0;
 			*at = (uint32_t)kept.len;
 		}
 		t->ticks.data[i].count = *at - 1;

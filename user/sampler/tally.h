@@ -49,6 +49,7 @@ struct tally_count {
 	uint32_t task;
 	uint32_t cpu; /* + 1; 0: not kept */
 	uint64_t count;
+	uint64_t took_ns; /* by the ticks in BPF */
 };
 
 struct tally {
@@ -78,6 +79,8 @@ int tally_count(struct tally *tally, const struct count_key *key, uint64_t count
 int tally_key(struct tally *tally, const struct count_key *key, uint32_t id);
 /* The same for one tick, at its time. */
 int tally_tick(struct tally *tally, const struct count_key *key, uint32_t cpu, uint64_t time_ns);
+/* So long took the ticks of the count that one of these functions added last. */
+void tally_took(struct tally *tally, uint64_t ns);
 /* The reason of a tick that one of these functions refused with err. */
 enum lost_reason tally_lost(int err);
 /* Call it after each drain if times are kept: returns the number of ticks that were dropped. */

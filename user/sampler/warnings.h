@@ -6,7 +6,7 @@
 
 #include "base/err.h"
 
-#define WARNINGS_MAX 8 /* further ones are dropped */
+#define WARNINGS_MAX 32 /* further ones are dropped */
 
 struct warnings {
 	struct why all[WARNINGS_MAX];

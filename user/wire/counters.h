@@ -65,6 +65,8 @@ enum lane_cause { WORKER_LOSSES(WORKER_LOSS_ID) LANE_CAUSES };
 	X("ticks.lost", LOST, sampler.lost, "stoker_ticks_lost_total", NULL,                       \
 		"Ticks that became neither a sample nor idle time. The reason whos_full is "       \
 		"deprecated: it is tasks_full, and no part of a sum.")                             \
+	X("tick_time.ns_total", NS, sampler.took_ns, "stoker_tick_seconds_total", NULL,            \
+		"Time that the ticks of samples took.")                                            \
 	X("tick_time.whole.longest_us", US, sampler.times[TICK_WHOLE].longest_ns,                  \
 		"stoker_tick_longest_seconds{part=\"whole\"}", NULL,                               \
 		"Longest time that a sample's tick took, with the time in which the hypervisor "   \
@@ -278,9 +280,15 @@ enum lane_cause { WORKER_LOSSES(WORKER_LOSS_ID) LANE_CAUSES };
 	X("governor.hz_set", U32, hz_set, "stoker_sample_rate_asked_hertz", NULL,              \
 		"Configured sampling frequency, in Hz.")                                       \
 	X("governor.allowed_ppm", PPM, allowed_ppm, NULL, NULL,                                \
-		"CPU budget, in millionths of a core.")                                        \
+		"CPU budget, in millionths of a core: of each CPU for ticks, and of one core " \
+		"for all the rest.")                                                           \
 	X("governor.cost_ppm", PPM, cost_ppm, "stoker_cpu_used_cores", NULL,                   \
-		"CPU that stoker took of its budget, over the latest seconds.")                \
+		"CPU that stoker's processes took of their budget, over the latest seconds.")  \
+	X("governor.ticks_ppm", PPM, ticks_ppm, "stoker_tick_cpu_used_cores", NULL,            \
+		"CPU that ticks took on the CPU where they took most, over the latest seconds.") \
+	X("governor.limited_max", U32, limited, "stoker_tick_limited_accounts", NULL,          \
+		"Containers and users whose stacks are cut sooner, because their ticks took "  \
+		"more than their share of the time.")                                          \
 	X("governor.stepped_down", U64, stepped_down, "stoker_sample_rate_stepped_down_total", \
 		NULL, "Times that the frequency was halved to cost less.")                     \
 	X("governor.stepped_up", U64, stepped_up, "stoker_sample_rate_stepped_up_total", NULL, \
@@ -304,7 +312,8 @@ enum lane_cause { WORKER_LOSSES(WORKER_LOSS_ID) LANE_CAUSES };
 	X("memory_bytes", U64, memory_bytes, "stoker_bpf_memory_budget_bytes", NULL,               \
 		"Memory that BPF maps may take.")                                                  \
 	X("cpu_budget", REAL, cpu_budget, "stoker_cpu_budget_cores", NULL,                         \
-		"CPU budget, in cores; above it the frequency steps down.")                        \
+		"CPU budget, in cores: of each CPU for ticks, and of one core for all the rest; "  \
+		"above it the frequency steps down.")                                              \
 	X("sampling", U64, sampling, "stoker_sampling", NULL,                                      \
 		"1 while the daemon samples, 0 while it is idle by order.")                        \
 	X("idle", TEXT, idle, NULL, NULL, "Why nothing is sampled; empty if it is.")               \
