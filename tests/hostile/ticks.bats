@@ -18,6 +18,17 @@ start_in() {
 	wait_until 10 has_run "$pid"
 }
 
+# start_below NAME COMMAND...: by this name, in a new cgroup below the hostile one.
+start_below() {
+	local name=$1
+	cp "$2" "$tmp/$name"
+	shift 2
+	mkdir "$cgroup/below"
+	cgroups=("$cgroup/below" "${cgroups[@]}")
+	# shellcheck disable=SC2016 # for the inner shell
+	start taskset -c 0 sh -c 'echo $$ >"$1/cgroup.procs"; shift; exec "$@"' sh "$cgroup/below" "$tmp/$name" "$@"
+}
+
 # start_daemon BUDGET: into $tmp/store; its log is $log.
 start_daemon() {
 	printf '%s\n' '[http]' 'listen = off' '[sample]' "hz = $hz" "cpu = $1" 'interval = 5s' '[store]' \
@@ -62,8 +73,11 @@ has_limited() {
 	start_daemon $((cost / 4 / 10)).$((cost / 4 % 10))%
 	wait_until 90 says 'its ticks took more than their share' "$log"
 	wait_until 60 has_limited
+	start_below later "$(target deep_nofp)" 600 1900
+	runs_on "$pid" 150
 	stop_daemon
 	[ "$(grep -c 'hostile.*more than their share' "$log")" -eq 1 ]
 	! grep -q 'CPU for ticks, more than' "$log"
-	between "$(whole burn7030_nofp)" 99 100 'per cent of the whole stacks of the victim'
+	between "$(whole burn7030_nofp)" 99 100 'per cent of whole stacks of the victim'
+	between "$(whole later)" 0 40 'per cent of whole stacks of a cgroup below'
 }
