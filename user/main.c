@@ -2,6 +2,7 @@
 /* main.c - the table of subcommands, and that what they print has arrived: on a full disk it has
  * not, and the exit status says so. */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -79,6 +80,9 @@ int main(int argc, char **argv)
 	struct log log = { 0 };
 	struct why why;
 	int status = EXIT_FAILED;
+
+	/* Beyond a limit of file sizes a write fails, and its error is said. */
+	signal(SIGXFSZ, SIG_IGN);
 
 	if (check_stack(&why) < 0)
 		log_error(&log, "%s", why.text);

@@ -177,3 +177,49 @@ PYTHON
 	said_clearly 'file too large'
 	[ -z "$(ls -A "$tmp/place")" ]
 }
+
+# start_stuck [OPTION...]: record, to a reader that takes nothing. The page is larger than a pipe.
+start_stuck() {
+	rm -f "$tmp/fifo"
+	mkfifo "$tmp/fifo"
+	# shellcheck disable=SC2016 # for the inner shell
+	start sh -c 'exec 9<>"$1"; echo open; exec tail -f /dev/null' sh "$tmp/fifo"
+	wait_until 5 says open "$out"
+	start_record "$@" -f html -o "$tmp/fifo"
+}
+
+pipe_is_full() {
+	"$python" - "$tmp/fifo" <<'PYTHON'
+import array, fcntl, os, sys, termios
+size = array.array('i', [0])
+fcntl.ioctl(os.open(sys.argv[1], os.O_RDONLY | os.O_NONBLOCK), termios.FIONREAD, size)
+sys.exit(size[0] < 65536)
+PYTHON
+}
+
+# ends_soon SIGNAL
+ends_soon() {
+	local began=$SECONDS status=0
+	kill "-$1" "$recorder"
+	wait "$recorder" || status=$?
+	echo "status $status after $((SECONDS - began)) s"
+	cat "$out"
+	[ "$((SECONDS - began))" -le $(($(patience 2) + 1)) ]
+	[ "$status" -eq 1 ]
+	grep -qF "cannot write the rest of $tmp/fifo: a signal came, and its reader takes nothing" "$out"
+}
+
+@test "a reader that takes nothing does not keep record from its end by a signal" {
+	local busy signal
+	need "$python"
+	start_busy spin 600
+	busy=$pid
+	for signal in INT TERM; do
+		start_stuck -p "$busy"
+		runs_on "$busy" 20
+		ends_soon "$signal"
+		start_stuck -p "$busy" -d 1
+		wait_until 20 pipe_is_full
+		ends_soon "$signal"
+	done
+}

@@ -17,6 +17,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/new_file.h"
 #include "output/bundle.h"
@@ -392,6 +393,38 @@ static void a_reader_that_takes_nothing_is_not_waited_for_for_ever(void **state)
 	assert_non_null(strstr(why.text, "closed the pipe"));
 }
 
+/* The word to hurry comes while the writer waits, or before. */
+static void in_a_hurry_a_reader_is_waited_for_a_moment_only(void **state)
+{
+	_cleanup_(buf_done) struct buf bytes = BUF_INIT;
+	struct output_hurry hurry = { .fd = -1 };
+	struct output output = { .pattern = "f", .hurry = &hurry };
+	uint64_t began, moment = OUTPUT_HURRY_MS * NSEC_PER_MSEC;
+	struct why why;
+	char *room;
+	int pair[2];
+
+	(void)state;
+	make_all("read-fifo f");
+	assert_int_equal(buf_reserve(&bytes, 1 << 20, &room), 0);
+	memset(room, 'x', 1 << 20);
+	buf_commit(&bytes, 1 << 20);
+	assert_int_equal(fd_pair(&pair[0], &pair[1]), 0);
+	hurry.fd = pair[0];
+	assert_int_equal(fd_pass(pair[1], "x", 1, -1), 0);
+	began = clock_ns(CLOCK_MONOTONIC);
+	assert_int_equal(output_write(&output, &bytes, &why), -ECANCELED);
+	assert_in_range(clock_ns(CLOCK_MONOTONIC) - began, moment / 2, 20 * moment);
+	assert_non_null(strstr(why.text, "its reader takes nothing; it was given 65536 bytes"));
+	/* The moment is over: the next one has none. */
+	output.last[0] = '\0';
+	began = clock_ns(CLOCK_MONOTONIC);
+	assert_int_equal(output_write(&output, &bytes, &why), -ECANCELED);
+	assert_in_range(clock_ns(CLOCK_MONOTONIC) - began, 0, moment / 2);
+	close(pair[0]);
+	close(pair[1]);
+}
+
 /* ---- names and files ------------------------------------------------------------------------ */
 
 static void names_may_be_as_long_as_the_file_system_has_them(void **state)
@@ -532,6 +565,9 @@ int main(void)
 			a_descriptor_of_a_file_goes_on_where_it_is, make_place, remove_place),
 		cmocka_unit_test_setup_teardown(
 			a_reader_that_takes_nothing_is_not_waited_for_for_ever, make_place,
+			remove_place),
+		cmocka_unit_test_setup_teardown(
+			in_a_hurry_a_reader_is_waited_for_a_moment_only, make_place,
 			remove_place),
 		cmocka_unit_test_setup_teardown(
 			names_may_be_as_long_as_the_file_system_has_them, make_place, remove_place),

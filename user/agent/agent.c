@@ -419,10 +419,12 @@ int agent_start(struct agent *agent, struct why *why)
 	int err = meet(agent);
 
 	if (err < 0)
-		return why_set(why, err, "cannot scan the running processes: %s", err_text(err));
+		return why_set(why, err, "cannot scan the running processes: %s",
+			fd_memory_text(err));
 	err = wait_for_tables(agent);
 	if (err < 0)
-		return why_set(why, err, "cannot read unwind tables: %s", err_text(err));
+		return why_set(
+			why, err, "cannot read unwind tables: %s", fd_memory_text(err));
 	agent->last_profile_ns = clock_ns(CLOCK_BOOTTIME);
 	agent->last_profile_real_ns = clock_ns(CLOCK_REALTIME);
 	agent->last_profile_tick_ns =

@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 
 #include "base/buf.h"
+#include "base/err.h"
 
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 8U
@@ -60,6 +61,12 @@ int fd_in_memory(const char *name, const void *data, size_t size, int *fd)
 	if (err == 0)
 		*fd = TAKE_FD(made);
 	return err;
+}
+
+const char *fd_memory_text(int err)
+{
+	return err == -EFBIG ? "file too large; files in memory count, too: raise the limit with ulimit -f"
+			     : err_text(err);
 }
 
 int fd_open_null(int flags, int *fd)

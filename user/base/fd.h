@@ -28,6 +28,8 @@ int fd_write_all(int fd, const void *data, size_t size);
 
 /* A memfd with these bytes, at its beginning. *fd is the caller's. 0 or -errno. */
 int fd_in_memory(const char *name, const void *data, size_t size, int *fd);
+/* err_text for its error: a limit of file sizes is one of memfds, too. */
+const char *fd_memory_text(int err);
 
 /* Opens /dev/null. Our empty root has none: then it is an empty file, and a write fails with EPERM.
  * flags: O_CLOEXEC or 0. *fd is the caller's. 0 or -errno. */

@@ -56,6 +56,9 @@ int new_file_commit(struct new_file *file, const char *name, unsigned int how)
 		err = -errno;
 	if (err < 0)
 		return err;
+	file->complete = true;
+	if (!name)
+		return 0;
 	if (renameat2(file->dir, file->part, file->dir, name, flags) < 0)
 		return -errno;
 	if (how & NEW_FILE_SYNC)
@@ -64,11 +67,20 @@ int new_file_commit(struct new_file *file, const char *name, unsigned int how)
 	return 0;
 }
 
-void new_file_abort(struct new_file *file)
+int new_file_abort(struct new_file *file)
+{
+	int err = 0;
+
+	fd_close(&file->fd);
+	if (file->dir >= 0 && unlinkat(file->dir, file->part, 0) < 0)
+		err = -errno;
+	*file = (struct new_file)NEW_FILE_INIT;
+	return err;
+}
+
+void new_file_keep(struct new_file *file)
 {
 	fd_close(&file->fd);
-	if (file->dir >= 0)
-		unlinkat(file->dir, file->part, 0);
 	*file = (struct new_file)NEW_FILE_INIT;
 }
 

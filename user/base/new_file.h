@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* base/new_file.h - writes a file that is either whole or absent.
  * The bytes go to a temporary file in the same folder, NAME.XXXXXXXX.part, which gets its name when
- * it is complete. A reader never sees half a file, and a failure leaves nothing. The temporary file
- * is always new: existing files, links and FIFOs are never opened. */
+ * it is complete. A reader never sees half a file, and a failure leaves nothing, unless the caller
+ * keeps what is complete. The temporary file is always new: existing files, links and FIFOs are never
+ * opened. */
 #pragma once
 
 #include <limits.h>
@@ -12,6 +13,7 @@
 struct new_file {
 	int dir; /* the folder; the caller's, who keeps it open; -1: nothing is being written */
 	int fd;  /* write here */
+	bool complete; /* it only lacks its name */
 	char part[NAME_MAX + 1];
 };
 
@@ -33,11 +35,13 @@ enum new_file_how {
 
 /* Creates the temporary file with mode 0644. stem: its name begins with this. */
 int new_file_open(struct new_file *file, int dir, const char *stem);
-/* Gives the file its name and closes it. After an error call it again with another name, or
- * new_file_abort. */
+/* Closes the file and gives it its name; NULL: none yet. After an error call it again with another
+ * name, or new_file_abort, or new_file_keep where it is complete. */
 int new_file_commit(struct new_file *file, const char *name, unsigned int how);
-/* Removes the temporary file. Does nothing where there is none. */
-void new_file_abort(struct new_file *file);
+/* Removes the temporary file. 0 where there is none. */
+int new_file_abort(struct new_file *file);
+/* Leaves the temporary file where it is. */
+void new_file_keep(struct new_file *file);
 /* Open, write, commit. */
 int new_file_write(int dir, const char *name, const void *data, size_t size, unsigned int how);
 

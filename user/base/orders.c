@@ -84,14 +84,16 @@ int orders_admit(struct orders *orders, int *socket)
 	return 0;
 }
 
-int orders_ask(int socket, const void *order, size_t order_bytes, int given, void *answer,
-	size_t answer_bytes, int *fd)
+int orders_send(int socket, const void *order, size_t order_bytes, int given)
+{
+	return fd_pass(socket, order, order_bytes, given) < 0 ? -EPIPE : 0;
+}
+
+int orders_answer(int socket, void *answer, size_t answer_bytes, int *fd)
 {
 	_cleanup_fd_ int came = -1;
-	int err = fd_pass(socket, order, order_bytes, given);
+	int err;
 
-	if (err < 0)
-		return -EPIPE;
 	do
 		err = fd_take(socket, 0, answer, answer_bytes, &came);
 	while (err == -EAGAIN);
@@ -99,4 +101,12 @@ int orders_ask(int socket, const void *order, size_t order_bytes, int given, voi
 		return -EPIPE;
 	*fd = TAKE_FD(came);
 	return 0;
+}
+
+int orders_ask(int socket, const void *order, size_t order_bytes, int given, void *answer,
+	size_t answer_bytes, int *fd)
+{
+	int err = orders_send(socket, order, order_bytes, given);
+
+	return err < 0 ? err : orders_answer(socket, answer, answer_bytes, fd);
 }

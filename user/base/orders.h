@@ -54,3 +54,6 @@ int orders_admit(struct orders *orders, int *socket);
  * descriptor that came with the answer, if one did; -EPIPE: the server is lost. */
 int orders_ask(int socket, const void *order, size_t order_bytes, int given, void *answer,
 	size_t answer_bytes, int *fd);
+/* The two halves of it. */
+int orders_send(int socket, const void *order, size_t order_bytes, int given);
+int orders_answer(int socket, void *answer, size_t answer_bytes, int *fd);

@@ -4,7 +4,6 @@
  * ends, the samples so far are written. */
 #include <errno.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -36,7 +35,6 @@
  * memory. */
 #define CHUNK_NS (30 * NSEC_PER_SEC)
 #define CHUNK_TICKS 200000
-#define RATE_PATH "/proc/sys/kernel/perf_event_max_sample_rate"
 
 struct record {
 	struct record_options options;
@@ -45,9 +43,10 @@ struct record {
 	struct worker_client *worker; /* until the agent has it; NULL: not started yet */
 	struct agent *agent;
 	struct record_output output;
-	struct output profile, stats, check; /* as tried at the start */
-	struct evidence *evidence;           /* of --check; NULL: none */
+	struct record_outputs tried;
+	struct evidence *evidence; /* of --check; NULL: none */
 	struct log *log;
+	int sampling_err;         /* while the clerk was waited for; 0: none */
 	enum exit_status failure; /* what an error is reported as */
 	int signals;
 	struct kill_switch kill_switch;
@@ -58,37 +57,9 @@ struct record {
 	uint64_t next_tick_ns, next_progress_ns, next_copy_ns;
 };
 
-static int check_rate(struct record *r, struct why *why)
+static int check_options(struct record *r, struct why *why)
 {
-	_cleanup_(buf_done) struct buf text = BUF_INIT;
-	uint32_t hz = r->options.hz;
-	unsigned long max;
-
-	if (fd_read_path(RATE_PATH, 64, &text) < 0)
-		return 0;
-	max = strtoul(text.data, NULL, 10);
-	if (max > 0 && hz > max)
-		return why_set(why, -EINVAL,
-			"-F %u: this kernel allows at most %lu Hz; raise "
-			"kernel.perf_event_max_sample_rate or use a lower frequency",
-			hz, max);
-	return 0;
-}
-
-static int check_targets(struct record *r, struct why *why)
-{
-	const struct record_options *o = &r->options;
-	char path[64];
-
-	for (size_t i = 0; i < o->ids.len; i++) {
-		snprintf(path, sizeof(path), "/proc/%u", o->ids.data[i]);
-		if (access(path, F_OK) < 0)
-			return why_set(why, -ESRCH,
-				"no such %s: %u; it has ended or is of another PID namespace, or "
-				"proc is not mounted at /proc",
-				o->target == SAMPLER_TIDS ? "thread" : "process", o->ids.data[i]);
-	}
-	return 0;
+	return record_options_check(&r->options, why);
 }
 
 static int open_cgroup(struct record *r, struct why *why)
@@ -136,6 +107,7 @@ static int open_clerk(struct record *r, struct why *why)
 	const struct clerk_options options = {
 		.pattern = o->output,
 		.gzip = (o->sink_format->needs & SINK_GZIP) != 0,
+		.keep = r->tried.profile.tried.kind == PLACE_NEW,
 		.bundle = o->bundle,
 		.stats_path = o->stats_path,
 		.check_path = o->check_path,
@@ -144,6 +116,7 @@ static int open_clerk(struct record *r, struct why *why)
 		.log = r->log,
 	};
 
+	r->clerk.signals = r->signals;
 	return clerk_open(&r->clerk, &options, why);
 }
 
@@ -199,20 +172,12 @@ static int check_servers(struct record *r, struct why *why)
 	return 0;
 }
 
-/* The clerk opens them again. A FIFO stays open here, so that its reader waits for the clerk. */
 static int try_outputs(struct record *r, struct why *why)
 {
-	int err;
+	int err = record_outputs_try(&r->tried, &r->options, why);
 
-	r->profile.pattern = r->options.output;
-	r->stats.pattern = r->options.stats_path;
-	r->stats.as_is = true;
-	r->check.pattern = r->options.check_path;
-	r->check.as_is = true;
-	err = r->options.bundle ? 0 : output_try(&r->profile, why);
-	if (err == 0 && r->options.stats_path)
-		err = output_try(&r->stats, why);
-	return err == 0 && r->options.check_path ? output_try(&r->check, why) : err;
+	r->failure = err == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+	return err;
 }
 
 static int open_signals(struct record *r, struct why *why)
@@ -251,7 +216,7 @@ static int check_rights(struct record *r, struct why *why)
 /* All that can fail before the first sample, cheapest first. */
 static int prepare(struct record *r, struct why *why)
 {
-	static int (*const steps[])(struct record *, struct why *) = { check_rate, check_targets,
+	static int (*const steps[])(struct record *, struct why *) = { check_options,
 		check_servers, try_outputs, check_rights, open_signals, start_command, open_clerk,
 		/* After all forks: from here on this process has the agent's priority. */
 		open_cgroup, make_folder, open_evidence, open_agent, start_jit };
@@ -270,11 +235,20 @@ static void log_warnings(struct record *r)
 		log_warn(r->log, "%s", warning);
 }
 
-static int poll_agent(void *ctx)
+static bool is_full(const struct record *r, uint64_t now)
+{
+	return r->options.duration_ns && now >= r->started_ns + r->options.duration_ns;
+}
+
+/* While the clerk waits for a reader. */
+static int sample_meanwhile(void *ctx)
 {
 	struct record *r = ctx;
 
-	return agent_poll(r->agent);
+	if (is_full(r, clock_ns(CLOCK_MONOTONIC)))
+		agent_stop(r->agent);
+	r->sampling_err = agent_poll(r->agent);
+	return r->sampling_err;
 }
 
 static int write_bundle(struct record *r, const struct profile *profile, struct why *why)
@@ -312,11 +286,23 @@ static int write_profile(struct record *r, struct why *why)
 				 : record_output_put(&r->output, &profile, why);
 }
 
+/* A failure costs one interval where each has a file of its own. */
+static bool outlives_failure(const struct record *r)
+{
+	return r->options.interval_ns && r->tried.profile.tried.kind == PLACE_NEW &&
+		r->sampling_err == 0 && !clerk_is_lost(&r->clerk);
+}
+
 static int write_last(struct record *r, struct why *why)
 {
 	int err = write_profile(r, why);
 
-	return err < 0 ? err : record_output_end(&r->output, r->log, why);
+	if (err == 0)
+		err = record_output_end(&r->output, r->log, why);
+	if (!outlives_failure(r))
+		return err;
+	record_output_lose(&r->output, err, why, r->log);
+	return 0;
 }
 
 static bool targets_alive(const struct record_options *o)
@@ -360,9 +346,11 @@ static bool is_over(struct record *r, uint64_t now)
 {
 	struct signalfd_siginfo signal;
 
-	if (read(r->signals, &signal, sizeof(signal)) == sizeof(signal))
+	if (read(r->signals, &signal, sizeof(signal)) == sizeof(signal)) {
+		clerk_hurry(&r->clerk);
 		return true;
-	if (r->options.duration_ns && now >= r->started_ns + r->options.duration_ns)
+	}
+	if (is_full(r, now))
 		return true;
 	if (command_ended(&r->command) || kill_switch_look(&r->kill_switch))
 		return true;
@@ -409,8 +397,11 @@ static int write_due(struct record *r, uint64_t now, struct why *why)
 		return write_last(r, why);
 	}
 	if (r->options.sink_format->stream &&
-		(now >= r->chunk_ends_ns || agent_ticks(r->agent) >= CHUNK_TICKS))
-		return write_profile(r, why);
+		(now >= r->chunk_ends_ns || agent_ticks(r->agent) >= CHUNK_TICKS)) {
+		int err = write_profile(r, why);
+
+		return outlives_failure(r) ? 0 : err;
+	}
 	return 0;
 }
 
@@ -523,9 +514,10 @@ static int capture(struct record *r, struct why *why)
 		.clerk = &r->clerk,
 		.sink = r->options.sink_format,
 		.options = &r->options.sink,
-		.meanwhile = poll_agent,
-		.ctx = r,
 	};
+	r->clerk.meanwhile = sample_meanwhile;
+	r->clerk.ctx = r;
+	r->clerk.events = agent_fd(r->agent);
 	err = loop(r, why);
 	if (r->kill_switch.found) {
 		log_warn(r->log, "%s exists: sampling ended", r->kill_switch.found);
@@ -536,12 +528,16 @@ static int capture(struct record *r, struct why *why)
 	if (command_stop(&r->command))
 		log_note(
 			r->log, "sampling ended before %s: sent SIGTERM to it", r->options.argv[0]);
-	late_err = r->output.failed ? 0 : write_last(r, &late);
+	late_err = r->output.failed && !outlives_failure(r) ? 0 : write_last(r, &late);
+	if (late_err == 0)
+		late_err = record_output_lost(&r->output, &late);
 	if (err == 0 && late_err < 0)
 		err = why_set(why, late_err, "%s", late.text);
 	late_err = write_account(r, &late);
 	if (late_err == 0)
 		late_err = write_evidence(r, &late);
+	if (err < 0 && late_err < 0)
+		log_error(r->log, "%s", late.text);
 	if (err == 0 && late_err < 0)
 		err = why_set(why, late_err, "%s", late.text);
 	close_command(r);
@@ -553,9 +549,7 @@ static void done(struct record *r)
 	record_output_done(&r->output);
 	clerk_close(&r->clerk);
 	worker_client_free(r->worker);
-	output_abort(&r->profile);
-	output_abort(&r->stats);
-	output_abort(&r->check);
+	record_outputs_close(&r->tried);
 	agent_free(r->agent);
 	evidence_free(r->evidence);
 	command_done(&r->command);

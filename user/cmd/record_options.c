@@ -6,13 +6,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/cpu_clock.h"
+#include "base/fd.h"
 #include "base/own.h"
 #include "cmd/options.h"
 #include "cmd/target_options.h"
 
+#define RATE_PATH "/proc/sys/kernel/perf_event_max_sample_rate"
 #define HZ_DEFAULT 99
 #define HZ_MAX (NSEC_PER_SEC / CPU_CLOCK_PERIOD_MIN_NS)
 #define MEMORY_MB_DEFAULT 32
@@ -341,9 +344,6 @@ int record_options_parse(struct record_options *o, int argc, char **argv, struct
 	if (o->argv[0] && strcmp(argv[rest - 1], "--") != 0)
 		return why_set(why, -EINVAL, "unexpected argument: %s; write -- before a COMMAND",
 			o->argv[0]);
-	if (o->stats_path && !o->bundle && strcmp(o->output, o->stats_path) == 0 &&
-		strncmp(o->output, "/dev/", 5) != 0 && strcmp(o->output, "-") != 0)
-		return why_set(why, -EINVAL, "-o and --stats are the same file: %s", o->output);
 	if (o->jit && o->target != SAMPLER_TGIDS)
 		return why_set(why, -EINVAL, "--jit needs -p with the processes");
 	if (o->interval_ns && o->interval_ns < NSEC_PER_SEC)
@@ -365,6 +365,44 @@ int record_options_parse(struct record_options *o, int argc, char **argv, struct
 	if (!o->bundle)
 		err = sink_check_options(o->sink_format, &o->sink, why);
 	return err < 0 ? err : set_check_path(o, why);
+}
+
+static int check_rate(const struct record_options *o, struct why *why)
+{
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	unsigned long max;
+
+	if (fd_read_path(RATE_PATH, 64, &text) < 0)
+		return 0;
+	max = strtoul(text.data, NULL, 10);
+	if (max > 0 && o->hz > max)
+		return why_set(why, -EINVAL,
+			"-F %u: this kernel allows at most %lu Hz; raise "
+			"kernel.perf_event_max_sample_rate or use a lower frequency",
+			o->hz, max);
+	return 0;
+}
+
+static int check_targets(const struct record_options *o, struct why *why)
+{
+	char path[64];
+
+	for (size_t i = 0; i < o->ids.len; i++) {
+		snprintf(path, sizeof(path), "/proc/%u", o->ids.data[i]);
+		if (access(path, F_OK) < 0)
+			return why_set(why, -ESRCH,
+				"no such %s: %u; it has ended or is of another PID namespace, or "
+				"proc is not mounted at /proc",
+				o->target == SAMPLER_TIDS ? "thread" : "process", o->ids.data[i]);
+	}
+	return 0;
+}
+
+int record_options_check(const struct record_options *o, struct why *why)
+{
+	int err = check_rate(o, why);
+
+	return err < 0 ? err : check_targets(o, why);
 }
 
 void record_options_done(struct record_options *o)

@@ -47,5 +47,7 @@ struct record_options {
 
 /* -EINVAL with why: a usage error. Call record_options_done in any case. */
 int record_options_parse(struct record_options *options, int argc, char **argv, struct why *why);
+/* Does this kernel allow the frequency, and are the targets there? */
+int record_options_check(const struct record_options *options, struct why *why);
 void record_options_done(struct record_options *options);
 void record_options_help(FILE *out);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd/record_output.c - sends a format's bytes to the clerk in pieces, so a long capture is never
  * in memory as a whole. After a failure nothing more is written, and the clerk removes the file.
- * How a file is written is left to output/output.c. */
+ * With --interval the next interval begins a new file. How a file is written is left to
+ * output/output.c. */
 #include "cmd/record_output.h"
 
 #include <errno.h>
@@ -10,15 +11,16 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "cmd/record_options.h"
+#include "output/bundle.h"
 #include "output/clerk.h"
 #include "sink/sink.h"
 
 static int put_piece(void *ctx, const struct buf *bytes)
 {
 	struct record_output *o = ctx;
-	int err = clerk_put(o->clerk, bytes, &o->why);
 
-	return err == 0 && o->meanwhile ? o->meanwhile(o->ctx) : err;
+	return clerk_put(o->clerk, bytes, &o->why);
 }
 
 static int begin(struct record_output *o, const struct profile *profile, struct why *why)
@@ -43,15 +45,15 @@ static int fail(struct record_output *o, int err, struct why *why)
 {
 	struct why aborted;
 
-	o->failed = true;
+	o->failed = err;
+	o->lost_samples += o->open ? o->samples : 0;
 	if (o->open)
 		clerk_abort(o->clerk, &aborted);
 	sink_file_done(&o->file);
 	o->open = false;
-	if (o->why.text[0])
-		*why = o->why;
-	else
-		why_set(why, err, "cannot write the profile: %s", err_text(err));
+	if (!o->why.text[0])
+		why_set(&o->why, err, "cannot write the profile: %s", err_text(err));
+	*why = o->why;
 	return err;
 }
 
@@ -59,18 +61,23 @@ int record_output_put(struct record_output *o, const struct profile *profile, st
 {
 	int err;
 
-	if (o->failed)
-		return why_set(why, -EPIPE, "cannot write the profile");
+	if (o->failed < 0) {
+		o->lost_samples += profile_total(profile);
+		*why = o->why;
+		return o->failed;
+	}
 	o->why.text[0] = '\0';
 	if (!o->open) {
 		err = begin(o, profile, &o->why);
-		if (err < 0)
+		if (err < 0) {
+			o->lost_samples += profile_total(profile);
 			return fail(o, err, why);
+		}
 	}
+	o->samples += profile_total(profile);
 	err = sink_file_put(&o->file, profile);
 	if (err < 0)
 		return fail(o, err, why);
-	o->samples += profile_total(profile);
 	o->stacks += profile->stacks.len;
 	o->untimed += profile->ticks_dropped;
 	o->profiles++;
@@ -107,6 +114,77 @@ int record_output_end(struct record_output *o, struct log *log, struct why *why)
 	o->open = false;
 	log_file(o, log);
 	return 0;
+}
+
+void record_output_lose(struct record_output *o, int err, const struct why *why, struct log *log)
+{
+	if (err == 0) {
+		o->lost_err = 0;
+		return;
+	}
+	if (o->intervals_lost++ == 0)
+		o->lost_why = *why;
+	if (o->lost_err != err)
+		log_warn(log, "an interval was not written: %s; sampling goes on", why->text);
+	o->lost_err = err;
+	o->failed = 0;
+}
+
+int record_output_lost(const struct record_output *o, struct why *why)
+{
+	if (o->intervals_lost == 0)
+		return 0;
+	return why_set(why, -EIO, "intervals that were not written: %llu, with %llu samples; the first: %s",
+		(unsigned long long)o->intervals_lost, (unsigned long long)o->lost_samples,
+		o->lost_why.text);
+}
+
+static int refuse_same(const char *one, const char *other, const char *path, struct why *why)
+{
+	return why_set(why, -EINVAL, "%s and %s are the same file: %s; choose another name for one",
+		one, other, path);
+}
+
+static int compare(const struct record_outputs *t, const struct record_options *o, struct why *why)
+{
+	const struct place_id *stats = &t->stats.tried, *check = &t->check.tried;
+
+	if (o->stats_path && !o->bundle && place_clashes(&t->profile.tried, stats))
+		return refuse_same("-o", "--stats", o->stats_path, why);
+	if (o->stats_path && o->bundle && bundle_has(o->bundle, stats))
+		return refuse_same("a file of --bundle", "--stats", o->stats_path, why);
+	if (o->stats_path && o->check_path && place_clashes(check, stats))
+		return refuse_same("the file of --check", "--stats", o->stats_path, why);
+	return 0;
+}
+
+int record_outputs_try(
+	struct record_outputs *t, const struct record_options *o, struct why *why)
+{
+	int err;
+
+	*t = (struct record_outputs){ .profile.pattern = o->output,
+		.stats = { .pattern = o->stats_path, .as_is = true },
+		.check = { .pattern = o->check_path, .as_is = true } };
+	err = o->bundle ? 0 : output_try(&t->profile, why);
+	if (err == 0 && o->stats_path)
+		err = output_try(&t->stats, why);
+	if (err == 0 && o->check_path && t->profile.tried.kind != PLACE_NEW &&
+		t->profile.tried.kind != PLACE_MOUNT)
+		err = why_set(why, -EINVAL,
+			"--check needs -o FILE that is a regular file, to write FILE" CHECK_ENDING
+			" beside it; %s is none",
+			o->output);
+	if (err == 0 && o->check_path)
+		err = output_try(&t->check, why);
+	return err < 0 ? err : compare(t, o, why);
+}
+
+void record_outputs_close(struct record_outputs *t)
+{
+	output_abort(&t->profile);
+	output_abort(&t->stats);
+	output_abort(&t->check);
 }
 
 void record_output_done(struct record_output *o)

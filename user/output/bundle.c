@@ -69,6 +69,21 @@ int bundle_make(const char *dir, struct why *why)
 	return err;
 }
 
+bool bundle_has(const char *dir, const struct place_id *file)
+{
+	const struct bundle_file *one = files;
+	_cleanup_fd_ int fd = -1;
+	struct stat st;
+	struct why why;
+
+	if (place_open_folder(dir, false, &fd, &why) < 0 || fstat(fd, &st) < 0 ||
+		file->kind != PLACE_NEW || file->dev != st.st_dev || file->ino != st.st_ino)
+		return false;
+	while (one->name && strcmp(one->name, file->name) != 0)
+		one++;
+	return one->name || strcmp(file->name, BUNDLE_ARCHIVE) == 0;
+}
+
 static int put_head(
 	struct buf *out, const char *folder, const char *name, uint64_t size, time_t when)
 {

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/err.h"
+#include "output/place.h"
 
 struct bundle_file {
 	const char *name;   /* in the directory */
@@ -17,5 +18,7 @@ struct bundle_file {
 const struct bundle_file *bundle_files(void);
 /* Makes the directory if it is missing, and tries whether each file can be written there. */
 int bundle_make(const char *dir, struct why *why);
+/* Is this one of the files in dir? */
+bool bundle_has(const char *dir, const struct place_id *file);
 /* Writes dir/BUNDLE_ARCHIVE from the files in dir. */
 int bundle_pack(const char *dir, time_t when, struct why *why);

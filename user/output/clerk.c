@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/orders.h"
 #include "output/bundle.h"
@@ -17,6 +18,8 @@
 #include "sink/sink.h"
 #include "worker/filter.h"
 #include "worker/worker.h"
+
+#define MEANWHILE_MS 200
 
 enum kind {
 	WRITE_BEGIN,
@@ -30,6 +33,7 @@ enum kind {
 	WRITE_CHECK,
 	JIT_START,
 	JIT_REFRESH,
+	HURRY,
 };
 
 struct order {
@@ -47,6 +51,7 @@ struct answer {
 struct serving {
 	const struct clerk_options *options;
 	struct output output;
+	struct output_hurry hurry;
 	struct record_jit jit;
 	char file[OUTPUT_PATH_MAX]; /* of a bundle */
 };
@@ -60,6 +65,8 @@ static int begin_file(struct serving *s, const struct order *order, struct answe
 	snprintf(s->file, sizeof(s->file), "%s/%s", s->options->bundle, file->name);
 	s->output = (struct output){ .pattern = s->file,
 		.plain = true,
+		.keep = true,
+		.hurry = &s->hurry,
 		.gzip = (sink_find(file->format)->needs & SINK_GZIP) != 0,
 		.fd = -1 };
 	return output_begin(&s->output, order->when, &answer->why);
@@ -92,9 +99,9 @@ static int obey(struct serving *s, const struct order *order, const struct buf *
 		output_abort(&s->output);
 		return 0;
 	case WRITE_STATS:
-		return output_write_path(o->stats_path, bytes, &answer->why);
+		return output_write_path(o->stats_path, &s->hurry, bytes, &answer->why);
 	case WRITE_CHECK:
-		return output_write_path(o->check_path, bytes, &answer->why);
+		return output_write_path(o->check_path, &s->hurry, bytes, &answer->why);
 	case JIT_START:
 		err = record_jit_start(&s->jit, o->jit_pids, o->jit_pids_len, o->log);
 		return err < 0 ? why_set(&answer->why, err, "%s", err_text(err)) : 0;
@@ -122,8 +129,19 @@ static int obey_call(void *ctx, struct orders_call *call)
 	return 0;
 }
 
+/* A wait for a reader saw it come. */
+static int obey_hurry(void *ctx, struct orders_call *call)
+{
+	struct serving *s = ctx;
+
+	(void)call;
+	output_hurry(&s->hurry);
+	return ORDERS_SILENT;
+}
+
 static const struct orders_row rows[] = {
 	[WRITE_BEGIN... JIT_REFRESH] = { ORDERS_OWNER, obey_call },
+	[HURRY] = { ORDERS_OWNER, obey_hurry },
 };
 
 static int run_clerk(void *ctx, int fd)
@@ -135,6 +153,8 @@ static int run_clerk(void *ctx, int fd)
 		.answer_bytes = sizeof(struct answer),
 		.ctx = &s };
 
+	output_hurry_init(&s.hurry, fd);
+	s.output.hurry = &s.hurry;
 	if (filter_deny(FILTER_DENY_KERNEL | FILTER_DENY_BPF | FILTER_DENY_EVENTS) < 0)
 		return WORKER_EXIT_SANDBOX;
 	orders_serve(&orders, fd);
@@ -148,7 +168,10 @@ static int run_clerk(void *ctx, int fd)
 int clerk_open(struct clerk *clerk, const struct clerk_options *options, struct why *why)
 {
 	struct serving s = { .options = options,
-		.output = { .pattern = options->pattern, .gzip = options->gzip, .fd = -1 } };
+		.output = { .pattern = options->pattern,
+			.gzip = options->gzip,
+			.keep = options->keep,
+			.fd = -1 } };
 	const struct child_plan plan = { .run = run_clerk,
 		.ctx = &s,
 		.name = "stoker-clerk",
@@ -169,6 +192,54 @@ bool clerk_is_lost(const struct clerk *clerk)
 	return clerk->child.fd >= 0 && poll(&gone, 1, 0) == 1;
 }
 
+void clerk_hurry(struct clerk *clerk)
+{
+	const struct order order = { .kind = HURRY };
+
+	if (!clerk->hurried)
+		orders_send(clerk->child.fd, &order, sizeof(order), -1);
+	clerk->hurried = true;
+}
+
+/* Writing may take long, and no sample may be lost meanwhile. */
+static int call_meanwhile(struct clerk *clerk, bool ready)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	int err;
+
+	if (!clerk->meanwhile || (!ready && now < clerk->due_ns))
+		return 0;
+	clerk->due_ns = now + MEANWHILE_MS * NSEC_PER_MSEC;
+	err = clerk->meanwhile(clerk->ctx);
+	if (err < 0)
+		clerk->meanwhile = NULL;
+	return err;
+}
+
+/* Until there is an answer, or none will come. A signal is left for others to read. Returns the
+ * error of meanwhile. */
+static int await_answer(struct clerk *clerk)
+{
+	int err = 0;
+
+	for (;;) {
+		struct pollfd fds[] = { { .fd = clerk->child.fd, .events = POLLIN },
+			{ .fd = clerk->hurried ? -1 : clerk->signals, .events = POLLIN },
+			{ .fd = clerk->meanwhile ? clerk->events : -1, .events = POLLIN } };
+		int n = poll(fds, ARRAY_SIZE(fds), clerk->meanwhile ? MEANWHILE_MS : -1), failed;
+
+		if (n < 0 && errno != EINTR)
+			return err;
+		if (n > 0 && fds[1].revents)
+			clerk_hurry(clerk);
+		failed = call_meanwhile(clerk, n > 0 && fds[2].revents);
+		if (failed < 0)
+			err = failed;
+		if (n > 0 && fds[0].revents)
+			return err;
+	}
+}
+
 void clerk_close(struct clerk *clerk)
 {
 	child_close(&clerk->child, NULL);
@@ -181,19 +252,25 @@ static int ask(struct clerk *clerk, const struct order *order, const struct buf 
 	_cleanup_fd_ int given = -1, none = -1;
 	struct answer answer;
 	int err = bytes ? fd_in_memory("profile", bytes->data, bytes->len, &given) : 0;
+	int failed = 0;
 
 	if (err < 0)
 		return why_set(why, err,
 			"cannot hand the profile to the process that writes files: %s",
-			err_text(err));
-	err = orders_ask(
-		clerk->child.fd, order, sizeof(*order), given, &answer, sizeof(answer), &none);
+			fd_memory_text(err));
+	err = orders_send(clerk->child.fd, order, sizeof(*order), given);
+	if (err == 0)
+		failed = await_answer(clerk);
+	if (err == 0)
+		err = orders_answer(clerk->child.fd, &answer, sizeof(answer), &none);
 	if (err < 0)
 		return why_set(why, err, "the process that writes files was lost");
 	if (answer.err < 0)
 		*why = answer.why;
 	else if (path)
 		memcpy(path, answer.path, sizeof(answer.path));
+	if (answer.err == 0 && failed < 0)
+		return why_set(why, failed, "sampling stopped: %s", err_text(failed));
 	return answer.err;
 }
 

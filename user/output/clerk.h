@@ -17,17 +17,26 @@
 
 struct clerk {
 	struct child child;
+	int signals; /* borrowed: readable when it must hurry; -1: never */
+	bool hurried;
+	/* While an answer is waited for: called when events is readable, and each 200 ms. After an
+	 * error it is not called again, and the call that waited fails. NULL: none. */
+	int (*meanwhile)(void *ctx);
+	void *ctx;
+	int events; /* borrowed */
+	uint64_t due_ns;
 };
 
-#define CLERK_INIT                   \
-	{                            \
-		.child = CHILD_INIT, \
+#define CLERK_INIT                                                \
+	{                                                         \
+		.child = CHILD_INIT, .signals = -1, .events = -1, \
 	}
 
 /* The clerk has a copy of them. */
 struct clerk_options {
 	const char *pattern; /* of output/output.h, as gzip */
 	bool gzip;
+	bool keep; /* as of struct output; a bundle's files are kept in any case */
 	const char *bundle;     /* a folder, in place of the pattern; NULL: none */
 	const char *stats_path; /* NULL: none, as the next */
 	const char *check_path;
@@ -42,6 +51,10 @@ int clerk_open(struct clerk *clerk, const struct clerk_options *options, struct 
 void clerk_close(struct clerk *clerk);
 /* Has it ended? */
 bool clerk_is_lost(const struct clerk *clerk);
+
+/* From now on readers must take bytes at once (OUTPUT_HURRY_MS). So it is when a signal comes while
+ * an answer is waited for. */
+void clerk_hurry(struct clerk *clerk);
 
 /* Begins a file for a profile, whose bytes follow in pieces. Its name is the pattern at `when`;
  * path gets it. After an error the file is removed. */

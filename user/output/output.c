@@ -5,9 +5,12 @@
 #include "output/output.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -18,6 +21,46 @@
 
 #define TRY_BYTES 4096 /* a disk without room refuses these */
 #define STALL_BYTES (1U << 20)
+#define HURRY_BYTES (64U << 10)
+#define TICK_US 100000
+
+/* ---- hurry ---------------------------------------------------------------------------------- */
+
+static void on_tick(int signal)
+{
+	(void)signal;
+}
+
+void output_hurry_init(struct output_hurry *hurry, int fd)
+{
+	const struct sigaction interrupt = { .sa_handler = on_tick };
+	sigset_t set;
+
+	*hurry = (struct output_hurry){ .fd = fd };
+	sigaction(SIGALRM, &interrupt, NULL);
+	sigemptyset(&set);
+	sigaddset(&set, SIGALRM);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+static void delay_end(struct output_hurry *hurry)
+{
+	hurry->end_ns = clock_ns(CLOCK_MONOTONIC) + OUTPUT_HURRY_MS * NSEC_PER_MSEC;
+	hurry->taken = 0;
+}
+
+void output_hurry(struct output_hurry *hurry)
+{
+	if (hurry->end_ns == 0)
+		delay_end(hurry);
+}
+
+static bool is_hurried(const struct output *o)
+{
+	return o->hurry && o->hurry->end_ns != 0;
+}
+
+/* ---- places --------------------------------------------------------------------------------- */
 
 static int fail(const char *path, int err, struct why *why)
 {
@@ -28,6 +71,7 @@ static int fail(const char *path, int err, struct why *why)
 		: err == -EACCES || err == -EPERM
 		? "no permission to write to its directory; choose another place"
 		: err == -EROFS ? "its file system is read-only; choose another place"
+		: err == -EFBIG ? "file too large; raise the limit with ulimit -f"
 				: err_text(err);
 
 	return why_set(why, err, "cannot write %s: %s", place_text(path), text);
@@ -55,16 +99,24 @@ static enum place_name name_of(const struct output *o)
 	return o->as_is || !strchr(o->pattern, '%') ? PLACE_EXACT : PLACE_PATTERN;
 }
 
-static int try_new(const struct place *place)
+static int try_new(const char *path, const struct place *place, struct why *why)
 {
 	static const char zeros[TRY_BYTES];
 	struct new_file file;
 	int err = new_file_open(&file, place->dir, place->name);
+	char part[sizeof(file.part)];
 
 	if (err < 0)
-		return err;
+		return fail(path, err, why);
+	memcpy(part, file.part, sizeof(part));
 	err = fd_write_all(file.fd, zeros, sizeof(zeros));
-	new_file_abort(&file);
+	if (new_file_abort(&file) < 0 && err == 0)
+		err = why_set(why, -EPERM,
+			"cannot write %s: its directory lets no file be removed or replaced; "
+			"remove %s and choose another place",
+			path, part);
+	else if (err < 0)
+		fail(path, err, why);
 	return err;
 }
 
@@ -77,10 +129,14 @@ int output_try(struct output *o, struct why *why)
 	err = place_open(o->path, name_of(o), &o->place, why);
 	if (err < 0)
 		return err;
-	err = o->place.kind == PLACE_NEW ? try_new(&o->place) : 0;
+	err = place_identify(&o->place, &o->tried);
+	if (err < 0)
+		fail(o->path, err, why);
+	else if (o->place.kind == PLACE_NEW)
+		err = try_new(o->path, &o->place, why);
 	if (o->place.kind == PLACE_NEW || o->place.kind == PLACE_MOUNT)
 		place_close(&o->place);
-	return err < 0 ? fail(o->path, err, why) : 0;
+	return err;
 }
 
 /* NAME.EXT → NAME-2.EXT: before the first dot of the last part. */
@@ -98,9 +154,16 @@ static int open_place(struct output *o, struct why *why)
 {
 	int err = o->place.kind == PLACE_NONE ? place_open(o->path, name_of(o), &o->place, why) : 0;
 
+	o->refused = 0;
+	if (err < 0 && o->keep && place_open_beside(o->path, &o->place, &o->refusal) == 0) {
+		o->refused = err;
+		o->refusal = *why;
+		err = 0;
+	}
 	if (err < 0)
 		return err;
 	o->writing = true;
+	o->written = o->waited_ns = o->taken = 0;
 	o->file = (struct new_file)NEW_FILE_INIT;
 	if (o->place.kind == PLACE_NEW)
 		err = new_file_open(&o->file, o->place.dir, o->place.name);
@@ -130,49 +193,93 @@ int output_begin(struct output *o, time_t when, struct why *why)
 	return open_place(o, why);
 }
 
-/* When a FIFO's reader must have taken the next STALL_BYTES. */
-static uint64_t stall_end_ns(const struct output *o)
+/* When a FIFO's reader must have taken the next STALL_BYTES. Only the time of waiting counts. */
+static uint64_t stall_end_ns(const struct output *o, uint64_t now)
 {
 	int stall_ms = o->stall_ms > 0 ? o->stall_ms : OUTPUT_STALL_MS;
+	uint64_t stall_ns = (uint64_t)stall_ms * NSEC_PER_MSEC;
 
-	return clock_ns(CLOCK_MONOTONIC) + (uint64_t)stall_ms * NSEC_PER_MSEC;
+	return o->waited_ns < stall_ns ? now + stall_ns - o->waited_ns : now;
 }
 
 /* A descriptor of ours may be in non-blocking mode, too, and its reader may take its time: a pager
  * waits for a person. */
-static int wait_for_reader(const struct output *o, uint64_t end_ns)
+static int wait_for_reader(struct output *o)
 {
-	struct pollfd fd = { .fd = o->fd, .events = POLLOUT };
-	uint64_t now = clock_ns(CLOCK_MONOTONIC);
-	int left_ms = now < end_ns ? (int)((end_ns - now) / NSEC_PER_MSEC) : 0;
-	int n = poll(&fd, 1, o->place.kind == PLACE_STREAM ? left_ms : -1);
+	bool hurried = is_hurried(o);
+	struct pollfd fds[] = { { .fd = o->fd, .events = POLLOUT },
+		{ .fd = o->hurry && !hurried ? o->hurry->fd : -1, .events = POLLIN } };
+	uint64_t began = clock_ns(CLOCK_MONOTONIC), now;
+	uint64_t end = o->place.kind == PLACE_STREAM ? stall_end_ns(o, began) : CLOCK_NEVER_NS;
+	int err;
 
-	if (n < 0 && errno != EINTR)
-		return -errno;
-	return n == 0 || (o->place.kind == PLACE_STREAM && now >= end_ns) ? -ETIMEDOUT : 0;
+	if (hurried)
+		end = clock_sooner(end, o->hurry->end_ns);
+	err = poll(fds, ARRAY_SIZE(fds), clock_wait_ms(began, end)) < 0 && errno != EINTR ? -errno
+											  : 0;
+	now = clock_ns(CLOCK_MONOTONIC);
+	o->waited_ns += now - began;
+	if (fds[1].revents)
+		output_hurry(o->hurry);
+	if (err < 0 || now < end)
+		return err;
+	return hurried ? -ECANCELED : -ETIMEDOUT;
+}
+
+static void note_written(struct output *o, size_t bytes)
+{
+	o->written += bytes;
+	o->taken += bytes;
+	if (o->taken >= STALL_BYTES)
+		o->taken = o->waited_ns = 0;
+	if (!is_hurried(o))
+		return;
+	o->hurry->taken += bytes;
+	if (o->hurry->taken >= HURRY_BYTES)
+		delay_end(o->hurry);
+}
+
+/* A descriptor may be in blocking mode, and others share it, so its mode stays: then write() waits
+ * in the kernel until the next tick. */
+static void set_ticks(const struct output *o, long us)
+{
+	const struct itimerval ticks = { .it_interval.tv_usec = us, .it_value.tv_usec = us };
+
+	if (o->hurry && o->place.kind == PLACE_DESCRIPTOR)
+		setitimer(ITIMER_REAL, &ticks, NULL);
+}
+
+static int write_all(struct output *o, const char *data, size_t len)
+{
+	int err = 0;
+
+	set_ticks(o, TICK_US);
+	while (err == 0 && len > 0) {
+		ssize_t n = write(o->fd, data, len);
+
+		if (n >= 0) {
+			note_written(o, (size_t)n);
+			data += n;
+			len -= (size_t)n;
+		} else {
+			err = errno == EAGAIN || errno == EINTR ? wait_for_reader(o) : -errno;
+		}
+	}
+	set_ticks(o, 0);
+	return err;
 }
 
 static int write_packed(struct output *o, int err, const struct buf *packed, struct why *why)
 {
-	uint64_t end_ns = stall_end_ns(o);
-	size_t at = 0, counted = 0;
-
 	if (err < 0)
 		return why_set(why, err, "cannot compress %s: %s", o->path, err_text(err));
-	while (err == 0 && at < packed->len) {
-		ssize_t n = write(o->fd, packed->data + at, packed->len - at);
-
-		if (n >= 0)
-			at += (size_t)n;
-		else if (errno == EAGAIN)
-			err = wait_for_reader(o, end_ns);
-		else if (errno != EINTR)
-			err = -errno;
-		if (at - counted >= STALL_BYTES) {
-			counted = at;
-			end_ns = stall_end_ns(o);
-		}
-	}
+	err = write_all(o, packed->data, packed->len);
+	if (err == -ECANCELED)
+		return why_set(why, err,
+			"cannot write the rest %s%s: a signal came, and its reader takes nothing; "
+			"it was given %llu bytes, and what follows them is lost",
+			strcmp(o->path, "-") == 0 ? "" : "of ", place_text(o->path),
+			(unsigned long long)o->written);
 	return err < 0 ? fail(o->path, err, why) : 0;
 }
 
@@ -184,6 +291,46 @@ int output_put(struct output *o, const struct buf *bytes, struct why *why)
 	return write_packed(o, err, &packed, why);
 }
 
+/* The file's path: the folder's may lead elsewhere by now. */
+static void part_path(const struct new_file *file, char path[OUTPUT_PATH_MAX])
+{
+	char link[64], folder[OUTPUT_PATH_MAX - sizeof(file->part) - 1];
+	ssize_t len;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", file->dir);
+	len = readlink(link, folder, sizeof(folder));
+	if (len > 0)
+		snprintf(path, OUTPUT_PATH_MAX, "%.*s/%s", (int)len, folder, file->part);
+	else
+		snprintf(path, OUTPUT_PATH_MAX, "%s in its directory", file->part);
+}
+
+/* A temporary file could be made in the folder, so the old file is the cause, or what has taken its
+ * place since. */
+static int name_file(struct output *o, struct why *why)
+{
+	const char *name = o->refused < 0 ? NULL : o->place.name;
+	int err = new_file_commit(&o->file, name, o->sync ? NEW_FILE_SYNC : 0);
+	char part[OUTPUT_PATH_MAX];
+
+	if (err == 0 && o->refused == 0)
+		return 0;
+	if (!o->file.complete)
+		return fail(o->path, err, why);
+	if (o->refused < 0)
+		*why = o->refusal;
+	else
+		why_set(why, err, "cannot write %s: the old file cannot be replaced: %s", o->path,
+			err_text(err));
+	if (o->keep) {
+		part_path(&o->file, part);
+		new_file_keep(&o->file);
+		why_set(&o->refusal, 0, "%s", why->text);
+		why_set(why, 0, "%.200s; what was to be written is in %s", o->refusal.text, part);
+	}
+	return o->refused < 0 ? o->refused : err;
+}
+
 int output_end(struct output *o, struct why *why)
 {
 	_cleanup_(buf_done) struct buf packed = BUF_INIT;
@@ -193,11 +340,11 @@ int output_end(struct output *o, struct why *why)
 	if (err < 0)
 		return err;
 	if (o->place.kind == PLACE_NEW)
-		err = new_file_commit(&o->file, o->place.name, o->sync ? NEW_FILE_SYNC : 0);
+		err = name_file(o, why);
 	else if (close(TAKE_FD(o->place.fd)) < 0)
-		err = -errno;
+		err = fail(o->path, -errno, why);
 	if (err < 0)
-		return fail(o->path, err, why);
+		return err;
 	o->writing = false;
 	compress_free(TAKE_PTR(o->compress));
 	place_close(&o->place);
@@ -272,9 +419,10 @@ int output_write_profile(struct output *o, const struct sink *sink,
 	return err;
 }
 
-int output_write_path(const char *path, const struct buf *bytes, struct why *why)
+int output_write_path(const char *path, struct output_hurry *hurry, const struct buf *bytes,
+	struct why *why)
 {
-	struct output output = { .pattern = path, .as_is = true };
+	struct output output = { .pattern = path, .as_is = true, .hurry = hurry };
 
 	return output_write(&output, bytes, why);
 }

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -256,13 +257,36 @@ static int read_link(const struct spot *s, char target[OUTPUT_PATH_MAX], struct 
 	return 0;
 }
 
-/* rename() refuses to replace a mount point. */
-static bool is_mount(const struct spot *s)
+/* STATX_ATTR_* of what is there; name "": of the folder. */
+static uint64_t attributes(const struct spot *s, const char *name)
 {
+	const int how = AT_SYMLINK_NOFOLLOW | (name[0] ? 0 : AT_EMPTY_PATH);
 	struct statx st;
 
-	return statx(s->dir, s->name, AT_SYMLINK_NOFOLLOW, STATX_TYPE, &st) == 0 &&
-		(st.stx_attributes & STATX_ATTR_MOUNT_ROOT);
+	return statx(s->dir, name, how, STATX_TYPE, &st) == 0 ? st.stx_attributes : 0;
+}
+
+/* chattr(1): rename() fails although a temporary file can be made, or cannot be removed again. */
+static int check_attributes(const struct spot *s, struct why *why)
+{
+	uint64_t folder = attributes(s, ""), file = s->is_there ? attributes(s, s->name) : 0;
+
+	if (folder & STATX_ATTR_IMMUTABLE)
+		return refuse(s, -EPERM,
+			"its directory is immutable; change that with chattr -i, or choose another "
+			"place",
+			why);
+	if (folder & STATX_ATTR_APPEND)
+		return refuse(s, -EPERM,
+			"its directory is append-only, so no file in it can be replaced; change "
+			"that with chattr -a, or choose another place",
+			why);
+	if (file & (STATX_ATTR_IMMUTABLE | STATX_ATTR_APPEND))
+		return refuse(s, -EPERM,
+			"the old file is immutable or append-only; change that with chattr -i -a, "
+			"or choose another name",
+			why);
+	return 0;
 }
 
 static int open_mount(const struct spot *s, struct place *out, struct why *why)
@@ -307,14 +331,24 @@ static int open_special(
 	return is_planted(s) ? refuse_planted(s, why) : open_stream(s, O_NOFOLLOW, out, why);
 }
 
+static void take_new(struct spot *s, struct place *out)
+{
+	out->kind = PLACE_NEW;
+	out->dir = TAKE_FD(s->dir);
+	snprintf(out->name, sizeof(out->name), "%s", s->name);
+}
+
 /* Anything but a link. */
 static int open_at(struct spot *s, enum place_name name, struct place *out, struct why *why)
 {
+	int err;
+
 	if (s->is_there && !S_ISREG(s->st.st_mode))
 		return open_special(s, name, out, why);
 	if (!s->name[0])
 		return refuse(s, -EISDIR, "it is a directory; name a file", why);
-	if (s->is_there && is_mount(s))
+	/* rename() refuses to replace a mount point. */
+	if (s->is_there && (attributes(s, s->name) & STATX_ATTR_MOUNT_ROOT))
 		return open_mount(s, out, why);
 	if (s->is_there && (s->dir_st.st_mode & S_ISVTX) && geteuid() != 0 &&
 		s->st.st_uid != geteuid() && s->dir_st.st_uid != geteuid())
@@ -322,10 +356,10 @@ static int open_at(struct spot *s, enum place_name name, struct place *out, stru
 			"cannot write %s: it is a file of another user (uid %u), and its directory "
 			"lets only that user replace it; choose another name",
 			s->path, s->st.st_uid);
-	out->kind = PLACE_NEW;
-	out->dir = TAKE_FD(s->dir);
-	snprintf(out->name, sizeof(out->name), "%s", s->name);
-	return 0;
+	err = check_attributes(s, why);
+	if (err == 0)
+		take_new(s, out);
+	return err;
 }
 
 int place_open(const char *path, enum place_name name, struct place *out, struct why *why)
@@ -366,6 +400,19 @@ int place_open(const char *path, enum place_name name, struct place *out, struct
 	if (err == 0)
 		*out = made;
 	return err;
+}
+
+int place_open_beside(const char *path, struct place *out, struct why *why)
+{
+	_cleanup_(spot_done) struct spot s = { .dir = -1 };
+	struct place made = PLACE_INIT;
+	int err = open_spot(path, &s, why);
+
+	if (err < 0)
+		return err;
+	take_new(&s, &made);
+	*out = made;
+	return 0;
 }
 
 static int open_folder(const struct spot *s, int *dir, struct why *why)
@@ -416,4 +463,27 @@ void place_close(struct place *place)
 	fd_close(&place->fd);
 	fd_close(&place->dir);
 	*place = (struct place)PLACE_INIT;
+}
+
+int place_identify(const struct place *place, struct place_id *out)
+{
+	struct place_id id = { .kind = place->kind };
+	struct stat st;
+
+	if (fstat(place->kind == PLACE_NEW ? place->dir : place->fd, &st) < 0)
+		return -errno;
+	id.dev = st.st_dev;
+	id.ino = st.st_ino;
+	if (place->kind == PLACE_NEW)
+		memcpy(id.name, place->name, sizeof(id.name));
+	else if (place->kind == PLACE_STREAM && !S_ISFIFO(st.st_mode))
+		id.kind = PLACE_DESCRIPTOR;
+	*out = id;
+	return 0;
+}
+
+bool place_clashes(const struct place_id *a, const struct place_id *b)
+{
+	return a->kind != PLACE_NONE && a->kind != PLACE_DESCRIPTOR && a->kind == b->kind &&
+		a->dev == b->dev && a->ino == b->ino && strcmp(a->name, b->name) == 0;
 }

@@ -9,13 +9,15 @@
  *                                    other user put it into a folder that everybody can write to
  *   a symbolic link                  its target, once, and only where nobody else can have made or
  *                                    can change the link: the caller owns it, and others cannot
- *                                    write to its folder
+ *                                    write to its folder. On the way to the folder links of the
+ *                                    caller and of root are followed, and no others
  * Everything else is an error that names the thing, the cause and the remedy. Nothing waits: a FIFO
  * without a reader is an error. */
 #pragma once
 
 #include <limits.h>
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 
@@ -40,6 +42,14 @@ struct place {
 		.fd = -1, .dir = -1, \
 	}
 
+/* Two paths that lead to the same file have the same one. */
+struct place_id {
+	enum place_kind kind; /* of a device PLACE_DESCRIPTOR */
+	dev_t dev; /* of the folder of a file to make, else of the thing itself; so is ino */
+	ino_t ino;
+	char name[NAME_MAX + 1]; /* of a file to make */
+};
+
 /* Who chose the name. */
 enum place_name {
 	PLACE_EXACT,   /* the user */
@@ -49,9 +59,15 @@ enum place_name {
 
 /* On success *out is the caller's. */
 int place_open(const char *path, enum place_name name, struct place *out, struct why *why);
+/* For what cannot be written once more, if the path has become one that place_open refuses: its
+ * folder and its last part, as PLACE_NEW. The file that is made there must not get that name. */
+int place_open_beside(const char *path, struct place *out, struct why *why);
 /* Opens a folder that files are to go into, with O_PATH. The rule for links is the same. make: it
  * is made where nothing is. */
 int place_open_folder(const char *path, bool make, int *dir, struct why *why);
 void place_close(struct place *place);
+int place_identify(const struct place *place, struct place_id *out);
+/* Does writing both lose one of them? Devices and descriptors take both. */
+bool place_clashes(const struct place_id *a, const struct place_id *b);
 /* "-" in words. */
 const char *place_text(const char *path);
