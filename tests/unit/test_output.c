@@ -6,24 +6,21 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <limits.h>
-#include <signal.h>
+#include <linux/fs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/fd.h"
 #include "base/new_file.h"
+#include "make_place.h"
 #include "output/bundle.h"
 #include "output/output.h"
 
-#define PATIENCE_S 20 /* nothing here waits: a row that takes longer hangs */
 #define STALL_MS 10
 #define NOBODY 65534
 
@@ -42,107 +39,8 @@ struct row {
 	bool late;        /* fails while it is written */
 };
 
-static const char *current;
-static char home[PATH_MAX];
-static int reader = -1;
-
-static void on_alarm(int signal)
-{
-	(void)signal;
-	(void)!write(STDERR_FILENO, "hangs: ", 7);
-	(void)!write(STDERR_FILENO, current, strlen(current));
-	(void)!write(STDERR_FILENO, "\n", 1);
-	_exit(1);
-}
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st, (void)type, (void)ftw;
-	return remove(path);
-}
-
-static int make_place(void **state)
-{
-	char *path = strdup("/tmp/stoker-output-XXXXXX");
-
-	signal(SIGALRM, on_alarm);
-	signal(SIGPIPE, SIG_IGN);
-	current = "a test";
-	alarm(PATIENCE_S);
-	umask(022);
-	if (!path || !getcwd(home, sizeof(home)) || !mkdtemp(path) || chdir(path) < 0)
-		return -1;
-	*state = path;
-	return chmod(path, 0755);
-}
-
-static int remove_place(void **state)
-{
-	fd_close(&reader);
-	alarm(0);
-	if (chdir(home) < 0 || nftw(*state, remove_one, 8, FTW_DEPTH | FTW_PHYS) < 0)
-		return -1;
-	free(*state);
-	return 0;
-}
 
 /* ---- a row ---------------------------------------------------------------------------------- */
-
-static void write_text(const char *name, const char *text)
-{
-	int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-
-	assert_true(fd >= 0);
-	assert_int_equal(fd_write_all(fd, text, strlen(text)), 0);
-	close(fd);
-}
-
-static void make_socket(const char *name)
-{
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	snprintf(address.sun_path, sizeof(address.sun_path), "%s", name);
-	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
-	close(fd);
-}
-
-static int make_one(const char *kind, const char *name, const char *arg)
-{
-	if (strcmp(kind, "folder") == 0)
-		return mkdir(name, 0755);
-	if (strcmp(kind, "fifo") == 0)
-		return mkfifo(name, 0644);
-	if (strcmp(kind, "link") == 0)
-		return symlink(arg, name);
-	if (strcmp(kind, "mode") == 0)
-		return chmod(name, (mode_t)strtoul(arg, NULL, 8));
-	if (strcmp(kind, "owner") == 0)
-		return lchown(name, (uid_t)atoi(arg), (gid_t)-1);
-	if (strcmp(kind, "file") == 0)
-		write_text(name, "old\n");
-	else if (strcmp(kind, "socket") == 0)
-		make_socket(name);
-	else if (strcmp(kind, "read-fifo") == 0 && mkfifo(name, 0644) == 0)
-		reader = open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	else
-		return -1;
-	return 0;
-}
-
-static void make_all(const char *made)
-{
-	char *text = strdup(made), *rest = text, *one;
-
-	while ((one = strsep(&rest, ",")) && *one) {
-		char kind[16] = "", name[64] = "", arg[64] = "";
-
-		assert_true(sscanf(one, "%15s %63s %63s", kind, name, arg) >= 2);
-		if (make_one(kind, name, arg) < 0)
-			fail_msg("%s: cannot make %s: %m", current, one);
-	}
-	free(text);
-}
 
 static int counted;
 
@@ -373,58 +271,6 @@ static void a_descriptor_of_a_file_goes_on_where_it_is(void **state)
 	close(fd);
 }
 
-static void a_reader_that_takes_nothing_is_not_waited_for_for_ever(void **state)
-{
-	_cleanup_(buf_done) struct buf bytes = BUF_INIT;
-	struct output output = { .pattern = "f", .stall_ms = STALL_MS };
-	struct why why;
-	char *room;
-
-	(void)state;
-	make_all("read-fifo f");
-	assert_int_equal(buf_reserve(&bytes, 1 << 20, &room), 0);
-	memset(room, 'x', 1 << 20);
-	buf_commit(&bytes, 1 << 20);
-	assert_int_equal(output_write(&output, &bytes, &why), -ETIMEDOUT);
-	assert_non_null(strstr(why.text, "its reader takes less than"));
-	assert_int_equal(output_try(&output, &why), 0);
-	fd_close(&reader);
-	assert_int_equal(output_write(&output, &bytes, &why), -EPIPE);
-	assert_non_null(strstr(why.text, "closed the pipe"));
-}
-
-/* The word to hurry comes while the writer waits, or before. */
-static void in_a_hurry_a_reader_is_waited_for_a_moment_only(void **state)
-{
-	_cleanup_(buf_done) struct buf bytes = BUF_INIT;
-	struct output_hurry hurry = { .fd = -1 };
-	struct output output = { .pattern = "f", .hurry = &hurry };
-	uint64_t began, moment = OUTPUT_HURRY_MS * NSEC_PER_MSEC;
-	struct why why;
-	char *room;
-	int pair[2];
-
-	(void)state;
-	make_all("read-fifo f");
-	assert_int_equal(buf_reserve(&bytes, 1 << 20, &room), 0);
-	memset(room, 'x', 1 << 20);
-	buf_commit(&bytes, 1 << 20);
-	assert_int_equal(fd_pair(&pair[0], &pair[1]), 0);
-	hurry.fd = pair[0];
-	assert_int_equal(fd_pass(pair[1], "x", 1, -1), 0);
-	began = clock_ns(CLOCK_MONOTONIC);
-	assert_int_equal(output_write(&output, &bytes, &why), -ECANCELED);
-	assert_in_range(clock_ns(CLOCK_MONOTONIC) - began, moment / 2, 20 * moment);
-	assert_non_null(strstr(why.text, "its reader takes nothing; it was given 65536 bytes"));
-	/* The moment is over: the next one has none. */
-	output.last[0] = '\0';
-	began = clock_ns(CLOCK_MONOTONIC);
-	assert_int_equal(output_write(&output, &bytes, &why), -ECANCELED);
-	assert_in_range(clock_ns(CLOCK_MONOTONIC) - began, 0, moment / 2);
-	close(pair[0]);
-	close(pair[1]);
-}
-
 /* ---- names and files ------------------------------------------------------------------------ */
 
 static void names_may_be_as_long_as_the_file_system_has_them(void **state)
@@ -489,6 +335,122 @@ static void an_output_that_is_given_up_leaves_the_old_file(void **state)
 	close(fd);
 	assert_int_equal(try_and_write(&row, &tried, &why), 0);
 	look_for_bytes(&row);
+}
+
+/* What has taken the place since is not followed, and the file stays beside it. */
+static void a_file_that_cannot_get_its_name_is_kept(void **state)
+{
+	static const struct {
+		const char *made;
+		bool late; /* it comes while the file is written */
+		const char *says;
+	} all[] = {
+		{ "folder f", false, "f: it is a directory; name a file; what was to be written" },
+		{ "folder f", true,
+			"f: the old file cannot be replaced: Is a directory; what was" },
+		{ "fifo f", false, "start the reader first; what was to be written is in /" },
+		{ "link f g, link g h", false, "link to another one, g; name the file; what was" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+		_cleanup_(buf_done) struct buf bytes = BUF_INIT, kept = BUF_INIT;
+		struct output output = { .pattern = "f", .keep = true };
+		struct why why = { "" };
+		void *place = NULL;
+		const char *path;
+
+		assert_int_equal(make_place(&place), 0);
+		current = all[i].says;
+		assert_int_equal(output_try(&output, &why), 0);
+		assert_int_equal(buf_puts(&bytes, "new\n"), 0);
+		if (!all[i].late)
+			make_all(all[i].made);
+		assert_int_equal(output_begin(&output, 0, &why), 0);
+		if (all[i].late)
+			make_all(all[i].made);
+		assert_int_equal(output_put(&output, &bytes, &why), 0);
+		assert_true(output_end(&output, &why) < 0);
+		output_abort(&output);
+		path = strstr(why.text, " is in ");
+		if (!path || !strstr(why.text, all[i].says))
+			fail_msg("%s", why.text);
+		assert_int_equal(fd_read_path(path + strlen(" is in "), 64, &kept), 0);
+		assert_int_equal(kept.len, 4);
+		assert_int_equal(remove_place(&place), 0);
+	}
+}
+
+/* As chattr(1). -errno: not on this file system. */
+static int set_flags(const char *path, int flags)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), err;
+
+	err = fd < 0 || ioctl(fd, FS_IOC_SETFLAGS, &flags) < 0 ? -errno : 0;
+	close(fd);
+	return err;
+}
+
+static void what_chattr_protects_is_refused_before_it_is_written(void **state)
+{
+	static const struct {
+		const char *path;
+		int flags;
+		const char *says;
+	} all[] = {
+		{ "d", FS_IMMUTABLE_FL, "its directory is immutable; change that with chattr -i" },
+		{ "d", FS_APPEND_FL, "its directory is append-only" },
+		{ "d/f", FS_IMMUTABLE_FL, "the old file is immutable" },
+		{ "d/f", FS_APPEND_FL, "the old file is immutable or append-only" },
+	};
+
+	(void)state;
+	make_all("folder d, file d/f");
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+		struct output output = { .pattern = "d/f" };
+		struct why why = { "" };
+		int err = set_flags(all[i].path, all[i].flags);
+
+		if (err < 0) {
+			print_message("skipped: no chattr here: %s\n", strerror(-err));
+			return;
+		}
+		err = output_try(&output, &why);
+		assert_int_equal(set_flags(all[i].path, 0), 0);
+		assert_int_equal(err, -EPERM);
+		if (!strstr(why.text, all[i].says))
+			fail_msg("%s", why.text);
+		count_files();
+	}
+}
+
+static bool clash(const char *one, const char *other)
+{
+	struct output a = { .pattern = one, .as_is = true }, b = { .pattern = other };
+	struct why why = { "" };
+	bool same;
+
+	if (output_try(&a, &why) < 0 || output_try(&b, &why) < 0)
+		fail_msg("%s", why.text);
+	same = place_clashes(&a.tried, &b.tried);
+	output_abort(&a);
+	output_abort(&b);
+	return same;
+}
+
+static void two_paths_to_one_file_clash(void **state)
+{
+	(void)state;
+	make_all("folder d, link l d, file g, link m g, read-fifo p, link q p");
+	assert_true(clash("f", "./f"));
+	assert_true(clash("d/f", "l/f"));
+	assert_true(clash("d/f", "d/../l//f"));
+	assert_true(clash("g", "m"));
+	assert_true(clash("p", "q"));
+	assert_false(clash("f", "g"));
+	assert_false(clash("f", "d/f"));
+	assert_false(clash("/dev/null", "/dev/null"));
+	assert_false(clash("-", "/dev/stdout"));
 }
 
 static void a_bundle_is_refused_before_it_is_written(void **state)
@@ -563,12 +525,12 @@ int main(void)
 			an_open_descriptor_is_written_to, make_place, remove_place),
 		cmocka_unit_test_setup_teardown(
 			a_descriptor_of_a_file_goes_on_where_it_is, make_place, remove_place),
+		cmocka_unit_test(a_file_that_cannot_get_its_name_is_kept),
 		cmocka_unit_test_setup_teardown(
-			a_reader_that_takes_nothing_is_not_waited_for_for_ever, make_place,
+			what_chattr_protects_is_refused_before_it_is_written, make_place,
 			remove_place),
 		cmocka_unit_test_setup_teardown(
-			in_a_hurry_a_reader_is_waited_for_a_moment_only, make_place,
-			remove_place),
+			two_paths_to_one_file_clash, make_place, remove_place),
 		cmocka_unit_test_setup_teardown(
 			names_may_be_as_long_as_the_file_system_has_them, make_place, remove_place),
 		cmocka_unit_test_setup_teardown(

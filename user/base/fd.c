@@ -65,8 +65,9 @@ int fd_in_memory(const char *name, const void *data, size_t size, int *fd)
 
 const char *fd_memory_text(int err)
 {
-	return err == -EFBIG ? "file too large; files in memory count, too: raise the limit with ulimit -f"
-			     : err_text(err);
+	return err == -EFBIG
+		? "file too large; files in memory count, too: raise the limit with ulimit -f"
+		: err_text(err);
 }
 
 int fd_open_null(int flags, int *fd)

@@ -2,6 +2,7 @@
 /* base/log.c - one write a line, so that lines of two processes do not mix. */
 #include "base/log.h"
 
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include "base/utf8.h"
 
 #define LINE_MAX_BYTES 1024
+#define STUCK_MS 500
 
 /* Where a terminal has this many columns, the cursor stays in the line: else only the last part of
  * it would be erased. */
@@ -23,6 +25,15 @@ static void cut(char *text, size_t columns)
 	while (at > 0 && ((unsigned char)text[at] & 0xc0) == 0x80)
 		at--;
 	text[at] = '\0';
+}
+
+/* A pipe with any room has room for a line. */
+static bool takes_a_line(struct log *log)
+{
+	struct pollfd fd = { .fd = STDERR_FILENO, .events = POLLOUT };
+
+	log->stuck = poll(&fd, 1, log->stuck ? 0 : STUCK_MS) == 0;
+	return !log->stuck;
 }
 
 /* end "": a progress line of at most so many columns; 0: unlimited. */
@@ -40,6 +51,8 @@ static void put_line(struct log *log, const char *prefix, const char *end, size_
 		cut(line + text, columns);
 	len = strlen(line);
 	len += (size_t)snprintf(line + len, sizeof(line) - len, "%s", end);
+	if (!takes_a_line(log))
+		return;
 	fd_write_all(STDERR_FILENO, line, len);
 	log->progress_open = end[0] == '\0';
 }

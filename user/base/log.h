@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* base/log.h - messages on stderr. Only cmd/, daemon/, traps/ and output/ call it.
  * A message names the thing, the cause and the remedy. Unprintable text (utf8.h), which a profiled
- * process may have chosen, is replaced by '?'. */
+ * process may have chosen, is replaced by '?'. A terminal or pipe that takes nothing for half a
+ * second loses the message: sampling does not wait for it. */
 #pragma once
 
 #include <stdbool.h>
 
 struct log {
 	bool quiet;         /* notes and progress are dropped; warnings and errors are not */
+	bool stuck;         /* stderr took nothing the last time, and is not waited for again */
 	bool progress_open; /* the terminal's last line is a progress line */
 };
 

@@ -2,8 +2,8 @@
 /* base/new_file.h - writes a file that is either whole or absent.
  * The bytes go to a temporary file in the same folder, NAME.XXXXXXXX.part, which gets its name when
  * it is complete. A reader never sees half a file, and a failure leaves nothing, unless the caller
- * keeps what is complete. The temporary file is always new: existing files, links and FIFOs are never
- * opened. */
+ * keeps what is complete. The temporary file is always new: existing files, links and FIFOs are
+ * never opened. */
 #pragma once
 
 #include <limits.h>
@@ -13,7 +13,7 @@
 struct new_file {
 	int dir; /* the folder; the caller's, who keeps it open; -1: nothing is being written */
 	int fd;  /* write here */
-	bool complete; /* it only lacks its name */
+	bool complete; /* it lacks only its name */
 	char part[NAME_MAX + 1];
 };
 

@@ -43,7 +43,7 @@ struct record {
 	struct worker_client *worker; /* until the agent has it; NULL: not started yet */
 	struct agent *agent;
 	struct record_output output;
-	struct record_outputs tried;
+	struct clerk_tried tried;
 	struct evidence *evidence; /* of --check; NULL: none */
 	struct log *log;
 	int sampling_err;         /* while the clerk was waited for; 0: none */
@@ -101,10 +101,11 @@ static int start_command(struct record *r, struct why *why)
 	return 0;
 }
 
-static int open_clerk(struct record *r, struct why *why)
+static struct clerk_options clerk_options(const struct record *r)
 {
 	const struct record_options *o = &r->options;
-	const struct clerk_options options = {
+
+	return (struct clerk_options){
 		.pattern = o->output,
 		.gzip = (o->sink_format->needs & SINK_GZIP) != 0,
 		.keep = r->tried.profile.tried.kind == PLACE_NEW,
@@ -115,6 +116,11 @@ static int open_clerk(struct record *r, struct why *why)
 		.jit_pids_len = o->jit ? o->ids.len : 0,
 		.log = r->log,
 	};
+}
+
+static int open_clerk(struct record *r, struct why *why)
+{
+	const struct clerk_options options = clerk_options(r);
 
 	r->clerk.signals = r->signals;
 	return clerk_open(&r->clerk, &options, why);
@@ -174,7 +180,8 @@ static int check_servers(struct record *r, struct why *why)
 
 static int try_outputs(struct record *r, struct why *why)
 {
-	int err = record_outputs_try(&r->tried, &r->options, why);
+	const struct clerk_options options = clerk_options(r);
+	int err = clerk_try(&options, &r->tried, why);
 
 	r->failure = err == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
 	return err;
@@ -549,7 +556,7 @@ static void done(struct record *r)
 	record_output_done(&r->output);
 	clerk_close(&r->clerk);
 	worker_client_free(r->worker);
-	record_outputs_close(&r->tried);
+	clerk_tried_close(&r->tried);
 	agent_free(r->agent);
 	evidence_free(r->evidence);
 	command_done(&r->command);

@@ -11,8 +11,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "cmd/record_options.h"
-#include "output/bundle.h"
 #include "output/clerk.h"
 #include "sink/sink.h"
 
@@ -134,57 +132,10 @@ int record_output_lost(const struct record_output *o, struct why *why)
 {
 	if (o->intervals_lost == 0)
 		return 0;
-	return why_set(why, -EIO, "intervals that were not written: %llu, with %llu samples; the first: %s",
+	return why_set(why, -EIO,
+		"intervals that were not written: %llu, with %llu samples; the first: %s",
 		(unsigned long long)o->intervals_lost, (unsigned long long)o->lost_samples,
 		o->lost_why.text);
-}
-
-static int refuse_same(const char *one, const char *other, const char *path, struct why *why)
-{
-	return why_set(why, -EINVAL, "%s and %s are the same file: %s; choose another name for one",
-		one, other, path);
-}
-
-static int compare(const struct record_outputs *t, const struct record_options *o, struct why *why)
-{
-	const struct place_id *stats = &t->stats.tried, *check = &t->check.tried;
-
-	if (o->stats_path && !o->bundle && place_clashes(&t->profile.tried, stats))
-		return refuse_same("-o", "--stats", o->stats_path, why);
-	if (o->stats_path && o->bundle && bundle_has(o->bundle, stats))
-		return refuse_same("a file of --bundle", "--stats", o->stats_path, why);
-	if (o->stats_path && o->check_path && place_clashes(check, stats))
-		return refuse_same("the file of --check", "--stats", o->stats_path, why);
-	return 0;
-}
-
-int record_outputs_try(
-	struct record_outputs *t, const struct record_options *o, struct why *why)
-{
-	int err;
-
-	*t = (struct record_outputs){ .profile.pattern = o->output,
-		.stats = { .pattern = o->stats_path, .as_is = true },
-		.check = { .pattern = o->check_path, .as_is = true } };
-	err = o->bundle ? 0 : output_try(&t->profile, why);
-	if (err == 0 && o->stats_path)
-		err = output_try(&t->stats, why);
-	if (err == 0 && o->check_path && t->profile.tried.kind != PLACE_NEW &&
-		t->profile.tried.kind != PLACE_MOUNT)
-		err = why_set(why, -EINVAL,
-			"--check needs -o FILE that is a regular file, to write FILE" CHECK_ENDING
-			" beside it; %s is none",
-			o->output);
-	if (err == 0 && o->check_path)
-		err = output_try(&t->check, why);
-	return err < 0 ? err : compare(t, o, why);
-}
-
-void record_outputs_close(struct record_outputs *t)
-{
-	output_abort(&t->profile);
-	output_abort(&t->stats);
-	output_abort(&t->check);
 }
 
 void record_output_done(struct record_output *o)

@@ -14,7 +14,6 @@
 
 struct clerk;
 struct log;
-struct record_options;
 struct sink;
 
 struct record_output {
@@ -36,22 +35,12 @@ struct record_output {
 	struct why lost_why; /* of the first */
 };
 
-/* The outputs as they were tried at the start. */
-struct record_outputs {
-	struct output profile, stats, check;
-};
-
-/* Finds out before sampling whether they can be written, and whether one would replace another. A
- * FIFO stays open, so that its reader waits for the clerk. */
-int record_outputs_try(
-	struct record_outputs *tried, const struct record_options *options, struct why *why);
-void record_outputs_close(struct record_outputs *tried);
-
 int record_output_put(struct record_output *output, const struct profile *profile, struct why *why);
 /* Completes the file, which gets its name, and logs a line about it. */
 int record_output_end(struct record_output *output, struct log *log, struct why *why);
 /* An interval that could not be written: the next one is begun. Says it once for each cause. */
-void record_output_lose(struct record_output *output, int err, const struct why *why, struct log *log);
+void record_output_lose(
+	struct record_output *output, int err, const struct why *why, struct log *log);
 /* Sums up what was lost so: 0 or -errno. */
 int record_output_lost(const struct record_output *output, struct why *why);
 void record_output_done(struct record_output *output);

@@ -163,6 +163,57 @@ static int run_clerk(void *ctx, int fd)
 	return 0;
 }
 
+/* ---- before it starts ----------------------------------------------------------------------- */
+
+static int refuse_same(const char *one, const char *other, const char *path, struct why *why)
+{
+	return why_set(why, -EINVAL, "%s and %s are the same file: %s; choose another name for one",
+		one, other, path);
+}
+
+static int compare(const struct clerk_options *o, const struct clerk_tried *t, struct why *why)
+{
+	const struct place_id *stats = &t->stats.tried;
+
+	if (!o->stats_path)
+		return 0;
+	if (!o->bundle && place_clashes(&t->profile.tried, stats))
+		return refuse_same("-o", "--stats", o->stats_path, why);
+	if (o->bundle && bundle_has(o->bundle, stats))
+		return refuse_same("a file of --bundle", "--stats", o->stats_path, why);
+	if (o->check_path && place_clashes(&t->check.tried, stats))
+		return refuse_same("the file of --check", "--stats", o->stats_path, why);
+	return 0;
+}
+
+int clerk_try(const struct clerk_options *o, struct clerk_tried *t, struct why *why)
+{
+	const enum place_kind *kind = &t->profile.tried.kind;
+	int err;
+
+	*t = (struct clerk_tried){ .profile.pattern = o->pattern,
+		.stats = { .pattern = o->stats_path, .as_is = true },
+		.check = { .pattern = o->check_path, .as_is = true } };
+	err = o->bundle ? 0 : output_try(&t->profile, why);
+	if (err == 0 && o->stats_path)
+		err = output_try(&t->stats, why);
+	if (err == 0 && o->check_path && *kind != PLACE_NEW && *kind != PLACE_MOUNT)
+		err = why_set(why, -EINVAL,
+			"--check needs -o FILE that is a regular file, to write %s beside it; %s "
+			"is none",
+			o->check_path, o->pattern);
+	if (err == 0 && o->check_path)
+		err = output_try(&t->check, why);
+	return err < 0 ? err : compare(o, t, why);
+}
+
+void clerk_tried_close(struct clerk_tried *t)
+{
+	output_abort(&t->profile);
+	output_abort(&t->stats);
+	output_abort(&t->check);
+}
+
 /* ---- its caller ----------------------------------------------------------------------------- */
 
 int clerk_open(struct clerk *clerk, const struct clerk_options *options, struct why *why)

@@ -45,6 +45,16 @@ struct clerk_options {
 	struct log *log;
 };
 
+/* The outputs as they were tried at the start. */
+struct clerk_tried {
+	struct output profile, stats, check;
+};
+
+/* Finds out before sampling whether the outputs can be written, and whether one would replace
+ * another: -EINVAL. A FIFO stays open, so that its reader waits for the clerk. */
+int clerk_try(const struct clerk_options *options, struct clerk_tried *tried, struct why *why);
+void clerk_tried_close(struct clerk_tried *tried);
+
 /* To be called with the signals blocked that end the capture: only the caller obeys them. */
 int clerk_open(struct clerk *clerk, const struct clerk_options *options, struct why *why);
 /* Turns perf maps off that clerk_jit_start turned on; so does the end of the caller. */

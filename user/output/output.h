@@ -18,8 +18,8 @@
  * outputs of a process. */
 struct output_hurry {
 	int fd;          /* readable, or closed at the other end: hurry */
-	uint64_t end_ns; /* CLOCK_MONOTONIC; 0: not yet; later each time a reader has taken enough */
-	size_t taken;    /* bytes since then */
+	uint64_t end_ns; /* CLOCK_MONOTONIC; 0: not yet; a reader that takes enough delays it */
+	size_t taken;    /* bytes since it was set */
 };
 
 struct compress;
@@ -32,11 +32,11 @@ struct output {
 	bool plain;          /* the pattern is a path that stoker chose: % means itself */
 	bool as_is;          /* the pattern is a path that the user named; never compress */
 	bool sync;           /* flush the file to the disk before it gets its name */
-	bool keep;           /* a complete file that cannot get its name stays, as NAME.XXXXXXXX.part */
+	bool keep;           /* a complete file that cannot get its name stays beside it */
 	int stall_ms;        /* a FIFO's reader must take 1 MiB in it; 0: OUTPUT_STALL_MS */
 	struct output_hurry *hurry; /* borrowed; NULL: none */
 	char last[OUTPUT_PATH_MAX];
-	unsigned int same; /* how often the pattern gave the same path again */
+	unsigned int same;     /* how often the pattern gave the same path again */
 	struct place_id tried; /* by output_try */
 
 	/* the current file */
@@ -47,7 +47,7 @@ struct output {
 	char path[OUTPUT_PATH_MAX];
 	int refused; /* keep: why the file will not get its name; 0: it will */
 	struct why refusal;
-	uint64_t written; /* bytes */
+	uint64_t written;   /* bytes */
 	uint64_t waited_ns; /* for a FIFO's reader, since it has taken the last 1 MiB */
 	size_t taken;       /* of the next one */
 	struct compress *compress;
@@ -56,8 +56,8 @@ struct output {
 #define OUTPUT_STALL_MS 60000
 #define OUTPUT_HURRY_MS 1000 /* in a hurry a reader must take 64 KiB in it, or the rest */
 
-/* fd: as in struct output_hurry. Uses SIGALRM and ITIMER_REAL of the process: a write to a descriptor
- * that waits in the kernel is interrupted by them. */
+/* fd: as in struct output_hurry. Uses SIGALRM and ITIMER_REAL of the process: they interrupt a
+ * write to a descriptor that waits in the kernel. */
 void output_hurry_init(struct output_hurry *hurry, int fd);
 /* From now on. */
 void output_hurry(struct output_hurry *hurry);
