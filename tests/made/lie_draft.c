@@ -10,7 +10,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/own.h"
+#include "proc/maps.h"
 #include "sym/elf_sym.h"
 #include "wire/name.h"
 
@@ -121,6 +123,23 @@ static void put_state(struct lie_draft *d)
 	proto_put(&d->m, &body, sizeof(body));
 }
 
+/* One function of JIT code, as HONEST_CODE. */
+static void put_mappings(struct lie_draft *d)
+{
+	const struct maps_entry entry = {
+		.start = HONEST_CODE, .end = HONEST_CODE + 4096, .executable = true
+	};
+	_cleanup_(buf_done) struct buf list = BUF_INIT;
+	struct proto_mappings body = { .dump = { 4096, 8192, 7, 17 } };
+	uint64_t guard_end = 0;
+
+	must(mappings_put(&entry, &guard_end, &list) == 0, "no memory for a list");
+	body.list_bytes = d->memory_size = d->rows.size = list.len;
+	d->rows.bytes = TAKE_PTR(list.data);
+	d->seals = ALL_SEALS;
+	proto_put(&d->m, &body, sizeof(body));
+}
+
 static void put_calls(struct lie_draft *d, const struct proto_message *in)
 {
 	const struct elf_call call = { .verdict = ELF_CALL_LEAVES, .name = HONEST_CALL };
@@ -163,6 +182,9 @@ static void put_body(struct lie_draft *d, const struct proto_message *in, unsign
 		break;
 	case PROTO_STATE:
 		put_state(d);
+		break;
+	case PROTO_MAPPINGS:
+		put_mappings(d);
 		break;
 	case PROTO_CALLS:
 		put_calls(d, in);

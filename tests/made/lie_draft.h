@@ -12,6 +12,7 @@
 #define HONEST_PATH "/src/a_source.c"
 #define HONEST_LINK "honest.debug"
 #define HONEST_FACT "honest fact"
+#define HONEST_CODE 0x7f0000001000UL /* where a page of it is mapped */
 
 #define LIE_FDS_MAX 20       /* descriptors of one message */
 #define DRAFT_ANSWERS_MAX 64 /* that are remembered, to be lied about */

@@ -65,6 +65,13 @@
 	X(N, struct proto_state, facts.pause)      \
 	X(N, struct proto_state, facts.other_pod)
 
+#define MAPPINGS_FIELDS(X)                       \
+	X(M, struct proto_mappings, list_bytes)  \
+	X(N, struct proto_mappings, dump.start)  \
+	X(N, struct proto_mappings, dump.end)    \
+	X(N, struct proto_mappings, dump.ino)    \
+	X(N, struct proto_mappings, dump.number)
+
 #define CALL_FIELDS(X)                 \
 	X(N, struct elf_call, verdict) \
 	X(N, struct elf_call, name)
@@ -131,6 +138,7 @@ TABLE(symbols_fields, SYMBOLS_FIELDS, struct proto_symbols);
 TABLE(map_fields, MAP_FIELDS, struct proto_map);
 TABLE(wanted_fields, WANTED_FIELDS, struct proto_wanted);
 TABLE(state_fields, STATE_FIELDS, struct proto_state);
+TABLE(mappings_fields, MAPPINGS_FIELDS, struct proto_mappings);
 TABLE(call_fields, CALL_FIELDS, struct elf_call);
 TABLE(head_fields, ROWS_HEAD_FIELDS, struct unwind_rows_head);
 TABLE(page_fields, ROWS_PAGE_FIELDS, struct unwind_rows_page);
@@ -169,6 +177,7 @@ static const char *const kind_names[] = {
 	KIND(PROTO_MAP_NAMES, "map_names"),
 	KIND(PROTO_MAP_DROP, "map_drop"),
 	KIND(PROTO_STATE, "state"),
+	KIND(PROTO_MAPPINGS, "mappings"),
 	KIND(PROTO_CALLS, "calls"),
 };
 _Static_assert(ARRAY_SIZE(kind_names) == PROTO_KINDS, "a kind of reply is not in this file");
@@ -233,6 +242,12 @@ static void add_fields(
 
 #define ADD(list, part, fields) add_fields(list, part, fields, ARRAY_SIZE(fields))
 
+static void add_memory(struct list *list)
+{
+	for (unsigned int what = 0; what < LIE_MEMORIES_LEN; what++)
+		add(list, &(struct lie_target){ .part = LIE_MEMORY, .what = what });
+}
+
 static void add_rows(struct list *list)
 {
 	ADD(list, LIE_BODY, rows_fields);
@@ -240,8 +255,7 @@ static void add_rows(struct list *list)
 	ADD(list, LIE_ROWS_PAGE, page_fields);
 	ADD(list, LIE_ROWS_RULE, rule_fields);
 	ADD(list, LIE_ROWS_DATA, data_fields);
-	for (unsigned int what = 0; what < LIE_MEMORIES_LEN; what++)
-		add(list, &(struct lie_target){ .part = LIE_MEMORY, .what = what });
+	add_memory(list);
 }
 
 static void add_body(struct list *list)
@@ -268,6 +282,10 @@ static void add_body(struct list *list)
 		break;
 	case PROTO_STATE:
 		ADD(list, LIE_BODY, state_fields);
+		break;
+	case PROTO_MAPPINGS:
+		ADD(list, LIE_BODY, mappings_fields);
+		add_memory(list);
 		break;
 	case PROTO_CALLS:
 		ADD(list, LIE_BODY, call_fields);

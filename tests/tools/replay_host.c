@@ -102,16 +102,17 @@ int opener_folder(int root_fd, const char *path, int *fd)
 	return open_below(root_fd, path, O_RDONLY | O_DIRECTORY, fd);
 }
 
+int opener_above_cwd(
+	const struct opener_process *process, int *fd, char *path, size_t path_size)
+{
+	(void)process, (void)fd, (void)path, (void)path_size;
+	return -ESRCH;
+}
+
 int opener_dir(const struct opener_process *process, const char *path, int *fd)
 {
 	(void)process;
 	return open_in_recording(path, O_PATH | O_DIRECTORY, fd);
-}
-
-int opener_memory(const struct opener_process *process, int *maps_fd, int *memory_fd)
-{
-	(void)process, (void)maps_fd, (void)memory_fd;
-	return -ESRCH;
 }
 
 int opener_perf_map(

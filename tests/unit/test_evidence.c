@@ -9,10 +9,12 @@
 
 #include "agent/evidence.h"
 #include "base/own.h"
+#include "worker_client.h"
 
 #define PAGE 4096UL
 
 struct fixture {
+	struct told told;
 	struct evidence *evidence;
 	struct buf text;
 	uint8_t *code, *stack; /* a page of each, the stack's above a guard */
@@ -31,7 +33,11 @@ static int setup(void **state)
 		mprotect(f.stack, PAGE, PROT_READ | PROT_WRITE) < 0)
 		return -1;
 	*state = &f;
-	return evidence_new(&f.evidence);
+	told_open_with(&f.told, (struct worker_client_options){ 0 });
+	if (evidence_new(&f.evidence) < 0)
+		return -1;
+	evidence_ask(f.evidence, f.told.client);
+	return 0;
 }
 
 static int teardown(void **state)
@@ -39,6 +45,7 @@ static int teardown(void **state)
 	struct fixture *f = *state;
 
 	evidence_free(f->evidence);
+	told_close(&f->told);
 	buf_done(&f->text);
 	munmap(f->code, PAGE);
 	munmap(f->stack - PAGE, 2 * PAGE);
@@ -149,7 +156,7 @@ static void a_process_that_ended_is_left_alone(void **state)
 	assert_string_equal(strchr(f->text.data, '\n'), "\n");
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
@@ -160,5 +167,6 @@ int main(void)
 		TEST(a_process_that_ended_is_left_alone),
 	};
 
+	worker_client_main(argc, argv);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -60,7 +60,7 @@ static void a_jitdump_is_a_file_of_that_name_mapped_executable(void **state)
 		assert_true(fd >= 0);
 		page = mmap(NULL, 4096, rows[i].protection, MAP_PRIVATE, fd, 0);
 		assert_ptr_not_equal(page, MAP_FAILED);
-		err = jit_files_open_dump(&jit_files_direct, &self, &dump, &number);
+		err = jit_files_open_dump(&self, &dump, &number);
 		found = dump.fd;
 		unlink(path);
 		munmap(page, 4096);
@@ -87,7 +87,7 @@ static void of_another_process_nothing_is_found(void **state)
 	(void)state;
 	jit_files_open_dirs(&jit_files_direct, &other, &dirs);
 	assert_int_equal(dirs.len, 0);
-	assert_int_equal(jit_files_open_dump(&jit_files_direct, &other, &dump, &number), -ESRCH);
+	assert_int_equal(jit_files_open_dump(&other, &dump, &number), -ESRCH);
 }
 
 int main(void)

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -15,6 +16,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/own.h"
 #include "client/opener_call.h"
 #include "client/openers.h"
 #include "made_openers.h"
@@ -66,7 +68,9 @@ static int call_files(struct world *w, uint32_t view, uint32_t *at, struct opene
 	assert_int_equal(opener_paths_add(&paths, path), 0);
 	assert_int_equal(opener_paths_add(&paths, "/dev/null"), 0);
 	assert_int_equal(opener_paths_add(&paths, "/no/file/either"), 0);
-	return opener_call_files(openers_call(w->openers), root, view, getuid(), &paths, at, found);
+	return opener_call_files(openers_call(w->openers),
+		&(struct opener_place){ .fd = root, .uid = getuid(), .blamed = view }, &paths, at,
+		found);
 }
 
 static void the_first_path_that_there_is_comes(void **state)
@@ -128,6 +132,83 @@ static void a_process_is_read_and_its_folders_are_opened(void **state)
 	assert_int_equal(starts, 1);
 }
 
+static void a_folder_is_listed_and_files_come_as_copies(void **state)
+{
+	struct world *w = *state;
+	struct opener_call *call = openers_call(w->openers);
+	_cleanup_fd_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct opener_place place = {
+		.fd = root, .rule = OPENING_ANY, .how = OPENING_COPY, .bytes_max = 4096, .blamed = 7
+	};
+	_cleanup_(buf_done) struct buf names = BUF_INIT, text = BUF_INIT;
+	struct opener_paths paths = { .len = 0 };
+	struct opener_found found = { .fd = -1 };
+	char dir[] = "/tmp/stoker-listed-XXXXXX", path[64];
+	uint32_t at = 0;
+	int fd;
+
+	kernel.slow = true; /* copies come from any file system */
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/one", dir);
+	fd = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+	assert_int_equal(write(fd, "text", 4), 4);
+	assert_int_equal(opener_call_list(call, &place, dir, &names), 0);
+	assert_int_equal(names.len, sizeof(".") + sizeof("..") + sizeof("one"));
+	assert_non_null(memmem(names.data, names.len, "one", 4));
+	assert_int_equal(opener_paths_add(&paths, path), 0);
+	assert_int_equal(opener_call_files(call, &place, &paths, &at, &found), 0);
+	assert_int_equal(found.uid, getuid());
+	assert_int_equal(fd_read_all(found.fd, 10, &text), 0);
+	assert_string_equal(text.data, "text");
+	fd_close(&found.fd);
+	assert_int_equal(ftruncate(fd, 4097), 0);
+	assert_int_equal(opener_call_files(call, &place, &paths, &at, &found), -EFBIG);
+	/* What we chose ourselves comes as it is. */
+	place.how = OPENING_PASS;
+	assert_int_equal(opener_call_files(call, &place, &paths, &at, &found), 0);
+	assert_int_equal(lseek(found.fd, 0, SEEK_END), 4097);
+	fd_close(&found.fd);
+	close(fd);
+	unlink(path);
+	rmdir(dir);
+	assert_int_equal(starts, 1);
+}
+
+static void memory_comes_range_by_range(void **state)
+{
+	struct world *w = *state;
+	const struct opener_process us = { .pid = getpid() };
+	static const char known[8] = "a known";
+	const uint64_t at = (uintptr_t)known;
+	/* Nothing of the second can be read. */
+	const struct opening_range ranges[] = { { at, at + 8 }, { 4096, 4100 },
+		{ at + 2, at + 8 } };
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	_cleanup_fd_ int fd = -1;
+
+	assert_int_equal(
+		opener_call_memory(openers_call(w->openers), &us, ranges, ARRAY_SIZE(ranges), &fd),
+		0);
+	assert_int_equal(fd_read_all(fd, 100, &text), 0);
+	assert_int_equal(text.len, 18);
+	assert_memory_equal(text.data, "a known\0\0\0\0\0known", 18);
+}
+
+static void the_folder_above_a_working_folder_comes(void **state)
+{
+	struct world *w = *state;
+	const struct opener_process us = { .pid = getpid() };
+	_cleanup_fd_ int fd = -1;
+	struct stat above, came;
+	char path[PATH_MAX], cwd[PATH_MAX];
+
+	assert_int_equal(opener_call_above_cwd(openers_call(w->openers), &us, &fd, path), 0);
+	assert_string_equal(path, getcwd(cwd, sizeof(cwd)));
+	assert_int_equal(stat("..", &above), 0);
+	assert_int_equal(fstat(fd, &came), 0);
+	assert_int_equal(came.st_ino, above.st_ino);
+}
+
 static void a_call_that_hangs_costs_its_time_once(void **state)
 {
 	struct world *w = *state;
@@ -185,6 +266,9 @@ int main(void)
 		TEST(the_first_path_that_there_is_comes),
 		TEST(of_a_slow_file_system_none_comes),
 		TEST(a_process_is_read_and_its_folders_are_opened),
+		TEST(a_folder_is_listed_and_files_come_as_copies),
+		TEST(memory_comes_range_by_range),
+		TEST(the_folder_above_a_working_folder_comes),
 		TEST(a_call_that_hangs_costs_its_time_once),
 		TEST(a_call_believes_no_lie),
 	};

@@ -393,6 +393,7 @@ static void a_trap_in_a_local_files_place_costs_the_account_its_files(void **sta
 
 static void slow_file_systems_do_not_take_all_places(void **state)
 {
+	struct starter starter = STARTER_INIT;
 	struct hung hung = { 0 };
 	struct child child;
 	int used = 0;
@@ -409,7 +410,7 @@ static void slow_file_systems_do_not_take_all_places(void **state)
 		child = (struct child)CHILD_INIT;
 		if (hung_refuses(&hung, &file))
 			break;
-		hung_put(&hung, &child, &file);
+		hung_put(&hung, &starter, &child, &file);
 		used++;
 	}
 	assert_int_equal(used, HUNG_SHARE_MAX);

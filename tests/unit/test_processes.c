@@ -17,18 +17,15 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/own.h"
-#include "client/openers.h"
 #include "proc/file_system.h"
 #include "proc/status.h"
 #include "sampler/file_key.h"
+#include "worker_client.h"
 
 /* ---- who opens their files --------------------------------------------------------------------
  */
 
-static struct {
-	struct starter starter;
-	struct openers *openers;
-} opening;
+static struct told opening;
 
 /* Whatever this machine's /tmp is on. */
 bool __wrap_file_system_is_local(uint32_t magic);
@@ -49,15 +46,14 @@ int __wrap_file_key_magic(struct sampler *sampler, int fd, uint32_t *magic)
 static int set_up(void **state)
 {
 	(void)state;
-	opening.starter = (struct starter)STARTER_INIT;
-	return openers_new(&(struct openers_options){ .starter = &opening.starter, .epoll_fd = -1 },
-		&opening.openers);
+	told_open_with(&opening, (struct worker_client_options){ 0 });
+	return 0;
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
-	openers_free(opening.openers);
+	told_close(&opening);
 	return 0;
 }
 
@@ -112,8 +108,8 @@ static void a_jvm_keeps_frame_pointers_if_it_was_asked_to(void **state)
 		uint64_t id;
 
 		assert_int_equal(
-			processes_new(NULL, NULL, openers_call(opening.openers), &processes), 0);
-		assert_int_equal(processes_add(processes, (uint32_t)pid, 1), 0);
+			processes_new(NULL, NULL, opening.client, &processes), 0);
+		assert_int_equal(processes_add(processes, (uint32_t)pid, 1, 1), 0);
 		id = processes_id(processes, (uint32_t)pid, 1);
 		if (processes_preserve_fp(processes, id) != rows[i].preserves)
 			fail_msg("row %zu", i);
@@ -133,10 +129,10 @@ static void files_that_are_missing_are_searched_for_less_and_less_often(void **s
 	struct processes *processes;
 
 	(void)state;
-	assert_int_equal(processes_new(NULL, NULL, openers_call(opening.openers), &processes), 0);
+	assert_int_equal(processes_new(NULL, NULL, opening.client, &processes), 0);
 	assert_true(processes_due_ns(processes) == CLOCK_NEVER_NS);
 	for (int i = 0; i < 2; i++)
-		assert_int_equal(processes_add(processes, (uint32_t)pids[i], 1), 0);
+		assert_int_equal(processes_add(processes, (uint32_t)pids[i], 1, 1), 0);
 	now = clock_ns(CLOCK_MONOTONIC);
 	assert_in_range(processes_due_ns(processes), now - NSEC_PER_SEC, now + NSEC_PER_SEC / 4);
 	for (end = now + 600 * NSEC_PER_SEC; now < end; now = due) {
@@ -216,7 +212,7 @@ static void a_map_that_two_living_processes_have_is_neithers(void **state)
 	assert_non_null(mkdtemp(dir));
 	snprintf(environment, sizeof(environment), "TMPDIR=%s", dir);
 	assert_int_equal(
-		processes_new(ignore_drop, NULL, openers_call(opening.openers), &processes), 0);
+		processes_new(ignore_drop, NULL, opening.client, &processes), 0);
 	for (int i = 0; i < SHARERS; i++) {
 		struct sharer *s = &all[i];
 
@@ -227,7 +223,7 @@ static void a_map_that_two_living_processes_have_is_neithers(void **state)
 			assert_int_equal(link(all[0].path, s->path), 0);
 		else
 			close(open(s->path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
-		assert_int_equal(processes_add(processes, (uint32_t)s->pid, s->start_ns), 0);
+		assert_int_equal(processes_add(processes, (uint32_t)s->pid, s->start_ns, 1), 0);
 		s->id = processes_id(processes, (uint32_t)s->pid, s->start_ns);
 	}
 	expect_map(processes, &all[0], false);
@@ -296,21 +292,24 @@ static void a_crowd_of_mappings_takes_a_part_of_our_time_and_no_ones_jitdump(voi
 	assert_non_null(mkdtemp(dir));
 	snprintf(path, sizeof(path), "%s/jit-17.dump", dir);
 	assert_int_equal(
-		processes_new(ignore_drop, NULL, openers_call(opening.openers), &processes), 0);
+		processes_new(ignore_drop, NULL, opening.client, &processes), 0);
 	for (int i = 0; i <= CROWD; i++)
 		pids[i] = start_mapped(i == CROWD ? path : NULL);
 	cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	for (int i = 0; i <= CROWD; i++) {
 		uint64_t start_ns = start_of(pids[i]);
 
-		assert_int_equal(processes_add(processes, (uint32_t)pids[i], start_ns), 0);
+		assert_int_equal(processes_add(processes, (uint32_t)pids[i], start_ns,
+					 1 + (i == CROWD)),
+			0);
 		ids[i] = processes_id(processes, (uint32_t)pids[i], start_ns);
 	}
 	for (int i = 0; i < REFRESHES; i++)
 		processes_refresh(processes);
 	cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_ns;
 	print_message("%llu ms\n", (unsigned long long)(cpu_ns / NSEC_PER_MSEC));
-	assert_in_range(cpu_ns, 0, 1200 * NSEC_PER_MSEC);
+	/* A copy of each is made, and read, elsewhere. */
+	assert_in_range(cpu_ns, 0, 100 * NSEC_PER_MSEC);
 	assert_true(processes_files(processes, ids[CROWD]).dump_fd >= 0);
 	processes_refused(processes, refused);
 	assert_true(refused[FILE_LATE] > 0);
@@ -323,7 +322,7 @@ static void a_crowd_of_mappings_takes_a_part_of_our_time_and_no_ones_jitdump(voi
 	rmdir(dir);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_jvm_keeps_frame_pointers_if_it_was_asked_to),
@@ -332,5 +331,6 @@ int main(void)
 		cmocka_unit_test(a_crowd_of_mappings_takes_a_part_of_our_time_and_no_ones_jitdump),
 	};
 
+	worker_client_main(argc, argv);
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -17,12 +17,14 @@
 
 #include "base/clock.h"
 #include "base/own.h"
+#include "lies_facts.h"
 #include "lying_worker.h"
 #include "rows_host.h"
 #include "dwarf/debug_file.h"
 #include "client/blame.h"
 #include "client/calls.h"
 #include "client/client.h"
+#include "client/mappings.h"
 #include "client/state.h"
 #include "client/stats.h"
 
@@ -291,27 +293,28 @@ static bool ask_state(void)
 		.until_ns = clock_ns(CLOCK_MONOTONIC) + WAIT_NS,
 	};
 	enum worker_status status = worker_client_state(host.client, &state, &facts);
-	const char *at = facts.labels, *end = facts.labels + facts.labels_len;
 
 	must(status < WORKER_STATUSES, "a state has a status that there is not");
 	if (status != WORKER_OK)
 		return false;
-	read_text(facts.name, sizeof(facts.name));
-	read_text(facts.image, sizeof(facts.image));
-	read_text(facts.pod, sizeof(facts.pod));
-	read_text(facts.namespace_, sizeof(facts.namespace_));
-	read_text(facts.dir, sizeof(facts.dir));
-	must(facts.dir[0] == '\0' || facts.dir[0] == '/', "a folder is not absolute");
-	must(facts.labels_len <= sizeof(facts.labels) && facts.pause <= 1, "facts are none");
-	while (at < end) {
-		size_t key = strnlen(at, (size_t)(end - at)) + 1;
-
-		must(at + key < end, "a label has no value");
-		at += key;
-		at += strnlen(at, (size_t)(end - at)) + 1;
-		must(at <= end, "a label has no end");
-	}
+	must(!facts_fault(&facts), facts_fault(&facts));
 	return strcmp(facts.name, HONEST_FACT) == 0;
+}
+
+static bool ask_mappings(void)
+{
+	const struct worker_mappings query = { host.next_id++, host.fd,
+		clock_ns(CLOCK_MONOTONIC) + WAIT_NS };
+	_cleanup_(buf_done) struct buf list = BUF_INIT;
+	struct mappings_dump dump = { 0 };
+	struct mappings_entry mapping = { 0 };
+	enum worker_status status = worker_client_mappings(host.client, &query, &dump, &list);
+
+	must(status < WORKER_STATUSES, "mappings have a status that there is not");
+	if (status != WORKER_OK)
+		return false;
+	must(!mappings_fault(&list, &dump, &mapping), "a list is none");
+	return mapping.start == HONEST_CODE && dump.ino == 7;
 }
 
 static bool ask_calls(void)
@@ -368,6 +371,7 @@ static bool (*const asks[PROTO_KINDS])(void) = {
 	[PROTO_MAP_NAMES] = ask_map_names,
 	[PROTO_MAP_DROP] = ask_map_names,
 	[PROTO_STATE] = ask_state,
+	[PROTO_MAPPINGS] = ask_mappings,
 	[PROTO_CALLS] = ask_calls,
 };
 

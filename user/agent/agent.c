@@ -125,7 +125,7 @@ static int on_jit(void *ctx, const struct event_jit *event)
 {
 	struct agent *agent = ctx;
 
-	return processes_add(agent->processes, event->tgid, event->start_ns);
+	return processes_add(agent->processes, event->tgid, event->start_ns, 0);
 }
 
 static int on_exec(void *ctx, const struct event_exec *event)
@@ -161,7 +161,7 @@ static int on_deferred(void *ctx, const struct event_deferred *event)
 	uint64_t account = task ? payers_account(agent->containers, task->cgroup) : 0;
 
 	if (event->anon)
-		processes_add(agent->processes, event->tgid, event->start_ns);
+		processes_add(agent->processes, event->tgid, event->start_ns, account);
 	return deferred_put(agent->deferred, event, account);
 }
 
@@ -211,8 +211,7 @@ static int open_parts(struct agent *agent, struct why *why)
 	if (err == 0)
 		err = kernel_names_watch(agent->kernel, agent->epoll);
 	if (err == 0)
-		err = processes_new(on_process_dropped, agent, worker_client_call(agent->worker),
-			&agent->processes);
+		err = processes_new(on_process_dropped, agent, agent->worker, &agent->processes);
 	if (err == 0)
 		err = deferred_new(agent->sampler, &agent->tally, agent->objects, agent->worker,
 			&agent->deferred);
@@ -291,6 +290,7 @@ int agent_open(const struct agent_options *options, struct agent **out, struct w
 		err = agent_open_workers(0, &agent->worker, why);
 	if (err == 0)
 		worker_client_listen(agent->worker, on_rows, agent);
+	evidence_ask(agent->evidence, agent->worker);
 	if (err == 0 && options->debuginfod)
 		err = fetch_open(options->debuginfod, &agent->fetch, why);
 	if (err == 0 && options->runtime_socket)

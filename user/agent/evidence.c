@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent/evidence.c - reads /proc/PID/maps, and by it /proc/PID/mem. A page of code is kept again
- * only if it differs from its last copy; a line is kept once. A process that cannot be opened any
- * more is left alone from then on. Which code is right is tools/truth's business. */
+/* agent/evidence.c - an opener copies the mappings of a process and, where a worker finds code and
+ * stacks in them, its memory: both wait for a lock that the process may keep as long as a file
+ * system of its own does not answer. A page of code is kept again only if it differs from its last
+ * copy; a line is kept once. A process that cannot be opened any more is left alone from then on.
+ * Which code is right is tools/truth's business. */
 #include "agent/evidence.h"
 
 #include <errno.h>
@@ -9,17 +11,22 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/hash.h"
 #include "base/own.h"
 #include "base/vec.h"
-#include "proc/maps.h"
+#include "client/client.h"
+#include "client/mappings.h"
+#include "client/opener_call.h"
 #include "proc/opener.h"
+#include "wire/opening.h"
 
 #define PAGE_BYTES 4096U
-#define CHUNK_BYTES (4U * PAGE_BYTES)
 #define TOP_BYTES (4U * PAGE_BYTES) /* a thread's own data lies above its outermost frame */
-#define MAPS_BYTES_MAX (16U << 20)
+#define CALL_BYTES_MAX (8U << 20) /* of memory, in one call */
+#define COPY_NS (500 * NSEC_PER_MSEC) /* of one evidence_copy, about */
+#define FIRST_ID (1ULL << 32)         /* for workers; other ids of processes are smaller */
 
 struct page {
 	uint32_t pid;
@@ -30,17 +37,17 @@ struct page {
 struct process {
 	struct opener_process id;
 	bool copied, gone;
-};
-
-struct range {
-	uint64_t start, end;
+	uint32_t pass; /* the latest that copied it */
 };
 
 struct ranges {
-	VEC(struct range) all;
+	VEC(struct opening_range) all;
 };
 
 struct evidence {
+	struct worker_client *worker; /* NULL: nothing is copied yet */
+	uint32_t passes;
+	size_t turn; /* in processes */
 	VEC(struct process) processes;
 	struct hash by_id; /* hash_mix(start) ^ pid */
 	VEC(struct page) pages;
@@ -53,11 +60,10 @@ struct evidence {
 /* One pass over one process. */
 struct pass {
 	struct evidence *evidence;
+	const struct opener_process *process;
 	uint32_t pid;
-	int memory_fd;
 	uint64_t read_bytes;
-	uint64_t guard_end; /* where the last mapping without rights ends */
-	struct ranges executable, code /* without a file */, stacks;
+	struct ranges executable, code /* without a file */, stacks /* their tops */;
 	int err;
 };
 
@@ -68,6 +74,7 @@ int evidence_new(struct evidence **out)
 	if (!e)
 		return -ENOMEM;
 	e->text.max_bytes = EVIDENCE_TEXT_BYTES_MAX;
+	e->passes = 1;
 	*out = e;
 	return 0;
 }
@@ -84,6 +91,12 @@ void evidence_free(struct evidence *e)
 	buf_done(&e->code);
 	buf_done(&e->text);
 	free(e);
+}
+
+void evidence_ask(struct evidence *e, struct worker_client *worker)
+{
+	if (e)
+		e->worker = worker;
 }
 
 static uint64_t key_of(uint32_t number, uint64_t wide)
@@ -125,7 +138,7 @@ static void keep_line(struct evidence *e, const struct buf *line)
 		e->counts.lines_left_out++;
 }
 
-static void keep_mapping(struct pass *pass, const struct maps_entry *m)
+static void keep_mapping(struct pass *pass, const struct mappings_entry *m)
 {
 	_cleanup_(buf_done) struct buf line = BUF_INIT;
 
@@ -134,31 +147,27 @@ static void keep_mapping(struct pass *pass, const struct maps_entry *m)
 	keep_line(pass->evidence, &line);
 }
 
-static void add_range(struct pass *pass, const struct maps_entry *m, struct ranges *ranges)
+static void add_range(struct pass *pass, uint64_t start, uint64_t end, struct ranges *ranges)
 {
-	struct range *slot = vec_add(&ranges->all);
+	struct opening_range *slot = vec_add(&ranges->all);
 
 	if (slot)
-		*slot = (struct range){ m->start, m->end };
+		*slot = (struct opening_range){ start, end };
 	else
 		pass->err = -ENOMEM;
 }
 
-/* A stack has a guard below it, which no access is allowed to. */
-static void take_mapping(void *ctx, const struct maps_entry *m)
+static void take_mapping(struct pass *pass, const struct mappings_entry *m)
 {
-	struct pass *pass = ctx;
-	bool guarded = pass->guard_end == m->start || strcmp(m->path, "[stack]") == 0;
-
-	if (!m->readable && !m->writable && !m->executable)
-		pass->guard_end = m->end;
-	if (m->executable)
-		add_range(pass, m, &pass->executable);
-	else if (m->ino == 0 && m->writable && !m->shared && guarded)
-		add_range(pass, m, &pass->stacks);
-	if (maps_is_anon_code(m))
-		add_range(pass, m, &pass->code);
-	else if (m->executable)
+	if (m->kind == MAPPING_STACK) {
+		add_range(pass, m->end - m->start < TOP_BYTES ? m->start : m->end - TOP_BYTES,
+			m->end, &pass->stacks);
+		return;
+	}
+	add_range(pass, m->start, m->end, &pass->executable);
+	if (m->kind == MAPPING_CODE)
+		add_range(pass, m->start, m->end, &pass->code);
+	else
 		keep_mapping(pass, m);
 }
 
@@ -168,7 +177,7 @@ static bool is_executable(const struct pass *pass, uint64_t address)
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		const struct range *r = &pass->executable.all.data[middle];
+		const struct opening_range *r = &pass->executable.all.data[middle];
 
 		if (address >= r->start && address < r->end)
 			return true;
@@ -180,22 +189,18 @@ static bool is_executable(const struct pass *pass, uint64_t address)
 	return false;
 }
 
-static void keep_top(struct pass *pass, const struct range *stack)
+static void keep_top(struct pass *pass, const struct opening_range *top, const uint8_t *bytes)
 {
-	uint64_t words[TOP_BYTES / sizeof(uint64_t)];
-	uint64_t size =
-		stack->end - stack->start < TOP_BYTES ? stack->end - stack->start : TOP_BYTES;
-	ssize_t got = pread(pass->memory_fd, words, size, (off_t)(stack->end - size));
-
-	for (size_t i = 0; got > 0 && i < (size_t)got / sizeof(*words); i++) {
+	for (uint64_t at = top->start; at + sizeof(uint64_t) <= top->end; at += sizeof(uint64_t)) {
 		_cleanup_(buf_done) struct buf line = BUF_INIT;
+		uint64_t word;
 
-		if (!is_executable(pass, words[i]))
+		memcpy(&word, bytes + (at - top->start), sizeof(word));
+		if (!is_executable(pass, word))
 			continue;
 		buf_printf(&line, "top %u %llx %llx %llx\n", pass->pid,
-			(unsigned long long)stack->end,
-			(unsigned long long)(stack->end - size + i * sizeof(*words)),
-			(unsigned long long)words[i]);
+			(unsigned long long)top->end, (unsigned long long)at,
+			(unsigned long long)word);
 		keep_line(pass->evidence, &line);
 	}
 }
@@ -211,8 +216,10 @@ static void keep_page(struct pass *pass, uint64_t address, const uint8_t *bytes)
 	const uint64_t *known = hash_find(&e->latest, key);
 	struct page *page;
 
-	if (memcmp(bytes, known ? (const uint8_t *)e->code.data + e->pages.data[*known].at : empty,
-		    PAGE_BYTES) == 0)
+	/* Nothing was there, or nothing that was run. */
+	if (memcmp(bytes, empty, PAGE_BYTES) == 0)
+		return;
+	if (known && memcmp(bytes, e->code.data + e->pages.data[*known].at, PAGE_BYTES) == 0)
 		return;
 	page = e->code.len + PAGE_BYTES <= EVIDENCE_CODE_BYTES_MAX ? vec_add(&e->pages) : NULL;
 	if (!page || buf_put(&e->code, bytes, PAGE_BYTES) < 0 ||
@@ -225,66 +232,132 @@ static void keep_page(struct pass *pass, uint64_t address, const uint8_t *bytes)
 	e->counts.code_bytes += PAGE_BYTES;
 }
 
-static void keep_code(struct pass *pass, const struct range *range)
+static void keep_code(struct pass *pass, const struct opening_range *range, const uint8_t *bytes)
 {
-	uint8_t chunk[CHUNK_BYTES];
+	for (uint64_t at = range->start; at + PAGE_BYTES <= range->end; at += PAGE_BYTES)
+		keep_page(pass, at, bytes + (at - range->start));
+}
 
-	for (uint64_t at = range->start; at < range->end; at += CHUNK_BYTES) {
-		uint64_t size = range->end - at < CHUNK_BYTES ? range->end - at : CHUNK_BYTES;
-		ssize_t got;
+/* ---- a process ------------------------------------------------------------------------------- */
 
-		if (pass->read_bytes + size > EVIDENCE_PASS_BYTES_MAX ||
-			pass->evidence->code.len + PAGE_BYTES > EVIDENCE_CODE_BYTES_MAX) {
-			pass->evidence->counts.bytes_left_out += range->end - at;
-			return;
-		}
-		got = pread(pass->memory_fd, chunk, size, (off_t)at);
-		pass->read_bytes += size;
-		for (ssize_t i = 0; i + (ssize_t)PAGE_BYTES <= got; i += PAGE_BYTES)
-			keep_page(pass, at + (uint64_t)i, chunk + i);
+typedef void (*keep_fn)(
+	struct pass *pass, const struct opening_range *range, const uint8_t *bytes);
+
+static void copy_memory(
+	struct pass *pass, const struct opening_range *ranges, size_t len, keep_fn keep)
+{
+	_cleanup_(buf_done) struct buf bytes = BUF_INIT;
+	_cleanup_fd_ int fd = -1;
+	size_t at = 0;
+	int err = opener_call_memory(worker_client_call(pass->evidence->worker), pass->process,
+		ranges, len, &fd);
+
+	if (err == 0)
+		err = fd_read_all(fd, OPENING_READ_BYTES_MAX, &bytes);
+	if (err < 0)
+		pass->err = err;
+	for (size_t i = 0; i < len && err == 0; i++) {
+		size_t size = ranges[i].end - ranges[i].start;
+
+		if (size > bytes.len - at)
+			break;
+		keep(pass, &ranges[i], (const uint8_t *)bytes.data + at);
+		at += size;
 	}
+}
+
+/* In pieces for one call. Over the limits the rest is left out. */
+static void copy_ranges(struct pass *pass, const struct ranges *ranges, keep_fn keep)
+{
+	struct opening_range piece[OPENING_RANGES_MAX];
+	struct evidence *e = pass->evidence;
+	uint64_t bytes = 0;
+	size_t len = 0;
+
+	vec_each (&ranges->all, range) {
+		for (uint64_t at = range->start, size; at < range->end; at += size) {
+			size = range->end - at < CALL_BYTES_MAX ? range->end - at : CALL_BYTES_MAX;
+			if (pass->read_bytes + size > EVIDENCE_PASS_BYTES_MAX ||
+				e->code.len + PAGE_BYTES > EVIDENCE_CODE_BYTES_MAX) {
+				e->counts.bytes_left_out += range->end - at;
+				break;
+			}
+			if (len == OPENING_RANGES_MAX || bytes + size > CALL_BYTES_MAX) {
+				copy_memory(pass, piece, len, keep);
+				len = bytes = 0;
+			}
+			if (pass->err < 0)
+				return;
+			piece[len++] = (struct opening_range){ at, at + size };
+			bytes += size;
+			pass->read_bytes += size;
+		}
+	}
+	if (len > 0)
+		copy_memory(pass, piece, len, keep);
 }
 
 static void pass_done(struct pass *pass)
 {
-	fd_close(&pass->memory_fd);
 	vec_done(&pass->executable.all);
 	vec_done(&pass->code.all);
 	vec_done(&pass->stacks.all);
 }
 
-static int copy_process(struct evidence *e, const struct opener_process *process)
+static int take_mappings(struct pass *pass, uint64_t id)
 {
-	_cleanup_(pass_done) struct pass pass = {
-		.evidence = e,
-		.pid = (uint32_t)process->pid,
-		.memory_fd = -1,
-	};
-	_cleanup_(buf_done) struct buf maps = BUF_INIT;
-	_cleanup_fd_ int maps_fd = -1;
-	int err = opener_memory(process, &maps_fd, &pass.memory_fd);
+	_cleanup_(buf_done) struct buf list = BUF_INIT;
+	struct mappings_entry mapping = { 0 };
+	struct cursor c;
+	int err = worker_client_list(pass->evidence->worker, pass->process, id, &list);
 
-	if (err == 0)
-		err = fd_read_all(maps_fd, MAPS_BYTES_MAX, &maps);
 	if (err < 0)
 		return err;
-	maps_parse(buf_text(&maps), take_mapping, &pass);
-	vec_each (&pass.stacks.all, stack)
-		keep_top(&pass, stack);
-	vec_each (&pass.code.all, code)
-		keep_code(&pass, code);
+	c = cursor_init(list.data, list.len);
+	while (mappings_next(&c, &mapping))
+		take_mapping(pass, &mapping);
+	return pass->err;
+}
+
+static int copy_process(struct evidence *e, const struct opener_process *process, uint64_t id)
+{
+	_cleanup_(pass_done) struct pass pass = {
+		.evidence = e, .process = process, .pid = (uint32_t)process->pid
+	};
+	int err = take_mappings(&pass, id);
+
+	if (err < 0)
+		return err;
+	copy_ranges(&pass, &pass.stacks, keep_top);
+	if (pass.err == 0)
+		copy_ranges(&pass, &pass.code, keep_code);
 	return pass.err;
 }
 
+/* New ones first. Who has no turn in time has it in the next pass. */
 void evidence_copy(struct evidence *e, bool all)
 {
-	vec_each (&e->processes, p) {
-		int err = p->gone || (p->copied && !all) ? 0 : copy_process(e, &p->id);
+	uint64_t end_ns = clock_ns(CLOCK_MONOTONIC) + COPY_NS;
+	size_t len = e->worker ? e->processes.len : 0, turn = e->turn;
 
+	for (size_t i = 0; i < 2 * len; i++) {
+		size_t at = i < len ? i : (turn + i) % len;
+		struct process *p = &e->processes.data[at];
+		bool is_turn = i < len ? !p->copied : all && p->pass != e->passes;
+		int err;
+
+		if (p->gone || !is_turn)
+			continue;
+		if (clock_ns(CLOCK_MONOTONIC) >= end_ns)
+			break;
+		err = copy_process(e, &p->id, FIRST_ID + at);
 		p->copied = true;
+		p->pass = e->passes;
 		p->gone |= err == -ESRCH || err == -ENOENT;
 		e->counts.copies_failed += err < 0 && !p->gone;
+		e->turn = at + 1;
 	}
+	e->passes++;
 }
 
 struct evidence_counts evidence_counts(const struct evidence *e)

@@ -16,6 +16,7 @@
 #define EVIDENCE_PASS_BYTES_MAX (64U << 20) /* read of one process in one pass */
 
 struct evidence;
+struct worker_client;
 
 struct evidence_counts {
 	uint64_t processes, code_bytes;
@@ -28,9 +29,12 @@ struct evidence_counts {
 
 int evidence_new(struct evidence **out);
 void evidence_free(struct evidence *evidence);
+/* Who opens processes and reads their mappings: before the first copy. evidence may be NULL. */
+void evidence_ask(struct evidence *evidence, struct worker_client *worker);
 /* The process was sampled. evidence may be NULL: nothing is kept. */
 void evidence_process(struct evidence *evidence, uint32_t tgid, uint64_t start_ns);
-/* Copies from the living processes: from all, or from new ones. */
+/* Copies from the living processes: from all, or from new ones. It waits for an opener and a worker
+ * for half a second or little more; the other processes have their turn in the next call. */
 void evidence_copy(struct evidence *evidence, bool all);
 struct evidence_counts evidence_counts(const struct evidence *evidence);
 /* Lines, all numbers hexadecimal but PID:

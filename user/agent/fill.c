@@ -9,6 +9,7 @@
 
 #include "agent/guess.h"
 #include "containers/containers.h"
+#include "containers/payers.h"
 #include "agent/processes.h"
 #include "profile/fit.h"
 
@@ -226,7 +227,8 @@ static int want_half(
 	stack->view = view;
 	stack->wanted = fill->tally->interval + 1;
 	if (stack->anon)
-		processes_add(fill->processes, task->key.tgid, task->key.start_ns);
+		processes_add(fill->processes, task->key.tgid, task->key.start_ns,
+			payers_account(fill->containers, task->key.cgroup));
 	for (uint32_t i = 0; i < stack->frames_len && err == 0; i++) {
 		if (FRAME_KIND(stack->frames[i]) == FRAME_LEFT_OUT)
 			continue;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* agent/processes.c - keeps descriptors only: the folders of a future map, so that a late map is
  * found even after the process ended, the map, and the jitdump. Finding a jitdump means reading all
- * mappings, and many runtimes write no map, so the search becomes less and less frequent. The end
- * of an interval searches once more. */
+ * mappings, which an opener copies and a worker reads, and many runtimes write no map, so the
+ * search becomes less and less frequent. The end of an interval searches once more. */
 #include "agent/processes.h"
 
 #include <errno.h>
@@ -15,7 +15,10 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/hash.h"
+#include "base/share.h"
 #include "base/vec.h"
+#include "client/client.h"
+#include "client/mappings.h"
 #include "client/opener_call.h"
 #include "jit/jit_files.h"
 #include "proc/opener.h"
@@ -26,11 +29,11 @@
 #define IDLE_INTERVALS 4
 #define PAUSE_FIRST_NS (200 * NSEC_PER_MSEC)
 #define PAUSE_MAX_NS (64 * PAUSE_FIRST_NS)
-/* The time to read the mappings of a process grows with their number. All such reads take at most
- * one part of our time; some of it is for processes whose mappings are read quickly. */
-#define MAPS_TIME_PART 50
-#define MAPS_BURST_NS (400 * NSEC_PER_MSEC)
-#define MAPS_QUICK_NS (2 * NSEC_PER_MSEC)
+/* The time to read the mappings of a process grows with their number. In this time all such reads
+ * may take that; accounts share it (base/share.h). Where each account brings one that nobody knew,
+ * they take twice as much at most. */
+#define MAPS_WINDOW_NS (20 * NSEC_PER_SEC)
+#define MAPS_SPENT_MAX_NS (400 * NSEC_PER_MSEC)
 #define EARLY_PART 4 /* of a pause: searches that are due within it are done together */
 
 struct jit_file {
@@ -48,6 +51,7 @@ struct process {
 	struct jit_file map, dump;
 	uint64_t next_ns, pause_ns; /* of the search for files; CLOCK_MONOTONIC */
 	uint64_t maps_ns;           /* time that reading its mappings took */
+	uint64_t account;           /* 0: unknown */
 	uint32_t used;
 	bool preserves_fp;
 	uint32_t refused; /* a bit for each enum file_reason that a map of its was refused for */
@@ -61,9 +65,10 @@ struct processes {
 	uint32_t interval;
 	void (*drop)(void *ctx, uint64_t id);
 	void *ctx;
-	struct opener_call *call;
+	struct worker_client *worker;
 	uint64_t refused[FILE_REASONS_LEN]; /* of processes that are forgotten */
-	uint64_t left_ns, counted_ns;       /* time left for reading mappings, at this time */
+	struct share maps_time;             /* in ns, that reading mappings took since window_ns */
+	uint64_t window_ns;
 	size_t turn;                        /* that has its mappings read first */
 };
 
@@ -84,7 +89,7 @@ static void process_free(struct process *p)
 
 DEFINE_CLEANUP(struct process, process_free)
 
-int processes_new(void (*drop)(void *ctx, uint64_t id), void *ctx, struct opener_call *call,
+int processes_new(void (*drop)(void *ctx, uint64_t id), void *ctx, struct worker_client *worker,
 	struct processes **out)
 {
 	struct processes *processes = calloc(1, sizeof(*processes));
@@ -93,9 +98,7 @@ int processes_new(void (*drop)(void *ctx, uint64_t id), void *ctx, struct opener
 		return -ENOMEM;
 	processes->drop = drop;
 	processes->ctx = ctx;
-	processes->call = call;
-	processes->left_ns = MAPS_BURST_NS;
-	processes->counted_ns = clock_ns(CLOCK_MONOTONIC);
+	processes->worker = worker;
 	*out = processes;
 	return 0;
 }
@@ -109,6 +112,7 @@ void processes_free(struct processes *processes)
 	vec_done(&processes->all);
 	hash_done(&processes->by_id);
 	hash_done(&processes->by_serial);
+	share_done(&processes->maps_time);
 	free(processes);
 }
 
@@ -146,7 +150,7 @@ static void find_map(struct processes *processes, struct process *p)
 {
 	struct opener_found found;
 
-	if (open_map(processes->call, p, &found) == 0)
+	if (open_map(worker_client_call(processes->worker), p, &found) == 0)
 		follow(&p->map, &found, true);
 }
 
@@ -158,30 +162,41 @@ static bool has_pid(const struct process *p, pid_t pid)
 	return false;
 }
 
-/* Is there time to read mappings that take so long? */
-static bool has_time(struct processes *processes, uint64_t now_ns, uint64_t takes_ns)
+/* Is there time to read its mappings, which took so long the last time? An account may have as much
+ * of the last tenth as base/share.h says; but a read may take longer than expected. */
+static bool has_time(struct processes *processes, uint64_t now_ns, const struct process *p)
 {
-	processes->left_ns = clock_sooner(MAPS_BURST_NS,
-		processes->left_ns + (now_ns - processes->counted_ns) / MAPS_TIME_PART);
-	processes->counted_ns = now_ns;
-	return processes->left_ns > (takes_ns > MAPS_QUICK_NS ? MAPS_BURST_NS / 2 : 0);
+	struct share *time = &processes->maps_time;
+	uint64_t room_ns = share_room(MAPS_SPENT_MAX_NS);
+
+	if (now_ns - processes->window_ns >= MAPS_WINDOW_NS) {
+		share_clear(time);
+		processes->window_ns = now_ns;
+	}
+	return time->used < room_ns ||
+		(time->used < 2 * MAPS_SPENT_MAX_NS &&
+			share_held(time, p->account) + p->maps_ns <=
+				(MAPS_SPENT_MAX_NS - room_ns) / (time->accounts.len + 1));
 }
 
 static void find_dump(struct processes *processes, struct process *p)
 {
-	const struct jit_files_access access = opener_call_access(processes->call);
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 	struct opener_found found;
-	pid_t number;
+	pid_t number = 0;
+	int err;
 
-	if (!has_time(processes, now_ns, p->maps_ns)) {
+	if (!has_time(processes, now_ns, p)) {
 		p->refused |= 1U << FILE_LATE;
 		return;
 	}
-	if (jit_files_open_dump(&access, &p->id, &found, &number) == 0)
-		follow(&p->dump, &found, has_pid(p, number));
+	err = worker_client_dump(processes->worker, &p->id, p->serial, &found, &number);
 	p->maps_ns = clock_ns(CLOCK_MONOTONIC) - now_ns;
-	processes->left_ns -= clock_sooner(p->maps_ns, processes->left_ns);
+	(void)share_charge(&processes->maps_time, p->account, p->maps_ns);
+	if (err == 0)
+		follow(&p->dump, &found, has_pid(p, number));
+	else if (err == -EFBIG || err == -ETIMEDOUT)
+		p->refused |= 1U << opener_reason(err);
 }
 
 static int read_status(pid_t pid, struct status *out)
@@ -229,14 +244,26 @@ static int index_at(struct processes *processes, size_t at)
 	return err < 0 ? err : hash_put(&processes->by_serial, p->serial, at);
 }
 
-int processes_add(struct processes *processes, uint32_t tgid, uint64_t start_ns)
+/* Of one that may be known. */
+static bool knows(struct processes *processes, uint64_t key, uint64_t account)
+{
+	const uint64_t *at = hash_find(&processes->by_id, key);
+
+	if (at && account != 0)
+		processes->all.data[*at]->account = account;
+	return at != NULL;
+}
+
+int processes_add(
+	struct processes *processes, uint32_t tgid, uint64_t start_ns, uint64_t account)
 {
 	_cleanup_(process_freep) struct process *p = NULL;
-	const struct jit_files_access access = opener_call_access(processes->call);
+	struct opener_call *call = worker_client_call(processes->worker);
+	const struct jit_files_access access = opener_call_access(call);
 	uint64_t key = key_of(tgid, start_ns);
 	struct process **slot;
 
-	if (hash_find(&processes->by_id, key))
+	if (knows(processes, key, account))
 		return 0;
 	if (processes->all.len >= PROCESSES_MAX)
 		return -ENOSPC;
@@ -249,6 +276,7 @@ int processes_add(struct processes *processes, uint32_t tgid, uint64_t start_ns)
 		.map = { .fd = -1 },
 		.dump = { .fd = -1 },
 		.used = processes->interval,
+		.account = account,
 		.pause_ns = PAUSE_FIRST_NS,
 		.next_ns = clock_ns(CLOCK_MONOTONIC) + PAUSE_FIRST_NS,
 	};
@@ -256,7 +284,7 @@ int processes_add(struct processes *processes, uint32_t tgid, uint64_t start_ns)
 		jit_files_open_dirs(&access, &p->id, &p->dirs);
 		find_map(processes, p);
 		find_dump(processes, p);
-		p->preserves_fp = preserves_fp(processes->call, p->id.pid);
+		p->preserves_fp = preserves_fp(call, p->id.pid);
 	}
 	slot = vec_add(&processes->all);
 	if (!slot)

@@ -11,17 +11,19 @@
 
 #define PROCESSES_MAX 4096
 
-struct opener_call;
 struct processes;
+struct worker_client;
 
 /* drop: called with the id of each process that is removed. */
-int processes_new(void (*drop)(void *ctx, uint64_t id), void *ctx, struct opener_call *call,
+int processes_new(void (*drop)(void *ctx, uint64_t id), void *ctx, struct worker_client *worker,
 	struct processes **out);
 void processes_free(struct processes *processes);
 
-/* Opens the existing files of this process. processes_id returns its id, which is never reused;
- * -ENOSPC at the limit. */
-int processes_add(struct processes *processes, uint32_t tgid, uint64_t start_ns);
+/* Opens the existing files of this process. account pays for the time to search its mappings; 0:
+ * unknown, until a later call. processes_id returns its id, which is never reused; -ENOSPC at the
+ * limit. */
+int processes_add(
+	struct processes *processes, uint32_t tgid, uint64_t start_ns, uint64_t account);
 /* Searches again for missing files, of each process less and less often. Call it when it is due
  * (CLOCK_NEVER_NS: nothing is), or earlier. */
 void processes_retry(struct processes *processes, uint64_t now_ns);

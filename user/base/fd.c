@@ -50,13 +50,15 @@ int fd_in_memory(const char *name, const void *data, size_t size, int *fd)
 {
 	/* vm.memfd_noexec=2 refuses a file that may be executed; before 6.3 there is no such flag.
 	 */
-	_cleanup_fd_ int made = memfd_create(name, MFD_CLOEXEC | MFD_NOEXEC_SEAL);
+	const int seals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;
+	_cleanup_fd_ int made =
+		memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
 	int err;
 
 	if (made < 0 && errno == EINVAL)
-		made = memfd_create(name, MFD_CLOEXEC);
+		made = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	err = made < 0 ? -errno : fd_write_all(made, data, size);
-	if (err == 0 && lseek(made, 0, SEEK_SET) < 0)
+	if (err == 0 && (lseek(made, 0, SEEK_SET) < 0 || fcntl(made, F_ADD_SEALS, seals) < 0))
 		err = -errno;
 	if (err == 0)
 		*fd = TAKE_FD(made);

@@ -26,7 +26,8 @@ void fd_close(int *fd);
 /* Writes all of it, through short writes and EINTR. 0 or -errno. */
 int fd_write_all(int fd, const void *data, size_t size);
 
-/* A memfd with these bytes, at its beginning. *fd is the caller's. 0 or -errno. */
+/* A memfd with these bytes, at its beginning, which nobody can change. *fd is the caller's. 0 or
+ * -errno. */
 int fd_in_memory(const char *name, const void *data, size_t size, int *fd);
 /* err_text for its error: a limit of file sizes is one of memfds, too. */
 const char *fd_memory_text(int err);

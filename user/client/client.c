@@ -387,6 +387,12 @@ enum worker_status worker_client_state(
 	return namer_state(&client->namer, state, out);
 }
 
+enum worker_status worker_client_mappings(struct worker_client *client,
+	const struct worker_mappings *mappings, struct mappings_dump *dump, struct buf *list)
+{
+	return namer_mappings(&client->namer, mappings, dump, list);
+}
+
 enum worker_status worker_client_calls(
 	struct worker_client *client, const struct worker_calls *calls, struct elf_call *out)
 {

@@ -38,9 +38,13 @@ static void identify(struct hung_file *file)
 		file->cgroup = hash_bytes(text.data, text.len);
 }
 
-void hung_put(struct hung *hung, struct child *child, const struct hung_file *blamed)
+void hung_put(struct hung *hung, struct starter *starter, struct child *child,
+	const struct hung_file *blamed)
 {
 	assert(hung->len < HUNG_MAX);
+	if (child->pid > 0)
+		starter_kill(starter, child->pid);
+	fd_close(&child->fd);
 	hung->all[hung->len].child = *child;
 	hung->all[hung->len].blames = blamed != NULL;
 	hung->all[hung->len].until_ns = clock_ns(CLOCK_MONOTONIC) + HUNG_REFUSE_NS;

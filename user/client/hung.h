@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "base/child.h"
+#include "client/starter.h"
 
 #define HUNG_MAX 32
 #define HUNG_SHARE_MAX 4
@@ -44,8 +45,9 @@ struct hung {
 	uint64_t cpu_ns;   /* of those that have ended */
 };
 
-/* Takes the child. There must be less than HUNG_MAX. blamed: NULL: nobody. */
-void hung_put(struct hung *hung, struct child *child, const struct hung_file *blamed);
+/* Kills the child and takes it. There must be less than HUNG_MAX. blamed: NULL: nobody. */
+void hung_put(struct hung *hung, struct starter *starter, struct child *child,
+	const struct hung_file *blamed);
 /* Closes what has ended and blames nobody any more. */
 void hung_reap(struct hung *hung);
 /* Is this file one that must not be tried now? Asks /proc for the account when it matters. */

@@ -6,6 +6,7 @@
 #include "client/namer.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <time.h>
 
@@ -92,11 +93,16 @@ static void note_loaded(struct namer *namer)
 
 static enum blame_what what_asked(uint32_t kind)
 {
-	if (kind == PROTO_STATE)
+	switch (kind) {
+	case PROTO_STATE:
 		return BLAME_STATE;
-	return kind == PROTO_MAP_FEED || kind == PROTO_MAP_NAMES || kind == PROTO_MAP_DROP
-		? BLAME_MAP
-		: BLAME_SYMBOLS;
+	case PROTO_MAPPINGS:
+	case PROTO_MAP_FEED:
+	case PROTO_MAP_NAMES:
+	case PROTO_MAP_DROP:
+		return BLAME_MAP;
+	}
+	return BLAME_SYMBOLS;
 }
 
 static void on_loss(struct namer *namer)
@@ -509,6 +515,55 @@ enum worker_status namer_calls(
 			memcpy(out + done, proto_body(&namer->lane.in), len * sizeof(*out));
 	}
 	return status;
+}
+
+/* ---- mappings ------------------------------------------------------------------------------- */
+
+static bool is_list(const struct buf *list)
+{
+	struct cursor c = cursor_init(list->data, list->len);
+	struct mappings_entry mapping = { 0 };
+
+	while (mappings_next(&c, &mapping))
+		;
+	return !c.bad;
+}
+
+/* Reads the memory that came with the reply. False: it is not as the reply says. */
+static bool take_list(struct proto_message *reply, struct buf *list)
+{
+	const struct proto_mappings *body = proto_body(reply);
+	const int sealed = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK;
+	int seals = reply->fds_len > 0 ? fcntl(reply->fds[0], F_GET_SEALS) : 0;
+
+	if (reply->fds_len == 0)
+		return true;
+	return seals >= 0 && (seals & sealed) == sealed &&
+		lseek(reply->fds[0], 0, SEEK_SET) == 0 &&
+		fd_read_all(reply->fds[0], body->list_bytes, list) == 0 &&
+		list->len == body->list_bytes && is_list(list);
+}
+
+enum worker_status namer_mappings(struct namer *namer, const struct worker_mappings *mappings,
+	struct mappings_dump *dump, struct buf *list)
+{
+	struct proto_message *m = &namer->lane.out;
+	enum worker_status status;
+
+	proto_begin_request(m, PROTO_MAPPINGS, mappings->id);
+	m->request.flags = list ? PROTO_WHOLE : 0;
+	m->fds[m->fds_len++] = mappings->fd;
+	status = ask(namer, mappings->until_ns);
+	if (status != WORKER_OK)
+		return status;
+	if (list && !take_list(&namer->lane.in, list)) {
+		lane_accuse(&namer->lane);
+		on_loss(namer);
+		return WORKER_DOWN;
+	}
+	proto_close_fds(&namer->lane.in);
+	*dump = ((const struct proto_mappings *)proto_body(&namer->lane.in))->dump;
+	return WORKER_OK;
 }
 
 /* ---- drop ----------------------------------------------------------------------------------- */

@@ -8,6 +8,7 @@
 #include "client/calls.h"
 #include "client/client.h"
 #include "client/lane.h"
+#include "client/mappings.h"
 #include "client/state.h"
 
 #define NAMER_KNOWN_MAX 65536 /* when full, all are dropped and loaded again */
@@ -42,5 +43,7 @@ enum worker_status namer_state(
 	struct namer *namer, const struct worker_state *state, struct state_facts *out);
 enum worker_status namer_calls(
 	struct namer *namer, const struct worker_calls *calls, struct elf_call *out);
+enum worker_status namer_mappings(struct namer *namer, const struct worker_mappings *mappings,
+	struct mappings_dump *dump, struct buf *list);
 void namer_drop(struct namer *namer, uint64_t id);
 void namer_drop_map(struct namer *namer, uint64_t id);

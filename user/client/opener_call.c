@@ -4,8 +4,6 @@
 #include "client/opener_call.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/magic.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +12,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "client/opened.h"
 #include "client/openers.h"
 #include "jit/jit_files.h"
 #include "proc/file_system.h"
@@ -37,9 +36,7 @@ static void give_up(struct opener_call *call, const struct hung_file *blamed)
 {
 	if (call->child.pid == 0)
 		return;
-	starter_kill(call->options->starter, call->child.pid);
-	fd_close(&call->child.fd);
-	hung_put(call->hung, &call->child, blamed);
+	hung_put(call->hung, call->options->starter, &call->child, blamed);
 	call->not_before_ns = blamed ? 0 : clock_ns(CLOCK_MONOTONIC) + AGAIN_NS;
 }
 
@@ -110,7 +107,7 @@ static int exchange(
 		(reply->err != 0 && (came >= 0 || reply->held_at != 0)) ||
 		(reply->held_at != 0 && came >= 0))
 		return -EPIPE;
-	if (q->message.request.kind == OPENING_USER_FILES)
+	if (q->message.request.kind == OPENING_FILES)
 		q->number = reply->number;
 	*fd = TAKE_FD(came);
 	return 0;
@@ -156,16 +153,11 @@ static int take_held(
 	return err < 0 || comes ? err : -ETIMEDOUT;
 }
 
-/* May it be used and closed here? */
-static bool is_safe(const struct opener_call *call, uint32_t kind, int fd)
+static enum opened kind_of(const struct opening_request *request)
 {
-	int flags = fcntl(fd, F_GETFL);
-	uint32_t magic;
-
-	return flags >= 0 && (flags & (O_PATH | O_ACCMODE)) == O_RDONLY &&
-		file_key_magic(call->sampler, fd, &magic) == 0 &&
-		(file_system_is_local(magic) ||
-			(kind == OPENING_TAKE && magic == OVERLAYFS_SUPER_MAGIC));
+	if (request->kind == OPENING_FILES && request->how != OPENING_OFFER)
+		return request->how == OPENING_COPY ? OPENED_COPY : OPENED_OURS;
+	return request->kind == OPENING_TAKE ? OPENED_PROVEN : OPENED_FILE;
 }
 
 static int find(struct opener_call *call, struct question *q, struct opener_found *found)
@@ -178,12 +170,12 @@ static int find(struct opener_call *call, struct question *q, struct opener_foun
 		err = take_held(call, q, &reply, &fd);
 	if (err < 0)
 		return err;
-	if (fd < 0 || !is_safe(call, q->message.request.kind, fd)) {
+	if (!opened_is(call->sampler, fd, kind_of(&q->message.request))) {
 		give_up(call, NULL);
 		return -EAGAIN;
 	}
 	*found = (struct opener_found){
-		.fd = TAKE_FD(fd), .dev = (dev_t)reply.dev, .ino = (ino_t)reply.ino
+		TAKE_FD(fd), (dev_t)reply.dev, (ino_t)reply.ino, reply.uid
 	};
 	return 0;
 }
@@ -206,24 +198,31 @@ static int set_path(struct question *q, const char *path)
 	return (size_t)len < sizeof(q->message.path) ? 0 : -ENAMETOOLONG;
 }
 
-int opener_call_dir(
-	struct opener_call *call, const struct opener_process *process, const char *path, int *fd)
+/* An O_PATH descriptor, which can be closed in any case. */
+static int take_folder(
+	struct opener_call *call, struct question *q, struct opening_reply *reply, int *fd)
 {
-	struct question q = question_of(OPENING_DIR, process);
-	struct opening_reply reply = { 0 };
 	_cleanup_fd_ int came = -1;
-	int err = set_path(&q, path);
+	int err = ask(call, q, reply, &came);
 
-	if (err == 0)
-		err = ask(call, &q, &reply, &came);
 	if (err < 0)
 		return err;
-	if (came < 0 || !(fcntl(came, F_GETFL) & O_PATH)) {
+	if (!opened_is(call->sampler, came, OPENED_FOLDER)) {
 		give_up(call, NULL);
 		return -EAGAIN;
 	}
 	*fd = TAKE_FD(came);
 	return 0;
+}
+
+int opener_call_dir(
+	struct opener_call *call, const struct opener_process *process, const char *path, int *fd)
+{
+	struct question q = question_of(OPENING_DIR, process);
+	struct opening_reply reply = { 0 };
+	int err = set_path(&q, path);
+
+	return err < 0 ? err : take_folder(call, &q, &reply, fd);
 }
 
 /* A copy in memory. */
@@ -235,7 +234,7 @@ static int copy(struct opener_call *call, struct question *q, int *fd)
 
 	if (err < 0)
 		return err;
-	if (came < 0 || fcntl(came, F_GET_SEALS) != OPENING_COPY_SEALS) {
+	if (!opened_is(call->sampler, came, OPENED_COPY)) {
 		give_up(call, NULL);
 		return -EAGAIN;
 	}
@@ -243,16 +242,35 @@ static int copy(struct opener_call *call, struct question *q, int *fd)
 	return 0;
 }
 
+int opener_call_copy(struct opener_call *call, const struct opener_process *process,
+	const char *name, size_t size_max, int *fd)
+{
+	struct question q = question_of(OPENING_READ, process);
+	int err = set_path(&q, name);
+
+	q.message.request.bytes_max = size_max;
+	return err < 0 ? err : copy(call, &q, fd);
+}
+
 int opener_call_read(struct opener_call *call, const struct opener_process *process,
 	const char *name, size_t size_max, struct buf *out)
 {
-	struct question q = question_of(OPENING_READ, process);
 	_cleanup_fd_ int fd = -1;
-	int err = set_path(&q, name);
+	int err = opener_call_copy(call, process, name, size_max, &fd);
 
-	if (err == 0)
-		err = copy(call, &q, &fd);
 	return err < 0 ? err : fd_read_all(fd, size_max, out);
+}
+
+int opener_call_memory(struct opener_call *call, const struct opener_process *process,
+	const struct opening_range *ranges, size_t len, int *fd)
+{
+	struct question q = question_of(OPENING_MEMORY, process);
+
+	if (len > OPENING_RANGES_MAX)
+		return -E2BIG;
+	q.message.request.ranges_len = len;
+	memcpy(q.message.ranges, ranges, len * sizeof(*ranges));
+	return copy(call, &q, fd);
 }
 
 int opener_call_scan(void *ctx, int iterator_fd, uint32_t tgid, int *fd)
@@ -296,15 +314,9 @@ static int access_dir(void *ctx, const struct opener_process *process, const cha
 	return opener_call_dir(ctx, process, path, fd);
 }
 
-static int access_mapped(
-	void *ctx, const struct opener_mapping *mapping, struct opener_found *found)
-{
-	return opener_call_mapped(ctx, mapping, found);
-}
-
 struct jit_files_access opener_call_access(struct opener_call *call)
 {
-	return (struct jit_files_access){ call, access_read, access_dir, access_mapped };
+	return (struct jit_files_access){ call, access_read, access_dir };
 }
 
 int opener_paths_add(struct opener_paths *paths, const char *path)
@@ -319,22 +331,53 @@ int opener_paths_add(struct opener_paths *paths, const char *path)
 	return 0;
 }
 
-int opener_call_files(struct opener_call *call, int root_fd, uint32_t view, uid_t uid,
+static struct question question_in(enum opening_kind kind, const struct opener_place *place)
+{
+	return (struct question){
+		.message.request = { .kind = kind,
+			.how = place->how,
+			.rule = place->rule,
+			.uid = place->uid,
+			.bytes_max = place->bytes_max },
+		.given = place->fd,
+		.file = { .identified = true, .cgroup = place->blamed, .uid = place->blamed_uid },
+	};
+}
+
+int opener_call_files(struct opener_call *call, const struct opener_place *place,
 	const struct opener_paths *paths, uint32_t *at, struct opener_found *found)
 {
-	struct question q = {
-		.message.request = { .kind = OPENING_USER_FILES,
-			.uid = uid,
-			.first = *at,
-			.paths_len = paths->len,
-			.itself = paths->itself },
-		.given = root_fd,
-		.file = { .identified = true, .cgroup = (uint64_t)view << 32 },
-	};
+	struct question q = question_in(OPENING_FILES, place);
 	int err;
 
+	q.message.request.first = *at;
+	q.message.request.paths_len = paths->len;
 	memcpy(q.message.path, paths->text, paths->bytes);
 	err = find(call, &q, found);
 	*at = q.number > *at ? q.number : *at;
+	return err;
+}
+
+int opener_call_list(struct opener_call *call, const struct opener_place *place, const char *path,
+	struct buf *out)
+{
+	struct question q = question_in(OPENING_LIST, place);
+	_cleanup_fd_ int fd = -1;
+	int err = set_path(&q, path);
+
+	if (err == 0)
+		err = copy(call, &q, &fd);
+	return err < 0 ? err : fd_read_all(fd, place->bytes_max, out);
+}
+
+int opener_call_above_cwd(struct opener_call *call, const struct opener_process *process, int *fd,
+	char path[PATH_MAX])
+{
+	struct question q = question_of(OPENING_CWD, process);
+	struct opening_reply reply = { 0 };
+	int err = take_folder(call, &q, &reply, fd);
+
+	if (err == 0)
+		memcpy(path, reply.path, sizeof(reply.path));
 	return err;
 }

@@ -3,7 +3,7 @@
  * for it: OPENER_CALL_NS at most, or OPENER_BUSY_NS while it has work; then the opener is given up
  * (client/openers.h), and paths of the same account are refused for a while. So whoever makes calls
  * hang costs their time once. Files of a file system whose calls may wait are refused: -ETIMEDOUT,
- * as those that hung. */
+ * as those that hung; or copied. */
 #pragma once
 
 #include <limits.h>
@@ -14,6 +14,7 @@
 #include "base/child.h"
 #include "client/hung.h"
 #include "proc/opener.h"
+#include "wire/opening.h"
 
 #define OPENER_CALL_NS 500000000ULL
 #define OPENER_BUSY_NS 2000000000ULL
@@ -40,9 +41,16 @@ void opener_call_done(struct opener_call *call);
  * proc/opener.h, whose functions have these names. */
 int opener_call_dir(
 	struct opener_call *call, const struct opener_process *process, const char *path, int *fd);
-/* Appends the text of a file of /proc/PID. -EFBIG: there is more. */
+/* A copy of a file of /proc/PID, in memory that nobody can change. -EFBIG: it is longer. */
+int opener_call_copy(struct opener_call *call, const struct opener_process *process,
+	const char *name, size_t size_max, int *fd);
+/* The same, appended. */
 int opener_call_read(struct opener_call *call, const struct opener_process *process,
 	const char *name, size_t size_max, struct buf *out);
+/* Copies of ranges of the process's memory, one after another, in memory that nobody can change;
+ * zeros where there is nothing to read. At most OPENING_RANGES_MAX and OPENING_READ_BYTES_MAX. */
+int opener_call_memory(struct opener_call *call, const struct opener_process *process,
+	const struct opening_range *ranges, size_t len, int *fd);
 int opener_call_mapped(
 	struct opener_call *call, const struct opener_mapping *mapping, struct opener_found *found);
 int opener_call_perf_map(struct opener_call *call, int dir_fd, const struct opener_process *process,
@@ -52,7 +60,7 @@ int opener_call_perf_map(struct opener_call *call, int dir_fd, const struct open
 #define OPENER_SCAN_NS 3000000000ULL
 int opener_call_scan(void *ctx, int iterator_fd, uint32_t tgid, int *fd);
 
-/* The first three, for jit/jit_files.h. */
+/* For jit/jit_files.h. */
 struct jit_files_access opener_call_access(struct opener_call *call);
 
 /* Paths to try, in their order. */
@@ -60,13 +68,32 @@ struct opener_paths {
 	char text[PATH_MAX];
 	size_t bytes;
 	uint32_t len;
-	bool itself; /* as opener_itself */
 };
 
 /* -ENOSPC: ask for those first. */
 int opener_paths_add(struct opener_paths *paths, const char *path);
-/* The first of the paths from *at on that there is in a root, as opener_for_user; *at becomes its
- * number, also if it is refused. -ENOENT: no path leads to a file. view: number of the root that
- * is blamed where the file system does not answer (files/views.h). */
-int opener_call_files(struct opener_call *call, int root_fd, uint32_t view, uid_t uid,
+
+/* Where they are searched, and how what is found comes. */
+struct opener_place {
+	int fd; /* a root, or a folder; O_PATH */
+	enum opening_rule rule;
+	/* OPENING_OFFER: if its calls cannot wait. OPENING_PASS: always; only root and the caller
+	 * chose what is there. OPENING_COPY: as a copy in memory. */
+	enum opening_how how;
+	uid_t uid;          /* of the rule */
+	uint64_t bytes_max; /* of a copy */
+	/* Who is blamed where the file system does not answer: others are not. */
+	uint64_t blamed;
+	uid_t blamed_uid; /* 0: nobody is known */
+};
+
+/* The first of the paths from *at on that there is; *at becomes its number, also if it is refused.
+ * -ENOENT: no path leads to a file. */
+int opener_call_files(struct opener_call *call, const struct opener_place *place,
 	const struct opener_paths *paths, uint32_t *at, struct opener_found *found);
+/* Appends the names in a folder, each with its NUL. */
+int opener_call_list(struct opener_call *call, const struct opener_place *place, const char *path,
+	struct buf *out);
+/* As opener_above_cwd. */
+int opener_call_above_cwd(struct opener_call *call, const struct opener_process *process, int *fd,
+	char path[PATH_MAX]);

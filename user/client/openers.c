@@ -16,6 +16,7 @@
 #include "base/fd.h"
 #include "client/asked_queue.h"
 #include "client/hung.h"
+#include "client/opened.h"
 #include "client/opener_call.h"
 #include "proc/file_system.h"
 #include "sampler/file_key.h"
@@ -106,9 +107,7 @@ static void give_up(struct openers *openers, struct turn *t, const struct hung_f
 {
 	if (t->child.pid == 0)
 		return;
-	starter_kill(openers->options.starter, t->child.pid);
-	fd_close(&t->child.fd);
-	hung_put(&openers->hung, &t->child, blamed);
+	hung_put(&openers->hung, openers->options.starter, &t->child, blamed);
 	t->queue.sent = t->extended = 0;
 	for (size_t i = 0; i < asked_count(&t->queue); i++) {
 		struct asked *asked = asked_at(&t->queue, i);
@@ -241,25 +240,19 @@ static enum opening_how judge(struct openers *openers, pid_t opener, struct aske
 	return OPENING_COPY;
 }
 
-/* Has the descriptor the properties of what was asked for? Nothing is asked of its file system. */
+/* Is the descriptor of what was asked for? */
 static bool is_expected(struct openers *openers, const struct asked *asked, int fd)
 {
 	const struct opening_request *request = &asked->request;
-	bool wanted = request->kind != OPENING_TAKE || request->how != OPENING_DROP;
-	int flags = fd >= 0 ? fcntl(fd, F_GETFL) : 0;
-	uint32_t magic;
+	bool taken = request->kind == OPENING_TAKE;
 
-	if (!wanted || fd < 0)
-		return !wanted && fd < 0;
-	if (request->kind == OPENING_ROOT)
-		return (flags & O_PATH) != 0;
-	if (request->kind == OPENING_TAKE && request->how == OPENING_COPY)
-		return fcntl(fd, F_GET_SEALS) == OPENING_COPY_SEALS;
-	if ((flags & (O_PATH | O_ACCMODE)) != O_RDONLY ||
-		file_key_magic(openers->sampler, fd, &magic) < 0)
-		return false;
-	return file_system_is_local(magic) ||
-		(request->kind == OPENING_TAKE && magic == OVERLAYFS_SUPER_MAGIC);
+	if (taken && request->how == OPENING_DROP)
+		return fd < 0;
+	return opened_is(openers->sampler, fd,
+		request->kind == OPENING_ROOT                  ? OPENED_FOLDER
+			: taken && request->how == OPENING_COPY ? OPENED_COPY
+			: taken                                 ? OPENED_PROVEN
+								: OPENED_FILE);
 }
 
 static bool is_valid(

@@ -217,7 +217,7 @@ static void judge_jit(struct patient *p)
 	pid_t number;
 
 	jit_files_open_dirs(&jit_files_direct, &p->process, &dirs);
-	jit_files_open_dump(&jit_files_direct, &p->process, &dump, &number);
+	jit_files_open_dump(&p->process, &dump, &number);
 	dump_fd = dump.fd;
 	printf("%llu kB of code without a file\n      walk: by frame pointer; names: ",
 		(unsigned long long)(p->anon_bytes >> 10));

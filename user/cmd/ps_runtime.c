@@ -50,7 +50,7 @@ static bool has_map(const struct jit_target *target)
 		if (opener_perf_map(dirs.fds[i], &process, target->ns_pid, target->uid, &fd) < 0)
 			fd = -1;
 	jit_files_close_dirs(&dirs);
-	if (fd < 0 && jit_files_open_dump(&jit_files_direct, &process, &dump, &number) == 0)
+	if (fd < 0 && jit_files_open_dump(&process, &dump, &number) == 0)
 		fd = dump.fd;
 	return fd >= 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* files/debug_files.c - dwarf/debug_file.h gives paths; an opener opens those in the root of a
- * process, which may make it wait, and we those in our own. Several places
+/* files/debug_files.c - dwarf/debug_file.h gives paths, and an opener opens them. Several places
  * and roots may lead to one file, through links or because a process has the host's root: it is
- * offered once. */
+ * offered once. Files of our own root and of --debug-dir come from any file system: only root and
+ * the caller choose them. */
 #include "files/debug_files.h"
 
 #include <errno.h>
@@ -51,19 +51,40 @@ static int open_ours(const struct debug_root *root, const char *path, struct ope
 		return err;
 	if (fstat(fd, &st) < 0)
 		return -errno;
-	*found = (struct opener_found){ TAKE_FD(fd), st.st_dev, st.st_ino };
+	*found = (struct opener_found){ TAKE_FD(fd), st.st_dev, st.st_ino, st.st_uid };
 	return 0;
+}
+
+uint64_t debug_files_blamed(uint32_t view)
+{
+	return (uint64_t)view << 32;
+}
+
+/* A folder of --debug-dir is blamed alone. */
+static struct opener_place place_of(const struct debug_root *root)
+{
+	bool ours = !is_of_process(root);
+
+	return (struct opener_place){
+		.fd = root->fd,
+		.rule = ours ? OPENING_ANY : OPENING_FOR_USER,
+		.how = ours ? OPENING_PASS : OPENING_OFFER,
+		.uid = root->uid,
+		.blamed = debug_files_blamed(root->view) |
+			(root->kind == DEBUG_ROOT_DIR ? (uint64_t)root->fd : 0),
+	};
 }
 
 /* The next path that there is, from *at on; paths are of this root. */
 static int open_next(struct opener_call *call, const struct debug_root *root,
 	const struct opener_paths *paths, uint32_t *at, struct opener_found *found)
 {
+	const struct opener_place place = place_of(root);
 	const char *path = paths->text;
 	uint32_t first = *at;
 
-	if (call && is_of_process(root))
-		return opener_call_files(call, root->fd, root->view, root->uid, paths, at, found);
+	if (call)
+		return opener_call_files(call, &place, paths, at, found);
 	for (*at = 0; *at < paths->len; (*at)++) {
 		int err = *at < first ? -ENOENT : open_ours(root, path, found);
 
@@ -126,7 +147,7 @@ void debug_files_add(struct debug_files *files, const char *path, int fd)
 	struct stat st = { 0 };
 
 	fstat(fd, &st);
-	add(files, path, &(struct opener_found){ fd, st.st_dev, st.st_ino });
+	add(files, path, &(struct opener_found){ fd, st.st_dev, st.st_ino, st.st_uid });
 }
 
 /* The candidates of one root. */

@@ -39,7 +39,8 @@ static size_t list_common(const struct debug_search *search, struct debug_root o
 	size_t len = 0;
 
 	out[len++] = (struct debug_root){ .kind = DEBUG_ROOT_OWN,
-		.fd = views_root(search->views, VIEWS_OWN) };
+		.fd = views_root(search->views, VIEWS_OWN),
+		.view = VIEWS_OWN };
 	for (size_t i = 0; i < search->dirs_len; i++)
 		out[len++] =
 			(struct debug_root){ .kind = DEBUG_ROOT_DIR, .fd = search->dir_fds[i] };
@@ -104,15 +105,17 @@ static struct debug_root root_of(
 		.kind = DEBUG_ROOT_BUILD_ID, .fd = views_root(search->views, view), .view = view
 	};
 	/* Who may put a link to the object into a folder could put a debug file beside it. */
-	struct opener_paths paths = { .itself = true };
+	struct opener_place place = { .rule = OPENING_ITSELF, .blamed = debug_files_blamed(view) };
+	struct opener_paths paths = { .len = 0 };
 	struct opener_found there;
 	uint32_t at = 0;
 
 	if (root.fd < 0 || !object->path || object->path[0] != '/' || object->fd < 0)
 		return root;
-	root.uid = object->uid;
+	root.uid = place.uid = object->uid;
+	place.fd = root.fd;
 	opener_paths_add(&paths, object->path);
-	if (opener_call_files(search->call, root.fd, view, root.uid, &paths, &at, &there) < 0)
+	if (opener_call_files(search->call, &place, &paths, &at, &there) < 0)
 		return root;
 	if (file_key_compare(search->sampler, there.fd, &object->key) == 0)
 		root.kind = DEBUG_ROOT_TARGET;

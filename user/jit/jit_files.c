@@ -3,7 +3,6 @@
  * in another mount namespace, does not matter. */
 #include "jit/jit_files.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -15,8 +14,8 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "proc/maps.h"
+#include "wire/mappings.h"
 
-#define TEXT_BYTES_MAX (64UL << 20)
 #define ENVIRON_BYTES_MAX (2UL << 20)
 
 /* ---- by this process ------------------------------------------------------------------------ */
@@ -40,26 +39,24 @@ static int dir_direct(void *ctx, const struct opener_process *process, const cha
 	return opener_dir(process, path, fd);
 }
 
-static int mapped_direct(
-	void *ctx, const struct opener_mapping *mapping, struct opener_found *found)
+static int open_mapped(const struct opener_mapping *mapping, struct opener_found *found)
 {
 	char path[PATH_MAX];
 	struct stat st;
 	int fd = -1;
 
-	(void)ctx;
 	if (opener_mapped_file(mapping, &fd, path, sizeof(path)) != 0 || fd < 0)
 		return -ENOENT;
 	if (fstat(fd, &st) < 0) {
 		fd_close(&fd);
 		return -EIO;
 	}
-	*found = (struct opener_found){ fd, st.st_dev, st.st_ino };
+	*found = (struct opener_found){ fd, st.st_dev, st.st_ino, st.st_uid };
 	return 0;
 }
 
 const struct jit_files_access jit_files_direct = {
-	.read = read_direct, .dir = dir_direct, .mapped = mapped_direct
+	.read = read_direct, .dir = dir_direct
 };
 
 /* Appends /proc/PID/NAME and a NUL. */
@@ -125,56 +122,29 @@ void jit_files_close_dirs(struct jit_files_dirs *dirs)
 
 /* ---- the jitdump ---------------------------------------------------------------------------- */
 
-/* jit-NUMBER.dump, or jit-NUMBER-NUMBER-ANYTHING as one runtime has it. The number, or 0. */
-static pid_t dump_number(const char *path)
-{
-	const char *slash = strrchr(path, '/'), *at = slash ? slash + 1 : path;
-	size_t digits;
-	long number;
-
-	if (strncmp(at, "jit-", 4) != 0)
-		return 0;
-	number = strtol(at + 4, NULL, 10);
-	digits = strspn(at + 4, "0123456789");
-	at += 4 + digits;
-	if (digits == 0 || number <= 0 || number > INT_MAX ||
-		(strncmp(at, ".dump", 5) != 0 && (at[0] != '-' || !isdigit((unsigned char)at[1]))))
-		return 0;
-	return (pid_t)number;
-}
-
-struct dump {
-	struct opener_mapping mapping;
-	pid_t number;
-};
-
 static void note_dump(void *ctx, const struct maps_entry *entry)
 {
-	struct dump *found = ctx;
-	pid_t number = entry->executable && entry->ino ? dump_number(entry->path) : 0;
-
-	if (number == 0)
-		return;
-	found->number = number;
-	found->mapping.vm_start = entry->start;
-	found->mapping.vm_end = entry->end;
-	found->mapping.ino = entry->ino;
+	mappings_note_dump(entry, ctx);
 }
 
-/* The last one: a runtime that begins a new dump may leave the old one mapped. */
-int jit_files_open_dump(const struct jit_files_access *access, const struct opener_process *process,
-	struct opener_found *found, pid_t *number)
+int jit_files_open_dump(
+	const struct opener_process *process, struct opener_found *found, pid_t *number)
 {
 	_cleanup_(buf_done) struct buf text = BUF_INIT;
-	struct dump dump = { .mapping.process = *process };
+	struct mappings_dump dump = { 0 };
 	int err;
 
-	err = read_proc(access, process, "maps", TEXT_BYTES_MAX, &text);
+	err = read_proc(&jit_files_direct, process, "maps", MAPPINGS_TEXT_BYTES_MAX, &text);
 	if (err < 0)
 		return err;
 	maps_parse(text.data, note_dump, &dump);
-	if (dump.mapping.vm_end == 0 || access->mapped(access->ctx, &dump.mapping, found) != 0)
+	if (dump.end == 0)
 		return -ENOENT;
-	*number = dump.number;
-	return 0;
+	err = open_mapped(
+		&(struct opener_mapping){
+			*process, .vm_start = dump.start, .vm_end = dump.end, .ino = dump.ino },
+		found);
+	if (err == 0)
+		*number = (pid_t)dump.number;
+	return err;
 }

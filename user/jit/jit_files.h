@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* jit/jit_files.h - the places of a process's JIT names: the directories of its perf map, and its
- * jitdump. Descriptors stay usable after the process ends; nothing is read here. */
+ * jitdump. Descriptors stay usable after the process ends; none of these files is read here. */
 #pragma once
 
 #include <stddef.h>
@@ -17,9 +17,8 @@ struct jit_files_access {
 	/* Appends the text of a file of /proc/PID. */
 	int (*read)(void *ctx, const struct opener_process *process, const char *name,
 		size_t size_max, struct buf *out);
-	/* As opener_dir and opener_mapped_file; -errno. */
+	/* As opener_dir. */
 	int (*dir)(void *ctx, const struct opener_process *process, const char *path, int *fd);
-	int (*mapped)(void *ctx, const struct opener_mapping *mapping, struct opener_found *found);
 };
 
 /* By this process. */
@@ -36,8 +35,6 @@ void jit_files_open_dirs(const struct jit_files_access *access,
 	const struct opener_process *process, struct jit_files_dirs *out);
 void jit_files_close_dirs(struct jit_files_dirs *dirs);
 
-/* The process's jitdump. It maps a page of it executable to announce it: a regular file named
- * jit-NUMBER.dump in any folder. NUMBER is the pid of the process that began it, which may be a
- * parent. 0; -ENOENT: none; -errno. */
-int jit_files_open_dump(const struct jit_files_access *access, const struct opener_process *process,
-	struct opener_found *found, pid_t *number);
+/* The process's jitdump, by this process (wire/mappings.h). 0; -ENOENT: none; -errno. */
+int jit_files_open_dump(
+	const struct opener_process *process, struct opener_found *found, pid_t *number);

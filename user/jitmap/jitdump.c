@@ -6,7 +6,10 @@
  * limit, those without an address are removed, and with them the history. */
 #include "jitmap/jitdump.h"
 
+#include <ctype.h>
 #include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cursor.h"
@@ -550,4 +553,21 @@ void jitdump_stats(const struct jitdump *dump, struct jitdump_stats *out)
 	out->entries = dump->entries.len;
 	out->memory_bytes = tenancy_memory(&dump->tenancy) + dump->names.cap + dump->lines.cap +
 		dump->head.cap + dump->entries.cap * sizeof(struct jitdump_entry);
+}
+
+pid_t jitdump_number(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *at = slash ? slash + 1 : path;
+	size_t digits;
+	long number;
+
+	if (strncmp(at, "jit-", 4) != 0)
+		return 0;
+	number = strtol(at + 4, NULL, 10);
+	digits = strspn(at + 4, "0123456789");
+	at += 4 + digits;
+	if (digits == 0 || number <= 0 || number > INT_MAX ||
+		(strncmp(at, ".dump", 5) != 0 && (at[0] != '-' || !isdigit((unsigned char)at[1]))))
+		return 0;
+	return (pid_t)number;
 }

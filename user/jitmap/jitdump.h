@@ -106,3 +106,7 @@ struct jitdump_name {
  * name. Strings are valid until the next feed or reset. */
 bool jitdump_find(struct jitdump *dump, uint64_t addr, uint64_t at_ns, struct jitdump_name *out);
 void jitdump_stats(const struct jitdump *dump, struct jitdump_stats *out);
+
+/* The number in the name of a jitdump: jit-NUMBER.dump, or jit-NUMBER-NUMBER-ANYTHING as one
+ * runtime has it. It is the pid of the process that began it. 0: it is no such name. */
+pid_t jitdump_number(const char *path);

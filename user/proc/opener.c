@@ -127,20 +127,21 @@ int opener_root(const struct opener_process *process, int *fd)
 	return 0;
 }
 
-int opener_memory(const struct opener_process *process, int *maps_fd, int *memory_fd)
+int opener_above_cwd(
+	const struct opener_process *process, int *fd, char *path, size_t path_size)
 {
 	_cleanup_fd_ int dir_fd = -1;
-	_cleanup_fd_ int maps = -1;
-	int err = opener_process(process, &dir_fd), memory;
+	_cleanup_fd_ int cwd_fd = -1;
+	int above, err = opener_process(process, &dir_fd);
 
 	if (err < 0)
 		return err;
-	maps = openat(dir_fd, "maps", O_RDONLY | O_CLOEXEC);
-	memory = maps < 0 ? -1 : openat(dir_fd, "mem", O_RDONLY | O_CLOEXEC);
-	if (memory < 0)
+	cwd_fd = openat(dir_fd, "cwd", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	above = cwd_fd < 0 ? -1 : openat(cwd_fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (above < 0)
 		return -errno;
-	*maps_fd = TAKE_FD(maps);
-	*memory_fd = memory;
+	read_link(cwd_fd, path, path_size);
+	*fd = above;
 	return 0;
 }
 

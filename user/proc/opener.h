@@ -26,6 +26,7 @@ struct opener_found {
 	int fd; /* the finder's */
 	dev_t dev;
 	ino_t ino;
+	uid_t uid;
 };
 
 struct opener_mapping {
@@ -59,8 +60,9 @@ int opener_itself(int root_fd, const char *path, uid_t uid, int *fd);
 /* Opens a directory inside a root for reading; links stay inside it. */
 int opener_folder(int root_fd, const char *path, int *fd);
 
-/* /proc/PID/maps and the memory that it describes, both for reading, of the same process. */
-int opener_memory(const struct opener_process *process, int *maps_fd, int *memory_fd);
+/* The folder above its working folder as an O_PATH descriptor; path gets the working folder's. */
+int opener_above_cwd(
+	const struct opener_process *process, int *fd, char *path, size_t path_size);
 
 /* A directory in the process's root as an O_PATH descriptor, which stays usable after the process
  * ends. */

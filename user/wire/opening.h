@@ -26,37 +26,61 @@ enum opening_kind {
 	OPENING_ROOT, /* a process's root directory, as an O_PATH descriptor */
 	/* Those below have a path; their errors are -errno. */
 	OPENING_DIR,      /* in the process's root: as opener_dir */
-	OPENING_READ,     /* of /proc/PID: its text, in memory */
+	OPENING_READ,     /* of /proc/PID: its text, in memory; -EFBIG: it is longer */
+	OPENING_MEMORY,   /* ranges of the process's memory, one after another; zeros: unreadable */
 	OPENING_PERF_MAP, /* in the directory that is given: opener_perf_map, else as OPENING_MAPPED
 			   */
-	/* The first of some paths, from a number on, that there is, in the root that is given: as
-	 * opener_for_user, else as OPENING_MAPPED. */
-	OPENING_USER_FILES,
-	OPENING_COPY_TEXT, /* all that can be read from the descriptor that is given, in memory */
+	/* The first of some paths, from a number on, that there is, in the root that is given: by a
+	 * rule, and given in a way. */
+	OPENING_FILES,
+	OPENING_LIST, /* the names in a folder of the root that is given, each with its NUL */
+	OPENING_CWD,  /* the folder above a process's working folder, as an O_PATH descriptor, and
+		       * the working folder's path */
+	OPENING_COPY_TEXT, /* what can be read from the descriptor that is given, in memory; it is
+			    * cut at OPENING_READ_BYTES_MAX */
 	OPENING_KINDS,
 };
 
-/* Ways to give a file that is held. */
+/* Ways to give a file that is held, or one of OPENING_FILES. */
 enum opening_how {
-	OPENING_PASS, /* its descriptor */
-	OPENING_COPY, /* a sealed copy in memory, with its time of modification */
-	OPENING_DROP, /* not at all */
+	OPENING_OFFER, /* as OPENING_MAPPED */
+	OPENING_PASS,  /* its descriptor */
+	OPENING_COPY,  /* a sealed copy in memory, with its time of modification */
+	OPENING_DROP,  /* not at all */
 };
+
+enum opening_rule {
+	OPENING_FOR_USER, /* as opener_for_user */
+	OPENING_ITSELF,   /* as opener_itself */
+	OPENING_ANY,      /* as opener_in_root */
+	OPENING_RULES,
+};
+
+struct opening_range {
+	uint64_t start, end;
+};
+
+#define OPENING_RANGES_MAX (PATH_MAX / sizeof(struct opening_range))
 
 struct opening_request {
 	uint64_t seq; /* the reply repeats it */
 	uint32_t kind, how;
 	struct opener_mapping mapping; /* of OPENING_ROOT: the process alone */
 	uint64_t held_at;              /* of OPENING_TAKE */
-	uid_t uid;                     /* of OPENING_PERF_MAP and OPENING_USER_FILES */
+	uid_t uid;                     /* of OPENING_PERF_MAP and OPENING_FILES */
 	pid_t ns_pid;                  /* of OPENING_PERF_MAP */
-	uint32_t first, paths_len;     /* of OPENING_USER_FILES */
-	uint32_t itself;               /* of OPENING_USER_FILES: not 0: as opener_itself */
+	uint32_t first, paths_len;     /* of OPENING_FILES */
+	uint32_t rule;                 /* of OPENING_FILES */
+	uint64_t bytes_max;            /* of OPENING_READ, OPENING_LIST, and of copies of files */
+	uint64_t ranges_len;           /* of OPENING_MEMORY */
 };
 
 struct opening_message {
 	struct opening_request request;
-	char path[PATH_MAX]; /* several follow one another, each with its NUL */
+	union {
+		char path[PATH_MAX]; /* several follow one another, each with its NUL */
+		struct opening_range ranges[OPENING_RANGES_MAX];
+	};
 };
 
 struct opening_reply {

@@ -43,6 +43,10 @@ static const struct shape shapes[PROTO_KINDS] = {
 		.fds_min = 1,
 		.fds_max = 1,
 		.body_bytes = sizeof(struct proto_state) },
+	[PROTO_MAPPINGS] = { .fds_min = 1,
+		.fds_max = 1,
+		.body_bytes = sizeof(struct proto_mappings),
+		.reply_fds_max = 1 },
 	[PROTO_CALLS] = { .queries_max = PROTO_CALLS_MAX * PROTO_CALL_QUERIES,
 		.fds_min = 1,
 		.fds_max = 1,
@@ -53,6 +57,7 @@ static const struct shape shapes[PROTO_KINDS] = {
 _Static_assert(sizeof(struct proto_rows) % 8 == 0 && sizeof(struct proto_symbols) % 8 == 0 &&
 		sizeof(struct proto_map) % 8 == 0 && sizeof(struct proto_wanted) % 8 == 0 &&
 		sizeof(struct proto_reply) % 8 == 0 && sizeof(struct proto_state) % 8 == 0 &&
+		sizeof(struct proto_mappings) % 8 == 0 &&
 		sizeof(struct state_query) % 8 == 0,
 	"no padding that is not named, and bodies lie aligned");
 _Static_assert(
@@ -284,6 +289,17 @@ static const char *state_fault(const struct proto_message *m)
 	return state_facts_valid(&state->facts) ? NULL : "malformed facts of a container";
 }
 
+static const char *mappings_fault(const struct proto_message *m, const struct proto_request *to)
+{
+	const struct proto_mappings *mappings = proto_body(m);
+	bool valid = mappings_dump_valid(&mappings->dump) &&
+		mappings->list_bytes <= MAPPINGS_LIST_BYTES_MAX &&
+		(mappings->list_bytes > 0) == (m->fds_len == 1) &&
+		(mappings->list_bytes == 0 || (to->flags & PROTO_WHOLE));
+
+	return valid ? NULL : "malformed mappings of a process";
+}
+
 static const char *calls_fault(const struct proto_message *m, uint32_t len)
 {
 	const struct elf_call *calls = proto_body(m);
@@ -345,7 +361,8 @@ static const char *names_fault(const struct proto_message *m, const struct proto
 	return answers_fault(m);
 }
 
-static const char *body_fault(const struct proto_message *m, uint32_t bodies)
+static const char *body_fault(
+	const struct proto_message *m, const struct proto_request *to, uint32_t bodies)
 {
 	switch (m->head.kind) {
 	case PROTO_CALLS:
@@ -354,6 +371,8 @@ static const char *body_fault(const struct proto_message *m, uint32_t bodies)
 		return rows_fault(m);
 	case PROTO_WANTED:
 		return wanted_fault(m);
+	case PROTO_MAPPINGS:
+		return mappings_fault(m, to);
 	case PROTO_STATE:
 		return state_fault(m);
 	case PROTO_LOAD:
@@ -382,7 +401,7 @@ const char *proto_reply_fault(const struct proto_message *m, const struct proto_
 	bodies = shape->group ? to->queries_len / shape->group : 1;
 	if (r->head.size != sizeof(*r) + bodies * shape->body_bytes)
 		return "a reply of another size";
-	return body_fault(m, bodies);
+	return body_fault(m, to, bodies);
 }
 
 const uint64_t *proto_queries(const struct proto_message *m)

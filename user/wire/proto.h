@@ -22,6 +22,8 @@ enum proto_kind {
 	PROTO_MAP_NAMES,   /* addresses → names from both */
 	PROTO_MAP_DROP,    /* drops both */
 	PROTO_STATE,       /* a container runtime's file → facts of a container */
+	PROTO_MAPPINGS,    /* the text of /proc/PID/maps → its jitdump, and if PROTO_WHOLE a sealed
+			    * memfd with a list (wire/mappings.h); nothing is cached */
 	PROTO_CALLS,       /* a file, calls in it → which are possible; nothing is cached */
 	PROTO_KINDS,
 };
@@ -35,7 +37,7 @@ struct proto_head {
 #define PROTO_DEMANGLE 1U /* flags of PROTO_NAMES */
 #define PROTO_LINES 2U    /* inlined frames, files, lines; PROTO_LOAD: they come next */
 #define PROTO_DUMP 4U     /* of PROTO_MAP_FEED: the file is a jitdump */
-#define PROTO_WHOLE 8U    /* of PROTO_LOAD: queries for other places will follow */
+#define PROTO_WHOLE 8U    /* of PROTO_LOAD: queries for other places will follow; see also above */
 #define PROTO_SPARE 16U   /* of PROTO_LOAD: memory matters more than time */
 
 struct proto_request {

@@ -8,6 +8,7 @@
 #include "elf/build_id.h"
 #include "dwarf/debug_part.h"
 #include "sym/elf_calls.h"
+#include "wire/mappings.h"
 
 #define PROTO_BYTES_MAX 65536
 #define PROTO_FDS_MAX 9
@@ -48,6 +49,11 @@ struct proto_wanted {
 	uint32_t build_id_len;
 	uint8_t build_id[BUILD_ID_BYTES_MAX];
 	char dir[DEBUG_PART_TEXT_MAX], name[DEBUG_PART_TEXT_MAX];
+};
+
+struct proto_mappings {
+	uint64_t list_bytes; /* size of the attached memfd; 0: none attached */
+	struct mappings_dump dump;
 };
 
 struct proto_state {

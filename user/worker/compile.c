@@ -30,29 +30,12 @@ DEFINE_CLEANUP(struct r2r, r2r_free)
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
-static int make_memfd(void)
-{
-	int fd = memfd_create("rows", MFD_CLOEXEC | MFD_NOEXEC_SEAL | MFD_ALLOW_SEALING);
-
-	/* Kernels before 6.3. */
-	if (fd < 0 && errno == EINVAL)
-		fd = memfd_create("rows", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	return fd < 0 ? -errno : fd;
-}
-
 static enum worker_status write_rows(const struct unwind_rows *rows, int *rows_fd)
 {
-	_cleanup_fd_ int fd = -1;
-
 	if (rows->size > SANDBOX_FILE_BYTES_MAX)
 		return WORKER_TOO_LARGE;
-	fd = make_memfd();
-	if (fd < 0 || fd_write_all(fd, rows->bytes, rows->size) < 0 ||
-		fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) <
-			0)
-		return WORKER_MEMORY;
-	*rows_fd = TAKE_FD(fd);
-	return WORKER_OK;
+	return fd_in_memory("rows", rows->bytes, rows->size, rows_fd) < 0 ? WORKER_MEMORY
+									  : WORKER_OK;
 }
 
 /* Names that only this runtime exports: Node with its V8, CoreCLR, HotSpot. */

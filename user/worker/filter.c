@@ -108,6 +108,7 @@ static const int opener_calls[] = {
 	SCMP_SYS(sendfile),
 	SCMP_SYS(utimensat),
 	SCMP_SYS(fcntl),
+	SCMP_SYS(getdents64),
 };
 
 /* Files are opened to be read. */

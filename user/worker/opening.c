@@ -5,6 +5,7 @@
  * no byte of the mapping is touched. */
 #include "worker/opening.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -18,12 +19,15 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/fd.h"
 #include "bpf/reasons.h"
 #include "proc/file_system.h"
 #include "wire/opening.h"
 #include "worker/filter.h"
 #include "worker/worker.h"
+
+#define COPY_BYTES 16384
 
 struct held {
 	void *at; /* NULL: unused */
@@ -84,20 +88,20 @@ static void release(struct opening *o, struct held *held)
 	*held = (struct held){ .fd = -1 };
 }
 
-static int copy(const struct held *held, struct opening_reply *reply)
+static int copy(const struct held *held, uint64_t bytes_max, struct opening_reply *reply)
 {
 	_cleanup_fd_ int fd = memfd_create("stoker-copy", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	const struct timespec times[2] = { held->st.st_mtim, held->st.st_mtim };
 	size_t left = (size_t)held->st.st_size;
 	ssize_t len = 1;
 
-	if (held->st.st_size > (off_t)OPENING_COPY_BYTES_MAX)
+	if ((uint64_t)held->st.st_size > bytes_max)
 		return refuse(reply, OBJECT_TOO_LARGE);
 	while (fd >= 0 && left > 0 && len > 0) {
 		len = sendfile(fd, held->fd, NULL, left);
 		left -= len > 0 ? (size_t)len : 0;
 	}
-	if (fd < 0 || left > 0 || futimens(fd, times) < 0 ||
+	if (fd < 0 || left > 0 || futimens(fd, times) < 0 || lseek(fd, 0, SEEK_SET) < 0 ||
 		fcntl(fd, F_ADD_SEALS, OPENING_COPY_SEALS) < 0)
 		return refuse(reply, OBJECT_OPEN);
 	return TAKE_FD(fd);
@@ -140,7 +144,7 @@ static int take(
 	if (request->how == OPENING_PASS)
 		fd = TAKE_FD(held->fd);
 	else if (request->how == OPENING_COPY)
-		fd = copy(held, reply);
+		fd = copy(held, OPENING_COPY_BYTES_MAX, reply);
 	describe(&held->st, reply);
 	if (held->path)
 		memcpy(reply->path, held->path, strlen(held->path) + 1);
@@ -156,36 +160,106 @@ static int open_root(const struct opening_request *request, struct opening_reply
 	return fd;
 }
 
-static int copy_text(int from)
+static int seal(int memory_fd)
 {
-	_cleanup_fd_ int fd = memfd_create("stoker-text", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	size_t left = OPENING_READ_BYTES_MAX;
-	char bytes[16384];
-	ssize_t len = 1;
+	_cleanup_fd_ int fd = memory_fd;
 
-	if (fd < 0)
-		return -errno;
-	while (left > 0 && (len = read(from, bytes, sizeof(bytes))) > 0) {
-		int err = fd_write_all(fd, bytes, (size_t)len);
-
-		if (err < 0)
-			return err;
-		left -= left < (size_t)len ? left : (size_t)len;
-	}
-	if (len < 0 || lseek(fd, 0, SEEK_SET) < 0 || fcntl(fd, F_ADD_SEALS, OPENING_COPY_SEALS) < 0)
+	if (lseek(fd, 0, SEEK_SET) < 0 || fcntl(fd, F_ADD_SEALS, OPENING_COPY_SEALS) < 0)
 		return -errno;
 	return TAKE_FD(fd);
 }
 
-static int read_text(const struct opener_process *process, const char *name)
+/* A text of more than bytes_max is an error, or cut there. */
+static int copy_text(int from, uint64_t bytes_max, bool cut)
 {
-	_cleanup_fd_ int dir = -1, fd = -1;
-	int err = opener_process(process, &dir);
+	_cleanup_fd_ int fd = memfd_create("stoker-text", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	char bytes[COPY_BYTES];
+	ssize_t len = 0;
+	int err = fd < 0 ? -errno : 0;
+
+	while (err == 0 && (len = read(from, bytes, sizeof(bytes))) > 0) {
+		if ((uint64_t)len > bytes_max && cut)
+			break;
+		err = (uint64_t)len > bytes_max ? -EFBIG : fd_write_all(fd, bytes, (size_t)len);
+		bytes_max -= (uint64_t)len;
+	}
+	if (err < 0)
+		return err;
+	return len < 0 ? -errno : seal(TAKE_FD(fd));
+}
+
+static int open_of_process(const struct opener_process *process, const char *name)
+{
+	_cleanup_fd_ int dir = -1;
+	int fd, err = opener_process(process, &dir);
 
 	if (err < 0)
 		return err;
 	fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	return fd < 0 ? -errno : copy_text(fd);
+	return fd < 0 ? -errno : fd;
+}
+
+static int read_text(const struct opening_request *request, const char *name)
+{
+	uint64_t bytes_max = request->bytes_max < OPENING_READ_BYTES_MAX ? request->bytes_max
+									 : OPENING_READ_BYTES_MAX;
+	_cleanup_fd_ int fd = open_of_process(&request->mapping.process, name);
+
+	return fd < 0 ? fd : copy_text(fd, bytes_max, false);
+}
+
+/* Up to the first byte that cannot be read. */
+static int copy_range(int from, const struct opening_range *range, int fd)
+{
+	char bytes[COPY_BYTES];
+	uint64_t at = range->start;
+
+	while (at < range->end) {
+		size_t size = range->end - at < sizeof(bytes) ? range->end - at : sizeof(bytes);
+		ssize_t len = pread(from, bytes, size, (off_t)at);
+		int err = len <= 0 ? 0 : fd_write_all(fd, bytes, (size_t)len);
+
+		if (err < 0)
+			return err;
+		if (len <= 0)
+			break;
+		at += (uint64_t)len;
+	}
+	return lseek(fd, (off_t)(range->end - at), SEEK_CUR) < 0 ? -errno : 0;
+}
+
+static int copy_memory(const struct opening_message *message)
+{
+	_cleanup_fd_ int from = open_of_process(&message->request.mapping.process, "mem");
+	_cleanup_fd_ int fd = memfd_create("stoker-memory", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	uint64_t len = message->request.ranges_len, size = 0;
+	int err = from < 0 ? from : fd < 0 ? -errno : len > OPENING_RANGES_MAX ? -E2BIG : 0;
+
+	for (uint64_t i = 0; i < len && err == 0; i++) {
+		const struct opening_range *range = &message->ranges[i];
+
+		if (range->end < range->start ||
+			range->end - range->start > OPENING_READ_BYTES_MAX - size)
+			return -EFBIG;
+		size += range->end - range->start;
+		err = copy_range(from, range, fd);
+	}
+	if (err == 0 && ftruncate(fd, (off_t)size) < 0)
+		err = -errno;
+	return err < 0 ? err : seal(TAKE_FD(fd));
+}
+
+static int open_by_rule(const struct opening_request *r, int root, const char *path, int *fd)
+{
+	switch (r->rule) {
+	case OPENING_FOR_USER:
+		return opener_for_user(root, path, r->uid, fd);
+	case OPENING_ITSELF:
+		return opener_itself(root, path, r->uid, fd);
+	case OPENING_ANY:
+		return opener_in_root(root, path, fd);
+	}
+	return -EINVAL;
 }
 
 /* The first that there is, whether it can be used or not. */
@@ -198,13 +272,70 @@ static int open_first(const struct opening_message *message, int root, struct op
 	reply->err = -ENOENT;
 	for (reply->number = 0; reply->number < r->paths_len && path < end; reply->number++) {
 		if (reply->number >= r->first)
-			reply->err = r->itself ? opener_itself(root, path, r->uid, &fd)
-					       : opener_for_user(root, path, r->uid, &fd);
+			reply->err = open_by_rule(r, root, path, &fd);
 		if (reply->number >= r->first && (fd >= 0 || opener_reason(reply->err) >= 0))
 			break;
 		path += strlen(path) + 1;
 	}
 	return fd;
+}
+
+/* Takes the descriptor: of any file system. */
+static int give_file(const struct opening_request *r, int opened, struct opening_reply *reply)
+{
+	_cleanup_fd_ int fd = opened;
+	struct held file = { .fd = opened };
+	int made = -1;
+
+	if (fstat(fd, &file.st) < 0) {
+		reply->err = -errno;
+		return -1;
+	}
+	describe(&file.st, reply);
+	if (r->how == OPENING_PASS)
+		return TAKE_FD(fd);
+	reply->err = file.st.st_size > (off_t)OPENING_COPY_BYTES_MAX ||
+			(uint64_t)file.st.st_size > r->bytes_max
+		? -EFBIG
+		: 0;
+	if (reply->err == 0)
+		made = copy(&file, r->bytes_max, reply);
+	if (reply->err > 0)
+		reply->err = -EIO;
+	return made;
+}
+
+static void close_dir(DIR **dir)
+{
+	if (*dir)
+		closedir(*dir);
+}
+
+static int list(int root, const char *path, uint64_t bytes_max)
+{
+	_cleanup_(buf_done) struct buf names = { .max_bytes = bytes_max };
+	_cleanup_(close_dir) DIR *dir = NULL;
+	_cleanup_fd_ int fd = -1;
+	struct dirent *entry;
+	int made = -1, err = opener_folder(root, path, &fd);
+
+	dir = err < 0 ? NULL : fdopendir(fd);
+	if (!dir)
+		return err < 0 ? err : -errno;
+	(void)TAKE_FD(fd);
+	while ((entry = readdir(dir)))
+		buf_put(&names, entry->d_name, strlen(entry->d_name) + 1);
+	err = buf_err(&names);
+	if (err == 0)
+		err = fd_in_memory("stoker-names", names.data, names.len, &made);
+	return err < 0 ? err : made;
+}
+
+/* fd: or -errno. */
+static int give(int fd, struct opening_reply *reply)
+{
+	reply->err = fd < 0 ? fd : 0;
+	return fd < 0 ? -1 : fd;
 }
 
 /* given: a directory, or -1. */
@@ -219,18 +350,24 @@ static int open_path(struct opening *o, const struct opening_message *message, i
 		reply->err = opener_dir(&r->mapping.process, message->path, &fd);
 		return fd;
 	case OPENING_READ:
-		fd = read_text(&r->mapping.process, message->path);
-		reply->err = fd < 0 ? fd : 0;
-		return fd < 0 ? -1 : fd;
+		return give(read_text(r, message->path), reply);
+	case OPENING_MEMORY:
+		return give(copy_memory(message), reply);
+	case OPENING_LIST:
+		return give(list(given, message->path, r->bytes_max), reply);
+	case OPENING_CWD:
+		reply->err = opener_above_cwd(
+			&r->mapping.process, &fd, reply->path, sizeof(reply->path));
+		return fd;
 	case OPENING_COPY_TEXT:
-		fd = copy_text(given);
-		reply->err = fd < 0 ? fd : 0;
-		return fd < 0 ? -1 : fd;
+		return give(copy_text(given, OPENING_READ_BYTES_MAX, true), reply);
 	case OPENING_PERF_MAP:
 		reply->err = opener_perf_map(given, &r->mapping.process, r->ns_pid, r->uid, &fd);
 		break;
 	default:
 		fd = open_first(message, given, reply);
+		if (fd >= 0 && r->how != OPENING_OFFER)
+			return give_file(r, fd, reply);
 	}
 	fd = fd < 0 ? -1 : offer(o, fd, reply);
 	if (reply->err > 0)
@@ -268,7 +405,8 @@ static int serve_one(struct opening *o, int socket)
 		return 0;
 	if (err < 0 || message.request.kind >= OPENING_KINDS)
 		return -EPIPE;
-	message.path[sizeof(message.path) - 1] = '\0';
+	if (message.request.kind != OPENING_MEMORY)
+		message.path[sizeof(message.path) - 1] = '\0';
 	reply.seq = message.request.seq;
 	fd = obey(o, &message, given, &reply);
 	return fd_pass(socket, &reply, sizeof(reply), fd);

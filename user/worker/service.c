@@ -11,6 +11,7 @@
 #include "sym/demangle.h"
 #include "worker/compile.h"
 #include "worker/map_reader.h"
+#include "worker/proc_maps.h"
 #include "worker/state_reader.h"
 #include "worker/symbols.h"
 #include "worker/worker.h"
@@ -289,6 +290,19 @@ static enum worker_status do_state(struct service *s)
 	return status;
 }
 
+static enum worker_status do_mappings(struct service *s)
+{
+	struct proto_mappings mappings = { 0 };
+	_cleanup_fd_ int list_fd = -1;
+	bool list = s->in.request.flags & PROTO_WHOLE;
+	enum worker_status status = proc_maps_read(s->in.fds[0], list, &mappings, &list_fd);
+
+	if (list_fd >= 0)
+		s->out.fds[s->out.fds_len++] = TAKE_FD(list_fd);
+	proto_put(&s->out, &mappings, sizeof(mappings));
+	return status;
+}
+
 static enum worker_status do_calls(struct service *s)
 {
 	struct elf_call calls[PROTO_CALLS_MAX];
@@ -312,6 +326,7 @@ static enum worker_status (*const handlers[PROTO_KINDS])(struct service *s) = {
 	[PROTO_MAP_NAMES] = do_map_names,
 	[PROTO_MAP_DROP] = do_map_drop,
 	[PROTO_STATE] = do_state,
+	[PROTO_MAPPINGS] = do_mappings,
 	[PROTO_CALLS] = do_calls,
 };
 
