@@ -104,6 +104,27 @@ goes_on() {
 	between "$(jq .objects.openers_given_up "$tmp/s")" 1 2 'openers given up'
 }
 
+# A container inside a container is not searched among the host's: the parent of its first process leads
+# to its bundle.
+@test "nor a container's bundle, where its shim says that it is" {
+	local id scope
+	need jq unshare nsenter
+	id=$(printf '%064x' "$$")
+	make_cgroup shim
+	scope=$cgroup/docker-$id.scope
+	mkdir "$scope"
+	cgroups=("$scope" "${cgroups[@]}")
+	hang 1 map "$(target spin)"
+	ln -s lower "$tmp/hung1/$id"
+	# shellcheck disable=SC2016 # for the inner shell
+	start nsenter --target "$server" --mount bash -c 'cd "$1" && printf containerd-shim >/proc/$$/comm
+		"$2" 600 & echo $! >"$3/cgroup.procs" && echo ready; wait' bash "$tmp/hung1/empty" "$(target spin)" "$scope"
+	wait_until 10 says ready "$out"
+	goes_on
+	jq -c .containers "$tmp/s"
+	[ "$(jq .containers.files.unread.hung "$tmp/s")" -ge 1 ]
+}
+
 @test "files of such a file system have names while it answers, also below an overlay" {
 	need jq unshare
 	for mode in file overlay; do

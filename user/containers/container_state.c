@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* containers/container_state.c - tries the usual places first, which only root can write. Then it
  * uses the process that manages the container, its first process's parent: a containerd-shim's
- * working folder is the bundle, a conmon has name and bundle in its command line. It opens only
- * regular files of limited size that belong to root or to the owner of the container's user
- * slice. */
+ * working folder is the bundle, a conmon has name and bundle in its command line. An opener copies
+ * regular files of limited size, which must belong to root or to the owner of the container's user
+ * slice. It also looks at working folder and command line: a process chooses the one, and may keep
+ * the lock of the other. Files of /proc that only the kernel answers are read here. */
 #include "containers/container_state.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
@@ -21,10 +22,13 @@
 #include "proc/opener.h"
 #include "proc/pid_namespace.h"
 #include "proc/status.h"
+#include "client/client.h"
 #include "client/inquiry.h"
+#include "client/opener_call.h"
 #include "client/state.h"
+#include "containers/container.h"
 
-#define NAMESPACES_MAX 64
+#define NAMES_BYTES_MAX 4096 /* of namespaces; further ones are not looked into */
 #define PROC_BYTES_MAX 65536
 #define INQUIRY_NS (500 * NSEC_PER_MSEC)
 
@@ -65,18 +69,51 @@ static void count_unread(struct reading *r, int err)
 		r->state->stats.unread[reason]++;
 }
 
-/* The user's whose container it is, else root's: a user may name a cgroup of his own after root's
- * container. */
-static int check_owner(const struct reading *r, int fd)
+static uid_t owner_of(const struct reading *r)
 {
 	const struct cgroup_identity *id = r->query->identity;
-	struct stat st;
 
-	if (fstat(fd, &st) < 0)
-		return -errno;
-	if (st.st_uid != (id->has_user ? id->user : 0))
+	return id->has_user ? id->user : 0;
+}
+
+static struct opener_call *opener_of(const struct reading *r)
+{
+	return worker_client_call(r->state->worker);
+}
+
+/* The file system may be of who is blamed. */
+static struct opener_place place_at(const struct reading *r, int folder_fd)
+{
+	return (struct opener_place){
+		.fd = folder_fd,
+		.rule = OPENING_ANY,
+		.how = OPENING_COPY,
+		.bytes_max = STATE_BYTES_MAX,
+		.blamed = container_account(r->query->path),
+		.blamed_uid = owner_of(r),
+	};
+}
+
+/* A copy of a file of the user whose container it is, else of root: a user may name a cgroup of his
+ * own after root's container. */
+static int open_copy(struct reading *r, int folder_fd, const char *path, int *fd)
+{
+	const struct opener_place place = place_at(r, folder_fd);
+	struct opener_paths paths = { .len = 0 };
+	struct opener_found found = { .fd = -1 };
+	uint32_t at = 0;
+	int err = opener_paths_add(&paths, path);
+
+	if (err == 0)
+		err = opener_call_files(opener_of(r), &place, &paths, &at, &found);
+	r->late |= err == -EAGAIN;
+	if (err == 0 && found.uid != owner_of(r)) {
+		fd_close(&found.fd);
 		return -EPERM;
-	return (uint64_t)st.st_size > STATE_BYTES_MAX ? -EFBIG : 0;
+	}
+	if (err == 0)
+		*fd = found.fd;
+	return err == -EAGAIN ? -ENOENT : err;
 }
 
 /* True: it said something; facts are what it said. */
@@ -131,8 +168,8 @@ static bool read_further(struct reading *r, struct state_path *place, struct sta
 
 		if (further.kind == STATE_OCI)
 			further.runtime = state_path_of_storage(r->query->identity->kind);
-		if (opener_in_root(r->state->root_fd, further.path, &fd) < 0 ||
-			check_owner(r, fd) < 0 || !ask(r, fd, &further, facts))
+		if (open_copy(r, r->state->root_fd, further.path, &fd) < 0 ||
+			!ask(r, fd, &further, facts))
 			continue;
 		*place = further;
 		return true;
@@ -159,10 +196,8 @@ static bool read_path(
 	struct reading *r, int root_fd, const char *path, const struct state_path *place)
 {
 	_cleanup_fd_ int fd = -1;
-	int err = opener_in_root(root_fd, path, &fd);
+	int err = open_copy(r, root_fd, path, &fd);
 
-	if (err == 0)
-		err = check_owner(r, fd);
 	if (err == 0)
 		return read_fd(r, fd, place);
 	count_unread(r, err);
@@ -171,34 +206,24 @@ static bool read_path(
 
 /* ---- the usual places ------------------------------------------------------------------------ */
 
-static void close_dir(DIR **dir)
-{
-	if (*dir)
-		closedir(*dir);
-}
-
-static DIR *open_folder(int root_fd, const char *path)
-{
-	_cleanup_fd_ int fd = -1;
-	DIR *dir = opener_folder(root_fd, path, &fd) == 0 ? fdopendir(fd) : NULL;
-
-	if (dir)
-		(void)TAKE_FD(fd);
-	return dir;
-}
-
 static bool read_namespaces(struct reading *r, struct state_path *place)
 {
-	_cleanup_(close_dir) DIR *dir = open_folder(r->state->root_fd, place->path);
-	int root_fd = dir ? dirfd(dir) : -1;
-	struct dirent *entry;
+	struct opener_place folder = place_at(r, r->state->root_fd);
+	_cleanup_(buf_done) struct buf names = BUF_INIT;
+	int err;
 
-	for (int i = 0; dir && i < NAMESPACES_MAX && (entry = readdir(dir)); i++) {
-		char path[sizeof(place->below) + sizeof(entry->d_name) + 1];
+	folder.bytes_max = NAMES_BYTES_MAX;
+	err = opener_call_list(opener_of(r), &folder, place->path, &names);
+	r->late |= err == -EAGAIN;
+	for (size_t at = 0; err == 0 && at < names.len; at += strlen(names.data + at) + 1) {
+		const char *name = names.data + at;
+		char path[PATH_MAX];
 
-		snprintf(path, sizeof(path), "%s/%s", entry->d_name, place->below);
-		place->runtime = state_path_of_namespace(entry->d_name);
-		if (entry->d_name[0] != '.' && read_path(r, root_fd, path, place))
+		place->runtime = state_path_of_namespace(name);
+		if (name[0] != '.' &&
+			snprintf(path, sizeof(path), "%s/%s/%s", place->path, name, place->below) <
+				(int)sizeof(path) &&
+			read_path(r, r->state->root_fd, path, place))
 			return true;
 	}
 	return false;
@@ -261,6 +286,18 @@ static bool user_of(int proc_fd, uid_t *user)
 	return true;
 }
 
+/* So that an opener looks at the same process. */
+static bool start_of(int proc_fd, uint64_t *start_ns)
+{
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	uint64_t ticks;
+
+	if (read_at(proc_fd, "stat", &text) < 0 || status_parse_start(text.data, &ticks) < 0)
+		return false;
+	*start_ns = ticks * (NSEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK));
+	return true;
+}
+
 /* A parent with another name is no monitor of a container: it is not read. */
 static bool is_called(int proc_fd, const char *name)
 {
@@ -286,19 +323,16 @@ static bool read_users_watcher(struct reading *r, int cmdline_fd, uid_t user)
 
 /* A shim's working folder is the bundle of its first container, NAMESPACE/ID, also where it watches
  * over all containers of a pod: the bundle of ours is beside it. */
-static bool read_bundle(struct reading *r, int shim_fd)
+static bool read_bundle(struct reading *r, const struct opener_process *shim)
 {
 	struct state_path place = { .kind = STATE_OCI };
-	_cleanup_fd_ int cwd_fd = openat(shim_fd, "cwd", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	_cleanup_fd_ int above_fd =
-		cwd_fd < 0 ? -1 : openat(cwd_fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_fd_ int above_fd = -1;
 	char cwd[PATH_MAX], path[STATE_ID_MAX + 16];
-	ssize_t len = readlinkat(shim_fd, "cwd", cwd, sizeof(cwd) - 1);
 	char *slash;
 
-	if (above_fd < 0 || len <= 0 || !state_path_is_id(r->container))
+	if (!state_path_is_id(r->container) ||
+		opener_call_above_cwd(opener_of(r), shim, &above_fd, cwd) < 0)
 		return false;
-	cwd[len] = '\0';
 	slash = strrchr(cwd, '/');
 	if (slash)
 		*slash = '\0';
@@ -315,16 +349,15 @@ static bool read_watcher(struct reading *r)
 	_cleanup_fd_ int proc_fd = -1, fd = -1;
 	uid_t user;
 
-	if (process.pid <= 1 || opener_process(&process, &proc_fd) < 0 || !user_of(proc_fd, &user))
+	if (process.pid <= 1 || opener_process(&process, &proc_fd) < 0 ||
+		!user_of(proc_fd, &user) || !start_of(proc_fd, &process.start_ns))
 		return false;
 	if (user == 0 && is_called(proc_fd, "containerd-shim"))
-		return read_bundle(r, proc_fd);
-	if (!is_called(proc_fd, "conmon"))
+		return read_bundle(r, &process);
+	if (!is_called(proc_fd, "conmon") ||
+		opener_call_copy(opener_of(r), &process, "cmdline", PROC_BYTES_MAX, &fd) < 0)
 		return false;
-	fd = openat(proc_fd, "cmdline", O_RDONLY | O_CLOEXEC);
-	if (user != 0)
-		return fd >= 0 && read_users_watcher(r, fd, user);
-	return fd >= 0 && read_fd(r, fd, &conmon);
+	return user != 0 ? read_users_watcher(r, fd, user) : read_fd(r, fd, &conmon);
 }
 
 /* As a last resort, of what is there; it may not keep others waiting for long. */
@@ -354,6 +387,8 @@ enum container_state_result container_state_read(struct container_state *state,
 	struct state_path place;
 	bool found = false;
 
+	if (!state->worker)
+		return CONTAINER_STATE_NONE;
 	if (query->identity->kind == CGROUP_OTHER) {
 		if (state_path_of_other(query->path, id, &place)) {
 			r.container = id;

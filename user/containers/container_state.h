@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* containers/container_state.h - facts about one container from its runtime's files: opened here
- * with care, parsed by a worker. No network is used. */
+/* containers/container_state.h - facts about one container from its runtime's files: copied by an
+ * opener, parsed by a worker. No network is used. */
 #pragma once
 
 #include <stdint.h>
@@ -22,7 +22,7 @@ struct container_state_stats {
 };
 
 struct container_state {
-	struct worker_client *worker;
+	struct worker_client *worker; /* NULL: nothing is known */
 	struct inquiry *inquiry; /* borrowed; NULL: runtimes are not queried */
 	int root_fd;             /* the host's root, as far as visible; O_PATH */
 	struct container_state_stats stats;
