@@ -557,7 +557,7 @@ enum worker_status namer_mappings(struct namer *namer, const struct worker_mappi
 	if (status != WORKER_OK)
 		return status;
 	if (list && !take_list(&namer->lane.in, list)) {
-		lane_accuse(&namer->lane);
+		lane_accuse(&namer->lane, "a list of mappings that is not as it says");
 		on_loss(namer);
 		return WORKER_DOWN;
 	}
