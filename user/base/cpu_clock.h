@@ -5,7 +5,8 @@
 
 #include <stdint.h>
 
-#define CPU_CLOCK_PERIOD_MIN_NS 100000
+#define CPU_CLOCK_HZ_MAX 10000
+#define CPU_CLOCK_PERIOD_MIN_NS (1000000000 / CPU_CLOCK_HZ_MAX)
 
 struct cpu_clock {
 	uint64_t period_ns; /* at least CPU_CLOCK_PERIOD_MIN_NS */

@@ -17,7 +17,6 @@
 
 #define RATE_PATH "/proc/sys/kernel/perf_event_max_sample_rate"
 #define HZ_DEFAULT 99
-#define HZ_MAX (NSEC_PER_SEC / CPU_CLOCK_PERIOD_MIN_NS)
 #define MEMORY_MB_DEFAULT 32
 
 enum {
@@ -148,7 +147,7 @@ static int add_ids(
 static int set_rate(struct record_options *o, const char *text, struct why *why)
 {
 	uint64_t hz;
-	int err = options_number("-F", text, 1, HZ_MAX, &hz, why);
+	int err = options_number("-F", text, 1, CPU_CLOCK_HZ_MAX, &hz, why);
 
 	o->hz = (uint32_t)hz;
 	return err;

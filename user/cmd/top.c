@@ -27,7 +27,6 @@
 #include "terminal/top_view.h"
 
 #define HZ_DEFAULT 99
-#define HZ_MAX (NSEC_PER_SEC / CPU_CLOCK_PERIOD_MIN_NS)
 #define INTERVAL_DEFAULT_NS (2 * NSEC_PER_SEC)
 #define NUMBER_MAX 32
 
@@ -110,7 +109,7 @@ static int take_option(void *ctx, int id, const char *arg, struct why *why)
 		top->help = true;
 		return 0;
 	case 'F':
-		return options_number("-F", arg, 1, HZ_MAX, &top->hz, why);
+		return options_number("-F", arg, 1, CPU_CLOCK_HZ_MAX, &top->hz, why);
 	case OPT_INTERVAL:
 		return options_seconds("--interval", arg, &top->interval_ns, why);
 	case 'p':

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/cpu_clock.h"
 #include "base/cursor.h"
 #include "base/fd.h"
 #include "base/line.h"
@@ -51,7 +52,8 @@ struct key {
 #define TRAP_NAME_CHARS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
 
 static const struct key keys[] = {
-	{ "sample", "hz", "19", COUNT, OF(hz), 1, 9999, "samples per second on each CPU" },
+	{ "sample", "hz", "19", COUNT, OF(hz), 1, CPU_CLOCK_HZ_MAX,
+		"samples per second on each CPU" },
 	{ "sample", "interval", "60s", DURATION, OF(interval_ns), NSEC_PER_SEC, 3600 * NSEC_PER_SEC,
 		"length of a profile; at most one hour" },
 	{ "sample", "target", "all", TARGET, OF(target), 0, 0,
@@ -92,7 +94,7 @@ static const struct key keys[] = {
 		"time before firing, at [sample] hz" },
 	{ TRAP, "capture", "10s", DURATION, OF_TRAP(capture_ns), NSEC_PER_SEC, 600 * NSEC_PER_SEC,
 		"time after firing" },
-	{ TRAP, "hz", "199", COUNT, OF_TRAP(hz), 1, 9999,
+	{ TRAP, "hz", "199", COUNT, OF_TRAP(hz), 1, CPU_CLOCK_HZ_MAX,
 		"frequency in Hz during the capture, for all that is sampled" },
 	{ TRAP, "cooldown", "5m", DURATION, OF_TRAP(cooldown_ns), NSEC_PER_SEC, DAY_NS,
 		"minimum time between captures of a container" },
