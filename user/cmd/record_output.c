@@ -90,8 +90,9 @@ static void log_file(const struct record_output *o, struct log *log)
 			(unsigned long long)o->untimed);
 	if (strcmp(o->path, "-") == 0)
 		return;
+	/* A format may have fewer: folded lines have names and no addresses. */
 	if (o->profiles == 1)
-		log_note(log, "wrote %s: %llu samples in %llu stacks", o->path,
+		log_note(log, "wrote %s: %llu samples, %llu stacks by address", o->path,
 			(unsigned long long)o->samples, (unsigned long long)o->stacks);
 	else
 		log_note(log, "wrote %s: %llu samples", o->path, (unsigned long long)o->samples);
