@@ -338,6 +338,7 @@ int main(void)
 			teardown),
 		cmocka_unit_test_setup_teardown(
 			they_do_so_where_the_next_one_is_sent_from_the_callback, setup, teardown),
+		cmocka_unit_test_setup_teardown(
 			a_worker_at_need_is_there_while_it_has_work_and_a_while_longer, setup,
 			teardown),
 	};
