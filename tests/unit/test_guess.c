@@ -7,7 +7,7 @@
 #include "base/own.h"
 #include "agent/guess.h"
 #include "agent/objects.h"
-#include "agent/processes.h"
+#include "files/processes.h"
 #include "wire/status.h"
 
 enum { LIBC = 1, NODE, ASSEMBLY, JVM, FORGOTTEN };

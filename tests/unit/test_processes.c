@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/processes.h"
+#include "files/processes.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/fd.h"

@@ -25,7 +25,7 @@
 #include "agent/naming.h"
 #include "agent/objects.h"
 #include "agent/privileges.h"
-#include "agent/processes.h"
+#include "files/processes.h"
 #include "agent/row_wishes.h"
 #include "agent/upkeep.h"
 #include "sampler/warnings.h"

@@ -10,7 +10,7 @@
 #include "agent/guess.h"
 #include "containers/containers.h"
 #include "containers/payers.h"
-#include "agent/processes.h"
+#include "files/processes.h"
 #include "profile/fit.h"
 
 static int put_account(struct fill *fill, uint32_t labels, uint64_t account)

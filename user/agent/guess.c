@@ -8,7 +8,7 @@
 
 #include "files/object.h"
 #include "agent/objects.h"
-#include "agent/processes.h"
+#include "files/processes.h"
 #include "wire/status.h"
 
 /* WORKER_* of the file that the frame is in; 0: unknown, or no file. */

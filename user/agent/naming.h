@@ -13,7 +13,7 @@
 #include "agent/calls.h"
 #include "sampler/kernel_names.h"
 #include "agent/objects.h"
-#include "agent/processes.h"
+#include "files/processes.h"
 #include "profile/profile.h"
 #include "sampler/tally.h"
 #include "client/client.h"

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "agent/objects.h"
 #include "agent/privileges.h"
-#include "agent/processes.h"
+#include "files/processes.h"
 #include "sampler/warnings.h"
 #include "client/client.h"
 #include "client/stats.h"

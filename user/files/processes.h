@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent/processes.h - the processes with JIT code, and the files of their JITs: perf map and
+/* files/processes.h - the processes with JIT code, and the files of their JITs: perf map and
  * jitdump. Both are opened at the process's first JIT frame and kept open, so that names outlive
  * the process. A worker reads the contents. */
 #pragma once

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent/processes.c - keeps descriptors only: the folders of a future map, so that a late map is
+/* files/processes.c - keeps descriptors only: the folders of a future map, so that a late map is
  * found even after the process ended, the map, and the jitdump. Finding a jitdump means reading all
  * mappings, which an opener copies and a worker reads, and many runtimes write no map, so the
  * search becomes less and less frequent. The end of an interval searches once more. */
-#include "agent/processes.h"
+#include "files/processes.h"
 
 #include <errno.h>
 #include <stdio.h>
