@@ -202,8 +202,8 @@ fuzz-replay: targets $(FUZZ_BIN) ## what fuzzing found, and its seeds, once
 tidy: $(SKEL) ## static analysis: clang-tidy, cppcheck, gcc -fanalyzer; exceptions are in tools/tidy and .clang-tidy
 	$(Q)tools/tidy
 
-lint: ## the house rules: direction of includes, length of functions and files, words
-	$(Q)tools/check-layers && tools/check-length && tools/check-words
+lint: $(BUILD)/libstoker.a ## the house rules: direction of includes, length of functions and files, words
+	$(Q)tools/check-layers --objects $(BUILD) && tools/check-length && tools/check-words
 
 check: ## everything this machine can test, or the tests in FILES (root; installs what it needs)
 	$(Q)tools/check $(FILES)

@@ -6,7 +6,7 @@ bats_require_minimum_version 1.5.0
 
 setup() {
 	check=$BATS_TEST_DIRNAME/../../tools/check-layers
-	tree=$BATS_TEST_TMPDIR/tree
+	tree=$BATS_TEST_TMPDIR/tree build=$BATS_TEST_TMPDIR/build
 	mkdir -p "$tree"/user/{base,cgroup,elf,sym,profile,sink,worker,cmd,proc,sampler,unwind} "$tree"/{bpf,tests/unit}
 	cd "$tree" || return 1
 }
@@ -56,10 +56,73 @@ breach() {
 @test "a folder of too many files or lines is found" {
 	local i
 	for ((i = 0; i <= 40; i++)); do put "user/elf/a$i.h" ''; done
-	breach 'user/elf:1: 41 files: no folder has more than 40'
+	breach 'user/elf:1: 41 files: no more than 40 are allowed'
 	rm "$tree"/user/elf/*
 	put user/elf/a.h "$(seq 5001 | sed 's|.*|//|')"
-	breach 'user/elf:1: 5003 lines: no folder has more than 5000'
+	breach 'user/elf:1: 5003 lines: no more than 5000 are allowed'
+}
+
+@test "the lines of a folder inside another count for both" {
+	mkdir user/elf/deep
+	put user/elf/a.h "$(seq 2500 | sed 's|.*|//|')"
+	put user/elf/deep/a.h "$(seq 2500 | sed 's|.*|//|')"
+	breach 'user/elf:1: 5004 lines: no more than 5000 are allowed'
+}
+
+@test "bpf has a limit of lines, too" {
+	put bpf/a.h "$(seq 6001 | sed 's|.*|//|')"
+	sed -i '1s/Apache/GPL-2.0-only OR Apache/' bpf/a.h
+	breach 'bpf:1: 6003 lines: no more than 6000 are allowed'
+}
+
+@test "an include of ours is found however it is written" {
+	local line
+	put user/sym/a.h ''
+	for line in '#include <sym/a.h>' '#include <sample.skel.h>' '#include <./sym/a.h>' '#include "base/../sym/a.h"' \
+		'#include/**/"sym/a.h"' '# include /* a */ "sym/a.h"' '%:include "sym/a.h"' '#include NAME' \
+		'#include_next "sym/a.h"' '#import "sym/a.h"' '#include "sym/a.inc"' '#include "sym//a.h"' \
+		$'#incl\\\nude "sym/a.h"' $'#include \\\n"sym/a.h"' '#include "sym/a.h" // b' '/* a */ #include "sym/a.h"'; do
+		put user/elf/a.c '' "$line"
+		echo "$line"
+		run -1 "$check" --root "$tree"
+		[[ ${lines[0]} == user/elf/a.c:4:\ * ]]
+		[ "${#lines[@]}" -eq 1 ]
+	done
+	put user/elf/a.c '/*' '#include "sym/a.h"' '*/' '// #include "sym/a.h"' 's = "#include \"sym/a.h\"";' \
+		'#include <elf.h> /* "sym/a.h" */'
+	run -0 "$check" --root "$tree"
+}
+
+@test "the line of an include after a joined line is its own" {
+	put user/elf/a.c $'#define A \\\n\t1' '#include "sym/a.h"'
+	breach 'user/elf/a.c:5: elf/ must not include sym/'
+}
+
+# object NAME CODE: an object of this code in the build, and a source of that name.
+object() {
+	put "user/$1.c" ''
+	mkdir -p "$build/user/${1%/*}"
+	cc -x c -c -o "$build/user/$1.o" - <<<"$2"
+}
+
+@test "a parser's object that reaches a system call is found, also through other layers" {
+	object elf/a 'int dprintf(int, const char *, ...); int f(void) { return dprintf(2, ""); }'
+	run -1 "$check" --root "$tree" --objects "$build"
+	[ "$output" = 'user/elf/a.c:1: elf/ makes no system call: dprintf' ]
+	object elf/a 'int g(void); int f(void) { return g(); }'
+	object base/b 'int getrandom(void *, int, int); int g(void) { return getrandom(0, 0, 0); }'
+	run -1 "$check" --root "$tree" --objects "$build"
+	[ "$output" = 'user/elf/a.c:1: elf/ makes no system call: getrandom, by user/base/b.c' ]
+}
+
+@test "a parser's object may use memory, other layers and the opener what they like" {
+	object elf/a '#include <string.h>
+		int f(const char *s) { return strlen(s); }'
+	object base/b 'int getrandom(void *, int, int); int g(void) { return getrandom(0, 0, 0); }'
+	object proc/opener 'int openat(int, const char *, int, ...); int h(void) { return openat(0, 0, 0); }'
+	run -0 "$check" --root "$tree" --objects "$build"
+	[ -z "$output" ]
+	run -1 "$check" --root "$tree" --objects "$build/nowhere"
 }
 
 @test "a sink sees profile and base only" {
