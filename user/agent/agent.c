@@ -518,15 +518,11 @@ static int cut(struct agent *agent, struct profile *out, uint64_t *drained_ns)
 }
 
 /* Every frame that the interval met gets its name, once. */
-static int name(struct agent *agent, struct fill *fill, uint64_t drained_ns)
+static int name_frames(struct agent *agent, struct fill *fill, uint64_t drained_ns)
 {
-	int err;
-
 	naming_begin(&agent->naming, fill->profile, drained_ns + WAIT_NS(agent, NAMES_WAIT_NS),
 		drained_ns);
-	err = fill_names(fill);
-	warnings_add(&agent->warnings, agent->naming.note.text);
-	return err;
+	return fill_names(fill);
 }
 
 int agent_profile(struct agent *agent, struct profile *out)
@@ -549,12 +545,13 @@ int agent_profile(struct agent *agent, struct profile *out)
 	processes_refresh(agent->processes);
 	containers_settle(agent->containers, drained_ns + WAIT_NS(agent, CONTAINERS_WAIT_NS));
 	refresh_err = kernel_names_refresh(agent->kernel);
-	err = name(agent, &fill, drained_ns);
+	err = name_frames(agent, &fill, drained_ns);
+	warnings_add(&agent->warnings, agent->naming.note.text);
 	if (err == 0)
 		err = fill_samples(&fill);
 	if (err == 0)
 		err = fill_fit(&fill, agent->stored_max);
-	warnings_add(&agent->warnings, agent->naming.note.text);
+	warnings_add(&agent->warnings, fill.note.text);
 	fill_done(&fill);
 	kernel_names_next(agent->kernel);
 	upkeep_next(&agent->upkeep, &agent->tally);

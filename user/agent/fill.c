@@ -189,7 +189,7 @@ int fill_fit(struct fill *fill, uint64_t stored_max)
 	fill->account->names_cut += fit.names_cut;
 	fill->account->samples_left_out += fit.samples_left_out;
 	if (fit.largest != UINT32_MAX)
-		why_set(&fill->naming->note, 0,
+		why_set(&fill->note, 0,
 			"%s: its stacks are more than its share of an interval's text: names of "
 			"its rare stacks are left out",
 			profile_text(

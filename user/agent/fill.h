@@ -26,8 +26,9 @@ struct fill {
 	struct processes *processes;
 	struct containers *containers;
 	struct account *account;
+	struct why note;                   /* of fill_fit; "": none */
 	bool last;                         /* sampling has ended: there is time to wait */
-	VEC(uint64_t) accounts;            /* who pays, by id of labels: base/share.h */
+	VEC(uint64_t) accounts;            /* the payer, by id of labels: base/share.h */
 	VEC(struct profile_sample) filled; /* stack and labels by index of the count */
 	uint32_t frames[FILL_FRAMES_MAX];  /* the current stack */
 };
@@ -38,6 +39,6 @@ int fill_names(struct fill *fill);
  * error the profile has the part that was done. */
 int fill_samples(struct fill *fill);
 /* Limits the profile's text (profile/fit.h), and that of the store to stored_max. The
- * note of naming says whose names are left out. */
+ * note says whose names are left out. */
 int fill_fit(struct fill *fill, uint64_t stored_max);
 void fill_done(struct fill *fill);
