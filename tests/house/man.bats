@@ -14,6 +14,16 @@ setup() {
 	diff "$BATS_TEST_TMPDIR/help" "$BATS_TEST_TMPDIR/man"
 }
 
+@test "no help has two blank lines in a row" {
+	local name
+	for name in $("$stoker" help | sed -n 's/^  \([a-z]*\) .*/\1/p'); do
+		[ "$name" != help ] || continue
+		"$stoker" "$name" --help >"$BATS_TEST_TMPDIR/help"
+		echo "$name"
+		[ "$(cat -s "$BATS_TEST_TMPDIR/help")" = "$(cat "$BATS_TEST_TMPDIR/help")" ]
+	done
+}
+
 @test "every short option of record is in the man page" {
 	"$stoker" record --help | grep -oE '^  -[a-zA-Z]' | tr -d ' -' | grep -v h | sort -u >"$BATS_TEST_TMPDIR/help"
 	while read -r letter; do

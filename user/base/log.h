@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 struct log {
-	bool quiet;         /* notes and progress are dropped; warnings and errors are not */
+	bool quiet;         /* notes and progress are dropped; errors and warnings are not */
 	bool stuck;         /* stderr took nothing the last time, and is not waited for again */
 	bool progress_open; /* the terminal's last line is a progress line */
 };

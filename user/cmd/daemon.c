@@ -23,7 +23,7 @@ static const struct option_row rows[] = {
 		"sample although this host went down twice while the daemon did" },
 	{ OPT_STOPPED, "stopped", NULL,
 		"only note that no daemon runs: for ExecStopPost= of the unit" },
-	{ 'q', "quiet", NULL, "warnings and errors only" },
+	{ 'q', "quiet", NULL, "errors and warnings only" },
 	{ 'h', "help", NULL, "print this help" },
 };
 
@@ -31,7 +31,7 @@ static const struct options table = {
 	.usage = "stoker daemon [--config FILE] [--after-crash | --stopped] [-q]",
 	.text = "Samples without end and writes a profile each interval into a store, for\n`stoker "
 		"report`. SIGHUP reloads the configuration, except for keys that need a\nrestart; "
-		"SIGTERM writes the open interval and exits.\n",
+		"SIGTERM writes the open interval and exits.",
 	.rows = rows,
 	.rows_len = ARRAY_SIZE(rows),
 };
