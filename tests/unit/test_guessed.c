@@ -11,7 +11,16 @@
 #include "sink/guessed.h"
 #include "sink/sink.h"
 
-static const char *const formats[] = { "folded", "pprof", "speedscope", "firefox", "html", "svg" };
+/* Formats without room for a remark. All others of sink_list have it. */
+static const char *const without[] = { "perf", "perfview", "intervals" };
+
+static bool has_room(const struct sink *sink)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(without); i++)
+		if (strcmp(sink->name, without[i]) == 0)
+			return false;
+	return true;
+}
 
 /* A stack with the mark has `guessed` of `all` samples. */
 static void make(struct profile *p, uint64_t guessed, uint64_t all)
@@ -33,6 +42,7 @@ static bool says(const struct profile *p, const char *format, const char *words)
 	struct sink_options options = { 0 };
 	_cleanup_(buf_done) struct buf out = BUF_INIT;
 
+	assert_non_null(sink_find(format)->write);
 	assert_int_equal(sink_find(format)->write(p, &options, &out), 0);
 	return memmem(out.data, out.len, words, strlen(words)) != NULL;
 }
@@ -43,9 +53,9 @@ static void each_format_says_how_much_is_guessed(void **state)
 
 	(void)state;
 	make(&p, 1, 4);
-	for (size_t i = 0; i < ARRAY_SIZE(formats); i++)
-		if (!says(&p, formats[i], "25.00 % of the samples are guessed"))
-			fail_msg("%s says nothing", formats[i]);
+	for (const struct sink *sink = sink_list(); sink->name; sink++)
+		if (has_room(sink) && !says(&p, sink->name, "25.00 % of the samples are guessed"))
+			fail_msg("%s says nothing", sink->name);
 }
 
 static void a_profile_without_guesses_has_no_remark(void **state)
@@ -54,9 +64,9 @@ static void a_profile_without_guesses_has_no_remark(void **state)
 
 	(void)state;
 	make(&p, 0, 4);
-	for (size_t i = 0; i < ARRAY_SIZE(formats); i++)
-		if (says(&p, formats[i], "samples are guessed"))
-			fail_msg("%s has a remark", formats[i]);
+	for (const struct sink *sink = sink_list(); sink->name; sink++)
+		if (has_room(sink) && says(&p, sink->name, "samples are guessed"))
+			fail_msg("%s has a remark", sink->name);
 }
 
 static void rounding_makes_no_share_none_or_all(void **state)
