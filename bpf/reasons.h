@@ -11,8 +11,9 @@
 	X(LOST_DRAIN, "drain", "a drained count has an unknown stack or task")                 \
 	X(LOST_MEMORY, "memory", "user space was out of memory or over its limit")
 
-/* Events that were lost because the ring buffer was full or user space out of memory. A loss of one
- * of the first four kinds also loses a tick, which LOST_REASONS counts. */
+/* Events that were lost because the ring buffer was full, for EVENT_DEFERRED half full, or user
+ * space out of memory. A loss of one of the first four kinds also loses a tick, which LOST_REASONS
+ * counts. */
 #define EVENT_LOSSES(X)                                                                          \
 	X(EVENT_STACK, "stack", "a new stack: the next tick sends it again")                     \
 	X(EVENT_LEAF, "leaf", "a new leaf of a known stack: the next tick sends it again")       \

@@ -97,7 +97,7 @@ is_alive() {
 	jq -e '[.ticks.expected, .ticks.samples, .ticks.idle, .ticks.filtered,
 		.ticks.skipped, .ticks.stolen,
 		.user_stacks.total, .user_stacks.complete, .user_stacks.guessed, .frames.total, .frames.named,
-		.objects.known, .objects.tables, .objects.table_bytes, .objects.symbol_loads,
+		.objects.met, .objects.tables, .objects.table_bytes, .objects.symbol_loads,
 		.bpf.runs, .bpf.ns_total, .bpf.bytes_out, .bpf.memory_bytes,
 		.agent.rss_max_kb, .agent.start_us, .tables.rows, .tables.page_bytes]
 		| all(type == "number" and . == floor and . >= 0)' "$tmp/s"

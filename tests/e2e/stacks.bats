@@ -260,7 +260,7 @@ has_pages() {
 	stop_record
 	jq -c '.objects, .user_stacks, .tables' "$tmp/s"
 	hottest "$tmp/f"
-	between "$(jq .objects.known "$tmp/s")" 7168 10000000 'files met'
+	between "$(jq .objects.met "$tmp/s")" 7168 10000000 'files met'
 	between "$(jq .objects.forgotten "$tmp/s")" 1000 10000000 'files forgotten'
 	fits_cpu "$(folded_count "$tmp/f" ';fresh;')" 1999 'samples of the fresh program' 20
 	between "$(folded_count "$tmp/f" ';fresh;.*_start.*;main;')" \

@@ -62,7 +62,7 @@ whole() {
 	[ "$status" -eq 0 ]
 	folded_is_valid "$tmp/f"
 	# They did what they are for.
-	[ "$(jq '.objects.known' "$tmp/s")" -gt 4000 ]
+	[ "$(jq '.objects.met' "$tmp/s")" -gt 4000 ]
 	[ "$(jq '.objects.failed.not_elf + .objects.failed.damaged' "$tmp/s")" -gt 1000 ]
 	fits_cpu "$(folded_count "$tmp/f" '(^|;)(hostile|deep_nofp|burn7030_nofp);')" 499 'samples of all'
 	[ "$(folded_count "$tmp/f" '(^|;)hostile;')" -gt 0 ]

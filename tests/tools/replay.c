@@ -98,7 +98,7 @@ static void write_account(struct agent *agent, int folder)
 	for (int i = 0; i < UNNAMED_REASONS_LEN; i++)
 		if (a.frames_unnamed[i])
 			buf_printf(&out, "  unnamed %s %llu\n", unnamed[i], U(a.frames_unnamed[i]));
-	buf_printf(&out, "files %llu\n", U(a.objects.known));
+	buf_printf(&out, "files %llu\n", U(a.objects.met));
 	for (int i = 0; i < OBJECT_REASONS_LEN; i++)
 		if (a.objects.failed[i])
 			buf_printf(&out, "  failed %s %llu\n", objects[i], U(a.objects.failed[i]));

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_account.c - how lost events and targets show in the account. */
+/* test_account.c - which lines the account has as text, and how lost events show in it. */
 #include "unit.h"
 
 #include <jansson.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/own.h"
 #include "agent/account.h"
+#include "wire/counter.h"
 
 #define KIND_AND_NAME(id, name, text) { id, name },
 
@@ -57,10 +59,46 @@ static void losses_are_in_the_text_when_there_are_any(void **state)
 	account.sampler.targets_lost[TARGET_LOST_CGROUP] = 1;
 	assert_int_equal(account_write_text(&account, &some), 0);
 	assert_non_null(strstr(some.data,
-		"\nevents   5 lost: the ring buffer was full, or memory was short  (exec 2, cgroup "
-		"3)\n"));
+		"\nevents   5 lost: no room in the ring buffer, or memory was short  (exec 2, "
+		"cgroup 3)\n"));
 	assert_non_null(strstr(some.data,
-		"\ntargets  1 not remembered: the table of targets was full  (cgroup 1)\n"));
+		"\ntargets  the table of targets was full 1 times  (cgroup 1)\n"));
+}
+
+#define ROW(...) COUNTER_OF(struct account, __VA_ARGS__)
+
+static void each_row_with_a_text_is_printed_where_its_number_is_not_0(void **state)
+{
+	static const struct counter rows[] = { ACCOUNT_COUNTERS(ROW) };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		_cleanup_(buf_done) struct buf none = BUF_INIT, some = BUF_INIT;
+		struct account account = { 0 };
+		char line[256];
+
+		if (!rows[i].text)
+			continue;
+		line[0] = '\n';
+		snprintf(line + 1, sizeof(line) - 1, rows[i].text, 77ULL);
+		assert_int_equal(account_write_text(&account, &none), 0);
+		assert_null(strstr(none.data, line));
+		*(uint64_t *)(void *)((char *)&account + rows[i].at + rows[i].size -
+			sizeof(uint64_t)) = 77;
+		assert_int_equal(account_write_text(&account, &some), 0);
+		if (!strstr(some.data, line))
+			fail_msg("%s is not printed", rows[i].place);
+	}
+}
+
+static void memory_is_printed_in_megabytes_of_a_million(void **state)
+{
+	_cleanup_(buf_done) struct buf out = BUF_INIT;
+	struct account account = { .agent_rss_max_kb = 10000, .worker.rss_max_kb = 20000 };
+
+	(void)state;
+	assert_int_equal(account_write_text(&account, &out), 0);
+	assert_non_null(strstr(out.data, "agent 0.000 s CPU, 10.2 MB, workers 0.000 s, 20.5 MB\n"));
 }
 
 static void one_is_singular_and_without_stacks_there_is_no_share(void **state)
@@ -89,11 +127,13 @@ static void the_time_of_kernel_halves_is_of_ticks_that_have_one(void **state)
 	times[TICK_WHOLE].longest_ns = times[TICK_WHOLE].p999_ns = 7000;
 	times[TICK_USER].longest_ns = times[TICK_USER].p999_ns = 7000;
 	assert_int_equal(account_write_text(&account, &none), 0);
-	assert_non_null(strstr(none.data, "of user halves within 7 us; longest 7 us"));
+	assert_non_null(strstr(none.data, "\n         99.9 % of user halves within 7 us, longest"));
+	assert_null(strstr(none.data, "kernel halves"));
 	times[TICK_KERNEL].longest_ns = times[TICK_KERNEL].p999_ns = 23000;
 	assert_int_equal(account_write_text(&account, &some), 0);
 	assert_non_null(strstr(some.data,
-		", of kernel halves within 23 us (only ticks with a kernel stack have one); "));
+		"\n         99.9 % of kernel halves (ticks with a kernel stack) within 23 us, "
+		"longest 23 us\n"));
 }
 
 static void many_frames_of_a_jit_without_a_map_are_worth_advice(void **state)
@@ -115,6 +155,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_kind_of_lost_event_has_its_own_name),
 		cmocka_unit_test(losses_are_in_the_text_when_there_are_any),
+		cmocka_unit_test(each_row_with_a_text_is_printed_where_its_number_is_not_0),
+		cmocka_unit_test(memory_is_printed_in_megabytes_of_a_million),
 		cmocka_unit_test(one_is_singular_and_without_stacks_there_is_no_share),
 		cmocka_unit_test(the_time_of_kernel_halves_is_of_ticks_that_have_one),
 		cmocka_unit_test(many_frames_of_a_jit_without_a_map_are_worth_advice),

@@ -70,7 +70,7 @@ static const struct {
 	FIELD(sampler.run_ns),
 	FIELD(sampler.bytes_out),
 	FIELD(sampler.memory_bytes),
-	FIELD(objects.known),
+	FIELD(objects.met),
 	FIELD(objects.forgotten),
 	FIELD(objects.eh_frame_bytes),
 	FIELD(objects.debug_found),

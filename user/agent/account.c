@@ -75,9 +75,8 @@ static const struct counter *row_of(const char *place)
 }
 
 /* "  (ring_full 3, ...)", which ends a line; nothing for a number that is no array. */
-static void put_reasons(struct buf *out, const struct account *a, const char *place)
+static void put_reasons(struct buf *out, const struct account *a, const struct counter *row)
 {
-	const struct counter *row = row_of(place);
 	const struct counter_names *list = counter_names(row->type);
 	const uint64_t *counts = (const void *)((const char *)a + row->at);
 	const char *before = "  (";
@@ -91,16 +90,27 @@ static void put_reasons(struct buf *out, const struct account *a, const char *pl
 	buf_puts(out, before[0] == ' ' ? "\n" : ")\n");
 }
 
-/* The line of a row, where it has something to tell. */
-static void put_line(struct buf *out, const struct account *a, const char *place)
+/* The lines of all rows whose place begins so. */
+static void put_lines(struct buf *out, const struct account *a, const char *part)
 {
-	const struct counter *row = row_of(place);
-	uint64_t sum = counter_sum(row, a);
+	for (size_t i = 0; i < ARRAY_SIZE(counters); i++) {
+		const struct counter *row = &counters[i];
+		uint64_t sum;
 
-	if (sum == 0)
-		return;
-	buf_printf(out, row->text, (unsigned long long)sum);
-	put_reasons(out, a, place);
+		if (!row->text || strncmp(row->place, part, strlen(part)) != 0)
+			continue;
+		sum = counter_sum(row, a);
+		if (sum == 0)
+			continue;
+		buf_printf(out, row->text, (unsigned long long)sum);
+		put_reasons(out, a, row);
+	}
+}
+
+static void put_time(struct buf *out, const char *what, const struct tick_time *time)
+{
+	buf_printf(out, "%s within %.0f us, longest %.0f us\n", what, (double)time->p999_ns / 1e3,
+		(double)time->longest_ns / 1e3);
 }
 
 static void put_times(const struct sampler_stats *s, struct buf *out)
@@ -110,20 +120,14 @@ static void put_times(const struct sampler_stats *s, struct buf *out)
 
 	if (whole->longest_ns == 0)
 		return;
-	buf_printf(out, "time     99.9 %% of ticks within %.0f us, of user halves within %.0f us",
-		(double)whole->p999_ns / 1e3, (double)user->p999_ns / 1e3);
+	put_time(out, "time     99.9 % of ticks", whole);
+	put_time(out, "         99.9 % of user halves", user);
 	if (kernel->longest_ns > 0)
-		buf_printf(out,
-			", of kernel halves within %.0f us (only ticks with a kernel stack have "
-			"one)",
-			(double)kernel->p999_ns / 1e3);
-	buf_printf(out, "; longest %.0f us (kernel half %.0f, user half %.0f)",
-		(double)whole->longest_ns / 1e3, (double)kernel->longest_ns / 1e3,
-		(double)user->longest_ns / 1e3);
+		put_time(out, "         99.9 % of kernel halves (ticks with a kernel stack)",
+			kernel);
 	if (s->stolen > 0)
-		buf_printf(out, "; the hypervisor took the CPUs for %llu periods",
+		buf_printf(out, "stolen   the hypervisor took the CPUs for %llu periods\n",
 			(unsigned long long)s->stolen);
-	buf_printf(out, "\n");
 }
 
 static void put_ticks(const struct account *a, struct buf *out)
@@ -136,10 +140,10 @@ static void put_ticks(const struct account *a, struct buf *out)
 		(unsigned long long)s->expected, (unsigned long long)s->samples,
 		(unsigned long long)s->idle, (unsigned long long)s->skipped,
 		(unsigned long long)counter_sum(row_of("ticks.lost"), a));
-	put_reasons(out, a, "ticks.lost");
+	put_reasons(out, a, row_of("ticks.lost"));
 	put_times(s, out);
-	put_line(out, a, "events.lost");
-	put_line(out, a, "targets.lost");
+	put_lines(out, a, "events.");
+	put_lines(out, a, "targets.");
 }
 
 /* The way to names of JIT code, where many of the frames need it. */
@@ -176,15 +180,13 @@ static void put_names(const struct account *a, struct buf *out)
 		buf_put_percent(out, a->stacks_guessed, a->stacks_total);
 		buf_puts(out, " % guessed");
 	}
-	put_reasons(out, a, "user_stacks.truncated");
+	put_reasons(out, a, row_of("user_stacks.truncated"));
 	buf_printf(out, "frames   %llu, ", (unsigned long long)a->frames_total);
 	buf_put_percent(out, a->frames_named, a->frames_total);
 	buf_puts(out, " % named");
-	put_reasons(out, a, "frames.unnamed");
+	put_reasons(out, a, row_of("frames.unnamed"));
 	put_jit_advice(a, out);
-	put_line(out, a, "frames.inlined");
-	put_line(out, a, "frames.lines_given_up");
-	put_line(out, a, "frames.names_cut");
+	put_lines(out, a, "frames.");
 }
 
 static void put_files(const struct account *a, struct buf *out)
@@ -194,24 +196,27 @@ static void put_files(const struct account *a, struct buf *out)
 	buf_printf(out,
 		"files    %llu met, %llu symbol table%s loaded (%.1f MB, %.0f ms), %llu unwind "
 		"table%s (%.1f MB, %.0f ms)",
-		(unsigned long long)a->objects.known, (unsigned long long)a->worker.symbol_loads,
+		(unsigned long long)a->objects.met, (unsigned long long)a->worker.symbol_loads,
 		plural(a->worker.symbol_loads), (double)a->worker.kept_bytes / 1e6,
 		(double)a->worker.symbol_ns / 1e6, (unsigned long long)a->tables.tables,
 		plural(a->tables.tables), (double)a->tables.bytes / 1e6,
 		(double)a->objects.table_ns / 1e6);
-	put_reasons(out, a, "objects.failed");
-	put_line(out, a, "debug_files.unread");
-	put_line(out, a, "objects.maps_refused");
-	put_line(out, a, "containers.files.unread");
-	put_line(out, a, "containers.files.damaged");
-	put_line(out, a, "containers.files.other_pod");
+	put_reasons(out, a, row_of("objects.failed"));
+	put_lines(out, a, "objects.");
+	put_lines(out, a, "debug_files.");
+	put_lines(out, a, "containers.");
 	if (fetch->asked == 0)
 		return;
 	buf_printf(out, "fetched  %llu of %llu debug file%s from debuginfod, %.1f MB",
 		(unsigned long long)fetch->fetched, (unsigned long long)fetch->asked,
 		plural(fetch->asked),
 		(double)fetch->bytes / 1e6);
-	put_reasons(out, a, "debuginfod.failed");
+	put_reasons(out, a, row_of("debuginfod.failed"));
+}
+
+static double mb_of_kb(uint64_t kib)
+{
+	return (double)kib * 1024 / 1e6;
 }
 
 static void put_cost(const struct account *a, struct buf *out)
@@ -224,8 +229,8 @@ static void put_cost(const struct account *a, struct buf *out)
 	if (s->run_ns > 0 && s->runs > 0)
 		buf_printf(out, "%.0f ns a tick, ", (double)s->run_ns / (double)s->runs);
 	buf_printf(out, "agent %.3f s CPU, %.1f MB, workers %.3f s, %.1f MB\n", a->agent_cpu_s,
-		(double)a->agent_rss_max_kb / 1e3, a->worker.cpu_s,
-		(double)a->worker.rss_max_kb / 1e3);
+		mb_of_kb(a->agent_rss_max_kb), a->worker.cpu_s,
+		mb_of_kb(a->worker.rss_max_kb));
 }
 
 int account_write_text(const struct account *a, struct buf *out)

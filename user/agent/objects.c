@@ -22,7 +22,7 @@
 #include "unwind/publish.h"
 
 #define FETCH_WAIT_NS (10 * NSEC_PER_SEC)
-#define BUILD_ID_FETCHED_MIN 8 /* bytes; shorter ones tell no build from another */
+#define BUILD_ID_FETCHED_MIN 8 /* bytes; builds may share a shorter one */
 
 struct objects {
 	VEC(struct object *) all;
@@ -34,7 +34,7 @@ struct objects {
 	struct debug_search search;
 	uint64_t table_ns, eh_frame_bytes;
 	size_t max;       /* at a time, as far as descriptors go */
-	size_t forgotten; /* that are still in all */
+	size_t forgotten; /* objects that are still in all */
 	struct share places;
 	uint64_t buried, evicted;
 	uint32_t second;       /* of the last objects_trim */
@@ -262,7 +262,7 @@ int objects_add(struct objects *objects, const struct event_object *event, uint6
 	if (!object) {
 		err = add_new(objects, event, account);
 	} else {
-		/* Told again: both ids are this file. */
+		/* Sent again: both ids are this file. */
 		object->met = objects->second;
 		err = hash_put(&objects->by_id, event->id, *hash_find(&objects->by_id, object->id));
 		if (err == 0 && object->state == OBJECT_FAILED)
@@ -566,7 +566,7 @@ void objects_free(struct objects *objects)
 void objects_stats(const struct objects *objects, struct objects_stats *out)
 {
 	*out = (struct objects_stats){
-		.known = objects->buried,
+		.met = objects->buried,
 		.forgotten = objects->buried + objects->forgotten,
 		.evicted = objects->evicted,
 		.table_ns = objects->table_ns,
@@ -576,7 +576,7 @@ void objects_stats(const struct objects *objects, struct objects_stats *out)
 		fetch_stats(objects->options.fetch, &out->fetch);
 	out->debug_unread[FILE_LIMIT] += views_refused(objects->views);
 	vec_each (&objects->all, object) {
-		out->known += (*object)->id != OBJECT_VDSO;
+		out->met += (*object)->id != OBJECT_VDSO;
 		if ((*object)->state == OBJECT_FAILED)
 			out->failed[(*object)->reason]++;
 		debug_files_count(&(*object)->debug_files, &out->debug_found, &out->debug_used,

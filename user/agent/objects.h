@@ -15,7 +15,7 @@
 #include "client/fetch.h"
 
 struct objects_stats {
-	uint64_t known;          /* total */
+	uint64_t met;            /* total, also those that were forgotten */
 	uint64_t forgotten;      /* dropped ones */
 	uint64_t evicted;        /* those of them whose place went to another account */
 	uint64_t eh_frame_bytes; /* compiled */

@@ -122,7 +122,7 @@ void lane_drop(struct lane *lane)
 void lane_accuse(struct lane *lane, const char *fault)
 {
 	lane->fault = fault;
-	lose(lane, LANE_LIED);
+	lose(lane, LANE_BAD_REPLY);
 	lane->busy = true;
 }
 
@@ -187,7 +187,7 @@ int lane_send(struct lane *lane)
 	/* It answered all requests before this one, and cannot have read them. */
 	if (err == -EAGAIN) {
 		lane->fault = "replies to requests that it has not read";
-		lose(lane, LANE_LIED);
+		lose(lane, LANE_BAD_REPLY);
 		return -ENOTCONN;
 	}
 	if (err == -EPIPE || err == -ECONNRESET) {
@@ -232,7 +232,7 @@ static enum lane_result lost(struct lane *lane, enum lane_cause cause)
 static enum lane_result lied(struct lane *lane, const char *fault)
 {
 	lane->fault = fault;
-	return lost(lane, LANE_LIED);
+	return lost(lane, LANE_BAD_REPLY);
 }
 
 /* To start takes its time on a busy machine, however small the work is. */

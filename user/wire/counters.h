@@ -7,8 +7,8 @@
  * field: of the list's struct, which its owner has: http/ reads places alone.
  * metric: its name, and its label where it is one of a family that rows share; a counter ends with
  *     _total, others are gauges. NULL: none.
- * text: the line of the printed account where the number is not 0. NULL: none, or a line that
- *     agent/account.c writes by hand.
+ * text: the line of the printed account where the number is not 0; agent/account.c prints the
+ *     lines of a part of the account together. NULL: none, or one that is written by hand there.
  * help: a sentence for the metric's HELP and for the manual page. */
 #pragma once
 
@@ -34,7 +34,7 @@ enum name_source { NAME_SOURCES(NAME_SOURCE_ID) NAME_SOURCES_LEN };
 	X(LANE_ENDED, "ended", "it died or exited")                                          \
 	X(LANE_KILLED, "killed", "SIGKILL from outside, such as the out-of-memory killer's") \
 	X(LANE_HUNG, "hung", "it took too long")                                             \
-	X(LANE_LIED, "bad_reply", "it sent an unexpected reply")                             \
+	X(LANE_BAD_REPLY, "bad_reply", "it sent an unexpected reply")                             \
 	X(LANE_DROPPED, "dropped",                                                           \
 		"stoker ended it, mostly because it had grown; its request is not to blame")
 
@@ -89,12 +89,14 @@ enum lane_cause { WORKER_LOSSES(WORKER_LOSS_ID) LANE_CAUSES };
 		"stoker_tick_p999_seconds{part=\"user\"}", NULL,                                   \
 		"Time within which 99.9 % of the ticks ended after their kernel half.")            \
 	X("events.lost", EVENTS, sampler.events_lost, "stoker_events_lost_total",                  \
-		"events   %llu lost: the ring buffer was full, or memory was short",               \
-		"Events that were lost: the ring buffer was full, or memory was short. The kinds " \
-		"who and held are deprecated: they are task and deferred.")                        \
+		"events   %llu lost: no room in the ring buffer, or memory was short",             \
+		"Events that were lost: the ring buffer was full (for a deferred sample half "     \
+		"full), or memory was short. The kinds who and held are deprecated: they are "     \
+		"task and deferred.")                                                              \
 	X("targets.lost", TARGETS, sampler.targets_lost, "stoker_targets_lost_total",              \
-		"targets  %llu not remembered: the table of targets was full",                     \
-		"Cgroups and processes of the target that did not fit into the table of targets.") \
+		"targets  the table of targets was full %llu times",                               \
+		"Times that a cgroup or process of the target did not fit into the table of "      \
+		"targets; a process is counted again at each of its ticks.")                       \
 	X("user_stacks.total", U64, stacks_total, "stoker_user_stacks_total", NULL,                \
 		"Samples with a user stack.")                                                      \
 	X("user_stacks.complete", U64, stacks_complete, "stoker_user_stacks_complete_total", NULL, \
@@ -133,8 +135,10 @@ enum lane_cause { WORKER_LOSSES(WORKER_LOSS_ID) LANE_CAUSES };
 		NULL, "Frames with a name, by the source of the name.")                            \
 	X("frames.unnamed", UNNAMED, frames_unnamed, "stoker_frames_unnamed_total", NULL,          \
 		"Frames without a name.")                                                          \
-	X("objects.known", U64, objects.known, "stoker_objects", NULL,                             \
-		"Mapped files that were met so far.")                                              \
+	X("objects.met", U64, objects.met, "stoker_objects_met_total", NULL,                       \
+		"Mapped files that were met, also those that were forgotten.")                     \
+	X("objects.known", U64, objects.met, "stoker_objects", NULL,                               \
+		"Deprecated: the same as objects.met, as a gauge.")                                \
 	X("objects.forgotten", U64, objects.forgotten, "stoker_objects_forgotten_total", NULL,     \
 		"Mapped files that were forgotten to make room for others.")                       \
 	X("objects.evicted", U64, objects.evicted, "stoker_objects_evicted_total", NULL,           \
@@ -155,7 +159,8 @@ enum lane_cause { WORKER_LOSSES(WORKER_LOSS_ID) LANE_CAUSES };
 		"openers  %llu given up: a file system did not answer",                            \
 		"Openers that were given up, because a file system did not answer.")               \
 	X("objects.maps_refused", FILES, maps_refused, "stoker_perf_maps_refused_total",           \
-		"refused  %llu perf maps", "Perf maps of processes that exist and were not read.") \
+		"maps     %llu perf maps were not read",                                           \
+		"Perf maps of processes that exist and were not read.")                            \
 	X("debug_files.found", U64, objects.debug_found, "stoker_debug_files_found", NULL,         \
 		"Separate debug files that were found.")                                           \
 	X("debug_files.used", U64, objects.debug_used, "stoker_debug_files_used", NULL,            \
@@ -165,7 +170,7 @@ enum lane_cause { WORKER_LOSSES(WORKER_LOSS_ID) LANE_CAUSES };
 	X("debug_files.refused_files", NOTES, files, NULL, NULL,                                   \
 		"The first ten refused debug files: file, debug_file, reason, and why in words.")  \
 	X("debug_files.unread", FILES, objects.debug_unread, "stoker_debug_files_unread_total",    \
-		"refused  %llu debug files",                                                       \
+		"debug    %llu debug files were not read",                                         \
 		"Separate debug files that exist and could not be opened.")                        \
 	X("debuginfod.asked", U64, objects.fetch.asked, "stoker_debuginfod_asked_total", NULL,     \
 		"Debug files that were requested from debuginfod servers.")                        \
@@ -201,11 +206,12 @@ enum lane_cause { WORKER_LOSSES(WORKER_LOSS_ID) LANE_CAUSES };
 		"Files of container runtimes that a worker did not finish.")                       \
 	X("containers.files.other_pod", U64, containers.files.other_pod,                           \
 		"stoker_runtime_files_other_pod_total",                                            \
-		"refused  %llu files of container runtimes, which name another pod than the "      \
-		"container's cgroup",                                                              \
+		"pods     %llu files of container runtimes were not used, because they name "      \
+		"another pod than the container's cgroup",                                         \
 		"Files of container runtimes whose keys are of another pod.")                      \
 	X("containers.files.unread", FILES, containers.files.unread,                               \
-		"stoker_runtime_files_unread_total", "refused  %llu files of container runtimes",  \
+		"stoker_runtime_files_unread_total",                                               \
+		"runtimes %llu files of container runtimes were not read",                         \
 		"Files of container runtimes that exist and could not be opened.")                 \
 	X("unnamed_files", NOTES, files, NULL, NULL,                                               \
 		"The ten files with the most frames without a name: file, frames, reason, and "    \
