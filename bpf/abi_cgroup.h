@@ -38,7 +38,7 @@ struct cgroup_v1 {
 
 /* State of a v1 hierarchy while sampling. */
 struct cgroup_v1_known {
-	__u64 root; /* its root cgroup; as old as the hierarchy, and the cgroup of most tasks */
+	__u64 root; /* root cgroup; as old as the hierarchy, and the cgroup of most tasks */
 	__u32 at;   /* index in a task's list plus one; 0: not yet looked up */
 	__u32 pad;
 };

@@ -3,8 +3,8 @@
  * none, and decides when the walk ends. No maps and no SEC: compiles for the host too.
  * Functions that the verifier shall check once, and not at each call, take numbers only. So the
  * walk is passed as a number, `walk`. The includer defines before:
- *     struct scratch                      regs window searched stepped way landing how end
- *                                         at{start file_offset object kind table}
+ *     struct scratch                      regs window searched stepped way taken landing how
+ *                                         end at{start file_offset object kind table}
  *                                         user{head{frames_len anon} frames} root left_how
  *                                         walked late unruled user_below_leaf
  *     scratch_of(walk), walk_of(scratch)  number to scratch and back; NULL only in BPF
@@ -60,6 +60,7 @@ enum landing {
 	LANDING_DONE,
 };
 
+/* Here and not above: they use what precedes. */
 #ifdef ARCH_DWARF_LR
 #include "bpf/trampoline_arm64.bpf.h"
 #include "bpf/uncovered_arm64.bpf.h"

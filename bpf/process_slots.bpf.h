@@ -42,7 +42,7 @@ _Static_assert(PROCESS_SLOTS * sizeof(struct process_slots) == SLOTS_BYTES, "in 
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE); /* its values begin at a page */
+	__uint(map_flags, BPF_F_MMAPABLE); /* the values begin at a page */
 	__uint(max_entries, PROCESS_SLOTS);
 	__type(key, u32);
 	__type(value, struct process_slots);

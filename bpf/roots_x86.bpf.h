@@ -14,8 +14,8 @@ static __always_inline bool tests_result(const u8 *code)
 #define CLONE3_CODE 0x0f000001b3b8ULL /* mov $435,%eax; syscall */
 
 /* Is this the start of a new thread? C libraries write `syscall; test; jl; je` for clone, with
- * false tables; only the child gets a zero, on the stack that the second argument names. That of
- * clone3 names none. */
+ * false tables; only the child gets a zero, on the stack that the second argument names. The second
+ * argument of clone3 names none. */
 WALK_GLOBAL bool is_new_thread(u64 walk, u64 pc, u64 result)
 {
 	struct scratch *s = scratch_of(walk);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /* bpf/sample.bpf.c - the program that runs at every tick of every CPU's clock.
  * filter → kernel half → user half → task key → count → send new stacks and tasks. Each tick ends
- * as exactly one of: sample, idle, filtered, or lost with a counted reason. No state is kept for a
- * process; cached mappings are checked against the mappings' generation before use. */
+ * as exactly one of: sample, idle, filtered, or lost with a counted reason. A process has caches
+ * only: a cached mapping is checked against the mappings' generation before use. */
 #include "vmlinux/vmlinux.h"
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /* bpf/sample_maps.bpf.h - maps and globals of the sampling program, and the configuration that user
- * space sets before loading. The maps of size 1 are sized at load: the rows by the memory
- * budget, others by rate and CPUs. */
+ * space sets before loading. Where user/sampler/sampler.c sizes a map at load,
+ * by the memory budget, the rate or the CPUs, its max_entries of 1 is a placeholder. */
 #pragma once
 
 #include "bpf/shim.h"
@@ -50,7 +50,7 @@ struct scratch {
 	struct unwind_window window;
 	u64 rule[sizeof(struct unwind_rule) / sizeof(u64)]; /* a copy of one */
 	arch_user_regs saved;
-	u64 searched;                      /* result of stack_word */
+	u64 searched;                      /* result of stack_word_from */
 	struct unwind_place stepped;       /* start of the latest step */
 	struct unwind_way way;             /* out of the interrupted function */
 	struct unwind_way taken;           /* where its first conditional jump leads */
@@ -59,7 +59,7 @@ struct scratch {
 	u64 uprobe_returns, uprobe_area;   /* first struct return_instance; start of [uprobes] */
 	u64 how;                           /* FRAME_BY_*, of the next frame */
 	u32 deferred_second, deferred_len; /* number of deferred samples in this second */
-	u32 deferred_long;                 /* those of them with a long copy of the stack */
+	u32 deferred_long;                 /* deferred samples with a long copy of the stack */
 	u32 deferred_frames;               /* bytes of the deferred sample's frames */
 	u64 user_hash;
 	u64 kernel_hash;
@@ -100,7 +100,8 @@ struct {
 	__type(value, struct scratch);
 } scratches SEC(".maps");
 
-/* Needed by bpf/frame.bpf.h. A CPU has one walk at a time. */
+/* Needed by bpf/frame.bpf.h. A CPU has one walk at a time, in its own scratch: so the number of a
+ * walk is always 0. */
 static __always_inline struct scratch *scratch_of(u64 walk)
 {
 	u32 zero = 0;

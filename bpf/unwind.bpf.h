@@ -28,7 +28,7 @@ struct unwind_place {
 	u64 callee; /* pc of the frame below */
 	u64 how;    /* how pc was reached: FRAME_BY_*; also not 0: it was interrupted there */
 	u32 again;  /* no call pushed this address, the frame begins there: it is to be repeated */
-	u32 begins; /* it is that repeated frame: the value of again */
+	u32 begins; /* set for that repeated frame: the value of again */
 	u32 ended;  /* why the walk ended before this frame was taken back */
 };
 
@@ -52,15 +52,15 @@ struct unwind_way {
 	s64 copied;
 	u64 branch; /* target of a conditional jump, and the depth there; 0: none */
 	s64 branch_depth;
-	u32 popped; /* that register's number in an instruction, plus 1 */
+	u32 popped; /* the register's number in an instruction, plus 1 */
 	u32 pushed; /* the same of the push just before `at`; 0: there is none */
-	u32 saves;  /* they pushed it */
+	u32 saves;  /* the frame pointer was pushed */
 	u32 called; /* there was a call: it may have dropped its arguments */
 	u32 lost;   /* the depth is unknown */
 	u32 found;  /* WAY_* */
 	u32 plain;  /* there were instructions that may write registers */
 	u32 forked; /* there was a conditional jump */
-	u32 second; /* this is the way on which that is taken; what the first one found: */
+	u32 second; /* on the way where the jump is taken; found on the first way: */
 	s64 first_depth, first_fp;
 	u64 first_how;
 	u64 how; /* FRAME_BY_*, if the return address is there */

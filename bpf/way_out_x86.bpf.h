@@ -15,8 +15,8 @@
 #define WAY_GOES_ON 0  /* nothing yet */
 #define WAY_UNKNOWN 1  /* nothing */
 #define WAY_FRAMED 2   /* the frame pointer leads to the return address */
-#define WAY_STACK 3    /* it is on the stack, at way.depth */
-#define WAY_REGISTER 4 /* it is in the register way.pushed - 1 */
+#define WAY_STACK 3    /* on the stack, at way.depth */
+#define WAY_REGISTER 4 /* in the register way.pushed - 1 */
 
 #define REG_SP 4
 #define REG_FP 5
@@ -83,7 +83,7 @@ static __always_inline u32 way_makes_frame(struct unwind_way *way, s64 up)
 	if (way->called || way->fp != WAY_NOWHERE || (slot < 0 && slot != way->saved))
 		return WAY_UNKNOWN;
 	if (way->popped && slot + 8 != way->copy)
-		return WAY_UNKNOWN; /* it may have been the return address */
+		return WAY_UNKNOWN; /* the popped word may have been the return address */
 	if (slot != way->saved)
 		way->how = FRAME_BY_CHAIN;
 	if (!way->saves)

@@ -51,12 +51,37 @@ breach() {
 	breach 'user/man/a.1:4: "What i"'
 }
 
-@test "comments in a body and README.md are looked at for how their sentences open" {
-	printf '/* elf/a.c - reads a. */\n/* Goes behind it. */\nint f(void)\n{\n\t/* One that ends. */\n}\n' >user/elf/a.c
-	breach 'user/elf/a.c:5: "One that e"'
-	rm user/elf/a.c
-	printf 'It was told.\nFree. What is in it is free.\n' >README.md
-	breach 'README.md:2: "What i"'
+@test "comments in a body are looked at as those of headers are" {
+	printf '/* elf/a.c - reads a. */\nint f(void)\n{\n\t/* One that ends. */\n}\n' >user/elf/a.c
+	breach 'user/elf/a.c:4: "One that e"'
+	printf '/* elf/a.c - reads a. */\nint f(void)\n{\n\t/* goes behind it */\n}\n' >user/elf/a.c
+	breach 'user/elf/a.c:4: "behind"'
+}
+
+@test "the three documents are looked at, without their code" {
+	local file
+	for file in README.md ARCHITECTURE.md HACKING.md; do
+		printf 'Plain.\n\n| a | b |\n| `what is behind` | Free. |\n\n```\nWhat is behind\n```\n\nIt\nwas told.\n' >$file
+		breach "$file:11: \"told\""
+		printf 'Plain.\n\nFree. What\nis it.\n' >$file
+		breach "$file:3: \"What i\""
+		rm $file
+	done
+}
+
+@test "a comment after code that opens with a pronoun is found, one on a line of its own is not" {
+	local word
+	for word in it its they that those this who which; do
+		printf '/* elf/a.h - reads a. */\n/* %s begins */\nint a; /* %s begins */\n' "$word" "$word" >user/elf/a.h
+		breach "user/elf/a.h:3: \"$word\": a comment after code"
+	done
+	printf '/* elf/a.h - reads a. */\nint a; /* item of it */\n' >user/elf/a.h
+	run -0 "$check" --root "$tree"
+}
+
+@test "ways to say the same with those words pass where they are plain" {
+	one 'They are told apart by a stand-in, and this stands for that.'
+	run -0 "$check" --root "$tree"
 }
 
 @test "a message is looked at whole, over lines and macros" {
@@ -67,8 +92,8 @@ breach() {
 	breach 'bpf/reasons.h:3: "told"'
 }
 
-@test "of a source the words of the opening comment alone are looked at" {
-	printf '/* elf/a.c - reads a. */\n/* It is behind. */\nint tell(int held);\n' >user/elf/a.c
+@test "the names in code are not looked at" {
+	printf '/* elf/a.c - reads a. */\nint tell(int behind);\n' >user/elf/a.c
 	run -0 "$check" --root "$tree"
 	printf '/* elf/a.c - reads a.\n * It stands behind. */\n' >user/elf/a.c
 	run -1 "$check" --root "$tree"

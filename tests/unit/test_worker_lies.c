@@ -383,7 +383,7 @@ static uint64_t losses(void)
 	struct worker_stats stats;
 
 	worker_client_stats(host.client, &stats);
-	return stats.lost[LANE_LIED] + stats.lost[LANE_ENDED] + stats.lost[LANE_HUNG] - host.ended;
+	return stats.lost[LANE_BAD_REPLY] + stats.lost[LANE_ENDED] + stats.lost[LANE_HUNG] - host.ended;
 }
 
 static size_t open_files(void)

@@ -475,9 +475,9 @@ static void a_worker_that_lies_is_believed_nothing(void **state)
 			assert_int_equal(status, WORKER_DOWN);
 			assert_int_equal(names.len, 0);
 		}
-		assert_true(stats.lost[LANE_LIED] + stats.lost[LANE_ENDED] > 0);
+		assert_true(stats.lost[LANE_BAD_REPLY] + stats.lost[LANE_ENDED] > 0);
 		assert_int_equal(
-			worker_client_fault(told.client) != NULL, stats.lost[LANE_LIED] > 0);
+			worker_client_fault(told.client) != NULL, stats.lost[LANE_BAD_REPLY] > 0);
 		told_close(&told);
 	}
 	told_open_with(&told, (struct worker_client_options){ 0 });

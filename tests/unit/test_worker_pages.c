@@ -176,7 +176,7 @@ static void requests_outlive_a_worker_that_is_found_lost_by_the_next_one(void **
 	}
 	assert_int_equal(told.rows[0].id + told.rows[1].id, 1 + 2);
 	assert_int_equal(told_stats(&told).lost[LANE_KILLED], 1);
-	assert_int_equal(told_stats(&told).lost[LANE_LIED], 0);
+	assert_int_equal(told_stats(&told).lost[LANE_BAD_REPLY], 0);
 }
 
 int main(int argc, char **argv)

@@ -41,7 +41,7 @@ struct snapshot {
 struct waiting {
 	struct event_deferred *event;
 	uint64_t account;
-	bool looked_at;   /* its process's mappings were read when it came */
+	bool looked_at;   /* the process's mappings were read when it came */
 	uint32_t missing; /* the object whose rows it waits for; 0: not known */
 	uint64_t page;    /* of them, where its walk stopped; NO_PAGE: it has none yet */
 };

@@ -24,7 +24,7 @@ struct upkeep {
 	struct warnings *warnings;
 	struct tick_shares *ticks;
 	uint64_t tables_ns; /* of the latest turn of the tables, CLOCK_MONOTONIC */
-	bool tables_due;    /* they get another one; set it when files or rows came */
+	bool tables_due;    /* tables get another turn; set it when files or rows came */
 };
 
 /* Call it at each wake-up, before the ring is read. 0 or -errno: sampling cannot go on. */

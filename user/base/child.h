@@ -16,7 +16,7 @@ struct child {
 	int pidfd;            /* readable when it has ended; -1: none */
 	int fd;               /* our end of its socket pair; -1: none */
 	uint64_t deadline_ns; /* CLOCK_MONOTONIC: child_wait kills it then; 0: none */
-	bool late;            /* it was killed at its deadline */
+	bool late;            /* killed at its deadline */
 };
 
 #define CHILD_INIT                     \
@@ -51,18 +51,18 @@ struct child_plan {
 	size_t fds_len;
 	bool socket; /* SOCK_SEQPACKET */
 	enum child_signals signals;
-	int death_signal;     /* that it gets when its parent's thread ends */
+	int death_signal;     /* sent to the child when its parent's thread ends */
 	uid_t user;           /* whom it becomes; its capabilities stay */
 	bool limited;         /* to these capabilities; exec gives it no others */
 	uint64_t caps;        /* CAPS_BIT(...) */
 	int nice;             /* as of child_set_nice, in a session of its own */
-	bool sibling;         /* it is a child of our parent, which must reap it */
+	bool sibling;         /* a child of our parent, which must reap it */
 	uint64_t deadline_ns; /* goes to struct child */
 };
 
 struct child_end {
 	int status;      /* as of wait(2) */
-	uint64_t cpu_ns; /* that it used */
+	uint64_t cpu_ns; /* CPU time that the child used */
 	bool late;       /* as of struct child */
 };
 
@@ -76,7 +76,7 @@ void child_set_nice(int nice);
 /* A child that was started by our starter (client/starter.h). */
 void child_adopt(struct child *child, pid_t pid, int fd);
 
-/* 0: it has ended; *end (NULL: not wanted) says how, and the child is none. The socket stays open.
+/* 0: it has ended; *end (NULL: not wanted) says how, and pid is 0 then. The socket stays open.
  * -EAGAIN: it runs. -ECHILD: there is none, or somebody else reaped it; *end is all 0. Waits
  * wait_ms at most; -1: until it ends. */
 int child_wait(struct child *child, int wait_ms, struct child_end *end);

@@ -21,7 +21,7 @@ struct share_account {
 	uint64_t held;
 };
 
-/* The accounts' holdings of one table. An account that holds nothing is none. */
+/* The accounts' holdings of one table. An account that holds nothing is removed. */
 struct share {
 	VEC(struct share_account) accounts;
 	struct hash by_number; /* account → index */

@@ -296,7 +296,7 @@ static void take_unit(struct cgroup_identity *id, struct part p, size_t end)
 struct walk {
 	struct cgroup_identity *id;
 	struct part parent;
-	bool kubepods; /* the parts behind are QoS classes and pods */
+	bool kubepods; /* the next parts are QoS classes and pods */
 };
 
 static void take_part(struct walk *w, struct part p, size_t end)

@@ -48,7 +48,7 @@ static bool has_word(const char *list, size_t len, const char *name)
 	return false;
 }
 
-/* The words behind " - ": type, source, options. */
+/* The words after " - ": type, source, options. */
 static const char *behind_dash(const char *line)
 {
 	const char *dash = strstr(line, " - ");

@@ -249,7 +249,7 @@ static int parse_storage(const json_t *root, const struct state_query *q, struct
 
 /* ---- conmon ---------------------------------------------------------------------------------- */
 
-/* conmon(8): -c ID, -n NAME, -b BUNDLE; what is behind --exit-command is podman's. */
+/* conmon(8): -c ID, -n NAME, -b BUNDLE; arguments after --exit-command are podman's. */
 static int parse_conmon(const char *text, size_t len, const char *id, struct state_facts *f)
 {
 	struct cursor c = cursor_init(text, len);

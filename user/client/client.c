@@ -253,7 +253,7 @@ static void look_at_workers(struct worker_client *client)
 
 int worker_client_poll(struct worker_client *client)
 {
-	starter_lost(&client->starter); /* its socket would stay readable */
+	starter_lost(&client->starter); /* else its socket would stay readable */
 	openers_poll(client->openers);
 	for (int i = 0; i < ROWS_QUEUES; i++)
 		row_queue_poll(&client->rows[i]);

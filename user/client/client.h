@@ -31,7 +31,7 @@ struct worker_client;
 struct worker_client_options {
 	const char *argument; /* argv[1] of the worker; NULL: WORKER_ARGUMENT */
 	uint64_t hang_ns;     /* limit of time for a request, else the worker is lost; 0: 20 s */
-	uint64_t refuse_ns;   /* first refusal; each next is four times longer; 0: 10 s */
+	uint64_t refuse_ns;   /* first refusal, none for one SIGKILL; then times 4; 0: 10 s */
 	uint64_t rss_max_kb;  /* a worker with more between requests is restarted; 0: 768 MiB */
 	int clocks_fd;        /* a guest's, to open clocks; consumed; 0: none */
 };
@@ -44,7 +44,7 @@ void worker_client_free(struct worker_client *client);
 /* Before the first worker_client_rows. */
 void worker_client_listen(struct worker_client *client, worker_rows_fn on_rows, void *ctx);
 
-/* Who opens files; it is polled with the workers, and due with them. */
+/* The openers; they are polled with the workers, and due with them. */
 struct openers *worker_client_openers(struct worker_client *client);
 struct opener_call *worker_client_call(struct worker_client *client);
 
@@ -100,7 +100,7 @@ struct worker_map_status {
 struct worker_symbols {
 	enum worker_status status; /* WORKER_OK: every address was looked up */
 	size_t symbols;            /* total */
-	uint32_t sources;          /* their sources, as bits: 1 << enum elf_sym_source */
+	uint32_t sources;          /* 1 << enum elf_sym_source, of the symbols */
 	int debug_used;            /* index in debug_fds; -1: none */
 	enum worker_debug debug[WORKER_DEBUG_FILES_MAX];
 };

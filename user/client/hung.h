@@ -18,14 +18,14 @@
 #define HUNG_REFUSE_NS 30000000000ULL
 
 enum hung_kind {
-	HUNG_LOCAL, /* it seemed to be of a local file system */
-	HUNG_SLOW,  /* it is of a file system whose calls may wait */
-	HUNG_PATH,  /* it was searched by a path */
+	HUNG_LOCAL, /* a file that seemed to be of a local file system */
+	HUNG_SLOW,  /* of a file system whose calls may wait */
+	HUNG_PATH,  /* searched by a path */
 };
 
-/* Who had a file opened, and where it is. */
+/* A file that was requested: by which process, and where it is. */
 struct hung_file {
-	pid_t process; /* that maps it */
+	pid_t process; /* the process that maps it */
 	enum hung_kind kind;
 	uint32_t dev;    /* of a slow one */
 	bool identified; /* the rest is known, or was asked for in vain */

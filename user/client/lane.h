@@ -34,7 +34,7 @@ struct lane {
 	struct child child;
 	uint32_t seq;
 	bool busy;                  /* a request is outstanding: */
-	struct proto_request asked; /* its head, without queries */
+	struct proto_request asked; /* head of the request, without queries */
 	struct proto_request ahead[LANE_AHEAD_MAX]; /* sent after it */
 	size_t ahead_len;
 	uint64_t asked_ns; /* CLOCK_MONOTONIC, like all times here; of the outstanding one's turn */

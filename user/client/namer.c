@@ -369,7 +369,7 @@ static enum worker_status want_loaded(struct namer *namer, const struct worker_o
 	return known->symbols.status;
 }
 
-/* It was lost, or has no room for what it was just told. */
+/* The worker was lost, or has no room for the latest request. */
 static enum worker_status given_up(const struct namer *namer)
 {
 	return namer->lane.child.pid == 0 ? WORKER_DOWN : WORKER_MEMORY;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* client/openers.h - opens files of other processes without waiting for them. Two openers
  * (worker/opening.h) make the calls: one for local file systems, one for those whose calls may
- * wait. An opener that does not come back is given up and replaced; what it was asked for is
- * refused as OBJECT_HUNG, and so are other requests of its device and account for a time
- * (client/hung.h). A reply is checked here: the file must be the mapped one, by the kernel's whole
- * key. Requests of one kind of file system and of the same priority are done in their order. */
+ * wait; client/opener_call.h has a third. An opener that does not answer in time is given up and
+ * replaced; its requests are refused as OBJECT_HUNG, and so are others of their device and account
+ * for a time (client/hung.h). A reply is checked here: the file must be the mapped one, by the
+ * kernel's whole key. Requests of one kind of file system and of the same priority are done in
+ * their order. */
 #pragma once
 
 #include <stdbool.h>
@@ -46,7 +47,7 @@ struct openers_options {
 int openers_new(const struct openers_options *options, struct openers **out);
 /* Does not wait for openers that are stuck. */
 void openers_free(struct openers *openers);
-/* Who compares files; before the first request. */
+/* The sampler compares files; before the first request. */
 void openers_compare(struct openers *openers, struct sampler *sampler);
 /* An opener whose answers are waited for: client/opener_call.h. */
 struct opener_call *openers_call(struct openers *openers);

@@ -360,7 +360,7 @@ static void on_loss(struct row_queue *queue)
 	queue->asked_len = 0;
 	blame_loss(queue->blame, &queue->lane, BLAME_ROWS);
 	for (size_t i = 0; i < len; i++) {
-		lost[i].wanted++; /* its turn had come */
+		lost[i].wanted++; /* as the file whose turn had come */
 		queue->wanted = true;
 		if (lost[i].fd >= 0 &&
 			(blame_refuses(queue->blame, BLAME_ROWS, lost[i].id) ||

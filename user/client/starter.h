@@ -20,7 +20,7 @@ enum starter_orders {
 	STARTER_START,
 	STARTER_KILL,
 	STARTER_CLOCK,   /* a cgroup's folder goes with it */
-	STARTER_CAPTURE, /* its output goes with it, its messages come back */
+	STARTER_CAPTURE, /* passes the output there, the messages back */
 	STARTER_PACE,
 	STARTER_OPENER,
 	STARTER_ORDERS,
@@ -44,7 +44,7 @@ struct starter_answer {
 /* All that its owner may order. Others are no orders of this starter, and its seccomp filter
  * refuses the system calls that they would take. */
 struct starter_duties {
-	const char *program; /* it starts `stoker PROGRAM`, and no other; NULL: none */
+	const char *program; /* only `stoker PROGRAM` is started; NULL: nothing */
 	bool clocks;         /* for its owner */
 	bool openers;        /* with OPENING_CAPS, as far as we have them */
 	/* Becomes a capture, in a process of its own with `caps` and no other capabilities, with

@@ -16,7 +16,7 @@ struct worker_rows {
 	enum worker_status status; /* not WORKER_OK: the file cannot be used, maybe only for now */
 	enum worker_status rows_status;
 	const struct unwind_rows_view *rows; /* checked; NULL unless rows_status is WORKER_OK */
-	const uint32_t *pages; /* that were requested. They come without what follows, except ns */
+	const uint32_t *pages; /* requested pages; they come without the next fields, except ns */
 	size_t pages_len;      /* 0: the table, or an outline, was requested */
 	size_t rows_bytes;
 	struct build_id build_id; /* len 0: none */

@@ -21,7 +21,7 @@
 #include "store/answer.h"
 #include "store/ask.h"
 
-/* OPT_ASK and behind it are what ask_set takes, by the option's name. */
+/* Options from OPT_ASK on go to ask_set, by their names. */
 enum {
 	OPT_NORMALISE = 256,
 	OPT_BY,

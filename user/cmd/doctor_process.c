@@ -33,7 +33,7 @@ struct patient {
 	struct opener_process process;
 	struct status status;
 	struct worker_client *worker;
-	int roots[2]; /* its own, and ours */
+	int roots[2]; /* the one of the process, and ours */
 	uint64_t files;
 	uint64_t anon_bytes;
 	struct maps_entry before, anon; /* anon is counted when the mapping after it is known */

@@ -56,7 +56,7 @@ static int take_option(void *ctx, int id, const char *arg, struct why *why)
 	return 0;
 }
 
-/* Options may stand before and behind the verb. */
+/* Options may come before and after the verb. */
 static int parse(struct jit *jit, int argc, char **argv, struct why *why)
 {
 	int rest, err = options_parse(&table, argc, argv, take_option, jit, &rest, why);

@@ -235,7 +235,7 @@ static int count(struct ps *ps, const struct profile *p)
 	return 0;
 }
 
-/* ---- what is told ---------------------------------------------------------------------------- */
+/* ---- output ---------------------------------------------------------------------------------- */
 
 static int by_samples(const void *a, const void *b)
 {

@@ -8,7 +8,7 @@
 struct ps_runtime {
 	const char *name; /* "native" if none is known */
 	size_t processes; /* processes of JIT runtimes */
-	size_t mapped;    /* those with a perf map or jitdump */
+	size_t mapped;    /* processes with a perf map or jitdump */
 };
 
 /* Adds the processes in a cgroup's folder to *out. */

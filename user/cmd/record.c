@@ -51,7 +51,7 @@ struct record {
 	int signals;
 	struct kill_switch kill_switch;
 	struct target cgroup;
-	size_t warned;                         /* warnings of the agent's that were told */
+	size_t warned;                         /* number of the agent's warnings that were logged */
 	uint64_t started_ns, interval_ends_ns; /* CLOCK_MONOTONIC */
 	uint64_t chunk_ends_ns;
 	uint64_t next_tick_ns, next_progress_ns, next_copy_ns;

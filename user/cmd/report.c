@@ -24,7 +24,7 @@
 #define TOP_DEFAULT 20
 #define TOP_MAX 100000
 
-/* OPT_ASK and behind it are what ask_set takes, by the option's name. */
+/* Options from OPT_ASK on go to ask_set, by their names. */
 enum {
 	OPT_TOP = 256,
 	OPT_TREND,

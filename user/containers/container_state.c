@@ -56,7 +56,7 @@ void container_state_done(struct container_state *state)
 struct reading {
 	struct container_state *state;
 	const struct container_state_query *query;
-	const char *container; /* its id */
+	const char *container; /* id of the container */
 	struct state_facts *facts;
 	bool late;
 };

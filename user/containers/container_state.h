@@ -36,7 +36,7 @@ struct container_state_query {
 	uint64_t id; /* of the container, less than 2^60 */
 	const struct cgroup_identity *identity;
 	const char *path; /* of its cgroup */
-	int cgroup_fd;    /* its folder, to find its processes; -1: removed */
+	int cgroup_fd;    /* folder of the cgroup, to find its processes; -1: removed */
 	uint64_t until_ns;
 };
 

@@ -40,7 +40,7 @@ struct containers {
 	struct hash by_id;      /* cgroup id → struct cgroup_entry * */
 	struct hash by_path;    /* key → struct container * */
 	VEC(uint64_t) waiting;  /* keys of containers without a name */
-	uint64_t not_before_ns; /* they are not due earlier */
+	uint64_t not_before_ns; /* none is due earlier */
 	uint64_t last_serial;
 	uint32_t interval;
 	uint32_t scan, rescans_due;
@@ -263,7 +263,7 @@ int containers_scan(struct containers *all)
 	return all->tree ? cgroup_tree_scan(all->tree, on_scanned, all) : 0;
 }
 
-/* Its last sample was before this, and told before it. */
+/* Its last sample came before this event, and was read before it. */
 static void remove_entry(struct containers *all, struct cgroup_entry *entry)
 {
 	entry->gone = true;

@@ -35,7 +35,7 @@
 struct capture {
 	uint64_t id; /* 0: a free place */
 	struct child child;
-	int out, messages; /* its stdout and stderr */
+	int out, messages; /* the child's stdout and stderr */
 	uint64_t ends_ns;  /* CLOCK_MONOTONIC: when it is expected to end */
 	size_t start;      /* its place in starts */
 	int err;           /* why it was killed */

@@ -30,7 +30,7 @@ struct capture_limits {
 struct capture_order {
 	const void *wanted; /* for starter_capture */
 	size_t size;
-	uint64_t most_ns; /* its deadline, from now on: it is killed then */
+	uint64_t most_ns; /* deadline, from now on: the capture is killed then */
 };
 
 struct capture_result {
@@ -39,7 +39,7 @@ struct capture_result {
 	 * -EIO: it failed; -ETIMEDOUT: killed at its deadline; -ECANCELED: by captures_end */
 	int err;
 	struct why why; /* the last line of its messages */
-	int fd;         /* its stdout, a file in memory at its beginning: TAKE_FD keeps it */
+	int fd;         /* stdout, a file in memory at its beginning: TAKE_FD keeps it */
 };
 
 typedef void (*capture_done_fn)(void *ctx, struct capture_result *result);

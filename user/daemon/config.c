@@ -53,7 +53,7 @@ struct key {
 
 static const struct key keys[] = {
 	{ "sample", "hz", "19", COUNT, OF(hz), 1, CPU_CLOCK_HZ_MAX,
-		"samples per second on each CPU" },
+		"sampling frequency on each CPU, in Hz" },
 	{ "sample", "interval", "60s", DURATION, OF(interval_ns), NSEC_PER_SEC, 3600 * NSEC_PER_SEC,
 		"length of a profile; at most one hour" },
 	{ "sample", "target", "all", TARGET, OF(target), 0, 0,

@@ -55,7 +55,7 @@ struct daemon {
 	bool governed; /* the interval is sampled at the governor's rate, and not at a trap's */
 	uint64_t used_ns, used_at_ns; /* by all of ours up to then, CLOCK_MONOTONIC */
 	int signals, timer;
-	int said; /* the error of the store that was told last */
+	int reported; /* latest error of the store that was logged */
 	bool over;
 	size_t warned;
 	uint64_t interval_ends_ns, written_ns; /* CLOCK_BOOTTIME */
@@ -264,13 +264,13 @@ static int end_interval(struct daemon *d, struct why *why)
 	return put_profile(d, &profile, why);
 }
 
-/* A full disk is said when it fills, not once a minute. */
+/* A full disk is logged when it fills, not once a minute. */
 static void log_store_error(struct daemon *d)
 {
-	if (d->status.err == d->said)
+	if (d->status.err == d->reported)
 		return;
-	d->said = d->status.err;
-	if (d->said < 0)
+	d->reported = d->status.err;
+	if (d->reported < 0)
 		log_error(d->log, "%s; profiles are lost until the store can be written again",
 			d->status.why.text);
 	else

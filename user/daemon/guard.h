@@ -15,7 +15,7 @@
 
 struct guard_facts {
 	char boot[64];
-	char kernel[256]; /* its release and build */
+	char kernel[256]; /* release and build */
 	char version[64]; /* of stoker */
 };
 

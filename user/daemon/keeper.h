@@ -27,7 +27,7 @@ struct keeper_status {
 struct keeper_order;
 
 struct keeper {
-	struct child child; /* its socket is readable when an interval was written or given up */
+	struct child child; /* readable when an interval was written or given up */
 	bool busy;          /* with the last interval */
 	const char *path;
 	struct log *log;

@@ -46,7 +46,7 @@ struct supervisor {
 	const char *switch_on;  /* the file; NULL: off */
 	struct child child;
 	char idle[WHY_MAX]; /* why the child does not sample; "": it does */
-	bool changing;      /* the child was told to end for another one */
+	bool changing;      /* the child got the signal to end, for another one */
 	bool over;          /* for good */
 	bool marked;        /* the child set the mark: another daemon's is not cleared */
 	uint64_t started_ns, deadline_ns, again_ns, back_off_ns; /* CLOCK_MONOTONIC; 0: none */

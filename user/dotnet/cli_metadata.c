@@ -17,7 +17,7 @@
 #define HEAP_GUIDS 2
 #define HEAP_BLOBS 4
 
-/* Columns that may point into one of several tables: which, and how many bits tell. */
+/* Columns that may point into one of several tables: the low bits of a value are the table. */
 enum coded_kind {
 	TYPE_DEF_OR_REF,
 	HAS_CONSTANT,
@@ -176,7 +176,7 @@ static uint32_t lay_out(struct cli_metadata *m, uint32_t table)
 	return size;
 }
 
-/* Tables behind NestedClass are not read, so their rows need no size. */
+/* Tables after NestedClass are not read, so their rows need no size. */
 static int read_tables(struct cli_metadata *m)
 {
 	struct cursor c = cursor_init(m->tables.data, m->tables.len);
@@ -186,7 +186,7 @@ static int read_tables(struct cli_metadata *m)
 	m->heap_sizes = cursor_u8(&c);
 	cursor_skip(&c, 1);
 	valid = cursor_u64(&c);
-	cursor_skip(&c, 8); /* which are sorted */
+	cursor_skip(&c, 8); /* the tables that are sorted */
 	for (uint32_t i = 0; i < CLI_TABLES; i++)
 		m->rows[i] = valid >> i & 1 ? cursor_u32(&c) : 0;
 	at = cursor_offset(&c);

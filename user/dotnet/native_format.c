@@ -8,7 +8,7 @@
 
 #define BLOCK 16
 
-/* The bytes of a number of n + 1 bytes, n of them behind the first, whose low n + 1 bits are the
+/* The bytes of a number of n + 1 bytes, n of them after the first, whose low n + 1 bits are the
  * tag. */
 static uint32_t number(struct cursor *c, uint32_t *bits)
 {
@@ -83,7 +83,7 @@ bool native_array_find(const struct native_array *array, uint32_t index, struct 
 		} else if (!(index & bit) && node & 1) {
 			continue;
 		} else {
-			/* the only element of this half stands here, with its number */
+			/* here is the only element of this half, with its number */
 			if ((node & 3) != 0 || node >> 2 != (index & (BLOCK - 1)))
 				return false;
 			break;

@@ -22,7 +22,7 @@
 #define R2R_SECTIONS_MAX 64
 #define TYPES_MAX (1U << 22) /* CoreLib has a hundredth of it */
 #define MACHINE_AMD64 0x8664
-/* On other systems than Windows the machine is told xor one of these. */
+/* On other systems than Windows the machine is stored xor one of these. */
 static const uint16_t machine_masks[] = { 0, 0x7b79, 0x4644, 0xadc4, 0x1993, 0x1992 };
 
 enum r2r_section {
@@ -151,7 +151,7 @@ static int read_functions(struct loader *l)
 
 /* ---- who begins where ----------------------------------------------------------------------- */
 
-/* The number of a runtime function, behind which fixups may follow. False: there is none such. */
+/* The number of a runtime function; fixups may follow it. False: there is none such. */
 static bool read_entry(const struct loader *l, struct cursor c, uint32_t *function)
 {
 	uint32_t id = native_format_unsigned(&c);
@@ -232,7 +232,7 @@ static int collect_instances(struct loader *l)
 	return err == -EBADMSG ? 0 : err;
 }
 
-/* Seldom executed halves of methods lie behind all others: pairs (first cold function, its hot
+/* Seldom executed halves of methods lie after all others: pairs (first cold function, its hot
  * one). */
 static void collect_cold(struct loader *l)
 {

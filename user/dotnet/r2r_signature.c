@@ -44,8 +44,8 @@ enum todo_kind {
 	TODO_TEXT,       /* text is put */
 	TODO_TYPES,      /* a list: its number, then so many types */
 	TODO_MORE_TYPES, /* left of them */
-	TODO_SHAPE,      /* of an array, behind the type of its elements */
-	TODO_PARAMETERS, /* left types, of which nothing is told */
+	TODO_SHAPE,      /* of an array, after the type of its elements */
+	TODO_PARAMETERS, /* left types, which are not printed */
 	TODO_HOME,       /* the tokens that follow are again as was_foreign says */
 };
 
@@ -372,7 +372,7 @@ static void put_method(struct reader *r, uint32_t row, bool has_owner)
 	put_name(r, name);
 }
 
-/* The runtime's own perf map does not tell the arguments of methods, only of types. */
+/* The runtime's own perf map does not print the arguments of methods, only of types. */
 static void skip_tail(struct reader *r, uint32_t flags)
 {
 	bool was_unknown = r->is_unknown;

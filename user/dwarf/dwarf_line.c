@@ -46,7 +46,7 @@ struct reader {
 	const struct dwarf_unit *unit;
 	struct dwarf_work *work;
 	struct dwarf_lines *out;
-	struct cursor c; /* the table and nothing behind it */
+	struct cursor c; /* the table and nothing after it */
 	struct dwarf_format format;
 	uint64_t program; /* where it begins */
 	uint8_t min_step, max_ops, line_range, opcode_base;
@@ -432,7 +432,7 @@ static struct bytes dir_at(const struct dwarf_lines *lines, uint64_t dir)
 	return dir < lines->dirs.len ? lines->dirs.data[dir] : (struct bytes){ 0 };
 }
 
-/* Directory 0 is the unit's own: in version 5 it stands in the table, before it did not. */
+/* Directory 0 is the unit's own: version 5 has it in the table, earlier ones do not. */
 int dwarf_lines_path(
 	const struct dwarf_lines *lines, struct bytes unit_dir, uint32_t file, struct buf *out)
 {

@@ -106,7 +106,7 @@ static uint64_t base_of(const struct dwarf_value *value, uint64_t otherwise)
 
 static void set_bases(struct dwarf_unit *u, const struct dwarf_value *v)
 {
-	/* Tables of a split file have one header each, and no attribute that leads behind it. */
+	/* Tables of a split file have one header each, and no attribute leads past it. */
 	bool headed = u->dwarf->split && u->format.version >= 5;
 	unsigned int wide = u->format.offset_size == 8 ? 8 : 0;
 

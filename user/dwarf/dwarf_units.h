@@ -29,7 +29,7 @@ struct dwarf_split {
 	const struct dwarf *dwarf;
 	uint64_t start, end;
 	uint64_t skeleton; /* the skeleton's offset in .debug_info; UINT64_MAX: unknown */
-	struct bytes sections[DWARF_SECTIONS]; /* its parts of the sections */
+	struct bytes sections[DWARF_SECTIONS]; /* the unit's parts of the sections */
 };
 
 struct dwarf_unit_list {

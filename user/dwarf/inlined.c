@@ -306,7 +306,7 @@ static int load(struct inlined *in, struct unit *unit)
 		err = keep(in, unit, made);
 	if (err == 0)
 		made = NULL;
-	/* When told to stop it may have been the fault of what came before: it is tried again. */
+	/* A unit that was stopped may have lost its time to an earlier one: it is tried again. */
 	if (err == -ETIME && in->work.stopped && ++unit->stops < STOPS_MAX)
 		return err;
 	if (err == -EFBIG || err == -ETIME) {

@@ -106,7 +106,7 @@ static int read_scope(struct walk *w, uint64_t die, const struct dwarf_abbrev *a
 	dwarf_unit_pick(w->abbrevs, abbrev, &w->c, scope_attributes, SCOPE_ATTRIBUTES, v);
 	if (w->c.bad)
 		return -EBADMSG;
-	/* A declaration, or the abstract form of what is inlined: functions can stand in it. */
+	/* A declaration, or the abstract form of what is inlined: functions can be in it. */
 	if (!inlined && v[LOW_PC].class == DWARF_NONE && v[RANGES].class == DWARF_NONE)
 		return 0;
 	w->found.all.len = 0;

@@ -95,7 +95,7 @@ static struct cfi_bases bases_of(const struct eh_frame *eh, const struct record 
 	return (struct cfi_bases){ .section = eh->vaddr + r->body_offset };
 }
 
-/* The letters behind 'z', each with its data. An unknown letter may have data of unknown length,
+/* The letters after 'z', each with its data. An unknown letter may have data of unknown length,
  * and so what follows could not be trusted. */
 static int read_augmentation(
 	struct cfi_cie *cie, const char *letters, struct cursor *c, const struct cfi_bases *bases)

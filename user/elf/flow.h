@@ -23,7 +23,7 @@ enum flow_kind {
 struct flow {
 	enum flow_kind kind;
 	uint8_t length;
-	bool direct;     /* it has a target */
+	bool direct;     /* has a target */
 	uint64_t target; /* in the addresses of flow_read's `at` */
 };
 

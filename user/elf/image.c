@@ -89,7 +89,7 @@ static struct image_section read_section(struct cursor *c, bool narrow, uint32_t
 	return s;
 }
 
-/* Counts that do not fit the ELF header stand in section 0 (gABI, "Section header table"). */
+/* Counts that do not fit the ELF header are in section 0 (gABI, "Section header table"). */
 static void read_extended_counts(struct cursor c, bool narrow, struct tables *t)
 {
 	struct image_section first;

@@ -40,25 +40,25 @@ struct object {
 	enum object_state state;
 	enum object_reason reason;
 	struct object_key key;
-	uint32_t samples; /* that waited for its rows before it was opened: */
+	uint32_t samples; /* samples that waited for the rows before the file was opened: */
 	uint64_t account; /* of the latest of them */
 	uint64_t payer;   /* account that was met with it first; who pays for its place if: */
 	bool placed;
 	int fd;
-	uid_t uid;                      /* its owner */
+	uid_t uid;                      /* the file's owner */
 	struct openers *openers;        /* NULL: it has no copy of the file */
 	uint64_t copied;                /* bytes of the copy */
 	bool again;                     /* hung, but it may be opened for another process */
 	uint32_t view;                  /* of the process that mapped it first (files/views.h) */
-	struct debug_files debug_files; /* that name it for everybody */
-	VEC(struct object_set) sets;    /* that name it for some; numbered from 1 on */
+	struct debug_files debug_files; /* debug files that name it for everybody */
+	VEC(struct object_set) sets;    /* sets that name it for some; numbered from 1 on */
 	struct hash seen;               /* view that was searched → number of its set, or 0 */
 	char *path;                     /* in the mapping process's view; "": unknown */
 	char *link;                     /* name in its .gnu_debuglink; NULL: none */
 	char name[OBJECT_NAME_LEN];
 	struct build_id build_id; /* len 0: none or unknown */
 	size_t symbols;           /* set by the first query for names */
-	uint32_t sources;         /* their sources: 1 << enum elf_sym_source */
+	uint32_t sources;         /* 1 << enum elf_sym_source, of the names */
 	uint32_t names_status;    /* enum worker_status of the latest query for names */
 	uint64_t unnamed;         /* frames, weighted by samples */
 	uint32_t contents;        /* WORKER_HAS_*, set by a worker */
@@ -66,7 +66,7 @@ struct object {
 	uint32_t pages_len;       /* and how many; 0: no outline, or all were requested */
 	bool known;               /* a worker has examined it */
 	bool wanted;              /* a frame of it was sampled */
-	bool fetching;            /* its debug file is being fetched */
+	bool fetching;            /* a debug file is being fetched */
 };
 
 /* State OBJECT_OPENED, without descriptors yet. NULL: no memory. */

@@ -67,9 +67,9 @@ struct processes {
 	void *ctx;
 	struct worker_client *worker;
 	uint64_t refused[FILE_REASONS_LEN]; /* of processes that are forgotten */
-	struct share maps_time;             /* in ns, that reading mappings took since window_ns */
+	struct share maps_time;             /* ns that reading mappings took since window_ns */
 	uint64_t window_ns;
-	size_t turn;                        /* that has its mappings read first */
+	size_t turn;                        /* index of the next whose mappings are read */
 };
 
 static uint64_t key_of(uint32_t tgid, uint64_t start_ns)

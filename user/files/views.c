@@ -20,7 +20,7 @@
 struct root {
 	struct file_view view;
 	uint32_t number, used;
-	uint64_t account; /* that pays for it; 0: not known yet */
+	uint64_t account; /* the account that pays; 0: not known yet */
 	int fd;
 };
 
@@ -84,7 +84,7 @@ int views_new(struct sampler *sampler, struct openers *openers, struct views **o
 		return err;
 	views->sampler = sampler;
 	views->openers = openers;
-	/* If the kernel does not tell, no process has a root that is known to be ours. */
+	/* If the kernel does not say, no process has a root that is known to be ours. */
 	if (file_key_view(sampler, fd, &own) < 0)
 		own = (struct file_view){ 0 };
 	if (add(views, &own, fd, 0) != VIEWS_OWN)

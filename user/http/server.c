@@ -45,7 +45,7 @@ static const char *policy_of(const struct http_conn *c)
 {
 	if (c->answer.ending)
 		return "sandbox allow-scripts allow-downloads; frame-ancestors 'self'";
-	if (strncmp(c->answer.type, "text/html", 9) == 0) /* it has its own */
+	if (strncmp(c->answer.type, "text/html", 9) == 0) /* a page has its own */
 		return "frame-ancestors 'none'";
 	return "default-src 'none'; frame-ancestors 'none'";
 }

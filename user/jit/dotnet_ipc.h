@@ -13,7 +13,7 @@
 /* Files that EnablePerfMap makes the runtime write; the numbers are the protocol's. */
 enum dotnet_ipc_files {
 	DOTNET_IPC_ALL = 1,     /* perf map and jitdump */
-	DOTNET_IPC_JITDUMP = 2, /* it also has precompiled methods */
+	DOTNET_IPC_JITDUMP = 2, /* also has precompiled methods */
 	DOTNET_IPC_PERF_MAP = 3,
 };
 

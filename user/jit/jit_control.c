@@ -17,7 +17,7 @@
 #include "jit/jvm_attach.h"
 
 #define NAME_BYTES 48
-/* Process starts are told in clock ticks, births of files by a coarse clock. */
+/* Process starts are in clock ticks, births of files by a coarse clock. */
 #define START_SLACK_NS (2 * NSEC_PER_SEC)
 
 /* ---- which runtime -------------------------------------------------------------------------- */
@@ -57,7 +57,7 @@ static bool is_dotnet(struct jit_control *c)
 	struct dotnet_ipc_info info;
 	struct why ignored;
 
-	/* a single-file program has the runtime linked in, so only its socket tells */
+	/* a single-file program has the runtime linked in, so only its socket shows it */
 	if (dotnet_ipc_info(&c->target, &info, &ignored) == 0) {
 		snprintf(c->version, sizeof(c->version), "%s", info.version);
 		return true;
@@ -177,7 +177,7 @@ static int look_at(const struct jit_control *c, enum jit_control_file file, stru
 	return S_ISREG(st->stx_mode) ? 0 : -EINVAL;
 }
 
-/* Where the file system does not tell births, an older file shows by when it was written. */
+/* Where the file system keeps no births, an older file shows by when it was written. */
 static bool is_of_process(const struct jit_control *c, const struct statx *st)
 {
 	bool has_birth = st->stx_mask & STATX_BTIME;

@@ -198,7 +198,7 @@ static uint64_t time_of(const struct jitdump *dump, uint64_t record_ns)
 }
 
 /* The lines that came just before, if they are of this code and lie in it: V8 writes freed memory
- * for a file's name now and then, behind which nothing of the record makes sense. */
+ * for a file's name now and then, and the rest of such a record makes no sense. */
 static uint32_t take_pending(struct jitdump *dump, uint64_t code_addr, uint64_t code_size)
 {
 	struct jitdump_pending *p = &dump->pending;

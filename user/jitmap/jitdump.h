@@ -68,7 +68,7 @@ struct jitdump {
 		JITDUMP_BROKEN,
 	} state;
 	struct buf head;  /* the gathered part of the header or record */
-	size_t head_want; /* its full length */
+	size_t head_want; /* full length of the head */
 	uint64_t skip;    /* bytes to skip after it */
 	bool has_no_times;
 	bool is_full;

@@ -50,7 +50,7 @@ struct place_id {
 	char name[NAME_MAX + 1]; /* of a file to make */
 };
 
-/* Who chose the name. */
+/* The name was chosen by: */
 enum place_name {
 	PLACE_EXACT,   /* the user */
 	PLACE_PATTERN, /* the user's pattern and the time */

@@ -22,7 +22,7 @@
 
 #define PATH_BYTES 64
 #define STAT_BYTES_MAX 65536
-/* Start times are told in clock ticks in /proc and file times come from a coarse clock. */
+/* Start times in /proc are in clock ticks, and file times come from a coarse clock. */
 #define START_SLACK_NS (2 * NSEC_PER_SEC)
 
 static int open_in_root(int root_fd, const char *path, uint64_t flags)
@@ -66,7 +66,7 @@ static void read_link(int path_fd, char *name, size_t size)
 	name[len > 0 ? len : 0] = '\0';
 }
 
-/* Is it the file that BPF saw? An overlay tells the lower file's number of a file that was copied
+/* Is it the file that BPF saw? An overlay shows the lower file's number of a file that was copied
  * up, where the kernel's own inode is the upper one: there, the time of writing decides. */
 static bool is_same_file(int path_fd, const struct stat *st, const struct opener_mapping *m)
 {
@@ -278,7 +278,7 @@ int opener_folder(int root_fd, const char *path, int *fd)
 	return 0;
 }
 
-/* CLOCK_REALTIME of a moment told in CLOCK_BOOTTIME. */
+/* CLOCK_REALTIME of a moment of CLOCK_BOOTTIME. */
 static uint64_t boot_to_real_ns(uint64_t boot_ns)
 {
 	return clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME) + boot_ns;

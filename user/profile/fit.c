@@ -32,7 +32,7 @@ struct fit {
 	const struct fit_accounts *accounts;
 	struct fit_result *result;
 	bool packed;         /* what is measured: the packed size, or the text */
-	uint64_t max;        /* its limit */
+	uint64_t max;        /* limit of the text */
 	struct turn *turns;  /* one for each sample, by account */
 	uint32_t *lens;      /* of strings */
 	bool *own;           /* names that only accounts above their share have */
@@ -164,7 +164,7 @@ static uint64_t bytes_of(const struct fit *f, const struct turn *turn)
 	return f->packed ? packed_bytes(f, sample_of(f, turn)) : text_bytes(f, sample_of(f, turn));
 }
 
-/* Puts names of a sample that are not among them yet behind the others that are tried. */
+/* Appends the names of a sample that are not tried yet to those that are. */
 static size_t put_tried(struct fit *f, const struct profile_sample *sample, size_t at)
 {
 	uint32_t len = f->p->stacks.data[sample->stack].len;

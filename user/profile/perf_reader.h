@@ -25,7 +25,7 @@ struct perf_event {
 };
 
 struct perf_counts {
-	uint64_t samples; /* that were read */
+	uint64_t samples; /* samples that were read */
 	uint64_t lines;   /* not empty, and no comment */
 	uint64_t bad;     /* skipped lines: neither the head of a sample nor a frame */
 	uint64_t bad_at;  /* line number of the first, from 1 */

@@ -20,7 +20,7 @@
 #include "base/fd.h"
 
 #define STAT_PATH "/proc/stat"
-#define STAT_STOLEN 8 /* which number of its first line (proc(5)) */
+#define STAT_STOLEN 8 /* a number of the first line (proc(5)) */
 #define STAT_BYTES_MAX (16 * 1024 * 1024)
 #define ONLINE_BYTES_MAX 65536
 #define LOOK_TICKS 8

@@ -26,7 +26,7 @@
 
 struct code_ring {
 	int fd;
-	struct perf_event_mmap_page *page; /* the ring is the page behind */
+	struct perf_event_mmap_page *page; /* the ring is the next page */
 };
 
 struct change {

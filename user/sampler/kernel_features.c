@@ -34,7 +34,7 @@ static const struct {
 	{ "bpf_iter_meta", "seq", "bpf_iter_meta.seq" },
 };
 
-/* The type behind typedefs and qualifiers; NULL for void. */
+/* The type without typedefs and qualifiers; NULL for void. */
 static const struct btf_type *resolved(const struct btf *types, uint32_t id)
 {
 	int real = btf__resolve_type(types, id);

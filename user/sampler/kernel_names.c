@@ -72,7 +72,7 @@ static uint64_t hash_modules(char *text)
 	return hash;
 }
 
-/* 0: it cannot be told. */
+/* 0: unknown. */
 static uint64_t modules_now(void)
 {
 	_cleanup_(buf_done) struct buf text = BUF_INIT;

@@ -54,7 +54,7 @@ struct sampler_options {
 	bool user, kernel, share_ticks; /* share_ticks: sampler/cpu_costs.h limits cgroups */
 	uint64_t memory_bytes;    /* for all BPF maps; tables get the rest */
 	cpu_clock_fn open_clock;  /* used if we lack the privilege; NULL: none */
-	struct scan_reader scans; /* who reads for sampler_scan */
+	struct scan_reader scans; /* the reader for sampler_scan */
 };
 
 struct sampler_stats {

@@ -32,7 +32,7 @@ struct tally_stack {
 	uint8_t end; /* enum stack_end */
 	bool anon;
 	bool live;
-	bool by_view;  /* its names depend on the root of its process */
+	bool by_view;  /* the names depend on the process's root */
 	uint32_t view; /* the root that names were asked for last */
 };
 

@@ -12,7 +12,7 @@
 
 #define STEP_BYTES (1U << 18)
 #define INPUT_STEP_BYTES (1U << 30)
-#define SKIPPABLE 0x184D2A50U      /* and the 15 behind it */
+#define SKIPPABLE 0x184D2A50U      /* and the next 15 numbers */
 #define GZIP_WINDOW_BITS (15 + 16) /* 16: a gzip header and not zlib's */
 
 /* Room for the next step. */
@@ -78,7 +78,7 @@ static int unzstd_all(struct bytes bytes, size_t size_max, struct buf *out)
 
 	if (!stream)
 		return -ENOMEM;
-	/* a step that is filled to its end may have more behind it */
+	/* a step that is filled to its end may not be the last */
 	while (in.pos < in.size || full) {
 		ZSTD_outBuffer step = { .size = STEP_BYTES };
 		char *room;

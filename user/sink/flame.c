@@ -146,7 +146,7 @@ static void renumber(struct builder *b, const uint32_t *ranks)
 	}
 }
 
-/* From here on a function's number says where its name stands among all, so paths compare fast. */
+/* From here on a function's number is the rank of its name, so paths compare fast. */
 static int sort_functions(struct builder *b)
 {
 	size_t len = b->flame->functions.len;
@@ -266,7 +266,7 @@ static int add_path(struct builder *b, const struct path *path)
 	return 0;
 }
 
-/* A node stands before all that it calls, so one way back gives the sums. */
+/* A node precedes all that it calls, so one way back gives the sums. */
 static void add_up(struct flame *flame)
 {
 	for (size_t i = flame->nodes.len; i-- > 0;) {

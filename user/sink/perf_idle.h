@@ -14,11 +14,11 @@
 #include "base/vec.h"
 
 #define PERF_IDLE_CPUS_MAX 65536  /* further CPUs get no lines */
-#define PERF_IDLE_TICKS_MAX 65536 /* that wait; more of them are written as if no gap followed */
+#define PERF_IDLE_TICKS_MAX 65536 /* waiting ticks; more are written as if no gap followed */
 
 struct perf_idle_cpu {
 	uint32_t number;
-	bool open;       /* its last written line is a sample */
+	bool open;       /* the last written line is a sample */
 	uint64_t due_ns; /* open: where the time ends that its samples stand for */
 	int64_t owed_ns; /* not open: time that its samples weigh too little */
 	uint64_t last;   /* the number of its latest sample, in perf_idle.taken */
@@ -33,19 +33,19 @@ struct perf_idle_tick {
 
 struct perf_idle_end {
 	uint64_t time_ns;
-	uint32_t cpu; /* its number */
+	uint32_t cpu; /* number of the CPU */
 };
 
 /* Zeroed: valid and empty. */
 struct perf_idle {
 	VEC(struct perf_idle_cpu) cpus;
 	struct hash by_number;            /* index in cpus */
-	VEC(struct perf_idle_tick) ticks; /* that wait, by time */
+	VEC(struct perf_idle_tick) ticks; /* waiting ticks, by time */
 	size_t first;                     /* of ticks: those before it are written */
 	uint64_t taken;                   /* ticks that ever came */
 	struct buf text;                  /* of ticks */
 	size_t text_at, text_known;       /* from the first waiting tick to the end of the last */
-	VEC(struct perf_idle_end) ends;   /* that wait, by time */
+	VEC(struct perf_idle_end) ends;   /* waiting ends, by time */
 };
 
 void perf_idle_done(struct perf_idle *idle);

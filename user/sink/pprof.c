@@ -63,13 +63,13 @@ struct place {
 struct pprof {
 	const struct profile *profile;
 	struct buf *out;
-	struct strtab strings; /* they go last */
+	struct strtab strings; /* written last */
 	uint32_t *string_ids;  /* by string of the profile; 0: not met yet */
 	VEC(struct mapping) mappings;
 	VEC(struct place) places;
 	VEC(uint64_t) functions; /* name and file, strings of the profile */
 	struct hash mapping_index, place_index, function_index;
-	struct buf message, inner; /* that are being made */
+	struct buf message, inner; /* being made */
 };
 
 static void pprof_done(struct pprof *w)

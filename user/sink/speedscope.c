@@ -28,7 +28,7 @@ struct speedscope {
 	const struct sink_options *options;
 	struct buf *out;
 	bool by_tid;
-	struct strtab groups; /* their names; by_tid: from 1 on */
+	struct strtab groups; /* names of the groups; by_tid: from 1 on */
 	uint64_t *totals;     /* by group */
 	uint32_t *group_of;   /* by labels */
 	uint32_t *frame_of;   /* by frame: where it is in shared.frames */

@@ -20,7 +20,7 @@
 #define FIRST_DAY (0 << 9 | 1 << 5 | 1) /* 1980-01-01 */
 #define EXTRA64 1
 #define EXTRA64_BYTES 24
-#define END64_BYTES 44 /* behind its length */
+#define END64_BYTES 44 /* after its length */
 #define STEP_BYTES 65536
 #define RAW_WINDOW_BITS (-15)
 

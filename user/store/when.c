@@ -72,7 +72,7 @@ static bool to_ns(struct tm *tm, bool utc, uint64_t *out)
 	return true;
 }
 
-/* The end of what a format took of a text; a Z may stand there. */
+/* The end of what a format took of a text; a Z may follow. */
 static bool at_end(const char *end, bool *utc)
 {
 	*utc = end && strcmp(end, "Z") == 0;

@@ -36,7 +36,7 @@ struct search {
 	uint32_t steps_left;
 	bool found;
 	bool several; /* there are other names */
-	bool open;    /* it may lead anywhere */
+	bool open;    /* the way may lead anywhere */
 };
 
 uint64_t elf_calls_hash(const char *name, size_t len)

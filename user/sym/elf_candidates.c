@@ -22,7 +22,7 @@ struct collector {
 	struct elf_functions *functions;
 	struct elf_pick *pick; /* NULL: all are taken */
 	struct elf_candidates *out;
-	size_t settled;                   /* that many in front are sorted, one an address */
+	size_t settled;                   /* number of sorted ones in front, one an address */
 	const struct image_segment *code; /* the one that the last symbol was in, or NULL */
 };
 

@@ -39,7 +39,7 @@ struct elf_functions {
 	struct elf_frames frames;
 	VEC(struct elf_range) code;   /* executable ranges of the file: sorted, disjoint */
 	VEC(struct elf_function) all; /* sorted, disjoint */
-	size_t units;                 /* that were divided */
+	size_t units;                 /* units that were divided */
 	size_t dropped;               /* FDEs and units over a limit */
 };
 

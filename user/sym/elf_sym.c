@@ -27,7 +27,7 @@ struct range {
 	uint32_t size;
 	uint32_t name : 27; /* offset in names */
 	uint32_t source : 3;
-	uint32_t loose : 1; /* it names the function that begins here */
+	uint32_t loose : 1; /* names the function that begins here */
 	uint32_t piece : 1; /* the symbol began before: see pieces */
 };
 
@@ -42,7 +42,7 @@ struct piece {
 struct elf_sym {
 	VEC(struct range) ranges;
 	VEC(struct piece) pieces; /* sorted like the ranges that they are about */
-	VEC(struct elf_function) functions; /* those that the ranges do not cover */
+	VEC(struct elf_function) functions; /* functions that the ranges do not cover */
 	VEC(uint32_t) known; /* where everything is, if not everywhere: blocks, sorted */
 	bool whole;          /* all symbols and FDEs are here */
 	bool everything;     /* and all code was divided */
@@ -363,7 +363,7 @@ static void want(struct elf_pick *pick, const struct elf_sym_query *query)
 }
 
 /* The candidates that the pick needs; all of them if it has grown too often. Where a file has FDEs
- * they tell before the first pass which blocks will grow it. */
+ * they show before the first pass which blocks will grow it. */
 static int collect_picked(struct maker *m)
 {
 	int err;

@@ -50,7 +50,7 @@ struct elf_name {
 
 struct elf_sym_stats {
 	size_t symbols;    /* of all tables that may give a name, including duplicates */
-	uint32_t sources;  /* their sources, as bits: 1 << enum elf_sym_source */
+	uint32_t sources;  /* 1 << enum elf_sym_source, of the symbols */
 	size_t functions;  /* without a symbol for all of their bytes */
 	size_t dropped;    /* over a limit */
 	size_t tables_bad; /* unreadable symbol tables */

@@ -98,7 +98,7 @@ static bool has_code(const struct elf_unit *unit, size_t i, uint32_t before)
 struct lister {
 	struct elf_unit *unit;
 	uint32_t at, end;
-	size_t candidate; /* those before it are in `cover` */
+	size_t candidate; /* the candidates before this one are in `cover` */
 	uint32_t cover;   /* the furthest end */
 };
 

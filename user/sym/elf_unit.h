@@ -19,7 +19,7 @@ struct elf_unit {
 	uint32_t start, end;
 	VEC(struct elf_gap) runs; /* in the code that was asked for; by rising start */
 	uint8_t *marks;           /* from `from` to `end` */
-	size_t lists;             /* that were made */
+	size_t lists;             /* lists that were made */
 };
 
 /* -ENOMEM. *out is the caller's after a failure too. */

@@ -21,7 +21,7 @@
 #define NAME_LEN_MAX 1024
 #define PREFIX "__pfx_"
 #define PREFIX_LEN (sizeof(PREFIX) - 1)
-#define AS_BEFORE '\1' /* this name is the one before it without PREFIX */
+#define AS_BEFORE '\1' /* the name is the one before it, without PREFIX */
 
 struct chunk {
 	uint64_t base;
@@ -104,7 +104,7 @@ static int module_id(struct parser *p, struct bytes field, uint32_t *id)
 	return strtab_put(&p->sym->modules, (const char *)field.data + 1, field.len - 2, id);
 }
 
-/* Names are kept one behind the other, so what ends one must not stand inside. */
+/* Names are kept one after the other, so the byte that ends one must not be in it. */
 static bool is_name(struct bytes name)
 {
 	return name.len > 0 && name.len <= NAME_LEN_MAX && name.data[0] >= ' ' &&
@@ -208,7 +208,7 @@ static int by_addr(const void *a, const void *b)
 	return x->addr < y->addr ? -1 : x->addr > y->addr;
 }
 
-/* In order of address, one an address, one end behind code and none behind an end. */
+/* In order of address, one an address, one end after code and none after an end. */
 static void settle(struct parser *p)
 {
 	struct symbol *all = p->symbols.data;

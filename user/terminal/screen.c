@@ -19,7 +19,7 @@
 #undef getmaxx /* the functions, not the macros */
 #undef getmaxy
 
-#define ESCAPE_MS 25 /* what comes later than this behind an escape is a key of its own */
+#define ESCAPE_MS 25 /* a byte that comes later than this after an escape is a key of its own */
 
 /* Each with the type that the header gives it. */
 #define FUNCTIONS(F)                                                                               \

@@ -335,7 +335,7 @@ static bool read_talk(struct view *v)
 	return true;
 }
 
-/* The last line of it behind FROM bytes: an error, where there is one. */
+/* The last line after FROM bytes: an error, where there is one. */
 static void copy_last_message(struct view *v, size_t from, char *text, size_t size)
 {
 	_cleanup_(buf_done) struct buf clean = BUF_INIT;

@@ -13,7 +13,7 @@
 struct trap_rule {
 	uint64_t above, below; /* in thousandths; one of them is 0 */
 	uint64_t for_ns, cooldown_ns;
-	uint64_t not_before_ns; /* it cannot fire earlier */
+	uint64_t not_before_ns; /* the trap does not fire earlier */
 };
 
 struct trap_value {

@@ -24,7 +24,7 @@
 
 #define NICE 10
 #define ABOUT "trap.json"
-#define ENTRIES_MAX 65536 /* that are looked at in a folder */
+#define ENTRIES_MAX 65536 /* entries of a folder that are looked at */
 
 struct writing {
 	const struct trap_bundle *bundle;

@@ -13,9 +13,9 @@
 struct trapper {
 	struct traps *traps; /* NULL: none */
 	struct trap_bundle bundle;
-	struct trap_capture *capture; /* that is being written */
+	struct trap_capture *capture; /* the capture that is being written */
 	struct child writer;
-	uint32_t hz_max; /* that the clocks were opened for */
+	uint32_t hz_max; /* limit of the clocks that were opened */
 };
 
 /* hz: the usual rate. Rules and bundle are borrowed and must outlive the trapper. */

@@ -152,7 +152,7 @@ static struct watch *find_watch(struct watches *watches, uint32_t rule, const ch
 
 static void warn_missing(struct watches *watches, enum rule_metric metric, const struct why *why)
 {
-	/* CPU time is told of every cgroup: this one is gone already. */
+	/* Every cgroup reports CPU time: this one is gone already. */
 	if (watches->missing & 1U << metric || metric == RULE_CPU)
 		return;
 	watches->missing |= 1U << metric;

@@ -21,7 +21,7 @@ struct containers;
 
 struct watch {
 	uint32_t rule; /* index in the configuration's traps */
-	char *path;    /* its cgroup; NULL: the host */
+	char *path;    /* path of the cgroup; NULL: the host */
 	uint64_t cgroup;
 	bool seen;
 	/* The same as in a profile's labels; NULL for the host. */

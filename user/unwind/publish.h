@@ -24,7 +24,7 @@ struct publish_stats {
 	uint64_t pages_loaded, pages_evicted, pages_refused; /* refused: no room */
 	uint64_t tables_refused; /* for lack of page numbers or memory */
 	uint64_t tables_evicted; /* to make room for page numbers of others */
-	uint64_t rules;          /* that rows in BPF memory, or kept ones, refer to */
+	uint64_t rules;          /* rules that rows in BPF memory, or kept ones, refer to */
 	uint64_t rules_refused;  /* became CFA_UNSUPPORTED: the map of rules was full */
 	uint64_t kept_bytes;     /* of rows that are kept to load pages from */
 	uint64_t unsettled;      /* objects whose map entry is not updated yet */

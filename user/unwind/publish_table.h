@@ -14,7 +14,7 @@
 /* The object's entry in the map is to say: */
 enum goal {
 	GOAL_STATE, /* the table's state */
-	GOAL_NONE,  /* that there is no table; the one that there is, is taken back first */
+	GOAL_NONE,  /* no table; a present one is taken back first */
 	GOAL_GONE,  /* nothing: the entry is deleted, then the table is freed */
 };
 
@@ -30,7 +30,7 @@ struct table {
 	uint32_t page_base, page_first, pages_len; /* READY alone has pages */
 	uint32_t refused_len; /* NONE for want of so many pages; 0: for another reason */
 	uint64_t contents;    /* hash of the rows */
-	bool paged;           /* its pages are compiled one by one */
+	bool paged;           /* pages are compiled one by one */
 	void *kept;           /* rows to load pages from; NULL: there are none */
 	uint64_t kept_bytes;
 	struct unwind_rows_view view; /* points into kept */

@@ -20,7 +20,8 @@
 #include "unwind/rows_pack.h"
 #include "unwind/rule_set.h"
 
-/* So often the file's memory is given back: some 300 bytes of text are passed with each. */
+/* After so many functions the file's pages are given back to the kernel. A function has some 300
+ * bytes of text. */
 #define SPANS_PER_PASS 2048
 
 /* Real files have one or two; functions in further ones count as outside. */
@@ -59,7 +60,7 @@ struct build {
 	const struct image_segment *code[CODE_SEGMENTS_MAX];
 	size_t code_len;
 	uint64_t go_start, go_end;             /* vaddrs of Go's own functions */
-	bool is_go_unread;                     /* its stack deltas are not */
+	bool is_go_unread;                     /* Go's code, but its stack deltas are not read */
 	const struct image_segment *last_code; /* the last function's */
 	enum source source;
 	struct rule_set rules;

@@ -138,7 +138,7 @@ static bool is_signal_return(struct cursor code)
 	return cursor_u64(&code) == 0x0f0000000fc0c748ULL && cursor_u8(&code) == 0x05;
 }
 
-/* The address behind the first instructions from which the caller's frame pointer is below the
+/* The address after the first instructions from which the caller's frame pointer is below the
  * return address: the push before `at`, or the move that begins there. 0: it is not kept. `at` is
  * where the stack pointer has moved first, by `delta`. */
 static uint32_t frame_from(struct cursor code, uint32_t at, int32_t delta)

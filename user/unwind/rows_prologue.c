@@ -81,7 +81,7 @@ static bool skip_other(struct cursor *c, uint8_t rex, uint8_t opcode)
 	case 0x8d:
 		skip_operand(c);
 		return true;
-	case 0x80: /* those with a constant */
+	case 0x80: /* instructions with a constant */
 	case 0x83:
 	case 0xc6:
 		skip_operand(c);
@@ -97,7 +97,7 @@ static bool skip_other(struct cursor *c, uint8_t rex, uint8_t opcode)
 	}
 }
 
-/* `sub $n,%rsp`, behind its opcode; 0: another instruction. */
+/* `sub $n,%rsp`, after its opcode; 0: another instruction. */
 static uint32_t room(struct cursor c, uint8_t rex, uint8_t opcode)
 {
 	if (!(rex & REX_W) || (opcode != 0x83 && opcode != 0x81) || cursor_u8(&c) != MODRM_SUB_RSP)

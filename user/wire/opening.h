@@ -44,7 +44,7 @@ enum opening_kind {
 /* Ways to give a file that is held, or one of OPENING_FILES. */
 enum opening_how {
 	OPENING_OFFER, /* as OPENING_MAPPED */
-	OPENING_PASS,  /* its descriptor */
+	OPENING_PASS,  /* the descriptor itself */
 	OPENING_COPY,  /* a sealed copy in memory, with its time of modification */
 	OPENING_DROP,  /* not at all */
 };
@@ -85,8 +85,8 @@ struct opening_message {
 
 struct opening_reply {
 	uint64_t seq;
-	int32_t err;      /* 1 of OPENING_MAPPED and OPENING_TAKE: refused; of the others -errno */
-	uint32_t reason;  /* if refused: enum object_reason */
+	int32_t err;      /* -errno; for OPENING_MAPPED and OPENING_TAKE 1: refused, for this: */
+	uint32_t reason;  /* enum object_reason */
 	uint64_t held_at; /* 0: it is not held */
 	uint64_t size_bytes;
 	uint64_t dev, ino;   /* of stat(2) */

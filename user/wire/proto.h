@@ -16,7 +16,7 @@ enum proto_kind {
 	PROTO_LOAD,        /* a file, its debug files, offsets → symbols, cached under the id */
 	PROTO_NAMES,       /* file offsets of a loaded object → names */
 	PROTO_WANTED,      /* a loaded object → a file that its lines need */
-	PROTO_GIVE,        /* that file, or none: unavailable */
+	PROTO_GIVE,        /* the requested file, or none: unavailable */
 	PROTO_OBJECT_DROP, /* drops an object's symbols */
 	PROTO_MAP_FEED,    /* a perf map or jitdump, read on from the end of the last reading */
 	PROTO_MAP_NAMES,   /* addresses → names from both */

@@ -38,7 +38,7 @@ enum worker_debug {
 #define WORKER_HAS_LINES 2U   /* .debug_info */
 /* A language runtime whose generated code keeps a chain of frame pointers. */
 #define WORKER_KEEPS_CHAIN 4U
-#define WORKER_IS_HOTSPOT 8U /* its generated code does so with -XX:+PreserveFramePointer */
+#define WORKER_IS_HOTSPOT 8U /* generated code does so with -XX:+PreserveFramePointer */
 #define WORKER_RUNTIMES (WORKER_KEEPS_CHAIN | WORKER_IS_HOTSPOT)
 
 const char *worker_status_text(enum worker_status status);

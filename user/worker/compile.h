@@ -10,7 +10,7 @@
 /* Pages of rows of a file that was last written at written_ns, or else is WORKER_UNREADABLE; 0:
  * whenever. len 0: the whole table, or an outline. */
 struct compile_pages {
-	const uint64_t *numbers; /* they rise */
+	const uint64_t *numbers; /* in rising order */
 	size_t len;
 	uint64_t written_ns;
 };

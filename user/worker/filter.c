@@ -137,8 +137,8 @@ static const int server_calls[] = {
 	SCMP_SYS(prctl), /* a thread's name */
 };
 
-/* Files are opened to be read; what is cloned is a thread. glibc tells a thread's flags in memory
- * where it can, which no filter sees: it is told that it cannot. */
+/* Files are opened to be read; what is cloned is a thread. glibc passes a thread's flags in memory
+ * where it can, which no filter sees: so clone3 fails with ENOSYS. */
 static int allow_server_calls(scmp_filter_ctx filter)
 {
 	const int no_write = O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND | (O_TMPFILE & ~O_DIRECTORY);
@@ -296,7 +296,7 @@ static const int agent_calls[] = {
 	SCMP_SYS(getcpu),
 	/* the kernel's events; bpf(2) is below */
 	SCMP_SYS(perf_event_open),
-#ifdef WITH_ASAN /* which looks for leaks at the end */
+#ifdef WITH_ASAN /* LeakSanitizer looks for leaks at the end */
 	SCMP_SYS(ptrace),
 	SCMP_SYS(getdents),
 #endif
@@ -319,7 +319,7 @@ static const unsigned int agent_bpf[] = {
 	BPF_ITER_CREATE,
 };
 
-/* Clones stay in its namespaces: glibc's fork tells the flags in a register, and its
+/* Clones stay in its namespaces: glibc's fork passes the flags in a register, and its
  * threads do where clone3 is not there. */
 static int allow_agent_calls(scmp_filter_ctx filter)
 {
@@ -429,7 +429,7 @@ static const int kernel_calls[] = {
 	SCMP_SYS(reboot),
 	SCMP_SYS(swapon),
 	SCMP_SYS(swapoff),
-#ifndef WITH_ASAN /* which looks for leaks by it */
+#ifndef WITH_ASAN /* LeakSanitizer looks for leaks by it */
 	SCMP_SYS(ptrace),
 #endif
 	SCMP_SYS(userfaultfd),
