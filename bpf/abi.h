@@ -169,7 +169,7 @@ struct event_object {
 	__u32 id;
 	struct object_key key;
 	__u64 start_ns; /* start of the process that mapped it */
-	__u64 cgroup;   /* its cgroup, as in bpf/abi_cgroup.h */
+	__u64 cgroup;   /* of that process, as in bpf/abi_cgroup.h */
 	__u64 vm_start;
 	__u64 vm_end;
 	__u64 file_offset; /* file offset of vm_start */

@@ -132,14 +132,14 @@ static void accounts_give_before_the_rate_does(void **state)
 	governor_init(&g, 99, ALLOWED);
 	assert_int_equal(feed_both(&g, 100, 60, 0, 500), 0);
 	assert_int_equal(g.hz, 99);
-	governor_load(&g, &load);
+	load = governor_load(&g);
 	assert_int_equal(load.cost_ppm, 500000);
 	assert_int_equal(load.allowed_ppm, ALLOWED * 1000);
 	assert_int_equal(load.period_ns, NSEC_PER_SEC / 99);
 	assert_true(load.may_raise);
 	g.spent = true;
 	assert_int_equal(feed_both(&g, GOVERNOR_WINDOWS_DOWN, 60, 0, 500), 1);
-	governor_load(&g, &load);
+	load = governor_load(&g);
 	assert_false(load.may_raise);
 }
 

@@ -377,13 +377,13 @@ static bool (*const asks[PROTO_KINDS])(void) = {
 
 /* ---- the runs ------------------------------------------------------------------------------- */
 
-/* By what workers said. */
 static uint64_t losses(void)
 {
 	struct worker_stats stats;
 
 	worker_client_stats(host.client, &stats);
-	return stats.lost[LANE_BAD_REPLY] + stats.lost[LANE_ENDED] + stats.lost[LANE_HUNG] - host.ended;
+	return stats.lost[LANE_BAD_REPLY] + stats.lost[LANE_ENDED] + stats.lost[LANE_HUNG] -
+		host.ended;
 }
 
 static size_t open_files(void)

@@ -63,7 +63,7 @@ struct pass {
 	const struct opener_process *process;
 	uint32_t pid;
 	uint64_t read_bytes;
-	struct ranges executable, code /* without a file */, stacks /* their tops */;
+	struct ranges executable, code /* without a file */, stacks /* tops alone */;
 	int err;
 };
 

@@ -17,7 +17,7 @@
 struct objects_stats {
 	uint64_t met;            /* total, also those that were forgotten */
 	uint64_t forgotten;      /* dropped ones */
-	uint64_t evicted;        /* those of them whose place went to another account */
+	uint64_t evicted;        /* forgotten ones whose place went to another account */
 	uint64_t eh_frame_bytes; /* compiled */
 	uint64_t table_ns;       /* CPU time of the worker for them */
 	uint64_t debug_found, debug_used;

@@ -13,7 +13,7 @@
 struct new_file {
 	int dir; /* the folder; the caller's, who keeps it open; -1: nothing is being written */
 	int fd;  /* write here */
-	bool complete; /* it lacks only its name */
+	bool complete; /* only the name is missing */
 	char part[NAME_MAX + 1];
 };
 

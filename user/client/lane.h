@@ -41,7 +41,7 @@ struct lane {
 	uint64_t started_ns, not_before_ns, failed_ns; /* failed_ns: of the latest start that did */
 	unsigned int losses_in_row;
 	enum lane_cause cause; /* of the last loss */
-	const char *fault;     /* of the last one that was LANE_BAD_REPLY, what was wrong; NULL: none */
+	const char *fault;     /* of the last bad reply, what was wrong; NULL: none */
 	int end_status;        /* as from waitpid(2), of the last one that could be waited for */
 	int died_status;       /* and of the last one that was lost as LANE_ENDED */
 	struct child dying[LANE_DYING_MAX]; /* killed, and have not ended yet */

@@ -37,7 +37,7 @@ struct capture {
 	struct child child;
 	int out, messages; /* the child's stdout and stderr */
 	uint64_t ends_ns;  /* CLOCK_MONOTONIC: when it is expected to end */
-	size_t start;      /* its place in starts */
+	size_t start;      /* index in starts */
 	int err;           /* why it was killed */
 };
 

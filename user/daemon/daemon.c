@@ -140,7 +140,6 @@ static void log_warnings(struct daemon *d)
 
 /* ---- what it costs ------------------------------------------------------------------------- */
 
-/* CPU time of our processes so far. */
 static uint64_t used_ns(struct daemon *d)
 {
 	struct account account;
@@ -175,12 +174,11 @@ static void govern(struct daemon *d)
 /* The window's ticks have been charged: who gives some of their time back? */
 static void share_ticks(struct daemon *d)
 {
-	struct tick_load load;
+	struct tick_load load = governor_load(&d->governor);
+	struct tick_limits *limits = agent_tick_limits(d->agent);
 
-	governor_load(&d->governor, &load);
 	if (d->governor.ended)
-		d->governor.spent = tick_limits_judge(agent_tick_limits(d->agent), &load) ==
-			TICK_SHARES_SPENT;
+		d->governor.spent = tick_limits_judge(limits, &load) == TICK_SHARES_SPENT;
 }
 
 static void read_account(struct daemon *d, uint32_t hz, struct account *out)
@@ -191,8 +189,7 @@ static void read_account(struct daemon *d, uint32_t hz, struct account *out)
 	out->traps = trapper_stats(&d->trapper);
 }
 
-/* The account since the last interval, which was sampled at hz; the caller's. NULL: out of memory.
- */
+/* The account since the last interval, which was sampled at hz; the caller's. NULL: no memory. */
 static char *take_account(struct daemon *d, uint32_t hz)
 {
 	_cleanup_(buf_done) struct buf text = BUF_INIT;
@@ -592,10 +589,9 @@ int daemon_open(const struct daemon_options *options, struct daemon **out, struc
 
 int daemon_run(struct daemon *d, struct why *why)
 {
+	int err = start(d, why), late_err;
 	struct why late;
-	int err, late_err;
 
-	err = start(d, why);
 	if (err < 0)
 		return err;
 	err = loop(d, why);

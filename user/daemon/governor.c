@@ -74,9 +74,9 @@ void governor_log(const struct governor *g, uint32_t before_hz, struct log *log)
 		log_note(log, "sampling at %u Hz again", g->hz);
 }
 
-void governor_load(const struct governor *g, struct tick_load *out)
+struct tick_load governor_load(const struct governor *g)
 {
-	*out = (struct tick_load){
+	return (struct tick_load){
 		.cost_ppm = g->ticks_ppm,
 		.allowed_ppm = g->permille * 1000,
 		.period_ns = NSEC_PER_SEC / g->hz,

@@ -46,6 +46,6 @@ bool governor_feed(struct governor *governor, const struct governor_cost *cost);
 /* Says that governor->hz has changed, and why; nothing if the log says so already. */
 void governor_log(const struct governor *governor, uint32_t before_hz, struct log *log);
 /* Accounts are judged by this when a window has ended. */
-void governor_load(const struct governor *governor, struct tick_load *out);
+struct tick_load governor_load(const struct governor *governor);
 void governor_account(const struct governor *governor, const struct tick_shares *ticks,
 	struct account_governor *out);

@@ -39,7 +39,7 @@ struct debug_root {
 	enum debug_root_kind kind;
 	int fd;        /* O_PATH */
 	uid_t uid;     /* of a process: the mapped file's owner, as for opener_for_user */
-	uint32_t view; /* its number in files/views.h; of a folder 0 */
+	uint32_t view; /* number in files/views.h; of a folder 0 */
 };
 
 struct opener_call;
