@@ -174,18 +174,66 @@ PYTHON
 	start_busy spin 60
 	# shellcheck disable=SC2016 # for the inner shell
 	exits 1 bash -c 'ulimit -f 8 && exec "$@"' bash "$stoker" record -q -p "$pid" -d 1 -o "$tmp/place/p.html"
-	said_clearly 'file too large'
+	said_clearly 'file too large.*ulimit -f'
+	[ -z "$(ls -A "$tmp/place")" ]
+	seq 20000 | sed 's/.*/a;b& 1/' >"$tmp/in.folded"
+	# shellcheck disable=SC2016
+	exits 1 bash -c 'ulimit -f 100 && exec "$@"' bash "$stoker" convert -q "$tmp/in.folded" -o "$tmp/place/c.folded"
+	said_clearly 'c.folded: file too large; raise the limit with ulimit -f'
 	[ -z "$(ls -A "$tmp/place")" ]
 }
 
-# start_stuck [OPTION...]: record, to a reader that takes nothing. The page is larger than a pipe.
+has_files() {
+	[ "$(find "$1" -name '*.folded' -type f | wc -l)" -ge "$2" ]
+}
+
+@test "an interval that cannot be written costs that interval" {
+	local written at
+	mkdir "$tmp/full"
+	mount -t tmpfs -o size=64k,mode=755 tmpfs "$tmp/full"
+	mounts+=("$tmp/full")
+	start_busy spin 600
+	start_record -p "$pid" --interval 1 -o "$tmp/full/%s.folded"
+	wait_until 10 has_files "$tmp/full" 1
+	head -c 65536 /dev/zero >"$tmp/full/ballast" || true
+	wait_until 10 says 'an interval was not written: .*no space left' "$out"
+	rm "$tmp/full/ballast"
+	written=$(find "$tmp/full" -name '*.folded' | wc -l)
+	wait_until 10 has_files "$tmp/full" $((written + 1))
+	for at in {0..60}; do mkdir -p "$tmp/full/$(($(date +%s) + at)).folded" || true; done
+	wait_until 10 says 'it is a directory' "$out"
+	kill -INT "$recorder"
+	exits 1 wait "$recorder"
+	cat "$out"
+	[ "$(grep -c 'warning: .*no space left' "$out")" -eq 1 ]
+	grep -q 'intervals that were not written: [1-9]' "$out"
+	find "$tmp/full" -name '*.part' | grep .
+}
+
+# start_stuck fifo|pipe|terminal [OPTION...]: record, to a reader that takes nothing. The page is larger
+# than a pipe.
 start_stuck() {
+	local kind=$1 held=$tmp/fifo
 	rm -f "$tmp/fifo"
 	mkfifo "$tmp/fifo"
-	# shellcheck disable=SC2016 # for the inner shell
-	start sh -c 'exec 9<>"$1"; echo open; exec tail -f /dev/null' sh "$tmp/fifo"
+	if [ "$kind" = terminal ]; then
+		start "$python" -c 'import os, pty, signal
+print(os.ttyname(pty.openpty()[1]), "open", flush=True)
+signal.pause()'
+	else
+		# shellcheck disable=SC2016 # for the inner shell
+		start sh -c 'exec 9<>"$1"; echo open; exec tail -f /dev/null' sh "$tmp/fifo"
+	fi
 	wait_until 5 says open "$out"
-	start_record "$@" -f html -o "$tmp/fifo"
+	[ "$kind" != terminal ] || read -r held _ <"$out"
+	if [ "$kind" = fifo ]; then
+		start_record "${@:2}" -f html -o "$held"
+		return
+	fi
+	# shellcheck disable=SC2016 # for the inner shell
+	start sh -c 'to=$1; shift; exec "$@" >"$to"' sh "$held" "$stoker" record "${@:2}" -f html
+	recorder=$pid
+	wait_until 10 says 'sampling at' "$out"
 }
 
 pipe_is_full() {
@@ -206,20 +254,35 @@ ends_soon() {
 	cat "$out"
 	[ "$((SECONDS - began))" -le $(($(patience 2) + 1)) ]
 	[ "$status" -eq 1 ]
-	grep -qF "cannot write the rest of $tmp/fifo: a signal came, and its reader takes nothing" "$out"
+	grep -q 'cannot write the rest .*: a signal came, and its reader takes nothing' "$out"
 }
 
 @test "a reader that takes nothing does not keep record from its end by a signal" {
-	local busy signal
+	local busy kind
 	need "$python"
 	start_busy spin 600
 	busy=$pid
-	for signal in INT TERM; do
-		start_stuck -p "$busy"
+	for kind in fifo pipe; do
+		echo "$kind"
+		start_stuck "$kind" -p "$busy"
 		runs_on "$busy" 20
-		ends_soon "$signal"
-		start_stuck -p "$busy" -d 1
+		ends_soon INT
+		start_stuck "$kind" -p "$busy" -d 1
 		wait_until 20 pipe_is_full
-		ends_soon "$signal"
+		ends_soon TERM
 	done
+	start_stuck terminal -p "$busy"
+	runs_on "$busy" 20
+	ends_soon INT
+}
+
+@test "a clerk whose record was killed does not wait for a reader either" {
+	local clerk
+	need "$python"
+	start_busy spin 600
+	start_stuck pipe -p "$pid" -d 1
+	wait_until 20 pipe_is_full
+	clerk=$(pgrep -x -P "$recorder" stoker-clerk)
+	kill -KILL "$recorder"
+	wait_until 5 is_gone "$clerk"
 }

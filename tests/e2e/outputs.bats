@@ -279,6 +279,44 @@ with open(sys.argv[2], "wb") as out, os.fdopen(fifo, "rb") as all:
 	done
 }
 
+@test "what takes the place while record samples is not followed, and the profile is kept" {
+	local kind kept busy
+	setup_place
+	busy=$pid
+	for kind in folder foreign-fifo foreign-link; do
+		chmod 1777 "$place"
+		start_record -p "$busy" -o "$place/f"
+		put "$kind"
+		runs_on "$busy" 20
+		kill -INT "$recorder"
+		exits 1 wait "$recorder"
+		cat "$out"
+		kept=$(find "$place" -name 'f.*.part')
+		grep -qF "what was to be written is in $kept" "$out"
+		folded_is_valid "$kept"
+		clear_place
+	done
+	echo 'a;b 1' | cmp - "$tmp/in.folded"
+}
+
+@test "two outputs that are one file are refused, whatever paths lead there" {
+	setup_place
+	ln -s . "$place/self"
+	mkdir "$place/b"
+	as=(env -C "$place")
+	exits 2 "${as[@]}" "$stoker" record -p "$pid" -o f --stats ./f
+	said_clearly 'same file'
+	exits 2 "${as[@]}" "$stoker" record -p "$pid" -o f --stats self/f
+	said_clearly 'same file'
+	exits 2 "${as[@]}" "$stoker" record -p "$pid" --bundle b --stats self/b/profile.html
+	said_clearly 'same file'
+	exits 2 "${as[@]}" "$stoker" record -p "$pid" --check -o f --stats self/f.check
+	said_clearly 'same file'
+	exits 2 "${as[@]}" "$stoker" record -p "$pid" --check -o /dev/null
+	said_clearly 'regular file'
+	[ ! -e /dev/null.check ]
+}
+
 @test "a FIFO whose reader leaves makes the record fail, not wait" {
 	setup_place
 	read_fifo "$place/f"

@@ -338,6 +338,12 @@ void object_ids_give(struct sampler *s, uint32_t id)
 	(void)id;
 }
 
+void object_ids_refuse(struct sampler *s, uint64_t cgroup)
+{
+	(void)s;
+	(void)cgroup;
+}
+
 int sampler_scan(struct sampler *s, uint32_t tgid,
 	int (*take)(void *ctx, const struct scan_mapping *mapping), void *ctx)
 {

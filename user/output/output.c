@@ -70,6 +70,7 @@ static int fail(const char *path, int err, struct why *why)
 		? "no space left; free some or choose another place"
 		: err == -EACCES || err == -EPERM
 		? "no permission to write to its directory; choose another place"
+		: err == -ENOENT ? "its directory was deleted; make it, or choose another place"
 		: err == -EROFS ? "its file system is read-only; choose another place"
 		: err == -EFBIG ? "file too large; raise the limit with ulimit -f"
 				: err_text(err);

@@ -307,6 +307,8 @@ static int open_stream(const struct spot *s, int how, struct place *out, struct 
 
 	if (fd < 0 && errno == ENXIO && S_ISFIFO(s->st.st_mode))
 		return refuse(s, -ENXIO, "no process reads this FIFO; start the reader first", why);
+	if (fd < 0 && (errno == ENXIO || errno == ENODEV))
+		return refuse(s, -errno, "this device is not there; name another, or a file", why);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return refuse(s, -errno, err_text(errno), why);
 	if (how == O_NOFOLLOW && (st.st_dev != s->st.st_dev || st.st_ino != s->st.st_ino))
@@ -362,6 +364,13 @@ static int open_at(struct spot *s, enum place_name name, struct place *out, stru
 	return err;
 }
 
+static void name_link(const char *link, const char *target, struct why *why)
+{
+	struct why told = *why;
+
+	why_set(why, 0, "%.300s (%.90s is a symbolic link to %.90s)", told.text, link, target);
+}
+
 int place_open(const char *path, enum place_name name, struct place *out, struct why *why)
 {
 	char target[OUTPUT_PATH_MAX];
@@ -399,6 +408,8 @@ int place_open(const char *path, enum place_name name, struct place *out, struct
 	}
 	if (err == 0)
 		*out = made;
+	else if (path == target && err != -ELOOP)
+		name_link(named, target, why);
 	return err;
 }
 
@@ -421,6 +432,10 @@ static int open_folder(const struct spot *s, int *dir, struct why *why)
 		return refuse_planted(s, why);
 	*dir = openat(
 		s->dir, s->name[0] ? s->name : ".", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (*dir < 0 && errno == ENOTDIR)
+		return why_set(why, -ENOTDIR,
+			"cannot write to %s: it is no directory; name one, or a name that is free",
+			s->path);
 	return *dir < 0 ? why_set(why, -errno, "cannot write to %s: %s", s->path, err_text(errno))
 			: 0;
 }
