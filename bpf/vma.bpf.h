@@ -57,13 +57,16 @@ static __always_inline u32 vma_maple_slot(
 __noinline u64 vma_maple_child(u64 entry, u64 addr, u32 asker)
 {
 	struct vma_scratch *s = vma_scratch_of(asker);
-	u32 type = (entry >> MAPLE_TYPE_SHIFT) & MAPLE_TYPE_MASK, slot;
+	u32 type = (entry >> MAPLE_TYPE_SHIFT) & MAPLE_TYPE_MASK, pivots, slots, slot;
 	void *node = (void *)(entry & ~MAPLE_NODE_MASK);
-	u32 pivots = type == MAPLE_ARANGE_64 ? MAPLE_ARANGE_PIVOTS : MAPLE_PIVOTS;
-	u32 slots = type == MAPLE_ARANGE_64 ? bpf_core_field_offset(struct maple_arange_64, slot)
-					    : bpf_core_field_offset(struct maple_range_64, slot);
 	u64 child;
 
+	/* The verifier checks it where nothing calls it, too: without the tree all below is dead. */
+	if (!bpf_core_field_exists(struct mm_struct, mm_mt))
+		return 0;
+	pivots = type == MAPLE_ARANGE_64 ? MAPLE_ARANGE_PIVOTS : MAPLE_PIVOTS;
+	slots = type == MAPLE_ARANGE_64 ? bpf_core_field_offset(struct maple_arange_64, slot)
+					: bpf_core_field_offset(struct maple_range_64, slot);
 	if (!s || type < MAPLE_LEAF_64 || type > MAPLE_ARANGE_64)
 		return 0;
 	if (bpf_probe_read_kernel(s->pivots, sizeof(s->pivots),
