@@ -180,7 +180,8 @@ $(ASKING)/sample.bpf.o: tests/e2e/asking.bpf.c
 	@mkdir -p $(@D)
 	$(call say,BPF,$<)$(CLANG) $(BPFFLAGS) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
 
-$(ASKING)/stoker-asking: $(addprefix user/sampler/,sampler.c tracepoints.c scan.c file_key.c) $(ASKING)/sample.skel.h $(BIN_OBJ) $(BUILD)/libstoker.a
+# All that know where the skeleton has its maps and variables.
+$(ASKING)/stoker-asking: $(shell grep -l 'sample\.skel\.h' user/sampler/*.c) $(ASKING)/sample.skel.h $(BIN_OBJ) $(BUILD)/libstoker.a
 	$(call say,LINK,$@)$(CC) -I$(ASKING) $(ALLFLAGS) $(LDFLAGS) $(filter-out %.h,$^) -o $@ $(LDLIBS)
 
 unit: $(UNIT_BIN) ## tests that need no root, in under a minute
