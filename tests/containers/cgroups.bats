@@ -159,7 +159,8 @@ marked_are_right() {
 	jq -e '.containers | .made >= 1000 and .removed >= 1000 and .refused == 0 and .cgroups < 700' "$tmp/s"
 	[ "$(lost "$tmp/s")" -eq 0 ]
 	echo "memory: $before kB, then $after kB"
-	between "$after" 0 $((before + before / 5)) 'kB at the end'
+	# A sanitizer keeps what was freed for a while.
+	has_sanitizer || between "$after" 0 $((before + before / 5)) 'kB at the end'
 	[ "$(stat_of "$tmp/alone" .ticks.samples)" -gt 100 ]
 	marked_are_right "$tmp/all"
 	grep '^\[unknown\];' "$tmp/all" | head -n 5 || true
