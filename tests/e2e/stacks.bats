@@ -200,36 +200,6 @@ has_children() {
 		"$(stat_of "$tmp/s1" .objects.symbol_loads)" 'symbol loads'
 }
 
-# pages_of FILE: how many pages of rows it has, and how many of them are loaded.
-pages_of() {
-	"${targets%/targets}/tools/maps_of" "$recorder" 0 "$(stat -c %i "$1")" >"$tmp/maps"
-	cat "$tmp/maps"
-	pages=$(jq .file.pages "$tmp/maps") loaded=$(jq .file.loaded "$tmp/maps")
-}
-
-has_pages() {
-	pages_of "$1"
-	[ "$pages" -gt 0 ]
-}
-
-@test "a file whose code does not run costs an outline, and no rows" {
-	local pages loaded target
-	cp "$(ldconfig -p | awk '/libcrypto\.so\.3 / { print $NF; exit }')" "$tmp/idle"
-	cp "$(ldconfig -p | awk '/libc\.so\.6 / { print $NF; exit }')" "$tmp/libc.so.6"
-	start env LD_PRELOAD="$tmp/idle" LD_LIBRARY_PATH="$tmp" "$(target syscalls)" 60
-	target=$pid
-	wait_until 10 has_run "$target" 10
-	grep -q "$tmp/idle" "/proc/$target/maps"
-	start_record -p "$target" -F 499 -o "$tmp/f" --stats "$tmp/s"
-	runs_on "$target" 100
-	wait_until 10 has_pages "$tmp/idle"
-	between "$loaded" 0 0 "pages of $pages in an idle file"
-	pages_of "$tmp/libc.so.6"
-	between "$loaded" 1 "$pages" 'pages of a file in use'
-	stop_record
-	between "$(jq '100 * .user_stacks.complete / .user_stacks.total' "$tmp/s")" 97 100 'complete'
-}
-
 @test "a process is named to the end when it ends in mid-capture" {
 	start "$(target burn7030)" 60
 	local victim=$pid

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* maps_of.c - do the maps of unwind tables of a running stoker agree with each other?
- * Usage: maps_of PID SECONDS [INODE]
+ * Usage: maps_of PID SECONDS
  * Looks at them again and again for so long, or until the process ends. They change meanwhile, so
  * what is wrong counts when it is still wrong a second later. Prints how often it looked, the most
  * objects, tables and pages, how long an object waited for its table at the most, and how many
- * waited at the last look; of the file INODE, how many pages it has, and how many of them are
- * loaded. Exit 1: they do not agree. Takes CAP_SYS_ADMIN, to open maps by their
+ * waited at the last look. Exit 1: they do not agree. Takes CAP_SYS_ADMIN, to open maps by their
  * ids. */
 #include <bpf/bpf.h>
 #include <dirent.h>
@@ -201,22 +200,6 @@ static bool look_for_a_second(struct watch *w)
 	return true;
 }
 
-static void print_file(const struct watch *w, uint64_t ino)
-{
-	uint32_t pages = 0, loaded = 0;
-
-	for (size_t i = 0; i < w->len; i++) {
-		const struct object_value *v = &w->seen[i].value;
-
-		if (w->seen[i].key.ino != ino || v->table != TABLE_READY)
-			continue;
-		pages += v->pages_len;
-		for (uint32_t k = 0; k < v->pages_len; k++)
-			loaded += w->maps.pages[v->page_base + k].place > ROWS_PAGE_EMPTY;
-	}
-	printf(",\"file\":{\"pages\":%u,\"loaded\":%u}", pages, loaded);
-}
-
 int main(int argc, char **argv)
 {
 	static struct watch w;
@@ -240,12 +223,9 @@ int main(int argc, char **argv)
 		usleep(LOOK_NS / 1000);
 	} while (clock_ns(CLOCK_MONOTONIC) < end && access(path, F_OK) == 0);
 	printf("{\"looks\":%llu,\"objects\":%llu,\"tables\":%llu,\"pages\":%llu,\"waited_ms\":%llu,"
-	       "\"waiting\":%zu",
+	       "\"waiting\":%zu}\n",
 		(unsigned long long)w.looks, (unsigned long long)w.objects,
 		(unsigned long long)w.tables, (unsigned long long)w.pages,
 		(unsigned long long)w.waited_ns / NSEC_PER_MSEC, w.waiting_len);
-	if (argc > 3)
-		print_file(&w, strtoull(argv[3], NULL, 10));
-	printf("}\n");
 	return 0;
 }

@@ -147,7 +147,7 @@ static int on_page(void *ctx, const struct event_page *event)
 
 	agent->upkeep.tables_due = true;
 	if (outcome == PUBLISH_NOT_COMPILED)
-		row_wishes_hit(&(struct row_wishes){ agent->objects, publish, agent->worker, 0 },
+		row_wishes_page(&(struct row_wishes){ agent->objects, publish, agent->worker, 0 },
 			event->object, publish_page_number(publish, event->object, event->page));
 	if (outcome == PUBLISH_NOT_KEPT)
 		return objects_compile(agent->objects, event->object);

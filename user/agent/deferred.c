@@ -295,7 +295,7 @@ static void want_rows(struct deferred *deferred, struct waiting *waiting, const 
 	if (walked->object != waiting->missing)
 		objects_want(deferred->objects, walked->object, waiting->account);
 	deferred->wishes.account = waiting->account;
-	row_wishes_hit(&deferred->wishes, walked->object, page);
+	row_wishes_page(&deferred->wishes, walked->object, page);
 	if (walked->object != waiting->missing || waiting->page == NO_PAGE)
 		callers_missing(deferred->wishes.publish, waiting->event, s->mappings.data,
 			s->mappings.len, row_wishes_page, &deferred->wishes);

@@ -21,6 +21,7 @@
 #include "sampler/sampler.h"
 #include "unwind/publish.h"
 
+#define PAGES_FEW 64  /* 4 MiB of code */
 #define FETCH_WAIT_NS (10 * NSEC_PER_SEC)
 #define BUILD_ID_FETCHED_MIN 8 /* bytes; builds may share a shorter one */
 
@@ -382,14 +383,15 @@ void objects_want(struct objects *objects, uint32_t id, uint64_t account)
 	}
 }
 
-static void publish_table_of(
-	struct objects *objects, struct object *object, const struct unwind_rows_view *rows)
+/* A file of few pages is hit in most of them, and each that is missing defers a sample. */
+static void want_few_pages(
+	struct objects *objects, const struct object *object, const struct unwind_rows_view *rows)
 {
-	if (publish_rows(objects->options.publish, &object->key, object->id, rows) < 0 ||
-		rows->head->kind != UNWIND_ROWS_OUTLINE)
-		return;
-	object->pages_first = unwind_rows_first(rows);
-	object->pages_len = unwind_rows_span(rows);
+	uint32_t span = rows->head->kind == UNWIND_ROWS_OUTLINE ? unwind_rows_span(rows) : 0;
+
+	for (uint32_t i = 0; span <= PAGES_FEW && i < span; i++)
+		worker_client_page(objects->options.worker, object->id, object->fd,
+			object->key.mtime_ns, unwind_rows_first(rows) + i, 0);
 }
 
 void objects_on_rows(struct objects *objects, const struct worker_rows *rows)
@@ -409,8 +411,8 @@ void objects_on_rows(struct objects *objects, const struct worker_rows *rows)
 		object->reason = object_reason_of(rows->status);
 	if (!rows->rows)
 		publish_none(objects->options.publish, &object->key, object->id);
-	else
-		publish_table_of(objects, object, rows->rows);
+	else if (publish_rows(objects->options.publish, &object->key, object->id, rows->rows) == 0)
+		want_few_pages(objects, object, rows->rows);
 }
 
 /* ---- room for others ----------------------------------------------------------------------- */

@@ -7,8 +7,6 @@
 #include "client/client.h"
 #include "unwind/publish.h"
 
-#define PAGES_FEW 64 /* 4 MiB of code */
-
 void row_wishes_page(void *ctx, uint32_t id, uint64_t number)
 {
 	const struct row_wishes *wishes = ctx;
@@ -22,18 +20,4 @@ void row_wishes_page(void *ctx, uint32_t id, uint64_t number)
 			object->key.mtime_ns, (uint32_t)number, wishes->account);
 	if (err < 0)
 		publish_page_late(wishes->publish, object->id, (uint32_t)number);
-}
-
-void row_wishes_hit(const struct row_wishes *wishes, uint32_t id, uint64_t number)
-{
-	struct row_wishes nobodys = { wishes->objects, wishes->publish, wishes->worker, 0 };
-	struct object *object = objects_find(wishes->objects, id);
-	uint32_t len = object && object->pages_len <= PAGES_FEW ? object->pages_len : 0;
-
-	row_wishes_page((void *)wishes, id, number);
-	if (len == 0 || object->state != OBJECT_OPENED)
-		return;
-	object->pages_len = 0;
-	for (uint32_t i = 0; i < len; i++)
-		row_wishes_page(&nobodys, id, object->pages_first + i);
 }

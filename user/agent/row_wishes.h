@@ -19,6 +19,3 @@ struct row_wishes {
 /* Requests the page of this number in the object's file, unless it is there. If it cannot be
  * requested, BPF may ask for it again. ctx: a struct row_wishes. */
 void row_wishes_page(void *ctx, uint32_t object, uint64_t number);
-/* The same for a page that code runs in, and then the others of a small file: it is hit in most of
- * them, and each that is missing defers a sample. */
-void row_wishes_hit(const struct row_wishes *wishes, uint32_t object, uint64_t number);

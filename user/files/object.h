@@ -62,8 +62,6 @@ struct object {
 	uint32_t names_status;    /* enum worker_status of the latest query for names */
 	uint64_t unnamed;         /* frames, weighted by samples */
 	uint32_t contents;        /* WORKER_HAS_*, set by a worker */
-	uint32_t pages_first;     /* of the outline of its rows: number of the first page, */
-	uint32_t pages_len;       /* and how many; 0: no outline, or all were requested */
 	bool known;               /* a worker has examined it */
 	bool wanted;              /* a frame of it was sampled */
 	bool fetching;            /* a debug file is being fetched */
