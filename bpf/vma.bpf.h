@@ -61,7 +61,7 @@ __noinline u64 vma_maple_child(u64 entry, u64 addr, u32 asker)
 	void *node = (void *)(entry & ~MAPLE_NODE_MASK);
 	u64 child;
 
-	/* The verifier checks it where nothing calls it, too: without the tree all below is dead. */
+	/* The verifier checks it where nothing calls it, too: there all below is dead. */
 	if (!bpf_core_field_exists(struct mm_struct, mm_mt))
 		return 0;
 	pivots = type == MAPLE_ARANGE_64 ? MAPLE_ARANGE_PIVOTS : MAPLE_PIVOTS;
