@@ -76,7 +76,9 @@ has_nothing() {
 	wait "$recorder"
 	hottest "$tmp/f"
 	jq -c '.ticks, .user_stacks, .frames, .worker' "$tmp/s"
-	[ "$(jq .worker.restarts "$tmp/s")" -ge 20 ]
+	# That for large files is started again only at need.
+	between "$(jq '.worker.lost | add' "$tmp/s")" "$killed" "$killed" 'lost workers'
+	between "$(stat_of "$tmp/s" .worker.restarts)" $((killed / 2)) "$killed" 'restarts'
 	between "$(lost "$tmp/s")" 0 0 'lost'
 	between "$(folded_count "$tmp/f")" "$(stat_of "$tmp/s" .ticks.samples)" \
 		"$(stat_of "$tmp/s" .ticks.samples)" 'samples in the profile'

@@ -74,6 +74,6 @@ whole() {
 	memory_within "$(stat_of "$tmp/s" .agent.rss_max_kb)" 49152 'the agent'
 	memory_within "$(stat_of "$tmp/s" .worker.rss_max_kb)" 524288 'the workers'
 	# As many as were killed: none of these files costs a worker its life.
-	between "$(stat_of "$tmp/s" .worker.restarts)" "$killed" "$killed" 'restarts'
+	between "$(jq '.worker.lost | add' "$tmp/s")" "$killed" "$killed" 'lost workers'
 	[ -z "$(pgrep -f "^$stoker record .*$tmp/part")" ]
 }
