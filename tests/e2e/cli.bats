@@ -18,7 +18,7 @@ load lib
 	for words in help version 'record --help' doctor 'ps -d 0.2'; do
 		# shellcheck disable=SC2016,SC2086
 		exits 1 sh -c '"$@" >/dev/full' - "$stoker" $words
-		said_clearly 'cannot write to stdout: No space left on device'
+		said_clearly 'cannot write to stdout: no space left'
 	done
 }
 

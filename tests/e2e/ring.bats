@@ -108,7 +108,7 @@ all_cgroups() {
 	end_cgroups
 
 	jq -c '.events, .ticks, .containers' "$tmp/s" "$tmp/s.witness"
-	says '^events .* lost: the ring buffer was full' "$said"
+	says '^events .* lost: no room in the ring buffer' "$said"
 	jq -e '.events.lost.cgroup == null' "$tmp/s.witness"
 	# Each came or is counted, and none is counted twice.
 	between "$(jq '.containers | .made + .removed + .renamed' "$tmp/s")" 100 1000000 'cgroup events that came'

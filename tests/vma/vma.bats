@@ -26,7 +26,7 @@ build() {
 	local c flags=(-std=gnu11 -D_GNU_SOURCE -O1 -g -I. -Iuser)
 	cd "$repo" || return 1
 	build_bpf vma_check && build_bpf generation || return 1
-	"${CC:-gcc}" "${flags[@]}" tests/vma/vma_check.c user/base/{buf,fd,vec}.c user/proc/{maps,status}.c \
+	"${CC:-gcc}" "${flags[@]}" tests/vma/vma_check.c user/base/{buf,err,fd,vec}.c user/proc/{maps,status}.c \
 		-lbpf -lelf -lz -o "$runs/vma_check" || return 1
 	"${CC:-gcc}" "${flags[@]}" -pthread tests/vma/generation.c -lbpf -o "$runs/generation" || return 1
 	for c in manymaps churnmaps; do
