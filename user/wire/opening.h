@@ -63,8 +63,9 @@ struct opening_range {
 #define OPENING_RANGES_MAX (PATH_MAX / sizeof(struct opening_range))
 
 struct opening_request {
-	uint64_t seq; /* the reply repeats it */
-	uint32_t kind, how;
+	uint32_t kind; /* enum opening_kind; first, for base/orders.h */
+	uint32_t how;  /* enum opening_how */
+	uint64_t seq;  /* the reply repeats it */
 	struct opener_mapping mapping; /* of OPENING_ROOT: the process alone */
 	uint64_t held_at;              /* of OPENING_TAKE */
 	uid_t uid;                     /* of OPENING_PERF_MAP and OPENING_FILES */

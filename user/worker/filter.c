@@ -109,6 +109,8 @@ static const int opener_calls[] = {
 	SCMP_SYS(utimensat),
 	SCMP_SYS(fcntl),
 	SCMP_SYS(getdents64),
+	SCMP_SYS(poll),
+	SCMP_SYS(ppoll),
 };
 
 /* Files are opened to be read. */

@@ -21,6 +21,7 @@
 
 #include "base/buf.h"
 #include "base/fd.h"
+#include "base/orders.h"
 #include "bpf/reasons.h"
 #include "proc/file_system.h"
 #include "wire/opening.h"
@@ -394,27 +395,30 @@ static int obey(struct opening *o, const struct opening_message *message, int gi
 
 /* ---- the process ---------------------------------------------------------------------------- */
 
-static int serve_one(struct opening *o, int socket)
+static int obey_call(void *ctx, struct orders_call *call)
 {
-	_cleanup_fd_ int given = -1, fd = -1;
-	struct opening_message message;
-	struct opening_reply reply = { 0 };
-	int err = fd_take(socket, 0, &message, sizeof(message), &given);
+	struct opening_message *message = call->order;
+	struct opening_reply *reply = call->answer;
 
-	if (err == -EAGAIN)
-		return 0;
-	if (err < 0 || message.request.kind >= OPENING_KINDS)
-		return -EPIPE;
-	if (message.request.kind != OPENING_MEMORY)
-		message.path[sizeof(message.path) - 1] = '\0';
-	reply.seq = message.request.seq;
-	fd = obey(o, &message, given, &reply);
-	return fd_pass(socket, &reply, sizeof(reply), fd);
+	if (message->request.kind != OPENING_MEMORY)
+		message->path[sizeof(message->path) - 1] = '\0';
+	reply->seq = message->request.seq;
+	call->fd = obey(ctx, message, call->given, reply);
+	return 0;
 }
+
+static const struct orders_row rows[OPENING_KINDS] = {
+	[0 ... OPENING_KINDS - 1] = { ORDERS_OWNER, obey_call },
+};
 
 int opening_run(void *ctx, int fd)
 {
 	struct opening *o = calloc(1, sizeof(*o));
+	struct orders orders = { .rows = rows,
+		.rows_len = OPENING_KINDS,
+		.order_bytes = sizeof(struct opening_message),
+		.answer_bytes = sizeof(struct opening_reply),
+		.ctx = o };
 
 	(void)ctx;
 	prctl(PR_SET_NAME, "stoker-opener", 0, 0, 0);
@@ -426,7 +430,6 @@ int opening_run(void *ctx, int fd)
 		o->held[i].fd = -1;
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || filter_enter(FILTER_OPENER) < 0)
 		return WORKER_EXIT_SANDBOX;
-	while (serve_one(o, fd) == 0)
-		;
+	orders_serve(&orders, fd);
 	return WORKER_EXIT_END;
 }
