@@ -65,7 +65,7 @@ has_container() {
 	configure
 	make_rootfs "$tmp/app" spin
 	container=$(podman_runc run -d "${podman_options[@]}" --name "app-$$" --rootfs "$tmp/app" /bin/spin 200)
-	container=${container:0:12}
+	container=${container:0:12} id=${container:0:12}
 	# Its name is in a file of the host's, and its cgroup among mounts of the host's; both are found
 	# by process 1, where that may be looked at (tools/check-vm tries the latter).
 	if [ -e /proc/1/root/proc ]; then
@@ -88,7 +88,7 @@ has_container() {
 	get "/profile?${target:-}seconds=1&hz=499&format=folded" >"$tmp/f"
 	read_meter
 	hottest "$tmp/f"
-	fits_cpu "$(folded_count "$tmp/f" ';main;spin_here')" 499 'samples of the container' 5 # for a second of it
+	fits_cpu "$(folded_count "$tmp/f" "^(app-$$|$id);.*;main;spin_here")" 499 'samples of the container' 5 # for a second of it
 	podman_runc exec "stoker-$$" /bin/stoker report --since 10m --container "$container" --top 3 >"$tmp/report"
 	grep -q spin "$tmp/report"
 	podman_runc stop -t 10 "stoker-$$" >/dev/null
