@@ -94,8 +94,8 @@ all_cgroups() {
 	# It has a moment of its own, too.
 	runs_on "$pid" 100
 	from_birth "$pid"
-	read_meter
 	wait_until 60 has_run "$recorder" 20
+	read_meter
 	there=$(all_cgroups)
 	kill -INT "$recorder"
 	wait_until 60 is_gone "$recorder"
