@@ -95,10 +95,10 @@ all_cgroups() {
 	runs_on "$pid" 100
 	from_birth "$pid"
 	wait_until 60 has_run "$recorder" 20
-	read_meter
 	there=$(all_cgroups)
 	kill -INT "$recorder"
 	wait_until 60 is_gone "$recorder"
+	read_meter
 	kill -INT "$witness"
 	wait_until 60 is_gone "$witness"
 	cat "$said"

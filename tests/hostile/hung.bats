@@ -120,6 +120,7 @@ goes_on() {
 	start nsenter --target "$server" --mount bash -c 'cd "$1" && printf containerd-shim >/proc/$$/comm
 		"$2" 600 & echo $! >"$3/cgroup.procs" && echo ready; wait' bash "$tmp/hung1/empty" "$(target spin)" "$scope"
 	wait_until 10 says ready "$out"
+	started+=("$(cat "$scope/cgroup.procs")") # it would outlive its shell
 	goes_on
 	jq -c .containers "$tmp/s"
 	[ "$(jq .containers.files.unread.hung "$tmp/s")" -ge 1 ]
