@@ -38,7 +38,7 @@ int new_file_open(struct new_file *file, int dir, const char *stem);
 /* Closes the file and gives it its name; NULL: none yet. After an error call it again with another
  * name, or new_file_abort, or new_file_keep where it is complete. */
 int new_file_commit(struct new_file *file, const char *name, unsigned int how);
-/* Removes the temporary file. 0 where there is none. */
+/* Removes the temporary file. 0 too where no such file exists. */
 int new_file_abort(struct new_file *file);
 /* Leaves the temporary file where it is. */
 void new_file_keep(struct new_file *file);

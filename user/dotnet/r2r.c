@@ -151,7 +151,7 @@ static int read_functions(struct loader *l)
 
 /* ---- who begins where ----------------------------------------------------------------------- */
 
-/* The number of a runtime function; fixups may follow it. False: there is none such. */
+/* The number of a runtime function; fixups may follow it. False: cut off, or not of this file. */
 static bool read_entry(const struct loader *l, struct cursor c, uint32_t *function)
 {
 	uint32_t id = native_format_unsigned(&c);

@@ -68,7 +68,7 @@ static struct cfi_value from_base(const struct cfi_value *base, int64_t off)
 	return v;
 }
 
-/* A value that may be relative to the CFA, as one that is not. */
+/* A value that may be relative to the CFA, as one that does not depend on it. */
 static struct cfi_value resolve(const struct cfi_value *v, const struct cfi_value *base)
 {
 	if (v->reg != CFI_REG_CFA)

@@ -8,7 +8,8 @@
  * metric: its name, and its label where it is one of a family that rows share; a counter ends with
  *     _total, others are gauges. NULL: none.
  * text: the line of the printed account where the number is not 0; agent/account.c prints the
- *     lines of a part of the account together. NULL: none, or one that is written by hand there.
+ *     lines of a part of the account together. NULL: not in the account,
+ *     or its line there is written by hand.
  * help: a sentence for the metric's HELP and for the manual page. */
 #pragma once
 

@@ -31,7 +31,7 @@ struct mappings_entry {
 
 /* A jitdump is announced by a page of it that is mapped executable. */
 struct mappings_dump {
-	uint64_t start, end, ino; /* end 0: there is none */
+	uint64_t start, end, ino; /* end 0: no mapping */
 	uint64_t number;          /* in its name: a pid, that of the process that began it */
 };
 
