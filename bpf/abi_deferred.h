@@ -30,8 +30,7 @@ struct event_deferred {
 	__u32 stack_bytes; /* length of the stack copy, which starts at sp */
 	__u32 tick_cpu;
 	__u64 time_ns;             /* time of the tick; 0: times are not kept */
-	__u32 took_ns;             /* time that the tick took until here */
-	__u32 end;                 /* END_NO_TABLE or END_TIME */
+	__u64 took_ns;             /* time that the tick took until here */
 	struct event_stack unused; /* BPF sends the same frames as an event_stack, too */
 	/* The frames, leaf first, then the stack copy: use the functions below. */
 	__u8 data[DEFERRED_DATA_BYTES];

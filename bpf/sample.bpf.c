@@ -263,7 +263,6 @@ static __always_inline void defer_head(struct scratch *s, struct event_deferred 
 	deferred->time_ns = keep_times ? s->tick_ns : 0;
 	deferred->tick_cpu = bpf_get_smp_processor_id();
 	deferred->took_ns = bpf_ktime_get_ns() - s->tick_ns;
-	deferred->end = s->end;
 	deferred->pc = s->regs.pc;
 	deferred->sp = s->regs.sp;
 	deferred->fp = s->regs.fp;

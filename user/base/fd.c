@@ -18,6 +18,8 @@
 #endif
 
 #define READ_CHUNK_BYTES 65536
+/* Of a file that nobody can change; whether more may be added does not matter. */
+#define SEALS (F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK)
 
 void fd_close(int *fd)
 {
@@ -46,23 +48,47 @@ int fd_write_all(int fd, const void *data, size_t size)
 	return 0;
 }
 
+/* vm.memfd_noexec=2 refuses a file that may be executed; before 6.3 there is no such flag. */
+static int memory(const char *name, unsigned flags)
+{
+	int fd = memfd_create(name, flags | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
+
+	return fd < 0 && errno == EINVAL ? memfd_create(name, flags | MFD_ALLOW_SEALING) : fd;
+}
+
+int fd_memory(const char *name)
+{
+	int fd = memory(name, MFD_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int fd_seal(int memory_fd)
+{
+	_cleanup_fd_ int fd = memory_fd;
+
+	if (lseek(fd, 0, SEEK_SET) < 0 || fcntl(fd, F_ADD_SEALS, SEALS | F_SEAL_SEAL) < 0)
+		return -errno;
+	return TAKE_FD(fd);
+}
+
+bool fd_is_sealed(int fd)
+{
+	int seals = fcntl(fd, F_GET_SEALS);
+
+	return seals >= 0 && (seals & SEALS) == SEALS;
+}
+
 int fd_in_memory(const char *name, const void *data, size_t size, int *fd)
 {
-	/* vm.memfd_noexec=2 refuses a file that may be executed; before 6.3 there is no such flag.
-	 */
-	const int seals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;
-	_cleanup_fd_ int made =
-		memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
-	int err;
+	_cleanup_fd_ int made = fd_memory(name);
+	int err = made < 0 ? made : fd_write_all(made, data, size);
+	int sealed = err < 0 ? err : fd_seal(TAKE_FD(made));
 
-	if (made < 0 && errno == EINVAL)
-		made = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	err = made < 0 ? -errno : fd_write_all(made, data, size);
-	if (err == 0 && (lseek(made, 0, SEEK_SET) < 0 || fcntl(made, F_ADD_SEALS, seals) < 0))
-		err = -errno;
-	if (err == 0)
-		*fd = TAKE_FD(made);
-	return err;
+	if (sealed < 0)
+		return sealed;
+	*fd = sealed;
+	return 0;
 }
 
 const char *fd_memory_text(int err)
@@ -74,16 +100,15 @@ const char *fd_memory_text(int err)
 
 int fd_open_null(int flags, int *fd)
 {
-	const int seals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;
-	_cleanup_fd_ int made = open("/dev/null", O_RDWR | flags);
+	int made = open("/dev/null", O_RDWR | flags);
 
 	if (made < 0) {
-		made = memfd_create(
-			"null", MFD_ALLOW_SEALING | (flags & O_CLOEXEC ? MFD_CLOEXEC : 0));
-		if (made < 0 || fcntl(made, F_ADD_SEALS, seals) < 0)
-			return -errno;
+		made = memory("null", flags & O_CLOEXEC ? MFD_CLOEXEC : 0);
+		made = made < 0 ? -errno : fd_seal(made);
 	}
-	*fd = TAKE_FD(made);
+	if (made < 0)
+		return made;
+	*fd = made;
 	return 0;
 }
 

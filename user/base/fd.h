@@ -2,6 +2,7 @@
 /* base/fd.h - descriptors: owned by a local, read and written whole. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -26,8 +27,13 @@ void fd_close(int *fd);
 /* Writes all of it, through short writes and EINTR. 0 or -errno. */
 int fd_write_all(int fd, const void *data, size_t size);
 
-/* A memfd with these bytes, at its beginning, which nobody can change. *fd is the caller's. 0 or
- * -errno. */
+/* An empty memfd, the caller's, for fd_seal; or -errno. */
+int fd_memory(const char *name);
+/* Takes a memfd: gives it back at its beginning, and nobody can change it any more; or -errno. */
+int fd_seal(int memory_fd);
+/* Whether it is a memfd that nobody can change. */
+bool fd_is_sealed(int fd);
+/* A sealed memfd with these bytes. *fd is the caller's. 0 or -errno. */
 int fd_in_memory(const char *name, const void *data, size_t size, int *fd);
 /* err_text for its error: a limit of file sizes is one of memfds, too. */
 const char *fd_memory_text(int err);

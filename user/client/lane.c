@@ -229,7 +229,7 @@ static enum lane_result lost(struct lane *lane, enum lane_cause cause)
 	return LANE_LOST;
 }
 
-static enum lane_result lied(struct lane *lane, const char *fault)
+static enum lane_result refuse_reply(struct lane *lane, const char *fault)
 {
 	lane->fault = fault;
 	return lost(lane, LANE_BAD_REPLY);
@@ -266,13 +266,13 @@ enum lane_result lane_wait(struct lane *lane, uint64_t until_ns)
 	if (err == -EAGAIN)
 		return LANE_LATE;
 	if (err == -EBADMSG)
-		return lied(lane, "a cut message");
+		return refuse_reply(lane, "a cut message");
 	if (err < 0)
 		return lost(lane, LANE_ENDED);
 	fault = lane->busy ? proto_reply_fault(&lane->in, &lane->asked)
 			   : "a reply without a request";
 	if (fault)
-		return lied(lane, fault);
+		return refuse_reply(lane, fault);
 	lane->busy = false;
 	return LANE_REPLY;
 }

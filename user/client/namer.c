@@ -533,12 +533,10 @@ static bool is_list(const struct buf *list)
 static bool take_list(struct proto_message *reply, struct buf *list)
 {
 	const struct proto_mappings *body = proto_body(reply);
-	const int sealed = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK;
-	int seals = reply->fds_len > 0 ? fcntl(reply->fds[0], F_GET_SEALS) : 0;
 
 	if (reply->fds_len == 0)
 		return true;
-	return seals >= 0 && (seals & sealed) == sealed &&
+	return fd_is_sealed(reply->fds[0]) &&
 		lseek(reply->fds[0], 0, SEEK_SET) == 0 &&
 		fd_read_all(reply->fds[0], body->list_bytes, list) == 0 &&
 		list->len == body->list_bytes && is_list(list);

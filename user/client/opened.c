@@ -7,21 +7,19 @@
 #include <linux/magic.h>
 #include <stdint.h>
 
+#include "base/fd.h"
 #include "proc/file_system.h"
 #include "sampler/file_key.h"
-#include "wire/opening.h"
 
 bool opened_is(struct sampler *sampler, int fd, enum opened as)
 {
-	int flags = fcntl(fd, F_GETFL), seals;
+	int flags = fcntl(fd, F_GETFL);
 	uint32_t magic;
 
 	if (flags < 0 || as == OPENED_FOLDER)
 		return flags >= 0 && (flags & O_PATH);
-	if (as == OPENED_COPY) {
-		seals = fcntl(fd, F_GET_SEALS);
-		return seals >= 0 && (seals & OPENING_COPY_SEALS) == OPENING_COPY_SEALS;
-	}
+	if (as == OPENED_COPY)
+		return fd_is_sealed(fd);
 	if ((flags & (O_PATH | O_ACCMODE)) != O_RDONLY)
 		return false;
 	if (as == OPENED_OURS)

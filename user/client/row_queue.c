@@ -5,19 +5,17 @@
 #include "client/row_queue.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "base/fd.h"
 #include "worker/sandbox.h"
 
 _Static_assert(ROW_JOB_PAGES <= PROTO_PAGES_MAX, "a job is one request");
 _Static_assert(sizeof(((struct debug_link *)0)->name) == PROTO_FILE_NAME_MAX + 1, "a link's name");
 
 #define QUEUE_NS (200 * NSEC_PER_MSEC) /* until a queue that no worker works on is continued */
-
-#define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 
 void row_queue_done(struct row_queue *queue)
 {
@@ -267,13 +265,12 @@ static void report_failure(struct row_queue *queue, uint64_t id, enum worker_sta
 static void *map_rows(
 	int fd, uint64_t size, struct unwind_rows_view *view, const char **fault)
 {
-	int seals = fcntl(fd, F_GET_SEALS);
 	struct stat st;
 	void *bytes;
 
 	*fault = "rows in a file that may change, or of another size";
-	if (seals < 0 || (seals & SEALS) != SEALS || fstat(fd, &st) < 0 ||
-		(uint64_t)st.st_size != size || size > SANDBOX_FILE_BYTES_MAX)
+	if (!fd_is_sealed(fd) || fstat(fd, &st) < 0 || (uint64_t)st.st_size != size ||
+		size > SANDBOX_FILE_BYTES_MAX)
 		return NULL;
 	*fault = "rows that cannot be mapped";
 	bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);

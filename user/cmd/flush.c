@@ -6,11 +6,11 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "output/output.h"
+
 int flush_stdout(struct why *why)
 {
 	int err = fflush(stdout) != 0 ? -errno : ferror(stdout) ? -EIO : 0;
-	const char *text = err == -ENOSPC ? "no space left; free some or choose another place"
-					  : err_text(err);
 
-	return err < 0 ? why_set(why, err, "cannot write to stdout: %s", text) : 0;
+	return err < 0 ? why_set(why, err, "cannot write to stdout: %s", output_error(err)) : 0;
 }

@@ -366,9 +366,9 @@ static int open_at(struct spot *s, enum place_name name, struct place *out, stru
 
 static void name_link(const char *link, const char *target, struct why *why)
 {
-	struct why told = *why;
+	struct why before = *why;
 
-	why_set(why, 0, "%.300s (%.90s is a symbolic link to %.90s)", told.text, link, target);
+	why_set(why, 0, "%.300s (%.90s is a symbolic link to %.90s)", before.text, link, target);
 }
 
 int place_open(const char *path, enum place_name name, struct place *out, struct why *why)

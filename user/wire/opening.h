@@ -16,7 +16,6 @@
 #define OPENING_HELD_MAX (2 * OPENING_IN_FLIGHT_MAX)
 #define OPENING_COPY_BYTES_MAX (32UL << 20) /* of a file */
 #define OPENING_READ_BYTES_MAX (64UL << 20)
-#define OPENING_COPY_SEALS (F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL)
 
 enum opening_kind {
 	/* A mapped file: its descriptor; or, if a call of its file system may wait, no descriptor,

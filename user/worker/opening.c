@@ -91,10 +91,11 @@ static void release(struct opening *o, struct held *held)
 
 static int copy(const struct held *held, uint64_t bytes_max, struct opening_reply *reply)
 {
-	_cleanup_fd_ int fd = memfd_create("stoker-copy", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	_cleanup_fd_ int fd = fd_memory("stoker-copy");
 	const struct timespec times[2] = { held->st.st_mtim, held->st.st_mtim };
 	size_t left = (size_t)held->st.st_size;
 	ssize_t len = 1;
+	int copied;
 
 	if ((uint64_t)held->st.st_size > bytes_max)
 		return refuse(reply, OBJECT_TOO_LARGE);
@@ -102,10 +103,10 @@ static int copy(const struct held *held, uint64_t bytes_max, struct opening_repl
 		len = sendfile(fd, held->fd, NULL, left);
 		left -= len > 0 ? (size_t)len : 0;
 	}
-	if (fd < 0 || left > 0 || futimens(fd, times) < 0 || lseek(fd, 0, SEEK_SET) < 0 ||
-		fcntl(fd, F_ADD_SEALS, OPENING_COPY_SEALS) < 0)
+	if (fd < 0 || left > 0 || futimens(fd, times) < 0)
 		return refuse(reply, OBJECT_OPEN);
-	return TAKE_FD(fd);
+	copied = fd_seal(TAKE_FD(fd));
+	return copied < 0 ? refuse(reply, OBJECT_OPEN) : copied;
 }
 
 /* ---- requests: each gives a descriptor that goes with the reply, or -1 ----------------------- */
@@ -161,32 +162,25 @@ static int open_root(const struct opening_request *request, struct opening_reply
 	return fd;
 }
 
-static int seal(int memory_fd)
-{
-	_cleanup_fd_ int fd = memory_fd;
-
-	if (lseek(fd, 0, SEEK_SET) < 0 || fcntl(fd, F_ADD_SEALS, OPENING_COPY_SEALS) < 0)
-		return -errno;
-	return TAKE_FD(fd);
-}
-
 /* A text of more than bytes_max is an error, or cut there. */
 static int copy_text(int from, uint64_t bytes_max, bool cut)
 {
-	_cleanup_fd_ int fd = memfd_create("stoker-text", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	_cleanup_fd_ int fd = fd_memory("stoker-text");
 	char bytes[COPY_BYTES];
 	ssize_t len = 0;
-	int err = fd < 0 ? -errno : 0;
+	int err = fd < 0 ? fd : 0;
 
 	while (err == 0 && (len = read(from, bytes, sizeof(bytes))) > 0) {
-		if ((uint64_t)len > bytes_max && cut)
+		size_t fits = (uint64_t)len < bytes_max ? (size_t)len : (size_t)bytes_max;
+
+		err = fits < (size_t)len && !cut ? -EFBIG : fd_write_all(fd, bytes, fits);
+		bytes_max -= fits;
+		if (fits < (size_t)len)
 			break;
-		err = (uint64_t)len > bytes_max ? -EFBIG : fd_write_all(fd, bytes, (size_t)len);
-		bytes_max -= (uint64_t)len;
 	}
 	if (err < 0)
 		return err;
-	return len < 0 ? -errno : seal(TAKE_FD(fd));
+	return len < 0 ? -errno : fd_seal(TAKE_FD(fd));
 }
 
 static int open_of_process(const struct opener_process *process, const char *name)
@@ -232,9 +226,9 @@ static int copy_range(int from, const struct opening_range *range, int fd)
 static int copy_memory(const struct opening_message *message)
 {
 	_cleanup_fd_ int from = open_of_process(&message->request.mapping.process, "mem");
-	_cleanup_fd_ int fd = memfd_create("stoker-memory", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	_cleanup_fd_ int fd = fd_memory("stoker-memory");
 	uint64_t len = message->request.ranges_len, size = 0;
-	int err = from < 0 ? from : fd < 0 ? -errno : len > OPENING_RANGES_MAX ? -E2BIG : 0;
+	int err = from < 0 ? from : fd < 0 ? fd : len > OPENING_RANGES_MAX ? -E2BIG : 0;
 
 	for (uint64_t i = 0; i < len && err == 0; i++) {
 		const struct opening_range *range = &message->ranges[i];
@@ -247,7 +241,7 @@ static int copy_memory(const struct opening_message *message)
 	}
 	if (err == 0 && ftruncate(fd, (off_t)size) < 0)
 		err = -errno;
-	return err < 0 ? err : seal(TAKE_FD(fd));
+	return err < 0 ? err : fd_seal(TAKE_FD(fd));
 }
 
 static int open_by_rule(const struct opening_request *r, int root, const char *path, int *fd)
