@@ -36,7 +36,7 @@ static void print(const char *term, unsigned short columns, char *out, size_t si
 	log_progress(&log, "second");
 	log_error(&log, "over");
 	dup2(saved, STDERR_FILENO);
-	/* The kernel passes on what was written when it has the time: in one part, or in several. */
+	/* The kernel passes on what was written when it has time, in one part or several. */
 	for (size_t at = 0; at == 0 || out[at - 1] != '\n'; at += (size_t)len) {
 		len = read(ours, out + at, size - 1 - at);
 		assert_true(len > 0);
