@@ -18,7 +18,7 @@
 #endif
 
 #define READ_CHUNK_BYTES 65536
-/* Of a file that nobody can change; whether more may be added does not matter. */
+/* With these nobody can change a file; whether more seals may be added does not matter. */
 #define SEALS (F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK)
 
 void fd_close(int *fd)
