@@ -11,6 +11,7 @@
 #define SEARCH_WORDS 48
 #define NO_CALL 0
 #define SOME_CALL 1
+#define ENDBR64 0xfa1e0ff3U
 
 /* The length of FF /2 with this ModRM and SIB byte; 0: another operation (Intel SDM vol. 2, tables
  * 2-2 and 2-3). */
@@ -57,7 +58,7 @@ WALK_GLOBAL bool leads_to(u64 walk, u64 target, u64 pc)
 		return true;
 	if (walk_read(walk, &code, sizeof(code), target))
 		return false;
-	if ((u32)code == 0xfa1e0ff3)
+	if ((u32)code == ENDBR64)
 		code >>= 32;
 	if ((code & 0xff) == 0xf2)
 		code >>= 8;
@@ -105,15 +106,28 @@ static __always_inline bool calls_here(struct scratch *s, u64 address)
 	return s->regs.pc - call_before(walk_of(s), address) < FUNCTION_BYTES_MAX;
 }
 
+/* Has the call before this address led to the very instruction at pc, or to an endbr64 before it?
+ * Then the address is its return address: a linker's stub without a table is one jump. */
+static __always_inline bool is_entered_from(struct scratch *s, u64 address, u64 pc)
+{
+	u64 target = call_before(walk_of(s), address);
+	u32 code;
+
+	if (target != pc - sizeof(code))
+		return target == pc;
+	return walk_read(walk_of(s), &code, sizeof(code), target) == 0 && code == ENDBR64;
+}
+
 /* The interrupted code shows where its return address is: s->way. True: the step is done. */
 WALK_GLOBAL bool way_out_step(u64 walk)
 {
 	struct scratch *s = scratch_of(walk);
-	u64 sp, word, fp;
+	u64 sp, word, fp, pc;
 
 	if (!s)
 		return false;
 	s->how = FRAME_BY_GUESS; /* of the step that follows if this one fails */
+	pc = s->regs.pc;
 	sp = s->regs.sp;
 	fp = s->regs.fp;
 	if (s->way.fp != WAY_NOWHERE && unwind_word(&s->window, sp + s->way.fp, sp, &fp))
@@ -130,6 +144,9 @@ WALK_GLOBAL bool way_out_step(u64 walk)
 		return false;
 	s->regs.fp = fp;
 	s->how = s->way.how;
+	if (s->how && s->way.depth == 0 && s->way.found == WAY_STACK &&
+		is_entered_from(s, word, pc))
+		s->how = 0;
 	return true;
 }
 

@@ -364,17 +364,27 @@ static void a_chain_that_may_skip_the_caller_is_a_guess(void **state)
 		}
 }
 
+#define JMP "\xff\x25\x11\x11\x11\x11" /* through memory, as a linker's stub does */
+#define ENDBR "\xf3\x0f\x1e\xfa"
+
 static void a_word_on_top_of_the_stack_is_a_guess_unless_its_call_led_here(void **state)
 {
 	static const struct {
-		uint64_t target, how;
-	} rows[] = { { PC, FRAME_BY_CHAIN }, { PC - 0x100, FRAME_BY_CHAIN },
-		{ PC + 1, FRAME_BY_GUESS }, { PC - 0x10000, FRAME_BY_GUESS } };
+		uint64_t target, how, pc;
+		const char *code;
+	} rows[] = { { PC, FRAME_BY_CHAIN, PC, "" }, { PC - 0x100, FRAME_BY_CHAIN, PC, "" },
+		{ PC + 1, FRAME_BY_GUESS, PC, "" }, { PC - 0x10000, FRAME_BY_GUESS, PC, "" },
+		{ PC, 0, PC, JMP }, { PC, 0, PC, ENDBR "\xf2" JMP }, { PC, 0, PC + 4, ENDBR JMP },
+		{ PC - 0x40, FRAME_BY_CHAIN, PC, JMP }, { PC - 4, FRAME_BY_CHAIN, PC, JMP },
+		{ PC + 8, FRAME_BY_CHAIN, PC, JMP },
+		{ PC, FRAME_BY_CHAIN, PC + 1, "\x50" JMP },               /* push %rax */
+		{ PC, FRAME_BY_CHAIN, PC + 4, "\x48\x83\xec\x08" JMP } }; /* sub $8,%rsp */
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct made *made = made_new(PC, 0);
+		struct made *made = made_new(rows[i].pc, 0);
 
+		put_code(made, PC, rows[i].code, strlen(rows[i].code));
 		put_word(made, 0, put_call(made, ROWS + 0x10, rows[i].target));
 		assert_int_equal(walk(made), END_ROOT);
 		expect_frame(made, 1, ROWS + 0x10, rows[i].how);

@@ -35,7 +35,7 @@ enum name_source { NAME_SOURCES(NAME_SOURCE_ID) NAME_SOURCES_LEN };
 	X(LANE_ENDED, "ended", "it died or exited")                                          \
 	X(LANE_KILLED, "killed", "SIGKILL from outside, such as the out-of-memory killer's") \
 	X(LANE_HUNG, "hung", "it took too long")                                             \
-	X(LANE_BAD_REPLY, "bad_reply", "it sent an unexpected reply")                            \
+	X(LANE_BAD_REPLY, "bad_reply", "it sent an unexpected reply")                        \
 	X(LANE_DROPPED, "dropped",                                                           \
 		"stoker ended it, mostly because it had grown; its request is not to blame")
 
