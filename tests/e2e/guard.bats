@@ -243,3 +243,50 @@ is_another() {
 	"$stoker" report -q --store "$tmp/store" -f folded -o "$tmp/f"
 	[ "$(folded_count "$tmp/f")" = "$(jq -s 'map(.samples) | add' "$tmp/store/index")" ]
 }
+
+# set_kernel RELEASE: a command behind ${apart[@]} sees it as the kernel's, and $tmp/etc as /etc.
+set_kernel() {
+	mkdir "$tmp/run" "$tmp/etc"
+	cp -a /etc/. "$tmp/etc"
+	mkdir -p "$tmp/etc/stoker"
+	rm -f "$tmp/etc/stoker/any-kernel"
+	echo "$1" >"$tmp/release"
+	echo '#1 SMP' >"$tmp/version"
+	# shellcheck disable=SC2016 # for the inner shell
+	apart=(unshare --mount sh -c 'mount -t tmpfs none /run && mkdir /run/stoker &&
+		mount --bind "$0/run" /run/stoker && mount --bind "$0/etc" /etc &&
+		mount --bind "$0/release" /proc/sys/kernel/osrelease &&
+		mount --bind "$0/version" /proc/sys/kernel/version && exec "$@"' "$tmp")
+}
+
+# The program of another kernel runs here: this one does not hang.
+@test "a kernel that can hang the host is not sampled until root accepts it" {
+	local hangs='this kernel can hang the host: .*touch /etc/stoker/any-kernel'
+	bpftool btf dump file /sys/kernel/btf/vmlinux | grep -q "FUNC '__check_object_size'" ||
+		skip 'this kernel does not check copies of user memory (CONFIG_HARDENED_USERCOPY)'
+	set_kernel 6.1.20
+	set_apart() { :; }
+	serve
+	wait_until 20 is_idle "$hangs"
+	is_alive
+	nothing_attached
+	get /metrics | grep -qx 'stoker_sampling 0'
+	kill "$supervisor" && wait "$supervisor"
+	[ ! -e "$tmp/store/mark" ]
+	exits 1 "${apart[@]}" "$stoker" record -a -d 1 -o "$tmp/f"
+	said_clearly "$hangs"
+	[ ! -e "$tmp/f" ]
+	exits 1 "${apart[@]}" "$stoker" doctor >"$tmp/doctor"
+	grep "^no *kernel .*$hangs" "$tmp/doctor"
+	install -o 65534 -m 644 /dev/null "$tmp/etc/stoker/any-kernel"
+	exits 1 "${apart[@]}" "$stoker" record -a -d 1 -o "$tmp/f"
+	chown 0 "$tmp/etc/stoker/any-kernel"
+	"${apart[@]}" "$stoker" record -a -d 1 -o "$tmp/f"
+	[ -s "$tmp/f" ]
+	serve
+	wait_until 30 is_ready
+	kill "$supervisor" && wait "$supervisor"
+	rm "$tmp/etc/stoker/any-kernel"
+	echo 6.1.36 >"$tmp/release"
+	"${apart[@]}" "$stoker" record -a -d 1 -o "$tmp/f"
+}

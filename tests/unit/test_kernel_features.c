@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/own.h"
+#include "sampler/kernel_faults.h"
 #include "sampler/kernel_features.h"
 
 /* What a made kernel has. */
@@ -229,6 +230,59 @@ static void types_without_anything_give_no_feature(void **state)
 	btf__free(types);
 }
 
+/* ---- faults --------------------------------------------------------------------------------- */
+
+static void add_kernel_function(struct btf *types, const char *name)
+{
+	int proto = btf__add_func_proto(types, 0);
+
+	assert_true(btf__add_func(types, name, BTF_FUNC_STATIC, proto) > 0);
+}
+
+static void a_kernel_that_can_hang_the_host_is_known_by_version_and_types(void **state)
+{
+	static const struct {
+		const char *release, *version;
+		bool faulty; /* if it checks copies of user memory */
+	} rows[] = {
+		{ "5.18.19", "#1 SMP", false },
+		{ "5.19.0", "#1 SMP", true },
+		{ "5.19.0-50-generic\n", "#50-Ubuntu SMP\n", true },
+		{ "6.0.19", "#1 SMP", true },
+		{ "6.1.25-37.47.amzn2023.x86_64", "#1 SMP", true },
+		{ "6.1.35", "#1 SMP", true },
+		{ "6.1.36", "#1 SMP", false },
+		{ "6.1.300", "#1 SMP", false },
+		{ "6.2", "#1 SMP", true },
+		{ "6.2.16-3-pve", "#1 SMP PVE 6.2.16-3", true },
+		{ "6.3.9", "#1 SMP", true },
+		{ "6.3.10-200.fc38.x86_64", "#1 SMP", false },
+		{ "6.4.0-150600.23-default", "#1 SMP", false },
+		{ "6.18.44", "#1 SMP", false },
+		{ "5.14.0-427.el9.x86_64", "#1 SMP", false },
+		/* Debian's release has no third number. */
+		{ "6.1.0-9-amd64", "#1 SMP PREEMPT_DYNAMIC Debian 6.1.27-1 (2023-05-08)", true },
+		{ "6.1.0-10-amd64", "#1 SMP PREEMPT_DYNAMIC Debian 6.1.37-1 (2023-07-03)", false },
+		{ "none", "", false },
+	};
+	struct types checks = types_new(), trusts = types_new();
+
+	(void)state;
+	add_kernel_function(checks.btf, "__check_object_size");
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const char *release = rows[i].release, *version = rows[i].version;
+
+		print_message("%s\n", release);
+		assert_int_equal(
+			kernel_faults_find(release, version, checks.btf) != NULL, rows[i].faulty);
+		assert_int_equal(
+			kernel_faults_find(release, version, NULL) != NULL, rows[i].faulty);
+		assert_null(kernel_faults_find(release, version, trusts.btf));
+	}
+	btf__free(checks.btf);
+	btf__free(trusts.btf);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -236,6 +290,7 @@ int main(void)
 		cmocka_unit_test(a_plain_number_does_not_count_where_the_lock_hides_its_writer),
 		cmocka_unit_test(maps_count_as_locked_where_they_say_how_many_pages_they_have),
 		cmocka_unit_test(types_without_anything_give_no_feature),
+		cmocka_unit_test(a_kernel_that_can_hang_the_host_is_known_by_version_and_types),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

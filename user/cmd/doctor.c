@@ -26,6 +26,7 @@
 #include "daemon/kill_switch.h"
 #include "containers/cgroup_view.h"
 #include "agent/privileges.h"
+#include "sampler/kernel_faults.h"
 #include "sampler/kernel_features.h"
 #include "worker/sandbox.h"
 
@@ -76,11 +77,11 @@ static const char *kernel_lacks(const struct doctor *d, char *text, size_t size)
 	return NULL;
 }
 
-/* The version is for people. Nothing follows from it. */
 static void check_kernel(struct doctor *d)
 {
 	char text[512], lacks[128];
-	const char *why = kernel_lacks(d, lacks, sizeof(lacks));
+	const char *fault = kernel_faults_here();
+	const char *why = fault ? fault : kernel_lacks(d, lacks, sizeof(lacks));
 	struct utsname name;
 
 	uname(&name);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd/flush.c - after a failed write stdio keeps what it could not write, so that flushing it fails
- * again and says why. */
+/* cmd/flush.c - stdio keeps what it could not write: to flush it fails again, and says why. */
 #include "cmd/flush.h"
 
 #include <errno.h>

@@ -26,6 +26,7 @@
 #include "daemon/kill_switch.h"
 #include "daemon/notify.h"
 #include "daemon/serve.h"
+#include "sampler/kernel_faults.h"
 #include "wire/exit_status.h"
 
 #define EXIT_AGAIN 75 /* of the child: start another one */
@@ -42,8 +43,9 @@ struct supervisor {
 	struct notify notify;
 	struct kill_switch kill_switch;
 	struct guard_mark mark;
-	bool guarded;           /* the host went down too often: idle */
-	const char *switch_on;  /* the file; NULL: off */
+	bool guarded;          /* the host went down too often: idle */
+	const char *fault;     /* of the kernel: idle */
+	const char *switch_on; /* the file; NULL: off */
 	struct child child;
 	char idle[WHY_MAX]; /* why the child does not sample; "": it does */
 	bool changing;      /* the child got the signal to end, for another one */
@@ -63,9 +65,9 @@ static int run_idle(struct supervisor *s, int fd, struct why *why)
 	int err = config_load(given, &config, why);
 
 	notify_to(&notify, fd, s->notify.watchdog_ns);
-	return err < 0 ? err
-		       : serve_idle(&config, given ? given : CONFIG_PATH, s->idle, &notify,
-				 s->log, why);
+	return err < 0
+		? err
+		: serve_idle(&config, given ? given : CONFIG_PATH, s->idle, &notify, s->log, why);
 }
 
 static int run_sampling(struct supervisor *s, int fd, bool *opened, struct why *why)
@@ -113,6 +115,9 @@ static void find_reason(struct supervisor *s)
 	if (s->switch_on)
 		snprintf(s->idle, sizeof(s->idle),
 			"%s exists; nothing is sampled until it is removed", s->switch_on);
+	else if (s->fault)
+		snprintf(s->idle, sizeof(s->idle),
+			"%s; until stoker starts again nothing is sampled", s->fault);
 	else if (s->guarded)
 		snprintf(s->idle, sizeof(s->idle),
 			"this host went down %u times while stoker %s sampled on this kernel; "
@@ -176,7 +181,7 @@ static void look_at_switch(struct supervisor *s, uint64_t now)
 	bool idle = s->idle[0] != '\0';
 
 	s->switch_on = kill_switch_look(&s->kill_switch);
-	if (s->child.pid == 0 || s->changing || idle == (s->switch_on || s->guarded))
+	if (s->child.pid == 0 || s->changing || idle == (s->switch_on || s->fault || s->guarded))
 		return;
 	log_warn(s->log, s->switch_on ? "%s: sampling ends" : "%s is gone: sampling goes on",
 		s->switch_on ? s->switch_on : "the file of the kill switch");
@@ -267,9 +272,7 @@ static void wait_for_events(struct supervisor *s)
 	} else if (s->deadline_ns > 0) {
 		due_ns = s->deadline_ns;
 	}
-	wait_ms = due_ns == CLOCK_NEVER_NS
-		? -1
-		: clock_wait_ms(clock_ns(CLOCK_MONOTONIC), due_ns);
+	wait_ms = due_ns == CLOCK_NEVER_NS ? -1 : clock_wait_ms(clock_ns(CLOCK_MONOTONIC), due_ns);
 	if (s->kill_switch.fd < 0 && (wait_ms < 0 || wait_ms > LOOK_MS))
 		wait_ms = LOOK_MS;
 	poll(fds, ARRAY_SIZE(fds), wait_ms);
@@ -341,6 +344,7 @@ int supervisor_run(const struct supervisor_options *options)
 	}
 	notify_open(&s.notify);
 	kill_switch_open(&s.kill_switch);
+	s.fault = kernel_faults_here();
 	open_guard(&s);
 	status = supervise(&s);
 	kill_switch_close(&s.kill_switch);

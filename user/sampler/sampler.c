@@ -24,6 +24,7 @@
 #include "sampler/cpu_costs.h"
 #include "sampler/cpus.h"
 #include "sampler/grace.h"
+#include "sampler/kernel_faults.h"
 #include "sampler/kernel_features.h"
 #include "sampler/map_memory.h"
 #include "sampler/scan.h"
@@ -207,8 +208,10 @@ static int load_skeleton(
 static int load(struct sampler *s, const struct sampler_options *o, struct why *why)
 {
 	struct why libbpf = { "" };
+	const char *fault = kernel_faults_here();
 	struct kernel_features kernel;
-	int err = kernel_features_load(&kernel, why);
+	int err =
+		fault ? why_set(why, -EOPNOTSUPP, "%s", fault) : kernel_features_load(&kernel, why);
 
 	if (err < 0)
 		return err;
