@@ -2,10 +2,12 @@
 /* main.c - the table of subcommands, and that what they print has arrived: on a full disk it has
  * not, and the exit status says so. */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/own.h"
@@ -75,6 +77,15 @@ static int check_stack(struct why *why)
 		(unsigned long long)stack.rlim_cur / 1024, STACK_BYTES_LEAST / 1024);
 }
 
+/* Where the caller closed some, what we open would get their numbers, and what is written to them.
+ * Reads and writes of these fail, as of closed ones. */
+static void fill_standard(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			(void)!open("/", O_PATH);
+}
+
 int main(int argc, char **argv)
 {
 	struct log log = { 0 };
@@ -83,7 +94,7 @@ int main(int argc, char **argv)
 
 	/* Beyond a limit of file sizes a write fails, and its error is said. */
 	signal(SIGXFSZ, SIG_IGN);
-
+	fill_standard();
 	if (check_stack(&why) < 0)
 		log_error(&log, "%s", why.text);
 	else

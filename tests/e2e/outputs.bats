@@ -384,3 +384,19 @@ has_segment() {
 	wait "$fifo_reader"
 	cmp "$place/f" "$tmp/read"
 }
+
+# What a descriptor of ours has the number of, lines of the log would be written to.
+@test "a recorder whose three standard descriptors are closed writes its profile and account" {
+	local closed status
+	for closed in '<&-' '>&-' '2>&-' '<&- >&- 2>&-'; do
+		rm -f "$tmp/f" "$tmp/s"
+		echo "$closed"
+		eval '"$stoker" record -a -F 49 -d 1 -o "$tmp/f" --stats "$tmp/s"' "$closed"
+		jq -e '.ticks.expected > 0' "$tmp/s"
+		[ "$(folded_count "$tmp/f")" -eq "$(stat_of "$tmp/s" .ticks.samples)" ]
+	done
+	status=0
+	"$stoker" record -a -F 49 -d 1 -o - >&- 2>"$tmp/said" || status=$?
+	[ "$status" -eq 1 ]
+	says 'descriptor 1 is not open' "$tmp/said"
+}

@@ -9,6 +9,8 @@ setup() {
 	kernel=made got=$BATS_TEST_TMPDIR/got
 	# shellcheck source=tests/vm/judge.bash
 	. "$BATS_TEST_DIRNAME/../vm/judge.bash"
+	# shellcheck source=tests/vm/guard.bash
+	. "$BATS_TEST_DIRNAME/../vm/guard.bash"
 	mkdir "$got"
 }
 
@@ -43,6 +45,25 @@ holds() {
 	judge_all
 	[ "$passed" -eq 0 ]
 	[ "$skipped" -eq 0 ]
+}
+
+@test "a machine with a disk is judged by its mark, its metrics and its clocks" {
+	local file
+	run ! it_samples 0
+	run ! it_is_left_alone
+	for file in mark metrics clocks doctor daemon; do
+		: >"$got/$file"
+	done
+	run ! it_samples 0
+	run ! it_is_left_alone
+	echo '{"running":true,"deaths":1}' >"$got/mark"
+	echo 'stoker_sampling 1' >"$got/metrics"
+	echo 2 >"$got/clocks"
+	it_samples 1
+	run ! it_samples 0
+	run ! it_is_left_alone
+	echo 0 >"$got/clocks"
+	run ! it_samples 1
 }
 
 @test "a kernel's log without complaints is one that was read" {

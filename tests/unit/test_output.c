@@ -176,6 +176,10 @@ static const struct row rows[] = {
 	{ "a link in a folder of a group", "folder d, mode d 0775, link d/f t", "d/f",
 		.err = -EPERM, .says = "others can write" },
 	{ "a link to a device", "link f /dev/null", "f", .has = "/dev/null" },
+	{ "a file of /proc", "", "/proc/sys/kernel/hostname", .err = -EPERM,
+		.says = "no file can be made in /proc", .root = true },
+	{ "a file of a process", "", "/proc/self/x", .err = -EPERM,
+		.says = "no file can be made in /proc" },
 	{ "a full device", "", "/dev/full", .err = -ENOSPC, .says = "/dev/full: no space left",
 		.late = true },
 	{ "another user's link", "link f t, owner f 65534", "f", .err = -EPERM,
@@ -349,7 +353,7 @@ static void a_file_that_cannot_get_its_name_is_kept(void **state)
 		{ "folder f", true,
 			"f: the old file cannot be replaced: Is a directory; what was" },
 		{ "fifo f", false, "start the reader first; what was to be written is in /" },
-		{ "link f g, link g h", false, "link to another one, g; name the file; what was" },
+		{ "link f g, link g h", false, "link to another one, g; name what that leads to" },
 	};
 
 	(void)state;
@@ -466,8 +470,10 @@ static void a_bundle_is_refused_before_it_is_written(void **state)
 		{ "our link to a folder", "folder t, link b t", 0, NULL },
 		{ "a file in its place", "file b", -ENOTDIR, "b: it is no directory; name one" },
 		{ "a FIFO in its place", "fifo b", -ENOTDIR, "b" },
-		{ "a link that dangles", "link b t", -ENOENT, "t" },
-		{ "a link to a link", "folder t, link u t, link b u", -ENOTDIR, "u" },
+		{ "a link that dangles", "link b t", -ENOENT,
+			"t: there is no such directory; make it first (b is a symbolic" },
+		{ "a link to a link", "folder t, link u t, link b u", -ELOOP,
+			"b: it is a symbolic link to another one, u" },
 		{ "a FIFO in the place of a file", "folder b, fifo b/profile.html", -EEXIST,
 			"b/profile.html: a FIFO" },
 		{ "a FIFO in the place of the archive", "folder b, read-fifo b/prof.tar.gz",

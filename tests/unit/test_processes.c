@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the agent learns of a process with JIT code from its command line and environment.
- * LINK: -Wl,--wrap=file_key_magic,--wrap=file_system_is_local */
+ * LINK: -Wl,--wrap=file_key_magic,--wrap=file_system_is_local,--wrap=jit_files_open_dirs */
 #include "unit.h"
 
 #include <fcntl.h>
@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/own.h"
+#include "jit/jit_files.h"
 #include "proc/file_system.h"
 #include "proc/status.h"
 #include "sampler/file_key.h"
@@ -43,9 +44,25 @@ int __wrap_file_key_magic(struct sampler *sampler, int fd, uint32_t *magic)
 	return fd >= 0 ? 0 : -1;
 }
 
+static int unanswered; /* how many of the next searches for directories */
+
+bool __real_jit_files_open_dirs(const struct jit_files_access *access,
+	const struct opener_process *process, struct jit_files_dirs *out);
+bool __wrap_jit_files_open_dirs(const struct jit_files_access *access,
+	const struct opener_process *process, struct jit_files_dirs *out);
+bool __wrap_jit_files_open_dirs(const struct jit_files_access *access,
+	const struct opener_process *process, struct jit_files_dirs *out)
+{
+	if (unanswered-- <= 0)
+		return __real_jit_files_open_dirs(access, process, out);
+	*out = (struct jit_files_dirs){ 0 };
+	return false;
+}
+
 static int set_up(void **state)
 {
 	(void)state;
+	unanswered = 0;
 	told_open_with(&opening, (struct worker_client_options){ 0 });
 	return 0;
 }
@@ -200,32 +217,38 @@ static void expect_map(struct processes *processes, const struct sharer *s, bool
 	assert_int_equal(files.shared, !has_map);
 }
 
+/* with: whose map it has, too; NULL: it has its own. */
+static void add_sharer(struct processes *processes, const char *dir, const struct sharer *with,
+	struct sharer *s)
+{
+	static const char *const none[] = { NULL };
+	char environment[64];
+
+	snprintf(environment, sizeof(environment), "TMPDIR=%s", dir);
+	s->pid = start(none, environment);
+	s->start_ns = start_of(s->pid);
+	snprintf(s->path, sizeof(s->path), "%s/perf-%d.map", dir, s->pid);
+	if (with)
+		assert_int_equal(link(with->path, s->path), 0);
+	else
+		close(open(s->path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+	assert_int_equal(processes_add(processes, (uint32_t)s->pid, s->start_ns, 1), 0);
+	s->id = processes_id(processes, (uint32_t)s->pid, s->start_ns);
+}
+
 /* Two of the three have one map, as process 1 of two containers with one /tmp has. */
 static void a_map_that_two_living_processes_have_is_neithers(void **state)
 {
-	static const char *const none[] = { NULL };
-	char dir[] = "/tmp/stoker-shared-XXXXXX", environment[64];
+	char dir[] = "/tmp/stoker-shared-XXXXXX";
 	struct sharer all[SHARERS];
 	struct processes *processes;
 
 	(void)state;
 	assert_non_null(mkdtemp(dir));
-	snprintf(environment, sizeof(environment), "TMPDIR=%s", dir);
 	assert_int_equal(
 		processes_new(ignore_drop, NULL, opening.client, &processes), 0);
-	for (int i = 0; i < SHARERS; i++) {
-		struct sharer *s = &all[i];
-
-		s->pid = start(none, environment);
-		s->start_ns = start_of(s->pid);
-		snprintf(s->path, sizeof(s->path), "%s/perf-%d.map", dir, s->pid);
-		if (i == 1)
-			assert_int_equal(link(all[0].path, s->path), 0);
-		else
-			close(open(s->path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
-		assert_int_equal(processes_add(processes, (uint32_t)s->pid, s->start_ns, 1), 0);
-		s->id = processes_id(processes, (uint32_t)s->pid, s->start_ns);
-	}
+	for (int i = 0; i < SHARERS; i++)
+		add_sharer(processes, dir, i == 1 ? &all[0] : NULL, &all[i]);
 	expect_map(processes, &all[0], false);
 	expect_map(processes, &all[1], false);
 	expect_map(processes, &all[2], true);
@@ -239,6 +262,32 @@ static void a_map_that_two_living_processes_have_is_neithers(void **state)
 	end(&all[2]);
 	for (int i = 0; i < SHARERS; i++)
 		unlink(all[i].path);
+	assert_int_equal(rmdir(dir), 0);
+}
+
+/* A map whose folder nobody had the time to open is found later, and shared then. */
+static void what_was_not_answered_is_asked_again(void **state)
+{
+	char dir[] = "/tmp/stoker-late-XXXXXX";
+	struct sharer all[2];
+	struct processes *processes;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	assert_int_equal(processes_new(ignore_drop, NULL, opening.client, &processes), 0);
+	add_sharer(processes, dir, NULL, &all[0]);
+	unanswered = 1;
+	add_sharer(processes, dir, &all[0], &all[1]);
+	assert_true(processes_files(processes, all[1].id).map_fd < 0);
+	assert_int_equal(shared(processes), 0);
+	processes_refresh(processes);
+	expect_map(processes, &all[0], false);
+	expect_map(processes, &all[1], false);
+	processes_free(processes);
+	for (int i = 0; i < 2; i++) {
+		end(&all[i]);
+		unlink(all[i].path);
+	}
 	assert_int_equal(rmdir(dir), 0);
 }
 
@@ -328,6 +377,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_jvm_keeps_frame_pointers_if_it_was_asked_to),
 		cmocka_unit_test(files_that_are_missing_are_searched_for_less_and_less_often),
 		cmocka_unit_test(a_map_that_two_living_processes_have_is_neithers),
+		cmocka_unit_test(what_was_not_answered_is_asked_again),
 		cmocka_unit_test(a_crowd_of_mappings_takes_a_part_of_our_time_and_no_ones_jitdump),
 	};
 

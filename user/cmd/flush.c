@@ -5,11 +5,11 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "output/output.h"
+#include "output/place.h"
 
 int flush_stdout(struct why *why)
 {
 	int err = fflush(stdout) != 0 ? -errno : ferror(stdout) ? -EIO : 0;
 
-	return err < 0 ? why_set(why, err, "cannot write to stdout: %s", output_error(err)) : 0;
+	return err < 0 ? why_set(why, err, "cannot write to stdout: %s", place_error(err)) : 0;
 }

@@ -53,6 +53,7 @@ struct process {
 	uint64_t maps_ns;           /* time that reading its mappings took */
 	uint64_t account;           /* 0: unknown */
 	uint32_t used;
+	bool is_read; /* dirs and preserves_fp are known */
 	bool preserves_fp;
 	uint32_t refused; /* a bit for each enum file_reason that a map of its was refused for */
 };
@@ -146,10 +147,50 @@ static void follow(struct jit_file *file, const struct opener_found *now, bool o
 	*file = (struct jit_file){ TAKE_FD(fd), now->dev, now->ino, own };
 }
 
+/* Looks for the JVM's option in the command line and in the environment, where JAVA_TOOL_OPTIONS
+ * and JDK_JAVA_OPTIONS are; the last one counts. False: not all was answered. */
+static bool find_option(struct opener_call *call, struct process *p)
+{
+	const struct opener_process process = { .pid = p->id.pid };
+	static const char *const names[] = { "environ", "cmdline" };
+	static const char option[] = "PreserveFramePointer";
+	bool answered = true;
+
+	p->preserves_fp = false;
+	for (size_t i = 0; i < 2; i++) {
+		_cleanup_(buf_done) struct buf text = BUF_INIT;
+		int err = opener_call_read(call, &process, names[i], COMMAND_BYTES_MAX, &text);
+		const char *at, *end;
+
+		answered &= !jit_files_unanswered(err);
+		if (err < 0 || !text.data)
+			continue;
+		end = text.data + text.len;
+		for (at = text.data; (at = memmem(at, (size_t)(end - at), option, strlen(option)));
+			at += strlen(option))
+			if (at - text.data >= 5 && memcmp(at - 5, "-XX:", 4) == 0)
+				p->preserves_fp = at[-1] == '+';
+	}
+	return answered;
+}
+
+/* Reads what a process was started with; again, as long as openers were too busy to answer. */
+static void read_start(struct opener_call *call, struct process *p)
+{
+	const struct jit_files_access access = opener_call_access(call);
+
+	if (p->is_read)
+		return;
+	jit_files_close_dirs(&p->dirs);
+	p->is_read = jit_files_open_dirs(&access, &p->id, &p->dirs);
+	p->is_read &= find_option(call, p);
+}
+
 static void find_map(struct processes *processes, struct process *p)
 {
 	struct opener_found found;
 
+	read_start(worker_client_call(processes->worker), p);
 	if (open_map(worker_client_call(processes->worker), p, &found) == 0)
 		follow(&p->map, &found, true);
 }
@@ -210,31 +251,6 @@ static int read_status(pid_t pid, struct status *out)
 	return err < 0 ? err : status_parse(text.data, out);
 }
 
-/* Looks for the JVM's option in the command line and in the environment, where JAVA_TOOL_OPTIONS
- * and JDK_JAVA_OPTIONS are; the last one counts. */
-static bool preserves_fp(struct opener_call *call, pid_t pid)
-{
-	const struct opener_process process = { .pid = pid };
-	static const char *const names[] = { "environ", "cmdline" };
-	static const char option[] = "PreserveFramePointer";
-	bool preserves = false;
-
-	for (size_t i = 0; i < 2; i++) {
-		_cleanup_(buf_done) struct buf text = BUF_INIT;
-		const char *at, *end;
-
-		if (opener_call_read(call, &process, names[i], COMMAND_BYTES_MAX, &text) < 0 ||
-			!text.data)
-			continue;
-		end = text.data + text.len;
-		for (at = text.data; (at = memmem(at, (size_t)(end - at), option, strlen(option)));
-			at += strlen(option))
-			if (at - text.data >= 5 && memcmp(at - 5, "-XX:", 4) == 0)
-				preserves = at[-1] == '+';
-	}
-	return preserves;
-}
-
 /* Notes where a process is in the list. */
 static int index_at(struct processes *processes, size_t at)
 {
@@ -258,8 +274,6 @@ int processes_add(
 	struct processes *processes, uint32_t tgid, uint64_t start_ns, uint64_t account)
 {
 	_cleanup_(process_freep) struct process *p = NULL;
-	struct opener_call *call = worker_client_call(processes->worker);
-	const struct jit_files_access access = opener_call_access(call);
 	uint64_t key = key_of(tgid, start_ns);
 	struct process **slot;
 
@@ -281,10 +295,8 @@ int processes_add(
 		.next_ns = clock_ns(CLOCK_MONOTONIC) + PAUSE_FIRST_NS,
 	};
 	if (read_status(p->id.pid, &p->status) == 0) {
-		jit_files_open_dirs(&access, &p->id, &p->dirs);
 		find_map(processes, p);
 		find_dump(processes, p);
-		p->preserves_fp = preserves_fp(call, p->id.pid);
 	}
 	slot = vec_add(&processes->all);
 	if (!slot)

@@ -42,9 +42,18 @@ static bool is_loopback(const union address *a)
 
 static int explain(const char *text, int err, struct why *why)
 {
+	struct stat st;
+
+	if (err == -EADDRINUSE && text[0] == '/' && lstat(text, &st) == 0 && !S_ISSOCK(st.st_mode))
+		return why_set(why, err,
+			"cannot listen on %s: it is no socket; remove it or choose another path",
+			text);
 	if (err == -EADDRINUSE)
 		return why_set(
 			why, err, "cannot listen on %s: it is in use by another process", text);
+	if (err == -ENOENT)
+		return why_set(why, err,
+			"cannot listen on %s: there is no such directory; make it first", text);
 	return why_set(why, err, "cannot listen on %s: %s", text, err_text(err));
 }
 

@@ -84,33 +84,46 @@ static const char *value_of(const struct buf *vars, const char *name)
 	return NULL;
 }
 
-static void add(const struct jit_files_access *access, struct jit_files_dirs *dirs,
-	const struct opener_process *process, const char *path)
+bool jit_files_unanswered(int err)
 {
-	int fd;
-
-	if (path && dirs->len < JIT_FILES_DIRS_MAX &&
-		access->dir(access->ctx, process, path, &fd) == 0)
-		dirs->fds[dirs->len++] = fd;
+	return err == -EAGAIN || err == -ETIMEDOUT;
 }
 
-void jit_files_open_dirs(const struct jit_files_access *access,
+/* False: it was not answered. */
+static bool add(const struct jit_files_access *access, struct jit_files_dirs *dirs,
+	const struct opener_process *process, const char *path)
+{
+	int fd, err;
+
+	if (!path || dirs->len == JIT_FILES_DIRS_MAX)
+		return true;
+	err = access->dir(access->ctx, process, path, &fd);
+	if (err == 0)
+		dirs->fds[dirs->len++] = fd;
+	return !jit_files_unanswered(err);
+}
+
+bool jit_files_open_dirs(const struct jit_files_access *access,
 	const struct opener_process *process, struct jit_files_dirs *out)
 {
 	_cleanup_(buf_done) struct buf vars = BUF_INIT;
 	const char *path, *tmp;
+	bool answered = true;
+	int err;
 
 	*out = (struct jit_files_dirs){ 0 };
-	if (read_proc(access, process, "environ", ENVIRON_BYTES_MAX, &vars) == 0) {
+	err = read_proc(access, process, "environ", ENVIRON_BYTES_MAX, &vars);
+	if (err == 0) {
 		path = value_of(&vars, "DOTNET_PerfMapJitDumpPath");
 		if (!path)
 			path = value_of(&vars, "COMPlus_PerfMapJitDumpPath");
-		add(access, out, process, path);
+		answered &= add(access, out, process, path);
 		tmp = value_of(&vars, "TMPDIR");
 		if (tmp && strcmp(tmp, "/tmp") != 0)
-			add(access, out, process, tmp);
+			answered &= add(access, out, process, tmp);
 	}
-	add(access, out, process, "/tmp");
+	answered &= add(access, out, process, "/tmp");
+	return answered && !jit_files_unanswered(err);
 }
 
 void jit_files_close_dirs(struct jit_files_dirs *dirs)

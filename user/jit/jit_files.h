@@ -3,6 +3,7 @@
  * jitdump. Descriptors stay usable after the process ends; none of these files is read here. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "proc/opener.h"
@@ -21,6 +22,9 @@ struct jit_files_access {
 	int (*dir)(void *ctx, const struct opener_process *process, const char *path, int *fd);
 };
 
+/* Is this the error of a call to which nobody had the time to answer? */
+bool jit_files_unanswered(int err);
+
 /* By this process. */
 extern const struct jit_files_access jit_files_direct;
 
@@ -30,8 +34,9 @@ struct jit_files_dirs {
 };
 
 /* The existing ones of these, in the process's root, by the environment of its start:
- * DOTNET_PerfMapJitDumpPath, TMPDIR, /tmp. */
-void jit_files_open_dirs(const struct jit_files_access *access,
+ * DOTNET_PerfMapJitDumpPath, TMPDIR, /tmp. False: not all that was asked was answered
+ * (jit_files_unanswered); later there may be more. */
+bool jit_files_open_dirs(const struct jit_files_access *access,
 	const struct opener_process *process, struct jit_files_dirs *out);
 void jit_files_close_dirs(struct jit_files_dirs *dirs);
 

@@ -62,23 +62,9 @@ static bool is_hurried(const struct output *o)
 
 /* ---- places --------------------------------------------------------------------------------- */
 
-const char *output_error(int err)
-{
-	return err == -EPIPE ? "the reader closed the pipe"
-		: err == -ETIMEDOUT      ? "timed out: its reader takes less than 1 MiB a minute"
-		: err == -ENOSPC || err == -EDQUOT
-		? "no space left; free some or choose another place"
-		: err == -EACCES || err == -EPERM
-		? "no permission to write to its directory; choose another place"
-		: err == -ENOENT ? "its directory was deleted; make it, or choose another place"
-		: err == -EROFS ? "its file system is read-only; choose another place"
-		: err == -EFBIG ? "file too large; raise the limit with ulimit -f"
-				: err_text(err);
-}
-
 static int fail(const char *path, int err, struct why *why)
 {
-	return why_set(why, err, "cannot write %s: %s", place_text(path), output_error(err));
+	return why_set(why, err, "cannot write %s: %s", place_text(path), place_error(err));
 }
 
 static int expand(const struct output *o, time_t when, char *path)

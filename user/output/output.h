@@ -62,9 +62,6 @@ void output_hurry_init(struct output_hurry *hurry, int fd);
 /* From now on. */
 void output_hurry(struct output_hurry *hurry);
 
-/* Text for -errno of a write, with what to do. */
-const char *output_error(int err);
-
 /* Finds out before sampling begins whether the output can be written: makes a temporary file and
  * removes it, or opens the FIFO, device or descriptor, and keeps it for output_begin. */
 int output_try(struct output *output, struct why *why);

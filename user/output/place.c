@@ -37,6 +37,20 @@ const char *place_text(const char *path)
 	return strcmp(path, "-") == 0 ? "to stdout" : path;
 }
 
+const char *place_error(int err)
+{
+	return err == -EPIPE        ? "the reader closed the pipe"
+		: err == -ETIMEDOUT ? "timed out: its reader takes less than 1 MiB a minute"
+		: err == -ENOSPC || err == -EDQUOT
+		? "no space left; free some or choose another place"
+		: err == -EACCES || err == -EPERM
+		? "no permission to write to its directory; choose another place"
+		: err == -ENOENT ? "its directory was deleted; make it, or choose another place"
+		: err == -EROFS  ? "its file system is read-only; choose another place"
+		: err == -EFBIG  ? "file too large; raise the limit with ulimit -f"
+				 : err_text(err);
+}
+
 /* ---- descriptors ---------------------------------------------------------------------------- */
 
 /* The number that such a path means; -1: it is an ordinary path. */
@@ -62,7 +76,7 @@ static int open_descriptor(const char *path, int number, struct place *out, stru
 {
 	int flags = fcntl(number, F_GETFL);
 
-	if (flags < 0)
+	if (flags < 0 || (flags & O_PATH)) /* a closed one that main() filled */
 		return why_set(why, -EBADF, "cannot write %s: descriptor %d is not open",
 			place_text(path), number);
 	if ((flags & O_ACCMODE) == O_RDONLY)
@@ -77,6 +91,8 @@ static int open_descriptor(const char *path, int number, struct place *out, stru
 }
 
 /* ---- names in folders ----------------------------------------------------------------------- */
+
+static const char in_proc[] = "no file can be made in /proc; choose another place";
 
 static bool is_proc(int dir)
 {
@@ -293,7 +309,7 @@ static int open_mount(const struct spot *s, struct place *out, struct why *why)
 {
 	out->fd = openat(s->dir, s->name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (out->fd < 0)
-		return refuse(s, -errno, err_text(errno), why);
+		return refuse(s, -errno, place_error(-errno), why);
 	out->kind = PLACE_MOUNT;
 	return 0;
 }
@@ -349,6 +365,8 @@ static int open_at(struct spot *s, enum place_name name, struct place *out, stru
 		return open_special(s, name, out, why);
 	if (!s->name[0])
 		return refuse(s, -EISDIR, "it is a directory; name a file", why);
+	if (is_proc(s->dir))
+		return refuse(s, -EPERM, in_proc, why);
 	/* rename() refuses to replace a mount point. */
 	if (s->is_there && (attributes(s, s->name) & STATX_ATTR_MOUNT_ROOT))
 		return open_mount(s, out, why);
@@ -369,6 +387,14 @@ static void name_link(const char *link, const char *target, struct why *why)
 	struct why before = *why;
 
 	why_set(why, 0, "%.300s (%.90s is a symbolic link to %.90s)", before.text, link, target);
+}
+
+static int refuse_second_link(const char *link, const char *target, struct why *why)
+{
+	return why_set(why, -ELOOP,
+		"cannot write %s: it is a symbolic link to another one, %s; name what that leads "
+		"to",
+		link, target);
 }
 
 int place_open(const char *path, enum place_name name, struct place *out, struct why *why)
@@ -397,13 +423,10 @@ int place_open(const char *path, enum place_name name, struct place *out, struct
 		} else if (name == PLACE_EXACT && is_proc(s.dir)) {
 			err = open_stream(&s, O_APPEND, &made, why);
 		} else if (links > 0) {
-			err = why_set(why, -ELOOP,
-				"cannot write %s: it is a symbolic link to another one, %s; name "
-				"the file",
-				named, target);
+			err = refuse_second_link(named, target, why);
 		} else {
 			err = read_link(&s, target, why);
-			path = target;
+			path = err < 0 ? path : target;
 		}
 	}
 	if (err == 0)
@@ -436,7 +459,9 @@ static int open_folder(const struct spot *s, int *dir, struct why *why)
 		return why_set(why, -ENOTDIR,
 			"cannot write to %s: it is no directory; name one, or a name that is free",
 			s->path);
-	return *dir < 0 ? why_set(why, -errno, "cannot write to %s: %s", s->path, err_text(errno))
+	return *dir < 0 ? why_set(why, -errno, "cannot write to %s: %s", s->path,
+				  errno == ENOENT ? "there is no such directory; make it first"
+						  : place_error(-errno))
 			: 0;
 }
 
@@ -445,7 +470,7 @@ static int make_folder(struct spot *s, struct why *why)
 {
 	if (mkdirat(s->dir, s->name, 0755) < 0 && errno != EEXIST)
 		return why_set(why, -errno, "cannot make the directory %s: %s", s->path,
-			err_text(errno));
+			is_proc(s->dir) ? in_proc : place_error(-errno));
 	if (fstatat(s->dir, s->name, &s->st, AT_SYMLINK_NOFOLLOW) < 0)
 		return refuse(s, -errno, err_text(errno), why);
 	s->is_there = true;
@@ -468,9 +493,16 @@ int place_open_folder(const char *path, bool make, int *dir, struct why *why)
 	if (err < 0 || !s.is_there || !S_ISLNK(s.st.st_mode))
 		return err < 0 ? err : open_folder(&s, dir, why);
 	err = read_link(&s, target, why);
+	if (err < 0)
+		return err;
+	err = open_spot(target, &end, why);
+	if (err == 0 && end.is_there && S_ISLNK(end.st.st_mode))
+		return refuse_second_link(whole, target, why);
 	if (err == 0)
-		err = open_spot(target, &end, why);
-	return err < 0 ? err : open_folder(&end, dir, why);
+		err = open_folder(&end, dir, why);
+	if (err < 0)
+		name_link(whole, target, why);
+	return err;
 }
 
 void place_close(struct place *place)

@@ -69,5 +69,7 @@ void place_close(struct place *place);
 int place_identify(const struct place *place, struct place_id *out);
 /* Does writing both lose one of them? Devices and descriptors take both. */
 bool place_clashes(const struct place_id *a, const struct place_id *b);
+/* Text for -errno of a write, with what to do. */
+const char *place_error(int err);
 /* "-" in words. */
 const char *place_text(const char *path);

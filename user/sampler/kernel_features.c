@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/caps.h"
@@ -193,6 +194,14 @@ bool kernel_features_can_scan(const struct kernel_features *features)
 		(features->iterates_tasks && features->tree == KERNEL_TREE_RED_BLACK);
 }
 
+/* The first one has a fixed number in the kernel (PROC_USER_INIT_INO). */
+static bool is_in_user_namespace(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/user", &st) == 0 && st.st_ino != 0xeffffffdU;
+}
+
 const char *kernel_features_forbidden(const struct kernel_features *features)
 {
 	struct rlimit locked;
@@ -203,6 +212,9 @@ const char *kernel_features_forbidden(const struct kernel_features *features)
 		locked.rlim_cur != RLIM_INFINITY)
 		return "this kernel counts BPF maps as locked memory; raise the limit, with "
 		       "`ulimit -l unlimited` or systemd's LimitMEMLOCK=infinity";
+	if (is_in_user_namespace())
+		return "this is a user namespace, in which no capability counts for BPF: run as "
+		       "root of the host";
 	return "in a container, its seccomp filter must allow bpf and perf_event_open: use "
 	       "--security-opt seccomp=unconfined";
 }

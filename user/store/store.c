@@ -368,7 +368,9 @@ static int open_dir(struct store *store, int dir, const char *path, struct why *
 	store->lock = openat(store->dir, LOCK_NAME,
 		O_RDONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 	if (store->lock < 0)
-		return why_set(why, -errno, "cannot write to %s: %s", path, err_text(errno));
+		return why_set(why, -errno, "cannot open %s/" LOCK_NAME ": %s", path,
+			errno == ELOOP ? "a symbolic link is in its place; remove it"
+				       : err_text(errno));
 	/* Whoever can read the file can lock it, and earlier versions let everybody read it. */
 	if (fchmod(store->lock, 0600) < 0 && errno != EPERM)
 		return why_set(
