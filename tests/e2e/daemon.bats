@@ -209,10 +209,10 @@ make_writable() {
 	configure
 	sed -i "s|^path = .*|path = $tmp/small/store|" "$tmp/stoker.ini"
 	exits 1 "$stoker" daemon --config "$tmp/stoker.ini"
-	said_clearly "cannot make the directory $tmp/small/store: Read-only file system"
+	said_clearly "cannot make the directory $tmp/small/store: its file system is read-only; choose another place"
 	sed -i "s|^listen = .*|listen = 127.0.0.1:$(free_port)|" "$tmp/stoker.ini"
 	exits 1 "$stoker" daemon --config "$tmp/stoker.ini"
-	said_clearly "cannot make the directory $tmp/small/store: Read-only file system"
+	said_clearly "cannot make the directory $tmp/small/store: its file system is read-only; choose another place"
 }
 
 more_segments_than() {

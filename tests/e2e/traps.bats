@@ -170,6 +170,15 @@ one_bundle_is_left() {
 	kill -KILL "$daemon"
 }
 
+@test "a folder that no bundle can go into is said when the daemon starts" {
+	mkdir "$tmp/store"
+	mkfifo "$tmp/store/traps"
+	configure '[trap any]' 'above = 99%'
+	start_daemon
+	wait_until 10 says "traps: cannot write to $tmp/store/traps: it is no directory" "$said"
+	ends_well "$daemon"
+}
+
 @test "what a trap cannot be is refused with its line" {
 	local line
 	for line in 'above = 0%' 'above = 5%

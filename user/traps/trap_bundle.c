@@ -246,6 +246,17 @@ static int make_room(int dir, const struct rule *rule, unsigned int *number)
 	return 0;
 }
 
+int trap_bundle_check(const struct trap_bundle *bundle, struct why *why)
+{
+	_cleanup_fd_ int folder = -1;
+	char path[OUTPUT_PATH_MAX];
+	int err;
+
+	snprintf(path, sizeof(path), "%s/" TRAP_BUNDLE_FOLDER, bundle->store);
+	err = place_open_folder(path, false, &folder, why);
+	return err == -ENOENT ? 0 : err;
+}
+
 static int open_folder(struct writing *w, int *dir, struct why *why)
 {
 	_cleanup_fd_ int folder = -1;

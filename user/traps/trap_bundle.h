@@ -19,6 +19,8 @@ struct trap_bundle {
 
 #define TRAP_BUNDLE_FOLDER "traps"
 
+/* Can bundles be written, as far as their folder shows? It need not be there yet. */
+int trap_bundle_check(const struct trap_bundle *bundle, struct why *why);
 /* Starts the writer, which logs how it ends. */
 int trap_bundle_start(
 	const struct trap_bundle *bundle, const struct trap_capture *capture, struct child *writer);

@@ -17,6 +17,8 @@ int trapper_open(struct trapper *t, const struct rules *rules, uint64_t hz,
 	*t = (struct trapper){ .bundle = *bundle, .hz_max = rules_hz_max(rules, hz) };
 	if (rules->len == 0)
 		return 0;
+	if (trap_bundle_check(bundle, why) < 0)
+		log_warn(bundle->log, "traps: %s; until then their bundles are lost", why->text);
 	err = traps_new(rules, bundle->log, &t->traps);
 	return err < 0 ? why_set(why, err, "cannot set up traps: %s", err_text(err)) : 0;
 }
