@@ -177,6 +177,11 @@ one_bundle_is_left() {
 	start_daemon
 	wait_until 10 says "traps: cannot write to $tmp/store/traps: it is no directory" "$said"
 	ends_well "$daemon"
+	rm "$tmp/store/traps"
+	ln -s nowhere "$tmp/store/traps"
+	start_daemon
+	wait_until 10 says 'traps: cannot write .*traps is a symbolic link to .*nowhere' "$said"
+	ends_well "$daemon"
 }
 
 @test "what a trap cannot be is refused with its line" {

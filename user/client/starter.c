@@ -223,7 +223,7 @@ static uid_t capture_user(void)
 /* Where there is no place for a guest, it is not one. */
 static int start_capture(struct serving *s, struct orders_call *call, struct child *child)
 {
-	_cleanup_fd_ int ours = -1, theirs = -1, messages = memfd_create("messages", MFD_CLOEXEC);
+	_cleanup_fd_ int ours = -1, theirs = -1, messages = fd_memory("messages");
 	struct capture capture = { .duties = s->duties, .order = call->order };
 	int fds[] = { -1, call->given, messages, -1 }, err;
 	const struct child_plan plan = { .run = run_capture,

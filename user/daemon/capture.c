@@ -90,8 +90,8 @@ static int start_child(
 {
 	int err;
 
-	c->out = memfd_create("capture", MFD_CLOEXEC);
-	err = c->out < 0 ? -errno
+	c->out = fd_memory("capture");
+	err = c->out < 0 ? c->out
 			 : starter_capture(starter, order->wanted, order->size, c->out, &c->child,
 				   &c->messages);
 	return err;

@@ -258,7 +258,12 @@ static int end_interval(struct daemon *d, struct why *why)
 	log_warnings(d);
 	if (err < 0)
 		log_warn(d->log, "the profile is incomplete: %s", err_text(err));
-	return put_profile(d, &profile, why);
+	err = put_profile(d, &profile, why);
+	if (err < 0 && err != -EPIPE && !d->over) { /* memory may be short only now */
+		log_error(d->log, "%s", why->text);
+		err = 0;
+	}
+	return err;
 }
 
 /* A full disk is logged when it fills, not once a minute. */
@@ -490,20 +495,15 @@ static int start(struct daemon *d, struct why *why)
 	privileges_raise_limits(); /* of captures, too */
 	if (err == 0)
 		log_store_error(d);
-	if (err == 0 && d->http)
-		err = http_front_start(d->http, why);
+	err = err == 0 && d->http ? http_front_start(d->http, why) : err;
 	if (err == 0)
 		put_mark(d);
 	/* After all forks: from here on this process has the agent's priority. */
-	if (err == 0)
-		err = agent_open_workers(0, &d->worker, why);
-	if (err == 0)
-		err = find_target(d, why);
-	if (err == 0)
-		err = open_agent(d, why);
+	err = err < 0 ? err : agent_open_workers(0, &d->worker, why);
+	err = err < 0 ? err : find_target(d, why);
+	err = err < 0 ? err : open_agent(d, why);
 	uname(&d->host);
-	if (err == 0)
-		err = open_traps(d, why);
+	err = err < 0 ? err : open_traps(d, why);
 	if (err == 0)
 		err = agent_start(d->agent, why);
 	if (err < 0)

@@ -321,8 +321,8 @@ static int start_again(struct keeper *keeper)
 
 static int make_file(const char *account, const struct buf *text)
 {
-	_cleanup_fd_ int fd = memfd_create("interval", MFD_CLOEXEC);
-	int err = fd < 0 ? -errno : fd_write_all(fd, account, strlen(account));
+	_cleanup_fd_ int fd = fd_memory("interval");
+	int err = fd < 0 ? fd : fd_write_all(fd, account, strlen(account));
 
 	if (err == 0)
 		err = fd_write_all(fd, text->data, text->len);

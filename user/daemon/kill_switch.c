@@ -41,20 +41,25 @@ const char *kill_switch_find(void)
 	return NULL;
 }
 
-/* A folder that was made after the first try is there at the second: its making is no event yet. */
-static void watch(int fd)
+/* A folder that was made after the first try is there at the second: its making is no event yet.
+ * Where a place cannot be watched nothing is, and whoever looks then looks at the files: all root
+ * processes of the host share a limit of watches. */
+static void watch(struct kill_switch *s)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
-		if (inotify_add_watch(fd, places[i].folder, IN_FOLDER) < 0 &&
-			inotify_add_watch(fd, places[i].above, IN_ABOVE) >= 0)
-			inotify_add_watch(fd, places[i].folder, IN_FOLDER);
+	for (size_t i = 0; i < ARRAY_SIZE(places) && s->fd >= 0; i++) {
+		if (inotify_add_watch(s->fd, places[i].folder, IN_FOLDER) >= 0)
+			continue;
+		if (inotify_add_watch(s->fd, places[i].above, IN_ABOVE) < 0)
+			fd_close(&s->fd);
+		else
+			inotify_add_watch(s->fd, places[i].folder, IN_FOLDER);
+	}
 }
 
 void kill_switch_open(struct kill_switch *s)
 {
 	s->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-	if (s->fd >= 0)
-		watch(s->fd);
+	watch(s);
 	s->found = kill_switch_find();
 }
 
@@ -67,8 +72,7 @@ const char *kill_switch_look(struct kill_switch *s)
 		came = true;
 	if (!came)
 		return s->found;
-	if (s->fd >= 0)
-		watch(s->fd);
+	watch(s);
 	s->found = kill_switch_find();
 	return s->found;
 }

@@ -44,6 +44,11 @@ const struct bundle_file *bundle_files(void)
 	return files;
 }
 
+const struct bundle_file *bundle_file(size_t number)
+{
+	return number < ARRAY_SIZE(files) - 1 ? &files[number] : NULL;
+}
+
 static int try_file(const char *dir, const char *name, struct why *why)
 {
 	char path[OUTPUT_PATH_MAX];

@@ -16,6 +16,8 @@ struct bundle_file {
 
 /* The list ends with an entry without a name. */
 const struct bundle_file *bundle_files(void);
+/* NULL: there are fewer. */
+const struct bundle_file *bundle_file(size_t number);
 /* Makes the directory if it is missing, and tries whether each file can be written there. */
 int bundle_make(const char *dir, struct why *why);
 /* Is this one of the files in dir? */

@@ -60,8 +60,10 @@ struct serving {
 
 static int begin_file(struct serving *s, const struct order *order, struct answer *answer)
 {
-	const struct bundle_file *file = &bundle_files()[order->file];
+	const struct bundle_file *file = bundle_file(order->file);
 
+	if (!file)
+		return why_set(&answer->why, -EPROTO, "a bundle has no such file");
 	snprintf(s->file, sizeof(s->file), "%s/%s", s->options->bundle, file->name);
 	s->output = (struct output){ .pattern = s->file,
 		.plain = true,

@@ -250,11 +250,12 @@ int trap_bundle_check(const struct trap_bundle *bundle, struct why *why)
 {
 	_cleanup_fd_ int folder = -1;
 	char path[OUTPUT_PATH_MAX];
+	struct stat st;
 	int err;
 
 	snprintf(path, sizeof(path), "%s/" TRAP_BUNDLE_FOLDER, bundle->store);
 	err = place_open_folder(path, false, &folder, why);
-	return err == -ENOENT ? 0 : err;
+	return err == -ENOENT && lstat(path, &st) < 0 ? 0 : err;
 }
 
 static int open_folder(struct writing *w, int *dir, struct why *why)

@@ -213,7 +213,7 @@ static int make_file(void)
 {
 	int fd = open("/var/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 
-	return fd >= 0 ? fd : memfd_create("debuginfo", MFD_CLOEXEC);
+	return fd >= 0 ? fd : fd_memory("debuginfo");
 }
 
 static enum fetch_reason fetch_from(struct fetcher *f, const struct server *server, const char *id)
@@ -315,7 +315,7 @@ static void inquire(struct fetcher *f, const char *id, int connection, struct fe
 	body = body_of(&text);
 	if (!body)
 		return;
-	f->out = memfd_create("container", MFD_CLOEXEC);
+	f->out = fd_memory("container");
 	if (f->out >= 0 && fd_write_all(f->out, body, text.len - (size_t)(body - text.data)) == 0 &&
 		lseek(f->out, 0, SEEK_SET) == 0)
 		answer->reason = FETCH_DONE;
