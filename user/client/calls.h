@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* client/calls.h - a client's query which calls of a file are possible. */
+/* client/calls.h - asks a worker which calls of a file are possible. */
 #pragma once
 
 #include <stddef.h>

@@ -138,8 +138,8 @@ static void hang(struct openers *openers, struct turn *t)
 	refuse_first(openers, t, OBJECT_HUNG);
 }
 
-/* An opener that may get stuck needs a place among those that are. Slow file systems have the first
- * half of the places. */
+/* An opener that may get stuck needs a place among those that are stuck. For a slow file system
+ * half of the places must be free. */
 static bool has_room(struct openers *openers, const struct turn *t)
 {
 	size_t max = t == &openers->turns[SLOW] ? HUNG_MAX / 2 : HUNG_MAX - LIVING;

@@ -79,8 +79,7 @@ void starter_close(struct starter *starter);
 int starter_start(struct starter *starter, const char *argument, struct child *child);
 /* Forks a process that opens files (worker/opening.h). Otherwise as starter_start. */
 int starter_opener(struct starter *starter, struct child *child);
-/* Was it lost? Looks, so that also an owner learns it that asks for nothing; its socket becomes
- * readable then. */
+/* Was it lost? Its socket becomes readable then: so an owner without orders learns it, too. */
 bool starter_lost(struct starter *starter);
 /* The processes that it starts, and has started, run as others do (normal), or before them with
  * SAMPLING_NICE as at first. Nothing happens where it may not do both. */

@@ -29,7 +29,7 @@ static const struct option_row rows[] = {
 static const struct options table = {
 	.usage = "stoker open [--config FILE]",
 	.text = "Prints the address of the daemon's page, for a browser on this host. It is good "
-		"once\nand for 60 seconds, and takes the right to read the daemon's token.",
+		"once\nand for 60 seconds, and needs the right to read the daemon's token.",
 	.rows = rows,
 	.rows_len = ARRAY_SIZE(rows),
 };

@@ -63,7 +63,7 @@ static const struct key keys[] = {
 	{ "sample", "tick_limit", "0", COUNT, OF(tick_limit_us), 0, SAMPLER_TICK_LIMIT_US_MAX,
 		"microseconds of one tick; 0: 300, or a quarter of the period if that is less" },
 	{ "sample", "cpu", "1%", SHARE, OF(cpu_permille), 1, 1000,
-		"of one core; above it the rate is halved" },
+		"of each CPU for ticks, of one core for the rest; above it the rate is halved" },
 	{ "store", "path", "/var/lib/stoker", PATH, OF(store), 0, 0,
 		"a directory used by nothing else" },
 	{ "store", "keep", "7d", DURATION, OF(keep_ns), 60 * NSEC_PER_SEC, 3650 * DAY_NS,

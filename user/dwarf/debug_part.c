@@ -76,7 +76,7 @@ static int beside(const char *path, const char *name, char out[PATH_MAX])
 	return snprintf(out, PATH_MAX, "%.*s%s", (int)(last_of(path) - path), path, last);
 }
 
-/* Behind the last "/.dwz/", wherever the link thinks that it is. */
+/* After the last "/.dwz/", wherever the link thinks that it is. */
 static int shared(const char *name, char out[PATH_MAX])
 {
 	const char *rest = NULL, *at = name;

@@ -388,7 +388,7 @@ static int begin_file(struct jitdump *dump, struct why *why)
 	cursor_skip(&c, 20); /* machine, padding, pid, time */
 	dump->has_no_times = cursor_u64(&c) & FLAG_ARCH_TIMESTAMP;
 	dump->skip = size - HEADER_BYTES;
-	dump->state = JITDUMP_BEHIND_HEADER;
+	dump->state = JITDUMP_AFTER_HEADER;
 	return 0;
 }
 

@@ -62,7 +62,7 @@ struct jitdump {
 	struct jitdump_limits limits;
 	enum {
 		JITDUMP_IN_HEADER,
-		JITDUMP_BEHIND_HEADER,
+		JITDUMP_AFTER_HEADER,
 		JITDUMP_IN_PREFIX,
 		JITDUMP_IN_RECORD,
 		JITDUMP_BROKEN,

@@ -7,14 +7,14 @@
 #include <string.h>
 
 /* A number and what must follow it: past both, or NULL. */
-static const char *take_number(const char *at, int base, char behind, uint64_t *out)
+static const char *take_number(const char *at, int base, char after, uint64_t *out)
 {
 	char *end;
 
 	if (!at || !isxdigit((unsigned char)*at))
 		return NULL;
 	*out = strtoull(at, &end, base);
-	return end > at && *end == behind ? end + 1 : NULL;
+	return end > at && *end == after ? end + 1 : NULL;
 }
 
 /* Not by sscanf(), which would look for the end of the whole text for each line of it. */

@@ -71,7 +71,7 @@ int status_parse_start(const char *stat_text, uint64_t *start_ticks)
 	const char *at = strrchr(stat_text, ')');
 	char *end;
 
-	/* Behind the name: state is field 3, the start is field 22. */
+	/* After the name: state is field 3, the start is field 22. */
 	for (int field = 3; at && field <= 22; field++)
 		at = strchr(at + 1, ' ');
 	if (!at)

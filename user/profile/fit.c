@@ -246,7 +246,7 @@ static void mark_names(struct fit *f, const struct turn *turn, bool own)
 		f->own[profile_stack_frame(f->p, sample->stack, i)->name] = own;
 }
 
-/* First all that those have who are above their share, then without what others have, too. */
+/* Marks all names of accounts above their share, then unmarks those that other accounts have. */
 static void find_own_names(struct fit *f, uint64_t level)
 {
 	memset(f->own, 0, f->p->strings.len * sizeof(*f->own));

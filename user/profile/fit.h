@@ -30,7 +30,7 @@ struct fit_result {
 /* Cuts the long names of accounts above their share, with `...` at the end, as little as it takes.
  * If that is not enough, their smallest samples get one stack for all, of the mark
  * PROFILE_NAMES_LEFT_OUT, and labels without what the program itself chose. Two samples may have
- * the same stack and labels afterwards: do not add to the profile. 0; -ENOMEM: it is as it was, or
- * some of it was done. */
+ * the same stack and labels afterwards: do not add to the profile. 0; -ENOMEM: the profile may be
+ * changed in part. */
 int profile_fit(struct profile *profile, const struct fit_accounts *accounts,
 	const struct fit_limits *limits, struct fit_result *out);

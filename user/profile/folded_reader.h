@@ -31,14 +31,14 @@ struct folded_counts {
 	char labels[128];  /* container,comm: the KEYS; "": none */
 };
 
-/* Adds one stack, `frame;frame`, root first. labels: an id of out's. 0; -ENOMEM; -E2BIG: more than
- * FOLDED_FRAMES_MAX frames. */
 struct folded_reader;
 int folded_reader_new(struct profile *out, struct folded_reader **reader);
 void folded_reader_free(struct folded_reader *reader);
+/* Adds one stack, `frame;frame`, root first. labels: an id of out's. 0; -ENOMEM; -E2BIG: more than
+ * FOLDED_FRAMES_MAX frames. */
 int folded_reader_add(
 	struct folded_reader *reader, struct bytes stack, uint32_t labels, uint64_t count);
 
-/* Adds to out, which is empty. Fractions are kept: they give out its scale. 0; -ENOMEM; -ERANGE:
+/* Adds to out, which is empty. Fractions are kept: they set the scale of out. 0; -ENOMEM; -ERANGE:
  * the sum of the counts, times the scale, exceeds FOLDED_SUM_MAX. */
 int folded_read(struct bytes text, struct profile *out, struct folded_counts *counts);

@@ -13,7 +13,7 @@
 #include "base/vec.h"
 #include "traps/watch.h"
 
-/* Shorter values say more of who shares the CPUs than of what is watched. */
+/* Over a shorter time a value depends more on who else uses the CPUs than on what is watched. */
 #define LOOK_NS NSEC_PER_SEC
 
 struct piece {

@@ -431,7 +431,7 @@ static int sweep(struct build *b)
 			return -ENOMEM;
 		a->span = span;
 	}
-	/* Behind every span: the last ones end, and nothing follows. */
+	/* After every span: the last ones end, and nothing follows. */
 	err = sweep_to(b, FRAME_OFFSET_MASK + UNWIND_ROWS_GAP);
 	return err < 0 ? err : rows_pack_finish(b->pack);
 }

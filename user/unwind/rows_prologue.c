@@ -23,7 +23,7 @@ static void skip_operand(struct cursor *c)
 	cursor_skip(c, wide ? 4 : mod);
 }
 
-/* Behind 0f. */
+/* After 0f. */
 static bool skip_long(struct cursor *c)
 {
 	uint8_t opcode = cursor_u8(c);
