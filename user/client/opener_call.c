@@ -4,6 +4,7 @@
 #include "client/opener_call.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -55,6 +56,11 @@ static int start(struct opener_call *call)
 	if (call->hung->len >= PLACES || clock_ns(CLOCK_MONOTONIC) < call->not_before_ns)
 		return -EAGAIN;
 	err = call->options->start(call->options->starter, &call->child);
+	/* An opener that was taken over may answer without reading: to send must not wait. */
+	if (err == 0 && fcntl(call->child.fd, F_SETFL, O_NONBLOCK) < 0) {
+		err = -errno;
+		give_up(call, NULL);
+	}
 	if (err < 0)
 		call->not_before_ns = clock_ns(CLOCK_MONOTONIC) + AGAIN_NS;
 	return err < 0 ? -EAGAIN : 0;

@@ -106,15 +106,19 @@ static bool is_proc(int dir)
  * process, which may be in another root: its text would name another folder in ours. */
 static int put_link(int dir, const char *name, const char *left, char path[OUTPUT_PATH_MAX])
 {
+	/* Judged and read through one descriptor: its folder may be another user's. */
+	_cleanup_fd_ int link = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	char text[OUTPUT_PATH_MAX], whole[OUTPUT_PATH_MAX];
 	struct stat st;
 	ssize_t len;
 
-	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (link < 0 || fstat(link, &st) < 0)
 		return -errno;
 	if (st.st_uid != geteuid() && st.st_uid != 0)
 		return -EPERM;
-	len = readlinkat(dir, name, text, sizeof(text));
+	if (!S_ISLNK(st.st_mode))
+		return -EINVAL;
+	len = readlinkat(link, "", text, sizeof(text));
 	if (len < 0)
 		return -errno;
 	if (len > 0 && text[0] == '/' && is_proc(dir))
