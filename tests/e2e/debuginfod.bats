@@ -189,7 +189,7 @@ failed() {
 	start "$tmp/prog"
 	wait_until 10 has_run "$pid"
 	start_record -p "$pid" -d 30 -o "$tmp/f" --debuginfod "$url"
-	fetcher=$(pgrep -P "$recorder" -f 'stoker fetcher')
+	fetcher=$(pgrep -P "$agent" -f 'stoker fetcher')
 	cat "/proc/$fetcher/status"
 	[ "$(awk '/^Cap(Prm|Eff|Bnd)/ { print $2 }' "/proc/$fetcher/status" | sort -u)" = 0000000000000000 ]
 	[ "$(awk '/^Uid/ { print $2 }' "/proc/$fetcher/status")" -ne 0 ]

@@ -7,7 +7,7 @@ load lib
 
 # How many perf events the recorder has open.
 perf_events() {
-	find "/proc/$recorder/fd" -lname 'anon_inode:*perf_event*' 2>/dev/null | wc -l
+	find "/proc/$agent/fd" -lname 'anon_inode:*perf_event*' 2>/dev/null | wc -l
 }
 
 # Of the $open ones that it had.

@@ -127,7 +127,7 @@ children_of() {
 	cat "/proc/$1/task/$1/children"
 }
 
-# agent_of PID: the process that samples; PID is that of `stoker daemon`, its supervisor.
+# agent_of PID: the process that samples; PID is that of `stoker daemon`, its supervisor, or of `stoker record`.
 agent_of() {
 	children_of "$1" | tr -d ' '
 }
@@ -256,11 +256,13 @@ has_metered() {
 	[ "$had" -ge "$1" ] || [ "$living" -eq 0 ] || is_gone "$recorder"
 }
 
-# start_record OPTION...: in the background, as $recorder; returns when it samples. It says so in $out.
+# start_record OPTION...: in the background, as $recorder; returns when it samples, as $agent. It says so in
+# $out.
 start_record() {
 	start "$stoker" record "$@"
 	recorder=$pid
 	wait_until 10 says 'sampling at' "$out"
+	agent=$(agent_of "$recorder")
 	meter_from_here
 }
 
@@ -356,10 +358,10 @@ said_clearly() {
 	[ "$(wc -l <"$tmp/said")" -le 4 ]
 }
 
-# Those of $recorder that live: one that was killed is its child until it is replaced.
+# Those of $agent that live: one that was killed is its child until it is replaced.
 workers() {
 	local child
-	for child in $(children_of "$recorder"); do
+	for child in $(children_of "$agent"); do
 		[ "$(cat "/proc/$child/comm" 2>/dev/null)" != stoker-worker ] || is_gone "$child" || echo "$child"
 	done
 }

@@ -282,7 +282,7 @@ ends_soon() {
 	start_busy spin 600
 	start_stuck pipe -p "$pid" -d 1
 	wait_until 20 pipe_is_full
-	clerk=$(pgrep -x -P "$recorder" stoker-clerk)
+	clerk=$(pgrep -x -P "$agent" stoker-clerk)
 	kill -KILL "$recorder"
 	wait_until 5 is_gone "$clerk"
 }

@@ -68,16 +68,16 @@ cannot_gain() {
 	local set
 	start_record -a -o "$tmp/f"
 	# Its clocks are opened before.
-	wait_until 10 cannot_gain "$recorder"
-	grep -E '^(Cap|NoNew)' "/proc/$recorder/status"
+	wait_until 10 cannot_gain "$agent"
+	grep -E '^(Cap|NoNew)' "/proc/$agent/status"
 	for set in CapPrm CapEff; do
 		# shellcheck disable=SC2046 # words
-		[ "$(status_of "$recorder" $set)" = "$(mask_of $(documented))" ]
+		[ "$(status_of "$agent" $set)" = "$(mask_of $(documented))" ]
 	done
 	for set in CapInh CapBnd CapAmb; do
-		[ "$(status_of "$recorder" $set)" = 0000000000000000 ]
+		[ "$(status_of "$agent" $set)" = 0000000000000000 ]
 	done
-	[ "$(status_of "$recorder" NoNewPrivs)" = 1 ]
+	[ "$(status_of "$agent" NoNewPrivs)" = 1 ]
 }
 
 @test "the manual and doctor have the same table" {

@@ -206,8 +206,8 @@ seccomp_of() {
 @test "a recorder and its clerk have limited system calls, and its COMMAND has all" {
 	local child
 	start_record -a -o "$tmp/f" -- sh -c 'sed -n "s/^Seccomp:.//p" /proc/self/status >"$0"; exec tail -f /dev/null' "$tmp/command"
-	[ "$(seccomp_of "$recorder")" = 2 ]
-	for child in $(children_of "$recorder"); do
+	[ "$(seccomp_of "$agent")" = 2 ]
+	for child in $(children_of "$agent"); do
 		case $(cat "/proc/$child/comm") in
 		stoker-clerk | stoker-starter) [ "$(seccomp_of "$child")" = 2 ] ;;
 		stoker-worker) wait_until 5 is_shut_in "$child" ;;

@@ -77,7 +77,7 @@ all_cgroups() {
 	said=$out
 	each 1 "$known" mkdir
 
-	kill -STOP "$recorder"
+	kill -STOP "$agent"
 	each 10001 $((10000 + churned)) mkdir
 	each 1 "$known" rmdir
 	each 10001 $((10000 + churned)) rmdir
@@ -89,12 +89,12 @@ all_cgroups() {
 	# shellcheck disable=SC2016 # for the inner shell
 	start sh -c 'echo 0 >"$0/cgroup.procs" && exec "$@"' "$cgroup/docker-$id.scope" "$(target spin)" 120
 	wait_until 20 has_run "$pid" 30
-	kill -CONT "$recorder"
+	kill -CONT "$agent"
 
 	# It has a moment of its own, too.
 	runs_on "$pid" 100
 	from_birth "$pid"
-	wait_until 60 has_run "$recorder" 20
+	wait_until 60 has_run "$agent" 20
 	there=$(all_cgroups)
 	kill -INT "$recorder"
 	wait_until 60 is_gone "$recorder"

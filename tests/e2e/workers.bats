@@ -21,7 +21,7 @@ has_only_what_it_was_given() {
 		case $number in
 		0 | 1 | 2) [ "$to" = /dev/null ] ;;
 		3) [[ $to == socket:* ]] ;;
-		*) [[ $to == /memfd:* ]] || find "/proc/$recorder/fd" -lname "$to" | grep -q . ;;
+		*) [[ $to == /memfd:* ]] || find "/proc/$agent/fd" -lname "$to" | grep -q . ;;
 		esac || return 1
 	done
 }
@@ -94,21 +94,34 @@ has_nothing() {
 # Each in a session of its own, as those who log in have it: the kernel shares CPU time between
 # sessions first. All programs that begin later are files that nobody has met.
 @test "programs that begin on a full host have their tables in time" {
-	local i
-	for i in {1..20}; do
-		start setsid "$(target spin)" 60
+	local i one began=()
+	need sqlite3 mawk openssl xz zstd
+	seq 4000000 >"$tmp/numbers"
+	for i in {1..30}; do
+		start setsid "$(target spin)" 90
 	done
-	start_record -a -F 499 -d 8 -o "$tmp/f" --stats "$tmp/s"
-	for i in {1..6}; do
-		cp /usr/bin/python3 "$tmp/python_$i"
-		cp /usr/bin/perl "$tmp/perl_$i"
-		start setsid "$tmp/python_$i" -c 'while True: sum(range(9999))'
+	start_record -a -F 997 -d 10 -o "$tmp/f" --stats "$tmp/s"
+	for i in {1..4}; do
+		for one in /usr/bin/python3 /usr/bin/perl sqlite3 mawk openssl xz zstd; do
+			cp -L "$(type -P "$one")" "$tmp/${one##*/}_$i"
+			began+=("${one##*/}_$i")
+		done
+		start setsid "$tmp/python3_$i" -c 'while True: sum(range(9999))'
 		start setsid "$tmp/perl_$i" -e '$x += $_ * 2 while $_++ < 1e12'
+		start setsid "$tmp/sqlite3_$i" :memory: \
+			'with recursive c(x) as (values(1) union all select x + 1 from c) select sum(x % 7) from c'
+		start setsid "$tmp/mawk_$i" 'BEGIN { while (1) x[i++ % 1000] += length(i "") }'
+		start setsid "$tmp/openssl_$i" speed -seconds 60 sha256
+		start setsid "$tmp/xz_$i" -9 -c "$tmp/numbers"
+		start setsid "$tmp/zstd_$i" -q -19 -c "$tmp/numbers"
 	done
 	wait "$recorder"
-	jq '.user_stacks' "$tmp/s"
-	grep -q python_4 "$tmp/f"
-	jq -e '.user_stacks | (.truncated.no_table // 0) * 50 <= .total' "$tmp/s"
+	jq -c '.user_stacks, .ticks, .tables, .agent' "$tmp/s"
+	for one in "${began[@]}"; do
+		grep -q "$one" "$tmp/f" || echo "no sample of $one"
+	done
+	[ "$(lost "$tmp/s")" -eq 0 ]
+	jq -e '.user_stacks | (.truncated.no_table // 0) * 50 <= .total and .complete * 100 >= 97 * .total' "$tmp/s"
 }
 
 # What could not be written, or would lack its names, is not sampled on.
@@ -117,7 +130,7 @@ has_nothing() {
 	for one in clerk starter; do
 		start_record -a -F 19 -d 100 -o "$tmp/f.$one"
 		began=$SECONDS status=0
-		kill -KILL "$(pgrep -P "$recorder" -x "stoker-$one")"
+		kill -KILL "$(pgrep -P "$agent" -x "stoker-$one")"
 		wait "$recorder" || status=$?
 		cat "$out"
 		[ "$status" -eq 1 ]

@@ -22,7 +22,7 @@ is_whole_now() {
 
 # watch_maps: of the recorder, until it ends.
 watch_maps() {
-	start "${targets%/targets}/tools/maps_of" "$recorder" 600
+	start "${targets%/targets}/tools/maps_of" "$agent" 600
 	watcher=$pid maps=$out
 }
 

@@ -30,11 +30,11 @@ swap_all() {
 	for ((i = 1; i <= $1; i++)); do
 		pairs+=("$2/victim$i" "$3/other$i")
 	done
-	kill -STOP "$recorder"
+	kill -STOP "$agent"
 	start "$(target swap)" 300 "$offset" "${pairs[@]}"
 	wait_until 60 says swapped "$out"
 	[ "$(grep -c "r-xp .*/other" "/proc/$pid/maps")" -eq "$1" ]
-	kill -CONT "$recorder"
+	kill -CONT "$agent"
 }
 
 # run_all TIMES FOLDER: those whose names are at stake, each long enough to be seen.

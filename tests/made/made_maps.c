@@ -208,19 +208,27 @@ static int rule_put(void *ctx, uint32_t id, const struct unwind_rule *rule)
 	return 0;
 }
 
-static uint8_t *slab_map(void *ctx, uint32_t slab)
+static uint8_t *bytes_map(void *ctx, uint64_t at, uint64_t len)
 {
 	struct made_maps *m = ctx;
 
-	assert(slab < MADE_SLABS);
-	return fails(m) ? NULL : m->slabs + (uint64_t)slab * ROWS_SLAB_BYTES;
+	assert(at % ROWS_WINDOW_BYTES == 0 && len % ROWS_WINDOW_BYTES == 0 && len > 0);
+	assert(at + len <= sizeof(m->slabs));
+	assert(at >> ROWS_SLAB_SHIFT == (at + len - 1) >> ROWS_SLAB_SHIFT);
+	if (fails(m))
+		return NULL;
+	m->mapped += len;
+	m->mappings++;
+	return m->slabs + at;
 }
 
-static void slab_unmap(void *ctx, uint8_t *bytes)
+static void bytes_unmap(void *ctx, uint8_t *bytes, uint64_t len)
 {
 	struct made_maps *m = ctx;
 
-	assert(bytes >= m->slabs && bytes < m->slabs + sizeof(m->slabs));
+	assert(bytes >= m->slabs && bytes + len <= m->slabs + sizeof(m->slabs));
+	assert(len <= m->mapped);
+	m->mapped -= len;
 }
 
 static void grace(void *ctx)
@@ -238,8 +246,8 @@ struct made_maps *made_maps_new(void)
 		.object_put = object_put,
 		.object_del = object_del,
 		.rule_put = rule_put,
-		.slab_map = slab_map,
-		.slab_unmap = slab_unmap,
+		.bytes_map = bytes_map,
+		.bytes_unmap = bytes_unmap,
 		.wait_for_ticks = grace,
 	};
 	struct made_maps *m = calloc(1, sizeof(*m));

@@ -30,6 +30,8 @@ struct made_maps {
 	uint32_t objects_len, epoch, rules_epoch, second;
 	struct made_lingering bytes[MADE_LINGERING_MAX], numbers[MADE_LINGERING_MAX];
 	size_t bytes_len, numbers_len;
+	uint64_t mapped;   /* bytes */
+	uint32_t mappings; /* that were made */
 	uint64_t failing; /* bit i: the i-th call from now fails */
 	bool broken;      /* something was given away too soon */
 	const char *what;

@@ -18,7 +18,7 @@ start_host_recording() {
 }
 
 no_file_waits_for_its_table() {
-	"${targets%/targets}/tools/maps_of" "$recorder" 0 | jq -e '.waiting == 0' >/dev/null
+	"${targets%/targets}/tools/maps_of" "$agent" 0 | jq -e '.waiting == 0' >/dev/null
 }
 
 end_recording() {

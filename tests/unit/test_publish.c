@@ -259,6 +259,30 @@ static void a_page_without_functions_is_not_loaded(void **state)
 	assert_consistent();
 }
 
+/* The frames of a stack are in few pages, which come again and again. */
+static void the_pages_of_a_stack_are_mapped_once(void **state)
+{
+	struct bytes data;
+
+	(void)state;
+	assert_int_equal(put(0, &large), 0);
+	publish_unmap(publish);
+	assert_int_equal(made->mapped, 0);
+	made->mappings = 0;
+	for (uint32_t i = 0; i < 800; i++)
+		assert_int_equal(publish_find_page(publish, OBJECT_FIRST,
+					 (uint64_t)(i % 8) << ROWS_PAGE_SHIFT, &data),
+			END_NONE);
+	assert_in_range(made->mappings, 1, 8);
+	assert_in_range(made->mapped, 1, 8 * 2 * ROWS_WINDOW_BYTES);
+	for (uint32_t i = 0; i < 30; i++)
+		publish_find_page(
+			publish, OBJECT_FIRST, (uint64_t)i << ROWS_PAGE_SHIFT, &data);
+	assert_in_range(made->mapped, 1, ROWS_SLAB_BYTES * 2);
+	publish_unmap(publish);
+	assert_int_equal(made->mapped, 0);
+}
+
 static void a_walk_finds_the_page_that_bpf_would(void **state)
 {
 	struct bytes data;
@@ -483,6 +507,7 @@ int main(void)
 		TEST(a_page_that_is_there_and_is_asked_for_is_told_again),
 		TEST(pages_that_an_object_does_not_have_are_refused),
 		TEST(a_page_without_functions_is_not_loaded),
+		TEST(the_pages_of_a_stack_are_mapped_once),
 		TEST(a_walk_finds_the_page_that_bpf_would),
 		TEST(what_bpf_could_not_be_told_keeps_its_pages_until_it_was),
 		TEST(no_rows_that_could_not_be_told_are_told_later),

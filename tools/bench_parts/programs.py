@@ -19,12 +19,17 @@ class Load:
                                          stderr=subprocess.DEVNULL, start_new_session=True)
                         for c in self.commands]
         time.sleep(0.5)
+        for command, p in zip(self.commands, self.started):
+            if p.poll() in (126, 127):  # nice(1) could not execute it
+                self.__exit__()
+                raise Skip(f'cannot run {command[0]}')
         return self
 
     def __exit__(self, *_):
         for p in self.started:
-            os.killpg(p.pid, signal.SIGKILL)
-            p.wait()
+            if p.returncode is None:
+                os.killpg(p.pid, signal.SIGKILL)
+                p.wait()
 
 
 def run(*command, **options):

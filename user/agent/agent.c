@@ -263,7 +263,7 @@ int agent_open_workers(int clocks_fd, struct worker_client **out, struct why *wh
 	const struct worker_client_options options = { .clocks_fd = clocks_fd };
 	int err;
 
-	child_set_nice(SAMPLING_NICE);
+	child_set_nice(AGENT_NICE);
 	privileges_raise_limits();
 	err = privileges_check(why);
 	return err < 0 ? err : worker_client_open(&options, out, why);

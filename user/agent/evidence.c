@@ -365,6 +365,18 @@ struct evidence_counts evidence_counts(const struct evidence *e)
 	return e->counts;
 }
 
+bool evidence_left_out(const struct evidence *e, struct why *note)
+{
+	const struct evidence_counts *c = &e->counts;
+
+	why_set(note, 0,
+		"--check: over its limits, %llu tasks, %llu bytes of code and %llu lines were left "
+		"out; record fewer processes",
+		(unsigned long long)c->tasks_left_out, (unsigned long long)c->bytes_left_out,
+		(unsigned long long)c->lines_left_out);
+	return c->tasks_left_out + c->bytes_left_out + c->lines_left_out > 0;
+}
+
 int evidence_write(const struct evidence *e, struct buf *out)
 {
 	static const char digits[] = "0123456789abcdef";

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/err.h"
 
 #define EVIDENCE_PROCESSES_MAX 1024
 #define EVIDENCE_CODE_BYTES_MAX (32U << 20)
@@ -37,6 +38,8 @@ void evidence_process(struct evidence *evidence, uint32_t tgid, uint64_t start_n
  * for half a second or little more; the other processes have their turn in the next call. */
 void evidence_copy(struct evidence *evidence, bool all);
 struct evidence_counts evidence_counts(const struct evidence *evidence);
+/* Whether something was over a limit; *note says what. */
+bool evidence_left_out(const struct evidence *evidence, struct why *note);
 /* Lines, all numbers hexadecimal but PID:
  *     # WORDS
  *     map PID START END OFFSET PATH   an executable mapping of a file

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/own.h"
+#include "daemon/session.h"
 #include "base/library.h"
 #include "cmd/cmd.h"
 #include "output/bundle.h"
@@ -118,10 +119,12 @@ static struct clerk_options clerk_options(const struct record *r)
 	};
 }
 
+/* The command is the last that belongs to the terminal's session. */
 static int open_clerk(struct record *r, struct why *why)
 {
 	const struct clerk_options options = clerk_options(r);
 
+	setsid();
 	r->clerk.signals = r->signals;
 	return clerk_open(&r->clerk, &options, why);
 }
@@ -312,20 +315,6 @@ static int write_last(struct record *r, struct why *why)
 	return 0;
 }
 
-static bool targets_alive(const struct record_options *o)
-{
-	char path[64];
-
-	if (o->target != SAMPLER_TGIDS && o->target != SAMPLER_TIDS)
-		return true;
-	for (size_t i = 0; i < o->ids.len; i++) {
-		snprintf(path, sizeof(path), "/proc/%u", o->ids.data[i]);
-		if (access(path, F_OK) == 0)
-			return true;
-	}
-	return false;
-}
-
 static void show_progress(struct record *r, uint64_t now)
 {
 	struct account account;
@@ -361,7 +350,8 @@ static bool is_over(struct record *r, uint64_t now)
 		return true;
 	if (command_ended(&r->command) || kill_switch_look(&r->kill_switch))
 		return true;
-	return now >= r->next_tick_ns && !(targets_alive(&r->options) && target_exists(&r->cgroup));
+	return now >= r->next_tick_ns &&
+		!(record_options_alive(&r->options) && target_exists(&r->cgroup));
 }
 
 static int wait_ms(const struct record *r, uint64_t now)
@@ -491,18 +481,12 @@ static void close_command(struct record *r)
 static int write_evidence(struct record *r, struct why *why)
 {
 	_cleanup_(buf_done) struct buf text = BUF_INIT;
-	struct evidence_counts counts;
+	struct why left_out;
 
 	if (!r->evidence)
 		return 0;
-	counts = evidence_counts(r->evidence);
-	if (counts.tasks_left_out + counts.bytes_left_out + counts.lines_left_out > 0)
-		log_warn(r->log,
-			"--check: over its limits, %llu tasks, %llu bytes of code and %llu lines "
-			"were left out; record fewer processes",
-			(unsigned long long)counts.tasks_left_out,
-			(unsigned long long)counts.bytes_left_out,
-			(unsigned long long)counts.lines_left_out);
+	if (evidence_left_out(r->evidence, &left_out))
+		log_warn(r->log, "%s", left_out.text);
 	if (evidence_write(r->evidence, &text) < 0)
 		return why_set(why, -ENOMEM, "out of memory");
 	return clerk_write_check(&r->clerk, &text, why);
@@ -560,10 +544,21 @@ static void done(struct record *r)
 	agent_free(r->agent);
 	evidence_free(r->evidence);
 	command_done(&r->command);
-	record_options_done(&r->options);
 	fd_close(&r->signals);
 	kill_switch_close(&r->kill_switch);
 	target_done(&r->cgroup);
+}
+
+static int run(void *ctx)
+{
+	struct record *r = ctx;
+	struct why why;
+	int err = capture(r, &why);
+
+	if (err < 0)
+		log_error(r->log, "%s", why.text);
+	done(r);
+	return err < 0 ? (int)r->failure : EXIT_OK;
 }
 
 int cmd_record(int argc, char **argv, struct log *log)
@@ -576,20 +571,17 @@ int cmd_record(int argc, char **argv, struct log *log)
 		.command = COMMAND_INIT,
 		.clerk = CLERK_INIT };
 	struct why why;
-	int err = record_options_parse(&r.options, argc, argv, &why);
+	int err = record_options_parse(&r.options, argc, argv, &why), status = EXIT_OK;
 
-	if (err < 0 || r.options.help) {
-		if (err < 0)
-			log_error(log, "%s; see `stoker record --help`", why.text);
-		else
-			record_options_help(stdout);
-		record_options_done(&r.options);
-		return err < 0 ? EXIT_USAGE : EXIT_OK;
-	}
 	log->quiet = r.options.quiet;
-	err = capture(&r, &why);
-	if (err < 0)
-		log_error(log, "%s", why.text);
-	done(&r);
-	return err < 0 ? (int)r.failure : EXIT_OK;
+	if (err < 0) {
+		log_error(log, "%s; see `stoker record --help`", why.text);
+		status = EXIT_USAGE;
+	} else if (r.options.help) {
+		record_options_help(stdout);
+	} else {
+		status = session_run(run, &r);
+	}
+	record_options_done(&r.options);
+	return status;
 }

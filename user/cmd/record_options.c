@@ -382,19 +382,33 @@ static int check_rate(const struct record_options *o, struct why *why)
 	return 0;
 }
 
-static int check_targets(const struct record_options *o, struct why *why)
+/* The first that is, or is not, there; NULL: none. */
+static const uint32_t *find_target(const struct record_options *o, bool there)
 {
 	char path[64];
 
 	for (size_t i = 0; i < o->ids.len; i++) {
 		snprintf(path, sizeof(path), "/proc/%u", o->ids.data[i]);
-		if (access(path, F_OK) < 0)
-			return why_set(why, -ESRCH,
-				"no such %s: %u; it has ended or is of another PID namespace, or "
-				"proc is not mounted at /proc",
-				o->target == SAMPLER_TIDS ? "thread" : "process", o->ids.data[i]);
+		if ((access(path, F_OK) == 0) == there)
+			return &o->ids.data[i];
 	}
-	return 0;
+	return NULL;
+}
+
+static int check_targets(const struct record_options *o, struct why *why)
+{
+	const uint32_t *gone = find_target(o, false);
+
+	return gone ? why_set(why, -ESRCH,
+			      "no such %s: %u; it has ended or is of another PID namespace, or "
+			      "proc is not mounted at /proc",
+			      o->target == SAMPLER_TIDS ? "thread" : "process", *gone)
+		    : 0;
+}
+
+bool record_options_alive(const struct record_options *o)
+{
+	return (o->target != SAMPLER_TGIDS && o->target != SAMPLER_TIDS) || find_target(o, true);
 }
 
 int record_options_check(const struct record_options *o, struct why *why)

@@ -49,5 +49,7 @@ struct record_options {
 int record_options_parse(struct record_options *options, int argc, char **argv, struct why *why);
 /* Does this kernel allow the frequency, and are the targets there? */
 int record_options_check(const struct record_options *options, struct why *why);
+/* Whether one of the processes or threads that are to be sampled is still there. */
+bool record_options_alive(const struct record_options *o);
 void record_options_done(struct record_options *options);
 void record_options_help(FILE *out);

@@ -94,9 +94,8 @@ static int run_child(void *ctx, int fd)
 	struct why why;
 	int err;
 
-	/* As a service: the agent's nice value is one of its session (child_set_nice). */
-	if (getsid(0) == getppid())
-		setsid();
+	/* The agent's nice value is one of its session (child_set_nice). */
+	setsid();
 	err = s->idle[0] ? run_idle(s, fd, &why) : run_sampling(s, fd, &opened, &why);
 
 	if (err < 0)

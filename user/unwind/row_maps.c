@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unwind/row_maps.c - the kernel's maps. Only one slab is mapped at a time, because mappings count
- * as stoker's memory; the map of pages is small and stays mapped. */
+/* unwind/row_maps.c - the kernel's maps. Few windows of the slabs are mapped at a time, because
+ * mappings count as stoker's memory; the map of pages is small and stays mapped. */
 #include "unwind/row_maps.h"
 
 #include <bpf/bpf.h>
@@ -36,19 +36,20 @@ static int rule_put(void *ctx, uint32_t id, const struct unwind_rule *rule)
 	return bpf_map_update_elem(maps->rules, &id, rule, BPF_ANY);
 }
 
-static uint8_t *slab_map(void *ctx, uint32_t slab)
+/* The kernel enters each page of the range at once, so a whole slab would take its time. */
+static uint8_t *bytes_map(void *ctx, uint64_t at, uint64_t len)
 {
 	const struct row_maps_bpf *maps = ctx;
-	void *bytes = mmap(NULL, ROWS_SLAB_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, maps->slabs,
-		(off_t)slab << ROWS_SLAB_SHIFT);
+	void *bytes = mmap(
+		NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, maps->slabs, (off_t)at);
 
 	return bytes == MAP_FAILED ? NULL : bytes;
 }
 
-static void slab_unmap(void *ctx, uint8_t *bytes)
+static void bytes_unmap(void *ctx, uint8_t *bytes, uint64_t len)
 {
 	(void)ctx;
-	munmap(bytes, ROWS_SLAB_BYTES);
+	munmap(bytes, len);
 }
 
 static void wait_for_ticks(void *ctx)
@@ -63,8 +64,8 @@ static const struct row_maps_ops bpf_ops = {
 	.object_put = object_put,
 	.object_del = object_del,
 	.rule_put = rule_put,
-	.slab_map = slab_map,
-	.slab_unmap = slab_unmap,
+	.bytes_map = bytes_map,
+	.bytes_unmap = bytes_unmap,
 	.wait_for_ticks = wait_for_ticks,
 };
 

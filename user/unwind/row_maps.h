@@ -10,6 +10,8 @@
 
 #include "bpf/abi.h"
 
+#define ROWS_WINDOW_BYTES (64U << 10) /* no kernel has larger pages */
+
 /* Functions return 0 or -errno. */
 struct row_maps_ops {
 	int (*object_get)(void *ctx, const struct object_key *key, struct object_value *out);
@@ -18,9 +20,10 @@ struct row_maps_ops {
 		bool add);
 	int (*object_del)(void *ctx, const struct object_key *key); /* -ENOENT */
 	int (*rule_put)(void *ctx, uint32_t id, const struct unwind_rule *rule);
-	/* The bytes of one slab, shared with BPF, until slab_unmap. NULL: no memory. */
-	uint8_t *(*slab_map)(void *ctx, uint32_t slab);
-	void (*slab_unmap)(void *ctx, uint8_t *bytes);
+	/* Bytes of one slab, shared with BPF, until bytes_unmap; at: of all slabs, a multiple of
+	 * ROWS_WINDOW_BYTES, as len is. NULL: no memory. */
+	uint8_t *(*bytes_map)(void *ctx, uint64_t at, uint64_t len);
+	void (*bytes_unmap)(void *ctx, uint8_t *bytes, uint64_t len);
 	/* Waits until all ticks that began before the call have ended. */
 	void (*wait_for_ticks)(void *ctx);
 };

@@ -17,6 +17,7 @@
 #define UNITS_RESERVED 4  /* the places 0 to 2 mean something else */
 #define EVICT_PART 16     /* as much is freed at once, so that the grace period is paid for once */
 #define EVICTIONS_MAX 2   /* for one page */
+#define WINDOWS 16        /* the pages of a few stacks; most need one window of 64 KiB */
 #define UNUSED_SECONDS 60 /* nobody needs such a page: it gives before all others */
 
 struct page {
@@ -27,14 +28,20 @@ struct page {
 	uint16_t *rules; /* held ids, each once */
 };
 
+/* Mapped bytes of a slab. */
+struct window {
+	uint8_t *bytes; /* NULL: none */
+	uint64_t at, len;
+};
+
 struct row_pages {
 	const struct row_maps *maps;
 	struct row_rules *rules;
 	struct row_pages_order order;
 	struct extents numbers, memory;
 	struct page *all; /* maps->pages_len */
-	uint8_t *mapped;  /* one slab, or NULL */
-	uint32_t mapped_slab;
+	struct window windows[WINDOWS];
+	uint32_t window; /* the next one to be replaced */
 	struct row_pages_stats stats;
 };
 
@@ -54,29 +61,34 @@ static uint32_t place_of(const struct row_pages *p, uint32_t page)
 	return __atomic_load_n(&p->maps->pages[page].place, __ATOMIC_RELAXED);
 }
 
-void row_pages_unmap(struct row_pages *p)
+static void close_window(struct row_pages *p, struct window *w)
 {
-	if (p->mapped)
-		p->maps->ops->slab_unmap(p->maps->ctx, p->mapped);
-	p->mapped = NULL;
+	if (w->bytes)
+		p->maps->ops->bytes_unmap(p->maps->ctx, w->bytes, w->len);
+	w->bytes = NULL;
 }
 
-/* The bytes at a place. Mapped slabs count as our memory, so only one is at a time. */
-static uint8_t *slab_at(struct row_pages *p, uint32_t place)
+void row_pages_unmap(struct row_pages *p)
 {
-	uint64_t at = (uint64_t)place * UNIT;
-	uint32_t slab = (uint32_t)(at >> ROWS_SLAB_SHIFT);
+	for (uint32_t i = 0; i < WINDOWS; i++)
+		close_window(p, &p->windows[i]);
+}
 
-	if (!p->mapped || p->mapped_slab != slab) {
-		uint8_t *mapped = p->maps->ops->slab_map(p->maps->ctx, slab);
+/* The bytes at a place, until WINDOWS - 1 others were asked for; NULL: no memory. */
+static uint8_t *bytes_at(struct row_pages *p, uint64_t place, uint64_t len)
+{
+	uint64_t at = place * UNIT, start = at / ROWS_WINDOW_BYTES * ROWS_WINDOW_BYTES;
+	uint64_t end = (at + len + ROWS_WINDOW_BYTES - 1) / ROWS_WINDOW_BYTES * ROWS_WINDOW_BYTES;
+	struct window *w = &p->windows[0];
 
-		if (!mapped)
-			return NULL;
-		row_pages_unmap(p);
-		p->mapped = mapped;
-		p->mapped_slab = slab;
-	}
-	return p->mapped + (at & (ROWS_SLAB_BYTES - 1));
+	for (; w < p->windows + WINDOWS; w++)
+		if (w->bytes && at >= w->at && at + len <= w->at + w->len)
+			return w->bytes + (at - w->at);
+	w = &p->windows[p->window++ % WINDOWS];
+	close_window(p, w);
+	*w = (struct window){ p->maps->ops->bytes_map(p->maps->ctx, start, end - start), start,
+		end - start };
+	return w->bytes ? w->bytes + (at - start) : NULL;
 }
 
 /* ---- memory ------------------------------------------------------------------------------------
@@ -270,7 +282,7 @@ static int load(struct row_pages *p, uint32_t page, const struct bytes *data, ui
 
 	if (err < 0)
 		return err;
-	to = slab_at(p, (uint32_t)place);
+	to = bytes_at(p, place, data->len);
 	if (!to) {
 		extents_give(&p->memory, place, data->len / UNIT);
 		return -ENOMEM;
@@ -302,7 +314,7 @@ const uint8_t *row_pages_data(struct row_pages *p, uint32_t page, uint32_t *len)
 {
 	assert(page < p->maps->pages_len && p->all[page].bytes > 0);
 	*len = p->all[page].bytes;
-	return slab_at(p, p->all[page].place);
+	return bytes_at(p, p->all[page].place, *len);
 }
 
 void row_pages_evict(struct row_pages *p, uint32_t base, uint32_t len)

@@ -66,6 +66,6 @@ void row_pages_mark_rules(
 /* Frees a run and its loaded pages. No tick may reach it any more. */
 void row_pages_give(struct row_pages *pages, uint32_t base, uint32_t len);
 
-/* Unmaps the slab that a batch of calls left mapped. */
+/* Unmaps what a batch of calls left mapped. */
 void row_pages_unmap(struct row_pages *pages);
 void row_pages_stats(const struct row_pages *pages, struct row_pages_stats *out);

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd/parts.c - hidden subcommands, which are parts of stoker that it executes anew. They have no
+ * arguments and print nothing: everything goes through their socket. */
+#include "cmd/cmd.h"
+#include "http/server.h"
+#include "worker/fetcher.h"
+#include "worker/worker.h"
+
+int cmd_worker(int argc, char **argv, struct log *log)
+{
+	(void)argc, (void)argv, (void)log;
+	return worker_main(WORKER_FD);
+}
+
+int cmd_fetcher(int argc, char **argv, struct log *log)
+{
+	(void)argc, (void)argv, (void)log;
+	return fetcher_main(WORKER_FD);
+}
+
+int cmd_http(int argc, char **argv, struct log *log)
+{
+	(void)argc, (void)argv, (void)log;
+	return http_server_main(WORKER_FD);
+}

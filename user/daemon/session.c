@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* daemon/session.c - the child has all of its parent but the place in the terminal's job. */
+#include "daemon/session.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/caps.h"
+#include "base/child.h"
+#include "base/fd.h"
+#include "base/own.h"
+#include "daemon/signals.h"
+
+struct work {
+	int (*run)(void *ctx);
+	void *ctx;
+};
+
+/* By exit(3), as main would: what is registered for the end is called, and files are flushed. */
+static int run_work(void *ctx, int fd)
+{
+	const struct work *work = ctx;
+
+	(void)fd;
+	exit(work->run(work->ctx));
+}
+
+static void pass_signals_on(int signals, struct child *child, struct child_end *end)
+{
+	struct pollfd fds[] = {
+		{ .fd = signals, .events = POLLIN },
+		{ .fd = child->pidfd, .events = POLLIN },
+	};
+	struct signalfd_siginfo signal;
+
+	while (child_wait(child, 0, end) == -EAGAIN) {
+		poll(fds, ARRAY_SIZE(fds), -1);
+		if (read(signals, &signal, sizeof(signal)) == sizeof(signal))
+			child_signal(child, (int)signal.ssi_signo);
+	}
+}
+
+/* The caller must see that it was a signal, as of any command. */
+static void end_by(int signo)
+{
+	sigset_t set;
+
+	signal(signo, SIG_DFL);
+	sigemptyset(&set);
+	sigaddset(&set, signo);
+	raise(signo);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+int session_run(int (*run)(void *ctx), void *ctx)
+{
+	struct work work = { .run = run, .ctx = ctx };
+	const struct child_plan plan = {
+		.run = run_work, .ctx = &work, .death_signal = SIGKILL
+	};
+	_cleanup_fd_ int signals = -1;
+	struct child child = CHILD_INIT;
+	struct child_end end;
+	struct why why;
+
+	if (getsid(0) == getpid() || child_start(&plan, &child) < 0)
+		return run(ctx);
+	caps_limit(0);
+	if (child.pidfd < 0 || signals_open(&signals, &why) < 0)
+		child_wait(&child, -1, &end);
+	else
+		pass_signals_on(signals, &child, &end);
+	if (WIFSIGNALED(end.status))
+		end_by(WTERMSIG(end.status));
+	return WIFEXITED(end.status) ? WEXITSTATUS(end.status) : 128 + WTERMSIG(end.status);
+}
