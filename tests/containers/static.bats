@@ -120,6 +120,7 @@ other_workers() {
 	start_alone record -p "$busy" -F 199 -o /f --stats /stats
 	recorder=$pid
 	wait_until 20 says 'sampling at' "$out"
+	agent=$(agent_of "$recorder")
 	meter_from_here
 	wait_until 5 have_workers
 	before=$(workers)

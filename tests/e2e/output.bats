@@ -234,6 +234,7 @@ signal.pause()'
 	start sh -c 'to=$1; shift; exec "$@" >"$to"' sh "$held" "$stoker" record "${@:2}" -f html
 	recorder=$pid
 	wait_until 10 says 'sampling at' "$out"
+	agent=$(agent_of "$recorder")
 }
 
 pipe_is_full() {

@@ -80,6 +80,30 @@ cannot_gain() {
 	[ "$(status_of "$agent" NoNewPrivs)" = 1 ]
 }
 
+session_of() {
+	ps -o sid= -p "$1" | tr -d ' '
+}
+
+@test "a recorder's first process has no right, passes signals on and ends with the one that samples" {
+	local one status
+	for one in INT TERM HUP; do
+		start_record -a -o "$tmp/f.$one"
+		[ "$(session_of "$recorder")" = "$(session_of $$)" ]
+		[ "$(session_of "$agent")" = "$agent" ]
+		[ "$(status_of "$recorder" CapPrm)" = 0000000000000000 ]
+		stop_record "$one"
+		[ -s "$tmp/f.$one" ]
+	done
+	start_record -a -o "$tmp/f"
+	status=0
+	kill -KILL "$agent"
+	wait "$recorder" || status=$?
+	[ "$status" -eq 137 ]
+	start_record -a -o "$tmp/f"
+	kill -KILL "$recorder"
+	wait_until 5 is_gone "$agent"
+}
+
 @test "the manual and doctor have the same table" {
 	diff <(documented) <("$stoker" doctor | sed -n 's/^[a-z]* *\(CAP_[A-Z_]*\) .*/\1/p')
 }
@@ -219,6 +243,7 @@ cannot_gain() {
 		"$tmp/stoker" record -p "$pid" -F 499 -o "$tmp/theirs/f"
 	recorder=$pid
 	wait_until 10 says 'sampling at' "$out"
+	agent=$(agent_of "$recorder")
 	for one in $(workers); do
 		wait_until 5 is_shut_in "$one"
 		[ "$(status_of "$one" CapEff)" = 0000000000000000 ]
