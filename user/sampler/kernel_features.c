@@ -8,15 +8,20 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/caps.h"
+#include "base/fd.h"
 #include "base/own.h"
 
+#define TYPES_BYTES_MAX (64U << 20)
 #define ANONYMOUS_MAX 64 /* unnamed members of a struct that are looked into */
 #define LOAD_CAPS (CAPS_BIT(CAP_BPF) | CAPS_BIT(CAP_PERFMON))
 
@@ -153,9 +158,28 @@ void kernel_features_parse(const struct btf *types, struct kernel_features *out)
 			out->missing = needed[i].name;
 }
 
-int kernel_features_load(struct kernel_features *out, struct why *why)
+/* Mapped, where the kernel has that (6.16). */
+static int read_types(struct buf *out)
 {
-	_cleanup_(btf_freep) struct btf *types = NULL;
+	_cleanup_fd_ int fd = open(KERNEL_FEATURES_BTF, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	void *mapped;
+	int err;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	mapped = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (mapped == MAP_FAILED)
+		return fd_read_all(fd, TYPES_BYTES_MAX, out);
+	err = buf_put(out, mapped, (size_t)st.st_size);
+	munmap(mapped, (size_t)st.st_size);
+	return err;
+}
+
+int kernel_features_load(struct kernel_features *out, int *types, struct why *why)
+{
+	_cleanup_(btf_freep) struct btf *parsed = NULL;
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
 	int err = access(KERNEL_FEATURES_BTF, R_OK) == 0 ? 0 : -errno;
 
 	if (err < 0 && access("/sys/kernel", F_OK) < 0)
@@ -167,14 +191,17 @@ int kernel_features_load(struct kernel_features *out, struct why *why)
 			err == -ENOENT ? ": the kernel must be built with CONFIG_DEBUG_INFO_BTF=y, "
 					 "and a container must have all of /sys"
 				       : "");
-	types = btf__parse_raw(KERNEL_FEATURES_BTF);
-	if (!types) {
-		err = -errno;
+	err = read_types(&text);
+	if (err == 0) {
+		parsed = btf__new(text.data, (uint32_t)text.len);
+		err = parsed ? 0 : -errno;
+	}
+	if (err < 0)
 		return why_set(why, err,
 			"cannot read the kernel's types in " KERNEL_FEATURES_BTF ": %s",
 			err_text(err));
-	}
-	kernel_features_parse(types, out);
+	kernel_features_parse(parsed, out);
+	fd_in_memory("types", text.data, text.len, types);
 	return 0;
 }
 

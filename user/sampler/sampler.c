@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/hash.h"
+#include "base/own.h"
 #include "sample.skel.h"
 #include "sampler/clocks.h"
 #include "sampler/cpu_costs.h"
@@ -186,15 +187,19 @@ static int explain_load(
 		libbpf->text[0] ? libbpf->text : err_text(err));
 }
 
-static int load_skeleton(
-	struct sampler *s, const struct sampler_options *o, const struct kernel_features *kernel)
+static int load_skeleton(struct sampler *s, const struct sampler_options *o,
+	const struct kernel_features *kernel, int types)
 {
 	/* Without a path libbpf looks for each type that the kernel lacks among those of its
 	 * modules as well, and fails if it may not: that takes CAP_SYS_ADMIN, which we do not have.
 	 */
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = KERNEL_FEATURES_BTF);
+	char path[64];
 	int err;
 
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", types);
+	if (types >= 0)
+		opts.btf_custom_path = path;
 	s->skel = sample_bpf__open_opts(&opts);
 	if (!s->skel)
 		return -errno;
@@ -209,15 +214,16 @@ static int load(struct sampler *s, const struct sampler_options *o, struct why *
 {
 	struct why libbpf = { "" };
 	const char *fault = kernel_faults_here();
+	_cleanup_fd_ int types = -1;
 	struct kernel_features kernel;
-	int err =
-		fault ? why_set(why, -EOPNOTSUPP, "%s", fault) : kernel_features_load(&kernel, why);
+	int err = fault ? why_set(why, -EOPNOTSUPP, "%s", fault)
+			: kernel_features_load(&kernel, &types, why);
 
 	if (err < 0)
 		return err;
 	libbpf_says = &libbpf;
 	libbpf_set_print(keep_libbpf_words);
-	err = load_skeleton(s, o, &kernel);
+	err = load_skeleton(s, o, &kernel, types);
 	libbpf_says = NULL;
 	return err < 0 ? explain_load(err, &kernel, &libbpf, why) : 0;
 }
