@@ -52,6 +52,12 @@ static void put_calls(struct proto_message *m, uint8_t seed, size_t size)
 	}
 }
 
+static bool has_memory(const struct proto_message *m)
+{
+	return m->head.kind == PROTO_ROWS ||
+		(m->head.kind == PROTO_MAPPINGS && (m->request.flags & PROTO_WHOLE));
+}
+
 static void put_fd(struct proto_message *m, int fd)
 {
 	m->fds[m->fds_len] = dup(fd);
@@ -67,15 +73,15 @@ static void put_fds(struct proto_message *m, const int *fds, unsigned int which)
 		put_fd(m, fds[1]);
 }
 
-static void read_rows(const struct proto_message *m)
+static void read_rows(const struct proto_message *m, int memory)
 {
 	const struct proto_rows *rows = proto_body(m);
 	struct unwind_rows_view view;
 	void *bytes;
 
-	if (m->fds_len == 0)
+	if (rows->rows_bytes == 0)
 		return;
-	bytes = mmap(NULL, rows->rows_bytes, PROT_READ, MAP_PRIVATE, m->fds[0], 0);
+	bytes = mmap(NULL, rows->rows_bytes, PROT_READ, MAP_PRIVATE, memory, 0);
 	must(bytes != MAP_FAILED);
 	must(unwind_rows_view(bytes, rows->rows_bytes, &view) == 0);
 	munmap(bytes, rows->rows_bytes);
@@ -94,12 +100,13 @@ static void read_names(const struct proto_message *m)
 
 static void ask(struct service *s, struct cursor *script, const int *fds, size_t size)
 {
+	_cleanup_fd_ int memory = file_of((struct bytes){ 0 });
 	uint8_t kind = cursor_u8(script), flags = cursor_u8(script), which = cursor_u8(script);
 	uint8_t seed = cursor_u8(script);
 
 	proto_close_fds(&s->in);
 	proto_begin_request(&s->in, kind % PROTO_KINDS, which & 3);
-	s->in.request.flags = flags & (PROTO_DEMANGLE | PROTO_LINES | PROTO_DUMP);
+	s->in.request.flags = flags & (PROTO_DEMANGLE | PROTO_LINES | PROTO_DUMP | PROTO_WHOLE);
 	s->in.request.at_ns = flags & 8 ? seed : UINT64_MAX;
 	if (s->in.head.kind == PROTO_NAMES || s->in.head.kind == PROTO_MAP_NAMES ||
 		(s->in.head.kind == PROTO_LOAD && seed))
@@ -108,6 +115,8 @@ static void ask(struct service *s, struct cursor *script, const int *fds, size_t
 		put_calls(&s->in, seed, size);
 	if (s->in.head.kind != PROTO_NAMES && s->in.head.kind != PROTO_MAP_NAMES)
 		put_fds(&s->in, fds, which >> 2 & 3);
+	if (has_memory(&s->in))
+		put_fd(&s->in, memory);
 	if (s->in.head.kind == PROTO_STATE) {
 		const struct state_query query = {
 			.kind = seed, .runtime = seed >> 4, .container = "c1", .pod_uid = "p1"
@@ -120,10 +129,9 @@ static void ask(struct service *s, struct cursor *script, const int *fds, size_t
 	service_answer(s);
 	must(proto_reply_valid(&s->out, &s->in.request));
 	if (s->out.head.kind == PROTO_ROWS && s->out.reply.status == WORKER_OK)
-		read_rows(&s->out);
+		read_rows(&s->out, memory);
 	if (s->out.head.kind == PROTO_NAMES || s->out.head.kind == PROTO_MAP_NAMES)
 		read_names(&s->out);
-	proto_close_fds(&s->out);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -17,7 +17,6 @@
 #include "wire/name.h"
 
 #define ANSWER_BYTES 50
-#define ALL_SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 
 static void must(bool holds, const char *text)
 {
@@ -43,7 +42,6 @@ static void put_rows(struct lie_draft *d)
 
 	made_rows_make(&d->shape, &d->rows);
 	body.rows_bytes = d->memory_size = d->rows.size;
-	d->seals = ALL_SEALS;
 	proto_put(&d->m, &body, sizeof(body));
 }
 
@@ -136,7 +134,6 @@ static void put_mappings(struct lie_draft *d)
 	must(mappings_put(&entry, &guard_end, &list) == 0, "no memory for a list");
 	body.list_bytes = d->memory_size = d->rows.size = list.len;
 	d->rows.bytes = TAKE_PTR(list.data);
-	d->seals = ALL_SEALS;
 	proto_put(&d->m, &body, sizeof(body));
 }
 
@@ -292,7 +289,7 @@ static void lie_in_message(struct lie_draft *d, enum lie_message what, uint32_t 
 		d->extra_fds = 2;
 		break;
 	case LIE_FDS_9:
-		d->extra_fds = PROTO_FDS_MAX - (d->rows.bytes != NULL);
+		d->extra_fds = PROTO_FDS_MAX;
 		break;
 	case LIE_FDS_20:
 		d->extra_fds = LIE_FDS_MAX - 1;
@@ -337,21 +334,6 @@ static void lie_in_memory(struct lie_draft *d, enum lie_memory what)
 		break;
 	case LIE_NO_BYTES:
 		d->memory_size = 0;
-		break;
-	case LIE_UNSEALED:
-		d->seals = 0;
-		break;
-	case LIE_CAN_SHRINK:
-		d->seals &= ~F_SEAL_SHRINK;
-		break;
-	case LIE_CAN_GROW:
-		d->seals &= ~F_SEAL_GROW;
-		break;
-	case LIE_CAN_CHANGE:
-		d->seals &= ~F_SEAL_WRITE;
-		break;
-	case LIE_FUTURE_SEAL:
-		d->seals = (d->seals & ~F_SEAL_WRITE) | F_SEAL_FUTURE_WRITE;
 		break;
 	case LIE_HALF_TABLE:
 		body->rows_bytes = d->memory_size /= 2;
@@ -416,46 +398,23 @@ void lie_draft_tell(
 	target->lies++;
 }
 
-static int other_file(enum lie_memory what)
-{
-	int pair[2];
-
-	switch (what) {
-	case LIE_NULL_DEVICE:
-		return open("/dev/null", O_RDWR | O_CLOEXEC);
-	case LIE_FOLDER:
-		return open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	case LIE_PLAIN_FILE:
-		return open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	case LIE_PATH_ONLY:
-		return open("/proc/self/exe", O_PATH | O_CLOEXEC);
-	case LIE_PIPE:
-		must(pipe2(pair, O_CLOEXEC) == 0, "no pipe");
-		break;
-	default:
-		must(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0, "no sockets");
-		break;
-	}
-	close(pair[1]);
-	return pair[0];
-}
-
-int lie_draft_memory(const struct lie_draft *d)
+void *lie_draft_write(const struct lie_draft *d, int memory)
 {
 	size_t known = d->memory_size < d->rows.size ? d->memory_size : d->rows.size;
-	int fd;
+	void *kept = NULL;
 
-	if (!d->rows.bytes || d->memory_lie == LIE_NO_MEMORY)
-		return -1;
-	if (d->memory_lie >= LIE_NULL_DEVICE && d->memory_lie <= LIE_PATH_ONLY)
-		return other_file((enum lie_memory)d->memory_lie);
-	fd = memfd_create("rows", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	must(fd >= 0 && ftruncate(fd, (off_t)d->memory_size) == 0, "no memory to hand over");
-	if (d->memory_lie != LIE_HOLE && pwrite(fd, d->rows.bytes, known, 0) != (ssize_t)known)
+	if (!d->rows.bytes)
+		return NULL;
+	must(ftruncate(memory, (off_t)d->memory_size) == 0, "the memory has another size");
+	if (d->memory_lie != LIE_HOLE && pwrite(memory, d->rows.bytes, known, 0) != (ssize_t)known)
 		must(false, "the memory cannot be written");
-	if (fcntl(fd, F_ADD_SEALS, d->seals) < 0)
+	if (d->memory_lie == LIE_SEALED && fcntl(memory, F_ADD_SEALS, F_SEAL_SEAL) < 0)
 		must(false, "the memory cannot be sealed");
-	return fd;
+	if (d->memory_lie == LIE_MAPPED) {
+		kept = mmap(NULL, 1, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
+		must(kept != MAP_FAILED, "the memory cannot be mapped");
+	}
+	return kept;
 }
 
 void lie_draft_done(struct lie_draft *d)

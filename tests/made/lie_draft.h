@@ -23,9 +23,8 @@ struct lie_draft {
 	uint32_t answers[DRAFT_ANSWERS_MAX], answers_len;
 	uint32_t extra_fds;
 	struct made_shape shape; /* of rows */
-	struct made_rows rows;   /* bytes NULL: no memory goes along */
+	struct made_rows rows;   /* for the memory; bytes NULL: nothing is written there */
 	size_t memory_size;
-	int seals;
 	int memory_lie; /* enum lie_memory; -1: none */
 	bool silent, gone, ends, twice, unasked;
 };
@@ -35,6 +34,7 @@ void lie_draft_make(struct lie_draft *draft, const struct proto_head *to,
 	const struct proto_message *request, const struct made_shape *shape, unsigned int *wants);
 void lie_draft_tell(
 	struct lie_draft *draft, struct lie_target *target, unsigned int value, uint32_t any);
-/* The memory that goes along, a descriptor; -1: none does. */
-int lie_draft_memory(const struct lie_draft *draft);
+/* Writes what is for the memory that came with the request. A byte of it that stays mapped, to be
+ * unmapped; NULL: none does. */
+void *lie_draft_write(const struct lie_draft *draft, int memory);
 void lie_draft_done(struct lie_draft *draft);

@@ -63,22 +63,12 @@ struct lie_field {
 
 /* Lies about the memory that comes with rows; likewise. */
 #define LIE_MEMORIES(X)                                     \
-	X(LIE_NO_MEMORY, "no descriptor")                   \
 	X(LIE_SHORT, "shorter than it says")                \
 	X(LIE_LONG, "longer than it says")                  \
 	X(LIE_NO_BYTES, "of no bytes")                      \
 	X(LIE_HOLE, "a hole")                               \
-	X(LIE_UNSEALED, "not sealed")                       \
-	X(LIE_CAN_SHRINK, "could shrink")                   \
-	X(LIE_CAN_GROW, "could grow")                       \
-	X(LIE_CAN_CHANGE, "could change")                   \
-	X(LIE_FUTURE_SEAL, "sealed against new writers")    \
-	X(LIE_NULL_DEVICE, "/dev/null")                     \
-	X(LIE_PIPE, "a pipe")                               \
-	X(LIE_SOCKET, "a socket")                           \
-	X(LIE_FOLDER, "a folder")                           \
-	X(LIE_PLAIN_FILE, "a file that can change")         \
-	X(LIE_PATH_ONLY, "a path's descriptor")             \
+	X(LIE_MAPPED, "mapped to be written")               \
+	X(LIE_SEALED, "sealed against seals")               \
 	X(LIE_HALF_TABLE, "half of the table, and says so") \
 	X(LIE_TABLE_TAIL, "bytes behind the table, and says so")
 

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <time.h>
 
@@ -37,6 +38,7 @@ static struct world {
 	struct made_shape shape;
 	struct proto_message in;
 	struct lie_draft draft;
+	void *kept; /* of memory, mapped */
 } world = {
 	.now_ns = 1000 * NSEC_PER_SEC,
 	.shape = { .pages = 2, .apart = 1, .rows_len = LIE_PAGE_ROWS, .rules_len = 8 },
@@ -108,14 +110,19 @@ static void send_draft(struct peer *peer, const struct lie_draft *d)
 	int fds[LIE_FDS_MAX];
 	size_t len = 0;
 
-	fds[len] = lie_draft_memory(d);
-	len += fds[len] >= 0;
 	for (uint32_t i = 0; i < d->extra_fds; i++)
 		fds[len++] = open("/dev/null", O_RDWR | O_CLOEXEC);
 	for (int i = 0; i < 1 + d->twice && !d->silent && !d->gone; i++)
 		send_bytes(peer->fd, d, fds, len);
 	while (len > 0)
 		fd_close(&fds[--len]);
+}
+
+static void unmap(void)
+{
+	if (world.kept)
+		munmap(world.kept, 1);
+	world.kept = NULL;
 }
 
 static void answer(struct peer *peer, const struct proto_message *in)
@@ -126,6 +133,9 @@ static void answer(struct peer *peer, const struct proto_message *in)
 	lie_draft_make(d, &in->head, in, &world.shape, &world.wants);
 	lie_if_set(d);
 	world.stats.replies++;
+	unmap();
+	if (in->fds_len > 1 && in->head.kind != PROTO_LOAD)
+		world.kept = lie_draft_write(d, in->fds[1]);
 	send_draft(peer, d);
 	unasked = d->unasked;
 	ends = d->gone || d->ends;

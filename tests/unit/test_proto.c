@@ -164,7 +164,7 @@ static void numbers_of_pages_rise_and_have_a_limit(void **state)
 		proto_begin_request(&m, PROTO_ROWS, 1);
 		m.request.queries_len = 3;
 		proto_put(&m, rows[i].numbers, sizeof(rows[i].numbers));
-		m.fds_len = 1;
+		m.fds_len = 2;
 		print_message("row %zu\n", i);
 		assert_int_equal(proto_request_valid(&m), rows[i].taken);
 	}
@@ -177,13 +177,18 @@ static void requests_that_no_client_makes_are_refused(void **state)
 		size_t fds_len;
 		bool taken;
 	} rows[] = {
-		{ PROTO_ROWS, 0, 0, 0, 1, true },
+		{ PROTO_ROWS, 0, 0, 0, 2, true },
 		{ PROTO_ROWS, 0, 0, 0, 0, false },
-		{ PROTO_ROWS, 0, 0, 0, 2, false },
-		{ PROTO_ROWS, 0, 1, 8, 1, true },
-		{ PROTO_ROWS, 0, 1, 8, 0, false },
-		{ PROTO_ROWS, 0, 2, 16, 1, false }, /* numbers that do not rise */
-		{ PROTO_ROWS, 0, PROTO_PAGES_MAX + 1, PROTO_PAGES_MAX * 8 + 8, 1, false },
+		{ PROTO_ROWS, 0, 0, 0, 1, false },
+		{ PROTO_ROWS, 0, 0, 0, 3, false },
+		{ PROTO_ROWS, 0, 1, 8, 2, true },
+		{ PROTO_ROWS, 0, 1, 8, 1, false },
+		{ PROTO_ROWS, 0, 2, 16, 2, false }, /* numbers that do not rise */
+		{ PROTO_ROWS, 0, PROTO_PAGES_MAX + 1, PROTO_PAGES_MAX * 8 + 8, 2, false },
+		{ PROTO_MAPPINGS, 0, 0, 0, 1, true },
+		{ PROTO_MAPPINGS, 0, 0, 0, 2, false },
+		{ PROTO_MAPPINGS, PROTO_WHOLE, 0, 0, 2, true },
+		{ PROTO_MAPPINGS, PROTO_WHOLE, 0, 0, 1, false },
 		{ PROTO_LOAD, 0, 0, 0, PROTO_FDS_MAX, true },
 		{ PROTO_LOAD, 0, 0, 0, 0, false },
 		{ PROTO_LOAD, PROTO_WHOLE, 2, 16, 1, true },
@@ -235,7 +240,6 @@ static void make_rows_reply(struct proto_message *m)
 
 	proto_begin_reply(m, &asked_rows.head, WORKER_OK);
 	proto_put(m, &rows, sizeof(rows));
-	m->fds_len = 1;
 }
 
 static void spoil_kind(struct proto_message *m)
@@ -258,19 +262,19 @@ static void spoil_size(struct proto_message *m)
 	m->head.size -= 8;
 }
 
-static void spoil_no_fd(struct proto_message *m)
+static void spoil_one_fd(struct proto_message *m)
 {
-	m->fds_len = 0;
-}
-
-static void spoil_two_fds(struct proto_message *m)
-{
-	m->fds_len = 2;
+	m->fds_len = 1;
 }
 
 static struct proto_rows *rows_of(struct proto_message *m)
 {
 	return (struct proto_rows *)(void *)proto_body(m);
+}
+
+static void spoil_no_rows(struct proto_message *m)
+{
+	rows_of(m)->rows_bytes = 0;
 }
 
 static void spoil_rows_status(struct proto_message *m)
@@ -285,7 +289,6 @@ static void spoil_no_use(struct proto_message *m)
 
 static void spoil_other_reason(struct proto_message *m)
 {
-	spoil_no_fd(m);
 	rows_of(m)->rows_bytes = 0;
 	rows_of(m)->rows_status = WORKER_NO_DATA;
 	spoil_no_use(m);
@@ -314,7 +317,7 @@ static void spoil_link_up(struct proto_message *m)
 static void rows_that_are_not_as_asked_are_refused(void **state)
 {
 	static void (*const spoil[])(struct proto_message *) = { spoil_kind, spoil_seq,
-		spoil_status, spoil_size, spoil_no_fd, spoil_two_fds, spoil_rows_status,
+		spoil_status, spoil_size, spoil_one_fd, spoil_no_rows, spoil_rows_status,
 		spoil_no_use, spoil_other_reason, spoil_build_id, spoil_link_end, spoil_link_path,
 		spoil_link_up };
 	struct pair *p = *state;

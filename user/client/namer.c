@@ -529,38 +529,38 @@ static bool is_list(const struct buf *list)
 	return !c.bad;
 }
 
-/* Reads the memory that came with the reply. False: it is not as the reply says. */
-static bool take_list(struct proto_message *reply, struct buf *list)
+/* Takes the memory. False: it is not as the reply says. */
+static bool take_list(int memory, uint64_t bytes, struct buf *list)
 {
-	const struct proto_mappings *body = proto_body(reply);
+	_cleanup_fd_ int fd = fd_seal(memory);
 
-	if (reply->fds_len == 0)
-		return true;
-	return fd_is_sealed(reply->fds[0]) &&
-		lseek(reply->fds[0], 0, SEEK_SET) == 0 &&
-		fd_read_all(reply->fds[0], body->list_bytes, list) == 0 &&
-		list->len == body->list_bytes && is_list(list);
+	return fd >= 0 && fd_read_all(fd, bytes, list) == 0 && list->len == bytes && is_list(list);
 }
 
 enum worker_status namer_mappings(struct namer *namer, const struct worker_mappings *mappings,
 	struct mappings_dump *dump, struct buf *list)
 {
+	const struct proto_mappings *body = proto_body(&namer->lane.in);
 	struct proto_message *m = &namer->lane.out;
+	_cleanup_fd_ int memory = list ? fd_memory("mappings") : -1;
 	enum worker_status status;
 
+	if (list && memory < 0)
+		return WORKER_DOWN;
 	proto_begin_request(m, PROTO_MAPPINGS, mappings->id);
 	m->request.flags = list ? PROTO_WHOLE : 0;
 	m->fds[m->fds_len++] = mappings->fd;
+	if (list)
+		m->fds[m->fds_len++] = memory;
 	status = ask(namer, mappings->until_ns);
 	if (status != WORKER_OK)
 		return status;
-	if (list && !take_list(&namer->lane.in, list)) {
+	if (list && !take_list(TAKE_FD(memory), body->list_bytes, list)) {
 		lane_accuse(&namer->lane, "a list of mappings that is not as it says");
 		on_loss(namer);
 		return WORKER_DOWN;
 	}
-	proto_close_fds(&namer->lane.in);
-	*dump = ((const struct proto_mappings *)proto_body(&namer->lane.in))->dump;
+	*dump = body->dump;
 	return WORKER_OK;
 }
 

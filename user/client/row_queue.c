@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* client/row_queue.c - one file a request, and a few requests ahead. A worker has one thread and
- * answers in order, so a loss has one suspect. A worker's result is mapped only if it is sealed: it
+ * answers in order, so a loss has one suspect. A worker's result is sealed before it is mapped: it
  * can no longer change or shrink, so the check remains valid. */
 #include "client/row_queue.h"
 
@@ -17,8 +17,15 @@ _Static_assert(sizeof(((struct debug_link *)0)->name) == PROTO_FILE_NAME_MAX + 1
 
 #define QUEUE_NS (200 * NSEC_PER_MSEC) /* until a queue that no worker works on is continued */
 
+static void close_memory(struct row_queue *queue)
+{
+	for (size_t i = 0; i < queue->asked_len; i++)
+		fd_close(&queue->memory[i]);
+}
+
 void row_queue_done(struct row_queue *queue)
 {
+	close_memory(queue);
 	lane_done(&queue->lane);
 	vec_done(&queue->jobs);
 	share_done(&queue->spent);
@@ -261,15 +268,16 @@ static void report_failure(struct row_queue *queue, uint64_t id, enum worker_sta
 	queue->fn(queue->ctx, &rows);
 }
 
-/* A mapping of what the worker handed over, or NULL: not what it says, but *fault. */
+/* Takes the memory. A mapping of what the worker wrote, or NULL: not what it says, but *fault. */
 static void *map_rows(
-	int fd, uint64_t size, struct unwind_rows_view *view, const char **fault)
+	int memory, uint64_t size, struct unwind_rows_view *view, const char **fault)
 {
+	_cleanup_fd_ int fd = fd_seal(memory);
 	struct stat st;
 	void *bytes;
 
-	*fault = "rows in a file that may change, or of another size";
-	if (!fd_is_sealed(fd) || fstat(fd, &st) < 0 || (uint64_t)st.st_size != size ||
+	*fault = "rows in memory that it keeps mapped, or of another size";
+	if (fd < 0 || fstat(fd, &st) < 0 || (uint64_t)st.st_size != size ||
 		size > SANDBOX_FILE_BYTES_MAX)
 		return NULL;
 	*fault = "rows that cannot be mapped";
@@ -317,7 +325,7 @@ static const char *report_rows(struct row_queue *queue)
 	};
 
 	if (body->rows_bytes > 0) {
-		bytes = map_rows(queue->lane.in.fds[0], body->rows_bytes, &view, &fault);
+		bytes = map_rows(TAKE_FD(queue->memory[0]), body->rows_bytes, &view, &fault);
 		if (!bytes)
 			return fault;
 		rows.rows = &view;
@@ -352,6 +360,7 @@ static void on_loss(struct row_queue *queue)
 	size_t len = queue->asked_len;
 
 	memcpy(lost, queue->asked, len * sizeof(lost[0]));
+	close_memory(queue);
 	if (len > 0)
 		charge(queue, lost[0].account, UINT64_MAX);
 	queue->asked_len = 0;
@@ -382,19 +391,24 @@ static void on_reply(struct row_queue *queue)
 		return;
 	}
 	blame_forgive(queue->blame, BLAME_ROWS, queue->asked[0].id);
+	fd_close(&queue->memory[0]);
 	queue->asked_len--;
 	memmove(&queue->asked[0], &queue->asked[1], queue->asked_len * sizeof(queue->asked[0]));
-	proto_close_fds(&queue->lane.in);
+	memmove(&queue->memory[0], &queue->memory[1], queue->asked_len * sizeof(int));
 }
 
 static int send_job(struct row_queue *queue, const struct row_job *job)
 {
 	struct proto_message *m = &queue->lane.out;
+	_cleanup_fd_ int memory = fd_memory("rows");
 	int err;
 
+	if (memory < 0)
+		return memory;
 	proto_begin_request(m, PROTO_ROWS, job->id);
 	m->fds[0] = job->fd;
-	m->fds_len = 1;
+	m->fds[1] = memory;
+	m->fds_len = 2;
 	m->request.at_ns = job->written_ns;
 	m->request.queries_len = job->pages_len;
 	for (uint32_t i = 0; i < job->pages_len; i++) {
@@ -406,6 +420,7 @@ static int send_job(struct row_queue *queue, const struct row_job *job)
 	if (err < 0)
 		return err;
 	queue->requests++;
+	queue->memory[queue->asked_len] = TAKE_FD(memory);
 	queue->asked[queue->asked_len++] = *job;
 	return 0;
 }

@@ -42,6 +42,7 @@ struct row_queue {
 	uint64_t spent_ns;
 	bool uneven;          /* some account has spent ROW_TURN_NS */
 	struct row_job asked[1 + LANE_AHEAD_MAX]; /* outstanding; an fd may be -1 too */
+	int memory[1 + LANE_AHEAD_MAX]; /* for the rows that they ask for */
 	size_t asked_len;
 	uint32_t sandbox;
 	uint64_t requests;

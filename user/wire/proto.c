@@ -18,7 +18,6 @@ struct shape {
 	uint32_t queries_max;
 	uint32_t fds_min, fds_max;
 	uint32_t body_bytes; /* of the reply; 0: names or nothing */
-	uint32_t reply_fds_max;
 	bool names;
 	uint32_t group; /* of queries: body_bytes for each group of so many; 0: once */
 };
@@ -26,10 +25,9 @@ struct shape {
 static const struct shape shapes[PROTO_KINDS] = {
 	[PROTO_HELLO] = { .body_bytes = sizeof(struct proto_hello) },
 	[PROTO_ROWS] = { .queries_max = PROTO_PAGES_MAX,
-		.fds_min = 1,
-		.fds_max = 1,
-		.body_bytes = sizeof(struct proto_rows),
-		.reply_fds_max = 1 },
+		.fds_min = 2,
+		.fds_max = 2,
+		.body_bytes = sizeof(struct proto_rows) },
 	[PROTO_LOAD] = { .queries_max = PROTO_QUERIES_MAX,
 		.fds_min = 1,
 		.fds_max = PROTO_FDS_MAX,
@@ -44,9 +42,8 @@ static const struct shape shapes[PROTO_KINDS] = {
 		.fds_max = 1,
 		.body_bytes = sizeof(struct proto_state) },
 	[PROTO_MAPPINGS] = { .fds_min = 1,
-		.fds_max = 1,
-		.body_bytes = sizeof(struct proto_mappings),
-		.reply_fds_max = 1 },
+		.fds_max = 2,
+		.body_bytes = sizeof(struct proto_mappings) },
 	[PROTO_CALLS] = { .queries_max = PROTO_CALLS_MAX * PROTO_CALL_QUERIES,
 		.fds_min = 1,
 		.fds_max = 1,
@@ -232,6 +229,8 @@ bool proto_request_valid(const struct proto_message *m)
 			~(PROTO_DEMANGLE | PROTO_LINES | PROTO_DUMP | PROTO_WHOLE | PROTO_SPARE)) ==
 		0 &&
 		(r->head.kind != PROTO_ROWS || rows_request_valid(m)) &&
+		(r->head.kind != PROTO_MAPPINGS ||
+			(m->fds_len == 2) == ((r->flags & PROTO_WHOLE) != 0)) &&
 		(r->head.kind != PROTO_STATE || state_request_valid(m)) &&
 		(r->head.kind != PROTO_CALLS || calls_request_valid(m));
 }
@@ -255,8 +254,7 @@ static const char *rows_fault(const struct proto_message *m)
 	if (!memchr(rows->debuglink, '\0', sizeof(rows->debuglink)) ||
 		!is_file_name(rows->debuglink))
 		return "rows with a debug link that is no file name";
-	if ((rows->rows_bytes > 0) != (m->fds_len == 1) ||
-		(rows->rows_bytes > 0) != (rows->rows_status == WORKER_OK))
+	if ((rows->rows_bytes > 0) != (rows->rows_status == WORKER_OK))
 		return "rows without their table, or a table without rows";
 	return NULL;
 }
@@ -294,7 +292,6 @@ static const char *mappings_fault(const struct proto_message *m, const struct pr
 	const struct proto_mappings *mappings = proto_body(m);
 	bool valid = mappings_dump_valid(&mappings->dump) &&
 		mappings->list_bytes <= MAPPINGS_LIST_BYTES_MAX &&
-		(mappings->list_bytes > 0) == (m->fds_len == 1) &&
 		(mappings->list_bytes == 0 || (to->flags & PROTO_WHOLE));
 
 	return valid ? NULL : "malformed mappings of a process";
@@ -394,8 +391,8 @@ const char *proto_reply_fault(const struct proto_message *m, const struct proto_
 	if (r->status >= WORKER_STATUSES_SENT)
 		return "an unknown status";
 	shape = &shapes[r->head.kind];
-	if (m->fds_len > shape->reply_fds_max)
-		return "too many descriptors";
+	if (m->fds_len > 0)
+		return "a reply with a descriptor";
 	if (shape->names)
 		return names_fault(m, to);
 	bodies = shape->group ? to->queries_len / shape->group : 1;

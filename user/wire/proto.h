@@ -2,7 +2,9 @@
 /* wire/proto.h - the protocol between agent and workers: one request, one reply, over a
  * SOCK_SEQPACKET pair. The first reply, to PROTO_HELLO, needs no request: starting the worker asks
  * for it. Numbers have the machine's byte order. Each side treats the other as an attacker: a
- * message that passes proto_receive and then a check has the shape below. */
+ * message that passes proto_receive and then a check has the shape below. Only requests have
+ * descriptors: any process with a worker's user could keep the worker from sending one. A worker
+ * writes rows and lists into memory of the agent's: a memfd that comes empty and not sealed. */
 #pragma once
 
 #include "base/cursor.h"
@@ -11,8 +13,8 @@
 
 enum proto_kind {
 	PROTO_HELLO,       /* the worker is ready, in its sandbox */
-	PROTO_ROWS,        /* a file → build id, debug link, and a sealed memfd of unwind rows: a
-			    * table or an outline; queries: numbers of pages → rows of those */
+	PROTO_ROWS,        /* a file and memory → build id, debug link, and in the memory unwind
+			    * rows: a table or an outline; queries: pages' numbers → their rows */
 	PROTO_LOAD,        /* a file, its debug files, offsets → symbols, cached under the id */
 	PROTO_NAMES,       /* file offsets of a loaded object → names */
 	PROTO_WANTED,      /* a loaded object → a file that its lines need */
@@ -22,8 +24,8 @@ enum proto_kind {
 	PROTO_MAP_NAMES,   /* addresses → names from both */
 	PROTO_MAP_DROP,    /* drops both */
 	PROTO_STATE,       /* a container runtime's file → facts of a container */
-	PROTO_MAPPINGS,    /* the text of /proc/PID/maps → its jitdump, and if PROTO_WHOLE a sealed
-			    * memfd with a list (wire/mappings.h); nothing is cached */
+	PROTO_MAPPINGS,    /* the text of /proc/PID/maps → its jitdump; if PROTO_WHOLE with memory
+			    * → in that a list (wire/mappings.h); nothing is cached */
 	PROTO_CALLS,       /* a file, calls in it → which are possible; nothing is cached */
 	PROTO_KINDS,
 };

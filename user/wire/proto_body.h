@@ -25,7 +25,7 @@ struct proto_hello {
 };
 
 struct proto_rows {
-	uint64_t rows_bytes; /* size of the attached memfd; 0: none attached */
+	uint64_t rows_bytes; /* size of the memory; 0: nothing is in it */
 	uint64_t ns, eh_frame_bytes;
 	uint32_t rows_status, debuglink_crc;
 	char debuglink[PROTO_FILE_NAME_MAX + 1]; /* file name without folders; "": none */
@@ -52,7 +52,7 @@ struct proto_wanted {
 };
 
 struct proto_mappings {
-	uint64_t list_bytes; /* size of the attached memfd; 0: none attached */
+	uint64_t list_bytes; /* size of the memory; 0: nothing is in it */
 	struct mappings_dump dump;
 };
 

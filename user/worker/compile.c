@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker/compile.c - rows leave in a sealed memfd: the agent must not read one that could still
- * change. Symbols stay in the worker. */
+/* worker/compile.c - rows are written into the agent's memory, which it seals before it reads them.
+ * Symbols stay in the worker. */
 #include "worker/compile.h"
 
 #include <elf.h>
@@ -21,21 +21,16 @@
 #include "unwind/rows_build.h"
 #include "worker/sandbox.h"
 
-#ifndef MFD_NOEXEC_SEAL
-#define MFD_NOEXEC_SEAL 8U
-#endif
-
 DEFINE_CLEANUP(struct elf_sym, elf_sym_free)
 DEFINE_CLEANUP(struct r2r, r2r_free)
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
-static enum worker_status write_rows(const struct unwind_rows *rows, int *rows_fd)
+static enum worker_status write_rows(const struct unwind_rows *rows, int memory)
 {
 	if (rows->size > SANDBOX_FILE_BYTES_MAX)
 		return WORKER_TOO_LARGE;
-	return fd_in_memory("rows", rows->bytes, rows->size, rows_fd) < 0 ? WORKER_MEMORY
-									  : WORKER_OK;
+	return fd_write_all(memory, rows->bytes, rows->size) < 0 ? WORKER_MEMORY : WORKER_OK;
 }
 
 /* Names that only this runtime exports: Node with its V8, CoreCLR, HotSpot. */
@@ -147,11 +142,10 @@ static uint64_t cfi_bytes(struct image *image, const struct unwind_rows *rows)
 }
 
 enum worker_status compile_rows(
-	int fd, const struct compile_pages *pages, struct proto_rows *out, int *rows_fd)
+	int fd, const struct compile_pages *pages, int memory, struct proto_rows *out)
 {
 	_cleanup_(unwind_rows_freep) struct unwind_rows *rows = NULL;
 	_cleanup_(elf_file_close) struct elf_file file = ELF_FILE_INIT;
-	_cleanup_fd_ int made = -1;
 	struct proto_rows found = { 0 };
 	uint64_t started = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	enum worker_status status = elf_file_open(fd, &file);
@@ -170,17 +164,16 @@ enum worker_status compile_rows(
 	file.image.passed_arg = &file.mapping;
 	found.rows_status = elf_file_status(build(&file.image, pages, found.contents, &rows));
 	if (found.rows_status == WORKER_OK)
-		found.rows_status = write_rows(rows, &made);
+		found.rows_status = write_rows(rows, memory);
 	if (found.rows_status == WORKER_OK)
 		found.eh_frame_bytes = cfi_bytes(&file.image, rows);
 	/* Also after the build: what was written meanwhile may be in the rows. */
 	if (mapping_torn(&file.mapping) || !is_unchanged(fd, pages->written_ns))
 		return out->rows_status = WORKER_UNREADABLE;
-	if (made >= 0)
+	if (found.rows_status == WORKER_OK)
 		found.rows_bytes = rows->size;
 	found.ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - started;
 	*out = found;
-	*rows_fd = TAKE_FD(made);
 	return WORKER_OK;
 }
 

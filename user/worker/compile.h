@@ -15,11 +15,11 @@ struct compile_pages {
 	uint64_t written_ns;
 };
 
-/* Fills out, for pages without what identifies the file. *rows_fd is the caller's: a sealed memfd
- * with the rows, or -1 if there are none (out->rows_status has the reason). WORKER_OK if the file
- * could be read, with or without rows. */
+/* Fills out, for pages without what identifies the file, and writes the rows into the memory, which
+ * is empty. out->rows_bytes 0: it has none that count, out->rows_status has the reason. WORKER_OK
+ * if the file could be read, with or without rows. */
 enum worker_status compile_rows(
-	int fd, const struct compile_pages *pages, struct proto_rows *out, int *rows_fd);
+	int fd, const struct compile_pages *pages, int memory, struct proto_rows *out);
 
 struct compile_wants {
 	const uint64_t *offsets; /* file offsets: symbols near them are needed */

@@ -58,7 +58,6 @@ static const int worker_calls[] = {
 	SCMP_SYS(lseek),
 	SCMP_SYS(close),
 	SCMP_SYS(fstat),
-	SCMP_SYS(ftruncate),
 	SCMP_SYS(recvmsg),
 	SCMP_SYS(sendmsg),
 	SCMP_SYS(munmap),
@@ -87,9 +86,6 @@ static int allow_worker_calls(scmp_filter_ctx filter)
 	const struct bound_call bound[] = {
 		{ SCMP_SYS(mmap), 2, PROT_EXEC, 0 }, { SCMP_SYS(mprotect), 2, PROT_EXEC, 0 },
 		{ SCMP_SYS(newfstatat), 3, AT_EMPTY_PATH, AT_EMPTY_PATH },
-		{ SCMP_SYS(fcntl), 1, UINT32_MAX, F_ADD_SEALS },
-		{ SCMP_SYS(memfd_create), 1,
-			UINT32_MAX & ~(MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL), 0 },
 		{ SCMP_SYS(tgkill), 0, UINT32_MAX, (uint64_t)getpid() }, /* abort() */
 	};
 	int err = add_calls(filter, SCMP_ACT_ALLOW, worker_calls, ARRAY_SIZE(worker_calls));
@@ -106,6 +102,7 @@ static const int opener_calls[] = {
 	SCMP_SYS(newfstatat),
 	SCMP_SYS(fstatfs),
 	SCMP_SYS(sendfile),
+	SCMP_SYS(ftruncate),
 	SCMP_SYS(utimensat),
 	SCMP_SYS(fcntl),
 	SCMP_SYS(getdents64),
@@ -113,14 +110,18 @@ static const int opener_calls[] = {
 	SCMP_SYS(ppoll),
 };
 
-/* Files are opened to be read. */
+/* Files are opened to be read; copies are made in memory. */
 static int allow_opener_calls(scmp_filter_ctx filter)
 {
 	const uint64_t writes = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC;
-	const struct bound_call bound = { SCMP_SYS(openat), 2, writes, O_RDONLY };
+	const struct bound_call bound[] = {
+		{ SCMP_SYS(openat), 2, writes, O_RDONLY },
+		{ SCMP_SYS(memfd_create), 1,
+			UINT32_MAX & ~(MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL), 0 },
+	};
 	int err = add_calls(filter, SCMP_ACT_ALLOW, opener_calls, ARRAY_SIZE(opener_calls));
 
-	return err < 0 ? err : allow_bound(filter, &bound, 1);
+	return err < 0 ? err : allow_bound(filter, bound, ARRAY_SIZE(bound));
 }
 
 /* ---- server --------------------------------------------------------------------------------- */

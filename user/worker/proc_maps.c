@@ -30,9 +30,9 @@ static void reading_done(struct reading *r)
 	buf_done(&r->list);
 }
 
-enum worker_status proc_maps_read(int fd, bool list, struct proto_mappings *out, int *list_fd)
+enum worker_status proc_maps_read(int fd, int memory, struct proto_mappings *out)
 {
-	_cleanup_(reading_done) struct reading r = { .wants_list = list,
+	_cleanup_(reading_done) struct reading r = { .wants_list = memory >= 0,
 		.list.max_bytes = MAPPINGS_LIST_BYTES_MAX };
 	_cleanup_(buf_done) struct buf text = BUF_INIT;
 	int err = fd_read_all(fd, MAPPINGS_TEXT_BYTES_MAX, &text);
@@ -42,7 +42,7 @@ enum worker_status proc_maps_read(int fd, bool list, struct proto_mappings *out,
 	if (err == 0)
 		err = buf_err(&r.list);
 	if (err == 0 && r.list.len > 0)
-		err = fd_in_memory("mappings", r.list.data, r.list.len, list_fd);
+		err = fd_write_all(memory, r.list.data, r.list.len);
 	if (err < 0)
 		return err == -EFBIG    ? WORKER_TOO_LARGE
 			: err == -ENOMEM ? WORKER_MEMORY

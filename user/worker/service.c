@@ -24,16 +24,13 @@
 static enum worker_status do_rows(struct service *s)
 {
 	struct proto_rows rows = { 0 };
-	_cleanup_fd_ int rows_fd = -1;
 	const struct compile_pages pages = {
 		.numbers = proto_queries(&s->in),
 		.len = s->in.request.queries_len,
 		.written_ns = s->in.request.at_ns,
 	};
-	enum worker_status status = compile_rows(s->in.fds[0], &pages, &rows, &rows_fd);
+	enum worker_status status = compile_rows(s->in.fds[0], &pages, s->in.fds[1], &rows);
 
-	if (rows_fd >= 0)
-		s->out.fds[s->out.fds_len++] = TAKE_FD(rows_fd);
 	proto_put(&s->out, &rows, sizeof(rows));
 	return status;
 }
@@ -293,12 +290,9 @@ static enum worker_status do_state(struct service *s)
 static enum worker_status do_mappings(struct service *s)
 {
 	struct proto_mappings mappings = { 0 };
-	_cleanup_fd_ int list_fd = -1;
-	bool list = s->in.request.flags & PROTO_WHOLE;
-	enum worker_status status = proc_maps_read(s->in.fds[0], list, &mappings, &list_fd);
+	int memory = s->in.request.flags & PROTO_WHOLE ? s->in.fds[1] : -1;
+	enum worker_status status = proc_maps_read(s->in.fds[0], memory, &mappings);
 
-	if (list_fd >= 0)
-		s->out.fds[s->out.fds_len++] = TAKE_FD(list_fd);
 	proto_put(&s->out, &mappings, sizeof(mappings));
 	return status;
 }
@@ -342,6 +336,5 @@ void service_answer(struct service *s)
 void service_done(struct service *s)
 {
 	proto_close_fds(&s->in);
-	proto_close_fds(&s->out);
 	kept_done(&s->kept);
 }

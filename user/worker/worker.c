@@ -30,9 +30,7 @@ static enum worker_exit serve(int fd, struct service *s)
 		if (err < 0 || !proto_request_valid(&s->in))
 			return WORKER_EXIT_PROTOCOL;
 		service_answer(s);
-		err = proto_send(fd, 0, &s->out);
-		proto_close_fds(&s->out);
-		if (err < 0)
+		if (proto_send(fd, 0, &s->out) < 0)
 			return WORKER_EXIT_END;
 	}
 }
