@@ -32,7 +32,7 @@ enum message {
 	M_EMPTY,
 	M_SHORT,
 	M_LONG,
-	M_NO_FD,
+	M_FD,
 	M_TWO_FDS,
 	M_FD_FOR_NOTHING,
 	M_TWICE,
@@ -96,13 +96,11 @@ static void answer(const struct fetch_answer *honest, enum message message)
 {
 	uint8_t bytes[sizeof(*honest) + 8] = { 0 };
 	struct fetch_answer a = *honest;
-	unsigned int fds_len = a.reason == FETCH_DONE;
+	unsigned int fds_len = message == M_FD || message == M_FD_FOR_NOTHING;
 	size_t size = sizeof(a);
 
 	if (message == M_FD_FOR_NOTHING)
 		a.reason = FETCH_NOT_FOUND;
-	if (message == M_NO_FD)
-		fds_len = 0;
 	if (message == M_TWO_FDS)
 		fds_len = 2;
 	if (message == M_EMPTY)
@@ -145,9 +143,12 @@ static void on_fetched(void *ctx, uint64_t id, int fd, enum fetch_reason reason,
 /* The order that comes next; false: none is there. */
 static bool take_order(struct fetch_order *out)
 {
-	int none = -1;
+	_cleanup_fd_ int file = -1;
 
-	return fd_take(peer, MSG_DONTWAIT, out, sizeof(*out), &none) == 0;
+	if (fd_take(peer, MSG_DONTWAIT, out, sizeof(*out), &file) < 0)
+		return false;
+	assert_int_equal(file >= 0, out->kind == FETCH_INTO);
+	return true;
 }
 
 /* The first answer is this one, the others are honest. */

@@ -48,6 +48,13 @@ int fd_write_all(int fd, const void *data, size_t size)
 	return 0;
 }
 
+int fd_rewrite(int fd, const void *data, size_t size)
+{
+	if (ftruncate(fd, 0) < 0 || lseek(fd, 0, SEEK_SET) < 0)
+		return -errno;
+	return fd_write_all(fd, data, size);
+}
+
 /* vm.memfd_noexec=2 refuses a file that may be executed; before 6.3 there is no such flag. */
 static int memory(const char *name, unsigned flags)
 {

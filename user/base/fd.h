@@ -27,6 +27,9 @@ void fd_close(int *fd);
 /* Writes all of it, through short writes and EINTR. 0 or -errno. */
 int fd_write_all(int fd, const void *data, size_t size);
 
+/* Leaves these bytes alone in the file, and its offset at their end. 0 or -errno. */
+int fd_rewrite(int fd, const void *data, size_t size);
+
 /* An empty memfd, the caller's, for fd_seal; or -errno. */
 int fd_memory(const char *name);
 /* Takes a memfd: gives it back at its beginning, and nobody can change it any more; or -errno. */
@@ -54,7 +57,9 @@ int fd_watch(int epoll, int fd);
 
 /* Two ends of a SOCK_SEQPACKET socket, the caller's, closed on exec. */
 int fd_pair(int *one, int *other);
-/* Sends one message over such a socket, with a descriptor if fd is not negative. */
+/* Sends one message over such a socket, with a descriptor if fd is not negative. -ETOOMANYREFS: not
+ * now; processes with our user have more descriptors in flight, sent over unix sockets and not yet
+ * received, than we may have open files (unix(7)). */
 int fd_pass(int socket, const void *data, size_t size, int fd);
 /* Receives one such message of this size; flags as for recvmsg. *fd is set to an attached
  * descriptor, the caller's, else unchanged. -EAGAIN: none (MSG_DONTWAIT), or a signal; -EMFILE: the

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* client/fetch.c - the process has one order at a time, so a late answer delays only the orders
- * after it. A process that ends is not started again: no server gets a second chance, and the
- * account says so. */
+ * after it. A file is made here, without a name in /var/tmp, because it may be large. A process
+ * that ends is not started again: no server gets a second chance, and the account says so. */
 #include "client/fetch.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,8 @@
 #include "base/vec.h"
 #include "client/starter.h"
 
+#define AGAIN_MS 20 /* to the next try where a file cannot be sent */
+
 struct fetch {
 	fetch_fn fn;
 	void *ctx;
@@ -26,6 +29,7 @@ struct fetch {
 	VEC(struct fetch_order) queue; /* from `next` on: not sent */
 	size_t next;
 	bool busy; /* the process has queue[next - 1] */
+	int file;  /* what it writes that to */
 	struct fetch_stats stats;
 };
 
@@ -54,22 +58,16 @@ static void split_urls(struct fetch *fetch, const char *urls)
 	}
 }
 
-static int send_order(struct fetch *fetch, const struct fetch_order *order)
-{
-	ssize_t len = send(fetch->child.fd, order, sizeof(*order), MSG_NOSIGNAL | MSG_DONTWAIT);
-
-	return len == sizeof(*order) ? 0 : -EPIPE;
-}
-
+/* A process that does not read is lost: nothing waits for it. */
 static int send_servers(struct fetch *fetch)
 {
-	int err = 0;
+	int err = fcntl(fetch->child.fd, F_SETFL, O_NONBLOCK) < 0 ? -errno : 0;
 
 	for (size_t i = 0; i < fetch->servers_len && err == 0; i++) {
 		struct fetch_order order = { .id = i, .kind = FETCH_SERVER };
 
 		memcpy(order.text, fetch->servers[i], FETCH_URL_MAX);
-		err = send_order(fetch, &order);
+		err = fd_pass(fetch->child.fd, &order, sizeof(order), -1);
 	}
 	return err;
 }
@@ -83,6 +81,7 @@ int fetch_open(const char *urls, struct fetch **out, struct why *why)
 	if (!fetch)
 		return why_set(why, -ENOMEM, "out of memory");
 	fetch->child = (struct child)CHILD_INIT;
+	fetch->file = -1;
 	split_urls(fetch, urls);
 	if (fetch->servers_len == 0)
 		return why_set(why, -EINVAL, "debuginfod: no http:// or https:// URL in %s", urls);
@@ -101,6 +100,7 @@ void fetch_free(struct fetch *fetch)
 	if (!fetch)
 		return;
 	child_leave(&fetch->child);
+	fd_close(&fetch->file);
 	vec_done(&fetch->queue);
 	free(fetch);
 }
@@ -151,11 +151,29 @@ static void lose(struct fetch *fetch)
 	give_up(fetch, FETCH_LOST);
 }
 
+static int make_file(void)
+{
+	int fd = open("/var/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+	return fd >= 0 ? fd : fd_memory("debuginfo");
+}
+
+/* Repeated by each poll where a file cannot be sent now. */
 static void send_next(struct fetch *fetch)
 {
+	const struct fetch_order into = { .kind = FETCH_INTO };
+	int fd = fetch->child.fd, err;
+
 	if (fetch->child.fd < 0 || fetch->busy || fetch->next == fetch->queue.len)
 		return;
-	if (send_order(fetch, &fetch->queue.data[fetch->next]) < 0) {
+	fd_close(&fetch->file);
+	fetch->file = make_file();
+	err = fetch->file < 0 ? fetch->file : fd_pass(fd, &into, sizeof(into), fetch->file);
+	if (err == 0)
+		err = fd_pass(fd, &fetch->queue.data[fetch->next], sizeof(into), -1);
+	if (err == -ETOOMANYREFS)
+		return;
+	if (err < 0) {
 		lose(fetch);
 		return;
 	}
@@ -184,39 +202,42 @@ int fetch_ask(struct fetch *fetch, uint64_t id, const struct build_id *build_id)
 
 /* Does it answer the order, with no more bytes than the limits allow? More would wrap the sum that
  * limits a capture. */
-static bool is_answer(const struct fetch *fetch, const struct fetch_answer *answer, int fd)
+static bool is_answer(const struct fetch *fetch, const struct fetch_answer *answer)
 {
 	return fetch->busy && answer->id == fetch->queue.data[fetch->next - 1].id &&
 		answer->bytes <= fetch->servers_len * FETCH_FILE_BYTES_MAX &&
-		answer->reason < FETCH_REASONS_LEN && (answer->reason == FETCH_DONE) == (fd >= 0);
+		answer->reason < FETCH_REASONS_LEN;
 }
 
 /* 0; -EAGAIN: there is no answer yet; -EPIPE: the process is gone or sent no valid answer. */
-static int receive(struct fetch *fetch, struct fetch_answer *answer, int *fd)
+static int receive(struct fetch *fetch, struct fetch_answer *answer)
 {
-	int err = fd_take(fetch->child.fd, MSG_DONTWAIT, answer, sizeof(*answer), fd);
+	_cleanup_fd_ int fd = -1;
+	int err = fd_take(fetch->child.fd, MSG_DONTWAIT, answer, sizeof(*answer), &fd);
 
 	if (err < 0)
 		return err;
-	return is_answer(fetch, answer, *fd) ? 0 : -EPIPE;
+	return fd < 0 && is_answer(fetch, answer) ? 0 : -EPIPE;
 }
 
 void fetch_poll(struct fetch *fetch)
 {
 	while (fetch && fetch->child.fd >= 0) {
 		struct fetch_answer answer = { 0 };
-		_cleanup_fd_ int fd = -1;
-		int err = receive(fetch, &answer, &fd);
+		int err = receive(fetch, &answer);
 
-		if (err == -EAGAIN)
+		if (err == -EAGAIN) {
+			send_next(fetch);
 			return;
+		}
 		if (err < 0) {
 			lose(fetch);
 			return;
 		}
 		fetch->busy = false;
 		fetch->stats.bytes += answer.bytes;
-		conclude(fetch, &fetch->queue.data[fetch->next - 1], TAKE_FD(fd),
+		conclude(fetch, &fetch->queue.data[fetch->next - 1],
+			answer.reason == FETCH_DONE ? TAKE_FD(fetch->file) : -1,
 			(enum fetch_reason)answer.reason, answer.server);
 		if (fetch->stats.bytes >= FETCH_BYTES_MAX)
 			give_up(fetch, FETCH_LIMIT);
@@ -231,11 +252,11 @@ void fetch_await(struct fetch *fetch, uint64_t until_ns)
 		uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
 		fetch_poll(fetch);
-		if (!fetch->busy)
+		if (fetch->child.fd < 0 || fetch->next - fetch->busy == fetch->queue.len)
 			return;
 		if (now >= until_ns)
 			break;
-		poll(&ready, 1, (int)((until_ns - now) / NSEC_PER_MSEC) + 1);
+		poll(&ready, 1, fetch->busy ? clock_wait_ms(now, until_ns) : AGAIN_MS);
 	}
 	/* Its answer, should it come, would be to another question. */
 	fd_close(&fetch->child.fd);

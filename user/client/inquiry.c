@@ -4,6 +4,7 @@
 #include "client/inquiry.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +43,9 @@ int inquiry_open(const char *path, struct inquiry **out, struct why *why)
 	inquiry->address.sun_family = AF_UNIX;
 	memccpy(inquiry->address.sun_path, path, 0, sizeof(inquiry->address.sun_path));
 	err = starter_start(&direct, FETCH_ARGUMENT, &inquiry->child);
+	/* To send to one that was taken over, and does not read, must not wait. */
+	if (err == 0 && fcntl(inquiry->child.fd, F_SETFL, O_NONBLOCK) < 0)
+		err = -errno;
 	if (err < 0) {
 		inquiry_free(inquiry);
 		return why_set(why, err, "--runtime-socket: %s", err_text(err));
@@ -75,8 +79,10 @@ static int open_connection(const struct inquiry *inquiry, int *out)
 	return 0;
 }
 
-static int await_answer(struct inquiry *inquiry, uint64_t until_ns, int *fd)
+/* Takes the file that the answer is in, and seals it. */
+static int await_answer(struct inquiry *inquiry, uint64_t until_ns, int into, int *fd)
 {
+	_cleanup_fd_ int file = into;
 	struct pollfd ready = { .fd = inquiry->child.fd, .events = POLLIN };
 	_cleanup_fd_ int got = -1;
 	struct fetch_answer answer;
@@ -86,18 +92,22 @@ static int await_answer(struct inquiry *inquiry, uint64_t until_ns, int *fd)
 		poll(&ready, 1, (int)((until_ns - now_ns) / NSEC_PER_MSEC) + 1);
 	if (fd_take(inquiry->child.fd, MSG_DONTWAIT, &answer, sizeof(answer), &got) < 0)
 		return give_up(inquiry, -ETIMEDOUT);
-	if (answer.id != inquiry->last_id || (answer.reason == FETCH_DONE) != (got >= 0))
+	if (answer.id != inquiry->last_id || got >= 0)
 		return give_up(inquiry, -EPROTO);
-	if (got < 0)
+	if (answer.reason != FETCH_DONE)
 		return -ENOENT;
-	*fd = TAKE_FD(got);
+	file = fd_seal(TAKE_FD(file));
+	if (file < 0)
+		return give_up(inquiry, -EPROTO);
+	*fd = TAKE_FD(file);
 	return 0;
 }
 
 int inquiry_ask(struct inquiry *inquiry, const char *id, uint64_t until_ns, int *fd)
 {
 	struct fetch_order order = { .kind = FETCH_INQUIRY, .id = ++inquiry->last_id };
-	_cleanup_fd_ int connection = -1;
+	const struct fetch_order before = { .kind = FETCH_INTO };
+	_cleanup_fd_ int connection = -1, into = fd_memory("container");
 	int err;
 
 	if (inquiry->child.fd < 0)
@@ -105,9 +115,14 @@ int inquiry_ask(struct inquiry *inquiry, const char *id, uint64_t until_ns, int 
 	if (strlen(id) >= sizeof(order.text))
 		return -ENOENT;
 	memccpy(order.text, id, 0, sizeof(order.text));
-	err = open_connection(inquiry, &connection);
+	err = into < 0 ? into : open_connection(inquiry, &connection);
 	if (err < 0)
 		return err;
-	err = fd_pass(inquiry->child.fd, &order, sizeof(order), connection);
-	return err < 0 ? give_up(inquiry, err) : await_answer(inquiry, until_ns, fd);
+	err = fd_pass(inquiry->child.fd, &before, sizeof(before), into);
+	if (err == 0)
+		err = fd_pass(inquiry->child.fd, &order, sizeof(order), connection);
+	if (err == -ETOOMANYREFS)
+		return err;
+	return err < 0 ? give_up(inquiry, err)
+		       : await_answer(inquiry, until_ns, TAKE_FD(into), fd);
 }

@@ -16,5 +16,6 @@ struct inquiry;
 int inquiry_open(const char *path, struct inquiry **out, struct why *why);
 void inquiry_free(struct inquiry *inquiry);
 /* Waits until then. *fd: the answer, the caller's, to be read as STATE_DOCKER. -ENOENT: the runtime
- * does not know that container; -ETIMEDOUT and others: the runtime is not asked again. */
+ * does not know that container; -ETOOMANYREFS: nothing can be sent now (base/fd.h); -ETIMEDOUT and
+ * others: the runtime is not asked again. */
 int inquiry_ask(struct inquiry *inquiry, const char *id, uint64_t until_ns, int *fd);

@@ -11,16 +11,20 @@
 #define FETCH_FILE_BYTES_MAX (256UL << 20)
 #define FETCH_FILE_MS 20000
 
-/* FETCH_INQUIRY: text is a container's id; a connection to its runtime is attached. */
-enum fetch_kind { FETCH_SERVER, FETCH_FILE, FETCH_INQUIRY };
+enum fetch_kind {
+	FETCH_SERVER, /* text: its URL */
+	FETCH_INTO,   /* attached: the empty file for the next two; the fetcher sends none */
+	FETCH_FILE,   /* text: a build ID in hex */
+	FETCH_INQUIRY, /* text: a container's id; attached: a connection to its runtime */
+};
 
 struct fetch_order {
 	uint32_t kind, pad;
 	uint64_t id;
-	char text[FETCH_URL_MAX]; /* a server's URL, or a build ID in hex */
+	char text[FETCH_URL_MAX];
 };
 
-struct fetch_answer { /* with the file's descriptor if reason is FETCH_DONE */
+struct fetch_answer { /* the file counts if reason is FETCH_DONE */
 	uint64_t id, bytes;
 	uint32_t reason, server; /* index of the server */
 };

@@ -2,8 +2,8 @@
 /* worker/fetcher.c - only this process loads libcurl, which brings a TLS library with it. No
  * capability, another user, no new privileges, limits, a filter of system calls; network and /etc
  * remain, because names and certificates need them. A server that fails twice in a row is not used
- * again. A file is stored without a name in /var/tmp, because it may be large. Another instance
- * queries a container runtime, over a connection that it is given. */
+ * again. Files are written where the client says. Another instance queries a container runtime,
+ * over a connection that it is given. */
 #include "worker/fetcher.h"
 
 #include <curl/curl.h>
@@ -63,7 +63,7 @@ struct fetcher {
 	struct curl curl;
 	struct server servers[FETCH_SERVERS_MAX];
 	size_t servers_len;
-	int out; /* the file that is being fetched */
+	int out; /* the client's file for the next answer; -1: none */
 	uint64_t bytes;
 	bool too_large;
 };
@@ -209,13 +209,6 @@ static enum fetch_reason reason_of(const struct fetcher *f, CURLcode code, long 
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
-static int make_file(void)
-{
-	int fd = open("/var/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-
-	return fd >= 0 ? fd : fd_memory("debuginfo");
-}
-
 static enum fetch_reason fetch_from(struct fetcher *f, const struct server *server, const char *id)
 {
 	char url[FETCH_URL_MAX + 2 * BUILD_ID_BYTES_MAX + 32];
@@ -244,9 +237,8 @@ static void fetch_file(struct fetcher *f, const char *id, struct fetch_answer *a
 		enum fetch_reason reason = FETCH_UNREACHABLE;
 
 		if (server->failures < FAILURES_MAX) {
-			fd_close(&f->out);
-			f->out = make_file();
-			reason = f->out < 0 ? FETCH_FAILED : fetch_from(f, server, id);
+			reason = fd_rewrite(f->out, NULL, 0) < 0 ? FETCH_FAILED
+								 : fetch_from(f, server, id);
 			answer->bytes += f->bytes;
 			if (reason == FETCH_UNREACHABLE || reason == FETCH_TIMEOUT ||
 				reason == FETCH_TOO_LARGE)
@@ -315,9 +307,7 @@ static void inquire(struct fetcher *f, const char *id, int connection, struct fe
 	body = body_of(&text);
 	if (!body)
 		return;
-	f->out = fd_memory("container");
-	if (f->out >= 0 && fd_write_all(f->out, body, text.len - (size_t)(body - text.data)) == 0 &&
-		lseek(f->out, 0, SEEK_SET) == 0)
+	if (fd_rewrite(f->out, body, text.len - (size_t)(body - text.data)) == 0)
 		answer->reason = FETCH_DONE;
 }
 
@@ -333,6 +323,15 @@ static int obey_server(void *ctx, struct orders_call *call)
 	return ORDERS_SILENT;
 }
 
+static int obey_into(void *ctx, struct orders_call *call)
+{
+	struct fetcher *f = ctx;
+
+	fd_close(&f->out);
+	f->out = TAKE_FD(call->given);
+	return ORDERS_SILENT;
+}
+
 static int obey_fetch(void *ctx, struct orders_call *call)
 {
 	struct fetch_answer *answer = call->answer;
@@ -345,14 +344,13 @@ static int obey_fetch(void *ctx, struct orders_call *call)
 		inquire(f, order->text, call->given, answer);
 	else
 		fetch_file(f, order->text, answer);
-	if (answer->reason == FETCH_DONE)
-		call->fd = TAKE_FD(f->out);
 	fd_close(&f->out);
 	return 0;
 }
 
 static const struct orders_row rows[] = {
 	[FETCH_SERVER] = { ORDERS_OWNER, obey_server },
+	[FETCH_INTO] = { ORDERS_OWNER, obey_into },
 	[FETCH_FILE] = { ORDERS_OWNER, obey_fetch },
 	[FETCH_INQUIRY] = { ORDERS_OWNER, obey_fetch },
 };
