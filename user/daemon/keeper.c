@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon/keeper.c - an order (base/orders.h) comes with the interval as a file in memory, so a slow
- * disk does not delay the daemon; each order has one answer, the status. The keeper ends with the
+/* daemon/keeper.c - an order (base/orders.h) is about an interval in a file in memory, which the
+ * keeper has from its start, so a slow disk does not delay the daemon, and no process with our user
+ * can keep us from sending one. Each order has one answer, the status. The keeper ends with the
  * socket. The daemon keeps an order until it is answered, so a keeper that is killed loses nothing:
  * the next one gets the order again, and sees by the segment's id whether it was done. */
 #include "daemon/keeper.h"
@@ -50,6 +51,7 @@ struct keeping {
 	struct store *store; /* NULL: lost; opened again at the next interval */
 	struct log *log;
 	int foreign_fd; /* to close, or -1 */
+	int memory;
 	struct keeper_status status;
 };
 
@@ -207,7 +209,7 @@ static int obey(void *ctx, struct orders_call *call)
 	/* Room first: old segments may fill the disk. */
 	if (k->store)
 		expire(k, &o->retention, now);
-	k->status.err = put_profile(k, o, call->given, &k->status.why);
+	k->status.err = put_profile(k, o, k->memory, &k->status.why);
 	if (k->status.err < 0)
 		k->status.failed++;
 	else
@@ -232,6 +234,8 @@ static int run_keeper(void *ctx, int fd)
 		.ctx = k };
 
 	fd_close(&k->foreign_fd);
+	if (!k->store)
+		k->memory = CHILD_STANDARD;
 	if (filter_deny(FILTER_DENY_ALL_BUT_FILES) < 0)
 		return WORKER_EXIT_SANDBOX;
 	heap_give_back();
@@ -244,11 +248,12 @@ static int run_keeper(void *ctx, int fd)
 
 static int start_keeper(struct keeping *k, struct child *child)
 {
+	const int fds[] = { child_standard[0], child_standard[1], child_standard[2], k->memory };
 	const struct child_plan plan = { .run = run_keeper,
 		.ctx = k,
 		.name = "stoker-keeper",
-		.fds = k->store ? NULL : child_standard, /* the store has descriptors of its own */
-		.fds_len = CHILD_STANDARD,
+		.fds = k->store ? NULL : fds, /* the store has descriptors of its own */
+		.fds_len = ARRAY_SIZE(fds),
 		.socket = true,
 		.limited = true,
 		.nice = SAMPLING_NICE };
@@ -260,7 +265,10 @@ int keeper_open(struct keeper *keeper, const char *path, int foreign_fd, struct 
 	struct keeper_status *status, struct why *why)
 {
 	_cleanup_(freep) struct keeper_order *order = calloc(1, sizeof(*order));
-	struct keeping k = { .path = path, .log = log, .foreign_fd = foreign_fd };
+	_cleanup_fd_ int memory = fd_memory("interval");
+	struct keeping k = {
+		.path = path, .log = log, .foreign_fd = foreign_fd, .memory = memory
+	};
 	struct child child;
 	int err = open_first(&k, why);
 
@@ -274,7 +282,7 @@ int keeper_open(struct keeper *keeper, const char *path, int foreign_fd, struct 
 		return err;
 	count_store(&k);
 	*status = k.status;
-	err = order ? start_keeper(&k, &child) : -ENOMEM;
+	err = memory < 0 ? memory : order ? start_keeper(&k, &child) : -ENOMEM;
 	/* The lock stays with the keeper: both have its file open. */
 	store_free(k.store);
 	if (err < 0)
@@ -284,14 +292,14 @@ int keeper_open(struct keeper *keeper, const char *path, int foreign_fd, struct 
 		.path = path,
 		.log = log,
 		.order = TAKE_PTR(order),
-		.order_fd = -1,
+		.memory = TAKE_FD(memory),
 		.status = *status };
 	return 0;
 }
 
 void keeper_close(struct keeper *keeper)
 {
-	fd_close(&keeper->order_fd);
+	fd_close(&keeper->memory);
 	child_close(&keeper->child, NULL);
 	free(keeper->order);
 	*keeper = (struct keeper)KEEPER_INIT;
@@ -300,9 +308,11 @@ void keeper_close(struct keeper *keeper)
 /* Another one, under the same descriptor. */
 static int start_again(struct keeper *keeper)
 {
-	struct keeping k = {
-		.path = keeper->path, .log = keeper->log, .foreign_fd = -1, .status = keeper->status
-	};
+	struct keeping k = { .path = keeper->path,
+		.log = keeper->log,
+		.foreign_fd = -1,
+		.memory = keeper->memory,
+		.status = keeper->status };
 	struct child child;
 	int err;
 
@@ -319,24 +329,13 @@ static int start_again(struct keeper *keeper)
 	return err;
 }
 
-static int make_file(const char *account, const struct buf *text)
-{
-	_cleanup_fd_ int fd = fd_memory("interval");
-	int err = fd < 0 ? fd : fd_write_all(fd, account, strlen(account));
-
-	if (err == 0)
-		err = fd_write_all(fd, text->data, text->len);
-	return err < 0 ? err : TAKE_FD(fd);
-}
-
 /* Starts another keeper when it was lost. */
 static int send_order(struct keeper *keeper)
 {
 	int err = -EPIPE;
 
 	while (err == -EPIPE && keeper->tries++ < TRIES_MAX) {
-		err = fd_pass(
-			keeper->child.fd, keeper->order, sizeof(*keeper->order), keeper->order_fd);
+		err = fd_pass(keeper->child.fd, keeper->order, sizeof(*keeper->order), -1);
 		if (err == -ECONNRESET)
 			err = -EPIPE;
 		if (err == -EPIPE && start_again(keeper) < 0)
@@ -364,10 +363,13 @@ int keeper_put(struct keeper *keeper, const struct segment_about *about, const s
 	if (getrandom(&order->id, sizeof(order->id), 0) < 0)
 		err = -errno;
 	order->id &= INT64_MAX;
-	fd_close(&keeper->order_fd);
-	keeper->order_fd = err < 0 ? err : make_file(about->account, text);
+	if (err == 0)
+		err = fd_rewrite(keeper->memory, about->account, strlen(about->account));
+	if (err == 0)
+		err = fd_write_all(keeper->memory, text->data, text->len);
 	keeper->tries = 0;
-	err = keeper->order_fd < 0 ? keeper->order_fd : send_order(keeper);
+	if (err == 0)
+		err = send_order(keeper);
 	return err < 0 ? why_set(why, err, "an interval was lost: %s", err_text(err)) : 0;
 }
 
@@ -396,7 +398,7 @@ enum keeper_news keeper_take(struct keeper *keeper, bool wait, struct keeper_sta
 	if (err == -EAGAIN)
 		return KEEPER_NOTHING_NEW;
 	keeper->busy = false;
-	fd_close(&keeper->order_fd);
+	(void)!ftruncate(keeper->memory, 0);
 	if (err < 0)
 		return KEEPER_GIVEN_UP;
 	keeper->status = *status;

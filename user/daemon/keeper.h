@@ -32,14 +32,14 @@ struct keeper {
 	const char *path;
 	struct log *log;
 	struct keeper_order *order; /* the last interval, until it is written */
-	int order_fd;
+	int memory;                 /* shared with the keeper: the bytes of the interval */
 	unsigned int tries;
 	struct keeper_status status;
 };
 
-#define KEEPER_INIT                                  \
-	{                                            \
-		.child = CHILD_INIT, .order_fd = -1, \
+#define KEEPER_INIT                                \
+	{                                          \
+		.child = CHILD_INIT, .memory = -1, \
 	}
 
 /* Opens the store first, and returns what is wrong with it; if it is there and only takes nothing

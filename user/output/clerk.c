@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* output/clerk.c - the clerk serves orders (base/orders.h). The bytes to write come as a file in
- * memory, so an order may have any number of them; the two ends are one program and trust each
- * other's sizes. The clerk ends with the socket: it removes an unfinished file and turns perf maps
- * off, also when its caller is killed. */
+/* output/clerk.c - the clerk serves orders (base/orders.h). The bytes to write are in a file in
+ * memory, which it has from its start, so an order may have any number of them and no process with
+ * our user can keep us from sending one. The two ends are one program and trust each other. It ends
+ * with the socket: it removes an unfinished file and turns perf maps off, also when its caller is
+ * killed. */
 #include "output/clerk.h"
 
 #include <errno.h>
@@ -39,6 +40,7 @@ enum kind {
 struct order {
 	uint32_t kind;
 	uint32_t file; /* of a bundle */
+	uint32_t bytes; /* 1: there are some in the memory */
 	time_t when;
 };
 
@@ -50,6 +52,7 @@ struct answer {
 
 struct serving {
 	const struct clerk_options *options;
+	int memory;
 	struct output output;
 	struct output_hurry hurry;
 	struct record_jit jit;
@@ -118,14 +121,17 @@ static int obey_call(void *ctx, struct orders_call *call)
 {
 	_cleanup_(buf_done) struct buf bytes = BUF_INIT;
 	struct serving *s = ctx;
+	const struct order *order = call->order;
 	struct answer *answer = call->answer;
 
-	if (call->given >= 0)
-		answer->err = fd_read_all(call->given, SIZE_MAX, &bytes);
+	if (order->bytes)
+		answer->err = lseek(s->memory, 0, SEEK_SET) < 0
+			? -errno
+			: fd_read_all(s->memory, SIZE_MAX, &bytes);
 	answer->err = answer->err < 0
 		? why_set(&answer->why, answer->err, "cannot read the profile to write: %s",
 			  err_text(answer->err))
-		: obey(s, call->order, &bytes, answer);
+		: obey(s, order, &bytes, answer);
 	if (answer->err < 0)
 		output_abort(&s->output);
 	return 0;
@@ -220,7 +226,9 @@ void clerk_tried_close(struct clerk_tried *t)
 
 int clerk_open(struct clerk *clerk, const struct clerk_options *options, struct why *why)
 {
+	_cleanup_fd_ int memory = fd_memory("profile");
 	struct serving s = { .options = options,
+		.memory = memory,
 		.output = { .pattern = options->pattern,
 			.gzip = options->gzip,
 			.keep = options->keep,
@@ -231,11 +239,13 @@ int clerk_open(struct clerk *clerk, const struct clerk_options *options, struct 
 		.socket = true,
 		.limited = geteuid() != 0,
 		.nice = SAMPLING_NICE };
-	int err = child_start(&plan, &clerk->child);
+	int err = memory < 0 ? memory : child_start(&plan, &clerk->child);
 
-	return err < 0
-		? why_set(why, err, "cannot start the process that writes files: %s", err_text(err))
-		: 0;
+	if (err < 0)
+		return why_set(why, err, "cannot start the process that writes files: %s",
+			err_text(err));
+	clerk->memory = TAKE_FD(memory);
+	return 0;
 }
 
 bool clerk_is_lost(const struct clerk *clerk)
@@ -296,26 +306,31 @@ static int await_answer(struct clerk *clerk)
 void clerk_close(struct clerk *clerk)
 {
 	child_close(&clerk->child, NULL);
+	fd_close(&clerk->memory);
 }
 
 /* bytes: go with the order; path: gets the answer's. NULL: none. */
-static int ask(struct clerk *clerk, const struct order *order, const struct buf *bytes, char *path,
+static int ask(struct clerk *clerk, const struct order *what, const struct buf *bytes, char *path,
 	struct why *why)
 {
-	_cleanup_fd_ int given = -1, none = -1;
+	_cleanup_fd_ int none = -1;
+	struct order order = *what;
 	struct answer answer;
-	int err = bytes ? fd_in_memory("profile", bytes->data, bytes->len, &given) : 0;
+	int err = bytes ? fd_rewrite(clerk->memory, bytes->data, bytes->len) : 0;
 	int failed = 0;
 
 	if (err < 0)
 		return why_set(why, err,
 			"cannot hand the profile to the process that writes files: %s",
 			fd_memory_text(err));
-	err = orders_send(clerk->child.fd, order, sizeof(*order), given);
+	order.bytes = bytes != NULL;
+	err = orders_send(clerk->child.fd, &order, sizeof(order), -1);
 	if (err == 0)
 		failed = await_answer(clerk);
 	if (err == 0)
 		err = orders_answer(clerk->child.fd, &answer, sizeof(answer), &none);
+	if (bytes)
+		(void)!ftruncate(clerk->memory, 0);
 	if (err < 0)
 		return why_set(why, err, "the process that writes files was lost");
 	if (answer.err < 0)

@@ -17,6 +17,7 @@
 
 struct clerk {
 	struct child child;
+	int memory;  /* shared with the clerk: the bytes of an order */
 	int signals; /* borrowed: readable when it must hurry; -1: never */
 	bool hurried;
 	/* While an answer is waited for: called when events is readable, and each 200 ms. After an
@@ -27,16 +28,16 @@ struct clerk {
 	uint64_t due_ns;
 };
 
-#define CLERK_INIT                                                \
-	{                                                         \
-		.child = CHILD_INIT, .signals = -1, .events = -1, \
+#define CLERK_INIT                                                              \
+	{                                                                       \
+		.child = CHILD_INIT, .memory = -1, .signals = -1, .events = -1, \
 	}
 
 /* The clerk has a copy of them. */
 struct clerk_options {
 	const char *pattern; /* of output/output.h, as gzip */
 	bool gzip;
-	bool keep; /* as of struct output; a bundle's files are kept in any case */
+	bool keep;              /* as of struct output; a bundle's files are kept in any case */
 	const char *bundle;     /* a folder, in place of the pattern; NULL: none */
 	const char *stats_path; /* NULL: none, as the next */
 	const char *check_path;
