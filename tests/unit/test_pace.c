@@ -2,7 +2,7 @@
 /* test_pace.c - for how long workers run before others. */
 #include "unit.h"
 
-#include "client/pace.h"
+#include "worker/pace.h"
 
 static void the_first_seconds_of_a_load_come_before_others_and_the_rest_does_not(void **state)
 {

@@ -36,7 +36,7 @@ extern const int child_standard[CHILD_STANDARD], child_null[CHILD_STANDARD];
 
 /* For the processes that a sample waits for: so maps are emptied in time on a busy host. Where it
  * is refused, the account shows what was lost. The agent's work is bounded, and all others wait for
- * it. Workers have their value for a while (client/pace.h), since files make their work. */
+ * it. Workers have their value for a while (worker/pace.h), since files make their work. */
 #define AGENT_NICE -20
 #define SAMPLING_NICE -10
 

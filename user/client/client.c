@@ -16,9 +16,9 @@
 #include "base/fd.h"
 #include "client/namer.h"
 #include "client/openers.h"
-#include "client/pace.h"
 #include "client/row_queue.h"
 #include "client/stats.h"
+#include "worker/pace.h"
 #include "worker/worker.h"
 
 #define HANG_NS (20 * NSEC_PER_SEC)

@@ -13,11 +13,11 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/fd.h"
-#include "client/opened.h"
 #include "client/openers.h"
 #include "jit/jit_files.h"
 #include "proc/file_system.h"
 #include "sampler/file_key.h"
+#include "sampler/opened.h"
 #include "sampler/sampler.h"
 #include "wire/opening.h"
 

@@ -16,10 +16,10 @@
 #include "base/fd.h"
 #include "client/asked_queue.h"
 #include "client/hung.h"
-#include "client/opened.h"
 #include "client/opener_call.h"
 #include "proc/file_system.h"
 #include "sampler/file_key.h"
+#include "sampler/opened.h"
 #include "wire/opening.h"
 
 #define HANG_NS (1500 * NSEC_PER_MSEC)

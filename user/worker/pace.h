@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* client/pace.h - the time for which workers run before others. A program that has just begun waits
+/* worker/pace.h - the time for which workers run before others. A program that has just begun waits
  * for its tables, so the first seconds of a load are worth it; but whoever makes workers work for
  * ever, by files of its own, must not slow down the rest of the host for ever. So there is a store
  * of CPU time, which is filled slowly. It asks nobody and wakes nobody. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* client/opened.h - judges a descriptor from an opener: can it be used and closed without waiting?
+/* sampler/opened.h - judges a descriptor from an opener: can it be used and closed without waiting?
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* client/opened.c - judges a descriptor by its flags, its seals and what BPF reads of its file. An
+/* sampler/opened.c - judges a descriptor by its flags, its seals and what BPF reads of its file. An
  * opener that was taken over may hand over any. */
-#include "client/opened.h"
+#include "sampler/opened.h"
 
 #include <fcntl.h>
 #include <linux/magic.h>

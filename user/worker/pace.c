@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* client/pace.c - a leaky bucket. Lost workers take their CPU time with them, so the sum may fall.
+/* worker/pace.c - a leaky bucket. Lost workers take their CPU time with them, so the sum may fall.
  */
-#include "client/pace.h"
+#include "worker/pace.h"
 
 void pace_init(struct pace *pace, uint64_t now_ns)
 {
