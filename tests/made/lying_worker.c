@@ -4,6 +4,7 @@
  * the lie is put into the bytes; then they are sent, whatever they are. */
 #include "lying_worker.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
@@ -33,7 +34,7 @@ static struct world {
 	struct lying_stats stats;
 	struct lie lie;
 	bool lied;
-	unsigned int wants;
+	unsigned int wants, unsendable;
 	bool blind;
 	struct made_shape shape;
 	struct proto_message in;
@@ -205,9 +206,11 @@ void __wrap_starter_kill(struct starter *starter, pid_t pid)
 
 int __wrap_proto_send(int fd, int flags, const struct proto_message *m)
 {
-	int err = __real_proto_send(fd, flags, m);
 	struct peer *peer = world.peers;
+	bool unsendable = m->fds_len > 0 && world.unsendable > 0;
+	int err = unsendable ? -ETOOMANYREFS : __real_proto_send(fd, flags, m);
 
+	world.unsendable -= unsendable;
 	if (err < 0)
 		return err;
 	while (peer->pid == 0 || peer->agent_fd != fd)
@@ -272,6 +275,11 @@ void lying_worker_be_blind(bool blind)
 		while (peer->pid != 0 && peer->fd >= 0 &&
 			proto_receive(peer->fd, MSG_DONTWAIT, &world.in) == 0)
 			proto_close_fds(&world.in);
+}
+
+void lying_worker_unsendable(unsigned int requests)
+{
+	world.unsendable = requests;
 }
 
 void lying_worker_want_files(unsigned int files)

@@ -28,6 +28,8 @@ void lying_worker_set(const struct lie *lie);
 bool lying_worker_lied(void);
 /* Workers answer from now on without reading what they were sent. */
 void lying_worker_be_blind(bool blind);
+/* The next so many requests with descriptors cannot be sent. */
+void lying_worker_unsendable(unsigned int requests);
 /* The next names with lines want so many files first. */
 void lying_worker_want_files(unsigned int files);
 /* The rows' table: this many pages with functions, so far apart. */

@@ -2,11 +2,14 @@
 /* made_openers.c - fake openers are forked from the test, and read their manner there. */
 #include "made_openers.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -59,6 +62,19 @@ bool __wrap_file_system_is_local(uint32_t magic)
 	if (magic == MADE_LOCAL_MAGIC)
 		return true;
 	return !kernel.slow && magic != MADE_FUSE_MAGIC && magic != PIPEFS_MAGIC;
+}
+
+/* In openers too, which are children: so it is shared. */
+unsigned int *unsendable;
+
+int __real_fd_pass(int socket, const void *data, size_t size, int fd);
+int __wrap_fd_pass(int socket, const void *data, size_t size, int fd);
+int __wrap_fd_pass(int socket, const void *data, size_t size, int fd)
+{
+	if (fd < 0 || *unsendable == 0)
+		return __real_fd_pass(socket, data, size, fd);
+	--*unsendable;
+	return -ETOOMANYREFS;
 }
 
 /* ---- openers ----------------------------------------------------------------------------------
@@ -133,6 +149,12 @@ void made_openers_program(struct event_object *event)
 	unsigned long start, end, ino;
 	char rights[8], line[PATH_MAX];
 
+	if (!unsendable)
+		unsendable = mmap(NULL, sizeof(*unsendable), PROT_READ | PROT_WRITE,
+			MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (unsendable == MAP_FAILED)
+		abort();
+	*unsendable = 0;
 	*event = (struct event_object){ .id = 7, .tgid = (uint32_t)getpid() };
 	while (maps && event->vm_end == 0 && fgets(line, sizeof(line), maps))
 		if (sscanf(line, "%lx-%lx %7s %*s %*s %lu", &start, &end, rights, &ino) == 4 &&

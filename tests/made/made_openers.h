@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* made_openers.h - openers that hang, die and lie, and what the kernel says of files, for tests
- * that are linked with --wrap of file_key_compare, file_key_magic, file_key_of_child and
- * file_system_is_local. */
+ * that are linked with --wrap of file_key_compare, file_key_magic, file_key_of_child,
+ * file_system_is_local and fd_pass. */
 #pragma once
 
 #include <stdbool.h>
@@ -41,6 +41,8 @@ enum manner {
 
 extern enum manner manner;  /* of those that are started */
 extern unsigned int starts; /* so far */
+/* The next descriptors that we or openers send, so many, cannot be sent. */
+extern unsigned int *unsendable;
 
 /* For openers_options.start. */
 int made_openers_start(struct starter *starter, struct child *child);

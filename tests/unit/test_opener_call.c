@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_opener_call.c - openers whose answers are waited for.
  * LINK: -Wl,--wrap=file_key_compare,--wrap=file_key_magic,--wrap=file_key_of_child
- * LINK: -Wl,--wrap=file_system_is_local */
+ * LINK: -Wl,--wrap=file_system_is_local,--wrap=fd_pass */
 #include "unit.h"
 
 #include <errno.h>
@@ -92,6 +92,24 @@ static void the_first_path_that_there_is_comes(void **state)
 	at = 3;
 	assert_int_equal(call_files(w, 7, &at, &found), -ENOENT);
 	assert_int_equal(at, 4);
+	assert_int_equal(starts, 1);
+}
+
+static void an_opener_stays_when_a_descriptor_cannot_be_sent(void **state)
+{
+	struct world *w = *state;
+	const struct opener_process us = { .pid = getpid() };
+	struct opener_found found = { .fd = -1 };
+	_cleanup_fd_ int dir = -1;
+	uint32_t at = 0;
+
+	*unsendable = 1; /* the root that goes with the request */
+	assert_int_equal(call_files(w, 7, &at, &found), -EAGAIN);
+	*unsendable = 1; /* the folder that comes */
+	assert_int_equal(opener_call_dir(openers_call(w->openers), &us, "/", &dir), -EAGAIN);
+	assert_int_equal(openers_call(w->openers)->unsent, 2);
+	assert_int_equal(call_files(w, 7, &at, &found), 0);
+	fd_close(&found.fd);
 	assert_int_equal(starts, 1);
 }
 
@@ -265,6 +283,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(the_first_path_that_there_is_comes),
 		TEST(of_a_slow_file_system_none_comes),
+		TEST(an_opener_stays_when_a_descriptor_cannot_be_sent),
 		TEST(a_process_is_read_and_its_folders_are_opened),
 		TEST(a_folder_is_listed_and_files_come_as_copies),
 		TEST(memory_comes_range_by_range),

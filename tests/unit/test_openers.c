@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_openers.c - openers that open, hang, die and lie.
  * LINK: -Wl,--wrap=file_key_compare,--wrap=file_key_magic,--wrap=file_key_of_child
- * LINK: -Wl,--wrap=file_system_is_local */
+ * LINK: -Wl,--wrap=file_system_is_local,--wrap=fd_pass */
 #include "unit.h"
 
 #include <errno.h>
@@ -22,6 +22,7 @@
 #include "base/own.h"
 #include "client/hung.h"
 
+#include "client/opener_call.h"
 #include "client/openers.h"
 #include "made_openers.h"
 #include "sampler/file_key.h"
@@ -271,6 +272,38 @@ static void all_copies_together_have_a_limit(void **state)
 	assert_true(w->got.fd >= 0);
 }
 
+static void try_twice_in_vain(struct world *w)
+{
+	uint64_t before = openers_call(w->openers)->unsent;
+
+	*unsendable = 2;
+	ask(w);
+	assert_true(w->got.fd >= 0);
+	assert_int_equal(openers_call(w->openers)->unsent, before + 2);
+	assert_int_equal(starts, 1);
+}
+
+static void a_file_that_cannot_be_sent_comes_later(void **state)
+{
+	try_twice_in_vain(*state);
+}
+
+static void a_file_that_is_held_and_cannot_be_sent_is_opened_again(void **state)
+{
+	static const uint32_t magics[] = { MADE_LOCAL_MAGIC, MADE_FUSE_MAGIC };
+	struct world *w = *state;
+
+	kernel.slow = true;
+	for (size_t i = 0; i < ARRAY_SIZE(magics); i++) {
+		print_message("row %zu\n", i);
+		kernel.magic = magics[i];
+		try_twice_in_vain(w);
+		openers_drop_copy(w->openers, w->got.copied);
+	}
+	/* The room for copies is whole. */
+	all_copies_together_have_a_limit(state);
+}
+
 /* ---- hanging -----------------------------------------------------------------------------------
  */
 
@@ -464,6 +497,8 @@ int main(void)
 		TEST(a_file_of_an_overlay_comes_after_a_look_at_its_layer),
 		TEST(a_file_of_a_slow_file_system_comes_as_a_copy),
 		TEST(all_copies_together_have_a_limit),
+		TEST(a_file_that_cannot_be_sent_comes_later),
+		TEST(a_file_that_is_held_and_cannot_be_sent_is_opened_again),
 		TEST(the_file_of_an_opener_that_hangs_is_refused_and_others_go_on),
 		TEST(what_hung_has_queued_is_refused_with_it),
 		TEST(what_waits_behind_a_hung_file_is_opened),

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_orders.c - the orders that a process of ours obeys: who may give which, and what becomes of
- * a sender or a server that breaks the rules. */
+ * a sender or a server that breaks the rules.
+ * LINK: -Wl,--wrap=fd_pass */
 #include "unit.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,6 +32,16 @@ static struct child must_start(const struct child_plan *plan)
 
 	assert_int_equal(child_start(plan, &child), 0);
 	return child;
+}
+
+static bool unsendable; /* all descriptors, of this process and of servers that it starts */
+
+int __real_fd_pass(int socket, const void *data, size_t size, int fd);
+int __wrap_fd_pass(int socket, const void *data, size_t size, int fd);
+
+int __wrap_fd_pass(int socket, const void *data, size_t size, int fd)
+{
+	return fd >= 0 && unsendable ? -ETOOMANYREFS : __real_fd_pass(socket, data, size, fd);
 }
 
 enum kind { ADD, ADMIT, FILE_OF, SILENT, FAIL, HOLE, KINDS };
@@ -96,16 +108,25 @@ static const struct orders_row rows[KINDS] = {
 	[FAIL] = { ORDERS_OWNER, obey_fail },
 };
 
-/* Its exit status is how many descriptors it has left. */
+static void on_unsent(void *ctx, struct orders_call *call)
+{
+	struct answer *answer = call->answer;
+
+	(void)ctx;
+	answer->err = -ETOOMANYREFS;
+}
+
+/* Its exit status is how many descriptors it has left. ctx: not NULL: it says what it cannot send.
+ */
 static int run_server(void *ctx, int fd)
 {
 	struct server s = { .orders = { .rows = rows,
 				    .rows_len = KINDS,
 				    .order_bytes = sizeof(struct order),
 				    .answer_bytes = sizeof(struct answer),
+				    .unsent = ctx ? on_unsent : NULL,
 				    .ctx = &s } };
 
-	(void)ctx;
 	orders_serve(&s.orders, fd);
 	return (int)count_fds();
 }
@@ -178,6 +199,30 @@ static void a_descriptor_goes_with_an_order_and_with_an_answer(void **state)
 	assert_int_equal(byte, 'z');
 	/* What no handler keeps is closed. */
 	assert_int_equal(ask(child.fd, ADD, 0, file, &answer), 0);
+	assert_int_equal(end_server(&child), 4);
+}
+
+static void a_descriptor_that_cannot_be_sent_loses_nobody(void **state)
+{
+	const struct order order = { .kind = FILE_OF };
+	_cleanup_fd_ int file = -1, came = -1;
+	struct answer answer = { 0 };
+	struct child_plan plan = server;
+	struct child child;
+
+	(void)state;
+	assert_int_equal(fd_in_memory("test", "z", 1, &file), 0);
+	plan.ctx = &plan;
+	unsendable = true;
+	child = must_start(&plan);
+	assert_int_equal(ask(child.fd, ADD, 1, file, &answer), -ETOOMANYREFS);
+	unsendable = false; /* here, not there */
+	assert_int_equal(
+		orders_ask(child.fd, &order, sizeof(order), file, &answer, sizeof(answer), &came),
+		0);
+	assert_int_equal(answer.err, -ETOOMANYREFS);
+	assert_int_equal(came, -1);
+	assert_int_equal(add(child.fd, 2), 2);
 	assert_int_equal(end_server(&child), 4);
 }
 
@@ -337,6 +382,7 @@ int main(void)
 		cmocka_unit_test(orders_are_answered_until_the_owner_ends),
 		cmocka_unit_test(a_silent_order_has_no_answer),
 		cmocka_unit_test(a_descriptor_goes_with_an_order_and_with_an_answer),
+		cmocka_unit_test(a_descriptor_that_cannot_be_sent_loses_nobody),
 		cmocka_unit_test(an_owner_that_breaks_a_rule_is_not_served),
 		cmocka_unit_test(a_guest_may_give_its_orders_only),
 		cmocka_unit_test(guests_have_a_limit_and_leave_room),

@@ -22,8 +22,9 @@ static struct blame blame;
 static struct proto_request sent[64];
 static size_t sent_len, answered;
 static bool rested;
-static uint64_t take_ns; /* of each request; 0: no answer comes */
-static bool ended;       /* so nothing can be sent to it, until another is started */
+static uint64_t take_ns;          /* of each request; 0: no answer comes */
+static bool unsendable;           /* no request can be sent now */
+static bool ended;                /* so nothing can be sent to it, until another is started */
 static void (*from_within)(void); /* called once, in the callback */
 static int small_fd, large_fd;
 
@@ -42,6 +43,8 @@ int __wrap_lane_start(struct lane *lane)
 
 int __wrap_lane_send(struct lane *lane)
 {
+	if (unsendable)
+		return -ETOOMANYREFS;
 	if (ended) {
 		lane->child.pid = 0;
 		lane->cause = LANE_KILLED;
@@ -107,7 +110,7 @@ static int setup(void **state)
 	sent_len = answered = 0;
 	rested = false;
 	take_ns = 0;
-	ended = false;
+	ended = unsendable = false;
 	from_within = NULL;
 	small_fd = file_of(4096);
 	large_fd = file_of(LARGE);
@@ -293,6 +296,31 @@ static void they_do_so_where_the_next_one_is_sent_from_the_callback(void **state
 	is_sent_again_from(2);
 }
 
+static void fail_on_rows(void *ctx, const struct worker_rows *rows)
+{
+	(void)ctx;
+	(void)rows;
+	fail();
+}
+
+static void a_file_that_cannot_be_sent_now_keeps_its_turn(void **state)
+{
+	(void)state;
+	queue.fn = fail_on_rows;
+	unsendable = true;
+	put(1, small_fd);
+	row_queue_kick(&queue);
+	row_queue_poll(&queue);
+	row_queue_poll(&queue);
+	assert_int_equal(sent_len, 0);
+	assert_int_equal(row_queue_len(&queue), 1);
+	assert_true(row_queue_due_ns(&queue, 0) <= NSEC_PER_SEC);
+	unsendable = false;
+	row_queue_poll(&queue);
+	assert_int_equal(sent_len, 1);
+	assert_int_equal(sent[0].id, 1);
+}
+
 static void a_worker_at_need_is_there_while_it_has_work_and_a_while_longer(void **state)
 {
 	(void)state;
@@ -338,6 +366,8 @@ int main(void)
 			teardown),
 		cmocka_unit_test_setup_teardown(
 			they_do_so_where_the_next_one_is_sent_from_the_callback, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			a_file_that_cannot_be_sent_now_keeps_its_turn, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			a_worker_at_need_is_there_while_it_has_work_and_a_while_longer, setup,
 			teardown),

@@ -143,3 +143,17 @@ void privileges_warn_files(struct warnings *warnings)
 		(unsigned long long)files.rlim_cur);
 	warnings_add(warnings, text.text);
 }
+
+void privileges_warn_inflight(struct warnings *warnings)
+{
+	struct rlimit files = { 0 };
+	struct why text;
+
+	getrlimit(RLIMIT_NOFILE, &files);
+	why_set(&text, 0,
+		"some files got their unwind tables and names late, or none: a process of user %u, "
+		"perhaps in a container, had more than %llu descriptors in flight on unix sockets; "
+		"end it, or give stoker CAP_SYS_RESOURCE or a higher LimitNOFILE",
+		(unsigned int)getuid(), (unsigned long long)files.rlim_cur);
+	warnings_add(warnings, text.text);
+}

@@ -42,5 +42,6 @@ int privileges_drop(enum filter filter, struct why *why);
 
 /* Raises the limits of descriptors and locked memory to their maximum. */
 void privileges_raise_limits(void);
-/* Warns that too few files may be open. */
+/* Warns that too few files may be open; that too many descriptors of our user are in flight. */
 void privileges_warn_files(struct warnings *warnings);
+void privileges_warn_inflight(struct warnings *warnings);

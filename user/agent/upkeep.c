@@ -69,6 +69,15 @@ static void warn_of_bad_reply(const struct upkeep *u)
 	warnings_add(u->warnings, text.text);
 }
 
+static void warn_of_flood(const struct upkeep *u)
+{
+	struct worker_stats stats;
+
+	worker_client_stats(u->worker, &stats);
+	if (stats.unsent > 0)
+		privileges_warn_inflight(u->warnings);
+}
+
 /* payers_charge reads counts and containers_next tasks of the tally, tally_next drops counts that
  * are in the profile, objects_bury frees objects that their frames refer to: so this order. */
 void upkeep_next(struct upkeep *u, struct tally *tally)
@@ -79,6 +88,7 @@ void upkeep_next(struct upkeep *u, struct tally *tally)
 	processes_next(u->processes);
 	objects_bury(u->objects);
 	warn_of_bad_reply(u);
+	warn_of_flood(u);
 }
 
 uint64_t upkeep_due_ns(const struct upkeep *u)

@@ -17,8 +17,11 @@ int why_set(struct why *why, int err, const char *fmt, ...)
 	return err;
 }
 
+/* The C library's text for it is of another use of the number. */
 const char *err_text(int err)
 {
+	if (err == ETOOMANYREFS || err == -ETOOMANYREFS)
+		return "processes of our user have too many descriptors in flight on unix sockets";
 	return strerror(err < 0 ? -err : err);
 }
 

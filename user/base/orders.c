@@ -40,6 +40,10 @@ int orders_obey(const struct orders *orders, int socket, unsigned int who)
 	fd = call.fd;
 	if (err == 0)
 		err = fd_pass(socket, &answer, orders->answer_bytes, fd);
+	if (err == -ETOOMANYREFS && orders->unsent) {
+		orders->unsent(orders->ctx, &call);
+		err = fd_pass(socket, &answer, orders->answer_bytes, -1);
+	}
 	if (err == -EAGAIN)
 		return -ENOBUFS;
 	return err < 0 ? err : 0;
@@ -86,7 +90,9 @@ int orders_admit(struct orders *orders, int *socket)
 
 int orders_send(int socket, const void *order, size_t order_bytes, int given)
 {
-	return fd_pass(socket, order, order_bytes, given) < 0 ? -EPIPE : 0;
+	int err = fd_pass(socket, order, order_bytes, given);
+
+	return err < 0 && err != -ETOOMANYREFS ? -EPIPE : err;
 }
 
 int orders_answer(int socket, void *answer, size_t answer_bytes, int *fd)

@@ -36,6 +36,9 @@ struct orders {
 	size_t rows_len;
 	size_t order_bytes, answer_bytes; /* ORDERS_BYTES_MAX at most */
 	void *ctx;
+	/* The descriptor of an answer cannot be sent now (fd_pass, -ETOOMANYREFS): puts this into
+	 * the answer, which goes without. NULL: the sender is dropped. */
+	void (*unsent)(void *ctx, struct orders_call *call);
 	int guests[ORDERS_GUESTS_MAX];
 	size_t guests_len;
 };
@@ -51,7 +54,8 @@ void orders_serve(struct orders *orders, int owner);
 int orders_admit(struct orders *orders, int *socket);
 
 /* Sends an order and waits for its answer. given: goes with the order, or -1. 0, and *fd is the
- * descriptor that came with the answer, if one did; -EPIPE: the server is lost. */
+ * descriptor that came with the answer, if one did; -ETOOMANYREFS: given cannot be sent now, as of
+ * fd_pass; -EPIPE: the server is lost. */
 int orders_ask(int socket, const void *order, size_t order_bytes, int given, void *answer,
 	size_t answer_bytes, int *fd);
 /* The two halves of it. */

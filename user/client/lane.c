@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
@@ -21,6 +22,10 @@
 
 #define END_MS 100 /* for a worker whose socket is closed to be gone */
 #define STATUS_BYTES_MAX 65536
+#define MOMENT_NS (1100 * NSEC_PER_MSEC)
+/* Where no descriptor can be sent: to the next try; and how long all of them are waited for. */
+#define UNSENT_NS (20 * NSEC_PER_MSEC)
+#define UNSENT_MAX_NS (500 * NSEC_PER_MSEC)
 #define AGAIN_NS (200 * NSEC_PER_MSEC) /* from a failed start to the next */
 
 void lane_init(struct lane *lane, struct starter *starter, const char *argument, uint64_t hang_ns)
@@ -177,6 +182,17 @@ static void begin_turn(struct lane *lane, const struct proto_request *request)
 	lane->busy = true;
 }
 
+static void note_sent(struct lane *lane, int err)
+{
+	if (lane->out.fds_len > 0 && err == 0)
+		lane->unsent_ns = 0;
+	if (err != -ETOOMANYREFS)
+		return;
+	if (lane->unsent_ns == 0)
+		lane->unsent_ns = clock_ns(CLOCK_MONOTONIC);
+	lane->unsent++;
+}
+
 int lane_send(struct lane *lane)
 {
 	struct proto_head *head = &lane->out.head;
@@ -194,6 +210,7 @@ int lane_send(struct lane *lane)
 		lose(lane, LANE_ENDED);
 		return -ENOTCONN;
 	}
+	note_sent(lane, err);
 	if (err < 0)
 		return err;
 	if (lane->busy || lane->ahead_len > 0)
@@ -275,6 +292,34 @@ enum lane_result lane_wait(struct lane *lane, uint64_t until_ns)
 		return refuse_reply(lane, fault);
 	lane->busy = false;
 	return LANE_REPLY;
+}
+
+/* Waits until `at`, if that is a moment only. False: it is not. */
+static bool wait_for(uint64_t at, uint64_t until_ns)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	struct timespec pause;
+
+	if (at <= now || at - now > MOMENT_NS || at > until_ns)
+		return false;
+	pause = (struct timespec){
+		.tv_sec = (time_t)((at - now) / NSEC_PER_SEC),
+		.tv_nsec = (long)((at - now) % NSEC_PER_SEC),
+	};
+	nanosleep(&pause, NULL);
+	return true;
+}
+
+bool lane_wait_for_start(const struct lane *lane, uint64_t until_ns)
+{
+	return wait_for(lane->not_before_ns, until_ns);
+}
+
+bool lane_wait_to_send(const struct lane *lane, uint64_t until_ns)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+	return now - lane->unsent_ns < UNSENT_MAX_NS && wait_for(now + UNSENT_NS, until_ns);
 }
 
 uint64_t lane_due_ns(const struct lane *lane)

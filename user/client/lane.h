@@ -46,6 +46,8 @@ struct lane {
 	int died_status;       /* and of the last one that was lost as LANE_ENDED */
 	struct child dying[LANE_DYING_MAX]; /* killed, and have not ended yet */
 	uint64_t starts, restarts, lost[LANE_CAUSES]; /* restarts: after a loss */
+	uint64_t unsent;       /* tries to send descriptors that failed */
+	uint64_t unsent_ns;    /* since when all of them do; 0: they do not */
 	bool replaces; /* the next start is one of them */
 	double cpu_s; /* of earlier workers */
 	struct proto_message in, out;
@@ -59,12 +61,16 @@ void lane_done(struct lane *lane);
  * earlier losses; other -errno: it could not be started. */
 int lane_start(struct lane *lane);
 /* Sends lane->out without waiting; the lane must be idle, or have less than LANE_AHEAD_MAX requests
- * that were sent ahead. -ENOTCONN: the worker has gone, or
- * answers without reading, and is now lost. */
+ * that were sent ahead. -ENOTCONN: the worker has gone, or answers without reading, and is now
+ * lost; -ETOOMANYREFS: as of fd_pass, so send it again later. */
 int lane_send(struct lane *lane);
 /* Waits for the outstanding reply, or without one checks the worker.
  * until_ns 0: does not wait. */
 enum lane_result lane_wait(struct lane *lane, uint64_t until_ns);
+/* Sleeps, for a moment at most, until a worker may be started, or something be sent again. False:
+ * that is later, or after until_ns; or earlier requests waited long enough to be sent. */
+bool lane_wait_for_start(const struct lane *lane, uint64_t until_ns);
+bool lane_wait_to_send(const struct lane *lane, uint64_t until_ns);
 /* When the lane must be looked at again although its socket is quiet: to start a worker, or to end
  * one that hangs. CLOCK_NEVER_NS: not at all. */
 uint64_t lane_due_ns(const struct lane *lane);

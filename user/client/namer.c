@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/fd.h"
@@ -17,7 +16,6 @@
 /* Loads before there is a name: the first, and one more when the symbols went away before they were
  * used. */
 #define LOADS_MAX 2
-#define START_WAIT_NS (1100 * NSEC_PER_MSEC)
 /* Files that an object's lines may lack, in one call: after that they are done without. */
 #define GIVES_MAX 1024
 
@@ -129,29 +127,13 @@ static void on_reply(struct namer *namer)
 		blame_forgive(namer->blame, what_asked(reply->head.kind), namer->lane.asked.id);
 }
 
-/* A new worker may not start yet: waits, if it is for a moment only. False: it is not. */
-static bool wait_for_start(const struct lane *lane, uint64_t until_ns)
-{
-	uint64_t now = clock_ns(CLOCK_MONOTONIC), at = lane->not_before_ns;
-	struct timespec pause;
-
-	if (at <= now || at - now > START_WAIT_NS || at > until_ns)
-		return false;
-	pause = (struct timespec){
-		.tv_sec = (time_t)((at - now) / NSEC_PER_SEC),
-		.tv_nsec = (long)((at - now) % NSEC_PER_SEC),
-	};
-	nanosleep(&pause, NULL);
-	return true;
-}
-
 /* WORKER_OK: it runs and is idle. */
 static enum worker_status make_ready(struct namer *namer, uint64_t until_ns)
 {
 	for (;;) {
 		int err = lane_start(&namer->lane);
 
-		if (err == -EAGAIN && wait_for_start(&namer->lane, until_ns))
+		if (err == -EAGAIN && lane_wait_for_start(&namer->lane, until_ns))
 			continue;
 		if (err < 0)
 			return WORKER_DOWN;
@@ -181,9 +163,12 @@ static enum worker_status send_out(struct namer *namer, uint64_t until_ns)
 		err = lane_send(&namer->lane);
 		if (err == 0)
 			return WORKER_OK;
-		if (err != -ENOTCONN)
+		if (err == -ENOTCONN)
+			on_loss(namer);
+		else if (err != -ETOOMANYREFS)
 			return WORKER_DOWN;
-		on_loss(namer);
+		else if (!lane_wait_to_send(&namer->lane, until_ns))
+			return WORKER_LATE;
 	}
 }
 
@@ -293,7 +278,6 @@ static int ask_names(struct namer *namer, const struct proto_request *what,
 	enum worker_status *status)
 {
 	struct proto_message *m = &namer->lane.out;
-
 	size_t gives = 0;
 
 	*status = WORKER_OK;

@@ -95,7 +95,8 @@ static bool is_answered(const struct opener_call *call, const struct question *q
 	return len > 0;
 }
 
-/* *fd: what came with the reply. -EPIPE: it ended, or the reply makes no sense. */
+/* *fd: what came with the reply. -EPIPE: it ended, or the reply makes no sense; -ETOOMANYREFS: one
+ * of us cannot send its descriptor. */
 static int exchange(
 	struct opener_call *call, struct question *q, struct opening_reply *reply, int *fd)
 {
@@ -103,8 +104,9 @@ static int exchange(
 	int err;
 
 	q->message.request.seq = ++call->seq;
-	if (fd_pass(call->child.fd, &q->message, sizeof(q->message), q->given) < 0)
-		return -EPIPE;
+	err = fd_pass(call->child.fd, &q->message, sizeof(q->message), q->given);
+	if (err < 0)
+		return err == -ETOOMANYREFS ? err : -EPIPE;
 	if (!is_answered(call, q))
 		return -ETIMEDOUT;
 	err = fd_take(call->child.fd, MSG_DONTWAIT, reply, sizeof(*reply), &came);
@@ -116,7 +118,7 @@ static int exchange(
 	if (q->message.request.kind == OPENING_FILES)
 		q->number = reply->number;
 	*fd = TAKE_FD(came);
-	return 0;
+	return reply->err == -ETOOMANYREFS ? reply->err : 0;
 }
 
 /* 0 with a descriptor or a held file; the opener is given up or replaced where it must be. */
@@ -133,6 +135,10 @@ static int ask(struct opener_call *call, struct question *q, struct opening_repl
 	call->busy = true;
 	err = exchange(call, q, reply, fd);
 	call->busy = false;
+	if (err == -ETOOMANYREFS) {
+		call->unsent++;
+		return -EAGAIN;
+	}
 	if (err < 0) {
 		give_up(call, err == -ETIMEDOUT ? &q->file : NULL);
 		return err == -ETIMEDOUT ? err : -EAGAIN;

@@ -31,14 +31,15 @@ struct opener_call {
 	struct child child;
 	uint64_t seq, not_before_ns;
 	bool busy; /* a scan polls the sampler: there is no second request meanwhile */
+	uint64_t unsent; /* descriptors of all openers' requests and replies, as of fd_pass */
 };
 
 void opener_call_init(
 	struct opener_call *call, const struct openers_options *options, struct hung *hung);
 void opener_call_done(struct opener_call *call);
 
-/* All: 0; -ETIMEDOUT: it hung, or may; -EAGAIN: no opener can be started; other errors as those of
- * proc/opener.h, whose functions have these names. */
+/* All: 0; -ETIMEDOUT: it hung, or may; -EAGAIN: no opener can be started, or a descriptor
+ * cannot be sent now; other errors as those of proc/opener.h, whose functions have these names. */
 int opener_call_dir(
 	struct opener_call *call, const struct opener_process *process, const char *path, int *fd);
 /* A copy of a file of /proc/PID, in memory that nobody can change. -EFBIG: it is longer. */

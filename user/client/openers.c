@@ -35,6 +35,7 @@ struct turn {
 	uint64_t not_before_ns;
 	unsigned int losses;   /* in a row */
 	unsigned int extended; /* times that this turn was */
+	bool unsent;           /* descriptors cannot be sent until not_before_ns */
 };
 
 enum speed { LOCAL, SLOW, SPEEDS };
@@ -102,22 +103,25 @@ static void refuse_first(struct openers *openers, struct turn *t, enum object_re
 
 /* ---- the process ---------------------------------------------------------------------------- */
 
-/* Its requests go to the next opener; the files that it held are opened again. */
+/* A file that the opener held is opened again. */
+static void begin_again(struct openers *openers, struct asked *asked)
+{
+	if (asked->request.kind != OPENING_TAKE)
+		return;
+	asked->request.kind = OPENING_MAPPED;
+	openers->copied -= asked->copied;
+	asked->copied = 0;
+}
+
+/* Its requests go to the next opener. */
 static void give_up(struct openers *openers, struct turn *t, const struct hung_file *blamed)
 {
 	if (t->child.pid == 0)
 		return;
 	hung_put(&openers->hung, openers->options.starter, &t->child, blamed);
 	t->queue.sent = t->extended = 0;
-	for (size_t i = 0; i < asked_count(&t->queue); i++) {
-		struct asked *asked = asked_at(&t->queue, i);
-
-		if (asked->request.kind != OPENING_TAKE)
-			continue;
-		asked->request.kind = OPENING_MAPPED;
-		openers->copied -= asked->copied;
-		asked->copied = 0;
-	}
+	for (size_t i = 0; i < asked_count(&t->queue); i++)
+		begin_again(openers, asked_at(&t->queue, i));
 }
 
 /* It ended, or its replies make no sense. The file of its turn may be the cause. */
@@ -193,8 +197,9 @@ static int send_next(struct turn *t)
 
 static void fill(struct openers *openers, struct turn *t)
 {
-	int err = 0;
+	int err = t->unsent && clock_ns(CLOCK_MONOTONIC) < t->not_before_ns ? -EAGAIN : 0;
 
+	t->unsent &= err < 0;
 	while (err == 0 && t->queue.sent < OPENING_IN_FLIGHT_MAX &&
 		t->queue.sent < asked_count(&t->queue)) {
 		asked_choose_next(&t->queue);
@@ -300,6 +305,17 @@ static void deliver(
 	fd_close(&answer.fd);
 }
 
+/* Its file could not be sent. */
+static void repeat(struct openers *openers, struct turn *t, struct asked *asked)
+{
+	openers->call.unsent++;
+	t->unsent = true;
+	t->not_before_ns = clock_ns(CLOCK_MONOTONIC) + AGAIN_NS;
+	begin_again(openers, asked);
+	if (asked_push_next(&t->queue, asked) < 0)
+		refuse(openers, asked, OBJECT_LIMIT);
+}
+
 /* Takes the descriptor. False: the reply makes no sense. */
 static bool handle(
 	struct openers *openers, struct turn *t, const struct opening_reply *reply, int fd)
@@ -313,7 +329,9 @@ static bool handle(
 	t->seq++;
 	t->turn_ns = clock_ns(CLOCK_MONOTONIC);
 	t->losses = t->extended = 0;
-	if (reply->err != 0) {
+	if (reply->err == -ETOOMANYREFS) {
+		repeat(openers, t, &asked);
+	} else if (reply->err != 0) {
 		refuse(openers, &asked,
 			asked.request.kind == OPENING_ROOT ? OBJECT_GONE
 							   : (enum object_reason)reply->reason);

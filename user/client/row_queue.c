@@ -455,7 +455,7 @@ static bool send_next(struct row_queue *queue)
 		return true;
 	}
 	err = send_job(queue, job);
-	if (err == -ENOTCONN)
+	if (err == -ENOTCONN || err == -ETOOMANYREFS)
 		return false;
 	queue->next++;
 	if (err < 0)

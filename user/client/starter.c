@@ -165,15 +165,28 @@ static int obey_opener(void *ctx, struct orders_call *call)
 }
 
 /* By pidfd: the number may be another process's by now. */
+static void end_started(struct serving *s, pid_t pid)
+{
+	for (int i = 0; i < STARTED_MAX; i++)
+		if (s->started[i].pidfd >= 0 && s->started[i].pid == pid)
+			syscall(SYS_pidfd_send_signal, s->started[i].pidfd, SIGKILL, NULL, 0);
+}
+
 static int obey_kill(void *ctx, struct orders_call *call)
 {
-	struct serving *s = ctx;
 	const struct starter_order *order = call->order;
 
-	for (int i = 0; i < STARTED_MAX; i++)
-		if (s->started[i].pidfd >= 0 && s->started[i].pid == order->pid)
-			syscall(SYS_pidfd_send_signal, s->started[i].pidfd, SIGKILL, NULL, 0);
+	end_started(ctx, order->pid);
 	return 0;
+}
+
+/* Nobody could talk to what was started. */
+static void on_unsent(void *ctx, struct orders_call *call)
+{
+	struct starter_answer *answer = call->answer;
+
+	end_started(ctx, answer->pid);
+	*answer = (struct starter_answer){ .err = -ETOOMANYREFS };
 }
 
 /* Without the right to undo it, nothing is done. The workers are of our session. */
@@ -303,6 +316,7 @@ static int run_starter(void *ctx, int fd)
 			.rows_len = STARTER_ORDERS,
 			.order_bytes = sizeof(struct starter_order),
 			.answer_bytes = sizeof(struct starter_answer),
+			.unsent = on_unsent,
 			.ctx = &s } };
 
 	fill_table(duties, rows);
@@ -355,10 +369,10 @@ static int ask(
 					: orders_ask(starter->child.fd, order, sizeof(*order),
 						  given, &answer, sizeof(answer), &came);
 
-	if (err < 0) {
+	if (err < 0 && err != -ETOOMANYREFS)
 		lose(starter);
+	if (err < 0)
 		return err;
-	}
 	if (answer.err < 0)
 		return answer.err;
 	*pid = answer.pid;

@@ -18,6 +18,7 @@ struct worker_stats {
 	uint64_t lost[LANE_CAUSES];
 	uint64_t refused; /* requests refused because a similar one cost a worker */
 	uint64_t openers_given_up;
+	uint64_t unsent; /* tries that failed as descriptors of our user were in flight */
 	uint64_t late;           /* waits that ended at their deadline */
 	uint64_t lines_given_up; /* names without lines, because time ran out */
 	uint64_t symbol_loads, symbol_ns;

@@ -2,7 +2,7 @@
 /* daemon/http_front.c - obeys three orders of the serving process (base/orders.h): a status, made
  * a few times a second at most; a capture, within the pool's limits; its end. The process has a
  * budget of orders a second, and an invalid order ends it. Captures' ids are its own; the daemon
- * only sends them back. */
+ * only sends them back. A descriptor that cannot be sent now (base/fd.h) is sent later. */
 #include "daemon/http_front.h"
 
 #include <errno.h>
@@ -33,6 +33,8 @@
 #define BACK_OFF_NS (NSEC_PER_SEC / 2)
 #define BACK_OFF_MAX_NS (60 * NSEC_PER_SEC)
 #define SETTLED_NS (60 * NSEC_PER_SEC)
+#define AGAIN_NS (NSEC_PER_SEC / 10)
+#define BEGINNING 2
 /* A capture's time limit beyond its seconds: it loads, names and writes. */
 #define CAPTURE_GRACE_NS (60 * NSEC_PER_SEC)
 
@@ -43,6 +45,9 @@ _Static_assert(sizeof(struct http_message) <= STARTER_WANTED_BYTES, "it is what 
 struct asked {
 	uint64_t capture; /* 0: a free place */
 	uint64_t id;
+	/* With kind HTTP_CAPTURED it has ended, and this is to be sent, with the profile. */
+	struct http_message done;
+	int fd;
 };
 
 struct http_front {
@@ -58,7 +63,9 @@ struct http_front {
 	uint64_t started_ns, start_ns, back_off_ns; /* CLOCK_MONOTONIC */
 	uint64_t budget_ns;                         /* when the budget was filled last */
 	unsigned int budget;
-	bool muted, said;
+	bool muted, said, said_unsent;
+	unsigned int begun; /* messages of its start that were sent, of BEGINNING */
+	uint64_t again_ns;  /* something could not be sent, and is sent again then; 0: nothing */
 	uint64_t status_ns;
 	struct buf status;
 	struct http_front_stats stats;
@@ -66,11 +73,18 @@ struct http_front {
 
 /* ---- the process ---------------------------------------------------------------------------- */
 
+static void forget(struct asked *asked)
+{
+	if (asked->done.kind == HTTP_CAPTURED)
+		fd_close(&asked->fd);
+	*asked = (struct asked){ .fd = -1 };
+}
+
 static void forget_captures(struct http_front *f)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(f->asked); i++) {
 		captures_end(f->captures, f->asked[i].capture);
-		f->asked[i].capture = 0;
+		forget(&f->asked[i]);
 	}
 }
 
@@ -105,33 +119,51 @@ static void lose_process(struct http_front *f, const char *why)
 		f->back_off_ns *= 2;
 	if (!f->said || f->back_off_ns == BACK_OFF_NS)
 		log_warn(f->options.log,
-			"the process that serves HTTP was lost: %s; there will be "
-			"another",
-			why);
+			"the process that serves HTTP was lost: %s; there will be another", why);
 	f->said = true;
 	f->start_ns = now + f->back_off_ns;
 	f->stats.restarts++;
 }
 
+static void note_unsent(struct http_front *f)
+{
+	f->again_ns = clock_ns(CLOCK_MONOTONIC) + AGAIN_NS;
+	if (!f->said_unsent)
+		log_warn(f->options.log,
+			"HTTP: %s; answers wait until they are read. End the process of user %u "
+			"that sends them, or give stoker CAP_SYS_RESOURCE or a higher LimitNOFILE",
+			err_text(ETOOMANYREFS), (unsigned int)getuid());
+	f->said_unsent = true;
+}
+
+/* -ETOOMANYREFS: to be repeated at again_ns. */
 static int give(struct http_front *f, const struct http_message *message, int fd)
 {
-	return fd_pass(f->child.fd, message, sizeof(*message), fd);
+	int err = fd_pass(f->child.fd, message, sizeof(*message), fd);
+
+	if (err == -ETOOMANYREFS)
+		note_unsent(f);
+	return err;
 }
 
 /* The listener, the tokens and the store. */
 static int give_begin(struct http_front *f)
 {
 	_cleanup_fd_ int store = open(f->options.store, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct http_message message = { .kind = HTTP_LISTEN, .reach = f->listener.reach };
-	struct http_message last = { .kind = HTTP_STORE };
-	int err;
+	struct http_message messages[BEGINNING] = {
+		{ .kind = HTTP_LISTEN, .reach = f->listener.reach },
+		{ .kind = HTTP_STORE },
+	};
+	const int fds[BEGINNING] = { f->listener.fd, store };
+	int err = store < 0 ? -errno : 0;
 
-	if (store < 0)
-		return -errno;
-	memcpy(message.text, f->token, sizeof(message.text));
-	memcpy(last.text, f->metrics_token, sizeof(last.text));
-	err = give(f, &message, f->listener.fd);
-	return err < 0 ? err : give(f, &last, store);
+	memcpy(messages[0].text, f->token, sizeof(messages[0].text));
+	memcpy(messages[1].text, f->metrics_token, sizeof(messages[1].text));
+	while (err == 0 && f->begun < BEGINNING) {
+		err = give(f, &messages[f->begun], fds[f->begun]);
+		f->begun += err == 0;
+	}
+	return err == -ETOOMANYREFS ? 0 : err;
 }
 
 static void set_muted(struct http_front *f, bool muted)
@@ -160,6 +192,7 @@ static void start_process(struct http_front *f)
 	f->started_ns = f->budget_ns = now;
 	f->budget = MESSAGES_A_SECOND;
 	f->muted = false;
+	f->begun = 0;
 	if (fcntl(f->child.fd, F_SETFL, O_NONBLOCK) < 0 ||
 		epoll_ctl(f->epoll_fd, EPOLL_CTL_ADD, f->child.fd, &event) < 0)
 		err = -errno;
@@ -185,6 +218,15 @@ static int obey_status(void *ctx, struct orders_call *call)
 	}
 	answer->kind = HTTP_STATUS;
 	return err < 0 ? err : fd_in_memory("status", f->status.data, f->status.len, &call->fd);
+}
+
+/* The answer has no status, as where there is none. */
+static void on_unsent(void *ctx, struct orders_call *call)
+{
+	struct http_message *answer = call->answer;
+
+	answer->err = -ETOOMANYREFS;
+	note_unsent(ctx);
 }
 
 static struct asked *find_asked(struct http_front *f, uint64_t capture)
@@ -235,17 +277,22 @@ static int start_capture(
 	uint64_t capture;
 	int err = captures_start(f->captures, &order, &capture, retry_ns, why);
 
-	/* There is room: a place is taken only as long as the capture runs. */
+	/* There is room: refuse_capture looked. */
 	if (err == 0)
-		*find_asked(f, 0) = (struct asked){ .capture = capture, .id = m->id };
+		*find_asked(f, 0) = (struct asked){ .capture = capture, .id = m->id, .fd = -1 };
 	return err;
 }
 
-static int refuse_capture(const struct http_front *f, struct why *why)
+static int refuse_capture(struct http_front *f, struct why *why)
 {
 	if (f->options.idle)
 		return why_set(why, -EBUSY, "idle: %s", f->options.idle);
-	return f->options.captures ? 0 : why_set(why, -EACCES, "`captures` of [http] is off");
+	if (!f->options.captures)
+		return why_set(why, -EACCES, "`captures` of [http] is off");
+	/* A profile may still have its place. */
+	if (f->again_ns > 0)
+		return why_set(why, -EBUSY, "%s", err_text(ETOOMANYREFS));
+	return 0;
 }
 
 /* The answer is a refusal. on_captured sends the profile. */
@@ -304,6 +351,7 @@ static void obey_all(struct http_front *f)
 		.rows_len = ARRAY_SIZE(rows),
 		.order_bytes = sizeof(struct http_message),
 		.answer_bytes = sizeof(struct http_message),
+		.unsent = on_unsent,
 		.ctx = f };
 
 	while (f->child.pid > 0 && f->budget > 0) {
@@ -329,19 +377,44 @@ static void obey_all(struct http_front *f)
 
 /* ---- captures ------------------------------------------------------------------------------- */
 
+static void give_captured(struct http_front *f, struct asked *asked)
+{
+	int err = f->child.pid > 0 ? give(f, &asked->done, asked->fd) : 0;
+
+	if (err != -ETOOMANYREFS)
+		forget(asked);
+	if (err < 0 && err != -ETOOMANYREFS)
+		lose_process(f, "it does not take what it asked for");
+}
+
 static void on_captured(void *ctx, struct capture_result *result)
 {
 	struct http_front *f = ctx;
 	struct asked *asked = find_asked(f, result->id);
-	struct http_message message = { .kind = HTTP_CAPTURED, .err = result->err };
 
 	if (!asked)
 		return;
-	asked->capture = 0;
-	message.id = asked->id;
-	memcpy(message.text, result->why.text, sizeof(message.text));
-	if (f->child.pid > 0 && give(f, &message, result->err == 0 ? result->fd : -1) < 0)
-		lose_process(f, "it does not take what it asked for");
+	asked->done =
+		(struct http_message){ .kind = HTTP_CAPTURED, .id = asked->id, .err = result->err };
+	memcpy(asked->done.text, result->why.text, sizeof(asked->done.text));
+	asked->fd = result->err == 0 ? TAKE_FD(result->fd) : -1;
+	give_captured(f, asked);
+}
+
+/* Sends the messages whose descriptors could not be sent. */
+static void give_again(struct http_front *f)
+{
+	int err;
+
+	if (f->again_ns == 0 || f->child.pid == 0 || clock_ns(CLOCK_MONOTONIC) < f->again_ns)
+		return;
+	f->again_ns = 0;
+	err = f->begun < BEGINNING ? give_begin(f) : 0;
+	if (err < 0)
+		lose_process(f, err_text(err));
+	for (size_t i = 0; i < ARRAY_SIZE(f->asked); i++)
+		if (f->asked[i].done.kind == HTTP_CAPTURED)
+			give_captured(f, &f->asked[i]);
 }
 
 /* ---- begin and end -------------------------------------------------------------------------- */
@@ -385,8 +458,8 @@ void http_front_save_tokens(struct http_front *f)
 		return;
 	err = save_token(f, f->options.token_file, TOKEN_FILE, f->token);
 	if (err == 0)
-		err = save_token(f, f->options.metrics_token_file, TOKEN_FILE_METRICS,
-			f->metrics_token);
+		err = save_token(
+			f, f->options.metrics_token_file, TOKEN_FILE_METRICS, f->metrics_token);
 	f->unsaved = err_unwritable(err);
 }
 
@@ -484,6 +557,7 @@ void http_front_poll(struct http_front *f)
 {
 	captures_poll(f->captures);
 	start_process(f);
+	give_again(f);
 	fill_budget(f);
 	obey_all(f);
 }
@@ -498,7 +572,7 @@ void http_front_end_captures(struct http_front *f)
 		if (f->asked[i].capture == 0)
 			continue;
 		captures_end(f->captures, f->asked[i].capture);
-		f->asked[i].capture = 0;
+		forget(&f->asked[i]);
 		refusal.err = refuse_capture(f, &why);
 		memcpy(refusal.text, why.text, sizeof(refusal.text));
 		if (f->child.pid > 0 && give(f, &refusal, -1) < 0)
@@ -512,6 +586,8 @@ uint64_t http_front_due_ns(const struct http_front *f)
 
 	if (f->child.pid == 0)
 		return clock_sooner(due_ns, f->start_ns);
+	if (f->again_ns > 0)
+		due_ns = clock_sooner(due_ns, f->again_ns);
 	return f->muted ? clock_sooner(due_ns, f->budget_ns + NSEC_PER_SEC) : due_ns;
 }
 

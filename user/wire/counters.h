@@ -278,7 +278,10 @@ enum lane_cause { WORKER_LOSSES(WORKER_LOSS_ID) LANE_CAUSES };
 	X("worker.refused", U64, worker.refused, "stoker_worker_refused_total", NULL,              \
 		"Requests that were not made because one like it had cost a worker.")              \
 	X("worker.late", U64, worker.late, "stoker_worker_late_total", NULL,                       \
-		"Requests whose answer was not waited for.")
+		"Requests whose answer was not waited for.")                                       \
+	X("worker.unsent", U64, worker.unsent, "stoker_worker_unsent_total", NULL,                 \
+		"Descriptors that could not be sent at once, because processes of the same user "  \
+		"had too many in flight on unix sockets.")
 
 /* Of struct account_governor, where the daemon has a CPU budget. */
 #define GOVERNOR_COUNTERS(X)                                                                   \

@@ -85,7 +85,8 @@ struct opening_message {
 
 struct opening_reply {
 	uint64_t seq;
-	int32_t err;      /* -errno; for OPENING_MAPPED and OPENING_TAKE 1: refused, for this: */
+	int32_t err;      /* -errno; -ETOOMANYREFS: as of fd_pass, so ask again later; for
+			   * OPENING_MAPPED and OPENING_TAKE 1: refused, for this: */
 	uint32_t reason;  /* enum object_reason */
 	uint64_t held_at; /* 0: it is not held */
 	uint64_t size_bytes;

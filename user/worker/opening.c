@@ -401,6 +401,16 @@ static int obey_call(void *ctx, struct orders_call *call)
 	return 0;
 }
 
+/* A file that was held for it is closed. */
+static void on_unsent(void *ctx, struct orders_call *call)
+{
+	const struct opening_message *message = call->order;
+	struct opening_reply *reply = call->answer;
+
+	(void)ctx;
+	*reply = (struct opening_reply){ .seq = message->request.seq, .err = -ETOOMANYREFS };
+}
+
 static const struct orders_row rows[OPENING_KINDS] = {
 	[0 ... OPENING_KINDS - 1] = { ORDERS_OWNER, obey_call },
 };
@@ -412,6 +422,7 @@ int opening_run(void *ctx, int fd)
 		.rows_len = OPENING_KINDS,
 		.order_bytes = sizeof(struct opening_message),
 		.answer_bytes = sizeof(struct opening_reply),
+		.unsent = on_unsent,
 		.ctx = o };
 
 	(void)ctx;
