@@ -47,6 +47,10 @@ caps() {
 six=(bpf perfmon sys_ptrace dac_read_search syslog checkpoint_restore)
 starting=(sys_admin sys_chroot setuid setgid setpcap kill sys_nice)
 opening=(sys_ptrace dac_read_search checkpoint_restore)
+# It is kept where the caller has it.
+if ((0x$(awk '/^CapEff:/ { print $2 }' /proc/self/status) & 1 << 24)); then
+	six+=(sys_resource) opening+=(sys_resource)
+fi
 
 # rights_below PID...: NAME UID CAPABILITIES SECCOMP of each process below these; the last digit of our
 # own users, of which the first may be taken, is a 0.

@@ -11,6 +11,11 @@ value() {
 	sed -n "s/^$1=//p" "$unit"
 }
 
+@test "no container has a higher limit of open files, for descriptors in flight are held against it" {
+	[ "$(value LimitNOFILE)" = infinity ]
+	value CapabilityBoundingSet | tr ' ' '\n' | grep -qx CAP_SYS_RESOURCE
+}
+
 @test "systemd stops starting a daemon that fails each time" {
 	local burst pause
 	burst=$(value StartLimitBurst) pause=$(value RestartSec)

@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -141,6 +142,7 @@ static int do_agent_denied(void)
 		{ SYS_bpf, BPF_PROG_ATTACH, -1 },
 		{ SYS_bpf, BPF_OBJ_PIN, -1 },
 		{ SYS_clone, CLONE_NEWUSER | SIGCHLD, 0 },
+		{ SYS_prlimit64, 1, 0 },
 		{ SYS_mmap, 0, PROT_READ | PROT_EXEC },
 		{ SYS_mprotect, 0, PROT_READ | PROT_EXEC },
 	};
@@ -160,6 +162,7 @@ static int do_agent_work(void)
 {
 	char name[] = "/tmp/stoker-agent-XXXXXX";
 	union bpf_attr attr = { .map_fd = (uint32_t)-1 };
+	struct rlimit files;
 	int status = -1, fd;
 	pid_t pid;
 
@@ -167,6 +170,8 @@ static int do_agent_work(void)
 		return EXIT_NO_SANDBOX;
 	if (syscall(SYS_bpf, BPF_MAP_LOOKUP_ELEM, &attr, sizeof(attr)) != -1 || errno == ENOSYS)
 		return 1;
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0 || setrlimit(RLIMIT_NOFILE, &files) < 0)
+		return 5;
 	fd = mkstemp(name);
 	if (fd < 0 || write(fd, "x", 1) != 1 || fsync(fd) < 0 || unlink(name) < 0)
 		return 2;

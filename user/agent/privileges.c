@@ -43,7 +43,7 @@ const struct privilege privileges[PRIVILEGES_LEN] = {
 
 uint64_t privileges_caps(void)
 {
-	uint64_t caps = 0;
+	uint64_t caps = CAPS_TO_SEND;
 
 	for (size_t i = 0; i < PRIVILEGES_LEN; i++)
 		caps |= CAPS_BIT(privileges[i].cap);

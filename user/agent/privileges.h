@@ -23,7 +23,7 @@ struct privilege {
 
 extern const struct privilege privileges[PRIVILEGES_LEN];
 
-uint64_t privileges_caps(void); /* CAPS_BIT of each */
+uint64_t privileges_caps(void); /* CAPS_BIT of each, and CAPS_TO_SEND */
 bool privileges_has(const struct privilege *privilege);
 
 /* -EPERM, with why: a needed one is missing; else as privileges_check_files. */

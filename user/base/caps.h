@@ -8,6 +8,10 @@
 
 #define CAPS_BIT(cap) (1ULL << (cap))
 
+/* A process of ours that sends descriptors keeps it where its caller has it: the kernel then lets
+ * it send them whatever others of its user have in flight (unix(7), ETOOMANYREFS). */
+#define CAPS_TO_SEND CAPS_BIT(CAP_SYS_RESOURCE)
+
 /* The effective set; empty if unknown. */
 uint64_t caps_effective(void);
 

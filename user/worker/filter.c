@@ -288,7 +288,6 @@ static const int agent_calls[] = {
 	SCMP_SYS(capset),
 	SCMP_SYS(seccomp),
 	SCMP_SYS(getrusage),
-	SCMP_SYS(prlimit64),
 	SCMP_SYS(getrlimit),
 	SCMP_SYS(setrlimit),
 	SCMP_SYS(times),
@@ -322,8 +321,8 @@ static const unsigned int agent_bpf[] = {
 	BPF_ITER_CREATE,
 };
 
-/* Clones stay in its namespaces: glibc's fork passes the flags in a register, and its
- * threads do where clone3 is not there. */
+/* Clones stay in its namespaces: glibc's fork passes the flags in a register, and its threads do
+ * where clone3 is not there. Limits are its own. */
 static int allow_agent_calls(scmp_filter_ctx filter)
 {
 	const uint64_t apart = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |
@@ -332,6 +331,7 @@ static int allow_agent_calls(scmp_filter_ctx filter)
 		{ SCMP_SYS(mmap), 2, PROT_EXEC, 0 },
 		{ SCMP_SYS(mprotect), 2, PROT_EXEC, 0 },
 		{ SCMP_SYS(clone), 0, apart, 0 },
+		{ SCMP_SYS(prlimit64), 0, UINT32_MAX, 0 },
 	};
 	int err = add_calls(filter, SCMP_ACT_ALLOW, agent_calls, ARRAY_SIZE(agent_calls));
 

@@ -12,7 +12,7 @@
 /* Its capabilities, where its starter has them. */
 #define OPENING_CAPS                                                \
 	(CAPS_BIT(CAP_SYS_PTRACE) | CAPS_BIT(CAP_DAC_READ_SEARCH) | \
-		CAPS_BIT(CAP_CHECKPOINT_RESTORE))
+		CAPS_BIT(CAP_CHECKPOINT_RESTORE) | CAPS_TO_SEND)
 
 /* For child_plan.run: serves until its owner closes its end of the socket. Returns an enum
  * worker_exit. */
