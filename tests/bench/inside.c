@@ -204,6 +204,20 @@ void lane_rest(struct lane *lane)
 	(void)lane;
 }
 
+bool lane_wait_for_start(const struct lane *lane, uint64_t until_ns)
+{
+	(void)lane;
+	(void)until_ns;
+	return false;
+}
+
+bool lane_wait_to_send(const struct lane *lane, uint64_t until_ns)
+{
+	(void)lane;
+	(void)until_ns;
+	return false;
+}
+
 uint64_t lane_due_ns(const struct lane *lane)
 {
 	(void)lane;

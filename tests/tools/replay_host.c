@@ -228,6 +228,11 @@ void privileges_warn_files(struct warnings *warnings)
 	(void)warnings;
 }
 
+void privileges_warn_inflight(struct warnings *warnings)
+{
+	(void)warnings;
+}
+
 void privileges_raise_limits(void)
 {
 }

@@ -248,6 +248,7 @@ static int start_capture(struct serving *s, struct orders_call *call, struct chi
 		.user = capture_user(),
 		.limited = true,
 		.caps = s->duties->caps,
+		.nice = SAMPLING_NICE,
 		.sibling = true };
 
 	if (messages < 0)
