@@ -5,6 +5,7 @@
  * of the program. */
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -22,7 +23,8 @@
 static struct inside {
 	const struct lane *lane;
 	struct service *service;
-	bool waits; /* a reply does */
+	struct proto_message *replies[LANE_AHEAD_MAX + 1]; /* in order */
+	size_t replies_len;
 } insides[2];
 
 static struct inside *inside_of(const struct lane *lane)
@@ -121,11 +123,24 @@ void lane_done(struct lane *lane)
 	fd_close(&lane->child.fd);
 }
 
+static void copy(struct proto_message *to, const struct proto_message *from)
+{
+	memcpy(to->bytes, from->bytes, from->head.size);
+	memcpy(to->fds, from->fds, sizeof(to->fds));
+	to->fds_len = from->fds_len;
+}
+
 static void tell(struct lane *lane)
 {
 	const uint64_t one = 1;
+	struct inside *in = inside_of(lane);
+	struct proto_message *reply = malloc(sizeof(*reply));
 
-	inside_of(lane)->waits = true;
+	if (!reply || in->replies_len == LANE_AHEAD_MAX + 1)
+		abort();
+	copy(reply, &in->service->out);
+	in->service->out.fds_len = 0;
+	in->replies[in->replies_len++] = reply;
 	lane->busy = true;
 	(void)!write(lane->child.fd, &one, sizeof(one));
 }
@@ -151,13 +166,6 @@ int lane_start(struct lane *lane)
 	return 0;
 }
 
-static void copy(struct proto_message *to, const struct proto_message *from)
-{
-	memcpy(to->bytes, from->bytes, from->head.size);
-	memcpy(to->fds, from->fds, sizeof(to->fds));
-	to->fds_len = from->fds_len;
-}
-
 int lane_send(struct lane *lane)
 {
 	struct service *service = inside_of(lane)->service;
@@ -177,13 +185,15 @@ enum lane_result lane_wait(struct lane *lane, uint64_t until_ns)
 	uint64_t told;
 
 	(void)until_ns;
-	if (!in->waits)
+	if (in->replies_len == 0)
 		return LANE_LATE;
 	proto_close_fds(&lane->in);
-	copy(&lane->in, &in->service->out);
-	in->service->out.fds_len = 0;
-	in->waits = lane->busy = false;
-	(void)!read(lane->child.fd, &told, sizeof(told));
+	copy(&lane->in, in->replies[0]);
+	free(in->replies[0]);
+	memmove(&in->replies[0], &in->replies[1], --in->replies_len * sizeof(in->replies[0]));
+	lane->busy = in->replies_len > 0;
+	if (!lane->busy)
+		(void)!read(lane->child.fd, &told, sizeof(told));
 	return LANE_REPLY;
 }
 
@@ -195,7 +205,7 @@ void lane_drop(struct lane *lane)
 void lane_accuse(struct lane *lane, const char *fault)
 {
 	(void)lane;
-	(void)fault;
+	fprintf(stderr, "%s\n", fault);
 	abort();
 }
 

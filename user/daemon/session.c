@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -45,11 +46,14 @@ static void pass_signals_on(int signals, struct child *child, struct child_end *
 	}
 }
 
-/* The caller must see that it was a signal, as of any command. */
+/* The caller must see that it was a signal, as of any command. A core of this process has nothing,
+ * and would take the place of the child's. */
 static void end_by(int signo)
 {
+	const struct rlimit none = { 0 };
 	sigset_t set;
 
+	setrlimit(RLIMIT_CORE, &none);
 	signal(signo, SIG_DFL);
 	sigemptyset(&set);
 	sigaddset(&set, signo);
