@@ -58,7 +58,7 @@ rights_below() {
 	local one child
 	for one; do
 		for child in $(children_of "$one" 2>/dev/null); do
-			awk '/^Name:/ { name = $2 } /^Uid:/ { uid = $2; sub(/^607[6789][0-9]$/, substr(uid, 1, 4) "0", uid) }
+			awk '/^Name:/ { name = $2 } /^Uid:/ { uid = $2; sub(/^60(7[6789]|80)[0-9]$/, substr(uid, 1, 4) "0", uid) }
 				/^CapEff:/ { caps = $2 } /^Seccomp:/ { print name, uid, caps, $2 }' "/proc/$child/status"
 			rights_below "$child"
 		done
@@ -82,7 +82,7 @@ of_daemon() {
 has_these() {
 	local rights openers
 	rights=$(rights_below "$supervisor")
-	openers=$(grep '^stoker-opener ' <<<"$rights" | grep -Evx "stoker-opener (0|60790) $(caps "${opening[@]}") 2")
+	openers=$(grep '^stoker-opener ' <<<"$rights" | grep -Evx "stoker-opener (60790|60800) $(caps "${opening[@]}") 2")
 	rights=$(awk '!/^stoker-opener / && !(/^stoker-worker / && seen[$0]++ == 2)' <<<"$rights")
 	[ -z "$openers" ] && [ "$rights" = "$(cat "$tmp/these")" ]
 }
@@ -169,7 +169,7 @@ all_rights() {
 	for one in $(below "$supervisor"); do
 		awk '/^Name:/ { name = $2 }
 			/^(Uid|Gid|Groups|CapInh|CapPrm|CapEff|CapBnd|CapAmb|NoNewPrivs|Seccomp):/ {
-				gsub(/\<607[6789][0-9]\>/, "ours"); gsub(/[[:space:]]+/, " "); line = line $0 ";" }
+				gsub(/\<60(7[6789]|80)[0-9]\>/, "ours"); gsub(/[[:space:]]+/, " "); line = line $0 ";" }
 			END { print name ";" line }' "/proc/$one/status" 2>/dev/null || true
 	done | sort -u # an opener and a worker are there only at need
 }

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <linux/bpf.h>
+#include <linux/openat2.h>
 #include <linux/perf_event.h>
 #include <poll.h>
 #include <signal.h>
@@ -23,6 +24,7 @@
 #include "base/own.h"
 #include "worker/sanitizer.h"
 #include "wire/proto.h"
+#include "worker/opening.h"
 #include "worker/sandbox.h"
 #include "worker/users.h"
 #include "worker_client.h"
@@ -287,6 +289,94 @@ static void a_memfd_has_an_end(void **state)
 	assert_int_equal(WTERMSIG(status), SIGXFSZ);
 }
 
+/* ---- an opener ------------------------------------------------------------------------------ */
+
+#define CREATES (O_WRONLY | O_CREAT | O_EXCL)
+#define MAKES (O_CREAT | (O_TMPFILE & ~O_DIRECTORY))
+
+/* %d: our pid. */
+static const struct opener_row {
+	const char *path;
+	int flags;
+	int err; /* 0: it is opened */
+} opener_rows[] = {
+	{ "/proc/%d/root/etc/passwd", O_RDONLY, 0 },
+	{ "/proc/%d/environ", O_RDONLY, 0 },
+	{ "/proc/%d/mem", O_RDONLY, 0 },
+	{ "/proc/self/status", O_RDONLY, 0 },
+	{ "/etc/passwd", O_RDONLY, -ENOENT },
+	/* of its own mounts */
+	{ "/made-by-an-opener", CREATES, -EROFS },
+	{ "/proc/self/timerslack_ns", O_WRONLY, -EROFS }, /* which everybody may write */
+	{ "/proc/self/mem", O_RDWR, -EACCES },
+	{ "/proc/1/mem", O_WRONLY, -EACCES },
+	{ "/proc/%d/mem", O_RDWR, -EACCES },
+	{ "/proc/sys/kernel/core_pattern", O_WRONLY, -EACCES },
+	/* of those of others */
+	{ "/proc/%d/root/etc/passwd", O_RDWR, -EACCES },
+	{ "/proc/%d/root/made-by-an-opener", CREATES, -EACCES },
+	{ "/proc/%d/root/root", O_RDWR | O_TMPFILE, -EACCES },
+	{ "/proc/%d/root/proc/1/mem", O_WRONLY, -EACCES },
+	{ "/proc/%d/root/proc/%d/mem", O_RDWR, -EACCES },
+	{ "/proc/%d/root/proc/sys/kernel/core_pattern", O_WRONLY, -EACCES },
+};
+
+/* In an opener that was taken over. What it got for each row goes to the file. */
+static int try_rows(pid_t us, int file)
+{
+	uint32_t report = 0;
+
+	if (sandbox_enter_opener(OPENING_CAPS, &report) < 0 ||
+		write(file, &report, sizeof(report)) != sizeof(report))
+		return EXIT_NO_SANDBOX;
+	for (size_t i = 0; i < ARRAY_SIZE(opener_rows); i++) {
+		struct open_how how = { .flags = (uint64_t)opener_rows[i].flags,
+			.mode = opener_rows[i].flags & MAKES ? 0600 : 0 };
+		char path[64];
+		int got;
+
+		snprintf(path, sizeof(path), opener_rows[i].path, us, us);
+		got = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+		got = got < 0 ? -errno : 0;
+		if (write(file, &got, sizeof(got)) != sizeof(got))
+			return 1;
+	}
+	return 0;
+}
+
+/* Its flags of openat2 are in memory, where no filter sees them. */
+static void an_opener_reads_all_and_opens_nothing_for_writing(void **state)
+{
+	_cleanup_fd_ int file = memfd_create("rows", MFD_CLOEXEC);
+	uint32_t report = 0;
+	pid_t us = getpid(), pid;
+	int status, got = 1, wrong = 0;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	pid = fork();
+	if (pid == 0)
+		_exit(try_rows(us, file));
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_int_equal(lseek(file, 0, SEEK_SET), 0);
+	assert_int_equal(read(file, &report, sizeof(report)), sizeof(report));
+	print_message("sandbox %#x\n", report);
+	/* A container may lack the rights for it. */
+	if ((report & (SANDBOX_PROC | SANDBOX_USER)) != (SANDBOX_PROC | SANDBOX_USER))
+		skip();
+	for (size_t i = 0; i < ARRAY_SIZE(opener_rows); i++) {
+		const struct opener_row *row = &opener_rows[i];
+
+		assert_int_equal(read(file, &got, sizeof(got)), sizeof(got));
+		if (got != row->err)
+			print_message("%s, %#x: %d\n", row->path, row->flags, got);
+		wrong += got != row->err;
+	}
+	assert_int_equal(wrong, 0);
+}
+
 /* ---- as seen from outside ------------------------------------------------------------------- */
 
 static unsigned long long status_field(const char *text, const char *key, int base)
@@ -454,6 +544,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(an_abort_is_seen_as_one),
 		cmocka_unit_test(memory_has_an_end_that_is_no_death),
 		cmocka_unit_test(a_memfd_has_an_end),
+		cmocka_unit_test(an_opener_reads_all_and_opens_nothing_for_writing),
 		cmocka_unit_test(a_worker_has_nothing),
 		cmocka_unit_test(what_is_reported_is_so),
 		cmocka_unit_test(a_worker_ends_over_what_no_client_says),

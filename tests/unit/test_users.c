@@ -37,7 +37,8 @@ static void a_number_of_a_user_or_group_is_taken(void **state)
 
 static void a_user_is_of_the_range(void **state)
 {
-	static const uid_t firsts[] = { USERS_WORKER, USERS_SERVER, USERS_FETCHER };
+	static const uid_t firsts[] = { USERS_WORKER, USERS_SERVER, USERS_FETCHER,
+		USERS_CAPTURE, USERS_OPENER };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(firsts); i++) {

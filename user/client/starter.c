@@ -76,7 +76,8 @@ static int start_process(const char *argument, bool sibling, struct child *child
 	return err;
 }
 
-/* It has no program of its own: it makes system calls, and needs little of libc. */
+/* It has no program of its own: it makes system calls, and needs little of libc. It limits itself
+ * to OPENING_CAPS (worker/sandbox.h). */
 static int start_opener(bool sibling, struct child *child)
 {
 	const struct child_plan plan = { .run = opening_run,
@@ -85,7 +86,7 @@ static int start_opener(bool sibling, struct child *child)
 		.socket = true,
 		.signals = CHILD_SIGNALS_BLOCKED,
 		.limited = true,
-		.caps = OPENING_CAPS,
+		.caps = KEPT | OPENING_CAPS,
 		.sibling = sibling };
 
 	return child_start(&plan, child);

@@ -8,7 +8,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +24,7 @@
 #include "bpf/reasons.h"
 #include "proc/file_system.h"
 #include "wire/opening.h"
-#include "worker/filter.h"
+#include "worker/sandbox.h"
 #include "worker/worker.h"
 
 #define COPY_BYTES 16384
@@ -425,15 +424,16 @@ int opening_run(void *ctx, int fd)
 		.unsent = on_unsent,
 		.ctx = o };
 
+	uint32_t report;
+
 	(void)ctx;
 	prctl(PR_SET_NAME, "stoker-opener", 0, 0, 0);
-	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	if (!o)
 		return WORKER_EXIT_MEMORY;
 	o->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
 	for (size_t i = 0; i < OPENING_HELD_MAX; i++)
 		o->held[i].fd = -1;
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || filter_enter(FILTER_OPENER) < 0)
+	if (sandbox_enter_opener(OPENING_CAPS, &report) < 0)
 		return WORKER_EXIT_SANDBOX;
 	orders_serve(&orders, fd);
 	return WORKER_EXIT_END;

@@ -28,21 +28,67 @@
 
 /* ---- root ----------------------------------------------------------------------------------- */
 
-/* An empty file system over a place that is there, as it is how we were started; then that is all
- * there is. */
-static int empty_root(void)
-{
-	unsigned long flags = MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC;
+#ifndef OPEN_TREE_CLONE /* glibc before 2.36 */
+#define OPEN_TREE_CLONE 1
+#define OPEN_TREE_CLOEXEC O_CLOEXEC
+#define MOVE_MOUNT_F_EMPTY_PATH 4
+#endif
 
-	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
-		mount("none", "/proc", "tmpfs", flags, "size=4k,nr_inodes=2,mode=555") < 0 ||
-		chdir("/proc") < 0)
-		return -errno;
+#define NOTHING_ODD (MS_NOSUID | MS_NODEV | MS_NOEXEC)
+
+/* The file system in which we are becomes all there is. */
+static int take_root(void)
+{
 	/* pivot_root(2), Notes: the old root ends up on top of the new one, and is taken off. A
 	 * root that is the kernel's first cannot be moved. */
 	if (syscall(SYS_pivot_root, ".", ".") == 0)
 		return umount2(".", MNT_DETACH) < 0 || chdir("/") < 0 ? -errno : 0;
 	return chroot(".") < 0 || chdir("/") < 0 ? -errno : 0;
+}
+
+/* An empty file system over a place that is there, as it is how we were started. */
+static int empty_root(void)
+{
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+		mount("none", "/proc", "tmpfs", MS_RDONLY | NOTHING_ODD,
+			"size=4k,nr_inodes=2,mode=555") < 0 ||
+		chdir("/proc") < 0)
+		return -errno;
+	return take_root();
+}
+
+/* In an empty file system: this mount of /proc, read-only, and nothing else. */
+static int put_proc(int proc)
+{
+	if (mkdir("proc", 0555) < 0 ||
+		syscall(SYS_move_mount, proc, "", AT_FDCWD, "proc", MOVE_MOUNT_F_EMPTY_PATH) < 0 ||
+		mount(NULL, "proc", NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | NOTHING_ODD, NULL) <
+			0 ||
+		mount(NULL, ".", NULL, MS_REMOUNT | MS_RDONLY | NOTHING_ODD, NULL) < 0)
+		return -errno;
+	return 0;
+}
+
+/* No other mounts, so the host's can be unmounted while we run; none of those below /proc either. A
+ * failure before the root is taken undoes the rest. */
+static int proc_root(void)
+{
+	_cleanup_fd_ int proc = -1;
+	int err;
+
+	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
+		return -errno;
+	proc = (int)syscall(
+		SYS_open_tree, AT_FDCWD, "/proc", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	if (proc < 0 ||
+		mount("none", "/proc", "tmpfs", NOTHING_ODD, "size=4k,nr_inodes=2,mode=755") < 0)
+		return -errno;
+	err = chdir("/proc") < 0 ? -errno : put_proc(proc);
+	if (err == 0)
+		return take_root();
+	(void)!chdir("/");
+	umount2("/proc", MNT_DETACH);
+	return err;
 }
 
 static void leave_namespaces(uint32_t *report)
@@ -80,11 +126,16 @@ static int move_root(int directory, uint32_t *report)
 /* ---- who we are ----------------------------------------------------------------------------- */
 
 /* Without CAP_KILL, which we have if it has, our starter could not end another user's process. */
+static bool may_leave_user(uint32_t report)
+{
+	return geteuid() == 0 && !(report & SANDBOX_USER_NS) &&
+		(caps_effective() & CAPS_BIT(CAP_KILL));
+}
+
 /* uid 0: each of ours is somebody's. */
 static int leave_user(uid_t uid, gid_t gid, uint32_t *report)
 {
-	if (geteuid() != 0 || (*report & SANDBOX_USER_NS) ||
-		!(caps_effective() & CAPS_BIT(CAP_KILL)))
+	if (!may_leave_user(*report))
 		return 0;
 	if (uid == 0)
 		return -EUSERS;
@@ -110,9 +161,9 @@ static bool find_group(int directory, uid_t uid, gid_t *gid)
 	return true;
 }
 
-static int drop_capabilities(void)
+static int drop_capabilities(uint64_t keep)
 {
-	int err = caps_limit(0);
+	int err = caps_limit(keep);
 
 	if (err == 0 &&
 		(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
@@ -201,7 +252,7 @@ static int shut_in(int directory, uid_t uid, uint32_t had, uint32_t *report)
 	if (!server || find_group(directory, uid, &gid))
 		err = leave_user(uid, gid, &had);
 	if (err == 0)
-		err = drop_capabilities();
+		err = drop_capabilities(0);
 	if (err == 0)
 		err = set_limits(server ? SANDBOX_SERVER_FDS_MAX : SANDBOX_FDS_MAX);
 	if (err < 0)
@@ -235,4 +286,30 @@ int sandbox_enter_server(int directory, uint32_t *report)
 	volunteer();
 	err = move_root(directory, &had);
 	return err < 0 ? err : shut_in(directory, uid, had, report);
+}
+
+/* ---- a process that opens files ------------------------------------------------------------- */
+
+int sandbox_enter_opener(uint64_t keep, uint32_t *report)
+{
+	uid_t uid = users_choose(USERS_OPENER);
+	uint32_t had = proc_root() == 0 ? SANDBOX_PROC : 0;
+	int err;
+
+	caps_bound(0);
+	if (may_leave_user(had)) {
+		if (uid == 0)
+			return -EUSERS;
+		if (caps_become(uid) == 0)
+			had |= SANDBOX_USER;
+	}
+	err = drop_capabilities(keep);
+	/* Changing the user undid it, so not before. */
+	if (err == 0 && prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
+		err = -errno;
+	if (err == 0)
+		err = filter_enter(FILTER_OPENER);
+	if (err == 0)
+		*report = had;
+	return err;
 }

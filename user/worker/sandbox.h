@@ -14,6 +14,7 @@
 #define SANDBOX_CHROOT 4U
 #define SANDBOX_LANDLOCK 8U
 #define SANDBOX_USER 16U /* runs as a user of worker/users.h, which owns nothing */
+#define SANDBOX_PROC 32U /* of mounts of its own only /proc, read-only */
 
 /* Private writable memory. Mapped files do not count. */
 #define SANDBOX_DATA_BYTES_MAX (1UL << 30)
@@ -32,3 +33,9 @@ int sandbox_enter(uint32_t *report);
  * is USERS_SERVER or the next if that user may read there, with the directory's group where others
  * may not. It cannot connect or change files. */
 int sandbox_enter_server(int directory, uint32_t *report);
+
+/* For a process that opens files of others to read them. It keeps these capabilities, and /proc of
+ * all it had. With SANDBOX_PROC and SANDBOX_USER it can open nothing for writing but what everybody
+ * may write: not its own /proc, and elsewhere, where the mounts are those of other processes, only
+ * what its user may. Without the rights for them, both stay the starter's. */
+int sandbox_enter_opener(uint64_t keep, uint32_t *report);

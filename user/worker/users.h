@@ -15,6 +15,7 @@
 #define USERS_SERVER 60770
 #define USERS_FETCHER 60780
 #define USERS_CAPTURE 60790
+#define USERS_OPENER 60800
 #define USERS_CHOICES 10
 
 /* The first number from `first` on that is nobody's; 0: each is somebody's. */
