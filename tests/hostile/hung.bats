@@ -92,6 +92,24 @@ goes_on() {
 	[ "$(jq .objects.openers_given_up "$tmp/s")" -eq 1 ]
 }
 
+# They are of one account, whatever its cgroups are.
+@test "nor many of a container with cgroups of its own" {
+	local i scope
+	need jq unshare
+	make_cgroup many
+	scope=$cgroup/docker-$(printf '%064x' "$$").scope
+	mkdir "$scope" "$scope"/{1,2,3}
+	cgroups=("$scope"/{1,2,3} "$scope" "${cgroups[@]}")
+	for i in 1 2 3; do
+		run_there "$i" file "$(target spin)"
+		echo "$victim" >"$scope/$i/cgroup.procs"
+		wait_until 5 falls_silent
+	done
+	goes_on
+	[ "$(jq '.objects.failed.hung + .objects.forgotten' "$tmp/s")" -ge 3 ]
+	[ "$(jq .objects.openers_given_up "$tmp/s")" -eq 1 ]
+}
+
 @test "nor a perf map, nor debug files" {
 	need jq unshare objcopy
 	[ -d /usr/lib/debug ] || skip 'no /usr/lib/debug to mount over'

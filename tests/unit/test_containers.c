@@ -297,6 +297,35 @@ static void cgroups_below_an_account_are_none_of_their_own(void **state)
 			fail_msg("%s, %s", rows[i].a, rows[i].b);
 }
 
+static void the_account_of_a_process_is_that_of_its_cgroup(void **state)
+{
+	static const struct {
+		const char *text, *path;
+	} rows[] = {
+		{ "0::/system.slice/a.service\n", "/system.slice/a.service" },
+		{ "0::/docker/" ID "/x/1\n", "/docker/" ID },
+		{ "0::/docker/" ID "/x/2\n", "/docker/" ID },
+		{ "0::/../../docker/" ID "\n", "/docker/" ID },
+		{ "9:name=systemd:/docker/" ID "\n5:cpu,cpuacct:/docker/" ID "/a\n0::/\n",
+			"/docker/" ID },
+		{ "3:cpu:/a\n2:pids:/docker/" ID "\n0::/\n", "/docker/" ID },
+		{ "4:memory:/a/b\n3:cpu:/c\n0::/\n", "/a" },
+		{ "3:cpu:/\n0::/\n", "/" },
+		{ "0::/a:/b\n", "/a:" },
+		{ "", "/" },
+		{ "::\n:\nx", "/" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		_cleanup_(freep) char *text = strdup(rows[i].text);
+
+		if (container_account_in(text) != container_account(rows[i].path))
+			fail_msg("%s", rows[i].text);
+	}
+	assert_int_equal(container_account_of(5000000), 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -307,6 +336,7 @@ int main(void)
 		TEST(a_lost_removal_leaves_a_sampled_cgroup_its_path_for_the_interval),
 		TEST(a_cgroup_whose_path_cannot_be_read_has_no_empty_one),
 		cmocka_unit_test(cgroups_below_an_account_are_none_of_their_own),
+		cmocka_unit_test(the_account_of_a_process_is_that_of_its_cgroup),
 		TEST(a_cgroup_of_no_known_path_is_not_gone_for_who_may_not_look),
 	};
 

@@ -67,6 +67,11 @@ struct world {
 	struct got got;
 };
 
+static uint64_t each_its_own(pid_t process)
+{
+	return (uint64_t)process;
+}
+
 static int set_up(void **state)
 {
 	struct world *w = calloc(1, sizeof(*w));
@@ -81,6 +86,7 @@ static int set_up(void **state)
 	*state = w;
 	return openers_new(&(struct openers_options){ .start = made_openers_start,
 				   .starter = &w->starter,
+				   .account = each_its_own,
 				   .hang_ns = HANG_NS,
 				   .epoll_fd = w->epoll },
 		&w->openers);
@@ -438,15 +444,68 @@ static void slow_file_systems_do_not_take_all_places(void **state)
 			.dev = 100 + i,
 			.identified = true,
 			.uid = 1234,
-			.cgroup = 1 + i };
+			.account = 1 + i };
 
 		child = (struct child)CHILD_INIT;
 		if (hung_refuses(&hung, &file))
 			break;
-		hung_put(&hung, &starter, &child, &file);
+		hung_put(&hung, &starter, HUNG_SLOW, &child, &file);
 		used++;
 	}
 	assert_int_equal(used, HUNG_SHARE_MAX);
+	hung_done(&hung);
+}
+
+/* A hundred processes are one account's, in whichever cgroups they are. */
+static uint64_t hundreds(pid_t process)
+{
+	return 1 + (uint64_t)process / 100;
+}
+
+/* Hangs files of processes FIRST, FIRST + 1, ..., each on a device of its own, until one is
+ * refused. */
+static int hang_from(struct hung *hung, enum hung_kind kind, pid_t first)
+{
+	struct starter starter = STARTER_INIT;
+	int used = 0;
+
+	for (; hung_has_room(hung, kind); used++) {
+		struct hung_file file = {
+			.kind = kind, .dev = 1000 + (uint32_t)first, .process = first
+		};
+		struct child child = CHILD_INIT;
+
+		if (hung_refuses(hung, &file))
+			break;
+		hung_put(hung, &starter, kind, &child, &file);
+		first++;
+	}
+	return used;
+}
+
+/* The processes are none, so root's: the owner does not tell them apart. */
+static void an_account_of_many_cgroups_has_one_opener_stuck(void **state)
+{
+	struct hung hung = { .account = hundreds };
+
+	(void)state;
+	assert_int_equal(hang_from(&hung, HUNG_PATH, 5000000), 1);
+	assert_int_equal(hang_from(&hung, HUNG_PATH, 5000001), 0);
+	assert_int_equal(hang_from(&hung, HUNG_PATH, 5000100), 1);
+	hung_done(&hung);
+}
+
+static void those_stuck_in_slow_file_systems_take_no_place_of_paths(void **state)
+{
+	struct hung hung = { .account = each_its_own };
+
+	(void)state;
+	assert_int_equal(hang_from(&hung, HUNG_SLOW, 5000000), HUNG_PLACES);
+	assert_false(hung_has_room(&hung, HUNG_SLOW));
+	assert_int_equal(hang_from(&hung, HUNG_PATH, 5001000), HUNG_PLACES);
+	assert_true(hung_has_room(&hung, HUNG_LOCAL));
+	assert_int_equal(hang_from(&hung, HUNG_LOCAL, 5002000), HUNG_PLACES);
+	assert_int_equal(hung.len, HUNG_MAX);
 	hung_done(&hung);
 }
 
@@ -505,6 +564,8 @@ int main(void)
 		TEST(who_hung_is_not_asked_again_soon),
 		TEST(a_trap_in_a_local_files_place_costs_the_account_its_files),
 		TEST(slow_file_systems_do_not_take_all_places),
+		TEST(an_account_of_many_cgroups_has_one_opener_stuck),
+		TEST(those_stuck_in_slow_file_systems_take_no_place_of_paths),
 		TEST(an_opener_that_dies_or_lies_costs_one_file),
 	};
 

@@ -8,7 +8,6 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
 
 #include "base/child.h"
 #include "base/clock.h"
@@ -16,6 +15,7 @@
 #include "base/heap.h"
 #include "cgroup/tree.h"
 #include "containers/cgroup_view.h"
+#include "containers/container.h"
 #include "containers/containers.h"
 #include "containers/payers.h"
 #include "containers/tick_limits.h"
@@ -260,7 +260,8 @@ static int open_sampler(struct agent *agent, const struct agent_options *options
 
 int agent_open_workers(int clocks_fd, struct worker_client **out, struct why *why)
 {
-	const struct worker_client_options options = { .clocks_fd = clocks_fd };
+	const struct worker_client_options options = { .clocks_fd = clocks_fd,
+		.account = container_account_of };
 	int err;
 
 	child_set_nice(AGENT_NICE);

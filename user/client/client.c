@@ -156,6 +156,7 @@ int worker_client_open(
 				   : begin(client, why);
 	if (err == 0)
 		err = openers_new(&(struct openers_options){ .starter = &client->starter,
+					  .account = options->account,
 					  .epoll_fd = client->epoll_fd },
 			&client->openers);
 	if (err < 0)

@@ -33,11 +33,11 @@ struct worker_client_options {
 	uint64_t hang_ns;     /* limit of time for a request, else the worker is lost; 0: 20 s */
 	uint64_t refuse_ns;   /* first refusal, none for one SIGKILL; then times 4; 0: 10 s */
 	uint64_t rss_max_kb;  /* a worker with more between requests is restarted; 0: 768 MiB */
+	uint64_t (*account)(pid_t process); /* as of struct hung */
 	int clocks_fd;        /* a guest's, to open clocks; consumed; 0: none */
 };
 
-/* Starts two workers and waits until they are in their sandboxes. Call it before this process has
- * anything that they must not inherit. */
+/* Waits for two workers' sandboxes. Call it while we have nothing that they must not inherit. */
 int worker_client_open(
 	const struct worker_client_options *options, struct worker_client **out, struct why *why);
 void worker_client_free(struct worker_client *client);

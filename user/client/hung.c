@@ -14,16 +14,13 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/fd.h"
-#include "base/hash.h"
 
-#define CGROUP_BYTES_MAX 65536
 #define STAT_BYTES_MAX 4096
 
 /* By files of procfs that no lock of the process guards. A process that is gone has the account of
  * all such. */
-static void identify(struct hung_file *file)
+static void identify(const struct hung *hung, struct hung_file *file)
 {
-	_cleanup_(buf_done) struct buf text = BUF_INIT;
 	struct stat st;
 	char path[64];
 
@@ -33,12 +30,20 @@ static void identify(struct hung_file *file)
 	snprintf(path, sizeof(path), "/proc/%d", file->process);
 	if (stat(path, &st) == 0)
 		file->uid = st.st_uid;
-	snprintf(path, sizeof(path), "/proc/%d/cgroup", file->process);
-	if (fd_read_path(path, CGROUP_BYTES_MAX, &text) == 0)
-		file->cgroup = hash_bytes(text.data, text.len);
+	file->account = hung->account ? hung->account(file->process) : 0;
 }
 
-void hung_put(struct hung *hung, struct starter *starter, struct child *child,
+bool hung_has_room(struct hung *hung, enum hung_kind kind)
+{
+	size_t len = 0;
+
+	hung_reap(hung);
+	for (size_t i = 0; i < hung->len; i++)
+		len += hung->all[i].kind == kind;
+	return len < HUNG_PLACES;
+}
+
+void hung_put(struct hung *hung, struct starter *starter, enum hung_kind kind, struct child *child,
 	const struct hung_file *blamed)
 {
 	assert(hung->len < HUNG_MAX);
@@ -46,12 +51,13 @@ void hung_put(struct hung *hung, struct starter *starter, struct child *child,
 		starter_kill(starter, child->pid);
 	fd_close(&child->fd);
 	hung->all[hung->len].child = *child;
+	hung->all[hung->len].kind = kind;
 	hung->all[hung->len].blames = blamed != NULL;
 	hung->all[hung->len].until_ns = clock_ns(CLOCK_MONOTONIC) + HUNG_REFUSE_NS;
 	if (blamed) {
 		hung->given_up++;
 		hung->all[hung->len].file = *blamed;
-		identify(&hung->all[hung->len].file);
+		identify(hung, &hung->all[hung->len].file);
 	}
 	hung->len++;
 	*child = (struct child)CHILD_INIT;
@@ -75,7 +81,7 @@ void hung_reap(struct hung *hung)
 
 bool hung_refuses(struct hung *hung, struct hung_file *file)
 {
-	unsigned int cgroup = 0, user = 0;
+	unsigned int account = 0, user = 0;
 
 	hung_reap(hung);
 	for (size_t i = 0; i < hung->len; i++) {
@@ -86,13 +92,13 @@ bool hung_refuses(struct hung *hung, struct hung_file *file)
 			continue;
 		if (stuck->kind == HUNG_SLOW && file->kind == HUNG_SLOW && stuck->dev == file->dev)
 			return true;
-		identify(file);
-		if (stuck->cgroup == file->cgroup && stuck->uid == file->uid)
+		identify(hung, file);
+		if (stuck->account == file->account && stuck->uid == file->uid)
 			return true;
-		cgroup += stuck->cgroup == file->cgroup;
+		account += stuck->account == file->account;
 		user += stuck->uid == file->uid && file->uid != 0;
 	}
-	return cgroup >= HUNG_SHARE_MAX || user >= HUNG_SHARE_MAX;
+	return account >= HUNG_SHARE_MAX || user >= HUNG_SHARE_MAX;
 }
 
 bool hung_is_busy(const struct child *child)

@@ -21,7 +21,6 @@
 #include "sampler/sampler.h"
 #include "wire/opening.h"
 
-#define PLACES (HUNG_MAX / 2)
 #define AGAIN_NS (100 * NSEC_PER_MSEC)
 #define ERRNO_MAX 4095
 #define MEANWHILE_MS 2
@@ -37,7 +36,7 @@ static void give_up(struct opener_call *call, const struct hung_file *blamed)
 {
 	if (call->child.pid == 0)
 		return;
-	hung_put(call->hung, call->options->starter, &call->child, blamed);
+	hung_put(call->hung, call->options->starter, HUNG_PATH, &call->child, blamed);
 	call->not_before_ns = blamed ? 0 : clock_ns(CLOCK_MONOTONIC) + AGAIN_NS;
 }
 
@@ -52,8 +51,8 @@ static int start(struct opener_call *call)
 
 	if (call->child.pid != 0)
 		return 0;
-	hung_reap(call->hung);
-	if (call->hung->len >= PLACES || clock_ns(CLOCK_MONOTONIC) < call->not_before_ns)
+	if (clock_ns(CLOCK_MONOTONIC) < call->not_before_ns ||
+		!hung_has_room(call->hung, HUNG_PATH))
 		return -EAGAIN;
 	err = call->options->start(call->options->starter, &call->child);
 	/* An opener that was taken over may answer without reading: to send must not wait. */
@@ -352,7 +351,7 @@ static struct question question_in(enum opening_kind kind, const struct opener_p
 			.uid = place->uid,
 			.bytes_max = place->bytes_max },
 		.given = place->fd,
-		.file = { .identified = true, .cgroup = place->blamed, .uid = place->blamed_uid },
+		.file = { .identified = true, .account = place->blamed, .uid = place->blamed_uid },
 	};
 }
 

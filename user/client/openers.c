@@ -40,8 +40,6 @@ struct turn {
 
 enum speed { LOCAL, SLOW, SPEEDS };
 
-#define LIVING (SPEEDS + 1) /* with that of calls */
-
 struct openers {
 	struct openers_options options;
 	struct sampler *sampler;
@@ -62,6 +60,7 @@ int openers_new(const struct openers_options *options, struct openers **out)
 		openers->options.start = starter_opener;
 	if (!openers->options.hang_ns)
 		openers->options.hang_ns = HANG_NS;
+	openers->hung.account = openers->options.account;
 	for (int i = 0; i < SPEEDS; i++) {
 		openers->turns[i].child = (struct child)CHILD_INIT;
 		openers->turns[i].seq = 1;
@@ -103,6 +102,11 @@ static void refuse_first(struct openers *openers, struct turn *t, enum object_re
 
 /* ---- the process ---------------------------------------------------------------------------- */
 
+static enum hung_kind kind_of(const struct openers *openers, const struct turn *t)
+{
+	return t == &openers->turns[SLOW] ? HUNG_SLOW : HUNG_LOCAL;
+}
+
 /* A file that the opener held is opened again. */
 static void begin_again(struct openers *openers, struct asked *asked)
 {
@@ -118,7 +122,7 @@ static void give_up(struct openers *openers, struct turn *t, const struct hung_f
 {
 	if (t->child.pid == 0)
 		return;
-	hung_put(&openers->hung, openers->options.starter, &t->child, blamed);
+	hung_put(&openers->hung, openers->options.starter, kind_of(openers, t), &t->child, blamed);
 	t->queue.sent = t->extended = 0;
 	for (size_t i = 0; i < asked_count(&t->queue); i++)
 		begin_again(openers, asked_at(&t->queue, i));
@@ -142,16 +146,6 @@ static void hang(struct openers *openers, struct turn *t)
 	refuse_first(openers, t, OBJECT_HUNG);
 }
 
-/* An opener that may get stuck needs a place among those that are stuck. For a slow file system
- * half of the places must be free. */
-static bool has_room(struct openers *openers, const struct turn *t)
-{
-	size_t max = t == &openers->turns[SLOW] ? HUNG_MAX / 2 : HUNG_MAX - LIVING;
-
-	hung_reap(&openers->hung);
-	return openers->hung.len < max;
-}
-
 /* -ENOSPC: too many are stuck. */
 static int start(struct openers *openers, struct turn *t)
 {
@@ -159,7 +153,7 @@ static int start(struct openers *openers, struct turn *t)
 
 	if (t->child.pid != 0)
 		return 0;
-	if (!has_room(openers, t))
+	if (!hung_has_room(&openers->hung, kind_of(openers, t)))
 		return -ENOSPC;
 	if (clock_ns(CLOCK_MONOTONIC) < t->not_before_ns)
 		return -EAGAIN;

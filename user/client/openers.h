@@ -40,6 +40,7 @@ struct openers_options {
 	/* Starts an opener: its owner is our parent's child or ours. NULL: starter_opener. */
 	int (*start)(struct starter *starter, struct child *child);
 	struct starter *starter; /* borrowed */
+	uint64_t (*account)(pid_t process); /* as of struct hung */
 	uint64_t hang_ns;        /* limit of time for a request; 0: 1.5 s */
 	int epoll_fd;            /* where the openers' sockets are watched */
 };

@@ -29,7 +29,7 @@
 #include "worker/worker.h"
 
 #define SOCKET_BYTES (4 * PROTO_BYTES_MAX)
-#define STARTED_MAX 64
+#define STARTED_MAX 80
 
 /* For namespaces and an empty root, a worker's user, its bounding set, its nice value, and to end
  * it. */

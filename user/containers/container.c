@@ -41,7 +41,8 @@ static bool pays(const struct cgroup_identity *id)
 		id->kind == CGROUP_SCOPE || id->kind == CGROUP_SESSION;
 }
 
-uint64_t container_account(const char *path)
+/* *known: somebody pays. */
+static uint64_t find_account(const char *path, bool *known)
 {
 	_cleanup_(freep) char *part = strdup(path);
 	struct cgroup_identity id;
@@ -52,14 +53,64 @@ uint64_t container_account(const char *path)
 		first = first ? first : end;
 		part[end] = '\0';
 		cgroup_identify(part, &id);
-		if (id.has_user)
-			return hash_mix(id.user + 1);
-		if (pays(&id))
-			return hash_bytes(path, end);
+		*known = id.has_user || pays(&id);
+		if (*known)
+			return id.has_user ? hash_mix(id.user + 1) : hash_bytes(path, end);
 		part[end] = path[end];
 	}
 	/* Nobody knows what is below it. */
 	return hash_bytes(path, first);
+}
+
+uint64_t container_account(const char *path)
+{
+	bool known = false;
+
+	return find_account(path, &known);
+}
+
+/* A process in another cgroup namespace: the path leads up to ours. */
+static char *without_dots(char *path)
+{
+	while (strncmp(path, "/..", 3) == 0)
+		path += 3;
+	return path;
+}
+
+uint64_t container_account_in(char *text)
+{
+	uint64_t account = container_account("/");
+	char *save = NULL;
+	bool any = false;
+
+	for (char *at = strtok_r(text, "\n", &save); at; at = strtok_r(NULL, "\n", &save)) {
+		char *path = strstr(at, ":/"); /* NUMBER:CONTROLLERS:PATH */
+		uint64_t found;
+		bool known = false;
+
+		path = path ? without_dots(path + 1) : NULL;
+		if (!path || path[0] != '/' || !path[1])
+			continue;
+		found = find_account(path, &known);
+		if (known)
+			return found;
+		account = any ? account : found;
+		any = true;
+	}
+	return account;
+}
+
+uint64_t container_account_of(pid_t process)
+{
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	char path[64];
+	int err;
+
+	snprintf(path, sizeof(path), "/proc/%d/cgroup", process);
+	err = fd_read_path(path, PROC_BYTES_MAX, &text);
+	if (err == 0)
+		err = buf_putc(&text, '\0');
+	return err < 0 ? 0 : container_account_in(text.data);
 }
 
 struct container *container_new(const char *path, size_t len, uint64_t serial)
@@ -164,7 +215,7 @@ int container_path_by_process(uint64_t cgroup, uint32_t tgid, char path[CGROUP_T
 {
 	_cleanup_(buf_done) struct buf text = BUF_INIT;
 	char file[64];
-	size_t up = 0;
+	char *up;
 	int err;
 
 	if (cgroup >> CGROUP_HIERARCHY_SHIFT != 0)
@@ -177,8 +228,7 @@ int container_path_by_process(uint64_t cgroup, uint32_t tgid, char path[CGROUP_T
 		err = status_parse_cgroup(text.data, path, CGROUP_TREE_PATH_MAX);
 	if (err < 0)
 		return err;
-	while (strncmp(path + up, "/..", 3) == 0)
-		up += 3;
-	memmove(path, path + up, strlen(path + up) + 1);
+	up = without_dots(path);
+	memmove(path, up, strlen(up) + 1);
 	return path[0] == '/' && path[1] ? 0 : -ENOENT;
 }

@@ -30,6 +30,11 @@ size_t container_part(const char *path, const struct cgroup_identity *id);
 /* Who pays for what tasks of this cgroup take (base/share.h): the outermost container, the user
  * whose slice it is in, or the unit; cgroups below these are none of their own. */
 uint64_t container_account(const char *path);
+/* The same for a process. 0: it is gone. */
+uint64_t container_account_of(pid_t process);
+/* For the text of its /proc/PID/cgroup: of all hierarchies, the first cgroup that a container, user
+ * or unit pays for, else the first that is no root. */
+uint64_t container_account_in(char *text);
 
 /* NULL: out of memory. */
 struct container *container_new(const char *path, size_t len, uint64_t serial);

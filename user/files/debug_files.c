@@ -55,12 +55,6 @@ static int open_ours(const struct debug_root *root, const char *path, struct ope
 	return 0;
 }
 
-uint64_t debug_files_blamed(uint32_t view)
-{
-	return (uint64_t)view << 32;
-}
-
-/* A folder of --debug-dir is blamed alone. */
 static struct opener_place place_of(const struct debug_root *root)
 {
 	bool ours = !is_of_process(root);
@@ -70,8 +64,7 @@ static struct opener_place place_of(const struct debug_root *root)
 		.rule = ours ? OPENING_ANY : OPENING_FOR_USER,
 		.how = ours ? OPENING_PASS : OPENING_OFFER,
 		.uid = root->uid,
-		.blamed = debug_files_blamed(root->view) |
-			(root->kind == DEBUG_ROOT_DIR ? (uint64_t)root->fd : 0),
+		.blamed = root->blamed,
 	};
 }
 

@@ -39,7 +39,7 @@ struct debug_root {
 	enum debug_root_kind kind;
 	int fd;        /* O_PATH */
 	uid_t uid;     /* of a process: the mapped file's owner, as for opener_for_user */
-	uint32_t view; /* number in files/views.h; of a folder 0 */
+	uint64_t blamed; /* for files that do not come; of a folder itself */
 };
 
 struct opener_call;
@@ -55,8 +55,6 @@ void debug_files_open(struct debug_files *files, struct opener_call *call,
  * decides whether it is the right file. */
 int debug_files_open_part(struct opener_call *call, const struct debug_part *part, const char *path,
 	const struct debug_root *roots, size_t roots_len);
-/* Who is blamed for files of a root that do not come (client/opener_call.h). */
-uint64_t debug_files_blamed(uint32_t view);
 /* Adds a file that we made, and takes its descriptor: a full list closes it. */
 void debug_files_add(struct debug_files *files, const char *path, int fd);
 /* Closes those that the others have, too. */

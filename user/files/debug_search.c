@@ -40,10 +40,11 @@ static size_t list_common(const struct debug_search *search, struct debug_root o
 
 	out[len++] = (struct debug_root){ .kind = DEBUG_ROOT_OWN,
 		.fd = views_root(search->views, VIEWS_OWN),
-		.view = VIEWS_OWN };
+		.blamed = views_blamed(search->views, VIEWS_OWN) };
 	for (size_t i = 0; i < search->dirs_len; i++)
-		out[len++] =
-			(struct debug_root){ .kind = DEBUG_ROOT_DIR, .fd = search->dir_fds[i] };
+		out[len++] = (struct debug_root){ .kind = DEBUG_ROOT_DIR,
+			.fd = search->dir_fds[i],
+			.blamed = (uint64_t)search->dir_fds[i] };
 	return len;
 }
 
@@ -102,10 +103,12 @@ static struct debug_root root_of(
 	const struct debug_search *search, const struct object *object, uint32_t view)
 {
 	struct debug_root root = {
-		.kind = DEBUG_ROOT_BUILD_ID, .fd = views_root(search->views, view), .view = view
+		.kind = DEBUG_ROOT_BUILD_ID,
+		.fd = views_root(search->views, view),
+		.blamed = views_blamed(search->views, view),
 	};
 	/* Who may put a link to the object into a folder could put a debug file beside it. */
-	struct opener_place place = { .rule = OPENING_ITSELF, .blamed = debug_files_blamed(view) };
+	struct opener_place place = { .rule = OPENING_ITSELF, .blamed = root.blamed };
 	struct opener_paths paths = { .len = 0 };
 	struct opener_found there;
 	uint32_t at = 0;

@@ -168,6 +168,14 @@ int views_root(const struct views *views, uint32_t number)
 	return -1;
 }
 
+uint64_t views_blamed(const struct views *views, uint32_t number)
+{
+	for (size_t i = 0; i < views->len; i++)
+		if (views->roots[i].number == number && views->roots[i].account != 0)
+			return views->roots[i].account;
+	return (uint64_t)number << 32;
+}
+
 void views_next(struct views *views)
 {
 	views->interval++;

@@ -34,6 +34,9 @@ uint32_t views_take(struct views *views, int fd, uint64_t account);
 uint32_t views_find(struct views *views, const struct file_view *view);
 /* O_PATH, borrowed; -1: there is none. */
 int views_root(const struct views *views, uint32_t number);
+/* Who is blamed where a file system in it does not answer (client/opener_call.h): the account that
+ * pays for it, as that can make many; our own root is blamed alone. */
+uint64_t views_blamed(const struct views *views, uint32_t number);
 /* Closes roots that were not used in the latest intervals. */
 void views_next(struct views *views);
 /* Number of roots that were refused for want of a place. */
