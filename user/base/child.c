@@ -12,15 +12,19 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/caps.h"
 #include "base/clock.h"
 #include "base/fd.h"
+
+#define STAT_BYTES_MAX 4096
 
 const int child_standard[CHILD_STANDARD] = { 0, 1, 2 };
 const int child_null[CHILD_STANDARD] = { -1, -1, -1 };
@@ -201,6 +205,19 @@ int child_wait(struct child *child, int wait_ms, struct child_end *end)
 			.status = status, .cpu_ns = clock_usage_ns(&usage), .late = child->late
 		};
 	return 0;
+}
+
+bool child_is_busy(const struct child *child)
+{
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	const char *end;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", child->pid);
+	if (fd_read_path(path, STAT_BYTES_MAX, &text) < 0 || buf_putc(&text, '\0') < 0)
+		return false;
+	end = strrchr(text.data, ')'); /* of its name */
+	return end && strncmp(end, ") R", 3) == 0;
 }
 
 void child_signal(const struct child *child, int signal)

@@ -82,6 +82,8 @@ void child_adopt(struct child *child, pid_t pid, int fd);
  * -EAGAIN: it runs. -ECHILD: there is none, or somebody else reaped it; *end is all 0. Waits
  * wait_ms at most; -1: until it ends. */
 int child_wait(struct child *child, int wait_ms, struct child_end *end);
+/* Is it working, or waiting for a CPU? Then it is slow, and does not hang in a call. */
+bool child_is_busy(const struct child *child);
 /* Sends a signal, if there is a child. */
 void child_signal(const struct child *child, int signal);
 /* Closes the socket, which ends a child that serves orders, and waits for it. */

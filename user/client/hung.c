@@ -6,16 +6,11 @@
 #include "client/hung.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/fd.h"
-
-#define STAT_BYTES_MAX 4096
 
 /* By files of procfs that no lock of the process guards. A process that is gone has the account of
  * all such. */
@@ -99,19 +94,6 @@ bool hung_refuses(struct hung *hung, struct hung_file *file)
 		user += stuck->uid == file->uid && file->uid != 0;
 	}
 	return account >= HUNG_SHARE_MAX || user >= HUNG_SHARE_MAX;
-}
-
-bool hung_is_busy(const struct child *child)
-{
-	_cleanup_(buf_done) struct buf text = BUF_INIT;
-	const char *end;
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", child->pid);
-	if (fd_read_path(path, STAT_BYTES_MAX, &text) < 0 || buf_putc(&text, '\0') < 0)
-		return false;
-	end = strrchr(text.data, ')'); /* of its name */
-	return end && strncmp(end, ") R", 3) == 0;
 }
 
 void hung_done(struct hung *hung)

@@ -60,7 +60,5 @@ void hung_put(struct hung *hung, struct starter *starter, enum hung_kind kind, s
 void hung_reap(struct hung *hung);
 /* Is this file one that must not be tried now? Asks /proc for the account when it matters. */
 bool hung_refuses(struct hung *hung, struct hung_file *file);
-/* Is it working, or waiting for a CPU? Then it is slow, and does not hang. */
-bool hung_is_busy(const struct child *child);
 /* Does not wait: what is stuck is left. */
 void hung_done(struct hung *hung);

@@ -82,7 +82,8 @@ static bool is_answered(const struct opener_call *call, const struct question *q
 	struct pollfd ready = { .fd = call->child.fd, .events = POLLIN };
 	int len = 0;
 
-	while (len <= 0 && (now_ns < until_ns || (now_ns < end_ns && hung_is_busy(&call->child)))) {
+	while (len <= 0 &&
+		(now_ns < until_ns || (now_ns < end_ns && child_is_busy(&call->child)))) {
 		len = poll(&ready, 1,
 			q->polls                    ? MEANWHILE_MS
 				: now_ns < until_ns ? clock_wait_ms(now_ns, until_ns)

@@ -353,7 +353,7 @@ static uint64_t late_ns(const struct openers *openers, const struct turn *t)
  */
 static void judge_late(struct openers *openers, struct turn *t)
 {
-	if (t->extended == EXTENDED_MAX || !hung_is_busy(&t->child)) {
+	if (t->extended == EXTENDED_MAX || !child_is_busy(&t->child)) {
 		hang(openers, t);
 		return;
 	}
