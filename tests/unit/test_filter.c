@@ -209,11 +209,55 @@ static void an_agent_has_the_calls_of_sampling_and_no_others(void **state)
 	assert_int_equal(status, 0);
 }
 
+/* 0: its sockets have options, and their closing does not wait. */
+static int do_linger(enum filter filter)
+{
+	const struct linger linger = { 1, 3600 };
+	const int on = 1;
+	const long high = 1L << 32; /* the kernel does not look there */
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	if (fd < 0 || filter_enter(filter) < 0)
+		return EXIT_NO_SANDBOX;
+	if (setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on)) < 0)
+		return 1;
+	if (setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)) == 0 || errno != EPERM)
+		return 2;
+	return syscall(SYS_setsockopt, fd, SOL_SOCKET | high, SO_LINGER | high, &linger,
+		       sizeof(linger)) == 0 ||
+			errno != EPERM
+		? 3
+		: 0;
+}
+
+static int do_linger_of_server(void)
+{
+	return do_linger(FILTER_SERVER);
+}
+
+static int do_linger_of_fetcher(void)
+{
+	return do_linger(FILTER_FETCHER);
+}
+
+/* Else whoever it sends one to would wait. */
+static void who_has_the_network_has_no_socket_whose_closing_waits(void **state)
+{
+	int status;
+
+	(void)state;
+	status = outside(do_linger_of_server);
+	assert_int_equal(status, 0);
+	status = outside(do_linger_of_fetcher);
+	assert_int_equal(status, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_works_outside_is_denied_the_kernel_and_more),
 		cmocka_unit_test(an_agent_has_the_calls_of_sampling_and_no_others),
+		cmocka_unit_test(who_has_the_network_has_no_socket_whose_closing_waits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

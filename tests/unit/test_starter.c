@@ -326,6 +326,25 @@ static void what_a_lost_starter_did_is_done_by_nobody(void **state)
 	assert_int_equal(starter_start(&starter, "worker", &child), -EPIPE);
 }
 
+/* Its owner samples, and must not wait for it: not for an answer, and not for its end. */
+static void a_starter_that_does_not_answer_is_lost(void **state)
+{
+	struct starter starter = STARTER_INIT;
+	struct child child = CHILD_INIT;
+	_cleanup_fd_ int given = -1;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(starter_open(&starter, &clocks), 0);
+	pid = starter.child.pid;
+	assert_int_equal(kill(pid, SIGSTOP), 0);
+	assert_int_equal(starter_clock(&starter, &second, &given), -EPIPE);
+	assert_true(starter_lost(&starter));
+	assert_int_equal(starter_start(&starter, "worker", &child), -EPIPE);
+	waitpid(pid, NULL, 0); /* killed */
+	starter_close(&starter);
+}
+
 /* ---- pace ----------------------------------------------------------------------------------- */
 
 static int nice_of(pid_t pid)
@@ -372,6 +391,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_capture_has_the_calls_that_loading_takes_and_not_others),
 		cmocka_unit_test(what_it_starts_runs_before_others_until_it_is_told),
 		cmocka_unit_test(what_a_lost_starter_did_is_done_by_nobody),
+		cmocka_unit_test(a_starter_that_does_not_answer_is_lost),
 	};
 
 	/* As `stoker no-such`. */

@@ -30,6 +30,8 @@
 
 #define SOCKET_BYTES (4 * PROTO_BYTES_MAX)
 #define STARTED_MAX 80
+#define LOOKS 50 /* for an answer; a starter that has none after them is lost */
+#define LOOK_MS 100
 
 /* For namespaces and an empty root, a worker's user, its bounding set, its nice value, and to end
  * it. */
@@ -350,27 +352,47 @@ int starter_open(struct starter *starter, const struct starter_duties *duties)
 	return child_start(&plan, &starter->child);
 }
 
+/* In short waits: one of them may last long, if a freezer or a hypervisor stops us both. */
+static int await_answer(const struct starter *starter)
+{
+	struct pollfd ready = { .fd = starter->child.fd, .events = POLLIN };
+
+	for (int i = 0; i < LOOKS; i++)
+		if (poll(&ready, 1, LOOK_MS) == 1)
+			return 0;
+	return -EPIPE;
+}
+
+/* A starter may be stopped, or in a call that waits: then it is killed and left. */
 void starter_close(struct starter *starter)
 {
-	child_close(&starter->child, NULL);
+	fd_close(&starter->child.fd);
+	if (child_wait(&starter->child, LOOKS * LOOK_MS, NULL) == -EAGAIN)
+		child_signal(&starter->child, SIGKILL);
+	child_leave(&starter->child);
 }
 
 static void lose(struct starter *starter)
 {
 	starter->lost |= starter->child.fd >= 0;
-	starter_close(starter);
+	child_signal(&starter->child, SIGKILL);
+	child_leave(&starter->child);
 }
 
-/* given: goes with the order, or -1. -EPIPE: there is no starter. */
+/* given: goes with the order, or -1. -EPIPE: there is no starter, or it does not answer. */
 static int ask(
 	struct starter *starter, const struct starter_order *order, int given, pid_t *pid, int *fd)
 {
 	_cleanup_fd_ int came = -1;
 	struct starter_answer answer = { 0 };
-	int err = starter->child.fd < 0 ? -EPIPE
-					: orders_ask(starter->child.fd, order, sizeof(*order),
-						  given, &answer, sizeof(answer), &came);
+	int err = starter->child.fd < 0
+		? -EPIPE
+		: orders_send(starter->child.fd, order, sizeof(*order), given);
 
+	if (err == 0)
+		err = await_answer(starter);
+	if (err == 0)
+		err = orders_answer(starter->child.fd, &answer, sizeof(answer), &came);
 	if (err < 0 && err != -ETOOMANYREFS)
 		lose(starter);
 	if (err < 0)

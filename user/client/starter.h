@@ -75,7 +75,8 @@ void starter_close(struct starter *starter);
 /* Executes this program as `stoker ARGUMENT`, with an empty environment and one descriptor,
  * WORKER_FD: its end of the child's socket pair. Where no starter was ever opened, it may be any
  * argument, and the process has the caller's privileges. -EPIPE: the starter was lost, and nothing
- * takes its place: the caller may have rights that the process must not get. */
+ * takes its place: the caller may have rights that the process must not get. Without an
+ * answer for 5 s it is lost. */
 int starter_start(struct starter *starter, const char *argument, struct child *child);
 /* Forks a process that opens files (worker/opening.h). Otherwise as starter_start. */
 int starter_opener(struct starter *starter, struct child *child);

@@ -9,6 +9,7 @@
 #include <linux/bpf.h>
 #include <sched.h>
 #include <seccomp.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/mman.h>
@@ -400,7 +401,7 @@ static int add_rules(scmp_filter_ctx filter, enum filter which)
 	return -EINVAL;
 }
 
-int filter_enter(enum filter which)
+static int enter(enum filter which)
 {
 	static const uint32_t others[] = { [FILTER_WORKER] = SCMP_ACT_KILL_PROCESS,
 		[FILTER_OPENER] = SCMP_ACT_KILL_PROCESS,
@@ -419,6 +420,15 @@ int filter_enter(enum filter which)
 		err = seccomp_load(filter);
 	seccomp_release(filter);
 	return err;
+}
+
+/* A list of allowed calls cannot leave one argument out, so this is a filter of its own. */
+int filter_enter(enum filter which)
+{
+	bool sends = which == FILTER_SERVER || which == FILTER_FETCHER;
+	int err = sends ? filter_deny(FILTER_DENY_LINGER) : 0;
+
+	return err < 0 ? err : enter(which);
 }
 
 /* ---- denied --------------------------------------------------------------------------------- */
@@ -478,6 +488,14 @@ static const int outside_calls[] = {
 	SCMP_SYS(mknodat),
 };
 
+/* The kernel takes the lower half of each argument. */
+static int deny_linger(scmp_filter_ctx filter)
+{
+	return seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(setsockopt), 2,
+		SCMP_CMP(1, SCMP_CMP_MASKED_EQ, UINT32_MAX, SOL_SOCKET),
+		SCMP_CMP(2, SCMP_CMP_MASKED_EQ, UINT32_MAX, SO_LINGER));
+}
+
 int filter_deny(unsigned int what)
 {
 	const struct {
@@ -499,6 +517,8 @@ int filter_deny(unsigned int what)
 		if (what & lists[i].what)
 			err = add_calls(
 				filter, SCMP_ACT_ERRNO(EPERM), lists[i].calls, lists[i].len);
+	if (err == 0 && (what & FILTER_DENY_LINGER))
+		err = deny_linger(filter);
 	if (err == 0)
 		err = seccomp_load(filter);
 	seccomp_release(filter);

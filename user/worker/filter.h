@@ -12,7 +12,9 @@ enum filter {
 	/* A worker's, and those to open files of others for reading, to copy them and to pass
 	 * descriptors on. It keeps its rights. Any other call kills it. */
 	FILTER_OPENER,
-	FILTER_SERVER,  /* also connections that come, threads, files to be read */
+	/* Also connections that come, threads, files to be read. With FILTER_DENY_LINGER, as the
+	 * next: whom they send a connection must not wait when it closes that. */
+	FILTER_SERVER,
 	FILTER_FETCHER, /* a list of what kills; others' libraries decide what else it calls */
 	/* The calls that sampling takes once the BPF program is loaded, and files; no other program
 	 * is executed or loaded into the kernel, there is no network and no other process's memory.
@@ -28,6 +30,7 @@ int filter_enter(enum filter filter);
 #define FILTER_DENY_BPF 2U     /* the kernel's programs */
 #define FILTER_DENY_EVENTS 4U  /* perf events */
 #define FILTER_DENY_OUTSIDE 8U /* programs, networks, processes, mounts, signals */
+#define FILTER_DENY_LINGER 16U /* a socket whose closing waits (socket(7), SO_LINGER) */
 /* So there are files, and nothing else. */
 #define FILTER_DENY_ALL_BUT_FILES \
 	(FILTER_DENY_KERNEL | FILTER_DENY_BPF | FILTER_DENY_EVENTS | FILTER_DENY_OUTSIDE)
