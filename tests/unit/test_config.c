@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -195,6 +196,25 @@ static void a_directory_is_no_configuration(void **state)
 	assert_string_equal(why.text, "cannot read /tmp: Is a directory");
 }
 
+static void a_fifo_is_no_configuration_and_nobody_waits_for_it(void **state)
+{
+	char folder[] = "/tmp/stoker-config-XXXXXX", path[64];
+	struct config config;
+	struct why why;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/fifo", folder);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	alarm(20); /* ends a test that waits */
+	assert_int_equal(config_read(path, &config, &why), -EINVAL);
+	alarm(0);
+	assert_non_null(strstr(why.text, "/fifo: it is not a regular file"));
+	assert_int_equal(config_read("/dev/zero", &config, &why), -EINVAL);
+	unlink(path);
+	rmdir(folder);
+}
+
 static void a_file_that_is_not_there_is_named(void **state)
 {
 	struct config config;
@@ -248,6 +268,7 @@ int main(void)
 		cmocka_unit_test(the_last_line_needs_no_newline),
 		cmocka_unit_test(a_line_that_is_too_long_is_refused),
 		cmocka_unit_test(a_directory_is_no_configuration),
+		cmocka_unit_test(a_fifo_is_no_configuration_and_nobody_waits_for_it),
 		cmocka_unit_test(a_file_that_is_not_there_is_named),
 		cmocka_unit_test(what_is_printed_can_be_read),
 		cmocka_unit_test(what_the_file_says_is_told_from_a_default),

@@ -4,10 +4,12 @@
 #include "daemon/config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <ini.h>
 #include <inttypes.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -442,15 +444,32 @@ static int check_traps(struct reading *r)
 	return r->err;
 }
 
+/* A FIFO would have us wait for its writer. */
+static int read_text(const char *path, struct buf *text, struct why *why)
+{
+	_cleanup_fd_ int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	struct stat st;
+	int err;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return why_set(why, -errno, "cannot read %s: %s", path, err_text(errno));
+	if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+		return why_set(why, -EINVAL,
+			"cannot read %s: it is not a regular file; put the configuration into one",
+			path);
+	err = fd_read_all(fd, CONFIG_BYTES_MAX, text);
+	return err < 0 ? why_set(why, err, "cannot read %s: %s", path, err_text(err)) : 0;
+}
+
 int config_read(const char *path, struct config *out, struct why *why)
 {
 	_cleanup_(buf_done) struct buf text = BUF_INIT;
 	struct config config;
 	struct reading r = { .config = &config, .path = path, .why = why };
-	int line, err = fd_read_path(path, CONFIG_BYTES_MAX, &text);
+	int line, err = read_text(path, &text, why);
 
 	if (err < 0)
-		return why_set(why, err, "cannot read %s: %s", path, err_text(err));
+		return err;
 	config_default(&config);
 	r.rest = cursor_init(buf_text(&text), text.len);
 	line = ini_parse_stream(next_line, &r, take_line, &r);
