@@ -73,10 +73,40 @@ static void a_signal_ends_the_wait_for_a_reader(void **state)
 	close(ends[1]);
 }
 
+/* An agent that was taken over gives orders in any order. */
+static void a_piece_of_no_file_is_refused_and_the_clerk_goes_on(void **state)
+{
+	const struct clerk_options options = { .pattern = "f" };
+	_cleanup_(buf_done) struct buf bytes = BUF_INIT;
+	struct clerk clerk = CLERK_INIT;
+	char path[OUTPUT_PATH_MAX];
+	struct why why = { "" };
+
+	(void)state;
+	assert_int_equal(buf_puts(&bytes, "text"), 0);
+	assert_int_equal(clerk_open(&clerk, &options, &why), 0);
+	assert_int_equal(clerk_put(&clerk, &bytes, &why), -EPROTO);
+	assert_int_equal(clerk_end(&clerk, &why), -EPROTO);
+	assert_int_equal(clerk_begin(&clerk, 0, path, &why), 0);
+	assert_int_equal(clerk_begin(&clerk, 0, path, &why), -EPROTO);
+	/* The first was aborted with it. */
+	assert_int_equal(clerk_put(&clerk, &bytes, &why), -EPROTO);
+	assert_int_equal(clerk_abort(&clerk, &why), 0);
+	assert_int_equal(clerk_begin(&clerk, 0, path, &why), 0);
+	assert_int_equal(clerk_put(&clerk, &bytes, &why), 0);
+	assert_int_equal(clerk_end(&clerk, &why), 0);
+	assert_int_equal(clerk_put(&clerk, &bytes, &why), -EPROTO);
+	assert_false(clerk_is_lost(&clerk));
+	clerk_close(&clerk);
+	assert_int_equal(access(path, F_OK), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(sampling_goes_on_while_a_reader_takes_nothing,
+		cmocka_unit_test_setup_teardown(
+			sampling_goes_on_while_a_reader_takes_nothing, make_place, remove_place),
+		cmocka_unit_test_setup_teardown(a_piece_of_no_file_is_refused_and_the_clerk_goes_on,
 			make_place, remove_place),
 		cmocka_unit_test_setup_teardown(
 			a_signal_ends_the_wait_for_a_reader, make_place, remove_place),

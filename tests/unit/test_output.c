@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_output.c - what may be at the place of an output, and what becomes of it there. Each row
- * makes a folder, tries and writes an output in it, and looks at what is left. */
+ * makes a folder, tries and writes an output in it, and looks at what is left.
+ * LINK: -Wl,--wrap=statx */
 #include "unit.h"
 
 #include <dirent.h>
@@ -38,7 +39,6 @@ struct row {
 	bool root;        /* needs root */
 	bool late;        /* fails while it is written */
 };
-
 
 /* ---- a row ---------------------------------------------------------------------------------- */
 
@@ -522,11 +522,47 @@ static void a_new_file_replaces_nothing_where_it_must_not(void **state)
 	close(dir);
 }
 
+/* ---- a mount that is swapped ------------------------------------------------------------------
+ */
+
+static bool swaps;
+
+int __real_statx(int dir, const char *name, int how, unsigned int mask, struct statx *out);
+int __wrap_statx(int dir, const char *name, int how, unsigned int mask, struct statx *out);
+int __wrap_statx(int dir, const char *name, int how, unsigned int mask, struct statx *out)
+{
+	int err = __real_statx(dir, name, how, mask, out);
+
+	if (err == 0 && swaps && strcmp(name, "f") == 0) {
+		out->stx_attributes |= STATX_ATTR_MOUNT_ROOT;
+		err = rename("other", "f");
+	}
+	return err;
+}
+
+static void a_mount_that_is_replaced_while_we_look_is_not_written_to(void **state)
+{
+	struct output output = { .pattern = "f" };
+	struct why why = { "" };
+
+	(void)state;
+	write_text("f", "theirs");
+	write_text("other", "another");
+	swaps = true;
+	assert_int_equal(output_try(&output, &why), -EBUSY);
+	swaps = false;
+	assert_string_equal(why.text, "cannot write f: it was replaced meanwhile; try again");
+	output_abort(&output);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_place_has_its_rule),
 		cmocka_unit_test(a_bundle_is_refused_before_it_is_written),
+		cmocka_unit_test_setup_teardown(
+			a_mount_that_is_replaced_while_we_look_is_not_written_to, make_place,
+			remove_place),
 		cmocka_unit_test_setup_teardown(
 			an_open_descriptor_is_written_to, make_place, remove_place),
 		cmocka_unit_test_setup_teardown(

@@ -77,12 +77,31 @@ static int begin_file(struct serving *s, const struct order *order, struct answe
 	return output_begin(&s->output, order->when, &answer->why);
 }
 
+/* A file has a beginning, pieces and an end. The agent may have been taken over. */
+static bool is_due(const struct serving *s, uint32_t kind)
+{
+	switch (kind) {
+	case WRITE_BEGIN:
+	case WRITE_FILE:
+		return !s->output.writing;
+	case WRITE_PIECE:
+	case WRITE_END:
+		return s->output.writing;
+	default:
+		return true;
+	}
+}
+
 static int obey(struct serving *s, const struct order *order, const struct buf *bytes,
 	struct answer *answer)
 {
 	const struct clerk_options *o = s->options;
 	int err = 0;
 
+	if (!is_due(s, order->kind))
+		return why_set(&answer->why, -EPROTO,
+			"a part of a file that was not begun, or two "
+			"files at once");
 	switch (order->kind) {
 	case WRITE_BEGIN:
 		err = output_begin(&s->output, order->when, &answer->why);

@@ -309,9 +309,28 @@ static int check_attributes(const struct spot *s, struct why *why)
 	return 0;
 }
 
+static int compare(const struct spot *s, const struct stat *opened, struct why *why)
+{
+	if (opened->st_dev == s->st.st_dev && opened->st_ino == s->st.st_ino)
+		return 0;
+	return refuse(s, -EBUSY, "it was replaced meanwhile; try again", why);
+}
+
+/* Compared before it is opened for writing, when an overlay may give it another number. */
 static int open_mount(const struct spot *s, struct place *out, struct why *why)
 {
-	out->fd = openat(s->dir, s->name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	_cleanup_fd_ int found = openat(s->dir, s->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	char path[64];
+	struct stat st;
+	int err;
+
+	if (found < 0 || fstat(found, &st) < 0)
+		return refuse(s, -errno, place_error(-errno), why);
+	err = compare(s, &st, why);
+	if (err < 0)
+		return err;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", found);
+	out->fd = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (out->fd < 0)
 		return refuse(s, -errno, place_error(-errno), why);
 	out->kind = PLACE_MOUNT;
@@ -324,6 +343,7 @@ static int open_stream(const struct spot *s, int how, struct place *out, struct 
 	_cleanup_fd_ int fd =
 		openat(s->dir, s->name, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | how);
 	struct stat st;
+	int err;
 
 	if (fd < 0 && errno == ENXIO && S_ISFIFO(s->st.st_mode))
 		return refuse(s, -ENXIO, "no process reads this FIFO; start the reader first", why);
@@ -331,8 +351,9 @@ static int open_stream(const struct spot *s, int how, struct place *out, struct 
 		return refuse(s, -errno, "this device is not there; name another, or a file", why);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return refuse(s, -errno, err_text(errno), why);
-	if (how == O_NOFOLLOW && (st.st_dev != s->st.st_dev || st.st_ino != s->st.st_ino))
-		return refuse(s, -EBUSY, "it was replaced meanwhile; try again", why);
+	err = how == O_NOFOLLOW ? compare(s, &st, why) : 0;
+	if (err < 0)
+		return err;
 	out->fd = TAKE_FD(fd);
 	out->kind = PLACE_STREAM;
 	return 0;
