@@ -3,18 +3,9 @@
 one core, and how often its processes wake up, over an interval after the first one."""
 import os, pathlib, re, signal, subprocess, time
 
-from bench_parts.programs import Skip, perf_event_programs
+from bench_parts.programs import Skip, family, perf_event_programs
 
 INTERVAL = 60  # the default, in seconds
-
-
-def family(pid):
-    """It and all below it."""
-    try:
-        children = pathlib.Path(f'/proc/{pid}/task/{pid}/children').read_text().split()
-    except OSError:
-        return []
-    return [pid, *(p for child in children for p in family(child))]
 
 
 def used(pids):

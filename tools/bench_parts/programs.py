@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs that tools/bench runs: to their end, in the background as a load, and profilers for as long as their
 BPF programs are measured."""
-import json, os, resource, signal, subprocess, time
+import json, os, pathlib, re, resource, signal, subprocess, time
 
 
 class Skip(Exception):
@@ -41,6 +41,42 @@ def run(*command, **options):
     if done.returncode:
         raise Skip(f'{command[0]}: {done.stderr.decode(errors="replace").strip()[-200:]}')
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, done.stdout
+
+
+def family(pid):
+    """It and all below it."""
+    try:
+        children = pathlib.Path(f'/proc/{pid}/task/{pid}/children').read_text().split()
+    except OSError:
+        return []
+    return [pid, *(p for child in children for p in family(child))]
+
+
+class FamilyMemory:
+    """The most kB that a process and its children had at once, each shared page in equal parts."""
+
+    def __init__(self, process):
+        self.pid, self.process, self.most = process.pid, process, 0
+
+    def look(self):
+        total = 0
+        for pid in family(self.pid):
+            try:
+                rollup = pathlib.Path(f'/proc/{pid}/smaps_rollup').read_text()
+            except OSError:
+                continue
+            total += sum(map(int, re.findall(r'^Pss:\s+(\d+)', rollup, re.M)))
+        self.most = max(self.most, total)
+
+    def wait(self):
+        """To the end; its CPU seconds, with those of the children that it has waited for."""
+        while True:
+            pid, status, usage = os.wait4(self.pid, os.WNOHANG)
+            if pid:
+                self.process.returncode = status
+                return usage.ru_utime + usage.ru_stime
+            self.look()
+            time.sleep(0.05)
 
 
 # Programs as a host has them, each started again when it ends: at a tick the caches are full of another.
