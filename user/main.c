@@ -94,6 +94,8 @@ int main(int argc, char **argv)
 
 	/* Beyond a limit of file sizes a write fails, and its error is said. */
 	signal(SIGXFSZ, SIG_IGN);
+	/* Ignored, it would take the exit statuses of children. */
+	signal(SIGCHLD, SIG_DFL);
 	fill_standard();
 	if (check_stack(&why) < 0)
 		log_error(&log, "%s", why.text);

@@ -85,6 +85,21 @@ also() {
 	[ "$(status_of "$agent" NoNewPrivs)" = 1 ]
 }
 
+# As `pkill` does, which finds both by their name.
+@test "a signal to both processes of a recorder is one, and COMMAND has time to end" {
+	# shellcheck disable=SC2016 # for the inner shell
+	start_record -a -o "$tmp/f" -- sh -c 'trap "seq 3000000 | wc -l >\"$0\"; exit" TERM; while :; do seq 100000 >/dev/null; done' "$tmp/ended"
+	kill -INT "$agent" "$recorder"
+	wait "$recorder"
+	cat "$out"
+	[ -s "$tmp/f" ] && [ -s "$tmp/ended" ]
+	! grep 'killed it' "$out"
+}
+
+@test "a failure is one where SIGCHLD is ignored" {
+	exits 1 sh -c 'trap "" CHLD; exec "$0" record -a -d 1 -o /nowhere/x/y' "$stoker"
+}
+
 session_of() {
 	ps -o sid= -p "$1" | tr -d ' '
 }
@@ -96,6 +111,8 @@ session_of() {
 		[ "$(session_of "$recorder")" = "$(session_of $$)" ]
 		[ "$(session_of "$agent")" = "$agent" ]
 		[ "$(status_of "$recorder" CapPrm)" = 0000000000000000 ]
+		[ "$(status_of "$recorder" CapBnd)" = 0000000000000000 ]
+		[ "$(status_of "$recorder" NoNewPrivs) $(status_of "$recorder" Seccomp)" = '1 2' ]
 		stop_record "$one"
 		[ -s "$tmp/f.$one" ]
 	done

@@ -22,6 +22,7 @@
 #include "worker/pace.h"
 #include "worker/worker.h"
 
+#define UNWATCHED_NS (100 * NSEC_PER_MSEC)
 #define HANG_NS (20 * NSEC_PER_SEC)
 #define REFUSE_NS (10 * NSEC_PER_SEC)
 #define RSS_MAX_KB (768UL << 10)
@@ -41,6 +42,7 @@ struct worker_client {
 	struct pace pace;
 	int epoll_fd;
 	uint64_t watched_starts[WORKER_LANES];
+	bool unwatched; /* a worker that epoll did not take */
 	uint64_t rss_limit_kb;
 	uint64_t rss_max_kb[WORKER_LANES];
 	uint64_t look_ns, polled_ns;
@@ -61,13 +63,18 @@ static int watch(struct worker_client *client)
 {
 	struct epoll_event event = { .events = EPOLLIN };
 
+	client->unwatched = false;
 	for (int i = 0; i < WORKER_LANES; i++) {
 		struct lane *lane = lane_of(client, i);
 
 		if (lane->child.fd < 0 || client->watched_starts[i] == lane->starts)
 			continue;
-		if (epoll_ctl(client->epoll_fd, EPOLL_CTL_ADD, lane->child.fd, &event) < 0)
-			return -errno;
+		if (epoll_ctl(client->epoll_fd, EPOLL_CTL_ADD, lane->child.fd, &event) < 0) {
+			if (errno != ENOSPC)
+				return -errno;
+			client->unwatched = true; /* its user's limit: looked at by time */
+			continue;
+		}
 		client->watched_starts[i] = lane->starts;
 	}
 	return 0;
@@ -276,6 +283,8 @@ uint64_t worker_client_due_ns(const struct worker_client *client)
 			due_ns, row_queue_due_ns(&client->rows[i], client->polled_ns));
 	if (client->looked_requests != requests(client))
 		due_ns = clock_sooner(due_ns, client->look_ns);
+	if (client->unwatched)
+		due_ns = clock_sooner(due_ns, client->polled_ns + UNWATCHED_NS);
 	return due_ns;
 }
 

@@ -162,6 +162,9 @@ static int start(struct openers *openers, struct turn *t)
 		err = -errno;
 	if (err == 0)
 		err = fd_watch(openers->options.epoll_fd, t->child.fd);
+	/* Of epoll: its user watches too many. */
+	if (err == -ENOSPC)
+		err = -EAGAIN;
 	if (err < 0)
 		give_up(openers, t, NULL);
 	if (err < 0)

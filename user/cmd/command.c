@@ -9,9 +9,11 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
+#include "daemon/signals.h"
 
-#define GRACE_MS 10000
+#define GRACE_NS (10 * NSEC_PER_SEC)
 #define KILL_MS 1000
 
 static int run_command(void *ctx, int fd)
@@ -75,11 +77,17 @@ int command_close(struct command *command, int stop_fd)
 		{ .fd = stop_fd, .events = POLLIN },
 	};
 
+	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + GRACE_NS, now;
+
 	if (command->child.pid == 0)
 		return 0;
-	poll(fds, ARRAY_SIZE(fds), GRACE_MS);
-	if (command_ended(command))
-		return 0;
+	do {
+		now = clock_ns(CLOCK_MONOTONIC);
+		if (now < until_ns)
+			poll(fds, ARRAY_SIZE(fds), (int)((until_ns - now) / NSEC_PER_MSEC) + 1);
+		if (command_ended(command))
+			return 0;
+	} while (now < until_ns && !signals_take(stop_fd));
 	child_signal(&command->child, SIGKILL);
 	return child_wait(&command->child, KILL_MS, NULL) == -EAGAIN ? -EPERM : -ETIMEDOUT;
 }

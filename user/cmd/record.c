@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -340,9 +339,7 @@ static void copy_evidence(struct record *r, uint64_t now)
 /* True when the capture is over. */
 static bool is_over(struct record *r, uint64_t now)
 {
-	struct signalfd_siginfo signal;
-
-	if (read(r->signals, &signal, sizeof(signal)) == sizeof(signal)) {
+	if (signals_take(r->signals)) {
 		clerk_hurry(&r->clerk);
 		return true;
 	}

@@ -370,6 +370,8 @@ int keeper_put(struct keeper *keeper, const struct segment_about *about, const s
 	keeper->tries = 0;
 	if (err == 0)
 		err = send_order(keeper);
+	else
+		(void)!ftruncate(keeper->memory, 0);
 	return err < 0 ? why_set(why, err, "an interval was lost: %s", err_text(err)) : 0;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon/session.c - the child has all of its parent but the place in the terminal's job. */
+/* daemon/session.c - the child does the work; the parent stays in the terminal's job and passes
+ * signals on. */
 #include "daemon/session.h"
 
 #include <errno.h>
@@ -16,6 +17,8 @@
 #include "base/fd.h"
 #include "base/own.h"
 #include "daemon/signals.h"
+#include "wire/exit_status.h"
+#include "worker/filter.h"
 
 struct work {
 	int (*run)(void *ctx);
@@ -31,23 +34,35 @@ static int run_work(void *ctx, int fd)
 	exit(work->run(work->ctx));
 }
 
-static void pass_signals_on(int signals, struct child *child, struct child_end *end)
+/* 0, or -ECHILD: somebody else reaped it. */
+static int pass_signals_on(int signals, struct child *child, struct child_end *end)
 {
 	struct pollfd fds[] = {
 		{ .fd = signals, .events = POLLIN },
 		{ .fd = child->pidfd, .events = POLLIN },
 	};
 	struct signalfd_siginfo signal;
+	int err;
 
-	while (child_wait(child, 0, end) == -EAGAIN) {
+	while ((err = child_wait(child, 0, end)) == -EAGAIN) {
 		poll(fds, ARRAY_SIZE(fds), -1);
 		if (read(signals, &signal, sizeof(signal)) == sizeof(signal))
 			child_signal(child, (int)signal.ssi_signo);
 	}
+	return err;
 }
 
-/* The caller must see that it was a signal, as of any command. A core of this process has nothing,
- * and would take the place of the child's. */
+/* Whoever could make this process do something else would have its user and nothing more. */
+static int give_up_rights(void)
+{
+	caps_bound(0);
+	return caps_limit(0) < 0 ? -EPERM
+				 : filter_deny(FILTER_DENY_KERNEL | FILTER_DENY_BPF |
+					   FILTER_DENY_EVENTS);
+}
+
+/* The caller must see that it was a signal, as of any command. Our core dump would overwrite the
+ * child's. */
 static void end_by(int signo)
 {
 	const struct rlimit none = { 0 };
@@ -71,14 +86,18 @@ int session_run(int (*run)(void *ctx), void *ctx)
 	struct child child = CHILD_INIT;
 	struct child_end end;
 	struct why why;
+	int err;
 
 	if (getsid(0) == getpid() || child_start(&plan, &child) < 0)
 		return run(ctx);
-	caps_limit(0);
-	if (child.pidfd < 0 || signals_open(&signals, &why) < 0)
-		child_wait(&child, -1, &end);
-	else
-		pass_signals_on(signals, &child, &end);
+	err = give_up_rights();
+	if (err == 0 && child.pidfd >= 0)
+		err = signals_open(&signals, &why);
+	if (err < 0)
+		child_signal(&child, SIGKILL);
+	err = pass_signals_on(signals, &child, &end);
+	if (err < 0)
+		return EXIT_FAILED;
 	if (WIFSIGNALED(end.status))
 		end_by(WTERMSIG(end.status));
 	return WIFEXITED(end.status) ? WEXITSTATUS(end.status) : 128 + WTERMSIG(end.status);

@@ -74,7 +74,7 @@ void row_pages_unmap(struct row_pages *p)
 		close_window(p, &p->windows[i]);
 }
 
-/* The bytes at a place, until WINDOWS - 1 others were asked for; NULL: no memory. */
+/* The bytes at a place, until the next call; NULL: no memory. */
 static uint8_t *bytes_at(struct row_pages *p, uint64_t place, uint64_t len)
 {
 	uint64_t at = place * UNIT, start = at / ROWS_WINDOW_BYTES * ROWS_WINDOW_BYTES;

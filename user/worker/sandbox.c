@@ -69,8 +69,8 @@ static int put_proc(int proc)
 	return 0;
 }
 
-/* No other mounts, so the host's can be unmounted while we run; none of those below /proc either. A
- * failure before the root is taken undoes the rest. */
+/* No other mounts, so the host's can be unmounted while we run; none of those below /proc either.
+ * After a failure /proc is as before. */
 static int proc_root(void)
 {
 	_cleanup_fd_ int proc = -1;
@@ -85,7 +85,9 @@ static int proc_root(void)
 		return -errno;
 	err = chdir("/proc") < 0 ? -errno : put_proc(proc);
 	if (err == 0)
-		return take_root();
+		err = take_root();
+	if (err == 0)
+		return 0;
 	(void)!chdir("/");
 	umount2("/proc", MNT_DETACH);
 	return err;
