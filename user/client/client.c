@@ -72,7 +72,7 @@ static int watch(struct worker_client *client)
 		if (epoll_ctl(client->epoll_fd, EPOLL_CTL_ADD, lane->child.fd, &event) < 0) {
 			if (errno != ENOSPC)
 				return -errno;
-			client->unwatched = true; /* its user's limit: looked at by time */
+			client->unwatched = true; /* a limit of the user: looked at by time */
 			continue;
 		}
 		client->watched_starts[i] = lane->starts;
