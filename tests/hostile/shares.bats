@@ -111,14 +111,15 @@ end_record() {
 # So many a second that the table would be full of files that were used a moment ago. It has a place for
 # two descriptors each, and as many ticks as it had on a host with more CPUs and 8,192 places.
 @test "files that want all places of the table of files cut no stack of others" {
-	local one
+	local one other
 	ulimit -n 3072
 	mkdir "$tmp/one" "$tmp/other"
 	start_in hostile "$(target manyfiles)" "$tmp/one" 5000 600 touch
 	start "$(target manyfiles)" "$tmp/other" 5000 600 touch
+	other=$pid
 	echo "$pid" >"$cgroup/cgroup.procs"
 	start_record -a -F 1999 --by comm --interval 2 -o "$tmp/part.%s" --stats "$tmp/s"
-	runs_on "$pid" 400
+	runs_on "$other" 400
 	make_cgroup late
 	for one in first second third; do
 		cp "$(target deep_nofp)" "$tmp/$one"

@@ -206,7 +206,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	handover_load(&replay_world.handover, argv[1]);
-	replay_world.folder = argv[1];
+	replay_world.pid = getpid();
 	replay_world.root = open_folder(argv[1], HANDOVER_ROOT);
 	replay(open_folder(argv[2], "."));
 	handover_done(&replay_world.handover);

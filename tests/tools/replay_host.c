@@ -44,7 +44,7 @@ static int open_in_recording(const char *path, int flags, int *fd)
 {
 	char full[PATH_MAX];
 
-	snprintf(full, sizeof(full), "%s/%s/%s", replay_world.folder, HANDOVER_ROOT, path);
+	snprintf(full, sizeof(full), "/proc/%d/fd/%d/%s", replay_world.pid, replay_world.root, path);
 	return open_below(AT_FDCWD, full, flags, fd);
 }
 

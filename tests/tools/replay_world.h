@@ -6,14 +6,15 @@
 #pragma once
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "handover.h"
 
 /* The functions that are replaced have no context: it is set before the agent is opened. */
 struct replay_world {
 	struct handover handover;
-	int root;           /* the folder of the recorded files */
-	const char *folder; /* that it is in: an opener has no descriptor of ours */
+	int root;  /* the folder of the recorded files */
+	pid_t pid; /* ours: an opener has no descriptor of ours and no file system but /proc */
 };
 
 extern struct replay_world replay_world;

@@ -5,6 +5,7 @@
 #include "cmd/command.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <unistd.h>
@@ -23,6 +24,9 @@ static int run_command(void *ctx, int fd)
 
 	signal(SIGPIPE, SIG_DFL);
 	signal(SIGXFSZ, SIG_DFL);
+	for (int standard = 0; standard < CHILD_STANDARD; standard++)
+		if (fcntl(standard, F_GETFL) & O_PATH)
+			close(standard); /* the caller had it closed, main.c filled it */
 	if (read(fd, &byte, 1) != 1)
 		return CHILD_EXIT;
 	execvp(argv[0], argv);
@@ -76,7 +80,6 @@ int command_close(struct command *command, int stop_fd)
 		{ .fd = command->child.pidfd, .events = POLLIN },
 		{ .fd = stop_fd, .events = POLLIN },
 	};
-
 	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + GRACE_NS, now;
 
 	if (command->child.pid == 0)

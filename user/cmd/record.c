@@ -118,12 +118,11 @@ static struct clerk_options clerk_options(const struct record *r)
 	};
 }
 
-/* The command is the last that belongs to the terminal's session. */
 static int open_clerk(struct record *r, struct why *why)
 {
 	const struct clerk_options options = clerk_options(r);
 
-	setsid();
+	setsid(); /* the command is the last that belongs to the terminal's */
 	r->clerk.signals = r->signals;
 	return clerk_open(&r->clerk, &options, why);
 }
