@@ -44,7 +44,8 @@ static int open_in_recording(const char *path, int flags, int *fd)
 {
 	char full[PATH_MAX];
 
-	snprintf(full, sizeof(full), "/proc/%d/fd/%d/%s", replay_world.pid, replay_world.root, path);
+	snprintf(
+		full, sizeof(full), "/proc/%d/fd/%d/%s", replay_world.pid, replay_world.root, path);
 	return open_below(AT_FDCWD, full, flags, fd);
 }
 
@@ -102,8 +103,7 @@ int opener_folder(int root_fd, const char *path, int *fd)
 	return open_below(root_fd, path, O_RDONLY | O_DIRECTORY, fd);
 }
 
-int opener_above_cwd(
-	const struct opener_process *process, int *fd, char *path, size_t path_size)
+int opener_above_cwd(const struct opener_process *process, int *fd, char *path, size_t path_size)
 {
 	(void)process, (void)fd, (void)path, (void)path_size;
 	return -ESRCH;
