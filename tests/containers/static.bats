@@ -118,9 +118,7 @@ other_workers() {
 	local busy=$pid
 	meter "$busy"
 	start_alone record -p "$busy" -F 199 -o /f --stats /stats
-	recorder=$pid
-	wait_until 20 says 'sampling at' "$out"
-	agent=$(agent_of "$recorder")
+	pid_records 20
 	meter_from_here
 	wait_until 5 have_workers
 	before=$(workers)

@@ -256,13 +256,17 @@ has_metered() {
 	[ "$had" -ge "$1" ] || [ "$living" -eq 0 ] || is_gone "$recorder"
 }
 
-# start_record OPTION...: in the background, as $recorder; returns when it samples, as $agent. It says so in
-# $out.
+# pid_records [SECONDS]: $pid is a recorder: $recorder. Returns when it samples, as $agent; it says so in $out.
+pid_records() {
+	recorder=$pid
+	wait_until "${1:-10}" says 'sampling at' "$out"
+	agent=$(agent_of "$recorder")
+}
+
+# start_record OPTION...: in the background, as pid_records.
 start_record() {
 	start "$stoker" record "$@"
-	recorder=$pid
-	wait_until 10 says 'sampling at' "$out"
-	agent=$(agent_of "$recorder")
+	pid_records
 	meter_from_here
 }
 

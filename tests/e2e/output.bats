@@ -232,9 +232,7 @@ signal.pause()'
 	fi
 	# shellcheck disable=SC2016 # for the inner shell
 	start sh -c 'to=$1; shift; exec "$@" >"$to"' sh "$held" "$stoker" record "${@:2}" -f html
-	recorder=$pid
-	wait_until 10 says 'sampling at' "$out"
-	agent=$(agent_of "$recorder")
+	pid_records
 }
 
 pipe_is_full() {

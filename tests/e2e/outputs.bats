@@ -385,7 +385,6 @@ has_segment() {
 	cmp "$place/f" "$tmp/read"
 }
 
-# What a descriptor of ours has the number of, lines of the log would be written to.
 @test "COMMAND has a standard descriptor closed that the caller closed" {
 	# shellcheck disable=SC2016 # for the inner shell
 	"$stoker" record -q -o "$tmp/f" -- sh -c 'readlink /proc/self/fd/0 >"$0" || echo closed >"$0"' "$tmp/of" <&-
@@ -393,6 +392,7 @@ has_segment() {
 	[ "$(cat "$tmp/of")" = closed ]
 }
 
+# What a descriptor of ours has the number of, lines of the log would be written to.
 @test "a recorder whose three standard descriptors are closed writes its profile and account" {
 	local closed status
 	for closed in '<&-' '>&-' '2>&-' '<&- >&- 2>&-'; do

@@ -139,8 +139,13 @@ int made_openers_start(struct starter *starter, struct child *child)
 		.socket = true,
 		.death_signal = SIGKILL };
 
+	int err;
+
 	starts++;
-	return manner == HONEST ? starter_opener(starter, child) : child_start(&plan, child);
+	err = manner == HONEST ? starter_opener(starter, child) : child_start(&plan, child);
+	if (err == 0)
+		fcntl(child->fd, F_SETFL, O_NONBLOCK);
+	return err;
 }
 
 void made_openers_program(struct event_object *event)

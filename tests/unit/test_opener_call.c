@@ -107,7 +107,7 @@ static void an_opener_stays_when_a_descriptor_cannot_be_sent(void **state)
 	assert_int_equal(call_files(w, 7, &at, &found), -EAGAIN);
 	*unsendable = 1; /* the folder that comes */
 	assert_int_equal(opener_call_dir(openers_call(w->openers), &us, "/", &dir), -EAGAIN);
-	assert_int_equal(openers_call(w->openers)->unsent, 2);
+	assert_int_equal(w->starter.unsent, 2);
 	assert_int_equal(call_files(w, 7, &at, &found), 0);
 	fd_close(&found.fd);
 	assert_int_equal(starts, 1);

@@ -280,12 +280,12 @@ static void all_copies_together_have_a_limit(void **state)
 
 static void try_twice_in_vain(struct world *w)
 {
-	uint64_t before = openers_call(w->openers)->unsent;
+	uint64_t before = w->starter.unsent;
 
 	*unsendable = 2;
 	ask(w);
 	assert_true(w->got.fd >= 0);
-	assert_int_equal(openers_call(w->openers)->unsent, before + 2);
+	assert_int_equal(w->starter.unsent, before + 2);
 	assert_int_equal(starts, 1);
 }
 

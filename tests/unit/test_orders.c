@@ -3,6 +3,7 @@
  * a sender or a server that breaks the rules.
  * LINK: -Wl,--wrap=fd_pass */
 #include "unit.h"
+#include "ask_order.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -140,7 +141,7 @@ static int ask(int socket, enum kind kind, uint32_t number, int given, struct an
 	const struct order order = { kind, number };
 	_cleanup_fd_ int none = -1;
 
-	return orders_ask(socket, &order, sizeof(order), given, answer, sizeof(*answer), &none);
+	return ask_order(socket, &order, sizeof(order), given, answer, sizeof(*answer), &none);
 }
 
 static uint32_t add(int socket, uint32_t number)
@@ -193,7 +194,7 @@ static void a_descriptor_goes_with_an_order_and_with_an_answer(void **state)
 	(void)state;
 	assert_int_equal(fd_in_memory("test", "z", 1, &file), 0);
 	assert_int_equal(
-		orders_ask(child.fd, &order, sizeof(order), file, &answer, sizeof(answer), &came),
+		ask_order(child.fd, &order, sizeof(order), file, &answer, sizeof(answer), &came),
 		0);
 	assert_int_equal(pread(came, &byte, 1, 0), 1);
 	assert_int_equal(byte, 'z');
@@ -218,7 +219,7 @@ static void a_descriptor_that_cannot_be_sent_loses_nobody(void **state)
 	assert_int_equal(ask(child.fd, ADD, 1, file, &answer), -ETOOMANYREFS);
 	unsendable = false; /* here, not there */
 	assert_int_equal(
-		orders_ask(child.fd, &order, sizeof(order), file, &answer, sizeof(answer), &came),
+		ask_order(child.fd, &order, sizeof(order), file, &answer, sizeof(answer), &came),
 		0);
 	assert_int_equal(answer.err, -ETOOMANYREFS);
 	assert_int_equal(came, -1);

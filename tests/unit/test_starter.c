@@ -2,6 +2,7 @@
 /* test_starter.c - what the process that starts workers does for its owner and for its guests. That
  * it may more than we is for machines on which only root may open a clock (tools/check-vm). */
 #include "unit.h"
+#include "ask_order.h"
 
 #include <errno.h>
 #include <grp.h>
@@ -195,7 +196,7 @@ static bool is_obeyed(const struct starter_duties *duties, uint32_t kind, const 
 	assert_int_equal(starter_open(&starter, duties), 0);
 	snprintf(order.argument, sizeof(order.argument), "%s", program);
 	memcpy(order.wanted, "print", 6);
-	err = orders_ask(starter.child.fd, &order, sizeof(order),
+	err = ask_order(starter.child.fd, &order, sizeof(order),
 		kind == STARTER_CAPTURE ? out : -1, &answer, sizeof(answer), &came);
 	if (answer.pid > 0)
 		assert_int_equal(waitpid(answer.pid, NULL, 0), answer.pid);

@@ -2,11 +2,13 @@
 /* test_unsent.c - requests to workers whose descriptors cannot be sent, because others of our user
  * are in flight: they are sent later, or late, and no worker is lost.
  * LINK: -Wl,--wrap=starter_open,--wrap=starter_start,--wrap=starter_kill,--wrap=nanosleep
- * LINK: -Wl,--wrap=proto_send,--wrap=clock_gettime,--wrap=poll */
+ * LINK: -Wl,--wrap=proto_send,--wrap=clock_gettime,--wrap=poll,--wrap=epoll_ctl */
 #include "unit.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -18,6 +20,18 @@
 #include "lying_worker.h"
 
 #define WAIT_NS (200 * NSEC_PER_MSEC)
+
+static bool no_watches; /* are left to our user */
+
+int __real_epoll_ctl(int epoll, int what, int fd, struct epoll_event *event);
+int __wrap_epoll_ctl(int epoll, int what, int fd, struct epoll_event *event);
+int __wrap_epoll_ctl(int epoll, int what, int fd, struct epoll_event *event)
+{
+	if (!no_watches || what != EPOLL_CTL_ADD)
+		return __real_epoll_ctl(epoll, what, fd, event);
+	errno = ENOSPC;
+	return -1;
+}
 
 struct world {
 	struct worker_client *client;
@@ -117,6 +131,29 @@ static void a_question_is_repeated_until_its_time_is_over(void **state)
 	lose_nothing(w);
 }
 
+/* They are looked at by time, and watched when there is room again. */
+static void workers_that_cannot_be_watched_work(void **state)
+{
+	struct world *w = *state;
+	const struct worker_client_options options = { 0 };
+	struct why why;
+
+	worker_client_free(w->client);
+	no_watches = true;
+	assert_int_equal(worker_client_open(&options, &w->client, &why), 0);
+	worker_client_listen(w->client, on_rows, w);
+	assert_int_equal(worker_client_rows(w->client, 1, w->fd), 0);
+	for (int i = 0; i < 8 && w->rows == 0; i++)
+		assert_int_equal(worker_client_poll(w->client), 0);
+	assert_int_equal(w->rows, 1);
+	assert_true(worker_client_due_ns(w->client) <=
+		clock_ns(CLOCK_MONOTONIC) + 100 * NSEC_PER_MSEC);
+	no_watches = false;
+	assert_int_equal(worker_client_poll(w->client), 0);
+	assert_true(worker_client_due_ns(w->client) >
+		clock_ns(CLOCK_MONOTONIC) + 100 * NSEC_PER_MSEC);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -124,6 +161,8 @@ int main(void)
 			rows_come_when_their_file_can_be_sent, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			a_question_is_repeated_until_its_time_is_over, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			workers_that_cannot_be_watched_work, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs that tools/bench runs: to their end, in the background as a load, and profilers for as long as their
 BPF programs are measured."""
-import json, os, pathlib, re, resource, signal, subprocess, time
+import json, os, re, resource, signal, subprocess, time
+
+from bench_parts.processes import read, tree
 
 
 class Skip(Exception):
@@ -43,15 +45,6 @@ def run(*command, **options):
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, done.stdout
 
 
-def family(pid):
-    """It and all below it."""
-    try:
-        children = pathlib.Path(f'/proc/{pid}/task/{pid}/children').read_text().split()
-    except OSError:
-        return []
-    return [pid, *(p for child in children for p in family(child))]
-
-
 class FamilyMemory:
     """The most kB that a process and its children had at once, each shared page in equal parts."""
 
@@ -59,13 +52,8 @@ class FamilyMemory:
         self.pid, self.process, self.most = process.pid, process, 0
 
     def look(self):
-        total = 0
-        for pid in family(self.pid):
-            try:
-                rollup = pathlib.Path(f'/proc/{pid}/smaps_rollup').read_text()
-            except OSError:
-                continue
-            total += sum(map(int, re.findall(r'^Pss:\s+(\d+)', rollup, re.M)))
+        total = sum(int(n) for p in tree(self.pid)
+                    for n in re.findall(r'^Pss:\s+(\d+)', read(f'/proc/{p}/smaps_rollup'), re.M))
         self.most = max(self.most, total)
 
     def wait(self):

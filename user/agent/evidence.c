@@ -369,12 +369,14 @@ bool evidence_left_out(const struct evidence *e, struct why *note)
 {
 	const struct evidence_counts *c = &e->counts;
 
+	if (c->tasks_left_out + c->bytes_left_out + c->lines_left_out == 0)
+		return false;
 	why_set(note, 0,
 		"--check: over its limits, %llu tasks, %llu bytes of code and %llu lines were left "
 		"out; record fewer processes",
 		(unsigned long long)c->tasks_left_out, (unsigned long long)c->bytes_left_out,
 		(unsigned long long)c->lines_left_out);
-	return c->tasks_left_out + c->bytes_left_out + c->lines_left_out > 0;
+	return true;
 }
 
 int evidence_write(const struct evidence *e, struct buf *out)

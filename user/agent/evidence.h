@@ -38,7 +38,7 @@ void evidence_process(struct evidence *evidence, uint32_t tgid, uint64_t start_n
  * for half a second or little more; the other processes have their turn in the next call. */
 void evidence_copy(struct evidence *evidence, bool all);
 struct evidence_counts evidence_counts(const struct evidence *evidence);
-/* Whether something was over a limit; *note says what. */
+/* Whether something was over a limit: then *note says what. */
 bool evidence_left_out(const struct evidence *evidence, struct why *note);
 /* Lines, all numbers hexadecimal but PID:
  *     # WORDS

@@ -71,10 +71,7 @@ static void warn_of_bad_reply(const struct upkeep *u)
 
 static void warn_of_flood(const struct upkeep *u)
 {
-	struct worker_stats stats;
-
-	worker_client_stats(u->worker, &stats);
-	if (stats.unsent > 0)
+	if (worker_client_unsent(u->worker) > 0)
 		privileges_warn_inflight(u->warnings);
 }
 

@@ -17,7 +17,7 @@ int why_set(struct why *why, int err, const char *fmt, ...)
 	return err;
 }
 
-/* The C library's text for it is of another use of the number. */
+/* strerror(3) says "cannot splice", which misleads here. */
 const char *err_text(int err)
 {
 	if (err == ETOOMANYREFS || err == -ETOOMANYREFS)

@@ -108,11 +108,3 @@ int orders_answer(int socket, void *answer, size_t answer_bytes, int *fd)
 	*fd = TAKE_FD(came);
 	return 0;
 }
-
-int orders_ask(int socket, const void *order, size_t order_bytes, int given, void *answer,
-	size_t answer_bytes, int *fd)
-{
-	int err = orders_send(socket, order, order_bytes, given);
-
-	return err < 0 ? err : orders_answer(socket, answer, answer_bytes, fd);
-}

@@ -53,11 +53,8 @@ void orders_serve(struct orders *orders, int owner);
  * never waits for a guest: one that does not take its answer is dropped. */
 int orders_admit(struct orders *orders, int *socket);
 
-/* Sends an order and waits for its answer. given: goes with the order, or -1. 0, and *fd is the
- * descriptor that came with the answer, if one did; -ETOOMANYREFS: given cannot be sent now, as of
+/* Sends an order. given: goes with it, or -1. -ETOOMANYREFS: given cannot be sent now, as of
  * fd_pass; -EPIPE: the server is lost. */
-int orders_ask(int socket, const void *order, size_t order_bytes, int given, void *answer,
-	size_t answer_bytes, int *fd);
-/* The two halves of it. */
 int orders_send(int socket, const void *order, size_t order_bytes, int given);
+/* Waits for its answer. 0, and *fd is the descriptor that came with it, if one did; -EPIPE. */
 int orders_answer(int socket, void *answer, size_t answer_bytes, int *fd);

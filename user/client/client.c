@@ -15,7 +15,6 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "client/namer.h"
-#include "client/opener_call.h"
 #include "client/openers.h"
 #include "client/row_queue.h"
 #include "client/stats.h"
@@ -297,13 +296,18 @@ const char *worker_client_fault(const struct worker_client *client)
 	return fault;
 }
 
+uint64_t worker_client_unsent(const struct worker_client *client)
+{
+	return client->starter.unsent;
+}
+
 void worker_client_stats(struct worker_client *client, struct worker_stats *out)
 {
 	struct worker_stats stats = {
 		.requests = requests(client),
 		.refused = client->blame.refused,
 		.openers_given_up = openers_given_up(client->openers),
-		.unsent = openers_call(client->openers)->unsent,
+		.unsent = worker_client_unsent(client),
 		.late = client->namer.late,
 		.lines_given_up = client->namer.lines_given_up,
 		.symbol_loads = client->namer.loads,
@@ -320,7 +324,6 @@ void worker_client_stats(struct worker_client *client, struct worker_stats *out)
 		const struct lane *lane = lane_of(client, i);
 
 		stats.restarts += lane->restarts;
-		stats.unsent += lane->unsent;
 		for (int cause = 0; cause < LANE_CAUSES; cause++)
 			stats.lost[cause] += lane->lost[cause];
 		stats.cpu_s += lane_cpu_s(lane);

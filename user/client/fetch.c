@@ -61,7 +61,7 @@ static void split_urls(struct fetch *fetch, const char *urls)
 /* A process that does not read is lost: nothing waits for it. */
 static int send_servers(struct fetch *fetch)
 {
-	int err = fcntl(fetch->child.fd, F_SETFL, O_NONBLOCK) < 0 ? -errno : 0;
+	int err = 0;
 
 	for (size_t i = 0; i < fetch->servers_len && err == 0; i++) {
 		struct fetch_order order = { .id = i, .kind = FETCH_SERVER };

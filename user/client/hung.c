@@ -12,8 +12,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 
-/* By files of procfs that no lock of the process guards. A process that is gone has the account of
- * all such. */
+/* By files of procfs that no lock guards. Processes that are gone share account 0. */
 static void identify(const struct hung *hung, struct hung_file *file)
 {
 	struct stat st;

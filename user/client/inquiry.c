@@ -4,7 +4,6 @@
 #include "client/inquiry.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,9 +42,6 @@ int inquiry_open(const char *path, struct inquiry **out, struct why *why)
 	inquiry->address.sun_family = AF_UNIX;
 	memccpy(inquiry->address.sun_path, path, 0, sizeof(inquiry->address.sun_path));
 	err = starter_start(&direct, FETCH_ARGUMENT, &inquiry->child);
-	/* To send to one that was taken over, and does not read, must not wait. */
-	if (err == 0 && fcntl(inquiry->child.fd, F_SETFL, O_NONBLOCK) < 0)
-		err = -errno;
 	if (err < 0) {
 		inquiry_free(inquiry);
 		return why_set(why, err, "--runtime-socket: %s", err_text(err));
@@ -121,8 +117,7 @@ int inquiry_ask(struct inquiry *inquiry, const char *id, uint64_t until_ns, int 
 	err = fd_pass(inquiry->child.fd, &before, sizeof(before), into);
 	if (err == 0)
 		err = fd_pass(inquiry->child.fd, &order, sizeof(order), connection);
-	if (err == -ETOOMANYREFS)
-		return err;
-	return err < 0 ? give_up(inquiry, err)
-		       : await_answer(inquiry, until_ns, TAKE_FD(into), fd);
+	if (err < 0)
+		return err == -ETOOMANYREFS ? err : give_up(inquiry, err);
+	return await_answer(inquiry, until_ns, TAKE_FD(into), fd);
 }

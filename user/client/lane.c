@@ -190,7 +190,7 @@ static void note_sent(struct lane *lane, int err)
 		return;
 	if (lane->unsent_ns == 0)
 		lane->unsent_ns = clock_ns(CLOCK_MONOTONIC);
-	lane->unsent++;
+	lane->starter->unsent++;
 }
 
 int lane_send(struct lane *lane)

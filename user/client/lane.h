@@ -46,8 +46,7 @@ struct lane {
 	int died_status;       /* and of the last one that was lost as LANE_ENDED */
 	struct child dying[LANE_DYING_MAX]; /* killed, and have not ended yet */
 	uint64_t starts, restarts, lost[LANE_CAUSES]; /* restarts: after a loss */
-	uint64_t unsent;       /* tries to send descriptors that failed */
-	uint64_t unsent_ns;    /* since when all of them do; 0: they do not */
+	uint64_t unsent_ns; /* of the first failed send of descriptors in a row; 0: none */
 	bool replaces; /* the next start is one of them */
 	double cpu_s; /* of earlier workers */
 	struct proto_message in, out;
@@ -68,7 +67,7 @@ int lane_send(struct lane *lane);
  * until_ns 0: does not wait. */
 enum lane_result lane_wait(struct lane *lane, uint64_t until_ns);
 /* Sleeps, for a moment at most, until a worker may be started, or something be sent again. False:
- * that is later, or after until_ns; or earlier requests waited long enough to be sent. */
+ * give up: it is later, or after until_ns, or sends have failed for 0.5 s. */
 bool lane_wait_for_start(const struct lane *lane, uint64_t until_ns);
 bool lane_wait_to_send(const struct lane *lane, uint64_t until_ns);
 /* When the lane must be looked at again although its socket is quiet: to start a worker, or to end

@@ -550,8 +550,7 @@ enum worker_status namer_mappings(struct namer *namer, const struct worker_mappi
 
 /* ---- drop ----------------------------------------------------------------------------------- */
 
-/* Best effort: to a worker that is busy now, nothing is said, and it makes room when it needs it.
- */
+/* Best effort: a worker that is busy now is not asked, and makes room when it needs it. */
 static void say_drop(struct namer *namer, enum proto_kind kind, uint64_t id)
 {
 	if (namer->lane.child.pid == 0 || make_ready(namer, 0) != WORKER_OK)

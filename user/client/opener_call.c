@@ -4,7 +4,6 @@
 #include "client/opener_call.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -55,11 +54,6 @@ static int start(struct opener_call *call)
 		!hung_has_room(call->hung, HUNG_PATH))
 		return -EAGAIN;
 	err = call->options->start(call->options->starter, &call->child);
-	/* An opener that was taken over may answer without reading: to send must not wait. */
-	if (err == 0 && fcntl(call->child.fd, F_SETFL, O_NONBLOCK) < 0) {
-		err = -errno;
-		give_up(call, NULL);
-	}
 	if (err < 0)
 		call->not_before_ns = clock_ns(CLOCK_MONOTONIC) + AGAIN_NS;
 	return err < 0 ? -EAGAIN : 0;
@@ -136,7 +130,7 @@ static int ask(struct opener_call *call, struct question *q, struct opening_repl
 	err = exchange(call, q, reply, fd);
 	call->busy = false;
 	if (err == -ETOOMANYREFS) {
-		call->unsent++;
+		call->options->starter->unsent++;
 		return -EAGAIN;
 	}
 	if (err < 0) {

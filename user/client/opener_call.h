@@ -31,7 +31,6 @@ struct opener_call {
 	struct child child;
 	uint64_t seq, not_before_ns;
 	bool busy; /* a scan polls the sampler: there is no second request meanwhile */
-	uint64_t unsent; /* descriptors of all openers' requests and replies, as of fd_pass */
 };
 
 void opener_call_init(

@@ -6,7 +6,6 @@
 #include "client/openers.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,8 +157,6 @@ static int start(struct openers *openers, struct turn *t)
 	if (clock_ns(CLOCK_MONOTONIC) < t->not_before_ns)
 		return -EAGAIN;
 	err = openers->options.start(openers->options.starter, &t->child);
-	if (err == 0 && fcntl(t->child.fd, F_SETFL, O_NONBLOCK) < 0)
-		err = -errno;
 	if (err == 0)
 		err = fd_watch(openers->options.epoll_fd, t->child.fd);
 	/* Of epoll: its user watches too many. */
@@ -305,7 +302,7 @@ static void deliver(
 /* Its file could not be sent. */
 static void repeat(struct openers *openers, struct turn *t, struct asked *asked)
 {
-	openers->call.unsent++;
+	openers->options.starter->unsent++;
 	t->unsent = true;
 	t->not_before_ns = clock_ns(CLOCK_MONOTONIC) + AGAIN_NS;
 	begin_again(openers, asked);
@@ -352,8 +349,7 @@ static uint64_t late_ns(const struct openers *openers, const struct turn *t)
 	return t->turn_ns + (copies ? 2 : 1) * openers->options.hang_ns;
 }
 
-/* On a busy machine it may only wait for a CPU: then it gets as much time again, but not for ever.
- */
+/* On a busy machine it may only wait for a CPU: then it gets more time, but not for ever. */
 static void judge_late(struct openers *openers, struct turn *t)
 {
 	if (t->extended == EXTENDED_MAX || !child_is_busy(&t->child)) {

@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -135,36 +136,38 @@ static struct child *find_room(struct child *started)
 	return NULL;
 }
 
-static int obey_start(void *ctx, struct orders_call *call)
+/* 0: the process is in `room`. */
+static int answer_started(struct orders_call *call, struct child *room, int err)
 {
-	struct serving *s = ctx;
-	struct starter_order *order = call->order;
 	struct starter_answer *answer = call->answer;
-	struct child *room = find_room(s->started);
 
-	order->argument[STARTER_ARGUMENT_BYTES - 1] = '\0';
-	if (strcmp(order->argument, s->duties->program) != 0)
-		return -EPERM;
-	answer->err = room ? start_process(order->argument, true, room) : -EAGAIN;
-	if (answer->err == 0) {
+	answer->err = err;
+	if (err == 0) {
 		answer->pid = room->pid;
 		call->fd = TAKE_FD(room->fd);
 	}
 	return 0;
 }
 
+static int obey_start(void *ctx, struct orders_call *call)
+{
+	struct serving *s = ctx;
+	struct starter_order *order = call->order;
+	struct child *room = find_room(s->started);
+
+	order->argument[STARTER_ARGUMENT_BYTES - 1] = '\0';
+	if (strcmp(order->argument, s->duties->program) != 0)
+		return -EPERM;
+	return answer_started(
+		call, room, room ? start_process(order->argument, true, room) : -EAGAIN);
+}
+
 static int obey_opener(void *ctx, struct orders_call *call)
 {
 	struct serving *s = ctx;
-	struct starter_answer *answer = call->answer;
 	struct child *room = find_room(s->started);
 
-	answer->err = room ? start_opener(true, room) : -EAGAIN;
-	if (answer->err == 0) {
-		answer->pid = room->pid;
-		call->fd = TAKE_FD(room->fd);
-	}
-	return 0;
+	return answer_started(call, room, room ? start_opener(true, room) : -EAGAIN);
 }
 
 /* By pidfd: the number may be another process's by now. */
@@ -393,6 +396,7 @@ static int ask(
 		err = await_answer(starter);
 	if (err == 0)
 		err = orders_answer(starter->child.fd, &answer, sizeof(answer), &came);
+	starter->unsent += err == -ETOOMANYREFS;
 	if (err < 0 && err != -ETOOMANYREFS)
 		lose(starter);
 	if (err < 0)
@@ -404,33 +408,43 @@ static int ask(
 	return 0;
 }
 
-int starter_start(struct starter *starter, const char *argument, struct child *child)
+/* The starter's answer is a process. */
+static int ask_started(
+	struct starter *starter, const struct starter_order *order, struct child *child)
 {
-	struct starter_order order = { .kind = STARTER_START };
 	pid_t pid;
-	int fd, err;
+	int fd, err = ask(starter, order, -1, &pid, &fd);
 
-	if (starter->child.fd < 0 && !starter->lost)
-		return start_process(argument, false, child);
-	snprintf(order.argument, sizeof(order.argument), "%s", argument);
-	err = ask(starter, &order, -1, &pid, &fd);
 	if (err == 0)
 		child_adopt(child, pid, fd);
 	return err;
 }
 
+/* A process that was taken over may not read: to send to it must not wait. */
+static int unblocked(const struct child *child, int err)
+{
+	if (err == 0)
+		(void)fcntl(child->fd, F_SETFL, O_NONBLOCK); /* of a socket it cannot fail */
+	return err;
+}
+
+int starter_start(struct starter *starter, const char *argument, struct child *child)
+{
+	struct starter_order order = { .kind = STARTER_START };
+
+	snprintf(order.argument, sizeof(order.argument), "%s", argument);
+	return unblocked(child,
+		starter->child.fd < 0 && !starter->lost ? start_process(argument, false, child)
+							: ask_started(starter, &order, child));
+}
+
 int starter_opener(struct starter *starter, struct child *child)
 {
 	const struct starter_order order = { .kind = STARTER_OPENER };
-	pid_t pid;
-	int fd, err;
 
-	if (starter->child.fd < 0 && !starter->lost)
-		return start_opener(false, child);
-	err = ask(starter, &order, -1, &pid, &fd);
-	if (err == 0)
-		child_adopt(child, pid, fd);
-	return err;
+	return unblocked(child,
+		starter->child.fd < 0 && !starter->lost ? start_opener(false, child)
+							: ask_started(starter, &order, child));
 }
 
 bool starter_lost(struct starter *starter)

@@ -60,6 +60,7 @@ struct starter_duties {
 struct starter {
 	struct child child; /* with a socket and no process: we are its guest */
 	bool lost;          /* there was one */
+	uint64_t unsent;    /* descriptors that could not be sent, also by what it started */
 };
 
 #define STARTER_INIT                 \
@@ -73,10 +74,10 @@ int starter_open(struct starter *starter, const struct starter_duties *duties);
 void starter_close(struct starter *starter);
 
 /* Executes this program as `stoker ARGUMENT`, with an empty environment and one descriptor,
- * WORKER_FD: its end of the child's socket pair. Where no starter was ever opened, it may be any
- * argument, and the process has the caller's privileges. -EPIPE: the starter was lost, and nothing
- * takes its place: the caller may have rights that the process must not get. Without an
- * answer for 5 s it is lost. */
+ * WORKER_FD: its end of the child's socket pair; our end does not block. Where no starter was ever
+ * opened, it may be any argument, and the process has the caller's privileges. -EPIPE: the starter
+ * was lost, or had no answer for 5 s, and nothing takes its place: the caller may have rights that
+ * the process must not get. */
 int starter_start(struct starter *starter, const char *argument, struct child *child);
 /* Forks a process that opens files (worker/opening.h). Otherwise as starter_start. */
 int starter_opener(struct starter *starter, struct child *child);

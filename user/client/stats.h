@@ -32,4 +32,5 @@ struct worker_stats {
 
 void worker_client_stats(struct worker_client *client, struct worker_stats *out);
 /* The fault of a reply over which a worker was lost, a static text; NULL: there was none. */
+uint64_t worker_client_unsent(const struct worker_client *client); /* reads no file */
 const char *worker_client_fault(const struct worker_client *client);

@@ -48,10 +48,9 @@ static void print_check(struct doctor *d, const char *verdict, const char *thing
 
 static void check_btf(struct doctor *d)
 {
-	_cleanup_fd_ int types = -1;
 	struct why why;
 
-	d->has_types = kernel_features_load(&d->kernel, &types, &why) == 0;
+	d->has_types = kernel_features_load(&d->kernel, NULL, &why) == 0;
 	print_check(d, d->has_types ? "ok" : "no", "BTF",
 		d->has_types ? KERNEL_FEATURES_BTF : why.text);
 }

@@ -193,8 +193,7 @@ static void start_process(struct http_front *f)
 	f->budget = MESSAGES_A_SECOND;
 	f->muted = false;
 	f->begun = 0;
-	if (fcntl(f->child.fd, F_SETFL, O_NONBLOCK) < 0 ||
-		epoll_ctl(f->epoll_fd, EPOLL_CTL_ADD, f->child.fd, &event) < 0)
+	if (epoll_ctl(f->epoll_fd, EPOLL_CTL_ADD, f->child.fd, &event) < 0)
 		err = -errno;
 	if (err == 0)
 		err = give_begin(f);
@@ -220,7 +219,7 @@ static int obey_status(void *ctx, struct orders_call *call)
 	return err < 0 ? err : fd_in_memory("status", f->status.data, f->status.len, &call->fd);
 }
 
-/* The answer has no status, as where there is none. */
+/* The answer goes without a status. */
 static void on_unsent(void *ctx, struct orders_call *call)
 {
 	struct http_message *answer = call->answer;

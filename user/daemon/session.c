@@ -20,6 +20,8 @@
 #include "wire/exit_status.h"
 #include "worker/filter.h"
 
+#define BLIND_MS 100 /* where the system gives no pidfd */
+
 struct work {
 	int (*run)(void *ctx);
 	void *ctx;
@@ -34,7 +36,7 @@ static int run_work(void *ctx, int fd)
 	exit(work->run(work->ctx));
 }
 
-/* 0, or -ECHILD: somebody else reaped it. */
+/* 0; -ECHILD: somebody else reaped it. */
 static int pass_signals_on(int signals, struct child *child, struct child_end *end)
 {
 	struct pollfd fds[] = {
@@ -45,20 +47,20 @@ static int pass_signals_on(int signals, struct child *child, struct child_end *e
 	int err;
 
 	while ((err = child_wait(child, 0, end)) == -EAGAIN) {
-		poll(fds, ARRAY_SIZE(fds), -1);
+		poll(fds, ARRAY_SIZE(fds), child->pidfd < 0 ? BLIND_MS : -1);
 		if (read(signals, &signal, sizeof(signal)) == sizeof(signal))
 			child_signal(child, (int)signal.ssi_signo);
 	}
 	return err;
 }
 
-/* Whoever could make this process do something else would have its user and nothing more. */
-static int give_up_rights(void)
+/* Whoever could make this process do something else would have its user and nothing more. A kernel
+ * without filters refuses the child's work, which says so. */
+static void give_up_rights(void)
 {
 	caps_bound(0);
-	return caps_limit(0) < 0 ? -EPERM
-				 : filter_deny(FILTER_DENY_KERNEL | FILTER_DENY_BPF |
-					   FILTER_DENY_EVENTS);
+	(void)caps_limit(0);
+	(void)filter_deny(FILTER_DENY_KERNEL | FILTER_DENY_BPF | FILTER_DENY_EVENTS);
 }
 
 /* The caller must see that it was a signal, as of any command. Our core dump would overwrite the
@@ -86,17 +88,13 @@ int session_run(int (*run)(void *ctx), void *ctx)
 	struct child child = CHILD_INIT;
 	struct child_end end;
 	struct why why;
-	int err;
 
 	if (getsid(0) == getpid() || child_start(&plan, &child) < 0)
 		return run(ctx);
-	err = give_up_rights();
-	if (err == 0 && child.pidfd >= 0)
-		err = signals_open(&signals, &why);
-	if (err < 0)
-		child_signal(&child, SIGKILL);
-	err = pass_signals_on(signals, &child, &end);
-	if (err < 0)
+	give_up_rights();
+	/* Without it a signal ends us, and so the child. */
+	(void)signals_open(&signals, &why);
+	if (pass_signals_on(signals, &child, &end) < 0)
 		return EXIT_FAILED;
 	if (WIFSIGNALED(end.status))
 		end_by(WTERMSIG(end.status));

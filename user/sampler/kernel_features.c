@@ -201,8 +201,8 @@ int kernel_features_load(struct kernel_features *out, int *types, struct why *wh
 			"cannot read the kernel's types in " KERNEL_FEATURES_BTF ": %s",
 			err_text(err));
 	kernel_features_parse(parsed, out);
-	/* Without it libbpf reads sysfs. */
-	(void)fd_in_memory("types", text.data, text.len, types);
+	if (types) /* without it libbpf reads sysfs */
+		(void)fd_in_memory("types", text.data, text.len, types);
 	return 0;
 }
 

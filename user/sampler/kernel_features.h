@@ -44,8 +44,9 @@ enum kernel_probe {
 /* From the kernel's types. */
 void kernel_features_parse(const struct btf *types, struct kernel_features *out);
 
-/* From the types of the running kernel. *types: a file in memory with them, the caller's, or -1;
- * sysfs gives a page at a time, so each reader of its file makes a thousand calls. */
+/* From the types of the running kernel. *types (NULL: not wanted) becomes a file in memory with
+ * them, the caller's: sysfs gives a page at a time, so each reader of its file makes a thousand
+ * calls. It is unchanged where memory lacks. */
 int kernel_features_load(struct kernel_features *out, int *types, struct why *why);
 
 /* Tests what types cannot show, because configuration or a seccomp filter decides it: does the

@@ -400,7 +400,7 @@ static int obey_call(void *ctx, struct orders_call *call)
 	return 0;
 }
 
-/* A file that was held for it is closed. */
+/* The descriptor that could not be sent is closed; the owner asks for the file again. */
 static void on_unsent(void *ctx, struct orders_call *call)
 {
 	const struct opening_message *message = call->order;
