@@ -46,7 +46,8 @@ static struct cfi_value cfa_value(const struct cfi_state *s)
  * CFA is a mere base that other rules count from. */
 struct frame {
 	struct cfi_value base; /* DWARF's CFA */
-	struct cfi_value cfa;  /* the caller's stack pointer */
+	struct cfi_value own;  /* where the stack pointer has a rule */
+	const struct cfi_value *cfa; /* the caller's stack pointer: one of the two */
 };
 
 /* base + off, where the base is of a shape that allows it. */
@@ -78,33 +79,26 @@ static struct cfi_value resolve(const struct cfi_value *v, const struct cfi_valu
 	return (struct cfi_value){ .kind = CFI_VALUE_UNKNOWN };
 }
 
-/* False: a rule for the stack pointer that cannot be followed. */
+/* False: a rule for the stack pointer that cannot be followed. *out stays where it is. */
 static bool find_frame(const struct cfi_state *s, struct frame *out)
 {
 	const struct cfi_rule *sp = &s->rules[CFI_SP];
-	struct cfi_value base = cfa_value(s);
-	struct cfi_value cfa = base;
+	struct cfi_value *own = &out->own;
 
-	switch (sp->kind) {
-	case CFI_RULE_DEFAULT:
-		break;
-	case CFI_RULE_IS:
-		cfa = resolve(&sp->value, &base);
-		break;
-	case CFI_RULE_AT:
-		cfa = resolve(&sp->value, &base);
-		if (cfa.kind != CFI_VALUE_ADDR)
-			return false;
-		cfa.kind = CFI_VALUE_DEREF;
-		cfa.add = 0;
-		break;
-	default:
+	out->base = cfa_value(s);
+	out->cfa = &out->base;
+	if (sp->kind == CFI_RULE_DEFAULT)
+		return true;
+	if (sp->kind != CFI_RULE_IS && sp->kind != CFI_RULE_AT)
 		return false;
-	}
-	if (sp->kind != CFI_RULE_DEFAULT && cfa.kind != CFI_VALUE_ADDR &&
-		cfa.kind != CFI_VALUE_DEREF)
+	*own = resolve(&sp->value, &out->base);
+	out->cfa = own;
+	if (sp->kind == CFI_RULE_IS)
+		return own->kind == CFI_VALUE_ADDR || own->kind == CFI_VALUE_DEREF;
+	if (own->kind != CFI_VALUE_ADDR)
 		return false;
-	*out = (struct frame){ .base = base, .cfa = cfa };
+	own->kind = CFI_VALUE_DEREF;
+	own->add = 0;
 	return true;
 }
 
@@ -142,7 +136,7 @@ static enum cfi_lost encode_cfa(
 /* An address in memory as a distance from the CFA: both must count from the same place. */
 static bool from_cfa(const struct cfi_value *v, const struct frame *f, int64_t *off)
 {
-	const struct cfi_value *base = &f->base, *cfa = &f->cfa;
+	const struct cfi_value *base = &f->base, *cfa = f->cfa;
 
 	if (v->kind != CFI_VALUE_ADDR)
 		return false;
@@ -268,12 +262,12 @@ void cfi_rule_encode(const struct cfi_state *state, const struct cfi_arch *arch,
 
 	if (state->cfa_set)
 		reason = find_frame(state, &frame) ? LOST_NONE : CFI_LOST_SP_RULE;
-	if (reason == LOST_NONE && signal_frame && is_sigframe(&frame.cfa, arch)) {
+	if (reason == LOST_NONE && signal_frame && is_sigframe(frame.cfa, arch)) {
 		*out = (struct unwind_rule){ .cfa = CFA_SIGNAL };
 		return;
 	}
 	if (reason == LOST_NONE)
-		reason = encode_cfa(&frame.cfa, arch, &rule);
+		reason = encode_cfa(frame.cfa, arch, &rule);
 	if (reason != LOST_NONE) {
 		/* The outermost frame needs no CFA: that much is still worth saying. */
 		bool root = state->rules[CFI_RA].kind == CFI_RULE_UNDEFINED;

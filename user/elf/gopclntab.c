@@ -345,6 +345,12 @@ static bool is_believable(
 	return true;
 }
 
+/* Every magic ends so. It is searched for in much data of files that are not of Go. */
+static bool may_be_magic(const uint8_t *at)
+{
+	return at[1] == 0xff && at[2] == 0xff && at[3] == 0xff;
+}
+
 /* Looks for the magic. Tables begin on a multiple of 16, segments too. */
 static bool scan(struct image *image, struct bytes bytes, uint64_t vaddr, struct gopclntab *out)
 {
@@ -355,6 +361,8 @@ static bool scan(struct image *image, struct bytes bytes, uint64_t vaddr, struct
 		struct gopclntab ident = { 0 };
 		struct cursor probe;
 
+		if (!may_be_magic(bytes.data + at))
+			continue;
 		cursor_seek(&c, at);
 		probe = c;
 		if (!read_ident(&ident, &probe))
