@@ -63,6 +63,10 @@ struct count_key {
 	__u32 cpu;          /* cpu + 1 if samples are split by CPU, else 0 */
 };
 
+/* Slots of the stacks and tasks that user space has (bpf/known.bpf.h). */
+#define KNOWN_STACKS_BYTES (512U << 10)
+#define KNOWN_TASKS_BYTES (256U << 10)
+
 /* The task key: which task ran. BPF replaces it by an id, so that a count key stays small. */
 struct task_key {
 	__u64 start_ns; /* the process's start, CLOCK_BOOTTIME: (tgid, start_ns) is never reused */

@@ -11,6 +11,7 @@
 #include "bpf/abi.h"
 #include "bpf/reasons.h"
 #include "bpf/event.bpf.h"
+#include "bpf/known.bpf.h"
 #include "bpf/mapping.bpf.h"
 #include "bpf/walk.bpf.h"
 #include "bpf/sample_maps.bpf.h"
@@ -30,13 +31,6 @@ __u64 task_woken_ns = 0; /* when an EVENT_TASK woke user space last, or it read 
 __u32 cpus_changed = 0;  /* a CPU may have come or gone; user space sets it back */
 
 /* ---- task key, stacks and count --------------------------------------------------------- */
-
-static __always_inline bool task_same(const struct task_key *a, const struct task_key *b)
-{
-	const u64 *x = (const u64 *)a, *y = (const u64 *)b;
-
-	return x[0] == y[0] && x[1] == y[1] && x[2] == y[2] && x[3] == y[3] && x[4] == y[4];
-}
 
 static __always_inline void task_read(struct scratch *s, struct task_struct *task, u64 id)
 {
@@ -58,37 +52,33 @@ static __always_inline u64 task_wakeup(const struct scratch *s)
 	return BPF_RB_FORCE_WAKEUP;
 }
 
-/* The id of s->task; 0 with *lost set. */
-static __always_inline u32 task_id(struct scratch *s, u32 *lost)
+/* The id of s->task; 0: it could not be sent. A task of an earlier epoch keeps its id. */
+static __always_inline u32 task_id(struct scratch *s)
 {
 	struct event_task *event = &s->task_event;
-	u32 *known, id;
+	u64 hash = task_hash(&s->task), flags = BPF_RB_NO_WAKEUP, word;
+	struct known_tasks *set = known_tasks_of(hash);
+	struct known_task *slot;
 
-	if (s->last_task_id && s->last_task_epoch == epoch && task_same(&s->task, &s->last_task))
-		return s->last_task_id;
-	known = bpf_map_lookup_elem(&tasks, &s->task);
-	if (known) {
-		id = *known;
-	} else {
-		id = next_id(&s->task_counter);
-		event->kind = EVENT_TASK;
-		event->id = id;
-		event->key = s->task;
-		view_of_task(&event->view, (void *)bpf_get_current_task());
-		if (bpf_map_update_elem(&tasks, &s->task, &id, BPF_ANY)) {
-			*lost = LOST_TASKS_FULL;
-			return 0;
-		}
-		if (emit(&s->stats, event, sizeof(*event), task_wakeup(s))) {
-			bpf_map_delete_elem(&tasks, &s->task);
-			*lost = LOST_RING_FULL;
-			return 0;
-		}
+	if (!set)
+		return 0;
+	slot = task_known(set, hash, &word);
+	if (slot && word >> 32 == epoch)
+		return (u32)word;
+	event->id = (u32)word;
+	if (!slot) {
+		slot = &set->ways[s->tick_ns >> KNOWN_ANY_SHIFT & (KNOWN_WAYS - 1)];
+		event->id = next_id(&s->task_counter);
+		flags = task_wakeup(s);
 	}
-	s->last_task = s->task;
-	s->last_task_id = id;
-	s->last_task_epoch = epoch;
-	return id;
+	event->kind = EVENT_TASK;
+	event->key = s->task;
+	view_of_task(&event->view, (void *)bpf_get_current_task());
+	if (emit(&s->stats, event, sizeof(*event), flags))
+		return 0;
+	word = (u64)epoch << 32 | event->id;
+	slot_write(hash, &slot->tag, &slot->word, &word, TASK_WORDS);
+	return event->id;
 }
 
 /* Under a rest that user space has: only the leaf is new. */
@@ -109,10 +99,11 @@ static __always_inline int emit_leaf(struct scratch *s, const struct event_stack
 static __always_inline int emit_stack(struct scratch *s, struct event_stack *head, u64 hash,
 	u64 below_leaf, u32 frames_max, u32 end)
 {
+	struct known_stacks *known = known_stacks_of(below_leaf);
+	u64 any = s->tick_ns >> KNOWN_ANY_SHIFT;
 	u32 bytes, frames = head->frames_len;
-	u8 sent = 1;
 
-	if (hash == 0 || bpf_map_lookup_elem(&stacks, &hash))
+	if (hash == 0 || !known || stack_known(known, hash))
 		return 0;
 	if (frames > frames_max)
 		frames = frames_max;
@@ -120,7 +111,7 @@ static __always_inline int emit_stack(struct scratch *s, struct event_stack *hea
 	head->end = end;
 	head->hash = hash;
 	head->below_leaf = below_leaf;
-	if (frames > 1 && bpf_map_lookup_elem(&stacks, &below_leaf)) {
+	if (frames > 1 && stack_known(known, below_leaf)) {
 		if (emit_leaf(s, head, *(u64 *)(head + 1)))
 			return -1;
 	} else {
@@ -128,9 +119,9 @@ static __always_inline int emit_stack(struct scratch *s, struct event_stack *hea
 		if (emit(&s->stats, head, bytes, BPF_RB_NO_WAKEUP))
 			return -1;
 		if (frames > 1)
-			bpf_map_update_elem(&stacks, &below_leaf, &sent, BPF_ANY);
+			stack_note(known, below_leaf, any);
 	}
-	bpf_map_update_elem(&stacks, &hash, &sent, BPF_ANY);
+	stack_note(known, hash, any);
 	return 0;
 }
 
@@ -205,12 +196,12 @@ static __always_inline u32 count(struct scratch *s)
 		.user_stack = s->user_hash,
 		.kernel_stack = s->kernel_hash,
 	};
-	u32 lost = LOST_REASONS_LEN, which = active_counts & 1;
+	u32 which = active_counts & 1;
 	u64 *counted;
 
-	key.task = task_id(s, &lost);
+	key.task = task_id(s);
 	if (!key.task)
-		return lost;
+		return LOST_RING_FULL;
 	if (keep_cpu)
 		key.cpu = bpf_get_smp_processor_id() + 1;
 	if (s->user.head.anon)
@@ -283,7 +274,7 @@ static __always_inline int defer(struct scratch *s)
 {
 	u64 used = bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA);
 	u64 bytes = stack_left(s, s->regs.sp), most = copy_limit(s, used);
-	u32 lost, task;
+	u32 task;
 
 	/* With a part of the stack, user space would cut it there. */
 	if (s->end == END_TIME && bytes > most)
@@ -298,7 +289,7 @@ static __always_inline int defer(struct scratch *s)
 		event_lost(EVENT_DEFERRED);
 		return -1;
 	}
-	task = task_id(s, &lost);
+	task = task_id(s);
 	if (!task)
 		return -1;
 	defer_head(s, deferred_of(s), task);

@@ -35,9 +35,6 @@ struct kernel_stack {
 struct scratch {
 	struct tick_stats stats; /* must be first: user space reads it */
 	struct task_key task;
-	struct task_key last_task;
-	u32 last_task_id;
-	u32 last_task_epoch;
 	u32 task_counter;
 	u32 object_counter;
 	u32 key_counter;
@@ -132,21 +129,6 @@ struct counts {
 struct counts counts_0 SEC(".maps"), counts_1 SEC(".maps");
 
 struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 1);
-	__type(key, struct task_key);
-	__type(value, u32);
-} tasks SEC(".maps");
-
-/* Hashes of the stacks that user space knows. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 1);
-	__type(key, u64);
-	__type(value, u8);
-} stacks SEC(".maps");
-
-struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
 	__type(key, struct object_key);
@@ -233,6 +215,6 @@ struct {
 } tick_limits SEC(".maps");
 
 __u32 active_counts = 0;
-__u32 epoch = 0;
+__u32 epoch = 1; /* see bpf/known.bpf.h */
 __u32 tick_limits_len = 0; /* 0: no tick looks for its limit */
 __u64 counts_len[2] = {};

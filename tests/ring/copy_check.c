@@ -97,8 +97,6 @@ static struct ring_check_bpf *load(void)
 	if (!skel)
 		die("open");
 	bpf_map__set_max_entries(skel->maps.events, COPIES_RING_BYTES);
-	bpf_map__set_max_entries(skel->maps.tasks, COUNTS_MAX);
-	bpf_map__set_max_entries(skel->maps.stacks, COUNTS_MAX);
 	skel->rodata->ring_bytes = COPIES_RING_BYTES;
 	skel->rodata->page_shift = (uint32_t)__builtin_ctzl((unsigned long)sysconf(_SC_PAGESIZE));
 	bpf_program__set_autoload(skel->progs.scan_tasks, false);

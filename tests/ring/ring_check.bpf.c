@@ -8,6 +8,7 @@
 
 __u64 due[EVENT_KINDS_MAX] = {};
 __u32 number = 0;
+__u32 made_task = 0; /* its id */
 __u64 stack_pointer = 0; /* with room above it */
 /* Of the tick and its walk that a deferred sample is from. */
 __u64 deadline_ns = 0;
@@ -62,13 +63,12 @@ SEC("raw_tp")
 int make_task(void *ctx)
 {
 	struct scratch *s = scratch_for(EVENT_TASK);
-	u32 lost;
 
 	if (!s)
 		return 0;
 	s->task.start_ns = 1;
 	s->task.tgid = number;
-	task_id(s, &lost);
+	made_task = task_id(s);
 	return 0;
 }
 
@@ -87,7 +87,7 @@ int make_stack(void *ctx)
 	if (!s)
 		return 0;
 	set_stack(s);
-	emit_stack(s, &s->user.head, 1ULL << 32 | number, 2ULL << 32 | number,
+	emit_stack(s, &s->user.head, mix(1ULL << 32, number), mix(2ULL << 32, number),
 		STACK_USER_FRAMES_MAX, END_ROOT);
 	return 0;
 }
@@ -96,15 +96,15 @@ SEC("raw_tp")
 int make_leaf(void *ctx)
 {
 	struct scratch *s = scratch_for(EVENT_LEAF);
-	u64 below_leaf = 3ULL << 32;
-	u8 sent = 1;
+	u64 below_leaf = mix(3ULL << 32, 0);
+	struct known_stacks *known = known_stacks_of(below_leaf);
 
-	if (!s)
+	if (!s || !known)
 		return 0;
 	set_stack(s);
-	bpf_map_update_elem(&stacks, &below_leaf, &sent, BPF_ANY);
-	emit_stack(
-		s, &s->user.head, 4ULL << 32 | number, below_leaf, STACK_USER_FRAMES_MAX, END_ROOT);
+	stack_note(known, below_leaf, 0);
+	emit_stack(s, &s->user.head, mix(4ULL << 32, number), below_leaf, STACK_USER_FRAMES_MAX,
+		END_ROOT);
 	return 0;
 }
 

@@ -463,16 +463,9 @@ void sampler_lost_ticks(struct sampler *s, int err, uint64_t ticks)
 	exit(1);
 }
 
-void sampler_forget_stack(struct sampler *s, uint64_t hash)
+void sampler_forget(struct sampler *s)
 {
 	(void)s;
-	(void)hash;
-}
-
-void sampler_forget_task(struct sampler *s, const struct task_key *key)
-{
-	(void)s;
-	(void)key;
 }
 
 int sampler_follow_cpus(struct sampler *s)

@@ -74,7 +74,7 @@ static void ticks_are_counted_under_their_keys_and_the_rest_is_carried(void **st
 	assert_int_equal(tally.timeline.due, 1);
 	assert_int_equal(tally.counts.data[0].count, 1);
 	assert_int_equal(tally.counts.data[1].count, 0);
-	tally_next(&tally, NULL);
+	assert_false(tally_next(&tally));
 	assert_int_equal(tally.counts.len, 1);
 	/* It was charged with the interval in which it was read. */
 	assert_int_equal(tally.counts.data[0].took_ns, 0);
@@ -82,6 +82,37 @@ static void ticks_are_counted_under_their_keys_and_the_rest_is_carried(void **st
 	assert_int_equal(tally.timeline.due, 1);
 	assert_int_equal(tally.timeline.ticks.data[0].time_ns, 20);
 	assert_int_equal(tally.counts.data[0].count, 1);
+	tally_done(&tally);
+}
+
+static void what_was_used_in_this_epoch_or_the_last_is_kept(void **state)
+{
+	struct event_stack used = { .frames_len = 1, .hash = 11 }, idle = { .hash = 12 };
+	const struct event_task task = { .id = 5 }, other = { .id = 6 };
+	const struct count_key key = { .user_stack = 11, .task = 5 };
+	const uint64_t frame = 1;
+	struct tally tally = { 0 };
+	int epochs = 0;
+
+	(void)state;
+	assert_int_equal(tally_stack(&tally, &used, &frame), 0);
+	assert_int_equal(tally_stack(&tally, &idle, &frame), 0);
+	assert_int_equal(tally_task(&tally, &task), 0);
+	assert_int_equal(tally_task(&tally, &other), 0);
+	/* A count of the first epoch may come at the end of the second. */
+	for (int i = 0; i < 2 * TALLY_EPOCH_INTERVALS - 1; i++) {
+		epochs += tally_next(&tally);
+		assert_non_null(hash_find(&tally.by_hash, 12));
+		assert_non_null(tally_task_key(&tally, 6));
+		assert_int_equal(tally_count(&tally, &key, 1), 0);
+	}
+	assert_int_equal(epochs, 1);
+	assert_true(tally_next(&tally));
+	assert_null(hash_find(&tally.by_hash, 12));
+	assert_null(tally_task_key(&tally, 6));
+	assert_int_equal(tally_count(&tally, &key, 1), 0);
+	assert_int_equal(tally.free_stacks.len, 1);
+	assert_int_equal(tally.free_tasks.len, 1);
 	tally_done(&tally);
 }
 
@@ -103,6 +134,7 @@ int main(void)
 		cmocka_unit_test(a_stack_that_was_made_here_can_be_built_upon_when_bpf_tells_it),
 		cmocka_unit_test(what_is_told_again_is_not_about_to_be_forgotten),
 		cmocka_unit_test(ticks_are_counted_under_their_keys_and_the_rest_is_carried),
+		cmocka_unit_test(what_was_used_in_this_epoch_or_the_last_is_kept),
 		cmocka_unit_test(a_refused_tick_is_lost_for_memory_or_for_its_unknown_key),
 	};
 

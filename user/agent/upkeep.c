@@ -81,7 +81,8 @@ void upkeep_next(struct upkeep *u, struct tally *tally)
 {
 	payers_charge(u->containers, tally, sampler_publish(u->sampler), u->ticks);
 	containers_next(u->containers, tally);
-	tally_next(tally, u->sampler);
+	if (tally_next(tally))
+		sampler_forget(u->sampler);
 	processes_next(u->processes);
 	objects_bury(u->objects);
 	warn_of_bad_reply(u);

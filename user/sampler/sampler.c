@@ -35,8 +35,6 @@
 
 #define COUNTS_MIN 8192
 #define COUNTS_MAX 65536
-#define TASKS_MAX 16384
-#define STACKS_MAX 32768
 #define JIT_MAX 4096
 #define SLABS_MIN 4
 #define ENTRY_BYTES 96 /* of a hash map, beside key and value: about */
@@ -104,8 +102,6 @@ static int size_maps(struct sampler *s, const struct sampler_options *o)
 	} sizes[] = {
 		{ s->skel->maps.counts_0, counts },
 		{ s->skel->maps.counts_1, counts },
-		{ s->skel->maps.tasks, TASKS_MAX },
-		{ s->skel->maps.stacks, STACKS_MAX },
 		{ s->skel->maps.objects, SAMPLER_OBJECTS_MAX },
 		{ s->skel->maps.jit_sent, JIT_MAX },
 		{ s->skel->maps.targets, (uint32_t)o->ids_len + TREE_MAX },
@@ -115,7 +111,7 @@ static int size_maps(struct sampler *s, const struct sampler_options *o)
 	};
 	uint64_t used = ring + ROWS_PAGES_MAX * sizeof(struct rows_page) +
 		ROWS_RULES_MAX * sizeof(struct unwind_rule) + SLOTS_BYTES +
-		OBJECT_ID_WORDS * sizeof(uint64_t);
+		KNOWN_STACKS_BYTES + KNOWN_TASKS_BYTES + OBJECT_ID_WORDS * sizeof(uint64_t);
 	int err = bpf_map__set_max_entries(s->skel->maps.events, ring);
 
 	s->skel->rodata->counts_high = counts / 2;
@@ -485,15 +481,9 @@ int sampler_drain(struct sampler *s, bool last)
 	return err;
 }
 
-void sampler_forget_stack(struct sampler *s, uint64_t hash)
+void sampler_forget(struct sampler *s)
 {
-	bpf_map_delete_elem(bpf_map__fd(s->skel->maps.stacks), &hash);
-}
-
-void sampler_forget_task(struct sampler *s, const struct task_key *key)
-{
-	bpf_map_delete_elem(bpf_map__fd(s->skel->maps.tasks), key);
-	s->skel->bss->epoch++;
+	__atomic_fetch_add(&s->skel->data->epoch, 1, __ATOMIC_SEQ_CST);
 }
 
 int sampler_follow_cpus(struct sampler *s)

@@ -112,9 +112,8 @@ bool sampler_pressed(const struct sampler *sampler);
 int sampler_drain(struct sampler *sampler, bool last);
 /* The tally returned err for these ticks: counts them as lost if it is negative. */
 void sampler_lost_ticks(struct sampler *sampler, int err, uint64_t ticks);
-/* Makes BPF forget a stack or task before user space does. */
-void sampler_forget_stack(struct sampler *sampler, uint64_t hash);
-void sampler_forget_task(struct sampler *sampler, const struct task_key *key);
+/* An epoch ends: BPF sends each stack and task once more when it meets it. */
+void sampler_forget(struct sampler *sampler);
 /* Handles CPUs that came or went. */
 int sampler_follow_cpus(struct sampler *sampler);
 void sampler_stats(struct sampler *sampler, struct sampler_stats *out);

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/own.h"
-#include "sampler/sampler.h"
 
 #define TALLY_FRAMES_MAX STACK_USER_FRAMES_MAX
 
@@ -247,44 +246,39 @@ static int carry(struct tally *tally)
 	return 0;
 }
 
-static void forget_stacks(struct tally *tally, struct sampler *sampler)
+static bool is_old(const struct tally *tally, uint32_t used)
+{
+	return (int32_t)(used - tally->last_epoch) < 0;
+}
+
+static void forget_stacks(struct tally *tally)
 {
 	vec_each (&tally->stacks, stack) {
-		uint32_t idle = tally->interval - stack->used, *slot;
-		uint64_t *below_leaf;
+		uint64_t at = (uint64_t)(stack - tally->stacks.data), *below_leaf;
+		uint32_t *slot;
 
-		if (!stack->live || idle < TALLY_IDLE_INTERVALS)
+		if (!stack->live || !is_old(tally, stack->used))
 			continue;
-		if (idle == TALLY_IDLE_INTERVALS) {
-			sampler_forget_stack(sampler, stack->hash);
-			if (stack->below_leaf)
-				sampler_forget_stack(sampler, stack->below_leaf);
-			continue;
-		}
 		slot = vec_add(&tally->free_stacks);
 		if (!slot)
 			return;
-		*slot = (uint32_t)(stack - tally->stacks.data);
+		*slot = (uint32_t)at;
 		hash_del(&tally->by_hash, stack->hash);
 		below_leaf = hash_find(&tally->by_below_leaf, stack->below_leaf);
-		if (below_leaf && *below_leaf == (uint64_t)(stack - tally->stacks.data))
+		if (below_leaf && *below_leaf == at)
 			hash_del(&tally->by_below_leaf, stack->below_leaf);
 		free(stack->frames);
 		*stack = (struct tally_stack){ 0 };
 	}
 }
 
-static void forget_tasks(struct tally *tally, struct sampler *sampler)
+static void forget_tasks(struct tally *tally)
 {
 	vec_each (&tally->tasks, task) {
-		uint32_t idle = tally->interval - task->used, *slot;
+		uint32_t *slot;
 
-		if (!task->live || idle < TALLY_IDLE_INTERVALS)
+		if (!task->live || !is_old(tally, task->used))
 			continue;
-		if (idle == TALLY_IDLE_INTERVALS) {
-			sampler_forget_task(sampler, &task->key);
-			continue;
-		}
 		slot = vec_add(&tally->free_tasks);
 		if (!slot)
 			return;
@@ -294,13 +288,18 @@ static void forget_tasks(struct tally *tally, struct sampler *sampler)
 	}
 }
 
-void tally_next(struct tally *tally, struct sampler *sampler)
+bool tally_next(struct tally *tally)
 {
 	if (carry(tally) < 0) {
 		tally->counts.len = 0;
 		tally->timeline.ticks.len = 0;
 	}
 	tally->interval++;
-	forget_stacks(tally, sampler);
-	forget_tasks(tally, sampler);
+	if (tally->interval - tally->epoch < TALLY_EPOCH_INTERVALS)
+		return false;
+	tally->last_epoch = tally->epoch;
+	tally->epoch = tally->interval;
+	forget_stacks(tally);
+	forget_tasks(tally);
+	return true;
 }

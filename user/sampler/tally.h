@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sampler/tally.h - the counts of an interval, before naming.
- * BPF sends tasks and stacks once and they are kept; counts are removed at each interval's end. A
- * task or stack without counts for TALLY_IDLE_INTERVALS is removed in two steps: first from BPF (so
- * that it is sent again if needed), and an interval later here. */
+ * BPF sends tasks and stacks once in each epoch of TALLY_EPOCH_INTERVALS. Those used in this epoch
+ * or the last one are kept: a tick that began in the last one may count a stack of that time.
+ * Counts are removed at each interval's end. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,11 +16,9 @@
 #include "base/vec.h"
 #include "sampler/timeline.h"
 
-#define TALLY_IDLE_INTERVALS 4
+#define TALLY_EPOCH_INTERVALS 3
 #define TALLY_STACKS_MAX 1000000
 #define TALLY_TASKS_MAX 1000000
-
-struct sampler;
 
 struct tally_stack {
 	uint64_t hash;
@@ -63,6 +61,7 @@ struct tally {
 	struct hash by_id;         /* task key id → index */
 	struct timeline timeline;
 	uint32_t interval;
+	uint32_t epoch, last_epoch; /* the first interval of each */
 };
 
 void tally_done(struct tally *tally);
@@ -88,5 +87,5 @@ uint64_t tally_resolve(struct tally *tally, bool last);
 /* Counts the ticks before until_ns, which are the first timeline.due of timeline.ticks; the others
  * stay for the next interval. */
 void tally_cut(struct tally *tally, uint64_t until_ns);
-/* Removes the counts and begins the next interval. */
-void tally_next(struct tally *tally, struct sampler *sampler);
+/* Removes the counts and begins the next interval. True: and an epoch, which BPF must learn. */
+bool tally_next(struct tally *tally);
