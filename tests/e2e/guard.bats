@@ -133,6 +133,65 @@ off_within_two_seconds() {
 	says '/run/stoker/off exists: sampling ended' "$out"
 }
 
+# off_ends_record: nothing of the recording $pid is attached two seconds after the switch.
+off_ends_record() {
+	local since all
+	wait_until 20 says 'sampling at' "$out"
+	all=$(tree_of "$pid")
+	supervisor=$pid
+	[ -n "$(attached)" ]
+	since=$EPOCHREALTIME
+	touch "$tmp/run/off"
+	# shellcheck disable=SC2086 # a list
+	wait_until 5 nothing_attached $all
+	between "$(echo "$EPOCHREALTIME - $since" | bc)" 0 "$(patience 2)" 'seconds until nothing was attached'
+	wait_until 5 is_gone "$pid"
+	rm "$tmp/run/off"
+}
+
+@test "a recording ends for the kill switch, whatever it waits for" {
+	local reader
+	set_apart
+	start "${apart[@]}" "$stoker" record -a -o "$tmp/f"
+	wait_until 20 says 'sampling at' "$out"
+	kill -STOP "$(agent_of "$pid")"
+	off_ends_record
+	says '/run/stoker/off exists: sampling was ended before the profile was written' "$out"
+
+	mkfifo "$tmp/fifo"
+	exec {reader}<>"$tmp/fifo"
+	dd if=/dev/zero bs=64k count=1 of="$tmp/fifo" status=none
+	# shellcheck disable=SC2016 # for the inner shell
+	start "${apart[@]}" sh -c 'exec "$0" record -a --interval 1 >"$1"' "$stoker" "$tmp/fifo"
+	off_ends_record
+	exec {reader}<&-
+
+	# shellcheck disable=SC2016 # for the inner shell
+	start "${apart[@]}" "$stoker" record -o "$tmp/f" -- \
+		sh -c 'trap "" TERM; echo $$ >"$0"; while :; do :; done' "$tmp/command"
+	wait_until 20 test -s "$tmp/command"
+	off_ends_record
+	says 'goes on: end it yourself' "$out"
+	kill -0 "$(cat "$tmp/command")"
+	kill -9 "$(cat "$tmp/command")"
+}
+
+@test "the kill switch is seen in a folder that replaced another one, and under a mount that hides it" {
+	local inside
+	serve
+	inside=(nsenter --mount --target "$supervisor" sh -c)
+	wait_until 30 is_ready
+	"${inside[@]}" 'mount -t tmpfs none /run/stoker && touch /run/stoker/off'
+	wait_until 10 is_idle '/run/stoker/off'
+	"${inside[@]}" 'umount /run/stoker'
+	wait_until 30 is_ready
+	"${inside[@]}" 'umount /run/stoker && mv /run/stoker /run/old && mkdir /run/stoker'
+	is_ready
+	"${inside[@]}" 'mv /run/stoker /run/other && mkdir /run/stoker && touch /run/stoker/off'
+	wait_until 10 is_idle '/run/stoker/off'
+	kill "$supervisor" && wait "$supervisor"
+}
+
 # forge JQ: the mark of a daemon that is not there any more.
 forge() {
 	jq -c "$1" "$tmp/mark" >"$tmp/store/mark"

@@ -463,6 +463,10 @@ static void close_command(struct record *r)
 
 	if (r->command.child.pid == 0 || command_ended(&r->command))
 		return;
+	if (r->kill_switch.found) {
+		log_warn(r->log, "%s goes on: end it yourself", name);
+		return;
+	}
 	log_note(r->log, "waiting for %s to end; Ctrl-C kills it", name);
 	switch (command_close(&r->command, r->signals)) {
 	case -ETIMEDOUT:
@@ -506,10 +510,8 @@ static int capture(struct record *r, struct why *why)
 	r->clerk.ctx = r;
 	r->clerk.events = agent_fd(r->agent);
 	err = loop(r, why);
-	if (r->kill_switch.found) {
+	if (r->kill_switch.found)
 		log_warn(r->log, "%s exists: sampling ended", r->kill_switch.found);
-		kill_switch_hurry();
-	}
 	copy_evidence(r, UINT64_MAX);
 	agent_stop(r->agent);
 	if (command_stop(&r->command))
@@ -576,7 +578,7 @@ int cmd_record(int argc, char **argv, struct log *log)
 	} else if (r.options.help) {
 		record_options_help(stdout);
 	} else {
-		status = session_run(run, &r);
+		status = session_run(run, &r, log);
 	}
 	record_options_done(&r.options);
 	return status;

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon/kill_switch.c - watches the folder of each file or, until that exists, the folder above.
- * An event's content does not matter: the watches are set again, then the files are looked at. */
+/* daemon/kill_switch.c - watches the folder of each file, the folder above, where it may be made or
+ * replaced, and mounts, which may hide either. An event's content does not matter: the watches are
+ * set again, then the files are looked at. */
 #include "daemon/kill_switch.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <sys/epoll.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -17,6 +20,7 @@
 
 #define IN_FOLDER (IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_MOVED_FROM | IN_ATTRIB | IN_ONLYDIR)
 #define IN_ABOVE (IN_CREATE | IN_MOVED_TO | IN_ONLYDIR)
+#define MOUNTS "/proc/self/mountinfo"
 
 static const struct {
 	const char *file, *folder, *above;
@@ -41,50 +45,59 @@ const char *kill_switch_find(void)
 	return NULL;
 }
 
-/* A folder that was made after the first try is there at the second: its making is no event yet.
- * Where a place cannot be watched nothing is, and whoever looks then looks at the files: all root
- * processes of the host share a limit of watches. */
-static void watch(struct kill_switch *s)
+/* Places that are not there are none. False: one cannot be watched; all root processes of the host
+ * share a limit. */
+static bool watch_folders(int inotify)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(places) && s->fd >= 0; i++) {
-		if (inotify_add_watch(s->fd, places[i].folder, IN_FOLDER) >= 0)
-			continue;
-		if (inotify_add_watch(s->fd, places[i].above, IN_ABOVE) < 0)
-			fd_close(&s->fd);
-		else
-			inotify_add_watch(s->fd, places[i].folder, IN_FOLDER);
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		/* In this order: a folder that is made in between is an event. */
+		if (inotify_add_watch(inotify, places[i].above, IN_ABOVE) < 0 ||
+			(inotify_add_watch(inotify, places[i].folder, IN_FOLDER) < 0 &&
+				errno != ENOENT && errno != ENOTDIR))
+			return false;
 	}
+	return true;
+}
+
+static bool watch_fd(int epoll, int fd, uint32_t events)
+{
+	struct epoll_event event = { .events = events, .data.fd = fd };
+
+	return fd >= 0 && epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+static bool watch(struct kill_switch *s)
+{
+	s->fd = epoll_create1(EPOLL_CLOEXEC);
+	s->folders = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	s->mounts = open(MOUNTS, O_RDONLY | O_CLOEXEC);
+	return s->fd >= 0 && s->folders >= 0 && watch_folders(s->folders) &&
+		watch_fd(s->fd, s->folders, EPOLLIN) && watch_fd(s->fd, s->mounts, EPOLLPRI);
 }
 
 void kill_switch_open(struct kill_switch *s)
 {
-	s->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-	watch(s);
+	if (!watch(s))
+		kill_switch_close(s);
 	s->found = kill_switch_find();
 }
 
 const char *kill_switch_look(struct kill_switch *s)
 {
 	char events[4096];
-	bool came = s->fd < 0;
 
-	while (s->fd >= 0 && read(s->fd, events, sizeof(events)) > 0)
-		came = true;
-	if (!came)
-		return s->found;
-	watch(s);
+	/* Whoever polled fd took the news of a mount, so there is nothing to ask here. */
+	while (s->folders >= 0 && read(s->folders, events, sizeof(events)) > 0)
+		;
+	if (s->fd >= 0 && !watch_folders(s->folders))
+		kill_switch_close(s);
 	s->found = kill_switch_find();
 	return s->found;
-}
-
-void kill_switch_hurry(void)
-{
-	const struct itimerval limit = { .it_value = { 1, 500000 } };
-
-	setitimer(ITIMER_REAL, &limit, NULL);
 }
 
 void kill_switch_close(struct kill_switch *s)
 {
 	fd_close(&s->fd);
+	fd_close(&s->folders);
+	fd_close(&s->mounts);
 }

@@ -7,21 +7,24 @@
 #define KILL_SWITCH_BOOT "/run/stoker/off" /* until the next boot */
 
 struct kill_switch {
-	int fd;            /* readable when the answer may be another; -1: look each second */
+	int fd; /* readable when the answer may be another; -1: look each second */
+	int folders, mounts;
 	const char *found; /* the last answer */
 };
 
-#define KILL_SWITCH_INIT  \
-	{                 \
-		.fd = -1, \
+/* Nothing is attached after two seconds: what is not over by itself is killed then. */
+#define KILL_SWITCH_NS (1500 * NSEC_PER_MSEC)
+#define KILL_SWITCH_LOOK_MS 1000 /* where it cannot be watched */
+
+#define KILL_SWITCH_INIT                                \
+	{                                               \
+		.fd = -1, .folders = -1, .mounts = -1, \
 	}
 
 /* The path of a file that exists; NULL: none. Another user's file is none. */
 const char *kill_switch_find(void);
 
 void kill_switch_open(struct kill_switch *kill_switch);
-/* Takes what came and answers as kill_switch_find; cheap where nothing came. */
+/* Takes what came and answers as kill_switch_find, by a few system calls. */
 const char *kill_switch_look(struct kill_switch *kill_switch);
-/* Ends this process before two seconds have passed, whatever it does, and all that it attached. */
-void kill_switch_hurry(void);
 void kill_switch_close(struct kill_switch *kill_switch);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon/session.c - the child does the work; the parent stays in the terminal's job and passes
- * signals on. */
+/* daemon/session.c - the child does the work; the parent stays in the terminal's job, passes
+ * signals on and watches the kill switch. */
 #include "daemon/session.h"
 
 #include <errno.h>
@@ -14,8 +14,11 @@
 
 #include "base/caps.h"
 #include "base/child.h"
+#include "base/clock.h"
 #include "base/fd.h"
+#include "base/log.h"
 #include "base/own.h"
+#include "daemon/kill_switch.h"
 #include "daemon/signals.h"
 #include "wire/exit_status.h"
 #include "worker/filter.h"
@@ -36,20 +39,45 @@ static int run_work(void *ctx, int fd)
 	exit(work->run(work->ctx));
 }
 
+struct session {
+	struct child child;
+	struct kill_switch kill_switch;
+	int signals;
+};
+
+/* When the switch is on, the child has so long to end by itself, whatever it waits for. */
+static void look_at_switch(struct session *s)
+{
+	if (kill_switch_look(&s->kill_switch) && s->child.deadline_ns == 0)
+		s->child.deadline_ns = clock_ns(CLOCK_MONOTONIC) + KILL_SWITCH_NS;
+}
+
+static int wait_ms(const struct session *s)
+{
+	int wait = s->kill_switch.fd < 0 ? KILL_SWITCH_LOOK_MS : -1;
+
+	if (s->child.deadline_ns > 0 && !s->child.late)
+		wait = clock_wait_ms(clock_ns(CLOCK_MONOTONIC), s->child.deadline_ns);
+	return s->child.pidfd < 0 ? BLIND_MS : wait;
+}
+
 /* 0; -ECHILD: somebody else reaped it. */
-static int pass_signals_on(int signals, struct child *child, struct child_end *end)
+static int wait_for_child(struct session *s, struct child_end *end)
 {
 	struct pollfd fds[] = {
-		{ .fd = signals, .events = POLLIN },
-		{ .fd = child->pidfd, .events = POLLIN },
+		{ .fd = s->signals, .events = POLLIN },
+		{ .fd = s->child.pidfd, .events = POLLIN },
+		{ .fd = s->kill_switch.fd, .events = POLLIN },
 	};
 	struct signalfd_siginfo signal;
 	int err;
 
-	while ((err = child_wait(child, 0, end)) == -EAGAIN) {
-		poll(fds, ARRAY_SIZE(fds), child->pidfd < 0 ? BLIND_MS : -1);
-		if (read(signals, &signal, sizeof(signal)) == sizeof(signal))
-			child_signal(child, (int)signal.ssi_signo);
+	while ((err = child_wait(&s->child, 0, end)) == -EAGAIN) {
+		poll(fds, ARRAY_SIZE(fds), wait_ms(s));
+		if (read(s->signals, &signal, sizeof(signal)) == sizeof(signal))
+			child_signal(&s->child, (int)signal.ssi_signo);
+		look_at_switch(s);
+		fds[2].fd = s->kill_switch.fd;
 	}
 	return err;
 }
@@ -78,23 +106,32 @@ static void end_by(int signo)
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
-int session_run(int (*run)(void *ctx), void *ctx)
+int session_run(int (*run)(void *ctx), void *ctx, struct log *log)
 {
 	struct work work = { .run = run, .ctx = ctx };
 	const struct child_plan plan = {
 		.run = run_work, .ctx = &work, .death_signal = SIGKILL
 	};
-	_cleanup_fd_ int signals = -1;
-	struct child child = CHILD_INIT;
+	struct session s = { .child = CHILD_INIT, .kill_switch = KILL_SWITCH_INIT, .signals = -1 };
 	struct child_end end;
 	struct why why;
+	int err = child_start(&plan, &s.child);
 
-	if (getsid(0) == getpid() || child_start(&plan, &child) < 0)
-		return run(ctx);
+	if (err < 0) {
+		log_error(log, "cannot start the process that samples: %s", err_text(err));
+		return EXIT_FAILED;
+	}
 	give_up_rights();
+	kill_switch_open(&s.kill_switch);
 	/* Without it a signal ends us, and so the child. */
-	(void)signals_open(&signals, &why);
-	if (pass_signals_on(signals, &child, &end) < 0)
+	(void)signals_open(&s.signals, &why);
+	err = wait_for_child(&s, &end);
+	fd_close(&s.signals);
+	if (err == 0 && end.late)
+		log_warn(log, "%s exists: sampling was ended before the profile was written",
+			s.kill_switch.found);
+	kill_switch_close(&s.kill_switch);
+	if (err < 0 || end.late)
 		return EXIT_FAILED;
 	if (WIFSIGNALED(end.status))
 		end_by(WTERMSIG(end.status));

@@ -4,9 +4,11 @@
  * process that has to be in time on a full host must not share one with a terminal's programs. */
 #pragma once
 
+struct log;
+
 /* Calls run in a child, which may call setsid(2) when it has started what belongs to the terminal.
  * This process keeps the place in the job: it gives up all capabilities for good, passes SIGINT,
- * SIGTERM and SIGHUP on, and ends as the child does. If it is killed, so is the child; if it is
- * stopped, the child is not. Returns run's result, which is at most 255; a process that leads a
- * session calls run itself. */
-int session_run(int (*run)(void *ctx), void *ctx);
+ * SIGTERM and SIGHUP on, kills the child where the kill switch did not end it in time, and ends as
+ * the child does. If it is killed, so is the child; if it is stopped, the child is not. Returns
+ * run's result, which is at most 255. */
+int session_run(int (*run)(void *ctx), void *ctx, struct log *log);

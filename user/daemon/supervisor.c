@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* daemon/supervisor.c - one child at a time: it samples, or it is idle and says why. A change of
- * the kill switch ends the child, and another takes its place. A child that samples has DETACH_NS
- * to end: with its end everything of it is detached, also where it was stopped. Whenever no child
- * samples, the mark of the guard is cleared. */
+ * the kill switch ends the child, and another takes its place. A child that samples has
+ * KILL_SWITCH_NS to end: with its end everything of it is detached, also where it was stopped.
+ * Whenever no child samples, the mark of the guard is cleared. */
 #include "daemon/supervisor.h"
 
 #include <errno.h>
@@ -30,8 +30,6 @@
 #include "wire/exit_status.h"
 
 #define EXIT_AGAIN 75 /* of the child: start another one */
-#define DETACH_NS (1500 * NSEC_PER_MSEC)
-#define LOOK_MS 1000 /* where the kill switch cannot be watched */
 #define BACK_OFF_NS (NSEC_PER_SEC / 4)
 #define BACK_OFF_MAX_NS (16 * NSEC_PER_SEC) /* less than the watchdog's time */
 #define SETTLED_NS (60 * NSEC_PER_SEC)
@@ -185,7 +183,7 @@ static void look_at_switch(struct supervisor *s, uint64_t now)
 	log_warn(s->log, s->switch_on ? "%s: sampling ends" : "%s is gone: sampling goes on",
 		s->switch_on ? s->switch_on : "the file of the kill switch");
 	s->changing = true;
-	s->deadline_ns = now + DETACH_NS;
+	s->deadline_ns = now + KILL_SWITCH_NS;
 	child_signal(&s->child, SIGTERM);
 }
 
@@ -272,8 +270,8 @@ static void wait_for_events(struct supervisor *s)
 		due_ns = s->deadline_ns;
 	}
 	wait_ms = due_ns == CLOCK_NEVER_NS ? -1 : clock_wait_ms(clock_ns(CLOCK_MONOTONIC), due_ns);
-	if (s->kill_switch.fd < 0 && (wait_ms < 0 || wait_ms > LOOK_MS))
-		wait_ms = LOOK_MS;
+	if (s->kill_switch.fd < 0 && (wait_ms < 0 || wait_ms > KILL_SWITCH_LOOK_MS))
+		wait_ms = KILL_SWITCH_LOOK_MS;
 	poll(fds, ARRAY_SIZE(fds), wait_ms);
 }
 
