@@ -115,13 +115,15 @@ off_within_two_seconds() {
 	wait_until 20 is_idle '/run/stoker/off'
 }
 
-@test "where the kill switch is on at the start nothing is loaded, by record and doctor too" {
+@test "where the kill switch is on at the start nothing is loaded, by record, ps and doctor too" {
 	mkdir "$tmp/run"
 	touch "$tmp/run/off"
 	serve
 	wait_until 20 is_idle '/run/stoker/off'
 	nothing_attached
 	exits 1 "${apart[@]}" "$stoker" record -a -d 1 -o "$tmp/f"
+	said_clearly '/run/stoker/off exists'
+	exits 1 "${apart[@]}" "$stoker" ps
 	said_clearly '/run/stoker/off exists'
 	exits 1 "${apart[@]}" "$stoker" doctor >"$tmp/doctor"
 	grep '^no *kill switch .*/run/stoker/off' "$tmp/doctor"

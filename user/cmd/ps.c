@@ -16,6 +16,7 @@
 #include "cmd/ps_print.h"
 #include "agent/agent.h"
 #include "client/client.h"
+#include "daemon/kill_switch.h"
 #include "containers/cgroup_view.h"
 #include "containers/container_list.h"
 #include "profile/stack_state.h"
@@ -179,7 +180,7 @@ static int capture(struct ps *ps, struct profile *out, struct why *why)
 	};
 	struct pollfd fd = { .events = POLLIN };
 	uint64_t end_ns;
-	int err = agent_open(&options, &ps->agent, why);
+	int err = kill_switch_check(why) < 0 ? -EPERM : agent_open(&options, &ps->agent, why);
 
 	if (err == 0)
 		err = agent_start(ps->agent, why);
@@ -187,9 +188,10 @@ static int capture(struct ps *ps, struct profile *out, struct why *why)
 		return err;
 	fd.fd = agent_fd(ps->agent);
 	end_ns = clock_ns(CLOCK_MONOTONIC) + ps->duration_ns;
-	while (err == 0 && clock_ns(CLOCK_MONOTONIC) < end_ns) {
+	for (; err == 0 && clock_ns(CLOCK_MONOTONIC) < end_ns; err = agent_poll(ps->agent)) {
+		if (kill_switch_check(why) < 0)
+			return -EPERM;
 		poll(&fd, 1, TICK_MS);
-		err = agent_poll(ps->agent);
 	}
 	agent_stop(ps->agent);
 	if (err == 0)

@@ -213,12 +213,10 @@ static int start_jit(struct record *r, struct why *why)
 /* Before there is a process to end again. */
 static int check_rights(struct record *r, struct why *why)
 {
-	const char *off;
+	int err = kill_switch_check(why);
 
 	kill_switch_open(&r->kill_switch);
-	off = kill_switch_find();
-	return off ? why_set(why, -EPERM, "%s exists: nothing is sampled until it is removed", off)
-		   : privileges_check(why);
+	return err < 0 ? err : privileges_check(why);
 }
 
 /* All that can fail before the first sample, cheapest first. */

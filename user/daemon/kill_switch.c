@@ -45,6 +45,14 @@ const char *kill_switch_find(void)
 	return NULL;
 }
 
+int kill_switch_check(struct why *why)
+{
+	const char *off = kill_switch_find();
+
+	return off ? why_set(why, -EPERM, "%s exists: nothing is sampled until it is removed", off)
+		   : 0;
+}
+
 /* Places that are not there are none. False: one cannot be watched; all root processes of the host
  * share a limit. */
 static bool watch_folders(int inotify)

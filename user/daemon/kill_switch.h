@@ -3,6 +3,8 @@
  * whoever has to stop all of it needs to know no configuration and no process. */
 #pragma once
 
+#include "base/err.h"
+
 #define KILL_SWITCH_HOST "/etc/stoker/off"
 #define KILL_SWITCH_BOOT "/run/stoker/off" /* until the next boot */
 
@@ -23,6 +25,8 @@ struct kill_switch {
 
 /* The path of a file that exists; NULL: none. Another user's file is none. */
 const char *kill_switch_find(void);
+/* For a command that samples: 0, or -EPERM while it is on. */
+int kill_switch_check(struct why *why);
 
 void kill_switch_open(struct kill_switch *kill_switch);
 /* Takes what came and answers as kill_switch_find, by a few system calls. */
