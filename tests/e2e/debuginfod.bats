@@ -199,6 +199,18 @@ failed() {
 	wait_until 5 is_gone "$fetcher"
 }
 
+@test "what fetches lives with lower limits than its own" {
+	need_server
+	build
+	serve serve "$tmp/debug"
+	(
+		ulimit -d 200000
+		ulimit -f 100000
+		sample --debuginfod "$url"
+	)
+	jq -e '.debuginfod.fetched >= 1' "$tmp/s"
+}
+
 @test "what is no URL is refused" {
 	exits 1 record -a -d 1 -o "$tmp/f" --debuginfod ftp://example.org
 	said_clearly 'no http:// or https:// URL'

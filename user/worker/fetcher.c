@@ -17,7 +17,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -29,6 +28,7 @@
 #include "base/orders.h"
 #include "base/own.h"
 #include "worker/filter.h"
+#include "worker/sandbox.h"
 #include "worker/sanitizer.h"
 #include "bpf/reasons.h"
 #include "elf/build_id.h"
@@ -70,29 +70,6 @@ struct fetcher {
 
 /* ---- privileges ----------------------------------------------------------------------------- */
 
-static int set_limits(void)
-{
-	const struct {
-		__rlimit_resource_t resource;
-		rlim_t max;
-	} limits[] = {
-		{ RLIMIT_CORE, 0 },
-		{ RLIMIT_NOFILE, FDS_MAX },
-		{ RLIMIT_FSIZE, FETCH_FILE_BYTES_MAX },
-#ifndef WITH_ASAN
-		{ RLIMIT_DATA, DATA_BYTES_MAX },
-#endif
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
-		struct rlimit limit = { limits[i].max, limits[i].max };
-
-		if (setrlimit(limits[i].resource, &limit) < 0)
-			return -errno;
-	}
-	return 0;
-}
-
 static int leave_privileges(void)
 {
 	uid_t uid = users_choose(USERS_FETCHER);
@@ -107,10 +84,11 @@ static int leave_privileges(void)
 		return -errno;
 	err = caps_limit(0);
 	if (err == 0)
-		err = set_limits();
+		err = sandbox_limit(FDS_MAX, FETCH_FILE_BYTES_MAX, DATA_BYTES_MAX);
 	if (err < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
 		prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
 		return err < 0 ? err : -errno;
+	(void)sandbox_deny_writing();
 	/* No sample waits for a download: it leaves the starter's session and its nice value. */
 	setsid();
 	child_set_nice(0);

@@ -176,9 +176,9 @@ static int drop_capabilities(uint64_t keep)
 
 /* ---- Landlock ------------------------------------------------------------------------------- */
 
-/* All file access that this kernel can deny, with no rule that allows any but to read below the
- * directory; -1: not even that. */
-static void deny_files(int directory, uint32_t *report)
+/* Denies as much of this file access as the kernel can, with one exception: below the directory
+ * (-1: none) files may be read. */
+static bool deny_access(uint64_t access, int directory)
 {
 	static const uint64_t rights[] = {
 		[1] = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1,
@@ -194,19 +194,25 @@ static void deny_files(int directory, uint32_t *report)
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
 
 	if (abi < 1)
-		return;
-	attr.handled_access_fs = rights[abi < 3 ? abi : 3];
+		return false;
+	attr.handled_access_fs = rights[abi < 3 ? abi : 3] & access;
 	fd = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr), 0);
 	if (fd >= 0 && directory >= 0 &&
 		syscall(SYS_landlock_add_rule, fd, LANDLOCK_RULE_PATH_BENEATH, &beneath, 0) < 0)
-		return;
-	if (fd >= 0 && syscall(SYS_landlock_restrict_self, fd, 0) == 0)
-		*report |= SANDBOX_LANDLOCK;
+		return false;
+	return fd >= 0 && syscall(SYS_landlock_restrict_self, fd, 0) == 0;
+}
+
+bool sandbox_deny_writing(void)
+{
+	return deny_access(~(uint64_t)(LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR |
+				   LANDLOCK_ACCESS_FS_EXECUTE),
+		-1);
 }
 
 /* ---- limits --------------------------------------------------------------------------------- */
 
-static int set_limits(rlim_t fds_max)
+int sandbox_limit(uint64_t fds_max, uint64_t file_bytes_max, uint64_t data_bytes_max)
 {
 	const struct {
 		__rlimit_resource_t resource;
@@ -214,10 +220,10 @@ static int set_limits(rlim_t fds_max)
 	} limits[] = {
 		{ RLIMIT_CORE, 0 },
 		{ RLIMIT_NOFILE, fds_max },
-		{ RLIMIT_FSIZE, SANDBOX_FILE_BYTES_MAX },
+		{ RLIMIT_FSIZE, file_bytes_max },
 		{ RLIMIT_MEMLOCK, 0 },
 #ifndef WITH_ASAN
-		{ RLIMIT_DATA, SANDBOX_DATA_BYTES_MAX },
+		{ RLIMIT_DATA, data_bytes_max },
 #endif
 	};
 
@@ -256,10 +262,12 @@ static int shut_in(int directory, uid_t uid, uint32_t had, uint32_t *report)
 	if (err == 0)
 		err = drop_capabilities(0);
 	if (err == 0)
-		err = set_limits(server ? SANDBOX_SERVER_FDS_MAX : SANDBOX_FDS_MAX);
+		err = sandbox_limit(server ? SANDBOX_SERVER_FDS_MAX : SANDBOX_FDS_MAX,
+			SANDBOX_FILE_BYTES_MAX, SANDBOX_DATA_BYTES_MAX);
 	if (err < 0)
 		return err;
-	deny_files(directory, &had);
+	if (deny_access(~0ULL, directory))
+		had |= SANDBOX_LANDLOCK;
 	/* Changing the user undid it, so not before. */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
 		return -errno;

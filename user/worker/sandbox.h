@@ -7,6 +7,7 @@
  *     namespace), else a chroot into an empty place; no file by Landlock; an own user. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define SANDBOX_NAMESPACES 1U /* own mounts (an empty root), network, IPC */
@@ -39,3 +40,10 @@ int sandbox_enter_server(int directory, uint32_t *report);
  * may write: not its own /proc, and elsewhere, where the mounts are those of other processes, only
  * what its user may. Without the rights for them, both stay the starter's. */
 int sandbox_enter_opener(uint64_t keep, uint32_t *report);
+
+/* For processes with other sandboxes. Limits of descriptors, of a file's size and of private
+ * memory: lower ones stay. -errno. */
+int sandbox_limit(uint64_t fds_max, uint64_t file_bytes_max, uint64_t data_bytes_max);
+/* By Landlock, where the kernel has it: this process makes no file and opens none for writing. It
+ * must have set PR_SET_NO_NEW_PRIVS. True: it is denied. */
+bool sandbox_deny_writing(void);
