@@ -236,7 +236,7 @@ _Static_assert(sizeof(struct event_exec) == 16, "event_exec");
 _Static_assert(sizeof(struct event_page) == 16, "event_page");
 _Static_assert(sizeof(struct event_pressure) == 8, "event_pressure");
 _Static_assert(sizeof(struct event_cgroup) == 16 + CGROUP_PATH_MAX, "event_cgroup");
-_Static_assert(sizeof(struct event_deferred) == 376 + DEFERRED_DATA_BYTES, "event_deferred");
+_Static_assert(sizeof(struct event_deferred) == 392 + DEFERRED_DATA_BYTES, "event_deferred");
 _Static_assert(sizeof(struct cgroup_v1) == 8, "cgroup_v1");
 _Static_assert(sizeof(struct cgroup_v1_known) == 16, "cgroup_v1_known");
 _Static_assert(sizeof(struct rows_page) == 8, "rows_page");

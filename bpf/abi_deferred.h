@@ -6,6 +6,11 @@
  * very many. */
 #define DEFERRED_STACK_BYTES 65536
 #define DEFERRED_STACK_SHORT 16384
+/* The long copy of a longer stack has two pieces: one from sp on, and one of the stack's root end.
+ * Between them may lie a large frame (rustc has one of half a megabyte), whose content no walk
+ * needs. */
+#define DEFERRED_ROOT_BYTES 24576
+#define DEFERRED_ROOT_OFFSET (DEFERRED_STACK_BYTES - DEFERRED_ROOT_BYTES)
 #define DEFERRED_GPRS 32
 /* Frames of a deferred sample; those after the leaf's are a ring. */
 #define DEFERRED_FRAMES_MAX (STACK_LEAF_FRAMES + STACK_ROOT_FRAMES)
@@ -27,12 +32,16 @@ struct event_deferred {
 	__u16 frames_len; /* frames that are already walked */
 	__u8 anon;
 	__u8 left_how; /* FRAME_BY_*, of frames that are left out: >> FRAME_HOW_SHIFT */
-	__u32 stack_bytes; /* length of the stack copy, which starts at sp */
+	__u32 stack_bytes; /* length of the stack copy from sp on */
 	__u32 tick_cpu;
+	__u64 root_at;    /* address of the piece of the root end */
+	__u32 root_bytes; /* length of that piece; 0: there is none */
+	__u32 pad;
 	__u64 time_ns;             /* time of the tick; 0: times are not kept */
 	__u64 took_ns;             /* time that the tick took until here */
 	struct event_stack unused; /* BPF sends the same frames as an event_stack, too */
-	/* The frames, leaf first, then the stack copy: use the functions below. */
+	/* The frames, leaf first, then the stack copy with its second piece at a fixed offset: use
+	 * the functions below. */
 	__u8 data[DEFERRED_DATA_BYTES];
 };
 
@@ -51,4 +60,16 @@ static inline __u64 *deferred_frames(const struct event_deferred *deferred)
 static inline __u8 *deferred_stack(const struct event_deferred *deferred)
 {
 	return (__u8 *)deferred->data + deferred_frames_bytes(deferred);
+}
+
+static inline __u8 *deferred_root(const struct event_deferred *deferred)
+{
+	return deferred_stack(deferred) + DEFERRED_ROOT_OFFSET;
+}
+
+/* Bytes of the stack copy, with what lies unused between its pieces. */
+static inline __u32 deferred_copy_bytes(const struct event_deferred *deferred)
+{
+	return deferred->root_bytes ? DEFERRED_ROOT_OFFSET + deferred->root_bytes
+				    : deferred->stack_bytes;
 }

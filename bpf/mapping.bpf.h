@@ -294,14 +294,20 @@ static __always_inline u64 start_stack_of(const struct scratch *s)
 	return BPF_CORE_READ(mm, start_stack);
 }
 
-#ifdef __TARGET_ARCH_x86
+/* Address of the thread's own data. 0: unknown. On arm64 it is as of the last switch of tasks: a
+ * program may change it without the kernel. */
 static __always_inline u64 thread_base_of(const struct scratch *s)
 {
 	struct task_struct___thread *task = (void *)bpf_get_current_task();
 
+#ifdef __TARGET_ARCH_x86
 	return BPF_CORE_READ(task, thread.fsbase);
-}
+#else
+	if (bpf_core_field_exists(task->thread.uw.tp_value))
+		return BPF_CORE_READ(task, thread.uw.tp_value);
+	return 0;
 #endif
+}
 
 /* The content of slots is of this process image and this number of changes to its mappings. If the
  * kernel numbers none, or one is in progress, it is of this tick alone. mm must come straight from

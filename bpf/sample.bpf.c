@@ -223,14 +223,6 @@ static __always_inline u32 count(struct scratch *s)
 #define DEFERRED_A_SECOND 512 /* a CPU */
 #define LONG_A_SECOND 256     /* of them: 16 MiB */
 
-/* Bytes of the stack from sp on. */
-static __always_inline u64 stack_left(struct scratch *s, u64 sp)
-{
-	struct vm_area_struct *vma = vma_find(s->mm, sp, ASKER_TICK);
-
-	return vma ? BPF_CORE_READ(vma, vm_end) - sp : 0;
-}
-
 /* A long copy takes time and room that are for other things, too. */
 static __always_inline u64 copy_limit(struct scratch *s, u64 ring_used)
 {
@@ -273,12 +265,21 @@ static __always_inline void defer_head(struct scratch *s, struct event_deferred 
 static __always_inline int defer(struct scratch *s)
 {
 	u64 used = bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA);
-	u64 bytes = stack_left(s, s->regs.sp), most = copy_limit(s, used);
+	u64 bytes = stack_mapped(s), most = copy_limit(s, used);
 	u32 task;
 
-	/* With a part of the stack, user space would cut it there. */
-	if (s->end == END_TIME && bytes > most)
-		return -1;
+	s->root_end = 0;
+	if (bytes > most) {
+		u64 end = stack_end(s, s->regs.sp + bytes);
+
+		if (!end || end - s->regs.sp > most) {
+			/* With a part of the stack, user space would cut it there. */
+			if (s->end == END_TIME)
+				return -1;
+			s->root_end = end;
+		}
+		bytes = most;
+	}
 	if (s->deferred_second != second)
 		s->deferred_len = s->deferred_long = 0;
 	s->deferred_second = second;
@@ -296,8 +297,6 @@ static __always_inline int defer(struct scratch *s)
 	if (emit_stack(s, &s->kernel.head, s->kernel_hash, s->kernel_below_leaf,
 		    STACK_KERNEL_FRAMES_MAX, END_NONE))
 		return -1;
-	if (bytes > most)
-		bytes = most;
 	s->deferred_long += bytes > DEFERRED_STACK_SHORT;
 	return stack_copy_send(s, bytes);
 }

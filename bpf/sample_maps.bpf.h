@@ -58,6 +58,7 @@ struct scratch {
 	u32 deferred_second, deferred_len; /* number of deferred samples in this second */
 	u32 deferred_long;                 /* deferred samples with a long copy of the stack */
 	u32 deferred_frames;               /* bytes of the deferred sample's frames */
+	u64 root_end; /* the end of its stack, copied as a second piece; 0: it is not */
 	u64 user_hash;
 	u64 kernel_hash;
 	u64 user_below_leaf; /* hash of all frames except the leaf */

@@ -8,6 +8,7 @@
 #include "bpf/shim.h"
 #include "bpf/abi.h"
 #include "bpf/event.bpf.h"
+#include "bpf/mapping.bpf.h"
 #include "bpf/sample_maps.bpf.h"
 #include "bpf/trampoline.bpf.h"
 
@@ -24,6 +25,69 @@ static __always_inline struct event_deferred *deferred_of(struct scratch *s)
 {
 	return (struct event_deferred *)s->deferred_head;
 }
+
+/* ---- where the stack ends -------------------------------------------------------------------- */
+
+#ifdef __TARGET_ARCH_x86
+#define TLS_VECTOR_POINTER 8
+#define TLS_VECTOR_WORDS 32
+
+/* The lowest of a thread's TLS blocks, which are between its stack and its own data at `base`. The
+ * second word of that points to the vector of their addresses (TLS variant II; glibc has two words
+ * a block, musl has one). */
+static __always_inline u64 tls_begin(struct scratch *s, u64 base)
+{
+	u64 vector, sp = s->regs.sp, *words = s->window.words; /* the walk is over */
+
+	if (bpf_probe_read_user(&vector, sizeof(vector), (void *)(base + TLS_VECTOR_POINTER)) ||
+		bpf_probe_read_user(words, TLS_VECTOR_WORDS * sizeof(u64), (void *)vector))
+		return base;
+	for (u32 i = 0; i < TLS_VECTOR_WORDS; i++) {
+		u64 block = words[i];
+
+		if (block - sp < base - sp)
+			base = block;
+	}
+	return base;
+}
+#else
+/* There are none. */
+#define tls_begin(s, base) (base)
+#endif
+
+/* The end of a thread's stack in a mapping that ends at `end`: C libraries put the thread's own
+ * data on top of it. 0: unknown, for that data is elsewhere; a coroutine's stack may be anywhere in
+ * a heap. Not static, so that the verifier checks it once. */
+__noinline u64 stack_end_of_thread(u64 walk, u64 end)
+{
+	struct scratch *s = scratch_of(walk);
+	u64 sp, base;
+
+	if (!s)
+		return 0;
+	sp = s->regs.sp;
+	base = thread_base_of(s);
+	return base - sp < end - sp ? tls_begin(s, base) : 0;
+}
+
+/* The end of the stack that holds sp, in a mapping that ends at `end`. 0: unknown. */
+static __always_inline u64 stack_end(struct scratch *s, u64 end)
+{
+	u64 entry = start_stack_of(s), sp = s->regs.sp;
+
+	return entry - sp < end - sp ? entry : stack_end_of_thread(walk_of(s), end);
+}
+
+/* Bytes from sp to its mapping's end. */
+static __always_inline u64 stack_mapped(struct scratch *s)
+{
+	u64 sp = s->regs.sp;
+	struct vm_area_struct *vma = vma_find(s->mm, sp, ASKER_TICK);
+
+	return vma ? BPF_CORE_READ(vma, vm_end) - sp : 0;
+}
+
+/* ---- the copy -------------------------------------------------------------------------------- */
 
 /* Bytes from sp on, up to the first page that nobody has touched. Not static, so that the verifier
  * checks it once. */
@@ -59,11 +123,27 @@ static __always_inline u64 copy_stack(u8 *to, u64 sp, u64 bytes, const u32 limit
 	return bpf_probe_read_user(to, bytes, (void *)sp) ? 0 : bytes;
 }
 
+/* Bytes below end, down to the first page that nobody has touched. */
+__noinline u64 stack_readable_below(u64 end, u64 bytes)
+{
+	u64 page_bytes = 1ULL << page_shift, len = 0;
+	u8 byte;
+
+	for (u32 i = 0; i <= DEFERRED_ROOT_BYTES / 4096; i++) {
+		if (len >= bytes)
+			return bytes;
+		if (bpf_probe_read_user(&byte, sizeof(byte), (void *)(end - len - 1)))
+			return len;
+		len = end - ((end - len - 1) & ~(page_bytes - 1));
+	}
+	return bytes;
+}
+
 /* 0, or -1: nothing was sent. head_max and limit are constant. */
 static __always_inline int send_copy(
 	struct scratch *s, u64 bytes, const u32 head_max, const u32 limit)
 {
-	u64 head = HEAD_BYTES + s->deferred_frames, sp = s->regs.sp, copied;
+	u64 head = HEAD_BYTES + s->deferred_frames, sp = s->regs.sp, copied, root = 0, root_at = 0;
 	struct event_deferred *event = bpf_ringbuf_reserve(&events, head_max + limit, 0);
 
 	if (!event) {
@@ -73,13 +153,26 @@ static __always_inline int send_copy(
 	asm volatile("" : "+r"(head));
 	if (head > head_max || bpf_probe_read_kernel(event, head, s->deferred_head))
 		goto nothing;
+	if (limit == DEFERRED_STACK_BYTES && bytes == limit && s->root_end) {
+		root = stack_readable_below(s->root_end, DEFERRED_ROOT_BYTES);
+		root_at = s->root_end - root;
+		root = copy_stack((u8 *)event + head + DEFERRED_ROOT_OFFSET, root_at, root,
+			DEFERRED_ROOT_BYTES);
+	}
+	if (root)
+		bytes = DEFERRED_ROOT_OFFSET;
 	copied = copy_stack((u8 *)event + head, sp, bytes, limit);
 	/* With a part of the stack, user space would cut it there. */
 	if (copied == 0 || (s->end == END_TIME && copied < bytes))
 		goto nothing;
 	event->stack_bytes = copied;
-	if (limit == DEFERRED_STACK_BYTES && s->uprobe_returns)
+	event->root_bytes = root;
+	event->root_at = root_at;
+	if (limit == DEFERRED_STACK_BYTES && s->uprobe_returns) {
 		uprobe_mend_copy(s, (u8 *)event + head, sp, copied, limit);
+		uprobe_mend_copy(s, (u8 *)event + head + DEFERRED_ROOT_OFFSET, root_at, root,
+			DEFERRED_ROOT_BYTES);
+	}
 	bpf_ringbuf_submit(event, BPF_RB_FORCE_WAKEUP);
 	s->stats.bytes_out += head_max + limit;
 	return 0;

@@ -23,3 +23,13 @@ struct bpf_perf_event_data {
 typedef struct {
 	void *vdso;
 } CORE mm_context_t;
+
+struct thread_struct {
+	struct {
+		unsigned long tp_value;
+	} uw;
+} CORE;
+
+struct task_struct___thread {
+	struct thread_struct thread;
+} CORE;

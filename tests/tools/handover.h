@@ -14,7 +14,7 @@
  * mapping            process= start= end= offset= object=    for deferred samples
  * file               process= start= refused= path=  the file of a mapping, or why it has none
  * object who stack leaf jit exec tick made removed renamed     events, as in bpf/abi.h
- * deferred           a sample whose walk waits for a table; `stack` lines with its bytes follow
+ * deferred           a sample whose walk waits for a table; `stack_bytes` and `root_bytes` follow
  * count              of a stack and a task; with times, the id of its ticks
  * poll               the agent read all events up to here in one go
  * profile            start= tick= duration=          what the agent made of it: an interval ends */

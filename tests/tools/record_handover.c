@@ -191,7 +191,7 @@ static int on_exec(void *ctx, const struct event_exec *e)
 }
 
 /* Rows of zeroes are left out. */
-static void note_stack(const uint8_t *bytes, uint32_t len)
+static void note_stack(const char *name, const uint8_t *bytes, uint32_t len)
 {
 	static const uint8_t zeroes[STACK_LINE_BYTES];
 
@@ -201,7 +201,7 @@ static void note_stack(const uint8_t *bytes, uint32_t len)
 
 		if (memcmp(bytes + at, zeroes, size) == 0)
 			continue;
-		buf_printf(&line, "stack_bytes at=%u hex=", at);
+		buf_printf(&line, "%s at=%u hex=", name, at);
 		for (uint32_t i = 0; i < size; i++)
 			buf_printf(&line, "%02x", bytes[at + i]);
 		add(ANYBODY, 0, &line);
@@ -216,15 +216,17 @@ static int on_deferred(void *ctx, const struct event_deferred *e)
 	use(OF_PROCESS, e->tgid);
 	buf_printf(&line,
 		"deferred who=%u kernel=0x%llx process=%u started=%llu cpu=%u pc=0x%llx sp=0x%llx "
-		"fp=0x%llx top=0x%llx exact=%u anon=%u size=%u tick_cpu=%u time=%llu gpr=",
+		"fp=0x%llx top=0x%llx exact=%u anon=%u size=%u root_at=0x%llx root_size=%u "
+		"tick_cpu=%u time=%llu gpr=",
 		e->task, U(e->kernel_stack), e->tgid, U(e->start_ns), e->cpu, U(e->pc), U(e->sp),
-		U(e->fp), U(e->start_stack), e->exact, e->anon, e->stack_bytes, e->tick_cpu,
-		U(e->time_ns));
+		U(e->fp), U(e->start_stack), e->exact, e->anon, e->stack_bytes, U(e->root_at),
+		e->root_bytes, e->tick_cpu, U(e->time_ns));
 	for (int i = 0; i < DEFERRED_GPRS; i++)
 		buf_printf(&line, "%s0x%llx", i ? "," : "", U(e->gpr[i]));
 	handover_put_frames(&line, deferred_frames(e), deferred_frames_bytes(e) / sizeof(__u64));
 	add(ANYBODY, 0, &line);
-	note_stack(deferred_stack(e), e->stack_bytes);
+	note_stack("stack_bytes", deferred_stack(e), e->stack_bytes);
+	note_stack("root_bytes", deferred_root(e), e->root_bytes);
 	return rec.callbacks.deferred(ctx, e);
 }
 

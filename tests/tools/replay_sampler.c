@@ -133,14 +133,13 @@ static int give_exec(struct sampler *s, const char *line)
 	return s->callbacks.exec(s->ctx, &e);
 }
 
-static void read_stack(struct event_deferred *e, const char *line)
+static void read_stack(uint8_t *piece, uint32_t bytes, const char *line)
 {
 	const char *hex = handover_text(line, "hex");
 	unsigned int byte;
 
-	for (uint32_t at = n32(line, "at"); at < e->stack_bytes && sscanf(hex, "%2x", &byte) == 1;
-		hex += 2)
-		deferred_stack(e)[at++] = (uint8_t)byte;
+	for (uint32_t at = n32(line, "at"); at < bytes && sscanf(hex, "%2x", &byte) == 1; hex += 2)
+		piece[at++] = (uint8_t)byte;
 }
 
 /* The lines after it are its stack. */
@@ -164,6 +163,8 @@ static int give_deferred(struct sampler *s, const char *line)
 		.exact = n32(line, "exact"),
 		.anon = (uint8_t)handover_number(line, "anon"),
 		.stack_bytes = n32(line, "size"),
+		.root_at = handover_number(line, "root_at"),
+		.root_bytes = n32(line, "root_size"),
 		.tick_cpu = n32(line, "tick_cpu"),
 		.time_ns = handover_number(line, "time"),
 	};
@@ -171,7 +172,9 @@ static int give_deferred(struct sampler *s, const char *line)
 		e.gpr[i] = strtoull(gpr, &end, 0);
 	e.frames_len = (uint16_t)handover_frames(line, deferred_frames(&e), DEFERRED_FRAMES_MAX);
 	for (; handover_is(line_at(s->at), "stack_bytes"); s->at++)
-		read_stack(&e, line_at(s->at));
+		read_stack(deferred_stack(&e), e.stack_bytes, line_at(s->at));
+	for (; handover_is(line_at(s->at), "root_bytes"); s->at++)
+		read_stack(deferred_root(&e), e.root_bytes, line_at(s->at));
 	return s->callbacks.deferred(s->ctx, &e);
 }
 

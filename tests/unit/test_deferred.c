@@ -129,8 +129,8 @@ static int teardown(void **state)
 }
 
 /* A sample of the account that stopped in its first frame, in the file's code, with this word on
- * its stack. */
-static void put_sample_of(uint64_t word, uint64_t account)
+ * its stack, at sp or at the root end. */
+static void put_sample_at(uint64_t word, bool at_root, uint64_t account)
 {
 	static struct event_deferred event = { .kind = EVENT_DEFERRED,
 		.task = 5,
@@ -139,14 +139,22 @@ static void put_sample_of(uint64_t word, uint64_t account)
 		.sp = 0x7000,
 		.exact = 1,
 		.frames_len = 1,
-		.stack_bytes = 8 };
+		.stack_bytes = 8,
+		.root_at = 0x700000 };
 	const struct event_task task = { .id = 5 };
 
 	deferred_frames(&event)[0] = (uint64_t)FRAME_FILE << FRAME_KIND_SHIFT |
 		(uint64_t)AGAIN << FRAME_OBJECT_SHIFT | (OFFSET + 0x10);
 	assert_int_equal(tally_task(&tally, &task), 0);
-	*(uint64_t *)deferred_stack(&event) = word;
+	event.root_bytes = at_root ? 8 : 0;
+	*(uint64_t *)deferred_stack(&event) = at_root ? 0 : word;
+	*(uint64_t *)deferred_root(&event) = word;
 	assert_int_equal(deferred_put(deferred, &event, account), 0);
+}
+
+static void put_sample_of(uint64_t word, uint64_t account)
+{
+	put_sample_at(word, false, account);
 }
 
 static void put_sample(void)
@@ -263,13 +271,12 @@ static void give_page(const struct made_rows *table, uint32_t number)
 	made_rows_free(&page);
 }
 
-static void a_sample_waits_for_its_page_and_its_callers_pages_are_wanted_with_it(void **state)
+static void wait_for_pages(bool at_root)
 {
 	struct made_rows table, outline;
 
-	(void)state;
 	make_rows(&table, &outline);
-	put_sample_of(CODE + LAST_BYTES - 0x100, 1);
+	put_sample_at(CODE + LAST_BYTES - 0x100, at_root, 1);
 	deferred_finish(deferred);
 	assert_int_equal(pages_len, 0); /* whose numbers nobody knows */
 	assert_int_equal(publish_rows(publish, &key, FIRST, &outline.view), 0);
@@ -290,6 +297,18 @@ static void a_sample_waits_for_its_page_and_its_callers_pages_are_wanted_with_it
 	assert_int_equal(tally.counts.len, 1);
 	made_rows_free(&table);
 	made_rows_free(&outline);
+}
+
+static void a_sample_waits_for_its_page_and_its_callers_pages_are_wanted_with_it(void **state)
+{
+	(void)state;
+	wait_for_pages(false);
+}
+
+static void callers_at_the_stacks_root_end_are_wanted_too(void **state)
+{
+	(void)state;
+	wait_for_pages(true);
 }
 
 static void a_page_that_cannot_be_requested_may_be_asked_for_again(void **state)
@@ -327,6 +346,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			a_sample_waits_for_its_page_and_its_callers_pages_are_wanted_with_it, setup,
 			teardown),
+		cmocka_unit_test_setup_teardown(
+			callers_at_the_stacks_root_end_are_wanted_too, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			a_page_that_cannot_be_requested_may_be_asked_for_again, setup, teardown),
 	};

@@ -128,20 +128,27 @@ static void a_deferred_sample_has_the_size_that_it_says(void **state)
 {
 	static const struct {
 		uint16_t frames_len;
-		uint32_t stack_bytes;
+		uint32_t stack_bytes, root_bytes;
 		size_t bytes; /* after the head */
 		bool taken;
 	} rows[] = {
-		{ 3, 16, 40, true },
-		{ 3, 16, 39, false },
-		{ STACK_LEAF_FRAMES, 8, STACK_LEAF_FRAMES * 8 + 8, true },
-		{ STACK_LEAF_FRAMES + 1, 8, DEFERRED_FRAMES_MAX * 8 + 8, true },
-		{ STACK_LEAF_FRAMES + 1, 8, DEFERRED_FRAMES_MAX * 8 + 7, false },
-		{ STACK_WALK_MAX, 0, DEFERRED_DATA_BYTES, true },
-		{ STACK_WALK_MAX + 1, 0, DEFERRED_DATA_BYTES, false },
-		{ 1, DEFERRED_STACK_BYTES, DEFERRED_DATA_BYTES, true },
-		{ 1, DEFERRED_STACK_BYTES + 1, DEFERRED_DATA_BYTES, false },
-		{ 1, UINT32_MAX, DEFERRED_DATA_BYTES, false },
+		{ 3, 16, 0, 40, true },
+		{ 3, 16, 0, 39, false },
+		{ STACK_LEAF_FRAMES, 8, 0, STACK_LEAF_FRAMES * 8 + 8, true },
+		{ STACK_LEAF_FRAMES + 1, 8, 0, DEFERRED_FRAMES_MAX * 8 + 8, true },
+		{ STACK_LEAF_FRAMES + 1, 8, 0, DEFERRED_FRAMES_MAX * 8 + 7, false },
+		{ STACK_WALK_MAX, 0, 0, DEFERRED_DATA_BYTES, true },
+		{ STACK_WALK_MAX + 1, 0, 0, DEFERRED_DATA_BYTES, false },
+		{ 1, DEFERRED_STACK_BYTES, 0, DEFERRED_DATA_BYTES, true },
+		{ 1, DEFERRED_STACK_BYTES + 1, 0, DEFERRED_DATA_BYTES, false },
+		{ 1, UINT32_MAX, 0, DEFERRED_DATA_BYTES, false },
+		{ 1, 16, 8, 8 + DEFERRED_ROOT_OFFSET + 8, true },
+		{ 1, 16, 8, 8 + DEFERRED_ROOT_OFFSET + 7, false },
+		{ 1, DEFERRED_ROOT_OFFSET, DEFERRED_ROOT_BYTES, DEFERRED_DATA_BYTES, true },
+		{ 1, DEFERRED_ROOT_OFFSET + 1, 8, DEFERRED_DATA_BYTES, false },
+		{ 1, 16, DEFERRED_ROOT_BYTES + 1, DEFERRED_DATA_BYTES, false },
+		{ 1, 16, UINT32_MAX, DEFERRED_DATA_BYTES, false },
+		{ 1, 16, UINT32_MAX - DEFERRED_ROOT_OFFSET + 1, DEFERRED_DATA_BYTES, false },
 	};
 
 	(void)state;
@@ -152,7 +159,8 @@ static void a_deferred_sample_has_the_size_that_it_says(void **state)
 
 		event.largest = (struct event_deferred){ .kind = EVENT_DEFERRED,
 			.frames_len = rows[i].frames_len,
-			.stack_bytes = rows[i].stack_bytes };
+			.stack_bytes = rows[i].stack_bytes,
+			.root_bytes = rows[i].root_bytes };
 		events_take(&events, &event, offsetof(struct event_deferred, data) + rows[i].bytes);
 		if (seen.len != rows[i].taken)
 			fail_msg("row %zu", i);

@@ -95,7 +95,7 @@ void deferred_free(struct deferred *deferred)
 static size_t event_bytes(const struct event_deferred *event)
 {
 	return offsetof(struct event_deferred, data) + deferred_frames_bytes(event) +
-		event->stack_bytes;
+		deferred_copy_bytes(event);
 }
 
 /* ---- mappings ------------------------------------------------------------------------------- */

@@ -25,8 +25,9 @@ static int on_deferred(struct events *events, const struct event_deferred *e, si
 	int err;
 
 	if (size < head || e->frames_len > STACK_WALK_MAX ||
-		e->stack_bytes > DEFERRED_STACK_BYTES ||
-		size < head + deferred_frames_bytes(e) + e->stack_bytes)
+		e->root_bytes > DEFERRED_ROOT_BYTES ||
+		e->stack_bytes > (e->root_bytes ? DEFERRED_ROOT_OFFSET : DEFERRED_STACK_BYTES) ||
+		size < head + deferred_frames_bytes(e) + deferred_copy_bytes(e))
 		return 0;
 	err = events->callbacks.deferred(events->ctx, e);
 	if (err < 0)

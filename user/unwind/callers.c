@@ -40,27 +40,50 @@ static const struct scan_mapping *find_page(
 	return m;
 }
 
+struct search {
+	const struct publish *publish;
+	const struct scan_mapping *mappings;
+	size_t mappings_len;
+	uint64_t last_page;
+	uint32_t last_object, left; /* left: pages that may still be passed */
+	void (*fn)(void *ctx, uint32_t object, uint64_t page);
+	void *ctx;
+};
+
+static void search_piece(struct search *s, const uint8_t *stack, size_t bytes)
+{
+	uint64_t word, page;
+
+	for (size_t at = 0; s->left > 0 && at + sizeof(word) <= bytes; at += sizeof(word)) {
+		const struct scan_mapping *m;
+
+		memcpy(&word, stack + at, sizeof(word));
+		m = find_page(s->mappings, s->mappings_len, word, &page);
+		if (!m || (m->object == s->last_object && page == s->last_page))
+			continue;
+		s->last_object = m->object;
+		s->last_page = page;
+		if (!publish_lacks_page(s->publish, m->object, page))
+			continue;
+		s->fn(s->ctx, m->object, page);
+		s->left--;
+	}
+}
+
 void callers_missing(const struct publish *publish, const struct event_deferred *deferred,
 	const struct scan_mapping *mappings, size_t mappings_len,
 	void (*fn)(void *ctx, uint32_t object, uint64_t page), void *ctx)
 {
-	const uint8_t *stack = deferred_stack(deferred);
-	uint64_t word, page, last_page = UINT64_MAX;
-	uint32_t last_object = 0, left = CALLERS_PAGES_MAX;
+	struct search search = {
+		.publish = publish,
+		.mappings = mappings,
+		.mappings_len = mappings_len,
+		.last_page = UINT64_MAX,
+		.left = CALLERS_PAGES_MAX,
+		.fn = fn,
+		.ctx = ctx,
+	};
 
-	for (size_t at = 0; left > 0 && at + sizeof(word) <= deferred->stack_bytes;
-		at += sizeof(word)) {
-		const struct scan_mapping *m;
-
-		memcpy(&word, stack + at, sizeof(word));
-		m = find_page(mappings, mappings_len, word, &page);
-		if (!m || (m->object == last_object && page == last_page))
-			continue;
-		last_object = m->object;
-		last_page = page;
-		if (!publish_lacks_page(publish, m->object, page))
-			continue;
-		fn(ctx, m->object, page);
-		left--;
-	}
+	search_piece(&search, deferred_stack(deferred), deferred->stack_bytes);
+	search_piece(&search, deferred_root(deferred), deferred->root_bytes);
 }

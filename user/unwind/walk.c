@@ -96,15 +96,24 @@ static const struct scan_mapping *find_mapping(const struct scratch *s, uint64_t
 	return NULL;
 }
 
+/* Are all bytes at addr in a piece of the copy? */
+static bool piece_has(u64 start, u32 bytes, u64 addr, u32 size)
+{
+	return addr >= start && addr - start <= bytes && size <= bytes - (addr - start);
+}
+
 static int walk_read(u64 walk, void *dst, u32 size, u64 addr)
 {
 	struct scratch *s = scratch_of(walk);
 	const struct event_deferred *deferred = s->deferred;
 	const struct scan_mapping *m;
 
-	if (addr >= deferred->sp && addr - deferred->sp <= deferred->stack_bytes &&
-		size <= deferred->stack_bytes - (addr - deferred->sp)) {
+	if (piece_has(deferred->sp, deferred->stack_bytes, addr, size)) {
 		memcpy(dst, deferred_stack(deferred) + (addr - deferred->sp), size);
+		return 0;
+	}
+	if (piece_has(deferred->root_at, deferred->root_bytes, addr, size)) {
+		memcpy(dst, deferred_root(deferred) + (addr - deferred->root_at), size);
 		return 0;
 	}
 	if (s->reads >= WALK_READS_MAX)
