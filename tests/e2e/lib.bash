@@ -270,6 +270,29 @@ start_record() {
 	meter_from_here
 }
 
+# record_unknown HZ PROGRAM [ARG...]: of a program that nobody has met, while those who make tables
+# stand still; to $tmp/all and $tmp/s, and the samples of PROGRAM to $tmp/met.
+record_unknown() {
+	local hz=$1 program=$2 copy=$tmp/$2.1
+	shift 2
+	cp "$(target "$program")" "$copy"
+	cat >"$tmp/run" <<-'END'
+		of_parent() {
+			ps -eo pid=,ppid=,args= | awk -v of="$PPID" '{ parent[$1] = $2; worker[$1] = $3 $4 == "stokerworker" }
+				END { for (p in worker) if (worker[p]) {
+					for (up = p; up > 1 && up != of; up = parent[up]);
+					if (up == of) print p } }'
+		}
+		workers=$(of_parent)
+		kill -STOP $workers
+		"$@"
+		kill -CONT $workers
+		echo "stood still: $workers"
+	END
+	record --user -F "$hz" -o "$tmp/all" --stats "$tmp/s" -- bash "$tmp/run" "$copy" "$@"
+	grep "^${program:0:13}" "$tmp/all" >"$tmp/met" # of a comm
+}
+
 # stop_record [SIGNAL]: ends $recorder; its status.
 stop_record() {
 	local status=0

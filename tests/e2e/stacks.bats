@@ -135,26 +135,26 @@ through_unspoken() {
 	record_cpu 2 "$pid" --user -F 199 -o "$tmp/known" --stats "$tmp/s"
 	need_tables "$tmp/s"
 	through_unspoken "$tmp/known"
-	# A file that nobody has met, while those who make tables stand still.
-	cp "$(target unspoken)" "$tmp/unspoken1"
-	cat >"$tmp/run" <<-'END'
-		of_parent() {
-			ps -eo pid=,ppid=,args= | awk -v of="$PPID" '{ parent[$1] = $2; worker[$1] = $3 $4 == "stokerworker" }
-				END { for (p in worker) if (worker[p]) {
-					for (up = p; up > 1 && up != of; up = parent[up]);
-					if (up == of) print p } }'
-		}
-		workers=$(of_parent)
-		kill -STOP $workers
-		"$1" 300
-		kill -CONT $workers
-		echo "stood still: $workers"
-	END
-	record --user -F 499 -o "$tmp/all" --stats "$tmp/s" -- bash "$tmp/run" "$tmp/unspoken1"
+	record_unknown 499 unspoken 300
 	had=30 had_most=30 # 300 ms
 	fits_cpu "$(jq .tables.stacks_deferred "$tmp/s")" 499 'stacks held' 33 600 # and those of bash and ps
 	grep ';unspoken' "$tmp/all" >"$tmp/met"
 	through_unspoken "$tmp/met"
+}
+
+@test "a stack is whole before its file has a table, whatever lies in a frame of 0.75 MB on it" {
+	local thread
+	for thread in '' thread; do
+		# shellcheck disable=SC2086 # none, or one
+		record_unknown 149 largeframe 500 $thread
+		hottest "$tmp/met"
+		jq -c '.user_stacks, .tables' "$tmp/s"
+		had=50 had_most=50 # 500 ms
+		fits_cpu "$(folded_count "$tmp/met")" 149 samples 33
+		between "$(stat_of "$tmp/s" .tables.stacks_deferred)" "$(($(folded_count "$tmp/met") * 9 / 10))" 1000 deferred
+		between "$(folded_share "$tmp/met" "^[^[]*;(main|begin);outer;large_frame(;|\$)")" 97 100 whole
+		between "$(folded_share "$tmp/met" truncated)" 0 3 cut
+	done
 }
 
 @test "64 threads share the time of their process" {
