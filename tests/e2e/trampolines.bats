@@ -32,3 +32,13 @@ complete_percent() {
 	# The kernel replaces an address shortly before it puts the true one into its list.
 	between "$(complete_percent "$tmp/s")" 98 100 'complete'
 }
+
+@test "they keep them before the program has a table, at both ends of a stack with a large frame" {
+	[ -r /sys/bus/event_source/devices/uprobe/type ] || skip 'this kernel has no uprobes'
+	record_unknown 149 uprobed 0.5
+	hottest "$tmp/met"
+	jq -c '.user_stacks, .tables' "$tmp/s"
+	between "$(stat_of "$tmp/s" .tables.stacks_deferred)" 5 1000 deferred
+	between "$(folded_share "$tmp/met" ';main;probed_outer;between(;probed_inner)?(;|$)')" 95 100 \
+		'in the outer function'
+}

@@ -2,7 +2,8 @@
 /* uprobed.c - burns under functions whose returns are probed, and sets the probes itself, for
  * itself alone. Usage: uprobed [SECONDS] main;probed_outer;between;probed_inner: the inner one is
  * called every few tens of microseconds and begins with an instruction that the kernel runs in a
- * copy. Prints `ready`; needs CAP_PERFMON.
+ * copy; the frame of `between` is larger than any copy of a stack. Prints `ready`; needs
+ * CAP_PERFMON.
  *
  * BUILD: -O2 -g -fomit-frame-pointer -fno-optimize-sibling-calls
  */
@@ -16,6 +17,7 @@
 
 #define PMU "/sys/bus/event_source/devices/uprobe/type"
 #define INNER_STEPS 10000
+#define LARGE_BYTES 300000
 
 NOINLINE uint64_t probed_inner(uint64_t x)
 {
@@ -27,9 +29,12 @@ NOINLINE uint64_t probed_inner(uint64_t x)
 
 NOINLINE uint64_t between(uint64_t x, uint64_t end_ns)
 {
+	volatile char large[LARGE_BYTES];
+
+	large[x % LARGE_BYTES] = 0;
 	while (!is_past(end_ns))
 		x = probed_inner(x);
-	return x;
+	return x + (uint64_t)large[x % LARGE_BYTES];
 }
 
 NOINLINE uint64_t probed_outer(uint64_t x, uint64_t end_ns)
