@@ -18,6 +18,7 @@
 #define STACK_KERNEL_FRAMES_MAX 64
 #define COMM_LEN 16
 #define OBJECT_NAME_LEN 48
+#define KERNEL_NAME_BYTES 1024 /* a symbol, its place and its module, as the kernel prints them */
 
 /* ---- frames: one u64 each, 2 bits of how, 2 bits of kind and 60 bits of value -----------------
  * A user frame that is not the leaf holds its return address minus one: an address inside the call.

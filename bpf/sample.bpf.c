@@ -17,6 +17,7 @@
 #include "bpf/sample_maps.bpf.h"
 #include "bpf/scan.bpf.h"
 #include "bpf/file_key.bpf.h"
+#include "bpf/kernel_name.bpf.h"
 #include "bpf/cgroup.bpf.h"
 #include "bpf/pidns.bpf.h"
 #include "bpf/split.bpf.h"

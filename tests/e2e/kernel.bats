@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# Kernel frames: BPF programs that are loaded and gone again during a capture, and hidden addresses.
+# Kernel frames: BPF programs that are loaded and gone again during a capture, names without the list of
+# all symbols, and hidden addresses.
 # alone: it hides the addresses of the kernel from all
 
 load lib
@@ -53,11 +54,24 @@ make_program() {
 	between "$((100 * own / all))" 60 100 'of them in this one, %'
 }
 
+@test "kernel frames have names without a reading of all symbols, where the kernel names an address" {
+	grep -qa BPF_FUNC_snprintf /sys/kernel/btf/vmlinux || skip 'this kernel names no address (Linux 5.13)'
+	need unshare
+	grep -m 3 -E '^[0-9a-f]+ [tT] ' /proc/kallsyms >"$tmp/few"
+	start_busy syscalls
+	# shellcheck disable=SC2016
+	exits 0 unshare -m sh -c 'mount --bind "$1" /proc/kallsyms && shift && exec "$@"' - "$tmp/few" \
+		"$stoker" record -F 999 -d 1 -p "$pid" -o "$tmp/f" --stats "$tmp/s"
+	[ "$(folded_count "$tmp/f" '_\[k\]')" -gt 0 ]
+	[ "$(folded_count "$tmp/f" '\[kernel\]\+0x')" -eq 0 ]
+	[ "$(jq '.frames.by_source.kallsyms' "$tmp/s")" -gt 0 ]
+}
+
 @test "hidden kernel addresses are said, and no name is made up" {
 	local was=/proc/sys/kernel/kptr_restrict kept
 	kept=$(cat "$was")
-	[ -w "$was" ] && echo 2 >"$was" 2>/dev/null || skip 'kernel.kptr_restrict cannot be set here'
 	start_busy syscalls
+	[ -w "$was" ] && echo 2 >"$was" 2>/dev/null || skip 'kernel.kptr_restrict cannot be set here'
 	timeout -k 5 60 "$stoker" record -F 999 -d 1 -p "$pid" -o "$tmp/f" --stats "$tmp/s" \
 		</dev/null >"$tmp/said" 2>&1 3>&- || true
 	echo "$kept" >"$was"

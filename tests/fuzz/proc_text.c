@@ -5,6 +5,7 @@
 #include "proc/maps.h"
 #include "proc/status.h"
 #include "sym/kernel_sym.h"
+#include "sym/kernel_text.h"
 
 static void take(void *ctx, const struct maps_entry *entry)
 {
@@ -32,6 +33,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	load_parse_pressure((const char *)data, size, &ticks);
 	load_parse_busy((const char *)data, size, &ticks);
 	load_parse_waited((const char *)data, size, &ticks);
+	if (kernel_text_parse(text, UINT64_MAX, &name)) {
+		touch_text(name.name);
+		touch_text(name.module);
+	}
 	if (kernel_sym_parse(data, size, &kernel) != KERNEL_SYM_OK)
 		return 0;
 	for (uint64_t at = 0; at < 0x1000; at += 0x101)

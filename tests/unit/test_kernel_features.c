@@ -13,7 +13,7 @@
 /* What a made kernel has. */
 struct made {
 	const char *name; /* shown when the row fails */
-	bool no_ring_buffer, task, task_vma, red_black, maple;
+	bool no_ring_buffer, prints_names, task, task_vma, red_black, maple;
 	enum kernel_lock_seq lock_seq;
 	bool lock_hides_its_writer; /* as with PREEMPT_RT */
 	const char *without;        /* a struct that is not there at all */
@@ -101,6 +101,10 @@ static struct btf *make(const struct made *made)
 	btf__add_enum_value(t.btf, "BPF_MAP_TYPE_HASH", 1);
 	if (!made->no_ring_buffer)
 		btf__add_enum_value(t.btf, "BPF_MAP_TYPE_RINGBUF", 27);
+	btf__add_enum(t.btf, "bpf_func_id", 4);
+	btf__add_enum_value(t.btf, "BPF_FUNC_map_lookup_elem", 1);
+	if (made->prints_names)
+		btf__add_enum_value(t.btf, "BPF_FUNC_snprintf", 165);
 	if (made->task)
 		add_function(&t, "bpf_iter_task");
 	if (made->task_vma)
@@ -119,8 +123,18 @@ static struct btf *make(const struct made *made)
 
 static const struct made kernels[] = {
 	{ .name = "5.10", .task = true, .red_black = true, .can_scan = true },
-	{ .name = "5.15", .task = true, .task_vma = true, .red_black = true, .can_scan = true },
-	{ .name = "6.1", .task = true, .task_vma = true, .maple = true, .can_scan = true },
+	{ .name = "5.15",
+		.prints_names = true,
+		.task = true,
+		.task_vma = true,
+		.red_black = true,
+		.can_scan = true },
+	{ .name = "6.1",
+		.prints_names = true,
+		.task = true,
+		.task_vma = true,
+		.maple = true,
+		.can_scan = true },
 	{ .name = "6.12, and RHEL's 5.14 since 9.5",
 		.task = true,
 		.task_vma = true,
@@ -172,6 +186,7 @@ static void features_are_those_that_the_types_have(void **state)
 		print_message("%s\n", made->name);
 		kernel_features_parse(types, &found);
 		assert_int_equal(found.ring_buffer, !made->no_ring_buffer);
+		assert_int_equal(found.names_code, made->prints_names);
 		assert_int_equal(found.iterates_tasks, made->task);
 		assert_int_equal(found.iterates_mappings, made->task_vma);
 		assert_int_equal(found.tree, tree_of(made));
@@ -222,6 +237,7 @@ static void types_without_anything_give_no_feature(void **state)
 	(void)state;
 	kernel_features_parse(types, &found);
 	assert_false(found.locks_maps);
+	assert_false(found.names_code);
 	assert_false(found.ring_buffer || found.iterates_tasks || found.iterates_mappings);
 	assert_int_equal(found.tree, KERNEL_TREE_UNKNOWN);
 	assert_int_equal(found.lock_seq, KERNEL_LOCK_SEQ_NONE);

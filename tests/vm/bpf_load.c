@@ -23,11 +23,12 @@
 #define LOG_STATS 4
 #define TAIL_LINES 25
 
-/* Programs for some kernels, which have this function, or this member of a struct. */
+/* Programs for some kernels, which have this function, or this member of a struct or an enum. */
 static const struct {
 	const char *program, *function, *type, *member;
 } needs[] = {
 	{ .program = "scan", .function = "bpf_iter_task_vma" },
+	{ .program = "name_ask", .type = "bpf_func_id", .member = "BPF_FUNC_snprintf" },
 	{ .program = "scan_tasks", .type = "mm_struct", .member = "mmap" },
 };
 
@@ -47,6 +48,9 @@ static bool has_member(const struct btf *types, __u32 id, const char *name)
 {
 	const struct btf_type *type = btf__type_by_id(types, id);
 
+	for (__u32 i = 0; type && btf_is_enum(type) && i < btf_vlen(type); i++)
+		if (strcmp(btf__name_by_offset(types, btf_enum(type)[i].name_off), name) == 0)
+			return true;
 	if (!type || !btf_is_composite(type))
 		return false;
 	for (__u32 i = 0; i < btf_vlen(type); i++) {
@@ -71,7 +75,7 @@ static const char *lacks(const struct btf *types, const char *program)
 			return btf__find_by_name_kind(types, needs[i].function, BTF_KIND_FUNC) > 0
 				? NULL
 				: needs[i].function;
-		id = btf__find_by_name_kind(types, needs[i].type, BTF_KIND_STRUCT);
+		id = btf__find_by_name(types, needs[i].type);
 		return id > 0 && has_member(types, (__u32)id, needs[i].member) ? NULL
 									       : needs[i].member;
 	}

@@ -299,7 +299,7 @@ int agent_open(const struct agent_options *options, struct agent **out, struct w
 	if (err == 0)
 		err = open_sampler(agent, options, why);
 	if (err == 0)
-		err = kernel_names_new(&agent->kernel);
+		err = kernel_names_new(agent->sampler, &agent->kernel);
 	/* Not before: with perf_event_paranoid above 2, as Debian has it, an event takes more than
 	 * CAP_PERFMON to be opened, but not to run. */
 	if (err == 0)

@@ -29,7 +29,7 @@ struct naming {
 	struct objects *objects; /* owned by the agent, like the next three */
 	struct processes *processes;
 	struct worker_client *worker;
-	const struct kernel_names *kernel;
+	struct kernel_names *kernel;
 	bool demangle;
 	bool keep_tiers;                 /* of JIT names */
 	bool spare;                      /* save memory rather than time */

@@ -148,6 +148,7 @@ void kernel_features_parse(const struct btf *types, struct kernel_features *out)
 		.ring_buffer = has_enumerator(types, "bpf_map_type", "BPF_MAP_TYPE_RINGBUF"),
 		.iterates_tasks = has_function(types, "bpf_iter_task"),
 		.iterates_mappings = has_function(types, "bpf_iter_task_vma"),
+		.names_code = has_enumerator(types, "bpf_func_id", "BPF_FUNC_snprintf"),
 		.locks_maps = has_number(types, "bpf_map", "memory.pages"),
 		.tree = find_tree(types),
 		.lock_seq = find_lock_seq(types),

@@ -30,6 +30,7 @@ struct kernel_features {
 	const char *missing; /* a field that the program requires; NULL: none is missing */
 	bool ring_buffer;
 	bool iterates_tasks, iterates_mappings; /* BPF iterators */
+	bool names_code; /* a helper prints the symbol of an address */
 	bool locks_maps; /* BPF maps count as locked memory, which has a limit */
 	enum kernel_tree tree;
 	enum kernel_lock_seq lock_seq;

@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sampler/kernel_names.c - kallsyms has no sizes, so code that was loaded after it was read must
- * not be looked up in it: BPF programs are known by their events, and after a change of modules it
- * is read again. A module that was unloaded meanwhile is named from the old table: of two matches
- * the one with the nearer start is right, because the other table lacks its place. */
+/* sampler/kernel_names.c - the kernel is asked at the end of an interval, so code that came and
+ * went since would have no name or another's: BPF programs are known by their events.
+ * Where kallsyms is read: it has no sizes, so code that was loaded after it was read must not be
+ * looked up in it, and after a change of modules it is read again. A module that was unloaded
+ * meanwhile is named from the old table: of two matches the one with the nearer start is right,
+ * because the other table lacks its place. */
 #include "sampler/kernel_names.h"
 
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/types.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/caps.h"
@@ -16,14 +23,24 @@
 #include "base/fd.h"
 #include "base/hash.h"
 #include "base/own.h"
+#include "bpf/abi.h"
+#include "sample.skel.h"
 #include "sampler/code_events.h"
+#include "sampler/sampler.h"
 #include "sym/kernel_code.h"
+#include "sym/kernel_text.h"
 
+#define KALLSYMS "/proc/kallsyms"
 #define KALLSYMS_BYTES_MAX (64UL << 20)
+#define LINES_BYTES 4096
 #define MODULES_BYTES_MAX (1UL << 20)
 
 struct kernel_names {
-	struct kernel_sym *sym;    /* NULL: hidden */
+	const struct sampler *sampler;
+	bool asks; /* the kernel names its code, and does not hide where it is */
+	char text[KERNEL_NAME_BYTES];
+	bool read;                 /* kallsyms, or that failed */
+	struct kernel_sym *sym;    /* NULL: hidden, or not needed yet */
 	struct kernel_sym *before; /* of this interval's beginning, where modules are others now */
 	struct kernel_code code;
 	struct code_events events;
@@ -32,7 +49,7 @@ struct kernel_names {
 	uint64_t from_ns, until_ns; /* CLOCK_MONOTONIC: the interval whose names are asked for */
 };
 
-int kernel_names_new(struct kernel_names **out)
+int kernel_names_new(const struct sampler *sampler, struct kernel_names **out)
 {
 	struct kernel_names *names = calloc(1, sizeof(*names));
 
@@ -40,6 +57,7 @@ int kernel_names_new(struct kernel_names **out)
 		free(names);
 		return -ENOMEM;
 	}
+	names->sampler = sampler;
 	*out = names;
 	return 0;
 }
@@ -89,10 +107,9 @@ static int load(struct kernel_names *names)
 	struct kernel_sym *sym;
 	int err;
 
+	names->read = true;
 	names->modules = modules_now();
-	if (!names->sym)
-		names->from_ns = clock_ns(CLOCK_MONOTONIC);
-	err = fd_read_path("/proc/kallsyms", KALLSYMS_BYTES_MAX, &text);
+	err = fd_read_path(KALLSYMS, KALLSYMS_BYTES_MAX, &text);
 	if (err == 0)
 		err = kernel_sym_parse(text.data, text.len, &sym);
 	if (err != KERNEL_SYM_OK)
@@ -103,11 +120,40 @@ static int load(struct kernel_names *names)
 	return 0;
 }
 
+/* As load(), but only as far as the first function: symbols that are no code may come before. */
+static int look(void)
+{
+	_cleanup_fd_ int fd = open(KALLSYMS, O_RDONLY | O_CLOEXEC);
+	char lines[LINES_BYTES]; /* the kernel gives whole ones */
+	struct kernel_sym *sym;
+	int result = KERNEL_SYM_EMPTY;
+	ssize_t len = 0;
+
+	if (fd < 0)
+		return -errno;
+	while (result == KERNEL_SYM_EMPTY && (len = read(fd, lines, sizeof(lines))) > 0)
+		result = kernel_sym_parse(lines, (size_t)len, &sym);
+	if (len < 0)
+		return -errno;
+	if (result == KERNEL_SYM_OK)
+		kernel_sym_free(sym);
+	return result;
+}
+
+/* Is the program there, that prints a name? */
+static bool can_ask(const struct kernel_names *names)
+{
+	return bpf_program__fd(sampler_skeleton(names->sampler)->progs.name_ask) >= 0;
+}
+
 int kernel_names_begin(struct kernel_names *names, struct warnings *warnings)
 {
-	int result = load(names);
+	bool asks = can_ask(names);
+	int result = asks ? look() : load(names);
 	struct why text;
 
+	names->asks = asks && result == KERNEL_SYM_OK;
+	names->from_ns = clock_ns(CLOCK_MONOTONIC);
 	if (result == -ENOMEM)
 		return result;
 	if (result == KERNEL_SYM_HIDDEN && caps_effective() & CAPS_BIT(CAP_SYSLOG))
@@ -168,25 +214,49 @@ void kernel_names_next(struct kernel_names *names)
 	names->before = NULL;
 }
 
-bool kernel_names_find(const struct kernel_names *names, uint64_t addr, struct kernel_name *out)
+/* The kernel's answer for one address; false: it knows no code there. */
+static bool ask(struct kernel_names *names, uint64_t addr, struct kernel_name *out)
+{
+	const struct sample_bpf *skel = sampler_skeleton(names->sampler);
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = &addr, .ctx_size_in = sizeof(addr));
+
+	if (bpf_prog_test_run_opts(bpf_program__fd(skel->progs.name_ask), &opts) < 0)
+		return false;
+	memcpy(names->text, skel->bss->kernel_name_text, sizeof(names->text) - 1);
+	return kernel_text_parse(names->text, addr, out);
+}
+
+/* In the text of kallsyms, and in that of the interval's beginning. */
+static bool find_in_text(const struct kernel_names *names, uint64_t addr, struct kernel_name *out)
 {
 	struct kernel_name now, before;
-	bool is_now, was_before;
-	const char *code;
+	bool is_now = names->sym && kernel_sym_find(names->sym, addr, &now);
+	bool was_before = names->before && kernel_sym_find(names->before, addr, &before);
 
-	/* kptr_restrict hides all other addresses, so this one stays hidden, too. */
-	if (!names->sym)
-		return false;
-	code = kernel_code_find(&names->code, addr, names->from_ns, names->until_ns, &now.start);
-	if (code) {
-		*out = (struct kernel_name){ .name = code, .module = "bpf", .start = now.start };
-		return true;
-	}
-	is_now = kernel_sym_find(names->sym, addr, &now);
-	was_before = names->before && kernel_sym_find(names->before, addr, &before);
 	if (was_before && (!is_now || before.start > now.start))
 		*out = before;
 	else if (is_now)
 		*out = now;
 	return is_now || was_before;
+}
+
+bool kernel_names_find(struct kernel_names *names, uint64_t addr, struct kernel_name *out)
+{
+	const char *code;
+	uint64_t start;
+
+	/* kptr_restrict hides all other addresses, so this one stays hidden, too. */
+	if (!names->asks && !names->sym)
+		return false;
+	code = kernel_code_find(&names->code, addr, names->from_ns, names->until_ns, &start);
+	if (code) {
+		*out = (struct kernel_name){ .name = code, .module = "bpf", .start = start };
+		return true;
+	}
+	if (names->asks && ask(names, addr, out))
+		return true;
+	/* kallsyms also has what the kernel prints as a number: trampolines of ftrace. */
+	if (!names->read)
+		load(names);
+	return find_in_text(names, addr, out);
 }

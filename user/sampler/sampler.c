@@ -23,11 +23,10 @@
 #include "sample.skel.h"
 #include "sampler/clocks.h"
 #include "sampler/cpu_costs.h"
-#include "sampler/cpus.h"
 #include "sampler/grace.h"
 #include "sampler/kernel_faults.h"
 #include "sampler/kernel_features.h"
-#include "sampler/map_memory.h"
+#include "sampler/map_sizes.h"
 #include "sampler/scan.h"
 #include "sampler/tick_times.h"
 #include "sampler/tracepoints.h"
@@ -202,6 +201,7 @@ static int load_skeleton(struct sampler *s, const struct sampler_options *o,
 	s->scan_tasks = !kernel->iterates_mappings;
 	bpf_program__set_autoload(s->skel->progs.scan, !s->scan_tasks);
 	bpf_program__set_autoload(s->skel->progs.scan_tasks, s->scan_tasks);
+	bpf_program__set_autoload(s->skel->progs.name_ask, kernel->names_code);
 	err = configure(s, o);
 	return err < 0 ? err : sample_bpf__load(s->skel);
 }
@@ -309,7 +309,7 @@ int sampler_open(const struct sampler_options *options, const struct sampler_eve
 	s->times = options->times;
 	s->tick_limit_ns = options->tick_limit_ns;
 	s->scans = options->scans;
-	err = cpus_count(&s->cpus, why);
+	err = map_sizes_cpus(&s->cpus, why);
 	if (err == 0)
 		err = load(s, options, why);
 	if (err == 0) {
@@ -532,7 +532,7 @@ static void read_program(struct sampler *s, struct sampler_stats *out)
 	if (bpf_obj_get_info_by_fd(bpf_program__fd(s->skel->progs.sample), &info, &len) == 0)
 		out->run_ns = info.run_time_ns;
 	bpf_object__for_each_map(map, s->skel->obj) out->memory_bytes +=
-		map_memory_bytes(bpf_map__fd(map));
+		map_sizes_bytes(bpf_map__fd(map));
 }
 
 /* The ticks that came and those that did not are all that were due. A count of periods by wall time
