@@ -195,19 +195,19 @@ static __always_inline int emit_cgroup(struct cgroup *cgroup, const char *path, 
 	return 0;
 }
 
-SEC("tp_btf/cgroup_mkdir")
+SEC("raw_tp/cgroup_mkdir")
 int BPF_PROG(cgroup_made, struct cgroup *cgroup, const char *path)
 {
 	return emit_cgroup(cgroup, path, CGROUP_MADE);
 }
 
-SEC("tp_btf/cgroup_rmdir")
+SEC("raw_tp/cgroup_rmdir")
 int BPF_PROG(cgroup_removed, struct cgroup *cgroup, const char *path)
 {
 	return emit_cgroup(cgroup, path, CGROUP_REMOVED);
 }
 
-SEC("tp_btf/cgroup_rename")
+SEC("raw_tp/cgroup_rename")
 int BPF_PROG(cgroup_renamed, struct cgroup *cgroup, const char *path)
 {
 	return emit_cgroup(cgroup, path, CGROUP_RENAMED);

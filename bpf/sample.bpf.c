@@ -472,7 +472,7 @@ int sample(struct bpf_perf_event_data *ctx)
 }
 
 /* A program that was not met before: user space builds its table while it starts. */
-SEC("tp_btf/sched_process_exec")
+SEC("raw_tp/sched_process_exec")
 int BPF_PROG(exec, struct task_struct *task, int old_pid, struct linux_binprm *bprm)
 {
 	struct event_exec event = { .kind = EVENT_EXEC, .tgid = pidns_tgid(task) };
@@ -490,7 +490,7 @@ int BPF_PROG(exec, struct task_struct *task, int old_pid, struct linux_binprm *b
 
 /* A CPU that comes or goes passes through many steps, and ends each with this. After a step user
  * space compares the list of CPUs once, however many have passed. */
-SEC("tp_btf/cpuhp_exit")
+SEC("raw_tp/cpuhp_exit")
 int BPF_PROG(cpu_changed, unsigned int cpu, int state, int idx, int ret)
 {
 	if (cpus_changed)

@@ -159,10 +159,11 @@ void kernel_features_parse(const struct btf *types, struct kernel_features *out)
 			out->missing = needed[i].name;
 }
 
-/* Mapped, where the kernel has that (6.16). */
-static int read_types(struct buf *out)
+/* Mapped, where the kernel has that (6.16): sysfs gives a page a call. */
+static int read_types(struct btf **out)
 {
 	_cleanup_fd_ int fd = open(KERNEL_FEATURES_BTF, O_RDONLY | O_CLOEXEC);
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
 	struct stat st;
 	void *mapped;
 	int err;
@@ -170,17 +171,22 @@ static int read_types(struct buf *out)
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return -errno;
 	mapped = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (mapped == MAP_FAILED)
-		return fd_read_all(fd, TYPES_BYTES_MAX, out);
-	err = buf_put(out, mapped, (size_t)st.st_size);
-	munmap(mapped, (size_t)st.st_size);
-	return err;
+	if (mapped != MAP_FAILED) {
+		*out = btf__new(mapped, (uint32_t)st.st_size);
+		err = *out ? 0 : -errno;
+		munmap(mapped, (size_t)st.st_size);
+		return err;
+	}
+	err = fd_read_all(fd, TYPES_BYTES_MAX, &text);
+	if (err < 0)
+		return err;
+	*out = btf__new(text.data, (uint32_t)text.len);
+	return *out ? 0 : -errno;
 }
 
-int kernel_features_load(struct kernel_features *out, int *types, struct why *why)
+int kernel_features_load(struct kernel_features *out, struct btf **types, struct why *why)
 {
 	_cleanup_(btf_freep) struct btf *parsed = NULL;
-	_cleanup_(buf_done) struct buf text = BUF_INIT;
 	int err = access(KERNEL_FEATURES_BTF, R_OK) == 0 ? 0 : -errno;
 
 	if (err < 0 && access("/sys/kernel", F_OK) < 0)
@@ -192,18 +198,14 @@ int kernel_features_load(struct kernel_features *out, int *types, struct why *wh
 			err == -ENOENT ? ": the kernel must be built with CONFIG_DEBUG_INFO_BTF=y, "
 					 "and a container must have all of /sys"
 				       : "");
-	err = read_types(&text);
-	if (err == 0) {
-		parsed = btf__new(text.data, (uint32_t)text.len);
-		err = parsed ? 0 : -errno;
-	}
+	err = read_types(&parsed);
 	if (err < 0)
 		return why_set(why, err,
 			"cannot read the kernel's types in " KERNEL_FEATURES_BTF ": %s",
 			err_text(err));
 	kernel_features_parse(parsed, out);
-	if (types) /* without it libbpf reads sysfs */
-		(void)fd_in_memory("types", text.data, text.len, types);
+	if (types)
+		*types = TAKE_PTR(parsed);
 	return 0;
 }
 

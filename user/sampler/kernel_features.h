@@ -45,10 +45,8 @@ enum kernel_probe {
 /* From the kernel's types. */
 void kernel_features_parse(const struct btf *types, struct kernel_features *out);
 
-/* From the types of the running kernel. *types (NULL: not wanted) becomes a file in memory with
- * them, the caller's: sysfs gives a page at a time, so each reader of its file makes a thousand
- * calls. It is unchanged where memory lacks. */
-int kernel_features_load(struct kernel_features *out, int *types, struct why *why);
+/* From the types of the running kernel, which *types becomes, the caller's (NULL: not wanted). */
+int kernel_features_load(struct kernel_features *out, struct btf **types, struct why *why);
 
 /* Tests what types cannot show, because configuration or a seccomp filter decides it: does the
  * kernel accept a BPF program for perf events, and a ring buffer? */

@@ -7,6 +7,7 @@
 #include "sampler/sampler.h"
 
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stddef.h>
@@ -26,6 +27,7 @@
 #include "sampler/grace.h"
 #include "sampler/kernel_faults.h"
 #include "sampler/kernel_features.h"
+#include "sampler/kernel_types.h"
 #include "sampler/map_sizes.h"
 #include "sampler/scan.h"
 #include "sampler/tick_times.h"
@@ -183,26 +185,26 @@ static int explain_load(
 }
 
 static int load_skeleton(struct sampler *s, const struct sampler_options *o,
-	const struct kernel_features *kernel, int types)
+	const struct kernel_features *kernel, const struct btf *types)
 {
-	/* Without a path libbpf looks for each type that the kernel lacks among those of its
-	 * modules as well, and fails if it may not: that takes CAP_SYS_ADMIN, which we do not have.
-	 */
-	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = KERNEL_FEATURES_BTF);
+	/* Without a path libbpf also looks for types that the kernel lacks among those of its
+	 * modules, and fails if it may not: that takes CAP_SYS_ADMIN, which we do not have. */
+	_cleanup_fd_ int fd = fd_memory("types");
 	char path[64];
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = path);
 	int err;
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", types);
-	if (types >= 0)
-		opts.btf_custom_path = path;
-	s->skel = sample_bpf__open_opts(&opts);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	s->skel = fd < 0 ? NULL : sample_bpf__open_opts(&opts);
 	if (!s->skel)
-		return -errno;
+		return fd < 0 ? fd : -errno;
 	s->scan_tasks = !kernel->iterates_mappings;
 	bpf_program__set_autoload(s->skel->progs.scan, !s->scan_tasks);
 	bpf_program__set_autoload(s->skel->progs.scan_tasks, s->scan_tasks);
 	bpf_program__set_autoload(s->skel->progs.name_ask, kernel->names_code);
-	err = configure(s, o);
+	err = kernel_types_write(types, bpf_object__btf(s->skel->obj), fd);
+	if (err == 0)
+		err = configure(s, o);
 	return err < 0 ? err : sample_bpf__load(s->skel);
 }
 
@@ -210,7 +212,7 @@ static int load(struct sampler *s, const struct sampler_options *o, struct why *
 {
 	struct why libbpf = { "" };
 	const char *fault = kernel_faults_here();
-	_cleanup_fd_ int types = -1;
+	struct btf *types = NULL;
 	struct kernel_features kernel;
 	int err = fault ? why_set(why, -EOPNOTSUPP, "%s", fault)
 			: kernel_features_load(&kernel, &types, why);
@@ -221,6 +223,7 @@ static int load(struct sampler *s, const struct sampler_options *o, struct why *
 	libbpf_set_print(keep_libbpf_words);
 	err = load_skeleton(s, o, &kernel, types);
 	libbpf_says = NULL;
+	btf__free(types);
 	return err < 0 ? explain_load(err, &kernel, &libbpf, why) : 0;
 }
 
