@@ -256,6 +256,16 @@ static __always_inline void append(struct scratch *s, u64 frame)
 	s->user_below_leaf = mix(s->user_below_leaf, frame);
 }
 
+/* Appends one of the root's frames. A function of its own for the same reason as walk_frame. */
+WALK_GLOBAL int walk_keep_root(u64 walk, u32 at)
+{
+	struct scratch *s = scratch_of(walk);
+
+	if (s)
+		append(s, s->root[at & (STACK_ROOT_FRAMES - 1)]);
+	return 0;
+}
+
 /* Decides which frames stay after a walk of more than the leaf's: those of a proven root, too. */
 WALK_GLOBAL int walk_keep(u64 walk)
 {
@@ -277,7 +287,7 @@ WALK_GLOBAL int walk_keep(u64 walk)
 	for (u32 i = 0; i < STACK_ROOT_FRAMES; i++) {
 		if (at + i >= s->walked)
 			break;
-		append(s, s->root[(at + i) & (STACK_ROOT_FRAMES - 1)]);
+		walk_keep_root(walk, at + i);
 	}
 	return 0;
 }

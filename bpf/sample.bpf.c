@@ -126,6 +126,25 @@ static __always_inline int emit_stack(struct scratch *s, struct event_stack *hea
 	return 0;
 }
 
+/* Not static, as send(): the verifier checks each once. */
+__noinline int emit_user_stack(u64 walk)
+{
+	struct scratch *s = scratch_of(walk);
+
+	return s ? emit_stack(s, &s->user.head, s->user_hash, s->user_below_leaf,
+			   STACK_USER_FRAMES_MAX, s->end)
+		 : -1;
+}
+
+__noinline int emit_kernel_stack(u64 walk)
+{
+	struct scratch *s = scratch_of(walk);
+
+	return s ? emit_stack(s, &s->kernel.head, s->kernel_hash, s->kernel_below_leaf,
+			   STACK_KERNEL_FRAMES_MAX, END_NONE)
+		 : -1;
+}
+
 static __always_inline void emit_jit(struct scratch *s)
 {
 	struct event_jit event = { .kind = EVENT_JIT, .tgid = s->task.tgid };
@@ -211,10 +230,7 @@ static __always_inline u32 count(struct scratch *s)
 		which ? bpf_map_lookup_elem(&counts_1, &key) : bpf_map_lookup_elem(&counts_0, &key);
 	if (counted)
 		return count_again(s, counted);
-	if (emit_stack(s, &s->user.head, s->user_hash, s->user_below_leaf, STACK_USER_FRAMES_MAX,
-		    s->end) ||
-		emit_stack(s, &s->kernel.head, s->kernel_hash, s->kernel_below_leaf,
-			STACK_KERNEL_FRAMES_MAX, END_NONE))
+	if (emit_user_stack(walk_of(s)) || emit_kernel_stack(walk_of(s)))
 		return LOST_RING_FULL;
 	return which ? count_first(&counts_1, 1, s, &key) : count_first(&counts_0, 0, s, &key);
 }
@@ -295,8 +311,7 @@ static __always_inline int defer(struct scratch *s)
 	if (!task)
 		return -1;
 	defer_head(s, deferred_of(s), task);
-	if (emit_stack(s, &s->kernel.head, s->kernel_hash, s->kernel_below_leaf,
-		    STACK_KERNEL_FRAMES_MAX, END_NONE))
+	if (emit_kernel_stack(walk_of(s)))
 		return -1;
 	s->deferred_long += bytes > DEFERRED_STACK_SHORT;
 	return stack_copy_send(s, bytes);

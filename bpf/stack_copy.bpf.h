@@ -16,7 +16,8 @@
 /* With few frames, and with all that are kept. */
 #define HEAD_FEW (HEAD_BYTES + 64 * sizeof(u64))
 #define HEAD_ALL (HEAD_BYTES + DEFERRED_FRAMES_MAX * sizeof(u64))
-#define STACK_COPY_ROOM (HEAD_ALL + DEFERRED_STACK_BYTES)
+#define STACK_COPY_SPARE sizeof(u64) /* see uprobe_mend_copy */
+#define STACK_COPY_ROOM (HEAD_ALL + DEFERRED_STACK_BYTES + STACK_COPY_SPARE)
 /* Time for the longest copy, from memory that no cache has, and once more if a page is absent. */
 #define STACK_COPY_NS 20000
 
@@ -143,8 +144,9 @@ __noinline u64 stack_readable_below(u64 end, u64 bytes)
 static __always_inline int send_copy(
 	struct scratch *s, u64 bytes, const u32 head_max, const u32 limit)
 {
+	const u32 size = head_max + limit + STACK_COPY_SPARE;
 	u64 head = HEAD_BYTES + s->deferred_frames, sp = s->regs.sp, copied, root = 0, root_at = 0;
-	struct event_deferred *event = bpf_ringbuf_reserve(&events, head_max + limit, 0);
+	struct event_deferred *event = bpf_ringbuf_reserve(&events, size, 0);
 
 	if (!event) {
 		event_lost(EVENT_DEFERRED);
@@ -174,7 +176,7 @@ static __always_inline int send_copy(
 			DEFERRED_ROOT_BYTES);
 	}
 	bpf_ringbuf_submit(event, BPF_RB_FORCE_WAKEUP);
-	s->stats.bytes_out += head_max + limit;
+	s->stats.bytes_out += size;
 	return 0;
 nothing:
 	bpf_ringbuf_discard(event, BPF_RB_NO_WAKEUP);

@@ -15,6 +15,20 @@
 #define UPROBE_RETURNS_MAX 64 /* the kernel's limit for a task */
 #define UPROBE_SLOT_BYTES 128
 
+/* Reads an entry of the list into s->uprobe_slot and s->uprobe_true, and gives the next one. Not
+ * static, so that the verifier checks it once and not in each turn of a loop. */
+__noinline u64 uprobe_entry(u64 at)
+{
+	struct scratch *s = scratch_of(at);
+	struct return_instance *ri = (void *)at;
+
+	if (!s)
+		return 0;
+	s->uprobe_slot = BPF_CORE_READ(ri, stack);
+	s->uprobe_true = BPF_CORE_READ(ri, orig_ret_vaddr);
+	return (u64)BPF_CORE_READ(ri, next);
+}
+
 /* Puts the true return address into s->regs.pc if an entry of the list belongs to the word of the
  * stack at `slot`. 1: none does. Not static, so that the verifier checks it once. */
 __noinline int uprobe_return_of(u64 slot)
@@ -26,13 +40,11 @@ __noinline int uprobe_return_of(u64 slot)
 		return 1;
 	at = s->uprobe_returns;
 	for (u32 i = 0; i < UPROBE_RETURNS_MAX && at; i++) {
-		struct return_instance *ri = (void *)at;
-
-		if (BPF_CORE_READ(ri, stack) == slot) {
-			s->regs.pc = BPF_CORE_READ(ri, orig_ret_vaddr);
+		at = uprobe_entry(at);
+		if (s->uprobe_slot == slot) {
+			s->regs.pc = s->uprobe_true;
 			return 0;
 		}
-		at = (u64)BPF_CORE_READ(ri, next);
 	}
 	return 1;
 }
@@ -98,23 +110,21 @@ static __always_inline void uprobe_begin(struct scratch *s, struct task_struct *
 }
 
 /* A deferred walk has a copy of `bytes` of the stack from sp on: the true return addresses go into
- * it. limit is constant and at most the copy's room. Only for machines whose calls put them on the
- * stack; elsewhere no word there is the trampoline's. */
+ * it. limit is a constant power of two, and the copy has room for a word more. Only for machines
+ * whose calls put them on the stack; elsewhere no word there is the trampoline's. */
 static __always_inline void uprobe_mend_copy(
 	const struct scratch *s, u8 *copy, u64 sp, u64 bytes, const u32 limit)
 {
 	u64 at = s->uprobe_returns;
 
 	for (u32 i = 0; i < UPROBE_RETURNS_MAX && at; i++) {
-		struct return_instance *ri = (void *)at;
-		u64 slot = BPF_CORE_READ(ri, stack) - sp, *word;
+		u64 slot, place, *word;
 
-		barrier_var(slot); /* else the verifier loses the bound */
-		if (slot < bytes && slot <= limit - sizeof(*word)) {
-			word = (u64 *)(copy + slot);
-			if (*word == s->uprobe_area)
-				*word = BPF_CORE_READ(ri, orig_ret_vaddr);
-		}
-		at = (u64)BPF_CORE_READ(ri, next);
+		at = uprobe_entry(at);
+		slot = s->uprobe_slot - sp;
+		place = slot & (limit - 1); /* bounds cost the verifier more than a mask */
+		word = (u64 *)(copy + place);
+		if (((place ^ slot) | (*word ^ s->uprobe_area)) == 0 && slot < bytes)
+			*word = s->uprobe_true;
 	}
 }

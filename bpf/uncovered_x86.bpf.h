@@ -539,11 +539,14 @@ WALK_GLOBAL u32 walk_step_cgo(u64 walk, s32 g, s32 depth, u32 room)
 	return END_NONE;
 }
 
-/* Is this `mov %reg,%rsp` (Intel SDM vol. 2, MOV), and the register not %rbp or %rsp? */
-static __always_inline bool loads_sp(const u8 *code)
+/* Is this `mov %reg,%rsp` (Intel SDM vol. 2, MOV), and the register not %rbp or %rsp? Without a
+ * branch: the verifier would follow both ways of each. */
+static __always_inline u32 loads_sp(const u8 *code)
 {
-	return (code[0] & 0xfb) == 0x48 && code[1] == 0x89 && (code[2] & 0xc7) == 0xc4 &&
-		(code[0] != 0x48 || (code[2] != 0xe4 && code[2] != 0xec));
+	u32 other = ((code[0] & 0xfbU) ^ 0x48) | (code[1] ^ 0x89U) | ((code[2] & 0xc7U) ^ 0xc4);
+	u32 not_frame = (code[0] ^ 0x48U) | ((code[2] & 0xf7U) ^ 0xe4);
+
+	return ((other - 1) & -not_frame) >> 31; /* other is 0, not_frame is not */
 }
 
 #define LEFT_STACK_BYTES 128
@@ -555,7 +558,7 @@ static __always_inline bool loads_sp(const u8 *code)
 WALK_GLOBAL bool loads_sp_among(u64 walk, u32 from)
 {
 	struct scratch *s = scratch_of(walk);
-	bool loads = false;
+	u32 loads = 0;
 
 	if (!s || from > LEFT_STACK_BYTES - 2 - LEFT_STACK_TURN_BYTES)
 		return false;
