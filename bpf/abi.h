@@ -188,6 +188,8 @@ struct event_task {
 	__u32 id;
 	struct task_key key;
 	struct file_view view;
+	__u32 known; /* the map had its place */
+	__u32 pad;
 };
 
 struct event_jit {
@@ -231,7 +233,8 @@ _Static_assert(sizeof(struct event_stack) == 24, "event_stack");
 _Static_assert(sizeof(struct event_leaf) == 32, "event_leaf");
 _Static_assert(sizeof(struct event_tick) == 24, "event_tick");
 _Static_assert(sizeof(struct event_object) == 128, "event_object");
-_Static_assert(sizeof(struct event_task) == 72, "event_task");
+_Static_assert(sizeof(struct task_place) == 32, "task_place");
+_Static_assert(sizeof(struct event_task) == 80, "event_task");
 _Static_assert(sizeof(struct event_jit) == 16, "event_jit");
 _Static_assert(sizeof(struct event_exec) == 16, "event_exec");
 _Static_assert(sizeof(struct event_page) == 16, "event_page");

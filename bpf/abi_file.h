@@ -19,3 +19,10 @@ struct file_answer {
 	__u64 magic;           /* of its file system */
 	__u64 found;           /* 0: there is no such file */
 };
+
+/* The cgroup and the root of a task. User space keeps those that it knows in a map: new tasks of
+ * them do not wake it. */
+struct task_place {
+	__u64 cgroup;
+	struct file_view view;
+};

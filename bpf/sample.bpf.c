@@ -28,7 +28,7 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-__u64 task_woken_ns = 0; /* when an EVENT_TASK woke user space last, or it read one */
+__u64 task_woken_ns = 0; /* when an EVENT_TASK woke user space last, or it read an unknown one */
 __u32 cpus_changed = 0;  /* a CPU may have come or gone; user space sets it back */
 
 /* ---- task key, stacks and count --------------------------------------------------------- */
@@ -43,11 +43,21 @@ static __always_inline void task_read(struct scratch *s, struct task_struct *tas
 	bpf_get_current_comm(s->task.comm, sizeof(s->task.comm));
 }
 
-/* The process may end, and its cgroup go, before user space looks: a new task wakes it. Many new
- * tasks do not: user space looks again TASK_WAKEUP_NS later. */
+static __always_inline bool place_known(struct scratch *s)
+{
+	u32 *known;
+
+	s->place.cgroup = s->task_event.key.cgroup;
+	s->place.view = s->task_event.view;
+	known = bpf_map_lookup_elem(&known_places, &s->place);
+	return known && *known == places_epoch;
+}
+
+/* The process may end, and its cgroup and root go, before user space looks: a new task wakes it if
+ * it does not know them. Many new tasks do not: user space looks again TASK_WAKEUP_NS later. */
 static __always_inline u64 task_wakeup(const struct scratch *s)
 {
-	if (s->tick_ns - task_woken_ns < TASK_WAKEUP_NS)
+	if (s->task_event.known || s->tick_ns - task_woken_ns < TASK_WAKEUP_NS)
 		return BPF_RB_NO_WAKEUP;
 	task_woken_ns = s->tick_ns;
 	return BPF_RB_FORCE_WAKEUP;
@@ -57,7 +67,7 @@ static __always_inline u64 task_wakeup(const struct scratch *s)
 static __always_inline u32 task_id(struct scratch *s)
 {
 	struct event_task *event = &s->task_event;
-	u64 hash = task_hash(&s->task), flags = BPF_RB_NO_WAKEUP, word;
+	u64 hash = task_hash(&s->task), word;
 	struct known_tasks *set = known_tasks_of(hash);
 	struct known_task *slot;
 
@@ -66,16 +76,16 @@ static __always_inline u32 task_id(struct scratch *s)
 	slot = task_known(set, hash, &word);
 	if (slot && word >> 32 == epoch)
 		return (u32)word;
+	event->kind = EVENT_TASK;
 	event->id = (u32)word;
+	event->key = s->task;
+	view_of_task(&event->view, (void *)bpf_get_current_task());
+	event->known = place_known(s);
 	if (!slot) {
 		slot = &set->ways[s->tick_ns >> KNOWN_ANY_SHIFT & (KNOWN_WAYS - 1)];
 		event->id = next_id(&s->task_counter);
-		flags = task_wakeup(s);
 	}
-	event->kind = EVENT_TASK;
-	event->key = s->task;
-	view_of_task(&event->view, (void *)bpf_get_current_task());
-	if (emit(&s->stats, event, sizeof(*event), flags))
+	if (emit(&s->stats, event, sizeof(*event), task_wakeup(s)))
 		return 0;
 	word = (u64)epoch << 32 | event->id;
 	slot_write(hash, &slot->tag, &slot->word, &word, TASK_WORDS);

@@ -80,6 +80,7 @@ struct scratch {
 	struct vma_scratch vma;
 	struct event_object object_event;
 	struct event_task task_event;
+	struct task_place place;
 	struct kernel_stack kernel;
 	/* A struct event_deferred without its stack copy, see deferred_of. */
 	u8 deferred_head[offsetof(struct event_deferred, unused)];
@@ -152,6 +153,14 @@ struct {
 	__type(value, u32);
 } refused_cgroups SEC(".maps");
 
+/* Places that user space knows → places_epoch of that time: an older one is unknown again. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct task_place);
+	__type(value, u32);
+} known_places SEC(".maps");
+
 /* tgid → start of the process whose EVENT_JIT was sent. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -218,5 +227,6 @@ struct {
 
 __u32 active_counts = 0;
 __u32 epoch = 1; /* see bpf/known.bpf.h */
+__u32 places_epoch = 0;
 __u32 tick_limits_len = 0; /* 0: no tick looks for its limit */
 __u64 counts_len[2] = {};

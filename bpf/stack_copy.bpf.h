@@ -170,11 +170,9 @@ static __always_inline int send_copy(
 	event->stack_bytes = copied;
 	event->root_bytes = root;
 	event->root_at = root_at;
-	if (limit == DEFERRED_STACK_BYTES && s->uprobe_returns) {
-		uprobe_mend_copy(s, (u8 *)event + head, sp, copied, limit);
-		uprobe_mend_copy(s, (u8 *)event + head + DEFERRED_ROOT_OFFSET, root_at, root,
-			DEFERRED_ROOT_BYTES);
-	}
+	if (limit == DEFERRED_STACK_BYTES && s->uprobe_returns)
+		uprobe_mend_copy(s, (u8 *)event + head, sp, copied, root_at, root,
+			DEFERRED_ROOT_OFFSET, limit);
 	bpf_ringbuf_submit(event, BPF_RB_FORCE_WAKEUP);
 	s->stats.bytes_out += size;
 	return 0;

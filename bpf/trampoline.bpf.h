@@ -109,22 +109,29 @@ static __always_inline void uprobe_begin(struct scratch *s, struct task_struct *
 		uprobe_leave(walk_of(s));
 }
 
-/* A deferred walk has a copy of `bytes` of the stack from sp on: the true return addresses go into
- * it. limit is a constant power of two, and the copy has room for a word more. Only for machines
- * whose calls put them on the stack; elsewhere no word there is the trampoline's. */
-static __always_inline void uprobe_mend_copy(
-	const struct scratch *s, u8 *copy, u64 sp, u64 bytes, const u32 limit)
+/* A deferred walk has a copy of `bytes` of the stack from sp on and of `root` from root_at on, which
+ * lie at the start and at root_offset of `copy`: the true return addresses go into it. limit is a
+ * constant power of two, and the copy has room for a word more. Only for machines whose calls put
+ * them on the stack; elsewhere no word there is the trampoline's. */
+static __always_inline void uprobe_mend_copy(const struct scratch *s, u8 *copy, u64 sp, u64 bytes,
+	u64 root_at, u64 root, const u32 root_offset, const u32 limit)
 {
 	u64 at = s->uprobe_returns;
 
 	for (u32 i = 0; i < UPROBE_RETURNS_MAX && at; i++) {
-		u64 slot, place, *word;
+		u64 from, place, *word;
 
 		at = uprobe_entry(at);
-		slot = s->uprobe_slot - sp;
-		place = slot & (limit - 1); /* bounds cost the verifier more than a mask */
+		from = s->uprobe_slot - sp;
+		if (from >= bytes) {
+			from = s->uprobe_slot - root_at;
+			if (from >= root)
+				continue;
+			from += root_offset;
+		}
+		place = from & (limit - 1); /* bounds cost the verifier more than a mask */
 		word = (u64 *)(copy + place);
-		if (((place ^ slot) | (*word ^ s->uprobe_area)) == 0 && slot < bytes)
+		if (((place ^ from) | (*word ^ s->uprobe_area)) == 0)
 			*word = s->uprobe_true;
 	}
 }

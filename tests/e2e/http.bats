@@ -130,6 +130,34 @@ target = cgroup $cgroup" serve
 	done
 }
 
+# One after another, each with many ticks: prints how often they woke the daemon.
+short_processes() {
+	local before i
+	before=$(wakeups "$daemon")
+	for ((i = 0; i < $1; i++)); do
+		sh -c "echo \$\$ >$cgroup/cgroup.procs; i=0; while [ \$i -lt 500000 ]; do i=\$((i + 1)); done"
+	done
+	echo $(($(wakeups "$daemon") - before))
+}
+
+woken_less_than() {
+	local wakeups
+	wakeups=$(short_processes "$1")
+	between "$wakeups" 0 "$(($1 - 1))" wake-ups
+}
+
+# Others' new programs and cgroups wake it too: so the best of some tries.
+@test "new processes of a known cgroup and root wake nobody, and are counted" {
+	make_cgroup short
+	interval="1h
+hz = 99
+target = cgroup $cgroup" serve
+	wait_until 60 sleeps_for 3000
+	short_processes 5
+	woken_less_than 20 || woken_less_than 20 || woken_less_than 20
+	between "$(metric stoker_samples_total)" 25 100000 samples
+}
+
 @test "metrics are what promtool accepts, and ticks add up in them" {
 	need promtool
 	serve

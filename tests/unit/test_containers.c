@@ -215,7 +215,10 @@ static void a_lost_removal_leaves_a_sampled_cgroup_its_path_for_the_interval(voi
 
 	*(struct tally_task *)vec_add(&tally.tasks) = task;
 	tell(w, CGROUP_MADE, id, "/sampled");
-	assert_int_equal(containers_sampled(w->containers, id, 1), 0);
+	assert_int_equal(containers_sampled(w->containers, id, 1), CONTAINERS_KNOWN);
+	/* Neither its folder nor its process is there. */
+	assert_int_not_equal(
+		containers_sampled(w->containers, id + 1000000, UINT32_MAX), CONTAINERS_KNOWN);
 	remove_cgroup(w, "/sampled");
 	tell(w, CGROUP_LOST, 0, "");
 	containers_poll(w->containers);

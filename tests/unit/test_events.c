@@ -102,6 +102,22 @@ static void an_event_reaches_its_callback_when_it_is_whole(void **state)
 	}
 }
 
+/* Others wait for the next look, as they did not wake anybody. */
+static void tasks_of_unknown_places_are_counted(void **state)
+{
+	struct event_task event = { .kind = EVENT_TASK, .known = 1 };
+	struct seen seen = { 0 };
+	struct events events = { .callbacks = callbacks, .ctx = &seen };
+
+	(void)state;
+	events_take(&events, &event, sizeof(event));
+	assert_int_equal(events.unknown_tasks, 0);
+	event.known = 0;
+	events_take(&events, &event, sizeof(event));
+	assert_int_equal(events.unknown_tasks, 1);
+	assert_int_equal(seen.len, 2);
+}
+
 static void an_event_without_room_is_counted_once(void **state)
 {
 	static const int answers[] = { -ENOMEM, -ENOSPC, -ENOENT, 0 };
@@ -217,6 +233,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_event_reaches_its_callback_when_it_is_whole),
+		cmocka_unit_test(tasks_of_unknown_places_are_counted),
 		cmocka_unit_test(an_event_without_room_is_counted_once),
 		cmocka_unit_test(a_deferred_sample_has_the_size_that_it_says),
 		cmocka_unit_test(a_leaf_and_a_tick_go_into_the_tally),

@@ -10,6 +10,7 @@
 #include "client/openers.h"
 #include "files/views.h"
 #include "sampler/file_key.h"
+#include "sampler/places.h"
 
 static struct file_view said;
 
@@ -27,6 +28,20 @@ int file_key_read(struct sampler *sampler, int fd, struct object_key *key)
 	(void)fd;
 	(void)key;
 	return -ENOENT;
+}
+
+static int forgotten;
+
+void places_forget(struct sampler *sampler)
+{
+	(void)sampler;
+	forgotten++;
+}
+
+void places_know(struct sampler *sampler, const struct event_task *event)
+{
+	(void)sampler, (void)event;
+	fail();
 }
 
 /* An opener that answers at once. */
@@ -123,6 +138,28 @@ static void places_of_roots_that_are_gone_are_free_again(void **state)
 	assert_true(meet(2000, 7));
 }
 
+static void a_place_is_forgotten_with_its_root_and_not_before(void **state)
+{
+	const struct opener_process process = { .pid = getpid() };
+	const struct file_view unknowable = { .ino = 2 };
+
+	(void)state;
+	forgotten = 0;
+	said = (struct file_view){ .mounts = 9, .ino = 2 };
+	assert_false(views_meet(views, &said, &process, 7)); /* its answer comes later */
+	assert_true(views_meet(views, &said, &process, 7));
+	assert_true(views_meet(views, &unknowable, &process, 7));
+	for (int interval = 0; interval < 8; interval++)
+		views_next(views);
+	assert_int_equal(forgotten, 0);
+	views_next(views);
+	assert_int_equal(forgotten, 1);
+	assert_false(views_meet(views, &said, &process, 7));
+	for (int interval = 0; interval < 3; interval++)
+		views_next(views);
+	assert_int_equal(forgotten, 1);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -131,6 +168,7 @@ int main(void)
 		TEST(one_account_with_many_roots_leaves_places_for_others),
 		TEST(roots_that_files_told_of_first_are_charged_when_a_task_tells),
 		TEST(places_of_roots_that_are_gone_are_free_again),
+		TEST(a_place_is_forgotten_with_its_root_and_not_before),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,6 +28,7 @@
 #include "files/processes.h"
 #include "agent/row_wishes.h"
 #include "agent/upkeep.h"
+#include "sampler/places.h"
 #include "sampler/warnings.h"
 #include "proc/pid_namespace.h"
 #include "sampler/tally.h"
@@ -104,10 +105,12 @@ static void on_process_dropped(void *ctx, uint64_t id)
 static int on_task(void *ctx, const struct event_task *event)
 {
 	struct agent *agent = ctx;
-
-	containers_sampled(agent->containers, event->key.cgroup, event->key.tgid);
-	objects_meet_view(
+	int met = containers_sampled(agent->containers, event->key.cgroup, event->key.tgid);
+	bool open = objects_meet_view(
 		agent->objects, event, payers_account(agent->containers, event->key.cgroup));
+
+	if (met == CONTAINERS_KNOWN && open && !agent->evidence) /* evidence needs them alive */
+		places_know(agent->sampler, event);
 	tick_limits_met(&agent->tick_limits, event->key.cgroup);
 	evidence_process(agent->evidence, event->key.tgid, event->key.start_ns);
 	return tally_task(&agent->tally, event);
@@ -424,8 +427,7 @@ int agent_start(struct agent *agent, struct why *why)
 			fd_memory_text(err));
 	err = wait_for_tables(agent);
 	if (err < 0)
-		return why_set(
-			why, err, "cannot read unwind tables: %s", fd_memory_text(err));
+		return why_set(why, err, "cannot read unwind tables: %s", fd_memory_text(err));
 	agent->last_profile_ns = clock_ns(CLOCK_BOOTTIME);
 	agent->last_profile_real_ns = clock_ns(CLOCK_REALTIME);
 	agent->last_profile_tick_ns =
@@ -456,12 +458,10 @@ int agent_poll(struct agent *agent)
 
 	if (err == 0)
 		err = sampler_poll(agent->sampler);
-	/* By index and copy: the ring is read meanwhile, and more may come. */
-	for (size_t i = 0; i < agent->execs.len; i++) {
-		struct event_exec event = agent->execs.data[i];
-
-		deferred_watch(agent->deferred, event.tgid, event.start_ns);
-	}
+	/* By index and value: the ring is read meanwhile, and more may come. */
+	for (size_t i = 0; i < agent->execs.len; i++)
+		deferred_watch(agent->deferred, agent->execs.data[i].tgid,
+			agent->execs.data[i].start_ns);
 	if (agent->execs.len > 0 && err == 0)
 		err = sampler_poll(agent->sampler);
 	agent->execs.len = 0;

@@ -340,11 +340,11 @@ static void on_fetched(void *ctx, uint64_t id, int fd, enum fetch_reason reason,
 		worker_client_drop_names(objects->options.worker, objects_names_id(object, set));
 }
 
-void objects_meet_view(struct objects *objects, const struct event_task *event, uint64_t account)
+bool objects_meet_view(struct objects *objects, const struct event_task *event, uint64_t account)
 {
 	const struct opener_process process = { (pid_t)event->key.tgid, event->key.start_ns };
 
-	views_meet(objects->views, &event->view, &process, account);
+	return views_meet(objects->views, &event->view, &process, account);
 }
 
 uint32_t objects_view(struct objects *objects, const struct file_view *view)

@@ -67,7 +67,7 @@ void objects_sampled(struct objects *objects, const uint64_t *frames, size_t len
 /* Waits a short time for running fetches. */
 void objects_await_fetched(struct objects *objects);
 /* A task of this account was met, whose process has this root. */
-void objects_meet_view(struct objects *objects, const struct event_task *event, uint64_t account);
+bool objects_meet_view(struct objects *objects, const struct event_task *event, uint64_t account);
 /* The number of a root that was met (files/views.h), or 0. */
 uint32_t objects_view(struct objects *objects, const struct file_view *view);
 /* Do its names depend on the root of the process? Then frames of processes with this root are named

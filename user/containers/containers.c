@@ -388,7 +388,7 @@ int containers_sampled(struct containers *all, uint64_t cgroup, uint32_t tgid)
 		entry->outside = outside;
 	}
 	entry->sampled = true;
-	return 0;
+	return CONTAINERS_KNOWN;
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */

@@ -43,7 +43,8 @@ int containers_scan(struct containers *all);
 /* Handles one that was made, removed or renamed. path ends with a NUL. CGROUP_LOST: events were
  * lost; the next containers_poll or containers_settle scans all cgroups again. */
 int containers_changed(struct containers *all, const struct event_cgroup *event);
-/* A task of this cgroup and process was sampled. */
+/* A task of this cgroup and process was sampled. CONTAINERS_KNOWN: the cgroup has a path. */
+#define CONTAINERS_KNOWN 1
 int containers_sampled(struct containers *all, uint64_t cgroup, uint32_t tgid);
 
 /* Reads state files that may exist by now; does not take long. Call it when it is due

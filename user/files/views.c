@@ -13,6 +13,7 @@
 #include "base/share.h"
 #include "client/openers.h"
 #include "sampler/file_key.h"
+#include "sampler/places.h"
 
 #define ASKED_MAX 1024
 #define IDLE_INTERVALS 8 /* more than a task without samples is known */
@@ -135,19 +136,22 @@ static void on_root(void *ctx, uint64_t account, struct openers_answer *answer)
 	views_take(ctx, TAKE_FD(answer->fd), account);
 }
 
-void views_meet(struct views *views, const struct file_view *view,
+bool views_meet(struct views *views, const struct file_view *view,
 	const struct opener_process *process, uint64_t account)
 {
 	struct root *root = find(views, view);
 
 	if (root)
 		set_account(views, root, account);
-	if (root || view->mounts == 0 || hash_find(&views->asked, key_of(view)))
-		return;
+	if (root || view->mounts == 0)
+		return true;
+	if (hash_find(&views->asked, key_of(view)))
+		return false;
 	if (views->asked.len >= ASKED_MAX)
 		hash_clear(&views->asked);
 	if (hash_put(&views->asked, key_of(view), 1) == 0)
 		openers_root(views->openers, process, NULL, on_root, views, account);
+	return false;
 }
 
 uint32_t views_find(struct views *views, const struct file_view *view)
@@ -178,6 +182,8 @@ uint64_t views_blamed(const struct views *views, uint32_t number)
 
 void views_next(struct views *views)
 {
+	const size_t before = views->len;
+
 	views->interval++;
 	hash_clear(&views->asked);
 	for (size_t i = views->len; i-- > 1;) {
@@ -192,6 +198,8 @@ void views_next(struct views *views)
 		if (i < views->len)
 			hash_put(&views->by_view, key_of(&root->view), i);
 	}
+	if (views->len < before)
+		places_forget(views->sampler);
 }
 
 uint64_t views_refused(const struct views *views)

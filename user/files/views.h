@@ -5,6 +5,7 @@
  * (struct file_view), so a process that changes its root in between is noticed. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <linux/types.h>
 
@@ -25,8 +26,9 @@ int views_new(struct sampler *sampler, struct openers *openers, struct views **o
 void views_free(struct views *views);
 
 /* BPF saw this root of this process, which is of this account: it is asked for if it is new.
- * Accounts share the places (base/share.h); a root without one stays unknown. */
-void views_meet(struct views *views, const struct file_view *view,
+ * Accounts share the places (base/share.h); a root without one stays unknown. True: it is open, or
+ * cannot be known. */
+bool views_meet(struct views *views, const struct file_view *view,
 	const struct opener_process *process, uint64_t account);
 /* The number of a process's root, whose descriptor this takes. Account 0: views_meet() sets it. */
 uint32_t views_take(struct views *views, int fd, uint64_t account);

@@ -15,7 +15,7 @@ static int on_stack(struct events *events, const struct event_stack *e, size_t s
 
 static int on_task(struct events *events, const struct event_task *e)
 {
-	events->tasks++;
+	events->unknown_tasks += !e->known;
 	return events->callbacks.task(events->ctx, e);
 }
 

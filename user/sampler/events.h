@@ -33,7 +33,7 @@ struct events {
 	void *ctx;
 	struct tally *tally;               /* gets leaves and ticks */
 	bool pressed;                      /* a count map is half full */
-	uint64_t tasks;                    /* tasks that came so far */
+	uint64_t unknown_tasks;            /* tasks so far of places that BPF did not know */
 	uint64_t lost[LOST_REASONS_LEN];   /* ticks that the tally did not take */
 	uint64_t dropped[EVENT_KINDS_MAX]; /* refused by callbacks without room */
 	uint64_t cgroups_lost;             /* as reported to the callback */

@@ -29,6 +29,7 @@
 #include "sampler/kernel_features.h"
 #include "sampler/kernel_types.h"
 #include "sampler/map_sizes.h"
+#include "sampler/places.h"
 #include "sampler/scan.h"
 #include "sampler/tick_times.h"
 #include "sampler/tracepoints.h"
@@ -105,6 +106,7 @@ static int size_maps(struct sampler *s, const struct sampler_options *o)
 		{ s->skel->maps.counts_1, counts },
 		{ s->skel->maps.objects, SAMPLER_OBJECTS_MAX },
 		{ s->skel->maps.jit_sent, JIT_MAX },
+		{ s->skel->maps.known_places, PLACES_MAX },
 		{ s->skel->maps.targets, (uint32_t)o->ids_len + TREE_MAX },
 		{ s->skel->maps.target_cgroups,
 			o->cgroups_len ? (uint32_t)o->cgroups_len + TREE_MAX : 1 },
@@ -392,12 +394,12 @@ int sampler_poll(struct sampler *s)
 {
 	/* Read first: what was sent before the loss is taken before the loss is reported. */
 	uint64_t lost = __atomic_load_n(&s->skel->bss->events_lost[EVENT_CGROUP], __ATOMIC_ACQUIRE);
-	uint64_t tasks = s->events.tasks;
+	uint64_t tasks = s->events.unknown_tasks;
 	int err;
 
 	s->polled_ns = clock_ns(CLOCK_MONOTONIC);
 	err = ring_buffer__consume(s->ring);
-	if (s->events.tasks != tasks) /* others may follow, and wait for the next look as well */
+	if (s->events.unknown_tasks != tasks) /* others may follow, and wait for the next look */
 		__atomic_store_n(&s->skel->bss->task_woken_ns, s->polled_ns, __ATOMIC_RELAXED);
 	events_note_cgroups_lost(&s->events, lost);
 	return err < 0 ? err : 0;
