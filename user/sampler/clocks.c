@@ -8,11 +8,14 @@
 #include "sampler/clocks.h"
 
 #include <errno.h>
+#include <linux/membarrier.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -24,6 +27,7 @@
 #define STAT_BYTES_MAX (16 * 1024 * 1024)
 #define ONLINE_BYTES_MAX 65536
 #define LOOK_TICKS 8
+#define GRACE_NS (100 * NSEC_PER_MSEC)
 #define ONLINE_PATH "/sys/devices/system/cpu/online"
 
 static uint64_t period_ns(const struct clocks *clocks)
@@ -415,4 +419,15 @@ void clocks_read(const struct clocks *clocks, struct clocks_time *out)
 		time.skipped += skipped_until(clocks, cpu, until_ns, !clocks->running);
 	}
 	*out = time;
+}
+
+/* membarrier(2) waits for an RCU grace period. The kernel refuses it if CPUs run without timer tick
+ * (nohz_full). Then a fixed time is enough: a tick of ours takes microseconds, the time is many
+ * thousand times longer. */
+void clocks_wait_for_ticks(void)
+{
+	struct timespec enough = { .tv_nsec = GRACE_NS };
+
+	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) != 0)
+		nanosleep(&enough, NULL);
 }

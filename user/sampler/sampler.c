@@ -24,7 +24,6 @@
 #include "sample.skel.h"
 #include "sampler/clocks.h"
 #include "sampler/cpu_costs.h"
-#include "sampler/grace.h"
 #include "sampler/kernel_faults.h"
 #include "sampler/kernel_features.h"
 #include "sampler/kernel_types.h"
@@ -265,7 +264,7 @@ static int open_publish(struct sampler *s)
 		.slabs = bpf_map__fd(s->skel->maps.row_slabs),
 		.pages = bpf_map__fd(s->skel->maps.row_pages),
 		.rules = bpf_map__fd(s->skel->maps.row_rules),
-		.wait_for_ticks = grace_wait,
+		.wait_for_ticks = clocks_wait_for_ticks,
 	};
 	err = row_maps_bpf_open(&s->row_maps, &maps);
 	return err < 0 ? err : publish_new(&maps, &s->publish);
@@ -475,7 +474,7 @@ int sampler_drain(struct sampler *s, bool last)
 	int err;
 
 	__atomic_store_n(&s->skel->bss->active_counts, old ^ 1, __ATOMIC_SEQ_CST);
-	grace_wait();
+	clocks_wait_for_ticks();
 	s->events.pressed = false;
 	err = sampler_poll(s);
 	if (err == 0)
