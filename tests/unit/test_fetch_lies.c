@@ -18,7 +18,7 @@
 #include "base/fd.h"
 #include "lie_fields.h"
 #include "client/fetch.h"
-#include "client/inquiry.h"
+#include "containers/inquiry.h"
 #include "client/starter.h"
 
 #define NO_PROCESS 0x40000000 /* more than PID_MAX_LIMIT */

@@ -33,7 +33,7 @@
 #include "proc/pid_namespace.h"
 #include "sampler/tally.h"
 #include "unwind/publish.h"
-#include "client/inquiry.h"
+#include "containers/inquiry.h"
 #include "client/opener_call.h"
 
 #define EXECS_MAX 4096

@@ -23,7 +23,7 @@
 #include "proc/pid_namespace.h"
 #include "proc/status.h"
 #include "client/client.h"
-#include "client/inquiry.h"
+#include "containers/inquiry.h"
 #include "client/opener_call.h"
 #include "client/state.h"
 #include "containers/container.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* client/inquiry.h - asks a container runtime's own socket about a container that its files do not
- * describe. The fetcher (client/fetch.h) asks, which has no privileges; the connection is made
+/* containers/inquiry.h - asks a container runtime's own socket about a container that its files do
+ * not describe. The fetcher (client/fetch.h) asks, which has no privileges; the connection is made
  * here. The answer is a file for a worker to read.
  * The protocol: Docker Engine API, `GET /containers/ID/json`, as Podman speaks it too. */
 #pragma once

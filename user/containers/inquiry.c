@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* client/inquiry.c - one question at a time. A process that does not answer in time, or lies, is
- * not asked again: the capture goes on without it. */
-#include "client/inquiry.h"
+/* containers/inquiry.c - one question at a time. A process that does not answer in time, or lies,
+ * is not asked again: the capture goes on without it. */
+#include "containers/inquiry.h"
 
 #include <errno.h>
 #include <poll.h>
