@@ -106,6 +106,10 @@ static int run_fake(void *ctx, int fd)
 		return 1;
 	if (manner == HANGS)
 		wait_for_ever();
+	if (manner == STOPS)
+		raise(SIGSTOP);
+	while (manner == STOPS_FOR_EVER)
+		raise(SIGSTOP);
 	if (manner == DIES)
 		return 1;
 	reply.seq = message.request.seq + (manner == SAYS_ANOTHER_NUMBER);

@@ -25,6 +25,8 @@ extern struct made_kernel {
 enum manner {
 	HONEST,
 	HANGS,
+	STOPS,          /* once */
+	STOPS_FOR_EVER, /* whenever it is continued */
 	DIES,
 	SAYS_ANOTHER_NUMBER,
 	SAYS_AN_UNKNOWN_REASON,

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -99,6 +100,26 @@ static void a_child_that_runs_is_not_waited_for(void **state)
 	child_signal(&child, SIGTERM);
 	assert_int_equal(child_wait(&child, -1, &end), 0);
 	assert_true(WIFSIGNALED(end.status) && WTERMSIG(end.status) == SIGTERM && !end.late);
+}
+
+static void a_stop_is_reported_once_and_an_end_is_none(void **state)
+{
+	const struct child_plan plan = { .run = run_pause };
+	struct child child = must_start(&plan);
+	struct child_end end;
+
+	(void)state;
+	assert_false(child_was_stopped(&child));
+	child_signal(&child, SIGSTOP);
+	while (!child_was_stopped(&child))
+		sched_yield();
+	assert_false(child_was_stopped(&child));
+	child_signal(&child, SIGCONT);
+	assert_true(child_was_stopped(&child));
+	child_signal(&child, SIGKILL);
+	assert_int_equal(child_wait(&child, -1, &end), 0);
+	assert_int_equal(WTERMSIG(end.status), SIGKILL);
+	assert_false(child_was_stopped(&child));
 }
 
 static void a_child_that_is_left_keeps_no_descriptor_open(void **state)
@@ -344,6 +365,7 @@ int main(void)
 		cmocka_unit_test(its_result_is_the_exit_status),
 		cmocka_unit_test(a_child_that_was_reaped_is_none),
 		cmocka_unit_test(a_child_that_runs_is_not_waited_for),
+		cmocka_unit_test(a_stop_is_reported_once_and_an_end_is_none),
 		cmocka_unit_test(a_child_that_is_left_keeps_no_descriptor_open),
 		cmocka_unit_test(a_deadline_kills),
 		cmocka_unit_test(a_deadline_does_not_concern_a_child_that_has_ended),

@@ -113,6 +113,29 @@ static void an_opener_stays_when_a_descriptor_cannot_be_sent(void **state)
 	assert_int_equal(starts, 1);
 }
 
+static void an_opener_that_is_stopped_goes_on(void **state)
+{
+	struct world *w = *state;
+	struct opener_found found = { .fd = -1 };
+	uint32_t at = 0;
+
+	manner = STOPS;
+	assert_int_equal(call_files(w, 7, &at, &found), 0);
+	fd_close(&found.fd);
+	assert_int_equal(w->starter.stopped, 1);
+}
+
+static void an_opener_that_stays_stopped_blames_nobody(void **state)
+{
+	struct world *w = *state;
+	struct opener_found found = { .fd = -1 };
+	uint32_t at = 0;
+
+	manner = STOPS_FOR_EVER;
+	assert_int_equal(call_files(w, 7, &at, &found), -EAGAIN);
+	assert_int_equal(openers_given_up(w->openers), 0);
+}
+
 static void of_a_slow_file_system_none_comes(void **state)
 {
 	struct world *w = *state;
@@ -282,6 +305,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(the_first_path_that_there_is_comes),
+		TEST(an_opener_that_is_stopped_goes_on),
+		TEST(an_opener_that_stays_stopped_blames_nobody),
 		TEST(of_a_slow_file_system_none_comes),
 		TEST(an_opener_stays_when_a_descriptor_cannot_be_sent),
 		TEST(a_process_is_read_and_its_folders_are_opened),

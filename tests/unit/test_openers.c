@@ -464,6 +464,31 @@ static uint64_t hundreds(pid_t process)
 
 /* Hangs files of processes FIRST, FIRST + 1, ..., each on a device of its own, until one is
  * refused. */
+static void an_opener_that_is_stopped_goes_on(void **state)
+{
+	struct world *w = *state;
+
+	manner = STOPS;
+	ask(w);
+	assert_true(w->got.fd >= 0);
+	assert_int_equal(w->starter.stopped, 1);
+	assert_int_equal(starts, 1);
+}
+
+static void the_file_of_an_opener_that_stays_stopped_comes_from_the_next_one(void **state)
+{
+	struct world *w = *state;
+
+	manner = STOPS_FOR_EVER;
+	openers_mapped(w->openers, &w->event, take, &w->got, w->event.id);
+	assert_int_equal(starts, 1);
+	manner = HONEST;
+	settle(w);
+	assert_true(w->got.fd >= 0);
+	assert_int_equal(starts, 2);
+	assert_int_equal(openers_given_up(w->openers), 0);
+}
+
 static int hang_from(struct hung *hung, enum hung_kind kind, pid_t first)
 {
 	struct starter starter = STARTER_INIT;
@@ -559,6 +584,8 @@ int main(void)
 		TEST(a_file_that_cannot_be_sent_comes_later),
 		TEST(a_file_that_is_held_and_cannot_be_sent_is_opened_again),
 		TEST(the_file_of_an_opener_that_hangs_is_refused_and_others_go_on),
+		TEST(an_opener_that_is_stopped_goes_on),
+		TEST(the_file_of_an_opener_that_stays_stopped_comes_from_the_next_one),
 		TEST(what_hung_has_queued_is_refused_with_it),
 		TEST(what_waits_behind_a_hung_file_is_opened),
 		TEST(who_hung_is_not_asked_again_soon),

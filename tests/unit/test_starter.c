@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_starter.c - what the process that starts workers does for its owner and for its guests. That
- * it may more than we is for machines on which only root may open a clock (tools/check-vm). */
+ * it may more than we is for machines on which only root may open a clock (tools/check-vm).
+ * LINK: -Wl,--wrap=waitid,--wrap=kill */
 #include "unit.h"
 #include "ask_order.h"
+#include "unseen_stops.h"
 
 #include <errno.h>
 #include <grp.h>
 #include <linux/bpf.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -187,7 +190,9 @@ static void a_capture_that_asks_for_something_else_is_dropped(void **state)
 /* An owner that was taken over asks for it. False: it is served no more. */
 static bool is_obeyed(const struct starter_duties *duties, uint32_t kind, const char *program)
 {
-	struct starter_order order = { .kind = kind, .period_ns = NSEC_PER_SEC };
+	struct starter_order order = {
+		.kind = kind, .period_ns = NSEC_PER_SEC, .signal = SIGKILL
+	};
 	_cleanup_fd_ int out = memfd_create("out", MFD_CLOEXEC), came = -1;
 	struct starter starter = STARTER_INIT;
 	struct starter_answer answer = { 0 };
@@ -346,6 +351,32 @@ static void a_starter_that_does_not_answer_is_lost(void **state)
 	starter_close(&starter);
 }
 
+static void a_starter_that_is_stopped_goes_on(void **state)
+{
+	static const struct starter_duties starts = { .program = "worker", .openers = true };
+	struct starter starter = STARTER_INIT;
+	struct child child = CHILD_INIT;
+
+	(void)state;
+	assert_int_equal(starter_open(&starter, &starts), 0);
+	stops = STOPS_SEEN;
+	assert_int_equal(kill(starter.child.pid, SIGSTOP), 0);
+	assert_int_equal(starter_opener(&starter, &child), 0);
+	assert_false(starter_lost(&starter));
+	assert_int_equal(starter.stopped, 1);
+	assert_false(starter_wake(&starter, &child));
+	assert_int_equal(kill(child.pid, SIGSTOP), 0);
+	while (!starter_wake(&starter, &child))
+		sched_yield();
+	assert_int_equal(starter.stopped, 2);
+	assert_false(starter_wake(&starter, &child));
+	starter_kill(&starter, child.pid);
+	child_wait(&child, -1, NULL);
+	child_leave(&child);
+	starter_close(&starter);
+	stops = STOPS_UNSEEN;
+}
+
 /* ---- pace ----------------------------------------------------------------------------------- */
 
 static int nice_of(pid_t pid)
@@ -393,6 +424,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(what_it_starts_runs_before_others_until_it_is_told),
 		cmocka_unit_test(what_a_lost_starter_did_is_done_by_nobody),
 		cmocka_unit_test(a_starter_that_does_not_answer_is_lost),
+		cmocka_unit_test(a_starter_that_is_stopped_goes_on),
 	};
 
 	/* As `stoker no-such`. */

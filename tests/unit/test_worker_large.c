@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_worker_large.c - the worker that makes the tables of large files: what does not wait for it,
- * and how long it is there. */
+ * and how long it is there.
+ * LINK: -Wl,--wrap=waitid,--wrap=kill */
 #include "unit.h"
 
 #include <errno.h>
 #include <signal.h>
 
 #include "client/row_queue.h"
+#include "unseen_stops.h"
 #include "worker_client.h"
 
 static struct told told;

@@ -17,6 +17,7 @@
 #include "sampler/sampler.h"
 #include "sampler/tally.h"
 #include "unwind/publish.h"
+#include "worker/users.h"
 
 /* Files that are met now have this second. */
 static void tend_tables(struct upkeep *u, uint64_t now_ns)
@@ -75,6 +76,20 @@ static void warn_of_flood(const struct upkeep *u)
 		privileges_warn_inflight(u->warnings);
 }
 
+static void warn_of_stops(const struct upkeep *u)
+{
+	struct why text;
+
+	if (worker_client_stopped(u->worker) == 0)
+		return;
+	why_set(&text, 0,
+		"one of stoker's processes was stopped by a signal, and continued: a process of "
+		"its user (%u to %u), perhaps in a container that sees the host's processes, sends "
+		"SIGSTOP; end it, or tables and names come late",
+		USERS_WORKER, USERS_OPENER + USERS_CHOICES - 1);
+	warnings_add(u->warnings, text.text);
+}
+
 /* payers_charge reads counts and containers_next tasks of the tally, tally_next drops counts that
  * are in the profile, objects_bury frees objects that their frames refer to: so this order. */
 void upkeep_next(struct upkeep *u, struct tally *tally)
@@ -87,6 +102,7 @@ void upkeep_next(struct upkeep *u, struct tally *tally)
 	objects_bury(u->objects);
 	warn_of_bad_reply(u);
 	warn_of_flood(u);
+	warn_of_stops(u);
 }
 
 uint64_t upkeep_due_ns(const struct upkeep *u)

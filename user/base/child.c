@@ -220,6 +220,15 @@ bool child_is_busy(const struct child *child)
 	return end && strncmp(end, ") R", 3) == 0;
 }
 
+bool child_was_stopped(const struct child *child)
+{
+	siginfo_t info = { 0 };
+
+	return child->pid > 0 &&
+		waitid(P_PID, (id_t)child->pid, &info, WSTOPPED | WCONTINUED | WNOHANG) == 0 &&
+		info.si_pid != 0;
+}
+
 void child_signal(const struct child *child, int signal)
 {
 	if (child->pid > 0)

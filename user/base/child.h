@@ -84,6 +84,8 @@ void child_adopt(struct child *child, pid_t pid, int fd);
 int child_wait(struct child *child, int wait_ms, struct child_end *end);
 /* Is it working, or waiting for a CPU? Then it is slow, and does not hang in a call. */
 bool child_is_busy(const struct child *child);
+/* Was it stopped by a signal, or continued, since it was asked last? Its end is not looked at. */
+bool child_was_stopped(const struct child *child);
 /* Sends a signal, if there is a child. */
 void child_signal(const struct child *child, int signal);
 /* Closes the socket, which ends a child that serves orders, and waits for it. */

@@ -83,7 +83,7 @@ static int explain_loss(const struct lane *lane, struct why *why)
 {
 	int status = lane->end_status;
 
-	if (lane->cause == LANE_HUNG)
+	if (lane->cause == LANE_HUNG || lane->cause == LANE_DROPPED)
 		return why_set(why, -ETIMEDOUT, "the worker process does not start");
 	if (lane->cause == LANE_ENDED && WIFSIGNALED(status))
 		return why_set(why, -EPERM, "the worker process was killed by signal %d (%s)",
@@ -301,6 +301,11 @@ uint64_t worker_client_unsent(const struct worker_client *client)
 	return client->starter.unsent;
 }
 
+uint64_t worker_client_stopped(const struct worker_client *client)
+{
+	return client->starter.stopped;
+}
+
 void worker_client_stats(struct worker_client *client, struct worker_stats *out)
 {
 	struct worker_stats stats = {
@@ -308,6 +313,7 @@ void worker_client_stats(struct worker_client *client, struct worker_stats *out)
 		.refused = client->blame.refused,
 		.openers_given_up = openers_given_up(client->openers),
 		.unsent = worker_client_unsent(client),
+		.stopped = worker_client_stopped(client),
 		.late = client->namer.late,
 		.lines_given_up = client->namer.lines_given_up,
 		.symbol_loads = client->namer.loads,

@@ -149,8 +149,18 @@ void lane_done(struct lane *lane)
 
 /* ---- talk ----------------------------------------------------------------------------------- */
 
+static void begin_turn(struct lane *lane, const struct proto_request *request)
+{
+	lane->asked = *request;
+	lane->asked_ns = clock_ns(CLOCK_MONOTONIC);
+	lane->wake_ns = lane->asked_ns + STARTER_WAKE_NS;
+	lane->busy = true;
+	lane->stopped = false;
+}
+
 int lane_start(struct lane *lane)
 {
+	const struct proto_request hello = { .head = { .kind = PROTO_HELLO } };
 	uint64_t now;
 	int err;
 
@@ -168,18 +178,10 @@ int lane_start(struct lane *lane)
 	lane->starts++;
 	lane->restarts += lane->replaces;
 	lane->replaces = false;
-	lane->started_ns = lane->asked_ns = now;
+	lane->started_ns = now;
 	lane->seq = 0;
-	lane->busy = true;
-	lane->asked = (struct proto_request){ .head = { .kind = PROTO_HELLO } };
+	begin_turn(lane, &hello);
 	return 0;
-}
-
-static void begin_turn(struct lane *lane, const struct proto_request *request)
-{
-	lane->asked = *request;
-	lane->asked_ns = clock_ns(CLOCK_MONOTONIC);
-	lane->busy = true;
 }
 
 static void note_sent(struct lane *lane, int err)
@@ -260,6 +262,15 @@ static uint64_t hang_ns(const struct lane *lane)
 	return begins && lane->hang_ns < LANE_BEGIN_NS ? LANE_BEGIN_NS : lane->hang_ns;
 }
 
+/* The worker has not answered yet. */
+static void wake(struct lane *lane, uint64_t now)
+{
+	if (!lane->busy || now < lane->wake_ns)
+		return;
+	lane->stopped |= starter_wake(lane->starter, &lane->child);
+	lane->wake_ns = now + STARTER_WAKE_NS;
+}
+
 enum lane_result lane_wait(struct lane *lane, uint64_t until_ns)
 {
 	uint64_t hung_ns, end_ns;
@@ -271,11 +282,13 @@ enum lane_result lane_wait(struct lane *lane, uint64_t until_ns)
 	advance(lane);
 	hung_ns = lane->asked_ns + hang_ns(lane);
 	end_ns = lane->busy && hung_ns < until_ns ? hung_ns : until_ns;
-	while (!await(lane->child.fd, end_ns)) {
+	while (!await(lane->child.fd,
+		lane->busy ? clock_sooner(end_ns, lane->wake_ns) : end_ns)) {
 		uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
+		wake(lane, now);
 		if (lane->busy && now >= hung_ns)
-			return lost(lane, LANE_HUNG);
+			return lost(lane, lane->stopped ? LANE_DROPPED : LANE_HUNG);
 		if (now >= until_ns)
 			return LANE_LATE;
 	}
@@ -328,7 +341,8 @@ uint64_t lane_due_ns(const struct lane *lane)
 
 	if (lane->child.pid == 0)
 		return again_ns > lane->not_before_ns ? again_ns : lane->not_before_ns;
-	return lane->busy ? lane->asked_ns + hang_ns(lane) : CLOCK_NEVER_NS;
+	return lane->busy ? clock_sooner(lane->asked_ns + hang_ns(lane), lane->wake_ns)
+			  : CLOCK_NEVER_NS;
 }
 
 /* ---- cost ----------------------------------------------------------------------------------- */

@@ -38,6 +38,8 @@ struct lane {
 	struct proto_request ahead[LANE_AHEAD_MAX]; /* sent after it */
 	size_t ahead_len;
 	uint64_t asked_ns; /* CLOCK_MONOTONIC, like all times here; of the outstanding one's turn */
+	uint64_t wake_ns;  /* of the next starter_wake */
+	bool stopped;      /* the worker was stopped in this turn: its request is not to blame */
 	uint64_t started_ns, not_before_ns, failed_ns; /* failed_ns: of the latest start that did */
 	unsigned int losses_in_row;
 	enum lane_cause cause; /* of the last loss */

@@ -24,6 +24,7 @@
 #define ERRNO_MAX 4095
 #define MEANWHILE_MS 2
 #define BUSY_MS 20
+#define WAKE_MS ((int)(STARTER_WAKE_NS / NSEC_PER_MSEC))
 
 void opener_call_init(
 	struct opener_call *call, const struct openers_options *options, struct hung *hung)
@@ -67,9 +68,19 @@ struct question {
 	struct hung_file file;
 	uint32_t number; /* of the path that was found */
 	bool polls;      /* the sampler meanwhile: there will be many events */
+	bool stopped;    /* the opener was, by a signal */
 };
 
-static bool is_answered(const struct opener_call *call, const struct question *q)
+static int patience_ms(const struct question *q, uint64_t now_ns, uint64_t until_ns)
+{
+	int left_ms = now_ns < until_ns ? clock_wait_ms(now_ns, until_ns) : BUSY_MS;
+
+	if (q->polls)
+		return MEANWHILE_MS;
+	return left_ms < WAKE_MS ? left_ms : WAKE_MS;
+}
+
+static bool is_answered(struct opener_call *call, struct question *q)
 {
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC), end_ns = now_ns + OPENER_BUSY_NS;
 	uint64_t until_ns = now_ns + (q->polls ? OPENER_SCAN_NS : OPENER_CALL_NS);
@@ -77,13 +88,13 @@ static bool is_answered(const struct opener_call *call, const struct question *q
 	int len = 0;
 
 	while (len <= 0 &&
-		(now_ns < until_ns || (now_ns < end_ns && child_is_busy(&call->child)))) {
-		len = poll(&ready, 1,
-			q->polls                    ? MEANWHILE_MS
-				: now_ns < until_ns ? clock_wait_ms(now_ns, until_ns)
-						    : BUSY_MS);
+		(now_ns < until_ns ||
+			(now_ns < end_ns && (q->stopped || child_is_busy(&call->child))))) {
+		len = poll(&ready, 1, patience_ms(q, now_ns, until_ns));
 		if (q->polls && sampler_poll(call->sampler) < 0)
 			break;
+		if (len <= 0)
+			q->stopped |= starter_wake(call->options->starter, &call->child);
 		now_ns = clock_ns(CLOCK_MONOTONIC);
 	}
 	return len > 0;
@@ -102,7 +113,7 @@ static int exchange(
 	if (err < 0)
 		return err == -ETOOMANYREFS ? err : -EPIPE;
 	if (!is_answered(call, q))
-		return -ETIMEDOUT;
+		return q->stopped ? -EPIPE : -ETIMEDOUT;
 	err = fd_take(call->child.fd, MSG_DONTWAIT, reply, sizeof(*reply), &came);
 	if (err < 0 || reply->seq != call->seq || !memchr(reply->path, '\0', sizeof(reply->path)) ||
 		reply->err < -ERRNO_MAX || reply->err > 1 ||

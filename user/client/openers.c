@@ -35,6 +35,8 @@ struct turn {
 	unsigned int losses;   /* in a row */
 	unsigned int extended; /* times that this turn was */
 	bool unsent;           /* descriptors cannot be sent until not_before_ns */
+	bool stopped;          /* a signal did, in this turn: its file is not to blame */
+	uint64_t wake_ns;      /* of the next starter_wake */
 };
 
 enum speed { LOCAL, SLOW, SPEEDS };
@@ -127,14 +129,19 @@ static void give_up(struct openers *openers, struct turn *t, const struct hung_f
 		begin_again(openers, asked_at(&t->queue, i));
 }
 
+static void replace(struct openers *openers, struct turn *t)
+{
+	give_up(openers, t, NULL);
+	t->not_before_ns = clock_ns(CLOCK_MONOTONIC) + (AGAIN_NS << t->losses);
+	t->losses += t->losses < AGAIN_MAX_SHIFT;
+}
+
 /* It ended, or its replies make no sense. The file of its turn may be the cause. */
 static void lose(struct openers *openers, struct turn *t)
 {
 	bool had_turn = t->queue.sent > 0;
 
-	give_up(openers, t, NULL);
-	t->not_before_ns = clock_ns(CLOCK_MONOTONIC) + (AGAIN_NS << t->losses);
-	t->losses += t->losses < AGAIN_MAX_SHIFT;
+	replace(openers, t);
 	if (had_turn)
 		refuse_first(openers, t, OBJECT_OPEN);
 }
@@ -176,6 +183,13 @@ static bool has_hung(struct openers *openers, struct asked *asked)
 		hung_refuses(&openers->hung, &asked->file);
 }
 
+static void begin_turn(struct turn *t)
+{
+	t->turn_ns = clock_ns(CLOCK_MONOTONIC);
+	t->wake_ns = t->turn_ns + STARTER_WAKE_NS;
+	t->stopped = false;
+}
+
 static int send_next(struct turn *t)
 {
 	struct opening_message message = { .request = asked_at(&t->queue, t->queue.sent)->request };
@@ -185,7 +199,7 @@ static int send_next(struct turn *t)
 	/* If it was lost, its socket says so when it is read. */
 	err = fd_pass(t->child.fd, &message, sizeof(message), -1);
 	if (err == 0 && t->queue.sent++ == 0)
-		t->turn_ns = clock_ns(CLOCK_MONOTONIC);
+		begin_turn(t);
 	return err;
 }
 
@@ -321,7 +335,7 @@ static bool handle(
 		return false;
 	asked = asked_pop(&t->queue);
 	t->seq++;
-	t->turn_ns = clock_ns(CLOCK_MONOTONIC);
+	begin_turn(t);
 	t->losses = t->extended = 0;
 	if (reply->err == -ETOOMANYREFS) {
 		repeat(openers, t, &asked);
@@ -349,15 +363,33 @@ static uint64_t late_ns(const struct openers *openers, const struct turn *t)
 	return t->turn_ns + (copies ? 2 : 1) * openers->options.hang_ns;
 }
 
-/* On a busy machine it may only wait for a CPU: then it gets more time, but not for ever. */
+/* On a busy machine it may only wait for a CPU: then it gets more time, but not for ever. If it was
+ * stopped, its file is not to blame, and the next opener gets it. */
 static void judge_late(struct openers *openers, struct turn *t)
 {
+	if (t->stopped) {
+		replace(openers, t);
+		return;
+	}
 	if (t->extended == EXTENDED_MAX || !child_is_busy(&t->child)) {
 		hang(openers, t);
 		return;
 	}
 	t->extended++;
 	t->turn_ns = clock_ns(CLOCK_MONOTONIC);
+}
+
+/* It has not answered yet. */
+static void watch(struct openers *openers, struct turn *t)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+	if (now >= t->wake_ns) {
+		t->stopped |= starter_wake(openers->options.starter, &t->child);
+		t->wake_ns = now + STARTER_WAKE_NS;
+	}
+	if (now >= late_ns(openers, t))
+		judge_late(openers, t);
 }
 
 /* A file came, and we have no descriptor left for it. False: no file was due. */
@@ -367,7 +399,7 @@ static bool is_over_our_limit(
 	if (t->queue.sent == 0 || reply->seq != t->seq)
 		return false;
 	t->seq++;
-	t->turn_ns = clock_ns(CLOCK_MONOTONIC);
+	begin_turn(t);
 	refuse_first(openers, t, OBJECT_LIMIT);
 	return true;
 }
@@ -390,8 +422,8 @@ static void poll_turn(struct openers *openers, struct turn *t)
 	}
 	if (err < 0 && err != -EAGAIN)
 		lose(openers, t);
-	else if (t->queue.sent > 0 && clock_ns(CLOCK_MONOTONIC) >= late_ns(openers, t))
-		judge_late(openers, t);
+	else if (t->queue.sent > 0)
+		watch(openers, t);
 	fill(openers, t);
 }
 
@@ -410,7 +442,8 @@ uint64_t openers_due_ns(const struct openers *openers)
 		const struct turn *t = &openers->turns[i];
 
 		if (t->queue.sent > 0)
-			due_ns = clock_sooner(due_ns, late_ns(openers, t));
+			due_ns = clock_sooner(
+				due_ns, clock_sooner(late_ns(openers, t), t->wake_ns));
 		else if (asked_count(&t->queue) > 0)
 			due_ns = clock_sooner(due_ns, t->not_before_ns);
 	}

@@ -171,18 +171,20 @@ static int obey_opener(void *ctx, struct orders_call *call)
 }
 
 /* By pidfd: the number may be another process's by now. */
-static void end_started(struct serving *s, pid_t pid)
+static void signal_started(struct serving *s, pid_t pid, int signal)
 {
 	for (int i = 0; i < STARTED_MAX; i++)
 		if (s->started[i].pidfd >= 0 && s->started[i].pid == pid)
-			syscall(SYS_pidfd_send_signal, s->started[i].pidfd, SIGKILL, NULL, 0);
+			syscall(SYS_pidfd_send_signal, s->started[i].pidfd, signal, NULL, 0);
 }
 
-static int obey_kill(void *ctx, struct orders_call *call)
+static int obey_signal(void *ctx, struct orders_call *call)
 {
 	const struct starter_order *order = call->order;
 
-	end_started(ctx, order->pid);
+	if (order->signal != SIGKILL && order->signal != SIGCONT)
+		return -EPERM;
+	signal_started(ctx, order->pid, order->signal);
 	return 0;
 }
 
@@ -191,7 +193,7 @@ static void on_unsent(void *ctx, struct orders_call *call)
 {
 	struct starter_answer *answer = call->answer;
 
-	end_started(ctx, answer->pid);
+	signal_started(ctx, answer->pid, SIGKILL);
 	*answer = (struct starter_answer){ .err = -ETOOMANYREFS };
 }
 
@@ -293,7 +295,7 @@ static void fill_table(const struct starter_duties *duties, struct orders_row *r
 	if (duties->openers)
 		rows[STARTER_OPENER] = (struct orders_row){ ORDERS_OWNER, obey_opener };
 	if (starts)
-		rows[STARTER_KILL] = (struct orders_row){ ORDERS_OWNER, obey_kill };
+		rows[STARTER_SIGNAL] = (struct orders_row){ ORDERS_OWNER, obey_signal };
 	if (duties->capture)
 		rows[STARTER_CAPTURE] = (struct orders_row){ ORDERS_OWNER, obey_capture };
 	if (duties->clocks || duties->capture)
@@ -356,13 +358,15 @@ int starter_open(struct starter *starter, const struct starter_duties *duties)
 }
 
 /* In short waits: one of them may last long, if a freezer or a hypervisor stops us both. */
-static int await_answer(const struct starter *starter)
+static int await_answer(struct starter *starter)
 {
 	struct pollfd ready = { .fd = starter->child.fd, .events = POLLIN };
 
-	for (int i = 0; i < LOOKS; i++)
+	for (int i = 0; i < LOOKS; i++) {
 		if (poll(&ready, 1, LOOK_MS) == 1)
 			return 0;
+		starter_wake(starter, &starter->child);
+	}
 	return -EPIPE;
 }
 
@@ -456,14 +460,32 @@ bool starter_lost(struct starter *starter)
 	return starter->lost;
 }
 
-void starter_kill(struct starter *starter, pid_t pid)
+static void send_signal(struct starter *starter, pid_t pid, int signal)
 {
-	const struct starter_order order = { .kind = STARTER_KILL, .pid = pid };
+	const struct starter_order order = {
+		.kind = STARTER_SIGNAL, .pid = pid, .signal = signal
+	};
 	pid_t ignored;
 	int none = -1;
 
-	if (kill(pid, SIGKILL) < 0 && errno == EPERM)
+	if (kill(pid, signal) < 0 && errno == EPERM && pid != starter->child.pid)
 		ask(starter, &order, -1, &ignored, &none);
+}
+
+void starter_kill(struct starter *starter, pid_t pid)
+{
+	send_signal(starter, pid, SIGKILL);
+}
+
+/* The last look is for what we did ourselves. */
+bool starter_wake(struct starter *starter, const struct child *child)
+{
+	if (!child_was_stopped(child))
+		return false;
+	starter->stopped++;
+	send_signal(starter, child->pid, SIGCONT);
+	child_was_stopped(child);
+	return true;
 }
 
 void starter_pace(struct starter *starter, bool normal)

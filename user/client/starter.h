@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* client/starter.h - a small process that keeps the privileges that starting a worker takes, so
- * that its owner can drop them: it makes namespaces, changes the user, and ends another user's
- * process. It is forked before its owner reads a byte from outside. Its duties are fixed then: it
- * starts one program, and openers; kills processes that it started; opens CPU clocks, which takes
- * privileges where perf_event_paranoid is above 2; starts captures, which are its guests: they may
- * ask for clocks and nothing else. The processes are children of its owner. A sender of any other
- * order is served no more. */
+ * that its owner can drop them: it makes namespaces, changes the user, and ends or continues
+ * another user's process. It is forked before its owner reads a byte from outside. Its duties are
+ * fixed then: it starts one program, and openers; kills and continues processes that it started;
+ * opens CPU clocks, which takes privileges where perf_event_paranoid is above 2; starts captures,
+ * which are its guests: they may ask for clocks and nothing else. The processes are children of its
+ * owner. A sender of any other order is served no more. */
 #pragma once
 
 #include "base/child.h"
@@ -13,12 +13,13 @@
 #include "base/orders.h"
 
 #define STARTER_WANTED_BYTES 640
+#define STARTER_WAKE_NS 50000000ULL /* after so long a wait, and again, starter_wake is called */
 #define STARTER_ARGUMENT_BYTES 16
 
 /* The messages on its socket. */
 enum starter_orders {
 	STARTER_START,
-	STARTER_KILL,
+	STARTER_SIGNAL,
 	STARTER_CLOCK,   /* a cgroup's folder goes with it */
 	STARTER_CAPTURE, /* passes the output there, the messages back */
 	STARTER_PACE,
@@ -29,7 +30,8 @@ enum starter_orders {
 struct starter_order {
 	uint32_t kind;
 	char argument[STARTER_ARGUMENT_BYTES]; /* start */
-	pid_t pid;                             /* kill */
+	pid_t pid;                             /* signal */
+	int32_t signal;                        /* SIGKILL or SIGCONT */
 	int cpu;                               /* clock */
 	int32_t normal;                        /* pace */
 	uint64_t period_ns;
@@ -61,6 +63,7 @@ struct starter {
 	struct child child; /* with a socket and no process: we are its guest */
 	bool lost;          /* there was one */
 	uint64_t unsent;    /* descriptors that could not be sent, also by what it started */
+	uint64_t stopped;   /* times that it, or what it started, was found stopped */
 };
 
 #define STARTER_INIT                 \
@@ -88,6 +91,9 @@ bool starter_lost(struct starter *starter);
 void starter_pace(struct starter *starter, bool normal);
 /* SIGKILL. */
 void starter_kill(struct starter *starter, pid_t pid);
+/* A child that does not answer may have been stopped by a signal (SIGSTOP) of somebody who has its
+ * user: then it goes on, and this is counted. True if it was stopped since the last call. */
+bool starter_wake(struct starter *starter, const struct child *child);
 /* The starter calls cpu_clock_open. -EPIPE: there is no starter. */
 int starter_clock(struct starter *starter, const struct cpu_clock *clock, int *fd);
 /* Starts a capture. Its descriptors: 0 is /dev/null, 1 is `out`, 2 is *messages, a file in memory

@@ -19,6 +19,7 @@ struct worker_stats {
 	uint64_t refused; /* requests refused because a similar one cost a worker */
 	uint64_t openers_given_up;
 	uint64_t unsent; /* tries that failed as descriptors of our user were in flight */
+	uint64_t stopped; /* times that a process was found stopped by a signal */
 	uint64_t late;           /* waits that ended at their deadline */
 	uint64_t lines_given_up; /* names without lines, because time ran out */
 	uint64_t symbol_loads, symbol_ns;
@@ -31,6 +32,8 @@ struct worker_stats {
 };
 
 void worker_client_stats(struct worker_client *client, struct worker_stats *out);
+/* These read no file. */
+uint64_t worker_client_unsent(const struct worker_client *client);
+uint64_t worker_client_stopped(const struct worker_client *client);
 /* The fault of a reply over which a worker was lost, a static text; NULL: there was none. */
-uint64_t worker_client_unsent(const struct worker_client *client); /* reads no file */
 const char *worker_client_fault(const struct worker_client *client);

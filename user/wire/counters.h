@@ -281,7 +281,10 @@ enum lane_cause { WORKER_LOSSES(WORKER_LOSS_ID) LANE_CAUSES };
 		"Requests whose answer was not waited for.")                                       \
 	X("worker.unsent", U64, worker.unsent, "stoker_worker_unsent_total", NULL,                 \
 		"Descriptors that could not be sent at once, because processes of the same user "  \
-		"had too many in flight on unix sockets.")
+		"had too many in flight on unix sockets.")                                         \
+	X("worker.stopped", U64, worker.stopped, "stoker_worker_stopped_total", NULL,              \
+		"Times that a process that opens or reads files, or starts these, was found "      \
+		"stopped by a signal, and continued.")
 
 /* Of struct account_governor, where the daemon has a CPU budget. */
 #define GOVERNOR_COUNTERS(X)                                                                   \
