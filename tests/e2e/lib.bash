@@ -271,10 +271,12 @@ start_record() {
 }
 
 # record_unknown HZ PROGRAM [ARG...]: of a program that nobody has met, while those who make tables
-# stand still; to $tmp/all and $tmp/s, and the samples of PROGRAM to $tmp/met.
+# stand still (not by SIGSTOP, which is undone); to $tmp/all and $tmp/s, and the samples of PROGRAM to
+# $tmp/met.
 record_unknown() {
 	local hz=$1 program=$2 copy=$tmp/$2.1
 	shift 2
+	make_cgroup still
 	cp "$(target "$program")" "$copy"
 	cat >"$tmp/run" <<-'END'
 		of_parent() {
@@ -284,12 +286,15 @@ record_unknown() {
 					if (up == of) print p } }'
 		}
 		workers=$(of_parent)
-		kill -STOP $workers
+		still=$1
+		shift
+		for one in $workers; do echo "$one" >"$still/cgroup.procs"; done
+		echo 1 >"$still/cgroup.freeze"
 		"$@"
-		kill -CONT $workers
+		echo 0 >"$still/cgroup.freeze"
 		echo "stood still: $workers"
 	END
-	record --user -F "$hz" -o "$tmp/all" --stats "$tmp/s" -- bash "$tmp/run" "$copy" "$@"
+	record --user -F "$hz" -o "$tmp/all" --stats "$tmp/s" -- bash "$tmp/run" "$cgroup" "$copy" "$@"
 	grep "^${program:0:13}" "$tmp/all" >"$tmp/met" # of a comm
 }
 
