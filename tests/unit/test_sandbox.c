@@ -103,6 +103,12 @@ static int do_exec_memory(void)
 		       0) == MAP_FAILED;
 }
 
+static int do_shared_memory(void)
+{
+	return mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0) ==
+		MAP_FAILED;
+}
+
 static int do_exec_protect(void)
 {
 	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -195,6 +201,7 @@ static void each_way_out_kills(void **state)
 		{ "stat of a path", do_stat },
 		{ "seals", do_seals },
 		{ "memory of its own to hand over", do_memfd },
+		{ "shared memory", do_shared_memory },
 		{ "memory of a process", do_vm_read },
 		{ "prctl", do_prctl },
 		{ "mount", do_mount },

@@ -30,7 +30,6 @@ static int teardown(void **state)
 	(void)state;
 	told_close(&told);
 	names_clear(&names);
-	stops = STOPS_UNSEEN;
 	return 0;
 }
 
@@ -204,47 +203,6 @@ static void a_worker_that_hangs_is_replaced_and_its_file_refused_for_a_while(voi
 	while (ask(1, fd, in_ns(LONG_NS)) == WORKER_REFUSED)
 		assert_true(clock_ns(CLOCK_MONOTONIC) < end);
 	assert_string_equal(name_at(&names, 0), "f");
-}
-
-static void a_worker_that_is_stopped_goes_on(void **state)
-{
-	_cleanup_fd_ int fd = file_of("f"), self = open_self();
-
-	(void)state;
-	told_open_with(&told, (struct worker_client_options){ 0 });
-	stops = STOPS_SEEN;
-	for (int lane = 0; lane < WORKER_LANES_STANDING; lane++)
-		kill(pid_of(lane), SIGSTOP);
-	assert_int_equal(worker_client_rows(told.client, 1, self), 0);
-	assert_int_equal(ask(1, fd, in_ns(LONG_NS)), WORKER_OK);
-	told_await(&told, 1);
-	assert_int_equal(told.rows[0].rows_status, WORKER_OK);
-	assert_int_equal(told_stats(&told).stopped, 2);
-	assert_int_equal(worker_client_stopped(told.client), 2);
-	assert_int_equal(told_stats(&told).restarts, 0);
-}
-
-/* The next one gets its request. */
-static void the_file_of_a_worker_that_stays_stopped_is_not_refused(void **state)
-{
-	_cleanup_fd_ int fd = file_of("f"), self = open_self();
-	pid_t rows;
-
-	(void)state;
-	told_open_with(&told, (struct worker_client_options){ .hang_ns = 5 * SHORT_NS });
-	stops = STOPS_STAY;
-	rows = pid_of(0);
-	kill(rows, SIGSTOP);
-	assert_int_equal(worker_client_rows(told.client, 1, self), 0);
-	told_await(&told, 1);
-	assert_int_equal(told.rows[0].status, WORKER_OK);
-	assert_int_not_equal(pid_of(0), rows);
-	kill(pid_of(1), SIGSTOP);
-	assert_int_equal(ask(1, fd, in_ns(LONG_NS)), WORKER_DOWN);
-	assert_int_equal(ask(1, fd, in_ns(LONG_NS)), WORKER_OK);
-	assert_int_equal(told_stats(&told).lost[LANE_DROPPED], 2);
-	assert_int_equal(told_stats(&told).lost[LANE_HUNG], 0);
-	assert_int_equal(told_stats(&told).refused, 0);
 }
 
 static void rows_over_which_a_worker_hangs_are_told_as_refused(void **state)
@@ -572,8 +530,6 @@ int main(int argc, char **argv)
 		TEST(a_signal_for_the_whole_group_leaves_the_workers_be),
 		TEST(a_late_answer_is_of_use_the_next_time),
 		TEST(a_worker_that_hangs_is_replaced_and_its_file_refused_for_a_while),
-		TEST(a_worker_that_is_stopped_goes_on),
-		TEST(the_file_of_a_worker_that_stays_stopped_is_not_refused),
 		TEST(rows_over_which_a_worker_hangs_are_told_as_refused),
 		TEST(asking_again_from_within_the_callback_does_not_go_on_for_ever),
 		TEST(a_client_without_requests_has_nothing_due),

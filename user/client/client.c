@@ -150,11 +150,13 @@ int worker_client_open(
 		client->clocks.child.fd = options->clocks_fd;
 	pace_init(&client->pace, clock_ns(CLOCK_MONOTONIC));
 	client->namer.blame = &client->blame;
-	for (int i = 0; i < ROWS_QUEUES; i++)
-		client->rows[i].blame = &client->blame;
 	client->rows[ROWS_LARGE].at_need = true;
 	client->blame.refuse_ns = options->refuse_ns ? options->refuse_ns : REFUSE_NS;
 	client->rss_limit_kb = options->rss_max_kb ? options->rss_max_kb : RSS_MAX_KB;
+	for (int i = 0; i < ROWS_QUEUES; i++) {
+		client->rows[i].blame = &client->blame;
+		client->rows[i].written_max = client->rss_limit_kb << 10;
+	}
 	for (int i = 0; i < WORKER_LANES; i++)
 		lane_init(lane_of(client, i), &client->starter, argument, hang_ns);
 	client->epoll_fd = epoll_create1(EPOLL_CLOEXEC);

@@ -179,6 +179,7 @@ int lane_start(struct lane *lane)
 	lane->restarts += lane->replaces;
 	lane->replaces = false;
 	lane->started_ns = now;
+	lane->written_bytes = 0;
 	lane->seq = 0;
 	begin_turn(lane, &hello);
 	return 0;

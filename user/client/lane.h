@@ -39,6 +39,7 @@ struct lane {
 	size_t ahead_len;
 	uint64_t asked_ns; /* CLOCK_MONOTONIC, like all times here; of the outstanding one's turn */
 	uint64_t wake_ns;  /* of the next starter_wake */
+	uint64_t written_bytes; /* by the worker, into memory of ours: it may hold all of it */
 	bool stopped;      /* the worker was stopped in this turn: its request is not to blame */
 	uint64_t started_ns, not_before_ns, failed_ns; /* failed_ns: of the latest start that did */
 	unsigned int losses_in_row;

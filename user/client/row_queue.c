@@ -16,6 +16,7 @@ _Static_assert(ROW_JOB_PAGES <= PROTO_PAGES_MAX, "a job is one request");
 _Static_assert(sizeof(((struct debug_link *)0)->name) == PROTO_FILE_NAME_MAX + 1, "a link's name");
 
 #define QUEUE_NS (200 * NSEC_PER_MSEC) /* until a queue that no worker works on is continued */
+#define BLOCK_BYTES 512 /* of st_blocks */
 
 static void close_memory(struct row_queue *queue)
 {
@@ -375,6 +376,16 @@ static void on_loss(struct row_queue *queue)
 	}
 }
 
+/* Memory that was written stays as long as the worker maps it, in no account of the worker's
+ * memory, whatever its replies say: so all of it counts. */
+static void note_written(struct row_queue *queue)
+{
+	struct stat st;
+
+	if (fstat(queue->memory[0], &st) == 0)
+		queue->lane.written_bytes += (uint64_t)st.st_blocks * BLOCK_BYTES;
+}
+
 static void on_reply(struct row_queue *queue)
 {
 	const struct proto_hello *hello = proto_body(&queue->lane.in);
@@ -384,6 +395,7 @@ static void on_reply(struct row_queue *queue)
 		queue->sandbox = (uint32_t)hello->sandbox;
 		return;
 	}
+	note_written(queue);
 	fault = report_rows(queue);
 	if (fault) {
 		lane_accuse(&queue->lane, fault);
@@ -395,6 +407,10 @@ static void on_reply(struct row_queue *queue)
 	queue->asked_len--;
 	memmove(&queue->asked[0], &queue->asked[1], queue->asked_len * sizeof(queue->asked[0]));
 	memmove(&queue->memory[0], &queue->memory[1], queue->asked_len * sizeof(int));
+	if (queue->lane.written_bytes > queue->written_max) {
+		lane_drop(&queue->lane);
+		on_loss(queue);
+	}
 }
 
 static int send_job(struct row_queue *queue, const struct row_job *job)

@@ -44,6 +44,7 @@ struct row_queue {
 	struct row_job asked[1 + LANE_AHEAD_MAX]; /* outstanding; an fd may be -1 too */
 	int memory[1 + LANE_AHEAD_MAX]; /* for the rows that they ask for */
 	size_t asked_len;
+	uint64_t written_max; /* bytes: a worker that wrote more rows is replaced */
 	uint32_t sandbox;
 	uint64_t requests;
 };

@@ -81,16 +81,21 @@ static const int worker_calls[] = {
 #endif
 };
 
-/* Memory is never made executable. */
+/* Memory is never made executable. Nor is it shared: such memory is in no limit, and after
+ * madvise(2) in no account. */
 static int allow_worker_calls(scmp_filter_ctx filter)
 {
 	const struct bound_call bound[] = {
-		{ SCMP_SYS(mmap), 2, PROT_EXEC, 0 }, { SCMP_SYS(mprotect), 2, PROT_EXEC, 0 },
+		{ SCMP_SYS(mprotect), 2, PROT_EXEC, 0 },
 		{ SCMP_SYS(newfstatat), 3, AT_EMPTY_PATH, AT_EMPTY_PATH },
 		{ SCMP_SYS(tgkill), 0, UINT32_MAX, (uint64_t)getpid() }, /* abort() */
 	};
 	int err = add_calls(filter, SCMP_ACT_ALLOW, worker_calls, ARRAY_SIZE(worker_calls));
 
+	if (err == 0)
+		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 2,
+			SCMP_CMP(2, SCMP_CMP_MASKED_EQ, PROT_EXEC, 0),
+			SCMP_CMP(3, SCMP_CMP_MASKED_EQ, MAP_SHARED, 0));
 	return err < 0 ? err : allow_bound(filter, bound, ARRAY_SIZE(bound));
 }
 

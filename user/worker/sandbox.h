@@ -19,7 +19,7 @@
 
 /* Private writable memory. Mapped files do not count. */
 #define SANDBOX_DATA_BYTES_MAX (1UL << 30)
-#define SANDBOX_FILE_BYTES_MAX (512UL << 20) /* of a memfd */
+#define SANDBOX_FILE_BYTES_MAX (128UL << 20) /* of a memfd: 40 million rows */
 #define SANDBOX_FDS_MAX 16
 
 /* For a process that serves connections. */
