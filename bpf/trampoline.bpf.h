@@ -109,10 +109,10 @@ static __always_inline void uprobe_begin(struct scratch *s, struct task_struct *
 		uprobe_leave(walk_of(s));
 }
 
-/* A deferred walk has a copy of `bytes` of the stack from sp on and of `root` from root_at on, which
- * lie at the start and at root_offset of `copy`: the true return addresses go into it. limit is a
- * constant power of two, and the copy has room for a word more. Only for machines whose calls put
- * them on the stack; elsewhere no word there is the trampoline's. */
+/* A deferred walk has a copy of `bytes` of the stack from sp on, and at root_offset one of `root`
+ * bytes from root_at on: the true return addresses go into it. limit is a constant power of two,
+ * and the copy has room for a word more. Only for machines whose calls put them on the stack;
+ * elsewhere no word there is the trampoline's. */
 static __always_inline void uprobe_mend_copy(const struct scratch *s, u8 *copy, u64 sp, u64 bytes,
 	u64 root_at, u64 root, const u32 root_offset, const u32 limit)
 {

@@ -5,9 +5,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/own.h"
 #include "sym/elf_sym.h"
 #include "unwind/rows.h"
@@ -98,6 +101,29 @@ static void a_message_of_another_size_than_it_says_is_refused(void **state)
 		assert_int_equal(send(p->fds[0], bytes, rows[i].sent, 0), rows[i].sent);
 		assert_int_equal(proto_receive(p->fds[1], 0, &p->in), -EBADMSG);
 	}
+}
+
+/* Closing a file gives its locks back: what the kernel drops was never ours to close. */
+static void a_descriptor_that_is_not_due_is_never_closed_by_us(void **state)
+{
+	struct flock lock = { .l_type = F_WRLCK };
+	struct proto_head head = { .kind = PROTO_ROWS, .size = sizeof(head) };
+	_cleanup_fd_ int fd = memfd_create("locked", MFD_CLOEXEC);
+	struct pair *p = *state;
+	int before = open_fds(), status;
+	pid_t pid;
+
+	assert_int_equal(fcntl(fd, F_SETLK, &lock), 0);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(fd_pass(p->fds[0], &head, sizeof(head), fd), 0);
+	assert_int_equal(proto_receive_reply(p->fds[1], 0, &p->in), -EBADMSG);
+	assert_int_equal(fd_take(p->fds[1], 0, &head, sizeof(head), NULL), -EPIPE);
+	assert_int_equal(open_fds(), before);
+	pid = fork();
+	if (pid == 0)
+		_exit(fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type == F_WRLCK ? 0 : 1);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
 }
 
 static void more_descriptors_than_there_is_room_for_are_refused_and_closed(void **state)
@@ -552,6 +578,7 @@ int main(void)
 		TEST(a_message_arrives_whole_with_its_descriptors),
 		TEST(nothing_and_the_end_are_told_apart),
 		TEST(a_message_of_another_size_than_it_says_is_refused),
+		TEST(a_descriptor_that_is_not_due_is_never_closed_by_us),
 		TEST(more_descriptors_than_there_is_room_for_are_refused_and_closed),
 		TEST(numbers_of_pages_rise_and_have_a_limit),
 		TEST(requests_that_no_client_makes_are_refused),

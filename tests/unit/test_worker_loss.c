@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Workers that die, hang, grow or lie: what the client makes of it, and how soon all is well again.
  * The liars are this program, started with another argument.
- * LINK: -Wl,--wrap=waitid,--wrap=kill */
+ * LINK: -Wl,--wrap=waitid,--wrap=kill,--wrap=epoll_ctl */
 #include "unit.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -505,6 +506,32 @@ static void a_file_that_is_refused_is_told_of_once(void **state)
 	assert_int_equal(worker_client_pending(told.client), 0);
 }
 
+static bool no_watches; /* are left to our user */
+
+int __real_epoll_ctl(int epoll, int what, int fd, struct epoll_event *event);
+int __wrap_epoll_ctl(int epoll, int what, int fd, struct epoll_event *event);
+int __wrap_epoll_ctl(int epoll, int what, int fd, struct epoll_event *event)
+{
+	if (!no_watches)
+		return __real_epoll_ctl(epoll, what, fd, event);
+	errno = ENOSPC;
+	return -1;
+}
+
+static void a_start_without_epoll_watches_says_what_would_help(void **state)
+{
+	struct worker_client_options options = { 0 };
+	struct worker_client *client;
+	struct why why = { "" };
+
+	(void)state;
+	no_watches = true;
+	assert_int_equal(worker_client_open(&options, &client, &why), -ENOSPC);
+	no_watches = false;
+	assert_non_null(strstr(why.text, "fs.epoll.max_user_watches"));
+	told = (struct told){ 0 };
+}
+
 static void a_program_that_is_no_worker_is_told_at_once(void **state)
 {
 	struct worker_client_options options = { .argument = "no-worker" };
@@ -541,6 +568,7 @@ int main(int argc, char **argv)
 		TEST(the_cost_of_workers_is_known_also_when_they_are_gone),
 		TEST(a_worker_that_lies_is_believed_nothing),
 		TEST(a_program_that_is_no_worker_is_told_at_once),
+		TEST(a_start_without_epoll_watches_says_what_would_help),
 	};
 
 	worker_client_main(argc, argv);

@@ -221,7 +221,7 @@ static int open_parts(struct agent *agent, struct why *why)
 	if (err == 0)
 		err = kernel_names_begin(agent->kernel, &agent->warnings);
 	if (err < 0)
-		return why_set(why, err, "cannot start the agent: %s", err_text(err));
+		return why_set(why, err, "cannot start the agent: %s", fd_watch_text(err));
 	privileges_warn(&agent->warnings);
 	return 0;
 }

@@ -159,6 +159,14 @@ int fd_watch(int epoll, int fd)
 	return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
 }
 
+const char *fd_watch_text(int err)
+{
+	return err == -ENOSPC
+		? "no epoll watches are left to this user: end the process that has them, or raise "
+		  "the sysctl fs.epoll.max_user_watches"
+		: err_text(err);
+}
+
 int fd_pair(int *one, int *other)
 {
 	int pair[2];
@@ -200,8 +208,8 @@ int fd_take(int socket, int flags, void *data, size_t size, int *fd)
 	/* Not all of control: there is room for a second descriptor at its end. */
 	struct msghdr message = { .msg_iov = &part,
 		.msg_iovlen = 1,
-		.msg_control = &control,
-		.msg_controllen = CMSG_LEN(sizeof(int)) };
+		.msg_control = fd ? &control : NULL,
+		.msg_controllen = fd ? CMSG_LEN(sizeof(int)) : 0 };
 	ssize_t len = recvmsg(socket, &message, flags | MSG_CMSG_CLOEXEC);
 	/* Also a message of no bytes may have a descriptor. */
 	const struct cmsghdr *head = len >= 0 ? CMSG_FIRSTHDR(&message) : NULL;
@@ -211,7 +219,7 @@ int fd_take(int socket, int flags, void *data, size_t size, int *fd)
 	if (head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS &&
 		head->cmsg_len == CMSG_LEN(sizeof(int)))
 		memcpy(fd, CMSG_DATA(head), sizeof(*fd));
-	if ((message.msg_flags & MSG_CTRUNC) && *fd < 0 && len == (ssize_t)size)
+	if ((message.msg_flags & MSG_CTRUNC) && fd && *fd < 0 && len == (ssize_t)size)
 		return -EMFILE;
 	/* The kernel has cut a longer message, or one with more descriptors. */
 	if (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC))

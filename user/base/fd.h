@@ -57,6 +57,8 @@ int fd_watch(int epoll, int fd);
 
 /* Two ends of a SOCK_SEQPACKET socket, the caller's, closed on exec. */
 int fd_pair(int *one, int *other);
+/* err_text for the error of adding to an epoll. */
+const char *fd_watch_text(int err);
 /* Sends one message over such a socket, with a descriptor if fd is not negative. -ETOOMANYREFS: not
  * now; processes with our user have more descriptors in flight, sent over unix sockets and not yet
  * received, than we may have open files (unix(7)). */
@@ -64,5 +66,6 @@ int fd_pass(int socket, const void *data, size_t size, int fd);
 /* Receives one such message of this size; flags as for recvmsg. *fd is set to an attached
  * descriptor, the caller's, else unchanged. -EAGAIN: none (MSG_DONTWAIT), or a signal; -EMFILE: the
  * message came, and we have no room for its descriptor; -EPIPE: the peer is gone or sent something
- * else, and *fd may be set. */
+ * else, and *fd may be set. fd NULL: none is due. One that comes is -EPIPE, and not ours to close:
+ * close(2) calls the flush of its file system, which may wait for ever, and the kernel does not. */
 int fd_take(int socket, int flags, void *data, size_t size, int *fd);

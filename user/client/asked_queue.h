@@ -21,6 +21,7 @@ struct asked {
 	struct hung_file file;
 	enum object_reason refused; /* the reason that comes after OPENING_DROP */
 	uint64_t copied;            /* bytes that are set aside for OPENING_COPY */
+	uint64_t repeat_until_ns;   /* if the file could not be sent; 0: that was not so */
 	uint32_t wanted;            /* priority: number of calls of asked_want */
 	openers_fn fn;
 	void *ctx;

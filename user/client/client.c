@@ -118,7 +118,7 @@ static int begin(struct worker_client *client, struct why *why)
 	if (err == 0)
 		err = watch(client);
 	if (err < 0)
-		return why_set(why, err, "cannot start a worker process: %s", err_text(err));
+		return why_set(why, err, "cannot start a worker process: %s", fd_watch_text(err));
 	for (int i = 0; i < WORKER_LANES_STANDING; i++) {
 		struct lane *lane = lane_of(client, i);
 		const struct proto_hello *hello = proto_body(&lane->in);

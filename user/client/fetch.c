@@ -212,12 +212,11 @@ static bool is_answer(const struct fetch *fetch, const struct fetch_answer *answ
 /* 0; -EAGAIN: there is no answer yet; -EPIPE: the process is gone or sent no valid answer. */
 static int receive(struct fetch *fetch, struct fetch_answer *answer)
 {
-	_cleanup_fd_ int fd = -1;
-	int err = fd_take(fetch->child.fd, MSG_DONTWAIT, answer, sizeof(*answer), &fd);
+	int err = fd_take(fetch->child.fd, MSG_DONTWAIT, answer, sizeof(*answer), NULL);
 
 	if (err < 0)
 		return err;
-	return fd < 0 && is_answer(fetch, answer) ? 0 : -EPIPE;
+	return is_answer(fetch, answer) ? 0 : -EPIPE;
 }
 
 void fetch_poll(struct fetch *fetch)

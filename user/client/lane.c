@@ -293,7 +293,7 @@ enum lane_result lane_wait(struct lane *lane, uint64_t until_ns)
 		if (now >= until_ns)
 			return LANE_LATE;
 	}
-	err = proto_receive(lane->child.fd, MSG_DONTWAIT, &lane->in);
+	err = proto_receive_reply(lane->child.fd, MSG_DONTWAIT, &lane->in);
 	if (err == -EAGAIN)
 		return LANE_LATE;
 	if (err == -EBADMSG)

@@ -25,6 +25,7 @@
 #define AGAIN_NS (100 * NSEC_PER_MSEC) /* from the loss of an opener to the next, at first */
 #define AGAIN_MAX_SHIFT 6
 #define EXTENDED_MAX 4
+#define REPEAT_HANGS 20 /* times the limit of a request: so long a file is sent again */
 
 struct turn {
 	struct child child;
@@ -313,25 +314,36 @@ static void deliver(
 	fd_close(&answer.fd);
 }
 
-/* Its file could not be sent. */
+/* Its file could not be sent. That takes as long as somebody has many descriptors in flight; or an
+ * opener says so that was taken over. */
 static void repeat(struct openers *openers, struct turn *t, struct asked *asked)
 {
 	openers->options.starter->unsent++;
 	t->unsent = true;
 	t->not_before_ns = clock_ns(CLOCK_MONOTONIC) + AGAIN_NS;
 	begin_again(openers, asked);
+	if (asked->repeat_until_ns == 0)
+		asked->repeat_until_ns =
+			t->not_before_ns + REPEAT_HANGS * openers->options.hang_ns;
 	if (asked_push_next(&t->queue, asked) < 0)
 		refuse(openers, asked, OBJECT_LIMIT);
 }
 
-/* Takes the descriptor. False: the reply makes no sense. */
+static bool may_repeat(const struct asked *asked)
+{
+	return asked->repeat_until_ns == 0 ||
+		clock_ns(CLOCK_MONOTONIC) < asked->repeat_until_ns;
+}
+
+/* Takes the descriptor. False: the reply makes no sense, or no more than those before it. */
 static bool handle(
 	struct openers *openers, struct turn *t, const struct opening_reply *reply, int fd)
 {
 	_cleanup_fd_ int owned = fd;
 	struct asked asked;
 
-	if (!is_valid(openers, t, reply, fd))
+	if (!is_valid(openers, t, reply, fd) ||
+		(reply->err == -ETOOMANYREFS && !may_repeat(asked_at(&t->queue, 0))))
 		return false;
 	asked = asked_pop(&t->queue);
 	t->seq++;

@@ -80,15 +80,14 @@ static int await_answer(struct inquiry *inquiry, uint64_t until_ns, int into, in
 {
 	_cleanup_fd_ int file = into;
 	struct pollfd ready = { .fd = inquiry->child.fd, .events = POLLIN };
-	_cleanup_fd_ int got = -1;
 	struct fetch_answer answer;
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 
 	if (now_ns < until_ns)
 		poll(&ready, 1, (int)((until_ns - now_ns) / NSEC_PER_MSEC) + 1);
-	if (fd_take(inquiry->child.fd, MSG_DONTWAIT, &answer, sizeof(answer), &got) < 0)
+	if (fd_take(inquiry->child.fd, MSG_DONTWAIT, &answer, sizeof(answer), NULL) < 0)
 		return give_up(inquiry, -ETIMEDOUT);
-	if (answer.id != inquiry->last_id || got >= 0)
+	if (answer.id != inquiry->last_id)
 		return give_up(inquiry, -EPROTO);
 	if (answer.reason != FETCH_DONE)
 		return -ENOENT;

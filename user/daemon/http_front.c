@@ -520,7 +520,7 @@ int http_front_start(struct http_front *f, struct why *why)
 	event.events = 0; /* EPOLLHUP is always reported */
 	if (err == 0 && epoll_ctl(f->epoll_fd, EPOLL_CTL_ADD, f->starter.child.fd, &event) < 0)
 		err = -errno;
-	return err < 0 ? why_set(why, err, "cannot set up HTTP: %s", err_text(err)) : 0;
+	return err < 0 ? why_set(why, err, "cannot set up HTTP: %s", fd_watch_text(err)) : 0;
 }
 
 void http_front_free(struct http_front *f)

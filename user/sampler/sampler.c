@@ -323,7 +323,7 @@ int sampler_open(const struct sampler_options *options, const struct sampler_eve
 		if (err == 0)
 			err = open_publish(s);
 		if (err < 0)
-			why_set(why, err, "cannot set up the BPF maps: %s", err_text(err));
+			why_set(why, err, "cannot set up the BPF maps: %s", fd_watch_text(err));
 	}
 	if (err == 0) {
 		sampler_second(s);

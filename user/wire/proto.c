@@ -157,7 +157,7 @@ static void take_fds(struct msghdr *msg, struct proto_message *m)
 	memcpy(m->fds, CMSG_DATA(c), m->fds_len * sizeof(int));
 }
 
-int proto_receive(int fd, int flags, struct proto_message *m)
+static int receive(int fd, int flags, bool takes_fds, struct proto_message *m)
 {
 	union {
 		struct cmsghdr head;
@@ -167,9 +167,9 @@ int proto_receive(int fd, int flags, struct proto_message *m)
 	struct msghdr msg = {
 		.msg_iov = &part,
 		.msg_iovlen = 1,
-		.msg_control = &control,
+		.msg_control = takes_fds ? &control : NULL,
 		/* Not CMSG_SPACE: its padding has room for one descriptor more. */
-		.msg_controllen = CMSG_LEN(sizeof(m->fds)),
+		.msg_controllen = takes_fds ? CMSG_LEN(sizeof(m->fds)) : 0,
 	};
 	ssize_t len;
 
@@ -186,6 +186,16 @@ int proto_receive(int fd, int flags, struct proto_message *m)
 		m->head.size != (size_t)len)
 		return -EBADMSG;
 	return 0;
+}
+
+int proto_receive(int fd, int flags, struct proto_message *m)
+{
+	return receive(fd, flags, true, m);
+}
+
+int proto_receive_reply(int fd, int flags, struct proto_message *m)
+{
+	return receive(fd, flags, false, m);
 }
 
 /* Numbers of pages, which rise. */

@@ -96,6 +96,8 @@ int proto_send(int fd, int flags, const struct proto_message *m);
 /* flags: 0 or MSG_DONTWAIT. Closes descriptors that m still has. 0; -EBADMSG: truncated, or not of
  * its stated size; -ECONNRESET: the peer is gone; -EAGAIN; other -errno. */
 int proto_receive(int fd, int flags, struct proto_message *m);
+/* The same for a reply: one with a descriptor is truncated (as in fd_take). */
+int proto_receive_reply(int fd, int flags, struct proto_message *m);
 void proto_close_fds(struct proto_message *m);
 
 bool proto_request_valid(const struct proto_message *m);
