@@ -78,6 +78,13 @@ void starter_kill(struct starter *starter, pid_t pid)
 	kill(pid, SIGKILL);
 }
 
+bool starter_wake(struct starter *starter, const struct child *child)
+{
+	(void)starter;
+	(void)child;
+	return false;
+}
+
 void starter_pace(struct starter *starter, bool normal)
 {
 	(void)starter;

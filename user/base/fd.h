@@ -66,6 +66,7 @@ int fd_pass(int socket, const void *data, size_t size, int fd);
 /* Receives one such message of this size; flags as for recvmsg. *fd is set to an attached
  * descriptor, the caller's, else unchanged. -EAGAIN: none (MSG_DONTWAIT), or a signal; -EMFILE: the
  * message came, and we have no room for its descriptor; -EPIPE: the peer is gone or sent something
- * else, and *fd may be set. fd NULL: none is due. If there is one, that is -EPIPE, and it is not closed:
- * close(2) calls the flush of its file system, which may wait for ever, and the kernel does not. */
+ * else, and *fd may be set. fd NULL: none is due. If there is one, that is -EPIPE, and it is not
+ * closed: close(2) calls the flush of its file system, which may wait for ever, and the kernel does
+ * not. */
 int fd_take(int socket, int flags, void *data, size_t size, int *fd);
