@@ -20,13 +20,13 @@ static const struct {
 		"bpf", 1 },
 	{ "a+b+0x10/0x20", "a+b", "", 0x10 },
 	{ "last_of_its_part+0xfffff/0x200000", "last_of_its_part", "", 0xfffff },
-	{ "too_far_from_its_start+0x100000/0x200000", "-" },
+	{ "too_far_from_its_start+0x100000/0x200000", "-", NULL, 0 },
 	{ "cut_bracket+0x1/0x2 [mod", "cut_bracket", "", 1 },
-	{ "0xffffffffc0201001", "-" },
-	{ "+0x1/0x2", "-" },
-	{ "no_number+/0x2", "-" },
-	{ "starts_below_zero+0xfffffffffffff/0x1", "-" },
-	{ "", "-" },
+	{ "0xffffffffc0201001", "-", NULL, 0 },
+	{ "+0x1/0x2", "-", NULL, 0 },
+	{ "no_number+/0x2", "-", NULL, 0 },
+	{ "starts_below_zero+0xfffffffffffff/0x1", "-", NULL, 0 },
+	{ "", "-", NULL, 0 },
 };
 
 static void a_symbol_has_its_name_start_and_module(void **state)
