@@ -276,7 +276,7 @@ start_record() {
 record_unknown() {
 	local hz=$1 program=$2 copy=$tmp/$2.1
 	shift 2
-	make_cgroup still
+	[[ ${cgroup:-} == *-still ]] || make_cgroup still
 	cp "$(target "$program")" "$copy"
 	cat >"$tmp/run" <<-'END'
 		of_parent() {
