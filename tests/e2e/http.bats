@@ -494,6 +494,39 @@ answers_of() {
 	exec 9>&-
 }
 
+@test "health checks are all answered beside two users that send 100 at a time" {
+	need "$python" setpriv
+	serve
+	cat >"$tmp/crowd.py" <<-'PYTHON'
+		import socket, sys, threading
+		address = ("127.0.0.1", int(sys.argv[1]))
+		def ask():
+		    while True:
+		        try:
+		            one = socket.create_connection(address, 10)
+		            one.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		            while one.recv(4096):
+		                pass
+		            one.close()
+		        except OSError:
+		            pass
+		for i in range(100):
+		    threading.Thread(target=ask, daemon=True).start()
+		print("asking", flush=True)
+		threading.Event().wait()
+	PYTHON
+	local i user refused=0
+	for user in 65533 65534; do
+		start setpriv --reuid="$user" --regid="$user" --clear-groups "$python" "$tmp/crowd.py" "$port"
+		wait_until 30 says asking "$out"
+	done
+	for i in $(seq 42); do
+		[ "$(code_of_asked /healthz -m 10)" = 200 ] || refused=$((refused + 1))
+	done
+	echo "$refused of 42 health checks had no answer"
+	[ "$refused" -eq 0 ]
+}
+
 @test "a unix socket is for its owner and group, and goes with the daemon" {
 	need curl
 	printf '%s\n' '[store]' "path = $tmp/store" '[http]' "listen = unix:$tmp/socket" >"$tmp/stoker.ini"

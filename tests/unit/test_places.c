@@ -42,6 +42,8 @@ static struct http_conn *add(
 	return last;
 }
 
+#define ROOM (HTTP_CONNECTIONS_MAX - HTTP_CONNECTIONS_MAX / 10)
+
 static void a_peer_that_has_too_many_loses_its_own_oldest(void **state)
 {
 	struct http_server *s = server_new();
@@ -50,9 +52,7 @@ static void a_peer_that_has_too_many_loses_its_own_oldest(void **state)
 	(void)state;
 	add(s, 1, &other, HTTP_READING);
 	first = add(s, 1, &one, HTTP_READING);
-	next = add(s, HTTP_PEER_MAX - 2, &one, HTTP_READING);
-	assert_null(http_places_displace(s, next));
-	next = add(s, 1, &one, HTTP_READING);
+	next = add(s, ROOM - 2, &one, HTTP_READING);
 	assert_null(http_places_displace(s, next));
 	next = add(s, 1, &one, HTTP_READING);
 	assert_ptr_equal(http_places_displace(s, next), first);
@@ -71,11 +71,34 @@ static void where_all_are_many_the_largest_peer_makes_room(void **state)
 	check = add(s, 1, &other, HTTP_READING);
 	add(s, HTTP_BUSY_MAX / 2, &host, HTTP_SENDING);
 	first = add(s, 1, &one, HTTP_READING);
-	add(s, HTTP_CONNECTIONS_MAX - HTTP_CONNECTIONS_FREE - HTTP_BUSY_MAX / 2 - 2, &one,
-		HTTP_READING);
+	add(s, ROOM - HTTP_BUSY_MAX / 2 - 2, &one, HTTP_READING);
 	assert_null(http_places_displace(s, check));
 	assert_ptr_equal(http_places_displace(s, add(s, 1, &one, HTTP_READING)), first);
 	assert_ptr_equal(http_places_displace(s, check), first);
+	free(s);
+}
+
+/* Those of the two large peers are answered: nothing of them can be taken back. */
+static void peers_that_fill_all_places_together_take_none_of_a_small_one(void **state)
+{
+	struct http_server *s = server_new();
+	struct http_conn *check;
+
+	(void)state;
+	add(s, ROOM / 2, &one, HTTP_WAITING);
+	add(s, ROOM / 2 - 1, &host, HTTP_WAITING);
+	check = add(s, 1, &other, HTTP_READING);
+	assert_null(http_places_displace(s, check));
+	for (int i = 0; i < 2 * HTTP_CONNECTIONS_MAX; i++) {
+		struct http_conn *next = add(s, 1, i % 2 ? &one : &host, HTTP_READING);
+		struct http_conn *out = http_places_displace(s, next);
+
+		assert_ptr_not_equal(out, check);
+		if (out)
+			out->state = HTTP_FREE;
+	}
+	check->state = HTTP_WAITING;
+	assert_null(http_places_displace(s, add(s, 1, &other, HTTP_READING)));
 	free(s);
 }
 
@@ -163,6 +186,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_peer_that_has_too_many_loses_its_own_oldest),
 		cmocka_unit_test(where_all_are_many_the_largest_peer_makes_room),
+		cmocka_unit_test(peers_that_fill_all_places_together_take_none_of_a_small_one),
 		cmocka_unit_test(what_is_busy_leaves_places_to_new_connections),
 		cmocka_unit_test(a_peer_of_the_loopback_is_a_user),
 		cmocka_unit_test(a_peer_of_a_unix_socket_is_a_user),

@@ -17,10 +17,8 @@
 #include "http/tokens.h"
 
 #define HTTP_CONNECTIONS_MAX 160
-#define HTTP_CONNECTIONS_FREE 32 /* kept free of connections that have not sent a request */
-#define HTTP_PEER_MAX 96         /* of one peer */
-#define HTTP_BUSY_MAX 96         /* connections that wait or are answered, without health checks */
-#define HTTP_PEER_BUSY_MAX 32    /* likewise, of one peer */
+#define HTTP_BUSY_MAX 96      /* connections that wait or are answered, without health checks */
+#define HTTP_PEER_BUSY_MAX 32 /* likewise, of one peer */
 
 enum http_state {
 	HTTP_FREE,

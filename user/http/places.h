@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http/places.h - gives each connection a place, with limits by peer, and keeps some for health
- * checks: whoever fills all places that can be had makes no check fail. */
+/* http/places.h - gives each connection a place. Peers share the places, so whoever fills all that
+ * can be had, or several peers together, make no health check of another one fail. */
 #pragma once
 
 #include "http/conn.h"
 
-/* The connection that makes room, now that the newcomer has come; NULL: there is room. Only those
- * that have not sent a whole request make room, the oldest first: of the newcomer's peer if that
- * has too many, else of the peer that has most. */
-struct http_conn *http_places_displace(
-	struct http_server *server, const struct http_conn *newcomer);
+/* The connection that makes room, now that the newcomer has come; NULL: there is room. While a
+ * tenth of the places is free nobody makes room; then the peer that has most (base/share.h), with
+ * the oldest that has not sent a whole request. If all of these have, the newcomer itself, unless
+ * its peer holds little. */
+struct http_conn *http_places_displace(struct http_server *server, struct http_conn *newcomer);
 
 /* May this request wait, or be sent an answer that is slow to take? */
 bool http_places_allow(const struct http_server *server, const struct http_conn *conn);

@@ -183,7 +183,7 @@ static void end_conn(struct http_server *s, struct http_conn *c)
 
 /* A peer that opens connections and sends no requests displaces its own ones: a request that comes
  * at once is read before its connection is the oldest. */
-static void make_room(struct http_server *s, const struct http_conn *newcomer)
+static void make_room(struct http_server *s, struct http_conn *newcomer)
 {
 	struct http_conn *c = http_places_displace(s, newcomer);
 
