@@ -284,6 +284,16 @@ target = cgroup $cgroup" serve
 		echo "$path"
 		[ "$(code "$path")" = 400 ]
 	done
+	for path in "/query?$(printf 'a=b&%.0s' {1..400})" "/healthz?$(printf 'a&%.0s' {1..5000})" \
+		"/query?comm=$(printf 'x%.0s' $(seq 12000))"; do
+		echo "${path:0:24}..."
+		[ "$(code "$path" -m 5)" = 414 ]
+	done
+	# More than the library has memory for.
+	for path in "/query?$(printf 'a&%.0s' {1..8000})" "/query?comm=$(printf 'x%.0s' $(seq 16200))"; do
+		[[ $(code "$path" -m 5) == 4[0-9][0-9] ]]
+	done
+	[[ $(code /healthz -m 5 -H "Cookie: $(printf 'a=b;%.0s' {1..2000})") == 4[0-9][0-9] ]]
 	[ "$(code "/profile?container=no-such-container&seconds=1")" = 404 ]
 	metric_is stoker_captures_not_found_total 1
 	metric_is stoker_captures_failed_total 0

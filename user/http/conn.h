@@ -19,6 +19,8 @@
 #define HTTP_CONNECTIONS_MAX 160
 #define HTTP_BUSY_MAX 96      /* connections that wait or are answered, without health checks */
 #define HTTP_PEER_BUSY_MAX 32 /* likewise, of one peer */
+#define HTTP_ARGS_MAX 32      /* parameters of a request: there are fewer names */
+#define HTTP_URI_BYTES_MAX 8192
 
 enum http_state {
 	HTTP_FREE,
@@ -50,6 +52,7 @@ struct http_conn {
 	bool challenge;   /* WWW-Authenticate is sent */
 	char session[TOKENS_SESSION_TEXT_MAX]; /* Set-Cookie, with a redirection to the page */
 	bool is_head;
+	bool too_long;    /* HTTP_ARGS_MAX or HTTP_URI_BYTES_MAX: its parameters were not read */
 	bool quick;       /* a health check: it takes no place from others */
 	struct peer peer;
 };

@@ -92,6 +92,8 @@ static bool is_refused(
 			"this needs a token: `stoker open` prints an address for a browser, others "
 			"send Authorization: Bearer TOKEN");
 		c->challenge = true;
+	} else if (c->too_long) {
+		http_say(c, 414, "this has too many parameters, or is too long");
 	}
 	return c->state == HTTP_ANSWERED;
 }

@@ -226,6 +226,27 @@ static void suspend(struct http_server *s, struct http_conn *c)
 	s->mhd.suspend_connection(c->connection);
 }
 
+/* Called before the library reads the parameters. Each takes some of the connection's memory, and
+ * libmicrohttpd 0.9.75 sends no answer where that is used up. So too many are cut off in its
+ * buffer, and the request is refused. */
+static void *on_uri(void *ctx, const char *uri, struct MHD_Connection *connection)
+{
+	struct http_server *s = ctx;
+	const union MHD_ConnectionInfo *info =
+		s->mhd.get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	struct http_conn *c = info ? info->socket_context : NULL;
+	char *args = uri ? strchr(uri, '?') : NULL;
+	size_t len = 1;
+
+	for (const char *at = args; at && (at = strchr(at, '&')); at++)
+		len++;
+	if (!c || !args || (len <= HTTP_ARGS_MAX && strlen(uri) <= HTTP_URI_BYTES_MAX))
+		return NULL;
+	c->too_long = true;
+	args[1] = '\0';
+	return NULL;
+}
+
 /* First for the head alone, then for all of it, and again when it waited. */
 static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, const char *path,
 	const char *method, const char *version, const char *body, size_t *body_len, void **slot)
@@ -467,7 +488,8 @@ static int start_library(struct http_server *s, int listener)
 		on_request, s, MHD_OPTION_LISTEN_SOCKET, listener, MHD_OPTION_CONNECTION_LIMIT,
 		(unsigned int)HTTP_CONNECTIONS_MAX - 1, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
 		(size_t)HEAD_BYTES_MAX, MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,
-		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_URI_LOG_CALLBACK, on_uri, s,
+		MHD_OPTION_END);
 	return s->daemon ? 0 : -EIO;
 }
 
