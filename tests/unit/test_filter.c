@@ -252,12 +252,45 @@ static void who_has_the_network_has_no_socket_whose_closing_waits(void **state)
 	assert_int_equal(status, 0);
 }
 
+/* 0: its listener is as it was for whoever has it next, and its connections can be closed. */
+static int do_listener(void)
+{
+	const struct sockaddr any = { .sa_family = AF_INET }; /* of the host, at a free port */
+	const long high = 1L << 32, other = 1L << 33;
+	const int on = 1;
+	int fd = socket(AF_INET, SOCK_STREAM, 0), pair[2];
+
+	if (fd < 0 || bind(fd, &any, sizeof(any)) < 0 || listen(fd, 1) < 0 ||
+		socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0 || filter_keep_listener(fd) < 0 ||
+		filter_enter(FILTER_SERVER) < 0)
+		return EXIT_NO_SANDBOX;
+	if (shutdown(fd, SHUT_RDWR) == 0 || errno != EPERM ||
+		syscall(SYS_shutdown, fd | high, SHUT_RDWR) == 0 || errno != EPERM)
+		return 1;
+	if (setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on)) == 0 || errno != EPERM)
+		return 2;
+	if (fcntl(fd, F_DUPFD, 0) >= 0 || errno != EPERM ||
+		syscall(SYS_fcntl, fd | other, F_DUPFD_CLOEXEC, 0) >= 0 || errno != EPERM)
+		return 3;
+	return shutdown(pair[0], SHUT_RDWR) == 0 && fcntl(pair[0], F_GETFL) >= 0 ? 0 : 4;
+}
+
+static void a_server_leaves_its_listener_as_it_is(void **state)
+{
+	int status;
+
+	(void)state;
+	status = outside(do_listener);
+	assert_int_equal(status, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_works_outside_is_denied_the_kernel_and_more),
 		cmocka_unit_test(an_agent_has_the_calls_of_sampling_and_no_others),
 		cmocka_unit_test(who_has_the_network_has_no_socket_whose_closing_waits),
+		cmocka_unit_test(a_server_leaves_its_listener_as_it_is),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

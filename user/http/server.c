@@ -536,7 +536,7 @@ static int begin(struct http_server *s)
 	s->watch_fd = epoll_create1(EPOLL_CLOEXEC);
 	s->diag_fd = peer_open();
 	if (s->watch_fd < 0 || start_library(s, listener) < 0 ||
-		sandbox_enter_server(store, &report) < 0)
+		sandbox_enter_server(listener, store, &report) < 0)
 		return WORKER_EXIT_SANDBOX;
 	TAKE_FD(listener);
 	return http_jobs_start(&s->jobs) < 0 ? WORKER_EXIT_MEMORY : 0;

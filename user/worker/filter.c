@@ -501,6 +501,21 @@ static int deny_linger(scmp_filter_ctx filter)
 		SCMP_CMP(2, SCMP_CMP_MASKED_EQ, UINT32_MAX, SO_LINGER));
 }
 
+int filter_keep_listener(int fd)
+{
+	static const int calls[] = { SCMP_SYS(shutdown), SCMP_SYS(setsockopt), SCMP_SYS(fcntl) };
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+	int err = filter ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < ARRAY_SIZE(calls) && err == 0; i++)
+		err = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), calls[i], 1,
+			SCMP_CMP(0, SCMP_CMP_MASKED_EQ, UINT32_MAX, (uint64_t)fd));
+	if (err == 0)
+		err = seccomp_load(filter);
+	seccomp_release(filter);
+	return err;
+}
+
 int filter_deny(unsigned int what)
 {
 	const struct {

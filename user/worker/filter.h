@@ -24,6 +24,10 @@ enum filter {
 };
 int filter_enter(enum filter filter);
 
+/* Before FILTER_SERVER: a process that takes this one's place has the same listener, so nothing may
+ * be done to it that lasts. shutdown(2), options and copies of this number fail with EPERM. */
+int filter_keep_listener(int fd);
+
 /* For a process that cannot be shut in, because it has work outside: calls that it does not need
  * fail with EPERM. */
 #define FILTER_DENY_KERNEL 1U  /* modules, keys, another kernel, ptrace(2) */

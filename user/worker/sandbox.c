@@ -249,8 +249,8 @@ static void volunteer(void)
 		(void)!write(fd, "1000", 4);
 }
 
-/* directory: -1: none. */
-static int shut_in(int directory, uid_t uid, uint32_t had, uint32_t *report)
+/* Both are -1: it is no server. */
+static int shut_in(int listener, int directory, uid_t uid, uint32_t had, uint32_t *report)
 {
 	bool server = directory >= 0;
 	gid_t gid = uid;
@@ -271,7 +271,10 @@ static int shut_in(int directory, uid_t uid, uint32_t had, uint32_t *report)
 	/* Changing the user undid it, so not before. */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
 		return -errno;
-	err = filter_enter(server ? FILTER_SERVER : FILTER_WORKER);
+	if (server)
+		err = filter_keep_listener(listener);
+	if (err == 0)
+		err = filter_enter(server ? FILTER_SERVER : FILTER_WORKER);
 	if (err == 0)
 		*report = had;
 	return err;
@@ -284,10 +287,10 @@ int sandbox_enter(uint32_t *report)
 
 	volunteer();
 	leave_root(&had);
-	return shut_in(-1, uid, had, report);
+	return shut_in(-1, -1, uid, had, report);
 }
 
-int sandbox_enter_server(int directory, uint32_t *report)
+int sandbox_enter_server(int listener, int directory, uint32_t *report)
 {
 	uid_t uid = users_choose(USERS_SERVER);
 	uint32_t had = 0;
@@ -295,7 +298,7 @@ int sandbox_enter_server(int directory, uint32_t *report)
 
 	volunteer();
 	err = move_root(directory, &had);
-	return err < 0 ? err : shut_in(directory, uid, had, report);
+	return err < 0 ? err : shut_in(listener, directory, uid, had, report);
 }
 
 /* ---- a process that opens files ------------------------------------------------------------- */

@@ -29,11 +29,11 @@
  * part failed, -EUSERS if no user is left, and the process must exit. */
 int sandbox_enter(uint32_t *report);
 
-/* The same for a process that accepts connections on an inherited socket, may have threads, and
- * reads the files below one directory, which becomes its root and its working directory. Its user
- * is USERS_SERVER or the next if that user may read there, with the directory's group where others
- * may not. It cannot connect or change files. */
-int sandbox_enter_server(int directory, uint32_t *report);
+/* The same for a process that accepts connections on a listener, which it cannot change
+ * (filter_keep_listener), may have threads, and reads the files below one directory, which becomes
+ * its root and its working directory. Its user is USERS_SERVER or the next if that user may read
+ * there, with the directory's group where others may not. It cannot connect or change files. */
+int sandbox_enter_server(int listener, int directory, uint32_t *report);
 
 /* For a process that opens files of others to read them. It keeps these capabilities, and /proc of
  * all it had. With SANDBOX_PROC and SANDBOX_USER it can open nothing for writing but what everybody
