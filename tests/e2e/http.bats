@@ -461,6 +461,15 @@ answers_of() {
 	! grep -F "$token" "$tmp/head" "$tmp/body" "$said" || false
 	! cat /proc/"$supervisor"/{cmdline,environ} /proc/"$daemon"/{cmdline,environ} \
 		/proc/"$(http_process)"/{cmdline,environ} | grep -aF "$token" || false
+	# Nor is it good for the process that replaces this one.
+	local process
+	process=$(http_process)
+	kill -KILL "$process"
+	wait_until 10 another_than "$process"
+	wait_until 10 answers /healthz
+	[ "$(code_of_asked "$address")" = 401 ]
+	address=$("$stoker" open --config "$tmp/stoker.ini")
+	[ "$(code_of_asked "${address#"$url"}")" = 303 ]
 	rm "$tmp/store/token"
 	exits 1 "$stoker" open --config "$tmp/stoker.ini"
 	said_clearly "$tmp/store/token"

@@ -14,7 +14,7 @@
 #include "daemon/token_file.h"
 #include "http/conn.h"
 
-#define NOW 1000000
+#define NOW (1000000 * NSEC_PER_SEC)
 #define TOKEN "0123456789abcdef-token"
 #define METRICS "0123456789abcdef-metrics"
 
@@ -49,7 +49,7 @@ static enum http_right right_of(const struct tokens *t, enum shown shown, const 
 		[BASIC] = "Basic " TOKEN };
 
 	return tokens_right(t, headers[shown], shown >= SESSION ? session : NULL,
-		shown == OLD_SESSION ? NOW + TOKENS_SESSION_S : NOW);
+		shown == OLD_SESSION ? NOW + TOKENS_SESSION_S * NSEC_PER_SEC : NOW);
 }
 
 /* The table of answers: y is answered, n is refused, by what the request shows. */
@@ -107,10 +107,10 @@ static void a_ticket_is_good_once_and_for_a_minute(void **state)
 	set_up(&t);
 	ticket_make(TOKEN, NOW, 7, ticket);
 	assert_null(strstr(ticket, "token"));
-	assert_false(tokens_exchange(&t, ticket, NOW + TICKET_SECONDS + 1, noise, session));
+	assert_false(tokens_exchange(&t, ticket, NOW + TICKET_NS + 1, noise, session));
 	assert_false(tokens_exchange(&t, ticket, NOW - 1, noise, session));
-	assert_true(tokens_exchange(&t, ticket, NOW + TICKET_SECONDS, noise, session));
-	assert_false(tokens_exchange(&t, ticket, NOW + TICKET_SECONDS, noise, session));
+	assert_true(tokens_exchange(&t, ticket, NOW + TICKET_NS, noise, session));
+	assert_false(tokens_exchange(&t, ticket, NOW + TICKET_NS, noise, session));
 	assert_int_equal(tokens_right(&t, NULL, session, NOW), HTTP_RIGHT_ALL);
 	session[3] ^= 1;
 	assert_int_equal(tokens_right(&t, NULL, session, NOW), HTTP_RIGHT_NONE);
@@ -130,6 +130,21 @@ static void a_ticket_is_good_once_and_for_a_minute(void **state)
 	assert_true(tokens_exchange(&t, ticket, NOW, noise, session));
 }
 
+/* It may have been used with the process that was replaced. */
+static void a_ticket_from_before_the_start_is_not_good(void **state)
+{
+	char session[TOKENS_SESSION_TEXT_MAX], ticket[TICKET_TEXT_MAX];
+	struct tokens t;
+
+	(void)state;
+	set_up(&t);
+	t.started_ns = NOW;
+	ticket_make(TOKEN, NOW - 1, 7, ticket);
+	assert_false(tokens_exchange(&t, ticket, NOW, noise, session));
+	ticket_make(TOKEN, NOW + 1, 7, ticket);
+	assert_true(tokens_exchange(&t, ticket, NOW + 1, noise, session));
+}
+
 static void tables_of_tickets_and_sessions_have_a_limit(void **state)
 {
 	char first[TOKENS_SESSION_TEXT_MAX], session[TOKENS_SESSION_TEXT_MAX];
@@ -143,14 +158,14 @@ static void tables_of_tickets_and_sessions_have_a_limit(void **state)
 		bytes[0] = (uint8_t)(i + 1);
 		ticket_make(TOKEN, NOW, i, ticket);
 		assert_true(tokens_exchange(
-			&t, ticket, NOW + i / 8, bytes, i == 0 ? first : session));
+			&t, ticket, NOW + i / 8 * NSEC_PER_SEC, bytes, i == 0 ? first : session));
 	}
 	assert_int_equal(tokens_right(&t, NULL, session, NOW), HTTP_RIGHT_ALL);
 	assert_int_equal(tokens_right(&t, NULL, first, NOW), HTTP_RIGHT_NONE);
-	ticket_make(TOKEN, NOW + 10, 1000, ticket);
-	assert_false(tokens_exchange(&t, ticket, NOW + 10, bytes, session));
-	ticket_make(TOKEN, NOW + 100, 1000, ticket);
-	assert_true(tokens_exchange(&t, ticket, NOW + 100, bytes, session));
+	ticket_make(TOKEN, NOW + 10 * NSEC_PER_SEC, 1000, ticket);
+	assert_false(tokens_exchange(&t, ticket, NOW + 10 * NSEC_PER_SEC, bytes, session));
+	ticket_make(TOKEN, NOW + 100 * NSEC_PER_SEC, 1000, ticket);
+	assert_true(tokens_exchange(&t, ticket, NOW + 100 * NSEC_PER_SEC, bytes, session));
 }
 
 static void write_file(const char *path, const char *text)
@@ -236,6 +251,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_path_answers_whom_it_should),
 		cmocka_unit_test(a_ticket_is_good_once_and_for_a_minute),
+		cmocka_unit_test(a_ticket_from_before_the_start_is_not_good),
 		cmocka_unit_test(tables_of_tickets_and_sessions_have_a_limit),
 		cmocka_unit_test(a_token_is_made_once_for_owner_and_group),
 		cmocka_unit_test(a_token_that_could_not_be_written_is_written_later),

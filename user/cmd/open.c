@@ -71,7 +71,7 @@ static int print_address(const char *config_path, struct why *why)
 						 : "");
 	if (getrandom(&nonce, sizeof(nonce), 0) != sizeof(nonce))
 		return why_set(why, -EIO, "no random numbers: %s", err_text(errno));
-	ticket_make(token, clock_ns(CLOCK_BOOTTIME) / NSEC_PER_SEC, nonce, ticket);
+	ticket_make(token, clock_ns(CLOCK_BOOTTIME), nonce, ticket);
 	printf("%s/open?ticket=%s\n", address, ticket);
 	return 0;
 }

@@ -53,11 +53,6 @@ bool http_host_is_loopback(const char *host)
 	return inet_pton(AF_INET, name, &four) == 1 && ntohl(four.s_addr) >> 24 == 127;
 }
 
-static uint64_t now_s(void)
-{
-	return clock_ns(CLOCK_BOOTTIME) / NSEC_PER_SEC;
-}
-
 static const char *header(const struct http_server *s, const struct http_conn *c, const char *name)
 {
 	return s->mhd.lookup_connection_value(c->connection, MHD_HEADER_KIND, name);
@@ -69,7 +64,8 @@ static enum http_right right_of(const struct http_server *s, const struct http_c
 	const char *cookie =
 		s->mhd.lookup_connection_value(c->connection, MHD_COOKIE_KIND, s->cookie);
 
-	return tokens_right(&s->tokens, header(s, c, "Authorization"), cookie, now_s());
+	return tokens_right(&s->tokens, header(s, c, "Authorization"), cookie,
+		clock_ns(CLOCK_BOOTTIME));
 }
 
 /* True: it was answered. */
@@ -249,8 +245,11 @@ static void route_open(struct http_server *s, struct http_conn *c)
 	if (!take_args(s, c, HTTP_ARG_TICKET))
 		return;
 	if (c->is_head || getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes) ||
-		!tokens_exchange(&s->tokens, c->args.ticket, now_s(), bytes, c->session))
-		http_say(c, 401, "this address was used, or is too old: run `stoker open` again");
+		!tokens_exchange(&s->tokens, c->args.ticket, clock_ns(CLOCK_BOOTTIME), bytes,
+			c->session))
+		http_say(c, 401,
+			"this address was used, is too old, or was made before this process began: "
+			"run `stoker open` again");
 	else
 		http_say(c, 303, "the page is at /");
 }

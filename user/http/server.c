@@ -527,6 +527,7 @@ static int begin(struct http_server *s)
 	if (take_message(s, HTTP_LISTEN, &m, &listener) < 0)
 		return WORKER_EXIT_SANDBOX;
 	memcpy(s->tokens.token, m.text, sizeof(s->tokens.token));
+	s->tokens.started_ns = clock_ns(CLOCK_BOOTTIME);
 	s->reach = (enum listener_reach)m.reach;
 	name_cookie(s, listener);
 	if (take_message(s, HTTP_STORE, &m, &store) < 0)

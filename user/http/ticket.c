@@ -20,33 +20,34 @@ static uint64_t prove(const char *token, const char *text)
 	return hash_bytes_with(key, text, strlen(text));
 }
 
-static void put(const char *token, uint64_t until_s, uint64_t nonce, char text[TICKET_TEXT_MAX])
+static void put(const char *token, uint64_t until_ns, uint64_t nonce, char text[TICKET_TEXT_MAX])
 {
-	int len = snprintf(text, TICKET_TEXT_MAX, "%" PRIx64 "-%016" PRIx64, until_s, nonce);
+	int len = snprintf(text, TICKET_TEXT_MAX, "%" PRIx64 "-%016" PRIx64, until_ns, nonce);
 	uint64_t proof = prove(token, text);
 
 	snprintf(text + len, (size_t)(TICKET_TEXT_MAX - len), "-%016" PRIx64, proof);
 }
 
-void ticket_make(const char *token, uint64_t now_s, uint64_t nonce, char text[TICKET_TEXT_MAX])
+void ticket_make(const char *token, uint64_t now_ns, uint64_t nonce, char text[TICKET_TEXT_MAX])
 {
-	put(token, now_s + TICKET_SECONDS, nonce, text);
+	put(token, now_ns + TICKET_NS, nonce, text);
 }
 
-bool ticket_is_good(const char *token, const char *text, uint64_t now_s)
+bool ticket_is_good(const char *token, const char *text, uint64_t after_ns, uint64_t now_ns)
 {
 	char wanted[TICKET_TEXT_MAX] = "", given[TICKET_TEXT_MAX] = "";
 	unsigned int differ = 0;
-	uint64_t until_s, nonce;
+	uint64_t until_ns, nonce;
 	char *end;
 
 	if (strlen(text) >= sizeof(given))
 		return false;
 	snprintf(given, sizeof(given), "%s", text);
-	until_s = strtoull(given, &end, 16);
+	until_ns = strtoull(given, &end, 16);
 	nonce = *end == '-' ? strtoull(end + 1, NULL, 16) : 0;
-	put(token, until_s, nonce, wanted);
+	put(token, until_ns, nonce, wanted);
 	for (size_t i = 0; i < sizeof(given); i++)
 		differ |= (unsigned int)(unsigned char)(given[i] ^ wanted[i]);
-	return differ == 0 && until_s >= now_s && until_s <= now_s + TICKET_SECONDS;
+	return differ == 0 && until_ns >= now_ns && until_ns <= now_ns + TICKET_NS &&
+		until_ns > after_ns + TICKET_NS;
 }

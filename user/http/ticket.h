@@ -7,11 +7,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define TICKET_SECONDS 60
+#include "base/clock.h"
+
+#define TICKET_NS (60 * NSEC_PER_SEC)
 #define TICKET_TEXT_MAX 64
 
-/* now_s: CLOCK_BOOTTIME, which both ends share. nonce: a random number. */
-void ticket_make(const char *token, uint64_t now_s, uint64_t nonce, char text[TICKET_TEXT_MAX]);
-/* Was it made with this token, and at most TICKET_SECONDS ago? Takes the same time for every
- * proof. */
-bool ticket_is_good(const char *token, const char *text, uint64_t now_s);
+/* now_ns: CLOCK_BOOTTIME, which both ends share. nonce: a random number. */
+void ticket_make(const char *token, uint64_t now_ns, uint64_t nonce, char text[TICKET_TEXT_MAX]);
+/* Was it made with this token, at most TICKET_NS ago, and after this time? Takes the same time for
+ * every proof. */
+bool ticket_is_good(const char *token, const char *text, uint64_t after_ns, uint64_t now_ns);

@@ -23,21 +23,21 @@ static bool is_same(const char *wanted, const char *given)
 	return differ == 0 && *wanted && strlen(given) < sizeof(b);
 }
 
-static bool has_session(const struct tokens *t, const char *cookie, uint64_t now_s)
+static bool has_session(const struct tokens *t, const char *cookie, uint64_t now_ns)
 {
 	bool found = false;
 
 	for (size_t i = 0; i < TOKENS_SESSIONS_MAX; i++)
-		found |= t->sessions[i].until_s > now_s && is_same(t->sessions[i].text, cookie);
+		found |= t->sessions[i].until_ns > now_ns && is_same(t->sessions[i].text, cookie);
 	return found;
 }
 
 enum http_right tokens_right(
-	const struct tokens *t, const char *authorization, const char *cookie, uint64_t now_s)
+	const struct tokens *t, const char *authorization, const char *cookie, uint64_t now_ns)
 {
 	const char *bearer = NULL;
 
-	if (!t->token[0] || (cookie && has_session(t, cookie, now_s)))
+	if (!t->token[0] || (cookie && has_session(t, cookie, now_ns)))
 		return HTTP_RIGHT_ALL;
 	if (authorization && strncasecmp(authorization, BEARER, strlen(BEARER)) == 0)
 		bearer = authorization + strlen(BEARER);
@@ -47,14 +47,14 @@ enum http_right tokens_right(
 }
 
 /* False: it was used before, or there is no room to remember it. */
-static bool use(struct tokens *t, const char *ticket, uint64_t now_s)
+static bool use(struct tokens *t, const char *ticket, uint64_t now_ns)
 {
 	struct tokens_used *room = NULL;
 
 	for (size_t i = 0; i < TOKENS_USED_MAX; i++) {
 		struct tokens_used *used = &t->used[i];
 
-		if (used->until_s >= now_s && used->until_s > 0) {
+		if (used->until_ns >= now_ns && used->until_ns > 0) {
 			if (strcmp(used->ticket, ticket) == 0)
 				return false;
 		} else if (!room) {
@@ -64,7 +64,7 @@ static bool use(struct tokens *t, const char *ticket, uint64_t now_s)
 	if (!room)
 		return false;
 	snprintf(room->ticket, sizeof(room->ticket), "%s", ticket);
-	room->until_s = now_s + TICKET_SECONDS;
+	room->until_ns = now_ns + TICKET_NS;
 	return true;
 }
 
@@ -73,22 +73,23 @@ static struct tokens_session *oldest_session(struct tokens *t)
 	struct tokens_session *oldest = &t->sessions[0];
 
 	for (size_t i = 1; i < TOKENS_SESSIONS_MAX; i++)
-		if (t->sessions[i].until_s < oldest->until_s)
+		if (t->sessions[i].until_ns < oldest->until_ns)
 			oldest = &t->sessions[i];
 	return oldest;
 }
 
-bool tokens_exchange(struct tokens *t, const char *ticket, uint64_t now_s, const uint8_t bytes[16],
+bool tokens_exchange(struct tokens *t, const char *ticket, uint64_t now_ns, const uint8_t bytes[16],
 	char session[TOKENS_SESSION_TEXT_MAX])
 {
 	struct tokens_session *made;
 
-	if (!t->token[0] || !ticket_is_good(t->token, ticket, now_s) || !use(t, ticket, now_s))
+	if (!t->token[0] || !ticket_is_good(t->token, ticket, t->started_ns, now_ns) ||
+		!use(t, ticket, now_ns))
 		return false;
 	made = oldest_session(t);
 	for (int i = 0; i < 16; i++)
 		snprintf(made->text + 2 * i, 3, "%02x", bytes[i]);
-	made->until_s = now_s + TOKENS_SESSION_S;
+	made->until_ns = now_ns + TOKENS_SESSION_S * NSEC_PER_SEC;
 	memcpy(session, made->text, sizeof(made->text));
 	return true;
 }
