@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Which user, capabilities and system calls each process of a daemon has, as ARCHITECTURE.md's threat model
 # says; what was not switched on at the start cannot be had later.
-# seconds: 12
+# seconds: 100
 
 load lib
 
@@ -117,6 +117,72 @@ of_capture() {
 	kill -KILL "$daemon"
 	of_daemon "$(caps "${starting[@]}" "${six[@]}")" | as_expected
 	kill "$supervisor" && wait "$supervisor"
+}
+
+# all_below PID...: these and what is below them.
+all_below() {
+	local one
+	for one; do
+		echo "$one"
+		# shellcheck disable=SC2046 # numbers
+		all_below $(children_of "$one" 2>/dev/null)
+	done
+}
+
+are_gone() {
+	local one left=0
+	for one; do
+		is_gone "$one" || left=1
+	done
+	[ "$left" -eq 0 ]
+}
+
+has_name() {
+	[ "$(cat "/proc/$2/comm" 2>/dev/null)" = "$1" ]
+}
+
+starters_of() {
+	local one
+	for one in $(children_of "$1"); do
+		! has_name stoker-starter "$one" || echo "$one"
+	done
+}
+
+has_all_of_capture() {
+	[ "$(all_below "$daemon" | while read -r one; do cat "/proc/$one/comm"; done | grep -c 'stoker-clerk\|^exe')" -ge 2 ]
+}
+
+@test "no process that is stopped outlives the agent, a starter or the supervisor" {
+	local victim victims all one running
+	for victim in agent starter-1 starter-2 supervisor; do
+		rm -rf "$tmp/store"
+		serve
+		get '/profile?seconds=60&hz=19' -o "$tmp/captured" >/dev/null 2>&1 &
+		started+=($!)
+		wait_until 20 has_all_of_capture
+		wait_until 10 eval '[ "$(starters_of "$daemon" | wc -l)" -eq 2 ]'
+		mapfile -t all < <(all_below "$daemon")
+		running=
+		case $victim in
+		agent) victims=$daemon ;;
+		supervisor) victims=$supervisor ;;
+		*) victims=$(starters_of "$daemon" | sed -n "${victim#*-}p") running=$daemon ;;
+		esac
+		# An agent whose starter was lost ends by itself, and waits until its last interval is written.
+		for one in "${all[@]}"; do
+			[ "$running" ] && { [ "$one" = "$running" ] || has_name stoker-keeper "$one"; } ||
+				kill -STOP "$one" 2>/dev/null || true
+		done
+		kill -KILL "$victims"
+		[ -z "$running" ] || wait_until 30 is_gone "$running"
+		wait_until 2 are_gone "${all[@]}" || {
+			ps -o pid,ppid,uid,stat,comm -p "$(IFS=,; echo "${all[*]}")"
+			echo "when $victim was killed"
+			return 1
+		}
+		kill "$supervisor" 2>/dev/null || true
+		wait "$supervisor" || true
+	done
 }
 
 @test "captures that are off at the start cannot be had, and a reload can take them away" {

@@ -12,6 +12,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -25,6 +26,7 @@
 #include "base/fd.h"
 
 #define STAT_BYTES_MAX 4096
+#define CHILDREN_BYTES_MAX 65536
 
 const int child_standard[CHILD_STANDARD] = { 0, 1, 2 };
 const int child_null[CHILD_STANDARD] = { -1, -1, -1 };
@@ -238,7 +240,47 @@ void child_signal(const struct child *child, int signal)
 void child_close(struct child *child, struct child_end *end)
 {
 	fd_close(&child->fd);
+	child_signal(child, SIGCONT);
 	child_wait(child, -1, end);
+}
+
+void child_reap_orphans(const struct child *own)
+{
+	siginfo_t ended = { 0 };
+
+	/* The first stays a zombie if it is our own: its owner waits for it. */
+	while (waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid > 0 &&
+		ended.si_pid != own->pid) {
+		waitpid(ended.si_pid, NULL, WNOHANG);
+		ended.si_pid = 0;
+	}
+}
+
+static bool is_of_another_user(pid_t pid)
+{
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	const char *line;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	if (fd_read_path(path, STAT_BYTES_MAX, &text) < 0 || buf_putc(&text, '\0') < 0)
+		return false;
+	line = strstr(text.data, "\nUid:");
+	return line && strtoul(line + strlen("\nUid:"), NULL, 10) != getuid();
+}
+
+void child_kill_orphans(void)
+{
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	char *at, *end;
+	pid_t pid;
+
+	if (fd_read_path("/proc/thread-self/children", CHILDREN_BYTES_MAX, &text) < 0 ||
+		buf_putc(&text, '\0') < 0)
+		return;
+	for (at = text.data; (pid = (pid_t)strtol(at, &end, 10)) > 0; at = end)
+		if (is_of_another_user(pid))
+			kill(pid, SIGKILL);
 }
 
 void child_leave(struct child *child)

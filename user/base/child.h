@@ -53,7 +53,9 @@ struct child_plan {
 	size_t fds_len;
 	bool socket; /* SOCK_SEQPACKET */
 	enum child_signals signals;
-	int death_signal;     /* sent to the child when its parent's thread ends */
+	/* Sent to the child when its parent's thread ends. SIGCONT: one that is stopped goes on,
+	 * sees that its socket is closed, and ends. */
+	int death_signal;
 	uid_t user;           /* whom it becomes; its capabilities stay */
 	bool limited;         /* to these capabilities; exec gives it no others */
 	uint64_t caps;        /* CAPS_BIT(...) */
@@ -88,7 +90,14 @@ bool child_is_busy(const struct child *child);
 bool child_was_stopped(const struct child *child);
 /* Sends a signal, if there is a child. */
 void child_signal(const struct child *child, int signal);
-/* Closes the socket, which ends a child that serves orders, and waits for it. */
+/* Closes the socket, which ends a child that serves orders, also one that is stopped, and waits for
+ * it. */
 void child_close(struct child *child, struct child_end *end);
+/* Of the children of this process that it inherited (PR_SET_CHILD_SUBREAPER): reaps those that have
+ * ended. `own` is none of them. */
+void child_reap_orphans(const struct child *own);
+/* Where there are no other children: kills orphans of other users. Those of ours end with their
+ * sockets and may have something to write. */
+void child_kill_orphans(void);
 /* Closes the socket and does not wait. The child is none, and may run on. */
 void child_leave(struct child *child);

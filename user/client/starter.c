@@ -164,17 +164,17 @@ static int obey_start(void *ctx, struct orders_call *call)
 
 static int obey_opener(void *ctx, struct orders_call *call)
 {
-	struct serving *s = ctx;
-	struct child *room = find_room(s->started);
+	struct child *room = find_room(((struct serving *)ctx)->started);
 
 	return answer_started(call, room, room ? start_opener(true, room) : -EAGAIN);
 }
 
-/* By pidfd: the number may be another process's by now. */
+/* By pidfd: the number may be another process's by now. 0: all, as the signal that the kernel sends
+ * at the death of our owner has its rights, and does not reach other users. */
 static void signal_started(struct serving *s, pid_t pid, int signal)
 {
 	for (int i = 0; i < STARTED_MAX; i++)
-		if (s->started[i].pidfd >= 0 && s->started[i].pid == pid)
+		if (s->started[i].pidfd >= 0 && (pid == 0 || s->started[i].pid == pid))
 			syscall(SYS_pidfd_send_signal, s->started[i].pidfd, signal, NULL, 0);
 }
 
@@ -182,7 +182,7 @@ static int obey_signal(void *ctx, struct orders_call *call)
 {
 	const struct starter_order *order = call->order;
 
-	if (order->signal != SIGKILL && order->signal != SIGCONT)
+	if ((order->signal != SIGKILL && order->signal != SIGCONT) || order->pid <= 0)
 		return -EPERM;
 	signal_started(ctx, order->pid, order->signal);
 	return 0;
@@ -335,6 +335,7 @@ static int run_starter(void *ctx, int fd)
 	for (int i = 0; i < STARTED_MAX; i++)
 		s.started[i] = (struct child)CHILD_INIT;
 	orders_serve(&s.orders, fd);
+	signal_started(&s, 0, SIGKILL);
 	return 0;
 }
 
@@ -349,6 +350,7 @@ int starter_open(struct starter *starter, const struct starter_duties *duties)
 		.fds_len = CHILD_STANDARD,
 		.socket = true,
 		.signals = CHILD_SIGNALS_BLOCKED,
+		.death_signal = SIGCONT,
 		.limited = true,
 		.caps = (geteuid() == 0 ? KEPT : 0) | (duties->openers ? OPENING_CAPS : 0) |
 			(duties->capture ? duties->caps : 0),

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -255,6 +256,7 @@ static int start_keeper(struct keeping *k, struct child *child)
 		.fds = k->store ? NULL : fds, /* the store has descriptors of its own */
 		.fds_len = ARRAY_SIZE(fds),
 		.socket = true,
+		.death_signal = SIGCONT,
 		.limited = true,
 		.nice = SAMPLING_NICE };
 

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -51,6 +52,7 @@ struct supervisor {
 	bool marked;        /* the child set the mark: another daemon's is not cleared */
 	uint64_t started_ns, deadline_ns, again_ns, back_off_ns; /* CLOCK_MONOTONIC; 0: none */
 	int signals;
+	int ends; /* SIGCHLD: an orphan is to be reaped */
 };
 
 /* ---- the child ------------------------------------------------------------------------------ */
@@ -158,6 +160,31 @@ static void hear_signals(struct supervisor *s)
 	}
 }
 
+/* Processes of a child that has ended are ours to reap. Those of other users, which it could not
+ * end because its starter was lost, are killed. */
+static void hear_ends(struct supervisor *s)
+{
+	struct signalfd_siginfo signal;
+
+	while (read(s->ends, &signal, sizeof(signal)) == sizeof(signal))
+		;
+	if (s->child.pid == 0)
+		child_kill_orphans();
+	child_reap_orphans(&s->child);
+}
+
+static int open_ends(int *fd, struct why *why)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	*fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return *fd < 0 ? why_set(why, -errno, "cannot wait for processes: %s", err_text(errno)) : 0;
+}
+
 /* A child that breaks the protocol is no longer listened to; the watchdog ends it. */
 static void hear_child(struct supervisor *s)
 {
@@ -215,6 +242,7 @@ static int take_end(struct supervisor *s, const struct child_end *end, uint64_t 
 
 	hear_child(s);
 	fd_close(&s->child.fd);
+	child_kill_orphans();
 	clear_mark(s);
 	if (s->over)
 		return status == EXIT_AGAIN ? EXIT_FAILED : status;
@@ -259,6 +287,7 @@ static void wait_for_events(struct supervisor *s)
 		{ .fd = s->kill_switch.fd, .events = POLLIN },
 		{ .fd = s->child.fd, .events = POLLIN },
 		{ .fd = s->child.pidfd, .events = POLLIN },
+		{ .fd = s->ends, .events = POLLIN },
 	};
 	uint64_t due_ns = CLOCK_NEVER_NS;
 	int wait_ms;
@@ -315,6 +344,7 @@ static int supervise(struct supervisor *s)
 			break;
 		wait_for_events(s);
 		hear_signals(s);
+		hear_ends(s);
 	}
 	return status;
 }
@@ -325,7 +355,8 @@ int supervisor_run(const struct supervisor_options *options)
 		.log = options->log,
 		.kill_switch = KILL_SWITCH_INIT,
 		.child = CHILD_INIT,
-		.signals = -1 };
+		.signals = -1,
+		.ends = -1 };
 	struct why why;
 	int status = EXIT_USAGE, err = config_load(options->config_path, &s.config, &why);
 
@@ -335,6 +366,8 @@ int supervisor_run(const struct supervisor_options *options)
 	}
 	if (err == 0)
 		err = signals_open(&s.signals, &why);
+	if (err == 0)
+		err = open_ends(&s.ends, &why);
 	if (err < 0) {
 		log_error(options->log, "%s", why.text);
 		return status;
@@ -346,6 +379,7 @@ int supervisor_run(const struct supervisor_options *options)
 	status = supervise(&s);
 	kill_switch_close(&s.kill_switch);
 	notify_close(&s.notify);
+	fd_close(&s.ends);
 	fd_close(&s.signals);
 	return status;
 }

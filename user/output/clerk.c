@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -256,6 +257,7 @@ int clerk_open(struct clerk *clerk, const struct clerk_options *options, struct 
 		.ctx = &s,
 		.name = "stoker-clerk",
 		.socket = true,
+		.death_signal = SIGCONT,
 		.limited = geteuid() != 0,
 		.nice = SAMPLING_NICE };
 	int err = memory < 0 ? memory : child_start(&plan, &clerk->child);

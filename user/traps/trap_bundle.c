@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -346,6 +347,7 @@ int trap_bundle_start(
 		.name = "stoker-trap",
 		.fds = child_standard,
 		.fds_len = CHILD_STANDARD,
+		.death_signal = SIGCONT,
 		.limited = true,
 		.nice = NICE };
 
