@@ -386,6 +386,15 @@ target = cgroup $cgroup" serve
 	sed -i "s|/no/such|$tmp/fifo|" "$tmp/stoker.ini"
 	exits 2 timeout 20 "$stoker" daemon --config "$tmp/stoker.ini"
 	said_clearly "stoker.ini:5: token_file: $tmp/fifo is no regular file"
+	echo 0123456789abcdef-token >"$tmp/given"
+	sed -i "s|$tmp/fifo|$tmp/given|" "$tmp/stoker.ini"
+	chmod 666 "$tmp/given"
+	exits 2 timeout 20 "$stoker" daemon --config "$tmp/stoker.ini"
+	said_clearly "stoker.ini:5: token_file: $tmp/given can be written by other users (mode 0666).*chmod go-w"
+	chmod 644 "$tmp/given"
+	chown 65534 "$tmp/given"
+	exits 2 timeout 20 "$stoker" daemon --config "$tmp/stoker.ini"
+	said_clearly "stoker.ini:5: token_file: $tmp/given is another user's (uid 65534).*chown"
 }
 
 # answers_of CURL_OPTION...: the statuses of all paths, in one line.

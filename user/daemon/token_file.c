@@ -42,15 +42,45 @@ static int read_first_line(int fd, const char *path, char out[HTTP_TEXT_MAX], st
 	return 0;
 }
 
-int token_file_read(const char *path, char out[HTTP_TEXT_MAX], struct why *why)
+static int open_regular(const char *path, int *out, struct stat *st, struct why *why)
 {
 	_cleanup_fd_ int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st) < 0)
+	if (fd < 0 || fstat(fd, st) < 0)
 		return why_set(why, -errno, "cannot read %s: %s", path, err_text(errno));
-	if (!S_ISREG(st.st_mode))
+	if (!S_ISREG(st->st_mode))
 		return why_set(why, -EINVAL, "%s is no regular file", path);
+	*out = TAKE_FD(fd);
+	return 0;
+}
+
+int token_file_read(const char *path, char out[HTTP_TEXT_MAX], struct why *why)
+{
+	_cleanup_fd_ int fd = -1;
+	struct stat st;
+	int err = open_regular(path, &fd, &st, why);
+
+	return err < 0 ? err : read_first_line(fd, path, out, why);
+}
+
+int token_file_trust(const char *path, char out[HTTP_TEXT_MAX], struct why *why)
+{
+	_cleanup_fd_ int fd = -1;
+	struct stat st;
+	int err = open_regular(path, &fd, &st, why);
+
+	if (err < 0)
+		return err;
+	if (st.st_uid != 0 && st.st_uid != geteuid())
+		return why_set(why, -EPERM,
+			"%s is another user's (uid %u), who could choose the token: give it to "
+			"root by chown",
+			path, st.st_uid);
+	if (st.st_mode & (S_IWGRP | S_IWOTH))
+		return why_set(why, -EPERM,
+			"%s can be written by other users (mode %04o), who could choose the "
+			"token: take that from them by chmod go-w",
+			path, st.st_mode & 07777);
 	return read_first_line(fd, path, out, why);
 }
 

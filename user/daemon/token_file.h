@@ -11,6 +11,9 @@
 
 /* -EINVAL with why: the file is not regular, or its first line is no token. */
 int token_file_read(const char *path, char out[HTTP_TEXT_MAX], struct why *why);
+/* For the daemon, whose token it becomes. -EPERM with why: another user than root and ours owns it
+ * or may write it. */
+int token_file_trust(const char *path, char out[HTTP_TEXT_MAX], struct why *why);
 enum { TOKEN_FILE_UNSAVED = 1 };
 
 /* The token in STORE/name, which is made with its folder if it does not exist. TOKEN_FILE_UNSAVED
