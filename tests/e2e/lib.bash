@@ -128,8 +128,13 @@ children_of() {
 }
 
 # agent_of PID: the process that samples; PID is that of `stoker daemon`, its supervisor, or of `stoker record`.
+# A supervisor has the orphans of the agent before, too, until they have ended.
 agent_of() {
-	children_of "$1" | tr -d ' '
+	local child all=()
+	read -r -a all <<<"$(children_of "$1")"
+	for child in "${all[@]}"; do
+		[ "${#all[@]}" -gt 1 ] && [ "$(cat "/proc/$child/comm" 2>/dev/null)" != stoker ] || echo "$child"
+	done
 }
 
 has_child() {

@@ -93,8 +93,8 @@ void child_signal(const struct child *child, int signal);
 /* Closes the socket, which ends a child that serves orders, also one that is stopped, and waits for
  * it. */
 void child_close(struct child *child, struct child_end *end);
-/* Of the children of this process that it inherited (PR_SET_CHILD_SUBREAPER): reaps those that have
- * ended. `own` is none of them. */
+/* Reaps the children that this process inherited (PR_SET_CHILD_SUBREAPER) and that have ended.
+ * `own` is none of them. */
 void child_reap_orphans(const struct child *own);
 /* Where there are no other children: kills orphans of other users. Those of ours end with their
  * sockets and may have something to write. */
