@@ -5,11 +5,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <asm/sockios.h>
 #include <linux/bpf.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -81,6 +83,10 @@ static int do_denied(unsigned int what)
 			return 1 + (int)i;
 	if (what != FILTER_DENY_ALL_BUT_FILES && (fd = socket(AF_UNIX, SOCK_STREAM, 0)) < 0)
 		return 50;
+	if (what == FILTER_DENY_ALL_BUT_FILES &&
+		(syscall(SYS_tgkill, getppid(), getppid(), 0) == 0 || errno != EPERM ||
+			syscall(SYS_tgkill, getpid(), getpid(), 0) < 0))
+		return 52;
 	fd = mkstemp(name);
 	return fd >= 0 && write(fd, "x", 1) == 1 && fsync(fd) == 0 && unlink(name) == 0 ? 0 : 51;
 }
@@ -275,6 +281,61 @@ static int do_listener(void)
 	return shutdown(pair[0], SHUT_RDWR) == 0 && fcntl(pair[0], F_GETFL) >= 0 ? 0 : 4;
 }
 
+/* 0: no descriptor of it can signal another process. */
+static int do_owner(enum filter filter)
+{
+	static const int commands[] = { F_SETOWN, F_SETOWN_EX, F_SETSIG, F_NOTIFY, F_SETLEASE };
+	const long high = 1L << 32;
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	if (fd < 0 || filter_enter(filter) < 0)
+		return EXIT_NO_SANDBOX;
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+		if (syscall(SYS_fcntl, fd, commands[i], 0) >= 0 || errno != EPERM ||
+			syscall(SYS_fcntl, fd, commands[i] | high, 0) >= 0 || errno != EPERM)
+			return 1 + (int)i;
+	/* ioctl(2) kills the others. */
+	if (filter != FILTER_AGENT && filter != FILTER_FETCHER)
+		return fcntl(fd, F_GETFL) >= 0 ? 0 : 21;
+	if (ioctl(fd, FIOASYNC, &fd) == 0 || errno != EPERM || ioctl(fd, FIOSETOWN, &fd) == 0 ||
+		errno != EPERM || ioctl(fd, SIOCSPGRP, &fd) == 0 || errno != EPERM)
+		return 20;
+	return fcntl(fd, F_GETFL) >= 0 ? 0 : 21;
+}
+
+static int do_owner_of_opener(void)
+{
+	return do_owner(FILTER_OPENER);
+}
+
+static int do_owner_of_server(void)
+{
+	return do_owner(FILTER_SERVER);
+}
+
+static int do_owner_of_agent(void)
+{
+	return do_owner(FILTER_AGENT);
+}
+
+static int do_owner_of_fetcher(void)
+{
+	return do_owner(FILTER_FETCHER);
+}
+
+static void no_descriptor_signals_another_process(void **state)
+{
+	int (*const all[])(void) = { do_owner_of_opener, do_owner_of_server, do_owner_of_agent,
+		do_owner_of_fetcher };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+		int status = outside(all[i]);
+
+		assert_int_equal(status, 0);
+	}
+}
+
 static void a_server_leaves_its_listener_as_it_is(void **state)
 {
 	int status;
@@ -291,6 +352,7 @@ int main(void)
 		cmocka_unit_test(an_agent_has_the_calls_of_sampling_and_no_others),
 		cmocka_unit_test(who_has_the_network_has_no_socket_whose_closing_waits),
 		cmocka_unit_test(a_server_leaves_its_listener_as_it_is),
+		cmocka_unit_test(no_descriptor_signals_another_process),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

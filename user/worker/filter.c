@@ -6,6 +6,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <asm/ioctls.h>
+#include <asm/sockios.h>
 #include <linux/bpf.h>
 #include <sched.h>
 #include <seccomp.h>
@@ -364,7 +366,9 @@ static int allow_inquirer_calls(scmp_filter_ctx filter)
  * kernel's own doors, and changing files. */
 static const int no_fetcher_calls[] = { SCMP_SYS(execve), SCMP_SYS(execveat), SCMP_SYS(fork),
 	SCMP_SYS(vfork), SCMP_SYS(ptrace), SCMP_SYS(process_vm_readv), SCMP_SYS(process_vm_writev),
-	SCMP_SYS(kill), SCMP_SYS(pidfd_open), SCMP_SYS(pidfd_getfd), SCMP_SYS(pidfd_send_signal),
+	SCMP_SYS(kill), SCMP_SYS(tkill), SCMP_SYS(rt_sigqueueinfo),
+	SCMP_SYS(rt_tgsigqueueinfo), SCMP_SYS(pidfd_open), SCMP_SYS(pidfd_getfd),
+	SCMP_SYS(pidfd_send_signal),
 	SCMP_SYS(process_madvise), SCMP_SYS(kcmp), SCMP_SYS(bpf), SCMP_SYS(perf_event_open),
 	SCMP_SYS(userfaultfd), SCMP_SYS(io_uring_setup), SCMP_SYS(io_uring_enter),
 	SCMP_SYS(io_uring_register), SCMP_SYS(keyctl), SCMP_SYS(add_key), SCMP_SYS(request_key),
@@ -427,11 +431,11 @@ static int enter(enum filter which)
 	return err;
 }
 
-/* A list of allowed calls cannot leave one argument out, so this is a filter of its own. */
+/* A list of allowed calls cannot leave some arguments out, so this is a filter of its own. */
 int filter_enter(enum filter which)
 {
 	bool sends = which == FILTER_SERVER || which == FILTER_FETCHER;
-	int err = sends ? filter_deny(FILTER_DENY_LINGER) : 0;
+	int err = filter_deny(sends ? FILTER_DENY_LINGER : 0);
 
 	return err < 0 ? err : enter(which);
 }
@@ -477,6 +481,9 @@ static const int outside_calls[] = {
 	SCMP_SYS(rt_sigqueueinfo),
 	SCMP_SYS(rt_tgsigqueueinfo),
 	SCMP_SYS(pidfd_send_signal),
+	SCMP_SYS(process_mrelease),
+	SCMP_SYS(move_pages),
+	SCMP_SYS(migrate_pages),
 	SCMP_SYS(open_by_handle_at),
 	SCMP_SYS(mount),
 	SCMP_SYS(umount2),
@@ -499,6 +506,31 @@ static int deny_linger(scmp_filter_ctx filter)
 	return seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(setsockopt), 2,
 		SCMP_CMP(1, SCMP_CMP_MASKED_EQ, UINT32_MAX, SOL_SOCKET),
 		SCMP_CMP(2, SCMP_CMP_MASKED_EQ, UINT32_MAX, SO_LINGER));
+}
+
+/* A descriptor that has an owner signals it, with any signal and this process's rights. */
+static int deny_owners(scmp_filter_ctx filter)
+{
+	static const struct {
+		int call;
+		uint64_t value;
+	} rows[] = { { SCMP_SYS(fcntl), F_SETOWN }, { SCMP_SYS(fcntl), F_SETOWN_EX },
+		{ SCMP_SYS(fcntl), F_SETSIG }, { SCMP_SYS(fcntl), F_NOTIFY },
+		{ SCMP_SYS(fcntl), F_SETLEASE }, { SCMP_SYS(ioctl), FIOASYNC },
+		{ SCMP_SYS(ioctl), FIOSETOWN }, { SCMP_SYS(ioctl), SIOCSPGRP } };
+	int err = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows) && err == 0; i++)
+		err = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), rows[i].call, 1,
+			SCMP_CMP(1, SCMP_CMP_MASKED_EQ, UINT32_MAX, rows[i].value));
+	return err;
+}
+
+/* Signals to its own threads are for abort(). */
+static int deny_others_threads(scmp_filter_ctx filter)
+{
+	return seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(tgkill), 1,
+		SCMP_CMP(0, SCMP_CMP_NE, (uint64_t)getpid()));
 }
 
 int filter_keep_listener(int fd)
@@ -539,6 +571,10 @@ int filter_deny(unsigned int what)
 				filter, SCMP_ACT_ERRNO(EPERM), lists[i].calls, lists[i].len);
 	if (err == 0 && (what & FILTER_DENY_LINGER))
 		err = deny_linger(filter);
+	if (err == 0 && (what & FILTER_DENY_OUTSIDE))
+		err = deny_others_threads(filter);
+	if (err == 0)
+		err = deny_owners(filter);
 	if (err == 0)
 		err = seccomp_load(filter);
 	seccomp_release(filter);

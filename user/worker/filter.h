@@ -38,4 +38,6 @@ int filter_keep_listener(int fd);
 /* So there are files, and nothing else. */
 #define FILTER_DENY_ALL_BUT_FILES \
 	(FILTER_DENY_KERNEL | FILTER_DENY_BPF | FILTER_DENY_EVENTS | FILTER_DENY_OUTSIDE)
+/* Each filter, of filter_enter too, denies owners of descriptors: F_SETOWN, F_SETSIG, FIOASYNC and
+ * others send signals to any process of the user. */
 int filter_deny(unsigned int what);
