@@ -305,6 +305,57 @@ is_another() {
 	[ "$(folded_count "$tmp/f")" = "$(jq -s 'map(.samples) | add' "$tmp/store/index")" ]
 }
 
+# keeper: of $daemon, the process that writes the store.
+keeper() {
+	local child
+	for child in $(children_of "$daemon"); do
+		[ "$(cat "/proc/$child/comm" 2>/dev/null)" != stoker-keeper ] || echo "$child"
+	done
+}
+
+has_another_keeper() {
+	[ -n "$(keeper)" ] && [ "$(keeper)" != "$1" ]
+}
+
+@test "a keeper that is stopped is killed and replaced, and keeps nothing from ending" {
+	local before one stopped
+	serve
+	wait_until 30 is_ready
+	stopped=$(keeper)
+	kill -STOP "$stopped"
+	wait_until 40 has_another_keeper "$stopped"
+	is_alive
+	says 'does not answer (state T): it is killed' "$said"
+	wait_until 30 is_ready
+	for one in starter agent; do
+		before=$daemon stopped=$(keeper)
+		kill -STOP "$stopped"
+		case $one in
+		starter) kill -KILL "$(starters | head -n 1)" ;;
+		agent) kill -KILL "$daemon" ;;
+		esac
+		wait_until 20 is_another "$before"
+		wait_until 5 is_gone "$stopped"
+		wait_until 30 is_ready
+	done
+	stopped=$(keeper)
+	kill -STOP "$stopped"
+	touch "$tmp/run/off"
+	wait_until 20 is_idle '/run/stoker/off'
+	is_gone "$stopped"
+	rm "$tmp/run/off"
+	wait_until 30 is_ready
+	daemon=$(agent_of "$supervisor")
+	! says 'another process writes there' "$said" || false
+	before=$EPOCHREALTIME
+	kill -STOP "$(keeper)"
+	kill "$supervisor"
+	wait "$supervisor"
+	between "$(echo "$EPOCHREALTIME - $before" | bc)" 0 "$(patience 2)" 'seconds to end'
+	"$stoker" report -q --store "$tmp/store" -f folded -o "$tmp/f"
+	[ "$(folded_count "$tmp/f")" = "$(jq -s 'map(.samples) | add' "$tmp/store/index")" ]
+}
+
 # set_kernel RELEASE: a command behind ${apart[@]} sees it as the kernel's, and $tmp/etc as /etc.
 set_kernel() {
 	mkdir "$tmp/run" "$tmp/etc"

@@ -209,7 +209,7 @@ int child_wait(struct child *child, int wait_ms, struct child_end *end)
 	return 0;
 }
 
-bool child_is_busy(const struct child *child)
+char child_state(const struct child *child)
 {
 	_cleanup_(buf_done) struct buf text = BUF_INIT;
 	const char *end;
@@ -217,9 +217,14 @@ bool child_is_busy(const struct child *child)
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", child->pid);
 	if (fd_read_path(path, STAT_BYTES_MAX, &text) < 0 || buf_putc(&text, '\0') < 0)
-		return false;
+		return '\0';
 	end = strrchr(text.data, ')'); /* of its name */
-	return end && strncmp(end, ") R", 3) == 0;
+	return end && end[1] == ' ' ? end[2] : '\0';
+}
+
+bool child_is_busy(const struct child *child)
+{
+	return child_state(child) == 'R';
 }
 
 bool child_was_stopped(const struct child *child)

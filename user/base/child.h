@@ -84,6 +84,8 @@ void child_adopt(struct child *child, pid_t pid, int fd);
  * -EAGAIN: it runs. -ECHILD: there is none, or somebody else reaped it; *end is all 0. Waits
  * wait_ms at most; -1: until it ends. */
 int child_wait(struct child *child, int wait_ms, struct child_end *end);
+/* Its state as a letter (proc_pid_stat(5)); '\0': unknown. */
+char child_state(const struct child *child);
 /* Is it working, or waiting for a CPU? Then it is slow, and does not hang in a call. */
 bool child_is_busy(const struct child *child);
 /* Was it stopped by a signal, or continued, since it was asked last? Its end is not looked at. */

@@ -36,6 +36,9 @@
 #include "sink/sink.h"
 #include "store/sums.h"
 
+/* For the store's last intervals: not much later the supervisor kills us. */
+#define FINISH_NS NSEC_PER_SEC
+
 struct daemon {
 	struct daemon_options options;
 	struct config config;
@@ -66,11 +69,6 @@ struct daemon {
 static const char *config_path(const struct daemon *d)
 {
 	return d->options.config_path ? d->options.config_path : CONFIG_PATH;
-}
-
-static int check_config(struct daemon *d, const struct config *c, struct why *why)
-{
-	return sink_parse_by(c->by, &d->sink, why);
 }
 
 static struct retention retention(const struct config *c)
@@ -279,9 +277,9 @@ static void log_store_error(struct daemon *d)
 		log_note(d->log, "the store can be written again");
 }
 
-static int hear_keeper(struct daemon *d, bool wait, struct why *why)
+static int hear_keeper(struct daemon *d, uint64_t until_ns, struct why *why)
 {
-	switch (keeper_take(&d->keeper, wait, &d->status)) {
+	switch (keeper_take(&d->keeper, until_ns, &d->status)) {
 	case KEEPER_NOTHING_NEW:
 		return 0;
 	case KEEPER_GIVEN_UP:
@@ -374,8 +372,8 @@ static void set_timer(const struct daemon *d)
 	if (d->http)
 		due_ns = clock_sooner(due_ns, http_front_due_ns(d->http));
 	/* The keeper's answer is an event; until then no interval ends. */
-	if (!d->keeper.busy)
-		due_ns = clock_sooner(due_ns, trapper_cut_ns(&d->trapper));
+	due_ns = clock_sooner(due_ns,
+		d->keeper.busy ? keeper_due_ns(&d->keeper) : trapper_cut_ns(&d->trapper));
 	timer_set(d->timer, due_ns, d->keeper.busy ? CLOCK_NEVER_NS : d->interval_ends_ns);
 }
 
@@ -403,7 +401,7 @@ static int loop(struct daemon *d, struct why *why)
 	while (err == 0 && !d->over) {
 		err = run_agent(d, why);
 		if (err == 0)
-			err = hear_keeper(d, false, why);
+			err = hear_keeper(d, 0, why);
 		if (err == 0)
 			err = run_interval(d, why);
 		if (err == 0 && d->http)
@@ -413,11 +411,6 @@ static int loop(struct daemon *d, struct why *why)
 		hear_signals(d);
 	}
 	return err;
-}
-
-static bool is_whole_host(const struct daemon *d)
-{
-	return strcmp(d->config.target, "all") == 0;
 }
 
 static int find_target(struct daemon *d, struct why *why)
@@ -439,7 +432,8 @@ static int open_agent(struct daemon *d, struct why *why)
 		.sampler = {
 			.hz = (uint32_t)d->config.hz,
 			.hz_max = rules_hz_max(&d->config.traps, d->config.hz),
-			.target = is_whole_host(d) ? SAMPLER_ALL : SAMPLER_CGROUP,
+			.target = strcmp(d->config.target, "all") == 0 ? SAMPLER_ALL
+								       : SAMPLER_CGROUP,
 			.cgroup_fd = d->target.fd,
 			.cgroups = d->target.cgroups.data,
 			.cgroups_len = d->target.cgroups.len,
@@ -525,16 +519,21 @@ static int start(struct daemon *d, struct why *why)
 /* Writes the last interval, so that no sample is lost. */
 static int finish(struct daemon *d, struct why *why)
 {
+	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + FINISH_NS;
 	int err;
 
 	notify_report(&d->notify, NOTIFY_STOPPING);
 	http_front_free(TAKE_PTR(d->http));
 	agent_stop(d->agent);
-	err = hear_keeper(d, true, why);
-	if (err == 0)
+	err = hear_keeper(d, until_ns, why);
+	if (err == 0 && !d->keeper.busy)
 		err = end_interval(d, why);
 	if (err == 0)
-		err = hear_keeper(d, true, why);
+		err = hear_keeper(d, until_ns, why);
+	if (err == 0 && d->keeper.busy)
+		err = why_set(why, -ETIMEDOUT,
+			"an interval was lost: %s takes longer than a second to write",
+			d->config.store);
 	trapper_finish(&d->trapper);
 	return err == 0 && d->status.err < 0 ? why_set(why, d->status.err, "%s", d->status.why.text)
 					     : err;
@@ -575,7 +574,7 @@ int daemon_open(const struct daemon_options *options, struct daemon **out, struc
 	notify_to(&d->notify, options->supervisor_fd, options->watchdog_ns);
 	err = config_load(options->config_path, &d->config, why);
 	if (err == 0)
-		err = check_config(d, &d->config, why);
+		err = sink_parse_by(d->config.by, &d->sink, why);
 	if (err == 0)
 		err = serve_open(
 			&d->config, config_path(d), NULL, put_status, d, d->log, &d->http, why);

@@ -33,6 +33,10 @@
 #define RUNS_AT_ONCE 2
 #define LOCK_WAIT_NS (2 * NSEC_PER_SEC)
 #define LOCK_POLL_MS 50
+/* How long an answer may take before the keeper is looked at, and where somebody waits for it. */
+#define ANSWER_NS (10 * NSEC_PER_SEC)
+#define HURRY_NS (NSEC_PER_SEC / 4)
+#define END_MS 500
 /* An interval is given up when this many keepers were lost over it. */
 #define TRIES_MAX 3
 
@@ -78,7 +82,7 @@ static int open_store(struct keeping *k, struct why *why)
 	return 0;
 }
 
-/* A daemon that was killed may have left a keeper that still writes its last interval. */
+/* The keeper of a daemon that was killed holds the lock until its last write to the disk ends. */
 static int open_first(struct keeping *k, struct why *why)
 {
 	uint64_t until = clock_ns(CLOCK_MONOTONIC) + LOCK_WAIT_NS;
@@ -302,7 +306,10 @@ int keeper_open(struct keeper *keeper, const char *path, int foreign_fd, struct 
 void keeper_close(struct keeper *keeper)
 {
 	fd_close(&keeper->memory);
-	child_close(&keeper->child, NULL);
+	fd_close(&keeper->child.fd);
+	if (child_wait(&keeper->child, keeper->busy ? 0 : END_MS, NULL) == -EAGAIN)
+		child_signal(&keeper->child, SIGKILL);
+	child_leave(&keeper->child);
 	free(keeper->order);
 	*keeper = (struct keeper)KEEPER_INIT;
 }
@@ -318,7 +325,10 @@ static int start_again(struct keeper *keeper)
 	struct child child;
 	int err;
 
-	child_wait(&keeper->child, -1, NULL);
+	/* It may still wait for its disk. */
+	child_signal(&keeper->child, SIGKILL);
+	if (child_wait(&keeper->child, END_MS, NULL) == -EAGAIN)
+		fd_close(&keeper->child.pidfd);
 	log_warn(keeper->log, "the process that writes the store was lost: another one goes on");
 	keeper->status.lost = ++k.status.lost;
 	err = start_keeper(&k, &child);
@@ -344,6 +354,7 @@ static int send_order(struct keeper *keeper)
 			break;
 	}
 	keeper->busy = err == 0;
+	keeper->look_ns = clock_ns(CLOCK_MONOTONIC) + ANSWER_NS;
 	return err;
 }
 
@@ -377,28 +388,52 @@ int keeper_put(struct keeper *keeper, const struct segment_about *about, const s
 	return err < 0 ? why_set(why, err, "an interval was lost: %s", err_text(err)) : 0;
 }
 
-static int take_answer(struct keeper *keeper, bool wait, struct keeper_status *status)
+/* A keeper that works or waits for its disk is slow; any other one hangs. */
+static void end_hung(struct keeper *keeper, uint64_t now)
 {
-	int none = -1;
-	int err;
+	char state;
 
-	do
-		err = fd_take(
-			keeper->child.fd, wait ? 0 : MSG_DONTWAIT, status, sizeof(*status), &none);
-	while (wait && err == -EAGAIN);
-	fd_close(&none);
-	return err;
+	if (!keeper->busy || now < keeper->look_ns)
+		return;
+	keeper->look_ns = now + ANSWER_NS;
+	state = child_state(&keeper->child);
+	if (state == 'R' || state == 'D')
+		return;
+	log_warn(keeper->log, "the process that writes the store does not answer (state %c): "
+		"it is killed", state ? state : '?');
+	child_signal(&keeper->child, SIGKILL);
 }
 
-enum keeper_news keeper_take(struct keeper *keeper, bool wait, struct keeper_status *status)
+static int take_answer(struct keeper *keeper, uint64_t until_ns, struct keeper_status *status)
 {
-	int err = !keeper->busy && wait ? -EAGAIN : take_answer(keeper, wait, status);
+	struct pollfd ready = { .fd = keeper->child.fd, .events = POLLIN };
+	int none = -1;
+
+	for (;;) {
+		uint64_t now = clock_ns(CLOCK_MONOTONIC);
+		int err = fd_take(ready.fd, MSG_DONTWAIT, status, sizeof(*status), &none);
+
+		fd_close(&none);
+		if (err != -EAGAIN)
+			return err;
+		end_hung(keeper, now);
+		if (!keeper->busy || now >= until_ns)
+			return err;
+		keeper->look_ns = clock_sooner(keeper->look_ns, now + HURRY_NS);
+		poll(&ready, 1, clock_wait_ms(now, clock_sooner(until_ns, keeper->look_ns)));
+	}
+}
+
+enum keeper_news keeper_take(
+	struct keeper *keeper, uint64_t until_ns, struct keeper_status *status)
+{
+	int err = take_answer(keeper, until_ns, status);
 
 	if (err == -EPIPE && !keeper->busy)
 		return keeper->tries++ < TRIES_MAX && start_again(keeper) == 0 ? KEEPER_NOTHING_NEW
 									       : KEEPER_GIVEN_UP;
 	while (err == -EPIPE && start_again(keeper) == 0 && send_order(keeper) == 0)
-		err = take_answer(keeper, wait, status);
+		err = take_answer(keeper, until_ns, status);
 	if (err == -EAGAIN)
 		return KEEPER_NOTHING_NEW;
 	keeper->busy = false;
@@ -407,4 +442,9 @@ enum keeper_news keeper_take(struct keeper *keeper, bool wait, struct keeper_sta
 		return KEEPER_GIVEN_UP;
 	keeper->status = *status;
 	return KEEPER_ANSWERED;
+}
+
+uint64_t keeper_due_ns(const struct keeper *keeper)
+{
+	return keeper->busy ? keeper->look_ns : CLOCK_NEVER_NS;
 }

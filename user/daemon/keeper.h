@@ -34,6 +34,7 @@ struct keeper {
 	struct keeper_order *order; /* the last interval, until it is written */
 	int memory;                 /* shared with the keeper: the bytes of the interval */
 	unsigned int tries;
+	uint64_t look_ns; /* CLOCK_MONOTONIC: a keeper that is still busy then may hang */
 	struct keeper_status status;
 };
 
@@ -44,11 +45,11 @@ struct keeper {
 
 /* Opens the store first, and returns what is wrong with it; if it is there and only takes nothing
  * now (err_unwritable), that is in *status. path and log are borrowed. A keeper
- * that is lost is replaced, under the same descriptor. The keeper closes foreign_fd (-1: none): it
- * may outlive its caller while it writes. */
+ * that is lost is replaced, under the same descriptor, and one that hangs is killed first. The
+ * keeper closes foreign_fd (-1: none), and ends with its caller. */
 int keeper_open(struct keeper *keeper, const char *path, int foreign_fd, struct log *log,
 	struct keeper_status *status, struct why *why);
-/* Waits for the last interval to be written. */
+/* A keeper that is still busy is killed: its interval is lost. */
 void keeper_close(struct keeper *keeper);
 
 /* Sends an interval; not while the keeper is busy. The keeper then removes expired segments and
@@ -62,5 +63,9 @@ enum keeper_news {
 };
 
 /* Takes the keeper's answer. Call it also while nothing is being written: it replaces a keeper that
- * is lost. *status is set with KEEPER_ANSWERED. */
-enum keeper_news keeper_take(struct keeper *keeper, bool wait, struct keeper_status *status);
+ * is lost. *status is set with KEEPER_ANSWERED. Waits for a busy keeper until then
+ * (CLOCK_MONOTONIC); 0: not at all. */
+enum keeper_news keeper_take(
+	struct keeper *keeper, uint64_t until_ns, struct keeper_status *status);
+/* CLOCK_MONOTONIC: when to call keeper_take although there is no answer. */
+uint64_t keeper_due_ns(const struct keeper *keeper);
