@@ -153,6 +153,16 @@ load lib
 	! says token_file "$tmp/said" || false
 }
 
+@test "root's daemon refuses a store that it cannot write without capabilities" {
+	local mode
+	printf '%s\n' '[store]' "path = $tmp/store" '[http]' 'listen = off' >"$tmp/stoker.ini"
+	for mode in 750 500; do
+		install -d -o 31337 -m "$mode" "$tmp/store"
+		exits 2 timeout 20 "$stoker" daemon --config "$tmp/stoker.ini"
+		said_clearly "stoker.ini:2: path: $tmp/store belongs to user 31337 (mode 0$mode), .*without capabilities; give it to root"
+	done
+}
+
 sampled_then() {
 	start_busy spin 30
 	local busy=$pid

@@ -362,6 +362,51 @@ target = cgroup $cgroup" serve
 	says 'process that serves HTTP was lost' "$said"
 }
 
+# http_user: of the process that serves, with its group.
+http_user() {
+	awk '/^[UG]id:/ { print $2 }' "/proc/$(http_process)/status" | paste -sd:
+}
+
+has_answer() {
+	[ "$(code '/query?top=1')" = 200 ]
+}
+
+@test "the store is its owner's and its group's, whatever the umask is and whoever made it" {
+	local made
+	for made in no yes; do
+		rm -rf "$tmp/store"
+		[ "$made" = no ] || install -d -m 755 -g 12345 "$tmp/store"
+		umask 077
+		serve
+		umask 022
+		wait_until 30 has_answer
+		[[ $(http_user) == 6077?:$(stat -c %g "$tmp/store") ]]
+		[ -z "$(find "$tmp/store" -type f ! -name lock \( ! -perm 640 -o ! -group "$(stat -c %g "$tmp/store")" \))" ]
+		kill "$supervisor"
+		wait "$supervisor"
+	done
+	[ "$(stat -c %a "$tmp/store")" = 2755 ]
+}
+
+@test "a store that the process that serves may not read is named in the log and in the answer" {
+	install -d -m 700 "$tmp/store"
+	serve
+	[[ $(http_user) == 6077?:6077? ]]
+	says "its process may not read $tmp/store (mode 0700)" "$said"
+	get '/query?top=1' | grep -q 'may not read the store (mode 0700)'
+	[ "$(code '/query?top=1')" = 503 ]
+	answers /readyz
+	metric_is stoker_http_restarts_total 0
+	chmod 750 "$tmp/store"
+	kill -KILL "$(http_process)"
+	wait_until 20 has_answer
+	kill "$supervisor"
+	wait "$supervisor"
+	find "$tmp/store" -type f -exec chgrp 12345 {} +
+	interval=1h serve
+	get '/query?top=1' | grep -q 'profiles cannot be read: .*Permission denied'
+}
+
 @test "a port that is in use, no token file and a wrong address are said with their line, and nothing starts" {
 	serve
 	local address

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -558,11 +557,8 @@ void daemon_free(struct daemon *d)
 int daemon_open(const struct daemon_options *options, struct daemon **out, struct why *why)
 {
 	struct daemon *d = malloc(sizeof(*d));
-	mode_t mask = umask(077);
 	int err;
 
-	/* The store is the owner's, and its group may read it. */
-	umask(mask | 027);
 	if (!d)
 		return why_set(why, -ENOMEM, "out of memory");
 	*d = (struct daemon){ .options = *options,

@@ -4,20 +4,28 @@
 #include "daemon/serve.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/caps.h"
+#include "base/child.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/own.h"
 #include "daemon/signals.h"
 #include "daemon/status.h"
 #include "daemon/timer.h"
+#include "output/place.h"
+
+#define READ (S_IRGRP | S_IXGRP)
 
 /* A token of our own is in the store. */
 static int refuse_store(
@@ -29,6 +37,68 @@ static int refuse_store(
 	why_set(&all, err, "%s%s", text,
 		denied ? "; choose a folder of the daemon's user, or run the daemon as root" : "");
 	return config_refuse(config, path, "store", "path", err, all.text, why);
+}
+
+/* In a process with the rights of the keeper. */
+static int run_probe(void *ctx, int fd)
+{
+	const int *dir = ctx;
+
+	(void)fd;
+	return faccessat(*dir, ".", R_OK | W_OK | X_OK, AT_EACCESS) < 0 && errno == EACCES;
+}
+
+static bool keeper_may_write(int dir)
+{
+	const struct child_plan plan = { .run = run_probe, .ctx = &dir, .limited = true };
+	struct child child;
+	struct child_end end = { 0 };
+
+	if (child_start(&plan, &child) == 0)
+		child_close(&child, &end);
+	return !WIFEXITED(end.status) || WEXITSTATUS(end.status) != 1;
+}
+
+/* Root's files get the group of root's store, so whoever may list them may read them. */
+static void share_store(
+	int dir, const struct config *config, const struct stat *st, struct log *log)
+{
+	const char *store = config->store;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", dir);
+	if (st->st_uid == 0 && st->st_gid != getegid() && !(st->st_mode & S_ISGID) &&
+		chmod(path, (st->st_mode & 07777) | S_ISGID) < 0)
+		log_warn(log, "cannot give new files the group of %s: %s", store, err_text(errno));
+	if (strcmp(config->listen, "off") != 0 && (st->st_mode & READ) != READ &&
+		(st->st_mode & READ >> 3) != READ >> 3)
+		log_warn(log,
+			"HTTP has no answers from the store: its process may not read %s (mode "
+			"%04o); give the group the right with chmod g+rx",
+			store, (unsigned int)st->st_mode & 07777);
+}
+
+/* Root's daemon writes with a process that has no capability, and reads with another user. */
+static int check_store(const struct config *config, const char *path, struct log *log,
+	struct why *why)
+{
+	_cleanup_fd_ int dir = -1;
+	struct why text;
+	struct stat st;
+
+	/* Where it cannot be opened, whoever needs it says so. */
+	if (geteuid() != 0 || place_open_folder(config->store, true, &dir, &text) < 0 ||
+		fstat(dir, &st) < 0)
+		return 0;
+	if (keeper_may_write(dir)) {
+		share_store(dir, config, &st, log);
+		return 0;
+	}
+	why_set(&text, -EACCES,
+		"%s belongs to user %u (mode %04o), and the process that writes there is root "
+		"without capabilities; give it to root, or choose another folder",
+		config->store, (unsigned int)st.st_uid, (unsigned int)st.st_mode & 07777);
+	return config_refuse(config, path, "store", "path", -EACCES, text.text, why);
 }
 
 int serve_open(const struct config *config, const char *path, const char *why_idle,
@@ -51,10 +121,10 @@ int serve_open(const struct config *config, const char *path, const char *why_id
 		.log = log };
 	enum http_front_key key;
 	struct why text;
-	int err;
+	int err = check_store(config, path, log, why);
 
-	if (strcmp(config->listen, "off") == 0)
-		return 0;
+	if (err < 0 || strcmp(config->listen, "off") == 0)
+		return err;
 	err = http_front_open(&options, out, &key, &text);
 	if (err < 0 && key != HTTP_FRONT_LISTEN && !config_says(config, "http", keys[key]))
 		return refuse_store(config, path, err, text.text, why);

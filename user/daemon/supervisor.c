@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,6 +31,8 @@
 #include "sampler/kernel_faults.h"
 #include "wire/exit_status.h"
 
+/* The store is its owner's, and its group may read it, whatever our caller's umask is. */
+#define STORE_UMASK 027
 #define EXIT_AGAIN 75 /* of the child: start another one */
 #define BACK_OFF_NS (NSEC_PER_SEC / 4)
 #define BACK_OFF_MAX_NS (16 * NSEC_PER_SEC) /* less than the watchdog's time */
@@ -96,6 +99,7 @@ static int run_child(void *ctx, int fd)
 
 	/* The agent's nice value is one of its session (child_set_nice). */
 	setsid();
+	umask(STORE_UMASK);
 	err = s->idle[0] ? run_idle(s, fd, &why) : run_sampling(s, fd, &opened, &why);
 
 	if (err < 0)

@@ -117,7 +117,18 @@ static int run_query(struct store *store, const struct http_args *args, struct p
 	return write_found(args, &found, a);
 }
 
-static void answer_query(struct store *store, struct http_job *job)
+/* Files that cannot be read may have what was not found. */
+static int name_unread(const struct store_report *report, int err, struct why *why)
+{
+	if (err != -ENOENT || report->unread == 0)
+		return err;
+	return why_set(why, -EACCES,
+		"%u profiles cannot be read: %.300s; give them the group of the store",
+		report->unread, report->why.text);
+}
+
+static void answer_query(
+	struct store *store, const struct store_report *report, struct http_job *job)
 {
 	_cleanup_(pattern_freep) struct pattern *function = NULL;
 	struct why why;
@@ -125,6 +136,7 @@ static void answer_query(struct store *store, struct http_job *job)
 
 	if (err == 0)
 		err = run_query(store, &job->args, function, &job->answer, &why);
+	err = name_unread(report, err, &why);
 	if (err < 0)
 		http_answer_say(&job->answer,
 			err == -ENOENT                               ? 404
@@ -144,7 +156,7 @@ static void answer_heat(struct store *store, struct http_job *job)
 
 void http_jobs_answer(struct store *store, struct http_job *job)
 {
-	struct store_report report;
+	struct store_report report = { 0 };
 	struct why why;
 
 	if (store_refresh(store, &report, &why) < 0)
@@ -152,7 +164,7 @@ void http_jobs_answer(struct store *store, struct http_job *job)
 	else if (job->heat)
 		answer_heat(store, job);
 	else
-		answer_query(store, job);
+		answer_query(store, &report, job);
 }
 
 /* ---- the thread ----------------------------------------------------------------------------- */
@@ -162,9 +174,18 @@ static int open_store(struct http_jobs *jobs, struct why *why)
 	struct store_report report;
 	struct stat st;
 
-	if (stat(".", &st) < 0 || st.st_nlink == 0)
+	int err = 0;
+
+	/* The name "." would need the right to search there. */
+	if (fstatat(AT_FDCWD, "", &st, AT_EMPTY_PATH) < 0 || st.st_nlink == 0)
 		_exit(0);
-	return jobs->store ? 0 : store_open(AT_FDCWD, ".", STORE_READ, &jobs->store, &report, why);
+	if (!jobs->store)
+		err = store_open(AT_FDCWD, ".", STORE_READ, &jobs->store, &report, why);
+	return err == -EACCES ? why_set(why, err,
+					"the process that serves HTTP may not read the store "
+					"(mode %04o): give its group the right with chmod g+rx",
+					(unsigned int)st.st_mode & 07777)
+			      : err;
 }
 
 static struct http_job *next_job(struct http_jobs *jobs)

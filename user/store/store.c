@@ -233,6 +233,7 @@ static int look_at(struct scan *scan, const struct listed *file)
 
 	if (err == -ENOEXEC || err == -EBADMSG)
 		set_aside(scan, file->name);
+	scan->report->unread += err == -EACCES;
 	if (err < 0)
 		return err == -ENOMEM ? err : 0;
 	return index_add(&scan->index, loaded.segment, file->name, file->bytes);

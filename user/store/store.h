@@ -56,9 +56,10 @@ struct store_report {
 	uint32_t damaged;  /* set aside (STORE_WRITE) or skipped */
 	uint32_t beyond;   /* older than the newest STORE_SEGMENTS_MAX: removed or skipped */
 	uint32_t leftover; /* files of an unfinished write: removed (STORE_WRITE) */
+	uint32_t unread;   /* skipped: permission denied */
 	uint32_t stale;    /* sources of an existing segment: removed (STORE_WRITE) */
 	char last[STORE_NAME_MAX];
-	struct why why; /* of the last damaged file */
+	struct why why; /* of the last file that was damaged or unread */
 };
 
 /* dir: the folder, opened, borrowed for the call; AT_FDCWD: path is opened. path: names it in

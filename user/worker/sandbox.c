@@ -147,20 +147,15 @@ static int leave_user(uid_t uid, gid_t gid, uint32_t *report)
 	return 0;
 }
 
-/* With which group a user that owns nothing may read there; false: with none. */
-static bool find_group(int directory, uid_t uid, gid_t *gid)
+/* The directory's group, where it may read there: then it may read the files in it. */
+static gid_t find_group(int directory, gid_t own)
 {
+	const mode_t needed = S_IRGRP | S_IXGRP;
 	struct stat st;
 
-	if (fstat(directory, &st) < 0)
-		return false;
-	if ((st.st_mode & (S_IROTH | S_IXOTH)) == (S_IROTH | S_IXOTH))
-		*gid = uid;
-	else if ((st.st_mode & (S_IRGRP | S_IXGRP)) == (S_IRGRP | S_IXGRP))
-		*gid = st.st_gid;
-	else
-		return false;
-	return true;
+	return directory >= 0 && fstat(directory, &st) == 0 && (st.st_mode & needed) == needed
+		? st.st_gid
+		: own;
 }
 
 static int drop_capabilities(uint64_t keep)
@@ -253,12 +248,10 @@ static void volunteer(void)
 static int shut_in(int listener, int directory, uid_t uid, uint32_t had, uint32_t *report)
 {
 	bool server = directory >= 0;
-	gid_t gid = uid;
-	int err = 0;
+	int err;
 
 	caps_bound(0); /* while we still may */
-	if (!server || find_group(directory, uid, &gid))
-		err = leave_user(uid, gid, &had);
+	err = leave_user(uid, find_group(directory, uid), &had);
 	if (err == 0)
 		err = drop_capabilities(0);
 	if (err == 0)

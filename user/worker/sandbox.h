@@ -31,8 +31,8 @@ int sandbox_enter(uint32_t *report);
 
 /* The same for a process that accepts connections on a listener, which it cannot change
  * (filter_keep_listener), may have threads, and reads the files below one directory, which becomes
- * its root and its working directory. Its user is USERS_SERVER or the next if that user may read
- * there, with the directory's group where others may not. It cannot connect or change files. */
+ * its root and its working directory. Its user is USERS_SERVER or the next, with the directory's
+ * group where that may read there. It cannot connect or change files. */
 int sandbox_enter_server(int listener, int directory, uint32_t *report);
 
 /* For a process that opens files of others to read them. It keeps these capabilities, and /proc of
