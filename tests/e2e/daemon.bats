@@ -346,6 +346,18 @@ have_stacks() {
 	ends 0
 }
 
+@test "a shorter interval ends the open one" {
+	configure
+	sed -i 's/^interval = .*/interval = 1h/' "$tmp/stoker.ini"
+	start "$stoker" daemon --config "$tmp/stoker.ini"
+	daemon=$pid
+	wait_until 20 says 'sampling at' "$out"
+	sed -i 's/^interval = .*/interval = 1s/' "$tmp/stoker.ini"
+	kill -HUP "$daemon"
+	wait_until 15 has_segments 2
+	ends 0
+}
+
 @test "report answers by span, label and function what was sampled" {
 	local all
 	configure

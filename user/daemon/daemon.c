@@ -115,6 +115,9 @@ static void reload(struct daemon *d)
 				buf_text(&fixed));
 		take_traps(d, &config);
 		take_captures(d, &config);
+		/* The open one, too, if it gets shorter. */
+		d->interval_ends_ns = clock_sooner(
+			d->interval_ends_ns, d->written_ns + config.interval_ns);
 		d->config.interval_ns = config.interval_ns;
 		d->config.cpu_permille = d->governor.permille = config.cpu_permille;
 		d->config.keep_ns = config.keep_ns;
