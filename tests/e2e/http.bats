@@ -407,6 +407,13 @@ has_answer() {
 	get '/query?top=1' | grep -q 'profiles cannot be read: .*Permission denied'
 }
 
+@test "a limit of processes that keeps HTTP from serving is named" {
+	need prlimit
+	printf '%s\n' '[store]' "path = $tmp/store" '[http]' "listen = 127.0.0.1:$(free_port)" >"$tmp/stoker.ini"
+	start prlimit --nproc=1 "$stoker" daemon --config "$tmp/stoker.ini"
+	wait_until 20 says 'HTTP was lost: it cannot start a thread: .*LimitNPROC' "$out"
+}
+
 @test "a port that is in use, no token file and a wrong address are said with their line, and nothing starts" {
 	serve
 	local address

@@ -19,6 +19,7 @@
 #include "client/row_queue.h"
 #include "client/stats.h"
 #include "worker/pace.h"
+#include "worker/sandbox.h"
 #include "worker/worker.h"
 
 #define UNWATCHED_NS (100 * NSEC_PER_MSEC)
@@ -89,9 +90,8 @@ static int explain_loss(const struct lane *lane, struct why *why)
 		return why_set(why, -EPERM, "the worker process was killed by signal %d (%s)",
 			WTERMSIG(status), strsignal(WTERMSIG(status)));
 	if (lane->cause == LANE_ENDED && WEXITSTATUS(status) == WORKER_EXIT_SANDBOX)
-		return why_set(why, -EPERM,
-			"the worker process cannot enter its sandbox: the kernel must support "
-			"seccomp filters");
+		return why_set(why, -EPERM, "the worker process cannot enter its sandbox: %s",
+			sandbox_failure(false));
 	if (lane->cause == LANE_ENDED && access("/proc/self/exe", X_OK) < 0)
 		return why_set(why, -errno,
 			"cannot start the worker process (/proc/self/exe: %s): mount proc at /proc",

@@ -72,8 +72,7 @@ static const char *kernel_lacks(const struct doctor *d, char *text, size_t size)
 		return text;
 	}
 	if (kernel_features_probe() == KERNEL_PROBE_REFUSED)
-		return "it refuses BPF programs for perf events: it must be built with "
-		       "CONFIG_BPF_EVENTS=y, and in a container the seccomp filter must allow bpf";
+		return kernel_features_refused();
 	return NULL;
 }
 
@@ -231,8 +230,9 @@ static void check_isolation(struct doctor *d)
 	char text[512];
 
 	if (got >= NO_SANDBOX) {
-		print_check(d, "no", "workers",
-			"cannot enter their sandbox: the kernel must support seccomp filters");
+		snprintf(text, sizeof(text), "cannot enter their sandbox: %s",
+			sandbox_failure(false));
+		print_check(d, "no", "workers", text);
 		return;
 	}
 	snprintf(text, sizeof(text), "%s, no capability, few system calls, %s%s%s",

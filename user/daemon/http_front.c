@@ -110,9 +110,9 @@ static void lose_process(struct http_front *f, const char *why)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	int status = end_process(f);
+	const char *text = WIFEXITED(status) ? http_exit_text(WEXITSTATUS(status)) : NULL;
 
-	if (WIFEXITED(status) && WEXITSTATUS(status) == HTTP_EXIT_LIBRARY)
-		why = "libmicrohttpd.so.12 is not there; install libmicrohttpd12";
+	why = text ? text : why;
 	if (now - f->started_ns >= SETTLED_NS || f->back_off_ns == 0)
 		f->back_off_ns = BACK_OFF_NS;
 	else if (f->back_off_ns < BACK_OFF_MAX_NS)

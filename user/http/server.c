@@ -540,7 +540,29 @@ static int begin(struct http_server *s)
 		sandbox_enter_server(listener, store, &report) < 0)
 		return WORKER_EXIT_SANDBOX;
 	TAKE_FD(listener);
-	return http_jobs_start(&s->jobs) < 0 ? WORKER_EXIT_MEMORY : 0;
+	switch (http_jobs_start(&s->jobs)) {
+	case 0:
+		return 0;
+	case -EAGAIN:
+		return HTTP_EXIT_THREAD;
+	default:
+		return WORKER_EXIT_MEMORY;
+	}
+}
+
+const char *http_exit_text(int status)
+{
+	switch (status) {
+	case HTTP_EXIT_LIBRARY:
+		return "libmicrohttpd.so.12 is not there; install libmicrohttpd12";
+	case HTTP_EXIT_THREAD:
+		return "it cannot start a thread: its user has as many processes as the limit "
+		       "allows (ulimit -u, LimitNPROC)";
+	case WORKER_EXIT_SANDBOX:
+		return sandbox_failure(true);
+	default:
+		return NULL;
+	}
 }
 
 int http_server_main(int socket_fd)

@@ -5,6 +5,10 @@
 #pragma once
 
 #define HTTP_EXIT_LIBRARY 70 /* libmicrohttpd is not installed */
+#define HTTP_EXIT_THREAD 71
+
+/* The cause that an exit status names, for a message; NULL: none. */
+const char *http_exit_text(int status);
 
 /* Returns an exit status if it cannot serve; else it does not return. */
 int http_server_main(int socket_fd);

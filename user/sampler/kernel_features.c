@@ -23,6 +23,8 @@
 
 #define TYPES_BYTES_MAX (64U << 20)
 #define ANONYMOUS_MAX 64 /* unnamed members of a struct that are looked into */
+#define NO_RIGHTS                                                                           \
+	"this is a user namespace, in which no capability counts for BPF: run as root of the host"
 #define LOAD_CAPS (CAPS_BIT(CAP_BPF) | CAPS_BIT(CAP_PERFMON))
 
 static void btf_freep(struct btf **btf)
@@ -219,18 +221,26 @@ enum kernel_probe kernel_features_probe(void)
 		: KERNEL_PROBE_REFUSED;
 }
 
-bool kernel_features_can_scan(const struct kernel_features *features)
-{
-	return features->iterates_mappings ||
-		(features->iterates_tasks && features->tree == KERNEL_TREE_RED_BLACK);
-}
-
 /* The first one has a fixed number in the kernel (PROC_USER_INIT_INO). */
 static bool is_in_user_namespace(void)
 {
 	struct stat st;
 
 	return stat("/proc/self/ns/user", &st) == 0 && st.st_ino != 0xeffffffdU;
+}
+
+const char *kernel_features_refused(void)
+{
+	return is_in_user_namespace()
+		? NO_RIGHTS
+		: "it refuses BPF programs for perf events: it must be built with "
+		  "CONFIG_BPF_EVENTS=y, and in a container the seccomp filter must allow bpf";
+}
+
+bool kernel_features_can_scan(const struct kernel_features *features)
+{
+	return features->iterates_mappings ||
+		(features->iterates_tasks && features->tree == KERNEL_TREE_RED_BLACK);
 }
 
 const char *kernel_features_forbidden(const struct kernel_features *features)
@@ -244,8 +254,7 @@ const char *kernel_features_forbidden(const struct kernel_features *features)
 		return "this kernel counts BPF maps as locked memory; raise the limit, with "
 		       "`ulimit -l unlimited` or systemd's LimitMEMLOCK=infinity";
 	if (is_in_user_namespace())
-		return "this is a user namespace, in which no capability counts for BPF: run as "
-		       "root of the host";
+		return NO_RIGHTS;
 	return "in a container, its seccomp filter must allow bpf and perf_event_open: use "
 	       "--security-opt seccomp=unconfined";
 }

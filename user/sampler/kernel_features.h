@@ -51,6 +51,8 @@ int kernel_features_load(struct kernel_features *out, struct btf **types, struct
 /* Tests what types cannot show, because configuration or a seccomp filter decides it: does the
  * kernel accept a BPF program for perf events, and a ring buffer? */
 enum kernel_probe kernel_features_probe(void);
+/* Why it refuses them, for a message. */
+const char *kernel_features_refused(void);
 
 /* Can it scan mappings? The iterator over tasks needs the list of mappings that only kernels with a
  * red-black tree have. */

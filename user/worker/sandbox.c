@@ -283,6 +283,15 @@ int sandbox_enter(uint32_t *report)
 	return shut_in(-1, -1, uid, had, report);
 }
 
+const char *sandbox_failure(bool server)
+{
+	if (geteuid() != 0 || users_choose(server ? USERS_SERVER : USERS_WORKER) != 0)
+		return "the kernel must support seccomp filters";
+	return server
+		? "/etc/passwd has all of the users 60770 to 60779: remove one of them"
+		: "/etc/passwd has all of the users 60760 to 60769: remove one of them";
+}
+
 int sandbox_enter_server(int listener, int directory, uint32_t *report)
 {
 	uid_t uid = users_choose(USERS_SERVER);

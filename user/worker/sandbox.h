@@ -29,6 +29,9 @@
  * part failed, -EUSERS if no user is left, and the process must exit. */
 int sandbox_enter(uint32_t *report);
 
+/* Why that failed, or for a server what follows, for a message. */
+const char *sandbox_failure(bool server);
+
 /* The same for a process that accepts connections on a listener, which it cannot change
  * (filter_keep_listener), may have threads, and reads the files below one directory, which becomes
  * its root and its working directory. Its user is USERS_SERVER or the next, with the directory's
