@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Who decides that nothing is sampled: the kill switch, and a host that went down under the daemon; and
 # what becomes of processes that are lost.
-# seconds: 40
+# seconds: 50
 
 load lib
 
@@ -192,6 +192,41 @@ off_ends_record() {
 	"${inside[@]}" 'mv /run/stoker /run/other && mkdir /run/stoker && touch /run/stoker/off'
 	wait_until 10 is_idle '/run/stoker/off'
 	kill "$supervisor" && wait "$supervisor"
+}
+
+# budget_is CORES: what a reload has set.
+budget_is() {
+	get /metrics | grep -qx "stoker_cpu_budget_cores $1"
+}
+
+@test "who takes the place of another has the configuration of the start, and of the file what may change" {
+	local one
+	serve
+	wait_until 30 is_ready
+	sed -i "s|^path = .*|path = $tmp/other|; s/^cpu = .*/cpu = 50%/" "$tmp/stoker.ini"
+	one=$daemon
+	kill -KILL "$daemon"
+	wait_until 20 is_another "$one"
+	wait_until 30 is_ready
+	says 'need a restart: \[store\] path$' "$said"
+	budget_is 0.5
+	[ -e "$tmp/store/mark" ]
+	[ ! -e "$tmp/other" ]
+	# A file that is damaged changes nothing, for an idle one either.
+	echo 'rate = 9' >>"$tmp/stoker.ini"
+	touch "$tmp/run/off"
+	wait_until 20 is_idle '/run/stoker/off'
+	[ "$(grep -c 'unknown key.*the configuration stays as it was' "$said")" -eq 1 ]
+	budget_is 0.5
+	sed -i '/^rate/d; s/^cpu = .*/cpu = 25%/' "$tmp/stoker.ini"
+	kill -HUP "$supervisor"
+	wait_until 10 budget_is 0.25
+	rm "$tmp/run/off"
+	wait_until 30 is_ready
+	budget_is 0.25
+	kill "$supervisor" && wait "$supervisor"
+	[ ! -e "$tmp/store/mark" ]
+	[ ! -e "$tmp/other" ]
 }
 
 # forge JQ: the mark of a daemon that is not there any more.

@@ -88,7 +88,7 @@ budget_is() {
 	serve
 	budget_is 1
 	sed -i 's/^cpu = .*/cpu = 50%/' "$tmp/stoker.ini"
-	kill -HUP "$daemon"
+	kill -HUP "$supervisor"
 	wait_until 10 budget_is 0.5
 }
 

@@ -92,6 +92,14 @@ as_expected() {
 	wait_until 10 has_these || diff "$tmp/these" <(rights_below "$supervisor")
 }
 
+# Returns when there is another one that samples.
+lose_agent() {
+	kill -KILL "$daemon"
+	wait_until 10 is_gone "$daemon"
+	wait_until 30 is_ready
+	daemon=$(agent_of "$supervisor")
+}
+
 # Its workers have no more rights to be shut in by.
 of_capture() {
 	cat <<-END
@@ -195,6 +203,10 @@ has_all_of_capture() {
 	kill -HUP "$supervisor"
 	wait_until 10 says 'need a restart: \[http\] captures$' "$said"
 	[ "$(code '/profile?seconds=1')" = 403 ]
+	lose_agent
+	[ "$(grep -c 'need a restart: \[http\] captures$' "$said")" -eq 2 ]
+	of_daemon "$(caps "${starting[@]}")" | as_expected
+	[ "$(code '/profile?seconds=1')" = 403 ]
 	kill "$supervisor" && wait "$supervisor"
 
 	serve 'captures = on'
@@ -210,6 +222,16 @@ has_all_of_capture() {
 	[ "$(code '/profile?seconds=1')" = 403 ]
 	says 'reloaded' "$said"
 	! says 'need a restart' "$said" || false
+	# They stay away, whatever the file says.
+	echo 'captures = perhaps' >>"$tmp/stoker.ini"
+	lose_agent
+	[ "$(grep -c 'captures = perhaps.*the configuration stays as it was' "$said")" -eq 1 ]
+	of_daemon "$(caps "${starting[@]}")" | as_expected
+	[ "$(code '/profile?seconds=1')" = 403 ]
+	sed -i 's/^captures = .*/captures = on/' "$tmp/stoker.ini"
+	lose_agent
+	says 'need a restart: \[http\] captures$' "$said"
+	[ "$(code '/profile?seconds=1')" = 403 ]
 	kill "$supervisor" && wait "$supervisor"
 }
 

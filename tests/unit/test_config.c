@@ -163,6 +163,42 @@ static void a_nul_byte_is_refused_with_its_line(void **state)
 	}
 }
 
+/* Of the file that is read now. */
+static void a_reload_takes_values_and_takes_away_and_names_the_rest(void **state)
+{
+	_cleanup_(buf_done) struct buf fixed = BUF_INIT;
+	struct config running, now;
+	struct why why;
+
+	(void)state;
+	assert_int_equal(
+		read_text("[store]\npath = /a\n[http]\ncaptures = on\n", &running, &why), 0);
+	assert_int_equal(read_text("[sample]\nhz = 99\ninterval = 5s\ncpu = 2%\n[store]\n"
+				   "path = /b\nkeep = 2d\nmax = 1G\nhours = 2d\n[http]\n"
+				   "captures = off\nlisten = off\n[trap a]\nabove = 2%\n",
+				 &now, &why),
+		0);
+	assert_int_equal(config_reload(&running, &now, &fixed), 0);
+	assert_string_equal(buf_text(&fixed), "[sample] hz, [store] path, [http] listen");
+	assert_int_equal(running.hz, 19);
+	assert_string_equal(running.store, "/a");
+	assert_string_equal(running.listen, "127.0.0.1:9700");
+	assert_false(config_says(&running, "http", "listen"));
+	assert_int_equal(running.interval_ns, 5 * NSEC_PER_SEC);
+	assert_int_equal(running.cpu_permille, 20);
+	assert_int_equal(running.keep_ns, 2 * 86400 * NSEC_PER_SEC);
+	assert_int_equal(running.bytes_max, 1ULL << 30);
+	assert_int_equal(running.whole_ns, 2 * 86400 * NSEC_PER_SEC);
+	assert_int_equal(running.traps.len, 1);
+	assert_false(running.captures);
+	buf_clear(&fixed);
+	config_default(&now);
+	assert_int_equal(config_reload(&running, &now, &fixed), 0);
+	assert_string_equal(buf_text(&fixed), "[store] path, [http] captures");
+	assert_false(running.captures);
+	assert_int_equal(running.traps.len, 0);
+}
+
 static void the_last_line_needs_no_newline(void **state)
 {
 	struct config config;
@@ -265,6 +301,7 @@ int main(void)
 		cmocka_unit_test(keys_are_read_with_their_units),
 		cmocka_unit_test(what_is_wrong_is_said_with_its_line),
 		cmocka_unit_test(a_nul_byte_is_refused_with_its_line),
+		cmocka_unit_test(a_reload_takes_values_and_takes_away_and_names_the_rest),
 		cmocka_unit_test(the_last_line_needs_no_newline),
 		cmocka_unit_test(a_line_that_is_too_long_is_refused),
 		cmocka_unit_test(a_directory_is_no_configuration),

@@ -524,7 +524,7 @@ static bool differs(const struct key *key, const struct config *a, const struct 
 		: strcmp(x, y) != 0;
 }
 
-int config_fixed(const struct config *running, const struct config *now, struct buf *out)
+static int list_fixed(const struct config *running, const struct config *now, struct buf *out)
 {
 	static const char *const fixed[][2] = {
 		{ "sample", "hz" },
@@ -544,6 +544,20 @@ int config_fixed(const struct config *running, const struct config *now, struct 
 		if (differs(find_key(fixed[i][0], fixed[i][1]), running, now))
 			err = buf_printf(out, "%s[%s] %s", out->len > 0 ? ", " : "", fixed[i][0],
 				fixed[i][1]);
+	return err;
+}
+
+int config_reload(struct config *running, const struct config *now, struct buf *fixed)
+{
+	int err = list_fixed(running, now, fixed);
+
+	running->interval_ns = now->interval_ns;
+	running->cpu_permille = now->cpu_permille;
+	running->keep_ns = now->keep_ns;
+	running->bytes_max = now->bytes_max;
+	running->whole_ns = now->whole_ns;
+	running->captures &= now->captures;
+	running->traps = now->traps;
 	return err;
 }
 

@@ -43,9 +43,10 @@ int config_read(const char *path, struct config *out, struct why *why);
 int config_load(const char *given, struct config *out, struct why *why);
 /* Is the key in the file, or is it the default? */
 bool config_says(const struct config *config, const char *section, const char *name);
-/* Appends "[sample] hz, [store] path": the keys that differ from those read now and that a running
- * daemon cannot change. 0 or -ENOMEM. */
-int config_fixed(const struct config *running, const struct config *now, struct buf *out);
+/* Takes from `now` what a running daemon can change: values, and captures that are switched off.
+ * Appends "[sample] hz, [store] path" to fixed: the keys that differ and need a restart. 0 or
+ * -ENOMEM, of that list. */
+int config_reload(struct config *running, const struct config *now, struct buf *fixed);
 /* For a value that turns out to be invalid when it is used: returns err, and why gets `text` with
  * the file and line of that key. path NULL: there is no file. */
 int config_refuse(const struct config *config, const char *path, const char *section,

@@ -80,51 +80,21 @@ static struct retention retention(const struct config *c)
 	};
 }
 
-static void take_traps(struct daemon *d, const struct config *config)
+/* The supervisor has decided what may differ. */
+static void hear_config(struct daemon *d)
 {
-	const struct rules before = d->config.traps;
+	const struct rules traps = d->config.traps;
+	bool captures = d->config.captures;
 
-	d->config.traps = config->traps;
-	trapper_reload(&d->trapper, &before, &d->config.traps);
-}
-
-/* They can be taken away: to give them takes another starter. */
-static void take_captures(struct daemon *d, const struct config *config)
-{
-	if (config->captures || !d->config.captures)
+	if (!notify_take(&d->notify, &d->config))
 		return;
-	d->config.captures = false;
-	if (d->http)
+	trapper_reload(&d->trapper, &traps, &d->config.traps);
+	if (captures && !d->config.captures && d->http)
 		http_front_end_captures(d->http);
-}
-
-/* Keys that cannot change in a running daemon keep their values, with a warning. */
-static void reload(struct daemon *d)
-{
-	_cleanup_(buf_done) struct buf fixed = BUF_INIT;
-	struct config config;
-	struct why why;
-	int err = config_load(d->options.config_path, &config, &why);
-
-	notify_report(&d->notify, NOTIFY_RELOADING);
-	if (err < 0) {
-		log_error(d->log, "%s; the configuration stays as it was", why.text);
-	} else {
-		if (config_fixed(&d->config, &config, &fixed) < 0 || fixed.len > 0)
-			log_warn(d->log, "%s: these changes need a restart: %s", config_path(d),
-				buf_text(&fixed));
-		take_traps(d, &config);
-		take_captures(d, &config);
-		/* The open one, too, if it gets shorter. */
-		d->interval_ends_ns = clock_sooner(
-			d->interval_ends_ns, d->written_ns + config.interval_ns);
-		d->config.interval_ns = config.interval_ns;
-		d->config.cpu_permille = d->governor.permille = config.cpu_permille;
-		d->config.keep_ns = config.keep_ns;
-		d->config.bytes_max = config.bytes_max;
-		d->config.whole_ns = config.whole_ns;
-		log_note(d->log, "reloaded %s", config_path(d));
-	}
+	d->governor.permille = d->config.cpu_permille;
+	/* The open one, too, if it gets shorter. */
+	d->interval_ends_ns =
+		clock_sooner(d->interval_ends_ns, d->written_ns + d->config.interval_ns);
 	notify_report(&d->notify, NOTIFY_READY);
 }
 
@@ -337,12 +307,8 @@ static void hear_signals(struct daemon *d)
 {
 	struct signalfd_siginfo signal;
 
-	while (read(d->signals, &signal, sizeof(signal)) == sizeof(signal)) {
-		if (signal.ssi_signo == SIGHUP)
-			reload(d);
-		else
-			d->over = true;
-	}
+	while (read(d->signals, &signal, sizeof(signal)) == sizeof(signal))
+		d->over |= signal.ssi_signo != SIGHUP;
 }
 
 /* Handles the events that came and the work that is due. */
@@ -388,6 +354,7 @@ static int wait_for_events(struct daemon *d, struct why *why)
 		{ .fd = d->keeper.child.fd, .events = POLLIN },
 		{ .fd = d->http ? http_front_fd(d->http) : -1, .events = POLLIN },
 		{ .fd = trapper_fd(&d->trapper), .events = POLLIN },
+		{ .fd = d->notify.from, .events = POLLIN },
 	};
 
 	set_timer(d);
@@ -410,6 +377,7 @@ static int loop(struct daemon *d, struct why *why)
 			http_front_poll(d->http);
 		if (err == 0)
 			err = wait_for_events(d, why);
+		hear_config(d);
 		hear_signals(d);
 	}
 	return err;
@@ -423,7 +391,8 @@ static int find_target(struct daemon *d, struct why *why)
 	int err = kind == TARGET_NONE ? 0 : target_find(d->worker, kind, name, &d->target, &text);
 
 	return err < 0
-		? config_refuse(&d->config, config_path(d), "sample", "target", err, text.text, why)
+		? config_refuse(&d->config, d->options.config_path, "sample", "target", err,
+			  text.text, why)
 		: 0;
 }
 
@@ -565,15 +534,14 @@ int daemon_open(const struct daemon_options *options, struct daemon **out, struc
 	if (!d)
 		return why_set(why, -ENOMEM, "out of memory");
 	*d = (struct daemon){ .options = *options,
+		.config = *options->config,
 		.keeper = KEEPER_INIT,
 		.target = TARGET_INIT,
 		.log = options->log,
 		.signals = -1,
 		.timer = -1 };
 	notify_to(&d->notify, options->supervisor_fd, options->watchdog_ns);
-	err = config_load(options->config_path, &d->config, why);
-	if (err == 0)
-		err = sink_parse_by(d->config.by, &d->sink, why);
+	err = sink_parse_by(d->config.by, &d->sink, why);
 	if (err == 0)
 		err = serve_open(
 			&d->config, config_path(d), NULL, put_status, d, d->log, &d->http, why);

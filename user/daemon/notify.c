@@ -48,7 +48,7 @@ void notify_open(struct notify *notify)
 {
 	const char *path = getenv("NOTIFY_SOCKET");
 
-	*notify = (struct notify){ .fd = path ? connect_to(path) : -1 };
+	*notify = (struct notify){ .fd = path ? connect_to(path) : -1, .from = -1 };
 	if (notify->fd >= 0)
 		notify->watchdog_ns = watchdog_period();
 	unsetenv("NOTIFY_SOCKET");
@@ -103,7 +103,7 @@ void notify_status(const struct notify *notify, const char *text)
 
 void notify_to(struct notify *notify, int fd, uint64_t watchdog_ns)
 {
-	*notify = (struct notify){ .fd = fd, .watchdog_ns = watchdog_ns };
+	*notify = (struct notify){ .fd = fd, .from = fd, .watchdog_ns = watchdog_ns };
 }
 
 void notify_report(const struct notify *notify, enum notify_word word)
@@ -126,6 +126,22 @@ uint64_t notify_due_ns(const struct notify *notify)
 	return notify->watchdog_ns == 0 ? CLOCK_NEVER_NS : notify->next_ns;
 }
 
+bool notify_take(struct notify *notify, struct config *out)
+{
+	_cleanup_fd_ int none = -1;
+	struct config config;
+	int err = notify->from < 0
+		? -EAGAIN
+		: fd_take(notify->from, MSG_DONTWAIT, &config, sizeof(config), &none);
+
+	/* The socket would be readable for ever. */
+	if (err == -EPIPE)
+		notify->from = -1;
+	if (err == 0)
+		*out = config;
+	return err == 0;
+}
+
 int notify_hear(int fd)
 {
 	uint32_t number;
@@ -136,4 +152,9 @@ int notify_hear(int fd)
 	if (len != sizeof(number) || number < NOTIFY_READY || number > NOTIFY_MARKED)
 		return -EPIPE;
 	return (int)number;
+}
+
+int notify_give(int fd, const struct config *config)
+{
+	return send(fd, config, sizeof(*config), MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
 }

@@ -134,7 +134,7 @@ int serve_open(const struct config *config, const char *path, const char *why_id
 /* ---- an idle daemon ------------------------------------------------------------------------- */
 
 struct idle {
-	const struct config *config;
+	struct config config;
 	const char *why;
 	struct http_front *http; /* NULL: off */
 	struct account *account; /* of nothing */
@@ -148,7 +148,7 @@ static int put_status(void *ctx, struct buf *out)
 	struct idle *idle = ctx;
 	struct http_front_stats http;
 	const struct status_facts facts = { .account = idle->account,
-		.config = idle->config,
+		.config = &idle->config,
 		.keeper = &no_keeper,
 		.store = &no_store,
 		.http = &http,
@@ -171,7 +171,7 @@ static int start(struct idle *idle, struct why *why)
 	return err;
 }
 
-/* True: a signal ends it. The configuration is read again when it samples. */
+/* True: a signal ends it. */
 static bool is_over(const struct idle *idle)
 {
 	struct signalfd_siginfo signal;
@@ -188,11 +188,15 @@ static int loop(struct idle *idle, struct notify *notify, struct why *why)
 		{ .fd = idle->timer, .events = POLLIN },
 		{ .fd = idle->signals, .events = POLLIN },
 		{ .fd = idle->http ? http_front_fd(idle->http) : -1, .events = POLLIN },
+		{ .fd = notify->from, .events = POLLIN },
 	};
 
 	while (!is_over(idle)) {
 		uint64_t due_ns;
 
+		if (notify_take(notify, &idle->config))
+			notify_report(notify, NOTIFY_READY);
+		fds[3].fd = notify->from;
 		notify_alive(notify, clock_ns(CLOCK_MONOTONIC));
 		due_ns = notify_due_ns(notify);
 		if (idle->http) {
@@ -214,12 +218,13 @@ int serve_idle(const struct config *config, const char *path, const char *why_id
 {
 	_cleanup_(freep) struct account *account = calloc(1, sizeof(*account));
 	struct idle idle = {
-		.config = config, .why = why_idle, .account = account, .signals = -1, .timer = -1
+		.config = *config, .why = why_idle, .account = account, .signals = -1, .timer = -1
 	};
 	int err = account ? 0 : why_set(why, -ENOMEM, "out of memory");
 
 	if (err == 0)
-		err = serve_open(config, path, why_idle, put_status, &idle, log, &idle.http, why);
+		err = serve_open(
+			&idle.config, path, why_idle, put_status, &idle, log, &idle.http, why);
 	if (err == 0)
 		err = start(&idle, why);
 	if (err == 0) {

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/child.h"
 #include "base/clock.h"
 #include "base/fd.h"
@@ -58,24 +59,65 @@ struct supervisor {
 	int ends; /* SIGCHLD: an orphan is to be reaped */
 };
 
+/* ---- the configuration ---------------------------------------------------------------------- */
+
+static const char *config_path(const struct supervisor *s)
+{
+	return s->options->config_path ? s->options->config_path : CONFIG_PATH;
+}
+
+/* That of the start decides what there may be: of the file's only what may change is taken. False:
+ * nothing is. */
+static bool take_config(struct supervisor *s)
+{
+	_cleanup_(buf_done) struct buf fixed = BUF_INIT;
+	struct config now;
+	struct why why;
+
+	if (config_load(s->options->config_path, &now, &why) < 0) {
+		log_error(s->log, "%s; the configuration stays as it was", why.text);
+		return false;
+	}
+	if (config_reload(&s->config, &now, &fixed) < 0 || fixed.len > 0)
+		log_warn(s->log, "%s: these changes need a restart: %s", config_path(s),
+			buf_text(&fixed));
+	log_note(s->log, "reloaded %s", config_path(s));
+	return true;
+}
+
+/* The child says when it has it. */
+static void reload(struct supervisor *s)
+{
+	bool taken;
+	int err = 0;
+
+	notify_send(&s->notify, NOTIFY_RELOADING);
+	taken = take_config(s);
+	if (taken && s->child.fd >= 0)
+		err = notify_give(s->child.fd, &s->config);
+	if (err < 0)
+		log_warn(s->log,
+			"the process that samples does not take its configuration: %s; the next "
+			"one will have it",
+			err_text(err));
+	if (!taken || s->child.fd < 0 || err < 0)
+		notify_send(&s->notify, NOTIFY_READY);
+}
+
 /* ---- the child ------------------------------------------------------------------------------ */
 
 static int run_idle(struct supervisor *s, int fd, struct why *why)
 {
-	const char *given = s->options->config_path;
-	struct config config;
 	struct notify notify;
-	int err = config_load(given, &config, why);
 
 	notify_to(&notify, fd, s->notify.watchdog_ns);
-	return err < 0
-		? err
-		: serve_idle(&config, given ? given : CONFIG_PATH, s->idle, &notify, s->log, why);
+	return serve_idle(&s->config, config_path(s), s->idle, &notify, s->log, why);
 }
 
 static int run_sampling(struct supervisor *s, int fd, bool *opened, struct why *why)
 {
-	const struct daemon_options options = { .config_path = s->options->config_path,
+	const struct daemon_options options = { .config = &s->config,
+		.config_path = config_path(s),
 		.supervisor_fd = fd,
 		.watchdog_ns = s->notify.watchdog_ns,
 		.mark = &s->mark,
@@ -139,6 +181,8 @@ static int start_child(struct supervisor *s)
 		.death_signal = SIGKILL };
 	int err;
 
+	if (s->started_ns > 0)
+		take_config(s);
 	find_reason(s);
 	err = child_start(&plan, &s->child);
 	if (err < 0)
@@ -159,8 +203,12 @@ static void hear_signals(struct supervisor *s)
 	struct signalfd_siginfo signal;
 
 	while (read(s->signals, &signal, sizeof(signal)) == sizeof(signal)) {
-		s->over |= signal.ssi_signo != SIGHUP;
-		child_signal(&s->child, signal.ssi_signo == SIGHUP ? SIGHUP : SIGTERM);
+		if (signal.ssi_signo == SIGHUP) {
+			reload(s);
+			continue;
+		}
+		s->over = true;
+		child_signal(&s->child, SIGTERM);
 	}
 }
 

@@ -11,7 +11,7 @@
 #include "base/log.h"
 
 struct supervisor_options {
-	const char *config_path; /* as of struct daemon_options */
+	const char *config_path; /* NULL: the default file if it exists, else the defaults */
 	bool after_crash;        /* sample although the host went down */
 	struct log *log;
 };
