@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Who decides that nothing is sampled: the kill switch, and a host that went down under the daemon; and
 # what becomes of processes that are lost.
-# seconds: 50
+# seconds: 60
 
 load lib
 
@@ -194,6 +194,49 @@ off_ends_record() {
 	kill "$supervisor" && wait "$supervisor"
 }
 
+# ends STATUS: the supervisor, by SIGTERM, and all below it; by the clock of an idle machine within two
+# seconds.
+ends() {
+	local all status=0 since=$EPOCHREALTIME
+	all=$(tree_of "$supervisor")
+	kill "$supervisor"
+	wait "$supervisor" || status=$?
+	between "$(echo "$EPOCHREALTIME - $since" | bc)" 0 "$(patience 3)" 'seconds until it ended'
+	[ "$status" -eq "$1" ]
+	# shellcheck disable=SC2086 # a list
+	wait_until 2 are_gone $all
+}
+
+are_gone() {
+	local one
+	for one; do
+		is_gone "$one" || return 1
+	done
+}
+
+@test "SIGTERM ends a daemon that is stopped, with all that it started, and no mark stays" {
+	local one
+	serve
+	wait_until 30 is_ready
+	[ -e "$tmp/store/mark" ]
+	for one in "$daemon" $(starters); do
+		kill -STOP "$one"
+	done
+	ends 1
+	says 'does not end: it is killed' "$said"
+	[ ! -e "$tmp/store/mark" ]
+	serve
+	wait_until 30 is_ready
+	! says 'went down' "$said" || false
+	ends 0
+	! says 'does not end' "$said" || false
+	touch "$tmp/run/off"
+	serve
+	wait_until 20 is_idle '/run/stoker/off'
+	kill -STOP "$daemon"
+	ends 1
+}
+
 # budget_is CORES: what a reload has set.
 budget_is() {
 	get /metrics | grep -qx "stoker_cpu_budget_cores $1"
@@ -224,7 +267,7 @@ budget_is() {
 	rm "$tmp/run/off"
 	wait_until 30 is_ready
 	budget_is 0.25
-	kill "$supervisor" && wait "$supervisor"
+	ends 0
 	[ ! -e "$tmp/store/mark" ]
 	[ ! -e "$tmp/other" ]
 }

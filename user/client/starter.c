@@ -34,8 +34,7 @@
 #define LOOKS 50 /* for an answer; a starter that has none after them is lost */
 #define LOOK_MS 100
 
-/* For namespaces and an empty root, a worker's user, its bounding set, its nice value, and to end
- * it. */
+/* For namespaces, an empty root, a worker's user, bounding set and nice value, and its end. */
 #define KEPT                                                                            \
 	(CAPS_BIT(CAP_SYS_ADMIN) | CAPS_BIT(CAP_SYS_CHROOT) | CAPS_BIT(CAP_SETUID) |    \
 		CAPS_BIT(CAP_SETGID) | CAPS_BIT(CAP_SETPCAP) | CAPS_BIT(CAP_SYS_NICE) | \

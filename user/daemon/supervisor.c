@@ -2,7 +2,8 @@
 /* daemon/supervisor.c - one child at a time: it samples, or it is idle and says why. A change of
  * the kill switch ends the child, and another takes its place. A child that samples has
  * KILL_SWITCH_NS to end: with its end everything of it is detached, also where it was stopped.
- * Whenever no child samples, the mark of the guard is cleared. */
+ * Whenever no child samples, the mark of the guard is cleared. An order to end gives END_NS to hear
+ * it, and WRITE_NS to write. */
 #include "daemon/supervisor.h"
 
 #include <errno.h>
@@ -35,9 +36,17 @@
 /* The store is its owner's, and its group may read it, whatever our caller's umask is. */
 #define STORE_UMASK 027
 #define EXIT_AGAIN 75 /* of the child: start another one */
+#define END_NS (2 * NSEC_PER_SEC)
+#define WRITE_NS (30 * NSEC_PER_SEC) /* of the open interval; systemd waits for 90 s */
 #define BACK_OFF_NS (NSEC_PER_SEC / 4)
 #define BACK_OFF_MAX_NS (16 * NSEC_PER_SEC) /* less than the watchdog's time */
 #define SETTLED_NS (60 * NSEC_PER_SEC)
+
+enum stage {
+	STAGE_BEGINNING,
+	STAGE_READY,
+	STAGE_ENDING, /* writes its last interval */
+};
 
 struct supervisor {
 	const struct supervisor_options *options;
@@ -50,6 +59,7 @@ struct supervisor {
 	const char *fault;     /* of the kernel: idle */
 	const char *switch_on; /* the file; NULL: off */
 	struct child child;
+	enum stage stage; /* as the child says */
 	char idle[WHY_MAX]; /* why the child does not sample; "": it does */
 	bool changing;      /* the child got the signal to end, for another one */
 	bool over;          /* for good */
@@ -190,6 +200,7 @@ static int start_child(struct supervisor *s)
 	s->started_ns = clock_ns(CLOCK_MONOTONIC);
 	s->deadline_ns = s->again_ns = 0;
 	s->changing = false;
+	s->stage = STAGE_BEGINNING;
 	if (s->idle[0])
 		log_warn(s->log, "idle: %s", s->idle);
 	notify_status(&s->notify, s->idle[0] ? s->idle : "sampling");
@@ -198,17 +209,47 @@ static int start_child(struct supervisor *s)
 
 /* ---- what comes ----------------------------------------------------------------------------- */
 
+/* Once: a second order to end gives no more time. */
+static void end_child(struct supervisor *s)
+{
+	uint64_t most_ns = s->stage == STAGE_ENDING ? WRITE_NS : END_NS;
+
+	s->over = true;
+	child_signal(&s->child, SIGTERM);
+	if (s->deadline_ns == 0)
+		s->deadline_ns = clock_ns(CLOCK_MONOTONIC) + most_ns;
+}
+
+/* A child that has heard the order gets time to write, once. An idle one writes nothing. */
+static void note_stage(struct supervisor *s, enum stage stage)
+{
+	if (stage == STAGE_ENDING && s->stage < stage && s->over && s->deadline_ns > 0 &&
+		!s->changing && !s->idle[0])
+		s->deadline_ns = clock_ns(CLOCK_MONOTONIC) + WRITE_NS;
+	if (stage > s->stage)
+		s->stage = stage;
+}
+
+/* Before it was ready there was nothing to lose. */
+static void kill_child(struct supervisor *s)
+{
+	s->deadline_ns = 0;
+	child_signal(&s->child, SIGKILL);
+	if (!s->changing && s->stage > STAGE_BEGINNING)
+		log_error(s->log,
+			"the process that samples does not end: it is killed, and what it had not "
+			"written is lost");
+}
+
 static void hear_signals(struct supervisor *s)
 {
 	struct signalfd_siginfo signal;
 
 	while (read(s->signals, &signal, sizeof(signal)) == sizeof(signal)) {
-		if (signal.ssi_signo == SIGHUP) {
+		if (signal.ssi_signo == SIGHUP)
 			reload(s);
-			continue;
-		}
-		s->over = true;
-		child_signal(&s->child, SIGTERM);
+		else
+			end_child(s);
 	}
 }
 
@@ -247,7 +288,9 @@ static void hear_child(struct supervisor *s)
 			fd_close(&s->child.fd);
 		else if (word == NOTIFY_MARKED)
 			s->marked = true;
-		else if (!s->changing || word == NOTIFY_ALIVE)
+		else if (word == NOTIFY_READY || word == NOTIFY_STOPPING)
+			note_stage(s, word == NOTIFY_READY ? STAGE_READY : STAGE_ENDING);
+		if (word > 0 && word != NOTIFY_MARKED && (!s->changing || word == NOTIFY_ALIVE))
 			notify_send(&s->notify, (enum notify_word)word);
 	}
 }
@@ -262,7 +305,8 @@ static void look_at_switch(struct supervisor *s, uint64_t now)
 	log_warn(s->log, s->switch_on ? "%s: sampling ends" : "%s is gone: sampling goes on",
 		s->switch_on ? s->switch_on : "the file of the kill switch");
 	s->changing = true;
-	s->deadline_ns = now + KILL_SWITCH_NS;
+	s->deadline_ns = clock_sooner(
+		s->deadline_ns > 0 ? s->deadline_ns : CLOCK_NEVER_NS, now + KILL_SWITCH_NS);
 	child_signal(&s->child, SIGTERM);
 }
 
@@ -296,6 +340,8 @@ static int take_end(struct supervisor *s, const struct child_end *end, uint64_t 
 	fd_close(&s->child.fd);
 	child_kill_orphans();
 	clear_mark(s);
+	if (s->over && killed && s->stage == STAGE_BEGINNING)
+		return EXIT_OK;
 	if (s->over)
 		return status == EXIT_AGAIN ? EXIT_FAILED : status;
 	if (s->changing) {
@@ -317,10 +363,8 @@ static int look_at_child(struct supervisor *s, uint64_t now)
 {
 	struct child_end end;
 
-	if (s->child.pid > 0 && s->deadline_ns > 0 && now >= s->deadline_ns) {
-		s->deadline_ns = 0;
-		child_signal(&s->child, SIGKILL);
-	}
+	if (s->child.pid > 0 && s->deadline_ns > 0 && now >= s->deadline_ns)
+		kill_child(s);
 	if (s->child.pid > 0 && child_wait(&s->child, 0, &end) != -EAGAIN)
 		return take_end(s, &end, now);
 	if (s->child.pid == 0 && s->over)
