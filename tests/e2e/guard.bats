@@ -233,8 +233,30 @@ are_gone() {
 	touch "$tmp/run/off"
 	serve
 	wait_until 20 is_idle '/run/stoker/off'
+	for one in $(children_of "$daemon"); do
+		[ "$(cat "/proc/$one/comm")" = stoker-starter ] || kill -STOP "$one"
+	done
+	ends 0
+	serve
+	wait_until 20 is_idle '/run/stoker/off'
 	kill -STOP "$daemon"
 	ends 1
+}
+
+answers_here() {
+	[ "$(curl -sS -m 5 --unix-socket "$tmp/socket" http://localhost/healthz 2>/dev/null)" = alive ]
+}
+
+@test "an idle daemon answers on a unix socket without a store, and leaves no socket" {
+	need curl unshare
+	set_apart
+	touch "$tmp/run/off"
+	printf '%s\n' '[store]' "path = $tmp/store" '[http]' "listen = unix:$tmp/socket" >"$tmp/stoker.ini"
+	start "${apart[@]}" "$stoker" daemon --config "$tmp/stoker.ini"
+	wait_until 20 answers_here
+	[ "$(stat -c %a "$tmp/store")" = 750 ]
+	kill "$pid" && wait "$pid"
+	[ ! -e "$tmp/socket" ]
 }
 
 # budget_is CORES: what a reload has set.

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Which user, capabilities and system calls each process of a daemon has, as ARCHITECTURE.md's threat model
 # says; what was not switched on at the start cannot be had later.
-# seconds: 100
+# seconds: 105
 
 load lib
 
-# serve LINE...: as in http.bats; lines are of [http].
+# serve LINE...: as in http.bats; lines are of [http]. Returns when it is ${state:-is_ready}.
 serve() {
 	need curl
 	port=$(free_port)
@@ -15,7 +15,7 @@ serve() {
 		"listen = 127.0.0.1:$port" "$@" >"$tmp/stoker.ini"
 	start "$stoker" daemon --config "$tmp/stoker.ini"
 	supervisor=$pid said=$out
-	wait_until 30 is_ready || {
+	wait_until 30 "${state:-is_ready}" || {
 		cat "$said"
 		return 1
 	}
@@ -28,6 +28,10 @@ get() {
 
 is_ready() {
 	get /readyz 2>/dev/null | grep -q '^ok: '
+}
+
+is_idle() {
+	get /readyz 2>/dev/null | grep -q '^idle: '
 }
 
 code() {
@@ -191,6 +195,38 @@ has_all_of_capture() {
 		kill "$supervisor" 2>/dev/null || true
 		wait "$supervisor" || true
 	done
+}
+
+# What is started has a /run of its own, in which $tmp/run is /run/stoker.
+switch_off() {
+	need unshare
+	mkdir "$tmp/run"
+	touch "$tmp/run/off"
+	# shellcheck disable=SC2016 # for the inner shell
+	inside=(unshare --mount sh -c 'mount -t tmpfs none /run && mkdir /run/stoker &&
+		mount --bind "$0" /run/stoker && exec "$@"' "$tmp/run")
+}
+
+@test "an idle daemon has no right, answers from an empty root, and samples again with all of them" {
+	local lost
+	switch_off
+	state=is_idle serve
+	sort <<-END | as_expected
+		stoker 60770 $(caps) 2
+		stoker-starter 0 $(caps "${starting[@]}") 2
+		stoker-http 60770 $(caps) 2
+	END
+	all_rights | grep '^stoker;.*;CapPrm: 0*;CapEff: 0*;CapBnd: 0*;CapAmb: 0*;NoNewPrivs: 1;Seccomp: 2;$'
+	[ "$(ls "/proc/$daemon/root")" = proc ]
+	lost=$(named stoker-http)
+	kill -KILL "$lost"
+	wait_until 10 is_gone "$lost"
+	wait_until 10 eval 'get /metrics | grep -qx "stoker_http_restarts_total 1"'
+	[ "$(get /metrics | sed -n 's/^stoker_resident_memory_bytes{process="http"} //p')" -gt 0 ]
+	rm "$tmp/run/off"
+	wait_until 30 is_ready
+	of_daemon "$(caps "${starting[@]}" "${six[@]}")" | as_expected
+	kill "$supervisor" && wait "$supervisor"
 }
 
 @test "captures that are off at the start cannot be had, and a reload can take them away" {

@@ -21,9 +21,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/caps.h"
+#include "base/fd.h"
 #include "base/own.h"
 #include "worker/filter.h"
+#include "worker/sandbox.h"
 #include "worker/sanitizer.h"
+#include "worker/users.h"
 
 #define EXIT_NO_SANDBOX 99
 
@@ -345,11 +349,57 @@ static void a_server_leaves_its_listener_as_it_is(void **state)
 	assert_int_equal(status, 0);
 }
 
+/* 0: it has no right, sees processes, and opens or starts nothing else. */
+static int do_idle(void)
+{
+	static const struct {
+		const char *path;
+		int flags, err;
+	} rows[] = {
+		{ "/proc/self/statm", O_RDONLY, 0 },
+		{ "/etc/passwd", O_RDONLY, ENOENT },
+		{ "/proc/1/environ", O_RDONLY, EACCES },
+		{ "/proc/self/timerslack_ns", O_WRONLY, ENOSYS },
+		{ "/made", O_WRONLY | O_CREAT, ENOSYS },
+	};
+	uint32_t report = 0;
+	int fd;
+
+	if (sandbox_enter_idle(&report) < 0 || report != (SANDBOX_PROC | SANDBOX_USER))
+		return EXIT_NO_SANDBOX;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if ((open(rows[i].path, rows[i].flags, 0600) < 0 ? errno : 0) != rows[i].err)
+			return 1 + (int)i;
+	if (getuid() < USERS_SERVER || getuid() >= USERS_SERVER + USERS_CHOICES)
+		return 10;
+	if (socket(AF_UNIX, SOCK_STREAM, 0) >= 0 || errno != ENOSYS || fork() >= 0 ||
+		errno != ENOSYS || kill(getppid(), 0) == 0 || errno != ENOSYS)
+		return 11;
+	/* What it sends. */
+	if (fd_in_memory("status", "x", 1, &fd) < 0)
+		return 12;
+	return 0;
+}
+
+static void an_idle_daemon_opens_and_starts_nothing(void **state)
+{
+	const uint64_t needed =
+		CAPS_BIT(CAP_SYS_ADMIN) | CAPS_BIT(CAP_SETUID) | CAPS_BIT(CAP_KILL);
+	int status;
+
+	(void)state;
+	if (geteuid() != 0 || (~caps_effective() & needed))
+		skip();
+	status = outside(do_idle);
+	assert_int_equal(status, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_works_outside_is_denied_the_kernel_and_more),
 		cmocka_unit_test(an_agent_has_the_calls_of_sampling_and_no_others),
+		cmocka_unit_test(an_idle_daemon_opens_and_starts_nothing),
 		cmocka_unit_test(who_has_the_network_has_no_socket_whose_closing_waits),
 		cmocka_unit_test(a_server_leaves_its_listener_as_it_is),
 		cmocka_unit_test(no_descriptor_signals_another_process),

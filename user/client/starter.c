@@ -469,7 +469,7 @@ static void send_signal(struct starter *starter, pid_t pid, int signal)
 	pid_t ignored;
 	int none = -1;
 
-	if (kill(pid, signal) < 0 && errno == EPERM && pid != starter->child.pid)
+	if (kill(pid, signal) < 0 && errno != ESRCH && pid != starter->child.pid)
 		ask(starter, &order, -1, &ignored, &none);
 }
 

@@ -248,8 +248,8 @@ static void check_isolation(struct doctor *d)
 	print_check(d, root || got & SANDBOX_LANDLOCK ? "ok" : "less", "workers", text);
 	print_check(d, "ok", "other processes",
 		got & SANDBOX_USER
-			? "openers, HTTP and captures have users of their own; what samples and "
-			  "writes, this one"
+			? "openers, HTTP, captures and an idle daemon have users of their own; "
+			  "what samples and writes, this one"
 			: "all have this user: own ones take CAP_SETUID, CAP_SETGID and CAP_KILL");
 }
 

@@ -58,7 +58,7 @@ struct http_front {
 	struct asked asked[HTTP_CAPTURES_AT_ONCE];
 	char token[HTTP_TEXT_MAX], metrics_token[HTTP_TEXT_MAX];
 	bool unsaved; /* one of them, or both */
-	int epoll_fd;
+	int epoll_fd, store;
 	struct child child;
 	uint64_t started_ns, start_ns, back_off_ns; /* CLOCK_MONOTONIC */
 	uint64_t budget_ns;                         /* when the budget was filled last */
@@ -146,16 +146,27 @@ static int give(struct http_front *f, const struct http_message *message, int fd
 	return err;
 }
 
+/* An idle daemon has no file system, and the store that it began with. */
+static int open_store(struct http_front *f)
+{
+	int fd = open(f->options.store, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return f->options.idle && f->store >= 0 ? 0 : -errno;
+	fd_close(&f->store);
+	f->store = fd;
+	return 0;
+}
+
 /* The listener, the tokens and the store. */
 static int give_begin(struct http_front *f)
 {
-	_cleanup_fd_ int store = open(f->options.store, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int err = open_store(f);
 	struct http_message messages[BEGINNING] = {
 		{ .kind = HTTP_LISTEN, .reach = f->listener.reach },
 		{ .kind = HTTP_STORE },
 	};
-	const int fds[BEGINNING] = { f->listener.fd, store };
-	int err = store < 0 ? -errno : 0;
+	const int fds[BEGINNING] = { f->listener.fd, f->store };
 
 	memcpy(messages[0].text, f->token, sizeof(messages[0].text));
 	memcpy(messages[1].text, f->metrics_token, sizeof(messages[1].text));
@@ -176,7 +187,6 @@ static void set_muted(struct http_front *f, bool muted)
 
 static void start_process(struct http_front *f)
 {
-	struct epoll_event event = { .events = EPOLLIN };
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	int err;
 
@@ -193,8 +203,7 @@ static void start_process(struct http_front *f)
 	f->budget = MESSAGES_A_SECOND;
 	f->muted = false;
 	f->begun = 0;
-	if (epoll_ctl(f->epoll_fd, EPOLL_CTL_ADD, f->child.fd, &event) < 0)
-		err = -errno;
+	err = fd_watch(f->epoll_fd, f->child.fd);
 	if (err == 0)
 		err = give_begin(f);
 	if (err < 0)
@@ -236,14 +245,7 @@ static struct asked *find_asked(struct http_front *f, uint64_t capture)
 	return NULL;
 }
 
-static bool is_capture(const struct http_message *m)
-{
-	return m->target < HTTP_TARGETS && (m->target == HTTP_ALL) == (m->text[0] == '\0') &&
-		m->hz > 0 && m->hz <= HTTP_HZ_MAX && m->seconds > 0 &&
-		m->seconds <= HTTP_SECONDS_MAX && m->format < HTTP_FORMATS_LEN;
-}
-
-/* In a child of the starter, which does not take our word for anything. */
+/* In a child of the starter, which takes our word for nothing. */
 static int run_capture(void *ctx, const void *wanted, bool clocks)
 {
 	static const char *const options[HTTP_TARGETS] = { "--all", "--container", "--pod",
@@ -255,7 +257,7 @@ static int run_capture(void *ctx, const void *wanted, bool clocks)
 		NULL, m.text, NULL };
 
 	m.text[HTTP_TEXT_MAX - 1] = '\0';
-	if (!is_capture(&m))
+	if (!http_capture_is_valid(&m))
 		return CHILD_EXIT;
 	words[8] = http_formats[m.format].name;
 	words[9] = options[m.target];
@@ -302,7 +304,7 @@ static int obey_capture(void *ctx, struct orders_call *call)
 	struct why why;
 
 	m->text[HTTP_TEXT_MAX - 1] = '\0';
-	if (!is_capture(m))
+	if (!http_capture_is_valid(m))
 		return -EPROTO;
 	answer->kind = HTTP_REFUSED;
 	answer->id = m->id;
@@ -403,13 +405,12 @@ static void on_captured(void *ctx, struct capture_result *result)
 /* Sends the messages whose descriptors could not be sent. */
 static void give_again(struct http_front *f)
 {
-	int err;
+	int err = 0;
 
 	if (f->again_ns == 0 || f->child.pid == 0 || clock_ns(CLOCK_MONOTONIC) < f->again_ns)
 		return;
 	f->again_ns = 0;
-	err = f->begun < BEGINNING ? give_begin(f) : 0;
-	if (err < 0)
+	if (f->begun < BEGINNING && (err = give_begin(f)) < 0)
 		lose_process(f, err_text(err));
 	for (size_t i = 0; i < ARRAY_SIZE(f->asked); i++)
 		if (f->asked[i].done.kind == HTTP_CAPTURED)
@@ -483,6 +484,7 @@ int http_front_open(const struct http_front_options *options, struct http_front 
 		.listener = LISTENER_INIT,
 		.starter = STARTER_INIT,
 		.epoll_fd = -1,
+		.store = -1,
 		.child = CHILD_INIT };
 	err = listener_open(options->listen, &f->listener, why);
 	if (err < 0)
@@ -502,7 +504,7 @@ int http_front_open(const struct http_front_options *options, struct http_front 
 int http_front_start(struct http_front *f, struct why *why)
 {
 	const struct capture_limits limits = { HTTP_CAPTURES_AT_ONCE, HTTP_CAPTURES_A_MINUTE };
-	struct epoll_event event = { .events = EPOLLIN };
+	struct epoll_event event = { 0 }; /* EPOLLHUP is always reported */
 	const struct starter_duties duties = { .program = HTTP_ARGUMENT,
 		.capture = f->options.captures && !f->options.idle ? run_capture : NULL,
 		.ctx = f,
@@ -511,13 +513,11 @@ int http_front_start(struct http_front *f, struct why *why)
 
 	if (err < 0)
 		return err;
+	open_store(f);
 	f->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (f->epoll_fd < 0 ||
-		epoll_ctl(f->epoll_fd, EPOLL_CTL_ADD, captures_fd(f->captures), &event) < 0)
-		err = -errno;
+	err = f->epoll_fd < 0 ? -errno : fd_watch(f->epoll_fd, captures_fd(f->captures));
 	if (err == 0)
 		err = starter_open(&f->starter, &duties);
-	event.events = 0; /* EPOLLHUP is always reported */
 	if (err == 0 && epoll_ctl(f->epoll_fd, EPOLL_CTL_ADD, f->starter.child.fd, &event) < 0)
 		err = -errno;
 	return err < 0 ? why_set(why, err, "cannot set up HTTP: %s", fd_watch_text(err)) : 0;
@@ -533,6 +533,7 @@ void http_front_free(struct http_front *f)
 	starter_close(&f->starter);
 	listener_close(&f->listener);
 	fd_close(&f->epoll_fd);
+	fd_close(&f->store);
 	buf_done(&f->status);
 	free(f);
 }

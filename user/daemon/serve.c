@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* daemon/serve.c - an idle daemon loads nothing into the kernel and opens nothing of other
- * processes. It has no store of its own: what was written can be asked for. */
+ * processes. It has no store of its own: what was written can be asked for. Once its listener and
+ * its starter are there it needs no right and no file, and has none (worker/sandbox.h). */
 #include "daemon/serve.h"
 
 #include <errno.h>
@@ -15,7 +16,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/caps.h"
 #include "base/child.h"
 #include "base/clock.h"
 #include "base/fd.h"
@@ -24,6 +24,7 @@
 #include "daemon/status.h"
 #include "daemon/timer.h"
 #include "output/place.h"
+#include "worker/sandbox.h"
 
 #define READ (S_IRGRP | S_IXGRP)
 
@@ -160,15 +161,17 @@ static int put_status(void *ctx, struct buf *out)
 
 static int start(struct idle *idle, struct why *why)
 {
+	uint32_t report;
 	int err = signals_open(&idle->signals, why);
 
 	if (err == 0)
 		err = timer_open(&idle->timer, why);
 	if (err == 0 && idle->http)
 		err = http_front_start(idle->http, why);
-	if (err == 0 && caps_limit(0) < 0)
-		err = why_set(why, -EPERM, "cannot drop privileges");
-	return err;
+	if (err < 0)
+		return err;
+	err = sandbox_enter_idle(&report);
+	return err < 0 ? why_set(why, err, "cannot drop privileges: %s", err_text(err)) : 0;
 }
 
 /* True: a signal ends it. */
@@ -220,8 +223,12 @@ int serve_idle(const struct config *config, const char *path, const char *why_id
 	struct idle idle = {
 		.config = *config, .why = why_idle, .account = account, .signals = -1, .timer = -1
 	};
+	_cleanup_fd_ int store = -1;
+	struct why unmade;
 	int err = account ? 0 : why_set(why, -ENOMEM, "out of memory");
 
+	/* HTTP answers from it, also where it is empty. */
+	place_open_folder(config->store, true, &store, &unmade);
 	if (err == 0)
 		err = serve_open(
 			&idle.config, path, why_idle, put_status, &idle, log, &idle.http, why);

@@ -30,6 +30,7 @@
 #include "daemon/kill_switch.h"
 #include "daemon/notify.h"
 #include "daemon/serve.h"
+#include "http/listener.h"
 #include "sampler/kernel_faults.h"
 #include "wire/exit_status.h"
 
@@ -473,6 +474,7 @@ int supervisor_run(const struct supervisor_options *options)
 	s.fault = kernel_faults_here();
 	open_guard(&s);
 	status = supervise(&s);
+	listener_clean(s.config.listen);
 	kill_switch_close(&s.kill_switch);
 	notify_close(&s.notify);
 	fd_close(&s.ends);

@@ -250,3 +250,15 @@ void listener_close(struct listener *listener)
 		unlink(listener->path);
 	listener->path[0] = '\0';
 }
+
+void listener_clean(const char *text)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	size_t len = strlen(UNIX_PREFIX);
+
+	if (strncmp(text, UNIX_PREFIX, len) != 0)
+		return;
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s", text + len);
+	if (is_left(&address))
+		unlink(address.sun_path);
+}

@@ -49,6 +49,9 @@ struct http_message {
 	char text[HTTP_TEXT_MAX];
 };
 
+/* Do the fields of a capture have allowed values? Its text ends with a NUL. */
+bool http_capture_is_valid(const struct http_message *message);
+
 /* Formats of profiles. */
 struct http_format {
 	const char *name; /* of `stoker record -f` */

@@ -360,6 +360,24 @@ static int allow_inquirer_calls(scmp_filter_ctx filter)
 	return err < 0 ? err : add_calls(filter, SCMP_ACT_ALLOW, &call, 1);
 }
 
+/* ---- idle ----------------------------------------------------------------------------------- */
+
+static const int idle_calls[] = { SCMP_SYS(sendto), SCMP_SYS(recvfrom), SCMP_SYS(poll),
+	SCMP_SYS(ppoll), SCMP_SYS(epoll_ctl), SCMP_SYS(epoll_wait), SCMP_SYS(epoll_pwait),
+	SCMP_SYS(timerfd_settime), SCMP_SYS(memfd_create), SCMP_SYS(fcntl), SCMP_SYS(pidfd_open),
+	SCMP_SYS(wait4), SCMP_SYS(getuid), SCMP_SYS(clock_getres) };
+
+static int allow_idle_calls(scmp_filter_ctx filter)
+{
+	static const struct bound_call bound = { SCMP_SYS(openat), 2,
+		(uint64_t)(O_WRONLY | O_RDWR | O_CREAT | O_TRUNC), O_RDONLY };
+	int err = allow_worker_calls(filter);
+
+	if (err == 0)
+		err = add_calls(filter, SCMP_ACT_ALLOW, idle_calls, ARRAY_SIZE(idle_calls));
+	return err < 0 ? err : allow_bound(filter, &bound, 1);
+}
+
 /* ---- fetcher -------------------------------------------------------------------------------- */
 
 /* Fetching files needs none of these: other programs, other processes (those of its user too), the
@@ -406,6 +424,8 @@ static int add_rules(scmp_filter_ctx filter, enum filter which)
 	case FILTER_INQUIRER:
 		err = allow_agent_calls(filter);
 		return err < 0 ? err : allow_inquirer_calls(filter);
+	case FILTER_IDLE:
+		return allow_idle_calls(filter);
 	}
 	return -EINVAL;
 }
@@ -417,7 +437,8 @@ static int enter(enum filter which)
 		[FILTER_SERVER] = SCMP_ACT_KILL_PROCESS,
 		[FILTER_FETCHER] = SCMP_ACT_ALLOW,
 		[FILTER_AGENT] = SCMP_ACT_ERRNO(ENOSYS),
-		[FILTER_INQUIRER] = SCMP_ACT_ERRNO(ENOSYS) };
+		[FILTER_INQUIRER] = SCMP_ACT_ERRNO(ENOSYS),
+		[FILTER_IDLE] = SCMP_ACT_ERRNO(ENOSYS) };
 	scmp_filter_ctx filter = seccomp_init(others[which]);
 	int err = filter ? 0 : -ENOMEM;
 

@@ -21,6 +21,9 @@ enum filter {
 	 * Other calls fail with ENOSYS, as on a kernel that lacks them: libc knows how to go on. */
 	FILTER_AGENT,
 	FILTER_INQUIRER, /* an agent that connects to sockets of this host */
+	/* A worker's, events, /proc of others to be read, messages and files in memory that go with
+	 * them: a daemon that samples nothing and answers. Other calls fail as an agent's. */
+	FILTER_IDLE,
 };
 int filter_enter(enum filter filter);
 

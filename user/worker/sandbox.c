@@ -303,11 +303,11 @@ int sandbox_enter_server(int listener, int directory, uint32_t *report)
 	return err < 0 ? err : shut_in(listener, directory, uid, had, report);
 }
 
-/* ---- a process that opens files ------------------------------------------------------------- */
+/* ---- a process that has /proc --------------------------------------------------------------- */
 
-int sandbox_enter_opener(uint64_t keep, uint32_t *report)
+static int enter_proc(uid_t first, uint64_t keep, enum filter filter, uint32_t *report)
 {
-	uid_t uid = users_choose(USERS_OPENER);
+	uid_t uid = users_choose(first);
 	uint32_t had = proc_root() == 0 ? SANDBOX_PROC : 0;
 	int err;
 
@@ -323,8 +323,18 @@ int sandbox_enter_opener(uint64_t keep, uint32_t *report)
 	if (err == 0 && prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
 		err = -errno;
 	if (err == 0)
-		err = filter_enter(FILTER_OPENER);
+		err = filter_enter(filter);
 	if (err == 0)
 		*report = had;
 	return err;
+}
+
+int sandbox_enter_opener(uint64_t keep, uint32_t *report)
+{
+	return enter_proc(USERS_OPENER, keep, FILTER_OPENER, report);
+}
+
+int sandbox_enter_idle(uint32_t *report)
+{
+	return enter_proc(USERS_SERVER, 0, FILTER_IDLE, report);
 }

@@ -44,6 +44,10 @@ int sandbox_enter_server(int listener, int directory, uint32_t *report);
  * what its user may. Without the rights for them, both stay the starter's. */
 int sandbox_enter_opener(uint64_t keep, uint32_t *report);
 
+/* The same for a daemon that samples nothing: no capability, a user of USERS_SERVER, FILTER_IDLE.
+ */
+int sandbox_enter_idle(uint32_t *report);
+
 /* For processes with other sandboxes. Limits of descriptors, of a file's size and of private
  * memory: lower ones stay. -errno. */
 int sandbox_limit(uint64_t fds_max, uint64_t file_bytes_max, uint64_t data_bytes_max);

@@ -12,7 +12,7 @@
 
 /* systemd leaves 60706 to 61183 unused (UIDS-GIDS.md), Debian gives 60000 to 64999 on demand. */
 #define USERS_WORKER 60760 /* the first of USERS_CHOICES */
-#define USERS_SERVER 60770
+#define USERS_SERVER 60770 /* also of an idle daemon */
 #define USERS_FETCHER 60780
 #define USERS_CAPTURE 60790
 #define USERS_OPENER 60800
