@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* main.c - the table of subcommands, and that what they print has arrived: on a full disk it has
- * not, and the exit status says so. */
+ * not, and the exit status says so. Where the program's file has capabilities, what a command does
+ * for its caller is done with the caller's rights: none is effective until sampling begins
+ * (privileges_raise). */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/caps.h"
 #include "base/err.h"
 #include "base/own.h"
 #include "cmd/cmd.h"
@@ -20,21 +24,24 @@
 static const struct {
 	const char *name;
 	int (*run)(int argc, char **argv, struct log *log);
+	bool samples; /* with our capabilities: others have those of root, or none */
 	const char *text; /* NULL: not listed */
 } commands[] = {
-	{ "record", cmd_record, "sample now, write one profile (or one each interval)" },
-	{ "daemon", cmd_daemon, "always on: a profile each interval into a store" },
-	{ "convert", cmd_convert, "a profile in another format, or a part of its time" },
-	{ "diff", cmd_diff, "what changed between two profiles" },
-	{ "top", cmd_top, "what runs now: functions, processes, containers, in the terminal" },
-	{ "report", cmd_report, "what the store knows of a span of time" },
-	{ "open", cmd_open, "the address of the daemon's page, good once and for a minute" },
-	{ "ps", cmd_ps, "containers, pods and units: their CPU now, and how they can be profiled" },
-	{ "doctor", cmd_doctor, "what this kernel, these privileges and a process allow" },
-	{ "jit", cmd_jit, "perf maps of a running .NET or JVM, without a restart" },
-	{ "worker", cmd_worker, NULL },
-	{ "fetcher", cmd_fetcher, NULL },
-	{ "http", cmd_http, NULL },
+	{ "record", cmd_record, true, "sample now, write one profile (or one each interval)" },
+	{ "daemon", cmd_daemon, true, "always on: a profile each interval into a store" },
+	{ "convert", cmd_convert, false, "a profile in another format, or a part of its time" },
+	{ "diff", cmd_diff, false, "what changed between two profiles" },
+	{ "top", cmd_top, true,
+		"what runs now: functions, processes, containers, in the terminal" },
+	{ "report", cmd_report, false, "what the store knows of a span of time" },
+	{ "open", cmd_open, false, "the address of the daemon's page, good once and for a minute" },
+	{ "ps", cmd_ps, true,
+		"containers, pods and units: their CPU now, and how they can be profiled" },
+	{ "doctor", cmd_doctor, true, "what this kernel, these privileges and a process allow" },
+	{ "jit", cmd_jit, false, "perf maps of a running .NET or JVM, without a restart" },
+	{ "worker", cmd_worker, false, NULL },
+	{ "fetcher", cmd_fetcher, false, NULL },
+	{ "http", cmd_http, false, NULL },
 };
 
 static void print_help(FILE *out)
@@ -46,6 +53,11 @@ static void print_help(FILE *out)
 		if (commands[i].text)
 			fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].text);
 	fputs("  help       this text\n  version    the version\n", out);
+}
+
+static int limit_rights(bool samples)
+{
+	return samples || geteuid() == 0 ? caps_lower() : caps_limit(0);
 }
 
 static int run(int argc, char **argv, struct log *log)
@@ -60,9 +72,15 @@ static int run(int argc, char **argv, struct log *log)
 		puts("stoker " STOKER_VERSION);
 		return EXIT_OK;
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
-		if (strcmp(commands[i].name, name) == 0)
-			return commands[i].run(argc - 1, argv + 1, log);
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
+		if (strcmp(commands[i].name, name) != 0)
+			continue;
+		if (limit_rights(commands[i].samples) < 0) {
+			log_error(log, "cannot drop privileges");
+			return EXIT_FAILED;
+		}
+		return commands[i].run(argc - 1, argv + 1, log);
+	}
 	log_error(log, "no such command: %s; `stoker help` lists them", name);
 	return EXIT_USAGE;
 }

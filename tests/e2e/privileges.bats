@@ -231,12 +231,20 @@ session_of() {
 	[ -s "$tmp/theirs/s" ]
 }
 
-@test "file capabilities are enough, and write nothing that their user may not" {
+# $tmp/stoker is a copy that has the documented file capabilities.
+give_file_capabilities() {
 	need setcap setpriv
-	start_busy spin 60
 	install -m 755 "$stoker" "$tmp/stoker"
 	setcap "$(documented | paste -sd, | tr A-Z a-z)=ep" "$tmp/stoker" ||
 		skip 'this file system keeps no capabilities'
+}
+
+# Who may execute that copy, and nothing else.
+user=(setpriv --reuid=61234 --regid=61234 --clear-groups --inh-caps=-all)
+
+@test "file capabilities are enough, and write nothing that their user may not" {
+	start_busy spin 60
+	give_file_capabilities
 	install -d -o 65534 -g 65534 -m 755 "$tmp/theirs"
 	# shellcheck disable=SC2024 # ours
 	timeout -k 5 120 setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all \
@@ -251,6 +259,92 @@ session_of() {
 	exits 1 setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all \
 		"$tmp/stoker" record -q -p "$pid" -d 1 -o "$tmp/f"
 	said_clearly 'cannot write'
+}
+
+# denied COMMAND...: fails for a lack of rights, and shows no byte of root's file.
+denied() {
+	local status=0
+	timeout -k 5 60 "${user[@]}" "$tmp/stoker" "$@" >"$tmp/said" 2>&1 </dev/null 3>&- || status=$?
+	cat "$tmp/said"
+	((status == 1 || status == 2)) && said_clearly 'Permission denied' && ! grep -q 'a secret' "$tmp/said"
+}
+
+# root_has FOLDER: a store of root alone, with a token.
+root_has() {
+	install -d -m 700 "$1"
+	printf 'a secret of root\n' >"$1/secret"
+	printf 'a-secret-token-of-root\n' >"$1/token"
+	chmod 600 "$1"/*
+}
+
+@test "with file capabilities a command reads for its user what the user may, and no more" {
+	give_file_capabilities
+	root_has "$tmp/root"
+	printf '%s\n' '[http]' "listen = 127.0.0.1:$(free_port)" '[store]' "path = $tmp/root" >"$tmp/stoker.ini"
+	denied open -c "$tmp/root/secret"
+	denied open -c "$tmp/stoker.ini"
+	denied daemon -c "$tmp/root/secret"
+	denied daemon --stopped -c "$tmp/root/secret"
+	denied daemon -c "$tmp/stoker.ini"
+	denied convert "$tmp/root/secret"
+	denied report --store "$tmp/root"
+	denied record -a -d 1 -o "$tmp/root/f"
+	mkdir -m 755 "$tmp/root/debug"
+	denied record -a -d 1 -o /dev/null --debug-dir "$tmp/root"
+	denied record -a -d 1 -o /dev/null --debug-dir "$tmp/root/debug"
+	sed -i 's/^listen = .*/listen = off/' "$tmp/stoker.ini"
+	denied daemon -c "$tmp/stoker.ini"
+	[ "$(ls -A "$tmp/root" | paste -sd,)" = debug,secret,token ]
+}
+
+serving_of() {
+	local child
+	for child in $(children_of "$1"); do
+		[ "$(cat "/proc/$child/comm")" != stoker-http ] || echo "$child"
+	done
+}
+
+serves() {
+	[ -n "$(serving_of "$1")" ]
+}
+
+# The store is the root folder of what serves it, or where it may have none its working directory.
+serves_root() {
+	local one
+	for one in $(serving_of "$1"); do
+		[ "$tmp/root" -ef "/proc/$one/cwd/." ] && return
+	done
+	return 1
+}
+
+@test "with file capabilities a daemon opens its files with its user's rights as long as it runs" {
+	local agent supervisor said
+	give_file_capabilities
+	root_has "$tmp/root"
+	install -d -o 61234 -g 61234 "$tmp/theirs"
+	printf '%s\n' '[http]' "listen = 127.0.0.1:$(free_port)" '[store]' "path = $tmp/theirs/store" >"$tmp/theirs/ini"
+	chown 61234 "$tmp/theirs/ini"
+	start "${user[@]}" "$tmp/stoker" daemon -c "$tmp/theirs/ini"
+	supervisor=$pid said=$out
+	wait_until 30 says 'sampling at' "$said"
+	agent=$(agent_of "$supervisor")
+	wait_until 10 serves "$agent"
+	mv "$tmp/theirs/ini" "$tmp/theirs/before"
+	ln -s "$tmp/root/secret" "$tmp/theirs/ini"
+	"${user[@]}" kill -HUP "$supervisor"
+	wait_until 10 says 'the configuration stays as it was' "$said"
+	mv "$tmp/theirs/store" "$tmp/theirs/hidden"
+	ln -s "$tmp/root" "$tmp/theirs/store"
+	"${user[@]}" kill -KILL "$(serving_of "$agent")"
+	for _ in {1..30}; do
+		! serves_root "$agent" || false
+		sleep 0.1
+	done
+	rm "$tmp/theirs/store"
+	mv "$tmp/theirs/hidden" "$tmp/theirs/store"
+	wait_until 20 serves "$agent"
+	cat "$said"
+	! says 'a secret' "$said" || false
 }
 
 # As a service manager gives them: systemd's AmbientCapabilities= and CapabilityBoundingSet=.

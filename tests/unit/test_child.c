@@ -260,7 +260,7 @@ static int run_limited(void *ctx, int fd)
 	(void)fd;
 	prctl(PR_GET_NAME, name);
 	sigprocmask(SIG_BLOCK, NULL, &blocked);
-	return caps_effective() != 0 || prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1 ||
+	return caps_permitted() != 0 || prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1 ||
 		strcmp(name, "limited") != 0 || sigismember(&blocked, SIGUSR1) != 1;
 }
 

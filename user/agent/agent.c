@@ -267,8 +267,8 @@ int agent_open_workers(int clocks_fd, struct worker_client **out, struct why *wh
 		.account = container_account_of };
 	int err;
 
+	privileges_raise();
 	child_set_nice(AGENT_NICE);
-	privileges_raise_limits();
 	err = privileges_check(why);
 	return err < 0 ? err : worker_client_open(&options, out, why);
 }

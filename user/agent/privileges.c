@@ -52,7 +52,7 @@ uint64_t privileges_caps(void)
 
 bool privileges_has(const struct privilege *privilege)
 {
-	return caps_effective() & CAPS_BIT(privilege->cap);
+	return caps_permitted() & CAPS_BIT(privilege->cap);
 }
 
 int privileges_check_files(struct why *why)
@@ -119,10 +119,11 @@ int privileges_drop(enum filter filter, struct why *why)
 
 /* A descriptor stays open for each file that is met. Before 5.11 BPF maps counted as locked memory.
  * Where a limit cannot be raised, what is beyond it is counted. */
-void privileges_raise_limits(void)
+void privileges_raise(void)
 {
 	struct rlimit files, locked = { RLIM_INFINITY, RLIM_INFINITY };
 
+	(void)caps_raise();
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
 		files.rlim_cur = files.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &files);

@@ -40,8 +40,9 @@ void privileges_warn(struct warnings *warnings);
  * implies others (CAP_SYS_ADMIN for most) is dropped too, so a missing one stays missing. */
 int privileges_drop(enum filter filter, struct why *why);
 
-/* Raises the limits of descriptors and locked memory to their maximum. */
-void privileges_raise_limits(void);
+/* Makes all permitted capabilities effective, and raises the limits of descriptors and of locked
+ * memory to their maximum. */
+void privileges_raise(void);
 /* Warns that too few files may be open; that too many descriptors of our user are in flight. */
 void privileges_warn_files(struct warnings *warnings);
 void privileges_warn_inflight(struct warnings *warnings);

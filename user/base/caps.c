@@ -13,14 +13,52 @@
 		.version = _LINUX_CAPABILITY_VERSION_3 \
 	}
 
-uint64_t caps_effective(void)
+uint64_t caps_permitted(void)
 {
 	struct __user_cap_header_struct head = HEAD;
 	struct __user_cap_data_struct now[_LINUX_CAPABILITY_U32S_3] = { 0 };
 
 	if (syscall(SYS_capget, &head, now) < 0)
 		return 0;
+	return now[0].permitted | (uint64_t)now[1].permitted << 32;
+}
+
+static int set_effective(uint64_t effective)
+{
+	struct __user_cap_header_struct head = HEAD;
+	struct __user_cap_data_struct now[_LINUX_CAPABILITY_U32S_3] = { 0 };
+
+	if (syscall(SYS_capget, &head, now) < 0)
+		return -errno;
+	for (int i = 0; i < _LINUX_CAPABILITY_U32S_3; i++)
+		now[i].effective = now[i].permitted & (uint32_t)(effective >> (32 * i));
+	return syscall(SYS_capset, &head, now) < 0 ? -errno : 0;
+}
+
+int caps_lower(void)
+{
+	return geteuid() == 0 ? 0 : set_effective(0);
+}
+
+int caps_raise(void)
+{
+	return set_effective(UINT64_MAX);
+}
+
+uint64_t caps_pause(void)
+{
+	struct __user_cap_header_struct head = HEAD;
+	struct __user_cap_data_struct now[_LINUX_CAPABILITY_U32S_3] = { 0 };
+
+	if (syscall(SYS_capget, &head, now) < 0)
+		return 0;
+	(void)caps_lower();
 	return now[0].effective | (uint64_t)now[1].effective << 32;
+}
+
+void caps_resume(const uint64_t *rights)
+{
+	(void)set_effective(*rights);
 }
 
 int caps_limit(uint64_t keep)
@@ -42,16 +80,11 @@ int caps_limit(uint64_t keep)
 /* The kernel takes the effective ones away with uid 0, and all others with KEEPCAPS 0. */
 int caps_become(uid_t user)
 {
-	struct __user_cap_header_struct head = HEAD;
-	struct __user_cap_data_struct now[_LINUX_CAPABILITY_U32S_3] = { 0 };
-
 	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0 || syscall(SYS_setgroups, 0, NULL) < 0 ||
 		syscall(SYS_setresgid, user, user, user) < 0 ||
-		syscall(SYS_setresuid, user, user, user) < 0 || syscall(SYS_capget, &head, now) < 0)
+		syscall(SYS_setresuid, user, user, user) < 0)
 		return -errno;
-	for (int i = 0; i < _LINUX_CAPABILITY_U32S_3; i++)
-		now[i].effective = now[i].permitted;
-	return syscall(SYS_capset, &head, now) < 0 ? -errno : 0;
+	return caps_raise();
 }
 
 void caps_bound(uint64_t keep)

@@ -12,8 +12,20 @@
  * it send them whatever others of its user have in flight (unix(7), ETOOMANYREFS). */
 #define CAPS_TO_SEND CAPS_BIT(CAP_SYS_RESOURCE)
 
-/* The effective set; empty if unknown. */
-uint64_t caps_effective(void);
+/* The permitted set; empty if unknown. */
+uint64_t caps_permitted(void);
+
+/* Makes no capability effective, until caps_raise makes all permitted ones effective: what is done
+ * in between is done with the user's rights. Root's are its own: caps_lower does nothing then. 0 or
+ * -errno. */
+int caps_lower(void);
+int caps_raise(void);
+
+/* The same for a scope: _as_user_ uint64_t rights = caps_pause(). At its end those are effective
+ * again that were before. */
+#define _as_user_ __attribute__((cleanup(caps_resume), unused))
+uint64_t caps_pause(void);
+void caps_resume(const uint64_t *rights);
 
 /* Drops all other capabilities, permitted and effective; executed programs inherit none. The
  * process cannot regain them. */

@@ -74,6 +74,8 @@ static int become(const struct child_plan *plan, pid_t parent, const sigset_t *b
 	sigset_t none;
 	int err = 0;
 
+	if (plan->limited)
+		(void)caps_raise(); /* to the last line that limits them */
 	if (plan->fds)
 		err = place_fds(plan, socket);
 	if (plan->name)

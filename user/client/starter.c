@@ -203,7 +203,7 @@ static int obey_pace(void *ctx, struct orders_call *call)
 	const struct starter_order *order = call->order;
 	int nice = order->normal ? 0 : SAMPLING_NICE;
 
-	if (!(caps_effective() & CAPS_BIT(CAP_SYS_NICE)))
+	if (!(caps_permitted() & CAPS_BIT(CAP_SYS_NICE)))
 		return 0;
 	child_set_nice(nice);
 	for (int i = 0; i < STARTED_MAX; i++)
@@ -233,7 +233,7 @@ static uid_t capture_user(void)
 	const mode_t others = S_IROTH | S_IXOTH;
 	struct stat exe, root;
 
-	if (geteuid() != 0 || (caps_effective() & becoming) != becoming ||
+	if (geteuid() != 0 || (caps_permitted() & becoming) != becoming ||
 		stat("/proc/self/exe", &exe) < 0 || (exe.st_mode & others) != others ||
 		stat("/", &root) < 0 || !(root.st_mode & S_IXOTH))
 		return 0;
@@ -387,7 +387,8 @@ static void lose(struct starter *starter)
 	child_leave(&starter->child);
 }
 
-/* given: goes with the order, or -1. -EPIPE: there is no starter, or it does not answer. */
+/* given: goes with the order, or -1; pid, fd: NULL: not wanted. -EPIPE: there is no starter, or it
+ * does not answer. */
 static int ask(
 	struct starter *starter, const struct starter_order *order, int given, pid_t *pid, int *fd)
 {
@@ -408,8 +409,10 @@ static int ask(
 		return err;
 	if (answer.err < 0)
 		return answer.err;
-	*pid = answer.pid;
-	*fd = TAKE_FD(came);
+	if (pid)
+		*pid = answer.pid;
+	if (fd)
+		*fd = TAKE_FD(came);
 	return 0;
 }
 
@@ -466,11 +469,9 @@ static void send_signal(struct starter *starter, pid_t pid, int signal)
 	const struct starter_order order = {
 		.kind = STARTER_SIGNAL, .pid = pid, .signal = signal
 	};
-	pid_t ignored;
-	int none = -1;
 
 	if (kill(pid, signal) < 0 && errno != ESRCH && pid != starter->child.pid)
-		ask(starter, &order, -1, &ignored, &none);
+		ask(starter, &order, -1, NULL, NULL);
 }
 
 void starter_kill(struct starter *starter, pid_t pid)
@@ -492,11 +493,9 @@ bool starter_wake(struct starter *starter, const struct child *child)
 void starter_pace(struct starter *starter, bool normal)
 {
 	const struct starter_order order = { .kind = STARTER_PACE, .normal = normal };
-	pid_t ignored;
-	int none = -1;
 
 	if (starter->child.fd >= 0)
-		ask(starter, &order, -1, &ignored, &none);
+		ask(starter, &order, -1, NULL, NULL);
 }
 
 int starter_clock(struct starter *starter, const struct cpu_clock *clock, int *fd)
@@ -504,25 +503,21 @@ int starter_clock(struct starter *starter, const struct cpu_clock *clock, int *f
 	const struct starter_order order = {
 		.kind = STARTER_CLOCK, .cpu = clock->cpu, .period_ns = clock->period_ns
 	};
-	pid_t ignored;
 
-	return ask(starter, &order, clock->cgroup_fd, &ignored, fd);
+	return ask(starter, &order, clock->cgroup_fd, NULL, fd);
 }
 
 int starter_capture(struct starter *starter, const void *wanted, size_t size, int out,
 	struct child *child, int *messages)
 {
 	struct starter_order order = { .kind = STARTER_CAPTURE };
-	_cleanup_fd_ int came = -1;
 	pid_t pid;
 	int err;
 
 	assert(size <= sizeof(order.wanted));
 	memcpy(order.wanted, wanted, size);
-	err = ask(starter, &order, out, &pid, &came);
-	if (err < 0)
-		return err;
-	child_adopt(child, pid, -1);
-	*messages = TAKE_FD(came);
-	return 0;
+	err = ask(starter, &order, out, &pid, messages);
+	if (err == 0)
+		child_adopt(child, pid, -1);
+	return err;
 }

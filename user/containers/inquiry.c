@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "base/caps.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "bpf/reasons.h"
@@ -67,6 +68,7 @@ static int give_up(struct inquiry *inquiry, int err)
 
 static int open_connection(const struct inquiry *inquiry, int *out)
 {
+	_as_user_ uint64_t rights = caps_pause(); /* the caller named the path */
 	_cleanup_fd_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
 	if (fd < 0 || connect(fd, (const void *)&inquiry->address, sizeof(inquiry->address)) < 0)

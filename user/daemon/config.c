@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/caps.h"
 #include "base/clock.h"
 #include "base/cpu_clock.h"
 #include "base/cursor.h"
@@ -447,6 +448,7 @@ static int check_traps(struct reading *r)
 /* A FIFO would have us wait for its writer. */
 static int read_text(const char *path, struct buf *text, struct why *why)
 {
+	_as_user_ uint64_t rights = caps_pause();
 	_cleanup_fd_ int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	struct stat st;
 	int err;

@@ -457,12 +457,12 @@ static int start(struct daemon *d, struct why *why)
 	if (err == 0)
 		err = keeper_open(&d->keeper, d->config.store,
 			d->http ? http_front_listener(d->http) : -1, d->log, &d->status, why);
-	privileges_raise_limits(); /* of captures, too */
 	if (err == 0)
 		log_store_error(d);
-	err = err == 0 && d->http ? http_front_start(d->http, why) : err;
 	if (err == 0)
 		put_mark(d);
+	privileges_raise(); /* of captures, too; what the caller names is open */
+	err = err == 0 && d->http ? http_front_start(d->http, why) : err;
 	/* After all forks: from here on this process has the agent's priority. */
 	err = err < 0 ? err : agent_open_workers(0, &d->worker, why);
 	err = err < 0 ? err : find_target(d, why);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/caps.h"
 #include "base/fd.h"
 #include "base/new_file.h"
 #include "base/own.h"
@@ -63,8 +64,10 @@ void guard_facts_now(struct guard_facts *out)
 
 /* ---- the file ------------------------------------------------------------------------------- */
 
-static int open_store(const char *store, int *dir, struct why *why)
+int guard_open_store(const char *store, int *dir, struct why *why)
 {
+	_as_user_ uint64_t rights = caps_pause();
+
 	*dir = open(store, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return *dir < 0
 		? why_set(why, -errno, "cannot open the store %s: %s", store, err_text(errno))
@@ -119,7 +122,7 @@ int guard_load(const char *store, struct guard_mark *out, struct why *why)
 {
 	_cleanup_fd_ int dir = -1;
 	struct stat st;
-	int err = open_store(store, &dir, why);
+	int err = guard_open_store(store, &dir, why);
 
 	return err < 0 ? err : load(dir, store, out, &st, why);
 }
@@ -140,7 +143,7 @@ static int save(int dir, const struct guard_mark *mark)
 int guard_save(const char *store, const struct guard_mark *mark, struct why *why)
 {
 	_cleanup_fd_ int dir = -1;
-	int err = open_store(store, &dir, why);
+	int err = guard_open_store(store, &dir, why);
 
 	if (err < 0)
 		return err;
@@ -164,7 +167,7 @@ int guard_stopped(const char *store, struct why *why)
 	struct guard_mark mark, next;
 	struct stat st;
 	time_t now = time(NULL);
-	int err = open_store(store, &dir, why);
+	int err = guard_open_store(store, &dir, why);
 
 	if (err == 0)
 		err = load(dir, store, &mark, &st, why);
@@ -182,7 +185,7 @@ int guard_stopped(const char *store, struct why *why)
 int guard_forget(const char *store, struct why *why)
 {
 	_cleanup_fd_ int dir = -1;
-	int err = open_store(store, &dir, why);
+	int err = guard_open_store(store, &dir, why);
 
 	if (err == 0)
 		err = forget(dir);

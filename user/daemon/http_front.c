@@ -6,7 +6,6 @@
 #include "daemon/http_front.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +19,7 @@
 #include "base/library.h"
 #include "base/orders.h"
 #include "agent/privileges.h"
+#include "daemon/guard.h"
 #include "daemon/memory.h"
 #include "daemon/token_file.h"
 #include "http/listener.h"
@@ -149,10 +149,11 @@ static int give(struct http_front *f, const struct http_message *message, int fd
 /* An idle daemon has no file system, and the store that it began with. */
 static int open_store(struct http_front *f)
 {
-	int fd = open(f->options.store, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct why why;
+	int fd = -1, err = guard_open_store(f->options.store, &fd, &why);
 
-	if (fd < 0)
-		return f->options.idle && f->store >= 0 ? 0 : -errno;
+	if (err < 0)
+		return f->options.idle && f->store >= 0 ? 0 : err;
 	fd_close(&f->store);
 	f->store = fd;
 	return 0;

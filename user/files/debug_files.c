@@ -10,7 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/caps.h"
 #include "base/fd.h"
 #include "base/own.h"
 #include "client/opener_call.h"
@@ -20,11 +22,16 @@
 int debug_files_open_dirs(const char *const *dirs, size_t dirs_len, int fds[DEBUG_DIRS_MAX],
 	size_t *fds_len, struct why *why)
 {
+	_as_user_ uint64_t rights = caps_pause();
+
 	if (dirs_len > DEBUG_DIRS_MAX)
 		return why_set(why, -E2BIG, "--debug-dir: %d folders at most", DEBUG_DIRS_MAX);
 	for (size_t i = 0; i < dirs_len; i++) {
 		int fd = open(dirs[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
 
+		/* Who has it open may still not look into it. */
+		if (fd >= 0 && faccessat(fd, ".", X_OK, 0) < 0)
+			fd_close(&fd);
 		if (fd < 0)
 			return why_set(why, -errno,
 				"--debug-dir %s: %s; give a folder of debug files, or leave the "

@@ -17,6 +17,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/caps.h"
 #include "base/fd.h"
 
 #define OTHERS_WRITE (S_IWGRP | S_IWOTH)
@@ -506,6 +507,7 @@ int place_open_folder(const char *path, bool make, int *dir, struct why *why)
 {
 	_cleanup_(spot_done) struct spot s = { .dir = -1 }, end = { .dir = -1 };
 	char whole[OUTPUT_PATH_MAX], target[OUTPUT_PATH_MAX];
+	_as_user_ uint64_t rights = caps_pause();
 	size_t len = strlen(path);
 	int err;
 

@@ -213,7 +213,7 @@ int kernel_features_load(struct kernel_features *out, struct btf **types, struct
 
 enum kernel_probe kernel_features_probe(void)
 {
-	if ((caps_effective() & LOAD_CAPS) != LOAD_CAPS)
+	if ((caps_permitted() & LOAD_CAPS) != LOAD_CAPS)
 		return KERNEL_PROBE_NOT_PRIVILEGED;
 	return libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_PERF_EVENT, NULL) == 1 &&
 			libbpf_probe_bpf_map_type(BPF_MAP_TYPE_RINGBUF, NULL) == 1
@@ -247,7 +247,7 @@ const char *kernel_features_forbidden(const struct kernel_features *features)
 {
 	struct rlimit locked;
 
-	if ((caps_effective() & LOAD_CAPS) != LOAD_CAPS)
+	if ((caps_permitted() & LOAD_CAPS) != LOAD_CAPS)
 		return "run as root or with CAP_BPF and CAP_PERFMON";
 	if (features->locks_maps && getrlimit(RLIMIT_MEMLOCK, &locked) == 0 &&
 		locked.rlim_cur != RLIM_INFINITY)

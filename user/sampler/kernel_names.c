@@ -156,7 +156,7 @@ int kernel_names_begin(struct kernel_names *names, struct warnings *warnings)
 	names->from_ns = clock_ns(CLOCK_MONOTONIC);
 	if (result == -ENOMEM)
 		return result;
-	if (result == KERNEL_SYM_HIDDEN && caps_effective() & CAPS_BIT(CAP_SYSLOG))
+	if (result == KERNEL_SYM_HIDDEN && caps_permitted() & CAPS_BIT(CAP_SYSLOG))
 		warnings_add(warnings,
 			"kernel frames have no names: /proc/kallsyms hides its addresses; set "
 			"kernel.kptr_restrict to 0 or 1");

@@ -131,7 +131,7 @@ static int move_root(int directory, uint32_t *report)
 static bool may_leave_user(uint32_t report)
 {
 	return geteuid() == 0 && !(report & SANDBOX_USER_NS) &&
-		(caps_effective() & CAPS_BIT(CAP_KILL));
+		(caps_permitted() & CAPS_BIT(CAP_KILL));
 }
 
 /* uid 0: each of ours is somebody's. */
