@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -104,6 +105,13 @@ static void fill_standard(void)
 			(void)!open("/", O_PATH);
 }
 
+/* Executed by a descriptor or a link of /proc, its name would be that one's. */
+static void take_name(const char *name)
+{
+	if (name && !strchr(name, '/'))
+		prctl(PR_SET_NAME, name, 0, 0, 0);
+}
+
 int main(int argc, char **argv)
 {
 	struct log log = { 0 };
@@ -114,6 +122,7 @@ int main(int argc, char **argv)
 	signal(SIGXFSZ, SIG_IGN);
 	/* Ignored, it would take the exit statuses of children. */
 	signal(SIGCHLD, SIG_DFL);
+	take_name(argv[0]);
 	fill_standard();
 	if (check_stack(&why) < 0)
 		log_error(&log, "%s", why.text);

@@ -107,7 +107,7 @@ lose_agent() {
 # Its workers have no more rights to be shut in by.
 of_capture() {
 	cat <<-END
-		exe 60790 $(caps "${six[@]}") 2
+		stoker-capture 60790 $(caps "${six[@]}") 2
 		stoker-clerk 60790 $(caps) 2
 		stoker-starter 60790 $(caps "${opening[@]}") 2
 		stoker-worker 60790 $(caps) 2
@@ -161,7 +161,7 @@ starters_of() {
 }
 
 has_all_of_capture() {
-	[ "$(all_below "$daemon" | while read -r one; do cat "/proc/$one/comm"; done | grep -c 'stoker-clerk\|^exe')" -ge 2 ]
+	[ "$(all_below "$daemon" | while read -r one; do cat "/proc/$one/comm"; done | grep -c 'stoker-clerk\|stoker-capture')" -ge 2 ]
 }
 
 @test "no process that is stopped outlives the agent, a starter or the supervisor" {
@@ -226,6 +226,21 @@ switch_off() {
 	rm "$tmp/run/off"
 	wait_until 30 is_ready
 	of_daemon "$(caps "${starting[@]}" "${six[@]}")" | as_expected
+	kill "$supervisor" && wait "$supervisor"
+}
+
+# In a folder of root, too.
+@test "a capture has a user of its own where other users may not execute the program" {
+	local stoker=$tmp/root/stoker
+	install -d -m 700 "$tmp/root"
+	install -m 750 "${STOKER:-$repo/stoker}" "$stoker"
+	serve
+	get '/profile?seconds=60&hz=19' -o "$tmp/captured" >/dev/null 2>&1 &
+	started+=($!)
+	{
+		of_daemon "$(caps "${starting[@]}" "${six[@]}")"
+		of_capture
+	} | sort | as_expected
 	kill "$supervisor" && wait "$supervisor"
 }
 

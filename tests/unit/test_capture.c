@@ -69,7 +69,7 @@ static int close_starter(void **state)
 
 static struct captures *open_pool(struct seen *seen, size_t at_once, size_t a_minute)
 {
-	const struct capture_limits limits = { at_once, a_minute };
+	const struct capture_limits limits = { at_once, a_minute, NULL };
 	struct captures *pool;
 	struct why why;
 
@@ -341,7 +341,7 @@ static void it_has_a_socket_to_ask_for_clocks(void **state)
 static void without_its_starter_there_is_none(void **state)
 {
 	static const struct starter_duties nothing = { 0 };
-	const struct capture_limits limits = { 1, 1 };
+	const struct capture_limits limits = { 1, 1, NULL };
 	struct starter other = STARTER_INIT;
 	struct seen seen = { 0 };
 	struct captures *pool;

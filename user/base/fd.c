@@ -8,7 +8,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/epoll.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -17,6 +19,11 @@
 #define MFD_NOEXEC_SEAL 8U
 #endif
 
+#ifndef MFD_EXEC
+#define MFD_EXEC 16U
+#endif
+
+#define PROGRAM_PIECE (1U << 30)
 #define READ_CHUNK_BYTES 65536
 /* With these nobody can change a file; whether more seals may be added does not matter. */
 #define SEALS (F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK)
@@ -77,6 +84,25 @@ int fd_seal(int memory_fd)
 	if (lseek(fd, 0, SEEK_SET) < 0 || fcntl(fd, F_ADD_SEALS, SEALS | F_SEAL_SEAL) < 0)
 		return -errno;
 	return TAKE_FD(fd);
+}
+
+static int program_memory(void)
+{
+	int fd = memfd_create("stoker", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_EXEC);
+
+	return fd < 0 && errno == EINVAL ? memfd_create("stoker", MFD_CLOEXEC | MFD_ALLOW_SEALING)
+					 : fd;
+}
+
+int fd_own_program(void)
+{
+	_cleanup_fd_ int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	_cleanup_fd_ int to = from < 0 ? -1 : program_memory();
+	ssize_t len = 1;
+
+	while (to >= 0 && len > 0)
+		len = sendfile(to, from, NULL, PROGRAM_PIECE);
+	return to < 0 || len < 0 || fchmod(to, 0555) < 0 ? -errno : fd_seal(TAKE_FD(to));
 }
 
 bool fd_is_sealed(int fd)

@@ -34,6 +34,8 @@ int fd_rewrite(int fd, const void *data, size_t size);
 int fd_memory(const char *name);
 /* Takes a memfd: gives it back at its beginning, and nobody can change it any more; or -errno. */
 int fd_seal(int memory_fd);
+/* A sealed memfd with the bytes of this program's file, which any user may execute; or -errno. */
+int fd_own_program(void);
 /* Whether it is a memfd that nobody can change. */
 bool fd_is_sealed(int fd);
 /* A sealed memfd with these bytes. *fd is the caller's. 0 or -errno. */

@@ -16,7 +16,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "base/caps.h"
@@ -225,41 +224,31 @@ static int obey_clock(void *ctx, struct orders_call *call)
 	return 0;
 }
 
-/* It executes this program, and its workers load libraries: if these are their owner's alone, it
- * stays our user. */
-static uid_t capture_user(void)
-{
-	const uint64_t becoming = CAPS_BIT(CAP_SETUID) | CAPS_BIT(CAP_SETGID) | CAPS_BIT(CAP_KILL);
-	const mode_t others = S_IROTH | S_IXOTH;
-	struct stat exe, root;
-
-	if (geteuid() != 0 || (caps_permitted() & becoming) != becoming ||
-		stat("/proc/self/exe", &exe) < 0 || (exe.st_mode & others) != others ||
-		stat("/", &root) < 0 || !(root.st_mode & S_IXOTH))
-		return 0;
-	return users_choose(USERS_CAPTURE);
-}
-
 /* Where there is no place for a guest, it is not one. */
 static int start_capture(struct serving *s, struct orders_call *call, struct child *child)
 {
-	_cleanup_fd_ int ours = -1, theirs = -1, messages = fd_memory("messages");
+	_cleanup_fd_ int ours = -1, theirs = -1, program = -1, messages = fd_memory("messages");
 	struct capture capture = { .duties = s->duties, .order = call->order };
-	int fds[] = { -1, call->given, messages, -1 }, err;
+	struct starter_answer *answer = call->answer;
+	const char *refused;
+	uid_t user = users_of_program(&program, &refused);
+	int fds[] = { -1, call->given, messages, -1, program }, err;
 	const struct child_plan plan = { .run = run_capture,
 		.ctx = &capture,
 		.fds = fds,
 		.fds_len = ARRAY_SIZE(fds),
 		.signals = CHILD_SIGNALS_OPEN,
 		.death_signal = SIGKILL,
-		.user = capture_user(),
+		.user = user,
 		.limited = true,
 		.caps = s->duties->caps,
 		.nice = SAMPLING_NICE,
 		.sibling = true };
 
-	if (messages < 0)
-		return -errno;
+	if (messages < 0 || program < 0)
+		return messages < 0 ? messages : -EACCES;
+	if (refused)
+		snprintf(answer->refused, sizeof(answer->refused), "%s", refused);
 	capture.clocks = fd_pair(&ours, &theirs) == 0 && orders_admit(&s->orders, &ours) == 0;
 	if (capture.clocks)
 		fds[3] = theirs;

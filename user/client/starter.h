@@ -15,6 +15,7 @@
 #define STARTER_WANTED_BYTES 640
 #define STARTER_WAKE_NS 50000000ULL /* after so long a wait, and again, starter_wake is called */
 #define STARTER_ARGUMENT_BYTES 16
+#define STARTER_REFUSED_BYTES 96
 
 /* The messages on its socket. */
 enum starter_orders {
@@ -41,6 +42,7 @@ struct starter_order {
 struct starter_answer {
 	int err;
 	pid_t pid;
+	char refused[STARTER_REFUSED_BYTES];
 };
 
 /* All that its owner may order. Others are no orders of this starter, and its seccomp filter
@@ -62,6 +64,9 @@ struct starter_duties {
 struct starter {
 	struct child child; /* with a socket and no process: we are its guest */
 	bool lost;          /* there was one */
+	/* Why the last process that it started has our user, and could have another
+	 * (worker/users.h); "": it has, or could not. */
+	char refused[STARTER_REFUSED_BYTES];
 	uint64_t unsent;    /* descriptors that could not be sent, also by what it started */
 	uint64_t stopped;   /* times that it, or what it started, was found stopped */
 };
@@ -97,8 +102,8 @@ bool starter_wake(struct starter *starter, const struct child *child);
 /* The starter calls cpu_clock_open. -EPIPE: there is no starter. */
 int starter_clock(struct starter *starter, const struct cpu_clock *clock, int *fd);
 /* Starts a capture. Its descriptors: 0 is /dev/null, 1 is `out`, 2 is *messages, a file in memory
- * that is the caller's, and 3 a socket to us: put it into a struct starter and call starter_clock.
- * Without room for a guest, 3 is /dev/null. size: STARTER_WANTED_BYTES at
- * most. It ends with its owner, which is its parent. */
+ * that is the caller's, 3 a socket to us: put it into a struct starter and call starter_clock, and
+ * 4 this program, to be executed. Without room for a guest, 3 is /dev/null. size: at most
+ * STARTER_WANTED_BYTES. It ends with its owner, which is its parent. */
 int starter_capture(struct starter *starter, const void *wanted, size_t size, int out,
 	struct child *child, int *messages);

@@ -14,6 +14,7 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,6 +32,7 @@
 #define CLOCKS_ENV "STOKER_CLOCKS"
 #define CLOCKS_FD 3
 #define CLOCKS_TEXT "3"
+#define PROGRAM_FD 4
 
 struct capture {
 	uint64_t id; /* 0: a free place */
@@ -52,6 +54,7 @@ struct captures {
 	 * target costs the search alone: it has a limit of its own. */
 	uint64_t starts[CAPTURE_A_MINUTE_MAX], misses[CAPTURE_A_MINUTE_MAX];
 	uint64_t next_id;
+	bool said; /* the warning of their user */
 	struct capture_stats stats;
 };
 
@@ -69,13 +72,14 @@ int capture_clocks_fd(void)
 int capture_exec(const char *const *words, bool clocks)
 {
 	const struct rlimit bytes = { CAPTURE_BYTES_MAX, CAPTURE_BYTES_MAX };
-	const char *argv[CAPTURE_WORDS_MAX + 3] = { "stoker", "record" };
+	const char *argv[CAPTURE_WORDS_MAX + 3] = { "stoker-capture", "record" };
 	int err = clocks ? setenv(CLOCKS_ENV, CLOCKS_TEXT, 1) : unsetenv(CLOCKS_ENV);
 
 	for (size_t i = 0; words[i] && i < CAPTURE_WORDS_MAX; i++)
 		argv[i + 2] = words[i];
-	if (err == 0 && caps_hand_on() == 0 && setrlimit(RLIMIT_FSIZE, &bytes) == 0)
-		execv("/proc/self/exe", (char **)argv);
+	if (err == 0 && caps_hand_on() == 0 && setrlimit(RLIMIT_FSIZE, &bytes) == 0 &&
+		fcntl(PROGRAM_FD, F_SETFD, FD_CLOEXEC) == 0)
+		syscall(SYS_execveat, PROGRAM_FD, "", argv, environ, AT_EMPTY_PATH);
 	return CHILD_EXIT;
 }
 
@@ -299,6 +303,11 @@ int captures_start(struct captures *captures, const struct capture_order *order,
 	captures->starts[started.start] = now;
 	captures->stats.started++;
 	captures->stats.running++;
+	if (captures->starter->refused[0] && captures->limits.log && !captures->said) {
+		log_warn(captures->limits.log, "captures have the user of this process: %s",
+			captures->starter->refused);
+		captures->said = true;
+	}
 	*id = captures->next_id++;
 	return 0;
 }

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/log.h"
 #include "base/own.h"
 #include "client/starter.h"
 
@@ -25,6 +26,7 @@ struct capture_limits {
 	/* Up to CAPTURE_A_MINUTE_MAX, without those that found no target, of which there may be as
 	 * many as that. */
 	size_t a_minute;
+	struct log *log; /* NULL: none */
 };
 
 struct capture_order {

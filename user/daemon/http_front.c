@@ -255,15 +255,14 @@ static int run_capture(void *ctx, const void *wanted, bool clocks)
 	struct http_message m = *(const struct http_message *)wanted;
 	char hz[16], seconds[16], limit[24];
 	const char *words[] = { "-q", "-F", hz, "-d", seconds, "--tick-limit", limit, "-f", NULL,
-		NULL, m.text, NULL };
+		NULL, NULL, NULL };
 
 	m.text[HTTP_TEXT_MAX - 1] = '\0';
 	if (!http_capture_is_valid(&m))
 		return CHILD_EXIT;
 	words[8] = http_formats[m.format].name;
 	words[9] = options[m.target];
-	if (m.target == HTTP_ALL)
-		words[10] = NULL;
+	words[10] = m.target == HTTP_ALL ? NULL : m.text;
 	snprintf(hz, sizeof(hz), "%u", m.hz);
 	snprintf(seconds, sizeof(seconds), "%u", m.seconds);
 	snprintf(limit, sizeof(limit), "%llu", (unsigned long long)f->options.tick_limit_us);
@@ -504,7 +503,8 @@ int http_front_open(const struct http_front_options *options, struct http_front 
 
 int http_front_start(struct http_front *f, struct why *why)
 {
-	const struct capture_limits limits = { HTTP_CAPTURES_AT_ONCE, HTTP_CAPTURES_A_MINUTE };
+	const struct capture_limits limits = { HTTP_CAPTURES_AT_ONCE, HTTP_CAPTURES_A_MINUTE,
+		f->options.log };
 	struct epoll_event event = { 0 }; /* EPOLLHUP is always reported */
 	const struct starter_duties duties = { .program = HTTP_ARGUMENT,
 		.capture = f->options.captures && !f->options.idle ? run_capture : NULL,

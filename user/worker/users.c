@@ -3,9 +3,13 @@
  * takes no number: an empty container has none. */
 #include "worker/users.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/caps.h"
 #include "base/fd.h"
 #include "base/own.h"
 
@@ -54,4 +58,50 @@ uid_t users_choose(uid_t first)
 		if (!users_is_taken(&passwd, uid))
 			return uid;
 	return 0;
+}
+
+static bool may_change_user(void)
+{
+	const uint64_t needed = CAPS_BIT(CAP_SETUID) | CAPS_BIT(CAP_SETGID) | CAPS_BIT(CAP_KILL);
+
+	return geteuid() == 0 && (caps_permitted() & needed) == needed;
+}
+
+static bool others_may_execute(int program)
+{
+	const mode_t others = S_IROTH | S_IXOTH;
+	struct stat st;
+
+	return fstat(program, &st) == 0 && (st.st_mode & others) == others;
+}
+
+uid_t users_of_program(int *program, const char **refused)
+{
+	struct stat root;
+	uid_t uid;
+	int copy;
+
+	*program = open("/proc/self/exe", O_PATH | O_CLOEXEC);
+	*refused = NULL;
+	if (!may_change_user())
+		return 0;
+	/* It loads libraries. */
+	if (stat("/", &root) < 0 || !(root.st_mode & S_IXOTH)) {
+		*refused = "other users may not enter the root folder";
+		return 0;
+	}
+	uid = users_choose(USERS_CAPTURE);
+	if (uid == 0)
+		*refused = "/etc/passwd has all the numbers of its users";
+	if (uid == 0 || others_may_execute(*program))
+		return uid;
+	copy = fd_own_program();
+	if (copy < 0) {
+		*refused = "other users may not execute this program, and no copy can be made in "
+			   "memory";
+		return 0;
+	}
+	fd_close(program);
+	*program = copy;
+	return uid;
 }

@@ -20,5 +20,10 @@
 
 /* The first number from `first` on that is nobody's; 0: each is somebody's. */
 uid_t users_choose(uid_t first);
+/* The user of a process that executes *program, the caller's, and has workers that execute it, too:
+ * USERS_CAPTURE or another one of these; 0: it stays ours. *program: this program's file, or a copy
+ * in memory where others may not execute that one; -1 if it cannot be opened. *refused: why it
+ * stays ours although we may change it; NULL: it does not, or we may not. */
+uid_t users_of_program(int *program, const char **refused);
 /* passwd: the contents of /etc/passwd (passwd(5)). Has any user this number, or this group? */
 bool users_is_taken(const struct buf *passwd, uid_t uid);
