@@ -241,6 +241,7 @@ switch_off() {
 		of_daemon "$(caps "${starting[@]}" "${six[@]}")"
 		of_capture
 	} | sort | as_expected
+	"$stoker" doctor | grep '^ok *captures .*users of their own'
 	kill "$supervisor" && wait "$supervisor"
 }
 
@@ -367,9 +368,23 @@ seccomp_of() {
 	need setpriv
 	plus=$(printf ',+%s' "${six[@]}")
 	"$stoker" doctor | tee "$tmp/doctor" | grep '^ok *workers  *users of their own.*by namespaces'
-	grep '^ok *other processes .*users of their own' "$tmp/doctor"
+	grep '^ok *openers  *users of their own.*/proc alone, read-only' "$tmp/doctor"
+	grep '^ok *captures  *users of their own' "$tmp/doctor"
+	grep '^ok *other processes .*a user of its own' "$tmp/doctor"
 	setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps="-all$plus" --ambient-caps="-all$plus" \
 		--bounding-set="-all$plus" "$stoker" doctor | tee "$tmp/doctor" | grep '^[a-z]* *workers  *this user'
+	grep '^less *openers  *this user, .*the mounts of this process' "$tmp/doctor"
+	grep '^ok *captures  *this user: ' "$tmp/doctor"
 	grep '^ok *other processes .*all have this user' "$tmp/doctor"
 	setpriv --inh-caps="-all$plus" --bounding-set="-all$plus" "$stoker" doctor | grep '^[a-z]* *workers  *this user'
+}
+
+@test "doctor reads the mark in the store of the configuration, and says what it cannot read" {
+	mkdir "$tmp/store"
+	printf '[store]\npath = %s\n' "$tmp/store" >"$tmp/ini"
+	! "$stoker" doctor -c "$tmp/ini" | grep '^less *host ' || false
+	echo none >"$tmp/store/$(sed -n 's/^#define GUARD_FILE "\(.*\)"$/\1/p' "$repo/user/daemon/guard.h")"
+	"$stoker" doctor -c "$tmp/ini" | grep '^less *host .*is damaged'
+	echo wrong >"$tmp/ini"
+	"$stoker" doctor -c "$tmp/ini" | grep '^less *host .*expected'
 }

@@ -9,12 +9,10 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/caps.h"
-#include "base/child.h"
 #include "base/fd.h"
 #include "base/utf8.h"
 #include "cgroup/tree.h"
@@ -29,14 +27,17 @@
 #include "sampler/kernel_faults.h"
 #include "sampler/kernel_features.h"
 #include "worker/sandbox.h"
+#include "worker/trial.h"
+#include "worker/users.h"
 
-#define NO_SANDBOX 64     /* more than all SANDBOX_* */
 #define LOCKED_MIB_MIN 48 /* --memory's default, and what else counts as locked */
 
 struct doctor {
 	bool has_types;
 	struct kernel_features kernel; /* if it has */
+	const char *config_path;       /* NULL: the default, if it is there */
 	struct guard_mark mark;        /* all 0: there is none */
+	struct why unread;             /* why it is unknown; "": it is known */
 	bool impossible;
 	bool help;
 };
@@ -198,44 +199,11 @@ static void check_settings(struct doctor *d)
 	}
 }
 
-/* As a worker does. Its exit status is what was achieved. */
-static int try_sandbox(void *ctx, int fd)
+static void check_workers(struct doctor *d, uint32_t got)
 {
-	uint32_t report;
-
-	(void)ctx;
-	(void)fd;
-	return sandbox_enter(&report) < 0 ? NO_SANDBOX : (int)report;
-}
-
-/* NO_SANDBOX or more: none. */
-static uint32_t find_sandbox(void)
-{
-	const struct child_plan plan = {
-		.run = try_sandbox, .fds = child_null, .fds_len = CHILD_STANDARD
-	};
-	struct child child;
-	struct child_end end;
-
-	if (child_start(&plan, &child) < 0)
-		return NO_SANDBOX;
-	child_close(&child, &end);
-	return WIFEXITED(end.status) ? (uint32_t)WEXITSTATUS(end.status) : NO_SANDBOX;
-}
-
-/* Who our processes would be, started as this one was. */
-static void check_isolation(struct doctor *d)
-{
-	uint32_t got = find_sandbox();
-	bool root = got & (SANDBOX_NAMESPACES | SANDBOX_CHROOT);
+	bool apart = got & (SANDBOX_NAMESPACES | SANDBOX_CHROOT | SANDBOX_LANDLOCK);
 	char text[512];
 
-	if (got >= NO_SANDBOX) {
-		snprintf(text, sizeof(text), "cannot enter their sandbox: %s",
-			sandbox_failure(false));
-		print_check(d, "no", "workers", text);
-		return;
-	}
 	snprintf(text, sizeof(text), "%s, no capability, few system calls, %s%s%s",
 		got & SANDBOX_USER ? "users of their own" : "this user",
 		got & SANDBOX_USER_NS ? "an empty root and no network by a user namespace"
@@ -243,25 +211,69 @@ static void check_isolation(struct doctor *d)
 			: got & SANDBOX_CHROOT     ? "an empty root by chroot"
 						   : "the root of this process",
 		got & SANDBOX_LANDLOCK ? ", no file by Landlock" : "",
-		root || got & SANDBOX_LANDLOCK
-			? ""
-			: "; for more, give CAP_SYS_ADMIN, or let users have namespaces");
-	print_check(d, root || got & SANDBOX_LANDLOCK ? "ok" : "less", "workers", text);
+		apart ? "" : "; for more, give CAP_SYS_ADMIN, or let users have namespaces");
+	print_check(d, apart ? "ok" : "less", "workers", text);
+}
+
+static void check_openers(struct doctor *d, uint32_t got)
+{
+	bool apart = got & SANDBOX_USER && got & SANDBOX_PROC;
+	char text[512];
+
+	snprintf(text, sizeof(text), "%s, few system calls, %s%s",
+		got & SANDBOX_USER ? "users of their own" : "this user",
+		got & SANDBOX_PROC ? "/proc alone, read-only" : "the mounts of this process",
+		apart ? "" : "; for more, run as root with CAP_SYS_ADMIN");
+	print_check(d, apart ? "ok" : "less", "openers", text);
+}
+
+static void check_captures(struct doctor *d)
+{
+	_cleanup_fd_ int program = -1;
+	const char *refused;
+	char text[256];
+	uid_t user = users_of_program(&program, &refused);
+
+	snprintf(text, sizeof(text), "%s%s",
+		user > 0          ? "users of their own"
+			: refused ? "this user: "
+				  : "this user: own ones take CAP_SETUID, CAP_SETGID and CAP_KILL",
+		refused ? refused : "");
+	print_check(d, refused ? "less" : "ok", "captures", text);
+}
+
+/* Who our processes would be, started as this one was. */
+static void check_isolation(struct doctor *d)
+{
+	uint32_t worker = trial_worker(), opener = trial_opener();
+	char text[256];
+
+	if (worker >= TRIAL_NONE || opener >= TRIAL_NONE) {
+		snprintf(text, sizeof(text), "cannot enter their sandbox: %s",
+			sandbox_failure(false));
+		print_check(d, "no", "workers", text);
+		return;
+	}
+	check_workers(d, worker);
+	check_openers(d, opener);
+	check_captures(d);
 	print_check(d, "ok", "other processes",
-		got & SANDBOX_USER
-			? "openers, HTTP, captures and an idle daemon have users of their own; "
-			  "what samples and writes, this one"
+		worker & SANDBOX_USER
+			? "HTTP and an idle daemon have users of their own; what samples and "
+			  "writes, this one"
 			: "all have this user: own ones take CAP_SETUID, CAP_SETGID and CAP_KILL");
 }
 
-/* In the store of the default configuration. */
+/* A store that no daemon has made yet has none. */
 static void load_mark(struct doctor *d)
 {
 	struct config config;
-	struct why why;
+	int err = config_load(d->config_path, &config, &d->unread);
 
-	if (config_load(NULL, &config, &why) == 0)
-		(void)guard_load(config.store, &d->mark, &why);
+	if (err == 0)
+		err = guard_load(config.store, &d->mark, &d->unread);
+	if (err == 0 || err == -ENOENT)
+		d->unread.text[0] = '\0';
 }
 
 /* Prints the kill switch and the mark, which keep a daemon of this host idle. */
@@ -277,6 +289,8 @@ static void check_orders(struct doctor *d)
 			off);
 	print_check(d, off ? "no" : "ok", "kill switch",
 		off ? text : "off (" KILL_SWITCH_HOST ", " KILL_SWITCH_BOOT ")");
+	if (d->unread.text[0])
+		print_check(d, "less", "host", d->unread.text);
 	guard_facts_now(&now);
 	if (guard_decide(&d->mark, &now, &next) == GUARD_GO && next.deaths == 0)
 		return;
@@ -311,11 +325,12 @@ static void check_cgroups(struct doctor *d)
 }
 
 static const struct option_row rows[] = {
+	{ 'c', "config", "FILE", "of the daemon; default " CONFIG_PATH ", if it exists" },
 	{ 'h', "help", NULL, "print this help" },
 };
 
 static const struct options table = {
-	.usage = "stoker doctor [PID]",
+	.usage = "stoker doctor [--config FILE] [PID]",
 	.text = "Prints what this kernel and these privileges allow, and for a process how its "
 		"stacks\nwill be walked and named.",
 	.rows = rows,
@@ -326,8 +341,9 @@ static int take_option(void *ctx, int id, const char *arg, struct why *why)
 {
 	struct doctor *d = ctx;
 
-	(void)arg;
 	(void)why;
+	if (id == 'c')
+		d->config_path = arg;
 	d->help |= id == 'h';
 	return 0;
 }
