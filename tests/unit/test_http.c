@@ -172,22 +172,25 @@ static void health_has_its_reason(void **state)
 {
 	static const struct {
 		double age;
+		int written;
 		const char *error;
 		int err;
 		const char *says;
 	} rows[] = {
-		{ 30, "", 0, "ok" },
-		{ 124, "", 0, "ok" },
-		{ 126, "", -EIO, "126 s" },
-		{ 1, "no space left", -EIO, "no space left" },
+		{ 30, 1, "", 0, "ok: the last interval was written 30 s ago" },
+		{ 8, 0, "", 0, "ok: sampling for 8 s, no interval is over yet" },
+		{ 124, 1, "", 0, "ok" },
+		{ 126, 0, "", -EIO, "126 s" },
+		{ 1, 1, "no space left", -EIO, "no space left" },
 	};
 	struct why why;
 	json_t *idle;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		json_t *status = json_pack("{s:{s:f, s:f, s:{s:s}}}", "daemon", "interval_s", 60.0,
-			"written_age_s", rows[i].age, "store", "error", rows[i].error);
+		json_t *status = json_pack("{s:{s:f, s:f, s:{s:i, s:s}}}", "daemon", "interval_s",
+			60.0, "written_age_s", rows[i].age, "store", "written", rows[i].written,
+			"error", rows[i].error);
 
 		assert_int_equal(http_metrics_health(status, &why), rows[i].err);
 		assert_non_null(strstr(why.text, rows[i].says));

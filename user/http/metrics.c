@@ -123,6 +123,7 @@ int http_metrics_health(const json_t *status, struct why *text)
 {
 	double age = json_number_value(counter_find(status, "daemon.written_age_s"));
 	double interval = json_number_value(counter_find(status, "daemon.interval_s"));
+	json_int_t written = json_integer_value(counter_find(status, "daemon.store.written"));
 	const char *store = json_string_value(counter_find(status, "daemon.store.error"));
 	const char *idle = json_string_value(counter_find(status, "daemon.idle"));
 
@@ -134,5 +135,7 @@ int http_metrics_health(const json_t *status, struct why *text)
 		return why_set(text, -EIO,
 			"no interval was written for %.0f s; one is due every %.0f s", age,
 			interval);
+	if (written == 0)
+		return why_set(text, 0, "ok: sampling for %.0f s, no interval is over yet", age);
 	return why_set(text, 0, "ok: the last interval was written %.0f s ago", age);
 }
