@@ -4,56 +4,7 @@
 # seconds: 30
 
 load lib
-
-# serve LINE...: a daemon with a store in $tmp/store, a second or $interval an interval, at $url.
-# $listen may be another address than the loopback's. Returns when it answers. $supervisor is the daemon, $daemon its process that samples.
-serve() {
-	need curl jq
-	port=$(free_port)
-	url=http://127.0.0.1:$port
-	printf '%s\n' '[sample]' "interval = ${interval:-1s}" 'cpu = 100%' '[store]' "path = $tmp/store" '[http]' \
-		"listen = ${listen:-127.0.0.1}:$port" "$@" >"$tmp/stoker.ini"
-	start "$stoker" daemon --config "$tmp/stoker.ini"
-	supervisor=$pid said=$out
-	wait_until 30 answers /healthz || {
-		cat "$said"
-		return 1
-	}
-	daemon=$(agent_of "$supervisor")
-}
-
-# asked PATH [OPTION...]: by whoever has no token.
-asked() {
-	curl -sS -g -m 60 "${@:2}" "$url$1" 3>&-
-}
-
-# get PATH [OPTION...]: by whoever may read the token.
-get() {
-	asked "$@" -H "Authorization: Bearer $(cat "$tmp/store/token" 2>/dev/null)"
-}
-
-# code PATH [OPTION...]: the status of such an answer; code_of_asked: of the other.
-code() {
-	get "$@" -o /dev/null -w '%{http_code}'
-}
-
-code_of_asked() {
-	asked "$@" -o /dev/null -w '%{http_code}'
-}
-
-answers() {
-	[ "$(code "$1" 2>/dev/null)" = 200 ]
-}
-
-# metric NAME: its value, of all labels together.
-metric() {
-	get /metrics | awk -v name="$1" '{ sub(/\{.*\}/, "", $1) } $1 == name { sum += $2 }
-		END { printf "%.0f\n", sum }'
-}
-
-metric_is() {
-	[ "$(metric "$1")" -eq "$2" ]
-}
+load http
 
 # ticks_add_up METRICS: but for those of half a second on two CPUs, as what is read goes on meanwhile.
 ticks_add_up() {
@@ -79,7 +30,6 @@ another_than() {
 	[ -n "$(http_process)" ] && [ "$(http_process)" != "$1" ]
 }
 
-
 budget_is() {
 	get /metrics | grep -qx "stoker_cpu_budget_cores $1"
 }
@@ -90,72 +40,6 @@ budget_is() {
 	sed -i 's/^cpu = .*/cpu = 50%/' "$tmp/stoker.ini"
 	kill -HUP "$supervisor"
 	wait_until 10 budget_is 0.5
-}
-
-# armed_for PID: how many seconds its timer has left; nothing: it has none.
-armed_for() {
-	grep -h '^it_value:' "/proc/$1/fdinfo/"* 2>/dev/null | sed 's/.*(\([0-9]*\),.*/\1/'
-}
-
-sleeps_for() {
-	[ "$(armed_for "$daemon")" -ge "$1" ]
-}
-
-# wakeups PID: how often it has slept so far.
-wakeups() {
-	awk '/^voluntary_ctxt_switches/ { sum += $2 } END { print sum }' "/proc/$1/task/"*/status
-}
-
-# What is outside the target, and the host's own events, wake the daemon for a moment. The processes
-# that serve, write and start others need nothing from the host.
-@test "an idle daemon sleeps until its interval ends, and its processes until they are asked" {
-	local child after before=() quiet=()
-	make_cgroup empty
-	interval="1h
-target = cgroup $cgroup" serve
-	wait_until 60 sleeps_for 3000
-	quiet=("$supervisor")
-	for child in $(children_of "$daemon"); do
-		case $(cat "/proc/$child/comm") in
-		stoker-worker | stoker-opener) ;; # others' new programs have tables made
-		*) quiet+=("$child") ;;
-		esac
-	done
-	[ "${#quiet[@]}" -ge 5 ]
-	for child in "${quiet[@]}"; do before+=("$(wakeups "$child")"); done
-	record -a -d 3 -o "$tmp/f"
-	for child in "${!quiet[@]}"; do
-		after=$(wakeups "${quiet[child]}")
-		between "$((after - before[child]))" 0 2 "wake-ups of $(cat "/proc/${quiet[child]}/comm")"
-	done
-}
-
-# One after another, each with many ticks: prints how often they woke the daemon.
-short_processes() {
-	local before i
-	before=$(wakeups "$daemon")
-	for ((i = 0; i < $1; i++)); do
-		sh -c "echo \$\$ >$cgroup/cgroup.procs; i=0; while [ \$i -lt 200000 ]; do i=\$((i + 1)); done"
-	done
-	echo $(($(wakeups "$daemon") - before))
-}
-
-woken_less_than() {
-	local wakeups
-	wakeups=$(short_processes "$1")
-	between "$wakeups" 0 "$(($1 - 1))" wake-ups
-}
-
-# Others' new programs and cgroups wake it too: so the best of some tries.
-@test "new processes of a known cgroup and root wake nobody, and are counted" {
-	make_cgroup short
-	interval="1h
-hz = 99
-target = cgroup $cgroup" serve
-	wait_until 60 sleeps_for 3000
-	short_processes 5
-	woken_less_than 15 || woken_less_than 15 || woken_less_than 15
-	between "$(metric stoker_samples_total)" 20 100000 samples
 }
 
 @test "metrics are what promtool accepts, and ticks add up in them" {

@@ -233,7 +233,7 @@ void privileges_warn_inflight(struct warnings *warnings)
 	(void)warnings;
 }
 
-void privileges_raise_limits(void)
+void privileges_raise(void)
 {
 }
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/own.h"
-#include "daemon/token_file.h"
+#include "http/token_file.h"
 #include "http/conn.h"
 
 #define NOW (1000000 * NSEC_PER_SEC)

@@ -12,7 +12,7 @@
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "daemon/config.h"
-#include "daemon/token_file.h"
+#include "http/token_file.h"
 #include "http/listener.h"
 #include "http/ticket.h"
 

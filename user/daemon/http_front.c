@@ -21,7 +21,7 @@
 #include "agent/privileges.h"
 #include "daemon/guard.h"
 #include "daemon/memory.h"
-#include "daemon/token_file.h"
+#include "http/token_file.h"
 #include "http/listener.h"
 #include "http/proto.h"
 #include "http/server.h"
@@ -109,17 +109,17 @@ static int end_process(struct http_front *f)
 static void lose_process(struct http_front *f, const char *why)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
-	int status = end_process(f);
-	const char *text = WIFEXITED(status) ? http_exit_text(WEXITSTATUS(status)) : NULL;
+	int end = end_process(f);
+	const char *text = WIFEXITED(end) ? http_exit_text(WEXITSTATUS(end)) : NULL;
 
-	why = text ? text : why;
 	if (now - f->started_ns >= SETTLED_NS || f->back_off_ns == 0)
 		f->back_off_ns = BACK_OFF_NS;
 	else if (f->back_off_ns < BACK_OFF_MAX_NS)
 		f->back_off_ns *= 2;
 	if (!f->said || f->back_off_ns == BACK_OFF_NS)
 		log_warn(f->options.log,
-			"the process that serves HTTP was lost: %s; there will be another", why);
+			"the process that serves HTTP was lost: %s; there will be another",
+			text ? text : why);
 	f->said = true;
 	f->start_ns = now + f->back_off_ns;
 	f->stats.restarts++;
@@ -587,8 +587,7 @@ uint64_t http_front_due_ns(const struct http_front *f)
 
 	if (f->child.pid == 0)
 		return clock_sooner(due_ns, f->start_ns);
-	if (f->again_ns > 0)
-		due_ns = clock_sooner(due_ns, f->again_ns);
+	due_ns = clock_sooner(due_ns, f->again_ns > 0 ? f->again_ns : CLOCK_NEVER_NS);
 	return f->muted ? clock_sooner(due_ns, f->budget_ns + NSEC_PER_SEC) : due_ns;
 }
 

@@ -590,12 +590,9 @@ int filter_deny(unsigned int what)
 		if (what & lists[i].what)
 			err = add_calls(
 				filter, SCMP_ACT_ERRNO(EPERM), lists[i].calls, lists[i].len);
-	if (err == 0 && (what & FILTER_DENY_LINGER))
-		err = deny_linger(filter);
-	if (err == 0 && (what & FILTER_DENY_OUTSIDE))
-		err = deny_others_threads(filter);
-	if (err == 0)
-		err = deny_owners(filter);
+	err = err == 0 && (what & FILTER_DENY_LINGER) ? deny_linger(filter) : err;
+	err = err == 0 && (what & FILTER_DENY_OUTSIDE) ? deny_others_threads(filter) : err;
+	err = err == 0 ? deny_owners(filter) : err;
 	if (err == 0)
 		err = seccomp_load(filter);
 	seccomp_release(filter);

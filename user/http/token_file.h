@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon/token_file.h - a token is the first line of a file. A file of ours is in the store's
+/* http/token_file.h - a token is the first line of a file. A file of ours is in the store's
  * folder and made once, readable for its owner and group. */
 #pragma once
 

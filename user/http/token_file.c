@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon/token_file.c - opens without waiting: a FIFO without a writer would be waited for. A file
+/* http/token_file.c - opens without waiting: a FIFO without a writer would be waited for. A file
  * of ours is whole or absent (base/new_file.h), and of two daemons that begin at once one makes
  * it. */
-#include "daemon/token_file.h"
+#include "http/token_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,0 +1,73 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# A daemon with nothing to do sleeps, and what it knows does not wake it.
+# seconds: 40
+
+load lib
+load http
+
+# armed_for PID: how many seconds its timer has left; nothing: it has none.
+armed_for() {
+	grep -h '^it_value:' "/proc/$1/fdinfo/"* 2>/dev/null | sed 's/.*(\([0-9]*\),.*/\1/'
+}
+
+sleeps_for() {
+	[ "$(armed_for "$daemon")" -ge "$1" ]
+}
+
+# wakeups PID: how often it has slept so far.
+wakeups() {
+	awk '/^voluntary_ctxt_switches/ { sum += $2 } END { print sum }' "/proc/$1/task/"*/status
+}
+
+# What is outside the target, and the host's own events, wake the daemon for a moment. The processes
+# that serve, write and start others need nothing from the host.
+@test "an idle daemon sleeps until its interval ends, and its processes until they are asked" {
+	local child after before=() quiet=()
+	make_cgroup empty
+	interval="1h
+target = cgroup $cgroup" serve
+	wait_until 60 sleeps_for 3000
+	quiet=("$supervisor")
+	for child in $(children_of "$daemon"); do
+		case $(cat "/proc/$child/comm") in
+		stoker-worker | stoker-opener) ;; # others' new programs have tables made
+		*) quiet+=("$child") ;;
+		esac
+	done
+	[ "${#quiet[@]}" -ge 5 ]
+	for child in "${quiet[@]}"; do before+=("$(wakeups "$child")"); done
+	record -a -d 3 -o "$tmp/f"
+	for child in "${!quiet[@]}"; do
+		after=$(wakeups "${quiet[child]}")
+		between "$((after - before[child]))" 0 2 "wake-ups of $(cat "/proc/${quiet[child]}/comm")"
+	done
+}
+
+# One after another, each with many ticks: prints how often they woke the daemon.
+short_processes() {
+	local before i
+	before=$(wakeups "$daemon")
+	for ((i = 0; i < $1; i++)); do
+		sh -c "echo \$\$ >$cgroup/cgroup.procs; i=0; while [ \$i -lt 200000 ]; do i=\$((i + 1)); done"
+	done
+	echo $(($(wakeups "$daemon") - before))
+}
+
+woken_less_than() {
+	local wakeups
+	wakeups=$(short_processes "$1")
+	between "$wakeups" 0 "$(($1 - 1))" wake-ups
+}
+
+# Others' new programs and cgroups wake it too: so the best of some tries.
+@test "new processes of a known cgroup and root wake nobody, and are counted" {
+	make_cgroup short
+	interval="1h
+hz = 99
+target = cgroup $cgroup" serve
+	wait_until 60 sleeps_for 3000
+	short_processes 5
+	woken_less_than 15 || woken_less_than 15 || woken_less_than 15
+	between "$(metric stoker_samples_total)" 20 100000 samples
+}
