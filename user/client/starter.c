@@ -180,9 +180,10 @@ static int obey_signal(void *ctx, struct orders_call *call)
 {
 	const struct starter_order *order = call->order;
 
-	if ((order->signal != SIGKILL && order->signal != SIGCONT) || order->pid <= 0)
+	if (order->signal != SIGKILL && order->signal != SIGCONT)
 		return -EPERM;
-	signal_started(ctx, order->pid, order->signal);
+	if (order->pid > 0)
+		signal_started(ctx, order->pid, order->signal);
 	return 0;
 }
 
