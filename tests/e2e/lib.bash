@@ -128,12 +128,11 @@ children_of() {
 }
 
 # agent_of PID: the process that samples; PID is that of `stoker daemon`, its supervisor, or of `stoker record`.
-# A supervisor has the orphans of the agent before, too, until they have ended.
+# A supervisor has the orphans of the agent before, too, until they have ended: they have names of their own.
 agent_of() {
-	local child all=()
-	read -r -a all <<<"$(children_of "$1")"
-	for child in "${all[@]}"; do
-		[ "${#all[@]}" -gt 1 ] && [ "$(cat "/proc/$child/comm" 2>/dev/null)" != stoker ] || echo "$child"
+	local child
+	for child in $(children_of "$1"); do
+		! cmp -s "/proc/$child/comm" "/proc/$1/comm" || echo "$child"
 	done
 }
 

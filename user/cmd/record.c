@@ -576,7 +576,8 @@ int cmd_record(int argc, char **argv, struct log *log)
 	} else if (r.options.help) {
 		record_options_help(stdout);
 	} else {
-		status = session_run(run, &r, log);
+		/* A capture is of a session already, and its daemon watches the kill switch. */
+		status = capture_is_this() ? run(&r) : session_run(run, &r, log);
 	}
 	record_options_done(&r.options);
 	return status;

@@ -60,6 +60,11 @@ struct captures {
 
 /* ---- a child -------------------------------------------------------------------------------- */
 
+bool capture_is_this(void)
+{
+	return secure_getenv(CLOCKS_ENV) != NULL;
+}
+
 int capture_clocks_fd(void)
 {
 	const char *text = secure_getenv(CLOCKS_ENV);
@@ -73,7 +78,7 @@ int capture_exec(const char *const *words, bool clocks)
 {
 	const struct rlimit bytes = { CAPTURE_BYTES_MAX, CAPTURE_BYTES_MAX };
 	const char *argv[CAPTURE_WORDS_MAX + 3] = { "stoker-capture", "record" };
-	int err = clocks ? setenv(CLOCKS_ENV, CLOCKS_TEXT, 1) : unsetenv(CLOCKS_ENV);
+	int err = setenv(CLOCKS_ENV, clocks ? CLOCKS_TEXT : "none", 1) < 0 ? -errno : 0;
 
 	for (size_t i = 0; words[i] && i < CAPTURE_WORDS_MAX; i++)
 		argv[i + 2] = words[i];

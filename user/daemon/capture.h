@@ -80,5 +80,7 @@ void captures_stats(const struct captures *captures, struct capture_stats *out);
 /* For struct starter_duties: executes `stoker record` with these arguments; NULL ends them. Returns
  * an exit status if it cannot. */
 int capture_exec(const char *const *words, bool clocks);
-/* Called by the capture itself: its socket for clocks, which it owns; 0: none. */
+/* Is this process a capture? For the capture itself, before: */
+bool capture_is_this(void);
+/* Its socket for clocks, which it owns; 0: none. */
 int capture_clocks_fd(void);

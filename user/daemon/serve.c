@@ -87,8 +87,8 @@ static int check_store(const struct config *config, const char *path, struct log
 	struct why text;
 	struct stat st;
 
-	/* Where it cannot be opened, whoever needs it says so. */
-	if (geteuid() != 0 || place_open_folder(config->store, true, &dir, &text) < 0 ||
+	/* It is made later, by whoever needs it and says so where that fails. */
+	if (geteuid() != 0 || place_open_folder(config->store, false, &dir, &text) < 0 ||
 		fstat(dir, &st) < 0)
 		return 0;
 	if (keeper_may_write(dir)) {

@@ -551,7 +551,7 @@ static int deny_owners(scmp_filter_ctx filter)
 static int deny_others_threads(scmp_filter_ctx filter)
 {
 	return seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(tgkill), 1,
-		SCMP_CMP(0, SCMP_CMP_NE, (uint64_t)getpid()));
+		SCMP_CMP(0, SCMP_CMP_NE, (uint64_t)getpid(), 0));
 }
 
 int filter_keep_listener(int fd)
