@@ -18,6 +18,7 @@
 #include "sampler/code_events.h"
 #include "sampler/file_key.h"
 #include "sampler/object_ids.h"
+#include "sampler/places.h"
 #include "sampler/sampler.h"
 #include "unwind/publish.h"
 
@@ -483,7 +484,18 @@ void sampler_stats(struct sampler *s, struct sampler_stats *out)
 	*out = (struct sampler_stats){ 0 };
 }
 
-/* What asks for it limits ticks, and here are none. */
+void places_know(struct sampler *s, const struct event_task *event)
+{
+	(void)s;
+	(void)event;
+}
+
+void places_forget(struct sampler *s)
+{
+	(void)s;
+}
+
+/* What asks for it limits ticks or asks BPF, and here is neither. */
 const struct sample_bpf *sampler_skeleton(const struct sampler *s)
 {
 	(void)s;

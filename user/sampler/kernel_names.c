@@ -140,10 +140,12 @@ static int look(void)
 	return result;
 }
 
-/* Is the program there, that prints a name? */
+/* Is the program there, that prints a name? A recorded sampler has none. */
 static bool can_ask(const struct kernel_names *names)
 {
-	return bpf_program__fd(sampler_skeleton(names->sampler)->progs.name_ask) >= 0;
+	const struct sample_bpf *skel = sampler_skeleton(names->sampler);
+
+	return skel && bpf_program__fd(skel->progs.name_ask) >= 0;
 }
 
 int kernel_names_begin(struct kernel_names *names, struct warnings *warnings)

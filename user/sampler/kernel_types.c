@@ -6,9 +6,12 @@
 #include "sampler/kernel_types.h"
 
 #include <bpf/btf.h>
+#include <bpf/libbpf.h>
 #include <errno.h>
+#include <linux/types.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +19,9 @@
 #include "base/hash.h"
 #include "base/own.h"
 #include "base/vec.h"
+#include "bpf/abi.h"
+#include "sample.skel.h"
+#include "sampler/kernel_features.h"
 
 #define FLAVOR_LEN 3 /* of `___` */
 
@@ -230,7 +236,7 @@ int kernel_types_pick(const struct btf *kernel, const struct btf *object, struct
 	return err;
 }
 
-int kernel_types_write(const struct btf *kernel, const struct btf *object, int fd)
+static int write_types(const struct btf *kernel, const struct btf *object, int fd)
 {
 	struct btf *picked;
 	const void *data;
@@ -243,4 +249,31 @@ int kernel_types_write(const struct btf *kernel, const struct btf *object, int f
 	err = data ? fd_write_all(fd, data, size) : -ENOMEM;
 	btf__free(picked);
 	return err;
+}
+
+/* Without a path libbpf also looks for types that the kernel lacks among those of its modules, and
+ * fails if it may not: that takes CAP_SYS_ADMIN, which we do not have. */
+static int open_object(const char *path, struct sample_bpf **out)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = path);
+
+	sample_bpf__destroy(*out);
+	*out = sample_bpf__open_opts(&opts);
+	return *out ? 0 : -errno;
+}
+
+int kernel_types_open(const struct btf *kernel, struct sample_bpf **out, int *fd)
+{
+	char path[64];
+	int err;
+
+	*out = NULL;
+	*fd = fd_memory("types");
+	if (*fd < 0)
+		return *fd;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", *fd);
+	err = open_object(path, out);
+	if (err == 0)
+		err = write_types(kernel, bpf_object__btf((*out)->obj), *fd);
+	return err == -EFBIG ? open_object(KERNEL_FEATURES_BTF, out) : err;
 }

@@ -10,5 +10,9 @@ struct btf;
  * those in them. Of structs, unions and enums only members with a name that the object has, too,
  * are there; pointers lead to void. *out is the caller's. 0 or -ENOMEM. */
 int kernel_types_pick(const struct btf *kernel, const struct btf *object, struct btf **out);
-/* Writes them to a file, for libbpf to read. 0 or -errno. */
-int kernel_types_write(const struct btf *kernel, const struct btf *object, int fd);
+
+struct sample_bpf;
+/* Opens our own object to be relocated by them. *fd has them, and stays open until the object is
+ * loaded; both are the caller's. Where a limit of file sizes leaves no room, libbpf compares all
+ * types. */
+int kernel_types_open(const struct btf *kernel, struct sample_bpf **out, int *fd);

@@ -188,24 +188,16 @@ static int explain_load(
 static int load_skeleton(struct sampler *s, const struct sampler_options *o,
 	const struct kernel_features *kernel, const struct btf *types)
 {
-	/* Without a path libbpf also looks for types that the kernel lacks among those of its
-	 * modules, and fails if it may not: that takes CAP_SYS_ADMIN, which we do not have. */
-	_cleanup_fd_ int fd = fd_memory("types");
-	char path[64];
-	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = path);
-	int err;
+	_cleanup_fd_ int fd = -1;
+	int err = kernel_types_open(types, &s->skel, &fd);
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	s->skel = fd < 0 ? NULL : sample_bpf__open_opts(&opts);
-	if (!s->skel)
-		return fd < 0 ? fd : -errno;
+	if (err < 0)
+		return err;
 	s->scan_tasks = !kernel->iterates_mappings;
 	bpf_program__set_autoload(s->skel->progs.scan, !s->scan_tasks);
 	bpf_program__set_autoload(s->skel->progs.scan_tasks, s->scan_tasks);
 	bpf_program__set_autoload(s->skel->progs.name_ask, kernel->names_code);
-	err = kernel_types_write(types, bpf_object__btf(s->skel->obj), fd);
-	if (err == 0)
-		err = configure(s, o);
+	err = configure(s, o);
 	return err < 0 ? err : sample_bpf__load(s->skel);
 }
 
