@@ -16,7 +16,7 @@
 static int status_of(int (*run)(void))
 {
 	pid_t pid = fork();
-	int status;
+	int status = -1;
 
 	if (pid == 0)
 		_exit(run());
