@@ -88,13 +88,9 @@ struct {
 
 static __always_inline u64 task_hash(const struct task_key *key)
 {
-	const u64 *words = (const u64 *)key;
-	u64 hash = mix(stacks_secret, 1); /* not 0, which an empty slot is of */
-
-	UNROLL
-	for (u32 i = 0; i < sizeof(*key) / sizeof(u64); i++)
-		hash = mix(hash, words[i]);
-	return hash;
+	/* Not from 0: an empty slot would be of the hash 0. */
+	return slot_tag(
+		mix(stacks_secret, 1), (const u64 *)key, sizeof(*key) / sizeof(u64));
 }
 
 static __always_inline struct known_tasks *known_tasks_of(u64 hash)

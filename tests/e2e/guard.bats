@@ -207,13 +207,6 @@ ends() {
 	wait_until 2 are_gone $all
 }
 
-are_gone() {
-	local one
-	for one; do
-		is_gone "$one" || return 1
-	done
-}
-
 @test "SIGTERM ends a daemon that is stopped, with all that it started, and no mark stays" {
 	local one
 	serve

@@ -145,6 +145,13 @@ is_gone() {
 	! read_ticks "$1" || [ "$state" = Z ]
 }
 
+are_gone() {
+	local one
+	for one; do
+		is_gone "$one" || return 1
+	done
+}
+
 says() {
 	grep -q "$1" "$2"
 }

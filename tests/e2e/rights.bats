@@ -141,14 +141,6 @@ all_below() {
 	done
 }
 
-are_gone() {
-	local one left=0
-	for one; do
-		is_gone "$one" || left=1
-	done
-	[ "$left" -eq 0 ]
-}
-
 has_name() {
 	[ "$(cat "/proc/$2/comm" 2>/dev/null)" = "$1" ]
 }

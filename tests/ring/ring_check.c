@@ -367,62 +367,43 @@ static void check_scan(struct check *c, bool full)
 		"scan: %zu mappings given, %" PRIu64 " files sent again", len, sent);
 }
 
+/* It is sent by the first of two runs, and known at the second. */
+static void check_sent_once(
+	struct check *c, const char *when, uint32_t kind, struct bpf_program *program)
+{
+	uint64_t sent = c->sent[kind];
+
+	run(c, program, RUNS);
+	run(c, program, RUNS);
+	c->skel->bss->due[kind]--;
+	read_ring(c);
+	say(c, c->sent[kind] == sent + 1, "%s%s: is sent once more", when, names[kind]);
+}
+
 /* What was lost is sent when it is needed next. */
 static void check_again(struct check *c)
 {
-	const struct {
-		uint32_t kind;
-		struct bpf_program *program;
-	} rows[] = {
-		{ EVENT_TASK, c->skel->progs.make_task },
-		{ EVENT_STACK, c->skel->progs.make_stack },
-		{ EVENT_LEAF, c->skel->progs.make_leaf },
-		{ EVENT_JIT, c->skel->progs.make_jit },
-		{ EVENT_PAGE, c->skel->progs.make_page },
-	};
-
 	say(c, strcmp(page_place(c, RUNS), "absent") == 0, "page: is %s", page_place(c, RUNS));
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		uint64_t sent = c->sent[rows[i].kind];
-
-		/* The second time it is known. */
-		run(c, rows[i].program, RUNS);
-		run(c, rows[i].program, RUNS);
-		c->skel->bss->due[rows[i].kind]--;
-		read_ring(c);
-		say(c, c->sent[rows[i].kind] == sent + 1, "%s: is sent once more",
-			names[rows[i].kind]);
-	}
+	check_sent_once(c, "", EVENT_TASK, c->skel->progs.make_task);
+	check_sent_once(c, "", EVENT_STACK, c->skel->progs.make_stack);
+	check_sent_once(c, "", EVENT_LEAF, c->skel->progs.make_leaf);
+	check_sent_once(c, "", EVENT_JIT, c->skel->progs.make_jit);
+	check_sent_once(c, "", EVENT_PAGE, c->skel->progs.make_page);
 	say(c, strcmp(page_place(c, RUNS), "asked") == 0, "page: is %s", page_place(c, RUNS));
 }
 
 /* In the next epoch, too: then nothing promises that user space has it. A task keeps its id. */
 static void check_epoch(struct check *c)
 {
-	const struct {
-		uint32_t kind;
-		struct bpf_program *program;
-	} rows[] = {
-		{ EVENT_TASK, c->skel->progs.make_task },
-		{ EVENT_STACK, c->skel->progs.make_stack },
-		{ EVENT_LEAF, c->skel->progs.make_leaf },
-	};
 	uint32_t task;
 
 	run(c, c->skel->progs.make_task, RUNS);
 	c->skel->bss->due[EVENT_TASK]--;
 	task = c->skel->bss->made_task;
 	c->skel->data->epoch++;
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		uint64_t sent = c->sent[rows[i].kind];
-
-		run(c, rows[i].program, RUNS);
-		run(c, rows[i].program, RUNS);
-		c->skel->bss->due[rows[i].kind]--;
-		read_ring(c);
-		say(c, c->sent[rows[i].kind] == sent + 1, "epoch: %s: is sent once more",
-			names[rows[i].kind]);
-	}
+	check_sent_once(c, "epoch: ", EVENT_TASK, c->skel->progs.make_task);
+	check_sent_once(c, "epoch: ", EVENT_STACK, c->skel->progs.make_stack);
+	check_sent_once(c, "epoch: ", EVENT_LEAF, c->skel->progs.make_leaf);
 	say(c, c->skel->bss->made_task == task && task != 0, "epoch: the task is still %u", task);
 }
 

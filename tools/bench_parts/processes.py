@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processes from outside, by /proc. Of one that is gone there is nothing."""
+"""Processes from outside, by /proc. A process that is gone counts nothing."""
 import os, pathlib
 
 

@@ -53,8 +53,8 @@ struct child_plan {
 	size_t fds_len;
 	bool socket; /* SOCK_SEQPACKET */
 	enum child_signals signals;
-	/* Sent to the child when its parent's thread ends. SIGCONT: one that is stopped goes on,
-	 * sees that its socket is closed, and ends. */
+	/* Sent to the child when its parent's thread ends. SIGCONT is for a child that serves
+	 * orders: even if it was stopped, it finds its socket closed, and ends. */
 	int death_signal;
 	uid_t user;           /* whom it becomes; its capabilities stay */
 	bool limited;         /* to these capabilities; exec gives it no others */
@@ -92,8 +92,8 @@ bool child_is_busy(const struct child *child);
 bool child_was_stopped(const struct child *child);
 /* Sends a signal, if there is a child. */
 void child_signal(const struct child *child, int signal);
-/* Closes the socket, which ends a child that serves orders, also one that is stopped, and waits for
- * it. */
+/* Closes the socket, which ends a child that serves orders, and waits for it. A stopped child is
+ * continued first. */
 void child_close(struct child *child, struct child_end *end);
 /* Reaps the children that this process inherited (PR_SET_CHILD_SUBREAPER) and that have ended.
  * `own` is none of them. */

@@ -36,7 +36,7 @@ struct doctor {
 	bool has_types;
 	struct kernel_features kernel; /* if it has */
 	const char *config_path;       /* NULL: the default, if it is there */
-	struct guard_mark mark;        /* all 0: there is none */
+	struct guard_mark mark;        /* all 0 without one */
 	struct why unread;             /* why it is unknown; "": it is known */
 	bool impossible;
 	bool help;

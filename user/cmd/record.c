@@ -342,7 +342,7 @@ static bool is_over(struct record *r, uint64_t now)
 	}
 	if (is_full(r, now))
 		return true;
-	if (command_ended(&r->command) || kill_switch_look(&r->kill_switch))
+	if (command_ended(&r->command) || r->kill_switch.found)
 		return true;
 	return now >= r->next_tick_ns &&
 		!(record_options_alive(&r->options) && target_exists(&r->cgroup));
@@ -371,6 +371,7 @@ static int run_tick(struct record *r, uint64_t now, struct why *why)
 	if (now < r->next_tick_ns)
 		return 0;
 	r->next_tick_ns = now + TICK_NS;
+	kill_switch_look(&r->kill_switch);
 	show_progress(r, now);
 	copy_evidence(r, now);
 	if (clerk_is_lost(&r->clerk))
@@ -418,6 +419,8 @@ static int loop(struct record *r, struct why *why)
 			err = why_set(why, -errno, "cannot wait: %s", err_text(errno));
 		if (err == 0 && fds[0].revents)
 			err = take_events(r, why);
+		if (fds[3].revents)
+			kill_switch_look(&r->kill_switch);
 	}
 	return err;
 }

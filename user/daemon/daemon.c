@@ -35,7 +35,7 @@
 #include "sink/sink.h"
 #include "store/sums.h"
 
-/* For the store's last intervals: not much later the supervisor kills us. */
+/* For the store's last intervals: SIGTERM ends the daemon within two seconds. */
 #define FINISH_NS NSEC_PER_SEC
 
 struct daemon {
@@ -64,11 +64,6 @@ struct daemon {
 };
 
 /* ---- configuration -------------------------------------------------------------------------- */
-
-static const char *config_path(const struct daemon *d)
-{
-	return d->options.config_path ? d->options.config_path : CONFIG_PATH;
-}
 
 static struct retention retention(const struct config *c)
 {
@@ -543,8 +538,8 @@ int daemon_open(const struct daemon_options *options, struct daemon **out, struc
 	notify_to(&d->notify, options->supervisor_fd, options->watchdog_ns);
 	err = sink_parse_by(d->config.by, &d->sink, why);
 	if (err == 0)
-		err = serve_open(
-			&d->config, config_path(d), NULL, put_status, d, d->log, &d->http, why);
+		err = serve_open(&d->config, options->config_path, NULL, put_status, d, d->log,
+			&d->http, why);
 	if (err < 0) {
 		daemon_free(d);
 		return err;

@@ -82,7 +82,7 @@ static int open_store(struct keeping *k, struct why *why)
 	return 0;
 }
 
-/* The keeper of a daemon that was killed holds the lock until its last write to the disk ends. */
+/* A daemon that was killed may have left a keeper that still writes its last interval. */
 static int open_first(struct keeping *k, struct why *why)
 {
 	uint64_t until = clock_ns(CLOCK_MONOTONIC) + LOCK_WAIT_NS;

@@ -128,11 +128,10 @@ uint64_t notify_due_ns(const struct notify *notify)
 
 bool notify_take(struct notify *notify, struct config *out)
 {
-	_cleanup_fd_ int none = -1;
 	struct config config;
 	int err = notify->from < 0
 		? -EAGAIN
-		: fd_take(notify->from, MSG_DONTWAIT, &config, sizeof(config), &none);
+		: fd_take(notify->from, MSG_DONTWAIT, &config, sizeof(config), NULL);
 
 	/* The socket would be readable for ever. */
 	if (err == -EPIPE)
