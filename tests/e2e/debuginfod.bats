@@ -204,7 +204,8 @@ failed() {
 	build
 	serve serve "$tmp/debug"
 	(
-		ulimit -d 200000
+		# Shadow memory of a sanitizer counts, terabytes of it.
+		has_sanitizer || ulimit -d 200000
 		ulimit -f 100000
 		sample --debuginfod "$url"
 	)

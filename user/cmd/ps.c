@@ -180,7 +180,7 @@ static int capture(struct ps *ps, struct profile *out, struct why *why)
 	};
 	struct pollfd fd = { .events = POLLIN };
 	uint64_t end_ns;
-	int err = kill_switch_check(why) < 0 ? -EPERM : agent_open(&options, &ps->agent, why);
+	int err = agent_open(&options, &ps->agent, why);
 
 	if (err == 0)
 		err = agent_start(ps->agent, why);
@@ -278,6 +278,8 @@ static int run(struct ps *ps, struct why *why)
 	int err = profile_init(&profile);
 
 	why_set(why, 0, "%s", err_text(err));
+	if (err == 0)
+		err = kill_switch_check(why);
 	if (err == 0)
 		err = cgroup_tree_open(cgroup_view(), &ps->tree, why);
 	if (err == 0)
