@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd/parts.c - hidden subcommands, which are parts of stoker that it executes anew. They have no
- * arguments and print nothing: everything goes through their socket. */
+ * arguments and print nothing: everything goes through their socket. None ends by exit(3): in its
+ * sandbox not all calls are allowed that the end of a library, or of a sanitizer, may make. */
 #include "cmd/cmd.h"
+
+#include <unistd.h>
+
 #include "http/server.h"
 #include "worker/fetcher.h"
 #include "worker/worker.h"
@@ -9,17 +13,17 @@
 int cmd_worker(int argc, char **argv, struct log *log)
 {
 	(void)argc, (void)argv, (void)log;
-	return worker_main(WORKER_FD);
+	_exit(worker_main(WORKER_FD));
 }
 
 int cmd_fetcher(int argc, char **argv, struct log *log)
 {
 	(void)argc, (void)argv, (void)log;
-	return fetcher_main(WORKER_FD);
+	_exit(fetcher_main(WORKER_FD));
 }
 
 int cmd_http(int argc, char **argv, struct log *log)
 {
 	(void)argc, (void)argv, (void)log;
-	return http_server_main(WORKER_FD);
+	_exit(http_server_main(WORKER_FD));
 }

@@ -579,6 +579,6 @@ int http_server_main(int socket_fd)
 		return HTTP_EXIT_LIBRARY;
 	status = begin(s);
 	if (status != 0)
-		_exit(status); /* in a sandbox that refuses what exit(3) may need */
+		return status;
 	serve(s);
 }
