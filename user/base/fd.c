@@ -238,7 +238,7 @@ int fd_take(int socket, int flags, void *data, size_t size, int *fd)
 		.msg_controllen = fd ? CMSG_LEN(sizeof(int)) : 0 };
 	ssize_t len = recvmsg(socket, &message, flags | MSG_CMSG_CLOEXEC);
 	/* Also a message of no bytes may have a descriptor. */
-	const struct cmsghdr *head = len >= 0 ? CMSG_FIRSTHDR(&message) : NULL;
+	const struct cmsghdr *head = fd && len >= 0 ? CMSG_FIRSTHDR(&message) : NULL;
 
 	if (len < 0 && (errno == EAGAIN || errno == EINTR))
 		return -EAGAIN;
