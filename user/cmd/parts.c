@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd/parts.c - hidden subcommands, which are parts of stoker that it executes anew. They have no
- * arguments and print nothing: everything goes through their socket. None ends by exit(3): in its
- * sandbox not all calls are allowed that the end of a library, or of a sanitizer, may make. */
-#include "cmd/cmd.h"
-
+ * arguments and print nothing: everything goes through their socket. None ends by exit(3): a
+ * sandbox need not allow what libraries and sanitizers do at the end. */
 #include <unistd.h>
 
+#include "cmd/cmd.h"
 #include "http/server.h"
 #include "worker/fetcher.h"
 #include "worker/worker.h"
