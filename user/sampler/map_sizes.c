@@ -12,6 +12,14 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/own.h"
+#include "bpf/abi.h"
+
+#define COUNTS_MIN 8192
+#define COUNTS_MAX 65536
+#define COUNT_BYTES (sizeof(struct count_key) + sizeof(uint64_t) + MAP_SIZES_ENTRY_BYTES)
+#define RING_BYTES_A_CPU (512 * 1024)
+#define RING_BYTES_MAX (16 * 1024 * 1024)
+#define PARTS 4 /* of the memory: one is for the ring, one for counts */
 
 int map_sizes_cpus(uint32_t *out, struct why *why)
 {
@@ -25,6 +33,30 @@ int map_sizes_cpus(uint32_t *out, struct why *why)
 			err_text(cpus));
 	*out = (uint32_t)cpus;
 	return 0;
+}
+
+/* Doubled from min until it is enough, or the next one would be above max. */
+static uint32_t power_of_two(uint64_t at_least, uint32_t min, uint64_t max)
+{
+	uint32_t n = min;
+
+	while (n < at_least && n * 2ULL <= max)
+		n *= 2;
+	return n;
+}
+
+/* A second of ticks that are all different before a drain is called for, and one more before any is
+ * lost. */
+struct map_sizes map_sizes_pick(uint32_t cpus_online, uint64_t hz, uint64_t memory_bytes)
+{
+	uint64_t part = memory_bytes / PARTS, counts_max = part / (2 * COUNT_BYTES);
+
+	return (struct map_sizes){
+		.ring_bytes = power_of_two((uint64_t)cpus_online * RING_BYTES_A_CPU,
+			RING_BYTES_A_CPU, part < RING_BYTES_MAX ? part : RING_BYTES_MAX),
+		.counts = power_of_two(hz * cpus_online * 2, COUNTS_MIN,
+			counts_max < COUNTS_MAX ? counts_max : COUNTS_MAX),
+	};
 }
 
 uint64_t map_sizes_bytes(int map_fd)

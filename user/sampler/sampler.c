@@ -34,14 +34,9 @@
 #include "sampler/tracepoints.h"
 #include "unwind/publish.h"
 
-#define COUNTS_MIN 8192
-#define COUNTS_MAX 65536
 #define JIT_MAX 4096
 #define SLABS_MIN 4
-#define ENTRY_BYTES 96 /* of a hash map, beside key and value: about */
 #define TREE_MAX 8192  /* descendants that are remembered */
-#define RING_BYTES_A_CPU (512 * 1024)
-#define RING_BYTES_MAX (16 * 1024 * 1024)
 #define DRAIN_BATCH 1024
 #define TICK_LIMIT_NS 300000
 #define TICK_LIMIT_OF_PERIOD 4 /* one part of it */
@@ -80,29 +75,17 @@ static int keep_libbpf_words(enum libbpf_print_level level, const char *fmt, va_
 	return 0;
 }
 
-static uint32_t power_of_two(uint64_t at_least, uint32_t min, uint32_t max)
-{
-	uint32_t n = min;
-
-	while (n < at_least && n < max)
-		n *= 2;
-	return n;
-}
-
 static int size_maps(struct sampler *s, const struct sampler_options *o)
 {
-	/* A second of ticks that are all different before a drain is called for, and one more
-	 * before any is lost. */
-	uint64_t hz = o->hz_max > o->hz ? o->hz_max : o->hz;
-	uint32_t counts = power_of_two(hz * s->cpus * 2, COUNTS_MIN, COUNTS_MAX);
-	uint32_t ring = power_of_two(
-		(uint64_t)s->cpus * RING_BYTES_A_CPU, RING_BYTES_A_CPU, RING_BYTES_MAX);
+	long online = sysconf(_SC_NPROCESSORS_ONLN);
+	struct map_sizes grown = map_sizes_pick(online > 0 ? (uint32_t)online : 1,
+		o->hz_max > o->hz ? o->hz_max : o->hz, o->memory_bytes);
 	const struct {
 		struct bpf_map *map;
 		uint32_t entries;
 	} sizes[] = {
-		{ s->skel->maps.counts_0, counts },
-		{ s->skel->maps.counts_1, counts },
+		{ s->skel->maps.counts_0, grown.counts },
+		{ s->skel->maps.counts_1, grown.counts },
 		{ s->skel->maps.objects, SAMPLER_OBJECTS_MAX },
 		{ s->skel->maps.jit_sent, JIT_MAX },
 		{ s->skel->maps.known_places, PLACES_MAX },
@@ -111,18 +94,18 @@ static int size_maps(struct sampler *s, const struct sampler_options *o)
 			o->cgroups_len ? (uint32_t)o->cgroups_len + TREE_MAX : 1 },
 		{ s->skel->maps.tick_limits, o->share_ticks ? CPU_COSTS_CGROUPS_MAX : 1 },
 	};
-	uint64_t used = ring + ROWS_PAGES_MAX * sizeof(struct rows_page) +
+	uint64_t used = grown.ring_bytes + ROWS_PAGES_MAX * sizeof(struct rows_page) +
 		ROWS_RULES_MAX * sizeof(struct unwind_rule) + SLOTS_BYTES +
 		KNOWN_STACKS_BYTES + KNOWN_TASKS_BYTES + OBJECT_ID_WORDS * sizeof(uint64_t);
-	int err = bpf_map__set_max_entries(s->skel->maps.events, ring);
+	int err = bpf_map__set_max_entries(s->skel->maps.events, grown.ring_bytes);
 
-	s->skel->rodata->counts_high = counts / 2;
+	s->skel->rodata->counts_high = grown.counts / 2;
 	s->skel->rodata->objects_scan_max = SAMPLER_OBJECTS_MAX / 2;
-	s->skel->rodata->ring_bytes = ring;
+	s->skel->rodata->ring_bytes = grown.ring_bytes;
 	for (size_t i = 0; i < ARRAY_SIZE(sizes) && err == 0; i++) {
 		used += (uint64_t)sizes[i].entries *
 			(bpf_map__key_size(sizes[i].map) + bpf_map__value_size(sizes[i].map) +
-				ENTRY_BYTES);
+				MAP_SIZES_ENTRY_BYTES);
 		err = bpf_map__set_max_entries(sizes[i].map, sizes[i].entries);
 	}
 	s->slabs = o->memory_bytes > used + SLABS_MIN * ROWS_SLAB_BYTES
