@@ -57,7 +57,7 @@ bool privileges_has(const struct privilege *privilege)
 
 int privileges_check_files(struct why *why)
 {
-	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	rlim_t needed = FILES_LEAST + FILES_OF_CPU * (cpus > 0 ? (rlim_t)cpus : 1);
 	struct rlimit files;
 

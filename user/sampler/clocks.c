@@ -21,6 +21,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "sampler/map_sizes.h"
 
 #define STAT_PATH "/proc/stat"
 #define STAT_STOLEN 8 /* a number of the first line (proc(5)) */
@@ -247,8 +248,8 @@ static int explain(int err, struct why *why)
 
 int clocks_open(struct clocks *clocks, const struct clocks_options *options, struct why *why)
 {
-	long cpus = sysconf(_SC_NPROCESSORS_CONF);
-	int err;
+	uint32_t cpus = 0;
+	int err = map_sizes_cpus(&cpus, why);
 
 	*clocks = (struct clocks){
 		.prog_fd = options->prog_fd,
@@ -258,9 +259,11 @@ int clocks_open(struct clocks *clocks, const struct clocks_options *options, str
 		.hz = options->hz,
 		.ticks = options->ticks,
 		.period_ns = options->period_ns,
-		.cpus_max = cpus > 0 ? (int)cpus : 1,
+		.cpus_max = (int)cpus,
 		.unwatched = options->unwatched,
 	};
+	if (err < 0)
+		return err;
 	clocks->fds = malloc((size_t)clocks->cpus_max * sizeof(*clocks->fds));
 	clocks->run_ns = calloc((size_t)clocks->cpus_max, sizeof(*clocks->run_ns));
 	clocks->past_ns = calloc((size_t)clocks->cpus_max, sizeof(*clocks->past_ns));
