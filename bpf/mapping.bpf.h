@@ -13,15 +13,6 @@
 #include "bpf/sample_maps.bpf.h"
 #include "bpf/unwind_maps.bpf.h"
 
-/* Each CPU has its own ids: Linux 5.10 has no atomic fetch. */
-static __always_inline u32 next_id(u32 *counter)
-{
-	u32 id = OBJECT_FIRST + *counter * cpus + bpf_get_smp_processor_id();
-
-	(*counter)++;
-	return id;
-}
-
 static __always_inline void object_read_key(struct object_key *key, struct inode *inode)
 {
 	key->ino = BPF_CORE_READ(inode, i_ino);
@@ -207,7 +198,7 @@ __noinline int mapping_without_file(u64 walk)
 __noinline int mapping_own(u64 walk)
 {
 	struct scratch *s = scratch_of(walk);
-	const struct object_id_range ids = { 0, cpus, bpf_get_smp_processor_id() };
+	const struct object_id_range ids = { 0, id_stride, bpf_get_smp_processor_id() };
 
 	if (!s || !s->inode)
 		return 0;

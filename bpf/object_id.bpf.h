@@ -1,13 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
-/* bpf/object_id.bpf.h - object ids, each of one object at a time. Ids are used in turn, and come
- * again after millions; one that user space has not given back yet is passed over, since frames of
- * the old object may still be named by it. Compiles for the host, too. */
+/* bpf/object_id.bpf.h - ids that a CPU gives without asking the others: Linux 5.10 has no atomic
+ * fetch. An object id is of one object at a time. They are used in turn, and come again after
+ * millions; one that user space has not given back yet is passed over, since frames of the old
+ * object may still be named by it. Compiles for the host, too. */
 #pragma once
 
 #include "bpf/shim.h"
 #include "bpf/abi.h"
 
 #define OBJECT_ID_TRIES 8 /* for one object; the next meeting goes on from there */
+
+/* The next id of a task or a count. After 2^32 they begin anew, and as stride is a power of two, each
+ * CPU has its own again. */
+static __always_inline u32 id_next(u32 *counter, u32 stride, u32 cpu)
+{
+	return OBJECT_FIRST + (*counter)++ * stride + cpu;
+}
 
 /* A bit for each id that is in use. BPF sets it, user space clears it. */
 __u64 object_ids[OBJECT_ID_WORDS] = {};

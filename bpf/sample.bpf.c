@@ -83,7 +83,7 @@ static __always_inline u32 task_id(struct scratch *s)
 	event->known = place_known(s);
 	if (!slot) {
 		slot = &set->ways[s->tick_ns >> KNOWN_ANY_SHIFT & (KNOWN_WAYS - 1)];
-		event->id = next_id(&s->task_counter);
+		event->id = id_next(&s->task_counter, id_stride, bpf_get_smp_processor_id());
 	}
 	if (emit(&s->stats, event, sizeof(*event), task_wakeup(s)))
 		return 0;
@@ -199,7 +199,10 @@ static __always_inline u32 count_again(struct scratch *s, u64 *count)
 static __always_inline u32 count_first(
 	void *map, u32 which, struct scratch *s, const struct count_key *key)
 {
-	u64 first = keep_times ? next_id(&s->key_counter) : 1, *count, len;
+	u64 first = 1, *count, len;
+
+	if (keep_times)
+		first = id_next(&s->key_counter, id_stride, bpf_get_smp_processor_id());
 
 	first |= count_time(s);
 	if (bpf_map_update_elem(map, key, &first, BPF_NOEXIST)) {
@@ -211,7 +214,7 @@ static __always_inline u32 count_first(
 	 * other CPUs, but not by more of them than there are. */
 	__sync_fetch_and_add(&counts_len[which], 1);
 	len = *(volatile u64 *)&counts_len[which];
-	if (len - counts_high < cpus) {
+	if (len - counts_high < id_stride) {
 		struct event_pressure event = { EVENT_PRESSURE, which };
 
 		emit(&s->stats, &event, sizeof(event), BPF_RB_FORCE_WAKEUP);

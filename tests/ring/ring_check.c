@@ -119,7 +119,7 @@ static void configure(struct ring_check_bpf *skel)
 		bpf_map__set_max_entries(sizes[i].map, sizes[i].entries);
 	/* Each key of a count map is one too many, and no CPU's ids are another one's. */
 	skel->rodata->counts_high = 0;
-	skel->rodata->cpus = COUNTS_MAX;
+	skel->rodata->id_stride = COUNTS_MAX;
 	skel->rodata->ring_bytes = RING_BYTES;
 	skel->rodata->filter = FILTER_CGROUP;
 	skel->rodata->page_shift = (uint32_t)__builtin_ctzl((unsigned long)sysconf(_SC_PAGESIZE));

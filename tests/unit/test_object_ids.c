@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_object_ids.c - ids that BPF assigns (bpf/object_id.bpf.h): none is of two objects at a time,
- * however many possible CPUs there are and however often ids come again. */
+/* test_object_ids.c - ids that BPF assigns (bpf/object_id.bpf.h): none is of two at a time, however
+ * many possible CPUs there are and however often ids come again. */
 #include "unit.h"
 
 #include <stdlib.h>
@@ -9,6 +9,7 @@
 #include "base/own.h"
 #include "bpf/shim.h"
 #include "bpf/object_id.bpf.h"
+#include "sampler/map_sizes.h"
 
 #define LIVING_MAX 8192
 
@@ -102,6 +103,50 @@ static void a_cpu_without_a_free_id_gets_none_and_goes_on_when_one_is_given_back
 	assert_int_not_equal(next(counters, 1024, 1022), OBJECT_NONE);
 }
 
+/* Each of eight CPUs has a quarter of its ids in use, all the time. */
+static void with_1024_possible_cpus_no_file_waits_for_an_id(void **state)
+{
+	static u32 living[8][512];
+	u32 counters[1024] = { 0 };
+
+	(void)state;
+	memset(living, 0, sizeof(living));
+	for (int turn = 0; turn < 200000; turn++) {
+		const u32 at = any(512), which = any(8), cpu = which * 146;
+		const struct object_id_range range = { 0, map_sizes_id_stride(1024), cpu };
+		u32 *id = &living[which][at];
+
+		if (*id)
+			drop(*id);
+		*id = object_id_next(&counters[cpu], &range);
+		if (*id == OBJECT_NONE)
+			fail_msg("CPU %u has no id at turn %d", cpu, turn);
+		assert_false(in_use[*id]);
+		in_use[*id] = 1;
+	}
+}
+
+static void ids_of_a_cpu_stay_its_own_after_all_were_given(void **state)
+{
+	static const u32 cpus[] = { 1, 2, 3, 96, 255, 512, 1000 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cpus); i++) {
+		u32 stride = map_sizes_id_stride(cpus[i]);
+
+		assert_true(stride >= cpus[i]);
+		for (u32 cpu = 0; cpu < cpus[i]; cpu++) {
+			u32 first = 0, last = UINT32_MAX / stride - 1;
+			u32 owner = id_next(&first, stride, cpu) % stride;
+
+			for (int turn = 0; turn < 4; turn++)
+				if (id_next(&last, stride, cpu) % stride != owner)
+					fail_msg("%u CPUs: CPU %u has an id of another", cpus[i],
+						cpu);
+		}
+	}
+}
+
 static void the_scan_has_ids_of_its_own(void **state)
 {
 	const struct object_id_range range = { OBJECT_SCAN_FIRST, 1, 0 };
@@ -125,6 +170,8 @@ int main(void)
 		cmocka_unit_test_setup(
 			a_cpu_without_a_free_id_gets_none_and_goes_on_when_one_is_given_back,
 			setup),
+		cmocka_unit_test_setup(with_1024_possible_cpus_no_file_waits_for_an_id, setup),
+		cmocka_unit_test(ids_of_a_cpu_stay_its_own_after_all_were_given),
 		cmocka_unit_test_setup(the_scan_has_ids_of_its_own, setup),
 	};
 

@@ -45,6 +45,11 @@ static uint32_t power_of_two(uint64_t at_least, uint32_t min, uint64_t max)
 	return n;
 }
 
+uint32_t map_sizes_id_stride(uint32_t cpus)
+{
+	return power_of_two(cpus, 1, 1U << 31);
+}
+
 /* A second of ticks that are all different before a drain is called for, and one more before any is
  * lost. */
 struct map_sizes map_sizes_pick(uint32_t cpus_online, uint64_t hz, uint64_t memory_bytes)

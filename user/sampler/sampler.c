@@ -137,7 +137,7 @@ static int configure(struct sampler *s, const struct sampler_options *o)
 
 	s->skel->rodata->self_tgid = (uint32_t)getpid();
 	s->skel->rodata->stacks_secret = hash_bytes("stacks", 6);
-	s->skel->rodata->cpus = s->cpus;
+	s->skel->rodata->id_stride = map_sizes_id_stride(s->cpus);
 	s->skel->rodata->page_shift =
 		(uint32_t)__builtin_ctzl((unsigned long)sysconf(_SC_PAGESIZE));
 	s->skel->rodata->filter = by_cgroup ? FILTER_CGROUP : filters[o->target];
