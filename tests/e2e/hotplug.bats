@@ -5,14 +5,8 @@
 
 load lib
 
-# How many perf events the recorder has open.
-perf_events() {
-	find "/proc/$agent/fd" -lname 'anon_inode:*perf_event*' 2>/dev/null | wc -l
-}
-
-# Of the $open ones that it had.
-has_closed_one() {
-	[ "$(perf_events)" -lt "$open" ]
+fewer_events() {
+	has_events -lt "$open"
 }
 
 # comes_back COMMAND...: while a recording runs, CPU 1 goes, the command runs, CPU 1 comes back and has
@@ -43,7 +37,7 @@ comes_back() {
 }
 
 @test "a CPU that goes and comes back is sampled again" {
-	comes_back wait_until 5 has_closed_one
+	comes_back wait_until 5 fewer_events
 }
 
 @test "also when it is back before anybody looked" {

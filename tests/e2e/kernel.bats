@@ -2,12 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 # Kernel frames: BPF programs that are loaded and gone again during a capture, names without the list of
 # all symbols, and hidden addresses.
-# alone: it hides the addresses of the kernel from all
+# alone: it hides the addresses of the kernel from all, and switches a CPU off
 
 load lib
 
-# Loads a program three times over and lets it run; each is another one, in a place that was used before.
+# Loads a program three times over and lets it run, at `sh $tmp/run $tmp $pin`; each is another one, in a place
+# that was used before.
 make_program() {
+	pin=$tmp/bpf/spin
+	mkdir "$tmp/bpf"
+	mount -t bpf none "$tmp/bpf"
+	mounts+=("$tmp/bpf")
 	clang -g -O2 -target bpf -mcpu=v3 -idirafter "/usr/include/$(uname -m)-linux-gnu" -x c \
 		-c -o "$tmp/spin.o" - <<-'C'
 			#include <linux/bpf.h>
@@ -33,25 +38,48 @@ make_program() {
 			rm -f "$2"
 		done
 	SH
+	bpftool prog load "$tmp/spin.o" "$pin" 2>"$tmp/load" || skip "this kernel takes no such program: $(tail -n 1 "$tmp/load")"
+	rm -f "$pin"
+}
+
+# What a test run calls is this program, a helper or a tick's work, no other program; but somebody else's may have
+# been at its address for longer.
+program_is_named() {
+	local all own
+	tr ';' '\n' <"$1" | sed 's/ [0-9]*$//' | grep -A1 '^bpf_test_run_\[k\]' | sort | uniq -c
+	fits_cpu "$(folded_count "$1" 'bpf_test_run_\[k\]')" 999 'samples in test runs' 20
+	all=$(folded_count "$1" 'bpf_test_run_\[k\];(.*;)?bpf_prog_[0-9a-f]+_')
+	own=$(folded_count "$1" 'bpf_test_run_\[k\];(.*;)?bpf_prog_[0-9a-f]+_(spin_busy|turn)')
+	fits_cpu "$all" 999 'samples in programs' 5
+	between "$((100 * own / all))" 60 100 'of them in this one, %'
 }
 
 @test "a BPF program that comes and goes during a capture has its own name" {
-	local pin=$tmp/bpf/spin all own
-	mkdir "$tmp/bpf"
-	mount -t bpf none "$tmp/bpf"
-	mounts+=("$tmp/bpf")
+	local pin
 	make_program
-	bpftool prog load "$tmp/spin.o" "$pin" 2>"$tmp/load" || skip "this kernel takes no such program: $(tail -n 1 "$tmp/load")"
-	rm -f "$pin"
 	with_had record -F 999 -o "$tmp/f" --stats "$tmp/s" -- sh "$tmp/run" "$tmp" "$pin"
-	tr ';' '\n' <"$tmp/f" | sed 's/ [0-9]*$//' | grep -A1 '^bpf_test_run_\[k\]' | sort | uniq -c
-	fits_cpu "$(folded_count "$tmp/f" 'bpf_test_run_\[k\]')" 999 'samples in test runs' 20
-	# What a test run calls is this program, a helper or a tick's work, no other program; but somebody
-	# else's may have been at its address for longer.
-	all=$(folded_count "$tmp/f" 'bpf_test_run_\[k\];(.*;)?bpf_prog_[0-9a-f]+_')
-	own=$(folded_count "$tmp/f" 'bpf_test_run_\[k\];(.*;)?bpf_prog_[0-9a-f]+_(spin_busy|turn)')
-	fits_cpu "$all" 999 'samples in programs' 5
-	between "$((100 * own / all))" 60 100 'of them in this one, %'
+	program_is_named "$tmp/f"
+}
+
+@test "so has one that is loaded on a CPU that went and came back" {
+	local switch=/sys/devices/system/cpu/cpu1/online pin open run
+	[ -w "$switch" ] || skip "no CPU that can be switched: $switch"
+	make_program
+	start_record -a -F 999 -d 300 -o "$tmp/f" --stats "$tmp/s"
+	open=$(perf_events)
+	offline=$switch
+	echo 0 >"$switch" 2>/dev/null || {
+		offline=''
+		skip 'this machine does not let a CPU go'
+	}
+	wait_until 5 has_events -lt "$open"
+	echo 1 >"$switch"
+	wait_until 5 has_events -eq "$open"
+	with_had taskset -c 1 sh "$tmp/run" "$tmp" "$pin"
+	run=$had
+	stop_record
+	had=$run had_most=$run
+	program_is_named "$tmp/f"
 }
 
 @test "kernel frames have names without a reading of all symbols, where the kernel names an address" {

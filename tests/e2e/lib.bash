@@ -319,6 +319,16 @@ stop_record() {
 	return "$status"
 }
 
+# How many perf events the recorder has open.
+perf_events() {
+	find "/proc/$agent/fd" -lname 'anon_inode:*perf_event*' 2>/dev/null | wc -l
+}
+
+# has_events -lt|-eq NUMBER
+has_events() {
+	[ "$(perf_events)" "$1" "$2" ]
+}
+
 # ---- CPU time, which counts of samples are held against -----------------------------------------
 # Between `meter` and `stop_record` some processes had $had_most ticks of CPU time, and $had of them
 # while stoker sampled for certain. So a count of samples lies between what the two are worth.

@@ -502,6 +502,12 @@ const struct sample_bpf *sampler_skeleton(const struct sampler *s)
 	return NULL;
 }
 
+const struct clocks *sampler_clocks(const struct sampler *s)
+{
+	(void)s;
+	return NULL;
+}
+
 const char *replay_interval(void)
 {
 	return only->end < replay_world.handover.lines.len ? line_at(only->end) : NULL;
@@ -521,13 +527,14 @@ void replay_next(void)
 /* ---- sampler/code_events.h --------------------------------------------------------------------
  */
 
-int code_events_open(struct code_events *events)
+int code_events_open(struct code_events *events, const struct clocks *clocks)
 {
+	(void)clocks;
 	*events = (struct code_events){ 0 };
 	return 0;
 }
 
-int code_events_watch(const struct code_events *events, int epoll_fd)
+int code_events_watch(struct code_events *events, int epoll_fd)
 {
 	(void)events;
 	(void)epoll_fd;

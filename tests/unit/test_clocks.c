@@ -27,6 +27,7 @@ static struct clocks make_clocks(void)
 		.run_ns = calloc(len, sizeof(uint64_t)),
 		.past_ns = calloc(len, sizeof(uint64_t)),
 		.seen_ticks = calloc(len, sizeof(uint64_t)),
+		.opened = calloc(len, sizeof(uint32_t)),
 		.ticks = ticks,
 		.cpus_max = cpus,
 		.prog_fd = -1,
@@ -36,7 +37,8 @@ static struct clocks make_clocks(void)
 		.stopped_ns = STOPPED_NS,
 	};
 
-	assert_true(clocks.fds && clocks.run_ns && clocks.past_ns && clocks.seen_ticks);
+	assert_true(clocks.fds && clocks.run_ns && clocks.past_ns && clocks.seen_ticks &&
+		clocks.opened);
 	for (int cpu = 0; cpu < cpus; cpu++) {
 		clocks.fds[cpu] = open("/dev/null", O_RDONLY | O_CLOEXEC);
 		assert_true(clocks.fds[cpu] >= 0);

@@ -304,6 +304,14 @@ static void a_clock_comes_as_if_we_had_opened_it(void **state)
 	wrong = second;
 	wrong.cpu = -1;
 	assert_int_equal(starter_clock(&starter, &wrong, &given), -EINVAL);
+	/* What reports code does not tick. */
+	wrong = second;
+	wrong.code = true;
+	assert_int_equal(starter_clock(&starter, &wrong, &given), -EINVAL);
+	wrong.period_ns = 0;
+	fd_close(&given);
+	assert_int_equal(starter_clock(&starter, &wrong, &given), err);
+	assert_int_equal(given >= 0, err == 0);
 	/* What goes with it is a file, and no cgroup's folder. */
 	wrong = second;
 	wrong.cgroup_fd = starter.child.fd;

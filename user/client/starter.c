@@ -216,7 +216,10 @@ static int obey_clock(void *ctx, struct orders_call *call)
 {
 	const struct starter_order *order = call->order;
 	const struct cpu_clock clock = {
-		.period_ns = order->period_ns, .cpu = order->cpu, .cgroup_fd = call->given
+		.period_ns = order->period_ns,
+		.cpu = order->cpu,
+		.cgroup_fd = call->given,
+		.code = order->code,
 	};
 	struct starter_answer *answer = call->answer;
 
@@ -491,7 +494,10 @@ void starter_pace(struct starter *starter, bool normal)
 int starter_clock(struct starter *starter, const struct cpu_clock *clock, int *fd)
 {
 	const struct starter_order order = {
-		.kind = STARTER_CLOCK, .cpu = clock->cpu, .period_ns = clock->period_ns
+		.kind = STARTER_CLOCK,
+		.cpu = clock->cpu,
+		.code = clock->code,
+		.period_ns = clock->period_ns,
 	};
 
 	return ask(starter, &order, clock->cgroup_fd, NULL, fd);

@@ -34,6 +34,7 @@ struct starter_order {
 	pid_t pid;                             /* signal */
 	int32_t signal;                        /* SIGKILL or SIGCONT */
 	int cpu;                               /* clock */
+	int32_t code;                          /* clock */
 	int32_t normal;                        /* pace */
 	uint64_t period_ns;
 	uint64_t wanted[STARTER_WANTED_BYTES / sizeof(uint64_t)]; /* capture */

@@ -59,6 +59,13 @@ static uint64_t skipped_until(
 	return (until_ns - due_ns) / period_ns(clocks) + (has_ended ? 1 : 0);
 }
 
+int clocks_event(const struct clocks *clocks, const struct cpu_clock *clock, int *fd)
+{
+	int err = cpu_clock_open(clock, fd);
+
+	return err == -EACCES && clocks->open ? clocks->open(clocks->open_ctx, clock, fd) : err;
+}
+
 /* The caller's descriptor, or -errno. */
 static int event_open(struct clocks *clocks, int cpu)
 {
@@ -66,10 +73,8 @@ static int event_open(struct clocks *clocks, int cpu)
 		.period_ns = period_ns(clocks), .cpu = cpu, .cgroup_fd = clocks->cgroup_fd
 	};
 	_cleanup_fd_ int fd = -1;
-	int err = cpu_clock_open(&clock, &fd);
+	int err = clocks_event(clocks, &clock, &fd);
 
-	if (err == -EACCES && clocks->open)
-		err = clocks->open(clocks->open_ctx, &clock, &fd);
 	if (err < 0)
 		return err;
 	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, clocks->prog_fd) < 0)
@@ -181,6 +186,8 @@ static int follow_cpu(struct clocks *clocks, int cpu, bool wanted, bool dead)
 		return err;
 	}
 	*fd = err;
+	clocks->opened[cpu]++;
+	clocks->opened_sum++;
 	if (clocks->running && !counting)
 		begin(clocks, cpu);
 	if (clocks->running)
@@ -268,7 +275,9 @@ int clocks_open(struct clocks *clocks, const struct clocks_options *options, str
 	clocks->run_ns = calloc((size_t)clocks->cpus_max, sizeof(*clocks->run_ns));
 	clocks->past_ns = calloc((size_t)clocks->cpus_max, sizeof(*clocks->past_ns));
 	clocks->seen_ticks = calloc((size_t)clocks->cpus_max, sizeof(*clocks->seen_ticks));
-	if (!clocks->fds || !clocks->run_ns || !clocks->past_ns || !clocks->seen_ticks) {
+	clocks->opened = calloc((size_t)clocks->cpus_max, sizeof(*clocks->opened));
+	if (!clocks->fds || !clocks->run_ns || !clocks->past_ns || !clocks->seen_ticks ||
+		!clocks->opened) {
 		clocks->cpus_max = 0;
 		clocks_close(clocks);
 		return why_set(why, -ENOMEM, "out of memory");
@@ -291,7 +300,9 @@ void clocks_close(struct clocks *clocks)
 	free(clocks->run_ns);
 	free(clocks->past_ns);
 	free(clocks->seen_ticks);
+	free(clocks->opened);
 	clocks->fds = NULL;
+	clocks->opened = NULL;
 	clocks->run_ns = clocks->past_ns = clocks->seen_ticks = NULL;
 }
 

@@ -15,6 +15,8 @@ struct clocks {
 	uint64_t *run_ns;        /* by CPU: a cgroup event's count at the latest check */
 	uint64_t *past_ns;       /* by CPU: the part of it at earlier rates */
 	uint64_t *seen_ticks;    /* by CPU: ticks at the latest check */
+	uint32_t *opened;        /* by CPU: number of events that it has had */
+	uint64_t opened_sum;     /* of all CPUs */
 	struct cpu_ticks *ticks; /* by CPU: BPF's counters */
 	uint64_t *period_ns;     /* BPF's variable */
 	int cpus_max;
@@ -43,6 +45,8 @@ struct clocks_options {
 	bool unwatched;          /* nobody reports that a CPU comes or goes: it is looked for */
 };
 
+/* Opens one more event, by clocks->open if we lack the privilege. 0 or -errno. */
+int clocks_event(const struct clocks *clocks, const struct cpu_clock *clock, int *fd);
 /* Opens the events, disabled. */
 int clocks_open(struct clocks *clocks, const struct clocks_options *options, struct why *why);
 void clocks_close(struct clocks *clocks);

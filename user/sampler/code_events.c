@@ -11,21 +11,20 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cursor.h"
 #include "base/fd.h"
 #include "base/own.h"
 #include "base/vec.h"
+#include "sampler/clocks.h"
 
 #define NAME_MAX_BYTES 512 /* KSYM_NAME_LEN */
-#define WAKEUP_PART 2      /* of a ring: when that much waits, we are woken */
 #define RECORD_BYTES_MAX (NAME_MAX_BYTES + 64)
 
 struct code_ring {
 	int fd;
+	uint32_t opened; /* number of the CPU's clock that it was opened after */
 	struct perf_event_mmap_page *page; /* the ring is the next page */
 };
 
@@ -55,58 +54,73 @@ static void close_ring(struct code_ring *ring)
 	fd_close(&ring->fd);
 }
 
-static void open_ring(struct code_ring *ring, int cpu)
+/* The CPU's ring, which may be one before its absence, stays where no new one can be opened. */
+static void open_ring(struct code_events *events, int cpu)
 {
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE,
-		.config = PERF_COUNT_SW_DUMMY,
-		.size = sizeof(attr),
-		.sample_type = PERF_SAMPLE_TIME,
-		.sample_id_all = 1,
-		.ksymbol = 1,
-		.exclude_user = 1,
-		.use_clockid = 1,
-		.clockid = CLOCK_MONOTONIC,
-		.watermark = 1,
-		.wakeup_watermark = (uint32_t)page_bytes() / WAKEUP_PART,
-	};
-	void *pages;
+	const struct cpu_clock event = { .cpu = cpu, .cgroup_fd = -1, .code = true };
+	struct code_ring *ring = &events->rings[cpu];
+	_cleanup_fd_ int fd = -1;
+	void *page;
 
-	ring->page = NULL;
-	ring->fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-	if (ring->fd < 0)
+	ring->opened = events->clocks->opened[cpu];
+	if (clocks_event(events->clocks, &event, &fd) < 0)
 		return;
-	pages = mmap(NULL, 2 * page_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
-	if (pages == MAP_FAILED)
-		close_ring(ring);
-	else
-		ring->page = pages;
+	page = mmap(NULL, 2 * page_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (page == MAP_FAILED)
+		return;
+	close_ring(ring);
+	ring->page = page;
+	ring->fd = TAKE_FD(fd);
 }
 
-int code_events_open(struct code_events *events)
+static int watch_ring(const struct code_events *events, const struct code_ring *ring)
 {
-	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+	struct epoll_event event = { .events = EPOLLIN };
 
-	events->cpus = cpus > 0 ? (int)cpus : 1;
+	if (!ring->page || events->epoll_fd < 0)
+		return 0;
+	return epoll_ctl(events->epoll_fd, EPOLL_CTL_ADD, ring->fd, &event) < 0 ? -errno : 0;
+}
+
+int code_events_open(struct code_events *events, const struct clocks *clocks)
+{
+	*events = (struct code_events){ .cpus = clocks->cpus_max,
+		.epoll_fd = -1,
+		.clocks = clocks,
+		.opened_sum = clocks->opened_sum };
 	events->rings = calloc((size_t)events->cpus, sizeof(*events->rings));
 	if (!events->rings) {
 		events->cpus = 0;
 		return -ENOMEM;
 	}
 	for (int cpu = 0; cpu < events->cpus; cpu++)
-		open_ring(&events->rings[cpu], cpu);
+		events->rings[cpu].fd = -1;
+	for (int cpu = 0; cpu < events->cpus; cpu++)
+		if (clocks->opened[cpu] > 0)
+			open_ring(events, cpu);
 	return 0;
 }
 
-int code_events_watch(const struct code_events *events, int epoll_fd)
+int code_events_watch(struct code_events *events, int epoll_fd)
 {
-	struct epoll_event event = { .events = EPOLLIN };
+	int err = 0;
 
-	for (int cpu = 0; cpu < events->cpus; cpu++)
-		if (events->rings[cpu].page &&
-			epoll_ctl(epoll_fd, EPOLL_CTL_ADD, events->rings[cpu].fd, &event) < 0)
-			return -errno;
-	return 0;
+	events->epoll_fd = epoll_fd;
+	for (int cpu = 0; cpu < events->cpus && err == 0; cpu++)
+		err = watch_ring(events, &events->rings[cpu]);
+	return err;
+}
+
+/* For CPUs that came: what is left in their old rings has been read. */
+static void follow_clocks(struct code_events *events)
+{
+	events->opened_sum = events->clocks->opened_sum;
+	for (int cpu = 0; cpu < events->cpus; cpu++) {
+		if (events->rings[cpu].opened == events->clocks->opened[cpu])
+			continue;
+		open_ring(events, cpu);
+		(void)watch_ring(events, &events->rings[cpu]); /* else it is read at each poll */
+	}
 }
 
 void code_events_close(struct code_events *events)
@@ -200,6 +214,10 @@ int code_events_poll(
 	for (int cpu = 0; cpu < events->cpus && err == 0; cpu++)
 		if (events->rings[cpu].page)
 			err = read_ring(&events->rings[cpu], &batch);
+	if (events->opened_sum != events->clocks->opened_sum) {
+		follow_clocks(events);
+		batch.lost = true;
+	}
 	if (batch.all.len > 1)
 		qsort(batch.all.data, batch.all.len, sizeof(*batch.all.data), by_time);
 	vec_each (&batch.all, change) {

@@ -53,7 +53,7 @@ int kernel_names_new(const struct sampler *sampler, struct kernel_names **out)
 {
 	struct kernel_names *names = calloc(1, sizeof(*names));
 
-	if (!names || code_events_open(&names->events) < 0) {
+	if (!names || code_events_open(&names->events, sampler_clocks(sampler)) < 0) {
 		free(names);
 		return -ENOMEM;
 	}
@@ -183,7 +183,7 @@ static int on_code(void *ctx, const struct code_event *event)
 		&names->code, event->start, event->size, event->name, event->at_ns);
 }
 
-int kernel_names_watch(const struct kernel_names *names, int epoll_fd)
+int kernel_names_watch(struct kernel_names *names, int epoll_fd)
 {
 	return code_events_watch(&names->events, epoll_fd);
 }

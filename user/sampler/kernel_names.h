@@ -23,7 +23,7 @@ void kernel_names_free(struct kernel_names *names);
  * -ENOMEM. */
 int kernel_names_begin(struct kernel_names *names, struct warnings *warnings);
 /* Makes the epoll descriptor readable when kernel_names_poll should be called. 0 or -errno. */
-int kernel_names_watch(const struct kernel_names *names, int epoll_fd);
+int kernel_names_watch(struct kernel_names *names, int epoll_fd);
 /* Call it then, and before names are looked up. -ENOMEM */
 int kernel_names_poll(struct kernel_names *names);
 /* The first before an interval's names are looked up; the second after. */

@@ -339,6 +339,11 @@ const struct sample_bpf *sampler_skeleton(const struct sampler *s)
 	return s->skel;
 }
 
+const struct clocks *sampler_clocks(const struct sampler *s)
+{
+	return &s->clocks;
+}
+
 int sampler_start(struct sampler *s, struct why *why)
 {
 	int err = clocks_start(&s->clocks);

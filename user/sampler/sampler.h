@@ -96,6 +96,7 @@ void sampler_stop(struct sampler *sampler);
 int sampler_scan(struct sampler *sampler, uint32_t tgid,
 	int (*take)(void *ctx, const struct scan_mapping *mapping), void *ctx);
 const struct sample_bpf *sampler_skeleton(const struct sampler *sampler); /* for sampler/ */
+const struct clocks *sampler_clocks(const struct sampler *sampler);       /* the same */
 struct publish *sampler_publish(struct sampler *sampler); /* valid as long as the sampler */
 /* Sets the clock that measures the use of files and tables (SECOND_SHIFT), and returns it. */
 uint32_t sampler_second(struct sampler *sampler);
