@@ -6,7 +6,6 @@
 /* Why a tick became neither a sample nor idle time. */
 #define LOST_REASONS(X)                                                                        \
 	X(LOST_COUNTS_FULL, "counts_full", "the count map was full")                           \
-	X(LOST_TASKS_FULL, "tasks_full", "always 0: the table of tasks makes room")            \
 	X(LOST_RING_FULL, "ring_full", "no room in the ring buffer for a stack, task or tick") \
 	X(LOST_DRAIN, "drain", "a drained count has an unknown stack or task")                 \
 	X(LOST_MEMORY, "memory", "user space was out of memory or over its limit")

@@ -446,7 +446,7 @@ kill_workers() {
 
 # lost FILE: ticks, for any reason; the deprecated name of one is no reason of its own.
 lost() {
-	jq '.ticks.lost | del(.whos_full) | add // 0' "$1"
+	jq '.ticks.lost | add // 0' "$1"
 }
 
 # adds_up FILE: the expected ticks are those in a count, and so are the runs of the program. Skipped ticks

@@ -67,7 +67,7 @@ enough_samples() {
 account_adds_up() {
 	[ -s "$got/stats" ] && jq -c '.ticks' "$got/stats" &&
 		jq -e '. as $all | .ticks
-			| (.lost | del(.whos_full) | add // 0) as $lost
+			| (.lost | add // 0) as $lost
 			| (.expected + .filtered - $all.hz * $all.cpus * $all.duration_s) as $off
 			| .expected == .samples + .idle + .skipped + $lost
 				and $all.bpf.runs == .filtered + .samples + .idle + $lost

@@ -28,14 +28,13 @@ static const char *const fetch_names[] = { FETCH_REASONS(REASON_NAME) };
 static const char *const worker_names[] = { WORKER_LOSSES(REASON_NAME) };
 
 /* Version 0.1.0 had these names for some of them. */
-static const char *const lost_old[ARRAY_SIZE(lost_names)] = { [LOST_TASKS_FULL] = "whos_full" };
 static const char *const event_old[EVENT_KINDS_MAX] = {
 	[EVENT_TASK] = "who",
 	[EVENT_DEFERRED] = "held",
 };
 
 static const struct counter_names lists[COUNTER_TYPES] = {
-	[COUNTER_LOST] = { "reason", lost_names, lost_old, ARRAY_SIZE(lost_names) },
+	[COUNTER_LOST] = { "reason", lost_names, NULL, ARRAY_SIZE(lost_names) },
 	[COUNTER_EVENTS] = { "kind", event_names, event_old, ARRAY_SIZE(event_names) },
 	[COUNTER_TARGETS] = { "kind", target_names, NULL, ARRAY_SIZE(target_names) },
 	[COUNTER_ENDS] = { "reason", end_names, NULL, ARRAY_SIZE(end_names) },

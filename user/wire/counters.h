@@ -64,8 +64,7 @@ enum lane_cause { WORKER_LOSSES(WORKER_LOSS_ID) LANE_CAUSES };
 		"Ticks that the kernel did not deliver, because a timer was late by whole "        \
 		"periods; for a target by cgroup the difference to the expected ones.")            \
 	X("ticks.lost", LOST, sampler.lost, "stoker_ticks_lost_total", NULL,                       \
-		"Ticks that became neither a sample nor idle time. The reason whos_full is "       \
-		"deprecated: it is tasks_full, and no part of a sum.")                             \
+		"Ticks that became neither a sample nor idle time.")                               \
 	X("tick_time.ns_total", NS, sampler.took_ns, "stoker_tick_seconds_total", NULL,            \
 		"Time that the ticks of samples took.")                                            \
 	X("tick_time.whole.longest_us", US, sampler.times[TICK_WHOLE].longest_ns,                  \
