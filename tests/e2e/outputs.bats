@@ -337,10 +337,10 @@ start_daemon() {
 	daemon=$pid said=$out
 }
 
-# refused_store PATH: before anything is sampled, in one line that names where.
+# refused_store PATH [STATUS]: before anything is sampled, in one line that names where.
 refused_store() {
 	printf '%s\n' '[store]' "path = $1" '[http]' 'listen = off' >"$tmp/stoker.ini"
-	exits 1 timeout -k 5 "$(patience 60)" "$stoker" daemon --config "$tmp/stoker.ini" 3>&-
+	exits "${2:-1}" timeout -k 5 "$(patience 60)" "$stoker" daemon --config "$tmp/stoker.ini" 3>&-
 	said_clearly "$place"
 }
 
@@ -355,9 +355,39 @@ refused_store() {
 		clear_place
 	done
 	put_foreign_folder
-	refused_store "$place/s"
-	refused_store "$place/s/new"
+	refused_store "$place/s" 2
+	refused_store "$place/s/new" 2
 	[ -z "$(ls "$tmp/other")" ]
+}
+
+# refused_for WHY STORE LISTEN [LINE]: in one line about the last line of the configuration that is below $tmp/way.
+refused_for() {
+	local key
+	printf '%s\n' '[store]' "path = $2" '[http]' "listen = $3" "${@:4}" >"$tmp/stoker.ini"
+	key=$(grep -n "$tmp/way" "$tmp/stoker.ini" | sed 's/ = .*//; s/:/: /')
+	exits 2 timeout -k 5 "$(patience 60)" "$stoker" daemon --config "$tmp/stoker.ini" 3>&-
+	said_clearly "stoker.ini:$key: $tmp/way $1"
+	[ "$(wc -l <"$tmp/said")" -eq 1 ]
+	[ "$(ls "$tmp/way/in")" = token ]
+}
+
+@test "a daemon refuses a store, socket or token below a folder that another user may change, and names it" {
+	local why
+	mkdir -p "$tmp/way/in"
+	echo a-token-of-sixteen-or-more >"$tmp/way/in/token"
+	for why in 'belongs to user 65534.*by chown' '(of user 0, mode 0777) can be written.*chmod go-w'; do
+		if [[ $why = belongs* ]]; then chown 65534 "$tmp/way"; else chown 0 "$tmp/way" && chmod 777 "$tmp/way"; fi
+		refused_for "$why" "$tmp/way/in/store" off
+		refused_for "$why" "$tmp/store" "unix:$tmp/way/in/socket"
+		refused_for "$why" "$tmp/store" 127.0.0.1:0 "token_file = $tmp/way/in/token"
+	done
+	chmod 1777 "$tmp/way"
+	printf '%s\n' '[store]' "path = $tmp/way/in/store" '[http]' "listen = unix:$tmp/way/in/socket" >"$tmp/stoker.ini"
+	start "$stoker" daemon --config "$tmp/stoker.ini"
+	wait_until 30 says 'sampling at' "$out"
+	[ -S "$tmp/way/in/socket" ]
+	kill -TERM "$pid"
+	wait "$pid"
 }
 
 has_segment() {

@@ -105,7 +105,7 @@ static int make_one(const char *kind, const char *name, const char *arg)
 }
 
 /* made: "file NAME", "link NAME TARGET", ... with commas between. */
-static void make_all(const char *made)
+static inline void make_all(const char *made)
 {
 	char *text = strdup(made), *rest = text, *one;
 

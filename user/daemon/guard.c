@@ -14,10 +14,10 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/caps.h"
 #include "base/fd.h"
 #include "base/new_file.h"
 #include "base/own.h"
+#include "output/place.h"
 
 #define BOOT_PATH "/proc/sys/kernel/random/boot_id"
 #define MARK_BYTES_MAX 4096
@@ -63,16 +63,6 @@ void guard_facts_now(struct guard_facts *out)
 }
 
 /* ---- the file ------------------------------------------------------------------------------- */
-
-int guard_open_store(const char *store, int *dir, struct why *why)
-{
-	_as_user_ uint64_t rights = caps_pause();
-
-	*dir = open(store, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return *dir < 0
-		? why_set(why, -errno, "cannot open the store %s: %s", store, err_text(errno))
-		: 0;
-}
 
 static bool take_text(const json_t *json, const char *key, char *out, size_t size)
 {
@@ -122,7 +112,7 @@ int guard_load(const char *store, struct guard_mark *out, struct why *why)
 {
 	_cleanup_fd_ int dir = -1;
 	struct stat st;
-	int err = guard_open_store(store, &dir, why);
+	int err = place_open_folder(store, false, &dir, why);
 
 	return err < 0 ? err : load(dir, store, out, &st, why);
 }
@@ -143,7 +133,7 @@ static int save(int dir, const struct guard_mark *mark)
 int guard_save(const char *store, const struct guard_mark *mark, struct why *why)
 {
 	_cleanup_fd_ int dir = -1;
-	int err = guard_open_store(store, &dir, why);
+	int err = place_open_store(store, false, &dir, why);
 
 	if (err < 0)
 		return err;
@@ -167,7 +157,7 @@ int guard_stopped(const char *store, struct why *why)
 	struct guard_mark mark, next;
 	struct stat st;
 	time_t now = time(NULL);
-	int err = guard_open_store(store, &dir, why);
+	int err = place_open_store(store, false, &dir, why);
 
 	if (err == 0)
 		err = load(dir, store, &mark, &st, why);
@@ -185,7 +175,7 @@ int guard_stopped(const char *store, struct why *why)
 int guard_forget(const char *store, struct why *why)
 {
 	_cleanup_fd_ int dir = -1;
-	int err = guard_open_store(store, &dir, why);
+	int err = place_open_store(store, false, &dir, why);
 
 	if (err == 0)
 		err = forget(dir);

@@ -39,9 +39,6 @@ bool guard_after(const struct guard_mark *mark, uint64_t seconds, struct guard_m
 
 void guard_facts_now(struct guard_facts *out);
 
-/* The store, which the configuration names, with the rights of our user. */
-int guard_open_store(const char *store, int *dir, struct why *why);
-
 /* The mark in a store. -ENOENT: none, or no store; -EBADMSG with why: it is damaged. */
 int guard_load(const char *store, struct guard_mark *out, struct why *why);
 /* On disk when it returns. */

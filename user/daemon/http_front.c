@@ -19,13 +19,13 @@
 #include "base/library.h"
 #include "base/orders.h"
 #include "agent/privileges.h"
-#include "daemon/guard.h"
 #include "daemon/memory.h"
 #include "http/token_file.h"
 #include "http/listener.h"
 #include "http/proto.h"
 #include "http/server.h"
 #include "client/starter.h"
+#include "output/place.h"
 
 #define MESSAGES_A_SECOND 200
 #define STATUS_EVERY_NS (NSEC_PER_SEC / 5)
@@ -150,7 +150,7 @@ static int give(struct http_front *f, const struct http_message *message, int fd
 static int open_store(struct http_front *f)
 {
 	struct why why;
-	int fd = -1, err = guard_open_store(f->options.store, &fd, &why);
+	int fd = -1, err = place_open_store(f->options.store, false, &fd, &why);
 
 	if (err < 0)
 		return f->options.idle && f->store >= 0 ? 0 : err;

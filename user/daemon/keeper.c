@@ -66,7 +66,7 @@ static int open_store(struct keeping *k, struct why *why)
 {
 	struct store_report report;
 	_cleanup_fd_ int dir = -1;
-	int err = place_open_folder(k->path, true, &dir, why);
+	int err = place_open_store(k->path, true, &dir, why);
 
 	if (err == 0)
 		err = store_open(dir, k->path, STORE_WRITE, &k->store, &report, why);

@@ -79,17 +79,20 @@ static void share_store(
 			store, (unsigned int)st->st_mode & 07777);
 }
 
-/* Root's daemon writes with a process that has no capability, and reads with another user. */
+/* Others may not have its path lead elsewhere. Root's daemon writes with a process that has no
+ * capability, and reads with another user. */
 static int check_store(const struct config *config, const char *path, struct log *log,
 	struct why *why)
 {
 	_cleanup_fd_ int dir = -1;
 	struct why text;
 	struct stat st;
+	int err = place_open_store(config->store, false, &dir, &text);
 
+	if (err == -EPERM)
+		return config_refuse(config, path, "store", "path", err, text.text, why);
 	/* It is made later, by whoever needs it and says so where that fails. */
-	if (geteuid() != 0 || place_open_folder(config->store, false, &dir, &text) < 0 ||
-		fstat(dir, &st) < 0)
+	if (err < 0 || geteuid() != 0 || fstat(dir, &st) < 0)
 		return 0;
 	if (keeper_may_write(dir)) {
 		share_store(dir, config, &st, log);
@@ -228,7 +231,7 @@ int serve_idle(const struct config *config, const char *path, const char *why_id
 	int err = account ? 0 : why_set(why, -ENOMEM, "out of memory");
 
 	/* HTTP answers from it, also where it is empty. */
-	place_open_folder(config->store, true, &store, &unmade);
+	place_open_store(config->store, true, &store, &unmade);
 	if (err == 0)
 		err = serve_open(
 			&idle.config, path, why_idle, put_status, &idle, log, &idle.http, why);

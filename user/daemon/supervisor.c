@@ -414,7 +414,7 @@ static void open_guard(struct supervisor *s)
 	if (s->options->after_crash && guard_forget(s->config.store, &why) < 0)
 		log_warn(s->log, "%s", why.text);
 	err = guard_load(s->config.store, &found, &why);
-	if (err < 0 && err != -ENOENT)
+	if (err < 0 && err != -ENOENT && err != -EPERM) /* the child refuses such a store */
 		log_warn(s->log, "%s", why.text);
 	guard_facts_now(&now);
 	s->guarded = guard_decide(err == 0 ? &found : NULL, &now, &s->mark) == GUARD_STAY;

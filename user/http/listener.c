@@ -19,6 +19,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "output/place.h"
 
 #define BACKLOG 128
 /* A daemon that was killed may not be quite gone. */
@@ -200,6 +201,9 @@ static int open_unix(const char *path, struct listener *out, struct why *why)
 		return why_set(why, -EINVAL,
 			"unix:PATH takes a path from / on, of less than %zu bytes, and not %s",
 			sizeof(address.sun_path), path);
+	err = place_check(path, why);
+	if (err < 0)
+		return err;
 	snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
 	err = fd < 0 ? -errno : bind_unix(fd, &address);
 	if (err < 0)
@@ -255,8 +259,9 @@ void listener_clean(const char *text)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	size_t len = strlen(UNIX_PREFIX);
+	struct why why;
 
-	if (strncmp(text, UNIX_PREFIX, len) != 0)
+	if (strncmp(text, UNIX_PREFIX, len) != 0 || place_check(text + len, &why) < 0)
 		return;
 	snprintf(address.sun_path, sizeof(address.sun_path), "%s", text + len);
 	if (is_left(&address))

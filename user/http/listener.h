@@ -25,8 +25,9 @@ struct listener {
 		.fd = -1, \
 	}
 
-/* Replaces an old unix socket without a listener. -EINVAL: text is none of the above; -EADDRINUSE
- * and other errors of bind(2). On success the listener is the caller's. */
+/* Replaces an old unix socket without a listener. -EINVAL: text is none of the above; -EPERM:
+ * others may change what the path of a unix socket leads to (place_check); -EADDRINUSE and other
+ * errors of bind(2). On success the listener is the caller's. */
 int listener_open(const char *text, struct listener *out, struct why *why);
 /* Where a browser on this host finds it: http://HOST:PORT. -EINVAL with why: nowhere. */
 int listener_address(const char *text, char *out, size_t size, struct why *why);

@@ -67,8 +67,10 @@ int token_file_trust(const char *path, char out[HTTP_TEXT_MAX], struct why *why)
 {
 	_cleanup_fd_ int fd = -1;
 	struct stat st;
-	int err = open_regular(path, &fd, &st, why);
+	int err = place_check(path, why);
 
+	if (err == 0)
+		err = open_regular(path, &fd, &st, why);
 	if (err < 0)
 		return err;
 	if (st.st_uid != 0 && st.st_uid != geteuid())
@@ -120,7 +122,7 @@ static int make(int dir, const char *name, const char *path, char out[HTTP_TEXT_
 int token_file_save(const char *store, const char *name, const char *token, struct why *why)
 {
 	_cleanup_fd_ int dir = -1;
-	int err = place_open_folder(store, false, &dir, why);
+	int err = place_open_store(store, false, &dir, why);
 
 	if (err < 0)
 		return err;
@@ -135,7 +137,7 @@ int token_file_make(
 	_cleanup_fd_ int dir = -1, fd = -1;
 	char path[OUTPUT_PATH_MAX], token[HTTP_TEXT_MAX] = "";
 	struct stat st;
-	int err = place_open_folder(store, true, &dir, why);
+	int err = place_open_store(store, true, &dir, why);
 
 	if (err < 0)
 		return err;

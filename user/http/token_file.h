@@ -12,7 +12,7 @@
 /* -EINVAL with why: the file is not regular, or its first line is no token. */
 int token_file_read(const char *path, char out[HTTP_TEXT_MAX], struct why *why);
 /* For the daemon, whose token it becomes. -EPERM with why: another user than root and ours owns it
- * or may write it. */
+ * or may write it, or may change what the path leads to (place_check). */
 int token_file_trust(const char *path, char out[HTTP_TEXT_MAX], struct why *why);
 enum { TOKEN_FILE_UNSAVED = 1 };
 

@@ -1,31 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* output/place.c - looks at each part of a path itself: links in the folder's path must be the
- * caller's or root's. Checks are of a descriptor or of a name in an open folder, so a path that is
- * changed meanwhile changes nothing. stoker often runs as root and writes to /tmp: a file that
+/* output/place.c - links in the folder's path must be the caller's or root's (output/folder.h).
+ * Checks are of a descriptor or of a name in an open folder, so a path that is changed meanwhile
+ * changes nothing. stoker often runs as root and writes to /tmp: a file that
  * another user put at the place of an output must neither be written to nor make us wait. */
 #include "output/place.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/caps.h"
 #include "base/fd.h"
+#include "output/folder.h"
 
 #define OTHERS_WRITE (S_IWGRP | S_IWOTH)
-#define LINKS_MAX 40 /* as in the kernel */
 
 /* One path, cut into folder and name. */
 struct spot {
 	const char *path;
+	bool own; /* as of folder_open */
 	int dir;
 	char folder[OUTPUT_PATH_MAX];
 	const char *name;
@@ -95,91 +94,13 @@ static int open_descriptor(const char *path, int number, struct place *out, stru
 
 static const char in_proc[] = "no file can be made in /proc; choose another place";
 
-static bool is_proc(int dir)
-{
-	struct statfs fs;
-
-	return fstatfs(dir, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC;
-}
-
-/* The text of a link that the caller or root owns, and that only they can replace by another, put
- * before what is left of the path. -EPERM: another user's. -EXDEV: a link of /proc to a folder of a
- * process, which may be in another root: its text would name another folder in ours. */
-static int put_link(int dir, const char *name, const char *left, char path[OUTPUT_PATH_MAX])
-{
-	/* Judged and read through one descriptor: its folder may be another user's. */
-	_cleanup_fd_ int link = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	char text[OUTPUT_PATH_MAX], whole[OUTPUT_PATH_MAX];
-	struct stat st;
-	ssize_t len;
-
-	if (link < 0 || fstat(link, &st) < 0)
-		return -errno;
-	if (st.st_uid != geteuid() && st.st_uid != 0)
-		return -EPERM;
-	if (!S_ISLNK(st.st_mode))
-		return -EINVAL;
-	len = readlinkat(link, "", text, sizeof(text));
-	if (len < 0)
-		return -errno;
-	if (len > 0 && text[0] == '/' && is_proc(dir))
-		return -EXDEV;
-	if (snprintf(whole, sizeof(whole), "%.*s/%s", (int)len, text, left) >= (int)sizeof(whole))
-		return -ENAMETOOLONG;
-	memcpy(path, whole, sizeof(whole));
-	return 0;
-}
-
-static int open_dir(int dir, const char *name, int how)
-{
-	int fd = openat(dir, name, O_PATH | O_DIRECTORY | O_CLOEXEC | how);
-
-	return fd < 0 ? -errno : fd;
-}
-
-/* Opens a folder part by part: another user who may rename a part of the path while we sample must
- * not lead root's files elsewhere by a link. */
-static int walk_folder(const char *folder, int *out)
-{
-	_cleanup_fd_ int dir = open_dir(AT_FDCWD, folder[0] == '/' ? "/" : ".", 0);
-	char path[OUTPUT_PATH_MAX];
-	int links = 0;
-
-	snprintf(path, sizeof(path), "%s", folder);
-	for (char *at = path + strspn(path, "/"); dir >= 0 && *at;) {
-		char name[NAME_MAX + 1], *end = at + strcspn(at, "/");
-		int next, err;
-
-		if (end - at > NAME_MAX)
-			return -ENAMETOOLONG;
-		snprintf(name, sizeof(name), "%.*s", (int)(end - at), at);
-		at = end + strspn(end, "/");
-		next = open_dir(dir, name, O_NOFOLLOW);
-		if (next == -ENOTDIR || next == -ELOOP) {
-			err = links++ < LINKS_MAX ? put_link(dir, name, at, path) : -ELOOP;
-			if (err < 0)
-				return err == -EINVAL ? -ENOTDIR : err; /* no link */
-			at = path + strspn(path, "/");
-			next = path[0] == '/' ? open_dir(AT_FDCWD, "/", 0) : open_dir(dir, ".", 0);
-		}
-		if (next < 0)
-			return next;
-		fd_close(&dir);
-		dir = next;
-	}
-	if (dir < 0)
-		return dir;
-	*out = TAKE_FD(dir);
-	return 0;
-}
-
-static int open_spot(const char *path, struct spot *s, struct why *why)
+static int open_spot(const char *path, bool own, struct spot *s, struct why *why)
 {
 	const char *slash = strrchr(path, '/');
 	size_t len = slash ? (size_t)(slash - path) : 0;
 	int err;
 
-	*s = (struct spot){ .path = path, .dir = -1, .name = slash ? slash + 1 : path };
+	*s = (struct spot){ .path = path, .own = own, .dir = -1, .name = slash ? slash + 1 : path };
 	if (strlen(path) >= OUTPUT_PATH_MAX || strlen(s->name) > NAME_MAX)
 		return why_set(why, -ENAMETOOLONG,
 			"cannot write %.200s...: the name is too long; choose a shorter one", path);
@@ -188,7 +109,9 @@ static int open_spot(const char *path, struct spot *s, struct why *why)
 	memcpy(s->folder, path, len);
 	if (len == 0)
 		snprintf(s->folder, sizeof(s->folder), "%s", slash ? "/" : ".");
-	err = walk_folder(s->folder, &s->dir);
+	err = folder_open(s->folder, own, &s->dir, why);
+	if (err == FOLDER_SHARED)
+		return -EPERM;
 	if (err == -ENOENT)
 		return why_set(why, err, "cannot write %s: there is no directory %s; make it first",
 			path, s->folder);
@@ -235,8 +158,8 @@ static bool others_write(const struct spot *s)
  * the caller named it. */
 static bool is_planted(const struct spot *s)
 {
-	return (s->dir_st.st_mode & S_IWOTH) && s->st.st_uid != geteuid() &&
-		s->st.st_uid != s->dir_st.st_uid;
+	return (s->dir_st.st_mode & (s->own ? OTHERS_WRITE : S_IWOTH)) &&
+		s->st.st_uid != geteuid() && s->st.st_uid != s->dir_st.st_uid;
 }
 
 static int refuse(const struct spot *s, int err, const char *text, struct why *why)
@@ -391,7 +314,7 @@ static int open_at(struct spot *s, enum place_name name, struct place *out, stru
 		return open_special(s, name, out, why);
 	if (!s->name[0])
 		return refuse(s, -EISDIR, "it is a directory; name a file", why);
-	if (is_proc(s->dir))
+	if (folder_is_proc(s->dir))
 		return refuse(s, -EPERM, in_proc, why);
 	/* rename() refuses to replace a mount point. */
 	if (s->is_there && (attributes(s, s->name) & STATX_ATTR_MOUNT_ROOT))
@@ -438,7 +361,7 @@ int place_open(const char *path, enum place_name name, struct place *out, struct
 			err = open_descriptor(path, number, &made, why);
 			continue;
 		}
-		err = open_spot(path, &s, why);
+		err = open_spot(path, false, &s, why);
 		if (err < 0)
 			break;
 		if (!s.is_there || !S_ISLNK(s.st.st_mode)) {
@@ -446,7 +369,7 @@ int place_open(const char *path, enum place_name name, struct place *out, struct
 		} else if (name == PLACE_OURS) {
 			err = refuse(&s, -EEXIST,
 				"a symbolic link is in the place of the file; remove it", why);
-		} else if (name == PLACE_EXACT && is_proc(s.dir)) {
+		} else if (name == PLACE_EXACT && folder_is_proc(s.dir)) {
 			err = open_stream(&s, O_APPEND, &made, why);
 		} else if (links > 0) {
 			err = refuse_second_link(named, target, why);
@@ -466,7 +389,7 @@ int place_open_beside(const char *path, struct place *out, struct why *why)
 {
 	_cleanup_(spot_done) struct spot s = { .dir = -1 };
 	struct place made = PLACE_INIT;
-	int err = open_spot(path, &s, why);
+	int err = open_spot(path, false, &s, why);
 
 	if (err < 0)
 		return err;
@@ -496,25 +419,24 @@ static int make_folder(struct spot *s, struct why *why)
 {
 	if (mkdirat(s->dir, s->name, 0755) < 0 && errno != EEXIST)
 		return why_set(why, -errno, "cannot make the directory %s: %s", s->path,
-			is_proc(s->dir) ? in_proc : place_error(-errno));
+			folder_is_proc(s->dir) ? in_proc : place_error(-errno));
 	if (fstatat(s->dir, s->name, &s->st, AT_SYMLINK_NOFOLLOW) < 0)
 		return refuse(s, -errno, err_text(errno), why);
 	s->is_there = true;
 	return 0;
 }
 
-int place_open_folder(const char *path, bool make, int *dir, struct why *why)
+static int find_folder(const char *path, bool own, bool make, int *dir, struct why *why)
 {
 	_cleanup_(spot_done) struct spot s = { .dir = -1 }, end = { .dir = -1 };
 	char whole[OUTPUT_PATH_MAX], target[OUTPUT_PATH_MAX];
-	_as_user_ uint64_t rights = caps_pause();
 	size_t len = strlen(path);
 	int err;
 
 	while (len > 1 && path[len - 1] == '/')
 		len--;
 	snprintf(whole, sizeof(whole), "%.*s", (int)len, path);
-	err = open_spot(whole, &s, why);
+	err = open_spot(whole, own, &s, why);
 	if (err == 0 && !s.is_there && make)
 		err = make_folder(&s, why);
 	if (err < 0 || !s.is_there || !S_ISLNK(s.st.st_mode))
@@ -522,7 +444,7 @@ int place_open_folder(const char *path, bool make, int *dir, struct why *why)
 	err = read_link(&s, target, why);
 	if (err < 0)
 		return err;
-	err = open_spot(target, &end, why);
+	err = open_spot(target, own, &end, why);
 	if (err == 0 && end.is_there && S_ISLNK(end.st.st_mode))
 		return refuse_second_link(whole, target, why);
 	if (err == 0)
@@ -530,6 +452,42 @@ int place_open_folder(const char *path, bool make, int *dir, struct why *why)
 	if (err < 0)
 		name_link(whole, target, why);
 	return err;
+}
+
+int place_open_folder(const char *path, bool make, int *dir, struct why *why)
+{
+	_as_user_ uint64_t rights = caps_pause();
+
+	return find_folder(path, false, make, dir, why);
+}
+
+int place_open_store(const char *path, bool make, int *dir, struct why *why)
+{
+	_as_user_ uint64_t rights = caps_pause();
+	_cleanup_fd_ int found = -1;
+	int err = find_folder(path, true, make, &found, why);
+
+	if (err < 0)
+		return err;
+	*dir = openat(found, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return *dir < 0
+		? why_set(why, -errno, "cannot open the store %s: %s", path, err_text(errno))
+		: 0;
+}
+
+int place_check(const char *path, struct why *why)
+{
+	_as_user_ uint64_t rights = caps_pause();
+	_cleanup_fd_ int found = -1;
+	int err = folder_open(path, true, &found, why);
+
+	if (err == FOLDER_SHARED)
+		return -EPERM;
+	return err != -EPERM ? 0
+			     : why_set(why, err,
+				       "%s goes through a symbolic link of another user; name what "
+				       "it leads to",
+				       path);
 }
 
 void place_close(struct place *place)

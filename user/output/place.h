@@ -65,6 +65,12 @@ int place_open_beside(const char *path, struct place *out, struct why *why);
 /* Opens a folder that files are to go into, with O_PATH. The rule for links is the same. make: it
  * is made where nothing is. */
 int place_open_folder(const char *path, bool make, int *dir, struct why *why);
+/* Likewise the store, for reading. Its path is opened again and again, so nobody but root and the
+ * caller may have it lead elsewhere, now or later (folder_open, own): else -EPERM. */
+int place_open_store(const char *path, bool make, int *dir, struct why *why);
+/* The same rule for other paths: -EPERM. Only the folders on the way and links count, so 0 also
+ * where nothing is there. */
+int place_check(const char *path, struct why *why);
 void place_close(struct place *place);
 int place_identify(const struct place *place, struct place_id *out);
 /* Does writing both lose one of them? Devices and descriptors take both. */
