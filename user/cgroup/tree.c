@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/caps.h"
 #include "base/fd.h"
 #include "base/vec.h"
 #include "cgroup/identity.h"
@@ -402,6 +403,7 @@ static bool all_digits(const char *text)
 static int find_path(const struct hierarchy *h, const char *name, uint64_t *number,
 	char path[CGROUP_TREE_PATH_MAX])
 {
+	_as_user_ uint64_t rights = caps_pause(); /* by ".." the name may lead anywhere */
 	size_t mount_len = strlen(h->mount);
 	_cleanup_fd_ int fd = -1;
 	struct stat st;

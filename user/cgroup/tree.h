@@ -43,8 +43,8 @@ int cgroup_tree_open_perf(const struct cgroup_tree *tree, uint64_t id, const cha
 int cgroup_tree_scan(const struct cgroup_tree *tree,
 	int (*fn)(void *ctx, uint64_t id, const char *path), void *ctx);
 
-/* Finds a cgroup by user input: a path (below a mount or from the hierarchy's root) or a decimal
- * id. */
+/* Finds a cgroup by user input: a path (below a mount or from the hierarchy's root), which is
+ * opened with the caller's rights, or a decimal id. */
 int cgroup_tree_find(const struct cgroup_tree *tree, const char *name, uint64_t *id,
 	char path[CGROUP_TREE_PATH_MAX], struct why *why);
 
