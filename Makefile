@@ -169,7 +169,7 @@ $(REPLAY): $(addprefix tests/tools/,replay.c replay_sampler.c replay_host.c repl
 # What parsing in the agent itself would cost: for tools/bench, never installed.
 $(BUILD)/tests/bench/stoker-inside: tests/bench/inside.c $(BIN_OBJ) $(BUILD)/libstoker.a
 	@mkdir -p $(@D)
-	$(call say,LINK,$@)$(CC) $(ALLFLAGS) $(LDFLAGS) $^ -o $@ $(LDLIBS)
+	$(call say,LINK,$@)$(CC) $(ALLFLAGS) -Itests/made $(LDFLAGS) $^ -o $@ $(LDLIBS)
 
 $(BUILD)/tests/vma/%.bpf.o: tests/vma/%.bpf.c
 	@mkdir -p $(@D)

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "client/lane.h"
+#include "service_done.h"
 #include "worker/mapping.h"
 #include "worker/opening.h"
 #include "worker/service.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rows.c - an ELF file to unwind rows, which must be as the agent wants to see them. */
 #include "fuzz.h"
+#include "rows_find.h"
 #include "unwind/rows.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -15,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (unwind_rows_build(&image, &rows, &why) == 0) {
 		must(unwind_rows_view(rows->bytes, rows->size, &view) == 0);
 		for (uint64_t at = 0; at < size; at += size / 256 + 1)
-			unwind_rows_find(&view, at);
+			rows_find(&view, at);
 	}
 	image_done(&image);
 	return 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rows_view.c - rows as a worker that was taken over could hand them to the agent. */
 #include "fuzz.h"
+#include "rows_find.h"
 #include "unwind/rows.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -18,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 		touch(page.data, page.len);
 		for (uint64_t at = 0; at < 1U << ROWS_PAGE_SHIFT; at += 251)
-			unwind_rows_find(&view, base + at);
+			rows_find(&view, base + at);
 	}
 	return 0;
 }

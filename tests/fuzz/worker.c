@@ -9,6 +9,7 @@
 #include "base/cursor.h"
 #include "base/fd.h"
 #include "fuzz.h"
+#include "service_done.h"
 #include "unwind/rows.h"
 #include "worker/mapping.h"
 #include "worker/service.h"

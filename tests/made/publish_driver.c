@@ -15,6 +15,7 @@
 #include "bpf/reasons.h"
 #include "made_maps.h"
 #include "made_rows.h"
+#include "rows_find.h"
 #include "unwind/publish.h"
 
 #define FILES 12
@@ -122,7 +123,7 @@ static void hold_against_rows(
 			continue;
 		for (uint64_t at = offset; at < offset + (1U << ROWS_PAGE_SHIFT); at += 24571) {
 			is = search(d, bytes_of(d, page), at);
-			must = unwind_rows_find(view, at);
+			must = rows_find(view, at);
 			must_be(same_rule(d, is, must),
 				"a page has other rows than were published");
 		}
@@ -388,7 +389,7 @@ static void look_up(struct drive *d)
 		!data.data || !file->rows.bytes)
 		return;
 	is = search(d, data.data, offset);
-	must = unwind_rows_find(&file->rows.view, offset);
+	must = rows_find(&file->rows.view, offset);
 	must_be(same_rule(d, is, must), "a walk finds other rows than were published");
 }
 

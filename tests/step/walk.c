@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bpf/reasons.h"
+#include "rows_find.h"
 #include "unwind/walk.h"
 
 struct walking {
@@ -31,7 +32,7 @@ static uint32_t rule(void *ctx, uint32_t object, uint64_t offset, struct unwind_
 	const struct walking *walking = ctx;
 	const struct mapping *m = mapping_of(walking->space, object);
 
-	*out = unwind_rows_find(&m->object->rows->view, offset);
+	*out = rows_find(&m->object->rows->view, offset);
 	if (walking->record)
 		record_rule(walking->record, object, offset, out);
 	return END_NONE;

@@ -29,6 +29,7 @@
 #include "base/vec.h"
 #include "elf/eh_frame.h"
 #include "elf/image.h"
+#include "rows_find.h"
 #include "unwind/rows.h"
 
 #include <fcntl.h>
@@ -197,7 +198,7 @@ static void compare_at(struct check *c, uint64_t at)
 		c->outside++;
 		return;
 	}
-	rule = unwind_rows_find(&c->rows->view, offset);
+	rule = rows_find(&c->rows->view, offset);
 	if (is_left(c, &rule))
 		c->marked++;
 	else if (rule.cfa == CFA_UNSUPPORTED && (is_exp(c->row.cfa) || !sp_is_cfa(c->row.sp)))
@@ -336,7 +337,7 @@ static void show(const struct check *c, const struct difference *d)
 	uint64_t offset;
 
 	if (image_vaddr_to_offset(&c->image, d->at, &offset))
-		rule = unwind_rows_find(&c->rows->view, offset);
+		rule = rows_find(&c->rows->view, offset);
 	fprintf(stderr,
 		"%s: %#" PRIx64 " in %#" PRIx64 "..%#" PRIx64
 		": readelf cfa=%s ra=%s fp=%s; ours cfa=%u reg=%u off=%d add=%d ra=%u%+d "
@@ -372,7 +373,7 @@ static void expect_none(struct check *c, uint64_t at)
 		!image_offset_is_code(&c->image, offset))
 		return;
 	c->places++;
-	if (unwind_rows_find(&c->rows->view, offset).cfa == CFA_NONE) {
+	if (rows_find(&c->rows->view, offset).cfa == CFA_NONE) {
 		c->agree++;
 		return;
 	}
@@ -433,7 +434,7 @@ static void look_up(struct check *c)
 		struct unwind_rule r = { 0 };
 
 		if (image_vaddr_to_offset(&c->image, at, &offset))
-			r = unwind_rows_find(&c->rows->view, offset);
+			r = rows_find(&c->rows->view, offset);
 		printf("%" PRIx64 " %u %u %d %d %u %d %u %d\n", at, r.cfa, r.cfa_reg, r.cfa_off,
 			r.cfa_add, r.ra, r.ra_off, r.fp, r.fp_off);
 	}

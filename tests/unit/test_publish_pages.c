@@ -15,6 +15,7 @@
 #include "bpf/reasons.h"
 #include "elf/image.h"
 #include "made_maps.h"
+#include "rows_find.h"
 #include "unwind/publish.h"
 #include "unwind/rows_build.h"
 
@@ -147,7 +148,7 @@ static void pages_that_are_evicted_and_compiled_again_are_true(void **state)
 	for (uint32_t n = 0; n < TURNS; n++) {
 		uint32_t i = (uint32_t)rand() % FILES, number = first + (uint32_t)rand() % span;
 		uint64_t offset = ((uint64_t)number << ROWS_PAGE_SHIFT) + (uint64_t)rand() % 65536;
-		struct unwind_rule want = unwind_rows_find(&table->view, offset), have;
+		struct unwind_rule want = rows_find(&table->view, offset), have;
 
 		turn(i, number);
 		assert_true(find(i, offset, &have));
@@ -190,7 +191,7 @@ static void a_whole_table_takes_the_place_of_an_outline(void **state)
 	assert_int_equal(publish_rows(publish, &key, OBJECT_FIRST, &table->view), 0);
 	assert_int_equal(give_page(0, number), PUBLISH_NO_SUCH_PAGE);
 	for (uint64_t at = 0; at < file.len; at += 4091) {
-		struct unwind_rule want = unwind_rows_find(&table->view, at), have;
+		struct unwind_rule want = rows_find(&table->view, at), have;
 
 		assert_true(find(0, at, &have));
 		assert_memory_equal(&want, &have, sizeof(want));

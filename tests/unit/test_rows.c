@@ -10,6 +10,7 @@
 
 #include "base/fd.h"
 #include "elf/eh_frame.h"
+#include "rows_find.h"
 #include "rows_made.h"
 
 struct against {
@@ -37,10 +38,10 @@ static int check_fde(void *arg, const struct eh_frame_fde *fde)
 
 		assert_true(image_vaddr_to_offset(a->image, first, &from));
 		assert_true(image_vaddr_to_offset(a->image, end - 1, &to));
-		rule = unwind_rows_find(a->view, from);
+		rule = rows_find(a->view, from);
 		if (!same(&rule, &fde->rows[i].rule))
 			fail_msg("at %#" PRIx64, first);
-		rule = unwind_rows_find(a->view, to);
+		rule = rows_find(a->view, to);
 		if (!same(&rule, &fde->rows[i].rule))
 			fail_msg("at %#" PRIx64, end - 1);
 		a->checked++;
@@ -126,7 +127,7 @@ static void check_golden(const char *path, const struct golden *table, size_t le
 		uint64_t offset;
 
 		if (image_vaddr_to_offset(&image, table[i].vaddr, &offset))
-			rule = unwind_rows_find(&rows->view, offset);
+			rule = rows_find(&rows->view, offset);
 		if (!same(&rule, &table[i].rule))
 			fail_msg("%s at %#" PRIx64 ": cfa %u %u%+d%+d ra %u%+d fp %u%+d", path,
 				table[i].vaddr, rule.cfa, rule.cfa_reg, rule.cfa_off, rule.cfa_add,
@@ -333,7 +334,7 @@ static void randomly_spoilt_rows_are_refused_or_harmless(void **state)
 		if (unwind_rows_view(bytes, m.rows->size, &view) == 0) {
 			taken++;
 			for (uint64_t off = 0; off < 0x20000; off += 0x35)
-				assert_true(unwind_rows_find(&view, off).cfa < CFA_KINDS);
+				assert_true(rows_find(&view, off).cfa < CFA_KINDS);
 		}
 		bytes[at] = was;
 	}

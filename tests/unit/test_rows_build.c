@@ -5,13 +5,14 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "rows_find.h"
 #include "rows_made.h"
 #include "unwind/rule_set.h"
 
 /* The CFA's offset from rsp at a place in the text; 0: no function, -1: not supported. */
 static int cfa_at(const struct made *m, uint64_t off)
 {
-	struct unwind_rule rule = unwind_rows_find(&m->rows->view, TEXT_OFFSET + off);
+	struct unwind_rule rule = rows_find(&m->rows->view, TEXT_OFFSET + off);
 
 	if (rule.cfa == CFA_NONE)
 		return 0;

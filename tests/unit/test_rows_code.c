@@ -2,6 +2,7 @@
 /* Rows of places where the code tells better than the CFI. */
 #include "unit.h"
 
+#include "rows_find.h"
 #include "rows_made.h"
 
 enum { RSP = 7, R10 = 10 };
@@ -21,7 +22,7 @@ static void make_with_code(
 
 static struct unwind_rule rule_at(const struct made *m, uint64_t at)
 {
-	return unwind_rows_find(&m->rows->view, TEXT_OFFSET + at);
+	return rows_find(&m->rows->view, TEXT_OFFSET + at);
 }
 
 /* GCC's: CFA r10+0 and rbp at [rbp] from 0x102 on; CFA rsp+8 at 0x120, where the return is. */

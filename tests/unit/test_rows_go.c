@@ -10,6 +10,7 @@
 #include "elf/gopclntab.h"
 #include "elf/image.h"
 #include "make_go.h"
+#include "rows_find.h"
 #include "unwind/rows.h"
 
 struct made {
@@ -252,7 +253,7 @@ static void check_place(
 	const struct made *m, const struct shape *s, const struct place *p, uint64_t at)
 {
 	struct unwind_rule rule =
-		unwind_rows_find(&m->rows->view, p->off == BEFORE ? at - 1 : at + p->off);
+		rows_find(&m->rows->view, p->off == BEFORE ? at - 1 : at + p->off);
 
 	if (memcmp(&rule, &p->rule, sizeof(rule)) == 0)
 		return;

@@ -9,6 +9,7 @@
 
 #include "base/fd.h"
 #include "page_by_page.h"
+#include "rows_find.h"
 #include "rows_made.h"
 #include "unwind/rows_build.h"
 #include "unwind/rows_index.h"
@@ -391,7 +392,7 @@ static void without_a_valid_table_the_file_is_compiled_whole(void **state)
 		assert_int_equal(unwind_rows_begin(&made.image, &rows, &why), 0);
 		assert_int_equal(rows->view.head->kind, UNWIND_ROWS_TABLE);
 		assert_int_equal(
-			unwind_rows_find(&rows->view, TEXT_OFFSET + 2 * PAGE).cfa_off, 24);
+			rows_find(&rows->view, TEXT_OFFSET + 2 * PAGE).cfa_off, 24);
 		indexed_done(&made);
 		indexed_init(&made);
 	}
@@ -442,8 +443,8 @@ static void check_spoilt(size_t spoilt)
 
 		assert_int_equal(unwind_rows_build_pages(&made.image, &number, 1, &page, &why), 0);
 		for (uint64_t at = number * PAGE; at < (number + 1) * PAGE; at += 8) {
-			struct unwind_rule want = unwind_rows_find(&whole->view, at);
-			struct unwind_rule have = unwind_rows_find(&page->view, at);
+			struct unwind_rule want = rows_find(&whole->view, at);
+			struct unwind_rule have = rows_find(&page->view, at);
 
 			if (have.cfa != CFA_NONE && memcmp(&want, &have, sizeof(want)) != 0)
 				fail_msg("spoilt %zu: another rule at %#zx", spoilt, (size_t)at);

@@ -9,6 +9,7 @@
 #include <ucontext.h>
 
 #include "base/fd.h"
+#include "rows_find.h"
 #include "rows_made.h"
 
 #include "bpf/unwind.bpf.h"
@@ -434,7 +435,7 @@ static size_t check_page(const struct unwind_rows_view *view, uint32_t page, boo
 
 	for (uint32_t at = 0; at < 1U << ROWS_PAGE_SHIFT; at++, checked++) {
 		uint32_t rule = unwind_search(&rows, start + at);
-		struct unwind_rule found = unwind_rows_find(view, start + at);
+		struct unwind_rule found = rows_find(view, start + at);
 
 		assert_true(rule < view->head->rules_len);
 		if (memcmp(&view->rules[rule], &found, sizeof(found)) != 0)

@@ -24,6 +24,7 @@
 #include "client/blame.h"
 #include "client/namer.h"
 #include "client/row_queue.h"
+#include "service_done.h"
 #include "unwind/rows.h"
 #include "worker/mapping.h"
 #include "worker/service.h"

@@ -11,8 +11,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define CHUNK_MASK ((1U << ROWS_CHUNK_SHIFT) - 1)
-
 _Static_assert(sizeof(struct unwind_rows_head) % 4 == 0, "rules and pages follow aligned");
 
 /* One page's arrays. */
@@ -209,33 +207,6 @@ int64_t unwind_rows_page_index(const struct unwind_rows_view *v, uint64_t number
 			high = mid;
 	}
 	return -1;
-}
-
-struct unwind_rule unwind_rows_find(const struct unwind_rows_view *view, uint64_t file_offset)
-{
-	int64_t index = unwind_rows_page_index(view, file_offset >> ROWS_PAGE_SHIFT);
-	const struct unwind_rows_page *page;
-	uint32_t chunk = (file_offset >> ROWS_CHUNK_SHIFT) & (ROWS_CHUNKS - 1);
-	uint32_t at = file_offset & CHUNK_MASK;
-	struct page p;
-	uint32_t low, high;
-
-	if (index < 0 || view->pages[index].rows_len == 0)
-		return view->rules[0];
-	page = &view->pages[index];
-	p = page_arrays(view->data + page->data_offset, page->rows_len);
-	low = p.first[chunk];
-	high = p.first[chunk + 1];
-	/* If no row of the chunk is at or before the address, the one before the chunk applies. */
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (p.start[mid] <= at)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return view->rules[p.rule[low - 1]];
 }
 
 void unwind_rows_free(struct unwind_rows *rows)

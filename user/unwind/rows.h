@@ -115,6 +115,3 @@ struct bytes unwind_rows_page_data(const struct unwind_rows_view *view, uint32_t
 
 /* The index of the page with this number; -1: it has no functions. */
 int64_t unwind_rows_page_index(const struct unwind_rows_view *view, uint64_t number);
-
-/* The rule at a file offset, by the same search as in BPF; CFA_NONE where there is no page. */
-struct unwind_rule unwind_rows_find(const struct unwind_rows_view *view, uint64_t file_offset);

@@ -332,9 +332,3 @@ void service_answer(struct service *s)
 	s->out.reply.kept_len = s->kept.all.len;
 	s->out.reply.evicted_len = s->kept.evicted_len;
 }
-
-void service_done(struct service *s)
-{
-	proto_close_fds(&s->in);
-	kept_done(&s->kept);
-}

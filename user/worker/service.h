@@ -16,4 +16,3 @@ struct service {
  * accepted; `out` becomes its reply. The caller must have sent or closed the previous reply's
  * descriptors. */
 void service_answer(struct service *service);
-void service_done(struct service *service);
