@@ -8,14 +8,10 @@
 
 #include "unseen_stops.h"
 #include "wire/proto.h"
-#include "worker_client.h"
-#include "worker_names.h"
+#include "worker_ask.h"
 
 #define HANG_NS (500 * NSEC_PER_MSEC)
 #define HOARDED_BYTES (32UL << 20) /* more than a worker has without it */
-
-static struct told told;
-static struct names names;
 
 static int teardown(void **state)
 {
@@ -24,25 +20,6 @@ static int teardown(void **state)
 	names_clear(&names);
 	stops = STOPS_UNSEEN;
 	return 0;
-}
-
-static enum worker_status ask(uint64_t id, int fd, uint64_t until_ns)
-{
-	struct worker_object object = { .id = id, .fd = fd };
-	struct worker_query query = {
-		.addresses = &(uint64_t){ 0 }, .len = 1, .until_ns = until_ns
-	};
-	struct worker_symbols symbols;
-
-	names_clear(&names);
-	assert_int_equal(
-		worker_client_names(told.client, &object, &query, on_name, &names, &symbols), 0);
-	return symbols.status;
-}
-
-static pid_t pid_of(int lane)
-{
-	return told_stats(&told).pids[lane];
 }
 
 /* ---- stops ---------------------------------------------------------------------------------- */

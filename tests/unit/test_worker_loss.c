@@ -18,13 +18,9 @@
 #include "make_elf_symbols.h"
 #include "unseen_stops.h"
 #include "wire/proto.h"
-#include "worker_client.h"
-#include "worker_names.h"
+#include "worker_ask.h"
 
 #define SHORT_NS (100 * NSEC_PER_MSEC)
-
-static struct told told;
-static struct names names;
 
 static int teardown(void **state)
 {
@@ -47,26 +43,6 @@ static int file_of(const char *name)
 	fd = memory_file(m.file.data, m.file.len);
 	make_elf_done(&m);
 	return fd;
-}
-
-static enum worker_status ask(uint64_t id, int fd, uint64_t until_ns)
-{
-	struct worker_object object = { .id = id, .fd = fd };
-	struct worker_query query = { .addresses = &(uint64_t){ MAKE_ELF_TEXT_OFFSET },
-		.len = 1,
-		.demangle = false,
-		.until_ns = until_ns };
-	struct worker_symbols symbols;
-
-	names_clear(&names);
-	assert_int_equal(
-		worker_client_names(told.client, &object, &query, on_name, &names, &symbols), 0);
-	return symbols.status;
-}
-
-static pid_t pid_of(int lane)
-{
-	return told_stats(&told).pids[lane];
 }
 
 /* ---- death ---------------------------------------------------------------------------------- */
