@@ -5,47 +5,22 @@
 # seconds: 60
 
 load lib
+load http
 
-# serve [OPTION...]: a daemon with a store in $tmp/store, behind ${apart[@]}. $supervisor, $daemon and
-# $url are as in http.bats. Returns when it answers.
-serve() {
-	need curl jq unshare
+# serve_apart [OPTION...]: as serve, behind set_apart.
+serve_apart() {
 	set_apart
-	port=$(free_port)
-	url=http://127.0.0.1:$port
-	printf '%s\n' '[sample]' 'interval = 1s' 'cpu = 100%' '[store]' "path = $tmp/store" '[http]' \
-		"listen = 127.0.0.1:$port" >"$tmp/stoker.ini"
-	start "${apart[@]}" "$stoker" daemon --config "$tmp/stoker.ini" "$@"
-	supervisor=$pid said=$out
-	wait_until 30 is_alive || {
-		cat "$said"
-		return 1
-	}
-	daemon=$(agent_of "$supervisor")
+	daemon_options=("$@")
+	serve
 }
 
-# set_apart: a command behind ${apart[@]} has a /run of its own, in which $tmp/run is /run/stoker.
+# set_apart: a command behind ${inside[@]} has a /run of its own, in which $tmp/run is /run/stoker.
 set_apart() {
+	need unshare
 	mkdir -p "$tmp/run"
 	# shellcheck disable=SC2016 # for the inner shell
-	apart=(unshare --mount sh -c 'mount -t tmpfs none /run && mkdir /run/stoker &&
+	inside=(unshare --mount sh -c 'mount -t tmpfs none /run && mkdir /run/stoker &&
 		mount --bind "$0" /run/stoker && exec "$@"' "$tmp/run")
-}
-
-get() {
-	curl -sS -g -m 60 "${@:2}" "$url$1" -H "Authorization: Bearer $(cat "$tmp/store/token" 2>/dev/null)" 3>&-
-}
-
-is_alive() {
-	[ "$(get /healthz 2>/dev/null)" = alive ]
-}
-
-is_ready() {
-	get /readyz 2>/dev/null | grep -q '^ok: '
-}
-
-is_idle() {
-	get /readyz 2>/dev/null | grep -q "^idle: .*$1"
 }
 
 tree_of() {
@@ -81,7 +56,7 @@ off_within_two_seconds() {
 
 @test "while the kill switch is on nothing is attached, captures end, and it goes on by itself" {
 	local client
-	serve
+	serve_apart
 	wait_until 30 is_ready
 	get '/profile?seconds=60&hz=19' -o "$tmp/captured" -w '%{http_code}' >"$tmp/code" &
 	client=$!
@@ -103,7 +78,7 @@ off_within_two_seconds() {
 }
 
 @test "a daemon that is stopped ends for the kill switch, and another user's file is none" {
-	serve
+	serve_apart
 	wait_until 30 is_ready
 	install -o 65534 -m 644 /dev/null "$tmp/theirs"
 	mv "$tmp/theirs" "$tmp/run/off"
@@ -118,17 +93,17 @@ off_within_two_seconds() {
 @test "where the kill switch is on at the start nothing is loaded, by record, ps and doctor too" {
 	mkdir "$tmp/run"
 	touch "$tmp/run/off"
-	serve
+	serve_apart
 	wait_until 20 is_idle '/run/stoker/off'
 	nothing_attached
-	exits 1 "${apart[@]}" "$stoker" record -a -d 1 -o "$tmp/f"
+	exits 1 "${inside[@]}" "$stoker" record -a -d 1 -o "$tmp/f"
 	said_clearly '/run/stoker/off exists'
-	exits 1 "${apart[@]}" "$stoker" ps
+	exits 1 "${inside[@]}" "$stoker" ps
 	said_clearly '/run/stoker/off exists'
-	exits 1 "${apart[@]}" "$stoker" doctor >"$tmp/doctor"
+	exits 1 "${inside[@]}" "$stoker" doctor >"$tmp/doctor"
 	grep '^no *kill switch .*/run/stoker/off' "$tmp/doctor"
 	rm "$tmp/run/off"
-	start "${apart[@]}" "$stoker" record -a -o "$tmp/f"
+	start "$stoker" record -a -o "$tmp/f"
 	wait_until 20 says 'sampling at' "$out"
 	touch "$tmp/run/off"
 	wait_until 5 is_gone "$pid"
@@ -154,7 +129,7 @@ off_ends_record() {
 @test "a recording ends for the kill switch, whatever it waits for" {
 	local reader
 	set_apart
-	start "${apart[@]}" "$stoker" record -a -o "$tmp/f"
+	start "$stoker" record -a -o "$tmp/f"
 	wait_until 20 says 'sampling at' "$out"
 	kill -STOP "$(agent_of "$pid")"
 	off_ends_record
@@ -164,12 +139,12 @@ off_ends_record() {
 	exec {reader}<>"$tmp/fifo"
 	dd if=/dev/zero bs=64k count=1 of="$tmp/fifo" status=none
 	# shellcheck disable=SC2016 # for the inner shell
-	start "${apart[@]}" sh -c 'exec "$0" record -a --interval 1 >"$1"' "$stoker" "$tmp/fifo"
+	start sh -c 'exec "$0" record -a --interval 1 >"$1"' "$stoker" "$tmp/fifo"
 	off_ends_record
 	exec {reader}<&-
 
 	# shellcheck disable=SC2016 # for the inner shell
-	start "${apart[@]}" "$stoker" record -o "$tmp/f" -- \
+	start "$stoker" record -o "$tmp/f" -- \
 		sh -c 'trap "" TERM; echo $$ >"$0"; while :; do :; done' "$tmp/command"
 	wait_until 20 test -s "$tmp/command"
 	off_ends_record
@@ -179,17 +154,17 @@ off_ends_record() {
 }
 
 @test "the kill switch is seen in a folder that replaced another one, and under a mount that hides it" {
-	local inside
-	serve
-	inside=(nsenter --mount --target "$supervisor" sh -c)
+	local within
+	serve_apart
+	within=(nsenter --mount --target "$supervisor" sh -c)
 	wait_until 30 is_ready
-	"${inside[@]}" 'mount -t tmpfs none /run/stoker && touch /run/stoker/off'
+	"${within[@]}" 'mount -t tmpfs none /run/stoker && touch /run/stoker/off'
 	wait_until 10 is_idle '/run/stoker/off'
-	"${inside[@]}" 'umount /run/stoker'
+	"${within[@]}" 'umount /run/stoker'
 	wait_until 30 is_ready
-	"${inside[@]}" 'umount /run/stoker && mv /run/stoker /run/old && mkdir /run/stoker'
+	"${within[@]}" 'umount /run/stoker && mv /run/stoker /run/old && mkdir /run/stoker'
 	is_ready
-	"${inside[@]}" 'mv /run/stoker /run/other && mkdir /run/stoker && touch /run/stoker/off'
+	"${within[@]}" 'mv /run/stoker /run/other && mkdir /run/stoker && touch /run/stoker/off'
 	wait_until 10 is_idle '/run/stoker/off'
 	kill "$supervisor" && wait "$supervisor"
 }
@@ -209,7 +184,7 @@ ends() {
 
 @test "SIGTERM ends a daemon that is stopped, with all that it started, and no mark stays" {
 	local one
-	serve
+	serve_apart
 	wait_until 30 is_ready
 	[ -e "$tmp/store/mark" ]
 	for one in "$daemon" $(starters); do
@@ -218,19 +193,19 @@ ends() {
 	ends 1
 	says 'does not end: it is killed' "$said"
 	[ ! -e "$tmp/store/mark" ]
-	serve
+	serve_apart
 	wait_until 30 is_ready
 	! says 'went down' "$said" || false
 	ends 0
 	! says 'does not end' "$said" || false
 	touch "$tmp/run/off"
-	serve
+	serve_apart
 	wait_until 20 is_idle '/run/stoker/off'
 	for one in $(children_of "$daemon"); do
 		[ "$(cat "/proc/$one/comm")" = stoker-starter ] || kill -STOP "$one"
 	done
 	ends 0
-	serve
+	serve_apart
 	wait_until 20 is_idle '/run/stoker/off'
 	kill -STOP "$daemon"
 	ends 1
@@ -245,7 +220,7 @@ answers_here() {
 	set_apart
 	touch "$tmp/run/off"
 	printf '%s\n' '[store]' "path = $tmp/store" '[http]' "listen = unix:$tmp/socket" >"$tmp/stoker.ini"
-	start "${apart[@]}" "$stoker" daemon --config "$tmp/stoker.ini"
+	start "$stoker" daemon --config "$tmp/stoker.ini"
 	wait_until 20 answers_here
 	[ "$(stat -c %a "$tmp/store")" = 750 ]
 	kill "$pid" && wait "$pid"
@@ -259,7 +234,7 @@ budget_is() {
 
 @test "who takes the place of another has the configuration of the start, and of the file what may change" {
 	local one
-	serve
+	serve_apart
 	wait_until 30 is_ready
 	sed -i "s|^path = .*|path = $tmp/other|; s/^cpu = .*/cpu = 50%/" "$tmp/stoker.ini"
 	one=$daemon
@@ -311,38 +286,38 @@ is_left_alone() {
 }
 
 @test "a host that went down twice under one kernel and version is left alone until told otherwise" {
-	serve
+	serve_apart
 	wait_until 30 test -e "$tmp/store/mark"
 	kill "$supervisor" && wait "$supervisor"
 	[ ! -e "$tmp/store/mark" ]
-	serve
+	serve_apart
 	wait_until 30 is_ready
 	die
 	# On the same boot that was no death; nor is what the unit notes one.
-	serve
+	serve_apart
 	wait_until 30 is_ready
 	jq -e '.deaths == 0 and .running' "$tmp/store/mark"
 	die
 	"$stoker" daemon --config "$tmp/stoker.ini" --stopped
 	[ ! -e "$tmp/store/mark" ]
 	forge '.boot = "another"'
-	serve
+	serve_apart
 	wait_until 30 is_ready
 	says 'went down while stoker sampled, 1 time' "$said"
 	die
 	forge '.boot = "a third"'
-	serve
+	serve_apart
 	is_left_alone
 	# Again, also after a clean end; not with another kernel or version, nor when told so.
-	serve
+	serve_apart
 	is_left_alone
 	cp "$tmp/store/mark" "$tmp/mark"
 	forge '.kernel = "another"'
-	serve
+	serve_apart
 	wait_until 30 is_ready
 	kill "$supervisor" && wait "$supervisor"
 	forge .
-	serve --after-crash
+	serve_apart --after-crash
 	wait_until 30 is_ready
 	jq -e '.deaths == 0' "$tmp/store/mark"
 }
@@ -375,7 +350,7 @@ is_another() {
 
 @test "a lost starter, and whatever else is lost, comes back with the rights that it had" {
 	local one before
-	serve
+	serve_apart
 	wait_until 30 is_ready
 	rights >"$tmp/rights"
 	cat "$tmp/rights"
@@ -412,7 +387,7 @@ has_another_keeper() {
 
 @test "a keeper that is stopped is killed and replaced, and keeps nothing from ending" {
 	local before one stopped
-	serve
+	serve_apart
 	wait_until 30 is_ready
 	stopped=$(keeper)
 	kill -STOP "$stopped"
@@ -449,7 +424,7 @@ has_another_keeper() {
 	[ "$(folded_count "$tmp/f")" = "$(jq -s 'map(.samples) | add' "$tmp/store/index")" ]
 }
 
-# set_kernel RELEASE: a command behind ${apart[@]} sees it as the kernel's, and $tmp/etc as /etc.
+# set_kernel RELEASE: a command behind ${inside[@]} sees it as the kernel's, and $tmp/etc as /etc.
 set_kernel() {
 	mkdir "$tmp/run" "$tmp/etc"
 	cp -a /etc/. "$tmp/etc"
@@ -458,7 +433,7 @@ set_kernel() {
 	echo "$1" >"$tmp/release"
 	echo '#1 SMP' >"$tmp/version"
 	# shellcheck disable=SC2016 # for the inner shell
-	apart=(unshare --mount sh -c 'mount -t tmpfs none /run && mkdir /run/stoker &&
+	inside=(unshare --mount sh -c 'mount -t tmpfs none /run && mkdir /run/stoker &&
 		mount --bind "$0/run" /run/stoker && mount --bind "$0/etc" /etc &&
 		mount --bind "$0/release" /proc/sys/kernel/osrelease &&
 		mount --bind "$0/version" /proc/sys/kernel/version && exec "$@"' "$tmp")
@@ -470,7 +445,6 @@ set_kernel() {
 	bpftool btf dump file /sys/kernel/btf/vmlinux | grep -q "FUNC '__check_object_size'" ||
 		skip 'this kernel does not check copies of user memory (CONFIG_HARDENED_USERCOPY)'
 	set_kernel 6.1.20
-	set_apart() { :; }
 	serve
 	wait_until 20 is_idle "$hangs"
 	is_alive
@@ -478,20 +452,20 @@ set_kernel() {
 	get /metrics | grep -qx 'stoker_sampling 0'
 	kill "$supervisor" && wait "$supervisor"
 	[ ! -e "$tmp/store/mark" ]
-	exits 1 "${apart[@]}" "$stoker" record -a -d 1 -o "$tmp/f"
+	exits 1 "${inside[@]}" "$stoker" record -a -d 1 -o "$tmp/f"
 	said_clearly "$hangs"
 	[ ! -e "$tmp/f" ]
-	exits 1 "${apart[@]}" "$stoker" doctor >"$tmp/doctor"
+	exits 1 "${inside[@]}" "$stoker" doctor >"$tmp/doctor"
 	grep "^no *kernel .*$hangs" "$tmp/doctor"
 	install -o 65534 -m 644 /dev/null "$tmp/etc/stoker/any-kernel"
-	exits 1 "${apart[@]}" "$stoker" record -a -d 1 -o "$tmp/f"
+	exits 1 "${inside[@]}" "$stoker" record -a -d 1 -o "$tmp/f"
 	chown 0 "$tmp/etc/stoker/any-kernel"
-	"${apart[@]}" "$stoker" record -a -d 1 -o "$tmp/f"
+	"${inside[@]}" "$stoker" record -a -d 1 -o "$tmp/f"
 	[ -s "$tmp/f" ]
 	serve
 	wait_until 30 is_ready
 	kill "$supervisor" && wait "$supervisor"
 	rm "$tmp/etc/stoker/any-kernel"
 	echo 6.1.36 >"$tmp/release"
-	"${apart[@]}" "$stoker" record -a -d 1 -o "$tmp/f"
+	"${inside[@]}" "$stoker" record -a -d 1 -o "$tmp/f"
 }

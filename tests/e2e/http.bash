@@ -2,17 +2,18 @@
 # shellcheck shell=bash disable=SC2154 # $tmp, $stoker and what lib.bash sets
 # A daemon that serves HTTP, and questions to it.
 
-# serve LINE...: a daemon with a store in $tmp/store, a second or $interval an interval, at $url.
-# $listen may be another address than the loopback's. Returns when it answers. $supervisor is the daemon, $daemon its process that samples.
+# serve LINE...: a daemon with a store in $tmp/store, a second or $interval an interval, at $url, with ${daemon_options[@]}.
+# $listen may be another address than the loopback's. Returns when it is ${state:-is_alive}. $supervisor is the daemon,
+# $daemon its process that samples.
 serve() {
 	need curl jq
 	port=$(free_port)
 	url=http://127.0.0.1:$port
 	printf '%s\n' '[sample]' "interval = ${interval:-1s}" 'cpu = 100%' '[store]' "path = $tmp/store" '[http]' \
 		"listen = ${listen:-127.0.0.1}:$port" "$@" >"$tmp/stoker.ini"
-	start "$stoker" daemon --config "$tmp/stoker.ini"
+	start "$stoker" daemon --config "$tmp/stoker.ini" "${daemon_options[@]}"
 	supervisor=$pid said=$out
-	wait_until 30 answers /healthz || {
+	wait_until 30 "${state:-is_alive}" || {
 		cat "$said"
 		return 1
 	}
@@ -36,6 +37,19 @@ code() {
 
 code_of_asked() {
 	asked "$@" -o /dev/null -w '%{http_code}'
+}
+
+is_alive() {
+	[ "$(get /healthz 2>/dev/null)" = alive ]
+}
+
+is_ready() {
+	get /readyz 2>/dev/null | grep -q '^ok: '
+}
+
+# is_idle [WHY]
+is_idle() {
+	get /readyz 2>/dev/null | grep -q "^idle: .*$1"
 }
 
 answers() {

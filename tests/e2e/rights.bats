@@ -5,38 +5,7 @@
 # seconds: 105
 
 load lib
-
-# serve LINE...: as in http.bats; lines are of [http]. Returns when it is ${state:-is_ready}.
-serve() {
-	need curl
-	port=$(free_port)
-	url=http://127.0.0.1:$port
-	printf '%s\n' '[sample]' 'interval = 1s' 'cpu = 100%' '[store]' "path = $tmp/store" '[http]' \
-		"listen = 127.0.0.1:$port" "$@" >"$tmp/stoker.ini"
-	start "$stoker" daemon --config "$tmp/stoker.ini"
-	supervisor=$pid said=$out
-	wait_until 30 "${state:-is_ready}" || {
-		cat "$said"
-		return 1
-	}
-	daemon=$(agent_of "$supervisor")
-}
-
-get() {
-	curl -sS -g -m 60 "${@:2}" "$url$1" -H "Authorization: Bearer $(cat "$tmp/store/token" 2>/dev/null)" 3>&-
-}
-
-is_ready() {
-	get /readyz 2>/dev/null | grep -q '^ok: '
-}
-
-is_idle() {
-	get /readyz 2>/dev/null | grep -q '^idle: '
-}
-
-code() {
-	get "$@" -o /dev/null -w '%{http_code}'
-}
+load http
 
 # caps NAME...: the mask of these, as in /proc/PID/status.
 caps() {
@@ -117,7 +86,7 @@ of_capture() {
 
 @test "each process has the user, the capabilities and the system calls of the threat model" {
 	[ "$(caps)" = 0000000000000000 ] && [ "$(caps kill)" = 0000000000000020 ]
-	serve
+	state=is_ready serve
 	of_daemon "$(caps "${starting[@]}" "${six[@]}")" | as_expected
 	get '/profile?seconds=60&hz=19' -o "$tmp/captured" >/dev/null 2>&1 &
 	started+=($!)
@@ -160,7 +129,7 @@ has_all_of_capture() {
 	local victim victims all one running
 	for victim in agent starter-1 starter-2 supervisor; do
 		rm -rf "$tmp/store"
-		serve
+		state=is_ready serve
 		get '/profile?seconds=60&hz=19' -o "$tmp/captured" >/dev/null 2>&1 &
 		started+=($!)
 		wait_until 20 has_all_of_capture
@@ -226,7 +195,7 @@ switch_off() {
 	local stoker=$tmp/root/stoker
 	install -d -m 700 "$tmp/root"
 	install -m 750 "${STOKER:-$repo/stoker}" "$stoker"
-	serve
+	state=is_ready serve
 	get '/profile?seconds=60&hz=19' -o "$tmp/captured" >/dev/null 2>&1 &
 	started+=($!)
 	{
@@ -238,7 +207,7 @@ switch_off() {
 }
 
 @test "captures that are off at the start cannot be had, and a reload can take them away" {
-	serve 'captures = off'
+	state=is_ready serve 'captures = off'
 	of_daemon "$(caps "${starting[@]}")" | as_expected
 	get '/profile?seconds=1' -w '%{http_code}\n' >"$tmp/answer"
 	grep -x 403 "$tmp/answer"
@@ -253,7 +222,7 @@ switch_off() {
 	[ "$(code '/profile?seconds=1')" = 403 ]
 	kill "$supervisor" && wait "$supervisor"
 
-	serve 'captures = on'
+	state=is_ready serve 'captures = on'
 	get '/profile?seconds=60&hz=19' -o "$tmp/captured" -w '%{http_code}' >"$tmp/code" &
 	local client=$!
 	wait_until 20 eval 'get /metrics | grep -qx "stoker_captures_running 1"'
@@ -310,16 +279,9 @@ has_first_rights() {
 	[ "$(all_rights)" = "$(cat "$tmp/first")" ]
 }
 
-all_gone() {
-	local one
-	for one; do
-		is_gone "$one" || return 1
-	done
-}
-
 @test "a process that takes another one's place has exactly the rights of the first" {
 	local name victims
-	serve
+	state=is_ready serve
 	of_daemon "$(caps "${starting[@]}" "${six[@]}")" | as_expected
 	all_rights >"$tmp/first"
 	cat "$tmp/first"
@@ -329,7 +291,7 @@ all_gone() {
 		mapfile -t victims < <(named "$name")
 		[ "${#victims[@]}" -gt 0 ]
 		kill -KILL "${victims[@]}"
-		wait_until 10 all_gone "${victims[@]}"
+		wait_until 10 are_gone "${victims[@]}"
 		wait_until 30 has_first_rights || diff "$tmp/first" <(all_rights)
 	done
 	kill "$supervisor" && wait "$supervisor"
