@@ -262,6 +262,30 @@ budget_is() {
 	[ ! -e "$tmp/other" ]
 }
 
+# reload_with CPU: as many reloads are said by now as $reloads.
+reload_with() {
+	sed -i "s/^cpu = .*/cpu = $1/" "$tmp/stoker.ini"
+	kill -HUP "$supervisor"
+	reloads=$((reloads + 1))
+	wait_until 10 eval '[ "$(grep -c "reloaded $tmp" "$said")" -eq "$reloads" ]'
+}
+
+@test "a process that is stopped has the last of many reloads when it goes on" {
+	local reloads=0 percent
+	serve_apart
+	wait_until 30 is_ready
+	kill -STOP "$daemon"
+	for percent in {31..60}; do
+		reload_with "$percent%"
+	done
+	[ "$(grep -c 'does not take its configuration now' "$said")" -eq 1 ]
+	kill -CONT "$daemon"
+	wait_until 10 budget_is 0.6
+	reload_with 25%
+	wait_until 10 budget_is 0.25
+	kill "$supervisor" && wait "$supervisor"
+}
+
 # forge JQ: the mark of a daemon that is not there any more.
 forge() {
 	jq -c "$1" "$tmp/mark" >"$tmp/store/mark"

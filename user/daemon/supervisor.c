@@ -64,6 +64,7 @@ struct supervisor {
 	char idle[WHY_MAX]; /* why the child does not sample; "": it does */
 	bool changing;      /* the child got the signal to end, for another one */
 	bool over;          /* for good */
+	bool owed;          /* the child has no room for the configuration now */
 	bool marked;        /* the child set the mark: another daemon's is not cleared */
 	uint64_t started_ns, deadline_ns, again_ns, back_off_ns; /* CLOCK_MONOTONIC; 0: none */
 	int signals;
@@ -96,22 +97,32 @@ static bool take_config(struct supervisor *s)
 	return true;
 }
 
-/* The child says when it has it. */
-static void reload(struct supervisor *s)
+/* The child says when it has it. A stopped one takes a few, and the last when it goes on. */
+static void give_config(struct supervisor *s)
 {
-	bool taken;
-	int err = 0;
+	bool owed = s->owed;
+	int err = notify_give(s->child.fd, &s->config);
 
-	notify_send(&s->notify, NOTIFY_RELOADING);
-	taken = take_config(s);
-	if (taken && s->child.fd >= 0)
-		err = notify_give(s->child.fd, &s->config);
-	if (err < 0)
+	s->owed = err == -EAGAIN;
+	if (s->owed && !owed)
+		log_warn(s->log,
+			"the process that samples does not take its configuration now: it is sent "
+			"when that process goes on");
+	else if (err < 0 && !s->owed)
 		log_warn(s->log,
 			"the process that samples does not take its configuration: %s; the next "
 			"one will have it",
 			err_text(err));
-	if (!taken || s->child.fd < 0 || err < 0)
+	if (err < 0 && !s->owed)
+		notify_send(&s->notify, NOTIFY_READY);
+}
+
+static void reload(struct supervisor *s)
+{
+	notify_send(&s->notify, NOTIFY_RELOADING);
+	if (take_config(s) && s->child.fd >= 0)
+		give_config(s);
+	else
 		notify_send(&s->notify, NOTIFY_READY);
 }
 
@@ -200,7 +211,7 @@ static int start_child(struct supervisor *s)
 		return err;
 	s->started_ns = clock_ns(CLOCK_MONOTONIC);
 	s->deadline_ns = s->again_ns = 0;
-	s->changing = false;
+	s->changing = s->owed = false;
 	s->stage = STAGE_BEGINNING;
 	if (s->idle[0])
 		log_warn(s->log, "idle: %s", s->idle);
@@ -382,7 +393,7 @@ static void wait_for_events(struct supervisor *s)
 	struct pollfd fds[] = {
 		{ .fd = s->signals, .events = POLLIN },
 		{ .fd = s->kill_switch.fd, .events = POLLIN },
-		{ .fd = s->child.fd, .events = POLLIN },
+		{ .fd = s->child.fd, .events = s->owed ? POLLIN | POLLOUT : POLLIN },
 		{ .fd = s->child.pidfd, .events = POLLIN },
 		{ .fd = s->ends, .events = POLLIN },
 	};
@@ -436,6 +447,8 @@ static int supervise(struct supervisor *s)
 
 		look_at_switch(s, now);
 		hear_child(s);
+		if (s->owed && s->child.fd >= 0)
+			give_config(s);
 		status = look_at_child(s, now);
 		if (status != -EAGAIN)
 			break;
