@@ -86,6 +86,17 @@ static int run(int argc, char **argv, struct log *log)
 	return EXIT_USAGE;
 }
 
+/* A setuid-root program would write, and sample, for anybody with root's rights. */
+static int check_user(struct why *why)
+{
+	if (geteuid() != 0 || getuid() == 0)
+		return 0;
+	return why_set(why, -EPERM,
+		"started as root by user %u: a setuid-root stoker does nothing; use sudo, or file "
+		"capabilities (`stoker doctor` as root lists them), and chmod u-s the program",
+		(unsigned int)getuid());
+}
+
 static int check_stack(struct why *why)
 {
 	struct rlimit stack;
@@ -124,7 +135,7 @@ int main(int argc, char **argv)
 	signal(SIGCHLD, SIG_DFL);
 	take_name(argv[0]);
 	fill_standard();
-	if (check_stack(&why) < 0)
+	if (check_user(&why) < 0 || check_stack(&why) < 0)
 		log_error(&log, "%s", why.text);
 	else
 		status = run(argc, argv, &log);

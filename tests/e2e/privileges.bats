@@ -261,6 +261,20 @@ user=(setpriv --reuid=61234 --regid=61234 --clear-groups --inh-caps=-all)
 	said_clearly 'cannot write'
 }
 
+@test "a setuid-root program does nothing for another user, and says what to use" {
+	local command
+	need setpriv findmnt
+	! findmnt -no OPTIONS -T "$tmp" | grep -qw nosuid || skip 'this file system takes no setuid programs'
+	install -m 4755 "$stoker" "$tmp/stoker"
+	for command in doctor 'record -a -d 1 -o /dev/null' "convert /dev/null -o $tmp/f" help; do
+		# shellcheck disable=SC2086 # words
+		exits 1 "${user[@]}" "$tmp/stoker" $command
+		said_clearly "started as root by user 61234: .*file capabilities"
+	done
+	[ ! -e "$tmp/f" ]
+	"$tmp/stoker" version
+}
+
 # denied COMMAND...: fails for a lack of rights, and shows no byte of root's file.
 denied() {
 	local status=0
