@@ -106,6 +106,39 @@ has_small_segment() {
 	[ "$(grep -c 'No space left.*profiles are lost' "$out")" -eq 1 ]
 }
 
+# Its file is on a disk that takes nothing until it is thawed.
+@test "a disk that does not answer keeps no daemon from ending, and has the interval when it does" {
+	local since status=0
+	need mkfs.ext4 fsfreeze
+	mkdir "$tmp/small"
+	truncate -s 16M "$tmp/disk"
+	mkfs.ext4 -q "$tmp/disk"
+	mount -o loop "$tmp/disk" "$tmp/small" 2>/dev/null || skip 'no loop device'
+	mounts+=("$tmp/small")
+	configure
+	sed -i "s|^path = .*|path = $tmp/small/store|; s/^interval = .*/interval = 1h/" "$tmp/stoker.ini"
+	start_busy spin 60
+	start "$stoker" daemon --config "$tmp/stoker.ini"
+	daemon=$pid
+	wait_until 30 says 'sampling at' "$out"
+	runs_on "${started[0]}" 50
+	fsfreeze -f "$tmp/small"
+	since=$EPOCHREALTIME
+	kill -TERM "$daemon"
+	wait_until 20 is_gone "$daemon" || status=$?
+	since=$(echo "$EPOCHREALTIME - $since" | bc)
+	fsfreeze -u "$tmp/small"
+	[ "$status" -eq 0 ]
+	wait "$daemon" || status=$?
+	cat "$out"
+	[ "$status" -eq 1 ]
+	between "$since" 0 "$(patience 3)" 'seconds to end'
+	says "the last interval is not in $tmp/small/store yet: the process that writes it goes on" "$out"
+	wait_until 20 has_small_segment
+	wait_until 20 eval '[ ! -e "$tmp/small/store/mark" ]'
+	wait_until 20 flock "$tmp/small/store/lock" true
+}
+
 @test "a store that is removed underneath is made again" {
 	configure
 	start_daemon 1

@@ -16,6 +16,11 @@ value() {
 	value CapabilityBoundingSet | tr ' ' '\n' | grep -qx CAP_SYS_RESOURCE
 }
 
+@test "systemd waits for longer than a daemon may take to end" {
+	[ "$(value TimeoutStopSec)" -gt \
+		"$(sed -n 's/^#define DAEMON_END_NS (\([0-9]*\) \* NSEC_PER_SEC)$/\1/p' "$repo/user/daemon/daemon.h")" ]
+}
+
 @test "systemd stops starting a daemon that fails each time" {
 	local burst pause
 	burst=$(value StartLimitBurst) pause=$(value RestartSec)

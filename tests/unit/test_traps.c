@@ -3,13 +3,20 @@
  * capture has of the time before it; when a value is measured. */
 #include "unit.h"
 
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/child.h"
 #include "base/clock.h"
+#include "base/fd.h"
 #include "base/own.h"
 #include "containers/containers.h"
 #include "traps/trap_bundle.h"
+#include "traps/trapper.h"
 #include "traps/traps.h"
 #include "traps/watch.h"
 
@@ -77,6 +84,26 @@ static void configure(struct rules *rules)
 	};
 }
 
+/* Traps of which one has fired, on a host that was started then; its capture is not over. */
+static struct traps *fire(const struct rules *rules, struct log *log, uint64_t now)
+{
+	const uint64_t end = now + 10 * NSEC_PER_SEC;
+	struct containers *containers;
+	struct profile profile;
+	struct traps *traps;
+
+	assert_int_equal(containers_new(NULL, NULL, &containers), 0);
+	assert_int_equal(traps_new(rules, log, &traps), 0);
+	make_profile(&profile, now, 100);
+	for (; now <= end; now += NSEC_PER_SEC)
+		assert_int_equal(traps_tick(traps, containers, now), 0);
+	assert_int_equal(traps_stats(traps)->fired, 1);
+	assert_int_equal(traps_take(traps, &profile, now), 0);
+	profile_done(&profile);
+	containers_free(containers);
+	return traps;
+}
+
 /* Of a host that was started ten seconds ago, or long ago. */
 static void a_capture_begins_where_sampling_began(void **state)
 {
@@ -84,23 +111,13 @@ static void a_capture_begins_where_sampling_began(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(begins); i++) {
-		_cleanup_(profile_done) struct profile profile;
+		struct log log = { .quiet = true };
 		struct rules rules;
-		struct containers *containers;
 		struct traps *traps;
-		struct log log = { 0 };
 		struct trap_capture *c;
-		uint64_t now = begins[i];
 
-		log.quiet = true;
 		configure(&rules);
-		assert_int_equal(containers_new(NULL, NULL, &containers), 0);
-		assert_int_equal(traps_new(&rules, &log, &traps), 0);
-		make_profile(&profile, begins[i], 100);
-		for (; now <= begins[i] + 10 * NSEC_PER_SEC; now += NSEC_PER_SEC)
-			assert_int_equal(traps_tick(traps, containers, now), 0);
-		assert_int_equal(traps_stats(traps)->fired, 1);
-		assert_int_equal(traps_take(traps, &profile, now), 0);
+		traps = fire(&rules, &log, begins[i]);
 		c = traps_next(traps, true);
 		assert_non_null(c);
 		assert_int_equal(c->since_ns, begins[i]);
@@ -108,7 +125,6 @@ static void a_capture_begins_where_sampling_began(void **state)
 			(c->until_ns - c->since_ns) / (NSEC_PER_SEC / 10) - 1);
 		trap_capture_free(c);
 		traps_free(traps);
-		containers_free(containers);
 	}
 }
 
@@ -154,6 +170,51 @@ static void the_first_value_covers_a_whole_second(void **state)
 	containers_free(containers);
 }
 
+static int run_for_ever(void *ctx, int fd)
+{
+	(void)ctx, (void)fd;
+	while (pause() < 0)
+		;
+	return 0;
+}
+
+static void what_an_end_leaves_unwritten_is_said(void **state)
+{
+	const struct child_plan plan = { .run = run_for_ever, .death_signal = SIGKILL };
+	struct trap_capture *slow = calloc(1, sizeof(*slow));
+	struct log log = { .quiet = true };
+	struct trapper t = { .bundle.log = &log, .capture = slow, .writer = CHILD_INIT };
+	struct child writer;
+	struct rules rules;
+	char said[1024] = "";
+	int pair[2], saved = dup(STDERR_FILENO);
+
+	(void)state;
+	assert_non_null(slow);
+	assert_int_equal(profile_init(&slow->profile), 0);
+	snprintf(slow->rule.name, sizeof(slow->rule.name), "slow");
+	configure(&rules);
+	t.traps = fire(&rules, &log, 1000 * NSEC_PER_SEC);
+	assert_int_equal(child_start(&plan, &t.writer), 0);
+	writer = t.writer;
+	assert_int_equal(pipe2(pair, O_CLOEXEC), 0);
+	dup2(pair[1], STDERR_FILENO);
+	trapper_finish(&t, clock_ns(CLOCK_MONOTONIC) + 50 * NSEC_PER_MSEC);
+	dup2(saved, STDERR_FILENO);
+	assert_true(read(pair[0], said, sizeof(said) - 1) > 0);
+	assert_non_null(strstr(said, "trap slow: its bundle is not written yet"));
+	assert_non_null(strstr(said, "its capture is lost, as the daemon ends"));
+	assert_null(traps_next(t.traps, true));
+	child_signal(&writer, SIGKILL);
+	t.writer.pidfd = -1;
+	trapper_close(&t);
+	child_wait(&writer, -1, NULL);
+	fd_close(&writer.pidfd);
+	close(pair[0]);
+	close(pair[1]);
+	close(saved);
+}
+
 /* Somebody else reaped its writer, so that no exit status is known. */
 static void a_bundle_of_unknown_end_is_not_written(void **state)
 {
@@ -169,6 +230,7 @@ int main(void)
 		cmocka_unit_test(a_folder_is_a_bundle_of_its_trap_alone),
 		cmocka_unit_test(a_capture_begins_where_sampling_began),
 		cmocka_unit_test(the_first_value_covers_a_whole_second),
+		cmocka_unit_test(what_an_end_leaves_unwritten_is_said),
 		cmocka_unit_test(a_bundle_of_unknown_end_is_not_written),
 	};
 

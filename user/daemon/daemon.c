@@ -35,8 +35,8 @@
 #include "sink/sink.h"
 #include "store/sums.h"
 
-/* For the store's last intervals: SIGTERM ends the daemon within two seconds. */
-#define FINISH_NS NSEC_PER_SEC
+/* For all that is still to be written; the rest of DAEMON_END_NS is for our own end. */
+#define FINISH_NS (DAEMON_END_NS - NSEC_PER_SEC / 2)
 
 struct daemon {
 	struct daemon_options options;
@@ -482,27 +482,39 @@ static int start(struct daemon *d, struct why *why)
 	return 0;
 }
 
-/* Writes the last interval, so that no sample is lost. */
+/* So that no sample is lost. */
+static int write_last(struct daemon *d, uint64_t until_ns, struct why *why)
+{
+	int err = hear_keeper(d, until_ns, why);
+
+	if (err == 0 && d->keeper.busy)
+		return why_set(why, -ETIMEDOUT,
+			"the open interval is lost: the one before is still being written to %s",
+			d->config.store);
+	if (err == 0)
+		err = end_interval(d, why);
+	if (err == 0)
+		err = hear_keeper(d, until_ns, why);
+	if (err == 0 && d->keeper.busy)
+		return why_set(why, -ETIMEDOUT,
+			"the last interval is not in %s yet: the process that writes it goes on",
+			d->config.store);
+	return err == 0 && d->status.err < 0 ? why_set(why, d->status.err, "%s", d->status.why.text)
+					     : err;
+}
+
+/* Writes before anything is closed: to close may take a time that only the supervisor limits. */
 static int finish(struct daemon *d, struct why *why)
 {
 	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + FINISH_NS;
 	int err;
 
-	notify_report(&d->notify, NOTIFY_STOPPING);
-	http_front_free(TAKE_PTR(d->http));
 	agent_stop(d->agent);
-	err = hear_keeper(d, until_ns, why);
-	if (err == 0 && !d->keeper.busy)
-		err = end_interval(d, why);
+	err = write_last(d, until_ns, why);
+	trapper_finish(&d->trapper, until_ns);
 	if (err == 0)
-		err = hear_keeper(d, until_ns, why);
-	if (err == 0 && d->keeper.busy)
-		err = why_set(why, -ETIMEDOUT,
-			"an interval was lost: %s takes longer than a second to write",
-			d->config.store);
-	trapper_finish(&d->trapper);
-	return err == 0 && d->status.err < 0 ? why_set(why, d->status.err, "%s", d->status.why.text)
-					     : err;
+		notify_report(&d->notify, NOTIFY_STOPPING);
+	return err;
 }
 
 void daemon_free(struct daemon *d)

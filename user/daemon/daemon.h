@@ -6,10 +6,15 @@
 
 #include <stdint.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "daemon/config.h"
 #include "daemon/guard.h"
+
+/* From the order to end until a process that has not ended is killed; the most that it has for
+ * writing its last interval. */
+#define DAEMON_END_NS (2 * NSEC_PER_SEC)
 
 struct daemon;
 

@@ -303,11 +303,18 @@ int keeper_open(struct keeper *keeper, const char *path, int foreign_fd, struct 
 	return 0;
 }
 
+/* Working, or waiting for its disk: any other one that has no answer hangs. */
+static bool is_slow(char state)
+{
+	return state == 'R' || state == 'D';
+}
+
 void keeper_close(struct keeper *keeper)
 {
 	fd_close(&keeper->memory);
 	fd_close(&keeper->child.fd);
-	if (child_wait(&keeper->child, keeper->busy ? 0 : END_MS, NULL) == -EAGAIN)
+	if (child_wait(&keeper->child, keeper->busy ? 0 : END_MS, NULL) == -EAGAIN &&
+		!is_slow(child_state(&keeper->child)))
 		child_signal(&keeper->child, SIGKILL);
 	child_leave(&keeper->child);
 	free(keeper->order);
@@ -388,7 +395,6 @@ int keeper_put(struct keeper *keeper, const struct segment_about *about, const s
 	return err < 0 ? why_set(why, err, "an interval was lost: %s", err_text(err)) : 0;
 }
 
-/* A keeper that works or waits for its disk is slow; any other one hangs. */
 static void end_hung(struct keeper *keeper, uint64_t now)
 {
 	char state;
@@ -397,7 +403,7 @@ static void end_hung(struct keeper *keeper, uint64_t now)
 		return;
 	keeper->look_ns = now + ANSWER_NS;
 	state = child_state(&keeper->child);
-	if (state == 'R' || state == 'D')
+	if (is_slow(state))
 		return;
 	log_warn(keeper->log, "the process that writes the store does not answer (state %c): "
 		"it is killed", state ? state : '?');

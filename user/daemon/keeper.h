@@ -49,7 +49,8 @@ struct keeper {
  * keeper closes foreign_fd (-1: none), and ends with its caller. */
 int keeper_open(struct keeper *keeper, const char *path, int foreign_fd, struct log *log,
 	struct keeper_status *status, struct why *why);
-/* A keeper that is still busy is killed: its interval is lost. */
+/* A keeper that is still busy goes on alone where it works or waits for its disk, and else is
+ * killed: its interval is lost. */
 void keeper_close(struct keeper *keeper);
 
 /* Sends an interval; not while the keeper is busy. The keeper then removes expired segments and

@@ -19,7 +19,7 @@ struct notify {
 
 enum notify_word {
 	NOTIFY_READY = 1,
-	NOTIFY_STOPPING,
+	NOTIFY_STOPPING, /* all is written */
 	NOTIFY_ALIVE,
 	NOTIFY_MARKED,    /* the guard's mark is being set: for the supervisor alone */
 	NOTIFY_RELOADING, /* the supervisor's own; NOTIFY_READY ends it */

@@ -2,8 +2,8 @@
 /* daemon/supervisor.c - one child at a time: it samples, or it is idle and says why. A change of
  * the kill switch ends the child, and another takes its place. A child that samples has
  * KILL_SWITCH_NS to end: with its end everything of it is detached, also where it was stopped.
- * Whenever no child samples, the mark of the guard is cleared. An order to end gives END_NS to hear
- * it, and WRITE_NS to write. */
+ * Whenever no child samples, the mark of the guard is cleared. An order to end gives DAEMON_END_NS
+ * for all. */
 #include "daemon/supervisor.h"
 
 #include <errno.h>
@@ -37,8 +37,7 @@
 /* The store is its owner's, and its group may read it, whatever our caller's umask is. */
 #define STORE_UMASK 027
 #define EXIT_AGAIN 75 /* of the child: start another one */
-#define END_NS (2 * NSEC_PER_SEC)
-#define WRITE_NS (30 * NSEC_PER_SEC) /* of the open interval; systemd waits for 90 s */
+#define MARK_MS 500 /* to clear the guard's mark */
 #define BACK_OFF_NS (NSEC_PER_SEC / 4)
 #define BACK_OFF_MAX_NS (16 * NSEC_PER_SEC) /* less than the watchdog's time */
 #define SETTLED_NS (60 * NSEC_PER_SEC)
@@ -46,7 +45,7 @@
 enum stage {
 	STAGE_BEGINNING,
 	STAGE_READY,
-	STAGE_ENDING, /* writes its last interval */
+	STAGE_WRITTEN, /* has nothing to lose any more */
 };
 
 struct supervisor {
@@ -224,22 +223,10 @@ static int start_child(struct supervisor *s)
 /* Once: a second order to end gives no more time. */
 static void end_child(struct supervisor *s)
 {
-	uint64_t most_ns = s->stage == STAGE_ENDING ? WRITE_NS : END_NS;
-
 	s->over = true;
 	child_signal(&s->child, SIGTERM);
 	if (s->deadline_ns == 0)
-		s->deadline_ns = clock_ns(CLOCK_MONOTONIC) + most_ns;
-}
-
-/* A child that has heard the order gets time to write, once. An idle one writes nothing. */
-static void note_stage(struct supervisor *s, enum stage stage)
-{
-	if (stage == STAGE_ENDING && s->stage < stage && s->over && s->deadline_ns > 0 &&
-		!s->changing && !s->idle[0])
-		s->deadline_ns = clock_ns(CLOCK_MONOTONIC) + WRITE_NS;
-	if (stage > s->stage)
-		s->stage = stage;
+		s->deadline_ns = clock_ns(CLOCK_MONOTONIC) + DAEMON_END_NS;
 }
 
 /* Before it was ready there was nothing to lose. */
@@ -247,7 +234,7 @@ static void kill_child(struct supervisor *s)
 {
 	s->deadline_ns = 0;
 	child_signal(&s->child, SIGKILL);
-	if (!s->changing && s->stage > STAGE_BEGINNING)
+	if (!s->changing && s->stage == STAGE_READY)
 		log_error(s->log,
 			"the process that samples does not end: it is killed, and what it had not "
 			"written is lost");
@@ -301,7 +288,7 @@ static void hear_child(struct supervisor *s)
 		else if (word == NOTIFY_MARKED)
 			s->marked = true;
 		else if (word == NOTIFY_READY || word == NOTIFY_STOPPING)
-			note_stage(s, word == NOTIFY_READY ? STAGE_READY : STAGE_ENDING);
+			s->stage = word == NOTIFY_READY ? STAGE_READY : STAGE_WRITTEN;
 		if (word > 0 && word != NOTIFY_MARKED && (!s->changing || word == NOTIFY_ALIVE))
 			notify_send(&s->notify, (enum notify_word)word);
 	}
@@ -322,14 +309,35 @@ static void look_at_switch(struct supervisor *s, uint64_t now)
 	child_signal(&s->child, SIGTERM);
 }
 
-static void clear_mark(struct supervisor *s)
+static int run_clear(void *ctx, int fd)
 {
+	struct supervisor *s = ctx;
 	struct why why;
-	int err = s->marked ? guard_stopped(s->config.store, &why) : 0;
+	int err = guard_stopped(s->config.store, &why);
 
-	s->marked = false;
+	(void)fd;
 	if (err < 0 && err != -ENOENT)
 		log_warn(s->log, "%s", why.text);
+	return 0;
+}
+
+/* In a process that may wait for its disk: the end of ours does not, but the next child does. */
+static void clear_mark(struct supervisor *s)
+{
+	const struct child_plan plan = { .run = run_clear, .ctx = s };
+	struct child child;
+
+	if (!s->marked)
+		return;
+	s->marked = false;
+	if (child_start(&plan, &child) < 0) {
+		run_clear(s, -1);
+		return;
+	}
+	if (child_wait(&child, s->over ? MARK_MS : -1, NULL) == -EAGAIN)
+		log_warn(s->log, "%s does not answer: the guard's mark is there until it does",
+			s->config.store);
+	child_leave(&child);
 }
 
 /* Later each time it did not last. */
@@ -352,7 +360,7 @@ static int take_end(struct supervisor *s, const struct child_end *end, uint64_t 
 	fd_close(&s->child.fd);
 	child_kill_orphans();
 	clear_mark(s);
-	if (s->over && killed && s->stage == STAGE_BEGINNING)
+	if (s->over && killed && s->stage != STAGE_READY)
 		return EXIT_OK;
 	if (s->over)
 		return status == EXIT_AGAIN ? EXIT_FAILED : status;

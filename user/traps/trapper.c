@@ -7,8 +7,6 @@
 
 #include "base/clock.h"
 
-#define FINISH_NS (NSEC_PER_SEC)
-
 int trapper_open(struct trapper *t, const struct rules *rules, uint64_t hz,
 	const struct trap_bundle *bundle, struct why *why)
 {
@@ -100,9 +98,10 @@ int trapper_take(struct trapper *t, const struct profile *profile, uint64_t ende
 	return t->traps ? traps_take(t->traps, profile, ended_ns) : 0;
 }
 
-void trapper_finish(struct trapper *t)
+void trapper_finish(struct trapper *t, uint64_t until_ns)
 {
-	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + FINISH_NS, now_ns;
+	struct trap_capture *left;
+	uint64_t now_ns;
 
 	if (!t->traps)
 		return;
@@ -111,6 +110,16 @@ void trapper_finish(struct trapper *t)
 		write_next(t, true,
 			now_ns < until_ns ? (int)((until_ns - now_ns) / NSEC_PER_MSEC) : 0);
 	} while (t->writer.pid && now_ns < until_ns);
+	if (t->writer.pid)
+		log_warn(t->bundle.log,
+			"trap %s: its bundle is not written yet as the daemon ends: its process "
+			"goes on",
+			t->capture->rule.name);
+	while ((left = traps_next(t->traps, true))) {
+		log_error(t->bundle.log, "trap %s: its capture is lost, as the daemon ends",
+			left->rule.name);
+		trap_capture_free(left);
+	}
 }
 
 const struct account_traps *trapper_stats(struct trapper *t)
