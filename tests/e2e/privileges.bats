@@ -306,7 +306,7 @@ root_has() {
 	mkdir -m 755 "$tmp/root/debug"
 	denied record -a -d 1 -o /dev/null --debug-dir "$tmp/root"
 	denied record -a -d 1 -o /dev/null --debug-dir "$tmp/root/debug"
-	denied record -d 1 -o /dev/null --cgroup "../../..$tmp/root/secret"
+	denied record -d 1 -o /dev/null --cgroup "../../../../../..$tmp/root/secret"
 	make_cgroup private
 	chmod 700 "$cgroup"
 	denied record -d 1 -o /dev/null --cgroup "$cgroup"

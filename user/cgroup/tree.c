@@ -435,12 +435,16 @@ int cgroup_tree_find(const struct cgroup_tree *tree, const char *name, uint64_t 
 	}
 	for (size_t i = 0; i < HIERARCHIES_MAX && err < 0; i++) {
 		uint64_t number;
+		int one;
 
 		if (tree->all[i].fd < 0 || all_digits(name))
 			continue;
-		err = find_path(&tree->all[i], name, &number, path);
-		if (err == 0)
+		one = find_path(&tree->all[i], name, &number, path);
+		if (one == 0)
 			*id = (uint64_t)i << CGROUP_HIERARCHY_SHIFT | number;
+		/* Where it is, and not that it is in no other hierarchy. */
+		if (one == 0 || err == -ENOENT)
+			err = one;
 	}
 	return err == 0
 		? 0
