@@ -106,9 +106,41 @@ has_small_segment() {
 	[ "$(grep -c 'No space left.*profiles are lost' "$out")" -eq 1 ]
 }
 
-# Its file is on a disk that takes nothing until it is thawed.
+# The keeper of the process that samples waits for its disk.
+keeper_waits() {
+	local child
+	for child in $(children_of "$1"); do
+		[ "$(cat "/proc/$child/comm")" != stoker-keeper ] || grep -q ') D ' "/proc/$child/stat"
+	done
+}
+
+# ends_on_frozen_disk: the daemon, whose process that samples is stopped meanwhile if $stopped; the disk is
+# thawed then.
+ends_on_frozen_disk() {
+	local agent since status=0
+	rm -rf "$tmp/small/store"
+	start "$stoker" daemon --config "$tmp/stoker.ini"
+	daemon=$pid
+	wait_until 30 says 'sampling at' "$out"
+	agent=$(agent_of "$daemon")
+	runs_on "${started[0]}" 50
+	fsfreeze -f "$tmp/small"
+	since=$EPOCHREALTIME
+	kill -TERM "$daemon"
+	if [ "$stopped" ]; then wait_until 1 keeper_waits "$agent" && kill -STOP "$agent"; fi
+	wait_until 5 is_gone "$daemon" || status=$?
+	since=$(echo "$EPOCHREALTIME - $since" | bc)
+	fsfreeze -u "$tmp/small"
+	[ "$status" -eq 0 ]
+	wait "$daemon" || status=$?
+	cat "$out"
+	[ "$status" -eq 1 ]
+	between "$since" 0 "$(patience 3)" 'seconds to end'
+	wait_until 20 has_small_segment
+	wait_until 20 eval '[ ! -e "$tmp/small/store/mark" ]'
+}
+
 @test "a disk that does not answer keeps no daemon from ending, and has the interval when it does" {
-	local since status=0
 	need mkfs.ext4 fsfreeze
 	mkdir "$tmp/small"
 	truncate -s 16M "$tmp/disk"
@@ -117,25 +149,11 @@ has_small_segment() {
 	mounts+=("$tmp/small")
 	configure
 	sed -i "s|^path = .*|path = $tmp/small/store|; s/^interval = .*/interval = 1h/" "$tmp/stoker.ini"
-	start_busy spin 60
-	start "$stoker" daemon --config "$tmp/stoker.ini"
-	daemon=$pid
-	wait_until 30 says 'sampling at' "$out"
-	runs_on "${started[0]}" 50
-	fsfreeze -f "$tmp/small"
-	since=$EPOCHREALTIME
-	kill -TERM "$daemon"
-	wait_until 20 is_gone "$daemon" || status=$?
-	since=$(echo "$EPOCHREALTIME - $since" | bc)
-	fsfreeze -u "$tmp/small"
-	[ "$status" -eq 0 ]
-	wait "$daemon" || status=$?
-	cat "$out"
-	[ "$status" -eq 1 ]
-	between "$since" 0 "$(patience 3)" 'seconds to end'
+	start_busy spin 600
+	stopped='' ends_on_frozen_disk
 	says "the last interval is not in $tmp/small/store yet: the process that writes it goes on" "$out"
-	wait_until 20 has_small_segment
-	wait_until 20 eval '[ ! -e "$tmp/small/store/mark" ]'
+	stopped=1 ends_on_frozen_disk
+	says 'does not end: it is killed' "$out"
 	wait_until 20 flock "$tmp/small/store/lock" true
 }
 

@@ -211,18 +211,6 @@ ends() {
 	ends 1
 }
 
-@test "SIGTERM has the interval written although no starter answers" {
-	local one
-	interval=1h serve_apart
-	wait_until 30 is_ready
-	for one in $(starters); do
-		kill -STOP "$one"
-	done
-	ends 0
-	"$stoker" report -q --store "$tmp/store" -f folded -o "$tmp/f"
-	[ -s "$tmp/f" ]
-}
-
 answers_here() {
 	[ "$(curl -sS -m 5 --unix-socket "$tmp/socket" http://localhost/healthz 2>/dev/null)" = alive ]
 }
