@@ -37,7 +37,7 @@
 /* The store is its owner's, and its group may read it, whatever our caller's umask is. */
 #define STORE_UMASK 027
 #define EXIT_AGAIN 75 /* of the child: start another one */
-#define MARK_MS 500 /* to clear the guard's mark */
+#define MARK_MS 500 /* to clear the guard's mark, at least */
 #define BACK_OFF_NS (NSEC_PER_SEC / 4)
 #define BACK_OFF_MAX_NS (16 * NSEC_PER_SEC) /* less than the watchdog's time */
 #define SETTLED_NS (60 * NSEC_PER_SEC)
@@ -321,10 +321,12 @@ static int run_clear(void *ctx, int fd)
 	return 0;
 }
 
-/* In a process that may wait for its disk: the end of ours does not, but the next child does. */
-static void clear_mark(struct supervisor *s)
+/* In a process that may wait for its disk. The next child waits for it, the end of ours for what is
+ * left of its time. */
+static void clear_mark(struct supervisor *s, uint64_t now)
 {
 	const struct child_plan plan = { .run = run_clear, .ctx = s };
+	int left_ms = s->deadline_ns > now ? clock_wait_ms(now, s->deadline_ns) : 0;
 	struct child child;
 
 	if (!s->marked)
@@ -334,7 +336,8 @@ static void clear_mark(struct supervisor *s)
 		run_clear(s, -1);
 		return;
 	}
-	if (child_wait(&child, s->over ? MARK_MS : -1, NULL) == -EAGAIN)
+	if (child_wait(&child, !s->over ? -1 : left_ms > MARK_MS ? left_ms : MARK_MS, NULL) ==
+		-EAGAIN)
 		log_warn(s->log, "%s does not answer: the guard's mark is there until it does",
 			s->config.store);
 	child_leave(&child);
@@ -359,7 +362,7 @@ static int take_end(struct supervisor *s, const struct child_end *end, uint64_t 
 	hear_child(s);
 	fd_close(&s->child.fd);
 	child_kill_orphans();
-	clear_mark(s);
+	clear_mark(s, now);
 	if (s->over && killed && s->stage != STAGE_READY)
 		return EXIT_OK;
 	if (s->over)
