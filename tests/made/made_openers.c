@@ -110,6 +110,8 @@ static int run_fake(void *ctx, int fd)
 		raise(SIGSTOP);
 	while (manner == STOPS_FOR_EVER)
 		raise(SIGSTOP);
+	if (manner == IS_KILLED)
+		raise(SIGKILL);
 	if (manner == DIES)
 		return 1;
 	reply.seq = message.request.seq + (manner == SAYS_ANOTHER_NUMBER);

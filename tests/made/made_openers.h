@@ -27,6 +27,7 @@ enum manner {
 	HANGS,
 	STOPS,          /* once */
 	STOPS_FOR_EVER, /* whenever it is continued */
+	IS_KILLED,
 	DIES,
 	SAYS_ANOTHER_NUMBER,
 	SAYS_AN_UNKNOWN_REASON,

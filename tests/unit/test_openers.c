@@ -494,6 +494,19 @@ static void the_file_of_an_opener_that_stays_stopped_comes_from_the_next_one(voi
 	assert_int_equal(openers_given_up(w->openers), 0);
 }
 
+static void the_file_of_an_opener_that_others_kill_comes_from_the_next_one(void **state)
+{
+	struct world *w = *state;
+
+	manner = IS_KILLED;
+	openers_mapped(w->openers, &w->event, take, &w->got, w->event.id);
+	assert_int_equal(starts, 1);
+	manner = HONEST;
+	settle(w);
+	assert_true(w->got.fd >= 0);
+	assert_int_equal(starts, 2);
+}
+
 /* ---- lying -------------------------------------------------------------------------------------
  */
 
@@ -547,6 +560,7 @@ int main(void)
 		TEST(the_file_of_an_opener_that_hangs_is_refused_and_others_go_on),
 		TEST(an_opener_that_is_stopped_goes_on),
 		TEST(the_file_of_an_opener_that_stays_stopped_comes_from_the_next_one),
+		TEST(the_file_of_an_opener_that_others_kill_comes_from_the_next_one),
 		TEST(what_hung_has_queued_is_refused_with_it),
 		TEST(what_waits_behind_a_hung_file_is_opened),
 		TEST(who_hung_is_not_asked_again_soon),

@@ -97,6 +97,11 @@ static int do_tgkill(void)
 	return (int)syscall(SYS_tgkill, 1, 1, 0);
 }
 
+static int do_kill_itself(void)
+{
+	return (int)syscall(SYS_tgkill, getpid(), gettid(), SIGKILL);
+}
+
 static int do_exec_memory(void)
 {
 	return mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1,
@@ -192,6 +197,7 @@ static void each_way_out_kills(void **state)
 		{ "fork", do_fork },
 		{ "kill", do_kill },
 		{ "tgkill of another", do_tgkill },
+		{ "SIGKILL to itself", do_kill_itself },
 		{ "executable memory", do_exec_memory },
 		{ "memory made executable", do_exec_protect },
 		{ "memory made executable with a key", do_pkey_protect },

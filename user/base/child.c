@@ -205,9 +205,10 @@ int child_wait(struct child *child, int wait_ms, struct child_end *end)
 	if (got < 0)
 		return -ECHILD;
 	if (end)
-		*end = (struct child_end){
-			.status = status, .cpu_ns = clock_usage_ns(&usage), .late = child->late
-		};
+		*end = (struct child_end){ .status = status,
+			.cpu_ns = clock_usage_ns(&usage),
+			.rss_max_kb = (uint64_t)usage.ru_maxrss,
+			.late = child->late };
 	return 0;
 }
 
@@ -236,6 +237,19 @@ bool child_was_stopped(const struct child *child)
 	return child->pid > 0 &&
 		waitid(P_PID, (id_t)child->pid, &info, WSTOPPED | WCONTINUED | WNOHANG) == 0 &&
 		info.si_pid != 0;
+}
+
+bool child_was_killed(const struct child *child, int wait_ms)
+{
+	struct pollfd ended = { .fd = child->pidfd, .events = POLLIN };
+	siginfo_t info = { 0 };
+
+	if (child->pid <= 0)
+		return false;
+	if (child->pidfd >= 0)
+		poll(&ended, 1, wait_ms);
+	return waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+		info.si_code == CLD_KILLED && info.si_status == SIGKILL;
 }
 
 void child_signal(const struct child *child, int signal)

@@ -67,6 +67,7 @@ struct child_plan {
 struct child_end {
 	int status;      /* as of wait(2) */
 	uint64_t cpu_ns; /* CPU time that the child used */
+	uint64_t rss_max_kb; /* resident memory, at most */
 	bool late;       /* as of struct child */
 };
 
@@ -90,6 +91,8 @@ char child_state(const struct child *child);
 bool child_is_busy(const struct child *child);
 /* Was it stopped by a signal, or continued, since it was asked last? Its end is not looked at. */
 bool child_was_stopped(const struct child *child);
+/* Was it ended by SIGKILL? Waits wait_ms for its end at most, and leaves it to child_wait. */
+bool child_was_killed(const struct child *child, int wait_ms);
 /* Sends a signal, if there is a child. */
 void child_signal(const struct child *child, int signal);
 /* Closes the socket, which ends a child that serves orders, and waits for it. A stopped child is

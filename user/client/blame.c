@@ -38,7 +38,8 @@ void blame_loss(struct blame *blame, struct lane *lane, enum blame_what what)
 	if (!lane->busy)
 		return;
 	lane->busy = false;
-	if (lane->asked.head.kind == PROTO_HELLO || lane->cause == LANE_DROPPED)
+	if (lane->asked.head.kind == PROTO_HELLO || lane->cause == LANE_DROPPED ||
+		(lane->cause == LANE_KILLED && !lane->grown))
 		return;
 	strikes += strikes < STRIKES_MAX;
 	until_ns += refusal_ns(blame, strikes, lane->cause);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* client/blame.h - files and maps that cost a worker, and how long each is refused.
- * The loss of a worker by a SIGKILL from outside may have another cause: the first one is
- * forgiven. */
+ * A SIGKILL comes from outside: no limit of a worker's sends it, nor does the worker. Either the
+ * kernel is short of memory, or somebody has the worker's user. So a file is to blame only if its
+ * worker had grown, and even then the first time is forgiven. */
 #pragma once
 
 #include <stdbool.h>

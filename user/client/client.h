@@ -31,7 +31,7 @@ struct worker_client;
 struct worker_client_options {
 	const char *argument; /* argv[1] of the worker; NULL: WORKER_ARGUMENT */
 	uint64_t hang_ns;     /* limit of time for a request, else the worker is lost; 0: 20 s */
-	uint64_t refuse_ns;   /* first refusal, none for one SIGKILL; then times 4; 0: 10 s */
+	uint64_t refuse_ns;   /* first refusal, as client/blame.h says; then times 4; 0: 10 s */
 	uint64_t rss_max_kb;  /* a worker with more, or that wrote more, is restarted; 0: 768 MiB */
 	uint64_t (*account)(pid_t process); /* as of struct hung */
 	int clocks_fd;        /* a guest's, to open clocks; consumed; 0: none */

@@ -46,6 +46,7 @@ static int reap(struct lane *lane, struct child *child, int wait_ms)
 	if (err == 0) {
 		lane->cpu_s += (double)end.cpu_ns / 1e9;
 		lane->end_status = end.status;
+		lane->grown = end.rss_max_kb >= LANE_GROWN_KB;
 	}
 	return err;
 }

@@ -19,6 +19,7 @@
 #define LANE_DELAY_FIRST_NS 100000000ULL /* from the second loss in a row on, doubled by each */
 #define LANE_DELAY_MAX_NS 30000000000ULL
 #define LANE_DELAY_KILLED_NS 1000000000ULL /* maximum after a SIGKILL from outside */
+#define LANE_GROWN_KB (128UL << 10) /* memory of a worker whose file may be why it was killed */
 #define LANE_STEADY_NS 60000000000ULL      /* a worker that lived this long resets the delay */
 
 enum lane_result {
@@ -45,6 +46,7 @@ struct lane {
 	unsigned int losses_in_row;
 	enum lane_cause cause; /* of the last loss */
 	const char *fault;     /* of the last bad reply, what was wrong; NULL: none */
+	bool grown;            /* the last one that could be waited for had LANE_GROWN_KB */
 	int end_status;        /* as from waitpid(2), of the last one that could be waited for */
 	int died_status;       /* and of the last one that was lost as LANE_ENDED */
 	struct child dying[LANE_DYING_MAX]; /* killed, and have not ended yet */

@@ -25,6 +25,7 @@
 #define AGAIN_NS (100 * NSEC_PER_MSEC) /* from the loss of an opener to the next, at first */
 #define AGAIN_MAX_SHIFT 6
 #define EXTENDED_MAX 4
+#define END_MS 100 /* for an opener whose socket is closed to be gone */
 #define REPEAT_HANGS 20 /* times the limit of a request: so long a file is sent again */
 
 struct turn {
@@ -137,13 +138,14 @@ static void replace(struct openers *openers, struct turn *t)
 	t->losses += t->losses < AGAIN_MAX_SHIFT;
 }
 
-/* It ended, or its replies make no sense. The file of its turn may be the cause. */
+/* It ended, or its replies make no sense. The file of its turn may be the cause, but sends no
+ * SIGKILL: then the next opener gets it. */
 static void lose(struct openers *openers, struct turn *t)
 {
-	bool had_turn = t->queue.sent > 0;
+	bool blames = t->queue.sent > 0 && !child_was_killed(&t->child, END_MS);
 
 	replace(openers, t);
-	if (had_turn)
+	if (blames)
 		refuse_first(openers, t, OBJECT_OPEN);
 }
 

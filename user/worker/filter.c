@@ -11,6 +11,7 @@
 #include <linux/bpf.h>
 #include <sched.h>
 #include <seccomp.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -84,13 +85,12 @@ static const int worker_calls[] = {
 };
 
 /* Memory is never made executable. Nor is it shared: such memory is in no limit, and after
- * madvise(2) in no account. */
+ * madvise(2) in no account. The only signal is abort()'s: whoever ends otherwise, others ended. */
 static int allow_worker_calls(scmp_filter_ctx filter)
 {
 	const struct bound_call bound[] = {
 		{ SCMP_SYS(mprotect), 2, PROT_EXEC, 0 },
 		{ SCMP_SYS(newfstatat), 3, AT_EMPTY_PATH, AT_EMPTY_PATH },
-		{ SCMP_SYS(tgkill), 0, UINT32_MAX, (uint64_t)getpid() }, /* abort() */
 	};
 	int err = add_calls(filter, SCMP_ACT_ALLOW, worker_calls, ARRAY_SIZE(worker_calls));
 
@@ -98,25 +98,19 @@ static int allow_worker_calls(scmp_filter_ctx filter)
 		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 2,
 			SCMP_CMP(2, SCMP_CMP_MASKED_EQ, PROT_EXEC, 0),
 			SCMP_CMP(3, SCMP_CMP_MASKED_EQ, MAP_SHARED, 0));
+	if (err == 0)
+		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 2,
+			SCMP_CMP(0, SCMP_CMP_MASKED_EQ, UINT32_MAX, (uint64_t)getpid()),
+			SCMP_CMP(2, SCMP_CMP_MASKED_EQ, UINT32_MAX, SIGABRT));
 	return err < 0 ? err : allow_bound(filter, bound, ARRAY_SIZE(bound));
 }
 
 /* ---- opener --------------------------------------------------------------------------------- */
 
-static const int opener_calls[] = {
-	SCMP_SYS(openat2),
-	SCMP_SYS(readlink),
-	SCMP_SYS(readlinkat),
-	SCMP_SYS(newfstatat),
-	SCMP_SYS(fstatfs),
-	SCMP_SYS(sendfile),
-	SCMP_SYS(ftruncate),
-	SCMP_SYS(utimensat),
-	SCMP_SYS(fcntl),
-	SCMP_SYS(getdents64),
-	SCMP_SYS(poll),
-	SCMP_SYS(ppoll),
-};
+static const int opener_calls[] = { SCMP_SYS(openat2), SCMP_SYS(readlink), SCMP_SYS(readlinkat),
+	SCMP_SYS(newfstatat), SCMP_SYS(fstatfs), SCMP_SYS(sendfile), SCMP_SYS(ftruncate),
+	SCMP_SYS(utimensat), SCMP_SYS(fcntl), SCMP_SYS(getdents64), SCMP_SYS(poll),
+	SCMP_SYS(ppoll) };
 
 /* Files are opened to be read; copies are made in memory. */
 static int allow_opener_calls(scmp_filter_ctx filter)
