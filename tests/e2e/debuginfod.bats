@@ -82,6 +82,11 @@ failed() {
 	grep "fetched  0 of .* debug files\? from debuginfod.*$1" "$tmp/said"
 }
 
+# has_user PID: it is no longer root's.
+has_user() {
+	[ "$(awk '/^Uid/ { print $2 }' "/proc/$1/status")" -ne 0 ]
+}
+
 @test "a server gives names, asked by an option or by the environment" {
 	need_server
 	build
@@ -189,7 +194,9 @@ failed() {
 	start "$tmp/prog"
 	wait_until 10 has_run "$pid"
 	start_record -p "$pid" -d 30 -o "$tmp/f" --debuginfod "$url"
+	wait_until 10 pgrep -P "$agent" -f 'stoker fetcher'
 	fetcher=$(pgrep -P "$agent" -f 'stoker fetcher')
+	wait_until 10 has_user "$fetcher"
 	cat "/proc/$fetcher/status"
 	[ "$(awk '/^Cap(Prm|Eff|Bnd)/ { print $2 }' "/proc/$fetcher/status" | sort -u)" = 0000000000000000 ]
 	[ "$(awk '/^Uid/ { print $2 }' "/proc/$fetcher/status")" -ne 0 ]
@@ -197,6 +204,23 @@ failed() {
 	[ "$(awk '/^Seccomp:/ { print $2 }' "/proc/$fetcher/status")" -eq 2 ]
 	kill -KILL "$recorder"
 	wait_until 5 is_gone "$fetcher"
+}
+
+@test "what fetches is stopped by others, and goes on" {
+	local fetcher
+	need_server
+	build
+	serve late "$tmp/debug"
+	start "$tmp/prog"
+	wait_until 10 has_run "$pid"
+	start_record -p "$pid" -F 499 -d 10 --by '' --user -o "$tmp/f" --stats "$tmp/s" --debuginfod "$url"
+	wait_until 10 pgrep -P "$agent" -f 'stoker fetcher'
+	fetcher=$(pgrep -P "$agent" -f 'stoker fetcher')
+	wait_until 10 has_user "$fetcher"
+	kill -STOP "$fetcher"
+	wait "$recorder"
+	jq -e '.debuginfod.fetched >= 1 and .worker.stopped >= 1' "$tmp/s"
+	named
 }
 
 @test "what fetches lives with lower limits than its own" {

@@ -6,11 +6,12 @@
 # seconds: 40
 
 load ../e2e/lib
+load ../e2e/http
 
-# Their first user that /etc/passwd does not have.
+# users FIRST...: of each range the user that /etc/passwd does not have.
 users() {
 	local first uid
-	for first in 60760 60800; do
+	for first; do
 		for ((uid = first; ; uid++)); do
 			getent passwd "$uid" >/dev/null || break
 		done
@@ -24,7 +25,7 @@ users() {
 	start_record -a -F 199 --by comm --interval 2 -o "$tmp/part.%s" --stats "$tmp/s"
 	said=$out
 	# shellcheck disable=SC2046 # a list
-	start "$(target stopper)" "$agent" 1000 $(users)
+	start "$(target stopper)" "$agent" 1000 $(users 60760 60800)
 	wait_until 10 says ready "$out"
 	for one in first second third fourth; do
 		cp "$(target deep_nofp)" "$tmp/$one"
@@ -46,4 +47,19 @@ users() {
 			$(($(folded_count "$tmp/f" "^$one;") * 97 / 100)) 100000 "$one, with names"
 	done
 	[ "$(grep -c 'stopped by a signal' "$said")" -eq 1 ]
+}
+
+# An interval of a minute: the daemon has nothing else to wake up for.
+@test "who stops the process that serves HTTP every second keeps no answer from coming" {
+	local until
+	interval=60s serve
+	# shellcheck disable=SC2046 # a list
+	start "$(target stopper)" "$daemon" 1000 $(users 60770)
+	wait_until 10 says ready "$out"
+	until=$((SECONDS + 6))
+	while [ "$SECONDS" -lt "$until" ]; do
+		[ "$(code /healthz -m 2)" = 200 ]
+	done
+	kill -0 "$daemon"
+	metric_is stoker_http_restarts_total 0
 }

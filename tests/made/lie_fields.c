@@ -8,7 +8,7 @@
 
 #include "base/own.h"
 #include "unwind/rows.h"
-#include "client/fetch.h"
+#include "files/fetch.h"
 
 #define REPLY_FIELDS(X)                          \
 	X(M, struct proto_reply, head.kind)      \
@@ -117,7 +117,8 @@
 	X(M, struct fetch_answer, id)     \
 	X(N, struct fetch_answer, bytes)  \
 	X(N, struct fetch_answer, reason) \
-	X(N, struct fetch_answer, server)
+	X(N, struct fetch_answer, server) \
+	X(N, struct fetch_answer, failed)
 
 #define MEMBER(s, f) (((s *)0)->f)
 #define ROW_N(s, f) { #f, offsetof(s, f), sizeof(MEMBER(s, f)), 1, false, false },

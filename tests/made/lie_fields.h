@@ -91,7 +91,7 @@ struct lie_target {
 size_t lie_targets(struct lie_target out[LIE_TARGETS_MAX]);
 const char *lie_kind_name(enum proto_kind kind);
 const char *lie_part_name(enum lie_part part);
-/* Those of struct fetch_answer (client/fetch.h): of the process that fetches, which is no worker.
+/* Those of struct fetch_answer (files/fetch.h): of the process that fetches, which is no worker.
  */
 size_t lie_fetch_fields(const struct lie_field **out);
 /* The field's name, or what the lie is. */

@@ -200,6 +200,46 @@ static void what_takes_too_long_is_killed(void **state)
 	assert_int_equal(seen.results[0].err, -ETIMEDOUT);
 }
 
+static void one_that_others_stop_goes_on(void **state)
+{
+	struct seen seen = { 0 };
+	_cleanup_(captures_freep) struct captures *pool = open_pool(&seen, 2, 10);
+	struct pollfd one = { .fd = captures_fd(pool), .events = POLLIN };
+
+	(void)state;
+	starter.stopped = 0;
+	must_start(pool, "stop", LONG_NS);
+	while (seen.len == 0) {
+		uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+		assert_true(poll(&one, 1, clock_wait_ms(now, captures_due_ns(pool))) >= 0);
+		captures_poll(pool);
+	}
+	assert_int_equal(seen.results[0].err, 0);
+	assert_int_equal(starter.stopped, 1);
+}
+
+/* Who has its user may stop and continue it all the time. */
+static void a_child_that_is_stopped_all_the_time_wakes_us_now_and_then(void **state)
+{
+	struct seen seen = { 0 };
+	_cleanup_(captures_freep) struct captures *pool = open_pool(&seen, 2, 10);
+	struct pollfd one = { .fd = captures_fd(pool), .events = POLLIN };
+	uint64_t end = clock_ns(CLOCK_MONOTONIC) + 10 * STARTER_WAKE_NS;
+	unsigned int wakes = 0;
+
+	(void)state;
+	must_start(pool, "stops", LONG_NS);
+	while (clock_ns(CLOCK_MONOTONIC) < end) {
+		uint64_t due_ns = clock_sooner(captures_due_ns(pool), end);
+
+		poll(&one, 1, clock_wait_ms(clock_ns(CLOCK_MONOTONIC), due_ns));
+		captures_poll(pool);
+		wakes++;
+	}
+	assert_in_range(wakes, 1, 3 * 10);
+}
+
 static void only_what_is_asked_for_is_ended(void **state)
 {
 	struct seen seen = { 0 };
@@ -382,6 +422,12 @@ static int be_record(const char *word)
 		say_clocks();
 		return 0;
 	}
+	if (strcmp(word, "stop") == 0) {
+		raise(SIGSTOP);
+		return 0;
+	}
+	while (strcmp(word, "stops") == 0)
+		raise(SIGSTOP);
 	if (strcmp(word, "wait") == 0)
 		for (;;)
 			pause();
@@ -400,6 +446,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_capture_of_unknown_end_is_a_failure),
 		cmocka_unit_test(a_death_is_told_with_its_signal),
 		cmocka_unit_test(what_takes_too_long_is_killed),
+		cmocka_unit_test(one_that_others_stop_goes_on),
+		cmocka_unit_test(a_child_that_is_stopped_all_the_time_wakes_us_now_and_then),
 		cmocka_unit_test(only_what_is_asked_for_is_ended),
 		cmocka_unit_test(more_at_once_are_refused_until_one_is_over),
 		cmocka_unit_test(more_in_a_minute_are_refused),

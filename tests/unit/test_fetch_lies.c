@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The process that fetches, which the test plays, lies in every field of its answers and about the
- * messages: each order ends once, the sum of bytes keeps its limit, no descriptor is left.
+/* The process that fetches, which the test plays, lies in every field of its answers, about the
+ * messages and about what it wrote: each order ends once, the sum of bytes keeps its limit, no
+ * descriptor is left.
  * LINK: -Wl,--wrap=starter_start */
 #include "unit.h"
 
@@ -10,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -17,7 +20,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "lie_fields.h"
-#include "client/fetch.h"
+#include "files/fetch.h"
 #include "containers/inquiry.h"
 #include "client/starter.h"
 
@@ -41,19 +44,29 @@ enum message {
 	MESSAGES,
 };
 
-static int peer = -1; /* the other end */
+static int peer = -1; /* the other end, of the latest process */
+static int (*process)(int fd); /* NULL: the test plays it */
+static pid_t processes;        /* the latest one */
+static struct starter ours = STARTER_INIT;
 
 int __wrap_starter_start(struct starter *starter, const char *argument, struct child *child);
 
 int __wrap_starter_start(struct starter *starter, const char *argument, struct child *child)
 {
+	pid_t pid = NO_PROCESS;
 	int pair[2];
 
 	(void)starter;
 	assert_string_equal(argument, FETCH_ARGUMENT);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
-	*child = (struct child){ .pid = NO_PROCESS, .pidfd = -1, .fd = pair[0] };
+	fd_close(&peer);
 	peer = pair[1];
+	if (process && (pid = fork()) == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+		_exit(process(peer));
+	}
+	processes = pid;
+	child_adopt(child, pid, pair[0]);
 	return 0;
 }
 
@@ -163,7 +176,7 @@ static struct told fetch_with(const struct fetch_answer *first, enum message mes
 	struct why why;
 	uint64_t ends = 0;
 
-	assert_int_equal(fetch_open(URLS, &fetch, &why), 0);
+	assert_int_equal(fetch_open(URLS, &ours, &fetch, &why), 0);
 	fetch_listen(fetch, on_fetched, &told);
 	for (uint64_t i = 0; i < ORDERS; i++)
 		assert_int_equal(fetch_ask(fetch, 7 + i, &id), 0);
@@ -223,11 +236,188 @@ static void a_fetcher_that_sends_what_is_no_answer_is_lost(void **state)
 
 		print_message("message %d\n", message);
 		told = fetch_with(&honest, (enum message)message);
-		/* One that is silent is late; of two the first one is an answer. */
-		assert_int_equal(told.lost, message != M_SILENT);
-		assert_int_equal(told.came, message == M_TWICE);
+		/* One that is silent is late; of two the first one is an answer, and its last. */
+		assert_int_equal(told.lost, message != M_SILENT && message != M_TWICE);
+		assert_int_equal(told.came, message == M_TWICE ? ORDERS : 0);
 	}
 	assert_int_equal(open_files(), files);
+}
+
+/* ---- what it writes ------------------------------------------------------------------------- */
+
+#define WRITTEN (1U << 20)
+
+static struct fetch *open_fetch(struct told *told, size_t orders)
+{
+	const struct build_id id = { .bytes = { 1, 2, 3 }, .len = 20 };
+	struct fetch *fetch;
+	struct why why;
+
+	*told = (struct told){ 0 };
+	assert_int_equal(fetch_open(URLS, &ours, &fetch, &why), 0);
+	fetch_listen(fetch, on_fetched, told);
+	for (uint64_t i = 0; i < orders; i++)
+		assert_int_equal(fetch_ask(fetch, 7 + i, &id), 0);
+	return fetch;
+}
+
+/* Up to an order for a file. Servers that are left out are counted. */
+static int take_file_order(int from, struct fetch_order *order, unsigned int *left_out)
+{
+	int file = -1;
+
+	*left_out = 0;
+	do {
+		int given = -1;
+
+		assert_int_equal(fd_take(from, 0, order, sizeof(*order), &given), 0);
+		*left_out += order->kind == FETCH_SERVER && order->text[0] == '\0';
+		file = given >= 0 ? given : file;
+	} while (order->kind != FETCH_FILE);
+	return file;
+}
+
+static void what_a_fetcher_leaves_on_the_disk_counts_whatever_it_says(void **state)
+{
+	static char bytes[WRITTEN];
+	struct fetch_stats stats;
+	struct told told;
+	struct fetch *fetch = open_fetch(&told, ORDERS);
+
+	(void)state;
+	memset(bytes, 1, sizeof(bytes));
+	for (uint64_t i = 0; i < ORDERS; i++) {
+		struct fetch_order order;
+		unsigned int left_out;
+		int file = take_file_order(peer, &order, &left_out);
+
+		assert_int_equal(fd_write_all(file, bytes, sizeof(bytes)), 0);
+		close(file);
+		answer(&(struct fetch_answer){
+			       .id = order.id, .reason = i == 0 ? FETCH_NOT_FOUND : FETCH_DONE },
+			M_HONEST);
+		fetch_poll(fetch);
+	}
+	fetch_stats(fetch, &stats);
+	assert_int_equal(told.len, ORDERS);
+	assert_in_range(stats.bytes, ORDERS * WRITTEN, 2 * ORDERS * WRITTEN);
+	fetch_free(fetch);
+	fd_close(&peer);
+}
+
+static void a_fetcher_that_writes_more_than_a_file_may_have_is_lost(void **state)
+{
+	(void)state;
+	for (int answers = 0; answers < 2; answers++) {
+		struct told told;
+		struct fetch *fetch = open_fetch(&told, ORDERS);
+		uint64_t end = clock_ns(CLOCK_MONOTONIC) + 10 * NSEC_PER_SEC;
+		struct fetch_order order;
+		unsigned int left_out;
+		int file = take_file_order(peer, &order, &left_out);
+
+		assert_int_equal(ftruncate(file, FETCH_FILE_BYTES_MAX + 1), 0);
+		close(file);
+		if (answers)
+			answer(&honest, M_HONEST);
+		while (told.len == 0 && clock_ns(CLOCK_MONOTONIC) < end) {
+			assert_true(fetch_due_ns(fetch) != CLOCK_NEVER_NS);
+			fetch_poll(fetch);
+		}
+		assert_int_equal(told.len, ORDERS);
+		assert_true(told.lost && told.came == 0);
+		fetch_free(fetch);
+		fd_close(&peer);
+	}
+}
+
+static void answer_as_process(int fd, const struct fetch_order *order)
+{
+	const struct fetch_answer a = { .id = order->id, .bytes = 1, .reason = FETCH_DONE };
+
+	if (write(fd, &a, sizeof(a)) != sizeof(a))
+		_exit(1);
+}
+
+/* It has the file, and would go on writing. */
+static int stay(int fd)
+{
+	struct fetch_order order;
+	unsigned int left_out;
+
+	take_file_order(fd, &order, &left_out);
+	answer_as_process(fd, &order);
+	for (;;)
+		pause();
+	return 0;
+}
+
+static int be_stopped(int fd)
+{
+	struct fetch_order order;
+	unsigned int left_out;
+
+	take_file_order(fd, &order, &left_out);
+	raise(SIGSTOP);
+	answer_as_process(fd, &order);
+	return 0;
+}
+
+static struct told fetch_from(int (*run)(int fd))
+{
+	struct told told;
+	struct fetch *fetch;
+
+	process = run;
+	fetch = open_fetch(&told, 1);
+	fetch_await(fetch, clock_ns(CLOCK_MONOTONIC) + 10 * NSEC_PER_SEC);
+	process = NULL;
+	assert_true(kill(processes, 0) < 0 && errno == ESRCH);
+	fetch_free(fetch);
+	fd_close(&peer);
+	return told;
+}
+
+static void a_process_ends_with_its_answer_so_nobody_writes_the_file_later(void **state)
+{
+	(void)state;
+	assert_int_equal(fetch_from(stay).came, 1);
+}
+
+static void a_process_that_is_stopped_goes_on(void **state)
+{
+	(void)state;
+	ours.stopped = 0;
+	assert_int_equal(fetch_from(be_stopped).came, 1);
+	assert_true(ours.stopped > 0);
+}
+
+#define TRIES 5
+
+/* The first failure is forgotten with the answer after it. */
+static void a_server_that_fails_twice_in_a_row_is_left_out(void **state)
+{
+	static const uint64_t failed[TRIES] = { 2, 0, 2, 2, 0 };
+	static const unsigned int expected[TRIES] = { 0, 0, 0, 0, 1 };
+	struct told told;
+	struct fetch *fetch = open_fetch(&told, TRIES);
+
+	(void)state;
+	for (size_t i = 0; i < TRIES; i++) {
+		struct fetch_order order;
+		unsigned int left_out;
+
+		close(take_file_order(peer, &order, &left_out));
+		assert_int_equal(left_out, expected[i]);
+		answer(&(struct fetch_answer){ .id = order.id,
+			       .reason = FETCH_NOT_FOUND,
+			       .failed = failed[i] },
+			M_HONEST);
+		fetch_poll(fetch);
+	}
+	assert_int_equal(told.len, TRIES);
+	fetch_free(fetch);
+	fd_close(&peer);
 }
 
 /* ---- what a container runtime says ---------------------------------------------------------- */
@@ -265,7 +455,7 @@ static bool inquire_with(const struct fetch_answer *a, enum message message)
 	struct why why;
 	int fd = -1, next = -1, err, again;
 
-	assert_int_equal(inquiry_open(address.sun_path, &inquiry, &why), 0);
+	assert_int_equal(inquiry_open(address.sun_path, &ours, &inquiry, &why), 0);
 	answer(a, message);
 	err = inquiry_ask(inquiry, "0123456789abcdef", 0, &fd);
 	assert_int_equal(err == 0, fd >= 0);
@@ -313,6 +503,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_fetcher_that_lies_in_a_field_is_refused_or_survived),
 		cmocka_unit_test(a_fetcher_that_sends_what_is_no_answer_is_lost),
+		cmocka_unit_test(what_a_fetcher_leaves_on_the_disk_counts_whatever_it_says),
+		cmocka_unit_test(a_fetcher_that_writes_more_than_a_file_may_have_is_lost),
+		cmocka_unit_test(
+			a_process_ends_with_its_answer_so_nobody_writes_the_file_later),
+		cmocka_unit_test(a_process_that_is_stopped_goes_on),
+		cmocka_unit_test(a_server_that_fails_twice_in_a_row_is_left_out),
 		cmocka_unit_test_setup_teardown(
 			a_fetcher_that_lies_about_a_runtime_is_refused_or_survived,
 			listen_as_runtime, stop_runtime),

@@ -26,6 +26,7 @@
 #include "base/fd.h"
 #include "base/own.h"
 #include "client/starter.h"
+#include "wire/fetch_proto.h"
 #include "worker/users.h"
 
 static const struct cpu_clock second = { .period_ns = NSEC_PER_SEC, .cpu = 0, .cgroup_fd = -1 };
@@ -223,7 +224,9 @@ static bool is_obeyed(const struct starter_duties *duties, uint32_t kind, const 
 static void an_order_that_was_not_switched_on_is_refused(void **state)
 {
 	static const struct starter_duties worker = { .program = "no-such", .clocks = true },
-					   server = { .program = "no-such" }, nothing = { 0 };
+					   server = { .program = "no-such" },
+					   fetches = { .program = "no-such", .fetchers = true },
+					   nothing = { 0 };
 	static const struct {
 		const char *name;
 		const struct starter_duties *duties;
@@ -232,6 +235,7 @@ static void an_order_that_was_not_switched_on_is_refused(void **state)
 		/* start, kill, clock, capture, pace */
 		{ "of workers", &worker, { true, true, true, false, true } },
 		{ "of a server", &server, { true, true, false, false, true } },
+		{ "of what fetches", &fetches, { true, true, false, false, true } },
 		{ "of captures", &captures, { false, true, false, true, false } },
 		{ "of clocks", &clocks, { false, false, true, false, false } },
 		{ "of nothing", &nothing, { false, false, false, false, false } },
@@ -246,6 +250,8 @@ static void an_order_that_was_not_switched_on_is_refused(void **state)
 			assert_int_equal(is_obeyed(duties, kind, "no-such"), rows[i].obeyed[kind]);
 		}
 		assert_false(is_obeyed(duties, STARTER_ORDERS, "no-such"));
+		assert_int_equal(
+			is_obeyed(duties, STARTER_START, FETCH_ARGUMENT), duties->fetchers);
 		/* Our other programs would have the starter's rights. */
 		assert_false(is_obeyed(duties, STARTER_START, "daemon"));
 		assert_false(is_obeyed(duties, STARTER_START, ""));
@@ -444,7 +450,7 @@ int main(int argc, char **argv)
 	};
 
 	/* As `stoker no-such`. */
-	if (argc == 2 && strcmp(argv[1], "no-such") == 0)
+	if (argc == 2 && (strcmp(argv[1], "no-such") == 0 || strcmp(argv[1], FETCH_ARGUMENT) == 0))
 		return 0;
 	/* As `stoker waits`: until its socket closes. */
 	if (argc == 2 && strcmp(argv[1], "waits") == 0)

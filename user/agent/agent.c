@@ -261,9 +261,10 @@ static int open_sampler(struct agent *agent, const struct agent_options *options
 		: sampler_open(&sampler, &callbacks, agent, &agent->tally, &agent->sampler, why);
 }
 
-int agent_open_workers(int clocks_fd, struct worker_client **out, struct why *why)
+int agent_open_workers(int clocks_fd, bool fetches, struct worker_client **out, struct why *why)
 {
 	const struct worker_client_options options = { .clocks_fd = clocks_fd,
+		.fetches = fetches,
 		.account = container_account_of };
 	int err;
 
@@ -291,14 +292,17 @@ int agent_open(const struct agent_options *options, struct agent **out, struct w
 	agent->worker = options->worker;
 	agent->evidence = options->evidence;
 	if (!agent->worker)
-		err = agent_open_workers(0, &agent->worker, why);
+		err = agent_open_workers(0, options->debuginfod || options->runtime_socket,
+			&agent->worker, why);
 	if (err == 0)
 		worker_client_listen(agent->worker, on_rows, agent);
 	evidence_ask(agent->evidence, agent->worker);
 	if (err == 0 && options->debuginfod)
-		err = fetch_open(options->debuginfod, &agent->fetch, why);
+		err = fetch_open(options->debuginfod, worker_client_starter(agent->worker),
+			&agent->fetch, why);
 	if (err == 0 && options->runtime_socket)
-		err = inquiry_open(options->runtime_socket, &agent->inquiry, why);
+		err = inquiry_open(options->runtime_socket, worker_client_starter(agent->worker),
+			&agent->inquiry, why);
 	if (err == 0)
 		err = open_sampler(agent, options, why);
 	if (err == 0)
@@ -331,6 +335,7 @@ int agent_open(const struct agent_options *options, struct agent **out, struct w
 		.objects = agent->objects,
 		.processes = agent->processes,
 		.containers = agent->containers,
+		.fetch = agent->fetch,
 		.warnings = &agent->warnings,
 		.ticks = options->sampler.share_ticks ? &agent->tick_limits.shares : NULL,
 	};
@@ -469,7 +474,6 @@ int agent_poll(struct agent *agent)
 		err = worker_client_poll(agent->worker);
 	if (err == 0)
 		err = kernel_names_poll(agent->kernel);
-	fetch_poll(agent->fetch);
 	deferred_finish(agent->deferred);
 	containers_poll(agent->containers);
 	if (err == 0 &&
@@ -518,14 +522,6 @@ static int cut(struct agent *agent, struct profile *out, uint64_t *drained_ns)
 	return err < 0 ? err : deferred_err;
 }
 
-/* Every frame that the interval met gets its name, once. */
-static int name_frames(struct agent *agent, struct fill *fill, uint64_t drained_ns)
-{
-	naming_begin(&agent->naming, fill->profile, drained_ns + WAIT_NS(agent, NAMES_WAIT_NS),
-		drained_ns);
-	return fill_names(fill);
-}
-
 int agent_profile(struct agent *agent, struct profile *out)
 {
 	uint64_t drained_ns;
@@ -546,7 +542,9 @@ int agent_profile(struct agent *agent, struct profile *out)
 	processes_refresh(agent->processes);
 	containers_settle(agent->containers, drained_ns + WAIT_NS(agent, CONTAINERS_WAIT_NS));
 	refresh_err = kernel_names_refresh(agent->kernel);
-	err = name_frames(agent, &fill, drained_ns);
+	naming_begin(
+		&agent->naming, out, drained_ns + WAIT_NS(agent, NAMES_WAIT_NS), drained_ns);
+	err = fill_names(&fill);
 	warnings_add(&agent->warnings, agent->naming.note.text);
 	if (err == 0)
 		err = fill_samples(&fill);

@@ -33,9 +33,9 @@ struct agent_options {
 struct agent;
 
 /* Starts the workers, before there is anything in this process that they should not have. Who looks
- * for a target first uses them for it. clocks_fd: as in client/client.h. Capabilities are effective
- * from here on: what the caller names is opened before, or with caps_pause. */
-int agent_open_workers(int clocks_fd, struct worker_client **out, struct why *why);
+ * for a target first uses them for it. clocks_fd, fetches: as in client/client.h. Capabilities are
+ * effective from here on: what the caller names is opened before, or with caps_pause. */
+int agent_open_workers(int clocks_fd, bool fetches, struct worker_client **out, struct why *why);
 /* options->worker NULL: agent_open starts them. */
 int agent_open(const struct agent_options *options, struct agent **out, struct why *why);
 void agent_free(struct agent *agent);

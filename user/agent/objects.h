@@ -12,7 +12,7 @@
 #include "bpf/reasons.h"
 #include "files/object.h"
 #include "client/client.h"
-#include "client/fetch.h"
+#include "files/fetch.h"
 
 struct objects_stats {
 	uint64_t met;            /* total, also those that were forgotten */

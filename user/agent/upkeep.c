@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "agent/objects.h"
 #include "agent/privileges.h"
+#include "files/fetch.h"
 #include "files/processes.h"
 #include "sampler/warnings.h"
 #include "client/client.h"
@@ -52,6 +53,7 @@ int upkeep_run(struct upkeep *u)
 
 	tend_tables(u, now_ns);
 	processes_retry(u->processes, now_ns);
+	fetch_poll(u->fetch);
 	return follow_cpus(u);
 }
 
@@ -112,5 +114,6 @@ uint64_t upkeep_due_ns(const struct upkeep *u)
 	due_ns = clock_sooner(due_ns, worker_client_due_ns(u->worker));
 	due_ns = clock_sooner(due_ns, containers_due_ns(u->containers));
 	due_ns = clock_sooner(due_ns, processes_due_ns(u->processes));
+	due_ns = clock_sooner(due_ns, fetch_due_ns(u->fetch));
 	return u->tables_due ? clock_sooner(due_ns, u->tables_ns + NSEC_PER_SEC) : due_ns;
 }

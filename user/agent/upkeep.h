@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 struct containers;
+struct fetch;
 struct objects;
 struct processes;
 struct sampler;
@@ -21,6 +22,7 @@ struct upkeep {
 	struct objects *objects;
 	struct processes *processes;
 	struct containers *containers;
+	struct fetch *fetch; /* NULL: none */
 	struct warnings *warnings;
 	struct tick_shares *ticks;
 	uint64_t tables_ns; /* of the latest turn of the tables, CLOCK_MONOTONIC */

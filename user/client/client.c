@@ -100,11 +100,12 @@ static int explain_loss(const struct lane *lane, struct why *why)
 		WIFEXITED(status) ? WEXITSTATUS(status) : -1);
 }
 
-static int begin(struct worker_client *client, struct why *why)
+static int begin(struct worker_client *client, bool fetches, struct why *why)
 {
 	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + 2 * LANE_BEGIN_NS;
 	struct epoll_event gone = { .events = 0 };
 	const struct starter_duties duties = { .program = client->namer.lane.argument,
+		.fetchers = fetches,
 		.openers = true,
 		.clocks = client->clocks.child.fd < 0 };
 	int err = starter_open(&client->starter, &duties);
@@ -161,7 +162,7 @@ int worker_client_open(
 		lane_init(lane_of(client, i), &client->starter, argument, hang_ns);
 	client->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	err = client->epoll_fd < 0 ? why_set(why, -errno, "epoll: %s", err_text(errno))
-				   : begin(client, why);
+				   : begin(client, options->fetches, why);
 	if (err == 0)
 		err = openers_new(&(struct openers_options){ .starter = &client->starter,
 					  .account = options->account,
@@ -201,6 +202,11 @@ struct openers *worker_client_openers(struct worker_client *client)
 struct opener_call *worker_client_call(struct worker_client *client)
 {
 	return openers_call(client->openers);
+}
+
+struct starter *worker_client_starter(struct worker_client *client)
+{
+	return &client->starter;
 }
 
 void worker_client_free(struct worker_client *client)

@@ -23,9 +23,9 @@
 
 #define WORKER_QUEUE_MAX 8192 /* limit of files that wait for their rows */
 #define WORKER_DEBUG_FILES_MAX 8
-
 struct opener_call;
 struct openers;
+struct starter;
 struct worker_client;
 
 struct worker_client_options {
@@ -34,6 +34,7 @@ struct worker_client_options {
 	uint64_t refuse_ns;   /* first refusal, as client/blame.h says; then times 4; 0: 10 s */
 	uint64_t rss_max_kb;  /* a worker with more, or that wrote more, is restarted; 0: 768 MiB */
 	uint64_t (*account)(pid_t process); /* as of struct hung */
+	bool fetches;         /* fetchers may be started, too */
 	int clocks_fd;        /* a guest's, to open clocks; consumed; 0: none */
 };
 
@@ -47,7 +48,7 @@ void worker_client_listen(struct worker_client *client, worker_rows_fn on_rows, 
 /* The openers; they are polled with the workers, and due with them. */
 struct openers *worker_client_openers(struct worker_client *client);
 struct opener_call *worker_client_call(struct worker_client *client);
-
+struct starter *worker_client_starter(struct worker_client *client);
 int worker_client_fd(const struct worker_client *client); /* when worker_client_poll has work */
 /* Like cpu_clock_open, done by the starter. */
 int worker_client_clock(struct worker_client *client, const struct cpu_clock *clock, int *fd);
@@ -96,7 +97,6 @@ struct worker_map_status {
 	enum worker_status dump;   /* of the jitdump alone; WORKER_OK also without one */
 };
 
-/* The object of a query for names. */
 struct worker_symbols {
 	enum worker_status status; /* WORKER_OK: every address was looked up */
 	size_t symbols;            /* total */

@@ -22,6 +22,7 @@
 #include "base/fd.h"
 #include "base/orders.h"
 #include "base/own.h"
+#include "wire/fetch_proto.h"
 #include "wire/proto.h"
 #include "worker/filter.h"
 #include "worker/opening.h"
@@ -154,7 +155,8 @@ static int obey_start(void *ctx, struct orders_call *call)
 	struct child *room = find_room(s->started);
 
 	order->argument[STARTER_ARGUMENT_BYTES - 1] = '\0';
-	if (strcmp(order->argument, s->duties->program) != 0)
+	if (strcmp(order->argument, s->duties->program) != 0 &&
+		!(s->duties->fetchers && strcmp(order->argument, FETCH_ARGUMENT) == 0))
 		return -EPERM;
 	return answer_started(
 		call, room, room ? start_process(order->argument, true, room) : -EAGAIN);

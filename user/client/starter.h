@@ -2,10 +2,10 @@
 /* client/starter.h - a small process that keeps the privileges that starting a worker takes, so
  * that its owner can drop them: it makes namespaces, changes the user, and ends or continues
  * another user's process. It is forked before its owner reads a byte from outside. Its duties are
- * fixed then: it starts one program, and openers; kills and continues processes that it started;
- * opens CPU clocks, which takes privileges where perf_event_paranoid is above 2; starts captures,
- * which are its guests: they may ask for clocks and nothing else. The processes are children of its
- * owner. A sender of any other order is served no more. */
+ * fixed then: it starts one program, fetchers and openers; kills and continues processes that it
+ * started; opens CPU clocks, which takes privileges where perf_event_paranoid is above 2; starts
+ * captures, which are its guests: they may ask for clocks and nothing else. The processes are
+ * children of its owner. A sender of any other order is served no more. */
 #pragma once
 
 #include "base/child.h"
@@ -50,6 +50,7 @@ struct starter_answer {
  * refuses the system calls that they would take. */
 struct starter_duties {
 	const char *program; /* only `stoker PROGRAM` is started; NULL: nothing */
+	bool fetchers;       /* and `stoker FETCH_ARGUMENT` */
 	bool clocks;         /* for its owner */
 	bool openers;        /* with OPENING_CAPS, as far as we have them */
 	/* Becomes a capture, in a process of its own with `caps` and no other capabilities, with

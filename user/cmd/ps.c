@@ -283,7 +283,7 @@ static int run(struct ps *ps, struct why *why)
 	if (err == 0)
 		err = cgroup_tree_open(cgroup_view(), &ps->tree, why);
 	if (err == 0)
-		err = agent_open_workers(0, &ps->worker, why);
+		err = agent_open_workers(0, false, &ps->worker, why);
 	if (err == 0)
 		err = container_list_read(ps->worker, ps->tree, &ps->list, why);
 	if (err == 0)

@@ -64,14 +64,13 @@ static int check_options(struct record *r, struct why *why)
 
 static int open_cgroup(struct record *r, struct why *why)
 {
-	int err;
+	const struct record_options *o = &r->options;
+	bool fetches = o->debuginfod || o->runtime_socket;
+	int err = o->cgroup ? agent_open_workers(capture_clocks_fd(), fetches, &r->worker, why) : 0;
 
-	if (!r->options.cgroup)
-		return 0;
-	err = agent_open_workers(capture_clocks_fd(), &r->worker, why);
-	if (err < 0)
+	if (err < 0 || !o->cgroup)
 		return err;
-	err = target_find(r->worker, r->options.cgroup_kind, r->options.cgroup, &r->cgroup, why);
+	err = target_find(r->worker, o->cgroup_kind, o->cgroup, &r->cgroup, why);
 	r->failure = err == -ENOENT ? EXIT_NOT_FOUND
 		: err == -ENOTUNIQ  ? EXIT_AMBIGUOUS
 		: err == -EINVAL    ? EXIT_USAGE

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 
 #include "base/caps.h"
@@ -17,16 +18,20 @@
 #include "wire/fetch_proto.h"
 #include "client/starter.h"
 
+#define END_MS 100
+#define ANSWER_BYTES_MAX (4UL << 20)
+
 struct inquiry {
 	struct sockaddr_un address;
-	struct child child; /* without a socket: given up */
+	struct starter *starter; /* borrowed */
+	struct child child;      /* none: given up */
 	uint64_t last_id;
 };
 
-int inquiry_open(const char *path, struct inquiry **out, struct why *why)
+int inquiry_open(
+	const char *path, struct starter *starter, struct inquiry **out, struct why *why)
 {
 	struct inquiry *inquiry;
-	struct starter direct = STARTER_INIT;
 	int err;
 
 	if (strlen(path) >= sizeof(inquiry->address.sun_path))
@@ -39,10 +44,11 @@ int inquiry_open(const char *path, struct inquiry **out, struct why *why)
 	inquiry = calloc(1, sizeof(*inquiry));
 	if (!inquiry)
 		return why_set(why, -ENOMEM, "out of memory");
+	inquiry->starter = starter;
 	inquiry->child = (struct child)CHILD_INIT;
 	inquiry->address.sun_family = AF_UNIX;
 	memccpy(inquiry->address.sun_path, path, 0, sizeof(inquiry->address.sun_path));
-	err = starter_start(&direct, FETCH_ARGUMENT, &inquiry->child);
+	err = starter_start(starter, FETCH_ARGUMENT, &inquiry->child);
 	if (err < 0) {
 		inquiry_free(inquiry);
 		return why_set(why, err, "--runtime-socket: %s", err_text(err));
@@ -51,19 +57,21 @@ int inquiry_open(const char *path, struct inquiry **out, struct why *why)
 	return 0;
 }
 
-/* The process ends when the socket closes. */
+static int give_up(struct inquiry *inquiry, int err)
+{
+	if (inquiry->child.pid > 0)
+		starter_kill(inquiry->starter, inquiry->child.pid);
+	child_wait(&inquiry->child, END_MS, NULL);
+	child_leave(&inquiry->child);
+	return err;
+}
+
 void inquiry_free(struct inquiry *inquiry)
 {
 	if (!inquiry)
 		return;
-	child_leave(&inquiry->child);
+	give_up(inquiry, 0);
 	free(inquiry);
-}
-
-static int give_up(struct inquiry *inquiry, int err)
-{
-	fd_close(&inquiry->child.fd);
-	return err;
 }
 
 static int open_connection(const struct inquiry *inquiry, int *out)
@@ -77,25 +85,44 @@ static int open_connection(const struct inquiry *inquiry, int *out)
 	return 0;
 }
 
-/* Takes the file that the answer is in, and seals it. */
+static bool is_too_large(int file)
+{
+	struct stat st;
+
+	return fstat(file, &st) < 0 || (uint64_t)st.st_size > ANSWER_BYTES_MAX;
+}
+
+static void wait_for_answer(struct inquiry *inquiry, uint64_t until_ns)
+{
+	struct pollfd ready = { .fd = inquiry->child.fd, .events = POLLIN };
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+
+	while (now_ns < until_ns &&
+		poll(&ready, 1,
+			clock_wait_ms(now_ns, clock_sooner(until_ns, now_ns + STARTER_WAKE_NS))) <
+			1) {
+		starter_wake(inquiry->starter, &inquiry->child);
+		now_ns = clock_ns(CLOCK_MONOTONIC);
+	}
+}
+
+/* Takes the file that the answer is in, and seals it: nobody writes it any more, whatever the
+ * answer says. */
 static int await_answer(struct inquiry *inquiry, uint64_t until_ns, int into, int *fd)
 {
 	_cleanup_fd_ int file = into;
-	struct pollfd ready = { .fd = inquiry->child.fd, .events = POLLIN };
 	struct fetch_answer answer;
-	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 
-	if (now_ns < until_ns)
-		poll(&ready, 1, (int)((until_ns - now_ns) / NSEC_PER_MSEC) + 1);
+	wait_for_answer(inquiry, until_ns);
 	if (fd_take(inquiry->child.fd, MSG_DONTWAIT, &answer, sizeof(answer), NULL) < 0)
 		return give_up(inquiry, -ETIMEDOUT);
 	if (answer.id != inquiry->last_id)
 		return give_up(inquiry, -EPROTO);
+	file = fd_seal(TAKE_FD(file));
+	if (file < 0 || is_too_large(file))
+		return give_up(inquiry, -EPROTO);
 	if (answer.reason != FETCH_DONE)
 		return -ENOENT;
-	file = fd_seal(TAKE_FD(file));
-	if (file < 0)
-		return give_up(inquiry, -EPROTO);
 	*fd = TAKE_FD(file);
 	return 0;
 }

@@ -23,6 +23,7 @@
 #include "base/child.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "daemon/stops.h"
 #include "wire/exit_status.h"
 
 #define END_MS 2000
@@ -49,6 +50,7 @@ struct captures {
 	capture_done_fn done;
 	void *ctx;
 	int epoll_fd;
+	struct stops stops;
 	struct capture all[CAPTURE_AT_ONCE_MAX];
 	/* When those of the last minute began, in no order; 0 or older: free. A capture without a
 	 * target costs the search alone: it has a limit of its own. */
@@ -206,8 +208,10 @@ static void finish(
 	fd_close(&result.fd);
 }
 
-void captures_poll(struct captures *captures)
+bool captures_poll(struct captures *captures)
 {
+	bool heard = stops_heard(&captures->stops);
+
 	for (size_t i = 0; i < captures->limits.at_once; i++) {
 		struct capture *c = &captures->all[i];
 		struct child_end end;
@@ -217,12 +221,15 @@ void captures_poll(struct captures *captures)
 			finish(captures, c, waited, &end);
 		else if (c->id > 0 && c->err == 0 && clock_ns(CLOCK_MONOTONIC) >= c->ends_ns)
 			kill_child(captures->starter, c, -ETIMEDOUT);
+		else if (c->id > 0 && heard)
+			starter_wake(captures->starter, &c->child);
 	}
+	return heard;
 }
 
 uint64_t captures_due_ns(const struct captures *captures)
 {
-	uint64_t due_ns = CLOCK_NEVER_NS;
+	uint64_t due_ns = stops_due_ns(&captures->stops);
 
 	for (size_t i = 0; i < captures->limits.at_once; i++)
 		if (captures->all[i].id > 0 && captures->all[i].err == 0)
@@ -338,6 +345,7 @@ int captures_new(const struct capture_limits *limits, struct starter *starter, c
 	void *ctx, struct captures **out, struct why *why)
 {
 	struct captures *captures = calloc(1, sizeof(*captures));
+	int err;
 
 	assert(limits->at_once > 0 && limits->at_once <= CAPTURE_AT_ONCE_MAX);
 	assert(limits->a_minute > 0 && limits->a_minute <= CAPTURE_A_MINUTE_MAX);
@@ -346,10 +354,13 @@ int captures_new(const struct capture_limits *limits, struct starter *starter, c
 	*captures = (struct captures){
 		.limits = *limits, .starter = starter, .done = done, .ctx = ctx, .next_id = 1
 	};
+	captures->stops.fd = -1;
 	captures->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (captures->epoll_fd < 0) {
-		free(captures);
-		return why_set(why, -errno, "cannot wait for captures: %s", err_text(errno));
+	err = captures->epoll_fd < 0 ? -errno
+				     : stops_open(&captures->stops, captures->epoll_fd);
+	if (err < 0) {
+		captures_free(captures);
+		return why_set(why, err, "cannot wait for captures: %s", fd_watch_text(err));
 	}
 	*out = captures;
 	return 0;
@@ -368,6 +379,7 @@ void captures_free(struct captures *captures)
 			child_leave(&captures->all[i].child);
 		close_files(&captures->all[i]);
 	}
+	stops_close(&captures->stops);
 	fd_close(&captures->epoll_fd);
 	free(captures);
 }

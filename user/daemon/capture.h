@@ -63,10 +63,11 @@ int captures_new(const struct capture_limits *limits, struct starter *starter, c
 void captures_free(struct captures *captures);
 DEFINE_CLEANUP(struct captures, captures_free)
 
-/* Readable when a capture has ended; the same for the pool's life. */
+/* Readable when a capture has ended, or any child was stopped; the same for the pool's life. */
 int captures_fd(const struct captures *captures);
-/* Call it also when it is due (CLOCK_NEVER_NS: nothing is): it kills captures at their deadline. */
-void captures_poll(struct captures *captures);
+/* Call it also when it is due (CLOCK_NEVER_NS: nothing is): it kills captures at their deadline,
+ * and continues those that others stopped. True: other children may have been stopped, too. */
+bool captures_poll(struct captures *captures);
 uint64_t captures_due_ns(const struct captures *captures);
 
 /* 0, and *id is the result's. -EBUSY: the limit at once is reached; -EAGAIN: the limit a minute is

@@ -459,7 +459,7 @@ static int start(struct daemon *d, struct why *why)
 	privileges_raise(); /* of captures, too; what the caller names is open */
 	err = err == 0 && d->http ? http_front_start(d->http, why) : err;
 	/* After all forks: from here on this process has the agent's priority. */
-	err = err < 0 ? err : agent_open_workers(0, &d->worker, why);
+	err = err < 0 ? err : agent_open_workers(0, false, &d->worker, why);
 	err = err < 0 ? err : find_target(d, why);
 	err = err < 0 ? err : open_agent(d, why);
 	uname(&d->host);

@@ -361,8 +361,7 @@ static void obey_all(struct http_front *f)
 		if (err == -EAGAIN)
 			return;
 		f->budget--;
-		if (err == -EPROTO || err == -ENOBUFS)
-			f->stats.refused++;
+		f->stats.refused += err == -EPROTO || err == -ENOBUFS;
 		if (err < 0)
 			lose_process(f,
 				err == -EPIPE             ? "it has ended"
@@ -556,7 +555,8 @@ int http_front_fd(const struct http_front *f)
 
 void http_front_poll(struct http_front *f)
 {
-	captures_poll(f->captures);
+	if (captures_poll(f->captures))
+		starter_wake(&f->starter, &f->child);
 	start_process(f);
 	give_again(f);
 	fill_budget(f);

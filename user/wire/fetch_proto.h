@@ -12,7 +12,7 @@
 #define FETCH_FILE_MS 20000
 
 enum fetch_kind {
-	FETCH_SERVER, /* text: its URL */
+	FETCH_SERVER, /* text: its URL; "": one that is not asked */
 	FETCH_INTO,   /* attached: the empty file for the next two; the fetcher sends none */
 	FETCH_FILE,   /* text: a build ID in hex */
 	FETCH_INQUIRY, /* text: a container's id; attached: a connection to its runtime */
@@ -27,4 +27,5 @@ struct fetch_order {
 struct fetch_answer { /* the file counts if reason is FETCH_DONE */
 	uint64_t id, bytes;
 	uint32_t reason, server; /* index of the server */
+	uint64_t failed;         /* a bit for each server that did not work, whatever it has */
 };

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* worker/fetcher.c - only this process loads libcurl, which brings a TLS library with it. No
  * capability, another user, no new privileges, limits, a filter of system calls; network and /etc
- * remain, because names and certificates need them. A server that fails twice in a row is not used
- * again. Files are written where the client says. Another instance queries a container runtime,
- * over a connection that it is given. */
+ * remain, because names and certificates need them. Files are written where the client says.
+ * Another instance queries a container runtime, over a connection that it is given. */
 #include "worker/fetcher.h"
 
 #include <curl/curl.h>
@@ -40,7 +39,6 @@
 #define SLOW_BYTES 1000 /* a second, for */
 #define SLOW_S 5
 #define REDIRECTS_MAX 3
-#define FAILURES_MAX 2
 #define DATA_BYTES_MAX (256UL << 20)
 #define FDS_MAX 64
 
@@ -53,8 +51,7 @@ struct curl {
 };
 
 struct server {
-	char url[FETCH_URL_MAX];
-	unsigned int failures; /* in a row, of the server and not of the file */
+	char url[FETCH_URL_MAX]; /* "": not to be asked */
 };
 
 struct fetcher {
@@ -214,15 +211,13 @@ static void fetch_file(struct fetcher *f, const char *id, struct fetch_answer *a
 		struct server *server = &f->servers[i];
 		enum fetch_reason reason = FETCH_UNREACHABLE;
 
-		if (server->failures < FAILURES_MAX) {
+		if (server->url[0]) {
 			reason = fd_rewrite(f->out, NULL, 0) < 0 ? FETCH_FAILED
 								 : fetch_from(f, server, id);
 			answer->bytes += f->bytes;
 			if (reason == FETCH_UNREACHABLE || reason == FETCH_TIMEOUT ||
 				reason == FETCH_TOO_LARGE)
-				server->failures++;
-			else
-				server->failures = 0;
+				answer->failed |= 1ULL << i;
 		}
 		if (reason != FETCH_NOT_FOUND) {
 			answer->reason = reason;

@@ -359,7 +359,7 @@ static int allow_inquirer_calls(scmp_filter_ctx filter)
 static const int idle_calls[] = { SCMP_SYS(sendto), SCMP_SYS(recvfrom), SCMP_SYS(poll),
 	SCMP_SYS(ppoll), SCMP_SYS(epoll_ctl), SCMP_SYS(epoll_wait), SCMP_SYS(epoll_pwait),
 	SCMP_SYS(timerfd_settime), SCMP_SYS(memfd_create), SCMP_SYS(fcntl), SCMP_SYS(pidfd_open),
-	SCMP_SYS(wait4), SCMP_SYS(getuid), SCMP_SYS(clock_getres) };
+	SCMP_SYS(wait4), SCMP_SYS(waitid), SCMP_SYS(getuid), SCMP_SYS(clock_getres) };
 
 static int allow_idle_calls(scmp_filter_ctx filter)
 {
