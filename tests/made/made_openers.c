@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,6 +90,23 @@ static void wait_for_ever(void)
 		pause();
 }
 
+#define SLOW_MS 60
+
+static int refuse_slowly(int fd)
+{
+	struct opening_message message;
+	int given = -1;
+
+	while (fd_take(fd, 0, &message, sizeof(message), &given) == 0) {
+		const struct opening_reply reply = { .seq = message.request.seq, .err = 1 };
+
+		fd_close(&given);
+		poll(NULL, 0, SLOW_MS);
+		fd_pass(fd, &reply, sizeof(reply), -1);
+	}
+	return 0;
+}
+
 static int run_fake(void *ctx, int fd)
 {
 	struct opening_message message = { 0 };
@@ -98,6 +116,8 @@ static int run_fake(void *ctx, int fd)
 	size_t size = sizeof(reply);
 
 	(void)ctx;
+	if (manner == REFUSES_SLOWLY)
+		return refuse_slowly(fd);
 	if (manner == ANSWERS_UNASKED) {
 		fd_pass(fd, &reply, sizeof(reply), file);
 		wait_for_ever();

@@ -27,6 +27,7 @@ enum manner {
 	HANGS,
 	STOPS,          /* once */
 	STOPS_FOR_EVER, /* whenever it is continued */
+	REFUSES_SLOWLY, /* each request in its turn */
 	IS_KILLED,
 	DIES,
 	SAYS_ANOTHER_NUMBER,

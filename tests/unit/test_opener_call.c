@@ -113,6 +113,29 @@ static void an_opener_stays_when_a_descriptor_cannot_be_sent(void **state)
 	assert_int_equal(starts, 1);
 }
 
+/* Never so long that they hang. */
+static void slow_calls_of_an_account_end_before_they_take_all_our_time(void **state)
+{
+	struct world *w = *state;
+	struct opener_found found = { .fd = -1 };
+	uint64_t begin_ns = clock_ns(CLOCK_MONOTONIC);
+	uint32_t at = 0;
+	int err;
+
+	manner = REFUSES_SLOWLY;
+	do
+		err = call_files(w, 1, &at, &found);
+	while (err == -ENOENT);
+	assert_int_equal(err, -ETIME);
+	assert_in_range(clock_ns(CLOCK_MONOTONIC) - begin_ns, OPENER_SPENT_NS / 2,
+		2 * OPENER_SPENT_NS);
+	assert_int_equal(call_files(w, 1, &at, &found), -ETIME);
+	/* Who took nothing yet is answered. */
+	assert_int_equal(call_files(w, 2, &at, &found), -ENOENT);
+	assert_int_equal(call_files(w, 3, &at, &found), -ENOENT);
+	assert_int_equal(starts, 1);
+}
+
 static void an_opener_that_is_stopped_goes_on(void **state)
 {
 	struct world *w = *state;
@@ -305,6 +328,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(the_first_path_that_there_is_comes),
+		TEST(slow_calls_of_an_account_end_before_they_take_all_our_time),
 		TEST(an_opener_that_is_stopped_goes_on),
 		TEST(an_opener_that_stays_stopped_blames_nobody),
 		TEST(of_a_slow_file_system_none_comes),

@@ -62,6 +62,7 @@ struct world {
 	struct openers *openers;
 	int epoll;
 	struct event_object event; /* of our own program */
+	uint64_t account;
 	struct got got;
 };
 
@@ -114,11 +115,22 @@ static void settle(struct world *w)
 	}
 }
 
+/* Until it was answered so often. */
+static void await(struct world *w, const struct got *got, unsigned int times)
+{
+	while (got->times < times) {
+		struct epoll_event event;
+
+		epoll_wait(w->epoll, &event, 1, 10);
+		openers_poll(w->openers);
+	}
+}
+
 static void ask(struct world *w)
 {
 	unsigned int before = w->got.times;
 
-	openers_mapped(w->openers, &w->event, take, &w->got, w->event.id);
+	openers_mapped(w->openers, &w->event, w->account, take, &w->got, w->event.id);
 	settle(w);
 	assert_int_equal(w->got.times, before + 1);
 	assert_int_equal(w->got.id, w->event.id);
@@ -163,8 +175,8 @@ static void a_root_comes_before_the_file(void **state)
 	struct got root = { .fd = -1 };
 	const struct opener_process us = { .pid = getpid() };
 
-	openers_root(w->openers, &us, &w->event, take, &root, 1);
-	openers_mapped(w->openers, &w->event, take, &w->got, 2);
+	openers_root(w->openers, &us, &w->event, 0, take, &root, 1);
+	openers_mapped(w->openers, &w->event, 0, take, &w->got, 2);
 	while (w->got.times == 0) {
 		struct epoll_event event;
 
@@ -183,15 +195,10 @@ static void a_file_that_samples_wait_for_comes_before_older_ones(void **state)
 	struct got busy = { .fd = -1 };
 
 	for (uint64_t id = 1; id <= 200; id++)
-		openers_mapped(w->openers, &w->event, take, &w->got, id);
-	openers_mapped(w->openers, &w->event, take, &busy, 201);
+		openers_mapped(w->openers, &w->event, 0, take, &w->got, id);
+	openers_mapped(w->openers, &w->event, 0, take, &busy, 201);
 	openers_want(w->openers, &busy, 201);
-	while (busy.times == 0) {
-		struct epoll_event event;
-
-		epoll_wait(w->epoll, &event, 1, 1000);
-		openers_poll(w->openers);
-	}
+	await(w, &busy, 1);
 	/* Those that are with the opener already, and those that were polled with it. */
 	assert_true(w->got.times <= 2 * OPENING_IN_FLIGHT_MAX);
 	assert_true(busy.fd >= 0);
@@ -271,7 +278,14 @@ static void all_copies_together_have_a_limit(void **state)
 		assert_true(bytes <= OPENERS_COPIES_BYTES_MAX);
 	}
 	assert_int_equal(w->got.reason, OBJECT_LIMIT);
-	openers_drop_copy(w->openers, bytes);
+	/* What is left is for an account that has none. */
+	w->account++;
+	ask(w);
+	assert_true(w->got.fd >= 0);
+	openers_drop_copy(w->openers, w->account--, w->got.copied);
+	ask(w);
+	assert_int_equal(w->got.reason, OBJECT_LIMIT);
+	openers_drop_copy(w->openers, w->account, bytes);
 	ask(w);
 	assert_true(w->got.fd >= 0);
 }
@@ -317,7 +331,7 @@ static void a_file_that_is_held_and_cannot_be_sent_is_opened_again(void **state)
 		print_message("row %zu\n", i);
 		kernel.magic = magics[i];
 		try_twice_in_vain(w);
-		openers_drop_copy(w->openers, w->got.copied);
+		openers_drop_copy(w->openers, 0, w->got.copied);
 	}
 	/* The room for copies is whole. */
 	all_copies_together_have_a_limit(state);
@@ -333,17 +347,12 @@ static void the_file_of_an_opener_that_hangs_is_refused_and_others_go_on(void **
 
 	w->event.magic = MADE_FUSE_MAGIC;
 	manner = HANGS;
-	openers_mapped(w->openers, &w->event, take, &w->got, 1);
+	openers_mapped(w->openers, &w->event, 0, take, &w->got, 1);
 	manner = HONEST;
 	/* A local one is not kept waiting. */
 	w->event.magic = MADE_LOCAL_MAGIC;
-	openers_mapped(w->openers, &w->event, take, &other, 2);
-	while (other.times == 0) {
-		struct epoll_event event;
-
-		epoll_wait(w->epoll, &event, 1, 10);
-		openers_poll(w->openers);
-	}
+	openers_mapped(w->openers, &w->event, 0, take, &other, 2);
+	await(w, &other, 1);
 	assert_true(other.fd >= 0);
 	settle(w);
 	assert_int_equal(w->got.times, 1);
@@ -354,6 +363,22 @@ static void the_file_of_an_opener_that_hangs_is_refused_and_others_go_on(void **
 	fd_close(&other.fd);
 }
 
+/* Each of its files takes more than a turn, and less than a hang. */
+static void a_slow_file_system_delays_others_by_one_request(void **state)
+{
+	struct world *w = *state;
+	struct got other = { .fd = -1 };
+
+	w->event.magic = MADE_FUSE_MAGIC;
+	manner = REFUSES_SLOWLY;
+	for (int i = 0; i < 20; i++)
+		openers_mapped(w->openers, &w->event, 1, take, &w->got, 1);
+	await(w, &w->got, 2);
+	openers_mapped(w->openers, &w->event, 2, take, &other, 2);
+	await(w, &other, 1);
+	assert_in_range(w->got.times, 2, 3);
+}
+
 /* They were asked for before it was known. */
 static void what_hung_has_queued_is_refused_with_it(void **state)
 {
@@ -362,10 +387,10 @@ static void what_hung_has_queued_is_refused_with_it(void **state)
 
 	w->event.magic = MADE_FUSE_MAGIC;
 	manner = HANGS;
-	openers_mapped(w->openers, &w->event, take, &w->got, 1);
+	openers_mapped(w->openers, &w->event, 0, take, &w->got, 1);
 	for (int i = 0; i < 40; i++) {
 		w->event.key.dev++;
-		openers_mapped(w->openers, &w->event, take, &behind, 2);
+		openers_mapped(w->openers, &w->event, 0, take, &behind, 2);
 	}
 	settle(w);
 	assert_int_equal(w->got.reason, OBJECT_HUNG);
@@ -383,10 +408,10 @@ static void what_waits_behind_a_hung_file_is_opened(void **state)
 
 	manner = HANGS;
 	w->event.tgid = NOBODY;
-	openers_mapped(w->openers, &w->event, take, &w->got, 1);
+	openers_mapped(w->openers, &w->event, 0, take, &w->got, 1);
 	w->event.tgid = (uint32_t)getpid();
 	for (int i = 0; i < 40; i++)
-		openers_mapped(w->openers, &w->event, take, &behind, 2);
+		openers_mapped(w->openers, &w->event, 0, take, &behind, 2);
 	manner = HONEST;
 	settle(w);
 	assert_int_equal(w->got.reason, OBJECT_HUNG);
@@ -485,7 +510,7 @@ static void the_file_of_an_opener_that_stays_stopped_comes_from_the_next_one(voi
 	struct world *w = *state;
 
 	manner = STOPS_FOR_EVER;
-	openers_mapped(w->openers, &w->event, take, &w->got, w->event.id);
+	openers_mapped(w->openers, &w->event, 0, take, &w->got, w->event.id);
 	assert_int_equal(starts, 1);
 	manner = HONEST;
 	settle(w);
@@ -499,7 +524,7 @@ static void the_file_of_an_opener_that_others_kill_comes_from_the_next_one(void 
 	struct world *w = *state;
 
 	manner = IS_KILLED;
-	openers_mapped(w->openers, &w->event, take, &w->got, w->event.id);
+	openers_mapped(w->openers, &w->event, 0, take, &w->got, w->event.id);
 	assert_int_equal(starts, 1);
 	manner = HONEST;
 	settle(w);
@@ -524,10 +549,10 @@ static void an_opener_that_dies_or_lies_costs_one_file(void **state)
 		w = *state;
 		manner = tried;
 		if (tried == SENDS_A_FILE_FOR_A_ROOT)
-			openers_root(w->openers, &us, NULL, take, &w->got, 1);
+			openers_root(w->openers, &us, NULL, 0, take, &w->got, 1);
 		else
-			openers_mapped(w->openers, &w->event, take, &w->got, 1);
-		openers_mapped(w->openers, &w->event, take, &behind, 2);
+			openers_mapped(w->openers, &w->event, 0, take, &w->got, 1);
+		openers_mapped(w->openers, &w->event, 0, take, &behind, 2);
 		manner = HONEST;
 		settle(w);
 		if (w->got.times != 1 || behind.times != 1 || behind.fd < 0 || starts != 2)
@@ -561,6 +586,7 @@ int main(void)
 		TEST(an_opener_that_is_stopped_goes_on),
 		TEST(the_file_of_an_opener_that_stays_stopped_comes_from_the_next_one),
 		TEST(the_file_of_an_opener_that_others_kill_comes_from_the_next_one),
+		TEST(a_slow_file_system_delays_others_by_one_request),
 		TEST(what_hung_has_queued_is_refused_with_it),
 		TEST(what_waits_behind_a_hung_file_is_opened),
 		TEST(who_hung_is_not_asked_again_soon),

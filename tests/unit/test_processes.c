@@ -3,6 +3,7 @@
  * LINK: -Wl,--wrap=file_key_magic,--wrap=file_system_is_local,--wrap=jit_files_open_dirs */
 #include "unit.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -59,11 +60,18 @@ bool __wrap_jit_files_open_dirs(const struct jit_files_access *access,
 	return false;
 }
 
+static pid_t alone; /* the account of all others is another */
+
+static uint64_t account_of(pid_t process)
+{
+	return process == alone ? 2 : 1;
+}
+
 static int set_up(void **state)
 {
 	(void)state;
 	unanswered = 0;
-	told_open_with(&opening, (struct worker_client_options){ 0 });
+	told_open_with(&opening, (struct worker_client_options){ .account = account_of });
 	return 0;
 }
 
@@ -125,8 +133,8 @@ static void a_jvm_keeps_frame_pointers_if_it_was_asked_to(void **state)
 		uint64_t id;
 
 		assert_int_equal(
-			processes_new(NULL, NULL, opening.client, &processes), 0);
-		assert_int_equal(processes_add(processes, (uint32_t)pid, 1, 1), 0);
+			processes_new(NULL, NULL, opening.client, account_of, &processes), 0);
+		assert_int_equal(processes_add(processes, (uint32_t)pid, 1), 0);
 		id = processes_id(processes, (uint32_t)pid, 1);
 		if (processes_preserve_fp(processes, id) != rows[i].preserves)
 			fail_msg("row %zu", i);
@@ -146,10 +154,10 @@ static void files_that_are_missing_are_searched_for_less_and_less_often(void **s
 	struct processes *processes;
 
 	(void)state;
-	assert_int_equal(processes_new(NULL, NULL, opening.client, &processes), 0);
+	assert_int_equal(processes_new(NULL, NULL, opening.client, account_of, &processes), 0);
 	assert_true(processes_due_ns(processes) == CLOCK_NEVER_NS);
 	for (int i = 0; i < 2; i++)
-		assert_int_equal(processes_add(processes, (uint32_t)pids[i], 1, 1), 0);
+		assert_int_equal(processes_add(processes, (uint32_t)pids[i], 1), 0);
 	now = clock_ns(CLOCK_MONOTONIC);
 	assert_in_range(processes_due_ns(processes), now - NSEC_PER_SEC, now + NSEC_PER_SEC / 4);
 	for (end = now + 600 * NSEC_PER_SEC; now < end; now = due) {
@@ -232,7 +240,7 @@ static void add_sharer(struct processes *processes, const char *dir, const struc
 		assert_int_equal(link(with->path, s->path), 0);
 	else
 		close(open(s->path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
-	assert_int_equal(processes_add(processes, (uint32_t)s->pid, s->start_ns, 1), 0);
+	assert_int_equal(processes_add(processes, (uint32_t)s->pid, s->start_ns), 0);
 	s->id = processes_id(processes, (uint32_t)s->pid, s->start_ns);
 }
 
@@ -246,7 +254,7 @@ static void a_map_that_two_living_processes_have_is_neithers(void **state)
 	(void)state;
 	assert_non_null(mkdtemp(dir));
 	assert_int_equal(
-		processes_new(ignore_drop, NULL, opening.client, &processes), 0);
+		processes_new(ignore_drop, NULL, opening.client, account_of, &processes), 0);
 	for (int i = 0; i < SHARERS; i++)
 		add_sharer(processes, dir, i == 1 ? &all[0] : NULL, &all[i]);
 	expect_map(processes, &all[0], false);
@@ -274,7 +282,8 @@ static void what_was_not_answered_is_asked_again(void **state)
 
 	(void)state;
 	assert_non_null(mkdtemp(dir));
-	assert_int_equal(processes_new(ignore_drop, NULL, opening.client, &processes), 0);
+	assert_int_equal(
+		processes_new(ignore_drop, NULL, opening.client, account_of, &processes), 0);
 	add_sharer(processes, dir, NULL, &all[0]);
 	unanswered = 1;
 	add_sharer(processes, dir, &all[0], &all[1]);
@@ -341,16 +350,15 @@ static void a_crowd_of_mappings_takes_a_part_of_our_time_and_no_ones_jitdump(voi
 	assert_non_null(mkdtemp(dir));
 	snprintf(path, sizeof(path), "%s/jit-17.dump", dir);
 	assert_int_equal(
-		processes_new(ignore_drop, NULL, opening.client, &processes), 0);
+		processes_new(ignore_drop, NULL, opening.client, account_of, &processes), 0);
 	for (int i = 0; i <= CROWD; i++)
 		pids[i] = start_mapped(i == CROWD ? path : NULL);
+	alone = pids[CROWD];
 	cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	for (int i = 0; i <= CROWD; i++) {
 		uint64_t start_ns = start_of(pids[i]);
 
-		assert_int_equal(processes_add(processes, (uint32_t)pids[i], start_ns,
-					 1 + (i == CROWD)),
-			0);
+		assert_int_equal(processes_add(processes, (uint32_t)pids[i], start_ns), 0);
 		ids[i] = processes_id(processes, (uint32_t)pids[i], start_ns);
 	}
 	for (int i = 0; i < REFRESHES; i++)
@@ -371,6 +379,39 @@ static void a_crowd_of_mappings_takes_a_part_of_our_time_and_no_ones_jitdump(voi
 	rmdir(dir);
 }
 
+/* ---- places ----------------------------------------------------------------------------------
+ */
+
+#define NOBODY 5000000 /* no process: there are less pids */
+#define ASKED 5000
+
+/* They have ended, so nothing is opened. */
+static void an_account_with_thousands_of_processes_leaves_places_to_others(void **state)
+{
+	struct processes *processes;
+	size_t taken = 0;
+
+	(void)state;
+	assert_int_equal(
+		processes_new(ignore_drop, NULL, opening.client, account_of, &processes), 0);
+	alone = NOBODY + ASKED;
+	for (uint32_t i = 0; i < ASKED; i++) {
+		int err = processes_add(processes, NOBODY + i, 1);
+
+		assert_true(err == 0 || err == -ENOSPC);
+		taken += err == 0;
+	}
+	assert_in_range(taken, PROCESSES_MAX - PROCESSES_MAX / 10, PROCESSES_MAX - 2);
+	assert_int_equal(processes_add(processes, (uint32_t)alone, 1), 0);
+	assert_true(processes_id(processes, (uint32_t)alone, 1) > 0);
+	/* They give the places back. */
+	for (int i = 0; i < 6; i++)
+		processes_next(processes);
+	assert_int_equal(processes_id(processes, (uint32_t)alone, 1), 0);
+	assert_int_equal(processes_add(processes, NOBODY + ASKED - 1, 1), 0);
+	processes_free(processes);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -379,6 +420,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_map_that_two_living_processes_have_is_neithers),
 		cmocka_unit_test(what_was_not_answered_is_asked_again),
 		cmocka_unit_test(a_crowd_of_mappings_takes_a_part_of_our_time_and_no_ones_jitdump),
+		cmocka_unit_test(an_account_with_thousands_of_processes_leaves_places_to_others),
 	};
 
 	worker_client_main(argc, argv);

@@ -242,7 +242,7 @@ static void what_an_account_took_is_forgotten_after_a_while(void **state)
 	assert_int_equal(sent[1].id, 3);
 	put(4, large_fd);
 	row_queue_want(&queue, 4, 1, 8);
-	queue.spent_ns -= ROW_SPENT_NS;
+	queue.turns.since_ns -= SHARE_TURNS_NS;
 	answer(1);
 	assert_int_equal(sent[2].id, 2);
 }

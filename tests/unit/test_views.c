@@ -46,11 +46,11 @@ void places_know(struct sampler *sampler, const struct event_task *event)
 
 /* An opener that answers at once. */
 void openers_root(struct openers *openers, const struct opener_process *process,
-	const struct event_object *event, openers_fn fn, void *ctx, uint64_t id)
+	const struct event_object *event, uint64_t account, openers_fn fn, void *ctx, uint64_t id)
 {
 	struct openers_answer answer = { .fd = open("/", O_PATH | O_CLOEXEC) };
 
-	(void)openers, (void)process, (void)event;
+	(void)openers, (void)process, (void)event, (void)account;
 	fn(ctx, id, &answer);
 }
 

@@ -128,7 +128,7 @@ static int on_jit(void *ctx, const struct event_jit *event)
 {
 	struct agent *agent = ctx;
 
-	return processes_add(agent->processes, event->tgid, event->start_ns, 0);
+	return processes_add(agent->processes, event->tgid, event->start_ns);
 }
 
 static int on_exec(void *ctx, const struct event_exec *event)
@@ -164,7 +164,7 @@ static int on_deferred(void *ctx, const struct event_deferred *event)
 	uint64_t account = task ? payers_account(agent->containers, task->cgroup) : 0;
 
 	if (event->anon)
-		processes_add(agent->processes, event->tgid, event->start_ns, account);
+		processes_add(agent->processes, event->tgid, event->start_ns);
 	return deferred_put(agent->deferred, event, account);
 }
 
@@ -214,7 +214,8 @@ static int open_parts(struct agent *agent, struct why *why)
 	if (err == 0)
 		err = kernel_names_watch(agent->kernel, agent->epoll);
 	if (err == 0)
-		err = processes_new(on_process_dropped, agent, agent->worker, &agent->processes);
+		err = processes_new(on_process_dropped, agent, agent->worker,
+			container_account_of, &agent->processes);
 	if (err == 0)
 		err = deferred_new(agent->sampler, &agent->tally, agent->objects, agent->worker,
 			&agent->deferred);

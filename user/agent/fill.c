@@ -227,8 +227,7 @@ static int want_half(
 	stack->view = view;
 	stack->wanted = fill->tally->interval + 1;
 	if (stack->anon)
-		processes_add(fill->processes, task->key.tgid, task->key.start_ns,
-			payers_account(fill->containers, task->key.cgroup));
+		processes_add(fill->processes, task->key.tgid, task->key.start_ns);
 	for (uint32_t i = 0; i < stack->frames_len && err == 0; i++) {
 		if (FRAME_KIND(stack->frames[i]) == FRAME_LEFT_OUT)
 			continue;

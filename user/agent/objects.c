@@ -122,7 +122,7 @@ static void on_opened(void *ctx, uint64_t id, struct openers_answer *answer)
 	struct object *object = objects_find(objects, (uint32_t)id);
 
 	if (!object || object->state != OBJECT_ASKED) {
-		openers_drop_copy(objects->openers, answer->copied);
+		openers_drop_copy(objects->openers, answer->account, answer->copied);
 		return;
 	}
 	object_take(object, objects->openers, answer);
@@ -215,8 +215,9 @@ static void open_file(struct objects *objects, struct object *object,
 		return;
 	}
 	object->state = OBJECT_ASKED;
-	openers_root(objects->openers, &process, event, on_root, objects, object->id);
-	openers_mapped(objects->openers, event, on_opened, objects, object->id);
+	openers_root(
+		objects->openers, &process, event, account, on_root, objects, object->id);
+	openers_mapped(objects->openers, event, account, on_opened, objects, object->id);
 }
 
 static int add_new(struct objects *objects, const struct event_object *event, uint64_t account)

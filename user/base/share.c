@@ -127,3 +127,27 @@ bool share_refuses(const struct share *share, uint64_t account, uint64_t amount,
 		return false;
 	return want > 1 && want > (max - share->used) / (share->accounts.len + 1);
 }
+
+/* ---- turns ---------------------------------------------------------------------------------- */
+
+void share_turns_done(struct share_turns *turns)
+{
+	share_done(&turns->spent);
+}
+
+uint64_t share_turns(const struct share_turns *turns, uint64_t account)
+{
+	return turns->uneven ? share_held(&turns->spent, account) / SHARE_TURN_NS : 0;
+}
+
+void share_turns_charge(
+	struct share_turns *turns, uint64_t account, uint64_t took_ns, uint64_t now_ns)
+{
+	if (now_ns - turns->since_ns > SHARE_TURNS_NS) {
+		share_clear(&turns->spent);
+		turns->since_ns = now_ns;
+		turns->uneven = false;
+	}
+	(void)share_charge(&turns->spent, account, took_ns);
+	turns->uneven |= share_held(&turns->spent, account) >= SHARE_TURN_NS;
+}

@@ -50,3 +50,21 @@ bool share_may_take(const struct share *share, uint64_t account);
 /* Nothing can be taken back of this table: may this account not have so much more? Whoever has
  * nothing may have one entry while there is any. */
 bool share_refuses(const struct share *share, uint64_t account, uint64_t amount, uint64_t max);
+
+/* One process that does the requests of all: who took much of its time lately comes after those who
+ * took less, whatever the number of their requests. Accounts that differ by less than a turn are
+ * equal. */
+#define SHARE_TURN_NS 50000000ULL
+#define SHARE_TURNS_NS 10000000000ULL /* for so long it is known what an account took */
+
+struct share_turns {
+	struct share spent; /* ns since since_ns */
+	uint64_t since_ns;  /* CLOCK_MONOTONIC */
+	bool uneven;        /* some account took a turn */
+};
+
+void share_turns_done(struct share_turns *turns);
+uint64_t share_turns(const struct share_turns *turns, uint64_t account);
+/* Without memory the account is equal to the others. */
+void share_turns_charge(
+	struct share_turns *turns, uint64_t account, uint64_t took_ns, uint64_t now_ns);

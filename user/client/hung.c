@@ -13,7 +13,7 @@
 #include "base/fd.h"
 
 /* By files of procfs that no lock guards. Processes that are gone share account 0. */
-static void identify(const struct hung *hung, struct hung_file *file)
+void hung_identify(const struct hung *hung, struct hung_file *file)
 {
 	struct stat st;
 	char path[64];
@@ -51,7 +51,7 @@ void hung_put(struct hung *hung, struct starter *starter, enum hung_kind kind, s
 	if (blamed) {
 		hung->given_up++;
 		hung->all[hung->len].file = *blamed;
-		identify(hung, &hung->all[hung->len].file);
+		hung_identify(hung, &hung->all[hung->len].file);
 	}
 	hung->len++;
 	*child = (struct child)CHILD_INIT;
@@ -86,7 +86,7 @@ bool hung_refuses(struct hung *hung, struct hung_file *file)
 			continue;
 		if (stuck->kind == HUNG_SLOW && file->kind == HUNG_SLOW && stuck->dev == file->dev)
 			return true;
-		identify(hung, file);
+		hung_identify(hung, file);
 		if (stuck->account == file->account && stuck->uid == file->uid)
 			return true;
 		account += stuck->account == file->account;

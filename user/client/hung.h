@@ -58,6 +58,8 @@ void hung_put(struct hung *hung, struct starter *starter, enum hung_kind kind, s
 	const struct hung_file *blamed);
 /* Closes what has ended and blames nobody any more. */
 void hung_reap(struct hung *hung);
+/* Asks /proc whose process it is, once. */
+void hung_identify(const struct hung *hung, struct hung_file *file);
 /* Is this file one that must not be tried now? Asks /proc for the account when it matters. */
 bool hung_refuses(struct hung *hung, struct hung_file *file);
 /* Does not wait: what is stuck is left. */

@@ -43,6 +43,7 @@ static void give_up(struct opener_call *call, const struct hung_file *blamed)
 void opener_call_done(struct opener_call *call)
 {
 	give_up(call, NULL);
+	share_done(&call->spent);
 }
 
 static int start(struct opener_call *call)
@@ -69,33 +70,40 @@ struct question {
 	uint32_t number; /* of the path that was found */
 	bool polls;      /* the sampler meanwhile: there will be many events */
 	bool stopped;    /* the opener was, by a signal */
+	uint64_t blocked_ns; /* so long it neither ran nor waited for a CPU */
 };
 
-static int patience_ms(const struct question *q, uint64_t now_ns, uint64_t until_ns)
+static int patience_ms(
+	const struct question *q, int look_ms, uint64_t now_ns, uint64_t until_ns)
 {
 	int left_ms = now_ns < until_ns ? clock_wait_ms(now_ns, until_ns) : BUSY_MS;
 
 	if (q->polls)
 		return MEANWHILE_MS;
-	return left_ms < WAKE_MS ? left_ms : WAKE_MS;
+	return left_ms < look_ms ? left_ms : look_ms;
 }
 
+/* Looks at first after a millisecond, then less and less often. */
 static bool is_answered(struct opener_call *call, struct question *q)
 {
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC), end_ns = now_ns + OPENER_BUSY_NS;
-	uint64_t until_ns = now_ns + (q->polls ? OPENER_SCAN_NS : OPENER_CALL_NS);
+	uint64_t until_ns = now_ns + (q->polls ? OPENER_SCAN_NS : OPENER_CALL_NS), look_ns;
 	struct pollfd ready = { .fd = call->child.fd, .events = POLLIN };
-	int len = 0;
+	int len = 0, look_ms = 1;
+	bool busy = true;
 
-	while (len <= 0 &&
-		(now_ns < until_ns ||
-			(now_ns < end_ns && (q->stopped || child_is_busy(&call->child))))) {
-		len = poll(&ready, 1, patience_ms(q, now_ns, until_ns));
+	while (len <= 0 && (now_ns < until_ns || (now_ns < end_ns && (q->stopped || busy)))) {
+		look_ns = now_ns;
+		len = poll(&ready, 1, patience_ms(q, look_ms, now_ns, until_ns));
 		if (q->polls && sampler_poll(call->sampler) < 0)
 			break;
-		if (len <= 0)
-			q->stopped |= starter_wake(call->options->starter, &call->child);
 		now_ns = clock_ns(CLOCK_MONOTONIC);
+		if (len <= 0) {
+			q->stopped |= starter_wake(call->options->starter, &call->child);
+			busy = child_is_busy(&call->child);
+		}
+		q->blocked_ns += busy ? 0 : now_ns - look_ns;
+		look_ms = 2 * look_ms < WAKE_MS ? 2 * look_ms : WAKE_MS;
 	}
 	return len > 0;
 }
@@ -126,20 +134,64 @@ static int exchange(
 	return reply->err == -ETOOMANYREFS ? reply->err : 0;
 }
 
+/* Only root and the caller chose what is there; or it has a limit of its own, or is of all. */
+static bool is_free(const struct question *q)
+{
+	const struct opening_request *request = &q->message.request;
+
+	return q->polls || request->kind == OPENING_MEMORY ||
+		(request->kind == OPENING_FILES && request->how == OPENING_PASS);
+}
+
+/* How long a call takes shows only afterwards, so together they may take twice as long. */
+static bool has_time(struct opener_call *call, struct question *q, uint64_t now_ns)
+{
+	const struct share *spent = &call->spent;
+	uint64_t room_ns = share_room(OPENER_SPENT_NS);
+
+	if (now_ns - call->window_ns >= OPENER_WINDOW_NS) {
+		share_clear(&call->spent);
+		call->window_ns = now_ns;
+	}
+	if (spent->used < room_ns || is_free(q))
+		return true;
+	hung_identify(call->hung, &q->file);
+	return spent->used < 2 * OPENER_SPENT_NS &&
+		share_held(spent, q->file.account) <=
+			(OPENER_SPENT_NS - room_ns) / (spent->accounts.len + 1);
+}
+
+/* Where it waited for a CPU, or was stopped, that is nobody's time. */
+static void charge(struct opener_call *call, struct question *q, uint64_t cpu_ns)
+{
+	uint64_t end_ns = clock_process_ns(call->child.pid); /* 0: it ended */
+	uint64_t took_ns = q->blocked_ns + (end_ns > cpu_ns ? end_ns - cpu_ns : 0);
+
+	if (took_ns < OPENER_SLOW_NS || q->stopped || is_free(q))
+		return;
+	hung_identify(call->hung, &q->file);
+	(void)share_charge(&call->spent, q->file.account, took_ns);
+}
+
 /* 0 with a descriptor or a held file; the opener is given up or replaced where it must be. */
 static int ask(struct opener_call *call, struct question *q, struct opening_reply *reply, int *fd)
 {
+	uint64_t cpu_ns;
 	int err;
 
 	q->file.kind = HUNG_PATH;
 	if (call->hung->len > 0 && hung_refuses(call->hung, &q->file))
 		return -ETIMEDOUT;
+	if (!has_time(call, q, clock_ns(CLOCK_MONOTONIC)))
+		return -ETIME;
 	err = call->busy ? -EAGAIN : start(call);
 	if (err < 0)
 		return err;
 	call->busy = true;
+	cpu_ns = clock_process_ns(call->child.pid);
 	err = exchange(call, q, reply, fd);
 	call->busy = false;
+	charge(call, q, cpu_ns);
 	if (err == -ETOOMANYREFS) {
 		call->options->starter->unsent++;
 		return -EAGAIN;

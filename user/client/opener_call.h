@@ -2,8 +2,9 @@
 /* client/opener_call.h - opens what is searched by a path, of a process or in its root, and waits
  * for it: OPENER_CALL_NS at most, or OPENER_BUSY_NS while it has work; then the opener is given up
  * (client/openers.h), and paths of the same account are refused for a while. So whoever makes calls
- * hang costs their time once. Files of a file system whose calls may wait are refused: -ETIMEDOUT,
- * as those that hung; or copied. */
+ * hang costs their time once. Calls in which the opener works or is blocked for 1 ms may take 1 s
+ * in 20 s, which accounts share (base/share.h); then those of who took much are refused. Files of a
+ * file system whose calls may wait are refused: -ETIMEDOUT, as those that hung; or copied. */
 #pragma once
 
 #include <limits.h>
@@ -12,12 +13,16 @@
 #include <sys/types.h>
 
 #include "base/child.h"
+#include "base/share.h"
 #include "client/hung.h"
 #include "proc/opener.h"
 #include "wire/opening.h"
 
 #define OPENER_CALL_NS 500000000ULL
 #define OPENER_BUSY_NS 2000000000ULL
+#define OPENER_SLOW_NS 1000000ULL
+#define OPENER_SPENT_NS 1000000000ULL
+#define OPENER_WINDOW_NS 20000000000ULL
 
 struct buf;
 struct jit_files_access;
@@ -30,6 +35,8 @@ struct opener_call {
 	struct sampler *sampler;
 	struct child child;
 	uint64_t seq, not_before_ns;
+	struct share spent; /* ns of slow calls since window_ns */
+	uint64_t window_ns;
 	bool busy; /* a scan polls the sampler: there is no second request meanwhile */
 };
 
@@ -37,8 +44,9 @@ void opener_call_init(
 	struct opener_call *call, const struct openers_options *options, struct hung *hung);
 void opener_call_done(struct opener_call *call);
 
-/* All: 0; -ETIMEDOUT: it hung, or may; -EAGAIN: no opener can be started, or a descriptor
- * cannot be sent now; other errors as those of proc/opener.h, whose functions have these names. */
+/* All: 0; -ETIMEDOUT: it hung, or may; -ETIME: its account took too long; -EAGAIN: no opener can be
+ * started, or a descriptor cannot be sent now; other errors as those of proc/opener.h, whose
+ * functions have these names. */
 int opener_call_dir(
 	struct opener_call *call, const struct opener_process *process, const char *path, int *fd);
 /* A copy of a file of /proc/PID, in memory that nobody can change. -EFBIG: it is longer. */

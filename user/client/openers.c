@@ -49,7 +49,7 @@ struct openers {
 	struct turn turns[SPEEDS];
 	struct hung hung;
 	struct opener_call call;
-	uint64_t copied;
+	struct share copies; /* bytes */
 };
 
 int openers_new(const struct openers_options *options, struct openers **out)
@@ -92,13 +92,24 @@ static void refuse(struct openers *openers, struct asked *asked, enum object_rea
 		.path = "",
 		.again = reason == OBJECT_HUNG && asked->file.kind == HUNG_LOCAL };
 
-	openers->copied -= asked->copied;
+	share_return(&openers->copies, asked->account, asked->copied);
 	asked->fn(asked->ctx, asked->id, &answer);
+}
+
+/* The first, whose turn it was if it is sent. */
+static struct asked take_first(struct turn *t)
+{
+	bool had_turn = t->queue.sent > 0;
+	struct asked asked = asked_pop(&t->queue);
+
+	if (had_turn)
+		asked_charge(&t->queue, &asked, t->turn_ns);
+	return asked;
 }
 
 static void refuse_first(struct openers *openers, struct turn *t, enum object_reason reason)
 {
-	struct asked asked = asked_pop(&t->queue);
+	struct asked asked = take_first(t);
 
 	refuse(openers, &asked, reason);
 }
@@ -116,7 +127,7 @@ static void begin_again(struct openers *openers, struct asked *asked)
 	if (asked->request.kind != OPENING_TAKE)
 		return;
 	asked->request.kind = OPENING_MAPPED;
-	openers->copied -= asked->copied;
+	share_return(&openers->copies, asked->account, asked->copied);
 	asked->copied = 0;
 }
 
@@ -144,6 +155,8 @@ static void lose(struct openers *openers, struct turn *t)
 {
 	bool blames = t->queue.sent > 0 && !child_was_killed(&t->child, END_MS);
 
+	if (blames)
+		asked_charge(&t->queue, asked_at(&t->queue, 0), t->turn_ns);
 	replace(openers, t);
 	if (blames)
 		refuse_first(openers, t, OBJECT_OPEN);
@@ -151,6 +164,7 @@ static void lose(struct openers *openers, struct turn *t)
 
 static void hang(struct openers *openers, struct turn *t)
 {
+	asked_charge(&t->queue, asked_at(&t->queue, 0), t->turn_ns);
 	give_up(openers, t, &asked_at(&t->queue, 0)->file);
 	refuse_first(openers, t, OBJECT_HUNG);
 }
@@ -206,12 +220,18 @@ static int send_next(struct turn *t)
 	return err;
 }
 
+/* A request that may wait is sent when its turn comes, so that others can still go before it. */
+static size_t ahead_max(const struct openers *openers, const struct turn *t)
+{
+	return kind_of(openers, t) == HUNG_SLOW ? 1 : OPENING_IN_FLIGHT_MAX;
+}
+
 static void fill(struct openers *openers, struct turn *t)
 {
 	int err = t->unsent && clock_ns(CLOCK_MONOTONIC) < t->not_before_ns ? -EAGAIN : 0;
 
 	t->unsent &= err < 0;
-	while (err == 0 && t->queue.sent < OPENING_IN_FLIGHT_MAX &&
+	while (err == 0 && t->queue.sent < ahead_max(openers, t) &&
 		t->queue.sent < asked_count(&t->queue)) {
 		asked_choose_next(&t->queue);
 		if (has_hung(openers, asked_at(&t->queue, t->queue.sent))) {
@@ -249,10 +269,11 @@ static enum opening_how judge(struct openers *openers, pid_t opener, struct aske
 	if (reply->size_bytes > OPENING_COPY_BYTES_MAX)
 		return OPENING_DROP;
 	asked->refused = OBJECT_LIMIT;
-	if (openers->copied + reply->size_bytes > OPENERS_COPIES_BYTES_MAX)
+	if (share_refuses(&openers->copies, asked->account, reply->size_bytes,
+		    OPENERS_COPIES_BYTES_MAX) ||
+		share_charge(&openers->copies, asked->account, reply->size_bytes) < 0)
 		return OPENING_DROP;
 	asked->copied = reply->size_bytes;
-	openers->copied += asked->copied;
 	return OPENING_COPY;
 }
 
@@ -299,9 +320,11 @@ static enum object_reason compare(struct openers *openers, const struct asked *a
 static void deliver(
 	struct openers *openers, struct asked *asked, const struct opening_reply *reply, int fd)
 {
-	struct openers_answer answer = {
-		.fd = fd, .path = reply->path, .uid = reply->uid, .copied = asked->copied
-	};
+	struct openers_answer answer = { .fd = fd,
+		.path = reply->path,
+		.uid = reply->uid,
+		.copied = asked->copied,
+		.account = asked->account };
 	enum object_reason reason = OBJECT_REASONS_LEN;
 
 	if (asked->request.kind == OPENING_TAKE && asked->request.how == OPENING_DROP)
@@ -347,7 +370,7 @@ static bool handle(
 	if (!is_valid(openers, t, reply, fd) ||
 		(reply->err == -ETOOMANYREFS && !may_repeat(asked_at(&t->queue, 0))))
 		return false;
-	asked = asked_pop(&t->queue);
+	asked = take_first(t);
 	t->seq++;
 	begin_turn(t);
 	t->losses = t->extended = 0;
@@ -413,8 +436,8 @@ static bool is_over_our_limit(
 	if (t->queue.sent == 0 || reply->seq != t->seq)
 		return false;
 	t->seq++;
-	begin_turn(t);
 	refuse_first(openers, t, OBJECT_LIMIT);
+	begin_turn(t);
 	return true;
 }
 
@@ -481,8 +504,8 @@ static void ask(struct openers *openers, struct asked *asked, uint32_t magic)
 		fill(openers, t);
 }
 
-void openers_mapped(struct openers *openers, const struct event_object *event, openers_fn fn,
-	void *ctx, uint64_t id)
+void openers_mapped(struct openers *openers, const struct event_object *event,
+	uint64_t account, openers_fn fn, void *ctx, uint64_t id)
 {
 	struct asked asked = {
 		.request = { .kind = OPENING_MAPPED,
@@ -493,6 +516,7 @@ void openers_mapped(struct openers *openers, const struct event_object *event, o
 				.mtime_ns = event->key.mtime_ns } },
 		.key = event->key,
 		.file = { .dev = event->key.dev },
+		.account = account,
 		.fn = fn,
 		.ctx = ctx,
 		.id = id,
@@ -502,11 +526,13 @@ void openers_mapped(struct openers *openers, const struct event_object *event, o
 }
 
 void openers_root(struct openers *openers, const struct opener_process *process,
-	const struct event_object *event, openers_fn fn, void *ctx, uint64_t id)
+	const struct event_object *event, uint64_t account, openers_fn fn, void *ctx,
+	uint64_t id)
 {
 	struct asked asked = {
 		.request = { .kind = OPENING_ROOT, .mapping.process = *process },
 		.file = { .dev = event ? event->key.dev : 0 },
+		.account = account,
 		.fn = fn,
 		.ctx = ctx,
 		.id = id,
@@ -521,9 +547,9 @@ void openers_want(struct openers *openers, const void *ctx, uint64_t id)
 		asked_want(&openers->turns[i].queue, ctx, id);
 }
 
-void openers_drop_copy(struct openers *openers, uint64_t bytes)
+void openers_drop_copy(struct openers *openers, uint64_t account, uint64_t bytes)
 {
-	openers->copied -= bytes;
+	share_return(&openers->copies, account, bytes);
 }
 
 size_t openers_pending(const struct openers *openers)
@@ -561,5 +587,6 @@ void openers_free(struct openers *openers)
 	}
 	opener_call_done(&openers->call);
 	hung_done(&openers->hung);
+	share_done(&openers->copies);
 	free(openers);
 }

@@ -30,6 +30,7 @@ struct openers_answer {
 	const char *path; /* as the kernel says it; "": unknown */
 	uid_t uid;        /* the file's owner */
 	uint64_t copied;  /* bytes of memory: it is a copy; openers_drop_copy gives them back */
+	uint64_t account; /* of the request */
 	bool again;       /* refused because of who asks: for others it may be opened */
 };
 
@@ -53,17 +54,19 @@ void openers_compare(struct openers *openers, struct sampler *sampler);
 /* An opener whose answers are waited for: client/opener_call.h. */
 struct opener_call *openers_call(struct openers *openers);
 
-/* The file of a mapping that BPF met. Answered once. */
-void openers_mapped(struct openers *openers, const struct event_object *event, openers_fn fn,
-	void *ctx, uint64_t id);
+/* The file of a mapping that BPF met. account: whose time of the opener it takes, and whose place
+ * among those that wait (client/asked_queue.h); 0: unknown. Answered once. */
+void openers_mapped(struct openers *openers, const struct event_object *event,
+	uint64_t account, openers_fn fn, void *ctx, uint64_t id);
 /* The root directory of a process, as an O_PATH descriptor. event: of its file that is requested
  * next, so that this comes first; NULL: none. */
 void openers_root(struct openers *openers, const struct opener_process *process,
-	const struct event_object *event, openers_fn fn, void *ctx, uint64_t id);
+	const struct event_object *event, uint64_t account, openers_fn fn, void *ctx,
+	uint64_t id);
 /* Raises the priority of the requests with this ctx and id that are not sent yet. Call it once for
  * each deferred sample. */
 void openers_want(struct openers *openers, const void *ctx, uint64_t id);
-void openers_drop_copy(struct openers *openers, uint64_t bytes);
+void openers_drop_copy(struct openers *openers, uint64_t account, uint64_t bytes);
 
 /* Does not wait. Call it also when it is due (CLOCK_NEVER_NS: nothing is). */
 void openers_poll(struct openers *openers);

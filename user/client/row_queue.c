@@ -29,29 +29,18 @@ void row_queue_done(struct row_queue *queue)
 	close_memory(queue);
 	lane_done(&queue->lane);
 	vec_done(&queue->jobs);
-	share_done(&queue->spent);
+	share_turns_done(&queue->turns);
 }
 
 /* ---- accounts ------------------------------------------------------------------------------- */
 
-static uint64_t count_turns(const struct row_queue *queue, uint64_t account)
-{
-	return queue->uneven ? share_held(&queue->spent, account) / ROW_TURN_NS : 0;
-}
-
-/* The worker's own figure may be a lie, and the time until we look is partly ours: the smaller. Who
- * is not known for lack of memory is equal to the others. */
+/* The worker's own figure may be a lie, and the time until we look is partly ours: the smaller. */
 static void charge(struct row_queue *queue, uint64_t account, uint64_t worker_ns)
 {
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC), took_ns = now_ns - queue->lane.asked_ns;
 
-	if (now_ns - queue->spent_ns > ROW_SPENT_NS) {
-		share_clear(&queue->spent);
-		queue->spent_ns = now_ns;
-		queue->uneven = false;
-	}
-	(void)share_charge(&queue->spent, account, took_ns < worker_ns ? took_ns : worker_ns);
-	queue->uneven |= share_held(&queue->spent, account) >= ROW_TURN_NS;
+	share_turns_charge(
+		&queue->turns, account, took_ns < worker_ns ? took_ns : worker_ns, now_ns);
 }
 
 /* Who took least pays for what many want. */
@@ -59,7 +48,8 @@ static void pay(const struct row_queue *queue, struct row_job *job, uint64_t acc
 {
 	if (account != 0 &&
 		(job->account == 0 ||
-			count_turns(queue, account) < count_turns(queue, job->account)))
+			share_turns(&queue->turns, account) <
+				share_turns(&queue->turns, job->account)))
 		job->account = account;
 }
 
@@ -219,7 +209,8 @@ void row_queue_want(struct row_queue *queue, uint64_t id, uint32_t by, uint64_t 
 static bool goes_before(
 	const struct row_queue *queue, const struct row_job *a, const struct row_job *b)
 {
-	uint64_t a_turns = count_turns(queue, a->account), b_turns = count_turns(queue, b->account);
+	uint64_t a_turns = share_turns(&queue->turns, a->account);
+	uint64_t b_turns = share_turns(&queue->turns, b->account);
 
 	return a_turns != b_turns ? a_turns < b_turns : a->wanted > b->wanted;
 }
@@ -228,7 +219,7 @@ static void bring_forward(struct row_queue *queue)
 {
 	struct row_job *first = queue->jobs.data + queue->next, *most = first, was;
 
-	if (!queue->wanted && !queue->uneven)
+	if (!queue->wanted && !queue->turns.uneven)
 		return;
 	queue->wanted = false;
 	for (size_t i = queue->next; i < queue->jobs.len; i++) {

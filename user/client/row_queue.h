@@ -12,8 +12,6 @@
 #include "client/lane.h"
 
 #define ROW_JOB_PAGES 32
-#define ROW_TURN_NS (50 * NSEC_PER_MSEC) /* accounts that differ by less are equal */
-#define ROW_SPENT_NS (10 * NSEC_PER_SEC) /* for so long it is known what an account took */
 #define ROW_AHEAD_BYTES (16UL << 20)     /* of files whose tables are requested at once */
 #define ROW_IDLE_NS (5 * NSEC_PER_SEC)   /* then a worker that was started at need is ended */
 
@@ -38,9 +36,7 @@ struct row_queue {
 	size_t next;          /* the jobs before it are done */
 	size_t dropped;       /* number of dropped jobs in the queue */
 	bool wanted;          /* some job has priority */
-	struct share spent;   /* ns of the worker's time since spent_ns */
-	uint64_t spent_ns;
-	bool uneven;          /* some account has spent ROW_TURN_NS */
+	struct share_turns turns; /* of the worker's time */
 	struct row_job asked[1 + LANE_AHEAD_MAX]; /* outstanding; an fd may be -1 too */
 	int memory[1 + LANE_AHEAD_MAX]; /* for the rows that they ask for */
 	size_t asked_len;

@@ -175,7 +175,7 @@ static void open_places(struct debug_files *files, struct opener_call *call,
 			add(files, path, &found);
 		else if (reason >= 0)
 			files->unread[reason]++;
-		if (err == -ETIMEDOUT || err == -EAGAIN)
+		if (err == -ETIMEDOUT || err == -ETIME || err == -EAGAIN)
 			return;
 	}
 }
@@ -239,7 +239,7 @@ static int open_part(struct opener_call *call, const struct debug_part *part, co
 
 		if (err == 0)
 			return found.fd;
-		if (err == -ETIMEDOUT || err == -EAGAIN)
+		if (err == -ETIMEDOUT || err == -ETIME || err == -EAGAIN)
 			break;
 	}
 	return -ENOENT;

@@ -31,7 +31,7 @@ static void close_file(struct object *object)
 {
 	fd_close(&object->fd);
 	if (object->openers)
-		openers_drop_copy(object->openers, object->copied);
+		openers_drop_copy(object->openers, object->copier, object->copied);
 	object->openers = NULL;
 }
 
@@ -106,6 +106,7 @@ void object_take(struct object *object, struct openers *openers, struct openers_
 	object->uid = answer->uid;
 	object->openers = answer->copied > 0 ? openers : NULL;
 	object->copied = answer->copied;
+	object->copier = answer->account;
 	object->state = OBJECT_OPENED;
 	set_path(object, answer->path);
 }

@@ -47,7 +47,7 @@ struct object {
 	int fd;
 	uid_t uid;                      /* the file's owner */
 	struct openers *openers;        /* NULL: it has no copy of the file */
-	uint64_t copied;                /* bytes of the copy */
+	uint64_t copied, copier;        /* bytes of the copy, and the account that has them */
 	bool again;                     /* hung, but it may be opened for another process */
 	uint32_t view;                  /* of the process that mapped it first (files/views.h) */
 	struct debug_files debug_files; /* debug files that name it for everybody */

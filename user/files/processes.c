@@ -29,11 +29,6 @@
 #define IDLE_INTERVALS 4
 #define PAUSE_FIRST_NS (200 * NSEC_PER_MSEC)
 #define PAUSE_MAX_NS (64 * PAUSE_FIRST_NS)
-/* The time to read the mappings of a process grows with their number. In this time all such reads
- * may take that; accounts share it (base/share.h). Where each account brings one that nobody knew,
- * they take twice as much at most. */
-#define MAPS_WINDOW_NS (20 * NSEC_PER_SEC)
-#define MAPS_SPENT_MAX_NS (400 * NSEC_PER_MSEC)
 #define EARLY_PART 4 /* of a pause: searches that are due within it are done together */
 
 struct jit_file {
@@ -50,7 +45,6 @@ struct process {
 	struct jit_files_dirs dirs;
 	struct jit_file map, dump;
 	uint64_t next_ns, pause_ns; /* of the search for files; CLOCK_MONOTONIC */
-	uint64_t maps_ns;           /* time that reading its mappings took */
 	uint64_t account;           /* 0: unknown */
 	uint32_t used;
 	bool is_read; /* dirs and preserves_fp are known */
@@ -68,9 +62,9 @@ struct processes {
 	void *ctx;
 	struct worker_client *worker;
 	uint64_t refused[FILE_REASONS_LEN]; /* of processes that are forgotten */
-	struct share maps_time;             /* ns that reading mappings took since window_ns */
-	uint64_t window_ns;
-	size_t turn;                        /* index of the next whose mappings are read */
+	uint64_t (*account)(pid_t process);
+	struct share places;
+	size_t turn; /* index of the next whose mappings are read */
 };
 
 static uint64_t key_of(uint32_t tgid, uint64_t start_ns)
@@ -91,7 +85,7 @@ static void process_free(struct process *p)
 DEFINE_CLEANUP(struct process, process_free)
 
 int processes_new(void (*drop)(void *ctx, uint64_t id), void *ctx, struct worker_client *worker,
-	struct processes **out)
+	uint64_t (*account)(pid_t process), struct processes **out)
 {
 	struct processes *processes = calloc(1, sizeof(*processes));
 
@@ -100,6 +94,7 @@ int processes_new(void (*drop)(void *ctx, uint64_t id), void *ctx, struct worker
 	processes->drop = drop;
 	processes->ctx = ctx;
 	processes->worker = worker;
+	processes->account = account;
 	*out = processes;
 	return 0;
 }
@@ -113,7 +108,7 @@ void processes_free(struct processes *processes)
 	vec_done(&processes->all);
 	hash_done(&processes->by_id);
 	hash_done(&processes->by_serial);
-	share_done(&processes->maps_time);
+	share_done(&processes->places);
 	free(processes);
 }
 
@@ -203,40 +198,15 @@ static bool has_pid(const struct process *p, pid_t pid)
 	return false;
 }
 
-/* Is there time to read its mappings, which took so long the last time? An account may have as much
- * of the last tenth as base/share.h says; but a read may take longer than expected. */
-static bool has_time(struct processes *processes, uint64_t now_ns, const struct process *p)
-{
-	struct share *time = &processes->maps_time;
-	uint64_t room_ns = share_room(MAPS_SPENT_MAX_NS);
-
-	if (now_ns - processes->window_ns >= MAPS_WINDOW_NS) {
-		share_clear(time);
-		processes->window_ns = now_ns;
-	}
-	return time->used < room_ns ||
-		(time->used < 2 * MAPS_SPENT_MAX_NS &&
-			share_held(time, p->account) + p->maps_ns <=
-				(MAPS_SPENT_MAX_NS - room_ns) / (time->accounts.len + 1));
-}
-
 static void find_dump(struct processes *processes, struct process *p)
 {
-	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 	struct opener_found found;
 	pid_t number = 0;
-	int err;
+	int err = worker_client_dump(processes->worker, &p->id, p->serial, &found, &number);
 
-	if (!has_time(processes, now_ns, p)) {
-		p->refused |= 1U << FILE_LATE;
-		return;
-	}
-	err = worker_client_dump(processes->worker, &p->id, p->serial, &found, &number);
-	p->maps_ns = clock_ns(CLOCK_MONOTONIC) - now_ns;
-	(void)share_charge(&processes->maps_time, p->account, p->maps_ns);
 	if (err == 0)
 		follow(&p->dump, &found, has_pid(p, number));
-	else if (err == -EFBIG || err == -ETIMEDOUT)
+	else if (err == -EFBIG || err == -ETIMEDOUT || err == -ETIME)
 		p->refused |= 1U << opener_reason(err);
 }
 
@@ -260,26 +230,16 @@ static int index_at(struct processes *processes, size_t at)
 	return err < 0 ? err : hash_put(&processes->by_serial, p->serial, at);
 }
 
-/* Of one that may be known. */
-static bool knows(struct processes *processes, uint64_t key, uint64_t account)
-{
-	const uint64_t *at = hash_find(&processes->by_id, key);
-
-	if (at && account != 0)
-		processes->all.data[*at]->account = account;
-	return at != NULL;
-}
-
-int processes_add(
-	struct processes *processes, uint32_t tgid, uint64_t start_ns, uint64_t account)
+int processes_add(struct processes *processes, uint32_t tgid, uint64_t start_ns)
 {
 	_cleanup_(process_freep) struct process *p = NULL;
-	uint64_t key = key_of(tgid, start_ns);
+	uint64_t key = key_of(tgid, start_ns), account;
 	struct process **slot;
 
-	if (knows(processes, key, account))
+	if (hash_find(&processes->by_id, key))
 		return 0;
-	if (processes->all.len >= PROCESSES_MAX)
+	account = processes->account((pid_t)tgid);
+	if (share_refuses(&processes->places, account, 1, PROCESSES_MAX))
 		return -ENOSPC;
 	p = calloc(1, sizeof(*p));
 	if (!p)
@@ -301,6 +261,10 @@ int processes_add(
 	slot = vec_add(&processes->all);
 	if (!slot)
 		return -ENOMEM;
+	if (share_charge(&processes->places, account, 1) < 0) {
+		processes->all.len--;
+		return -ENOMEM;
+	}
 	*slot = TAKE_PTR(p);
 	return index_at(processes, processes->all.len - 1);
 }
@@ -372,6 +336,7 @@ static void forget(struct processes *processes, size_t at)
 	struct process *p = processes->all.data[at];
 
 	add_refused(p, processes->refused);
+	share_return(&processes->places, p->account, 1);
 	processes->drop(processes->ctx, p->serial);
 	hash_del(&processes->by_id, key_of((uint32_t)p->id.pid, p->id.start_ns));
 	hash_del(&processes->by_serial, p->serial);

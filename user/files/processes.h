@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "bpf/reasons.h"
 
@@ -14,16 +15,15 @@
 struct processes;
 struct worker_client;
 
-/* drop: called with the id of each process that is removed. */
+/* drop: called with the id of each process that is removed. account: who pays for a process's place
+ * (base/share.h), as container_account_of. */
 int processes_new(void (*drop)(void *ctx, uint64_t id), void *ctx, struct worker_client *worker,
-	struct processes **out);
+	uint64_t (*account)(pid_t process), struct processes **out);
 void processes_free(struct processes *processes);
 
-/* Opens the existing files of this process. account pays for the time to search its mappings; 0:
- * unknown, until a later call. processes_id returns its id, which is never reused; -ENOSPC at the
- * limit. */
-int processes_add(
-	struct processes *processes, uint32_t tgid, uint64_t start_ns, uint64_t account);
+/* Opens the existing files of this process. processes_id returns its id, which is never reused.
+ * -ENOSPC: the places are taken, or the account has as many as it may have of the last ones. */
+int processes_add(struct processes *processes, uint32_t tgid, uint64_t start_ns);
 /* Searches again for missing files, of each process less and less often. Call it when it is due
  * (CLOCK_NEVER_NS: nothing is), or earlier. */
 void processes_retry(struct processes *processes, uint64_t now_ns);

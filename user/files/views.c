@@ -150,7 +150,7 @@ bool views_meet(struct views *views, const struct file_view *view,
 	if (views->asked.len >= ASKED_MAX)
 		hash_clear(&views->asked);
 	if (hash_put(&views->asked, key_of(view), 1) == 0)
-		openers_root(views->openers, process, NULL, on_root, views, account);
+		openers_root(views->openers, process, NULL, account, on_root, views, account);
 	return false;
 }
 

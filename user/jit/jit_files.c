@@ -86,7 +86,7 @@ static const char *value_of(const struct buf *vars, const char *name)
 
 bool jit_files_unanswered(int err)
 {
-	return err == -EAGAIN || err == -ETIMEDOUT;
+	return err == -EAGAIN || err == -ETIMEDOUT || err == -ETIME;
 }
 
 /* False: it was not answered. */

@@ -340,6 +340,8 @@ int opener_reason(int err)
 		return FILE_TOO_LARGE;
 	case -ETIMEDOUT:
 		return FILE_HUNG;
+	case -ETIME:
+		return FILE_LATE;
 	case -ENOENT:
 	case -ENOTDIR:
 	case -ESRCH:
