@@ -543,6 +543,7 @@ int agent_profile(struct agent *agent, struct profile *out)
 	processes_refresh(agent->processes);
 	containers_settle(agent->containers, drained_ns + WAIT_NS(agent, CONTAINERS_WAIT_NS));
 	refresh_err = kernel_names_refresh(agent->kernel);
+	agent->naming.containers = agent->containers;
 	naming_begin(
 		&agent->naming, out, drained_ns + WAIT_NS(agent, NAMES_WAIT_NS), drained_ns);
 	err = fill_names(&fill);

@@ -8,10 +8,13 @@
 #include <string.h>
 
 #include "agent/guess.h"
+#include "base/clock.h"
 #include "containers/containers.h"
 #include "containers/payers.h"
 #include "files/processes.h"
 #include "profile/fit.h"
+
+#define CALLS_PART 4 /* of the time for names: checks of calls have no more */
 
 static int put_account(struct fill *fill, uint32_t labels, uint64_t account)
 {
@@ -237,12 +240,14 @@ static int want_half(
 	return err == 0 && user && !again ? want_calls(fill, task, stack) : err;
 }
 
+/* Most of the time is for names. */
 static int resolve_calls(struct fill *fill)
 {
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC), until_ns = fill->naming->until_ns;
 	const struct calls_source source = {
 		.objects = fill->objects,
 		.worker = fill->naming->worker,
-		.until_ns = fill->naming->until_ns,
+		.until_ns = now_ns < until_ns ? now_ns + (until_ns - now_ns) / CALLS_PART : now_ns,
 		.account = fill->account,
 	};
 

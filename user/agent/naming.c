@@ -60,6 +60,8 @@ struct offered {
 void naming_done(struct naming *n)
 {
 	vec_done(&n->places);
+	vec_done(&n->runs);
+	share_turns_done(&n->turns);
 	vec_done(&n->addresses);
 	vec_done(&n->frame_ids);
 	hash_done(&n->sets);
@@ -99,8 +101,10 @@ static uint32_t owner_set(uint64_t owner)
 
 uint32_t naming_view(struct naming *n, const struct tally_task *task)
 {
-	if (n->task != task->id)
+	if (n->task != task->id) {
 		n->view = objects_view(n->objects, &task->view);
+		n->account = payers_account(n->containers, task->key.cgroup);
+	}
 	n->task = task->id;
 	return n->view;
 }
@@ -165,6 +169,7 @@ int naming_want(struct naming *n, const struct tally_task *task, uint64_t raw, b
 	if (err < 0)
 		return err;
 	*place = place_of(n, task, raw, caller);
+	place->account = n->account;
 	objects_sampled(n->objects, &raw, 1);
 	return 0;
 }
@@ -188,21 +193,51 @@ static int by_place(const void *a, const void *b)
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
+/* Who took least pays for what many have samples in. */
+static void pay(const struct naming *n, uint64_t *payer, uint64_t account)
+{
+	if (share_turns(&n->turns, account) < share_turns(&n->turns, *payer))
+		*payer = account;
+}
+
 static void sort_places(struct naming *n)
 {
+	struct naming_place *places = n->places.data;
 	size_t kept = 0;
 
 	if (n->places.len == 0)
 		return;
-	qsort(n->places.data, n->places.len, sizeof(*n->places.data), by_place);
-	for (size_t i = 1; i < n->places.len; i++)
-		if (by_place(&n->places.data[kept], &n->places.data[i]) != 0)
-			n->places.data[++kept] = n->places.data[i];
+	qsort(places, n->places.len, sizeof(*places), by_place);
+	for (size_t i = 1; i < n->places.len; i++) {
+		if (by_place(&places[kept], &places[i]) != 0)
+			places[++kept] = places[i];
+		else
+			pay(n, &places[kept].account, places[i].account);
+	}
 	n->places.len = kept + 1;
 }
 
-/* ---- one place ----------------------------------------------------------------------------------
- */
+static int make_runs(struct naming *n)
+{
+	struct naming_run *run = NULL;
+
+	n->runs.len = 0;
+	for (size_t i = 0; i < n->places.len; i++) {
+		const struct naming_place *place = &n->places.data[i];
+
+		if (i == 0 || place->owner != place[-1].owner) {
+			run = vec_add(&n->runs);
+			if (!run)
+				return -ENOMEM;
+			*run = (struct naming_run){ .first = i, .account = place->account };
+		}
+		run->len++;
+		pay(n, &run->account, place->account);
+	}
+	return 0;
+}
+
+/* ---- one place ----------------------------------------------------------------------------- */
 
 /* The name in the profile's strings. A JIT's tiers are one name unless they are to be kept apart.
  */
@@ -304,8 +339,7 @@ static int on_part(void *ctx, const struct debug_part *part)
 	return objects_open_part(b->naming->objects, b->object, b->set, part);
 }
 
-/* ---- one batch ----------------------------------------------------------------------------------
- */
+/* ---- one batch ----------------------------------------------------------------------------- */
 
 static int make_query(struct batch *b, struct worker_query *query)
 {
@@ -484,25 +518,52 @@ static int name_kernel(struct batch *b)
 	return err < 0 ? err : set_unnamed(b, "[kernel]", UNNAMED(UNNAMED_KERNEL));
 }
 
+static int name_run(struct naming *n, const struct naming_run *run)
+{
+	struct batch b = { .naming = n,
+		.places = n->places.data + run->first,
+		.len = run->len,
+		.first = (uint32_t)n->frame_ids.len };
+	uint64_t owner = b.places[0].owner;
+
+	for (size_t i = 0; i < b.len; i++)
+		b.places[i].source = -1;
+	if (owner >> OWNER_KIND_SHIFT == FRAME_FILE)
+		return name_files(&b, owner);
+	if (owner >> OWNER_KIND_SHIFT == FRAME_KERNEL)
+		return name_kernel(&b);
+	return name_jit(&b, owner & OWNER_ID_MASK);
+}
+
+static void bring_forward(struct naming *n, size_t next)
+{
+	struct naming_run *runs = n->runs.data, was = runs[next];
+	size_t least = next;
+
+	for (size_t i = next + 1;
+		i < n->runs.len && share_turns(&n->turns, runs[least].account) > 0; i++)
+		if (share_turns(&n->turns, runs[i].account) <
+			share_turns(&n->turns, runs[least].account))
+			least = i;
+	runs[next] = runs[least];
+	runs[least] = was;
+}
+
 int naming_resolve(struct naming *n)
 {
-	int err = 0;
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+	int err;
 
 	sort_places(n);
-	for (size_t i = 0; i < n->places.len && err == 0;) {
-		struct batch b = { .naming = n,
-			.places = n->places.data + i,
-			.first = (uint32_t)n->frame_ids.len };
-		uint64_t owner = b.places[0].owner;
+	err = make_runs(n);
+	for (size_t i = 0; i < n->runs.len && err == 0; i++) {
+		uint64_t begin_ns = now_ns;
 
-		for (; i < n->places.len && n->places.data[i].owner == owner; i++, b.len++)
-			n->places.data[i].source = -1;
-		if (owner >> OWNER_KIND_SHIFT == FRAME_FILE)
-			err = name_files(&b, owner);
-		else if (owner >> OWNER_KIND_SHIFT == FRAME_KERNEL)
-			err = name_kernel(&b);
-		else
-			err = name_jit(&b, owner & OWNER_ID_MASK);
+		bring_forward(n, i);
+		err = name_run(n, &n->runs.data[i]);
+		now_ns = clock_ns(CLOCK_MONOTONIC);
+		share_turns_charge(
+			&n->turns, n->runs.data[i].account, now_ns - begin_ns, now_ns);
 	}
 	return err;
 }

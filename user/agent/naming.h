@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* agent/naming.h - resolves raw frames to frames with names, in a profile.
  * Names are resolved in batches, one a file or process: first naming_want collects all frames of an
- * interval, then naming_resolve names them, then naming_frames returns each. */
+ * interval, then naming_resolve names them, then naming_frames returns each. There may not be time
+ * for all: so accounts (base/share.h) whose names took much of the worker's time come last. */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/hash.h"
+#include "base/share.h"
 #include "base/vec.h"
 #include "agent/account.h"
 #include "agent/calls.h"
@@ -17,16 +19,25 @@
 #include "profile/profile.h"
 #include "sampler/tally.h"
 #include "client/client.h"
+#include "containers/payers.h"
 
 struct naming_place {
 	uint64_t owner; /* kind, and object or process */
 	uint64_t address; /* in a file with ELF_SYM_CALLER, if the frame is not a leaf */
+	uint64_t account; /* of those whose samples are here, one that took least of the worker */
 	uint32_t first, len; /* range in frame_ids: the inlined functions, then the function */
 	int32_t source;      /* enum name_source, or -1 - enum unnamed_reason */
 };
 
+/* The places of one owner. */
+struct naming_run {
+	size_t first, len;
+	uint64_t account;
+};
+
 struct naming {
-	struct objects *objects; /* owned by the agent, like the next three */
+	struct objects *objects; /* owned by the agent, like the next four */
+	struct containers *containers;
 	struct processes *processes;
 	struct worker_client *worker;
 	struct kernel_names *kernel;
@@ -36,11 +47,14 @@ struct naming {
 	bool lines;                      /* inlined frames, source files and lines */
 	struct profile *profile;         /* the profile that receives frames */
 	VEC(struct naming_place) places; /* after naming_resolve: sorted, without duplicates */
+	VEC(struct naming_run) runs;     /* from the next one on: not named yet */
+	struct share_turns turns;        /* accounts' turns of the worker's time */
 	VEC(uint32_t) frame_ids;         /* ids in the profile, innermost first */
 	VEC(uint64_t) addresses;         /* of the current batch */
 	struct calls calls;              /* what is known of calls in the same files */
 	struct hash sets;        /* object and view → set of debug files, of the interval */
-	uint32_t task, view;     /* the latest task, and its view */
+	uint32_t task, view;     /* the latest task, its view, */
+	uint64_t account;        /* and its account */
 	bool by_view;            /* the latest naming_want depends on the view */
 	uint64_t until_ns;       /* deadline for workers */
 	uint64_t lines_until_ns; /* deadline for lines; then only names are requested */

@@ -501,7 +501,7 @@ void objects_bury(struct objects *objects)
 		objects->forgotten = 0;
 	}
 	retire(objects);
-	objects->search.searched = 0;
+	share_clear(&objects->search.searched);
 	views_next(objects->views);
 }
 

@@ -30,6 +30,7 @@ void debug_search_done(struct debug_search *search)
 	for (size_t i = 0; i < search->dirs_len; i++)
 		fd_close(&search->dir_fds[i]);
 	search->dirs_len = 0;
+	share_done(&search->searched);
 }
 
 /* ---- for everybody -------------------------------------------------------------------------- */
@@ -197,6 +198,17 @@ void debug_search_meet(struct debug_search *search, struct object *object, uint3
 	hash_put(&object->seen, view, search_root(search, object, view));
 }
 
+/* False: it has to wait for the next interval. */
+static bool has_turn(struct debug_search *search, struct object *object, uint32_t view)
+{
+	uint64_t account = views_blamed(search->views, view);
+	bool yes = !share_refuses(&search->searched, account, 1, DEBUG_SEARCHES_MAX) &&
+		share_charge(&search->searched, account, 1) == 0;
+
+	object->debug_files.unread[FILE_LATE] += !yes;
+	return yes;
+}
+
 uint32_t debug_search_set(struct debug_search *search, struct object *object, uint32_t view)
 {
 	uint64_t *known = view == VIEWS_NONE ? NULL : hash_find(&object->seen, view);
@@ -204,9 +216,8 @@ uint32_t debug_search_set(struct debug_search *search, struct object *object, ui
 	if (known)
 		return (uint32_t)*known;
 	if (view == VIEWS_NONE || !wants_search(search, object) ||
-		search->searched >= DEBUG_SEARCHES_MAX)
+		!has_turn(search, object, view))
 		return 0;
-	search->searched++;
 	debug_search_meet(search, object, view);
 	known = hash_find(&object->seen, view);
 	return known ? (uint32_t)*known : 0;

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/share.h"
 #include "files/debug_files.h"
 #include "files/object.h"
 
@@ -25,10 +26,10 @@ struct debug_search {
 	int dir_fds[DEBUG_DIRS_MAX];
 	size_t dirs_len;
 	size_t fds, fds_max; /* of all sets */
-	uint32_t searched;   /* in this interval */
+	struct share searched; /* in this interval; the account is who is blamed (files/views.h) */
 };
 
-/* A part of `searched`: later ones wait for the next interval. */
+/* Of debug_search_set in an interval: later ones wait for the next one. */
 #define DEBUG_SEARCHES_MAX 1024
 
 int debug_search_open_dirs(

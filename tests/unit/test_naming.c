@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_naming.c - in which order files and processes are named: there may not be time for all.
+ * LINK: -Wl,--wrap=objects_view,--wrap=objects_sampled,--wrap=payers_account,--wrap=processes_id
+ * LINK: -Wl,--wrap=processes_files,--wrap=worker_client_map_names */
+#include "unit.h"
+
+#include <poll.h>
+
+#include "agent/naming.h"
+#include "base/clock.h"
+#include "base/own.h"
+
+#define CROWD 20
+#define SLOW_MS 60 /* more than a turn */
+
+static uint64_t order[CROWD + 1]; /* in which processes were named */
+static size_t named;
+
+uint32_t __wrap_objects_view(struct objects *objects, const struct file_view *view);
+uint32_t __wrap_objects_view(struct objects *objects, const struct file_view *view)
+{
+	(void)objects, (void)view;
+	return 0;
+}
+
+void __wrap_objects_sampled(struct objects *objects, const uint64_t *frames, size_t len);
+void __wrap_objects_sampled(struct objects *objects, const uint64_t *frames, size_t len)
+{
+	(void)objects, (void)frames, (void)len;
+}
+
+uint64_t __wrap_payers_account(struct containers *containers, uint64_t cgroup);
+uint64_t __wrap_payers_account(struct containers *containers, uint64_t cgroup)
+{
+	(void)containers;
+	return cgroup;
+}
+
+uint64_t __wrap_processes_id(struct processes *processes, uint32_t tgid, uint64_t start_ns);
+uint64_t __wrap_processes_id(struct processes *processes, uint32_t tgid, uint64_t start_ns)
+{
+	(void)processes, (void)start_ns;
+	return tgid;
+}
+
+struct processes_files __wrap_processes_files(struct processes *processes, uint64_t id);
+struct processes_files __wrap_processes_files(struct processes *processes, uint64_t id)
+{
+	(void)processes, (void)id;
+	return (struct processes_files){ .map_fd = 0, .dump_fd = -1 };
+}
+
+int __wrap_worker_client_map_names(struct worker_client *client, const struct worker_map *map,
+	const struct worker_query *query, worker_name_fn fn, void *ctx,
+	struct worker_map_status *out);
+int __wrap_worker_client_map_names(struct worker_client *client, const struct worker_map *map,
+	const struct worker_query *query, worker_name_fn fn, void *ctx,
+	struct worker_map_status *out)
+{
+	(void)client, (void)query, (void)fn, (void)ctx;
+	order[named++] = map->id;
+	if (map->id <= CROWD)
+		poll(NULL, 0, SLOW_MS);
+	*out = (struct worker_map_status){ WORKER_OK, WORKER_OK };
+	return 0;
+}
+
+static void want(struct naming *n, uint32_t process, uint64_t account)
+{
+	const struct tally_task task = {
+		.key = { .tgid = process, .cgroup = account }, .id = process
+	};
+
+	naming_view(n, &task);
+	assert_int_equal(
+		naming_want(n, &task, (uint64_t)FRAME_ANON << FRAME_KIND_SHIFT | 0x1000, false), 0);
+}
+
+/* The crowd was met first, and all of it takes long. */
+static void a_crowd_of_processes_delays_the_names_of_others_by_one(void **state)
+{
+	struct naming n = { 0 };
+	struct profile profile;
+
+	(void)state;
+	assert_int_equal(profile_init(&profile), 0);
+	naming_begin(&n, &profile, UINT64_MAX, 0);
+	for (uint32_t process = 1; process <= CROWD; process++)
+		want(&n, process, 1);
+	want(&n, CROWD + 1, 2);
+	assert_int_equal(naming_resolve(&n), 0);
+	assert_int_equal(named, CROWD + 1);
+	assert_int_equal(order[1], CROWD + 1);
+	naming_done(&n);
+	profile_done(&profile);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_crowd_of_processes_delays_the_names_of_others_by_one),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
