@@ -57,18 +57,32 @@ static bool is_control(const char *text, size_t len)
 		(len == 2 && c[0] == 0xc2 && c[1] < 0xa0) || turns_text(c, len);
 }
 
+/* The length of the first character; 0: it is to be replaced. */
+static size_t clean_len(const char *text)
+{
+	size_t len = utf8_char_len(text);
+
+	return len > 0 && !is_control(text, len) ? len : 0;
+}
+
 int utf8_put_clean(struct buf *out, const char *text)
 {
-	while (*text) {
-		size_t len = utf8_char_len(text);
-		bool clean = len > 0 && !is_control(text, len);
-		int err = clean ? buf_put(out, text, len) : buf_putc(out, '?');
+	int err = 0;
 
-		if (err < 0)
-			return err;
+	while (*text && err == 0) {
+		size_t run = 0, len;
+
+		while (text[run] && (len = clean_len(text + run)) > 0)
+			run += len;
+		err = buf_put(out, text, run);
+		text += run;
+		if (!*text || err < 0)
+			break;
+		err = buf_putc(out, '?');
+		len = utf8_char_len(text);
 		text += len ? len : 1;
 	}
-	return 0;
+	return err;
 }
 
 void utf8_clean(char *text)

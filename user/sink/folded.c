@@ -27,14 +27,36 @@ static const char *const suffixes[] = {
 	[PROFILE_MARK] = "",
 };
 
+/* The lines that are being made. */
+struct folding {
+	const struct profile *profile;
+	const struct sink_options *options;
+	struct strtab names; /* of frames, as lines have them */
+	uint32_t *of_frames; /* by frame: its name + 1; 0: not made yet */
+	struct buf name, line;
+};
+
+static int folding_init(
+	struct folding *f, const struct profile *profile, const struct sink_options *options)
+{
+	*f = (struct folding){ .profile = profile, .options = options };
+	f->of_frames = calloc(profile->frames.len + 1, sizeof(*f->of_frames));
+	return f->of_frames ? strtab_init(&f->names) : -ENOMEM;
+}
+
+static void folding_done(struct folding *f)
+{
+	strtab_done(&f->names);
+	free(f->of_frames);
+	buf_done(&f->name);
+	buf_done(&f->line);
+}
+
 /* One frame's text. An empty name would make an empty frame, which readers drop. */
 static void put_name(struct buf *out, const char *name, const char *suffix)
 {
-	size_t start;
+	size_t start = out->len;
 
-	if (out->len > 0)
-		buf_putc(out, ';');
-	start = out->len;
 	utf8_put_clean(out, *name ? name : "?");
 	for (size_t i = start; i < out->len; i++)
 		if (out->data[i] == ';')
@@ -42,27 +64,51 @@ static void put_name(struct buf *out, const char *name, const char *suffix)
 	buf_puts(out, suffix);
 }
 
-static void put_stack(struct buf *out, const struct profile *p, uint32_t stack)
+/* Many stacks have the same frames: the text of each is made once. */
+static void put_frame(struct folding *f, uint32_t id)
 {
-	for (uint32_t i = p->stacks.data[stack].len; i-- > 0;) {
-		const struct profile_frame *frame = profile_stack_frame(p, stack, i);
+	const struct profile_frame *frame = &f->profile->frames.data[id];
+	uint32_t *made = &f->of_frames[id];
 
-		put_name(out, profile_text(p, frame->name), suffixes[frame->class]);
+	if (*made == 0) {
+		buf_clear(&f->name);
+		put_name(&f->name, profile_text(f->profile, frame->name), suffixes[frame->class]);
+		buf_fail(&f->line, buf_err(&f->name));
+		if (buf_err(&f->line) == 0)
+			buf_fail(&f->line,
+				strtab_put(&f->names, f->name.data, f->name.len, made));
+		if (buf_err(&f->line) < 0)
+			return;
+		++*made;
+	}
+	buf_puts(&f->line, strtab_get(&f->names, *made - 1));
+}
+
+static void put_stack(struct folding *f, uint32_t stack)
+{
+	const struct profile_stack *s = &f->profile->stacks.data[stack];
+
+	for (uint32_t i = s->len; i-- > 0;) {
+		if (f->line.len > 0)
+			buf_putc(&f->line, ';');
+		put_frame(f, f->profile->frame_ids.data[s->first + i]);
 	}
 }
 
-static int put_line(struct buf *out, const struct profile *p, const struct sink_options *options,
-	const struct profile_sample *sample)
+static int put_line(struct folding *f, const struct profile_sample *sample)
 {
-	const struct profile_labels *labels = &p->labels.data[sample->labels];
+	const struct profile_labels *labels = &f->profile->labels.data[sample->labels];
+	struct buf *out = &f->line;
 
 	buf_clear(out);
-	for (uint32_t i = 0; i < options->by_len; i++) {
+	for (uint32_t i = 0; i < f->options->by_len; i++) {
 		char number[SINK_NUMBER_MAX];
 
-		put_name(out, sink_label(p, labels, options->by[i], number), "");
+		if (i > 0)
+			buf_putc(out, ';');
+		put_name(out, sink_label(f->profile, labels, f->options->by[i], number), "");
 	}
-	put_stack(out, p, sample->stack);
+	put_stack(f, sample->stack);
 	if (out->len == 0)
 		buf_putc(out, '?');
 	/* A reader takes a line with '#' for a comment: a command could hide by its name. */
@@ -80,17 +126,21 @@ static int by_text(const void *a, const void *b)
 static int fold(const struct profile *p, const struct sink_options *options, struct strtab *texts,
 	uint64_t *counts)
 {
-	_cleanup_(buf_done) struct buf line = BUF_INIT;
+	_cleanup_(folding_done) struct folding f;
+	int err = folding_init(&f, p, options);
 
 	vec_each (&p->samples, sample) {
 		uint32_t id = 0;
 
-		if (put_line(&line, p, options, sample) < 0 ||
-			strtab_put(texts, line.data, line.len, &id) < 0)
-			return -ENOMEM;
+		if (err == 0)
+			err = put_line(&f, sample);
+		if (err == 0)
+			err = strtab_put(texts, f.line.data, f.line.len, &id);
+		if (err < 0)
+			return err;
 		counts[id] += sample->value;
 	}
-	return 0;
+	return err;
 }
 
 /* As a decimal fraction: the value is the count times the scale. */
