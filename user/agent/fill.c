@@ -25,7 +25,7 @@ static int put_account(struct fill *fill, uint32_t labels, uint64_t account)
 	return 0;
 }
 
-static int put_labels(struct fill *fill, const struct tally_task *task, uint32_t cpu, uint32_t *id)
+static int make_labels(struct fill *fill, const struct tally_task *task, uint32_t cpu, uint32_t *id)
 {
 	struct profile_labels labels = {
 		.pid = (int32_t)task->key.tgid,
@@ -52,6 +52,19 @@ static int put_labels(struct fill *fill, const struct tally_task *task, uint32_t
 	return err < 0 ? err : put_account(fill, *id, names.account);
 }
 
+static int put_labels(struct fill *fill, const struct tally_count *c, uint32_t *id)
+{
+	uint64_t key = (uint64_t)c->task << 32 | c->cpu, *have = hash_find(&fill->labels, key);
+	int err;
+
+	if (have) {
+		*id = (uint32_t)*have;
+		return 0;
+	}
+	err = make_labels(fill, &fill->tally->tasks.data[c->task], c->cpu, id);
+	return err < 0 ? err : hash_put(&fill->labels, key, *id);
+}
+
 static int put_mark(struct fill *fill, const char *text, uint32_t *len)
 {
 	struct profile_frame mark = { .class = PROFILE_MARK };
@@ -63,13 +76,135 @@ static int put_mark(struct fill *fill, const char *text, uint32_t *len)
 	return err;
 }
 
-/* Appends a raw half's frames to fill->frames. Inlined ones are left out before others are. */
-static int put_half(struct fill *fill, const struct tally_task *task,
-	const struct tally_stack *stack, uint32_t from, uint32_t to, uint64_t weight, uint32_t *len)
+/* ---- the places of a half's frames --------------------------------------------------------------
+ */
+
+static const struct task_key *key_of(const struct fill *fill, uint32_t task)
 {
+	return &fill->tally->tasks.data[task].key;
+}
+
+/* Names of code in no file are one process's. */
+static uint64_t callers_hash(
+	const struct fill *fill, const struct fill_callers *c, const struct tally_stack *stack)
+{
+	const struct task_key *task = key_of(fill, c->task);
+	const uint64_t key[] = {
+		hash_bytes(stack->frames + 1, (stack->frames_len - 1) * sizeof(*stack->frames)),
+		c->view,
+		stack->anon ? task->start_ns : 0,
+		stack->anon ? task->tgid : 0,
+	};
+
+	return hash_bytes(key, sizeof(key));
+}
+
+static bool same_callers(
+	const struct fill *fill, const struct fill_callers *a, const struct fill_callers *b)
+{
+	const struct tally_stack *x = &fill->tally->stacks.data[a->stack],
+				 *y = &fill->tally->stacks.data[b->stack];
+	const struct task_key *one = key_of(fill, a->task), *two = key_of(fill, b->task);
+
+	return a->view == b->view && x->frames_len == y->frames_len && x->anon == y->anon &&
+		(!x->anon || (one->tgid == two->tgid && one->start_ns == two->start_ns)) &&
+		memcmp(x->frames + 1, y->frames + 1, (x->frames_len - 1) * sizeof(*x->frames)) == 0;
+}
+
+static int want_frame(struct fill *fill, const struct tally_task *task,
+	const struct tally_stack *stack, uint32_t i, uint32_t *place, bool *by_view)
+{
+	int err;
+
+	*place = 0;
+	if (FRAME_KIND(stack->frames[i]) == FRAME_LEFT_OUT)
+		return 0;
+	err = naming_want(fill->naming, task, stack->frames[i], i > 0, place);
+	*by_view |= fill->naming->by_view;
+	return err;
+}
+
+static int make_callers(
+	struct fill *fill, struct fill_callers *made, const struct tally_stack *stack)
+{
+	const struct tally_task *task = &fill->tally->tasks.data[made->task];
+	size_t first = fill->places.len, len = first + stack->frames_len - 1;
+	struct fill_callers *slot;
+	int err = vec_reserve(&fill->places, len);
+
+	made->first = (uint32_t)first;
+	if (err == 0)
+		fill->places.len = len;
+	for (uint32_t i = 1; i < stack->frames_len && err == 0; i++)
+		err = want_frame(
+			fill, task, stack, i, &fill->places.data[first + i - 1], &made->by_view);
+	slot = err == 0 ? vec_add(&fill->callers) : NULL;
+	if (!slot)
+		return err < 0 ? err : -ENOMEM;
+	*slot = *made;
+	return 0;
+}
+
+static int want_callers(struct fill *fill, struct fill_callers *wanted,
+	const struct tally_stack *stack, struct fill_half *half)
+{
+	uint64_t hash = callers_hash(fill, wanted, stack),
+		 *have = hash_find(&fill->callers_index, hash), at = have ? *have : 0;
+	int err = 0;
+
+	if (!have || !same_callers(fill, &fill->callers.data[at], wanted) ||
+		naming_pays(fill->naming, fill->callers.data[at].account)) {
+		at = fill->callers.len;
+		err = make_callers(fill, wanted, stack);
+		if (err == 0)
+			err = hash_put(&fill->callers_index, hash, at);
+	}
+	if (err < 0)
+		return err;
+	half->callers = (uint32_t)at + 1;
+	half->by_view |= fill->callers.data[at].by_view;
+	return 0;
+}
+
+/* Requests the names of a half once. Frames of code in no file are of one process, so the task
+ * matters only if names depend on its root. */
+static int want_places(struct fill *fill, uint32_t task_at, uint32_t stack_at)
+{
+	const struct tally_task *task = &fill->tally->tasks.data[task_at];
+	const struct tally_stack *stack = &fill->tally->stacks.data[stack_at];
+	struct fill_half *half = &fill->halves.data[stack_at];
+	uint32_t view = naming_view(fill->naming, task);
+	uint64_t account = fill->naming->account;
+	struct fill_callers callers = {
+		.stack = stack_at, .task = task_at, .view = view, .account = account
+	};
+	int err = 0;
+
+	if (half->made && (!half->by_view || half->view == view) &&
+		!naming_pays(fill->naming, half->account))
+		return 0;
+	*half = (struct fill_half){ .account = account, .view = view, .made = true };
+	if (stack->frames_len > 0)
+		err = want_frame(fill, task, stack, 0, &half->leaf, &half->by_view);
+	if (err == 0 && stack->frames_len > 1)
+		err = want_callers(fill, &callers, stack, half);
+	return err;
+}
+
+/* ---- samples ------------------------------------------------------------------------------------
+ */
+
+/* Appends a raw half's frames to fill->frames. Inlined ones are left out before others are. */
+static int put_half(struct fill *fill, uint32_t stack_at, uint32_t from, uint32_t to,
+	uint64_t weight, uint32_t *len)
+{
+	const struct tally_stack *stack = &fill->tally->stacks.data[stack_at];
+	const struct fill_half *half = &fill->halves.data[stack_at];
+	uint32_t callers = half->callers ? fill->callers.data[half->callers - 1].first : 0;
 	int err = 0;
 
 	for (uint32_t i = from; i < to && *len < FILL_FRAMES_MAX - 2 && err == 0; i++) {
+		uint32_t place = i == 0 ? half->leaf : fill->places.data[callers + i - 1];
 		const uint32_t *ids;
 		uint32_t count;
 		bool all;
@@ -78,8 +213,7 @@ static int put_half(struct fill *fill, const struct tally_task *task,
 			err = put_mark(fill, PROFILE_LEFT_OUT, len);
 			continue;
 		}
-		count = naming_frames(
-			fill->naming, task, stack->frames[i], i > 0, weight, fill->account, &ids);
+		count = naming_frames(fill->naming, place, weight, &ids);
 		all = *len + count <= FILL_FRAMES_MAX - FILL_RAW_MAX;
 		for (uint32_t n = all ? 0 : count - 1; n < count; n++)
 			fill->frames[(*len)++] = ids[n];
@@ -87,31 +221,31 @@ static int put_half(struct fill *fill, const struct tally_task *task,
 	return err;
 }
 
-static int put_user(struct fill *fill, const struct tally_task *task,
-	const struct tally_stack *stack, uint64_t weight, uint32_t *len)
+static int put_user(struct fill *fill, const struct tally_count *c, uint32_t *len)
 {
+	const struct tally_task *task = &fill->tally->tasks.data[c->task];
+	const struct tally_stack *stack = &fill->tally->stacks.data[c->user - 1];
 	uint32_t guess = guess_begin(fill->objects, fill->processes, task, stack);
-	uint32_t cut = guess < stack->frames_len
-		? calls_cut(&fill->naming->calls, stack, guess)
-		: calls_cut_root(&fill->naming->calls, stack);
+	uint32_t cut = guess < stack->frames_len ? calls_cut(&fill->naming->calls, stack, guess)
+						 : calls_cut_root(&fill->naming->calls, stack);
 	uint8_t end = cut < stack->frames_len ? END_IMPOSSIBLE : stack->end;
-	int err = put_half(fill, task, stack, 0, guess < cut ? guess : cut, weight, len);
+	int err = put_half(fill, c->user - 1, 0, guess < cut ? guess : cut, c->count, len);
 
-	fill->account->stacks_total += weight;
+	fill->account->stacks_total += c->count;
 	if (err == 0 && guess < cut)
 		err = put_mark(fill, PROFILE_GUESSED, len);
 	if (err == 0)
-		err = put_half(fill, task, stack, guess, cut, weight, len);
+		err = put_half(fill, c->user - 1, guess, cut, c->count, len);
 	if (err < 0)
 		return err;
 	if (end == END_ROOT) {
 		if (guess < cut)
-			fill->account->stacks_guessed += weight;
+			fill->account->stacks_guessed += c->count;
 		else
-			fill->account->stacks_complete += weight;
+			fill->account->stacks_complete += c->count;
 		return 0;
 	}
-	fill->account->stacks_truncated[end < STACK_ENDS_LEN ? end : END_NONE] += weight;
+	fill->account->stacks_truncated[end < STACK_ENDS_LEN ? end : END_NONE] += c->count;
 	return put_mark(fill, PROFILE_TRUNCATED, len);
 }
 
@@ -119,20 +253,23 @@ static int put_user(struct fill *fill, const struct tally_task *task,
 static int fill_sample(
 	struct fill *fill, const struct tally_count *c, struct profile_sample *sample)
 {
-	const struct tally_task *task = &fill->tally->tasks.data[c->task];
 	uint32_t len = 0;
 	int err = 0;
 
 	if (c->kernel) {
 		const struct tally_stack *kernel = &fill->tally->stacks.data[c->kernel - 1];
 
-		err = put_half(fill, task, kernel, 0, kernel->frames_len, c->count, &len);
+		err = want_places(fill, c->task, c->kernel - 1);
+		if (err == 0)
+			err = put_half(fill, c->kernel - 1, 0, kernel->frames_len, c->count, &len);
 	}
 	if (err == 0 && c->user)
-		err = put_user(fill, task, &fill->tally->stacks.data[c->user - 1], c->count, &len);
+		err = want_places(fill, c->task, c->user - 1);
+	if (err == 0 && c->user)
+		err = put_user(fill, c, &len);
 	if (err == 0)
 		err = profile_stack(fill->profile, fill->frames, len, &sample->stack);
-	return err < 0 ? err : put_labels(fill, task, c->cpu, &sample->labels);
+	return err < 0 ? err : put_labels(fill, c, &sample->labels);
 }
 
 static int fill_counts(struct fill *fill)
@@ -179,6 +316,7 @@ int fill_samples(struct fill *fill)
 		if (err == 0 && sample->value > 0)
 			err = profile_add(
 				fill->profile, sample->stack, sample->labels, sample->value);
+	naming_count(fill->naming, fill->account);
 	return err;
 }
 
@@ -203,8 +341,16 @@ int fill_fit(struct fill *fill, uint64_t stored_max)
 void fill_done(struct fill *fill)
 {
 	vec_done(&fill->accounts);
+	vec_done(&fill->halves);
+	vec_done(&fill->callers);
+	hash_done(&fill->callers_index);
+	vec_done(&fill->places);
+	hash_done(&fill->labels);
 	vec_done(&fill->filled);
 }
+
+/* ---- names --------------------------------------------------------------------------------------
+ */
 
 static int want_calls(
 	struct fill *fill, const struct tally_task *task, const struct tally_stack *stack)
@@ -215,28 +361,16 @@ static int want_calls(
 					 : calls_want_root(&fill->naming->calls, stack);
 }
 
-/* Requests names once for a stack and interval. Frames of code in no file are of one process, so
- * the task matters only if names depend on its root. */
-static int want_half(
-	struct fill *fill, const struct tally_task *task, struct tally_stack *stack, bool user)
+static int want_half(struct fill *fill, uint32_t task_at, uint32_t stack_at, bool user)
 {
-	bool again = stack->wanted == fill->tally->interval + 1;
-	uint32_t view = naming_view(fill->naming, task);
-	int err = 0;
+	const struct tally_task *task = &fill->tally->tasks.data[task_at];
+	const struct tally_stack *stack = &fill->tally->stacks.data[stack_at];
+	bool again = fill->halves.data[stack_at].made;
+	int err;
 
-	if (again && (!stack->by_view || stack->view == view))
-		return 0;
-	stack->by_view &= again;
-	stack->view = view;
-	stack->wanted = fill->tally->interval + 1;
-	if (stack->anon)
+	if (stack->anon && !again)
 		processes_add(fill->processes, task->key.tgid, task->key.start_ns);
-	for (uint32_t i = 0; i < stack->frames_len && err == 0; i++) {
-		if (FRAME_KIND(stack->frames[i]) == FRAME_LEFT_OUT)
-			continue;
-		err = naming_want(fill->naming, task, stack->frames[i], i > 0);
-		stack->by_view |= fill->naming->by_view;
-	}
+	err = want_places(fill, task_at, stack_at);
 	return err == 0 && user && !again ? want_calls(fill, task, stack) : err;
 }
 
@@ -254,21 +388,31 @@ static int resolve_calls(struct fill *fill)
 	return calls_resolve(&fill->naming->calls, &source);
 }
 
+static int make_halves(struct fill *fill)
+{
+	size_t len = fill->tally->stacks.len;
+	int err = vec_reserve(&fill->halves, len);
+
+	if (err < 0)
+		return err;
+	fill->halves.len = len;
+	if (len > 0)
+		memset(fill->halves.data, 0, len * sizeof(*fill->halves.data));
+	return 0;
+}
+
 int fill_names(struct fill *fill)
 {
-	int err = 0;
+	int err = make_halves(fill);
 
 	calls_begin(&fill->naming->calls);
 	vec_each (&fill->tally->counts, c) {
-		const struct tally_task *task = &fill->tally->tasks.data[c->task];
-
 		if (c->count == 0)
 			continue;
 		if (c->kernel && err == 0)
-			err = want_half(
-				fill, task, &fill->tally->stacks.data[c->kernel - 1], false);
+			err = want_half(fill, c->task, c->kernel - 1, false);
 		if (c->user && err == 0)
-			err = want_half(fill, task, &fill->tally->stacks.data[c->user - 1], true);
+			err = want_half(fill, c->task, c->user - 1, true);
 	}
 	/* While samples are taken nothing waits for the network: what comes later names later ones.
 	 */

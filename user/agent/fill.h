@@ -17,6 +17,25 @@ struct objects;
 struct processes;
 struct containers;
 
+/* The callers in a raw half, under one root. Many halves differ in the leaf alone. */
+struct fill_callers {
+	uint64_t account; /* for whom they are wanted: who took least of the worker's time */
+	uint32_t first;   /* index in fill.places: one for each caller */
+	uint32_t stack;   /* a raw stack that has them, and its task */
+	uint32_t task;
+	uint32_t view;
+	bool by_view;
+};
+
+struct fill_half {
+	uint64_t account; /* as of callers */
+	uint32_t leaf;    /* place (agent/naming.h) */
+	uint32_t callers; /* index + 1; 0: none */
+	uint32_t view;    /* the root of the latest task */
+	bool made;
+	bool by_view; /* the names depend on the root */
+};
+
 /* All pointers are borrowed. */
 struct fill {
 	struct profile *profile;
@@ -26,9 +45,14 @@ struct fill {
 	struct processes *processes;
 	struct containers *containers;
 	struct account *account;
-	struct why note;                   /* of fill_fit; "": none */
-	bool last;                         /* sampling has ended: there is time to wait */
-	VEC(uint64_t) accounts;            /* the payer, by id of labels: base/share.h */
+	struct why note;              /* of fill_fit; "": none */
+	bool last;                    /* sampling has ended: there is time to wait */
+	VEC(uint64_t) accounts;       /* the payer, by id of labels: base/share.h */
+	VEC(struct fill_half) halves; /* by index of the raw stack */
+	VEC(struct fill_callers) callers;
+	struct hash callers_index;         /* hash of callers → index */
+	VEC(uint32_t) places;              /* of callers */
+	struct hash labels;                /* task and CPU → labels */
 	VEC(struct profile_sample) filled; /* stack and labels by index of the count */
 	uint32_t frames[FILL_FRAMES_MAX];  /* the current stack */
 };

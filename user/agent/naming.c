@@ -5,7 +5,6 @@
  */
 #include "agent/naming.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,6 +61,8 @@ void naming_done(struct naming *n)
 	vec_done(&n->places);
 	vec_done(&n->runs);
 	share_turns_done(&n->turns);
+	vec_done(&n->place_at);
+	hash_done(&n->place_ids);
 	vec_done(&n->addresses);
 	vec_done(&n->frame_ids);
 	hash_done(&n->sets);
@@ -75,7 +76,8 @@ void naming_begin(struct naming *n, struct profile *profile, uint64_t until_ns, 
 	n->profile = profile;
 	n->until_ns = until_ns;
 	n->lines_until_ns = n->lines ? clock_ns(CLOCK_MONOTONIC) + LINES_WAIT_NS : 0;
-	n->places.len = n->frame_ids.len = 0;
+	n->places.len = n->place_at.len = n->frame_ids.len = 0;
+	hash_clear(&n->place_ids);
 	hash_clear(&n->sets);
 	n->task = 0;
 }
@@ -157,21 +159,62 @@ static struct naming_place place_of(
 	};
 }
 
-int naming_want(struct naming *n, const struct tally_task *task, uint64_t raw, bool caller)
+/* Who took least pays for what many have samples in. */
+static void pay(const struct naming *n, uint64_t *payer, uint64_t account)
 {
-	struct naming_place *place = vec_add(&n->places);
-	int err = place ? 0 : -ENOMEM;
+	if (account != *payer && share_turns(&n->turns, account) < share_turns(&n->turns, *payer))
+		*payer = account;
+}
+
+bool naming_pays(const struct naming *n, uint64_t account)
+{
+	uint64_t payer = account;
+
+	pay(n, &payer, n->account);
+	return payer != account;
+}
+
+/* The id of the place, which is added if it is new. */
+static int place_id(struct naming *n, const struct naming_place *place, uint32_t *id)
+{
+	const uint64_t both[] = { place->owner, place->address };
+	uint64_t key = hash_bytes(both, sizeof(both)), *have;
+	struct naming_place *slot;
+	uint32_t *at;
+
+	for (; (have = hash_find(&n->place_ids, key)); key++) {
+		slot = &n->places.data[n->place_at.data[*have]];
+		if (slot->owner != place->owner || slot->address != place->address)
+			continue;
+		pay(n, &slot->account, place->account);
+		*id = (uint32_t)*have;
+		return 0;
+	}
+	slot = vec_add(&n->places);
+	at = vec_add(&n->place_at);
+	if (!slot || !at || hash_put(&n->place_ids, key, n->places.len - 1) < 0)
+		return -ENOMEM;
+	*slot = *place;
+	*id = *at = slot->id = (uint32_t)n->places.len - 1;
+	return 0;
+}
+
+int naming_want(
+	struct naming *n, const struct tally_task *task, uint64_t raw, bool caller, uint32_t *id)
+{
+	struct naming_place place;
+	int err = 0;
 
 	n->by_view = false;
-	if (err == 0 && FRAME_KIND(raw) == FRAME_FILE)
+	if (FRAME_KIND(raw) == FRAME_FILE)
 		err = want_set(
 			n, task, (uint32_t)((raw & FRAME_PAYLOAD_MASK) >> FRAME_OBJECT_SHIFT));
 	if (err < 0)
 		return err;
-	*place = place_of(n, task, raw, caller);
-	place->account = n->account;
+	place = place_of(n, task, raw, caller);
+	place.account = n->account;
 	objects_sampled(n->objects, &raw, 1);
-	return 0;
+	return place_id(n, &place, id);
 }
 
 /* Without the mark of callers. */
@@ -193,28 +236,12 @@ static int by_place(const void *a, const void *b)
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
-/* Who took least pays for what many have samples in. */
-static void pay(const struct naming *n, uint64_t *payer, uint64_t account)
-{
-	if (share_turns(&n->turns, account) < share_turns(&n->turns, *payer))
-		*payer = account;
-}
-
 static void sort_places(struct naming *n)
 {
-	struct naming_place *places = n->places.data;
-	size_t kept = 0;
-
-	if (n->places.len == 0)
-		return;
-	qsort(places, n->places.len, sizeof(*places), by_place);
-	for (size_t i = 1; i < n->places.len; i++) {
-		if (by_place(&places[kept], &places[i]) != 0)
-			places[++kept] = places[i];
-		else
-			pay(n, &places[kept].account, places[i].account);
-	}
-	n->places.len = kept + 1;
+	if (n->places.len > 0)
+		qsort(n->places.data, n->places.len, sizeof(*n->places.data), by_place);
+	for (size_t i = 0; i < n->places.len; i++)
+		n->place_at.data[n->places.data[i].id] = (uint32_t)i;
 }
 
 static int make_runs(struct naming *n)
@@ -562,39 +589,43 @@ int naming_resolve(struct naming *n)
 		bring_forward(n, i);
 		err = name_run(n, &n->runs.data[i]);
 		now_ns = clock_ns(CLOCK_MONOTONIC);
-		share_turns_charge(
-			&n->turns, n->runs.data[i].account, now_ns - begin_ns, now_ns);
+		share_turns_charge(&n->turns, n->runs.data[i].account, now_ns - begin_ns, now_ns);
 	}
 	return err;
 }
 
-static void count_unnamed(struct naming *n, const struct naming_place *place, uint64_t weight)
+uint32_t naming_frames(struct naming *n, uint32_t id, uint64_t weight, const uint32_t **ids)
+{
+	struct naming_place *place = &n->places.data[n->place_at.data[id]];
+
+	place->samples += weight;
+	*ids = n->frame_ids.data + place->first;
+	return place->len;
+}
+
+static void count_unnamed(struct naming *n, const struct naming_place *place)
 {
 	struct object *object = place->owner >> OWNER_KIND_SHIFT == FRAME_FILE
 		? objects_find(n->objects, owner_object(place->owner))
 		: NULL;
 
 	if (object)
-		object->unnamed += weight;
+		object->unnamed += place->samples;
 }
 
-uint32_t naming_frames(struct naming *n, const struct tally_task *task, uint64_t raw, bool caller,
-	uint64_t weight, struct account *account, const uint32_t **ids)
+void naming_count(struct naming *n, struct account *account)
 {
-	struct naming_place key = place_of(n, task, raw, caller);
-	const struct naming_place *place =
-		bsearch(&key, n->places.data, n->places.len, sizeof(*n->places.data), by_place);
-
-	assert(place);
-	account->frames_total += weight;
-	account->frames_inlined += weight * (place->len - 1);
-	if (place->source >= 0) {
-		account->frames_named += weight;
-		account->frames_by_source[place->source] += weight;
-	} else {
-		account->frames_unnamed[-1 - place->source] += weight;
-		count_unnamed(n, place, weight);
+	vec_each (&n->places, place) {
+		if (place->samples == 0)
+			continue;
+		account->frames_total += place->samples;
+		account->frames_inlined += place->samples * (place->len - 1);
+		if (place->source >= 0) {
+			account->frames_named += place->samples;
+			account->frames_by_source[place->source] += place->samples;
+		} else {
+			account->frames_unnamed[-1 - place->source] += place->samples;
+			count_unnamed(n, place);
+		}
 	}
-	*ids = n->frame_ids.data + place->first;
-	return place->len;
 }

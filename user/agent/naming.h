@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* agent/naming.h - resolves raw frames to frames with names, in a profile.
- * Names are resolved in batches, one a file or process: first naming_want collects all frames of an
- * interval, then naming_resolve names them, then naming_frames returns each. There may not be time
- * for all: so accounts (base/share.h) whose names took much of the worker's time come last. */
+ * Names are resolved in batches, one a file or process: first naming_want collects the places of an
+ * interval's frames, each once, then naming_resolve names them, then naming_frames returns each.
+ * There may not be time for all: so accounts (base/share.h) whose names took much of the worker's
+ * time come last. */
 #pragma once
 
 #include <stdbool.h>
@@ -22,9 +23,11 @@
 #include "containers/payers.h"
 
 struct naming_place {
-	uint64_t owner; /* kind, and object or process */
+	uint64_t owner;   /* kind, and object or process */
 	uint64_t address; /* in a file with ELF_SYM_CALLER, if the frame is not a leaf */
 	uint64_t account; /* of those whose samples are here, one that took least of the worker */
+	uint64_t samples; /* weights given to naming_frames */
+	uint32_t id;      /* of naming_want */
 	uint32_t first, len; /* range in frame_ids: the inlined functions, then the function */
 	int32_t source;      /* enum name_source, or -1 - enum unnamed_reason */
 };
@@ -46,7 +49,9 @@ struct naming {
 	bool spare;                      /* save memory rather than time */
 	bool lines;                      /* inlined frames, source files and lines */
 	struct profile *profile;         /* the profile that receives frames */
-	VEC(struct naming_place) places; /* after naming_resolve: sorted, without duplicates */
+	VEC(struct naming_place) places; /* after naming_resolve: sorted */
+	VEC(uint32_t) place_at;          /* by id: index in places */
+	struct hash place_ids;           /* hash of a place → id */
 	VEC(struct naming_run) runs;     /* from the next one on: not named yet */
 	struct share_turns turns;        /* accounts' turns of the worker's time */
 	VEC(uint32_t) frame_ids;         /* ids in the profile, innermost first */
@@ -68,14 +73,20 @@ void naming_begin(
 	struct naming *naming, struct profile *profile, uint64_t until_ns, uint64_t at_ns);
 /* The number of the root that a task's process has (files/views.h). */
 uint32_t naming_view(struct naming *naming, const struct tally_task *task);
-/* caller: the frame is not a leaf. */
-int naming_want(
-	struct naming *naming, const struct tally_task *task, uint64_t raw, bool caller);
+/* The latest task's account took less of the worker's time than this one: what names both have are
+ * to be wanted for it again. */
+bool naming_pays(const struct naming *naming, uint64_t account);
+/* caller: the frame is not a leaf. *place is valid until the next naming_begin. After
+ * naming_resolve there are no new places. */
+int naming_want(struct naming *naming, const struct tally_task *task, uint64_t raw, bool caller,
+	uint32_t *place);
 int naming_resolve(struct naming *naming);
 
-/* The profile's frames for a collected raw one that was sampled `weight` times, innermost first;
- * the last is the function itself, the others are inlined into it. The account counts the source of
- * the name, or the reason for none. *ids is valid until the next naming_begin; returns its
- * length. */
-uint32_t naming_frames(struct naming *naming, const struct tally_task *task, uint64_t raw,
-	bool caller, uint64_t weight, struct account *account, const uint32_t **ids);
+/* The profile's frames for a place that was sampled `weight` times, innermost first; the last is
+ * the function itself, the others are inlined into it. *ids is valid until the next naming_begin;
+ * returns its length. */
+uint32_t naming_frames(
+	struct naming *naming, uint32_t place, uint64_t weight, const uint32_t **ids);
+/* Adds the samples of all places to the account: under the source of their name, or the reason for
+ * none. */
+void naming_count(struct naming *naming, struct account *account);

@@ -145,15 +145,13 @@ int profile_stack(struct profile *p, const uint32_t *frames, uint32_t len, uint3
 	slot = vec_add(&p->stacks);
 	if (!slot || hash_put(&p->stack_index, key, p->stacks.len - 1) < 0)
 		return -ENOMEM;
+	if (vec_reserve(&p->frame_ids, p->frame_ids.len + len) < 0)
+		return -ENOMEM;
 	slot->first = (uint32_t)p->frame_ids.len;
-	for (uint32_t i = 0; i < len; i++) {
-		uint32_t *frame = vec_add(&p->frame_ids);
-
-		if (!frame)
-			return -ENOMEM;
-		*frame = frames[i];
-		slot->len++;
-	}
+	slot->len = len;
+	if (len > 0)
+		memcpy(p->frame_ids.data + slot->first, frames, len * sizeof(*frames));
+	p->frame_ids.len += len;
 	*id = (uint32_t)p->stacks.len - 1;
 	return 0;
 }

@@ -24,14 +24,11 @@ struct tally_stack {
 	uint64_t hash;
 	uint64_t below_leaf; /* hash of all frames except the leaf; 0: no leaf can be added */
 	uint64_t *frames;    /* leaf first; owned */
-	uint32_t wanted;     /* the latest interval that asked for names, plus one */
 	uint32_t used;
 	uint16_t frames_len;
 	uint8_t end; /* enum stack_end */
 	bool anon;
 	bool live;
-	bool by_view;  /* the names depend on the process's root */
-	uint32_t view; /* the root that names were asked for last */
 };
 
 struct tally_task {
