@@ -81,6 +81,37 @@ static void names_are_cut_as_little_as_it_takes(void **state)
 	}
 }
 
+/* Ticks that interrupt a function at other addresses. */
+static void stacks_that_read_the_same_are_one_line(void **state)
+{
+	struct profile_frame frame = { .class = PROFILE_NATIVE };
+	struct profile_labels who = { .pid = -1, .tid = -1, .cpu = -1 };
+	struct fit_accounts one = { 0 };
+	struct fit_limits limits = { .text_max = 4 * sizeof("read_the_same") };
+	struct fit_result result;
+	struct profile p;
+	uint32_t id, stack, labels;
+
+	(void)state;
+	assert_int_equal(profile_init(&p), 0);
+	assert_int_equal(profile_string(&p, "read_the_same", &frame.name), 0);
+	for (uint32_t i = 0; i < STACKS; i++) {
+		frame.address = i;
+		who.pid = (int32_t)(i & 1);
+		assert_int_equal(profile_frame(&p, &frame, &id), 0);
+		assert_int_equal(profile_labels(&p, &who, &labels), 0);
+		assert_int_equal(profile_stack(&p, &id, 1, &stack), 0);
+		assert_int_equal(profile_add(&p, stack, labels, 1), 0);
+	}
+	assert_int_equal(profile_fit(&p, &one, &limits, &result), 0);
+	assert_int_equal(result.samples_left_out, 0);
+	/* Of two processes there are two lines. */
+	limits.text_max = 2 * sizeof("read_the_same");
+	assert_int_equal(profile_fit(&p, &one, &limits, &result), 0);
+	assert_int_equal(result.samples_left_out, STACKS / 2);
+	profile_done(&p);
+}
+
 static void a_name_is_cut_between_characters(void **state)
 {
 	struct strtab tab;
@@ -338,6 +369,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_are_cut_as_little_as_it_takes),
+		cmocka_unit_test(stacks_that_read_the_same_are_one_line),
 		cmocka_unit_test(a_name_is_cut_between_characters),
 		cmocka_unit_test(only_whoever_has_too_much_loses_names),
 		cmocka_unit_test(the_packed_text_stays_below_its_limit),

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* profile/fit.c - an account pays for a name once, and for each frame that no other sample of it
- * has below the same callers: that is what a compressor has to keep. How far its names can be
- * packed is tried with some of them, if all names in full are too much: names of programs become a
- * third, random ones do not. Samples are taken in the order of accounts, the largest values first,
- * so what is left out are the rare stacks. Names up to 96 bytes are never cut: real programs have
- * many. */
+/* profile/fit.c - an account pays for a line of text once, however many stacks of other addresses
+ * read the same. In packed text it pays for a name once, and for each frame that no other
+ * sample of it has below the same callers: that is what a compressor has to keep. How far its names
+ * can be packed is tried with some of them, if all names in full are too much: names of programs
+ * become a third, random ones do not. Samples are taken in the order of accounts, the largest
+ * values first, so what is left out are the rare stacks. Names up to 96 bytes are never cut: real
+ * programs have many. */
 #include "profile/fit.h"
 
 #include <errno.h>
@@ -37,7 +38,7 @@ struct fit {
 	uint32_t *lens;      /* of strings */
 	bool *own;           /* names that only accounts above their share have */
 	struct share share;  /* what each account holds */
-	struct hash callers; /* of the current account: the frames of a stack from the root on */
+	struct hash callers; /* of the current account: frames from the root on, or lines */
 	struct hash names;   /* the strings */
 	char *tried;         /* names that are packed to see what that gains; NULL: in full */
 	char *packed_names;
@@ -105,11 +106,28 @@ static const struct profile_sample *sample_of(const struct fit *f, const struct 
 	return &f->p->samples.data[turn->sample];
 }
 
+/* Two samples that read the same have one hash. */
+static uint64_t line_hash(const struct fit *f, const struct profile_sample *sample)
+{
+	uint32_t len = f->p->stacks.data[sample->stack].len;
+	uint64_t hash = hash_mix(sample->labels + 1);
+
+	for (uint32_t i = 0; i < len; i++) {
+		const struct profile_frame *frame = profile_stack_frame(f->p, sample->stack, i);
+
+		hash = hash_mix(hash + ((uint64_t)frame->class << 32 | frame->name) + 1);
+	}
+	return hash;
+}
+
+/* A line that the account has takes no more. */
 static uint64_t text_bytes(const struct fit *f, const struct profile_sample *sample)
 {
 	uint32_t len = f->p->stacks.data[sample->stack].len;
 	uint64_t sum = 0;
 
+	if (hash_find(&f->callers, line_hash(f, sample)))
+		return 0;
 	for (uint32_t i = 0; i < len; i++)
 		sum += f->lens[profile_stack_frame(f->p, sample->stack, i)->name] + 1;
 	return sum;
@@ -149,7 +167,9 @@ static int have(struct fit *f, const struct profile_sample *sample)
 	int err = hash_put(&f->names, f->p->labels.data[sample->labels].comm, 0);
 	uint64_t callers = 0;
 
-	for (uint32_t i = f->packed ? stack->len : 0; i-- > 0 && err == 0;) {
+	if (err == 0 && !f->packed)
+		return hash_put(&f->callers, line_hash(f, sample), 0);
+	for (uint32_t i = stack->len; i-- > 0 && err == 0;) {
 		callers = hash_mix(callers + f->p->frame_ids.data[stack->first + i] + 1);
 		err = hash_put(&f->callers, callers, 0);
 		if (err == 0)

@@ -6,7 +6,7 @@
 
 #include "profile/profile.h"
 
-#define PROFILE_TEXT_MAX (64UL << 20) /* total of all samples' stacks */
+#define PROFILE_TEXT_MAX (64UL << 20) /* total of all stacks that do not read the same */
 
 /* Whose each sample is: an account for each id of labels. Samples of other labels are account 0's.
  */
@@ -16,7 +16,7 @@ struct fit_accounts {
 };
 
 struct fit_limits {
-	uint64_t text_max;   /* bytes of all samples' stacks */
+	uint64_t text_max;   /* bytes of all stacks and labels that do not read the same */
 	uint64_t stored_max; /* the same without what repeats: an estimate of the packed size; 0:
 				none */
 };
