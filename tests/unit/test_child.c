@@ -359,6 +359,22 @@ static void a_death_signal_ends_it_with_its_parent(void **state)
 	assert_true(WIFSIGNALED(end.status) && WTERMSIG(end.status) == SIGKILL);
 }
 
+static int run_soon(void *ctx, int fd)
+{
+	(void)ctx, (void)fd;
+	return child_slice_ns() != CHILD_SLICE_NS;
+}
+
+/* It runs at once when it wakes up on a busy host. */
+static void a_process_with_a_nice_value_has_short_slices(void **state)
+{
+	(void)state;
+	if (child_slice_ns() == 0)
+		skip(); /* before Linux 6.12 */
+	assert_int_not_equal(child_slice_ns(), CHILD_SLICE_NS);
+	assert_int_equal(exit_status(&(struct child_plan){ .run = run_soon, .nice = 7 }), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -373,6 +389,7 @@ int main(void)
 		cmocka_unit_test(descriptors_may_change_places),
 		cmocka_unit_test(its_name_capabilities_and_signals_are_the_plans),
 		cmocka_unit_test(a_nice_value_is_its_own_and_that_of_a_session_of_its_own),
+		cmocka_unit_test(a_process_with_a_nice_value_has_short_slices),
 		cmocka_unit_test(signals_are_blocked_as_before_or_not_at_all),
 		cmocka_unit_test(a_death_signal_ends_it_with_its_parent),
 	};

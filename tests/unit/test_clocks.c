@@ -3,7 +3,9 @@
 #include "unit.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -206,9 +208,47 @@ static void where_nobody_reports_changes_clocks_are_checked_for_ever(void **stat
 	clocks_close(&clocks);
 }
 
+/* The read is what waits. */
+static void ticks_are_waited_for_on_each_cpu_whose_clock_runs(void **state)
+{
+	struct clocks clocks = make_clocks();
+
+	(void)state;
+	for (int cpu = 0; cpu < clocks.cpus_max; cpu++) {
+		close(clocks.fds[cpu]);
+		clocks.fds[cpu] = cpu == 1 ? -1 : eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC);
+	}
+	for (int running = 0; running <= 1; running++) {
+		clocks.running = running;
+		clocks_wait_for_ticks(&clocks);
+		for (int cpu = 0; cpu < clocks.cpus_max; cpu++) {
+			struct pollfd unread = { .fd = clocks.fds[cpu], .events = POLLIN };
+
+			assert_int_equal(poll(&unread, 1, 0), cpu != 1 && !running);
+		}
+	}
+	clocks_close(&clocks);
+}
+
+/* A recording that writes its last profile stops them again. */
+static void clocks_that_were_stopped_keep_the_time_of_their_end(void **state)
+{
+	struct clocks clocks = make_clocks();
+
+	(void)state;
+	clocks_stop(&clocks);
+	assert_int_equal(clocks.stopped_ns, STOPPED_NS);
+	clocks.running = true;
+	clocks_stop(&clocks);
+	assert_int_not_equal(clocks.stopped_ns, STOPPED_NS);
+	clocks_close(&clocks);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(clocks_that_were_stopped_keep_the_time_of_their_end),
+		cmocka_unit_test(ticks_are_waited_for_on_each_cpu_whose_clock_runs),
 		cmocka_unit_test(each_cpu_of_a_cgroup_is_due_whole_periods_of_its_own),
 		cmocka_unit_test(what_was_due_at_the_end_and_did_not_come_is_skipped),
 		cmocka_unit_test(a_cpu_that_is_gone_skips_nothing_after_its_last_tick),

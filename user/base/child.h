@@ -39,6 +39,7 @@ extern const int child_standard[CHILD_STANDARD], child_null[CHILD_STANDARD];
  * it. Workers have their value for a while (worker/pace.h), since files make their work. */
 #define AGENT_NICE -20
 #define SAMPLING_NICE -10
+#define CHILD_SLICE_NS 100000 /* the shortest that the kernel gives */
 
 /* Zero always means: as in its parent. */
 struct child_plan {
@@ -76,8 +77,11 @@ struct child_end {
 int child_start(const struct child_plan *plan, struct child *child);
 /* Sets the nice value of this process and of those that it starts, as far as it has the right. The
  * kernel shares CPU time between sessions first, and nice values count only within one (sched(7),
- * autogroup). So the leader of a session gives it the same value. */
+ * autogroup). So the leader of a session gives it the same value. All these processes get slices of
+ * CHILD_SLICE_NS: they wait for each other often, and run at once when they wake up. */
 void child_set_nice(int nice);
+/* The slice of this process; 0: the kernel does not say (before Linux 6.12). */
+uint64_t child_slice_ns(void);
 /* A child that was started by our starter (client/starter.h). */
 void child_adopt(struct child *child, pid_t pid, int fd);
 

@@ -353,6 +353,8 @@ static void disable_all(struct clocks *clocks)
 
 void clocks_stop(struct clocks *clocks)
 {
+	if (!clocks->running)
+		return;
 	clocks->running = false;
 	disable_all(clocks);
 	clocks->stopped_ns = clock_ns(CLOCK_MONOTONIC);
@@ -435,13 +437,26 @@ void clocks_read(const struct clocks *clocks, struct clocks_time *out)
 	*out = time;
 }
 
-/* membarrier(2) waits for an RCU grace period. The kernel refuses it if CPUs run without timer tick
- * (nohz_full). Then a fixed time is enough: a tick of ours takes microseconds, the time is many
- * thousand times longer. */
-void clocks_wait_for_ticks(void)
+/* A tick is an RCU read-side section, and membarrier(2) waits for a grace period. The kernel
+ * refuses it if CPUs run without timer tick (nohz_full). Then a fixed time is enough: a tick of
+ * ours takes microseconds, the time is many thousand times longer. */
+static void wait_for_grace_period(void)
 {
 	struct timespec enough = { .tv_nsec = GRACE_NS };
 
 	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) != 0)
 		nanosleep(&enough, NULL);
+}
+
+/* To read a running event the kernel interrupts its CPU and waits for the answer, which comes
+ * after the tick: ticks run with interrupts off. A grace period takes as long as the kernel's
+ * thread for it waits for a CPU, up to half a second on a busy host. The kernel waits likewise for
+ * clocks that it stops. An event of a cgroup is not always running. */
+void clocks_wait_for_ticks(const struct clocks *clocks)
+{
+	if (clocks->running && clocks->cgroup_fd >= 0)
+		wait_for_grace_period();
+	for (int cpu = 0; clocks->running && clocks->cgroup_fd < 0 && cpu < clocks->cpus_max; cpu++)
+		if (clocks->fds[cpu] >= 0)
+			event_ns(clocks->fds[cpu]);
 }

@@ -68,5 +68,5 @@ struct clocks_time {
 };
 
 void clocks_read(const struct clocks *clocks, struct clocks_time *out);
-/* Returns when all ticks that began before the call have ended: they are RCU read-side sections. */
-void clocks_wait_for_ticks(void);
+/* Returns when all ticks that began before the call have ended. */
+void clocks_wait_for_ticks(const struct clocks *clocks);

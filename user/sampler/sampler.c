@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sampler/sampler.c - loads the program, sizes its maps, and drains them.
  * Invariant of the two count maps: BPF writes to one; the other is empty or being drained. After
- * the switch we wait for an RCU grace period, so that no tick still writes to the map that is read.
- * A stack or task is sent before it is counted, so the ring buffer is emptied between the switch
- * and the reading. */
+ * the switch we wait until the ticks that run have ended, so none still writes to the map that is
+ * read. A stack or task is sent before it is counted, so the ring buffer is emptied between the
+ * switch and the reading. */
 #include "sampler/sampler.h"
 
 #include <bpf/bpf.h>
@@ -223,6 +223,13 @@ static int set_targets(struct sampler *s, const struct sampler_options *o)
 				 o->cgroups_len);
 }
 
+static void wait_for_ticks(void *ctx)
+{
+	const struct sampler *s = ctx;
+
+	clocks_wait_for_ticks(&s->clocks);
+}
+
 static int open_publish(struct sampler *s)
 {
 	struct row_maps maps = {
@@ -239,7 +246,8 @@ static int open_publish(struct sampler *s)
 		.slabs = bpf_map__fd(s->skel->maps.row_slabs),
 		.pages = bpf_map__fd(s->skel->maps.row_pages),
 		.rules = bpf_map__fd(s->skel->maps.row_rules),
-		.wait_for_ticks = clocks_wait_for_ticks,
+		.wait_for_ticks = wait_for_ticks,
+		.ticks_ctx = s,
 	};
 	err = row_maps_bpf_open(&s->row_maps, &maps);
 	return err < 0 ? err : publish_new(&maps, &s->publish);
@@ -454,7 +462,7 @@ int sampler_drain(struct sampler *s, bool last)
 	int err;
 
 	__atomic_store_n(&s->skel->bss->active_counts, old ^ 1, __ATOMIC_SEQ_CST);
-	clocks_wait_for_ticks();
+	wait_for_ticks(s);
 	s->events.pressed = false;
 	err = sampler_poll(s);
 	if (err == 0)

@@ -56,7 +56,7 @@ static void wait_for_ticks(void *ctx)
 {
 	const struct row_maps_bpf *maps = ctx;
 
-	maps->wait_for_ticks();
+	maps->wait_for_ticks(maps->ticks_ctx);
 }
 
 static const struct row_maps_ops bpf_ops = {

@@ -46,7 +46,8 @@ struct row_maps {
  * used. */
 struct row_maps_bpf {
 	int objects, slabs, pages, rules;
-	void (*wait_for_ticks)(void);
+	void (*wait_for_ticks)(void *ctx);
+	void *ticks_ctx;
 	struct rows_page *mapped; /* the mapped map of pages */
 };
 
