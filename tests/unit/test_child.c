@@ -359,6 +359,27 @@ static void a_death_signal_ends_it_with_its_parent(void **state)
 	assert_true(WIFSIGNALED(end.status) && WTERMSIG(end.status) == SIGKILL);
 }
 
+static int run_own_nice(void *ctx, int fd)
+{
+	char group[64] = "";
+	int file;
+
+	(void)ctx, (void)fd;
+	setsid();
+	child_set_own_nice(7);
+	file = open("/proc/self/autogroup", O_RDONLY);
+	if (file >= 0 && read(file, group, sizeof(group) - 1) <= 0)
+		return 2;
+	fd_close(&file);
+	return getpriority(PRIO_PROCESS, 0) != 7 || (group[0] && !strstr(group, " nice 0\n"));
+}
+
+static void a_nice_value_can_leave_the_session_as_it_is(void **state)
+{
+	(void)state;
+	assert_int_equal(exit_status(&(struct child_plan){ .run = run_own_nice }), 0);
+}
+
 static int run_soon(void *ctx, int fd)
 {
 	(void)ctx, (void)fd;
@@ -389,6 +410,7 @@ int main(void)
 		cmocka_unit_test(descriptors_may_change_places),
 		cmocka_unit_test(its_name_capabilities_and_signals_are_the_plans),
 		cmocka_unit_test(a_nice_value_is_its_own_and_that_of_a_session_of_its_own),
+		cmocka_unit_test(a_nice_value_can_leave_the_session_as_it_is),
 		cmocka_unit_test(a_process_with_a_nice_value_has_short_slices),
 		cmocka_unit_test(signals_are_blocked_as_before_or_not_at_all),
 		cmocka_unit_test(a_death_signal_ends_it_with_its_parent),

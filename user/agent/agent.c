@@ -270,7 +270,7 @@ int agent_open_workers(int clocks_fd, bool fetches, struct worker_client **out, 
 	int err;
 
 	privileges_raise();
-	child_set_nice(AGENT_NICE);
+	child_set_nice(SAMPLING_NICE);
 	err = privileges_check(why);
 	return err < 0 ? err : worker_client_open(&options, out, why);
 }

@@ -86,12 +86,17 @@ uint64_t child_slice_ns(void)
 	return syscall(SYS_sched_getattr, 0, &a, sizeof(a), 0) == 0 ? a.runtime_ns : 0;
 }
 
+void child_set_own_nice(int nice)
+{
+	setpriority(PRIO_PROCESS, 0, nice);
+	set_slice();
+}
+
 void child_set_nice(int nice)
 {
 	int fd;
 
-	setpriority(PRIO_PROCESS, 0, nice);
-	set_slice();
+	child_set_own_nice(nice);
 	if (getsid(0) != getpid())
 		return;
 	fd = open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC);

@@ -35,10 +35,9 @@ enum child_signals {
 extern const int child_standard[CHILD_STANDARD], child_null[CHILD_STANDARD];
 
 /* For the processes that a sample waits for: so maps are emptied in time on a busy host. Where it
- * is refused, the account shows what was lost. The agent's work is bounded, and all others wait for
- * it. Workers have their value for a while (worker/pace.h), since files make their work. */
-#define AGENT_NICE -20
-#define SAMPLING_NICE -10
+ * is refused, the account shows what was lost. Workers have this value for a while
+ * (worker/pace.h), since files make their work; that of all others is bounded. */
+#define SAMPLING_NICE -20
 #define CHILD_SLICE_NS 100000 /* the shortest that the kernel gives */
 
 /* Zero always means: as in its parent. */
@@ -80,6 +79,8 @@ int child_start(const struct child_plan *plan, struct child *child);
  * autogroup). So the leader of a session gives it the same value. All these processes get slices of
  * CHILD_SLICE_NS: they wait for each other often, and run at once when they wake up. */
 void child_set_nice(int nice);
+/* The same but for the session, in which others may be. */
+void child_set_own_nice(int nice);
 /* The slice of this process; 0: the kernel does not say (before Linux 6.12). */
 uint64_t child_slice_ns(void);
 /* A child that was started by our starter (client/starter.h). */

@@ -121,6 +121,8 @@ int session_run(int (*run)(void *ctx), void *ctx, struct log *log)
 		log_error(log, "cannot start the process that samples: %s", err_text(err));
 		return EXIT_FAILED;
 	}
+	/* The caller waits for this process, which the session's others would keep from its end. */
+	child_set_own_nice(SAMPLING_NICE);
 	give_up_rights();
 	kill_switch_open(&s.kill_switch);
 	/* Without it a signal ends us, and so the child. */
