@@ -329,6 +329,48 @@ static void the_account_of_a_process_is_that_of_its_cgroup(void **state)
 	assert_int_equal(container_account_of(5000000), 0);
 }
 
+#define HOSTILE "/docker/" ID
+
+/* One container makes cgroups below its own, more than there are places. */
+static void who_makes_most_cgroups_loses_its_own_and_others_are_known(void **state)
+{
+	const struct world *w = *state;
+	struct containers_stats stats;
+	struct containers_labels labels;
+	char path[256];
+	uint64_t id = 1000000;
+
+	tell(w, CGROUP_MADE, 1, "/docker/" OTHER);
+	tell(w, CGROUP_MADE, 2, HOSTILE);
+	tell(w, CGROUP_MADE, 3, "/gone.service");
+	assert_int_equal(containers_sampled(w->containers, 2, 1), CONTAINERS_KNOWN);
+	assert_int_equal(containers_sampled(w->containers, 3, 1), CONTAINERS_KNOWN);
+	tell(w, CGROUP_REMOVED, 3, "");
+	for (int i = 0; i < 100000; i++) {
+		snprintf(path, sizeof(path), HOSTILE "/%d", i);
+		tell(w, CGROUP_MADE, id++, path);
+	}
+	containers_stats(w->containers, &stats);
+	assert_in_range(stats.cgroups, 50000, CONTAINERS_CGROUPS_MAX);
+	assert_int_equal(stats.refused + stats.cgroups, 100000 + 3);
+	/* Others come later, as many as a host may have. */
+	for (int i = 0; i < 2000; i++) {
+		snprintf(path, sizeof(path), "/late-%d.service", i);
+		tell(w, CGROUP_MADE, id, path);
+		containers_labels(w->containers, id++, &labels);
+		assert_string_equal(labels.container, path + 1);
+	}
+	containers_stats(w->containers, &stats);
+	assert_in_range(stats.cgroups, 50000, CONTAINERS_CGROUPS_MAX);
+	assert_int_equal(stats.refused + stats.cgroups, 100000 + 3 + 2000);
+	containers_labels(w->containers, 1, &labels);
+	assert_string_equal(labels.container, "1123456789ab");
+	containers_labels(w->containers, 2, &labels); /* it had samples, unlike those below it */
+	assert_string_equal(labels.container, "0123456789ab");
+	containers_labels(w->containers, 3, &labels);
+	assert_string_equal(labels.container, "gone.service");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -340,6 +382,7 @@ int main(void)
 		TEST(a_cgroup_whose_path_cannot_be_read_has_no_empty_one),
 		cmocka_unit_test(cgroups_below_an_account_are_none_of_their_own),
 		cmocka_unit_test(the_account_of_a_process_is_that_of_its_cgroup),
+		TEST(who_makes_most_cgroups_loses_its_own_and_others_are_known),
 		TEST(a_cgroup_of_no_known_path_is_not_gone_for_who_may_not_look),
 	};
 

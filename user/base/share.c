@@ -78,6 +78,16 @@ uint64_t share_held(const struct share *share, uint64_t account)
 	return at ? share->accounts.data[*at].held : 0;
 }
 
+const struct share_account *share_largest(const struct share *share)
+{
+	const struct share_account *largest = NULL;
+
+	vec_each (&share->accounts, account)
+		if (!largest || account->held > largest->held)
+			largest = account;
+	return largest;
+}
+
 static int by_size(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -110,11 +120,9 @@ int share_level(const struct share *share, uint64_t max, uint64_t *level)
 
 bool share_may_take(const struct share *share, uint64_t account)
 {
-	uint64_t largest = 0;
+	const struct share_account *largest = share_largest(share);
 
-	vec_each (&share->accounts, other)
-		largest = other->held > largest ? other->held : largest;
-	return share_held(share, account) + 1 <= largest / 2;
+	return largest && share_held(share, account) + 1 <= largest->held / 2;
 }
 
 bool share_refuses(const struct share *share, uint64_t account, uint64_t amount, uint64_t max)

@@ -13,6 +13,7 @@
 #include "base/own.h"
 #include "base/vec.h"
 #include "cgroup/tree.h"
+#include "containers/cgroup_shares.h"
 #include "containers/container.h"
 #include "sampler/tally.h"
 
@@ -24,20 +25,11 @@
 #define RESCAN_APART_NS NSEC_PER_SEC
 #define RESCAN_COST_PART 20 /* rescans take 1/20 of the time at the most */
 
-struct cgroup_entry {
-	uint64_t id;
-	char *path;
-	struct container *container; /* NULL: none */
-	uint64_t account;
-	uint32_t used, scan; /* the latest interval and scan that met it */
-	bool gone, sampled;
-	bool outside; /* of what is mounted: its path is what its process says */
-};
-
 struct containers {
 	const struct cgroup_tree *tree;
 	struct container_state state;
 	struct hash by_id;      /* cgroup id → struct cgroup_entry * */
+	struct share places;    /* entries of each account */
 	struct hash by_path;    /* key → struct container * */
 	VEC(uint64_t) waiting;  /* keys of containers without a name */
 	uint64_t not_before_ns; /* none is due earlier */
@@ -91,7 +83,8 @@ static int take_container(struct containers *all, struct cgroup_entry *entry)
 	uint64_t key;
 	size_t len;
 
-	entry->account = container_account(entry->path);
+	if (cgroup_shares_charge(&all->places, entry) < 0)
+		return -ENOMEM;
 	cgroup_identify(entry->path, &id);
 	len = container_part(entry->path, &id);
 	if (len == 0)
@@ -110,6 +103,7 @@ static void drop_container(struct containers *all, struct cgroup_entry *entry)
 {
 	struct container *c = entry->container;
 
+	cgroup_shares_return(&all->places, entry);
 	entry->container = NULL;
 	if (!c || --c->refs > 0)
 		return;
@@ -141,18 +135,22 @@ static void forget(struct containers *all, struct cgroup_entry *entry)
 	entry_free(all, entry);
 }
 
-static void make_room(struct containers *all)
+/* The account with the most entries gives some of them, and gets no more itself. */
+static bool has_place(struct containers *all, const char *path)
 {
-	struct cgroup_entry *oldest = NULL;
+	VEC(struct cgroup_entry *) givers = { 0 };
 
-	hash_each (&all->by_id, slot) {
-		struct cgroup_entry *entry = (struct cgroup_entry *)(uintptr_t)slot->value;
-
-		if (entry->gone && (!oldest || entry->used < oldest->used))
-			oldest = entry;
+	if (all->places.used < share_room(CONTAINERS_CGROUPS_MAX))
+		return true;
+	if (share_may_take(&all->places, container_account(path)) &&
+		vec_reserve(&givers, all->by_id.len) == 0) {
+		givers.len = cgroup_shares_givers(&all->by_id, &all->places, givers.data);
+		vec_each (&givers, entry)
+			forget(all, *entry);
+		all->stats.refused += givers.len;
 	}
-	if (oldest)
-		forget(all, oldest);
+	vec_done(&givers);
+	return all->places.used < share_room(CONTAINERS_CGROUPS_MAX);
 }
 
 static int add_entry(
@@ -160,9 +158,7 @@ static int add_entry(
 {
 	struct cgroup_entry *entry;
 
-	if (all->by_id.len >= CONTAINERS_CGROUPS_MAX)
-		make_room(all);
-	if (all->by_id.len >= CONTAINERS_CGROUPS_MAX) {
+	if (!has_place(all, path)) {
 		all->stats.refused++;
 		return -ENOSPC;
 	}
@@ -217,6 +213,7 @@ void containers_free(struct containers *all)
 		entry_free(all, (struct cgroup_entry *)(uintptr_t)slot->value);
 	hash_done(&all->by_id);
 	hash_done(&all->by_path);
+	share_done(&all->places);
 	vec_done(&all->waiting);
 	container_state_done(&all->state);
 	free(all);

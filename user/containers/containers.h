@@ -14,7 +14,7 @@
 #include "cgroup/state_file.h"
 #include "containers/container_state.h"
 
-#define CONTAINERS_CGROUPS_MAX 65536 /* limit; removed cgroups are dropped first */
+#define CONTAINERS_CGROUPS_MAX 65536 /* places, which accounts share */
 
 struct cgroup_tree;
 struct tally;
@@ -25,7 +25,7 @@ struct containers;
 struct containers_stats {
 	uint64_t cgroups, containers, named; /* current */
 	uint64_t made, removed, renamed;     /* as reported by the kernel */
-	uint64_t refused;                    /* dropped for lack of room */
+	uint64_t refused;                    /* had no place, or gave it up */
 	uint64_t rescans;                    /* after lost events, without the first scan */
 	struct container_state_stats files;
 };

@@ -193,7 +193,7 @@ enum lane_cause { WORKER_LOSSES(WORKER_LOSS_ID) LANE_CAUSES };
 	X("containers.renamed", U64, containers.renamed, "stoker_cgroups_renamed_total", NULL,     \
 		"Cgroups that were renamed.")                                                      \
 	X("containers.refused", U64, containers.refused, "stoker_cgroups_refused_total", NULL,     \
-		"Cgroups that did not fit into the table of cgroups.")                             \
+		"Cgroups that found no place in the table of cgroups, or gave it up.")             \
 	X("containers.rescans", U64, containers.rescans, "stoker_cgroup_rescans_total", NULL,      \
 		"Times that all cgroups were read again because events of some were lost.")        \
 	X("containers.files.read", U64, containers.files.read, "stoker_runtime_files_read_total",  \
