@@ -43,6 +43,8 @@ struct fetch {
 	VEC(struct fetch_order) queue; /* from `next` on: not sent */
 	size_t next;
 	bool busy, lost; /* lost: there is no other process */
+	bool answered;   /* the order, by `answer`; the process is being ended */
+	struct fetch_answer answer;
 	int file;        /* what it writes to */
 	uint64_t due_ns; /* of the next look at it, or the next try to send a file */
 	struct fetch_stats stats;
@@ -92,18 +94,19 @@ int fetch_open(const char *urls, struct starter *starter, struct fetch **out, st
 	return 0;
 }
 
-/* False: it runs on, in a call that does not return. */
-static bool end_process(struct fetch *fetch)
+/* False: not yet. It may wait for a CPU, or be in a call that does not return. */
+static bool has_ended(struct fetch *fetch, int wait_ms)
 {
-	bool ended;
-
-	if (fetch->child.pid == 0)
-		return true;
-	starter_kill(fetch->starter, fetch->child.pid);
+	if (fetch->child.pid > 0)
+		starter_kill(fetch->starter, fetch->child.pid);
 	fd_close(&fetch->child.fd);
-	ended = child_wait(&fetch->child, END_MS, NULL) != -EAGAIN;
+	return child_wait(&fetch->child, wait_ms, NULL) != -EAGAIN;
+}
+
+static void end_process(struct fetch *fetch)
+{
+	has_ended(fetch, END_MS);
 	child_leave(&fetch->child);
-	return ended;
 }
 
 void fetch_free(struct fetch *fetch)
@@ -295,13 +298,19 @@ static void judge_servers(struct fetch *fetch, const struct fetch_answer *answer
 	}
 }
 
-static void take_answer(struct fetch *fetch, const struct fetch_answer *answer)
+/* -EAGAIN: the process that answered has not ended yet. */
+static int take_answer(struct fetch *fetch)
 {
+	const struct fetch_answer *answer = &fetch->answer;
+	bool ended = has_ended(fetch, fetch->answered ? 0 : END_MS);
 	uint64_t written;
 
-	if (!end_process(fetch) || is_too_large(fetch, &written)) {
+	fetch->answered = !ended;
+	if (!ended)
+		return -EAGAIN;
+	if (is_too_large(fetch, &written)) {
 		lose(fetch, FETCH_LOST);
-		return;
+		return 0;
 	}
 	fetch->busy = false;
 	fetch->stats.bytes += answer->bytes > written ? answer->bytes : written;
@@ -312,6 +321,7 @@ static void take_answer(struct fetch *fetch, const struct fetch_answer *answer)
 	fd_close(&fetch->file);
 	if (fetch->stats.bytes >= FETCH_BYTES_MAX)
 		give_up(fetch, FETCH_LIMIT);
+	return 0;
 }
 
 void fetch_poll(struct fetch *fetch)
@@ -321,12 +331,13 @@ void fetch_poll(struct fetch *fetch)
 	if (!fetch)
 		return;
 	while (err == 0) {
-		struct fetch_answer answer = { 0 };
-
 		send_next(fetch);
-		err = fetch->busy ? receive(fetch, &answer) : -EAGAIN;
+		if (!fetch->busy)
+			err = -EAGAIN;
+		else if (!fetch->answered)
+			err = receive(fetch, &fetch->answer);
 		if (err == 0)
-			take_answer(fetch, &answer);
+			err = take_answer(fetch);
 	}
 	if (err != -EAGAIN)
 		lose(fetch, FETCH_LOST);
