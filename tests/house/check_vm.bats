@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# How tools/check-vm judges a machine (tests/vm/judge.bash): what did not arrive is a failure.
+# How tools/check-vm judges a machine (tests/vm/judge.bash, cpus.bash): what did not arrive is a failure.
 
 bats_require_minimum_version 1.5.0
 
@@ -11,6 +11,8 @@ setup() {
 	. "$BATS_TEST_DIRNAME/../vm/judge.bash"
 	# shellcheck source=tests/vm/guard.bash
 	. "$BATS_TEST_DIRNAME/../vm/guard.bash"
+	# shellcheck source=tests/vm/cpus.bash
+	. "$BATS_TEST_DIRNAME/../vm/cpus.bash"
 	mkdir "$got"
 }
 
@@ -64,6 +66,43 @@ holds() {
 	run ! it_is_left_alone
 	echo 0 >"$got/clocks"
 	run ! it_samples 1
+}
+
+@test "a machine with many CPUs that sent nothing, or empty files, fails every check" {
+	local file possible=512
+	judge_cpus
+	[ "$passed" -eq 0 ]
+	for file in possible present online record stats folded before after percpu percpu_maps limited returned \
+		online_after complaints; do
+		: >"$got/$file"
+		: >"$got/$file.status"
+		: >"$got/$file.folded"
+	done
+	judge_cpus
+	[ "$passed" -eq 0 ]
+	[ "$failed" -ge 28 ]
+}
+
+@test "a machine with many CPUs is judged by each CPU, by CPU time and by memory" {
+	local possible=512
+	echo '0-1,4' >"$got/online"
+	printf '%s;spin;main;spin_here 20\n' 0 1 4 >"$got/folded"
+	cpus_are_sampled folded online
+	sed -i 's/^4;\(.*\) 20/4;\1 9/' "$got/folded"
+	run ! cpus_are_sampled folded online
+	echo '{"hz":50,"ticks":{"skipped":30,"lost":{"ring_full":1}},"bpf":{"memory_bytes":40000000}}' >"$got/stats"
+	printf '%s 0\n' 0 1 4 >"$got/before"
+	printf '%s 53\n' 0 1 4 >"$got/after"
+	samples_fit_cpu_time
+	printf '%s 90\n' 0 1 4 >"$got/after"
+	run ! samples_fit_cpu_time
+	printf '%s 20\n' 0 1 4 >"$got/after"
+	run ! samples_fit_cpu_time
+	echo 6570000 >"$got/percpu_maps"
+	printf '%s\n' 1000 9000 >"$got/percpu"
+	memory_is_within_its_budget
+	possible=100
+	run ! memory_is_within_its_budget
 }
 
 @test "a kernel's log without complaints is one that was read" {
