@@ -287,8 +287,10 @@ static void hear_child(struct supervisor *s)
 			fd_close(&s->child.fd);
 		else if (word == NOTIFY_MARKED)
 			s->marked = true;
-		else if (word == NOTIFY_READY || word == NOTIFY_STOPPING)
-			s->stage = word == NOTIFY_READY ? STAGE_READY : STAGE_WRITTEN;
+		else if (word == NOTIFY_STOPPING)
+			s->stage = STAGE_WRITTEN;
+		else if (word == NOTIFY_READY && !s->over) /* ready too late, it has nothing */
+			s->stage = STAGE_READY;
 		if (word > 0 && word != NOTIFY_MARKED && (!s->changing || word == NOTIFY_ALIVE))
 			notify_send(&s->notify, (enum notify_word)word);
 	}
