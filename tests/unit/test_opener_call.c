@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_opener_call.c - openers whose answers are waited for.
  * LINK: -Wl,--wrap=file_key_compare,--wrap=file_key_magic,--wrap=file_key_of_child
- * LINK: -Wl,--wrap=file_system_is_local,--wrap=fd_pass */
+ * LINK: -Wl,--wrap=file_system_is_local,--wrap=fd_pass,--wrap=sampler_poll */
 #include "unit.h"
 
 #include <errno.h>
@@ -20,6 +20,17 @@
 #include "client/opener_call.h"
 #include "client/openers.h"
 #include "made_openers.h"
+
+static size_t polls; /* of the sampler */
+
+int __wrap_sampler_poll(struct sampler *s);
+
+int __wrap_sampler_poll(struct sampler *s)
+{
+	(void)s;
+	polls++;
+	return 0;
+}
 
 struct world {
 	struct starter starter;
@@ -322,6 +333,20 @@ static void a_call_believes_no_lie(void **state)
 	}
 }
 
+/* Else ticks are lost. */
+static void the_ring_is_emptied_while_a_process_holds_up_its_scan(void **state)
+{
+	struct world *w = *state;
+	_cleanup_fd_ int iterator = open("/dev/null", O_RDONLY | O_CLOEXEC), text = -1;
+
+	manner = HANGS;
+	polls = 0;
+	assert_int_equal(opener_call_scan(openers_call(w->openers), iterator, (uint32_t)getpid(),
+				 &text),
+		-ETIMEDOUT);
+	assert_true(polls > 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -339,6 +364,7 @@ int main(void)
 		TEST(the_folder_above_a_working_folder_comes),
 		TEST(a_call_that_hangs_costs_its_time_once),
 		TEST(a_call_believes_no_lie),
+		TEST(the_ring_is_emptied_while_a_process_holds_up_its_scan),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,6 +23,8 @@
 #define AGAIN_NS (100 * NSEC_PER_MSEC)
 #define ERRNO_MAX 4095
 #define MEANWHILE_MS 2
+/* Most scans of one process are over by then, and events make no call that meets a busy opener. */
+#define SLOW_NS (20 * NSEC_PER_MSEC)
 #define BUSY_MS 20
 #define WAKE_MS ((int)(STARTER_WAKE_NS / NSEC_PER_MSEC))
 
@@ -68,8 +70,9 @@ struct question {
 	int given; /* -1: none */
 	struct hung_file file;
 	uint32_t number; /* of the path that was found */
-	bool polls;      /* the sampler meanwhile: there will be many events */
-	bool stopped;    /* the opener was, by a signal */
+	bool polls;          /* the sampler meanwhile, or its ring fills up */
+	bool whole;          /* of all processes: there will be many events */
+	bool stopped;        /* the opener was, by a signal */
 	uint64_t blocked_ns; /* so long it neither ran nor waited for a CPU */
 };
 
@@ -87,7 +90,8 @@ static int patience_ms(
 static bool is_answered(struct opener_call *call, struct question *q)
 {
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC), end_ns = now_ns + OPENER_BUSY_NS;
-	uint64_t until_ns = now_ns + (q->polls ? OPENER_SCAN_NS : OPENER_CALL_NS), look_ns;
+	uint64_t until_ns = now_ns + (q->whole ? OPENER_SCAN_NS : OPENER_CALL_NS), look_ns;
+	uint64_t polls_ns = now_ns + (q->whole ? 0 : SLOW_NS);
 	struct pollfd ready = { .fd = call->child.fd, .events = POLLIN };
 	int len = 0, look_ms = 1;
 	bool busy = true;
@@ -95,7 +99,7 @@ static bool is_answered(struct opener_call *call, struct question *q)
 	while (len <= 0 && (now_ns < until_ns || (now_ns < end_ns && (q->stopped || busy)))) {
 		look_ns = now_ns;
 		len = poll(&ready, 1, patience_ms(q, look_ms, now_ns, until_ns));
-		if (q->polls && sampler_poll(call->sampler) < 0)
+		if (q->polls && now_ns >= polls_ns && sampler_poll(call->sampler) < 0)
 			break;
 		now_ns = clock_ns(CLOCK_MONOTONIC);
 		if (len <= 0) {
@@ -139,7 +143,7 @@ static bool is_free(const struct question *q)
 {
 	const struct opening_request *request = &q->message.request;
 
-	return q->polls || request->kind == OPENING_MEMORY ||
+	return q->whole || request->kind == OPENING_MEMORY ||
 		(request->kind == OPENING_FILES && request->how == OPENING_PASS);
 }
 
@@ -348,7 +352,8 @@ int opener_call_scan(void *ctx, int iterator_fd, uint32_t tgid, int *fd)
 		question_of(OPENING_COPY_TEXT, &(struct opener_process){ .pid = (pid_t)tgid });
 
 	q.given = iterator_fd;
-	q.polls = tgid == 0;
+	q.polls = true;
+	q.whole = tgid == 0;
 	return copy(ctx, &q, fd);
 }
 

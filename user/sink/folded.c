@@ -27,13 +27,23 @@ static const char *const suffixes[] = {
 	[PROFILE_MARK] = "",
 };
 
-/* The lines that are being made. */
+struct folded {
+	size_t first; /* index in folding.ids */
+	uint32_t len;
+	uint64_t count;
+};
+
+/* The lines that are being made. A text is a number here, so that lines are compared fast: only
+ * one of those that read the same becomes text. */
 struct folding {
 	const struct profile *profile;
 	const struct sink_options *options;
-	struct strtab names; /* of frames, as lines have them */
+	struct strtab names; /* of frames and labels, as lines have them */
 	uint32_t *of_frames; /* by frame: its name + 1; 0: not made yet */
-	struct buf name, line;
+	VEC(uint32_t) ids;   /* of all lines, root first */
+	VEC(struct folded) lines;
+	struct hash by_ids; /* hash of a line's names → index in lines */
+	struct buf name;
 };
 
 static int folding_init(
@@ -48,67 +58,105 @@ static void folding_done(struct folding *f)
 {
 	strtab_done(&f->names);
 	free(f->of_frames);
+	vec_done(&f->ids);
+	vec_done(&f->lines);
+	hash_done(&f->by_ids);
 	buf_done(&f->name);
-	buf_done(&f->line);
 }
 
-/* One frame's text. An empty name would make an empty frame, which readers drop. */
-static void put_name(struct buf *out, const char *name, const char *suffix)
+/* An empty name would make an empty frame, which readers drop. */
+static int make_name(struct folding *f, const char *name, const char *suffix, uint32_t *id)
 {
-	size_t start = out->len;
+	struct buf *out = &f->name;
 
+	buf_clear(out);
 	utf8_put_clean(out, *name ? name : "?");
-	for (size_t i = start; i < out->len; i++)
+	for (size_t i = 0; i < out->len; i++)
 		if (out->data[i] == ';')
 			out->data[i] = ':';
 	buf_puts(out, suffix);
+	return buf_err(out) < 0 ? buf_err(out) : strtab_put(&f->names, out->data, out->len, id);
 }
 
-/* Many stacks have the same frames: the text of each is made once. */
-static void put_frame(struct folding *f, uint32_t id)
+static int put_label(struct folding *f, const struct profile_labels *labels, enum sink_key key)
 {
-	const struct profile_frame *frame = &f->profile->frames.data[id];
-	uint32_t *made = &f->of_frames[id];
+	uint32_t *id = vec_add(&f->ids);
+	char number[SINK_NUMBER_MAX];
 
-	if (*made == 0) {
-		buf_clear(&f->name);
-		put_name(&f->name, profile_text(f->profile, frame->name), suffixes[frame->class]);
-		buf_fail(&f->line, buf_err(&f->name));
-		if (buf_err(&f->line) == 0)
-			buf_fail(&f->line,
-				strtab_put(&f->names, f->name.data, f->name.len, made));
-		if (buf_err(&f->line) < 0)
-			return;
-		++*made;
-	}
-	buf_puts(&f->line, strtab_get(&f->names, *made - 1));
+	return id ? make_name(f, sink_label(f->profile, labels, key, number), "", id) : -ENOMEM;
 }
 
-static void put_stack(struct folding *f, uint32_t stack)
+static int put_frame(struct folding *f, uint32_t frame)
 {
-	const struct profile_stack *s = &f->profile->stacks.data[stack];
+	const struct profile_frame *of = &f->profile->frames.data[frame];
+	uint32_t *made = &f->of_frames[frame], *id = vec_add(&f->ids);
+	int err = id ? 0 : -ENOMEM;
 
-	for (uint32_t i = s->len; i-- > 0;) {
-		if (f->line.len > 0)
-			buf_putc(&f->line, ';');
-		put_frame(f, f->profile->frame_ids.data[s->first + i]);
+	if (err == 0 && *made == 0) {
+		err = make_name(f, profile_text(f->profile, of->name), suffixes[of->class], made);
+		*made += err == 0;
 	}
+	if (err == 0)
+		*id = *made - 1;
+	return err;
 }
 
-static int put_line(struct folding *f, const struct profile_sample *sample)
+static int put_stack(struct folding *f, const struct profile_sample *sample)
 {
 	const struct profile_labels *labels = &f->profile->labels.data[sample->labels];
-	struct buf *out = &f->line;
+	const struct profile_stack *s = &f->profile->stacks.data[sample->stack];
+	int err = 0;
 
+	for (uint32_t i = 0; i < f->options->by_len && err == 0; i++)
+		err = put_label(f, labels, f->options->by[i]);
+	for (uint32_t i = s->len; i-- > 0 && err == 0;)
+		err = put_frame(f, f->profile->frame_ids.data[s->first + i]);
+	return err;
+}
+
+static bool same_line(const struct folding *f, const struct folded *line, size_t first)
+{
+	return line->len == f->ids.len - first &&
+		(line->len == 0 ||
+			memcmp(f->ids.data + line->first, f->ids.data + first,
+				line->len * sizeof(*f->ids.data)) == 0);
+}
+
+/* Adds a sample to the line that reads as it does. */
+static int fold_sample(struct folding *f, const struct profile_sample *sample)
+{
+	size_t first = f->ids.len;
+	int err = put_stack(f, sample);
+	struct folded *line;
+	uint64_t hash, *have;
+
+	if (err < 0)
+		return err;
+	hash = hash_bytes(f->ids.data + first, (f->ids.len - first) * sizeof(*f->ids.data));
+	for (; (have = hash_find(&f->by_ids, hash)); hash++) {
+		line = &f->lines.data[*have];
+		if (!same_line(f, line, first))
+			continue;
+		line->count += sample->value;
+		f->ids.len = first;
+		return 0;
+	}
+	line = vec_add(&f->lines);
+	if (!line)
+		return -ENOMEM;
+	*line = (struct folded){ first, (uint32_t)(f->ids.len - first), sample->value };
+	return hash_put(&f->by_ids, hash, f->lines.len - 1);
+}
+
+/* Two lines may still read the same: of an empty one and of a frame whose name is "?". */
+static int put_text(const struct folding *f, const struct folded *line, struct buf *out)
+{
 	buf_clear(out);
-	for (uint32_t i = 0; i < f->options->by_len; i++) {
-		char number[SINK_NUMBER_MAX];
-
+	for (uint32_t i = 0; i < line->len; i++) {
 		if (i > 0)
 			buf_putc(out, ';');
-		put_name(out, sink_label(f->profile, labels, f->options->by[i], number), "");
+		buf_puts(out, strtab_get(&f->names, f->ids.data[line->first + i]));
 	}
-	put_stack(f, sample->stack);
 	if (out->len == 0)
 		buf_putc(out, '?');
 	/* A reader takes a line with '#' for a comment: a command could hide by its name. */
@@ -127,18 +175,22 @@ static int fold(const struct profile *p, const struct sink_options *options, str
 	uint64_t *counts)
 {
 	_cleanup_(folding_done) struct folding f;
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
 	int err = folding_init(&f, p, options);
 
-	vec_each (&p->samples, sample) {
+	vec_each (&p->samples, sample)
+		if (err == 0)
+			err = fold_sample(&f, sample);
+	vec_each (&f.lines, line) {
 		uint32_t id = 0;
 
 		if (err == 0)
-			err = put_line(&f, sample);
+			err = put_text(&f, line, &text);
 		if (err == 0)
-			err = strtab_put(texts, f.line.data, f.line.len, &id);
+			err = strtab_put(texts, text.data, text.len, &id);
 		if (err < 0)
 			return err;
-		counts[id] += sample->value;
+		counts[id] += line->count;
 	}
 	return err;
 }
