@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # tools/demo, in a copy of the tree: enough samples on any host, and nothing of it stays.
-# alone: it shows what is hottest on the whole host
+# no stoker: it shows what is hottest on the whole host
 # seconds: 25
 
 load lib

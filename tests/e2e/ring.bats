@@ -3,7 +3,7 @@
 # When the ring buffer is full: each event that is due is sent or counted, and what was lost is made
 # good. tests/ring/ring_check.c holds the BPF programs to it with a ring that nobody reads; the rest
 # stops a recorder until its ring is full.
-# alone: it counts the cgroups of the whole host
+# no stoker: it counts the cgroups of the whole host
 # seconds: 25
 
 load lib

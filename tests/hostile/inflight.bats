@@ -3,7 +3,7 @@
 # The kernel counts descriptors in flight by user, so a process of any container can keep so many that
 # others of its user, wherever they are, cannot send one. Nothing of ours ends over that, and workers
 # send none at all.
-# alone: workers of other tests have the same users
+# no stoker: workers of other tests have the same users
 # seconds: 25
 
 load ../e2e/lib

@@ -52,6 +52,27 @@ tests_of() {
 	[[ $output == *'tests/flaky.bats: skips after it failed: the second time: no reason'* ]]
 }
 
+@test "beside a file that can stand no other stoker run those that need none, and no others" {
+	nothing_to_build
+	mkdir tests/house
+	mkfifo other apart
+	tests_of tests/other.bats <<-'END'
+		# seconds: 90
+		TEST "ends when the one without a stoker has begun" { timeout 30 cat other; }
+	END
+	tests_of tests/apart.bats <<-'END'
+		# no stoker: it counts all of them
+		# seconds: 50
+		TEST "runs after the other, beside the one without" { timeout 30 cat apart; }
+	END
+	tests_of tests/house/quiet.bats <<-'END'
+		TEST "runs beside both" { timeout 30 sh -c 'echo >other && echo >apart'; }
+	END
+	LANES=2 run -0 check tests/{apart,other}.bats tests/house/quiet.bats
+	[ "${lines[-1]}" = '3 passed, 0 failed, 0 skipped' ]
+	[ "${lines[-2]}" = 'retried: 0 passed only the second time' ]
+}
+
 @test "a test that fails twice has failed" {
 	nothing_to_build
 	tests_of tests/a.bats <<-'END'
