@@ -35,8 +35,8 @@ BIN_SRC  := $(wildcard user/main.c) $(sort $(wildcard user/cmd/*.c))
 UNIT_SRC := $(sort $(wildcard tests/unit/test_*.c))
 FUZZ_SRC := $(filter-out tests/fuzz/replay.c,$(sort $(wildcard tests/fuzz/*.c)))
 TGT_SRC  := $(sort $(wildcard tests/targets/*.c))
-TOOL_SRC := $(sort $(wildcard tests/names/*.c tests/views/*.c) tests/bench/week.c tests/tools/maps_of.c tests/tools/rows_pages.c \
-            tests/tools/write_segments.c tests/vma/generation.c tests/vm/with_caps.c)
+TOOL_SRC := $(sort $(wildcard tests/names/*.c tests/views/*.c) tests/bench/week.c tests/inline/frames.c tests/tools/maps_of.c \
+            tests/tools/rows_check.c tests/tools/rows_pages.c tests/tools/write_segments.c tests/vma/generation.c tests/vm/with_caps.c)
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
 BIN_OBJ  := $(BIN_SRC:%.c=$(BUILD)/%.o)
 UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(BUILD)/tests/unit/%)
@@ -45,6 +45,7 @@ MADE_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard tests/made/*.c)))
 TOOL_BIN := $(TOOL_SRC:%.c=$(BUILD)/%)
 TGT_BIN  := $(TGT_SRC:tests/targets/%.c=$(BUILD)/tests/targets/%)
 ASKING   := $(BUILD)/tests/asking
+STEPPER  := $(BUILD)/tests/step/step
 SKEL     := $(BUILD)/sample.skel.h
 PAGE_SRC := user/sink/page
 PAGE_JS  := $(addprefix $(PAGE_SRC)/,colour.js data.js tree.js flame.js heat.js table.js words.js filter.js page.js)
@@ -147,6 +148,12 @@ $(TOOL_BIN): $(BUILD)/%: %.c $(BUILD)/libmade.a $(BUILD)/libstoker.a
 	@mkdir -p $(@D)
 	$(call say,TOOL,$<)$(CC) $(ALLFLAGS) -Itests/made -MMD -MP $(filter-out %.h,$^) -o $@ $(LDLIBS)
 
+# What runs a program one instruction at a time, and walks its stack at each: tests/step/run. It knows
+# the registers of x86-64.
+$(STEPPER): $(sort $(wildcard tests/step/*.c tests/step/*.h)) $(BUILD)/libstoker.a
+	@mkdir -p $(@D)
+	$(call say,TOOL,$@)$(CC) $(ALLFLAGS) -Itests/step $(filter-out %.h,$^) -o $@ $(LDLIBS)
+
 # stoker that records what the sampler hands to the agent, and a program that hands it over again:
 # for tests/golden/replay, never installed.
 RECORDER := $(BUILD)/tests/tools/stoker-recorder
@@ -189,7 +196,8 @@ unit: $(UNIT_BIN) ## tests that need no root, in under a minute
 
 asan: $(BUILD)/stoker ## `make asan unit`, `make asan check`: with AddressSanitizer and UBSan
 
-targets: $(TGT_BIN) $(TOOL_BIN) $(RECORDER) $(REPLAY) $(ASKING)/stoker-asking $(BUILD)/tests/vma/generation.bpf.o $(BUILD)/tests/bench/stoker-inside
+targets: $(TGT_BIN) $(TOOL_BIN) $(RECORDER) $(REPLAY) $(ASKING)/stoker-asking $(BUILD)/tests/vma/generation.bpf.o $(BUILD)/tests/bench/stoker-inside \
+         $(if $(filter x86,$(ARCH)),$(STEPPER))
 
 fuzz: targets ## each parser with random bytes for FUZZ_SECONDS (60), or those in FUZZ
 	$(Q)BUILD=$(BUILD) tools/fuzz $(FUZZ)

@@ -12,18 +12,13 @@ bats_require_minimum_version 1.5.0
 addresses=${INLINE_ADDRESSES:-10000}
 shown=${INLINE_SHOWN:-0}
 
-setup_file() {
-	local root
-	root=$BATS_TEST_DIRNAME/../..
-	cd "$root" || return 1
-	cc -O2 -g -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -I. -Iuser tests/inline/frames.c \
-		user/dwarf/*.c user/elf/*.c user/base/*.c \
-		-lz -lzstd -llzma -o "$BATS_FILE_TMPDIR/frames"
-}
-
 setup() {
 	here=$BATS_TEST_DIRNAME
-	frames=$BATS_FILE_TMPDIR/frames
+	frames=$(dirname "${TARGETS:-$here/../../.build/tests/targets}")/inline/frames
+	[ -x "$frames" ] || {
+		echo "no program to ask: $frames; make targets builds it"
+		return 1
+	}
 	out=$BATS_TEST_TMPDIR
 	cd "$out" || return 1
 }

@@ -57,9 +57,8 @@ load real
 	local at name
 	need readelf nm
 	build_go go-crowd crowd.go
-	rows_check_built
 	readelf -W --debug-dump=frames-interp "$program" 2>/dev/null |
-		"$tmp/rows_check" -g "$program" >"$tmp/sums" 2>"$tmp/said" || true
+		"${targets%/targets}/tools/rows_check" -g "$program" >"$tmp/sums" 2>"$tmp/said" || true
 	cat "$tmp/sums"
 	grep readelf "$tmp/said" || true
 	read -r _ functions places agree _ marked _ _ differ _ <"$tmp/sums"

@@ -73,13 +73,6 @@ go_build() {
 		"$go" build -o "${*: -1}" "${@:2:$#-2}" "$1"
 }
 
-# $tmp/rows_check
-rows_check_built() {
-	need gcc
-	(cd "$repo" && gcc -O2 -std=gnu11 -D_GNU_SOURCE -I. -Iuser tests/tools/rows_check.c user/elf/*.c \
-		user/unwind/rows*.c user/unwind/rule_set.c user/base/*.c -lz -lzstd -o "$tmp/rows_check")
-}
-
 build_rust() {
 	need "$rustc"
 	build_kept "$("$rustc" --version)" rust-busy "$real/busy.rs" "$rustc" -O "$real/busy.rs" -o
