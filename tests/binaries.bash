@@ -56,12 +56,3 @@ wait_until() {
 		sleep 0.1
 	done
 }
-
-# worth SECONDS: how long it takes here and now until a busy process has had so much CPU time; four
-# times as long at most.
-worth() {
-	local percent
-	percent=$(wanted_percent)
-	percent=$((percent < 100 ? 100 : percent > 400 ? 400 : percent))
-	echo $((($1 * percent + 50) / 100))
-}

@@ -45,7 +45,7 @@ in_v1() {
 	make_v1 "/docker/$id" pids cpu
 	in_v1 "/docker/$id" 'pids cpu' "$(target spin)" 60
 	contained=$pid
-	record -a --by container,pid,comm -F 199 -d "$(worth 2)" -o "$tmp/f"
+	record_while 0.5 "$contained" -a --by container,pid,comm -F 499 -o "$tmp/f"
 	all_under "${id:0:12}" "$pid" "$tmp/f"
 	start_busy spin 60
 	record_while 1 "$contained" --container "${id:0:20}" --by container -F 199 -o "$tmp/g" --stats "$tmp/s"
@@ -82,7 +82,7 @@ in_v1() {
 	start sh -c 'echo $$ >"$1/cgroup.procs" && shift && exec unshare -C -U -r "$@"' sh "$cgroup" "$(target spin)" 60
 	wait_until 5 has_run "$pid"
 	[ "$(readlink "/proc/$pid/ns/cgroup")" != "$(readlink /proc/self/ns/cgroup)" ]
-	record -a --by container,pid,unit -F 199 -d "$(worth 1)" -o "$tmp/f"
+	record -a --by container,pid,unit -F 199 -d 1 -o "$tmp/f"
 	hottest "$tmp/f"
 	all_under "stoker-e2e-$$-docker-$id.scope" "$pid" "$tmp/f"
 }
@@ -103,21 +103,32 @@ in_v1() {
 }
 
 # churn ROOT FIRST LAST COMMAND...: as many cgroups, each with two short processes, which COMMAND starts.
-# Each tenth runs a program with a name of its own for long enough to be sampled.
+# Each tenth runs a program with a name of its own for long enough to be sampled. One program does it all:
+# a shell would take most of the time for itself.
 churn() {
-	local i dir program budget
-	for ((i = $2; i < $3; i++)); do
-		dir=$1/docker-$(printf '%012x%052x' "$i" 0).scope
-		program=$tmp/bin/plain budget=1
-		if ((i % 10 == 0)); then
-			program=$tmp/bin/m$i budget=12
-			ln -s "$(target shortlived)" "$program"
-		fi
-		mkdir "$dir"
-		# shellcheck disable=SC2016 # for the inner shell
-		"${@:4}" sh -c 'echo $$ >"$1/cgroup.procs"; "$2" "$3" & exec "$2" "$3"' sh "$dir" "$program" "$budget"
-		until rmdir "$dir" 2>/dev/null; do :; done
-	done
+	"${@:4}" "$python" - "${@:1:3}" "$tmp/bin" "$(target shortlived)" <<-'PYTHON'
+		import os, sys
+		root, first, last, folder, target = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), *sys.argv[4:]
+		for i in range(first, last):
+		    cgroup = f"{root}/docker-{i:012x}{0:052x}.scope"
+		    program, budget = f"{folder}/plain", "1"
+		    if i % 10 == 0:
+		        program, budget = f"{folder}/m{i}", "12"
+		        os.symlink(target, program)
+		    os.mkdir(cgroup)
+		    child = os.fork()
+		    if child == 0:
+		        with open(f"{cgroup}/cgroup.procs", "w") as procs:
+		            procs.write("0")
+		        os.fork() # nobody waits for the second one
+		        os.execl(program, program, budget)
+		    os.waitpid(child, 0)
+		    while os.path.exists(cgroup):
+		        try:
+		            os.rmdir(cgroup)
+		        except OSError:
+		            os.sched_yield()
+	PYTHON
 }
 
 # Each marked program under the name of its own cgroup: FILE.

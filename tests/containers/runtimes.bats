@@ -82,7 +82,7 @@ host_is_host() {
 	need_podman runc
 	podman_two podman_runc
 	start_neighbour
-	record -a --by container,pid,comm -F 499 -d "$(worth 2)" -o "$tmp/f" --stats "$tmp/s"
+	record_while 1 "$host" -a --by container,pid,comm -F 499 -o "$tmp/f" --stats "$tmp/s"
 	jq -c .containers "$tmp/s"
 	each_has_its_own "$tmp/f" "web1-$$" "$(podman_pid web1-$$)" "web2-$$" "$(podman_pid web2-$$)"
 	host_is_host "$tmp/f"
@@ -92,11 +92,11 @@ host_is_host() {
 	need_podman crun
 	podman_two podman_crun --uidmap 0:100000:65536 --gidmap 0:100000:65536
 	start_neighbour
-	record -a --by container,pid,comm -F 499 -d "$(worth 2)" -o "$tmp/f"
+	record_while 1 "$host" -a --by container,pid,comm -F 499 -o "$tmp/f"
 	[ "$(stat -c %u "/proc/$(podman_pid web1-$$)")" = 100000 ]
 	each_has_its_own "$tmp/f" "web1-$$" "$(podman_pid web1-$$)" "web2-$$" "$(podman_pid web2-$$)"
 	# And seen from a host that has nothing else.
-	in_v2 "$stoker" record -q -a --by container,pid,comm -F 499 -d "$(worth 2)" -o "$tmp/g"
+	in_v2 "$stoker" record -q -a --by container,pid,comm -F 499 -d 1 -o "$tmp/g"
 	each_has_its_own "$tmp/g" "web1-$$" "$(podman_pid web1-$$)" "web2-$$" "$(podman_pid web2-$$)"
 	host_is_host "$tmp/g"
 }
@@ -105,7 +105,7 @@ host_is_host() {
 	need_podman runc
 	podman_two podman_runc --uidmap 0:100000:65536 --gidmap 0:100000:65536
 	[ "$(stat -c %u "/proc/$(podman_pid web1-$$)")" = 100000 ]
-	record -a --by container,pid,comm -F 199 -d "$(worth 1)" -o "$tmp/f"
+	record -a --by container,pid,comm -F 199 -d 1 -o "$tmp/f"
 	each_has_its_own "$tmp/f" "web1-$$" "$(podman_pid web1-$$)" "web2-$$" "$(podman_pid web2-$$)"
 }
 
@@ -140,7 +140,7 @@ host_is_host() {
 		eval "local pid$one=\$(ctr -n k8s.io task ls | awk -v id=\$id '\$1 == id { print \$2 }')"
 	done
 	start_neighbour
-	record -a --by container,pid,pod,namespace,comm -F 499 -d "$(worth 2)" -o "$tmp/f"
+	record_while 1 "$host" -a --by container,pid,pod,namespace,comm -F 499 -o "$tmp/f"
 	# shellcheck disable=SC2154 # by eval
 	each_has_its_own "$tmp/f" api1 "$pid1" api2 "$pid2"
 	between "$(folded_count "$tmp/f" '^api[12];[^;]*;shop-1;prod;spin;')" \
@@ -196,7 +196,7 @@ host_is_host() {
 	first=$(podman_pid "web1-$$") second=$(podman_pid "web2-$$")
 	meter "$first" "$second"
 	start_record -a --by container -F 99 -d 60 -o "$tmp/all" --stats "$tmp/s"
-	record --container "web1-$$" --by container -F 999 -d "$(worth 2)" -o "$tmp/one"
+	record --container "web1-$$" --by container -F 999 -d 1 -o "$tmp/one"
 	runs_on "$first" 60
 	runs_on "$second" 60
 	stop_record
@@ -211,8 +211,8 @@ host_is_host() {
 @test "which container is meant: the beginning is enough, several are listed, none lists all" {
 	need_podman runc
 	podman_two podman_runc
-	record --container "web2-$$" -F 99 -d "$(worth 1)" -o "$tmp/f"
-	record --container "$(podman_runc inspect -f '{{.Id}}' "web1-$$" | cut -c 1-10)" -F 99 -d "$(worth 1)" -o "$tmp/f"
+	record --container "web2-$$" -F 99 -d 0.5 -o "$tmp/f"
+	record --container "$(podman_runc inspect -f '{{.Id}}' "web1-$$" | cut -c 1-10)" -F 99 -d 0.5 -o "$tmp/f"
 	exits 4 record --container web -d 1 -o "$tmp/f"
 	said_clearly "web1-$$"
 	said_clearly "web2-$$"
@@ -228,7 +228,7 @@ host_is_host() {
 		pids[one]=$(podman_pid "web$one-$$")
 		wait_until 30 has_run "${pids[one]}" 10
 	done
-	seconds=$(worth 2)
+	seconds=2
 	meter "${pids[@]}"
 	"$stoker" ps -d "$seconds" >"$tmp/ps"
 	read_meter

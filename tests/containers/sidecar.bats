@@ -74,14 +74,14 @@ whole() {
 	make_side
 	start_secretive
 	before=$(find "$tmp/app" -newer "$tmp/side/bin/stoker" | sort)
-	sidecar "$(all_caps)" -p 1 --by pid,comm -F 999 -d "$(worth 2)" >"$tmp/f"
+	sidecar "$(all_caps)" -p 1 --by pid,comm -F 999 -d 2 >"$tmp/f"
 	cat "$tmp/said"
 	hottest "$tmp/f"
 	[ "$(folded_count "$tmp/f" '^1;app;')" -eq "$(folded_count "$tmp/f")" ]
 	whole "$tmp/f"
 	diff <(echo "$before") <(find "$tmp/app" -newer "$tmp/side/bin/stoker" | sort)
 	# All that can be seen from there is that container.
-	sidecar "$(all_caps)" -a --by comm -F 499 -d "$(worth 1)" >"$tmp/g"
+	sidecar "$(all_caps)" -a --by comm -F 499 -d 1 >"$tmp/g"
 	[ "$(folded_count "$tmp/g" '^app;')" -gt 0 ]
 	between "$(folded_share "$tmp/g" '^(app|stoker[^;]*);')" 100 100 'samples of the pid namespace'
 }
@@ -119,7 +119,7 @@ whole() {
 	app=$(podman_runc inspect -f '{{.State.Pid}}' "app-$$")
 	wait_until 20 test -s "$tmp/app/tmp/perf-1.map"
 	runs_on "$app" 200
-	sidecar "$(all_caps)" -p 1 -F 499 -d "$(worth 3)" >"$tmp/f"
+	sidecar "$(all_caps)" -p 1 -F 499 -d 2 >"$tmp/f"
 	hottest "$tmp/f"
 	between "$(jit_named "$tmp/f" .)" 95 100 'JIT frames with names, %'
 	record_while 1 "$app" --container "app-$$" --by container -F 499 -o "$tmp/g"

@@ -79,14 +79,14 @@ whole() {
 	wait_until 10 has_run "$pid"
 	beside=(nsenter --target "$pid" --mount --pid --)
 	meter "$pid"
-	exits 0 alone record -q -p 1 --by pid,comm -F 499 -d "$(worth 2)" --stats /stats >"$tmp/f"
+	exits 0 alone record -q -p 1 --by pid,comm -F 499 -d 2 --stats /stats >"$tmp/f"
 	read_meter
 	[ ! -s "$tmp/said" ]
 	whole "$tmp/f" "$root/stats" "^1;deep_nofp;${entry}main;descend;descend;descend" 499
 	# Not even a mount for cgroups; that costs labels, and is said.
 	with='proc sys'
 	meter "$pid"
-	exits 0 alone record -q -p 1 --by comm -F 499 -d "$(worth 1)" --stats /stats >"$tmp/f"
+	exits 0 alone record -q -p 1 --by comm -F 499 -d 1 --stats /stats >"$tmp/f"
 	read_meter
 	said_clearly 'no cgroup hierarchy is mounted'
 	whole "$tmp/f" "$root/stats" "^deep_nofp;${entry}main;descend;descend;descend" 499
@@ -102,7 +102,7 @@ whole() {
 	podman_runc run --rm "${podman_options[@]}" --name "side-$$" "--pid=container:app-$$" \
 		--security-opt seccomp=unconfined --cap-drop=all \
 		--cap-add=BPF,PERFMON,SYS_PTRACE,DAC_READ_SEARCH,SYSLOG,CHECKPOINT_RESTORE \
-		--rootfs "$tmp/side" /stoker record -q -p 1 --by comm -F 499 -d "$(worth 2)" --stats /stats \
+		--rootfs "$tmp/side" /stoker record -q -p 1 --by comm -F 499 -d 2 --stats /stats \
 		>"$tmp/f" </dev/null
 	read_meter
 	whole "$tmp/f" "$tmp/side/stats" "^deep_nofp;${entry}main;descend;descend;descend" 499
@@ -136,7 +136,7 @@ other_workers() {
 @test "convert, diff and report print what the dynamic program prints" {
 	local format
 	start_busy spin 100
-	alone record -q -p "$pid" -F 499 -d "$(worth 1)" -o /f.linux-perf.txt.zst
+	alone record -q -p "$pid" -F 499 -d 1 -o /f.linux-perf.txt.zst
 	# Of a picture the colours are another run's, so its frames are compared.
 	for format in folded perf perfview pprof speedscope firefox html svg; do
 		alone convert /f.linux-perf.txt.zst -q -f "$format" -o /converted

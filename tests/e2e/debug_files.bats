@@ -58,7 +58,7 @@ start_prog() {
 
 # sample OPTION...: of $pid.
 sample() {
-	record_cpu 1 "$pid" -F 499 --by '' --user -o "$tmp/f" --stats "$tmp/s" "$@"
+	record_cpu 0.5 "$pid" -F 999 --by '' --user -o "$tmp/f" --stats "$tmp/s" "$@"
 	hottest "$tmp/f"
 	jq -c '[.frames, .debug_files, .unnamed_files]' "$tmp/s"
 }

@@ -53,7 +53,7 @@ sample() {
 	wait_until 10 has_run "$pid"
 	local began=$SECONDS
 	meter "$pid"
-	timeout -k 5 120 "$stoker" record -p "$pid" -F 499 -d 2 --by '' --user -o "$tmp/f" --stats "$tmp/s" \
+	timeout -k 5 120 "$stoker" record -p "$pid" -F 999 -d 1 --by '' --user -o "$tmp/f" --stats "$tmp/s" \
 		"$@" 2>"$tmp/said" </dev/null 3>&-
 	took=$((SECONDS - began))
 	read_meter
@@ -63,7 +63,7 @@ sample() {
 	jq -c '[.ticks, .debuginfod, .debug_files]' "$tmp/s"
 	[ "$(lost "$tmp/s")" -eq 0 ]
 	jq -e '.user_stacks.complete >= .user_stacks.total * 0.99' "$tmp/s"
-	fits_cpu "$(stat_of "$tmp/s" .ticks.samples)" 499 samples 0 # for the names come later
+	fits_cpu "$(stat_of "$tmp/s" .ticks.samples)" 999 samples 0 # for the names come later
 	[ "$(stat_of "$tmp/s" .ticks.samples)" -gt 0 ]
 }
 

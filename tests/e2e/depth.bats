@@ -60,7 +60,7 @@ whole_share() {
 	local format
 	start_busy deep_nofp 120 600
 	for format in speedscope firefox svg perf pprof html; do
-		record_cpu 1 "$pid" -F 199 --tick-limit $slow -f "$format" -o "$tmp/$format"
+		record_cpu 0.5 "$pid" -F 199 --tick-limit $slow -f "$format" -o "$tmp/$format"
 	done
 	gunzip <"$tmp/pprof" >"$tmp/pprof.raw" 2>/dev/null || cp "$tmp/pprof" "$tmp/pprof.raw"
 	sed -n 's|^<script type="[^"]*" id="data">\(.*\)</script>$|\1|p' "$tmp/html" | base64 -d |
@@ -71,7 +71,7 @@ whole_share() {
 			return 1
 		}
 	done
-	record_cpu 1 "$pid" -F 199 --tick-limit $slow -o "$tmp/f"
+	record_cpu 0.5 "$pid" -F 199 --tick-limit $slow -o "$tmp/f"
 	"$stoker" convert "$tmp/f" -f folded -o "$tmp/again"
 	[ "$(folded_count "$tmp/f" 'frames left out')" -gt 0 ]
 	[ "$(folded_count "$tmp/again" 'frames left out')" -eq "$(folded_count "$tmp/f" 'frames left out')" ]

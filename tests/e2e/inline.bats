@@ -47,7 +47,7 @@ sample() {
 	shift
 	start "$tmp/$name"
 	wait_until 10 has_run "$pid"
-	record_cpu 1 "$pid" -F 499 --by '' --user -o "$tmp/f" --stats "$tmp/s" "$@"
+	record_cpu 0.5 "$pid" -F 999 --by '' --user -o "$tmp/f" --stats "$tmp/s" "$@"
 	hottest "$tmp/f"
 	jq -c .frames "$tmp/s"
 }
@@ -94,7 +94,7 @@ all_inlined() {
 	build prog
 	start "$tmp/prog"
 	wait_until 10 has_run "$pid"
-	record -p "$pid" -F 199 -d "$(worth 3)" --interval 1 --by '' --user --inline -o "$tmp/f.%s"
+	record -p "$pid" -F 199 -d 3 --interval 1 --by '' --user --inline -o "$tmp/f.%s"
 	[ "$(ls "$tmp"/f.* | wc -l)" -ge 2 ]
 	for f in "$tmp"/f.*; do
 		[ -s "$f" ] || continue

@@ -65,16 +65,16 @@ beta=";main;run_until;${guess}jit_outer_\[j\];jit_beta_\[j\](;|\$)"
 
 @test "code in anonymous memory is named by the map, its caller and callee with it" {
 	start_jit 300 anon
-	record_cpu 2 "$pid" -F 199 -o "$tmp/f" --stats "$tmp/s"
+	record_cpu 1 "$pid" -F 499 -o "$tmp/f" --stats "$tmp/s"
 	hottest "$tmp/f"
 	between "$(folded_share "$tmp/f" "$alpha")" 62 88 'share of alpha'
 	between "$(folded_share "$tmp/f" "$beta")" 15 38 'share of beta'
-	fits_cpu "$(stat_of "$tmp/s" .frames.by_source.perfmap)" 199 'frames named by a map, two a sample' 120 260
+	fits_cpu "$(stat_of "$tmp/s" .frames.by_source.perfmap)" 499 'frames named by a map, two a sample' 120 260
 }
 
 @test "so is code in a memfd" {
 	start_jit 300 memfd
-	record_cpu 2 "$pid" -F 199 -o "$tmp/f"
+	record_cpu 1 "$pid" -F 499 -o "$tmp/f"
 	hottest "$tmp/f"
 	between "$(folded_share "$tmp/f" "$alpha")" 62 88 'share of alpha'
 	between "$(folded_share "$tmp/f" "$beta")" 15 38 'share of beta'
@@ -83,20 +83,20 @@ beta=";main;run_until;${guess}jit_outer_\[j\];jit_beta_\[j\](;|\$)"
 @test "the map of a process in a container is found in its own /tmp" {
 	start_in_container "$(target jitmap)" 300 anon
 	wait_until 5 says ready "$out"
-	record_cpu 2 "$pid" -F 199 -o "$tmp/f"
+	record_cpu 1 "$pid" -F 499 -o "$tmp/f"
 	hottest "$tmp/f"
 	between "$(jit_named "$tmp/f" .)" 98 100 'JIT frames named, %'
 }
 
 @test "code without a map keeps its place under its caller" {
 	start_jit 300 nomap
-	record_cpu 1 "$pid" -F 199 -o "$tmp/f" --stats "$tmp/s"
+	record_cpu 0.5 "$pid" -F 499 -o "$tmp/f" --stats "$tmp/s"
 	hottest "$tmp/f"
 	jq -c .frames "$tmp/s"
 	local unnamed='\[anon\]\+0x[0-9a-f]+[^;]*'
 	between "$(folded_share "$tmp/f" ";main;run_until;$guess$unnamed;$unnamed(;|\$)")" 97 100 'stacks through it'
 	between "$(jit_named "$tmp/f" .)" 0 0 'JIT frames named, %'
-	fits_cpu "$(jq '[.frames.unnamed[]] | add // 0' "$tmp/s")" 199 'unnamed in the account, two a sample' 120 260
+	fits_cpu "$(jq '[.frames.unnamed[]] | add // 0' "$tmp/s")" 499 'unnamed in the account, two a sample' 120 260
 }
 
 @test "a map that comes late still names what was sampled before" {
@@ -133,7 +133,7 @@ beta=";main;run_until;${guess}jit_outer_\[j\];jit_beta_\[j\](;|\$)"
 
 @test "a line that is cut in its name gives no name" {
 	start_jit 300 cut
-	record_cpu 2 "$pid" -F 199 -o "$tmp/f"
+	record_cpu 1 "$pid" -F 499 -o "$tmp/f"
 	hottest "$tmp/f"
 	between "$(folded_share "$tmp/f" "$alpha")" 60 90 alpha
 	between "$(folded_count "$tmp/f" 'jit_beta_cut')" 0 0 'samples under half a name'
@@ -142,12 +142,12 @@ beta=";main;run_until;${guess}jit_outer_\[j\];jit_beta_\[j\](;|\$)"
 @test "a map of another user, a FIFO or a link in its place is not followed" {
 	start_in_container sh -c 'mkfifo /tmp/perf-1.map; exec "$1" 300 nomap' sh "$(target jitmap)"
 	wait_until 5 says ready "$out"
-	record_cpu 1 "$pid" -F 199 -o "$tmp/f"
-	fits_cpu "$(folded_count "$tmp/f" "$(chain 'main;run_until')")" 199 'samples with a FIFO'
+	record_cpu 0.5 "$pid" -F 499 -o "$tmp/f"
+	fits_cpu "$(folded_count "$tmp/f" "$(chain 'main;run_until')")" 499 'samples with a FIFO'
 	start_in_container sh -c 'ln -s /etc/passwd /tmp/perf-1.map; exec "$1" 300 nomap' sh "$(target jitmap)"
 	wait_until 5 says ready "$out"
-	record_cpu 1 "$pid" -F 199 -o "$tmp/f"
-	fits_cpu "$(folded_count "$tmp/f" "$(chain 'main;run_until')")" 199 'samples with a link'
+	record_cpu 0.5 "$pid" -F 499 -o "$tmp/f"
+	fits_cpu "$(folded_count "$tmp/f" "$(chain 'main;run_until')")" 499 'samples with a link'
 	between "$(jit_named "$tmp/f" .)" 0 0 'JIT frames named, %'
 }
 
@@ -157,7 +157,7 @@ beta=";main;run_until;${guess}jit_outer_\[j\];jit_beta_\[j\](;|\$)"
 		mkdir "$tmp/$name"
 		start env "$name=$tmp/$name" "$(target jitmap)" 300 anon
 		wait_until 5 says ready "$out"
-		record_cpu 1 "$pid" -F 199 -o "$tmp/f"
+		record_cpu 0.5 "$pid" -F 499 -o "$tmp/f"
 		hottest "$tmp/f"
 		between "$(jit_named "$tmp/f" .)" 98 100 "JIT frames named by $name, %"
 		kill -KILL "$pid"
@@ -175,25 +175,25 @@ dumped=";main;run_until;${guess}dump_outer_\[j\];dump_"
 
 @test "code is named by a jitdump, wherever it lies" {
 	start_dump 300 load
-	record_cpu 2 "$pid" -F 199 -o "$tmp/f" --stats "$tmp/s"
+	record_cpu 1 "$pid" -F 499 -o "$tmp/f" --stats "$tmp/s"
 	hottest "$tmp/f"
 	jq -c .frames "$tmp/s"
 	between "$(folded_share "$tmp/f" "${dumped}alpha_\[j\](;|\$)")" 62 88 'share of alpha'
 	between "$(folded_share "$tmp/f" "${dumped}beta_\[j\](;|\$)")" 15 38 'share of beta'
-	fits_cpu "$(stat_of "$tmp/s" .frames.by_source.jitdump)" 199 'frames named by a jitdump, two a sample' 120 260
+	fits_cpu "$(stat_of "$tmp/s" .frames.by_source.jitdump)" 499 'frames named by a jitdump, two a sample' 120 260
 }
 
 @test "and that of a process in a container" {
 	start_in_container "$(target jitdump)" 300 load
 	wait_until 5 says ready "$out"
-	record_cpu 2 "$pid" -F 199 -o "$tmp/f"
+	record_cpu 1 "$pid" -F 499 -o "$tmp/f"
 	hottest "$tmp/f"
 	between "$(jit_named "$tmp/f" .)" 98 100 'JIT frames named, %'
 }
 
 @test "a jitdump and a perf map at once give each function one name" {
 	start_dump 300 both
-	record_cpu 2 "$pid" -F 199 -o "$tmp/f" --stats "$tmp/s"
+	record_cpu 1 "$pid" -F 499 -o "$tmp/f" --stats "$tmp/s"
 	hottest "$tmp/f"
 	jq -c .frames "$tmp/s"
 	between "$(folded_share "$tmp/f" "${dumped}beta_\[j\](;|\$)")" 15 38 'share of beta'
@@ -241,7 +241,7 @@ first_and_last() {
 
 @test "a jitdump's record that is cut in its name gives no name" {
 	start_dump 300 cut
-	record_cpu 2 "$pid" -F 199 -o "$tmp/f"
+	record_cpu 1 "$pid" -F 499 -o "$tmp/f"
 	hottest "$tmp/f"
 	between "$(folded_share "$tmp/f" "${dumped}alpha_\[j\](;|\$)")" 60 90 alpha
 	between "$(folded_count "$tmp/f" 'dump_b')" 0 0 'samples under half a name'
@@ -249,11 +249,11 @@ first_and_last() {
 
 @test "a jitdump of the other byte order is refused, and said to be" {
 	start_dump 300 swapped
-	record_cpu 1 "$pid" -F 199 -o "$tmp/f" --stats "$tmp/s"
+	record_cpu 0.5 "$pid" -F 499 -o "$tmp/f" --stats "$tmp/s"
 	cat "$tmp/said"
 	jq -c .frames "$tmp/s"
 	grep -q "process $pid: its jitdump .* other byte order" "$tmp/said"
-	fits_cpu "$(jq '.frames.unnamed.jitdump // 0' "$tmp/s")" 199 'frames unnamed for it, two a sample' 120 260
+	fits_cpu "$(jq '.frames.unnamed.jitdump // 0' "$tmp/s")" 499 'frames unnamed for it, two a sample' 120 260
 	between "$(jit_named "$tmp/f" .)" 0 0 'JIT frames named, %'
 }
 

@@ -246,16 +246,17 @@ record_cpu() {
 	record_while "$1" "$2" -p "$2" "${@:3}"
 }
 
-# record_while SECONDS PID,... OPTION...: until these processes have had so many seconds of CPU time,
+# record_while SECONDS PID,... OPTION...: until these processes have had so many seconds of CPU time (0.5),
 # however long a busy machine takes to give them; or until they or the recorder have ended. The output
 # is in $tmp/said.
 record_while() {
-	local pid out recorder status=0 seconds=$1 pids=${2//,/ }
+	local pid out recorder status=0 ticks pids=${2//,/ }
+	ticks=$(awk -v seconds="$1" 'BEGIN { print 100 * seconds }')
 	shift 2
 	# shellcheck disable=SC2086 # a list
 	meter $pids
 	start_record "$@"
-	wait_until $((seconds * 5 + 30)) has_metered $((seconds * 100))
+	wait_until $((ticks / 20 + 30)) has_metered "$ticks"
 	stop_record || status=$?
 	cp "$out" "$tmp/said"
 	return "$status"

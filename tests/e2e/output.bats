@@ -16,7 +16,7 @@ load lib
 
 @test "-q says nothing" {
 	start_busy spin 30
-	record -p "$pid" -d "$(worth 1)" >"$tmp/f" 2>"$tmp/talk"
+	record -p "$pid" -d 0.5 >"$tmp/f" 2>"$tmp/talk"
 	cat "$tmp/talk"
 	[ ! -s "$tmp/talk" ]
 }
@@ -24,8 +24,8 @@ load lib
 @test ".gz and .zst compress" {
 	start_busy spin 30
 	need gzip zstd
-	record_cpu 1 "$pid" -o "$tmp/f.folded.gz"
-	record_cpu 1 "$pid" -o "$tmp/f.folded.zst"
+	record_cpu 0.5 "$pid" -F 199 -o "$tmp/f.folded.gz"
+	record_cpu 0.5 "$pid" -F 199 -o "$tmp/f.folded.zst"
 	gzip -dc "$tmp/f.folded.gz" >"$tmp/gz"
 	zstd -qdc "$tmp/f.folded.zst" >"$tmp/zst"
 	folded_is_valid "$tmp/gz"
@@ -36,7 +36,7 @@ load lib
 
 @test "the name of the file may have the time in it" {
 	start_busy spin 30
-	record_cpu 1 "$pid" -o "$tmp/profile-%Y-%m-%d.folded"
+	record_cpu 0.5 "$pid" -F 199 -o "$tmp/profile-%Y-%m-%d.folded"
 	ls "$tmp"
 	[ -s "$tmp/profile-$(date +%Y-%m-%d).folded" ]
 }
@@ -58,7 +58,7 @@ load lib
 
 @test "--by puts what it names in front, in that order" {
 	start_busy spin 30
-	record_cpu 1 "$pid" --by pid,tid,cpu,comm,container -F 199 -o "$tmp/f"
+	record_cpu 0.5 "$pid" --by pid,tid,cpu,comm,container -F 499 -o "$tmp/f"
 	hottest "$tmp/f"
 	local keys="[^;]*${pid}[^;]*;[^;]*${pid}[^;]*;[^;]*[0-9][^;]*;spin;[^;]+"
 	between "$(folded_share "$tmp/f" "^$keys;${entry}main;spin_here")" 97 100 'stacks with the five in front'
@@ -71,19 +71,19 @@ load lib
 	start taskset -c 1 "$(target spin)" 30
 	wait_until 5 has_run "$first"
 	wait_until 5 has_run "$pid"
-	record_cpu 1 "$first,$pid" --by cpu,pid -F 199 -o "$tmp/f"
+	record_cpu 0.5 "$first,$pid" --by cpu,pid -F 499 -o "$tmp/f"
 	hottest "$tmp/f"
 	between "$(cut -d ';' -f 1-2 "$tmp/f" | sort -u | wc -l)" 2 2 'pairs of CPU and process'
 }
 
 @test "without -a the command's name leads, with -a the container before it" {
 	start_busy spin 30
-	record_cpu 1 "$pid" -F 199 -o "$tmp/p"
-	record_while 1 "$pid" -a -F 199 -o "$tmp/a"
+	record_cpu 0.5 "$pid" -F 499 -o "$tmp/p"
+	record_while 0.5 "$pid" -a -F 499 -o "$tmp/a"
 	hottest "$tmp/p"
 	hottest "$tmp/a"
 	between "$(folded_share "$tmp/p" "^spin;${entry}main;spin_here")" 97 100 'by comm'
-	fits_cpu "$(folded_count "$tmp/a" "^[^;]+;spin;${entry}main;spin_here")" 199 'by container and comm' 70 1000 # others run it, too
+	fits_cpu "$(folded_count "$tmp/a" "^[^;]+;spin;${entry}main;spin_here")" 499 'by container and comm' 70 1000 # others run it, too
 }
 
 @test "no name that a process gives itself breaks a line" {
@@ -130,12 +130,12 @@ PYTHON
 @test "a reader that goes away is no crash" {
 	local codes
 	start_busy spin 30
-	record -a -F 199 -d "$(worth 1)" | head -n 1 >"$tmp/f"
+	record -a -F 199 -d 0.5 | head -n 1 >"$tmp/f"
 	codes="${PIPESTATUS[*]}"
 	echo "exit codes $codes"
 	[[ ${codes%% *} =~ ^(0|1|141)$ ]]
 	[ "$(wc -l <"$tmp/f")" -eq 1 ]
-	record -a -F 199 -d "$(worth 1)" | :
+	record -a -F 199 -d 0.5 | :
 	codes="${PIPESTATUS[*]}"
 	echo "exit codes $codes"
 	[[ ${codes%% *} =~ ^(0|1|141)$ ]]

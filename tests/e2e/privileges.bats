@@ -148,7 +148,7 @@ session_of() {
 	start_as_nobody syscalls 60
 	record_cpu 1 "$pid" -F 499 -o "$tmp/f"
 	[ "$(folded_count "$tmp/f" "$(chain main)")" -gt 0 ]
-	record_without CAP_SYS_PTRACE -p "$pid" -F 499 -d "$(worth 1)" -o "$tmp/f" --stats "$tmp/s"
+	record_without CAP_SYS_PTRACE -p "$pid" -F 499 -d 1 -o "$tmp/f" --stats "$tmp/s"
 	hottest "$tmp/f"
 	missing_is_told CAP_SYS_PTRACE
 	between "$(folded_count "$tmp/f" "$(chain main)")" 0 0 'named frames'
@@ -164,7 +164,7 @@ session_of() {
 	wait_until 10 has_run "$pid"
 	record_cpu 1 "$pid" -F 499 -o "$tmp/f"
 	between "$(folded_share "$tmp/f" "$(chain 'main;spin_here')")" 90 100 'named'
-	record_without CAP_DAC_READ_SEARCH -p "$pid" --by container,comm -F 499 -d "$(worth 1)" -o "$tmp/f" --stats "$tmp/s"
+	record_without CAP_DAC_READ_SEARCH -p "$pid" --by container,comm -F 499 -d 1 -o "$tmp/f" --stats "$tmp/s"
 	hottest "$tmp/f"
 	missing_is_told CAP_DAC_READ_SEARCH
 	between "$(folded_count "$tmp/f" "$(chain main)")" 0 0 'named frames'
@@ -177,7 +177,7 @@ session_of() {
 	start_busy syscalls 60
 	record_cpu 1 "$pid" -F 499 -o "$tmp/f" --stats "$tmp/s"
 	between "$(jq '.frames.unnamed.kernel // 0' "$tmp/s")" 0 0 'kernel frames without a name'
-	record_without CAP_SYSLOG -p "$pid" -F 499 -d "$(worth 1)" -o "$tmp/f" --stats "$tmp/s"
+	record_without CAP_SYSLOG -p "$pid" -F 499 -d 1 -o "$tmp/f" --stats "$tmp/s"
 	hottest "$tmp/f"
 	missing_is_told CAP_SYSLOG
 	[ "$(jq .frames.unnamed.kernel "$tmp/s")" -gt 0 ]
@@ -196,7 +196,7 @@ session_of() {
 	start_busy spin 60
 	record_cpu 1 "$pid,$deleted" -F 499 -o "$tmp/f"
 	between "$(folded_share "$tmp/f" "$(chain 'main;spin_here')")" 95 100 'named of both'
-	record_without CAP_CHECKPOINT_RESTORE -p "$pid,$deleted" -F 499 -d "$(worth 1)" -o "$tmp/f"
+	record_without CAP_CHECKPOINT_RESTORE -p "$pid,$deleted" -F 499 -d 1 -o "$tmp/f"
 	hottest "$tmp/f"
 	missing_is_told CAP_CHECKPOINT_RESTORE
 	[ "$(folded_count "$tmp/f" '^spin;.*main;spin_here')" -gt 0 ]
@@ -211,7 +211,7 @@ session_of() {
 	wait_until 10 has_run "$pid"
 	cp "$(target deep)" "$tmp/other"
 	mv "$tmp/other" "$tmp/swap"
-	record_without CAP_CHECKPOINT_RESTORE -p "$pid" -F 499 -d "$(worth 1)" -o "$tmp/f" --stats "$tmp/s"
+	record_without CAP_CHECKPOINT_RESTORE -p "$pid" -F 499 -d 1 -o "$tmp/f" --stats "$tmp/s"
 	hottest "$tmp/f"
 	jq -c .objects.failed "$tmp/s"
 	between "$(folded_count "$tmp/f" "$(chain main)")" 0 0 'frames named by the wrong file'
@@ -226,7 +226,7 @@ session_of() {
 @test "a profile is written where the caller may, whoever the folder belongs to" {
 	install -d -o 65534 -g 65534 -m 755 "$tmp/theirs"
 	start_busy spin 20
-	record -a -d "$(worth 1)" -o "$tmp/theirs/f" --stats "$tmp/theirs/s"
+	record -a -d 1 -o "$tmp/theirs/f" --stats "$tmp/theirs/s"
 	[ -s "$tmp/theirs/f" ]
 	[ -s "$tmp/theirs/s" ]
 }

@@ -14,14 +14,14 @@ holds_70_30() {
 
 @test "two functions of 70 and 30 per cent have 70 and 30 per cent, under main" {
 	start_busy burn7030 120
-	record_cpu 3 "$pid" -F 499 -o "$tmp/f" --stats "$tmp/s"
+	record_cpu 1.5 "$pid" -F 999 -o "$tmp/f" --stats "$tmp/s"
 	holds_70_30 "$tmp/f" 'main;parent'
-	fits_cpu "$(stat_of "$tmp/s" .ticks.samples)" 499 'samples of one busy thread' 87 113
+	fits_cpu "$(stat_of "$tmp/s" .ticks.samples)" 999 'samples of one busy thread' 87 113
 }
 
 @test "the same in four threads, under thread_main" {
 	start_busy burn7030 120 4
-	record_cpu 3 "$pid" -F 499 -o "$tmp/f"
+	record_cpu 1.5 "$pid" -F 999 -o "$tmp/f"
 	holds_70_30 "$tmp/f" 'thread_main;parent'
 }
 
@@ -52,7 +52,7 @@ whole_recursion() {
 
 @test "a recursion of 60 is whole" {
 	start_busy deep 20 60
-	record_cpu 1 "$pid" -F 199 -o "$tmp/f"
+	record_cpu 0.5 "$pid" -F 499 -o "$tmp/f"
 	whole_recursion
 }
 
@@ -159,7 +159,7 @@ through_unspoken() {
 
 @test "64 threads share the time of their process" {
 	start_busy manythreads 30
-	record_cpu 3 "$pid" --by comm,tid -F 499 -o "$tmp/f"
+	record_cpu 1.5 "$pid" --by comm,tid -F 999 -o "$tmp/f"
 	hottest "$tmp/f"
 	between "$(folded_share "$tmp/f" "$(chain 'thread_main;thread_work')")" 97 100 named
 	between "$(cut -d ';' -f 2 "$tmp/f" | sort -u | wc -l)" 30 64 'threads seen'
@@ -220,19 +220,19 @@ has_children() {
 	start "$(target manyfiles)" "$tmp/files" 9500 300
 	many=$pid
 	wait_until 20 grep -q ready "$out"
-	start_record -a -F 1999 -d 300 -o "$tmp/f" --stats "$tmp/s"
+	start_record -a -F 2999 -d 300 -o "$tmp/f" --stats "$tmp/s"
 	# Longer than the six seconds after which a file may be forgotten that nobody uses.
-	runs_on "$many" 900
+	runs_on "$many" 700
 	cp "$(target deep_nofp)" "$fresh"
 	start "$fresh" 300
 	from_birth "$pid"
-	runs_on "$pid" 400
+	runs_on "$pid" 200
 	stop_record
 	jq -c '.objects, .user_stacks, .tables' "$tmp/s"
 	hottest "$tmp/f"
 	between "$(jq .objects.met "$tmp/s")" 7168 10000000 'files met'
 	between "$(jq .objects.forgotten "$tmp/s")" 1000 10000000 'files forgotten'
-	fits_cpu "$(folded_count "$tmp/f" ';fresh;')" 1999 'samples of the fresh program' 20
+	fits_cpu "$(folded_count "$tmp/f" ';fresh;')" 2999 'samples of the fresh program' 20
 	between "$(folded_count "$tmp/f" ';fresh;.*_start.*;main;')" \
 		$(($(folded_count "$tmp/f" ';fresh;') * 3 / 4)) 20000 'of them from the root'
 }

@@ -75,7 +75,7 @@ in_cgroup() {
 
 @test "a command is sampled from start to end" {
 	local began=$SECONDS lasts
-	lasts=$(worth 2)
+	lasts=2
 	with_had record -F 499 -o "$tmp/f" --stats "$tmp/s" -- "$(target burn7030)" "$lasts"
 	[ $((SECONDS - began)) -lt "$(patience $((lasts + 6)))" ]
 	hottest "$tmp/f"
@@ -85,7 +85,7 @@ in_cgroup() {
 
 @test "the children of a command are sampled too" {
 	local each
-	each=$(worth 1)
+	each=1
 	with_had record -F 499 -o "$tmp/f" -- sh -c '"$1" "$3"; "$2" "$3"' sh "$(target spin)" "$(target burn7030)" "$each"
 	hottest "$tmp/f"
 	fits_cpu "$(folded_count "$tmp/f" "$(chain 'main;(spin_here|parent)')")" 499 'samples of both' 5 110

@@ -119,7 +119,7 @@ end_record() {
 	other=$pid
 	echo "$pid" >"$cgroup/cgroup.procs"
 	start_record -a -F 1999 --by comm --interval 2 -o "$tmp/part.%s" --stats "$tmp/s"
-	runs_on "$other" 400
+	runs_on "$other" 200
 	make_cgroup late
 	for one in first second third; do
 		cp "$(target deep_nofp)" "$tmp/$one"
