@@ -3,7 +3,7 @@
 # Files that are made to spoil the tables of others: their stacks stay whole, and the kernel's maps of
 # unwind tables stay consistent. `REWRITES=1000` for longer.
 # seconds: 25
-# no stoker: the recorder has room for 1,044 files of the whole host, and other tests map more
+# alone: the recorder has room for 1,044 files of the whole host, and other tests map more
 
 load ../e2e/lib
 

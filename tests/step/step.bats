@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # The stepping test itself: that it can fail.
-# seconds: 50
+# seconds: 25
 
 # Sanitized objects are for two tests; the stepper itself is the one that make built.
 setup_file() {
