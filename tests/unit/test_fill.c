@@ -72,9 +72,9 @@ int objects_open_part(struct objects *objects, const struct object *object, uint
 	return -1;
 }
 
-int processes_add(struct processes *processes, uint32_t tgid, uint64_t start_ns, uint64_t account)
+int processes_add(struct processes *processes, uint32_t tgid, uint64_t start_ns)
 {
-	(void)processes, (void)tgid, (void)start_ns, (void)account;
+	(void)processes, (void)tgid, (void)start_ns;
 	return 0;
 }
 

@@ -71,9 +71,12 @@ static void want(struct naming *n, uint32_t process, uint64_t account)
 		.key = { .tgid = process, .cgroup = account }, .id = process
 	};
 
+	uint32_t place;
+
 	naming_view(n, &task);
-	assert_int_equal(
-		naming_want(n, &task, (uint64_t)FRAME_ANON << FRAME_KIND_SHIFT | 0x1000, false), 0);
+	assert_int_equal(naming_want(n, &task, (uint64_t)FRAME_ANON << FRAME_KIND_SHIFT | 0x1000,
+				 false, &place),
+		0);
 }
 
 /* The crowd was met first, and all of it takes long. */
@@ -95,10 +98,34 @@ static void a_crowd_of_processes_delays_the_names_of_others_by_one(void **state)
 	profile_done(&profile);
 }
 
+/* The crowd's account has had its turn. */
+static void who_took_least_pays_for_what_many_have(void **state)
+{
+	struct naming n = { 0 };
+	struct profile profile;
+
+	(void)state;
+	named = 0;
+	assert_int_equal(profile_init(&profile), 0);
+	share_turns_charge(&n.turns, 1, NSEC_PER_SEC, 1);
+	naming_begin(&n, &profile, UINT64_MAX, 0);
+	want(&n, CROWD + 1, 1);
+	assert_int_equal(n.places.data[0].account, 1);
+	want(&n, CROWD + 2, 2);
+	assert_true(naming_pays(&n, 1));
+	assert_false(naming_pays(&n, 3));
+	want(&n, CROWD + 1, 2);
+	assert_int_equal(n.places.len, 2);
+	assert_int_equal(n.places.data[0].account, 2);
+	naming_done(&n);
+	profile_done(&profile);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_crowd_of_processes_delays_the_names_of_others_by_one),
+		cmocka_unit_test(who_took_least_pays_for_what_many_have),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
