@@ -286,17 +286,12 @@ static int run(struct ps *ps, struct why *why)
 		err = agent_open_workers(0, false, &ps->worker, why);
 	if (err == 0)
 		err = container_list_read(ps->worker, ps->tree, &ps->list, why);
-	if (err == 0)
-		err = capture(ps, &profile, why);
-	if (err < 0)
+	if (err < 0 || (err = capture(ps, &profile, why)) < 0)
 		return err;
 	err = add_items(ps);
-	if (err == 0)
-		err = count(ps, &profile);
-	if (err == 0)
-		err = add_pods(ps);
-	if (err == 0)
-		err = print_all(ps);
+	err = err < 0 ? err : count(ps, &profile);
+	err = err < 0 ? err : add_pods(ps);
+	err = err < 0 ? err : print_all(ps);
 	return err < 0 ? why_set(why, err, "%s", err_text(err)) : 0;
 }
 
