@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The daemon at 19 Hz with its defaults, as it is always on: what its processes and its ticks cost, in per cent of
-one core, and how often its processes wake up, over an interval after the first one."""
-import re, signal, subprocess, time
+"""The daemon from outside: what its processes hold, what is in its store; and at 19 Hz with its defaults, as it is
+always on: what its processes and its ticks cost, in per cent of one core, and how often its processes wake up, over
+an interval after the first one."""
+import json, os, re, signal, subprocess, time
 
 from bench_parts.processes import cpu_seconds, read, tree
 from bench_parts.programs import Skip, perf_event_programs
@@ -35,3 +36,57 @@ def steady(stoker, tmp):
         daemon.wait()
     ns = sum(now[i][0] - programs[i][0] for i in now if i in programs and i not in others)
     return 100 * cpu / seconds, 100 * ns / 1e9 / seconds, slept / seconds
+
+
+def resident_kb(pids, field):
+    return sum(int(n) for p in pids for n in re.findall(rf'^{field}:\s+(\d+)', read(f'/proc/{p}/smaps_rollup'), re.M))
+
+
+def descriptors(pid):
+    try:
+        return os.listdir(f'/proc/{pid}/fd')
+    except OSError:
+        return []
+
+
+def bpf_numbers(pids, kind, field):
+    """id → a field of all maps (kind `map`) or programs (`prog`) that any of them has open, each once."""
+    found = {}
+    for p in pids:
+        for fd in descriptors(p):
+            try:
+                if os.readlink(f'/proc/{p}/fd/{fd}') != f'anon_inode:bpf-{kind}':
+                    continue
+            except OSError:
+                continue
+            text = read(f'/proc/{p}/fdinfo/{fd}')
+            number, value = (re.search(rf'^{name}:\s+(\d+)', text, re.M) for name in (f'{kind}_id', field))
+            if number and value:
+                found[number[1]] = int(value[1])
+    return found
+
+
+def bpf_ns(pids):
+    """Of their programs, since kernel.bpf_stats_enabled was set."""
+    return sum(bpf_numbers(pids, 'prog', 'run_time_ns').values())
+
+
+def look(pid):
+    pids = tree(pid)
+    return {'rss_kb': resident_kb(pids, 'Rss'), 'pss_kb': resident_kb(pids, 'Pss'),
+            'descriptors': sum(len(descriptors(p)) for p in pids), 'processes': len(pids),
+            'bpf_bytes': sum(bpf_numbers(pids, 'map', 'memlock').values())}
+
+
+def segments(store):
+    """Heads and accounts, by start: the two skippable frames in front."""
+    out = []
+    for path in store.glob('*.folded.zst'):
+        data, at, parts = path.read_bytes(), 0, []
+        for _ in range(2):
+            size = int.from_bytes(data[at + 4:at + 8], 'little')
+            parts.append(json.loads(data[at + 8:at + 8 + size]))
+            at += 8 + size
+        parts[0]['bytes'], parts[0]['account'] = len(data), parts[1]
+        out.append(parts[0])
+    return sorted(out, key=lambda s: s['start_ns'])

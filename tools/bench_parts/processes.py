@@ -25,3 +25,9 @@ def cpu_seconds(pids):
         fields = read(f'/proc/{p}/stat').rpartition(')')[2].split()
         ticks += sum(int(f) for f in fields[11:15])
     return ticks / os.sysconf('SC_CLK_TCK')
+
+
+def cgroup_root():
+    """Where cgroup v2 is mounted, or None."""
+    return next((p for p in map(pathlib.Path, ('/sys/fs/cgroup/unified', '/sys/fs/cgroup'))
+                 if (p / 'cgroup.procs').exists() and (p / 'cgroup.controllers').exists()), None)

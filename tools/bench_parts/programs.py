@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs that tools/bench runs: to their end, in the background as a load, and profilers for as long as their
 BPF programs are measured."""
-import json, os, re, resource, signal, subprocess, time
+import json, os, pathlib, re, resource, signal, subprocess, time
 
 from bench_parts.processes import read, tree
 
@@ -43,6 +43,18 @@ def run(*command, **options):
     if done.returncode:
         raise Skip(f'{command[0]}: {done.stderr.decode(errors="replace").strip()[-200:]}')
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, done.stdout
+
+
+class BpfStats:
+    """kernel.bpf_stats_enabled, set and put back."""
+    PATH = pathlib.Path('/proc/sys/kernel/bpf_stats_enabled')
+
+    def __enter__(self):
+        self.was = self.PATH.read_text()
+        self.PATH.write_text('1\n')
+
+    def __exit__(self, *_):
+        self.PATH.write_text(self.was)
 
 
 class FamilyMemory:
