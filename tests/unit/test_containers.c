@@ -269,6 +269,28 @@ static void a_cgroup_of_no_known_path_is_not_gone_for_who_may_not_look(void **st
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define OTHER "1123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
+static void a_container_inside_another_has_a_label_that_begins_with_the_outer_one(void **state)
+{
+	static const struct {
+		const char *path, *label;
+	} rows[] = {
+		{ "/docker-" ID ".scope", "0123456789ab" },
+		{ "/docker-" ID ".scope/docker-" OTHER ".scope", "0123456789ab/1123456789ab" },
+		{ "/docker-" ID ".scope/docker-" OTHER ".scope/docker-" ID ".scope",
+			"0123456789ab/0123456789ab" },
+		{ "/docker-" OTHER ".scope", "1123456789ab" },
+	};
+	const struct world *w = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct containers_labels labels;
+
+		tell(w, CGROUP_MADE, 1000 + i, rows[i].path);
+		containers_labels(w->containers, 1000 + i, &labels);
+		assert_string_equal(labels.container, rows[i].label);
+	}
+}
+
 /* Who could make cgroups below its own would have as many shares as it likes. */
 static void cgroups_below_an_account_are_none_of_their_own(void **state)
 {
@@ -380,6 +402,7 @@ int main(void)
 		TEST(only_another_scan_and_missing_names_are_due),
 		TEST(a_lost_removal_leaves_a_sampled_cgroup_its_path_for_the_interval),
 		TEST(a_cgroup_whose_path_cannot_be_read_has_no_empty_one),
+		TEST(a_container_inside_another_has_a_label_that_begins_with_the_outer_one),
 		cmocka_unit_test(cgroups_below_an_account_are_none_of_their_own),
 		cmocka_unit_test(the_account_of_a_process_is_that_of_its_cgroup),
 		TEST(who_makes_most_cgroups_loses_its_own_and_others_are_known),

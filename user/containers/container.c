@@ -22,6 +22,8 @@
 #define RETRY_LATE_NS (100 * NSEC_PER_MSEC) /* where it is the worker's fault */
 #define RETRIES_MAX 16
 #define PROC_BYTES_MAX 65536
+#define ID_DIGITS 64
+#define SHORT_ID 12
 
 size_t container_part(const char *path, const struct cgroup_identity *id)
 {
@@ -32,6 +34,33 @@ size_t container_part(const char *path, const struct cgroup_identity *id)
 		return id->container_len;
 	return id->kind == CGROUP_OTHER && state_path_of_other(path, name, &place) ? strlen(path)
 										   : 0;
+}
+
+size_t container_outermost(const char *path, struct cgroup_identity *id)
+{
+	_cleanup_(freep) char *part = strdup(path);
+	size_t end = 0;
+
+	*id = (struct cgroup_identity){ 0 };
+	while (part && path[end]) {
+		end += 1 + strcspn(path + end + 1, "/");
+		part[end] = '\0';
+		cgroup_identify(part, id);
+		if (cgroup_is_container(id->kind))
+			return end;
+		part[end] = path[end];
+	}
+	return 0;
+}
+
+const char *container_short_id(const char *id, char out[CGROUP_NAME_MAX])
+{
+	size_t len = strlen(id);
+
+	snprintf(out, CGROUP_NAME_MAX, "%.*s",
+		len == ID_DIGITS && strspn(id, "0123456789abcdef") == len ? SHORT_ID : (int)len,
+		id);
+	return out;
 }
 
 /* Does the end of this path pay for all below it? */
@@ -111,6 +140,14 @@ uint64_t container_account_of(pid_t process)
 	if (err == 0)
 		err = buf_putc(&text, '\0');
 	return err < 0 ? 0 : container_account_in(text.data);
+}
+
+uint64_t container_pod(const struct container *c)
+{
+	struct cgroup_identity id;
+
+	cgroup_identify(c->path, &id);
+	return id.pod_uid[0] ? hash_bytes(id.pod_uid, strlen(id.pod_uid)) : 0;
 }
 
 struct container *container_new(const char *path, size_t len, uint64_t serial)

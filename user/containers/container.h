@@ -27,6 +27,13 @@ struct container {
  * runtime's file can identify counts as a container. */
 size_t container_part(const char *path, const struct cgroup_identity *id);
 
+/* The same of the outermost container, whose identity is in *id. */
+size_t container_outermost(const char *path, struct cgroup_identity *id);
+
+/* Stands for the name of a container that has none: its id, cut to the usual length where it is
+ * hexadecimal. Returns out. */
+const char *container_short_id(const char *id, char out[CGROUP_NAME_MAX]);
+
 /* Who pays for what tasks of this cgroup take (base/share.h): the outermost container, the user
  * whose slice it is in, or the unit; cgroups below these are none of their own. */
 uint64_t container_account(const char *path);
@@ -44,6 +51,9 @@ void container_free(struct container *container);
  * container->next_ns. */
 bool container_find_name(struct container *container, struct container_state *state,
 	const struct cgroup_tree *tree, uint64_t now_ns, uint64_t until_ns);
+
+/* The hash of its pod's number; 0: it is in none. */
+uint64_t container_pod(const struct container *c);
 
 /* The known facts, maybe stored in f; NULL: none. */
 const struct state_facts *container_facts(const struct container *c, struct state_facts *f);

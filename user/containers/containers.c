@@ -19,7 +19,6 @@
 
 #define POLL_NS (50 * NSEC_PER_MSEC)   /* for all files of one poll */
 #define APART_NS (200 * NSEC_PER_MSEC) /* from a poll that took all of it to the next */
-#define SHORT_ID 12
 /* For events that were lost. The second time sees what was under way at the first. */
 #define RESCANS 2
 #define RESCAN_APART_NS NSEC_PER_SEC
@@ -40,7 +39,7 @@ struct containers {
 	struct containers_stats stats;
 	struct cgroup_identity identity; /* of the last labels */
 	struct state_facts facts;        /* of the last item */
-	char label[CGROUP_NAME_MAX];
+	char label[CGROUP_NAME_MAX], nested[2 * CGROUP_NAME_MAX];
 };
 
 /* ---- containers ------------------------------------------------------------------------------ */
@@ -443,15 +442,6 @@ static void complete_pod(struct container *c, const struct container *other)
 		c->namespace_ = strdup(other->namespace_);
 }
 
-/* The hash of a pod's number; 0: it is in none. */
-static uint64_t pod_of(const struct container *c)
-{
-	struct cgroup_identity id;
-
-	cgroup_identify(c->path, &id);
-	return id.pod_uid[0] ? hash_bytes(id.pod_uid, strlen(id.pod_uid)) : 0;
-}
-
 /* Often one container alone knows the pod's name: the others with the same pod uid get it, too. */
 static void complete_pods(struct containers *all)
 {
@@ -462,11 +452,11 @@ static void complete_pods(struct containers *all)
 
 		/* Out of memory: that pod has no name. */
 		if (c->pod)
-			(void)hash_put(&by_pod, pod_of(c), (uintptr_t)c);
+			(void)hash_put(&by_pod, container_pod(c), (uintptr_t)c);
 	}
 	hash_each (&all->by_path, slot) {
 		struct container *c = (struct container *)(uintptr_t)slot->value;
-		uint64_t pod = c->pod ? 0 : pod_of(c);
+		uint64_t pod = c->pod ? 0 : container_pod(c);
 		uint64_t *other = pod ? hash_find(&by_pod, pod) : NULL;
 
 		if (other)
@@ -489,16 +479,6 @@ static const char *or_empty(const char *text)
 	return text ? text : "";
 }
 
-/* The name of a container without a name: its id, cut to the usual length if it is hexadecimal. */
-static const char *short_id(struct containers *all, const char *id)
-{
-	size_t len = strlen(id);
-
-	snprintf(all->label, sizeof(all->label), "%.*s",
-		len == 64 && strspn(id, "0123456789abcdef") == len ? SHORT_ID : (int)len, id);
-	return all->label;
-}
-
 static const char *container_label(
 	struct containers *all, const struct cgroup_entry *entry, const struct cgroup_identity *id)
 {
@@ -509,13 +489,27 @@ static const char *container_label(
 	if (c && c->pause)
 		return "pause";
 	if (cgroup_is_container(id->kind))
-		return short_id(all, id->container);
+		return container_short_id(id->container, all->label);
 	if (id->kind == CGROUP_OTHER && c && c->found)
 		return strrchr(entry->path, '/') + 1;
 	if (id->kind == CGROUP_ROOT ||
 		(id->kind == CGROUP_OTHER && cgroup_tree_is_doubted(all->tree, entry->id)))
 		return "host";
 	return id->unit[0] ? id->unit : entry->path;
+}
+
+/* Who is in a container names others in it as he likes, so their label begins with its own. */
+static const char *nested_label(struct containers *all, const char *path, const char *label)
+{
+	struct cgroup_identity id;
+	const struct container *outer =
+		find_container(all, hash_bytes(path, container_outermost(path, &id)));
+	char text[CGROUP_NAME_MAX];
+
+	snprintf(all->nested, sizeof(all->nested), "%s/%s",
+		outer && outer->name ? outer->name : container_short_id(id.container, text),
+		label);
+	return all->nested;
 }
 
 void containers_labels(struct containers *all, uint64_t cgroup, struct containers_labels *out)
@@ -530,6 +524,8 @@ void containers_labels(struct containers *all, uint64_t cgroup, struct container
 	out->account = entry->account;
 	cgroup_identify(entry->path, id);
 	out->container = container_label(all, entry, id);
+	if (id->nested)
+		out->container = nested_label(all, entry->path, out->container);
 	out->pod = c && c->pod ? c->pod : id->pod_uid;
 	out->namespace_ = c ? or_empty(c->namespace_) : "";
 	out->image = c ? or_empty(c->image) : "";
