@@ -5,6 +5,7 @@
 # seconds: 25
 
 load ../e2e/lib
+load attacks
 
 times=20
 
@@ -12,19 +13,19 @@ times=20
 # false names.
 make_victims() {
 	local i
-	objcopy --only-keep-debug --redefine-sym spin_here=forged "$(target spin)" "$tmp/forged.debug"
+	forge "$(target spin)" spin_here "$tmp/forged.debug" --only-keep-debug
 	objcopy --strip-all "$(target spin)" "$tmp/victim"
 	for ((i = 1; i <= times; i++)); do
 		cp "$tmp/victim" "$tmp/victim$i"
 	done
-	id=$(readelf -n "$(target spin)" | awk '/Build ID/ { print $3 }')
+	id=$(build_id "$(target spin)")
 }
 
 # attack_by_root SCRIPT [ARG...]: by root in a mount namespace of its own, as in a container; it runs the
 # victims first.
 attack_by_root() {
 	unshare --mount true 2>"$tmp/unshare" || skip 'no mount namespaces here'
-	start unshare --mount sh -ec "$@"
+	start unshare --mount bash -ec "$@"
 	attacker=$pid
 	wait_until 30 have_run_below "$attacker" "$times"
 }
@@ -81,12 +82,11 @@ none_is_forged() {
 	make_victims
 	start_record -a -F 499 --by pid -o "$tmp/f" --stats "$tmp/s"
 	# shellcheck disable=SC2016 # for the inner shell
-	attack_by_root 'mount -t tmpfs none /usr/lib/debug
-		mkdir -p "/usr/lib/debug/.build-id/$3"
-		cp "$1/forged.debug" "/usr/lib/debug/.build-id/$3/$4.debug"
+	attack_by_root '. "$4"
+		forge_debug_file "$1/forged.debug" "$3"
 		i=1
 		while [ $i -le "$2" ]; do "$1/victim$i" 300 & i=$((i + 1)); done
-		wait' sh "$tmp" "$times" "${id:0:2}" "${id:2}"
+		wait' bash "$tmp" "$times" "$id" "$attacks"
 	run_honest
 	# shellcheck disable=SC2046 # a list
 	kill -KILL $(children_of "$attacker")

@@ -5,14 +5,11 @@
 # seconds: 12
 
 load ../e2e/lib
+load attacks
 
 # start_sharing FOLDER COMMAND...: as process 1 of a container whose /tmp is the folder.
 start_sharing() {
-	local folder=$1
-	shift
-	# shellcheck disable=SC2016 # for the inner shell
-	start unshare --mount --pid --fork --kill-child --mount-proc \
-		sh -c 'mount --bind "$1" /tmp && shift && exec "$@"' sh "$folder" "$@"
+	start bash "$tmp/attacks" share_tmp "$@"
 	wait_until 5 has_child "$pid"
 	pid=$(children_of "$pid" | tr -d ' ')
 }
@@ -21,14 +18,13 @@ start_sharing() {
 	local i victims='' alone
 	need jq
 	unshare --mount --pid --fork --mount-proc true 2>/dev/null || skip 'no namespaces of our own here'
+	cp "$attacks" "$tmp/attacks" # where it is seen when /tmp is another
 	for i in 1 2 3 4 5 6 7 8 9 10; do
 		mkdir -m 1777 "$tmp/shared$i"
 		start_sharing "$tmp/shared$i" "$(target jitmap)" 120
 		wait_until 10 says ready "$out"
 		victims="$victims $pid"
-		# shellcheck disable=SC2016 # for the inner shell
-		start_sharing "$tmp/shared$i" sh -c 'echo "0 7fffffffffff forged" >>/tmp/perf-1.map; exec "$@"' sh \
-			"$(target jitmap)" 120 nomap
+		start_sharing "$tmp/shared$i" bash "$tmp/attacks" claim_map "$(target jitmap)" 120 nomap
 		wait_until 10 says ready "$out"
 		[ "$(grep -c forged "$tmp/shared$i/perf-1.map")" -eq 1 ]
 	done

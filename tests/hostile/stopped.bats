@@ -7,17 +7,7 @@
 
 load ../e2e/lib
 load ../e2e/http
-
-# users FIRST...: of each range the user that /etc/passwd does not have.
-users() {
-	local first uid
-	for first; do
-		for ((uid = first; ; uid++)); do
-			getent passwd "$uid" >/dev/null || break
-		done
-		echo "$uid"
-	done
-}
+load attacks
 
 @test "who stops workers and openers every second costs no file its rows or names" {
 	local one said
@@ -25,7 +15,7 @@ users() {
 	start_record -a -F 199 --by comm --interval 2 -o "$tmp/part.%s" --stats "$tmp/s"
 	said=$out
 	# shellcheck disable=SC2046 # a list
-	start "$(target stopper)" "$agent" 1000 $(users 60760 60800)
+	start "$(target stopper)" "$agent" 1000 $(users_of_workers)
 	wait_until 10 says ready "$out"
 	for one in first second third fourth; do
 		cp "$(target deep_nofp)" "$tmp/$one"

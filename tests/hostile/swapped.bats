@@ -6,13 +6,12 @@
 # seconds: 12
 
 load ../e2e/lib
+load attacks
 
 # make_forged: $tmp/forged is the program spin, with a false name; $offset is where its function begins.
 make_forged() {
-	local shift
-	objcopy --redefine-sym spin_here=forged "$(target spin)" "$tmp/forged"
-	shift=$(readelf -SW "$(target spin)" | awk '$2 == ".text" { print "0x" $4 " - 0x" $5 }')
-	offset=$((0x$(nm "$(target spin)" | awk '$3 == "spin_here" { print $1 }') - (shift)))
+	forge "$(target spin)" spin_here "$tmp/forged"
+	offset=$(offset_of "$(target spin)" spin_here)
 }
 
 # place TIMES FOLDER FILE NAME: copies, all with one time of change.

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stopper.c - stopper PARENT MS UID...: as each of these users, stops (SIGSTOP) all children of
  * PARENT that it may, every MS milliseconds, and ends with PARENT. So does a process of a container
- * that sees the host's processes and has the user of one of them. Prints "ready" when it begins. */
+ * that sees the host's processes and has the user of one of them. Prints "ready" when it begins,
+ * and "stopped N" each time, where it stopped N. */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdio.h>
@@ -13,13 +14,15 @@
 static void stop_children(const char *children)
 {
 	FILE *list = fopen(children, "re");
-	int pid;
+	int pid, stopped = 0;
 
 	if (!list)
 		exit(0);
 	while (fscanf(list, "%d", &pid) == 1)
-		kill(pid, SIGSTOP);
+		stopped += kill(pid, SIGSTOP) == 0;
 	fclose(list);
+	if (stopped > 0)
+		printf("stopped %d\n", stopped);
 }
 
 static void stop_all(uid_t uid, const char *children, long ms)
@@ -40,12 +43,12 @@ int main(int argc, char **argv)
 
 	if (argc < 4)
 		return 2;
+	setvbuf(stdout, NULL, _IOLBF, 0);
 	snprintf(children, sizeof(children), "/proc/%s/task/%s/children", argv[1], argv[1]);
 	for (int i = 3; i < argc; i++)
 		if (fork() == 0)
 			stop_all((uid_t)atol(argv[i]), children, atol(argv[2]));
 	puts("ready");
-	fflush(stdout);
 	while (wait(NULL) > 0)
 		;
 	return 0;
