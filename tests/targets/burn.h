@@ -47,6 +47,15 @@ static inline int is_past(uint64_t deadline_ns)
 	return clock_ns(CLOCK_MONOTONIC) >= deadline_ns;
 }
 
+/* For a program that is busy for a part of its time only. */
+static inline void rest(double ms)
+{
+	struct timespec pause = { (time_t)(ms / 1000), (long)((uint64_t)(ms * 1e6) % 1000000000) };
+
+	if (ms > 0)
+		nanosleep(&pause, NULL);
+}
+
 /* Argument i as a number, or the default where there is none. */
 static inline double number_arg(int argc, char **argv, int i, double otherwise)
 {

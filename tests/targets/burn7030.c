@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* burn7030.c - two functions that share the CPU 70 to 30, by count of equal steps.
- * Usage: burn7030 [SECONDS [THREADS]]
+ * Usage: burn7030 [SECONDS [THREADS [REST]]]
  * The chain is main;parent;seventy|thirty, and thread_main;parent;... in each of THREADS threads
- * (default none), during which main only waits.
+ * (default none), during which main only waits. REST: ms after each round, of main alone.
  *
  * BUILD: -O1 -g -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -fno-optimize-sibling-calls
  */
@@ -59,12 +59,13 @@ static int run_threads(unsigned int n, uint64_t *end)
 
 int main(int argc, char **argv)
 {
+	double pause_ms = number_arg(argc, argv, 3, 0);
 	uint64_t end = deadline_in(number_arg(argc, argv, 1, 60)), x = 1;
 	unsigned int threads = (unsigned int)number_arg(argc, argv, 2, 0);
 
 	if (threads)
 		return run_threads(threads, &end);
 	while (!is_past(end))
-		x = parent(x);
+		rest(pause_ms), x = parent(x);
 	return x == 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* deep.c - a busy leaf under a recursion. Usage: deep [SECONDS [DEPTH]], 60 deep by default.
+/* deep.c - a busy leaf under a recursion. Usage: deep [SECONDS [DEPTH [REST]]], 60 deep by default;
+ * it rests for so many ms after each ms of work.
  * The chain is main;descend x DEPTH;deep_leaf. deep_nofp.c is the same without frame pointers.
  *
  * BUILD: -O1 -g -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -fno-optimize-sibling-calls
@@ -22,10 +23,11 @@ NOINLINE uint64_t descend(unsigned int depth, uint64_t x)
 
 int main(int argc, char **argv)
 {
+	double pause_ms = number_arg(argc, argv, 3, 0);
 	uint64_t end = deadline_in(number_arg(argc, argv, 1, 60)), x = 1;
 	unsigned int depth = (unsigned int)number_arg(argc, argv, 2, 60);
 
 	while (!is_past(end))
-		x = descend(depth, x);
+		rest(pause_ms), x = descend(depth, x);
 	return x == 0;
 }
