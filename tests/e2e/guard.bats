@@ -376,7 +376,7 @@ is_another() {
 	local one before
 	serve_apart
 	wait_until 30 is_ready
-	rights >"$tmp/rights"
+	wait_until 20 eval 'rights >"$tmp/rights" && grep -q ^stoker-http "$tmp/rights"'
 	cat "$tmp/rights"
 	[ "$(starters | wc -l)" -eq 2 ]
 	for one in 1 2; do
