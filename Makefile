@@ -150,9 +150,9 @@ $(TOOL_BIN): $(BUILD)/%: %.c $(BUILD)/libmade.a $(BUILD)/libstoker.a
 
 # What runs a program one instruction at a time, and walks its stack at each: tests/step/run. It knows
 # the registers of x86-64.
-$(STEPPER): $(sort $(wildcard tests/step/*.c tests/step/*.h)) $(BUILD)/libstoker.a
+$(STEPPER): $(sort $(wildcard tests/step/*.c tests/step/*.h)) $(BUILD)/libmade.a $(BUILD)/libstoker.a
 	@mkdir -p $(@D)
-	$(call say,TOOL,$@)$(CC) $(ALLFLAGS) -Itests/step $(filter-out %.h,$^) -o $@ $(LDLIBS)
+	$(call say,TOOL,$@)$(CC) $(ALLFLAGS) -Itests/step -Itests/made $(filter-out %.h,$^) -o $@ $(LDLIBS)
 
 # stoker that records what the sampler hands to the agent, and a program that hands it over again:
 # for tests/golden/replay, never installed.

@@ -10,7 +10,7 @@ setup_file() {
 	cd "$BATS_TEST_DIRNAME/../.." || return
 	export BUILD=$BATS_FILE_TMPDIR STEPPER=${targets%/targets}/step/step
 	export SANITIZED="-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined"
-	SANITIZED+=" -std=gnu11 -D_GNU_SOURCE -UNDEBUG -I$PWD/tests -I$PWD -I$PWD/user"
+	SANITIZED+=" -std=gnu11 -D_GNU_SOURCE -UNDEBUG -I$PWD/tests -I$PWD/tests/made -I$PWD -I$PWD/user"
 	mkdir "$BUILD/objects"
 	# shellcheck disable=SC2086 # flags
 	printf '%s\0' "$PWD"/user/{unwind,elf,base}/*.c "$PWD/user/proc/maps.c" |
