@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /* bpf/unwind_maps.bpf.h - the tables that user space publishes, and the lookup of a rule by file
  * offset. User space writes a page's data before its place, so BPF never sees half a page. It
- * reuses a place's memory only after a grace period. */
+ * reuses a place's memory only when all ticks that may have it have ended. */
 #pragma once
 
 #include "bpf/shim.h"

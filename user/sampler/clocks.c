@@ -450,8 +450,8 @@ static void wait_for_grace_period(void)
 
 /* To read a running event the kernel interrupts its CPU and waits for the answer, which comes
  * after the tick: ticks run with interrupts off. A grace period takes as long as the kernel's
- * thread for it waits for a CPU, up to half a second on a busy host. The kernel waits likewise for
- * clocks that it stops. An event of a cgroup is not always running. */
+ * thread for it waits for a CPU. The kernel waits likewise for clocks that it stops. An event of a
+ * cgroup is not always running. */
 void clocks_wait_for_ticks(const struct clocks *clocks)
 {
 	if (clocks->running && clocks->cgroup_fd >= 0)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* unwind/publish.c - one table for each object, in one of three states: PENDING and NONE have
  * nothing in the maps, READY has a run of page numbers. A new table gets its pages first and its
- * entry in the map of objects last. To withdraw a table, its entry is updated or deleted, a grace
- * period passes, then its pages are freed. A failed update changes nothing and publish_settle()
- * repeats it: so nothing is freed that a tick may still search. */
+ * entry in the map of objects last. To withdraw a table, its entry is updated or deleted, running
+ * ticks are waited for, then its pages are freed. A failed update changes nothing and
+ * publish_settle() repeats it: so nothing is freed that a tick may still search. */
 #include "unwind/publish.h"
 
 #include <errno.h>
@@ -171,7 +171,7 @@ static bool is_gone(const struct table *t)
 	return t->goal == GOAL_GONE && !t->unsettled;
 }
 
-/* Frees tables whose entries are deleted, after one grace period for all. */
+/* Frees tables whose entries are deleted, after waiting for ticks once for all. */
 static void remove_gone(struct publish *p)
 {
 	bool reached = false;

@@ -15,7 +15,7 @@
 
 #define UNIT (1U << ROWS_PLACE_SHIFT)
 #define UNITS_RESERVED 4  /* the places 0 to 2 mean something else */
-#define EVICT_PART 16     /* as much is freed at once, so that the grace period is paid for once */
+#define EVICT_PART 16     /* as much is freed at once, so that ticks are waited for once */
 #define EVICTIONS_MAX 2   /* for one page */
 #define WINDOWS 16        /* the pages of a few stacks; most need one window of 64 KiB */
 #define UNUSED_SECONDS 60 /* nobody needs such a page: it gives before all others */
@@ -145,7 +145,7 @@ static void unload(struct row_pages *p, struct page *page)
 	*page = (struct page){ 0 };
 }
 
-/* Frees at least `bytes` for a page, in one grace period. -ENOSPC: there is not that much to free;
+/* Frees at least `bytes` for a page, waiting for ticks once. -ENOSPC: there is not that much to free;
  * -ENOMEM. */
 static int evict(struct row_pages *p, uint32_t page, uint64_t bytes)
 {
