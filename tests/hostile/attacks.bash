@@ -44,15 +44,20 @@ claim_map() {
 	exec "$@"
 }
 
-# users_of_workers: the first user of workers, and of openers, that /etc/passwd does not have.
-users_of_workers() {
+# users FIRST...: of each range the user that /etc/passwd does not have.
+users() {
 	local first uid
-	for first in 60760 60800; do
+	for first; do
 		for ((uid = first; ; uid++)); do
 			getent passwd "$uid" >/dev/null || break
 		done
 		echo "$uid"
 	done
+}
+
+# Of workers and openers.
+users_of_workers() {
+	users 60760 60800
 }
 
 # lasts SECONDS: a part of an attack.

@@ -337,6 +337,8 @@ static void the_account_of_a_process_is_that_of_its_cgroup(void **state)
 		{ "4:memory:/a/b\n3:cpu:/c\n0::/\n", "/a" },
 		{ "3:cpu:/\n0::/\n", "/" },
 		{ "0::/a:/b\n", "/a:" },
+		{ "4:memory:/limits/1\n0::/mine\n", "/mine" },
+		{ "4:memory:/limits/1\n0::/\n", "/limits/1" },
 		{ "", "/" },
 		{ "::\n:\nx", "/" },
 	};

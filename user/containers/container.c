@@ -24,6 +24,7 @@
 #define PROC_BYTES_MAX 65536
 #define ID_DIGITS 64
 #define SHORT_ID 12
+#define UNIFIED "0::" /* the hierarchy of cgroup v2, which samples are of */
 
 size_t container_part(const char *path, const struct cgroup_identity *id)
 {
@@ -123,7 +124,7 @@ uint64_t container_account_in(char *text)
 		found = find_account(path, &known);
 		if (known)
 			return found;
-		account = any ? account : found;
+		account = any && strncmp(at, UNIFIED, strlen(UNIFIED)) != 0 ? account : found;
 		any = true;
 	}
 	return account;

@@ -40,7 +40,7 @@ uint64_t container_account(const char *path);
 /* The same for a process. 0: it is gone. */
 uint64_t container_account_of(pid_t process);
 /* For the text of its /proc/PID/cgroup: of all hierarchies, the first cgroup that a container, user
- * or unit pays for, else the first that is no root. */
+ * or unit pays for, else that of cgroup v2, else the first that is no root. */
 uint64_t container_account_in(char *text);
 
 /* NULL: out of memory. */
