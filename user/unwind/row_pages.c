@@ -145,8 +145,8 @@ static void unload(struct row_pages *p, struct page *page)
 	*page = (struct page){ 0 };
 }
 
-/* Frees at least `bytes` for a page, waiting for ticks once. -ENOSPC: there is not that much to free;
- * -ENOMEM. */
+/* Frees at least `bytes` for a page, waiting for ticks once. -ENOSPC: there is not that much to
+ * free; -ENOMEM. */
 static int evict(struct row_pages *p, uint32_t page, uint64_t bytes)
 {
 	_cleanup_(freep) struct victim *victims = malloc(p->maps->pages_len * sizeof(*victims));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* unwind/row_pages.h - page numbers (a table has one run of them) and page data in slabs.
  * A page's data are written before its place is set, and their memory is reused only after ticks
- * that may have it, so BPF never sees half a page or a foreign one. The caller records the run of each table,
- * and returns a run only when no tick can reach it. */
+ * that may have it, so BPF never sees half a page or a foreign one. The caller records the run of
+ * each table, and returns a run only when no tick can reach it. */
 #pragma once
 
 #include <stdbool.h>

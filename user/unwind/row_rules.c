@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* unwind/row_rules.c - shared rules. BPF gets a rule before any page refers to its id, and another
- * rule under that id only when all ticks that may have a page with it have ended. A rule that nobody
- * holds stays known until its id is needed. */
+ * rule under that id only when all ticks that may have a page with it have ended. A rule that
+ * nobody holds stays known until its id is needed. */
 #include "unwind/row_rules.h"
 
 #include <assert.h>
