@@ -76,17 +76,17 @@ uint32_t naming_view(struct naming *naming, const struct tally_task *task);
 /* The latest task's account took less of the worker's time than this one: what names both have are
  * to be wanted for it again. */
 bool naming_pays(const struct naming *naming, uint64_t account);
-/* caller: the frame is not a leaf. *place is valid until the next naming_begin. After
- * naming_resolve there are no new places. */
+/* caller: the frame is not a leaf. *id, of the frame's place, is valid until the next naming_begin.
+ * After naming_resolve there are no new places. */
 int naming_want(struct naming *naming, const struct tally_task *task, uint64_t raw, bool caller,
-	uint32_t *place);
+	uint32_t *id);
 int naming_resolve(struct naming *naming);
 
-/* The profile's frames for a place that was sampled `weight` times, innermost first; the last is
+/* The profile's frames for the place `id`, sampled `weight` times, innermost first; the last is
  * the function itself, the others are inlined into it. *ids is valid until the next naming_begin;
  * returns its length. */
 uint32_t naming_frames(
-	struct naming *naming, uint32_t place, uint64_t weight, const uint32_t **ids);
+	struct naming *naming, uint32_t id, uint64_t weight, const uint32_t **ids);
 /* Adds the samples of all places to the account: under the source of their name, or the reason for
  * none. */
 void naming_count(struct naming *naming, struct account *account);

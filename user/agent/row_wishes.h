@@ -18,4 +18,4 @@ struct row_wishes {
 
 /* Requests the page of this number in the object's file, unless it is there. If it cannot be
  * requested, BPF may ask for it again. ctx: a struct row_wishes. */
-void row_wishes_page(void *ctx, uint32_t object, uint64_t number);
+void row_wishes_page(void *ctx, uint32_t id, uint64_t number);

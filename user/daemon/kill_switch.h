@@ -28,7 +28,7 @@ const char *kill_switch_find(void);
 /* For a command that samples: 0, or -EPERM while it is on. */
 int kill_switch_check(struct why *why);
 
-void kill_switch_open(struct kill_switch *kill_switch);
+void kill_switch_open(struct kill_switch *s);
 /* Takes what came and answers as kill_switch_find, by a few system calls. */
-const char *kill_switch_look(struct kill_switch *kill_switch);
-void kill_switch_close(struct kill_switch *kill_switch);
+const char *kill_switch_look(struct kill_switch *s);
+void kill_switch_close(struct kill_switch *s);

@@ -56,12 +56,12 @@ static int reason_of(int err)
 	return err == -EMFILE || err == -ENFILE ? OBJECT_LIMIT : OBJECT_OPEN;
 }
 
-static void read_link(int path_fd, char *name, size_t size)
+static void read_link(int link, char *name, size_t size)
 {
 	char path[PATH_BYTES];
 	ssize_t len;
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", path_fd);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", link);
 	len = readlink(path, name, size - 1);
 	name[len > 0 ? len : 0] = '\0';
 }

@@ -13,22 +13,22 @@ bool words_is_blank(uint8_t c)
 	return c == ' ' || c == '\t';
 }
 
-struct bytes words_line(struct cursor *c)
+struct bytes words_line(struct cursor *text)
 {
-	const uint8_t *end = memchr(c->at, '\n', cursor_left(c));
-	struct bytes line = cursor_bytes(c, end ? (size_t)(end - c->at) : cursor_left(c));
+	const uint8_t *end = memchr(text->at, '\n', cursor_left(text));
+	struct bytes line = cursor_bytes(text, end ? (size_t)(end - text->at) : cursor_left(text));
 
 	if (end)
-		cursor_skip(c, 1);
+		cursor_skip(text, 1);
 	if (line.len > 0 && line.data[line.len - 1] == '\r')
 		line.len--;
 	return line;
 }
 
-struct bytes words_next(struct cursor *c)
+struct bytes words_next(struct cursor *line)
 {
-	line_blanks(c);
-	return line_word(c);
+	line_blanks(line);
+	return line_word(line);
 }
 
 bool words_number(struct cursor *c, uint64_t *out)

@@ -39,7 +39,8 @@ struct events {
 	uint64_t cgroups_lost;             /* as reported to the callback */
 };
 
-/* Handles one event of the ring, of any size. Always 0, so that the next one comes. */
-int events_take(void *events, void *data, size_t size);
+/* Handles one event of the ring, of any size. Always 0, so that the next one comes. ctx: a struct
+ * events. */
+int events_take(void *ctx, void *data, size_t size);
 /* Call it when the ring is empty: BPF has lost this many cgroup events before. */
 void events_note_cgroups_lost(struct events *events, uint64_t lost);

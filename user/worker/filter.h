@@ -25,7 +25,7 @@ enum filter {
 	 * them: a daemon that samples nothing and answers. Other calls fail as an agent's. */
 	FILTER_IDLE,
 };
-int filter_enter(enum filter filter);
+int filter_enter(enum filter which);
 
 /* Before FILTER_SERVER: a process that takes this one's place has the same listener, so nothing may
  * be done to it that lasts. shutdown(2), options and copies of this number fail with EPERM. */
