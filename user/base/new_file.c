@@ -86,7 +86,7 @@ void new_file_keep(struct new_file *file)
 
 int new_file_write(int dir, const char *name, const void *data, size_t size, unsigned int how)
 {
-	struct new_file file;
+	struct new_file file = NEW_FILE_INIT;
 	int err = new_file_open(&file, dir, name);
 
 	if (err < 0)

@@ -154,8 +154,8 @@ static int forget(int dir)
 int guard_stopped(const char *store, struct why *why)
 {
 	_cleanup_fd_ int dir = -1;
-	struct guard_mark mark, next;
-	struct stat st;
+	struct guard_mark mark = { 0 }, next;
+	struct stat st = { 0 };
 	time_t now = time(NULL);
 	int err = place_open_store(store, false, &dir, why);
 

@@ -301,7 +301,7 @@ static int obey_capture(void *ctx, struct orders_call *call)
 {
 	struct http_message *m = call->order, *answer = call->answer;
 	struct http_front *f = ctx;
-	struct why why;
+	struct why why = { "" };
 
 	m->text[HTTP_TEXT_MAX - 1] = '\0';
 	if (!http_capture_is_valid(m))
@@ -568,7 +568,7 @@ void http_front_end_captures(struct http_front *f)
 	f->options.captures = false;
 	for (size_t i = 0; i < ARRAY_SIZE(f->asked); i++) {
 		struct http_message refusal = { .kind = HTTP_REFUSED, .id = f->asked[i].id };
-		struct why why;
+		struct why why = { "" };
 
 		if (f->asked[i].capture == 0)
 			continue;

@@ -64,7 +64,7 @@ struct keeping {
 
 static int open_store(struct keeping *k, struct why *why)
 {
-	struct store_report report;
+	struct store_report report = { 0 };
 	_cleanup_fd_ int dir = -1;
 	int err = place_open_store(k->path, true, &dir, why);
 

@@ -258,7 +258,7 @@ void cfi_rule_encode(const struct cfi_state *state, const struct cfi_arch *arch,
 {
 	enum cfi_lost reason = CFI_LOST_CFA_MISSING;
 	struct unwind_rule rule = { 0 };
-	struct frame frame;
+	struct frame frame = { 0 };
 
 	if (state->cfa_set)
 		reason = find_frame(state, &frame) ? LOST_NONE : CFI_LOST_SP_RULE;

@@ -163,7 +163,7 @@ static void open_places(struct debug_files *files, struct opener_call *call,
 	char path[PATH_MAX];
 
 	for (uint32_t at = 0; at < places->paths.len && files->len < DEBUG_FILES_MAX; at++) {
-		struct opener_found found;
+		struct opener_found found = { .fd = -1 };
 		int err = open_next(call, root, &places->paths, &at, &found);
 		int reason = err < 0 ? opener_reason(err) : -1;
 
@@ -234,7 +234,7 @@ static int open_part(struct opener_call *call, const struct debug_part *part, co
 			opener_paths_add(&paths, at);
 	}
 	for (uint32_t i = 0; i < paths.len; i++) {
-		struct opener_found found;
+		struct opener_found found = { .fd = -1 };
 		int err = open_next(call, root, &paths, &i, &found);
 
 		if (err == 0)

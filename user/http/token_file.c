@@ -66,7 +66,7 @@ int token_file_read(const char *path, char out[HTTP_TEXT_MAX], struct why *why)
 int token_file_trust(const char *path, char out[HTTP_TEXT_MAX], struct why *why)
 {
 	_cleanup_fd_ int fd = -1;
-	struct stat st;
+	struct stat st = { 0 };
 	int err = place_check(path, why);
 
 	if (err == 0)

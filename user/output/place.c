@@ -429,7 +429,7 @@ static int make_folder(struct spot *s, struct why *why)
 static int find_folder(const char *path, bool own, bool make, int *dir, struct why *why)
 {
 	_cleanup_(spot_done) struct spot s = { .dir = -1 }, end = { .dir = -1 };
-	char whole[OUTPUT_PATH_MAX], target[OUTPUT_PATH_MAX];
+	char whole[OUTPUT_PATH_MAX], target[OUTPUT_PATH_MAX] = "";
 	size_t len = strlen(path);
 	int err;
 

@@ -189,7 +189,7 @@ static int load(struct sampler *s, const struct sampler_options *o, struct why *
 	struct why libbpf = { "" };
 	const char *fault = kernel_faults_here();
 	struct btf *types = NULL;
-	struct kernel_features kernel;
+	struct kernel_features kernel = { 0 };
 	int err = fault ? why_set(why, -EOPNOTSUPP, "%s", fault)
 			: kernel_features_load(&kernel, &types, why);
 
