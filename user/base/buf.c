@@ -28,7 +28,7 @@ void buf_clear(struct buf *buf)
 
 int buf_fail(struct buf *buf, int err)
 {
-	if (buf->err == 0)
+	if (buf->err >= 0)
 		buf->err = err;
 	return buf->err;
 }
@@ -57,7 +57,7 @@ int buf_reserve(struct buf *buf, size_t size, char **room)
 	if (size > SIZE_MAX / 4 - buf->len)
 		return buf_fail(buf, -ENOMEM);
 	if (buf->len + size + 1 > buf->cap && grow(buf, buf->len + size + 1) < 0)
-		return buf->err;
+		return -ENOMEM;
 	*room = buf->data + buf->len;
 	return 0;
 }

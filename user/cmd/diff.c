@@ -250,7 +250,7 @@ static int refold(struct profile *p, const struct sink_options *options)
 		err = profile_init(&folded);
 	if (err == 0)
 		err = folded_read(bytes, &folded, &counts);
-	if (err < 0)
+	if (err != 0)
 		return err;
 	folded.period_ns = p->period_ns;
 	folded.start_ns = p->start_ns;

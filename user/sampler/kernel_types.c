@@ -273,7 +273,7 @@ int kernel_types_open(const struct btf *kernel, struct sample_bpf **out, int *fd
 		return *fd;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", *fd);
 	err = open_object(path, out);
-	if (err == 0)
+	if (*out)
 		err = write_types(kernel, bpf_object__btf((*out)->obj), *fd);
 	return err == -EFBIG ? open_object(KERNEL_FEATURES_BTF, out) : err;
 }

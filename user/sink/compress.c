@@ -174,10 +174,11 @@ int compress_end(struct compress *c, struct buf *out)
 
 int compress_all(enum compress_kind kind, const struct buf *in, struct buf *out)
 {
-	struct compress *c;
+	struct compress *c = NULL;
+	int err = buf_err(in) < 0 ? buf_err(in) : compress_new(kind, &c);
 
-	if (buf_fail(out, buf_err(in)) < 0 || buf_fail(out, compress_new(kind, &c)) < 0)
-		return buf_err(out);
+	if (err < 0)
+		return buf_fail(out, err);
 	compress_put(c, in->data, in->len, out);
 	compress_end(c, out);
 	compress_free(c);

@@ -117,8 +117,10 @@ static void add_entry(struct firefox *w, uint32_t sample, uint64_t time_ns, uint
 	struct entry *slot = vec_add(&w->entries);
 
 	if (!slot ||
-		(!hash_find(&w->threads, key) && hash_put(&w->threads, key, w->threads.len) < 0))
+		(!hash_find(&w->threads, key) && hash_put(&w->threads, key, w->threads.len) < 0)) {
 		buf_fail(w->out, -ENOMEM);
+		return;
+	}
 	if (buf_err(w->out) < 0)
 		return;
 	group = hash_find(&w->threads, key);

@@ -479,10 +479,11 @@ static int assemble(struct build *b, struct unwind_rows_head head, struct unwind
 
 static int build_init(struct build *b)
 {
-	if (b->image->narrow || !cfi_arch_find(b->image->machine))
-		return why_set(b->why, -ENOTSUP,
-			"unwinding for %d-bit ELF machine %u is not supported",
+	if (b->image->narrow || !cfi_arch_find(b->image->machine)) {
+		why_set(b->why, -ENOTSUP, "unwinding for %d-bit ELF machine %u is not supported",
 			b->image->narrow ? 32 : 64, b->image->machine);
+		return -ENOTSUP;
+	}
 	*b->why = (struct why){ 0 };
 	b->pack = calloc(1, sizeof(*b->pack));
 	if (!b->pack)
