@@ -4,6 +4,7 @@
  * largest do, nobody who holds less than an equal part loses any of it. */
 #include "base/share.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -105,6 +106,7 @@ int share_level(const struct share *share, uint64_t max, uint64_t *level)
 		*level = SHARE_UNBOUND;
 		return 0;
 	}
+	assert(len > 0);
 	held = malloc(len * sizeof(*held));
 	if (!held)
 		return -ENOMEM;
@@ -112,7 +114,7 @@ int share_level(const struct share *share, uint64_t max, uint64_t *level)
 		held[i++] = account->held;
 	qsort(held, len, sizeof(*held), by_size);
 	/* More is held than there is room for, so some account is above an equal part. */
-	for (i = 0; held[i] <= room / (len - i); i++)
+	for (i = 0; i < len - 1 && held[i] <= room / (len - i); i++)
 		room -= held[i];
 	*level = room / (len - i);
 	return 0;

@@ -3,6 +3,7 @@
  * the reading with its line: a daemon that guesses is worse than one that does not start. */
 #include "daemon/config.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ini.h>
@@ -542,10 +543,14 @@ static int list_fixed(const struct config *running, const struct config *now, st
 	};
 	int err = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(fixed) && err == 0; i++)
-		if (differs(find_key(fixed[i][0], fixed[i][1]), running, now))
+	for (size_t i = 0; i < ARRAY_SIZE(fixed) && err == 0; i++) {
+		const struct key *key = find_key(fixed[i][0], fixed[i][1]);
+
+		assert(key);
+		if (differs(key, running, now))
 			err = buf_printf(out, "%s[%s] %s", out->len > 0 ? ", " : "", fixed[i][0],
 				fixed[i][1]);
+	}
 	return err;
 }
 

@@ -6,6 +6,7 @@
  * publish_settle() repeats it: so nothing is freed that a tick may still search. */
 #include "unwind/publish.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -348,7 +349,7 @@ static int load_whole(struct publish *p, const struct table *t, const struct unw
 /* Pages that cannot be loaded now are loaded when they are asked for. */
 static int load_or_keep(struct publish *p, struct table *t, const struct unwind_rows_view *view)
 {
-	_cleanup_(freep) uint16_t *ids = NULL;
+	uint16_t *ids;
 	int err = 0;
 
 	if (t->kept || t->paged)
@@ -361,6 +362,7 @@ static int load_or_keep(struct publish *p, struct table *t, const struct unwind_
 		err = keep_rows(p, t, view, &ids);
 	if (ids)
 		row_rules_release(&p->rules, ids, view->head->rules_len);
+	free(ids);
 	return err;
 }
 
@@ -456,6 +458,7 @@ int publish_rows(struct publish *p, const struct object_key *key, uint32_t id,
 	}
 	err = publish_make_room(p, id, span);
 	t = publish_find_table(p, id);
+	assert(t);
 	if (err == 0)
 		err = place_table(p, t, view);
 	if (err == 0) {
