@@ -353,6 +353,16 @@ int starter_open(struct starter *starter, const struct starter_duties *duties)
 	return child_start(&plan, &starter->child);
 }
 
+/* starter_wake of the starter itself: by our own hand, as asking it is what waits for it. */
+static void wake_itself(struct starter *starter)
+{
+	if (!child_was_stopped(&starter->child))
+		return;
+	starter->stopped++;
+	child_signal(&starter->child, SIGCONT);
+	child_was_stopped(&starter->child);
+}
+
 /* In short waits: one of them may last long, if a freezer or a hypervisor stops us both. */
 static int await_answer(struct starter *starter)
 {
@@ -361,7 +371,7 @@ static int await_answer(struct starter *starter)
 	for (int i = 0; i < LOOKS; i++) {
 		if (poll(&ready, 1, LOOK_MS) == 1)
 			return 0;
-		starter_wake(starter, &starter->child);
+		wake_itself(starter);
 	}
 	return -EPIPE;
 }
