@@ -269,22 +269,21 @@ static void remove_entry(struct containers *all, struct cgroup_entry *entry)
 
 static void remove_lost(struct containers *all)
 {
-	VEC(uint64_t) lost = { 0 };
+	VEC(struct cgroup_entry *) lost = { 0 };
 
 	hash_each (&all->by_id, slot) {
-		const struct cgroup_entry *entry = (struct cgroup_entry *)(uintptr_t)slot->value;
-		uint64_t *id;
+		struct cgroup_entry *entry = (struct cgroup_entry *)(uintptr_t)slot->value, **at;
 
 		if (entry->gone || entry->scan == all->scan ||
 			!cgroup_tree_is_gone(
 				all->tree, entry->id, entry->outside ? NULL : entry->path))
 			continue;
-		id = vec_add(&lost);
-		if (id)
-			*id = entry->id;
+		at = vec_add(&lost);
+		if (at)
+			*at = entry;
 	}
-	vec_each (&lost, id)
-		remove_entry(all, find_entry(all, *id));
+	vec_each (&lost, entry)
+		remove_entry(all, *entry);
 	vec_done(&lost);
 }
 
