@@ -82,7 +82,7 @@ int capture_exec(const char *const *words, bool clocks)
 	const char *argv[CAPTURE_WORDS_MAX + 3] = { "stoker-capture", "record" };
 	int err = setenv(CLOCKS_ENV, clocks ? CLOCKS_TEXT : "none", 1) < 0 ? -errno : 0;
 
-	for (size_t i = 0; words[i] && i < CAPTURE_WORDS_MAX; i++)
+	for (size_t i = 0; i < CAPTURE_WORDS_MAX && words[i]; i++)
 		argv[i + 2] = words[i];
 	if (err == 0 && caps_hand_on() == 0 && setrlimit(RLIMIT_FSIZE, &bytes) == 0 &&
 		fcntl(PROGRAM_FD, F_SETFD, FD_CLOEXEC) == 0)
