@@ -12,7 +12,7 @@
 #include <bpf/btf.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -42,11 +42,20 @@ static const struct {
 /* 0: no version. Later parts of a number of a long-term series may be over 255. */
 static uint32_t parse(const char *text)
 {
-	unsigned int a = 0, b = 0, c = 0;
+	unsigned long parts[3] = { 0 };
+	size_t len = 0;
+	char *end;
 
-	if (sscanf(text, "%u.%u.%u", &a, &b, &c) < 2 || a > PART_MAX || b > PART_MAX)
+	do {
+		parts[len] = strtoul(text, &end, 10);
+		if (end == text)
+			break;
+		len++;
+		text = end + 1;
+	} while (len < ARRAY_SIZE(parts) && *end == '.');
+	if (len < 2 || parts[0] > PART_MAX || parts[1] > PART_MAX)
 		return 0;
-	return VERSION(a, b, c < PART_MAX ? c : PART_MAX);
+	return VERSION(parts[0], parts[1], parts[2] < PART_MAX ? parts[2] : PART_MAX);
 }
 
 /* Debian's release is that of its ABI (6.1.0-13-amd64), and its version has the source's. */
