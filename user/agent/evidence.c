@@ -340,7 +340,7 @@ void evidence_copy(struct evidence *e, bool all)
 	uint64_t end_ns = clock_ns(CLOCK_MONOTONIC) + COPY_NS;
 	size_t len = e->worker ? e->processes.len : 0, turn = e->turn;
 
-	for (size_t i = 0; i < 2 * len; i++) {
+	for (size_t i = 0; len > 0 && i < 2 * len; i++) {
 		size_t at = i < len ? i : (turn + i) % len;
 		struct process *p = &e->processes.data[at];
 		bool is_turn = i < len ? !p->copied : all && p->pass != e->passes;

@@ -245,16 +245,17 @@ static int ask_object(struct batch *b, struct object *object)
 	struct worker_symbols symbols = { 0 };
 	struct worker_query query;
 	int err = make_query(b, &query);
+	size_t len = list_debug_files(object, b->set, offered);
 
 	b->object = object;
 	query.open_part = on_part;
-	asked.debug_fds_len = list_debug_files(object, b->set, offered);
-	for (size_t i = 0; i < asked.debug_fds_len; i++)
+	asked.debug_fds_len = len;
+	for (size_t i = 0; i < len; i++)
 		asked.debug_fds[i] = offered[i].files->fds[offered[i].at];
 	if (err == 0)
 		err = worker_client_names(b->naming->worker, &asked, &query, on_name, b, &symbols);
 	if (symbols.status == WORKER_OK)
-		for (size_t i = 0; i < asked.debug_fds_len; i++)
+		for (size_t i = 0; i < len; i++)
 			offered[i].files->fates[offered[i].at] = (uint8_t)symbols.debug[i];
 	object->symbols = symbols.symbols;
 	object->sources = symbols.sources;
@@ -267,7 +268,7 @@ static int put_object(struct batch *b, const struct object *object, const char *
 {
 	struct profile *profile = b->naming->profile;
 	char build_id[BUILD_ID_HEX_SIZE] = "";
-	struct profile_object of;
+	struct profile_object of = { 0 };
 	int err;
 
 	if (object && object->build_id.len > 0)

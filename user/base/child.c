@@ -258,7 +258,9 @@ char child_state(const struct child *child)
 	if (fd_read_path(path, STAT_BYTES_MAX, &text) < 0 || buf_putc(&text, '\0') < 0)
 		return '\0';
 	end = strrchr(text.data, ')'); /* of its name */
-	return end && end[1] == ' ' ? end[2] : '\0';
+	if (!end || end[1] != ' ')
+		return '\0';
+	return end[2];
 }
 
 bool child_is_busy(const struct child *child)

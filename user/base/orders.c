@@ -84,7 +84,8 @@ int orders_admit(struct orders *orders, int *socket)
 		return -EAGAIN;
 	if (fcntl(*socket, F_SETFL, O_NONBLOCK) < 0)
 		return -errno;
-	orders->guests[orders->guests_len++] = TAKE_FD(*socket);
+	orders->guests[orders->guests_len++] = *socket;
+	*socket = -1;
 	return 0;
 }
 

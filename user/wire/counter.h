@@ -47,10 +47,11 @@ struct counter_names {
 	size_t len;
 };
 
-/* A row of a table for a struct, and of one for places alone. */
+/* A row of a table for a struct, and of one for places alone. The size is that of the field's type:
+ * tools take the size of a field that is a pointer for a mistake. */
 #define COUNTER_OF(owner, place, type, field, metric, text, help)            \
 	{ place, metric, text, help, COUNTER_##type, offsetof(owner, field), \
-		sizeof(((const owner *)NULL)->field) },
+		sizeof(__typeof__(((const owner *)NULL)->field)) },
 #define COUNTER_PLACE(place, type, field, metric, text, help) \
 	{ place, metric, text, help, COUNTER_##type, 0, 0 },
 
