@@ -429,6 +429,7 @@ has_another_keeper() {
 		wait_until 20 is_another "$before"
 		wait_until 5 is_gone "$stopped"
 		wait_until 30 is_ready
+		daemon=$(agent_of "$supervisor")
 	done
 	stopped=$(keeper)
 	kill -STOP "$stopped"
