@@ -505,31 +505,28 @@ static void an_opener_that_is_stopped_goes_on(void **state)
 	assert_int_equal(openers_given_up(w->openers), 0);
 }
 
-static void the_file_of_an_opener_that_stays_stopped_comes_from_the_next_one(void **state)
+static void check_next_one(struct world *w, enum manner first)
 {
-	struct world *w = *state;
-
-	manner = STOPS_FOR_EVER;
+	manner = first;
 	openers_mapped(w->openers, &w->event, 0, take, &w->got, w->event.id);
 	assert_int_equal(starts, 1);
 	manner = HONEST;
 	settle(w);
 	assert_true(w->got.fd >= 0);
 	assert_int_equal(starts, 2);
+}
+
+static void the_file_of_an_opener_that_stays_stopped_comes_from_the_next_one(void **state)
+{
+	struct world *w = *state;
+
+	check_next_one(w, STOPS_FOR_EVER);
 	assert_int_equal(openers_given_up(w->openers), 0);
 }
 
 static void the_file_of_an_opener_that_others_kill_comes_from_the_next_one(void **state)
 {
-	struct world *w = *state;
-
-	manner = IS_KILLED;
-	openers_mapped(w->openers, &w->event, 0, take, &w->got, w->event.id);
-	assert_int_equal(starts, 1);
-	manner = HONEST;
-	settle(w);
-	assert_true(w->got.fd >= 0);
-	assert_int_equal(starts, 2);
+	check_next_one(*state, IS_KILLED);
 }
 
 /* ---- lying -------------------------------------------------------------------------------------

@@ -30,8 +30,8 @@ def wrong_names(frames, order, library):
 
 
 def stacks_of(lines, ids, programs, library):
-    """Of a profile's lines, those of the containers with these ids: samples, complete stacks, and those with
-    wrong names or of somebody else, with an example. programs: comm → an expression for the program's own frames,
+    """What a profile has of the containers with these ids: how many samples and complete stacks, how many
+    stacks with wrong names or of somebody else, and an example. programs: comm → an expression for the program's own frames,
     from the root, each with a blank; library: names of the libraries' functions."""
     out = {'samples': 0, 'complete': 0, 'wrong': 0, 'example': ''}
     by = collections.defaultdict(lambda: [0, 0])

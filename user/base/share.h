@@ -38,7 +38,7 @@ int share_charge(struct share *share, uint64_t account, uint64_t amount);
 /* The account gives back what it was charged. */
 void share_return(struct share *share, uint64_t account, uint64_t amount);
 uint64_t share_held(const struct share *share, uint64_t account);
-/* The one that holds most; NULL: there is none. Valid until the next charge or return. */
+/* The account that holds most, NULL without accounts. Valid until the next charge or return. */
 const struct share_account *share_largest(const struct share *share);
 
 /* The most that an account may hold of a table of this size, so that all of them together hold no

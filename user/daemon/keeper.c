@@ -303,7 +303,7 @@ int keeper_open(struct keeper *keeper, const char *path, int foreign_fd, struct 
 	return 0;
 }
 
-/* Working, or waiting for its disk: any other one that has no answer hangs. */
+/* The keeper works or waits for its disk. In any other state a keeper without an answer hangs. */
 static bool is_slow(char state)
 {
 	return state == 'R' || state == 'D';

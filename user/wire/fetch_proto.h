@@ -12,7 +12,7 @@
 #define FETCH_FILE_MS 20000
 
 enum fetch_kind {
-	FETCH_SERVER, /* text: its URL; "": one that is not asked */
+	FETCH_SERVER, /* text: the URL, or "" for a server that is passed over */
 	FETCH_INTO,   /* attached: the empty file for the next two; the fetcher sends none */
 	FETCH_FILE,   /* text: a build ID in hex */
 	FETCH_INQUIRY, /* text: a container's id; attached: a connection to its runtime */
