@@ -103,9 +103,9 @@ struct tick_stats {
 	__u64 ticks;
 	__u64 samples;
 	__u64 idle;
-	__u64 filtered;  /* ticks of tasks outside the target */
-	__u64 bytes_out; /* sent through the ring buffer */
-	__u64 lost[8];   /* indexed by enum lost_reason */
+	__u64 filtered; /* ticks of tasks outside the target */
+	__u64 lost[8];  /* indexed by enum lost_reason */
+	__u64 pad;      /* to whole cache lines */
 
 	struct tick_times times[TICK_PARTS]; /* of samples */
 };
@@ -114,11 +114,12 @@ struct tick_stats {
 
 struct cpu_ticks {
 	__u64 ticks;
-	__u64 due_ns;  /* time of the next tick, CLOCK_MONOTONIC; user space sets the first */
-	__u64 skipped; /* periods without a tick; the next tick counts them */
-	__u64 first;   /* due_ns is the earliest time of the first tick; user space sets it */
-	__u64 took_ns; /* time that the ticks of samples took */
-	__u64 pad[3];
+	__u64 due_ns;    /* time of the next tick, CLOCK_MONOTONIC; user space sets the first */
+	__u64 skipped;   /* periods without a tick; the next tick counts them */
+	__u64 first;     /* due_ns is the earliest time of the first tick; user space sets it */
+	__u64 took_ns;   /* time that the ticks of samples took */
+	__u64 bytes_out; /* sent through the ring buffer */
+	__u64 pad[2];
 };
 
 /* ---- events: sent through the ring buffer, once, and again after a loss ----------------- */

@@ -37,15 +37,20 @@ static __always_inline void event_wake(void)
 		bpf_ringbuf_discard(room, BPF_RB_FORCE_WAKEUP);
 }
 
+static __always_inline void event_sent(u64 size)
+{
+	cpu_ticks[bpf_get_smp_processor_id() & (CPU_TICKS_MAX - 1)].bytes_out += size;
+}
+
 /* Sends an event from a tick or the scan. User space is not woken for it unless the ring fills
  * up. */
-static __always_inline int emit(struct tick_stats *stats, void *event, u64 size, u64 flags)
+static __always_inline int emit(void *event, u64 size, u64 flags)
 {
 	if (flags == BPF_RB_NO_WAKEUP &&
 		bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) > ring_bytes / 4)
 		flags = BPF_RB_FORCE_WAKEUP;
 	if (event_send(event, size, flags))
 		return -1;
-	stats->bytes_out += size;
+	event_sent(size);
 	return 0;
 }

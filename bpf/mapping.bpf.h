@@ -45,8 +45,8 @@ static __always_inline bool object_refused(u64 cgroup)
 /* The file's object. A new file gets an id and an event if there are fewer than `most` objects.
  * NULL: the table is full, the cgroup is refused, all ids that were tried are in use, or the event
  * could not be sent; the next meeting tries again. */
-static __always_inline struct object_value *object_of(struct tick_stats *stats,
-	struct event_object *event, struct vm_area_struct *vma, struct inode *inode, u32 *counter,
+static __always_inline struct object_value *object_of(struct event_object *event,
+	struct vm_area_struct *vma, struct inode *inode, u32 *counter,
 	const struct object_id_range *ids, u32 most)
 {
 	struct object_value fresh = {}, *known;
@@ -62,7 +62,7 @@ static __always_inline struct object_value *object_of(struct tick_stats *stats,
 	}
 	if (bpf_map_update_elem(&objects, &event->key, &fresh, BPF_NOEXIST) == 0) {
 		object_describe(event, vma);
-		if (emit(stats, event, sizeof(*event), BPF_RB_FORCE_WAKEUP)) {
+		if (emit(event, sizeof(*event), BPF_RB_FORCE_WAKEUP)) {
 			bpf_map_delete_elem(&objects, &event->key);
 			object_id_give(fresh.id);
 			return NULL;
@@ -206,7 +206,7 @@ __noinline int mapping_own(u64 walk)
 	s->object_event.start_ns = s->task.start_ns;
 	s->object_event.cgroup = s->task.cgroup;
 	mapping_set_object(&s->fresh,
-		object_of(&s->stats, &s->object_event, s->owner, s->inode, &s->object_counter, &ids,
+		object_of(&s->object_event, s->owner, s->inode, &s->object_counter, &ids,
 			OBJECTS_ANY));
 	return 0;
 }

@@ -85,7 +85,7 @@ static __always_inline u32 task_id(struct scratch *s)
 		slot = &set->ways[s->tick_ns >> KNOWN_ANY_SHIFT & (KNOWN_WAYS - 1)];
 		event->id = id_next(&s->task_counter, id_stride, bpf_get_smp_processor_id());
 	}
-	if (emit(&s->stats, event, sizeof(*event), task_wakeup(s)))
+	if (emit(event, sizeof(*event), task_wakeup(s)))
 		return 0;
 	word = (u64)epoch << 32 | event->id;
 	slot_write(hash, &slot->tag, &slot->word, &word, TASK_WORDS);
@@ -103,7 +103,7 @@ static __always_inline int emit_leaf(struct scratch *s, const struct event_stack
 		.frame = leaf,
 	};
 
-	return emit(&s->stats, &event, sizeof(event), BPF_RB_NO_WAKEUP);
+	return emit(&event, sizeof(event), BPF_RB_NO_WAKEUP);
 }
 
 /* Sends a stack unless user space has it. 0, or -1 if it could not be sent. */
@@ -127,7 +127,7 @@ static __always_inline int emit_stack(struct scratch *s, struct event_stack *hea
 			return -1;
 	} else {
 		bytes = sizeof(*head) + frames * sizeof(u64);
-		if (emit(&s->stats, head, bytes, BPF_RB_NO_WAKEUP))
+		if (emit(head, bytes, BPF_RB_NO_WAKEUP))
 			return -1;
 		if (frames > 1)
 			stack_note(known, below_leaf, any);
@@ -163,7 +163,7 @@ static __always_inline void emit_jit(struct scratch *s)
 	if (start && *start == s->task.start_ns)
 		return;
 	event.start_ns = s->task.start_ns;
-	if (emit(&s->stats, &event, sizeof(event), BPF_RB_FORCE_WAKEUP) == 0)
+	if (emit(&event, sizeof(event), BPF_RB_FORCE_WAKEUP) == 0)
 		bpf_map_update_elem(&jit_sent, &s->task.tgid, &event.start_ns, BPF_ANY);
 }
 
@@ -177,8 +177,7 @@ static __always_inline u32 emit_tick(struct scratch *s, u32 id)
 		.cpu = bpf_get_smp_processor_id(),
 	};
 
-	return emit(&s->stats, &event, sizeof(event), BPF_RB_NO_WAKEUP) ? LOST_RING_FULL
-									: LOST_REASONS_LEN;
+	return emit(&event, sizeof(event), BPF_RB_NO_WAKEUP) ? LOST_RING_FULL : LOST_REASONS_LEN;
 }
 
 /* The time that the tick has taken, as a part of a count's value. */
@@ -217,7 +216,7 @@ static __always_inline u32 count_first(
 	if (len - counts_high < id_stride) {
 		struct event_pressure event = { EVENT_PRESSURE, which };
 
-		emit(&s->stats, &event, sizeof(event), BPF_RB_FORCE_WAKEUP);
+		emit(&event, sizeof(event), BPF_RB_FORCE_WAKEUP);
 	}
 	return keep_times ? emit_tick(s, (u32)first) : LOST_REASONS_LEN;
 }
@@ -408,15 +407,15 @@ static __always_inline void note_time(struct tick_times *times, u64 ns)
 		times->longest_ns = ns;
 }
 
-static __always_inline void note_times(struct scratch *s)
+static __always_inline void note_times(struct tick_stats *stats, const struct scratch *s)
 {
 	u64 now = bpf_ktime_get_ns();
 
 	cpu_ticks[bpf_get_smp_processor_id() & (CPU_TICKS_MAX - 1)].took_ns += now - s->tick_ns;
-	note_time(&s->stats.times[TICK_WHOLE], now - s->tick_ns);
+	note_time(&stats->times[TICK_WHOLE], now - s->tick_ns);
 	if (s->kernel_hash)
-		note_time(&s->stats.times[TICK_KERNEL], s->user_ns - s->tick_ns);
-	note_time(&s->stats.times[TICK_USER], now - s->user_ns);
+		note_time(&stats->times[TICK_KERNEL], s->user_ns - s->tick_ns);
+	note_time(&stats->times[TICK_USER], now - s->user_ns);
 }
 
 /* Until when may the walk go on? */
@@ -450,24 +449,24 @@ SEC("perf_event")
 int sample(struct bpf_perf_event_data *ctx)
 {
 	u64 id = bpf_get_current_pid_tgid();
+	u32 cpu = bpf_get_smp_processor_id(), lost;
+	struct tick_stats *stats = bpf_map_lookup_elem(&tick_counts, &cpu);
+	struct scratch *s = scratch_of(0);
 	struct task_struct *task;
-	struct scratch *s;
-	u32 zero = 0, lost;
 
-	s = bpf_map_lookup_elem(&scratches, &zero);
-	if (!s)
+	if (!s || !stats)
 		return 0;
-	s->stats.ticks++;
+	stats->ticks++;
 	s->tick_ns = s->user_ns = bpf_ktime_get_ns();
 	note_tick(s->tick_ns);
 	if (id == 0) {
-		s->stats.idle++;
+		stats->idle++;
 		return 0;
 	}
 	task = task_current();
 	id = pidns_current(task, id);
 	if (id == 0 || !wanted(s, task, id)) {
-		s->stats.filtered++;
+		stats->filtered++;
 		return 0;
 	}
 	split(SPLIT_OTHER);
@@ -491,11 +490,11 @@ int sample(struct bpf_perf_event_data *ctx)
 	split(SPLIT_SHIP);
 	lost = send(walk_of(s));
 	split_end();
-	note_times(s);
+	note_times(stats, s);
 	if (lost < LOST_REASONS_LEN)
-		s->stats.lost[lost & 7]++;
+		stats->lost[lost & 7]++;
 	else
-		s->stats.samples++;
+		stats->samples++;
 	return 0;
 }
 

@@ -33,7 +33,6 @@ struct kernel_stack {
 
 /* Working memory of a tick. One a CPU is enough, because ticks of a CPU do not nest. */
 struct scratch {
-	struct tick_stats stats; /* must be first: user space reads it */
 	struct task_key task;
 	u32 task_counter;
 	u32 object_counter;
@@ -122,6 +121,16 @@ static __always_inline bool walk_late(const struct scratch *s)
 {
 	return bpf_ktime_get_ns() >= s->deadline_ns;
 }
+
+/* A value for each possible CPU, and user space maps them all: of a per-CPU array it would have to
+ * copy all values at once, and Linux 5.10 refuses that where they have more than 4 MB. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct tick_stats);
+} tick_counts SEC(".maps");
 
 struct counts {
 	__uint(type, BPF_MAP_TYPE_HASH);

@@ -174,7 +174,7 @@ static __always_inline int send_copy(
 		uprobe_mend_copy(s, (u8 *)event + head, sp, copied, root_at, root,
 			DEFERRED_ROOT_OFFSET, limit);
 	bpf_ringbuf_submit(event, BPF_RB_FORCE_WAKEUP);
-	s->stats.bytes_out += size;
+	event_sent(size);
 	return 0;
 nothing:
 	bpf_ringbuf_discard(event, BPF_RB_NO_WAKEUP);

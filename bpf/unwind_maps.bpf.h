@@ -68,7 +68,7 @@ static __always_inline void page_ask(struct scratch *s, struct rows_page *page, 
 	/* Marked before sending: user space may answer at once, and its answer must not be
 	 * overwritten. */
 	page->place = ROWS_PAGE_ASKED;
-	if (emit(&s->stats, &event, sizeof(event), BPF_RB_FORCE_WAKEUP))
+	if (emit(&event, sizeof(event), BPF_RB_FORCE_WAKEUP))
 		page->place = ROWS_PAGE_ABSENT;
 }
 

@@ -28,6 +28,7 @@
 #include "files/processes.h"
 #include "agent/row_wishes.h"
 #include "agent/upkeep.h"
+#include "agent/waits.h"
 #include "sampler/places.h"
 #include "sampler/warnings.h"
 #include "proc/pid_namespace.h"
@@ -37,14 +38,7 @@
 #include "client/opener_call.h"
 
 #define EXECS_MAX 4096
-#define TABLES_WAIT_NS (1800 * NSEC_PER_MSEC)
-#define DEFERRED_WAIT_NS (1000 * NSEC_PER_MSEC)
-#define TABLES_POLL_MS 50
-#define NAMES_WAIT_NS (20 * NSEC_PER_SEC)
-#define CONTAINERS_WAIT_NS (2 * NSEC_PER_SEC)
 #define TICKS_PENDING 100000
-/* A limit of time for naming, which is shorter if somebody waits for a daemon to end. */
-#define WAIT_NS(agent, ns) ((agent)->stopped && (agent)->naming.spare ? 300 * NSEC_PER_MSEC : (ns))
 
 struct agent {
 	struct sampler *sampler;
@@ -57,6 +51,7 @@ struct agent {
 	struct fetch *fetch;     /* NULL: no debuginfod server is to be asked */
 	struct inquiry *inquiry; /* NULL: no container runtime is to be asked */
 	bool stopped;
+	uint64_t ended_ns;           /* when a daemon's agent was stopped; else 0 */
 	int epoll;                   /* the ring, and the workers */
 	struct cgroup_tree *cgroups; /* NULL: none is mounted */
 	struct containers *containers;
@@ -409,7 +404,8 @@ static int wait_for_tables(struct agent *agent)
 /* Samples that wait for a table which is being made are worth a moment at an interval's end. */
 static int finish_deferred(struct agent *agent)
 {
-	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + WAIT_NS(agent, DEFERRED_WAIT_NS);
+	uint64_t until_ns = waits_until(clock_ns(CLOCK_MONOTONIC) + DEFERRED_WAIT_NS,
+		agent->ended_ns, LAST_DEFERRED_NS);
 	int err = 0;
 
 	deferred_finish(agent->deferred);
@@ -446,6 +442,7 @@ void agent_stop(struct agent *agent)
 {
 	sampler_stop(agent->sampler);
 	agent->stopped = true;
+	agent->ended_ns = agent->naming.spare ? clock_ns(CLOCK_MONOTONIC) : 0;
 }
 
 int agent_fd(const struct agent *agent)
@@ -541,11 +538,13 @@ int agent_profile(struct agent *agent, struct profile *out)
 	cut_err = cut(agent, out, &drained_ns);
 	/* The sources of names are read late, so that a JIT's map has its lines. */
 	processes_refresh(agent->processes);
-	containers_settle(agent->containers, drained_ns + WAIT_NS(agent, CONTAINERS_WAIT_NS));
+	containers_settle(agent->containers,
+		waits_until(drained_ns + CONTAINERS_WAIT_NS, agent->ended_ns, LAST_CONTAINERS_NS));
 	refresh_err = kernel_names_refresh(agent->kernel);
 	agent->naming.containers = agent->containers;
-	naming_begin(
-		&agent->naming, out, drained_ns + WAIT_NS(agent, NAMES_WAIT_NS), drained_ns);
+	naming_begin(&agent->naming, out,
+		waits_until(drained_ns + NAMES_WAIT_NS, agent->ended_ns, LAST_NAMES_NS),
+		drained_ns);
 	err = fill_names(&fill);
 	warnings_add(&agent->warnings, agent->naming.note.text);
 	if (err == 0)

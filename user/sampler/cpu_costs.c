@@ -26,6 +26,16 @@ uint64_t cpu_costs_ns(const struct sampler *sampler)
 	return sum;
 }
 
+uint64_t cpu_costs_bytes(const struct sampler *sampler)
+{
+	const struct cpu_ticks *cpus = sampler_skeleton(sampler)->bss->cpu_ticks;
+	uint64_t sum = 0;
+
+	for (uint32_t cpu = 0; cpu < CPU_TICKS_MAX; cpu++)
+		sum += __atomic_load_n(&cpus[cpu].bytes_out, __ATOMIC_RELAXED);
+	return sum;
+}
+
 uint64_t cpu_costs_dearest_ns(const struct sampler *sampler, uint64_t *seen_ns)
 {
 	const struct sample_bpf *skel = sampler_skeleton(sampler);

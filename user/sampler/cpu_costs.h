@@ -10,6 +10,8 @@ struct sampler;
 
 /* Of all CPUs, since the start. */
 uint64_t cpu_costs_ns(const struct sampler *sampler);
+/* Sent by ticks and scans, since the start. */
+uint64_t cpu_costs_bytes(const struct sampler *sampler);
 /* The most that one CPU took since seen_ns[CPU_TICKS_MAX] was read, which is read again. */
 uint64_t cpu_costs_dearest_ns(const struct sampler *sampler, uint64_t *seen_ns);
 /* Time from a tick's start after which its walk ends, unless its cgroup has another limit. */

@@ -30,13 +30,13 @@
 #include "sampler/map_sizes.h"
 #include "sampler/places.h"
 #include "sampler/scan.h"
-#include "sampler/tick_times.h"
+#include "sampler/tick_counts.h"
 #include "sampler/tracepoints.h"
 #include "unwind/publish.h"
 
 #define JIT_MAX 4096
 #define SLABS_MIN 4
-#define TREE_MAX 8192  /* descendants that are remembered */
+#define TREE_MAX 8192 /* descendants that are remembered */
 #define DRAIN_BATCH 1024
 #define TICK_LIMIT_NS 300000
 #define TICK_LIMIT_OF_PERIOD 4 /* one part of it */
@@ -45,6 +45,7 @@ struct sampler {
 	struct sample_bpf *skel;
 	struct ring_buffer *ring;
 	struct clocks clocks;
+	struct tick_counts counts;
 	struct row_maps_bpf row_maps;
 	struct publish *publish;
 	struct tracepoints tracepoints;
@@ -93,10 +94,11 @@ static int size_maps(struct sampler *s, const struct sampler_options *o)
 		{ s->skel->maps.target_cgroups,
 			o->cgroups_len ? (uint32_t)o->cgroups_len + TREE_MAX : 1 },
 		{ s->skel->maps.tick_limits, o->share_ticks ? CPU_COSTS_CGROUPS_MAX : 1 },
+		{ s->skel->maps.tick_counts, s->cpus },
 	};
 	uint64_t used = grown.ring_bytes + ROWS_PAGES_MAX * sizeof(struct rows_page) +
-		ROWS_RULES_MAX * sizeof(struct unwind_rule) + SLOTS_BYTES +
-		KNOWN_STACKS_BYTES + KNOWN_TASKS_BYTES + OBJECT_ID_WORDS * sizeof(uint64_t);
+		ROWS_RULES_MAX * sizeof(struct unwind_rule) + SLOTS_BYTES + KNOWN_STACKS_BYTES +
+		KNOWN_TASKS_BYTES + OBJECT_ID_WORDS * sizeof(uint64_t);
 	int err = bpf_map__set_max_entries(s->skel->maps.events, grown.ring_bytes);
 
 	s->skel->rodata->counts_high = grown.counts / 2;
@@ -305,6 +307,9 @@ int sampler_open(const struct sampler_options *options, const struct sampler_eve
 		err = s->ring ? set_targets(s, options) : -errno;
 		if (err == 0)
 			err = open_publish(s);
+		if (err == 0)
+			err = tick_counts_open(
+				&s->counts, bpf_map__fd(s->skel->maps.tick_counts), s->cpus);
 		if (err < 0)
 			why_set(why, err, "cannot set up the BPF maps: %s", fd_watch_text(err));
 	}
@@ -329,6 +334,7 @@ void sampler_free(struct sampler *s)
 	tracepoints_detach(&s->tracepoints);
 	publish_free(s->publish);
 	row_maps_bpf_close(&s->row_maps);
+	tick_counts_close(&s->counts);
 	ring_buffer__free(s->ring);
 	sample_bpf__destroy(s->skel);
 	free(s);
@@ -488,33 +494,6 @@ int sampler_follow_cpus(struct sampler *s)
 _Static_assert(LOST_REASONS_LEN <= ARRAY_SIZE(((struct tick_stats *)0)->lost),
 	"BPF has a counter for each reason");
 
-/* Adds up one struct tick_stats a CPU: the head of the program's scratch. */
-static void read_ticks(struct sampler *s, struct tick_stats *sum)
-{
-	size_t size = bpf_map__value_size(s->skel->maps.scratches);
-	size_t stride = (size + 7) & ~(size_t)7;
-	_cleanup_(freep) char *all = calloc(s->cpus, stride);
-	uint32_t zero = 0;
-
-	*sum = (struct tick_stats){ 0 };
-	if (!all || bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.scratches), &zero, all) < 0)
-		return;
-	for (uint32_t cpu = 0; cpu < s->cpus; cpu++) {
-		struct tick_stats one;
-
-		memcpy(&one, all + cpu * stride, sizeof(one));
-		sum->ticks += one.ticks;
-		sum->samples += one.samples;
-		sum->idle += one.idle;
-		sum->filtered += one.filtered;
-		sum->bytes_out += one.bytes_out;
-		for (size_t i = 0; i < ARRAY_SIZE(one.lost); i++)
-			sum->lost[i] += one.lost[i];
-		for (size_t i = 0; i < TICK_PARTS; i++)
-			tick_times_add(&sum->times[i], &one.times[i]);
-	}
-}
-
 static void read_program(struct sampler *s, struct sampler_stats *out)
 {
 	struct bpf_prog_info info = { 0 };
@@ -562,7 +541,7 @@ void sampler_stats(struct sampler *s, struct sampler_stats *out)
 
 	*out = (struct sampler_stats){ 0 };
 	clocks_read(&s->clocks, &time);
-	read_ticks(s, &ticks);
+	tick_counts_sum(&s->counts, &ticks);
 	read_program(s, out);
 	count_ticks(s, out, &time, &ticks);
 	for (size_t i = 0; i < EVENT_KINDS_MAX; i++)
@@ -574,6 +553,6 @@ void sampler_stats(struct sampler *s, struct sampler_stats *out)
 	memcpy(out->targets_lost, s->skel->bss->targets_lost, sizeof(out->targets_lost));
 	out->cpus = time.cpus;
 	out->running_s = (double)time.wall_ns / (double)NSEC_PER_SEC;
-	out->bytes_out = ticks.bytes_out + s->drained_bytes;
+	out->bytes_out = cpu_costs_bytes(s) + s->drained_bytes;
 	out->took_ns = cpu_costs_ns(s);
 }

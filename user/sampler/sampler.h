@@ -14,7 +14,7 @@
 #include "base/err.h"
 #include "sampler/events.h"
 #include "sampler/scan.h"
-#include "sampler/tick_times.h"
+#include "sampler/tick_counts.h"
 
 #define SAMPLER_OBJECTS_MAX 8192 /* limit of mapped files in BPF */
 

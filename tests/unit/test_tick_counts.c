@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_tick_times.c - slots of time and percentiles. */
+/* test_tick_counts.c - slots of time, percentiles, and the sum over all CPUs. */
 #include "unit.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/own.h"
-#include "sampler/tick_times.h"
+#include "sampler/tick_counts.h"
 
 static void a_slot_begins_where_the_last_one_ends(void **state)
 {
@@ -72,12 +75,47 @@ static void cpus_are_added_up(void **state)
 	assert_int_equal(sum.slots[tick_slot(2000)], 4);
 }
 
+#define CPUS 512
+
+/* The map, as a file: user space sees no difference. */
+static void counts_of_many_cpus_are_read_where_they_are(void **state)
+{
+	struct tick_stats *cpus, sum;
+	struct tick_counts counts = { 0 };
+	int fd = memfd_create("tick_counts", MFD_CLOEXEC);
+
+	(void)state;
+	assert_int_equal(ftruncate(fd, CPUS * sizeof(*cpus)), 0);
+	cpus = mmap(NULL, CPUS * sizeof(*cpus), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	assert_ptr_not_equal(cpus, MAP_FAILED);
+	assert_int_equal(tick_counts_open(&counts, fd, CPUS), 0);
+	tick_counts_sum(&counts, &sum);
+	assert_int_equal(sum.ticks, 0);
+	cpus[0].ticks = 3;
+	cpus[0].idle = cpus[0].filtered = 1;
+	cpus[CPUS - 1].ticks = 4;
+	cpus[CPUS - 1].samples = 2;
+	cpus[CPUS - 1].lost[7] = 2;
+	put(&cpus[CPUS - 1].times[TICK_USER], 2000, 2);
+	tick_counts_sum(&counts, &sum);
+	assert_int_equal(sum.ticks, 7);
+	assert_int_equal(sum.idle + sum.filtered, 2);
+	assert_int_equal(sum.samples, 2);
+	assert_int_equal(sum.lost[7], 2);
+	assert_int_equal(sum.times[TICK_USER].longest_ns, 2000);
+	tick_counts_close(&counts);
+	assert_int_equal(munmap(cpus, CPUS * sizeof(*cpus)), 0);
+	assert_int_equal(close(fd), 0);
+	assert_int_equal(tick_counts_open(&counts, fd, CPUS), -EBADF);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_slot_begins_where_the_last_one_ends),
 		cmocka_unit_test(a_percentile_is_above_that_share_by_a_slot_at_most),
 		cmocka_unit_test(cpus_are_added_up),
+		cmocka_unit_test(counts_of_many_cpus_are_read_where_they_are),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
