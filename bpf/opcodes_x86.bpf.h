@@ -198,7 +198,7 @@ static __always_inline bool insn_operands(struct insn *i)
 	}
 	i->number = (s32)code;
 	if ((forms & OP_IMM8) || (!(forms & OP_IMM32) && i->modrm >> 6 == 1))
-		i->number = (signed char)code;
+		i->number = (s32)(signed char)code;
 	if (forms & OP_IMM8)
 		i->bytes++;
 	if (forms & OP_IMM32)

@@ -155,14 +155,13 @@ static __always_inline u32 way_moves(struct unwind_way *way, const struct insn *
 		return way_makes_frame(way, 0); /* mov %rsp,%rbp */
 	if (i->op == 0x8d && (modrm & 0x3f) == 0x2c && i->sib == 0x24)
 		return way_makes_frame(way, i->number); /* lea n(%rsp),%rbp */
-	if (i->op == 0x8d && (modrm & 0x3f) == 0x24 && i->sib == 0x24)
-		way->depth += i->number; /* lea n(%rsp),%rsp */
+	if ((i->op == 0x8d && (modrm & 0x3f) == 0x24 && i->sib == 0x24) || /* lea n(%rsp),%rsp */
+		((i->op | 2) == 0x83 && modrm == 0xc4))                    /* add */
+		way->depth += i->number;
 	else if (i->op == 0x8d && (modrm & 0x3f) == 0x24 && (i->sib & 7) == REG_SP) {
 		way->lost = 1; /* lea n(%rsp,%rax,8),%rsp: arguments are dropped */
 		way->copy = WAY_NOWHERE;
-	} else if ((i->op | 2) == 0x83 && modrm == 0xc4)
-		way->depth += i->number; /* add */
-	else if ((i->op | 2) == 0x83 && modrm == 0xec)
+	} else if ((i->op | 2) == 0x83 && modrm == 0xec)
 		way->depth -= i->number; /* sub */
 	else
 		return WAY_UNKNOWN;
