@@ -82,6 +82,8 @@ off_within_two_seconds() {
 	wait_until 30 is_ready
 	install -o 65534 -m 644 /dev/null "$tmp/theirs"
 	mv "$tmp/theirs" "$tmp/run/off"
+	"${inside[@]}" "$stoker" doctor >"$tmp/doctor" || true
+	grep "^less *kill switch .*/run/stoker/off exists and is not root's" "$tmp/doctor"
 	wait_until 20 eval '[ "$(find "$tmp/store" -name "*.zst" | wc -l)" -ge 2 ]'
 	is_ready
 	rm "$tmp/run/off"
@@ -208,11 +210,35 @@ ends() {
 	serve_apart
 	wait_until 20 is_idle '/run/stoker/off'
 	kill -STOP "$daemon"
-	ends 1
+	ends 0
 }
 
 answers_here() {
 	[ "$(curl -sS -m 5 --unix-socket "$tmp/socket" http://localhost/healthz 2>/dev/null)" = alive ]
+}
+
+binds_port() {
+	python3 -c 'import socket, sys
+one = socket.socket()
+one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+one.bind(("127.0.0.1", int(sys.argv[1])))' "$port" 2>/dev/null
+}
+
+@test "nobody else gets the port, whatever is lost, and a stopped idle process goes on" {
+	serve_apart
+	wait_until 30 is_ready
+	for _ in 1 2 3; do
+		kill -9 "$daemon"
+		for _ in $(seq 20); do
+			! binds_port || false
+		done
+		wait_until 30 is_another "$daemon"
+		wait_until 30 is_ready
+	done
+	touch "$tmp/run/off"
+	wait_until 20 is_idle '/run/stoker/off'
+	kill -STOP "$(agent_of "$supervisor")"
+	wait_until 5 curl -sf -m 2 "http://127.0.0.1:$port/healthz"
 }
 
 @test "an idle daemon answers on a unix socket without a store, and leaves no socket" {
@@ -316,6 +342,12 @@ is_left_alone() {
 	[ ! -e "$tmp/store/mark" ]
 	serve_apart
 	wait_until 30 is_ready
+	# While it samples nobody takes its mark away, nor starts in its place.
+	exits 1 "$stoker" daemon --config "$tmp/stoker.ini" --stopped
+	said_clearly 'a daemon samples into'
+	exits 2 "${inside[@]}" "$stoker" daemon --config "$tmp/stoker.ini" --after-crash
+	exits 2 "$stoker" daemon --config "$tmp/stoker.ini" --after-crash --stopped
+	jq -e '.running' "$tmp/store/mark"
 	die
 	# On the same boot that was no death; nor is what the unit notes one.
 	serve_apart

@@ -207,6 +207,10 @@ budget_is() {
 	[ "$(code /metrics -H 'Sec-Fetch-Site: cross-site')" = 403 ]
 	[ "$(code /metrics -H 'Sec-Fetch-Site: same-site')" = 403 ]
 	[ "$(code /metrics -H 'Sec-Fetch-Site: same-origin')" = 200 ]
+	[ "$(code /metrics -H 'Origin: http://evil.example')" = 403 ]
+	[ "$(code /metrics -H "Origin: http://localhost:$port.evil.example")" = 403 ]
+	[ "$(code /metrics -H 'Origin: null')" = 403 ]
+	[ "$(code /metrics -H "Host: localhost:$port" -H "Origin: http://localhost:$port")" = 200 ]
 	get /metrics -D - -o /dev/null | grep -qi '^x-content-type-options: nosniff'
 	metric_is stoker_http_restarts_total 0
 }
@@ -277,7 +281,7 @@ has_answer() {
 	serve
 	[[ $(http_user) == 6077?:6077? ]]
 	says "its process may not read $tmp/store (mode 0700)" "$said"
-	get '/query?top=1' | grep -q 'may not read the store (mode 0700)'
+	get '/query?top=1' | grep -q 'may not read the store (mode 0700, group 0)'
 	[ "$(code '/query?top=1')" = 503 ]
 	answers /readyz
 	metric_is stoker_http_restarts_total 0

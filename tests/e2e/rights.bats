@@ -337,7 +337,7 @@ seccomp_of() {
 	mkdir "$tmp/store"
 	printf '[store]\npath = %s\n' "$tmp/store" >"$tmp/ini"
 	! "$stoker" doctor -c "$tmp/ini" | grep '^less *host ' || false
-	echo none >"$tmp/store/$(sed -n 's/^#define GUARD_FILE "\(.*\)"$/\1/p' "$repo/user/daemon/guard.h")"
+	echo none >"$tmp/store/$(sed -n 's/^#define GUARD_FILE "\(.*\)"$/\1/p' "$repo/user/guard/guard.h")"
 	"$stoker" doctor -c "$tmp/ini" | grep '^less *host .*is damaged'
 	echo wrong >"$tmp/ini"
 	"$stoker" doctor -c "$tmp/ini" | grep '^less *host .*expected'

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/own.h"
-#include "daemon/guard.h"
+#include "guard/guard.h"
 
 static struct guard_facts facts(const char *boot, const char *kernel, const char *version)
 {

@@ -328,18 +328,24 @@ static bool is_of_another_user(pid_t pid)
 	return line && strtoul(line + strlen("\nUid:"), NULL, 10) != getuid();
 }
 
-void child_kill_orphans(void)
+unsigned int child_kill_orphans(const struct child *own, bool all)
 {
 	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	unsigned int len = 0;
 	char *at, *end;
 	pid_t pid;
 
 	if (fd_read_path("/proc/thread-self/children", CHILDREN_BYTES_MAX, &text) < 0 ||
 		buf_putc(&text, '\0') < 0)
-		return;
-	for (at = text.data; (pid = (pid_t)strtol(at, &end, 10)) > 0; at = end)
-		if (is_of_another_user(pid))
+		return 0;
+	for (at = text.data; (pid = (pid_t)strtol(at, &end, 10)) > 0; at = end) {
+		if (pid == own->pid)
+			continue;
+		len++;
+		if (all || is_of_another_user(pid))
 			kill(pid, SIGKILL);
+	}
+	return len;
 }
 
 void child_leave(struct child *child)

@@ -106,8 +106,8 @@ void child_close(struct child *child, struct child_end *end);
 /* Reaps the children that this process inherited (PR_SET_CHILD_SUBREAPER) and that have ended.
  * `own` is none of them. */
 void child_reap_orphans(const struct child *own);
-/* Where there are no other children: kills orphans of other users. Those of ours end with their
- * sockets and may have something to write. */
-void child_kill_orphans(void);
+/* Where there are no other children than `own`: kills orphans, those of other users or all, and
+ * returns how many there were. Ours end with their sockets and may have something to write. */
+unsigned int child_kill_orphans(const struct child *own, bool all);
 /* Closes the socket and does not wait. The child is none, and may run on. */
 void child_leave(struct child *child);

@@ -108,8 +108,12 @@ static int begin(struct worker_client *client, bool fetches, struct why *why)
 		.fetchers = fetches,
 		.openers = true,
 		.clocks = client->clocks.child.fd < 0 };
-	int err = starter_open(&client->starter, &duties);
+	const char *no_openers = sandbox_opener_failure();
+	int err = 0;
 
+	if (no_openers)
+		return why_set(why, -EUSERS, "no file of a process can be opened: %s", no_openers);
+	err = starter_open(&client->starter, &duties);
 	/* EPOLLHUP is always reported. */
 	if (err == 0 && client->starter.child.fd >= 0 &&
 		epoll_ctl(client->epoll_fd, EPOLL_CTL_ADD, client->starter.child.fd, &gone) < 0)

@@ -61,14 +61,14 @@ int command_go(struct command *command, const char *name, struct why *why)
 	return 0;
 }
 
-bool command_ended(struct command *command)
+bool command_ended(struct command *command, int wait_ms)
 {
-	return child_wait(&command->child, 0, NULL) == 0;
+	return child_wait(&command->child, wait_ms, NULL) == 0;
 }
 
 bool command_stop(struct command *command)
 {
-	if (command->child.pid == 0 || command_ended(command))
+	if (command->child.pid == 0 || command_ended(command, 0))
 		return false;
 	child_signal(&command->child, SIGTERM);
 	return true;
@@ -88,7 +88,7 @@ int command_close(struct command *command, int stop_fd)
 		now = clock_ns(CLOCK_MONOTONIC);
 		if (now < until_ns)
 			poll(fds, ARRAY_SIZE(fds), (int)((until_ns - now) / NSEC_PER_MSEC) + 1);
-		if (command_ended(command))
+		if (command_ended(command, 0))
 			return 0;
 	} while (now < until_ns && !signals_take(stop_fd));
 	child_signal(&command->child, SIGKILL);

@@ -12,6 +12,7 @@ struct command {
 	struct child child;
 };
 
+#define COMMAND_SOON_MS 200
 #define COMMAND_INIT                 \
 	{                            \
 		.child = CHILD_INIT, \
@@ -20,8 +21,8 @@ struct command {
 int command_start(struct command *command, char **argv, struct why *why);
 /* Lets it exec. -errno with why when the exec fails. */
 int command_go(struct command *command, const char *name, struct why *why);
-/* Reaps it if it has ended. */
-bool command_ended(struct command *command);
+/* Reaps it if it has ended, or does within so many milliseconds. */
+bool command_ended(struct command *command, int wait_ms);
 /* Sends SIGTERM to a command that runs. False: none runs. */
 bool command_stop(struct command *command);
 /* Waits for the end of a stopped command, for ten seconds or until stop_fd is readable; then it is

@@ -7,7 +7,7 @@
 #include "cmd/options.h"
 #include "cmd/target_options.h"
 #include "daemon/config.h"
-#include "daemon/guard.h"
+#include "guard/guard.h"
 #include "daemon/supervisor.h"
 
 struct request {
@@ -65,11 +65,10 @@ static int note_stop(const struct supervisor_options *o)
 	int err = config_load(o->config_path, &config, &why);
 
 	if (err == 0)
-		err = guard_stopped(config.store, &why);
-	if (err == 0 || err == -ENOENT)
-		return EXIT_OK;
-	log_error(o->log, "%s", why.text);
-	return EXIT_FAILED;
+		err = guard_stopped_outside(config.store, &why);
+	if (err < 0 && err != -ENOENT)
+		log_error(o->log, "%s", why.text);
+	return err == 0 || err == -ENOENT ? EXIT_OK : EXIT_FAILED;
 }
 
 int cmd_daemon(int argc, char **argv, struct log *log)
@@ -82,6 +81,8 @@ int cmd_daemon(int argc, char **argv, struct log *log)
 		print_help();
 		return EXIT_OK;
 	}
+	if (err == 0 && request.stopped && request.options.after_crash)
+		err = why_set(&why, -EINVAL, "--after-crash starts a daemon, --stopped does not");
 	if (err == 0 && rest < argc)
 		err = why_set(&why, -EINVAL, "unexpected argument: %s; see `stoker daemon --help`",
 			argv[rest]);

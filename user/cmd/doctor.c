@@ -20,8 +20,8 @@
 #include "cmd/doctor_process.h"
 #include "cmd/options.h"
 #include "daemon/config.h"
-#include "daemon/guard.h"
-#include "daemon/kill_switch.h"
+#include "guard/guard.h"
+#include "guard/kill_switch.h"
 #include "containers/cgroup_view.h"
 #include "agent/privileges.h"
 #include "sampler/kernel_faults.h"
@@ -270,8 +270,9 @@ static void load_mark(struct doctor *d)
 	struct config config;
 	int err = config_load(d->config_path, &config, &d->unread);
 
-	if (err == 0)
-		err = guard_load(config.store, &d->mark, &d->unread);
+	if (err < 0)
+		return;
+	err = guard_load(config.store, &d->mark, &d->unread);
 	if (err == 0 || err == -ENOENT)
 		d->unread.text[0] = '\0';
 }
@@ -279,16 +280,14 @@ static void load_mark(struct doctor *d)
 /* Prints the kill switch and the mark, which keep a daemon of this host idle. */
 static void check_orders(struct doctor *d)
 {
-	const char *off = kill_switch_find();
 	struct guard_mark next;
 	struct guard_facts now;
+	struct why why;
 	char text[256];
+	int err = kill_switch_check(&why);
 
-	if (off)
-		snprintf(text, sizeof(text), "%s exists: nothing is sampled until it is removed",
-			off);
-	print_check(d, off ? "no" : "ok", "kill switch",
-		off ? text : "off (" KILL_SWITCH_HOST ", " KILL_SWITCH_BOOT ")");
+	print_check(d, err < 0 ? "no" : why.text[0] ? "less" : "ok", "kill switch",
+		why.text[0] ? why.text : "off (" KILL_SWITCH_HOST ", " KILL_SWITCH_BOOT ")");
 	if (d->unread.text[0])
 		print_check(d, "less", "host", d->unread.text);
 	guard_facts_now(&now);

@@ -16,7 +16,7 @@
 #include "cmd/ps_print.h"
 #include "agent/agent.h"
 #include "client/client.h"
-#include "daemon/kill_switch.h"
+#include "guard/kill_switch.h"
 #include "containers/cgroup_view.h"
 #include "containers/container_list.h"
 #include "profile/stack_state.h"

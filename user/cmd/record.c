@@ -26,7 +26,7 @@
 #include "agent/privileges.h"
 #include "client/client.h"
 #include "daemon/capture.h"
-#include "daemon/kill_switch.h"
+#include "guard/kill_switch.h"
 #include "containers/target.h"
 #include "sink/sink.h"
 
@@ -341,7 +341,7 @@ static bool is_over(struct record *r, uint64_t now)
 	}
 	if (is_full(r, now))
 		return true;
-	if (command_ended(&r->command) || r->kill_switch.found)
+	if (command_ended(&r->command, 0) || r->kill_switch.found)
 		return true;
 	return now >= r->next_tick_ns &&
 		!(record_options_alive(&r->options) && target_exists(&r->cgroup));
@@ -461,7 +461,7 @@ static void close_command(struct record *r)
 {
 	const char *name = r->options.argv[0];
 
-	if (r->command.child.pid == 0 || command_ended(&r->command))
+	if (r->command.child.pid == 0 || command_ended(&r->command, COMMAND_SOON_MS))
 		return;
 	if (r->kill_switch.found) {
 		log_warn(r->log, "%s goes on: end it yourself", name);

@@ -550,8 +550,8 @@ int daemon_open(const struct daemon_options *options, struct daemon **out, struc
 	notify_to(&d->notify, options->supervisor_fd, options->watchdog_ns);
 	err = sink_parse_by(d->config.by, &d->sink, why);
 	if (err == 0)
-		err = serve_open(&d->config, options->config_path, NULL, put_status, d, d->log,
-			&d->http, why);
+		err = serve_open(&d->config, options->config_path, options->listener, NULL,
+			put_status, d, d->log, &d->http, why);
 	if (err < 0) {
 		daemon_free(d);
 		return err;

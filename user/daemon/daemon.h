@@ -10,7 +10,8 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "daemon/config.h"
-#include "daemon/guard.h"
+#include "guard/guard.h"
+#include "http/listener.h"
 
 /* From the order to end until a process that has not ended is killed; the most that it has for
  * writing its last interval. */
@@ -21,13 +22,14 @@ struct daemon;
 struct daemon_options {
 	const struct config *config; /* copied */
 	const char *config_path;     /* of the file, for messages */
+	const struct listener *listener; /* of serve_listen; the caller's */
 	int supervisor_fd;           /* the socket for daemon/notify.h; borrowed */
 	uint64_t watchdog_ns;        /* as of notify_to */
 	const struct guard_mark *mark;
 	struct log *log;
 };
 
-/* Checks the configuration and opens the HTTP listener; nothing runs yet. *out is the caller's. */
+/* Checks the configuration; nothing runs yet. *out is the caller's. */
 int daemon_open(const struct daemon_options *options, struct daemon **out, struct why *why);
 /* Runs until a signal ends it or it fails. -EPIPE: a process of its own was lost that only a new
  * daemon can have again. */

@@ -52,7 +52,6 @@ struct asked {
 
 struct http_front {
 	struct http_front_options options;
-	struct listener listener;
 	struct starter starter;
 	struct captures *captures;
 	struct asked asked[HTTP_CAPTURES_AT_ONCE];
@@ -164,10 +163,10 @@ static int give_begin(struct http_front *f)
 {
 	int err = open_store(f);
 	struct http_message messages[BEGINNING] = {
-		{ .kind = HTTP_LISTEN, .reach = f->listener.reach },
+		{ .kind = HTTP_LISTEN, .reach = f->options.reach },
 		{ .kind = HTTP_STORE },
 	};
-	const int fds[BEGINNING] = { f->listener.fd, f->store };
+	const int fds[BEGINNING] = { f->options.listener, f->store };
 
 	memcpy(messages[0].text, f->token, sizeof(messages[0].text));
 	memcpy(messages[1].text, f->metrics_token, sizeof(messages[1].text));
@@ -426,7 +425,7 @@ static int read_token(
 
 	if (*given)
 		return token_file_trust(given, out, why);
-	if (f->listener.reach == LISTENER_UNIX)
+	if (f->options.reach == LISTENER_UNIX)
 		return 0;
 	err = token_file_make(f->options.store, ours, out, why);
 	if (err != TOKEN_FILE_UNSAVED)
@@ -462,33 +461,32 @@ void http_front_save_tokens(struct http_front *f)
 	f->unsaved = err_unwritable(err);
 }
 
+int http_front_listen(
+	const char *listen, bool given, struct log *log, struct listener *out, struct why *why)
+{
+	int err = library_check("cannot serve HTTP", "libmicrohttpd", "`listen = off`", why);
+
+	if (err < 0 && !given) {
+		log_warn(log, "%s", why->text);
+		return 0;
+	}
+	return err < 0 ? err : listener_open(listen, out, why);
+}
+
 int http_front_open(const struct http_front_options *options, struct http_front **out,
 	enum http_front_key *key, struct why *why)
 {
 	_cleanup_(http_front_freep) struct http_front *f = calloc(1, sizeof(*f));
 	int err;
 
-	*key = HTTP_FRONT_LISTEN;
-	err = library_check("cannot serve HTTP", "libmicrohttpd", "`listen = off`", why);
-	if (err < 0 && !options->listen_given) {
-		log_warn(options->log, "%s", why->text);
-		*out = NULL;
-		return 0;
-	}
-	if (err < 0)
-		return err;
+	*key = HTTP_FRONT_TOKEN;
 	if (!f)
 		return why_set(why, -ENOMEM, "out of memory");
 	*f = (struct http_front){ .options = *options,
-		.listener = LISTENER_INIT,
 		.starter = STARTER_INIT,
 		.epoll_fd = -1,
 		.store = -1,
 		.child = CHILD_INIT };
-	err = listener_open(options->listen, &f->listener, why);
-	if (err < 0)
-		return err;
-	*key = HTTP_FRONT_TOKEN;
 	err = read_token(f, options->token_file, TOKEN_FILE, f->token, why);
 	if (err < 0)
 		return err;
@@ -531,7 +529,6 @@ void http_front_free(struct http_front *f)
 		end_process(f);
 	captures_free(f->captures);
 	starter_close(&f->starter);
-	listener_close(&f->listener);
 	fd_close(&f->epoll_fd);
 	fd_close(&f->store);
 	buf_done(&f->status);
@@ -540,7 +537,7 @@ void http_front_free(struct http_front *f)
 
 int http_front_listener(const struct http_front *f)
 {
-	return f->listener.fd;
+	return f->options.listener;
 }
 
 bool http_front_starter_lost(struct http_front *f)

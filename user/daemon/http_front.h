@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon/http_front.h - the daemon's side of HTTP: it opens the listener before privileges are
- * dropped, starts the process that serves (http/server.h), sends it the daemon's status and
- * captures on its order, and replaces it when it is lost. */
+/* daemon/http_front.h - the daemon's side of HTTP: opens the listener, starts the process that
+ * serves (http/server.h), sends it the daemon's status and captures on its order, and replaces it
+ * when it is lost. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,10 +12,11 @@
 #include "base/log.h"
 #include "base/own.h"
 #include "daemon/capture.h"
+#include "http/listener.h"
 
 struct http_front_options {
-	const char *listen;                          /* of the configuration */
-	bool listen_given;                           /* and not the default */
+	int listener;                                /* of http_front_listen; the caller's */
+	enum listener_reach reach;
 	const char *token_file, *metrics_token_file; /* "": those in the store */
 	const char *store;
 	uint64_t tick_limit_us; /* of captures; 0: the default */
@@ -39,13 +40,16 @@ struct http_front;
 
 /* The key of [http] that an error concerns. */
 enum http_front_key {
-	HTTP_FRONT_LISTEN,
 	HTTP_FRONT_TOKEN,
 	HTTP_FRONT_METRICS_TOKEN,
 };
 
-/* Opens the listener, makes the tokens and starts no process. A static build cannot serve: -ENOSYS
- * where the configuration asks for it, else a warning, and *out is NULL. */
+/* Opens the listener, for this process and those that it starts. A static build cannot serve:
+ * -ENOSYS where the configuration asks for it, else a warning, and out->fd is -1. */
+int http_front_listen(const char *listen, bool given, struct log *log, struct listener *out,
+	struct why *why);
+
+/* Makes the tokens and starts no process. */
 int http_front_open(const struct http_front_options *options, struct http_front **out,
 	enum http_front_key *key, struct why *why);
 /* Starts a starter. Call it before privileges are dropped, while there is one thread, and after

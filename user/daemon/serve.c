@@ -105,15 +105,28 @@ static int check_store(const struct config *config, const char *path, struct log
 	return config_refuse(config, path, "store", "path", -EACCES, text.text, why);
 }
 
-int serve_open(const struct config *config, const char *path, const char *why_idle,
+int serve_listen(const struct config *config, const char *path, struct log *log,
+	struct listener *out, struct why *why)
+{
+	struct why text;
+	int err;
+
+	if (strcmp(config->listen, "off") == 0)
+		return 0;
+	err = http_front_listen(
+		config->listen, config_says(config, "http", "listen"), log, out, &text);
+	return err < 0 ? config_refuse(config, path, "http", "listen", err, text.text, why) : 0;
+}
+
+int serve_open(const struct config *config, const char *path, const struct listener *listener,
+	const char *why_idle,
 	int (*status)(void *ctx, struct buf *out), void *ctx, struct log *log,
 	struct http_front **out, struct why *why)
 {
-	static const char *const keys[] = { [HTTP_FRONT_LISTEN] = "listen",
-		[HTTP_FRONT_TOKEN] = "token_file",
+	static const char *const keys[] = { [HTTP_FRONT_TOKEN] = "token_file",
 		[HTTP_FRONT_METRICS_TOKEN] = "metrics_token_file" };
-	const struct http_front_options options = { .listen = config->listen,
-		.listen_given = config_says(config, "http", "listen"),
+	const struct http_front_options options = { .listener = listener->fd,
+		.reach = listener->reach,
 		.token_file = config->token_file,
 		.metrics_token_file = config->metrics_token_file,
 		.store = config->store,
@@ -127,10 +140,10 @@ int serve_open(const struct config *config, const char *path, const char *why_id
 	struct why text;
 	int err = check_store(config, path, log, why);
 
-	if (err < 0 || strcmp(config->listen, "off") == 0)
+	if (err < 0 || listener->fd < 0)
 		return err;
 	err = http_front_open(&options, out, &key, &text);
-	if (err < 0 && key != HTTP_FRONT_LISTEN && !config_says(config, "http", keys[key]))
+	if (err < 0 && !config_says(config, "http", keys[key]))
 		return refuse_store(config, path, err, text.text, why);
 	return err < 0 ? config_refuse(config, path, "http", keys[key], err, text.text, why) : 0;
 }
@@ -219,7 +232,8 @@ static int loop(struct idle *idle, struct notify *notify, struct why *why)
 	return 0;
 }
 
-int serve_idle(const struct config *config, const char *path, const char *why_idle,
+int serve_idle(const struct config *config, const char *path, const struct listener *listener,
+	const char *why_idle,
 	struct notify *notify, struct log *log, struct why *why)
 {
 	_cleanup_(freep) struct account *account = calloc(1, sizeof(*account));
@@ -234,7 +248,8 @@ int serve_idle(const struct config *config, const char *path, const char *why_id
 	place_open_store(config->store, true, &store, &unmade);
 	if (err == 0)
 		err = serve_open(
-			&idle.config, path, why_idle, put_status, &idle, log, &idle.http, why);
+			&idle.config, path, listener, why_idle, put_status, &idle, log, &idle.http,
+			why);
 	if (err == 0)
 		err = start(&idle, why);
 	if (err == 0) {

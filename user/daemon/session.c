@@ -18,7 +18,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/own.h"
-#include "daemon/kill_switch.h"
+#include "guard/kill_switch.h"
 #include "daemon/signals.h"
 #include "wire/exit_status.h"
 #include "worker/filter.h"

@@ -7,6 +7,7 @@
 #include "daemon/supervisor.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -26,18 +27,21 @@
 #include "daemon/signals.h"
 #include "daemon/config.h"
 #include "daemon/daemon.h"
-#include "daemon/guard.h"
-#include "daemon/kill_switch.h"
+#include "guard/guard.h"
+#include "guard/kill_switch.h"
 #include "daemon/notify.h"
 #include "daemon/serve.h"
 #include "http/listener.h"
 #include "sampler/kernel_faults.h"
+#include "store/store.h"
 #include "wire/exit_status.h"
 
 /* The store is its owner's, and its group may read it, whatever our caller's umask is. */
 #define STORE_UMASK 027
 #define EXIT_AGAIN 75 /* of the child: start another one */
 #define MARK_MS 500 /* to clear the guard's mark, at least */
+#define ORPHAN_NS NSEC_PER_SEC /* for what a lost child left to write */
+#define LOOK_AGAIN_NS (NSEC_PER_SEC / 10)
 #define BACK_OFF_NS (NSEC_PER_SEC / 4)
 #define BACK_OFF_MAX_NS (16 * NSEC_PER_SEC) /* less than the watchdog's time */
 #define SETTLED_NS (60 * NSEC_PER_SEC)
@@ -59,13 +63,17 @@ struct supervisor {
 	const char *fault;     /* of the kernel: idle */
 	const char *switch_on; /* the file; NULL: off */
 	struct child child;
+	struct child clearing;    /* the mark, on a disk that may be slow */
+	struct listener listener; /* of HTTP: no other process gets its port meanwhile */
 	enum stage stage; /* as the child says */
 	char idle[WHY_MAX]; /* why the child does not sample; "": it does */
+	bool idle_by_switch;
 	bool changing;      /* the child got the signal to end, for another one */
 	bool over;          /* for good */
 	bool owed;          /* the child has no room for the configuration now */
 	bool marked;        /* the child set the mark: another daemon's is not cleared */
 	uint64_t started_ns, deadline_ns, again_ns, back_off_ns; /* CLOCK_MONOTONIC; 0: none */
+	uint64_t ended_ns; /* of the last child */
 	int signals;
 	int ends; /* SIGCHLD: an orphan is to be reaped */
 };
@@ -132,13 +140,14 @@ static int run_idle(struct supervisor *s, int fd, struct why *why)
 	struct notify notify;
 
 	notify_to(&notify, fd, s->notify.watchdog_ns);
-	return serve_idle(&s->config, config_path(s), s->idle, &notify, s->log, why);
+	return serve_idle(&s->config, config_path(s), &s->listener, s->idle, &notify, s->log, why);
 }
 
 static int run_sampling(struct supervisor *s, int fd, bool *opened, struct why *why)
 {
 	const struct daemon_options options = { .config = &s->config,
 		.config_path = config_path(s),
+		.listener = &s->listener,
 		.supervisor_fd = fd,
 		.watchdog_ns = s->notify.watchdog_ns,
 		.mark = &s->mark,
@@ -160,6 +169,10 @@ static int run_child(void *ctx, int fd)
 	struct why why;
 	int err;
 
+	if (s->listener.fd >= 0) {
+		s->listener.fd = CHILD_STANDARD; /* after those, as start_child has it */
+		fcntl(s->listener.fd, F_SETFD, FD_CLOEXEC);
+	}
 	/* The agent's nice value is one of its session (child_set_nice). */
 	setsid();
 	umask(STORE_UMASK);
@@ -178,6 +191,7 @@ static int run_child(void *ctx, int fd)
 static void find_reason(struct supervisor *s)
 {
 	s->idle[0] = '\0';
+	s->idle_by_switch = s->switch_on != NULL;
 	if (s->switch_on)
 		snprintf(s->idle, sizeof(s->idle),
 			"%s exists; nothing is sampled until it is removed", s->switch_on);
@@ -187,17 +201,20 @@ static void find_reason(struct supervisor *s)
 	else if (s->guarded)
 		snprintf(s->idle, sizeof(s->idle),
 			"this host went down %u times while stoker %s sampled on this kernel; "
-			"nothing is sampled until another kernel or version, or `stoker daemon "
-			"--after-crash`",
+			"nothing is sampled until another kernel or version, or until this ends "
+			"and `stoker daemon --after-crash` starts in its place (a unit: remove "
+			"the file `" GUARD_FILE "` of the store, then restart it)",
 			s->mark.deaths, s->mark.facts.version);
 }
 
 static int start_child(struct supervisor *s)
 {
+	const int fds[] = { child_standard[0], child_standard[1], child_standard[2],
+		s->listener.fd };
 	const struct child_plan plan = { .run = run_child,
 		.ctx = s,
-		.fds = child_standard,
-		.fds_len = CHILD_STANDARD,
+		.fds = fds,
+		.fds_len = CHILD_STANDARD + (s->listener.fd >= 0),
 		.socket = true,
 		.death_signal = SIGKILL };
 	int err;
@@ -261,7 +278,10 @@ static void hear_ends(struct supervisor *s)
 	while (read(s->ends, &signal, sizeof(signal)) == sizeof(signal))
 		;
 	if (s->child.pid == 0)
-		child_kill_orphans();
+		child_kill_orphans(&s->clearing, false);
+	/* Nothing waits for a process that has no rights: whoever has its user stopped it. */
+	if (s->idle[0] && child_was_stopped(&s->child))
+		child_signal(&s->child, SIGCONT);
 	child_reap_orphans(&s->child);
 }
 
@@ -298,13 +318,18 @@ static void hear_child(struct supervisor *s)
 
 static void look_at_switch(struct supervisor *s, uint64_t now)
 {
-	bool idle = s->idle[0] != '\0';
+	bool idle = s->idle[0] != '\0', was_on = s->idle_by_switch;
 
 	s->switch_on = kill_switch_look(&s->kill_switch);
-	if (s->child.pid == 0 || s->changing || idle == (s->switch_on || s->fault || s->guarded))
+	if (s->child.pid == 0 || s->changing ||
+		(idle == (s->switch_on || s->fault || s->guarded) &&
+			was_on == (s->switch_on != NULL)))
 		return;
-	log_warn(s->log, s->switch_on ? "%s: sampling ends" : "%s is gone: sampling goes on",
-		s->switch_on ? s->switch_on : "the file of the kill switch");
+	if (s->switch_on)
+		log_warn(s->log, "%s: sampling ends", s->switch_on);
+	else
+		log_warn(s->log, "the file of the kill switch is gone%s",
+			s->fault || s->guarded ? "" : ": sampling goes on");
 	s->changing = true;
 	s->deadline_ns = clock_sooner(
 		s->deadline_ns > 0 ? s->deadline_ns : CLOCK_NEVER_NS, now + KILL_SWITCH_NS);
@@ -323,26 +348,22 @@ static int run_clear(void *ctx, int fd)
 	return 0;
 }
 
-/* In a process that may wait for its disk. The next child waits for it, the end of ours for what is
- * left of its time. */
+/* In a process that may wait for its disk. A child that samples waits for it, the end of ours for
+ * what is left of its time. */
 static void clear_mark(struct supervisor *s, uint64_t now)
 {
 	const struct child_plan plan = { .run = run_clear, .ctx = s };
-	int left_ms = s->deadline_ns > now ? clock_wait_ms(now, s->deadline_ns) : 0;
-	struct child child;
+	int left_ms = s->over && s->deadline_ns > now ? clock_wait_ms(now, s->deadline_ns) : 0;
 
 	if (!s->marked)
 		return;
 	s->marked = false;
-	if (child_start(&plan, &child) < 0) {
+	child_leave(&s->clearing);
+	if (child_start(&plan, &s->clearing) < 0)
 		run_clear(s, -1);
-		return;
-	}
-	if (child_wait(&child, !s->over ? -1 : left_ms > MARK_MS ? left_ms : MARK_MS, NULL) ==
-		-EAGAIN)
+	else if (child_wait(&s->clearing, left_ms > MARK_MS ? left_ms : MARK_MS, NULL) == -EAGAIN)
 		log_warn(s->log, "%s does not answer: the guard's mark is there until it does",
 			s->config.store);
-	child_leave(&child);
 }
 
 /* Later each time it did not last. */
@@ -363,7 +384,9 @@ static int take_end(struct supervisor *s, const struct child_end *end, uint64_t 
 
 	hear_child(s);
 	fd_close(&s->child.fd);
-	child_kill_orphans();
+	/* A child that was to end leaves nothing that goes on; a lost one, perhaps an interval. */
+	child_kill_orphans(&s->clearing, s->over || s->changing);
+	s->ended_ns = now;
 	clear_mark(s, now);
 	if (s->over && killed && s->stage != STAGE_READY)
 		return EXIT_OK;
@@ -383,6 +406,17 @@ static int take_end(struct supervisor *s, const struct child_end *end, uint64_t 
 	return -EAGAIN;
 }
 
+/* Not beside a process of the last child, nor before its mark is cleared. */
+static bool may_start(struct supervisor *s, uint64_t now)
+{
+	child_reap_orphans(&s->child);
+	if (child_kill_orphans(&s->clearing, now - s->ended_ns >= ORPHAN_NS) > 0)
+		return false;
+	find_reason(s);
+	return s->idle[0] || s->clearing.pid == 0 ||
+		child_wait(&s->clearing, 0, NULL) != -EAGAIN;
+}
+
 /* -EAGAIN: go on. */
 static int look_at_child(struct supervisor *s, uint64_t now)
 {
@@ -394,7 +428,11 @@ static int look_at_child(struct supervisor *s, uint64_t now)
 		return take_end(s, &end, now);
 	if (s->child.pid == 0 && s->over)
 		return EXIT_OK;
-	if (s->child.pid == 0 && now >= s->again_ns && start_child(s) < 0) {
+	if (s->child.pid > 0 || now < s->again_ns)
+		return -EAGAIN;
+	if (s->started_ns > 0 && !may_start(s, now)) {
+		s->again_ns = now + LOOK_AGAIN_NS;
+	} else if (start_child(s) < 0) {
 		log_error(s->log, "cannot start the process that samples");
 		start_later(s, now);
 	}
@@ -435,7 +473,8 @@ static void open_guard(struct supervisor *s)
 	struct why why;
 	int err = 0;
 
-	if (s->options->after_crash && guard_forget(s->config.store, &why) < 0)
+	if (s->options->after_crash && !store_is_written(s->config.store) &&
+		guard_forget(s->config.store, &why) < 0)
 		log_warn(s->log, "%s", why.text);
 	err = guard_load(s->config.store, &found, &why);
 	if (err < 0 && err != -ENOENT && err != -EPERM) /* the child refuses such a store */
@@ -446,7 +485,9 @@ static void open_guard(struct supervisor *s)
 		log_warn(s->log,
 			"this host went down while stoker sampled, %u time(s) on this kernel",
 			s->mark.deaths);
-	if (s->guarded && guard_save(s->config.store, &s->mark, &why) < 0)
+	/* A start that fails before it samples does not forget the death. */
+	if ((s->guarded || (err == 0 && s->mark.deaths > found.deaths)) &&
+		guard_save(s->config.store, &s->mark, &why) < 0)
 		log_warn(s->log, "%s", why.text);
 }
 
@@ -478,6 +519,8 @@ int supervisor_run(const struct supervisor_options *options)
 		.log = options->log,
 		.kill_switch = KILL_SWITCH_INIT,
 		.child = CHILD_INIT,
+		.clearing = CHILD_INIT,
+		.listener = LISTENER_INIT,
 		.signals = -1,
 		.ends = -1 };
 	struct why why;
@@ -487,12 +530,19 @@ int supervisor_run(const struct supervisor_options *options)
 		status = EXIT_FAILED;
 		err = privileges_check_files(&why);
 	}
+	if (err == 0) {
+		status = EXIT_USAGE;
+		err = serve_listen(&s.config, config_path(&s), s.log, &s.listener, &why);
+	}
+	if (err == 0)
+		status = EXIT_FAILED;
 	if (err == 0)
 		err = signals_open(&s.signals, &why);
 	if (err == 0)
 		err = open_ends(&s.ends, &why);
 	if (err < 0) {
 		log_error(options->log, "%s", why.text);
+		listener_close(&s.listener);
 		return status;
 	}
 	notify_open(&s.notify);
@@ -500,7 +550,8 @@ int supervisor_run(const struct supervisor_options *options)
 	s.fault = kernel_faults_here();
 	open_guard(&s);
 	status = supervise(&s);
-	listener_clean(s.config.listen);
+	listener_close(&s.listener);
+	child_leave(&s.clearing);
 	kill_switch_close(&s.kill_switch);
 	notify_close(&s.notify);
 	fd_close(&s.ends);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* daemon/supervisor.h - the main process of `stoker daemon`: it starts the one that samples, starts
- * it again when it was lost, and decides whether there may be one (daemon/kill_switch.h,
- * daemon/guard.h). It keeps the rights that the other gives up, and hears nobody but signals, that
+ * it again when it was lost, and decides whether there may be one (guard/kill_switch.h,
+ * guard/guard.h). It keeps the rights that the other gives up, and hears nobody but signals, that
  * process and the folders of the kill switch. */
 #pragma once
 

@@ -183,8 +183,9 @@ static int open_store(struct http_jobs *jobs, struct why *why)
 		err = store_open(AT_FDCWD, ".", STORE_READ, &jobs->store, &report, why);
 	return err == -EACCES ? why_set(why, err,
 					"the process that serves HTTP may not read the store "
-					"(mode %04o): give its group the right with chmod g+rx",
-					(unsigned int)st.st_mode & 07777)
+					"(mode %04o, group %u): give the group the right with "
+					"chmod g+rx; after chgrp restart the daemon",
+					(unsigned int)st.st_mode & 07777, st.st_gid)
 			      : err;
 }
 

@@ -229,14 +229,16 @@ int listener_open(const char *text, struct listener *out, struct why *why)
 int listener_address(const char *text, char *out, size_t size, struct why *why)
 {
 	union address address;
-	char host[INET6_ADDRSTRLEN] = "localhost";
+	char host[INET6_ADDRSTRLEN];
 
 	if (!parse_address(text, &address))
 		return why_set(why, -EINVAL,
 			"a browser cannot open %s: the daemon must listen on ADDRESS:PORT", text);
 	if (address.any.sa_family == AF_INET) {
-		if (address.four.sin_addr.s_addr != htonl(INADDR_ANY))
-			inet_ntop(AF_INET, &address.four.sin_addr, host, sizeof(host));
+		/* As a number: another user may listen where a name leads first, on [::1]. */
+		if (address.four.sin_addr.s_addr == htonl(INADDR_ANY))
+			address.four.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+		inet_ntop(AF_INET, &address.four.sin_addr, host, sizeof(host));
 		snprintf(out, size, "http://%s:%u", host, ntohs(address.four.sin_port));
 		return 0;
 	}
@@ -249,21 +251,14 @@ int listener_address(const char *text, char *out, size_t size, struct why *why)
 
 void listener_close(struct listener *listener)
 {
-	fd_close(&listener->fd);
-	if (listener->path[0])
-		unlink(listener->path);
-	listener->path[0] = '\0';
-}
-
-void listener_clean(const char *text)
-{
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	size_t len = strlen(UNIX_PREFIX);
 	struct why why;
 
-	if (strncmp(text, UNIX_PREFIX, len) != 0 || place_check(text + len, &why) < 0)
-		return;
-	snprintf(address.sun_path, sizeof(address.sun_path), "%s", text + len);
-	if (is_left(&address))
-		unlink(address.sun_path);
+	fd_close(&listener->fd);
+	if (listener->path[0] && place_check(listener->path, &why) == 0) {
+		snprintf(address.sun_path, sizeof(address.sun_path), "%s", listener->path);
+		if (is_left(&address))
+			unlink(address.sun_path);
+	}
+	listener->path[0] = '\0';
 }

@@ -31,8 +31,6 @@ struct listener {
 int listener_open(const char *text, struct listener *out, struct why *why);
 /* Where a browser on this host finds it: http://HOST:PORT. -EINVAL with why: nowhere. */
 int listener_address(const char *text, char *out, size_t size, struct why *why);
-/* Removes a unix socket's name, as far as this process may. */
+/* Removes a unix socket's name, if nobody listens on it and others may not change what the path
+ * leads to. */
 void listener_close(struct listener *listener);
-/* The same later and elsewhere: removes the name if nobody listens on it. text: as of
- * listener_open. */
-void listener_clean(const char *text);

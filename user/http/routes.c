@@ -68,20 +68,28 @@ static enum http_right right_of(const struct http_server *s, const struct http_c
 		clock_ns(CLOCK_BOOTTIME));
 }
 
+/* A browser says which site's page asks. None of ours asks another listener. */
+static bool is_of_another_site(const struct http_server *s, const struct http_conn *c)
+{
+	const char *site = header(s, c, "Sec-Fetch-Site"), *origin = header(s, c, "Origin");
+	const char *host = header(s, c, "Host"), *from = origin ? strstr(origin, "://") : NULL;
+
+	if (site && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0)
+		return true;
+	return origin && (!from || !host || strcasecmp(from + strlen("://"), host) != 0);
+}
+
 /* True: it was answered. */
 static bool is_refused(
 	struct http_server *s, struct http_conn *c, const char *method, const char *path)
 {
-	const char *site = header(s, c, "Sec-Fetch-Site");
-
 	if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
 		http_say(c, 405, "only GET is answered");
 	else if (s->reach == LISTENER_LOOPBACK && !http_host_is_loopback(header(s, c, "Host")))
 		http_say(c, 403,
 			"this listens on the loopback: use localhost or 127.0.0.1 as the host "
 			"name");
-	else if (strcmp(path, "/") != 0 && site && strcmp(site, "same-origin") != 0 &&
-		strcmp(site, "none") != 0)
+	else if (strcmp(path, "/") != 0 && is_of_another_site(s, c))
 		http_say(c, 403, "another site's page may not ask for this");
 	else if (right_of(s, c) < http_right_of(path, s->reach)) {
 		http_say(c, 401,

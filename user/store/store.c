@@ -381,6 +381,15 @@ static int open_dir(struct store *store, int dir, const char *path, struct why *
 	return 0;
 }
 
+bool store_is_written(const char *path)
+{
+	_cleanup_fd_ int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_fd_ int lock =
+		openat(dir, LOCK_NAME, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+	return lock >= 0 && flock(lock, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+}
+
 int store_open(int dir, const char *path, enum store_mode mode, struct store **out,
 	struct store_report *report, struct why *why)
 {

@@ -66,6 +66,8 @@ struct store_report {
  * messages. -EBUSY: another process writes there. On success *out is the caller's. */
 int store_open(int dir, const char *path, enum store_mode mode, struct store **out,
 	struct store_report *report, struct why *why);
+/* Does a process write there now? The lock is its, whatever is the matter with the store. */
+bool store_is_written(const char *path);
 void store_free(struct store *store);
 DEFINE_CLEANUP(struct store, store_free)
 

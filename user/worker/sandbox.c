@@ -283,6 +283,13 @@ int sandbox_enter(uint32_t *report)
 	return shut_in(-1, -1, uid, had, report);
 }
 
+const char *sandbox_opener_failure(void)
+{
+	return may_leave_user(0) && users_choose(USERS_OPENER) == 0
+		? "/etc/passwd has all of the users 60800 to 60809: remove one of them"
+		: NULL;
+}
+
 const char *sandbox_failure(bool server)
 {
 	if (geteuid() != 0 || users_choose(server ? USERS_SERVER : USERS_WORKER) != 0)

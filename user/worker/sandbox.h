@@ -31,6 +31,8 @@ int sandbox_enter(uint32_t *report);
 
 /* Why that failed, or for a server what follows, for a message. */
 const char *sandbox_failure(bool server);
+/* Why no opener can be had; NULL: nothing is known that prevents it. */
+const char *sandbox_opener_failure(void);
 
 /* The same for a process that accepts connections on a listener, which it cannot change
  * (filter_keep_listener), may have threads, and reads the files below one directory, which becomes

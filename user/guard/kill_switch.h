@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon/kill_switch.h - while one of these files of root's exists, nothing samples on this host:
+/* guard/kill_switch.h - while one of these files of root's exists, nothing samples on this host:
  * whoever has to stop all of it needs to know no configuration and no process. */
 #pragma once
 
@@ -25,7 +25,8 @@ struct kill_switch {
 
 /* The path of a file that exists; NULL: none. Another user's file is none. */
 const char *kill_switch_find(void);
-/* For a command that samples: 0, or -EPERM while it is on. */
+/* For a command that samples: -EPERM with why while it is on, else 0; why->text speaks of a file of
+ * another user, or is "". */
 int kill_switch_check(struct why *why);
 
 void kill_switch_open(struct kill_switch *s);

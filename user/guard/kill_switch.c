@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon/kill_switch.c - watches the folder of each file, the folder above, where it may be made or
+/* guard/kill_switch.c - watches the folder of each file, the folder above, where it may be made or
  * replaced, and mounts, which may hide either. An event's content does not matter: the watches are
  * set again, then the files are looked at. */
-#include "daemon/kill_switch.h"
+#include "guard/kill_switch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -45,12 +45,26 @@ const char *kill_switch_find(void)
 	return NULL;
 }
 
+static const char *find_ignored(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
+		if (!is_on(places[i].file) && faccessat(AT_FDCWD, places[i].file, F_OK,
+						      AT_SYMLINK_NOFOLLOW) == 0)
+			return places[i].file;
+	return NULL;
+}
+
 int kill_switch_check(struct why *why)
 {
-	const char *off = kill_switch_find();
+	const char *off = kill_switch_find(), *ignored = find_ignored();
 
-	return off ? why_set(why, -EPERM, "%s exists: nothing is sampled until it is removed", off)
-		   : 0;
+	if (off)
+		return why_set(
+			why, -EPERM, "%s exists: nothing is sampled until it is removed", off);
+	why->text[0] = '\0';
+	if (ignored)
+		why_set(why, 0, "%s exists and is not root's: it has no effect", ignored);
+	return 0;
 }
 
 /* Places that are not there are none. False: one cannot be watched; all root processes of the host

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon/guard.c - the mark is JSON, whole or absent (base/new_file.h), and synced with its folder
+/* guard/guard.c - the mark is JSON, whole or absent (base/new_file.h), and synced with its folder
  * before anything is attached. The decision is a function of the mark and of what is now. */
-#include "daemon/guard.h"
+#include "guard/guard.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +18,7 @@
 #include "base/new_file.h"
 #include "base/own.h"
 #include "output/place.h"
+#include "store/store.h"
 
 #define BOOT_PATH "/proc/sys/kernel/random/boot_id"
 #define MARK_BYTES_MAX 4096
@@ -170,6 +171,14 @@ int guard_stopped(const char *store, struct why *why)
 	return err < 0 ? why_set(why, err, "cannot clear %s/" GUARD_FILE ": %s", store,
 				 err_text(err))
 		       : 0;
+}
+
+int guard_stopped_outside(const char *store, struct why *why)
+{
+	if (store_is_written(store))
+		return why_set(why, -EBUSY,
+			"a daemon samples into %s: its mark stays until that ends", store);
+	return guard_stopped(store, why);
 }
 
 int guard_forget(const char *store, struct why *why)

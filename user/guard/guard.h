@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon/guard.h - a host that went down twice while the daemon sampled is left alone. A mark in
+/* guard/guard.h - a host that went down twice while the daemon sampled is left alone. A mark in
  * the store says that it samples, on which boot, kernel and version; its end clears the mark. The
  * mark of another boot means that the host went down meanwhile. */
 #pragma once
@@ -45,5 +45,7 @@ int guard_load(const char *store, struct guard_mark *out, struct why *why);
 int guard_save(const char *store, const struct guard_mark *mark, struct why *why);
 /* Notes that no agent samples any more. -ENOENT: there was no mark. */
 int guard_stopped(const char *store, struct why *why);
+/* The same for a process that is no part of the daemon. -EBUSY with why: one writes there. */
+int guard_stopped_outside(const char *store, struct why *why);
 /* Removes the mark. */
 int guard_forget(const char *store, struct why *why);
