@@ -79,7 +79,7 @@ static const struct row rows[] = {
 	{ .name = "late", .rest = 65536, .deadline_ns = LONG_AGO, .copied = 16384 },
 	{ .name = "many long copies", .rest = 65536, .long_copies = 256, .copied = 16384 },
 	{ .name = "little room", .rest = 65536, .before = 7, .copied = 16384 },
-	{ .name = "no room", .rest = 65536, .before = 14 },
+	{ .name = "no room", .rest = 65536, .before = 20 },
 	{ .name = "the walk was cut", .rest = 65536, .end = END_TIME, .copied = 65536 },
 	{ .name = "cut, of a longer stack", .rest = 65544, .end = END_TIME },
 	{ .name = "cut, of a long stack", .rest = 200000, .above = 16, .end = END_TIME },
