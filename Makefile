@@ -173,6 +173,11 @@ $(REPLAY): $(addprefix tests/tools/,replay.c replay_sampler.c replay_host.c repl
 	@mkdir -p $(@D)
 	$(call say,TOOL,$<)$(CC) $(ALLFLAGS) -Itests/made $(call wrap,fd_read_path fstat) $(filter-out %.h,$^) -o $@ $(LDLIBS)
 
+# stoker with little memory for stacks: for tests/hostile, never installed.
+$(BUILD)/tests/tools/stoker-short: tests/tools/short.c $(BIN_OBJ) $(BUILD)/libstoker.a
+	@mkdir -p $(@D)
+	$(call say,TOOL,$<)$(CC) $(ALLFLAGS) $(call wrap,sampler_open) $^ -o $@ $(LDLIBS)
+
 # What parsing in the agent itself would cost: for tools/bench, never installed.
 $(BUILD)/tests/bench/stoker-inside: tests/bench/inside.c $(BIN_OBJ) $(BUILD)/libstoker.a
 	@mkdir -p $(@D)
@@ -196,7 +201,7 @@ unit: $(UNIT_BIN) ## tests that need no root, in under a minute
 
 asan: $(BUILD)/stoker ## `make asan unit`, `make asan check`: with AddressSanitizer and UBSan
 
-targets: $(TGT_BIN) $(TOOL_BIN) $(RECORDER) $(REPLAY) $(ASKING)/stoker-asking $(BUILD)/tests/vma/generation.bpf.o $(BUILD)/tests/bench/stoker-inside \
+targets: $(TGT_BIN) $(TOOL_BIN) $(RECORDER) $(REPLAY) $(BUILD)/tests/tools/stoker-short $(ASKING)/stoker-asking $(BUILD)/tests/vma/generation.bpf.o $(BUILD)/tests/bench/stoker-inside \
          $(if $(filter x86,$(ARCH)),$(STEPPER))
 
 fuzz: targets ## each parser with random bytes for FUZZ_SECONDS (60), or those in FUZZ

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /* bpf/abi.h - the structs, ids and limits that kernel and user space share.
  * BPF includes it after vmlinux/vmlinux.h. Widths are fixed and every struct's size is asserted.
- * Rows, deferred samples, files, cgroups and the times of ticks have headers of their own,
- * bpf/abi_*.h. */
+ * Rows, files and other parts have headers of their own, bpf/abi_*.h. */
 #pragma once
 
 #ifndef __bpf__
@@ -220,6 +219,7 @@ struct event_pressure {
 #include "bpf/abi_cgroup.h"
 #include "bpf/abi_deferred.h"
 #include "bpf/abi_rows.h"
+#include "bpf/abi_share.h"
 
 /* Every struct, those of the headers above too. */
 _Static_assert(sizeof(struct count_key) == 24, "count_key");

@@ -8,6 +8,7 @@
 #include "bpf/abi.h"
 #include "bpf/reasons.h"
 #include "bpf/sample_maps.bpf.h"
+#include "bpf/share.bpf.h"
 
 __u64 events_lost[EVENT_KINDS_MAX] = {};
 __u64 targets_lost[TARGET_LOSSES_LEN] = {};
@@ -18,11 +19,16 @@ static __always_inline void event_lost(u32 kind)
 	__sync_fetch_and_add(&events_lost[kind & (EVENT_KINDS_MAX - 1)], 1);
 }
 
-/* The first field of an event is its kind. 0; -1: the ring buffer is full, and the loss is
- * counted. */
+/* The first field of an event is its kind. User space is woken if the ring fills up. 0; -1: the
+ * ring buffer, or its account's share, is full, and the loss is counted. */
 static __always_inline int event_send(void *event, u64 size, u64 flags)
 {
-	if (bpf_ringbuf_output(&events, event, size, flags) == 0)
+	u64 used = bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA);
+
+	if (used > ring_bytes / 4)
+		flags = BPF_RB_FORCE_WAKEUP;
+	if (share_allows(SHARE_EVENTS, size, used, ring_bytes) &&
+		bpf_ringbuf_output(&events, event, size, flags) == 0)
 		return 0;
 	event_lost(*(u32 *)event);
 	return -1;
@@ -42,13 +48,8 @@ static __always_inline void event_sent(u64 size)
 	cpu_ticks[bpf_get_smp_processor_id() & (CPU_TICKS_MAX - 1)].bytes_out += size;
 }
 
-/* Sends an event from a tick or the scan. User space is not woken for it unless the ring fills
- * up. */
 static __always_inline int emit(void *event, u64 size, u64 flags)
 {
-	if (flags == BPF_RB_NO_WAKEUP &&
-		bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) > ring_bytes / 4)
-		flags = BPF_RB_FORCE_WAKEUP;
 	if (event_send(event, size, flags))
 		return -1;
 	event_sent(size);

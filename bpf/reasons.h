@@ -5,14 +5,14 @@
 
 /* Why a tick became neither a sample nor idle time. */
 #define LOST_REASONS(X)                                                                        \
-	X(LOST_COUNTS_FULL, "counts_full", "the count map was full")                           \
-	X(LOST_RING_FULL, "ring_full", "no room in the ring buffer for a stack, task or tick") \
+	X(LOST_COUNTS_FULL, "counts_full", "no room, or no share of it, in the count map")     \
+	X(LOST_RING_FULL, "ring_full", "no room, or no share of it, in the ring buffer for a stack, task or tick") \
 	X(LOST_DRAIN, "drain", "a drained count has an unknown stack or task")                 \
-	X(LOST_MEMORY, "memory", "user space was out of memory or over its limit")
+	X(LOST_MEMORY, "memory", "no memory, or no share of it, in user space for a stack, task or count")
 
-/* Events that were lost because the ring buffer was full, for EVENT_DEFERRED half full, or user
- * space out of memory. A loss of one of the first four kinds also loses a tick, which LOST_REASONS
- * counts. */
+/* Events that were lost because the ring buffer, for EVENT_DEFERRED half of it, or an account's
+ * share was full, or user space out of memory. A loss of one of the first four kinds also loses a
+ * tick, which LOST_REASONS counts. */
 #define EVENT_LOSSES(X)                                                                          \
 	X(EVENT_STACK, "stack", "a new stack: the next tick sends it again")                     \
 	X(EVENT_LEAF, "leaf", "a new leaf of a known stack: the next tick sends it again")       \

@@ -63,6 +63,17 @@ static __always_inline u64 task_wakeup(const struct scratch *s)
 	return BPF_RB_FORCE_WAKEUP;
 }
 
+/* May the account have so many bytes more of the memory for stacks and tasks? */
+static __always_inline bool tally_allows(struct scratch *s, u64 bytes)
+{
+	s->unsent = LOST_MEMORY;
+	if (!share_allows(SHARE_TALLY, bytes, tally_bytes, TALLY_BYTES_MAX))
+		return false;
+	s->unsent = LOST_RING_FULL;
+	__sync_fetch_and_add(&tally_bytes, bytes);
+	return true;
+}
+
 /* The id of s->task; 0: it could not be sent. A task of an earlier epoch keeps its id. */
 static __always_inline u32 task_id(struct scratch *s)
 {
@@ -85,7 +96,7 @@ static __always_inline u32 task_id(struct scratch *s)
 		slot = &set->ways[s->tick_ns >> KNOWN_ANY_SHIFT & (KNOWN_WAYS - 1)];
 		event->id = id_next(&s->task_counter, id_stride, bpf_get_smp_processor_id());
 	}
-	if (emit(event, sizeof(*event), task_wakeup(s)))
+	if (!tally_allows(s, TALLY_TASK_BYTES) || emit(event, sizeof(*event), task_wakeup(s)))
 		return 0;
 	word = (u64)epoch << 32 | event->id;
 	slot_write(hash, &slot->tag, &slot->word, &word, TASK_WORDS);
@@ -112,12 +123,14 @@ static __always_inline int emit_stack(struct scratch *s, struct event_stack *hea
 {
 	struct known_stacks *known = known_stacks_of(below_leaf);
 	u64 any = s->tick_ns >> KNOWN_ANY_SHIFT;
-	u32 bytes, frames = head->frames_len;
+	u32 frames = head->frames_len;
 
 	if (hash == 0 || !known || stack_known(known, hash))
 		return 0;
 	if (frames > frames_max)
 		frames = frames_max;
+	if (!tally_allows(s, TALLY_STACK_BYTES(frames)))
+		return -1;
 	head->kind = EVENT_STACK;
 	head->end = end;
 	head->hash = hash;
@@ -126,8 +139,7 @@ static __always_inline int emit_stack(struct scratch *s, struct event_stack *hea
 		if (emit_leaf(s, head, *(u64 *)(head + 1)))
 			return -1;
 	} else {
-		bytes = sizeof(*head) + frames * sizeof(u64);
-		if (emit(head, bytes, BPF_RB_NO_WAKEUP))
+		if (emit(head, sizeof(*head) + frames * sizeof(u64), BPF_RB_NO_WAKEUP))
 			return -1;
 		if (frames > 1)
 			stack_note(known, below_leaf, any);
@@ -200,6 +212,8 @@ static __always_inline u32 count_first(
 {
 	u64 first = 1, *count, len;
 
+	if (!share_allows(SHARE_COUNTS, 1, counts_len[which], counts_high * 2))
+		return LOST_COUNTS_FULL;
 	if (keep_times)
 		first = id_next(&s->key_counter, id_stride, bpf_get_smp_processor_id());
 
@@ -227,15 +241,14 @@ static __always_inline u32 count(struct scratch *s)
 	struct count_key key = {
 		.user_stack = s->user_hash,
 		.kernel_stack = s->kernel_hash,
+		.cpu = keep_cpu ? bpf_get_smp_processor_id() + 1 : 0,
 	};
 	u32 which = active_counts & 1;
 	u64 *counted;
 
 	key.task = task_id(s);
 	if (!key.task)
-		return LOST_RING_FULL;
-	if (keep_cpu)
-		key.cpu = bpf_get_smp_processor_id() + 1;
+		return s->unsent;
 	if (s->user.head.anon)
 		emit_jit(s);
 	counted =
@@ -243,7 +256,7 @@ static __always_inline u32 count(struct scratch *s)
 	if (counted)
 		return count_again(s, counted);
 	if (emit_user_stack(walk_of(s)) || emit_kernel_stack(walk_of(s)))
-		return LOST_RING_FULL;
+		return s->unsent;
 	return which ? count_first(&counts_1, 1, s, &key) : count_first(&counts_0, 0, s, &key);
 }
 
@@ -314,17 +327,17 @@ static __always_inline int defer(struct scratch *s)
 	s->deferred_second = second;
 	if (s->deferred_len++ >= DEFERRED_A_SECOND)
 		return -1;
-	/* The other half of the ring is for what is small and must not be lost. */
-	if (used > ring_bytes / 2) {
+	/* The rest of the ring is for what is small and must not be lost. */
+	if (used + bytes > ring_bytes / 2 &&
+		account_refuses(SHARE_DEFERRED, bytes, used, ring_bytes / 8 * 5)) {
 		event_lost(EVENT_DEFERRED);
 		return -1;
 	}
 	task = task_id(s);
-	if (!task)
+	if (!task || !tally_allows(s, TALLY_STACK_BYTES(STACK_USER_FRAMES_MAX)) ||
+		emit_kernel_stack(walk_of(s)))
 		return -1;
 	defer_head(s, deferred_of(s), task);
-	if (emit_kernel_stack(walk_of(s)))
-		return -1;
 	s->deferred_long += bytes > DEFERRED_STACK_SHORT;
 	return stack_copy_send(s, bytes);
 }
@@ -473,11 +486,9 @@ int sample(struct bpf_perf_event_data *ctx)
 	second_set(s->tick_ns);
 	task_read(s, task, id);
 	s->end = END_NONE;
-	s->user_hash = s->kernel_hash = 0;
+	s->user_hash = s->kernel_hash = s->kernel_below_leaf = 0;
 	s->user_below_leaf = stacks_secret;
-	s->kernel_below_leaf = 0;
-	s->user.head.frames_len = s->kernel.head.frames_len = 0;
-	s->user.head.anon = 0;
+	s->user.head.frames_len = s->kernel.head.frames_len = s->user.head.anon = 0;
 	split(SPLIT_KERNEL);
 	if (keep_kernel)
 		walk_kernel(s, ctx);

@@ -70,6 +70,7 @@ struct scratch {
 	u32 limited;                 /* the task's cgroup has a limit of its own */
 	u32 unruled;                 /* number of steps without a rule */
 	u32 end;
+	u32 unsent; /* enum lost_reason, of the latest stack or task that was not sent */
 	u64 mappings_hash; /* of the process and of what its mappings depend on */
 	u32 process;       /* number of its slots, before it is cut to those that there are */
 	struct mapping at;

@@ -33,10 +33,15 @@ teardown() {
 		umount "$one"
 	done
 	for one in "${cgroups[@]}"; do
-		wait_until 5 rmdir "$one" 2>/dev/null
+		wait_until 5 remove_cgroup "$one" 2>/dev/null
 	done
 	rm -rf "$tmp"
 	return 0
+}
+
+# remove_cgroup FOLDER: with those below it.
+remove_cgroup() {
+	find "$1" -depth -type d -exec rmdir {} + && [ ! -e "$1" ]
 }
 
 # ---- processes -----------------------------------------------------------------------------

@@ -44,7 +44,7 @@ end_cgroups() {
 	run timeout -k 5 60 "$tmp/copy_check"
 	echo "$output"
 	[ "$status" -eq 0 ]
-	[ "$(grep -c '^ok ' <<<"$output")" -ge 20 ]
+	[ "$(grep -c '^ok ' <<<"$output")" -ge 22 ]
 }
 
 # each FIRST LAST COMMAND...: with those of the numbered cgroups below $deep.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # A container that wants more of a table than its share loses its own, and nobody else does.
-# seconds: 40
+# seconds: 75
 
 load ../e2e/lib
 
@@ -133,4 +133,82 @@ end_record() {
 		between "$(whole "$one")" 98 100 "$one"
 	done
 	[ "$(jq .objects.evicted "$tmp/s")" -gt 0 ]
+}
+
+# hostile_on_all_cpus COMMAND...: in one cgroup; $pid is the last one.
+hostile_on_all_cpus() {
+	local i
+	start_in hostile "$@"
+	for ((i = 1; i < $(nproc); i++)); do
+		start "$@"
+		echo "$pid" >"$cgroup/cgroup.procs"
+	done
+}
+
+# start_second: in the cgroup of `first`, of the same file, so that nothing has to be read for it.
+start_second() {
+	# shellcheck disable=SC2016 # for the inner shell
+	start sh -c 'echo $$ >"$1/cgroup.procs"; exec "$2" 600' sh "$late" "$tmp/second"
+	from_birth "$pid"
+}
+
+second_lost_nothing() {
+	jq -c '.events.lost, .ticks.lost' "$tmp/s"
+	between "$(whole second)" 99 100
+	fits_cpu "$(folded_count "$tmp/f" '(^|;)second;')" "$hz" second 80
+}
+
+# costs_nothing LOST TICKS COMMAND...: in a container of its own this has so much CPU time on each CPU
+# while the agent reads nothing, and loses ticks or events: LOST, for jq. What another container starts then loses nothing.
+costs_nothing() {
+	local lost=$1 ticks=$2 hz late
+	shift 2
+	hz=$(($(nproc) < 40 ? 4000 / $(nproc) : 100))
+	cp "$(target burn7030_nofp)" "$tmp/first"
+	ln "$tmp/first" "$tmp/second"
+	start_record -a -F "$hz" --by comm --interval 2 -o "$tmp/part.%s" --stats "$tmp/s"
+	started+=("$agent")
+	start_late late "$tmp/first" 600
+	late=$cgroup
+	hostile_on_all_cpus "$@"
+	runs_on "$pid" 60
+	kill -STOP "$agent"
+	runs_on "$pid" "$ticks"
+	start_second
+	runs_on "$pid" 100
+	kill -CONT "$agent"
+	runs_on "$pid" 50
+	end_record
+	[ "$(jq "$lost" "$tmp/s")" -gt 0 ]
+	second_lost_nothing
+}
+
+@test "stacks that are all different cost others no sample while the agent is busy" {
+	costs_nothing .ticks.lost.ring_full 100 "$(target randomstacks)" 600
+}
+
+@test "threads and stacks in all combinations cost others no sample while the agent is busy" {
+	costs_nothing .ticks.lost.counts_full 300 "$(target randomstacks)" 600 7 100
+}
+
+@test "cgroups that are made and removed all the time cost others no sample while the agent is busy" {
+	costs_nothing .events.lost.cgroup 200 "$(target cgroups)" "$(cgroup2_root)/stoker-e2e-$$-hostile" 600
+}
+
+# Its memory for stacks has 10 MB left.
+@test "stacks that want all memory of the agent cost others no sample" {
+	local hz=1999 late
+	stoker=$repo/.build/tests/tools/stoker-short
+	cp "$(target burn7030_nofp)" "$tmp/first"
+	ln "$tmp/first" "$tmp/second"
+	start_record -a -F "$hz" --by comm --interval 600 -o "$tmp/part.%s" --stats "$tmp/s"
+	start_late late "$tmp/first" 600
+	late=$cgroup
+	start_in hostile "$(target randomstacks)" 600
+	runs_on "$pid" 300
+	start_second
+	runs_on "$pid" 100
+	end_record
+	[ "$(jq .ticks.lost.memory "$tmp/s")" -gt 0 ]
+	second_lost_nothing
 }

@@ -41,6 +41,7 @@ struct row {
 	uint32_t end;
 	uint64_t deadline_ns;
 	uint32_t before; /* long samples that are in the ring already */
+	enum { UNKNOWN, SAME, ANOTHER } account; /* that sent those before */
 	uint32_t long_copies;
 	uint32_t copied; /* 0: no event */
 	uint32_t root;   /* length of the second piece */
@@ -79,7 +80,10 @@ static const struct row rows[] = {
 	{ .name = "late", .rest = 65536, .deadline_ns = LONG_AGO, .copied = 16384 },
 	{ .name = "many long copies", .rest = 65536, .long_copies = 256, .copied = 16384 },
 	{ .name = "little room", .rest = 65536, .before = 7, .copied = 16384 },
-	{ .name = "no room", .rest = 65536, .before = 14 },
+	{ .name = "its account's share", .rest = 65536, .before = 11, .account = SAME },
+	{ .name = "another's share", .rest = 65536, .before = 11, .account = ANOTHER,
+		.copied = 16384 },
+	{ .name = "no room", .rest = 65536, .before = 20 },
 	{ .name = "the walk was cut", .rest = 65536, .end = END_TIME, .copied = 65536 },
 	{ .name = "cut, of a longer stack", .rest = 65544, .end = END_TIME },
 	{ .name = "cut, of a long stack", .rest = 200000, .above = 16, .end = END_TIME },
@@ -214,6 +218,17 @@ static void run_as_thread(
 #define CAN_BE_THREAD false
 #endif
 
+/* The root's cgroup is that of an account, which holds nothing. */
+static void put_account(struct ring_check_bpf *skel, bool known)
+{
+	const uint64_t root = 1, holds[SHARES_LEN] = { 0 };
+	int map = bpf_map__fd(skel->maps.accounts);
+
+	(void)bpf_map_delete_elem(map, &root);
+	if (known && bpf_map_update_elem(map, &root, holds, BPF_ANY) < 0)
+		die("accounts");
+}
+
 static bool check(struct ring_check_bpf *skel, struct ring_buffer *ring, struct seen *seen,
 	const struct row *row)
 {
@@ -230,8 +245,12 @@ static bool check(struct ring_check_bpf *skel, struct ring_buffer *ring, struct 
 	skel->data->walk_end = END_NO_TABLE;
 	skel->bss->deadline_ns = UINT64_MAX / 2;
 	skel->bss->walked = skel->bss->long_copies = 0;
+	skel->bss->share_turns[SHARE_DEFERRED] = 0;
+	put_account(skel, row->account != UNKNOWN);
 	for (uint32_t i = 0; i < row->before; i++)
 		run(skel, filled);
+	if (row->account == ANOTHER)
+		put_account(skel, true);
 	if (row->end)
 		skel->data->walk_end = row->end;
 	if (row->deadline_ns)

@@ -113,12 +113,13 @@ static void configure(struct ring_check_bpf *skel)
 		{ skel->maps.objects, COUNTS_MAX },
 		{ skel->maps.targets, 1 },
 		{ skel->maps.target_cgroups, TARGETS_MAX },
+		{ skel->maps.tick_counts, CPUS_MAX },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++)
 		bpf_map__set_max_entries(sizes[i].map, sizes[i].entries);
-	/* Each key of a count map is one too many, and no CPU's ids are another one's. */
-	skel->rodata->counts_high = 0;
+	/* No CPU's ids are another one's. */
+	skel->rodata->counts_high = COUNTS_MAX;
 	skel->rodata->id_stride = COUNTS_MAX;
 	skel->rodata->ring_bytes = RING_BYTES;
 	skel->rodata->filter = FILTER_CGROUP;
@@ -443,18 +444,12 @@ static void attach_clock(struct check *c, int cpu)
 
 static void sum_ticks(const struct check *c, struct tick_stats *sum)
 {
-	size_t size = bpf_map__value_size(c->skel->maps.scratches);
-	size_t stride = (size + 7) & ~(size_t)7, cpus = (size_t)libbpf_num_possible_cpus();
-	_cleanup_(freep) char *all = calloc(cpus, stride);
-	uint32_t zero = 0;
-
 	*sum = (struct tick_stats){ 0 };
-	if (!all || bpf_map_lookup_elem(bpf_map__fd(c->skel->maps.scratches), &zero, all) < 0)
-		die("scratches");
-	for (size_t cpu = 0; cpu < cpus; cpu++) {
+	for (uint32_t cpu = 0; cpu < CPUS_MAX; cpu++) {
 		struct tick_stats one;
 
-		memcpy(&one, all + cpu * stride, sizeof(one));
+		if (bpf_map_lookup_elem(bpf_map__fd(c->skel->maps.tick_counts), &cpu, &one) < 0)
+			die("tick_counts");
 		sum->ticks += one.ticks;
 		sum->samples += one.samples;
 		sum->idle += one.idle;

@@ -495,6 +495,18 @@ void places_forget(struct sampler *s)
 	(void)s;
 }
 
+void places_add_account(const struct sampler *s, uint64_t cgroup)
+{
+	(void)s;
+	(void)cgroup;
+}
+
+void places_remove_account(const struct sampler *s, uint64_t cgroup)
+{
+	(void)s;
+	(void)cgroup;
+}
+
 /* What asks for it limits ticks or asks BPF, and here is neither. */
 const struct sample_bpf *sampler_skeleton(const struct sampler *s)
 {

@@ -322,6 +322,31 @@ static void cgroups_below_an_account_are_none_of_their_own(void **state)
 			fail_msg("%s, %s", rows[i].a, rows[i].b);
 }
 
+static void the_outermost_cgroup_of_an_account_is_the_one_that_pays(void **state)
+{
+	static const struct {
+		const char *path;
+		bool outermost;
+	} rows[] = {
+		{ "/docker", true },
+		{ "/docker/" ID, true },
+		{ "/docker/" ID "/docker/" OTHER, false },
+		{ "/system.slice", true },
+		{ "/system.slice/a.service", true },
+		{ "/system.slice/a.service/x", false },
+		{ "/user.slice/user-1000.slice", true },
+		{ "/user.slice/user-1000.slice/session-1.scope", false },
+		{ "/a", true },
+		{ "/a/b", false },
+		{ "/", true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (container_is_outermost(rows[i].path) != rows[i].outermost)
+			fail_msg("%s", rows[i].path);
+}
+
 static void the_account_of_a_process_is_that_of_its_cgroup(void **state)
 {
 	static const struct {
@@ -406,6 +431,7 @@ int main(void)
 		TEST(a_cgroup_whose_path_cannot_be_read_has_no_empty_one),
 		TEST(a_container_inside_another_has_a_label_that_begins_with_the_outer_one),
 		cmocka_unit_test(cgroups_below_an_account_are_none_of_their_own),
+		cmocka_unit_test(the_outermost_cgroup_of_an_account_is_the_one_that_pays),
 		cmocka_unit_test(the_account_of_a_process_is_that_of_its_cgroup),
 		TEST(who_makes_most_cgroups_loses_its_own_and_others_are_known),
 		TEST(a_cgroup_of_no_known_path_is_not_gone_for_who_may_not_look),

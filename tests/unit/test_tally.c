@@ -116,6 +116,29 @@ static void what_was_used_in_this_epoch_or_the_last_is_kept(void **state)
 	tally_done(&tally);
 }
 
+/* However deep stacks are. */
+static void stacks_and_tasks_have_so_many_bytes_and_no_more(void **state)
+{
+	static uint64_t frames[STACK_USER_FRAMES_MAX];
+	const struct event_stack small = { .hash = 8, .frames_len = 1 };
+	const struct event_task task = { .id = 5 };
+	struct tally tally = { .bytes = TALLY_BYTES_MAX - TALLY_STACK_BYTES(3) - TALLY_TASK_BYTES };
+	struct event_stack deep = { .hash = 7, .frames_len = STACK_USER_FRAMES_MAX };
+
+	(void)state;
+	assert_int_equal(tally_stack(&tally, &deep, frames), -ENOSPC);
+	deep.frames_len = 3;
+	assert_int_equal(tally_stack(&tally, &deep, frames), 0);
+	assert_int_equal(tally_task(&tally, &task), 0);
+	assert_true(tally.bytes == TALLY_BYTES_MAX);
+	assert_int_equal(tally_stack(&tally, &small, frames), -ENOSPC);
+	for (int i = 0; i < 3 * TALLY_EPOCH_INTERVALS; i++)
+		tally_next(&tally);
+	assert_true(tally.bytes == TALLY_BYTES_MAX - TALLY_STACK_BYTES(3) - TALLY_TASK_BYTES);
+	assert_int_equal(tally_stack(&tally, &small, frames), 0);
+	tally_done(&tally);
+}
+
 static void a_refused_tick_is_lost_for_memory_or_for_its_unknown_key(void **state)
 {
 	const struct count_key unknown = { .task = 77 };
@@ -135,6 +158,7 @@ int main(void)
 		cmocka_unit_test(what_is_told_again_is_not_about_to_be_forgotten),
 		cmocka_unit_test(ticks_are_counted_under_their_keys_and_the_rest_is_carried),
 		cmocka_unit_test(what_was_used_in_this_epoch_or_the_last_is_kept),
+		cmocka_unit_test(stacks_and_tasks_have_so_many_bytes_and_no_more),
 		cmocka_unit_test(a_refused_tick_is_lost_for_memory_or_for_its_unknown_key),
 	};
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* agent/agent.c - handles the sampler's events at once, because their process may end in a moment:
- * opens files, finds perf maps, looks up the paths of cgroups. Names wait until a profile is
- * requested. */
+ * opens files, finds perf maps, looks up the paths of cgroups. Names wait for the next profile. */
 #include "agent/agent.h"
 
 #include <errno.h>
@@ -250,11 +249,11 @@ static int open_sampler(struct agent *agent, const struct agent_options *options
 				"whole host share its own: --pid=host, or hostPID: true");
 	}
 	err = containers_new(agent->worker, agent->cgroups, &agent->containers);
-	if (err == 0)
-		containers_inquire(agent->containers, agent->inquiry);
-	return err < 0
-		? why_set(why, err, "cannot start the agent: %s", err_text(err))
-		: sampler_open(&sampler, &callbacks, agent, &agent->tally, &agent->sampler, why);
+	if (err < 0)
+		return why_set(why, err, "cannot start the agent: %s", err_text(err));
+	err = sampler_open(&sampler, &callbacks, agent, &agent->tally, &agent->sampler, why);
+	containers_use(agent->containers, agent->inquiry, agent->sampler);
+	return err;
 }
 
 int agent_open_workers(int clocks_fd, bool fetches, struct worker_client **out, struct why *why)

@@ -6,29 +6,40 @@
 
 #include "containers/container.h"
 #include "containers/containers.h"
+#include "sampler/places.h"
 
 #define GIVEN_AT_ONCE (CONTAINERS_CGROUPS_MAX / 64)
 
-int cgroup_shares_charge(struct share *places, struct cgroup_entry *entry)
+int cgroup_shares_charge(
+	struct share *places, struct cgroup_entry *entry, const struct sampler *sampler)
 {
 	int err;
 
 	entry->account = container_account(entry->path);
 	err = share_charge(places, entry->account, 1);
 	entry->placed = err == 0;
+	entry->outermost = container_is_outermost(entry->path);
+	if (err == 0 && sampler && entry->outermost)
+		places_add_account(sampler, entry->id);
 	return err;
 }
 
-void cgroup_shares_return(struct share *places, struct cgroup_entry *entry)
+void cgroup_shares_return(
+	struct share *places, struct cgroup_entry *entry, const struct sampler *sampler)
 {
-	if (entry->placed)
-		share_return(places, entry->account, 1);
+	if (!entry->placed)
+		return;
+	share_return(places, entry->account, 1);
+	if (sampler && entry->outermost)
+		places_remove_account(sampler, entry->id);
 	entry->placed = false;
 }
 
 static uint64_t value_of(const struct cgroup_entry *entry)
 {
-	return (uint64_t)(entry->gone ? 0 : entry->sampled ? 2 : 1) << 32 | entry->used;
+	uint64_t class = entry->outermost ? 3 : entry->gone ? 0 : entry->sampled ? 2 : 1;
+
+	return class << 32 | entry->used;
 }
 
 static int least_first(const void *a, const void *b)

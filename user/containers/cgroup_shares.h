@@ -12,6 +12,7 @@
 #include "base/share.h"
 
 struct container;
+struct sampler;
 
 struct cgroup_entry {
 	uint64_t id;
@@ -20,16 +21,20 @@ struct cgroup_entry {
 	uint64_t account;
 	uint32_t used, scan; /* the latest interval and scan that met it */
 	bool placed;         /* the account was charged */
+	bool outermost;      /* of its account */
 	bool gone, sampled;
 	bool outside; /* of what is mounted: its path is what its process says */
 };
 
-/* Sets the account, and charges it. -ENOMEM: it was not charged. */
-int cgroup_shares_charge(struct share *places, struct cgroup_entry *entry);
+/* Sets the account, and charges it; the sampler learns its outermost cgroup, and may be NULL.
+ * -ENOMEM: it was not charged. */
+int cgroup_shares_charge(
+	struct share *places, struct cgroup_entry *entry, const struct sampler *sampler);
 /* Nothing happens if it has no place. */
-void cgroup_shares_return(struct share *places, struct cgroup_entry *entry);
+void cgroup_shares_return(
+	struct share *places, struct cgroup_entry *entry, const struct sampler *sampler);
 /* The entries of the largest account that go next: first removed cgroups, then those that had no
- * sample, then the least recently used. out: room for all. Their number: a 64th of the places at
- * most. */
+ * sample, then the least recently used, its outermost one last. out: room for all. Their number: a
+ * 64th of the places at most. */
 size_t cgroup_shares_givers(
 	const struct hash *by_id, const struct share *places, struct cgroup_entry **out);

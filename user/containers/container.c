@@ -71,25 +71,41 @@ static bool pays(const struct cgroup_identity *id)
 		id->kind == CGROUP_SCOPE || id->kind == CGROUP_SESSION;
 }
 
-/* *known: somebody pays. */
-static uint64_t find_account(const char *path, bool *known)
+/* Length of the part of the path that pays for all below it, and who it is. *known: it does; else
+ * nobody knows what is below, and it is the first part. */
+static size_t find_payer(const char *path, struct cgroup_identity *id, bool *known)
 {
 	_cleanup_(freep) char *part = strdup(path);
-	struct cgroup_identity id;
 	size_t end = 0, first = 0;
 
 	while (part && path[end]) {
 		end += 1 + strcspn(path + end + 1, "/");
 		first = first ? first : end;
 		part[end] = '\0';
-		cgroup_identify(part, &id);
-		*known = id.has_user || pays(&id);
+		cgroup_identify(part, id);
+		*known = id->has_user || pays(id);
 		if (*known)
-			return id.has_user ? hash_mix(id.user + 1) : hash_bytes(path, end);
+			return end;
 		part[end] = path[end];
 	}
-	/* Nobody knows what is below it. */
-	return hash_bytes(path, first);
+	return first;
+}
+
+static uint64_t find_account(const char *path, bool *known)
+{
+	struct cgroup_identity id = { 0 };
+	size_t len = find_payer(path, &id, known);
+
+	return *known && id.has_user ? hash_mix(id.user + 1) : hash_bytes(path, len);
+}
+
+bool container_is_outermost(const char *path)
+{
+	struct cgroup_identity id;
+	bool known = false;
+	size_t len = find_payer(path, &id, &known);
+
+	return len > 0 && !path[len];
 }
 
 uint64_t container_account(const char *path)

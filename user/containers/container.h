@@ -37,7 +37,9 @@ const char *container_short_id(const char *id, char out[CGROUP_NAME_MAX]);
 /* Who pays for what tasks of this cgroup take (base/share.h): the outermost container, the user
  * whose slice it is in, or the unit; cgroups below these are none of their own. */
 uint64_t container_account(const char *path);
-/* The same for a process. 0: it is gone. */
+/* Is it the cgroup that all others of its account are below? */
+bool container_is_outermost(const char *path);
+/* The same as container_account for a process. 0: it is gone. */
 uint64_t container_account_of(pid_t process);
 /* For the text of its /proc/PID/cgroup: of all hierarchies, the first cgroup that a container, user
  * or unit pays for, else that of cgroup v2, else the first that is no root. */

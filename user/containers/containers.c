@@ -26,6 +26,7 @@
 
 struct containers {
 	const struct cgroup_tree *tree;
+	const struct sampler *sampler; /* may be NULL */
 	struct container_state state;
 	struct hash by_id;      /* cgroup id → struct cgroup_entry * */
 	struct share places;    /* entries of each account */
@@ -82,7 +83,7 @@ static int take_container(struct containers *all, struct cgroup_entry *entry)
 	uint64_t key;
 	size_t len;
 
-	if (cgroup_shares_charge(&all->places, entry) < 0)
+	if (cgroup_shares_charge(&all->places, entry, all->sampler) < 0)
 		return -ENOMEM;
 	cgroup_identify(entry->path, &id);
 	len = container_part(entry->path, &id);
@@ -102,7 +103,7 @@ static void drop_container(struct containers *all, struct cgroup_entry *entry)
 {
 	struct container *c = entry->container;
 
-	cgroup_shares_return(&all->places, entry);
+	cgroup_shares_return(&all->places, entry, all->sampler);
 	entry->container = NULL;
 	if (!c || --c->refs > 0)
 		return;
@@ -248,9 +249,11 @@ static int on_scanned(void *ctx, uint64_t id, const char *path)
 	return 0;
 }
 
-void containers_inquire(struct containers *all, struct inquiry *inquiry)
+void containers_use(
+	struct containers *all, struct inquiry *inquiry, const struct sampler *sampler)
 {
 	all->state.inquiry = inquiry;
+	all->sampler = sampler;
 }
 
 int containers_scan(struct containers *all)

@@ -17,6 +17,7 @@
 #define CONTAINERS_CGROUPS_MAX 65536 /* places, which accounts share */
 
 struct cgroup_tree;
+struct sampler;
 struct tally;
 struct inquiry;
 struct worker_client;
@@ -35,8 +36,11 @@ int containers_new(
 	struct worker_client *worker, const struct cgroup_tree *tree, struct containers **out);
 void containers_free(struct containers *all);
 
-/* Sets the runtime to query if no file has a container's name; borrowed. */
-void containers_inquire(struct containers *all, struct inquiry *inquiry);
+/* Sets the runtime to query if no file has a container's name, and the sampler that is informed of
+ * the outermost cgroup of each account. Both are borrowed, and may be NULL. Call it before any
+ * cgroup is known. */
+void containers_use(
+	struct containers *all, struct inquiry *inquiry, const struct sampler *sampler);
 
 /* Adds all existing cgroups. */
 int containers_scan(struct containers *all);

@@ -26,3 +26,17 @@ void places_forget(struct sampler *sampler)
 	__atomic_add_fetch(
 		&sampler_skeleton(sampler)->bss->places_epoch, 1, __ATOMIC_RELAXED);
 }
+
+void places_add_account(const struct sampler *sampler, uint64_t cgroup)
+{
+	const uint64_t holds[SHARES_LEN] = { 0 };
+
+	(void)bpf_map_update_elem(bpf_map__fd(sampler_skeleton(sampler)->maps.accounts), &cgroup,
+		holds, BPF_NOEXIST);
+}
+
+void places_remove_account(const struct sampler *sampler, uint64_t cgroup)
+{
+	(void)bpf_map_delete_elem(
+		bpf_map__fd(sampler_skeleton(sampler)->maps.accounts), &cgroup);
+}

@@ -95,6 +95,7 @@ static int size_maps(struct sampler *s, const struct sampler_options *o)
 			o->cgroups_len ? (uint32_t)o->cgroups_len + TREE_MAX : 1 },
 		{ s->skel->maps.tick_limits, o->share_ticks ? CPU_COSTS_CGROUPS_MAX : 1 },
 		{ s->skel->maps.tick_counts, s->cpus },
+		{ s->skel->maps.accounts, ACCOUNTS_MAX },
 	};
 	uint64_t used = grown.ring_bytes + ROWS_PAGES_MAX * sizeof(struct rows_page) +
 		ROWS_RULES_MAX * sizeof(struct unwind_rule) + SLOTS_BYTES + KNOWN_STACKS_BYTES +
@@ -383,6 +384,15 @@ int sampler_fd(const struct sampler *s)
 	return ring_buffer__epoll_fd(s->ring);
 }
 
+/* A table is empty, or emptier: its accounts hold nothing of its last tenth. */
+static void begin_turn(struct sampler *s, enum share_what what)
+{
+	uint64_t *turn = &s->skel->bss->share_turns[what];
+	uint64_t number = __atomic_load_n(turn, __ATOMIC_RELAXED) >> SHARE_TURN_SHIFT;
+
+	__atomic_store_n(turn, (number + 1) << SHARE_TURN_SHIFT, __ATOMIC_RELAXED);
+}
+
 int sampler_poll(struct sampler *s)
 {
 	/* Read first: what was sent before the loss is taken before the loss is reported. */
@@ -395,6 +405,9 @@ int sampler_poll(struct sampler *s)
 	if (s->events.unknown_tasks != tasks) /* others may follow, and wait for the next look */
 		__atomic_store_n(&s->skel->bss->task_woken_ns, s->polled_ns, __ATOMIC_RELAXED);
 	events_note_cgroups_lost(&s->events, lost);
+	begin_turn(s, SHARE_EVENTS);
+	begin_turn(s, SHARE_DEFERRED);
+	__atomic_store_n(&s->skel->bss->tally_bytes, s->events.tally->bytes, __ATOMIC_RELAXED);
 	return err < 0 ? err : 0;
 }
 
@@ -469,6 +482,7 @@ int sampler_drain(struct sampler *s, bool last)
 
 	__atomic_store_n(&s->skel->bss->active_counts, old ^ 1, __ATOMIC_SEQ_CST);
 	wait_for_ticks(s);
+	begin_turn(s, SHARE_COUNTS);
 	s->events.pressed = false;
 	err = sampler_poll(s);
 	if (err == 0)
@@ -482,6 +496,7 @@ int sampler_drain(struct sampler *s, bool last)
 void sampler_forget(struct sampler *s)
 {
 	__atomic_fetch_add(&s->skel->data->epoch, 1, __ATOMIC_SEQ_CST);
+	begin_turn(s, SHARE_TALLY);
 }
 
 int sampler_follow_cpus(struct sampler *s)

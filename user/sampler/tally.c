@@ -26,12 +26,12 @@ void tally_done(struct tally *tally)
 	timeline_done(&tally->timeline);
 }
 
-/* A place for one more: a freed one, or one at the end. -ENOSPC or -ENOMEM. */
-#define place_for(v, freed, max)                                                 \
-	((freed)->len > 0                   ? (int)(freed)->data[--(freed)->len] \
-			: (v)->len >= (max) ? -ENOSPC                            \
-			: vec_add(v)        ? (int)((v)->len - 1)                \
-					    : -ENOMEM)
+/* A place for one more of so many bytes: a freed one, or one at the end. -ENOSPC or -ENOMEM. */
+#define place_for(tally, v, freed, more)                                       \
+	((tally)->bytes + (more) > TALLY_BYTES_MAX ? -ENOSPC                    \
+			: (freed)->len > 0 ? (int)(freed)->data[--(freed)->len] \
+			: vec_add(v)       ? (int)((v)->len - 1)               \
+					   : -ENOMEM)
 
 /* Later stacks with the same frames below the leaf are made from this one. The one noted before may
  * be about to be forgotten. */
@@ -57,12 +57,14 @@ int tally_stack(struct tally *tally, const struct event_stack *event, const uint
 	copy = malloc(bytes ? bytes : 1);
 	if (!copy)
 		return -ENOMEM;
-	at = place_for(&tally->stacks, &tally->free_stacks, TALLY_STACKS_MAX);
+	at = place_for(tally, &tally->stacks, &tally->free_stacks,
+		TALLY_STACK_BYTES(event->frames_len));
 	if (at < 0 || hash_put(&tally->by_hash, event->hash, (uint64_t)at) < 0) {
 		free(copy);
 		return at < 0 ? at : -ENOMEM;
 	}
 	memcpy(copy, frames, bytes);
+	tally->bytes += TALLY_STACK_BYTES(event->frames_len);
 	tally->stacks.data[at] = (struct tally_stack){
 		.hash = event->hash,
 		.below_leaf = event->below_leaf,
@@ -102,11 +104,12 @@ int tally_task(struct tally *tally, const struct event_task *event)
 		tally->tasks.data[*known].used = tally->interval;
 		return 0;
 	}
-	at = place_for(&tally->tasks, &tally->free_tasks, TALLY_TASKS_MAX);
+	at = place_for(tally, &tally->tasks, &tally->free_tasks, TALLY_TASK_BYTES);
 	if (at < 0)
 		return at;
 	if (hash_put(&tally->by_id, event->id, (uint64_t)at) < 0)
 		return -ENOMEM;
+	tally->bytes += TALLY_TASK_BYTES;
 	tally->tasks.data[at] = (struct tally_task){
 		.key = event->key,
 		.view = event->view,
@@ -268,6 +271,7 @@ static void forget_stacks(struct tally *tally)
 		if (below_leaf && *below_leaf == at)
 			hash_del(&tally->by_below_leaf, stack->below_leaf);
 		free(stack->frames);
+		tally->bytes -= TALLY_STACK_BYTES(stack->frames_len);
 		*stack = (struct tally_stack){ 0 };
 	}
 }
@@ -284,6 +288,7 @@ static void forget_tasks(struct tally *tally)
 			return;
 		*slot = (uint32_t)(task - tally->tasks.data);
 		hash_del(&tally->by_id, task->id);
+		tally->bytes -= TALLY_TASK_BYTES;
 		*task = (struct tally_task){ 0 };
 	}
 }

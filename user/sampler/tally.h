@@ -17,8 +17,6 @@
 #include "sampler/timeline.h"
 
 #define TALLY_EPOCH_INTERVALS 3
-#define TALLY_STACKS_MAX 1000000
-#define TALLY_TASKS_MAX 1000000
 
 struct tally_stack {
 	uint64_t hash;
@@ -53,6 +51,7 @@ struct tally {
 	VEC(struct tally_count) counts;
 	VEC(uint32_t) free_stacks;
 	VEC(uint32_t) free_tasks;
+	uint64_t bytes;            /* of stacks and tasks: TALLY_BYTES_MAX at most */
 	struct hash by_hash;       /* stack hash → index */
 	struct hash by_below_leaf; /* below_leaf hash → index of a stack that has it */
 	struct hash by_id;         /* task key id → index */
@@ -62,7 +61,7 @@ struct tally {
 };
 
 void tally_done(struct tally *tally);
-/* A known stack or task is left unchanged. -ENOSPC at the limit. */
+/* A known stack or task is left unchanged. -ENOSPC at TALLY_BYTES_MAX. */
 int tally_stack(struct tally *tally, const struct event_stack *event, const uint64_t *frames);
 /* Builds a stack from a known one and a new leaf. -ENOENT: no known stack has that rest. */
 int tally_leaf(struct tally *tally, const struct event_leaf *event);

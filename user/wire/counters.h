@@ -90,9 +90,9 @@ enum lane_cause { WORKER_LOSSES(WORKER_LOSS_ID) LANE_CAUSES };
 		"Time within which 99.9 % of the ticks ended after their kernel half.")            \
 	X("events.lost", EVENTS, sampler.events_lost, "stoker_events_lost_total",                  \
 		"events   %llu lost: no room in the ring buffer, or memory was short",             \
-		"Events that were lost: the ring buffer was full (for a deferred sample half "     \
-		"full), or memory was short. The kinds who and held are deprecated: they are "     \
-		"task and deferred.")                                                              \
+		"Events that were lost: the ring buffer (for a deferred sample half of it) or an " \
+		"account's share was full, or memory was short. The kinds who and held are "       \
+		"deprecated: they are task and deferred.")                                         \
 	X("targets.lost", TARGETS, sampler.targets_lost, "stoker_targets_lost_total",              \
 		"targets  the table of targets was full %llu times",                               \
 		"Times that a cgroup or process of the target did not fit into the table of "      \

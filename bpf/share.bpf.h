@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/* bpf/share.bpf.h - tables that fill until user space empties them, and begins the next turn. Nine
+ * tenths are for whoever comes first. Of what remains an account gets 1/(n + 1), n being the number
+ * of accounts that hold some of it. The first part compiles for the host, too. */
+#pragma once
+
+#include "bpf/shim.h"
+#include "bpf/abi.h"
+
+/* True: the account may not have so much more; else it is charged. If it holds nothing, it may have
+ * one entry that fits. *turn: its number << SHARE_TURN_SHIFT, plus n. *hold: the turn's number, and
+ * what the account holds. CPUs do not wait for each other: each may let one entry pass. */
+static __always_inline bool share_refuses(u64 *turn, u64 *hold, u64 amount, u64 rest)
+{
+	u64 now = *(volatile u64 *)turn, number = now >> SHARE_TURN_SHIFT;
+	u64 held = *hold >> SHARE_TURN_SHIFT == number ? (u32)*hold : 0;
+
+	if (amount > rest || (held && held + amount > rest / ((u32)now + 1ULL)))
+		return true;
+	if (!held)
+		__sync_fetch_and_add(turn, 1);
+	*hold = number << SHARE_TURN_SHIFT | (held + amount);
+	return false;
+}
+
+#ifdef __bpf__
+#define ACCOUNT_LEVELS_MAX 16 /* from a task's cgroup up; the account of one below has no share */
+__u64 share_turns[SHARES_LEN] = {};
+__u64 tally_bytes = 0; /* ticks add to it, user space sets it */
+
+/* The outermost cgroup of each account → what the account holds. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, ACCOUNTS_MAX);
+	__type(key, u64);
+	__type(value, u64[SHARES_LEN]);
+} accounts SEC(".maps");
+
+/* The account is the current task's. Not static, so that the verifier checks it once. */
+__noinline int account_refuses(u32 what, u64 amount, u64 used, u64 max)
+{
+	struct cgroup *cgroup = BPF_CORE_READ(task_current(), cgroups, dfl_cgrp);
+	u64 rest = used < max ? max - used : 0, *holds = NULL;
+
+	for (u32 i = 0; i < ACCOUNT_LEVELS_MAX && cgroup && !holds; i++) {
+		u64 id = BPF_CORE_READ(cgroup, kn, id);
+
+		holds = bpf_map_lookup_elem(&accounts, &id);
+		cgroup = BPF_CORE_READ(cgroup, self.parent, cgroup);
+	}
+	what &= SHARES_LEN - 1;
+	return holds ? share_refuses(&share_turns[what], &holds[what], amount, rest)
+		     : cgroup || amount > rest;
+}
+
+static __always_inline bool share_allows(u32 what, u64 amount, u64 used, u64 max)
+{
+	return used + amount <= max - max / 10 || !account_refuses(what, amount, used, max);
+}
+#endif
