@@ -39,7 +39,7 @@ static __always_inline bool object_refused(u64 cgroup)
 {
 	u32 *at = bpf_map_lookup_elem(&refused_cgroups, &cgroup);
 
-	return at && *at == second;
+	return at && *at >= second;
 }
 
 /* The file's object. A new file gets an id and an event if there are fewer than `most` objects.

@@ -66,7 +66,8 @@
 	X(OBJECT_FORGOTTEN, "forgotten", "removed from the table because it was not used lately") \
 	X(OBJECT_REFUSED, "refused", "a worker failed on the file, or no worker is running")      \
 	X(OBJECT_UNPROVEN, "unproven", "the kernel could not say whether it is the mapped file")  \
-	X(OBJECT_HUNG, "hung", "its file system does not answer: not tried again for a while")
+	X(OBJECT_HUNG, "hung", "its file system does not answer: not tried again for a while")    \
+	X(OBJECT_TIME, "time", "files of its container took more CPU time than their share")
 
 /* Why an existing perf map or debug file is not read. */
 #define FILE_REASONS(X)                                                                       \

@@ -154,8 +154,8 @@ struct {
 __u32 objects_len = 0;
 const volatile __u32 objects_scan_max = OBJECTS_ANY;
 
-/* cgroup → second in which user space had no place for a file of it: until the next second its new
- * files are not sent. */
+/* cgroup → the last second in which its new files are not sent, as user space has no place or no
+ * time for them. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 1024);

@@ -34,6 +34,7 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, ROWS_RULES_MAX);
 	__type(key, u32);
 	__type(value, struct unwind_rule);

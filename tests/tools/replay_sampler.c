@@ -342,10 +342,11 @@ void object_ids_give(struct sampler *s, uint32_t id)
 	(void)id;
 }
 
-void object_ids_refuse(struct sampler *s, uint64_t cgroup)
+void object_ids_refuse(struct sampler *s, uint64_t cgroup, uint32_t seconds)
 {
 	(void)s;
 	(void)cgroup;
+	(void)seconds;
 }
 
 int sampler_scan(struct sampler *s, uint32_t tgid,

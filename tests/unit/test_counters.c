@@ -141,6 +141,7 @@ static const struct {
 	FIELD(objects.evicted),
 	FIELD(sampler.took_ns),
 	FIELD(governor.ticks_ppm),
+	FIELD(objects.late),
 };
 
 static void fill(struct account *a, struct account_traps *traps)

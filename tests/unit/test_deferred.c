@@ -2,13 +2,16 @@
 /* test_deferred.c - when deferred samples are walked, and when they wait: the process, its mappings
  * and its files are made here; the tables are those that BPF would have, on maps in memory.
  * LINK: -Wl,--wrap=sampler_publish,--wrap=sampler_scan,--wrap=sampler_lost_ticks
- * LINK: -Wl,--wrap=objects_find,--wrap=objects_want
+ * LINK: -Wl,--wrap=objects_find,--wrap=objects_want,--wrap=objects_time
  * LINK: -Wl,--wrap=worker_client_page,--wrap=worker_client_kick */
 #include "unit.h"
 
 #include <stdlib.h>
 
 #include "agent/deferred.h"
+#include "agent/row_wishes.h"
+#include "base/clock.h"
+#include "files/file_time.h"
 #include "files/object.h"
 #include "bpf/reasons.h"
 #include "client/client.h"
@@ -30,6 +33,7 @@ static struct tally tally;
 static struct deferred *deferred;
 static struct object *object;
 static bool is_known_again; /* the agent has read that both ids are one file */
+static struct file_time file_time;
 static uint32_t wanted, last_wanted;
 static uint32_t pages[8], pages_len, kicks;
 
@@ -38,6 +42,7 @@ int __wrap_sampler_scan(struct sampler *sampler, uint32_t tgid,
 	int (*take)(void *ctx, const struct scan_mapping *mapping), void *ctx);
 void __wrap_sampler_lost_ticks(struct sampler *sampler, int err, uint64_t ticks);
 struct object *__wrap_objects_find(struct objects *objects, uint32_t id);
+struct file_time *__wrap_objects_time(struct objects *objects);
 void __wrap_objects_want(struct objects *objects, uint32_t id, uint64_t account);
 
 struct publish *__wrap_sampler_publish(struct sampler *sampler)
@@ -69,6 +74,12 @@ struct object *__wrap_objects_find(struct objects *objects, uint32_t id)
 {
 	(void)objects;
 	return id == FIRST || (id == AGAIN && is_known_again) ? object : NULL;
+}
+
+struct file_time *__wrap_objects_time(struct objects *objects)
+{
+	(void)objects;
+	return &file_time;
 }
 
 int __wrap_worker_client_page(struct worker_client *client, uint64_t id, int fd,
@@ -123,6 +134,8 @@ static int teardown(void **state)
 	publish_free(publish);
 	object_free(object);
 	free(made);
+	file_time_done(&file_time);
+	file_time = (struct file_time){ 0 };
 	tally_done(&tally);
 	tally = (struct tally){ 0 };
 	return 0;
@@ -330,6 +343,40 @@ static void a_page_that_cannot_be_requested_may_be_asked_for_again(void **state)
 	made_rows_free(&outline);
 }
 
+/* Of a deferred sample, and of a tick. */
+static void pages_of_an_account_over_its_time_may_be_asked_for_again(void **state)
+{
+	const struct row_wishes wishes = { NULL, publish, NULL, 0 };
+	struct event_page event = { .kind = EVENT_PAGE, .object = FIRST };
+	struct made_rows table, outline;
+
+	(void)state;
+	make_rows(&table, &outline);
+	object->payer = 5;
+	file_time_limit(&file_time, 10);
+	assert_false(file_time_refuses(&file_time, 5, clock_ns(CLOCK_MONOTONIC)));
+	file_time_charge(&file_time, 5, 2 * FILE_TIME_MAX_NS);
+	assert_int_equal(publish_rows(publish, &key, FIRST, &outline.view), 0);
+	event.page = made_find(made, &key)->value.page_base;
+	for (int turn = 0; turn < 2; turn++) {
+		assert_true(made_ask(made, event.page));
+		if (turn == 0)
+			put_sample();
+		else
+			assert_int_equal(row_wishes_tick(&wishes, &event), 0);
+		deferred_finish(deferred);
+		assert_int_equal(pages_len, 0);
+		assert_int_equal(made->pages[event.page].place, ROWS_PAGE_ABSENT);
+	}
+	file_time.part = 0;
+	assert_true(made_ask(made, event.page));
+	assert_int_equal(row_wishes_tick(&wishes, &event), 0);
+	assert_int_equal(pages_len, 1);
+	assert_int_equal(made->pages[event.page].place, ROWS_PAGE_ASKED);
+	made_rows_free(&table);
+	made_rows_free(&outline);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -350,6 +397,8 @@ int main(void)
 			callers_at_the_stacks_root_end_are_wanted_too, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			a_page_that_cannot_be_requested_may_be_asked_for_again, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			pages_of_an_account_over_its_time_may_be_asked_for_again, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

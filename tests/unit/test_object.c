@@ -48,6 +48,7 @@ static void a_refused_file_is_tried_again_if_that_may_help(void **state)
 		{ OBJECT_HUNG, false, false, false, true },
 		{ OBJECT_HUNG, true, true, false, true },
 		{ OBJECT_LIMIT, false, false, true, true },
+		{ OBJECT_TIME, false, false, true, true },
 		{ OBJECT_DENIED, false, false, false, false },
 	};
 

@@ -145,6 +145,11 @@ static void slow_calls_of_an_account_end_before_they_take_all_our_time(void **st
 	assert_int_equal(call_files(w, 2, &at, &found), -ENOENT);
 	assert_int_equal(call_files(w, 3, &at, &found), -ENOENT);
 	assert_int_equal(starts, 1);
+	/* A part of the time that passes is given back: a second is not enough for a call. */
+	openers_call(w->openers)->spent.since_ns -= NSEC_PER_SEC;
+	assert_int_equal(call_files(w, 1, &at, &found), -ETIME);
+	openers_call(w->openers)->spent.since_ns -= OPENER_PART * OPENER_SPENT_NS;
+	assert_int_equal(call_files(w, 1, &at, &found), -ENOENT);
 }
 
 static void an_opener_that_is_stopped_goes_on(void **state)

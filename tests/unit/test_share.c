@@ -143,6 +143,53 @@ static void who_holds_half_as_much_as_the_largest_takes_nothing(void **state)
 	assert_true(share_may_take(&share, 3));
 }
 
+static void all_give_back_equal_parts_and_who_has_less_all_of_it(void **state)
+{
+	static const struct {
+		uint64_t held[4], amount, left[4];
+	} rows[] = {
+		{ { 100 }, 30, { 70 } },
+		{ { 100, 10 }, 30, { 80, 0 } },
+		{ { 10, 100 }, 30, { 0, 80 } },
+		{ { 50, 50, 50 }, 30, { 40, 40, 40 } },
+		{ { 1, 2, 300, 400 }, 103, { 0, 0, 250, 350 } },
+		{ { 5, 6 }, 11, { 0, 0 } },
+		{ { 5, 6 }, UINT64_MAX, { 0, 0 } },
+		{ { 0 }, 5, { 0 } },
+		{ { 7, 8 }, 0, { 7, 8 } },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		_cleanup_(share_done) struct share share = { 0 };
+
+		for (uint64_t n = 0; n < 4; n++)
+			assert_int_equal(share_charge(&share, n, rows[i].held[n]), 0);
+		share_drain(&share, rows[i].amount);
+		for (uint64_t n = 0; n < 4; n++)
+			if (share_held(&share, n) != rows[i].left[n])
+				fail_msg("row %zu, account %llu: %llu", i, (unsigned long long)n,
+					(unsigned long long)share_held(&share, n));
+	}
+}
+
+static void a_part_of_the_time_that_passes_is_given_back(void **state)
+{
+	struct share_debt debt = { .since_ns = SHARE_DEBT_NS };
+
+	(void)state;
+	assert_int_equal(share_charge(&debt.held, 1, SHARE_DEBT_NS), 0);
+	share_debt_pass(&debt, 100, 2 * SHARE_DEBT_NS - 1);
+	assert_int_equal(debt.held.used, SHARE_DEBT_NS);
+	share_debt_pass(&debt, 100, 11 * SHARE_DEBT_NS);
+	assert_int_equal(debt.held.used, SHARE_DEBT_NS - SHARE_DEBT_NS / 10);
+	share_debt_pass(&debt, 0, 21 * SHARE_DEBT_NS);
+	assert_int_equal(debt.held.used, SHARE_DEBT_NS - SHARE_DEBT_NS / 10);
+	share_debt_pass(&debt, 100, 200 * SHARE_DEBT_NS);
+	assert_int_equal(debt.held.used, 0);
+	share_debt_done(&debt);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -150,6 +197,8 @@ int main(void)
 		cmocka_unit_test(nobody_below_an_equal_part_is_touched_and_all_together_fit),
 		cmocka_unit_test(charges_and_returns_in_any_order_agree_with_an_array),
 		cmocka_unit_test(where_nothing_is_taken_back_the_rest_is_for_those_who_hold_little),
+		cmocka_unit_test(all_give_back_equal_parts_and_who_has_less_all_of_it),
+		cmocka_unit_test(a_part_of_the_time_that_passes_is_given_back),
 		cmocka_unit_test(who_holds_half_as_much_as_the_largest_takes_nothing),
 	};
 

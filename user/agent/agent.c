@@ -24,6 +24,7 @@
 #include "agent/naming.h"
 #include "agent/objects.h"
 #include "agent/privileges.h"
+#include "files/file_time.h"
 #include "files/processes.h"
 #include "agent/row_wishes.h"
 #include "agent/upkeep.h"
@@ -75,9 +76,7 @@ static int on_object(void *ctx, const struct event_object *event)
 {
 	struct agent *agent = ctx;
 
-	agent->upkeep.tables_due = true;
-	return objects_add(
-		agent->objects, event, payers_account(agent->containers, event->cgroup));
+	return upkeep_object(&agent->upkeep, event);
 }
 
 static void on_rows(void *ctx, const struct worker_rows *rows)
@@ -139,16 +138,12 @@ static int on_exec(void *ctx, const struct event_exec *event)
 static int on_page(void *ctx, const struct event_page *event)
 {
 	struct agent *agent = ctx;
-	struct publish *publish = sampler_publish(agent->sampler);
-	int outcome = publish_page(publish, event->object, event->page);
+	const struct row_wishes wishes = {
+		agent->objects, sampler_publish(agent->sampler), agent->worker, 0
+	};
 
 	agent->upkeep.tables_due = true;
-	if (outcome == PUBLISH_NOT_COMPILED)
-		row_wishes_page(&(struct row_wishes){ agent->objects, publish, agent->worker, 0 },
-			event->object, publish_page_number(publish, event->object, event->page));
-	if (outcome == PUBLISH_NOT_KEPT)
-		return objects_compile(agent->objects, event->object);
-	return outcome < 0 ? outcome : 0; /* PUBLISH_NO_SUCH_PAGE: the table is gone */
+	return row_wishes_tick(&wishes, event);
 }
 
 static int on_deferred(void *ctx, const struct event_deferred *event)
@@ -555,6 +550,11 @@ int agent_profile(struct agent *agent, struct profile *out)
 	kernel_names_next(agent->kernel);
 	upkeep_next(&agent->upkeep, &agent->tally);
 	return cut_err < 0 ? cut_err : refresh_err < 0 ? refresh_err : err;
+}
+
+void agent_set_cpu(struct agent *agent, uint64_t permille)
+{
+	file_time_limit(objects_time(agent->objects), permille);
 }
 
 void agent_set_stored_max(struct agent *agent, uint64_t bytes)

@@ -7,12 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/row_wishes.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/hash.h"
 #include "base/vec.h"
 #include "client/openers.h"
 #include "files/debug_search.h"
+#include "files/file_time.h"
 #include "files/object_shares.h"
 #include "files/vdso.h"
 #include "files/views.h"
@@ -21,7 +23,6 @@
 #include "sampler/sampler.h"
 #include "unwind/publish.h"
 
-#define PAGES_FEW 64  /* 4 MiB of code */
 #define FETCH_WAIT_NS (10 * NSEC_PER_SEC)
 #define BUILD_ID_FETCHED_MIN 8 /* bytes; builds may share a shorter one */
 
@@ -37,6 +38,7 @@ struct objects {
 	size_t max;       /* at a time, as far as descriptors go */
 	size_t forgotten; /* objects that are still in all */
 	struct share places;
+	struct file_time time;
 	uint64_t buried, evicted;
 	uint32_t second;       /* of the last objects_trim */
 	uint32_t next_retired; /* when unused ones are looked for again */
@@ -63,6 +65,11 @@ struct object *objects_find(struct objects *objects, uint32_t id)
 	uint64_t *at = hash_find(&objects->by_id, id);
 
 	return at ? objects->all.data[*at] : NULL;
+}
+
+struct file_time *objects_time(struct objects *objects)
+{
+	return &objects->time;
 }
 
 struct object *objects_at(const struct objects *objects, size_t i)
@@ -201,19 +208,33 @@ static bool has_place(struct objects *objects, uint64_t account)
 	return objects->places.used < objects->max;
 }
 
+/* OBJECT_REASONS_LEN: it has a place. */
+static enum object_reason refusal_of(
+	struct objects *objects, struct object *object, uint64_t account)
+{
+	if (file_time_refuses(&objects->time, account, clock_ns(CLOCK_MONOTONIC)))
+		return OBJECT_TIME;
+	return object->placed ||
+			(has_place(objects, account) &&
+				object_shares_charge(&objects->places, object, account) == 0)
+		? OBJECT_REASONS_LEN
+		: OBJECT_LIMIT;
+}
+
 /* Has the file opened where this process maps it. */
 static void open_file(struct objects *objects, struct object *object,
 	const struct event_object *event, uint64_t account)
 {
 	const struct opener_process process = { (pid_t)event->tgid, event->start_ns };
+	const enum object_reason refusal = refusal_of(objects, object, account);
 
-	if (!object->placed &&
-		(!has_place(objects, account) ||
-			object_shares_charge(&objects->places, object, account) < 0)) {
-		object_fail(object, OBJECT_LIMIT);
-		object_ids_refuse(objects->options.sampler, event->cgroup);
+	if (refusal != OBJECT_REASONS_LEN) {
+		object_fail(object, refusal);
+		object_ids_refuse(objects->options.sampler, event->cgroup,
+			refusal == OBJECT_TIME ? FILE_TIME_REFUSED_SECONDS : 1);
 		return;
 	}
+	file_time_charge(&objects->time, account, FILE_TIME_OPEN_NS);
 	object->state = OBJECT_ASKED;
 	openers_root(
 		objects->openers, &process, event, account, on_root, objects, object->id);
@@ -292,15 +313,11 @@ static void find_debug_files(
 	debug_search_meet(&objects->search, object, object->view);
 }
 
-static bool needs_debug_file(const struct objects *objects, const struct object *object)
-{
-	return object->sets.len == 0 && debug_search_needs(&objects->search, object);
-}
-
 static void consider_fetching(struct objects *objects, struct object *object)
 {
 	if (!objects->options.fetch || !object->wanted || !object->known || object->fetching ||
-		object->build_id.len < BUILD_ID_FETCHED_MIN || !needs_debug_file(objects, object))
+		object->build_id.len < BUILD_ID_FETCHED_MIN || object->sets.len > 0 ||
+		!debug_search_needs(&objects->search, object))
 		return;
 	object->fetching = true;
 	fetch_ask(objects->options.fetch, object->id, &object->build_id);
@@ -384,20 +401,10 @@ void objects_want(struct objects *objects, uint32_t id, uint64_t account)
 	}
 }
 
-/* A file of few pages is hit in most of them, and each that is missing defers a sample. */
-static void want_few_pages(
-	struct objects *objects, const struct object *object, const struct unwind_rows_view *rows)
-{
-	uint32_t span = rows->head->kind == UNWIND_ROWS_OUTLINE ? unwind_rows_span(rows) : 0;
-
-	for (uint32_t i = 0; span <= PAGES_FEW && i < span; i++)
-		worker_client_page(objects->options.worker, object->id, object->fd,
-			object->key.mtime_ns, unwind_rows_first(rows) + i, 0);
-}
-
 void objects_on_rows(struct objects *objects, const struct worker_rows *rows)
 {
 	struct object *object = objects_find(objects, (uint32_t)rows->id);
+	uint64_t begun_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
 	if (!object || object_is_forgotten(object))
 		return;
@@ -413,7 +420,9 @@ void objects_on_rows(struct objects *objects, const struct worker_rows *rows)
 	if (!rows->rows)
 		publish_none(objects->options.publish, &object->key, object->id);
 	else if (publish_rows(objects->options.publish, &object->key, object->id, rows->rows) == 0)
-		want_few_pages(objects, object, rows->rows);
+		row_wishes_few(objects->options.worker, object, rows->rows);
+	file_time_charge(&objects->time, object->payer,
+		rows->ns + clock_ns(CLOCK_THREAD_CPUTIME_ID) - begun_ns);
 }
 
 /* ---- room for others ----------------------------------------------------------------------- */
@@ -429,7 +438,7 @@ static size_t count(const struct objects *objects, bool (*is)(const struct objec
 
 bool objects_lack_descriptors(const struct objects *objects)
 {
-	return objects->max < SAMPLER_OBJECTS_MAX && count(objects, object_is_refused) > 0;
+	return objects->max < SAMPLER_OBJECTS_MAX && count(objects, object_lacks_place) > 0;
 }
 
 bool objects_trim(struct objects *objects, uint32_t second)
@@ -561,6 +570,7 @@ void objects_free(struct objects *objects)
 	hash_done(&objects->by_id);
 	hash_done(&objects->by_file);
 	share_done(&objects->places);
+	file_time_done(&objects->time);
 	debug_search_done(&objects->search);
 	views_free(objects->views);
 	free(objects);
@@ -572,6 +582,7 @@ void objects_stats(const struct objects *objects, struct objects_stats *out)
 		.met = objects->buried,
 		.forgotten = objects->buried + objects->forgotten,
 		.evicted = objects->evicted,
+		.late = objects->time.refused,
 		.table_ns = objects->table_ns,
 		.eh_frame_bytes = objects->eh_frame_bytes,
 	};
@@ -582,12 +593,7 @@ void objects_stats(const struct objects *objects, struct objects_stats *out)
 		out->met += (*object)->id != OBJECT_VDSO;
 		if ((*object)->state == OBJECT_FAILED)
 			out->failed[(*object)->reason]++;
-		debug_files_count(&(*object)->debug_files, &out->debug_found, &out->debug_used,
-			out->debug_refused);
-		vec_each (&(*object)->sets, set)
-			debug_files_count(&set->files, &out->debug_found, &out->debug_used,
-				out->debug_refused);
-		for (int reason = 0; reason < FILE_REASONS_LEN; reason++)
-			out->debug_unread[reason] += (*object)->debug_files.unread[reason];
+		object_count_debug_files(*object, &out->debug_found, &out->debug_used,
+			out->debug_refused, out->debug_unread);
 	}
 }

@@ -18,6 +18,7 @@ struct objects_stats {
 	uint64_t met;            /* total, also those that were forgotten */
 	uint64_t forgotten;      /* dropped ones */
 	uint64_t evicted;        /* forgotten ones whose place went to another account */
+	uint64_t late;           /* files and pages that were refused as their account took long */
 	uint64_t eh_frame_bytes; /* compiled */
 	uint64_t table_ns;       /* CPU time of the worker for them */
 	uint64_t debug_found, debug_used;
@@ -27,6 +28,7 @@ struct objects_stats {
 	uint64_t debug_unread[FILE_REASONS_LEN]; /* existing files that could not be opened */
 };
 
+struct file_time;
 struct objects;
 struct publish;
 struct sampler;
@@ -47,6 +49,8 @@ void objects_free(struct objects *objects);
 /* Opens the file, which a task of this account maps, and requests its rows. If there is no place,
  * files of the account that has most make room for those of the others. */
 int objects_add(struct objects *objects, const struct event_object *event, uint64_t account);
+/* The time that files took, by account. */
+struct file_time *objects_time(struct objects *objects);
 /* Requests the object's rows again. */
 int objects_compile(struct objects *objects, uint32_t id);
 /* Marks that a deferred sample of this account waits for the object's rows. */

@@ -5,8 +5,11 @@
 
 #include <stdint.h>
 
+struct event_page;
+struct object;
 struct objects;
 struct publish;
+struct unwind_rows_view;
 struct worker_client;
 
 struct row_wishes {
@@ -19,3 +22,8 @@ struct row_wishes {
 /* Requests the page of this number in the object's file, unless it is there. If it cannot be
  * requested, BPF may ask for it again. ctx: a struct row_wishes. */
 void row_wishes_page(void *ctx, uint32_t id, uint64_t number);
+/* All pages of a file that has few: most are hit, and each that is missing defers a sample. */
+void row_wishes_few(struct worker_client *worker, const struct object *object,
+	const struct unwind_rows_view *rows);
+/* A tick met this page, which is absent: loads it, or requests it. */
+int row_wishes_tick(const struct row_wishes *wishes, const struct event_page *event);

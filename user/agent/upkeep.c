@@ -34,6 +34,20 @@ static void tend_tables(struct upkeep *u, uint64_t now_ns)
 	u->tables_due |= publish_settle(sampler_publish(u->sampler));
 }
 
+int upkeep_object(struct upkeep *u, const struct event_object *event)
+{
+	int err = objects_add(u->objects, event, payers_account(u->containers, event->cgroup));
+	const struct object *object = objects_find(u->objects, event->id);
+
+	u->tables_due = true;
+	if (object && object_lacks_time(object))
+		payers_warn(u->containers, event->cgroup,
+			"its files took more CPU time than their share: for a while new ones have "
+			"no table and no names",
+			u->warnings);
+	return err;
+}
+
 /* A CPU whose clock may not be opened leaves the others. */
 static int follow_cpus(struct upkeep *u)
 {

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 struct containers;
+struct event_object;
 struct fetch;
 struct objects;
 struct processes;
@@ -31,6 +32,8 @@ struct upkeep {
 
 /* Call it at each wake-up, before the ring is read. 0 or -errno: sampling cannot go on. */
 int upkeep_run(struct upkeep *upkeep);
+/* BPF met a file. */
+int upkeep_object(struct upkeep *upkeep, const struct event_object *event);
 /* The next interval begins: charges files and ticks to those that ran them, and forgets what was
  * not used for long. */
 void upkeep_next(struct upkeep *upkeep, struct tally *tally);

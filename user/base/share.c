@@ -96,16 +96,13 @@ static int by_size(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-int share_level(const struct share *share, uint64_t max, uint64_t *level)
+/* The most that an account may hold, so that all of them together hold no more than this; they hold
+ * more. */
+static int level_of(const struct share *share, uint64_t room, uint64_t *level)
 {
-	uint64_t room = share_room(max);
 	size_t len = share->accounts.len, i = 0;
 	_cleanup_(freep) uint64_t *held = NULL;
 
-	if (share->used <= room) {
-		*level = SHARE_UNBOUND;
-		return 0;
-	}
 	assert(len > 0);
 	held = malloc(len * sizeof(*held));
 	if (!held)
@@ -118,6 +115,30 @@ int share_level(const struct share *share, uint64_t max, uint64_t *level)
 		room -= held[i];
 	*level = room / (len - i);
 	return 0;
+}
+
+int share_level(const struct share *share, uint64_t max, uint64_t *level)
+{
+	if (share->used > share_room(max))
+		return level_of(share, share_room(max), level);
+	*level = SHARE_UNBOUND;
+	return 0;
+}
+
+void share_drain(struct share *share, uint64_t amount)
+{
+	uint64_t part;
+
+	if (share->used <= amount) {
+		share_clear(share);
+		return;
+	}
+	/* Without memory those that hold more than an equal part give less than they could. */
+	if (level_of(share, amount, &part) < 0)
+		part = amount / share->accounts.len;
+	/* From the end, as the last one takes the place of one that has nothing left. */
+	for (size_t i = share->accounts.len; i-- > 0;)
+		share_return(share, share->accounts.data[i].number, part);
 }
 
 bool share_may_take(const struct share *share, uint64_t account)
@@ -136,6 +157,24 @@ bool share_refuses(const struct share *share, uint64_t account, uint64_t amount,
 	if (share->used + amount <= share_room(max))
 		return false;
 	return want > 1 && want > (max - share->used) / (share->accounts.len + 1);
+}
+
+/* ---- debts ---------------------------------------------------------------------------------- */
+
+void share_debt_done(struct share_debt *debt)
+{
+	share_done(&debt->held);
+}
+
+void share_debt_pass(struct share_debt *debt, uint64_t part, uint64_t now_ns)
+{
+	uint64_t passed_ns = now_ns - debt->since_ns;
+
+	if (passed_ns < SHARE_DEBT_NS)
+		return;
+	debt->since_ns = now_ns;
+	if (part > 0)
+		share_drain(&debt->held, passed_ns / part);
 }
 
 /* ---- turns ---------------------------------------------------------------------------------- */

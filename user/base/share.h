@@ -38,6 +38,9 @@ int share_charge(struct share *share, uint64_t account, uint64_t amount);
 /* The account gives back what it was charged. */
 void share_return(struct share *share, uint64_t account, uint64_t amount);
 uint64_t share_held(const struct share *share, uint64_t account);
+/* All together give back so much: each an equal part, and those that hold less than that all that
+ * they have. */
+void share_drain(struct share *share, uint64_t amount);
 /* The account that holds most, NULL without accounts. Valid until the next charge or return. */
 const struct share_account *share_largest(const struct share *share);
 
@@ -52,6 +55,19 @@ bool share_may_take(const struct share *share, uint64_t account);
 /* Nothing can be taken back of this table: may this account not have so much more? Whoever has
  * nothing may have one entry while there is any. */
 bool share_refuses(const struct share *share, uint64_t account, uint64_t amount, uint64_t max);
+
+/* CPU time that accounts took. A part of the time that passes is given back, so in the long run all
+ * of them together take no more than that part. */
+struct share_debt {
+	struct share held; /* ns */
+	uint64_t since_ns; /* CLOCK_MONOTONIC: up to then it was given back */
+};
+
+#define SHARE_DEBT_NS 1000000000ULL /* once a second */
+
+void share_debt_done(struct share_debt *debt);
+/* 1/part of the time since the last call goes back; 0: none of it. */
+void share_debt_pass(struct share_debt *debt, uint64_t part, uint64_t now_ns);
 
 /* One process that does the requests of all: who took much of its time lately comes after those who
  * took less, whatever the number of their requests. Accounts that differ by less than a turn are

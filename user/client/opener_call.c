@@ -45,7 +45,7 @@ static void give_up(struct opener_call *call, const struct hung_file *blamed)
 void opener_call_done(struct opener_call *call)
 {
 	give_up(call, NULL);
-	share_done(&call->spent);
+	share_debt_done(&call->spent);
 }
 
 static int start(struct opener_call *call)
@@ -150,13 +150,10 @@ static bool is_free(const struct question *q)
 /* How long a call takes shows only afterwards, so together they may take twice as long. */
 static bool has_time(struct opener_call *call, struct question *q, uint64_t now_ns)
 {
-	const struct share *spent = &call->spent;
+	const struct share *spent = &call->spent.held;
 	uint64_t room_ns = share_room(OPENER_SPENT_NS);
 
-	if (now_ns - call->window_ns >= OPENER_WINDOW_NS) {
-		share_clear(&call->spent);
-		call->window_ns = now_ns;
-	}
+	share_debt_pass(&call->spent, OPENER_PART, now_ns);
 	if (spent->used < room_ns || is_free(q))
 		return true;
 	hung_identify(call->hung, &q->file);
@@ -174,7 +171,7 @@ static void charge(struct opener_call *call, struct question *q, uint64_t cpu_ns
 	if (took_ns < OPENER_SLOW_NS || q->stopped || is_free(q))
 		return;
 	hung_identify(call->hung, &q->file);
-	(void)share_charge(&call->spent, q->file.account, took_ns);
+	(void)share_charge(&call->spent.held, q->file.account, took_ns);
 }
 
 /* 0 with a descriptor or a held file; the opener is given up or replaced where it must be. */

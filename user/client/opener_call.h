@@ -2,8 +2,9 @@
 /* client/opener_call.h - opens what is searched by a path, of a process or in its root, and waits
  * for it: OPENER_CALL_NS at most, or OPENER_BUSY_NS while it has work; then the opener is given up
  * (client/openers.h), and paths of the same account are refused for a while. So whoever makes calls
- * hang costs their time once. Calls in which the opener works or is blocked for 1 ms may take 1 s
- * in 20 s, which accounts share (base/share.h); then those of who took much are refused. Files of a
+ * hang costs their time once. Calls in which the opener works or is blocked for 1 ms may take
+ * half a second at once and half a per cent of a core in the long run, which accounts share
+ * (base/share.h); then those of who took much are refused. Files of a
  * file system whose calls may wait are refused: -ETIMEDOUT, as those that hung; or copied. */
 #pragma once
 
@@ -21,8 +22,8 @@
 #define OPENER_CALL_NS 500000000ULL
 #define OPENER_BUSY_NS 2000000000ULL
 #define OPENER_SLOW_NS 1000000ULL
-#define OPENER_SPENT_NS 1000000000ULL
-#define OPENER_WINDOW_NS 20000000000ULL
+#define OPENER_SPENT_NS 500000000ULL
+#define OPENER_PART 200 /* of the time that passes is given back */
 
 struct buf;
 struct jit_files_access;
@@ -35,8 +36,7 @@ struct opener_call {
 	struct sampler *sampler;
 	struct child child;
 	uint64_t seq, not_before_ns;
-	struct share spent; /* ns of slow calls since window_ns */
-	uint64_t window_ns;
+	struct share_debt spent; /* by slow calls */
 	bool busy; /* a scan polls the sampler: there is no second request meanwhile */
 };
 

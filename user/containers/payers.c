@@ -8,6 +8,7 @@
 #include "containers/containers.h"
 #include "containers/tick_shares.h"
 #include "sampler/tally.h"
+#include "sampler/warnings.h"
 #include "unwind/publish.h"
 
 struct payers {
@@ -29,6 +30,17 @@ uint64_t payers_account(struct containers *containers, uint64_t cgroup)
 
 	containers_labels(containers, cgroup, &labels);
 	return labels.account;
+}
+
+void payers_warn(struct containers *containers, uint64_t cgroup, const char *what,
+	struct warnings *warnings)
+{
+	struct containers_labels labels;
+	struct why text;
+
+	containers_labels(containers, cgroup, &labels);
+	why_set(&text, 0, "%s: %s", labels.container, what);
+	warnings_add(warnings, text.text);
 }
 
 static uint64_t account_of(struct payers *p, uint64_t cgroup)

@@ -9,9 +9,13 @@ struct containers;
 struct publish;
 struct tally;
 struct tick_shares;
+struct warnings;
 
 /* The account of a cgroup; 0: unknown. */
 uint64_t payers_account(struct containers *containers, uint64_t cgroup);
+/* Says so of the container of this cgroup, once. */
+void payers_warn(struct containers *containers, uint64_t cgroup, const char *what,
+	struct warnings *warnings);
 /* Charges ticks and the files of all counted stacks, before the tally forgets its counts. Without
  * memory some files are charged after a later interval, and some ticks are not. ticks may be
  * NULL. */

@@ -81,19 +81,6 @@ static void put_all(struct tick_limits *l)
 			put(l, task->key.cgroup);
 }
 
-static void warn(struct tick_limits *l, const struct tick_account *a)
-{
-	struct containers_labels labels;
-	struct why text;
-
-	containers_labels(l->containers, a->cgroup, &labels);
-	why_set(&text, 0,
-		"%s: its ticks took more than their share of the time, as its stacks are deep: "
-		"they are cut (limited)",
-		labels.container);
-	warnings_add(l->warnings, text.text);
-}
-
 int tick_limits_judge(struct tick_limits *limits, struct tick_load *load)
 {
 	int verdict;
@@ -104,7 +91,10 @@ int tick_limits_judge(struct tick_limits *limits, struct tick_load *load)
 		return verdict;
 	vec_each (&limits->shares.accounts, a)
 		if (a->is_new)
-			warn(limits, a);
+			payers_warn(limits->containers, a->cgroup,
+				"its ticks took more than their share of the time, as its stacks "
+				"are deep: they are cut (limited)",
+				limits->warnings);
 	put_all(limits);
 	return verdict;
 }

@@ -87,6 +87,7 @@ static void hear_config(struct daemon *d)
 	if (captures && !d->config.captures && d->http)
 		http_front_end_captures(d->http);
 	d->governor.permille = d->config.cpu_permille;
+	agent_set_cpu(d->agent, d->config.cpu_permille);
 	/* The open one, too, if it gets shorter. */
 	d->interval_ends_ns =
 		clock_sooner(d->interval_ends_ns, d->written_ns + d->config.interval_ns);
@@ -469,6 +470,7 @@ static int start(struct daemon *d, struct why *why)
 	if (err < 0)
 		return err;
 	log_warnings(d);
+	agent_set_cpu(d->agent, d->config.cpu_permille);
 	governor_init(&d->governor, (uint32_t)d->config.hz, d->config.cpu_permille);
 	d->governed = true;
 	d->used_ns = used_ns(d);

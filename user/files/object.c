@@ -116,9 +116,19 @@ bool object_is_forgotten(const struct object *object)
 	return object->state == OBJECT_FAILED && object->reason == OBJECT_FORGOTTEN;
 }
 
-bool object_is_refused(const struct object *object)
+bool object_lacks_place(const struct object *object)
 {
 	return object->state == OBJECT_FAILED && object->reason == OBJECT_LIMIT;
+}
+
+bool object_lacks_time(const struct object *object)
+{
+	return object->state == OBJECT_FAILED && object->reason == OBJECT_TIME;
+}
+
+bool object_is_refused(const struct object *object)
+{
+	return object_lacks_place(object) || object_lacks_time(object);
 }
 
 bool object_is_hung(const struct object *object)
@@ -137,6 +147,16 @@ bool object_may_come_again(const struct object *object)
 	return object->state == OBJECT_FAILED &&
 		(object->reason == OBJECT_GONE || object->reason == OBJECT_CHANGED ||
 			(object->reason == OBJECT_HUNG && object->again));
+}
+
+void object_count_debug_files(const struct object *object, uint64_t *found, uint64_t *used,
+	uint64_t refused[DEBUG_REASONS_LEN], uint64_t unread[FILE_REASONS_LEN])
+{
+	debug_files_count(&object->debug_files, found, used, refused);
+	vec_each (&object->sets, set)
+		debug_files_count(&set->files, found, used, refused);
+	for (int reason = 0; reason < FILE_REASONS_LEN; reason++)
+		unread[reason] += object->debug_files.unread[reason];
 }
 
 enum object_reason object_reason_of(uint32_t status)

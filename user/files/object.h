@@ -81,8 +81,10 @@ void object_drop_debug_files(struct object *object);
 /* Closes the file, for this reason. */
 void object_fail(struct object *object, enum object_reason reason);
 bool object_is_forgotten(const struct object *object);
-/* Was there no room for it, or no descriptor? */
+/* Was there no room for it, no descriptor, or no time? */
 bool object_is_refused(const struct object *object);
+bool object_lacks_place(const struct object *object);
+bool object_lacks_time(const struct object *object);
 /* Did its file system not answer? */
 bool object_is_hung(const struct object *object);
 /* Is it time to try it again, as it was refused, or hung OBJECT_HUNG_SECONDS ago? */
@@ -91,5 +93,8 @@ bool object_is_due(const struct object *object, uint32_t second);
 bool object_may_come_again(const struct object *object);
 /* Why an object failed that a worker answered so for: enum worker_status. */
 enum object_reason object_reason_of(uint32_t status);
+/* Adds its debug files. */
+void object_count_debug_files(const struct object *object, uint64_t *found, uint64_t *used,
+	uint64_t refused[DEBUG_REASONS_LEN], uint64_t unread[FILE_REASONS_LEN]);
 /* The number of objects that our limit of descriptors leaves room for. */
 size_t object_places(void);

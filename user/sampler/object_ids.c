@@ -19,12 +19,12 @@ void object_ids_give(struct sampler *sampler, uint32_t id)
 			&skel->bss->object_ids[id / 64], ~(1ULL << id % 64), __ATOMIC_RELAXED);
 }
 
-void object_ids_refuse(struct sampler *sampler, uint64_t cgroup)
+void object_ids_refuse(struct sampler *sampler, uint64_t cgroup, uint32_t seconds)
 {
 	const struct sample_bpf *skel = sampler_skeleton(sampler);
-	uint32_t second = sampler_second(sampler);
+	uint32_t last = sampler_second(sampler) + seconds - 1;
 
 	/* Without memory it is sent again, and refused again. */
 	(void)bpf_map_update_elem(
-		bpf_map__fd(skel->maps.refused_cgroups), &cgroup, &second, BPF_ANY);
+		bpf_map__fd(skel->maps.refused_cgroups), &cgroup, &last, BPF_ANY);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* unwind/row_maps.c - the kernel's maps. Few windows of the slabs are mapped at a time, because
- * mappings count as stoker's memory; the map of pages is small and stays mapped. */
+ * mappings count as stoker's memory; the maps of pages and of rules are small and stay mapped. A
+ * table may have ten thousand rules, and a system call for each took most of the time to publish
+ * it. */
 #include "unwind/row_maps.h"
 
 #include <bpf/bpf.h>
@@ -33,7 +35,8 @@ static int rule_put(void *ctx, uint32_t id, const struct unwind_rule *rule)
 {
 	const struct row_maps_bpf *maps = ctx;
 
-	return bpf_map_update_elem(maps->rules, &id, rule, BPF_ANY);
+	maps->mapped_rules[id] = *rule;
+	return 0;
 }
 
 /* The kernel enters each page of the range at once, so a whole slab would take its time. */
@@ -71,17 +74,25 @@ static const struct row_maps_ops bpf_ops = {
 
 #define KEPT_BYTES_MAX (16U << 20)
 #define PAGES_BYTES (ROWS_PAGES_MAX * sizeof(struct rows_page))
+#define RULES_BYTES (ROWS_RULES_MAX * sizeof(struct unwind_rule))
+
+/* NULL: see errno. */
+static void *map_all(int map, size_t bytes)
+{
+	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, map, 0);
+
+	return at == MAP_FAILED ? NULL : at;
+}
 
 int row_maps_bpf_open(struct row_maps_bpf *bpf, struct row_maps *out)
 {
-	void *pages = mmap(NULL, PAGES_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, bpf->pages, 0);
-
-	if (pages == MAP_FAILED)
+	bpf->mapped = map_all(bpf->pages, PAGES_BYTES);
+	bpf->mapped_rules = bpf->mapped ? map_all(bpf->rules, RULES_BYTES) : NULL;
+	if (!bpf->mapped_rules)
 		return -errno;
-	bpf->mapped = pages;
 	out->ops = &bpf_ops;
 	out->ctx = bpf;
-	out->pages = pages;
+	out->pages = bpf->mapped;
 	out->pages_len = ROWS_PAGES_MAX;
 	out->rules_len = ROWS_RULES_MAX;
 	out->kept_max = KEPT_BYTES_MAX;
@@ -92,5 +103,8 @@ void row_maps_bpf_close(struct row_maps_bpf *bpf)
 {
 	if (bpf->mapped)
 		munmap(bpf->mapped, PAGES_BYTES);
+	if (bpf->mapped_rules)
+		munmap(bpf->mapped_rules, RULES_BYTES);
 	bpf->mapped = NULL;
+	bpf->mapped_rules = NULL;
 }

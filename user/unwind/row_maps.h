@@ -48,10 +48,11 @@ struct row_maps_bpf {
 	int objects, slabs, pages, rules;
 	void (*wait_for_ticks)(void *ctx);
 	void *ticks_ctx;
-	struct rows_page *mapped; /* the mapped map of pages */
+	struct rows_page *mapped; /* the map of pages */
+	struct unwind_rule *mapped_rules;
 };
 
-/* Sets ops, ctx, pages, pages_len, rules_len and kept_max. -errno: the map of pages cannot be
- * mapped. */
+/* Sets ops, ctx, pages, pages_len, rules_len and kept_max. -errno: a map cannot be mapped;
+ * row_maps_bpf_close is still called. */
 int row_maps_bpf_open(struct row_maps_bpf *bpf, struct row_maps *out);
 void row_maps_bpf_close(struct row_maps_bpf *bpf);

@@ -144,6 +144,8 @@ enum lane_cause { WORKER_LOSSES(WORKER_LOSS_ID) LANE_CAUSES };
 	X("objects.evicted", U64, objects.evicted, "stoker_objects_evicted_total", NULL,           \
 		"Mapped files whose places went to containers that have fewer; they are counted "  \
 		"as forgotten, too.")                                                              \
+	X("objects.late", U64, objects.late, "stoker_objects_late_total", NULL,                    \
+		"New files, and pages, refused as files of their containers took much CPU time.")  \
 	X("objects.tables", U64, tables.tables, NULL, NULL, "Mapped files with an unwind table.")  \
 	X("objects.table_bytes", U64, tables.bytes, NULL, NULL, "The same as tables.page_bytes.")  \
 	X("objects.symbol_loads", U64, worker.symbol_loads, "stoker_symbol_loads_total", NULL,     \

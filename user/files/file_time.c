@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* files/file_time.c - the time of a file is known only afterwards, so an account may owe more than
+ * its share: then it waits longer. */
+#include "files/file_time.h"
+
+#include "files/object.h"
+#include "unwind/publish.h"
+
+#define HALF_OF_PERMILLE 2000 /* one part of it is half of a permille */
+
+void file_time_limit(struct file_time *time, uint64_t permille)
+{
+	time->part = permille > 0 ? HALF_OF_PERMILLE / permille : HALF_OF_PERMILLE;
+	time->part += time->part == 0;
+}
+
+void file_time_done(struct file_time *time)
+{
+	share_debt_done(&time->spent);
+}
+
+void file_time_charge(struct file_time *time, uint64_t account, uint64_t took_ns)
+{
+	/* Without memory it is nobody's. */
+	if (time->part > 0)
+		(void)share_charge(&time->spent.held, account, took_ns);
+}
+
+static bool is_over(struct file_time *time, uint64_t account, uint64_t now_ns)
+{
+	uint64_t level;
+
+	if (time->part == 0)
+		return false;
+	share_debt_pass(&time->spent, time->part, now_ns);
+	return share_level(&time->spent.held, FILE_TIME_MAX_NS, &level) == 0 &&
+		share_held(&time->spent.held, account) > level;
+}
+
+bool file_time_refuses(struct file_time *time, uint64_t account, uint64_t now_ns)
+{
+	bool over = is_over(time, account, now_ns);
+
+	time->refused += over;
+	return over;
+}
+
+bool file_time_refuses_more(struct file_time *time, const struct publish *publish,
+	const struct object *object, uint64_t now_ns)
+{
+	const uint64_t *accounts;
+	uint32_t len = publish_payers(publish, object->id, &accounts);
+	bool over = len > 0 || is_over(time, object->payer, now_ns);
+
+	for (uint32_t i = 0; i < len && over; i++)
+		over = is_over(time, accounts[i], now_ns);
+	time->refused += over;
+	return over;
+}
