@@ -387,7 +387,7 @@ int sampler_fd(const struct sampler *s)
 /* A table is empty, or emptier: its accounts hold nothing of its last tenth. */
 static void begin_turn(struct sampler *s, enum share_what what)
 {
-	uint64_t *turn = &s->skel->bss->share_turns[what];
+	uint64_t *turn = (uint64_t *)&s->skel->bss->share_turns[what];
 	uint64_t number = __atomic_load_n(turn, __ATOMIC_RELAXED) >> SHARE_TURN_SHIFT;
 
 	__atomic_store_n(turn, (number + 1) << SHARE_TURN_SHIFT, __ATOMIC_RELAXED);
