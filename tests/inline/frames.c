@@ -157,5 +157,10 @@ int main(int argc, char **argv)
 			stats.memory_bytes);
 	vec_done(&vaddrs.all);
 	inlined_free(inlined);
+	image_done(&image);
+	if (o.alt)
+		image_done(&alt);
+	for (size_t i = 0; i < input.splits_len; i++)
+		image_done(&splits[i]);
 	return 0;
 }

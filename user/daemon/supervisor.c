@@ -40,7 +40,8 @@
 #define STORE_UMASK 027
 #define EXIT_AGAIN 75 /* of the child: start another one */
 #define MARK_MS 500 /* to clear the guard's mark, at least */
-#define ORPHAN_NS NSEC_PER_SEC /* for what a lost child left to write */
+/* What a child left may go on writing for so long; then it ends, and another child starts. */
+#define ORPHAN_NS (3 * NSEC_PER_SEC / 2)
 #define LOOK_AGAIN_NS (NSEC_PER_SEC / 10)
 #define BACK_OFF_NS (NSEC_PER_SEC / 4)
 #define BACK_OFF_MAX_NS (16 * NSEC_PER_SEC) /* less than the watchdog's time */
@@ -384,8 +385,7 @@ static int take_end(struct supervisor *s, const struct child_end *end, uint64_t 
 
 	hear_child(s);
 	fd_close(&s->child.fd);
-	/* A child that was to end leaves nothing that goes on; a lost one, perhaps an interval. */
-	child_kill_orphans(&s->clearing, s->over || s->changing);
+	child_kill_orphans(&s->clearing, false);
 	s->ended_ns = now;
 	clear_mark(s, now);
 	if (s->over && killed && s->stage != STAGE_READY)

@@ -63,7 +63,8 @@ int tally_stack(struct tally *tally, const struct event_stack *event, const uint
 		free(copy);
 		return at < 0 ? at : -ENOMEM;
 	}
-	memcpy(copy, frames, bytes);
+	if (bytes > 0)
+		memcpy(copy, frames, bytes);
 	tally->bytes += TALLY_STACK_BYTES(event->frames_len);
 	tally->stacks.data[at] = (struct tally_stack){
 		.hash = event->hash,
