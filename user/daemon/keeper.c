@@ -238,9 +238,10 @@ static int run_keeper(void *ctx, int fd)
 		.answer_bytes = sizeof(struct keeper_status),
 		.ctx = k };
 
-	fd_close(&k->foreign_fd);
-	if (!k->store)
-		k->memory = CHILD_STANDARD;
+	if (k->store)
+		fd_close(&k->foreign_fd);
+	else
+		k->memory = CHILD_STANDARD; /* and all others are closed */
 	if (filter_deny(FILTER_DENY_ALL_BUT_FILES) < 0)
 		return WORKER_EXIT_SANDBOX;
 	heap_give_back();

@@ -40,7 +40,7 @@
 #define STORE_UMASK 027
 #define EXIT_AGAIN 75 /* of the child: start another one */
 #define MARK_MS 500 /* to clear the guard's mark, at least */
-/* What a child left may go on writing for so long; then it ends, and another child starts. */
+/* For the writers that a child left; then they are killed, and another child starts. */
 #define ORPHAN_NS (3 * NSEC_PER_SEC / 2)
 #define LOOK_AGAIN_NS (NSEC_PER_SEC / 10)
 #define BACK_OFF_NS (NSEC_PER_SEC / 4)
