@@ -152,18 +152,24 @@ load lib
 	! says token_file "$tmp/said" || false
 }
 
+# blames_users FIRST LAST WHAT: a daemon on a host that has all of these.
+blames_users() {
+	cp /etc/passwd "$tmp/passwd"
+	seq "$1" "$2" | sed 's|.*|u&:x:&:&::/:/bin/false|' >>"$tmp/passwd"
+	# shellcheck disable=SC2016 # for the inner shell
+	exits 1 timeout 30 unshare --mount sh -c 'mount --bind "$0" /etc/passwd && exec "$@"' "$tmp/passwd" \
+		"$stoker" daemon --config "$tmp/stoker.ini"
+	said_clearly "$3: /etc/passwd has all of the users $1 to $2"
+}
+
 @test "users that are all taken, and a user namespace, are what is to blame" {
 	unshare -Ur true 2>"$tmp/unshare" || skip "no user namespaces here: $(tail -n 1 "$tmp/unshare")"
 	unshare -Ur "$stoker" doctor >"$tmp/doctor" || true
 	grep '^no    kernel .* user namespace, in which no capability counts' "$tmp/doctor"
 	! grep CONFIG_BPF_EVENTS "$tmp/doctor" || false
-	cp /etc/passwd "$tmp/passwd"
-	seq 60760 60809 | sed 's|.*|u&:x:&:&::/:/bin/false|' >>"$tmp/passwd"
 	printf '%s\n' '[store]' "path = $tmp/store" '[http]' 'listen = off' >"$tmp/stoker.ini"
-	# shellcheck disable=SC2016 # for the inner shell
-	exits 1 timeout 30 unshare --mount sh -c 'mount --bind "$0" /etc/passwd && exec "$@"' "$tmp/passwd" \
-		"$stoker" daemon --config "$tmp/stoker.ini"
-	said_clearly 'cannot enter its sandbox: /etc/passwd has all of the users 60760 to 60769'
+	blames_users 60760 60769 'cannot enter its sandbox'
+	blames_users 60800 60809 'no file of a process can be opened'
 }
 
 @test "root's daemon refuses a store that it cannot write without capabilities" {
