@@ -152,10 +152,13 @@ start_second() {
 	from_birth "$pid"
 }
 
+# But for the ticks that the machine itself had no time for.
 second_lost_nothing() {
+	local least
+	least=$(jq '.ticks | 80 * (1 - .skipped / .expected) | floor' "$tmp/s")
 	jq -c '.events.lost, .ticks.lost' "$tmp/s"
 	between "$(whole second)" 99 100
-	fits_cpu "$(folded_count "$tmp/f" '(^|;)second;')" "$hz" second 80
+	fits_cpu "$(folded_count "$tmp/f" '(^|;)second;')" "$hz" second "$least"
 }
 
 # costs_nothing LOST TICKS COMMAND...: in a container of its own this has so much CPU time on each CPU
