@@ -162,9 +162,10 @@ second_lost_little() {
 	fits_cpu "$(folded_count "$tmp/f" '(^|;)second;')" "$hz" second "$least"
 }
 
-# costs_nothing LOST TICKS COMMAND...: in a container of its own this has so much CPU time on each CPU
-# while the agent reads nothing, and loses ticks or events: LOST, for jq. Of what another container starts then most is sampled.
-costs_nothing() {
+# costs_little LOST TICKS COMMAND...: in a container of its own this has so much CPU time on each CPU
+# while the agent reads nothing, and loses ticks or events: LOST, for jq. Of what another container
+# starts then most is sampled.
+costs_little() {
 	local lost=$1 ticks=$2 hz late
 	shift 2
 	hz=$(($(nproc) < 40 ? 4000 / $(nproc) : 100))
@@ -188,19 +189,19 @@ costs_nothing() {
 }
 
 @test "stacks that are all different leave others most samples while the agent is busy" {
-	costs_nothing .ticks.lost.ring_full 100 "$(target randomstacks)" 600
+	costs_little .ticks.lost.ring_full 100 "$(target randomstacks)" 600
 }
 
 @test "threads and stacks in all combinations leave others most samples while the agent is busy" {
-	costs_nothing .ticks.lost.counts_full 300 "$(target randomstacks)" 600 7 100
+	costs_little .ticks.lost.counts_full 300 "$(target randomstacks)" 600 7 100
 }
 
 @test "cgroups that are made and removed all the time leave others most samples while the agent is busy" {
-	costs_nothing .events.lost.cgroup 200 "$(target cgroups)" "$(cgroup2_root)/stoker-e2e-$$-hostile" 600
+	costs_little .events.lost.cgroup 200 "$(target cgroups)" "$(cgroup2_root)/stoker-e2e-$$-hostile" 600
 }
 
 # Its memory for stacks has 10 MB left.
-@test "stacks that want all memory of the agent cost others no sample" {
+@test "stacks that want all memory of the agent leave others most samples" {
 	local hz=1999 late
 	stoker=$repo/.build/tests/tools/stoker-short
 	cp "$(target burn7030_nofp)" "$tmp/first"

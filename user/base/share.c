@@ -136,7 +136,7 @@ void share_drain(struct share *share, uint64_t amount)
 	/* Without memory those that hold more than an equal part give less than they could. */
 	if (level_of(share, amount, &part) < 0)
 		part = amount / share->accounts.len;
-	/* From the end, as the last one takes the place of one that has nothing left. */
+	/* Backwards: the last account moves into the place of each that has given all. */
 	for (size_t i = share->accounts.len; i-- > 0;)
 		share_return(share, share->accounts.data[i].number, part);
 }

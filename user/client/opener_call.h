@@ -2,10 +2,10 @@
 /* client/opener_call.h - opens what is searched by a path, of a process or in its root, and waits
  * for it: OPENER_CALL_NS at most, or OPENER_BUSY_NS while it has work; then the opener is given up
  * (client/openers.h), and paths of the same account are refused for a while. So whoever makes calls
- * hang costs their time once. Calls in which the opener works or is blocked for 1 ms may take
- * half a second at once and half a per cent of a core in the long run, which accounts share
- * (base/share.h); then those of who took much are refused. Files of a
- * file system whose calls may wait are refused: -ETIMEDOUT, as those that hung; or copied. */
+ * hang costs their time once. Calls in which the opener works or is blocked for 1 ms may take half
+ * a second at once and half a per cent of a core in the long run, which accounts share
+ * (base/share.h); then those of who took much are refused. Files of a file system whose calls may
+ * wait are refused: -ETIMEDOUT, as those that hung; or copied. */
 #pragma once
 
 #include <limits.h>

@@ -22,7 +22,8 @@ struct daemon;
 struct daemon_options {
 	const struct config *config; /* copied */
 	const char *config_path;     /* of the file, for messages */
-	const struct listener *listener; /* of serve_listen; the caller's */
+	/* Of serve_listen; the caller's. */
+	const struct listener *listener;
 	int supervisor_fd;           /* the socket for daemon/notify.h; borrowed */
 	uint64_t watchdog_ns;        /* as of notify_to */
 	const struct guard_mark *mark;

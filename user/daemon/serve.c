@@ -119,9 +119,8 @@ int serve_listen(const struct config *config, const char *path, struct log *log,
 }
 
 int serve_open(const struct config *config, const char *path, const struct listener *listener,
-	const char *why_idle,
-	int (*status)(void *ctx, struct buf *out), void *ctx, struct log *log,
-	struct http_front **out, struct why *why)
+	const char *why_idle, int (*status)(void *ctx, struct buf *out), void *ctx,
+	struct log *log, struct http_front **out, struct why *why)
 {
 	static const char *const keys[] = { [HTTP_FRONT_TOKEN] = "token_file",
 		[HTTP_FRONT_METRICS_TOKEN] = "metrics_token_file" };
@@ -233,8 +232,7 @@ static int loop(struct idle *idle, struct notify *notify, struct why *why)
 }
 
 int serve_idle(const struct config *config, const char *path, const struct listener *listener,
-	const char *why_idle,
-	struct notify *notify, struct log *log, struct why *why)
+	const char *why_idle, struct notify *notify, struct log *log, struct why *why)
 {
 	_cleanup_(freep) struct account *account = calloc(1, sizeof(*account));
 	struct idle idle = {

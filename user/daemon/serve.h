@@ -14,11 +14,9 @@ int serve_listen(const struct config *config, const char *path, struct log *log,
 /* listener: of serve_listen; the caller's. why_idle NULL: it samples. *out is NULL where HTTP is
  * off. Errors as above. */
 int serve_open(const struct config *config, const char *path, const struct listener *listener,
-	const char *why_idle,
-	int (*status)(void *ctx, struct buf *out), void *ctx, struct log *log,
-	struct http_front **out, struct why *why);
+	const char *why_idle, int (*status)(void *ctx, struct buf *out), void *ctx,
+	struct log *log, struct http_front **out, struct why *why);
 
 /* Until SIGTERM or SIGINT. why_idle: for /readyz and the metrics. */
 int serve_idle(const struct config *config, const char *path, const struct listener *listener,
-	const char *why_idle,
-	struct notify *notify, struct log *log, struct why *why);
+	const char *why_idle, struct notify *notify, struct log *log, struct why *why);

@@ -66,9 +66,9 @@ struct supervisor {
 	struct child child;
 	struct child clearing;    /* the mark, on a disk that may be slow */
 	struct listener listener; /* of HTTP: no other process gets its port meanwhile */
-	enum stage stage; /* as the child says */
-	char idle[WHY_MAX]; /* why the child does not sample; "": it does */
-	bool idle_by_switch;
+	enum stage stage;         /* as the child says */
+	char idle[WHY_MAX];       /* why the child does not sample; "": it does */
+	bool idle_by_switch;      /* that is why */
 	bool changing;      /* the child got the signal to end, for another one */
 	bool over;          /* for good */
 	bool owed;          /* the child has no room for the configuration now */
@@ -186,6 +186,11 @@ static int run_child(void *ctx, int fd)
 	/* No mistake of the configuration: a full disk. */
 	opened |= err_unwritable(err);
 	return err == 0 ? EXIT_OK : opened ? EXIT_FAILED : EXIT_USAGE;
+}
+
+static bool must_idle(const struct supervisor *s)
+{
+	return s->switch_on || s->fault || s->guarded;
 }
 
 /* Why nothing is sampled now; "": it is. */
@@ -319,18 +324,17 @@ static void hear_child(struct supervisor *s)
 
 static void look_at_switch(struct supervisor *s, uint64_t now)
 {
-	bool idle = s->idle[0] != '\0', was_on = s->idle_by_switch;
+	bool idle = s->idle[0] != '\0';
 
 	s->switch_on = kill_switch_look(&s->kill_switch);
 	if (s->child.pid == 0 || s->changing ||
-		(idle == (s->switch_on || s->fault || s->guarded) &&
-			was_on == (s->switch_on != NULL)))
+		(idle == must_idle(s) && s->idle_by_switch == (s->switch_on != NULL)))
 		return;
 	if (s->switch_on)
 		log_warn(s->log, "%s: sampling ends", s->switch_on);
 	else
 		log_warn(s->log, "the file of the kill switch is gone%s",
-			s->fault || s->guarded ? "" : ": sampling goes on");
+			must_idle(s) ? "" : ": sampling goes on");
 	s->changing = true;
 	s->deadline_ns = clock_sooner(
 		s->deadline_ns > 0 ? s->deadline_ns : CLOCK_NEVER_NS, now + KILL_SWITCH_NS);
@@ -412,8 +416,7 @@ static bool may_start(struct supervisor *s, uint64_t now)
 	child_reap_orphans(&s->child);
 	if (child_kill_orphans(&s->clearing, now - s->ended_ns >= ORPHAN_NS) > 0)
 		return false;
-	find_reason(s);
-	return s->idle[0] || s->clearing.pid == 0 ||
+	return must_idle(s) || s->clearing.pid == 0 ||
 		child_wait(&s->clearing, 0, NULL) != -EAGAIN;
 }
 

@@ -26,20 +26,26 @@ void file_time_charge(struct file_time *time, uint64_t account, uint64_t took_ns
 		(void)share_charge(&time->spent.held, account, took_ns);
 }
 
-static bool is_over(struct file_time *time, uint64_t account, uint64_t now_ns)
+/* The most that an account may owe now. */
+static uint64_t level_at(struct file_time *time, uint64_t now_ns)
 {
 	uint64_t level;
 
 	if (time->part == 0)
-		return false;
+		return SHARE_UNBOUND;
 	share_debt_pass(&time->spent, time->part, now_ns);
-	return share_level(&time->spent.held, FILE_TIME_MAX_NS, &level) == 0 &&
-		share_held(&time->spent.held, account) > level;
+	return share_level(&time->spent.held, FILE_TIME_MAX_NS, &level) == 0 ? level
+									     : SHARE_UNBOUND;
+}
+
+static bool owes_more(const struct file_time *time, uint64_t account, uint64_t level)
+{
+	return share_held(&time->spent.held, account) > level;
 }
 
 bool file_time_refuses(struct file_time *time, uint64_t account, uint64_t now_ns)
 {
-	bool over = is_over(time, account, now_ns);
+	bool over = owes_more(time, account, level_at(time, now_ns));
 
 	time->refused += over;
 	return over;
@@ -50,10 +56,11 @@ bool file_time_refuses_more(struct file_time *time, const struct publish *publis
 {
 	const uint64_t *accounts;
 	uint32_t len = publish_payers(publish, object->id, &accounts);
-	bool over = len > 0 || is_over(time, object->payer, now_ns);
+	uint64_t level = level_at(time, now_ns);
+	bool over = len > 0 || owes_more(time, object->payer, level);
 
 	for (uint32_t i = 0; i < len && over; i++)
-		over = is_over(time, accounts[i], now_ns);
+		over = owes_more(time, accounts[i], level);
 	time->refused += over;
 	return over;
 }

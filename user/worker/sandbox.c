@@ -283,20 +283,20 @@ int sandbox_enter(uint32_t *report)
 	return shut_in(-1, -1, uid, had, report);
 }
 
+#define ALL_TAKEN(first, last) \
+	"/etc/passwd has all of the users " #first " to " #last ": remove one of them"
+
 const char *sandbox_opener_failure(void)
 {
-	return may_leave_user(0) && users_choose(USERS_OPENER) == 0
-		? "/etc/passwd has all of the users 60800 to 60809: remove one of them"
-		: NULL;
+	return may_leave_user(0) && users_choose(USERS_OPENER) == 0 ? ALL_TAKEN(60800, 60809)
+								    : NULL;
 }
 
 const char *sandbox_failure(bool server)
 {
 	if (geteuid() != 0 || users_choose(server ? USERS_SERVER : USERS_WORKER) != 0)
 		return "the kernel must support seccomp filters";
-	return server
-		? "/etc/passwd has all of the users 60770 to 60779: remove one of them"
-		: "/etc/passwd has all of the users 60760 to 60769: remove one of them";
+	return server ? ALL_TAKEN(60770, 60779) : ALL_TAKEN(60760, 60769);
 }
 
 int sandbox_enter_server(int listener, int directory, uint32_t *report)
