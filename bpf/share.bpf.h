@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /* bpf/share.bpf.h - tables that fill until user space empties them, and begins the next turn. The
- * first nine tenths go to any account. Of the rest that is free each account gets 1/(n + 1); n
- * accounts hold some of it. The first part compiles for the host, too. */
+ * first nine tenths go to any account. Each account gets 1/(n + 1) of the rest that is free, where
+ * n accounts hold some of it. The first part compiles for the host, too. */
 #pragma once
 
 #include "bpf/shim.h"

@@ -68,7 +68,7 @@ struct supervisor {
 	struct listener listener; /* of HTTP: no other process gets its port meanwhile */
 	enum stage stage;         /* as the child says */
 	char idle[WHY_MAX];       /* why the child does not sample; "": it does */
-	bool idle_by_switch;      /* that is why */
+	bool idle_by_switch;      /* the kill switch is on */
 	bool changing;      /* the child got the signal to end, for another one */
 	bool over;          /* for good */
 	bool owed;          /* the child has no room for the configuration now */
