@@ -74,6 +74,7 @@ load lib
 
 @test "the stacks that were written are counted by address, as one line may be several of them" {
 	local stacks
+	start_busy spin 30
 	exits 0 "$stoker" record -a -F 499 -d 1 --by '' -o "$tmp/f"
 	stacks=$(sed -n 's/^wrote .*: [0-9]* samples, \([0-9]*\) stacks by address$/\1/p' "$tmp/said")
 	between "$(wc -l <"$tmp/f")" 1 "$stacks" 'lines of so many stacks'
