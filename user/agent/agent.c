@@ -345,11 +345,11 @@ void agent_free(struct agent *agent)
 	inquiry_free(agent->inquiry);
 	objects_free(agent->objects);
 	worker_client_free(agent->worker);
+	containers_free(agent->containers); /* gives its accounts back to the sampler */
 	sampler_free(agent->sampler);
 	tally_done(&agent->tally);
 	fd_close(&agent->epoll);
 	vec_done(&agent->execs);
-	containers_free(agent->containers);
 	cgroup_tree_free(agent->cgroups);
 	kernel_names_free(agent->kernel);
 	naming_done(&agent->naming);
