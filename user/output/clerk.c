@@ -355,7 +355,7 @@ static int ask(struct clerk *clerk, const struct order *what, const struct buf *
 		err = orders_answer(clerk->child.fd, &answer, sizeof(answer), &none);
 	if (bytes)
 		(void)!ftruncate(clerk->memory, 0);
-	if (err < 0)
+	if (err != 0)
 		return why_set(why, err, "the process that writes files was lost");
 	if (answer.err < 0)
 		*why = answer.why;
