@@ -69,10 +69,10 @@ struct supervisor {
 	enum stage stage;         /* as the child says */
 	char idle[WHY_MAX];       /* why the child does not sample; "": it does */
 	bool idle_by_switch;      /* the kill switch is on */
-	bool changing;      /* the child got the signal to end, for another one */
-	bool over;          /* for good */
-	bool owed;          /* the child has no room for the configuration now */
-	bool marked;        /* the child set the mark: another daemon's is not cleared */
+	bool changing;            /* the child got the signal to end, for another one */
+	bool over;                /* for good */
+	bool owed;                /* the child has no room for the configuration now */
+	bool marked;              /* the child set the mark: another daemon's is not cleared */
 	uint64_t started_ns, deadline_ns, again_ns, back_off_ns; /* CLOCK_MONOTONIC; 0: none */
 	uint64_t ended_ns; /* of the last child */
 	int signals;
