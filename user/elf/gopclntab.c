@@ -12,6 +12,7 @@
 
 #define PROBES 16         /* functions looked at before the table is believed */
 #define CANDIDATES_MAX 64 /* places with the magic that are looked at */
+#define SCAN_PER_PASS (1U << 20)
 
 struct record {
 	uint64_t entry;
@@ -361,6 +362,8 @@ static bool scan(struct image *image, struct bytes bytes, uint64_t vaddr, struct
 		struct gopclntab ident = { 0 };
 		struct cursor probe;
 
+		if (at % SCAN_PER_PASS < 16)
+			image_pass(image);
 		if (!may_be_magic(bytes.data + at))
 			continue;
 		cursor_seek(&c, at);

@@ -52,11 +52,18 @@ struct image {
 	size_t sections_len;
 	struct bytes *inflated; /* by section index; allocated at first use */
 	size_t inflated_bytes;  /* total */
-	/* Called from time to time while a file is read from end to end, so that its owner can
+	/* Called from time to time while much of a file is read, so that its owner can
 	 * release mapped memory. NULL: not needed. */
 	void (*passed)(void *arg);
 	void *passed_arg;
 };
+
+/* Some of the file has been read. */
+static inline void image_pass(const struct image *image)
+{
+	if (image->passed)
+		image->passed(image->passed_arg);
+}
 
 /* Reads the headers. data must not change until image_done. -ENOEXEC: not ELF, or an unsupported
  * kind; -EBADMSG: headers that point outside the file or exceed a limit. */

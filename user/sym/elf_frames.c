@@ -10,6 +10,9 @@
 #include "base/radix.h"
 #include "elf/eh_frame.h"
 
+#define NEAR_BYTES (1U << 16) /* about what the kernel maps at a fault */
+#define JUMPS_PER_PASS 32
+
 size_t elf_ranges_find(const struct elf_range *all, size_t len, uint64_t offset)
 {
 	size_t low = 0, high = len;
@@ -103,8 +106,7 @@ int elf_frames_open(struct image *image, struct elf_frames *out)
 	if (err == -ENODATA)
 		err = read_all(image, out);
 	out->any = out->table.len > 0 || out->all.len > 0;
-	if (image->passed)
-		image->passed(image->passed_arg);
+	image_pass(image);
 	return err;
 }
 
@@ -148,6 +150,15 @@ static const struct image_segment *find_code(
 	return NULL;
 }
 
+/* Each place far from the last one is another page of the table and one of the FDEs. */
+static void pass(struct elf_frames *frames, uint32_t offset)
+{
+	if (offset - frames->last + NEAR_BYTES > 2 * NEAR_BYTES &&
+		++frames->jumps % JUMPS_PER_PASS == 0)
+		image_pass(frames->image);
+	frames->last = offset;
+}
+
 struct elf_extent elf_frames_find(struct elf_frames *frames, uint32_t offset)
 {
 	const struct image_segment *code;
@@ -157,6 +168,7 @@ struct elf_extent elf_frames_find(struct elf_frames *frames, uint32_t offset)
 
 	if (frames->table.len == 0)
 		return find_read(frames, offset);
+	pass(frames, offset);
 	code = find_code(frames->image, offset, &out);
 	if (!code)
 		return out;

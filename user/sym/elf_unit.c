@@ -164,8 +164,8 @@ int elf_unit_list(struct elf_unit *unit, uint32_t at, uint32_t end)
 	int err = 0;
 
 	unit->runs.len = 0;
-	if (++unit->lists % LISTS_IN_MEMORY == 0 && unit->functions->image->passed)
-		unit->functions->image->passed(unit->functions->image->passed_arg);
+	if (++unit->lists % LISTS_IN_MEMORY == 0)
+		image_pass(unit->functions->image);
 	unit->start = at - at % ELF_FUNCTIONS_UNIT;
 	unit->end = unit->start < UINT32_MAX - ELF_FUNCTIONS_UNIT ? unit->start + ELF_FUNCTIONS_UNIT
 								  : UINT32_MAX;

@@ -236,8 +236,8 @@ static int add_fde(void *arg, const struct eh_frame_fde *fde)
 	span = vec_add(&b->spans);
 	if (!span)
 		return -ENOMEM;
-	if (b->spans.len % SPANS_PER_PASS == 0 && b->image->passed)
-		b->image->passed(b->image->passed_arg);
+	if (b->spans.len % SPANS_PER_PASS == 0)
+		image_pass(b->image);
 	span->start = start;
 	span->size = (uint32_t)left;
 	span->first = (uint32_t)b->rows.len;

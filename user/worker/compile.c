@@ -45,6 +45,8 @@ static const struct {
 };
 
 #define EXPORTED_NAME_MAX 32
+#define SYMBOLS_PER_PASS 8192
+#define CALLS_PER_PASS 16 /* each may read much code */
 
 static uint32_t runtime_of(struct bytes name)
 {
@@ -64,9 +66,12 @@ static uint32_t find_runtime(struct image *image)
 
 	if (!section || symtab_init(&tab, image, section) < 0)
 		return 0;
-	for (size_t i = 0; symtab_get(&tab, i, &entry); i++)
+	for (size_t i = 0; symtab_get(&tab, i, &entry); i++) {
+		if (i % SYMBOLS_PER_PASS == 0)
+			image_pass(image);
 		if (entry.section != SHN_UNDEF)
 			found |= runtime_of(symtab_name(&tab, entry.name, EXPORTED_NAME_MAX));
+	}
 	return found;
 }
 
@@ -100,6 +105,13 @@ static bool is_assembly(int fd)
 static void forget(void *mapping)
 {
 	mapping_forget(mapping);
+}
+
+/* Until the file moves. */
+static void forget_what_is_read(struct elf_file *file)
+{
+	file->image.passed = forget;
+	file->image.passed_arg = &file->mapping;
 }
 
 /* Is the file as the kernel mapped it? The descriptor stands for the rest of its key. */
@@ -158,10 +170,9 @@ enum worker_status compile_rows(
 	out->rows_status = status;
 	if (status != WORKER_OK)
 		return status;
+	forget_what_is_read(&file);
 	if (pages->len == 0)
 		identify(&file.image, &found);
-	file.image.passed = forget;
-	file.image.passed_arg = &file.mapping;
 	found.rows_status = elf_file_status(build(&file.image, pages, found.contents, &rows));
 	if (found.rows_status == WORKER_OK)
 		found.rows_status = write_rows(rows, memory);
@@ -237,6 +248,7 @@ static int load(struct elf_file *mapped, const int *debug_fds, size_t debug_fds_
 			(uint8_t)open_debug(&query, mapped->image.machine, debug_fds[i], debug);
 	if (debug->mapping.len == 0)
 		return load_with_debug_data(&mapped->image, wants, sym);
+	forget_what_is_read(debug);
 	return load_sym(&mapped->image, &debug->image, ELF_SYM_DEBUG_FILE, wants, sym);
 }
 
@@ -300,11 +312,10 @@ enum worker_status compile_symbols(int fd, const int *debug_fds, size_t debug_fd
 		return compile_methods(fd, out, symbols);
 	if (status != WORKER_OK)
 		return status;
-	mapped.image.passed = forget;
-	mapped.image.passed_arg = &mapped.mapping;
+	forget_what_is_read(&mapped);
 	status =
 		elf_file_status(load(&mapped, debug_fds, debug_fds_len, wants, &debug, out, &made));
-	mapped.image.passed = NULL; /* the file may move to *symbols */
+	mapped.image.passed = debug.image.passed = NULL; /* files may move to *symbols */
 	if (mapping_torn(&mapped.mapping) || mapping_torn(&debug.mapping))
 		return WORKER_UNREADABLE;
 	if (status != WORKER_OK)
@@ -332,11 +343,13 @@ enum worker_status compile_calls(
 	memset(out, 0, len * sizeof(*out));
 	if (status != WORKER_OK)
 		return status;
-	file.image.passed = forget;
-	file.image.passed_arg = &file.mapping;
+	forget_what_is_read(&file);
 	err = elf_calls_init(&calls, &file.image);
-	for (size_t i = 0; err == 0 && i < len; i++)
+	for (size_t i = 0; err == 0 && i < len; i++) {
+		if (i % CALLS_PER_PASS == 0)
+			image_pass(&file.image);
 		err = elf_calls_check(&calls, &queries[i], &out[i]);
+	}
 	if (mapping_torn(&file.mapping))
 		status = WORKER_UNREADABLE;
 	else
