@@ -187,8 +187,7 @@ static void put_body(struct lie_draft *d, const struct proto_message *in, unsign
 		put_calls(d, in);
 		break;
 	case PROTO_GIVE:
-	case PROTO_OBJECT_DROP:
-	case PROTO_MAP_DROP:
+	case PROTO_DROP:
 	case PROTO_KINDS:
 		break;
 	}

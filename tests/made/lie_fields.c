@@ -173,10 +173,9 @@ static const char *const kind_names[] = {
 	KIND(PROTO_NAMES, "names"),
 	KIND(PROTO_WANTED, "wanted"),
 	KIND(PROTO_GIVE, "give"),
-	KIND(PROTO_OBJECT_DROP, "object_drop"),
 	KIND(PROTO_MAP_FEED, "map_feed"),
 	KIND(PROTO_MAP_NAMES, "map_names"),
-	KIND(PROTO_MAP_DROP, "map_drop"),
+	KIND(PROTO_DROP, "drop"),
 	KIND(PROTO_STATE, "state"),
 	KIND(PROTO_MAPPINGS, "mappings"),
 	KIND(PROTO_CALLS, "calls"),
@@ -292,8 +291,7 @@ static void add_body(struct list *list)
 		ADD(list, LIE_BODY, call_fields);
 		break;
 	case PROTO_GIVE:
-	case PROTO_OBJECT_DROP:
-	case PROTO_MAP_DROP:
+	case PROTO_DROP:
 	case PROTO_KINDS:
 		break;
 	}

@@ -84,6 +84,17 @@ static void rows_of_this_program_are_as_compiled_here(void **state)
 	munmap(bytes, size);
 }
 
+/* Large files have a worker of their own, so their turn is any. */
+static const struct worker_rows *rows_of(uint64_t id)
+{
+	size_t i = 0;
+
+	while (i < told.len && told.rows[i].id != id)
+		i++;
+	assert_true(i < told.len);
+	return &told.rows[i];
+}
+
 static void files_of_no_use_are_told_by_kind(void **state)
 {
 	struct make_elf m;
@@ -115,8 +126,8 @@ static void files_of_no_use_are_told_by_kind(void **state)
 		struct worker_symbols symbols;
 
 		print_message("row %zu\n", i);
-		assert_int_equal(told.rows[i].status, want[i]);
-		assert_int_equal(told.rows[i].rows_status, want[i]);
+		assert_int_equal(rows_of(i)->status, want[i]);
+		assert_int_equal(rows_of(i)->rows_status, want[i]);
 		assert_int_equal(worker_client_names(
 					 told.client, &object, &query, on_name, &names, &symbols),
 			0);

@@ -4,11 +4,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 
 #include "base/own.h"
 #include "make_jitdump.h"
 #include "worker_client.h"
 #include "worker_names.h"
+
+#define MAPS 20
 
 static struct told told;
 static struct names names;
@@ -91,10 +94,8 @@ static void an_assembly_without_compiled_code_has_no_names(void **state)
 
 /* ---- jitdumps ------------------------------------------------------------------------------- */
 
-static struct worker_map_status ask_map(
-	int fd, int dump_fd, uint64_t at_ns, const uint64_t *at, size_t len)
+static struct worker_map_status ask(const struct worker_map *map, const uint64_t *at, size_t len)
 {
-	struct worker_map map = { .id = 1, .fd = fd, .dump_fd = dump_fd, .at_ns = at_ns };
 	struct worker_query query = {
 		.addresses = at,
 		.len = len,
@@ -105,8 +106,16 @@ static struct worker_map_status ask_map(
 
 	names_clear(&names);
 	assert_int_equal(
-		worker_client_map_names(told.client, &map, &query, on_name, &names, &status), 0);
+		worker_client_map_names(told.client, map, &query, on_name, &names, &status), 0);
 	return status;
+}
+
+static struct worker_map_status ask_map(
+	int fd, int dump_fd, uint64_t at_ns, const uint64_t *at, size_t len)
+{
+	struct worker_map map = { .id = 1, .fd = fd, .dump_fd = dump_fd, .at_ns = at_ns };
+
+	return ask(&map, at, len);
 }
 
 static void rewrite(int fd, const struct buf *bytes)
@@ -270,6 +279,28 @@ static void what_cannot_be_read_is_told_and_leaves_the_rest(void **state)
 	}
 }
 
+static void maps_that_are_dropped_while_the_worker_is_busy_go(void **state)
+{
+	static const char text[] = "1000 10 one\n";
+	_cleanup_fd_ int fd = memory_file(text, strlen(text));
+	uint64_t at = 0x1008, deadline_ns = in_ns(LONG_NS);
+	struct worker_map map = { .fd = fd, .dump_fd = -1, .at_ns = UINT64_MAX };
+	pid_t worker;
+
+	(void)state;
+	for (; map.id < MAPS; map.id++)
+		assert_int_equal(ask(&map, &at, 1).status, WORKER_OK);
+	assert_int_equal(told_stats(&told).kept_len, MAPS);
+	worker = told_stats(&told).pids[1];
+	kill(worker, SIGSTOP);
+	for (uint64_t id = 0; id < MAPS; id++)
+		worker_client_drop_map(told.client, id);
+	kill(worker, SIGCONT);
+	while (told_stats(&told).kept_len > 0 && clock_ns(CLOCK_MONOTONIC) < deadline_ns)
+		worker_client_poll(told.client);
+	assert_int_equal(told_stats(&told).kept_len, 0);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct CMUnitTest tests[] = {
@@ -286,6 +317,8 @@ int main(int argc, char **argv)
 			lines_come_where_they_are_asked_for, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			what_cannot_be_read_is_told_and_leaves_the_rest, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			maps_that_are_dropped_while_the_worker_is_busy_go, setup, teardown),
 	};
 
 	worker_client_main(argc, argv);

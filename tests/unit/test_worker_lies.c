@@ -244,7 +244,7 @@ static bool ask_names(bool lines, unsigned int files)
 	for (int i = 0; i < WORKER_DEBUG_FILES_MAX; i++)
 		must(symbols.debug[i] < WORKER_DEBUGS, "a debug file's fate is none");
 	lying_worker_want_files(0);
-	if (host.lying && lie.target->kind != PROTO_OBJECT_DROP && any() % 2)
+	if (host.lying && lie.target->kind != PROTO_DROP && any() % 2)
 		return false;
 	worker_client_drop(host.client, object.id);
 	worker_client_poll(host.client);
@@ -366,10 +366,9 @@ static bool (*const asks[PROTO_KINDS])(void) = {
 	[PROTO_NAMES] = ask_plain_names,
 	[PROTO_WANTED] = ask_for_files,
 	[PROTO_GIVE] = ask_for_files,
-	[PROTO_OBJECT_DROP] = ask_plain_names,
 	[PROTO_MAP_FEED] = ask_map_names,
 	[PROTO_MAP_NAMES] = ask_map_names,
-	[PROTO_MAP_DROP] = ask_map_names,
+	[PROTO_DROP] = ask_plain_names,
 	[PROTO_STATE] = ask_state,
 	[PROTO_MAPPINGS] = ask_mappings,
 	[PROTO_CALLS] = ask_calls,

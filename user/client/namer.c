@@ -24,13 +24,14 @@ void namer_done(struct namer *namer)
 	lane_done(&namer->lane);
 	vec_done(&namer->known);
 	hash_done(&namer->by_id);
+	vec_done(&namer->drops);
 }
 
 /* ---- what the worker knows ------------------------------------------------------------------ */
 
 static void forget_all(struct namer *namer)
 {
-	namer->known.len = 0;
+	namer->known.len = namer->drops.len = 0;
 	hash_clear(&namer->by_id);
 	namer->kept_bytes = namer->kept_len = 0;
 }
@@ -97,7 +98,6 @@ static enum blame_what what_asked(uint32_t kind)
 	case PROTO_MAPPINGS:
 	case PROTO_MAP_FEED:
 	case PROTO_MAP_NAMES:
-	case PROTO_MAP_DROP:
 		return BLAME_MAP;
 	}
 	return BLAME_SYMBOLS;
@@ -198,22 +198,6 @@ static enum worker_status ask(struct namer *namer, uint64_t until_ns)
 	}
 	namer->late += status == WORKER_LATE;
 	return status;
-}
-
-void namer_poll(struct namer *namer)
-{
-	while (lane_start(&namer->lane) == 0) {
-		switch (lane_wait(&namer->lane, 0)) {
-		case LANE_REPLY:
-			on_reply(namer);
-			break;
-		case LANE_LOST:
-			on_loss(namer);
-			break;
-		case LANE_LATE:
-			return;
-		}
-	}
 }
 
 /* ---- names ---------------------------------------------------------------------------------- */
@@ -550,14 +534,36 @@ enum worker_status namer_mappings(struct namer *namer, const struct worker_mappi
 
 /* ---- drop ----------------------------------------------------------------------------------- */
 
-/* Best effort: a worker that is busy now is not asked, and makes room when it needs it. */
-static void say_drop(struct namer *namer, enum proto_kind kind, uint64_t id)
+/* A worker that is busy now is asked when it is not. A new one has nothing to drop. */
+static void send_drops(struct namer *namer)
 {
-	if (namer->lane.child.pid == 0 || make_ready(namer, 0) != WORKER_OK)
+	struct proto_message *m = &namer->lane.out;
+	size_t len = namer->drops.len;
+	int err;
+
+	if (namer->lane.child.pid == 0)
+		namer->drops.len = 0;
+	if (namer->drops.len == 0 || make_ready(namer, 0) != WORKER_OK)
 		return;
-	proto_begin_request(&namer->lane.out, kind, id);
-	if (lane_send(&namer->lane) == -ENOTCONN)
+	if (len > PROTO_QUERIES_MAX)
+		len = PROTO_QUERIES_MAX;
+	proto_begin_request(m, PROTO_DROP, 0);
+	m->request.queries_len = (uint32_t)len;
+	proto_put(m, namer->drops.data + namer->drops.len - len, len * sizeof(*namer->drops.data));
+	err = lane_send(&namer->lane);
+	if (err == 0)
+		namer->drops.len -= len;
+	else if (err == -ENOTCONN)
 		on_loss(namer);
+}
+
+static void say_drop(struct namer *namer, uint64_t query)
+{
+	uint64_t *slot = namer->drops.len < NAMER_DROPS_MAX ? vec_add(&namer->drops) : NULL;
+
+	if (slot)
+		*slot = query;
+	send_drops(namer);
 }
 
 void namer_drop(struct namer *namer, uint64_t id)
@@ -567,11 +573,28 @@ void namer_drop(struct namer *namer, uint64_t id)
 	blame_forgive(namer->blame, BLAME_SYMBOLS, id);
 	forget(namer, id);
 	if (was_known)
-		say_drop(namer, PROTO_OBJECT_DROP, id);
+		say_drop(namer, id);
 }
 
 void namer_drop_map(struct namer *namer, uint64_t id)
 {
 	blame_forgive(namer->blame, BLAME_MAP, id);
-	say_drop(namer, PROTO_MAP_DROP, id);
+	say_drop(namer, id | PROTO_DROP_MAP);
+}
+
+void namer_poll(struct namer *namer)
+{
+	while (lane_start(&namer->lane) == 0) {
+		switch (lane_wait(&namer->lane, 0)) {
+		case LANE_REPLY:
+			on_reply(namer);
+			break;
+		case LANE_LOST:
+			on_loss(namer);
+			break;
+		case LANE_LATE:
+			send_drops(namer);
+			return;
+		}
+	}
 }

@@ -12,6 +12,7 @@
 #include "client/state.h"
 
 #define NAMER_KNOWN_MAX 65536 /* when full, all are dropped and loaded again */
+#define NAMER_DROPS_MAX 65536 /* further ones stay until the worker makes room */
 
 /* An object that the current worker has loaded, or failed to. */
 struct namer_known {
@@ -28,10 +29,11 @@ struct namer {
 	uint64_t requests, late, loads, loads_ns;
 	uint64_t lines_given_up; /* names without lines, because time ran out */
 	uint64_t kept_bytes, kept_len, evicted;
+	VEC(uint64_t) drops; /* queries of PROTO_DROP, for a worker that was busy */
 };
 
 void namer_done(struct namer *namer);
-/* Takes a late reply, handles a loss. Does not wait. */
+/* Takes a late reply, handles a loss, sends what is to be dropped. Does not wait. */
 void namer_poll(struct namer *namer);
 /* See worker_client_*. */
 int namer_names(struct namer *namer, const struct worker_object *object,

@@ -37,6 +37,7 @@ static const struct shape shapes[PROTO_KINDS] = {
 	[PROTO_GIVE] = { .fds_max = 1 },
 	[PROTO_MAP_FEED] = { .fds_min = 1, .fds_max = 1, .body_bytes = sizeof(struct proto_map) },
 	[PROTO_MAP_NAMES] = { .queries_max = PROTO_QUERIES_MAX, .names = true },
+	[PROTO_DROP] = { .queries_max = PROTO_QUERIES_MAX },
 	[PROTO_STATE] = { .queries_max = PROTO_STATE_QUERIES,
 		.fds_min = 1,
 		.fds_max = 1,

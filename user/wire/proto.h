@@ -19,10 +19,10 @@ enum proto_kind {
 	PROTO_NAMES,       /* file offsets of a loaded object → names */
 	PROTO_WANTED,      /* a loaded object → a file that its lines need */
 	PROTO_GIVE,        /* the requested file, or none: unavailable */
-	PROTO_OBJECT_DROP, /* drops an object's symbols */
 	PROTO_MAP_FEED,    /* a perf map or jitdump, read on from the end of the last reading */
 	PROTO_MAP_NAMES,   /* addresses → names from both */
-	PROTO_MAP_DROP,    /* drops both */
+	PROTO_DROP,        /* queries: ids, of maps with PROTO_DROP_MAP → drops their symbols, or
+			    * both maps */
 	PROTO_STATE,       /* a container runtime's file → facts of a container */
 	PROTO_MAPPINGS,    /* the text of /proc/PID/maps → its jitdump; if PROTO_WHOLE with memory
 			    * → in that a list (wire/mappings.h); nothing is cached */

@@ -13,6 +13,7 @@
 #define PROTO_BYTES_MAX 65536
 #define PROTO_FDS_MAX 9
 #define PROTO_QUERIES_MAX 4096
+#define PROTO_DROP_MAP (1ULL << 63)
 #define PROTO_DEBUG_MAX (PROTO_FDS_MAX - 1) /* debug files for one object */
 #define PROTO_FILE_NAME_MAX 255
 #define PROTO_PAGES_MAX 64 /* of rows in one request */

@@ -190,12 +190,6 @@ static enum worker_status do_give(struct service *s)
 	return WORKER_OK;
 }
 
-static enum worker_status do_object_drop(struct service *s)
-{
-	kept_drop(&s->kept, KEPT_SYMBOLS, s->in.request.id);
-	return WORKER_OK;
-}
-
 static enum worker_status find_map(struct service *s, struct kept_entry **out)
 {
 	uint64_t id = s->in.request.id;
@@ -271,9 +265,14 @@ static enum worker_status do_map_names(struct service *s)
 	return WORKER_OK;
 }
 
-static enum worker_status do_map_drop(struct service *s)
+static enum worker_status do_drop(struct service *s)
 {
-	kept_drop(&s->kept, KEPT_MAP, s->in.request.id);
+	for (uint32_t i = 0; i < s->in.request.queries_len; i++) {
+		uint64_t id = proto_query(&s->in, i);
+
+		kept_drop(&s->kept, id & PROTO_DROP_MAP ? KEPT_MAP : KEPT_SYMBOLS,
+			id & ~PROTO_DROP_MAP);
+	}
 	return WORKER_OK;
 }
 
@@ -315,10 +314,9 @@ static enum worker_status (*const handlers[PROTO_KINDS])(struct service *s) = {
 	[PROTO_NAMES] = do_names,
 	[PROTO_WANTED] = do_wanted,
 	[PROTO_GIVE] = do_give,
-	[PROTO_OBJECT_DROP] = do_object_drop,
 	[PROTO_MAP_FEED] = do_map_feed,
 	[PROTO_MAP_NAMES] = do_map_names,
-	[PROTO_MAP_DROP] = do_map_drop,
+	[PROTO_DROP] = do_drop,
 	[PROTO_STATE] = do_state,
 	[PROTO_MAPPINGS] = do_mappings,
 	[PROTO_CALLS] = do_calls,
