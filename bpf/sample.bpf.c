@@ -304,12 +304,17 @@ static __always_inline void defer_head(struct scratch *s, struct event_deferred 
 	}
 }
 
-static __always_inline int defer(struct scratch *s)
+/* Not static, so that what follows is checked once. */
+__noinline int defer(u64 walk)
 {
-	u64 used = bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA);
-	u64 bytes = stack_mapped(s), most = copy_limit(s, used);
+	struct scratch *s = scratch_of(walk);
+	u64 used = bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA), bytes, most;
 	u32 task;
 
+	if (!s)
+		return -1;
+	bytes = stack_mapped(s);
+	most = copy_limit(s, used);
 	s->root_end = 0;
 	if (bytes > most) {
 		u64 end = stack_end(s, s->regs.sp + bytes);
@@ -409,11 +414,16 @@ static __always_inline void note_tick(u64 now)
 	ticks->due_ns = due + period;
 }
 
+/* Not static: the verifier follows its branches once. */
+__noinline u32 time_slot(u64 ns)
+{
+	return tick_slot(ns);
+}
+
 static __always_inline void note_time(struct tick_times *times, u64 ns)
 {
-	u32 slot = tick_slot(ns);
+	u32 slot = time_slot(ns);
 
-	barrier_var(slot); /* else the verifier loses the bound */
 	if (slot < TICK_SLOTS)
 		times->slots[slot]++;
 	if (ns > times->longest_ns)
@@ -453,7 +463,7 @@ __noinline u32 send(u64 walk)
 
 	if (!s)
 		return LOST_REASONS_LEN;
-	if ((s->end == END_NO_TABLE || s->end == END_TIME) && defer(s) == 0)
+	if ((s->end == END_NO_TABLE || s->end == END_TIME) && defer(walk) == 0)
 		return LOST_REASONS_LEN;
 	return count(s);
 }

@@ -170,9 +170,12 @@ static __always_inline int send_copy(
 	event->stack_bytes = copied;
 	event->root_bytes = root;
 	event->root_at = root_at;
-	if (limit == DEFERRED_STACK_BYTES && s->uprobe_returns)
-		uprobe_mend_copy(s, (u8 *)event + head, sp, copied, root_at, root,
-			DEFERRED_ROOT_OFFSET, limit);
+	if (limit == DEFERRED_STACK_BYTES && s->uprobe_returns) {
+		s->copied = copied;
+		s->root_at = root_at;
+		s->root_copied = root;
+		uprobe_mend_copy(s, (u8 *)event + head, limit);
+	}
 	bpf_ringbuf_submit(event, BPF_RB_FORCE_WAKEUP);
 	event_sent(size);
 	return 0;

@@ -109,29 +109,43 @@ static __always_inline void uprobe_begin(struct scratch *s, struct task_struct *
 		uprobe_leave(walk_of(s));
 }
 
-/* A deferred walk has a copy of `bytes` of the stack from sp on, and at root_offset one of `root`
- * bytes from root_at on: the true return addresses go into it. limit is a constant power of two,
- * and the copy has room for a word more. Only for machines whose calls put them on the stack;
- * elsewhere no word there is the trampoline's. */
-static __always_inline void uprobe_mend_copy(const struct scratch *s, u8 *copy, u64 sp, u64 bytes,
-	u64 root_at, u64 root, const u32 root_offset, const u32 limit)
+/* Reads an entry as uprobe_entry does, and where its slot is in the copies of a deferred sample's
+ * stack: outside of them if it is in none, or if `at` is 0. Not static, so that the verifier checks
+ * it once. */
+__noinline u64 uprobe_entry_of_copy(u64 at)
+{
+	struct scratch *s = scratch_of(at);
+	u64 place;
+
+	if (!s)
+		return 0;
+	s->uprobe_place = ~0ULL;
+	if (!at)
+		return 0;
+	at = uprobe_entry(at);
+	place = s->uprobe_slot - s->regs.sp;
+	if (place < s->copied)
+		s->uprobe_place = place;
+	else if (s->uprobe_slot - s->root_at < s->root_copied)
+		s->uprobe_place = s->uprobe_slot - s->root_at + DEFERRED_ROOT_OFFSET;
+	return at;
+}
+
+/* A deferred walk has copies of the stack, as the scratch says: the true return addresses go into
+ * them. limit is a constant power of two, and the copies have room for a word more. Only for
+ * machines whose calls put them on the stack; elsewhere no word there is the trampoline's.
+ * Whoever adds an `if` to the loop lets the verifier pay for it 64 times. */
+static __always_inline void uprobe_mend_copy(struct scratch *s, u8 *copy, const u32 limit)
 {
 	u64 at = s->uprobe_returns;
 
-	for (u32 i = 0; i < UPROBE_RETURNS_MAX && at; i++) {
-		u64 from, place, *word;
+	for (u32 i = 0; i < UPROBE_RETURNS_MAX; i++) {
+		u64 place, *word;
 
-		at = uprobe_entry(at);
-		from = s->uprobe_slot - sp;
-		if (from >= bytes) {
-			from = s->uprobe_slot - root_at;
-			if (from >= root)
-				continue;
-			from += root_offset;
-		}
-		place = from & (limit - 1); /* bounds cost the verifier more than a mask */
+		at = uprobe_entry_of_copy(at);
+		place = s->uprobe_place & (limit - 1);
 		word = (u64 *)(copy + place);
-		if (((place ^ from) | (*word ^ s->uprobe_area)) == 0)
+		if (((place ^ s->uprobe_place) | (*word ^ s->uprobe_area)) == 0)
 			*word = s->uprobe_true;
 	}
 }
