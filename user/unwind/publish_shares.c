@@ -106,10 +106,13 @@ static void mark_rules(const struct publish *p, const struct table *t, uint8_t *
 
 static uint64_t count_bits(const uint8_t *bits)
 {
-	uint64_t sum = 0;
+	uint64_t sum = 0, word;
 
-	for (size_t i = 0; i < RULE_BITS_BYTES; i++)
-		sum += (uint64_t)__builtin_popcount(bits[i]);
+	_Static_assert(RULE_BITS_BYTES % sizeof(word) == 0, "whole words");
+	for (size_t i = 0; i < RULE_BITS_BYTES; i += sizeof(word)) {
+		memcpy(&word, bits + i, sizeof(word));
+		sum += (uint64_t)__builtin_popcountll(word);
+	}
 	return sum;
 }
 
