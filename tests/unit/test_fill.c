@@ -23,6 +23,8 @@ enum { PLAIN = 1, BY_ROOT };
 
 static size_t lookups; /* of objects */
 
+#define ENDED 20 /* a process */
+
 /* ---- the world ------------------------------------------------------------------------------ */
 
 struct object *objects_find(struct objects *objects, uint32_t id)
@@ -93,7 +95,9 @@ bool processes_preserve_fp(const struct processes *processes, uint64_t id)
 struct processes_files processes_files(struct processes *processes, uint64_t id)
 {
 	(void)processes;
-	return (struct processes_files){ .tgid = (uint32_t)id, .map_fd = 0, .dump_fd = -1 };
+	return (struct processes_files){
+		.tgid = (uint32_t)id, .map_fd = 0, .dump_fd = -1, .last = id == ENDED
+	};
 }
 
 uint64_t payers_account(struct containers *containers, uint64_t cgroup)
@@ -141,6 +145,14 @@ int worker_client_map_names(struct worker_client *client, const struct worker_ma
 	(void)client;
 	*out = (struct worker_map_status){ WORKER_OK, WORKER_OK };
 	return name_all("j", map->id, query, fn, ctx);
+}
+
+static uint64_t dropped; /* sum of the ids */
+
+void worker_client_drop_map(struct worker_client *client, uint64_t id)
+{
+	(void)client;
+	dropped += id;
 }
 
 enum worker_status worker_client_calls(
@@ -300,6 +312,7 @@ static void code_in_no_file_has_the_names_of_its_process(void **state)
 	make_profile(f);
 	expect(f, 0, 10, "f0.c;ja.b;f0.a", 1);
 	expect(f, 1, 20, "f0.c;j14.b;f0.a", 2);
+	assert_int_equal(dropped, ENDED);
 }
 
 static void frames_that_were_left_out_are_a_mark_and_no_frame(void **state)

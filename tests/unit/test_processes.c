@@ -82,6 +82,18 @@ static int tear_down(void **state)
 	return 0;
 }
 
+static uint64_t start_of(pid_t pid)
+{
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	uint64_t ticks;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	assert_int_equal(fd_read_path(path, 65536, &text), 0);
+	assert_int_equal(status_parse_start(text.data, &ticks), 0);
+	return ticks * (NSEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
 /* A shell with these arguments and this environment, which waits; returns when it was executed. */
 static pid_t start(const char *const arguments[], const char *environment)
 {
@@ -157,7 +169,9 @@ static void files_that_are_missing_are_searched_for_less_and_less_often(void **s
 	assert_int_equal(processes_new(NULL, NULL, opening.client, account_of, &processes), 0);
 	assert_true(processes_due_ns(processes) == CLOCK_NEVER_NS);
 	for (int i = 0; i < 2; i++)
-		assert_int_equal(processes_add(processes, (uint32_t)pids[i], 1), 0);
+		assert_int_equal(processes_add(processes, (uint32_t)pids[i],
+					 start_of(pids[i])),
+			0);
 	now = clock_ns(CLOCK_MONOTONIC);
 	assert_in_range(processes_due_ns(processes), now - NSEC_PER_SEC, now + NSEC_PER_SEC / 4);
 	for (end = now + 600 * NSEC_PER_SEC; now < end; now = due) {
@@ -190,18 +204,6 @@ struct sharer {
 	uint64_t start_ns, id;
 	char path[96];
 };
-
-static uint64_t start_of(pid_t pid)
-{
-	_cleanup_(buf_done) struct buf text = BUF_INIT;
-	uint64_t ticks;
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	assert_int_equal(fd_read_path(path, 65536, &text), 0);
-	assert_int_equal(status_parse_start(text.data, &ticks), 0);
-	return ticks * (NSEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK));
-}
 
 static void end(struct sharer *s)
 {
@@ -382,6 +384,45 @@ static void a_crowd_of_mappings_takes_a_part_of_our_time_and_no_ones_jitdump(voi
 /* ---- places ----------------------------------------------------------------------------------
  */
 
+static bool is_known(struct processes *processes, const struct sharer *s)
+{
+	return processes_id(processes, (uint32_t)s->pid, s->start_ns) > 0;
+}
+
+/* Their maps may be large. */
+static void what_ended_stays_until_its_ticks_are_named(void **state)
+{
+	char dir[] = "/tmp/stoker-ended-XXXXXX";
+	struct sharer early, late;
+	struct processes *processes;
+	uint64_t due_ns = clock_ns(CLOCK_MONOTONIC) + 10 * NSEC_PER_SEC;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	assert_int_equal(
+		processes_new(ignore_drop, NULL, opening.client, account_of, &processes), 0);
+	add_sharer(processes, dir, NULL, &early);
+	add_sharer(processes, dir, NULL, &late);
+	end(&early);
+	processes_retry(processes, due_ns);
+	end(&late);
+	processes_refresh(processes);
+	assert_true(processes_files(processes, early.id).last);
+	assert_false(processes_files(processes, late.id).last);
+	assert_true(processes_due_ns(processes) == CLOCK_NEVER_NS);
+	processes_next(processes);
+	assert_true(is_known(processes, &early) && is_known(processes, &late));
+	assert_true(processes_files(processes, late.id).last);
+	processes_next(processes);
+	assert_true(!is_known(processes, &early) && is_known(processes, &late));
+	processes_next(processes);
+	assert_false(is_known(processes, &late));
+	processes_free(processes);
+	unlink(early.path);
+	unlink(late.path);
+	assert_int_equal(rmdir(dir), 0);
+}
+
 #define NOBODY 5000000 /* no process: there are less pids */
 #define ASKED 5000
 
@@ -418,6 +459,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_jvm_keeps_frame_pointers_if_it_was_asked_to),
 		cmocka_unit_test(files_that_are_missing_are_searched_for_less_and_less_often),
 		cmocka_unit_test(a_map_that_two_living_processes_have_is_neithers),
+		cmocka_unit_test(what_ended_stays_until_its_ticks_are_named),
 		cmocka_unit_test(what_was_not_answered_is_asked_again),
 		cmocka_unit_test(a_crowd_of_mappings_takes_a_part_of_our_time_and_no_ones_jitdump),
 		cmocka_unit_test(an_account_with_thousands_of_processes_leaves_places_to_others),

@@ -326,6 +326,8 @@ static int name_jit(struct batch *b, uint64_t process)
 		if (err == 0)
 			err = worker_client_map_names(
 				b->naming->worker, &map, &query, on_name, b, &status);
+		if (files.last)
+			worker_client_drop_map(b->naming->worker, process);
 	}
 	if (files.shared)
 		why_set(&b->naming->note, 0,

@@ -18,9 +18,9 @@
 #include "proc/status.h"
 
 #define RETRY_FIRST_NS (5 * NSEC_PER_MSEC)
-#define RETRY_MAX_NS (2 * NSEC_PER_SEC)
+#define RETRY_MAX_NS (4 * NSEC_PER_SEC)
 #define RETRY_LATE_NS (100 * NSEC_PER_MSEC) /* where it is the worker's fault */
-#define RETRIES_MAX 16
+#define RETRIES_MAX 9
 #define PROC_BYTES_MAX 65536
 #define ID_DIGITS 64
 #define SHORT_ID 12
@@ -220,7 +220,7 @@ bool container_find_name(struct container *c, struct container_state *state,
 	_cleanup_fd_ int cgroup_fd = -1;
 	struct cgroup_identity id;
 	struct state_facts facts;
-	uint64_t pause_ns = RETRY_FIRST_NS << (c->tries < 10 ? c->tries : 10);
+	uint64_t pause_ns = RETRY_FIRST_NS << (2 * (c->tries < 5 ? c->tries : 5));
 	struct container_state_query query = {
 		.id = c->serial,
 		.identity = &id,
@@ -241,7 +241,7 @@ bool container_find_name(struct container *c, struct container_state *state,
 		return true;
 	}
 	/* A cgroup that may be no container is looked up twice only. */
-	c->tries += id.kind == CGROUP_OTHER ? RETRIES_MAX / 2 : 1;
+	c->tries += id.kind == CGROUP_OTHER ? (RETRIES_MAX + 1) / 2 : 1;
 	c->next_ns = now_ns + (pause_ns < RETRY_MAX_NS ? pause_ns : RETRY_MAX_NS);
 	return result != CONTAINER_STATE_FOUND && c->tries < RETRIES_MAX;
 }

@@ -2,7 +2,8 @@
 /* files/processes.c - keeps descriptors only: the folders of a future map, so that a late map is
  * found even after the process ended, the map, and the jitdump. Finding a jitdump means reading all
  * mappings, which an opener copies and a worker reads, and many runtimes write no map, so the
- * search becomes less and less frequent. The end of an interval searches once more. */
+ * search becomes less and less frequent. The end of an interval searches once more. Ended ones
+ * stay until all of their ticks are named: their files may be large. */
 #include "files/processes.h"
 
 #include <errno.h>
@@ -47,6 +48,7 @@ struct process {
 	uint64_t next_ns, pause_ns; /* of the search for files; CLOCK_MONOTONIC */
 	uint64_t account;           /* 0: unknown */
 	uint32_t used;
+	uint32_t ended; /* from this interval on there are no ticks of it; 0: it lives */
 	bool is_read; /* dirs and preserves_fp are known */
 	bool preserves_fp;
 	uint32_t refused; /* a bit for each enum file_reason that a map of its was refused for */
@@ -93,6 +95,7 @@ int processes_new(void (*drop)(void *ctx, uint64_t id), void *ctx, struct worker
 		return -ENOMEM;
 	processes->drop = drop;
 	processes->ctx = ctx;
+	processes->interval = 1;
 	processes->worker = worker;
 	processes->account = account;
 	*out = processes;
@@ -269,13 +272,30 @@ int processes_add(struct processes *processes, uint32_t tgid, uint64_t start_ns)
 	return index_at(processes, processes->all.len - 1);
 }
 
+static bool is_alive(const struct process *p)
+{
+	_cleanup_fd_ int fd = -1;
+
+	return opener_process(&p->id, &fd) == 0;
+}
+
+/* interval: the latest that may have ticks of it. */
+static bool has_ended(struct process *p, uint32_t interval)
+{
+	if (!p->ended && !is_alive(p))
+		p->ended = interval + 1;
+	return p->ended;
+}
+
 static bool lacks_files(const struct process *p)
 {
-	return p->map.fd < 0 || p->dump.fd < 0;
+	return !p->ended && (p->map.fd < 0 || p->dump.fd < 0);
 }
 
 static void retry(struct processes *processes, struct process *p, uint64_t now_ns)
 {
+	if (has_ended(p, processes->interval))
+		return;
 	if (p->map.fd < 0)
 		find_map(processes, p);
 	if (p->dump.fd < 0)
@@ -313,8 +333,10 @@ void processes_refresh(struct processes *processes)
 	for (size_t i = 0; i < len; i++) {
 		struct process *p = processes->all.data[(processes->turn + i) % len];
 
+		/* Its last ticks are of the next interval, at most. A map may be late. */
 		find_map(processes, p);
-		find_dump(processes, p);
+		if (!has_ended(p, processes->interval + 1))
+			find_dump(processes, p);
 	}
 }
 
@@ -346,12 +368,22 @@ static void forget(struct processes *processes, size_t at)
 		index_at(processes, at);
 }
 
+static bool is_over(const struct process *p, uint32_t interval)
+{
+	return p->ended && p->ended <= interval;
+}
+
+/* A process that ended stays for an interval more: a sample may be late. */
 void processes_next(struct processes *processes)
 {
 	processes->interval++;
-	for (size_t i = processes->all.len; i-- > 0;)
-		if (processes->interval - processes->all.data[i]->used > IDLE_INTERVALS)
+	for (size_t i = processes->all.len; i-- > 0;) {
+		const struct process *p = processes->all.data[i];
+
+		if (is_over(p, processes->interval - 1) ||
+			processes->interval - p->used > IDLE_INTERVALS)
 			forget(processes, i);
+	}
 }
 
 uint64_t processes_id(struct processes *processes, uint32_t tgid, uint64_t start_ns)
@@ -376,13 +408,6 @@ bool processes_preserve_fp(const struct processes *processes, uint64_t id)
 /* ---- shared files ------------------------------------------------------------------------------
  * Containers that have one /tmp have one perf-1.map: the names of a process would be given to
  * another. */
-
-static bool is_alive(const struct process *p)
-{
-	_cleanup_fd_ int fd = -1;
-
-	return opener_process(&p->id, &fd) == 0;
-}
 
 static bool is_same(const struct jit_file *a, const struct jit_file *b)
 {
@@ -426,6 +451,7 @@ struct processes_files processes_files(struct processes *processes, uint64_t id)
 	if (!p)
 		return files;
 	files.tgid = (uint32_t)p->id.pid;
+	files.last = is_over(p, processes->interval + 1);
 	files.map_fd = usable_fd(processes, p, &p->map);
 	files.dump_fd = usable_fd(processes, p, &p->dump);
 	files.shared = files.map_fd != p->map.fd || files.dump_fd != p->dump.fd;

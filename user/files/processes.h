@@ -30,7 +30,8 @@ void processes_retry(struct processes *processes, uint64_t now_ns);
 uint64_t processes_due_ns(const struct processes *processes);
 /* Finds files that were removed and rewritten; call it before an interval's frames are named. */
 void processes_refresh(struct processes *processes);
-/* Removes those whose id was not requested in the latest intervals. */
+/* An interval's frames are named. Removes processes that ended before it began, and those whose id
+ * was not requested in the latest intervals. */
 void processes_next(struct processes *processes);
 
 /* 0: unknown. Marks it as used. */
@@ -47,6 +48,7 @@ struct processes_files {
 	int map_fd;
 	int dump_fd;
 	bool shared; /* one is missing, because another living process has begun it, too */
+	bool last;   /* the process has ended, and has no ticks in the next interval */
 };
 
 struct processes_files processes_files(struct processes *processes, uint64_t id);
