@@ -70,9 +70,9 @@ breach() {
 }
 
 @test "bpf has a limit of lines, too" {
-	put bpf/a.h "$(seq 6001 | sed 's|.*|//|')"
+	put bpf/a.h "$(seq 6201 | sed 's|.*|//|')"
 	sed -i '1s/Apache/GPL-2.0-only OR Apache/' bpf/a.h
-	breach 'bpf:1: 6003 lines: no more than 6000 are allowed'
+	breach 'bpf:1: 6203 lines: no more than 6200 are allowed'
 }
 
 @test "an include of ours is found however it is written" {

@@ -172,7 +172,7 @@ int make_deferred(void *ctx)
 	s->end = walk_end;
 	s->walked = walked;
 	s->user_hash = s->kernel_hash = 0;
-	defer(s);
+	defer(walk_of(s));
 	return 0;
 }
 
