@@ -54,8 +54,8 @@ struct scratch {
 	struct uprobe_task *utask;         /* NULL: the task met no uprobe */
 	u64 uprobe_returns, uprobe_area;   /* first struct return_instance; start of [uprobes] */
 	u64 uprobe_slot, uprobe_true;      /* of one: where the address was, and it */
-	u64 uprobe_place;                  /* the slot's in the copy of the stack */
-	u64 copied, root_at, root_copied;  /* bytes of it; of the second copy's */
+	u64 uprobe_place;                  /* of that slot in the copies of the stack */
+	u64 copied, root_at, root_copied;  /* bytes of the first; start and bytes of the second */
 	u64 how;                           /* FRAME_BY_*, of the next frame */
 	u32 deferred_second, deferred_len; /* number of deferred samples in this second */
 	u32 deferred_long;                 /* deferred samples with a long copy of the stack */

@@ -177,7 +177,7 @@ static int setup(void **state)
 	static struct fixture f;
 
 	f = (struct fixture){ 0 };
-	lookups = 0;
+	lookups = dropped = 0;
 	*state = &f;
 	return profile_init(&f.profile);
 }

@@ -31,7 +31,7 @@ void namer_done(struct namer *namer)
 
 static void forget_all(struct namer *namer)
 {
-	namer->known.len = namer->drops.len = 0;
+	namer->known.len = 0;
 	hash_clear(&namer->by_id);
 	namer->kept_bytes = namer->kept_len = 0;
 }
@@ -107,6 +107,7 @@ static void on_loss(struct namer *namer)
 {
 	blame_loss(namer->blame, &namer->lane, what_asked(namer->lane.asked.head.kind));
 	forget_all(namer);
+	namer->drops.len = 0;
 }
 
 static void on_reply(struct namer *namer)
@@ -534,19 +535,16 @@ enum worker_status namer_mappings(struct namer *namer, const struct worker_mappi
 
 /* ---- drop ----------------------------------------------------------------------------------- */
 
-/* A worker that is busy now is asked when it is not. A new one has nothing to drop. */
+/* A worker that is busy now is asked when it is not. To wait for it may lose it, and the list. */
 static void send_drops(struct namer *namer)
 {
 	struct proto_message *m = &namer->lane.out;
-	size_t len = namer->drops.len;
+	size_t len;
 	int err;
 
-	if (namer->lane.child.pid == 0)
-		namer->drops.len = 0;
-	if (namer->drops.len == 0 || make_ready(namer, 0) != WORKER_OK)
+	if (namer->drops.len == 0 || make_ready(namer, 0) != WORKER_OK || namer->drops.len == 0)
 		return;
-	if (len > PROTO_QUERIES_MAX)
-		len = PROTO_QUERIES_MAX;
+	len = namer->drops.len < PROTO_QUERIES_MAX ? namer->drops.len : PROTO_QUERIES_MAX;
 	proto_begin_request(m, PROTO_DROP, 0);
 	m->request.queries_len = (uint32_t)len;
 	proto_put(m, namer->drops.data + namer->drops.len - len, len * sizeof(*namer->drops.data));
@@ -559,7 +557,9 @@ static void send_drops(struct namer *namer)
 
 static void say_drop(struct namer *namer, uint64_t query)
 {
-	uint64_t *slot = namer->drops.len < NAMER_DROPS_MAX ? vec_add(&namer->drops) : NULL;
+	/* Without a worker there is nothing to drop. */
+	bool kept = namer->lane.child.pid != 0 && namer->drops.len < NAMER_DROPS_MAX;
+	uint64_t *slot = kept ? vec_add(&namer->drops) : NULL;
 
 	if (slot)
 		*slot = query;

@@ -362,7 +362,7 @@ static bool scan(struct image *image, struct bytes bytes, uint64_t vaddr, struct
 		struct gopclntab ident = { 0 };
 		struct cursor probe;
 
-		if (at % SCAN_PER_PASS < 16)
+		if (at % SCAN_PER_PASS >= SCAN_PER_PASS - 16)
 			image_pass(image);
 		if (!may_be_magic(bytes.data + at))
 			continue;

@@ -10,6 +10,9 @@
 #include "base/cursor.h"
 #include "elf/image.h"
 
+/* Whoever reads a whole table calls image_pass() after so many: they have 192 KiB, and names. */
+#define SYMTAB_PER_PASS 8192
+
 struct symtab {
 	struct bytes entries;
 	struct bytes strings;

@@ -95,7 +95,6 @@ int processes_new(void (*drop)(void *ctx, uint64_t id), void *ctx, struct worker
 		return -ENOMEM;
 	processes->drop = drop;
 	processes->ctx = ctx;
-	processes->interval = 1;
 	processes->worker = worker;
 	processes->account = account;
 	*out = processes;

@@ -16,7 +16,6 @@
 #include "sym/name_rule.h"
 
 #define COVER_SAMPLES 128
-#define SYMBOLS_PER_PASS 8192 /* 192 KiB, and their names */
 
 struct collector {
 	struct image *mapped;
@@ -256,12 +255,12 @@ static int collect_table(struct collector *c, struct image *image, enum elf_sym_
 	int err = 0;
 
 	for (size_t i = 1; err >= 0 && symtab_get(tab, i, &e); i++) {
-		if (i % SYMBOLS_PER_PASS == 0)
-			image_pass(image);
 		const struct image_section *in = image_section_at(image, e.section);
 		struct elf_candidate one = { .name = e.name, .source = source, .bind = e.bind };
 		enum elf_rank rank;
 
+		if (i % SYMTAB_PER_PASS == 0)
+			image_pass(image);
 		if (!is_wanted(tab, &e, in, &rank))
 			continue;
 		one.rank = rank;

@@ -21,7 +21,7 @@ struct elf_frames {
 	struct eh_table table;     /* if it has entries, `all` is empty */
 	VEC(struct elf_range) all; /* sorted, disjoint */
 	bool any;                  /* there are FDEs */
-	uint32_t last, jumps; /* of the places that were looked up */
+	uint32_t last, jumps;      /* of the places that were looked up */
 	size_t dropped;
 };
 

@@ -45,7 +45,6 @@ static const struct {
 };
 
 #define EXPORTED_NAME_MAX 32
-#define SYMBOLS_PER_PASS 8192
 #define CALLS_PER_PASS 16 /* each may read much code */
 
 static uint32_t runtime_of(struct bytes name)
@@ -67,7 +66,7 @@ static uint32_t find_runtime(struct image *image)
 	if (!section || symtab_init(&tab, image, section) < 0)
 		return 0;
 	for (size_t i = 0; symtab_get(&tab, i, &entry); i++) {
-		if (i % SYMBOLS_PER_PASS == 0)
+		if ((i + 1) % SYMTAB_PER_PASS == 0)
 			image_pass(image);
 		if (entry.section != SHN_UNDEF)
 			found |= runtime_of(symtab_name(&tab, entry.name, EXPORTED_NAME_MAX));
@@ -346,9 +345,9 @@ enum worker_status compile_calls(
 	forget_what_is_read(&file);
 	err = elf_calls_init(&calls, &file.image);
 	for (size_t i = 0; err == 0 && i < len; i++) {
-		if (i % CALLS_PER_PASS == 0)
-			image_pass(&file.image);
 		err = elf_calls_check(&calls, &queries[i], &out[i]);
+		if ((i + 1) % CALLS_PER_PASS == 0)
+			image_pass(&file.image);
 	}
 	if (mapping_torn(&file.mapping))
 		status = WORKER_UNREADABLE;
