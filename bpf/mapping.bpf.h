@@ -42,20 +42,34 @@ static __always_inline bool object_refused(u64 cgroup)
 	return at && *at >= second;
 }
 
-/* The file's object. A new file gets an id and an event if there are fewer than `most` objects.
- * NULL: the table is full, the cgroup is refused, all ids that were tried are in use, or the event
- * could not be sent; the next meeting tries again. */
-static __always_inline struct object_value *object_of(struct event_object *event,
-	struct vm_area_struct *vma, struct inode *inode, u32 *counter,
-	const struct object_id_range *ids, u32 most)
+enum mapping_asker { ASKER_TICK, ASKER_SCAN };
+
+/* An id for a new file. Not static, so that the verifier does not go on from each of the tries. */
+__noinline u32 object_id_for(u32 asker)
 {
+	const struct object_id_range ticks = { 0, id_stride, bpf_get_smp_processor_id() };
+	const struct object_id_range scans = { OBJECT_SCAN_FIRST, 1, 0 };
+	struct scratch *s = scratch_of(0);
+
+	if (asker == ASKER_SCAN)
+		return object_id_next(&scan_counter, &scans);
+	return s ? object_id_next(&s->object_counter, &ticks) : OBJECT_NONE;
+}
+
+/* The file's object. A new file gets an id and an event if the asker's share of the table has room.
+ * NULL: it has none, the cgroup is refused, all ids that were tried are in use, or the event could
+ * not be sent; the next meeting tries again. */
+static __always_inline struct object_value *object_of(struct event_object *event,
+	struct vm_area_struct *vma, struct inode *inode, u32 asker)
+{
+	u32 most = asker == ASKER_SCAN ? objects_scan_max : OBJECTS_ANY;
 	struct object_value fresh = {}, *known;
 
 	object_read_key(&event->key, inode);
 	known = bpf_map_lookup_elem(&objects, &event->key);
 	if (known || objects_len >= most || object_refused(event->cgroup))
 		return known;
-	event->id = fresh.id = object_id_next(counter, ids);
+	event->id = fresh.id = object_id_for(asker);
 	if (fresh.id == OBJECT_NONE) {
 		event_lost(EVENT_OBJECT);
 		return NULL;
@@ -91,8 +105,6 @@ static __always_inline void mapping_set_object(struct mapping *m, struct object_
  * mapping, for huge pages: Node's --use-largepages, iodlr, databases. Such memory belongs to the
  * file if the mappings on both sides are of this one file, and it fills to the byte what lies in
  * the file between them. A JIT's memory beside a library does not. */
-
-enum mapping_asker { ASKER_TICK, ASKER_SCAN };
 
 static __always_inline struct vma_scratch *vma_scratch_of(u32 asker)
 {
@@ -198,7 +210,6 @@ __noinline int mapping_without_file(u64 walk)
 __noinline int mapping_own(u64 walk)
 {
 	struct scratch *s = scratch_of(walk);
-	const struct object_id_range ids = { 0, id_stride, bpf_get_smp_processor_id() };
 
 	if (!s || !s->inode)
 		return 0;
@@ -206,8 +217,7 @@ __noinline int mapping_own(u64 walk)
 	s->object_event.start_ns = s->task.start_ns;
 	s->object_event.cgroup = s->task.cgroup;
 	mapping_set_object(&s->fresh,
-		object_of(&s->object_event, s->owner, s->inode, &s->object_counter, &ids,
-			OBJECTS_ANY));
+		object_of(&s->object_event, s->owner, s->inode, ASKER_TICK));
 	return 0;
 }
 

@@ -18,7 +18,6 @@ static __always_inline int scan_describe(
 	struct scan_mapping *out, struct task_struct *task, struct vm_area_struct *vma)
 {
 	unsigned long flags = BPF_CORE_READ(vma, vm_flags);
-	const struct object_id_range ids = { OBJECT_SCAN_FIRST, 1, 0 };
 	struct object_value *object;
 	struct inode *inode;
 	u32 zero = 0;
@@ -42,7 +41,7 @@ static __always_inline int scan_describe(
 	if (inode) {
 		event->start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
 		event->cgroup = cgroup_of_other(scan->subsys, task);
-		object = object_of(event, vma, inode, &scan_counter, &ids, objects_scan_max);
+		object = object_of(event, vma, inode, ASKER_SCAN);
 		if (!object)
 			return 1;
 		out->object = object->id;

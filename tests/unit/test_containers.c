@@ -420,6 +420,26 @@ static void who_makes_most_cgroups_loses_its_own_and_others_are_known(void **sta
 	assert_string_equal(labels.container, "gone.service");
 }
 
+/* At once, since a runtime writes its files before the cgroup is made, and later. */
+static void a_container_that_nobody_knows_is_looked_up_ever_more_rarely(void **state)
+{
+	struct container_state nobody = { .root_fd = -1 };
+	struct container *c = container_new("/docker/" OTHER, strlen("/docker/" OTHER), 1);
+	uint64_t now = NSEC_PER_SEC, pause = 0;
+	int looks = 1;
+
+	(void)state;
+	assert_non_null(c);
+	for (; container_find_name(c, &nobody, NULL, now, now); looks++) {
+		assert_true(c->next_ns - now >= pause && c->next_ns - now <= 4 * NSEC_PER_SEC);
+		pause = c->next_ns - now;
+		now = c->next_ns;
+	}
+	assert_int_equal(looks, 9);
+	assert_in_range(now, 13 * NSEC_PER_SEC, 16 * NSEC_PER_SEC);
+	container_free(c);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -433,6 +453,7 @@ int main(void)
 		cmocka_unit_test(cgroups_below_an_account_are_none_of_their_own),
 		cmocka_unit_test(the_outermost_cgroup_of_an_account_is_the_one_that_pays),
 		cmocka_unit_test(the_account_of_a_process_is_that_of_its_cgroup),
+		cmocka_unit_test(a_container_that_nobody_knows_is_looked_up_ever_more_rarely),
 		TEST(who_makes_most_cgroups_loses_its_own_and_others_are_known),
 		TEST(a_cgroup_of_no_known_path_is_not_gone_for_who_may_not_look),
 	};
