@@ -201,7 +201,7 @@ struct event_jit {
 struct event_exec {
 	__u32 kind;
 	__u32 tgid;
-	__u64 start_ns;
+	__u64 start_ns, cgroup; /* of cgroup v2 */
 };
 
 struct event_page {
@@ -237,7 +237,7 @@ _Static_assert(sizeof(struct event_object) == 128, "event_object");
 _Static_assert(sizeof(struct task_place) == 32, "task_place");
 _Static_assert(sizeof(struct event_task) == 80, "event_task");
 _Static_assert(sizeof(struct event_jit) == 16, "event_jit");
-_Static_assert(sizeof(struct event_exec) == 16, "event_exec");
+_Static_assert(sizeof(struct event_exec) == 24, "event_exec");
 _Static_assert(sizeof(struct event_page) == 16, "event_page");
 _Static_assert(sizeof(struct event_pressure) == 8, "event_pressure");
 _Static_assert(sizeof(struct event_cgroup) == 16 + CGROUP_PATH_MAX, "event_cgroup");

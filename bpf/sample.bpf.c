@@ -22,9 +22,8 @@
 #include "bpf/pidns.bpf.h"
 #include "bpf/split.bpf.h"
 #include "bpf/stack_copy.bpf.h"
+#include "bpf/target.bpf.h"
 #include "bpf/view.bpf.h"
-
-#define ANCESTORS_MAX 16
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -349,29 +348,6 @@ __noinline int defer(u64 walk)
 
 /* ---- the tick --------------------------------------------------------------------------- */
 
-/* Is one of its ancestors a target? Then it is one from now on, whoever its parent will be. */
-static __always_inline bool descends(struct task_struct *task, u32 tgid)
-{
-	u8 one = 1;
-
-	for (int depth = 0; depth < ANCESTORS_MAX; depth++) {
-		u32 parent;
-
-		task = TASK_READ(task, real_parent);
-		if (!task)
-			return false;
-		parent = pidns_tgid(task);
-		if (parent <= 1)
-			return false;
-		if (bpf_map_lookup_elem(&targets, &parent)) {
-			if (bpf_map_update_elem(&targets, &tgid, &one, BPF_ANY))
-				__sync_fetch_and_add(&targets_lost[TARGET_LOST_PROCESS], 1);
-			return true;
-		}
-	}
-	return false;
-}
-
 static __always_inline bool wanted(struct scratch *s, struct task_struct *task, u64 id)
 {
 	u32 tgid = id >> 32, tid = id;
@@ -379,7 +355,7 @@ static __always_inline bool wanted(struct scratch *s, struct task_struct *task, 
 	if (tgid == self_tgid)
 		return false;
 	if (filter == FILTER_TREE)
-		return bpf_map_lookup_elem(&targets, &tgid) || descends(task, tgid);
+		return bpf_map_lookup_elem(&targets, &tgid) || target_descends((u64)task, tgid);
 	if (filter == FILTER_TGID)
 		return bpf_map_lookup_elem(&targets, &tgid);
 	if (filter == FILTER_TID)
@@ -527,6 +503,11 @@ int BPF_PROG(exec, struct task_struct *task, int old_pid, struct linux_binprm *b
 	struct object_key key = {};
 
 	if (event.tgid == 0)
+		return 0;
+	event.cgroup = BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
+	if (object_refused(event.cgroup))
+		return 0;
+	if (!v1_live && !target_has(task, event.tgid, event.cgroup))
 		return 0;
 	object_read_key(&key, BPF_CORE_READ(bprm, file, f_inode));
 	if (bpf_map_lookup_elem(&objects, &key))

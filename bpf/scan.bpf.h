@@ -9,6 +9,7 @@
 #include "bpf/cgroup.bpf.h"
 #include "bpf/mapping.bpf.h"
 #include "bpf/pidns.bpf.h"
+#include "bpf/target.bpf.h"
 
 /* A process usually has dozens of code mappings among hundreds. */
 #define SCAN_MAPPINGS_MAX 2048
@@ -27,10 +28,14 @@ static __always_inline int scan_describe(
 	if (!scan || !(flags & VM_EXEC))
 		return 1;
 	event = &scan->event;
+	event->tgid = pidns_tgid(task);
+	event->cgroup = cgroup_of_other(scan->subsys, task);
+	if (!target_has(task, event->tgid, event->cgroup))
+		return 1;
 	out->start = BPF_CORE_READ(vma, vm_start);
 	out->end = BPF_CORE_READ(vma, vm_end);
 	out->file_offset = (u64)BPF_CORE_READ(vma, vm_pgoff) << page_shift;
-	out->tgid = event->tgid = pidns_tgid(task);
+	out->tgid = event->tgid;
 	out->object = 0;
 	inode = mapping_inode(vma);
 	if (!inode) {
@@ -40,7 +45,6 @@ static __always_inline int scan_describe(
 	}
 	if (inode) {
 		event->start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
-		event->cgroup = cgroup_of_other(scan->subsys, task);
 		object = object_of(event, vma, inode, ASKER_SCAN);
 		if (!object)
 			return 1;

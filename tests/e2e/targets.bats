@@ -156,3 +156,28 @@ in_cgroup() {
 	exits 0 record -a -F 99 -d 1 -o "$tmp/f"
 	! says 'PID namespace' "$tmp/said"
 }
+
+# meets_less OPTION...: none of the files of those who are not sampled, which run before and begin meanwhile.
+meets_few() {
+	local i
+	start_record "$@" -F 199 -o "$tmp/f" --stats "$tmp/s"
+	for i in 1 2 3; do
+		cp "$(target burn7030)" "$tmp/begins.$i"
+		start_busy "../..$tmp/begins.$i" 1
+	done
+	stop_record
+	jq -c .objects "$tmp/s"
+	between "$(jq .objects.met "$tmp/s")" 1 20 'files met'
+}
+
+@test "files of processes that are not sampled are not met" {
+	start_busy manyfiles "$tmp" 100 600
+	make_cgroup one
+	in_cgroup "$(target spin)" 60
+	meets_few -p "$pid"
+	meets_few --cgroup "$cgroup"
+	record -F 199 -o "$tmp/f" --stats "$tmp/s" -- "$(target spin)" 1
+	between "$(jq .objects.met "$tmp/s")" 1 20 'files met'
+	record -F 199 -d 1 -a -o "$tmp/f" --stats "$tmp/s"
+	between "$(jq .objects.met "$tmp/s")" 100 100000 'files met of the whole host'
+}

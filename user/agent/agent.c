@@ -457,8 +457,8 @@ int agent_poll(struct agent *agent)
 		err = sampler_poll(agent->sampler);
 	/* By index and value: the ring is read meanwhile, and more may come. */
 	for (size_t i = 0; i < agent->execs.len; i++)
-		deferred_watch(agent->deferred, agent->execs.data[i].tgid,
-			agent->execs.data[i].start_ns);
+		deferred_watch(agent->deferred, agent->execs.data[i],
+			payers_account(agent->containers, agent->execs.data[i].cgroup));
 	if (agent->execs.len > 0 && err == 0)
 		err = sampler_poll(agent->sampler);
 	agent->execs.len = 0;

@@ -20,6 +20,7 @@
 #include "agent/objects.h"
 #include "agent/row_wishes.h"
 #include "client/client.h"
+#include "files/file_time.h"
 #include "sampler/sampler.h"
 #include "sampler/tally.h"
 #include "unwind/callers.h"
@@ -112,12 +113,15 @@ static int take_mapping(void *ctx, const struct scan_mapping *mapping)
 }
 
 /* Reads the process's mappings now. The known ones stay when the process is gone. */
-static void refresh(struct deferred *deferred, struct snapshot *snapshot)
+static void refresh(struct deferred *deferred, struct snapshot *snapshot, uint64_t account)
 {
 	struct snapshot now = { .tgid = snapshot->tgid, .start_ns = snapshot->start_ns };
+	uint64_t begun_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
 	snapshot->taken_ns = clock_ns(CLOCK_MONOTONIC);
 	sampler_scan(deferred->sampler, snapshot->tgid, take_mapping, &now);
+	file_time_charge(objects_time(deferred->objects), account,
+		2 * (clock_ns(CLOCK_THREAD_CPUTIME_ID) - begun_ns)); /* also the opener's */
 	now.taken_ns = clock_ns(CLOCK_MONOTONIC);
 	now.cost_ns = snapshot->cost_ns = now.taken_ns - snapshot->taken_ns;
 	snapshot->taken_ns = now.taken_ns;
@@ -138,7 +142,8 @@ static struct snapshot *find_snapshot(struct deferred *deferred, uint32_t tgid, 
 }
 
 /* The one there is, or a new one, read now. */
-static struct snapshot *snapshot_of(struct deferred *deferred, uint32_t tgid, uint64_t start_ns)
+static struct snapshot *snapshot_of(
+	struct deferred *deferred, uint32_t tgid, uint64_t start_ns, uint64_t account)
 {
 	struct snapshot *snapshot = find_snapshot(deferred, tgid, start_ns);
 
@@ -149,19 +154,22 @@ static struct snapshot *snapshot_of(struct deferred *deferred, uint32_t tgid, ui
 		return NULL;
 	snapshot->tgid = tgid;
 	snapshot->start_ns = start_ns;
-	refresh(deferred, snapshot);
+	refresh(deferred, snapshot, account);
 	return snapshot;
 }
 
-void deferred_watch(struct deferred *deferred, uint32_t tgid, uint64_t start_ns)
+void deferred_watch(struct deferred *deferred, struct event_exec event, uint64_t account)
 {
-	struct snapshot *known = find_snapshot(deferred, tgid, start_ns);
+	struct snapshot *known = find_snapshot(deferred, event.tgid, event.start_ns);
 
+	if (file_time_refuses(
+		    objects_time(deferred->objects), account, clock_ns(CLOCK_MONOTONIC)))
+		return;
 	/* It ran another file before. */
 	if (known)
-		refresh(deferred, known);
+		refresh(deferred, known, account);
 	else
-		snapshot_of(deferred, tgid, start_ns);
+		snapshot_of(deferred, event.tgid, event.start_ns, account);
 }
 
 /* ---- finishing ------------------------------------------------------------------------------- */
@@ -240,14 +248,14 @@ int deferred_put(
 }
 
 /* A process with many mappings does not take all our time. */
-static void refresh_stale(struct deferred *deferred, struct snapshot *snapshot)
+static void refresh_stale(struct deferred *deferred, struct snapshot *s, uint64_t account)
 {
-	uint64_t fresh_ns = snapshot->cost_ns * SNAPSHOT_COST_PART;
+	uint64_t fresh_ns = s->cost_ns * SNAPSHOT_COST_PART;
 
 	if (fresh_ns < SNAPSHOT_FRESH_NS)
 		fresh_ns = SNAPSHOT_FRESH_NS;
-	if (clock_ns(CLOCK_MONOTONIC) - snapshot->taken_ns > fresh_ns)
-		refresh(deferred, snapshot);
+	if (clock_ns(CLOCK_MONOTONIC) - s->taken_ns > fresh_ns)
+		refresh(deferred, s, account);
 }
 
 /* Code is read from its file, which is there also when the process is gone. Not from the process,
@@ -305,7 +313,7 @@ static void want_rows(struct deferred *deferred, struct waiting *waiting, const 
 static uint32_t walk(struct deferred *deferred, struct waiting *waiting, struct walk_stack *walked)
 {
 	const struct event_deferred *event = waiting->event;
-	struct snapshot *s = snapshot_of(deferred, event->tgid, event->start_ns);
+	struct snapshot *s = snapshot_of(deferred, event->tgid, event->start_ns, waiting->account);
 	struct walk_world world = { .memory = deferred->objects, .read = read_code };
 	uint32_t end;
 
@@ -315,11 +323,11 @@ static uint32_t walk(struct deferred *deferred, struct waiting *waiting, struct 
 		return END_NO_TABLE;
 	/* Not only when they are needed: the process may be gone by then. */
 	if (!waiting->looked_at)
-		refresh_stale(deferred, s);
+		refresh_stale(deferred, s, waiting->account);
 	waiting->looked_at = true;
 	end = walk_snapshot(deferred, &world, event, s, walked);
 	if (end == END_NO_MAPPING) {
-		refresh_stale(deferred, s);
+		refresh_stale(deferred, s, waiting->account);
 		end = walk_snapshot(deferred, &world, event, s, walked);
 	}
 	if (end == END_NO_TABLE)

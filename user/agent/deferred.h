@@ -33,8 +33,9 @@ void deferred_free(struct deferred *deferred);
 int deferred_put(
 	struct deferred *deferred, const struct event_deferred *event, uint64_t account);
 /* Records the mappings of a process that has just started a new file: its samples may have to wait
- * for longer than it lives. Its files become objects too. */
-void deferred_watch(struct deferred *deferred, uint32_t tgid, uint64_t start_ns);
+ * for longer than it lives. Its files become objects too. Not while its account owes time for files
+ * (files/file_time.h), which pays for the look. */
+void deferred_watch(struct deferred *deferred, struct event_exec event, uint64_t account);
 /* Records the mappings of processes with deferred samples, and finishes the samples that are
  * ready. */
 void deferred_finish(struct deferred *deferred);

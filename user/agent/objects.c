@@ -427,23 +427,15 @@ void objects_on_rows(struct objects *objects, const struct worker_rows *rows)
 
 /* ---- room for others ----------------------------------------------------------------------- */
 
-static size_t count(const struct objects *objects, bool (*is)(const struct object *object))
-{
-	size_t len = 0;
-
-	vec_each (&objects->all, object)
-		len += is(*object);
-	return len;
-}
-
 bool objects_lack_descriptors(const struct objects *objects)
 {
-	return objects->max < SAMPLER_OBJECTS_MAX && count(objects, object_lacks_place) > 0;
+	return objects->max < SAMPLER_OBJECTS_MAX &&
+		object_shares_count(objects->all.data, objects->all.len, object_lacks_place) > 0;
 }
 
 bool objects_trim(struct objects *objects, uint32_t second)
 {
-	size_t refused = count(objects, object_is_refused) + count(objects, object_is_hung),
+	size_t refused = object_shares_count(objects->all.data, objects->all.len, object_waits),
 	       live = objects->all.len - objects->forgotten - refused;
 
 	objects->second = second;

@@ -247,9 +247,7 @@ static int take_cgroup(
 	out->path = strdup(path);
 	if (!out->path)
 		return -ENOMEM;
-	if (err == -ENOTSUP)
-		return add_cgroup(tree, id, path, out);
-	return err < 0 ? err : cgroup_tree_open_id(tree, id, &out->alive_fd);
+	return err < 0 && err != -ENOTSUP ? err : add_cgroup(tree, id, path, out);
 }
 
 /* A pod's own folder, where its containers have one above them. */

@@ -97,6 +97,16 @@ size_t object_shares_givers(const struct object_list *list, struct object_idle *
 	return len;
 }
 
+size_t object_shares_count(
+	struct object *const *all, size_t len, bool (*is)(const struct object *object))
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < len; i++)
+		found += is(all[i]);
+	return found;
+}
+
 size_t object_shares_refused(const struct object_list *list, struct object_idle *out)
 {
 	size_t len = 0;

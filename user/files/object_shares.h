@@ -32,6 +32,9 @@ int object_shares_charge(struct share *places, struct object *object, uint64_t a
 /* Nothing happens if it has no place. */
 void object_shares_return(struct share *places, struct object *object);
 
+size_t object_shares_count(
+	struct object *const *all, size_t len, bool (*is)(const struct object *object));
+
 /* Files that are to be forgotten, the first one first. out: room for all. Their number. */
 typedef size_t (*object_choice_fn)(const struct object_list *list, struct object_idle *out);
 

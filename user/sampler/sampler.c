@@ -144,6 +144,7 @@ static int configure(struct sampler *s, const struct sampler_options *o)
 	s->skel->rodata->page_shift =
 		(uint32_t)__builtin_ctzl((unsigned long)sysconf(_SC_PAGESIZE));
 	s->skel->rodata->filter = by_cgroup ? FILTER_CGROUP : filters[o->target];
+	s->skel->rodata->meets = o->cgroups_len > 0 ? FILTER_CGROUP : filters[o->target];
 	s->skel->rodata->pidns_inum = o->pid_namespace;
 	s->skel->rodata->v1_len = (uint32_t)o->v1_len;
 	s->skel->bss->v1_live = o->v1_live;

@@ -41,9 +41,9 @@ struct sampler_options {
 	const uint32_t *ids; /* of the targets */
 	size_t ids_len;
 	/* SAMPLER_CGROUP: perf events attach to this folder, so that ticks of other tasks never run
-	 * the program; the caller owns it. -1: there is none, and BPF filters by these cgroups: */
+	 * the program; the caller owns it. -1: there is none, and BPF filters by `cgroups`. */
 	int cgroup_fd;
-	const uint64_t *cgroups; /* the cgroup and all current ones below it */
+	const uint64_t *cgroups; /* the cgroup and all current ones below it; their files are met */
 	size_t cgroups_len;
 	const struct cgroup_v1 *v1; /* hierarchies to use, at most CGROUP_V1_MAX */
 	size_t v1_len;

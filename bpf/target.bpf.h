@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/* bpf/target.bpf.h - which processes are the target. */
+#pragma once
+
+#include "bpf/shim.h"
+#include "bpf/abi.h"
+#include "bpf/cgroup.bpf.h"
+#include "bpf/event.bpf.h"
+#include "bpf/pidns.bpf.h"
+#include "bpf/sample_maps.bpf.h"
+
+#define ANCESTORS_MAX 16
+
+/* Is one of its ancestors a target? Then it is one from now on, whoever its parent will be. Not
+ * static, so that the loop is verified once: task is a pointer. */
+__noinline bool target_descends(u64 task, u32 tgid)
+{
+	u8 one = 1;
+
+	for (int depth = 0; depth < ANCESTORS_MAX; depth++) {
+		u32 parent;
+
+		task = (u64)BPF_CORE_READ((struct task_struct *)task, real_parent);
+		if (!task)
+			return false;
+		parent = pidns_tgid((struct task_struct *)task);
+		if (parent <= 1)
+			return false;
+		if (bpf_map_lookup_elem(&targets, &parent)) {
+			if (bpf_map_update_elem(&targets, &tgid, &one, BPF_ANY))
+				__sync_fetch_and_add(&targets_lost[TARGET_LOST_PROCESS], 1);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* False: no tick of it will be sampled, so its files are not met before. */
+static __always_inline bool target_has(struct task_struct *task, u32 tgid, u64 cgroup)
+{
+	if (meets == FILTER_TREE)
+		return bpf_map_lookup_elem(&targets, &tgid) || target_descends((u64)task, tgid);
+	if (meets == FILTER_TGID)
+		return bpf_map_lookup_elem(&targets, &tgid);
+	if (meets == FILTER_CGROUP)
+		return bpf_map_lookup_elem(&target_cgroups, &cgroup);
+	return true;
+}
