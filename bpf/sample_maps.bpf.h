@@ -213,7 +213,7 @@ const volatile __u32 self_tgid = 0;
 /* A power of two, not below the number of possible CPUs: see id_next. */
 const volatile __u32 id_stride = 1;
 const volatile __u32 filter = FILTER_NONE;
-const volatile __u32 meets = FILTER_NONE; /* whose files are met before a tick */
+const volatile __u32 meets = FILTER_NONE; /* the filter of files that are met before a tick */
 const volatile __u8 keep_tid = 0, keep_cpu = 0, keep_user = 1, keep_kernel = 1;
 const volatile __u8 keep_times = 0;
 const volatile __u32 page_shift = 12;

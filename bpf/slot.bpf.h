@@ -7,10 +7,21 @@
 
 #include "bpf/shim.h"
 
-/* One step of a hash. */
+/* Odd factors. User space sets others, which nobody knows, before it loads the programs. */
+#ifdef __bpf__
+const volatile __u64 mix_before = 0x9e3779b97f4a7c15, mix_after = 0xbf58476d1ce4e5b9;
+#else
+static const u64 mix_before = 0x9e3779b97f4a7c15, mix_after = 0xbf58476d1ce4e5b9;
+#endif
+
+/* One step of a hash. A program chooses the frames of its stack, and another's would have the same
+ * hash if two frames differed so that the second step undid what the first made of it. With one
+ * factor the highest bit passes as it is, whatever the factor and the hash are: so it is folded
+ * down, and multiplied again. */
 static __always_inline u64 mix(u64 hash, u64 value)
 {
-	hash = (hash ^ value) * 0x9e3779b97f4a7c15ULL;
+	hash = (hash ^ value) * mix_before;
+	hash = (hash ^ (hash >> 32)) * mix_after;
 	return hash ^ (hash >> 29);
 }
 

@@ -94,12 +94,43 @@ static void keys_spread_over_all_slots(void **state)
 		assert_in_range(met[i], 16, 160);
 }
 
+static int by_value(const void *a, const void *b)
+{
+	const u64 *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* What becomes of a difference must depend on the hash, which begins with a secret: else a second
+ * frame could undo what the first one changed, and the stack would be taken for another's. */
+static void no_difference_of_two_values_passes_in_a_way_that_can_be_foreseen(void **state)
+{
+	enum { HASHES = 1024 };
+	static u64 seen[HASHES];
+
+	(void)state;
+	for (int bit = 0; bit < 64; bit++) {
+		for (int other = 0; other <= bit; other++) {
+			u64 difference = 1ULL << bit | 1ULL << other;
+			int distinct = 0;
+
+			for (u64 i = 0; i < HASHES; i++)
+				seen[i] = mix(mix(7, i), 0) ^ mix(mix(7, i), difference);
+			qsort(seen, HASHES, sizeof(*seen), by_value);
+			for (int i = 0; i < HASHES; i++)
+				distinct += i == 0 || seen[i] != seen[i - 1];
+			assert_in_range(distinct, HASHES / 4, HASHES);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_slot_is_of_the_key_that_was_written_last),
 		cmocka_unit_test(a_mixture_of_two_contents_is_of_no_key),
 		cmocka_unit_test(keys_spread_over_all_slots),
+		cmocka_unit_test(no_difference_of_two_values_passes_in_a_way_that_can_be_foreseen),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent/deferred.c - a list of deferred samples and a list of snapshots of mappings, one a process.
- * A snapshot is taken when a sample arrives and again when one does not fit it, because a young
- * process is still mapping its libraries. */
+/* agent/deferred.c - a list of deferred samples. */
 #include "agent/deferred.h"
 
 #include <errno.h>
@@ -20,7 +18,7 @@
 #include "agent/objects.h"
 #include "agent/row_wishes.h"
 #include "client/client.h"
-#include "files/file_time.h"
+#include "files/snapshots.h"
 #include "sampler/sampler.h"
 #include "sampler/tally.h"
 #include "unwind/callers.h"
@@ -28,16 +26,6 @@
 #include "unwind/walk.h"
 
 #define NO_PAGE UINT64_MAX
-#define SNAPSHOTS_MAX 1024
-#define SNAPSHOT_FRESH_NS (5 * NSEC_PER_MSEC)
-#define SNAPSHOT_COST_PART 50 /* of our time at most one part is for reading mappings */
-
-struct snapshot {
-	uint32_t tgid;
-	uint64_t start_ns;
-	uint64_t taken_ns, cost_ns;
-	VEC(struct scan_mapping) mappings;
-};
 
 struct waiting {
 	struct event_deferred *event;
@@ -54,7 +42,7 @@ struct deferred {
 	struct row_wishes wishes;
 	VEC(struct waiting) waiting;
 	struct share share; /* bytes of those that wait */
-	VEC(struct snapshot) snapshots;
+	struct snapshots snapshots;
 	struct deferred_stats stats;
 };
 
@@ -68,16 +56,11 @@ int deferred_new(struct sampler *sampler, struct tally *tally, struct objects *o
 	deferred->sampler = sampler;
 	deferred->tally = tally;
 	deferred->objects = objects;
+	deferred->snapshots.sampler = sampler;
+	deferred->snapshots.time = objects_time(objects);
 	deferred->wishes = (struct row_wishes){ objects, sampler_publish(sampler), worker, 0 };
 	*out = deferred;
 	return 0;
-}
-
-static void drop_snapshots(struct deferred *deferred)
-{
-	vec_each (&deferred->snapshots, snapshot)
-		vec_done(&snapshot->mappings);
-	deferred->snapshots.len = 0;
 }
 
 void deferred_free(struct deferred *deferred)
@@ -88,8 +71,7 @@ void deferred_free(struct deferred *deferred)
 		free(waiting->event);
 	vec_done(&deferred->waiting);
 	share_done(&deferred->share);
-	drop_snapshots(deferred);
-	vec_done(&deferred->snapshots);
+	snapshots_done(&deferred->snapshots);
 	free(deferred);
 }
 
@@ -99,77 +81,9 @@ static size_t event_bytes(const struct event_deferred *event)
 		deferred_copy_bytes(event);
 }
 
-/* ---- mappings ------------------------------------------------------------------------------- */
-
-static int take_mapping(void *ctx, const struct scan_mapping *mapping)
-{
-	struct snapshot *snapshot = ctx;
-	struct scan_mapping *slot = vec_add(&snapshot->mappings);
-
-	if (!slot)
-		return -ENOMEM;
-	*slot = *mapping;
-	return 0;
-}
-
-/* Reads the process's mappings now. The known ones stay when the process is gone. */
-static void refresh(struct deferred *deferred, struct snapshot *snapshot, uint64_t account)
-{
-	struct snapshot now = { .tgid = snapshot->tgid, .start_ns = snapshot->start_ns };
-	uint64_t begun_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-
-	snapshot->taken_ns = clock_ns(CLOCK_MONOTONIC);
-	sampler_scan(deferred->sampler, snapshot->tgid, take_mapping, &now);
-	file_time_charge(objects_time(deferred->objects), account,
-		2 * (clock_ns(CLOCK_THREAD_CPUTIME_ID) - begun_ns)); /* also the opener's */
-	now.taken_ns = clock_ns(CLOCK_MONOTONIC);
-	now.cost_ns = snapshot->cost_ns = now.taken_ns - snapshot->taken_ns;
-	snapshot->taken_ns = now.taken_ns;
-	if (now.mappings.len == 0) {
-		vec_done(&now.mappings);
-		return;
-	}
-	vec_done(&snapshot->mappings);
-	*snapshot = now;
-}
-
-static struct snapshot *find_snapshot(struct deferred *deferred, uint32_t tgid, uint64_t start_ns)
-{
-	vec_each (&deferred->snapshots, snapshot)
-		if (snapshot->tgid == tgid && snapshot->start_ns == start_ns)
-			return snapshot;
-	return NULL;
-}
-
-/* The one there is, or a new one, read now. */
-static struct snapshot *snapshot_of(
-	struct deferred *deferred, uint32_t tgid, uint64_t start_ns, uint64_t account)
-{
-	struct snapshot *snapshot = find_snapshot(deferred, tgid, start_ns);
-
-	if (snapshot || deferred->snapshots.len >= SNAPSHOTS_MAX)
-		return snapshot;
-	snapshot = vec_add(&deferred->snapshots);
-	if (!snapshot)
-		return NULL;
-	snapshot->tgid = tgid;
-	snapshot->start_ns = start_ns;
-	refresh(deferred, snapshot, account);
-	return snapshot;
-}
-
 void deferred_watch(struct deferred *deferred, struct event_exec event, uint64_t account)
 {
-	struct snapshot *known = find_snapshot(deferred, event.tgid, event.start_ns);
-
-	if (file_time_refuses(
-		    objects_time(deferred->objects), account, clock_ns(CLOCK_MONOTONIC)))
-		return;
-	/* It ran another file before. */
-	if (known)
-		refresh(deferred, known, account);
-	else
-		snapshot_of(deferred, event.tgid, event.start_ns, account);
+	snapshots_watch(&deferred->snapshots, event, account);
 }
 
 /* ---- finishing ------------------------------------------------------------------------------- */
@@ -247,17 +161,6 @@ int deferred_put(
 	return 0;
 }
 
-/* A process with many mappings does not take all our time. */
-static void refresh_stale(struct deferred *deferred, struct snapshot *s, uint64_t account)
-{
-	uint64_t fresh_ns = s->cost_ns * SNAPSHOT_COST_PART;
-
-	if (fresh_ns < SNAPSHOT_FRESH_NS)
-		fresh_ns = SNAPSHOT_FRESH_NS;
-	if (clock_ns(CLOCK_MONOTONIC) - s->taken_ns > fresh_ns)
-		refresh(deferred, s, account);
-}
-
 /* Code is read from its file, which is there also when the process is gone. Not from the process,
  * and only what the page cache has, as it has what just ran: a process could make us wait for its
  * memory (userfaultfd) or its files (FUSE) for ever. */
@@ -313,7 +216,8 @@ static void want_rows(struct deferred *deferred, struct waiting *waiting, const 
 static uint32_t walk(struct deferred *deferred, struct waiting *waiting, struct walk_stack *walked)
 {
 	const struct event_deferred *event = waiting->event;
-	struct snapshot *s = snapshot_of(deferred, event->tgid, event->start_ns, waiting->account);
+	struct snapshot *s = snapshots_of(
+		&deferred->snapshots, event->tgid, event->start_ns, waiting->account);
 	struct walk_world world = { .memory = deferred->objects, .read = read_code };
 	uint32_t end;
 
@@ -323,11 +227,11 @@ static uint32_t walk(struct deferred *deferred, struct waiting *waiting, struct 
 		return END_NO_TABLE;
 	/* Not only when they are needed: the process may be gone by then. */
 	if (!waiting->looked_at)
-		refresh_stale(deferred, s, waiting->account);
+		snapshots_freshen(&deferred->snapshots, s);
 	waiting->looked_at = true;
 	end = walk_snapshot(deferred, &world, event, s, walked);
 	if (end == END_NO_MAPPING) {
-		refresh_stale(deferred, s, waiting->account);
+		snapshots_freshen(&deferred->snapshots, s);
 		end = walk_snapshot(deferred, &world, event, s, walked);
 	}
 	if (end == END_NO_TABLE)
@@ -386,7 +290,7 @@ void deferred_finish(struct deferred *deferred)
 void deferred_flush(struct deferred *deferred)
 {
 	finish(deferred, true);
-	drop_snapshots(deferred);
+	snapshots_clear(&deferred->snapshots);
 }
 
 size_t deferred_waiting(const struct deferred *deferred)
@@ -397,4 +301,5 @@ size_t deferred_waiting(const struct deferred *deferred)
 void deferred_stats(const struct deferred *deferred, struct deferred_stats *out)
 {
 	*out = deferred->stats;
+	out->crowded += deferred->snapshots.dropped;
 }

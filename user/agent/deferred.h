@@ -21,7 +21,7 @@ struct worker_client;
 struct deferred_stats {
 	uint64_t deferred; /* samples */
 	uint64_t finished; /* walked to their end */
-	uint64_t crowded;  /* given up for lack of room */
+	uint64_t crowded;  /* given up for lack of room, and mappings of processes that were */
 };
 
 /* objects: files whose code is read where no table helps. worker: compiles pages of rows. */

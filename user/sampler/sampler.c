@@ -140,6 +140,8 @@ static int configure(struct sampler *s, const struct sampler_options *o)
 
 	s->skel->rodata->self_tgid = (uint32_t)getpid();
 	s->skel->rodata->stacks_secret = hash_bytes("stacks", 6);
+	s->skel->rodata->mix_before = hash_bytes("before", 6) | 1;
+	s->skel->rodata->mix_after = hash_bytes("after", 5) | 1;
 	s->skel->rodata->id_stride = map_sizes_id_stride(s->cpus);
 	s->skel->rodata->page_shift =
 		(uint32_t)__builtin_ctzl((unsigned long)sysconf(_SC_PAGESIZE));
