@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
-/* bpf/target.bpf.h - tells the processes of the target from others. */
+/* bpf/target.bpf.h - separates the processes of the target from others. */
 #pragma once
 
 #include "bpf/shim.h"

@@ -142,6 +142,7 @@ static const struct {
 	FIELD(sampler.took_ns),
 	FIELD(governor.ticks_ppm),
 	FIELD(objects.late),
+	FIELD(containers.postponed),
 };
 
 static void fill(struct account *a, struct account_traps *traps)

@@ -15,10 +15,10 @@
 #include "cgroup/tree.h"
 #include "containers/cgroup_shares.h"
 #include "containers/container.h"
+#include "containers/name_search.h"
 #include "sampler/tally.h"
 
 #define POLL_NS (50 * NSEC_PER_MSEC)   /* for all files of one poll */
-#define APART_NS (200 * NSEC_PER_MSEC) /* from a poll that took all of it to the next */
 /* For events that were lost. The second time sees what was under way at the first. */
 #define RESCANS 2
 #define RESCAN_APART_NS NSEC_PER_SEC
@@ -31,8 +31,7 @@ struct containers {
 	struct hash by_id;      /* cgroup id → struct cgroup_entry * */
 	struct share places;    /* entries of each account */
 	struct hash by_path;    /* key → struct container * */
-	VEC(uint64_t) waiting;  /* keys of containers without a name */
-	uint64_t not_before_ns; /* none is due earlier */
+	struct name_search search;
 	uint64_t last_serial;
 	uint32_t interval;
 	uint32_t scan, rescans_due;
@@ -52,22 +51,12 @@ static struct container *find_container(const struct containers *all, uint64_t k
 	return found ? (struct container *)(uintptr_t)*found : NULL;
 }
 
-static int want_name(struct containers *all, uint64_t key)
-{
-	uint64_t *slot = vec_add(&all->waiting);
-
-	if (!slot)
-		return -ENOMEM;
-	*slot = key;
-	return 0;
-}
-
 static int add_container(
 	struct containers *all, const char *path, size_t len, uint64_t key, struct container **out)
 {
 	struct container *c = container_new(path, len, ++all->last_serial);
 
-	if (!c || want_name(all, key) < 0 || hash_put(&all->by_path, key, (uintptr_t)c) < 0) {
+	if (!c || name_search_add(&all->search, key) < 0 || hash_put(&all->by_path, key, (uintptr_t)c) < 0) {
 		container_free(c);
 		return -ENOMEM;
 	}
@@ -196,6 +185,7 @@ int containers_new(
 	if (!all)
 		return -ENOMEM;
 	all->tree = tree;
+	all->search.by_path = &all->by_path;
 	err = container_state_init(&all->state, worker);
 	if (err < 0) {
 		containers_free(all);
@@ -214,7 +204,7 @@ void containers_free(struct containers *all)
 	hash_done(&all->by_id);
 	hash_done(&all->by_path);
 	share_done(&all->places);
-	vec_done(&all->waiting);
+	name_search_done(&all->search);
 	container_state_done(&all->state);
 	free(all);
 }
@@ -391,49 +381,23 @@ int containers_sampled(struct containers *all, uint64_t cgroup, uint32_t tgid)
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-/* all_now: also what is not due. */
-static void try_waiting(struct containers *all, bool all_now, uint64_t until_ns)
+static void search_names(struct containers *all, bool all_now, uint64_t until_ns)
 {
-	size_t kept = 0, at = 0;
+	const struct name_search_world world = { &all->state, all->tree };
 
-	for (; at < all->waiting.len; at++) {
-		uint64_t now_ns = clock_ns(CLOCK_MONOTONIC), key = all->waiting.data[at];
-		struct container *c = find_container(all, key);
-
-		if (now_ns >= until_ns) {
-			all->not_before_ns = now_ns + APART_NS;
-			break;
-		}
-		if (!c || c->found)
-			continue;
-		if ((all_now || now_ns >= c->next_ns) &&
-			!container_find_name(c, &all->state, all->tree, now_ns, until_ns))
-			continue;
-		all->waiting.data[kept++] = key;
-	}
-	for (; at < all->waiting.len; at++)
-		all->waiting.data[kept++] = all->waiting.data[at];
-	all->waiting.len = kept;
+	name_search_run(&all->search, &world, all_now, until_ns);
 }
 
 void containers_poll(struct containers *all)
 {
 	rescan(all);
-	if (all->waiting.len > 0)
-		try_waiting(all, false, clock_ns(CLOCK_MONOTONIC) + POLL_NS);
+	search_names(all, false, clock_ns(CLOCK_MONOTONIC) + POLL_NS);
 }
 
 uint64_t containers_due_ns(const struct containers *all)
 {
-	uint64_t due_ns = CLOCK_NEVER_NS;
+	uint64_t due_ns = name_search_due_ns(&all->search);
 
-	vec_each (&all->waiting, key) {
-		const struct container *c = find_container(all, *key);
-
-		due_ns = clock_sooner(due_ns, c && !c->found ? c->next_ns : CLOCK_NEVER_NS);
-	}
-	if (due_ns < all->not_before_ns)
-		due_ns = all->not_before_ns;
 	return all->rescans_due > 0 && all->tree ? clock_sooner(due_ns, all->rescan_ns) : due_ns;
 }
 
@@ -470,7 +434,7 @@ static void complete_pods(struct containers *all)
 void containers_settle(struct containers *all, uint64_t until_ns)
 {
 	rescan(all);
-	try_waiting(all, true, until_ns);
+	search_names(all, true, until_ns);
 	complete_pods(all);
 }
 
@@ -563,6 +527,7 @@ void containers_stats(const struct containers *all, struct containers_stats *out
 {
 	*out = all->stats;
 	out->files = all->state.stats;
+	out->postponed = all->search.postponed;
 	out->cgroups = all->by_id.len;
 	out->containers = out->named = 0;
 	hash_each (&all->by_path, slot) {

@@ -28,6 +28,7 @@ struct containers_stats {
 	uint64_t made, removed, renamed;     /* as reported by the kernel */
 	uint64_t refused;                    /* had no place, or gave it up */
 	uint64_t rescans;                    /* after lost events, without the first scan */
+	uint64_t postponed; /* look-ups of names: their account took too much time */
 	struct container_state_stats files;
 };
 

@@ -73,7 +73,7 @@ static int take_mapping(void *ctx, const struct scan_mapping *mapping)
 	return 0;
 }
 
-/* What was known stays when the process is gone. */
+/* The known mappings stay when the process is gone. */
 static void take(struct snapshots *s, struct snapshot *snapshot)
 {
 	uint64_t begun_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID), bytes;

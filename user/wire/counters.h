@@ -198,6 +198,9 @@ enum lane_cause { WORKER_LOSSES(WORKER_LOSS_ID) LANE_CAUSES };
 		"Cgroups that found no place in the table of cgroups, or gave it up.")             \
 	X("containers.rescans", U64, containers.rescans, "stoker_cgroup_rescans_total", NULL,      \
 		"Times that all cgroups were read again because events of some were lost.")        \
+	X("containers.postponed", U64, containers.postponed,                                       \
+		"stoker_container_searches_postponed_total", NULL,                                 \
+		"Look-ups of a container's name that wait, as those of its account took long.")    \
 	X("containers.files.read", U64, containers.files.read, "stoker_runtime_files_read_total",  \
 		NULL, "Files of container runtimes that were read.")                               \
 	X("containers.files.damaged", U64, containers.files.damaged,                               \
