@@ -119,6 +119,7 @@ void upkeep_next(struct upkeep *u, struct tally *tally)
 	warn_of_bad_reply(u);
 	warn_of_flood(u);
 	warn_of_stops(u);
+	warnings_next(u->warnings);
 }
 
 uint64_t upkeep_due_ns(const struct upkeep *u)

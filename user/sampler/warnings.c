@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sampler/warnings.c - a list without duplicates, because each interval may find the same again.
+/* sampler/warnings.c - a ring without duplicates, because each interval may find the same again.
  * The caller prints them. */
 #include "sampler/warnings.h"
 
 #include <string.h>
+
+static void put(struct warnings *w, const struct why *fresh)
+{
+	w->all[w->len++ % WARNINGS_MAX] = *fresh;
+}
 
 void warnings_add(struct warnings *w, const char *text)
 {
@@ -12,14 +17,31 @@ void warnings_add(struct warnings *w, const char *text)
 	if (!text[0])
 		return;
 	why_set(&fresh, 0, "%s", text); /* cut as those that are kept */
-	for (size_t i = 0; i < w->len; i++)
+	for (size_t i = 0; i < w->len && i < WARNINGS_MAX; i++)
 		if (strcmp(w->all[i].text, fresh.text) == 0)
 			return;
-	if (w->len < WARNINGS_MAX)
-		w->all[w->len++] = fresh;
+	if (w->fresh == WARNINGS_AN_INTERVAL) {
+		w->left_out++;
+		return;
+	}
+	w->fresh++;
+	put(w, &fresh);
+}
+
+void warnings_next(struct warnings *w)
+{
+	struct why text;
+
+	if (w->left_out > 0) {
+		why_set(&text, 0, "%llu more warnings of this interval are left out",
+			(unsigned long long)w->left_out);
+		put(w, &text);
+	}
+	w->fresh = 0;
+	w->left_out = 0;
 }
 
 const char *warnings_find(const struct warnings *w, size_t i)
 {
-	return i < w->len ? w->all[i].text : NULL;
+	return i < w->len ? w->all[i % WARNINGS_MAX].text : NULL;
 }

@@ -1,19 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sampler/warnings.h - warnings for the user about limits of a capture, each once. */
+/* sampler/warnings.h - warnings for the user about limits of a capture. Those that were said lately
+ * are not said again, and one who causes many cannot keep others from being heard. */
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/err.h"
 
-#define WARNINGS_MAX 32 /* further ones are dropped */
+#define WARNINGS_MAX 32         /* are remembered, the latest */
+#define WARNINGS_AN_INTERVAL 16 /* further ones are counted, and the number is a warning, too */
 
 struct warnings {
-	struct why all[WARNINGS_MAX];
-	size_t len;
+	struct why all[WARNINGS_MAX]; /* number i at i % WARNINGS_MAX */
+	size_t len;                   /* of all, ever */
+	size_t fresh;                 /* of this interval */
+	uint64_t left_out;
 };
 
 /* "" is none. */
 void warnings_add(struct warnings *warnings, const char *text);
-/* NULL: no more. */
+/* The end of an interval. */
+void warnings_next(struct warnings *warnings);
+/* The i-th ever; ask for each before the next interval ends. NULL: no more. */
 const char *warnings_find(const struct warnings *warnings, size_t i);
