@@ -56,7 +56,8 @@ static int add_container(
 {
 	struct container *c = container_new(path, len, ++all->last_serial);
 
-	if (!c || name_search_add(&all->search, key) < 0 || hash_put(&all->by_path, key, (uintptr_t)c) < 0) {
+	if (!c || name_search_add(&all->search, key) < 0 ||
+		hash_put(&all->by_path, key, (uintptr_t)c) < 0) {
 		container_free(c);
 		return -ENOMEM;
 	}
