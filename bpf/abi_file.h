@@ -9,7 +9,7 @@ struct file_view {
 	__u64 mounts; /* number of the root's mount namespace, never used twice; 0: unknown */
 	__u64 ino;
 	__u32 dev; /* as in struct object_key */
-	__u32 pad;
+	__u32 place; /* hash of the address of the folder's inode */
 };
 
 /* A file that user space has open or has mapped, as bpf/file_key.bpf.h reads it. */

@@ -13,11 +13,18 @@
 #include "bpf/sample_maps.bpf.h"
 #include "bpf/unwind_maps.bpf.h"
 
+/* The inode's address is no other's while a process maps the file or user space has it open. The
+ * numbers are not enough: a snapshot of a subvolume has them all again, and its owner may write
+ * into its files; a user's file system chooses them, and its device's number comes again. */
 static __always_inline void object_read_key(struct object_key *key, struct inode *inode)
 {
+	struct super_block *super = BPF_CORE_READ(inode, i_sb);
+	u64 place = mix(stacks_secret, (u64)inode);
+
+	place = mix(place, (u64)BPF_CORE_READ(super, s_user_ns));
 	key->ino = BPF_CORE_READ(inode, i_ino);
-	key->dev = BPF_CORE_READ(inode, i_sb, s_dev);
-	key->generation = BPF_CORE_READ(inode, i_generation);
+	key->dev = BPF_CORE_READ(super, s_dev);
+	key->place = mix(place, BPF_CORE_READ(inode, i_generation)) >> 32;
 	key->mtime_ns = vma_mtime_ns(inode);
 }
 

@@ -98,6 +98,7 @@ struct vm_area_struct {
 struct super_block {
 	u32 s_dev;
 	unsigned long s_magic;
+	struct user_namespace *s_user_ns;
 } CORE;
 
 struct timespec64 {

@@ -73,6 +73,7 @@ goes_on() {
 	goes_on
 	[ "$(jq .objects.failed.hung "$tmp/s")" -ge 1 ]
 	[ "$(jq .objects.openers_given_up "$tmp/s")" -eq 1 ]
+	says 'the file system of device [0-9]*:[0-9]* did not answer when .* was opened' "$out"
 }
 
 @test "nor one on an overlay over such a file system, in a user namespace" {

@@ -106,3 +106,44 @@ none_is_fooled() {
 	stop_record
 	none_is_fooled $times
 }
+
+@test "a file of a subvolume's snapshot that its owner wrote anew does not name the original" {
+	local times=20 i one
+	need objcopy readelf nm jq mkfs.btrfs btrfs
+	make_forged
+	truncate -s 256M "$tmp/disk"
+	mkfs.btrfs -q "$tmp/disk"
+	mkdir "$tmp/disks"
+	mount -o loop "$tmp/disk" "$tmp/disks" || skip 'no btrfs can be mounted'
+	mounts+=("$tmp/disks")
+	btrfs subvolume create "$tmp/disks/one"
+	place $times "$tmp/disks/one" "$(target spin)" victim
+	btrfs subvolume snapshot "$tmp/disks/one" "$tmp/disks/two"
+	chown -R 1234:1234 "$tmp/disks/two"
+	for ((i = 1; i <= times; i++)); do
+		one=$tmp/disks/one/victim$i
+		mv "$tmp/disks/two/victim$i" "$tmp/disks/two/other$i"
+		# shellcheck disable=SC2016 # for the inner shell
+		setpriv --reuid 1234 --regid 1234 --clear-groups sh -c 'cat "$0" >"$1" && touch -r "$2" "$1"' \
+			"$tmp/forged" "$tmp/disks/two/other$i" "$one"
+		[ "$(stat -c '%i %Y' "$one")" = "$(stat -c '%i %Y' "$tmp/disks/two/other$i")" ]
+	done
+	start_record -a -F 499 --by comm -o "$tmp/f" --stats "$tmp/s"
+	for ((i = 1; i <= times; i++)); do
+		start setpriv --reuid 1234 --regid 1234 --clear-groups "$tmp/disks/two/other$i" 300
+		wait_until 60 has_run "$pid" 5
+		run_one "$tmp/disks/one/victim$i"
+		kill -KILL "$pid"
+	done
+	stop_record
+	none_is_fooled $times
+	[ "$(folded_count "$tmp/f" '^other.*forged')" -gt 0 ] # they were mapped first
+}
+
+# run_one PROGRAM: long enough to be seen.
+run_one() {
+	local pid
+	start "$1" 300
+	wait_until 60 has_run "$pid" 5
+	kill -KILL "$pid"
+}

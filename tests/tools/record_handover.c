@@ -134,7 +134,7 @@ static int on_object(void *ctx, const struct event_object *e)
 	note(OF_OBJECT, e->id,
 		"object id=%u ino=%llu mtime=%llu dev=%u generation=%u process=%u started=%llu "
 		"start=0x%llx end=0x%llx offset=0x%llx name=%.*s",
-		e->id, U(e->key.ino), U(e->key.mtime_ns), e->key.dev, e->key.generation, e->tgid,
+		e->id, U(e->key.ino), U(e->key.mtime_ns), e->key.dev, e->key.place, e->tgid,
 		U(e->start_ns), U(e->vm_start), U(e->vm_end), U(e->file_offset),
 		OBJECT_NAME_LEN - 1, e->name);
 	must(mapped != NULL, "memory");

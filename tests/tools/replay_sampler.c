@@ -61,7 +61,7 @@ static int give_object(struct sampler *s, const char *line)
 		.key = { .ino = handover_number(line, "ino"),
 			.mtime_ns = handover_number(line, "mtime"),
 			.dev = n32(line, "dev"),
-			.generation = n32(line, "generation") },
+			.place = n32(line, "generation") },
 		.start_ns = handover_number(line, "started"),
 		.vm_start = handover_number(line, "start"),
 		.vm_end = handover_number(line, "end"),
@@ -128,8 +128,8 @@ static int give_jit(struct sampler *s, const char *line)
 
 static int give_exec(struct sampler *s, const char *line)
 {
-	const struct event_exec e = { EVENT_EXEC, n32(line, "process"),
-		handover_number(line, "started") };
+	const struct event_exec e = { .kind = EVENT_EXEC, .tgid = n32(line, "process"),
+		.start_ns = handover_number(line, "started") };
 
 	return s->callbacks.exec(s->ctx, &e);
 }

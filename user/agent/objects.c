@@ -39,6 +39,7 @@ struct objects {
 	size_t forgotten; /* objects that are still in all */
 	struct share places;
 	struct file_time time;
+	uint32_t hung; /* id of the latest; OBJECT_NONE: it was asked for */
 	uint64_t buried, evicted;
 	uint32_t second;       /* of the last objects_trim */
 	uint32_t next_retired; /* when unused ones are looked for again */
@@ -65,6 +66,14 @@ struct object *objects_find(struct objects *objects, uint32_t id)
 	uint64_t *at = hash_find(&objects->by_id, id);
 
 	return at ? objects->all.data[*at] : NULL;
+}
+
+const struct object *objects_hung(struct objects *objects)
+{
+	const struct object *hung = objects->hung ? objects_find(objects, objects->hung) : NULL;
+
+	objects->hung = OBJECT_NONE;
+	return hung;
 }
 
 struct file_time *objects_time(struct objects *objects)
@@ -121,8 +130,7 @@ static void on_root(void *ctx, uint64_t id, struct openers_answer *answer)
 		object->view = views_take(objects->views, TAKE_FD(answer->fd), 0);
 }
 
-/* When it fails because of this process, BPF is made to send the file again, when somebody else
- * maps it. */
+/* When it fails because of this process, whoever else maps the file has BPF send it again. */
 static void on_opened(void *ctx, uint64_t id, struct openers_answer *answer)
 {
 	struct objects *objects = ctx;
@@ -133,6 +141,7 @@ static void on_opened(void *ctx, uint64_t id, struct openers_answer *answer)
 		return;
 	}
 	object_take(object, objects->openers, answer);
+	objects->hung = object_is_hung(object) ? object->id : objects->hung;
 	if (object_is_refused(object))
 		object_shares_return(&objects->places, object);
 	if (object_may_come_again(object) || objects_compile(objects, object->id) < 0)

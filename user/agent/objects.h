@@ -49,6 +49,8 @@ void objects_free(struct objects *objects);
 /* Opens the file, which a task of this account maps, and requests its rows. If there is no place,
  * files of the account that has most make room for those of the others. */
 int objects_add(struct objects *objects, const struct event_object *event, uint64_t account);
+/* The latest file whose file system did not answer, once. NULL: none since the last call. */
+const struct object *objects_hung(struct objects *objects);
 /* The time that files took, by account. */
 struct file_time *objects_time(struct objects *objects);
 /* Requests the object's rows again. */

@@ -20,6 +20,8 @@
 #include "unwind/publish.h"
 #include "worker/users.h"
 
+#define DEV_MINOR_BITS 20 /* of a device's number in the kernel */
+
 /* Files that are met now have this second. */
 static void tend_tables(struct upkeep *u, uint64_t now_ns)
 {
@@ -92,6 +94,23 @@ static void warn_of_flood(const struct upkeep *u)
 		privileges_warn_inflight(u->warnings);
 }
 
+/* The device is the third field of /proc/PID/mountinfo. */
+static void warn_of_hung(const struct upkeep *u)
+{
+	const struct object *hung = objects_hung(u->objects);
+	struct why text;
+
+	if (!hung)
+		return;
+	why_set(&text, 0,
+		"the file system of device %u:%u did not answer when %s was opened (find it in "
+		"/proc/PID/mountinfo): its files have no tables and no names, and its container's "
+		"new ones are not opened for half a minute at a time",
+		hung->key.dev >> DEV_MINOR_BITS, hung->key.dev & ((1U << DEV_MINOR_BITS) - 1),
+		hung->name);
+	warnings_add(u->warnings, text.text);
+}
+
 static void warn_of_stops(const struct upkeep *u)
 {
 	struct why text;
@@ -119,6 +138,7 @@ void upkeep_next(struct upkeep *u, struct tally *tally)
 	warn_of_bad_reply(u);
 	warn_of_flood(u);
 	warn_of_stops(u);
+	warn_of_hung(u);
 	warnings_next(u->warnings);
 }
 

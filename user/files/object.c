@@ -131,20 +131,20 @@ bool object_is_refused(const struct object *object)
 	return object_lacks_place(object) || object_lacks_time(object);
 }
 
-static bool is_hung(const struct object *object)
+bool object_is_hung(const struct object *object)
 {
 	return object->state == OBJECT_FAILED && object->reason == OBJECT_HUNG;
 }
 
 bool object_waits(const struct object *object)
 {
-	return object_is_refused(object) || is_hung(object);
+	return object_is_refused(object) || object_is_hung(object);
 }
 
 bool object_is_due(const struct object *object, uint32_t second)
 {
 	return object_is_refused(object) ||
-		(is_hung(object) && second - object->met >= OBJECT_HUNG_SECONDS);
+		(object_is_hung(object) && second - object->met >= OBJECT_HUNG_SECONDS);
 }
 
 bool object_may_come_again(const struct object *object)

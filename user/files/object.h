@@ -85,7 +85,9 @@ bool object_is_forgotten(const struct object *object);
 bool object_is_refused(const struct object *object);
 bool object_lacks_place(const struct object *object);
 bool object_lacks_time(const struct object *object);
-/* Was it refused, or did its file system not answer? */
+/* Did its file system not answer? */
+bool object_is_hung(const struct object *object);
+/* Either of the two. */
 bool object_waits(const struct object *object);
 /* Is it time to try it again, as it was refused, or hung OBJECT_HUNG_SECONDS ago? */
 bool object_is_due(const struct object *object, uint32_t second);
