@@ -81,7 +81,7 @@ struct object_key {
 	__u64 ino;
 	__u64 mtime_ns;
 	__u32 dev;   /* in kernel encoding: major << 20 | minor */
-	__u32 place; /* hash of the inode's address, its generation and its mount's user namespace */
+	__u32 place; /* hash of the inode's address, generation and mount's user namespace */
 };
 
 #include "bpf/abi_file.h"

@@ -355,7 +355,7 @@ static __always_inline bool wanted(struct scratch *s, struct task_struct *task, 
 	if (tgid == self_tgid)
 		return false;
 	if (filter == FILTER_TREE)
-		return bpf_map_lookup_elem(&targets, &tgid) || target_descends((u64)task, tgid);
+		return bpf_map_lookup_elem(&targets, &tgid) || target_descends(task, tgid);
 	if (filter == FILTER_TGID)
 		return bpf_map_lookup_elem(&targets, &tgid);
 	if (filter == FILTER_TID)

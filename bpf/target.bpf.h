@@ -11,9 +11,8 @@
 
 #define ANCESTORS_MAX 16
 
-/* Is one of its ancestors a target? Then it is one from now on, whoever its parent will be. Not
- * static, so that the loop is verified once: task is a pointer. */
-__noinline bool target_descends(u64 task, u32 tgid)
+/* Not static, so that the loop is verified once; therefore a pointer is passed as a number. */
+__noinline int target_above(u64 task, u32 tgid)
 {
 	u8 one = 1;
 
@@ -22,24 +21,30 @@ __noinline bool target_descends(u64 task, u32 tgid)
 
 		task = (u64)BPF_CORE_READ((struct task_struct *)task, real_parent);
 		if (!task)
-			return false;
+			return 0;
 		parent = pidns_tgid((struct task_struct *)task);
 		if (parent <= 1)
-			return false;
+			return 0;
 		if (bpf_map_lookup_elem(&targets, &parent)) {
 			if (bpf_map_update_elem(&targets, &tgid, &one, BPF_ANY))
 				__sync_fetch_and_add(&targets_lost[TARGET_LOST_PROCESS], 1);
-			return true;
+			return 1;
 		}
 	}
-	return false;
+	return 0;
+}
+
+/* Is one of its ancestors a target? Then it is one from now on, whoever its parent will be. */
+static __always_inline bool target_descends(struct task_struct *task, u32 tgid)
+{
+	return target_above((u64)BPF_CORE_READ(task, group_leader), tgid);
 }
 
 /* False: no tick of it will be sampled, so its files are not met before. */
 static __always_inline bool target_has(struct task_struct *task, u32 tgid, u64 cgroup)
 {
 	if (meets == FILTER_TREE)
-		return bpf_map_lookup_elem(&targets, &tgid) || target_descends((u64)task, tgid);
+		return bpf_map_lookup_elem(&targets, &tgid) || target_descends(task, tgid);
 	if (meets == FILTER_TGID)
 		return bpf_map_lookup_elem(&targets, &tgid);
 	if (meets == FILTER_CGROUP)

@@ -157,13 +157,15 @@ in_cgroup() {
 	! says 'PID namespace' "$tmp/said"
 }
 
-# meets_less OPTION...: none of the files of those who are not sampled, which run before and begin meanwhile.
+# meets_few OPTION...: none of the files of those who are not sampled, which run before and begin meanwhile.
 meets_few() {
-	local i
+	local i new
 	start_record "$@" -F 199 -o "$tmp/f" --stats "$tmp/s"
 	for i in 1 2 3; do
-		cp "$(target burn7030)" "$tmp/begins.$i"
-		start_busy "../..$tmp/begins.$i" 1
+		new=$tmp/begins$i$1
+		cp "$(target burn7030)" "$new"
+		start "$new" 60
+		wait_until 10 has_run "$pid"
 	done
 	stop_record
 	jq -c .objects "$tmp/s"
@@ -174,7 +176,8 @@ meets_few() {
 	start_busy manyfiles "$tmp" 100 600
 	make_cgroup one
 	in_cgroup "$(target spin)" 60
-	meets_few -p "$pid"
+	local contained=$pid
+	meets_few -p "$contained"
 	meets_few --cgroup "$cgroup"
 	record -F 199 -o "$tmp/f" --stats "$tmp/s" -- "$(target spin)" 1
 	between "$(jq .objects.met "$tmp/s")" 1 20 'files met'
