@@ -144,6 +144,11 @@ marked_are_right() {
 	}' "$1"
 }
 
+# have_intervals NUMBER: of the recorder of all.
+have_intervals() {
+	[ "$(find "$tmp" -name 'f-*' | wc -l)" -ge "$1" ]
+}
+
 @test "1000 cgroups and 2000 processes come and go: nothing is lost, memory is flat, names are right" {
 	local before after alone
 	make_cgroup churn
@@ -161,6 +166,8 @@ marked_are_right() {
 	before=$(awk '/^RssAnon/ { print $2 }' "/proc/$alone/status")
 	churn "$cgroup" 400 1000 nsenter --pid --target "$alone"
 	after=$(awk '/^RssAnon/ { print $2 }' "/proc/$alone/status")
+	# Those of the last intervals are known for some more.
+	wait_until 20 have_intervals $(($(find "$tmp" -name 'f-*' | wc -l) + 4))
 	kill -INT "$recorder" "$alone"
 	wait "$recorder"
 	jq -c '.ticks, .containers' "$tmp/s"

@@ -434,13 +434,19 @@ is_shut_in() {
 	grep -q '^Seccomp:.2' "/proc/$1/status" 2>/dev/null
 }
 
+# The one of large files ends when there are none.
+is_gone_or_shut_in() {
+	is_gone "$1" || is_shut_in "$1"
+}
+
 # kill_workers AT_LEAST: each of them, again and again, at random moments of its work. Sets $killed.
 kill_workers() {
 	local one
 	killed=0
 	while [ "$killed" -lt "$1" ]; do
 		for one in $(workers); do
-			wait_until 5 is_shut_in "$one" || continue
+			wait_until 5 is_gone_or_shut_in "$one"
+			! is_gone "$one" || continue
 			kill -KILL "$one" && killed=$((killed + 1))
 			wait_until 5 is_gone "$one"
 		done

@@ -39,7 +39,7 @@ start_sharing() {
 	stop_record
 	jq -c '.frames, .objects' "$tmp/s"
 	cat "$recorder_said"
-	[ "$(folded_count "$tmp/f" forged)" -eq 0 ]
+	[ "$(folded_count "$tmp/f" 'forged[^;]*_\[j\]')" -eq 0 ]
 	for i in $victims; do
 		[ "$(folded_count "$tmp/f" "^$i;.*\\[anon\\]")" -gt 0 ]
 	done

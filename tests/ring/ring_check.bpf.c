@@ -179,6 +179,6 @@ int make_deferred(void *ctx)
 SEC("raw_tp")
 int make_descendant(void *ctx)
 {
-	descends((void *)bpf_get_current_task_btf(), number);
+	target_descends((void *)bpf_get_current_task_btf(), number);
 	return 0;
 }
