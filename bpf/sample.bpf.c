@@ -354,18 +354,10 @@ static __always_inline bool wanted(struct scratch *s, struct task_struct *task, 
 
 	if (tgid == self_tgid)
 		return false;
-	if (filter == FILTER_TREE)
-		return bpf_map_lookup_elem(&targets, &tgid) || target_descends(task, tgid);
-	if (filter == FILTER_TGID)
-		return bpf_map_lookup_elem(&targets, &tgid);
 	if (filter == FILTER_TID)
 		return bpf_map_lookup_elem(&targets, &tid);
-	if (filter == FILTER_CGROUP) {
-		u64 cgroup = cgroup_of(s, task);
-
-		return bpf_map_lookup_elem(&target_cgroups, &cgroup);
-	}
-	return true;
+	return target_has(
+		filter, task, tgid, filter == FILTER_CGROUP ? cgroup_of(s, task) : 0);
 }
 
 /* The clock keeps its phase however late it is handled: a whole period late is one left out.
@@ -507,7 +499,7 @@ int BPF_PROG(exec, struct task_struct *task, int old_pid, struct linux_binprm *b
 	event.cgroup = BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
 	if (object_refused(event.cgroup))
 		return 0;
-	if (!v1_live && !target_has(task, event.tgid, event.cgroup))
+	if (!v1_live && !target_has(meets, task, event.tgid, event.cgroup))
 		return 0;
 	object_read_key(&key, BPF_CORE_READ(bprm, file, f_inode));
 	if (bpf_map_lookup_elem(&objects, &key))

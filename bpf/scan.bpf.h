@@ -30,7 +30,7 @@ static __always_inline int scan_describe(
 	event = &scan->event;
 	event->tgid = pidns_tgid(task);
 	event->cgroup = cgroup_of_other(scan->subsys, task);
-	if (!target_has(task, event->tgid, event->cgroup))
+	if (!target_has(meets, task, event->tgid, event->cgroup))
 		return 1;
 	out->start = BPF_CORE_READ(vma, vm_start);
 	out->end = BPF_CORE_READ(vma, vm_end);

@@ -40,14 +40,14 @@ static __always_inline bool target_descends(struct task_struct *task, u32 tgid)
 	return target_above((u64)BPF_CORE_READ(task, group_leader), tgid);
 }
 
-/* False: no tick of it will be sampled, so its files are not met before. */
-static __always_inline bool target_has(struct task_struct *task, u32 tgid, u64 cgroup)
+/* Is the process one of those that `kind` filters? Threads are filtered by the tick alone. */
+static __always_inline bool target_has(u32 kind, struct task_struct *task, u32 tgid, u64 cgroup)
 {
-	if (meets == FILTER_TREE)
+	if (kind == FILTER_TREE)
 		return bpf_map_lookup_elem(&targets, &tgid) || target_descends(task, tgid);
-	if (meets == FILTER_TGID)
+	if (kind == FILTER_TGID)
 		return bpf_map_lookup_elem(&targets, &tgid);
-	if (meets == FILTER_CGROUP)
+	if (kind == FILTER_CGROUP)
 		return bpf_map_lookup_elem(&target_cgroups, &cgroup);
 	return true;
 }

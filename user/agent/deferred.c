@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#include "base/clock.h"
 #include "base/hash.h"
 #include "base/own.h"
 #include "base/share.h"

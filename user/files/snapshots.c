@@ -117,14 +117,12 @@ static struct snapshot *add(
 	struct snapshot *made = calloc(1, sizeof(*made)), **slot;
 
 	make_room(s, NULL, SNAPSHOTS_MAX - 1);
-	slot = made && share_charge(&s->share, account, sizeof(*made)) == 0 ? vec_add(&s->all)
-									     : NULL;
-	if (!slot) {
-		if (made)
-			share_return(&s->share, account, sizeof(*made));
+	if (!made || vec_reserve(&s->all, s->all.len + 1) < 0 ||
+		share_charge(&s->share, account, sizeof(*made)) < 0) {
 		free(made);
 		return NULL;
 	}
+	slot = vec_add(&s->all);
 	*made = (struct snapshot){
 		.tgid = tgid, .start_ns = start_ns, .account = account, .bytes = sizeof(*made)
 	};

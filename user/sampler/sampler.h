@@ -40,8 +40,8 @@ struct sampler_options {
 	enum sampler_target target;
 	const uint32_t *ids; /* of the targets */
 	size_t ids_len;
-	/* SAMPLER_CGROUP: perf events attach to this folder, so that ticks of other tasks never run
-	 * the program; the caller owns it. -1: there is none, and BPF filters by `cgroups`. */
+	/* SAMPLER_CGROUP: perf events attach to this folder of the caller's, so that ticks of other
+	 * tasks never run the program. -1: BPF filters by `cgroups` instead. */
 	int cgroup_fd;
 	const uint64_t *cgroups; /* the cgroup and all current ones below it; their files are met */
 	size_t cgroups_len;
