@@ -132,6 +132,23 @@ static __always_inline struct inode *mapping_inode(struct vm_area_struct *vma)
 	return inode && !vma_is_shared_memory(inode, BPF_CORE_READ(vma, vm_flags)) ? inode : NULL;
 }
 
+struct mm_struct___entry {
+	unsigned long start_stack, start_code;
+} __attribute__((preserve_access_index));
+
+/* The file that the program of this new image was mapped from; NULL: not found. On overlayfs bprm
+ * has another inode than the mappings. A tick may spoil the search, as they share the scratch, but
+ * the mapping's bounds show it. */
+static __always_inline struct inode *mapping_program(struct mm_struct *mm)
+{
+	u64 start = BPF_CORE_READ((struct mm_struct___entry *)mm, start_code);
+	struct vm_area_struct *vma = vma_find(mm, start, ASKER_TICK);
+
+	if (!vma || start < BPF_CORE_READ(vma, vm_start) || start >= BPF_CORE_READ(vma, vm_end))
+		return NULL;
+	return mapping_inode(vma);
+}
+
 /* The mapping before start..end if the memory there is text of its file that moved, else NULL. */
 static __always_inline struct vm_area_struct *mapping_moved_from(
 	struct mm_struct *mm, u64 start, u64 end, u32 asker, u64 *file_offset)
@@ -290,10 +307,6 @@ static __always_inline u32 mapping_find(const struct scratch *s, u64 pc)
 {
 	return mapping_covers(&s->at, pc) ? END_NONE : mapping_change(pc);
 }
-
-struct mm_struct___entry {
-	unsigned long start_stack;
-} __attribute__((preserve_access_index));
 
 static __always_inline u64 start_stack_of(const struct scratch *s)
 {

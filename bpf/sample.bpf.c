@@ -493,6 +493,7 @@ int BPF_PROG(exec, struct task_struct *task, int old_pid, struct linux_binprm *b
 {
 	struct event_exec event = { .kind = EVENT_EXEC, .tgid = pidns_tgid(task) };
 	struct object_key key = {};
+	struct inode *inode;
 
 	if (event.tgid == 0)
 		return 0;
@@ -501,7 +502,8 @@ int BPF_PROG(exec, struct task_struct *task, int old_pid, struct linux_binprm *b
 		return 0;
 	if (!v1_live && !target_has(meets, task, event.tgid, event.cgroup))
 		return 0;
-	object_read_key(&key, BPF_CORE_READ(bprm, file, f_inode));
+	inode = mapping_program(BPF_CORE_READ(task, mm));
+	object_read_key(&key, inode ? inode : BPF_CORE_READ(bprm, file, f_inode));
 	if (bpf_map_lookup_elem(&objects, &key))
 		return 0;
 	event.start_ns = BPF_CORE_READ(task, group_leader, start_boottime);

@@ -30,7 +30,7 @@ teardown() {
 		kill -KILL "$one" 2>/dev/null && wait "$one" 2>/dev/null
 	done
 	for one in "${mounts[@]}"; do
-		umount "$one"
+		umount -l "$one" # a daemon on this host may have a file of it open
 	done
 	for one in "${cgroups[@]}"; do
 		wait_until 5 remove_cgroup "$one" 2>/dev/null

@@ -185,3 +185,33 @@ meets_few() {
 	record -F 199 -d 1 -a -o "$tmp/f" --stats "$tmp/s"
 	between "$(jq .objects.met "$tmp/s")" 100 100000 'files met of the whole host'
 }
+
+# begins TIMES PROGRAM: in $cgroup. $took: the agent's CPU time meanwhile, in microseconds.
+begins() {
+	local before after rest
+	read -r before rest <"/proc/$agent/schedstat"
+	# shellcheck disable=SC2016 # for the inner shell
+	sh -c 'echo 0 >"$1/cgroup.procs"; i=0; while [ $i -lt "$2" ]; do "$3" 0; i=$((i + 1)); done' sh "$cgroup" "$@"
+	read -r after rest <"/proc/$agent/schedstat"
+	took=$(((after - before) / 1000))
+}
+
+@test "a program of an overlay that is known is not looked at again when it begins" {
+	local plain
+	mkdir "$tmp"/{below,empty,merged}
+	mount -t overlay -o "lowerdir=$tmp/below:$tmp/empty" none "$tmp/merged" || skip 'no overlay can be mounted'
+	mounts+=("$tmp/merged")
+	cp "$(target shortlived)" "$tmp/below/known"
+	cp "$(target shortlived)" "$tmp/plain"
+	make_cgroup one
+	start_record --cgroup "$cgroup" -F 199 -o "$tmp/f" --stats "$tmp/s"
+	in_cgroup "$tmp/merged/known" 500
+	in_cgroup "$tmp/plain" 500
+	begins 1000 "$tmp/plain"
+	plain=$took
+	begins 1000 "$tmp/merged/known"
+	echo "agent's CPU time: $plain us for the one, $took for the other"
+	stop_record
+	[ "$(folded_count "$tmp/f" '^known;.*brief_work')" -gt 20 ]
+	[ "$took" -lt $((2 * plain + 50000)) ]
+}
