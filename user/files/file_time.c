@@ -6,11 +6,11 @@
 #include "files/object.h"
 #include "unwind/publish.h"
 
-#define HALF_OF_PERMILLE 2000 /* one part of it is half of a permille */
+#define PARTS 2500 /* one of them is two fifths of a permille */
 
 void file_time_limit(struct file_time *time, uint64_t permille)
 {
-	time->part = permille > 0 ? HALF_OF_PERMILLE / permille : HALF_OF_PERMILLE;
+	time->part = permille > 0 ? PARTS / permille : PARTS;
 	time->part += time->part == 0;
 }
 
