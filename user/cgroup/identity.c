@@ -241,6 +241,13 @@ static bool take_pod_folder(struct cgroup_identity *id, struct part p, size_t en
 	return true;
 }
 
+struct walk {
+	struct cgroup_identity *id;
+	struct part parent;
+	size_t outer;  /* length of the name of the first unit that is no slice */
+	bool kubepods; /* the next parts are QoS classes and pods */
+};
+
 /* ---- systemd ------------------------------------------------------------------------------- */
 
 static const struct {
@@ -274,17 +281,33 @@ static bool is_session(struct part p)
 	return drop_prefix(&p, "session-") && drop_suffix(&p, ".scope");
 }
 
-static void take_unit(struct cgroup_identity *id, struct part p, size_t end)
+/* systemd puts its units into slices. One below a service or scope was made by whoever runs in
+ * that, and may have any name: so the name begins with that one's. */
+static bool name_unit(struct cgroup_identity *id, size_t outer, struct part p)
 {
+	if (outer == 0)
+		return copy(p, id->unit, sizeof(id->unit));
+	if (outer + 1 + p.len >= sizeof(id->unit))
+		return false;
+	id->unit[outer] = '/';
+	return copy(p, id->unit + outer + 1, sizeof(id->unit) - outer - 1);
+}
+
+static void take_unit(struct walk *w, struct part p, size_t end)
+{
+	struct cgroup_identity *id = w->id;
+	size_t outer = id->unit[0] ? w->outer : 0;
+
 	if (id->container_len == 0)
 		take_user(id, p);
 	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
 		struct part name = p;
 
 		if (!drop_suffix(&name, units[i].suffix) || name.len == 0 ||
-			!copy(p, id->unit, sizeof(id->unit)))
+			!name_unit(id, outer, p))
 			continue;
 		id->unit_len = end;
+		w->outer = outer > 0 || units[i].kind == CGROUP_SLICE ? outer : p.len;
 		if (id->kind < CGROUP_POD)
 			id->kind = is_session(p) ? CGROUP_SESSION : units[i].kind;
 		return;
@@ -293,19 +316,13 @@ static void take_unit(struct cgroup_identity *id, struct part p, size_t end)
 
 /* ---- the whole path ------------------------------------------------------------------------- */
 
-struct walk {
-	struct cgroup_identity *id;
-	struct part parent;
-	bool kubepods; /* the next parts are QoS classes and pods */
-};
-
 static void take_part(struct walk *w, struct part p, size_t end)
 {
 	struct cgroup_identity *id = w->id;
 
 	if (!take_pod_slice(id, p, end) && !take_pod_folder(id, p, end, &w->kubepods) &&
 		!take_container(id, w->parent, p, end))
-		take_unit(id, p, end);
+		take_unit(w, p, end);
 	w->parent = p;
 }
 

@@ -10,6 +10,7 @@
  *   machine-NAME.scope  systemd-nspawn@NAME.service                                   machine
  *   kubepods[/QOS]/podUID  [kubelet-]kubepods[-QOS]-podUID.slice, with _ for -        pod
  *   *.service  *.scope  *.slice, session-N.scope                                      systemd
+ *   UNIT/UNIT for one below a service or scope, as a user's services are              systemd
  *
  * ID is 64 hexadecimal digits; after cri-containerd-, crio- and nerdctl- any name. Of nested
  * containers the innermost counts, and a unit inside a container is the container's own. */
@@ -46,7 +47,7 @@ struct cgroup_identity {
 	enum cgroup_kind kind;
 	enum cgroup_qos qos;             /* of the pod */
 	char container[CGROUP_NAME_MAX]; /* id, or name if there is no id; "": none */
-	char unit[CGROUP_NAME_MAX];      /* innermost; "": none */
+	char unit[CGROUP_NAME_MAX];      /* innermost, below the outermost; "": none */
 	char pod_uid[CGROUP_POD_MAX];    /* with -; "": none */
 	/* Length of the path up to and including the part; 0: none. */
 	size_t container_len, pod_len, unit_len;
