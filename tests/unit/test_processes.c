@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/own.h"
+#include "files/file_time.h"
 #include "jit/jit_files.h"
 #include "proc/file_system.h"
 #include "proc/status.h"
@@ -82,6 +83,22 @@ static int tear_down(void **state)
 	return 0;
 }
 
+static void ignore_drop(void *ctx, uint64_t id)
+{
+	(void)ctx, (void)id;
+}
+
+static struct file_time unlimited;
+
+static struct processes *open_processes(struct file_time *time)
+{
+	struct processes *processes;
+	int err = processes_new(ignore_drop, NULL, opening.client, account_of, time, &processes);
+
+	assert_int_equal(err, 0);
+	return processes;
+}
+
 static uint64_t start_of(pid_t pid)
 {
 	_cleanup_(buf_done) struct buf text = BUF_INIT;
@@ -144,8 +161,7 @@ static void a_jvm_keeps_frame_pointers_if_it_was_asked_to(void **state)
 		struct processes *processes;
 		uint64_t id;
 
-		assert_int_equal(
-			processes_new(NULL, NULL, opening.client, account_of, &processes), 0);
+		processes = open_processes(&unlimited);
 		assert_int_equal(processes_add(processes, (uint32_t)pid, 1), 0);
 		id = processes_id(processes, (uint32_t)pid, 1);
 		if (processes_preserve_fp(processes, id) != rows[i].preserves)
@@ -166,7 +182,7 @@ static void files_that_are_missing_are_searched_for_less_and_less_often(void **s
 	struct processes *processes;
 
 	(void)state;
-	assert_int_equal(processes_new(NULL, NULL, opening.client, account_of, &processes), 0);
+	processes = open_processes(&unlimited);
 	assert_true(processes_due_ns(processes) == CLOCK_NEVER_NS);
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(processes_add(processes, (uint32_t)pids[i],
@@ -193,11 +209,6 @@ static void files_that_are_missing_are_searched_for_less_and_less_often(void **s
  */
 
 #define SHARERS 3
-
-static void ignore_drop(void *ctx, uint64_t id)
-{
-	(void)ctx, (void)id;
-}
 
 struct sharer {
 	pid_t pid;
@@ -255,8 +266,7 @@ static void a_map_that_two_living_processes_have_is_neithers(void **state)
 
 	(void)state;
 	assert_non_null(mkdtemp(dir));
-	assert_int_equal(
-		processes_new(ignore_drop, NULL, opening.client, account_of, &processes), 0);
+	processes = open_processes(&unlimited);
 	for (int i = 0; i < SHARERS; i++)
 		add_sharer(processes, dir, i == 1 ? &all[0] : NULL, &all[i]);
 	expect_map(processes, &all[0], false);
@@ -275,6 +285,45 @@ static void a_map_that_two_living_processes_have_is_neithers(void **state)
 	assert_int_equal(rmdir(dir), 0);
 }
 
+/* Each search takes an opener, and a container may have thousands of processes to search for. */
+static void searches_take_the_time_of_their_account(void **state)
+{
+	char dir[] = "/tmp/stoker-searched-XXXXXX";
+	struct file_time time = { .part = 0 };
+	uint64_t refused[FILE_REASONS_LEN], held;
+	struct processes *processes;
+	struct sharer all[2];
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	file_time_limit(&time, 10);
+	processes = open_processes(&time);
+	add_sharer(processes, dir, NULL, &all[0]);
+	expect_map(processes, &all[0], true);
+	held = share_held(&time.spent.held, 1);
+	assert_true(held > 0);
+	processes_refresh(processes);
+	assert_true(share_held(&time.spent.held, 1) > held);
+	/* Who owes finds no more, and has what there is. */
+	file_time_charge(&time, 1, 10 * FILE_TIME_MAX_NS);
+	add_sharer(processes, dir, NULL, &all[1]);
+	processes_refresh(processes);
+	assert_int_equal(processes_files(processes, all[1].id).map_fd, -1);
+	expect_map(processes, &all[0], true);
+	processes_refused(processes, refused);
+	assert_int_equal(refused[FILE_LATE], 2);
+	file_time_done(&time);
+	time = (struct file_time){ .part = 0 };
+	processes_refresh(processes);
+	expect_map(processes, &all[1], true);
+	processes_free(processes);
+	for (int i = 0; i < 2; i++) {
+		end(&all[i]);
+		unlink(all[i].path);
+	}
+	assert_int_equal(rmdir(dir), 0);
+}
+
 /* A map whose folder nobody had the time to open is found later, and shared then. */
 static void what_was_not_answered_is_asked_again(void **state)
 {
@@ -284,8 +333,7 @@ static void what_was_not_answered_is_asked_again(void **state)
 
 	(void)state;
 	assert_non_null(mkdtemp(dir));
-	assert_int_equal(
-		processes_new(ignore_drop, NULL, opening.client, account_of, &processes), 0);
+	processes = open_processes(&unlimited);
 	add_sharer(processes, dir, NULL, &all[0]);
 	unanswered = 1;
 	add_sharer(processes, dir, &all[0], &all[1]);
@@ -351,8 +399,7 @@ static void a_crowd_of_mappings_takes_a_part_of_our_time_and_no_ones_jitdump(voi
 	(void)state;
 	assert_non_null(mkdtemp(dir));
 	snprintf(path, sizeof(path), "%s/jit-17.dump", dir);
-	assert_int_equal(
-		processes_new(ignore_drop, NULL, opening.client, account_of, &processes), 0);
+	processes = open_processes(&unlimited);
 	for (int i = 0; i <= CROWD; i++)
 		pids[i] = start_mapped(i == CROWD ? path : NULL);
 	alone = pids[CROWD];
@@ -399,8 +446,7 @@ static void what_ended_stays_until_its_ticks_are_named(void **state)
 
 	(void)state;
 	assert_non_null(mkdtemp(dir));
-	assert_int_equal(
-		processes_new(ignore_drop, NULL, opening.client, account_of, &processes), 0);
+	processes = open_processes(&unlimited);
 	add_sharer(processes, dir, NULL, &early);
 	add_sharer(processes, dir, NULL, &late);
 	end(&early);
@@ -433,8 +479,7 @@ static void an_account_with_thousands_of_processes_leaves_places_to_others(void 
 	size_t taken = 0;
 
 	(void)state;
-	assert_int_equal(
-		processes_new(ignore_drop, NULL, opening.client, account_of, &processes), 0);
+	processes = open_processes(&unlimited);
 	alone = NOBODY + ASKED;
 	for (uint32_t i = 0; i < ASKED; i++) {
 		int err = processes_add(processes, NOBODY + i, 1);
@@ -460,6 +505,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(files_that_are_missing_are_searched_for_less_and_less_often),
 		cmocka_unit_test(a_map_that_two_living_processes_have_is_neithers),
 		cmocka_unit_test(what_ended_stays_until_its_ticks_are_named),
+		cmocka_unit_test(searches_take_the_time_of_their_account),
 		cmocka_unit_test(what_was_not_answered_is_asked_again),
 		cmocka_unit_test(a_crowd_of_mappings_takes_a_part_of_our_time_and_no_ones_jitdump),
 		cmocka_unit_test(an_account_with_thousands_of_processes_leaves_places_to_others),

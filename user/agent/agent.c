@@ -204,7 +204,7 @@ static int open_parts(struct agent *agent, struct why *why)
 		err = kernel_names_watch(agent->kernel, agent->epoll);
 	if (err == 0)
 		err = processes_new(on_process_dropped, agent, agent->worker,
-			container_account_of, &agent->processes);
+			container_account_of, objects_time(agent->objects), &agent->processes);
 	if (err == 0)
 		err = deferred_new(agent->sampler, &agent->tally, agent->objects, agent->worker,
 			&agent->deferred);

@@ -3,6 +3,7 @@
  * its share: then it waits longer. */
 #include "files/file_time.h"
 
+#include "base/clock.h"
 #include "files/object.h"
 #include "unwind/publish.h"
 
@@ -26,6 +27,11 @@ void file_time_charge(struct file_time *time, uint64_t account, uint64_t took_ns
 		(void)share_charge(&time->spent.held, account, took_ns);
 }
 
+void file_time_charge_since(struct file_time *time, uint64_t account, uint64_t begun_ns)
+{
+	file_time_charge(time, account, 2 * (clock_ns(CLOCK_THREAD_CPUTIME_ID) - begun_ns));
+}
+
 /* The most that an account may owe now. */
 static uint64_t level_at(struct file_time *time, uint64_t now_ns)
 {
@@ -43,9 +49,14 @@ static bool owes_more(const struct file_time *time, uint64_t account, uint64_t l
 	return share_held(&time->spent.held, account) > level;
 }
 
+bool file_time_owes(struct file_time *time, uint64_t account, uint64_t now_ns)
+{
+	return owes_more(time, account, level_at(time, now_ns));
+}
+
 bool file_time_refuses(struct file_time *time, uint64_t account, uint64_t now_ns)
 {
-	bool over = owes_more(time, account, level_at(time, now_ns));
+	bool over = file_time_owes(time, account, now_ns);
 
 	time->refused += over;
 	return over;

@@ -33,7 +33,12 @@ struct file_time {
 void file_time_limit(struct file_time *time, uint64_t permille);
 void file_time_done(struct file_time *time);
 void file_time_charge(struct file_time *time, uint64_t account, uint64_t took_ns);
-/* True is counted. */
+/* What this thread did since begun_ns of its CLOCK_THREAD_CPUTIME_ID, and as much for the opener
+ * that was asked. */
+void file_time_charge_since(struct file_time *time, uint64_t account, uint64_t begun_ns);
+/* Did this account take more than it may? */
+bool file_time_owes(struct file_time *time, uint64_t account, uint64_t now_ns);
+/* The same for a new file: true is counted. */
 bool file_time_refuses(struct file_time *time, uint64_t account, uint64_t now_ns);
 /* The same for more of a file that is known: not while an account with samples in it may go on. */
 bool file_time_refuses_more(struct file_time *time, const struct publish *publish,

@@ -2,8 +2,9 @@
 /* files/processes.c - keeps descriptors only: the folders of a future map, so that a late map is
  * found even after the process ended, the map, and the jitdump. Finding a jitdump means reading all
  * mappings, which an opener copies and a worker reads, and many runtimes write no map, so the
- * search becomes less and less frequent. The end of an interval searches once more. Ended ones
- * stay until all of their ticks are named: their files may be large. */
+ * search becomes less and less frequent. The end of an interval searches once more. A container may
+ * have thousands of such processes: searches take the time of its account, and who owes has none.
+ * Ended processes stay until all of their ticks are named: their files may be large. */
 #include "files/processes.h"
 
 #include <errno.h>
@@ -21,6 +22,7 @@
 #include "client/client.h"
 #include "client/mappings.h"
 #include "client/opener_call.h"
+#include "files/file_time.h"
 #include "jit/jit_files.h"
 #include "proc/opener.h"
 #include "proc/status.h"
@@ -30,6 +32,7 @@
 #define IDLE_INTERVALS 4
 #define PAUSE_FIRST_NS (200 * NSEC_PER_MSEC)
 #define PAUSE_MAX_NS (64 * PAUSE_FIRST_NS)
+#define MAP_PIDS_MAX 4
 #define EARLY_PART 4 /* of a pause: searches that are due within it are done together */
 
 struct jit_file {
@@ -65,6 +68,7 @@ struct processes {
 	struct worker_client *worker;
 	uint64_t refused[FILE_REASONS_LEN]; /* of processes that are forgotten */
 	uint64_t (*account)(pid_t process);
+	struct file_time *time;
 	struct share places;
 	size_t turn; /* index of the next whose mappings are read */
 };
@@ -87,7 +91,7 @@ static void process_free(struct process *p)
 DEFINE_CLEANUP(struct process, process_free)
 
 int processes_new(void (*drop)(void *ctx, uint64_t id), void *ctx, struct worker_client *worker,
-	uint64_t (*account)(pid_t process), struct processes **out)
+	uint64_t (*account)(pid_t process), struct file_time *time, struct processes **out)
 {
 	struct processes *processes = calloc(1, sizeof(*processes));
 
@@ -97,6 +101,7 @@ int processes_new(void (*drop)(void *ctx, uint64_t id), void *ctx, struct worker
 	processes->ctx = ctx;
 	processes->worker = worker;
 	processes->account = account;
+	processes->time = time;
 	*out = processes;
 	return 0;
 }
@@ -114,17 +119,21 @@ void processes_free(struct processes *processes)
 	free(processes);
 }
 
-/* The innermost pid first: that is what a program in a container writes. */
+/* The innermost pid first: that is what a program in a container writes. The last is the host's,
+ * which its tools write; of many between a few. */
+static pid_t map_pid(const struct status *status, size_t at)
+{
+	return status->ns_pids[at == MAP_PIDS_MAX - 1 ? 0 : status->ns_pids_len - 1 - at];
+}
+
 static int open_map(struct opener_call *call, struct process *p, struct opener_found *found)
 {
+	size_t pids = p->status.ns_pids_len < MAP_PIDS_MAX ? p->status.ns_pids_len : MAP_PIDS_MAX;
 	int err = -ENOENT, reason;
 
-	for (size_t at = 0; at < p->dirs.len * p->status.ns_pids_len && err < 0; at++) {
-		size_t inner = at % p->status.ns_pids_len;
-
-		err = opener_call_perf_map(call, p->dirs.fds[at / p->status.ns_pids_len], &p->id,
-			p->status.ns_pids[p->status.ns_pids_len - 1 - inner], p->status.euid,
-			found);
+	for (size_t at = 0; at < p->dirs.len * pids && err < 0; at++) {
+		err = opener_call_perf_map(call, p->dirs.fds[at / pids], &p->id,
+			map_pid(&p->status, at % pids), p->status.euid, found);
 		reason = err < 0 ? opener_reason(err) : -1;
 		if (reason >= 0)
 			p->refused |= 1U << reason;
@@ -212,6 +221,21 @@ static void find_dump(struct processes *processes, struct process *p)
 		p->refused |= 1U << opener_reason(err);
 }
 
+static void search(struct processes *processes, struct process *p, bool map, bool dump)
+{
+	uint64_t begun_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+
+	if (file_time_owes(processes->time, p->account, clock_ns(CLOCK_MONOTONIC))) {
+		p->refused |= 1U << opener_reason(-ETIME);
+		return;
+	}
+	if (map)
+		find_map(processes, p);
+	if (dump)
+		find_dump(processes, p);
+	file_time_charge_since(processes->time, p->account, begun_ns);
+}
+
 static int read_status(pid_t pid, struct status *out)
 {
 	_cleanup_(buf_done) struct buf text = BUF_INIT;
@@ -256,10 +280,8 @@ int processes_add(struct processes *processes, uint32_t tgid, uint64_t start_ns)
 		.pause_ns = PAUSE_FIRST_NS,
 		.next_ns = clock_ns(CLOCK_MONOTONIC) + PAUSE_FIRST_NS,
 	};
-	if (read_status(p->id.pid, &p->status) == 0) {
-		find_map(processes, p);
-		find_dump(processes, p);
-	}
+	if (read_status(p->id.pid, &p->status) == 0)
+		search(processes, p, true, true);
 	slot = vec_add(&processes->all);
 	if (!slot)
 		return -ENOMEM;
@@ -295,10 +317,7 @@ static void retry(struct processes *processes, struct process *p, uint64_t now_n
 {
 	if (has_ended(p, processes->interval))
 		return;
-	if (p->map.fd < 0)
-		find_map(processes, p);
-	if (p->dump.fd < 0)
-		find_dump(processes, p);
+	search(processes, p, p->map.fd < 0, p->dump.fd < 0);
 	p->pause_ns = clock_sooner(2 * p->pause_ns, PAUSE_MAX_NS);
 	p->next_ns = now_ns + p->pause_ns;
 }
@@ -333,9 +352,9 @@ void processes_refresh(struct processes *processes)
 		struct process *p = processes->all.data[(processes->turn + i) % len];
 
 		/* Its last ticks are of the next interval, at most. A map may be late. */
-		find_map(processes, p);
-		if (!has_ended(p, processes->interval + 1))
-			find_dump(processes, p);
+		bool ended = has_ended(p, processes->interval + 1);
+
+		search(processes, p, true, !ended);
 	}
 }
 

@@ -12,13 +12,14 @@
 
 #define PROCESSES_MAX 4096
 
+struct file_time;
 struct processes;
 struct worker_client;
 
 /* drop: called with the id of each process that is removed. account: who pays for a process's place
- * (base/share.h), as container_account_of. */
+ * (base/share.h), as container_account_of, and for the time of its searches; time is borrowed. */
 int processes_new(void (*drop)(void *ctx, uint64_t id), void *ctx, struct worker_client *worker,
-	uint64_t (*account)(pid_t process), struct processes **out);
+	uint64_t (*account)(pid_t process), struct file_time *time, struct processes **out);
 void processes_free(struct processes *processes);
 
 /* Opens the existing files of this process. processes_id returns its id, which is never reused.

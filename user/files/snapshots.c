@@ -83,9 +83,7 @@ static void take(struct snapshots *s, struct snapshot *snapshot)
 	sampler_scan(s->sampler, snapshot->tgid, take_mapping, &now);
 	snapshot->cost_ns = clock_ns(CLOCK_MONOTONIC) - snapshot->taken_ns;
 	snapshot->taken_ns += snapshot->cost_ns;
-	/* An opener takes about as long. */
-	file_time_charge(s->time, snapshot->account,
-		2 * (clock_ns(CLOCK_THREAD_CPUTIME_ID) - begun_ns));
+	file_time_charge_since(s->time, snapshot->account, begun_ns);
 	bytes = sizeof(now) + now.mappings.cap * sizeof(*now.mappings.data);
 	if (now.mappings.len == 0 ||
 		(bytes > snapshot->bytes &&
