@@ -33,7 +33,7 @@ struct file_time {
 void file_time_limit(struct file_time *time, uint64_t permille);
 void file_time_done(struct file_time *time);
 void file_time_charge(struct file_time *time, uint64_t account, uint64_t took_ns);
-/* What this thread did since begun_ns of its CLOCK_THREAD_CPUTIME_ID, and as much for the opener
+/* The time of this thread since begun_ns of its CLOCK_THREAD_CPUTIME_ID, and as much for the opener
  * that was asked. */
 void file_time_charge_since(struct file_time *time, uint64_t account, uint64_t begun_ns);
 /* Did this account take more than it may? */
