@@ -4,8 +4,10 @@
  * LINK: -Wl,--wrap=publish_used,--wrap=publish_payers */
 #include "unit.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/share.h"
 #include "files/object.h"
@@ -141,6 +143,17 @@ static void idle_files_are_chosen_whosever_they_are(void **state)
 	assert_ptr_equal(chosen[1].object, all[0]);
 }
 
+static void removed_files_are_chosen_when_they_are_idle(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 2; i++)
+		meet(VICTIM, 60 * (unsigned int)i)->fd = memfd_create("removed", MFD_CLOEXEC);
+	meet(HOSTILE, 60)->fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	meet(OTHER, 60);
+	assert_int_equal(choose(object_shares_removed, 30), 1);
+	assert_ptr_equal(chosen[0].object, all[1]);
+}
+
 static void refused_files_are_chosen_to_be_met_again(void **state)
 {
 	(void)state;
@@ -160,6 +173,7 @@ int main(void)
 		TEST(what_others_use_too_stays_with_the_one_who_has_fewest),
 		TEST(a_file_without_a_place_gives_none),
 		TEST(idle_files_are_chosen_whosever_they_are),
+		TEST(removed_files_are_chosen_when_they_are_idle),
 		TEST(refused_files_are_chosen_to_be_met_again),
 	};
 

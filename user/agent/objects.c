@@ -41,8 +41,7 @@ struct objects {
 	struct file_time time;
 	uint32_t hung; /* id of the latest; OBJECT_NONE: it was asked for */
 	uint64_t buried, evicted;
-	uint32_t second;       /* of the last objects_trim */
-	uint32_t next_retired; /* when unused ones are looked for again */
+	uint32_t second, next_retired; /* of the last objects_trim; when unused ones are sought */
 };
 
 DEFINE_CLEANUP(struct objects, objects_free)
@@ -154,7 +153,7 @@ static void on_opened(void *ctx, uint64_t id, struct openers_answer *answer)
 #define ROOMY(max) ((max) - (max) / 4)
 #define IDLE_SECONDS 6     /* what was used later is in use: BPF notes it every few seconds */
 #define UNUSED_SECONDS 300 /* whoever maps files not met for so long meets them again */
-#define RETIRE_SECONDS 30
+#define RETIRE_SECONDS 30  /* removed ones go after as long */
 #define GIVEN_AT_ONCE(max) ((max) / 64 + 1)
 #define TIGHT(max) ((max) - (max) / 20)
 
@@ -500,6 +499,7 @@ static void retire(struct objects *objects)
 		return;
 	objects->next_retired = objects->second + RETIRE_SECONDS;
 	forget_some(objects, object_shares_idle, UNUSED_SECONDS, SIZE_MAX);
+	forget_some(objects, object_shares_removed, RETIRE_SECONDS, SIZE_MAX);
 }
 
 void objects_bury(struct objects *objects)

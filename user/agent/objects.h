@@ -65,7 +65,8 @@ bool objects_trim(struct objects *objects, uint32_t second);
  * when others were dropped. */
 bool objects_lack_descriptors(const struct objects *objects);
 /* Call it when nothing refers to dropped objects and no names are pending. Also drops files that no
- * tick met for minutes: files of removed containers must not stay open. */
+ * tick met for minutes, removed ones after half a minute: files of removed containers must not stay
+ * open. */
 void objects_bury(struct objects *objects);
 /* These raw frames were sampled: debug files of their objects are fetched, if they need one and
  * have none. */

@@ -3,7 +3,9 @@
  * takes a system call for each file, so only those are asked for that may be chosen. */
 #include "files/object_shares.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "files/object.h"
 #include "unwind/publish.h"
@@ -43,7 +45,16 @@ static uint32_t idle_seconds(const struct object_list *list, const struct object
 	return used < list->now ? list->now - used : 0;
 }
 
-size_t object_shares_idle(const struct object_list *list, struct object_idle *out)
+/* Nobody can begin to use it, so it only takes room on a disk. */
+static bool is_removed(const struct object *object)
+{
+	struct stat st;
+
+	return object->fd >= 0 && fstat(object->fd, &st) == 0 && st.st_nlink == 0;
+}
+
+static size_t choose_idle(
+	const struct object_list *list, bool removed, struct object_idle *out)
 {
 	size_t len = 0;
 
@@ -54,11 +65,21 @@ size_t object_shares_idle(const struct object_list *list, struct object_idle *ou
 		if (object->id == OBJECT_VDSO || object_is_forgotten(object))
 			continue;
 		idle = idle_seconds(list, object);
-		if (idle > list->idle_for)
+		if (idle > list->idle_for && (!removed || is_removed(object)))
 			out[len++] = (struct object_idle){ object, idle };
 	}
 	qsort(out, len, sizeof(*out), most_idle_first);
 	return len;
+}
+
+size_t object_shares_idle(const struct object_list *list, struct object_idle *out)
+{
+	return choose_idle(list, false, out);
+}
+
+size_t object_shares_removed(const struct object_list *list, struct object_idle *out)
+{
+	return choose_idle(list, true, out);
 }
 
 static uint64_t rank_of(const struct object_list *list, const struct object *object)
