@@ -179,7 +179,7 @@ struct event_object {
 	__u64 vm_end;
 	__u64 file_offset; /* file offset of vm_start */
 	__u32 tgid;
-	char name[OBJECT_NAME_LEN]; /* last part of the path, cut; if the file cannot be opened */
+	char name[OBJECT_NAME_LEN]; /* the file's own, cut; where it is mounted may have another */
 	__u32 magic;                /* of its file system */
 };
 

@@ -3,19 +3,28 @@
 #include "unit.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include "client/openers.h"
 #include "files/object.h"
 
-static struct object *answered(struct openers_answer *answer)
+static struct object *answered_as(const char *name, struct openers_answer *answer)
 {
-	const struct event_object event = { .id = OBJECT_FIRST, .name = "file" };
-	struct object *object = object_meet(&event, 100);
+	struct event_object event = { .id = OBJECT_FIRST };
+	struct object *object;
+
+	snprintf(event.name, sizeof(event.name), "%s", name);
+	object = object_meet(&event, 100);
 
 	assert_non_null(object);
 	object_take(object, NULL, answer);
 	return object;
+}
+
+static struct object *answered(struct openers_answer *answer)
+{
+	return answered_as("lib.so", answer);
 }
 
 static void a_file_that_came_has_its_path_and_owner(void **state)
@@ -33,6 +42,38 @@ static void a_file_that_came_has_its_path_and_owner(void **state)
 	assert_string_equal(object->name, "lib.so");
 	assert_int_equal(object->uid, 12);
 	object_free(object);
+}
+
+static void a_mount_does_not_name_a_file(void **state)
+{
+	static const char long_name[] =
+		"/a/lib-of-a-name-that-is-longer-than-what-an-event-has-room-for.so";
+	static const struct {
+		const char *own, *path, *name;
+		bool has_path;
+	} rows[] = {
+		{ "xz", "/tmp/sshd", "xz", false },
+		{ "xz", "/usr/bin/xz", "xz", true },
+		{ "xz", "/usr/bin/xz (deleted)", "xz", true },
+		{ "memfd:x", "/memfd:x (deleted)", "memfd:x", true },
+		{ "memfd:a/b", "/memfd:a/b (deleted)", "memfd:a/b", false },
+		{ "", "/usr/bin/xz", "xz", true },
+		{ long_name + 3, long_name, NULL, true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct openers_answer answer = { .fd = open("/dev/null", O_RDONLY) };
+		struct object *object;
+
+		answer.path = rows[i].path;
+		object = answered_as(rows[i].own, &answer);
+		if (rows[i].name)
+			assert_string_equal(object->name, rows[i].name);
+		if (!object->path[0] == rows[i].has_path)
+			fail_msg("%s: %s", rows[i].path, object->path);
+		object_free(object);
+	}
 }
 
 /* Whether the next process that maps it may have it opened, and whether it is tried after a while.
@@ -72,6 +113,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_file_that_came_has_its_path_and_owner),
+		cmocka_unit_test(a_mount_does_not_name_a_file),
 		cmocka_unit_test(a_refused_file_is_tried_again_if_that_may_help),
 	};
 

@@ -233,8 +233,14 @@ static void a_map_of_another_user_or_an_older_process_is_refused(void **state)
 	int fd = -1;
 
 	put_plain(p, "tmp/" MAP);
+	assert_int_equal(fchmodat(p->root_fd, "tmp/" MAP, 0644, 0), 0);
 	assert_int_equal(opener_perf_map(p->tmp_fd, &later, 7, geteuid() + 1, &fd),
 		geteuid() == 0 ? 0 : -EPERM); /* root may write for anyone */
+	fd_close(&fd);
+	assert_int_equal(fchmodat(p->root_fd, "tmp/" MAP, 0600, 0), 0);
+	assert_int_equal(opener_perf_map(p->tmp_fd, &later, 7, geteuid() + 1, &fd),
+		geteuid() == 0 ? -EACCES : -EPERM);
+	assert_int_equal(opener_perf_map(p->tmp_fd, &later, 7, geteuid(), &fd), 0);
 	fd_close(&fd);
 	assert_int_equal(utimensat(p->root_fd, "tmp/" MAP, old, 0), 0);
 	assert_int_equal(opener_perf_map(p->tmp_fd, &later, 7, geteuid(), &fd), -ESTALE);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -111,6 +112,8 @@ static uint64_t start_of(pid_t pid)
 	return ticks * (NSEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
+static uid_t run_as; /* 0: as this one */
+
 /* A shell with these arguments and this environment, which waits; returns when it was executed. */
 static pid_t start(const char *const arguments[], const char *environment)
 {
@@ -127,7 +130,8 @@ static pid_t start(const char *const arguments[], const char *environment)
 	assert_true(pid >= 0);
 	if (pid == 0) {
 		dup2(input[0], STDIN_FILENO);
-		execve("/bin/sh", argv, env);
+		if (run_as == 0 || setuid(run_as) == 0)
+			execve("/bin/sh", argv, env);
 		_exit(127);
 	}
 	close(executed[1]);
@@ -282,6 +286,42 @@ static void a_map_that_two_living_processes_have_is_neithers(void **state)
 	end(&all[2]);
 	for (int i = 0; i < SHARERS; i++)
 		unlink(all[i].path);
+	assert_int_equal(rmdir(dir), 0);
+}
+
+#define USER 65432
+
+/* Any user may mount root's file under the name of a map of his own. */
+static void a_users_claim_to_roots_map_takes_it_from_nobody(void **state)
+{
+	char dir[] = "/tmp/stoker-claimed-XXXXXX";
+	struct processes *processes;
+	struct sharer all[3];
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	assert_non_null(mkdtemp(dir));
+	assert_int_equal(chmod(dir, 0755), 0);
+	processes = open_processes(&unlimited);
+	add_sharer(processes, dir, NULL, &all[0]);
+	assert_int_equal(chmod(all[0].path, 0644), 0);
+	run_as = USER;
+	add_sharer(processes, dir, &all[0], &all[1]);
+	expect_map(processes, &all[0], true);
+	expect_map(processes, &all[1], false);
+	assert_int_equal(shared(processes), 1);
+	/* Nor is one for others that only root may read. */
+	assert_int_equal(chmod(all[0].path, 0600), 0);
+	add_sharer(processes, dir, &all[0], &all[2]);
+	assert_int_equal(processes_files(processes, all[2].id).map_fd, -1);
+	assert_false(processes_files(processes, all[2].id).shared);
+	run_as = 0;
+	processes_free(processes);
+	for (int i = 0; i < 3; i++) {
+		end(&all[i]);
+		unlink(all[i].path);
+	}
 	assert_int_equal(rmdir(dir), 0);
 }
 
@@ -505,6 +545,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(files_that_are_missing_are_searched_for_less_and_less_often),
 		cmocka_unit_test(a_map_that_two_living_processes_have_is_neithers),
 		cmocka_unit_test(what_ended_stays_until_its_ticks_are_named),
+		cmocka_unit_test(a_users_claim_to_roots_map_takes_it_from_nobody),
 		cmocka_unit_test(searches_take_the_time_of_their_account),
 		cmocka_unit_test(what_was_not_answered_is_asked_again),
 		cmocka_unit_test(a_crowd_of_mappings_takes_a_part_of_our_time_and_no_ones_jitdump),

@@ -87,6 +87,24 @@ static void bytes_are_shared_as_processes_are(void **state)
 	snapshots_done(snapshots);
 }
 
+/* A process with few mappings takes a place as one with many does. */
+static void many_small_ones_do_not_push_out_a_few_of_middle_size(void **state)
+{
+	struct file_time time = { .part = 0 };
+	struct snapshots *snapshots = open_snapshots(&time);
+
+	(void)state;
+	mappings = 100;
+	for (uint32_t tgid = 1; tgid <= 60; tgid++)
+		assert_false(has(snapshots, tgid, SMALL));
+	mappings = 3;
+	for (uint32_t tgid = 1001; tgid <= 3000; tgid++)
+		assert_false(has(snapshots, tgid, GREEDY));
+	for (uint32_t tgid = 1; tgid <= 60; tgid++)
+		assert_true(has(snapshots, tgid, SMALL));
+	snapshots_done(snapshots);
+}
+
 static void who_owes_time_has_no_look_at_its_new_programs(void **state)
 {
 	struct file_time time = { .part = 0 };
@@ -114,6 +132,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_has_most_gives_its_oldest),
 		cmocka_unit_test(bytes_are_shared_as_processes_are),
+		cmocka_unit_test(many_small_ones_do_not_push_out_a_few_of_middle_size),
 		cmocka_unit_test(who_owes_time_has_no_look_at_its_new_programs),
 	};
 

@@ -3,6 +3,8 @@
  * has. */
 #include "containers/payers.h"
 
+#include <string.h>
+
 #include "base/hash.h"
 #include "base/own.h"
 #include "containers/containers.h"
@@ -37,9 +39,12 @@ void payers_warn(struct containers *containers, uint64_t cgroup, const char *wha
 {
 	struct containers_labels labels;
 	struct why text;
+	size_t len;
 
 	containers_labels(containers, cgroup, &labels);
-	why_set(&text, 0, "%s: %s", labels.container, what);
+	len = strcspn(labels.container, "/");
+	why_set(&text, 0, "%.*s: %s", len > 0 ? (int)len : (int)sizeof(text.text), labels.container,
+		what);
 	warnings_add(warnings, text.text);
 }
 

@@ -79,20 +79,22 @@ void object_fail(struct object *object, enum object_reason reason)
 	close_file(object);
 }
 
-/* path: that of /proc/PID/map_files. */
+/* path: that of /proc/PID/map_files, as the process sees it. Any user may mount a file where it has
+ * another name: such a path is not the file's. */
 static void set_path(struct object *object, const char *path)
 {
 	size_t len = strlen(path), deleted = strlen(DELETED);
 	const char *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
+	char name[OBJECT_NAME_LEN];
 
 	if (len > deleted && strcmp(path + len - deleted, DELETED) == 0)
 		len -= deleted;
+	snprintf(name, sizeof(name), "%.*s", (int)(slash ? path + len - slash - 1 : (ptrdiff_t)len),
+		slash ? slash + 1 : path);
+	if (object->name[0] == '\0')
+		memcpy(object->name, name, sizeof(name));
 	free(object->path); /* of the time before, if it was opened then */
-	object->path = strndup(path, len);
-	len -= (size_t)(name - path);
-	if (len > 0)
-		snprintf(object->name, sizeof(object->name), "%.*s", (int)len, name);
+	object->path = strndup(path, strcmp(name, object->name) == 0 ? len : 0);
 }
 
 void object_take(struct object *object, struct openers *openers, struct openers_answer *answer)

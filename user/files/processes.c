@@ -37,6 +37,7 @@
 
 struct jit_file {
 	int fd; /* -1: none */
+	uid_t uid;
 	dev_t dev;
 	ino_t ino;
 	bool own; /* named after this process: it is not a parent's */
@@ -150,7 +151,7 @@ static void follow(struct jit_file *file, const struct opener_found *now, bool o
 	if (file->fd >= 0 && file->ino == now->ino && file->dev == now->dev)
 		return;
 	fd_close(&file->fd);
-	*file = (struct jit_file){ TAKE_FD(fd), now->dev, now->ino, own };
+	*file = (struct jit_file){ TAKE_FD(fd), now->uid, now->dev, now->ino, own };
 }
 
 /* Looks for the JVM's option in the command line and in the environment, where JAVA_TOOL_OPTIONS
@@ -215,9 +216,13 @@ static void find_dump(struct processes *processes, struct process *p)
 	pid_t number = 0;
 	int err = worker_client_dump(processes->worker, &p->id, p->serial, &found, &number);
 
+	if (err == 0 && found.uid != 0 && found.uid != p->status.euid) {
+		fd_close(&found.fd);
+		err = -EPERM;
+	}
 	if (err == 0)
 		follow(&p->dump, &found, has_pid(p, number));
-	else if (err == -EFBIG || err == -ETIMEDOUT || err == -ETIME)
+	else if (err == -EFBIG || err == -ETIMEDOUT || err == -ETIME || err == -EPERM)
 		p->refused |= 1U << opener_reason(err);
 }
 
@@ -432,6 +437,17 @@ static bool is_same(const struct jit_file *a, const struct jit_file *b)
 	return a->fd >= 0 && b->fd >= 0 && a->ino == b->ino && a->dev == b->dev;
 }
 
+/* Does the other process keep this one from having the file alone? Anybody may mount or map a file
+ * of root's, which stays root's. */
+static bool has_claim(
+	const struct process *other, const struct process *p, const struct jit_file *file)
+{
+	return other != p &&
+		(other->status.euid == file->uid || p->status.euid != file->uid) &&
+		((other->map.own && is_same(&other->map, file)) ||
+			(other->dump.own && is_same(&other->dump, file)));
+}
+
 /* Does another living process claim the file, too? A process that ended leaves it to the next one,
  * and a child shares its parent's, which knows its code. */
 static bool is_shared(
@@ -442,9 +458,7 @@ static bool is_shared(
 	vec_each (&processes->all, at) {
 		const struct process *other = *at;
 
-		if (other == p ||
-			!((other->map.own && is_same(&other->map, file)) ||
-				(other->dump.own && is_same(&other->dump, file))))
+		if (!has_claim(other, p, file))
 			continue;
 		owners += is_alive(other) ||
 			(file->own && other->id.start_ns > p->id.start_ns && !is_alive(p));

@@ -49,9 +49,9 @@ static size_t oldest_of(const struct snapshots *s, uint64_t account, const struc
 	return found;
 }
 
-static void make_room(struct snapshots *s, const struct snapshot *kept, size_t len_max)
+static void make_room(struct snapshots *s, const struct snapshot *kept, uint64_t bytes)
 {
-	while (s->all.len > len_max || s->share.used > SNAPSHOTS_BYTES_MAX) {
+	while (s->share.used + bytes > SNAPSHOTS_BYTES_MAX) {
 		const struct share_account *largest = share_largest(&s->share);
 		size_t i = largest ? oldest_of(s, largest->number, kept) : s->all.len;
 
@@ -85,6 +85,7 @@ static void take(struct snapshots *s, struct snapshot *snapshot)
 	snapshot->taken_ns += snapshot->cost_ns;
 	file_time_charge_since(s->time, snapshot->account, begun_ns);
 	bytes = sizeof(now) + now.mappings.cap * sizeof(*now.mappings.data);
+	bytes = bytes > SNAPSHOT_BYTES_MIN ? bytes : SNAPSHOT_BYTES_MIN;
 	if (now.mappings.len == 0 ||
 		(bytes > snapshot->bytes &&
 			share_charge(&s->share, snapshot->account, bytes - snapshot->bytes) < 0)) {
@@ -98,14 +99,17 @@ static void take(struct snapshots *s, struct snapshot *snapshot)
 	snapshot->mappings.data = now.mappings.data;
 	snapshot->mappings.len = now.mappings.len;
 	snapshot->mappings.cap = now.mappings.cap;
-	make_room(s, snapshot, SNAPSHOTS_MAX);
+	make_room(s, snapshot, 0);
 }
 
 static struct snapshot *find(struct snapshots *s, uint32_t tgid, uint64_t start_ns)
 {
-	vec_each (&s->all, snapshot)
-		if ((*snapshot)->tgid == tgid && (*snapshot)->start_ns == start_ns)
-			return *snapshot;
+	for (size_t i = 0; i < s->all.len; i++) {
+		struct snapshot *snapshot = s->all.data[i];
+
+		if (snapshot->tgid == tgid && snapshot->start_ns == start_ns)
+			return snapshot;
+	}
 	return NULL;
 }
 
@@ -114,15 +118,15 @@ static struct snapshot *add(
 {
 	struct snapshot *made = calloc(1, sizeof(*made)), **slot;
 
-	make_room(s, NULL, SNAPSHOTS_MAX - 1);
+	make_room(s, NULL, SNAPSHOT_BYTES_MIN);
 	if (!made || vec_reserve(&s->all, s->all.len + 1) < 0 ||
-		share_charge(&s->share, account, sizeof(*made)) < 0) {
+		share_charge(&s->share, account, SNAPSHOT_BYTES_MIN) < 0) {
 		free(made);
 		return NULL;
 	}
 	slot = vec_add(&s->all);
 	*made = (struct snapshot){
-		.tgid = tgid, .start_ns = start_ns, .account = account, .bytes = sizeof(*made)
+		.tgid = tgid, .start_ns = start_ns, .account = account, .bytes = SNAPSHOT_BYTES_MIN
 	};
 	return *slot = made;
 }

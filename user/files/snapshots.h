@@ -12,6 +12,8 @@
 
 #define SNAPSHOTS_MAX 1024
 #define SNAPSHOTS_BYTES_MAX (8U << 20)
+/* Each is charged as much at least, so shares of bytes are shares of places, too. */
+#define SNAPSHOT_BYTES_MIN (SNAPSHOTS_BYTES_MAX / SNAPSHOTS_MAX)
 
 struct file_time;
 struct sampler;

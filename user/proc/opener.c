@@ -293,6 +293,8 @@ static int check_perf_map(const struct stat *st, const struct opener_process *pr
 		return err;
 	if (st->st_uid != uid && st->st_uid != 0)
 		return -EPERM;
+	if (st->st_uid != uid && !(st->st_mode & S_IROTH))
+		return -EACCES;
 	if (written_ns + START_SLACK_NS < boot_to_real_ns(process->start_ns))
 		return -ESTALE;
 	return 0;
