@@ -311,6 +311,6 @@ named() {
 	wait_until 10 has_run "$pid"
 	record_while 1 "$pid" -a --by container,comm -F 199 -o "$tmp/f" --stats "$tmp/s"
 	rm -rf "$bundles/stoker-$$"
-	fits_cpu "$(folded_count "$tmp/f" "^${id:0:12};spin;")" 199 'samples under its id'
+	fits_cpu "$(folded_count "$tmp/f" "^user@65534.service/${id:0:12};spin;")" 199 'samples under its id'
 	jq -e '.containers.files.unread.owner > 0' "$tmp/s"
 }

@@ -139,6 +139,17 @@ refused() {
 	done
 }
 
+@test "beside the file in a chroot" {
+	need cc objcopy chroot
+	build -static -Wl,--build-id=none
+	mkdir -p "$tmp/root/bin"
+	cp "$tmp/prog" "$tmp/root/bin/prog"
+	place "$tmp/root/bin/prog.debug"
+	start chroot "$tmp/root" /bin/prog
+	wait_until 10 has_run "$pid"
+	named 'in a chroot'
+}
+
 @test "NAME.dbg and NAME.debug beside the file, and below /usr/lib/debug" {
 	local at
 	need cc objcopy

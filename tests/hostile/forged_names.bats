@@ -169,4 +169,7 @@ link_to() {
 	[ "$(folded_count "$tmp/f" 'linked\+0x')" -gt 0 ]
 	! was_opened "$tmp/user/shadow"
 	[ "$(jq '.debug_files.unread.denied' "$tmp/s")" -gt 0 ]
+	jq -c .unnamed_files "$tmp/s"
+	jq -e 'any(.unnamed_files[]; (.file | endswith("/linked")) and .why == "stripped, and its debug file was not read"
+		and (.advice | startswith("permission denied")))' "$tmp/s"
 }

@@ -1,9 +1,9 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# Processes with as many mappings as the kernel allows, and JIT code: to look for the files of their
-# JITs means to read all of them. The intervals are on time, and the jitdump of another account is
-# found.
-# seconds: 40
+# Processes with as many mappings as the kernel allows, or many processes in nested PID namespaces, with
+# JIT code: to look for the files of their JITs means to read all mappings, or to try many names. The
+# intervals are on time, and the jitdump of another account is found.
+# seconds: 80
 
 load ../e2e/lib
 
@@ -51,4 +51,48 @@ has_parts() {
 	echo "of $(folded_count "$tmp/f" '^jitdump;') samples $(folded_count "$tmp/f" '^jitdump;.*dump_') named"
 	[ "$(folded_count "$tmp/f" '^jitdump;.*dump_')" -ge $(($(folded_count "$tmp/f" '^jitdump;') / 2)) ]
 	[ "$(jq .objects.maps_refused.late "$tmp/s")" -gt 0 ]
+}
+
+# ticks_of PID: CPU time in ticks of a process and all below it, and of those that have ended.
+ticks_of() {
+	local stat child sum
+	stat=$(cat "/proc/$1/stat" 2>/dev/null) || return 0
+	# shellcheck disable=SC2086 # fields
+	set -- "$1" ${stat##*) }
+	sum=$((${13} + ${14} + ${15} + ${16}))
+	for child in $(children_of "$1" 2>/dev/null); do
+		sum=$((sum + $(ticks_of "$child")))
+	done
+	echo "$sum"
+}
+
+has_segments() {
+	[ "$(find "$tmp/store" -maxdepth 1 -name '*.folded.zst' 2>/dev/null | wc -l)" -ge "$1" ]
+}
+
+@test "three hundred JIT processes in nested PID namespaces take a part of the budget, and SIGTERM ends in time" {
+	local daemon began before took i status=0 command
+	command=("$(target manymaps)" 300 2 600)
+	for i in {1..20}; do
+		command=(unshare --pid --fork --kill-child "${command[@]}")
+	done
+	printf '%s\n' '[http]' 'listen = off' '[sample]' 'hz = 99' 'interval = 2s' '[store]' "path = $tmp/store" \
+		>"$tmp/stoker.ini"
+	start_in hostile nice -n 19 "${command[@]}"
+	start "$stoker" daemon --config "$tmp/stoker.ini"
+	daemon=$pid
+	# Bursts are free.
+	wait_until 60 has_segments 4
+	began=${EPOCHREALTIME/./} before=$(ticks_of "$daemon")
+	wait_until 60 has_segments 14
+	took=$(($(ticks_of "$daemon") - before)) began=$((${EPOCHREALTIME/./} - began))
+	echo "$took ticks of CPU time in $((began / 1000)) ms"
+	[ "$began" -lt 25000000 ]
+	[ $((took * 10000)) -lt $((began * 5 / 100)) ]
+	began=${EPOCHREALTIME/./}
+	kill -TERM "$daemon"
+	wait "$daemon" || status=$?
+	echo "ended after $(((${EPOCHREALTIME/./} - began) / 1000)) ms"
+	cat "$out"
+	[ "$status" -eq 0 ]
 }

@@ -272,7 +272,7 @@ static void a_cgroup_of_no_known_path_is_not_gone_for_who_may_not_look(void **st
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define OTHER "1123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
-static void a_container_inside_another_has_a_label_that_begins_with_the_outer_one(void **state)
+static void a_label_says_whose_container_it_is(void **state)
 {
 	static const struct {
 		const char *path, *label;
@@ -282,6 +282,13 @@ static void a_container_inside_another_has_a_label_that_begins_with_the_outer_on
 		{ "/docker-" ID ".scope/docker-" OTHER ".scope/docker-" ID ".scope",
 			"0123456789ab/0123456789ab" },
 		{ "/docker-" OTHER ".scope", "1123456789ab" },
+		{ "/user.slice/user-7.slice/user@7.service/user.slice/libpod-" ID ".scope",
+			"user@7.service/0123456789ab" },
+		{ "/user.slice/user-7.slice/user@7.service/docker-" ID ".scope/docker-" OTHER
+		  ".scope",
+			"user@7.service/0123456789ab/1123456789ab" },
+		{ "/user.slice/user-7.slice/user@7.service/app.slice/a.service",
+			"user@7.service/a.service" },
 	};
 	const struct world *w = *state;
 
@@ -452,7 +459,7 @@ int main(void)
 		TEST(only_another_scan_and_missing_names_are_due),
 		TEST(a_lost_removal_leaves_a_sampled_cgroup_its_path_for_the_interval),
 		TEST(a_cgroup_whose_path_cannot_be_read_has_no_empty_one),
-		TEST(a_container_inside_another_has_a_label_that_begins_with_the_outer_one),
+		TEST(a_label_says_whose_container_it_is),
 		cmocka_unit_test(cgroups_below_an_account_are_none_of_their_own),
 		cmocka_unit_test(the_outermost_cgroup_of_an_account_is_the_one_that_pays),
 		cmocka_unit_test(the_account_of_a_process_is_that_of_its_cgroup),

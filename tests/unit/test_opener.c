@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -356,6 +358,67 @@ static void a_pid_that_is_another_process_by_now_is_seen(void **state)
 	assert_int_equal(fd, -1);
 }
 
+static void *sleep_on(void *arg)
+{
+	(void)arg;
+	pause();
+	return NULL;
+}
+
+/* A child whose main thread has ended, and whose other one sleeps. */
+static pid_t start_without_main(void)
+{
+	pthread_t thread;
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		if (pthread_create(&thread, NULL, sleep_on, NULL) == 0)
+			pthread_exit(NULL);
+		_exit(1);
+	}
+	return pid;
+}
+
+static void read_stat(pid_t pid, struct buf *text)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	assert_int_equal(fd_read_path(path, 65536, text), 0);
+}
+
+static void a_process_without_its_main_thread_is_that_of_another(void **state)
+{
+	_cleanup_(buf_done) struct buf text = BUF_INIT, maps = BUF_INIT;
+	struct opener_mapping m = { .process = { .pid = start_without_main() } };
+	uint64_t ticks;
+	struct stat st;
+	char path[256];
+	int fd = -1;
+
+	(void)state;
+	do {
+		buf_done(&text);
+		text = (struct buf)BUF_INIT;
+		read_stat(m.process.pid, &text);
+	} while (!status_has_ended(text.data));
+	assert_int_equal(status_parse_start(text.data, &ticks), 0);
+	m.process.start_ns = ticks * (NSEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK));
+	/* It was forked, so its mappings are ours. */
+	assert_int_equal(fd_read_path("/proc/self/maps", 1 << 20, &maps), 0);
+	assert_int_equal(sscanf(maps.data, "%lx-%lx", &m.vm_start, &m.vm_end), 2);
+	assert_int_equal(stat("/proc/self/exe", &st), 0);
+	m.ino = st.st_ino;
+	assert_int_equal(opener_mapped_file(&m, &fd, path, sizeof(path)), 0);
+	fd_close(&fd);
+	assert_int_equal(opener_root(&m.process, &fd), 0);
+	fd_close(&fd);
+	kill(m.process.pid, SIGKILL);
+	waitpid(m.process.pid, NULL, 0);
+	assert_int_equal(opener_process(&m.process, &fd), -ENOENT);
+}
+
 static void a_folder_is_opened_inside_the_root(void **state)
 {
 	static const char *const rows[] = { "etc", "/etc", "tmp/link", "/tmp/up" };
@@ -433,6 +496,7 @@ int main(void)
 		TEST(a_users_path_leads_to_no_file_that_it_may_not_read),
 		TEST(a_file_swapped_for_a_fifo_in_between_is_one_or_the_other),
 		TEST(a_pid_that_is_another_process_by_now_is_seen),
+		TEST(a_process_without_its_main_thread_is_that_of_another),
 		TEST(a_folder_is_opened_inside_the_root),
 		cmocka_unit_test(a_file_for_which_no_descriptor_is_left_met_the_limit),
 		cmocka_unit_test(each_refusal_has_a_reason_and_absence_has_none),

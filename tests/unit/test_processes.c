@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the agent learns of a process with JIT code from its command line and environment.
- * LINK: -Wl,--wrap=file_key_magic,--wrap=file_system_is_local,--wrap=jit_files_open_dirs */
+ * LINK: -Wl,--wrap=file_key_magic,--wrap=file_system_is_local,--wrap=jit_files_open_dirs
+ * LINK: -Wl,--wrap=worker_client_dump */
 #include "unit.h"
 
 #include <errno.h>
@@ -62,6 +63,19 @@ bool __wrap_jit_files_open_dirs(const struct jit_files_access *access,
 	return false;
 }
 
+static unsigned int dumps; /* searches for a jitdump */
+
+int __real_worker_client_dump(struct worker_client *client, const struct opener_process *process,
+	uint64_t id, struct opener_found *found, pid_t *number);
+int __wrap_worker_client_dump(struct worker_client *client, const struct opener_process *process,
+	uint64_t id, struct opener_found *found, pid_t *number);
+int __wrap_worker_client_dump(struct worker_client *client, const struct opener_process *process,
+	uint64_t id, struct opener_found *found, pid_t *number)
+{
+	dumps++;
+	return __real_worker_client_dump(client, process, id, found, number);
+}
+
 static pid_t alone; /* the account of all others is another */
 
 static uint64_t account_of(pid_t process)
@@ -89,12 +103,10 @@ static void ignore_drop(void *ctx, uint64_t id)
 	(void)ctx, (void)id;
 }
 
-static struct file_time unlimited;
-
-static struct processes *open_processes(struct file_time *time)
+static struct processes *open_processes(void)
 {
 	struct processes *processes;
-	int err = processes_new(ignore_drop, NULL, opening.client, account_of, time, &processes);
+	int err = processes_new(ignore_drop, NULL, opening.client, account_of, &processes);
 
 	assert_int_equal(err, 0);
 	return processes;
@@ -165,7 +177,7 @@ static void a_jvm_keeps_frame_pointers_if_it_was_asked_to(void **state)
 		struct processes *processes;
 		uint64_t id;
 
-		processes = open_processes(&unlimited);
+		processes = open_processes();
 		assert_int_equal(processes_add(processes, (uint32_t)pid, 1), 0);
 		id = processes_id(processes, (uint32_t)pid, 1);
 		if (processes_preserve_fp(processes, id) != rows[i].preserves)
@@ -186,7 +198,7 @@ static void files_that_are_missing_are_searched_for_less_and_less_often(void **s
 	struct processes *processes;
 
 	(void)state;
-	processes = open_processes(&unlimited);
+	processes = open_processes();
 	assert_true(processes_due_ns(processes) == CLOCK_NEVER_NS);
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(processes_add(processes, (uint32_t)pids[i],
@@ -207,6 +219,23 @@ static void files_that_are_missing_are_searched_for_less_and_less_often(void **s
 		kill(pids[i], SIGKILL);
 		waitpid(pids[i], NULL, 0);
 	}
+}
+
+static void mappings_are_not_read_at_the_end_of_each_interval_for_ever(void **state)
+{
+	static const char *const none[] = { NULL };
+	pid_t pid = start(none, "A=b");
+	struct processes *processes = open_processes();
+
+	(void)state;
+	dumps = 0;
+	assert_int_equal(processes_add(processes, (uint32_t)pid, start_of(pid)), 0);
+	for (int i = 0; i < 200; i++)
+		processes_refresh(processes);
+	assert_in_range(dumps, 5, 10);
+	processes_free(processes);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
 }
 
 /* ---- shared maps ------------------------------------------------------------------------------
@@ -270,7 +299,7 @@ static void a_map_that_two_living_processes_have_is_neithers(void **state)
 
 	(void)state;
 	assert_non_null(mkdtemp(dir));
-	processes = open_processes(&unlimited);
+	processes = open_processes();
 	for (int i = 0; i < SHARERS; i++)
 		add_sharer(processes, dir, i == 1 ? &all[0] : NULL, &all[i]);
 	expect_map(processes, &all[0], false);
@@ -303,7 +332,7 @@ static void a_users_claim_to_roots_map_takes_it_from_nobody(void **state)
 		skip();
 	assert_non_null(mkdtemp(dir));
 	assert_int_equal(chmod(dir, 0755), 0);
-	processes = open_processes(&unlimited);
+	processes = open_processes();
 	add_sharer(processes, dir, NULL, &all[0]);
 	assert_int_equal(chmod(all[0].path, 0644), 0);
 	run_as = USER;
@@ -329,31 +358,32 @@ static void a_users_claim_to_roots_map_takes_it_from_nobody(void **state)
 static void searches_take_the_time_of_their_account(void **state)
 {
 	char dir[] = "/tmp/stoker-searched-XXXXXX";
-	struct file_time time = { .part = 0 };
 	uint64_t refused[FILE_REASONS_LEN], held;
 	struct processes *processes;
 	struct sharer all[2];
+	struct file_time *time;
 
 	(void)state;
 	assert_non_null(mkdtemp(dir));
-	file_time_limit(&time, 10);
-	processes = open_processes(&time);
+	processes = open_processes();
+	time = processes_time(processes);
+	file_time_limit(time, 10);
 	add_sharer(processes, dir, NULL, &all[0]);
 	expect_map(processes, &all[0], true);
-	held = share_held(&time.spent.held, 1);
+	held = share_held(&time->spent.held, 1);
 	assert_true(held > 0);
 	processes_refresh(processes);
-	assert_true(share_held(&time.spent.held, 1) > held);
+	assert_true(share_held(&time->spent.held, 1) > held);
 	/* Who owes finds no more, and has what there is. */
-	file_time_charge(&time, 1, 10 * FILE_TIME_MAX_NS);
+	file_time_charge(time, 1, 10 * FILE_TIME_MAX_NS);
 	add_sharer(processes, dir, NULL, &all[1]);
 	processes_refresh(processes);
 	assert_int_equal(processes_files(processes, all[1].id).map_fd, -1);
 	expect_map(processes, &all[0], true);
 	processes_refused(processes, refused);
 	assert_int_equal(refused[FILE_LATE], 2);
-	file_time_done(&time);
-	time = (struct file_time){ .part = 0 };
+	file_time_done(time);
+	*time = (struct file_time){ .part = 0 };
 	processes_refresh(processes);
 	expect_map(processes, &all[1], true);
 	processes_free(processes);
@@ -373,7 +403,7 @@ static void what_was_not_answered_is_asked_again(void **state)
 
 	(void)state;
 	assert_non_null(mkdtemp(dir));
-	processes = open_processes(&unlimited);
+	processes = open_processes();
 	add_sharer(processes, dir, NULL, &all[0]);
 	unanswered = 1;
 	add_sharer(processes, dir, &all[0], &all[1]);
@@ -439,7 +469,7 @@ static void a_crowd_of_mappings_takes_a_part_of_our_time_and_no_ones_jitdump(voi
 	(void)state;
 	assert_non_null(mkdtemp(dir));
 	snprintf(path, sizeof(path), "%s/jit-17.dump", dir);
-	processes = open_processes(&unlimited);
+	processes = open_processes();
 	for (int i = 0; i <= CROWD; i++)
 		pids[i] = start_mapped(i == CROWD ? path : NULL);
 	alone = pids[CROWD];
@@ -486,7 +516,7 @@ static void what_ended_stays_until_its_ticks_are_named(void **state)
 
 	(void)state;
 	assert_non_null(mkdtemp(dir));
-	processes = open_processes(&unlimited);
+	processes = open_processes();
 	add_sharer(processes, dir, NULL, &early);
 	add_sharer(processes, dir, NULL, &late);
 	end(&early);
@@ -519,7 +549,7 @@ static void an_account_with_thousands_of_processes_leaves_places_to_others(void 
 	size_t taken = 0;
 
 	(void)state;
-	processes = open_processes(&unlimited);
+	processes = open_processes();
 	alone = NOBODY + ASKED;
 	for (uint32_t i = 0; i < ASKED; i++) {
 		int err = processes_add(processes, NOBODY + i, 1);
@@ -543,6 +573,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_jvm_keeps_frame_pointers_if_it_was_asked_to),
 		cmocka_unit_test(files_that_are_missing_are_searched_for_less_and_less_often),
+		cmocka_unit_test(mappings_are_not_read_at_the_end_of_each_interval_for_ever),
 		cmocka_unit_test(a_map_that_two_living_processes_have_is_neithers),
 		cmocka_unit_test(what_ended_stays_until_its_ticks_are_named),
 		cmocka_unit_test(a_users_claim_to_roots_map_takes_it_from_nobody),

@@ -204,7 +204,7 @@ static int open_parts(struct agent *agent, struct why *why)
 		err = kernel_names_watch(agent->kernel, agent->epoll);
 	if (err == 0)
 		err = processes_new(on_process_dropped, agent, agent->worker,
-			container_account_of, objects_time(agent->objects), &agent->processes);
+			container_account_of, &agent->processes);
 	if (err == 0)
 		err = deferred_new(agent->sampler, &agent->tally, agent->objects, agent->worker,
 			&agent->deferred);
@@ -555,6 +555,7 @@ int agent_profile(struct agent *agent, struct profile *out)
 void agent_set_cpu(struct agent *agent, uint64_t permille)
 {
 	file_time_limit(objects_time(agent->objects), permille);
+	file_time_limit(processes_time(agent->processes), permille / 2);
 }
 
 void agent_set_stored_max(struct agent *agent, uint64_t bytes)

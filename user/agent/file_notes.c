@@ -16,6 +16,7 @@ static const char *const object_texts[] = { OBJECT_REASONS(REASON_TEXT) };
 static const char *const object_names[] = { OBJECT_REASONS(REASON_NAME) };
 static const char *const debug_texts[] = { DEBUG_REASONS(REASON_TEXT) };
 static const char *const debug_names[] = { DEBUG_REASONS(REASON_NAME) };
+static const char *const file_texts[] = { FILE_REASONS(REASON_TEXT) };
 
 #define PUBLIC_SOURCES (1U << ELF_SYM_DYNSYM | 1U << ELF_SYM_PLT)
 
@@ -33,8 +34,19 @@ static bool is_assembly(const char *name)
 	return dot && strcmp(dot, ".dll") == 0;
 }
 
+/* Why a debug file that exists was not read; NULL: none is known. */
+static const char *unread_text(const struct object *o)
+{
+	for (int i = 0; i < FILE_REASONS_LEN; i++)
+		if (o->debug_files.unread[i] > 0 && i != FILE_LATE)
+			return file_texts[i];
+	return NULL;
+}
+
 static struct cause cause_of(const struct object *o)
 {
+	bool unread = unread_text(o) != NULL;
+
 	if (o->state == OBJECT_FAILED)
 		return (struct cause){ object_names[o->reason], object_texts[o->reason], false };
 	if (o->names_status != WORKER_OK)
@@ -44,10 +56,15 @@ static struct cause cause_of(const struct object *o)
 		return (struct cause){ "composite",
 			".NET code in a composite image, which has no names", true };
 	if (o->symbols == 0)
-		return (struct cause){ "stripped", "stripped, and no debug file found", true };
+		return (struct cause){ "stripped",
+			unread ? "stripped, and its debug file was not read"
+			       : "stripped, and no debug file found",
+			true };
 	if (file_notes_stripped(o->symbols, o->sources))
 		return (struct cause){ "stripped",
-			"stripped except for its exports, and no debug file found", true };
+			unread ? "stripped except for its exports, and its debug file was not read"
+			       : "stripped except for its exports, and no debug file found",
+			true };
 	return (struct cause){ "no_symbol", "its symbols do not cover these addresses", false };
 }
 
@@ -106,6 +123,13 @@ int file_notes_put_advice(struct buf *out, const char *name)
 
 static int put_advice(struct buf *out, const struct object *o)
 {
+	const char *unread = unread_text(o);
+
+	if (unread)
+		return buf_printf(out,
+			"%s; a debug file is read if it is root's and readable by everybody, or of "
+			"the file's owner",
+			unread);
 	if (o->symbols == 0 && is_assembly(o->name))
 		return buf_puts(out, "start the program with DOTNET_ReadyToRun=0");
 	return file_notes_put_advice(out, o->name);

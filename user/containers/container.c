@@ -175,10 +175,12 @@ struct container *container_new(const char *path, size_t len, uint64_t serial)
 		return NULL;
 	c->path = strndup(path, len);
 	c->serial = serial;
-	if (c->path)
-		return c;
-	free(c);
-	return NULL;
+	if (!c->path) {
+		free(c);
+		return NULL;
+	}
+	c->account = container_account(c->path);
+	return c;
 }
 
 void container_free(struct container *c)

@@ -13,6 +13,7 @@
 struct container {
 	char *path;      /* up to and including the container's own part */
 	uint64_t serial; /* unique */
+	uint64_t account; /* container_account() of the path */
 	uint64_t cgroup; /* the latest of its cgroups */
 	uint32_t refs;   /* number of its existing cgroups */
 	uint32_t tries;  /* to find its name */

@@ -39,7 +39,7 @@ struct containers {
 	struct containers_stats stats;
 	struct cgroup_identity identity; /* of the last labels */
 	struct state_facts facts;        /* of the last item */
-	char label[CGROUP_NAME_MAX], nested[2 * CGROUP_NAME_MAX];
+	char label[CGROUP_NAME_MAX], nested[2 * CGROUP_NAME_MAX], users[3 * CGROUP_NAME_MAX];
 };
 
 /* ---- containers ------------------------------------------------------------------------------ */
@@ -479,6 +479,13 @@ static const char *nested_label(struct containers *all, const char *path, const 
 	return all->nested;
 }
 
+/* A user names his containers as he likes, too. */
+static const char *users_label(struct containers *all, uid_t user, const char *label)
+{
+	snprintf(all->users, sizeof(all->users), "user@%u.service/%s", user, label);
+	return all->users;
+}
+
 void containers_labels(struct containers *all, uint64_t cgroup, struct containers_labels *out)
 {
 	const struct cgroup_entry *entry = find_entry(all, cgroup);
@@ -493,6 +500,8 @@ void containers_labels(struct containers *all, uint64_t cgroup, struct container
 	out->container = container_label(all, entry, id);
 	if (id->nested)
 		out->container = nested_label(all, entry->path, out->container);
+	if (id->has_user && cgroup_is_container(id->kind))
+		out->container = users_label(all, id->user, out->container);
 	out->pod = c && c->pod ? c->pod : id->pod_uid;
 	out->namespace_ = c ? or_empty(c->namespace_) : "";
 	out->image = c ? or_empty(c->image) : "";

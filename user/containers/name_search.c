@@ -9,8 +9,8 @@
 #include "containers/container.h"
 
 #define APART_NS (200 * NSEC_PER_MSEC) /* from a run that took all of its time to the next */
-#define APART_EACH_NS 50000ULL         /* from any run to the next, for each that waits */
-#define POSTPONED_NS NSEC_PER_SEC
+#define APART_EACH_NS 500000ULL        /* from any run to the next, for each that waits */
+#define POSTPONED_NS (2 * NSEC_PER_SEC) /* so all of them come due together */
 
 void name_search_done(struct name_search *s)
 {
@@ -37,24 +37,25 @@ static uint64_t level_of(const struct name_search *s)
 									    : SHARE_UNBOUND;
 }
 
-/* False: not again. *level: the most that an account may owe. */
+/* False: not again. *level: the most that an account may owe, as it was when it began to bind. */
 static bool look_up(struct name_search *s, const struct name_search_world *world,
 	struct container *c, uint64_t now_ns, uint64_t until_ns, uint64_t *level)
 {
-	uint64_t account = container_account(c->path), begun_ns;
+	uint64_t begun_ns;
 	bool again;
 
-	if (share_held(&s->spent.held, account) > *level) {
-		c->next_ns = now_ns + POSTPONED_NS;
+	if (share_held(&s->spent.held, c->account) > *level) {
+		c->next_ns = (now_ns / POSTPONED_NS + 1) * POSTPONED_NS;
 		s->postponed++;
 		return true;
 	}
 	begun_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	again = container_find_name(c, world->state, world->tree, now_ns, until_ns);
 	/* Openers and a worker take about as long. Without memory it is nobody's. */
-	(void)share_charge(&s->spent.held, account,
+	(void)share_charge(&s->spent.held, c->account,
 		2 * (clock_ns(CLOCK_THREAD_CPUTIME_ID) - begun_ns));
-	*level = level_of(s);
+	if (*level == SHARE_UNBOUND)
+		*level = level_of(s);
 	return again;
 }
 

@@ -6,7 +6,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/fd.h"
 #include "base/hash.h"
@@ -49,10 +52,15 @@ static size_t list_common(const struct debug_search *search, struct debug_root o
 	return len;
 }
 
-static struct debug_file_query query_of(const struct object *object)
+static const char *path_of(const struct object *object)
+{
+	return object->path ? object->path : "";
+}
+
+static struct debug_file_query query_of(const struct object *object, const char *path)
 {
 	struct debug_file_query query = {
-		.path = object->path ? object->path : "",
+		.path = path,
 		.build_id = object->build_id,
 	};
 
@@ -63,7 +71,7 @@ static struct debug_file_query query_of(const struct object *object)
 
 void debug_search_common(struct debug_search *search, struct object *object)
 {
-	const struct debug_file_query query = query_of(object);
+	const struct debug_file_query query = query_of(object, path_of(object));
 	struct debug_root roots[ROOTS_MAX];
 
 	if (object->debug_files.len == 0)
@@ -99,6 +107,20 @@ bool debug_search_by_view(const struct debug_search *search, const struct object
 	return object->sets.len > 0 || wants_search(search, object);
 }
 
+/* The object's path below this root. In a chroot it is known as it is seen from our root. */
+static const char *path_below(int root_fd, const struct object *object)
+{
+	char link[64], root[PATH_MAX];
+	const char *path = path_of(object);
+	ssize_t len;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", root_fd);
+	len = readlink(link, root, sizeof(root));
+	if (len > 1 && strncmp(path, root, (size_t)len) == 0 && path[len] == '/')
+		return path + len;
+	return path;
+}
+
 /* The root, for a search by all that is allowed in it. */
 static struct debug_root root_of(
 	const struct debug_search *search, const struct object *object, uint32_t view)
@@ -114,11 +136,11 @@ static struct debug_root root_of(
 	struct opener_found there;
 	uint32_t at = 0;
 
-	if (root.fd < 0 || !object->path || object->path[0] != '/' || object->fd < 0)
+	if (root.fd < 0 || path_of(object)[0] != '/' || object->fd < 0)
 		return root;
 	root.uid = place.uid = object->uid;
 	place.fd = root.fd;
-	opener_paths_add(&paths, object->path);
+	opener_paths_add(&paths, path_below(root.fd, object));
 	if (opener_call_files(search->call, &place, &paths, &at, &there) < 0)
 		return root;
 	if (file_key_compare(search->sampler, there.fd, &object->key) == 0)
@@ -175,7 +197,7 @@ static uint32_t keep(struct debug_search *search, struct object *object, struct 
 static uint32_t search_root(struct debug_search *search, struct object *object, uint32_t view)
 {
 	const struct debug_root root = root_of(search, object, view);
-	const struct debug_file_query query = query_of(object);
+	const struct debug_file_query query = query_of(object, path_below(root.fd, object));
 	struct object_set set = { .view = view };
 
 	if (root.fd < 0)
@@ -231,8 +253,7 @@ int debug_search_part(struct debug_search *search, const struct object *object, 
 
 	if (set > 0 && set <= object->sets.len)
 		roots[len++] = root_of(search, object, object->sets.data[set - 1].view);
-	return debug_files_open_part(
-		search->call, part, object->path ? object->path : "", roots, len);
+	return debug_files_open_part(search->call, part, path_of(object), roots, len);
 }
 
 void debug_search_forget(struct debug_search *search, struct object *object)

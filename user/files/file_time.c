@@ -7,7 +7,7 @@
 #include "files/object.h"
 #include "unwind/publish.h"
 
-#define PARTS 2500 /* one of them is two fifths of a permille */
+#define PARTS 3333 /* one of them is three tenths of a permille */
 
 void file_time_limit(struct file_time *time, uint64_t permille)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* files/file_time.h - the CPU time that opening files and making their tables takes, by account
  * (base/share.h): of whoever met the file first. Bursts are free: a program that starts maps
- * hundreds of files. Beyond FILE_TIME_MAX_NS accounts may take two fifths of the daemon's budget;
+ * hundreds of files. Beyond FILE_TIME_MAX_NS accounts may take three tenths of the daemon's budget;
  * who took most gets no new files and no pages until others took as much, or time has passed. Makes
  * no system call. */
 #pragma once

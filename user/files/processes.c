@@ -32,6 +32,7 @@
 #define IDLE_INTERVALS 4
 #define PAUSE_FIRST_NS (200 * NSEC_PER_MSEC)
 #define PAUSE_MAX_NS (64 * PAUSE_FIRST_NS)
+#define DUMP_PAUSE_MAX_NS (1024 * PAUSE_FIRST_NS)
 #define MAP_PIDS_MAX 4
 #define EARLY_PART 4 /* of a pause: searches that are due within it are done together */
 
@@ -50,6 +51,7 @@ struct process {
 	struct jit_files_dirs dirs;
 	struct jit_file map, dump;
 	uint64_t next_ns, pause_ns; /* of the search for files; CLOCK_MONOTONIC */
+	uint64_t dump_next_ns, dump_pause_ns; /* for a jitdump alone */
 	uint64_t account;           /* 0: unknown */
 	uint32_t used;
 	uint32_t ended; /* from this interval on there are no ticks of it; 0: it lives */
@@ -69,7 +71,7 @@ struct processes {
 	struct worker_client *worker;
 	uint64_t refused[FILE_REASONS_LEN]; /* of processes that are forgotten */
 	uint64_t (*account)(pid_t process);
-	struct file_time *time;
+	struct file_time time;
 	struct share places;
 	size_t turn; /* index of the next whose mappings are read */
 };
@@ -92,7 +94,7 @@ static void process_free(struct process *p)
 DEFINE_CLEANUP(struct process, process_free)
 
 int processes_new(void (*drop)(void *ctx, uint64_t id), void *ctx, struct worker_client *worker,
-	uint64_t (*account)(pid_t process), struct file_time *time, struct processes **out)
+	uint64_t (*account)(pid_t process), struct processes **out)
 {
 	struct processes *processes = calloc(1, sizeof(*processes));
 
@@ -102,7 +104,6 @@ int processes_new(void (*drop)(void *ctx, uint64_t id), void *ctx, struct worker
 	processes->ctx = ctx;
 	processes->worker = worker;
 	processes->account = account;
-	processes->time = time;
 	*out = processes;
 	return 0;
 }
@@ -117,7 +118,13 @@ void processes_free(struct processes *processes)
 	hash_done(&processes->by_id);
 	hash_done(&processes->by_serial);
 	share_done(&processes->places);
+	file_time_done(&processes->time);
 	free(processes);
+}
+
+struct file_time *processes_time(struct processes *processes)
+{
+	return &processes->time;
 }
 
 /* The innermost pid first: that is what a program in a container writes. The last is the host's,
@@ -210,6 +217,8 @@ static bool has_pid(const struct process *p, pid_t pid)
 	return false;
 }
 
+/* To read all mappings is dear, and a runtime that writes a jitdump does so when it starts: after
+ * some tries it is looked for less and less often, at the end of an interval, too. */
 static void find_dump(struct processes *processes, struct process *p)
 {
 	struct opener_found found;
@@ -224,13 +233,23 @@ static void find_dump(struct processes *processes, struct process *p)
 		follow(&p->dump, &found, has_pid(p, number));
 	else if (err == -EFBIG || err == -ETIMEDOUT || err == -ETIME || err == -EPERM)
 		p->refused |= 1U << opener_reason(err);
+	if (jit_files_unanswered(err))
+		return;
+	p->dump_next_ns = clock_ns(CLOCK_MONOTONIC) + p->dump_pause_ns;
+	p->dump_pause_ns = clock_sooner(2 * p->dump_pause_ns, DUMP_PAUSE_MAX_NS);
+}
+
+static bool is_dump_due(const struct process *p, uint64_t now_ns)
+{
+	return !p->ended &&
+		(p->dump.fd >= 0 || p->dump_pause_ns <= PAUSE_MAX_NS || now_ns >= p->dump_next_ns);
 }
 
 static void search(struct processes *processes, struct process *p, bool map, bool dump)
 {
 	uint64_t begun_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
-	if (file_time_owes(processes->time, p->account, clock_ns(CLOCK_MONOTONIC))) {
+	if (file_time_owes(&processes->time, p->account, clock_ns(CLOCK_MONOTONIC))) {
 		p->refused |= 1U << opener_reason(-ETIME);
 		return;
 	}
@@ -238,7 +257,7 @@ static void search(struct processes *processes, struct process *p, bool map, boo
 		find_map(processes, p);
 	if (dump)
 		find_dump(processes, p);
-	file_time_charge_since(processes->time, p->account, begun_ns);
+	file_time_charge_since(&processes->time, p->account, begun_ns);
 }
 
 static int read_status(pid_t pid, struct status *out)
@@ -283,6 +302,7 @@ int processes_add(struct processes *processes, uint32_t tgid, uint64_t start_ns)
 		.used = processes->interval,
 		.account = account,
 		.pause_ns = PAUSE_FIRST_NS,
+		.dump_pause_ns = PAUSE_FIRST_NS,
 		.next_ns = clock_ns(CLOCK_MONOTONIC) + PAUSE_FIRST_NS,
 	};
 	if (read_status(p->id.pid, &p->status) == 0)
@@ -322,9 +342,11 @@ static void retry(struct processes *processes, struct process *p, uint64_t now_n
 {
 	if (has_ended(p, processes->interval))
 		return;
-	search(processes, p, p->map.fd < 0, p->dump.fd < 0);
+	search(processes, p, p->map.fd < 0, p->dump.fd < 0 && is_dump_due(p, now_ns));
 	p->pause_ns = clock_sooner(2 * p->pause_ns, PAUSE_MAX_NS);
 	p->next_ns = now_ns + p->pause_ns;
+	if (p->map.fd >= 0 && p->next_ns < p->dump_next_ns)
+		p->next_ns = p->dump_next_ns;
 }
 
 void processes_retry(struct processes *processes, uint64_t now_ns)
@@ -349,6 +371,7 @@ uint64_t processes_due_ns(const struct processes *processes)
 
 void processes_refresh(struct processes *processes)
 {
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 	size_t len = processes->all.len;
 
 	/* Another one comes first each time: there may not be time for all. */
@@ -357,9 +380,8 @@ void processes_refresh(struct processes *processes)
 		struct process *p = processes->all.data[(processes->turn + i) % len];
 
 		/* Its last ticks are of the next interval, at most. A map may be late. */
-		bool ended = has_ended(p, processes->interval + 1);
-
-		search(processes, p, true, !ended);
+		has_ended(p, processes->interval + 1);
+		search(processes, p, true, is_dump_due(p, now_ns));
 	}
 }
 

@@ -17,10 +17,13 @@ struct processes;
 struct worker_client;
 
 /* drop: called with the id of each process that is removed. account: who pays for a process's place
- * (base/share.h), as container_account_of, and for the time of its searches; time is borrowed. */
+ * (base/share.h), as container_account_of, and for the time of its searches. */
 int processes_new(void (*drop)(void *ctx, uint64_t id), void *ctx, struct worker_client *worker,
-	uint64_t (*account)(pid_t process), struct file_time *time, struct processes **out);
+	uint64_t (*account)(pid_t process), struct processes **out);
 void processes_free(struct processes *processes);
+/* The time of searches, without a limit at first. It is not that of files: on a host where many
+ * programs have just begun, all of them owe some. */
+struct file_time *processes_time(struct processes *processes);
 
 /* Opens the existing files of this process. processes_id returns its id, which is never reused.
  * -ENOSPC: the places are taken, or the account has as many as it may have of the last ones. */

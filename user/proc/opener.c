@@ -3,6 +3,7 @@
  * openat2 with RESOLVE_IN_ROOT keeps a container's symbolic links inside the container. */
 #include "proc/opener.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -82,8 +83,37 @@ static bool is_same_file(int path_fd, const struct stat *st, const struct opener
 
 /* ---- a process's directories ----------------------------------------------------------------- */
 
+/* /proc/TID, which has all that /proc/PID has, of a thread that lives. -ESRCH: there is none. */
+static int open_living_thread(pid_t pid, int dir_fd)
+{
+	int task_fd = openat(dir_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC), found = -ESRCH;
+	DIR *tasks = task_fd < 0 ? NULL : fdopendir(task_fd);
+	char path[PATH_BYTES], exe[1];
+	struct dirent *entry;
+	struct stat st;
+
+	if (!tasks) {
+		fd_close(&task_fd);
+		return -ESRCH;
+	}
+	while (found < 0 && (entry = readdir(tasks))) {
+		_cleanup_fd_ int fd = -1;
+
+		snprintf(path, sizeof(path), "/proc/%.16s", entry->d_name);
+		fd = entry->d_name[0] == '.' ? -1 : open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		snprintf(path, sizeof(path), "task/%d", pid);
+		/* The number may be another process's by now. */
+		if (fd >= 0 && fstatat(fd, path, &st, 0) == 0 &&
+			readlinkat(fd, "exe", exe, sizeof(exe)) > 0)
+			found = TAKE_FD(fd);
+	}
+	closedir(tasks);
+	return found;
+}
+
 /* /proc/PID of this very process: a descriptor of it never leads to one that has the pid later, and
- * only that process has this start. */
+ * only that process has this start. A main thread that ended has neither mappings nor a root: then
+ * it is that of another thread. */
 int opener_process(const struct opener_process *process, int *fd)
 {
 	_cleanup_(buf_done) struct buf text = BUF_INIT;
@@ -91,7 +121,7 @@ int opener_process(const struct opener_process *process, int *fd)
 	_cleanup_fd_ int stat_fd = -1;
 	uint64_t ticks = 0, ticks_a_second = (uint64_t)sysconf(_SC_CLK_TCK);
 	char path[PATH_BYTES];
-	int err;
+	int err, living;
 
 	snprintf(path, sizeof(path), "/proc/%d", process->pid);
 	dir_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -109,7 +139,8 @@ int opener_process(const struct opener_process *process, int *fd)
 		return err;
 	if (ticks != process->start_ns / (NSEC_PER_SEC / ticks_a_second))
 		return -ESRCH;
-	*fd = TAKE_FD(dir_fd);
+	living = status_has_ended(text.data) ? open_living_thread(process->pid, dir_fd) : -ESRCH;
+	*fd = living >= 0 ? living : TAKE_FD(dir_fd);
 	return 0;
 }
 
@@ -175,6 +206,20 @@ static int open_by_name(const struct opener_process *process, const char *link)
 	return err < 0 ? err : open_in_root(root_fd, path, O_PATH);
 }
 
+static int open_link(const struct opener_mapping *m, const char *link)
+{
+	_cleanup_fd_ int dir_fd = -1;
+	int fd = open(link, O_PATH | O_CLOEXEC), err;
+
+	if (fd >= 0 || errno != ENOENT)
+		return fd < 0 ? -errno : fd;
+	err = opener_process(&m->process, &dir_fd);
+	if (err < 0)
+		return err;
+	fd = openat(dir_fd, strstr(link, "map_files"), O_PATH | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
 static int open_mapping(const struct opener_mapping *m)
 {
 	char link[PATH_BYTES];
@@ -182,9 +227,9 @@ static int open_mapping(const struct opener_mapping *m)
 
 	snprintf(link, sizeof(link), "/proc/%d/map_files/%llx-%llx", m->process.pid,
 		(unsigned long long)m->vm_start, (unsigned long long)m->vm_end);
-	fd = open(link, O_PATH | O_CLOEXEC);
-	if (fd >= 0 || errno != EPERM)
-		return fd < 0 ? -errno : fd;
+	fd = open_link(m, link);
+	if (fd != -EPERM)
+		return fd;
 	err = open_by_name(&m->process, link);
 	return err == -ENOENT ? -EPERM : err;
 }

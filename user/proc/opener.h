@@ -40,8 +40,8 @@ struct opener_mapping {
  * unknown). 0, or the positive enum object_reason of the failure. */
 int opener_mapped_file(const struct opener_mapping *mapping, int *fd, char *path, size_t path_size);
 
-/* /proc/PID as an O_PATH descriptor. -ESRCH: the pid is another process by now; not checked if
- * start_ns is 0. */
+/* /proc/PID as an O_PATH descriptor; if its main thread ended, that of a thread that lives. -ESRCH:
+ * the pid is another process by now. Neither is looked at if start_ns is 0. */
 int opener_process(const struct opener_process *process, int *fd);
 /* Its root directory as an O_PATH descriptor, which stays usable after the process ends. */
 int opener_root(const struct opener_process *process, int *fd);

@@ -4,7 +4,6 @@
 #include "proc/status.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,6 +77,13 @@ int status_parse_start(const char *stat_text, uint64_t *start_ticks)
 		return -EBADMSG;
 	*start_ticks = strtoull(at, &end, 10);
 	return end == at ? -EBADMSG : 0;
+}
+
+bool status_has_ended(const char *stat_text)
+{
+	const char *at = strrchr(stat_text, ')');
+
+	return at && at[1] == ' ' && (at[2] == 'Z' || at[2] == 'X');
 }
 
 int status_parse_cgroup(const char *text, char *path, size_t size)

@@ -3,6 +3,7 @@
  * Parsers: text in, facts out. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -25,6 +26,9 @@ int status_parse(const char *text, struct status *out);
 /* /proc/PID/stat → field 22 in clock ticks since boot. The command's name may contain blanks and
  * brackets. -EBADMSG. */
 int status_parse_start(const char *stat_text, uint64_t *start_ticks);
+
+/* /proc/PID/stat: has this thread ended? Others of its process may live. */
+bool status_has_ended(const char *stat_text);
 
 /* The path in the cgroup2 line, "0::PATH", of /proc/PID/cgroup. -ENOENT: no such line;
  * -ENAMETOOLONG: the path does not fit. */

@@ -43,6 +43,8 @@ struct fit {
 	char *tried;         /* names that are packed to see what that gains; NULL: in full */
 	char *packed_names;
 	uint32_t permille; /* of a name's length that the current account's take */
+	const struct profile_sample *hashed; /* line is its hash */
+	uint64_t line;
 };
 
 static void fit_done(struct fit *f)
@@ -106,22 +108,26 @@ static const struct profile_sample *sample_of(const struct fit *f, const struct 
 	return &f->p->samples.data[turn->sample];
 }
 
-/* Two samples that read the same have one hash. */
-static uint64_t line_hash(const struct fit *f, const struct profile_sample *sample)
+/* Two samples that read the same have one hash. Each is asked for twice in a row. */
+static uint64_t line_hash(struct fit *f, const struct profile_sample *sample)
 {
 	uint32_t len = f->p->stacks.data[sample->stack].len;
 	uint64_t hash = hash_mix(sample->labels + 1);
 
+	if (f->hashed == sample)
+		return f->line;
 	for (uint32_t i = 0; i < len; i++) {
 		const struct profile_frame *frame = profile_stack_frame(f->p, sample->stack, i);
 
 		hash = hash_mix(hash + ((uint64_t)frame->class << 32 | frame->name) + 1);
 	}
+	f->hashed = sample;
+	f->line = hash;
 	return hash;
 }
 
 /* A line that the account has takes no more. */
-static uint64_t text_bytes(const struct fit *f, const struct profile_sample *sample)
+static uint64_t text_bytes(struct fit *f, const struct profile_sample *sample)
 {
 	uint32_t len = f->p->stacks.data[sample->stack].len;
 	uint64_t sum = 0;
@@ -179,7 +185,7 @@ static int have(struct fit *f, const struct profile_sample *sample)
 	return err;
 }
 
-static uint64_t bytes_of(const struct fit *f, const struct turn *turn)
+static uint64_t bytes_of(struct fit *f, const struct turn *turn)
 {
 	return f->packed ? packed_bytes(f, sample_of(f, turn)) : text_bytes(f, sample_of(f, turn));
 }
@@ -300,6 +306,7 @@ static int leave_out(struct fit *f, const struct turn *turn)
 	uint32_t frame;
 	int err = profile_string(f->p, PROFILE_NAMES_LEFT_OUT, &mark.name);
 
+	f->hashed = NULL;
 	if (err == 0)
 		err = profile_frame(f->p, &mark, &frame);
 	if (err == 0)
