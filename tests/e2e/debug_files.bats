@@ -141,7 +141,7 @@ refused() {
 
 @test "beside the file in a chroot" {
 	need cc objcopy chroot
-	build -static -Wl,--build-id=none
+	build -static
 	mkdir -p "$tmp/root/bin"
 	cp "$tmp/prog" "$tmp/root/bin/prog"
 	place "$tmp/root/bin/prog.debug"

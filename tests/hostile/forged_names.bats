@@ -170,6 +170,6 @@ link_to() {
 	! was_opened "$tmp/user/shadow"
 	[ "$(jq '.debug_files.unread.denied' "$tmp/s")" -gt 0 ]
 	jq -c .unnamed_files "$tmp/s"
-	jq -e 'any(.unnamed_files[]; (.file | endswith("/linked")) and .why == "stripped, and its debug file was not read"
-		and (.advice | startswith("permission denied")))' "$tmp/s"
+	jq -e 'any(.unnamed_files[]; (.file | endswith("/linked")) and
+		(.why | endswith("its debug file was not read")) and (.advice | startswith("permission denied")))' "$tmp/s"
 }
