@@ -213,7 +213,7 @@ fuzz-afl: targets ## the whole worker, or those in FUZZ, under AFL++ for FUZZ_SE
 fuzz-replay: targets $(FUZZ_BIN) ## what fuzzing found, and its seeds, once
 	$(Q)BUILD=$(BUILD) tools/fuzz --replay
 
-tidy: $(SKEL) ## static analysis: clang-tidy, cppcheck, gcc -fanalyzer; exceptions are in tools/tidy and .clang-tidy
+tidy: $(SKEL) $(PAGE_H) ## static analysis: clang-tidy, cppcheck, gcc -fanalyzer; exceptions are in tools/tidy and .clang-tidy
 	$(Q)tools/tidy
 
 lint: $(BUILD)/libstoker.a ## the house rules: direction of includes, length of functions and files, words

@@ -380,16 +380,23 @@ static int name_run(struct naming *n, const struct naming_run *run)
 	return name_jit(&b, owner & OWNER_ID_MASK);
 }
 
+/* One account may have thousands of runs, so those of the same one are not looked up again. */
 static void bring_forward(struct naming *n, size_t next)
 {
 	struct naming_run *runs = n->runs.data, was = runs[next];
+	uint64_t turns = share_turns(&n->turns, was.account);
 	size_t least = next;
 
-	for (size_t i = next + 1;
-		i < n->runs.len && share_turns(&n->turns, runs[least].account) > 0; i++)
-		if (share_turns(&n->turns, runs[i].account) <
-			share_turns(&n->turns, runs[least].account))
+	for (size_t i = next + 1; i < n->runs.len && turns > 0; i++) {
+		uint64_t of = runs[i].account == runs[least].account
+			? turns
+			: share_turns(&n->turns, runs[i].account);
+
+		if (of < turns) {
+			turns = of;
 			least = i;
+		}
+	}
 	runs[next] = runs[least];
 	runs[least] = was;
 }
