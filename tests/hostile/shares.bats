@@ -203,7 +203,7 @@ costs_little() {
 # Its memory for stacks has 10 MB left.
 @test "stacks that want all memory of the agent leave others most samples" {
 	local hz=1999 late
-	stoker=$repo/.build/tests/tools/stoker-short
+	stoker=${targets%/targets}/tools/stoker-short
 	cp "$(target burn7030_nofp)" "$tmp/first"
 	ln "$tmp/first" "$tmp/second"
 	start_record -a -F "$hz" --by comm --interval 600 -o "$tmp/part.%s" --stats "$tmp/s"
