@@ -88,7 +88,7 @@ has_segments() {
 	wait_until 60 has_segments 14
 	took=$(($(ticks_of "$daemon") - before)) began=$((${EPOCHREALTIME/./} - began))
 	echo "$took ticks of CPU time in $((began / 1000)) ms"
-	[ "$began" -lt 25000000 ]
+	[ "$began" -lt $(($(patience 40) * 1000000)) ]
 	[ $((took * 10000)) -lt $((began * 5 / 100)) ]
 	began=${EPOCHREALTIME/./}
 	kill -TERM "$daemon"

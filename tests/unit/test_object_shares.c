@@ -150,7 +150,7 @@ static void removed_files_are_chosen_when_they_are_idle(void **state)
 		meet(VICTIM, 60 * (unsigned int)i)->fd = memfd_create("removed", MFD_CLOEXEC);
 	meet(HOSTILE, 60)->fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	meet(OTHER, 60);
-	assert_int_equal(choose(object_shares_removed, 30), 1);
+	assert_int_equal(choose(object_shares_unused, 300), 1);
 	assert_ptr_equal(chosen[0].object, all[1]);
 }
 

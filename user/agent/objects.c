@@ -153,7 +153,7 @@ static void on_opened(void *ctx, uint64_t id, struct openers_answer *answer)
 #define ROOMY(max) ((max) - (max) / 4)
 #define IDLE_SECONDS 6     /* what was used later is in use: BPF notes it every few seconds */
 #define UNUSED_SECONDS 300 /* whoever maps files not met for so long meets them again */
-#define RETIRE_SECONDS 30  /* removed ones go after as long */
+#define RETIRE_SECONDS 30
 #define GIVEN_AT_ONCE(max) ((max) / 64 + 1)
 #define TIGHT(max) ((max) - (max) / 20)
 
@@ -498,8 +498,7 @@ static void retire(struct objects *objects)
 	if (objects->second < objects->next_retired)
 		return;
 	objects->next_retired = objects->second + RETIRE_SECONDS;
-	forget_some(objects, object_shares_idle, UNUSED_SECONDS, SIZE_MAX);
-	forget_some(objects, object_shares_removed, RETIRE_SECONDS, SIZE_MAX);
+	forget_some(objects, object_shares_unused, UNUSED_SECONDS, SIZE_MAX);
 }
 
 void objects_bury(struct objects *objects)

@@ -28,6 +28,8 @@ void object_shares_return(struct share *places, struct object *object)
 	object->placed = false;
 }
 
+#define REMOVED_PART 10
+
 static int most_idle_first(const void *a, const void *b)
 {
 	uint32_t x = ((const struct object_idle *)a)->seconds,
@@ -54,7 +56,7 @@ static bool is_removed(const struct object *object)
 }
 
 static size_t choose_idle(
-	const struct object_list *list, bool removed, struct object_idle *out)
+	const struct object_list *list, uint32_t removed_for, struct object_idle *out)
 {
 	size_t len = 0;
 
@@ -65,7 +67,7 @@ static size_t choose_idle(
 		if (object->id == OBJECT_VDSO || object_is_forgotten(object))
 			continue;
 		idle = idle_seconds(list, object);
-		if (idle > list->idle_for && (!removed || is_removed(object)))
+		if (idle > list->idle_for || (idle > removed_for && is_removed(object)))
 			out[len++] = (struct object_idle){ object, idle };
 	}
 	qsort(out, len, sizeof(*out), most_idle_first);
@@ -74,12 +76,12 @@ static size_t choose_idle(
 
 size_t object_shares_idle(const struct object_list *list, struct object_idle *out)
 {
-	return choose_idle(list, false, out);
+	return choose_idle(list, list->idle_for, out);
 }
 
-size_t object_shares_removed(const struct object_list *list, struct object_idle *out)
+size_t object_shares_unused(const struct object_list *list, struct object_idle *out)
 {
-	return choose_idle(list, true, out);
+	return choose_idle(list, list->idle_for / REMOVED_PART, out);
 }
 
 static uint64_t rank_of(const struct object_list *list, const struct object *object)

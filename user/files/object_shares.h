@@ -40,8 +40,8 @@ typedef size_t (*object_choice_fn)(const struct object_list *list, struct object
 
 /* Those that no tick met for more than idle_for seconds, the longest first. */
 size_t object_shares_idle(const struct object_list *list, struct object_idle *out);
-/* Of those the ones that have no name in any folder any more. */
-size_t object_shares_removed(const struct object_list *list, struct object_idle *out);
+/* The same, and removed files after a tenth of that time. */
+size_t object_shares_unused(const struct object_list *list, struct object_idle *out);
 /* Those of the highest rank, the most idle first. */
 size_t object_shares_givers(const struct object_list *list, struct object_idle *out);
 /* Those that had no place, or hung a while ago: whoever uses them now meets them again. */

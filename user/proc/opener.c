@@ -83,7 +83,7 @@ static bool is_same_file(int path_fd, const struct stat *st, const struct opener
 
 /* ---- a process's directories ----------------------------------------------------------------- */
 
-/* /proc/TID, which has all that /proc/PID has, of a thread that lives. -ESRCH: there is none. */
+/* /proc/TID of a thread that lives: it has the same files as /proc/PID. -ESRCH: there is none. */
 static int open_living_thread(pid_t pid, int dir_fd)
 {
 	int task_fd = openat(dir_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC), found = -ESRCH;
