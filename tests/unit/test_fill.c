@@ -100,7 +100,7 @@ struct processes_files processes_files(struct processes *processes, uint64_t id)
 	};
 }
 
-uint64_t payers_account(struct containers *containers, uint64_t cgroup)
+uint64_t containers_account(const struct containers *containers, uint64_t cgroup)
 {
 	(void)containers;
 	return cgroup;

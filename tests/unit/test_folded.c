@@ -87,6 +87,45 @@ static void equal_lines_are_added_up_and_sorted(void **state)
 	expect(f, "container,comm", "b;x;a 1\nb;x;main 2\nc;x;main 5\n");
 }
 
+/* ' ' and '+' come before the ';' that ends a name, letters after it. */
+static void lines_are_in_the_order_of_their_bytes(void **state)
+{
+	static const char *const names[] = { "a", "a+0x1", "a b", "ab", "\303\244", "?", "#a", "" };
+	struct fixture *f = *state;
+	const char *last = "";
+
+	for (uint32_t i = 0; i < ARRAY_SIZE(names) * ARRAY_SIZE(names); i++) {
+		uint32_t frames[] = {
+			frame(f, names[i % ARRAY_SIZE(names)], PROFILE_NATIVE),
+			frame(f, names[i / ARRAY_SIZE(names)], PROFILE_NATIVE),
+		};
+
+		add(f, "web", "node", frames, 2, i + 1);
+		add(f, "web", "node", frames + 1, 1, i + 1);
+	}
+	f->options.by_len = 0;
+	assert_int_equal(folded_write(&f->profile, &f->options, &f->out), 0);
+	for (char *line = strtok(f->out.data, "\n"); line; line = strtok(NULL, "\n")) {
+		*strrchr(line, ' ') = '\0';
+		assert_true(strcmp(last, line) < 0);
+		last = line;
+	}
+	/* "" reads as "?", and "#a" as "?a" where it begins a line. */
+	assert_true(strncmp(last, "\303\244;", 3) == 0);
+}
+
+static void a_sample_of_nothing_is_a_line_too(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t unknown[] = { frame(f, "?", PROFILE_NATIVE) };
+
+	add(f, "web", "node", unknown, 0, 2);
+	add(f, "web", "node", unknown, 1, 3);
+	f->options.by_len = 0;
+	assert_int_equal(folded_write(&f->profile, &f->options, &f->out), 0);
+	assert_string_equal(f->out.data, "? 5\n");
+}
+
 static void what_strangers_wrote_cannot_break_a_line(void **state)
 {
 	struct fixture *f = *state;
@@ -183,6 +222,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(root_comes_first_and_kinds_have_suffixes),
 		TEST(equal_lines_are_added_up_and_sorted),
+		TEST(lines_are_in_the_order_of_their_bytes),
+		TEST(a_sample_of_nothing_is_a_line_too),
 		TEST(what_strangers_wrote_cannot_break_a_line),
 		TEST(no_command_makes_its_line_a_comment),
 		TEST(numbers_that_are_not_known_read_as_a_question_mark),

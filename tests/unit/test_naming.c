@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_naming.c - in which order files and processes are named: there may not be time for all.
- * LINK: -Wl,--wrap=objects_view,--wrap=objects_sampled,--wrap=payers_account,--wrap=processes_id
- * LINK: -Wl,--wrap=processes_files,--wrap=worker_client_map_names */
+ * LINK: -Wl,--wrap=objects_view,--wrap=objects_sampled,--wrap=containers_account
+ * LINK: -Wl,--wrap=processes_id,--wrap=processes_files,--wrap=worker_client_map_names */
 #include "unit.h"
 
 #include <poll.h>
@@ -29,8 +29,8 @@ void __wrap_objects_sampled(struct objects *objects, const uint64_t *frames, siz
 	(void)objects, (void)frames, (void)len;
 }
 
-uint64_t __wrap_payers_account(struct containers *containers, uint64_t cgroup);
-uint64_t __wrap_payers_account(struct containers *containers, uint64_t cgroup)
+uint64_t __wrap_containers_account(const struct containers *containers, uint64_t cgroup);
+uint64_t __wrap_containers_account(const struct containers *containers, uint64_t cgroup)
 {
 	(void)containers;
 	return cgroup;

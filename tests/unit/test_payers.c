@@ -156,7 +156,7 @@ static void a_container_pays_for_the_time_of_its_ticks(void **state)
 	payers_charge(containers, &tally, publish, &ticks);
 	assert_int_equal(ticks.accounts.len, 2);
 	vec_each (&ticks.accounts, a) {
-		bool hostile = a->number == payers_account(containers, HOSTILE);
+		bool hostile = a->number == containers_account(containers, HOSTILE);
 
 		assert_int_equal(a->ticks, hostile ? 8 : 3);
 		assert_int_equal(a->took_ns, hostile ? 8040 : 100);

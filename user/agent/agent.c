@@ -16,7 +16,6 @@
 #include "containers/cgroup_view.h"
 #include "containers/container.h"
 #include "containers/containers.h"
-#include "containers/payers.h"
 #include "containers/tick_limits.h"
 #include "agent/evidence.h"
 #include "agent/fill.h"
@@ -100,7 +99,7 @@ static int on_task(void *ctx, const struct event_task *event)
 	struct agent *agent = ctx;
 	int met = containers_sampled(agent->containers, event->key.cgroup, event->key.tgid);
 	bool open = objects_meet_view(
-		agent->objects, event, payers_account(agent->containers, event->key.cgroup));
+		agent->objects, event, containers_account(agent->containers, event->key.cgroup));
 
 	if (met == CONTAINERS_KNOWN && open && !agent->evidence) /* evidence needs them alive */
 		places_know(agent->sampler, event);
@@ -150,7 +149,7 @@ static int on_deferred(void *ctx, const struct event_deferred *event)
 {
 	struct agent *agent = ctx;
 	const struct task_key *task = tally_task_key(&agent->tally, event->task);
-	uint64_t account = task ? payers_account(agent->containers, task->cgroup) : 0;
+	uint64_t account = task ? containers_account(agent->containers, task->cgroup) : 0;
 
 	if (event->anon)
 		processes_add(agent->processes, event->tgid, event->start_ns);
@@ -458,7 +457,7 @@ int agent_poll(struct agent *agent)
 	/* By index and value: the ring is read meanwhile, and more may come. */
 	for (size_t i = 0; i < agent->execs.len; i++)
 		deferred_watch(agent->deferred, agent->execs.data[i],
-			payers_account(agent->containers, agent->execs.data[i].cgroup));
+			containers_account(agent->containers, agent->execs.data[i].cgroup));
 	if (agent->execs.len > 0 && err == 0)
 		err = sampler_poll(agent->sampler);
 	agent->execs.len = 0;
@@ -555,7 +554,7 @@ int agent_profile(struct agent *agent, struct profile *out)
 void agent_set_cpu(struct agent *agent, uint64_t permille)
 {
 	file_time_limit(objects_time(agent->objects), permille);
-	file_time_limit(processes_time(agent->processes), permille / 2);
+	file_time_limit(processes_time(agent->processes), permille / 3);
 }
 
 void agent_set_stored_max(struct agent *agent, uint64_t bytes)

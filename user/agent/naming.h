@@ -20,7 +20,6 @@
 #include "profile/profile.h"
 #include "sampler/tally.h"
 #include "client/client.h"
-#include "containers/payers.h"
 
 struct naming_place {
 	uint64_t owner;   /* kind, and object or process */

@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "containers/containers.h"
+
 static uint64_t file_owner(uint32_t id, uint32_t set)
 {
 	return OWNER(FRAME_FILE, (uint64_t)set << OWNER_SET_SHIFT | id);
@@ -15,7 +17,7 @@ uint32_t naming_view(struct naming *n, const struct tally_task *task)
 {
 	if (n->task != task->id) {
 		n->view = objects_view(n->objects, &task->view);
-		n->account = payers_account(n->containers, task->key.cgroup);
+		n->account = containers_account(n->containers, task->key.cgroup);
 	}
 	n->task = task->id;
 	return n->view;

@@ -38,7 +38,7 @@ static void tend_tables(struct upkeep *u, uint64_t now_ns)
 
 int upkeep_object(struct upkeep *u, const struct event_object *event)
 {
-	int err = objects_add(u->objects, event, payers_account(u->containers, event->cgroup));
+	int err = objects_add(u->objects, event, containers_account(u->containers, event->cgroup));
 	const struct object *object = objects_find(u->objects, event->id);
 
 	u->tables_due = true;

@@ -114,18 +114,26 @@ int buf_printf(struct buf *buf, const char *fmt, ...)
 
 int buf_vprintf(struct buf *buf, const char *fmt, va_list ap)
 {
+	size_t room_size;
 	va_list again;
 	char *room;
 	int size;
 
+	if (buf_reserve(buf, 0, &room) < 0)
+		return buf->err;
+	/* Most texts fit where they are put. */
+	room_size = buf->cap - buf->len;
 	va_copy(again, ap);
-	size = vsnprintf(NULL, 0, fmt, again);
+	size = vsnprintf(room, room_size, fmt, again);
 	va_end(again);
 	if (size < 0)
-		return buf_fail(buf, -EINVAL);
-	if (buf_reserve(buf, (size_t)size, &room) < 0)
+		buf_fail(buf, -EINVAL);
+	if (buf_reserve(buf, size < 0 ? 0 : (size_t)size, &room) < 0) {
+		buf->data[buf->len] = '\0';
 		return buf->err;
-	vsnprintf(room, (size_t)size + 1, fmt, ap);
+	}
+	if ((size_t)size >= room_size)
+		vsnprintf(room, (size_t)size + 1, fmt, ap);
 	buf_commit(buf, (size_t)size);
 	return 0;
 }

@@ -508,6 +508,13 @@ void containers_labels(struct containers *all, uint64_t cgroup, struct container
 	out->unit = id->unit;
 }
 
+uint64_t containers_account(const struct containers *all, uint64_t cgroup)
+{
+	const struct cgroup_entry *entry = find_entry(all, cgroup);
+
+	return entry ? entry->account : 0;
+}
+
 /* ---- the end of an interval ------------------------------------------------------------------ */
 
 void containers_next(struct containers *all, const struct tally *tally)

@@ -67,6 +67,8 @@ struct containers_labels {
 };
 
 void containers_labels(struct containers *all, uint64_t cgroup, struct containers_labels *out);
+/* The labels' account alone. */
+uint64_t containers_account(const struct containers *all, uint64_t cgroup);
 
 /* The end of an interval: drops removed cgroups without tasks in the tally. */
 void containers_next(struct containers *all, const struct tally *tally);

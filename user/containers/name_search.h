@@ -17,7 +17,7 @@ struct cgroup_tree;
 struct container_state;
 
 #define NAME_SEARCH_MAX_NS 500000000ULL /* bursts are free: hundreds of containers on a new host */
-#define NAME_SEARCH_PART 500            /* of the time that passes, afterwards */
+#define NAME_SEARCH_PART 1000           /* of the time that passes, afterwards */
 
 struct name_search {
 	const struct hash *by_path; /* borrowed: key → struct container * */

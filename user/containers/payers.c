@@ -14,24 +14,13 @@
 #include "unwind/publish.h"
 
 struct payers {
-	struct containers *containers;
 	struct publish *publish;
-	struct hash accounts; /* of cgroups */
-	struct hash charged;  /* stacks, with an account */
+	struct hash charged; /* stacks, with an account */
 };
 
 static void payers_done(struct payers *p)
 {
-	hash_done(&p->accounts);
 	hash_done(&p->charged);
-}
-
-uint64_t payers_account(struct containers *containers, uint64_t cgroup)
-{
-	struct containers_labels labels;
-
-	containers_labels(containers, cgroup, &labels);
-	return labels.account;
 }
 
 void payers_warn(struct containers *containers, uint64_t cgroup, const char *what,
@@ -46,17 +35,6 @@ void payers_warn(struct containers *containers, uint64_t cgroup, const char *wha
 	why_set(&text, 0, "%.*s: %s", len > 0 ? (int)len : (int)sizeof(text.text), labels.container,
 		what);
 	warnings_add(warnings, text.text);
-}
-
-static uint64_t account_of(struct payers *p, uint64_t cgroup)
-{
-	uint64_t *known = hash_find(&p->accounts, cgroup), account;
-
-	if (known)
-		return *known;
-	account = payers_account(p->containers, cgroup);
-	(void)hash_put(&p->accounts, cgroup, account);
-	return account;
 }
 
 static void charge_stack(struct payers *p, const struct tally_stack *stack, uint64_t account)
@@ -77,11 +55,12 @@ static void charge_stack(struct payers *p, const struct tally_stack *stack, uint
 void payers_charge(struct containers *containers, const struct tally *tally,
 	struct publish *publish, struct tick_shares *ticks)
 {
-	_cleanup_(payers_done) struct payers p = { .containers = containers, .publish = publish };
+	_cleanup_(payers_done) struct payers p = { .publish = publish };
 
 	vec_each (&tally->counts, c) {
 		uint64_t cgroup = tally->tasks.data[c->task].key.cgroup;
-		uint64_t account = account_of(&p, cgroup), key = hash_mix(account) ^ c->user;
+		uint64_t account = containers_account(containers, cgroup);
+		uint64_t key = hash_mix(account) ^ c->user;
 
 		if (ticks)
 			(void)tick_shares_charge(ticks, account, cgroup, c->count, c->took_ns);

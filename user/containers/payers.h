@@ -11,8 +11,6 @@ struct tally;
 struct tick_shares;
 struct warnings;
 
-/* The account of a cgroup; 0: unknown. */
-uint64_t payers_account(struct containers *containers, uint64_t cgroup);
 /* Says so of the outermost container of this cgroup, once, however many it makes below it. */
 void payers_warn(struct containers *containers, uint64_t cgroup, const char *what,
 	struct warnings *warnings);

@@ -34,7 +34,7 @@ void tick_limits_done(struct tick_limits *limits)
 /* Brings BPF's entry of a cgroup up to date. */
 static void put(struct tick_limits *l, uint64_t cgroup)
 {
-	uint64_t ns = tick_shares_limit(&l->shares, payers_account(l->containers, cgroup));
+	uint64_t ns = tick_shares_limit(&l->shares, containers_account(l->containers, cgroup));
 	uint64_t *known = hash_find(&l->cgroups, cgroup);
 
 	if (ns == (known ? *known : 0))

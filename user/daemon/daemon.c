@@ -354,9 +354,14 @@ static int wait_for_events(struct daemon *d, struct why *why)
 	};
 
 	set_timer(d);
-	return poll(fds, ARRAY_SIZE(fds), -1) < 0 && errno != EINTR
-		? why_set(why, -errno, "cannot wait: %s", err_text(errno))
-		: 0;
+	if (poll(fds, ARRAY_SIZE(fds), -1) < 0)
+		return errno == EINTR ? 0
+				      : why_set(why, -errno, "cannot wait: %s", err_text(errno));
+	if (fds[2].revents)
+		hear_signals(d);
+	if (fds[6].revents)
+		hear_config(d);
+	return 0;
 }
 
 static int loop(struct daemon *d, struct why *why)
@@ -373,8 +378,6 @@ static int loop(struct daemon *d, struct why *why)
 			http_front_poll(d->http);
 		if (err == 0)
 			err = wait_for_events(d, why);
-		hear_config(d);
-		hear_signals(d);
 	}
 	return err;
 }

@@ -74,6 +74,7 @@ struct processes {
 	struct file_time time;
 	struct share places;
 	size_t turn; /* index of the next whose mappings are read */
+	uint64_t due_ns; /* no search is due before */
 };
 
 static uint64_t key_of(uint32_t tgid, uint64_t start_ns)
@@ -104,6 +105,7 @@ int processes_new(void (*drop)(void *ctx, uint64_t id), void *ctx, struct worker
 	processes->ctx = ctx;
 	processes->worker = worker;
 	processes->account = account;
+	processes->due_ns = CLOCK_NEVER_NS;
 	*out = processes;
 	return 0;
 }
@@ -314,6 +316,7 @@ int processes_add(struct processes *processes, uint32_t tgid, uint64_t start_ns)
 		processes->all.len--;
 		return -ENOMEM;
 	}
+	processes->due_ns = clock_sooner(processes->due_ns, p->next_ns);
 	*slot = TAKE_PTR(p);
 	return index_at(processes, processes->all.len - 1);
 }
@@ -351,22 +354,22 @@ static void retry(struct processes *processes, struct process *p, uint64_t now_n
 
 void processes_retry(struct processes *processes, uint64_t now_ns)
 {
+	if (now_ns < processes->due_ns)
+		return;
+	processes->due_ns = CLOCK_NEVER_NS;
 	vec_each (&processes->all, at) {
 		struct process *p = *at;
 
 		if (lacks_files(p) && now_ns + p->pause_ns / EARLY_PART >= p->next_ns)
 			retry(processes, p, now_ns);
+		if (lacks_files(p))
+			processes->due_ns = clock_sooner(processes->due_ns, p->next_ns);
 	}
 }
 
 uint64_t processes_due_ns(const struct processes *processes)
 {
-	uint64_t due_ns = CLOCK_NEVER_NS;
-
-	vec_each (&processes->all, p)
-		if (lacks_files(*p))
-			due_ns = clock_sooner(due_ns, (*p)->next_ns);
-	return due_ns;
+	return processes->due_ns;
 }
 
 void processes_refresh(struct processes *processes)

@@ -14,11 +14,6 @@
 #include "base/utf8.h"
 #include "profile/folded_reader.h"
 
-struct line {
-	const char *text;
-	uint64_t count;
-};
-
 static const char *const suffixes[] = {
 	[PROFILE_NATIVE] = "",
 	[PROFILE_KERNEL] = "_[k]",
@@ -33,8 +28,8 @@ struct folded {
 	uint64_t count;
 };
 
-/* The lines that are being made. A text is a number here, so that lines are compared fast: only
- * one of those that read the same becomes text. */
+/* The lines that are being made. A name is a number here, so that lines are compared fast, and two
+ * that read the same have the same numbers. */
 struct folding {
 	const struct profile *profile;
 	const struct sink_options *options;
@@ -114,6 +109,28 @@ static int put_stack(struct folding *f, const struct profile_sample *sample)
 	return err;
 }
 
+/* A line without names would be no line. And a reader takes a line with '#' for a comment: a
+ * command could hide by its name. */
+static int put_beginning(struct folding *f, size_t first)
+{
+	struct buf *name = &f->name;
+	uint32_t *id;
+
+	if (f->ids.len == first) {
+		id = vec_add(&f->ids);
+		return id ? make_name(f, "", "", id) : -ENOMEM;
+	}
+	id = &f->ids.data[first];
+	if (strtab_get(&f->names, *id)[0] != '#')
+		return 0;
+	buf_clear(name);
+	buf_puts(name, strtab_get(&f->names, *id));
+	if (buf_err(name) < 0)
+		return buf_err(name);
+	name->data[0] = '?';
+	return strtab_put(&f->names, name->data, name->len, id);
+}
+
 static bool same_line(const struct folding *f, const struct folded *line, size_t first)
 {
 	return line->len == f->ids.len - first &&
@@ -130,6 +147,8 @@ static int fold_sample(struct folding *f, const struct profile_sample *sample)
 	struct folded *line;
 	uint64_t hash, *have;
 
+	if (err == 0)
+		err = put_beginning(f, first);
 	if (err < 0)
 		return err;
 	hash = hash_bytes(f->ids.data + first, (f->ids.len - first) * sizeof(*f->ids.data));
@@ -148,63 +167,51 @@ static int fold_sample(struct folding *f, const struct profile_sample *sample)
 	return hash_put(&f->by_ids, hash, f->lines.len - 1);
 }
 
-/* Two lines may still read the same: of an empty one and of a frame whose name is "?". */
-static int put_text(const struct folding *f, const struct folded *line, struct buf *out)
+/* ---- text ----------------------------------------------------------------------------------- */
+
+/* By their bytes, each name with the byte that follows it in its line. */
+static int by_name(const char *a, char after_a, const char *b, char after_b)
 {
-	buf_clear(out);
+	for (; *a && *a == *b; a++)
+		b++;
+	return (unsigned char)(*a ? *a : after_a) - (unsigned char)(*b ? *b : after_b);
+}
+
+/* As their texts compare: the first name that differs decides, and names have no ';'. */
+static int by_text(const void *a, const void *b, void *ctx)
+{
+	const struct folding *f = ctx;
+	const struct folded *x = a, *y = b;
+	const uint32_t *xs = f->ids.data + x->first, *ys = f->ids.data + y->first;
+	uint32_t len = x->len < y->len ? x->len : y->len, i = 0;
+
+	while (i < len && xs[i] == ys[i])
+		i++;
+	if (i == len)
+		return x->len < y->len ? -1 : x->len > y->len;
+	return by_name(strtab_get(&f->names, xs[i]), i + 1 < x->len ? ';' : '\0',
+		strtab_get(&f->names, ys[i]), i + 1 < y->len ? ';' : '\0');
+}
+
+/* As a decimal fraction: the value is the count times the scale. */
+static void put_count(struct buf *out, uint64_t count, uint32_t scale)
+{
+	uint64_t rest = count % scale;
+
+	buf_printf(out, " %llu%s", (unsigned long long)(count / scale), rest > 0 ? "." : "");
+	for (uint32_t unit = scale / 10; rest > 0; rest %= unit, unit /= 10)
+		buf_putc(out, (char)('0' + rest / unit));
+	buf_putc(out, '\n');
+}
+
+static void put_line(const struct folding *f, const struct folded *line, struct buf *out)
+{
 	for (uint32_t i = 0; i < line->len; i++) {
 		if (i > 0)
 			buf_putc(out, ';');
 		buf_puts(out, strtab_get(&f->names, f->ids.data[line->first + i]));
 	}
-	if (out->len == 0)
-		buf_putc(out, '?');
-	/* A reader takes a line with '#' for a comment: a command could hide by its name. */
-	if (buf_err(out) == 0 && out->data[0] == '#')
-		out->data[0] = '?';
-	return buf_err(out);
-}
-
-static int by_text(const void *a, const void *b)
-{
-	return strcmp(((const struct line *)a)->text, ((const struct line *)b)->text);
-}
-
-/* Adds up samples whose lines read the same: counts[id of the line]. */
-static int fold(const struct profile *p, const struct sink_options *options, struct strtab *texts,
-	uint64_t *counts)
-{
-	_cleanup_(folding_done) struct folding f;
-	_cleanup_(buf_done) struct buf text = BUF_INIT;
-	int err = folding_init(&f, p, options);
-
-	vec_each (&p->samples, sample)
-		if (err == 0)
-			err = fold_sample(&f, sample);
-	vec_each (&f.lines, line) {
-		uint32_t id = 0;
-
-		if (err == 0)
-			err = put_text(&f, line, &text);
-		if (err == 0)
-			err = strtab_put(texts, text.data, text.len, &id);
-		if (err < 0)
-			return err;
-		counts[id] += line->count;
-	}
-	return err;
-}
-
-/* As a decimal fraction: the value is the count times the scale. */
-static void put_count(struct buf *out, const struct profile *p, const struct line *line)
-{
-	uint64_t rest = line->count % p->scale;
-
-	buf_printf(out, "%s %llu%s", line->text, (unsigned long long)(line->count / p->scale),
-		rest > 0 ? "." : "");
-	for (uint32_t unit = p->scale / 10; rest > 0; rest %= unit, unit /= 10)
-		buf_putc(out, (char)('0' + rest / unit));
-	buf_putc(out, '\n');
+	put_count(out, line->count, f->profile->scale);
 }
 
 /* A stack of no samples for other readers (folded_reader.h). */
@@ -217,21 +224,20 @@ static void put_labels(struct buf *out, const struct sink_options *o)
 
 int folded_write(const struct profile *p, const struct sink_options *options, struct buf *out)
 {
-	_cleanup_(strtab_done) struct strtab texts = { 0 };
-	_cleanup_(freep) uint64_t *counts = calloc(p->samples.len + 1, sizeof(*counts));
-	_cleanup_(freep) struct line *lines = calloc(p->samples.len + 1, sizeof(*lines));
-	size_t len = 0;
+	_cleanup_(folding_done) struct folding f;
+	int err = folding_init(&f, p, options);
 
-	if (!counts || !lines || strtab_init(&texts) < 0 || fold(p, options, &texts, counts) < 0)
-		return buf_fail(out, -ENOMEM);
-	for (uint32_t id = 0; id < texts.len; id++)
-		if (counts[id] > 0)
-			lines[len++] = (struct line){ strtab_get(&texts, id), counts[id] };
-	qsort(lines, len, sizeof(*lines), by_text);
+	vec_each (&p->samples, sample)
+		if (err == 0)
+			err = fold_sample(&f, sample);
+	if (err < 0)
+		return buf_fail(out, err);
+	if (f.lines.len > 0)
+		qsort_r(f.lines.data, f.lines.len, sizeof(*f.lines.data), by_text, &f);
 	if (options->label_line && options->by_len > 0)
 		put_labels(out, options);
-	for (size_t i = 0; i < len; i++)
-		put_count(out, p, &lines[i]);
+	vec_each (&f.lines, line)
+		put_line(&f, line, out);
 	return buf_err(out);
 }
 
