@@ -17,7 +17,7 @@
 #include "base/err.h"
 #include "base/own.h"
 #include "cmd/cmd.h"
-#include "cmd/flush.h"
+#include "cmd/print.h"
 
 /* 70 KiB were used by `record`; its processes inherit the limit. */
 #define STACK_BYTES_LEAST (256 << 10)
@@ -139,7 +139,7 @@ int main(int argc, char **argv)
 		log_error(&log, "%s", why.text);
 	else
 		status = run(argc, argv, &log);
-	if (status == EXIT_OK && flush_stdout(&why) < 0) {
+	if (status == EXIT_OK && print_flush(&why) < 0) {
 		log_error(&log, "%s", why.text);
 		status = EXIT_FAILED;
 	}

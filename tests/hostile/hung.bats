@@ -125,6 +125,25 @@ goes_on() {
 	between "$(jq .objects.openers_given_up "$tmp/s")" 1 2 'openers given up'
 }
 
+@test "nor does it hold up ps, which looks for perf maps, too" {
+	local scope i
+	need jq unshare
+	make_cgroup ps
+	scope=$cgroup/docker-$(printf '%064x' "$$").scope
+	mkdir "$scope"
+	cgroups=("$scope" "${cgroups[@]}")
+	mkdir "$tmp/as"
+	cp "$(target jitmap)" "$tmp/as/node"
+	for i in 1 2 3; do
+		run_there "$i" map "$tmp/as/node"
+		echo "$victim" >"$scope/cgroup.procs"
+		wait_until 5 falls_silent
+	done
+	timeout -k 5 60 "$stoker" ps -d 0.2 --json >"$tmp/ps"
+	jq -e --arg id "$(printf '%064x' "$$")" '.rows[] | select(.id == $id)
+		| .runtime == "Node" and .runtime_processes == 3 and .with_maps == 0' "$tmp/ps"
+}
+
 # A container inside a container is not searched among the host's: the parent of its first process leads
 # to its bundle.
 @test "nor a container's bundle, where its shim says that it is" {

@@ -3,7 +3,7 @@
  * for it: OPENER_CALL_NS at most, or OPENER_BUSY_NS while it has work; then the opener is given up
  * (client/openers.h), and paths of the same account are refused for a while. So whoever makes calls
  * hang costs their time once. Calls in which the opener works or is blocked for 1 ms may take half
- * a second at once and a fifth of a per cent of a core in the long run, which accounts share
+ * a second at once and a tenth of a per cent of a core in the long run, which accounts share
  * (base/share.h); then those of who took much are refused. Files of a file system whose calls may
  * wait are refused: -ETIMEDOUT, as those that hung; or copied. */
 #pragma once
@@ -23,7 +23,7 @@
 #define OPENER_BUSY_NS 2000000000ULL
 #define OPENER_SLOW_NS 1000000ULL
 #define OPENER_SPENT_NS 500000000ULL
-#define OPENER_PART 500 /* of the time that passes is given back */
+#define OPENER_PART 1000 /* of the time that passes is given back */
 
 struct buf;
 struct jit_files_access;

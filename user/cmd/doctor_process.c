@@ -15,7 +15,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/fd.h"
-#include "base/utf8.h"
+#include "cmd/print.h"
 #include "files/debug_files.h"
 #include "agent/file_notes.h"
 #include "agent/privileges.h"
@@ -55,15 +55,6 @@ static int read_proc(pid_t pid, const char *name, struct buf *out)
 	return err < 0 ? err : buf_putc(out, '\0');
 }
 
-/* Text of a stranger, for a terminal. */
-static void print_clean(const char *text)
-{
-	_cleanup_(buf_done) struct buf clean = BUF_INIT;
-
-	if (utf8_put_clean(&clean, text) == 0)
-		fputs(clean.data ? clean.data : "", stdout);
-}
-
 static int ignore_name(void *ctx, size_t index, const struct worker_name *name)
 {
 	(void)ctx;
@@ -84,7 +75,7 @@ static void print_debug_files(const struct patient *p, const struct worker_symbo
 		if (!why)
 			continue;
 		fputs("; refused ", stdout);
-		print_clean(p->debug.paths[i] ? p->debug.paths[i] : "?");
+		print_clean(p->debug.paths[i] ? p->debug.paths[i] : "?", 0);
 		printf(": %s", why);
 	}
 	if (symbols->debug_used < 0 && file_notes_stripped(symbols->symbols, symbols->sources) &&
@@ -130,7 +121,6 @@ static void on_rows(void *ctx, const struct worker_rows *rows)
 		{ .kind = DEBUG_ROOT_OWN, .fd = p->roots[1] },
 		{ .kind = DEBUG_ROOT_TARGET, .fd = p->roots[0] },
 	};
-
 	struct stat st = { 0 };
 
 	fstat(p->fd, &st);
@@ -203,7 +193,7 @@ static void on_mapping(void *ctx, const struct maps_entry *entry)
 		return;
 	p->last_ino = entry->ino;
 	p->last_dev = entry->dev;
-	print_clean(entry->path);
+	print_clean(entry->path, 0);
 	fputs("\n      ", stdout);
 	judge_file(p, entry);
 	putchar('\n');
@@ -259,7 +249,7 @@ static int examine(struct patient *p, struct why *why)
 		status_parse_start(stat.data, &ticks);
 	p->process.start_ns = ticks * (NSEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK));
 	printf("\nprocess %d (", p->process.pid);
-	print_clean(p->status.name);
+	print_clean(p->status.name, 0);
 	printf("), %u thread%s\n", p->status.threads, p->status.threads == 1 ? "" : "s");
 	maps_parse(maps.data, on_mapping, p);
 	count_anon(p, &(struct maps_entry){ 0 });

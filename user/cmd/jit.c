@@ -6,9 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/own.h"
-#include "base/utf8.h"
+#include "cmd/print.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "jit/jit_control.h"
@@ -37,14 +36,6 @@ static const struct options table = {
 };
 
 /* Text of a stranger, for a terminal. */
-static void print_clean(const char *text)
-{
-	_cleanup_(buf_done) struct buf clean = BUF_INIT;
-
-	if (utf8_put_clean(&clean, text) == 0)
-		fputs(clean.data ? clean.data : "", stdout);
-}
-
 static int take_option(void *ctx, int id, const char *arg, struct why *why)
 {
 	struct jit *jit = ctx;
@@ -81,7 +72,7 @@ static void print_runtime(const struct jit_control *c)
 	printf("%s", c->runtime == JIT_CONTROL_DOTNET ? ".NET" : "JVM");
 	if (c->version[0]) {
 		printf(" ");
-		print_clean(c->version);
+		print_clean(c->version, 0);
 	}
 	printf(", process %d", c->target.pid);
 	if (c->target.ns_pid != c->target.pid)
@@ -99,7 +90,7 @@ static bool print_files(const struct jit_control *c)
 
 		if (jit_control_file(c, file, name, sizeof(name), &state) < 0)
 			continue;
-		print_clean(c->dir);
+		print_clean(c->dir, 0);
 		printf("/%s: %llu kB, written %llu s ago%s\n", name,
 			(unsigned long long)((state.size_bytes + 1023) / 1024),
 			(unsigned long long)state.age_s,

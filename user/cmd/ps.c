@@ -34,6 +34,7 @@ struct ps {
 	struct cgroup_tree *tree;
 	struct container_list list;
 	struct worker_client *worker; /* until the agent has it */
+	struct worker_client *lent;   /* the same, as long as the agent is open */
 	struct agent *agent;
 	VEC(struct ps_row) rows;
 	uint64_t duration_ns;
@@ -102,7 +103,7 @@ static void look_at_processes(struct ps *ps, struct ps_row *row)
 			(item->path[len] != '\0' && item->path[len] != '/'))
 			continue;
 		if (cgroup_tree_open_id(ps->tree, item->cgroup, &fd) == 0)
-			ps_runtime_look(fd, &row->runtime);
+			ps_runtime_look(ps->lent, fd, &row->runtime);
 	}
 }
 
@@ -284,6 +285,7 @@ static int run(struct ps *ps, struct why *why)
 		err = cgroup_tree_open(cgroup_view(), &ps->tree, why);
 	if (err == 0)
 		err = agent_open_workers(0, false, &ps->worker, why);
+	ps->lent = ps->worker;
 	if (err == 0)
 		err = container_list_read(ps->worker, ps->tree, &ps->list, why);
 	if (err < 0 || (err = capture(ps, &profile, why)) < 0)

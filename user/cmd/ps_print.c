@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/own.h"
 #include "base/utf8.h"
+#include "cmd/print.h"
 
 #define NAME_WIDTH 28
 #define POD_NAME_MAX (2 * STATE_NAME_MAX + 2)
@@ -21,14 +22,6 @@ static double percent_of_cpu(const struct ps_row *row, unsigned int hz, double s
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-static void print_clean(const char *text)
-{
-	_cleanup_(buf_done) struct buf clean = BUF_INIT;
-
-	if (utf8_put_clean(&clean, text[0] ? text : "-") == 0)
-		printf("%-*s ", NAME_WIDTH, clean.data);
-}
-
 static void print_row(const struct ps_row *row, unsigned int hz, double seconds)
 {
 	char pod[POD_NAME_MAX];
@@ -36,9 +29,10 @@ static void print_row(const struct ps_row *row, unsigned int hz, double seconds)
 	snprintf(pod, sizeof(pod), "%s%s%s", row->namespace_, row->namespace_[0] ? "/" : "",
 		row->pod);
 	printf("%-10s ", row->kind);
-	print_clean(row->name);
-	print_clean(pod);
-	printf("%6.1f ", percent_of_cpu(row, hz, seconds));
+	print_clean(row->name, NAME_WIDTH);
+	putchar(' ');
+	print_clean(pod[0] ? pod : "-", NAME_WIDTH);
+	printf(" %6.1f ", percent_of_cpu(row, hz, seconds));
 	if (row->walked > 0)
 		printf("%9.1f ", 100.0 * (double)row->complete / (double)row->walked);
 	else

@@ -3,15 +3,18 @@
  * perf map is searched where a capture would find it. */
 #include "cmd/ps_runtime.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/fd.h"
+#include "client/client.h"
+#include "client/mappings.h"
+#include "client/opener_call.h"
 #include "jit/jit_files.h"
 #include "jit/jit_target.h"
-#include "proc/opener.h"
 
 #define PROCESSES_MAX 64
 #define TEXT_BYTES_MAX (1UL << 20)
@@ -37,25 +40,30 @@ static const char *runtime_of(const struct jit_target *target)
 	return NULL;
 }
 
-static bool has_map(const struct jit_target *target)
+/* Openers search: what is mounted in a container may never answer. */
+static bool has_map(struct worker_client *worker, const struct jit_target *target)
 {
 	const struct opener_process process = { target->pid, target->start_ns };
+	struct opener_call *call = worker_client_call(worker);
+	const struct jit_files_access access = opener_call_access(call);
 	struct jit_files_dirs dirs = { .len = 0 };
-	struct opener_found dump = { .fd = -1 };
+	struct opener_found found = { .fd = -1 };
 	_cleanup_fd_ int fd = -1;
+	int err = -ENOENT;
 	pid_t number;
 
-	jit_files_open_dirs(&jit_files_direct, &process, &dirs);
-	for (size_t i = 0; i < dirs.len && fd < 0; i++)
-		if (opener_perf_map(dirs.fds[i], &process, target->ns_pid, target->uid, &fd) < 0)
-			fd = -1;
+	jit_files_open_dirs(&access, &process, &dirs);
+	for (size_t i = 0; i < dirs.len && err < 0; i++)
+		err = opener_call_perf_map(
+			call, dirs.fds[i], &process, target->ns_pid, target->uid, &found);
 	jit_files_close_dirs(&dirs);
-	if (fd < 0 && jit_files_open_dump(&process, &dump, &number) == 0)
-		fd = dump.fd;
-	return fd >= 0;
+	if (err < 0)
+		err = worker_client_dump(worker, &process, (uint64_t)target->pid, &found, &number);
+	fd = found.fd;
+	return err == 0;
 }
 
-static void look_at(pid_t pid, struct ps_runtime *out)
+static void look_at(struct worker_client *worker, pid_t pid, struct ps_runtime *out)
 {
 	_cleanup_(jit_target_close) struct jit_target target = JIT_TARGET_INIT;
 	const char *name;
@@ -68,10 +76,10 @@ static void look_at(pid_t pid, struct ps_runtime *out)
 		return;
 	out->name = out->processes > 0 && strcmp(out->name, name) != 0 ? "several" : name;
 	out->processes++;
-	out->mapped += has_map(&target);
+	out->mapped += has_map(worker, &target);
 }
 
-void ps_runtime_look(int cgroup_fd, struct ps_runtime *out)
+void ps_runtime_look(struct worker_client *worker, int cgroup_fd, struct ps_runtime *out)
 {
 	_cleanup_(buf_done) struct buf text = BUF_INIT;
 	_cleanup_fd_ int fd = openat(cgroup_fd, "cgroup.procs", O_RDONLY | O_CLOEXEC);
@@ -83,7 +91,7 @@ void ps_runtime_look(int cgroup_fd, struct ps_runtime *out)
 		return;
 	at = text.data;
 	for (int i = 0; i < PROCESSES_MAX && *at; i++) {
-		look_at((pid_t)strtol(at, &at, 10), out);
+		look_at(worker, (pid_t)strtol(at, &at, 10), out);
 		at += *at == '\n';
 	}
 }

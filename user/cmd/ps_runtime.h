@@ -5,6 +5,8 @@
 
 #include <stddef.h>
 
+struct worker_client;
+
 struct ps_runtime {
 	const char *name; /* "native" if none is known */
 	size_t processes; /* processes of JIT runtimes */
@@ -12,4 +14,4 @@ struct ps_runtime {
 };
 
 /* Adds the processes in a cgroup's folder to *out. */
-void ps_runtime_look(int cgroup_fd, struct ps_runtime *out);
+void ps_runtime_look(struct worker_client *worker, int cgroup_fd, struct ps_runtime *out);

@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/own.h"
 #include "cmd/cmd.h"
-#include "cmd/flush.h"
+#include "cmd/print.h"
 #include "cmd/options.h"
 #include "output/output.h"
 #include "cmd/log_answer.h"
@@ -203,7 +203,7 @@ static int run(const struct report *r, struct why *why)
 	err = show(r, &answer);
 	if (err < 0)
 		return why_set(why, err, "out of memory");
-	return flush_stdout(why);
+	return print_flush(why);
 }
 
 int cmd_report(int argc, char **argv, struct log *log)
