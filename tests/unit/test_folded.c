@@ -114,11 +114,13 @@ static void lines_are_in_the_order_of_their_bytes(void **state)
 	assert_true(strncmp(last, "\303\244;", 3) == 0);
 }
 
-static void a_sample_of_nothing_is_a_line_too(void **state)
+static void a_stack_without_frames_is_a_line_and_one_without_samples_is_none(void **state)
 {
 	struct fixture *f = *state;
 	uint32_t unknown[] = { frame(f, "?", PROFILE_NATIVE) };
+	uint32_t unseen[] = { frame(f, "unseen", PROFILE_NATIVE) };
 
+	add(f, "web", "node", unseen, 1, 0);
 	add(f, "web", "node", unknown, 0, 2);
 	add(f, "web", "node", unknown, 1, 3);
 	f->options.by_len = 0;
@@ -223,7 +225,7 @@ int main(void)
 		TEST(root_comes_first_and_kinds_have_suffixes),
 		TEST(equal_lines_are_added_up_and_sorted),
 		TEST(lines_are_in_the_order_of_their_bytes),
-		TEST(a_sample_of_nothing_is_a_line_too),
+		TEST(a_stack_without_frames_is_a_line_and_one_without_samples_is_none),
 		TEST(what_strangers_wrote_cannot_break_a_line),
 		TEST(no_command_makes_its_line_a_comment),
 		TEST(numbers_that_are_not_known_read_as_a_question_mark),

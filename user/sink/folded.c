@@ -227,8 +227,9 @@ int folded_write(const struct profile *p, const struct sink_options *options, st
 	_cleanup_(folding_done) struct folding f;
 	int err = folding_init(&f, p, options);
 
+	/* A part of a profile has stacks of which it has no samples. */
 	vec_each (&p->samples, sample)
-		if (err == 0)
+		if (err == 0 && sample->value > 0)
 			err = fold_sample(&f, sample);
 	if (err < 0)
 		return buf_fail(out, err);
