@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_naming.c - in which order files and processes are named: there may not be time for all.
  * LINK: -Wl,--wrap=objects_view,--wrap=objects_sampled,--wrap=containers_account
- * LINK: -Wl,--wrap=processes_id,--wrap=processes_files,--wrap=worker_client_map_names */
+ * LINK: -Wl,--wrap=processes_id,--wrap=processes_files,--wrap=processes_charge
+ * LINK: -Wl,--wrap=worker_client_map_names */
 #include "unit.h"
 
 #include <poll.h>
@@ -50,6 +51,15 @@ struct processes_files __wrap_processes_files(struct processes *processes, uint6
 	return (struct processes_files){ .map_fd = 0, .dump_fd = -1 };
 }
 
+static uint64_t charged_ns;
+
+void __wrap_processes_charge(struct processes *processes, uint64_t id, uint64_t took_ns);
+void __wrap_processes_charge(struct processes *processes, uint64_t id, uint64_t took_ns)
+{
+	(void)processes, (void)id;
+	charged_ns += took_ns;
+}
+
 int __wrap_worker_client_map_names(struct worker_client *client, const struct worker_map *map,
 	const struct worker_query *query, worker_name_fn fn, void *ctx,
 	struct worker_map_status *out);
@@ -61,7 +71,7 @@ int __wrap_worker_client_map_names(struct worker_client *client, const struct wo
 	order[named++] = map->id;
 	if (map->id <= CROWD)
 		poll(NULL, 0, SLOW_MS);
-	*out = (struct worker_map_status){ WORKER_OK, WORKER_OK };
+	*out = (struct worker_map_status){ WORKER_OK, WORKER_OK, 1 };
 	return 0;
 }
 
@@ -93,6 +103,7 @@ static void a_crowd_of_processes_delays_the_names_of_others_by_one(void **state)
 	want(&n, CROWD + 1, 2);
 	assert_int_equal(naming_resolve(&n), 0);
 	assert_int_equal(named, CROWD + 1);
+	assert_int_equal(charged_ns, named);
 	assert_int_equal(order[1], CROWD + 1);
 	naming_done(&n);
 	profile_done(&profile);

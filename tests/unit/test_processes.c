@@ -27,8 +27,7 @@
 #include "sampler/file_key.h"
 #include "worker_client.h"
 
-/* ---- who opens their files --------------------------------------------------------------------
- */
+/* ---- who opens their files ------------------------------------------------------------------- */
 
 static struct told opening;
 
@@ -76,11 +75,18 @@ int __wrap_worker_client_dump(struct worker_client *client, const struct opener_
 	return __real_worker_client_dump(client, process, id, found, number);
 }
 
+#define EVERYBODY -1
 static pid_t alone; /* the account of all others is another */
 
 static uint64_t account_of(pid_t process)
 {
-	return process == alone ? 2 : 1;
+	return process == alone || alone == EVERYBODY ? 2 : 1;
+}
+
+static void end_pid(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
 }
 
 static int set_up(void **state)
@@ -184,8 +190,7 @@ static void a_jvm_keeps_frame_pointers_if_it_was_asked_to(void **state)
 			fail_msg("row %zu", i);
 		assert_false(processes_preserve_fp(processes, id + 1));
 		processes_free(processes);
-		kill(pid, SIGKILL);
-		waitpid(pid, NULL, 0);
+		end_pid(pid);
 	}
 }
 
@@ -215,10 +220,8 @@ static void files_that_are_missing_are_searched_for_less_and_less_often(void **s
 	/* Some at first, and one in 12.8 seconds. */
 	assert_in_range(searches, 30, 70);
 	processes_free(processes);
-	for (int i = 0; i < 2; i++) {
-		kill(pids[i], SIGKILL);
-		waitpid(pids[i], NULL, 0);
-	}
+	for (int i = 0; i < 2; i++)
+		end_pid(pids[i]);
 }
 
 static void mappings_are_not_read_at_the_end_of_each_interval_for_ever(void **state)
@@ -234,12 +237,10 @@ static void mappings_are_not_read_at_the_end_of_each_interval_for_ever(void **st
 		processes_refresh(processes);
 	assert_in_range(dumps, 5, 10);
 	processes_free(processes);
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
+	end_pid(pid);
 }
 
-/* ---- shared maps ------------------------------------------------------------------------------
- */
+/* ---- shared maps ----------------------------------------------------------------------------- */
 
 #define SHARERS 3
 
@@ -249,18 +250,23 @@ struct sharer {
 	char path[96];
 };
 
-static void end(struct sharer *s)
+static void end_all(
+	struct processes *processes, struct sharer *all, size_t len, const char *dir)
 {
-	kill(s->pid, SIGKILL);
-	waitpid(s->pid, NULL, 0);
+	processes_free(processes);
+	for (size_t i = 0; i < len; i++) {
+		end_pid(all[i].pid);
+		unlink(all[i].path);
+	}
+	assert_int_equal(rmdir(dir), 0);
 }
 
-static uint64_t shared(const struct processes *processes)
+static uint64_t refused(const struct processes *processes, enum file_reason reason)
 {
-	uint64_t refused[FILE_REASONS_LEN];
+	uint64_t all[FILE_REASONS_LEN];
 
-	processes_refused(processes, refused);
-	return refused[FILE_SHARED];
+	processes_refused(processes, all);
+	return all[reason];
 }
 
 static void expect_map(struct processes *processes, const struct sharer *s, bool has_map)
@@ -305,14 +311,14 @@ static void a_map_that_two_living_processes_have_is_neithers(void **state)
 	expect_map(processes, &all[0], false);
 	expect_map(processes, &all[1], false);
 	expect_map(processes, &all[2], true);
-	assert_int_equal(shared(processes), 2);
+	assert_int_equal(refused(processes, FILE_SHARED), 2);
 	/* The one that lives has it alone; its names are not those of the one that has ended. */
-	end(&all[0]);
+	end_pid(all[0].pid);
 	expect_map(processes, &all[1], true);
 	expect_map(processes, &all[0], false);
 	processes_free(processes);
-	end(&all[1]);
-	end(&all[2]);
+	end_pid(all[1].pid);
+	end_pid(all[2].pid);
 	for (int i = 0; i < SHARERS; i++)
 		unlink(all[i].path);
 	assert_int_equal(rmdir(dir), 0);
@@ -339,26 +345,21 @@ static void a_users_claim_to_roots_map_takes_it_from_nobody(void **state)
 	add_sharer(processes, dir, &all[0], &all[1]);
 	expect_map(processes, &all[0], true);
 	expect_map(processes, &all[1], false);
-	assert_int_equal(shared(processes), 1);
+	assert_int_equal(refused(processes, FILE_SHARED), 1);
 	/* Nor is one for others that only root may read. */
 	assert_int_equal(chmod(all[0].path, 0600), 0);
 	add_sharer(processes, dir, &all[0], &all[2]);
 	assert_int_equal(processes_files(processes, all[2].id).map_fd, -1);
 	assert_false(processes_files(processes, all[2].id).shared);
 	run_as = 0;
-	processes_free(processes);
-	for (int i = 0; i < 3; i++) {
-		end(&all[i]);
-		unlink(all[i].path);
-	}
-	assert_int_equal(rmdir(dir), 0);
+	end_all(processes, all, 3, dir);
 }
 
 /* Each search takes an opener, and a container may have thousands of processes to search for. */
 static void searches_take_the_time_of_their_account(void **state)
 {
 	char dir[] = "/tmp/stoker-searched-XXXXXX";
-	uint64_t refused[FILE_REASONS_LEN], held;
+	uint64_t held;
 	struct processes *processes;
 	struct sharer all[2];
 	struct file_time *time;
@@ -380,18 +381,35 @@ static void searches_take_the_time_of_their_account(void **state)
 	processes_refresh(processes);
 	assert_int_equal(processes_files(processes, all[1].id).map_fd, -1);
 	expect_map(processes, &all[0], true);
-	processes_refused(processes, refused);
-	assert_int_equal(refused[FILE_LATE], 2);
+	assert_int_equal(refused(processes, FILE_LATE), 2);
 	file_time_done(time);
 	*time = (struct file_time){ .part = 0 };
 	processes_refresh(processes);
 	expect_map(processes, &all[1], true);
-	processes_free(processes);
-	for (int i = 0; i < 2; i++) {
-		end(&all[i]);
-		unlink(all[i].path);
-	}
-	assert_int_equal(rmdir(dir), 0);
+	end_all(processes, all, 2, dir);
+}
+
+/* A map may be written anew all the time. A capture, which has no limit, reads all of it. */
+static void what_a_map_takes_to_read_is_its_accounts(void **state)
+{
+	char dir[] = "/tmp/stoker-read-XXXXXX";
+	struct processes *processes;
+	struct sharer all[2];
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	processes = open_processes();
+	add_sharer(processes, dir, NULL, &all[0]);
+	alone = EVERYBODY;
+	add_sharer(processes, dir, NULL, &all[1]);
+	alone = 0;
+	processes_charge(processes, all[0].id, 2 * PROCESSES_READ_NS);
+	assert_false(processes_files(processes, all[0].id).unread);
+	file_time_limit(processes_time(processes), 10);
+	assert_true(processes_files(processes, all[0].id).unread);
+	assert_false(processes_files(processes, all[1].id).unread);
+	assert_int_equal(refused(processes, FILE_LATE), 1);
+	end_all(processes, all, 2, dir);
 }
 
 /* A map whose folder nobody had the time to open is found later, and shared then. */
@@ -408,20 +426,14 @@ static void what_was_not_answered_is_asked_again(void **state)
 	unanswered = 1;
 	add_sharer(processes, dir, &all[0], &all[1]);
 	assert_true(processes_files(processes, all[1].id).map_fd < 0);
-	assert_int_equal(shared(processes), 0);
+	assert_int_equal(refused(processes, FILE_SHARED), 0);
 	processes_refresh(processes);
 	expect_map(processes, &all[0], false);
 	expect_map(processes, &all[1], false);
-	processes_free(processes);
-	for (int i = 0; i < 2; i++) {
-		end(&all[i]);
-		unlink(all[i].path);
-	}
-	assert_int_equal(rmdir(dir), 0);
+	end_all(processes, all, 2, dir);
 }
 
-/* ---- mappings ---------------------------------------------------------------------------------
- */
+/* ---- mappings -------------------------------------------------------------------------------- */
 
 #define MANY 60000 /* mappings of one process; the kernel allows 65,530 */
 #define CROWD 24
@@ -462,7 +474,7 @@ static pid_t start_mapped(const char *dump)
 static void a_crowd_of_mappings_takes_a_part_of_our_time_and_no_ones_jitdump(void **state)
 {
 	char dir[] = "/tmp/stoker-crowd-XXXXXX", path[96];
-	uint64_t refused[FILE_REASONS_LEN], cpu_ns, ids[CROWD + 1];
+	uint64_t cpu_ns, ids[CROWD + 1];
 	struct processes *processes;
 	pid_t pids[CROWD + 1];
 
@@ -487,19 +499,15 @@ static void a_crowd_of_mappings_takes_a_part_of_our_time_and_no_ones_jitdump(voi
 	/* A copy of each is made, and read, elsewhere. */
 	assert_in_range(cpu_ns, 0, 100 * NSEC_PER_MSEC);
 	assert_true(processes_files(processes, ids[CROWD]).dump_fd >= 0);
-	processes_refused(processes, refused);
-	assert_true(refused[FILE_LATE] > 0);
+	assert_true(refused(processes, FILE_LATE) > 0);
 	processes_free(processes);
-	for (int i = 0; i <= CROWD; i++) {
-		kill(pids[i], SIGKILL);
-		waitpid(pids[i], NULL, 0);
-	}
+	for (int i = 0; i <= CROWD; i++)
+		end_pid(pids[i]);
 	unlink(path);
 	rmdir(dir);
 }
 
-/* ---- places ----------------------------------------------------------------------------------
- */
+/* ---- places ---------------------------------------------------------------------------------- */
 
 static bool is_known(struct processes *processes, const struct sharer *s)
 {
@@ -519,9 +527,9 @@ static void what_ended_stays_until_its_ticks_are_named(void **state)
 	processes = open_processes();
 	add_sharer(processes, dir, NULL, &early);
 	add_sharer(processes, dir, NULL, &late);
-	end(&early);
+	end_pid(early.pid);
 	processes_retry(processes, due_ns);
-	end(&late);
+	end_pid(late.pid);
 	processes_refresh(processes);
 	assert_true(processes_files(processes, early.id).last);
 	assert_false(processes_files(processes, late.id).last);
@@ -579,6 +587,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(what_ended_stays_until_its_ticks_are_named),
 		cmocka_unit_test(a_users_claim_to_roots_map_takes_it_from_nobody),
 		cmocka_unit_test(searches_take_the_time_of_their_account),
+		cmocka_unit_test(what_a_map_takes_to_read_is_its_accounts),
 		cmocka_unit_test(what_was_not_answered_is_asked_again),
 		cmocka_unit_test(a_crowd_of_mappings_takes_a_part_of_our_time_and_no_ones_jitdump),
 		cmocka_unit_test(an_account_with_thousands_of_processes_leaves_places_to_others),

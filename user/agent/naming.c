@@ -313,8 +313,10 @@ static enum unnamed_reason jit_unnamed_reason(const struct processes_files *file
 static int name_jit(struct batch *b, uint64_t process)
 {
 	struct processes_files files = processes_files(b->naming->processes, process);
-	struct worker_map map = { process, files.map_fd, files.dump_fd, b->naming->at_ns };
-	struct worker_map_status status = { WORKER_OK, WORKER_OK };
+	struct worker_map map = {
+		process, files.map_fd, files.dump_fd, b->naming->at_ns, files.unread
+	};
+	struct worker_map_status status = { WORKER_OK, WORKER_OK, 0 };
 	struct worker_query query;
 	int err = 0;
 
@@ -326,6 +328,7 @@ static int name_jit(struct batch *b, uint64_t process)
 		if (err == 0)
 			err = worker_client_map_names(
 				b->naming->worker, &map, &query, on_name, b, &status);
+		processes_charge(b->naming->processes, process, status.took_ns);
 		if (files.last)
 			worker_client_drop_map(b->naming->worker, process);
 	}
@@ -335,6 +338,11 @@ static int name_jit(struct batch *b, uint64_t process)
 			"so "
 			"neither is read; give each container a /tmp of its own, or set "
 			"DOTNET_PerfMapJitDumpPath",
+			files.tgid);
+	if (files.unread)
+		why_set(&b->naming->note, 0,
+			"process %u: the perf maps of its container took more CPU time than their "
+			"share: for a while no new names are read in them",
 			files.tgid);
 	if (status.dump == WORKER_BYTE_ORDER || status.dump == WORKER_DAMAGED)
 		why_set(&b->naming->note, 0,

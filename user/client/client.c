@@ -412,7 +412,15 @@ int worker_client_map_names(struct worker_client *client, const struct worker_ma
 	const struct worker_query *query, worker_name_fn fn, void *ctx,
 	struct worker_map_status *out)
 {
-	return namer_map_names(&client->namer, map, query, fn, ctx, out);
+	const pid_t *worker = &client->namer.lane.child.pid;
+	pid_t asked = *worker;
+	uint64_t begun_ns = clock_process_ns(asked), now_ns;
+	int err = namer_map_names(&client->namer, map, query, fn, ctx, out);
+
+	/* It may be another one by now, or none. */
+	now_ns = clock_process_ns(*worker);
+	out->took_ns = *worker == asked && now_ns > begun_ns ? now_ns - begun_ns : 0;
+	return err;
 }
 
 enum worker_status worker_client_state(

@@ -74,8 +74,7 @@ void worker_client_kick(struct worker_client *client);
  * others. 0: unknown, an account like any other. */
 void worker_client_want(
 	struct worker_client *client, uint64_t id, uint32_t samples, uint64_t account);
-/* Number of files that are being opened, or have requested, unfinished rows. */
-size_t worker_client_pending(const struct worker_client *client);
+size_t worker_client_pending(const struct worker_client *client); /* files that wait for rows */
 
 struct worker_object {
 	uint64_t id;
@@ -87,14 +86,15 @@ struct worker_object {
 /* The current files of a process's JIT; they may differ from the last call's. */
 struct worker_map {
 	uint64_t id;    /* a number space separate from objects */
-	int fd;         /* the perf map; -1: none */
-	int dump_fd;    /* the jitdump; -1: none */
+	int fd, dump_fd; /* the perf map and the jitdump; -1: none */
 	uint64_t at_ns; /* time of the code, if the file has times; UINT64_MAX: latest */
+	bool unread;    /* names of what was read before; the files are not read on */
 };
 
 struct worker_map_status {
 	enum worker_status status; /* WORKER_OK: every address was looked up */
 	enum worker_status dump;   /* of the jitdump alone; WORKER_OK also without one */
+	uint64_t took_ns;          /* CPU time of the worker */
 };
 
 struct worker_symbols {

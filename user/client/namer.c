@@ -396,11 +396,11 @@ static enum worker_status feed(
 static struct worker_map_status feed_both(
 	struct namer *namer, const struct worker_map *map, uint64_t until_ns)
 {
-	struct worker_map_status out = { WORKER_OK, WORKER_OK };
+	struct worker_map_status out = { WORKER_OK, WORKER_OK, 0 };
 
-	if (map->fd >= 0)
+	if (map->fd >= 0 && !map->unread)
 		out.status = feed(namer, map->id, map->fd, 0, until_ns);
-	if (map->dump_fd >= 0)
+	if (map->dump_fd >= 0 && !map->unread)
 		out.dump = feed(namer, map->id, map->dump_fd, PROTO_DUMP, until_ns);
 	if (map->dump_fd >= 0 && (map->fd < 0 || out.dump == WORKER_OK))
 		out.status = out.dump;
@@ -424,7 +424,7 @@ int namer_map_names(struct namer *namer, const struct worker_map *map,
 		.at_ns = map->at_ns,
 	};
 	struct worker_query plain = *query;
-	struct worker_map_status status = { WORKER_UNKNOWN, WORKER_OK };
+	struct worker_map_status status = { WORKER_UNKNOWN, WORKER_OK, 0 };
 	size_t done = 0;
 
 	plain.demangle = false;

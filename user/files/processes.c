@@ -73,6 +73,7 @@ struct processes {
 	uint64_t (*account)(pid_t process);
 	struct file_time time;
 	struct share places;
+	struct share_debt reading; /* CPU time of a worker, for what is in the files */
 	size_t turn; /* index of the next whose mappings are read */
 	uint64_t due_ns; /* no search is due before */
 };
@@ -106,6 +107,7 @@ int processes_new(void (*drop)(void *ctx, uint64_t id), void *ctx, struct worker
 	processes->worker = worker;
 	processes->account = account;
 	processes->due_ns = CLOCK_NEVER_NS;
+	processes->reading.since_ns = clock_ns(CLOCK_MONOTONIC);
 	*out = processes;
 	return 0;
 }
@@ -120,6 +122,7 @@ void processes_free(struct processes *processes)
 	hash_done(&processes->by_id);
 	hash_done(&processes->by_serial);
 	share_done(&processes->places);
+	share_debt_done(&processes->reading);
 	file_time_done(&processes->time);
 	free(processes);
 }
@@ -499,6 +502,31 @@ static int usable_fd(struct processes *processes, struct process *p, const struc
 	return -1;
 }
 
+static bool is_unread(struct processes *processes, struct process *p)
+{
+	struct share_debt *reading = &processes->reading;
+	uint64_t level;
+
+	if (processes->time.part == 0)
+		return false;
+	share_debt_pass(reading, PROCESSES_READ_PART, clock_ns(CLOCK_MONOTONIC));
+	if (share_level(&reading->held, PROCESSES_READ_NS, &level) < 0 ||
+		share_held(&reading->held, p->account) <= level)
+		return false;
+	p->refused |= 1U << FILE_LATE;
+	return true;
+}
+
+void processes_charge(struct processes *processes, uint64_t id, uint64_t took_ns)
+{
+	uint64_t *at = hash_find(&processes->by_serial, id);
+
+	/* Without memory it is nobody's. */
+	if (at)
+		(void)share_charge(&processes->reading.held,
+			processes->all.data[*at]->account, took_ns);
+}
+
 struct processes_files processes_files(struct processes *processes, uint64_t id)
 {
 	uint64_t *at = hash_find(&processes->by_serial, id);
@@ -512,5 +540,6 @@ struct processes_files processes_files(struct processes *processes, uint64_t id)
 	files.map_fd = usable_fd(processes, p, &p->map);
 	files.dump_fd = usable_fd(processes, p, &p->dump);
 	files.shared = files.map_fd != p->map.fd || files.dump_fd != p->dump.fd;
+	files.unread = (files.map_fd >= 0 || files.dump_fd >= 0) && is_unread(processes, p);
 	return files;
 }

@@ -53,6 +53,13 @@ struct processes_files {
 	int dump_fd;
 	bool shared; /* one is missing, because another living process has begun it, too */
 	bool last;   /* the process has ended, and has no ticks in the next interval */
+	bool unread; /* the account has no time to read on in them */
 };
 
 struct processes_files processes_files(struct processes *processes, uint64_t id);
+/* So much CPU time its files took a worker. Where searches have a limit of time, accounts may read
+ * for PROCESSES_READ_NS at once, and for a tenth of a per cent of a core in the long run. */
+void processes_charge(struct processes *processes, uint64_t id, uint64_t took_ns);
+
+#define PROCESSES_READ_NS 5000000000ULL /* about 400 MB of perf maps */
+#define PROCESSES_READ_PART 1000
