@@ -185,7 +185,16 @@ remount() {
 	mount -o "remount,$1" "$tmp/small"
 }
 
+small_segments() {
+	find "$tmp/small/store" -name '*.folded.zst' | wc -l
+}
+
+has_more_small_segments() {
+	[ "$(small_segments)" -gt "$had" ]
+}
+
 @test "a disk that becomes read-only costs intervals and is said; the rest stays readable" {
+	local had
 	mkdir "$tmp/small"
 	mount -t tmpfs -o size=4m none "$tmp/small"
 	mounts+=("$tmp/small")
@@ -200,8 +209,11 @@ remount() {
 	wait_until 20 says 'Read-only file system' "$out"
 	"$stoker" report -q --store "$tmp/small/store" -f folded >"$tmp/f"
 	[ -s "$tmp/f" ]
+	had=$(small_segments)
 	remount rw
 	wait_until 20 says 'the store can be written again' "$out"
+	# Perhaps by an interval that has just begun.
+	wait_until 20 has_more_small_segments
 	ends 0
 	[ "$(grep -c 'Read-only' "$out")" -eq 1 ]
 	[ ! -e "$tmp/small/store/damaged" ]

@@ -127,8 +127,9 @@ has_nothing() {
 # What could not be written, or would lack its names, is not sampled on.
 @test "a recorder whose clerk or starter is lost ends soon, and says so" {
 	local one status began
+	start_busy spin 600
 	for one in clerk starter; do
-		start_record -a -F 19 -d 100 -o "$tmp/f.$one"
+		start_record -a -F 997 -d 100 -o "$tmp/f.$one"
 		began=$SECONDS status=0
 		kill -KILL "$(pgrep -P "$agent" -x "stoker-$one")"
 		wait "$recorder" || status=$?
