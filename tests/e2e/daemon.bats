@@ -212,7 +212,7 @@ has_more_small_segments() {
 	had=$(small_segments)
 	remount rw
 	wait_until 20 says 'the store can be written again' "$out"
-	# Perhaps by an interval that has just begun.
+	# The answer that says so may be an instant before the end: then the last interval has no sample.
 	wait_until 20 has_more_small_segments
 	ends 0
 	[ "$(grep -c 'Read-only' "$out")" -eq 1 ]

@@ -85,10 +85,10 @@ struct worker_object {
 
 /* The current files of a process's JIT; they may differ from the last call's. */
 struct worker_map {
-	uint64_t id;    /* a number space separate from objects */
+	uint64_t id;     /* a number space separate from objects */
 	int fd, dump_fd; /* the perf map and the jitdump; -1: none */
-	uint64_t at_ns; /* time of the code, if the file has times; UINT64_MAX: latest */
-	bool unread;    /* names of what was read before; the files are not read on */
+	uint64_t at_ns;  /* time of the code, if the file has times; UINT64_MAX: latest */
+	bool unread;     /* names of what was read before; the files are not read on */
 };
 
 struct worker_map_status {

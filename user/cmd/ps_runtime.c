@@ -58,9 +58,9 @@ static bool has_map(struct worker_client *worker, const struct jit_target *targe
 			call, dirs.fds[i], &process, target->ns_pid, target->uid, &found);
 	jit_files_close_dirs(&dirs);
 	if (err < 0)
-		err = worker_client_dump(worker, &process, (uint64_t)target->pid, &found, &number);
+		(void)worker_client_dump(worker, &process, (uint64_t)target->pid, &found, &number);
 	fd = found.fd;
-	return err == 0;
+	return fd >= 0;
 }
 
 static void look_at(struct worker_client *worker, pid_t pid, struct ps_runtime *out)

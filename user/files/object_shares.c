@@ -28,7 +28,7 @@ void object_shares_return(struct share *places, struct object *object)
 	object->placed = false;
 }
 
-#define REMOVED_PART 10
+#define REMOVED_PART 10 /* of the time that others are kept */
 
 static int most_idle_first(const void *a, const void *b)
 {

@@ -83,7 +83,8 @@ static bool is_same_file(int path_fd, const struct stat *st, const struct opener
 
 /* ---- a process's directories ----------------------------------------------------------------- */
 
-/* /proc/TID of a thread that lives: it has the same files as /proc/PID. -ESRCH: there is none. */
+/* Finds a living thread and opens /proc/TID, where the files are as in /proc/PID. -ESRCH: no thread
+ * lives. */
 static int open_living_thread(pid_t pid, int dir_fd)
 {
 	int task_fd = openat(dir_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC), found = -ESRCH;
