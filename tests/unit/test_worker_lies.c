@@ -264,7 +264,7 @@ static bool ask_for_files(void)
 static bool ask_map_names(void)
 {
 	struct worker_map map = { .id = host.next_id++, .at_ns = UINT64_MAX };
-	struct worker_map_status status = { WORKER_STATUSES, WORKER_STATUSES };
+	struct worker_map_status status = { .status = WORKER_STATUSES, .dump = WORKER_STATUSES };
 	struct worker_query query;
 
 	map.fd = any() % 3 ? host.fd : -1;
