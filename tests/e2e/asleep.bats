@@ -77,3 +77,23 @@ target = cgroup $cgroup" serve
 	[ "$(last_woken)" -eq "$known" ]
 	between "$(metric stoker_samples_total)" 20 100000 samples
 }
+
+@test "where much happens a daemon takes what has gathered, and not each event" {
+	local before began turns made=0
+	make_cgroup busy
+	interval="1h
+target = cgroup $cgroup" serve
+	wait_until 60 sleeps_for 3000
+	before=$(wakeups "$daemon") began=${EPOCHREALTIME/./}
+	while [ $((${EPOCHREALTIME/./} - began)) -lt 4000000 ]; do
+		mkdir "$cgroup/one$made"
+		rmdir "$cgroup/one$made"
+		made=$((made + 1))
+	done
+	turns=$((($(wakeups "$daemon") - before) / 4))
+	echo "$made cgroups, $turns waits a second"
+	between "$made" 400 100000 'cgroups that came and went'
+	# Fifty turns, and what it waits for in them: for an opener that looks at new cgroups. Each event as a
+	# turn of its own was 2,100.
+	between "$turns" 5 600 'waits a second'
+}

@@ -361,17 +361,24 @@ static void pages_of_an_account_over_its_time_may_be_asked_for_again(void **stat
 	for (int turn = 0; turn < 2; turn++) {
 		assert_true(made_ask(made, event.page));
 		if (turn == 0)
-			put_sample();
+			put_sample_of(0, 5);
 		else
 			assert_int_equal(row_wishes_tick(&wishes, &event), 0);
 		deferred_finish(deferred);
 		assert_int_equal(pages_len, 0);
 		assert_int_equal(made->pages[event.page].place, ROWS_PAGE_ABSENT);
 	}
+	/* Who has a sample in it and time left need not wait for the interval's end. */
+	assert_true(made_ask(made, event.page));
+	put_sample_of(0, 1);
+	deferred_finish(deferred);
+	assert_int_equal(pages_len, 1);
+	assert_int_equal(made->pages[event.page].place, ROWS_PAGE_ASKED);
 	file_time.part = 0;
+	made->pages[event.page].place = ROWS_PAGE_ABSENT;
 	assert_true(made_ask(made, event.page));
 	assert_int_equal(row_wishes_tick(&wishes, &event), 0);
-	assert_int_equal(pages_len, 1);
+	assert_int_equal(pages_len, 2);
 	assert_int_equal(made->pages[event.page].place, ROWS_PAGE_ASKED);
 	made_rows_free(&table);
 	made_rows_free(&outline);

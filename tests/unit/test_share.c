@@ -190,6 +190,26 @@ static void a_part_of_the_time_that_passes_is_given_back(void **state)
 	share_debt_done(&debt);
 }
 
+static void an_account_owes_more_than_others_only_where_all_owe_too_much(void **state)
+{
+	struct share_debt debt = { 0 };
+	uint64_t level;
+
+	(void)state;
+	assert_int_equal(share_charge(&debt.held, 1, 80), 0);
+	assert_int_equal(share_charge(&debt.held, 2, 10), 0);
+	level = share_debt_level(&debt, 100);
+	assert_int_equal(level, SHARE_UNBOUND);
+	assert_false(share_owes_more(&debt, 1, level));
+	assert_int_equal(share_charge(&debt.held, 1, 1), 0);
+	level = share_debt_level(&debt, 100);
+	assert_int_equal(level, 80);
+	assert_true(share_owes_more(&debt, 1, level));
+	assert_false(share_owes_more(&debt, 2, level));
+	assert_false(share_owes_more(&debt, 3, level));
+	share_debt_done(&debt);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -198,6 +218,7 @@ int main(void)
 		cmocka_unit_test(charges_and_returns_in_any_order_agree_with_an_array),
 		cmocka_unit_test(where_nothing_is_taken_back_the_rest_is_for_those_who_hold_little),
 		cmocka_unit_test(all_give_back_equal_parts_and_who_has_less_all_of_it),
+		cmocka_unit_test(an_account_owes_more_than_others_only_where_all_owe_too_much),
 		cmocka_unit_test(a_part_of_the_time_that_passes_is_given_back),
 		cmocka_unit_test(who_holds_half_as_much_as_the_largest_takes_nothing),
 	};

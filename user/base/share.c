@@ -177,6 +177,18 @@ void share_debt_pass(struct share_debt *debt, uint64_t part, uint64_t now_ns)
 		share_drain(&debt->held, passed_ns / part);
 }
 
+uint64_t share_debt_level(const struct share_debt *debt, uint64_t max_ns)
+{
+	uint64_t level;
+
+	return share_level(&debt->held, max_ns, &level) == 0 ? level : SHARE_UNBOUND;
+}
+
+bool share_owes_more(const struct share_debt *debt, uint64_t account, uint64_t level)
+{
+	return share_held(&debt->held, account) > level;
+}
+
 /* ---- turns ---------------------------------------------------------------------------------- */
 
 void share_turns_done(struct share_turns *turns)

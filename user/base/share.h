@@ -68,6 +68,10 @@ struct share_debt {
 void share_debt_done(struct share_debt *debt);
 /* 1/part of the time since the last call goes back; 0: none of it. */
 void share_debt_pass(struct share_debt *debt, uint64_t part, uint64_t now_ns);
+/* The most that an account may owe while all together owe up to max_ns. Without memory for the
+ * answer: SHARE_UNBOUND. */
+uint64_t share_debt_level(const struct share_debt *debt, uint64_t max_ns);
+bool share_owes_more(const struct share_debt *debt, uint64_t account, uint64_t level);
 
 /* One process that does the requests of all: who took much of its time lately comes after those who
  * took less, whatever the number of their requests. Accounts that differ by less than a turn are

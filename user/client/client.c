@@ -193,9 +193,9 @@ int worker_client_clock(struct worker_client *client, const struct cpu_clock *cl
 		client->clocks.child.fd >= 0 ? &client->clocks : &client->starter, clock, fd);
 }
 
-bool worker_client_starter_lost(struct worker_client *client)
+bool worker_client_starter_lost(const struct worker_client *client)
 {
-	return starter_lost(&client->starter);
+	return client->starter.lost;
 }
 
 struct openers *worker_client_openers(struct worker_client *client)

@@ -52,7 +52,7 @@ struct starter *worker_client_starter(struct worker_client *client);
 int worker_client_fd(const struct worker_client *client); /* when worker_client_poll has work */
 /* Like cpu_clock_open, done by the starter. */
 int worker_client_clock(struct worker_client *client, const struct cpu_clock *clock, int *fd);
-bool worker_client_starter_lost(struct worker_client *client);
+bool worker_client_starter_lost(const struct worker_client *client); /* at the latest poll */
 /* Calls on_rows for finished files, continues the queue, ends workers that hang or are too large.
  * Does not wait. Call it also when it is due (CLOCK_NEVER_NS: nothing is). */
 int worker_client_poll(struct worker_client *client);

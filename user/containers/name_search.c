@@ -29,14 +29,6 @@ int name_search_add(struct name_search *s, uint64_t key)
 	return 0;
 }
 
-static uint64_t level_of(const struct name_search *s)
-{
-	uint64_t level;
-
-	return share_level(&s->spent.held, NAME_SEARCH_MAX_NS, &level) == 0 ? level
-									    : SHARE_UNBOUND;
-}
-
 /* False: not again. *level: the most that an account may owe, as it was when it began to bind. */
 static bool look_up(struct name_search *s, const struct name_search_world *world,
 	struct container *c, uint64_t now_ns, uint64_t until_ns, uint64_t *level)
@@ -44,7 +36,7 @@ static bool look_up(struct name_search *s, const struct name_search_world *world
 	uint64_t begun_ns;
 	bool again;
 
-	if (share_held(&s->spent.held, c->account) > *level) {
+	if (share_owes_more(&s->spent, c->account, *level)) {
 		c->next_ns = (now_ns / POSTPONED_NS + 1) * POSTPONED_NS;
 		s->postponed++;
 		return true;
@@ -55,7 +47,7 @@ static bool look_up(struct name_search *s, const struct name_search_world *world
 	(void)share_charge(&s->spent.held, c->account,
 		2 * (clock_ns(CLOCK_THREAD_CPUTIME_ID) - begun_ns));
 	if (*level == SHARE_UNBOUND)
-		*level = level_of(s);
+		*level = share_debt_level(&s->spent, NAME_SEARCH_MAX_NS);
 	return again;
 }
 
@@ -69,7 +61,7 @@ void name_search_run(struct name_search *s, const struct name_search_world *worl
 	if (s->waiting.len == 0 || (!all_now && now_ns < name_search_due_ns(s)))
 		return;
 	share_debt_pass(&s->spent, NAME_SEARCH_PART, now_ns);
-	level = level_of(s);
+	level = share_debt_level(&s->spent, NAME_SEARCH_MAX_NS);
 	for (size_t i = 0; i < s->waiting.len; i++) {
 		uint64_t key = s->waiting.data[i], *found = hash_find(s->by_path, key);
 		struct container *c = found ? (struct container *)(uintptr_t)*found : NULL;

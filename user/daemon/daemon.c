@@ -37,6 +37,8 @@
 
 /* For all that is still to be written; the rest of DAEMON_END_NS is for our own end. */
 #define FINISH_NS (DAEMON_END_NS - NSEC_PER_SEC / 2)
+#define TURN_NS (20 * NSEC_PER_MSEC)
+#define TURNS_AT_ONCE 50
 
 struct daemon {
 	struct daemon_options options;
@@ -61,6 +63,7 @@ struct daemon {
 	bool over;
 	size_t warned;
 	uint64_t interval_ends_ns, written_ns; /* CLOCK_BOOTTIME */
+	uint64_t turn_ns;                      /* let_events_gather: the next turn is due */
 };
 
 /* ---- configuration -------------------------------------------------------------------------- */
@@ -341,6 +344,19 @@ static void set_timer(const struct daemon *d)
 	timer_set(d->timer, due_ns, d->keeper.busy ? CLOCK_NEVER_NS : d->interval_ends_ns);
 }
 
+/* Most of a turn is to look whether anything else has come. Where much happens, or somebody makes
+ * it happen, each event would be a turn of its own: so there are TURNS_AT_ONCE of them, and from
+ * then on one each TURN_NS takes what has gathered. */
+static void let_events_gather(struct daemon *d)
+{
+	struct pollfd order = { .fd = d->signals, .events = POLLIN };
+	uint64_t now = clock_ns(CLOCK_MONOTONIC), least_ns = now - TURNS_AT_ONCE * TURN_NS;
+
+	d->turn_ns = (d->turn_ns > least_ns ? d->turn_ns : least_ns) + TURN_NS;
+	if (d->turn_ns > now)
+		poll(&order, 1, clock_wait_ms(now, d->turn_ns));
+}
+
 static int wait_for_events(struct daemon *d, struct why *why)
 {
 	struct pollfd fds[] = {
@@ -354,6 +370,7 @@ static int wait_for_events(struct daemon *d, struct why *why)
 	};
 
 	set_timer(d);
+	let_events_gather(d);
 	if (poll(fds, ARRAY_SIZE(fds), -1) < 0)
 		return errno == EINTR ? 0
 				      : why_set(why, -errno, "cannot wait: %s", err_text(errno));

@@ -35,23 +35,15 @@ void file_time_charge_since(struct file_time *time, uint64_t account, uint64_t b
 /* The most that an account may owe now. */
 static uint64_t level_at(struct file_time *time, uint64_t now_ns)
 {
-	uint64_t level;
-
 	if (time->part == 0)
 		return SHARE_UNBOUND;
 	share_debt_pass(&time->spent, time->part, now_ns);
-	return share_level(&time->spent.held, FILE_TIME_MAX_NS, &level) == 0 ? level
-									     : SHARE_UNBOUND;
-}
-
-static bool owes_more(const struct file_time *time, uint64_t account, uint64_t level)
-{
-	return share_held(&time->spent.held, account) > level;
+	return share_debt_level(&time->spent, FILE_TIME_MAX_NS);
 }
 
 bool file_time_owes(struct file_time *time, uint64_t account, uint64_t now_ns)
 {
-	return owes_more(time, account, level_at(time, now_ns));
+	return share_owes_more(&time->spent, account, level_at(time, now_ns));
 }
 
 bool file_time_refuses(struct file_time *time, uint64_t account, uint64_t now_ns)
@@ -68,10 +60,10 @@ bool file_time_refuses_more(struct file_time *time, const struct publish *publis
 	const uint64_t *accounts;
 	uint32_t len = publish_payers(publish, object->id, &accounts);
 	uint64_t level = level_at(time, now_ns);
-	bool over = len > 0 || owes_more(time, object->payer, level);
+	bool over = len > 0 || share_owes_more(&time->spent, object->payer, level);
 
 	for (uint32_t i = 0; i < len && over; i++)
-		over = owes_more(time, accounts[i], level);
+		over = share_owes_more(&time->spent, accounts[i], level);
 	time->refused += over;
 	return over;
 }

@@ -505,13 +505,11 @@ static int usable_fd(struct processes *processes, struct process *p, const struc
 static bool is_unread(struct processes *processes, struct process *p)
 {
 	struct share_debt *reading = &processes->reading;
-	uint64_t level;
 
 	if (processes->time.part == 0)
 		return false;
 	share_debt_pass(reading, PROCESSES_READ_PART, clock_ns(CLOCK_MONOTONIC));
-	if (share_level(&reading->held, PROCESSES_READ_NS, &level) < 0 ||
-		share_held(&reading->held, p->account) <= level)
+	if (!share_owes_more(reading, p->account, share_debt_level(reading, PROCESSES_READ_NS)))
 		return false;
 	p->refused |= 1U << FILE_LATE;
 	return true;
