@@ -55,7 +55,7 @@ int agent_profile(struct agent *agent, struct profile *out);
 /* Sets the rate, at most sampler.hz_max, from the next agent_profile on: each profile has one
  * rate. */
 void agent_set_hz(struct agent *agent, uint32_t hz);
-/* Limits the CPU time for new files to half of this budget, from now on (files/file_time.h). */
+/* Limits the CPU time for files to parts of this budget, from now on (files/file_time.h). */
 void agent_set_cpu(struct agent *agent, uint64_t permille);
 /* Limits the packed size of a profile's text, which accounts share (base/share.h); 0: no limit. */
 void agent_set_stored_max(struct agent *agent, uint64_t bytes);

@@ -204,8 +204,7 @@ static void want_rows(struct deferred *deferred, struct waiting *waiting, const 
 
 	if (walked->object != waiting->missing)
 		objects_want(deferred->objects, walked->object, waiting->account);
-	/* At the interval's end it pays for its files; who met one first may have no time left now.
-	 */
+	/* Not at the interval's end: who met the file first may have no time left now. */
 	publish_charge(deferred->wishes.publish, walked->object, waiting->account);
 	deferred->wishes.account = waiting->account;
 	row_wishes_page(&deferred->wishes, walked->object, page);

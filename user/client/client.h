@@ -74,7 +74,7 @@ void worker_client_kick(struct worker_client *client);
  * others. 0: unknown, an account like any other. */
 void worker_client_want(
 	struct worker_client *client, uint64_t id, uint32_t samples, uint64_t account);
-size_t worker_client_pending(const struct worker_client *client); /* files that wait for rows */
+size_t worker_client_pending(const struct worker_client *client); /* in opening or row queues */
 
 struct worker_object {
 	uint64_t id;

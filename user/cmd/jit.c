@@ -35,7 +35,6 @@ static const struct options table = {
 	.rows_len = ARRAY_SIZE(rows),
 };
 
-/* Text of a stranger, for a terminal. */
 static int take_option(void *ctx, int id, const char *arg, struct why *why)
 {
 	struct jit *jit = ctx;

@@ -63,7 +63,7 @@ struct daemon {
 	bool over;
 	size_t warned;
 	uint64_t interval_ends_ns, written_ns; /* CLOCK_BOOTTIME */
-	uint64_t turn_ns;                      /* let_events_gather: the next turn is due */
+	uint64_t turn_ns; /* CLOCK_MONOTONIC; when the next turn would be due at TURN_NS each */
 };
 
 /* ---- configuration -------------------------------------------------------------------------- */
