@@ -40,7 +40,8 @@ live() {
 	record_cpu "$seconds" "$pid" --jit -F "$hz" -o "$tmp/f" --stats "$tmp/s"
 	"$real/named" "$tmp/f" >"$tmp/named"
 	echo "$*: $(cat "$tmp/named")" | tee -a "${REAL_LOG:-/dev/null}"
-	jq -c .frames "$tmp/s"
+	jq -c '.frames, .objects.maps_refused' "$tmp/s"
+	cat "$tmp/said"
 	between "$(jq .frames "$tmp/named")" 1000 10000000 'frames'
 	between "$(jq .managed "$tmp/named")" 98 100 'managed frames named, %'
 	leaves_nothing
