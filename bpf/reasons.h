@@ -80,7 +80,7 @@
 	X(FILE_OTHER, "other", "it could not be opened")                                      \
 	X(FILE_LIMIT, "limit", "more such files than the limit")                              \
 	X(FILE_SHARED, "shared", "another living process has the same file")                  \
-	X(FILE_LATE, "late", "not searched each time: its account's searches take long")     \
+	X(FILE_LATE, "late", "not searched, or not read on, each time: it takes long for its container")     \
 	X(FILE_HUNG, "hung", "its file system does not answer, or may not")
 
 /* Why a frame has no name. */

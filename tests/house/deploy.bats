@@ -27,3 +27,7 @@ value() {
 	# Each try is at least the pause after the one before, and all must fall into the interval.
 	[ "$((burst * pause * 10))" -lt "$(value StartLimitIntervalSec)" ]
 }
+
+@test "a worker that the kernel ends for lack of memory does not end the service" {
+	[ "$(value OOMPolicy)" = continue ]
+}

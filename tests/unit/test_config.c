@@ -89,6 +89,7 @@ static void what_is_wrong_is_said_with_its_line(void **state)
 		{ "[sample]\nhz = 0\n", ":2: hz = 0 is too small: 1 is the least" },
 		{ "[sample]\nhz = 1.5\n", ":2: hz = 1.5: expected a whole number" },
 		{ "[sample]\nhz = 99999\n", ":2: hz = 99999 is too large: 10000 is the most" },
+		{ "[sample]\ncpu = 0.05%\n", ":2: cpu = 0.05% is too small: 0.1% is the least" },
 		{ "[sample]\nmemory = 15M\n", ":2: memory = 15M is too small: 16M is the least" },
 		{ "[sample]\nmemory = 5G\n", ":2: memory = 5G is too large: 4G is the most" },
 		{ "[sample]\n\nrate = 9\n", ":3: unknown key in [sample]: rate" },

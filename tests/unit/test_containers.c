@@ -301,6 +301,72 @@ static void a_label_says_whose_container_it_is(void **state)
 	}
 }
 
+/* A pod's uid below a container, or a user's slice, is what somebody there wrote. */
+static void a_pod_below_a_container_is_not_the_hosts(void **state)
+{
+	static const struct {
+		const char *path, *pod;
+		bool is_hosts;
+	} rows[] = {
+		{ "/kubepods.slice/kubepods-poduid1.slice/cri-containerd-" ID ".scope", "uid1",
+			true },
+		{ "/kubepods.slice/kubepods-poduid1.slice/cri-containerd-" ID
+		  ".scope/docker-" OTHER ".scope",
+			"uid1", true },
+		{ "/docker-" ID ".scope/kubepods-poduid1.slice/" OTHER, "0123456789ab/uid1",
+			false },
+		{ "/docker-" OTHER ".scope/kubepods/poduid1/" ID, "1123456789ab/uid1", false },
+		{ "/user.slice/user-7.slice/user@7.service/kubepods-poduid1.slice/" ID,
+			"user@7.service/uid1", false },
+	};
+	const struct world *w = *state;
+	uint64_t hosts = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct container *c = container_new(rows[i].path, strlen(rows[i].path), 1);
+		struct containers_labels labels;
+
+		tell(w, CGROUP_MADE, 1000 + i, rows[i].path);
+		containers_labels(w->containers, 1000 + i, &labels);
+		assert_string_equal(labels.pod, rows[i].pod);
+		hosts = i == 0 ? container_pod(c) : hosts;
+		assert_int_equal(container_pod(c) == hosts, rows[i].is_hosts);
+		container_free(c);
+	}
+}
+
+static void a_path_is_no_label_of_any_length(void **state)
+{
+	const struct world *w = *state;
+	struct containers_labels labels;
+	char path[3000];
+
+	memset(path, 'a', sizeof(path));
+	for (size_t i = 0; i < sizeof(path); i += 200)
+		path[i] = '/';
+	path[sizeof(path) - 1] = '\0';
+	tell(w, CGROUP_MADE, 1000, path);
+	containers_labels(w->containers, 1000, &labels);
+	assert_int_equal(strlen(labels.container), CGROUP_NAME_MAX - 1);
+	assert_memory_equal(labels.container, path, 200);
+}
+
+/* Of thousands of levels the first 64 are looked at. */
+static void what_is_far_below_belongs_to_what_is_above(void **state)
+{
+	char path[4096] = "/docker-" ID ".scope";
+	struct cgroup_identity id;
+
+	(void)state;
+	for (size_t at = strlen(path); at + 3 < sizeof(path); at += 2)
+		memcpy(path + at, "/x", 3);
+	cgroup_identify(path, &id);
+	assert_int_equal(id.kind, CGROUP_DOCKER);
+	assert_int_equal(container_account(path), container_account("/docker-" ID ".scope"));
+	assert_int_equal(container_account(path + strlen("/docker-" ID ".scope")),
+		container_account("/x"));
+}
+
 /* Who could make cgroups below its own would have as many shares as it likes. */
 static void cgroups_below_an_account_are_none_of_their_own(void **state)
 {
@@ -460,6 +526,9 @@ int main(void)
 		TEST(a_lost_removal_leaves_a_sampled_cgroup_its_path_for_the_interval),
 		TEST(a_cgroup_whose_path_cannot_be_read_has_no_empty_one),
 		TEST(a_label_says_whose_container_it_is),
+		TEST(a_pod_below_a_container_is_not_the_hosts),
+		TEST(a_path_is_no_label_of_any_length),
+		TEST(what_is_far_below_belongs_to_what_is_above),
 		cmocka_unit_test(cgroups_below_an_account_are_none_of_their_own),
 		cmocka_unit_test(the_outermost_cgroup_of_an_account_is_the_one_that_pays),
 		cmocka_unit_test(the_account_of_a_process_is_that_of_its_cgroup),

@@ -305,6 +305,46 @@ static void only_whoever_has_too_much_loses_names(void **state)
 	}
 }
 
+/* A container with a cgroup for each sample, each of a long name. */
+static void names_of_cgroups_are_their_accounts(void **state)
+{
+	const struct fit_limits limits = { UINT64_MAX / 4, 100000 };
+	_cleanup_(buf_done) struct buf before = BUF_INIT, after = BUF_INIT, text = BUF_INIT;
+	struct fit_result result;
+	struct host h;
+	uint64_t total;
+
+	(void)state;
+	make_host(&h, 0, 0);
+	lines_of_others(&h, &before);
+	for (uint32_t i = 0; i < 4000; i++) {
+		struct profile_labels who = { .pid = -1, .tid = -1, .cpu = -1 };
+		char name[600];
+		uint32_t labels, stack, id = frame(&h.p, COMMON);
+
+		snprintf(name, sizeof(name), "c4;/%0500u", i);
+		name[2] = '/';
+		assert_int_equal(profile_string(&h.p, name, &who.container), 0);
+		assert_int_equal(profile_labels(&h.p, &who, &labels), 0);
+		assert_int_equal(profile_stack(&h.p, &id, 1, &stack), 0);
+		assert_int_equal(profile_add(&h.p, stack, labels, 1), 0);
+		h.of_labels[labels] = HOSTILE + 100;
+		h.labels_len = h.p.labels.len;
+	}
+	total = profile_total(&h.p);
+	fit(&h, &limits, &result);
+	assert_int_equal(profile_total(&h.p), total);
+	write_text(&h, &text);
+	assert_non_null(strstr(text.data, "c4/" PROFILE_NAMES_LEFT_OUT));
+	assert_true(packed_size(&h) <= limits.stored_max);
+	for (char *rest = text.data, *line; (line = strsep(&rest, "\n"));)
+		if (strncmp(line, "c4", 2) != 0)
+			buf_printf(&after, "%s%s", line, rest ? "\n" : "");
+	buf_putc(&after, '\0');
+	assert_string_equal(before.data, after.data);
+	profile_done(&h.p);
+}
+
 /* The estimate is of what the store writes, whatever the names are. */
 static void the_packed_text_stays_below_its_limit(void **state)
 {
@@ -373,6 +413,7 @@ int main(void)
 		cmocka_unit_test(a_name_is_cut_between_characters),
 		cmocka_unit_test(only_whoever_has_too_much_loses_names),
 		cmocka_unit_test(the_packed_text_stays_below_its_limit),
+		cmocka_unit_test(names_of_cgroups_are_their_accounts),
 		cmocka_unit_test(what_fits_is_left_alone),
 		cmocka_unit_test(rare_stacks_are_left_out_first),
 	};

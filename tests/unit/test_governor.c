@@ -2,6 +2,11 @@
 /* test_governor.c - when the rate steps down, how far, and when it comes back. */
 #include "unit.h"
 
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
 #include "base/own.h"
 #include "daemon/governor.h"
 
@@ -143,6 +148,58 @@ static void accounts_give_before_the_rate_does(void **state)
 	assert_false(load.may_raise);
 }
 
+/* What the log says of the steps; text has room for it. */
+static void log_steps(
+	struct governor *g, const uint64_t *permille, size_t len, char *text, size_t size)
+{
+	struct log log = { .quiet = false };
+	FILE *file = tmpfile();
+	int was = dup(STDERR_FILENO);
+
+	dup2(fileno(file), STDERR_FILENO);
+	for (size_t i = 0; i < len; i++) {
+		uint32_t before = g->hz;
+
+		if (feed(g, 1, 60, permille[i]) > 0)
+			governor_log(g, before, &log);
+	}
+	dup2(was, STDERR_FILENO);
+	close(was);
+	text[pread(fileno(file), text, size - 1, 0)] = '\0';
+	fclose(file);
+}
+
+static size_t count(const char *text, const char *what)
+{
+	size_t n = 0;
+
+	for (const char *at = text; (at = strstr(at, what)); at++)
+		n++;
+	return n;
+}
+
+/* 19 to 9 is one step, and back to 19 are two. */
+static void each_step_down_is_said(void **state)
+{
+	uint64_t permille[4 * (GOVERNOR_WINDOWS_DOWN + 2 * GOVERNOR_WINDOWS_UP)];
+	struct governor g;
+	char text[4096];
+	size_t len = 0;
+
+	(void)state;
+	for (int round = 0; round < 4; round++) {
+		for (int i = 0; i < GOVERNOR_WINDOWS_DOWN; i++)
+			permille[len++] = 500;
+		for (int i = 0; i < 2 * GOVERNOR_WINDOWS_UP; i++)
+			permille[len++] = 0;
+	}
+	governor_init(&g, 19, ALLOWED);
+	log_steps(&g, permille, len, text, sizeof(text));
+	assert_int_equal(g.stepped_down, 4);
+	assert_int_equal(count(text, "continuing at 9 Hz"), 4);
+	assert_int_equal(count(text, "sampling at 19 Hz again"), 4);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -153,6 +210,7 @@ int main(void)
 		cmocka_unit_test(short_intervals_are_added_up),
 		cmocka_unit_test(each_budget_is_its_own),
 		cmocka_unit_test(accounts_give_before_the_rate_does),
+		cmocka_unit_test(each_step_down_is_said),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

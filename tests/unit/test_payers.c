@@ -13,6 +13,7 @@
 #include "made_maps.h"
 #include "made_rows.h"
 #include "sampler/tally.h"
+#include "sampler/warnings.h"
 #include "unwind/publish.h"
 
 #define VICTIM 1000 /* cgroups */
@@ -166,6 +167,18 @@ static void a_container_pays_for_the_time_of_its_ticks(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+static void a_warning_says_which_containers(void **state)
+{
+	struct warnings w = { .len = 0 };
+
+	(void)state;
+	make_cgroup(3000, "/kubepods.slice/kubepods-poduid1.slice/cri-containerd-" ID "3.scope/in");
+	payers_warn(containers, 3000, "too much", &w);
+	payers_warn(containers, HOSTILE_BELOW, "too much", &w);
+	assert_string_equal(warnings_find(&w, 0), "uid1/0123456789ab: too much");
+	assert_string_equal(warnings_find(&w, 1), "0123456789ab: too much");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -173,6 +186,7 @@ int main(void)
 		TEST(files_that_nobody_ran_are_nobodys),
 		TEST(each_container_that_runs_a_file_pays_for_it),
 		TEST(a_container_pays_for_the_time_of_its_ticks),
+		TEST(a_warning_says_which_containers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -90,6 +90,32 @@ static void a_line_without_a_count_is_refused(void **state)
 	}
 }
 
+/* Whoever makes cgroups has as many names as he likes, of many bytes each. */
+static void names_of_a_segment_do_not_outgrow_its_head(void **state)
+{
+	const struct segment_about about = { .host = "", .by = "a", .account = "{}", .hz = 19 };
+	_cleanup_(buf_done) struct buf text = BUF_INIT, bytes = BUF_INIT, back = BUF_INIT;
+	_cleanup_(segment_freep) struct segment *s = NULL;
+	struct why why;
+
+	(void)state;
+	for (int i = 0; i < 4000; i++) {
+		buf_printf(&text, "%04d", i);
+		for (int n = 0; n < 3000; n++)
+			buf_putc(&text, '"');
+		buf_puts(&text, ";f 1\n");
+	}
+	assert_int_equal(segment_write(&about,
+				 (struct bytes){ (const uint8_t *)text.data, text.len }, &bytes),
+		0);
+	assert_int_equal(segment_open(bytes.data, bytes.len, &s, &why), 0);
+	assert_int_equal(s->samples, 4000);
+	for (size_t i = 0; i < s->groups.len; i++)
+		assert_int_equal(segment_read(s, i, &back), 0);
+	assert_int_equal(back.len, text.len);
+	assert_memory_equal(back.data, text.data, text.len);
+}
+
 static void a_segment_that_does_not_fit_is_an_error(void **state)
 {
 	static const char text[] = "a;b 1\nb;c 2\n";
@@ -444,6 +470,7 @@ int main(void)
 			an_interval_without_samples_is_a_segment_too, setup, teardown),
 		cmocka_unit_test(a_line_without_a_count_is_refused),
 		cmocka_unit_test(a_segment_that_does_not_fit_is_an_error),
+		cmocka_unit_test(names_of_a_segment_do_not_outgrow_its_head),
 		cmocka_unit_test_setup_teardown(damage_is_seen, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			what_was_put_is_there_when_it_is_opened_again, setup, teardown),

@@ -45,7 +45,7 @@ int upkeep_object(struct upkeep *u, const struct event_object *event)
 	if (object && object_lacks_time(object))
 		payers_warn(u->containers, event->cgroup,
 			"its files took more CPU time than their share: for a while new ones have "
-			"no table and no names",
+			"no table and no names (objects.failed.time)",
 			u->warnings);
 	return err;
 }

@@ -185,6 +185,7 @@ static void take_uid(struct cgroup_identity *id, struct part uid, size_t end)
 		if (*c == '_')
 			*c = '-';
 	id->pod_len = end;
+	id->pod_nested = id->container_len > 0 || id->has_user;
 	if (!cgroup_is_container(id->kind))
 		id->kind = CGROUP_POD;
 }
@@ -352,13 +353,14 @@ static bool take_triple(struct walk *w, struct part p, size_t end)
 	return true;
 }
 
-void cgroup_identify(const char *path, struct cgroup_identity *out)
+size_t cgroup_identify_until(const char *path, bool (*is_it)(const struct cgroup_identity *id),
+	struct cgroup_identity *out)
 {
 	struct walk w = { .id = out };
-	size_t at = 0;
+	size_t at = 0, end = 0, parts = 0;
 
 	*out = (struct cgroup_identity){ .kind = CGROUP_ROOT };
-	while (path[at]) {
+	while (path[at] && end == 0 && parts < CGROUP_PARTS_MAX) {
 		struct part p = { path + at, strcspn(path + at, "/") };
 
 		if (p.len > 0) {
@@ -366,11 +368,26 @@ void cgroup_identify(const char *path, struct cgroup_identity *out)
 				out->kind = CGROUP_OTHER;
 			if (!take_triple(&w, p, at + p.len))
 				take_part(&w, p, at + p.len);
+			if (is_it(out))
+				end = at + p.len;
+			parts++;
 		}
 		at += p.len + (path[at + p.len] == '/');
 	}
 	if (out->pod_uid[0] == '\0')
 		out->qos = CGROUP_QOS_NONE;
+	return end;
+}
+
+static bool is_never(const struct cgroup_identity *id)
+{
+	(void)id;
+	return false;
+}
+
+void cgroup_identify(const char *path, struct cgroup_identity *out)
+{
+	(void)cgroup_identify_until(path, is_never, out);
 }
 
 static const char *const kind_names[CGROUP_KINDS] = {

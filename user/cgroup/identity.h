@@ -52,12 +52,19 @@ struct cgroup_identity {
 	/* Length of the path up to and including the part; 0: none. */
 	size_t container_len, pod_len, unit_len;
 	bool nested; /* inside another container, which may have made this cgroup */
+	bool pod_nested; /* the pod is inside a container, or a user's */
 	bool has_user;
 	uid_t user; /* owner of the user slice */
 };
 
+#define CGROUP_PARTS_MAX 64 /* what is below belongs to the last of them */
+
 /* Accepts any path; one with an over-long part is CGROUP_OTHER. */
 void cgroup_identify(const char *path, struct cgroup_identity *out);
+/* The same of the shortest beginning of the path, in whole parts, of which this is true. The length
+ * of the beginning; 0: of none, and *out is of the path. */
+size_t cgroup_identify_until(const char *path, bool (*is_it)(const struct cgroup_identity *id),
+	struct cgroup_identity *out);
 
 static inline bool cgroup_is_container(enum cgroup_kind kind)
 {

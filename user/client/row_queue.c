@@ -153,6 +153,9 @@ int row_queue_put_page(struct row_queue *queue, uint64_t id, int fd, uint64_t wr
 			return 0;
 	queue->wanted = true;
 	job = find_pages(queue, id, number);
+	/* The last places are for new files: without a table all of their stacks are cut. */
+	if (!job && queue->jobs.len - queue->next >= share_room(WORKER_QUEUE_MAX))
+		return -ENOSPC;
 	if (!job)
 		return put_job(queue, &new);
 	job->wanted++;

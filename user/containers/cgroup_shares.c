@@ -3,6 +3,7 @@
 #include "containers/cgroup_shares.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "containers/container.h"
 #include "containers/containers.h"
@@ -10,13 +11,21 @@
 
 #define GIVEN_AT_ONCE (CONTAINERS_CGROUPS_MAX / 64)
 
+/* A path of up to so many bytes has one place. */
+#define PLACE_BYTES 256
+
+static uint64_t places_of(const struct cgroup_entry *entry)
+{
+	return 1 + strlen(entry->path) / PLACE_BYTES;
+}
+
 int cgroup_shares_charge(
 	struct share *places, struct cgroup_entry *entry, const struct sampler *sampler)
 {
 	int err;
 
 	entry->account = container_account(entry->path);
-	err = share_charge(places, entry->account, 1);
+	err = share_charge(places, entry->account, places_of(entry));
 	entry->placed = err == 0;
 	entry->outermost = container_is_outermost(entry->path);
 	if (err == 0 && sampler && entry->outermost)
@@ -29,7 +38,7 @@ void cgroup_shares_return(
 {
 	if (!entry->placed)
 		return;
-	share_return(places, entry->account, 1);
+	share_return(places, entry->account, places_of(entry));
 	if (sampler && entry->outermost)
 		places_remove_account(sampler, entry->id);
 	entry->placed = false;

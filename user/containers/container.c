@@ -37,21 +37,14 @@ size_t container_part(const char *path, const struct cgroup_identity *id)
 										   : 0;
 }
 
+static bool is_container(const struct cgroup_identity *id)
+{
+	return cgroup_is_container(id->kind);
+}
+
 size_t container_outermost(const char *path, struct cgroup_identity *id)
 {
-	_cleanup_(freep) char *part = strdup(path);
-	size_t end = 0;
-
-	*id = (struct cgroup_identity){ 0 };
-	while (part && path[end]) {
-		end += 1 + strcspn(path + end + 1, "/");
-		part[end] = '\0';
-		cgroup_identify(part, id);
-		if (cgroup_is_container(id->kind))
-			return end;
-		part[end] = path[end];
-	}
-	return 0;
+	return cgroup_identify_until(path, is_container, id);
 }
 
 const char *container_short_id(const char *id, char out[CGROUP_NAME_MAX])
@@ -67,7 +60,7 @@ const char *container_short_id(const char *id, char out[CGROUP_NAME_MAX])
 /* Does the end of this path pay for all below it? */
 static bool pays(const struct cgroup_identity *id)
 {
-	return cgroup_is_container(id->kind) || id->kind == CGROUP_SERVICE ||
+	return id->has_user || cgroup_is_container(id->kind) || id->kind == CGROUP_SERVICE ||
 		id->kind == CGROUP_SCOPE || id->kind == CGROUP_SESSION;
 }
 
@@ -75,20 +68,10 @@ static bool pays(const struct cgroup_identity *id)
  * nobody knows what is below, and it is the first part. */
 static size_t find_payer(const char *path, struct cgroup_identity *id, bool *known)
 {
-	_cleanup_(freep) char *part = strdup(path);
-	size_t end = 0, first = 0;
+	size_t len = cgroup_identify_until(path, pays, id);
 
-	while (part && path[end]) {
-		end += 1 + strcspn(path + end + 1, "/");
-		first = first ? first : end;
-		part[end] = '\0';
-		cgroup_identify(part, id);
-		*known = id->has_user || pays(id);
-		if (*known)
-			return end;
-		part[end] = path[end];
-	}
-	return first;
+	*known = len > 0;
+	return len > 0 || !path[0] ? len : 1 + strcspn(path + 1, "/");
 }
 
 static uint64_t find_account(const char *path, bool *known)
@@ -159,12 +142,17 @@ uint64_t container_account_of(pid_t process)
 	return err < 0 ? 0 : container_account_in(text.data);
 }
 
+/* A pod below a container or a user is another than the host's of the same uid. */
 uint64_t container_pod(const struct container *c)
 {
 	struct cgroup_identity id;
+	uint64_t pod;
 
 	cgroup_identify(c->path, &id);
-	return id.pod_uid[0] ? hash_bytes(id.pod_uid, strlen(id.pod_uid)) : 0;
+	if (id.pod_uid[0] == '\0')
+		return 0;
+	pod = hash_bytes(id.pod_uid, strlen(id.pod_uid));
+	return id.pod_nested ? hash_mix(pod ^ c->account) : pod;
 }
 
 struct container *container_new(const char *path, size_t len, uint64_t serial)

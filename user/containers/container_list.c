@@ -139,10 +139,20 @@ static enum container_match match_text(const char *text, const char *name)
 						      : CONTAINER_MATCH_NO;
 }
 
+enum container_match container_list_weigh(
+	const struct container_list_item *item, enum container_match match)
+{
+	if (!item->identity.nested && !item->identity.pod_nested && !item->identity.has_user)
+		return match;
+	return match == CONTAINER_MATCH_WHOLE       ? CONTAINER_MATCH_INNER
+		: match == CONTAINER_MATCH_BEGINNING ? CONTAINER_MATCH_INNER_BEGINNING
+						     : CONTAINER_MATCH_NO;
+}
+
 enum container_match container_list_match(const struct container_list_item *item, const char *name)
 {
 	enum container_match by_name = match_text(container_list_name(item), name);
 	enum container_match by_id = match_text(item->identity.container, name);
 
-	return by_name > by_id ? by_name : by_id;
+	return container_list_weigh(item, by_name > by_id ? by_name : by_id);
 }

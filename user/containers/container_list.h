@@ -34,6 +34,17 @@ bool container_list_is_container(const struct container_list_item *item);
 bool container_list_is_pod(const struct container_list_item *item);
 bool container_list_is_unit(const struct container_list_item *item);
 
-/* Does the name match? The beginning of a name or id is enough if it is unique. */
-enum container_match { CONTAINER_MATCH_NO, CONTAINER_MATCH_BEGINNING, CONTAINER_MATCH_WHOLE };
+/* Does the name match? The beginning of a name or id is enough if it is unique. Who is in a
+ * container, and a user, names containers as he likes: such a one matches if no other does. */
+enum container_match {
+	CONTAINER_MATCH_NO,
+	CONTAINER_MATCH_INNER_BEGINNING,
+	CONTAINER_MATCH_INNER,
+	CONTAINER_MATCH_BEGINNING,
+	CONTAINER_MATCH_WHOLE,
+};
+
+/* The same match, of this container. */
+enum container_match container_list_weigh(
+	const struct container_list_item *item, enum container_match match);
 enum container_match container_list_match(const struct container_list_item *item, const char *name);

@@ -40,6 +40,7 @@ struct containers {
 	struct cgroup_identity identity; /* of the last labels */
 	struct state_facts facts;        /* of the last item */
 	char label[CGROUP_NAME_MAX], nested[2 * CGROUP_NAME_MAX], users[3 * CGROUP_NAME_MAX];
+	char pod[2 * CGROUP_NAME_MAX];
 };
 
 /* ---- containers ------------------------------------------------------------------------------ */
@@ -462,21 +463,29 @@ static const char *container_label(
 	if (id->kind == CGROUP_ROOT ||
 		(id->kind == CGROUP_OTHER && cgroup_tree_is_doubted(all->tree, entry->id)))
 		return "host";
-	return id->unit[0] ? id->unit : entry->path;
+	if (id->unit[0])
+		return id->unit;
+	/* A path has as many bytes as whoever makes cgroups likes. */
+	if (strlen(entry->path) < sizeof(all->label))
+		return entry->path;
+	snprintf(all->label, sizeof(all->label), "%.*s...", (int)sizeof(all->label) - 4,
+		entry->path);
+	return all->label;
 }
 
 /* Who is in a container names others in it as he likes, so their label begins with its own. */
-static const char *nested_label(struct containers *all, const char *path, const char *label)
+static const char *outer_label(
+	struct containers *all, const char *path, const char *label, char *out, size_t size)
 {
 	struct cgroup_identity id;
 	const struct container *outer =
 		find_container(all, hash_bytes(path, container_outermost(path, &id)));
 	char text[CGROUP_NAME_MAX];
 
-	snprintf(all->nested, sizeof(all->nested), "%s/%s",
+	snprintf(out, size, "%s/%s",
 		outer && outer->name ? outer->name : container_short_id(id.container, text),
 		label);
-	return all->nested;
+	return out;
 }
 
 /* A user names his containers as he likes, too. */
@@ -484,6 +493,16 @@ static const char *users_label(struct containers *all, uid_t user, const char *l
 {
 	snprintf(all->users, sizeof(all->users), "user@%u.service/%s", user, label);
 	return all->users;
+}
+
+/* So is a pod below either: `OUTER/POD`. */
+static const char *nested_pod(struct containers *all, const char *path,
+	const struct cgroup_identity *id, const char *pod)
+{
+	if (!id->has_user)
+		return outer_label(all, path, pod, all->pod, sizeof(all->pod));
+	snprintf(all->pod, sizeof(all->pod), "user@%u.service/%s", id->user, pod);
+	return all->pod;
 }
 
 void containers_labels(struct containers *all, uint64_t cgroup, struct containers_labels *out)
@@ -499,10 +518,13 @@ void containers_labels(struct containers *all, uint64_t cgroup, struct container
 	cgroup_identify(entry->path, id);
 	out->container = container_label(all, entry, id);
 	if (id->nested)
-		out->container = nested_label(all, entry->path, out->container);
+		out->container = outer_label(all, entry->path, out->container, all->nested,
+			sizeof(all->nested));
 	if (id->has_user && cgroup_is_container(id->kind))
 		out->container = users_label(all, id->user, out->container);
 	out->pod = c && c->pod ? c->pod : id->pod_uid;
+	if (id->pod_nested)
+		out->pod = nested_pod(all, entry->path, id, out->pod);
 	out->namespace_ = c ? or_empty(c->namespace_) : "";
 	out->image = c ? or_empty(c->image) : "";
 	out->unit = id->unit;

@@ -28,12 +28,15 @@ void payers_warn(struct containers *containers, uint64_t cgroup, const char *wha
 {
 	struct containers_labels labels;
 	struct why text;
+	const char *namespace_end, *pod_end;
 	size_t len;
 
 	containers_labels(containers, cgroup, &labels);
 	len = strcspn(labels.container, "/");
-	why_set(&text, 0, "%.*s: %s", len > 0 ? (int)len : (int)sizeof(text.text), labels.container,
-		what);
+	namespace_end = labels.namespace_[0] ? "/" : "";
+	pod_end = labels.pod[0] ? "/" : "";
+	why_set(&text, 0, "%s%s%s%s%.*s: %s", labels.namespace_, namespace_end, labels.pod, pod_end,
+		len > 0 ? (int)len : (int)sizeof(text.text), labels.container, what);
 	warnings_add(warnings, text.text);
 }
 

@@ -77,7 +77,7 @@ static enum container_match match(const struct search *s, const struct container
 		return container_list_is_container(item) ? container_list_match(item, s->name)
 							 : CONTAINER_MATCH_NO;
 	case TARGET_POD:
-		return match_pod(item, s->name);
+		return container_list_weigh(item, match_pod(item, s->name));
 	case TARGET_UNIT:
 		return match_unit(item, s->name);
 	default:
@@ -87,7 +87,7 @@ static enum container_match match(const struct search *s, const struct container
 
 static int search(struct search *s)
 {
-	enum container_match best = CONTAINER_MATCH_BEGINNING;
+	enum container_match best = CONTAINER_MATCH_INNER_BEGINNING;
 
 	vec_each (&s->list.all, item) {
 		enum container_match m = match(s, item);

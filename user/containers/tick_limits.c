@@ -93,7 +93,7 @@ int tick_limits_judge(struct tick_limits *limits, struct tick_load *load)
 		if (a->is_new)
 			payers_warn(limits->containers, a->cgroup,
 				"its ticks took more than their share of the time, as its stacks "
-				"are deep: they are cut (limited)",
+				"are deep: they are cut (limited) while there is no room",
 				limits->warnings);
 	put_all(limits);
 	return verdict;

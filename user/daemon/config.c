@@ -165,8 +165,7 @@ static void put_amount(enum kind kind, uint64_t amount, char *out, size_t size)
 	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
 		if (units[i].kind == kind && (!best || amount % (uint64_t)units[i].size == 0))
 			best = &units[i];
-	snprintf(out, size, "%llu%s", (unsigned long long)(amount / (uint64_t)best->size),
-		best->name);
+	snprintf(out, size, "%.15g%s", (double)amount / best->size, best->name);
 }
 
 static int refuse_amount(const struct key *key, const char *text, bool small, struct why *why)

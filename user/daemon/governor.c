@@ -64,10 +64,11 @@ void governor_log(const struct governor *g, uint32_t before_hz, struct log *log)
 {
 	bool ticks = g->cost_ppm <= g->permille * 1000;
 
-	if (g->hz < before_hz && g->stepped_down - g->stepped_up == 1)
+	if (g->hz < before_hz)
 		log_warn(log,
 			"sampling at %u Hz took %.2f %% of a %s, more than the %.1f %% allowed: "
-			"continuing at %u Hz until it takes less",
+			"continuing at %u Hz until it takes less; to allow more, raise cpu in "
+			"[sample]",
 			before_hz, (double)(ticks ? g->ticks_ppm : g->cost_ppm) / 1e4,
 			ticks ? "CPU for ticks" : "core", (double)g->permille / 10, g->hz);
 	else if (g->hz == g->hz_set)

@@ -477,21 +477,21 @@ static bool has_claim(
 }
 
 /* Does another living process claim the file, too? A process that ended leaves it to the next one,
- * and a child shares its parent's, which knows its code. */
+ * and a child shares its parent's, which knows its code. Thousands may claim one file: it ends at
+ * the first who has it. */
 static bool is_shared(
 	const struct processes *processes, const struct process *p, const struct jit_file *file)
 {
-	unsigned int owners = 0;
+	unsigned int owners = 0, most = file->own ? 0 : 1;
 
-	vec_each (&processes->all, at) {
-		const struct process *other = *at;
+	for (size_t i = 0; i < processes->all.len && owners <= most; i++) {
+		const struct process *other = processes->all.data[i];
 
-		if (!has_claim(other, p, file))
-			continue;
-		owners += is_alive(other) ||
-			(file->own && other->id.start_ns > p->id.start_ns && !is_alive(p));
+		if (has_claim(other, p, file))
+			owners += (!other->ended && is_alive(other)) ||
+				(file->own && other->id.start_ns > p->id.start_ns && !is_alive(p));
 	}
-	return owners > (file->own ? 0 : 1);
+	return owners > most;
 }
 
 static int usable_fd(struct processes *processes, struct process *p, const struct jit_file *file)

@@ -5,10 +5,12 @@
  * can be packed is tried with some of them, if all names in full are too much: names of programs
  * become a third, random ones do not. Samples are taken in the order of accounts, the largest
  * values first, so what is left out are the rare stacks. Names up to 96 bytes are never cut: real
- * programs have many. */
+ * programs have many. Labels count, too: who is in a container makes as many cgroups as he likes,
+ * and each has a group of the store's segments. */
 #include "profile/fit.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
@@ -18,6 +20,7 @@
 
 #define LINE_BYTES 6 /* of a sample, and of a frame that is named already, when they are packed */
 #define FRAME_BYTES 2
+#define GROUP_BYTES 256 /* of a container, beside its name, in a segment's head and the index */
 #define TRIED_BYTES 32768 /* of an account's names */
 #define TRIED_LEVEL 3
 
@@ -75,10 +78,20 @@ static int by_account(const void *a, const void *b)
 	return x->sample < y->sample ? -1 : x->sample > y->sample;
 }
 
-static void measure_strings(struct fit *f)
+/* Leaving out adds strings. */
+static int measure_strings(struct fit *f)
 {
+	size_t len = f->p->strings.len + 1;
+	uint32_t *lens = realloc(f->lens, len * sizeof(*lens));
+	bool *own = lens ? realloc(f->own, len * sizeof(*own)) : NULL;
+
+	f->lens = lens ? lens : f->lens;
+	f->own = own ? own : f->own;
+	if (!own)
+		return -ENOMEM;
 	for (uint32_t id = 0; id < f->p->strings.len; id++)
 		f->lens[id] = (uint32_t)strlen(profile_text(f->p, id));
+	return 0;
 }
 
 static int fit_init(struct fit *f)
@@ -86,17 +99,13 @@ static int fit_init(struct fit *f)
 	const struct profile *p = f->p;
 
 	f->turns = calloc(p->samples.len + 1, sizeof(*f->turns));
-	/* And the mark. */
-	f->lens = calloc(p->strings.len + 1, sizeof(*f->lens));
-	f->own = calloc(p->strings.len + 1, sizeof(*f->own));
-	if (!f->turns || !f->lens || !f->own)
+	if (!f->turns)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < p->samples.len; i++)
 		f->turns[i] = (struct turn){ .account = account_of(f, p->samples.data[i].labels),
 			.value = p->samples.data[i].value,
 			.sample = i };
 	qsort(f->turns, p->samples.len, sizeof(*f->turns), by_account);
-	measure_strings(f);
 	return 0;
 }
 
@@ -106,6 +115,18 @@ static int fit_init(struct fit *f)
 static const struct profile_sample *sample_of(const struct fit *f, const struct turn *turn)
 {
 	return &f->p->samples.data[turn->sample];
+}
+
+#define LABELS_LEN 6
+
+static void labels_of(
+	const struct fit *f, const struct profile_sample *sample, uint32_t out[LABELS_LEN])
+{
+	const struct profile_labels *l = &f->p->labels.data[sample->labels];
+	const uint32_t all[LABELS_LEN] = { l->container, l->pod, l->namespace_, l->image, l->unit,
+		l->comm };
+
+	memcpy(out, all, sizeof(all));
 }
 
 /* Two samples that read the same have one hash. Each is asked for twice in a row. */
@@ -129,11 +150,14 @@ static uint64_t line_hash(struct fit *f, const struct profile_sample *sample)
 /* A line that the account has takes no more. */
 static uint64_t text_bytes(struct fit *f, const struct profile_sample *sample)
 {
-	uint32_t len = f->p->stacks.data[sample->stack].len;
+	uint32_t len = f->p->stacks.data[sample->stack].len, labels[LABELS_LEN];
 	uint64_t sum = 0;
 
 	if (hash_find(&f->callers, line_hash(f, sample)))
 		return 0;
+	labels_of(f, sample, labels);
+	for (int i = 0; i < LABELS_LEN; i++)
+		sum += f->lens[labels[i]] + 1;
 	for (uint32_t i = 0; i < len; i++)
 		sum += f->lens[profile_stack_frame(f->p, sample->stack, i)->name] + 1;
 	return sum;
@@ -151,9 +175,14 @@ static uint64_t name_bytes(const struct fit *f, uint32_t name)
 static uint64_t packed_bytes(const struct fit *f, const struct profile_sample *sample)
 {
 	const struct profile_stack *stack = &f->p->stacks.data[sample->stack];
-	uint32_t comm = f->p->labels.data[sample->labels].comm;
-	uint64_t sum = LINE_BYTES + name_bytes(f, comm);
-	uint64_t callers = 0;
+	uint64_t sum = LINE_BYTES, callers = 0;
+	uint32_t labels[LABELS_LEN];
+
+	labels_of(f, sample, labels);
+	for (int i = 0; i < LABELS_LEN; i++)
+		sum += name_bytes(f, labels[i]);
+	if (!hash_find(&f->names, labels[0]))
+		sum += GROUP_BYTES + 2ULL * f->lens[labels[0]];
 
 	for (uint32_t i = stack->len; i-- > 0;) {
 		uint32_t name = profile_stack_frame(f->p, sample->stack, i)->name;
@@ -170,9 +199,13 @@ static uint64_t packed_bytes(const struct fit *f, const struct profile_sample *s
 static int have(struct fit *f, const struct profile_sample *sample)
 {
 	const struct profile_stack *stack = &f->p->stacks.data[sample->stack];
-	int err = hash_put(&f->names, f->p->labels.data[sample->labels].comm, 0);
+	uint32_t labels[LABELS_LEN];
 	uint64_t callers = 0;
+	int err = 0;
 
+	labels_of(f, sample, labels);
+	for (int i = 0; i < LABELS_LEN && err == 0; i++)
+		err = hash_put(&f->names, labels[i], 0);
 	if (err == 0 && !f->packed)
 		return hash_put(&f->callers, line_hash(f, sample), 0);
 	for (uint32_t i = stack->len; i-- > 0 && err == 0;) {
@@ -288,15 +321,41 @@ static void find_own_names(struct fit *f, uint64_t level)
 /* ---- stacks that are left out ------------------------------------------------------------------
  */
 
+/* `OUTER/INNER`, and `/FIRST/..` of a cgroup without another name: the part that no container and
+ * no user chose. */
+static size_t outer_len(const char *label)
+{
+	size_t len = label[0] == '/';
+
+	return len + strcspn(label + len, "/");
+}
+
+/* A container that is named already in what is kept of the account has its labels; others below the
+ * same one have none of their own. */
+static int set_container(struct fit *f, struct profile_labels *labels)
+{
+	const char *label = profile_text(f->p, labels->container);
+	size_t len = outer_len(label);
+	char text[256];
+
+	if (hash_find(&f->names, labels->container) || label[len] == '\0')
+		return 0;
+	labels->pod = labels->namespace_ = labels->image = labels->unit = 0;
+	snprintf(text, sizeof(text), "%.*s/%s", (int)(len < 200 ? len : 200), label,
+		PROFILE_NAMES_LEFT_OUT);
+	return profile_string(f->p, text, &labels->container);
+}
+
 /* A program chooses its command's name, and how many processes it has. */
 static int set_labels(struct fit *f, struct profile_sample *sample)
 {
 	struct profile_labels labels = f->p->labels.data[sample->labels];
+	int err = set_container(f, &labels);
 
 	if (!hash_find(&f->names, labels.comm))
 		labels.comm = 0;
 	labels.pid = labels.tid = -1;
-	return profile_labels(f->p, &labels, &sample->labels);
+	return err < 0 ? err : profile_labels(f->p, &labels, &sample->labels);
 }
 
 static int leave_out(struct fit *f, const struct turn *turn)
@@ -358,8 +417,10 @@ static int fit_to(struct fit *f, bool packed, uint64_t max)
 	f->packed = packed;
 	f->max = max;
 	for (size_t cut = 0;;) {
-		int err = measure(f);
+		int err = measure_strings(f);
 
+		if (err == 0)
+			err = measure(f);
 		if (err == 0)
 			err = share_level(&f->share, max, &level);
 		if (err == 0 && level != SHARE_UNBOUND && packed && !f->tried) {
@@ -373,7 +434,6 @@ static int fit_to(struct fit *f, bool packed, uint64_t max)
 			return leave_out_above(f, level);
 		find_own_names(f, level);
 		f->result->names_cut += strtab_cut(&f->p->strings, limits_of_names[cut++], f->own);
-		measure_strings(f);
 	}
 }
 

@@ -3,11 +3,26 @@
  * The caller prints them. */
 #include "sampler/warnings.h"
 
+#include <stdbool.h>
 #include <string.h>
+
+#include "base/clock.h"
 
 static void put(struct warnings *w, const struct why *fresh)
 {
+	w->said_ns[w->len % WARNINGS_MAX] = clock_ns(CLOCK_MONOTONIC);
 	w->all[w->len++ % WARNINGS_MAX] = *fresh;
+}
+
+static bool is_said(const struct warnings *w, const struct why *fresh)
+{
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+
+	for (size_t i = 0; i < w->len && i < WARNINGS_MAX; i++)
+		if (now_ns - w->said_ns[i] < WARNINGS_AGAIN_NS &&
+			strcmp(w->all[i].text, fresh->text) == 0)
+			return true;
+	return false;
 }
 
 void warnings_add(struct warnings *w, const char *text)
@@ -17,9 +32,8 @@ void warnings_add(struct warnings *w, const char *text)
 	if (!text[0])
 		return;
 	why_set(&fresh, 0, "%s", text); /* cut as those that are kept */
-	for (size_t i = 0; i < w->len && i < WARNINGS_MAX; i++)
-		if (strcmp(w->all[i].text, fresh.text) == 0)
-			return;
+	if (is_said(w, &fresh))
+		return;
 	if (w->fresh == WARNINGS_AN_INTERVAL) {
 		w->left_out++;
 		return;

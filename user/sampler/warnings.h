@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sampler/warnings.h - warnings for the user about limits of a capture. Those that were said lately
- * are not said again, and one who causes many cannot keep others from being heard. */
+/* sampler/warnings.h - warnings for the user about limits of a capture. What was said within the
+ * hour is not said again, and who causes many has the places of one interval, not of the next. */
 #pragma once
 
 #include <stddef.h>
@@ -9,10 +9,12 @@
 #include "base/err.h"
 
 #define WARNINGS_MAX 32         /* are remembered, the latest */
+#define WARNINGS_AGAIN_NS 3600000000000ULL
 #define WARNINGS_AN_INTERVAL 16 /* further ones are counted, and the number is a warning, too */
 
 struct warnings {
 	struct why all[WARNINGS_MAX]; /* number i at i % WARNINGS_MAX */
+	uint64_t said_ns[WARNINGS_MAX]; /* CLOCK_MONOTONIC */
 	size_t len;                   /* of all, ever */
 	size_t fresh;                 /* of this interval */
 	uint64_t left_out;

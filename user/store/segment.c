@@ -95,18 +95,21 @@ static int take_group(
 static int put_groups(struct writing *w, struct bytes text)
 {
 	struct cursor c = cursor_init(text.data, text.len);
+	size_t names_bytes = 0;
 
 	while (cursor_left(&c) > 0) {
 		struct bytes name, lines;
 		uint64_t samples;
-		int err = take_group(&c, json_array_size(w->groups) == SEGMENT_GROUPS_MAX, &name,
-			&lines, &samples);
+		bool is_last = json_array_size(w->groups) == SEGMENT_GROUPS_MAX ||
+			names_bytes > SEGMENT_NAMES_BYTES_MAX;
+		int err = take_group(&c, is_last, &name, &lines, &samples);
 
 		if (err < 0)
 			return err;
 		err = put_group(w, name, lines, samples);
 		if (err < 0)
 			return err;
+		names_bytes += name.len;
 	}
 	return 0;
 }

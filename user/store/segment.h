@@ -20,8 +20,9 @@
 
 #define SEGMENT_VERSION 1
 #define SEGMENT_SKIPPABLE_MAGIC 0x184D2A53U
-/* More names share a last group without a name. */
+/* Of more names, or longer ones together, the rest is in a last group without a name. */
 #define SEGMENT_GROUPS_MAX 4096
+#define SEGMENT_NAMES_BYTES_MAX (256U << 10)
 /* Limit of the head, and of the account. */
 #define SEGMENT_HEAD_BYTES_MAX (8U << 20)
 /* Limit of the segments that were merged into one. */

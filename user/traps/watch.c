@@ -102,7 +102,7 @@ static enum container_match match_item(const struct container_list_item *item, c
 		return container_list_match(item, name);
 	return fnmatch(name, container_list_name(item), 0) == 0 ||
 			fnmatch(name, item->identity.container, 0) == 0
-		? CONTAINER_MATCH_WHOLE
+		? container_list_weigh(item, CONTAINER_MATCH_WHOLE)
 		: CONTAINER_MATCH_NO;
 }
 

@@ -145,7 +145,8 @@ enum lane_cause { WORKER_LOSSES(WORKER_LOSS_ID) LANE_CAUSES };
 		"Mapped files whose places went to containers that have fewer; they are counted "  \
 		"as forgotten, too.")                                                              \
 	X("objects.late", U64, objects.late, "stoker_objects_late_total", NULL,                    \
-		"New files, and pages, refused as files of their containers took much CPU time.")  \
+		"New files, and pages, refused because those of their container took much CPU "    \
+		"time lately.")  \
 	X("objects.tables", U64, tables.tables, NULL, NULL, "Mapped files with an unwind table.")  \
 	X("objects.table_bytes", U64, tables.bytes, NULL, NULL, "The same as tables.page_bytes.")  \
 	X("objects.symbol_loads", U64, worker.symbol_loads, "stoker_symbol_loads_total", NULL,     \
@@ -195,7 +196,8 @@ enum lane_cause { WORKER_LOSSES(WORKER_LOSS_ID) LANE_CAUSES };
 	X("containers.renamed", U64, containers.renamed, "stoker_cgroups_renamed_total", NULL,     \
 		"Cgroups that were renamed.")                                                      \
 	X("containers.refused", U64, containers.refused, "stoker_cgroups_refused_total", NULL,     \
-		"Cgroups that found no place in the table of cgroups, or gave it up.")             \
+		"Cgroups that found no place in the table of cgroups, or gave it up: they "        \
+		"have no name.")             \
 	X("containers.rescans", U64, containers.rescans, "stoker_cgroup_rescans_total", NULL,      \
 		"Times that all cgroups were read again because events of some were lost.")        \
 	X("containers.postponed", U64, containers.postponed,                                       \
@@ -282,7 +284,8 @@ enum lane_cause { WORKER_LOSSES(WORKER_LOSS_ID) LANE_CAUSES };
 	X("worker.refused", U64, worker.refused, "stoker_worker_refused_total", NULL,              \
 		"Requests that were not made because one like it had cost a worker.")              \
 	X("worker.late", U64, worker.late, "stoker_worker_late_total", NULL,                       \
-		"Requests whose answer was not waited for.")                                       \
+		"Requests whose answer was not waited for: names of that interval are "            \
+		"missing.")                                                                        \
 	X("worker.unsent", U64, worker.unsent, "stoker_worker_unsent_total", NULL,                 \
 		"Descriptors that could not be sent at once, because processes of the same user "  \
 		"had too many in flight on unix sockets.")                                         \
