@@ -109,3 +109,22 @@ while True:
 	[ "$(jq '.debug_files.unread.not_regular + ([.debug_files.refused[]] | add // 0)' "$tmp/s")" -gt 0 ]
 	[ "$(cat "$tmp"/*.folded | grep -c ';spin+0x')" -gt 0 ]
 }
+
+@test "a program whose main thread has ended has whole stacks, and names" {
+	start "$(target headless)"
+	wait_until 5 says ready "$out"
+	record -p "$pid" -F 499 -d 1 -o "$tmp/f" --stats "$tmp/s"
+	jq -c '.user_stacks, .objects.failed' "$tmp/s"
+	between "$(folded_share "$tmp/f" ';start_thread;.*spin_here')" 90 100 'whole and named'
+}
+
+@test "a file that is written in place gives nobody the names of what is in it now" {
+	cp "$(target spin)" "$tmp/place"
+	record -a -F 499 -o "$tmp/f" --stats "$tmp/s" -- sh -c \
+		'"$0" 1; cp "$1" "$0"; "$0" 1' "$tmp/place" "$(target burn7030)"
+	grep -E '(^|;)place;' "$tmp/f" >"$tmp/placed"
+	hottest "$tmp/placed"
+	between "$(folded_share "$tmp/placed" ';place\+0x')" 30 70 'without names: of the first'
+	between "$(folded_share "$tmp/placed" ';(seventy|thirty)')" 30 70 'of the second'
+	between "$(folded_share "$tmp/placed" ';spin_here')" 0 0 'of the file that was there'
+}

@@ -240,6 +240,7 @@ static int ask_object(struct batch *b, struct object *object)
 	struct worker_object asked = {
 		.id = objects_names_id(object, b->set),
 		.fd = object->fd,
+		.written_ns = object->key.mtime_ns,
 	};
 	struct offered offered[WORKER_DEBUG_FILES_MAX];
 	struct worker_symbols symbols = { 0 };

@@ -305,6 +305,7 @@ static enum worker_status load(struct namer *namer, const struct worker_object *
 	size_t len = query->len - done;
 
 	proto_begin_request(m, PROTO_LOAD, object->id);
+	m->request.at_ns = object->written_ns;
 	m->request.flags = query->lines_until_ns ? PROTO_LINES : query->spare ? PROTO_SPARE : 0;
 	if (len > PROTO_QUERIES_MAX) {
 		m->request.flags |= PROTO_WHOLE;

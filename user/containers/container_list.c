@@ -15,17 +15,38 @@
 
 DEFINE_CLEANUP(struct containers, containers_free)
 
+struct reading {
+	struct containers *containers;
+	struct container_list *list;
+};
+
+static bool is_inner(const struct cgroup_identity *id)
+{
+	return id->nested || id->pod_nested || (id->has_user && cgroup_is_container(id->kind));
+}
+
+static int set_label(struct containers *containers, struct container_list_item *item)
+{
+	struct containers_labels labels;
+
+	if (!is_inner(&item->identity))
+		return 0;
+	containers_labels(containers, item->cgroup, &labels);
+	item->label = strdup(labels.container);
+	return item->label ? 0 : -ENOMEM;
+}
+
 static int on_item(void *ctx, const struct containers_item *item)
 {
-	struct container_list *list = ctx;
-	struct container_list_item *slot = vec_add(&list->all);
+	struct reading *reading = ctx;
+	struct container_list_item *slot = vec_add(&reading->list->all);
 
 	if (!slot)
 		return -ENOMEM;
 	slot->cgroup = item->cgroup;
 	slot->identity = *item->identity;
 	slot->path = strdup(item->path);
-	if (!slot->path)
+	if (!slot->path || set_label(reading->containers, slot) < 0)
 		return -ENOMEM;
 	if (!item->facts)
 		return 0;
@@ -39,6 +60,7 @@ static int on_item(void *ctx, const struct containers_item *item)
 static void item_done(struct container_list_item *item)
 {
 	free(item->path);
+	free(item->label);
 	free(item->facts);
 }
 
@@ -77,7 +99,8 @@ int container_list_read(struct worker_client *worker, const struct cgroup_tree *
 		err = containers_scan(containers);
 	if (err == 0) {
 		containers_settle(containers, clock_ns(CLOCK_MONOTONIC) + WAIT_NS);
-		err = containers_each(containers, on_item, out);
+		err = containers_each(
+			containers, on_item, &(struct reading){ containers, out });
 	}
 	if (err < 0) {
 		container_list_done(out);
@@ -120,6 +143,8 @@ const char *container_list_name(const struct container_list_item *item)
 	const struct cgroup_identity *id = &item->identity;
 	const char *slash = strrchr(item->path, '/');
 
+	if (item->label)
+		return item->label;
 	if (item->facts && item->facts->name[0])
 		return item->facts->name;
 	if (item->facts && item->facts->pause)
@@ -142,7 +167,7 @@ static enum container_match match_text(const char *text, const char *name)
 enum container_match container_list_weigh(
 	const struct container_list_item *item, enum container_match match)
 {
-	if (!item->identity.nested && !item->identity.pod_nested && !item->identity.has_user)
+	if (!is_inner(&item->identity))
 		return match;
 	return match == CONTAINER_MATCH_WHOLE       ? CONTAINER_MATCH_INNER
 		: match == CONTAINER_MATCH_BEGINNING ? CONTAINER_MATCH_INNER_BEGINNING

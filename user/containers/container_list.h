@@ -16,6 +16,7 @@ struct container_list_item {
 	char *path;
 	struct cgroup_identity identity;
 	struct state_facts *facts; /* of its container; NULL: unknown */
+	char *label; /* of one inside another, or a user's, with whose it is; NULL: it is neither */
 };
 
 struct container_list {

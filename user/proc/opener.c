@@ -212,7 +212,8 @@ static int open_link(const struct opener_mapping *m, const char *link)
 	_cleanup_fd_ int dir_fd = -1;
 	int fd = open(link, O_PATH | O_CLOEXEC), err;
 
-	if (fd >= 0 || errno != ENOENT)
+	/* No such process: Linux 6.18 says so of a main thread that has ended. */
+	if (fd >= 0 || (errno != ENOENT && errno != ESRCH))
 		return fd < 0 ? -errno : fd;
 	err = opener_process(&m->process, &dir_fd);
 	if (err < 0)

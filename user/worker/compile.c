@@ -307,7 +307,7 @@ enum worker_status compile_symbols(int fd, const int *debug_fds, size_t debug_fd
 	uint64_t started = clock_ns(CLOCK_MONOTONIC);
 	enum worker_status status = elf_file_open(fd, &mapped);
 
-	if (status == WORKER_NOT_ELF)
+	if (status == WORKER_NOT_ELF && is_unchanged(fd, wants->written_ns))
 		return compile_methods(fd, out, symbols);
 	if (status != WORKER_OK)
 		return status;
@@ -315,7 +315,9 @@ enum worker_status compile_symbols(int fd, const int *debug_fds, size_t debug_fd
 	status =
 		elf_file_status(load(&mapped, debug_fds, debug_fds_len, wants, &debug, out, &made));
 	mapped.image.passed = debug.image.passed = NULL; /* files may move to *symbols */
-	if (mapping_torn(&mapped.mapping) || mapping_torn(&debug.mapping))
+	/* After the reading, as for rows: these would be the names of another program. */
+	if (mapping_torn(&mapped.mapping) || mapping_torn(&debug.mapping) ||
+		!is_unchanged(fd, wants->written_ns))
 		return WORKER_UNREADABLE;
 	if (status != WORKER_OK)
 		return status;

@@ -27,10 +27,12 @@ struct compile_wants {
 	const struct elf_sym *before; /* earlier symbols of this file; NULL: none */
 	bool whole;                   /* all symbols are needed */
 	bool lines;                   /* lines too, which need all symbols */
+	uint64_t written_ns;          /* as in struct compile_pages */
 };
 
 /* Loads the file's symbols, those of the first debug file that belongs to it and, if requested, the
- * data for lines; *symbols is the caller's. debug_fds_len <= PROTO_DEBUG_MAX */
+ * data for lines; *symbols is the caller's. debug_fds_len <= PROTO_DEBUG_MAX. WORKER_UNREADABLE:
+ * the file was written since. */
 enum worker_status compile_symbols(int fd, const int *debug_fds, size_t debug_fds_len,
 	const struct compile_wants *wants, struct proto_symbols *out, struct symbols **symbols);
 

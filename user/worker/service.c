@@ -46,6 +46,7 @@ static enum worker_status do_load(struct service *s)
 		.before = before ? before->sym : NULL,
 		.whole = picks > PICKS_MAX || (s->in.request.flags & PROTO_WHOLE),
 		.lines = s->in.request.flags & PROTO_LINES,
+		.written_ns = s->in.request.at_ns,
 	};
 	struct proto_symbols symbols = { 0 };
 	struct symbols *made = NULL;
