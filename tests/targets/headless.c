@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* headless.c - a program whose main thread ends, while another one burns CPU in spin_here. Ends with
- * its parent.
+/* headless.c - a program whose main thread ends, while another one burns CPU in spin_here. It
+ * ends with its parent.
  *
  * BUILD: -O1 -g -pthread
  */
