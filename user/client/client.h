@@ -70,8 +70,7 @@ int worker_client_page(struct worker_client *client, uint64_t id, int fd, uint64
 /* Sends the next request for rows now, if its worker is idle. */
 void worker_client_kick(struct worker_client *client);
 /* Raises the priority of these rows, if they are queued, by the number of this account's samples
- * that wait for them. Files of accounts that had much of the worker's time come after those of
- * others. 0: unknown, an account like any other. */
+ * that wait. Files of accounts that had much of the worker's time come last. 0: unknown. */
 void worker_client_want(
 	struct worker_client *client, uint64_t id, uint32_t samples, uint64_t account);
 size_t worker_client_pending(const struct worker_client *client); /* in opening or row queues */

@@ -307,10 +307,8 @@ static enum worker_status load(struct namer *namer, const struct worker_object *
 	proto_begin_request(m, PROTO_LOAD, object->id);
 	m->request.at_ns = object->written_ns;
 	m->request.flags = query->lines_until_ns ? PROTO_LINES : query->spare ? PROTO_SPARE : 0;
-	if (len > PROTO_QUERIES_MAX) {
-		m->request.flags |= PROTO_WHOLE;
-		len = PROTO_QUERIES_MAX;
-	}
+	m->request.flags |= len > PROTO_QUERIES_MAX ? PROTO_WHOLE : 0;
+	len = len > PROTO_QUERIES_MAX ? PROTO_QUERIES_MAX : len;
 	m->request.queries_len = (uint32_t)len;
 	proto_put(m, query->addresses + done, len * sizeof(*query->addresses));
 	m->fds[m->fds_len++] = object->fd;

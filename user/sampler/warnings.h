@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sampler/warnings.h - warnings for the user about limits of a capture. The same one is not
- * said twice within an hour, and who causes many has the places of one interval, not of the next. */
+/* sampler/warnings.h - warnings for the user about limits of a capture. The same one is
+ * not said twice within an hour, and who causes many has the places of one interval alone. */
 #pragma once
 
 #include <stddef.h>

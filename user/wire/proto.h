@@ -47,9 +47,8 @@ struct proto_request {
 	uint64_t id;
 	/* queries_len uint64_t follow; of PROTO_CALLS they are struct elf_call_query. */
 	uint32_t flags, queries_len;
-	uint64_t at_ns; /* of PROTO_MAP_NAMES: time of the query, CLOCK_MONOTONIC; of PROTO_LOAD
-			 * and of PROTO_ROWS with queries: the file's mtime, or WORKER_UNREADABLE;
-			 * 0: any */
+	uint64_t at_ns; /* of PROTO_MAP_NAMES: when, CLOCK_MONOTONIC; of PROTO_LOAD, and PROTO_ROWS
+			 * with queries: the file's mtime, or WORKER_UNREADABLE; 0: any */
 };
 
 struct proto_reply {
