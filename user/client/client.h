@@ -80,7 +80,7 @@ struct worker_object {
 	int fd;                                /* the mapped file; borrowed for the call */
 	int debug_fds[WORKER_DEBUG_FILES_MAX]; /* candidates for its debug file, best first */
 	size_t debug_fds_len;                  /* used when its symbols are loaded */
-	uint64_t written_ns;                   /* its mtime when it was mapped; 0: any */
+	uint64_t written_ns;                   /* mtime of the file that was mapped; 0: any */
 };
 
 /* The current files of a process's JIT; they may differ from the last call's. */
