@@ -58,8 +58,8 @@ static int give_object(struct sampler *s, const char *line)
 	struct event_object e = {
 		.kind = EVENT_OBJECT,
 		.id = n32(line, "id"),
+		/* Without the time of writing: the programs have that of the checkout. */
 		.key = { .ino = handover_number(line, "ino"),
-			.mtime_ns = handover_number(line, "mtime"),
 			.dev = n32(line, "dev"),
 			.place = n32(line, "generation") },
 		.start_ns = handover_number(line, "started"),
