@@ -18,6 +18,7 @@
 #include "base/fd.h"
 #include "cgroup/tree.h"
 #include "containers/container.h"
+#include "containers/container_list.h"
 #include "containers/containers.h"
 #include "sampler/tally.h"
 
@@ -423,6 +424,34 @@ static void the_outermost_cgroup_of_an_account_is_the_one_that_pays(void **state
 			fail_msg("%s", rows[i].path);
 }
 
+static void a_name_that_someone_inside_chose_matches_less_than_any_other(void **state)
+{
+	static const struct {
+		const char *path;
+		enum container_match whole, beginning;
+	} rows[] = {
+		{ "/docker/" ID, CONTAINER_MATCH_WHOLE, CONTAINER_MATCH_BEGINNING },
+		{ "/system.slice/a.service", CONTAINER_MATCH_WHOLE, CONTAINER_MATCH_BEGINNING },
+		{ "/docker/" ID "/docker/" OTHER, CONTAINER_MATCH_INNER,
+			CONTAINER_MATCH_INNER_BEGINNING },
+		{ "/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-" ID ".scope",
+			CONTAINER_MATCH_INNER, CONTAINER_MATCH_INNER_BEGINNING },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct container_list_item item = { 0 };
+
+		cgroup_identify(rows[i].path, &item.identity);
+		if (container_list_weigh(&item, CONTAINER_MATCH_WHOLE) != rows[i].whole ||
+			container_list_weigh(&item, CONTAINER_MATCH_BEGINNING) !=
+				rows[i].beginning ||
+			container_list_weigh(&item, CONTAINER_MATCH_NO) != CONTAINER_MATCH_NO)
+			fail_msg("%s", rows[i].path);
+	}
+	assert_true(CONTAINER_MATCH_INNER < CONTAINER_MATCH_BEGINNING);
+}
+
 static void the_account_of_a_process_is_that_of_its_cgroup(void **state)
 {
 	static const struct {
@@ -531,6 +560,7 @@ int main(void)
 		TEST(what_is_far_below_belongs_to_what_is_above),
 		cmocka_unit_test(cgroups_below_an_account_are_none_of_their_own),
 		cmocka_unit_test(the_outermost_cgroup_of_an_account_is_the_one_that_pays),
+		cmocka_unit_test(a_name_that_someone_inside_chose_matches_less_than_any_other),
 		cmocka_unit_test(the_account_of_a_process_is_that_of_its_cgroup),
 		cmocka_unit_test(a_container_that_nobody_knows_is_looked_up_ever_more_rarely),
 		TEST(who_makes_most_cgroups_loses_its_own_and_others_are_known),

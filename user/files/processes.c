@@ -477,8 +477,8 @@ static bool has_claim(
 }
 
 /* Does another living process claim the file, too? A process that ended leaves it to the next one,
- * and a child shares its parent's, which knows its code. Thousands may claim one file: it ends at
- * the first who has it. */
+ * and a child shares its parent's, which knows its code. Thousands may claim one file: the
+ * search ends at the first who does. */
 static bool is_shared(
 	const struct processes *processes, const struct process *p, const struct jit_file *file)
 {

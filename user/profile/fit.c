@@ -203,11 +203,11 @@ static int have(struct fit *f, const struct profile_sample *sample)
 	uint64_t callers = 0;
 	int err = 0;
 
+	if (!f->packed)
+		return hash_put(&f->callers, line_hash(f, sample), 0);
 	labels_of(f, sample, labels);
 	for (int i = 0; i < LABELS_LEN && err == 0; i++)
 		err = hash_put(&f->names, labels[i], 0);
-	if (err == 0 && !f->packed)
-		return hash_put(&f->callers, line_hash(f, sample), 0);
 	for (uint32_t i = stack->len; i-- > 0 && err == 0;) {
 		callers = hash_mix(callers + f->p->frame_ids.data[stack->first + i] + 1);
 		err = hash_put(&f->callers, callers, 0);
