@@ -5,6 +5,7 @@
 #include "dwarf/blocks.h"
 #include "dwarf/debug_data.h"
 #include "dwarf/debug_file.h"
+#include "elf/exports.h"
 #include "sym/elf_sym.h"
 
 DEFINE_CLEANUP(struct elf_sym, elf_sym_free)
@@ -85,6 +86,15 @@ static void find_debug_file(struct image *image)
 	debug_file_verify(&query, image->machine, image);
 }
 
+static void find_export(struct image *image)
+{
+	struct symtab_entry entry;
+	struct exports exports;
+
+	if (exports_init(&exports, image))
+		must(!exports_find(&exports, "main", &entry) || entry.section != SHN_UNDEF);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct image image;
@@ -99,6 +109,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			touch(bytes.data, bytes.len);
 	}
 	find_debug_file(&image);
+	find_export(&image);
 	load_packed(&image);
 	image_done(&image);
 	return 0;

@@ -393,6 +393,13 @@ static int scan_segments(struct image *image, struct gopclntab *out)
 	return -ENOENT;
 }
 
+/* What Go's linker leaves for `go version`, and its note. */
+static bool has_go(const struct image *image)
+{
+	return image_section_find(image, ".note.go.buildid") ||
+		image_section_find(image, ".go.buildinfo");
+}
+
 int gopclntab_init(struct gopclntab *tab, struct image *image)
 {
 	const struct image_section *section = image_section_find(image, ".gopclntab");
@@ -402,7 +409,7 @@ int gopclntab_init(struct gopclntab *tab, struct image *image)
 
 	if (!section)
 		section = image_section_find(image, ".data.rel.ro.gopclntab");
-	if (!section) {
+	if (!section && has_go(image)) {
 		/* where a C linker puts it in position-independent programs */
 		section = image_section_find(image, ".data.rel.ro");
 		is_alone = false;

@@ -17,7 +17,7 @@
 #include "dotnet/pe.h"
 #include "dwarf/debug_data.h"
 #include "dwarf/debug_file.h"
-#include "elf/symtab.h"
+#include "elf/exports.h"
 #include "unwind/rows_build.h"
 #include "worker/sandbox.h"
 
@@ -44,33 +44,19 @@ static const struct {
 	{ "gHotSpotVMStructs", WORKER_IS_HOTSPOT },
 };
 
-#define EXPORTED_NAME_MAX 32
 #define CALLS_PER_PASS 16 /* each may read much code */
-
-static uint32_t runtime_of(struct bytes name)
-{
-	for (size_t i = 0; i < sizeof(runtimes) / sizeof(runtimes[0]); i++)
-		if (name.len == strlen(runtimes[i].exported) &&
-			memcmp(name.data, runtimes[i].exported, name.len) == 0)
-			return runtimes[i].contents;
-	return 0;
-}
 
 static uint32_t find_runtime(struct image *image)
 {
-	const struct image_section *section = image_section_by_type(image, SHT_DYNSYM);
 	struct symtab_entry entry;
-	struct symtab tab;
+	struct exports exports;
 	uint32_t found = 0;
 
-	if (!section || symtab_init(&tab, image, section) < 0)
+	if (!exports_init(&exports, image))
 		return 0;
-	for (size_t i = 0; symtab_get(&tab, i, &entry); i++) {
-		if ((i + 1) % SYMTAB_PER_PASS == 0)
-			image_pass(image);
-		if (entry.section != SHN_UNDEF)
-			found |= runtime_of(symtab_name(&tab, entry.name, EXPORTED_NAME_MAX));
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(runtimes); i++)
+		if (exports_find(&exports, runtimes[i].exported, &entry))
+			found |= runtimes[i].contents;
 	return found;
 }
 
