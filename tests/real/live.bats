@@ -37,14 +37,28 @@ leaves_nothing() {
 # live NAME [CONTAINER]
 live() {
 	start_plain "$@"
-	record_cpu "$seconds" "$pid" --jit -F "$hz" -o "$tmp/f" --stats "$tmp/s"
+	live_by "$*" -p "$pid"
+}
+
+# live_by NAME OPTION...: the process that was started, chosen by these options.
+live_by() {
+	record_while "$seconds" "$pid" "${@:2}" --jit -F "$hz" --by comm,pid -o "$tmp/all" --stats "$tmp/s"
+	grep -E "^[^;]*;$pid;" "$tmp/all" | sed -E 's/;[0-9]+//' >"$tmp/f"
 	"$real/named" "$tmp/f" >"$tmp/named"
-	echo "$*: $(cat "$tmp/named")" | tee -a "${REAL_LOG:-/dev/null}"
+	echo "$1: $(cat "$tmp/named")" | tee -a "${REAL_LOG:-/dev/null}"
 	jq -c '.frames, .objects.maps_refused' "$tmp/s"
 	cat "$tmp/said"
 	between "$(jq .frames "$tmp/named")" 1000 10000000 'frames'
 	between "$(jq .managed "$tmp/named")" 98 100 'managed frames named, %'
 	leaves_nothing
+}
+
+has_map() {
+	find "/proc/$1/fd" -lname '*perf*.map' | grep -q .
+}
+
+has_no_map() {
+	! has_map "$1"
 }
 
 @test "CoreCLR 9" {
@@ -70,4 +84,36 @@ live() {
 
 @test "java in a container" {
 	live java container
+}
+
+@test "a runtime of a cgroup, from its first sample on" {
+	start_plain coreclr
+	make_cgroup live
+	echo "$pid" >"$cgroup/cgroup.procs"
+	live_by 'coreclr of a cgroup' --cgroup "$cgroup"
+}
+
+@test "the runtimes of a host" {
+	start_plain java container
+	live_by 'java of the host' -a
+}
+
+@test "a runtime that a COMMAND starts" {
+	local command
+	mapfile -t command < <("$repo/tests/runtimes/setup" java market plain 2>/dev/null)
+	timeout "$(patience 60)" "$stoker" record --jit -q -F "$hz" -d 6 -o "$tmp/f" -- "${command[@]}" 200 3>&-
+	"$real/named" "$tmp/f" | tee "$tmp/named"
+	between "$(jq .managed "$tmp/named")" 90 100 'managed frames named, %'
+}
+
+@test "a recorder that is killed leaves nothing on" {
+	start_plain coreclr
+	make_cgroup live
+	echo "$pid" >"$cgroup/cgroup.procs"
+	local runtime=$pid out
+	start_record --cgroup "$cgroup" --jit -F "$hz" -o "$tmp/f"
+	wait_until 10 has_map "$runtime"
+	kill -KILL "$recorder" "$agent"
+	wait_until 20 has_no_map "$runtime"
+	pid=$runtime leaves_nothing
 }

@@ -567,14 +567,9 @@ size_t agent_ticks(const struct agent *agent)
 	return timeline_len(&agent->tally.timeline);
 }
 
-struct containers *agent_containers(struct agent *agent)
+struct agent_parts agent_parts(struct agent *agent)
 {
-	return agent->containers;
-}
-
-struct tick_limits *agent_tick_limits(struct agent *agent)
-{
-	return &agent->tick_limits;
+	return (struct agent_parts){ agent->containers, &agent->tick_limits, agent->processes };
 }
 
 void agent_account(struct agent *agent, struct account *out)

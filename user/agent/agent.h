@@ -61,10 +61,15 @@ void agent_set_cpu(struct agent *agent, uint64_t permille);
 void agent_set_stored_max(struct agent *agent, uint64_t bytes);
 /* Number of ticks for the next profile, if times are kept. */
 size_t agent_ticks(const struct agent *agent);
-/* The known cgroups. */
-struct containers *agent_containers(struct agent *agent);
-/* Where sampler.share_ticks is set: to be judged after agent_profile. */
-struct tick_limits *agent_tick_limits(struct agent *agent);
+
+/* Parts of the agent, for its owner to look at; borrowed. */
+struct agent_parts {
+	struct containers *containers;
+	struct tick_limits *tick_limits; /* with sampler.share_ticks: judged after agent_profile */
+	const struct processes *processes; /* with code that was compiled at run time */
+};
+
+struct agent_parts agent_parts(struct agent *agent);
 /* The account of the whole capture so far. */
 void agent_account(struct agent *agent, struct account *out);
 /* The i-th warning about limits of this capture (kernel symbols hidden, no cgroup2, ...), or NULL.

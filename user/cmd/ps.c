@@ -103,7 +103,7 @@ static void look_at_processes(struct ps *ps, struct ps_row *row)
 			(item->path[len] != '\0' && item->path[len] != '/'))
 			continue;
 		if (cgroup_tree_open_id(ps->tree, item->cgroup, &fd) == 0)
-			ps_runtime_look(ps->lent, fd, &row->runtime);
+			runtimes_look(ps->lent, fd, &row->runtime);
 	}
 }
 

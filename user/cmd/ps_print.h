@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "cgroup/state_file.h"
-#include "cmd/ps_runtime.h"
+#include "files/runtimes.h"
 
 /* Texts are borrowed; "": unknown. */
 struct ps_row {
@@ -17,7 +17,7 @@ struct ps_row {
 	const char *pod, *namespace_;
 	const char *cgroup;
 	const struct state_facts *facts; /* NULL: unknown */
-	struct ps_runtime runtime;
+	struct runtimes runtime;
 	uint64_t samples;
 	uint64_t walked;   /* samples with a user stack */
 	uint64_t complete; /* samples with a complete one */

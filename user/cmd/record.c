@@ -18,6 +18,7 @@
 #include "cmd/command.h"
 #include "output/clerk.h"
 #include "output/output.h"
+#include "cmd/record_maps.h"
 #include "cmd/record_options.h"
 #include "cmd/record_output.h"
 #include "daemon/signals.h"
@@ -40,6 +41,7 @@ struct record {
 	struct record_options options;
 	struct command command;
 	struct clerk clerk;
+	struct record_maps maps; /* of --jit */
 	struct worker_client *worker; /* until the agent has it; NULL: not started yet */
 	struct agent *agent;
 	struct record_output output;
@@ -112,18 +114,22 @@ static struct clerk_options clerk_options(const struct record *r)
 		.stats_path = o->stats_path,
 		.check_path = o->check_path,
 		.jit_pids = o->ids.data,
-		.jit_pids_len = o->jit ? o->ids.len : 0,
+		.jit_pids_len = o->target == SAMPLER_TGIDS ? o->ids.len : 0,
 		.log = r->log,
 	};
 }
 
-static int open_clerk(struct record *r, struct why *why)
+/* Each ends when its socket is closed, which the second has inherited: it is closed first. */
+static int open_clerks(struct record *r, struct why *why)
 {
 	const struct clerk_options options = clerk_options(r);
+	int err = 0;
 
 	setsid(); /* the command is the last that belongs to the terminal's */
+	if (r->options.jit)
+		err = record_maps_open(&r->maps, &options, why);
 	r->clerk.signals = r->signals;
-	return clerk_open(&r->clerk, &options, why);
+	return err < 0 ? err : clerk_open(&r->clerk, &options, why);
 }
 
 static int open_agent(struct record *r, struct why *why)
@@ -204,11 +210,6 @@ static int open_evidence(struct record *r, struct why *why)
 	return why_set(why, -ENOMEM, "out of memory");
 }
 
-static int start_jit(struct record *r, struct why *why)
-{
-	return r->options.jit ? clerk_jit_start(&r->clerk, why) : 0;
-}
-
 /* Before there is a process to end again. */
 static int check_rights(struct record *r, struct why *why)
 {
@@ -222,9 +223,9 @@ static int check_rights(struct record *r, struct why *why)
 static int prepare(struct record *r, struct why *why)
 {
 	static int (*const steps[])(struct record *, struct why *) = { check_options,
-		check_servers, try_outputs, check_rights, open_signals, start_command, open_clerk,
+		check_servers, try_outputs, check_rights, open_signals, start_command, open_clerks,
 		/* After all forks: from here on this process has the agent's priority. */
-		open_cgroup, make_folder, open_evidence, open_agent, start_jit };
+		open_cgroup, make_folder, open_evidence, open_agent };
 	int err = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(steps) && err == 0; i++)
@@ -280,8 +281,7 @@ static int write_profile(struct record *r, struct why *why)
 
 	if (err < 0)
 		return why_set(why, err, "cannot make a profile: %s", err_text(err));
-	if (r->options.jit)
-		clerk_jit_refresh(&r->clerk, why);
+	record_maps_refresh(&r->maps);
 	err = agent_profile(r->agent, &profile);
 	log_warnings(r);
 	if (err < 0)
@@ -373,6 +373,7 @@ static int run_tick(struct record *r, uint64_t now, struct why *why)
 	kill_switch_look(&r->kill_switch);
 	show_progress(r, now);
 	copy_evidence(r, now);
+	record_maps_meet(&r->maps, r->agent);
 	if (clerk_is_lost(&r->clerk))
 		return why_set(why, -EPIPE, "the process that writes files was lost");
 	if (agent_starter_lost(r->agent))
@@ -509,6 +510,9 @@ static int capture(struct record *r, struct why *why)
 	r->clerk.meanwhile = sample_meanwhile;
 	r->clerk.ctx = r;
 	r->clerk.events = agent_fd(r->agent);
+	r->maps.clerk.meanwhile = sample_meanwhile;
+	r->maps.clerk.ctx = r;
+	r->maps.clerk.events = agent_fd(r->agent);
 	err = loop(r, why);
 	if (r->kill_switch.found)
 		log_warn(r->log, "%s exists: sampling ended", r->kill_switch.found);
@@ -537,6 +541,7 @@ static void done(struct record *r)
 {
 	record_output_done(&r->output);
 	clerk_close(&r->clerk);
+	record_maps_close(&r->maps);
 	worker_client_free(r->worker);
 	clerk_tried_close(&r->tried);
 	agent_free(r->agent);
@@ -567,7 +572,8 @@ int cmd_record(int argc, char **argv, struct log *log)
 		.kill_switch = KILL_SWITCH_INIT,
 		.cgroup = TARGET_INIT,
 		.command = COMMAND_INIT,
-		.clerk = CLERK_INIT };
+		.clerk = CLERK_INIT,
+		.maps = RECORD_MAPS_INIT };
 	struct why why;
 	int err = record_options_parse(&r.options, argc, argv, &why), status = EXIT_OK;
 

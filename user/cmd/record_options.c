@@ -60,8 +60,9 @@ static const struct option_row rows[] = {
 	MEMORY_ROW,
 	TICK_LIMIT_ROW,
 	{ OPT_JIT, "jit", NULL,
-		"with -p: make .NET (8 and up) and JVMs (17 and up) write\nperf maps during the "
-		"capture" },
+		"make .NET (8 and up) and JVMs (17 and up) write perf "
+		"maps\nduring the capture: the processes of -p, else each with\nsamples in its "
+		"code" },
 	{ OPT_JIT_TIERS, "jit-tiers", "keep|fold",
 		"methods compiled at several tiers; default fold: one name" },
 	{ OPT_INLINE, "inline", NULL,
@@ -343,8 +344,6 @@ int record_options_parse(struct record_options *o, int argc, char **argv, struct
 	if (o->argv[0] && strcmp(argv[rest - 1], "--") != 0)
 		return why_set(why, -EINVAL, "unexpected argument: %s; write -- before a COMMAND",
 			o->argv[0]);
-	if (o->jit && o->target != SAMPLER_TGIDS)
-		return why_set(why, -EINVAL, "--jit needs -p with the processes");
 	if (o->interval_ns && o->interval_ns < NSEC_PER_SEC)
 		return why_set(why, -EINVAL, "--interval: at least one second");
 	if (o->interval_ns && strcmp(o->output, "-") != 0 && !strchr(o->output, '%'))

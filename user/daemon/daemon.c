@@ -128,7 +128,7 @@ static void govern(struct daemon *d)
 		.wall_ns = now - d->used_at_ns,
 		/* A process that was replaced has begun from nothing. */
 		.used_ns = used > d->used_ns ? used - d->used_ns : 0,
-		.ticks_ns = tick_limits_dearest_ns(agent_tick_limits(d->agent)),
+		.ticks_ns = tick_limits_dearest_ns(agent_parts(d->agent).tick_limits),
 	};
 
 	g->ended = false;
@@ -144,7 +144,7 @@ static void govern(struct daemon *d)
 static void share_ticks(struct daemon *d)
 {
 	struct tick_load load = governor_load(&d->governor);
-	struct tick_limits *limits = agent_tick_limits(d->agent);
+	struct tick_limits *limits = agent_parts(d->agent).tick_limits;
 
 	if (d->governor.ended)
 		d->governor.spent = tick_limits_judge(limits, &load) == TICK_SHARES_SPENT;
@@ -154,7 +154,7 @@ static void read_account(struct daemon *d, uint32_t hz, struct account *out)
 {
 	agent_account(d->agent, out);
 	out->hz = hz;
-	governor_account(&d->governor, &agent_tick_limits(d->agent)->shares, &out->governor);
+	governor_account(&d->governor, &agent_parts(d->agent).tick_limits->shares, &out->governor);
 	out->traps = trapper_stats(&d->trapper);
 }
 

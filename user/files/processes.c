@@ -324,6 +324,18 @@ int processes_add(struct processes *processes, uint32_t tgid, uint64_t start_ns)
 	return index_at(processes, processes->all.len - 1);
 }
 
+uint32_t processes_met(const struct processes *processes, uint64_t *after)
+{
+	const struct process *next = NULL;
+
+	vec_each (&processes->all, p)
+		if ((*p)->serial > *after && (!next || (*p)->serial < next->serial))
+			next = *p;
+	if (next)
+		*after = next->serial;
+	return next ? (uint32_t)next->id.pid : 0;
+}
+
 static bool is_alive(const struct process *p)
 {
 	_cleanup_fd_ int fd = -1;

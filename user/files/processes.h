@@ -38,6 +38,9 @@ void processes_refresh(struct processes *processes);
  * was not requested in the latest intervals. */
 void processes_next(struct processes *processes);
 
+/* The next process in the order in which they were added; 0: there is none yet. *after is the
+ * caller's place in that order, at first 0. */
+uint32_t processes_met(const struct processes *processes, uint64_t *after);
 /* 0: unknown. Marks it as used. */
 uint64_t processes_id(struct processes *processes, uint32_t tgid, uint64_t start_ns);
 /* Was the process, a JVM, started with -XX:+PreserveFramePointer? */

@@ -315,9 +315,9 @@ int jit_control_disable(struct jit_control *control, unsigned int *removed, stru
 		*removed = 0;
 		return 0;
 	}
-	if (control->runtime == JIT_CONTROL_DOTNET)
+	if (control->runtime == JIT_CONTROL_DOTNET && !jit_target_ended(&control->target))
 		err = dotnet_ipc_disable(&control->target, why);
-	if (err < 0)
+	if (err < 0 && !jit_target_ended(&control->target))
 		return err;
 	*removed = remove_files(control);
 	return 0;

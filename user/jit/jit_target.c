@@ -34,11 +34,11 @@ static int read_proc(pid_t pid, const char *name, struct buf *out)
 	return err < 0 ? err : buf_putc(out, '\0');
 }
 
-static bool is_alive(const struct jit_target *target)
+bool jit_target_ended(const struct jit_target *target)
 {
 	struct pollfd pfd = { .fd = target->pidfd, .events = POLLIN };
 
-	return poll(&pfd, 1, 0) == 0;
+	return poll(&pfd, 1, 0) != 0;
 }
 
 static int read_status(struct jit_target *t)
@@ -90,7 +90,7 @@ static int open_target(struct jit_target *t)
 	if (err < 0)
 		return err;
 	err = opener_root(&process, &t->root_fd);
-	return err < 0 ? err : is_alive(t) ? 0 : -ESRCH;
+	return err < 0 ? err : !jit_target_ended(t) ? 0 : -ESRCH;
 }
 
 int jit_target_open(pid_t pid, struct jit_target *out, struct why *why)
@@ -127,7 +127,7 @@ int jit_target_read(const struct jit_target *target, const char *name, struct bu
 {
 	int err = read_proc(target->pid, name, out);
 
-	return err == 0 && !is_alive(target) ? -ESRCH : err;
+	return err == 0 && jit_target_ended(target) ? -ESRCH : err;
 }
 
 int jit_target_environ(const struct jit_target *target, const char *name, struct buf *out)

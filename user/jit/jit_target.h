@@ -33,6 +33,7 @@ struct jit_target {
 int jit_target_open(pid_t pid, struct jit_target *out, struct why *why);
 void jit_target_close(struct jit_target *target);
 
+bool jit_target_ended(const struct jit_target *target);
 /* Appends /proc/PID/NAME and a NUL. -ESRCH: the process has ended. */
 int jit_target_read(const struct jit_target *target, const char *name, struct buf *out);
 /* Appends the variable's value at the start of the process. -ENOENT: not set. */

@@ -36,12 +36,14 @@ enum kind {
 	WRITE_CHECK,
 	JIT_START,
 	JIT_REFRESH,
+	JIT_MEET,
 	HURRY,
 };
 
 struct order {
 	uint32_t kind;
 	uint32_t file; /* of a bundle */
+	uint32_t pid;
 	uint32_t bytes; /* 1: there are some in the memory */
 	time_t when;
 };
@@ -168,8 +170,18 @@ static int obey_hurry(void *ctx, struct orders_call *call)
 	return ORDERS_SILENT;
 }
 
+static int obey_meet(void *ctx, struct orders_call *call)
+{
+	const struct order *order = call->order;
+	struct serving *s = ctx;
+
+	record_jit_meet(&s->jit, order->pid, s->options->log);
+	return ORDERS_SILENT;
+}
+
 static const struct orders_row rows[] = {
 	[WRITE_BEGIN... JIT_REFRESH] = { ORDERS_OWNER, obey_call },
+	[JIT_MEET] = { ORDERS_OWNER, obey_meet },
 	[HURRY] = { ORDERS_OWNER, obey_hurry },
 };
 
@@ -417,6 +429,15 @@ int clerk_write_check(struct clerk *clerk, const struct buf *bytes, struct why *
 int clerk_jit_start(struct clerk *clerk, struct why *why)
 {
 	return ask(clerk, &(struct order){ .kind = JIT_START }, NULL, NULL, why);
+}
+
+bool clerk_jit_meet(struct clerk *clerk, uint32_t pid)
+{
+	const struct order order = { .kind = JIT_MEET, .pid = pid };
+	struct pollfd room = { .fd = clerk->child.fd, .events = POLLOUT };
+
+	return poll(&room, 1, 0) == 1 && (room.revents & POLLOUT) &&
+		orders_send(clerk->child.fd, &order, sizeof(order), -1) == 0;
 }
 
 int clerk_jit_refresh(struct clerk *clerk, struct why *why)

@@ -84,6 +84,8 @@ int clerk_abort(struct clerk *clerk, struct why *why);
 int clerk_write_stats(struct clerk *clerk, const struct buf *bytes, struct why *why);
 int clerk_write_check(struct clerk *clerk, const struct buf *bytes, struct why *why);
 
-/* Turns perf maps on; brings them up to date. Warns of each process where that fails. */
+/* Turns perf maps on; brings them up to date. Warns of processes where that fails. */
 int clerk_jit_start(struct clerk *clerk, struct why *why);
+/* Of one more process, without waiting for it. False: it cannot take the order now. */
+bool clerk_jit_meet(struct clerk *clerk, uint32_t pid);
 int clerk_jit_refresh(struct clerk *clerk, struct why *why);

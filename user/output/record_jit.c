@@ -5,29 +5,67 @@
 
 #include <errno.h>
 
-static int start_one(struct record_jit *jit, pid_t pid, struct log *log)
+static void warn(struct record_jit *jit, struct log *log, const char *text)
 {
-	struct jit_control control, *slot;
-	struct why why;
+	if (jit->warned < RECORD_JIT_WARNINGS_MAX)
+		log_warn(log, "--jit: %s", text);
+	else if (jit->warned == RECORD_JIT_WARNINGS_MAX)
+		log_warn(log, "--jit: further processes have no perf map either");
+	jit->warned++;
+}
 
-	if (jit_control_open(pid, &control, &why) < 0) {
-		log_warn(log, "--jit: %s", why.text);
+/* Takes the control. */
+static int start(struct record_jit *jit, struct jit_control *control, struct log *log)
+{
+	struct jit_control *slot;
+	struct why why;
+	int err = jit_control_enable(control, DOTNET_IPC_PERF_MAP, &why);
+
+	jit->hung += err == -ETIMEDOUT;
+	if (err < 0) {
+		warn(jit, log, why.text);
+		jit_control_close(control);
 		return 0;
 	}
-	if (jit_control_enable(&control, DOTNET_IPC_PERF_MAP, &why) < 0) {
-		log_warn(log, "--jit: %s", why.text);
-		jit_control_close(&control);
-		return 0;
-	}
-	if (control.note[0])
-		log_note(log, "process %d: %s", pid, control.note);
+	if (control->note[0])
+		log_note(log, "process %d: %s", control->target.pid, control->note);
 	slot = vec_add(&jit->sessions);
 	if (!slot) {
-		jit_control_close(&control);
+		jit_control_close(control);
 		return -ENOMEM;
 	}
-	*slot = control;
+	*slot = *control;
 	return 0;
+}
+
+static bool has(const struct record_jit *jit, const struct jit_target *target)
+{
+	vec_each (&jit->sessions, session)
+		if (session->target.pid == target->pid &&
+			session->target.start_ticks == target->start_ticks)
+			return true;
+	return false;
+}
+
+int record_jit_meet(struct record_jit *jit, uint32_t pid, struct log *log)
+{
+	struct jit_control control;
+	struct why why;
+	int err;
+
+	if (jit->hung >= RECORD_JIT_HUNG_MAX || jit->sessions.len >= RECORD_JIT_SESSIONS_MAX)
+		return 0;
+	err = jit_control_open((pid_t)pid, &control, &why);
+	if (err < 0) {
+		if (err != -ESRCH)
+			warn(jit, log, why.text);
+		return 0;
+	}
+	if (has(jit, &control.target)) {
+		jit_control_close(&control);
+		return 0;
+	}
+	return start(jit, &control, log);
 }
 
 int record_jit_start(struct record_jit *jit, const uint32_t *pids, size_t len, struct log *log)
@@ -35,7 +73,7 @@ int record_jit_start(struct record_jit *jit, const uint32_t *pids, size_t len, s
 	int err = 0;
 
 	for (size_t i = 0; i < len && err == 0; i++)
-		err = start_one(jit, (pid_t)pids[i], log);
+		err = record_jit_meet(jit, pids[i], log);
 	return err;
 }
 
@@ -44,8 +82,8 @@ void record_jit_refresh(struct record_jit *jit, struct log *log)
 	struct why why;
 
 	vec_each (&jit->sessions, session)
-		if (jit_control_refresh(session, &why) < 0)
-			log_warn(log, "--jit: %s", why.text);
+		if (!jit_target_ended(&session->target) && jit_control_refresh(session, &why) < 0)
+			warn(jit, log, why.text);
 }
 
 void record_jit_stop(struct record_jit *jit, struct log *log)

@@ -68,7 +68,7 @@ int trapper_tick(struct trapper *t, struct agent *agent, uint64_t now_ns)
 	if (!t->traps)
 		return 0;
 	write_next(t, false, 0);
-	return traps_tick(t->traps, agent_containers(agent), now_ns);
+	return traps_tick(t->traps, agent_parts(agent).containers, now_ns);
 }
 
 uint64_t trapper_due_ns(const struct trapper *t)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd/ps_runtime.c - identifies a runtime by a library that it maps, or by its program's name; its
+/* files/runtimes.c - identifies a runtime by a library that it maps, or by its program's name; its
  * perf map is searched where a capture would find it. */
-#include "cmd/ps_runtime.h"
+#include "files/runtimes.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -63,7 +63,7 @@ static bool has_map(struct worker_client *worker, const struct jit_target *targe
 	return fd >= 0;
 }
 
-static void look_at(struct worker_client *worker, pid_t pid, struct ps_runtime *out)
+static void look_at(struct worker_client *worker, pid_t pid, struct runtimes *out)
 {
 	_cleanup_(jit_target_close) struct jit_target target = JIT_TARGET_INIT;
 	const char *name;
@@ -79,7 +79,7 @@ static void look_at(struct worker_client *worker, pid_t pid, struct ps_runtime *
 	out->mapped += has_map(worker, &target);
 }
 
-void ps_runtime_look(struct worker_client *worker, int cgroup_fd, struct ps_runtime *out)
+void runtimes_look(struct worker_client *worker, int cgroup_fd, struct runtimes *out)
 {
 	_cleanup_(buf_done) struct buf text = BUF_INIT;
 	_cleanup_fd_ int fd = openat(cgroup_fd, "cgroup.procs", O_RDONLY | O_CLOEXEC);
