@@ -23,12 +23,15 @@
  * A user frame that is not the leaf holds its return address minus one: an address inside the call.
  */
 enum frame_kind {
-	FRAME_LEFT_OUT = 0, /* replaces frames that were walked and not kept: how any of them was
-			     * reached; no value */
-	FRAME_KERNEL = 1,   /* low 60 bits of a kernel address; sign-extend to get it back */
-	FRAME_FILE = 2,     /* object id << 38 | file offset */
-	FRAME_ANON = 3,     /* address of JIT code, which no file holds; valid for one process */
+	FRAME_CODE = 0,   /* a language's code, and a place in it: bpf/abi_language.h */
+	FRAME_KERNEL = 1, /* low 60 bits of a kernel address; sign-extend to get it back */
+	FRAME_FILE = 2,   /* object id << 38 | file offset */
+	FRAME_ANON = 3,   /* address of JIT code, which no file holds; valid for one process */
 };
+
+/* Replaces frames that were walked and not kept: how any of them was reached; no value. */
+#define FRAME_LEFT_OUT 0ULL
+#define FRAME_IS_LEFT_OUT(frame) (((frame) & ~FRAME_HOW_MASK) == FRAME_LEFT_OUT)
 
 /* How a user frame was reached from the frame below it; neither bit: by a rule, which is exact.
  * User space decides whether a chain counts, as it knows the runtime (agent/guess.h). */
@@ -134,6 +137,7 @@ enum event_kind {
 	EVENT_LEAF = 9,     /* a known stack with a new leaf */
 	EVENT_CGROUP = 10,  /* a cgroup was made, removed or renamed */
 	EVENT_TICK = 11,    /* one sample with its time */
+	EVENT_CODE = 12,    /* a language's code that is sampled for the first time */
 };
 
 #define SECOND_SHIFT 30 /* times of use are CLOCK_MONOTONIC >> 30, plus 1: seconds, nearly */
@@ -218,10 +222,10 @@ struct event_pressure {
 
 #include "bpf/abi_cgroup.h"
 #include "bpf/abi_deferred.h"
+#include "bpf/abi_language.h"
 #include "bpf/abi_rows.h"
 #include "bpf/abi_share.h"
 
-/* Every struct, those of the headers above too. */
 _Static_assert(sizeof(struct count_key) == 24, "count_key");
 _Static_assert(sizeof(struct task_key) == 40, "task_key");
 _Static_assert(sizeof(struct object_key) == 24, "object_key");
@@ -240,10 +244,6 @@ _Static_assert(sizeof(struct event_jit) == 16, "event_jit");
 _Static_assert(sizeof(struct event_exec) == 24, "event_exec");
 _Static_assert(sizeof(struct event_page) == 16, "event_page");
 _Static_assert(sizeof(struct event_pressure) == 8, "event_pressure");
-_Static_assert(sizeof(struct event_cgroup) == 16 + CGROUP_PATH_MAX, "event_cgroup");
-_Static_assert(sizeof(struct event_deferred) == 392 + DEFERRED_DATA_BYTES, "event_deferred");
-_Static_assert(sizeof(struct cgroup_v1) == 8, "cgroup_v1");
-_Static_assert(sizeof(struct cgroup_v1_known) == 16, "cgroup_v1_known");
 _Static_assert(sizeof(struct rows_page) == 8, "rows_page");
 _Static_assert(sizeof(struct object_value) == 24, "object_value");
 _Static_assert(sizeof(struct scan_mapping) == 32, "scan_mapping");

@@ -59,3 +59,7 @@ struct event_cgroup {
 	/* From the hierarchy's root; "": unreadable. Bytes after its NUL are not sent. */
 	char path[CGROUP_PATH_MAX];
 };
+
+_Static_assert(sizeof(struct event_cgroup) == 16 + CGROUP_PATH_MAX, "event_cgroup");
+_Static_assert(sizeof(struct cgroup_v1) == 8, "cgroup_v1");
+_Static_assert(sizeof(struct cgroup_v1_known) == 16, "cgroup_v1_known");

@@ -73,3 +73,5 @@ static inline __u32 deferred_copy_bytes(const struct event_deferred *deferred)
 	return deferred->root_bytes ? DEFERRED_ROOT_OFFSET + deferred->root_bytes
 				    : deferred->stack_bytes;
 }
+
+_Static_assert(sizeof(struct event_deferred) == 392 + DEFERRED_DATA_BYTES, "event_deferred");

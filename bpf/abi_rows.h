@@ -42,7 +42,7 @@ struct rows_page {
 
 struct object_value {
 	__u32 id;
-	__u32 table;      /* enum table_state */
+	__u16 table, language; /* enum table_state; index in the map of languages, 0: none */
 	__u32 page_base;  /* first of its pages in the map of pages */
 	__u32 page_first; /* file offset >> ROWS_PAGE_SHIFT of its first page */
 	__u32 pages_len;

@@ -14,6 +14,7 @@
  *                                         NULL outside functions; END_NO_TABLE
  *     walk_unprobe(s)                     puts a return address back that a uprobe replaced
  *     walk_late(s)                        true: the walk has taken too long
+ *     walk_language(s)                    a step was made up from s->stepped, a frame of s->at
  *     start_stack_of(s)                   sp at the process's entry point
  *     thread_base_of(s)                   address of the thread's own data, x86-64; 0: unknown */
 #pragma once
@@ -31,6 +32,10 @@
 #else
 #define WALK_GLOBAL static __attribute__((noinline))
 #define walk_used(parameter) (void)(parameter)
+#endif
+
+#ifndef walk_language
+static __always_inline void walk_language(struct scratch *s);
 #endif
 
 static __always_inline void push(struct scratch *s, u64 frame)
@@ -220,6 +225,8 @@ WALK_GLOBAL int walk_frame(u64 walk)
 		end = s->late ? END_TIME : walk_step(s, offset);
 		if (s->stepped.begins == AGAIN_TAKEN_BACK)
 			s->how |= FRAME_BY_GUESS;
+		if (end == END_NONE)
+			walk_language(s);
 	}
 	if (end == END_NO_MAPPING || end == END_NOT_CODE || end == END_STACK_READ ||
 		end == END_CFA || end == END_ZERO)
@@ -281,7 +288,7 @@ WALK_GLOBAL int walk_keep(u64 walk)
 		return 0;
 	}
 	if (s->walked > STACK_LEAF_FRAMES + STACK_ROOT_FRAMES) {
-		append(s, s->left_how | (u64)FRAME_LEFT_OUT << FRAME_KIND_SHIFT);
+		append(s, s->left_how | FRAME_LEFT_OUT);
 		at = s->walked - STACK_ROOT_FRAMES;
 	}
 	for (u32 i = 0; i < STACK_ROOT_FRAMES; i++) {

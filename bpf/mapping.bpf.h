@@ -102,6 +102,7 @@ static __always_inline void mapping_set_object(struct mapping *m, struct object_
 	m->kind = FRAME_FILE;
 	m->object = object ? object->id : 0;
 	m->table = object ? object->table : TABLE_NONE;
+	m->language = object ? object->language : 0;
 	m->page_base = object ? object->page_base : 0;
 	m->page_first = object ? object->page_first : 0;
 	m->pages_len = object ? object->pages_len : 0;
@@ -200,7 +201,7 @@ __noinline u32 mapping_read(u64 pc)
 		return END_NOT_CODE;
 	m->file_offset = BPF_CORE_READ(vma, vm_pgoff) << page_shift;
 	m->kind = FRAME_ANON;
-	m->object = 0;
+	m->object = m->language = 0;
 	m->table = TABLE_NONE;
 	s->inode = mapping_inode(vma);
 	if (s->inode)

@@ -24,7 +24,8 @@
 	X(EVENT_EXEC, "exec", "a new program: its unwind table is made at its first sample")     \
 	X(EVENT_PAGE, "page", "a missing page of unwind rows: requested again at the next need") \
 	X(EVENT_DEFERRED, "deferred", "a deferred sample: its stack is truncated")               \
-	X(EVENT_CGROUP, "cgroup", "a cgroup was made, removed or renamed: all are read again")
+	X(EVENT_CGROUP, "cgroup", "a cgroup was made, removed or renamed: all are read again")   \
+	X(EVENT_CODE, "code", "a language's code that is new: sent again at its next sample")
 
 /* Parts of the target that did not fit into their table. */
 #define TARGET_LOSSES(X)                                                                       \
@@ -95,7 +96,8 @@
 		"the worker that reads names failed, was too slow or refused the file")            \
 	X(UNNAMED_OBJECT, "object", "the table of files was full when the file was met")           \
 	X(UNNAMED_JITDUMP, "jitdump", "a damaged jitdump, or one of the other byte order")         \
-	X(UNNAMED_SHARED_MAP, "shared_map", "another living process writes the same perf map")
+	X(UNNAMED_SHARED_MAP, "shared_map", "another living process writes the same perf map")     \
+	X(UNNAMED_CODE, "code", "code of a language that could not be read in its process's memory")
 
 /* Results of checking a candidate debug file. */
 #define DEBUG_REASONS(X)                                                 \

@@ -14,7 +14,8 @@ struct mapping {
 	u64 end;         /* 0: none */
 	u64 file_offset; /* file offset of start */
 	u32 object;
-	u32 kind;  /* FRAME_FILE or FRAME_ANON */
+	u16 kind;  /* FRAME_FILE or FRAME_ANON */
+	u16 language; /* as in struct object_value */
 	u32 table; /* enum table_state; this and the next as in struct object_value */
 	u32 page_base;
 	u32 page_first;
@@ -37,6 +38,9 @@ struct scratch {
 	u32 task_counter;
 	u32 object_counter;
 	u32 key_counter;
+	u32 code_counter;
+	u32 language; /* of the walk; 0: none was met. This and the next: bpf/language.bpf.h */
+	u64 anchor;
 	u64 tick_ns;                   /* time of the tick's start */
 	u64 user_ns;                   /* start of the user half */
 	u64 deadline_ns;               /* the walk's end */

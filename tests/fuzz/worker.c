@@ -13,6 +13,7 @@
 #include "unwind/rows.h"
 #include "worker/mapping.h"
 #include "worker/service.h"
+#include "wire/codes.h"
 
 #define REQUESTS_MAX 12
 #define QUERIES 24
@@ -99,6 +100,25 @@ static void read_names(const struct proto_message *m)
 	}
 }
 
+/* Some of the script is the code. */
+static void put_code(struct proto_message *m, struct cursor *script, uint8_t seed)
+{
+	struct event_code code = { .language = LANGUAGE_CPYTHON };
+	const uint64_t places[] = { seed, seed * 7, FRAME_PLACE_MASK };
+	struct bytes all = cursor_bytes(
+		script, cursor_left(script) < sizeof(code) ? cursor_left(script) : sizeof(code));
+
+	if (all.len > 0)
+		memcpy(&code, all.data, all.len);
+	code.language = LANGUAGE_CPYTHON;
+	code.name_width = 1U << (code.name_width % 3);
+	code.file_width = 1U << (code.file_width % 3);
+	code.name_bytes %= CODE_NAME_BYTES + 1;
+	code.file_bytes %= CODE_FILE_BYTES + 1;
+	code.lines_bytes %= CODE_LINES_BYTES + 1;
+	proto_put_code(m, &code, places, ARRAY_SIZE(places));
+}
+
 static void ask(struct service *s, struct cursor *script, const int *fds, size_t size)
 {
 	_cleanup_fd_ int memory = file_of((struct bytes){ 0 });
@@ -114,6 +134,8 @@ static void ask(struct service *s, struct cursor *script, const int *fds, size_t
 		put_queries(&s->in, seed, size);
 	if (s->in.head.kind == PROTO_CALLS)
 		put_calls(&s->in, seed, size);
+	if (s->in.head.kind == PROTO_CODES)
+		put_code(&s->in, script, seed);
 	if (s->in.head.kind != PROTO_NAMES && s->in.head.kind != PROTO_MAP_NAMES)
 		put_fds(&s->in, fds, which >> 2 & 3);
 	if (has_memory(&s->in))

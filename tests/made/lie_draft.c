@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lie_draft.c - see lie_draft.h. */
 #include "lie_draft.h"
+#include "wire/codes.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -88,6 +89,19 @@ static void put_names(struct lie_draft *d, const struct proto_message *in, unsig
 		(*wants)--;
 		d->m.reply.wants = 1;
 	}
+	d->m.reply.answered = i;
+}
+
+static void put_places(struct lie_draft *d, const struct proto_message *in)
+{
+	struct cursor c = proto_codes(in);
+	struct proto_code code;
+	uint32_t len = 0, i = 0;
+
+	while (proto_next_code(&c, &code))
+		len += code.places_len;
+	while (i < len && put_answer(d, i, i, false))
+		i++;
 	d->m.reply.answered = i;
 }
 
@@ -185,6 +199,9 @@ static void put_body(struct lie_draft *d, const struct proto_message *in, unsign
 		break;
 	case PROTO_CALLS:
 		put_calls(d, in);
+		break;
+	case PROTO_CODES:
+		put_places(d, in);
 		break;
 	case PROTO_GIVE:
 	case PROTO_DROP:

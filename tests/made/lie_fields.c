@@ -34,7 +34,15 @@
 	X(T, struct proto_rows, debuglink)      \
 	X(A, struct proto_rows, build_id)       \
 	X(N, struct proto_rows, build_id_len)   \
-	X(N, struct proto_rows, contents)
+	X(N, struct proto_rows, contents)       \
+	X(N, struct proto_rows, cpython.version) \
+	X(A, struct proto_rows, cpython.offsets) \
+	X(N, struct proto_rows, cpython.free_threaded) \
+	X(A, struct proto_rows, cpython.pad) \
+	X(N, struct proto_rows, cpython.runtime) \
+	X(N, struct proto_rows, cpython.code_type) \
+	X(N, struct proto_rows, cpython.eval_begin) \
+	X(N, struct proto_rows, cpython.eval_end)
 
 #define SYMBOLS_FIELDS(X)                      \
 	X(N, struct proto_symbols, symbols)    \
@@ -179,6 +187,7 @@ static const char *const kind_names[] = {
 	KIND(PROTO_STATE, "state"),
 	KIND(PROTO_MAPPINGS, "mappings"),
 	KIND(PROTO_CALLS, "calls"),
+	KIND(PROTO_CODES, "codes"),
 };
 _Static_assert(ARRAY_SIZE(kind_names) == PROTO_KINDS, "a kind of reply is not in this file");
 
@@ -272,6 +281,7 @@ static void add_body(struct list *list)
 		break;
 	case PROTO_NAMES:
 	case PROTO_MAP_NAMES:
+	case PROTO_CODES:
 		ADD(list, LIE_ANSWER, answer_fields);
 		break;
 	case PROTO_WANTED:

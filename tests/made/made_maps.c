@@ -208,6 +208,21 @@ static int rule_put(void *ctx, uint32_t id, const struct unwind_rule *rule)
 	return 0;
 }
 
+static int language_put(void *ctx, uint32_t index, const struct language *language)
+{
+	struct made_maps *m = ctx;
+
+	assert(index > 0 && index < LANGUAGES_MAX);
+	if (fails(m))
+		return -EBUSY;
+	for (size_t i = 0; i < m->len; i++)
+		if (m->objects[i].value.language == index &&
+			m->objects[i].value.id != language->object)
+			broke(m, "a language was given away while a tick could find it");
+	m->languages[index] = *language;
+	return 0;
+}
+
 static uint8_t *bytes_map(void *ctx, uint64_t at, uint64_t len)
 {
 	struct made_maps *m = ctx;
@@ -246,6 +261,7 @@ struct made_maps *made_maps_new(void)
 		.object_put = object_put,
 		.object_del = object_del,
 		.rule_put = rule_put,
+		.language_put = language_put,
 		.bytes_map = bytes_map,
 		.bytes_unmap = bytes_unmap,
 		.wait_for_ticks = grace,

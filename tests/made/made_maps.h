@@ -27,6 +27,7 @@ struct made_maps {
 	size_t len;
 	struct unwind_rule rules[ROWS_RULES_MAX];
 	uint32_t rules_len; /* number of those that were put */
+	struct language languages[LANGUAGES_MAX];
 	uint32_t objects_len, epoch, rules_epoch, second;
 	struct made_lingering bytes[MADE_LINGERING_MAX], numbers[MADE_LINGERING_MAX];
 	size_t bytes_len, numbers_len;

@@ -20,7 +20,7 @@ static const struct {
 } kinds[] = {
 	{ "kernel+", FRAME_KERNEL },
 	{ "jit+", FRAME_ANON },
-	{ "left_out+", FRAME_LEFT_OUT },
+	{ "left_out+", FRAME_CODE },
 };
 
 _Noreturn static void fail(const char *what, const char *where)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lies_facts.h - are facts that passed the client's checks of their shape? All of them is read. */
+/* lies_facts.h - is what passed the client's checks what it seems to be? All of it is read. */
 #pragma once
 
 #include <limits.h>
@@ -7,6 +7,9 @@
 #include <string.h>
 
 #include "cgroup/state_file.h"
+#include "client/worker_rows.h"
+#include "dwarf/debug_file.h"
+#include "dwarf/debug_part.h"
 #include "wire/mappings.h"
 
 /* The fault; NULL: there is none. */
@@ -45,4 +48,34 @@ static inline bool mappings_fault(const struct buf *list, const struct mappings_
 		if (strlen(last->path) > list->len || last->start >= last->end)
 			return true;
 	return c.bad || (dump->end != 0 && (dump->start >= dump->end || dump->number > INT_MAX));
+}
+
+/* Do a file's facts lead to another place than those of debug files? */
+static inline const char *debug_file_fault(const struct worker_rows *rows)
+{
+	struct debug_file_query query = { .path = "/usr/lib/file.so",
+		.build_id = rows->build_id,
+		.link = rows->link };
+	char path[PATH_MAX];
+
+	if (rows->build_id.len > BUILD_ID_BYTES_MAX)
+		return "a build ID is too long";
+	for (int place = 0; place < DEBUG_FILE_PLACES; place++)
+		if (debug_file_candidate(&query, (enum debug_file_place)place, path) == 0 &&
+			(path[0] != '/' || strstr(path, "/../")))
+			return "a path leads elsewhere";
+	return NULL;
+}
+
+static inline const char *debug_part_fault(const struct debug_part *part)
+{
+	char path[PATH_MAX];
+
+	if (part->kind >= DEBUG_PART_KINDS || part->build_id.len > BUILD_ID_BYTES_MAX)
+		return "a part is none";
+	for (unsigned int place = 0; place < DEBUG_PART_PLACES; place++)
+		if (debug_part_candidate(part, "/usr/bin/program", place, path) == 0 &&
+			path[0] != '/')
+			return "a part is nowhere";
+	return NULL;
 }

@@ -21,13 +21,30 @@ static inline void make_elf_symbol(struct make_elf *m, const char *name, unsigne
 	buf_put(&m->symbols, &sym, sizeof(sym));
 }
 
-/* Writes the symbols gathered so far as a table of this name and type, and forgets them. */
+/* A hash table of one bucket, which has so many symbols. */
+static inline void make_elf_hash(struct make_elf *m, uint32_t symbols)
+{
+	uint32_t head[] = { 1, symbols, symbols > 1 };
+	unsigned int index = make_elf_section(m, ".hash", SHT_HASH, 0, head, sizeof(head));
+
+	for (uint32_t i = 0; i < symbols; i++) {
+		uint32_t next = i > 0 && i + 1 < symbols ? i + 1 : 0;
+
+		buf_put(&m->file, &next, sizeof(next));
+		m->sections[index].sh_size += sizeof(next);
+	}
+}
+
+/* Writes the symbols gathered so far as a table of this name and type, and forgets them. What a
+ * file exports has a hash table, too. */
 static inline unsigned int make_elf_symtab(struct make_elf *m, const char *name, Elf64_Word type)
 {
 	unsigned int index = make_elf_section(m, name, type, 0, m->symbols.data, m->symbols.len);
 	unsigned int strings =
 		make_elf_section(m, ".strtab", SHT_STRTAB, 0, m->strings.data, m->strings.len);
 
+	if (type == SHT_DYNSYM)
+		make_elf_hash(m, (uint32_t)(m->symbols.len / sizeof(Elf64_Sym)));
 	m->sections[index].sh_link = strings;
 	m->sections[index].sh_entsize = sizeof(Elf64_Sym);
 	m->strings.len = 1;

@@ -42,7 +42,7 @@ static void each_kind_of_lost_event_has_its_own_name(void **state)
 		json_decref(root);
 	}
 	/* From the first of enum event_kind to the last. */
-	assert_int_equal(met, (1U << (EVENT_TICK + 1)) - (1U << EVENT_STACK));
+	assert_int_equal(met, (1U << (EVENT_CODE + 1)) - (1U << EVENT_STACK));
 }
 
 static void losses_are_in_the_text_when_there_are_any(void **state)

@@ -2,7 +2,6 @@
 /* test_child.c - a process of ours from its start to its end. */
 #include "unit.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -19,17 +18,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/own.h"
-
-static size_t count_fds(void)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	size_t len = 0;
-
-	while (readdir(dir))
-		len++;
-	closedir(dir);
-	return len - 3; /* ., .. and its own */
-}
+#include "open_files.h"
 
 static struct child must_start(const struct child_plan *plan)
 {
@@ -124,13 +113,13 @@ static void a_stop_is_reported_once_and_an_end_is_none(void **state)
 
 static void a_child_that_is_left_keeps_no_descriptor_open(void **state)
 {
-	size_t before = count_fds(), after;
+	size_t before = open_files(), after;
 	struct child child = must_start(&(struct child_plan){ .run = run_pause, .socket = true });
 	pid_t pid = child.pid;
 
 	(void)state;
 	child_leave(&child);
-	after = count_fds();
+	after = open_files();
 	/* It runs on: it must not outlive a failure of this test. */
 	assert_int_equal(kill(pid, SIGKILL), 0);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
@@ -175,7 +164,7 @@ static int run_fds(void *ctx, int fd)
 {
 	char byte = 0;
 
-	if (count_fds() != 4 || fd != 3 || fcntl(fd, F_GETFD) != 0)
+	if (open_files() != 4 || fd != 3 || fcntl(fd, F_GETFD) != 0)
 		return 1;
 	if (read(0, &byte, 1) != 0 || write(1, "x", 1) != 1 || read(2, &byte, 1) != 1)
 		return 2;
@@ -188,7 +177,7 @@ static void it_has_the_descriptors_of_its_plan_and_no_others(void **state)
 	char byte = 'y';
 	const struct child_plan plan = { .run = run_fds, .ctx = &byte, .socket = true };
 	struct child_plan with = plan;
-	size_t before = count_fds();
+	size_t before = open_files();
 
 	(void)state;
 	for (int turn = 0; turn < 2; turn++) {
@@ -203,7 +192,7 @@ static void it_has_the_descriptors_of_its_plan_and_no_others(void **state)
 		assert_int_equal(exit_status(&with), 0);
 		byte = 'y';
 	}
-	assert_int_equal(count_fds(), before);
+	assert_int_equal(open_files(), before);
 	with.fds = (const int[]){ -1, -1, -1 };
 	assert_int_equal(exit_status(&with), 2);
 }

@@ -143,6 +143,7 @@ static const struct {
 	FIELD(governor.ticks_ppm),
 	FIELD(objects.late),
 	FIELD(containers.postponed),
+	FIELD(tables.languages_refused),
 };
 
 static void fill(struct account *a, struct account_traps *traps)

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "agent/deferred.h"
-#include "agent/row_wishes.h"
+#include "files/row_wishes.h"
 #include "base/clock.h"
 #include "files/file_time.h"
 #include "files/object.h"

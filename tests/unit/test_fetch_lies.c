@@ -5,7 +5,6 @@
  * LINK: -Wl,--wrap=starter_start */
 #include "unit.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -20,6 +19,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "lie_fields.h"
+#include "open_files.h"
 #include "files/fetch.h"
 #include "containers/inquiry.h"
 #include "client/starter.h"
@@ -68,17 +68,6 @@ int __wrap_starter_start(struct starter *starter, const char *argument, struct c
 	processes = pid;
 	child_adopt(child, pid, pair[0]);
 	return 0;
-}
-
-static size_t open_files(void)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	size_t len = 0;
-
-	while (readdir(dir))
-		len++;
-	closedir(dir);
-	return len;
 }
 
 static void send_bytes(const void *bytes, size_t size, unsigned int fds_len)

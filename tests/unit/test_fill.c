@@ -7,7 +7,7 @@
 
 #include "agent/fill.h"
 #include "agent/naming.h"
-#include "agent/objects.h"
+#include "files/objects.h"
 #include "base/own.h"
 #include "client/calls.h"
 #include "containers/containers.h"
@@ -167,6 +167,14 @@ enum worker_status worker_client_calls(
 	return WORKER_DOWN;
 }
 
+int worker_client_codes(struct worker_client *client, const struct worker_codes *codes,
+	worker_name_fn fn, void *ctx, enum worker_status *status)
+{
+	(void)client, (void)codes, (void)fn, (void)ctx;
+	*status = WORKER_DOWN;
+	return 0;
+}
+
 /* ---- an interval ------------------------------------------------------------------------------
  */
 
@@ -322,7 +330,7 @@ static void code_in_no_file_has_the_names_of_its_process(void **state)
 
 static void frames_that_were_left_out_are_a_mark_and_no_frame(void **state)
 {
-	const uint64_t left_out = (uint64_t)FRAME_LEFT_OUT << FRAME_KIND_SHIFT,
+	const uint64_t left_out = FRAME_LEFT_OUT,
 		       frames[] = { IN(PLAIN, 0xa), left_out, IN(PLAIN, 0xc) };
 	struct fixture *f = *state;
 

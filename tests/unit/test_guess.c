@@ -6,7 +6,7 @@
 
 #include "base/own.h"
 #include "agent/guess.h"
-#include "agent/objects.h"
+#include "files/objects.h"
 #include "files/processes.h"
 #include "wire/status.h"
 

@@ -5,7 +5,6 @@
 #include "unit.h"
 #include "ask_order.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <sys/wait.h>
@@ -15,17 +14,7 @@
 #include "base/fd.h"
 #include "base/orders.h"
 #include "base/own.h"
-
-static size_t count_fds(void)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	size_t len = 0;
-
-	while (readdir(dir))
-		len++;
-	closedir(dir);
-	return len - 3; /* ., .. and its own */
-}
+#include "open_files.h"
 
 static struct child must_start(const struct child_plan *plan)
 {
@@ -129,7 +118,7 @@ static int run_server(void *ctx, int fd)
 				    .ctx = &s } };
 
 	orders_serve(&s.orders, fd);
-	return (int)count_fds();
+	return (int)open_files();
 }
 
 static const struct child_plan server = {
@@ -360,7 +349,7 @@ static int run_liar(void *ctx, int fd)
 static void a_child_that_lies_about_its_answer_is_lost(void **state)
 {
 	static const size_t sizes[] = { 0, 1, 4, 12, 64 };
-	size_t before = count_fds();
+	size_t before = open_files();
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
@@ -374,7 +363,7 @@ static void a_child_that_lies_about_its_answer_is_lost(void **state)
 		assert_int_equal(ask(child.fd, ADD, 1, -1, &answer), -EPIPE);
 		child_close(&child, NULL);
 	}
-	assert_int_equal(count_fds(), before);
+	assert_int_equal(open_files(), before);
 }
 
 int main(void)

@@ -344,7 +344,7 @@ static void check_deep(struct recorded *r, uint32_t before)
 	assert_int_equal(
 		stack.frames_len, left_out ? STACK_LEAF_FRAMES + 1 + STACK_ROOT_FRAMES : walked);
 	if (left_out)
-		assert_int_equal(FRAME_KIND(frames[STACK_LEAF_FRAMES]), FRAME_LEFT_OUT);
+		assert_true(FRAME_IS_LEFT_OUT(frames[STACK_LEAF_FRAMES]));
 	for (uint32_t i = stack.frames_len - 1, at = walked - 1;
 		i > STACK_LEAF_FRAMES || (i == STACK_LEAF_FRAMES && !left_out); i--, at--)
 		assert_int_equal(

@@ -98,6 +98,7 @@ static u64 start_stack;
 #define walk_unprobe(s) ((void)(s))
 #define walk_late(s) ((void)(s), 0)
 
+#define walk_language(s) ((void)(s))
 #include "bpf/frame.bpf.h"
 
 /* Interrupted in `function`, at sp AT(0). The words of the stack lead nowhere. */

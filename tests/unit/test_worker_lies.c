@@ -6,7 +6,6 @@
  * LINK: -Wl,--wrap=proto_send,--wrap=clock_gettime,--wrap=poll */
 #include "unit.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -19,11 +18,12 @@
 #include "base/own.h"
 #include "lies_facts.h"
 #include "lying_worker.h"
+#include "open_files.h"
 #include "rows_host.h"
-#include "dwarf/debug_file.h"
 #include "client/blame.h"
 #include "client/calls.h"
 #include "client/client.h"
+#include "client/codes.h"
 #include "client/mappings.h"
 #include "client/state.h"
 #include "client/stats.h"
@@ -123,9 +123,6 @@ static void read_text(const char *text, size_t size)
 
 static void on_rows(void *ctx, const struct worker_rows *rows)
 {
-	struct debug_file_query query = { .path = "/usr/lib/file.so" };
-	char path[PATH_MAX];
-
 	(void)ctx;
 	host.told++;
 	host.rows_id = rows->id;
@@ -134,13 +131,8 @@ static void on_rows(void *ctx, const struct worker_rows *rows)
 	must((rows->rows != NULL) == (rows->rows_status == WORKER_OK),
 		"rows have a status that is not theirs");
 	must(!rows->rows || rows->status == WORKER_OK, "a file that is of no use has rows");
-	must(rows->build_id.len <= BUILD_ID_BYTES_MAX, "a build ID is too long");
 	read_text(rows->link.name, sizeof(rows->link.name));
-	query.build_id = rows->build_id;
-	query.link = rows->link;
-	for (int place = 0; place < DEBUG_FILE_PLACES; place++)
-		if (debug_file_candidate(&query, (enum debug_file_place)place, path) == 0)
-			must(path[0] == '/' && !strstr(path, "/../"), "a path leads elsewhere");
+	must(!debug_file_fault(rows), debug_file_fault(rows));
 	if (rows->rows)
 		read_all(rows->rows->head, rows->rows_bytes);
 	host.rows_err = rows_host_take(&host.rows, rows);
@@ -187,17 +179,11 @@ static int on_name(void *ctx, size_t index, const struct worker_name *name)
 
 static int on_part(void *ctx, const struct debug_part *part)
 {
-	char path[PATH_MAX];
-
 	(void)ctx;
 	must(host.lines, "a file is opened for lines that nobody wants");
-	must(part->kind < DEBUG_PART_KINDS && part->build_id.len <= BUILD_ID_BYTES_MAX,
-		"a part is none");
 	read_text(part->dir, sizeof(part->dir));
 	read_text(part->name, sizeof(part->name));
-	for (unsigned int place = 0; place < DEBUG_PART_PLACES; place++)
-		if (debug_part_candidate(part, "/usr/bin/program", place, path) == 0)
-			must(path[0] == '/', "a part is nowhere");
+	must(!debug_part_fault(part), debug_part_fault(part));
 	return any() % 2 ? open("/dev/null", O_RDONLY | O_CLOEXEC) : -ENOENT;
 }
 
@@ -338,6 +324,28 @@ static bool ask_calls(void)
 	return answers[0].verdict == ELF_CALL_LEAVES && answers[0].name == HONEST_CALL;
 }
 
+static bool ask_codes(void)
+{
+	static struct event_code event = { .language = LANGUAGE_CPYTHON,
+		.version = 11,
+		.name_width = 1,
+		.file_width = 1,
+		.lines_bytes = 100 };
+	static uint64_t places[QUERIES_MAX];
+	struct proto_code code = { &event, places, 0 };
+	struct worker_codes codes = { .id = host.next_id++, .all = &code, .len = 1 };
+	enum worker_status status = WORKER_STATUSES;
+	struct worker_query query;
+
+	make_query(&query, any() % 2);
+	code.places_len = (uint32_t)host.names_len;
+	codes.lines = host.lines;
+	codes.until_ns = query.until_ns;
+	must(worker_client_codes(host.client, &codes, on_name, &host.named, &status) == 0,
+		"the names of codes cannot be asked for");
+	return are_names_honest(status);
+}
+
 static unsigned int running(void)
 {
 	return lying_worker_stats().running;
@@ -372,7 +380,15 @@ static bool (*const asks[PROTO_KINDS])(void) = {
 	[PROTO_STATE] = ask_state,
 	[PROTO_MAPPINGS] = ask_mappings,
 	[PROTO_CALLS] = ask_calls,
+	[PROTO_CODES] = ask_codes,
 };
+
+/* An honest worker is believed, in each kind of reply. */
+static void ask_all(const char *fault)
+{
+	for (int kind = 0; kind < PROTO_KINDS; kind++)
+		must(asks[kind](), fault);
+}
 
 /* ---- the runs ------------------------------------------------------------------------------- */
 
@@ -383,17 +399,6 @@ static uint64_t losses(void)
 	worker_client_stats(host.client, &stats);
 	return stats.lost[LANE_BAD_REPLY] + stats.lost[LANE_ENDED] + stats.lost[LANE_HUNG] -
 		host.ended;
-}
-
-static size_t open_files(void)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	size_t len = 0;
-
-	while (readdir(dir))
-		len++;
-	closedir(dir);
-	return len;
 }
 
 static void set_up(const char *seed)
@@ -493,8 +498,7 @@ static void every_lie_is_refused_or_survived_and_the_maps_stay_consistent(void *
 	/* Each field at least once. */
 	lies = lies < len ? len : lies;
 	set_up(getenv("LIES_SEED"));
-	for (int kind = 0; kind < PROTO_KINDS; kind++)
-		must(asks[kind](), "an honest worker is not believed");
+	ask_all("an honest worker is not believed");
 	forget();
 	files = open_files();
 	for (uint64_t n = 0; n < lies; n++) {
@@ -519,8 +523,7 @@ static void every_lie_is_refused_or_survived_and_the_maps_stay_consistent(void *
 	snprintf(result, sizeof(result),
 		"%llu lies about %zu things in %d kinds of reply: %llu workers lost, none missing",
 		(unsigned long long)lies, len, PROTO_KINDS, (unsigned long long)all_lost);
-	for (int kind = 0; kind < PROTO_KINDS; kind++)
-		must(asks[kind](), "an honest worker is not believed in the end");
+	ask_all("an honest worker is not believed in the end");
 	tear_down();
 	assert_int_equal(running(), 0);
 }
@@ -562,8 +565,7 @@ static void a_worker_that_answers_without_reading_is_lost(void **state)
 
 	(void)state;
 	set_up(NULL);
-	for (int kind = 0; kind < PROTO_KINDS; kind++)
-		must(asks[kind](), "an honest worker is not believed");
+	ask_all("an honest worker is not believed");
 	before = losses();
 	/* A send that waits for the worker waits for ever. */
 	alarm(HANGS_S);
@@ -575,8 +577,7 @@ static void a_worker_that_answers_without_reading_is_lost(void **state)
 	assert_true(losses() > before);
 	lying_worker_be_blind(false);
 	forget();
-	for (int kind = 0; kind < PROTO_KINDS; kind++)
-		must(asks[kind](), "an honest worker is not believed any more");
+	ask_all("an honest worker is not believed any more");
 	tear_down();
 }
 

@@ -95,7 +95,7 @@ static u32 rule_find(struct scratch *s, u64 offset, struct unwind_rule **rule)
 #define thread_base_of(s) 0ULL
 #define walk_unprobe(s) ((void)(s))
 #define walk_late(s) ((s)->too_late)
-
+#define walk_language(s) ((void)(s))
 #include "bpf/frame.bpf.h"
 
 /* A walk from `offset` of the code, interrupted there or returned to. */

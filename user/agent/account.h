@@ -11,7 +11,7 @@
 #include "bpf/reasons.h"
 #include "containers/containers.h"
 #include "agent/deferred.h"
-#include "agent/objects.h"
+#include "files/objects.h"
 #include "sampler/sampler.h"
 #include "unwind/publish.h"
 #include "client/stats.h"

@@ -21,11 +21,11 @@
 #include "agent/fill.h"
 #include "agent/deferred.h"
 #include "agent/naming.h"
-#include "agent/objects.h"
+#include "files/objects.h"
 #include "agent/privileges.h"
 #include "files/file_time.h"
 #include "files/processes.h"
-#include "agent/row_wishes.h"
+#include "files/row_wishes.h"
 #include "agent/upkeep.h"
 #include "agent/waits.h"
 #include "sampler/places.h"
@@ -308,16 +308,12 @@ int agent_open(const struct agent_options *options, struct agent **out, struct w
 		agent_free(agent);
 		return err;
 	}
-	agent->naming = (struct naming){
-		.objects = agent->objects,
+	agent->naming = (struct naming){ .objects = agent->objects,
 		.processes = agent->processes,
 		.worker = agent->worker,
 		.kernel = agent->kernel,
-		.demangle = options->demangle,
-		.keep_tiers = options->keep_tiers,
-		.lines = options->lines,
-		.spare = options->spare,
-	};
+		.tally = &agent->tally };
+	naming_set(&agent->naming, options);
 	agent->upkeep = (struct upkeep){
 		.sampler = agent->sampler,
 		.worker = agent->worker,

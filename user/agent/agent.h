@@ -20,6 +20,7 @@ struct agent_options {
 	struct sampler_options sampler;
 	bool demangle;
 	bool keep_tiers;               /* of JIT names */
+	bool keep_native;              /* frames of interpreters in stacks of their code */
 	bool spare;                    /* save memory rather than time: a capture without end */
 	bool lines;                    /* inlined frames, source files and lines */
 	const char *const *debug_dirs; /* additional folders with debug files */

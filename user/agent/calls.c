@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "agent/account.h"
-#include "agent/objects.h"
+#include "files/objects.h"
 #include "base/own.h"
 #include "client/calls.h"
 
@@ -61,7 +61,7 @@ int calls_want(struct calls *calls, const struct tally_stack *stack, uint32_t fr
 		uint64_t key = key_of(&pair);
 
 		/* Below the mark is not what this frame has called. */
-		if (FRAME_KIND(stack->frames[i - 1]) == FRAME_LEFT_OUT)
+		if (FRAME_KIND(stack->frames[i - 1]) == FRAME_CODE)
 			continue;
 		if (!is_in_file(pair.caller) || hash_find(&calls->known, key))
 			continue;

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "agent/objects.h"
+#include "files/objects.h"
 
 #define FILE_NOTES_MAX 10
 

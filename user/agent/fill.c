@@ -117,7 +117,7 @@ static int want_frame(struct fill *fill, const struct tally_task *task,
 	int err;
 
 	*place = 0;
-	if (FRAME_KIND(stack->frames[i]) == FRAME_LEFT_OUT)
+	if (FRAME_IS_LEFT_OUT(stack->frames[i]))
 		return 0;
 	err = naming_want(fill->naming, task, stack->frames[i], i > 0, place);
 	*by_view |= fill->naming->by_view;
@@ -194,6 +194,15 @@ static int want_places(struct fill *fill, uint32_t task_at, uint32_t stack_at)
 /* ---- samples ------------------------------------------------------------------------------------
  */
 
+static bool has_code(const struct tally_stack *stack)
+{
+	for (uint32_t i = 0; i < stack->frames_len; i++)
+		if (FRAME_KIND(stack->frames[i]) == FRAME_CODE &&
+			!FRAME_IS_LEFT_OUT(stack->frames[i]))
+			return true;
+	return false;
+}
+
 /* Appends a raw half's frames to fill->frames. Inlined ones are left out before others are. */
 static int put_half(struct fill *fill, uint32_t stack_at, uint32_t from, uint32_t to,
 	uint64_t weight, uint32_t *len)
@@ -201,6 +210,7 @@ static int put_half(struct fill *fill, uint32_t stack_at, uint32_t from, uint32_
 	const struct tally_stack *stack = &fill->tally->stacks.data[stack_at];
 	const struct fill_half *half = &fill->halves.data[stack_at];
 	uint32_t callers = half->callers ? fill->callers.data[half->callers - 1].first : 0;
+	bool hide = !fill->naming->keep_native && has_code(stack);
 	int err = 0;
 
 	for (uint32_t i = from; i < to && *len < FILL_FRAMES_MAX - 2 && err == 0; i++) {
@@ -209,10 +219,12 @@ static int put_half(struct fill *fill, uint32_t stack_at, uint32_t from, uint32_
 		uint32_t count;
 		bool all;
 
-		if (FRAME_KIND(stack->frames[i]) == FRAME_LEFT_OUT) {
+		if (FRAME_IS_LEFT_OUT(stack->frames[i])) {
 			err = put_mark(fill, PROFILE_LEFT_OUT, len);
 			continue;
 		}
+		if (hide && naming_is_interpreter(fill->naming, place))
+			continue;
 		count = naming_frames(fill->naming, place, weight, &ids);
 		all = *len + count <= FILL_FRAMES_MAX - FILL_RAW_MAX;
 		for (uint32_t n = all ? 0 : count - 1; n < count; n++)

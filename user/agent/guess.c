@@ -7,7 +7,7 @@
 #include "agent/guess.h"
 
 #include "files/object.h"
-#include "agent/objects.h"
+#include "files/objects.h"
 #include "files/processes.h"
 #include "wire/status.h"
 

@@ -10,8 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/agent.h"
 #include "agent/naming_places.h"
 #include "base/clock.h"
+#include "client/codes.h"
+#include "language/cpython.h"
 #include "jitmap/jit_tier.h"
 
 /* A profile waits so long for source lines: a large program can have hundreds of megabytes. */
@@ -33,6 +36,8 @@ static const enum name_source map_sources[] = {
 	[WORKER_JITDUMP] = NAME_JITDUMP,
 };
 
+static const enum name_source code_sources[] = { NAME_CODE };
+
 /* The places of one owner, and what their frames have in common. */
 struct batch {
 	struct naming *naming;
@@ -53,6 +58,15 @@ struct offered {
 	size_t at;
 };
 
+void naming_set(struct naming *n, const struct agent_options *options)
+{
+	n->demangle = options->demangle;
+	n->keep_tiers = options->keep_tiers;
+	n->keep_native = options->keep_native;
+	n->lines = options->lines;
+	n->spare = options->spare;
+}
+
 void naming_done(struct naming *n)
 {
 	vec_done(&n->places);
@@ -61,6 +75,7 @@ void naming_done(struct naming *n)
 	vec_done(&n->place_at);
 	hash_done(&n->place_ids);
 	vec_done(&n->addresses);
+	vec_done(&n->codes);
 	vec_done(&n->frame_ids);
 	hash_done(&n->sets);
 	calls_done(&n->calls);
@@ -98,7 +113,7 @@ static int put_frame(
 	uint32_t *id = vec_add(&b->naming->frame_ids);
 	int err = id ? put_name(b, name->name, &frame.name) : -ENOMEM;
 
-	frame.address = naming_address(place);
+	frame.address = frame.class == PROFILE_LANGUAGE ? 0 : naming_address(place);
 	frame.line = name->line;
 	if (name->inlined)
 		frame.class = PROFILE_INLINED;
@@ -281,6 +296,21 @@ static int put_object(struct batch *b, const struct object *object, const char *
 	return err < 0 ? err : profile_object(profile, &of, &b->frame.object);
 }
 
+/* Which places are of the machinery that runs a language's code, and not of what that called. */
+static void find_interpreters(struct batch *b)
+{
+	const struct profile *profile = b->naming->profile;
+
+	for (size_t i = 0; i < b->len; i++) {
+		struct naming_place *place = &b->places[i];
+		const uint32_t *ids = b->naming->frame_ids.data + place->first;
+		const struct profile_frame *frame = &profile->frames.data[ids[place->len - 1]];
+
+		place->interpreter =
+			place->source < 0 || cpython_runs_code(profile_text(profile, frame->name));
+	}
+}
+
 static int name_files(struct batch *b, uint64_t owner)
 {
 	struct object *object = objects_find(b->naming->objects, owner_object(owner));
@@ -296,7 +326,11 @@ static int name_files(struct batch *b, uint64_t owner)
 	b->sources_len = ARRAY_SIZE(elf_sources);
 	if (err == 0 && object && object->state != OBJECT_FAILED)
 		err = ask_object(b, object);
-	return err < 0 ? err : set_unnamed(b, where, object_unnamed_reason(object));
+	if (err == 0)
+		err = set_unnamed(b, where, object_unnamed_reason(object));
+	if (err == 0 && object && (object->contents & WORKER_IS_CPYTHON))
+		find_interpreters(b);
+	return err;
 }
 
 static enum unnamed_reason jit_unnamed_reason(const struct processes_files *files,
@@ -372,6 +406,60 @@ static int name_kernel(struct batch *b)
 	return err < 0 ? err : set_unnamed(b, "[kernel]", UNNAMED(UNNAMED_KERNEL));
 }
 
+/* The places of a code follow each other. */
+static int list_codes(struct batch *b)
+{
+	struct naming *n = b->naming;
+	uint32_t last = 0;
+
+	n->codes.len = n->addresses.len = 0;
+	if (vec_reserve(&n->addresses, b->len) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < b->len; i++) {
+		uint32_t id = (uint32_t)(b->places[i].address >> FRAME_PLACE_BITS);
+		uint64_t *place = vec_add(&n->addresses);
+		struct proto_code *code = id == last ? &n->codes.data[n->codes.len - 1]
+						     : vec_add(&n->codes);
+
+		if (!place || !code)
+			return -ENOMEM;
+		*place = b->places[i].address & FRAME_PLACE_MASK;
+		if (id != last)
+			*code = (struct proto_code){ tally_find_code(n->tally, id), place, 0 };
+		code->places_len++;
+		last = id;
+	}
+	return 0;
+}
+
+#define UNREADABLE_CODE "[unreadable code]"
+
+/* process: 0 stands for code that was never sent. */
+static int name_codes(struct batch *b, uint64_t process)
+{
+	struct naming *n = b->naming;
+	struct worker_codes codes = {
+		.id = process,
+		.lines = n->lines,
+		.until_ns = n->until_ns,
+	};
+	enum worker_status status = WORKER_OK;
+	int err = process ? list_codes(b) : 0;
+
+	b->frame.class = PROFILE_LANGUAGE;
+	b->sources = code_sources;
+	b->sources_len = ARRAY_SIZE(code_sources);
+	codes.all = n->codes.data;
+	codes.len = n->codes.len;
+	if (err == 0 && process)
+		err = worker_client_codes(n->worker, &codes, on_name, b, &status);
+	for (size_t i = 0; i < b->len && err == 0; i++)
+		if (b->places[i].source < 0)
+			err = set_name(b, &b->places[i], UNREADABLE_CODE,
+				UNNAMED(process ? UNNAMED_WORKER : UNNAMED_CODE));
+	return err;
+}
+
 static int name_run(struct naming *n, const struct naming_run *run)
 {
 	struct batch b = { .naming = n,
@@ -386,6 +474,8 @@ static int name_run(struct naming *n, const struct naming_run *run)
 		return name_files(&b, owner);
 	if (owner >> OWNER_KIND_SHIFT == FRAME_KERNEL)
 		return name_kernel(&b);
+	if (owner >> OWNER_KIND_SHIFT == FRAME_CODE)
+		return name_codes(&b, owner & OWNER_ID_MASK);
 	return name_jit(&b, owner & OWNER_ID_MASK);
 }
 
@@ -425,6 +515,11 @@ int naming_resolve(struct naming *n)
 		share_turns_charge(&n->turns, n->runs.data[i].account, now_ns - begin_ns, now_ns);
 	}
 	return err;
+}
+
+bool naming_is_interpreter(const struct naming *n, uint32_t id)
+{
+	return n->places.data[n->place_at.data[id]].interpreter;
 }
 
 uint32_t naming_frames(struct naming *n, uint32_t id, uint64_t weight, const uint32_t **ids)

@@ -15,11 +15,14 @@
 #include "agent/account.h"
 #include "agent/calls.h"
 #include "sampler/kernel_names.h"
-#include "agent/objects.h"
+#include "files/objects.h"
 #include "files/processes.h"
 #include "profile/profile.h"
 #include "sampler/tally.h"
 #include "client/client.h"
+#include "client/codes.h"
+
+struct agent_options;
 
 struct naming_place {
 	uint64_t owner;   /* kind, and object or process */
@@ -29,6 +32,7 @@ struct naming_place {
 	uint32_t id;      /* of naming_want */
 	uint32_t first, len; /* range in frame_ids: the inlined functions, then the function */
 	int32_t source;      /* enum name_source, or -1 - enum unnamed_reason */
+	bool interpreter;    /* native code that runs a language's */
 };
 
 /* The places of one owner. */
@@ -43,8 +47,10 @@ struct naming {
 	struct processes *processes;
 	struct worker_client *worker;
 	struct kernel_names *kernel;
+	struct tally *tally;
 	bool demangle;
 	bool keep_tiers;                 /* of JIT names */
+	bool keep_native;                /* frames of interpreters in stacks of their code */
 	bool spare;                      /* save memory rather than time */
 	bool lines;                      /* inlined frames, source files and lines */
 	struct profile *profile;         /* the profile that receives frames */
@@ -55,6 +61,7 @@ struct naming {
 	struct share_turns turns;        /* accounts' turns of the worker's time */
 	VEC(uint32_t) frame_ids;         /* ids in the profile, innermost first */
 	VEC(uint64_t) addresses;         /* of the current batch */
+	VEC(struct proto_code) codes;    /* the same, of code of languages */
 	struct calls calls;              /* what is known of calls in the same files */
 	struct hash sets;        /* object and view → set of debug files, of the interval */
 	uint32_t task, view;     /* the latest task, its view, */
@@ -66,6 +73,8 @@ struct naming {
 	struct why note;         /* a note for the user; "": none */
 };
 
+/* Takes the options that are about names. */
+void naming_set(struct naming *naming, const struct agent_options *options);
 void naming_done(struct naming *naming);
 /* Frames go to this profile from now on; their samples end at at_ns. */
 void naming_begin(
@@ -86,6 +95,8 @@ int naming_resolve(struct naming *naming);
  * returns its length. */
 uint32_t naming_frames(
 	struct naming *naming, uint32_t id, uint64_t weight, const uint32_t **ids);
+/* Is the place native code that runs a language's, of which the stack has frames, too? */
+bool naming_is_interpreter(const struct naming *naming, uint32_t id);
 /* Adds the samples of all places to the account: under the source of their name, or the reason for
  * none. */
 void naming_count(struct naming *naming, struct account *account);

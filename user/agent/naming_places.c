@@ -58,6 +58,15 @@ static struct naming_place place_of(
 			.address = (raw & FRAME_OFFSET_MASK) | (caller ? ELF_SYM_CALLER : 0),
 		};
 	}
+	if (kind == FRAME_CODE) {
+		const struct event_code *code =
+			tally_find_code(n->tally, (uint32_t)(payload >> FRAME_PLACE_BITS));
+
+		return (struct naming_place){
+			.owner = OWNER(FRAME_CODE, code ? code->tgid : 0),
+			.address = payload,
+		};
+	}
 	/* Kernel addresses are negative: the four bits that the kind took were ones. */
 	if (kind == FRAME_KERNEL)
 		return (struct naming_place){

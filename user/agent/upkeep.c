@@ -6,7 +6,7 @@
 #include <errno.h>
 
 #include "base/clock.h"
-#include "agent/objects.h"
+#include "files/objects.h"
 #include "agent/privileges.h"
 #include "files/fetch.h"
 #include "files/processes.h"

@@ -9,7 +9,7 @@
 
 static uint64_t key_of(enum blame_what what, uint64_t id)
 {
-	return id << 2 | what;
+	return id << 3 | what;
 }
 
 void blame_done(struct blame *blame)

@@ -14,7 +14,7 @@
 #define BLAME_MAX 4096 /* when full, all are dropped */
 #define BLAME_REFUSE_MAX_NS 3600000000000ULL
 
-enum blame_what { BLAME_ROWS, BLAME_SYMBOLS, BLAME_MAP, BLAME_STATE };
+enum blame_what { BLAME_ROWS, BLAME_SYMBOLS, BLAME_MAP, BLAME_STATE, BLAME_CODES };
 
 struct blame {
 	struct hash strikes; /* subject → refused until, in ms, << 8 | number of losses */

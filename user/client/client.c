@@ -441,6 +441,12 @@ enum worker_status worker_client_calls(
 	return namer_calls(&client->namer, calls, out);
 }
 
+int worker_client_codes(struct worker_client *client, const struct worker_codes *codes,
+	worker_name_fn fn, void *ctx, enum worker_status *status)
+{
+	return namer_codes(&client->namer, codes, fn, ctx, status);
+}
+
 void worker_client_drop(struct worker_client *client, uint64_t id)
 {
 	for (int i = 0; i < ROWS_QUEUES; i++)

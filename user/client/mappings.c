@@ -11,6 +11,23 @@
 
 #define WAIT_NS (500 * NSEC_PER_MSEC) /* for the worker */
 
+static bool is_list(const struct buf *list)
+{
+	struct cursor c = cursor_init(list->data, list->len);
+	struct mappings_entry mapping = { 0 };
+
+	while (mappings_next(&c, &mapping))
+		;
+	return !c.bad;
+}
+
+bool mappings_take(int memory, uint64_t bytes, struct buf *list)
+{
+	_cleanup_fd_ int fd = fd_seal(memory);
+
+	return fd >= 0 && fd_read_all(fd, bytes, list) == 0 && list->len == bytes && is_list(list);
+}
+
 static int read_mappings(struct worker_client *client, const struct opener_process *process,
 	uint64_t id, struct mappings_dump *dump, struct buf *list)
 {

@@ -99,6 +99,8 @@ static enum blame_what what_asked(uint32_t kind)
 	case PROTO_MAP_FEED:
 	case PROTO_MAP_NAMES:
 		return BLAME_MAP;
+	case PROTO_CODES:
+		return BLAME_CODES;
 	}
 	return BLAME_SYMBOLS;
 }
@@ -124,7 +126,8 @@ static void on_reply(struct namer *namer)
 		note_loaded(namer);
 	/* Not a load: what loads well and then costs a worker has no end of strikes else. */
 	if (reply->head.kind == PROTO_NAMES || reply->head.kind == PROTO_MAP_NAMES ||
-		reply->head.kind == PROTO_STATE || reply->head.kind == PROTO_CALLS)
+		reply->head.kind == PROTO_STATE || reply->head.kind == PROTO_CALLS ||
+		reply->head.kind == PROTO_CODES)
 		blame_forgive(namer->blame, what_asked(reply->head.kind), namer->lane.asked.id);
 }
 
@@ -173,8 +176,7 @@ static enum worker_status send_out(struct namer *namer, uint64_t until_ns)
 	}
 }
 
-/* Sends lane.out; with WORKER_OK or what else the worker says of it, the reply is in lane.in. */
-static enum worker_status ask(struct namer *namer, uint64_t until_ns)
+enum worker_status namer_ask(struct namer *namer, uint64_t until_ns)
 {
 	const struct proto_request *r = &namer->lane.out.request;
 	enum worker_status status;
@@ -201,9 +203,16 @@ static enum worker_status ask(struct namer *namer, uint64_t until_ns)
 	return status;
 }
 
+enum worker_status namer_accuse(struct namer *namer, const char *fault)
+{
+	lane_accuse(&namer->lane, fault);
+	on_loss(namer);
+	return WORKER_DOWN;
+}
+
 /* ---- names ---------------------------------------------------------------------------------- */
 
-static int report_names(struct namer *namer, size_t first, worker_name_fn fn, void *ctx)
+int namer_report(struct namer *namer, size_t first, worker_name_fn fn, void *ctx)
 {
 	struct cursor c = proto_answers(&namer->lane.in);
 	struct proto_answer answer;
@@ -239,7 +248,7 @@ static enum worker_status give(
 	enum worker_status status;
 
 	proto_begin_request(m, PROTO_WANTED, id);
-	status = ask(namer, query->until_ns);
+	status = namer_ask(namer, query->until_ns);
 	if (status != WORKER_OK)
 		return status;
 	if (query->open_part) {
@@ -254,7 +263,7 @@ static enum worker_status give(
 	proto_begin_request(m, PROTO_GIVE, id);
 	if (fd >= 0)
 		m->fds[m->fds_len++] = fd;
-	return ask(namer, query->until_ns);
+	return namer_ask(namer, query->until_ns);
 }
 
 /* From query->addresses[*done] on; *done moves on with what was answered. */
@@ -280,10 +289,10 @@ static int ask_names(struct namer *namer, const struct proto_request *what,
 			m->request.flags |= PROTO_LINES;
 		m->request.queries_len = (uint32_t)len;
 		proto_put(m, query->addresses + *done, len * sizeof(*query->addresses));
-		*status = ask(namer, query->until_ns);
+		*status = namer_ask(namer, query->until_ns);
 		if (*status != WORKER_OK)
 			return 0;
-		err = report_names(namer, *done, fn, ctx);
+		err = namer_report(namer, *done, fn, ctx);
 		if (err < 0)
 			return err;
 		*done += namer->lane.in.reply.answered;
@@ -314,7 +323,7 @@ static enum worker_status load(struct namer *namer, const struct worker_object *
 	m->fds[m->fds_len++] = object->fd;
 	for (size_t i = 0; i < object->debug_fds_len && m->fds_len < PROTO_FDS_MAX; i++)
 		m->fds[m->fds_len++] = object->debug_fds[i];
-	return ask(namer, query->until_ns);
+	return namer_ask(namer, query->until_ns);
 }
 
 /* Loads unless it is known to be. */
@@ -386,7 +395,7 @@ static enum worker_status feed(
 		proto_begin_request(m, PROTO_MAP_FEED, id);
 		m->request.flags = flags;
 		m->fds[m->fds_len++] = fd;
-		status = ask(namer, until_ns);
+		status = namer_ask(namer, until_ns);
 	} while (status == WORKER_OK && body->more);
 	return status;
 }
@@ -458,7 +467,7 @@ enum worker_status namer_state(
 	if (!proto_put_state(m, state->query))
 		return WORKER_UNKNOWN;
 	m->fds[m->fds_len++] = state->fd;
-	status = ask(namer, state->until_ns);
+	status = namer_ask(namer, state->until_ns);
 	if (status == WORKER_OK)
 		*out = ((const struct proto_state *)proto_body(&namer->lane.in))->facts;
 	return status;
@@ -478,7 +487,7 @@ enum worker_status namer_calls(
 		m->request.queries_len = (uint32_t)(len * PROTO_CALL_QUERIES);
 		proto_put(m, calls->queries + done, len * sizeof(*calls->queries));
 		m->fds[m->fds_len++] = calls->fd;
-		status = ask(namer, calls->until_ns);
+		status = namer_ask(namer, calls->until_ns);
 		if (status == WORKER_OK)
 			memcpy(out + done, proto_body(&namer->lane.in), len * sizeof(*out));
 	}
@@ -486,24 +495,6 @@ enum worker_status namer_calls(
 }
 
 /* ---- mappings ------------------------------------------------------------------------------- */
-
-static bool is_list(const struct buf *list)
-{
-	struct cursor c = cursor_init(list->data, list->len);
-	struct mappings_entry mapping = { 0 };
-
-	while (mappings_next(&c, &mapping))
-		;
-	return !c.bad;
-}
-
-/* Takes the memory. False: it is not as the reply says. */
-static bool take_list(int memory, uint64_t bytes, struct buf *list)
-{
-	_cleanup_fd_ int fd = fd_seal(memory);
-
-	return fd >= 0 && fd_read_all(fd, bytes, list) == 0 && list->len == bytes && is_list(list);
-}
 
 enum worker_status namer_mappings(struct namer *namer, const struct worker_mappings *mappings,
 	struct mappings_dump *dump, struct buf *list)
@@ -520,14 +511,11 @@ enum worker_status namer_mappings(struct namer *namer, const struct worker_mappi
 	m->fds[m->fds_len++] = mappings->fd;
 	if (list)
 		m->fds[m->fds_len++] = memory;
-	status = ask(namer, mappings->until_ns);
+	status = namer_ask(namer, mappings->until_ns);
 	if (status != WORKER_OK)
 		return status;
-	if (list && !take_list(TAKE_FD(memory), body->list_bytes, list)) {
-		lane_accuse(&namer->lane, "a list of mappings that is not as it says");
-		on_loss(namer);
-		return WORKER_DOWN;
-	}
+	if (list && !mappings_take(TAKE_FD(memory), body->list_bytes, list))
+		return namer_accuse(namer, "a list of mappings that is not as it says");
 	*dump = body->dump;
 	return WORKER_OK;
 }

@@ -6,6 +6,7 @@
 #include "base/vec.h"
 #include "client/blame.h"
 #include "client/calls.h"
+#include "client/codes.h"
 #include "client/client.h"
 #include "client/lane.h"
 #include "client/mappings.h"
@@ -45,7 +46,15 @@ enum worker_status namer_state(
 	struct namer *namer, const struct worker_state *state, struct state_facts *out);
 enum worker_status namer_calls(
 	struct namer *namer, const struct worker_calls *calls, struct elf_call *out);
+int namer_codes(struct namer *namer, const struct worker_codes *codes, worker_name_fn fn, void *ctx,
+	enum worker_status *status);
 enum worker_status namer_mappings(struct namer *namer, const struct worker_mappings *mappings,
 	struct mappings_dump *dump, struct buf *list);
+/* Sends lane.out; with WORKER_OK or what else the worker says of it, the reply is in lane.in. */
+enum worker_status namer_ask(struct namer *namer, uint64_t until_ns);
+/* The reply is a lie: the worker is lost. WORKER_DOWN. */
+enum worker_status namer_accuse(struct namer *namer, const char *fault);
+/* Passes on the names of the reply; the first one's index is `first`. */
+int namer_report(struct namer *namer, size_t first, worker_name_fn fn, void *ctx);
 void namer_drop(struct namer *namer, uint64_t id);
 void namer_drop_map(struct namer *namer, uint64_t id);

@@ -315,6 +315,7 @@ static const char *report_rows(struct row_queue *queue)
 		.rows_bytes = body->rows_bytes,
 		.link.crc = body->debuglink_crc,
 		.contents = body->contents,
+		.cpython = body->cpython,
 		.eh_frame_bytes = body->eh_frame_bytes,
 		.ns = body->ns,
 	};

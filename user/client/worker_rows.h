@@ -7,6 +7,7 @@
 
 #include "dwarf/debug_file.h"
 #include "elf/build_id.h"
+#include "language/cpython.h"
 #include "unwind/rows.h"
 #include "wire/status.h"
 
@@ -22,6 +23,7 @@ struct worker_rows {
 	struct build_id build_id; /* len 0: none */
 	struct debug_link link;   /* name "": none */
 	uint32_t contents;        /* WORKER_HAS_* */
+	struct cpython_facts cpython;
 	uint64_t eh_frame_bytes;  /* compiled */
 	uint64_t ns;              /* time spent */
 };

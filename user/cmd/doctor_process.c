@@ -17,6 +17,7 @@
 #include "base/fd.h"
 #include "cmd/print.h"
 #include "files/debug_files.h"
+#include "files/languages.h"
 #include "agent/file_notes.h"
 #include "agent/privileges.h"
 #include "proc/maps.h"
@@ -122,6 +123,7 @@ static void on_rows(void *ctx, const struct worker_rows *rows)
 		{ .kind = DEBUG_ROOT_TARGET, .fd = p->roots[0] },
 	};
 	struct stat st = { 0 };
+	char note[128];
 
 	fstat(p->fd, &st);
 	roots[1].uid = st.st_uid;
@@ -139,6 +141,8 @@ static void on_rows(void *ctx, const struct worker_rows *rows)
 		printf("walk: by table, %u rows", rows->rows->head->rows_len);
 	else
 		printf("walk: by frame pointer (%s)", worker_status_text(rows->rows_status));
+	if (languages_note(rows, note, sizeof(note)))
+		printf("; %s", note);
 }
 
 static void judge_file(struct patient *p, const struct maps_entry *entry)

@@ -155,6 +155,7 @@ static int open_agent(struct record *r, struct why *why)
 		},
 		.demangle = !o->no_demangle,
 		.keep_tiers = o->keep_tiers,
+		.keep_native = o->keep_native,
 		.lines = o->lines,
 		.debug_dirs = o->debug_dirs.data,
 		.debug_dirs_len = o->debug_dirs.len,

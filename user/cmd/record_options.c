@@ -29,6 +29,7 @@ enum {
 	OPT_DEBUGINFOD,
 	OPT_RUNTIME_SOCKET,
 	OPT_JIT_TIERS,
+	OPT_NATIVE_FRAMES,
 	OPT_JIT,
 	OPT_NO_PERIOD,
 	OPT_LABELS,
@@ -65,6 +66,8 @@ static const struct option_row rows[] = {
 		"code" },
 	{ OPT_JIT_TIERS, "jit-tiers", "keep|fold",
 		"methods compiled at several tiers; default fold: one name" },
+	{ OPT_NATIVE_FRAMES, "native-frames", "hide|show",
+		"the interpreter's own frames in stacks of its language;\ndefault hide" },
 	{ OPT_INLINE, "inline", NULL,
 		"frames of inlined functions, and source lines, if there is\ndebugging "
 		"information" },
@@ -183,6 +186,15 @@ static int set_tiers(struct record_options *o, const char *text, struct why *why
 	return 0;
 }
 
+static int set_native(struct record_options *o, const char *text, struct why *why)
+{
+	o->keep_native = strcmp(text, "show") == 0;
+	if (!o->keep_native && strcmp(text, "hide") != 0)
+		return why_set(
+			why, -EINVAL, "--native-frames: expected hide or show, not %s", text);
+	return 0;
+}
+
 static int set_format(struct record_options *o, const char *name, struct why *why)
 {
 	o->sink_format = sink_find(name);
@@ -243,6 +255,8 @@ static int take_option(void *ctx, int id, const char *arg, struct why *why)
 		return options_seconds("--interval", arg, &o->interval_ns, why);
 	case OPT_JIT_TIERS:
 		return set_tiers(o, arg, why);
+	case OPT_NATIVE_FRAMES:
+		return set_native(o, arg, why);
 	case OPT_MEMORY:
 		return set_memory(o, arg, why);
 	case OPT_TICK_LIMIT:

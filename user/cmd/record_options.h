@@ -33,7 +33,7 @@ struct record_options {
 	uint64_t memory_bytes;  /* for BPF maps */
 	uint64_t tick_limit_ns; /* 0: the default */
 	bool user, kernel;
-	bool no_demangle, keep_tiers;
+	bool no_demangle, keep_tiers, keep_native;
 	VEC(const char *) debug_dirs;
 	const char *debuginfod;     /* URLs; NULL: none */
 	bool debuginfod_given;      /* by the option; else from the environment */

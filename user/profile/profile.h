@@ -16,9 +16,9 @@
 enum profile_class {
 	PROFILE_NATIVE, /* user code from a file */
 	PROFILE_KERNEL,
-	PROFILE_JIT,     /* user code without a file */
-	PROFILE_INLINED, /* inlined into its caller */
-	PROFILE_MARK,    /* not code: a note in the stack, one of these: */
+	PROFILE_JIT,                       /* user code without a file */
+	PROFILE_INLINED, PROFILE_LANGUAGE, /* inlined into its caller; code that is interpreted */
+	PROFILE_MARK,                      /* not code: a note in the stack, one of these: */
 };
 
 #define PROFILE_TRUNCATED "[truncated]"           /* the thread's outermost frame was not reached */

@@ -11,7 +11,8 @@ enum stack_state stack_state_of(const struct profile *profile, uint32_t stack)
 
 	for (uint32_t i = 0; i < profile->stacks.data[stack].len; i++) {
 		const struct profile_frame *frame = profile_stack_frame(profile, stack, i);
-		bool is_code = frame->class == PROFILE_NATIVE || frame->class == PROFILE_JIT;
+		bool is_code = frame->class == PROFILE_NATIVE || frame->class == PROFILE_JIT ||
+			frame->class == PROFILE_LANGUAGE;
 		const char *name = profile_text(profile, frame->name);
 
 		if (state == STACK_STATE_NONE && is_code && frame->address > 0)

@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "language/code_name.h"
+
 static int on_stack(struct events *events, const struct event_stack *e, size_t size)
 {
 	if (size < sizeof(*e) || size < sizeof(*e) + e->frames_len * sizeof(uint64_t))
@@ -35,6 +37,13 @@ static int on_deferred(struct events *events, const struct event_deferred *e, si
 	return err;
 }
 
+static int on_code(struct events *events, const struct event_code *e, size_t size)
+{
+	return code_valid(e, size) ? tally_code(events->tally, e,
+					     offsetof(struct event_code, lines) + e->lines_bytes)
+				   : 0;
+}
+
 static int on_cgroup(struct events *events, const struct event_cgroup *e, size_t size)
 {
 	size_t head = offsetof(struct event_cgroup, path);
@@ -59,7 +68,7 @@ static bool is_dropped(uint32_t kind, int err)
 {
 	return (err == -ENOMEM || err == -ENOSPC) &&
 		(kind == EVENT_OBJECT || kind == EVENT_JIT || kind == EVENT_EXEC ||
-			kind == EVENT_CGROUP);
+			kind == EVENT_CGROUP || kind == EVENT_CODE);
 }
 
 int events_take(void *ctx, void *data, size_t size)
@@ -85,6 +94,8 @@ int events_take(void *ctx, void *data, size_t size)
 		err = on_tick(events, data);
 	else if (kind == EVENT_PAGE && size >= sizeof(struct event_page))
 		err = to->page(events->ctx, data);
+	else if (kind == EVENT_CODE && size >= offsetof(struct event_code, lines))
+		err = on_code(events, data, size);
 	else if (kind == EVENT_CGROUP)
 		err = on_cgroup(events, data, size);
 	else if (kind == EVENT_DEFERRED)

@@ -252,6 +252,7 @@ static int open_publish(struct sampler *s)
 		.slabs = bpf_map__fd(s->skel->maps.row_slabs),
 		.pages = bpf_map__fd(s->skel->maps.row_pages),
 		.rules = bpf_map__fd(s->skel->maps.row_rules),
+		.languages = bpf_map__fd(s->skel->maps.languages),
 		.wait_for_ticks = wait_for_ticks,
 		.ticks_ctx = s,
 	};

@@ -16,6 +16,10 @@ void tally_done(struct tally *tally)
 	vec_each (&tally->stacks, stack)
 		free(stack->frames);
 	vec_done(&tally->stacks);
+	vec_each (&tally->codes, code)
+		free(code->event);
+	vec_done(&tally->codes);
+	hash_done(&tally->by_code);
 	vec_done(&tally->tasks);
 	vec_done(&tally->counts);
 	vec_done(&tally->free_stacks);
@@ -120,6 +124,41 @@ int tally_task(struct tally *tally, const struct event_task *event)
 	};
 	tally->tasks.data[at].key.comm[COMM_LEN - 1] = '\0';
 	return 0;
+}
+
+int tally_code(struct tally *tally, const struct event_code *event, size_t size)
+{
+	uint64_t *known = hash_find(&tally->by_code, event->id);
+	struct event_code *copy;
+	struct tally_code *slot;
+
+	if (known) {
+		tally->codes.data[*known].used = tally->interval;
+		return 0;
+	}
+	if (tally->bytes + size > TALLY_BYTES_MAX)
+		return -ENOSPC;
+	copy = calloc(1, (size + 7) / 8 * 8); /* an event is sent in whole words */
+	slot = copy ? vec_add(&tally->codes) : NULL;
+	if (!slot || hash_put(&tally->by_code, event->id, tally->codes.len - 1) < 0) {
+		tally->codes.len -= slot != NULL;
+		free(copy);
+		return -ENOMEM;
+	}
+	memcpy(copy, event, size);
+	*slot = (struct tally_code){ copy, (uint32_t)size, tally->interval };
+	tally->bytes += size;
+	return 0;
+}
+
+const struct event_code *tally_find_code(struct tally *tally, uint32_t id)
+{
+	uint64_t *at = hash_find(&tally->by_code, id);
+
+	if (!at)
+		return NULL;
+	tally->codes.data[*at].used = tally->interval;
+	return tally->codes.data[*at].event;
 }
 
 const struct task_key *tally_task_key(const struct tally *tally, uint32_t id)
@@ -294,6 +333,23 @@ static void forget_tasks(struct tally *tally)
 	}
 }
 
+/* Nothing refers to one by its index, so the last takes its place. */
+static void forget_codes(struct tally *tally)
+{
+	for (size_t i = tally->codes.len; i-- > 0;) {
+		struct tally_code *code = &tally->codes.data[i];
+
+		if (!is_old(tally, code->used))
+			continue;
+		hash_del(&tally->by_code, code->event->id);
+		tally->bytes -= code->size;
+		free(code->event);
+		*code = tally->codes.data[--tally->codes.len];
+		if (i < tally->codes.len)
+			*hash_find(&tally->by_code, code->event->id) = i;
+	}
+}
+
 bool tally_next(struct tally *tally)
 {
 	if (carry(tally) < 0) {
@@ -307,5 +363,6 @@ bool tally_next(struct tally *tally)
 	tally->epoch = tally->interval;
 	forget_stacks(tally);
 	forget_tasks(tally);
+	forget_codes(tally);
 	return true;
 }

@@ -37,6 +37,13 @@ struct tally_task {
 	bool live;
 };
 
+/* A language's code, which frames name by its id. */
+struct tally_code {
+	struct event_code *event; /* up to its end; owned */
+	uint32_t size;
+	uint32_t used;
+};
+
 struct tally_count {
 	uint32_t user, kernel; /* index of a stack + 1; 0: none */
 	uint32_t task;
@@ -49,12 +56,14 @@ struct tally {
 	VEC(struct tally_stack) stacks;
 	VEC(struct tally_task) tasks;
 	VEC(struct tally_count) counts;
+	VEC(struct tally_code) codes;
 	VEC(uint32_t) free_stacks;
 	VEC(uint32_t) free_tasks;
-	uint64_t bytes;            /* of stacks and tasks: TALLY_BYTES_MAX at most */
+	uint64_t bytes;            /* of stacks, tasks and codes: TALLY_BYTES_MAX at most */
 	struct hash by_hash;       /* stack hash → index */
 	struct hash by_below_leaf; /* below_leaf hash → index of a stack that has it */
 	struct hash by_id;         /* task key id → index */
+	struct hash by_code;       /* code's id → index */
 	struct timeline timeline;
 	uint32_t interval;
 	uint32_t epoch, last_epoch; /* the first interval of each */
@@ -66,6 +75,10 @@ int tally_stack(struct tally *tally, const struct event_stack *event, const uint
 /* Builds a stack from a known one and a new leaf. -ENOENT: no known stack has that rest. */
 int tally_leaf(struct tally *tally, const struct event_leaf *event);
 int tally_task(struct tally *tally, const struct event_task *event);
+/* size: of what there is of the event, which is valid (language/code_name.h). */
+int tally_code(struct tally *tally, const struct event_code *event, size_t size);
+/* NULL: unknown. Valid until the next interval. */
+const struct event_code *tally_find_code(struct tally *tally, uint32_t id);
 /* NULL: unknown. Valid until the next call of another function. */
 const struct task_key *tally_task_key(const struct tally *tally, uint32_t id);
 /* -ENOENT: the stack or task is unknown. */

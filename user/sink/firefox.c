@@ -24,6 +24,7 @@ static const int categories[] = {
 	[PROFILE_KERNEL] = 2,
 	[PROFILE_JIT] = 3,
 	[PROFILE_INLINED] = 4,
+	[PROFILE_LANGUAGE] = 5,
 	[PROFILE_MARK] = 0,
 };
 
@@ -32,7 +33,8 @@ static const char meta_categories[] =
 	"{\"name\":\"User\",\"color\":\"blue\",\"subcategories\":[\"Other\"]},"
 	"{\"name\":\"Kernel\",\"color\":\"orange\",\"subcategories\":[\"Other\"]},"
 	"{\"name\":\"JIT\",\"color\":\"green\",\"subcategories\":[\"Other\"]},"
-	"{\"name\":\"Inlined\",\"color\":\"lightblue\",\"subcategories\":[\"Other\"]}]";
+	"{\"name\":\"Inlined\",\"color\":\"lightblue\",\"subcategories\":[\"Other\"]},"
+	"{\"name\":\"Interpreted\",\"color\":\"purple\",\"subcategories\":[\"Other\"]}]";
 
 /* Numbers of the profile that a thread has met, in order. */
 struct met {

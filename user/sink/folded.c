@@ -19,6 +19,7 @@ static const char *const suffixes[] = {
 	[PROFILE_KERNEL] = "_[k]",
 	[PROFILE_JIT] = "_[j]",
 	[PROFILE_INLINED] = "_[i]",
+	[PROFILE_LANGUAGE] = "",
 	[PROFILE_MARK] = "",
 };
 

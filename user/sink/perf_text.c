@@ -99,7 +99,7 @@ static void put_module(
 {
 	const char *module = profile_text(p, frame->module);
 
-	if (frame->class == PROFILE_JIT)
+	if (frame->class == PROFILE_JIT || frame->class == PROFILE_LANGUAGE)
 		buf_printf(out, "/tmp/perf-%d.map", pid < 0 ? 0 : pid);
 	else if (!*module)
 		buf_puts(out, frame->class == PROFILE_KERNEL ? "[kernel.kallsyms]" : "[unknown]");
@@ -158,7 +158,7 @@ static void put_stack(
 
 		if (class == PROFILE_INLINED && i + 1 < s->len)
 			continue;
-		if (first == i && class != PROFILE_JIT)
+		if (first == i && class != PROFILE_JIT && class != PROFILE_LANGUAGE)
 			put_known(t, lines, frames[i], out);
 		else
 			put_frames(out, p, frames + first, i - first + 1, pid);

@@ -52,6 +52,7 @@ static void colour_of(const char *name, uint32_t kind, int rgb[3])
 		[PROFILE_KERNEL] = { 96, 134, 196 },
 		[PROFILE_JIT] = { 84, 168, 84 },
 		[PROFILE_INLINED] = { 70, 166, 170 },
+		[PROFILE_LANGUAGE] = { 196, 160, 48 },
 		[PROFILE_MARK] = { 150, 150, 150 },
 		[FLAME_LABEL] = { 178, 178, 190 },
 	};
@@ -60,6 +61,7 @@ static void colour_of(const char *name, uint32_t kind, int rgb[3])
 		[PROFILE_KERNEL] = { 50, 50, 40 },
 		[PROFILE_JIT] = { 60, 50, 50 },
 		[PROFILE_INLINED] = { 50, 40, 40 },
+		[PROFILE_LANGUAGE] = { 40, 50, 40 },
 		[PROFILE_MARK] = { 20, 20, 20 },
 		[FLAME_LABEL] = { 24, 24, 24 },
 	};

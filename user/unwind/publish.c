@@ -41,7 +41,8 @@ static int update_entry(struct publish *p, const struct table *t, uint32_t state
 	bool ready = state == TABLE_READY;
 	struct object_value value = {
 		.id = t->object.id,
-		.table = state,
+		.table = (uint16_t)state,
+		.language = ready ? (uint16_t)t->language : 0,
 		.page_base = ready ? t->page_base : 0,
 		.page_first = ready ? t->page_first : 0,
 		.pages_len = ready ? t->pages_len : 0,
@@ -76,7 +77,7 @@ struct table *publish_find_table(const struct publish *p, uint32_t id)
 }
 
 /* The object's table, PENDING if there was none yet. NULL: no memory. */
-static struct table *table_of(struct publish *p, const struct object_key *key, uint32_t id)
+struct table *publish_table_of(struct publish *p, const struct object_key *key, uint32_t id)
 {
 	struct table *t = publish_find_table(p, id);
 
@@ -159,6 +160,7 @@ static void remove_table(struct publish *p, struct table *t)
 	struct table *last = &p->tables.data[p->tables.len - 1];
 
 	release(p, t);
+	publish_give_language(p, t);
 	hash_del(&p->by_object, t->object.id);
 	if (t != last) {
 		*t = *last;
@@ -178,7 +180,7 @@ static void remove_gone(struct publish *p)
 	bool reached = false;
 
 	vec_each (&p->tables, t)
-		reached |= is_gone(t) && t->pages_len > 0;
+		reached |= is_gone(t) && (t->pages_len > 0 || t->language > 0);
 	if (reached)
 		wait_for_ticks(p);
 	/* From the end, as removing one moves the last. */
@@ -263,7 +265,7 @@ bool publish_settle(struct publish *p)
 
 int publish_none(struct publish *p, const struct object_key *key, uint32_t id)
 {
-	struct table *t = table_of(p, key, id);
+	struct table *t = publish_table_of(p, key, id);
 	struct table fleeting = { .object = { .key = *key, .id = id } };
 
 	if (!t)
@@ -277,7 +279,7 @@ void publish_drop(struct publish *p, const struct publish_object *objects, size_
 {
 	for (size_t i = 0; i < len; i++) {
 		int err = delete_entry(p, &objects[i]);
-		struct table *t = err < 0 ? table_of(p, &objects[i].key, objects[i].id)
+		struct table *t = err < 0 ? publish_table_of(p, &objects[i].key, objects[i].id)
 					  : publish_find_table(p, objects[i].id);
 
 		/* Nobody can try again without memory to remember it. */
@@ -438,7 +440,7 @@ int publish_rows(struct publish *p, const struct object_key *key, uint32_t id,
 
 	if (view->head->kind == UNWIND_ROWS_PAGES)
 		return publish_pages(p, id, view);
-	t = table_of(p, key, id);
+	t = publish_table_of(p, key, id);
 	if (!t) {
 		p->tables_refused++;
 		publish_none(p, key, id);
@@ -518,6 +520,7 @@ void publish_free(struct publish *p)
 	}
 	vec_done(&p->tables);
 	hash_done(&p->by_object);
+	share_done(&p->languages_held);
 	row_rules_done(&p->rules);
 	row_pages_free(p->pages);
 	free(p);
@@ -541,6 +544,7 @@ void publish_stats(const struct publish *p, struct publish_stats *out)
 		.rules = p->rules.held,
 		.kept_bytes = p->kept_bytes,
 		.rules_refused = p->rules.refused,
+		.languages_refused = p->languages_refused,
 	};
 	vec_each (&p->tables, t)
 		out->unsettled += t->unsettled;

@@ -26,6 +26,7 @@ struct publish_stats {
 	uint64_t tables_evicted; /* to make room for page numbers of others */
 	uint64_t rules;          /* rules that rows in BPF memory, or kept ones, refer to */
 	uint64_t rules_refused;  /* became CFA_UNSUPPORTED: the map of rules was full */
+	uint64_t languages_refused; /* runtimes without a description, for want of room */
 	uint64_t kept_bytes;     /* of rows that are kept to load pages from */
 	uint64_t unsettled;      /* objects whose map entry is not updated yet */
 };
@@ -52,6 +53,12 @@ int publish_none(struct publish *publish, const struct object_key *key, uint32_t
  * the object has no table, and is dropped when there is room, so that its file is met again. */
 int publish_rows(struct publish *publish, const struct object_key *key, uint32_t id,
 	const struct unwind_rows_view *view);
+
+/* Says how the frames of the object's runtime are found, which BPF learns with its rows. account
+ * pays for the place. -ENOSPC: there is none for it. */
+int publish_language(struct publish *publish, const struct object_key *key, uint32_t id,
+	uint64_t account, const struct language *language);
+
 enum publish_outcome {
 	PUBLISH_NO_SUCH_PAGE = 1, /* the object has none of that number */
 	PUBLISH_NOT_KEPT,         /* the rows of the page are not kept: publish them again */

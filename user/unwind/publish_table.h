@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "base/hash.h"
+#include "base/share.h"
 #include "base/vec.h"
 #include "unwind/publish.h"
 #include "unwind/row_pages.h"
@@ -28,6 +29,8 @@ struct table {
 	enum goal goal;
 	bool unsettled;                            /* the map does not say so yet */
 	uint32_t page_base, page_first, pages_len; /* READY alone has pages */
+	uint32_t language;       /* index in the map of languages; 0: none */
+	uint64_t language_payer; /* account */
 	uint32_t refused_len; /* NONE for want of so many pages; 0: for another reason */
 	uint64_t contents;    /* hash of the rows */
 	bool paged;           /* pages are compiled one by one */
@@ -44,14 +47,21 @@ struct publish {
 	VEC(struct table) tables;
 	struct hash by_object;
 	uint64_t ready, kept_bytes, tables_refused, tables_evicted;
+	uint64_t languages[LANGUAGES_MAX / 64]; /* bits of those in use */
+	struct share languages_held;
+	uint64_t languages_refused;
 };
 
+/* The object's table, a new one if it has none. NULL: out of memory. */
+struct table *publish_table_of(struct publish *publish, const struct object_key *key, uint32_t id);
 /* NULL: none has this id. */
 struct table *publish_find_table(const struct publish *publish, uint32_t id);
 /* Takes a table back to make room: its object has none until there is room again. Negative: the map
  * could not be updated, and it stays. */
 int publish_take_back(struct publish *publish, struct table *table);
 void publish_drop_kept(struct publish *publish, struct table *table);
+
+void publish_give_language(struct publish *publish, struct table *table);
 
 /* publish_shares.c: room for a table's page numbers, taken from tables that give before it, and for
  * rows to keep and rules that one needs. -ENOSPC: none gives, or -errno of a map. Pointers to

@@ -39,6 +39,13 @@ static int rule_put(void *ctx, uint32_t id, const struct unwind_rule *rule)
 	return 0;
 }
 
+static int language_put(void *ctx, uint32_t index, const struct language *language)
+{
+	const struct row_maps_bpf *maps = ctx;
+
+	return bpf_map_update_elem(maps->languages, &index, language, BPF_ANY);
+}
+
 /* The kernel enters each page of the range at once, so a whole slab would take its time. */
 static uint8_t *bytes_map(void *ctx, uint64_t at, uint64_t len)
 {
@@ -67,6 +74,7 @@ static const struct row_maps_ops bpf_ops = {
 	.object_put = object_put,
 	.object_del = object_del,
 	.rule_put = rule_put,
+	.language_put = language_put,
 	.bytes_map = bytes_map,
 	.bytes_unmap = bytes_unmap,
 	.wait_for_ticks = wait_for_ticks,

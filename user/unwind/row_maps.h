@@ -20,6 +20,7 @@ struct row_maps_ops {
 		bool add);
 	int (*object_del)(void *ctx, const struct object_key *key); /* -ENOENT */
 	int (*rule_put)(void *ctx, uint32_t id, const struct unwind_rule *rule);
+	int (*language_put)(void *ctx, uint32_t index, const struct language *language);
 	/* Bytes of one slab, shared with BPF, until bytes_unmap; at: of all slabs, a multiple of
 	 * ROWS_WINDOW_BYTES, as len is. NULL: no memory. */
 	uint8_t *(*bytes_map)(void *ctx, uint64_t at, uint64_t len);
@@ -45,7 +46,7 @@ struct row_maps {
 /* The kernel's maps. The caller owns the descriptors and keeps this alive while the maps are
  * used. */
 struct row_maps_bpf {
-	int objects, slabs, pages, rules;
+	int objects, slabs, pages, rules, languages;
 	void (*wait_for_ticks)(void *ctx);
 	void *ticks_ctx;
 	struct rows_page *mapped; /* the map of pages */

@@ -24,7 +24,8 @@
 	X(NAME_GO, "gopclntab")          \
 	X(NAME_R2R, "readytorun")        \
 	X(NAME_PERFMAP, "perfmap")       \
-	X(NAME_JITDUMP, "jitdump")
+	X(NAME_JITDUMP, "jitdump")       \
+	X(NAME_CODE, "code")
 
 #define NAME_SOURCE_ID(id, name) id,
 enum name_source { NAME_SOURCES(NAME_SOURCE_ID) NAME_SOURCES_LEN };
@@ -245,6 +246,9 @@ enum lane_cause { WORKER_LOSSES(WORKER_LOSS_ID) LANE_CAUSES };
 		"Tables that gave their page numbers to those of containers that hold less.")      \
 	X("tables.rules_refused", U64, tables.rules_refused, "stoker_unwind_rules_refused_total",  \
 		NULL, "Unwind rules that did not fit, counted for each table that has them.")      \
+	X("tables.languages_refused", U64, tables.languages_refused,                               \
+		"stoker_languages_refused_total", NULL,                                            \
+		"Language runtimes whose frames are native, as there was no room for more.")       \
 	X("tables.compile_us", US, objects.table_ns, "stoker_unwind_compile_seconds_total", NULL,  \
 		"CPU time that making unwind tables took.")                                        \
 	X("tables.eh_frame_bytes", U64, objects.eh_frame_bytes,                                    \

@@ -3,6 +3,7 @@
  * and descriptors of each kind; a message within them and of its stated size is valid, and its
  * readers need no further checks. Others interpret messages. */
 #include "wire/proto.h"
+#include "wire/codes.h"
 
 #include <errno.h>
 #include <string.h>
@@ -50,6 +51,7 @@ static const struct shape shapes[PROTO_KINDS] = {
 		.fds_max = 1,
 		.body_bytes = sizeof(struct elf_call),
 		.group = PROTO_CALL_QUERIES },
+	[PROTO_CODES] = { .queries_max = PROTO_QUERIES_MAX, .names = true },
 };
 
 _Static_assert(sizeof(struct proto_rows) % 8 == 0 && sizeof(struct proto_symbols) % 8 == 0 &&
@@ -243,7 +245,8 @@ bool proto_request_valid(const struct proto_message *m)
 		(r->head.kind != PROTO_MAPPINGS ||
 			(m->fds_len == 2) == ((r->flags & PROTO_WHOLE) != 0)) &&
 		(r->head.kind != PROTO_STATE || state_request_valid(m)) &&
-		(r->head.kind != PROTO_CALLS || calls_request_valid(m));
+		(r->head.kind != PROTO_CALLS || calls_request_valid(m)) &&
+		(r->head.kind != PROTO_CODES || proto_codes_valid(m));
 }
 
 /* The agent makes paths with it. */
@@ -321,6 +324,8 @@ static const char *calls_fault(const struct proto_message *m, uint32_t len)
 /* The reader has tables by source. */
 static bool is_source(uint32_t kind, uint8_t source)
 {
+	if (kind == PROTO_CODES)
+		return source == 0;
 	return kind == PROTO_NAMES ? source >= ELF_SYM_SYMTAB && source <= ELF_SYM_R2R
 				   : source < WORKER_MAP_SOURCES;
 }

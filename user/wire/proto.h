@@ -27,6 +27,7 @@ enum proto_kind {
 	PROTO_MAPPINGS,    /* the text of /proc/PID/maps → its jitdump; if PROTO_WHOLE with memory
 			    * → in that a list (wire/mappings.h); nothing is cached */
 	PROTO_CALLS,       /* a file, calls in it → which are possible; nothing is cached */
+	PROTO_CODES,       /* codes of languages (wire/codes.h) → names of places in them */
 	PROTO_KINDS,
 };
 
@@ -109,8 +110,7 @@ static inline bool proto_reply_valid(const struct proto_message *m, const struct
 }
 /* The query of PROTO_STATE: a struct state_query. False: no room. */
 bool proto_put_state(struct proto_message *m, const struct state_query *query);
-/* For a valid message. */
-const struct state_query *proto_state_query(const struct proto_message *m);
+const struct state_query *proto_state_query(const struct proto_message *m); /* of a valid one */
 /* For a valid message: the queries; the i-th of them, i < queries_len; the struct after a reply's
  * head; its names. */
 const uint64_t *proto_queries(const struct proto_message *m);

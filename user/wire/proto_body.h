@@ -8,6 +8,8 @@
 #include "elf/build_id.h"
 #include "dwarf/debug_part.h"
 #include "sym/elf_calls.h"
+#include "language/code_name.h"
+#include "language/cpython.h"
 #include "wire/mappings.h"
 
 #define PROTO_BYTES_MAX 65536
@@ -21,6 +23,15 @@
 #define PROTO_CALLS_MAX 1024 /* in one request */
 #define PROTO_CALL_QUERIES (sizeof(struct elf_call_query) / sizeof(uint64_t))
 
+#define PROTO_PLACES_MAX 1024 /* of one code in one record */
+
+/* One code in a request; its places are numbered through all codes. */
+struct proto_code {
+	const struct event_code *code;
+	const uint64_t *places;
+	uint32_t places_len;
+};
+
 struct proto_hello {
 	uint64_t sandbox; /* SANDBOX_* */
 };
@@ -33,6 +44,7 @@ struct proto_rows {
 	uint8_t build_id[BUILD_ID_BYTES_MAX];
 	uint32_t build_id_len;
 	uint32_t contents; /* WORKER_HAS_* */
+	struct cpython_facts cpython;
 };
 
 struct proto_symbols {

@@ -18,6 +18,7 @@
 #include "dwarf/debug_data.h"
 #include "dwarf/debug_file.h"
 #include "elf/exports.h"
+#include "language/cpython.h"
 #include "unwind/rows_build.h"
 #include "worker/sandbox.h"
 
@@ -33,7 +34,7 @@ static enum worker_status write_rows(const struct unwind_rows *rows, int memory)
 	return fd_write_all(memory, rows->bytes, rows->size) < 0 ? WORKER_MEMORY : WORKER_OK;
 }
 
-/* Names that only this runtime exports: Node with its V8, CoreCLR, HotSpot. */
+/* Names that only this runtime exports: Node with its V8, CoreCLR, HotSpot, CPython. */
 static const struct {
 	const char *exported;
 	uint32_t contents;
@@ -42,6 +43,7 @@ static const struct {
 	{ "coreclr_initialize", WORKER_KEEPS_CHAIN },
 	{ "DotNetRuntimeInfo", WORKER_KEEPS_CHAIN },
 	{ "gHotSpotVMStructs", WORKER_IS_HOTSPOT },
+	{ "_PyRuntime", WORKER_IS_CPYTHON },
 };
 
 #define CALLS_PER_PASS 16 /* each may read much code */
@@ -74,6 +76,8 @@ static void identify(struct image *image, struct proto_rows *out)
 	if (image_section_find(image, ".debug_info"))
 		out->contents |= WORKER_HAS_LINES;
 	out->contents |= find_runtime(image);
+	if ((out->contents & WORKER_IS_CPYTHON) && !cpython_find(image, &out->cpython))
+		out->contents &= ~WORKER_IS_CPYTHON;
 }
 
 /* A .NET assembly has names and no rows: its code keeps frame pointers. */
@@ -111,14 +115,14 @@ static bool is_unchanged(int fd, uint64_t written_ns)
 }
 
 /* A runtime's file is compiled whole. A walk that waits for one of its pages goes on in user space,
- * where the code of its JIT cannot be read, so that the steps through that code are guesses. */
+ * where the code of its JIT and its language's frames cannot be read. */
 static int build(struct image *image, const struct compile_pages *pages, uint32_t contents,
 	struct unwind_rows **rows)
 {
 	uint32_t numbers[PROTO_PAGES_MAX];
 	struct why why;
 
-	if (contents & WORKER_RUNTIMES)
+	if (contents & (WORKER_RUNTIMES | WORKER_IS_CPYTHON))
 		return unwind_rows_build(image, rows, &why);
 	if (pages->len == 0)
 		return unwind_rows_begin(image, rows, &why);

@@ -2,6 +2,7 @@
 /* worker/service.c - each request has one line in a table. This file knows no sockets, sandboxes or
  * processes. */
 #include "worker/service.h"
+#include "wire/codes.h"
 
 #include <string.h>
 
@@ -308,6 +309,44 @@ static enum worker_status do_calls(struct service *s)
 	return status;
 }
 
+/* False: the reply is full. */
+static bool put_places(
+	struct service *s, const struct proto_code *code, struct proto_answer *answer)
+{
+	for (uint32_t i = 0; i < code->places_len; i++) {
+		if (s->in.request.flags & PROTO_LINES)
+			answer->line = code_line(code->code, (uint32_t)code->places[i]);
+		if (!proto_put_answer(&s->out, answer))
+			return false;
+		answer->index++;
+	}
+	return true;
+}
+
+static enum worker_status do_codes(struct service *s)
+{
+	_cleanup_(buf_done) struct buf name = BUF_INIT, path = BUF_INIT;
+	struct cursor c = proto_codes(&s->in);
+	struct proto_answer answer = { 0 };
+	struct proto_code code;
+	bool room = true;
+
+	while (room && proto_next_code(&c, &code)) {
+		buf_clear(&name);
+		buf_clear(&path);
+		code_put_name(code.code, &name);
+		if (s->in.request.flags & PROTO_LINES)
+			code_put_file(code.code, &path);
+		if (buf_err(&name) < 0 || buf_err(&path) < 0)
+			return WORKER_MEMORY;
+		answer.name = buf_text(&name);
+		answer.path = buf_text(&path);
+		room = put_places(s, &code, &answer);
+	}
+	s->out.reply.answered = answer.index;
+	return WORKER_OK;
+}
+
 /* Each puts the reply's body and returns its status. */
 static enum worker_status (*const handlers[PROTO_KINDS])(struct service *s) = {
 	[PROTO_ROWS] = do_rows,
@@ -321,6 +360,7 @@ static enum worker_status (*const handlers[PROTO_KINDS])(struct service *s) = {
 	[PROTO_STATE] = do_state,
 	[PROTO_MAPPINGS] = do_mappings,
 	[PROTO_CALLS] = do_calls,
+	[PROTO_CODES] = do_codes,
 };
 
 void service_answer(struct service *s)

@@ -2,11 +2,11 @@
 // colour.js - what a frame's colour says: its kind, and in a comparison whether it grew. A name keeps
 // its shade, so that the same function is found again by eye. Text on frames is dark in both themes.
 
-const KIND_TEXT = ['native', 'kernel', 'JIT', 'inlined', 'mark', 'label'];
+const KIND_TEXT = ['native', 'kernel', 'JIT', 'inlined', 'interpreted', 'mark', 'label'];
 // [hue, range of hue, saturation, range of lightness]
-const KIND_COLOUR = [[14, 32, 86, 10], [208, 18, 58, 8], [88, 38, 46, 8], [170, 16, 44, 8], [0, 0, 4, 2], [38, 10, 12, 4]];
+const KIND_COLOUR = [[14, 32, 86, 10], [208, 18, 58, 8], [88, 38, 46, 8], [170, 16, 44, 8], [46, 10, 62, 8], [0, 0, 4, 2], [38, 10, 12, 4]];
 const SATURATION = { light: 1, dark: 0.8 };
-const LIGHTNESS = { light: [68, 71, 68, 68, 74, 82], dark: [57, 60, 56, 56, 52, 46] };
+const LIGHTNESS = { light: [68, 71, 68, 68, 68, 74, 82], dark: [57, 60, 56, 56, 56, 52, 46] };
 const MATCH = { light: '#c026d3', dark: '#e355f0' };
 
 function hash_of(text) {

@@ -2,9 +2,9 @@
 // data.js - the profile as columns of numbers, read in the order in which sink/html.c wrote it.
 // One call tree holds all stacks; node 0 is the root, and a node stands before all that it calls.
 
-const KIND = { native: 0, kernel: 1, jit: 2, inlined: 3, mark: 4, label: 5 };
+const KIND = { native: 0, kernel: 1, jit: 2, inlined: 3, language: 4, mark: 5, label: 6 };
 const KEYS = ['container', 'pod', 'namespace', 'image', 'unit', 'comm', 'pid', 'tid', 'cpu'];
-const SUFFIX = ['', '_[k]', '_[j]', '_[i]', '', ''];
+const SUFFIX = ['', '_[k]', '_[j]', '_[i]', '', '', ''];
 
 async function unpack(text) {
 	const letters = atob(text), packed = new Uint8Array(letters.length);

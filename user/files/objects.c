@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent/objects.c - object id → descriptors. They stay open as long as the object exists: after the
+/* files/objects.c - object id → descriptors. They stay open as long as the object exists: after the
  * loss of a worker, or of rows for lack of room, everything is rebuilt from them. */
-#include "agent/objects.h"
+#include "files/objects.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/row_wishes.h"
+#include "files/languages.h"
+#include "files/row_wishes.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/hash.h"
@@ -307,13 +308,13 @@ int objects_add(struct objects *objects, const struct event_object *event, uint6
 
 /* ---- what a worker found ------------------------------------------------------------------- */
 
-static void find_debug_files(
-	struct objects *objects, struct object *object, const struct worker_rows *rows)
+static void learn(struct objects *objects, struct object *object, const struct worker_rows *rows)
 {
 	if (rows->pages_len > 0) /* the file was identified before */
 		return;
 	object->build_id = rows->build_id;
 	object->contents = rows->contents;
+	languages_describe(objects->options.publish, object, rows);
 	object->known = true;
 	free(object->link);
 	object->link = rows->link.name[0] ? strdup(rows->link.name) : NULL;
@@ -419,7 +420,7 @@ void objects_on_rows(struct objects *objects, const struct worker_rows *rows)
 	objects->table_ns += rows->ns;
 	objects->eh_frame_bytes += rows->eh_frame_bytes;
 	if (rows->status == WORKER_OK) {
-		find_debug_files(objects, object, rows);
+		learn(objects, object, rows);
 		consider_fetching(objects, object);
 	} else if (rows->status < WORKER_REFUSED)
 		object_fail(object, object_reason_of(rows->status));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent/row_wishes.h - requests for single pages of rows: of those that a tick or a deferred sample
+/* files/row_wishes.h - requests for single pages of rows: of those that a tick or a deferred sample
  * met first. */
 #pragma once
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent/row_wishes.c - a page is requested from the object's descriptor, which stands for its
+/* files/row_wishes.c - a page is requested from the object's descriptor, which stands for its
  * device, inode and generation; the worker compares the time of writing. */
-#include "agent/row_wishes.h"
+#include "files/row_wishes.h"
 
-#include "agent/objects.h"
+#include "files/objects.h"
 #include "base/clock.h"
 #include "client/client.h"
 #include "files/file_time.h"

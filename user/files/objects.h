@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent/objects.h - the mapped files that BPF has met, each once for all processes.
+/* files/objects.h - the mapped files that BPF has met, each once for all processes.
  * A file is opened at once, while a process that maps it lives, and its separate debug files are
  * searched then; only workers read their contents. Debug files from the root of a process name
  * frames of processes with that root only. */

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* files/languages.c - a worker says of a file numbers that BPF adds to addresses of the process
+ * alone: false ones spoil the names of the processes that map the file. */
+#include "files/languages.h"
+
+#include <stdio.h>
+
+#include "client/worker_rows.h"
+#include "files/object.h"
+#include "language/cpython.h"
+#include "unwind/publish.h"
+
+void languages_describe(
+	struct publish *publish, const struct object *object, const struct worker_rows *rows)
+{
+	struct language language;
+
+	/* Where there is no room for one more, it is as one that is not known. */
+	if ((rows->contents & WORKER_IS_CPYTHON) && cpython_describe(&rows->cpython, &language))
+		(void)publish_language(
+			publish, &object->key, object->id, object->payer, &language);
+}
+
+bool languages_note(const struct worker_rows *rows, char *out, size_t size)
+{
+	struct language language;
+
+	if (!(rows->contents & WORKER_IS_CPYTHON))
+		return false;
+	snprintf(out, size, "CPython 3.%u: %s", rows->cpython.version,
+		cpython_describe(&rows->cpython, &language)
+			? "its functions are walked and named"
+			: "this build is not known, so frames of its interpreter are shown");
+	return true;
+}
