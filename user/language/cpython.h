@@ -12,8 +12,6 @@
 #include "bpf/abi.h"
 #include "elf/image.h"
 
-/* Addresses are relative to where the file's offset 0 is or would be mapped, if that were part
- * of the mapping of its code. */
 /* Offsets in structs, by which 3.13 and later describe themselves. */
 enum cpython_offset {
 	CPYTHON_INTERPRETERS, /* as in struct language */
@@ -34,6 +32,8 @@ enum cpython_offset {
 	CPYTHON_OFFSETS
 };
 
+/* Addresses are relative to where the file's offset 0 is or would be mapped, if that were part
+ * of the mapping of its code. */
 struct cpython_facts {
 	uint32_t version;                 /* 3.version; 0: the file is no CPython */
 	uint16_t offsets[CPYTHON_OFFSETS]; /* the first is 0: the file has none */
