@@ -32,6 +32,7 @@ share() {
 	between "$(share ';main;run_two;fake:outer;fake:Class.middle;_PyEval_EvalFrameDefault;native_between;fake:inner;_PyEval_EvalFrameDefault;spin_here')" \
 		99 100 'with all frames'
 	fake whole --inline -f perf
+	grep -q 'fake:outer (cpython)$' "$tmp/f"
 	grep -q 'fake.py:10' "$tmp/f" || grep -q 'inner' "$tmp/f"
 }
 

@@ -17,7 +17,7 @@ need_judge() {
 # record_programs COMMAND...: tests/truth/programs with these, into $tmp/p.pb.gz.
 record_programs() {
 	mkdir "$tmp/programs"
-	"$stoker" record -F 499 -o "$tmp/p.pb.gz" --stats "$tmp/s" -- \
+	"$stoker" record -F 499 --native-frames show -o "$tmp/p.pb.gz" --stats "$tmp/s" -- \
 		"$BATS_TEST_DIRNAME/programs" 12 "$tmp/programs" "$@" 2>"$tmp/said" || { cat "$tmp/said"; return 1; }
 	need_tables "$tmp/s"
 }

@@ -27,7 +27,8 @@ class Place:
     names: tuple
 
     def is_mark(self):
-        return not self.path and self.address == 0
+        """A mark, or a frame of a language, which has a name alone."""
+        return self.address == 0
 
     def is_kernel(self):
         return self.address >= KERNEL

@@ -106,6 +106,19 @@ static int put_name(struct batch *b, const char *name, uint32_t *id)
 		strip ? jit_tier_strip(name) : strlen(name), id);
 }
 
+static int put_language(
+	struct batch *b, const struct naming_place *place, struct profile_frame *frame)
+{
+	static const char *const languages[] = { [LANGUAGE_CPYTHON] = "cpython" };
+	const struct event_code *code =
+		tally_find_code(b->naming->tally, (uint32_t)(place->address >> FRAME_PLACE_BITS));
+
+	frame->address = 0;
+	return code && code->language < ARRAY_SIZE(languages) && languages[code->language]
+		? profile_string(b->naming->profile, languages[code->language], &frame->module)
+		: 0;
+}
+
 static int put_frame(
 	struct batch *b, const struct naming_place *place, const struct worker_name *name)
 {
@@ -113,7 +126,9 @@ static int put_frame(
 	uint32_t *id = vec_add(&b->naming->frame_ids);
 	int err = id ? put_name(b, name->name, &frame.name) : -ENOMEM;
 
-	frame.address = frame.class == PROFILE_LANGUAGE ? 0 : naming_address(place);
+	frame.address = naming_address(place);
+	if (err == 0 && frame.class == PROFILE_LANGUAGE)
+		err = put_language(b, place, &frame);
 	frame.line = name->line;
 	if (name->inlined)
 		frame.class = PROFILE_INLINED;

@@ -336,6 +336,7 @@ static int set_check_path(struct record_options *o, struct why *why)
 		return why_set(why, -EINVAL,
 			"--check needs one -o FILE, without a pattern, --interval or --bundle: it "
 			"writes FILE" CHECK_ENDING);
+	o->keep_native = true; /* what is judged is native */
 	if (asprintf(&o->check_path, "%s" CHECK_ENDING, o->output) < 0) {
 		o->check_path = NULL;
 		return why_set(why, -ENOMEM, "out of memory");

@@ -99,7 +99,7 @@ static void put_module(
 {
 	const char *module = profile_text(p, frame->module);
 
-	if (frame->class == PROFILE_JIT || frame->class == PROFILE_LANGUAGE)
+	if (frame->class == PROFILE_JIT)
 		buf_printf(out, "/tmp/perf-%d.map", pid < 0 ? 0 : pid);
 	else if (!*module)
 		buf_puts(out, frame->class == PROFILE_KERNEL ? "[kernel.kallsyms]" : "[unknown]");
