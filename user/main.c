@@ -123,6 +123,9 @@ static void take_name(const char *name)
 		prctl(PR_SET_NAME, name, 0, 0, 0);
 }
 
+/* Room for the longest help: a write that fails before the last one loses its reason. */
+static char printed[16384];
+
 int main(int argc, char **argv)
 {
 	struct log log = { 0 };
@@ -133,6 +136,7 @@ int main(int argc, char **argv)
 	signal(SIGXFSZ, SIG_IGN);
 	/* Ignored, it would take the exit statuses of children. */
 	signal(SIGCHLD, SIG_DFL);
+	setvbuf(stdout, printed, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF, sizeof(printed));
 	take_name(argv[0]);
 	fill_standard();
 	if (check_user(&why) < 0 || check_stack(&why) < 0)

@@ -34,7 +34,7 @@ end_cgroups() {
 	timeout -k 5 120 "$tmp/ring_check" "$cgroup" >"$tmp/checks" 2>&1 || status=$?
 	end_cgroups
 	cat "$tmp/checks"
-	[ "$(grep -c '^ok full: ' "$tmp/checks")" -eq 11 ]
+	[ "$(grep -c '^ok full: ' "$tmp/checks")" -eq 12 ]
 	[ "$status" -eq 0 ]
 }
 

@@ -10,6 +10,7 @@ __u64 due[EVENT_KINDS_MAX] = {};
 __u32 number = 0;
 __u32 made_task = 0; /* its id */
 __u64 stack_pointer = 0; /* with room above it */
+__u64 code_at = 0;       /* of a language */
 /* Of the tick and its walk that a deferred sample is from. */
 __u64 deadline_ns = 0;
 __u32 walked = 0, walk_end = END_NO_TABLE, long_copies = 0;
@@ -118,6 +119,23 @@ int make_jit(void *ctx)
 	s->task.start_ns = 1;
 	s->task.tgid = number;
 	emit_jit(s);
+	return 0;
+}
+
+SEC("raw_tp")
+int make_code(void *ctx)
+{
+	struct scratch *s = scratch_for(EVENT_CODE);
+	struct language_scratch *c = language_scratch_of(0);
+	const struct language *l = language_of(MADE_LANGUAGE);
+
+	if (!s || !c || !l)
+		return 0;
+	s->language = MADE_LANGUAGE;
+	s->task.start_ns = 1;
+	s->task.tgid = number;
+	c->base = 0;
+	language_identify(walk_of(s), s, l, c, code_at);
 	return 0;
 }
 

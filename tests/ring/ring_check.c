@@ -38,6 +38,8 @@
 #define SETTLE_TRIES 200
 #define CPUS_MAX 1024
 #define STACK_ROOM (64 * 1024)
+#define TEXT_WORDS 5 /* before a string's characters */
+#define COMPACT_ASCII (1 | 1 << 3 | 1 << 4) /* one byte a character */
 
 #define KIND_NAME(id, name, text) [id] = (name),
 static const char *const names[EVENT_KINDS_MAX] = { EVENT_LOSSES(KIND_NAME) };
@@ -303,16 +305,38 @@ static const char *page_place(const struct check *c, uint32_t page)
 						 : "other";
 }
 
+/* A code whose name and file are "code" and "file". */
+static void describe_code(struct check *c)
+{
+	static const struct language language = { .kind = LANGUAGE_CPYTHON,
+		.code_type = 4711,
+		.code_window = 2 * sizeof(uint64_t),
+		.code_name = sizeof(uint64_t),
+		.code_lines = 2 * sizeof(uint64_t),
+		.code_first_line = 3 * sizeof(uint64_t),
+		.text_ascii = TEXT_WORDS * sizeof(uint64_t) };
+	static const uint64_t name[] = { 1, 1, 4, 0, COMPACT_ASCII, 0x65646f63 };
+	static const uint64_t file[] = { 1, 1, 4, 0, COMPACT_ASCII, 0x656c6966 };
+	static uint64_t code[2 + LANGUAGE_CODE_WINDOW / sizeof(uint64_t)] = { 1, 4711 };
+	uint32_t index = MADE_LANGUAGE;
+
+	code[2] = (uint64_t)(uintptr_t)file;
+	code[3] = (uint64_t)(uintptr_t)name;
+	c->skel->bss->code_at = (uint64_t)(uintptr_t)code;
+	bpf_map_update_elem(bpf_map__fd(c->skel->maps.languages), &index, &language, BPF_ANY);
+}
+
 /* A ring that nobody reads takes some of each. */
 static void fill(struct check *c)
 {
 	struct bpf_program *const programs[] = { c->skel->progs.make_task,
 		c->skel->progs.make_stack, c->skel->progs.make_leaf, c->skel->progs.make_jit,
-		c->skel->progs.make_tick, c->skel->progs.make_page, c->skel->progs.make_deferred,
+		c->skel->progs.make_code, c->skel->progs.make_tick, c->skel->progs.make_page, c->skel->progs.make_deferred,
 		c->skel->progs.make_pressure };
 	char room[STACK_ROOM];
 
 	memset(room, 0, sizeof(room));
+	describe_code(c);
 	c->skel->bss->stack_pointer = (uint64_t)(uintptr_t)room;
 	for (uint32_t number = 1; number <= RUNS; number++)
 		for (size_t i = 0; i < ARRAY_SIZE(programs); i++)
@@ -389,6 +413,7 @@ static void check_again(struct check *c)
 	check_sent_once(c, "", EVENT_STACK, c->skel->progs.make_stack);
 	check_sent_once(c, "", EVENT_LEAF, c->skel->progs.make_leaf);
 	check_sent_once(c, "", EVENT_JIT, c->skel->progs.make_jit);
+	check_sent_once(c, "", EVENT_CODE, c->skel->progs.make_code);
 	check_sent_once(c, "", EVENT_PAGE, c->skel->progs.make_page);
 	say(c, strcmp(page_place(c, RUNS), "asked") == 0, "page: is %s", page_place(c, RUNS));
 }

@@ -4,5 +4,6 @@
 
 #define RING_BYTES 4096
 #define RUNS 200 /* of each program that makes an event */
+#define MADE_LANGUAGE 1 /* its index */
 #define COUNTS_MAX 1024
 #define TARGETS_MAX 8 /* cgroups; the test's own is one */
