@@ -13,5 +13,6 @@ enum share_what {
 #define SHARE_TURN_SHIFT 32
 #define ACCOUNTS_MAX 1024
 #define TALLY_BYTES_MAX (512ULL << 20)
+#define TALLY_CODES_BYTES_MAX (TALLY_BYTES_MAX / 4) /* then no more codes: ticks need the rest */
 #define TALLY_TASK_BYTES 160 /* with all that refers to it: about */
 #define TALLY_STACK_BYTES(frames) (160 + (__u64)(frames) * 8)

@@ -36,6 +36,7 @@ struct language_scratch {
 	u32 read;    /* number of frames of the thread that were read */
 	u32 len;     /* number of the segment's, also of those that the ring lost */
 	u32 pushed;  /* of them */
+	u32 sent;    /* 1: a code was sent in this turn */
 	u32 last_id; /* of the code that was pushed last, */
 	u64 last;    /* at this address: a function that calls itself */
 	u64 block_at;  /* address of the block; 0: none */
@@ -358,7 +359,7 @@ WALK_GLOBAL int language_push(u64 walk)
 	const struct language *l = s ? language_of(s->language) : NULL;
 	u32 at, id;
 
-	if (!c || !l || c->pushed >= c->len)
+	if (!c || !l || c->pushed >= c->len || c->sent)
 		return 1;
 	if (c->pushed == LANGUAGE_LEAF_FRAMES && c->len > LANGUAGE_FRAMES) {
 		/* The ring has lost them. */
@@ -396,6 +397,8 @@ static __always_inline bool language_holds(struct scratch *s, u64 anchor)
 	return l && s->at.object == l->object && offset > l->eval_begin && offset <= l->eval_end;
 }
 
+/* To send a code takes time, so a turn ends with it. */
+#define LANGUAGE_TURNS 64
 #define SEGMENTS_A_STEP 8 /* code that is stepped through by its frame pointer may hide frames */
 
 /* A native frame was stepped over: the segments that belong to it follow. After one that is not
@@ -411,10 +414,11 @@ WALK_GLOBAL int language_join(u64 walk)
 		if (!language_holds(s, s->anchor))
 			break;
 		c->until_ns = language_until(s);
-		for (u32 n = 0; n < LANGUAGE_FRAMES / LANGUAGE_TURN + 1; n++) {
-			if (language_push_turn(walk))
+		for (u32 n = 0; n < LANGUAGE_TURNS; n++) {
+			c->sent = 0;
+			if (language_push_turn(walk) && !c->sent)
 				break;
-			if (language_late(c)) {
+			if (n + 1 == LANGUAGE_TURNS || language_late(c)) {
 				s->anchor = ANCHOR_CUT;
 				break;
 			}

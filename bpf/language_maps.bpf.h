@@ -173,6 +173,7 @@ __noinline u32 language_send(u64 walk, u64 code, u32 id)
 
 	if (!c || !l)
 		return CODE_UNREADABLE;
+	c->sent = 1;
 	if (language_word(walk, code + l->object_extra + 8) != c->base + l->code_type)
 		return 0;
 	c->event.kind = EVENT_CODE;
@@ -191,7 +192,7 @@ __noinline u32 language_send(u64 walk, u64 code, u32 id)
 	if (size > CODE_LINES_BYTES)
 		return CODE_UNREADABLE;
 	size += offsetof(struct event_code, lines);
-	if (!share_allows(SHARE_TALLY, size, tally_bytes, TALLY_BYTES_MAX))
+	if (!share_allows(SHARE_TALLY, size, tally_bytes, TALLY_CODES_BYTES_MAX))
 		return CODE_UNREADABLE;
 	__sync_fetch_and_add(&tally_bytes, size);
 	return emit(&c->event, size, BPF_RB_NO_WAKEUP) ? CODE_UNREADABLE : id;

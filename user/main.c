@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -123,8 +124,8 @@ static void take_name(const char *name)
 		prctl(PR_SET_NAME, name, 0, 0, 0);
 }
 
-/* Room for the longest help: a write that fails before the last one loses its reason. */
-static char printed[16384];
+/* A longer help than this loses the reason for which its first write failed. */
+#define PRINTED_BYTES 16384
 
 int main(int argc, char **argv)
 {
@@ -136,7 +137,8 @@ int main(int argc, char **argv)
 	signal(SIGXFSZ, SIG_IGN);
 	/* Ignored, it would take the exit statuses of children. */
 	signal(SIGCHLD, SIG_DFL);
-	setvbuf(stdout, printed, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF, sizeof(printed));
+	setvbuf(stdout, malloc(PRINTED_BYTES), isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF,
+		PRINTED_BYTES);
 	take_name(argv[0]);
 	fill_standard();
 	if (check_user(&why) < 0 || check_stack(&why) < 0)

@@ -16,7 +16,7 @@ agrees() {
 	shift
 	need perf
 	meter "$watched"
-	start_record -p "$watched" --user --by comm --no-demangle -F 999 -d 300 -o "$tmp/f" --stats "$tmp/s"
+	start_record -p "$watched" --user --by comm --no-demangle --native-frames show -F 999 -d 300 -o "$tmp/f" --stats "$tmp/s"
 	# perf may take seconds until it samples: they begin to count then.
 	{ wait_until 30 test -e "$tmp/perf.samples" && runs_on "$watched" "${REAL_PERF_TICKS:-500}"; } 3>&- &
 	enough=$!
@@ -34,6 +34,8 @@ agrees() {
 		cat "$tmp/perf.said"
 		return 1
 	}
+	# perf has no functions of Python.
+	[ "$name" != python3 ] || sed -i -E 's/;[^;: ]+:[^;:][^;]*//g' "$tmp/f"
 	[ -z "${REAL_KEEP:-}" ] || cp "$tmp/f" "$REAL_KEEP/$name.perf-folded"
 	[ -z "${REAL_KEEP:-}" ] || cp "$tmp/script" "$REAL_KEEP/$name.perf-script"
 	"$real/compare_perf" "$tmp/f" "$tmp/script" "$@" >"$tmp/compared"

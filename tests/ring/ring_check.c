@@ -331,8 +331,8 @@ static void fill(struct check *c)
 {
 	struct bpf_program *const programs[] = { c->skel->progs.make_task,
 		c->skel->progs.make_stack, c->skel->progs.make_leaf, c->skel->progs.make_jit,
-		c->skel->progs.make_code, c->skel->progs.make_tick, c->skel->progs.make_page, c->skel->progs.make_deferred,
-		c->skel->progs.make_pressure };
+		c->skel->progs.make_code, c->skel->progs.make_tick, c->skel->progs.make_page,
+		c->skel->progs.make_deferred, c->skel->progs.make_pressure };
 	char room[STACK_ROOM];
 
 	memset(room, 0, sizeof(room));

@@ -31,7 +31,7 @@ static const struct {
 	{ "bun", "start bun with BUN_JSC_useJITDump=1" },
 	{ "beam", "start Erlang with +JPperf true" },
 	{ "php", "start PHP with opcache.jit_debug=0x10" },
-	{ "python3", "start Python 3.12 or later with -X perf" },
+	{ "python3", "CPython 3.8 to 3.14 on x86-64 needs no map" },
 	{ "ruby", "start Ruby with --yjit-perf" },
 	{ "mono", "start mono with --jitmap" },
 };

@@ -28,6 +28,7 @@
 /* The child keeps to the other two, so it ends before this. */
 #define CHILD_TIMEOUT_NS (LISTEN_TIMEOUT_NS + REPLY_TIMEOUT_NS + 2 * NSEC_PER_SEC)
 #define CHUNK_BYTES 4096
+#define CHILD_END_MS 2000
 #define POLL_MIN_MS 20
 #define POLL_MAX_MS 250
 
@@ -250,7 +251,13 @@ static int run_child(const struct attach *a, struct buf *out)
 	err = take_reply(child.fd, clock_ns(CLOCK_MONOTONIC) + CHILD_TIMEOUT_NS, out);
 	if (err < 0)
 		child_signal(&child, SIGKILL);
-	child_close(&child, &end);
+	fd_close(&child.fd);
+	/* A folder of the process may not answer, and no signal ends who waits for it. */
+	if (child_wait(&child, CHILD_END_MS, &end) == -EAGAIN) {
+		child_signal(&child, SIGKILL);
+		fd_close(&child.pidfd);
+		return -ETIMEDOUT;
+	}
 	return err == 0 && end.status != 0 ? -ETIMEDOUT : err;
 }
 

@@ -156,7 +156,8 @@ bool cpython_describe(const struct cpython_facts *facts, struct language *out)
 bool cpython_runs_code(const char *name)
 {
 	static const char *const beginnings[] = {
-		"PyEval_", "_PyEval_", "PyObject_Call", "_PyObject_Call", "PyObject_Vectorcall",
+		"PyEval_", "_PyEval", "_PyFrame_", "_PyThreadState_",
+		"initialize_locals", "PyObject_Call", "_PyObject_Call", "PyObject_Vectorcall",
 		"_PyObject_Vectorcall", "_PyObject_MakeTpCall", "_PyFunction_Vectorcall",
 		"_PyVectorcall_", "PyVectorcall_", "PyCFunction_Call", "cfunction_",
 		"method_vectorcall", "vectorcall_", "_PyObject_FastCall", "object_vacall",

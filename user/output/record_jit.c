@@ -5,6 +5,8 @@
 
 #include <errno.h>
 
+#include "base/clock.h"
+
 static void warn(struct record_jit *jit, struct log *log, const char *text)
 {
 	if (jit->warned < RECORD_JIT_WARNINGS_MAX)
@@ -47,14 +49,12 @@ static bool has(const struct record_jit *jit, const struct jit_target *target)
 	return false;
 }
 
-int record_jit_meet(struct record_jit *jit, uint32_t pid, struct log *log)
+static int ask(struct record_jit *jit, uint32_t pid, struct log *log)
 {
 	struct jit_control control;
 	struct why why;
 	int err;
 
-	if (jit->hung >= RECORD_JIT_HUNG_MAX || jit->sessions.len >= RECORD_JIT_SESSIONS_MAX)
-		return 0;
 	err = jit_control_open((pid_t)pid, &control, &why);
 	if (err < 0) {
 		if (err != -ESRCH)
@@ -68,12 +68,25 @@ int record_jit_meet(struct record_jit *jit, uint32_t pid, struct log *log)
 	return start(jit, &control, log);
 }
 
+int record_jit_meet(struct record_jit *jit, uint32_t pid, struct log *log)
+{
+	uint64_t began_ns = clock_ns(CLOCK_MONOTONIC);
+	int err;
+
+	if (jit->hung >= RECORD_JIT_HUNG_MAX || jit->spent_ns >= RECORD_JIT_SPENT_NS ||
+		jit->sessions.len >= RECORD_JIT_SESSIONS_MAX)
+		return 0;
+	err = ask(jit, pid, log);
+	jit->spent_ns += clock_ns(CLOCK_MONOTONIC) - began_ns;
+	return err;
+}
+
 int record_jit_start(struct record_jit *jit, const uint32_t *pids, size_t len, struct log *log)
 {
 	int err = 0;
 
 	for (size_t i = 0; i < len && err == 0; i++)
-		err = record_jit_meet(jit, pids[i], log);
+		err = ask(jit, pids[i], log);
 	return err;
 }
 
