@@ -86,9 +86,14 @@ load lib
 	fits_cpu "$(folded_count "$tmp/a" "^[^;]+;spin;${entry}main;spin_here")" 499 'by container and comm' 70 1000 # others run it, too
 }
 
+# has_children PID NUMBER
+has_children() {
+	[ "$(children_of "$1" | wc -w)" -eq "$2" ]
+}
+
 @test "no name that a process gives itself breaks a line" {
 	start "$(target comms)" 30
-	wait_until 5 has_child "$pid"
+	wait_until 10 has_children "$pid" 23
 	record_cpu 2 "$(children_of "$pid" | sed 's/ $//; s/ /,/g')" --by comm -F 499 -o "$tmp/f"
 	cat -v "$tmp/f"
 	folded_is_valid "$tmp/f"

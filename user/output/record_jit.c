@@ -4,8 +4,11 @@
 #include "output/record_jit.h"
 
 #include <errno.h>
+#include <unistd.h>
 
 #include "base/clock.h"
+
+#define AGAIN_US 500000
 
 static void warn(struct record_jit *jit, struct log *log, const char *text)
 {
@@ -23,6 +26,11 @@ static int start(struct record_jit *jit, struct jit_control *control, struct log
 	struct why why;
 	int err = jit_control_enable(control, DOTNET_IPC_PERF_MAP, &why);
 
+	/* While it starts, a JVM may listen already and close the connection. */
+	if (err == -EPROTO) {
+		usleep(AGAIN_US);
+		err = jit_control_enable(control, DOTNET_IPC_PERF_MAP, &why);
+	}
 	jit->hung += err == -ETIMEDOUT;
 	if (err < 0) {
 		warn(jit, log, why.text);
