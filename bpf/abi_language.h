@@ -38,7 +38,7 @@ struct language {
 	__u64 eval_begin;     /* file offsets of the native function, where no anchor of a */
 	__u64 eval_end;       /* segment can be had; else 0 */
 	__u16 key;            /* runtime: of the key of a thread's own state, an int */
-	__u16 current;        /* runtime: state of the thread that runs; 0: there is none */
+	__u16 current;        /* runtime: state of the thread that runs; 0: it has no such field */
 	__u16 interpreters;   /* runtime: first interpreter */
 	__u16 threads;        /* interpreter: first thread's state */
 	__u16 thread_next;    /* in a thread's state */

@@ -351,7 +351,7 @@ static __always_inline u32 language_identify(u64 walk, const struct scratch *s,
 	return language_code_id(walk, hash, code);
 }
 
-/* Pushes the segment's next frame, unless what it runs is no code. 1: there is none. */
+/* Pushes the segment's next frame, unless it runs no code. 1: all are pushed, or the turn ends. */
 WALK_GLOBAL int language_push(u64 walk)
 {
 	struct scratch *s = scratch_of(walk);
@@ -401,7 +401,7 @@ static __always_inline bool language_holds(struct scratch *s, u64 anchor)
 #define LANGUAGE_TURNS 64
 #define SEGMENTS_A_STEP 8 /* code that is stepped through by its frame pointer may hide frames */
 
-/* A native frame was stepped over: the segments that belong to it follow. After one that is not
+/* A native frame was stepped over, and its segments are pushed. After one that is not
  * whole the rest of the language's frames is left out. */
 WALK_GLOBAL int language_join(u64 walk)
 {

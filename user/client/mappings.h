@@ -24,9 +24,6 @@ struct worker_mappings {
 enum worker_status worker_client_mappings(struct worker_client *client,
 	const struct worker_mappings *mappings, struct mappings_dump *dump, struct buf *list);
 
-/* Takes the memory with a worker's list. False: it is not what the worker says. */
-bool mappings_take(int memory, uint64_t bytes, struct buf *list);
-
 /* The same with an opener, which copies the text (client/opener_call.h); id: as above. Both wait.
  * 0; -EAGAIN: no worker or opener can, at the moment; others as those of opener_call_copy. */
 /* Opens the process's jitdump. *number: in its name. -ENOENT: it has none. */
@@ -35,3 +32,6 @@ int worker_client_dump(struct worker_client *client, const struct opener_process
 /* Appends the list. */
 int worker_client_list(struct worker_client *client, const struct opener_process *process,
 	uint64_t id, struct buf *list);
+
+/* Takes the memory with a worker's list. False: it is not what the worker says. */
+bool mappings_take(int memory, uint64_t bytes, struct buf *list);

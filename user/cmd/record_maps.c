@@ -6,18 +6,22 @@
 #include "agent/agent.h"
 #include "files/processes.h"
 
+static bool is_on(const struct record_maps *maps)
+{
+	return maps->clerk.child.fd >= 0;
+}
+
 int record_maps_open(
 	struct record_maps *maps, const struct clerk_options *options, struct why *why)
 {
 	int err = clerk_open(&maps->clerk, options, why);
 
-	maps->on = err == 0;
 	return err < 0 ? err : clerk_jit_start(&maps->clerk, why);
 }
 
 void record_maps_meet(struct record_maps *maps, struct agent *agent)
 {
-	while (maps->on) {
+	while (is_on(maps)) {
 		if (maps->pid == 0)
 			maps->pid = processes_met(agent_parts(agent).processes, &maps->after);
 		if (maps->pid == 0 || !clerk_jit_meet(&maps->clerk, maps->pid))
@@ -30,7 +34,7 @@ void record_maps_refresh(struct record_maps *maps)
 {
 	struct why ignored;
 
-	if (maps->on)
+	if (is_on(maps))
 		clerk_jit_refresh(&maps->clerk, &ignored);
 }
 

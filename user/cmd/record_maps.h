@@ -12,11 +12,10 @@ struct record_maps {
 	struct clerk clerk;
 	uint64_t after; /* as of processes_met */
 	uint32_t pid;   /* one that the clerk did not take yet; 0: none */
-	bool on;
 };
 
-#define RECORD_MAPS_INIT              \
-	{                             \
+#define RECORD_MAPS_INIT             \
+	{                            \
 		.clerk = CLERK_INIT, \
 	}
 

@@ -15,7 +15,7 @@ void languages_describe(
 {
 	struct language language;
 
-	/* Where there is no room for one more, it is as one that is not known. */
+	/* Without a place for its description a runtime has native frames. */
 	if ((rows->contents & WORKER_IS_CPYTHON) && cpython_describe(&rows->cpython, &language))
 		(void)publish_language(
 			publish, &object->key, object->id, object->payer, &language);

@@ -38,7 +38,7 @@ void processes_refresh(struct processes *processes);
  * was not requested in the latest intervals. */
 void processes_next(struct processes *processes);
 
-/* The next process in the order in which they were added; 0: there is none yet. *after is the
+/* The next process in the order in which they were added; 0: all have been given. *after is the
  * caller's place in that order, at first 0. */
 uint32_t processes_met(const struct processes *processes, uint64_t *after);
 /* 0: unknown. Marks it as used. */
