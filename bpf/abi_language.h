@@ -4,6 +4,8 @@
  * them, gives each code an id, and sends what names it. */
 #pragma once
 
+#include "bpf/abi_hotspot.h"
+
 #define LANGUAGES_MAX 1024 /* descriptions; the first stands for none. A multiple of 64 */
 
 /* A FRAME_CODE is the id of a code << FRAME_PLACE_BITS | the place in it, see enum code_place. */
@@ -68,7 +70,7 @@ struct language {
 	__u8 text_shift;      /* in a string's state: the width of its characters */
 };
 
-enum language_kind { LANGUAGE_CPYTHON = 1 };
+enum language_kind { LANGUAGE_CPYTHON = 1, LANGUAGE_HOTSPOT };
 
 #define LANGUAGE_FRAME_SMALL 80
 #define LANGUAGE_FRAME_LARGE 112

@@ -15,6 +15,8 @@
  *     walk_unprobe(s)                     puts a return address back that a uprobe replaced
  *     walk_late(s)                        true: the walk has taken too long
  *     walk_language(s)                    a step was made up from s->stepped, a frame of s->at
+ *     walk_generated(s, pc)               s->at has no file: s->code is its frame, if it has a name
+ *     walk_generated_step(s)              and steps; END_UNSUPPORTED: nobody knows how
  *     start_stack_of(s)                   sp at the process's entry point
  *     thread_base_of(s)                   address of the thread's own data, x86-64; 0: unknown */
 #pragma once
@@ -36,6 +38,8 @@
 
 #ifndef walk_language
 static __always_inline void walk_language(struct scratch *s);
+static __always_inline void walk_generated(struct scratch *s, u64 pc);
+static __always_inline u32 walk_generated_step(struct scratch *s);
 #endif
 
 static __always_inline void push(struct scratch *s, u64 frame)
@@ -108,6 +112,11 @@ static __always_inline u32 walk_step(struct scratch *s, u64 offset)
 		if (end)
 			return end;
 	}
+	if (s->at.kind == FRAME_ANON) {
+		end = walk_generated_step(s);
+		if (end != END_UNSUPPORTED)
+			return end;
+	}
 	split(SPLIT_READS);
 	if (s->stepped.begins == AGAIN_TAKEN_BACK && !is_first_rule(rule))
 		return put_back(s);
@@ -145,6 +154,8 @@ static __always_inline void push_place(struct scratch *s, u64 pc, u64 offset)
 		push(s,
 			how | (u64)FRAME_FILE << FRAME_KIND_SHIFT |
 				(u64)s->at.object << FRAME_OBJECT_SHIFT | offset);
+	} else if (s->code) {
+		push(s, how | s->code);
 	} else {
 		s->user.head.anon = 1;
 		push(s, how | (u64)FRAME_ANON << FRAME_KIND_SHIFT | (pc & FRAME_PAYLOAD_MASK));
@@ -215,6 +226,9 @@ WALK_GLOBAL int walk_frame(u64 walk)
 	if (end == END_NONE) {
 		offset = (pc - s->at.start + s->at.file_offset) & FRAME_OFFSET_MASK;
 		s->stepped.how = s->how | s->regs.exact;
+		s->code = 0;
+		if (s->at.kind == FRAME_ANON)
+			walk_generated(s, pc);
 		push_place(s, pc, offset);
 		s->stepped.callee = s->stepped.pc;
 		s->stepped.pc = s->regs.pc;

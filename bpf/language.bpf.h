@@ -18,6 +18,7 @@
 
 #include "bpf/shim.h"
 #include "bpf/abi.h"
+#include "bpf/hotspot_step.bpf.h"
 
 #define ANCHOR_NONE 0
 #define ANCHOR_ANY 1  /* the next native frame of the function that runs frames */
@@ -42,6 +43,7 @@ struct language_scratch {
 	u64 block_at;  /* address of the block; 0: none */
 	u64 words[LANGUAGE_WORDS]; /* the block, then a frame that is in none */
 	u64 code[16];  /* a part of a code */
+	struct hotspot_scratch hotspot;
 	u64 codes[LANGUAGE_FRAMES];
 	u32 places[LANGUAGE_FRAMES];
 	struct event_code event;

@@ -198,8 +198,10 @@ __noinline u32 language_send(u64 walk, u64 code, u32 id)
 	return emit(&c->event, size, BPF_RB_NO_WAKEUP) ? CODE_UNREADABLE : id;
 }
 
-/* Needed by bpf/language.bpf.h. A code of an earlier epoch keeps its id. */
-static __always_inline u32 language_code_id(u64 walk, u64 hash, u64 code)
+__noinline u32 hotspot_send(u64 walk, u32 id);
+
+/* A code of an earlier epoch keeps its id. */
+static __always_inline u32 code_id(u64 walk, u64 hash, enum language_kind kind, u64 code)
 {
 	u32 set_at = slot_index(hash, TASK_SETS_SHIFT), id;
 	struct known_tasks *set = bpf_map_lookup_elem(&codes, &set_at);
@@ -213,7 +215,7 @@ static __always_inline u32 language_code_id(u64 walk, u64 hash, u64 code)
 	if (slot && word >> 32 == epoch)
 		return (u32)word;
 	id = slot ? (u32)word : id_next(&s->code_counter, id_stride, bpf_get_smp_processor_id());
-	id = language_send(walk, code, id);
+	id = kind == LANGUAGE_HOTSPOT ? hotspot_send(walk, id) : language_send(walk, code, id);
 	if (id <= CODE_UNREADABLE)
 		return id;
 	if (!slot)
@@ -221,4 +223,15 @@ static __always_inline u32 language_code_id(u64 walk, u64 hash, u64 code)
 	word = (u64)epoch << 32 | id;
 	slot_write(hash, &slot->tag, &slot->word, &word, TASK_WORDS);
 	return id;
+}
+
+/* Needed by bpf/language.bpf.h and bpf/hotspot.bpf.h. */
+static __always_inline u32 language_code_id(u64 walk, u64 hash, u64 code)
+{
+	return code_id(walk, hash, LANGUAGE_CPYTHON, code);
+}
+
+static __always_inline u32 hotspot_code_id(u64 walk, u64 hash)
+{
+	return code_id(walk, hash, LANGUAGE_HOTSPOT, 0);
 }

@@ -41,6 +41,8 @@ struct scratch {
 	u32 code_counter;
 	u32 language; /* of the walk; 0: none was met. This and the next: bpf/language.bpf.h */
 	u64 anchor;
+	u32 hotspot; /* 0: not looked up yet; 1: it is none; 2: it is. bpf/hotspot_maps.bpf.h */
+	u64 code;    /* the frame of code without a file, FRAME_CODE; 0: it has no name */
 	u64 tick_ns;                   /* time of the tick's start */
 	u64 user_ns;                   /* start of the user half */
 	u64 deadline_ns;               /* the walk's end */

@@ -11,6 +11,7 @@
 #include "bpf/unwind_maps.bpf.h"
 #include "bpf/frame.bpf.h"
 #include "bpf/language_maps.bpf.h"
+#include "bpf/hotspot_maps.bpf.h"
 
 struct task_struct___exec {
 	unsigned int in_execve : 1;
@@ -66,7 +67,7 @@ static __always_inline void walk_user(
 	if (s->end == END_NONE) {
 		uprobe_begin(s, task);
 		s->how = s->left_how = s->anchor = 0;
-		s->language = 0;
+		s->language = s->hotspot = 0;
 		walk_frames(s);
 		if (s->end == END_TIME && s->limited)
 			s->end = END_LIMITED; /* user space takes no more time for it */

@@ -55,3 +55,34 @@ share() {
 	fake many
 	between "$(share 'fake:new_code_[0-9]+_with_a_name_of_some_length;spin_here')" 99 100 named
 }
+
+# fake_jvm KIND: the same of a program that makes HotSpot's structs.
+fake_jvm() {
+	mkdir "$tmp/$1"
+	cp "$(target fakejvm)" "$tmp/$1/libjvm.so"
+	start "$tmp/$1/libjvm.so" 100 "$1"
+	wait_until 10 has_run "$pid"
+	record_cpu 1 "$pid" --user -F 997 -o "$tmp/f" --stats "$tmp/s"
+	jq -c '.user_stacks, .frames.by_source, .frames.unnamed, .tick_time.user' "$tmp/s"
+	adds_up "$tmp/s"
+	between "$(lost "$tmp/s")" 0 0 'lost ticks'
+	between "$(jq .tick_time.user.p999_us "$tmp/s")" 0 1000 'microseconds of a tick'
+	kill "$pid"
+}
+
+@test "code of HotSpot's has frames and names, whoever made it" {
+	fake_jvm whole
+	between "$(folded_share "$tmp/f" ';main;\[StubRoutines\];fake.Main.spin;fake.Main.spin;fake.Main.spin$')" 95 100 \
+		'whole, but those before it was described'
+	fake_jvm deep
+	sed -E 's/(fake.Main.spin;){100}fake.Main.spin /many /' "$tmp/f" >"$tmp/short"
+	between "$(folded_share "$tmp/short" ';many$')" 95 100 'of 3,000 frames those near the leaf'
+}
+
+@test "structs that no HotSpot has cost their own stacks alone" {
+	local kind
+	for kind in cycle outside nowhere endless changing many; do
+		fake_jvm "$kind"
+		! grep -v 'libjvm.so;' "$tmp/f" | grep -v '^#' | grep .
+	done
+}

@@ -70,9 +70,9 @@ breach() {
 }
 
 @test "bpf has a limit of lines, too" {
-	put bpf/a.h "$(seq 7001 | sed 's|.*|//|')"
+	put bpf/a.h "$(seq 8001 | sed 's|.*|//|')"
 	sed -i '1s/Apache/GPL-2.0-only OR Apache/' bpf/a.h
-	breach 'bpf:1: 7003 lines: no more than 7000 are allowed'
+	breach 'bpf:1: 8003 lines: no more than 8000 are allowed'
 }
 
 @test "an include of ours is found however it is written" {

@@ -42,7 +42,11 @@
 	X(N, struct proto_rows, cpython.runtime) \
 	X(N, struct proto_rows, cpython.code_type) \
 	X(N, struct proto_rows, cpython.eval_begin) \
-	X(N, struct proto_rows, cpython.eval_end)
+	X(N, struct proto_rows, cpython.eval_end) \
+	X(A, struct proto_rows, hotspot.fields) \
+	X(A, struct proto_rows, hotspot.sizes) \
+	X(N, struct proto_rows, hotspot.code_is_offset) \
+	X(N, struct proto_rows, hotspot.is_21)
 
 #define SYMBOLS_FIELDS(X)                      \
 	X(N, struct proto_symbols, symbols)    \
@@ -75,10 +79,13 @@
 
 #define MAPPINGS_FIELDS(X)                       \
 	X(M, struct proto_mappings, list_bytes)  \
-	X(N, struct proto_mappings, dump.start)  \
-	X(N, struct proto_mappings, dump.end)    \
-	X(N, struct proto_mappings, dump.ino)    \
-	X(N, struct proto_mappings, dump.number)
+	X(N, struct proto_mappings, facts.dump.start)  \
+	X(N, struct proto_mappings, facts.dump.end)    \
+	X(N, struct proto_mappings, facts.dump.ino)    \
+	X(N, struct proto_mappings, facts.dump.number) \
+	X(N, struct proto_mappings, facts.jvm.start) \
+	X(N, struct proto_mappings, facts.jvm.file_offset) \
+	X(N, struct proto_mappings, facts.jvm.ino)
 
 #define CALL_FIELDS(X)                 \
 	X(N, struct elf_call, verdict) \

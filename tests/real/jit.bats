@@ -9,10 +9,10 @@ load real
 
 # has_jit MIN: per cent of the samples have a JIT frame, and such stacks are whole as others are.
 has_jit() {
-	local all
-	all=$(folded_count "$tmp/f" '_\[j\](;|$)|\[anon\]')
+	local all pattern=${generated:-'_\[j\](;|$)|\[anon\]'}
+	all=$(folded_count "$tmp/f" "$pattern")
 	echo "$all of $(folded_count "$tmp/f") samples with JIT frames"
-	between "$(folded_share "$tmp/f" '_\[j\](;|$)|\[anon\]')" "$1" 100 'samples with JIT frames'
+	between "$(folded_share "$tmp/f" "$pattern")" "$1" 100 'samples with JIT frames'
 }
 
 @test "node of the distribution" {
@@ -52,8 +52,29 @@ with_both() {
 	with_both node 50 99
 }
 
+# Code of HotSpot's is named by its structs, and not by its map.
+generated_java=';(Mill|Market|java\.[a-zA-Z.]*)[.$]'
+
 @test "java with frame pointers" {
+	generated=$generated_java
 	with_both java 30
+}
+
+# plain [market]: without frame pointers and a map.
+plain() {
+	start_jit java "$@" plain
+	record_cpu "$seconds" "$pid" -F "$hz" -o "$tmp/f" --stats "$tmp/s"
+	need_tables "$tmp/s"
+	described
+	between "$(folded_share "$tmp/d" '\[(truncated|guessed)\]')" 0 0.5 'not whole, %'
+	has_jit 30
+	kill -KILL "$pid"
+}
+
+@test "java as it is started" {
+	generated=$generated_java
+	plain
+	plain market
 }
 
 @test "CoreCLR 9" {

@@ -226,6 +226,13 @@ whole() {
 	held_whole "$name" "$least" "$tmp/maps" "$@"
 }
 
+# described: $tmp/d has the stacks of a JVM from when BPF knows how it is walked. On a busy machine that
+# takes a while, and before that its code has no names.
+described() {
+	grep -v '\[anon\]' "$tmp/f" >"$tmp/d"
+	between "$(folded_share "$tmp/f" '\[anon\]')" 0 25 'stacks before that, %'
+}
+
 # held_whole NAME MIN FILE...: of $tmp/f and $tmp/s, recorded while programs had $had. FILEs as for
 # tests/real/roots. None may begin elsewhere. With $guesses=true a stack may be whole by a guess.
 held_whole() {

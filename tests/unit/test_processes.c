@@ -25,6 +25,7 @@
 #include "proc/file_system.h"
 #include "proc/status.h"
 #include "sampler/file_key.h"
+#include "wire/mappings.h"
 #include "worker_client.h"
 
 /* ---- who opens their files ------------------------------------------------------------------- */
@@ -48,7 +49,6 @@ int __wrap_file_key_magic(struct sampler *sampler, int fd, uint32_t *magic)
 }
 
 static int unanswered; /* how many of the next searches for directories */
-
 bool __real_jit_files_open_dirs(const struct jit_files_access *access,
 	const struct opener_process *process, struct jit_files_dirs *out);
 bool __wrap_jit_files_open_dirs(const struct jit_files_access *access,
@@ -63,16 +63,15 @@ bool __wrap_jit_files_open_dirs(const struct jit_files_access *access,
 }
 
 static unsigned int dumps; /* searches for a jitdump */
-
 int __real_worker_client_dump(struct worker_client *client, const struct opener_process *process,
-	uint64_t id, struct opener_found *found, pid_t *number);
+	uint64_t id, struct opener_found *found, pid_t *number, struct mappings_library *jvm);
 int __wrap_worker_client_dump(struct worker_client *client, const struct opener_process *process,
-	uint64_t id, struct opener_found *found, pid_t *number);
+	uint64_t id, struct opener_found *found, pid_t *number, struct mappings_library *jvm);
 int __wrap_worker_client_dump(struct worker_client *client, const struct opener_process *process,
-	uint64_t id, struct opener_found *found, pid_t *number)
+	uint64_t id, struct opener_found *found, pid_t *number, struct mappings_library *jvm)
 {
 	dumps++;
-	return __real_worker_client_dump(client, process, id, found, number);
+	return __real_worker_client_dump(client, process, id, found, number, jvm);
 }
 
 #define EVERYBODY -1
@@ -111,8 +110,11 @@ static void ignore_drop(void *ctx, uint64_t id)
 
 static struct processes *open_processes(void)
 {
+	const struct processes_options options = {
+		.drop = ignore_drop, .worker = opening.client, .account = account_of
+	};
 	struct processes *processes;
-	int err = processes_new(ignore_drop, NULL, opening.client, account_of, &processes);
+	int err = processes_new(&options, &processes);
 
 	assert_int_equal(err, 0);
 	return processes;
@@ -567,8 +569,7 @@ static void an_account_with_thousands_of_processes_leaves_places_to_others(void 
 	assert_in_range(taken, PROCESSES_MAX - PROCESSES_MAX / 10, PROCESSES_MAX - 2);
 	assert_int_equal(processes_add(processes, (uint32_t)alone, 1), 0);
 	assert_true(processes_id(processes, (uint32_t)alone, 1) > 0);
-	while (processes_met(processes, &after) != 0)
-		met++;
+	for (; processes_met(processes, &after) != 0; met++) {}
 	assert_int_equal(met, taken + 1);
 	/* They give the places back. */
 	for (int i = 0; i < 6; i++)

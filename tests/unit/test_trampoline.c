@@ -44,7 +44,7 @@ static void other_code_is_not_the_trampoline(void **state)
 	(void)state;
 	for (size_t spoilt = 4; spoilt < sizeof(code); spoilt++) {
 		walk_from(&s, code, sizeof(code), 10, 0);
-		s.code[spoilt] ^= 1;
+		s.text[spoilt] ^= 1;
 		s.stack[1] = CALLER;
 		walk_frames(&s);
 		assert_int_equal(s.end, END_FP_CHAIN);

@@ -52,7 +52,7 @@ static void other_code_is_not_the_trampoline(void **state)
 	(void)state;
 	for (u32 spoilt = 0; spoilt <= LDP; spoilt++) {
 		walk_from(&s, plain, sizeof(plain), LDP * 4, 0);
-		s.code[spoilt * 4 + 1] ^= 1;
+		s.text[spoilt * 4 + 1] ^= 1;
 		s.stack[1] = CALLER;
 		walk_frames(&s);
 		assert_int_equal(s.end, END_FP_CHAIN);

@@ -98,9 +98,9 @@ static enum worker_status ask_mappings(struct world *w)
 {
 	const struct worker_mappings query = { 2, w->fd, clock_ns(CLOCK_MONOTONIC) + WAIT_NS };
 	_cleanup_(buf_done) struct buf list = BUF_INIT;
-	struct mappings_dump dump;
+	struct mappings_facts facts;
 
-	return worker_client_mappings(w->client, &query, &dump, &list);
+	return worker_client_mappings(w->client, &query, &facts, &list);
 }
 
 static void rows_come_when_their_file_can_be_sent(void **state)

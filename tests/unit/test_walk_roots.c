@@ -27,7 +27,7 @@ enum function { ENTRY, PLAIN, FRAMED, SWITCHES, UNCOVERED, OTHER_UNCOVERED, FUNC
 struct scratch {
 	struct unwind_regs regs;
 	struct unwind_window window;
-	u64 searched, how, left_how, user_below_leaf, root[STACK_ROOT_FRAMES];
+	u64 searched, how, code, left_how, user_below_leaf, root[STACK_ROOT_FRAMES];
 	struct unwind_place stepped;
 	struct unwind_way way;
 	struct unwind_way taken;
@@ -99,6 +99,8 @@ static u64 start_stack;
 #define walk_late(s) ((void)(s), 0)
 
 #define walk_language(s) ((void)(s))
+#define walk_generated(s, pc) ((void)(pc))
+#define walk_generated_step(s) END_UNSUPPORTED
 #include "bpf/frame.bpf.h"
 
 /* Interrupted in `function`, at sp AT(0). The words of the stack lead nowhere. */

@@ -292,15 +292,15 @@ static bool ask_mappings(void)
 	const struct worker_mappings query = { host.next_id++, host.fd,
 		clock_ns(CLOCK_MONOTONIC) + WAIT_NS };
 	_cleanup_(buf_done) struct buf list = BUF_INIT;
-	struct mappings_dump dump = { 0 };
+	struct mappings_facts facts = { 0 };
 	struct mappings_entry mapping = { 0 };
-	enum worker_status status = worker_client_mappings(host.client, &query, &dump, &list);
+	enum worker_status status = worker_client_mappings(host.client, &query, &facts, &list);
 
 	must(status < WORKER_STATUSES, "mappings have a status that there is not");
 	if (status != WORKER_OK)
 		return false;
-	must(!mappings_fault(&list, &dump, &mapping), "a list is none");
-	return mapping.start == HONEST_CODE && dump.ino == 7;
+	must(!mappings_fault(&list, &facts.dump, &mapping), "a list is none");
+	return mapping.start == HONEST_CODE && facts.dump.ino == 7 && facts.jvm.ino == 8;
 }
 
 static bool ask_calls(void)

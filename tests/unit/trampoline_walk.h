@@ -22,7 +22,7 @@
 struct scratch {
 	struct unwind_regs regs;
 	struct unwind_window window;
-	u64 searched, how, left_how, user_below_leaf, root[STACK_ROOT_FRAMES];
+	u64 searched, how, code, left_how, user_below_leaf, root[STACK_ROOT_FRAMES];
 	struct unwind_place stepped;
 	struct unwind_way way, taken;
 	u32 landing, end, walked, late, unruled, too_late;
@@ -35,7 +35,7 @@ struct scratch {
 		u64 frames[STACK_USER_FRAMES_MAX];
 	} user;
 	u64 caller_fp, caller_sp; /* when the walk was there */
-	u8 code[CODE_BYTES];
+	u8 text[CODE_BYTES];
 	u64 stack[STACK_WORDS];
 };
 
@@ -53,8 +53,8 @@ static int walk_read(u64 walk, void *dst, u32 size, u64 addr)
 {
 	const struct scratch *s = scratch_of(walk);
 
-	if (addr >= CODE && addr + size <= CODE + sizeof(s->code))
-		memcpy(dst, s->code + (addr - CODE), size);
+	if (addr >= CODE && addr + size <= CODE + sizeof(s->text))
+		memcpy(dst, s->text + (addr - CODE), size);
 	else if (addr >= STACK && addr + size <= STACK + sizeof(s->stack))
 		memcpy(dst, (const u8 *)s->stack + (addr - STACK), size);
 	else
@@ -90,20 +90,20 @@ static u32 rule_find(struct scratch *s, u64 offset, struct unwind_rule **rule)
 	*rule = &outermost;
 	return END_NONE;
 }
-
 #define start_stack_of(s) 0ULL
 #define thread_base_of(s) 0ULL
 #define walk_unprobe(s) ((void)(s))
 #define walk_late(s) ((s)->too_late)
 #define walk_language(s) ((void)(s))
+#define walk_generated(s, pc) ((void)(pc))
+#define walk_generated_step(s) END_UNSUPPORTED
 #include "bpf/frame.bpf.h"
-
 /* A walk from `offset` of the code, interrupted there or returned to. */
 static void walk_from(struct scratch *s, const void *code, size_t code_len, u32 offset, u32 exact)
 {
 	*s = (struct scratch){ .regs = { .pc = CODE + offset, .sp = STACK, .fp = BAD_FP } };
 	assert_true(code_len <= CODE_BYTES);
-	memcpy(s->code, code, code_len);
+	memcpy(s->text, code, code_len);
 	for (u32 i = 0; i < STACK_WORDS; i++)
 		s->stack[i] = 0x5000 + i;
 	s->regs.exact = exact;

@@ -191,6 +191,8 @@ static int open_objects(struct agent *agent, const struct agent_options *options
 
 static int open_parts(struct agent *agent, struct why *why)
 {
+	const struct processes_options processes = { on_process_dropped, agent, agent->worker,
+		container_account_of, agent->objects, agent->sampler };
 	int err;
 
 	agent->epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -202,8 +204,7 @@ static int open_parts(struct agent *agent, struct why *why)
 	if (err == 0)
 		err = kernel_names_watch(agent->kernel, agent->epoll);
 	if (err == 0)
-		err = processes_new(on_process_dropped, agent, agent->worker,
-			container_account_of, &agent->processes);
+		err = processes_new(&processes, &agent->processes);
 	if (err == 0)
 		err = deferred_new(agent->sampler, &agent->tally, agent->objects, agent->worker,
 			&agent->deferred);

@@ -109,7 +109,8 @@ static int put_name(struct batch *b, const char *name, uint32_t *id)
 static int put_language(
 	struct batch *b, const struct naming_place *place, struct profile_frame *frame)
 {
-	static const char *const languages[] = { [LANGUAGE_CPYTHON] = "cpython" };
+	static const char *const languages[] = { [LANGUAGE_CPYTHON] = "cpython",
+		[LANGUAGE_HOTSPOT] = "jvm" };
 	const struct event_code *code =
 		tally_find_code(b->naming->tally, (uint32_t)(place->address >> FRAME_PLACE_BITS));
 

@@ -430,9 +430,9 @@ enum worker_status worker_client_state(
 }
 
 enum worker_status worker_client_mappings(struct worker_client *client,
-	const struct worker_mappings *mappings, struct mappings_dump *dump, struct buf *list)
+	const struct worker_mappings *mappings, struct mappings_facts *facts, struct buf *list)
 {
-	return namer_mappings(&client->namer, mappings, dump, list);
+	return namer_mappings(&client->namer, mappings, facts, list);
 }
 
 enum worker_status worker_client_calls(

@@ -29,7 +29,7 @@ bool mappings_take(int memory, uint64_t bytes, struct buf *list)
 }
 
 static int read_mappings(struct worker_client *client, const struct opener_process *process,
-	uint64_t id, struct mappings_dump *dump, struct buf *list)
+	uint64_t id, struct mappings_facts *facts, struct buf *list)
 {
 	_cleanup_fd_ int fd = -1;
 	struct worker_mappings query = { .id = id };
@@ -40,30 +40,33 @@ static int read_mappings(struct worker_client *client, const struct opener_proce
 		return err;
 	query.fd = fd;
 	query.until_ns = clock_ns(CLOCK_MONOTONIC) + WAIT_NS;
-	return worker_client_mappings(client, &query, dump, list) == WORKER_OK ? 0 : -EAGAIN;
+	return worker_client_mappings(client, &query, facts, list) == WORKER_OK ? 0 : -EAGAIN;
 }
 
 int worker_client_dump(struct worker_client *client, const struct opener_process *process,
-	uint64_t id, struct opener_found *found, pid_t *number)
+	uint64_t id, struct opener_found *found, pid_t *number, struct mappings_library *jvm)
 {
-	struct mappings_dump dump;
-	int err = read_mappings(client, process, id, &dump, NULL);
+	struct mappings_facts facts;
+	const struct mappings_dump *dump = &facts.dump;
+	int err = read_mappings(client, process, id, &facts, NULL);
 
-	if (err < 0 || dump.end == 0)
+	if (err == 0 && jvm)
+		*jvm = facts.jvm;
+	if (err < 0 || dump->end == 0)
 		return err < 0 ? err : -ENOENT;
 	err = opener_call_mapped(worker_client_call(client),
 		&(struct opener_mapping){
-			*process, .vm_start = dump.start, .vm_end = dump.end, .ino = dump.ino },
+			*process, .vm_start = dump->start, .vm_end = dump->end, .ino = dump->ino },
 		found);
 	if (err == 0)
-		*number = (pid_t)dump.number;
+		*number = (pid_t)dump->number;
 	return err;
 }
 
 int worker_client_list(struct worker_client *client, const struct opener_process *process,
 	uint64_t id, struct buf *list)
 {
-	struct mappings_dump dump;
+	struct mappings_facts facts;
 
-	return read_mappings(client, process, id, &dump, list);
+	return read_mappings(client, process, id, &facts, list);
 }

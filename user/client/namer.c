@@ -497,7 +497,7 @@ enum worker_status namer_calls(
 /* ---- mappings ------------------------------------------------------------------------------- */
 
 enum worker_status namer_mappings(struct namer *namer, const struct worker_mappings *mappings,
-	struct mappings_dump *dump, struct buf *list)
+	struct mappings_facts *facts, struct buf *list)
 {
 	const struct proto_mappings *body = proto_body(&namer->lane.in);
 	struct proto_message *m = &namer->lane.out;
@@ -516,7 +516,7 @@ enum worker_status namer_mappings(struct namer *namer, const struct worker_mappi
 		return status;
 	if (list && !mappings_take(TAKE_FD(memory), body->list_bytes, list))
 		return namer_accuse(namer, "a list of mappings that is not as it says");
-	*dump = body->dump;
+	*facts = body->facts;
 	return WORKER_OK;
 }
 

@@ -49,7 +49,7 @@ enum worker_status namer_calls(
 int namer_codes(struct namer *namer, const struct worker_codes *codes, worker_name_fn fn, void *ctx,
 	enum worker_status *status);
 enum worker_status namer_mappings(struct namer *namer, const struct worker_mappings *mappings,
-	struct mappings_dump *dump, struct buf *list);
+	struct mappings_facts *facts, struct buf *list);
 /* Sends lane.out; with WORKER_OK or what else the worker says of it, the reply is in lane.in. */
 enum worker_status namer_ask(struct namer *namer, uint64_t until_ns);
 /* The reply is a lie: the worker is lost. WORKER_DOWN. */

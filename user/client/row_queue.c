@@ -316,6 +316,7 @@ static const char *report_rows(struct row_queue *queue)
 		.link.crc = body->debuglink_crc,
 		.contents = body->contents,
 		.cpython = body->cpython,
+		.hotspot = body->hotspot,
 		.eh_frame_bytes = body->eh_frame_bytes,
 		.ns = body->ns,
 	};

@@ -8,6 +8,7 @@
 #include "dwarf/debug_file.h"
 #include "elf/build_id.h"
 #include "language/cpython.h"
+#include "language/hotspot.h"
 #include "unwind/rows.h"
 #include "wire/status.h"
 
@@ -24,6 +25,7 @@ struct worker_rows {
 	struct debug_link link;   /* name "": none */
 	uint32_t contents;        /* WORKER_HAS_* */
 	struct cpython_facts cpython;
+	struct hotspot_facts hotspot;
 	uint64_t eh_frame_bytes;  /* compiled */
 	uint64_t ns;              /* time spent */
 };

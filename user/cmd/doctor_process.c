@@ -40,6 +40,7 @@ struct patient {
 	struct maps_entry before, anon; /* anon is counted when the mapping after it is known */
 	uint64_t last_ino;
 	uint32_t last_dev;
+	bool has_heaps; /* one of its files is HotSpot, and describes its code */
 	bool answered; /* of the file that is asked about; the rest is its too */
 	int fd;
 	const char *path;
@@ -141,6 +142,7 @@ static void on_rows(void *ctx, const struct worker_rows *rows)
 		printf("walk: by table, %u rows", rows->rows->head->rows_len);
 	else
 		printf("walk: by frame pointer (%s)", worker_status_text(rows->rows_status));
+	p->has_heaps |= (rows->contents & WORKER_HAS_HEAPS) != 0;
 	if (languages_note(rows, note, sizeof(note)))
 		printf("; %s", note);
 }
@@ -210,6 +212,11 @@ static void judge_jit(struct patient *p)
 	_cleanup_fd_ int fd = -1, dump_fd = -1;
 	pid_t number;
 
+	if (p->has_heaps) {
+		printf("%llu kB of code without a file: HotSpot describes and names it\n",
+			(unsigned long long)(p->anon_bytes >> 10));
+		return;
+	}
 	jit_files_open_dirs(&jit_files_direct, &p->process, &dirs);
 	jit_files_open_dump(&p->process, &dump, &number);
 	dump_fd = dump.fd;
@@ -225,8 +232,7 @@ static void judge_jit(struct patient *p)
 		puts("its perf map");
 	else
 		puts("none, there is no perf map: make the runtime write one (node "
-		     "--perf-basic-prof, DOTNET_PerfMapEnabled=3, java -XX:+PreserveFramePointer "
-		     "and jcmd PID Compiler.perfmap)");
+		     "--perf-basic-prof, DOTNET_PerfMapEnabled=3)");
 }
 
 static int examine(struct patient *p, struct why *why)

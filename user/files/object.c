@@ -43,6 +43,7 @@ void object_free(struct object *object)
 	object_drop_debug_files(object);
 	free(object->path);
 	free(object->link);
+	free(object->hotspot);
 	free(object);
 }
 

@@ -62,6 +62,7 @@ struct object {
 	uint32_t names_status;    /* enum worker_status of the latest query for names */
 	uint64_t unnamed;         /* frames, weighted by samples */
 	uint32_t contents;        /* WORKER_HAS_*, set by a worker */
+	struct hotspot_facts *hotspot; /* NULL: it is none */
 	bool known;               /* a worker has examined it */
 	bool wanted;              /* a frame of it was sampled */
 	bool fetching;            /* a debug file is being fetched */

@@ -91,6 +91,9 @@ static inline uint64_t objects_names_id(const struct object *object, uint32_t se
 }
 /* From 0 on; NULL: no more. */
 struct object *objects_at(const struct objects *objects, size_t i);
+/* The facts of the HotSpot whose file has this inode. NULL: none that is known has it, or several
+ * have. */
+const struct hotspot_facts *objects_hotspot(const struct objects *objects, uint64_t ino);
 /* NULL: no such object. */
 struct object *objects_find(struct objects *objects, uint32_t id);
 void objects_stats(const struct objects *objects, struct objects_stats *out);

@@ -23,6 +23,7 @@
 #include "client/mappings.h"
 #include "client/opener_call.h"
 #include "files/file_time.h"
+#include "files/hotspots.h"
 #include "jit/jit_files.h"
 #include "proc/opener.h"
 #include "proc/status.h"
@@ -57,6 +58,7 @@ struct process {
 	uint32_t ended; /* from this interval on there are no ticks of it; 0: it lives */
 	bool is_read; /* dirs and preserves_fp are known */
 	bool preserves_fp;
+	bool waits; /* to be described, for its library */
 	uint32_t refused; /* a bit for each enum file_reason that a map of its was refused for */
 };
 
@@ -69,6 +71,7 @@ struct processes {
 	void (*drop)(void *ctx, uint64_t id);
 	void *ctx;
 	struct worker_client *worker;
+	struct hotspots *hotspots; /* NULL: none are described */
 	uint64_t refused[FILE_REASONS_LEN]; /* of processes that are forgotten */
 	uint64_t (*account)(pid_t process);
 	struct file_time time;
@@ -95,17 +98,24 @@ static void process_free(struct process *p)
 
 DEFINE_CLEANUP(struct process, process_free)
 
-int processes_new(void (*drop)(void *ctx, uint64_t id), void *ctx, struct worker_client *worker,
-	uint64_t (*account)(pid_t process), struct processes **out)
+int processes_new(const struct processes_options *options, struct processes **out)
 {
 	struct processes *processes = calloc(1, sizeof(*processes));
+	int err = 0;
 
 	if (!processes)
 		return -ENOMEM;
-	processes->drop = drop;
-	processes->ctx = ctx;
-	processes->worker = worker;
-	processes->account = account;
+	if (options->objects)
+		err = hotspots_new(options->objects, options->sampler,
+			worker_client_call(options->worker), &processes->hotspots);
+	if (err < 0) {
+		free(processes);
+		return err;
+	}
+	processes->drop = options->drop;
+	processes->ctx = options->ctx;
+	processes->worker = options->worker;
+	processes->account = options->account;
 	processes->due_ns = CLOCK_NEVER_NS;
 	processes->reading.since_ns = clock_ns(CLOCK_MONOTONIC);
 	*out = processes;
@@ -124,6 +134,7 @@ void processes_free(struct processes *processes)
 	share_done(&processes->places);
 	share_debt_done(&processes->reading);
 	file_time_done(&processes->time);
+	hotspots_free(processes->hotspots);
 	free(processes);
 }
 
@@ -226,10 +237,14 @@ static bool has_pid(const struct process *p, pid_t pid)
  * some tries it is looked for less and less often, at the end of an interval, too. */
 static void find_dump(struct processes *processes, struct process *p)
 {
+	struct mappings_library jvm = { 0 };
 	struct opener_found found;
 	pid_t number = 0;
-	int err = worker_client_dump(processes->worker, &p->id, p->serial, &found, &number);
+	int err = worker_client_dump(processes->worker, &p->id, p->serial, &found, &number, &jvm);
 
+	if (jvm.ino != 0 && processes->hotspots)
+		p->waits = hotspots_meet(processes->hotspots, p->serial, &p->id, p->account,
+				   &jvm) == -EAGAIN;
 	if (err == 0 && found.uid != 0 && found.uid != p->status.euid) {
 		fd_close(&found.fd);
 		err = -EPERM;
@@ -238,7 +253,7 @@ static void find_dump(struct processes *processes, struct process *p)
 		follow(&p->dump, &found, has_pid(p, number));
 	else if (err == -EFBIG || err == -ETIMEDOUT || err == -ETIME || err == -EPERM)
 		p->refused |= 1U << opener_reason(err);
-	if (jit_files_unanswered(err))
+	if (jit_files_unanswered(err) || p->waits)
 		return;
 	p->dump_next_ns = clock_ns(CLOCK_MONOTONIC) + p->dump_pause_ns;
 	p->dump_pause_ns = clock_sooner(2 * p->dump_pause_ns, DUMP_PAUSE_MAX_NS);
@@ -423,6 +438,8 @@ static void forget(struct processes *processes, size_t at)
 	add_refused(p, processes->refused);
 	share_return(&processes->places, p->account, 1);
 	processes->drop(processes->ctx, p->serial);
+	if (processes->hotspots)
+		hotspots_drop(processes->hotspots, p->serial);
 	hash_del(&processes->by_id, key_of((uint32_t)p->id.pid, p->id.start_ns));
 	hash_del(&processes->by_serial, p->serial);
 	process_free(p);
@@ -552,4 +569,9 @@ struct processes_files processes_files(struct processes *processes, uint64_t id)
 	files.shared = files.map_fd != p->map.fd || files.dump_fd != p->dump.fd;
 	files.unread = (files.map_fd >= 0 || files.dump_fd >= 0) && is_unread(processes, p);
 	return files;
+}
+
+uint64_t processes_undescribed(const struct processes *processes)
+{
+	return processes->hotspots ? hotspots_refused(processes->hotspots) : 0;
 }

@@ -13,13 +13,24 @@
 #define PROCESSES_MAX 4096
 
 struct file_time;
+struct objects;
 struct processes;
+struct sampler;
 struct worker_client;
 
-/* drop: called with the id of each process that is removed. account: who pays for a process's place
- * (base/share.h), as container_account_of, and for the time of its searches. */
-int processes_new(void (*drop)(void *ctx, uint64_t id), void *ctx, struct worker_client *worker,
-	uint64_t (*account)(pid_t process), struct processes **out);
+struct processes_options {
+	void (*drop)(void *ctx, uint64_t id); /* of each process that is removed */
+	void *ctx;
+	struct worker_client *worker;
+	/* Who pays for a process's place (base/share.h), as container_account_of, and for the
+	 * time of its searches. */
+	uint64_t (*account)(pid_t process);
+	/* For files/hotspots.h. NULL: processes are not described to BPF. */
+	struct objects *objects;
+	struct sampler *sampler;
+};
+
+int processes_new(const struct processes_options *options, struct processes **out);
 void processes_free(struct processes *processes);
 /* The time of searches, without a limit at first. It is not that of files: on a host where many
  * programs have just begun, all of them owe some. */
@@ -48,6 +59,9 @@ bool processes_preserve_fp(const struct processes *processes, uint64_t id);
 /* Number of processes with existing but unread maps, by reason; a process may count under
  * several. */
 void processes_refused(const struct processes *processes, uint64_t out[FILE_REASONS_LEN]);
+
+/* JVMs that found no place to be described. */
+uint64_t processes_undescribed(const struct processes *processes);
 
 /* Borrowed; -1: none. */
 struct processes_files {

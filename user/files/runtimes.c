@@ -58,7 +58,8 @@ static bool has_map(struct worker_client *worker, const struct jit_target *targe
 			call, dirs.fds[i], &process, target->ns_pid, target->uid, &found);
 	jit_files_close_dirs(&dirs);
 	if (err < 0)
-		(void)worker_client_dump(worker, &process, (uint64_t)target->pid, &found, &number);
+		(void)worker_client_dump(
+			worker, &process, (uint64_t)target->pid, &found, &number, NULL);
 	fd = found.fd;
 	return fd >= 0;
 }

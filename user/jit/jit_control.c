@@ -261,8 +261,8 @@ static void judge_frames(struct jit_control *c)
 		strstr(reply.data, "-XX:+PreserveFramePointer"))
 		return;
 	snprintf(c->note, sizeof(c->note),
-		"this JVM runs without -XX:+PreserveFramePointer: stacks show only the running "
-		"Java method, without its callers; restart it with that option");
+		"this JVM runs without -XX:+PreserveFramePointer: stacks that perf takes show only "
+		"the running Java method, without its callers; stoker needs no such option");
 }
 
 static int write_jvm_map(struct jit_control *c, struct why *why)

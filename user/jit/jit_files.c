@@ -137,27 +137,28 @@ void jit_files_close_dirs(struct jit_files_dirs *dirs)
 
 static void note_dump(void *ctx, const struct maps_entry *entry)
 {
-	mappings_note_dump(entry, ctx);
+	mappings_note(entry, ctx);
 }
 
 int jit_files_open_dump(
 	const struct opener_process *process, struct opener_found *found, pid_t *number)
 {
 	_cleanup_(buf_done) struct buf text = BUF_INIT;
-	struct mappings_dump dump = { 0 };
+	struct mappings_facts facts = { 0 };
+	const struct mappings_dump *dump = &facts.dump;
 	int err;
 
 	err = read_proc(&jit_files_direct, process, "maps", MAPPINGS_TEXT_BYTES_MAX, &text);
 	if (err < 0)
 		return err;
-	maps_parse(text.data, note_dump, &dump);
-	if (dump.end == 0)
+	maps_parse(text.data, note_dump, &facts);
+	if (dump->end == 0)
 		return -ENOENT;
 	err = open_mapped(
 		&(struct opener_mapping){
-			*process, .vm_start = dump.start, .vm_end = dump.end, .ino = dump.ino },
+			*process, .vm_start = dump->start, .vm_end = dump->end, .ino = dump->ino },
 		found);
 	if (err == 0)
-		*number = (pid_t)dump.number;
+		*number = (pid_t)dump->number;
 	return err;
 }

@@ -7,6 +7,7 @@
 
 #include "base/cursor.h"
 #include "base/own.h"
+#include "language/java_name.h"
 
 #define LNOTAB_UP_TO 9
 #define LINETABLE_UP_TO 10
@@ -15,7 +16,8 @@ bool code_valid(const struct event_code *code, size_t size)
 {
 	const uint8_t widths[] = { code->name_width, code->file_width };
 
-	if (size < offsetof(struct event_code, lines) || code->language != LANGUAGE_CPYTHON ||
+	if (size < offsetof(struct event_code, lines) || code->language < LANGUAGE_CPYTHON ||
+		code->language > LANGUAGE_HOTSPOT ||
 		code->name_bytes > CODE_NAME_BYTES || code->file_bytes > CODE_FILE_BYTES ||
 		code->lines_bytes > CODE_LINES_BYTES ||
 		size - offsetof(struct event_code, lines) < code->lines_bytes)
@@ -65,6 +67,8 @@ static int put_text(struct buf *out, const uint8_t *data, size_t bytes, uint8_t 
 
 int code_put_file(const struct event_code *code, struct buf *out)
 {
+	if (code->language == LANGUAGE_HOTSPOT)
+		return 0; /* the class is in the name */
 	if (code->file_cut)
 		buf_puts(out, "...");
 	return put_text(out, code->file, code->file_bytes, code->file_width);
@@ -146,8 +150,11 @@ static int put_module(struct buf *out, const char *path, size_t len)
 int code_put_name(const struct event_code *code, struct buf *out)
 {
 	_cleanup_(buf_done) struct buf path = BUF_INIT;
-	int err = put_text(&path, code->file, code->file_bytes, code->file_width);
+	int err;
 
+	if (code->language == LANGUAGE_HOTSPOT)
+		return java_put_name(code, out);
+	err = put_text(&path, code->file, code->file_bytes, code->file_width);
 	if (err < 0)
 		return err;
 	put_module(out, buf_text(&path), path.len);
@@ -262,6 +269,8 @@ uint32_t code_line(const struct event_code *code, uint32_t place)
 	struct cursor c = cursor_init(code->lines, code->lines_bytes);
 	int64_t line = code->first_line;
 
+	if (code->language == LANGUAGE_HOTSPOT)
+		return java_line(code, place);
 	if (code->version <= LNOTAB_UP_TO)
 		line = stepped_line(&c, line, place);
 	else if (code->version <= LINETABLE_UP_TO)

@@ -111,7 +111,7 @@ static enum profile_class class_of(struct bytes symbol, struct bytes module)
 	if ((module.len == 0 || words_is(module, "[unknown]")) &&
 		profile_is_mark((const char *)symbol.data, symbol.len))
 		return PROFILE_MARK;
-	if (words_is(module, "cpython"))
+	if (words_is(module, "cpython") || words_is(module, "jvm"))
 		return PROFILE_LANGUAGE;
 	if (words_begins(module, "/tmp/perf-") || words_begins(last_part(module), "jitted-"))
 		return PROFILE_JIT;

@@ -19,7 +19,7 @@ struct scratch {
 	struct unwind_way way;
 	struct unwind_way taken;
 	u32 landing;
-	u64 how;
+	u64 how, code;
 	u64 user_below_leaf;
 	u64 root[STACK_ROOT_FRAMES];
 	u64 left_how;
@@ -153,6 +153,18 @@ static u32 rule_find(struct scratch *s, u64 offset, struct unwind_rule **rule)
 
 /* BPF has read the frames of languages, or nobody has. */
 #define walk_language(s) ((void)(s))
+
+static __always_inline void walk_generated(struct scratch *s, u64 pc)
+{
+	(void)s;
+	(void)pc;
+}
+
+static __always_inline u32 walk_generated_step(struct scratch *s)
+{
+	(void)s;
+	return END_UNSUPPORTED;
+}
 
 #include "bpf/frame.bpf.h"
 

@@ -9,22 +9,44 @@
 #include "jitmap/jitdump.h"
 #include "proc/maps.h"
 
-void mappings_note_dump(const struct maps_entry *entry, struct mappings_dump *dump)
-{
-	pid_t number = entry->executable && entry->ino ? jitdump_number(entry->path) : 0;
+#define JVM_LIBRARY "/libjvm.so"
 
+static bool is_jvm(const char *path)
+{
+	size_t len = strlen(path), end = strlen(JVM_LIBRARY);
+
+	return len >= end && strcmp(path + len - end, JVM_LIBRARY) == 0;
+}
+
+void mappings_note(const struct maps_entry *entry, struct mappings_facts *facts)
+{
+	pid_t number;
+
+	if (!entry->executable || entry->ino == 0)
+		return;
+	number = jitdump_number(entry->path);
 	if (number > 0)
-		*dump = (struct mappings_dump){
+		facts->dump = (struct mappings_dump){
 			entry->start, entry->end, entry->ino, (uint64_t)number
+		};
+	else if (facts->jvm.ino == 0 && is_jvm(entry->path))
+		facts->jvm = (struct mappings_library){
+			entry->start, entry->file_offset, entry->ino
 		};
 }
 
-bool mappings_dump_valid(const struct mappings_dump *dump)
+static bool dump_valid(const struct mappings_dump *dump)
 {
 	if (dump->end == 0)
 		return dump->start == 0 && dump->ino == 0 && dump->number == 0;
 	return dump->start < dump->end && dump->ino != 0 && dump->number > 0 &&
 		dump->number <= INT_MAX;
+}
+
+bool mappings_facts_valid(const struct mappings_facts *facts)
+{
+	return dump_valid(&facts->dump) &&
+		(facts->jvm.ino != 0 || (facts->jvm.start == 0 && facts->jvm.file_offset == 0));
 }
 
 static int put(const struct maps_entry *entry, enum mapping_kind kind, struct buf *list)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wire/mappings.h - a worker's findings in the text of /proc/PID/maps: the process's jitdump, and a
- * list of its code and stacks, as bytes. The list is of the machine's byte order: for each mapping
- * u64 start, u64 end, u64 file offset, u32 kind, path and NUL. */
+/* wire/mappings.h - a worker's findings in the text of /proc/PID/maps: the process's jitdump, the
+ * library of its JVM, and a list of its code and stacks, as bytes. The list is of the machine's
+ * byte order: for each mapping u64 start, u64 end, u64 file offset, u32 kind, path and NUL. */
 #pragma once
 
 #include <stdbool.h>
@@ -35,10 +35,20 @@ struct mappings_dump {
 	uint64_t number;          /* in its name: a pid, that of the process that began it */
 };
 
-/* The last one counts: a runtime that begins a new dump may leave the old one mapped. */
-void mappings_note_dump(const struct maps_entry *entry, struct mappings_dump *dump);
-/* Checks one from another process. */
-bool mappings_dump_valid(const struct mappings_dump *dump);
+/* Where the code of a file is mapped. */
+struct mappings_library {
+	uint64_t start, file_offset, ino; /* ino 0: it is not */
+};
+
+struct mappings_facts {
+	struct mappings_dump dump;
+	struct mappings_library jvm; /* of libjvm.so */
+};
+
+/* The last dump counts: a runtime that begins a new one may leave the old one mapped. */
+void mappings_note(const struct maps_entry *entry, struct mappings_facts *facts);
+/* Checks what comes from another process. */
+bool mappings_facts_valid(const struct mappings_facts *facts);
 
 /* For each mapping in order; guard_end, at first 0, is kept between the calls. 0 or -ENOMEM. */
 int mappings_put(const struct maps_entry *entry, uint64_t *guard_end, struct buf *list);

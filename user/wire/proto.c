@@ -304,7 +304,7 @@ static const char *state_fault(const struct proto_message *m)
 static const char *mappings_fault(const struct proto_message *m, const struct proto_request *to)
 {
 	const struct proto_mappings *mappings = proto_body(m);
-	bool valid = mappings_dump_valid(&mappings->dump) &&
+	bool valid = mappings_facts_valid(&mappings->facts) &&
 		mappings->list_bytes <= MAPPINGS_LIST_BYTES_MAX &&
 		(mappings->list_bytes == 0 || (to->flags & PROTO_WHOLE));
 

@@ -10,6 +10,7 @@
 #include "sym/elf_calls.h"
 #include "language/code_name.h"
 #include "language/cpython.h"
+#include "language/hotspot.h"
 #include "wire/mappings.h"
 
 #define PROTO_BYTES_MAX 65536
@@ -45,6 +46,7 @@ struct proto_rows {
 	uint32_t build_id_len;
 	uint32_t contents; /* WORKER_HAS_* */
 	struct cpython_facts cpython;
+	struct hotspot_facts hotspot;
 };
 
 struct proto_symbols {
@@ -66,7 +68,7 @@ struct proto_wanted {
 
 struct proto_mappings {
 	uint64_t list_bytes; /* size of the memory; 0: nothing is in it */
-	struct mappings_dump dump;
+	struct mappings_facts facts;
 };
 
 struct proto_state {

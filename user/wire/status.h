@@ -40,6 +40,7 @@ enum worker_debug {
 #define WORKER_KEEPS_CHAIN 4U
 #define WORKER_IS_HOTSPOT 8U /* generated code does so with -XX:+PreserveFramePointer */
 #define WORKER_IS_CPYTHON 16U
+#define WORKER_HAS_HEAPS 32U /* HotSpot, which says where its heaps of code are */
 #define WORKER_RUNTIMES (WORKER_KEEPS_CHAIN | WORKER_IS_HOTSPOT)
 
 const char *worker_status_text(enum worker_status status);

@@ -19,6 +19,7 @@
 #include "dwarf/debug_file.h"
 #include "elf/exports.h"
 #include "language/cpython.h"
+#include "language/hotspot.h"
 #include "unwind/rows_build.h"
 #include "worker/sandbox.h"
 
@@ -78,6 +79,8 @@ static void identify(struct image *image, struct proto_rows *out)
 	out->contents |= find_runtime(image);
 	if ((out->contents & WORKER_IS_CPYTHON) && !cpython_find(image, &out->cpython))
 		out->contents &= ~WORKER_IS_CPYTHON;
+	if ((out->contents & WORKER_IS_HOTSPOT) && hotspot_find(image, &out->hotspot))
+		out->contents |= WORKER_HAS_HEAPS;
 }
 
 /* A .NET assembly has names and no rows: its code keeps frame pointers. */

@@ -10,7 +10,7 @@
 #include "proc/maps.h"
 
 struct reading {
-	struct mappings_dump dump;
+	struct mappings_facts facts;
 	struct buf list;
 	uint64_t guard_end;
 	bool wants_list;
@@ -20,7 +20,7 @@ static void take(void *ctx, const struct maps_entry *entry)
 {
 	struct reading *r = ctx;
 
-	mappings_note_dump(entry, &r->dump);
+	mappings_note(entry, &r->facts);
 	if (r->wants_list)
 		mappings_put(entry, &r->guard_end, &r->list);
 }
@@ -47,6 +47,6 @@ enum worker_status proc_maps_read(int fd, int memory, struct proto_mappings *out
 		return err == -EFBIG    ? WORKER_TOO_LARGE
 			: err == -ENOMEM ? WORKER_MEMORY
 					 : WORKER_UNREADABLE;
-	*out = (struct proto_mappings){ r.list.len, r.dump };
+	*out = (struct proto_mappings){ r.list.len, r.facts };
 	return WORKER_OK;
 }

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_hotspot_walk.c - one step out of code of HotSpot's, at each instruction of its forms, over a
+ * heap of code, a map of segments and a stack that are made by hand. On x86-64. */
+#undef __TARGET_ARCH_arm64
+#ifndef __aarch64__
+#include "unit.h"
+
+#include <string.h>
+
+#include "base/own.h"
+#include "bpf/shim.h"
+#include "bpf/unwind.bpf.h"
+
+#define MEMORY 0x70000000ULL
+#define HEAP_BYTES 4096
+#define SEGMENT_LOG2 6
+#define SEGMENTS_AT 4096
+#define NAME_AT 4608
+#define METHOD_AT 5120
+#define CONST_AT 5376
+#define STACK_AT 8192
+#define STACK_WORDS 160
+#define MEMORY_BYTES (STACK_AT + 8 * STACK_WORDS)
+#define BLOB_AT 16 /* after its block */
+#define CODE_AT (BLOB_AT + 128)
+#define CALLER_AT 3000
+#define STACK (MEMORY + STACK_AT)
+#define OWN_FP 0x1111ULL
+#define SAVED_FP 0x2222ULL
+
+struct scratch {
+	struct unwind_regs regs;
+	struct unwind_window window;
+	u64 searched, how, code, left_how, user_below_leaf, root[STACK_ROOT_FRAMES];
+	struct unwind_place stepped;
+	struct unwind_way way, taken;
+	u32 landing, end, walked, late, unruled;
+	struct {
+		u64 start, file_offset;
+		u32 object, kind, table;
+	} at;
+	struct {
+		struct event_stack head;
+		u64 frames[STACK_USER_FRAMES_MAX];
+	} user;
+	struct {
+		u64 start_ns;
+		u32 tgid;
+	} task;
+	u8 memory[MEMORY_BYTES];
+};
+
+static const u64 stacks_secret = 1;
+
+static struct scratch *scratch_of(u64 walk)
+{
+	return (struct scratch *)(uintptr_t)walk;
+}
+
+static u64 walk_of(const struct scratch *s)
+{
+	return (u64)(uintptr_t)s;
+}
+
+static int walk_read(u64 walk, void *dst, u32 size, u64 addr)
+{
+	if (addr - MEMORY > MEMORY_BYTES - size)
+		return -1;
+	memcpy(dst, scratch_of(walk)->memory + (addr - MEMORY), size);
+	return 0;
+}
+
+static int shim_read_user(const void *memory, void *dst, u32 size, u64 addr)
+{
+	return walk_read(walk_of(memory), dst, size, addr);
+}
+
+static u32 mapping_find(struct scratch *s, u64 pc)
+{
+	(void)s;
+	(void)pc;
+	return END_NO_MAPPING;
+}
+
+static u32 rule_find(struct scratch *s, u64 offset, struct unwind_rule **rule)
+{
+	(void)s;
+	(void)offset;
+	*rule = NULL;
+	return END_NONE;
+}
+
+#define start_stack_of(s) 0ULL
+#define thread_base_of(s) 0ULL
+#define walk_unprobe(s) ((void)(s))
+#define walk_late(s) 0
+#define walk_language(s) ((void)(s))
+#define walk_generated(s, pc) ((void)(pc))
+#define walk_generated_step(s) END_UNSUPPORTED
+#include "bpf/frame.bpf.h"
+#include "bpf/hotspot_step.bpf.h"
+
+static struct scratch scratch;
+static struct hotspot_scratch hotspot;
+
+static struct hotspot_scratch *hotspot_of(u64 walk)
+{
+	(void)walk;
+	return &hotspot;
+}
+
+static u32 hotspot_code_id(u64 walk, u64 hash)
+{
+	(void)walk;
+	(void)hash;
+	return OBJECT_FIRST;
+}
+
+/* ---- a process ------------------------------------------------------------------------------- */
+
+static void put(u64 at, u64 word)
+{
+	memcpy(scratch.memory + at, &word, sizeof(word));
+}
+
+static void put_word(u32 number, u64 word)
+{
+	put(STACK_AT + 8 * number, word);
+}
+
+/* Code with this name and frame, and a stack that leads nowhere. */
+static void make(const char *name, s32 frame_words, u32 complete, const u8 *code, size_t code_len)
+{
+	scratch = (struct scratch){ .regs = { .sp = STACK, .fp = OWN_FP, .exact = 1 } };
+	scratch.window.memory = &scratch;
+	hotspot = (struct hotspot_scratch){ .process = {
+		.heaps = { { .low = MEMORY, .bytes = HEAP_BYTES, .segments = MEMORY + SEGMENTS_AT,
+			.log2 = SEGMENT_LOG2 } },
+		.call_return = 1,
+		.block_bytes = BLOB_AT,
+		.blob_code = 8,
+		.blob_frame_size = 16,
+		.blob_frame_complete = 20,
+		.blob_bytes = 24,
+		.nmethod_method = 32,
+		.method_const = 8,
+		.const_code_size = 8,
+		.const_bytes = 64,
+	} };
+	for (u32 i = 0; i < HEAP_BYTES >> SEGMENT_LOG2; i++)
+		scratch.memory[SEGMENTS_AT + i] = i > 0;
+	memcpy(scratch.memory + NAME_AT, name, strlen(name));
+	put(BLOB_AT, MEMORY + NAME_AT);
+	put(BLOB_AT + 8, MEMORY + CODE_AT);
+	put(BLOB_AT + 16, (u32)frame_words | (u64)complete << 32);
+	put(BLOB_AT + 24, 2048);
+	put(BLOB_AT + 32, MEMORY + METHOD_AT);
+	put(METHOD_AT + 8, MEMORY + CONST_AT);
+	put(CONST_AT + 8, 100);
+	memcpy(scratch.memory + CODE_AT, code, code_len);
+	for (u32 i = 0; i < STACK_WORDS; i++)
+		put_word(i, 0x5000 + i);
+}
+
+/* Steps from this offset of the code. */
+static u32 step(u32 offset)
+{
+	scratch.regs.pc = MEMORY + CODE_AT + offset;
+	hotspot_look(walk_of(&scratch), scratch.regs.pc - !scratch.regs.exact);
+	return hotspot_step(walk_of(&scratch));
+}
+
+static void assert_caller(const char *what, u32 ra_word, u64 fp)
+{
+	if (scratch.regs.pc != MEMORY + CALLER_AT || scratch.regs.fp != fp ||
+		scratch.regs.sp != STACK + 8 * (ra_word + 1))
+		fail_msg("%s: pc %#llx, word %lld, fp %#llx", what, scratch.regs.pc,
+			(long long)(scratch.regs.sp - STACK) / 8 - 1, scratch.regs.fp);
+}
+
+/* ---- compiled code --------------------------------------------------------------------------- */
+
+/* sub $0x18,%rsp; mov %rbp,0x10(%rsp); nop; call (5); push 8(%rsp); pop (%rsp); add $0x10,%rsp;
+ * pop %rbp; cmp 8(%r15),%rsp; ja; ret */
+static const u8 second[] = { 0x48, 0x81, 0xec, 0x18, 0, 0, 0, 0x48, 0x89, 0x6c, 0x24, 0x10, 0x90,
+	0xe8, 1, 2, 3, 4, 0x48, 0xff, 0x74, 0x24, 8, 0x48, 0x8f, 0x04, 0x24, 0x48, 0x83, 0xc4, 0x10,
+	0x5d, 0x49, 0x3b, 0xa7, 8, 0, 0, 0, 0x0f, 0x87, 1, 0, 0, 0, 0xc3 };
+/* mov %eax,-0x14000(%rsp); push %rbp; sub $0x10,%rsp; nop */
+static const u8 first[] = { 0x89, 0x84, 0x24, 0, 0xc0, 0xfe, 0xff, 0x55, 0x48, 0x83, 0xec, 0x10,
+	0x90 };
+
+#define NO_WORD (~0U)
+
+static const struct {
+	const char *what;
+	const u8 *code;
+	u32 offset, exact, complete, ra_word, fp_word;
+} places[] = {
+	{ "before the frame", second, 0, 1, 12, 0, NO_WORD },
+	{ "before the frame pointer is saved", second, 7, 1, 12, 3, NO_WORD },
+	{ "in the code", second, 12, 1, 12, 3, 2 },
+	{ "returned to", second, 18, 0, 12, 3, 2 },
+	{ "between push and pop", second, 23, 1, 12, 4, 3 },
+	{ "before add", second, 27, 1, 12, 3, 2 },
+	{ "before pop", second, 31, 1, 12, 1, 0 },
+	{ "before the poll", second, 32, 1, 12, 0, NO_WORD },
+	{ "in the poll", second, 39, 1, 12, 0, NO_WORD },
+	{ "before ret", second, 45, 1, 12, 0, NO_WORD },
+	{ "before the check of the stack", first, 0, 1, 12, 0, NO_WORD },
+	{ "before push", first, 7, 1, 12, 0, NO_WORD },
+	{ "after push", first, 8, 1, 12, 1, 0 },
+	{ "after sub", first, 12, 1, 12, 3, 2 },
+	{ "after sub, not complete", first, 12, 1, 13, 3, 2 },
+};
+
+static void each_instruction_of_compiled_code_is_stepped_exactly(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		const bool is_first = places[i].code == first;
+		u64 fp = places[i].fp_word == NO_WORD ? OWN_FP : SAVED_FP;
+
+		make("nmethod", 4, places[i].complete, places[i].code,
+			is_first ? sizeof(first) : sizeof(second));
+		scratch.regs.exact = places[i].exact;
+		put_word(places[i].ra_word, MEMORY + CALLER_AT);
+		if (places[i].fp_word != NO_WORD)
+			put_word(places[i].fp_word, SAVED_FP);
+		assert_int_equal(step(places[i].offset), END_NONE);
+		assert_caller(places[i].what, places[i].ra_word, fp);
+		assert_int_equal(scratch.how, 0);
+		assert_true(scratch.code == frame_code(OBJECT_FIRST, 0));
+	}
+}
+
+/* ---- interpreted code ------------------------------------------------------------------------ */
+
+/* pop %r13; mov %rbx,%rsp; jmp *%r13 */
+static const u8 leaving[] = { 0x41, 0x5d, 0x48, 0x8b, 0xe3, 0x41, 0xff, 0xe5 };
+
+static void make_interpreter(void)
+{
+	make("Interpreter", 0, 0, leaving, sizeof(leaving));
+	scratch.regs.fp = STACK + 8 * 20;
+	put_word(20 - 3, MEMORY + METHOD_AT);
+	put_word(20 - 8, MEMORY + CONST_AT + 64 + 7); /* bytecode */
+	put_word(20 - 1, STACK + 8 * 25);	      /* the caller's stack pointer */
+	put_word(20, SAVED_FP);
+	put_word(21, MEMORY + CALLER_AT);
+	scratch.regs.gpr[REG_BYTECODE] = MEMORY + CONST_AT + 64 + 9;
+}
+
+static void a_frame_of_the_interpreter_says_its_place_and_its_caller(void **state)
+{
+	(void)state;
+	make_interpreter();
+	assert_int_equal(step(30), END_NONE);
+	assert_caller("interrupted", 24, SAVED_FP);
+	assert_true(scratch.code == frame_code(OBJECT_FIRST, 9));
+	make_interpreter();
+	scratch.regs.exact = 0;
+	assert_int_equal(step(30), END_NONE);
+	assert_true(scratch.code == frame_code(OBJECT_FIRST, 7));
+}
+
+static void it_has_no_frame_where_it_enters_and_leaves_a_method(void **state)
+{
+	(void)state;
+	make_interpreter();
+	scratch.regs.gpr[REG_BYTECODE] = STACK + 8 * 6; /* the caller's stack pointer */
+	put_word(0, MEMORY + CALLER_AT);
+	assert_int_equal(step(30), END_NONE);
+	assert_caller("entering", 5, STACK + 8 * 20);
+	make_interpreter();
+	scratch.regs.gpr[REG_BYTECODE] = STACK + 8 * 6;
+	scratch.regs.gpr[REG_RESULT] = MEMORY + CALLER_AT;
+	assert_int_equal(step(30), END_NONE);
+	assert_caller("entering, its return address in a register", 5, STACK + 8 * 20);
+	for (u32 offset = 0; offset <= 5; offset += offset ? 3 : 2) {
+		make_interpreter();
+		put_word(0, offset ? 0x5000 : MEMORY + CALLER_AT);
+		if (offset)
+			scratch.regs.gpr[REG_BYTECODE] = MEMORY + CALLER_AT;
+		scratch.regs.gpr[REG_OLD_SP] = STACK + 8 * 6;
+		assert_int_equal(step(offset), END_NONE);
+		assert_caller("leaving", 5, STACK + 8 * 20);
+	}
+}
+
+/* ---- stubs ----------------------------------------------------------------------------------- */
+
+static void a_stub_was_called_by_who_calls_it(void **state)
+{
+	static const u8 nop[] = { 0x90 };
+	static const u8 call[] = { 0x49, 0xba };
+
+	(void)state;
+	make("StubRoutines (1)", 0, 0, nop, sizeof(nop));
+	memcpy(scratch.memory + CALLER_AT - 13, call, sizeof(call));
+	put(CALLER_AT - 11, MEMORY + CODE_AT + 8);
+	memcpy(scratch.memory + CALLER_AT - 3, "\x41\xff\xd2", 3);
+	put_word(3, MEMORY + CALLER_AT + 64); /* a word that looks like one */
+	put_word(89, SAVED_FP);
+	put_word(90, MEMORY + CALLER_AT);
+	assert_int_equal(step(16), END_NONE);
+	assert_caller("a stub that uses the frame pointer", 90, SAVED_FP);
+}
+
+static void the_stub_that_calls_java_is_left_to_native_code(void **state)
+{
+	static const u8 nop[] = { 0x90 };
+
+	(void)state;
+	make("StubRoutines (1)", 0, 0, nop, sizeof(nop));
+	hotspot.process.call_return = MEMORY + CODE_AT + 16;
+	scratch.regs.exact = 0;
+	scratch.regs.fp = STACK + 8 * 7;
+	put_word(7, SAVED_FP);
+	put_word(8, 0x12345678);
+	assert_int_equal(step(16), END_NONE);
+	assert_true(scratch.regs.pc == 0x12345678 && scratch.regs.fp == SAVED_FP);
+	assert_true(scratch.regs.sp == STACK + 8 * 9);
+}
+
+/* ---- a process that lies --------------------------------------------------------------------- */
+
+static void what_no_jvm_has_ends_the_step(void **state)
+{
+	static const s32 sizes[] = { -1, -0x80000000LL, 0x7fffffff, 0x10000, 0 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		make("nmethod", sizes[i], 0, second, sizeof(second));
+		assert_int_equal(step(12), END_UNSUPPORTED);
+	}
+	make("nmethod", 4, 0, second, sizeof(second));
+	memset(scratch.memory + SEGMENTS_AT, 1, HEAP_BYTES >> SEGMENT_LOG2); /* no first one */
+	step(12);
+	assert_int_equal(hotspot.step, HOTSPOT_NONE);
+	make("nmethod", 4, 0, second, sizeof(second));
+	put(BLOB_AT, 0xdeadULL << 48);
+	step(12);
+	assert_int_equal(hotspot.step, HOTSPOT_NONE);
+	make("nmethod", 4, 0, second, sizeof(second));
+	put(BLOB_AT + 32, ~0ULL); /* its method */
+	step(12);
+	assert_true(scratch.code == 0);
+	make("nmethod", 4, 0, second, sizeof(second));
+	scratch.regs.sp = ~7ULL;
+	assert_int_equal(step(12), END_UNSUPPORTED);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_instruction_of_compiled_code_is_stepped_exactly),
+		cmocka_unit_test(a_frame_of_the_interpreter_says_its_place_and_its_caller),
+		cmocka_unit_test(it_has_no_frame_where_it_enters_and_leaves_a_method),
+		cmocka_unit_test(a_stub_was_called_by_who_calls_it),
+		cmocka_unit_test(the_stub_that_calls_java_is_left_to_native_code),
+		cmocka_unit_test(what_no_jvm_has_ends_the_step),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
+#else
+int main(void)
+{
+	return 0;
+}
+#endif

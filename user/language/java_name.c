@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* language/java_name.c - a name may be cut in the middle of a character, and a table of lines in
+ * the middle of an entry. */
+#include "language/java_name.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/cursor.h"
+
+#define REPLACEMENT "\xef\xbf\xbd"
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+/* The bytes of the character at text[0..len), which is one of Java's: NUL has two bytes, and those
+ * above U+FFFF are two characters of three. 0: it is none. */
+static size_t character(const uint8_t *text, size_t len)
+{
+	size_t bytes = text[0] < 0x80		? 1
+		: (text[0] & 0xe0) == 0xc0 ? 2
+		: (text[0] & 0xf0) == 0xe0 ? 3
+					   : 0;
+
+	if (bytes == 0 || bytes > len)
+		return 0;
+	for (size_t i = 1; i < bytes; i++)
+		if ((text[i] & 0xc0) != 0x80)
+			return 0;
+	/* Half of a pair, and a longer spelling of ASCII, are no UTF-8. */
+	if (bytes == 3 && text[0] == 0xed && text[1] >= 0xa0)
+		return 0;
+	return bytes == 2 && text[0] < 0xc2 ? 0 : bytes;
+}
+
+static void put_text(struct buf *out, const uint8_t *text, size_t len, bool is_class)
+{
+	for (size_t i = 0; i < len;) {
+		size_t bytes = character(text + i, len - i);
+
+		if (bytes == 0)
+			buf_puts(out, REPLACEMENT);
+		else if (bytes > 1)
+			buf_put(out, text + i, bytes);
+		else if (is_class && text[i] == '/')
+			buf_putc(out, '.');
+		else
+			buf_putc(out, text[i] < 0x20 || text[i] == 0x7f ? '?' : (char)text[i]);
+		i += bytes ? bytes : 1;
+	}
+}
+
+/* A hidden class has the address of something at its end, another one in each process. */
+static size_t class_len(const uint8_t *text, size_t len)
+{
+	static const char *const marks[] = { "+0x", "/0x" };
+
+	for (size_t i = 0; i + 3 < len; i++)
+		for (size_t m = 0; m < sizeof(marks) / sizeof(marks[0]); m++)
+			if (memcmp(text + i, marks[m], 3) == 0)
+				return i;
+	return len;
+}
+
+/* `StubRoutines (2)`: which of them says nothing. */
+static int put_blob(const struct event_code *code, struct buf *out)
+{
+	size_t len = strnlen((const char *)code->name, code->name_bytes);
+	const uint8_t *number = memmem(code->name, len, " (", 2);
+
+	buf_putc(out, '[');
+	put_text(out, code->name, number ? (size_t)(number - code->name) : len, false);
+	return buf_putc(out, ']');
+}
+
+int java_put_name(const struct event_code *code, struct buf *out)
+{
+	if (code->file_bytes == 0)
+		return put_blob(code, out);
+	put_text(out, code->file, class_len(code->file, code->file_bytes), true);
+	if (code->file_cut)
+		buf_puts(out, "...");
+	buf_putc(out, '.');
+	put_text(out, code->name, code->name_bytes, false);
+	if (code->name_cut)
+		buf_puts(out, "...");
+	return buf_err(out);
+}
+
+/* ---- lines ----------------------------------------------------------------------------------- */
+
+#define LONG_ENTRY 0xff
+#define BITS 6
+#define LOW 192  /* from this on a byte is not the last */
+#define LENGTH_MAX 5
+
+/* Since version 20 no byte is 0, so all are one more. */
+static int64_t number(struct cursor *c, bool is_more)
+{
+	uint32_t low = LOW - is_more, sum = 0, shift = 0;
+
+	for (int i = 0; i < LENGTH_MAX; i++) {
+		uint32_t byte = (uint32_t)cursor_u8(c) - is_more;
+
+		sum += byte << shift;
+		shift += BITS;
+		if (byte < low)
+			break;
+	}
+	return sum & 1 ? -(int64_t)(sum >> 1) - 1 : (int64_t)(sum >> 1);
+}
+
+uint32_t java_line(const struct event_code *code, uint32_t place)
+{
+	struct cursor c = cursor_init(code->lines, code->lines_bytes);
+	int64_t at = 0, line = 0, found = 0;
+
+	while (cursor_left(&c) > 0) {
+		uint8_t head = cursor_u8(&c);
+
+		if (head == 0)
+			break;
+		if (head == LONG_ENTRY) {
+			at += number(&c, code->version >= 20);
+			line += number(&c, code->version >= 20);
+		} else {
+			at += head >> 3;
+			line += head & 7;
+		}
+		if (c.bad || at > place)
+			break;
+		found = line;
+	}
+	return found > 0 && found <= INT32_MAX ? (uint32_t)found : 0;
+}
