@@ -85,7 +85,8 @@
 	X(N, struct proto_mappings, facts.dump.number) \
 	X(N, struct proto_mappings, facts.jvm.start) \
 	X(N, struct proto_mappings, facts.jvm.file_offset) \
-	X(N, struct proto_mappings, facts.jvm.ino)
+	X(N, struct proto_mappings, facts.jvm.ino) \
+	X(N, struct proto_mappings, facts.jvm.dev)
 
 #define CALL_FIELDS(X)                 \
 	X(N, struct elf_call, verdict) \

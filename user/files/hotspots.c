@@ -279,7 +279,7 @@ int hotspots_meet(struct hotspots *h, uint64_t serial, const struct opener_proce
 {
 	const struct described described = { { process->start_ns, (uint32_t)process->pid, 0 },
 		serial, account };
-	struct hotspot_reading reading = { .facts = objects_hotspot(h->objects, jvm->ino),
+	struct hotspot_reading reading = { .facts = objects_hotspot(h->objects, jvm, account),
 		.base = jvm->start - jvm->file_offset };
 	int err;
 

@@ -11,6 +11,7 @@
 #include "files/objects.h"
 #include "language/cpython.h"
 #include "unwind/publish.h"
+#include "wire/mappings.h"
 
 void languages_describe(
 	struct publish *publish, struct object *object, const struct worker_rows *rows)
@@ -46,17 +47,29 @@ bool languages_note(const struct worker_rows *rows, char *out, size_t size)
 	return true;
 }
 
-const struct hotspot_facts *objects_hotspot(const struct objects *objects, uint64_t ino)
+/* Anyone can make a file with the number of another one, on another device. A mapping of a file on
+ * an overlay may have another device than the file: there the number must be of one file alone, or
+ * of one alone that the account has brought. */
+const struct hotspot_facts *objects_hotspot(
+	const struct objects *objects, const struct mappings_library *jvm, uint64_t account)
 {
-	const struct hotspot_facts *found = NULL;
+	const struct hotspot_facts *any = NULL, *own = NULL;
 	const struct object *object;
+	size_t any_len = 0, own_len = 0;
 
 	for (size_t i = 0; (object = objects_at(objects, i)); i++) {
-		if (!object->hotspot || object->key.ino != ino)
+		if (!object->hotspot || object->key.ino != jvm->ino)
 			continue;
-		if (found)
-			return NULL;
-		found = object->hotspot;
+		if (object->key.dev == jvm->dev)
+			return object->hotspot;
+		any = object->hotspot;
+		any_len++;
+		if (object->payer == account) {
+			own = object->hotspot;
+			own_len++;
+		}
 	}
-	return found;
+	if (any_len == 1)
+		return any;
+	return own_len == 1 ? own : NULL;
 }

@@ -29,6 +29,7 @@ struct objects_stats {
 };
 
 struct file_time;
+struct mappings_library;
 struct objects;
 struct publish;
 struct sampler;
@@ -91,9 +92,10 @@ static inline uint64_t objects_names_id(const struct object *object, uint32_t se
 }
 /* From 0 on; NULL: no more. */
 struct object *objects_at(const struct objects *objects, size_t i);
-/* The facts of the HotSpot whose file has this inode. NULL: none that is known has it, or several
- * have. */
-const struct hotspot_facts *objects_hotspot(const struct objects *objects, uint64_t ino);
+/* The facts of the HotSpot that a process of this account maps. NULL: none is known, or which one
+ * it is. */
+const struct hotspot_facts *objects_hotspot(
+	const struct objects *objects, const struct mappings_library *jvm, uint64_t account);
 /* NULL: no such object. */
 struct object *objects_find(struct objects *objects, uint32_t id);
 void objects_stats(const struct objects *objects, struct objects_stats *out);

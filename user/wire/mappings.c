@@ -31,7 +31,7 @@ void mappings_note(const struct maps_entry *entry, struct mappings_facts *facts)
 		};
 	else if (facts->jvm.ino == 0 && is_jvm(entry->path))
 		facts->jvm = (struct mappings_library){
-			entry->start, entry->file_offset, entry->ino
+			entry->start, entry->file_offset, entry->ino, entry->dev
 		};
 }
 

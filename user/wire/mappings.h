@@ -38,6 +38,7 @@ struct mappings_dump {
 /* Where the code of a file is mapped. */
 struct mappings_library {
 	uint64_t start, file_offset, ino; /* ino 0: it is not */
+	uint64_t dev; /* as in struct object_key */
 };
 
 struct mappings_facts {
