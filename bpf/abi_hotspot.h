@@ -45,7 +45,8 @@ struct hotspot {
 	__u8 code_is_offset;
 	__u8 complete_is_short; /* s16 */
 	__u8 version; /* 17, or 21: of numbers in tables of lines */
-	__u8 pad[5];
+	__u8 bytecode; /* word of an interpreter's frame (INTERPRETER_BELOW) with its place */
+	__u8 pad[4];
 };
 
 _Static_assert(sizeof(struct hotspot_key) == 16, "hotspot_key");

@@ -38,7 +38,7 @@ enum hotspot_step {
 
 /* A frame of the interpreter's, from this far below the frame pointer on. */
 #define INTERPRETER_BELOW 64
-#define INTERPRETER_BYTECODE 0
+#define INTERPRETER_BYTECODE_MAX 1 /* of 8; of later versions 0 */
 #define INTERPRETER_METHOD 5
 #define INTERPRETER_SENDER 7 /* the caller's stack pointer, before arguments */
 #define INTERPRETER_FP 8
@@ -134,11 +134,19 @@ static __always_inline u32 constant_u16(const struct hotspot_scratch *h, u32 at)
 #define RESTORE_SP 0xe38b48
 #define JUMP_BYTECODE 0xe5ff41
 
+/* Where a call returns to there is  mov -16(%rbp),%rsp; movq $0,-16(%rbp); mov n(%rbp),%r13;  the
+ * frame is whole, and r13 has what the callee left in it. */
+#define RELOAD_SP 0xf0658b48
+#define CLEAR_LAST_SP 0xf045c748
+#define RELOAD_BYTECODE 0x6d8b4c
+
 /* The state in which the interpreter was interrupted. */
 static __always_inline u32 hotspot_interpreter(u64 walk, const struct scratch *s, u32 code)
 {
 	u64 word = s->regs.gpr[REG_BYTECODE];
 
+	if (code == RELOAD_SP || code == CLEAR_LAST_SP || (code & 0xffffff) == RELOAD_BYTECODE)
+		return HOTSPOT_INTERPRETER;
 	if (word - s->regs.sp < STACK_NEAR && s->regs.fp - s->regs.sp >= word - s->regs.sp)
 		return HOTSPOT_ENTERING;
 	if ((u16)code == POP_BYTECODE)
@@ -187,7 +195,7 @@ static __always_inline u32 hotspot_bytecode(
 	at = s->regs.gpr[REG_BYTECODE] - begin;
 	if (s->regs.exact && at < constant_u16(h, h->process.const_code_size))
 		return at;
-	at = h->frame[INTERPRETER_BYTECODE] - begin;
+	at = h->frame[h->process.bytecode & INTERPRETER_BYTECODE_MAX] - begin;
 	return at < constant_u16(h, h->process.const_code_size) ? at : 0;
 }
 

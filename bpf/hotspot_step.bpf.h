@@ -82,7 +82,8 @@ static __always_inline bool hotspot_pops_word(u64 code)
 }
 
 /* The end of a function is  add $n,%rsp; pop %rbp; cmp disp(%r15),%rsp; ja ..; ret,  of which the
- * first and the two before the last are not always there. before: 8 bytes. */
+ * first and the two before the last are not always there. Instead of these 11 may have  mov
+ * disp(%r15),%r10; test %eax,(%r10)  and 8  test %eax,disp(%rip).  before: 8 bytes. */
 static __always_inline u32 hotspot_end_pushed(u64 before, u64 code)
 {
 	if ((u8)code == OPCODE_POP_FP)
@@ -95,6 +96,8 @@ static __always_inline u32 hotspot_end_pushed(u64 before, u64 code)
 		((before >> 24 & 0xffffff) == 0xc48348 || (before & 0xffffff) == 0xc48148))
 		return PUSHED_NOTHING;
 	if ((before >> 8 & 0xffffff) == 0xa73b49 || (before >> 32 & 0xffffff) == 0x673b49)
+		return PUSHED_NOTHING;
+	if ((u32)before == 0x978b4d5d && (code & 0xffffff) == 0x028541)
 		return PUSHED_NOTHING;
 	return PUSHED_ALL;
 }
@@ -166,6 +169,11 @@ WALK_GLOBAL u32 hotspot_step_between(u64 walk, u32 old_sp)
 		return END_UNSUPPORTED;
 	sp = s->regs.gpr[old_sp & 15]; /* a stub that such code calls leaves it alone */
 	exact = s->regs.exact;
+	/* Below the arguments is the return address, until a local variable is put there. In 8 what
+	 * computes a power has words of its own below it. */
+	if (exact && old_sp == REG_BYTECODE && sp - s->regs.sp < STACK_NEAR &&
+		hotspot_return(walk, sp - 8, 0))
+		return END_NONE;
 	if (hotspot_return(walk, s->regs.sp, 0) ||
 		(exact && hotspot_return(walk, s->regs.sp + 8, 1)))
 		return hotspot_return_to(s, s->regs.pc, sp);

@@ -46,7 +46,9 @@
 	X(A, struct proto_rows, hotspot.fields) \
 	X(A, struct proto_rows, hotspot.sizes) \
 	X(N, struct proto_rows, hotspot.code_is_offset) \
-	X(N, struct proto_rows, hotspot.is_21)
+	X(N, struct proto_rows, hotspot.is_21)  \
+	X(N, struct proto_rows, hotspot.is_8)   \
+	X(A, struct proto_rows, hotspot.pad)
 
 #define SYMBOLS_FIELDS(X)                      \
 	X(N, struct proto_symbols, symbols)    \

@@ -11,6 +11,7 @@ import java.security.MessageDigest;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Base64;
+import java.util.Collections;
 import java.util.List;
 import java.util.function.LongUnaryOperator;
 import java.util.zip.CRC32;
@@ -391,11 +392,16 @@ public class Jobs {
 
     static final String ANY = "java. jdk. sun.";
 
+    /* Java 8 has no String.repeat. */
+    static String times(String text, int n) {
+        return String.join("", Collections.nCopies(n, text));
+    }
+
     static final Named[] JOBS = {
         new Named("inner", Jobs::inner, "inner Counter$Inner.count Counter.count spin", ""),
-        new Named("deep", Jobs::deep, "deep" + " recurse".repeat(41) + " spin", ""),
+        new Named("deep", Jobs::deep, "deep" + times(" recurse", 41) + " spin", ""),
         new Named("calling", Jobs::calling, "calling add more", ""),
-        new Named("tree", Jobs::tree, "tree" + " fibonacci".repeat(12), ""),
+        new Named("tree", Jobs::tree, "tree" + times(" fibonacci", 12), ""),
         new Named("lambdas", Jobs::lambdas,
             "lambdas $$Lambda.applyAsLong lambda$lambdas$ $$Lambda.applyAsLong lambda$lambdas$ loop", ANY),
         new Named("shapes", Jobs::shapes, "shapes Square.area loop", ""),
@@ -404,7 +410,7 @@ public class Jobs {
         new Named("cold", Jobs::cold, "cold coldPart loop", ""),
         new Named("cold", Jobs::cold, "cold coldPart coldLeaf", ""),
         new Named("locks", Jobs::locks, "locks locked loop", ""),
-        new Named("throwing", Jobs::throwing, "throwing" + " fall".repeat(21) + " Thrown.<init>", "java.lang."),
+        new Named("throwing", Jobs::throwing, "throwing" + times(" fall", 21) + " Thrown.<init>", "java.lang."),
         new Named("sorting", Jobs::sorting, "sorting $$Lambda.compare compare", ANY),
         new Named("copying", Jobs::copying, "copying", "java. jdk.internal."),
         new Named("hashing", Jobs::hashing, "hashing", "java. sun.security. jdk.internal. sun.nio. sun.util. sun.invoke."),
@@ -417,7 +423,7 @@ public class Jobs {
         new Named("handling", Jobs::handling, "handling loop", ANY),
         new Named("numbers", Jobs::numbers, "numbers", "java.lang. jdk.internal."),
         new Named("virtual", Jobs::threads, "threads", ANY),
-        new Named("virtual", null, "lambda$threads$ virtual" + " pause".repeat(13) + " loop", ANY),
+        new Named("virtual", null, "lambda$threads$ virtual" + times(" pause", 13) + " loop", ANY),
     };
 
     static void turn(Named job) {

@@ -230,7 +230,7 @@ whole() {
 # takes a while, and before that its code has no names.
 described() {
 	grep -v '\[anon\]' "$tmp/f" >"$tmp/d"
-	between "$(folded_share "$tmp/f" '\[anon\]')" 0 25 'stacks before that, %'
+	between "$(folded_share "$tmp/f" '\[anon\]')" 0 3 'stacks before that, %'
 }
 
 # held_whole NAME MIN FILE...: of $tmp/f and $tmp/s, recorded while programs had $had. FILEs as for

@@ -103,14 +103,16 @@ static void a_library_says_where_its_words_are(void **state)
 	assert_int_equal(facts.sizes[HOTSPOT_SIZEOF_POOL], 48);
 	assert_int_equal(facts.code_is_offset, 0);
 	assert_int_equal(facts.is_21, 0);
+	assert_int_equal(facts.is_8, 0);
 }
 
-static void later_versions_have_other_names(void **state)
+static void other_versions_have_other_names(void **state)
 {
 	(void)state;
 	assert_true(find(true, HOTSPOT_FIELDS_LEN, 0, 0));
 	assert_int_equal(facts.code_is_offset, 1);
 	assert_int_equal(facts.is_21, 1);
+	assert_int_equal(facts.is_8, 1);
 }
 
 static void one_without_a_field_is_refused(void **state)
@@ -137,7 +139,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_library_says_where_its_words_are),
-		cmocka_unit_test(later_versions_have_other_names),
+		cmocka_unit_test(other_versions_have_other_names),
 		cmocka_unit_test(one_without_a_field_is_refused),
 		cmocka_unit_test(tables_that_lead_nowhere_are_no_tables),
 	};

@@ -188,6 +188,11 @@ static const u8 second[] = { 0x48, 0x81, 0xec, 0x18, 0, 0, 0, 0x48, 0x89, 0x6c, 
 /* mov %eax,-0x14000(%rsp); push %rbp; sub $0x10,%rsp; nop */
 static const u8 first[] = { 0x89, 0x84, 0x24, 0, 0xc0, 0xfe, 0xff, 0x55, 0x48, 0x83, 0xec, 0x10,
 	0x90 };
+/* add $0x10,%rsp; pop %rbp; mov 0x108(%r15),%r10; test %eax,(%r10); ret, of version 11 */
+static const u8 ending_11[] = { 0x48, 0x83, 0xc4, 0x10, 0x5d, 0x4d, 0x8b, 0x97, 8, 1, 0, 0, 0x41,
+	0x85, 2, 0xc3 };
+/* add $0x10,%rsp; pop %rbp; test %eax,n(%rip); ret, of version 8 */
+static const u8 ending_8[] = { 0x48, 0x83, 0xc4, 0x10, 0x5d, 0x85, 5, 1, 2, 3, 4, 0xc3 };
 
 #define NO_WORD (~0U)
 
@@ -196,6 +201,12 @@ static const struct {
 	const u8 *code;
 	u32 offset, exact, complete, ra_word, fp_word;
 } places[] = {
+	{ "11: before the poll", ending_11, 5, 1, 0, 0, NO_WORD },
+	{ "11: in the poll", ending_11, 12, 1, 0, 0, NO_WORD },
+	{ "11: before ret", ending_11, 15, 1, 0, 0, NO_WORD },
+	{ "8: before pop", ending_8, 4, 1, 0, 1, 0 },
+	{ "8: before the poll", ending_8, 5, 1, 0, 0, NO_WORD },
+	{ "8: before ret", ending_8, 11, 1, 0, 0, NO_WORD },
 	{ "before the frame", second, 0, 1, 12, 0, NO_WORD },
 	{ "before the frame pointer is saved", second, 7, 1, 12, 3, NO_WORD },
 	{ "in the code", second, 12, 1, 12, 3, 2 },
@@ -213,15 +224,22 @@ static const struct {
 	{ "after sub, not complete", first, 12, 1, 13, 3, 2 },
 };
 
+static size_t code_bytes(const u8 *code)
+{
+	return code == first ? sizeof(first)
+		: code == second ? sizeof(second)
+		: code == ending_11 ? sizeof(ending_11)
+				    : sizeof(ending_8);
+}
+
 static void each_instruction_of_compiled_code_is_stepped_exactly(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-		const bool is_first = places[i].code == first;
 		u64 fp = places[i].fp_word == NO_WORD ? OWN_FP : SAVED_FP;
 
 		make("nmethod", 4, places[i].complete, places[i].code,
-			is_first ? sizeof(first) : sizeof(second));
+			code_bytes(places[i].code));
 		scratch.regs.exact = places[i].exact;
 		put_word(places[i].ra_word, MEMORY + CALLER_AT);
 		if (places[i].fp_word != NO_WORD)
@@ -285,6 +303,46 @@ static void it_has_no_frame_where_it_enters_and_leaves_a_method(void **state)
 		assert_int_equal(step(offset), END_NONE);
 		assert_caller("leaving", 5, STACK + 8 * 20);
 	}
+}
+
+/* mov -16(%rbp),%rsp; movq $0,-16(%rbp); mov -0x40(%rbp),%r13 */
+static const u8 returned[] = { 0x48, 0x8b, 0x65, 0xf0, 0x48, 0xc7, 0x45, 0xf0, 0, 0, 0, 0, 0x4c,
+	0x8b, 0x6d, 0xc0 };
+
+static void its_frame_is_whole_where_a_call_returns_to(void **state)
+{
+	(void)state;
+	for (u32 offset = 0; offset <= 12; offset += offset ? 8 : 4) {
+		make_interpreter();
+		memcpy(scratch.memory + CODE_AT, returned, sizeof(returned));
+		scratch.regs.gpr[REG_BYTECODE] = STACK + 8 * 6; /* the callee left it */
+		put_word(0, MEMORY + CALLER_AT);
+		assert_int_equal(step(offset), END_NONE);
+		assert_caller("returned to", 24, SAVED_FP);
+		assert_true(scratch.code == frame_code(OBJECT_FIRST, 7));
+	}
+}
+
+static void words_below_the_return_address_are_passed_over(void **state)
+{
+	(void)state;
+	make_interpreter();
+	scratch.regs.gpr[REG_BYTECODE] = STACK + 8 * 6;
+	put_word(0, MEMORY + CALLER_AT + 64); /* left from an earlier call */
+	put_word(5, MEMORY + CALLER_AT);
+	assert_int_equal(step(30), END_NONE);
+	assert_caller("computing a power", 5, STACK + 8 * 20);
+}
+
+static void version_8_has_the_place_in_another_word(void **state)
+{
+	(void)state;
+	make_interpreter();
+	hotspot.process.bytecode = 1;
+	put_word(20 - 7, MEMORY + CONST_AT + 64 + 5);
+	scratch.regs.exact = 0;
+	assert_int_equal(step(30), END_NONE);
+	assert_true(scratch.code == frame_code(OBJECT_FIRST, 5));
 }
 
 /* ---- stubs ----------------------------------------------------------------------------------- */
@@ -356,6 +414,9 @@ int main(void)
 		cmocka_unit_test(each_instruction_of_compiled_code_is_stepped_exactly),
 		cmocka_unit_test(a_frame_of_the_interpreter_says_its_place_and_its_caller),
 		cmocka_unit_test(it_has_no_frame_where_it_enters_and_leaves_a_method),
+		cmocka_unit_test(its_frame_is_whole_where_a_call_returns_to),
+		cmocka_unit_test(words_below_the_return_address_are_passed_over),
+		cmocka_unit_test(version_8_has_the_place_in_another_word),
 		cmocka_unit_test(a_stub_was_called_by_who_calls_it),
 		cmocka_unit_test(the_stub_that_calls_java_is_left_to_native_code),
 		cmocka_unit_test(what_no_jvm_has_ends_the_step),

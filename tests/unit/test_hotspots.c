@@ -108,6 +108,20 @@ static void a_process_is_described_in_rounds(void **state)
 	assert_int_equal(made->version, 17);
 }
 
+static void version_8_has_one_heap(void **state)
+{
+	const struct hotspot *made = &reading.made;
+
+	(void)state;
+	facts.is_8 = facts.code_is_offset = 1;
+	offsets[HOTSPOT_HEAPS] = HEAPS;
+	assert_true(read_all());
+	assert_true(made->heaps[0].low == CODE && made->heaps[1].bytes == 0);
+	assert_int_equal(made->code_is_offset, 1);
+	assert_int_equal(made->complete_is_short, 0);
+	assert_int_equal(made->bytecode, 1);
+}
+
 static void virtual_threads_return_to_a_variable_that_may_be_filled_later(void **state)
 {
 	(void)state;
@@ -160,6 +174,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(a_process_is_described_in_rounds, setup),
+		cmocka_unit_test_setup(version_8_has_one_heap, setup),
 		cmocka_unit_test_setup(
 			virtual_threads_return_to_a_variable_that_may_be_filled_later, setup),
 		cmocka_unit_test_setup(one_that_has_just_started_is_not_described_yet, setup),

@@ -134,8 +134,9 @@ static bool take_offsets(struct hotspot_reading *r, const uint64_t *words)
 		.symbol_length = (uint16_t)o[HOTSPOT_SYMBOL_LENGTH],
 		.symbol_body = (uint16_t)o[HOTSPOT_SYMBOL_BODY],
 		.code_is_offset = f->code_is_offset,
-		.complete_is_short = f->code_is_offset,
+		.complete_is_short = f->code_is_offset && !f->is_8,
 		.version = f->is_21 ? 21 : 17,
+		.bytecode = f->is_8,
 	};
 	return true;
 }
@@ -164,6 +165,10 @@ bool hotspot_takes(struct hotspot_reading *r, const uint64_t *words, uint32_t le
 	(void)len;
 	switch ((enum round)r->round++) {
 	case ROUND_OFFSETS:
+		if (r->facts->is_8) {
+			r->heaps[0] = words[HOTSPOT_HEAPS];
+			r->round = ROUND_HEAPS;
+		}
 		return take_offsets(r, words);
 	case ROUND_ARRAY:
 		r->heaps[0] = words[1];

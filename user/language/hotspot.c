@@ -143,6 +143,7 @@ static void take_field(const struct tables *t, uint64_t entry, struct hotspot_fa
 		out->fields[i] = (int64_t)(at - t->base);
 		out->code_is_offset |= i == HOTSPOT_BLOB_CODE && name > 0;
 		out->is_21 |= i == HOTSPOT_CONST_FLAGS && name > 0;
+		out->is_8 |= i == HOTSPOT_HEAPS && name > 0;
 	}
 }
 

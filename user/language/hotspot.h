@@ -12,7 +12,7 @@
 
 /* Each field that is needed: its type, its name, and other names that it had, later or before. */
 #define HOTSPOT_FIELDS(X)                                                                          \
-	X(HOTSPOT_HEAPS, "CodeCache", "_heaps", true)                                              \
+	X(HOTSPOT_HEAPS, "CodeCache", "_heaps|_heap", true)                                        \
 	X(HOTSPOT_ARRAY_LEN, "GrowableArrayBase|GenericGrowableArray", "_len", true)               \
 	X(HOTSPOT_ARRAY_DATA, "GrowableArray<int>", "_data", true)                                 \
 	X(HOTSPOT_HEAP_MEMORY, "CodeHeap", "_memory", true)                                        \
@@ -53,6 +53,8 @@ struct hotspot_facts {
 	uint16_t sizes[HOTSPOT_SIZES];
 	uint8_t code_is_offset; /* HOTSPOT_BLOB_CODE is a 32-bit offset in the blob */
 	uint8_t is_21; /* or later */
+	uint8_t is_8;  /* HOTSPOT_HEAPS is the only heap */
+	uint8_t pad[7];
 };
 
 /* False: the file is no HotSpot, or it lacks a field that is needed. */

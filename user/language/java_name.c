@@ -49,16 +49,32 @@ static void put_text(struct buf *out, const uint8_t *text, size_t len, bool is_c
 	}
 }
 
-/* A hidden class has the address of something at its end, another one in each process. */
+static size_t digits(const uint8_t *text, size_t len)
+{
+	size_t i = 0;
+
+	while (i < len && text[i] >= '0' && text[i] <= '9')
+		i++;
+	return i;
+}
+
+/* A hidden class has the address of something at its end, and that of a lambda in older versions
+ * its number, which another process gives to another one. */
 static size_t class_len(const uint8_t *text, size_t len)
 {
+	static const char lambda[] = "$$Lambda$";
 	static const char *const marks[] = { "+0x", "/0x" };
+	const uint8_t *found = memmem(text, len, lambda, strlen(lambda));
+	size_t at;
 
 	for (size_t i = 0; i + 3 < len; i++)
 		for (size_t m = 0; m < sizeof(marks) / sizeof(marks[0]); m++)
 			if (memcmp(text + i, marks[m], 3) == 0)
-				return i;
-	return len;
+				len = i;
+	if (!found)
+		return len;
+	at = (size_t)(found - text) + strlen(lambda);
+	return at < len && at + digits(text + at, len - at) == len ? at - 1 : len;
 }
 
 /* `StubRoutines (2)`: which of them says nothing. */
