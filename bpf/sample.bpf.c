@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /* bpf/sample.bpf.c - the program that runs at every tick of every CPU's clock.
- * filter → kernel half → user half → task key → count → send new stacks and tasks. Each tick ends
+ * filter → kernel half → user half → task key → send → count new stacks and tasks. Each tick ends
  * as exactly one of: sample, idle, filtered, or lost with a counted reason. A process has caches
  * only: a cached mapping is checked against the mappings' generation before use. */
 #include "vmlinux/vmlinux.h"
@@ -329,8 +329,10 @@ __noinline int defer(u64 walk)
 	if (s->deferred_second != second)
 		s->deferred_len = s->deferred_long = 0;
 	s->deferred_second = second;
-	if (s->deferred_len++ >= DEFERRED_A_SECOND)
+	if (s->deferred_len++ >= DEFERRED_A_SECOND) {
+		event_lost(EVENT_DEFERRED);
 		return -1;
+	}
 	/* The rest of the ring is for what is small and must not be lost. */
 	if (used + bytes > ring_bytes / 2 &&
 		account_refuses(SHARE_DEFERRED, bytes, used, ring_bytes / 8 * 5)) {

@@ -91,6 +91,42 @@ static void each_row_with_a_text_is_printed_where_its_number_is_not_0(void **sta
 	}
 }
 
+static void what_was_short_is_told_where_stacks_lack_a_table(void **state)
+{
+	static const struct {
+		uint64_t missing, refused, evicted, unsent;
+		const char *line; /* NULL: none */
+	} rows[] = {
+		{ 9, 0, 0, 0, NULL },
+		{ 10, 0, 0, 0, ": those who make them got too little of the CPUs\n" },
+		{ 10, 3, 2, 5,
+			": 3 pages of tables found no room and 2 made room for others; more memory "
+			"(--memory, [sample] memory) helps\n" },
+		{ 10, 0, 2, 0,
+			": 0 pages of tables found no room and 2 made room for others; more memory "
+			"(--memory, [sample] memory) helps\n" },
+		{ 10, 0, 0, 5,
+			": 5 samples could not wait for it; there are fewer at a lower rate\n" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		_cleanup_(buf_done) struct buf out = BUF_INIT;
+		struct account account = { .stacks_total = 1000 };
+		const char *found;
+
+		account.stacks_truncated[END_NO_TABLE] = rows[i].missing;
+		account.tables.pages_refused = rows[i].refused;
+		account.tables.pages_evicted = rows[i].evicted;
+		account.sampler.events_lost[EVENT_DEFERRED] = rows[i].unsent;
+		assert_int_equal(account_write_text(&account, &out), 0);
+		found = strstr(buf_text(&out),
+			"\ntables   10 stacks end where there was no unwind table");
+		assert_int_equal(found != NULL, rows[i].line != NULL);
+		assert_true(!found || strstr(found, rows[i].line));
+	}
+}
+
 static void memory_is_printed_in_megabytes_of_a_million(void **state)
 {
 	_cleanup_(buf_done) struct buf out = BUF_INIT;
@@ -156,6 +192,7 @@ int main(void)
 		cmocka_unit_test(each_kind_of_lost_event_has_its_own_name),
 		cmocka_unit_test(losses_are_in_the_text_when_there_are_any),
 		cmocka_unit_test(each_row_with_a_text_is_printed_where_its_number_is_not_0),
+		cmocka_unit_test(what_was_short_is_told_where_stacks_lack_a_table),
 		cmocka_unit_test(memory_is_printed_in_megabytes_of_a_million),
 		cmocka_unit_test(one_is_singular_and_without_stacks_there_is_no_share),
 		cmocka_unit_test(the_time_of_kernel_halves_is_of_ticks_that_have_one),

@@ -179,6 +179,56 @@ static void requests_outlive_a_worker_that_is_found_lost_by_the_next_one(void **
 	assert_int_equal(told_stats(&told).lost[LANE_BAD_REPLY], 0);
 }
 
+#define INDEX_ENTRIES 12 /* in .eh_frame_hdr, of two words each */
+
+/* A copy of the file whose index says of each second function that it begins a byte later. */
+static int copy_with_wrong_index(int fd)
+{
+	int copy = memfd_create("copy", MFD_CLOEXEC);
+	const struct image_section *index;
+	struct image image;
+	uint8_t *bytes;
+	void *original;
+	size_t size;
+
+	open_image(fd, &image, &original, &size);
+	index = image_section_find(&image, ".eh_frame_hdr");
+	assert_non_null(index);
+	assert_int_equal(write(copy, original, size), size);
+	bytes = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, copy, 0);
+	assert_ptr_not_equal(bytes, MAP_FAILED);
+	for (uint64_t at = INDEX_ENTRIES; at < index->size; at += 16)
+		bytes[index->file_offset + at]++;
+	munmap(bytes, size);
+	image_done(&image);
+	munmap(original, size);
+	return copy;
+}
+
+/* The table of all of it answers those that wait, too. */
+static void a_file_with_a_wrong_index_is_compiled_once(void **state)
+{
+	_cleanup_fd_ int fd = open_libc();
+	_cleanup_fd_ int copy = copy_with_wrong_index(fd);
+	_cleanup_fd_ int other = open_self();
+	pid_t worker = told_stats(&told).pids[0];
+
+	(void)state;
+	kill(worker, SIGSTOP);
+	for (uint32_t page = 4; page < 4 + LANE_AHEAD_MAX + 3; page++) {
+		assert_int_equal(worker_client_page(
+					 told.client, 7, copy, written_ns(copy), page, 0),
+			0);
+		worker_client_kick(told.client);
+	}
+	assert_int_equal(worker_client_pending(told.client), 2 + LANE_AHEAD_MAX);
+	assert_int_equal(worker_client_rows(told.client, 8, other), 0);
+	kill(worker, SIGCONT);
+	told_await(&told, 2);
+	assert_int_equal(told.rows[0].id + told.rows[1].id, 7 + 8);
+	assert_int_equal(worker_client_pending(told.client), 0);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -191,6 +241,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(
 			requests_outlive_a_worker_that_is_found_lost_by_the_next_one, setup,
 			teardown),
+		cmocka_unit_test_setup_teardown(
+			a_file_with_a_wrong_index_is_compiled_once, setup, teardown),
 	};
 
 	worker_client_main(argc, argv);

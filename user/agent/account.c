@@ -14,6 +14,7 @@
 #include "wire/counter.h"
 
 #define JIT_ADVICE_PART 50 /* one frame in so many is worth a word */
+#define TABLE_ADVICE_PART 100 /* one stack */
 #define ACCOUNT_ROW(...) COUNTER_OF(struct account, __VA_ARGS__)
 #define GOVERNOR_ROW(...) COUNTER_OF(struct account_governor, __VA_ARGS__)
 #define TRAPS_ROW(...) COUNTER_OF(struct account_traps, __VA_ARGS__)
@@ -160,6 +161,31 @@ static void put_jit_advice(const struct account *a, struct buf *out)
 		(unsigned long long)frames);
 }
 
+/* Where many of the stacks end at a file without a table: the thing that was short. */
+static void put_table_advice(const struct account *a, struct buf *out)
+{
+	uint64_t stacks = a->stacks_truncated[END_NO_TABLE];
+	uint64_t refused = a->tables.pages_refused + a->tables.tables_refused;
+	uint64_t unsent = a->sampler.events_lost[EVENT_DEFERRED];
+
+	if (stacks == 0 || stacks < a->stacks_total / TABLE_ADVICE_PART)
+		return;
+	buf_printf(out, "tables   %llu stacks end where there was no unwind table",
+		(unsigned long long)stacks);
+	if (refused + a->tables.pages_evicted > 0)
+		buf_printf(out,
+			": %llu pages of tables found no room and %llu made room for others; "
+			"more memory (--memory, [sample] memory) helps",
+			(unsigned long long)refused, (unsigned long long)a->tables.pages_evicted);
+	else if (unsent + a->deferred.crowded > 0)
+		buf_printf(out,
+			": %llu samples could not wait for it; there are fewer at a lower rate",
+			(unsigned long long)(unsent + a->deferred.crowded));
+	else
+		buf_puts(out, ": those who make them got too little of the CPUs");
+	buf_putc(out, '\n');
+}
+
 static const char *plural(uint64_t n)
 {
 	return n == 1 ? "" : "s";
@@ -181,6 +207,7 @@ static void put_names(const struct account *a, struct buf *out)
 		buf_puts(out, " % guessed");
 	}
 	put_reasons(out, a, row_of("user_stacks.truncated"));
+	put_table_advice(a, out);
 	buf_printf(out, "frames   %llu, ", (unsigned long long)a->frames_total);
 	buf_put_percent(out, a->frames_named, a->frames_total);
 	buf_puts(out, " % named");

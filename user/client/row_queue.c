@@ -334,8 +334,9 @@ static const char *report_rows(struct row_queue *queue)
 	rows.build_id.len = body->build_id_len;
 	memcpy(rows.build_id.bytes, body->build_id, body->build_id_len);
 	memcpy(rows.link.name, body->debuglink, sizeof(rows.link.name));
-	/* The caller closes a file that is refused: its number may soon be another file's. */
-	if (rows.status != WORKER_OK)
+	/* The caller closes a file that is refused: its number may soon be that of another. A table
+	 * of all of a file answers its other requests, too. */
+	if (rows.status != WORKER_OK || (bytes && view.head->kind == UNWIND_ROWS_TABLE))
 		drop_others(queue, rows.id);
 	charge(queue, queue->asked[0].account, body->ns);
 	rows.pages = queue->asked[0].pages;
