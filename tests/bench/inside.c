@@ -242,6 +242,12 @@ uint64_t lane_due_ns(const struct lane *lane)
 	return CLOCK_NEVER_NS;
 }
 
+uint64_t lane_worker_ns(const struct lane *lane)
+{
+	(void)lane;
+	return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+}
+
 double lane_cpu_s(const struct lane *lane)
 {
 	(void)lane;

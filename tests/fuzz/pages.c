@@ -27,8 +27,6 @@ static void build_pages(struct image *image, const uint32_t *numbers, size_t len
 	if (unwind_rows_build_pages(image, numbers, len, &rows, &why) < 0)
 		return;
 	must(unwind_rows_view(rows->bytes, rows->size, &view) == 0);
-	if (view.head->kind == UNWIND_ROWS_TABLE)
-		return;
 	must(view.head->kind == UNWIND_ROWS_PAGES && view.head->pages_len == len);
 	for (uint32_t i = 0; i < len; i++) {
 		must(view.pages[i].number == numbers[i]);

@@ -49,6 +49,32 @@ static void cies_that_cannot_be_read_cost_their_functions(void **state)
 	}
 }
 
+#define EVICTED_CIES 3
+
+/* CIEs with one place in the cache, each as large as it may be, and small FDEs that take turns. */
+static void cies_that_evict_each_other_end_the_walk(void **state)
+{
+	static const char nops[512 - 24];
+	_cleanup_(buf_done) struct buf b = BUF_INIT;
+	size_t cies[EVICTED_CIES];
+	struct seen seen;
+
+	(void)state;
+	for (size_t i = 0; i < EVICTED_CIES; i++) {
+		while (b.len % 512 > 0)
+			buf_putc(&b, 0);
+		cies[i] = cfi_cie(&b, "zR", CFI("\x1b"), 16,
+			(struct cfi_text){ nops, sizeof(nops) });
+	}
+	for (size_t i = 0; i < 1000; i++)
+		cfi_fde(&b, cies[0], START, 0, CFI(""));
+	assert_int_equal(walk(&b, &seen), 0);
+	for (size_t i = 0; i < 1000; i++)
+		cfi_fde(&b, cies[i % EVICTED_CIES], START, 0, CFI(""));
+	assert_int_equal(walk(&b, &seen), -EBADMSG);
+	assert_in_range(seen.stats.fdes, 1000, 1500);
+}
+
 /* Offset of a field in the usual CIE, which lies at the section's start. */
 #define CIE_VERSION 8
 #define CIE_LETTERS 9
@@ -355,6 +381,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cies_that_cannot_be_read_cost_their_functions),
+		cmocka_unit_test(cies_that_evict_each_other_end_the_walk),
 		cmocka_unit_test(spoilt_records_cost_their_functions),
 		cmocka_unit_test(broken_chain_of_records_is_refused_after_what_came_before),
 		cmocka_unit_test(record_of_no_length_ends_a_section_of_unknown_size_only),

@@ -2,7 +2,7 @@
 /* test_row_queue.c - in which order files get their rows. The worker is made here: it takes what it
  * is sent, and answers the oldest request when the test says so.
  * LINK: -Wl,--wrap=lane_start,--wrap=lane_send,--wrap=lane_wait,--wrap=lane_done
- * LINK: -Wl,--wrap=lane_rest */
+ * LINK: -Wl,--wrap=lane_rest,--wrap=lane_worker_ns */
 #include "unit.h"
 
 #include <errno.h>
@@ -23,6 +23,8 @@ static struct proto_request sent[64];
 static size_t sent_len, answered;
 static bool rested;
 static uint64_t take_ns;          /* of each request; 0: no answer comes */
+static uint64_t worker_ns;        /* what the worker took so far */
+static uint64_t told_ns;          /* of the latest rows */
 static bool unsendable;           /* no request can be sent now */
 static bool ended;                /* so nothing can be sent to it, until another is started */
 static void (*from_within)(void); /* called once, in the callback */
@@ -33,6 +35,7 @@ int __wrap_lane_send(struct lane *lane);
 enum lane_result __wrap_lane_wait(struct lane *lane, uint64_t until_ns);
 void __wrap_lane_done(struct lane *lane);
 void __wrap_lane_rest(struct lane *lane);
+uint64_t __wrap_lane_worker_ns(const struct lane *lane);
 
 int __wrap_lane_start(struct lane *lane)
 {
@@ -58,7 +61,7 @@ int __wrap_lane_send(struct lane *lane)
 
 enum lane_result __wrap_lane_wait(struct lane *lane, uint64_t until_ns)
 {
-	const struct proto_rows body = { .ns = take_ns, .rows_status = WORKER_UNREADABLE };
+	const struct proto_rows body = { .rows_status = WORKER_UNREADABLE };
 
 	(void)until_ns;
 	if (take_ns == 0 || answered == sent_len)
@@ -66,6 +69,7 @@ enum lane_result __wrap_lane_wait(struct lane *lane, uint64_t until_ns)
 	proto_begin_reply(&lane->in, &sent[answered++].head, WORKER_OK);
 	proto_put(&lane->in, &body, sizeof(body));
 	lane->asked_ns = clock_ns(CLOCK_MONOTONIC) - take_ns;
+	worker_ns += take_ns;
 	lane->busy = answered < sent_len;
 	take_ns = 0;
 	return LANE_REPLY;
@@ -82,12 +86,18 @@ void __wrap_lane_rest(struct lane *lane)
 	rested = true;
 }
 
+uint64_t __wrap_lane_worker_ns(const struct lane *lane)
+{
+	(void)lane;
+	return worker_ns;
+}
+
 static void on_rows(void *ctx, const struct worker_rows *rows)
 {
 	void (*call)(void) = from_within;
 
 	(void)ctx;
-	(void)rows;
+	told_ns = rows->ns;
 	from_within = NULL;
 	if (call)
 		call();
@@ -109,7 +119,7 @@ static int setup(void **state)
 	queue = (struct row_queue){ .blame = &blame, .fn = on_rows, .lane.child.pid = 1 };
 	sent_len = answered = 0;
 	rested = false;
-	take_ns = 0;
+	take_ns = worker_ns = told_ns = 0;
 	ended = unsendable = false;
 	from_within = NULL;
 	small_fd = file_of(4096);
@@ -129,7 +139,7 @@ static int teardown(void **state)
 
 static void put(uint64_t id, int fd)
 {
-	assert_int_equal(row_queue_put(&queue, id, fd), 0);
+	assert_int_equal(row_queue_put(&queue, id, fd, false), 0);
 }
 
 /* The worker answers the oldest request, for which it took so long. */
@@ -192,6 +202,20 @@ static void an_account_that_took_much_comes_after_those_that_took_little(void **
 	assert_int_equal(sent[2].id, 21);
 	answer(NSEC_PER_MSEC);
 	assert_true(sent[3].id <= 8);
+}
+
+/* The answers say that nothing came of it, in no time. */
+static void what_a_file_took_is_told_by_the_kernels_clock(void **state)
+{
+	(void)state;
+	put(1, large_fd);
+	row_queue_poll(&queue);
+	answer(7 * NSEC_PER_MSEC);
+	assert_int_equal(told_ns, 7 * NSEC_PER_MSEC);
+	put(2, large_fd);
+	row_queue_poll(&queue);
+	answer(5 * NSEC_PER_MSEC);
+	assert_int_equal(told_ns, 5 * NSEC_PER_MSEC);
 }
 
 static void a_page_of_an_account_that_took_little_comes_first_too(void **state)
@@ -355,6 +379,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			an_account_that_took_much_comes_after_those_that_took_little, setup,
 			teardown),
+		cmocka_unit_test_setup_teardown(what_a_file_took_is_told_by_the_kernels_clock,
+			setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			a_page_of_an_account_that_took_little_comes_first_too, setup, teardown),
 		cmocka_unit_test_setup_teardown(

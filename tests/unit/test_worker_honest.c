@@ -297,7 +297,7 @@ static int on_part(void *ctx, const struct debug_part *part)
 
 static void ask_rows(uint64_t id, int fd)
 {
-	assert_int_equal(row_queue_put(&rows, id, fd), 0);
+	assert_int_equal(row_queue_put(&rows, id, fd, any(2)), 0);
 	for (uint64_t i = any(2) * any(100); i > 0; i--)
 		assert_int_equal(row_queue_put_page(&rows, id, fd, any(4) ? 0 : written_ns(fd),
 					 (uint32_t)(any(16) ? any(40) : any(1U << 20)), 0),

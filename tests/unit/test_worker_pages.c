@@ -205,8 +205,8 @@ static int copy_with_wrong_index(int fd)
 	return copy;
 }
 
-/* The table of all of it answers those that wait, too. */
-static void a_file_with_a_wrong_index_is_compiled_once(void **state)
+/* One answer is for all that wait. */
+static void a_wrong_index_is_told_once_and_does_not_hinder_the_table(void **state)
 {
 	_cleanup_fd_ int fd = open_libc();
 	_cleanup_fd_ int copy = copy_with_wrong_index(fd);
@@ -225,8 +225,15 @@ static void a_file_with_a_wrong_index_is_compiled_once(void **state)
 	assert_int_equal(worker_client_rows(told.client, 8, other), 0);
 	kill(worker, SIGCONT);
 	told_await(&told, 2);
-	assert_int_equal(told.rows[0].id + told.rows[1].id, 7 + 8);
+	assert_int_equal(told.rows[0].id, 7);
+	assert_int_equal(told.rows[0].rows_status, WORKER_WRONG_INDEX);
+	assert_int_equal(told.rows[1].id, 8);
 	assert_int_equal(worker_client_pending(told.client), 0);
+	assert_int_equal(worker_client_table(told.client, 7, copy), 0);
+	told_await(&told, 3);
+	assert_int_equal(told.rows[2].rows_status, WORKER_OK);
+	assert_int_equal(
+		((const struct unwind_rows_head *)told.bytes)->kind, UNWIND_ROWS_TABLE);
 }
 
 int main(int argc, char **argv)
@@ -242,7 +249,7 @@ int main(int argc, char **argv)
 			requests_outlive_a_worker_that_is_found_lost_by_the_next_one, setup,
 			teardown),
 		cmocka_unit_test_setup_teardown(
-			a_file_with_a_wrong_index_is_compiled_once, setup, teardown),
+			a_wrong_index_is_told_once_and_does_not_hinder_the_table, setup, teardown),
 	};
 
 	worker_client_main(argc, argv);

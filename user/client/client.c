@@ -355,8 +355,7 @@ void worker_client_stats(struct worker_client *client, struct worker_stats *out)
 
 /* ---- the face ------------------------------------------------------------------------------- */
 
-/* All of a file may have to be read for its table. A page of it does not take long, unless the
- * file's index is wrong: then all is compiled, once. */
+/* All of a file may have to be read for its table. A page of it does not take long. */
 static struct row_queue *queue_for(struct worker_client *client, int fd)
 {
 	struct stat st;
@@ -365,13 +364,23 @@ static struct row_queue *queue_for(struct worker_client *client, int fd)
 	return &client->rows[large ? ROWS_LARGE : ROWS_SMALL];
 }
 
-int worker_client_rows(struct worker_client *client, uint64_t id, int fd)
+static int put_file(struct worker_client *client, uint64_t id, int fd, bool whole)
 {
 	struct row_queue *queue = queue_for(client, fd);
-	int err = row_queue_put(queue, id, fd);
+	int err = row_queue_put(queue, id, fd, whole);
 
 	row_queue_kick(queue);
 	return err;
+}
+
+int worker_client_rows(struct worker_client *client, uint64_t id, int fd)
+{
+	return put_file(client, id, fd, false);
+}
+
+int worker_client_table(struct worker_client *client, uint64_t id, int fd)
+{
+	return put_file(client, id, fd, true);
 }
 
 int worker_client_page(struct worker_client *client, uint64_t id, int fd, uint64_t written_ns,

@@ -60,11 +60,11 @@ uint64_t worker_client_due_ns(const struct worker_client *client);
 
 /* Requests a file's rows: each call leads to one on_rows, from a later poll; if its status is not
  * WORKER_OK it is for all calls that wait. fd is borrowed until then, or until the drop. -ENOSPC:
- * the queue is full. */
+ * the queue is full. _table: all rows, for a file whose index is wrong. */
 int worker_client_rows(struct worker_client *client, uint64_t id, int fd);
-/* Requests a page of a file's rows. It comes with others that were requested meanwhile, or in the
- * whole table if the file's index is wrong. If the file was not written at written_ns last, it is
- * WORKER_UNREADABLE; 0: any time. Otherwise as worker_client_rows and worker_client_want. */
+int worker_client_table(struct worker_client *client, uint64_t id, int fd);
+/* Requests a page of a file's rows. It comes with others, or with WORKER_WRONG_INDEX. If the file
+ * was not written at written_ns last, it is WORKER_UNREADABLE; 0: any time. Otherwise as those. */
 int worker_client_page(struct worker_client *client, uint64_t id, int fd, uint64_t written_ns,
 	uint32_t number, uint64_t account);
 /* Sends the next request for rows now, if its worker is idle. */

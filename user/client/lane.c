@@ -349,9 +349,14 @@ uint64_t lane_due_ns(const struct lane *lane)
 
 /* ---- cost ----------------------------------------------------------------------------------- */
 
+uint64_t lane_worker_ns(const struct lane *lane)
+{
+	return clock_process_ns(lane->child.pid);
+}
+
 double lane_cpu_s(const struct lane *lane)
 {
-	return lane->cpu_s + (double)clock_process_ns(lane->child.pid) / 1e9;
+	return lane->cpu_s + (double)lane_worker_ns(lane) / 1e9;
 }
 
 static uint64_t kb_of(const char *text, const char *key)

@@ -85,6 +85,8 @@ void lane_accuse(struct lane *lane, const char *fault);
 /* Ends a worker that is idle and not needed now. It is no loss. */
 void lane_rest(struct lane *lane);
 
+/* CPU time of the running worker, by the kernel's clock; 0: none. */
+uint64_t lane_worker_ns(const struct lane *lane);
 /* CPU seconds of all workers so far; memory of the running one, 0 if none. */
 double lane_cpu_s(const struct lane *lane);
 void lane_memory(const struct lane *lane, uint64_t *rss_kb, uint64_t *rss_max_kb);

@@ -34,13 +34,17 @@ void row_queue_done(struct row_queue *queue)
 
 /* ---- accounts ------------------------------------------------------------------------------- */
 
-/* The worker's own figure may be a lie, and the time until we look is partly ours: the smaller. */
-static void charge(struct row_queue *queue, uint64_t account, uint64_t worker_ns)
+/* The worker's CPU time since its last answer, by the kernel's clock: what it says itself may be a
+ * lie. */
+static uint64_t spend(struct row_queue *queue)
 {
-	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC), took_ns = now_ns - queue->lane.asked_ns;
+	uint64_t now_ns = lane_worker_ns(&queue->lane), before_ns = queue->spent_ns;
 
-	share_turns_charge(
-		&queue->turns, account, took_ns < worker_ns ? took_ns : worker_ns, now_ns);
+	if (queue->lane.child.pid != queue->spent_pid)
+		before_ns = 0;
+	queue->spent_pid = queue->lane.child.pid;
+	queue->spent_ns = now_ns;
+	return now_ns > before_ns ? now_ns - before_ns : 0;
 }
 
 /* Who took least pays for what many want. */
@@ -83,9 +87,9 @@ static int put_job(struct row_queue *queue, const struct row_job *job)
 	return 0;
 }
 
-int row_queue_put(struct row_queue *queue, uint64_t id, int fd)
+int row_queue_put(struct row_queue *queue, uint64_t id, int fd, bool whole)
 {
-	struct row_job job = { .id = id, .fd = fd };
+	struct row_job job = { .id = id, .fd = fd, .whole = whole };
 	struct stat st;
 
 	if (fstat(fd, &st) == 0)
@@ -252,12 +256,14 @@ static const struct row_job *first_job(struct row_queue *queue)
 
 /* ---- results -------------------------------------------------------------------------------- */
 
-static void report_failure(struct row_queue *queue, uint64_t id, enum worker_status status)
+static void report_failure(
+	struct row_queue *queue, const struct row_job *job, enum worker_status status)
 {
 	struct worker_rows rows = {
-		.id = id,
+		.id = job->id,
 		.status = status,
 		.rows_status = status,
+		.ns = job->spent_ns,
 	};
 
 	queue->fn(queue->ctx, &rows);
@@ -286,13 +292,13 @@ static void *map_rows(
 	return NULL;
 }
 
-/* A table answers everything: the file may have no index, or a wrong one. */
+/* A table answers a file that has no index, too. */
 static bool is_answer(const struct row_job *job, const struct unwind_rows_view *view)
 {
 	if (view->head->kind == UNWIND_ROWS_TABLE)
-		return true;
-	if (view->head->kind == UNWIND_ROWS_OUTLINE)
 		return job->pages_len == 0;
+	if (view->head->kind == UNWIND_ROWS_OUTLINE)
+		return job->pages_len == 0 && !job->whole;
 	if (job->pages_len == 0 || view->head->pages_len != job->pages_len)
 		return false;
 	for (uint32_t i = 0; i < job->pages_len; i++)
@@ -318,8 +324,9 @@ static const char *report_rows(struct row_queue *queue)
 		.cpython = body->cpython,
 		.hotspot = body->hotspot,
 		.eh_frame_bytes = body->eh_frame_bytes,
-		.ns = body->ns,
+		.ns = spend(queue),
 	};
+	const struct row_job *job = &queue->asked[0];
 
 	if (body->rows_bytes > 0) {
 		bytes = map_rows(TAKE_FD(queue->memory[0]), body->rows_bytes, &view, &fault);
@@ -334,14 +341,14 @@ static const char *report_rows(struct row_queue *queue)
 	rows.build_id.len = body->build_id_len;
 	memcpy(rows.build_id.bytes, body->build_id, body->build_id_len);
 	memcpy(rows.link.name, body->debuglink, sizeof(rows.link.name));
-	/* The caller closes a file that is refused: its number may soon be that of another. A table
-	 * of all of a file answers its other requests, too. */
-	if (rows.status != WORKER_OK || (bytes && view.head->kind == UNWIND_ROWS_TABLE))
+	/* The caller closes a file that is refused: its number may soon be that of another. */
+	if (rows.status != WORKER_OK || rows.rows_status == WORKER_WRONG_INDEX)
 		drop_others(queue, rows.id);
-	charge(queue, queue->asked[0].account, body->ns);
-	rows.pages = queue->asked[0].pages;
-	rows.pages_len = queue->asked[0].pages_len;
-	if (queue->asked[0].fd >= 0)
+	share_turns_charge(&queue->turns, job->account, rows.ns, clock_ns(CLOCK_MONOTONIC));
+	rows.ns += job->spent_ns;
+	rows.pages = job->pages;
+	rows.pages_len = job->pages_len;
+	if (job->fd >= 0)
 		queue->fn(queue->ctx, &rows);
 	if (bytes)
 		munmap(bytes, body->rows_bytes);
@@ -359,8 +366,13 @@ static void on_loss(struct row_queue *queue)
 
 	memcpy(lost, queue->asked, len * sizeof(lost[0]));
 	close_memory(queue);
-	if (len > 0)
-		charge(queue, lost[0].account, UINT64_MAX);
+	if (len > 0) {
+		uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+		uint64_t took_ns = now_ns - queue->lane.asked_ns;
+
+		share_turns_charge(&queue->turns, lost[0].account, took_ns, now_ns);
+		lost[0].spent_ns += took_ns;
+	}
 	queue->asked_len = 0;
 	blame_loss(queue->blame, &queue->lane, BLAME_ROWS);
 	for (size_t i = 0; i < len; i++) {
@@ -369,7 +381,7 @@ static void on_loss(struct row_queue *queue)
 		if (lost[i].fd >= 0 &&
 			(blame_refuses(queue->blame, BLAME_ROWS, lost[i].id) ||
 				put_job(queue, &lost[i]) < 0))
-			report_failure(queue, lost[i].id, WORKER_REFUSED);
+			report_failure(queue, &lost[i], WORKER_REFUSED);
 	}
 }
 
@@ -390,6 +402,7 @@ static void on_reply(struct row_queue *queue)
 
 	if (queue->lane.in.head.kind == PROTO_HELLO) {
 		queue->sandbox = (uint32_t)hello->sandbox;
+		spend(queue);
 		return;
 	}
 	note_written(queue);
@@ -423,6 +436,7 @@ static int send_job(struct row_queue *queue, const struct row_job *job)
 	m->fds[1] = memory;
 	m->fds_len = 2;
 	m->request.at_ns = job->written_ns;
+	m->request.flags = job->whole ? PROTO_WHOLE : 0;
 	m->request.queries_len = job->pages_len;
 	for (uint32_t i = 0; i < job->pages_len; i++) {
 		const uint64_t number = job->pages[i];
@@ -456,15 +470,13 @@ static bool has_room(const struct row_queue *queue, const struct row_job *job)
 static bool send_next(struct row_queue *queue)
 {
 	const struct row_job *job = first_job(queue);
-	uint64_t id;
 	int err;
 
 	if (!job || !has_room(queue, job))
 		return false;
-	id = job->id;
-	if (blame_refuses(queue->blame, BLAME_ROWS, id)) {
+	if (blame_refuses(queue->blame, BLAME_ROWS, job->id)) {
 		queue->next++;
-		report_failure(queue, id, WORKER_REFUSED);
+		report_failure(queue, job, WORKER_REFUSED);
 		return true;
 	}
 	err = send_job(queue, job);
@@ -472,7 +484,7 @@ static bool send_next(struct row_queue *queue)
 		return false;
 	queue->next++;
 	if (err < 0)
-		report_failure(queue, id, WORKER_DOWN);
+		report_failure(queue, job, WORKER_DOWN);
 	return true;
 }
 

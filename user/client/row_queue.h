@@ -24,6 +24,8 @@ struct row_job {
 	uint32_t pages[ROW_JOB_PAGES]; /* rising numbers */
 	uint64_t written_ns;           /* mtime of the file that they are of; 0: any */
 	uint64_t bytes; /* of a file whose table is requested: all of it may have to be read */
+	bool whole;     /* no outline */
+	uint64_t spent_ns; /* by workers that were lost over it */
 };
 
 struct row_queue {
@@ -43,11 +45,13 @@ struct row_queue {
 	uint64_t written_max; /* bytes: a worker that wrote more rows is replaced */
 	uint32_t sandbox;
 	uint64_t requests;
+	pid_t spent_pid;   /* of the worker whose CPU time until the latest answer is: */
+	uint64_t spent_ns;
 };
 
 void row_queue_done(struct row_queue *queue);
 /* 0, -ENOSPC, -ENOMEM */
-int row_queue_put(struct row_queue *queue, uint64_t id, int fd);
+int row_queue_put(struct row_queue *queue, uint64_t id, int fd, bool whole);
 /* Adds a page to the file's request that waits for its turn, or makes one. 0 also if the page was
  * requested already; -ENOSPC, -ENOMEM */
 int row_queue_put_page(struct row_queue *queue, uint64_t id, int fd, uint64_t written_ns,

@@ -2,8 +2,8 @@
 /* elf/eh_frame.c - the records of .eh_frame and .debug_frame, CIEs and FDEs.
  * A malformed FDE costs only its own function's rows; only a broken chain of record lengths ends
  * the walk. A CIE is parsed when an FDE first refers to it and kept, good or bad, in a small cache
- * by its offset. Its size is limited (CIE_BYTES_MAX), so that the time stays linear even if every
- * FDE evicts the next one's CIE. unwind/rows_build.c handles overlaps and file offsets. */
+ * by its offset. If each FDE evicts the next one's CIE they are parsed again and again: so the
+ * bytes that are read of them are limited. unwind/rows_build.c handles overlaps and offsets. */
 #include "elf/eh_frame.h"
 
 #include <dwarf.h>
@@ -22,6 +22,7 @@
 #define AUGMENTATION_MAX 8
 #define CIE_BYTES_MAX 1024
 #define CIE_CACHE_LEN 128 /* a power of two */
+#define CIE_READS_MAX 2   /* of the bytes of all records; a linker leaves a few CIEs */
 
 /* Where one record's parts are; offsets count from the section's first byte. */
 struct record {
@@ -43,6 +44,7 @@ struct walk {
 	const struct eh_frame *eh;
 	struct cfi_machine machine;
 	struct cached_cie cies[CIE_CACHE_LEN];
+	uint64_t cies_bytes; /* parsed */
 	eh_frame_fn fn;
 	void *arg;
 	struct eh_frame_stats *stats;
@@ -163,6 +165,7 @@ static int parse_cie(struct walk *w, size_t offset, struct cfi_cie *out)
 	cursor_seek(&c, offset);
 	if (read_record(w->eh, &c, &r) != 0 || !r.is_cie || cursor_left(&r.body) > CIE_BYTES_MAX)
 		return -EBADMSG;
+	w->cies_bytes += cursor_offset(&c) - offset;
 	bases = bases_of(w->eh, &r);
 	err = read_cie_head(w->eh, &r.body, &cie, &letters);
 	if (err < 0)
@@ -268,6 +271,8 @@ static int visit_records(struct walk *w)
 		struct record r;
 		int err = read_record(w->eh, &c, &r);
 
+		if (w->cies_bytes > CIE_READS_MAX * (uint64_t)w->eh->data.len)
+			return -EBADMSG;
 		if (err == 1 && w->eh->ends_at_zero)
 			return 0;
 		if (err == 0 && !r.is_cie)
@@ -346,14 +351,15 @@ static int read_one(struct eh_frame_reader *reader, size_t offset, struct eh_fra
 {
 	struct cursor c = cursor_init(reader->eh.data.data, reader->eh.data.len);
 	struct eh_frame_fde fde = { 0 };
+	uint64_t cies_bytes = reader->walk.cies_bytes;
 	struct record r;
 	int err;
 
 	cursor_seek(&c, offset);
 	if (c.bad || read_record(&reader->eh, &c, &r) != 0 || r.is_cie)
 		return -EBADMSG;
-	*record_bytes = cursor_offset(&c) - offset;
 	err = parse_fde(&reader->walk, &r, &fde);
+	*record_bytes = cursor_offset(&c) - offset + (reader->walk.cies_bytes - cies_bytes);
 	if (err < 0)
 		return err;
 	*out = fde;

@@ -66,8 +66,8 @@ int eh_frame_reader_new(const struct eh_frame *eh, struct eh_frame_reader **out)
 void eh_frame_reader_free(struct eh_frame_reader *reader);
 /* The range of the FDE at this offset in the section, which may be empty. -EBADMSG */
 int eh_frame_read_range(struct eh_frame_reader *reader, size_t offset, struct eh_frame_fde *out);
-/* The same with rows, valid until the next call; none if the range is empty. *record_bytes: of the
- * record. -EBADMSG, -ENOMEM */
+/* The same with rows, valid until the next call; none if the range is empty. *record_bytes: of all
+ * that was read, a CIE too. -EBADMSG, -ENOMEM */
 int eh_frame_read_rows(struct eh_frame_reader *reader, size_t offset, struct eh_frame_fde *out,
 	size_t *record_bytes);
 /* Rows of all read FDEs that are less exact than their source, by reason. */

@@ -9,6 +9,7 @@
 
 #include "base/fd.h"
 #include "client/openers.h"
+#include "client/worker_rows.h"
 #include "sampler/sampler.h"
 #include "wire/status.h"
 
@@ -167,6 +168,23 @@ void object_count_debug_files(const struct object *object, uint64_t *found, uint
 		unread[reason] += object->debug_files.unread[reason];
 }
 
+void object_learn(struct object *object, const struct worker_rows *rows)
+{
+	object->build_id = rows->build_id;
+	object->contents = rows->contents;
+	object->known = true;
+	free(object->link);
+	object->link = rows->link.name[0] ? strdup(rows->link.name) : NULL;
+}
+
+void object_refuse(struct object *object, uint32_t status)
+{
+	if (status < WORKER_REFUSED)
+		object_fail(object, object_reason_of(status));
+	else
+		object->reason = object_reason_of(status);
+}
+
 enum object_reason object_reason_of(uint32_t status)
 {
 	static const enum object_reason reasons[WORKER_STATUSES] = {
@@ -178,6 +196,7 @@ enum object_reason object_reason_of(uint32_t status)
 		[WORKER_MACHINE] = OBJECT_NOT_ELF,
 		[WORKER_UNKNOWN] = OBJECT_DAMAGED,
 		[WORKER_BYTE_ORDER] = OBJECT_DAMAGED,
+		[WORKER_WRONG_INDEX] = OBJECT_DAMAGED,
 		[WORKER_MEMORY] = OBJECT_TOO_LARGE,
 		[WORKER_REFUSED] = OBJECT_REFUSED,
 		[WORKER_LATE] = OBJECT_REFUSED,

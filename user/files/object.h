@@ -18,6 +18,7 @@
 
 struct openers;
 struct openers_answer;
+struct worker_rows;
 
 #define OBJECT_HUNG_SECONDS 40
 
@@ -66,6 +67,7 @@ struct object {
 	bool known;               /* a worker has examined it */
 	bool wanted;              /* a frame of it was sampled */
 	bool fetching;            /* a debug file is being fetched */
+	bool wrong_index;         /* all of its unwind table is compiled at once */
 };
 
 /* State OBJECT_OPENED, without descriptors yet. NULL: no memory. */
@@ -94,6 +96,10 @@ bool object_waits(const struct object *object);
 bool object_is_due(const struct object *object, uint32_t second);
 /* Did opening fail only because of the process that mapped it? */
 bool object_may_come_again(const struct object *object);
+/* What a worker found in the file itself. */
+void object_learn(struct object *object, const struct worker_rows *rows);
+/* A worker answered so: enum worker_status, not WORKER_OK. */
+void object_refuse(struct object *object, uint32_t status);
 /* Why an object failed that a worker answered so for: enum worker_status. */
 enum object_reason object_reason_of(uint32_t status);
 /* Adds its debug files. */

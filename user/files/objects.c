@@ -96,7 +96,7 @@ int objects_compile(struct objects *objects, uint32_t id)
 	if (object->state == OBJECT_ASKED || object_may_come_again(object))
 		return 0;
 	if (object->state == OBJECT_OPENED)
-		err = worker_client_rows(objects->options.worker, object->id, object->fd);
+		err = row_wishes_file(objects->options.worker, object);
 	if (err == 0 && object->samples > 0)
 		worker_client_want(objects->options.worker, object->id, object->samples,
 			object->account);
@@ -107,7 +107,7 @@ int objects_compile(struct objects *objects, uint32_t id)
 /* The object of this very file, if it was met before; a key that collides is another file. */
 static struct object *find_file(struct objects *objects, const struct object_key *key)
 {
-	uint64_t *at = hash_find(&objects->by_file, hash_bytes(key, sizeof(*key)));
+	const uint64_t *at = hash_find(&objects->by_file, hash_bytes(key, sizeof(*key)));
 	struct object *object = at ? objects->all.data[*at] : NULL;
 
 	return object && memcmp(&object->key, key, sizeof(*key)) == 0 ? object : NULL;
@@ -308,20 +308,6 @@ int objects_add(struct objects *objects, const struct event_object *event, uint6
 
 /* ---- what a worker found ------------------------------------------------------------------- */
 
-static void learn(struct objects *objects, struct object *object, const struct worker_rows *rows)
-{
-	if (rows->pages_len > 0) /* the file was identified before */
-		return;
-	object->build_id = rows->build_id;
-	object->contents = rows->contents;
-	languages_describe(objects->options.publish, object, rows);
-	object->known = true;
-	free(object->link);
-	object->link = rows->link.name[0] ? strdup(rows->link.name) : NULL;
-	debug_search_common(&objects->search, object);
-	debug_search_meet(&objects->search, object, object->view);
-}
-
 static void consider_fetching(struct objects *objects, struct object *object)
 {
 	if (!objects->options.fetch || !object->wanted || !object->known || object->fetching ||
@@ -330,6 +316,17 @@ static void consider_fetching(struct objects *objects, struct object *object)
 		return;
 	object->fetching = true;
 	fetch_ask(objects->options.fetch, object->id, &object->build_id);
+}
+
+static void learn(struct objects *objects, struct object *object, const struct worker_rows *rows)
+{
+	if (rows->pages_len > 0) /* the file was identified before */
+		return;
+	object_learn(object, rows);
+	languages_describe(objects->options.publish, object, rows);
+	debug_search_common(&objects->search, object);
+	debug_search_meet(&objects->search, object, object->view);
+	consider_fetching(objects, object);
 }
 
 void objects_sampled(struct objects *objects, const uint64_t *frames, size_t len)
@@ -410,6 +407,19 @@ void objects_want(struct objects *objects, uint32_t id, uint64_t account)
 	}
 }
 
+static void take_rows(
+	struct objects *objects, struct object *object, const struct worker_rows *rows)
+{
+	if (rows->status == WORKER_OK)
+		learn(objects, object, rows);
+	else
+		object_refuse(object, rows->status);
+	if (!rows->rows)
+		publish_none(objects->options.publish, &object->key, object->id);
+	else if (publish_rows(objects->options.publish, &object->key, object->id, rows->rows) == 0)
+		row_wishes_few(objects->options.worker, object, rows->rows);
+}
+
 void objects_on_rows(struct objects *objects, const struct worker_rows *rows)
 {
 	struct object *object = objects_find(objects, (uint32_t)rows->id);
@@ -419,17 +429,8 @@ void objects_on_rows(struct objects *objects, const struct worker_rows *rows)
 		return;
 	objects->table_ns += rows->ns;
 	objects->eh_frame_bytes += rows->eh_frame_bytes;
-	if (rows->status == WORKER_OK) {
-		learn(objects, object, rows);
-		consider_fetching(objects, object);
-	} else if (rows->status < WORKER_REFUSED)
-		object_fail(object, object_reason_of(rows->status));
-	else
-		object->reason = object_reason_of(rows->status);
-	if (!rows->rows)
-		publish_none(objects->options.publish, &object->key, object->id);
-	else if (publish_rows(objects->options.publish, &object->key, object->id, rows->rows) == 0)
-		row_wishes_few(objects->options.worker, object, rows->rows);
+	if (!row_wishes_table(objects->options.worker, object, rows))
+		take_rows(objects, object, rows);
 	file_time_charge(&objects->time, object->payer,
 		rows->ns + clock_ns(CLOCK_THREAD_CPUTIME_ID) - begun_ns);
 }
@@ -451,8 +452,7 @@ bool objects_trim(struct objects *objects, uint32_t second)
 	if (live >= CROWDED(objects->max))
 		forget_some(objects, object_shares_idle, IDLE_SECONDS, live - ROOMY(objects->max));
 	else if (refused > 0)
-		forget_some(
-			objects, object_shares_refused, 0, CROWDED(objects->max) - live);
+		forget_some(objects, object_shares_refused, 0, CROWDED(objects->max) - live);
 	keep_room_in_bpf(objects);
 	return live >= CROWDED(objects->max) || refused > 0;
 }

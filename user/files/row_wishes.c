@@ -24,13 +24,32 @@ void row_wishes_page(void *ctx, uint32_t id, uint64_t number)
 	const struct object *object = objects_find(wishes->objects, id);
 	int err = -1;
 
-	if (!object || !publish_lacks_page(wishes->publish, object->id, number))
+	if (!object || object->wrong_index ||
+		!publish_lacks_page(wishes->publish, object->id, number))
 		return;
 	if (object->state == OBJECT_OPENED && may_cost(wishes, object))
 		err = worker_client_page(wishes->worker, object->id, object->fd,
 			object->key.mtime_ns, (uint32_t)number, wishes->account);
 	if (err < 0)
 		publish_page_late(wishes->publish, object->id, (uint32_t)number);
+}
+
+int row_wishes_file(struct worker_client *worker, const struct object *object)
+{
+	return object->wrong_index ? worker_client_table(worker, object->id, object->fd)
+				   : worker_client_rows(worker, object->id, object->fd);
+}
+
+bool row_wishes_table(
+	struct worker_client *worker, struct object *object, const struct worker_rows *rows)
+{
+	if (rows->status != WORKER_OK || rows->rows_status != WORKER_WRONG_INDEX ||
+		rows->pages_len == 0 || object->state != OBJECT_OPENED)
+		return false;
+	if (object->wrong_index)
+		return true; /* it was requested before */
+	object->wrong_index = true;
+	return row_wishes_file(worker, object) == 0;
 }
 
 void row_wishes_few(struct worker_client *worker, const struct object *object,

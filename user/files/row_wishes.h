@@ -3,6 +3,7 @@
  * met first. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct event_page;
@@ -11,6 +12,7 @@ struct objects;
 struct publish;
 struct unwind_rows_view;
 struct worker_client;
+struct worker_rows;
 
 struct row_wishes {
 	struct objects *objects;
@@ -22,6 +24,11 @@ struct row_wishes {
 /* Requests the page of this number in the object's file, unless it is there. If it cannot be
  * requested, BPF may ask for it again. ctx: a struct row_wishes. */
 void row_wishes_page(void *ctx, uint32_t id, uint64_t number);
+/* Requests the file's rows: an outline or a table. 0 or as worker_client_rows. */
+int row_wishes_file(struct worker_client *worker, const struct object *object);
+/* Do the rows say that the pages cannot be compiled one by one? Then the table is requested. */
+bool row_wishes_table(
+	struct worker_client *worker, struct object *object, const struct worker_rows *rows);
 /* All pages of a file that has few: most are hit, and each that is missing defers a sample. */
 void row_wishes_few(struct worker_client *worker, const struct object *object,
 	const struct unwind_rows_view *rows);

@@ -572,7 +572,7 @@ int unwind_rows_build_pages(struct image *image, const uint32_t *numbers, size_t
 	if (err == 0)
 		err = read_pages(&b, numbers, len);
 	if (err == -ENODATA || err == -EBADMSG || err == -EFBIG)
-		return unwind_rows_build(image, out, why);
+		err = -ESTALE;
 	if (err == 0)
 		err = settle_spans(&b);
 	if (err == 0)

@@ -40,7 +40,7 @@ struct proto_head {
 #define PROTO_DEMANGLE 1U /* flags of PROTO_NAMES */
 #define PROTO_LINES 2U    /* inlined frames, files, lines; PROTO_LOAD: they come next */
 #define PROTO_DUMP 4U     /* of PROTO_MAP_FEED: the file is a jitdump */
-#define PROTO_WHOLE 8U    /* of PROTO_LOAD: queries for other places will follow; see also above */
+#define PROTO_WHOLE 8U    /* of PROTO_LOAD: more queries come; PROTO_ROWS: no outline; see above */
 #define PROTO_SPARE 16U   /* of PROTO_LOAD: memory matters more than time */
 
 struct proto_request {

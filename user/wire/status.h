@@ -15,6 +15,7 @@
 	X(WORKER_MEMORY, "it needs more memory than a worker may use")                           \
 	X(WORKER_UNKNOWN, "the worker has nothing under this id")                                \
 	X(WORKER_BYTE_ORDER, "the other byte order, or an unsupported version")                  \
+	X(WORKER_WRONG_INDEX, "the index of its unwind table is wrong: all of it is read")       \
 	/* The client finds the following ones; a worker never sends them. */                    \
 	X(WORKER_REFUSED, "a worker died or hung on it: not tried again for now")                \
 	X(WORKER_LATE, "no answer yet; the work continues")                                      \

@@ -125,7 +125,7 @@ static int build(struct image *image, const struct compile_pages *pages, uint32_
 	uint32_t numbers[PROTO_PAGES_MAX];
 	struct why why;
 
-	if (contents & (WORKER_RUNTIMES | WORKER_IS_CPYTHON))
+	if (pages->whole || (contents & (WORKER_RUNTIMES | WORKER_IS_CPYTHON)))
 		return unwind_rows_build(image, rows, &why);
 	if (pages->len == 0)
 		return unwind_rows_begin(image, rows, &why);
@@ -153,6 +153,7 @@ enum worker_status compile_rows(
 	struct proto_rows found = { 0 };
 	uint64_t started = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	enum worker_status status = elf_file_open(fd, &file);
+	int err;
 
 	if (status == WORKER_NOT_ELF && is_assembly(fd)) {
 		out->rows_status = WORKER_NO_DATA;
@@ -165,7 +166,8 @@ enum worker_status compile_rows(
 	forget_what_is_read(&file);
 	if (pages->len == 0)
 		identify(&file.image, &found);
-	found.rows_status = elf_file_status(build(&file.image, pages, found.contents, &rows));
+	err = build(&file.image, pages, found.contents, &rows);
+	found.rows_status = err == -ESTALE ? WORKER_WRONG_INDEX : elf_file_status(err);
 	if (found.rows_status == WORKER_OK)
 		found.rows_status = write_rows(rows, memory);
 	if (found.rows_status == WORKER_OK)

@@ -12,6 +12,7 @@
 struct compile_pages {
 	const uint64_t *numbers; /* in rising order */
 	size_t len;
+	bool whole; /* the table; else without numbers an outline, if there is an index */
 	uint64_t written_ns;
 };
 

@@ -28,6 +28,7 @@ static enum worker_status do_rows(struct service *s)
 	const struct compile_pages pages = {
 		.numbers = proto_queries(&s->in),
 		.len = s->in.request.queries_len,
+		.whole = s->in.request.flags & PROTO_WHOLE,
 		.written_ns = s->in.request.at_ns,
 	};
 	enum worker_status status = compile_rows(s->in.fds[0], &pages, s->in.fds[1], &rows);
