@@ -473,7 +473,7 @@ int agent_poll(struct agent *agent)
 
 uint64_t agent_due_ns(const struct agent *agent)
 {
-	return upkeep_due_ns(&agent->upkeep);
+	return clock_sooner(upkeep_due_ns(&agent->upkeep), deferred_due_ns(agent->deferred));
 }
 
 void agent_set_hz(struct agent *agent, uint32_t hz)

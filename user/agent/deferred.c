@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/own.h"
 #include "base/share.h"
@@ -32,6 +33,8 @@ struct waiting {
 	bool looked_at;   /* the process's mappings were read when it came */
 	uint32_t missing; /* the object whose rows it waits for; 0: not known */
 	uint64_t page;    /* of them, where its walk stopped; NO_PAGE: it has none yet */
+	uint64_t came_ns; /* times by CLOCK_MONOTONIC */
+	uint64_t due_ns;  /* when mappings of the process are read again; 0: no need */
 };
 
 struct deferred {
@@ -42,6 +45,7 @@ struct deferred {
 	VEC(struct waiting) waiting;
 	struct share share; /* bytes of those that wait */
 	struct snapshots snapshots;
+	uint64_t due_ns; /* of the first that has one; CLOCK_NEVER_NS: none */
 	struct deferred_stats stats;
 };
 
@@ -55,6 +59,7 @@ int deferred_new(struct sampler *sampler, struct tally *tally, struct objects *o
 	deferred->sampler = sampler;
 	deferred->tally = tally;
 	deferred->objects = objects;
+	deferred->due_ns = CLOCK_NEVER_NS;
 	deferred->snapshots.sampler = sampler;
 	deferred->snapshots.time = objects_time(objects);
 	deferred->wishes = (struct row_wishes){ objects, sampler_publish(sampler), worker, 0 };
@@ -156,7 +161,10 @@ int deferred_put(
 		return -ENOMEM;
 	memcpy(copy, event, bytes);
 	slot = vec_add(&deferred->waiting);
-	*slot = (struct waiting){ .event = TAKE_PTR(copy), .account = account, .page = NO_PAGE };
+	*slot = (struct waiting){ .event = TAKE_PTR(copy),
+		.account = account,
+		.page = NO_PAGE,
+		.came_ns = clock_ns(CLOCK_MONOTONIC) };
 	return 0;
 }
 
@@ -237,6 +245,10 @@ static uint32_t walk(struct deferred *deferred, struct waiting *waiting, struct 
 	}
 	if (end == END_NO_TABLE)
 		want_rows(deferred, waiting, s, walked);
+	/* A process may map its libraries faster than they are read. */
+	waiting->due_ns = end == END_NO_MAPPING && s->taken_ns < waiting->came_ns
+		? snapshots_stale_ns(s)
+		: 0;
 	waiting->missing = walked->object;
 	return end;
 }
@@ -247,6 +259,8 @@ static bool still_waits(struct deferred *deferred, const struct waiting *waiting
 	const struct publish *publish = sampler_publish(deferred->sampler);
 	uint32_t id = waiting->missing ? first_id(deferred, waiting->missing) : 0;
 
+	if (waiting->due_ns)
+		return clock_ns(CLOCK_MONOTONIC) < waiting->due_ns;
 	return id &&
 		(publish_table(publish, id) == TABLE_PENDING ||
 			publish_lacks_page(publish, id, waiting->page));
@@ -259,6 +273,7 @@ static void finish(struct deferred *deferred, bool give_up)
 	struct walk_stack walked = { .frames = frames };
 	size_t kept = 0;
 
+	deferred->due_ns = CLOCK_NEVER_NS;
 	for (size_t i = 0; i < deferred->waiting.len; i++) {
 		struct waiting waiting = deferred->waiting.data[i];
 		bool crowded = share_held(&deferred->share, waiting.account) > level,
@@ -267,8 +282,10 @@ static void finish(struct deferred *deferred, bool give_up)
 
 		if (late || !still_waits(deferred, &waiting))
 			end = walk(deferred, &waiting, &walked);
-		if (end == END_NO_TABLE && !late) {
+		if ((end == END_NO_TABLE || waiting.due_ns) && !late) {
 			deferred->waiting.data[kept++] = waiting;
+			if (waiting.due_ns)
+				deferred->due_ns = clock_sooner(deferred->due_ns, waiting.due_ns);
 			continue;
 		}
 		deferred->stats.finished += end != END_NO_TABLE;
@@ -292,6 +309,11 @@ void deferred_flush(struct deferred *deferred)
 {
 	finish(deferred, true);
 	snapshots_clear(&deferred->snapshots);
+}
+
+uint64_t deferred_due_ns(const struct deferred *deferred)
+{
+	return deferred->due_ns;
 }
 
 size_t deferred_waiting(const struct deferred *deferred)

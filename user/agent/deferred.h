@@ -41,5 +41,7 @@ void deferred_watch(struct deferred *deferred, struct event_exec event, uint64_t
 void deferred_finish(struct deferred *deferred);
 /* The same, and gives up the others: no sample is deferred afterwards. */
 void deferred_flush(struct deferred *deferred);
+/* When deferred_finish must be called at the latest. CLOCK_NEVER_NS: not for what waits now. */
+uint64_t deferred_due_ns(const struct deferred *deferred);
 size_t deferred_waiting(const struct deferred *deferred);
 void deferred_stats(const struct deferred *deferred, struct deferred_stats *out);

@@ -96,7 +96,7 @@ bool object_waits(const struct object *object);
 bool object_is_due(const struct object *object, uint32_t second);
 /* Did opening fail only because of the process that mapped it? */
 bool object_may_come_again(const struct object *object);
-/* What a worker found in the file itself. */
+/* Takes what a worker found in the file itself. */
 void object_learn(struct object *object, const struct worker_rows *rows);
 /* A worker answered so: enum worker_status, not WORKER_OK. */
 void object_refuse(struct object *object, uint32_t status);

@@ -47,7 +47,7 @@ bool row_wishes_table(
 		rows->pages_len == 0 || object->state != OBJECT_OPENED)
 		return false;
 	if (object->wrong_index)
-		return true; /* it was requested before */
+		return true; /* the table was requested before */
 	object->wrong_index = true;
 	return row_wishes_file(worker, object) == 0;
 }

@@ -81,8 +81,7 @@ static void take(struct snapshots *s, struct snapshot *snapshot)
 
 	snapshot->taken_ns = clock_ns(CLOCK_MONOTONIC);
 	sampler_scan(s->sampler, snapshot->tgid, take_mapping, &now);
-	snapshot->cost_ns = clock_ns(CLOCK_MONOTONIC) - snapshot->taken_ns;
-	snapshot->taken_ns += snapshot->cost_ns;
+	snapshot->cost_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - begun_ns;
 	file_time_charge_since(s->time, snapshot->account, begun_ns);
 	bytes = sizeof(now) + now.mappings.cap * sizeof(*now.mappings.data);
 	bytes = bytes > SNAPSHOT_BYTES_MIN ? bytes : SNAPSHOT_BYTES_MIN;
@@ -144,13 +143,16 @@ struct snapshot *snapshots_of(
 	return snapshot;
 }
 
-void snapshots_freshen(struct snapshots *s, struct snapshot *snapshot)
+uint64_t snapshots_stale_ns(const struct snapshot *snapshot)
 {
 	uint64_t fresh_ns = snapshot->cost_ns * COST_PART;
 
-	if (fresh_ns < FRESH_NS)
-		fresh_ns = FRESH_NS;
-	if (clock_ns(CLOCK_MONOTONIC) - snapshot->taken_ns > fresh_ns)
+	return snapshot->taken_ns + (fresh_ns < FRESH_NS ? FRESH_NS : fresh_ns);
+}
+
+void snapshots_freshen(struct snapshots *s, struct snapshot *snapshot)
+{
+	if (clock_ns(CLOCK_MONOTONIC) >= snapshots_stale_ns(snapshot))
 		take(s, snapshot);
 }
 

@@ -21,7 +21,7 @@ struct sampler;
 struct snapshot {
 	uint32_t tgid;
 	uint64_t start_ns, account;
-	uint64_t taken_ns, cost_ns;
+	uint64_t taken_ns, cost_ns; /* when, by CLOCK_MONOTONIC, and its CPU time */
 	uint64_t bytes; /* charged to the account */
 	VEC(struct scan_mapping) mappings;
 };
@@ -42,5 +42,7 @@ struct snapshot *snapshots_of(
 	struct snapshots *snapshots, uint32_t tgid, uint64_t start_ns, uint64_t account);
 /* Reads the mappings again, unless that was done just now or takes long. */
 void snapshots_freshen(struct snapshots *snapshots, struct snapshot *snapshot);
+/* From when on it is read again, by CLOCK_MONOTONIC. */
+uint64_t snapshots_stale_ns(const struct snapshot *snapshot);
 /* A process has just started a new file: reads its mappings, not while its account owes time. */
 void snapshots_watch(struct snapshots *snapshots, struct event_exec event, uint64_t account);

@@ -17,7 +17,7 @@
 #define UNITS_RESERVED 4  /* the places 0 to 2 mean something else */
 #define EVICT_PART 16     /* as much is freed at once, so that ticks are waited for once */
 #define EVICTIONS_MAX 2   /* for one page */
-#define WINDOWS 16        /* the pages of a few stacks; most need one window of 64 KiB */
+#define WINDOWS 512       /* of 64 KiB, a power of two: most stacks need one, hostile ones all */
 #define UNUSED_SECONDS 60 /* nobody needs such a page: it gives before all others */
 
 struct page {
@@ -40,8 +40,7 @@ struct row_pages {
 	struct row_pages_order order;
 	struct extents numbers, memory;
 	struct page *all; /* maps->pages_len */
-	struct window windows[WINDOWS];
-	uint32_t window; /* the next one to be replaced */
+	struct window windows[WINDOWS]; /* by the number of the window */
 	struct row_pages_stats stats;
 };
 
@@ -79,12 +78,10 @@ static uint8_t *bytes_at(struct row_pages *p, uint64_t place, uint64_t len)
 {
 	uint64_t at = place * UNIT, start = at / ROWS_WINDOW_BYTES * ROWS_WINDOW_BYTES;
 	uint64_t end = (at + len + ROWS_WINDOW_BYTES - 1) / ROWS_WINDOW_BYTES * ROWS_WINDOW_BYTES;
-	struct window *w = &p->windows[0];
+	struct window *w = &p->windows[at / ROWS_WINDOW_BYTES & (WINDOWS - 1)];
 
-	for (; w < p->windows + WINDOWS; w++)
-		if (w->bytes && at >= w->at && at + len <= w->at + w->len)
-			return w->bytes + (at - w->at);
-	w = &p->windows[p->window++ % WINDOWS];
+	if (w->bytes && at >= w->at && at + len <= w->at + w->len)
+		return w->bytes + (at - w->at);
 	close_window(p, w);
 	*w = (struct window){ p->maps->ops->bytes_map(p->maps->ctx, start, end - start), start,
 		end - start };
