@@ -62,6 +62,8 @@ static const int worker_calls[] = {
 	SCMP_SYS(lseek),
 	SCMP_SYS(close),
 	SCMP_SYS(fstat),
+	SCMP_SYS(fstatfs),
+	SCMP_SYS(dup),
 	SCMP_SYS(recvmsg),
 	SCMP_SYS(sendmsg),
 	SCMP_SYS(munmap),

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* worker/mapping.h - maps an untrusted file that may be truncated meanwhile.
- * A read after the file's new end would kill the process. Instead the whole mapping turns to zeros
- * and is marked as torn; results from it must be discarded. */
+ * A read after the file's new end would kill the process. Instead the whole mapping, or the part of
+ * a file in memory, turns to zeros and is marked as torn; results from it must be discarded. Only
+ * code of ours may read it: a system call that is given such an address may fail. */
 #pragma once
 
 #include <stdbool.h>
@@ -29,7 +30,7 @@ struct mapping {
 int mapping_catch_faults(void);
 
 /* Maps a whole regular file read-only. WORKER_OK; WORKER_NOT_ELF: empty; WORKER_TOO_LARGE;
- * WORKER_UNREADABLE. */
+ * WORKER_UNREADABLE, also on file systems that would have us pay for what is read. */
 enum worker_status mapping_open(int fd, struct mapping *out);
 void mapping_done(struct mapping *mapping);
 /* True: keep no further mappings; the rest is reserved for the next load. */
