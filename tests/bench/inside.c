@@ -100,12 +100,13 @@ int starter_clock(struct starter *starter, const struct cpu_clock *clock, int *f
 	return -ENOSYS;
 }
 
-int starter_capture(struct starter *starter, const void *wanted, size_t size, int out,
+int starter_capture(struct starter *starter, const void *wanted, size_t size, bool maps, int out,
 	struct child *child, int *messages)
 {
 	(void)starter;
 	(void)wanted;
 	(void)size;
+	(void)maps;
 	(void)out;
 	(void)child;
 	(void)messages;

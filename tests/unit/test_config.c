@@ -47,6 +47,7 @@ static void an_empty_file_gives_the_defaults(void **state)
 	assert_int_equal(config.keep_ns, 7 * 86400 * NSEC_PER_SEC);
 	assert_string_equal(config.by, "container,pod,comm");
 	assert_true(config.captures);
+	assert_int_equal(config_jit(&config), CONFIG_JIT_NEVER);
 	assert_memory_equal(&config, &defaults, sizeof(config));
 }
 
@@ -58,8 +59,8 @@ static void keys_are_read_with_their_units(void **state)
 	(void)state;
 	assert_int_equal(read_text("[sample]\nhz = 99 ; a comment\ninterval=5\n"
 				   "cpu = 0.5%\n[store]\nmax = 1.5G\nkeep = 36h\n"
-				   "[http]\ncaptures = off\n[trap slow]\ncontainer = web\nbelow = "
-				   "3%\nfor = 2s\n"
+				   "[http]\ncaptures = off\n[jit]\nenable = on-demand\n"
+				   "[trap slow]\ncontainer = web\nbelow = 3%\nfor = 2s\n"
 				   "[trap hot]\nmetric = pressure\nabove = 80%\ncooldown = 1m\n",
 				 &config, &why),
 		0);
@@ -69,6 +70,7 @@ static void keys_are_read_with_their_units(void **state)
 	assert_int_equal(config.bytes_max, 3ULL << 29);
 	assert_int_equal(config.keep_ns, 36 * 3600 * NSEC_PER_SEC);
 	assert_false(config.captures);
+	assert_int_equal(config_jit(&config), CONFIG_JIT_ON_DEMAND);
 	assert_int_equal(config.traps.len, 2);
 	assert_string_equal(config.traps.all[0].name, "slow");
 	assert_string_equal(config.traps.all[0].container, "web");
@@ -105,6 +107,8 @@ static void what_is_wrong_is_said_with_its_line(void **state)
 		{ "[labels]\nby = pid,pid\n", ":2: by = pid,pid: expected" },
 		{ "[sample]\ntarget = some\n", ":2: target = some: expected all, or container" },
 		{ "[sample]\ntarget = pod \n", ":2: target = pod: expected" },
+		{ "[jit]\nenable = on\n",
+			":2: enable = on: expected never, on-demand or always" },
 		{ "[http]\ncaptures = no\n", ":2: captures = no: expected on or off" },
 		{ "[store]\nnonsense\n", ":2: expected [section] or key = value" },
 		{ "[store\npath = /x\n", ":1: expected [section] or key = value" },
@@ -176,14 +180,17 @@ static void a_reload_takes_values_and_takes_away_and_names_the_rest(void **state
 		read_text("[store]\npath = /a\n[http]\ncaptures = on\n", &running, &why), 0);
 	assert_int_equal(read_text("[sample]\nhz = 99\ninterval = 5s\ncpu = 2%\n[store]\n"
 				   "path = /b\nkeep = 2d\nmax = 1G\nhours = 2d\n[http]\n"
-				   "captures = off\nlisten = off\n[trap a]\nabove = 2%\n",
+				   "captures = off\nlisten = off\n[jit]\nenable = always\n"
+				   "[trap a]\nabove = 2%\n",
 				 &now, &why),
 		0);
 	assert_int_equal(config_reload(&running, &now, &fixed), 0);
-	assert_string_equal(buf_text(&fixed), "[sample] hz, [store] path, [http] listen");
+	assert_string_equal(
+		buf_text(&fixed), "[sample] hz, [store] path, [jit] enable, [http] listen");
 	assert_int_equal(running.hz, 19);
 	assert_string_equal(running.store, "/a");
 	assert_string_equal(running.listen, "127.0.0.1:9700");
+	assert_int_equal(config_jit(&running), CONFIG_JIT_NEVER);
 	assert_false(config_says(&running, "http", "listen"));
 	assert_int_equal(running.interval_ns, 5 * NSEC_PER_SEC);
 	assert_int_equal(running.cpu_permille, 20);

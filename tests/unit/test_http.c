@@ -27,6 +27,9 @@ static void what_is_no_value_is_refused(void **state)
 		uint32_t takes;
 		const char *name, *value;
 	} rows[] = {
+		{ PROFILE, "jit", "2" },
+		{ PROFILE, "jit", "on" },
+		{ QUERY, "jit", "1" },
 		{ PROFILE, "seconds", "" },
 		{ PROFILE, "seconds", "0" },
 		{ PROFILE, "seconds", "61" },

@@ -557,19 +557,19 @@ static void what_ended_stays_until_its_ticks_are_named(void **state)
 static void an_account_with_thousands_of_processes_leaves_places_to_others(void **state)
 {
 	struct processes *processes;
-	size_t taken = 0, met = 0;
-	uint64_t after = 0;
+	struct processes_met next;
+	uint64_t after = 0, taken = 0, met = 0;
 
 	(void)state;
 	processes = open_processes();
 	alone = NOBODY + ASKED;
-	for (uint32_t i = 0; i < ASKED; i++) {
+	for (uint32_t i = 0; i < ASKED; i++)
 		taken += processes_add(processes, NOBODY + i, 1) == 0;
-	}
 	assert_in_range(taken, PROCESSES_MAX - PROCESSES_MAX / 10, PROCESSES_MAX - 2);
 	assert_int_equal(processes_add(processes, (uint32_t)alone, 1), 0);
 	assert_true(processes_id(processes, (uint32_t)alone, 1) > 0);
-	for (; processes_met(processes, &after) != 0; met++) {}
+	for (; processes_met(processes, &after, &next); met++) {}
+	assert_int_equal(next.account, 2);
 	assert_int_equal(met, taken + 1);
 	/* They give the places back. */
 	for (int i = 0; i < 6; i++)

@@ -76,7 +76,7 @@ static int start_capture(struct starter *starter, const char *word, int out, str
 {
 	_cleanup_fd_ int messages = -1;
 
-	return starter_capture(starter, word, strlen(word) + 1, out, child, &messages);
+	return starter_capture(starter, word, strlen(word) + 1, false, out, child, &messages);
 }
 
 static int end_of(struct child *child)
@@ -114,7 +114,7 @@ static void a_capture_is_our_child_and_has_two_files(void **state)
 
 	(void)state;
 	assert_int_equal(starter_open(&starter, &captures), 0);
-	assert_int_equal(starter_capture(&starter, "print", 6, out, &child, &messages), 0);
+	assert_int_equal(starter_capture(&starter, "print", 6, false, out, &child, &messages), 0);
 	assert_int_equal(end_of(&child), 7);
 	assert_int_equal(pread(out, text, sizeof(text), 0), 3);
 	assert_memory_equal(text, "out", 3);

@@ -230,6 +230,7 @@ static void put_files(const struct account *a, struct buf *out)
 		(double)a->objects.table_ns / 1e6);
 	put_reasons(out, a, row_of("objects.failed"));
 	put_lines(out, a, "objects.");
+	put_lines(out, a, "jit.");
 	put_lines(out, a, "debug_files.");
 	put_lines(out, a, "containers.");
 	if (fetch->asked == 0)

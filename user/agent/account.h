@@ -12,6 +12,7 @@
 #include "containers/containers.h"
 #include "agent/deferred.h"
 #include "files/objects.h"
+#include "jit/jit_stats.h"
 #include "sampler/sampler.h"
 #include "unwind/publish.h"
 #include "client/stats.h"
@@ -52,6 +53,7 @@ struct account {
 	uint64_t frames_by_source[NAME_SOURCES_LEN];
 	uint64_t frames_unnamed[UNNAMED_REASONS_LEN];
 	uint64_t maps_refused[FILE_REASONS_LEN]; /* perf maps that were not read */
+	struct jit_stats jit; /* the agent's owner's */
 	struct containers_stats containers;
 	struct account_governor governor;
 	const struct account_traps *traps; /* NULL: none are configured */

@@ -108,6 +108,36 @@ static int run_capture(void *ctx, int fd)
 	return c->duties->capture(c->duties->ctx, c->order->wanted, c->clocks);
 }
 
+static int run_maps(void *ctx, int fd)
+{
+	const struct starter_duties *duties = ctx;
+
+	return duties->maps(duties->ctx, fd);
+}
+
+/* A child of ours, and of none but us: no other is. */
+static int start_maps(const struct starter_duties *duties, int *socket)
+{
+	const struct child_plan plan = { .run = run_maps,
+		.ctx = (void *)duties,
+		.name = "stoker-maps",
+		.fds = child_null,
+		.fds_len = CHILD_STANDARD,
+		.socket = true,
+		.signals = CHILD_SIGNALS_BLOCKED,
+		.death_signal = SIGCONT,
+		.limited = true,
+		.caps = duties->maps_caps };
+	struct child child = CHILD_INIT, none = CHILD_INIT;
+	int err;
+
+	child_reap_orphans(&none);
+	err = child_start(&plan, &child);
+	fd_close(&child.pidfd);
+	*socket = child.fd;
+	return err;
+}
+
 /* ---- the starter ---------------------------------------------------------------------------- */
 
 struct serving {
@@ -234,15 +264,16 @@ static int obey_clock(void *ctx, struct orders_call *call)
 static int start_capture(struct serving *s, struct orders_call *call, struct child *child)
 {
 	_cleanup_fd_ int ours = -1, theirs = -1, program = -1, messages = fd_memory("messages");
+	_cleanup_fd_ int maps = -1;
 	struct capture capture = { .duties = s->duties, .order = call->order };
 	struct starter_answer *answer = call->answer;
 	const char *refused;
 	uid_t user = users_of_program(&program, &refused);
-	int fds[] = { -1, call->given, messages, -1, program }, err;
+	int fds[] = { -1, call->given, messages, -1, program, -1 }, err = 0;
 	const struct child_plan plan = { .run = run_capture,
 		.ctx = &capture,
 		.fds = fds,
-		.fds_len = ARRAY_SIZE(fds),
+		.fds_len = ARRAY_SIZE(fds) - !(capture.order->maps && s->duties->maps),
 		.signals = CHILD_SIGNALS_OPEN,
 		.death_signal = SIGKILL,
 		.user = user,
@@ -258,7 +289,11 @@ static int start_capture(struct serving *s, struct orders_call *call, struct chi
 	capture.clocks = fd_pair(&ours, &theirs) == 0 && orders_admit(&s->orders, &ours) == 0;
 	if (capture.clocks)
 		fds[3] = theirs;
-	err = child_start(&plan, child);
+	if (plan.fds_len == ARRAY_SIZE(fds))
+		err = start_maps(s->duties, &maps);
+	fds[5] = maps;
+	if (err == 0)
+		err = child_start(&plan, child);
 	if (err == 0)
 		call->fd = TAKE_FD(messages);
 	return err;
@@ -347,7 +382,8 @@ int starter_open(struct starter *starter, const struct starter_duties *duties)
 		.death_signal = SIGCONT,
 		.limited = true,
 		.caps = (geteuid() == 0 ? KEPT : 0) | (duties->openers ? OPENING_CAPS : 0) |
-			(duties->capture ? duties->caps : 0),
+			(duties->capture ? duties->caps : 0) |
+			(duties->maps ? duties->maps_caps : 0),
 		.nice = SAMPLING_NICE };
 
 	return child_start(&plan, &starter->child);
@@ -515,10 +551,10 @@ int starter_clock(struct starter *starter, const struct cpu_clock *clock, int *f
 	return ask(starter, &order, clock->cgroup_fd, NULL, fd);
 }
 
-int starter_capture(struct starter *starter, const void *wanted, size_t size, int out,
+int starter_capture(struct starter *starter, const void *wanted, size_t size, bool maps, int out,
 	struct child *child, int *messages)
 {
-	struct starter_order order = { .kind = STARTER_CAPTURE };
+	struct starter_order order = { .kind = STARTER_CAPTURE, .maps = maps };
 	pid_t pid;
 	int err;
 

@@ -36,6 +36,7 @@ struct starter_order {
 	int cpu;                               /* clock */
 	int32_t code;                          /* clock */
 	int32_t normal;                        /* pace */
+	int32_t maps;                          /* capture */
 	uint64_t period_ns;
 	uint64_t wanted[STARTER_WANTED_BYTES / sizeof(uint64_t)]; /* capture */
 };
@@ -59,8 +60,11 @@ struct starter_duties {
 	 * to be checked as an attacker's; clocks: there is a descriptor 3. Returns an exit status
 	 * if it cannot. NULL: there are no captures. */
 	int (*capture)(void *ctx, const void *wanted, bool clocks);
+	/* Serves a capture that asks for perf maps, in a process of its own with `maps_caps`, until
+	 * its socket's other end is closed. Returns an exit status. NULL: there are none. */
+	int (*maps)(void *ctx, int fd);
 	void *ctx;
-	uint64_t caps;
+	uint64_t caps, maps_caps;
 };
 
 struct starter {
@@ -105,7 +109,8 @@ bool starter_wake(struct starter *starter, const struct child *child);
 int starter_clock(struct starter *starter, const struct cpu_clock *clock, int *fd);
 /* Starts a capture. Its descriptors: 0 is /dev/null, 1 is `out`, 2 is *messages, a file in memory
  * that is the caller's, 3 a socket to us: put it into a struct starter and call starter_clock, and
- * 4 this program, to be executed. Without room for a guest, 3 is /dev/null. size: at most
- * STARTER_WANTED_BYTES. It ends with its owner, which is its parent. */
-int starter_capture(struct starter *starter, const void *wanted, size_t size, int out,
+ * 4 this program, to be executed, and with `maps` 5 the socket of duties.maps. Without room for a
+ * guest, 3 is /dev/null. size: at most STARTER_WANTED_BYTES. It ends with its owner, which is its
+ * parent. */
+int starter_capture(struct starter *starter, const void *wanted, size_t size, bool maps, int out,
 	struct child *child, int *messages);

@@ -107,9 +107,11 @@ static void print_note(const struct jit_control *c)
 
 static int enable(const struct jit *jit, struct jit_control *c, struct why *why)
 {
-	int err = jit_control_enable(
-		c, jit->with_jitdump ? DOTNET_IPC_ALL : DOTNET_IPC_PERF_MAP, why);
+	int err;
 
+	jit_control_prepare(c);
+	err = jit_control_enable(
+		c, jit->with_jitdump ? DOTNET_IPC_ALL : DOTNET_IPC_PERF_MAP, why);
 	if (err < 0)
 		return err;
 	print_runtime(c);

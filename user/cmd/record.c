@@ -18,7 +18,6 @@
 #include "cmd/command.h"
 #include "output/clerk.h"
 #include "output/output.h"
-#include "cmd/record_maps.h"
 #include "cmd/record_options.h"
 #include "cmd/record_output.h"
 #include "daemon/signals.h"
@@ -27,6 +26,7 @@
 #include "agent/privileges.h"
 #include "client/client.h"
 #include "daemon/capture.h"
+#include "daemon/perf_maps.h"
 #include "guard/kill_switch.h"
 #include "containers/target.h"
 #include "sink/sink.h"
@@ -41,7 +41,7 @@ struct record {
 	struct record_options options;
 	struct command command;
 	struct clerk clerk;
-	struct record_maps maps; /* of --jit */
+	struct perf_maps maps; /* of --jit */
 	struct worker_client *worker; /* until the agent has it; NULL: not started yet */
 	struct agent *agent;
 	struct record_output output;
@@ -104,6 +104,8 @@ static int start_command(struct record *r, struct why *why)
 
 static struct clerk_options clerk_options(const struct record *r)
 {
+	/* Only root has a folder that no other process may write to. */
+	static const char *const notes[] = { PERF_MAPS_NOTES, NULL };
 	const struct record_options *o = &r->options;
 
 	return (struct clerk_options){
@@ -115,6 +117,7 @@ static struct clerk_options clerk_options(const struct record *r)
 		.check_path = o->check_path,
 		.jit_pids = o->ids.data,
 		.jit_pids_len = o->target == SAMPLER_TGIDS ? o->ids.len : 0,
+		.jit_notes = geteuid() == 0 ? notes : NULL,
 		.log = r->log,
 	};
 }
@@ -126,8 +129,10 @@ static int open_clerks(struct record *r, struct why *why)
 	int err = 0;
 
 	setsid(); /* the command is the last that belongs to the terminal's */
-	if (r->options.jit)
-		err = record_maps_open(&r->maps, &options, why);
+	if (r->options.jit && capture_is_this())
+		perf_maps_join(&r->maps, capture_maps_fd(), r->log);
+	else if (r->options.jit)
+		err = perf_maps_open(&r->maps, &options, why);
 	r->clerk.signals = r->signals;
 	return err < 0 ? err : clerk_open(&r->clerk, &options, why);
 }
@@ -282,7 +287,7 @@ static int write_profile(struct record *r, struct why *why)
 
 	if (err < 0)
 		return why_set(why, err, "cannot make a profile: %s", err_text(err));
-	record_maps_refresh(&r->maps);
+	perf_maps_refresh(&r->maps);
 	err = agent_profile(r->agent, &profile);
 	log_warnings(r);
 	if (err < 0)
@@ -374,7 +379,7 @@ static int run_tick(struct record *r, uint64_t now, struct why *why)
 	kill_switch_look(&r->kill_switch);
 	show_progress(r, now);
 	copy_evidence(r, now);
-	record_maps_meet(&r->maps, r->agent);
+	perf_maps_meet(&r->maps, r->agent);
 	if (clerk_is_lost(&r->clerk))
 		return why_set(why, -EPIPE, "the process that writes files was lost");
 	if (agent_starter_lost(r->agent))
@@ -448,6 +453,7 @@ static int write_account(struct record *r, struct why *why)
 	struct account account;
 
 	agent_account(r->agent, &account);
+	perf_maps_stats(&r->maps, &account.jit);
 	if (account_write_text(&account, &text) == 0)
 		for (char *line = strtok(text.data, "\n"); line; line = strtok(NULL, "\n"))
 			log_note(r->log, "%s", line);
@@ -542,7 +548,7 @@ static void done(struct record *r)
 {
 	record_output_done(&r->output);
 	clerk_close(&r->clerk);
-	record_maps_close(&r->maps);
+	perf_maps_close(&r->maps);
 	worker_client_free(r->worker);
 	clerk_tried_close(&r->tried);
 	agent_free(r->agent);
@@ -574,7 +580,7 @@ int cmd_record(int argc, char **argv, struct log *log)
 		.cgroup = TARGET_INIT,
 		.command = COMMAND_INIT,
 		.clerk = CLERK_INIT,
-		.maps = RECORD_MAPS_INIT };
+		.maps = PERF_MAPS_INIT };
 	struct why why;
 	int err = record_options_parse(&r.options, argc, argv, &why), status = EXIT_OK;
 

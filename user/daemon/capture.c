@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -24,6 +25,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "daemon/stops.h"
+#include "http/proto.h"
 #include "wire/exit_status.h"
 
 #define END_MS 2000
@@ -34,6 +36,7 @@
 #define CLOCKS_FD 3
 #define CLOCKS_TEXT "3"
 #define PROGRAM_FD 4
+#define MAPS_FD 5
 
 struct capture {
 	uint64_t id; /* 0: a free place */
@@ -76,6 +79,11 @@ int capture_clocks_fd(void)
 	return given && fcntl(CLOCKS_FD, F_SETFD, FD_CLOEXEC) == 0 ? CLOCKS_FD : 0;
 }
 
+int capture_maps_fd(void)
+{
+	return fcntl(MAPS_FD, F_SETFD, FD_CLOEXEC) == 0 ? MAPS_FD : -1;
+}
+
 int capture_exec(const char *const *words, bool clocks)
 {
 	const struct rlimit bytes = { CAPTURE_BYTES_MAX, CAPTURE_BYTES_MAX };
@@ -88,6 +96,29 @@ int capture_exec(const char *const *words, bool clocks)
 		fcntl(PROGRAM_FD, F_SETFD, FD_CLOEXEC) == 0)
 		syscall(SYS_execveat, PROGRAM_FD, "", argv, environ, AT_EMPTY_PATH);
 	return CHILD_EXIT;
+}
+
+int capture_become(const void *wanted, uint64_t tick_limit_us, bool maps, bool clocks)
+{
+	static const char *const options[HTTP_TARGETS] = { "--all", "--container", "--pod",
+		"--unit", "--cgroup" };
+	struct http_message m = *(const struct http_message *)wanted;
+	char hz[16], seconds[16], limit[24];
+	const char *words[] = { "-q", "-F", hz, "-d", seconds, "--tick-limit", limit, "-f", NULL,
+		NULL, NULL, NULL, NULL };
+
+	m.text[HTTP_TEXT_MAX - 1] = '\0';
+	if (!http_capture_is_valid(&m))
+		return CHILD_EXIT;
+	words[8] = http_formats[m.format].name;
+	words[9] = options[m.target];
+	words[10] = m.target == HTTP_ALL ? NULL : m.text;
+	if (maps && m.jit)
+		words[m.target == HTTP_ALL ? 10 : 11] = "--jit";
+	snprintf(hz, sizeof(hz), "%u", m.hz);
+	snprintf(seconds, sizeof(seconds), "%u", m.seconds);
+	snprintf(limit, sizeof(limit), "%llu", (unsigned long long)tick_limit_us);
+	return capture_exec(words, clocks);
 }
 
 static void close_files(struct capture *c)
@@ -103,8 +134,8 @@ static int start_child(
 
 	c->out = fd_memory("capture");
 	err = c->out < 0 ? c->out
-			 : starter_capture(starter, order->wanted, order->size, c->out, &c->child,
-				   &c->messages);
+			 : starter_capture(starter, order->wanted, order->size, order->maps, c->out,
+				   &c->child, &c->messages);
 	return err;
 }
 

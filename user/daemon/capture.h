@@ -32,6 +32,7 @@ struct capture_limits {
 struct capture_order {
 	const void *wanted; /* for starter_capture */
 	size_t size;
+	bool maps; /* of its starter's duty, too */
 	uint64_t most_ns; /* deadline, from now on: the capture is killed then */
 };
 
@@ -81,7 +82,12 @@ void captures_stats(const struct captures *captures, struct capture_stats *out);
 /* For struct starter_duties: executes `stoker record` with these arguments; NULL ends them. Returns
  * an exit status if it cannot. */
 int capture_exec(const char *const *words, bool clocks);
+/* The same for what HTTP asks for, as struct http_message, which is checked. maps: its runtimes are
+ * made to write perf maps, if it asks for that. */
+int capture_become(const void *wanted, uint64_t tick_limit_us, bool maps, bool clocks);
 /* Is this process a capture? For the capture itself, before: */
 bool capture_is_this(void);
 /* Its socket for clocks, which it owns; 0: none. */
 int capture_clocks_fd(void);
+/* Its socket for perf_maps_join; -1: none. */
+int capture_maps_fd(void);

@@ -38,6 +38,7 @@ enum kind {
 	TARGET,
 	METRIC,
 	SWITCH, /* on or off */
+	JIT,    /* enum config_jit, as its word */
 };
 
 struct key {
@@ -78,6 +79,8 @@ static const struct key keys[] = {
 		"older profiles are merged into one an hour" },
 	{ "labels", "by", "container,pod,comm", LABELS, OF(by), 0, 0,
 		"from: container pod namespace image unit comm pid tid cpu" },
+	{ "jit", "enable", "never", JIT, OF(jit), 0, 0,
+		"perf maps of .NET and JVMs: never, on-demand (/profile with jit=1), always" },
 	{ "http", "listen", "127.0.0.1:9700", TEXT, OF(listen), 0, 0,
 		"ADDRESS:PORT, unix:PATH or off" },
 	{ "http", "captures", "on", SWITCH, OF(captures), 0, 0,
@@ -137,6 +140,7 @@ static const char *const examples[] = {
 	[PATH] = "the path of a directory",
 	[LABELS] =
 		"container, pod, namespace, image, unit, comm, pid, tid, cpu, separated by commas",
+	[JIT] = "never, on-demand or always",
 	[TARGET] = "all, or container, pod, unit or cgroup and a name",
 };
 
@@ -218,6 +222,8 @@ static bool is_good_text(enum kind kind, const char *text)
 	enum target_kind target;
 	struct why why;
 
+	if (kind == JIT)
+		return config_jit_find(text) >= 0;
 	if (kind == LABELS)
 		return sink_parse_by(text, &sink, &why) == 0;
 	if (kind == TARGET)
@@ -535,6 +541,7 @@ static int list_fixed(const struct config *running, const struct config *now, st
 		{ "sample", "tick_limit" },
 		{ "store", "path" },
 		{ "labels", "by" },
+		{ "jit", "enable" },
 		{ "http", "listen" },
 		{ "http", "captures" },
 		{ "http", "token_file" },

@@ -16,6 +16,13 @@
 #define CONFIG_TEXT_MAX 256
 #define CONFIG_KEYS_MAX 64
 
+/* When runtimes are made to write perf maps. */
+enum config_jit {
+	CONFIG_JIT_NEVER,
+	CONFIG_JIT_ON_DEMAND, /* for captures that ask for it */
+	CONFIG_JIT_ALWAYS,
+};
+
 struct config {
 	uint64_t hz;
 	uint64_t interval_ns;
@@ -28,6 +35,7 @@ struct config {
 	uint64_t bytes_max;
 	uint64_t whole_ns;
 	char by[CONFIG_TEXT_MAX];
+	char jit[CONFIG_TEXT_MAX];    /* config_jit */
 	char listen[CONFIG_TEXT_MAX]; /* HOST:PORT, unix:PATH or off */
 	bool captures;                /* on demand, by HTTP */
 	char token_file[CONFIG_TEXT_MAX], metrics_token_file[CONFIG_TEXT_MAX];
@@ -35,6 +43,9 @@ struct config {
 	int lines[CONFIG_KEYS_MAX]; /* line of each key of the table; 0: not in the file */
 };
 
+enum config_jit config_jit(const struct config *config);
+/* -1: no such word. */
+int config_jit_find(const char *word);
 /* Sets all defaults. */
 void config_default(struct config *config);
 /* -EINVAL with file, line and cause; other -errno if it cannot be read. */

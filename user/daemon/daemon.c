@@ -19,6 +19,7 @@
 #include "base/own.h"
 #include "daemon/signals.h"
 #include "agent/agent.h"
+#include "daemon/account_since.h"
 #include "agent/privileges.h"
 #include "client/client.h"
 #include "daemon/config.h"
@@ -26,6 +27,7 @@
 #include "daemon/http_front.h"
 #include "daemon/keeper.h"
 #include "daemon/notify.h"
+#include "daemon/perf_maps.h"
 #include "daemon/serve.h"
 #include "daemon/status.h"
 #include "daemon/timer.h"
@@ -33,7 +35,6 @@
 #include "containers/tick_limits.h"
 #include "traps/trapper.h"
 #include "sink/sink.h"
-#include "store/sums.h"
 
 /* For all that is still to be written; the rest of DAEMON_END_NS is for our own end. */
 #define FINISH_NS (DAEMON_END_NS - NSEC_PER_SEC / 2)
@@ -48,6 +49,7 @@ struct daemon {
 	struct agent *agent;
 	struct keeper keeper;
 	struct keeper_status status;
+	struct perf_maps maps; /* of [jit] */
 	struct target target;
 	struct notify notify;
 	struct http_front *http; /* NULL: off */
@@ -156,34 +158,16 @@ static void read_account(struct daemon *d, uint32_t hz, struct account *out)
 	out->hz = hz;
 	governor_account(&d->governor, &agent_parts(d->agent).tick_limits->shares, &out->governor);
 	out->traps = trapper_stats(&d->trapper);
+	perf_maps_stats(&d->maps, &out->jit);
 }
 
-/* The account since the last interval, which was sampled at hz; the caller's. NULL: no memory. */
+/* The account of the interval that ends, as JSON; the caller's. NULL: no memory. */
 static char *take_account(struct daemon *d, uint32_t hz)
 {
-	_cleanup_(buf_done) struct buf text = BUF_INIT;
 	struct account account;
-	json_t *now, *since;
-	char *out = NULL;
 
 	read_account(d, hz, &account);
-	if (account_write_json(&account, &text) < 0)
-		return NULL;
-	now = json_loads(text.data, 0, NULL);
-	since = now ? json_deep_copy(now) : NULL;
-	if (since) {
-		if (d->account)
-			sums_subtract(since, d->account);
-		/* Lists of files since the start: they are no sums, and larger than the rest. */
-		json_object_del(since, "unnamed_files");
-		json_object_del(json_object_get(since, "debug_files"), "refused_files");
-		out = json_dumps(since, JSON_COMPACT | JSON_REAL_PRECISION(9));
-		json_decref(d->account);
-		d->account = json_incref(now);
-	}
-	json_decref(since);
-	json_decref(now);
-	return out;
+	return account_since(&account, &d->account);
 }
 
 static int put_profile(struct daemon *d, const struct profile *profile, struct why *why)
@@ -227,6 +211,7 @@ static int end_interval(struct daemon *d, struct why *why)
 	log_warnings(d);
 	if (err < 0)
 		log_warn(d->log, "the profile is incomplete: %s", err_text(err));
+	perf_maps_begin_refresh(&d->maps);
 	err = put_profile(d, &profile, why);
 	if (err < 0 && err != -EPIPE && !d->over) { /* memory may be short only now */
 		log_error(d->log, "%s", why->text);
@@ -322,6 +307,7 @@ static int run_agent(struct daemon *d, struct why *why)
 		err = trapper_tick(&d->trapper, d->agent, now);
 	if (err < 0)
 		return why_set(why, err, "sampling stopped: %s", err_text(err));
+	perf_maps_meet(&d->maps, d->agent);
 	/* A lost worker could not be replaced, and nobody may take the starter's place: we have
 	 * given up the rights that it had. */
 	if (agent_starter_lost(d->agent) || (d->http && http_front_starter_lost(d->http)))
@@ -453,6 +439,21 @@ static int open_traps(struct daemon *d, struct why *why)
 	return trapper_open(&d->trapper, &d->config.traps, d->config.hz, &bundle, why);
 }
 
+/* Once, also where nothing is switched on: a daemon before this one may have been killed. */
+static int open_maps(struct daemon *d, struct why *why)
+{
+	struct perf_maps_notes notes;
+	const struct clerk_options options = {
+		.jit_notes = perf_maps_notes(d->config.store, &notes), .log = d->log
+	};
+	int err = perf_maps_open(&d->maps, &options, why);
+
+	/* It serves nobody, and ends when it has undone what was left. */
+	if (config_jit(&d->config) != CONFIG_JIT_ALWAYS)
+		perf_maps_end(&d->maps);
+	return err;
+}
+
 /* On disk before anything is attached. Without it the host is sampled, and not guarded. */
 static void put_mark(struct daemon *d)
 {
@@ -477,6 +478,7 @@ static int start(struct daemon *d, struct why *why)
 		log_store_error(d);
 	if (err == 0)
 		put_mark(d);
+	err = err < 0 ? err : open_maps(d, why);
 	privileges_raise(); /* of captures, too; what the caller names is open */
 	err = err == 0 && d->http ? http_front_start(d->http, why) : err;
 	/* After all forks: from here on this process has the agent's priority. */
@@ -515,6 +517,7 @@ static int write_last(struct daemon *d, uint64_t until_ns, struct why *why)
 			d->config.store);
 	if (err == 0)
 		err = end_interval(d, why);
+	perf_maps_end(&d->maps);
 	if (err == 0)
 		err = hear_keeper(d, until_ns, why);
 	if (err == 0 && d->keeper.busy)
@@ -534,6 +537,7 @@ static int finish(struct daemon *d, struct why *why)
 	agent_stop(d->agent);
 	err = write_last(d, until_ns, why);
 	trapper_finish(&d->trapper, until_ns);
+	perf_maps_wait(&d->maps, until_ns);
 	if (err == 0)
 		notify_report(&d->notify, NOTIFY_STOPPING);
 	return err;
@@ -565,6 +569,7 @@ int daemon_open(const struct daemon_options *options, struct daemon **out, struc
 	*d = (struct daemon){ .options = *options,
 		.config = *options->config,
 		.keeper = KEEPER_INIT,
+		.maps = PERF_MAPS_INIT,
 		.target = TARGET_INIT,
 		.log = options->log,
 		.signals = -1,

@@ -20,6 +20,7 @@
 #include "base/orders.h"
 #include "agent/privileges.h"
 #include "daemon/memory.h"
+#include "daemon/perf_maps.h"
 #include "http/token_file.h"
 #include "http/listener.h"
 #include "http/proto.h"
@@ -248,24 +249,21 @@ static struct asked *find_asked(struct http_front *f, uint64_t capture)
 /* In a child of the starter, which takes our word for nothing. */
 static int run_capture(void *ctx, const void *wanted, bool clocks)
 {
-	static const char *const options[HTTP_TARGETS] = { "--all", "--container", "--pod",
-		"--unit", "--cgroup" };
 	const struct http_front *f = ctx;
-	struct http_message m = *(const struct http_message *)wanted;
-	char hz[16], seconds[16], limit[24];
-	const char *words[] = { "-q", "-F", hz, "-d", seconds, "--tick-limit", limit, "-f", NULL,
-		NULL, NULL, NULL };
 
-	m.text[HTTP_TEXT_MAX - 1] = '\0';
-	if (!http_capture_is_valid(&m))
-		return CHILD_EXIT;
-	words[8] = http_formats[m.format].name;
-	words[9] = options[m.target];
-	words[10] = m.target == HTTP_ALL ? NULL : m.text;
-	snprintf(hz, sizeof(hz), "%u", m.hz);
-	snprintf(seconds, sizeof(seconds), "%u", m.seconds);
-	snprintf(limit, sizeof(limit), "%llu", (unsigned long long)f->options.tick_limit_us);
-	return capture_exec(words, clocks);
+	return capture_become(
+		wanted, f->options.tick_limit_us, f->options.jit == CONFIG_JIT_ON_DEMAND, clocks);
+}
+
+static int serve_maps(void *ctx, int fd)
+{
+	const struct http_front *f = ctx;
+	struct perf_maps_notes notes;
+	const struct clerk_options options = {
+		.jit_notes = perf_maps_notes(f->options.store, &notes), .log = f->options.log
+	};
+
+	return clerk_serve_jit(&options, fd);
 }
 
 static int start_capture(
@@ -273,6 +271,7 @@ static int start_capture(
 {
 	const struct capture_order order = { .wanted = m,
 		.size = sizeof(*m),
+		.maps = m->jit && f->options.jit == CONFIG_JIT_ON_DEMAND,
 		.most_ns = m->seconds * NSEC_PER_SEC + CAPTURE_GRACE_NS };
 	uint64_t capture;
 	int err = captures_start(f->captures, &order, &capture, retry_ns, why);
@@ -283,12 +282,14 @@ static int start_capture(
 	return err;
 }
 
-static int refuse_capture(struct http_front *f, struct why *why)
+static int refuse_capture(struct http_front *f, const struct http_message *m, struct why *why)
 {
 	if (f->options.idle)
 		return why_set(why, -EBUSY, "idle: %s", f->options.idle);
 	if (!f->options.captures)
 		return why_set(why, -EACCES, "`captures` of [http] is off");
+	if (m->jit && f->options.jit == CONFIG_JIT_NEVER)
+		return why_set(why, -EACCES, "`enable` of [jit] is never");
 	/* A profile may still have its place. */
 	if (f->again_ns > 0)
 		return why_set(why, -EBUSY, "%s", err_text(ETOOMANYREFS));
@@ -307,7 +308,7 @@ static int obey_capture(void *ctx, struct orders_call *call)
 		return -EPROTO;
 	answer->kind = HTTP_REFUSED;
 	answer->id = m->id;
-	answer->err = refuse_capture(f, &why);
+	answer->err = refuse_capture(f, m, &why);
 	if (answer->err == 0)
 		answer->err = start_capture(f, m, &answer->retry_ns, &why);
 	if (answer->err == 0)
@@ -505,8 +506,10 @@ int http_front_start(struct http_front *f, struct why *why)
 	struct epoll_event event = { 0 }; /* EPOLLHUP is always reported */
 	const struct starter_duties duties = { .program = HTTP_ARGUMENT,
 		.capture = f->options.captures && !f->options.idle ? run_capture : NULL,
+		.maps = f->options.jit == CONFIG_JIT_ON_DEMAND ? serve_maps : NULL,
 		.ctx = f,
-		.caps = privileges_caps() };
+		.caps = privileges_caps(),
+		.maps_caps = PERF_MAPS_CAPS };
 	int err = captures_new(&limits, &f->starter, on_captured, f, &f->captures, why);
 
 	if (err < 0)
@@ -571,7 +574,7 @@ void http_front_end_captures(struct http_front *f)
 			continue;
 		captures_end(f->captures, f->asked[i].capture);
 		forget(&f->asked[i]);
-		refusal.err = refuse_capture(f, &why);
+		refusal.err = refuse_capture(f, &refusal, &why);
 		memcpy(refusal.text, why.text, sizeof(refusal.text));
 		if (f->child.pid > 0 && give(f, &refusal, -1) < 0)
 			lose_process(f, "it does not take what it asked for");

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/own.h"
 #include "daemon/capture.h"
+#include "daemon/config.h"
 #include "http/listener.h"
 
 struct http_front_options {
@@ -21,6 +22,7 @@ struct http_front_options {
 	const char *store;
 	uint64_t tick_limit_us; /* of captures; 0: the default */
 	bool captures;          /* may there be any? For the starter, for good */
+	enum config_jit jit;    /* may captures have perf maps made? Likewise */
 	const char *idle;       /* why there is no capture; NULL: there may be */
 	/* Appends the daemon's status, as JSON. Called a few times a second at most. */
 	int (*status)(void *ctx, struct buf *out);

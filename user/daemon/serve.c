@@ -131,6 +131,7 @@ int serve_open(const struct config *config, const char *path, const struct liste
 		.store = config->store,
 		.tick_limit_us = config->tick_limit_us,
 		.captures = config->captures,
+		.jit = config_jit(config),
 		.idle = why_idle,
 		.status = status,
 		.ctx = ctx,

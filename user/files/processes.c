@@ -339,16 +339,20 @@ int processes_add(struct processes *processes, uint32_t tgid, uint64_t start_ns)
 	return index_at(processes, processes->all.len - 1);
 }
 
-uint32_t processes_met(const struct processes *processes, uint64_t *after)
+bool processes_met(
+	const struct processes *processes, uint64_t *after, struct processes_met *out)
 {
 	const struct process *next = NULL;
 
+	if (*after >= processes->last_serial)
+		return false;
 	vec_each (&processes->all, p)
 		if ((*p)->serial > *after && (!next || (*p)->serial < next->serial))
 			next = *p;
+	*after = next ? next->serial : processes->last_serial;
 	if (next)
-		*after = next->serial;
-	return next ? (uint32_t)next->id.pid : 0;
+		*out = (struct processes_met){ (uint32_t)next->id.pid, next->account };
+	return next != NULL;
 }
 
 static bool is_alive(const struct process *p)

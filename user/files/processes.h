@@ -49,9 +49,15 @@ void processes_refresh(struct processes *processes);
  * was not requested in the latest intervals. */
 void processes_next(struct processes *processes);
 
-/* The next process in the order in which they were added; 0: all have been given. *after is the
+struct processes_met {
+	uint32_t pid;
+	uint64_t account; /* 0: unknown */
+};
+
+/* The next process in the order in which they were added; false: all have been given. *after is the
  * caller's place in that order, at first 0. */
-uint32_t processes_met(const struct processes *processes, uint64_t *after);
+bool processes_met(
+	const struct processes *processes, uint64_t *after, struct processes_met *out);
 /* 0: unknown. Marks it as used. */
 uint64_t processes_id(struct processes *processes, uint32_t tgid, uint64_t start_ns);
 /* Was the process, a JVM, started with -XX:+PreserveFramePointer? */

@@ -38,6 +38,7 @@ static const struct name {
 	{ "trend", HTTP_ARG_TREND, 0 },
 	{ "cells", HTTP_ARG_CELLS, 0 },
 	{ "ticket", HTTP_ARG_TICKET, 0 },
+	{ "jit", HTTP_ARG_JIT, 0 },
 };
 
 void http_args_init(struct http_args *args, uint32_t takes, uint64_t now_ns)
@@ -115,6 +116,8 @@ static int take_value(struct http_args *a, const struct name *n, const char *val
 		return take_number(n->text, value, HTTP_TOP_MAX, &a->top, why);
 	case HTTP_ARG_CELLS:
 		return take_number(n->text, value, HTTP_CELLS_MAX, &a->cells, why);
+	case HTTP_ARG_JIT:
+		return take_number(n->text, value, 1, &a->jit, why);
 	case HTTP_ARG_FORMAT:
 		return take_format(a, value, why);
 	case HTTP_ARG_SPAN:

@@ -28,6 +28,7 @@ enum http_arg {
 	HTTP_ARG_TREND = 1 << 8,
 	HTTP_ARG_CELLS = 1 << 9,
 	HTTP_ARG_TICKET = 1 << 10,
+	HTTP_ARG_JIT = 1 << 11,
 };
 
 struct http_match {
@@ -48,7 +49,7 @@ struct http_args {
 	char function[HTTP_VALUE_MAX]; /* a regular expression; "": any */
 	uint32_t top;                  /* 0: not given */
 	bool trend;
-	uint32_t cells;
+	uint32_t cells, jit;
 	char ticket[HTTP_VALUE_MAX];
 	uint64_t seen; /* names that were given, as bits */
 };

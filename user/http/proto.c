@@ -27,5 +27,5 @@ bool http_capture_is_valid(const struct http_message *m)
 {
 	return m->target < HTTP_TARGETS && (m->target == HTTP_ALL) == (m->text[0] == '\0') &&
 		m->hz > 0 && m->hz <= HTTP_HZ_MAX && m->seconds > 0 &&
-		m->seconds <= HTTP_SECONDS_MAX && m->format < HTTP_FORMATS_LEN;
+		m->seconds <= HTTP_SECONDS_MAX && m->format < HTTP_FORMATS_LEN && m->jit <= 1;
 }

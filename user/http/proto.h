@@ -25,7 +25,7 @@ enum http_kind {
 	HTTP_CAPTURED, /* id; err and text as of struct capture_result; fd: the profile */
 	/* to the daemon */
 	HTTP_ASK_STATUS,
-	HTTP_CAPTURE, /* id, target, text: its name; hz, seconds, format */
+	HTTP_CAPTURE, /* id, target, text: its name; hz, seconds, format, jit */
 	HTTP_CANCEL,  /* id */
 };
 
@@ -46,6 +46,7 @@ struct http_message {
 	uint32_t target, reach;
 	uint32_t hz, seconds;
 	uint32_t format; /* a place in http_formats */
+	uint32_t jit;    /* 1: runtimes are made to write perf maps meanwhile */
 	char text[HTTP_TEXT_MAX];
 };
 

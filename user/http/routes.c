@@ -185,7 +185,9 @@ static void route_profile(struct http_server *s, struct http_conn *c)
 	struct http_message message = { .kind = HTTP_CAPTURE, .id = c->id };
 	const struct http_args *a = &c->args;
 
-	if (!take_args(s, c, HTTP_ARG_SECONDS | HTTP_ARG_HZ | HTTP_ARG_TARGET | HTTP_ARG_FORMAT))
+	if (!take_args(s, c,
+		    HTTP_ARG_SECONDS | HTTP_ARG_HZ | HTTP_ARG_TARGET | HTTP_ARG_FORMAT |
+			    HTTP_ARG_JIT))
 		return;
 	if (a->format < 0)
 		c->args.format = 0;
@@ -193,6 +195,7 @@ static void route_profile(struct http_server *s, struct http_conn *c)
 	message.hz = a->hz;
 	message.seconds = a->seconds;
 	message.format = (uint32_t)a->format;
+	message.jit = a->jit;
 	snprintf(message.text, sizeof(message.text), "%s", a->target_name);
 	wait_for(c, HTTP_WAIT_CAPTURE, a->seconds * NSEC_PER_SEC + CAPTURE_WAIT_NS);
 	ask(s, c, &message);

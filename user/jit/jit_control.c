@@ -5,8 +5,10 @@
  * files. */
 #include "jit/jit_control.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,6 +21,14 @@
 #define NAME_BYTES 48
 /* Process starts are in clock ticks, births of files by a coarse clock. */
 #define START_SLACK_NS (2 * NSEC_PER_SEC)
+
+static void close_dir(DIR *dir)
+{
+	if (dir)
+		closedir(dir);
+}
+
+DEFINE_CLEANUP(DIR, close_dir)
 
 /* ---- which runtime -------------------------------------------------------------------------- */
 
@@ -163,6 +173,8 @@ static uint64_t stamp_ns(struct statx_timestamp stamp)
 /* CLOCK_REALTIME of the process's start, less the slack. */
 static uint64_t began_ns(const struct jit_control *c)
 {
+	if (c->until_ns > 0)
+		return c->since_ns;
 	return clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME) + c->target.start_ns -
 		START_SLACK_NS;
 }
@@ -183,7 +195,8 @@ static bool is_of_process(const struct jit_control *c, const struct statx *st)
 	bool has_birth = st->stx_mask & STATX_BTIME;
 
 	return st->stx_uid == c->target.uid &&
-		stamp_ns(has_birth ? st->stx_btime : st->stx_mtime) >= began_ns(c);
+		stamp_ns(has_birth ? st->stx_btime : st->stx_mtime) >= began_ns(c) &&
+		(c->until_ns == 0 || !has_birth || stamp_ns(st->stx_btime) <= c->until_ns);
 }
 
 static bool find_socket(const struct jit_control *c, char *name, size_t size)
@@ -197,22 +210,23 @@ static bool find_socket(const struct jit_control *c, char *name, size_t size)
 		S_ISSOCK(st.stx_mode) && is_of_process(c, &st);
 }
 
-static unsigned int remove_files(const struct jit_control *c)
+unsigned int jit_control_remove(const struct jit_control *control)
 {
 	unsigned int removed = 0;
 	char socket[NAME_BYTES];
 
-	if (!c->had_socket && find_socket(c, socket, sizeof(socket)))
-		unlinkat(c->dir_fd, socket, 0);
+	if (!control->had_socket && find_socket(control, socket, sizeof(socket)))
+		unlinkat(control->dir_fd, socket, 0);
 
 	for (enum jit_control_file file = 0; file < JIT_CONTROL_FILES; file++) {
 		char name[NAME_BYTES];
 		struct statx st;
 
-		if (c->had[file] || look_at(c, file, &st) < 0 || !is_of_process(c, &st))
+		if (control->had[file] || look_at(control, file, &st) < 0 ||
+			!is_of_process(control, &st))
 			continue;
-		name_of(c, file, name, sizeof(name));
-		removed += unlinkat(c->dir_fd, name, 0) == 0;
+		name_of(control, file, name, sizeof(name));
+		removed += unlinkat(control->dir_fd, name, 0) == 0;
 	}
 	return removed;
 }
@@ -234,6 +248,29 @@ int jit_control_file(const struct jit_control *control, enum jit_control_file fi
 		.is_stale = written < began_ns(control),
 	};
 	return 0;
+}
+
+/* By the names of its descriptors: to look at the files themselves could wait for a file system. */
+bool jit_control_is_writing(const struct jit_control *control)
+{
+	char name[NAME_BYTES], path[NAME_BYTES];
+	_cleanup_(close_dirp) DIR *dir = NULL;
+	const struct dirent *entry;
+
+	name_of(control, JIT_CONTROL_PERF_MAP, name, sizeof(name));
+	snprintf(path, sizeof(path), "/proc/%d/fd", control->target.pid);
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir))) {
+		char to[PATH_MAX];
+		ssize_t len = readlinkat(dirfd(dir), entry->d_name, to, sizeof(to) - 1);
+		const char *slash;
+
+		to[len > 0 ? len : 0] = '\0';
+		slash = strrchr(to, '/');
+		if (slash && strcmp(slash + 1, name) == 0)
+			return true;
+	}
+	return false;
 }
 
 /* ---- JVM ------------------------------------------------------------------------------------ */
@@ -279,10 +316,9 @@ static int write_jvm_map(struct jit_control *c, struct why *why)
 
 /* ---- public --------------------------------------------------------------------------------- */
 
-int jit_control_enable(struct jit_control *control, enum dotnet_ipc_files files, struct why *why)
+void jit_control_prepare(struct jit_control *control)
 {
 	char socket[NAME_BYTES];
-	int err;
 
 	control->had_socket = find_socket(control, socket, sizeof(socket));
 	for (enum jit_control_file file = 0; file < JIT_CONTROL_FILES; file++) {
@@ -291,15 +327,20 @@ int jit_control_enable(struct jit_control *control, enum dotnet_ipc_files files,
 		control->had[file] =
 			look_at(control, file, &st) == 0 && is_of_process(control, &st);
 	}
-	if (control->runtime == JIT_CONTROL_JVM) {
-		err = write_jvm_map(control, why);
-		if (err == 0) {
-			read_version(control);
-			judge_frames(control);
-		}
-		return err;
+}
+
+int jit_control_enable(struct jit_control *control, enum dotnet_ipc_files files, struct why *why)
+{
+	int err;
+
+	if (control->runtime != JIT_CONTROL_JVM)
+		return control->was_on ? 0 : dotnet_ipc_enable(&control->target, files, why);
+	err = write_jvm_map(control, why);
+	if (err == 0) {
+		read_version(control);
+		judge_frames(control);
 	}
-	return control->was_on ? 0 : dotnet_ipc_enable(&control->target, files, why);
+	return err;
 }
 
 int jit_control_refresh(struct jit_control *control, struct why *why)
@@ -319,7 +360,7 @@ int jit_control_disable(struct jit_control *control, unsigned int *removed, stru
 		err = dotnet_ipc_disable(&control->target, why);
 	if (err < 0 && !jit_target_ended(&control->target))
 		return err;
-	*removed = remove_files(control);
+	*removed = jit_control_remove(control);
 	return 0;
 }
 

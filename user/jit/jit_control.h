@@ -2,9 +2,9 @@
 /* jit/jit_control.h - turns on perf maps of a running runtime: .NET 8 and later through its
  * diagnostics socket, HotSpot 17 and later through its attach mechanism. Nothing is restarted.
  * Everything that was turned on is turned off again, and its files are removed. Order of calls:
- * jit_control_open, jit_control_enable, (jit_control_refresh), jit_control_disable,
- * jit_control_close. A .NET runtime writes each method as it compiles it; a JVM writes all methods
- * once on request. */
+ * jit_control_open, jit_control_prepare, jit_control_enable, (jit_control_refresh),
+ * jit_control_disable, jit_control_close. A .NET runtime writes each method as it compiles it; a
+ * JVM writes all methods once on request. */
 #pragma once
 
 #include <stdbool.h>
@@ -36,6 +36,9 @@ struct jit_control {
 	char dir[256];                     /* the same path as the runtime names it */
 	char version[DOTNET_IPC_TEXT_MAX]; /* "" until known */
 	char note[WHY_MAX];                /* advice for the user; "": none */
+	/* The files of a process that has ended (jit/jit_left.h) were made between these
+	 * (CLOCK_REALTIME). until_ns 0: since it started. */
+	uint64_t since_ns, until_ns;
 };
 
 struct jit_control_state {
@@ -49,6 +52,8 @@ struct jit_control_state {
 int jit_control_open(pid_t pid, struct jit_control *out, struct why *why);
 void jit_control_close(struct jit_control *control);
 
+/* Notes which files exist, before anything is turned on. */
+void jit_control_prepare(struct jit_control *control);
 /* Makes the runtime write its files; on return they have the names of all code compiled so far.
  * files is for .NET only. Sets version and note. Errors as of dotnet_ipc_enable() and
  * jvm_attach_command(). */
@@ -59,6 +64,11 @@ int jit_control_refresh(struct jit_control *control, struct why *why);
  * than the process, that did not exist before enable. *removed is their number. The JVM's attach
  * socket is removed too; a JVM makes a new one on the next attach. */
 int jit_control_disable(struct jit_control *control, unsigned int *removed, struct why *why);
+
+/* The last step of jit_control_disable alone. Returns the number of files. */
+unsigned int jit_control_remove(const struct jit_control *control);
+/* Does the process have its perf map open? Then somebody else has turned it on. */
+bool jit_control_is_writing(const struct jit_control *control);
 
 /* Sets version and note without turning anything on. A JVM that was never attached to is not asked,
  * because that needs a signal. */

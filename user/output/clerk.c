@@ -2,7 +2,7 @@
 /* output/clerk.c - the clerk serves orders (base/orders.h). The bytes to write are in a file in
  * memory, which it has from its start, so an order may have any number of them and no process with
  * our user can keep us from sending one. The two ends are one program and trust each other. It ends
- * with the socket: it removes an unfinished file and turns perf maps off, also when its caller is
+ * with the socket: it removes an unfinished file, or turns perf maps off, also when its caller is
  * killed. */
 #include "output/clerk.h"
 
@@ -12,12 +12,13 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/orders.h"
 #include "output/bundle.h"
-#include "output/record_jit.h"
+#include "output/jit_sessions.h"
 #include "sink/sink.h"
 #include "worker/filter.h"
 #include "worker/worker.h"
@@ -34,10 +35,10 @@ enum kind {
 	WRITE_ABORT,
 	WRITE_STATS,
 	WRITE_CHECK,
+	HURRY,
 	JIT_START,
 	JIT_REFRESH,
 	JIT_MEET,
-	HURRY,
 };
 
 struct order {
@@ -45,6 +46,7 @@ struct order {
 	uint32_t file; /* of a bundle */
 	uint32_t pid;
 	uint32_t bytes; /* 1: there are some in the memory */
+	uint64_t account;
 	time_t when;
 };
 
@@ -52,6 +54,7 @@ struct answer {
 	int err;
 	struct why why;
 	char path[OUTPUT_PATH_MAX];
+	struct jit_stats jit;
 };
 
 struct serving {
@@ -59,7 +62,7 @@ struct serving {
 	int memory;
 	struct output output;
 	struct output_hurry hurry;
-	struct record_jit jit;
+	struct jit_sessions jit;
 	char file[OUTPUT_PATH_MAX]; /* of a bundle */
 };
 
@@ -130,12 +133,6 @@ static int obey(struct serving *s, const struct order *order, const struct buf *
 		return output_write_path(o->stats_path, &s->hurry, bytes, &answer->why);
 	case WRITE_CHECK:
 		return output_write_path(o->check_path, &s->hurry, bytes, &answer->why);
-	case JIT_START:
-		err = record_jit_start(&s->jit, o->jit_pids, o->jit_pids_len, o->log);
-		return err < 0 ? why_set(&answer->why, err, "%s", err_text(err)) : 0;
-	case JIT_REFRESH:
-		record_jit_refresh(&s->jit, o->log);
-		return 0;
 	}
 	return -EPROTO;
 }
@@ -170,20 +167,81 @@ static int obey_hurry(void *ctx, struct orders_call *call)
 	return ORDERS_SILENT;
 }
 
+static const struct orders_row rows[] = {
+	[WRITE_BEGIN... WRITE_CHECK] = { ORDERS_OWNER, obey_call },
+	[HURRY] = { ORDERS_OWNER, obey_hurry },
+};
+
+/* ---- the clerk of perf maps ------------------------------------------------------------------ */
+
+static int obey_start(void *ctx, struct orders_call *call)
+{
+	struct serving *s = ctx;
+	const struct clerk_options *o = s->options;
+	struct answer *answer = call->answer;
+
+	for (size_t i = 0; i < o->jit_pids_len; i++)
+		jit_sessions_meet(&s->jit, o->jit_pids[i], JIT_SESSIONS_NAMED);
+	answer->jit = s->jit.stats;
+	return 0;
+}
+
+static int obey_refresh(void *ctx, struct orders_call *call)
+{
+	struct serving *s = ctx;
+	struct answer *answer = call->answer;
+
+	jit_sessions_refresh(&s->jit);
+	answer->jit = s->jit.stats;
+	return 0;
+}
+
 static int obey_meet(void *ctx, struct orders_call *call)
 {
 	const struct order *order = call->order;
 	struct serving *s = ctx;
 
-	record_jit_meet(&s->jit, order->pid, s->options->log);
+	jit_sessions_meet(&s->jit, order->pid, order->account);
 	return ORDERS_SILENT;
 }
 
-static const struct orders_row rows[] = {
-	[WRITE_BEGIN... JIT_REFRESH] = { ORDERS_OWNER, obey_call },
+static const struct orders_row jit_rows[] = {
+	[JIT_START] = { ORDERS_OWNER, obey_start },
+	[JIT_REFRESH] = { ORDERS_OWNER, obey_refresh },
 	[JIT_MEET] = { ORDERS_OWNER, obey_meet },
-	[HURRY] = { ORDERS_OWNER, obey_hurry },
 };
+
+static int serve_jit(const struct clerk_options *options, int fd)
+{
+	struct serving s = { .options = options };
+	struct orders orders = { .rows = jit_rows,
+		.rows_len = ARRAY_SIZE(jit_rows),
+		.order_bytes = sizeof(struct order),
+		.answer_bytes = sizeof(struct answer),
+		.ctx = &s };
+
+	jit_sessions_begin(&s.jit, options->jit_notes, options->log);
+	orders_serve(&orders, fd);
+	jit_sessions_end(&s.jit);
+	return 0;
+}
+
+int clerk_serve_jit(const struct clerk_options *options, int fd)
+{
+	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	if (filter_deny(FILTER_DENY_KERNEL | FILTER_DENY_BPF | FILTER_DENY_EVENTS) < 0)
+		return WORKER_EXIT_SANDBOX;
+	return serve_jit(options, fd);
+}
+
+static int run_jit(void *ctx, int fd)
+{
+	const struct serving *s = ctx;
+
+	return clerk_serve_jit(s->options, fd);
+}
+
+/* ---- the clerk that writes ------------------------------------------------------------------- */
 
 static int run_clerk(void *ctx, int fd)
 {
@@ -202,7 +260,6 @@ static int run_clerk(void *ctx, int fd)
 		return WORKER_EXIT_SANDBOX;
 	orders_serve(&orders, fd);
 	output_abort(&s.output);
-	record_jit_stop(&s.jit, s.options->log);
 	return 0;
 }
 
@@ -258,6 +315,25 @@ void clerk_tried_close(struct clerk_tried *t)
 }
 
 /* ---- its caller ----------------------------------------------------------------------------- */
+
+/* It has the standard files alone: other descriptors of ours would last as long as it does. */
+int clerk_open_jit(struct clerk *clerk, const struct clerk_options *options, struct why *why)
+{
+	struct serving s = { .options = options };
+	const struct child_plan plan = { .run = run_jit,
+		.ctx = &s,
+		.name = "stoker-maps",
+		.fds = child_standard,
+		.fds_len = CHILD_STANDARD,
+		.socket = true,
+		.death_signal = SIGCONT,
+		.limited = geteuid() != 0 };
+	int err = child_start(&plan, &clerk->child);
+
+	return err < 0 ? why_set(why, err, "cannot start the process that turns perf maps on: %s",
+				 err_text(err))
+		       : 0;
+}
 
 int clerk_open(struct clerk *clerk, const struct clerk_options *options, struct why *why)
 {
@@ -345,13 +421,12 @@ void clerk_close(struct clerk *clerk)
 	fd_close(&clerk->memory);
 }
 
-/* bytes: go with the order; path: gets the answer's. NULL: none. */
-static int ask(struct clerk *clerk, const struct order *what, const struct buf *bytes, char *path,
-	struct why *why)
+/* bytes: go with the order; NULL: none. */
+static int ask_for(struct clerk *clerk, const struct order *what, const struct buf *bytes,
+	struct answer *answer, struct why *why)
 {
 	_cleanup_fd_ int none = -1;
 	struct order order = *what;
-	struct answer answer;
 	int err = bytes ? fd_rewrite(clerk->memory, bytes->data, bytes->len) : 0;
 	int failed = 0;
 
@@ -364,18 +439,28 @@ static int ask(struct clerk *clerk, const struct order *what, const struct buf *
 	if (err == 0)
 		failed = await_answer(clerk);
 	if (err == 0)
-		err = orders_answer(clerk->child.fd, &answer, sizeof(answer), &none);
+		err = orders_answer(clerk->child.fd, answer, sizeof(*answer), &none);
 	if (bytes)
 		(void)!ftruncate(clerk->memory, 0);
 	if (err != 0)
 		return why_set(why, err, "the process that writes files was lost");
-	if (answer.err < 0)
-		*why = answer.why;
-	else if (path)
-		memcpy(path, answer.path, sizeof(answer.path));
-	if (answer.err == 0 && failed < 0)
+	if (answer->err < 0)
+		*why = answer->why;
+	if (answer->err == 0 && failed < 0)
 		return why_set(why, failed, "sampling stopped: %s", err_text(failed));
-	return answer.err;
+	return answer->err;
+}
+
+/* path: gets the answer's; NULL: none. */
+static int ask(struct clerk *clerk, const struct order *what, const struct buf *bytes, char *path,
+	struct why *why)
+{
+	struct answer answer = { .err = 0 };
+	int err = ask_for(clerk, what, bytes, &answer, why);
+
+	if (path && answer.err == 0 && answer.path[0])
+		memcpy(path, answer.path, sizeof(answer.path));
+	return err;
 }
 
 int clerk_begin(struct clerk *clerk, time_t when, char path[OUTPUT_PATH_MAX], struct why *why)
@@ -431,16 +516,42 @@ int clerk_jit_start(struct clerk *clerk, struct why *why)
 	return ask(clerk, &(struct order){ .kind = JIT_START }, NULL, NULL, why);
 }
 
-bool clerk_jit_meet(struct clerk *clerk, uint32_t pid)
+/* Without waiting. */
+static int send_now(struct clerk *clerk, const struct order *order)
 {
-	const struct order order = { .kind = JIT_MEET, .pid = pid };
 	struct pollfd room = { .fd = clerk->child.fd, .events = POLLOUT };
 
-	return poll(&room, 1, 0) == 1 && (room.revents & POLLOUT) &&
-		orders_send(clerk->child.fd, &order, sizeof(order), -1) == 0;
+	if (poll(&room, 1, 0) != 1 || !(room.revents & POLLOUT))
+		return -EAGAIN;
+	return orders_send(clerk->child.fd, order, sizeof(*order), -1);
 }
 
-int clerk_jit_refresh(struct clerk *clerk, struct why *why)
+int clerk_jit_meet(struct clerk *clerk, uint32_t pid, uint64_t account)
 {
-	return ask(clerk, &(struct order){ .kind = JIT_REFRESH }, NULL, NULL, why);
+	return send_now(clerk, &(struct order){ .kind = JIT_MEET, .pid = pid, .account = account });
+}
+
+int clerk_jit_refresh(struct clerk *clerk, struct jit_stats *stats, struct why *why)
+{
+	struct answer answer = { .err = 0 };
+	int err = ask_for(clerk, &(struct order){ .kind = JIT_REFRESH }, NULL, &answer, why);
+
+	if (err == 0)
+		*stats = answer.jit;
+	return err;
+}
+
+int clerk_jit_begin_refresh(struct clerk *clerk)
+{
+	return send_now(clerk, &(struct order){ .kind = JIT_REFRESH });
+}
+
+int clerk_jit_hear(struct clerk *clerk, struct jit_stats *stats)
+{
+	struct answer answer;
+	int err = fd_take(clerk->child.fd, MSG_DONTWAIT, &answer, sizeof(answer), NULL);
+
+	if (err == 0)
+		*stats = answer.jit;
+	return err;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* output/clerk.h - the process that keeps the caller's own rights for `record`: it writes files
- * where the caller may, and turns perf maps on and off. It is forked before the agent drops its
- * privileges, and gets nothing from the agent but orders and bytes to write. Where the program has
- * file capabilities, the clerk drops them, so it writes no file by their rights. */
+ * where the caller may. Another one turns perf maps on and off. It is forked before the agent drops
+ * its privileges, and gets nothing from the agent but orders and bytes to write. Where the program
+ * has file capabilities, the clerk drops them, so it writes no file by their rights. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,6 +13,7 @@
 #include "base/child.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "output/jit_sessions.h"
 #include "output/output.h"
 
 struct clerk {
@@ -41,8 +42,9 @@ struct clerk_options {
 	const char *bundle;     /* a folder, in place of the pattern; NULL: none */
 	const char *stats_path; /* NULL: none, as the next */
 	const char *check_path;
-	const uint32_t *jit_pids;
-	size_t jit_pids_len; /* 0: no perf maps are turned on */
+	const uint32_t *jit_pids; /* of clerk_jit_start */
+	size_t jit_pids_len;
+	const char *const *jit_notes; /* as of jit_sessions_begin; NULL: nothing is noted */
 	struct log *log;
 };
 
@@ -58,7 +60,11 @@ void clerk_tried_close(struct clerk_tried *tried);
 
 /* To be called with the signals blocked that end the capture: only the caller obeys them. */
 int clerk_open(struct clerk *clerk, const struct clerk_options *options, struct why *why);
-/* Turns perf maps off that clerk_jit_start turned on; so does the end of the caller. */
+/* A clerk of perf maps alone. */
+int clerk_open_jit(struct clerk *clerk, const struct clerk_options *options, struct why *why);
+/* The same in this process, until its socket's other end is closed. Returns the exit status. */
+int clerk_serve_jit(const struct clerk_options *options, int fd);
+/* Turns perf maps off that were turned on; so does the end of the caller. */
 void clerk_close(struct clerk *clerk);
 /* Has it ended? */
 bool clerk_is_lost(const struct clerk *clerk);
@@ -84,8 +90,14 @@ int clerk_abort(struct clerk *clerk, struct why *why);
 int clerk_write_stats(struct clerk *clerk, const struct buf *bytes, struct why *why);
 int clerk_write_check(struct clerk *clerk, const struct buf *bytes, struct why *why);
 
-/* Turns perf maps on; brings them up to date. Warns of processes where that fails. */
+/* Turns perf maps on. Warns of processes where that fails. */
 int clerk_jit_start(struct clerk *clerk, struct why *why);
-/* Of one more process, without waiting for it. False: it cannot take the order now. */
-bool clerk_jit_meet(struct clerk *clerk, uint32_t pid);
-int clerk_jit_refresh(struct clerk *clerk, struct why *why);
+/* Of one more process, without waiting for it. -EAGAIN: it cannot take the order now; -EPIPE: it is
+ * lost. */
+int clerk_jit_meet(struct clerk *clerk, uint32_t pid, uint64_t account);
+/* Brings them up to date. */
+int clerk_jit_refresh(struct clerk *clerk, struct jit_stats *stats, struct why *why);
+/* The same without waiting; clerk_jit_hear takes its answer. -EAGAIN: not now, or not yet; -EPIPE:
+ * it is lost. */
+int clerk_jit_begin_refresh(struct clerk *clerk);
+int clerk_jit_hear(struct clerk *clerk, struct jit_stats *stats);

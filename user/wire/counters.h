@@ -165,6 +165,26 @@ enum lane_cause { WORKER_LOSSES(WORKER_LOSS_ID) LANE_CAUSES };
 	X("objects.maps_refused", FILES, maps_refused, "stoker_perf_maps_refused_total",           \
 		"maps     %llu perf maps were not read",                                           \
 		"Perf maps of processes that exist and were not read.")                            \
+	X("jit.on_max", U64, jit.on, "stoker_perf_maps_on", NULL,                                  \
+		"Processes that stoker made write perf maps, and that live.")                      \
+	X("jit.asked", U64, jit.asked, "stoker_perf_maps_asked_total", NULL,                       \
+		"Processes that stoker asked to write perf maps.")                                 \
+	X("jit.failed", U64, jit.failed, "stoker_perf_maps_failed_total",                          \
+		"jit      %llu processes did not switch their perf maps on",                       \
+		"Of these: no runtime that can, or it refused.")                                   \
+	X("jit.hung", U64, jit.hung, "stoker_perf_maps_hung_total",                                \
+		"jit      %llu runtimes did not answer in time",                                   \
+		"Times that a runtime did not answer in time.")                                    \
+	X("jit.limited", U64, jit.limited, "stoker_perf_maps_limited_total",                       \
+		"jit      %llu processes were not asked, by the share of their containers",        \
+		"Processes that were not asked for perf maps, as those of their container are "    \
+		"many, took long or did not answer.")                                              \
+	X("jit.unnoted", U64, jit.unnoted, "stoker_perf_maps_unnoted_total",                       \
+		"jit      %llu processes were not asked, because no note of it could be written",  \
+		"Processes that were not asked for perf maps, because no note could be written.")  \
+	X("jit.left", U64, jit.left, "stoker_perf_maps_left_total", NULL,                          \
+		"Processes whose perf maps a stoker that was killed had left on, and that were "   \
+		"switched off at the start.")                                                      \
 	X("debug_files.found", U64, objects.debug_found, "stoker_debug_files_found", NULL,         \
 		"Separate debug files that were found.")                                           \
 	X("debug_files.used", U64, objects.debug_used, "stoker_debug_files_used", NULL,            \
