@@ -36,6 +36,7 @@ struct doctor {
 	bool has_types;
 	struct kernel_features kernel; /* if it has */
 	const char *config_path;       /* NULL: the default, if it is there */
+	struct config config;          /* all 0 if it cannot be read */
 	struct guard_mark mark;        /* all 0 without one */
 	struct why unread;             /* why it is unknown; "": it is known */
 	bool impossible;
@@ -264,15 +265,41 @@ static void check_isolation(struct doctor *d)
 			: "all have this user: own ones take CAP_SETUID, CAP_SETGID and CAP_KILL");
 }
 
+/* The policy, and the rights that a daemon lacks which has ours. */
+static void check_maps(struct doctor *d)
+{
+	static const struct {
+		unsigned int cap;
+		const char *name;
+	} caps[] = { { CAP_SYS_PTRACE, "CAP_SYS_PTRACE" }, { CAP_DAC_OVERRIDE, "CAP_DAC_OVERRIDE" },
+		{ CAP_FOWNER, "CAP_FOWNER" }, { CAP_SETUID, "CAP_SETUID" },
+		{ CAP_SETGID, "CAP_SETGID" } };
+	char text[256];
+	size_t len;
+
+	if (!d->config.jit[0])
+		return;
+	len = (size_t)snprintf(text, sizeof(text), "[jit] enable = %s", d->config.jit);
+	if (config_jit(&d->config) == CONFIG_JIT_NEVER) {
+		print_check(d, "ok", "perf maps", text);
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(caps); i++)
+		if (!(caps_permitted() & CAPS_BIT(caps[i].cap)))
+			len += (size_t)snprintf(text + len, sizeof(text) - len, "%s %s",
+				strchr(text, ':') ? "" : "; runtimes of other users need:",
+				caps[i].name);
+	print_check(d, strchr(text, ':') ? "less" : "ok", "perf maps", text);
+}
+
 /* A store that no daemon has made yet has none. */
 static void load_mark(struct doctor *d)
 {
-	struct config config;
-	int err = config_load(d->config_path, &config, &d->unread);
+	int err = config_load(d->config_path, &d->config, &d->unread);
 
 	if (err < 0)
 		return;
-	err = guard_load(config.store, &d->mark, &d->unread);
+	err = guard_load(d->config.store, &d->mark, &d->unread);
 	if (err == 0 || err == -ENOENT)
 		d->unread.text[0] = '\0';
 }
@@ -383,6 +410,7 @@ int cmd_doctor(int argc, char **argv, struct log *log)
 	check_capabilities(&d);
 	check_settings(&d);
 	check_isolation(&d);
+	check_maps(&d);
 	check_cgroups(&d);
 	check_orders(&d);
 	if (pid > 0 && doctor_process((pid_t)pid, &why) < 0) {
