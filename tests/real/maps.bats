@@ -98,7 +98,9 @@ end_daemon() {
 	wait_until 10 has_notes "$tmp/store/jit" 2
 	clerk=$(clerk_of "$daemon")
 	[ -n "$clerk" ]
-	kill -KILL "$clerk" "$supervisor" "$daemon"
+	kill -KILL "$clerk"
+	wait_until 10 says 'the process that turns perf maps on was lost' "$said"
+	kill -KILL "$supervisor" "$daemon"
 	wait_until 10 are_gone "$clerk" "$daemon"
 	have_maps "$dotnet" "$jvm"
 	# One of them has ended since; its map lies in our /tmp.
@@ -126,8 +128,9 @@ end_daemon() {
 	has_map "$dotnet"
 	[ "$(notes /run/stoker/jit)" -gt "$before" ]
 	start_busy spin 60
-	record --jit -p "$pid" -d 0.2 -o "$tmp/g"
-	cat "$tmp/said" 2>/dev/null || true
+	timeout "$(patience 60)" "$stoker" record --jit -p "$pid" -d 0.2 -o "$tmp/g" 2>&1 | tee "$tmp/log"
+	grep -q "process $dotnet: .* is off" "$tmp/log"
+	find "/proc/$dotnet/fd" -lname '*perf*.map'
 	has_no_map "$dotnet"
 	[ "$(notes /run/stoker/jit)" -eq "$before" ]
 }

@@ -439,21 +439,6 @@ static int open_traps(struct daemon *d, struct why *why)
 	return trapper_open(&d->trapper, &d->config.traps, d->config.hz, &bundle, why);
 }
 
-/* Once, also where nothing is switched on: a daemon before this one may have been killed. */
-static int open_maps(struct daemon *d, struct why *why)
-{
-	struct perf_maps_notes notes;
-	const struct clerk_options options = {
-		.jit_notes = perf_maps_notes(d->config.store, &notes), .log = d->log
-	};
-	int err = perf_maps_open(&d->maps, &options, why);
-
-	/* It serves nobody, and ends when it has undone what was left. */
-	if (config_jit(&d->config) != CONFIG_JIT_ALWAYS)
-		perf_maps_end(&d->maps);
-	return err;
-}
-
 /* On disk before anything is attached. Without it the host is sampled, and not guarded. */
 static void put_mark(struct daemon *d)
 {
@@ -478,7 +463,9 @@ static int start(struct daemon *d, struct why *why)
 		log_store_error(d);
 	if (err == 0)
 		put_mark(d);
-	err = err < 0 ? err : open_maps(d, why);
+	err = err < 0 ? err
+		      : perf_maps_open_daemon(&d->maps, d->config.store,
+				config_jit(&d->config) == CONFIG_JIT_ALWAYS, d->log, why);
 	privileges_raise(); /* of captures, too; what the caller names is open */
 	err = err == 0 && d->http ? http_front_start(d->http, why) : err;
 	/* After all forks: from here on this process has the agent's priority. */

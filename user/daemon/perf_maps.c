@@ -47,6 +47,30 @@ int perf_maps_open(struct perf_maps *maps, const struct clerk_options *options, 
 	return err < 0 || options->jit_pids_len == 0 ? err : clerk_jit_start(&maps->clerk, why);
 }
 
+static bool may_be_noted(const char *const *paths)
+{
+	for (size_t i = 0; paths[i]; i++)
+		if (access(paths[i], F_OK) == 0)
+			return true;
+	return false;
+}
+
+int perf_maps_open_daemon(struct perf_maps *maps, const char *store, bool always, struct log *log,
+	struct why *why)
+{
+	struct perf_maps_notes notes;
+	const struct clerk_options options = {
+		.jit_notes = perf_maps_notes(store, &notes), .log = log
+	};
+	int err = 0;
+
+	if (always || may_be_noted(options.jit_notes))
+		err = perf_maps_open(maps, &options, why);
+	if (!always)
+		perf_maps_end(maps);
+	return err;
+}
+
 void perf_maps_join(struct perf_maps *maps, int fd, struct log *log)
 {
 	maps->log = log;
@@ -90,8 +114,10 @@ void perf_maps_begin_refresh(struct perf_maps *maps)
 {
 	int err;
 
-	if (!is_on(maps))
+	if (!is_on(maps)) {
+		child_wait(&maps->clerk.child, 0, NULL);
 		return;
+	}
 	hear(maps);
 	if (maps->refreshing || !is_on(maps))
 		return;

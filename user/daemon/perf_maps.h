@@ -47,6 +47,10 @@ struct perf_maps {
  * of options, of which each gets its map before this returns. */
 int perf_maps_open(
 	struct perf_maps *maps, const struct clerk_options *options, struct why *why);
+/* A daemon with this store. Not always: nobody is asked, and the clerk ends when it has undone what
+ * was left. */
+int perf_maps_open_daemon(struct perf_maps *maps, const char *store, bool always, struct log *log,
+	struct why *why);
 /* A capture: its daemon's starter has the clerk. Takes the descriptor. */
 void perf_maps_join(struct perf_maps *maps, int fd, struct log *log);
 /* Asks the processes that the agent has met since the last call. Does not wait. */

@@ -22,6 +22,7 @@
 #define AGAIN_US 500000
 #define ERRAND_NS (45 * NSEC_PER_SEC) /* jit/dotnet_ipc.c and jit/jvm_attach.c end before */
 #define UNDO_NS (8 * NSEC_PER_SEC)
+#define UNDO_LATE_NS NSEC_PER_SEC
 #define END_MS 500
 
 enum stage {
@@ -40,6 +41,7 @@ struct said {
 
 struct errand {
 	const struct jit_sessions *sessions;
+	int folder; /* of notes, in the child */
 	void (*run)(const struct errand *errand, struct said *said, int fd);
 	uint64_t limit_ns;
 	pid_t pid;
@@ -64,13 +66,13 @@ static int start_maps(struct jit_control *control, struct why *why)
 	return err;
 }
 
-static int write_note(const struct jit_sessions *s, const struct jit_control *control,
+static int write_note(const struct errand *e, const struct jit_control *control,
 	struct jit_note *note, struct why *why)
 {
 	int err = jit_note_make(control, note);
 
-	if (err == 0 && s->folder >= 0)
-		err = jit_note_write(s->folder, note, &s->self);
+	if (err == 0 && e->folder >= 0)
+		err = jit_note_write(e->folder, note, &e->sessions->self);
 	return err < 0
 		? why_set(why, err, "process %d: cannot note that its map is switched on: %s",
 			  control->target.pid, err_text(err))
@@ -90,7 +92,7 @@ static void switch_on(const struct errand *e, struct said *said, int fd)
 		return;
 	jit_control_prepare(&control);
 	said->stage = STAGE_UNNOTED;
-	said->err = write_note(e->sessions, &control, &said->note, &said->why);
+	said->err = write_note(e, &control, &said->note, &said->why);
 	if (said->err < 0)
 		return;
 	said->stage = STAGE_NOTED;
@@ -129,10 +131,17 @@ static int run_errand(void *ctx, int fd)
 	return fd_write_all(fd, &said, sizeof(said)) < 0;
 }
 
-/* *out is the last message: STAGE_NOTED without an end is -ETIMEDOUT, too. */
-static void run(struct jit_sessions *s, const struct errand *errand, struct said *out)
+/* *out is the last message: STAGE_NOTED without an end is -ETIMEDOUT, too. The child has none of
+ * our sockets: whoever holds the other ends notices our end, also while the child is stuck. */
+static void run(struct jit_sessions *s, struct errand *errand, struct said *out)
 {
-	const struct child_plan plan = { .run = run_errand, .ctx = (void *)errand, .socket = true };
+	const int fds[] = { child_standard[0], child_standard[1], child_standard[2], s->folder };
+	const struct child_plan plan = { .run = run_errand,
+		.ctx = errand,
+		.fds = fds,
+		.fds_len = ARRAY_SIZE(fds),
+		.socket = true,
+		.death_signal = SIGKILL };
 	uint64_t deadline_ns = clock_ns(CLOCK_MONOTONIC) + errand->limit_ns;
 	int err = s->stuck >= JIT_SESSIONS_STUCK_MAX ? -EAGAIN : 0;
 	int pid = errand->note ? (int)errand->note->pid : (int)errand->pid;
@@ -140,6 +149,7 @@ static void run(struct jit_sessions *s, const struct errand *errand, struct said
 	struct said said;
 	size_t got = 1;
 
+	errand->folder = s->folder >= 0 ? CHILD_STANDARD : -1;
 	if (err == 0)
 		err = child_start(&plan, &child);
 	*out = (struct said){ .stage = STAGE_DONE };
@@ -217,14 +227,19 @@ static void remove_note(const struct jit_sessions *s, const struct jit_note *not
 static int undo_note(
 	struct jit_sessions *s, const struct jit_note *note, bool ended, struct why *why)
 {
-	const struct errand errand = { .sessions = s,
+	struct errand errand = { .sessions = s,
 		.run = undo,
-		.limit_ns = UNDO_NS,
+		.limit_ns = s->deaf < JIT_SESSIONS_DEAF_MIN ? UNDO_NS : UNDO_LATE_NS,
 		.note = note,
 		.ended = ended };
 	struct said said;
 
+	if (s->deaf >= JIT_SESSIONS_DEAF_MAX)
+		return why_set(why, -ETIMEDOUT,
+			"process %d is left as it is until the next start: too many do not answer",
+			(int)note->pid);
 	run(s, &errand, &said);
+	s->deaf += said.err == -ETIMEDOUT;
 	*why = said.why;
 	return said.err;
 }
@@ -279,7 +294,7 @@ static void take_said(struct jit_sessions *s, const struct said *said, uint64_t 
 
 void jit_sessions_meet(struct jit_sessions *s, uint32_t pid, uint64_t account)
 {
-	const struct errand errand = { .sessions = s,
+	struct errand errand = { .sessions = s,
 		.run = switch_on,
 		.limit_ns = ERRAND_NS,
 		.pid = (pid_t)pid };
@@ -301,7 +316,7 @@ void jit_sessions_meet(struct jit_sessions *s, uint32_t pid, uint64_t account)
 
 static void refresh_session(struct jit_sessions *s, struct jit_session *session)
 {
-	const struct errand errand = {
+	struct errand errand = {
 		.sessions = s, .run = refresh, .limit_ns = ERRAND_NS, .note = &session->note
 	};
 	uint64_t began_ns = clock_ns(CLOCK_MONOTONIC);

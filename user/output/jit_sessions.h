@@ -17,6 +17,10 @@
 #define JIT_SESSIONS_MAX 1024
 #define JIT_SESSIONS_HUNG_MAX 2 /* of an account: then it is not asked any more */
 #define JIT_SESSIONS_STUCK_MAX 16 /* processes that were given up, and are stuck */
+/* Runtimes that do not answer when their maps are to be switched off: from the first number on they
+ * have less time, from the second on they stay noted for the next start. */
+#define JIT_SESSIONS_DEAF_MIN 4
+#define JIT_SESSIONS_DEAF_MAX 16
 /* Any process may claim to be a runtime, and be slow: all accounts together may take so long at
  * once, and a hundredth of the time that passes. */
 #define JIT_SESSIONS_SPENT_NS 20000000000ULL
@@ -42,6 +46,7 @@ struct jit_sessions {
 	struct jit_stats stats;
 	uint32_t warned; /* number of warnings */
 	uint32_t stuck;  /* number of processes that were given up */
+	uint32_t deaf;   /* number of runtimes as of JIT_SESSIONS_DEAF_MIN */
 };
 
 /* notes: folders of notes, NULL-terminated. Switches are noted in the first; those that a killed
