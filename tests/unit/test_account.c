@@ -127,6 +127,37 @@ static void what_was_short_is_told_where_stacks_lack_a_table(void **state)
 	}
 }
 
+static void the_process_that_lacks_names_most_is_named_with_what_helps(void **state)
+{
+	static const struct {
+		struct account_jit jit;
+		const char *text;
+	} rows[] = {
+		{ { 60, { 4711, "node" } },
+			"\n         node 4711: 60.00 % of all frames: start node with "
+			"--perf-basic-prof\n" },
+		{ { 60, { 1, "java" } },
+			"\n         java 1: 60.00 % of all frames: `stoker doctor 1` says how" },
+		/* CPython needs no map; what makes code in it may. */
+		{ { 60, { 2, "python3" } }, "python3 2: 60.00 % of all frames: `stoker doctor 2`" },
+		{ { 60, { 3, "a\nb\x1b[" } }, "         a?b?[ 3: 60.00 %" },
+		{ { 60, { 0, "" } }, "without a perf map\nfiles" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		_cleanup_(buf_done) struct buf out = BUF_INIT;
+		struct account account = { .frames_total = 100, .unnamed_jit = rows[i].jit };
+
+		account.frames_unnamed[UNNAMED_NO_MAP] = 70;
+		assert_int_equal(account_write_text(&account, &out), 0);
+		assert_non_null(strstr(out.data, "\njit      70 frames are code compiled at run "
+						 "time, without a perf map\n"));
+		if (!strstr(out.data, rows[i].text))
+			fail_msg("row %zu: %s", i, out.data);
+	}
+}
+
 static void memory_is_printed_in_megabytes_of_a_million(void **state)
 {
 	_cleanup_(buf_done) struct buf out = BUF_INIT;
@@ -193,6 +224,7 @@ int main(void)
 		cmocka_unit_test(losses_are_in_the_text_when_there_are_any),
 		cmocka_unit_test(each_row_with_a_text_is_printed_where_its_number_is_not_0),
 		cmocka_unit_test(what_was_short_is_told_where_stacks_lack_a_table),
+		cmocka_unit_test(the_process_that_lacks_names_most_is_named_with_what_helps),
 		cmocka_unit_test(memory_is_printed_in_megabytes_of_a_million),
 		cmocka_unit_test(one_is_singular_and_without_stacks_there_is_no_share),
 		cmocka_unit_test(the_time_of_kernel_halves_is_of_ticks_that_have_one),

@@ -100,6 +100,12 @@ struct processes_files processes_files(struct processes *processes, uint64_t id)
 	};
 }
 
+struct processes_name processes_name(const struct processes *processes, uint64_t id)
+{
+	(void)processes, (void)id;
+	return (struct processes_name){ 0, "" };
+}
+
 void processes_charge(struct processes *processes, uint64_t id, uint64_t took_ns)
 {
 	(void)processes, (void)id, (void)took_ns;

@@ -10,11 +10,11 @@
 #include <string.h>
 
 #include "agent/file_notes.h"
+#include "agent/jit_advice.h"
 #include "base/own.h"
 #include "wire/counter.h"
 
-#define JIT_ADVICE_PART 50 /* one frame in so many is worth a word */
-#define TABLE_ADVICE_PART 100 /* one stack */
+#define TABLE_ADVICE_PART 100 /* one stack in so many is worth a word */
 #define ACCOUNT_ROW(...) COUNTER_OF(struct account, __VA_ARGS__)
 #define GOVERNOR_ROW(...) COUNTER_OF(struct account_governor, __VA_ARGS__)
 #define TRAPS_ROW(...) COUNTER_OF(struct account_traps, __VA_ARGS__)
@@ -147,20 +147,6 @@ static void put_ticks(const struct account *a, struct buf *out)
 	put_lines(out, a, "targets.");
 }
 
-/* The way to names of JIT code, where many of the frames need it. */
-static void put_jit_advice(const struct account *a, struct buf *out)
-{
-	uint64_t frames = a->frames_unnamed[UNNAMED_NO_MAP];
-
-	if (frames == 0 || frames < a->frames_total / JIT_ADVICE_PART)
-		return;
-	buf_printf(out,
-		"jit      %llu frames are code compiled at run time, without a perf map: `stoker "
-		"doctor PID` says\n         how the runtime writes one; for .NET and JVMs `stoker "
-		"record -p PID --jit` does it\n",
-		(unsigned long long)frames);
-}
-
 /* Where many of the stacks end at a file without a table: the thing that was short. */
 static void put_table_advice(const struct account *a, struct buf *out)
 {
@@ -212,7 +198,7 @@ static void put_names(const struct account *a, struct buf *out)
 	buf_put_percent(out, a->frames_named, a->frames_total);
 	buf_puts(out, " % named");
 	put_reasons(out, a, row_of("frames.unnamed"));
-	put_jit_advice(a, out);
+	jit_advice_put(a, out);
 	put_lines(out, a, "frames.");
 }
 

@@ -12,6 +12,7 @@
 #include "containers/containers.h"
 #include "agent/deferred.h"
 #include "files/objects.h"
+#include "files/processes.h"
 #include "jit/jit_stats.h"
 #include "sampler/sampler.h"
 #include "unwind/publish.h"
@@ -31,6 +32,12 @@ struct account_traps {
 	uint64_t rules, watched, fired;
 	uint64_t refused;         /* not captured, because others were being captured or written */
 	uint64_t written, failed; /* bundles */
+};
+
+/* The process whose frames without a name are most, as there is no perf map. */
+struct account_jit {
+	uint64_t frames;
+	struct processes_name process;
 };
 
 struct account {
@@ -53,6 +60,7 @@ struct account {
 	uint64_t frames_by_source[NAME_SOURCES_LEN];
 	uint64_t frames_unnamed[UNNAMED_REASONS_LEN];
 	uint64_t maps_refused[FILE_REASONS_LEN]; /* perf maps that were not read */
+	struct account_jit unnamed_jit;
 	struct jit_stats jit; /* the agent's owner's */
 	struct containers_stats containers;
 	struct account_governor governor;

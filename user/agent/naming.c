@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "agent/agent.h"
+#include "agent/jit_advice.h"
 #include "agent/naming_places.h"
 #include "base/clock.h"
 #include "client/codes.h"
@@ -19,7 +20,6 @@
 
 /* A profile waits so long for source lines: a large program can have hundreds of megabytes. */
 #define LINES_WAIT_NS (5 * NSEC_PER_SEC)
-#define UNNAMED(reason) (-1 - (int32_t)(reason))
 
 static const enum name_source elf_sources[] = {
 	[ELF_SYM_SYMTAB] = NAME_SYMTAB,
@@ -572,4 +572,5 @@ void naming_count(struct naming *n, struct account *account)
 			count_unnamed(n, place);
 		}
 	}
+	jit_advice_count(n, &account->unnamed_jit);
 }

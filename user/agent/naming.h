@@ -24,6 +24,8 @@
 
 struct agent_options;
 
+#define UNNAMED(reason) (-1 - (int32_t)(reason))
+
 struct naming_place {
 	uint64_t owner;   /* kind, and object or process */
 	uint64_t address; /* in a file with ELF_SYM_CALLER, if the frame is not a leaf */
@@ -31,7 +33,7 @@ struct naming_place {
 	uint64_t samples; /* weights given to naming_frames */
 	uint32_t id;      /* of naming_want */
 	uint32_t first, len; /* range in frame_ids: the inlined functions, then the function */
-	int32_t source;      /* enum name_source, or -1 - enum unnamed_reason */
+	int32_t source;      /* enum name_source, or UNNAMED() of enum unnamed_reason */
 	bool interpreter;    /* native code that runs a language's */
 };
 

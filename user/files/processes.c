@@ -489,6 +489,18 @@ bool processes_preserve_fp(const struct processes *processes, uint64_t id)
 	return at && processes->all.data[*at]->preserves_fp;
 }
 
+struct processes_name processes_name(const struct processes *processes, uint64_t id)
+{
+	uint64_t *at = hash_find(&processes->by_serial, id);
+	struct processes_name name = { 0 };
+
+	if (!at)
+		return name;
+	name.tgid = (uint32_t)processes->all.data[*at]->id.pid;
+	memcpy(name.name, processes->all.data[*at]->status.name, sizeof(name.name));
+	return name;
+}
+
 /* ---- shared files ------------------------------------------------------------------------------
  * Containers that have one /tmp have one perf-1.map: the names of a process would be given to
  * another. */

@@ -69,6 +69,13 @@ void processes_refused(const struct processes *processes, uint64_t out[FILE_REAS
 /* JVMs that found no place to be described. */
 uint64_t processes_undescribed(const struct processes *processes);
 
+struct processes_name {
+	uint32_t tgid; /* 0: unknown */
+	char name[16]; /* as it called itself when it was met */
+};
+
+struct processes_name processes_name(const struct processes *processes, uint64_t id);
+
 /* Borrowed; -1: none. */
 struct processes_files {
 	uint32_t tgid;

@@ -46,20 +46,26 @@ static const struct {
 	{ "mono", "start mono with --jitmap" },
 };
 
+const char *jit_control_hint(const char *exe)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		if (strncmp(exe, others[i].exe, strlen(others[i].exe)) == 0)
+			return others[i].hint;
+	return NULL;
+}
+
 static int no_runtime(const struct jit_target *target, struct why *why)
 {
-	const char *hint = "";
+	const char *hint;
 	char exe[64];
 
 	jit_target_exe(target, exe, sizeof(exe));
-	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
-		if (strncmp(exe, others[i].exe, strlen(others[i].exe)) == 0)
-			hint = others[i].hint;
+	hint = jit_control_hint(exe);
 	if (jit_target_maps(target, "libj9"))
 		hint = "OpenJ9 writes its map when started with -Xjit:perfTool";
 	return why_set(why, -ENOTSUP,
 		"process %d (%s) is neither .NET 5 or later nor a HotSpot JVM%s%s", target->pid,
-		exe, *hint ? ": " : "", hint);
+		exe, hint ? ": " : "", hint ? hint : "");
 }
 
 static bool is_dotnet(struct jit_control *c)
