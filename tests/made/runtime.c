@@ -95,6 +95,8 @@ static void answer_info(int fd)
 	answer(fd, 0, payload, n);
 }
 
+static int open_map = -1; /* of mode dotnet-on, until it is turned off */
+
 static void dotnet_request(int fd, const char *mode)
 {
 	static const uint32_t unknown = 0x80131385, refused = 0x80131515;
@@ -107,7 +109,7 @@ static void dotnet_request(int fd, const char *mode)
 		fd_write_all(fd, "DOTNET_IPC_V1\0\xff\xff\xff", 17);
 	else if (got < 20 || head[16] != 4)
 		answer(fd, 0xff, &refused, sizeof(refused));
-	else if (head[17] == 8 && strcmp(mode, "dotnet") == 0)
+	else if (head[17] == 8 && (strcmp(mode, "dotnet") == 0 || strcmp(mode, "dotnet-on") == 0))
 		answer_info(fd);
 	else if (head[17] == 5 && strcmp(mode, "dotnet-refuses") == 0)
 		answer(fd, 0xff, &refused, sizeof(refused));
@@ -118,6 +120,8 @@ static void dotnet_request(int fd, const char *mode)
 			touch("perf-%d.map", head[20] == 2 ? "" : "1000 10 x\n");
 			touch("perfinfo-%d.map", "");
 		}
+		if (head[17] == 6)
+			fd_close(&open_map);
 		answer(fd, 0, "", 0);
 	}
 }
@@ -129,6 +133,9 @@ static void serve_dotnet(const char *mode)
 
 	snprintf(path, sizeof(path), "dotnet-diagnostic-%d-%llu-socket", getpid(), own_start());
 	fd = runtime_listen(path);
+	snprintf(path, sizeof(path), "perf-%d.map", getpid());
+	if (strcmp(mode, "dotnet-on") == 0)
+		open_map = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
 	ready();
 	for (;;) {
 		int connection = accept(fd, NULL, NULL);

@@ -251,6 +251,35 @@ static void what_is_on_is_noted_until_it_is_off(void **state)
 	runtime_stop(&r);
 }
 
+static void what_another_has_switched_on_is_asked_for_again_when_it_is_off(void **state)
+{
+	struct jit_control other;
+	struct jit_sessions s;
+	unsigned int removed;
+	struct runtime r;
+	struct why why;
+
+	(void)state;
+	runtime_start(&r, "dotnet-on", NULL);
+	begin(&s);
+	jit_sessions_meet(&s, (uint32_t)r.pid, ACCOUNT);
+	assert_int_equal(s.stats.on, 0);
+	assert_int_equal(count_notes(), 0);
+	jit_sessions_refresh(&s);
+	assert_int_equal(s.all.len, 1);
+	assert_int_equal(s.stats.on, 0);
+	assert_int_equal(jit_control_open(r.pid, &other, &why), 0);
+	assert_int_equal(jit_control_disable(&other, &removed, &why), 0);
+	jit_control_close(&other);
+	jit_sessions_refresh(&s);
+	assert_int_equal(s.stats.on, 1);
+	assert_int_equal(s.stats.asked, 1);
+	assert_int_equal(share_held(&s.places, ACCOUNT), 1);
+	jit_sessions_end(&s);
+	assert_int_equal(s.stats.on, 0);
+	runtime_stop(&r);
+}
+
 static void who_refuses_is_counted_and_not_noted(void **state)
 {
 	struct jit_sessions s;
@@ -398,6 +427,9 @@ int main(int argc, char **argv)
 			make_notes, remove_place),
 		cmocka_unit_test_setup_teardown(
 			what_is_on_is_noted_until_it_is_off, make_notes, remove_place),
+		cmocka_unit_test_setup_teardown(
+			what_another_has_switched_on_is_asked_for_again_when_it_is_off, make_notes,
+			remove_place),
 		cmocka_unit_test_setup_teardown(
 			who_refuses_is_counted_and_not_noted, make_notes, remove_place),
 		cmocka_unit_test_setup_teardown(

@@ -88,8 +88,13 @@ static void switch_on(const struct errand *e, struct said *said, int fd)
 	if (said->err < 0)
 		return;
 	said->stage = STAGE_ALREADY;
-	if (control.was_on || jit_control_is_writing(&control))
+	if (control.was_on)
 		return;
+	if (jit_control_is_writing(&control)) {
+		said->note.pid = (uint64_t)e->pid;
+		said->note.start_ticks = control.target.start_ticks;
+		return;
+	}
 	jit_control_prepare(&control);
 	said->stage = STAGE_UNNOTED;
 	said->err = write_note(e, &control, &said->note, &said->why);
@@ -249,17 +254,20 @@ static void add_session(struct jit_sessions *s, const struct said *said, uint64_
 	struct jit_session *session = vec_add(&s->all);
 	struct why why;
 
+	if (!session && said->stage == STAGE_ALREADY)
+		return;
 	if (!session) {
 		if (undo_note(s, &said->note, false, &why) == 0)
 			remove_note(s, &said->note);
 		return;
 	}
-	*session = (struct jit_session){
-		.note = said->note, .account = account, .mute = said->err < 0
-	};
+	*session = (struct jit_session){ .note = said->note,
+		.account = account,
+		.foreign = said->stage == STAGE_ALREADY,
+		.mute = said->err < 0 };
 	/* Without memory it is nobody's. */
 	(void)share_charge(&s->places, account, 1);
-	s->stats.on++;
+	s->stats.on += !session->foreign;
 }
 
 static void drop_session(struct jit_sessions *s, size_t at)
@@ -267,12 +275,12 @@ static void drop_session(struct jit_sessions *s, size_t at)
 	struct jit_session *session = &s->all.data[at];
 	struct why why;
 
-	if (undo_note(s, &session->note, session->ended, &why) == 0)
-		remove_note(s, &session->note);
-	else
+	if (!session->foreign && undo_note(s, &session->note, session->ended, &why) < 0)
 		log_warn(s->log, "perf maps: %s", why.text);
+	else if (!session->foreign)
+		remove_note(s, &session->note);
 	share_return(&s->places, session->account, 1);
-	s->stats.on--;
+	s->stats.on -= !session->foreign;
 	*session = s->all.data[--s->all.len];
 }
 
@@ -292,7 +300,7 @@ static void take_said(struct jit_sessions *s, const struct said *said, uint64_t 
 		remove_note(s, &said->note);
 }
 
-void jit_sessions_meet(struct jit_sessions *s, uint32_t pid, uint64_t account)
+static void ask(struct jit_sessions *s, uint32_t pid, uint64_t account)
 {
 	struct errand errand = { .sessions = s,
 		.run = switch_on,
@@ -301,6 +309,13 @@ void jit_sessions_meet(struct jit_sessions *s, uint32_t pid, uint64_t account)
 	uint64_t began_ns = clock_ns(CLOCK_MONOTONIC);
 	struct said said;
 
+	run(s, &errand, &said);
+	charge(s, account, began_ns, said.err);
+	take_said(s, &said, account);
+}
+
+void jit_sessions_meet(struct jit_sessions *s, uint32_t pid, uint64_t account)
+{
 	if (has(s, pid))
 		return;
 	if (s->stuck >= JIT_SESSIONS_STUCK_MAX || owes(s, account) ||
@@ -309,9 +324,7 @@ void jit_sessions_meet(struct jit_sessions *s, uint32_t pid, uint64_t account)
 		return;
 	}
 	s->stats.asked++;
-	run(s, &errand, &said);
-	charge(s, account, began_ns, said.err);
-	take_said(s, &said, account);
+	ask(s, pid, account);
 }
 
 static void refresh_session(struct jit_sessions *s, struct jit_session *session)
@@ -331,11 +344,25 @@ static void refresh_session(struct jit_sessions *s, struct jit_session *session)
 		warn(s, said.why.text);
 }
 
+/* The other stoker may have switched it off since. */
+static void ask_again(struct jit_sessions *s, size_t at)
+{
+	const struct jit_session session = s->all.data[at];
+
+	drop_session(s, at);
+	if (jit_note_lives(session.note.pid, session.note.start_ticks))
+		ask(s, (uint32_t)session.note.pid, session.account);
+}
+
 void jit_sessions_refresh(struct jit_sessions *s)
 {
 	for (size_t i = s->all.len; i-- > 0;) {
 		struct jit_session *session = &s->all.data[i];
 
+		if (session->foreign) {
+			ask_again(s, i);
+			continue;
+		}
 		if (session->ended) {
 			drop_session(s, i);
 			continue;

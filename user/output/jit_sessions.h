@@ -32,6 +32,7 @@ struct jit_session {
 	struct jit_note note;
 	uint64_t account;
 	bool ended; /* when it was looked at last */
+	bool foreign; /* another stoker had switched it on: there is no note, and nothing to undo */
 	bool mute;  /* the runtime did not answer: no refresh is asked for */
 };
 
