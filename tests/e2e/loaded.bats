@@ -49,11 +49,13 @@ share_of() {
 	"$crowd" prepare "$tmp"
 	loaded_host 30
 	records_crowd 10 -F 499 -f perf -o "$tmp/f"
+	between "$(share_of '.user_stacks.truncated.no_table // 0')" 0 2 'per cent without a table'
+	between "$(share_of '.user_stacks.complete + .user_stacks.guessed')" 97 100 'per cent whole'
 }
 
 @test "the end of twenty seconds of a loaded host at 9,999 Hz comes soon" {
 	"$crowd" prepare "$tmp"
-	loaded_host 2
+	loaded_host 30
 	start "$crowd" run 25 "$tmp"
 	local began=${EPOCHREALTIME/./}
 	timeout -k 5 600 "$stoker" record -q -a -F 9999 -d 20 -o "$tmp/f" --stats "$tmp/s"

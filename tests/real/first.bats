@@ -49,6 +49,34 @@ command_of() {
 		select count(*), sum(length(printf('%d', x))) from c group by x % 7 order by 2"
 }
 
+@test "libraries that are loaded and run one after the other" {
+	local i
+	cat >"$tmp/one.c" <<-'END'
+		static volatile long sum;
+		static long __attribute__((noinline)) inner(long n) { for (; n > 0; n--) sum += n; return sum; }
+		long run(long n) { return inner(n) + 1; }
+	END
+	cat >"$tmp/all.c" <<-'END'
+		#include <dlfcn.h>
+		#include <stdlib.h>
+		int main(int argc, char **argv)
+		{
+			long (*run)(long), sum = 0;
+			for (int i = 2; i < argc; i++) {
+				run = (long (*)(long))dlsym(dlopen(argv[i], RTLD_NOW), "run");
+				sum += run(atol(argv[1]));
+			}
+			return sum == 0;
+		}
+	END
+	gcc -O2 -shared -fPIC -o "$tmp/1.so" "$tmp/one.c"
+	gcc -O2 -o "$tmp/all" "$tmp/all.c" -ldl
+	for ((i = 2; i <= 200; i++)); do
+		cp "$tmp/1.so" "$tmp/$i.so"
+	done
+	first libraries "$tmp/all" 1000000 "$tmp"/*.so
+}
+
 @test "chromium" {
 	need chromium
 	first chromium chromium --headless --no-sandbox --disable-gpu --user-data-dir="$tmp/profile" \

@@ -2,7 +2,7 @@
 """The daemon from outside: what its processes hold, what is in its store; and at 19 Hz with its defaults, as it is
 always on: what its processes and its ticks cost, in per cent of one core, and how often its processes wake up, over
 an interval after the first one."""
-import json, os, re, signal, subprocess, time
+import glob, json, os, re, signal, subprocess, time
 
 from bench_parts.processes import cpu_seconds, read, tree
 from bench_parts.programs import Skip, perf_event_programs
@@ -10,10 +10,10 @@ from bench_parts.programs import Skip, perf_event_programs
 INTERVAL = 60  # the default, in seconds
 
 
-def sleeps(pids):
-    """How often they went to sleep so far."""
-    return sum(int(n) for p in pids for n in re.findall(r'^voluntary_ctxt_switches:\s+(\d+)',
-                                                        read(f'/proc/{p}/status'), re.M))
+def sleeps(pid):
+    """thread → how often it went to sleep so far, of the daemon's processes."""
+    return {thread: int(n) for p in tree(pid) for thread in glob.glob(f'/proc/{p}/task/*/status')
+            for n in re.findall(r'^voluntary_ctxt_switches:\s+(\d+)', read(thread), re.M)}
 
 
 def steady(stoker, tmp):
@@ -27,10 +27,12 @@ def steady(stoker, tmp):
         if daemon.poll() is not None:
             raise Skip(f'the daemon ended: {(tmp / "said").read_text()[-200:]}')
         pids, began, programs = tree(daemon.pid), time.monotonic(), perf_event_programs()
-        cpu, slept = cpu_seconds(pids), sleeps(pids)
+        cpu, slept = cpu_seconds(pids), sleeps(daemon.pid)
         time.sleep(INTERVAL)
         seconds, now = time.monotonic() - began, perf_event_programs()
-        cpu, slept = cpu_seconds(pids) - cpu, sleeps(pids) - slept
+        cpu = cpu_seconds(pids) - cpu
+        # A thread that began meanwhile counts from its beginning; the last sleeps of one that ended are not seen.
+        slept = sum(n - slept.get(thread, 0) for thread, n in sleeps(daemon.pid).items())
     finally:
         daemon.send_signal(signal.SIGTERM)
         daemon.wait()
