@@ -164,12 +164,17 @@ static void judge_file(struct patient *p, const struct maps_entry *entry)
 	p->path = path;
 	p->files++;
 	p->answered = false;
-	if (worker_client_rows(p->worker, p->files, fd) < 0)
+	if (worker_client_rows(p->worker, p->files, fd) < 0) {
+		printf("walk: not known, as too many files wait for a worker");
 		return;
+	}
 	while (!p->answered && clock_ns(CLOCK_MONOTONIC) < until_ns) {
 		poll(&poller, 1, POLL_MS);
 		worker_client_poll(p->worker);
 	}
+	if (!p->answered)
+		printf("walk: not known, as no worker answered in %llu s",
+			FILE_WAIT_NS / NSEC_PER_SEC);
 	print_symbols(p);
 	debug_files_close(&p->debug);
 	worker_client_drop(p->worker, p->files);
