@@ -112,7 +112,7 @@ static int allow_worker_calls(scmp_filter_ctx filter)
 static const int opener_calls[] = { SCMP_SYS(openat2), SCMP_SYS(readlink), SCMP_SYS(readlinkat),
 	SCMP_SYS(newfstatat), SCMP_SYS(fstatfs), SCMP_SYS(sendfile), SCMP_SYS(ftruncate),
 	SCMP_SYS(utimensat), SCMP_SYS(fcntl), SCMP_SYS(getdents64), SCMP_SYS(poll),
-	SCMP_SYS(ppoll) };
+	SCMP_SYS(ppoll), SCMP_SYS(process_vm_readv) };
 
 /* Files are opened to be read; copies are made in memory. */
 static int allow_opener_calls(scmp_filter_ctx filter)

@@ -15,6 +15,7 @@
 #include <sys/prctl.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -202,15 +203,18 @@ static int read_text(const struct opening_request *request, const char *name)
 	return fd < 0 ? fd : copy_text(fd, bytes_max, false);
 }
 
-/* Up to the first byte that cannot be read. */
-static int copy_range(int from, const struct opening_range *range, int fd)
+/* Up to the first byte that cannot be read. Not by /proc/PID/mem: there a page that its file system
+ * does not give keeps the lock of the process's mappings, for which everybody waits who looks at
+ * them. */
+static int copy_range(pid_t from, const struct opening_range *range, int fd)
 {
 	char bytes[COPY_BYTES];
 	uint64_t at = range->start;
 
 	while (at < range->end) {
 		size_t size = range->end - at < sizeof(bytes) ? range->end - at : sizeof(bytes);
-		ssize_t len = pread(from, bytes, size, (off_t)at);
+		const struct iovec here = { bytes, size }, there = { (void *)at, size };
+		ssize_t len = process_vm_readv(from, &here, 1, &there, 1, 0);
 		int err = len <= 0 ? 0 : fd_write_all(fd, bytes, (size_t)len);
 
 		if (err < 0)
@@ -224,10 +228,12 @@ static int copy_range(int from, const struct opening_range *range, int fd)
 
 static int copy_memory(const struct opening_message *message)
 {
-	_cleanup_fd_ int from = open_of_process(&message->request.mapping.process, "mem");
+	const struct opener_process *process = &message->request.mapping.process;
+	_cleanup_fd_ int from = open_of_process(process, "stat");
 	_cleanup_fd_ int fd = fd_memory("stoker-memory");
 	uint64_t len = message->request.ranges_len, size = 0;
 	int err = from < 0 ? from : fd < 0 ? fd : len > OPENING_RANGES_MAX ? -E2BIG : 0;
+	char state;
 
 	for (uint64_t i = 0; i < len && err == 0; i++) {
 		const struct opening_range *range = &message->ranges[i];
@@ -236,8 +242,11 @@ static int copy_memory(const struct opening_message *message)
 			range->end - range->start > OPENING_READ_BYTES_MAX - size)
 			return -EFBIG;
 		size += range->end - range->start;
-		err = copy_range(from, range, fd);
+		err = copy_range(process->pid, range, fd);
 	}
+	/* As long as it lives nobody else has its number. */
+	if (err == 0 && pread(from, &state, 1, 0) <= 0)
+		err = -ESRCH;
 	if (err == 0 && ftruncate(fd, (off_t)size) < 0)
 		err = -errno;
 	return err < 0 ? err : fd_seal(TAKE_FD(fd));
