@@ -31,6 +31,7 @@ struct hotspot {
 	__u16 blob_frame_complete; /* and offset in the code from where on it has that */
 	__u16 blob_bytes;  /* u32: of the blob */
 	__u16 nmethod_method;
+	__u16 nmethod_compile_id; /* u32 */
 	__u16 method_const;
 	__u16 const_constants;
 	__u16 const_name;      /* u16: index in the constants */
@@ -46,7 +47,7 @@ struct hotspot {
 	__u8 complete_is_short; /* s16 */
 	__u8 version; /* 17, or 21: of numbers in tables of lines */
 	__u8 bytecode; /* word of an interpreter's frame (INTERPRETER_BELOW) with its place */
-	__u8 pad[4];
+	__u8 pad[2];
 };
 
 _Static_assert(sizeof(struct hotspot_key) == 16, "hotspot_key");

@@ -93,6 +93,12 @@ struct event_code {
 	__u64 start_ns; /* of its process */
 	__u32 tgid;
 	__s32 first_line;
+	/* Of HotSpot's, where the rest of its names and lines is: its method; of code that a
+	 * compiler made, else 0: its blob, and its number, which no other code of the process
+	 * has. */
+	__u64 method;
+	__u64 blob;
+	__u32 compile_id;
 	__u8 language; /* enum language_kind */
 	__u8 version;
 	__u8 name_width, file_width; /* bytes a character: 1, 2 or 4; 1 is Latin 1 */
@@ -109,4 +115,4 @@ static inline __u64 frame_code(__u32 id, __u64 place)
 }
 
 _Static_assert(sizeof(struct language) == 88, "language");
-_Static_assert(sizeof(struct event_code) == 8616, "event_code");
+_Static_assert(sizeof(struct event_code) == 8632, "event_code");

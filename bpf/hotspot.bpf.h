@@ -48,12 +48,14 @@ enum hotspot_step {
 struct hotspot_scratch {
 	struct hotspot process;
 	u64 blob[16];    /* power of two */
+	u64 blob_at;     /* the address of that */
 	u64 code;        /* where its code begins, */
 	u32 bytes;       /* and what is at most in it */
 	u32 frame_bytes; /* with the return address */
 	u32 complete;    /* offset in the code, from where on the frame is there */
 	u32 step;        /* enum hotspot_step */
-	u32 place;       /* of what is named, in it: of bytecode */
+	u32 place;       /* of what is named, in it: of bytecode, or of a compiler's code */
+	u32 compile_id;  /* of a compiler's code */
 	u64 frame[INTERPRETER_WORDS];
 	u64 method;      /* names the frame; 0: the blob does */
 	u64 name;        /* address of the blob's, */
@@ -199,8 +201,30 @@ static __always_inline u32 hotspot_bytecode(
 	return at < constant_u16(h, h->process.const_code_size) ? at : 0;
 }
 
+/* Is it what a compiler made? The native side of a method has no places. */
+static __always_inline bool hotspot_is_compiled(const struct hotspot_scratch *h)
+{
+	return h->method && h->step != HOTSPOT_INTERPRETER && h->kind == BLOB_NMETHOD;
+}
+
+/* Words that prove that it is the same code: the number of code that a compiler made, and for the
+ * interpreter the method's unchanging part. 0: they cannot be read. */
+static __always_inline u64 hotspot_proof(u64 walk, struct hotspot_scratch *h)
+{
+	u64 at = h->method + h->process.method_const, proof = 0;
+
+	if (h->step != HOTSPOT_INTERPRETER) {
+		if (walk_read(walk, &h->compile_id, sizeof(h->compile_id),
+			    h->blob_at + h->process.nmethod_compile_id))
+			return 0;
+		return mix(h->blob_at, h->compile_id);
+	}
+	h->constant_at = walk_read(walk, &proof, sizeof(proof), at) ? 0 : proof;
+	return proof;
+}
+
 /* The frame as FRAME_CODE in the scratch, if there is a name for it. A method has one code for the
- * interpreter, whose places have lines, and one for what compilers made of it. */
+ * interpreter, and one for each code that compilers made of it. */
 WALK_GLOBAL int hotspot_identify(u64 walk)
 {
 	struct hotspot_scratch *h = hotspot_of(walk);
@@ -212,9 +236,11 @@ WALK_GLOBAL int hotspot_identify(u64 walk)
 		return 0;
 	hash = mix(mix(stacks_secret, s->task.start_ns), s->task.tgid);
 	if (h->method) {
-		if (walk_read(walk, &h->constant_at, 8, h->method + h->process.method_const))
+		u64 proof = hotspot_proof(walk, h);
+
+		if (!proof)
 			return 0;
-		hash = mix(mix(mix(hash, h->method), h->constant_at), h->step);
+		hash = mix(mix(mix(hash, h->method), proof), h->step);
 		if (h->step == HOTSPOT_INTERPRETER)
 			h->place = hotspot_bytecode(walk, s, h);
 	} else {
@@ -236,6 +262,7 @@ WALK_GLOBAL int hotspot_look(u64 walk, u64 pc)
 		return 0;
 	h->step = HOTSPOT_NONE;
 	h->method = h->place = 0;
+	h->blob_at = blob;
 	if (!blob || walk_read(walk, h->blob, BLOB_WINDOW, blob))
 		return 0;
 	name = blob_u64(h, h->process.blob_name);
@@ -265,5 +292,7 @@ WALK_GLOBAL int hotspot_look(u64 walk, u64 pc)
 		h->step = h->frame_bytes ? HOTSPOT_SIZED : HOTSPOT_BARE;
 	if (kind == BLOB_NMETHOD || kind == BLOB_NATIVE)
 		h->method = blob_u64(h, h->process.nmethod_method);
+	if (hotspot_is_compiled(h))
+		h->place = pc - h->code < FRAME_PLACE_MASK ? pc - h->code : FRAME_PLACE_MASK;
 	return hotspot_identify(walk);
 }

@@ -76,7 +76,10 @@ static __always_inline bool hotspot_read_method(u64 walk, struct language_scratc
 	struct hotspot_scratch *h = &c->hotspot;
 	u64 pool, symbol, holder;
 
-	if (walk_read(walk, h->constant, CONST_WINDOW, h->constant_at))
+	if ((h->step != HOTSPOT_INTERPRETER &&
+		    walk_read(walk, &h->constant_at, sizeof(h->constant_at),
+			    h->method + h->process.method_const)) ||
+		walk_read(walk, h->constant, CONST_WINDOW, h->constant_at))
 		return false;
 	pool = constant_u64(h, h->process.const_constants);
 	if (walk_read(walk, &symbol, sizeof(symbol),
@@ -130,6 +133,9 @@ __noinline u32 hotspot_send(u64 walk, u32 id)
 	c->event.first_line = 0;
 	c->event.name_width = c->event.file_width = 1;
 	c->event.lines_bytes = 0;
+	c->event.method = c->hotspot.method;
+	c->event.blob = hotspot_is_compiled(&c->hotspot) ? c->hotspot.blob_at : 0;
+	c->event.compile_id = c->event.blob ? c->hotspot.compile_id : 0;
 	if (c->hotspot.method) {
 		if (!hotspot_read_method(walk, c))
 			return CODE_UNREADABLE;

@@ -182,6 +182,7 @@ __noinline u32 language_send(u64 walk, u64 code, u32 id)
 	c->event.tgid = s->task.tgid;
 	c->event.language = l->kind;
 	c->event.version = l->version;
+	c->event.method = c->event.blob = c->event.compile_id = 0;
 	c->event.first_line = code_u32(c, l->code_first_line);
 	if (!language_read_name(walk, code_u64(c, l->code_name)) ||
 		!language_read_file(walk, code_u64(c, l->code_file)))

@@ -56,7 +56,7 @@ static void put_calls(struct proto_message *m, uint8_t seed, size_t size)
 
 static bool has_memory(const struct proto_message *m)
 {
-	return m->head.kind == PROTO_ROWS ||
+	return m->head.kind == PROTO_ROWS || m->head.kind == PROTO_METHODS ||
 		(m->head.kind == PROTO_MAPPINGS && (m->request.flags & PROTO_WHOLE));
 }
 

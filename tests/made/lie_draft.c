@@ -13,6 +13,7 @@
 
 #include "base/buf.h"
 #include "base/own.h"
+#include "language/java_reply.h"
 #include "proc/maps.h"
 #include "sym/elf_sym.h"
 #include "wire/name.h"
@@ -151,6 +152,29 @@ static void put_mappings(struct lie_draft *d)
 	proto_put(&d->m, &body, sizeof(body));
 }
 
+/* A table for one code: its method, and nothing else. */
+static void put_methods(struct lie_draft *d)
+{
+	const struct java_reply reply = { .tables_len = 1 };
+	const struct java_frame frame = { 0, sizeof(HONEST_NAME), 7, 0 };
+	const char text[32] = HONEST_NAME;
+	const struct java_table table = {
+		sizeof(table) + sizeof(frame) + sizeof(text), 0, 1, sizeof(text)
+	};
+	const uint64_t bytes = table.bytes;
+	_cleanup_(buf_done) struct buf memory = BUF_INIT;
+	struct proto_methods body;
+
+	buf_put(&memory, &reply, sizeof(reply));
+	buf_put(&memory, &bytes, sizeof(bytes));
+	buf_put(&memory, &table, sizeof(table));
+	buf_put(&memory, &frame, sizeof(frame));
+	must(buf_put(&memory, text, sizeof(text)) == 0, "no memory for a table");
+	body.bytes = d->memory_size = d->rows.size = memory.len;
+	d->rows.bytes = TAKE_PTR(memory.data);
+	proto_put(&d->m, &body, sizeof(body));
+}
+
 static void put_calls(struct lie_draft *d, const struct proto_message *in)
 {
 	const struct elf_call call = { .verdict = ELF_CALL_LEAVES, .name = HONEST_CALL };
@@ -196,6 +220,9 @@ static void put_body(struct lie_draft *d, const struct proto_message *in, unsign
 		break;
 	case PROTO_MAPPINGS:
 		put_mappings(d);
+		break;
+	case PROTO_METHODS:
+		put_methods(d);
 		break;
 	case PROTO_CALLS:
 		put_calls(d, in);

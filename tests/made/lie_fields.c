@@ -48,6 +48,8 @@
 	X(N, struct proto_rows, hotspot.code_is_offset) \
 	X(N, struct proto_rows, hotspot.is_21)  \
 	X(N, struct proto_rows, hotspot.is_8)   \
+	X(N, struct proto_rows, hotspot.scopes_are_offset) \
+	X(N, struct proto_rows, hotspot.metadata_is_apart) \
 	X(A, struct proto_rows, hotspot.pad)
 
 #define SYMBOLS_FIELDS(X)                      \
@@ -89,6 +91,8 @@
 	X(N, struct proto_mappings, facts.jvm.file_offset) \
 	X(N, struct proto_mappings, facts.jvm.ino) \
 	X(N, struct proto_mappings, facts.jvm.dev)
+
+#define METHODS_FIELDS(X) X(M, struct proto_methods, bytes)
 
 #define CALL_FIELDS(X)                 \
 	X(N, struct elf_call, verdict) \
@@ -158,6 +162,7 @@ TABLE(map_fields, MAP_FIELDS, struct proto_map);
 TABLE(wanted_fields, WANTED_FIELDS, struct proto_wanted);
 TABLE(state_fields, STATE_FIELDS, struct proto_state);
 TABLE(mappings_fields, MAPPINGS_FIELDS, struct proto_mappings);
+TABLE(methods_fields, METHODS_FIELDS, struct proto_methods);
 TABLE(call_fields, CALL_FIELDS, struct elf_call);
 TABLE(head_fields, ROWS_HEAD_FIELDS, struct unwind_rows_head);
 TABLE(page_fields, ROWS_PAGE_FIELDS, struct unwind_rows_page);
@@ -198,6 +203,7 @@ static const char *const kind_names[] = {
 	KIND(PROTO_MAPPINGS, "mappings"),
 	KIND(PROTO_CALLS, "calls"),
 	KIND(PROTO_CODES, "codes"),
+	KIND(PROTO_METHODS, "methods"),
 };
 _Static_assert(ARRAY_SIZE(kind_names) == PROTO_KINDS, "a kind of reply is not in this file");
 
@@ -305,6 +311,10 @@ static void add_body(struct list *list)
 		break;
 	case PROTO_MAPPINGS:
 		ADD(list, LIE_BODY, mappings_fields);
+		add_memory(list);
+		break;
+	case PROTO_METHODS:
+		ADD(list, LIE_BODY, methods_fields);
 		add_memory(list);
 		break;
 	case PROTO_CALLS:

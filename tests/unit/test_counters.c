@@ -144,6 +144,10 @@ static const struct {
 	FIELD(objects.late),
 	FIELD(containers.postponed),
 	FIELD(tables.languages_refused),
+	FIELD(java.read),
+	FIELD(java.changed),
+	FIELD(java.refused),
+	FIELD(java.failed),
 };
 
 static void fill(struct account *a, struct account_traps *traps)

@@ -215,6 +215,8 @@ static void requests_that_no_client_makes_are_refused(void **state)
 		{ PROTO_MAPPINGS, 0, 0, 0, 2, false },
 		{ PROTO_MAPPINGS, PROTO_WHOLE, 0, 0, 2, true },
 		{ PROTO_MAPPINGS, PROTO_WHOLE, 0, 0, 1, false },
+		{ PROTO_METHODS, 0, 0, 0, 2, true },
+		{ PROTO_METHODS, 0, 0, 0, 1, false },
 		{ PROTO_LOAD, 0, 0, 0, PROTO_FDS_MAX, true },
 		{ PROTO_LOAD, 0, 0, 0, 0, false },
 		{ PROTO_LOAD, PROTO_WHOLE, 2, 16, 1, true },

@@ -25,6 +25,7 @@
 #include "client/client.h"
 #include "client/codes.h"
 #include "client/mappings.h"
+#include "client/methods.h"
 #include "client/state.h"
 #include "client/stats.h"
 
@@ -346,6 +347,26 @@ static bool ask_codes(void)
 	return are_names_honest(status);
 }
 
+static bool ask_methods(void)
+{
+	const struct worker_methods methods = { host.next_id++, host.fd, 1,
+		clock_ns(CLOCK_MONOTONIC) + WAIT_NS };
+	_cleanup_(buf_done) struct buf reply = BUF_INIT;
+	enum worker_status status = worker_client_methods(host.client, &methods, &reply);
+	const struct java_table *table;
+	size_t at = 0;
+
+	must(status < WORKER_STATUSES, "methods have a status that there is not");
+	if (status != WORKER_OK)
+		return false;
+	must(java_reply_valid(reply.data, reply.len, 1), "a table is none");
+	if (((struct java_reply *)reply.data)->ranges_len > 0)
+		return false;
+	table = java_reply_next((struct java_reply *)reply.data, &at);
+	return table && strcmp(java_table_text(table, java_table_find(table, 1)->name),
+				HONEST_NAME) == 0;
+}
+
 static unsigned int running(void)
 {
 	return lying_worker_stats().running;
@@ -381,6 +402,7 @@ static bool (*const asks[PROTO_KINDS])(void) = {
 	[PROTO_MAPPINGS] = ask_mappings,
 	[PROTO_CALLS] = ask_calls,
 	[PROTO_CODES] = ask_codes,
+	[PROTO_METHODS] = ask_methods,
 };
 
 /* An honest worker is believed, in each kind of reply. */

@@ -11,6 +11,7 @@
 #include "bpf/reasons.h"
 #include "containers/containers.h"
 #include "agent/deferred.h"
+#include "files/java_codes.h"
 #include "files/objects.h"
 #include "files/processes.h"
 #include "jit/jit_stats.h"
@@ -62,6 +63,7 @@ struct account {
 	uint64_t maps_refused[FILE_REASONS_LEN]; /* perf maps that were not read */
 	struct account_jit unnamed_jit;
 	struct jit_stats jit; /* the agent's owner's */
+	struct java_codes_stats java;
 	struct containers_stats containers;
 	struct account_governor governor;
 	const struct account_traps *traps; /* NULL: none are configured */

@@ -24,6 +24,7 @@
 #include "files/objects.h"
 #include "agent/privileges.h"
 #include "files/file_time.h"
+#include "files/java_codes.h"
 #include "files/processes.h"
 #include "files/row_wishes.h"
 #include "agent/upkeep.h"
@@ -44,6 +45,7 @@ struct agent {
 	struct tally tally;
 	struct objects *objects;
 	struct processes *processes;
+	struct java_codes *java; /* NULL: lines are not wanted */
 	struct deferred *deferred;
 	VEC(struct event_exec) execs; /* processes that run a file not met before */
 	struct worker_client *worker;
@@ -189,7 +191,7 @@ static int open_objects(struct agent *agent, const struct agent_options *options
 	return objects_new(&objects, &agent->objects, why);
 }
 
-static int open_parts(struct agent *agent, struct why *why)
+static int open_parts(struct agent *agent, bool lines, struct why *why)
 {
 	const struct processes_options processes = { on_process_dropped, agent, agent->worker,
 		container_account_of, agent->objects, agent->sampler };
@@ -205,6 +207,8 @@ static int open_parts(struct agent *agent, struct why *why)
 		err = kernel_names_watch(agent->kernel, agent->epoll);
 	if (err == 0)
 		err = processes_new(&processes, &agent->processes);
+	if (err == 0 && lines)
+		err = java_codes_new(agent->processes, agent->worker, &agent->tally, &agent->java);
 	if (err == 0)
 		err = deferred_new(agent->sampler, &agent->tally, agent->objects, agent->worker,
 			&agent->deferred);
@@ -304,13 +308,14 @@ int agent_open(const struct agent_options *options, struct agent **out, struct w
 	if (err == 0)
 		err = open_objects(agent, options, why);
 	if (err == 0)
-		err = open_parts(agent, why);
+		err = open_parts(agent, options->lines, why);
 	if (err < 0) {
 		agent_free(agent);
 		return err;
 	}
 	agent->naming = (struct naming){ .objects = agent->objects,
 		.processes = agent->processes,
+		.tables = java_codes_tables(agent->java),
 		.worker = agent->worker,
 		.kernel = agent->kernel,
 		.tally = &agent->tally };
@@ -320,6 +325,7 @@ int agent_open(const struct agent_options *options, struct agent **out, struct w
 		.worker = agent->worker,
 		.objects = agent->objects,
 		.processes = agent->processes,
+		.java = agent->java,
 		.containers = agent->containers,
 		.fetch = agent->fetch,
 		.warnings = &agent->warnings,
@@ -336,6 +342,7 @@ void agent_free(struct agent *agent)
 	if (!agent)
 		return;
 	deferred_free(agent->deferred);
+	java_codes_free(agent->java);
 	processes_free(agent->processes);
 	fetch_free(agent->fetch);
 	inquiry_free(agent->inquiry);
@@ -526,6 +533,8 @@ int agent_profile(struct agent *agent, struct profile *out)
 	};
 
 	cut_err = cut(agent, out, &drained_ns);
+	java_codes_finish(agent->java,
+		waits_until(drained_ns + JAVA_WAIT_NS, agent->ended_ns, LAST_JAVA_NS));
 	/* The sources of names are read late, so that a JIT's map has its lines. */
 	processes_refresh(agent->processes);
 	containers_settle(agent->containers,
@@ -580,6 +589,7 @@ void agent_account(struct agent *agent, struct account *out)
 	objects_stats(agent->objects, &out->objects);
 	out->files = agent->objects;
 	processes_refused(agent->processes, out->maps_refused);
+	java_codes_stats(agent->java, &out->java);
 	containers_stats(agent->containers, &out->containers);
 	publish_stats(sampler_publish(agent->sampler), &out->tables);
 	deferred_stats(agent->deferred, &out->deferred);

@@ -12,9 +12,9 @@
 
 #include "agent/agent.h"
 #include "agent/jit_advice.h"
+#include "agent/naming_batch.h"
 #include "agent/naming_places.h"
 #include "base/clock.h"
-#include "client/codes.h"
 #include "language/cpython.h"
 #include "jitmap/jit_tier.h"
 
@@ -34,22 +34,6 @@ static const enum name_source elf_sources[] = {
 static const enum name_source map_sources[] = {
 	[WORKER_PERF_MAP] = NAME_PERFMAP,
 	[WORKER_JITDUMP] = NAME_JITDUMP,
-};
-
-static const enum name_source code_sources[] = { NAME_CODE };
-
-/* The places of one owner, and what their frames have in common. */
-struct batch {
-	struct naming *naming;
-	struct naming_place *places;
-	size_t len;
-	struct profile_frame frame;      /* but for its name and address */
-	const enum name_source *sources; /* by what an answer says */
-	size_t sources_len;
-	const struct object *object;
-	uint32_t set;      /* of the object's debug files; 0: those for everybody */
-	const char *where; /* the file's name; NULL: it is no file */
-	uint32_t first;    /* of the frame ids of the place that is being filled */
 };
 
 /* A debug file that a worker may use. */
@@ -76,6 +60,7 @@ void naming_done(struct naming *n)
 	hash_done(&n->place_ids);
 	vec_done(&n->addresses);
 	vec_done(&n->codes);
+	vec_done(&n->asked);
 	vec_done(&n->frame_ids);
 	hash_done(&n->sets);
 	calls_done(&n->calls);
@@ -98,7 +83,7 @@ void naming_begin(struct naming *n, struct profile *profile, uint64_t until_ns, 
 
 /* The name in the profile's strings. A JIT's tiers are one name unless they are to be kept apart.
  */
-static int put_name(struct batch *b, const char *name, uint32_t *id)
+static int put_name(struct naming_batch *b, const char *name, uint32_t *id)
 {
 	bool strip = b->frame.class == PROFILE_JIT && !b->naming->keep_tiers;
 
@@ -107,7 +92,7 @@ static int put_name(struct batch *b, const char *name, uint32_t *id)
 }
 
 static int put_language(
-	struct batch *b, const struct naming_place *place, struct profile_frame *frame)
+	struct naming_batch *b, const struct naming_place *place, struct profile_frame *frame)
 {
 	static const char *const languages[] = { [LANGUAGE_CPYTHON] = "cpython",
 		[LANGUAGE_HOTSPOT] = "jvm" };
@@ -121,7 +106,7 @@ static int put_language(
 }
 
 static int put_frame(
-	struct batch *b, const struct naming_place *place, const struct worker_name *name)
+	struct naming_batch *b, const struct naming_place *place, const struct worker_name *name)
 {
 	struct profile_frame frame = b->frame;
 	uint32_t *id = vec_add(&b->naming->frame_ids);
@@ -139,8 +124,9 @@ static int put_frame(
 }
 
 /* The function is the last of the frames at one place: with it the place is named. */
-static int put_named(
-	struct batch *b, struct naming_place *place, const struct worker_name *name, int32_t source)
+int naming_put_named(
+	struct naming_batch *b, struct naming_place *place, const struct worker_name *name,
+	int32_t source)
 {
 	int err = put_frame(b, place, name);
 
@@ -153,13 +139,15 @@ static int put_named(
 	return 0;
 }
 
-static int set_name(struct batch *b, struct naming_place *place, const char *name, int32_t source)
+int naming_put_name(
+	struct naming_batch *b, struct naming_place *place, const char *name, int32_t source)
 {
-	return put_named(b, place, &(struct worker_name){ .name = name }, source);
+	return naming_put_named(b, place, &(struct worker_name){ .name = name }, source);
 }
 
 /* Names a place that has no name by an address in the file; why comes later. */
-static int set_start(struct batch *b, struct naming_place *place, const struct worker_name *name)
+static int set_start(
+	struct naming_batch *b, struct naming_place *place, const struct worker_name *name)
 {
 	char text[OBJECT_NAME_LEN + 32];
 	struct worker_name made = *name;
@@ -168,11 +156,11 @@ static int set_start(struct batch *b, struct naming_place *place, const struct w
 	made.name = text;
 	snprintf(text, sizeof(text), "%s+0x%llx", b->where,
 		(unsigned long long)(name->start <= address + 1 ? name->start : address));
-	return put_named(b, place, &made, -1);
+	return naming_put_named(b, place, &made, -1);
 }
 
 /* Sets why places have no name, and names those by their address that have no start either. */
-static int set_unnamed(struct batch *b, const char *where, int32_t source)
+static int set_unnamed(struct naming_batch *b, const char *where, int32_t source)
 {
 	char text[OBJECT_NAME_LEN + 32];
 
@@ -187,34 +175,34 @@ static int set_unnamed(struct batch *b, const char *where, int32_t source)
 		}
 		snprintf(text, sizeof(text), "%s+0x%llx", where,
 			(unsigned long long)naming_address(&b->places[i]));
-		err = set_name(b, &b->places[i], text, source);
+		err = naming_put_name(b, &b->places[i], text, source);
 		if (err < 0)
 			return err;
 	}
 	return 0;
 }
 
-static int on_name(void *ctx, size_t index, const struct worker_name *name)
+int naming_on_name(void *ctx, size_t index, const struct worker_name *name)
 {
-	struct batch *b = ctx;
+	struct naming_batch *b = ctx;
 
 	if (index >= b->len || name->source >= b->sources_len)
 		return -EBADMSG;
 	if (b->where && !name->inlined && name->name[0] == '\0')
 		return set_start(b, &b->places[index], name);
-	return put_named(b, &b->places[index], name, (int32_t)b->sources[name->source]);
+	return naming_put_named(b, &b->places[index], name, (int32_t)b->sources[name->source]);
 }
 
 static int on_part(void *ctx, const struct debug_part *part)
 {
-	struct batch *b = ctx;
+	struct naming_batch *b = ctx;
 
 	return objects_open_part(b->naming->objects, b->object, b->set, part);
 }
 
 /* ---- one batch ----------------------------------------------------------------------------- */
 
-static int make_query(struct batch *b, struct worker_query *query)
+static int make_query(struct naming_batch *b, struct worker_query *query)
 {
 	struct naming *n = b->naming;
 
@@ -266,7 +254,7 @@ static size_t list_debug_files(
 	return len;
 }
 
-static int ask_object(struct batch *b, struct object *object)
+static int ask_object(struct naming_batch *b, struct object *object)
 {
 	struct worker_object asked = {
 		.id = objects_names_id(object, b->set),
@@ -285,7 +273,8 @@ static int ask_object(struct batch *b, struct object *object)
 	for (size_t i = 0; i < len; i++)
 		asked.debug_fds[i] = offered[i].files->fds[offered[i].at];
 	if (err == 0)
-		err = worker_client_names(b->naming->worker, &asked, &query, on_name, b, &symbols);
+		err = worker_client_names(
+			b->naming->worker, &asked, &query, naming_on_name, b, &symbols);
 	if (symbols.status == WORKER_OK)
 		for (size_t i = 0; i < len; i++)
 			offered[i].files->fates[offered[i].at] = (uint8_t)symbols.debug[i];
@@ -296,7 +285,7 @@ static int ask_object(struct batch *b, struct object *object)
 }
 
 /* Which file the batch's frames are of. */
-static int put_object(struct batch *b, const struct object *object, const char *where)
+static int put_object(struct naming_batch *b, const struct object *object, const char *where)
 {
 	struct profile *profile = b->naming->profile;
 	char build_id[BUILD_ID_HEX_SIZE] = "";
@@ -313,7 +302,7 @@ static int put_object(struct batch *b, const struct object *object, const char *
 }
 
 /* Which places are of the machinery that runs a language's code, and not of what that called. */
-static void find_interpreters(struct batch *b)
+static void find_interpreters(struct naming_batch *b)
 {
 	const struct profile *profile = b->naming->profile;
 
@@ -327,7 +316,7 @@ static void find_interpreters(struct batch *b)
 	}
 }
 
-static int name_files(struct batch *b, uint64_t owner)
+static int name_files(struct naming_batch *b, uint64_t owner)
 {
 	struct object *object = objects_find(b->naming->objects, owner_object(owner));
 	const char *where = object && object->name[0] ? object->name : "[unknown]";
@@ -361,7 +350,7 @@ static enum unnamed_reason jit_unnamed_reason(const struct processes_files *file
 	return status->status == WORKER_OK ? UNNAMED_NOT_IN_MAP : UNNAMED_WORKER;
 }
 
-static int name_jit(struct batch *b, uint64_t process)
+static int name_jit(struct naming_batch *b, uint64_t process)
 {
 	struct processes_files files = processes_files(b->naming->processes, process);
 	struct worker_map map = {
@@ -378,7 +367,7 @@ static int name_jit(struct batch *b, uint64_t process)
 		err = make_query(b, &query);
 		if (err == 0)
 			err = worker_client_map_names(
-				b->naming->worker, &map, &query, on_name, b, &status);
+				b->naming->worker, &map, &query, naming_on_name, b, &status);
 		processes_charge(b->naming->processes, process, status.took_ns);
 		if (files.last)
 			worker_client_drop_map(b->naming->worker, process);
@@ -404,7 +393,7 @@ static int name_jit(struct batch *b, uint64_t process)
 		: set_unnamed(b, "[anon]", UNNAMED(jit_unnamed_reason(&files, &map, &status)));
 }
 
-static int name_kernel(struct batch *b)
+static int name_kernel(struct naming_batch *b)
 {
 	struct naming *n = b->naming;
 	struct kernel_name name;
@@ -416,69 +405,15 @@ static int name_kernel(struct batch *b)
 			continue;
 		err = profile_string(n->profile, name.module, &b->frame.module);
 		if (err == 0)
-			err = set_name(b, &b->places[i], name.name, NAME_KALLSYMS);
+			err = naming_put_name(b, &b->places[i], name.name, NAME_KALLSYMS);
 	}
 	b->frame.module = 0;
 	return err < 0 ? err : set_unnamed(b, "[kernel]", UNNAMED(UNNAMED_KERNEL));
 }
 
-/* The places of a code follow each other. */
-static int list_codes(struct batch *b)
-{
-	struct naming *n = b->naming;
-	uint32_t last = 0;
-
-	n->codes.len = n->addresses.len = 0;
-	if (vec_reserve(&n->addresses, b->len) < 0)
-		return -ENOMEM;
-	for (size_t i = 0; i < b->len; i++) {
-		uint32_t id = (uint32_t)(b->places[i].address >> FRAME_PLACE_BITS);
-		uint64_t *place = vec_add(&n->addresses);
-		struct proto_code *code = id == last ? &n->codes.data[n->codes.len - 1]
-						     : vec_add(&n->codes);
-
-		if (!place || !code)
-			return -ENOMEM;
-		*place = b->places[i].address & FRAME_PLACE_MASK;
-		if (id != last)
-			*code = (struct proto_code){ tally_find_code(n->tally, id), place, 0 };
-		code->places_len++;
-		last = id;
-	}
-	return 0;
-}
-
-#define UNREADABLE_CODE "[unreadable code]"
-
-/* process: 0 stands for code that was never sent. */
-static int name_codes(struct batch *b, uint64_t process)
-{
-	struct naming *n = b->naming;
-	struct worker_codes codes = {
-		.id = process,
-		.lines = n->lines,
-		.until_ns = n->until_ns,
-	};
-	enum worker_status status = WORKER_OK;
-	int err = process ? list_codes(b) : 0;
-
-	b->frame.class = PROFILE_LANGUAGE;
-	b->sources = code_sources;
-	b->sources_len = ARRAY_SIZE(code_sources);
-	codes.all = n->codes.data;
-	codes.len = n->codes.len;
-	if (err == 0 && process)
-		err = worker_client_codes(n->worker, &codes, on_name, b, &status);
-	for (size_t i = 0; i < b->len && err == 0; i++)
-		if (b->places[i].source < 0)
-			err = set_name(b, &b->places[i], UNREADABLE_CODE,
-				UNNAMED(process ? UNNAMED_WORKER : UNNAMED_CODE));
-	return err;
-}
-
 static int name_run(struct naming *n, const struct naming_run *run)
 {
-	struct batch b = { .naming = n,
+	struct naming_batch b = { .naming = n,
 		.places = n->places.data + run->first,
 		.len = run->len,
 		.first = (uint32_t)n->frame_ids.len };
@@ -491,7 +426,7 @@ static int name_run(struct naming *n, const struct naming_run *run)
 	if (owner >> OWNER_KIND_SHIFT == FRAME_KERNEL)
 		return name_kernel(&b);
 	if (owner >> OWNER_KIND_SHIFT == FRAME_CODE)
-		return name_codes(&b, owner & OWNER_ID_MASK);
+		return naming_codes(&b, owner & OWNER_ID_MASK);
 	return name_jit(&b, owner & OWNER_ID_MASK);
 }
 

@@ -47,6 +47,7 @@ struct naming {
 	struct objects *objects; /* owned by the agent, like the next four */
 	struct containers *containers;
 	struct processes *processes;
+	struct java_tables *tables; /* NULL: none */
 	struct worker_client *worker;
 	struct kernel_names *kernel;
 	struct tally *tally;
@@ -63,7 +64,8 @@ struct naming {
 	struct share_turns turns;        /* accounts' turns of the worker's time */
 	VEC(uint32_t) frame_ids;         /* ids in the profile, innermost first */
 	VEC(uint64_t) addresses;         /* of the current batch */
-	VEC(struct proto_code) codes;    /* the same, of code of languages */
+	VEC(struct proto_code) codes;    /* the same, of code of languages, */
+	VEC(uint32_t) asked;             /* and the index in the batch of each of their places */
 	struct calls calls;              /* what is known of calls in the same files */
 	struct hash sets;        /* object and view → set of debug files, of the interval */
 	uint32_t task, view;     /* the latest task, its view, */

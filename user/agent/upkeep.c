@@ -9,6 +9,7 @@
 #include "files/objects.h"
 #include "agent/privileges.h"
 #include "files/fetch.h"
+#include "files/java_codes.h"
 #include "files/processes.h"
 #include "sampler/warnings.h"
 #include "client/client.h"
@@ -69,6 +70,7 @@ int upkeep_run(struct upkeep *u)
 
 	tend_tables(u, now_ns);
 	processes_retry(u->processes, now_ns);
+	java_codes_run(u->java, now_ns);
 	fetch_poll(u->fetch);
 	return follow_cpus(u);
 }
@@ -133,6 +135,7 @@ void upkeep_next(struct upkeep *u, struct tally *tally)
 	containers_next(u->containers, tally);
 	if (tally_next(tally))
 		sampler_forget(u->sampler);
+	java_codes_next(u->java);
 	processes_next(u->processes);
 	objects_bury(u->objects);
 	warn_of_bad_reply(u);
@@ -149,6 +152,7 @@ uint64_t upkeep_due_ns(const struct upkeep *u)
 	due_ns = clock_sooner(due_ns, worker_client_due_ns(u->worker));
 	due_ns = clock_sooner(due_ns, containers_due_ns(u->containers));
 	due_ns = clock_sooner(due_ns, processes_due_ns(u->processes));
+	due_ns = clock_sooner(due_ns, java_codes_due_ns(u->java));
 	due_ns = clock_sooner(due_ns, fetch_due_ns(u->fetch));
 	return u->tables_due ? clock_sooner(due_ns, u->tables_ns + NSEC_PER_SEC) : due_ns;
 }

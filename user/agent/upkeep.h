@@ -9,6 +9,7 @@
 struct containers;
 struct event_object;
 struct fetch;
+struct java_codes;
 struct objects;
 struct processes;
 struct sampler;
@@ -22,6 +23,7 @@ struct upkeep {
 	struct worker_client *worker;
 	struct objects *objects;
 	struct processes *processes;
+	struct java_codes *java; /* NULL: none */
 	struct containers *containers;
 	struct fetch *fetch; /* NULL: none */
 	struct warnings *warnings;

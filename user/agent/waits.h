@@ -10,10 +10,12 @@
 #define TABLES_WAIT_NS (1800 * NSEC_PER_MSEC)
 #define DEFERRED_WAIT_NS (1000 * NSEC_PER_MSEC)
 #define CONTAINERS_WAIT_NS (2 * NSEC_PER_SEC)
+#define JAVA_WAIT_NS (2 * NSEC_PER_SEC)
 #define NAMES_WAIT_NS (20 * NSEC_PER_SEC)
 
 /* Since the order to end, which a daemon obeys within two seconds. */
 #define LAST_DEFERRED_NS (300 * NSEC_PER_MSEC)
+#define LAST_JAVA_NS (450 * NSEC_PER_MSEC)
 #define LAST_CONTAINERS_NS (600 * NSEC_PER_MSEC)
 #define LAST_NAMES_NS (1000 * NSEC_PER_MSEC)
 

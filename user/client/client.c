@@ -456,6 +456,12 @@ int worker_client_codes(struct worker_client *client, const struct worker_codes 
 	return namer_codes(&client->namer, codes, fn, ctx, status);
 }
 
+enum worker_status worker_client_methods(
+	struct worker_client *client, const struct worker_methods *methods, struct buf *reply)
+{
+	return namer_methods(&client->namer, methods, reply);
+}
+
 void worker_client_drop(struct worker_client *client, uint64_t id)
 {
 	for (int i = 0; i < ROWS_QUEUES; i++)

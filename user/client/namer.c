@@ -100,6 +100,7 @@ static enum blame_what what_asked(uint32_t kind)
 	case PROTO_MAP_NAMES:
 		return BLAME_MAP;
 	case PROTO_CODES:
+	case PROTO_METHODS:
 		return BLAME_CODES;
 	}
 	return BLAME_SYMBOLS;

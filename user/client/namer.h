@@ -10,6 +10,7 @@
 #include "client/client.h"
 #include "client/lane.h"
 #include "client/mappings.h"
+#include "client/methods.h"
 #include "client/state.h"
 
 #define NAMER_KNOWN_MAX 65536 /* when full, all are dropped and loaded again */
@@ -50,6 +51,8 @@ int namer_codes(struct namer *namer, const struct worker_codes *codes, worker_na
 	enum worker_status *status);
 enum worker_status namer_mappings(struct namer *namer, const struct worker_mappings *mappings,
 	struct mappings_facts *facts, struct buf *list);
+enum worker_status namer_methods(
+	struct namer *namer, const struct worker_methods *methods, struct buf *reply);
 /* Sends lane.out; with WORKER_OK or what else the worker says of it, the reply is in lane.in. */
 enum worker_status namer_ask(struct namer *namer, uint64_t until_ns);
 /* The reply is a lie: the worker is lost. WORKER_DOWN. */

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* client/namer_codes.c - asks again for places that a request or a reply had no room for. */
 #include "client/namer.h"
+
+#include "base/buf.h"
+#include "base/fd.h"
 #include "wire/codes.h"
 
 /* Fills the request from place *at of code *code on, and moves both. The number of places in it. */
@@ -59,4 +62,36 @@ int namer_codes(struct namer *namer, const struct worker_codes *codes, worker_na
 		done += namer->lane.in.reply.answered;
 	}
 	return err;
+}
+
+/* ---- tables of code -------------------------------------------------------------------------- */
+
+static bool take_reply(
+	int memory, uint64_t bytes, const struct worker_methods *methods, struct buf *reply)
+{
+	_cleanup_fd_ int fd = fd_seal(memory);
+
+	return fd >= 0 && fd_read_all(fd, bytes, reply) == 0 && reply->len == bytes &&
+		java_reply_valid(reply->data, reply->len, methods->codes_len);
+}
+
+enum worker_status namer_methods(
+	struct namer *namer, const struct worker_methods *methods, struct buf *reply)
+{
+	const struct proto_methods *body = proto_body(&namer->lane.in);
+	struct proto_message *m = &namer->lane.out;
+	_cleanup_fd_ int memory = fd_memory("methods");
+	enum worker_status status;
+
+	if (memory < 0)
+		return WORKER_DOWN;
+	proto_begin_request(m, PROTO_METHODS, methods->id);
+	m->fds[m->fds_len++] = methods->fd;
+	m->fds[m->fds_len++] = memory;
+	status = namer_ask(namer, methods->until_ns);
+	if (status != WORKER_OK)
+		return status;
+	if (!take_reply(TAKE_FD(memory), body->bytes, methods, reply))
+		return namer_accuse(namer, "tables of methods that are not as it says");
+	return WORKER_OK;
 }

@@ -92,13 +92,66 @@ static bool fits(const struct hotspot_reading *r, const enum hotspot_field *fiel
 	return true;
 }
 
+/* The tables of a blob lie in it, or apart: then its metadata, too. Between those versions there
+ * were others. */
+static bool has_scopes(const struct hotspot_facts *f)
+{
+	bool apart = f->fields[HOTSPOT_TABLES] != 0;
+
+	return f->fields[HOTSPOT_SCOPES_DATA] && f->fields[HOTSPOT_PCS] &&
+		f->fields[HOTSPOT_METADATA] && f->scopes_are_offset == apart &&
+		f->metadata_is_apart == apart &&
+		f->fields[apart ? HOTSPOT_RELOCATION_BYTES : HOTSPOT_PCS_END];
+}
+
+static void make_layout(struct hotspot_reading *r)
+{
+	const struct hotspot_facts *f = r->facts;
+	const uint64_t *o = r->offsets;
+	uint16_t scopes_data = (uint16_t)o[HOTSPOT_SCOPES_DATA];
+
+	if (!f->fields[HOTSPOT_BLOCK_USED] || !f->fields[HOTSPOT_CONST_WORDS])
+		return;
+	r->layout = (struct java_layout){
+		.block_bytes = f->sizes[HOTSPOT_SIZEOF_HEAP_BLOCK],
+		.block_used = (uint16_t)o[HOTSPOT_BLOCK_USED],
+		.method = (uint16_t)o[HOTSPOT_NMETHOD_METHOD],
+		.compile_id = (uint16_t)o[HOTSPOT_NMETHOD_COMPILE_ID],
+		.frame_complete = (uint16_t)o[HOTSPOT_BLOB_FRAME_COMPLETE],
+		.code = (uint16_t)o[HOTSPOT_BLOB_CODE],
+		.stub = (uint16_t)o[HOTSPOT_STUB],
+		.tables = (uint16_t)o[HOTSPOT_TABLES],
+		.scopes_data = scopes_data,
+		.pcs = (uint16_t)o[HOTSPOT_PCS],
+		.pcs_end = f->fields[HOTSPOT_TABLES] ? scopes_data : (uint16_t)o[HOTSPOT_PCS_END],
+		.metadata = (uint16_t)o[HOTSPOT_METADATA],
+		.relocation_bytes = (uint16_t)o[HOTSPOT_RELOCATION_BYTES],
+		.method_const = (uint16_t)o[HOTSPOT_METHOD_CONST],
+		.const_words = (uint16_t)o[HOTSPOT_CONST_WORDS],
+		.const_constants = (uint16_t)o[HOTSPOT_CONST_CONSTANTS],
+		.const_name = (uint16_t)o[HOTSPOT_CONST_NAME],
+		.const_code_size = (uint16_t)o[HOTSPOT_CONST_CODE_SIZE],
+		.const_flags = (uint16_t)o[HOTSPOT_CONST_FLAGS],
+		.const_bytes = f->sizes[HOTSPOT_SIZEOF_CONST_METHOD],
+		.pool_bytes = f->sizes[HOTSPOT_SIZEOF_POOL],
+		.pool_holder = (uint16_t)o[HOTSPOT_POOL_HOLDER],
+		.pool_source = (uint16_t)o[HOTSPOT_POOL_SOURCE],
+		.klass_name = (uint16_t)o[HOTSPOT_KLASS_NAME],
+		.symbol_length = (uint16_t)o[HOTSPOT_SYMBOL_LENGTH],
+		.symbol_body = (uint16_t)o[HOTSPOT_SYMBOL_BODY],
+		.code_is_offset = f->code_is_offset,
+		.has_scopes = has_scopes(f),
+		.version = f->is_21 ? 21 : 17,
+	};
+}
+
 static bool take_offsets(struct hotspot_reading *r, const uint64_t *words)
 {
 	static const enum hotspot_field of_blob[] = { HOTSPOT_BLOB_NAME, HOTSPOT_BLOB_CODE,
 		HOTSPOT_BLOB_FRAME_SIZE, HOTSPOT_BLOB_FRAME_COMPLETE, HOTSPOT_BLOB_BYTES,
 		HOTSPOT_NMETHOD_METHOD };
 	static const enum hotspot_field of_const[] = { HOTSPOT_CONST_CONSTANTS, HOTSPOT_CONST_NAME,
-		HOTSPOT_CONST_CODE_SIZE, HOTSPOT_CONST_FLAGS };
+		HOTSPOT_CONST_CODE_SIZE, HOTSPOT_CONST_FLAGS, HOTSPOT_CONST_WORDS };
 	const struct hotspot_facts *f = r->facts;
 	const uint64_t *o = r->offsets;
 
@@ -122,6 +175,7 @@ static bool take_offsets(struct hotspot_reading *r, const uint64_t *words)
 		.blob_frame_complete = (uint16_t)o[HOTSPOT_BLOB_FRAME_COMPLETE],
 		.blob_bytes = (uint16_t)o[HOTSPOT_BLOB_BYTES],
 		.nmethod_method = (uint16_t)o[HOTSPOT_NMETHOD_METHOD],
+		.nmethod_compile_id = (uint16_t)o[HOTSPOT_NMETHOD_COMPILE_ID],
 		.method_const = (uint16_t)o[HOTSPOT_METHOD_CONST],
 		.const_constants = (uint16_t)o[HOTSPOT_CONST_CONSTANTS],
 		.const_name = (uint16_t)o[HOTSPOT_CONST_NAME],
@@ -138,6 +192,7 @@ static bool take_offsets(struct hotspot_reading *r, const uint64_t *words)
 		.version = f->is_21 ? 21 : 17,
 		.bytecode = f->is_8,
 	};
+	make_layout(r);
 	return true;
 }
 
@@ -189,6 +244,7 @@ bool hotspot_takes(struct hotspot_reading *r, const uint64_t *words, uint32_t le
 struct described {
 	struct hotspot_key key;
 	uint64_t serial, account;
+	struct java_layout layout;
 };
 
 struct hotspots {
@@ -282,8 +338,8 @@ static int keep(struct hotspots *h, const struct described *described, const str
 int hotspots_meet(struct hotspots *h, uint64_t serial, const struct opener_process *process,
 	uint64_t account, const struct mappings_library *jvm)
 {
-	const struct described described = { { process->start_ns, (uint32_t)process->pid, 0 },
-		serial, account };
+	struct described described = { { process->start_ns, (uint32_t)process->pid, 0 },
+		serial, account, { 0 } };
 	struct hotspot_reading reading = { .facts = objects_hotspot(h->objects, jvm, account),
 		.base = jvm->start - jvm->file_offset };
 	int err;
@@ -293,6 +349,7 @@ int hotspots_meet(struct hotspots *h, uint64_t serial, const struct opener_proce
 	if (!reading.facts)
 		return -EAGAIN;
 	err = read_all(h, process, &reading);
+	described.layout = reading.layout;
 	return err < 0 ? err : keep(h, &described, &reading.made);
 }
 
@@ -309,6 +366,17 @@ void hotspots_drop(struct hotspots *h, uint64_t serial)
 	h->all.data[at] = h->all.data[--h->all.len];
 	if (at < h->all.len)
 		*hash_find(&h->by_serial, h->all.data[at].serial) = at;
+}
+
+const struct java_layout *hotspots_layout(
+	const struct hotspots *h, uint64_t serial, uint64_t *account)
+{
+	const uint64_t *found = hash_find(&h->by_serial, serial);
+
+	if (!found)
+		return NULL;
+	*account = h->all.data[*found].account;
+	return &h->all.data[*found].layout;
 }
 
 uint64_t hotspots_refused(const struct hotspots *h)

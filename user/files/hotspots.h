@@ -8,6 +8,7 @@
 
 #include "bpf/abi.h"
 #include "language/hotspot.h"
+#include "language/java_image.h"
 #include "proc/opener.h"
 #include "wire/mappings.h"
 
@@ -26,6 +27,10 @@ void hotspots_free(struct hotspots *hotspots);
 int hotspots_meet(struct hotspots *hotspots, uint64_t serial, const struct opener_process *process,
 	uint64_t account, const struct mappings_library *jvm);
 void hotspots_drop(struct hotspots *hotspots, uint64_t serial);
+/* How the tables of its code are read, and who pays. NULL: it is not described. Valid until the
+ * next call of another function. */
+const struct java_layout *hotspots_layout(
+	const struct hotspots *hotspots, uint64_t serial, uint64_t *account);
 /* Those that found no place. */
 uint64_t hotspots_refused(const struct hotspots *hotspots);
 
@@ -37,9 +42,10 @@ struct hotspot_reading {
 	uint64_t offsets[HOTSPOT_FIELDS_LEN];
 	uint64_t heaps[HOTSPOT_HEAPS_MAX];
 	struct hotspot made;
+	struct java_layout layout;
 };
 
-#define HOTSPOT_WORDS_MAX 32
+#define HOTSPOT_WORDS_MAX 64
 
 /* The addresses of the words of the next round. 0: all is read, and `made` is whole. */
 uint32_t hotspot_wants(const struct hotspot_reading *r, uint64_t addresses[HOTSPOT_WORDS_MAX]);

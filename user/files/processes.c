@@ -482,6 +482,18 @@ uint64_t processes_id(struct processes *processes, uint32_t tgid, uint64_t start
 	return p->serial;
 }
 
+const struct java_layout *processes_java(const struct processes *processes,
+	const struct opener_process *process, uint64_t *account)
+{
+	const uint64_t *at = hash_find(
+		&processes->by_id, key_of((uint32_t)process->pid, process->start_ns));
+
+	if (!at || !processes->hotspots)
+		return NULL;
+	return hotspots_layout(
+		processes->hotspots, processes->all.data[*at]->serial, account);
+}
+
 bool processes_preserve_fp(const struct processes *processes, uint64_t id)
 {
 	uint64_t *at = hash_find(&processes->by_serial, id);

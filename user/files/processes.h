@@ -13,7 +13,9 @@
 #define PROCESSES_MAX 4096
 
 struct file_time;
+struct java_layout;
 struct objects;
+struct opener_process;
 struct processes;
 struct sampler;
 struct worker_client;
@@ -60,6 +62,10 @@ bool processes_met(
 	const struct processes *processes, uint64_t *after, struct processes_met *out);
 /* 0: unknown. Marks it as used. */
 uint64_t processes_id(struct processes *processes, uint32_t tgid, uint64_t start_ns);
+/* How tables of HotSpot's code are read in the process, and who pays for it. NULL: it is not
+ * described. Valid until the next call of another function. */
+const struct java_layout *processes_java(const struct processes *processes,
+	const struct opener_process *process, uint64_t *account);
 /* Was the process, a JVM, started with -XX:+PreserveFramePointer? */
 bool processes_preserve_fp(const struct processes *processes, uint64_t id);
 /* Number of processes with existing but unread maps, by reason; a process may count under

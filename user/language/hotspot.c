@@ -144,6 +144,8 @@ static void take_field(const struct tables *t, uint64_t entry, struct hotspot_fa
 		out->code_is_offset |= i == HOTSPOT_BLOB_CODE && name > 0;
 		out->is_21 |= i == HOTSPOT_CONST_FLAGS && name > 0;
 		out->is_8 |= i == HOTSPOT_HEAPS && name > 0;
+		out->scopes_are_offset |= i == HOTSPOT_SCOPES_DATA && name > 0;
+		out->metadata_is_apart |= i == HOTSPOT_METADATA && name > 0;
 	}
 }
 

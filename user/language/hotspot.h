@@ -36,7 +36,19 @@
 	X(HOTSPOT_SYMBOL_LENGTH, "Symbol", "_length", true)                                        \
 	X(HOTSPOT_SYMBOL_BODY, "Symbol", "_body", true)                                            \
 	X(HOTSPOT_CALL_RETURN, "StubRoutines", "_call_stub_return_address", true)                  \
-	X(HOTSPOT_RETURN_PC, "ContinuationEntry", "_return_pc", false)
+	X(HOTSPOT_RETURN_PC, "ContinuationEntry", "_return_pc", false)                             \
+	X(HOTSPOT_NMETHOD_COMPILE_ID, "nmethod", "_compile_id", true)                              \
+	X(HOTSPOT_STUB, "nmethod", "_stub_offset", false)                                          \
+	X(HOTSPOT_BLOCK_USED, "HeapBlock::Header", "_used", false)                                 \
+	X(HOTSPOT_TABLES, "nmethod", "_immutable_data", false)                                     \
+	X(HOTSPOT_SCOPES_DATA, "CompiledMethod|nmethod", "_scopes_data_begin|_scopes_data_offset", \
+		false)                                                                             \
+	X(HOTSPOT_PCS, "nmethod", "_scopes_pcs_offset", false)                                     \
+	X(HOTSPOT_PCS_END, "nmethod", "_dependencies_offset", false)                               \
+	X(HOTSPOT_METADATA, "nmethod|CodeBlob", "_metadata_offset|_mutable_data", false)           \
+	X(HOTSPOT_RELOCATION_BYTES, "CodeBlob", "_relocation_size", false)                         \
+	X(HOTSPOT_CONST_WORDS, "ConstMethod", "_constMethod_size", false)                          \
+	X(HOTSPOT_POOL_SOURCE, "ConstantPool", "_source_file_name_index", false)
 
 #define HOTSPOT_ID(id, types, fields, needed) id,
 enum hotspot_field { HOTSPOT_FIELDS(HOTSPOT_ID) HOTSPOT_FIELDS_LEN };
@@ -54,7 +66,9 @@ struct hotspot_facts {
 	uint8_t code_is_offset; /* HOTSPOT_BLOB_CODE is a 32-bit offset in the blob */
 	uint8_t is_21; /* or later */
 	uint8_t is_8;  /* HOTSPOT_HEAPS is the only heap */
-	uint8_t pad[7];
+	uint8_t scopes_are_offset; /* HOTSPOT_SCOPES_DATA is an offset, and no address */
+	uint8_t metadata_is_apart; /* HOTSPOT_METADATA is an address, and no offset */
+	uint8_t pad[5];
 };
 
 /* False: the file is no HotSpot, or it lacks a field that is needed. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cursor.h"
+#include "language/java_code.h"
 
 #define REPLACEMENT "\xef\xbf\xbd"
 
@@ -102,28 +103,15 @@ int java_put_name(const struct event_code *code, struct buf *out)
 	return buf_err(out);
 }
 
+int java_put_text(struct buf *out, const uint8_t *text, size_t len)
+{
+	put_text(out, text, len, false);
+	return buf_err(out);
+}
+
 /* ---- lines ----------------------------------------------------------------------------------- */
 
 #define LONG_ENTRY 0xff
-#define BITS 6
-#define LOW 192  /* from this on a byte is not the last */
-#define LENGTH_MAX 5
-
-/* Since version 20 no byte is 0, so all are one more. */
-static int64_t number(struct cursor *c, bool is_more)
-{
-	uint32_t low = LOW - is_more, sum = 0, shift = 0;
-
-	for (int i = 0; i < LENGTH_MAX; i++) {
-		uint32_t byte = (uint32_t)cursor_u8(c) - is_more;
-
-		sum += byte << shift;
-		shift += BITS;
-		if (byte < low)
-			break;
-	}
-	return sum & 1 ? -(int64_t)(sum >> 1) - 1 : (int64_t)(sum >> 1);
-}
 
 uint32_t java_line(const struct event_code *code, uint32_t place)
 {
@@ -136,8 +124,8 @@ uint32_t java_line(const struct event_code *code, uint32_t place)
 		if (head == 0)
 			break;
 		if (head == LONG_ENTRY) {
-			at += number(&c, code->version >= 20);
-			line += number(&c, code->version >= 20);
+			at += java_signed_number(&c, code->version >= 20);
+			line += java_signed_number(&c, code->version >= 20);
 		} else {
 			at += head >> 3;
 			line += head & 7;

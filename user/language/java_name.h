@@ -12,5 +12,7 @@
 
 /* Appends UTF-8. 0 or the buffer's error. */
 int java_put_name(const struct event_code *code, struct buf *out);
+/* The same of a text of its. */
+int java_put_text(struct buf *out, const uint8_t *text, size_t len);
 /* The line of a place in the bytecode. 0: unknown. */
 uint32_t java_line(const struct event_code *code, uint32_t place);

@@ -185,6 +185,18 @@ enum lane_cause { WORKER_LOSSES(WORKER_LOSS_ID) LANE_CAUSES };
 	X("jit.left", U64, jit.left, "stoker_perf_maps_left_total", NULL,                          \
 		"Processes whose perf maps a stoker that was killed had left on, and that were "   \
 		"switched off at the start.")                                                      \
+	X("java.read", U64, java.read, "stoker_java_codes_read_total", NULL,                       \
+		"Codes of HotSpot whose inlined methods and lines were read.")                     \
+	X("java.changed", U64, java.changed, "stoker_java_codes_changed_total", NULL,              \
+		"Codes of HotSpot that were gone, or others, when they were read: they have the "  \
+		"name of their method alone.")                                                     \
+	X("java.refused", U64, java.refused, "stoker_java_codes_refused_total",                    \
+		"java     %llu codes without lines: their containers had their share",           \
+		"Codes of HotSpot that were not read, as their container had its share of time "   \
+		"or memory, or too many waited.")                                                  \
+	X("java.failed", U64, java.failed, "stoker_java_codes_failed_total",                       \
+		"java     %llu codes without lines: they could not be read",                     \
+		"Codes of HotSpot that could not be read.")                                        \
 	X("debug_files.found", U64, objects.debug_found, "stoker_debug_files_found", NULL,         \
 		"Separate debug files that were found.")                                           \
 	X("debug_files.used", U64, objects.debug_used, "stoker_debug_files_used", NULL,            \

@@ -11,6 +11,7 @@
 
 #include "base/fd.h"
 #include "base/own.h"
+#include "language/java_reply.h"
 #include "sym/elf_sym.h"
 #include "unwind/rows.h"
 #include "wire/name.h"
@@ -52,12 +53,15 @@ static const struct shape shapes[PROTO_KINDS] = {
 		.body_bytes = sizeof(struct elf_call),
 		.group = PROTO_CALL_QUERIES },
 	[PROTO_CODES] = { .queries_max = PROTO_QUERIES_MAX, .names = true },
+	[PROTO_METHODS] = { .fds_min = 2,
+		.fds_max = 2,
+		.body_bytes = sizeof(struct proto_methods) },
 };
 
 _Static_assert(sizeof(struct proto_rows) % 8 == 0 && sizeof(struct proto_symbols) % 8 == 0 &&
 		sizeof(struct proto_map) % 8 == 0 && sizeof(struct proto_wanted) % 8 == 0 &&
 		sizeof(struct proto_reply) % 8 == 0 && sizeof(struct proto_state) % 8 == 0 &&
-		sizeof(struct proto_mappings) % 8 == 0 &&
+		sizeof(struct proto_mappings) % 8 == 0 && sizeof(struct proto_methods) % 8 == 0 &&
 		sizeof(struct state_query) % 8 == 0,
 	"no padding that is not named, and bodies lie aligned");
 _Static_assert(
@@ -311,6 +315,13 @@ static const char *mappings_fault(const struct proto_message *m, const struct pr
 	return valid ? NULL : "malformed mappings of a process";
 }
 
+static const char *methods_fault(const struct proto_message *m)
+{
+	const struct proto_methods *methods = proto_body(m);
+
+	return methods->bytes <= JAVA_REPLY_BYTES_MAX ? NULL : "too large tables of methods";
+}
+
 static const char *calls_fault(const struct proto_message *m, uint32_t len)
 {
 	const struct elf_call *calls = proto_body(m);
@@ -386,6 +397,8 @@ static const char *body_fault(
 		return wanted_fault(m);
 	case PROTO_MAPPINGS:
 		return mappings_fault(m, to);
+	case PROTO_METHODS:
+		return methods_fault(m);
 	case PROTO_STATE:
 		return state_fault(m);
 	case PROTO_LOAD:

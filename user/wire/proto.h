@@ -23,11 +23,11 @@ enum proto_kind {
 	PROTO_MAP_NAMES,   /* addresses → names from both */
 	PROTO_DROP,        /* queries: ids, of maps with PROTO_DROP_MAP → drops their symbols, or
 			    * both maps */
-	PROTO_STATE,       /* a container runtime's file → facts of a container */
-	PROTO_MAPPINGS,    /* the text of /proc/PID/maps → its jitdump; if PROTO_WHOLE with memory
-			    * → in that a list (wire/mappings.h); nothing is cached */
-	PROTO_CALLS,       /* a file, calls in it → which are possible; nothing is cached */
+	PROTO_STATE,       /* a container runtime's file → facts of a container; not cached */
+	PROTO_MAPPINGS,    /* /proc/PID/maps → its jitdump; PROTO_WHOLE: memory → wire/mappings.h */
+	PROTO_CALLS,       /* a file, calls in it → which are possible */
 	PROTO_CODES,       /* codes of languages (wire/codes.h) → names of places in them */
+	PROTO_METHODS,     /* language/java_image.h, memory → in that language/java_reply.h */
 	PROTO_KINDS,
 };
 

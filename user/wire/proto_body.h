@@ -71,6 +71,10 @@ struct proto_mappings {
 	struct mappings_facts facts;
 };
 
+struct proto_methods {
+	uint64_t bytes; /* size of what is in the memory */
+};
+
 struct proto_state {
 	struct state_facts facts; /* zeroed unless the status is WORKER_OK */
 };

@@ -11,6 +11,7 @@
 #include "base/own.h"
 #include "sym/demangle.h"
 #include "worker/compile.h"
+#include "worker/java_reader.h"
 #include "worker/map_reader.h"
 #include "worker/proc_maps.h"
 #include "worker/state_reader.h"
@@ -348,6 +349,16 @@ static enum worker_status do_codes(struct service *s)
 	return WORKER_OK;
 }
 
+static enum worker_status do_methods(struct service *s)
+{
+	struct proto_methods methods = { 0 };
+	enum worker_status status =
+		java_reader_read(s->in.fds[0], s->in.fds[1], &methods);
+
+	proto_put(&s->out, &methods, sizeof(methods));
+	return status;
+}
+
 /* Each puts the reply's body and returns its status. */
 static enum worker_status (*const handlers[PROTO_KINDS])(struct service *s) = {
 	[PROTO_ROWS] = do_rows,
@@ -362,6 +373,7 @@ static enum worker_status (*const handlers[PROTO_KINDS])(struct service *s) = {
 	[PROTO_MAPPINGS] = do_mappings,
 	[PROTO_CALLS] = do_calls,
 	[PROTO_CODES] = do_codes,
+	[PROTO_METHODS] = do_methods,
 };
 
 void service_answer(struct service *s)
