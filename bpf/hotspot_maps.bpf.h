@@ -22,18 +22,24 @@ static __always_inline struct hotspot_scratch *hotspot_of(u64 walk)
 	return c ? &c->hotspot : NULL;
 }
 
-/* Is the process one of them? Asked at a walk's first code without a file. */
-static __always_inline bool hotspot_begin(struct scratch *s)
+/* Is the process one of them? Asked at a walk's first code without a file. Not static: the stack of
+ * who calls it has no room. */
+__noinline int hotspot_begin(u64 walk)
 {
-	struct hotspot_key key = { s->task.start_ns, s->task.tgid, 0 };
-	struct hotspot_scratch *h = hotspot_of(walk_of(s));
+	struct hotspot_scratch *h = hotspot_of(walk);
+	struct scratch *s = scratch_of(walk);
+	struct hotspot_key key = { 0 };
 	const struct hotspot *process;
 
 #ifdef ARCH_DWARF_LR
-	return false; /* arm64 has other code */
+	return 0; /* arm64 has other code */
 #endif
+	if (!s)
+		return 0;
 	if (s->hotspot)
 		return s->hotspot > 1;
+	key.start_ns = s->task.start_ns;
+	key.tgid = s->task.tgid;
 	process = bpf_map_lookup_elem(&hotspots, &key);
 	s->hotspot = process && h ? 2 : 1;
 	if (process && h) {
@@ -159,7 +165,7 @@ __noinline u32 hotspot_send(u64 walk, u32 id)
 /* Needed by bpf/frame.bpf.h. */
 static __always_inline void walk_generated(struct scratch *s, u64 pc)
 {
-	if (hotspot_begin(s))
+	if (hotspot_begin(walk_of(s)))
 		hotspot_look(walk_of(s), pc);
 }
 

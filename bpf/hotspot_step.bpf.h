@@ -56,21 +56,44 @@ enum hotspot_pushed {
 #define PROLOGUE_BYTES 32
 #define COMPLETE_NEVER 0xffff /* of a stub that has no safepoint */
 
+/* Eight bytes at a time, without a branch for each: Linux 5.10 follows both ways of all of them. */
+#define EACH_BYTE 0x0101010101010101ULL
+
+static __always_inline u64 bytes_from(const u64 *code, u32 at)
+{
+	u32 shift = (at & 7) * 8;
+
+	return shift ? code[at >> 3] >> shift | code[(at >> 3) + 1] << (64 - shift)
+		     : code[at >> 3];
+}
+
+static __always_inline u64 has_zero(u64 bytes)
+{
+	return (bytes - EACH_BYTE) & ~bytes & EACH_BYTE << 7;
+}
+
+#define PROLOGUE_STEPS 4 /* of eight places, the last of which overlap with those before */
+#define PROLOGUE_LAST (PROLOGUE_BYTES - 11)
+
 /* Is there an instruction  sub $n,%rsp  in the bytes before this place? */
 WALK_GLOBAL bool hotspot_has_frame(u64 walk, u64 pc)
 {
 	struct hotspot_scratch *h = hotspot_of(walk);
-	u8 code[PROLOGUE_BYTES];
-	u32 found = 0;
+	u64 code[PROLOGUE_BYTES / 8], found = 0;
 
 	if (!h || walk_read(walk, code, sizeof(code), pc - PROLOGUE_BYTES))
 		return false;
 	if (h->complete >= COMPLETE_NEVER && pc - h->code >= PROLOGUE_BYTES)
 		return true;
 	UNROLL
-	for (u32 i = 0; i + 4 <= PROLOGUE_BYTES; i++)
-		found |= !((code[i] ^ 0x48) | ((code[i + 1] | 2) ^ 0x83) | (code[i + 2] ^ 0xec));
-	return found;
+	for (u32 i = 0; i < PROLOGUE_STEPS; i++) {
+		u32 at = 8 * i < PROLOGUE_LAST ? 8 * i : PROLOGUE_LAST;
+
+		found |= has_zero((bytes_from(code, at) ^ 0x48 * EACH_BYTE) |
+			((bytes_from(code, at + 1) | 2 * EACH_BYTE) ^ 0x83 * EACH_BYTE) |
+			(bytes_from(code, at + 2) ^ 0xec * EACH_BYTE));
+	}
+	return found != 0;
 }
 
 /* Is it  pop n(%rsp)?  Compiled code copies a word of its frame to another by  push; pop. */
@@ -185,15 +208,20 @@ WALK_GLOBAL u32 hotspot_step_between(u64 walk, u32 old_sp)
 	return hotspot_return_to(s, word, sp);
 }
 
-static __always_inline u32 hotspot_step_interpreter(
-	struct scratch *s, const struct hotspot_scratch *h)
+WALK_GLOBAL int hotspot_step_interpreter(u64 walk)
 {
-	u64 sp = h->frame[INTERPRETER_SENDER];
+	struct hotspot_scratch *h = hotspot_of(walk);
+	struct scratch *s = scratch_of(walk);
+	u64 sp;
 
+	if (!h || !s)
+		return 0;
+	sp = h->frame[INTERPRETER_SENDER];
 	s->regs.pc = h->frame[INTERPRETER_RETURN];
 	s->regs.sp = s->regs.fp + 16;
 	s->regs.fp = h->frame[INTERPRETER_FP];
-	return hotspot_return_to(s, s->regs.pc, sp);
+	hotspot_return_to(s, s->regs.pc, sp);
+	return 0;
 }
 
 #define ENTRY_SEARCH_WORDS 8
@@ -315,14 +343,17 @@ WALK_GLOBAL u32 hotspot_step_stub(u64 walk)
 
 /* From code that has no frame, or has taken down that of who jumped there. Native code that it
  * calls gets an aligned stack. */
-static __always_inline u32 hotspot_step_bare(u64 walk, const struct scratch *s)
+WALK_GLOBAL bool hotspot_step_bare(u64 walk)
 {
-	u64 sp = s->regs.sp, fp = s->regs.fp;
+	struct scratch *s = scratch_of(walk);
+	u64 sp, fp;
 
+	if (!s)
+		return false;
+	sp = s->regs.sp;
+	fp = s->regs.fp;
 	return hotspot_return(walk, sp, 0) || hotspot_return(walk, sp + 8, 0) ||
-			hotspot_return(walk, fp + 8, 1)
-		? END_NONE
-		: END_UNSUPPORTED;
+		hotspot_return(walk, fp + 8, 1);
 }
 
 #define REG_THROWN_AT 1 /* rdx: where the exception is */
@@ -331,16 +362,19 @@ static __always_inline u32 hotspot_step_bare(u64 walk, const struct scratch *s)
 /* Is  add $n,%rsp; pop %rdx  among the bytes before this place? */
 WALK_GLOBAL bool hotspot_has_left(u64 walk, u64 pc)
 {
-	u8 code[PROLOGUE_BYTES];
-	u32 found = 0;
+	u64 code[PROLOGUE_BYTES / 8], found = 0;
 
 	if (walk_read(walk, code, sizeof(code), pc - PROLOGUE_BYTES))
 		return false;
 	UNROLL
-	for (u32 i = 3; i < PROLOGUE_BYTES; i++)
-		found |= !((code[i] ^ OPCODE_POP_THROWN_AT) | (code[i - 2] ^ 0xc4) |
-			(code[i - 3] ^ 0x83));
-	return found;
+	for (u32 i = 0; i < PROLOGUE_STEPS; i++) {
+		u32 at = 8 * i < PROLOGUE_LAST ? 8 * i : PROLOGUE_LAST;
+
+		found |= has_zero((bytes_from(code, at) ^ 0x83 * EACH_BYTE) |
+			(bytes_from(code, at + 1) ^ 0xc4 * EACH_BYTE) |
+			(bytes_from(code, at + 3) ^ OPCODE_POP_THROWN_AT * EACH_BYTE));
+	}
+	return found != 0;
 }
 
 /* Code jumps there that has a frame. Its place is pushed as if it had called, and popped again. */
@@ -357,7 +391,7 @@ WALK_GLOBAL u32 hotspot_step_exception(u64 walk)
 	if (s->regs.exact && walk_read(walk, &code, 1, s->regs.pc))
 		return END_UNSUPPORTED;
 	if (code == OPCODE_POP_THROWN_AT)
-		return hotspot_step_bare(walk, s);
+		return hotspot_step_bare(walk) ? END_NONE : END_UNSUPPORTED;
 	if (s->regs.exact && hotspot_made(walk, at) &&
 		(s->regs.pc == h->code || hotspot_has_left(walk, s->regs.pc)))
 		return hotspot_return_to(s, at, s->regs.sp);
@@ -372,14 +406,16 @@ static __always_inline u32 hotspot_step(u64 walk)
 
 	if (!h || !s)
 		return END_UNSUPPORTED;
-	if (h->step == HOTSPOT_INTERPRETER)
-		return hotspot_step_interpreter(s, h);
+	if (h->step == HOTSPOT_INTERPRETER) {
+		hotspot_step_interpreter(walk);
+		return END_NONE;
+	}
 	if (h->step == HOTSPOT_SIZED)
 		return hotspot_step_sized(walk) ? END_NONE : END_UNSUPPORTED;
 	if (h->step == HOTSPOT_STUB)
 		return hotspot_step_stub(walk);
 	if (h->step == HOTSPOT_BARE)
-		return hotspot_step_bare(walk, s);
+		return hotspot_step_bare(walk) ? END_NONE : END_UNSUPPORTED;
 	if (h->step == HOTSPOT_EXCEPTION)
 		return hotspot_step_exception(walk);
 	return hotspot_step_between(

@@ -36,21 +36,27 @@ struct {
 	__type(value, u64[SHARES_LEN]);
 } accounts SEC(".maps");
 
-/* The account is the current task's. Not static, so that the verifier checks it once. */
+#define READ_FIELD(word, from, field) bpf_core_read(&(word), sizeof(word), &(from)->field)
+
+/* The account is the current task's. Not static, so that the verifier checks it once. Step by step
+ * through one word, as its stack is at the end of the longest chain of calls. */
 __noinline int account_refuses(u32 what, u64 amount, u64 used, u64 max)
 {
-	struct cgroup *cgroup = BPF_CORE_READ(task_current(), cgroups, dfl_cgrp);
-	u64 rest = used < max ? max - used : 0, *holds = NULL;
+	u64 rest = used < max ? max - used : 0, *holds = NULL, cgroup, word = 0;
 
-	for (u32 i = 0; i < ACCOUNT_LEVELS_MAX && cgroup && !holds; i++) {
-		u64 id = BPF_CORE_READ(cgroup, kn, id);
-
-		holds = bpf_map_lookup_elem(&accounts, &id);
-		cgroup = BPF_CORE_READ(cgroup, self.parent, cgroup);
+	READ_FIELD(word, task_current(), cgroups);
+	READ_FIELD(word, (struct css_set *)word, dfl_cgrp);
+	for (u32 i = 0; i < ACCOUNT_LEVELS_MAX && word && !holds; i++) {
+		cgroup = word;
+		READ_FIELD(word, (struct cgroup *)cgroup, kn);
+		READ_FIELD(word, (struct kernfs_node *)word, id);
+		holds = bpf_map_lookup_elem(&accounts, &word);
+		READ_FIELD(word, (struct cgroup *)cgroup, self.parent);
+		READ_FIELD(word, (struct cgroup_subsys_state *)word, cgroup);
 	}
 	what &= SHARES_LEN - 1;
 	return holds ? share_refuses(&share_turns[what], &holds[what], amount, rest)
-		     : cgroup || amount > rest;
+		     : word || amount > rest;
 }
 
 static __always_inline bool share_allows(u32 what, u64 amount, u64 used, u64 max)
