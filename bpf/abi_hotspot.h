@@ -43,11 +43,11 @@ struct hotspot {
 	__u16 klass_name;
 	__u16 symbol_length; /* u16 */
 	__u16 symbol_body;
+	__u16 symbol_hash; /* u32: in its upper half a random number; UINT16_MAX: it has none */
 	__u8 code_is_offset;
 	__u8 complete_is_short; /* s16 */
 	__u8 version; /* 17, or 21: of numbers in tables of lines */
 	__u8 bytecode; /* word of an interpreter's frame (INTERPRETER_BELOW) with its place */
-	__u8 pad[2];
 };
 
 _Static_assert(sizeof(struct hotspot_key) == 16, "hotspot_key");

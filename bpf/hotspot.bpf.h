@@ -188,12 +188,10 @@ WALK_GLOBAL u32 hotspot_find_frame(u64 walk)
 
 /* The place in the method's bytecode. Where code was interrupted a register has it. */
 static __always_inline u32 hotspot_bytecode(
-	u64 walk, const struct scratch *s, struct hotspot_scratch *h)
+	const struct scratch *s, const struct hotspot_scratch *h)
 {
 	u64 begin = h->constant_at + h->process.const_bytes, at;
 
-	if (walk_read(walk, h->constant, CONST_WINDOW, h->constant_at))
-		return 0;
 	at = s->regs.gpr[REG_BYTECODE] - begin;
 	if (s->regs.exact && at < constant_u16(h, h->process.const_code_size))
 		return at;
@@ -207,20 +205,48 @@ static __always_inline bool hotspot_is_compiled(const struct hotspot_scratch *h)
 	return h->method && h->step != HOTSPOT_INTERPRETER && h->kind == BLOB_NMETHOD;
 }
 
-/* Words that prove that it is the same code: the number of code that a compiler made, and for the
- * interpreter the method's unchanging part. 0: they cannot be read. */
-static __always_inline u64 hotspot_proof(u64 walk, struct hotspot_scratch *h)
-{
-	u64 at = h->method + h->process.method_const, proof = 0;
+#define SYMBOL_HASH_SHIFT 16
 
-	if (h->step != HOTSPOT_INTERPRETER) {
-		if (walk_read(walk, &h->compile_id, sizeof(h->compile_id),
-			    h->blob_at + h->process.nmethod_compile_id))
-			return 0;
-		return mix(h->blob_at, h->compile_id);
-	}
-	h->constant_at = walk_read(walk, &proof, sizeof(proof), at) ? 0 : proof;
-	return proof;
+/* A number of the method's class. The memory of a class that was unloaded is taken by another one,
+ * which may have all its parts at the same places. */
+WALK_GLOBAL u64 hotspot_class(u64 walk)
+{
+	struct hotspot_scratch *h = hotspot_of(walk);
+	u64 holder, name;
+	u32 hash = 0;
+
+	if (!h ||
+		walk_read(walk, &holder, sizeof(holder),
+			constant_u64(h, h->process.const_constants) + h->process.pool_holder) ||
+		walk_read(walk, &name, sizeof(name), holder + h->process.klass_name) ||
+		(h->process.symbol_hash != (u16)~0 &&
+			walk_read(walk, &hash, sizeof(hash), name + h->process.symbol_hash)))
+		return 0;
+	return mix(name, hash >> SYMBOL_HASH_SHIFT);
+}
+
+/* Words that prove that it is the same code: the number of code that a compiler made, and for the
+ * interpreter the method's unchanging part and its class. 0: they cannot be read. */
+WALK_GLOBAL u64 hotspot_proof(u64 walk)
+{
+	struct hotspot_scratch *h = hotspot_of(walk);
+	u64 proof;
+
+	if (!h)
+		return 0;
+	if (h->step != HOTSPOT_INTERPRETER)
+		return walk_read(walk, &h->compile_id, sizeof(h->compile_id),
+			       h->blob_at + h->process.nmethod_compile_id)
+			? 0
+			: mix(h->blob_at, h->compile_id);
+	if (walk_read(walk, &h->constant_at, sizeof(h->constant_at),
+		    h->method + h->process.method_const) ||
+		walk_read(walk, h->constant, CONST_WINDOW, h->constant_at))
+		return 0;
+	proof = hotspot_class(walk);
+	if (!proof)
+		return 0;
+	return mix(mix(proof, h->constant_at), constant_u64(h, h->process.const_code_size));
 }
 
 /* The frame as FRAME_CODE in the scratch, if there is a name for it. A method has one code for the
@@ -236,13 +262,13 @@ WALK_GLOBAL int hotspot_identify(u64 walk)
 		return 0;
 	hash = mix(mix(stacks_secret, s->task.start_ns), s->task.tgid);
 	if (h->method) {
-		u64 proof = hotspot_proof(walk, h);
+		u64 proof = hotspot_proof(walk);
 
 		if (!proof)
 			return 0;
 		hash = mix(mix(mix(hash, h->method), proof), h->step);
 		if (h->step == HOTSPOT_INTERPRETER)
-			h->place = hotspot_bytecode(walk, s, h);
+			h->place = hotspot_bytecode(s, h);
 	} else {
 		hash = mix(hash, h->name);
 	}

@@ -2,22 +2,28 @@
 # SPDX-License-Identifier: Apache-2.0
 # Functions of Java, as JVMs are started: no switch, no map, no frame pointers. Jobs.java has two threads whose stacks
 # are known; the compilers, garbage collectors and versions that run it are several.
-# seconds: 120
+# seconds: 150
 
 load real
 
 # Each function is a stack's frame: none becomes a part of another. Some are never compiled.
 apart=(-XX:CompileCommand=quiet '-XX:CompileCommand=dontinline,Jobs*::*' '-XX:CompileCommand=exclude,Jobs::cold*')
 
-# start_jobs RUNTIME OPTION...: Jobs, warm.
-start_jobs() {
-	local command reason runtime=$1
-	shift
+# command_of RUNTIME: its command.
+command_of() {
+	local reason runtime=$1
 	command=$("$repo/tests/runtimes/setup" "$runtime" 2>"$tmp/setup") || {
 		reason=$(tail -n 1 "$tmp/setup")
 		skip "$runtime: ${reason:-setup failed}"
 	}
 	mapfile -t command <<<"$command"
+}
+
+# start_jobs RUNTIME OPTION...: Jobs, warm.
+start_jobs() {
+	local command
+	command_of "$1"
+	shift
 	"${command[@]:0:${#command[@]}-1}" "${command[-1]}" --jobs >"$tmp/jobs"
 	start "${command[@]:0:${#command[@]}-1}" "$@" "${command[-1]}" 200
 	wait_until 60 says ready "$out"
@@ -111,5 +117,54 @@ printed() {
 			grep -E '^(java\.|Jobs)' >"$tmp/sampled"
 		diff "$tmp/printed" "$tmp/sampled"
 		kill -KILL "$pid"
+	done
+}
+
+# witness RUNTIME OPTION...: records Witness, whose stacks are those that it says, with files and lines.
+witness() {
+	local command
+	command_of "$1"
+	shift
+	start "${command[@]:0:${#command[@]}-1}" "$@" Witness 100
+	wait_until 60 says ready "$out"
+	record_cpu "$seconds" "$pid" -F "$hz" -f speedscope --inline -o "$tmp/f" --stats "$tmp/s"
+	kill -KILL "$pid"
+	"$real/java_witnessed" "$out" "$tmp/f" | tee "$tmp/judged" | tee -a "${REAL_LOG:-/dev/null}"
+	jq -c '.java, .frames' "$tmp/s" | tee -a "${REAL_LOG:-/dev/null}"
+	between "$(jq '100 * .judged / .samples' "$tmp/judged")" 60 100 'judged, %'
+	between "$(jq .leaf_percent "$tmp/judged")" 95 100 'of the innermost method those at its line, %'
+	between "$(jq .right_percent "$tmp/judged")" 99.5 100 'stacks that the program says, with file and line, %'
+	between "$(jq .stacks_seen "$tmp/judged")" 40 1000 'stacks that were seen'
+	between "$(jq '.java.refused + .java.failed' "$tmp/s")" 0 0 'codes that were not read'
+}
+
+@test "inlined methods, files and lines are those that the program says" {
+	witness java-jobs
+	jq -e '.frames.inlined > 100' "$tmp/s"
+	witness java-jobs -XX:TieredStopAtLevel=1
+	witness java-21
+	witness java-25
+	jq -e '.frames.inlined > 100' "$tmp/s"
+}
+
+@test "the same of interpreted code, and without --inline nothing is read" {
+	witness java-jobs -Xint
+	start_jobs java-jobs
+	record_cpu 1 "$pid" -F "$hz" -o "$tmp/f" --stats "$tmp/s"
+	jq -e '.java.read == 0 and .frames.inlined == 0' "$tmp/s"
+}
+
+@test "classes that are unloaded, and code that is freed, give no names to what takes their place" {
+	local command runtime
+	for runtime in java-jobs java-25; do
+		command_of "$runtime"
+		start "${command[@]:0:${#command[@]}-1}" -XX:+UseSerialGC -XX:ReservedCodeCacheSize=4m -Xmx64m Churn
+		wait_until 60 says ready "$out"
+		record_cpu 4 "$pid" -F "$hz" --inline -o "$tmp/f" --stats "$tmp/s"
+		kill -KILL "$pid"
+		"$real/churned" "$tmp/f" | tee "$tmp/judged" | tee -a "${REAL_LOG:-/dev/null}"
+		between "$(jq .wrong "$tmp/judged")" 0 0 'samples with a name of another class'
+		between "$(jq .classes "$tmp/judged")" 30 10000 'classes that were seen'
+		between "$(jq .whole_percent "$tmp/judged")" 10 100 'all functions of a class, %'
 	done
 }

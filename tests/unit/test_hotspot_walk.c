@@ -18,6 +18,9 @@
 #define NAME_AT 4608
 #define METHOD_AT 5120
 #define CONST_AT 5376
+#define POOL_AT 5888
+#define KLASS_AT 6144
+#define SYMBOL_AT 6400
 #define STACK_AT 8192
 #define STACK_WORDS 160
 #define MEMORY_BYTES (STACK_AT + 8 * STACK_WORDS)
@@ -109,10 +112,12 @@ static struct hotspot_scratch *hotspot_of(u64 walk)
 	return &hotspot;
 }
 
+static u64 identity; /* of the latest code */
+
 static u32 hotspot_code_id(u64 walk, u64 hash)
 {
 	(void)walk;
-	(void)hash;
+	identity = hash;
 	return OBJECT_FIRST;
 }
 
@@ -146,6 +151,10 @@ static void make(const char *name, s32 frame_words, u32 complete, const u8 *code
 		.nmethod_compile_id = 40,
 		.method_const = 8,
 		.const_code_size = 8,
+		.const_constants = 16,
+		.pool_holder = 24,
+		.klass_name = 32,
+		.symbol_hash = 4,
 		.const_bytes = 64,
 	} };
 	for (u32 i = 0; i < HEAP_BYTES >> SEGMENT_LOG2; i++)
@@ -158,6 +167,11 @@ static void make(const char *name, s32 frame_words, u32 complete, const u8 *code
 	put(BLOB_AT + 32, MEMORY + METHOD_AT);
 	put(METHOD_AT + 8, MEMORY + CONST_AT);
 	put(CONST_AT + 8, 100);
+	put(CONST_AT + 16, MEMORY + POOL_AT);
+	put(POOL_AT + 24, MEMORY + KLASS_AT);
+	put(KLASS_AT + 32, MEMORY + SYMBOL_AT);
+	put(SYMBOL_AT, 1); /* users of the symbol, below its hash */
+	put(BLOB_AT + 40, 77);
 	memcpy(scratch.memory + CODE_AT, code, code_len);
 	for (u32 i = 0; i < STACK_WORDS; i++)
 		put_word(i, 0x5000 + i);
@@ -281,6 +295,37 @@ static void a_frame_of_the_interpreter_says_its_place_and_its_caller(void **stat
 	scratch.regs.exact = 0;
 	assert_int_equal(step(30), END_NONE);
 	assert_true(scratch.code == frame_code(OBJECT_FIRST, 7));
+}
+
+static u64 identity_at(u64 at, u64 word, bool compiled)
+{
+	if (compiled)
+		make("nmethod", 4, 12, second, sizeof(second));
+	else
+		make_interpreter();
+	if (at)
+		put(at, word);
+	identity = 0;
+	step(compiled ? 12 : 30);
+	assert_int_not_equal(identity, 0);
+	return identity;
+}
+
+/* Classes are unloaded, and code is freed: others of the same sizes take their places. */
+static void another_code_in_the_same_place_has_another_identity(void **state)
+{
+	const u64 interpreted = identity_at(0, 0, false), compiled = identity_at(0, 0, true);
+
+	(void)state;
+	assert_true(identity_at(0, 0, false) == interpreted);
+	assert_true(identity_at(0, 0, true) == compiled);
+	assert_true(interpreted != compiled);
+	assert_true(identity_at(SYMBOL_AT + 4, 0x10001, false) != interpreted);
+	assert_true(identity_at(SYMBOL_AT + 4, 2, false) == interpreted);
+	assert_true(identity_at(KLASS_AT + 32, MEMORY + SYMBOL_AT + 64, false) != interpreted);
+	assert_true(identity_at(CONST_AT + 8, 101, false) != interpreted);
+	assert_true(identity_at(BLOB_AT + 40, 78, true) != compiled);
+	assert_true(identity_at(BLOB_AT + 32, MEMORY + METHOD_AT + 64, true) != compiled);
 }
 
 static void it_has_no_frame_where_it_enters_and_leaves_a_method(void **state)
@@ -415,6 +460,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_instruction_of_compiled_code_is_stepped_exactly),
 		cmocka_unit_test(a_frame_of_the_interpreter_says_its_place_and_its_caller),
+		cmocka_unit_test(another_code_in_the_same_place_has_another_identity),
 		cmocka_unit_test(it_has_no_frame_where_it_enters_and_leaves_a_method),
 		cmocka_unit_test(its_frame_is_whole_where_a_call_returns_to),
 		cmocka_unit_test(words_below_the_return_address_are_passed_over),

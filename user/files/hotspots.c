@@ -187,6 +187,8 @@ static bool take_offsets(struct hotspot_reading *r, const uint64_t *words)
 		.klass_name = (uint16_t)o[HOTSPOT_KLASS_NAME],
 		.symbol_length = (uint16_t)o[HOTSPOT_SYMBOL_LENGTH],
 		.symbol_body = (uint16_t)o[HOTSPOT_SYMBOL_BODY],
+		.symbol_hash = f->fields[HOTSPOT_SYMBOL_HASH] ? (uint16_t)o[HOTSPOT_SYMBOL_HASH]
+							      : UINT16_MAX,
 		.code_is_offset = f->code_is_offset,
 		.complete_is_short = f->code_is_offset && !f->is_8,
 		.version = f->is_21 ? 21 : 17,

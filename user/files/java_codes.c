@@ -25,7 +25,8 @@
 
 #define QUEUE_MAX 4096
 #define TRIES_MAX 3
-#define TOGETHER_NS (50 * NSEC_PER_MSEC) /* codes that are met meanwhile are read at once */
+#define TOGETHER_NS (20 * NSEC_PER_MSEC) /* codes that are met meanwhile are read at once */
+#define RUN_NS (20 * NSEC_PER_MSEC)
 #define AGAIN_NS (200 * NSEC_PER_MSEC)
 #define WAIT_NS NSEC_PER_SEC
 #define BATCH_MAX 16
@@ -427,13 +428,16 @@ static uint64_t next_due_ns(const struct java_codes *codes, uint64_t now_ns)
 
 void java_codes_run(struct java_codes *codes, uint64_t now_ns)
 {
+	const uint64_t begun_ns = now_ns;
+
 	if (!codes)
 		return;
 	meet_new(codes);
-	if (now_ns < codes->due_ns)
-		return;
-	run(codes);
-	codes->due_ns = next_due_ns(codes, clock_ns(CLOCK_MONOTONIC));
+	while (now_ns >= codes->due_ns && now_ns < begun_ns + RUN_NS) {
+		run(codes);
+		now_ns = clock_ns(CLOCK_MONOTONIC);
+		codes->due_ns = next_due_ns(codes, now_ns);
+	}
 }
 
 uint64_t java_codes_due_ns(const struct java_codes *codes)

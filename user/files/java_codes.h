@@ -28,8 +28,8 @@ int java_codes_new(struct processes *processes, struct worker_client *worker, st
 void java_codes_free(struct java_codes *codes);
 
 /* All of the following take NULL, too. */
-/* Reads some codes of one process that are new in the tally, if that is due. Waits for the opener
- * and the worker. */
+/* Reads codes that are new in the tally, if that is due, for about 20 ms. Waits for the opener and
+ * the worker. */
 void java_codes_run(struct java_codes *codes, uint64_t now_ns);
 /* CLOCK_NEVER_NS: nothing is due. */
 uint64_t java_codes_due_ns(const struct java_codes *codes);

@@ -35,6 +35,7 @@
 	X(HOTSPOT_KLASS_NAME, "Klass", "_name", true)                                              \
 	X(HOTSPOT_SYMBOL_LENGTH, "Symbol", "_length", true)                                        \
 	X(HOTSPOT_SYMBOL_BODY, "Symbol", "_body", true)                                            \
+	X(HOTSPOT_SYMBOL_HASH, "Symbol", "_hash_and_refcount", false)                              \
 	X(HOTSPOT_CALL_RETURN, "StubRoutines", "_call_stub_return_address", true)                  \
 	X(HOTSPOT_RETURN_PC, "ContinuationEntry", "_return_pc", false)                             \
 	X(HOTSPOT_NMETHOD_COMPILE_ID, "nmethod", "_compile_id", true)                              \
