@@ -62,8 +62,8 @@ fake_jvm() {
 	cp "$(target fakejvm)" "$tmp/$1/libjvm.so"
 	start "$tmp/$1/libjvm.so" 100 "$1"
 	wait_until 10 has_run "$pid"
-	record_cpu 1 "$pid" --user -F 997 -o "$tmp/f" --stats "$tmp/s"
-	jq -c '.user_stacks, .frames.by_source, .frames.unnamed, .tick_time.user' "$tmp/s"
+	record_cpu 1 "$pid" --user --inline -F 997 -o "$tmp/f" --stats "$tmp/s"
+	jq -c '.user_stacks, .frames.by_source, .frames.unnamed, .tick_time.user, .java' "$tmp/s"
 	adds_up "$tmp/s"
 	between "$(lost "$tmp/s")" 0 0 'lost ticks'
 	between "$(jq .tick_time.user.p999_us "$tmp/s")" 0 1000 'microseconds of a tick'
@@ -85,4 +85,11 @@ fake_jvm() {
 		fake_jvm "$kind"
 		! grep -v 'libjvm.so;' "$tmp/f" | grep -v '^#' | grep .
 	done
+}
+
+@test "tables in memory that nobody gives cost the names of inlined methods, and nobody waits" {
+	fake_jvm waits
+	between "$(folded_share "$tmp/f" ';main;\[StubRoutines\];fake.Main.spin;fake.Main.spin;fake.Main.spin$')" 95 100 \
+		'methods have their names'
+	jq -e '.java.failed > 0 and .objects.openers_given_up <= 3' "$tmp/s"
 }

@@ -9,18 +9,23 @@
  *     nowhere     all pointers lead to memory that there is not
  *     endless     frames of one word, and a stack full of return addresses
  *     changing    a thread writes new sizes and pointers all the time
+ *     waits       what is inlined lies in memory that nobody gives
  *     many        a thread gives the code another of 1,024 methods all the time
  *
  * BUILD: -O1 -g -rdynamic -fPIE -pie -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer
  * BUILD: -fno-optimize-sibling-calls -pthread
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define EXPORTED __attribute__((visibility("default"), used))
@@ -29,6 +34,7 @@
 #define SHORT(base, at) (*(volatile uint16_t *)((char *)(base) + (at)))
 
 #define HEAP_BYTES (1 << 20)
+#define WAITING_BYTES (1 << 20) /* after it */
 #define SEGMENT_LOG2 7
 #define SEGMENTS (HEAP_BYTES >> SEGMENT_LOG2)
 #define BLOCK_BYTES 16
@@ -40,9 +46,11 @@
 /* Offsets in the structs. */
 enum {
 	BLOB_NAME = 0, BLOB_CODE = 8, BLOB_FRAME_SIZE = 16, BLOB_COMPLETE = 20, BLOB_BYTES = 24,
-	NMETHOD_METHOD = 32,
+	NMETHOD_METHOD = 32, NMETHOD_COMPILE_ID = 40,
+	NMETHOD_SCOPES = 48, NMETHOD_PCS = 56, NMETHOD_PCS_END = 60, NMETHOD_METADATA = 64,
 	METHOD_CONST = 8,
-	CONST_POOL = 8, CONST_FLAGS = 16, CONST_CODE_SIZE = 20, CONST_NAME = 22, CONST_BYTES = 48,
+	CONST_POOL = 8, CONST_FLAGS = 16, CONST_CODE_SIZE = 20, CONST_NAME = 22, CONST_WORDS = 24,
+	CONST_BYTES = 48,
 	POOL_HOLDER = 24, POOL_BYTES = 72,
 	KLASS_NAME = 16,
 	SYMBOL_LENGTH = 0, SYMBOL_BODY = 6,
@@ -83,6 +91,13 @@ static struct vm_struct structs[] = {
 	FIELD("CodeBlob", "_frame_complete_offset", BLOB_COMPLETE),
 	FIELD("CodeBlob", "_size", BLOB_BYTES),
 	FIELD("nmethod", "_method", NMETHOD_METHOD),
+	FIELD("nmethod", "_compile_id", NMETHOD_COMPILE_ID),
+	FIELD("nmethod", "_scopes_data_begin", NMETHOD_SCOPES),
+	FIELD("nmethod", "_scopes_pcs_offset", NMETHOD_PCS),
+	FIELD("nmethod", "_dependencies_offset", NMETHOD_PCS_END),
+	FIELD("nmethod", "_metadata_offset", NMETHOD_METADATA),
+	FIELD("HeapBlock::Header", "_used", 8),
+	FIELD("ConstMethod", "_constMethod_size", CONST_WORDS),
 	FIELD("Method", "_constMethod", METHOD_CONST),
 	FIELD("ConstMethod", "_constants", CONST_POOL),
 	FIELD("ConstMethod", "_name_index", CONST_NAME),
@@ -127,6 +142,8 @@ static uint8_t *put_blob(uint32_t at, const char *name, uint32_t frame_words, ui
 	HALF(blob, BLOB_COMPLETE) = complete;
 	HALF(blob, BLOB_BYTES) = 512;
 	WORD(blob, NMETHOD_METHOD) = (uint64_t)method;
+	HALF(blob, NMETHOD_COMPILE_ID) = at + 1;
+	WORD(blob, 8 - BLOCK_BYTES) = 1;
 	return code;
 }
 
@@ -138,7 +155,7 @@ static void make_segments(void)
 
 static void make_heap(void)
 {
-	heap = mmap(NULL, HEAP_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC,
+	heap = mmap(NULL, HEAP_BYTES + WAITING_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC,
 		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (heap == MAP_FAILED)
 		exit(1);
@@ -185,11 +202,32 @@ static void *change(void *arg)
 		HALF(blob, BLOB_FRAME_SIZE) = n >> 60 ? (uint32_t)(n >> 60) : (uint32_t)n;
 		HALF(blob, BLOB_COMPLETE) = (uint32_t)(n >> 20 & 31);
 		WORD(blob, NMETHOD_METHOD) = n >> 50 & 1 ? (uint64_t)method + (n >> 40 & 255) : n;
+		HALF(blob, NMETHOD_COMPILE_ID) = (uint32_t)(n >> 61);
+		HALF(blob, NMETHOD_PCS) = (uint32_t)(n >> 41 & 4095);
+		HALF(blob, NMETHOD_PCS_END) = (uint32_t)(n >> 40 & 0xfffff);
+		WORD(blob, NMETHOD_SCOPES) = n >> 53 & 1 ? (uint64_t)blob + (n >> 30 & 255) : n;
+		HALF(blob, NMETHOD_METADATA) = (uint32_t)(n >> 29 & 4095);
+		HALF(constant, CONST_WORDS) = n >> 54 & 1 ? 16 : (uint32_t)n;
 		WORD(blob, BLOB_NAME) = n >> 51 & 7 ? (uint64_t)"nmethod" : n >> 16;
 		segments[n >> 33 & 15] = (uint8_t)(n >> 44);
 		WORD(constant, CONST_POOL) = n >> 52 & 1 ? (uint64_t)pool : n;
 	}
 	return NULL;
+}
+
+/* Whoever touches the memory after the heap waits for ever. */
+static void make_waiting(uint8_t *blob)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register memory = { .range = { (uint64_t)heap + HEAP_BYTES, WAITING_BYTES },
+		.mode = UFFDIO_REGISTER_MODE_MISSING };
+	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+
+	if (fd < 0 || ioctl(fd, UFFDIO_API, &api) < 0 || ioctl(fd, UFFDIO_REGISTER, &memory) < 0)
+		exit(77);
+	HALF(blob, NMETHOD_PCS) = (uint32_t)(heap + HEAP_BYTES - blob);
+	HALF(blob, NMETHOD_PCS_END) = HALF(blob, NMETHOD_PCS) + 1600;
+	WORD(blob, NMETHOD_SCOPES) = (uint64_t)heap + HEAP_BYTES + 4096;
 }
 
 static void spoil(const char *kind)
@@ -203,6 +241,8 @@ static void spoil(const char *kind)
 		memset(segments, 0xfe, sizeof(segments));
 	if (strcmp(kind, "nowhere") == 0)
 		WORD(blob, NMETHOD_METHOD) = WORD(blob, BLOB_CODE) = NOWHERE;
+	if (strcmp(kind, "waits") == 0)
+		make_waiting(blob);
 	if (strcmp(kind, "changing") == 0 || strcmp(kind, "many") == 0)
 		pthread_create(&thread, NULL, change, (void *)kind);
 }

@@ -28,6 +28,7 @@ struct scope {
 	uint32_t method; /* index in the metadata, from 1 on */
 	int64_t bci;
 	uint32_t frame; /* when it is made; else NONE */
+	uint32_t depth; /* number of those that it is a part of */
 };
 
 struct maker {
@@ -182,6 +183,10 @@ static uint32_t put_scope(struct maker *m, uint32_t offset, uint32_t depth)
 	if (sender != 0) {
 		scope.sender = put_scope(m, sender, depth + 1);
 		if (scope.sender == NONE)
+			return NONE;
+		/* Of those that are known it may be a part, too. */
+		scope.depth = m->scopes.data[scope.sender].depth + 1;
+		if (scope.depth >= JAVA_DEPTH_MAX)
 			return NONE;
 	}
 	slot = vec_add(&m->scopes);

@@ -55,9 +55,12 @@ static int by_bci(const void *a, const void *b)
 
 static void sort_lines(struct java_methods *m, struct java_method *method)
 {
-	struct java_line *lines = m->lines.data + method->lines_first;
+	struct java_line *lines;
 	uint32_t kept = 0;
 
+	if (method->lines_len == 0)
+		return;
+	lines = m->lines.data + method->lines_first;
 	for (uint32_t i = 0; i < method->lines_len; i++)
 		lines[i].line |= i << ORDER_SHIFT;
 	if (method->lines_len > 1)
@@ -113,8 +116,11 @@ static bool find_symbol(struct java_image *image, uint64_t symbol, struct bytes 
 	const struct java_layout *l = image->layout;
 	const uint8_t *bytes = java_image_at(
 		image, symbol & ~1ULL, (size_t)l->symbol_body + CODE_NAME_BYTES);
-	size_t len = bytes ? (size_t)number_in(bytes, l->symbol_length, 2) : 0;
+	size_t len;
 
+	if (!bytes)
+		return false;
+	len = (size_t)number_in(bytes, l->symbol_length, 2);
 	*cut = len > CODE_NAME_BYTES;
 	*out = (struct bytes){ bytes + l->symbol_body, *cut ? CODE_NAME_BYTES : len };
 	return len > 0;
@@ -171,7 +177,7 @@ static bool read_method(struct java_methods *m, struct java_method *out)
 	uint64_t at = word_at(image, out->address + l->method_const), pool, slots, source = 0;
 	const uint8_t *constant = at ? java_image_at(image, at, JAVA_CONST_BYTES) : NULL, *head;
 	struct bytes lines, file = { 0 };
-	bool cut[2], file_cut, is_there;
+	bool cut[2] = { 0 }, file_cut, is_there;
 
 	pool = constant ? number_in(constant, l->const_constants, 8) : 0;
 	head = pool ? java_image_at(image, pool, l->pool_bytes) : NULL;
@@ -228,17 +234,24 @@ const char *java_method_file(const struct java_methods *m, const struct java_met
 	return buf_text(&m->texts) + method->file_at;
 }
 
+size_t java_method_lines(const struct java_methods *m, const struct java_method *method,
+	const struct java_line **lines)
+{
+	*lines = method->lines_len > 0 ? m->lines.data + method->lines_first : NULL;
+	return method->lines_len;
+}
+
 uint32_t java_method_line(
 	const struct java_methods *m, const struct java_method *method, int64_t bci)
 {
-	const struct java_line *lines = m->lines.data + method->lines_first;
-	uint32_t low = 0, high = method->lines_len;
+	const struct java_line *lines;
+	size_t low = 0, high = java_method_lines(m, method, &lines);
 
 	/* A method that is entered has not begun. */
 	if (bci < 0)
 		bci = 0;
 	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
+		size_t middle = low + (high - low) / 2;
 
 		if (lines[middle].bci <= bci)
 			low = middle + 1;
@@ -246,11 +259,4 @@ uint32_t java_method_line(
 			high = middle;
 	}
 	return low > 0 ? lines[low - 1].line : 0;
-}
-
-size_t java_method_lines(const struct java_methods *m, const struct java_method *method,
-	const struct java_line **lines)
-{
-	*lines = m->lines.data + method->lines_first;
-	return method->lines_len;
 }

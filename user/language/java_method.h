@@ -35,9 +35,9 @@ const struct java_method *java_method_find(struct java_methods *methods, uint64_
 /* Both valid until the next java_method_find(). The file is "" where none is known. */
 const char *java_method_name(const struct java_methods *methods, const struct java_method *method);
 const char *java_method_file(const struct java_methods *methods, const struct java_method *method);
-/* The line of a place in the bytecode. 0: unknown. */
-uint32_t java_method_line(
-	const struct java_methods *methods, const struct java_method *method, int64_t bci);
 /* Where in the bytecode lines begin, by rising place. */
 size_t java_method_lines(const struct java_methods *methods, const struct java_method *method,
 	const struct java_line **lines);
+/* The line of a place in the bytecode. 0: unknown. */
+uint32_t java_method_line(
+	const struct java_methods *methods, const struct java_method *method, int64_t bci);
