@@ -100,11 +100,14 @@ static int size_maps(struct sampler *s, const struct sampler_options *o)
 	uint64_t used = grown.ring_bytes + ROWS_PAGES_MAX * sizeof(struct rows_page) +
 		ROWS_RULES_MAX * sizeof(struct unwind_rule) + SLOTS_BYTES + KNOWN_STACKS_BYTES +
 		KNOWN_TASKS_BYTES + OBJECT_ID_WORDS * sizeof(uint64_t);
+	uint64_t cpu_bytes = bpf_map__value_size(s->skel->maps.scratches) +
+		bpf_map__value_size(s->skel->maps.language_scratches);
 	int err = bpf_map__set_max_entries(s->skel->maps.events, grown.ring_bytes);
 
 	s->skel->rodata->counts_high = grown.counts / 2;
 	s->skel->rodata->objects_scan_max = SAMPLER_OBJECTS_MAX / 2;
 	s->skel->rodata->ring_bytes = grown.ring_bytes;
+	used += cpu_bytes * s->cpus;
 	for (size_t i = 0; i < ARRAY_SIZE(sizes) && err == 0; i++) {
 		used += (uint64_t)sizes[i].entries *
 			(bpf_map__key_size(sizes[i].map) + bpf_map__value_size(sizes[i].map) +
