@@ -20,6 +20,8 @@
 #include "output/place.h"
 #include "store/store.h"
 
+#define ENDING_MS 20 /* between looks whether a daemon has ended, */
+#define ENDING_TRIES 100 /* and so many of them */
 #define BOOT_PATH "/proc/sys/kernel/random/boot_id"
 #define MARK_BYTES_MAX 4096
 
@@ -175,6 +177,9 @@ int guard_stopped(const char *store, struct why *why)
 
 int guard_stopped_outside(const char *store, struct why *why)
 {
+	/* Where the first process of a daemon was killed the others end on their own. */
+	for (int tries = 0; tries < ENDING_TRIES && store_is_written(store); tries++)
+		usleep(ENDING_MS * 1000);
 	if (store_is_written(store))
 		return why_set(why, -EBUSY,
 			"a daemon samples into %s: its mark stays until that ends", store);
