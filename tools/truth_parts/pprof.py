@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 KERNEL = 1 << 63
 LEFT_OUT = '[frames left out]'
+MADE_CODE = 'jvm'
 PROFILE_BYTES_MAX = 1 << 30  # packed or not
 
 
@@ -49,10 +50,11 @@ class Sample:
         return tuple(p for p in self.places if not p.is_kernel() and not p.is_mark())
 
     def pairs(self):
-        """(callee, caller) of the places of user(): those between which frames are left out are no neighbours."""
+        """(callee, caller) of the places of user(): those between which frames are left out, or are of a language that
+        makes code of its own, are no neighbours. (CPython's functions lie upon the interpreter, which has its place.)"""
         below = None
         for place in self.places:
-            if place.is_mark() and place.name == LEFT_OUT:
+            if place.is_mark() and (place.name == LEFT_OUT or place.path == MADE_CODE):
                 below = None
             elif not place.is_kernel() and not place.is_mark():
                 if below:
