@@ -62,7 +62,7 @@ fake_jvm() {
 	cp "$(target fakejvm)" "$tmp/$1/libjvm.so"
 	start "$tmp/$1/libjvm.so" 100 "$1"
 	wait_until 10 has_run "$pid"
-	record_cpu 1 "$pid" --user --inline -F 997 -o "$tmp/f" --stats "$tmp/s"
+	record_cpu 2 "$pid" --user --inline -F 997 -o "$tmp/f" --stats "$tmp/s"
 	jq -c '.user_stacks, .frames.by_source, .frames.unnamed, .tick_time.user, .java' "$tmp/s"
 	adds_up "$tmp/s"
 	between "$(lost "$tmp/s")" 0 0 'lost ticks'
@@ -72,10 +72,13 @@ fake_jvm() {
 
 @test "code of HotSpot's has frames and names, whoever made it" {
 	fake_jvm whole
-	between "$(folded_share "$tmp/f" ';main;\[StubRoutines\];fake.Main.spin;fake.Main.spin;fake.Main.spin$')" 95 100 \
+	# On a busy machine it takes a while until it is described.
+	between "$(folded_share "$tmp/f" '\[anon\]')" 0 50 'before it was described, %'
+	grep -v '\[anon\]' "$tmp/f" >"$tmp/d"
+	between "$(folded_share "$tmp/d" ';main;\[StubRoutines\];fake.Main.spin;fake.Main.spin;fake.Main.spin$')" 95 100 \
 		'whole, but those before it was described'
 	fake_jvm deep
-	sed -E 's/(fake.Main.spin;){100}fake.Main.spin /many /' "$tmp/f" >"$tmp/short"
+	grep -v '\[anon\]' "$tmp/f" | sed -E 's/(fake.Main.spin;){100}fake.Main.spin /many /' >"$tmp/short"
 	between "$(folded_share "$tmp/short" ';many$')" 95 100 'of 3,000 frames those near the leaf'
 }
 
