@@ -403,8 +403,8 @@ static __always_inline bool language_holds(struct scratch *s, u64 anchor)
 #define LANGUAGE_TURNS 64
 #define SEGMENTS_A_STEP 8 /* code that is stepped through by its frame pointer may hide frames */
 
-/* A native frame was stepped over, and its segments are pushed. After one that is not
- * whole the rest of the language's frames is left out. */
+/* After a step over a native frame, pushes its segments. If one of them is not whole the rest of
+ * the language's frames is left out. */
 WALK_GLOBAL int language_join(u64 walk)
 {
 	struct scratch *s = scratch_of(walk);

@@ -33,7 +33,6 @@ static void must(bool holds, const char *text)
 static void put_rows(struct lie_draft *d)
 {
 	struct proto_rows body = {
-		.ns = 1000,
 		.eh_frame_bytes = 4096,
 		.debuglink_crc = 1,
 		.debuglink = HONEST_LINK,

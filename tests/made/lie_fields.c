@@ -27,7 +27,6 @@
 
 #define ROWS_FIELDS(X)                          \
 	X(M, struct proto_rows, rows_bytes)     \
-	X(N, struct proto_rows, ns)             \
 	X(N, struct proto_rows, eh_frame_bytes) \
 	X(M, struct proto_rows, rows_status)    \
 	X(N, struct proto_rows, debuglink_crc)  \

@@ -4,7 +4,6 @@
  * is cached: callers must ask before a cgroup is removed. */
 #include "cgroup/tree.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -16,6 +15,7 @@
 
 #include "base/buf.h"
 #include "base/caps.h"
+#include "base/dir.h"
 #include "base/fd.h"
 #include "base/vec.h"
 #include "cgroup/identity.h"
@@ -340,15 +340,9 @@ static int push(struct scan *scan, const char *parent, const char *name)
 	return *slot ? 0 : -ENOMEM;
 }
 
-static void close_dir(DIR **dir)
-{
-	if (*dir)
-		closedir(*dir);
-}
-
 static int scan_folder(struct scan *scan, int root_fd, const char *path)
 {
-	_cleanup_(close_dir) DIR *dir = NULL;
+	_cleanup_(dir_closep) DIR *dir = NULL;
 	_cleanup_fd_ int fd = -1;
 	struct dirent *entry;
 	struct stat st;

@@ -219,7 +219,9 @@ static bool take_heaps(struct hotspot_reading *r, const uint64_t *words)
 
 bool hotspot_takes(struct hotspot_reading *r, const uint64_t *words, uint32_t len)
 {
-	(void)len;
+	uint64_t heaps_len;
+
+	(void)len; /* hotspot_wants has fixed it */
 	switch ((enum round)r->round++) {
 	case ROUND_OFFSETS:
 		if (r->facts->is_8) {
@@ -232,9 +234,9 @@ bool hotspot_takes(struct hotspot_reading *r, const uint64_t *words, uint32_t le
 		r->heaps[1] = (uint32_t)words[0];
 		return words[1] != 0 && r->heaps[1] > 0 && r->heaps[1] <= HOTSPOT_HEAPS_MAX;
 	case ROUND_POINTERS:
-		len = (uint32_t)r->heaps[1];
+		heaps_len = r->heaps[1];
 		for (uint32_t i = 0; i < HOTSPOT_HEAPS_MAX; i++)
-			r->heaps[i] = i < len ? words[i] : 0;
+			r->heaps[i] = i < heaps_len ? words[i] : 0;
 		return true;
 	default:
 		return take_heaps(r, words);

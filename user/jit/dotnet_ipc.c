@@ -4,7 +4,6 @@
  * sockets left by dead processes with the same pid are skipped without a try. */
 #include "jit/dotnet_ipc.h"
 
-#include <dirent.h>
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +14,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/cursor.h"
+#include "base/dir.h"
 #include "base/fd.h"
 #include "jit/unix_client.h"
 
@@ -43,14 +43,6 @@ enum command {
 #define E_UNKNOWN_COMMAND 0x80131385U
 #define E_NOT_SUPPORTED 0x80131515U
 
-static void close_dir(DIR *dir)
-{
-	if (dir)
-		closedir(dir);
-}
-
-DEFINE_CLEANUP(DIR, close_dir)
-
 /* ---- the socket ----------------------------------------------------------------------------- */
 
 static int open_dir(const struct jit_target *target, struct buf *path, int *fd)
@@ -75,7 +67,7 @@ static bool is_socket_of(const struct jit_target *target, const char *name)
 /* Any socket with the process's number in its name; who listens is checked by the connection. */
 static int connect_any(const struct jit_target *target, int dir_fd, uint64_t deadline_ns, int *fd)
 {
-	_cleanup_(close_dirp) DIR *dir = NULL;
+	_cleanup_(dir_closep) DIR *dir = NULL;
 	int copy = dup(dir_fd), err = -ENOENT;
 	const struct dirent *entry;
 

@@ -5,7 +5,6 @@
  * files. */
 #include "jit/jit_control.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -15,20 +14,13 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/dir.h"
 #include "base/fd.h"
 #include "jit/jvm_attach.h"
 
 #define NAME_BYTES 48
 /* Process starts are in clock ticks, births of files by a coarse clock. */
 #define START_SLACK_NS (2 * NSEC_PER_SEC)
-
-static void close_dir(DIR *dir)
-{
-	if (dir)
-		closedir(dir);
-}
-
-DEFINE_CLEANUP(DIR, close_dir)
 
 /* ---- which runtime -------------------------------------------------------------------------- */
 
@@ -260,7 +252,7 @@ int jit_control_file(const struct jit_control *control, enum jit_control_file fi
 bool jit_control_is_writing(const struct jit_control *control)
 {
 	char name[NAME_BYTES], path[NAME_BYTES];
-	_cleanup_(close_dirp) DIR *dir = NULL;
+	_cleanup_(dir_closep) DIR *dir = NULL;
 	const struct dirent *entry;
 
 	name_of(control, JIT_CONTROL_PERF_MAP, name, sizeof(name));

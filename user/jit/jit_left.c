@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* jit/jit_left.c - a process that lives is opened as at first: its pid and start are those of the
- * note, and its root and user are read anew. Of one that has ended only its folder is left, which
- * the note names by path, device and inode. */
+ * note, and its root and user are read anew. If it has ended its folder is left, which the note
+ * names by path, device and inode. */
 #include "jit/jit_left.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/dir.h"
 #include "base/fd.h"
 #include "proc/opener.h"
 
@@ -20,14 +20,6 @@
 #define ROOTS_MAX 16 /* of processes with the same mounts, until one has the folder */
 /* A runtime makes its files within this time after the note was written. */
 #define MADE_NS (60 * NSEC_PER_SEC)
-
-static void close_dir(DIR *dir)
-{
-	if (dir)
-		closedir(dir);
-}
-
-DEFINE_CLEANUP(DIR, close_dir)
 
 /* ---- of a process that has ended ------------------------------------------------------------ */
 
@@ -59,7 +51,7 @@ static bool has_mounts(const char *pid, uint64_t mount_ns)
 
 static int find_dir(const struct jit_note *note, int *fd)
 {
-	_cleanup_(close_dirp) DIR *list = NULL;
+	_cleanup_(dir_closep) DIR *list = NULL;
 	const struct dirent *entry;
 	int err = open_dir(getpid(), note, fd), tries = 0;
 

@@ -4,7 +4,6 @@
  * one is killed, too, a third gets it later. */
 #include "jit/jit_note.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -16,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/cursor.h"
+#include "base/dir.h"
 #include "base/fd.h"
 #include "base/line.h"
 #include "base/new_file.h"
@@ -29,14 +29,6 @@
 #define HAD_SOCKET (1U << JIT_CONTROL_FILES)
 #define START_SLACK_NS (2 * NSEC_PER_SEC)
 #define BOOT_PATH "/proc/sys/kernel/random/boot_id"
-
-static void close_dir(DIR *dir)
-{
-	if (dir)
-		closedir(dir);
-}
-
-DEFINE_CLEANUP(DIR, close_dir)
 
 /* ---- processes ------------------------------------------------------------------------------ */
 
@@ -318,7 +310,7 @@ int jit_note_take(int dir, const struct jit_note_writer *self,
 	bool (*found)(void *ctx, const struct jit_note *note, bool ended), void *ctx)
 {
 	const struct taking taking = { dir, self, found, ctx };
-	_cleanup_(close_dirp) DIR *list = NULL;
+	_cleanup_(dir_closep) DIR *list = NULL;
 	const struct dirent *entry;
 	int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 

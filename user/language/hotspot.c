@@ -11,7 +11,6 @@
 #include "elf/exports.h"
 
 #define ENTRIES_MAX 4096
-#define TEXT_MAX 64
 #define STRUCT_ENTRY_BYTES 48 /* type's name, field's name, its type, static, offset, address */
 #define ENTRY_FIELD 8
 #define ENTRY_STATIC 24

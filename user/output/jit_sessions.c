@@ -376,7 +376,7 @@ void jit_sessions_refresh(struct jit_sessions *s)
 
 /* ---- begin and end -------------------------------------------------------------------------- */
 
-/* A folder is made, and the one above it. -ENOENT: there is none. */
+/* make: also makes the folder and the one above it. -ENOENT: there is no such folder. */
 static int open_folder(const char *path, bool make, int *fd, struct why *why)
 {
 	const char *slash = strrchr(path, '/');

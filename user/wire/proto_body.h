@@ -39,7 +39,7 @@ struct proto_hello {
 
 struct proto_rows {
 	uint64_t rows_bytes; /* size of the memory; 0: nothing is in it */
-	uint64_t ns, eh_frame_bytes;
+	uint64_t eh_frame_bytes;
 	uint32_t rows_status, debuglink_crc;
 	char debuglink[PROTO_FILE_NAME_MAX + 1]; /* file name without folders; "": none */
 	uint8_t build_id[BUILD_ID_BYTES_MAX];

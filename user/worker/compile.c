@@ -151,7 +151,6 @@ enum worker_status compile_rows(
 	_cleanup_(unwind_rows_freep) struct unwind_rows *rows = NULL;
 	_cleanup_(elf_file_close) struct elf_file file = ELF_FILE_INIT;
 	struct proto_rows found = { 0 };
-	uint64_t started = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	enum worker_status status = elf_file_open(fd, &file);
 	int err;
 
@@ -177,7 +176,6 @@ enum worker_status compile_rows(
 		return out->rows_status = WORKER_UNREADABLE;
 	if (found.rows_status == WORKER_OK)
 		found.rows_bytes = rows->size;
-	found.ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - started;
 	*out = found;
 	return WORKER_OK;
 }

@@ -5,7 +5,6 @@
  * no byte of the mapping is touched. */
 #include "worker/opening.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -20,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/dir.h"
 #include "base/fd.h"
 #include "base/orders.h"
 #include "bpf/reasons.h"
@@ -308,16 +308,10 @@ static int give_file(const struct opening_request *r, int opened, struct opening
 	return made;
 }
 
-static void close_dir(DIR **dir)
-{
-	if (*dir)
-		closedir(*dir);
-}
-
 static int list(int root, const char *path, uint64_t bytes_max)
 {
 	_cleanup_(buf_done) struct buf names = { .max_bytes = bytes_max };
-	_cleanup_(close_dir) DIR *dir = NULL;
+	_cleanup_(dir_closep) DIR *dir = NULL;
 	_cleanup_fd_ int fd = -1;
 	struct dirent *entry;
 	int made = -1, err = opener_folder(root, path, &fd);
