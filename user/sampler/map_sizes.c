@@ -18,6 +18,8 @@
 #define COUNTS_MAX 65536
 #define COUNT_BYTES (sizeof(struct count_key) + sizeof(uint64_t) + MAP_SIZES_ENTRY_BYTES)
 #define RING_BYTES_A_CPU (512 * 1024)
+#define RING_BYTES_A_TICK 128 /* one with its time, and its part of a new stack now and then */
+#define RING_SECONDS 2ULL     /* user space may be so late on a host with far more to run */
 #define RING_BYTES_MAX (16 * 1024 * 1024)
 #define PARTS 4 /* of the memory: one is for the ring, one for counts */
 
@@ -55,10 +57,12 @@ uint32_t map_sizes_id_stride(uint32_t cpus)
 struct map_sizes map_sizes_pick(uint32_t cpus_online, uint64_t hz, uint64_t memory_bytes)
 {
 	uint64_t part = memory_bytes / PARTS, counts_max = part / (2 * COUNT_BYTES);
+	uint64_t of_ticks = hz * RING_BYTES_A_TICK * RING_SECONDS;
+	uint64_t ring = of_ticks > RING_BYTES_A_CPU ? of_ticks : RING_BYTES_A_CPU;
 
 	return (struct map_sizes){
-		.ring_bytes = power_of_two((uint64_t)cpus_online * RING_BYTES_A_CPU,
-			RING_BYTES_A_CPU, part < RING_BYTES_MAX ? part : RING_BYTES_MAX),
+		.ring_bytes = power_of_two(cpus_online * ring, RING_BYTES_A_CPU,
+			part < RING_BYTES_MAX ? part : RING_BYTES_MAX),
 		.counts = power_of_two(hz * cpus_online * 2, COUNTS_MIN,
 			counts_max < COUNTS_MAX ? counts_max : COUNTS_MAX),
 	};

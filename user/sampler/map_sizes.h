@@ -13,9 +13,8 @@
 int map_sizes_cpus(uint32_t *out, struct why *why);
 /* The number of ids from one of a CPU to its next (id_next in bpf/object_id.bpf.h). */
 uint32_t map_sizes_id_stride(uint32_t cpus);
-/* Maps that grow with CPUs, the counts with the rate, too: at most a quarter of the memory each, as
- * tables need the rest.
- * They stay as they are when more CPUs come online. */
+/* Maps that grow with CPUs and with the rate: at most a quarter of the memory each, as tables need
+ * the rest. They stay as they are when more CPUs come online. */
 struct map_sizes {
 	uint32_t ring_bytes; /* a power of two */
 	uint32_t counts;     /* entries of each of the two count maps */
