@@ -46,13 +46,13 @@ struct fit {
 	char *tried;         /* names that are packed to see what that gains; NULL: in full */
 	char *packed_names;
 	uint32_t permille; /* of a name's length that the current account's take */
-	const struct profile_sample *hashed; /* line is its hash */
-	uint64_t line;
+	uint64_t *lines;   /* of the text: each sample's hash; two that read the same have one */
 };
 
 static void fit_done(struct fit *f)
 {
 	free(f->turns);
+	free(f->lines);
 	free(f->lens);
 	free(f->own);
 	free(f->tried);
@@ -129,31 +129,37 @@ static void labels_of(
 	memcpy(out, all, sizeof(all));
 }
 
-/* Two samples that read the same have one hash. Each is asked for twice in a row. */
-static uint64_t line_hash(struct fit *f, const struct profile_sample *sample)
+static uint64_t line_hash(const struct profile *p, const struct profile_sample *sample)
 {
-	uint32_t len = f->p->stacks.data[sample->stack].len;
+	uint32_t len = p->stacks.data[sample->stack].len;
 	uint64_t hash = hash_mix(sample->labels + 1);
 
-	if (f->hashed == sample)
-		return f->line;
 	for (uint32_t i = 0; i < len; i++) {
-		const struct profile_frame *frame = profile_stack_frame(f->p, sample->stack, i);
+		const struct profile_frame *frame = profile_stack_frame(p, sample->stack, i);
 
 		hash = hash_mix(hash + ((uint64_t)frame->class << 32 | frame->name) + 1);
 	}
-	f->hashed = sample;
-	f->line = hash;
 	return hash;
 }
 
+/* Cutting a name leaves its id as it is, so one pass is enough for all limits of names. */
+static int hash_lines(struct fit *f)
+{
+	f->lines = calloc(f->p->samples.len + 1, sizeof(*f->lines));
+	if (!f->lines)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < f->p->samples.len; i++)
+		f->lines[i] = line_hash(f->p, &f->p->samples.data[i]);
+	return 0;
+}
+
 /* A line that the account has takes no more. */
-static uint64_t text_bytes(struct fit *f, const struct profile_sample *sample)
+static uint64_t text_bytes(const struct fit *f, const struct profile_sample *sample)
 {
 	uint32_t len = f->p->stacks.data[sample->stack].len, labels[LABELS_LEN];
 	uint64_t sum = 0;
 
-	if (hash_find(&f->callers, line_hash(f, sample)))
+	if (hash_find(&f->callers, f->lines[sample - f->p->samples.data]))
 		return 0;
 	labels_of(f, sample, labels);
 	for (int i = 0; i < LABELS_LEN; i++)
@@ -204,7 +210,7 @@ static int have(struct fit *f, const struct profile_sample *sample)
 	int err = 0;
 
 	if (!f->packed)
-		return hash_put(&f->callers, line_hash(f, sample), 0);
+		return hash_put(&f->callers, f->lines[sample - f->p->samples.data], 0);
 	labels_of(f, sample, labels);
 	for (int i = 0; i < LABELS_LEN && err == 0; i++)
 		err = hash_put(&f->names, labels[i], 0);
@@ -218,7 +224,7 @@ static int have(struct fit *f, const struct profile_sample *sample)
 	return err;
 }
 
-static uint64_t bytes_of(struct fit *f, const struct turn *turn)
+static uint64_t bytes_of(const struct fit *f, const struct turn *turn)
 {
 	return f->packed ? packed_bytes(f, sample_of(f, turn)) : text_bytes(f, sample_of(f, turn));
 }
@@ -365,7 +371,6 @@ static int leave_out(struct fit *f, const struct turn *turn)
 	uint32_t frame;
 	int err = profile_string(f->p, PROFILE_NAMES_LEFT_OUT, &mark.name);
 
-	f->hashed = NULL;
 	if (err == 0)
 		err = profile_frame(f->p, &mark, &frame);
 	if (err == 0)
@@ -410,15 +415,28 @@ static int leave_out_above(struct fit *f, uint64_t level)
 /* ---- both limits --------------------------------------------------------------------------------
  */
 
+/* Cuts names to the next limit that cuts any. False: none does. */
+static bool cut_names(struct fit *f, uint64_t level, size_t *limit)
+{
+	uint64_t cut = 0;
+
+	find_own_names(f, level);
+	while (cut == 0 && *limit < ARRAY_SIZE(limits_of_names))
+		cut = strtab_cut(&f->p->strings, limits_of_names[(*limit)++], f->own);
+	f->result->names_cut += cut;
+	return cut > 0;
+}
+
 static int fit_to(struct fit *f, bool packed, uint64_t max)
 {
 	uint64_t level = 0;
+	int err = packed ? 0 : hash_lines(f);
 
 	f->packed = packed;
 	f->max = max;
-	for (size_t cut = 0;;) {
-		int err = measure_strings(f);
-
+	for (size_t limit = 0;;) {
+		if (err == 0)
+			err = measure_strings(f);
 		if (err == 0)
 			err = measure(f);
 		if (err == 0)
@@ -430,10 +448,8 @@ static int fit_to(struct fit *f, bool packed, uint64_t max)
 		}
 		if (err < 0 || level == SHARE_UNBOUND)
 			return err;
-		if (cut == ARRAY_SIZE(limits_of_names))
+		if (!cut_names(f, level, &limit))
 			return leave_out_above(f, level);
-		find_own_names(f, level);
-		f->result->names_cut += strtab_cut(&f->p->strings, limits_of_names[cut++], f->own);
 	}
 }
 
