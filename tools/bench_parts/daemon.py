@@ -16,8 +16,21 @@ def sleeps(pid):
             for n in re.findall(r'^voluntary_ctxt_switches:\s+(\d+)', read(thread), re.M)}
 
 
+PARTS = {'stoker-worker': 'naming', 'stoker-opener': 'naming', 'stoker-keeper': 'store', 'stoker-http': 'http'}
+
+
+def parts_ns(pid):
+    """part → ns on a CPU so far, of the processes that are there: the agent's, with the one that watches it and those
+    that start others, is `agent`."""
+    sums = dict.fromkeys(['agent', *PARTS.values()], 0)
+    for p in tree(pid):
+        part = PARTS.get(read(f'/proc/{p}/comm').strip(), 'agent')
+        sums[part] += sum(int(read(path).split()[0] or 0) for path in glob.glob(f'/proc/{p}/task/*/schedstat') if read(path))
+    return sums
+
+
 def steady(stoker, tmp):
-    """(% of a core of its processes, % of a core of its ticks, wake-ups a second)"""
+    """% of a core of all its processes, of each part of them, and of its ticks; wake-ups a second"""
     (tmp / 'daemon.ini').write_text(f'[store]\npath = {tmp}/store\n[http]\nlisten = unix:{tmp}/http\n')
     others = perf_event_programs()
     with open(tmp / 'said', 'w') as said:
@@ -27,17 +40,18 @@ def steady(stoker, tmp):
         if daemon.poll() is not None:
             raise Skip(f'the daemon ended: {(tmp / "said").read_text()[-200:]}')
         pids, began, programs = tree(daemon.pid), time.monotonic(), perf_event_programs()
-        cpu, slept = cpu_seconds(pids), sleeps(daemon.pid)
+        cpu, parts, slept = cpu_seconds(pids), parts_ns(daemon.pid), sleeps(daemon.pid)
         time.sleep(INTERVAL)
         seconds, now = time.monotonic() - began, perf_event_programs()
         cpu = cpu_seconds(pids) - cpu
+        parts = {part: (ns - parts[part]) / 1e7 / seconds for part, ns in parts_ns(daemon.pid).items()}
         # A thread that began meanwhile counts from its beginning; the last sleeps of one that ended are not seen.
         slept = sum(n - slept.get(thread, 0) for thread, n in sleeps(daemon.pid).items())
     finally:
         daemon.send_signal(signal.SIGTERM)
         daemon.wait()
     ns = sum(now[i][0] - programs[i][0] for i in now if i in programs and i not in others)
-    return 100 * cpu / seconds, 100 * ns / 1e9 / seconds, slept / seconds
+    return {**parts, 'cpu': 100 * cpu / seconds, 'ticks': 100 * ns / 1e9 / seconds, 'wakeups': slept / seconds}
 
 
 def resident_kb(pids, field):
