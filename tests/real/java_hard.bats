@@ -1,0 +1,78 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Stacks of Java that are hard to walk: through C and back, and in code of more than 64 KiB.
+# seconds: 40
+
+load real
+
+# share_of PATTERN PATTERN: per cent of the samples with the first that have the second.
+share_of() {
+	awk -v all="$(folded_count "$tmp/f" "$1")" -v own="$(folded_count "$tmp/f" "$2")" \
+		'BEGIN { printf "%.2f\n", all ? 100 * own / all : 0 }'
+}
+
+# recorded: $tmp/f is of the program.
+recorded() {
+	record_cpu "$seconds" "$pid" -F "$hz" -o "$tmp/f" --stats "$tmp/s"
+	kill -KILL "$pid"
+	jq -c '.user_stacks, .frames' "$tmp/s" | tee -a "${REAL_LOG:-/dev/null}"
+	between "$(jq '100 * .user_stacks.complete / .user_stacks.total' "$tmp/s")" 99 100 'complete, %'
+	between "$(jq '.frames.unnamed.code // 0' "$tmp/s")" 0 0 'code without a name'
+}
+
+@test "Java that calls C, which calls Java" {
+	need "$java" "$javac" gcc
+	local way root=';start_thread;.*Native\.main;'
+	"$javac" -d "$tmp" "$real/Native.java"
+	gcc -O2 -shared -fPIC -I"${jdk%/bin}/include" -I"${jdk%/bin}/include/linux" -o "$tmp/native.so" "$real/native.c"
+	for way in -Xint -XX:TieredStopAtLevel=1 -XX:-Inline; do
+		start "$java" "$way" -cp "$tmp" Native "$tmp/native.so" 100
+		wait_until 30 says ready "$out"
+		recorded
+		# C itself, below the function that calls it.
+		between "$(folded_count "$tmp/f" ';work$')" 100 100000 'samples in C'
+		between "$(share_of ';work$' "$root.*Native\.down;Java_Native_down;work\$")" 99 100 "$way: C below Java, %"
+		# And Java below that, through the JVM.
+		between "$(folded_count "$tmp/f" 'Native\.(up|leaf)$')" 300 100000 'samples in Java below C'
+		between "$(share_of 'Native\.(up|leaf)(;|$)' \
+			"$root.*Native\.down;Java_Native_down;.*JavaCalls.*;Native\.up(;|\$)")" 99 100 "$way: Java below C, %"
+	done
+}
+
+# huge STATEMENTS: Huge.java, with a method of so many.
+huge() {
+	awk -v statements="$1" 'BEGIN {
+		print "public class Huge {\n    static volatile long sink;\n    static long big(long a, long b) {"
+		for (i = 1; i <= statements; i++)
+			print "        a = a * " 2 * i + 1 " + (b ^ a >> " i % 60 + 1 "); b += a % " i + 7 ";"
+		print "        return a ^ b;\n    }\n    static long below(long n) {\n        return big(n, n + 1) + 1;\n    }"
+		print "    public static void main(String[] args) {"
+		print "        long end = System.nanoTime() + Long.parseLong(args[0]) * 1_000_000_000L;"
+		print "        for (int i = 0; i < 3000; i++)\n            sink += below(i);"
+		print "        System.out.println(\"ready\");"
+		print "        while (System.nanoTime() < end)\n            sink += below(sink);\n    }\n}" }'
+}
+
+# code_bytes METHOD: of its code, as the JVM says.
+code_bytes() {
+	local first last
+	read -r first last < <("$jcmd" "$pid" Compiler.codelist |
+		sed -n "s/.* $1(.*\[\(0x[0-9a-f]*\), 0x[0-9a-f]* - \(0x[0-9a-f]*\)\].*/\1 \2/p" | tail -n 1)
+	echo $((last - first))
+}
+
+has_code() {
+	[ "$(code_bytes "$1")" -gt 0 ]
+}
+
+@test "a method whose code has more than 64 KiB" {
+	need "$java" "$javac" "$jcmd"
+	huge 2200 >"$tmp/Huge.java"
+	"$javac" -d "$tmp" "$tmp/Huge.java"
+	start "$java" -XX:-DontCompileHugeMethods -XX:-TieredCompilation -Xbatch -XX:-Inline -cp "$tmp" Huge 100
+	wait_until 60 has_code Huge.big
+	between "$(code_bytes Huge.big)" 65537 1000000 'bytes of code'
+	recorded
+	between "$(folded_count "$tmp/f" 'Huge\.big$')" 300 100000 'samples in it'
+	between "$(share_of 'Huge\.big$' ';start_thread;.*Huge\.main;Huge\.below;Huge\.big$')" 99 100 'whole ones, %'
+}
