@@ -1,0 +1,93 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Pythons that are started in other ways: worker processes, interpreters in one process, and a file
+# that is replaced while it runs.
+# seconds: 20
+
+load real
+
+# script: $tmp/script.py, from standard input.
+script() {
+	cat >"$tmp/script.py"
+}
+
+# judge LEAF...: the running script's functions are named, one after the other from the root on.
+judge() {
+	local root='' leaf=${*: -1} name
+	for name; do
+		root="$root${root:+(;.*)?};$name"
+	done
+	jq -c '.user_stacks, .frames' "$tmp/s" | tee -a "${REAL_LOG:-/dev/null}"
+	between "$(folded_count "$tmp/f" ";$leaf(;|\$)")" 300 100000 "samples in $leaf"
+	between "$(folded_count "$tmp/f" "$root(;|\$)")" \
+		$(($(folded_count "$tmp/f" ";$leaf(;|\$)") * 99 / 100)) 100000 "of them with their callers"
+	between "$(jq '100 * .user_stacks.complete / .user_stacks.total' "$tmp/s")" 99 100 'complete, %'
+}
+
+@test "processes of multiprocessing, forked and started anew" {
+	need "$python"
+	local way
+	script <<-'END'
+		import multiprocessing, sys, time
+
+		def burn(seconds):
+		    end, n = time.monotonic() + seconds, 0
+		    while time.monotonic() < end:
+		        n = sum(range(2000)) + n
+		    return n
+
+		def task(seconds):
+		    return burn(seconds)
+
+		if __name__ == '__main__':
+		    with multiprocessing.get_context(sys.argv[1]).Pool(2) as pool:
+		        pool.map(task, [0.4] * 4)
+	END
+	for way in fork spawn; do
+		timeout -k 5 100 "$stoker" record -q -F "$hz" -o "$tmp/f" --stats "$tmp/s" -- \
+			"$python" "$tmp/script.py" "$way"
+		judge 'multiprocessing\.pool:worker' '(__main__|__mp_main__|script):task' '(__main__|__mp_main__|script):burn'
+	done
+}
+
+@test "an interpreter inside an interpreter" {
+	need "$python"
+	script <<-'END'
+		import _xxsubinterpreters, sys
+
+		other = _xxsubinterpreters.create()
+		_xxsubinterpreters.run_string(other, '''
+		import time
+		def inner(end):
+		    n = 0
+		    while time.monotonic() < end:
+		        n = sum(range(2000)) + n
+		def outer():
+		    inner(time.monotonic() + 100)
+		outer()
+		''')
+	END
+	start "$python" "$tmp/script.py"
+	wait_until 10 has_run "$pid"
+	record_cpu "$seconds" "$pid" -F "$hz" -o "$tmp/f" --stats "$tmp/s"
+	judge '[^;]*:outer' '[^;]*:inner'
+}
+
+@test "a Python whose file was replaced since it was started" {
+	need "$python"
+	script <<-'END'
+		def inner():
+		    return sum(range(2000))
+		def outer():
+		    while True:
+		        inner()
+		outer()
+	END
+	cp "$(readlink -f "$python")" "$tmp/python"
+	start "$tmp/python" "$tmp/script.py"
+	wait_until 10 has_run "$pid"
+	cp "$(type -P true)" "$tmp/next"
+	mv "$tmp/next" "$tmp/python"
+	record_cpu "$seconds" "$pid" -F "$hz" -o "$tmp/f" --stats "$tmp/s"
+	judge '[^;]*:outer' '[^;]*:inner'
+}
