@@ -13,11 +13,17 @@
 #include "unwind/publish.h"
 #include "wire/mappings.h"
 
+#ifndef STOKER_NATIVE_ONLY
+#define STOKER_NATIVE_ONLY 0 /* 1: tools/bench measures native frames alone */
+#endif
+
 void languages_describe(
 	struct publish *publish, struct object *object, const struct worker_rows *rows)
 {
 	struct language language;
 
+	if (STOKER_NATIVE_ONLY)
+		return;
 	if (rows->contents & WORKER_HAS_HEAPS) {
 		free(object->hotspot);
 		object->hotspot = malloc(sizeof(*object->hotspot));
