@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The first half second of programs that nobody has met: loaders, large stacks, mappings that come
 # while they are walked, and tables that are not there yet.
-# seconds: 20
+# seconds: 23
 
 load real
 
@@ -91,4 +91,9 @@ command_of() {
 @test "java" {
 	command_of java
 	first java "${command[@]}" 200
+}
+
+@test "java as it is started" {
+	command_of java plain
+	first 'java as it is started' "${command[@]}" 200
 }

@@ -7,7 +7,6 @@
 #include <stdint.h>
 
 #include "bpf/abi.h"
-#include "language/hotspot.h"
 #include "language/java_image.h"
 #include "proc/opener.h"
 #include "wire/mappings.h"
@@ -21,11 +20,13 @@ int hotspots_new(struct objects *objects, struct sampler *sampler, struct opener
 	struct hotspots **out);
 void hotspots_free(struct hotspots *hotspots);
 
-/* serial: as processes_id(). The account pays for its place (base/share.h). 0: it is described now;
- * -EAGAIN: not yet, as its library has not been read; -ENOSPC: there is no place; else it is none
- * that can be described. */
-int hotspots_meet(struct hotspots *hotspots, uint64_t serial, const struct opener_process *process,
+/* serial: as processes_id(). The account pays for its place (base/share.h). If the library has not
+ * been read, or the process is only starting, hotspots_retry tries again, less and less often. */
+void hotspots_meet(struct hotspots *hotspots, uint64_t serial, const struct opener_process *process,
 	uint64_t account, const struct mappings_library *jvm);
+void hotspots_retry(struct hotspots *hotspots, uint64_t now_ns);
+/* CLOCK_NEVER_NS: none waits. */
+uint64_t hotspots_due_ns(const struct hotspots *hotspots);
 void hotspots_drop(struct hotspots *hotspots, uint64_t serial);
 /* How the tables of its code are read, and who pays. NULL: it is not described. Valid until the
  * next call of another function. */
@@ -33,21 +34,3 @@ const struct java_layout *hotspots_layout(
 	const struct hotspots *hotspots, uint64_t serial, uint64_t *account);
 /* Those that found no place. */
 uint64_t hotspots_refused(const struct hotspots *hotspots);
-
-/* A process that is read in rounds: the words of each have the addresses of the next. */
-struct hotspot_reading {
-	const struct hotspot_facts *facts;
-	uint64_t base; /* where the file's offset 0 is or would be mapped */
-	uint32_t round;
-	uint64_t offsets[HOTSPOT_FIELDS_LEN];
-	uint64_t heaps[HOTSPOT_HEAPS_MAX];
-	struct hotspot made;
-	struct java_layout layout;
-};
-
-#define HOTSPOT_WORDS_MAX 64
-
-/* The addresses of the words of the next round. 0: all is read, and `made` is whole. */
-uint32_t hotspot_wants(const struct hotspot_reading *r, uint64_t addresses[HOTSPOT_WORDS_MAX]);
-/* False: it is no HotSpot that can be described. */
-bool hotspot_takes(struct hotspot_reading *r, const uint64_t *words, uint32_t len);

@@ -58,7 +58,6 @@ struct process {
 	uint32_t ended; /* from this interval on there are no ticks of it; 0: it lives */
 	bool is_read; /* dirs and preserves_fp are known */
 	bool preserves_fp;
-	bool waits; /* to be described, for its library */
 	uint32_t refused; /* a bit for each enum file_reason that a map of its was refused for */
 };
 
@@ -243,8 +242,7 @@ static void find_dump(struct processes *processes, struct process *p)
 	int err = worker_client_dump(processes->worker, &p->id, p->serial, &found, &number, &jvm);
 
 	if (jvm.ino != 0 && processes->hotspots)
-		p->waits = hotspots_meet(processes->hotspots, p->serial, &p->id, p->account,
-				   &jvm) == -EAGAIN;
+		hotspots_meet(processes->hotspots, p->serial, &p->id, p->account, &jvm);
 	if (err == 0 && found.uid != 0 && found.uid != p->status.euid) {
 		fd_close(&found.fd);
 		err = -EPERM;
@@ -253,7 +251,7 @@ static void find_dump(struct processes *processes, struct process *p)
 		follow(&p->dump, &found, has_pid(p, number));
 	else if (err == -EFBIG || err == -ETIMEDOUT || err == -ETIME || err == -EPERM)
 		p->refused |= 1U << opener_reason(err);
-	if (jit_files_unanswered(err) || p->waits)
+	if (jit_files_unanswered(err))
 		return;
 	p->dump_next_ns = clock_ns(CLOCK_MONOTONIC) + p->dump_pause_ns;
 	p->dump_pause_ns = clock_sooner(2 * p->dump_pause_ns, DUMP_PAUSE_MAX_NS);
@@ -388,6 +386,8 @@ static void retry(struct processes *processes, struct process *p, uint64_t now_n
 
 void processes_retry(struct processes *processes, uint64_t now_ns)
 {
+	if (processes->hotspots)
+		hotspots_retry(processes->hotspots, now_ns);
 	if (now_ns < processes->due_ns)
 		return;
 	processes->due_ns = CLOCK_NEVER_NS;
@@ -403,7 +403,9 @@ void processes_retry(struct processes *processes, uint64_t now_ns)
 
 uint64_t processes_due_ns(const struct processes *processes)
 {
-	return processes->due_ns;
+	return processes->hotspots
+		? clock_sooner(processes->due_ns, hotspots_due_ns(processes->hotspots))
+		: processes->due_ns;
 }
 
 void processes_refresh(struct processes *processes)

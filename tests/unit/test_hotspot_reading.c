@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_hotspots.c - how a process that runs HotSpot is read: each round's words have the addresses
- * of the next. The numbers are those of JDK 17. */
+/* test_hotspot_reading.c - how a process that runs HotSpot is read: each round's words have the
+ * addresses of the next. The numbers are those of JDK 17. */
 #include "unit.h"
 
 #include "base/own.h"
-#include "files/hotspots.h"
+#include "language/hotspot_reading.h"
 
 #define BASE 0x7f0000000000ULL
 #define OFFSETS_AT 0x100000
