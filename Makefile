@@ -36,7 +36,7 @@ UNIT_SRC := $(sort $(wildcard tests/unit/test_*.c))
 FUZZ_SRC := $(filter-out tests/fuzz/replay.c,$(sort $(wildcard tests/fuzz/*.c)))
 TGT_SRC  := $(sort $(wildcard tests/targets/*.c))
 TOOL_SRC := $(sort $(wildcard tests/names/*.c tests/views/*.c) tests/bench/week.c tests/inline/frames.c tests/tools/maps_of.c \
-            tests/tools/rows_check.c tests/tools/rows_pages.c tests/tools/write_segments.c tests/vma/generation.c tests/vm/with_caps.c)
+            tests/tools/rows_check.c tests/tools/rows_pages.c tests/tools/table_check.c tests/tools/write_segments.c tests/vma/generation.c tests/vm/with_caps.c)
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
 BIN_OBJ  := $(BIN_SRC:%.c=$(BUILD)/%.o)
 UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(BUILD)/tests/unit/%)
@@ -241,6 +241,7 @@ install: stoker ## to $(DESTDIR)$(PREFIX)
 	install -D -m 0755 stoker $(DESTDIR)$(PREFIX)/bin/stoker
 	install -D -m 0644 user/man/stoker.1 $(DESTDIR)$(PREFIX)/share/man/man1/stoker.1
 	install -D -m 0644 user/man/stoker-account.5 $(DESTDIR)$(PREFIX)/share/man/man5/stoker-account.5
+	install -D -m 0644 user/man/stoker-tables.5 $(DESTDIR)$(PREFIX)/share/man/man5/stoker-tables.5
 	install -D -m 0644 user/man/stoker-daemon.8 $(DESTDIR)$(PREFIX)/share/man/man8/stoker-daemon.8
 	install -D -m 0644 tools/deploy/stoker.service $(DESTDIR)$(PREFIX)/lib/systemd/system/stoker.service
 	sed -i 's|/usr/local/|$(PREFIX)/|' $(DESTDIR)$(PREFIX)/lib/systemd/system/stoker.service

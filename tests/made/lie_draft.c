@@ -174,6 +174,16 @@ static void put_methods(struct lie_draft *d)
 	proto_put(&d->m, &body, sizeof(body));
 }
 
+static void put_language(struct lie_draft *d)
+{
+	static const char text[] = HONEST_TABLE;
+	struct proto_language language = { 0 };
+
+	cpython_table_parse(text, strlen(text), &language.table);
+	must(language.table.fault == CPYTHON_TABLE_OK, "an honest table has a fault");
+	proto_put(&d->m, &language, sizeof(language));
+}
+
 static void put_calls(struct lie_draft *d, const struct proto_message *in)
 {
 	const struct elf_call call = { .verdict = ELF_CALL_LEAVES, .name = HONEST_CALL };
@@ -222,6 +232,9 @@ static void put_body(struct lie_draft *d, const struct proto_message *in, unsign
 		break;
 	case PROTO_METHODS:
 		put_methods(d);
+		break;
+	case PROTO_LANGUAGE:
+		put_language(d);
 		break;
 	case PROTO_CALLS:
 		put_calls(d, in);

@@ -11,6 +11,14 @@
 #define HONEST_NAME "honest_function" /* of as many bytes as an answer's field has */
 #define HONEST_PATH "/src/a_source.c"
 #define HONEST_LINK "honest.debug"
+/* That of CPython 3.12, for 3.99. */
+#define HONEST_TABLE                                                              \
+	"stoker-table 1\nruntime cpython\nversion 3.99\nruntime.interpreters 40\n" \
+	"interpreter.threads 72\nthread.next 8\nthread.id 136\nthread.link 56\n"   \
+	"link.frame 0\nframe.code 0\nframe.previous 8\nframe.place 56\n"           \
+	"frame.end 70\nplace address\nsegment shim\nsegment.value 3\n"             \
+	"code.file 112\ncode.name 128\ncode.lines 136\ncode.first_line 68\n"       \
+	"code.first 192\ntext.ascii 40\ntext.other 56\ntext.shift 2\n"
 #define HONEST_FACT "honest fact"
 #define HONEST_CODE 0x7f0000001000UL /* where a page of it is mapped */
 

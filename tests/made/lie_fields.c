@@ -37,7 +37,7 @@
 	X(N, struct proto_rows, cpython.version) \
 	X(A, struct proto_rows, cpython.offsets) \
 	X(N, struct proto_rows, cpython.free_threaded) \
-	X(A, struct proto_rows, cpython.pad) \
+	X(N, struct proto_rows, cpython.release) \
 	X(N, struct proto_rows, cpython.runtime) \
 	X(N, struct proto_rows, cpython.code_type) \
 	X(N, struct proto_rows, cpython.eval_begin) \
@@ -92,6 +92,18 @@
 	X(N, struct proto_mappings, facts.jvm.dev)
 
 #define METHODS_FIELDS(X) X(M, struct proto_methods, bytes)
+
+#define LANGUAGE_FIELDS(X)                                 \
+	X(N, struct proto_language, table.version)       \
+	X(N, struct proto_language, table.release)       \
+	X(N, struct proto_language, table.free_threaded) \
+	X(N, struct proto_language, table.build_id_len)  \
+	X(A, struct proto_language, table.build_id)      \
+	X(N, struct proto_language, table.line)          \
+	X(N, struct proto_language, table.fault)         \
+	X(A, struct proto_language, table.values)        \
+	X(A, struct proto_language, table.given)         \
+	X(A, struct proto_language, table.pad)
 
 #define CALL_FIELDS(X)                 \
 	X(N, struct elf_call, verdict) \
@@ -162,6 +174,7 @@ TABLE(wanted_fields, WANTED_FIELDS, struct proto_wanted);
 TABLE(state_fields, STATE_FIELDS, struct proto_state);
 TABLE(mappings_fields, MAPPINGS_FIELDS, struct proto_mappings);
 TABLE(methods_fields, METHODS_FIELDS, struct proto_methods);
+TABLE(language_fields, LANGUAGE_FIELDS, struct proto_language);
 TABLE(call_fields, CALL_FIELDS, struct elf_call);
 TABLE(head_fields, ROWS_HEAD_FIELDS, struct unwind_rows_head);
 TABLE(page_fields, ROWS_PAGE_FIELDS, struct unwind_rows_page);
@@ -203,6 +216,7 @@ static const char *const kind_names[] = {
 	KIND(PROTO_CALLS, "calls"),
 	KIND(PROTO_CODES, "codes"),
 	KIND(PROTO_METHODS, "methods"),
+	KIND(PROTO_LANGUAGE, "language"),
 };
 _Static_assert(ARRAY_SIZE(kind_names) == PROTO_KINDS, "a kind of reply is not in this file");
 
@@ -315,6 +329,9 @@ static void add_body(struct list *list)
 	case PROTO_METHODS:
 		ADD(list, LIE_BODY, methods_fields);
 		add_memory(list);
+		break;
+	case PROTO_LANGUAGE:
+		ADD(list, LIE_BODY, language_fields);
 		break;
 	case PROTO_CALLS:
 		ADD(list, LIE_BODY, call_fields);

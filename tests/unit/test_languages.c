@@ -22,6 +22,12 @@ struct object *objects_at(const struct objects *objects, size_t i)
 	return i < met_len ? &met[i] : NULL;
 }
 
+struct file_time *objects_time(struct objects *objects)
+{
+	(void)objects;
+	return NULL;
+}
+
 static void meet(uint32_t dev, uint64_t ino, uint64_t payer)
 {
 	met[met_len] = (struct object){

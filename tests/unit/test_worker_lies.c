@@ -367,6 +367,22 @@ static bool ask_methods(void)
 				HONEST_NAME) == 0;
 }
 
+static bool ask_language(void)
+{
+	const struct worker_table query = { host.next_id++, host.fd,
+		clock_ns(CLOCK_MONOTONIC) + WAIT_NS };
+	struct cpython_table table;
+	enum worker_status status = worker_client_language(host.client, &query, &table);
+
+	must(status < WORKER_STATUSES, "a table has a status that there is not");
+	if (status != WORKER_OK)
+		return false;
+	must(table.fault < CPYTHON_TABLE_FAULTS_LEN, "a table's fault is none");
+	must(table.fault != CPYTHON_TABLE_OK || cpython_table_check(&table) == CPYTHON_TABLE_OK,
+		"a table is none");
+	return table.fault == CPYTHON_TABLE_OK && table.version == 99;
+}
+
 static unsigned int running(void)
 {
 	return lying_worker_stats().running;
@@ -403,6 +419,7 @@ static bool (*const asks[PROTO_KINDS])(void) = {
 	[PROTO_CALLS] = ask_calls,
 	[PROTO_CODES] = ask_codes,
 	[PROTO_METHODS] = ask_methods,
+	[PROTO_LANGUAGE] = ask_language,
 };
 
 /* An honest worker is believed, in each kind of reply. */

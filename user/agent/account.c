@@ -218,6 +218,7 @@ static void put_files(const struct account *a, struct buf *out)
 	put_lines(out, a, "objects.");
 	put_lines(out, a, "jit.");
 	put_lines(out, a, "java.");
+	put_lines(out, a, "languages.");
 	put_lines(out, a, "debug_files.");
 	put_lines(out, a, "containers.");
 	if (fetch->asked == 0)

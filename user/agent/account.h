@@ -12,6 +12,7 @@
 #include "containers/containers.h"
 #include "agent/deferred.h"
 #include "files/java_codes.h"
+#include "files/languages.h"
 #include "files/objects.h"
 #include "files/processes.h"
 #include "jit/jit_stats.h"
@@ -64,6 +65,7 @@ struct account {
 	struct account_jit unnamed_jit;
 	struct jit_stats jit; /* the agent's owner's */
 	struct java_codes_stats java;
+	struct languages_stats languages;
 	struct containers_stats containers;
 	struct account_governor governor;
 	const struct account_traps *traps; /* NULL: none are configured */

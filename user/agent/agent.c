@@ -25,6 +25,7 @@
 #include "agent/privileges.h"
 #include "files/file_time.h"
 #include "files/java_codes.h"
+#include "files/languages.h"
 #include "files/processes.h"
 #include "files/row_wishes.h"
 #include "agent/upkeep.h"
@@ -43,6 +44,7 @@
 struct agent {
 	struct sampler *sampler;
 	struct tally tally;
+	struct languages *languages;
 	struct objects *objects;
 	struct processes *processes;
 	struct java_codes *java; /* NULL: lines are not wanted */
@@ -181,6 +183,7 @@ static int open_objects(struct agent *agent, const struct agent_options *options
 	const struct objects_options objects = {
 		.sampler = agent->sampler,
 		.publish = sampler_publish(agent->sampler),
+		.languages = agent->languages,
 		.worker = agent->worker,
 		.lines = options->lines,
 		.debug_dirs = options->debug_dirs,
@@ -188,6 +191,7 @@ static int open_objects(struct agent *agent, const struct agent_options *options
 		.fetch = agent->fetch,
 	};
 
+	languages_use(agent->languages, objects.publish, worker_client_call(agent->worker));
 	return objects_new(&objects, &agent->objects, why);
 }
 
@@ -248,24 +252,13 @@ static int open_sampler(struct agent *agent, const struct agent_options *options
 				"whole host share its own: --pid=host, or hostPID: true");
 	}
 	err = containers_new(agent->worker, agent->cgroups, &agent->containers);
+	if (err == 0)
+		err = languages_new(options->tables, agent->worker, &agent->languages);
 	if (err < 0)
 		return why_set(why, err, "cannot start the agent: %s", err_text(err));
 	err = sampler_open(&sampler, &callbacks, agent, &agent->tally, &agent->sampler, why);
 	containers_use(agent->containers, agent->inquiry, agent->sampler);
 	return err;
-}
-
-int agent_open_workers(int clocks_fd, bool fetches, struct worker_client **out, struct why *why)
-{
-	const struct worker_client_options options = { .clocks_fd = clocks_fd,
-		.fetches = fetches,
-		.account = container_account_of };
-	int err;
-
-	privileges_raise();
-	child_set_nice(SAMPLING_NICE);
-	err = privileges_check(why);
-	return err < 0 ? err : worker_client_open(&options, out, why);
 }
 
 int agent_open(const struct agent_options *options, struct agent **out, struct why *why)
@@ -324,6 +317,7 @@ int agent_open(const struct agent_options *options, struct agent **out, struct w
 		.sampler = agent->sampler,
 		.worker = agent->worker,
 		.objects = agent->objects,
+		.languages = agent->languages,
 		.processes = agent->processes,
 		.java = agent->java,
 		.containers = agent->containers,
@@ -347,6 +341,7 @@ void agent_free(struct agent *agent)
 	fetch_free(agent->fetch);
 	inquiry_free(agent->inquiry);
 	objects_free(agent->objects);
+	languages_free(agent->languages);
 	worker_client_free(agent->worker);
 	containers_free(agent->containers); /* gives its accounts back to the sampler */
 	sampler_free(agent->sampler);
@@ -425,6 +420,8 @@ int agent_start(struct agent *agent, struct why *why)
 		return why_set(why, err, "cannot scan the running processes: %s",
 			fd_memory_text(err));
 	err = wait_for_tables(agent);
+	if (err == 0)
+		err = upkeep_run(&agent->upkeep); /* tables of runtimes are tried */
 	if (err < 0)
 		return why_set(why, err, "cannot read unwind tables: %s", fd_memory_text(err));
 	agent->last_profile_ns = clock_ns(CLOCK_BOOTTIME);
@@ -587,6 +584,7 @@ void agent_account(struct agent *agent, struct account *out)
 	sampler_stats(agent->sampler, &out->sampler);
 	out->duration_s = out->sampler.running_s;
 	objects_stats(agent->objects, &out->objects);
+	languages_stats(agent->languages, &out->languages);
 	out->files = agent->objects;
 	processes_refused(agent->processes, out->maps_refused);
 	java_codes_stats(agent->java, &out->java);

@@ -25,6 +25,7 @@ struct agent_options {
 	bool lines;                    /* inlined frames, source files and lines */
 	const char *const *debug_dirs; /* additional folders with debug files */
 	size_t debug_dirs_len;
+	const char *tables; /* folder of tables of language runtimes; NULL: the default */
 	const char *debuginfod;       /* URLs of servers, separated by blanks; NULL: none */
 	const char *runtime_socket;   /* of a container runtime's API; NULL: none */
 	struct evidence *evidence;    /* the caller's, gets each process; NULL: none is kept */

@@ -9,6 +9,7 @@
 #include "base/library.h"
 #include "base/own.h"
 #include "base/utf8.h"
+#include "files/languages.h"
 
 #define REASON_TEXT(id, name, text) [id] = (text),
 #define REASON_NAME(id, name, text) [id] = (name),
@@ -269,13 +270,37 @@ static int write_refused(const struct refused *r, struct buf *out)
 	return err < 0 ? err : buf_printf(out, ": %s\n", debug_texts[r->reason]);
 }
 
+/* Runtimes without a table. */
+static int write_unknown(const struct objects *objects, struct buf *out)
+{
+	const struct object *o;
+	int err = 0;
+
+	for (size_t i = 0, len = 0; objects && len < FILE_NOTES_MAX / 2 && err == 0 &&
+		(o = objects_at(objects, i)); i++) {
+		if (o->language != LANGUAGE_UNKNOWN)
+			continue;
+		len++;
+		err = buf_puts(out, "runtime  ");
+		if (err == 0)
+			err = put_name(out, o);
+		if (err == 0)
+			err = buf_printf(out,
+				" is CPython 3.%u, for which there is no table: its frames are the "
+				"interpreter's; a newer stoker may have one, or a file in "
+				LANGUAGE_FILES_PATH " (stoker-tables(5))\n",
+				o->language_version);
+	}
+	return err;
+}
+
 int file_notes_write(const struct objects *objects, struct buf *out)
 {
 	const struct object *all[FILE_NOTES_MAX];
 	struct refused refused[FILE_NOTES_MAX / 2];
 	size_t len = objects ? worst(objects, all) : 0,
 	       refused_len = find_refused(objects, ARRAY_SIZE(refused), refused);
-	int err = 0;
+	int err = write_unknown(objects, out);
 
 	for (size_t i = 0; i < len && i < FILE_NOTES_MAX / 2 && err == 0; i++)
 		err = write_unnamed(all[i], out);

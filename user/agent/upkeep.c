@@ -10,6 +10,7 @@
 #include "agent/privileges.h"
 #include "files/fetch.h"
 #include "files/java_codes.h"
+#include "files/languages.h"
 #include "files/processes.h"
 #include "sampler/warnings.h"
 #include "client/client.h"
@@ -68,6 +69,8 @@ int upkeep_run(struct upkeep *u)
 {
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 
+	if (languages_run(u->languages, u->objects, now_ns))
+		u->tables_due |= publish_settle(sampler_publish(u->sampler));
 	tend_tables(u, now_ns);
 	processes_retry(u->processes, now_ns);
 	java_codes_run(u->java, now_ns);
@@ -87,6 +90,22 @@ static void warn_of_bad_reply(const struct upkeep *u)
 		"a worker process was replaced because it sent %s: its file has no unwind table or "
 		"no names for a while",
 		fault);
+	warnings_add(u->warnings, text.text);
+}
+
+/* Of one at a time: `stoker doctor` lists all. */
+static void warn_of_tables(const struct upkeep *u)
+{
+	const struct language_files *files = languages_files(u->languages);
+	struct why text;
+
+	warnings_add(u->warnings, files->fault.text);
+	if (files->refused == 0)
+		return;
+	why_set(&text, 0,
+		"%zu files in %.200s are not used as tables of language runtimes; `stoker doctor` "
+		"says why",
+		files->refused, files->path);
 	warnings_add(u->warnings, text.text);
 }
 
@@ -142,6 +161,7 @@ void upkeep_next(struct upkeep *u, struct tally *tally)
 	warn_of_flood(u);
 	warn_of_stops(u);
 	warn_of_hung(u);
+	warn_of_tables(u);
 	warnings_next(u->warnings);
 }
 
@@ -154,5 +174,6 @@ uint64_t upkeep_due_ns(const struct upkeep *u)
 	due_ns = clock_sooner(due_ns, processes_due_ns(u->processes));
 	due_ns = clock_sooner(due_ns, java_codes_due_ns(u->java));
 	due_ns = clock_sooner(due_ns, fetch_due_ns(u->fetch));
+	due_ns = clock_sooner(due_ns, languages_due_ns(u->languages));
 	return u->tables_due ? clock_sooner(due_ns, u->tables_ns + NSEC_PER_SEC) : due_ns;
 }

@@ -10,6 +10,7 @@ struct containers;
 struct event_object;
 struct fetch;
 struct java_codes;
+struct languages;
 struct objects;
 struct processes;
 struct sampler;
@@ -22,6 +23,7 @@ struct upkeep {
 	struct sampler *sampler; /* all borrowed */
 	struct worker_client *worker;
 	struct objects *objects;
+	struct languages *languages;
 	struct processes *processes;
 	struct java_codes *java; /* NULL: none */
 	struct containers *containers;

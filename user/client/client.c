@@ -462,6 +462,12 @@ enum worker_status worker_client_methods(
 	return namer_methods(&client->namer, methods, reply);
 }
 
+enum worker_status worker_client_language(
+	struct worker_client *client, const struct worker_table *table, struct cpython_table *out)
+{
+	return namer_language(&client->namer, table, out);
+}
+
 void worker_client_drop(struct worker_client *client, uint64_t id)
 {
 	for (int i = 0; i < ROWS_QUEUES; i++)

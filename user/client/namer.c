@@ -94,6 +94,7 @@ static enum blame_what what_asked(uint32_t kind)
 {
 	switch (kind) {
 	case PROTO_STATE:
+	case PROTO_LANGUAGE:
 		return BLAME_STATE;
 	case PROTO_MAPPINGS:
 	case PROTO_MAP_FEED:

@@ -53,6 +53,8 @@ enum worker_status namer_mappings(struct namer *namer, const struct worker_mappi
 	struct mappings_facts *facts, struct buf *list);
 enum worker_status namer_methods(
 	struct namer *namer, const struct worker_methods *methods, struct buf *reply);
+enum worker_status namer_language(
+	struct namer *namer, const struct worker_table *table, struct cpython_table *out);
 /* Sends lane.out; with WORKER_OK or what else the worker says of it, the reply is in lane.in. */
 enum worker_status namer_ask(struct namer *namer, uint64_t until_ns);
 /* The reply is a lie: the worker is lost. WORKER_DOWN. */

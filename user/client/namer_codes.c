@@ -95,3 +95,21 @@ enum worker_status namer_methods(
 		return namer_accuse(namer, "tables of methods that are not as it says");
 	return WORKER_OK;
 }
+
+/* ---- tables of runtimes' structs ------------------------------------------------------------- */
+
+#define TABLE_IDS (1ULL << 59) /* apart from those of container runtimes' files */
+
+enum worker_status namer_language(
+	struct namer *namer, const struct worker_table *table, struct cpython_table *out)
+{
+	struct proto_message *m = &namer->lane.out;
+	enum worker_status status;
+
+	proto_begin_request(m, PROTO_LANGUAGE, TABLE_IDS | table->id);
+	m->fds[m->fds_len++] = table->fd;
+	status = namer_ask(namer, table->until_ns);
+	if (status == WORKER_OK)
+		*out = ((const struct proto_language *)proto_body(&namer->lane.in))->table;
+	return status;
+}

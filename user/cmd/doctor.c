@@ -18,6 +18,7 @@
 #include "cgroup/tree.h"
 #include "cmd/cmd.h"
 #include "cmd/doctor_process.h"
+#include "cmd/doctor_tables.h"
 #include "cmd/options.h"
 #include "daemon/config.h"
 #include "guard/guard.h"
@@ -39,6 +40,7 @@ struct doctor {
 	struct config config;          /* all 0 if it cannot be read */
 	struct guard_mark mark;        /* all 0 without one */
 	struct why unread;             /* why it is unknown; "": it is known */
+	const char *tables_path;       /* NULL: as configured */
 	bool impossible;
 	bool help;
 };
@@ -350,13 +352,18 @@ static void check_cgroups(struct doctor *d)
 	cgroup_tree_free(tree);
 }
 
+enum { OPT_TABLES = 256 };
+
 static const struct option_row rows[] = {
 	{ 'c', "config", "FILE", "of the daemon; default " CONFIG_PATH ", if it exists" },
+	{ OPT_TABLES, "tables", "DIR",
+		"tables of language runtimes, stoker-tables(5); default [sample]\ntables of the "
+		"configuration, " LANGUAGE_FILES_PATH },
 	{ 'h', "help", NULL, "print this help" },
 };
 
 static const struct options table = {
-	.usage = "stoker doctor [--config FILE] [PID]",
+	.usage = "stoker doctor [--config FILE] [--tables DIR] [PID]",
 	.text = "Prints what this kernel and these privileges allow, and for a process how its "
 		"stacks\nwill be walked and named.",
 	.rows = rows,
@@ -370,6 +377,8 @@ static int take_option(void *ctx, int id, const char *arg, struct why *why)
 	(void)why;
 	if (id == 'c')
 		d->config_path = arg;
+	if (id == OPT_TABLES)
+		d->tables_path = arg;
 	d->help |= id == 'h';
 	return 0;
 }
@@ -382,6 +391,28 @@ static int parse(struct doctor *d, int argc, char **argv, uint64_t *pid, struct 
 		err = options_number("PID", argv[rest], 1, INT32_MAX, pid, why);
 	if (err == 0 && rest + 1 < argc)
 		err = why_set(why, -EINVAL, "expected one PID");
+	return err;
+}
+
+static void on_table(void *ctx, const char *verdict, const char *thing, const char *text)
+{
+	print_check(ctx, verdict, thing, text);
+}
+
+/* The tables, and how the process will be seen with them. pid 0: none is asked for. */
+static int check_tables(struct doctor *d, pid_t pid, struct why *why)
+{
+	const char *path = d->tables_path    ? d->tables_path
+		: d->config.tables[0] ? d->config.tables
+				      : NULL;
+	struct doctor_tables tables;
+	int err = doctor_tables_load(&tables, path, pid > 0, why);
+
+	if (err == 0)
+		doctor_tables_report(&tables, on_table, d);
+	if (err == 0 && pid > 0)
+		err = doctor_process(pid, &tables, why);
+	doctor_tables_done(&tables);
 	return err;
 }
 
@@ -413,7 +444,7 @@ int cmd_doctor(int argc, char **argv, struct log *log)
 	check_maps(&d);
 	check_cgroups(&d);
 	check_orders(&d);
-	if (pid > 0 && doctor_process((pid_t)pid, &why) < 0) {
+	if (check_tables(&d, (pid_t)pid, &why) < 0) {
 		log_error(log, "%s", why.text);
 		return EXIT_FAILED;
 	}

@@ -15,6 +15,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "cmd/doctor_tables.h"
 #include "cmd/print.h"
 #include "files/debug_files.h"
 #include "files/languages.h"
@@ -33,7 +34,8 @@
 struct patient {
 	struct opener_process process;
 	struct status status;
-	struct worker_client *worker;
+	struct worker_client *worker; /* borrowed */
+	const struct language_files *tables;
 	int roots[2]; /* the one of the process, and ours */
 	uint64_t files;
 	uint64_t anon_bytes;
@@ -42,6 +44,7 @@ struct patient {
 	uint32_t last_dev;
 	bool has_heaps; /* one of its files is HotSpot, and describes its code */
 	bool answered; /* of the file that is asked about; the rest is its too */
+	uint64_t base; /* where the file's offset 0 is or would be */
 	int fd;
 	const char *path;
 	struct debug_files debug;
@@ -124,7 +127,9 @@ static void on_rows(void *ctx, const struct worker_rows *rows)
 		{ .kind = DEBUG_ROOT_TARGET, .fd = p->roots[0] },
 	};
 	struct stat st = { 0 };
-	char note[128];
+	char note[1024];
+	const struct languages_place place = { worker_client_call(p->worker), p->process,
+		p->base };
 
 	fstat(p->fd, &st);
 	roots[1].uid = st.st_uid;
@@ -143,7 +148,7 @@ static void on_rows(void *ctx, const struct worker_rows *rows)
 	else
 		printf("walk: by frame pointer (%s)", worker_status_text(rows->rows_status));
 	p->has_heaps |= (rows->contents & WORKER_HAS_HEAPS) != 0;
-	if (languages_note(rows, note, sizeof(note)))
+	if (languages_note(rows, p->tables, &place, note, sizeof(note)))
 		printf("; %s", note);
 }
 
@@ -161,6 +166,7 @@ static void judge_file(struct patient *p, const struct maps_entry *entry)
 		return;
 	}
 	p->fd = fd;
+	p->base = entry->start - entry->file_offset;
 	p->path = path;
 	p->files++;
 	p->answered = false;
@@ -273,24 +279,21 @@ static int examine(struct patient *p, struct why *why)
 	return 0;
 }
 
-int doctor_process(pid_t pid, struct why *why)
+int doctor_process(pid_t pid, struct doctor_tables *tables, struct why *why)
 {
-	struct patient p = { .process = { .pid = pid }, .roots = { -1, -1 } };
-	const struct worker_client_options options = { 0 };
-	int err = worker_client_open(&options, &p.worker, why);
+	struct patient p = { .process = { .pid = pid },
+		.worker = tables->worker,
+		.tables = &tables->files,
+		.roots = { -1, -1 } };
+	int err;
 
-	if (err == 0)
-		worker_client_listen(p.worker, on_rows, &p);
-	if (err == 0)
-		err = privileges_drop(FILTER_AGENT, why);
-	if (err < 0) {
-		worker_client_free(p.worker);
+	worker_client_listen(p.worker, on_rows, &p);
+	err = privileges_drop(FILTER_AGENT, why);
+	if (err < 0)
 		return err;
-	}
 	opener_root(&p.process, &p.roots[0]);
 	opener_root(&(struct opener_process){ .pid = getpid() }, &p.roots[1]);
 	err = examine(&p, why);
-	worker_client_free(p.worker);
 	fd_close(&p.roots[0]);
 	fd_close(&p.roots[1]);
 	return err;

@@ -6,5 +6,8 @@
 
 #include "base/err.h"
 
-/* Prints to stdout. -errno with why: no such process, or it may not be inspected. */
-int doctor_process(pid_t pid, struct why *why);
+struct doctor_tables;
+
+/* Prints to stdout. The tables have a worker. -errno with why: no such process, or it may not be
+ * inspected. */
+int doctor_process(pid_t pid, struct doctor_tables *tables, struct why *why);

@@ -164,6 +164,7 @@ static int open_agent(struct record *r, struct why *why)
 		.lines = o->lines,
 		.debug_dirs = o->debug_dirs.data,
 		.debug_dirs_len = o->debug_dirs.len,
+		.tables = o->tables,
 		.debuginfod = o->debuginfod,
 		.runtime_socket = o->runtime_socket,
 		.evidence = r->evidence,

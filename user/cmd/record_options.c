@@ -14,6 +14,7 @@
 #include "base/own.h"
 #include "cmd/options.h"
 #include "cmd/target_options.h"
+#include "files/language_files.h"
 
 #define RATE_PATH "/proc/sys/kernel/perf_event_max_sample_rate"
 #define HZ_DEFAULT 99
@@ -35,6 +36,7 @@ enum {
 	OPT_LABELS,
 	OPT_BUNDLE,
 	OPT_CHECK,
+	OPT_TABLES,
 };
 
 static const struct option_row rows[] = {
@@ -74,6 +76,9 @@ static const struct option_row rows[] = {
 	{ OPT_DEBUG_DIR, "debug-dir", "DIR",
 		"also find debug files in DIR, laid out as /usr/lib/debug or\nby name; may be "
 		"repeated" },
+	{ OPT_TABLES, "tables", "DIR",
+		"tables of language runtimes that are not built in,\nstoker-tables(5); default "
+		LANGUAGE_FILES_PATH },
 	{ OPT_RUNTIME_SOCKET, "runtime-socket", "PATH",
 		"a runtime's API (Docker, Podman) for container names that\nno file has" },
 	{ OPT_DEBUGINFOD, "debuginfod", "URLS",
@@ -269,6 +274,9 @@ static int take_option(void *ctx, int id, const char *arg, struct why *why)
 		return sink_parse_by(arg, &o->sink, why);
 	case OPT_DEBUG_DIR:
 		return add_debug_dir(o, arg, why);
+	case OPT_TABLES:
+		o->tables = arg;
+		return 0;
 	case OPT_RUNTIME_SOCKET:
 		o->runtime_socket = arg;
 		return 0;

@@ -35,6 +35,7 @@ struct record_options {
 	bool user, kernel;
 	bool no_demangle, keep_tiers, keep_native;
 	VEC(const char *) debug_dirs;
+	const char *tables; /* NULL: the default */
 	const char *debuginfod;     /* URLs; NULL: none */
 	bool debuginfod_given;      /* by the option; else from the environment */
 	const char *runtime_socket; /* NULL: none */

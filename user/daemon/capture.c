@@ -98,23 +98,24 @@ int capture_exec(const char *const *words, bool clocks)
 	return CHILD_EXIT;
 }
 
-int capture_become(const void *wanted, uint64_t tick_limit_us, bool maps, bool clocks)
+int capture_become(const void *wanted, uint64_t tick_limit_us, const char *tables, bool maps,
+	bool clocks)
 {
 	static const char *const options[HTTP_TARGETS] = { "--all", "--container", "--pod",
 		"--unit", "--cgroup" };
 	struct http_message m = *(const struct http_message *)wanted;
 	char hz[16], seconds[16], limit[24];
-	const char *words[] = { "-q", "-F", hz, "-d", seconds, "--tick-limit", limit, "-f", NULL,
-		NULL, NULL, NULL, NULL };
+	const char *words[] = { "-q", "-F", hz, "-d", seconds, "--tick-limit", limit, "--tables",
+		tables, "-f", NULL, NULL, NULL, NULL, NULL };
 
 	m.text[HTTP_TEXT_MAX - 1] = '\0';
 	if (!http_capture_is_valid(&m))
 		return CHILD_EXIT;
-	words[8] = http_formats[m.format].name;
-	words[9] = options[m.target];
-	words[10] = m.target == HTTP_ALL ? NULL : m.text;
+	words[10] = http_formats[m.format].name;
+	words[11] = options[m.target];
+	words[12] = m.target == HTTP_ALL ? NULL : m.text;
 	if (maps && m.jit)
-		words[m.target == HTTP_ALL ? 10 : 11] = "--jit";
+		words[m.target == HTTP_ALL ? 12 : 13] = "--jit";
 	snprintf(hz, sizeof(hz), "%u", m.hz);
 	snprintf(seconds, sizeof(seconds), "%u", m.seconds);
 	snprintf(limit, sizeof(limit), "%llu", (unsigned long long)tick_limit_us);

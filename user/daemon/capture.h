@@ -84,7 +84,8 @@ void captures_stats(const struct captures *captures, struct capture_stats *out);
 int capture_exec(const char *const *words, bool clocks);
 /* The same for what HTTP asks for, as struct http_message, which is checked. maps: its runtimes are
  * made to write perf maps, if it asks for that. */
-int capture_become(const void *wanted, uint64_t tick_limit_us, bool maps, bool clocks);
+int capture_become(const void *wanted, uint64_t tick_limit_us, const char *tables, bool maps,
+	bool clocks);
 /* Is this process a capture? For the capture itself, before: */
 bool capture_is_this(void);
 /* Its socket for clocks, which it owns; 0: none. */

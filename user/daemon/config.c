@@ -21,6 +21,7 @@
 #include "base/line.h"
 #include "base/own.h"
 #include "containers/target.h"
+#include "files/language_files.h"
 #include "sampler/sampler.h"
 #include "sink/sink.h"
 
@@ -69,6 +70,8 @@ static const struct key keys[] = {
 		"microseconds of one tick; 0: 300, or a quarter of the period if that is less" },
 	{ "sample", "cpu", "1%", SHARE, OF(cpu_permille), 1, 1000,
 		"of each CPU for ticks, of one core for the rest; above it the rate is halved" },
+	{ "sample", "tables", LANGUAGE_FILES_PATH, PATH, OF(tables), 0, 0,
+		"a directory with tables of language runtimes, stoker-tables(5)" },
 	{ "store", "path", "/var/lib/stoker", PATH, OF(store), 0, 0,
 		"a directory used by nothing else" },
 	{ "store", "keep", "7d", DURATION, OF(keep_ns), 60 * NSEC_PER_SEC, 3650 * DAY_NS,
@@ -539,6 +542,7 @@ static int list_fixed(const struct config *running, const struct config *now, st
 		{ "sample", "target" },
 		{ "sample", "memory" },
 		{ "sample", "tick_limit" },
+		{ "sample", "tables" },
 		{ "store", "path" },
 		{ "labels", "by" },
 		{ "jit", "enable" },

@@ -30,6 +30,7 @@ struct config {
 	uint64_t memory_bytes;
 	uint64_t tick_limit_us; /* 0: as in struct sampler_options */
 	uint64_t cpu_permille;  /* of one core: limit of the daemon's CPU time */
+	char tables[CONFIG_TEXT_MAX]; /* folder, as for language_files_load() */
 	char store[CONFIG_TEXT_MAX];
 	uint64_t keep_ns;
 	uint64_t bytes_max;

@@ -421,6 +421,7 @@ static int open_agent(struct daemon *d, struct why *why)
 		},
 		.demangle = true,
 		.spare = true,
+		.tables = d->config.tables,
 		.worker = TAKE_PTR(d->worker),
 	};
 

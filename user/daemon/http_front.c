@@ -251,8 +251,8 @@ static int run_capture(void *ctx, const void *wanted, bool clocks)
 {
 	const struct http_front *f = ctx;
 
-	return capture_become(
-		wanted, f->options.tick_limit_us, f->options.jit == CONFIG_JIT_ON_DEMAND, clocks);
+	return capture_become(wanted, f->options.tick_limit_us, f->options.tables,
+		f->options.jit == CONFIG_JIT_ON_DEMAND, clocks);
 }
 
 static int serve_maps(void *ctx, int fd)

@@ -21,6 +21,7 @@ struct http_front_options {
 	const char *token_file, *metrics_token_file; /* "": those in the store */
 	const char *store;
 	uint64_t tick_limit_us; /* of captures; 0: the default */
+	const char *tables;     /* of captures: folder of tables of language runtimes */
 	bool captures;          /* may there be any? For the starter, for good */
 	enum config_jit jit;    /* may captures have perf maps made? Likewise */
 	const char *idle;       /* why there is no capture; NULL: there may be */

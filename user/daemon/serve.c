@@ -130,6 +130,7 @@ int serve_open(const struct config *config, const char *path, const struct liste
 		.metrics_token_file = config->metrics_token_file,
 		.store = config->store,
 		.tick_limit_us = config->tick_limit_us,
+		.tables = config->tables,
 		.captures = config->captures,
 		.jit = config_jit(config),
 		.idle = why_idle,

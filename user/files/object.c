@@ -45,6 +45,7 @@ void object_free(struct object *object)
 	free(object->path);
 	free(object->link);
 	free(object->hotspot);
+	free(object->trial);
 	free(object);
 }
 
@@ -60,6 +61,13 @@ struct object *object_new(uint32_t id, const char *name)
 	return object;
 }
 
+void object_meet_again(struct object *object, const struct event_object *event, uint32_t second)
+{
+	object->met = second;
+	object->process = (struct opener_process){ (pid_t)event->tgid, event->start_ns };
+	object->base = event->vm_start - event->file_offset;
+}
+
 struct object *object_meet(const struct event_object *event, uint32_t second)
 {
 	char name[OBJECT_NAME_LEN];
@@ -70,7 +78,7 @@ struct object *object_meet(const struct event_object *event, uint32_t second)
 	if (!object)
 		return NULL;
 	object->key = event->key;
-	object->met = second;
+	object_meet_again(object, event, second);
 	return object;
 }
 

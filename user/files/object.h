@@ -14,8 +14,10 @@
 #include "bpf/reasons.h"
 #include "files/debug_files.h"
 #include "elf/build_id.h"
+#include "proc/opener.h"
 #include "wire/status.h"
 
+struct language_trial;
 struct openers;
 struct openers_answer;
 struct worker_rows;
@@ -64,6 +66,11 @@ struct object {
 	uint64_t unnamed;         /* frames, weighted by samples */
 	uint32_t contents;        /* WORKER_HAS_*, set by a worker */
 	struct hotspot_facts *hotspot; /* NULL: it is none */
+	struct opener_process process; /* the latest that was met with it, */
+	uint64_t base;                 /* where its offset 0 is or would be there */
+	uint32_t language;             /* enum language_state */
+	uint32_t language_version;     /* of LANGUAGE_UNKNOWN: CPython 3.version */
+	struct language_trial *trial;  /* NULL: there is none */
 	bool known;               /* a worker has examined it */
 	bool wanted;              /* a frame of it was sampled */
 	bool fetching;            /* a debug file is being fetched */
@@ -74,6 +81,8 @@ struct object {
 struct object *object_new(uint32_t id, const char *name);
 /* The file that BPF met in this second of objects_trim. */
 struct object *object_meet(const struct event_object *event, uint32_t second);
+/* BPF met it again, perhaps in another process. */
+void object_meet_again(struct object *object, const struct event_object *event, uint32_t second);
 /* Closes its descriptors. */
 void object_free(struct object *object);
 DEFINE_CLEANUP(struct object, object_free)

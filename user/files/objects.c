@@ -295,7 +295,7 @@ int objects_add(struct objects *objects, const struct event_object *event, uint6
 		err = add_new(objects, event, account);
 	} else {
 		/* Sent again: both ids are this file. */
-		object->met = objects->second;
+		object_meet_again(object, event, objects->second);
 		err = hash_put(&objects->by_id, event->id, *hash_find(&objects->by_id, object->id));
 		if (err == 0 && object->state == OBJECT_FAILED)
 			open_file(objects, object, event, account);
@@ -323,7 +323,7 @@ static void learn(struct objects *objects, struct object *object, const struct w
 	if (rows->pages_len > 0) /* the file was identified before */
 		return;
 	object_learn(object, rows);
-	languages_describe(objects->options.publish, object, rows);
+	languages_describe(objects->options.languages, object, rows);
 	debug_search_common(&objects->search, object);
 	debug_search_meet(&objects->search, object, object->view);
 	consider_fetching(objects, object);

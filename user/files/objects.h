@@ -29,6 +29,7 @@ struct objects_stats {
 };
 
 struct file_time;
+struct languages;
 struct mappings_library;
 struct objects;
 struct publish;
@@ -37,6 +38,7 @@ struct sampler;
 struct objects_options {
 	struct sampler *sampler;       /* knows whether an opened file is the mapped one */
 	struct publish *publish;       /* receives rows */
+	struct languages *languages;   /* receives runtimes */
 	struct worker_client *worker;  /* compiles them; its on_rows calls objects_on_rows */
 	bool lines;                    /* lines will be requested, and may need further files */
 	const char *const *debug_dirs; /* replacements of /usr/lib/debug */

@@ -131,12 +131,17 @@ static bool take_offsets(const uint16_t *o, uint16_t extra, struct language *out
 	return true;
 }
 
+bool cpython_is_built_in(uint32_t version)
+{
+	return version >= VERSION_FIRST && version - VERSION_FIRST < LAYOUTS_LEN;
+}
+
 bool cpython_describe(const struct cpython_facts *facts, struct language *out)
 {
 	bool describes_itself = facts->offsets[CPYTHON_INTERPRETERS] != 0;
 	const uint16_t extra = facts->free_threaded ? FREE_THREADED_EXTRA : 0;
 
-	if (facts->version < VERSION_FIRST || facts->version - VERSION_FIRST >= LAYOUTS_LEN)
+	if (!cpython_is_built_in(facts->version))
 		return false;
 	*out = layouts[facts->version - VERSION_FIRST];
 	if (describes_itself != (facts->version >= VERSION_DESCRIBED) ||
@@ -188,8 +193,8 @@ static const char *const wanted_names[WANTED_LEN] = {
 	[WANTED_VERSION] = "Py_Version",
 };
 
-/* The version as a file of 3.11 or later has it: major, minor and further numbers, a byte each. */
-static uint32_t stated_version(const struct image *image, const struct symtab_entry *symbol)
+/* The release as a file of 3.11 or later has it: major, minor and further numbers, a byte each. */
+static uint32_t stated_release(const struct image *image, const struct symtab_entry *symbol)
 {
 	struct cursor c = cursor_init(image->file.data, image->file.len);
 	uint64_t offset;
@@ -200,7 +205,7 @@ static uint32_t stated_version(const struct image *image, const struct symtab_en
 		return 0;
 	cursor_seek(&c, offset);
 	hex = cursor_u32(&c);
-	return !c.bad && hex >> 24 == 3 ? hex >> 16 & 0xff : 0;
+	return !c.bad && hex >> 24 == 3 ? hex : 0;
 }
 
 /* ---- own descriptions: Include/internal/pycore_debug_offsets.h ------------------------------- */
@@ -221,7 +226,7 @@ static void read_description(
 	uint64_t offset, words[WORDS_MAX];
 	uint32_t row = out->version - VERSION_DESCRIBED;
 
-	if (out->version < VERSION_DESCRIBED || row >= sizeof(words_of) / sizeof(words_of[0]) ||
+	if (out->version < VERSION_DESCRIBED ||
 		!image_vaddr_to_offset(image, runtime->value, &offset))
 		return;
 	cursor_seek(&c, offset);
@@ -230,12 +235,15 @@ static void read_description(
 	if (c.bad || memcmp(words, COOKIE, strlen(COOKIE)) != 0 ||
 		(words[1] >> 16 & 0xff) != out->version || words[2] > 1)
 		return;
+	/* The first words are the same in all versions. */
+	out->free_threaded = (uint16_t)words[2];
+	if (row >= sizeof(words_of) / sizeof(words_of[0]))
+		return;
 	for (size_t i = 0; i < CPYTHON_OFFSETS; i++)
 		if (words[words_of[row][i]] > UINT16_MAX)
 			return;
 	for (size_t i = 0; i < CPYTHON_OFFSETS; i++)
 		out->offsets[i] = (uint16_t)words[words_of[row][i]];
-	out->free_threaded = (uint16_t)words[2];
 }
 
 #define SONAME "libpython3."
@@ -289,7 +297,8 @@ bool cpython_find(struct image *image, struct cpython_facts *out)
 	text = image_vaddr_segment(image, found[WANTED_EVAL].value);
 	if (!text)
 		return false;
-	out->version = stated_version(image, &found[WANTED_VERSION]);
+	out->release = stated_release(image, &found[WANTED_VERSION]);
+	out->version = out->release >> 16 & 0xff;
 	if (out->version == 0)
 		out->version = older_version(image, &exports.symbols.strings);
 	read_description(image, &found[WANTED_RUNTIME], out);

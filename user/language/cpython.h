@@ -38,7 +38,7 @@ struct cpython_facts {
 	uint32_t version;                 /* 3.version; 0: the file is no CPython */
 	uint16_t offsets[CPYTHON_OFFSETS]; /* the first is 0: the file has none */
 	uint16_t free_threaded; /* 1: built without the global lock */
-	uint16_t pad[2];
+	uint32_t release; /* Py_Version, which has the release; 0: before 3.11 */
 	int64_t runtime, code_type;
 	uint64_t eval_begin, eval_end; /* file offsets of the function that runs frames */
 };
@@ -47,5 +47,7 @@ struct cpython_facts {
 bool cpython_find(struct image *image, struct cpython_facts *out);
 /* Does a function of this name run code, or pass calls on to it? */
 bool cpython_runs_code(const char *name);
-/* False: this version is not known. */
+/* False: this version is not known, or this build of it. */
 bool cpython_describe(const struct cpython_facts *facts, struct language *out);
+/* Has 3.version a built-in table? */
+bool cpython_is_built_in(uint32_t version);

@@ -82,7 +82,16 @@ static int open_next(int dir, char path[PATH_MAX], char **at, int *links)
 	return path[0] == '/' ? open_dir(AT_FDCWD, "/", 0) : open_dir(dir, ".", 0);
 }
 
-static int refuse(int dir, const struct stat *st, const char *path, struct why *why)
+/* Whose a folder has to be. */
+enum owner { OWNER_ANY, OWNER_US, OWNER_ROOT };
+
+static bool is_owner(enum owner owner, uid_t user)
+{
+	return owner == OWNER_ROOT ? user == 0 : folder_is_ours(user);
+}
+
+static int refuse(enum owner owner, int dir, const struct stat *st, const char *path,
+	struct why *why)
 {
 	char link[64], folder[PATH_MAX];
 	ssize_t len;
@@ -90,7 +99,7 @@ static int refuse(int dir, const struct stat *st, const char *path, struct why *
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", dir);
 	len = readlink(link, folder, sizeof(folder) - 1);
 	folder[len > 0 ? len : 0] = '\0';
-	if (folder_is_ours(st->st_uid))
+	if (is_owner(owner, st->st_uid))
 		why_set(why, -EPERM,
 			"%.150s (of user %u, mode %04o) can be written by other users, who may "
 			"change what %.150s leads to: take that from them by chmod go-w, or choose "
@@ -104,19 +113,25 @@ static int refuse(int dir, const struct stat *st, const char *path, struct why *
 	return FOLDER_SHARED;
 }
 
-static int check_own(int dir, const char *path, struct why *why)
+/* In a sticky folder others can rename only what is their own; where it is the last, they can add
+ * files. */
+static int check_owner(
+	enum owner owner, int dir, bool is_last, const char *path, struct why *why)
 {
+	bool sticky_will_do = owner != OWNER_ROOT || !is_last;
 	struct stat st;
 
+	if (owner == OWNER_ANY)
+		return FOLDER_OPEN;
 	if (fstat(dir, &st) < 0)
 		return -errno;
-	if (folder_is_ours(st.st_uid) &&
-		(!(st.st_mode & (S_IWGRP | S_IWOTH)) || st.st_mode & S_ISVTX))
+	if (is_owner(owner, st.st_uid) &&
+		(!(st.st_mode & (S_IWGRP | S_IWOTH)) || (st.st_mode & S_ISVTX && sticky_will_do)))
 		return FOLDER_OPEN;
-	return refuse(dir, &st, path, why);
+	return refuse(owner, dir, &st, path, why);
 }
 
-int folder_open(const char *path, bool own, int *out, struct why *why)
+static int open_path(const char *path, enum owner owner, int *out, struct why *why)
 {
 	_cleanup_fd_ int dir = open_dir(AT_FDCWD, path[0] == '/' ? "/" : ".", 0);
 	char text[PATH_MAX], *at = text;
@@ -128,7 +143,7 @@ int folder_open(const char *path, bool own, int *out, struct why *why)
 	while (dir >= 0) {
 		int next;
 
-		err = own ? check_own(dir, path, why) : FOLDER_OPEN;
+		err = check_owner(owner, dir, !*at, path, why);
 		if (err != FOLDER_OPEN || !*at)
 			break;
 		next = open_next(dir, text, &at, &links);
@@ -142,4 +157,14 @@ int folder_open(const char *path, bool own, int *out, struct why *why)
 	if (err == FOLDER_OPEN)
 		*out = TAKE_FD(dir);
 	return err;
+}
+
+int folder_open(const char *path, bool own, int *out, struct why *why)
+{
+	return open_path(path, own ? OWNER_US : OWNER_ANY, out, why);
+}
+
+int folder_open_roots(const char *path, int *out, struct why *why)
+{
+	return open_path(path, OWNER_ROOT, out, why);
 }

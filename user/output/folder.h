@@ -18,6 +18,8 @@ enum folder_opened {
  * with FOLDER_OPEN. -EPERM: a link of another user; -EXDEV: a link of /proc to a folder of a
  * process, which may be in another root: its text would name another folder in ours. */
 int folder_open(const char *path, bool own, int *out, struct why *why);
+/* As with own, but all is root's alone, and nobody else may write into the folder itself. */
+int folder_open_roots(const char *path, int *out, struct why *why);
 /* Root's or the caller's. */
 bool folder_is_ours(unsigned int user);
 bool folder_is_proc(int dir);

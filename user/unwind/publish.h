@@ -54,8 +54,9 @@ int publish_none(struct publish *publish, const struct object_key *key, uint32_t
 int publish_rows(struct publish *publish, const struct object_key *key, uint32_t id,
 	const struct unwind_rows_view *view);
 
-/* Says how the frames of the object's runtime are found, which BPF learns with its rows. account
- * pays for the place. -ENOSPC: all places are taken, or all that the account may have. */
+/* Says how the frames of the object's runtime are found, which BPF learns with its rows, or if it
+ * has those, by publish_settle. account pays for the place. -ENOSPC: all places are taken, or all
+ * that the account may have. */
 int publish_language(struct publish *publish, const struct object_key *key, uint32_t id,
 	uint64_t account, const struct language *language);
 

@@ -56,5 +56,8 @@ int publish_language(struct publish *p, const struct object_key *key, uint32_t i
 	err = p->maps.ops->language_put(p->maps.ctx, t->language, &own);
 	if (err < 0 && is_new)
 		publish_give_language(p, t);
+	/* Rows that BPF has already: publish_settle makes their entry name the place. */
+	if (err == 0 && is_new && t->state == TABLE_READY && t->goal == GOAL_STATE)
+		t->unsettled = true;
 	return err;
 }

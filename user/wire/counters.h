@@ -197,6 +197,22 @@ enum lane_cause { WORKER_LOSSES(WORKER_LOSS_ID) LANE_CAUSES };
 	X("java.failed", U64, java.failed, "stoker_java_codes_failed_total",                       \
 		"java     %llu codes without lines: they could not be read",                     \
 		"Codes of HotSpot that could not be read.")                                        \
+	X("languages.files_used", U64, languages.files_used, "stoker_language_tables_used", NULL,  \
+		"Files with tables of language runtimes that are used (stoker-tables(5)).")        \
+	X("languages.files_refused", U64, languages.files_refused,                                 \
+		"stoker_language_tables_refused", NULL,                                            \
+		"Files in their folder that are not used; `stoker doctor` says why.")              \
+	X("languages.tried", U64, languages.tried, "stoker_languages_tried_total", NULL,           \
+		"Files of runtimes for which a file has a table, which a process is to confirm: "  \
+		"their frames are native until then.")                                             \
+	X("languages.checked", U64, languages.checked, "stoker_languages_checked_total", NULL,     \
+		"Files of runtimes whose table is a file's, and was right for a process.")         \
+	X("languages.unknown", U64, languages.unknown, "stoker_languages_unknown_total", NULL,     \
+		"Files of runtimes of versions without a table: their frames are native.")         \
+	X("languages.wrong", U64, languages.wrong, "stoker_languages_wrong_total",                 \
+		"tables   %llu runtimes do not look in memory as the table in a file says: their " \
+		"frames are native; see `stoker doctor` for the file, and remove it",              \
+		"Files of runtimes for which a file's table is wrong: their frames are native.")   \
 	X("debug_files.found", U64, objects.debug_found, "stoker_debug_files_found", NULL,         \
 		"Separate debug files that were found.")                                           \
 	X("debug_files.used", U64, objects.debug_used, "stoker_debug_files_used", NULL,            \

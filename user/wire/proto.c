@@ -56,13 +56,16 @@ static const struct shape shapes[PROTO_KINDS] = {
 	[PROTO_METHODS] = { .fds_min = 2,
 		.fds_max = 2,
 		.body_bytes = sizeof(struct proto_methods) },
+	[PROTO_LANGUAGE] = { .fds_min = 1,
+		.fds_max = 1,
+		.body_bytes = sizeof(struct proto_language) },
 };
 
 _Static_assert(sizeof(struct proto_rows) % 8 == 0 && sizeof(struct proto_symbols) % 8 == 0 &&
 		sizeof(struct proto_map) % 8 == 0 && sizeof(struct proto_wanted) % 8 == 0 &&
 		sizeof(struct proto_reply) % 8 == 0 && sizeof(struct proto_state) % 8 == 0 &&
 		sizeof(struct proto_mappings) % 8 == 0 && sizeof(struct proto_methods) % 8 == 0 &&
-		sizeof(struct state_query) % 8 == 0,
+		sizeof(struct state_query) % 8 == 0 && sizeof(struct proto_language) % 8 == 0,
 	"no padding that is not named, and bodies lie aligned");
 _Static_assert(
 	sizeof(struct proto_request) + PROTO_QUERIES_MAX * sizeof(uint64_t) <= PROTO_BYTES_MAX,
@@ -315,6 +318,18 @@ static const char *mappings_fault(const struct proto_message *m, const struct pr
 	return valid ? NULL : "malformed mappings of a process";
 }
 
+static const char *language_fault(const struct proto_message *m)
+{
+	const struct proto_language *language = proto_body(m);
+	const struct cpython_table *table = &language->table;
+
+	if (table->fault >= CPYTHON_TABLE_FAULTS_LEN ||
+		(m->reply.status == WORKER_OK && table->fault == CPYTHON_TABLE_OK &&
+			cpython_table_check(table) != CPYTHON_TABLE_OK))
+		return "a malformed table of a language runtime";
+	return NULL;
+}
+
 static const char *methods_fault(const struct proto_message *m)
 {
 	const struct proto_methods *methods = proto_body(m);
@@ -399,6 +414,8 @@ static const char *body_fault(
 		return mappings_fault(m, to);
 	case PROTO_METHODS:
 		return methods_fault(m);
+	case PROTO_LANGUAGE:
+		return language_fault(m);
 	case PROTO_STATE:
 		return state_fault(m);
 	case PROTO_LOAD:

@@ -28,6 +28,7 @@ enum proto_kind {
 	PROTO_CALLS,       /* a file, calls in it → which are possible */
 	PROTO_CODES,       /* codes of languages (wire/codes.h) → names of places in them */
 	PROTO_METHODS,     /* language/java_image.h, memory → in that language/java_reply.h */
+	PROTO_LANGUAGE, /* a file → the table of a language runtime that is in it */
 	PROTO_KINDS,
 };
 
@@ -111,8 +112,7 @@ static inline bool proto_reply_valid(const struct proto_message *m, const struct
 /* The query of PROTO_STATE: a struct state_query. False: no room. */
 bool proto_put_state(struct proto_message *m, const struct state_query *query);
 const struct state_query *proto_state_query(const struct proto_message *m); /* of a valid one */
-/* For a valid message: the queries; the i-th of them, i < queries_len; the struct after a reply's
- * head; its names. */
+/* A valid message's queries, the i-th of them, the struct after a reply's head, and its names. */
 const uint64_t *proto_queries(const struct proto_message *m);
 uint64_t proto_query(const struct proto_message *m, uint32_t i);
 const void *proto_body(const struct proto_message *m);

@@ -10,6 +10,7 @@
 #include "sym/elf_calls.h"
 #include "language/code_name.h"
 #include "language/cpython.h"
+#include "language/cpython_table.h"
 #include "language/hotspot.h"
 #include "wire/mappings.h"
 
@@ -73,6 +74,10 @@ struct proto_mappings {
 
 struct proto_methods {
 	uint64_t bytes; /* size of what is in the memory */
+};
+
+struct proto_language {
+	struct cpython_table table;
 };
 
 struct proto_state {

@@ -16,6 +16,7 @@
 #include "worker/proc_maps.h"
 #include "worker/state_reader.h"
 #include "worker/symbols.h"
+#include "worker/table_reader.h"
 #include "worker/worker.h"
 
 /* Symbols of an object are made near what is asked for, as most of them never are; if that is asked
@@ -290,6 +291,15 @@ static enum worker_status do_state(struct service *s)
 	return status;
 }
 
+static enum worker_status do_language(struct service *s)
+{
+	struct proto_language language = { 0 };
+	enum worker_status status = table_reader_read(s->in.fds[0], &language.table);
+
+	proto_put(&s->out, &language, sizeof(language));
+	return status;
+}
+
 static enum worker_status do_mappings(struct service *s)
 {
 	struct proto_mappings mappings = { 0 };
@@ -374,6 +384,7 @@ static enum worker_status (*const handlers[PROTO_KINDS])(struct service *s) = {
 	[PROTO_CALLS] = do_calls,
 	[PROTO_CODES] = do_codes,
 	[PROTO_METHODS] = do_methods,
+	[PROTO_LANGUAGE] = do_language,
 };
 
 void service_answer(struct service *s)
