@@ -27,6 +27,13 @@
 /* From sp after a return down to the sp at the function's entry: calls push nothing. */
 #define ARCH_RETURN_SLOT 0
 
+/* HotSpot's interpreter, see arch_x86.h. */
+#define ARCH_REG_BYTECODE 22
+#define ARCH_INTERPRETER_BELOW 72
+#define ARCH_INTERPRETER_BYTECODE_8 2
+/* Instructions around an interrupted place that are looked at; a power of two. */
+#define ARCH_INSNS 64
+
 #ifdef __bpf__
 #define ARCH_PSTATE_MODE 0xf
 #define ARCH_PSTATE_COMPAT 0x10

@@ -24,6 +24,13 @@
 /* From sp after a return down to the word of the stack that held the address. */
 #define ARCH_RETURN_SLOT 8
 
+/* HotSpot's interpreter: the register with the place in the bytecode; its frame is read from this
+ * far below the frame pointer on, where that place is, but in version 8, which has it in this word
+ * of those. */
+#define ARCH_REG_BYTECODE 13
+#define ARCH_INTERPRETER_BELOW 64
+#define ARCH_INTERPRETER_BYTECODE_8 1
+
 #ifdef __bpf__
 #define ARCH_USER_CS_64 0x33
 #define ARCH_KERNEL_STACK_BYTES 16384

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
-/* bpf/hotspot.bpf.h - learns of code that HotSpot has made, on x86-64. A heap of code has a map
- * that leads from any place to the blob around it. The blob says how large its frame is, and its
- * method how it is named. Interpreted code has its method in its frame. A process may have anything
- * there: it can spoil its own stacks alone. Part of bpf/frame.bpf.h; needed beside what that needs:
+/* bpf/hotspot.bpf.h - learns of code that HotSpot has made, and steps to its caller. A heap of code
+ * has a map that leads from any place to the blob around it. The blob says how large its frame is,
+ * and its method how it is named. Interpreted code has its method in its frame. A process may have
+ * anything there: it can spoil its own stacks alone. hotspot_x86.bpf.h and hotspot_arm64.bpf.h have
+ * the steps of their processors. Part of bpf/frame.bpf.h; needed beside what that needs:
  *     hotspot_of(walk)                 its part of the scratch, with the process's description
  *     hotspot_code_id(walk, hash)      id of the code that the scratch has; 0: it has no name */
 #pragma once
@@ -22,7 +23,7 @@
 
 #define BLOB_EXCEPTION 0x6f69747065637845ULL   /* "Exceptio"nBlob */
 #define BLOB_STUBS 0x74756f5262757453ULL       /* "StubRout"ines */
-#define BLOB_ADAPTER 0x2049324f2f433249ULL     /* "I2C/C2I "adapters */
+#define BLOB_ADAPTER 0x204932432f433249ULL     /* "I2C/C2I "adapters */
 
 enum hotspot_step {
 	HOTSPOT_NONE,        /* no code of HotSpot's */
@@ -36,14 +37,12 @@ enum hotspot_step {
 	HOTSPOT_EXCEPTION,   /* to the handler of an exception */
 };
 
-/* A frame of the interpreter's, from this far below the frame pointer on. */
-#define INTERPRETER_BELOW 64
-#define INTERPRETER_BYTECODE_MAX 1 /* of 8; of later versions 0 */
-#define INTERPRETER_METHOD 5
-#define INTERPRETER_SENDER 7 /* the caller's stack pointer, before arguments */
-#define INTERPRETER_FP 8
-#define INTERPRETER_RETURN 9
-#define INTERPRETER_WORDS 10
+/* Words of a frame of the interpreter's, which is read from ARCH_INTERPRETER_BELOW on. */
+#define INTERPRETER_FP (ARCH_INTERPRETER_BELOW / 8)
+#define INTERPRETER_METHOD (INTERPRETER_FP - 3)
+#define INTERPRETER_SENDER (INTERPRETER_FP - 1) /* the caller's stack pointer, before arguments */
+#define INTERPRETER_RETURN (INTERPRETER_FP + 1)
+#define INTERPRETER_WORDS (INTERPRETER_FP + 2)
 
 struct hotspot_scratch {
 	struct hotspot process;
@@ -62,6 +61,9 @@ struct hotspot_scratch {
 	u64 kind;        /* and its first bytes */
 	u64 constant[CONST_WINDOW / 8]; /* the beginning of the method's unchanging part */
 	u64 constant_at;
+#ifdef ARCH_INSNS
+	u32 insns[ARCH_INSNS]; /* around the interrupted place */
+#endif
 };
 
 static __always_inline struct hotspot_scratch *hotspot_of(u64 walk);
@@ -126,38 +128,92 @@ static __always_inline u32 constant_u16(const struct hotspot_scratch *h, u32 at)
 	return (u16)(constant_u64(h, at) >> (at & 6) * 8);
 }
 
-#define REG_RESULT 0    /* rax, where an entry has the return address */
-#define REG_OLD_SP 3    /* rbx, where the interpreter keeps it when it returns */
-#define REG_BYTECODE 13 /* r13, at entries the caller's stack pointer */
 #define STACK_NEAR 65536
 
-/* The end is  leave; pop %r13; mov %rbx,%rsp; jmp *%r13.  */
-#define POP_BYTECODE 0x5d41
-#define RESTORE_SP 0xe38b48
-#define JUMP_BYTECODE 0xe5ff41
-
-/* Where a call returns to there is  mov -16(%rbp),%rsp; movq $0,-16(%rbp); mov n(%rbp),%r13;  the
- * frame is whole, and r13 has what the callee left in it. */
-#define RELOAD_SP 0xf0658b48
-#define CLEAR_LAST_SP 0xf045c748
-#define RELOAD_BYTECODE 0x6d8b4c
-
-/* The state in which the interpreter was interrupted. */
-static __always_inline u32 hotspot_interpreter(u64 walk, const struct scratch *s, u32 code)
+/* Steps to the caller, if the word at `at` is a place in HotSpot's code: its code is called by such
+ * code alone. saved: the frame pointer is below it. */
+WALK_GLOBAL bool hotspot_return(u64 walk, u64 at, u32 saved)
 {
-	u64 word = s->regs.gpr[REG_BYTECODE];
+	struct scratch *s = scratch_of(walk);
+	u64 words[2]; /* the frame pointer and the return address */
 
-	if (code == RELOAD_SP || code == CLEAR_LAST_SP || (code & 0xffffff) == RELOAD_BYTECODE)
-		return HOTSPOT_INTERPRETER;
-	if (word - s->regs.sp < STACK_NEAR && s->regs.fp - s->regs.sp >= word - s->regs.sp)
-		return HOTSPOT_ENTERING;
-	if ((u16)code == POP_BYTECODE)
-		return HOTSPOT_LEAVING;
-	code &= 0xffffff;
-	if ((code == RESTORE_SP || code == JUMP_BYTECODE) && hotspot_made(walk, word))
-		return HOTSPOT_LEAVING;
-	return HOTSPOT_INTERPRETER;
+	if (!s || at < s->regs.sp)
+		return false;
+	words[0] = s->regs.fp;
+	if (saved ? walk_read(walk, words, sizeof(words), at - 8)
+		  : walk_read(walk, &words[1], sizeof(words[1]), at))
+		return false;
+	words[1] = arch_code_address(words[1]);
+	if (!hotspot_made(walk, words[1]))
+		return false;
+	s->regs.pc = words[1];
+	s->regs.fp = words[0];
+	s->regs.sp = at + 8;
+	s->regs.exact = 0;
+	return true;
 }
+
+static __always_inline u32 hotspot_return_to(struct scratch *s, u64 pc, u64 sp)
+{
+	s->regs.pc = pc;
+	if (sp - s->regs.sp < STACK_NEAR)
+		s->regs.sp = sp;
+	s->regs.exact = 0;
+	return END_NONE;
+}
+
+#define ENTRY_SEARCH_WORDS 8
+#define BLOB_WHICH 14 /* after "StubRoutines (" */
+#define STUBS_OF_CONTINUATIONS 0x61756e69746e6f63ULL /* "continua"tionstubs */
+
+/* A virtual thread may have a part of its frames on this stack, and the others in the heap. The
+ * outermost one here returns to a stub. Right above it is the frame of who runs the thread, at a
+ * place that JDK 21 does not describe: there that frame is passed over. */
+WALK_GLOBAL bool hotspot_step_thawed(u64 walk)
+{
+	struct hotspot_scratch *h = hotspot_of(walk);
+	struct scratch *s = scratch_of(walk);
+	u64 pc, sp, word;
+	u32 words;
+
+	if (!h || !s || walk_read(walk, &word, sizeof(word), h->name + BLOB_WHICH) ||
+		word != STUBS_OF_CONTINUATIONS)
+		return false;
+	push(s, (u64)FRAME_LEFT_OUT);
+	if (!h->process.return_pc || walk_read(walk, &pc, sizeof(pc), h->process.return_pc) ||
+		walk_read(walk, &words, sizeof(words),
+			hotspot_blob(walk, pc) + h->process.blob_frame_size))
+		return hotspot_return(walk, s->regs.fp + 8, 1);
+	sp = s->regs.sp;
+	for (u32 i = 0; i < ENTRY_SEARCH_WORDS; i++, sp += 8) {
+		if (walk_read(walk, &word, sizeof(word), sp + 8ULL * words - 8) ||
+			!hotspot_made(walk, word))
+			continue;
+		hotspot_return_to(s, pc, sp);
+		return true;
+	}
+	return false;
+}
+
+/* From the stub that calls Java, whose caller is native code. */
+static __always_inline u32 hotspot_step_out(u64 walk, struct scratch *s)
+{
+	u64 words[2];
+
+	if (s->regs.fp < s->regs.sp || walk_read(walk, words, sizeof(words), s->regs.fp))
+		return END_STACK_READ;
+	s->regs.sp = s->regs.fp + 16;
+	s->regs.fp = words[0];
+	s->regs.pc = arch_code_address(words[1]);
+	return END_NONE;
+}
+
+/* Here and not above: they use what precedes. */
+#ifdef ARCH_DWARF_LR
+#include "bpf/hotspot_arm64.bpf.h"
+#else
+#include "bpf/hotspot_x86.bpf.h"
+#endif
 
 /* Looks for the frame of interpreted code. */
 WALK_GLOBAL u32 hotspot_find_frame(u64 walk)
@@ -165,23 +221,22 @@ WALK_GLOBAL u32 hotspot_find_frame(u64 walk)
 	struct hotspot_scratch *h = hotspot_of(walk);
 	struct scratch *s = scratch_of(walk);
 	u64 below;
-	u32 code = 0;
 
 	if (!h || !s)
 		return 0;
-	h->step = HOTSPOT_INTERPRETER;
-	if (s->regs.exact && walk_read(walk, &code, sizeof(code), s->regs.pc) == 0)
-		h->step = hotspot_interpreter(walk, s, code);
+	h->step = s->regs.exact ? hotspot_interpreter(walk, s) : HOTSPOT_INTERPRETER;
 	if (h->step != HOTSPOT_INTERPRETER)
 		return 0;
 	below = s->regs.fp - s->regs.sp;
-	if ((s64)below < 0 ||
-		walk_read(walk, h->frame, sizeof(h->frame), s->regs.fp - INTERPRETER_BELOW) ||
-		!hotspot_made(walk, h->frame[INTERPRETER_RETURN]))
+	if ((s64)below < 0 || walk_read(walk, h->frame, sizeof(h->frame),
+				      s->regs.fp - ARCH_INTERPRETER_BELOW)) {
 		h->step = HOTSPOT_ENTERING;
-	else if (s->regs.exact && below < 8)
-		h->frame[INTERPRETER_SENDER] = s->regs.gpr[REG_BYTECODE];
-	else if (!s->regs.exact || below >= INTERPRETER_BELOW) /* else it is being made */
+		return 0;
+	}
+	h->frame[INTERPRETER_RETURN] = arch_code_address(h->frame[INTERPRETER_RETURN]);
+	if (!hotspot_made(walk, h->frame[INTERPRETER_RETURN]))
+		h->step = HOTSPOT_ENTERING;
+	else if (hotspot_has_method(s, h, below))
 		h->method = h->frame[INTERPRETER_METHOD];
 	return 0;
 }
@@ -192,10 +247,10 @@ static __always_inline u32 hotspot_bytecode(
 {
 	u64 begin = h->constant_at + h->process.const_bytes, at;
 
-	at = s->regs.gpr[REG_BYTECODE] - begin;
+	at = s->regs.gpr[ARCH_REG_BYTECODE] - begin;
 	if (s->regs.exact && at < constant_u16(h, h->process.const_code_size))
 		return at;
-	at = h->frame[h->process.bytecode & INTERPRETER_BYTECODE_MAX] - begin;
+	at = h->frame[(h->process.bytecode & 1) * ARCH_INTERPRETER_BYTECODE_8] - begin;
 	return at < constant_u16(h, h->process.const_code_size) ? at : 0;
 }
 
@@ -321,4 +376,45 @@ WALK_GLOBAL int hotspot_look(u64 walk, u64 pc)
 	if (hotspot_is_compiled(h))
 		h->place = pc - h->code < FRAME_PLACE_MASK ? pc - h->code : FRAME_PLACE_MASK;
 	return hotspot_identify(walk);
+}
+
+/* Frames of the interpreter are alike on all processors. */
+WALK_GLOBAL int hotspot_step_interpreter(u64 walk)
+{
+	struct hotspot_scratch *h = hotspot_of(walk);
+	struct scratch *s = scratch_of(walk);
+	u64 sp;
+
+	if (!h || !s)
+		return 0;
+	sp = h->frame[INTERPRETER_SENDER];
+	s->regs.pc = h->frame[INTERPRETER_RETURN];
+	s->regs.sp = s->regs.fp + 16;
+	s->regs.fp = h->frame[INTERPRETER_FP];
+	hotspot_return_to(s, s->regs.pc, sp);
+	return 0;
+}
+
+/* Steps to the caller. END_UNSUPPORTED: not from here. */
+static __always_inline u32 hotspot_step(u64 walk)
+{
+	struct hotspot_scratch *h = hotspot_of(walk);
+	struct scratch *s = scratch_of(walk);
+
+	if (!h || !s)
+		return END_UNSUPPORTED;
+	if (h->step == HOTSPOT_INTERPRETER) {
+		hotspot_step_interpreter(walk);
+		return END_NONE;
+	}
+	if (h->step == HOTSPOT_SIZED)
+		return hotspot_step_sized(walk) ? END_NONE : END_UNSUPPORTED;
+	if (h->step == HOTSPOT_STUB)
+		return hotspot_step_stub(walk);
+	if (h->step == HOTSPOT_BARE)
+		return hotspot_step_bare(walk) ? END_NONE : END_UNSUPPORTED;
+	if (h->step == HOTSPOT_EXCEPTION)
+		return hotspot_step_exception(walk);
+	return hotspot_step_between(
+		walk, h->step == HOTSPOT_LEAVING ? REG_LEAVING_SP : REG_SENDER_SP);
 }

@@ -5,7 +5,7 @@
 
 #include "bpf/shim.h"
 #include "bpf/abi.h"
-#include "bpf/hotspot_step.bpf.h"
+#include "bpf/hotspot.bpf.h"
 #include "bpf/language_maps.bpf.h"
 
 struct {
@@ -31,9 +31,6 @@ __noinline int hotspot_begin(u64 walk)
 	struct hotspot_key key = { 0 };
 	const struct hotspot *process;
 
-#ifdef ARCH_DWARF_LR
-	return 0; /* arm64 has other code */
-#endif
 	if (!s)
 		return 0;
 	if (s->hotspot)

@@ -18,7 +18,7 @@
 
 #include "bpf/shim.h"
 #include "bpf/abi.h"
-#include "bpf/hotspot_step.bpf.h"
+#include "bpf/hotspot.bpf.h"
 
 #define ANCHOR_NONE 0
 #define ANCHOR_ANY 1  /* the next native frame of the function that runs frames */

@@ -1,189 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_hotspot_walk.c - one step out of code of HotSpot's, at each instruction of its forms, over a
- * heap of code, a map of segments and a stack that are made by hand. On x86-64. */
+/* test_hotspot_walk.c - one step out of code of HotSpot's, at each instruction of its forms. On
+ * x86-64. */
 #undef __TARGET_ARCH_arm64
 #ifndef __aarch64__
-#include "unit.h"
-
-#include <string.h>
-
-#include "base/own.h"
-#include "bpf/shim.h"
-#include "bpf/unwind.bpf.h"
-
-#define MEMORY 0x70000000ULL
-#define HEAP_BYTES 4096
-#define SEGMENT_LOG2 6
-#define SEGMENTS_AT 4096
-#define NAME_AT 4608
-#define METHOD_AT 5120
-#define CONST_AT 5376
-#define POOL_AT 5888
-#define KLASS_AT 6144
-#define SYMBOL_AT 6400
-#define STACK_AT 8192
-#define STACK_WORDS 160
-#define MEMORY_BYTES (STACK_AT + 8 * STACK_WORDS)
-#define BLOB_AT 16 /* after its block */
-#define CODE_AT (BLOB_AT + 128)
-#define CALLER_AT 3000
-#define STACK (MEMORY + STACK_AT)
-#define OWN_FP 0x1111ULL
-#define SAVED_FP 0x2222ULL
-
-struct scratch {
-	struct unwind_regs regs;
-	struct unwind_window window;
-	u64 searched, how, code, left_how, user_below_leaf, root[STACK_ROOT_FRAMES];
-	struct unwind_place stepped;
-	struct unwind_way way, taken;
-	u32 landing, end, walked, late, unruled;
-	struct {
-		u64 start, file_offset;
-		u32 object, kind, table;
-	} at;
-	struct {
-		struct event_stack head;
-		u64 frames[STACK_USER_FRAMES_MAX];
-	} user;
-	struct {
-		u64 start_ns;
-		u32 tgid;
-	} task;
-	u8 memory[MEMORY_BYTES];
-};
-
-static const u64 stacks_secret = 1;
-
-static struct scratch *scratch_of(u64 walk)
-{
-	return (struct scratch *)(uintptr_t)walk;
-}
-
-static u64 walk_of(const struct scratch *s)
-{
-	return (u64)(uintptr_t)s;
-}
-
-static int walk_read(u64 walk, void *dst, u32 size, u64 addr)
-{
-	if (addr - MEMORY > MEMORY_BYTES - size)
-		return -1;
-	memcpy(dst, scratch_of(walk)->memory + (addr - MEMORY), size);
-	return 0;
-}
-
-static int shim_read_user(const void *memory, void *dst, u32 size, u64 addr)
-{
-	return walk_read(walk_of(memory), dst, size, addr);
-}
-
-static u32 mapping_find(struct scratch *s, u64 pc)
-{
-	(void)s;
-	(void)pc;
-	return END_NO_MAPPING;
-}
-
-static u32 rule_find(struct scratch *s, u64 offset, struct unwind_rule **rule)
-{
-	(void)s;
-	(void)offset;
-	*rule = NULL;
-	return END_NONE;
-}
-
-#define start_stack_of(s) 0ULL
-#define thread_base_of(s) 0ULL
-#define walk_unprobe(s) ((void)(s))
-#define walk_late(s) 0
-#define walk_language(s) ((void)(s))
-#define walk_generated(s, pc) ((void)(pc))
-#define walk_generated_step(s) END_UNSUPPORTED
-#include "bpf/frame.bpf.h"
-#include "bpf/hotspot_step.bpf.h"
-
-static struct scratch scratch;
-static struct hotspot_scratch hotspot;
-
-static struct hotspot_scratch *hotspot_of(u64 walk)
-{
-	(void)walk;
-	return &hotspot;
-}
-
-static u64 identity; /* of the latest code */
-
-static u32 hotspot_code_id(u64 walk, u64 hash)
-{
-	(void)walk;
-	identity = hash;
-	return OBJECT_FIRST;
-}
-
-/* ---- a process ------------------------------------------------------------------------------- */
-
-static void put(u64 at, u64 word)
-{
-	memcpy(scratch.memory + at, &word, sizeof(word));
-}
-
-static void put_word(u32 number, u64 word)
-{
-	put(STACK_AT + 8 * number, word);
-}
-
-/* Code with this name and frame, and a stack that leads nowhere. */
-static void make(const char *name, s32 frame_words, u32 complete, const u8 *code, size_t code_len)
-{
-	scratch = (struct scratch){ .regs = { .sp = STACK, .fp = OWN_FP, .exact = 1 } };
-	scratch.window.memory = &scratch;
-	hotspot = (struct hotspot_scratch){ .process = {
-		.heaps = { { .low = MEMORY, .bytes = HEAP_BYTES, .segments = MEMORY + SEGMENTS_AT,
-			.log2 = SEGMENT_LOG2 } },
-		.call_return = 1,
-		.block_bytes = BLOB_AT,
-		.blob_code = 8,
-		.blob_frame_size = 16,
-		.blob_frame_complete = 20,
-		.blob_bytes = 24,
-		.nmethod_method = 32,
-		.nmethod_compile_id = 40,
-		.method_const = 8,
-		.const_code_size = 8,
-		.const_constants = 16,
-		.pool_holder = 24,
-		.klass_name = 32,
-		.symbol_hash = 4,
-		.const_bytes = 64,
-	} };
-	for (u32 i = 0; i < HEAP_BYTES >> SEGMENT_LOG2; i++)
-		scratch.memory[SEGMENTS_AT + i] = i > 0;
-	memcpy(scratch.memory + NAME_AT, name, strlen(name));
-	put(BLOB_AT, MEMORY + NAME_AT);
-	put(BLOB_AT + 8, MEMORY + CODE_AT);
-	put(BLOB_AT + 16, (u32)frame_words | (u64)complete << 32);
-	put(BLOB_AT + 24, 2048);
-	put(BLOB_AT + 32, MEMORY + METHOD_AT);
-	put(METHOD_AT + 8, MEMORY + CONST_AT);
-	put(CONST_AT + 8, 100);
-	put(CONST_AT + 16, MEMORY + POOL_AT);
-	put(POOL_AT + 24, MEMORY + KLASS_AT);
-	put(KLASS_AT + 32, MEMORY + SYMBOL_AT);
-	put(SYMBOL_AT, 1); /* users of the symbol, below its hash */
-	put(BLOB_AT + 40, 77);
-	memcpy(scratch.memory + CODE_AT, code, code_len);
-	for (u32 i = 0; i < STACK_WORDS; i++)
-		put_word(i, 0x5000 + i);
-}
-
-/* Steps from this offset of the code. */
-static u32 step(u32 offset)
-{
-	scratch.regs.pc = MEMORY + CODE_AT + offset;
-	hotspot_look(walk_of(&scratch), scratch.regs.pc - !scratch.regs.exact);
-	return hotspot_step(walk_of(&scratch));
-}
+#include "make_hotspot.h"
 
 static void assert_caller(const char *what, u32 ra_word, u64 fp)
 {
@@ -281,7 +101,7 @@ static void make_interpreter(void)
 	put_word(20 - 1, STACK + 8 * 25);	      /* the caller's stack pointer */
 	put_word(20, SAVED_FP);
 	put_word(21, MEMORY + CALLER_AT);
-	scratch.regs.gpr[REG_BYTECODE] = MEMORY + CONST_AT + 64 + 9;
+	scratch.regs.gpr[ARCH_REG_BYTECODE] = MEMORY + CONST_AT + 64 + 9;
 }
 
 static void a_frame_of_the_interpreter_says_its_place_and_its_caller(void **state)
@@ -332,12 +152,12 @@ static void it_has_no_frame_where_it_enters_and_leaves_a_method(void **state)
 {
 	(void)state;
 	make_interpreter();
-	scratch.regs.gpr[REG_BYTECODE] = STACK + 8 * 6; /* the caller's stack pointer */
+	scratch.regs.gpr[ARCH_REG_BYTECODE] = STACK + 8 * 6; /* the caller's stack pointer */
 	put_word(0, MEMORY + CALLER_AT);
 	assert_int_equal(step(30), END_NONE);
 	assert_caller("entering", 5, STACK + 8 * 20);
 	make_interpreter();
-	scratch.regs.gpr[REG_BYTECODE] = STACK + 8 * 6;
+	scratch.regs.gpr[ARCH_REG_BYTECODE] = STACK + 8 * 6;
 	scratch.regs.gpr[REG_RESULT] = MEMORY + CALLER_AT;
 	assert_int_equal(step(30), END_NONE);
 	assert_caller("entering, its return address in a register", 5, STACK + 8 * 20);
@@ -345,8 +165,8 @@ static void it_has_no_frame_where_it_enters_and_leaves_a_method(void **state)
 		make_interpreter();
 		put_word(0, offset ? 0x5000 : MEMORY + CALLER_AT);
 		if (offset)
-			scratch.regs.gpr[REG_BYTECODE] = MEMORY + CALLER_AT;
-		scratch.regs.gpr[REG_OLD_SP] = STACK + 8 * 6;
+			scratch.regs.gpr[ARCH_REG_BYTECODE] = MEMORY + CALLER_AT;
+		scratch.regs.gpr[REG_LEAVING_SP] = STACK + 8 * 6;
 		assert_int_equal(step(offset), END_NONE);
 		assert_caller("leaving", 5, STACK + 8 * 20);
 	}
@@ -362,7 +182,7 @@ static void its_frame_is_whole_where_a_call_returns_to(void **state)
 	for (u32 offset = 0; offset <= 12; offset += offset ? 8 : 4) {
 		make_interpreter();
 		memcpy(scratch.memory + CODE_AT, returned, sizeof(returned));
-		scratch.regs.gpr[REG_BYTECODE] = STACK + 8 * 6; /* the callee left it */
+		scratch.regs.gpr[ARCH_REG_BYTECODE] = STACK + 8 * 6; /* the callee left it */
 		put_word(0, MEMORY + CALLER_AT);
 		assert_int_equal(step(offset), END_NONE);
 		assert_caller("returned to", 24, SAVED_FP);
@@ -370,11 +190,22 @@ static void its_frame_is_whole_where_a_call_returns_to(void **state)
 	}
 }
 
+/* Its arguments are between its return address and the caller's stack pointer. */
+static void an_adapter_has_the_callers_stack_pointer_in_a_register(void **state)
+{
+	(void)state;
+	make("I2C/C2I adapters", 0, 0, leaving, 0);
+	scratch.regs.gpr[REG_SENDER_SP] = STACK + 8 * 6;
+	put_word(0, MEMORY + CALLER_AT);
+	assert_int_equal(step(30), END_NONE);
+	assert_caller("adapter", 5, OWN_FP);
+}
+
 static void words_below_the_return_address_are_passed_over(void **state)
 {
 	(void)state;
 	make_interpreter();
-	scratch.regs.gpr[REG_BYTECODE] = STACK + 8 * 6;
+	scratch.regs.gpr[ARCH_REG_BYTECODE] = STACK + 8 * 6;
 	put_word(0, MEMORY + CALLER_AT + 64); /* left from an earlier call */
 	put_word(5, MEMORY + CALLER_AT);
 	assert_int_equal(step(30), END_NONE);
@@ -463,6 +294,7 @@ int main(void)
 		cmocka_unit_test(another_code_in_the_same_place_has_another_identity),
 		cmocka_unit_test(it_has_no_frame_where_it_enters_and_leaves_a_method),
 		cmocka_unit_test(its_frame_is_whole_where_a_call_returns_to),
+		cmocka_unit_test(an_adapter_has_the_callers_stack_pointer_in_a_register),
 		cmocka_unit_test(words_below_the_return_address_are_passed_over),
 		cmocka_unit_test(version_8_has_the_place_in_another_word),
 		cmocka_unit_test(a_stub_was_called_by_who_calls_it),

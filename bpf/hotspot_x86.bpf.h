@@ -1,42 +1,53 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
-/* bpf/hotspot_step.bpf.h - steps through code that HotSpot has made, on x86-64. Compiled code keeps
+/* bpf/hotspot_x86.bpf.h - steps through code that HotSpot has made, on x86-64. Compiled code keeps
  * the stack pointer, and has the caller's frame pointer below its return address, which leads to
  * other code of HotSpot's. Frames of the interpreter hang on the frame pointer. Where code was
  * interrupted while it made its frame or took it down, its instructions show how far it was. Part
  * of bpf/hotspot.bpf.h. */
 #pragma once
 
-#include "bpf/hotspot.bpf.h"
+#define REG_RESULT 0     /* rax, where an entry has the return address */
+#define REG_LEAVING_SP 3 /* rbx, where the interpreter keeps it when it returns */
+#define REG_SENDER_SP ARCH_REG_BYTECODE /* at entries */
 
-/* Steps to the caller, if the word at `at` is a place in HotSpot's code: its code is called by such
- * code alone. saved: the frame pointer is below it. */
-WALK_GLOBAL bool hotspot_return(u64 walk, u64 at, u32 saved)
+/* The end is  leave; pop %r13; mov %rbx,%rsp; jmp *%r13.  */
+#define POP_BYTECODE 0x5d41
+#define RESTORE_SP 0xe38b48
+#define JUMP_BYTECODE 0xe5ff41
+
+/* Where a call returns to there is  mov -16(%rbp),%rsp; movq $0,-16(%rbp); mov n(%rbp),%r13;  the
+ * frame is whole, and r13 has what the callee left in it. */
+#define RELOAD_SP 0xf0658b48
+#define CLEAR_LAST_SP 0xf045c748
+#define RELOAD_BYTECODE 0x6d8b4c
+
+/* The state in which the interpreter was interrupted. */
+static __always_inline u32 hotspot_interpreter(u64 walk, const struct scratch *s)
 {
-	struct scratch *s = scratch_of(walk);
-	u64 words[2]; /* the frame pointer and the return address */
+	u64 word = s->regs.gpr[REG_SENDER_SP];
+	u32 code;
 
-	if (!s || at < s->regs.sp)
-		return false;
-	words[0] = s->regs.fp;
-	if (saved ? walk_read(walk, words, sizeof(words), at - 8)
-		  : walk_read(walk, &words[1], sizeof(words[1]), at))
-		return false;
-	if (!hotspot_made(walk, words[1]))
-		return false;
-	s->regs.pc = words[1];
-	s->regs.fp = words[0];
-	s->regs.sp = at + 8;
-	s->regs.exact = 0;
-	return true;
+	if (walk_read(walk, &code, sizeof(code), s->regs.pc))
+		return HOTSPOT_INTERPRETER;
+	if (code == RELOAD_SP || code == CLEAR_LAST_SP || (code & 0xffffff) == RELOAD_BYTECODE)
+		return HOTSPOT_INTERPRETER;
+	if (word - s->regs.sp < STACK_NEAR && s->regs.fp - s->regs.sp >= word - s->regs.sp)
+		return HOTSPOT_ENTERING;
+	if ((u16)code == POP_BYTECODE)
+		return HOTSPOT_LEAVING;
+	code &= 0xffffff;
+	if ((code == RESTORE_SP || code == JUMP_BYTECODE) && hotspot_made(walk, word))
+		return HOTSPOT_LEAVING;
+	return HOTSPOT_INTERPRETER;
 }
 
-static __always_inline u32 hotspot_return_to(struct scratch *s, u64 pc, u64 sp)
+/* Has the frame its method, or is it being made? */
+static __always_inline bool hotspot_has_method(
+	const struct scratch *s, struct hotspot_scratch *h, u64 below)
 {
-	s->regs.pc = pc;
-	if (sp - s->regs.sp < STACK_NEAR)
-		s->regs.sp = sp;
-	s->regs.exact = 0;
-	return END_NONE;
+	if (s->regs.exact && below < 8)
+		h->frame[INTERPRETER_SENDER] = s->regs.gpr[REG_SENDER_SP];
+	return !s->regs.exact || below >= ARCH_INTERPRETER_BELOW;
 }
 
 #define OPCODE_PUSH_FP 0x55
@@ -194,7 +205,7 @@ WALK_GLOBAL u32 hotspot_step_between(u64 walk, u32 old_sp)
 	exact = s->regs.exact;
 	/* Below the arguments is the return address, until a local variable is put there. In 8 what
 	 * computes a power has words of its own below it. */
-	if (exact && old_sp == REG_BYTECODE && sp - s->regs.sp < STACK_NEAR &&
+	if (exact && old_sp == REG_SENDER_SP && sp - s->regs.sp < STACK_NEAR &&
 		hotspot_return(walk, sp - 8, 0))
 		return END_NONE;
 	if (hotspot_return(walk, s->regs.sp, 0) ||
@@ -202,59 +213,10 @@ WALK_GLOBAL u32 hotspot_step_between(u64 walk, u32 old_sp)
 		return hotspot_return_to(s, s->regs.pc, sp);
 	if (!exact)
 		return END_UNSUPPORTED;
-	word = s->regs.gpr[old_sp == REG_OLD_SP ? REG_BYTECODE : REG_RESULT];
+	word = s->regs.gpr[old_sp == REG_LEAVING_SP ? REG_SENDER_SP : REG_RESULT];
 	if (!hotspot_made(walk, word))
 		return END_UNSUPPORTED;
 	return hotspot_return_to(s, word, sp);
-}
-
-WALK_GLOBAL int hotspot_step_interpreter(u64 walk)
-{
-	struct hotspot_scratch *h = hotspot_of(walk);
-	struct scratch *s = scratch_of(walk);
-	u64 sp;
-
-	if (!h || !s)
-		return 0;
-	sp = h->frame[INTERPRETER_SENDER];
-	s->regs.pc = h->frame[INTERPRETER_RETURN];
-	s->regs.sp = s->regs.fp + 16;
-	s->regs.fp = h->frame[INTERPRETER_FP];
-	hotspot_return_to(s, s->regs.pc, sp);
-	return 0;
-}
-
-#define ENTRY_SEARCH_WORDS 8
-#define BLOB_WHICH 14 /* after "StubRoutines (" */
-#define STUBS_OF_CONTINUATIONS 0x61756e69746e6f63ULL /* "continua"tionstubs */
-
-/* A virtual thread may have a part of its frames on this stack, and the others in the heap. The
- * outermost one here returns to a stub. Right above it is the frame of who runs the thread, at a
- * place that JDK 21 does not describe: there that frame is passed over. */
-WALK_GLOBAL bool hotspot_step_thawed(u64 walk)
-{
-	struct hotspot_scratch *h = hotspot_of(walk);
-	struct scratch *s = scratch_of(walk);
-	u64 pc, sp, word;
-	u32 words;
-
-	if (!h || !s || walk_read(walk, &word, sizeof(word), h->name + BLOB_WHICH) ||
-		word != STUBS_OF_CONTINUATIONS)
-		return false;
-	push(s, (u64)FRAME_LEFT_OUT);
-	if (!h->process.return_pc || walk_read(walk, &pc, sizeof(pc), h->process.return_pc) ||
-		walk_read(walk, &words, sizeof(words),
-			hotspot_blob(walk, pc) + h->process.blob_frame_size))
-		return hotspot_return(walk, s->regs.fp + 8, 1);
-	sp = s->regs.sp;
-	for (u32 i = 0; i < ENTRY_SEARCH_WORDS; i++, sp += 8) {
-		if (walk_read(walk, &word, sizeof(word), sp + 8ULL * words - 8) ||
-			!hotspot_made(walk, word))
-			continue;
-		hotspot_return_to(s, pc, sp);
-		return true;
-	}
-	return false;
 }
 
 #define STUB_SEARCH_WORDS 96
@@ -303,19 +265,6 @@ WALK_GLOBAL bool hotspot_search(u64 walk)
 			return found > 0;
 	}
 	return false;
-}
-
-/* From the stub that calls Java, whose caller is native code. */
-static __always_inline u32 hotspot_step_out(u64 walk, struct scratch *s)
-{
-	u64 words[2];
-
-	if (s->regs.fp < s->regs.sp || walk_read(walk, words, sizeof(words), s->regs.fp))
-		return END_STACK_READ;
-	s->regs.sp = s->regs.fp + 16;
-	s->regs.fp = words[0];
-	s->regs.pc = words[1];
-	return END_NONE;
 }
 
 /* From a stub. The barrier at the beginning of methods has a word between its frame and its return
@@ -396,28 +345,4 @@ WALK_GLOBAL u32 hotspot_step_exception(u64 walk)
 		(s->regs.pc == h->code || hotspot_has_left(walk, s->regs.pc)))
 		return hotspot_return_to(s, at, s->regs.sp);
 	return hotspot_step_sized(walk) ? END_NONE : END_UNSUPPORTED;
-}
-
-/* Steps to the caller. END_UNSUPPORTED: not from here. */
-static __always_inline u32 hotspot_step(u64 walk)
-{
-	struct hotspot_scratch *h = hotspot_of(walk);
-	struct scratch *s = scratch_of(walk);
-
-	if (!h || !s)
-		return END_UNSUPPORTED;
-	if (h->step == HOTSPOT_INTERPRETER) {
-		hotspot_step_interpreter(walk);
-		return END_NONE;
-	}
-	if (h->step == HOTSPOT_SIZED)
-		return hotspot_step_sized(walk) ? END_NONE : END_UNSUPPORTED;
-	if (h->step == HOTSPOT_STUB)
-		return hotspot_step_stub(walk);
-	if (h->step == HOTSPOT_BARE)
-		return hotspot_step_bare(walk) ? END_NONE : END_UNSUPPORTED;
-	if (h->step == HOTSPOT_EXCEPTION)
-		return hotspot_step_exception(walk);
-	return hotspot_step_between(
-		walk, h->step == HOTSPOT_LEAVING ? REG_OLD_SP : REG_BYTECODE);
 }
