@@ -21,6 +21,47 @@ static __always_inline bool is_process_entry(struct scratch *s)
 	return start != 0 && s->regs.sp == start;
 }
 
+#define PLT_INSNS 4
+#define INSN_BR_X17 0xd61f0220
+
+/* Is it in an entry of a PLT, which ends with  br x17  (AAELF64 §10)? */
+static __always_inline bool is_in_plt(u64 walk, u64 pc)
+{
+	u32 code[PLT_INSNS];
+
+	if (walk_read(walk, code, sizeof(code), pc))
+		return false;
+	return code[0] == INSN_BR_X17 || code[1] == INSN_BR_X17 || code[2] == INSN_BR_X17 ||
+		code[3] == INSN_BR_X17;
+}
+
+#define VDSO_BYTES_MAX (16U << 12)
+
+/* Steps to where the link register leads, if this code has no frame: entries of a PLT, the vDSO,
+ * which has no rules, and routines in assembly between functions with rules. If it has one, the
+ * frame pointer leads to the same address. The vDSO's functions make a frame before they call. */
+WALK_GLOBAL bool link_step(u64 walk)
+{
+	struct scratch *s = scratch_of(walk);
+	u64 link, saved = 0;
+
+	if (!s || !s->regs.exact)
+		return false;
+	link = arch_code_address(s->regs.gpr[ARCH_DWARF_LR]);
+	if (s->regs.fp >= s->regs.sp)
+		walk_read(walk, &saved, sizeof(saved), s->regs.fp + 8);
+	if (arch_code_address(saved) == link || !is_after_call(walk, link))
+		return false;
+	if (s->at.object == OBJECT_VDSO && link - s->at.start < VDSO_BYTES_MAX)
+		return false;
+	s->how = s->at.object == OBJECT_VDSO || is_in_plt(walk, s->regs.pc) ? 0 : FRAME_BY_CHAIN;
+	s->regs.pc = link;
+	s->regs.exact = 0;
+	return true;
+}
+
+/* covered: the file has rules, but none here. Without rules a function may have called others since
+ * it made its frame. */
 WALK_GLOBAL u32 walk_step_without_rule(u64 walk, u32 covered)
 {
 	struct scratch *s = scratch_of(walk);
@@ -31,6 +72,8 @@ WALK_GLOBAL u32 walk_step_without_rule(u64 walk, u32 covered)
 		return END_NO_REGS;
 	if (is_process_entry(s))
 		return END_ROOT;
+	if ((covered || s->at.object == OBJECT_VDSO) && link_step(walk))
+		return END_NONE;
 	end = unwind_fp_step(&s->regs, &s->window);
 	s->how = FRAME_BY_CHAIN;
 	if (end == END_NONE && !is_after_call(walk, s->regs.pc))

@@ -110,7 +110,7 @@ static void walk_from(struct scratch *s, const void *code, size_t code_len, u32 
 	s->window.memory = s;
 }
 
-static void assert_caller_is_found(const struct scratch *s, const char *what)
+static inline void assert_caller_is_found(const struct scratch *s, const char *what)
 {
 	if (s->end != END_ROOT || s->user.head.frames_len != 2 ||
 		s->user.frames[1] !=
