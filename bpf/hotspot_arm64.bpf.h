@@ -44,7 +44,7 @@ static __always_inline bool insn_raises(u32 insn) /* add sp, sp, #n or xn */
 
 static __always_inline bool insn_leaves(u32 insn) /* b, br, ret */
 {
-	return (insn & 0xfc000000) == 0x14000000 || (insn & 0xffdffc1f) == 0xd61f0000 ||
+	return (insn & 0xfc000000) == 0x14000000 || (insn & 0xfffffc1f) == 0xd61f0000 ||
 		insn == INSN_RET;
 }
 
