@@ -39,7 +39,8 @@ static __always_inline bool is_in_plt(u64 walk, u64 pc)
 
 /* Steps to where the link register leads, if this code has no frame: entries of a PLT, the vDSO,
  * which has no rules, and routines in assembly between functions with rules. If it has one, the
- * frame pointer leads to the same address. The vDSO's functions make a frame before they call. */
+ * frame pointer leads to the same address. The vDSO's functions make a frame before they call, so
+ * an address outside is the caller's; code cannot be read where a deferred stack is walked. */
 WALK_GLOBAL bool link_step(u64 walk)
 {
 	struct scratch *s = scratch_of(walk);
@@ -50,9 +51,10 @@ WALK_GLOBAL bool link_step(u64 walk)
 	link = arch_code_address(s->regs.gpr[ARCH_DWARF_LR]);
 	if (s->regs.fp >= s->regs.sp)
 		walk_read(walk, &saved, sizeof(saved), s->regs.fp + 8);
-	if (arch_code_address(saved) == link || !is_after_call(walk, link))
+	if (arch_code_address(saved) == link)
 		return false;
-	if (s->at.object == OBJECT_VDSO && link - s->at.start < VDSO_BYTES_MAX)
+	if (s->at.object == OBJECT_VDSO ? link - s->at.start < VDSO_BYTES_MAX
+					: !is_after_call(walk, link))
 		return false;
 	s->how = s->at.object == OBJECT_VDSO || is_in_plt(walk, s->regs.pc) ? 0 : FRAME_BY_CHAIN;
 	s->regs.pc = link;

@@ -40,6 +40,8 @@ static const struct {
 		true },
 	{ "a function of the vDSO", leaf, 0, 1, VDSO_CALLED, SIGNED(LINK), CALLER, LINK, 0,
 		false },
+	{ "one whose caller's code cannot be read", leaf, 0, 1, VDSO_CALLED, CALLER, LINK, CALLER,
+		0, false },
 	{ "one that has called another", leaf, 0, 1, VDSO_CALLS, LINK - 4, LINK, LINK,
 		FRAME_BY_CHAIN, true },
 };
