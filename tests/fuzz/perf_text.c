@@ -8,7 +8,7 @@
 
 static void write_all(const struct profile *p, struct buf *text)
 {
-	static const struct sink_options options = { .by = { SINK_TID }, .by_len = 1 };
+	static const struct sink_options options = { .by = { PROFILE_KEY_TID }, .by_len = 1 };
 
 	for (const struct sink *sink = sink_list(); sink->name; sink++) {
 		struct sink_file file;

@@ -30,11 +30,13 @@ static inline uint32_t part_stack(struct profile *p, const uint32_t *frames, uin
 static inline uint32_t part_labels(
 	struct profile *p, const char *container, const char *comm, int32_t pid, int32_t tid)
 {
-	struct profile_labels labels = { .pid = pid, .tid = tid, .cpu = -1 };
+	struct profile_labels labels = { 0 };
 	uint32_t id;
 
-	assert_int_equal(profile_string(p, container, &labels.container), 0);
-	assert_int_equal(profile_string(p, comm, &labels.comm), 0);
+	assert_int_equal(profile_labels_text(p, &labels, PROFILE_KEY_CONTAINER, container), 0);
+	assert_int_equal(profile_labels_text(p, &labels, PROFILE_KEY_COMM, comm), 0);
+	profile_labels_set_number(&labels, PROFILE_KEY_PID, pid);
+	profile_labels_set_number(&labels, PROFILE_KEY_TID, tid);
 	assert_int_equal(profile_labels(p, &labels, &id), 0);
 	return id;
 }

@@ -32,11 +32,19 @@ static inline enum profile_class make_class(char *name)
 	return class;
 }
 
+static inline void make_labels(
+	struct profile *p, struct profile_labels *labels, const char *comm, int pid, int tid)
+{
+	assert_int_equal(profile_labels_text(p, labels, PROFILE_KEY_COMM, comm), 0);
+	profile_labels_set_number(labels, PROFILE_KEY_PID, pid);
+	profile_labels_set_number(labels, PROFILE_KEY_TID, tid);
+}
+
 /* "root;middle_[j];leaf_[k]" of a process called comm. */
 static inline void make_sample(
 	struct profile *p, const char *comm, const char *stack, uint64_t count)
 {
-	struct profile_labels labels = { .pid = 7, .tid = 8, .cpu = -1 };
+	struct profile_labels labels = { 0 };
 	uint32_t frames[64], len = 0, stack_id, label_id;
 	char text[512], *next = text, *name;
 
@@ -54,7 +62,7 @@ static inline void make_sample(
 		frames[len - 1 - i] = frames[i];
 		frames[i] = other;
 	}
-	assert_int_equal(profile_string(p, comm, &labels.comm), 0);
+	make_labels(p, &labels, comm, 7, 8);
 	assert_int_equal(profile_labels(p, &labels, &label_id), 0);
 	assert_int_equal(profile_stack(p, frames, len, &stack_id), 0);
 	assert_int_equal(profile_add(p, stack_id, label_id, count), 0);

@@ -106,8 +106,10 @@ static void labels_of_an_answer_are_labels_of_its_profile(void **state)
 	struct query_answer answer;
 	_cleanup_(profile_done) struct profile profile;
 	_cleanup_(buf_done) struct buf out = BUF_INIT;
-	struct sink_options comm = { .by = { SINK_COMM }, .by_len = 1 };
-	struct sink_options all = { .by = { SINK_CONTAINER, SINK_COMM, SINK_PID }, .by_len = 3 };
+	struct sink_options comm = { .by = { PROFILE_KEY_COMM }, .by_len = 1 };
+	struct sink_options all = { .by = { PROFILE_KEY_CONTAINER, PROFILE_KEY_COMM,
+					    PROFILE_KEY_PID },
+		.by_len = 3 };
 
 	(void)state;
 	assert_int_equal(query_answer_init(&answer), 0);

@@ -263,7 +263,7 @@ static void expect(const struct fixture *f, size_t sample, int32_t pid, const ch
 		strcat(text, i > 0 ? ";" : "");
 	}
 	assert_string_equal(text, stack);
-	assert_int_equal(p->labels.data[s->labels].pid, pid);
+	assert_int_equal(profile_label_number(p, s->labels, PROFILE_KEY_PID), pid);
 	assert_int_equal(s->value, value);
 }
 

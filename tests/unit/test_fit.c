@@ -18,7 +18,7 @@ static void fill(struct profile *p, size_t name_len)
 {
 	uint32_t ids[FRAMES + 1], stack, labels;
 	struct profile_frame frame = { .class = PROFILE_NATIVE };
-	struct profile_labels who = { .pid = -1, .tid = -1, .cpu = -1 };
+	struct profile_labels who = { 0 };
 	char name[8192];
 
 	assert_int_equal(profile_init(p), 0);
@@ -85,7 +85,7 @@ static void names_are_cut_as_little_as_it_takes(void **state)
 static void stacks_that_read_the_same_are_one_line(void **state)
 {
 	struct profile_frame frame = { .class = PROFILE_NATIVE };
-	struct profile_labels who = { .pid = -1, .tid = -1, .cpu = -1 };
+	struct profile_labels who = { 0 };
 	struct fit_accounts one = { 0 };
 	struct fit_limits limits = { .text_max = 4 * sizeof("read_the_same") };
 	struct fit_result result;
@@ -97,7 +97,7 @@ static void stacks_that_read_the_same_are_one_line(void **state)
 	assert_int_equal(profile_string(&p, "read_the_same", &frame.name), 0);
 	for (uint32_t i = 0; i < STACKS; i++) {
 		frame.address = i;
-		who.pid = (int32_t)(i & 1);
+		profile_labels_set_number(&who, PROFILE_KEY_PID, (int32_t)(i & 1));
 		assert_int_equal(profile_frame(&p, &frame, &id), 0);
 		assert_int_equal(profile_labels(&p, &who, &labels), 0);
 		assert_int_equal(profile_stack(&p, &id, 1, &stack), 0);
@@ -168,7 +168,8 @@ static uint32_t frame(struct profile *p, const char *name)
 static void put(struct host *h, uint32_t container, const char *comm, char names[][1001],
 	uint32_t len, uint64_t value)
 {
-	struct profile_labels who = { .pid = (int32_t)any(30000), .tid = -1, .cpu = -1 };
+	struct profile_labels who = { 0 };
+	int32_t pid = (int32_t)any(30000);
 	uint32_t ids[64], stack, labels;
 	char name[16];
 
@@ -176,8 +177,9 @@ static void put(struct host *h, uint32_t container, const char *comm, char names
 		ids[i] = frame(&h->p, names[i]);
 	ids[len] = frame(&h->p, COMMON);
 	snprintf(name, sizeof(name), "c%u", container);
-	assert_int_equal(profile_string(&h->p, name, &who.container), 0);
-	assert_int_equal(profile_string(&h->p, comm, &who.comm), 0);
+	profile_labels_set_number(&who, PROFILE_KEY_PID, pid);
+	assert_int_equal(profile_labels_text(&h->p, &who, PROFILE_KEY_CONTAINER, name), 0);
+	assert_int_equal(profile_labels_text(&h->p, &who, PROFILE_KEY_COMM, comm), 0);
 	assert_int_equal(profile_labels(&h->p, &who, &labels), 0);
 	assert_int_equal(profile_stack(&h->p, ids, len + 1, &stack), 0);
 	assert_int_equal(profile_add(&h->p, stack, labels, value), 0);
@@ -235,7 +237,9 @@ static void fit(struct host *h, const struct fit_limits *limits, struct fit_resu
 
 static void write_text(struct host *h, struct buf *out)
 {
-	static const struct sink_options by = { .by = { SINK_CONTAINER, SINK_COMM }, .by_len = 2 };
+	static const struct sink_options by = {
+		.by = { PROFILE_KEY_CONTAINER, PROFILE_KEY_COMM }, .by_len = 2
+	};
 
 	assert_int_equal(folded_write(&h->p, &by, out), 0);
 }
@@ -298,7 +302,7 @@ static void only_whoever_has_too_much_loses_names(void **state)
 		assert_true(result.samples_left_out > 0);
 		assert_true(result.samples_left_out < rows[i].samples);
 		assert_string_equal(
-			profile_text(&h.p, h.p.labels.data[result.largest].container), "c4");
+			profile_label_text(&h.p, result.largest, PROFILE_KEY_CONTAINER), "c4");
 		assert_string_equal(
 			profile_text(&h.p, h.p.frames.data[frame(&h.p, COMMON)].name), COMMON);
 		profile_done(&h.p);
@@ -318,13 +322,14 @@ static void names_of_cgroups_are_their_accounts(void **state)
 	make_host(&h, 0, 0);
 	lines_of_others(&h, &before);
 	for (uint32_t i = 0; i < 4000; i++) {
-		struct profile_labels who = { .pid = -1, .tid = -1, .cpu = -1 };
+		struct profile_labels who = { 0 };
 		char name[600];
 		uint32_t labels, stack, id = frame(&h.p, COMMON);
 
 		snprintf(name, sizeof(name), "c4;/%0500u", i);
 		name[2] = '/';
-		assert_int_equal(profile_string(&h.p, name, &who.container), 0);
+		assert_int_equal(
+			profile_labels_text(&h.p, &who, PROFILE_KEY_CONTAINER, name), 0);
 		assert_int_equal(profile_labels(&h.p, &who, &labels), 0);
 		assert_int_equal(profile_stack(&h.p, &id, 1, &stack), 0);
 		assert_int_equal(profile_add(&h.p, stack, labels, 1), 0);

@@ -139,14 +139,14 @@ static void labels_are_labels_again(void **state)
 	static const char text[] = "# stoker labels: container,comm,pid,cpu 0\n"
 				   "?;my app;12;?;main;f_[k] 2\nweb;x;?;3 1\n";
 	static const struct sink_options options = {
-		.by = { SINK_CONTAINER, SINK_COMM, SINK_PID, SINK_CPU },
+		.by = { PROFILE_KEY_CONTAINER, PROFILE_KEY_COMM, PROFILE_KEY_PID, PROFILE_KEY_CPU },
 		.by_len = 4,
 		.label_line = true,
 	};
 	_cleanup_(profile_done) struct profile p = { 0 };
 	_cleanup_(buf_done) struct buf out = BUF_INIT;
 	struct folded_counts counts;
-	const struct profile_labels *labels;
+	uint32_t labels;
 
 	(void)state;
 	assert_int_equal(profile_init(&p), 0);
@@ -154,12 +154,12 @@ static void labels_are_labels_again(void **state)
 	assert_string_equal(counts.labels, "container,comm,pid,cpu");
 	assert_int_equal(counts.skipped, 1);
 	assert_int_equal(p.stacks.data[p.samples.data[0].stack].len, 2);
-	labels = &p.labels.data[p.samples.data[0].labels];
-	assert_int_equal(labels->container, 0);
-	assert_string_equal(profile_text(&p, labels->comm), "my app");
-	assert_int_equal(labels->pid, 12);
-	assert_int_equal(labels->tid, -1);
-	assert_int_equal(labels->cpu, -1);
+	labels = p.samples.data[0].labels;
+	assert_int_equal(profile_label(&p, labels, PROFILE_KEY_CONTAINER), 0);
+	assert_string_equal(profile_label_text(&p, labels, PROFILE_KEY_COMM), "my app");
+	assert_int_equal(profile_label_number(&p, labels, PROFILE_KEY_PID), 12);
+	assert_int_equal(profile_label_number(&p, labels, PROFILE_KEY_TID), -1);
+	assert_int_equal(profile_label_number(&p, labels, PROFILE_KEY_CPU), -1);
 	assert_int_equal(folded_write(&p, &options, &out), 0);
 	assert_string_equal(out.data, text);
 }
@@ -167,17 +167,15 @@ static void labels_are_labels_again(void **state)
 static void every_key_of_by_can_be_a_label(void **state)
 {
 	(void)state;
-	for (int key = 0; key < SINK_KEYS; key++) {
-		struct sink_options options = {
-			.by = { (enum sink_key)key }, .by_len = 1, .label_line = true
-		};
+	for (uint32_t key = 0; key < PROFILE_KEYS; key++) {
+		struct sink_options options = { .by = { key }, .by_len = 1, .label_line = true };
 		_cleanup_(profile_done) struct profile p = { 0 };
 		_cleanup_(buf_done) struct buf out = BUF_INIT;
 		struct folded_counts counts;
 		char text[96];
 
 		snprintf(text, sizeof(text), "%s%s 0\n7;f 1\n", FOLDED_LABELS,
-			sink_key_name((enum sink_key)key));
+			profile_key_name(NULL, key));
 		assert_int_equal(profile_init(&p), 0);
 		assert_int_equal(folded_read(bytes_of(text), &p, &counts), 0);
 		assert_int_equal(folded_write(&p, &options, &out), 0);

@@ -19,7 +19,9 @@ static struct bytes bytes_of(const char *text)
 static void expect_folded(const struct profile *p, const char *want)
 {
 	_cleanup_(buf_done) struct buf out = BUF_INIT;
-	struct sink_options options = { .by = { SINK_COMM, SINK_PID, SINK_TID }, .by_len = 3 };
+	struct sink_options options = {
+		.by = { PROFILE_KEY_COMM, PROFILE_KEY_PID, PROFILE_KEY_TID }, .by_len = 3
+	};
 
 	assert_int_equal(folded_write(p, &options, &out), 0);
 	assert_string_equal(out.data ? out.data : "", want);
@@ -306,7 +308,8 @@ static void text_without_times_has_samples_without_times(void **state)
 /* Before or after the text's one CPU there may be samples without any. */
 static void a_sample_has_the_cpu_that_its_head_names(void **state)
 {
-	static const struct sink_options options = { .by = { SINK_CPU, SINK_TID }, .by_len = 2 };
+	static const struct sink_options options = { .by = { PROFILE_KEY_CPU, PROFILE_KEY_TID },
+		.by_len = 2 };
 	_cleanup_(profile_done) struct profile p;
 	_cleanup_(buf_done) struct buf out = BUF_INIT;
 	struct perf_counts counts;

@@ -25,14 +25,14 @@ static int teardown(void **state)
 /* A sample of one frame by a name, for a comm. */
 static void tick(struct profile *p, const char *name, const char *comm, uint32_t cpu, uint64_t ns)
 {
-	struct profile_labels labels = { .pid = 7, .tid = 7, .cpu = -1 };
+	struct profile_labels labels = { 0 };
 	struct profile_frame frame = { .class = PROFILE_NATIVE };
 	uint32_t frame_id, stack, label;
 
 	assert_int_equal(profile_string(p, name, &frame.name), 0);
 	assert_int_equal(profile_frame(p, &frame, &frame_id), 0);
 	assert_int_equal(profile_stack(p, &frame_id, 1, &stack), 0);
-	assert_int_equal(profile_string(p, comm, &labels.comm), 0);
+	assert_int_equal(profile_labels_text(p, &labels, PROFILE_KEY_COMM, comm), 0);
 	assert_int_equal(profile_labels(p, &labels, &label), 0);
 	assert_int_equal(profile_tick(p, stack, label, cpu, ns), 0);
 }
@@ -107,7 +107,8 @@ static void no_name_reads_as_a_mark_or_as_a_kind(void **state)
 		tick(p, rows[i].name, rows[i].name, 0, i);
 		assert_string_equal(
 			profile_text(p, profile_stack_frame(p, i, 0)->name), rows[i].kept);
-		assert_string_equal(profile_text(p, p->labels.data[i].comm), rows[i].kept);
+		assert_string_equal(
+			profile_label_text(p, i, PROFILE_KEY_COMM), rows[i].kept);
 	}
 }
 

@@ -56,7 +56,9 @@ void *__wrap_reallocarray(void *old, size_t n, size_t size)
 
 /* ---- what is written ------------------------------------------------------------------------ */
 
-static const struct sink_options options = { .by = { SINK_COMM, SINK_TID }, .by_len = 2 };
+static const struct sink_options options = {
+	.by = { PROFILE_KEY_COMM, PROFILE_KEY_TID }, .by_len = 2
+};
 
 /* Every class of frame, a mapped file, ticks, and names that are escaped. */
 static int setup(void **state)
@@ -64,7 +66,7 @@ static int setup(void **state)
 	struct profile *p = calloc(1, sizeof(*p));
 	struct profile_object object = { 0 };
 	struct profile_frame frame = { .address = 0x1234, .line = 7 };
-	struct profile_labels labels = { .pid = 7, .tid = 9, .cpu = -1 };
+	struct profile_labels labels = { 0 };
 	uint32_t frame_id, stack, labels_id;
 
 	assert_non_null(p);
@@ -83,7 +85,7 @@ static int setup(void **state)
 	assert_int_equal(profile_string(p, "x.c", &frame.file), 0);
 	assert_int_equal(profile_frame(p, &frame, &frame_id), 0);
 	assert_int_equal(profile_stack(p, &frame_id, 1, &stack), 0);
-	assert_int_equal(profile_string(p, "x", &labels.comm), 0);
+	make_labels(p, &labels, "x", 7, 9);
 	assert_int_equal(profile_labels(p, &labels, &labels_id), 0);
 	for (uint64_t i = 0; i < 5; i++)
 		assert_int_equal(profile_tick(p, stack, labels_id, 0, 2000 + i), 0);

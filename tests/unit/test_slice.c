@@ -20,11 +20,12 @@ static void make(struct profile *p, uint32_t hz, uint64_t since_ns, uint32_t tic
 	p->period_ns = NSEC_PER_SEC / hz;
 	p->start_tick_ns = BEGIN_NS + since_ns;
 	for (uint32_t i = 1; i <= ticks; i++) {
-		struct profile_labels labels = { .pid = 1, .tid = 1, .cpu = -1 };
+		struct profile_labels labels = { 0 };
 		struct profile_frame frame = { 0 };
 		uint32_t stack, id;
 
-		assert_int_equal(profile_string(p, names[i % 2], &labels.container), 0);
+		assert_int_equal(
+			profile_labels_text(p, &labels, PROFILE_KEY_CONTAINER, names[i % 2]), 0);
 		assert_int_equal(profile_string(p, "f", &frame.name), 0);
 		assert_int_equal(profile_frame(p, &frame, &id), 0);
 		assert_int_equal(profile_stack(p, &id, 1, &stack), 0);
@@ -104,7 +105,7 @@ static void two_rates_are_one_profile_of_one_container(void **state)
 	assert_int_equal(profile_total(&out), 500 + 49);
 	assert_int_equal(slice.taken, 50 + 49);
 	assert_int_equal(out.labels.len, 1);
-	assert_string_equal(profile_text(&out, out.labels.data[0].container), "web");
+	assert_string_equal(profile_label_text(&out, 0, PROFILE_KEY_CONTAINER), "web");
 }
 
 static void what_is_over_the_limit_is_counted(void **state)

@@ -17,7 +17,7 @@ static int setup(void **state)
 {
 	static struct fixture f;
 
-	f = (struct fixture){ .options = { .by = { SINK_COMM }, .by_len = 1 } };
+	f = (struct fixture){ .options = { .by = { PROFILE_KEY_COMM }, .by_len = 1 } };
 	*state = &f;
 	return profile_init(&f.profile) < 0 || profile_init(&f.other) < 0 ? -1 : 0;
 }

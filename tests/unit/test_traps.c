@@ -51,7 +51,7 @@ static void a_folder_is_a_bundle_of_its_trap_alone(void **state)
 /* From start_ns on, ten ticks a second. */
 static void make_profile(struct profile *p, uint64_t start_ns, uint32_t ticks)
 {
-	struct profile_labels labels = { .pid = 1, .tid = 1, .cpu = -1 };
+	struct profile_labels labels = { 0 };
 	struct profile_frame frame = { 0 };
 	uint32_t stack, id;
 

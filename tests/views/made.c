@@ -77,12 +77,13 @@ static void make_labels(struct made *m)
 	static const char *const containers[] = { "web", "cache", "host" };
 
 	for (uint32_t i = 0; i < ARRAY_SIZE(m->labels); i++) {
-		struct profile_labels labels = {
-			.pid = (int)(100 + i / 2), .tid = (int)(100 + i), .cpu = -1
-		};
+		struct profile_labels labels = { 0 };
 
-		must(profile_string(&m->profile, comms[i % 4], &labels.comm));
-		must(profile_string(&m->profile, containers[i % 3], &labels.container));
+		must(profile_labels_text(&m->profile, &labels, PROFILE_KEY_COMM, comms[i % 4]));
+		must(profile_labels_text(
+			&m->profile, &labels, PROFILE_KEY_CONTAINER, containers[i % 3]));
+		profile_labels_set_number(&labels, PROFILE_KEY_PID, (int)(100 + i / 2));
+		profile_labels_set_number(&labels, PROFILE_KEY_TID, (int)(100 + i));
 		must(profile_labels(&m->profile, &labels, &m->labels[i]));
 	}
 }
@@ -112,7 +113,9 @@ static void save(const char *dir, const char *name, const struct buf *out)
 		must(-errno);
 }
 
-static const struct sink_options options = { .by = { SINK_CONTAINER, SINK_COMM }, .by_len = 2 };
+static const struct sink_options options = {
+	.by = { PROFILE_KEY_CONTAINER, PROFILE_KEY_COMM }, .by_len = 2
+};
 
 static void write_one(
 	const struct profile *p, const char *format, const char *dir, const char *name)

@@ -27,26 +27,24 @@ static int put_account(struct fill *fill, uint32_t labels, uint64_t account)
 
 static int make_labels(struct fill *fill, const struct tally_task *task, uint32_t cpu, uint32_t *id)
 {
-	struct profile_labels labels = {
-		.pid = (int32_t)task->key.tgid,
-		.tid = task->key.tid ? (int32_t)task->key.tid : -1,
-		.cpu = (int32_t)cpu - 1,
-	};
 	struct containers_labels names;
-	int err;
+	struct profile_labels labels = { 0 };
+	const char *texts[PROFILE_KEY_PID];
+	int err = 0;
 
 	containers_labels(fill->containers, task->key.cgroup, &names);
-	err = profile_string(fill->profile, names.container, &labels.container);
-	if (err == 0)
-		err = profile_string(fill->profile, names.pod, &labels.pod);
-	if (err == 0)
-		err = profile_string(fill->profile, names.namespace_, &labels.namespace_);
-	if (err == 0)
-		err = profile_string(fill->profile, names.image, &labels.image);
-	if (err == 0)
-		err = profile_string(fill->profile, names.unit, &labels.unit);
-	if (err == 0)
-		err = profile_string(fill->profile, task->key.comm, &labels.comm);
+	texts[PROFILE_KEY_CONTAINER] = names.container;
+	texts[PROFILE_KEY_POD] = names.pod;
+	texts[PROFILE_KEY_NAMESPACE] = names.namespace_;
+	texts[PROFILE_KEY_IMAGE] = names.image;
+	texts[PROFILE_KEY_UNIT] = names.unit;
+	texts[PROFILE_KEY_COMM] = task->key.comm;
+	for (uint32_t key = 0; key < PROFILE_KEY_PID && err == 0; key++)
+		err = profile_labels_text(fill->profile, &labels, key, texts[key]);
+	profile_labels_set_number(&labels, PROFILE_KEY_PID, (int32_t)task->key.tgid);
+	profile_labels_set_number(
+		&labels, PROFILE_KEY_TID, task->key.tid ? (int32_t)task->key.tid : -1);
+	profile_labels_set_number(&labels, PROFILE_KEY_CPU, (int32_t)cpu - 1);
 	if (err == 0)
 		err = profile_labels(fill->profile, &labels, id);
 	return err < 0 ? err : put_account(fill, *id, names.account);
@@ -345,8 +343,7 @@ int fill_fit(struct fill *fill, uint64_t stored_max)
 		why_set(&fill->note, 0,
 			"%s: its stacks are more than its share of an interval's text: names of "
 			"its rare stacks are left out",
-			profile_text(
-				fill->profile, fill->profile->labels.data[fit.largest].container));
+			profile_label_text(fill->profile, fit.largest, PROFILE_KEY_CONTAINER));
 	return err;
 }
 

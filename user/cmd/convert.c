@@ -158,10 +158,8 @@ static int check(struct convert *c, const struct profile *p, struct why *why)
 			c->input.path);
 	if (sink_check_times(c->sink, c->input.path, timed, why) < 0)
 		return -EINVAL;
-	if (!c->by_given) {
-		memcpy(c->options.by, c->input.by.by, sizeof(c->options.by));
-		c->options.by_len = c->input.by.by_len;
-	}
+	if (!c->by_given)
+		sink_copy_by(&c->options, &c->input.by);
 	return 0;
 }
 

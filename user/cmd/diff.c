@@ -217,7 +217,7 @@ static int load_store(struct diff *d, struct side *side, struct why *why)
 	return err < 0 ? why_set(why, err, "out of memory") : 0;
 }
 
-static bool has_key(const struct buf *by, enum sink_key key)
+static bool has_key(const struct buf *by, uint32_t key)
 {
 	struct sink_options options = { 0 };
 	struct why why;
@@ -227,13 +227,12 @@ static bool has_key(const struct buf *by, enum sink_key key)
 
 /* A label that was asked for is the same in all samples, or the sides differ by it. A container
  * implies its pod and namespace. */
-static bool is_asked(const struct ask *ask, enum sink_key key)
+static bool is_asked(const struct ask *ask, uint32_t key)
 {
-	bool of_container = key == SINK_CONTAINER || key == SINK_POD || key == SINK_NAMESPACE ||
-		key == SINK_IMAGE || key == SINK_UNIT;
+	bool of_container = key <= PROFILE_KEY_UNIT;
 
-	return ask_matches(ask, sink_key_name(key)) ||
-		(of_container && ask_matches(ask, sink_key_name(SINK_CONTAINER)));
+	return ask_matches(ask, profile_key_name(NULL, key)) ||
+		(of_container && ask_matches(ask, profile_key_name(NULL, PROFILE_KEY_CONTAINER)));
 }
 
 /* The profile as folded text has it, in which labels are frames like others. */
@@ -283,13 +282,10 @@ static int choose_labels(struct diff *d, struct why *why)
 		return compare_with_folded(d, a->by.len > 0 ? a : b, why);
 	if (d->by)
 		return sink_parse_by(d->by, &d->sink, why);
-	for (int i = 0; i < SINK_PID; i++) {
-		enum sink_key key = (enum sink_key)i;
-
+	for (uint32_t key = 0; key < PROFILE_KEY_PID; key++)
 		if (has_key(&a->by, key) && has_key(&b->by, key) && !is_asked(&a->ask, key) &&
 			!is_asked(&b->ask, key))
 			d->sink.by[d->sink.by_len++] = key;
-	}
 	return 0;
 }
 
@@ -345,9 +341,7 @@ static int load_file(struct diff *d, struct side *side, struct why *why)
 
 	if (err < 0)
 		return err;
-	for (uint32_t i = 0; i < input.by.by_len; i++)
-		buf_printf(&side->by, "%s%s", i > 0 ? "," : "", sink_key_name(input.by.by[i]));
-	return buf_err(&side->by) < 0 ? why_set(why, -ENOMEM, "out of memory") : 0;
+	return sink_put_by(&side->by, &input.by) < 0 ? why_set(why, -ENOMEM, "out of memory") : 0;
 }
 
 /* Counts with fractions become whole numbers, of one size on both sides. */

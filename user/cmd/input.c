@@ -219,8 +219,8 @@ static int report_events(const char *path, const char *event, const struct perf_
 
 static bool has_comm(const struct profile *profile)
 {
-	vec_each (&profile->labels, labels)
-		if (labels->comm != 0)
+	vec_each (&profile->label_list, label)
+		if (label->key == PROFILE_KEY_COMM)
 			return true;
 	return false;
 }
@@ -241,7 +241,7 @@ static int read_perf(struct input *input, struct bytes text, struct profile *out
 		log_warn(log, "%s: of %llu samples only the first %u have their times", input->path,
 			(unsigned long long)counts.samples, PROFILE_TICKS_MAX);
 	if (has_comm(out))
-		input->by.by[input->by.by_len++] = SINK_COMM;
+		input->by.by[input->by.by_len++] = PROFILE_KEY_COMM;
 	return report_events(input->path, input->event, &counts, log, why);
 }
 

@@ -202,18 +202,19 @@ static int capture(struct ps *ps, struct profile *out, struct why *why)
 }
 
 static bool is_row_of(
-	const struct profile *p, const struct profile_labels *l, const struct ps_row *row)
+	const struct profile *p, uint32_t labels, const struct ps_row *row)
 {
-	return strcmp(profile_text(p, l->container), row->name) == 0 &&
-		strcmp(profile_text(p, l->pod), row->pod) == 0 &&
-		(row->namespace_[0] == '\0' ||
-			strcmp(profile_text(p, l->namespace_), row->namespace_) == 0);
+	const char *namespace_ = profile_label_text(p, labels, PROFILE_KEY_NAMESPACE);
+
+	return strcmp(profile_label_text(p, labels, PROFILE_KEY_CONTAINER), row->name) == 0 &&
+		strcmp(profile_label_text(p, labels, PROFILE_KEY_POD), row->pod) == 0 &&
+		(row->namespace_[0] == '\0' || strcmp(namespace_, row->namespace_) == 0);
 }
 
-static struct ps_row *row_of(struct ps *ps, const struct profile *p, const struct profile_labels *l)
+static struct ps_row *row_of(struct ps *ps, const struct profile *p, uint32_t labels)
 {
 	vec_each (&ps->rows, row)
-		if (is_row_of(p, l, row))
+		if (is_row_of(p, labels, row))
 			return row;
 	return NULL;
 }
@@ -227,7 +228,7 @@ static int count(struct ps *ps, const struct profile *p)
 		return err;
 	rest = &ps->rows.data[ps->rows.len - 1];
 	vec_each (&p->samples, sample) {
-		struct ps_row *row = row_of(ps, p, &p->labels.data[sample->labels]);
+		struct ps_row *row = row_of(ps, p, sample->labels);
 		enum stack_state state = stack_state_of(p, sample->stack);
 
 		row = row ? row : rest;

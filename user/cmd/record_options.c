@@ -332,8 +332,8 @@ static void set_defaults(struct record_options *o)
 	if (o->by_given)
 		return;
 	if (whole_host)
-		o->sink.by[o->sink.by_len++] = SINK_CONTAINER;
-	o->sink.by[o->sink.by_len++] = SINK_COMM;
+		o->sink.by[o->sink.by_len++] = PROFILE_KEY_CONTAINER;
+	o->sink.by[o->sink.by_len++] = PROFILE_KEY_COMM;
 }
 
 static int set_check_path(struct record_options *o, struct why *why)

@@ -117,16 +117,30 @@ static const struct profile_sample *sample_of(const struct fit *f, const struct 
 	return &f->p->samples.data[turn->sample];
 }
 
-#define LABELS_LEN 6
+#define WELL_KNOWN PROFILE_KEY_PID      /* number of the well-known labels that are texts */
+#define LABELS_MAX (WELL_KNOWN + 2 * PROFILE_FREE_MAX)
 
-static void labels_of(
-	const struct fit *f, const struct profile_sample *sample, uint32_t out[LABELS_LEN])
+/* Strings of the labels: the well-known ones, known or not; then keys and values of free ones.
+ * Returns their number. */
+static uint32_t labels_of(
+	const struct fit *f, const struct profile_sample *sample, uint32_t out[LABELS_MAX])
 {
-	const struct profile_labels *l = &f->p->labels.data[sample->labels];
-	const uint32_t all[LABELS_LEN] = { l->container, l->pod, l->namespace_, l->image, l->unit,
-		l->comm };
+	struct profile_labels labels;
+	uint32_t len = WELL_KNOWN;
 
-	memcpy(out, all, sizeof(all));
+	memset(out, 0, WELL_KNOWN * sizeof(*out));
+	profile_labels_get(f->p, sample->labels, &labels);
+	for (uint32_t i = 0; i < labels.len; i++) {
+		const struct profile_label *label = &labels.list[i];
+
+		if (label->key < WELL_KNOWN)
+			out[label->key] = label->value;
+		if (label->key < PROFILE_KEYS)
+			continue;
+		out[len++] = f->p->free_keys.data[label->key - PROFILE_KEYS];
+		out[len++] = label->value;
+	}
+	return len;
 }
 
 static uint64_t line_hash(const struct profile *p, const struct profile_sample *sample)
@@ -156,13 +170,13 @@ static int hash_lines(struct fit *f)
 /* A line that the account has takes no more. */
 static uint64_t text_bytes(const struct fit *f, const struct profile_sample *sample)
 {
-	uint32_t len = f->p->stacks.data[sample->stack].len, labels[LABELS_LEN];
+	uint32_t len = f->p->stacks.data[sample->stack].len, labels[LABELS_MAX], labels_len;
 	uint64_t sum = 0;
 
 	if (hash_find(&f->callers, f->lines[sample - f->p->samples.data]))
 		return 0;
-	labels_of(f, sample, labels);
-	for (int i = 0; i < LABELS_LEN; i++)
+	labels_len = labels_of(f, sample, labels);
+	for (uint32_t i = 0; i < labels_len; i++)
 		sum += f->lens[labels[i]] + 1;
 	for (uint32_t i = 0; i < len; i++)
 		sum += f->lens[profile_stack_frame(f->p, sample->stack, i)->name] + 1;
@@ -182,10 +196,9 @@ static uint64_t packed_bytes(const struct fit *f, const struct profile_sample *s
 {
 	const struct profile_stack *stack = &f->p->stacks.data[sample->stack];
 	uint64_t sum = LINE_BYTES, callers = 0;
-	uint32_t labels[LABELS_LEN];
+	uint32_t labels[LABELS_MAX], labels_len = labels_of(f, sample, labels);
 
-	labels_of(f, sample, labels);
-	for (int i = 0; i < LABELS_LEN; i++)
+	for (uint32_t i = 0; i < labels_len; i++)
 		sum += name_bytes(f, labels[i]);
 	if (!hash_find(&f->names, labels[0]))
 		sum += GROUP_BYTES + 2ULL * f->lens[labels[0]];
@@ -205,14 +218,14 @@ static uint64_t packed_bytes(const struct fit *f, const struct profile_sample *s
 static int have(struct fit *f, const struct profile_sample *sample)
 {
 	const struct profile_stack *stack = &f->p->stacks.data[sample->stack];
-	uint32_t labels[LABELS_LEN];
+	uint32_t labels[LABELS_MAX], labels_len;
 	uint64_t callers = 0;
 	int err = 0;
 
 	if (!f->packed)
 		return hash_put(&f->callers, f->lines[sample - f->p->samples.data], 0);
-	labels_of(f, sample, labels);
-	for (int i = 0; i < LABELS_LEN && err == 0; i++)
+	labels_len = labels_of(f, sample, labels);
+	for (uint32_t i = 0; i < labels_len && err == 0; i++)
 		err = hash_put(&f->names, labels[i], 0);
 	for (uint32_t i = stack->len; i-- > 0 && err == 0;) {
 		callers = hash_mix(callers + f->p->frame_ids.data[stack->first + i] + 1);
@@ -319,9 +332,11 @@ static void find_own_names(struct fit *f, uint64_t level)
 		for (size_t i = 0; i < f->p->samples.len; i++)
 			if (is_over(f, &f->turns[i], level) == !others)
 				mark_names(f, &f->turns[i], !others);
-	vec_each (&f->p->labels, l)
-		f->own[l->container] = f->own[l->pod] = f->own[l->namespace_] = f->own[l->image] =
-			f->own[l->unit] = f->own[l->comm] = false;
+	vec_each (&f->p->label_list, label)
+		if (!profile_key_is_number(label->key))
+			f->own[label->value] = false;
+	vec_each (&f->p->free_keys, name)
+		f->own[*name] = false;
 }
 
 /* ---- stacks that are left out ------------------------------------------------------------------
@@ -338,29 +353,37 @@ static size_t outer_len(const char *label)
 
 /* A container that is named already in what is kept of the account has its labels; others below the
  * same one have none of their own. */
-static int set_container(struct fit *f, struct profile_labels *labels)
+static int set_container(struct fit *f, struct profile_labels *labels, uint32_t container)
 {
-	const char *label = profile_text(f->p, labels->container);
+	const char *label = profile_text(f->p, container);
 	size_t len = outer_len(label);
 	char text[256];
 
-	if (hash_find(&f->names, labels->container) || label[len] == '\0')
+	if (hash_find(&f->names, container) || label[len] == '\0')
 		return 0;
-	labels->pod = labels->namespace_ = labels->image = labels->unit = 0;
+	for (uint32_t key = PROFILE_KEY_POD; key <= PROFILE_KEY_UNIT; key++)
+		profile_labels_set(labels, key, 0);
 	snprintf(text, sizeof(text), "%.*s/%s", (int)(len < 200 ? len : 200), label,
 		PROFILE_NAMES_LEFT_OUT);
-	return profile_string(f->p, text, &labels->container);
+	return profile_labels_text(f->p, labels, PROFILE_KEY_CONTAINER, text);
 }
 
-/* A program chooses its command's name, and how many processes it has. */
+/* A program chooses its command's name, how many processes it has, and free labels. */
 static int set_labels(struct fit *f, struct profile_sample *sample)
 {
-	struct profile_labels labels = f->p->labels.data[sample->labels];
-	int err = set_container(f, &labels);
+	struct profile_labels labels;
+	uint32_t container = profile_label(f->p, sample->labels, PROFILE_KEY_CONTAINER);
+	uint32_t comm = profile_label(f->p, sample->labels, PROFILE_KEY_COMM);
+	int err;
 
-	if (!hash_find(&f->names, labels.comm))
-		labels.comm = 0;
-	labels.pid = labels.tid = -1;
+	profile_labels_get(f->p, sample->labels, &labels);
+	while (labels.len > 0 && labels.list[labels.len - 1].key >= PROFILE_KEYS)
+		labels.len--;
+	err = set_container(f, &labels, container);
+	if (!hash_find(&f->names, comm))
+		profile_labels_set(&labels, PROFILE_KEY_COMM, 0);
+	profile_labels_set_number(&labels, PROFILE_KEY_PID, -1);
+	profile_labels_set_number(&labels, PROFILE_KEY_TID, -1);
 	return err < 0 ? err : profile_labels(f->p, &labels, &sample->labels);
 }
 

@@ -11,14 +11,9 @@
 
 #include "profile/words.h"
 
-struct key {
-	const char *name;
-	size_t text, number; /* offset of one of them in struct profile_labels */
-};
-
 struct folded_reader {
 	struct profile *out;
-	const struct key *keys[FOLDED_KEYS_MAX]; /* of the frames that are labels */
+	struct bytes keys[FOLDED_KEYS_MAX]; /* of the frames that are labels */
 	uint32_t keys_len;
 	uint64_t total;                         /* of the lines that were taken */
 	uint32_t root_first[FOLDED_FRAMES_MAX]; /* of the line */
@@ -160,36 +155,19 @@ int folded_reader_add(struct folded_reader *r, struct bytes stack, uint32_t labe
 /* ---- labels -----------------------------------------------------------------------------------
  */
 
-#define TEXT(name, field)                                       \
-	{                                                       \
-		name, offsetof(struct profile_labels, field), 0 \
-	}
-#define NUMBER(name, field)                                     \
-	{                                                       \
-		name, 0, offsetof(struct profile_labels, field) \
-	}
-
-static const struct key known_keys[FOLDED_KEYS_MAX] = {
-	TEXT("container", container),
-	TEXT("pod", pod),
-	TEXT("namespace", namespace_),
-	TEXT("image", image),
-	TEXT("unit", unit),
-	TEXT("comm", comm),
-	NUMBER("pid", pid),
-	NUMBER("tid", tid),
-	NUMBER("cpu", cpu),
-};
-
-static bool add_key(struct folded_reader *r, struct bytes name)
+static bool add_key(struct folded_reader *r, struct bytes word)
 {
-	for (uint32_t i = 0; r->keys_len < FOLDED_KEYS_MAX && i < FOLDED_KEYS_MAX; i++) {
-		if (words_is(name, known_keys[i].name)) {
-			r->keys[r->keys_len++] = &known_keys[i];
-			return true;
-		}
-	}
-	return false;
+	const char *name;
+	size_t len;
+
+	if (r->keys_len == FOLDED_KEYS_MAX ||
+		!profile_key_word((const char *)word.data, word.len, &name, &len))
+		return false;
+	for (uint32_t i = 0; i < r->keys_len; i++)
+		if (r->keys[i].len == len && memcmp(r->keys[i].data, name, len) == 0)
+			return false;
+	r->keys[r->keys_len++] = (struct bytes){ (const uint8_t *)name, len };
+	return true;
 }
 
 /* Is the line the one that names the labels? */
@@ -217,27 +195,19 @@ static bool take_keys(struct folded_reader *r, struct bytes line, struct folded_
 }
 
 /* `?` is what folded text has for an unknown label. */
-static int set_label(struct folded_reader *r, const struct key *key, struct bytes value,
+static int set_label(struct folded_reader *r, struct bytes key, struct bytes value,
 	struct profile_labels *labels)
 {
-	struct cursor c = cursor_init(value.data, value.len);
-	char *field = (char *)labels + (key->number ? key->number : key->text);
-	uint64_t number;
-
 	if (words_is(value, "?"))
 		return 0;
-	if (!key->number)
-		return strtab_put(&r->out->strings, (const char *)value.data, value.len,
-			(uint32_t *)(void *)field);
-	if (words_number(&c, &number) && cursor_left(&c) == 0 && number <= INT32_MAX)
-		*(int32_t *)(void *)field = (int32_t)number;
-	return 0;
+	return profile_labels_put(r->out, labels, (const char *)key.data, key.len,
+		(const char *)value.data, value.len);
 }
 
 /* Takes the frames that are labels from the stack. -E2BIG: there are fewer. */
 static int take_labels(struct folded_reader *r, struct bytes *stack, uint32_t *id)
 {
-	struct profile_labels labels = { .pid = -1, .tid = -1, .cpu = -1 };
+	struct profile_labels labels = { 0 };
 	struct cursor c = cursor_init(stack->data, stack->len);
 	int err = 0;
 

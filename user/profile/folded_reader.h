@@ -15,7 +15,8 @@
 #define FOLDED_DIGITS_MAX 6         /* of a fraction */
 #define FOLDED_SUM_MAX (1ULL << 53) /* what every format that we write can hold exactly */
 #define FOLDED_LABELS "# stoker labels: "
-#define FOLDED_KEYS_MAX 9
+#define FOLDED_KEYS_MAX (PROFILE_KEYS + PROFILE_FREE_MAX)
+#define FOLDED_LABELS_MAX 1216 /* of their names, with the NUL */
 
 struct folded_counts {
 	uint64_t lines; /* accepted */
@@ -28,7 +29,7 @@ struct folded_counts {
 	uint64_t pairs; /* of lines: stacks that end with a number, as in BEFORE AFTER of a diff */
 	uint64_t pairs_at; /* line number of the first */
 	uint64_t rounded;  /* of lines: fractions of over FOLDED_DIGITS_MAX digits */
-	char labels[128];  /* container,comm: the KEYS; "": none */
+	char labels[FOLDED_LABELS_MAX]; /* container,comm: the KEYS; "": none */
 };
 
 struct folded_reader;

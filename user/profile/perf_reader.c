@@ -67,18 +67,18 @@ static int begin_sample(struct reader *r, const struct perf_head *head)
 		return 0;
 	r->time_ns = head->time_ns;
 	r->cpu = head->has_cpu ? (uint32_t)head->cpu : PROFILE_NO_CPU;
-	r->labels = (struct profile_labels){
-		.pid = (int32_t)head->pid,
-		.tid = (int32_t)head->tid,
-		.cpu = head->has_cpu && head->cpu <= INT32_MAX ? (int32_t)head->cpu : -1,
-	};
+	r->labels.len = 0;
+	profile_labels_set_number(&r->labels, PROFILE_KEY_PID, (int32_t)head->pid);
+	profile_labels_set_number(&r->labels, PROFILE_KEY_TID, (int32_t)head->tid);
+	profile_labels_set_number(&r->labels, PROFILE_KEY_CPU,
+		head->has_cpu && head->cpu <= INT32_MAX ? (int32_t)head->cpu : -1);
 	if (r->out->period_ns == 0)
 		r->out->period_ns = head->period_ns;
 	if (strtab_put(&r->out->strings, (const char *)r->event.data, r->event.len,
 		    &r->out->event) < 0)
 		return -ENOMEM;
-	return strtab_put(
-		&r->out->strings, (const char *)head->comm.data, head->comm.len, &r->labels.comm);
+	return profile_labels_put(r->out, &r->labels, "comm", strlen("comm"),
+		(const char *)head->comm.data, head->comm.len);
 }
 
 /* ---- a frame ----------------------------------------------------------------------------------

@@ -40,6 +40,8 @@ void profile_done(struct profile *p)
 	vec_done(&p->frame_ids);
 	vec_done(&p->stacks);
 	vec_done(&p->labels);
+	vec_done(&p->label_list);
+	vec_done(&p->free_keys);
 	vec_done(&p->samples);
 	vec_done(&p->ticks);
 	hash_done(&p->frame_index);
@@ -82,7 +84,7 @@ static bool misleads(const char *name, size_t len)
 }
 
 /* Programs choose their names: what misleads has braces in the place of its last brackets. */
-static int put_plain(struct profile *p, uint32_t *id)
+int profile_plain(struct profile *p, uint32_t *id)
 {
 	_cleanup_(freep) char *plain = NULL;
 	const char *name = profile_text(p, *id);
@@ -101,7 +103,7 @@ static int put_plain(struct profile *p, uint32_t *id)
 int profile_frame(struct profile *p, const struct profile_frame *frame, uint32_t *id)
 {
 	struct profile_frame plain = *frame;
-	int err = plain.class == PROFILE_MARK ? 0 : put_plain(p, &plain.name);
+	int err = plain.class == PROFILE_MARK ? 0 : profile_plain(p, &plain.name);
 	uint64_t key = hash_bytes(&plain, sizeof(plain)), *have;
 	struct profile_frame *slot;
 
@@ -153,32 +155,6 @@ int profile_stack(struct profile *p, const uint32_t *frames, uint32_t len, uint3
 		memcpy(p->frame_ids.data + slot->first, frames, len * sizeof(*frames));
 	p->frame_ids.len += len;
 	*id = (uint32_t)p->stacks.len - 1;
-	return 0;
-}
-
-int profile_labels(struct profile *p, const struct profile_labels *labels, uint32_t *id)
-{
-	struct profile_labels plain = *labels;
-	uint32_t *const texts[] = { &plain.container, &plain.pod, &plain.namespace_, &plain.image,
-		&plain.unit, &plain.comm };
-	struct profile_labels *slot;
-	uint64_t key, *have;
-
-	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
-		if (put_plain(p, texts[i]) < 0)
-			return -ENOMEM;
-	key = hash_bytes(&plain, sizeof(plain));
-	for (; (have = hash_find(&p->label_index, key)); key++) {
-		if (memcmp(&p->labels.data[*have], &plain, sizeof(plain)) == 0) {
-			*id = (uint32_t)*have;
-			return 0;
-		}
-	}
-	slot = vec_add(&p->labels);
-	if (!slot || hash_put(&p->label_index, key, p->labels.len - 1) < 0)
-		return -ENOMEM;
-	*slot = plain;
-	*id = (uint32_t)p->labels.len - 1;
 	return 0;
 }
 

@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "base/strtab.h"
 #include "base/vec.h"
+#include "profile/labels.h"
 
 enum profile_class {
 	PROFILE_NATIVE, /* user code from a file */
@@ -42,12 +43,6 @@ struct profile_object {
 	uint32_t build_id; /* hex digits; "": none */
 };
 
-/* The origin of a sample. Strings are ids; "" and -1: unknown or not kept. */
-struct profile_labels {
-	uint32_t container, pod, namespace_, image, unit, comm;
-	int32_t pid, tid, cpu;
-};
-
 struct profile_stack {
 	uint32_t first; /* in profile.frame_ids */
 	uint32_t len;   /* frames, leaf first */
@@ -55,7 +50,7 @@ struct profile_stack {
 
 struct profile_sample {
 	uint32_t stack;
-	uint32_t labels;
+	uint32_t labels; /* a set of labels.h */
 	uint64_t value;
 };
 
@@ -75,7 +70,10 @@ struct profile {
 	VEC(struct profile_object) objects;
 	VEC(uint32_t) frame_ids;
 	VEC(struct profile_stack) stacks;
-	VEC(struct profile_labels) labels;
+	VEC(struct profile_label_set) labels;
+	VEC(struct profile_label) label_list;
+	VEC(uint32_t) free_keys; /* strings: the names of keys from PROFILE_KEYS on */
+	uint64_t labels_cut;     /* free labels that a limit of labels.h left out or cut */
 	VEC(struct profile_sample) samples;
 	VEC(struct profile_tick) ticks; /* by time; empty if times were not kept */
 	uint64_t ticks_dropped;         /* ticks without time, over PROFILE_TICKS_MAX */
@@ -102,7 +100,6 @@ int profile_object(struct profile *profile, const struct profile_object *object,
 int profile_frame(struct profile *profile, const struct profile_frame *frame, uint32_t *id);
 /* frames: ids, leaf first. */
 int profile_stack(struct profile *profile, const uint32_t *frames, uint32_t len, uint32_t *id);
-int profile_labels(struct profile *profile, const struct profile_labels *labels, uint32_t *id);
 int profile_add(struct profile *profile, uint32_t stack, uint32_t labels, uint64_t value);
 /* Adds one tick: 1 to the sample's value, and its time. If all of a profile was added like this,
  * the sum of values is ticks.len + ticks_dropped. Ticks may come unordered: call profile_sort at
@@ -113,6 +110,8 @@ int profile_tick(
 void profile_sort(struct profile *profile);
 
 bool profile_is_mark(const char *name, size_t len); /* is it the name of a PROFILE_MARK? */
+/* *string may become another one: as profile_frame and profile_labels keep a name. */
+int profile_plain(struct profile *profile, uint32_t *string);
 const char *profile_text(const struct profile *profile, uint32_t string);
 /* Frame i of a stack; 0 is the leaf. */
 const struct profile_frame *profile_stack_frame(

@@ -110,23 +110,40 @@ static int move_stack(struct slicer *s, uint32_t *id)
 	return 0;
 }
 
+/* Free keys have other ids there. */
+static int move_label(
+	struct slicer *s, const struct profile_label *label, struct profile_labels *labels)
+{
+	const char *name = profile_key_name(s->from, label->key), *value;
+
+	if (profile_key_is_number(label->key)) {
+		profile_labels_set_number(labels, label->key, (int32_t)label->value);
+		return 0;
+	}
+	value = profile_text(s->from, label->value);
+	return profile_labels_put(s->to, labels, name, strlen(name), value, strlen(value));
+}
+
 static int move_labels(struct slicer *s, uint32_t *id)
 {
-	struct profile_labels labels = s->from->labels.data[*id];
-	uint32_t *strings[] = { &labels.container, &labels.pod, &labels.namespace_, &labels.image,
-		&labels.unit, &labels.comm };
+	struct profile_labels from, labels = { 0 };
 	uint32_t *known = &s->labels[*id], to;
 	int err = 0;
 
-	for (size_t i = 0; *known == UNKNOWN && i < ARRAY_SIZE(strings) && err == 0; i++)
-		err = move_string(s, strings[i]);
-	if (*known == UNKNOWN && err == 0) {
-		err = profile_labels(s->to, &labels, &to);
-		if (err == 0)
-			*known = to + 1;
+	if (*known != UNKNOWN) {
+		*id = *known - 1;
+		return 0;
 	}
-	*id = *known - 1;
-	return err;
+	profile_labels_get(s->from, *id, &from);
+	for (uint32_t i = 0; i < from.len && err == 0; i++)
+		err = move_label(s, &from.list[i], &labels);
+	if (err == 0)
+		err = profile_labels(s->to, &labels, &to);
+	if (err < 0)
+		return err;
+	*known = to + 1;
+	*id = to;
+	return 0;
 }
 
 /* Its ticks, count of them, over the time up to when it was. */
@@ -162,19 +179,20 @@ static int slicer_init(struct slicer *s, const struct profile *from, struct prof
 	return s->strings && s->frames && s->stacks && s->labels ? 0 : -ENOMEM;
 }
 
-static bool is_text(const struct profile *p, uint32_t string, const char *wanted)
+static bool is_label(const struct profile *p, uint32_t labels, uint32_t key, const char *wanted)
 {
-	return !wanted || strcmp(profile_text(p, string), wanted) == 0;
+	return !wanted || strcmp(profile_label_text(p, labels, key), wanted) == 0;
 }
 
 static bool is_wanted(
 	const struct profile *p, const struct profile_tick *tick, const struct slice *w)
 {
-	const struct profile_labels *l = &p->labels.data[p->samples.data[tick->sample].labels];
+	uint32_t labels = p->samples.data[tick->sample].labels;
 
 	return tick->time_ns >= w->since_ns && tick->time_ns < w->until_ns &&
-		is_text(p, l->container, w->container) && is_text(p, l->pod, w->pod) &&
-		is_text(p, l->namespace_, w->namespace_);
+		is_label(p, labels, PROFILE_KEY_CONTAINER, w->container) &&
+		is_label(p, labels, PROFILE_KEY_POD, w->pod) &&
+		is_label(p, labels, PROFILE_KEY_NAMESPACE, w->namespace_);
 }
 
 /* How many ticks one of this profile's becomes. */

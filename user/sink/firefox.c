@@ -113,9 +113,10 @@ static void find_functions(struct firefox *w)
 
 static void add_entry(struct firefox *w, uint32_t sample, uint64_t time_ns, uint64_t weight)
 {
-	const struct profile_labels *l =
-		&w->profile->labels.data[w->profile->samples.data[sample].labels];
-	uint64_t key = (uint64_t)(uint32_t)l->pid << 32 | (uint32_t)l->tid, *group;
+	uint32_t labels = w->profile->samples.data[sample].labels;
+	int32_t pid = profile_label_number(w->profile, labels, PROFILE_KEY_PID);
+	int32_t tid = profile_label_number(w->profile, labels, PROFILE_KEY_TID);
+	uint64_t key = (uint64_t)(uint32_t)pid << 32 | (uint32_t)tid, *group;
 	struct entry *slot = vec_add(&w->entries);
 
 	if (!slot ||
@@ -386,9 +387,11 @@ static void put_samples(struct firefox *w, const struct entry *entries, size_t l
 	buf_puts(w->out, "]}");
 }
 
-static void put_thread_head(struct firefox *w, const struct profile_labels *l)
+static void put_thread_head(struct firefox *w, uint32_t labels)
 {
-	const char *name = profile_text(w->profile, l->comm);
+	const char *name = profile_label_text(w->profile, labels, PROFILE_KEY_COMM);
+	int32_t pid = profile_label_number(w->profile, labels, PROFILE_KEY_PID);
+	int32_t tid = profile_label_number(w->profile, labels, PROFILE_KEY_TID);
 
 	buf_puts(w->out, "{\"name\":");
 	json_put(w->out, *name ? name : "?");
@@ -404,8 +407,7 @@ static void put_thread_head(struct firefox *w, const struct profile_labels *l)
 		"\"endTime\":[],\"name\":[],\"phase\":[],\"startTime\":[]},\n"
 		"\"nativeSymbols\":{\"length\":0,\"address\":[],"
 		"\"functionSize\":[],\"libIndex\":[],\"name\":[]}",
-		l->pid == l->tid || l->tid < 0 ? "true" : "false", l->pid < 0 ? 0 : l->pid,
-		l->tid < 0 ? l->pid : l->tid);
+		pid == tid || tid < 0 ? "true" : "false", pid < 0 ? 0 : pid, tid < 0 ? pid : tid);
 }
 
 /* Samples come first: they fill the tables that they refer to. */
@@ -413,7 +415,7 @@ static void put_thread(struct firefox *w, const struct entry *entries, size_t le
 {
 	const struct profile_sample *last = &w->profile->samples.data[entries[len - 1].sample];
 
-	put_thread_head(w, &w->profile->labels.data[last->labels]);
+	put_thread_head(w, last->labels);
 	met_clear(&w->frames);
 	met_clear(&w->funcs);
 	met_clear(&w->resources);

@@ -99,8 +99,8 @@ static void put_labels(struct builder *b, struct source *s)
 		char number[SINK_NUMBER_MAX];
 
 		function.text = put_text(b,
-			sink_label(p, &p->labels.data[i / b->by_len], b->options->by[i % b->by_len],
-				number));
+			sink_by_label(p, b->options, (uint32_t)(i / b->by_len),
+				(uint32_t)(i % b->by_len), number));
 		s->labels[i] = put_function(b, &function);
 	}
 }

@@ -74,12 +74,13 @@ static int make_name(struct folding *f, const char *name, const char *suffix, ui
 	return buf_err(out) < 0 ? buf_err(out) : strtab_put(&f->names, out->data, out->len, id);
 }
 
-static int put_label(struct folding *f, const struct profile_labels *labels, enum sink_key key)
+static int put_label(struct folding *f, uint32_t labels, uint32_t i)
 {
 	uint32_t *id = vec_add(&f->ids);
 	char number[SINK_NUMBER_MAX];
+	const char *text = sink_by_label(f->profile, f->options, labels, i, number);
 
-	return id ? make_name(f, sink_label(f->profile, labels, key, number), "", id) : -ENOMEM;
+	return id ? make_name(f, text, "", id) : -ENOMEM;
 }
 
 static int put_frame(struct folding *f, uint32_t frame)
@@ -99,12 +100,11 @@ static int put_frame(struct folding *f, uint32_t frame)
 
 static int put_stack(struct folding *f, const struct profile_sample *sample)
 {
-	const struct profile_labels *labels = &f->profile->labels.data[sample->labels];
 	const struct profile_stack *s = &f->profile->stacks.data[sample->stack];
 	int err = 0;
 
 	for (uint32_t i = 0; i < f->options->by_len && err == 0; i++)
-		err = put_label(f, labels, f->options->by[i]);
+		err = put_label(f, sample->labels, i);
 	for (uint32_t i = s->len; i-- > 0 && err == 0;)
 		err = put_frame(f, f->profile->frame_ids.data[s->first + i]);
 	return err;
@@ -218,9 +218,9 @@ static void put_line(const struct folding *f, const struct folded *line, struct 
 /* A stack of no samples for other readers (folded_reader.h). */
 static void put_labels(struct buf *out, const struct sink_options *o)
 {
-	for (uint32_t i = 0; i < o->by_len; i++)
-		buf_printf(out, "%s%s%s", i > 0 ? "," : FOLDED_LABELS, sink_key_name(o->by[i]),
-			i + 1 == o->by_len ? " 0\n" : "");
+	buf_puts(out, FOLDED_LABELS);
+	sink_put_by(out, o);
+	buf_puts(out, " 0\n");
 }
 
 int folded_write(const struct profile *p, const struct sink_options *options, struct buf *out)

@@ -83,11 +83,11 @@ static void put_nodes(struct buf *out, const struct flame *flame)
 
 /* The texts of labels join those of functions, and come after them in the file. */
 static void put_label_texts(
-	struct buf *out, struct flame *flame, const struct profile *p, enum sink_key key)
+	struct buf *out, struct flame *flame, const struct profile *p, uint32_t key)
 {
 	_cleanup_(buf_done) struct buf clean = BUF_INIT;
 
-	vec_each (&p->labels, labels) {
+	for (uint32_t labels = 0; labels < p->labels.len; labels++) {
 		char number[SINK_NUMBER_MAX];
 		const char *text = sink_label(p, labels, key, number);
 		uint32_t id = 0;
@@ -102,8 +102,8 @@ static void put_label_texts(
 static void put_labels(struct buf *out, struct flame *flame, const struct profile *p)
 {
 	buf_put_uleb(out, p->labels.len);
-	for (int key = 0; key < SINK_KEYS; key++)
-		put_label_texts(out, flame, p, (enum sink_key)key);
+	for (uint32_t key = 0; key < PROFILE_KEYS; key++)
+		put_label_texts(out, flame, p, key);
 }
 
 /* first: where the profile's samples begin among the leaves. */

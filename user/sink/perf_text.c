@@ -170,13 +170,16 @@ static void put_stack(
 
 static void put_who(struct perf_text *t, struct perf_lines *lines, uint32_t labels, struct buf *out)
 {
-	const struct profile_labels *l = &lines->profile->labels.data[labels];
-	int32_t tid = l->tid < 0 ? l->pid : l->tid;
+	const struct profile *p = lines->profile;
+	int32_t pid = profile_label_number(p, labels, PROFILE_KEY_PID);
+	int32_t tid = profile_label_number(p, labels, PROFILE_KEY_TID);
 
 	if (lines->labels[labels] == 0) {
 		buf_clear(&t->scratch);
-		perf_words_comm(&t->scratch, profile_text(lines->profile, l->comm), l->pid);
-		buf_printf(&t->scratch, "%d/%d", l->pid < 0 ? 0 : l->pid, tid < 0 ? 0 : tid);
+		tid = tid < 0 ? pid : tid;
+		perf_words_comm(
+			&t->scratch, profile_label_text(p, labels, PROFILE_KEY_COMM), pid);
+		buf_printf(&t->scratch, "%d/%d", pid < 0 ? 0 : pid, tid < 0 ? 0 : tid);
 		keep_text(t, lines, &lines->labels[labels], out);
 	}
 	buf_puts(out, strtab_get(&lines->texts, lines->labels[labels]));
@@ -187,11 +190,14 @@ static void put_who(struct perf_text *t, struct perf_lines *lines, uint32_t labe
 static uint32_t cpu_of(
 	const struct perf_text *t, const struct profile *p, const struct profile_tick *tick)
 {
-	const struct profile_labels *l = &p->labels.data[p->samples.data[tick->sample].labels];
-	int32_t tid = l->tid < 0 ? l->pid : l->tid;
+	uint32_t labels = p->samples.data[tick->sample].labels;
+	int32_t tid;
 
 	if (tick->cpu != PROFILE_NO_CPU || !t->options->perfview)
 		return tick->cpu;
+	tid = profile_label_number(p, labels, PROFILE_KEY_TID);
+	if (tid < 0)
+		tid = profile_label_number(p, labels, PROFILE_KEY_PID);
 	return SINK_THREAD_CPU + (tid < 0 ? 0 : (uint32_t)tid);
 }
 
@@ -211,7 +217,8 @@ static void put_tick(struct perf_text *t, struct perf_lines *lines, const struct
 		buf_printf(out, "  %llu ", (unsigned long long)p->period_ns);
 	utf8_put_clean(out, p->event ? profile_text(p, p->event) : EVENT);
 	buf_puts(out, ": \n");
-	put_stack(t, lines, sample->stack, p->labels.data[sample->labels].pid, out);
+	put_stack(t, lines, sample->stack,
+		profile_label_number(p, sample->labels, PROFILE_KEY_PID), out);
 	buf_putc(out, '\n');
 }
 

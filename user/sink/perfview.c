@@ -96,7 +96,7 @@ static int note_methods(struct perfview *w, const struct profile *p)
 {
 	vec_each (&p->samples, sample) {
 		const struct profile_stack *stack = &p->stacks.data[sample->stack];
-		int32_t pid = p->labels.data[sample->labels].pid;
+		int32_t pid = profile_label_number(p, sample->labels, PROFILE_KEY_PID);
 
 		for (uint32_t i = 0; i < stack->len; i++) {
 			const struct profile_frame *f = profile_stack_frame(p, sample->stack, i);

@@ -233,11 +233,10 @@ static void put_sample(struct pprof *w, const struct profile_sample *sample)
 	if (p->period_ns > 0)
 		buf_put_uleb(&w->inner, sample->value * p->period_ns);
 	protobuf_message(&w->message, SAMPLE_VALUE, &w->inner);
-	for (enum sink_key key = 0; key < SINK_KEYS; key++) {
+	for (uint32_t key = 0; key < PROFILE_KEYS + p->free_keys.len; key++) {
 		char number[SINK_NUMBER_MAX];
 
-		put_label(w, sink_key_name(key),
-			sink_label(p, &p->labels.data[sample->labels], key, number));
+		put_label(w, profile_key_name(p, key), sink_label(p, sample->labels, key, number));
 	}
 	put_label(w, "stack", state_text(stack_state_of(p, sample->stack)));
 	protobuf_message(w->out, SAMPLE, &w->message);

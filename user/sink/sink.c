@@ -29,18 +29,6 @@ static const struct sink sinks[] = {
 	{ 0 },
 };
 
-static const char *const key_names[SINK_KEYS] = {
-	[SINK_CONTAINER] = "container",
-	[SINK_POD] = "pod",
-	[SINK_NAMESPACE] = "namespace",
-	[SINK_IMAGE] = "image",
-	[SINK_UNIT] = "unit",
-	[SINK_COMM] = "comm",
-	[SINK_PID] = "pid",
-	[SINK_TID] = "tid",
-	[SINK_CPU] = "cpu",
-};
-
 const struct sink *sink_list(void)
 {
 	return sinks;
@@ -88,15 +76,7 @@ const struct sink *sink_for_path(const char *path)
 	return NULL;
 }
 
-static int find_key(const char *text, size_t len)
-{
-	for (int key = 0; key < SINK_KEYS; key++)
-		if (strlen(key_names[key]) == len && memcmp(key_names[key], text, len) == 0)
-			return key;
-	return -EINVAL;
-}
-
-bool sink_wants(const struct sink_options *options, enum sink_key key)
+bool sink_wants(const struct sink_options *options, uint32_t key)
 {
 	for (uint32_t i = 0; i < options->by_len; i++)
 		if (options->by[i] == key)
@@ -104,39 +84,59 @@ bool sink_wants(const struct sink_options *options, enum sink_key key)
 	return false;
 }
 
-const char *sink_label(const struct profile *p, const struct profile_labels *l, enum sink_key key,
+void sink_copy_by(struct sink_options *o, const struct sink_options *from)
+{
+	memcpy(o->by, from->by, sizeof(o->by));
+	memcpy(o->free, from->free, sizeof(o->free));
+	o->by_len = from->by_len;
+	o->free_len = from->free_len;
+}
+
+const char *sink_by_name(const struct sink_options *o, uint32_t i)
+{
+	return o->by[i] < PROFILE_KEYS ? profile_key_name(NULL, o->by[i])
+				       : o->free[o->by[i] - PROFILE_KEYS];
+}
+
+int sink_put_by(struct buf *out, const struct sink_options *o)
+{
+	for (uint32_t i = 0; i < o->by_len; i++)
+		buf_printf(out, "%s%s%s", i > 0 ? "," : "",
+			o->by[i] < PROFILE_KEYS ? "" : PROFILE_FREE_PREFIX, sink_by_name(o, i));
+	return buf_err(out);
+}
+
+const char *sink_label(const struct profile *p, uint32_t labels, uint32_t key,
 	char number[SINK_NUMBER_MAX])
 {
-	const uint32_t texts[] = {
-		[SINK_CONTAINER] = l->container,
-		[SINK_POD] = l->pod,
-		[SINK_NAMESPACE] = l->namespace_,
-		[SINK_IMAGE] = l->image,
-		[SINK_UNIT] = l->unit,
-		[SINK_COMM] = l->comm,
-	};
 	const char *text = number;
 	int32_t value;
 
-	if (key < ARRAY_SIZE(texts)) {
-		text = profile_text(p, texts[key]);
-	} else {
-		value = key == SINK_PID ? l->pid : key == SINK_TID ? l->tid : l->cpu;
+	if (key == PROFILE_NO_KEY)
+		return "?";
+	if (profile_key_is_number(key)) {
+		value = profile_label_number(p, labels, key);
 		snprintf(number, SINK_NUMBER_MAX, "%d", value);
 		if (value < 0)
 			text = "?";
+	} else {
+		text = profile_label_text(p, labels, key);
 	}
 	return *text ? text : "?";
 }
 
-const char *sink_key_name(enum sink_key key)
+const char *sink_by_label(const struct profile *p, const struct sink_options *o, uint32_t labels,
+	uint32_t i, char number[SINK_NUMBER_MAX])
 {
-	return key_names[key];
+	const char *name = o->by[i] < PROFILE_KEYS ? NULL : sink_by_name(o, i);
+
+	return sink_label(
+		p, labels, name ? profile_key_find(p, name, strlen(name)) : o->by[i], number);
 }
 
 uint32_t sink_needs(const struct sink *sink, const struct sink_options *options)
 {
-	bool by_tid = sink->needs & SINK_TIMES_BY_TID && sink_wants(options, SINK_TID);
+	bool by_tid = sink->needs & SINK_TIMES_BY_TID && sink_wants(options, PROFILE_KEY_TID);
 
 	return sink->needs | (by_tid ? SINK_TIMES | SINK_TIDS : 0);
 }
@@ -166,21 +166,45 @@ int sink_check_options(const struct sink *sink, const struct sink_options *o, st
 	return 0;
 }
 
-int sink_parse_by(const char *text, struct sink_options *options, struct why *why)
+static bool has_free(const struct sink_options *o, const char *name, size_t len)
 {
-	options->by_len = 0;
-	while (*text) {
-		size_t len = strcspn(text, ",");
-		int key = find_key(text, len);
+	for (uint32_t i = 0; i < o->free_len; i++)
+		if (strlen(o->free[i]) == len && memcmp(o->free[i], name, len) == 0)
+			return true;
+	return false;
+}
 
-		if (key < 0)
+static int add_free(struct sink_options *o, const char *name, size_t len, struct why *why)
+{
+	if (o->free_len == PROFILE_FREE_MAX)
+		return why_set(why, -EINVAL, "--by: more than %d of " PROFILE_FREE_PREFIX "NAME",
+			PROFILE_FREE_MAX);
+	memcpy(o->free[o->free_len], name, len);
+	o->free[o->free_len][len] = '\0';
+	o->by[o->by_len++] = PROFILE_KEYS + o->free_len++;
+	return 0;
+}
+
+int sink_parse_by(const char *text, struct sink_options *o, struct why *why)
+{
+	o->by_len = o->free_len = 0;
+	while (*text) {
+		size_t len = strcspn(text, ","), name_len;
+		const char *name;
+		uint32_t key;
+
+		if (!profile_key_word(text, len, &name, &name_len))
 			return why_set(why, -EINVAL,
 				"--by: no such key: %.*s; it takes container, pod, namespace, "
-				"image, unit, comm, pid, tid, cpu",
+				"image, unit, comm, pid, tid, cpu, " PROFILE_FREE_PREFIX "NAME",
 				(int)len, text);
-		if (sink_wants(options, (enum sink_key)key))
+		key = profile_key_known(name, name_len);
+		if (key == PROFILE_NO_KEY ? has_free(o, name, name_len) : sink_wants(o, key))
 			return why_set(why, -EINVAL, "--by: %.*s is there twice", (int)len, text);
-		options->by[options->by_len++] = (enum sink_key)key;
+		if (key != PROFILE_NO_KEY)
+			o->by[o->by_len++] = key;
+		else if (add_free(o, name, name_len, why) < 0)
+			return -EINVAL;
 		text += len + (text[len] == ',');
 	}
 	return 0;

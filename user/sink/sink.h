@@ -11,25 +11,17 @@
 #include "profile/profile.h"
 #include "sink/file.h"
 
-/* Texts first, then numbers: sink_label depends on it. */
-enum sink_key {
-	SINK_CONTAINER,
-	SINK_POD,
-	SINK_NAMESPACE,
-	SINK_IMAGE,
-	SINK_UNIT,
-	SINK_COMM,
-	SINK_PID,
-	SINK_TID,
-	SINK_CPU,
-	SINK_KEYS,
-};
-
 #define SINK_THREAD_CPU 100000U /* plus a thread's id: no CPU has such a number */
 
+#define SINK_BY_MAX (PROFILE_KEYS + PROFILE_FREE_MAX)
+
 struct sink_options {
-	enum sink_key by[SINK_KEYS]; /* the leading frames of a folded stack, in order */
+	/* The leading frames of a folded stack, in order: enum profile_key, or PROFILE_KEYS + an
+	 * index in free. */
+	uint32_t by[SINK_BY_MAX];
 	uint32_t by_len;
+	char free[PROFILE_FREE_MAX][PROFILE_KEY_BYTES_MAX + 1]; /* names of free keys */
+	uint32_t free_len;
 	bool no_period;  /* of perf text: lines without the weight of a sample */
 	bool label_line; /* of folded text: a first line that names the keys of by */
 	bool perfview;   /* of perf text: an unknown CPU is SINK_THREAD_CPU + id; perf_idle.h */
@@ -70,14 +62,23 @@ uint32_t sink_needs(const struct sink *sink, const struct sink_options *options)
 int sink_check_times(const struct sink *sink, const char *source, bool timed, struct why *why);
 /* -EINVAL with why if an option is for another format. */
 int sink_check_options(const struct sink *sink, const struct sink_options *o, struct why *why);
-const char *sink_key_name(enum sink_key key);
-bool sink_wants(const struct sink_options *options, enum sink_key key);
+/* Takes --by of other options. */
+void sink_copy_by(struct sink_options *options, const struct sink_options *from);
+/* Is the well-known key one of --by? */
+bool sink_wants(const struct sink_options *options, uint32_t key);
+/* The name of the i-th key of --by, without PROFILE_FREE_PREFIX. */
+const char *sink_by_name(const struct sink_options *options, uint32_t i);
+/* Appends the keys of --by, as sink_parse_by reads them. */
+int sink_put_by(struct buf *out, const struct sink_options *options);
 
-/* The text of a sample's label; "?": not known. The text is raw: it may come from a stranger.
+/* The text of a label of a set; "?": not known. The text is raw: it may come from a stranger.
  * number is room for the text of labels that are numbers. */
 #define SINK_NUMBER_MAX 16
-const char *sink_label(const struct profile *profile, const struct profile_labels *labels,
-	enum sink_key key, char number[SINK_NUMBER_MAX]);
+const char *sink_label(const struct profile *profile, uint32_t labels, uint32_t key,
+	char number[SINK_NUMBER_MAX]);
+/* The same of the i-th key of --by. */
+const char *sink_by_label(const struct profile *profile, const struct sink_options *options,
+	uint32_t labels, uint32_t i, char number[SINK_NUMBER_MAX]);
 
 extern const struct sink_stream perf_text_stream, perfview_stream;
 int folded_write(

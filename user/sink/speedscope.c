@@ -106,13 +106,13 @@ static void put_label_frames(struct speedscope *w)
 		for (uint32_t k = 0; k < w->options->by_len; k++) {
 			char number[SINK_NUMBER_MAX];
 			const char *text =
-				sink_label(p, &p->labels.data[i], w->options->by[k], number);
+				sink_by_label(p, w->options, (uint32_t)i, k, number);
 			uint32_t id = 0, had = texts.len;
 
 			buf_fail(w->out, strtab_puts(&texts, text, &id));
 			if (buf_err(w->out) < 0)
 				return;
-			w->label_of[i * SINK_KEYS + k] = first + id;
+			w->label_of[i * SINK_BY_MAX + k] = first + id;
 			if (texts.len > had)
 				put_frame(w, text, "", 0);
 		}
@@ -132,8 +132,7 @@ static void name_group(struct speedscope *w, uint32_t labels)
 		if (k > 0)
 			buf_putc(&name, ' ');
 		buf_puts(&name,
-			sink_label(w->profile, &w->profile->labels.data[labels], w->options->by[k],
-				number));
+			sink_by_label(w->profile, w->options, labels, k, number));
 	}
 	buf_fail(w->out, buf_err(&name));
 	buf_fail(w->out, strtab_put(&w->groups, buf_text(&name), name.len, &w->group_of[labels]));
@@ -176,11 +175,11 @@ static int begin(struct speedscope *w)
 	const struct profile *p = w->profile;
 
 	buf_fail(w->out, strtab_init(&w->groups));
-	w->by_tid = sink_wants(w->options, SINK_TID);
+	w->by_tid = sink_wants(w->options, PROFILE_KEY_TID);
 	w->totals = calloc(p->labels.len + 1, sizeof(*w->totals));
 	w->group_of = calloc(p->labels.len + 1, sizeof(*w->group_of));
 	w->frame_of = calloc(p->frames.len + 1, sizeof(*w->frame_of));
-	w->label_of = calloc(p->labels.len * SINK_KEYS + 1, sizeof(*w->label_of));
+	w->label_of = calloc(p->labels.len * SINK_BY_MAX + 1, sizeof(*w->label_of));
 	if (!w->totals || !w->group_of || !w->frame_of || !w->label_of)
 		return buf_fail(w->out, -ENOMEM);
 	for (uint32_t i = 0; w->by_tid && i < p->labels.len; i++)
@@ -201,7 +200,7 @@ static void put_stack(struct speedscope *w, const struct entry *entry, bool firs
 
 	buf_puts(w->out, first ? "[" : ",[");
 	for (uint32_t k = 0; !w->by_tid && k < w->options->by_len; k++, comma = ",")
-		buf_printf(w->out, "%s%u", comma, w->label_of[sample->labels * SINK_KEYS + k]);
+		buf_printf(w->out, "%s%u", comma, w->label_of[sample->labels * SINK_BY_MAX + k]);
 	for (uint32_t i = stack->len; i-- > 0; comma = ",")
 		buf_printf(w->out, "%s%u", comma, w->frame_of[p->frame_ids.data[stack->first + i]]);
 	buf_putc(w->out, ']');

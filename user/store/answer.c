@@ -142,65 +142,31 @@ int answer_put_trend(const struct query_answer *answer, struct buf *out)
 
 /* ---- a profile ------------------------------------------------------------------------------ */
 
-/* The labels of a segment's `by`, and where each value goes in struct profile_labels. */
-static const struct label {
-	const char *name;
-	size_t offset;
-	bool is_number;
-} labels[] = {
-	{ "container", offsetof(struct profile_labels, container), false },
-	{ "pod", offsetof(struct profile_labels, pod), false },
-	{ "namespace", offsetof(struct profile_labels, namespace_), false },
-	{ "image", offsetof(struct profile_labels, image), false },
-	{ "unit", offsetof(struct profile_labels, unit), false },
-	{ "comm", offsetof(struct profile_labels, comm), false },
-	{ "pid", offsetof(struct profile_labels, pid), true },
-	{ "tid", offsetof(struct profile_labels, tid), true },
-	{ "cpu", offsetof(struct profile_labels, cpu), true },
-};
-
-static const struct label *find_label(const char *name, size_t len)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(labels); i++)
-		if (strlen(labels[i].name) == len && memcmp(labels[i].name, name, len) == 0)
-			return &labels[i];
-	return NULL;
-}
-
 const char *answer_label(const char *name, size_t len)
 {
-	const struct label *label = find_label(name, len);
+	uint32_t key = profile_key_known(name, len);
 
-	return label ? label->name : NULL;
-}
-
-/* "?": not known. */
-static int set_label(struct profile *out, const struct label *label, struct bytes value,
-	struct profile_labels *to)
-{
-	void *slot = (char *)to + label->offset;
-
-	if (value.len == 1 && value.data[0] == '?')
-		return 0;
-	if (!label->is_number)
-		return strtab_put(&out->strings, (const char *)value.data, value.len, slot);
-	*(int32_t *)slot = (int32_t)strtol((const char *)value.data, NULL, 10);
-	return 0;
+	return key == PROFILE_NO_KEY ? NULL : profile_key_name(NULL, key);
 }
 
 /* Takes the labels off a stack. */
 static int read_labels(struct profile *out, const char *by, struct bytes *stack, uint32_t *id)
 {
-	struct profile_labels set = { .pid = -1, .tid = -1, .cpu = -1 };
+	struct profile_labels set = { 0 };
 	int err = 0;
 
 	while (err == 0 && *by) {
 		size_t len = strcspn(by, ",");
-		const struct label *label = find_label(by, len);
 		struct bytes value = line_frame(stack);
 
-		if (label)
-			err = set_label(out, label, value, &set);
+		const char *name;
+		size_t name_len;
+
+		/* "?": not known. */
+		if (profile_key_word(by, len, &name, &name_len) &&
+			(value.len != 1 || value.data[0] != '?'))
+			err = profile_labels_put(out, &set, name, name_len,
+				(const char *)value.data, value.len);
 		by += len + (by[len] == ',');
 	}
 	return err < 0 ? err : profile_labels(out, &set, id);

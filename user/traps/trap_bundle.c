@@ -140,8 +140,8 @@ static int write_file(const struct writing *w, const struct bundle_file *file, s
 
 	snprintf(path, sizeof(path), "%s/%s", w->part, file->name);
 	/* Some formats are in the order of time if there is a profile for each thread. */
-	if (sink->needs & SINK_TIMES_BY_TID && !sink_wants(&options, SINK_TID))
-		options.by[options.by_len++] = SINK_TID;
+	if (sink->needs & SINK_TIMES_BY_TID && !sink_wants(&options, PROFILE_KEY_TID))
+		options.by[options.by_len++] = PROFILE_KEY_TID;
 	return output_write_profile(&output, sink, &options, &w->capture->profile, why);
 }
 
