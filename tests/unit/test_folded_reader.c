@@ -111,9 +111,9 @@ static void fractions_are_kept(void **state)
 
 		assert_int_equal(profile_init(&p), 0);
 		assert_int_equal(folded_read(bytes_of(rows[i].text), &p, &counts), 0);
-		if (profile_total(&p) != rows[i].total || p.scale != rows[i].scale)
+		if (profile_total(&p) != rows[i].total || p.kinds[0].scale != rows[i].scale)
 			fail_msg("row %zu: %llu, scale %u", i,
-				(unsigned long long)profile_total(&p), p.scale);
+				(unsigned long long)profile_total(&p), p.kinds[0].scale);
 		assert_int_equal(counts.rounded, i == 3 ? 2 : 0);
 		expect(rows[i].text, rows[i].again,
 			(struct folded_counts){ .lines = counts.lines });

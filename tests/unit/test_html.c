@@ -94,7 +94,7 @@ static void words_are_json_of_clean_text(void **state)
 	const char *sides[] = { "a\\\"<b>\n\xff", "x" };
 	const struct profile *both[] = { &f->before, &f->after };
 
-	f->before.period_ns = 1000;
+	f->before.kinds[0].period_ns = 1000;
 	assert_int_equal(html_write_diff(both, sides, &f->options, DIFF_TIME, &f->out), 0);
 	assert_non_null(strstr(f->out.data,
 		"\"scale\":\"time\",\"by\":[5],\"sides\":[{\"name\":"
@@ -146,7 +146,7 @@ static void before_is_scaled_to_after(void **state)
 	make_sample(&f->after, "x", "b", 70);
 	expect_diff(f, DIFF_TOTAL, "x;a 30 50\nx;b 90 70\n");
 	expect_diff(f, DIFF_TIME, "x;a 10 50\nx;b 30 70\n");
-	f->before.period_ns = f->after.period_ns = 10;
+	f->before.kinds[0].period_ns = f->after.kinds[0].period_ns = 10;
 	f->before.duration_ns = 1000;
 	f->after.duration_ns = 500;
 	expect_diff(f, DIFF_TIME, "x;a 5 50\nx;b 15 70\n");

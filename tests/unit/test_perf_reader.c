@@ -282,9 +282,9 @@ static void an_event_keeps_its_name(void **state)
 	assert_int_equal(profile_init(&p), 0);
 	assert_int_equal(profile_init(&part), 0);
 	assert_int_equal(perf_read(bytes_of(TWO_EVENTS), "cycles:u", &p, &counts), 0);
-	assert_string_equal(profile_text(&p, p.event), "cycles:u");
+	assert_string_equal(profile_text(&p, p.kinds[0].name), "cycles:u");
 	assert_int_equal(profile_slice(&p, 0, 1000000000, &part), 0);
-	assert_string_equal(profile_text(&part, part.event), "cycles:u");
+	assert_string_equal(profile_text(&part, part.kinds[0].name), "cycles:u");
 }
 
 static void text_without_times_has_samples_without_times(void **state)
@@ -418,8 +418,9 @@ static void the_period_is_known_of_clocks_alone(void **state)
 
 		assert_int_equal(profile_init(&p), 0);
 		assert_int_equal(perf_read(bytes_of(rows[i].text), NULL, &p, &counts), 0);
-		if (p.period_ns != rows[i].period_ns)
-			fail_msg("%s: %llu", rows[i].text, (unsigned long long)p.period_ns);
+		if (p.kinds[0].period_ns != rows[i].period_ns)
+			fail_msg("%s: %llu", rows[i].text,
+				(unsigned long long)p.kinds[0].period_ns);
 	}
 }
 

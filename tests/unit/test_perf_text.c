@@ -77,7 +77,7 @@ static void a_sample_is_a_head_its_frames_and_an_empty_line(void **state)
 	uint32_t stack = part_stack(p, frames, ARRAY_SIZE(frames));
 	uint32_t labels = part_labels(p, "web", "node", 7, 8);
 
-	p->period_ns = 10101010;
+	p->kinds[0].period_ns = 10101010;
 	assert_int_equal(profile_tick(p, stack, labels, 1, 12000345600), 0);
 	assert_string_equal(write_twice(f, 1),
 		"node 7/8 [001] 12.000345600:   10101010 cpu-clock: \n"
@@ -95,7 +95,7 @@ static void profiles_follow_one_another_under_one_head(void **state)
 	uint32_t stack = part_stack(&f->profile, NULL, 0);
 	uint32_t labels = part_labels(&f->profile, "", "", 7, -1);
 
-	f->profile.period_ns = 1000;
+	f->profile.kinds[0].period_ns = 1000;
 	f->options.no_period = true;
 	assert_int_equal(profile_tick(&f->profile, stack, labels, 12, 1), 0);
 	assert_string_equal(write_twice(f, 2),

@@ -64,7 +64,7 @@ static void places_functions_labels_and_values_are_there(void **state)
 
 	(void)state;
 	assert_int_equal(profile_init(&p), 0);
-	p.period_ns = 1000;
+	p.kinds[0].period_ns = 1000;
 	frames[0] = part_frame(&p, "tiny", "app", PROFILE_INLINED, 0x1234);
 	frames[1] = part_frame(&p, "big", "app", PROFILE_NATIVE, 0x1234);
 	main_frame = frames[2] = part_frame(&p, "ma\xffin", "app", PROFILE_NATIVE, 0x2000);
@@ -122,7 +122,7 @@ static void an_empty_profile_has_types_and_no_sample(void **state)
 
 	(void)state;
 	assert_int_equal(profile_init(&p), 0);
-	p.period_ns = 1000;
+	p.kinds[0].period_ns = 1000;
 	m = write_out(&p, &out);
 	assert_int_equal(m.counts[1], 2);
 	assert_int_equal(m.counts[2], 0);

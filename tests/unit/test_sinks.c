@@ -71,7 +71,7 @@ static int setup(void **state)
 
 	assert_non_null(p);
 	assert_int_equal(profile_init(p), 0);
-	p->period_ns = 10000000;
+	p->kinds[0].period_ns = 10000000;
 	p->start_ns = 1600000000000000000;
 	p->start_tick_ns = 1000;
 	make_sample(p, "a;b \"c\"", "main;work;tight_[i];read_[k]", 40);
@@ -140,8 +140,8 @@ static int write_html_diff(const struct profile *p, const struct sink_options *b
 }
 
 static const struct sink diffs[] = {
-	{ "folded diff", "", NULL, 0, write_folded_diff, NULL },
-	{ "html diff", "", NULL, 0, write_html_diff, NULL },
+	{ "folded diff", "", NULL, 0, write_folded_diff, NULL, 0 },
+	{ "html diff", "", NULL, 0, write_html_diff, NULL, 0 },
 };
 
 /* The table's, then those above; NULL: that was the last. */
@@ -251,7 +251,7 @@ static int write_and_forget(const struct profile *p, const struct sink_options *
 
 static void nothing_of_a_failed_buffer_is_handed_on(void **state)
 {
-	const struct sink sink = { "forgets", "", NULL, 0, write_and_forget, NULL };
+	const struct sink sink = { "forgets", "", NULL, 0, write_and_forget, NULL, 0 };
 	_cleanup_(buf_done) struct buf out = BUF_INIT;
 
 	assert_int_equal(write_file(&sink, *state, 0, &out), -EIO);

@@ -17,7 +17,7 @@ static void make(struct profile *p, uint32_t hz, uint64_t since_ns, uint32_t tic
 	static const char *const names[] = { "web", "db" };
 
 	assert_int_equal(profile_init(p), 0);
-	p->period_ns = NSEC_PER_SEC / hz;
+	p->kinds[0].period_ns = NSEC_PER_SEC / hz;
 	p->start_tick_ns = BEGIN_NS + since_ns;
 	for (uint32_t i = 1; i <= ticks; i++) {
 		struct profile_labels labels = { 0 };
@@ -30,8 +30,9 @@ static void make(struct profile *p, uint32_t hz, uint64_t since_ns, uint32_t tic
 		assert_int_equal(profile_frame(p, &frame, &id), 0);
 		assert_int_equal(profile_stack(p, &id, 1, &stack), 0);
 		assert_int_equal(profile_labels(p, &labels, &id), 0);
-		assert_int_equal(
-			profile_tick(p, stack, id, 0, p->start_tick_ns + i * p->period_ns), 0);
+		assert_int_equal(profile_tick(p, stack, id, 0,
+					 p->start_tick_ns + i * p->kinds[0].period_ns),
+			0);
 	}
 }
 

@@ -57,7 +57,7 @@ static void callees_are_in_the_order_of_names_and_add_up(void **state)
 	make_sample(&f->profile, "a", "main;work;deep", 2);
 	make_sample(&f->profile, "b", "main", 1);
 	make_sample(&f->profile, "b", "main;early;deep", 4);
-	assert_int_equal(flame_build(&flame, &p, 1, &f->options), 0);
+	assert_int_equal(flame_build(&flame, &p, 1, &f->options, false), 0);
 	expect_tree(f, &flame,
 		"1:a 0+0/2+0\n2:main 0+0/2+0\n3:work 0+0/2+0\n4:deep 2+0/2+0\n"
 		"1:b 0+0/8+0\n2:main 1+0/8+0\n3:early 0+0/4+0\n4:deep 4+0/4+0\n3:work 3+0/3+0\n");
@@ -75,7 +75,7 @@ static void two_profiles_share_one_tree(void **state)
 	make_sample(&f->profile, "x", "main;same", 5);
 	make_sample(&f->other, "x", "main;new", 2);
 	make_sample(&f->other, "x", "main;same", 7);
-	assert_int_equal(flame_build(&flame, both, 2, NULL), 0);
+	assert_int_equal(flame_build(&flame, both, 2, NULL, false), 0);
 	expect_tree(f, &flame, "1:main 0+0/8+9\n2:new 0+2/0+2\n2:old 3+0/3+0\n2:same 5+7/5+7\n");
 	assert_int_equal(flame.leaves.len, 4);
 	assert_int_equal(flame.leaves.data[1], flame.leaves.data[3]);
@@ -97,7 +97,7 @@ static void frames_that_differ_in_address_alone_are_one(void **state)
 		assert_int_equal(profile_stack(&f->profile, &ids[i], 1, &stack), 0);
 		assert_int_equal(profile_add(&f->profile, stack, labels, 1), 0);
 	}
-	assert_int_equal(flame_build(&flame, &p, 1, NULL), 0);
+	assert_int_equal(flame_build(&flame, &p, 1, NULL, false), 0);
 	expect_tree(f, &flame, "1:f 2+0/2+0\n");
 }
 

@@ -56,14 +56,15 @@ static void make_profile(struct profile *p, uint64_t start_ns, uint32_t ticks)
 	uint32_t stack, id;
 
 	assert_int_equal(profile_init(p), 0);
-	p->period_ns = NSEC_PER_SEC / 10;
+	p->kinds[0].period_ns = NSEC_PER_SEC / 10;
 	p->start_tick_ns = start_ns;
 	assert_int_equal(profile_string(p, "f", &frame.name), 0);
 	assert_int_equal(profile_frame(p, &frame, &id), 0);
 	assert_int_equal(profile_stack(p, &id, 1, &stack), 0);
 	assert_int_equal(profile_labels(p, &labels, &id), 0);
 	for (uint32_t i = 1; i <= ticks; i++)
-		assert_int_equal(profile_tick(p, stack, id, 0, start_ns + i * p->period_ns), 0);
+		assert_int_equal(
+			profile_tick(p, stack, id, 0, start_ns + i * p->kinds[0].period_ns), 0);
 }
 
 /* A trap of the host that fires when it may. */

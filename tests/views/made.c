@@ -186,7 +186,7 @@ int main(int argc, char **argv)
 	stacks = (uint32_t)atoi(argv[1]);
 	seconds = (uint32_t)atoi(argv[2]);
 	must(profile_init(&m.profile));
-	m.profile.period_ns = SECOND / 999;
+	m.profile.kinds[0].period_ns = SECOND / 999;
 	m.profile.start_ns = 1790000000 * SECOND;
 	m.profile.start_tick_ns = START;
 	m.profile.duration_ns = seconds * SECOND;

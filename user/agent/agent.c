@@ -502,7 +502,7 @@ static int cut(struct agent *agent, struct profile *out, uint64_t *drained_ns)
 	*drained_ns = clock_ns(CLOCK_MONOTONIC);
 	deferred_err = finish_deferred(agent);
 	tally_cut(&agent->tally, agent->stopped ? UINT64_MAX : cut_ns);
-	out->period_ns = NSEC_PER_SEC / agent->hz;
+	out->kinds[0].period_ns = NSEC_PER_SEC / agent->hz;
 	out->start_ns = agent->last_profile_real_ns;
 	out->start_tick_ns = agent->last_profile_tick_ns;
 	out->duration_ns = now_ns - agent->last_profile_ns;

@@ -10,6 +10,7 @@
 #include "base/own.h"
 #include "cmd/cmd.h"
 #include "cmd/input.h"
+#include "cmd/log_lost.h"
 #include "cmd/options.h"
 #include "output/output.h"
 #include "profile/slice.h"
@@ -33,7 +34,9 @@ static const struct option_row rows[] = {
 	{ OPT_BY, "by", "KEYS",
 		"leading frames of a stack, as for record; default the\nlabels that the file "
 		"names" },
-	{ 'e', "event", "EVENT", "the event to read of perf text with several; default its first" },
+	{ 'e', "event", "NAME,...",
+		"the events or kinds of value to read, each a kind of\nthe output; default the "
+		"first event of perf text, and all\nkinds of folded stacks" },
 	{ OPT_SINCE, "since", "SECONDS", "start, counted from the capture's start" },
 	{ OPT_UNTIL, "until", "SECONDS", "end (exclusive), counted from the capture's start" },
 	{ OPT_NO_PERIOD, "no-period", NULL, "perf format: samples without period" },
@@ -211,12 +214,14 @@ static int run(struct convert *c, struct log *log, struct why *why)
 			"%s has samples without a CPU: PerfView needs one, so each of their "
 			"threads stands for a CPU, numbered %u + its id",
 			c->input.path, SINK_THREAD_CPU);
-	if (err == 0 && profile.scale > 1 && strcmp(c->sink->name, "folded") != 0)
+	if (err == 0 && profile.kinds[0].scale > 1 && strcmp(c->sink->name, "folded") != 0)
 		log_warn(log, "%s: counts have fractions, so %s has all counts times %u",
-			c->input.path, c->sink->name, profile.scale);
+			c->input.path, c->sink->name, profile.kinds[0].scale);
 	if (err == 0)
 		err = c->part ? write_part(c, &profile, why)
 			      : output_write_profile(&c->out, c->sink, &c->options, &profile, why);
+	if (err == 0)
+		log_lost(log, c->output, c->sink, &c->out.lost);
 	if (err == 0 && strcmp(c->output, "-") != 0)
 		log_note(log, "wrote %s", c->out.path);
 	return err;

@@ -251,7 +251,7 @@ static int refold(struct profile *p, const struct sink_options *options)
 		err = folded_read(bytes, &folded, &counts);
 	if (err != 0)
 		return err;
-	folded.period_ns = p->period_ns;
+	folded.kinds[0].period_ns = p->kinds[0].period_ns;
 	folded.start_ns = p->start_ns;
 	folded.duration_ns = p->duration_ns;
 	profile_done(p);
@@ -266,6 +266,7 @@ static int compare_with_folded(struct diff *d, struct side *side, struct why *wh
 	struct sink_options options = { 0 };
 	int err = sink_parse_by(d->by ? d->by : side->by.data, &options, why);
 
+	options.lines_only = true;
 	if (err == 0 && refold(&side->profile, &options) < 0)
 		err = why_set(why, -ENOMEM, "out of memory");
 	return err;
@@ -295,7 +296,7 @@ static int choose_labels(struct diff *d, struct why *why)
 static int check_times(const struct diff *d, const struct profile *const both[2], struct why *why)
 {
 	for (int i = 0; d->scale == DIFF_TIME && i < 2; i++)
-		if (both[i]->period_ns == 0 || both[i]->duration_ns == 0)
+		if (both[i]->kinds[0].period_ns == 0 || both[i]->duration_ns == 0)
 			return why_set(why, -EINVAL, "--normalise time: %s has no duration",
 				d->sides[i].word);
 	return 0;
@@ -344,15 +345,31 @@ static int load_file(struct diff *d, struct side *side, struct why *why)
 	return sink_put_by(&side->by, &input.by) < 0 ? why_set(why, -ENOMEM, "out of memory") : 0;
 }
 
+/* The unit says what a value is a part of. */
+static int make_whole(struct profile *p, uint32_t scale)
+{
+	char unit[PROFILE_UNIT_MAX];
+
+	if (scale == 1)
+		return 0;
+	profile_set_scale(p, 0, scale);
+	profile_kind_unit_scaled(p, 0, unit);
+	p->kinds[0].scale = 1;
+	return profile_string(p, unit, &p->kinds[0].unit);
+}
+
 /* Counts with fractions become whole numbers, of one size on both sides. */
 static int match_scales(struct diff *d, struct why *why)
 {
 	struct profile *a = &d->sides[0].profile, *b = &d->sides[1].profile;
-	uint32_t scale = a->scale > b->scale ? a->scale : b->scale;
+	uint32_t scale = a->kinds[0].scale;
+
+	if (b->kinds[0].scale > scale)
+		scale = b->kinds[0].scale;
 
 	for (int i = 0; i < 2; i++)
 		if (profile_total(&d->sides[i].profile) >
-			FOLDED_SUM_MAX / (scale / d->sides[i].profile.scale))
+			FOLDED_SUM_MAX / (scale / d->sides[i].profile.kinds[0].scale))
 			return why_set(why, -ERANGE,
 				"%s: the sum of the counts is over %llu, the limit where a count "
 				"of the other side has fractions of 1/%u: round the counts, or "
@@ -361,9 +378,9 @@ static int match_scales(struct diff *d, struct why *why)
 	if (scale > 1)
 		log_warn(
 			d->log, "counts have fractions, so all counts are written times %u", scale);
-	profile_set_scale(a, scale);
-	profile_set_scale(b, scale);
-	a->scale = b->scale = 1;
+	for (int i = 0; i < 2; i++)
+		if (make_whole(&d->sides[i].profile, scale) < 0)
+			return why_set(why, -ENOMEM, "out of memory");
 	return 0;
 }
 

@@ -139,7 +139,7 @@ static int read_folded(struct input *input, struct bytes text, struct profile *o
 	int err = folded_read(text, out, &counts);
 
 	if (err == -ERANGE)
-		return refuse_sum(path, &counts, out->scale, why);
+		return refuse_sum(path, &counts, out->kinds[0].scale, why);
 	if (err < 0)
 		return fail(path, err, why);
 	err = judge_lines(path, "folded stacks (`frame;frame COUNT`)", counts.bad, counts.bad_at,
@@ -163,6 +163,9 @@ static int read_folded(struct input *input, struct bytes text, struct profile *o
 			"%s: %llu line%s with # and a count at the end: no stacks but comments",
 			path, (unsigned long long)counts.comments,
 			counts.comments == 1 ? " begins" : "s begin");
+	if (counts.no_kind > 0)
+		log_warn(log, "%s: skipped %llu lines of kinds beyond the first %d", path,
+			(unsigned long long)counts.no_kind, PROFILE_KINDS_MAX);
 	if (counts.rounded > 0)
 		log_warn(log, "%s: %llu count%s rounded to %d digits after the point", path,
 			(unsigned long long)counts.rounded, counts.rounded == 1 ? " is" : "s are",
@@ -188,21 +191,12 @@ static void put_events(
 		buf_printf(out, ", others (%llu samples)", (unsigned long long)counts->further);
 }
 
-static const struct perf_event *find_event(const struct perf_counts *counts, const char *name)
-{
-	for (uint32_t i = 0; i < counts->events_len; i++)
-		if (counts->events[i].name.len == strlen(name) &&
-			memcmp(counts->events[i].name.data, name, strlen(name)) == 0)
-			return &counts->events[i];
-	return NULL;
-}
-
 /* Samples of other events are never added: says which were left out. */
 static int report_events(const char *path, const char *event, const struct perf_counts *counts,
 	struct log *log, struct why *why)
 {
 	_cleanup_(buf_done) struct buf others = BUF_INIT;
-	const struct perf_event *read = event ? find_event(counts, event) : counts->events;
+	const struct perf_event *read = event ? NULL : counts->events;
 
 	put_events(&others, counts, read);
 	if (event && counts->samples == 0)
@@ -217,6 +211,18 @@ static int report_events(const char *path, const char *event, const struct perf_
 	return 0;
 }
 
+/* Those of -e, in its order. */
+static int choose_kinds(
+	const struct input *input, struct profile *out, const struct buf *has, struct why *why)
+{
+	int err = profile_choose_kinds(out, input->event);
+
+	if (err == -ENOENT)
+		return why_set(why, -EINVAL, "%s: no events or kinds %s; it has %s", input->path,
+			input->event, buf_text(has));
+	return err < 0 ? why_set(why, err, "out of memory") : 0;
+}
+
 static bool has_comm(const struct profile *profile)
 {
 	vec_each (&profile->label_list, label)
@@ -228,6 +234,7 @@ static bool has_comm(const struct profile *profile)
 static int read_perf(struct input *input, struct bytes text, struct profile *out, struct log *log,
 	struct why *why)
 {
+	_cleanup_(buf_done) struct buf has = BUF_INIT;
 	struct perf_counts counts;
 	int err = perf_read(text, input->event, out, &counts);
 
@@ -242,7 +249,9 @@ static int read_perf(struct input *input, struct bytes text, struct profile *out
 			(unsigned long long)counts.samples, PROFILE_TICKS_MAX);
 	if (has_comm(out))
 		input->by.by[input->by.by_len++] = PROFILE_KEY_COMM;
-	return report_events(input->path, input->event, &counts, log, why);
+	err = report_events(input->path, input->event, &counts, log, why);
+	put_events(&has, &counts, NULL);
+	return err == 0 && input->event ? choose_kinds(input, out, &has, why) : err;
 }
 
 /* Windows programs begin a text with a byte order mark. */
@@ -255,10 +264,11 @@ static struct bytes without_mark(struct bytes text)
 	return cursor_bytes(&c, cursor_left(&c));
 }
 
-int input_load(struct input *input, struct profile *out, struct log *log, struct why *why)
+static int load(struct input *input, struct profile *out, struct log *log, struct why *why)
 {
 	_cleanup_(buf_done) struct buf packed = BUF_INIT;
 	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	_cleanup_(buf_done) struct buf has = BUF_INIT;
 	const char *format;
 	struct bytes bytes;
 	int err = read_whole(input->path, &packed);
@@ -282,8 +292,24 @@ int input_load(struct input *input, struct profile *out, struct log *log, struct
 			input->path);
 	if (perf_looks_like(bytes))
 		return read_perf(input, bytes, out, log, why);
-	if (input->event)
-		return why_set(
-			why, -EINVAL, "-e: %s is no perf text and has no events", input->path);
-	return read_folded(input, bytes, out, log, why);
+	err = read_folded(input, bytes, out, log, why);
+	if (err < 0 || !input->event)
+		return err;
+	if (out->kinds_len == 1 && out->kinds[0].name == 0)
+		return why_set(why, -EINVAL,
+			"-e: %s is no perf text and has no events, nor lines that name kinds",
+			input->path);
+	for (uint32_t kind = 0; kind < out->kinds_len; kind++)
+		buf_printf(&has, "%s%s", kind > 0 ? ", " : "", profile_kind_name(out, kind));
+	return choose_kinds(input, out, &has, why);
+}
+
+int input_load(struct input *input, struct profile *out, struct log *log, struct why *why)
+{
+	int err = load(input, out, log, why);
+
+	if (err == 0 && out->labels_cut > 0)
+		log_warn(log, "%s: %llu labels are beyond the limits: left out or cut", input->path,
+			(unsigned long long)out->labels_cut);
+	return err;
 }

@@ -11,7 +11,9 @@
 
 struct input {
 	const char *path;       /* "-" is stdin; the contents determine compression and format */
-	const char *event;      /* the one to read of perf text; NULL: its first */
+	/* Events or kinds to read, by names separated by commas, each a kind of out; NULL: of perf
+	 * text the first event, of folded text all kinds. */
+	const char *event;
 	struct sink_options by; /* result: the labels that the file names; .by and .by_len alone */
 };
 

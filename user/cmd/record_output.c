@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "cmd/log_lost.h"
 #include "output/clerk.h"
 #include "sink/sink.h"
 
@@ -109,6 +110,7 @@ int record_output_end(struct record_output *o, struct log *log, struct why *why)
 		err = clerk_end(o->clerk, &o->why);
 	if (err < 0)
 		return fail(o, err, why);
+	log_lost(log, o->path, o->sink, &o->file.lost);
 	sink_file_done(&o->file);
 	o->open = false;
 	log_file(o, log);

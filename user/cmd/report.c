@@ -16,6 +16,7 @@
 #include "cmd/options.h"
 #include "output/output.h"
 #include "cmd/log_answer.h"
+#include "cmd/log_lost.h"
 #include "sink/sink.h"
 #include "store/answer.h"
 #include "store/ask.h"
@@ -178,7 +179,10 @@ static int write_profile(const struct report *r, const struct query_answer *answ
 		err = answer_profile(answer, &profile);
 	if (err < 0)
 		return why_set(why, err, "cannot write the profile: %s", err_text(err));
-	return output_write_profile(output, r->sink, &options, &profile, why);
+	err = output_write_profile(output, r->sink, &options, &profile, why);
+	if (err == 0)
+		log_lost(r->log, r->output, r->sink, &output->lost);
+	return err;
 }
 
 static int run(const struct report *r, struct why *why)

@@ -173,7 +173,7 @@ static char *take_account(struct daemon *d, uint32_t hz)
 static int put_profile(struct daemon *d, const struct profile *profile, struct why *why)
 {
 	_cleanup_(buf_done) struct buf text = BUF_INIT;
-	uint32_t hz = (uint32_t)(NSEC_PER_SEC / profile->period_ns);
+	uint32_t hz = (uint32_t)(NSEC_PER_SEC / profile->kinds[0].period_ns);
 	_cleanup_(freep) char *account = take_account(d, hz);
 	const struct retention r = retention(&d->config);
 	struct segment_about about = { .host = d->host.nodename,

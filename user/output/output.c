@@ -399,6 +399,7 @@ int output_write_profile(struct output *o, const struct sink *sink,
 		err = sink_file_put(&file, profile);
 	if (err == 0)
 		err = sink_file_end(&file);
+	o->lost = file.lost;
 	sink_file_done(&file);
 	if (err < 0 && !out.refused)
 		why_set(why, err, "cannot write %s: %s", place_text(o->path), err_text(err));

@@ -13,6 +13,7 @@
 #include "base/new_file.h"
 #include "output/place.h"
 #include "profile/profile.h"
+#include "sink/lost.h"
 
 /* How the end of the wait for a reader comes sooner: of a FIFO, a pipe, a terminal. One for all
  * outputs of a process. */
@@ -23,8 +24,6 @@ struct output_hurry {
 };
 
 struct compress;
-struct sink;
-struct sink_options;
 
 struct output {
 	const char *pattern; /* "-": stdout; else a path in which strftime() expands % */
@@ -51,6 +50,8 @@ struct output {
 	uint64_t waited_ns; /* for a FIFO's reader, since it has taken the last 1 MiB */
 	size_t taken;       /* of the next one */
 	struct compress *compress;
+
+	struct sink_lost lost; /* by output_write_profile */
 };
 
 #define OUTPUT_STALL_MS 60000

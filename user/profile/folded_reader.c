@@ -15,7 +15,9 @@ struct folded_reader {
 	struct profile *out;
 	struct bytes keys[FOLDED_KEYS_MAX]; /* of the frames that are labels */
 	uint32_t keys_len;
-	uint64_t total;                         /* of the lines that were taken */
+	bool head;                         /* the next line may name the labels */
+	uint32_t kind;                     /* of the lines; PROFILE_NO_KIND: they are skipped */
+	uint64_t totals[PROFILE_KINDS_MAX]; /* of the lines that were taken */
 	uint32_t root_first[FOLDED_FRAMES_MAX]; /* of the line */
 	uint32_t leaf_first[FOLDED_FRAMES_MAX];
 };
@@ -149,7 +151,7 @@ int folded_reader_add(struct folded_reader *r, struct bytes stack, uint32_t labe
 	uint32_t id;
 	int err = put_stack(r, stack, &id);
 
-	return err == 0 && count > 0 ? profile_add(r->out, id, labels, count) : err;
+	return err == 0 && count > 0 ? profile_add_kind(r->out, id, labels, r->kind, count) : err;
 }
 
 /* ---- labels -----------------------------------------------------------------------------------
@@ -190,8 +192,71 @@ static bool take_keys(struct folded_reader *r, struct bytes line, struct folded_
 			return false;
 		}
 	}
-	memcpy(counts->labels, keys.data, keys.len);
+	if (counts->labels[0] == '\0')
+		memcpy(counts->labels, keys.data, keys.len);
 	return true;
+}
+
+/* The kind of a line `# stoker kind: NAME UNIT PERIOD_NS 0`. The first may be the profile's kind
+ * 0. */
+static int set_kind(
+	struct folded_reader *r, struct bytes name, struct bytes unit, uint64_t period_ns)
+{
+	struct profile *p = r->out;
+	bool fresh = p->kinds_len == 1 && p->samples.len == 0 && p->kinds[0].name == 0;
+	struct profile_kind *kind;
+	int err = fresh && !words_is(name, PROFILE_CPU)
+		? strtab_put(&p->strings, (const char *)name.data, name.len, &p->kinds[0].name)
+		: 0;
+
+	if (err == 0)
+		err = profile_kind(p, (const char *)name.data, name.len, &r->kind);
+	if (err == -ENOSPC)
+		r->kind = PROFILE_NO_KIND;
+	if (err < 0)
+		return err == -ENOSPC ? 0 : err;
+	kind = &p->kinds[r->kind];
+	kind->scale = p->kinds[0].scale;
+	kind->period_ns = period_ns;
+	return words_is(unit, PROFILE_SAMPLES)
+		? 0
+		: strtab_put(&p->strings, (const char *)unit.data, unit.len, &kind->unit);
+}
+
+/* 1: the line names a kind, and the labels are unknown again. */
+static int take_kind(struct folded_reader *r, struct bytes line)
+{
+	struct cursor c = cursor_init(line.data, line.len), number;
+	struct bytes name, unit, period, end;
+	uint64_t period_ns;
+	int err;
+
+	if (!words_begins(line, FOLDED_KIND))
+		return 0;
+	cursor_skip(&c, strlen(FOLDED_KIND));
+	name = words_next(&c);
+	unit = words_next(&c);
+	period = words_next(&c);
+	end = words_next(&c);
+	number = cursor_init(period.data, period.len);
+	if (name.len == 0 || unit.len == 0 || !words_number(&number, &period_ns) ||
+		cursor_left(&number) > 0 || !words_is(end, "0") || cursor_left(&c) > 0)
+		return 0;
+	r->keys_len = 0;
+	r->head = true;
+	err = set_kind(r, name, unit, period_ns);
+	return err < 0 ? err : 1;
+}
+
+/* 1: the line is one of those before the stacks. */
+static int take_head(struct folded_reader *r, struct bytes line, struct folded_counts *counts)
+{
+	bool head = r->head;
+
+	r->head = false;
+	if (head && take_keys(r, line, counts))
+		return 1;
+	return take_kind(r, line);
 }
 
 /* `?` is what folded text has for an unknown label. */
@@ -241,7 +306,8 @@ static bool reads_as_stack(struct bytes line)
 	struct bytes stack;
 	struct count count;
 
-	return !words_begins(line, FOLDED_LABELS) && split_line(line, &stack, &count) &&
+	return !words_begins(line, FOLDED_LABELS) && !words_begins(line, FOLDED_KIND) &&
+		split_line(line, &stack, &count) &&
 		memchr(stack.data, ';', stack.len);
 }
 
@@ -250,20 +316,25 @@ static int take_line(struct folded_reader *r, struct bytes line, struct folded_c
 {
 	struct bytes stack, again;
 	struct count count, before;
-	uint32_t labels;
-	uint64_t value;
+	uint32_t labels, scale = r->out->kinds[0].scale;
+	uint64_t value, *total;
 	int err;
 
 	if (!split_line(line, &stack, &count))
 		return 0;
-	value = count.whole * r->out->scale + count.millionths / (1000000 / r->out->scale);
-	if (count.whole > FOLDED_SUM_MAX / r->out->scale || value > FOLDED_SUM_MAX - r->total)
+	value = count.whole * scale + count.millionths / (1000000 / scale);
+	if (r->kind == PROFILE_NO_KIND) {
+		counts->no_kind++;
+		return 1;
+	}
+	total = &r->totals[r->kind];
+	if (count.whole > FOLDED_SUM_MAX / scale || value > FOLDED_SUM_MAX - *total)
 		return -ERANGE;
 	counts->rounded += count.rounded;
 	counts->pairs += split_line(stack, &again, &before);
 	err = take_labels(r, &stack, &labels);
 	err = err < 0 ? err : folded_reader_add(r, stack, labels, value);
-	r->total += err == 0 ? value : 0;
+	*total += err == 0 ? value : 0;
 	return err == -E2BIG ? 0 : err < 0 ? err : 1;
 }
 
@@ -271,9 +342,11 @@ static int take_lines(struct folded_reader *r, struct cursor *c, struct folded_c
 {
 	for (uint64_t number = 1; cursor_left(c) > 0; number++) {
 		struct bytes line = words_line(c);
-		int taken;
+		int taken = take_head(r, line, counts);
 
-		if ((number == 1 && take_keys(r, line, counts)) || is_skipped(line)) {
+		if (taken < 0)
+			return taken;
+		if (taken > 0 || is_skipped(line)) {
 			counts->skipped++;
 			counts->comments += reads_as_stack(line);
 			continue;
@@ -317,6 +390,7 @@ int folded_reader_new(struct profile *out, struct folded_reader **reader)
 	if (!r)
 		return -ENOMEM;
 	r->out = out;
+	r->head = true;
 	*reader = r;
 	return 0;
 }
@@ -335,7 +409,7 @@ int folded_read(struct bytes text, struct profile *out, struct folded_counts *co
 	*counts = (struct folded_counts){ 0 };
 	if (err < 0)
 		return err;
-	profile_set_scale(out, find_scale(c));
+	profile_set_scale(out, 0, find_scale(c));
 	err = take_lines(r, &c, counts);
 	folded_reader_free(r);
 	return err;

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* profile/folded_reader.h - reads folded stacks of stoker or other tools into a profile. A line is
- * `frame;frame;frame COUNT`, root first. The suffixes _[k], _[j] and _[i] give a frame's kind.
- * Frames of --by are labels if the first line is `# stoker labels: KEYS 0`, and ordinary frames
- * otherwise. Other tools read that line as a stack of no samples. */
+/* profile/folded_reader.h - reads folded stacks of stoker or other tools into a profile. A line
+ * is `frame;frame;frame COUNT`, root first. The suffixes _[k], _[j] and _[i] give a frame's
+ * kind. Frames of --by are labels if the first line is `# stoker labels: KEYS 0`, and ordinary
+ * frames otherwise. A line `# stoker kind: NAME UNIT PERIOD_NS 0` says what the counts after it
+ * are, until the next one; a line of labels may follow it. Without it they are CPU samples. So
+ * files of several kinds, one after the other, are one profile. Other tools read these lines as
+ * stacks of no samples. / */
 #pragma once
 
 #include <stddef.h>
@@ -15,6 +18,7 @@
 #define FOLDED_DIGITS_MAX 6         /* of a fraction */
 #define FOLDED_SUM_MAX (1ULL << 53) /* what every format that we write can hold exactly */
 #define FOLDED_LABELS "# stoker labels: "
+#define FOLDED_KIND "# stoker kind: "
 #define FOLDED_KEYS_MAX (PROFILE_KEYS + PROFILE_FREE_MAX)
 #define FOLDED_LABELS_MAX 1216 /* of their names, with the NUL */
 
@@ -28,6 +32,7 @@ struct folded_counts {
 	uint64_t skipped;  /* blank, or comments: # and no stack with a count, or # and a blank */
 	uint64_t pairs; /* of lines: stacks that end with a number, as in BEFORE AFTER of a diff */
 	uint64_t pairs_at; /* line number of the first */
+	uint64_t no_kind;  /* skipped: of kinds beyond PROFILE_KINDS_MAX */
 	uint64_t rounded;  /* of lines: fractions of over FOLDED_DIGITS_MAX digits */
 	char labels[FOLDED_LABELS_MAX]; /* container,comm: the KEYS; "": none */
 };

@@ -89,6 +89,7 @@ static void read_event(struct cursor *c, struct perf_head *head)
 		*c = rest;
 		head->event = (struct bytes){ word.data, word.len - 1 };
 	}
+	head->period = value;
 	if (words_begins(head->event, "cpu-clock") || words_begins(head->event, "task-clock"))
 		head->period_ns = value;
 	head->frame = cursor_bytes(c, cursor_left(c));

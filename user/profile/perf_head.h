@@ -12,6 +12,7 @@
 struct perf_head {
 	struct bytes comm;
 	uint64_t pid, tid, cpu, time_ns;
+	uint64_t period;     /* in the event's own unit; 0: none */
 	uint64_t period_ns;  /* 0: none, or not in time */
 	struct bytes event;  /* without its last colon; empty: none */
 	struct bytes frame; /* after the event, on the same line; empty in texts with stacks */

@@ -8,11 +8,13 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/own.h"
 #include "profile/words.h"
 #include "profile/perf_head.h"
 
 #define PROBE_LINES 64
 #define DELETED " (deleted)"
+#define CPU_CLOCK "cpu-clock"
 
 struct reader {
 	struct profile *out;
@@ -22,8 +24,12 @@ struct reader {
 	bool left_out;  /* and its event is not the one to read */
 	bool begun;     /* a head was read */
 	bool timed;     /* and it had a time, so all do */
-	bool has_event; /* event is known */
+	const char *events; /* that are asked for; NULL: only the first */
+	bool has_event;     /* event is known: the first that is read */
 	struct bytes event;
+	uint32_t kind; /* of the sample */
+	struct bytes clocks[PROFILE_KINDS_MAX]; /* events of ours whose periods are time */
+	uint32_t clocks_len;
 	struct profile_labels labels;
 	uint32_t cpu;
 	uint64_t time_ns;
@@ -37,15 +43,58 @@ static bool is_same(struct bytes a, struct bytes b)
 	return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
 }
 
-/* Counts a sample of the event. Is it the one to read? */
+/* Stoker's name of an event. */
+static struct bytes kind_name(struct bytes event)
+{
+	if (event.len == 0 || words_is(event, CPU_CLOCK))
+		return (struct bytes){ (const uint8_t *)PROFILE_CPU, strlen(PROFILE_CPU) };
+	return event;
+}
+
+/* Is it the event that is asked for, or one of several? Names may have commas. */
+static bool is_wanted(const struct reader *r, struct bytes event)
+{
+	const struct bytes names[] = { event, kind_name(event) };
+
+	if (!r->events)
+		return !r->has_event || is_same(r->event, event);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		const char *at = r->events;
+
+		if (words_is(names[i], r->events))
+			return true;
+		for (; at && names[i].len > 0; at = strchr(at, ',')) {
+			at += at != r->events;
+			if (strncmp(at, (const char *)names[i].data, names[i].len) == 0 &&
+				(at[names[i].len] == ',' || at[names[i].len] == '\0'))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* The kind of an event's samples; the first is kind 0. -ENOSPC: there is no room for another. */
+static int find_kind(struct reader *r, struct bytes event)
+{
+	struct bytes name = kind_name(event);
+	struct profile *p = r->out;
+
+	if (!r->has_event) {
+		r->has_event = true;
+		r->event = event;
+		if (!words_is(name, PROFILE_CPU))
+			return strtab_put(&p->strings, (const char *)name.data, name.len,
+				&p->kinds[0].name);
+	}
+	return profile_kind(p, (const char *)name.data, name.len, &r->kind);
+}
+
+/* Counts a sample of the event. Is it one to read? */
 static bool note_event(struct reader *r, struct bytes event)
 {
 	struct perf_counts *counts = r->counts;
 	uint32_t i = 0;
 
-	if (!r->has_event)
-		r->event = event;
-	r->has_event = true;
 	while (i < counts->events_len && !is_same(counts->events[i].name, event))
 		i++;
 	if (i == counts->events_len && i < PERF_EVENTS_MAX)
@@ -54,17 +103,32 @@ static bool note_event(struct reader *r, struct bytes event)
 		counts->events[i].samples++;
 	else
 		counts->further++;
-	return is_same(r->event, event);
+	return is_wanted(r, event);
+}
+
+static bool is_clock(const struct reader *r, struct bytes event)
+{
+	for (uint32_t i = 0; i < r->clocks_len; i++)
+		if (is_same(r->clocks[i], event))
+			return true;
+	return false;
 }
 
 static int begin_sample(struct reader *r, const struct perf_head *head)
 {
+	int err;
+
 	r->open = true;
 	r->apart = false;
 	r->len = 0;
 	r->left_out = !note_event(r, head->event);
 	if (r->left_out)
 		return 0;
+	r->kind = 0;
+	err = find_kind(r, head->event);
+	r->left_out = err == -ENOSPC;
+	if (err < 0)
+		return r->left_out ? 0 : err;
 	r->time_ns = head->time_ns;
 	r->cpu = head->has_cpu ? (uint32_t)head->cpu : PROFILE_NO_CPU;
 	r->labels.len = 0;
@@ -72,11 +136,9 @@ static int begin_sample(struct reader *r, const struct perf_head *head)
 	profile_labels_set_number(&r->labels, PROFILE_KEY_TID, (int32_t)head->tid);
 	profile_labels_set_number(&r->labels, PROFILE_KEY_CPU,
 		head->has_cpu && head->cpu <= INT32_MAX ? (int32_t)head->cpu : -1);
-	if (r->out->period_ns == 0)
-		r->out->period_ns = head->period_ns;
-	if (strtab_put(&r->out->strings, (const char *)r->event.data, r->event.len,
-		    &r->out->event) < 0)
-		return -ENOMEM;
+	if (r->out->kinds[r->kind].period_ns == 0)
+		r->out->kinds[r->kind].period_ns =
+			is_clock(r, head->event) ? head->period : head->period_ns;
 	return profile_labels_put(r->out, &r->labels, "comm", strlen("comm"),
 		(const char *)head->comm.data, head->comm.len);
 }
@@ -280,25 +342,29 @@ static int end_sample(struct reader *r)
 	if (err == 0)
 		err = profile_labels(r->out, &r->labels, &labels);
 	if (err == 0)
-		err = r->timed ? profile_tick(r->out, stack, labels, r->cpu, r->time_ns)
-			       : profile_add(r->out, stack, labels, 1);
+		err = r->timed ? profile_tick_kind(r->out, stack, labels, r->kind, r->cpu,
+					 r->time_ns)
+			       : profile_add_kind(r->out, stack, labels, r->kind, 1);
 	r->counts->samples += err == 0;
 	return err;
 }
 
-/* Of our own: what times are counted from. */
+/* Of our own: what times are counted from, and an event whose periods are nanoseconds. */
 static void read_comment(struct reader *r, struct bytes line)
 {
-	static const char words[] = "# started at : ";
+	static const char start[] = "# started at : ", clock[] = "# clock : ";
 	struct cursor c = cursor_init(line.data, line.len);
-	struct bytes start;
+	struct bytes rest;
 
-	if (!words_begins(line, words))
-		return;
-	cursor_skip(&c, strlen(words));
-	start = cursor_bytes(&c, cursor_left(&c));
-	if (!perf_head_seconds(start, &r->out->start_tick_ns))
-		r->out->start_tick_ns = 0;
+	if (words_begins(line, start)) {
+		cursor_skip(&c, strlen(start));
+		rest = cursor_bytes(&c, cursor_left(&c));
+		if (!perf_head_seconds(rest, &r->out->start_tick_ns))
+			r->out->start_tick_ns = 0;
+	} else if (words_begins(line, clock) && r->clocks_len < PROFILE_KINDS_MAX) {
+		cursor_skip(&c, strlen(clock));
+		r->clocks[r->clocks_len++] = cursor_bytes(&c, cursor_left(&c));
+	}
 }
 
 /* perf script --show-mmap-events and its like print other records between the samples. */
@@ -400,16 +466,15 @@ bool perf_looks_like(struct bytes text)
 	return false;
 }
 
-int perf_read(struct bytes text, const char *event, struct profile *out, struct perf_counts *counts)
+int perf_read(
+	struct bytes text, const char *events, struct profile *out, struct perf_counts *counts)
 {
-	struct reader r = { .out = out, .counts = counts, .has_event = event != NULL };
+	struct reader r = { .out = out, .counts = counts, .events = events };
 	struct cursor c = cursor_init(text.data, text.len);
 	uint64_t number = 0;
 	int err = 0;
 
 	*counts = (struct perf_counts){ 0 };
-	if (event)
-		r.event = (struct bytes){ (const uint8_t *)event, strlen(event) };
 	while (err == 0 && cursor_left(&c) > 0) {
 		number++;
 		if (!read_line(&r, words_line(&c), &err) && counts->bad++ == 0)
@@ -422,7 +487,7 @@ int perf_read(struct bytes text, const char *event, struct profile *out, struct 
 		out->start_tick_ns = 0;
 	if (out->ticks.len > 0)
 		out->duration_ns = out->ticks.data[out->ticks.len - 1].time_ns -
-			out->ticks.data[0].time_ns + out->period_ns;
+			out->ticks.data[0].time_ns + out->kinds[0].period_ns;
 	buf_done(&r.name);
 	return err;
 }

@@ -5,9 +5,9 @@
  *     <blank>ADDRESS SYMBOL+0xOFFSET (MODULE)       leaf first
  *     <empty line>
  * PID or /TID, [CPU] and PERIOD may be missing, and the time, if no sample has it; a sample without
- * stack has its only frame after EVENT:. Only samples of one event are read: samples of several
- * events have no common unit. Each is one sample, whatever its period; the profile has a period if
- * the event is a clock. */
+ * stack has its only frame after EVENT:. Of several events the one that is asked for is read, or
+ * each as a kind of its own: their samples have no common unit. Each is one sample, whatever its
+ * period; a kind has a period if the event is a clock. */
 #pragma once
 
 #include <stdbool.h>
@@ -36,7 +36,8 @@ struct perf_counts {
 
 /* Does the text begin like output of perf script? */
 bool perf_looks_like(struct bytes text);
-/* Adds the samples of one event to out, which is empty or has other samples. event: its name; NULL:
- * the first event of the text. 0 or -ENOMEM. */
+/* Adds samples to out, which is empty. events: the name of one event, or several names separated by
+ * commas, each a kind, by first appearance; NULL: the first event of the text. cpu is stoker's name
+ * of cpu-clock. 0 or -ENOMEM. */
 int perf_read(
-	struct bytes text, const char *event, struct profile *out, struct perf_counts *counts);
+	struct bytes text, const char *events, struct profile *out, struct perf_counts *counts);

@@ -13,23 +13,8 @@
 
 int profile_init(struct profile *p)
 {
-	*p = (struct profile){ .value_type = "samples", .value_unit = "count", .scale = 1 };
+	*p = (struct profile){ .kinds = { { .scale = 1 } }, .kinds_len = 1 };
 	return strtab_init(&p->strings);
-}
-
-void profile_set_scale(struct profile *p, uint32_t scale)
-{
-	static const char *const types[] = { "samples", "samples/10", "samples/100", "samples/1000",
-		"samples/10000", "samples/100000", "samples/1000000" };
-	uint32_t digits = 0;
-
-	assert(scale > 0 && scale % p->scale == 0);
-	vec_each (&p->samples, sample)
-		sample->value *= scale / p->scale;
-	for (uint32_t rest = scale; rest > 1 && digits + 1 < ARRAY_SIZE(types); rest /= 10)
-		digits++;
-	p->scale = scale;
-	p->value_type = types[digits];
 }
 
 void profile_done(struct profile *p)
@@ -44,11 +29,13 @@ void profile_done(struct profile *p)
 	vec_done(&p->free_keys);
 	vec_done(&p->samples);
 	vec_done(&p->ticks);
+	vec_done(&p->events);
 	hash_done(&p->frame_index);
 	hash_done(&p->stack_index);
 	hash_done(&p->label_index);
-	hash_done(&p->sample_index);
 	hash_done(&p->object_index);
+	for (uint32_t kind = 0; kind < PROFILE_KINDS_MAX; kind++)
+		hash_done(&p->sample_index[kind]);
 }
 
 int profile_string(struct profile *p, const char *text, uint32_t *id)
@@ -159,36 +146,47 @@ int profile_stack(struct profile *p, const uint32_t *frames, uint32_t len, uint3
 }
 
 /* Adds to the sample's value; *at is its index. */
-static int add(struct profile *p, uint32_t stack, uint32_t labels, uint64_t value, uint32_t *at)
+static int add(struct profile *p, const struct profile_sample *sample, uint32_t *at)
 {
-	uint64_t key = (uint64_t)stack << 32 | labels, *have = hash_find(&p->sample_index, key);
+	uint64_t key = (uint64_t)sample->stack << 32 | sample->labels;
+	struct hash *index = &p->sample_index[sample->kind];
+	uint64_t *have = hash_find(index, key);
 	struct profile_sample *slot;
 
 	if (have) {
-		p->samples.data[*have].value += value;
+		p->samples.data[*have].value += sample->value;
 		*at = (uint32_t)*have;
 		return 0;
 	}
 	slot = vec_add(&p->samples);
-	if (!slot || hash_put(&p->sample_index, key, p->samples.len - 1) < 0)
+	if (!slot || hash_put(index, key, p->samples.len - 1) < 0)
 		return -ENOMEM;
-	*slot = (struct profile_sample){ .stack = stack, .labels = labels, .value = value };
+	*slot = *sample;
 	*at = (uint32_t)p->samples.len - 1;
 	return 0;
 }
 
-int profile_add(struct profile *p, uint32_t stack, uint32_t labels, uint64_t value)
+int profile_add_kind(
+	struct profile *p, uint32_t stack, uint32_t labels, uint32_t kind, uint64_t value)
 {
+	const struct profile_sample sample = { stack, labels, value, kind };
 	uint32_t at;
 
-	return add(p, stack, labels, value, &at);
+	return add(p, &sample, &at);
 }
 
-int profile_tick(struct profile *p, uint32_t stack, uint32_t labels, uint32_t cpu, uint64_t time_ns)
+int profile_add(struct profile *p, uint32_t stack, uint32_t labels, uint64_t value)
 {
+	return profile_add_kind(p, stack, labels, 0, value);
+}
+
+int profile_tick_kind(struct profile *p, uint32_t stack, uint32_t labels, uint32_t kind,
+	uint32_t cpu, uint64_t time_ns)
+{
+	const struct profile_sample one = { stack, labels, 1, kind };
 	struct profile_tick *tick;
 	uint32_t sample;
-	int err = add(p, stack, labels, 1, &sample);
+	int err = add(p, &one, &sample);
 
 	if (err < 0)
 		return err;
@@ -198,6 +196,11 @@ int profile_tick(struct profile *p, uint32_t stack, uint32_t labels, uint32_t cp
 	else
 		p->ticks_dropped++;
 	return 0;
+}
+
+int profile_tick(struct profile *p, uint32_t stack, uint32_t labels, uint32_t cpu, uint64_t time_ns)
+{
+	return profile_tick_kind(p, stack, labels, 0, cpu, time_ns);
 }
 
 static int by_time(const void *a, const void *b)
@@ -211,6 +214,7 @@ static int by_time(const void *a, const void *b)
 
 void profile_sort(struct profile *p)
 {
+	profile_sort_events(p);
 	for (size_t i = 1; i < p->ticks.len; i++) {
 		if (by_time(&p->ticks.data[i - 1], &p->ticks.data[i]) <= 0)
 			continue;
@@ -242,9 +246,5 @@ const struct profile_frame *profile_stack_frame(const struct profile *p, uint32_
 
 uint64_t profile_total(const struct profile *p)
 {
-	uint64_t total = 0;
-
-	vec_each (&p->samples, sample)
-		total += sample->value;
-	return total;
+	return profile_kind_total(p, 0);
 }

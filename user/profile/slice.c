@@ -15,6 +15,7 @@ struct slicer {
 	const struct profile *from;
 	struct profile *to;
 	uint32_t *strings, *frames, *stacks, *labels; /* old id → new one + 1 */
+	uint32_t kinds[PROFILE_KINDS_MAX];            /* likewise */
 	VEC(uint32_t) ids;
 };
 
@@ -146,14 +147,44 @@ static int move_labels(struct slicer *s, uint32_t *id)
 	return 0;
 }
 
+/* Kind 0 stays it. *to: PROFILE_NO_KIND if there is no room for another kind. */
+static int move_kind(struct slicer *s, uint32_t kind, uint32_t *to)
+{
+	const char *name = profile_kind_name(s->from, kind), *unit;
+	uint32_t had = s->to->kinds_len;
+	int err = 0;
+
+	*to = kind == 0 ? 0 : s->kinds[kind] - 1;
+	if (kind == 0 || s->kinds[kind] != UNKNOWN)
+		return 0;
+	err = profile_kind(s->to, name, strlen(name), to);
+	*to = err == -ENOSPC ? PROFILE_NO_KIND : *to;
+	if (err < 0)
+		return err == -ENOSPC ? 0 : err;
+	s->kinds[kind] = *to + 1;
+	if (s->to->kinds_len == had)
+		return 0;
+	unit = profile_text(s->from, s->from->kinds[kind].unit);
+	s->to->kinds[*to].scale = s->from->kinds[kind].scale;
+	s->to->kinds[*to].period_ns = s->from->kinds[kind].period_ns;
+	return profile_string(s->to, unit, &s->to->kinds[*to].unit);
+}
+
 /* Its ticks, count of them, over the time up to when it was. */
 static int move_tick(
 	struct slicer *s, const struct profile_tick *tick, uint64_t count, uint64_t since_ns)
 {
 	struct profile_sample sample = s->from->samples.data[tick->sample];
-	uint64_t step_ns = count > 1 ? s->from->period_ns / count : 0;
-	int err = move_stack(s, &sample.stack);
+	uint64_t step_ns = count > 1 ? s->from->kinds[0].period_ns / count : 0;
+	uint32_t kind;
+	int err = move_kind(s, sample.kind, &kind);
 
+	if (err == 0 && kind == PROFILE_NO_KIND) {
+		s->to->ticks_dropped++;
+		return 0;
+	}
+	if (err == 0)
+		err = move_stack(s, &sample.stack);
 	if (err == 0)
 		err = move_labels(s, &sample.labels);
 	for (uint64_t i = count; i-- > 0 && err == 0;) {
@@ -161,7 +192,8 @@ static int move_tick(
 		uint64_t at_ns =
 			tick->time_ns - since_ns > back_ns ? tick->time_ns - back_ns : since_ns;
 
-		err = profile_tick(s->to, sample.stack, sample.labels, tick->cpu, at_ns);
+		err = profile_tick_kind(
+			s->to, sample.stack, sample.labels, kind, tick->cpu, at_ns);
 	}
 	return err;
 }
@@ -185,27 +217,35 @@ static bool is_label(const struct profile *p, uint32_t labels, uint32_t key, con
 }
 
 static bool is_wanted(
-	const struct profile *p, const struct profile_tick *tick, const struct slice *w)
+	const struct profile *p, uint64_t time_ns, uint32_t labels, const struct slice *w)
 {
-	uint32_t labels = p->samples.data[tick->sample].labels;
-
-	return tick->time_ns >= w->since_ns && tick->time_ns < w->until_ns &&
+	return time_ns >= w->since_ns && time_ns < w->until_ns &&
 		is_label(p, labels, PROFILE_KEY_CONTAINER, w->container) &&
 		is_label(p, labels, PROFILE_KEY_POD, w->pod) &&
 		is_label(p, labels, PROFILE_KEY_NAMESPACE, w->namespace_);
 }
 
 /* How many ticks one of this profile's becomes. */
-static uint64_t weigh(const struct profile *p, struct slice *w)
+static uint64_t weigh(const struct profile *p, const struct profile_tick *tick, struct slice *w)
 {
 	uint64_t count;
 
-	if (w->period_ns == 0)
+	if (w->period_ns == 0 || p->samples.data[tick->sample].kind != 0)
 		return 1;
-	w->rest_ns += p->period_ns;
+	w->rest_ns += p->kinds[0].period_ns;
 	count = w->rest_ns / w->period_ns;
 	w->rest_ns %= w->period_ns;
 	return count;
+}
+
+static int move_event(struct slicer *s, const struct profile_event *event)
+{
+	struct profile_event moved = *event;
+	int err = event->stack == PROFILE_NO_STACK ? 0 : move_stack(s, &moved.stack);
+
+	if (err == 0)
+		err = move_labels(s, &moved.labels);
+	return err < 0 ? err : profile_event(s->to, &moved, profile_text(s->from, event->text));
 }
 
 int profile_add_slice(const struct profile *p, struct slice *slice, struct profile *out)
@@ -214,14 +254,18 @@ int profile_add_slice(const struct profile *p, struct slice *slice, struct profi
 	int err = slicer_init(&s, p, out);
 
 	vec_each (&p->ticks, tick) {
-		if (err < 0 || !is_wanted(p, tick, slice))
+		if (err < 0 ||
+			!is_wanted(p, tick->time_ns, p->samples.data[tick->sample].labels, slice))
 			continue;
 		if (slice->ticks_max > 0 && out->ticks.len >= slice->ticks_max)
 			slice->left_out++;
 		else
-			err = move_tick(&s, tick, weigh(p, slice), slice->since_ns);
+			err = move_tick(&s, tick, weigh(p, tick, slice), slice->since_ns);
 		slice->taken++;
 	}
+	vec_each (&p->events, event)
+		if (err == 0 && is_wanted(p, event->time_ns, event->labels, slice))
+			err = move_event(&s, event);
 	return err;
 }
 
@@ -236,12 +280,13 @@ int profile_slice(
 		.until_ns = until_ns < UINT64_MAX - start_ns ? start_ns + until_ns : UINT64_MAX,
 	};
 
-	out->period_ns = p->period_ns;
+	out->kinds[0].period_ns = p->kinds[0].period_ns;
 	out->start_ns = p->start_ns;
 	out->start_tick_ns = p->start_tick_ns;
 	out->duration_ns = until_ns < p->duration_ns ? until_ns : p->duration_ns;
 	out->duration_ns -= since_ns < out->duration_ns ? since_ns : out->duration_ns;
-	if (profile_string(out, profile_text(p, p->event), &out->event) < 0)
+	if (profile_string(out, profile_text(p, p->kinds[0].name), &out->kinds[0].name) < 0 ||
+		profile_string(out, profile_text(p, p->kinds[0].unit), &out->kinds[0].unit) < 0)
 		return -ENOMEM;
 	return profile_add_slice(p, &slice, out);
 }

@@ -15,9 +15,9 @@ int profile_slice(
 struct slice {
 	uint64_t since_ns, until_ns;              /* on the clock of ticks; until is exclusive */
 	const char *container, *pod, *namespace_; /* values of labels; NULL: any */
-	/* Period of the added ticks. One tick of the profile becomes several that fill its own
-	 * period, spread evenly over the time before it, so that profiles of different rates can be
-	 * added up. 0: each becomes one. */
+	/* Period of the added ticks of kind 0. One tick of the profile becomes several that fill
+	 * its own period, spread evenly over the time before it, so that profiles of different
+	 * rates can be added up. 0: each becomes one. */
 	uint64_t period_ns;
 	uint64_t ticks_max; /* limit of ticks in out; 0: the profile's own */
 	/* State between calls: */
@@ -25,5 +25,5 @@ struct slice {
 	uint64_t taken, left_out; /* ticks in range, and those over ticks_max */
 };
 
-/* Adds the selected ticks and their samples to *out. 0 or -ENOMEM. */
+/* Adds the selected ticks and their samples, and the events, to *out. 0 or -ENOMEM. */
 int profile_add_slice(const struct profile *profile, struct slice *slice, struct profile *out);

@@ -34,7 +34,7 @@ const char *diff_scale_name(enum diff_scale scale)
 /* How many samples one CPU would have had, or 0. */
 static double ticks_of(const struct profile *p)
 {
-	return p->period_ns ? (double)p->duration_ns / (double)p->period_ns : 0;
+	return p->kinds[0].period_ns ? (double)p->duration_ns / (double)p->kinds[0].period_ns : 0;
 }
 
 double diff_factor(const struct profile *before, const struct profile *after, enum diff_scale scale)
@@ -112,9 +112,11 @@ int diff_write_folded(const struct profile *before, const struct profile *after,
 {
 	_cleanup_(buf_done) struct buf a = BUF_INIT;
 	_cleanup_(buf_done) struct buf b = BUF_INIT;
+	struct sink_options plain = *options;
 
-	buf_fail(out, folded_write(before, options, &a));
-	buf_fail(out, folded_write(after, options, &b));
+	plain.lines_only = true;
+	buf_fail(out, folded_write(before, &plain, &a));
+	buf_fail(out, folded_write(after, &plain, &b));
 	if (buf_err(out) == 0)
 		join(buf_text(&a), buf_text(&b), diff_factor(before, after, scale), out);
 	return buf_err(out);

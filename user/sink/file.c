@@ -34,6 +34,8 @@ int sink_file_put(struct sink_file *file, const struct profile *profile)
 	int err = sink->stream ? sink->stream->put(file->state, profile, &file->out)
 			       : sink->write(profile, file->options, &file->out.buf);
 
+	if (err == 0)
+		sink_lost_add(&file->lost, sink, file->options, profile);
 	return err < 0 ? err : hand_on(&file->out);
 }
 

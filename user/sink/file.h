@@ -6,9 +6,7 @@
 
 #include "base/buf.h"
 #include "profile/profile.h"
-
-struct sink;
-struct sink_options;
+#include "sink/lost.h"
 
 #define SINK_OUT_BYTES (256 * 1024) /* bytes in buf from which on they are handed on */
 
@@ -39,6 +37,7 @@ struct sink_file {
 	const struct sink_options *options; /* the caller's */
 	void *state;
 	struct sink_out out;
+	struct sink_lost lost; /* of the profiles that were put */
 };
 
 /* The caller sets out.take and out.ctx. All return 0, -ENOMEM or take's error. */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sink/firefox.c - the Firefox Profiler's processed profile, version 49, which all later versions
- * read. Each thread has its own tables, column by column, whose rows refer to each other by number:
- * a sample to a stack, a stack to the stack below it and a frame, a frame to a function, a function
- * to its library. A row gets its number when the thread first needs it. */
+ * read. Each thread has its own tables (firefox_tables.h). Samples of a kind but the first are a
+ * thread of their own, as a thread has one table of weights. Events are markers. */
 #include "sink/sink.h"
 
 #include <errno.h>
@@ -12,21 +11,11 @@
 #include "base/hash.h"
 #include "base/own.h"
 #include "base/radix.h"
+#include "sink/firefox_tables.h"
 #include "sink/guessed.h"
 #include "sink/json.h"
 
 #define NS_PER_MS 1000000.0
-#define NONE (-1)
-
-/* By enum profile_class; MARK is Other. */
-static const int categories[] = {
-	[PROFILE_NATIVE] = 1,
-	[PROFILE_KERNEL] = 2,
-	[PROFILE_JIT] = 3,
-	[PROFILE_INLINED] = 4,
-	[PROFILE_LANGUAGE] = 5,
-	[PROFILE_MARK] = 0,
-};
 
 static const char meta_categories[] =
 	"[{\"name\":\"Other\",\"color\":\"grey\",\"subcategories\":[\"Other\"]},"
@@ -36,98 +25,78 @@ static const char meta_categories[] =
 	"{\"name\":\"Inlined\",\"color\":\"lightblue\",\"subcategories\":[\"Other\"]},"
 	"{\"name\":\"Interpreted\",\"color\":\"purple\",\"subcategories\":[\"Other\"]}]";
 
-/* Numbers of the profile that a thread has met, in order. */
-struct met {
-	VEC(uint64_t) keys;
-	struct hash index;
-};
-
 struct entry {
-	uint32_t group; /* of its thread; sorted by it */
+	uint32_t group; /* its thread * the number of kinds + its kind; sorted by it */
 	uint32_t sample;
 	uint64_t time_ns; /* since the first tick */
 	uint64_t weight;
 };
 
+/* An event as a marker of its thread. */
+struct marker {
+	uint32_t group; /* as an entry's, of kind 0; sorted by it */
+	uint32_t event;
+};
+
 struct firefox {
 	const struct profile *profile;
 	struct buf *out;
-	uint32_t *func_of; /* by frame: a frame that has the same function */
 	struct hash threads;
 	VEC(struct entry) entries;
-	struct met frames, funcs, resources, strings, stacks; /* of the thread at work */
+	VEC(struct marker) markers;
+	uint64_t first_ns; /* the time of the profile's zero */
+	struct firefox_tables tables; /* of the thread at work */
 };
-
-static void met_done(struct met *met)
-{
-	vec_done(&met->keys);
-	hash_done(&met->index);
-}
-
-static void met_clear(struct met *met)
-{
-	met->keys.len = 0;
-	hash_clear(&met->index);
-}
 
 static void firefox_done(struct firefox *w)
 {
-	free(w->func_of);
 	hash_done(&w->threads);
 	vec_done(&w->entries);
-	met_done(&w->frames);
-	met_done(&w->funcs);
-	met_done(&w->resources);
-	met_done(&w->strings);
-	met_done(&w->stacks);
+	vec_done(&w->markers);
+	firefox_tables_done(&w->tables);
 }
 
 /* ---- whose and when ----------------------------------------------------------------------------
  */
 
-static bool same_function(const struct profile_frame *a, const struct profile_frame *b)
+/* The number of a thread's samples of a kind. */
+static uint32_t group_of(struct firefox *w, uint32_t labels, uint32_t kind)
 {
-	return a->name == b->name && a->module == b->module && a->file == b->file;
-}
+	int32_t pid = profile_label_number(w->profile, labels, PROFILE_KEY_PID);
+	int32_t tid = profile_label_number(w->profile, labels, PROFILE_KEY_TID);
+	uint64_t key = (uint64_t)(uint32_t)pid << 32 | (uint32_t)tid, *thread;
 
-static void find_functions(struct firefox *w)
-{
-	const struct profile *p = w->profile;
-	_cleanup_(hash_done) struct hash known = HASH_INIT;
-
-	w->func_of = calloc(p->frames.len + 1, sizeof(*w->func_of));
-	if (!w->func_of)
-		buf_fail(w->out, -ENOMEM);
-	for (size_t i = 0; w->func_of && i < p->frames.len; i++) {
-		const struct profile_frame *f = &p->frames.data[i];
-		const uint32_t what[] = { f->name, f->module, f->file };
-		uint64_t key = hash_bytes(what, sizeof(what)), *have;
-
-		while ((have = hash_find(&known, key)) && !same_function(&p->frames.data[*have], f))
-			key++;
-		w->func_of[i] = have ? (uint32_t)*have : (uint32_t)i;
-		if (!have)
-			buf_fail(w->out, hash_put(&known, key, i));
-	}
+	if (!hash_find(&w->threads, key))
+		buf_fail(w->out, hash_put(&w->threads, key, w->threads.len));
+	thread = hash_find(&w->threads, key);
+	return thread ? (uint32_t)*thread * w->profile->kinds_len + kind : 0;
 }
 
 static void add_entry(struct firefox *w, uint32_t sample, uint64_t time_ns, uint64_t weight)
 {
-	uint32_t labels = w->profile->samples.data[sample].labels;
-	int32_t pid = profile_label_number(w->profile, labels, PROFILE_KEY_PID);
-	int32_t tid = profile_label_number(w->profile, labels, PROFILE_KEY_TID);
-	uint64_t key = (uint64_t)(uint32_t)pid << 32 | (uint32_t)tid, *group;
+	const struct profile_sample *of = &w->profile->samples.data[sample];
+	uint32_t group = group_of(w, of->labels, of->kind);
 	struct entry *slot = vec_add(&w->entries);
 
-	if (!slot ||
-		(!hash_find(&w->threads, key) && hash_put(&w->threads, key, w->threads.len) < 0)) {
+	if (slot)
+		*slot = (struct entry){ group, sample, time_ns, weight };
+	else
 		buf_fail(w->out, -ENOMEM);
-		return;
+}
+
+static void add_markers(struct firefox *w)
+{
+	const struct profile *p = w->profile;
+
+	for (uint32_t i = 0; i < p->events.len; i++) {
+		struct marker *slot = vec_add(&w->markers);
+
+		if (slot)
+			*slot = (struct marker){ group_of(w, p->events.data[i].labels, 0), i };
+		else
+			buf_fail(w->out, -ENOMEM);
 	}
-	if (buf_err(w->out) < 0)
-		return;
-	group = hash_find(&w->threads, key);
-	*slot = (struct entry){ (uint32_t)*group, sample, time_ns, weight };
+	buf_fail(w->out, radix_sort32(w->markers.data, w->markers.len, sizeof(*w->markers.data)));
 }
 
 /* Samples without a time come at the end. */
@@ -135,7 +104,7 @@ static void add_entries(struct firefox *w)
 {
 	const struct profile *p = w->profile;
 	_cleanup_(freep) uint64_t *timed = calloc(p->samples.len + 1, sizeof(*timed));
-	uint64_t first = p->ticks.len ? p->ticks.data[0].time_ns : 0, last = 0;
+	uint64_t first = w->first_ns, last = 0;
 
 	if (!timed) {
 		buf_fail(w->out, -ENOMEM);
@@ -152,305 +121,226 @@ static void add_entries(struct firefox *w)
 	buf_fail(w->out, radix_sort32(w->entries.data, w->entries.len, sizeof(*w->entries.data)));
 }
 
-/* ---- a thread's tables -------------------------------------------------------------------------
- */
-
-/* The number of a key. Without memory the output fails, and the number has no meaning. */
-static int64_t meet(struct firefox *w, struct met *met, uint64_t key)
+static bool is_timed(const struct profile *p, uint32_t kind)
 {
-	uint64_t *have = hash_find(&met->index, key), *slot;
-
-	if (have)
-		return (int64_t)*have;
-	slot = vec_add(&met->keys);
-	if (!slot || hash_put(&met->index, key, met->keys.len - 1) < 0) {
-		buf_fail(w->out, -ENOMEM);
-		return NONE;
-	}
-	*slot = key;
-	return (int64_t)met->keys.len - 1;
+	return profile_kind_is_time(p, kind) && (kind > 0 || p->kinds[kind].unit != 0);
 }
 
-static int64_t meet_frame(struct firefox *w, uint32_t frame)
+/* Of kind 0 the weights are samples; of others milliseconds, where they are time. */
+static const char *weight_type(const struct profile *p, uint32_t kind)
 {
-	const struct profile_frame *f = &w->profile->frames.data[frame];
-
-	meet(w, &w->funcs, w->func_of[frame]);
-	meet(w, &w->strings, f->name);
-	if (f->file)
-		meet(w, &w->strings, f->file);
-	if (f->module) {
-		meet(w, &w->strings, f->module);
-		meet(w, &w->resources, f->module);
-	}
-	return meet(w, &w->frames, frame);
+	if (p->kinds[kind].unit != 0 && strcmp(profile_kind_unit(p, kind), "bytes") == 0)
+		return "bytes";
+	return is_timed(p, kind) ? "tracing-ms" : "samples";
 }
 
-/* A stack is the one below it, counted from 1, and a frame; NONE for one without frames. */
-static int64_t meet_stack(struct firefox *w, uint32_t stack)
+static void put_weight(struct firefox *w, uint32_t kind, uint64_t weight)
 {
-	const struct profile *p = w->profile;
-	const struct profile_stack *s = &p->stacks.data[stack];
-	int64_t at = NONE;
-
-	for (uint32_t i = s->len; i-- > 0;) {
-		int64_t frame = meet_frame(w, p->frame_ids.data[s->first + i]);
-
-		at = meet(w, &w->stacks, (uint64_t)(at + 1) << 32 | (uint64_t)frame);
-	}
-	return at;
-}
-
-static int64_t place_of(const struct met *met, uint64_t key)
-{
-	uint64_t *at = hash_find(&met->index, key);
-
-	return at ? (int64_t)*at : NONE;
-}
-
-static const struct profile_frame *frame_at(const struct firefox *w, uint64_t key)
-{
-	return &w->profile->frames.data[key];
-}
-
-static int64_t frame_address(const struct firefox *w, uint64_t key)
-{
-	uint64_t address = frame_at(w, key)->address;
-
-	/* A double has 53 bits, too few for the kernel's addresses. */
-	return frame_at(w, key)->class == PROFILE_KERNEL ? 0
-							 : (int64_t)(address & ((1ULL << 53) - 1));
-}
-
-static int64_t frame_category(const struct firefox *w, uint64_t key)
-{
-	return categories[frame_at(w, key)->class];
-}
-
-static int64_t frame_func(const struct firefox *w, uint64_t key)
-{
-	return place_of(&w->funcs, w->func_of[key]);
-}
-
-static int64_t frame_line(const struct firefox *w, uint64_t key)
-{
-	return frame_at(w, key)->line ? (int64_t)frame_at(w, key)->line : NONE;
-}
-
-static int64_t func_name(const struct firefox *w, uint64_t key)
-{
-	return place_of(&w->strings, frame_at(w, key)->name);
-}
-
-static int64_t func_file(const struct firefox *w, uint64_t key)
-{
-	return frame_at(w, key)->file ? place_of(&w->strings, frame_at(w, key)->file) : NONE;
-}
-
-static int64_t string_of(const struct firefox *w, uint64_t key)
-{
-	return place_of(&w->strings, key);
-}
-
-static int64_t stack_prefix(const struct firefox *w, uint64_t key)
-{
-	(void)w;
-	return (int64_t)(key >> 32) - 1;
-}
-
-static int64_t stack_frame(const struct firefox *w, uint64_t key)
-{
-	(void)w;
-	return (int64_t)(uint32_t)key;
-}
-
-static int64_t stack_category(const struct firefox *w, uint64_t key)
-{
-	return frame_category(w, w->frames.keys.data[(uint32_t)key]);
-}
-
-/* -1 and not null: no library. */
-static int64_t func_resource(const struct firefox *w, uint64_t key)
-{
-	return frame_at(w, key)->module ? place_of(&w->resources, frame_at(w, key)->module) : NONE;
-}
-
-/* A column of a table: what it has in the row of a key. */
-struct column {
-	const char *name;
-	int64_t (*value)(const struct firefox *w, uint64_t key); /* NULL: NONE in all rows */
-	const char *none;                                        /* what stands for NONE */
-};
-
-static const struct column stack_columns[] = {
-	{ "prefix", stack_prefix, "null" },
-	{ "frame", stack_frame, "" },
-	{ "category", stack_category, "" },
-	{ "subcategory", NULL, "0" },
-	{ NULL, NULL, NULL },
-};
-static const struct column resource_columns[] = {
-	{ "lib", NULL, "null" },
-	{ "name", string_of, "" },
-	{ "host", NULL, "null" },
-	{ "type", NULL, "1" },
-	{ NULL, NULL, NULL },
-};
-static const struct column frame_columns[] = {
-	{ "address", frame_address, "" },
-	{ "inlineDepth", NULL, "0" },
-	{ "category", frame_category, "" },
-	{ "subcategory", NULL, "0" },
-	{ "func", frame_func, "" },
-	{ "line", frame_line, "null" },
-	{ "nativeSymbol", NULL, "null" },
-	{ "innerWindowID", NULL, "null" },
-	{ "implementation", NULL, "null" },
-	{ "column", NULL, "null" },
-	{ NULL, NULL, NULL },
-};
-static const struct column func_columns[] = {
-	{ "name", func_name, "" },
-	{ "isJS", NULL, "false" },
-	{ "relevantForJS", NULL, "false" },
-	{ "resource", func_resource, "-1" },
-	{ "fileName", func_file, "null" },
-	{ "lineNumber", NULL, "null" },
-	{ "columnNumber", NULL, "null" },
-	{ NULL, NULL, NULL },
-};
-
-static void put_number(struct firefox *w, int64_t number, const char *none)
-{
-	if (number == NONE)
-		buf_puts(w->out, none);
+	if (is_timed(w->profile, kind))
+		buf_printf(w->out, "%.15g",
+			(double)profile_kind_amount(w->profile, kind, weight) / NS_PER_MS);
 	else
-		buf_printf(w->out, "%lld", (long long)number);
-}
-
-static void put_column(struct firefox *w, const struct column *column, const struct met *met)
-{
-	buf_printf(w->out, ",\"%s\":[", column->name);
-	for (size_t i = 0; i < met->keys.len; i++) {
-		int64_t value = column->value ? column->value(w, met->keys.data[i]) : NONE;
-
-		if (i > 0)
-			buf_putc(w->out, ',');
-		put_number(w, value, column->none);
-	}
-	buf_putc(w->out, ']');
-}
-
-/* A row for each that was met. */
-static void put_table(
-	struct firefox *w, const char *name, const struct met *met, const struct column *columns)
-{
-	buf_printf(w->out, ",\n\"%s\":{\"length\":%zu", name, met->keys.len);
-	for (; columns->name; columns++)
-		put_column(w, columns, met);
-	buf_putc(w->out, '}');
-}
-
-static void put_strings(struct firefox *w)
-{
-	buf_puts(w->out, ",\n\"stringArray\":[");
-	for (size_t i = 0; i < w->strings.keys.len; i++) {
-		const char *text = profile_text(w->profile, (uint32_t)w->strings.keys.data[i]);
-
-		if (i > 0)
-			buf_putc(w->out, ',');
-		json_put(w->out, *text ? text : "?");
-	}
-	buf_putc(w->out, ']');
+		buf_printf(w->out, "%llu", (unsigned long long)weight);
 }
 
 static void put_samples(struct firefox *w, const struct entry *entries, size_t len)
 {
-	buf_printf(w->out, ",\n\"samples\":{\"length\":%zu,\"weightType\":\"samples\",\"stack\":[",
-		len);
+	uint32_t kind = len > 0 ? w->profile->samples.data[entries[0].sample].kind : 0;
+
+	buf_printf(w->out, ",\n\"samples\":{\"length\":%zu,\"weightType\":\"%s\",\"stack\":[", len,
+		weight_type(w->profile, kind));
 	for (size_t i = 0; i < len; i++) {
 		const struct profile_sample *sample = &w->profile->samples.data[entries[i].sample];
-		int64_t at = meet_stack(w, sample->stack);
+		int64_t at = firefox_stack(&w->tables, sample->stack);
 
 		if (i > 0)
 			buf_putc(w->out, ',');
-		put_number(w, at, "null");
+		firefox_number(w->out, at, "null");
 	}
 	buf_puts(w->out, "],\n\"time\":[");
 	for (size_t i = 0; i < len; i++)
 		buf_printf(w->out, "%s%.10g", i > 0 ? "," : "",
 			(double)entries[i].time_ns / NS_PER_MS);
 	buf_puts(w->out, "],\n\"weight\":[");
-	for (size_t i = 0; i < len; i++)
-		buf_printf(
-			w->out, "%s%llu", i > 0 ? "," : "", (unsigned long long)entries[i].weight);
+	for (size_t i = 0; i < len; i++) {
+		buf_puts(w->out, i > 0 ? "," : "");
+		put_weight(w, kind, entries[i].weight);
+	}
 	buf_puts(w->out, "]}");
 }
 
-static void put_thread_head(struct firefox *w, uint32_t labels)
+/* T, and T (wall) for samples of another kind. */
+static void put_thread_name(struct firefox *w, const char *name, uint32_t kind)
+{
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+
+	buf_puts(&text, *name ? name : "?");
+	if (kind > 0)
+		buf_printf(&text, " (%s)", profile_kind_name(w->profile, kind));
+	buf_fail(w->out, buf_err(&text));
+	json_put(w->out, buf_text(&text));
+}
+
+/* A thread's part of the samples and of the events. */
+struct part {
+	const struct entry *entries;
+	const struct marker *markers;
+	size_t entries_len, markers_len;
+};
+
+static const struct profile_event *event_at(
+	const struct firefox *w, const struct part *part, size_t i)
+{
+	return &w->profile->events.data[part->markers[i].event];
+}
+
+static double marker_ms(const struct firefox *w, uint64_t time_ns)
+{
+	return (double)(time_ns - w->first_ns) / NS_PER_MS;
+}
+
+static void put_marker_data(struct firefox *w, const struct profile_event *event)
+{
+	buf_puts(w->out, "{\"type\":\"stoker\"");
+	if (event->stack != PROFILE_NO_STACK) {
+		buf_printf(w->out, ",\"cause\":{\"time\":%.10g,\"stack\":",
+			marker_ms(w, event->time_ns));
+		firefox_number(w->out, firefox_stack(&w->tables, event->stack), "null");
+		buf_putc(w->out, '}');
+	}
+	buf_putc(w->out, '}');
+}
+
+/* One column after the other. A moment has phase 0 and no end, a span phase 1. */
+static void put_markers(struct firefox *w, const struct part *part)
+{
+	static const char *const names[] = { "category", "data", "endTime", "name", "phase",
+		"startTime" };
+
+	buf_printf(w->out, "\"markers\":{\"length\":%zu", part->markers_len);
+	for (size_t column = 0; column < ARRAY_SIZE(names); column++) {
+		buf_printf(w->out, ",\"%s\":[", names[column]);
+		for (size_t i = 0; i < part->markers_len; i++) {
+			const struct profile_event *e = event_at(w, part, i);
+
+			buf_puts(w->out, i > 0 ? "," : "");
+			if (column == 0)
+				buf_putc(w->out, '0');
+			else if (column == 1)
+				put_marker_data(w, e);
+			else if (column == 2 && e->duration_ns == 0)
+				buf_puts(w->out, "null");
+			else if (column == 3)
+				firefox_number(
+					w->out, firefox_string(&w->tables, e->text), "0");
+			else if (column == 4)
+				buf_putc(w->out, e->duration_ns > 0 ? '1' : '0');
+			else
+				buf_printf(w->out, "%.10g",
+					marker_ms(w, e->time_ns +
+						(column == 2 ? e->duration_ns : 0)));
+		}
+		buf_putc(w->out, ']');
+	}
+	buf_puts(w->out, "},\n");
+}
+
+/* "9"; "9.wall" of samples of another kind. */
+static void put_tid(struct firefox *w, int32_t tid, uint32_t kind)
+{
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+
+	buf_printf(&text, "%d", tid);
+	if (kind > 0)
+		buf_printf(&text, ".%s", profile_kind_name(w->profile, kind));
+	buf_fail(w->out, buf_err(&text));
+	json_put(w->out, buf_text(&text));
+}
+
+static void put_thread_head(
+	struct firefox *w, uint32_t labels, uint32_t kind, const struct part *part)
 {
 	const char *name = profile_label_text(w->profile, labels, PROFILE_KEY_COMM);
 	int32_t pid = profile_label_number(w->profile, labels, PROFILE_KEY_PID);
 	int32_t tid = profile_label_number(w->profile, labels, PROFILE_KEY_TID);
 
 	buf_puts(w->out, "{\"name\":");
-	json_put(w->out, *name ? name : "?");
+	put_thread_name(w, name, kind);
 	buf_puts(w->out, ",\"processName\":");
 	json_put(w->out, *name ? name : "?");
+	buf_printf(w->out, ",\"isMainThread\":%s,\"pid\":\"%d\",\"tid\":",
+		(pid == tid || tid < 0) && kind == 0 ? "true" : "false", pid < 0 ? 0 : pid);
+	put_tid(w, tid < 0 ? pid : tid, kind);
 	buf_printf(w->out,
-		",\"isMainThread\":%s,\"pid\":\"%d\",\"tid\":\"%d\","
-		"\"processType\":\"default\",\"processStartupTime\":0,"
+		",\"processType\":\"default\",\"processStartupTime\":0,"
 		"\"processShutdownTime\":null,\"registerTime\":0,"
 		"\"unregisterTime\":null,\"pausedRanges\":[],"
-		"\"showMarkersInTimeline\":false,\n"
-		"\"markers\":{\"length\":0,\"category\":[],\"data\":[],"
-		"\"endTime\":[],\"name\":[],\"phase\":[],\"startTime\":[]},\n"
+		"\"showMarkersInTimeline\":%s,\n",
+		part->markers_len > 0 ? "true" : "false");
+	put_markers(w, part);
+	buf_puts(w->out,
 		"\"nativeSymbols\":{\"length\":0,\"address\":[],"
-		"\"functionSize\":[],\"libIndex\":[],\"name\":[]}",
-		pid == tid || tid < 0 ? "true" : "false", pid < 0 ? 0 : pid, tid < 0 ? pid : tid);
+		"\"functionSize\":[],\"libIndex\":[],\"name\":[]}");
 }
 
-/* Samples come first: they fill the tables that they refer to. */
-static void put_thread(struct firefox *w, const struct entry *entries, size_t len)
+/* Samples and markers come first: they fill the tables that they refer to. */
+static void put_thread(struct firefox *w, const struct part *part)
 {
-	const struct profile_sample *last = &w->profile->samples.data[entries[len - 1].sample];
+	const struct profile_sample *last = part->entries_len > 0
+		? &w->profile->samples.data[part->entries[part->entries_len - 1].sample]
+		: NULL;
+	uint32_t labels = last ? last->labels : event_at(w, part, 0)->labels;
 
-	put_thread_head(w, last->labels);
-	met_clear(&w->frames);
-	met_clear(&w->funcs);
-	met_clear(&w->resources);
-	met_clear(&w->strings);
-	met_clear(&w->stacks);
-	put_samples(w, entries, len);
+	firefox_tables_clear(&w->tables);
+	put_thread_head(w, labels, last ? last->kind : 0, part);
+	put_samples(w, part->entries, part->entries_len);
 	/* Tables refer to each other: they are whole or not written. */
 	if (buf_err(w->out) < 0)
 		return;
-	put_table(w, "stackTable", &w->stacks, stack_columns);
-	put_table(w, "resourceTable", &w->resources, resource_columns);
-	put_table(w, "frameTable", &w->frames, frame_columns);
-	put_table(w, "funcTable", &w->funcs, func_columns);
-	put_strings(w);
+	firefox_tables_write(&w->tables);
 	buf_putc(w->out, '}');
+}
+
+/* Both lists are sorted by group. */
+static struct part next_part(const struct firefox *w, size_t *entry, size_t *marker)
+{
+	struct part part = { 0 };
+	uint32_t group = UINT32_MAX;
+
+	if (*entry < w->entries.len)
+		group = w->entries.data[*entry].group;
+	if (*marker < w->markers.len && w->markers.data[*marker].group < group)
+		group = w->markers.data[*marker].group;
+	part.entries = w->entries.data ? w->entries.data + *entry : NULL;
+	part.markers = w->markers.data ? w->markers.data + *marker : NULL;
+	for (; *entry < w->entries.len && w->entries.data[*entry].group == group; ++*entry)
+		part.entries_len++;
+	for (; *marker < w->markers.len && w->markers.data[*marker].group == group; ++*marker)
+		part.markers_len++;
+	return part;
 }
 
 static void put_threads(struct firefox *w)
 {
-	size_t len = w->entries.len;
+	size_t entry = 0, marker = 0;
 
 	buf_puts(w->out, "\"threads\":[");
-	for (size_t at = 0; at < len;) {
-		size_t from = at;
+	while (entry < w->entries.len || marker < w->markers.len) {
+		struct part part;
 
-		while (at < len && w->entries.data[at].group == w->entries.data[from].group)
-			at++;
-		if (from > 0)
+		if (entry > 0 || marker > 0)
 			buf_puts(w->out, ",\n");
-		put_thread(w, w->entries.data + from, at - from);
+		part = next_part(w, &entry, &marker);
+		put_thread(w, &part);
 	}
 	buf_puts(w->out,
 		"],\n\"pages\":[],\"profilerOverhead\":[],"
 		"\"counters\":[]}\n");
 }
+
+#define MARKER_SCHEMA                                                                    \
+	"{\"name\":\"stoker\",\"display\":[\"marker-chart\",\"marker-table\","             \
+	"\"timeline-overview\"],\"data\":[]}"
 
 static void put_meta(struct firefox *w)
 {
@@ -458,8 +348,8 @@ static void put_meta(struct firefox *w)
 	double start_ms = (double)p->start_ns / NS_PER_MS;
 	char guessed[GUESSED_MAX];
 
-	if (p->ticks.len > 0 && p->start_tick_ns > 0 && p->ticks.data[0].time_ns > p->start_tick_ns)
-		start_ms += (double)(p->ticks.data[0].time_ns - p->start_tick_ns) / NS_PER_MS;
+	if (p->start_tick_ns > 0 && w->first_ns > p->start_tick_ns)
+		start_ms += (double)(w->first_ns - p->start_tick_ns) / NS_PER_MS;
 	buf_printf(w->out,
 		"{\"meta\":{\"product\":\"stoker\",\"version\":24,"
 		"\"preprocessedProfileVersion\":49,\"startTime\":%.3f,\"interval\":%.6g,"
@@ -468,8 +358,9 @@ static void put_meta(struct firefox *w)
 		"\"sampleUnits\":{\"time\":\"ms\",\"eventDelay\":\"ms\","
 		"\"threadCPUDelta\":\"\xc2\xb5s\"},\"usesOnlyOneStackType\":true,"
 		"\"doesNotUseFrameImplementation\":true,\"sourceCodeIsNotOnSearchfox\":true,"
-		"\"markerSchema\":[],\"categories\":%s",
-		start_ms, p->period_ns ? (double)p->period_ns / NS_PER_MS : 1.0, meta_categories);
+		"\"markerSchema\":[%s],\"categories\":%s",
+		start_ms, p->kinds[0].period_ns ? (double)p->kinds[0].period_ns / NS_PER_MS : 1.0,
+		p->events.len > 0 ? MARKER_SCHEMA : "", meta_categories);
 	if (*guessed_text(p, guessed))
 		buf_printf(w->out,
 			",\"extra\":[{\"label\":\"Stacks\",\"entries\":[{\"label\":\"Guessed\","
@@ -478,13 +369,24 @@ static void put_meta(struct firefox *w)
 	buf_puts(w->out, "},\n\"libs\":[],\n");
 }
 
+static uint64_t first_time(const struct profile *p)
+{
+	uint64_t first_ns = p->ticks.len > 0 ? p->ticks.data[0].time_ns : 0;
+
+	if (p->events.len > 0 && (p->ticks.len == 0 || p->events.data[0].time_ns < first_ns))
+		first_ns = p->events.data[0].time_ns;
+	return first_ns;
+}
+
 int firefox_write(const struct profile *p, const struct sink_options *options, struct buf *out)
 {
 	_cleanup_(firefox_done) struct firefox w = { .profile = p, .out = out };
 
 	(void)options;
-	find_functions(&w);
+	w.first_ns = first_time(p);
+	firefox_tables_init(&w.tables, p, out);
 	add_entries(&w);
+	add_markers(&w);
 	if (buf_err(out) < 0)
 		return buf_err(out);
 	put_meta(&w);

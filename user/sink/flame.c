@@ -32,6 +32,7 @@ struct builder {
 	size_t sources_len;
 	const struct sink_options *options;
 	uint32_t by_len;
+	bool all_kinds;
 	struct hash index; /* hash of a function → its id */
 	struct buf clean;
 	bool failed; /* no memory: numbers that were given mean nothing */
@@ -217,13 +218,17 @@ static int list_paths(struct builder *b)
 		return -ENOMEM;
 	for (uint32_t side = 0; side < b->sources_len; side++) {
 		vec_each (&b->sources[side].profile->samples, sample) {
-			b->paths[b->paths_len] = (struct path){ .source = &b->sources[side],
-				.sample = sample,
-				.entry = (uint32_t)b->paths_len,
-				.side = side };
-			b->paths_len++;
-			if (!vec_add(&b->flame->leaves))
+			uint32_t *leaf = vec_add(&b->flame->leaves);
+
+			if (!leaf)
 				return -ENOMEM;
+			*leaf = 0;
+			if (sample->kind != 0 && !b->all_kinds)
+				continue;
+			b->paths[b->paths_len++] = (struct path){ .source = &b->sources[side],
+				.sample = sample,
+				.entry = (uint32_t)b->flame->leaves.len - 1,
+				.side = side };
 		}
 	}
 	qsort_r(b->paths, b->paths_len, sizeof(*b->paths), by_path, b);
@@ -261,7 +266,8 @@ static int add_path(struct builder *b, const struct path *path)
 		if (open_node(b, path_at(b, path, i)) < 0)
 			return -ENOMEM;
 	leaf = b->open.data[b->open.len - 1];
-	b->flame->nodes.data[leaf].self[path->side] += path->sample->value;
+	if (path->sample->kind == 0)
+		b->flame->nodes.data[leaf].self[path->side] += path->sample->value;
 	b->flame->leaves.data[path->entry] = leaf;
 	return 0;
 }
@@ -297,11 +303,12 @@ static int build(struct builder *b, const struct profile *const *profiles, size_
 }
 
 int flame_build(struct flame *flame, const struct profile *const *profiles, size_t profiles_len,
-	const struct sink_options *options)
+	const struct sink_options *options, bool all_kinds)
 {
-	struct builder b = {
-		.flame = flame, .options = options, .by_len = options ? options->by_len : 0
-	};
+	struct builder b = { .flame = flame,
+		.options = options,
+		.by_len = options ? options->by_len : 0,
+		.all_kinds = all_kinds };
 	int err;
 
 	*flame = (struct flame){ 0 };

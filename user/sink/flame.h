@@ -38,14 +38,15 @@ struct flame {
 	struct strtab texts;
 	VEC(struct flame_function) functions; /* sorted by text, module, kind */
 	VEC(struct flame_node) nodes;         /* callers before callees, callees by name */
-	VEC(uint32_t) leaves;                 /* the node of each sample, profile after profile */
+	VEC(uint32_t) leaves; /* the node of each sample, profile after profile; 0: it has none */
 	uint32_t depth_max;
 };
 
-/* Takes one or two profiles. The frames of options' --by come first; options NULL: none. 0 or
- * -ENOMEM; call flame_done in any case. */
+/* Takes one or two profiles. The frames of options' --by come first; options NULL: none. Values are
+ * those of kind 0; samples of other kinds have nodes with all_kinds alone. 0 or -ENOMEM; call
+ * flame_done in any case. */
 int flame_build(struct flame *flame, const struct profile *const *profiles, size_t profiles_len,
-	const struct sink_options *options);
+	const struct sink_options *options, bool all_kinds);
 void flame_done(struct flame *flame);
 
 static inline const char *flame_text(const struct flame *flame, uint32_t text)

@@ -212,7 +212,35 @@ static void put_line(const struct folding *f, const struct folded *line, struct 
 			buf_putc(out, ';');
 		buf_puts(out, strtab_get(&f->names, f->ids.data[line->first + i]));
 	}
-	put_count(out, line->count, f->profile->scale);
+	put_count(out, line->count, f->profile->kinds[0].scale);
+}
+
+/* What the counts are, where a reader would take them for CPU samples. */
+static bool is_named(const struct profile *p, const struct sink_options *o)
+{
+	const struct profile_kind *kind = &p->kinds[0];
+
+	return p->kinds_len > 1 || kind->unit != 0 ||
+		(o->label_line && kind->name != 0 && kind->period_ns > 0);
+}
+
+static void put_word(struct buf *out, const char *word)
+{
+	size_t from = out->len;
+
+	utf8_put_clean(out, word);
+	for (size_t i = from; i < out->len; i++)
+		if (out->data[i] == ' ' || out->data[i] == ';')
+			out->data[i] = '_';
+}
+
+static void put_kind(struct buf *out, const struct profile *p)
+{
+	buf_puts(out, FOLDED_KIND);
+	put_word(out, profile_kind_name(p, 0));
+	buf_putc(out, ' ');
+	put_word(out, profile_kind_unit(p, 0));
+	buf_printf(out, " %llu 0\n", (unsigned long long)p->kinds[0].period_ns);
 }
 
 /* A stack of no samples for other readers (folded_reader.h). */
@@ -230,12 +258,14 @@ int folded_write(const struct profile *p, const struct sink_options *options, st
 
 	/* A part of a profile has stacks of which it has no samples. */
 	vec_each (&p->samples, sample)
-		if (err == 0 && sample->value > 0)
+		if (err == 0 && sample->value > 0 && sample->kind == 0)
 			err = fold_sample(&f, sample);
 	if (err < 0)
 		return buf_fail(out, err);
 	if (f.lines.len > 0)
 		qsort_r(f.lines.data, f.lines.len, sizeof(*f.lines.data), by_text, &f);
+	if (!options->lines_only && is_named(p, options))
+		put_kind(out, p);
 	if (options->label_line && options->by_len > 0)
 		put_labels(out, options);
 	vec_each (&f.lines, line)

@@ -26,7 +26,8 @@ const char *guessed_text(const struct profile *p, char text[GUESSED_MAX])
 	_cleanup_(buf_done) struct buf share = BUF_INIT;
 
 	vec_each (&p->samples, sample)
-		guessed += is_guessed(p, sample->stack) ? sample->value : 0;
+		if (sample->kind == 0 && is_guessed(p, sample->stack))
+			guessed += sample->value;
 	text[0] = '\0';
 	if (guessed == 0)
 		return text;

@@ -102,7 +102,7 @@ static void put_label_texts(
 static void put_labels(struct buf *out, struct flame *flame, const struct profile *p)
 {
 	buf_put_uleb(out, p->labels.len);
-	for (uint32_t key = 0; key < PROFILE_KEYS; key++)
+	for (uint32_t key = 0; key < PROFILE_KEYS + p->free_keys.len; key++)
 		put_label_texts(out, flame, p, key);
 }
 
@@ -119,6 +119,8 @@ static void put_samples(
 	}
 	put_column(out, &p->samples, labels);
 	put_column(out, &p->samples, value);
+	if (p->kinds_len > 1)
+		put_column(out, &p->samples, kind);
 }
 
 /* Times count from the first tick: every format with times has it. */
@@ -184,7 +186,7 @@ static void put_data(struct buf *out, const struct sides *sides)
 	_cleanup_(buf_done) struct buf plain = BUF_INIT;
 	_cleanup_(buf_done) struct buf packed = BUF_INIT;
 
-	if (buf_fail(out, flame_build(&flame, sides->profiles, sides->len, NULL)) < 0)
+	if (buf_fail(out, flame_build(&flame, sides->profiles, sides->len, NULL, true)) < 0)
 		return;
 	put_parts(&plain, &flame, sides);
 	if (buf_fail(out, compress_all(COMPRESS_GZIP, &plain, &packed)) == 0)
@@ -209,29 +211,77 @@ static void put_json(struct buf *out, const char *text)
 	buf_putc(out, '"');
 }
 
+/* Of several; the samples have a column of them then. */
+static void put_kinds(struct buf *out, const struct profile *p)
+{
+	char unit[PROFILE_UNIT_MAX];
+
+	buf_puts(out, ",\"kinds\":[");
+	for (uint32_t kind = 0; kind < p->kinds_len; kind++) {
+		buf_puts(out, kind > 0 ? ",{\"name\":" : "{\"name\":");
+		put_json(out, profile_kind_name(p, kind));
+		buf_puts(out, ",\"unit\":");
+		put_json(out, profile_kind_unit_scaled(p, kind, unit));
+		buf_printf(out, ",\"period_ns\":%llu}",
+			(unsigned long long)p->kinds[kind].period_ns);
+	}
+	buf_putc(out, ']');
+}
+
+/* The free keys, whose columns come after those of the well-known ones. */
+static void put_keys(struct buf *out, const struct profile *p)
+{
+	buf_puts(out, ",\"keys\":[");
+	for (uint32_t i = 0; i < p->free_keys.len; i++) {
+		buf_puts(out, i > 0 ? "," : "");
+		put_json(out, profile_text(p, p->free_keys.data[i]));
+	}
+	buf_putc(out, ']');
+}
+
 static void put_side(struct buf *out, const struct profile *p, const char *name)
 {
-	char guessed[GUESSED_MAX];
+	char guessed[GUESSED_MAX], unit[PROFILE_UNIT_MAX];
 
 	buf_puts(out, "{\"name\":");
 	put_json(out, name ? name : "");
 	buf_puts(out, ",\"unit\":");
-	put_json(out, p->value_type);
+	put_json(out, profile_kind_unit_scaled(p, 0, unit));
 	buf_printf(out,
 		",\"period_ns\":%llu,\"start_ms\":%.0f,\"duration_ns\":%llu,"
 		"\"ticks_dropped\":%llu,\"guessed\":",
-		(unsigned long long)p->period_ns, (double)p->start_ns / NSEC_PER_MSEC,
+		(unsigned long long)p->kinds[0].period_ns, (double)p->start_ns / NSEC_PER_MSEC,
 		(unsigned long long)p->duration_ns, (unsigned long long)p->ticks_dropped);
 	put_json(out, guessed_text(p, guessed));
+	if (p->kinds_len > 1)
+		put_kinds(out, p);
+	if (p->free_keys.len > 0)
+		put_keys(out, p);
 	buf_putc(out, '}');
+}
+
+/* Numbers of columns; a free key that no sample has is left out. */
+static void put_by(struct buf *out, const struct sides *sides)
+{
+	const struct sink_options *o = sides->options;
+	const char *comma = "";
+
+	for (uint32_t i = 0; o && i < o->by_len; i++) {
+		const char *name = sink_by_name(o, i);
+		uint32_t key = profile_key_find(sides->profiles[0], name, strlen(name));
+
+		if (key == PROFILE_NO_KEY)
+			continue;
+		buf_printf(out, "%s%u", comma, key);
+		comma = ",";
+	}
 }
 
 static void put_words(struct buf *out, const struct sides *sides)
 {
 	buf_printf(out, "{\"version\":1,\"stoker\":\"%s\",\"scale\":\"%s\",\"by\":[",
 		STOKER_VERSION, diff_scale_name(sides->scale));
-	for (uint32_t i = 0; sides->options && i < sides->options->by_len; i++)
-		buf_printf(out, "%s%d", i > 0 ? "," : "", (int)sides->options->by[i]);
+	put_by(out, sides);
 	buf_puts(out, "],\"sides\":[");
 	for (size_t i = 0; i < sides->len; i++) {
 		if (i > 0)

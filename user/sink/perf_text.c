@@ -4,6 +4,7 @@
  *     COMM PID/TID [CPU] SECONDS.NANOSECONDS:   PERIOD EVENT:
  *     <tab>ADDRESS SYMBOL (MODULE)          leaf first
  *     <empty line>
+ * Most take the first event of a text alone, so the text has kind 0 only.
  * Each reader splits a line in its own way, so comms, symbols and modules hold only text that all
  * of them read right (perf_words.h). Frames become text once a profile. For PerfView, which weighs
  * samples by the time between them, there are lines of idle time too (perf_idle.h). */
@@ -75,6 +76,13 @@ static int lines_init(struct perf_lines *lines, const struct profile *p)
 	return lines->frames && lines->labels ? strtab_init(&lines->texts) : -ENOMEM;
 }
 
+static const char *event_of(const struct profile *p)
+{
+	const char *name = profile_kind_name(p, 0);
+
+	return strcmp(name, PROFILE_CPU) == 0 ? EVENT : name;
+}
+
 static void put_head(const struct profile *p, struct buf *out)
 {
 	time_t start = (time_t)(p->start_ns / NSEC_PER_SEC);
@@ -89,6 +97,12 @@ static void put_head(const struct profile *p, struct buf *out)
 		buf_printf(out, "# started at : %llu.%09llu\n",
 			(unsigned long long)(p->start_tick_ns / NSEC_PER_SEC),
 			(unsigned long long)(p->start_tick_ns % NSEC_PER_SEC));
+	/* An event that readers do not know as a clock; its periods are nanoseconds. */
+	if (p->kinds[0].unit == 0 && p->kinds[0].period_ns > 0 && !strstr(event_of(p), "-clock")) {
+		buf_puts(out, "# clock : ");
+		utf8_put_clean(out, event_of(p));
+		buf_putc(out, '\n');
+	}
 	buf_puts(out, "# ========\n#\n");
 }
 
@@ -213,9 +227,9 @@ static void put_tick(struct perf_text *t, struct perf_lines *lines, const struct
 		buf_printf(out, " [%03u]", cpu);
 	buf_printf(out, " %llu.%09llu: ", (unsigned long long)(tick->time_ns / NSEC_PER_SEC),
 		(unsigned long long)(tick->time_ns % NSEC_PER_SEC));
-	if (p->period_ns > 0 && !t->options->no_period)
-		buf_printf(out, "  %llu ", (unsigned long long)p->period_ns);
-	utf8_put_clean(out, p->event ? profile_text(p, p->event) : EVENT);
+	if (p->kinds[0].period_ns > 0 && !t->options->no_period)
+		buf_printf(out, "  %llu ", (unsigned long long)p->kinds[0].period_ns);
+	utf8_put_clean(out, event_of(p));
 	buf_puts(out, ": \n");
 	put_stack(t, lines, sample->stack,
 		profile_label_number(p, sample->labels, PROFILE_KEY_PID), out);
@@ -234,10 +248,12 @@ static int text_put(void *state, const struct profile *p, struct sink_out *out)
 		put_head(p, &out->buf);
 	t->begun = true;
 	vec_each (&p->ticks, tick) {
+		if (p->samples.data[tick->sample].kind != 0)
+			continue;
 		put_tick(t, &lines, tick, t->options->perfview ? &t->idle.text : &out->buf);
 		if (t->options->perfview)
-			perf_idle_put(&t->idle, tick->time_ns, p->period_ns, cpu_of(t, p, tick),
-				&out->buf);
+			perf_idle_put(&t->idle, tick->time_ns, p->kinds[0].period_ns,
+				cpu_of(t, p, tick), &out->buf);
 		err = sink_out_more(out);
 		if (err < 0)
 			return err;

@@ -98,7 +98,7 @@ static int note_methods(struct perfview *w, const struct profile *p)
 		const struct profile_stack *stack = &p->stacks.data[sample->stack];
 		int32_t pid = profile_label_number(p, sample->labels, PROFILE_KEY_PID);
 
-		for (uint32_t i = 0; i < stack->len; i++) {
+		for (uint32_t i = 0; i < stack->len && sample->kind == 0; i++) {
 			const struct profile_frame *f = profile_stack_frame(p, sample->stack, i);
 
 			if (f->class == PROFILE_JIT &&

@@ -32,7 +32,8 @@ enum {
 	DURATION_NANOS = 10,
 	PERIOD_TYPE = 11,
 	PERIOD = 12,
-	COMMENT = 13
+	COMMENT = 13,
+	DEFAULT_SAMPLE_TYPE = 14
 };
 enum { TYPE_TYPE = 1, TYPE_UNIT = 2 };
 enum { SAMPLE_LOCATION = 1, SAMPLE_VALUE = 2, SAMPLE_LABEL = 3 };
@@ -222,16 +223,40 @@ static const char *state_text(enum stack_state state)
 	return texts[state];
 }
 
+/* Kind 0 is samples and their time, or one of both. */
+static bool has_samples(const struct profile *p)
+{
+	return p->kinds[0].unit == 0 && (p->kinds[0].period_ns > 0 || p->kinds_len == 1);
+}
+
+static bool has_amount(const struct profile *p)
+{
+	return p->kinds[0].unit != 0 || p->kinds[0].period_ns > 0 || p->kinds_len > 1;
+}
+
+/* A value for each type of put_types, in its order; zeros where the sample is of another kind. */
+static void put_values(struct pprof *w, const struct profile_sample *sample)
+{
+	const struct profile *p = w->profile;
+
+	buf_clear(&w->inner);
+	if (has_samples(p))
+		buf_put_uleb(&w->inner, sample->kind == 0 ? sample->value : 0);
+	for (uint32_t kind = 1; kind < p->kinds_len; kind++)
+		buf_put_uleb(&w->inner,
+			sample->kind == kind ? profile_kind_amount(p, kind, sample->value) : 0);
+	if (has_amount(p))
+		buf_put_uleb(&w->inner,
+			sample->kind == 0 ? profile_kind_amount(p, 0, sample->value) : 0);
+}
+
 static void put_sample(struct pprof *w, const struct profile_sample *sample)
 {
 	const struct profile *p = w->profile;
 
 	buf_clear(&w->message);
 	put_locations(w, &p->stacks.data[sample->stack]);
-	buf_clear(&w->inner);
-	buf_put_uleb(&w->inner, sample->value);
-	if (p->period_ns > 0)
-		buf_put_uleb(&w->inner, sample->value * p->period_ns);
+	put_values(w, sample);
 	protobuf_message(&w->message, SAMPLE_VALUE, &w->inner);
 	for (uint32_t key = 0; key < PROFILE_KEYS + p->free_keys.len; key++) {
 		char number[SINK_NUMBER_MAX];
@@ -298,17 +323,41 @@ static void put_type(struct pprof *w, uint32_t field, const char *type, const ch
 	protobuf_message(w->out, field, &w->message);
 }
 
+/* Perf's clocks count CPU time. */
+static const char *type_of(const struct profile *p)
+{
+	const char *name = profile_kind_name(p, 0);
+
+	if (p->kinds[0].unit == 0 && p->kinds[0].period_ns == 0 && p->kinds_len == 1)
+		return PROFILE_SAMPLES;
+	return strstr(name, "-clock") ? PROFILE_CPU : name;
+}
+
+/* Kind 0 is the default; readers that know no default take the last one. */
+static void put_types(struct pprof *w)
+{
+	const struct profile *p = w->profile;
+
+	if (has_samples(p))
+		put_type(w, SAMPLE_TYPE, PROFILE_SAMPLES, "count");
+	for (uint32_t kind = 1; kind < p->kinds_len; kind++)
+		put_type(w, SAMPLE_TYPE, profile_kind_name(p, kind),
+			profile_kind_amount_unit(p, kind));
+	if (has_amount(p))
+		put_type(w, SAMPLE_TYPE, type_of(p), profile_kind_amount_unit(p, 0));
+	if (has_samples(p) && has_amount(p))
+		put_type(w, PERIOD_TYPE, type_of(p), PROFILE_NANOSECONDS);
+	if (p->kinds_len > 1)
+		protobuf_number(w->out, DEFAULT_SAMPLE_TYPE, text_at(w, type_of(p)));
+}
+
 static void put_head(struct pprof *w)
 {
 	const struct profile *p = w->profile;
 	char guessed[GUESSED_MAX];
 
-	put_type(w, SAMPLE_TYPE, "samples", "count");
-	if (p->period_ns > 0) {
-		put_type(w, SAMPLE_TYPE, "cpu", "nanoseconds");
-		put_type(w, PERIOD_TYPE, "cpu", "nanoseconds");
-	}
-	protobuf_number(w->out, PERIOD, p->period_ns);
+	put_types(w);
+	protobuf_number(w->out, PERIOD, p->kinds[0].period_ns);
 	protobuf_number(w->out, TIME_NANOS, p->start_ns);
 	protobuf_number(w->out, DURATION_NANOS, p->duration_ns);
 	if (*guessed_text(p, guessed))

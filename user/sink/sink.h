@@ -24,6 +24,7 @@ struct sink_options {
 	uint32_t free_len;
 	bool no_period;  /* of perf text: lines without the weight of a sample */
 	bool label_line; /* of folded text: a first line that names the keys of by */
+	bool lines_only; /* of folded text: no line that names the kind */
 	bool perfview;   /* of perf text: an unknown CPU is SINK_THREAD_CPU + id; perf_idle.h */
 };
 
@@ -36,6 +37,14 @@ enum sink_needs {
 	SINK_TIMED = 16,       /* without profile.ticks the file would be empty or wrong */
 };
 
+/* The parts of a profile that a format has room for; lost.h counts the rest. */
+enum sink_holds {
+	SINK_KINDS = 1,     /* all kinds of value; else kind 0 */
+	SINK_LABELS = 2,    /* all free labels */
+	SINK_LABELS_BY = 4, /* those of --by */
+	SINK_EVENTS = 8,
+};
+
 struct sink {
 	const char *name;    /* of -f */
 	const char *endings; /* of file names, separated by blanks, each with its dot */
@@ -45,6 +54,7 @@ struct sink {
 	int (*write)(
 		const struct profile *profile, const struct sink_options *options, struct buf *out);
 	const struct sink_stream *stream;
+	uint32_t holds; /* enum sink_holds */
 };
 
 /* NULL: no such format. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sink/speedscope.c - speedscope's own format (www.speedscope.app/file-format-schema.json), which
  * has the exact weight of each stack; from perf text, speedscope guesses weights from times.
- * All samples are one profile, below the frames of --by. Where --by has tid, each thread is a
- * profile, with its stacks in the order of time. */
+ * All samples of a kind are one profile, below the frames of --by. Where --by has tid, each thread
+ * is a profile for each kind, with its stacks in the order of time. */
 #include "sink/sink.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@
 #include "sink/json.h"
 
 struct entry {
-	uint32_t group; /* of the profile that it is in; sorted by it */
+	uint32_t group; /* kind and group of the profile that it is in; sorted by it */
 	uint32_t sample;
 	uint64_t weight;
 };
@@ -29,6 +29,7 @@ struct speedscope {
 	struct buf *out;
 	bool by_tid;
 	struct strtab groups; /* names of the groups; by_tid: from 1 on */
+	uint32_t groups_max;  /* group = kind * groups_max + the id of its name */
 	uint64_t *totals;     /* by group */
 	uint32_t *group_of;   /* by labels */
 	uint32_t *frame_of;   /* by frame: where it is in shared.frames */
@@ -140,13 +141,16 @@ static void name_group(struct speedscope *w, uint32_t labels)
 
 static void add_entry(struct speedscope *w, uint32_t sample, uint64_t weight)
 {
+	const struct profile_sample *of = &w->profile->samples.data[sample];
 	struct entry *slot = weight > 0 ? vec_add(&w->entries) : NULL;
-	uint32_t group = w->group_of[w->profile->samples.data[sample].labels];
+	uint32_t group = of->kind * w->groups_max + w->group_of[of->labels];
 
 	if (!slot) {
 		buf_fail(w->out, weight > 0 ? -ENOMEM : 0);
 		return;
 	}
+	if (w->profile->kinds_len > 1)
+		weight = profile_kind_amount(w->profile, of->kind, weight);
 	*slot = (struct entry){ group, sample, weight };
 	w->totals[group] += weight;
 }
@@ -176,7 +180,8 @@ static int begin(struct speedscope *w)
 
 	buf_fail(w->out, strtab_init(&w->groups));
 	w->by_tid = sink_wants(w->options, PROFILE_KEY_TID);
-	w->totals = calloc(p->labels.len + 1, sizeof(*w->totals));
+	w->groups_max = (uint32_t)p->labels.len + 1;
+	w->totals = calloc((size_t)w->groups_max * p->kinds_len, sizeof(*w->totals));
 	w->group_of = calloc(p->labels.len + 1, sizeof(*w->group_of));
 	w->frame_of = calloc(p->frames.len + 1, sizeof(*w->frame_of));
 	w->label_of = calloc(p->labels.len * SINK_BY_MAX + 1, sizeof(*w->label_of));
@@ -206,13 +211,40 @@ static void put_stack(struct speedscope *w, const struct entry *entry, bool firs
 	buf_putc(w->out, ']');
 }
 
+/* Of one kind the weights are its values, as they were counted. */
+static const char *unit_of(const struct profile *p, uint32_t kind)
+{
+	const char *unit = profile_kind_amount_unit(p, kind);
+
+	if (strcmp(unit, "bytes") == 0)
+		return unit;
+	if (p->kinds[kind].unit == 0 && p->kinds_len == 1)
+		return "none";
+	return profile_kind_is_time(p, kind) ? unit : "none";
+}
+
+/* all: the name of a profile that has all samples of its kind. */
+static void put_name(struct speedscope *w, uint32_t group, const char *all)
+{
+	_cleanup_(buf_done) struct buf name = BUF_INIT;
+	const struct profile *p = w->profile;
+
+	if (p->kinds_len > 1)
+		buf_puts(&name, profile_kind_name(p, group / w->groups_max));
+	if (w->by_tid)
+		buf_printf(&name, "%s%s", p->kinds_len > 1 ? ": " : "",
+			strtab_get(&w->groups, group % w->groups_max));
+	buf_fail(w->out, buf_err(&name));
+	json_put(w->out, p->kinds_len > 1 || w->by_tid ? buf_text(&name) : all);
+}
+
 static void put_profile(struct speedscope *w, const struct entry *entries, size_t len,
-	const char *name, uint64_t total)
+	uint32_t group, const char *all)
 {
 	buf_puts(w->out, "{\"type\":\"sampled\",\"name\":");
-	json_put(w->out, name);
-	buf_printf(w->out, ",\"unit\":\"none\",\"startValue\":0,\"endValue\":%llu,\"samples\":[",
-		(unsigned long long)total);
+	put_name(w, group, all);
+	buf_printf(w->out, ",\"unit\":\"%s\",\"startValue\":0,\"endValue\":%llu,\"samples\":[",
+		unit_of(w->profile, group / w->groups_max), (unsigned long long)w->totals[group]);
 	for (size_t i = 0; i < len; i++)
 		put_stack(w, &entries[i], i == 0);
 	buf_puts(w->out, "],\n\"weights\":[");
@@ -222,7 +254,8 @@ static void put_profile(struct speedscope *w, const struct entry *entries, size_
 	buf_puts(w->out, "]}");
 }
 
-/* The first one opened is the one with most samples. all: the name of the one that has all. */
+/* The first one opened is the one with most samples of kind 0. all: the name of the one that has
+ * all. */
 static void put_profiles(struct speedscope *w, const char *all)
 {
 	uint64_t most = 0;
@@ -236,14 +269,13 @@ static void put_profiles(struct speedscope *w, const char *all)
 
 		while (at < len && w->entries.data[at].group == group)
 			at++;
-		if (w->totals[group] > most) {
+		if (group < w->groups_max && w->totals[group] > most) {
 			most = w->totals[group];
 			active = count;
 		}
 		if (count++ > 0)
 			buf_puts(w->out, ",\n");
-		put_profile(w, len > 0 ? w->entries.data + from : NULL, at - from,
-			w->by_tid ? strtab_get(&w->groups, group) : all, w->totals[group]);
+		put_profile(w, len > 0 ? w->entries.data + from : NULL, at - from, group, all);
 	} while (at < len);
 	buf_printf(w->out, "],\n\"activeProfileIndex\":%zu}\n", active);
 }

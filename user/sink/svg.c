@@ -32,6 +32,7 @@
 struct drawing {
 	const struct profile *profile;
 	const struct flame *flame;
+	char unit[PROFILE_UNIT_MAX];
 	struct buf *out;
 	uint64_t *begins; /* samples to the left of each node */
 	uint64_t all;
@@ -109,7 +110,7 @@ static void put_tip(struct drawing *d, const char *name, const char *module, uin
 	}
 	buf_puts(out, "><title>");
 	markup_puts(out, name);
-	buf_printf(out, " (%s %s, %.2f%%)", markup_count(samples, count), d->profile->value_type,
+	buf_printf(out, " (%s %s, %.2f%%)", markup_count(samples, count), d->unit,
 		d->all ? 100.0 * (double)samples / (double)d->all : 0);
 }
 
@@ -179,9 +180,9 @@ static void put_subtitle(struct drawing *d)
 	time_t seconds = (time_t)(p->start_ns / NSEC);
 	struct tm tm;
 
-	buf_printf(d->out, "%s %s", markup_count(d->all, count), p->value_type);
-	if (p->period_ns)
-		buf_printf(d->out, " at %.4g Hz", (double)NSEC / (double)p->period_ns);
+	buf_printf(d->out, "%s %s", markup_count(d->all, count), d->unit);
+	if (p->kinds[0].period_ns)
+		buf_printf(d->out, " at %.4g Hz", (double)NSEC / (double)p->kinds[0].period_ns);
 	if (p->duration_ns)
 		buf_printf(d->out, ", %.1f s", (double)p->duration_ns / (double)NSEC);
 	if (p->start_ns && gmtime_r(&seconds, &tm) &&
@@ -216,7 +217,7 @@ static void put_head(struct drawing *d)
 		"<text id=\"title\" x=\"%d\" y=\"24\">Flame Graph</text>\n"
 		"<text id=\"subtitle\" x=\"%d\" y=\"42\">",
 		WIDTH, d->height, WIDTH, d->height, (unsigned long long)d->all,
-		d->profile->value_type, WIDTH / 2, WIDTH / 2);
+		d->unit, WIDTH / 2, WIDTH / 2);
 	put_subtitle(d);
 	buf_printf(d->out,
 		"</text>\n"
@@ -241,7 +242,7 @@ static void put_foot(struct drawing *d)
 			"<text id=\"cut\" x=\"%d\" y=\"%u\" style=\"font-size:10px;fill:#777\">"
 			"%s boxes narrower than %.1f pixels (%s %s) are not drawn</text>\n",
 			SIDE, d->height - 6, markup_count(d->cut_boxes, boxes), WIDTH_MIN,
-			markup_count(d->cut_samples, samples), d->profile->value_type);
+			markup_count(d->cut_samples, samples), d->unit);
 	buf_puts(d->out, "<script><![CDATA[\n");
 	buf_put(d->out, page_svg_js, sizeof(page_svg_js));
 	buf_puts(d->out, "]]></script>\n</svg>\n");
@@ -253,12 +254,13 @@ int svg_write(const struct profile *p, const struct sink_options *options, struc
 	_cleanup_(freep) uint64_t *begins = NULL;
 	struct drawing d = { .profile = p, .flame = &flame, .out = out };
 
-	if (buf_fail(out, flame_build(&flame, &p, 1, options)) < 0)
+	if (buf_fail(out, flame_build(&flame, &p, 1, options, false)) < 0)
 		return buf_err(out);
 	begins = calloc(flame.nodes.len, sizeof(*begins));
 	if (!begins)
 		return buf_fail(out, -ENOMEM);
 	d.begins = begins;
+	profile_kind_unit_scaled(p, 0, d.unit);
 	d.all = flame.nodes.data[0].total[0];
 	if (buf_fail(out, lay_out(&d)) < 0)
 		return buf_err(out);

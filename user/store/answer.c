@@ -197,7 +197,7 @@ int answer_profile(const struct query_answer *answer, struct profile *out)
 
 	for (uint32_t id = 0; err == 0 && id < answer->merge.ns.len; id++)
 		err = add_stack(answer, id, reader, out);
-	out->period_ns = answer_period_ns(answer);
+	out->kinds[0].period_ns = answer_period_ns(answer);
 	if (answer->points.len > 0)
 		out->start_ns = answer->points.data[0].start_ns;
 	vec_each (&answer->points, point)

@@ -223,7 +223,7 @@ static void note_rate(struct trap_capture *c, const struct profile *profile)
 {
 	uint64_t since_ns =
 		profile->start_tick_ns > c->since_ns ? profile->start_tick_ns : c->since_ns;
-	uint32_t hz = (uint32_t)(NSEC_PER_SEC / profile->period_ns);
+	uint32_t hz = (uint32_t)(NSEC_PER_SEC / profile->kinds[0].period_ns);
 
 	if (c->rates_len == TRAPS_RATES_MAX ||
 		(c->rates_len > 0 && c->rates[c->rates_len - 1].hz == hz))
@@ -240,12 +240,12 @@ static int add(struct trap_capture *c, const struct profile *profile)
 /* Fills in what is known of the capture when it begins. */
 static void begin(struct traps *traps, struct trap_capture *c, const struct profile *profile)
 {
-	uint64_t hz = NSEC_PER_SEC / profile->period_ns, real_ns, since_ns;
+	uint64_t hz = NSEC_PER_SEC / profile->kinds[0].period_ns, real_ns, since_ns;
 
 	hz = c->rule.hz > hz ? c->rule.hz : hz;
 	for (size_t i = 0; i < traps->pieces_len; i++)
-		if (NSEC_PER_SEC / traps->pieces[i]->profile.period_ns > hz)
-			hz = NSEC_PER_SEC / traps->pieces[i]->profile.period_ns;
+		if (NSEC_PER_SEC / traps->pieces[i]->profile.kinds[0].period_ns > hz)
+			hz = NSEC_PER_SEC / traps->pieces[i]->profile.kinds[0].period_ns;
 	since_ns = traps->pieces_len > 0 ? traps->pieces[0]->profile.start_tick_ns
 					 : profile->start_tick_ns;
 	if (c->since_ns < since_ns)
@@ -260,7 +260,7 @@ static void begin(struct traps *traps, struct trap_capture *c, const struct prof
 		.period_ns = NSEC_PER_SEC / hz,
 		.ticks_max = TRAPS_TICKS_MAX,
 	};
-	c->profile.period_ns = c->slice.period_ns;
+	c->profile.kinds[0].period_ns = c->slice.period_ns;
 	c->profile.start_ns = real_ns;
 	c->profile.start_tick_ns = c->since_ns;
 	c->profile.duration_ns = c->until_ns - c->since_ns;
@@ -330,7 +330,7 @@ static int keep(struct traps *traps, const struct profile *profile, uint64_t end
 		err = profile_add_slice(profile, &slice, &piece->profile);
 	if (err < 0)
 		return err;
-	piece->profile.period_ns = profile->period_ns;
+	piece->profile.kinds[0].period_ns = profile->kinds[0].period_ns;
 	piece->profile.start_tick_ns =
 		profile->start_tick_ns > since_ns ? profile->start_tick_ns : since_ns;
 	piece->ended_ns = ended_ns;
