@@ -563,6 +563,7 @@ int daemon_open(const struct daemon_options *options, struct daemon **out, struc
 		.signals = -1,
 		.timer = -1 };
 	notify_to(&d->notify, options->supervisor_fd, options->watchdog_ns);
+	d->sink.lines_only = true;
 	err = sink_parse_by(d->config.by, &d->sink, why);
 	if (err == 0)
 		err = serve_open(&d->config, options->config_path, options->listener, NULL,

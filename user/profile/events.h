@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* profile/events.h - what happened at a time, beside what was counted: a collection of garbage, a
- * restart, a trap that fired. An event is no sample: no sum has it. */
+/* profile/events.h - things that happen at a time: a collection of garbage, a restart, a trap that
+ * fired. An event is no sample: no sum has it. */
 #pragma once
 
 #include <stdint.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* profile/kinds.h - what the values of samples count: a small table of kinds, such as CPU samples,
- * waiting time, bytes. Kind 0 is always there; in a fresh profile it is samples of CPU time. */
+/* profile/kinds.h - the meaning of the values of samples: a small table of kinds, such as CPU
+ * samples, waiting time, bytes. Kind 0 is always there; in a fresh profile it is samples of CPU
+ * time. */
 #pragma once
 
 #include <stdbool.h>

@@ -24,7 +24,7 @@ struct reader {
 	bool left_out;  /* and its event is not the one to read */
 	bool begun;     /* a head was read */
 	bool timed;     /* and it had a time, so all do */
-	const char *events; /* that are asked for; NULL: only the first */
+	const char *events; /* names, or NULL: the first event alone */
 	bool has_event;     /* event is known: the first that is read */
 	struct bytes event;
 	uint32_t kind; /* of the sample */

@@ -26,7 +26,7 @@ static const char meta_categories[] =
 	"{\"name\":\"Interpreted\",\"color\":\"purple\",\"subcategories\":[\"Other\"]}]";
 
 struct entry {
-	uint32_t group; /* its thread * the number of kinds + its kind; sorted by it */
+	uint32_t group; /* thread * number of kinds + kind; entries are sorted by it */
 	uint32_t sample;
 	uint64_t time_ns; /* since the first tick */
 	uint64_t weight;

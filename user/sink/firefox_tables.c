@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sink/firefox_tables.c - what a thread has met gets a number, and a table has a row for each
+/* sink/firefox_tables.c - all that a thread needs gets a number, and a table has a row for each
  * number, written column by column. */
 #include "sink/firefox_tables.h"
 

@@ -215,7 +215,7 @@ static void put_line(const struct folding *f, const struct folded *line, struct 
 	put_count(out, line->count, f->profile->kinds[0].scale);
 }
 
-/* What the counts are, where a reader would take them for CPU samples. */
+/* Would a reader take the counts for CPU samples? Then a line names their kind. */
 static bool is_named(const struct profile *p, const struct sink_options *o)
 {
 	const struct profile_kind *kind = &p->kinds[0];

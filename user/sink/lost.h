@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sink/lost.h - what a format has no place for, counted as it is written. */
+/* sink/lost.h - the parts of a profile that a format has no place for, counted as it is written. */
 #pragma once
 
 #include <stdbool.h>

@@ -41,7 +41,7 @@ enum sink_needs {
 enum sink_holds {
 	SINK_KINDS = 1,     /* all kinds of value; else kind 0 */
 	SINK_LABELS = 2,    /* all free labels */
-	SINK_LABELS_BY = 4, /* those of --by */
+	SINK_LABELS_BY = 4, /* free labels of --by */
 	SINK_EVENTS = 8,
 };
 

@@ -70,15 +70,22 @@ function read_nodes(r) {
 	return { len, fn, parent, depth };
 }
 
-function read_side(r) {
+// The well-known keys, then those of the profile's own.
+function keys_of(side) {
+	return [...KEYS, ...(side.keys || [])];
+}
+
+function read_side(r, side) {
 	const labels_len = r.number(), labels = {};
-	for (const key of KEYS) labels[key] = r.column(labels_len, Uint32Array);
+	for (const key of keys_of(side)) labels[key] = r.column(labels_len, Uint32Array);
 	const len = r.number();
 	const node = r.steps(len, Int32Array);
 	const label = r.column(len, Uint32Array), value = r.column(len, Float64Array);
+	const kind = side.kinds ? r.column(len, Uint8Array) : null;
 	const ticks_len = r.number();
 	const time = r.steps(ticks_len, Float64Array), sample = r.column(ticks_len, Uint32Array);
-	return { labels_len, labels, len, node, label, value, ticks: { len: ticks_len, time, sample } };
+	const all = { value, kind, ticks: { len: ticks_len, time, sample } };
+	return take_kind({ ...side, labels_len, labels, len, node, label, all }, 0);
 }
 
 // { words, texts, functions: {len, text, module, file, kind}, nodes, sides }
@@ -94,6 +101,6 @@ async function read_profile() {
 		kind: r.column(len, Uint8Array),
 	};
 	const nodes = read_nodes(r);
-	const sides = words.sides.map((side) => Object.assign(read_side(r), side));
+	const sides = words.sides.map((side) => read_side(r, side));
 	return { words, texts, functions, nodes, sides };
 }

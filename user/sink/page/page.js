@@ -18,7 +18,7 @@ class Page {
 		this.profile = profile;
 		this.diff = profile.sides.length > 1;
 		this.callers_first = false;
-		this.keys = profile.words.by.map((key) => KEYS[key]);
+		this.keys = profile.words.by.map((key) => keys_of(profile.sides[0])[key]);
 		this.range = null;
 		this.views = [];
 		this.pattern = '';
@@ -26,7 +26,7 @@ class Page {
 		this.offsets = profile.sides.map((side, i) => profile.sides.slice(0, i).reduce((n, s) => n + s.len, 0));
 		this.samples = profile.sides.reduce((n, side) => n + side.len, 0);
 		this.weights = new Float64Array(this.samples);
-		this.all = profile.sides.map((side) => side.value.reduce((a, b) => a + b, 0));
+		this.all = sums_of(profile);
 		this.base_node_of = new Int32Array(this.samples);
 		profile.sides.forEach((side, i) => this.base_node_of.set(side.node, this.offsets[i]));
 		this.colours = { light: [], dark: [] };
@@ -47,6 +47,7 @@ class Page {
 		id('icicle').setAttribute('aria-pressed', this.flame.icicle);
 		this.use_theme(stored('theme'));
 		this.reshape();
+		put_kinds(this);
 	}
 
 	// ---- words ------------------------------------------------------------------------------
