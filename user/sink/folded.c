@@ -275,6 +275,9 @@ int folded_write(const struct profile *p, const struct sink_options *options, st
 
 int intervals_write(const struct profile *p, const struct sink_options *options, struct buf *out)
 {
-	folded_write(p, options, out);
+	struct sink_options plain = *options;
+
+	plain.lines_only = true;
+	folded_write(p, &plain, out);
 	return buf_putc(out, '\n');
 }
