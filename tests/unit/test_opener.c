@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -419,6 +420,62 @@ static void a_process_without_its_main_thread_is_that_of_another(void **state)
 	assert_int_equal(opener_process(&m.process, &fd), -ENOENT);
 }
 
+/* A program of this name, which waits for the end of input. */
+static pid_t start_program(const struct place *p, const char *name, int input)
+{
+	char command[256], path[128], *argv[] = { "sh", "-c", command, NULL }, *none[] = { NULL };
+	int executed[2];
+	char byte;
+	pid_t pid;
+
+	snprintf(path, sizeof(path), "%s/%s", p->root, name);
+	snprintf(command, sizeof(command), "cp /bin/cat '%s'", path);
+	pid = fork();
+	if (pid == 0) {
+		execve("/bin/sh", argv, none);
+		_exit(127);
+	}
+	waitpid(pid, NULL, 0);
+	assert_int_equal(pipe2(executed, O_CLOEXEC), 0);
+	pid = fork();
+	if (pid == 0) {
+		dup2(input, STDIN_FILENO);
+		execve(path, (char *[]){ "cat", NULL }, none);
+		_exit(127);
+	}
+	close(executed[1]);
+	assert_int_equal(read(executed[0], &byte, 1), 0);
+	close(executed[0]);
+	return pid;
+}
+
+static void a_program_has_the_name_of_its_file_whatever_its_threads_have(void **state)
+{
+	const struct place *p = *state;
+	char name[32] = "", cut[5] = "";
+	int input[2];
+	struct opener_process process = { 0 };
+
+	assert_int_equal(pipe2(input, O_CLOEXEC), 0);
+	prctl(PR_SET_NAME, "MainThread", 0, 0, 0);
+	assert_int_equal(opener_program(&p->self, name, sizeof(name)), 0);
+	assert_string_equal(name, "test_opener");
+	assert_int_equal(opener_program(&p->self, cut, sizeof(cut)), 0);
+	assert_string_equal(cut, "test");
+	process.pid = start_program(p, "x]; 7", input[0]);
+	assert_int_equal(opener_program(&process, name, sizeof(name)), 0);
+	assert_string_equal(name, "x]; 7");
+	assert_int_equal(unlinkat(p->root_fd, "x]; 7", 0), 0);
+	assert_int_equal(opener_program(&process, name, sizeof(name)), 0);
+	assert_string_equal(name, "x]; 7");
+	process.start_ns = 1;
+	assert_int_equal(opener_program(&process, name, sizeof(name)), -ESRCH);
+	kill(process.pid, SIGKILL);
+	waitpid(process.pid, NULL, 0);
+	close(input[0]);
+	close(input[1]);
+}
+
 static void a_folder_is_opened_inside_the_root(void **state)
 {
 	static const char *const rows[] = { "etc", "/etc", "tmp/link", "/tmp/up" };
@@ -497,6 +554,7 @@ int main(void)
 		TEST(a_file_swapped_for_a_fifo_in_between_is_one_or_the_other),
 		TEST(a_pid_that_is_another_process_by_now_is_seen),
 		TEST(a_process_without_its_main_thread_is_that_of_another),
+		TEST(a_program_has_the_name_of_its_file_whatever_its_threads_have),
 		TEST(a_folder_is_opened_inside_the_root),
 		cmocka_unit_test(a_file_for_which_no_descriptor_is_left_met_the_limit),
 		cmocka_unit_test(each_refusal_has_a_reason_and_absence_has_none),

@@ -49,6 +49,7 @@ struct process {
 	uint64_t serial;
 	struct opener_process id;
 	struct status status;
+	char program[PROCESSES_NAME_BYTES];
 	struct jit_files_dirs dirs;
 	struct jit_file map, dump;
 	uint64_t next_ns, pause_ns; /* of the search for files; CLOCK_MONOTONIC */
@@ -303,6 +304,7 @@ int processes_add(struct processes *processes, uint32_t tgid, uint64_t start_ns)
 	_cleanup_(process_freep) struct process *p = NULL;
 	uint64_t key = key_of(tgid, start_ns), account;
 	struct process **slot;
+	int err;
 
 	if (hash_find(&processes->by_id, key))
 		return 0;
@@ -323,7 +325,10 @@ int processes_add(struct processes *processes, uint32_t tgid, uint64_t start_ns)
 		.dump_pause_ns = PAUSE_FIRST_NS,
 		.next_ns = clock_ns(CLOCK_MONOTONIC) + PAUSE_FIRST_NS,
 	};
-	if (read_status(p->id.pid, &p->status) == 0)
+	err = read_status(p->id.pid, &p->status);
+	if (opener_program(&p->id, p->program, sizeof(p->program)) < 0)
+		snprintf(p->program, sizeof(p->program), "%s", p->status.name);
+	if (err == 0)
 		search(processes, p, true, true);
 	slot = vec_add(&processes->all);
 	if (!slot)
@@ -511,7 +516,7 @@ struct processes_name processes_name(const struct processes *processes, uint64_t
 	if (!at)
 		return name;
 	name.tgid = (uint32_t)processes->all.data[*at]->id.pid;
-	memcpy(name.name, processes->all.data[*at]->status.name, sizeof(name.name));
+	memcpy(name.name, processes->all.data[*at]->program, sizeof(name.name));
 	return name;
 }
 

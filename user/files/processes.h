@@ -75,9 +75,12 @@ void processes_refused(const struct processes *processes, uint64_t out[FILE_REAS
 /* JVMs that found no place to be described. */
 uint64_t processes_undescribed(const struct processes *processes);
 
+#define PROCESSES_NAME_BYTES 32
+
 struct processes_name {
 	uint32_t tgid; /* 0: unknown */
-	char name[16]; /* as it called itself when it was met */
+	/* Of its program when it was met; if that could not be read, as it called itself. */
+	char name[PROCESSES_NAME_BYTES];
 };
 
 struct processes_name processes_name(const struct processes *processes, uint64_t id);

@@ -178,14 +178,9 @@ bool jit_target_maps(const struct jit_target *target, const char *start)
 
 void jit_target_exe(const struct jit_target *target, char *name, size_t size)
 {
-	char path[PATH_BYTES], exe[PATH_MAX];
-	const char *slash;
-	ssize_t len;
+	const struct opener_process process = { .pid = target->pid };
 
-	snprintf(path, sizeof(path), "/proc/%d/exe", target->pid);
-	len = readlink(path, exe, sizeof(exe) - 1);
-	exe[len > 0 ? len : 0] = '\0';
-	slash = strrchr(exe, '/');
-	snprintf(name, size, "%s", slash ? slash + 1 : exe);
+	if (opener_program(&process, name, size) < 0)
+		*name = '\0';
 }
 

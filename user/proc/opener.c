@@ -23,6 +23,7 @@
 
 #define PATH_BYTES 64
 #define STAT_BYTES_MAX 65536
+#define DELETED " (deleted)" /* what the kernel adds to a path */
 /* Start times in /proc are in clock ticks, and file times come from a coarse clock. */
 #define START_SLACK_NS (2 * NSEC_PER_SEC)
 
@@ -174,6 +175,28 @@ int opener_above_cwd(
 		return -errno;
 	read_link(cwd_fd, path, path_size);
 	*fd = above;
+	return 0;
+}
+
+int opener_program(const struct opener_process *process, char *name, size_t size)
+{
+	_cleanup_fd_ int dir_fd = -1;
+	char path[PATH_MAX], *deleted;
+	const char *slash;
+	ssize_t len;
+	int err = opener_process(process, &dir_fd);
+
+	if (err < 0)
+		return err;
+	len = readlinkat(dir_fd, "exe", path, sizeof(path) - 1);
+	if (len < 0)
+		return -errno;
+	path[len] = '\0';
+	deleted = len > (ssize_t)strlen(DELETED) ? path + len - strlen(DELETED) : NULL;
+	if (deleted && strcmp(deleted, DELETED) == 0)
+		*deleted = '\0';
+	slash = strrchr(path, '/');
+	snprintf(name, size, "%s", slash ? slash + 1 : path);
 	return 0;
 }
 
