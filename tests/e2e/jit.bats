@@ -93,8 +93,7 @@ beta=";main;run_until;${guess}jit_outer_\[j\];jit_beta_\[j\](;|\$)"
 	record_cpu 0.5 "$pid" -F 499 -o "$tmp/f" --stats "$tmp/s"
 	hottest "$tmp/f"
 	jq -c .frames "$tmp/s"
-	local unnamed='\[anon\]\+0x[0-9a-f]+[^;]*'
-	between "$(folded_share "$tmp/f" ";main;run_until;$guess$unnamed;$unnamed(;|\$)")" 97 100 'stacks through it'
+	between "$(folded_share "$tmp/f" ";main;run_until;$guess\[JIT jitmap $pid\]_\[j\](;[^;]*_\[k\])*\$")" 97 100 'stacks through it'
 	between "$(jit_named "$tmp/f" .)" 0 0 'JIT frames named, %'
 	fits_cpu "$(jq '[.frames.unnamed[]] | add // 0' "$tmp/s")" 499 'unnamed in the account, two a sample' 120 260
 }
@@ -226,7 +225,7 @@ first_and_last() {
 	first_and_last move
 	between "$(folded_share "$first" "${dumped}alpha_\[j\](;|\$)")" 60 90 'alpha before'
 	between "$(folded_share "$last" "${dumped}alpha_\[j\](;|\$)")" 60 90 'alpha behind'
-	between "$(folded_count "$last" 'new_|\[anon\]')" 0 0 'samples by other names'
+	between "$(folded_count "$last" 'new_|\[JIT')" 0 0 'samples by other names'
 }
 
 @test "a jitdump that is written anew is read anew, in its place or under its name" {

@@ -512,7 +512,7 @@ jit_named() {
 		if ($0 !~ ENVIRON["re"]) next
 		len = split($0, frames, ";")
 		for (i = 1; i <= len; i++)
-			if (frames[i] ~ /^\[(anon|jit|unknown)/) nameless += n
+			if (frames[i] ~ /^\[(JIT|unknown)/) nameless += n
 			else if (frames[i] ~ /_\[j\]$/) named += n
 	}
 	END { printf "%.2f\n", named + nameless ? 100 * named / (named + nameless) : 0 }' "$1"

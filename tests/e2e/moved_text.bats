@@ -17,12 +17,12 @@ record_moved() {
 	record_moved
 	between "$(folded_share "$tmp/f" ';main;moved_parent;moved_leaf(;|$)')" 95 100 'named'
 	between "$(jq '100 * .user_stacks.complete / .user_stacks.total' "$tmp/s")" 99 100 'complete'
-	between "$(folded_count "$tmp/f" '\[anon\]')" 0 0 'samples outside the file'
+	between "$(folded_count "$tmp/f" '\[JIT')" 0 0 'samples outside the file'
 }
 
 @test "code between two mappings of a file that lack nothing is not the file's" {
 	record_moved beside
-	between "$(folded_share "$tmp/f" '\[anon\]')" 95 100 'outside the file'
+	between "$(folded_share "$tmp/f" '\[JIT')" 95 100 'outside the file'
 	between "$(folded_count "$tmp/f" 'moved_(leaf|parent)')" 0 0 'samples with names of the file'
 }
 

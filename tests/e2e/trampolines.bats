@@ -15,7 +15,7 @@ complete_percent() {
 	record_cpu 2 "$pid" -F 499 -o "$tmp/f" --stats "$tmp/s"
 	need_tables "$tmp/s"
 	hottest "$tmp/f"
-	between "$(folded_share "$tmp/f" ';main;\[anon\][^;]*_\[j\];evaluate(;|$)')" 95 100 'under main'
+	between "$(folded_share "$tmp/f" ';main;\[JIT trampoline [0-9]*\]_\[j\];evaluate(;|$)')" 95 100 'under main'
 	between "$(complete_percent "$tmp/s")" 99 100 'complete'
 }
 
@@ -28,7 +28,7 @@ complete_percent() {
 	hottest "$tmp/f"
 	between "$(folded_share "$tmp/f" ';main;probed_outer;between;probed_inner(;|$)')" 80 100 \
 		'in the inner function'
-	between "$(folded_count "$tmp/f" '\[anon\]')" 0 0 'samples in a copied instruction'
+	between "$(folded_count "$tmp/f" '\[JIT')" 0 0 'samples in a copied instruction'
 	# The kernel replaces an address shortly before it puts the true one into its list.
 	between "$(complete_percent "$tmp/s")" 98 100 'complete'
 }

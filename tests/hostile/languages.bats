@@ -73,12 +73,12 @@ fake_jvm() {
 @test "code of HotSpot's has frames and names, whoever made it" {
 	fake_jvm whole
 	# On a busy machine it takes a while until it is described.
-	between "$(folded_share "$tmp/f" '\[anon\]')" 0 50 'before it was described, %'
-	grep -v '\[anon\]' "$tmp/f" >"$tmp/d"
+	between "$(folded_share "$tmp/f" '\[JIT ')" 0 50 'before it was described, %'
+	grep -v '\[JIT ' "$tmp/f" >"$tmp/d"
 	between "$(folded_share "$tmp/d" ';main;\[StubRoutines\];fake.Main.spin;fake.Main.spin;fake.Main.spin$')" 95 100 \
 		'whole, but those before it was described'
 	fake_jvm deep
-	grep -v '\[anon\]' "$tmp/f" | sed -E 's/(fake.Main.spin;){100}fake.Main.spin /many /' >"$tmp/short"
+	grep -v '\[JIT ' "$tmp/f" | sed -E 's/(fake.Main.spin;){100}fake.Main.spin /many /' >"$tmp/short"
 	between "$(folded_share "$tmp/short" ';many$')" 95 100 'of 3,000 frames those near the leaf'
 }
 

@@ -41,7 +41,7 @@ start_sharing() {
 	cat "$recorder_said"
 	[ "$(folded_count "$tmp/f" 'forged[^;]*_\[j\]')" -eq 0 ]
 	for i in $victims; do
-		[ "$(folded_count "$tmp/f" "^$i;.*\\[anon\\]")" -gt 0 ]
+		[ "$(folded_count "$tmp/f" "^$i;.*\\[JIT jitmap $i\\]")" -gt 0 ]
 	done
 	[ "$(folded_count "$tmp/f" "^$alone;.*jit_alpha")" -gt 0 ]
 	[ "$(jq .objects.maps_refused.shared "$tmp/s")" -eq 20 ]

@@ -9,7 +9,7 @@ load real
 
 # has_jit MIN: per cent of the samples have a JIT frame, and such stacks are whole as others are.
 has_jit() {
-	local all pattern=${generated:-'_\[j\](;|$)|\[anon\]'}
+	local all pattern=${generated:-'_\[j\](;|$)'}
 	all=$(folded_count "$tmp/f" "$pattern")
 	echo "$all of $(folded_count "$tmp/f") samples with JIT frames"
 	between "$(folded_share "$tmp/f" "$pattern")" "$1" 100 'samples with JIT frames'

@@ -229,8 +229,8 @@ whole() {
 # described: $tmp/d has the stacks of a JVM from when BPF knows how it is walked. On a busy machine that
 # takes a while, and before that its code has no names.
 described() {
-	grep -v '\[anon\]' "$tmp/f" >"$tmp/d"
-	between "$(folded_share "$tmp/f" '\[anon\]')" 0 3 'stacks before that, %'
+	grep -v '\[JIT ' "$tmp/f" >"$tmp/d"
+	between "$(folded_share "$tmp/f" '\[JIT ')" 0 3 'stacks before that, %'
 }
 
 # held_whole NAME MIN FILE...: of $tmp/f and $tmp/s, recorded while programs had $had. FILEs as for

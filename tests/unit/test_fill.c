@@ -23,7 +23,10 @@ enum { PLAIN = 1, BY_ROOT };
 
 static size_t lookups; /* of objects */
 
-#define ENDED 20 /* a process */
+/* Processes: */
+#define ENDED 20
+#define FORGER 21  /* its map has names that are not for programs to have */
+#define MAPLESS 22 /* this and those above it */
 
 /* ---- the world ------------------------------------------------------------------------------ */
 
@@ -95,15 +98,16 @@ bool processes_preserve_fp(const struct processes *processes, uint64_t id)
 struct processes_files processes_files(struct processes *processes, uint64_t id)
 {
 	(void)processes;
-	return (struct processes_files){
-		.tgid = (uint32_t)id, .map_fd = 0, .dump_fd = -1, .last = id == ENDED
-	};
+	return (struct processes_files){ .tgid = (uint32_t)id,
+		.map_fd = id < MAPLESS ? 0 : -1,
+		.dump_fd = -1,
+		.last = id == ENDED };
 }
 
 struct processes_name processes_name(const struct processes *processes, uint64_t id)
 {
-	(void)processes, (void)id;
-	return (struct processes_name){ 0, "" };
+	(void)processes;
+	return (struct processes_name){ (uint32_t)id, "serve]" };
 }
 
 void processes_charge(struct processes *processes, uint64_t id, uint64_t took_ns)
@@ -135,7 +139,7 @@ static int name_all(
 
 		snprintf(text, sizeof(text), "%s%llx.%llx", of, (unsigned long long)id,
 			(unsigned long long)(query->addresses[i] & ~ELF_SYM_CALLER));
-		name.name = text;
+		name.name = id == FORGER ? "[JIT node 4711][OptimizedTier1]" : text;
 		err = fn(ctx, i, &name);
 	}
 	return err;
@@ -334,6 +338,58 @@ static void code_in_no_file_has_the_names_of_its_process(void **state)
 	assert_int_equal(dropped, ENDED);
 }
 
+/* One frame stands for a run of them, and the account counts each. */
+static void code_of_a_jit_without_a_name_is_one_frame_of_its_process(void **state)
+{
+	const uint64_t frames[] = { JIT(0xa), JIT(0xb), IN(PLAIN, 0xc), JIT(0xd), JIT(0xe),
+		JIT(0xa), IN(PLAIN, 0xf) };
+	struct fixture *f = *state;
+
+	put_task(f, 1, MAPLESS, 0);
+	put_task(f, 2, MAPLESS + 1, 0);
+	put_stack(f, 1, frames, ARRAY_SIZE(frames), true);
+	put_stack(f, 2, frames + 4, ARRAY_SIZE(frames) - 4, true);
+	put_count(f, 1, 1, 3);
+	put_count(f, 2, 2, 1);
+	make_profile(f);
+	expect(f, 0, MAPLESS, "f0.f;[JIT serve) 22];f0.c;[JIT serve) 22]", 3);
+	expect(f, 1, MAPLESS + 1, "f0.f;[JIT serve) 23]", 1);
+	assert_int_equal(profile_stack_frame(&f->profile, 0, 0)->address, 0xa);
+	assert_int_equal(profile_stack_frame(&f->profile, 0, 2)->address, 0xd);
+	assert_int_equal(f->account.frames_total, 3 * 7 + 3);
+	assert_int_equal(f->account.frames_unnamed[UNNAMED_NO_MAP], 3 * 5 + 2);
+	assert_int_equal(f->account.unnamed_jit.process.tgid, MAPLESS);
+	assert_int_equal(f->account.unnamed_jit.frames, 3 * 5);
+	assert_int_equal(f->account.unnamed_jit.all, 3 * 7);
+}
+
+static void to_check_a_stack_it_has_each_frame(void **state)
+{
+	const uint64_t frames[] = { JIT(0xa), JIT(0xb), IN(PLAIN, 0xc) };
+	struct fixture *f = *state;
+
+	f->naming.keep_runs = true;
+	put_task(f, 1, MAPLESS, 0);
+	put_stack(f, 1, frames, ARRAY_SIZE(frames), true);
+	put_count(f, 1, 1, 1);
+	make_profile(f);
+	expect(f, 0, MAPLESS, "f0.c;[JIT serve) 22];[JIT serve) 22]", 1);
+	assert_int_equal(profile_stack_frame(&f->profile, 0, 1)->address, 0xb);
+}
+
+static void no_map_has_the_name_of_code_without_one(void **state)
+{
+	const uint64_t frames[] = { JIT(0xa), JIT(0xb) };
+	struct fixture *f = *state;
+
+	put_task(f, 1, FORGER, 0);
+	put_stack(f, 1, frames, ARRAY_SIZE(frames), true);
+	put_count(f, 1, 1, 1);
+	make_profile(f);
+	expect(f, 0, FORGER, "{JIT node 4711};{JIT node 4711}", 1);
+	assert_int_equal(f->account.frames_named, 2);
+}
+
 static void frames_that_were_left_out_are_a_mark_and_no_frame(void **state)
 {
 	const uint64_t left_out = FRAME_LEFT_OUT,
@@ -372,6 +428,12 @@ int main(void)
 			a_stack_has_the_names_of_each_root_in_turn, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			code_in_no_file_has_the_names_of_its_process, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			code_of_a_jit_without_a_name_is_one_frame_of_its_process, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			to_check_a_stack_it_has_each_frame, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			no_map_has_the_name_of_code_without_one, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			frames_that_were_left_out_are_a_mark_and_no_frame, setup, teardown),
 		cmocka_unit_test_setup_teardown(

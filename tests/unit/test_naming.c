@@ -2,6 +2,7 @@
 /* test_naming.c - in which order files and processes are named: there may not be time for all.
  * LINK: -Wl,--wrap=objects_view,--wrap=objects_sampled,--wrap=containers_account
  * LINK: -Wl,--wrap=processes_id,--wrap=processes_files,--wrap=processes_charge
+ * LINK: -Wl,--wrap=processes_name
  * LINK: -Wl,--wrap=worker_client_map_names */
 #include "unit.h"
 
@@ -49,6 +50,13 @@ struct processes_files __wrap_processes_files(struct processes *processes, uint6
 {
 	(void)processes, (void)id;
 	return (struct processes_files){ .map_fd = 0, .dump_fd = -1 };
+}
+
+struct processes_name __wrap_processes_name(const struct processes *processes, uint64_t id);
+struct processes_name __wrap_processes_name(const struct processes *processes, uint64_t id)
+{
+	(void)processes, (void)id;
+	return (struct processes_name){ 0, "" };
 }
 
 static uint64_t charged_ns;

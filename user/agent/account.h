@@ -38,7 +38,7 @@ struct account_traps {
 
 /* The process whose frames without a name are most, as there is no perf map. */
 struct account_jit {
-	uint64_t frames;
+	uint64_t frames, all; /* and how many frames it has */
 	struct processes_name process;
 };
 

@@ -201,34 +201,55 @@ static bool has_code(const struct tally_stack *stack)
 	return false;
 }
 
-/* Appends a raw half's frames to fill->frames. Inlined ones are left out before others are. */
-static int put_half(struct fill *fill, uint32_t stack_at, uint32_t from, uint32_t to,
-	uint64_t weight, uint32_t *len)
+/* How many frames a process has, for agent/jit_advice.h. */
+static int add_frames(struct fill *fill, const struct tally_count *c, uint64_t frames)
+{
+	uint32_t tgid = fill->tally->tasks.data[c->task].key.tgid;
+	uint64_t *sum = hash_find(&fill->naming->frames_of, tgid);
+
+	if (!sum)
+		return hash_put(&fill->naming->frames_of, tgid, frames * c->count);
+	*sum += frames * c->count;
+	return 0;
+}
+
+/* Appends a raw half's frames to fill->frames. Inlined ones are left out before others are. A run
+ * of code of a JIT's without a name is its innermost frame: the others would say no more. */
+static int put_half(struct fill *fill, const struct tally_count *c, uint32_t stack_at,
+	uint32_t from, uint32_t to, uint32_t *len)
 {
 	const struct tally_stack *stack = &fill->tally->stacks.data[stack_at];
 	const struct fill_half *half = &fill->halves.data[stack_at];
 	uint32_t callers = half->callers ? fill->callers.data[half->callers - 1].first : 0;
 	bool hide = !fill->naming->keep_native && has_code(stack);
+	bool in_run = false;
+	uint64_t frames = 0;
 	int err = 0;
 
 	for (uint32_t i = from; i < to && *len < FILL_FRAMES_MAX - 2 && err == 0; i++) {
 		uint32_t place = i == 0 ? half->leaf : fill->places.data[callers + i - 1];
 		const uint32_t *ids;
 		uint32_t count;
-		bool all;
+		bool all, unnamed;
 
 		if (FRAME_IS_LEFT_OUT(stack->frames[i])) {
+			in_run = false;
 			err = put_mark(fill, PROFILE_LEFT_OUT, len);
 			continue;
 		}
 		if (hide && naming_is_interpreter(fill->naming, place))
 			continue;
-		count = naming_frames(fill->naming, place, weight, &ids);
+		count = naming_frames(fill->naming, place, c->count, &ids);
+		frames++;
+		unnamed = !fill->naming->keep_runs && naming_is_unnamed_jit(fill->naming, place);
+		if (unnamed && in_run)
+			continue;
+		in_run = unnamed;
 		all = *len + count <= FILL_FRAMES_MAX - FILL_RAW_MAX;
 		for (uint32_t n = all ? 0 : count - 1; n < count; n++)
 			fill->frames[(*len)++] = ids[n];
 	}
-	return err;
+	return err < 0 ? err : add_frames(fill, c, frames);
 }
 
 static int put_user(struct fill *fill, const struct tally_count *c, uint32_t *len)
@@ -239,13 +260,13 @@ static int put_user(struct fill *fill, const struct tally_count *c, uint32_t *le
 	uint32_t cut = guess < stack->frames_len ? calls_cut(&fill->naming->calls, stack, guess)
 						 : calls_cut_root(&fill->naming->calls, stack);
 	uint8_t end = cut < stack->frames_len ? END_IMPOSSIBLE : stack->end;
-	int err = put_half(fill, c->user - 1, 0, guess < cut ? guess : cut, c->count, len);
+	int err = put_half(fill, c, c->user - 1, 0, guess < cut ? guess : cut, len);
 
 	fill->account->stacks_total += c->count;
 	if (err == 0 && guess < cut)
 		err = put_mark(fill, PROFILE_GUESSED, len);
 	if (err == 0)
-		err = put_half(fill, c->user - 1, guess, cut, c->count, len);
+		err = put_half(fill, c, c->user - 1, guess, cut, len);
 	if (err < 0)
 		return err;
 	if (end == END_ROOT) {
@@ -271,7 +292,7 @@ static int fill_sample(
 
 		err = want_places(fill, c->task, c->kernel - 1);
 		if (err == 0)
-			err = put_half(fill, c->kernel - 1, 0, kernel->frames_len, c->count, &len);
+			err = put_half(fill, c, c->kernel - 1, 0, kernel->frames_len, &len);
 	}
 	if (err == 0 && c->user)
 		err = want_places(fill, c->task, c->user - 1);

@@ -10,12 +10,13 @@
 #include "jit/jit_control.h"
 
 #define JIT_ADVICE_PART 50 /* one frame in so many is worth a word */
-#define OPTION "start " /* how a hint begins that names one */
+#define OPTION "start it with " /* how a hint begins that names one */
 
 void jit_advice_count(const struct naming *n, struct account_jit *most)
 {
 	uint64_t frames = 0, best_frames = 0, best = 0;
 	struct processes_name process = { 0 };
+	const uint64_t *all;
 
 	for (size_t i = 0; i < n->places.len; i++) {
 		const struct naming_place *place = &n->places.data[i];
@@ -33,23 +34,38 @@ void jit_advice_count(const struct naming *n, struct account_jit *most)
 		process = processes_name(n->processes, best);
 	if (process.tgid == 0)
 		return;
-	if (process.tgid == most->process.tgid)
+	all = hash_find(&n->frames_of, process.tgid);
+	if (process.tgid == most->process.tgid) {
 		most->frames += best_frames;
-	else if (best_frames > most->frames)
-		*most = (struct account_jit){ best_frames, process };
+		most->all += all ? *all : best_frames;
+	} else if (best_frames > most->frames) {
+		*most = (struct account_jit){ best_frames, all ? *all : best_frames, process };
+	}
 }
 
+/* Of .NET a program may have any name. */
 static void put_remedy(const struct account_jit *jit, struct buf *out)
 {
-	const char *hint = jit_control_hint(jit->process.name);
+	const char *name = jit->process.name, *hint = jit_control_hint(name);
+	unsigned int pid = jit->process.tgid;
 
 	if (hint && strncmp(hint, OPTION, strlen(OPTION)) == 0)
 		buf_puts(out, hint);
+	else if (strcmp(name, "dotnet") == 0)
+		buf_printf(out,
+			OPTION "DOTNET_PerfMapEnabled=3,\n         or without a restart, "
+			       ".NET 8 and later: `stoker record -p %u --jit`",
+			pid);
+	else if (strcmp(name, "java") == 0)
+		buf_printf(out,
+			"HotSpot 17 and later\n         writes a map for `stoker record -p %u "
+			"--jit`",
+			pid);
 	else
 		buf_printf(out,
 			"`stoker doctor %u` says how its runtime\n         writes a perf map; for "
 			".NET and JVMs `stoker record -p %u --jit` has it written",
-			jit->process.tgid, jit->process.tgid);
+			pid, pid);
 }
 
 void jit_advice_put(const struct account *a, struct buf *out)
@@ -67,8 +83,8 @@ void jit_advice_put(const struct account *a, struct buf *out)
 	buf_puts(out, "         ");
 	utf8_put_clean(out, jit->process.name);
 	buf_printf(out, " %u: ", jit->process.tgid);
-	buf_put_percent(out, jit->frames, a->frames_total);
-	buf_puts(out, " % of all frames: ");
+	buf_put_percent(out, jit->frames, jit->all);
+	buf_puts(out, " % of its frames have no name: ");
 	put_remedy(jit, out);
 	buf_putc(out, '\n');
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* agent/naming.c - places are sorted by owner, so a batch is a run of them. A frame without name is
  * shown as `libfoo.so+0x1230`, where its function starts in the file, so that a function has one
- * name; where the start is unknown, and for `[anon]+0x7f00` and `[kernel]+0xff`, it is the address.
- */
+ * name; where the start is unknown, and for `[kernel]+0xff`, it is the address. Code of JITs is
+ * left to naming_jit.c, that of languages to naming_codes.c. */
 #include "agent/naming.h"
 
 #include <errno.h>
@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "language/cpython.h"
 #include "jitmap/jit_tier.h"
+#include "profile/jit_code.h"
 
 /* A profile waits so long for source lines: a large program can have hundreds of megabytes. */
 #define LINES_WAIT_NS (5 * NSEC_PER_SEC)
@@ -31,11 +32,6 @@ static const enum name_source elf_sources[] = {
 	[ELF_SYM_R2R] = NAME_R2R,
 };
 
-static const enum name_source map_sources[] = {
-	[WORKER_PERF_MAP] = NAME_PERFMAP,
-	[WORKER_JITDUMP] = NAME_JITDUMP,
-};
-
 /* A debug file that a worker may use. */
 struct offered {
 	struct debug_files *files;
@@ -47,6 +43,7 @@ void naming_set(struct naming *n, const struct agent_options *options)
 	n->demangle = options->demangle;
 	n->keep_tiers = options->keep_tiers;
 	n->keep_native = options->keep_native;
+	n->keep_runs = options->evidence != NULL;
 	n->lines = options->lines;
 	n->spare = options->spare;
 }
@@ -63,6 +60,7 @@ void naming_done(struct naming *n)
 	vec_done(&n->asked);
 	vec_done(&n->frame_ids);
 	hash_done(&n->sets);
+	hash_done(&n->frames_of);
 	calls_done(&n->calls);
 }
 
@@ -76,6 +74,7 @@ void naming_begin(struct naming *n, struct profile *profile, uint64_t until_ns, 
 	n->places.len = n->place_at.len = n->frame_ids.len = 0;
 	hash_clear(&n->place_ids);
 	hash_clear(&n->sets);
+	hash_clear(&n->frames_of);
 	n->task = 0;
 }
 
@@ -85,10 +84,11 @@ void naming_begin(struct naming *n, struct profile *profile, uint64_t until_ns, 
  */
 static int put_name(struct naming_batch *b, const char *name, uint32_t *id)
 {
-	bool strip = b->frame.class == PROFILE_JIT && !b->naming->keep_tiers;
-
-	return strtab_put(&b->naming->profile->strings, name,
+	bool strip = b->frame.class == PROFILE_JIT && !b->naming->keep_tiers && !b->own;
+	int err = strtab_put(&b->naming->profile->strings, name,
 		strip ? jit_tier_strip(name) : strlen(name), id);
+
+	return err < 0 || b->own ? err : jit_code_guard(b->naming->profile, id);
 }
 
 static int put_language(
@@ -202,7 +202,7 @@ static int on_part(void *ctx, const struct debug_part *part)
 
 /* ---- one batch ----------------------------------------------------------------------------- */
 
-static int make_query(struct naming_batch *b, struct worker_query *query)
+int naming_make_query(struct naming_batch *b, struct worker_query *query)
 {
 	struct naming *n = b->naming;
 
@@ -264,7 +264,7 @@ static int ask_object(struct naming_batch *b, struct object *object)
 	struct offered offered[WORKER_DEBUG_FILES_MAX];
 	struct worker_symbols symbols = { 0 };
 	struct worker_query query;
-	int err = make_query(b, &query);
+	int err = naming_make_query(b, &query);
 	size_t len = list_debug_files(object, b->set, offered);
 
 	b->object = object;
@@ -338,61 +338,6 @@ static int name_files(struct naming_batch *b, uint64_t owner)
 	return err;
 }
 
-static enum unnamed_reason jit_unnamed_reason(const struct processes_files *files,
-	const struct worker_map *map, const struct worker_map_status *status)
-{
-	if (files->shared)
-		return UNNAMED_SHARED_MAP;
-	if (map->fd < 0 && map->dump_fd < 0)
-		return UNNAMED_NO_MAP;
-	if (status->dump == WORKER_BYTE_ORDER || status->dump == WORKER_DAMAGED)
-		return UNNAMED_JITDUMP;
-	return status->status == WORKER_OK ? UNNAMED_NOT_IN_MAP : UNNAMED_WORKER;
-}
-
-static int name_jit(struct naming_batch *b, uint64_t process)
-{
-	struct processes_files files = processes_files(b->naming->processes, process);
-	struct worker_map map = {
-		process, files.map_fd, files.dump_fd, b->naming->at_ns, files.unread
-	};
-	struct worker_map_status status = { WORKER_OK, WORKER_OK, 0 };
-	struct worker_query query;
-	int err = 0;
-
-	b->frame.class = PROFILE_JIT;
-	b->sources = map_sources;
-	b->sources_len = ARRAY_SIZE(map_sources);
-	if (map.fd >= 0 || map.dump_fd >= 0) {
-		err = make_query(b, &query);
-		if (err == 0)
-			err = worker_client_map_names(
-				b->naming->worker, &map, &query, naming_on_name, b, &status);
-		processes_charge(b->naming->processes, process, status.took_ns);
-		if (files.last)
-			worker_client_drop_map(b->naming->worker, process);
-	}
-	if (files.shared)
-		why_set(&b->naming->note, 0,
-			"process %u: another living process writes the same perf map or jitdump, "
-			"so "
-			"neither is read; give each container a /tmp of its own, or set "
-			"DOTNET_PerfMapJitDumpPath",
-			files.tgid);
-	if (files.unread)
-		why_set(&b->naming->note, 0,
-			"process %u: the perf maps of its container took more CPU time than their "
-			"share: for a while no new names are read in them",
-			files.tgid);
-	if (status.dump == WORKER_BYTE_ORDER || status.dump == WORKER_DAMAGED)
-		why_set(&b->naming->note, 0,
-			"process %u: its jitdump cannot be read further: it is %s", files.tgid,
-			worker_status_text(status.dump));
-	return err < 0
-		? err
-		: set_unnamed(b, "[anon]", UNNAMED(jit_unnamed_reason(&files, &map, &status)));
-}
-
 static int name_kernel(struct naming_batch *b)
 {
 	struct naming *n = b->naming;
@@ -427,7 +372,7 @@ static int name_run(struct naming *n, const struct naming_run *run)
 		return name_kernel(&b);
 	if (owner >> OWNER_KIND_SHIFT == FRAME_CODE)
 		return naming_codes(&b, owner & OWNER_ID_MASK);
-	return name_jit(&b, owner & OWNER_ID_MASK);
+	return naming_jit(&b, owner & OWNER_ID_MASK);
 }
 
 /* One account may have thousands of runs, so those of the same one are not looked up again. */
@@ -471,6 +416,13 @@ int naming_resolve(struct naming *n)
 bool naming_is_interpreter(const struct naming *n, uint32_t id)
 {
 	return n->places.data[n->place_at.data[id]].interpreter;
+}
+
+bool naming_is_unnamed_jit(const struct naming *n, uint32_t id)
+{
+	const struct naming_place *place = &n->places.data[n->place_at.data[id]];
+
+	return place->source < 0 && place->owner >> OWNER_KIND_SHIFT == FRAME_ANON;
 }
 
 uint32_t naming_frames(struct naming *n, uint32_t id, uint64_t weight, const uint32_t **ids)

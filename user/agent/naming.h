@@ -54,6 +54,7 @@ struct naming {
 	bool demangle;
 	bool keep_tiers;                 /* of JIT names */
 	bool keep_native;                /* frames of interpreters in stacks of their code */
+	bool keep_runs;                  /* of code of JITs without a name: each frame */
 	bool spare;                      /* save memory rather than time */
 	bool lines;                      /* inlined frames, source files and lines */
 	struct profile *profile;         /* the profile that receives frames */
@@ -67,6 +68,7 @@ struct naming {
 	VEC(struct proto_code) codes;    /* the same, of code of languages, */
 	VEC(uint32_t) asked;             /* and the index in the batch of each of their places */
 	struct calls calls;              /* what is known of calls in the same files */
+	struct hash frames_of;   /* tgid → frames of the process in the interval */
 	struct hash sets;        /* object and view → set of debug files, of the interval */
 	uint32_t task, view;     /* the latest task, its view, */
 	uint64_t account;        /* and its account */
@@ -101,6 +103,8 @@ uint32_t naming_frames(
 	struct naming *naming, uint32_t id, uint64_t weight, const uint32_t **ids);
 /* Is the place native code that runs a language's, of which the stack has frames, too? */
 bool naming_is_interpreter(const struct naming *naming, uint32_t id);
+/* Is the place code of a JIT's without a name? Those of a process have one name. */
+bool naming_is_unnamed_jit(const struct naming *naming, uint32_t id);
 /* Adds the samples of all places to the account: under the source of their name, or the reason for
  * none. */
 void naming_count(struct naming *naming, struct account *account);

@@ -16,6 +16,7 @@
 #include "output/output.h"
 #include "cmd/log_answer.h"
 #include "profile/folded_reader.h"
+#include "profile/jit_code.h"
 #include "sink/diff.h"
 #include "sink/html.h"
 #include "store/answer.h"
@@ -401,6 +402,9 @@ static int run(struct diff *d, struct why *why)
 		err = load(d, &d->sides[i], why);
 	if (err == 0)
 		err = choose_labels(d, why);
+	for (int i = 0; err == 0 && i < 2; i++)
+		if (jit_code_drop_pids(&d->sides[i].profile) < 0)
+			err = why_set(why, -ENOMEM, "out of memory");
 	if (err == 0)
 		err = match_scales(d, why);
 	return err == 0 ? write_diff(d, why) : err;

@@ -28,14 +28,14 @@ static const struct {
 	const char *exe; /* how its name begins */
 	const char *hint;
 } others[] = {
-	{ "node", "start node with --perf-basic-prof" },
-	{ "deno", "start deno with --v8-flags=--perf-basic-prof" },
-	{ "bun", "start bun with BUN_JSC_useJITDump=1" },
-	{ "beam", "start Erlang with +JPperf true" },
-	{ "php", "start PHP with opcache.jit_debug=0x10" },
+	{ "node", "start it with --perf-basic-prof" },
+	{ "deno", "start it with --v8-flags=--perf-basic-prof" },
+	{ "bun", "start it with BUN_JSC_useJITDump=1" },
+	{ "beam", "start it with +JPperf true" },
+	{ "php", "start it with opcache.jit_debug=0x10" },
 	{ "python3", "CPython 3.8 to 3.14 on x86-64 needs no map" },
-	{ "ruby", "start Ruby with --yjit-perf" },
-	{ "mono", "start mono with --jitmap" },
+	{ "ruby", "start it with --yjit-perf" },
+	{ "mono", "start it with --jitmap" },
 };
 
 const char *jit_control_hint(const char *exe)

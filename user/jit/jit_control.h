@@ -47,7 +47,8 @@ struct jit_control_state {
 	bool is_stale;  /* an earlier process with the same pid wrote it */
 };
 
-/* The option that a runtime whose program has this name needs at its start; NULL: none is known. */
+/* How a runtime whose program has this name comes to write a map: "start it with OPTION", or that
+ * it needs none. NULL: the program is not known. */
 const char *jit_control_hint(const char *exe);
 /* Identifies the runtime without touching it. -ENOTSUP: another runtime, why names the option that
  * it needs at its start. Else as jit_target_open(). The caller closes *out. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/own.h"
+#include "profile/jit_code.h"
 #include "profile/profile.h"
 
 static const char *const known[PROFILE_KEYS] = {
@@ -265,7 +266,8 @@ int profile_labels(struct profile *p, const struct profile_labels *labels, uint3
 
 	for (uint32_t i = 0; i < plain.len; i++)
 		if (!profile_key_is_number(plain.list[i].key) &&
-			profile_plain(p, &plain.list[i].value) < 0)
+			(profile_plain(p, &plain.list[i].value) < 0 ||
+				jit_code_guard(p, &plain.list[i].value) < 0))
 			return -ENOMEM;
 	key = hash_bytes(plain.list, plain.len * sizeof(*plain.list));
 	for (; (have = hash_find(&p->label_index, key)); key++) {

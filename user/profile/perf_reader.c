@@ -192,7 +192,8 @@ static bool is_module(struct bytes name, struct bytes module)
 	return name.len == module.len;
 }
 
-/* Without +0xOFF at its end; but a place without a name is called MODULE+0xOFF, or [anon]+0xOFF. */
+/* Without +0xOFF at its end; but a place without a name is called MODULE+0xOFF, or, in older files,
+ * [anon]+0xOFF. */
 static struct bytes without_offset(struct bytes symbol, struct bytes module)
 {
 	const uint8_t *plus = symbol.len > 3 ? memrchr(symbol.data, '+', symbol.len) : NULL;
