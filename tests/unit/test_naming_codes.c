@@ -6,6 +6,7 @@
 #include "unit.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "agent/naming.h"
 #include "base/own.h"
@@ -146,6 +147,51 @@ static void each_place_has_its_name_and_line(void **state)
 	end(&f);
 }
 
+/* Code of HotSpot's without a class: a blob's name. */
+static void meet_blob(struct fixture *f, uint32_t id, const char *name, bool in_class)
+{
+	struct event_code code = { .kind = EVENT_CODE,
+		.id = id,
+		.tgid = 5,
+		.language = LANGUAGE_HOTSPOT,
+		.name_width = 1,
+		.file_width = 1,
+		.name_bytes = (uint16_t)strlen(name),
+		.file_bytes = in_class ? 1 : 0 };
+
+	memcpy(code.name, name, strlen(name));
+	assert_int_equal(
+		tally_code(&f->tally, &code, offsetof(struct event_code, lines)), 0);
+}
+
+static void hotspots_own_interpreter_is_told_from_methods_and_stubs(void **state)
+{
+	static const struct {
+		const char *name;
+		bool in_class, is_interpreter;
+	} rows[] = {
+		{ "Interpreter", false, true },
+		{ "Interpreter", true, false },
+		{ "InterpreterX", false, false },
+		{ "StubRoutines", false, false },
+		{ "", false, false },
+	};
+	uint32_t wanted[ARRAY_SIZE(rows)];
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	for (uint32_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		meet_blob(&f, 20 + i, rows[i].name, rows[i].in_class);
+		wanted[i] = want(&f, frame_code(20 + i, 1));
+	}
+	assert_int_equal(naming_resolve(&f.naming), 0);
+	for (uint32_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (naming_is_interpreter(&f.naming, wanted[i]) != rows[i].is_interpreter)
+			fail_msg("row %u", i);
+	end(&f);
+}
+
 static void code_that_was_never_sent_has_no_name(void **state)
 {
 	struct fixture f;
@@ -174,6 +220,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_place_has_its_name_and_line),
+		cmocka_unit_test(hotspots_own_interpreter_is_told_from_methods_and_stubs),
 		cmocka_unit_test(code_that_was_never_sent_has_no_name),
 	};
 

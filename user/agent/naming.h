@@ -34,7 +34,7 @@ struct naming_place {
 	uint32_t id;      /* of naming_want */
 	uint32_t first, len; /* range in frame_ids: the inlined functions, then the function */
 	int32_t source;      /* enum name_source, or UNNAMED() of enum unnamed_reason */
-	bool interpreter;    /* native code that runs a language's */
+	bool interpreter;    /* code that runs a language's */
 };
 
 /* The places of one owner. */
@@ -101,7 +101,7 @@ int naming_resolve(struct naming *naming);
  * returns its length. */
 uint32_t naming_frames(
 	struct naming *naming, uint32_t id, uint64_t weight, const uint32_t **ids);
-/* Is the place native code that runs a language's, of which the stack has frames, too? */
+/* Is the place code that runs a language's, of which the stack has frames, too? */
 bool naming_is_interpreter(const struct naming *naming, uint32_t id);
 /* Is the place code of a JIT's without a name? Those of a process have one name. */
 bool naming_is_unnamed_jit(const struct naming *naming, uint32_t id);

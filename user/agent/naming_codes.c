@@ -4,6 +4,7 @@
 #include "agent/naming_batch.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "client/codes.h"
 #include "files/java_tables.h"
@@ -97,6 +98,19 @@ static int on_code_name(void *ctx, size_t index, const struct worker_name *name)
 					    : -EBADMSG;
 }
 
+/* HotSpot's interpreter, while it enters or leaves a method. */
+static bool is_interpreter(const struct naming_batch *b, const struct naming_place *place)
+{
+	static const char name[] = "Interpreter";
+	const struct event_code *code =
+		tally_find_code(b->naming->tally, (uint32_t)(place->address >> FRAME_PLACE_BITS));
+
+	return code && code->language == LANGUAGE_HOTSPOT && code->file_bytes == 0 &&
+		code->name_bytes >= strlen(name) &&
+		memcmp(code->name, name, strlen(name)) == 0 &&
+		(code->name_bytes == strlen(name) || code->name[strlen(name)] == '\0');
+}
+
 #define UNREADABLE_CODE "[unreadable code]"
 
 int naming_codes(struct naming_batch *b, uint64_t process)
@@ -121,9 +135,11 @@ int naming_codes(struct naming_batch *b, uint64_t process)
 	codes.len = n->codes.len;
 	if (err == 0 && process)
 		err = worker_client_codes(n->worker, &codes, on_code_name, b, &status);
-	for (size_t i = 0; i < b->len && err == 0; i++)
+	for (size_t i = 0; i < b->len && err == 0; i++) {
+		b->places[i].interpreter = is_interpreter(b, &b->places[i]);
 		if (b->places[i].source < 0)
 			err = naming_put_name(b, &b->places[i], UNREADABLE_CODE,
 				UNNAMED(process ? UNNAMED_WORKER : UNNAMED_CODE));
+	}
 	return err;
 }
