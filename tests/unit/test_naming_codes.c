@@ -2,7 +2,7 @@
 /* test_naming_codes.c - frames of a language become names, lines and files: each place has its own,
  * whatever the order in which places are wanted.
  * LINK: -Wl,--wrap=objects_view,--wrap=objects_sampled,--wrap=containers_account
- * LINK: -Wl,--wrap=worker_client_codes */
+ * LINK: -Wl,--wrap=worker_client_codes,--wrap=processes_id */
 #include "unit.h"
 
 #include <stdio.h>
@@ -32,6 +32,17 @@ uint64_t __wrap_containers_account(const struct containers *containers, uint64_t
 {
 	(void)containers;
 	return cgroup;
+}
+
+static size_t used; /* processes, how often */
+
+uint64_t __wrap_processes_id(struct processes *processes, uint32_t tgid, uint64_t start_ns);
+uint64_t __wrap_processes_id(struct processes *processes, uint32_t tgid, uint64_t start_ns)
+{
+	(void)processes, (void)start_ns;
+	assert_int_equal(tgid, 9);
+	used++;
+	return 1;
 }
 
 int __wrap_worker_client_codes(struct worker_client *client, const struct worker_codes *codes,
@@ -192,6 +203,23 @@ static void hotspots_own_interpreter_is_told_from_methods_and_stubs(void **state
 	end(&f);
 }
 
+/* One that is described has no other code without a file, by which it would stay known. */
+static void a_jvm_whose_code_is_named_is_in_use(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	used = 0;
+	meet(&f, 20, 5);
+	want(&f, frame_code(20, 1));
+	assert_int_equal(used, 0);
+	meet_blob(&f, 21, "StubRoutines", false);
+	want(&f, frame_code(21, 1));
+	assert_int_equal(used, 1);
+	end(&f);
+}
+
 static void code_that_was_never_sent_has_no_name(void **state)
 {
 	struct fixture f;
@@ -221,6 +249,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_place_has_its_name_and_line),
 		cmocka_unit_test(hotspots_own_interpreter_is_told_from_methods_and_stubs),
+		cmocka_unit_test(a_jvm_whose_code_is_named_is_in_use),
 		cmocka_unit_test(code_that_was_never_sent_has_no_name),
 	};
 

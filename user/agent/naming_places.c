@@ -62,6 +62,9 @@ static struct naming_place place_of(
 		const struct event_code *code =
 			tally_find_code(n->tally, (uint32_t)(payload >> FRAME_PLACE_BITS));
 
+		/* As long as it has such frames it stays described to BPF. */
+		if (code && code->language == LANGUAGE_HOTSPOT)
+			(void)processes_id(n->processes, task->key.tgid, task->key.start_ns);
 		return (struct naming_place){
 			.owner = OWNER(FRAME_CODE, code ? code->tgid : 0),
 			.address = payload,
