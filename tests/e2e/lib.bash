@@ -186,6 +186,23 @@ start_runtime() {
 	wait_until 20 says ready "$out"
 }
 
+# start_languages: three containers, each with a program that is busy, as they are started: $jvm, $cpython, $v8.
+start_languages() {
+	start_runtime java 200 market plain
+	jvm=$pid
+	start_runtime node 200 plain
+	v8=$pid
+	start_cpython
+}
+
+start_cpython() {
+	need "$python"
+	cp "$repo/tests/real/busy.py" "$tmp"
+	start_in_container "$python" "$tmp/busy.py" 200
+	cpython=$pid
+	wait_until 10 has_run "$cpython"
+}
+
 # A port of loopback that nobody listens on.
 listens() {
 	(exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null

@@ -117,6 +117,30 @@ terminal_is_as_before() {
 	tail -n 1 "$tmp/screen" | grep -q 'q quit'
 }
 
+has_languages() {
+	screen >"$tmp/screen"
+	[ "$(grep -c "\[JIT node $v8\]" "$tmp/screen")" -eq 1 ] && grep -q 'Market\.' "$tmp/screen" &&
+		grep -q 'busy:' "$tmp/screen" && ! grep -qE '\[anon\]|\[unknown\]|\[JIT java|PyEval' "$tmp/screen"
+}
+
+@test "Java, Python and Node as they are started: legible names, and what is not named of Node is one row" {
+	start_languages
+	open_terminal 150 60
+	start_top -p "$jvm,$cpython,$v8"
+	# The first interval has what was before the JVM is described.
+	wait_until 20 has_languages || {
+		cat "$tmp/screen"
+		return 1
+	}
+}
+
+@test "--native-frames show: the interpreter's own frames, too" {
+	start_cpython
+	open_terminal 150 40
+	start_top -p "$cpython" --native-frames show
+	wait_until 15 shows '_PyEval_EvalFrameDefault'
+}
+
 @test "wide: there is room for bars" {
 	start_busy spin 60
 	open_terminal 150 40

@@ -30,7 +30,6 @@ enum {
 	OPT_DEBUGINFOD,
 	OPT_RUNTIME_SOCKET,
 	OPT_JIT_TIERS,
-	OPT_NATIVE_FRAMES,
 	OPT_JIT,
 	OPT_NO_PERIOD,
 	OPT_LABELS,
@@ -68,8 +67,7 @@ static const struct option_row rows[] = {
 		"code" },
 	{ OPT_JIT_TIERS, "jit-tiers", "keep|fold",
 		"methods compiled at several tiers; default fold: one name" },
-	{ OPT_NATIVE_FRAMES, "native-frames", "hide|show",
-		"the interpreter's own frames in stacks of its language;\ndefault hide" },
+	NATIVE_ROW,
 	{ OPT_INLINE, "inline", NULL,
 		"frames of inlined functions, and source lines, if there is\ndebugging "
 		"information" },

@@ -14,6 +14,7 @@ enum target_option {
 	OPT_KERNEL,
 	OPT_MEMORY,
 	OPT_TICK_LIMIT,
+	OPT_NATIVE_FRAMES,
 	OPT_OF_COMMAND, /* a command's own options begin here */
 };
 
@@ -40,4 +41,8 @@ enum target_option {
 	{ OPT_TICK_LIMIT, "tick-limit", "US", \
 		"microseconds that one tick may take; default 300, or a\n" \
 		"quarter of the period if that is less" }
+
+#define NATIVE_ROW \
+	{ OPT_NATIVE_FRAMES, "native-frames", "hide|show", \
+		"the interpreter's own frames in stacks of its language;\ndefault hide" }
 /* clang-format on */

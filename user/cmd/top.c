@@ -42,6 +42,7 @@ static const struct option_row rows[] = {
 	HALF_ROWS,
 	MEMORY_ROW,
 	TICK_LIMIT_ROW,
+	NATIVE_ROW,
 	{ 'h', "help", NULL, "print this help" },
 };
 
@@ -88,7 +89,8 @@ static const struct option_row *row_of(int id)
 static int pass_on(struct top *top, int id, const char *arg, struct why *why)
 {
 	static const char *const names[] = { "--all", "--pid", "--tid", "--cgroup", "--container",
-		"--pod", "--unit", "--user", "--kernel", "--memory", "--tick-limit" };
+		"--pod", "--unit", "--user", "--kernel", "--memory", "--tick-limit",
+		"--native-frames" };
 	const struct option_row *row = row_of(id);
 	int err = 0;
 

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/own.h"
-#include "profile/jit_code.h"
 
 int profile_init(struct profile *p)
 {
