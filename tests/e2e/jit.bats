@@ -98,6 +98,32 @@ beta=";main;run_until;${guess}jit_outer_\[j\];jit_beta_\[j\](;|\$)"
 	fits_cpu "$(jq '[.frames.unnamed[]] | add // 0' "$tmp/s")" 499 'unnamed in the account, two a sample' 120 260
 }
 
+@test "two captures of a service without a map compare, whatever its pid" {
+	local one
+	for one in before after; do
+		start_jit 300 nomap
+		record_cpu 0.5 "$pid" --user -F 499 -o "$tmp/$one.folded"
+		kill -KILL "$pid"
+	done
+	"$stoker" diff -q "$tmp/before.folded" "$tmp/after.folded" >"$tmp/diff"
+	cat "$tmp/diff"
+	grep -qE ";\[JIT jitmap\]_\[j\] [0-9]{2,} [0-9]{2,}\$" "$tmp/diff"
+	! grep -qE '\[JIT jitmap [0-9]' "$tmp/diff"
+}
+
+@test "a program's own name makes no mark and breaks no format" {
+	local name='x];[k y_[j' path
+	path=$tmp/$name
+	cp "$(target jitmap)" "$path"
+	start "$path" 300 nomap
+	wait_until 5 says ready "$out"
+	record_cpu 0.5 "$pid" --user --by '' -F 499 -o "$tmp/f.folded"
+	hottest "$tmp/f.folded"
+	folded_is_valid "$tmp/f.folded"
+	between "$(folded_share "$tmp/f.folded" ";\[JIT x\):\(k y_\(j $pid\]_\[j\]\$")" 97 100 'under its name'
+	"$stoker" diff -q "$tmp/f.folded" "$tmp/f.folded" | grep -F ';[JIT x):(k y_(j]_[j] '
+}
+
 @test "a map that comes late still names what was sampled before" {
 	start_jit 300 late
 	record_around_change -o "$tmp/f"

@@ -55,16 +55,19 @@ has_store() {
 	judge "$tmp/f"
 	"$stoker" convert -q "$tmp/f" -o "$tmp/f.svg"
 	grep -q "\[JIT node $v8\]" "$tmp/f.svg"
-	! grep -q '\[anon\]' "$tmp/f.svg"
+	! grep -q '\[anon\]' "$tmp/f.svg" || false
 
 	# It knows the JVM by now.
 	since=@$(date +%s)
+	"$stoker" doctor "$v8" | grep 'there is no perf map: start it with --perf-basic-prof'
 	wait_until 30 has_store "$since"
 	judge "$tmp/stored"
 	"$stoker" report -q --store "$tmp/store" --since "$since" --top 500 >"$tmp/table"
 	grep -E "^ +[0-9]+ .*\[JIT node $v8\]" "$tmp/table"
-	! grep '\[anon\]' "$tmp/table"
+	! grep '\[anon\]' "$tmp/table" || false
 
+	record_cpu 0.3 "$v8" -F 199 -o "$tmp/g"
+	grep -E "^ +node $v8: [0-9.]+ % of its frames have no name: start it with --perf-basic-prof" "$tmp/said"
 	"$stoker" diff -q "$tmp/f" "$tmp/stored" -o "$tmp/diff"
 	grep -E '\[JIT node\]' "$tmp/diff" | head -n 3
 	! grep -E '\[JIT node [0-9]|\[anon\]' "$tmp/diff"

@@ -22,6 +22,7 @@
 #include "agent/file_notes.h"
 #include "agent/privileges.h"
 #include "proc/maps.h"
+#include "jit/jit_control.h"
 #include "jit/jit_files.h"
 #include "proc/opener.h"
 #include "proc/status.h"
@@ -216,6 +217,19 @@ static void on_mapping(void *ctx, const struct maps_entry *entry)
 	putchar('\n');
 }
 
+static void print_remedy(const struct patient *p)
+{
+	char program[64] = "";
+	const char *hint;
+
+	(void)opener_program(&p->process, program, sizeof(program));
+	hint = jit_control_hint(program);
+	printf("none, there is no perf map: %s\n",
+		hint ? hint
+		     : "make the runtime write one (node --perf-basic-prof, "
+		       "DOTNET_PerfMapEnabled=3)");
+}
+
 static void judge_jit(struct patient *p)
 {
 	_cleanup_(jit_files_close_dirs) struct jit_files_dirs dirs;
@@ -242,8 +256,7 @@ static void judge_jit(struct patient *p)
 	else if (fd >= 0)
 		puts("its perf map");
 	else
-		puts("none, there is no perf map: make the runtime write one (node "
-		     "--perf-basic-prof, DOTNET_PerfMapEnabled=3)");
+		print_remedy(p);
 }
 
 static int examine(struct patient *p, struct why *why)
