@@ -96,6 +96,12 @@ beta=";main;run_until;${guess}jit_outer_\[j\];jit_beta_\[j\](;|\$)"
 	between "$(folded_share "$tmp/f" ";main;run_until;$guess\[JIT jitmap $pid\]_\[j\](;[^;]*_\[k\])*\$")" 97 100 'stacks through it'
 	between "$(jit_named "$tmp/f" .)" 0 0 'JIT frames named, %'
 	fits_cpu "$(jq '[.frames.unnamed[]] | add // 0' "$tmp/s")" 499 'unnamed in the account, two a sample' 120 260
+	# Who judges stacks, or reads addresses, has each frame.
+	record_cpu 0.3 "$pid" -F 499 --user --check -o "$tmp/c"
+	between "$(folded_share "$tmp/c" "\[JIT jitmap $pid\]_\[j\];\[JIT jitmap $pid\]_\[j\]\$")" 97 100 'both, to be checked'
+	record_cpu 0.3 "$pid" -F 499 --user -f perf -o "$tmp/p"
+	"$stoker" convert -q "$tmp/p" -o "$tmp/q.folded"
+	between "$(folded_share "$tmp/q.folded" ";run_until;$guess\[JIT jitmap $pid\]_\[j\]\$")" 97 100 'by way of perf text'
 }
 
 @test "two captures of a service without a map compare, whatever its pid" {

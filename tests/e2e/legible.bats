@@ -23,7 +23,7 @@ judge() {
 	share "$v8" "$1" "\[JIT node $v8\]_\[j\];\[JIT node" 0 0
 }
 
-illegible=';(\[(anon|unknown)[^;]*|(0x)?[0-9a-f]{5,}|\?)(_\[j\])?(;|$)'
+illegible=';(\[(anon|unknown)[^;]*|(0x)?[0-9a-f]*[0-9][0-9a-f]*|\?)(_\[j\])?(;|$)'
 interpreter=';(_?PyEval|_?PyFrame|_?PyObject_(Call|Vectorcall|FastCall|MakeTpCall)|_PyFunction_|PyRun_|pymain_|\[Interpreter\])'
 
 # share PID FILE REGEX LOW HIGH
