@@ -6,15 +6,15 @@
 
 load lib
 
-# judge FILE: of stacks below a pid. No sample in a hundred of any of them has an interpreter's function, or a frame
-# that is no name.
+# judge FILE: of stacks below a pid. Next to no sample of any of them has an interpreter's function, or a frame that is
+# no name.
 judge() {
 	local one
 	for one in "$jvm" "$cpython" "$v8"; do
 		grep "^$one;" "$1" >"$tmp/of"
 		hottest "$tmp/of"
-		between "$(folded_share "$tmp/of" "$illegible")" 0 1 "$one: no name, %"
-		between "$(folded_share "$tmp/of" "$interpreter")" 0 1 "$one: with a function of the interpreter, %"
+		rare "$illegible" "$one: samples without a name"
+		rare "$interpreter" "$one: samples with a function of the interpreter"
 	done
 	share "$jvm" "$1" ';Market[.$]' 30 100
 	share "$jvm" "$1" ';\[JIT java ' 0 3 # until it is described
@@ -25,6 +25,11 @@ judge() {
 
 illegible=';(\[(anon|unknown)[^;]*|(0x)?[0-9a-f]*[0-9][0-9a-f]*|\?)(_\[j\])?(;|$)'
 interpreter=';(_?PyEval|_?PyFrame|_?PyObject_(Call|Vectorcall|FastCall|MakeTpCall)|_PyFunction_|PyRun_|pymain_|\[Interpreter\])'
+
+# rare REGEX WHAT: at most a hundredth of $tmp/of, and two of before a table was there.
+rare() {
+	between "$(folded_count "$tmp/of" "$1")" 0 $(($(folded_count "$tmp/of") / 100 + 2)) "$2"
+}
 
 # share PID FILE REGEX LOW HIGH
 share() {
@@ -80,7 +85,7 @@ has_store() {
 	share "$cpython" "$tmp/f" ';_PyEval_EvalFrameDefault(;|$)' 90 100
 	record_cpu 0.7 "$cpython" --user --by pid --native-frames hide -F 499 -o "$tmp/f"
 	share "$cpython" "$tmp/f" ';busy:[a-z]' 90 100
-	share "$cpython" "$tmp/f" "$interpreter" 0 1
+	rare "$interpreter" 'samples with a function of the interpreter'
 	exits 2 "$stoker" record --native-frames no -d 1 -o "$tmp/f"
 	said_clearly 'expected hide or show, not no'
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # `stoker top` in a terminal: what it shows, what keys do, and that the terminal is as it was however
 # it ends. The terminal is tmux's; what a test saw last is kept beside the build as artefacts/top-*.txt.
-# seconds: 50
+# seconds: 60
 
 load ../e2e/lib
 
