@@ -77,16 +77,16 @@ static void a_name_that_reads_as_one_gets_braces(void **state)
 	struct profile *p = *state;
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct profile_labels labels = { .pid = 1 };
+		struct profile_labels labels = { .len = 0 };
 		uint32_t id, label;
 
 		assert_int_equal(profile_string(p, rows[i].name, &id), 0);
-		labels.comm = id;
+		profile_labels_set(&labels, PROFILE_KEY_COMM, id);
 		assert_int_equal(jit_code_guard(p, &id), 0);
 		assert_string_equal(profile_text(p, id), rows[i].kept);
 		assert_int_equal(profile_labels(p, &labels, &label), 0);
 		assert_string_equal(
-			profile_text(p, p->labels.data[label].comm), rows[i].kept);
+			profile_label_text(p, label, PROFILE_KEY_COMM), rows[i].kept);
 	}
 }
 

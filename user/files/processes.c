@@ -304,7 +304,6 @@ int processes_add(struct processes *processes, uint32_t tgid, uint64_t start_ns)
 	_cleanup_(process_freep) struct process *p = NULL;
 	uint64_t key = key_of(tgid, start_ns), account;
 	struct process **slot;
-	int err;
 
 	if (hash_find(&processes->by_id, key))
 		return 0;
@@ -325,11 +324,10 @@ int processes_add(struct processes *processes, uint32_t tgid, uint64_t start_ns)
 		.dump_pause_ns = PAUSE_FIRST_NS,
 		.next_ns = clock_ns(CLOCK_MONOTONIC) + PAUSE_FIRST_NS,
 	};
-	err = read_status(p->id.pid, &p->status);
+	if (read_status(p->id.pid, &p->status) == 0)
+		search(processes, p, true, true);
 	if (opener_program(&p->id, p->program, sizeof(p->program)) < 0)
 		snprintf(p->program, sizeof(p->program), "%s", p->status.name);
-	if (err == 0)
-		search(processes, p, true, true);
 	slot = vec_add(&processes->all);
 	if (!slot)
 		return -ENOMEM;
