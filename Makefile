@@ -36,7 +36,7 @@ UNIT_SRC := $(sort $(wildcard tests/unit/test_*.c))
 FUZZ_SRC := $(filter-out tests/fuzz/replay.c,$(sort $(wildcard tests/fuzz/*.c)))
 TGT_SRC  := $(sort $(wildcard tests/targets/*.c))
 TOOL_SRC := $(sort $(wildcard tests/names/*.c tests/views/*.c) tests/bench/week.c tests/inline/frames.c tests/tools/maps_of.c \
-            tests/tools/rows_check.c tests/tools/rows_pages.c tests/tools/table_check.c tests/tools/write_segments.c tests/vma/generation.c tests/vm/with_caps.c)
+            tests/tools/rows_check.c tests/tools/rows_pages.c tests/tools/table_check.c tests/tools/thread_times.c tests/tools/write_segments.c tests/vma/generation.c tests/vm/with_caps.c)
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
 BIN_OBJ  := $(BIN_SRC:%.c=$(BUILD)/%.o)
 UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(BUILD)/tests/unit/%)
@@ -46,7 +46,7 @@ TOOL_BIN := $(TOOL_SRC:%.c=$(BUILD)/%)
 TGT_BIN  := $(TGT_SRC:tests/targets/%.c=$(BUILD)/tests/targets/%)
 ASKING   := $(BUILD)/tests/asking
 STEPPER  := $(BUILD)/tests/step/step
-SKEL     := $(BUILD)/sample.skel.h
+SKEL     := $(BUILD)/sample.skel.h $(BUILD)/threads.skel.h
 PAGE_SRC := user/sink/page
 PAGE_JS  := $(addprefix $(PAGE_SRC)/,colour.js data.js tree.js flame.js heat.js table.js words.js filter.js kinds.js page.js)
 PAGE_H   := $(addprefix $(BUILD)/sink/page/,svg.js.h page.html.h) $(BUILD)/http/page/index.html.h

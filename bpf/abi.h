@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /* bpf/abi.h - the structs, ids and limits that kernel and user space share.
- * BPF includes it after vmlinux/vmlinux.h. Widths are fixed and every struct's size is asserted.
- * Rows, files and other parts have headers of their own, bpf/abi_*.h. */
+ * BPF includes it after vmlinux/vmlinux.h. Every struct's size is asserted. Parts: bpf/abi_*.h. */
 #pragma once
 
 #ifndef __bpf__
@@ -225,6 +224,7 @@ struct event_pressure {
 #include "bpf/abi_language.h"
 #include "bpf/abi_rows.h"
 #include "bpf/abi_share.h"
+#include "bpf/abi_threads.h"
 
 _Static_assert(sizeof(struct count_key) == 24, "count_key");
 _Static_assert(sizeof(struct task_key) == 40, "task_key");

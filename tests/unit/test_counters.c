@@ -248,7 +248,7 @@ static void print(bool full, struct printed *out)
 	struct keeper_status store = { 0 };
 	struct http_front_stats http = { 0 };
 	struct http_counts counts = { 0 };
-	struct status_facts facts = { &account, &config, &keeper, &store, &http, 0, NULL };
+	struct status_facts facts = { &account, &config, &keeper, &store, &http, 0, NULL, NULL };
 	int err;
 
 	if (full) {

@@ -171,6 +171,27 @@ static void known_reasons_are_zero_from_the_start(void **state)
 	json_decref(status);
 }
 
+/* Containers have the names that they like. */
+static void what_threads_did_has_labels_that_are_escaped(void **state)
+{
+	_cleanup_(buf_done) struct buf out = BUF_INIT;
+	struct http_counts counts = { 0 };
+	json_t *status = json_pack("{s:[{s:s, s:s, s:s, s:s, s:i, s:f, s:f}]}", "waiting",
+		"container", "a\"} 1\nb\\", "pod", "", "namespace", "n", "unit", "", "threads", 7,
+		"blocked_s", 2.5, "starved_percent", 12.5);
+
+	(void)state;
+	assert_int_equal(http_metrics_write(status, &counts, &out), 0);
+	assert_non_null(strstr(out.data,
+		"\nstoker_container_threads{container=\"a\\\"} 1\\nb\\\\\",pod=\"\","
+		"namespace=\"n\",unit=\"\"} 7\n"));
+	assert_non_null(
+		strstr(out.data, "# TYPE stoker_container_blocked_seconds_total counter\n"));
+	assert_non_null(strstr(out.data, "# TYPE stoker_container_starved_percent gauge\n"));
+	assert_non_null(strstr(out.data, "unit=\"\"} 2.5\n"));
+	json_decref(status);
+}
+
 static void health_has_its_reason(void **state)
 {
 	static const struct {
@@ -216,6 +237,7 @@ int main(void)
 		cmocka_unit_test(one_target_is_captured_and_many_labels_are_asked_for),
 		cmocka_unit_test(only_names_of_the_loopback_are_ours),
 		cmocka_unit_test(known_reasons_are_zero_from_the_start),
+		cmocka_unit_test(what_threads_did_has_labels_that_are_escaped),
 		cmocka_unit_test(health_has_its_reason),
 	};
 

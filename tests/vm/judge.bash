@@ -81,6 +81,19 @@ user_stacks_are_complete() {
 			"$got/stats" >/dev/null
 }
 
+# threads_are_split: nine threads, each by its name; a CPU that is emulated gives at least a tenth.
+threads_are_split() {
+	awk '$1 == "thread" {
+		n++
+		if ($5 + $6 + $7 + $8 != $4) bad = bad " " $3 ": not the whole"
+		if (($3 == "waits-burn" || $3 ~ /pair/) && ($7 > 0 || $5 * 10 < $4)) bad = bad " " $3
+		if ($3 == "waits-never" && $7 != $4) bad = bad " " $3
+		if ($3 ~ /pair/ && $6 * 10 < $4) bad = bad " " $3 ": not runnable"
+		if ($3 ~ /(sleep|lock.)$/ && $7 * 2 < $4) bad = bad " " $3 ": not blocked"
+	}
+	END { printf "%d threads%s", n, bad; exit !(n == 9 && !bad) }' "$got/waiting"
+}
+
 # Of 198 ticks.
 enough_times() {
 	cat "$got/timed"
@@ -187,6 +200,10 @@ kernel_did_not_complain() {
 
 judge() {
 	judge_programs
+	check 'verifier accepts threads' was threads_verifier 0
+	summary+="$kernel $(grep '^threads ' "$got/threads_verifier")"$'\n'
+	check 'threads are visited' was waiting 0
+	check 'running, runnable and blocked are told apart' threads_are_split
 	check 'doctor has no "no"' was doctor 0
 	check 'each change of mappings has a number of its own, or none has' was generation 0
 	check 'changes are numbered where the kernel locks single mappings' the_way_fits_the_kernel

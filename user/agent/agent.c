@@ -4,7 +4,6 @@
 #include "agent/agent.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 
@@ -36,6 +35,7 @@
 #include "sampler/tally.h"
 #include "unwind/publish.h"
 #include "containers/inquiry.h"
+#include "waiting/waiting.h"
 #include "client/opener_call.h"
 
 #define EXECS_MAX 4096
@@ -68,6 +68,7 @@ struct agent {
 	uint32_t hz, next_hz;
 	struct warnings warnings;
 	struct evidence *evidence; /* may be NULL */
+	struct waiting *waiting;   /* the same */
 };
 
 const char *agent_warning(const struct agent *agent, size_t i)
@@ -258,6 +259,10 @@ static int open_sampler(struct agent *agent, const struct agent_options *options
 		return why_set(why, err, "cannot start the agent: %s", err_text(err));
 	err = sampler_open(&sampler, &callbacks, agent, &agent->tally, &agent->sampler, why);
 	containers_use(agent->containers, agent->inquiry, agent->sampler);
+	if (err == 0 && options->waiting &&
+		waiting_open(agent->cgroups, sampler.pid_namespace, options->waiting_processes,
+			&agent->waiting, &cgroup_why) < 0)
+		warnings_add(&agent->warnings, cgroup_why.text);
 	return err;
 }
 
@@ -322,6 +327,7 @@ int agent_open(const struct agent_options *options, struct agent **out, struct w
 		.java = agent->java,
 		.containers = agent->containers,
 		.fetch = agent->fetch,
+		.waiting = agent->waiting,
 		.warnings = &agent->warnings,
 		.ticks = options->sampler.share_ticks ? &agent->tick_limits.shares : NULL,
 	};
@@ -349,6 +355,7 @@ void agent_free(struct agent *agent)
 	fd_close(&agent->epoll);
 	vec_done(&agent->execs);
 	cgroup_tree_free(agent->cgroups);
+	waiting_free(agent->waiting);
 	kernel_names_free(agent->kernel);
 	naming_done(&agent->naming);
 	tick_limits_done(&agent->tick_limits);
@@ -371,28 +378,6 @@ static int meet(struct agent *agent)
 	return err;
 }
 
-/* Waits once for tables of the worker. */
-static int wait_for_worker(struct agent *agent)
-{
-	struct pollfd fd = { .fd = worker_client_fd(agent->worker), .events = POLLIN };
-
-	poll(&fd, 1, TABLES_POLL_MS);
-	return worker_client_poll(agent->worker);
-}
-
-/* Waits until the tables of what runs are there, but not for ever: late samples are deferred. */
-static int wait_for_tables(struct agent *agent)
-{
-	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + TABLES_WAIT_NS;
-	int err = 0;
-
-	while (err == 0 && worker_client_pending(agent->worker) > 0 &&
-		clock_ns(CLOCK_MONOTONIC) < until_ns)
-		err = wait_for_worker(agent);
-	publish_unmap(sampler_publish(agent->sampler));
-	return err;
-}
-
 /* Samples that wait for a table which is being made are worth a moment at an interval's end. */
 static int finish_deferred(struct agent *agent)
 {
@@ -403,7 +388,7 @@ static int finish_deferred(struct agent *agent)
 	deferred_finish(agent->deferred);
 	while (err == 0 && deferred_waiting(agent->deferred) > 0 &&
 		worker_client_pending(agent->worker) > 0 && clock_ns(CLOCK_MONOTONIC) < until_ns) {
-		err = wait_for_worker(agent);
+		err = upkeep_wait(&agent->upkeep);
 		if (err == 0)
 			err = sampler_poll(agent->sampler);
 		deferred_finish(agent->deferred);
@@ -419,7 +404,7 @@ int agent_start(struct agent *agent, struct why *why)
 	if (err < 0)
 		return why_set(why, err, "cannot scan the running processes: %s",
 			fd_memory_text(err));
-	err = wait_for_tables(agent);
+	err = upkeep_wait_for_tables(&agent->upkeep);
 	if (err == 0)
 		err = upkeep_run(&agent->upkeep); /* tables of runtimes are tried */
 	if (err < 0)
@@ -429,12 +414,15 @@ int agent_start(struct agent *agent, struct why *why)
 	agent->last_profile_tick_ns =
 		timeline_round(&agent->tally.timeline, clock_ns(CLOCK_MONOTONIC));
 	agent->account.start_ns = clock_ns(CLOCK_MONOTONIC) - agent->opened_ns;
+	/* Without it there are no times of threads. */
+	(void)waiting_visit(agent->waiting, agent->containers);
 	return sampler_start(agent->sampler, why);
 }
 
 void agent_stop(struct agent *agent)
 {
 	sampler_stop(agent->sampler);
+	(void)waiting_visit(agent->waiting, agent->containers);
 	agent->stopped = true;
 	agent->ended_ns = agent->naming.spare ? clock_ns(CLOCK_MONOTONIC) : 0;
 }
@@ -572,7 +560,8 @@ size_t agent_ticks(const struct agent *agent)
 
 struct agent_parts agent_parts(struct agent *agent)
 {
-	return (struct agent_parts){ agent->containers, &agent->tick_limits, agent->processes };
+	return (struct agent_parts){ agent->containers, &agent->tick_limits, agent->processes,
+		agent->waiting };
 }
 
 void agent_account(struct agent *agent, struct account *out)

@@ -14,6 +14,7 @@
 
 struct evidence;
 struct tick_limits;
+struct waiting;
 struct worker_client;
 
 struct agent_options {
@@ -29,6 +30,7 @@ struct agent_options {
 	const char *debuginfod;       /* URLs of servers, separated by blanks; NULL: none */
 	const char *runtime_socket;   /* of a container runtime's API; NULL: none */
 	struct evidence *evidence;    /* the caller's, gets each process; NULL: none is kept */
+	bool waiting, waiting_processes; /* split threads' time (waiting/waiting.h); by process */
 	struct worker_client *worker; /* of agent_open_workers; consumed, also by a failure */
 };
 
@@ -69,6 +71,7 @@ struct agent_parts {
 	struct containers *containers;
 	struct tick_limits *tick_limits; /* with sampler.share_ticks: judged after agent_profile */
 	const struct processes *processes; /* with code that was compiled at run time */
+	const struct waiting *waiting; /* NULL: not wanted, or it cannot be read */
 };
 
 struct agent_parts agent_parts(struct agent *agent);

@@ -4,10 +4,12 @@
 #include "agent/upkeep.h"
 
 #include <errno.h>
+#include <poll.h>
 
 #include "base/clock.h"
 #include "files/objects.h"
 #include "agent/privileges.h"
+#include "agent/waits.h"
 #include "files/fetch.h"
 #include "files/java_codes.h"
 #include "files/languages.h"
@@ -20,6 +22,7 @@
 #include "sampler/sampler.h"
 #include "sampler/tally.h"
 #include "unwind/publish.h"
+#include "waiting/waiting.h"
 #include "worker/users.h"
 
 #define DEV_MINOR_BITS 20 /* of a device's number in the kernel */
@@ -75,6 +78,9 @@ int upkeep_run(struct upkeep *u)
 	processes_retry(u->processes, now_ns);
 	java_codes_run(u->java, now_ns);
 	fetch_poll(u->fetch);
+	/* A pass that fails is tried again when the next one is due. */
+	if (now_ns >= waiting_due_ns(u->waiting))
+		(void)waiting_visit(u->waiting, u->containers);
 	return follow_cpus(u);
 }
 
@@ -165,6 +171,26 @@ void upkeep_next(struct upkeep *u, struct tally *tally)
 	warnings_next(u->warnings);
 }
 
+int upkeep_wait(struct upkeep *u)
+{
+	struct pollfd fd = { .fd = worker_client_fd(u->worker), .events = POLLIN };
+
+	poll(&fd, 1, TABLES_POLL_MS);
+	return worker_client_poll(u->worker);
+}
+
+int upkeep_wait_for_tables(struct upkeep *u)
+{
+	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + TABLES_WAIT_NS;
+	int err = 0;
+
+	while (err == 0 && worker_client_pending(u->worker) > 0 &&
+		clock_ns(CLOCK_MONOTONIC) < until_ns)
+		err = upkeep_wait(u);
+	publish_unmap(sampler_publish(u->sampler));
+	return err;
+}
+
 uint64_t upkeep_due_ns(const struct upkeep *u)
 {
 	uint64_t due_ns = sampler_due_ns(u->sampler);
@@ -175,5 +201,6 @@ uint64_t upkeep_due_ns(const struct upkeep *u)
 	due_ns = clock_sooner(due_ns, java_codes_due_ns(u->java));
 	due_ns = clock_sooner(due_ns, fetch_due_ns(u->fetch));
 	due_ns = clock_sooner(due_ns, languages_due_ns(u->languages));
+	due_ns = clock_sooner(due_ns, waiting_due_ns(u->waiting));
 	return u->tables_due ? clock_sooner(due_ns, u->tables_ns + NSEC_PER_SEC) : due_ns;
 }

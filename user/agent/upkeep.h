@@ -16,6 +16,7 @@ struct processes;
 struct sampler;
 struct tally;
 struct tick_shares;
+struct waiting;
 struct warnings;
 struct worker_client;
 
@@ -28,6 +29,7 @@ struct upkeep {
 	struct java_codes *java; /* NULL: none */
 	struct containers *containers;
 	struct fetch *fetch; /* NULL: none */
+	struct waiting *waiting; /* may be NULL */
 	struct warnings *warnings;
 	struct tick_shares *ticks;
 	uint64_t tables_ns; /* of the latest turn of the tables, CLOCK_MONOTONIC */
@@ -41,5 +43,9 @@ int upkeep_object(struct upkeep *upkeep, const struct event_object *event);
 /* The next interval begins: charges files and ticks to those that ran them, and forgets what was
  * not used for long. */
 void upkeep_next(struct upkeep *upkeep, struct tally *tally);
+/* Waits a moment for tables of the worker; for all of them, but not for ever: late samples are
+ * deferred. 0 or -errno. */
+int upkeep_wait(struct upkeep *upkeep);
+int upkeep_wait_for_tables(struct upkeep *upkeep);
 /* CLOCK_NEVER_NS: nothing is due. */
 uint64_t upkeep_due_ns(const struct upkeep *upkeep);

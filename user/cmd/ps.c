@@ -20,6 +20,7 @@
 #include "containers/cgroup_view.h"
 #include "containers/container_list.h"
 #include "profile/stack_state.h"
+#include "waiting/waiting.h"
 
 #define HZ 99
 #define MEMORY_BYTES (32UL << 20)
@@ -53,7 +54,9 @@ static const struct options table = {
 	.usage = "stoker ps [options]",
 	.text = "Lists containers, pods and systemd units: current CPU use (100 is one CPU), share "
 		"of\ncomplete user stacks, language runtime, and number of its processes with perf "
-		"maps.",
+		"maps; and\nwhat its threads did: share of waiting for a CPU (READY%), of other "
+		"waits (BLOCKED%), of\ninterrupts and the hypervisor (OTHER%), where 100 is one "
+		"thread.",
 	.rows = option_rows,
 	.rows_len = ARRAY_SIZE(option_rows),
 };
@@ -142,6 +145,12 @@ static struct ps_row *find_pod(struct ps *ps, const struct ps_row *of)
 	return NULL;
 }
 
+static void add_split(struct ps_row *row, uint32_t threads, const struct thread_split *split)
+{
+	row->threads += threads;
+	thread_split_add(&row->split, split);
+}
+
 /* Adds a row per pod, the sum of its containers. */
 static int add_pods(struct ps *ps)
 {
@@ -163,6 +172,7 @@ static int add_pods(struct ps *ps)
 		pod->samples += one.samples;
 		pod->walked += one.walked;
 		pod->complete += one.complete;
+		add_split(pod, one.threads, &one.split);
 	}
 	return 0;
 }
@@ -177,6 +187,8 @@ static int capture(struct ps *ps, struct profile *out, struct why *why)
 			.cgroup_fd = -1,
 			.user = true,
 			.memory_bytes = MEMORY_BYTES },
+		.waiting = true,
+		.waiting_processes = ps->json,
 		.worker = TAKE_PTR(ps->worker),
 	};
 	struct pollfd fd = { .events = POLLIN };
@@ -201,22 +213,28 @@ static int capture(struct ps *ps, struct profile *out, struct why *why)
 	return err < 0 ? why_set(why, err, "cannot sample: %s", err_text(err)) : 0;
 }
 
-static bool is_row_of(
-	const struct profile *p, uint32_t labels, const struct ps_row *row)
-{
-	const char *namespace_ = profile_label_text(p, labels, PROFILE_KEY_NAMESPACE);
-
-	return strcmp(profile_label_text(p, labels, PROFILE_KEY_CONTAINER), row->name) == 0 &&
-		strcmp(profile_label_text(p, labels, PROFILE_KEY_POD), row->pod) == 0 &&
-		(row->namespace_[0] == '\0' || strcmp(namespace_, row->namespace_) == 0);
-}
-
-static struct ps_row *row_of(struct ps *ps, const struct profile *p, uint32_t labels)
+static struct ps_row *row_of(
+	struct ps *ps, const char *container, const char *pod, const char *namespace_)
 {
 	vec_each (&ps->rows, row)
-		if (is_row_of(p, labels, row))
+		if (strcmp(container, row->name) == 0 && strcmp(pod, row->pod) == 0 &&
+			(row->namespace_[0] == '\0' || strcmp(namespace_, row->namespace_) == 0))
 			return row;
 	return NULL;
+}
+
+/* Threads of no row are the host's. */
+static void count_threads(struct ps *ps, struct ps_row *rest)
+{
+	size_t len;
+	const struct waiting_row *rows = waiting_rows(agent_parts(ps->agent).waiting, &len);
+
+	for (size_t i = 0; i < len; i++) {
+		struct ps_row *row =
+			row_of(ps, rows[i].container, rows[i].pod, rows[i].namespace_);
+
+		add_split(row ? row : rest, rows[i].threads, &rows[i].sum);
+	}
 }
 
 static int count(struct ps *ps, const struct profile *p)
@@ -228,7 +246,10 @@ static int count(struct ps *ps, const struct profile *p)
 		return err;
 	rest = &ps->rows.data[ps->rows.len - 1];
 	vec_each (&p->samples, sample) {
-		struct ps_row *row = row_of(ps, p, sample->labels);
+		struct ps_row *row =
+			row_of(ps, profile_label_text(p, sample->labels, PROFILE_KEY_CONTAINER),
+				profile_label_text(p, sample->labels, PROFILE_KEY_POD),
+				profile_label_text(p, sample->labels, PROFILE_KEY_NAMESPACE));
 		enum stack_state state = stack_state_of(p, sample->stack);
 
 		row = row ? row : rest;
@@ -236,6 +257,7 @@ static int count(struct ps *ps, const struct profile *p)
 		row->walked += state != STACK_STATE_NONE ? sample->value : 0;
 		row->complete += state == STACK_STATE_COMPLETE ? sample->value : 0;
 	}
+	count_threads(ps, rest);
 	return 0;
 }
 
@@ -260,7 +282,9 @@ static bool is_idle_unit(const struct ps_row *row)
 
 static int print_all(struct ps *ps)
 {
-	size_t len = 0;
+	size_t len = 0, processes_len;
+	const struct wait_sum *processes =
+		waiting_processes(agent_parts(ps->agent).waiting, &processes_len);
 
 	vec_each (&ps->rows, row)
 		if (ps->all || !is_idle_unit(row))
@@ -269,7 +293,7 @@ static int print_all(struct ps *ps)
 	if (len > 0)
 		qsort(ps->rows.data, len, sizeof(*ps->rows.data), by_samples);
 	if (ps->json)
-		return ps_print_json(ps->rows.data, len, HZ, ps->seconds);
+		return ps_print_json(ps->rows.data, len, HZ, ps->seconds, processes, processes_len);
 	ps_print_table(ps->rows.data, len, HZ, ps->seconds);
 	return 0;
 }

@@ -278,6 +278,7 @@ static int put_status(void *ctx, struct buf *out)
 		.keeper = &d->keeper,
 		.store = &d->status,
 		.http = &http,
+		.waiting = agent_parts(d->agent).waiting,
 		.written_age_ns = clock_ns(CLOCK_BOOTTIME) - d->written_ns };
 
 	read_account(d, d->governor.hz, &account);
@@ -419,6 +420,7 @@ static int open_agent(struct daemon *d, struct why *why)
 			.memory_bytes = d->config.memory_bytes,
 			.tick_limit_ns = d->config.tick_limit_us * 1000,
 		},
+		.waiting = true,
 		.demangle = true,
 		.spare = true,
 		.tables = d->config.tables,

@@ -10,6 +10,8 @@
 #include "base/clock.h"
 #include "daemon/memory.h"
 #include "base/own.h"
+#include "base/utf8.h"
+#include "waiting/waiting.h"
 #include "wire/counter.h"
 
 struct status_numbers {
@@ -84,18 +86,58 @@ static void read_numbers(const struct status_facts *f, struct status_numbers *ou
 	};
 }
 
+static json_t *text_json(const char *text)
+{
+	_cleanup_(buf_done) struct buf clean = BUF_INIT;
+
+	return utf8_put_clean(&clean, text) < 0 ? NULL : json_string(clean.data ? clean.data : "");
+}
+
+static json_t *row_json(const struct waiting_row *r)
+{
+	return json_pack("{s:o, s:o, s:o, s:o, s:I, s:f, s:f, s:f, s:f, s:f}", "container",
+		text_json(r->container), "pod", text_json(r->pod), "namespace",
+		text_json(r->namespace_), "unit", text_json(r->unit), "threads",
+		(json_int_t)r->threads, "running_s", seconds(r->sum.running_ns), "runnable_s",
+		seconds(r->sum.runnable_ns), "blocked_s", seconds(r->sum.blocked_ns), "other_s",
+		seconds(r->sum.other_ns), "starved_percent",
+		thread_split_starved_percent(&r->last));
+}
+
+/* Rows that had no thread yet have no time. */
+static json_t *waiting_json(const struct waiting *waiting)
+{
+	json_t *list = json_array();
+	size_t len;
+	const struct waiting_row *rows = waiting_rows(waiting, &len);
+
+	for (size_t i = 0; i < len; i++)
+		if (rows[i].sum.wall_ns > 0 &&
+			json_array_append_new(list, row_json(&rows[i])) < 0) {
+			json_decref(list);
+			return NULL;
+		}
+	return list;
+}
+
 int status_write(const struct status_facts *facts, struct buf *out)
 {
 	json_t *daemon = json_object();
-	_cleanup_(freep) char *text = NULL;
+	json_t *waiting = waiting_json(facts->waiting);
+	_cleanup_(freep) char *text = NULL, *rows = NULL;
 	struct status_numbers numbers;
 
 	read_numbers(facts, &numbers);
 	if (counter_put_all(daemon, counters, ARRAY_SIZE(counters), &numbers) == 0)
 		text = json_dumps(daemon, JSON_COMPACT | JSON_REAL_PRECISION(9));
+	rows = waiting ? json_dumps(waiting, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
 	json_decref(daemon);
-	buf_fail(out, text ? 0 : -ENOMEM);
+	json_decref(waiting);
+	buf_fail(out, text && rows ? 0 : -ENOMEM);
 	buf_puts(out, "{\"account\": ");
 	account_write_json(facts->account, out);
-	return buf_printf(out, ", \"daemon\": %s}\n", text ? text : "");
+	buf_printf(out, ", \"daemon\": %s", text ? text : "");
+	if (facts->waiting)
+		buf_printf(out, ", \"waiting\": %s", rows ? rows : "[]");
+	return buf_puts(out, "}\n");
 }

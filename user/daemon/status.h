@@ -17,8 +17,10 @@ struct status_facts {
 	const struct keeper_status *store;
 	const struct http_front_stats *http;
 	uint64_t written_age_ns; /* time since an interval was written, or since the start */
+	const struct waiting *waiting; /* NULL: not known */
 	const char *idle;        /* why nothing is sampled; NULL: it is */
 };
 
-/* {"account": as of account_write_json, "daemon": {...}}. Returns buf_err(out). */
+/* {"account": as of account_write_json, "daemon": {...}, "waiting": [...]}; waiting: one for each
+ * container or unit, missing if not known. Returns buf_err(out). */
 int status_write(const struct status_facts *facts, struct buf *out);

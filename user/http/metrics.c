@@ -106,6 +106,69 @@ static void put_counts(const struct http_counts *counts, struct buf *out)
 		(unsigned long long)counts->limited);
 }
 
+/* ---- what threads did --------------------------------------------------------------------- */
+
+/* The rows of a family have its number under `key`. */
+static const struct {
+	const char *metric, *key, *help;
+} waiting_families[] = {
+	{ "stoker_container_threads", "threads",
+		"Threads of a container, or of a unit or cgroup outside of containers." },
+	{ "stoker_container_cpu_seconds_total", "running_s", "Time that its threads ran." },
+	{ "stoker_container_runnable_seconds_total", "runnable_s",
+		"Time that its threads waited for a CPU: woken, preempted or throttled." },
+	{ "stoker_container_blocked_seconds_total", "blocked_s",
+		"Time that its threads waited for something else." },
+	{ "stoker_container_other_seconds_total", "other_s",
+		"Time that interrupts and the hypervisor took from its threads, where the kernel "
+		"does not count it as running." },
+	{ "stoker_container_starved_percent", "starved_percent",
+		"Part of the time in which its threads wanted a CPU and had none, in per cent, "
+		"between the latest two visits." },
+};
+
+/* A backslash, a quote and the end of a line are escaped: containers name themselves. */
+static void put_text(struct buf *out, const char *text)
+{
+	for (; text && *text; text++) {
+		if (*text == '\n') {
+			buf_puts(out, "\\n");
+			continue;
+		}
+		if (*text == '"' || *text == '\\')
+			buf_putc(out, '\\');
+		buf_putc(out, *text);
+	}
+}
+
+static void put_row_labels(struct buf *out, const json_t *row)
+{
+	static const char *const names[] = { "container", "pod", "namespace", "unit" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		buf_printf(out, "%s%s=\"", i > 0 ? "," : "{", names[i]);
+		put_text(out, json_string_value(json_object_get(row, names[i])));
+		buf_putc(out, '"');
+	}
+	buf_putc(out, '}');
+}
+
+static void put_waiting(const json_t *rows, struct buf *out)
+{
+	if (json_array_size(rows) == 0)
+		return;
+	for (size_t f = 0; f < ARRAY_SIZE(waiting_families); f++) {
+		put_head(out, waiting_families[f].metric, waiting_families[f].help);
+		for (size_t i = 0; i < json_array_size(rows); i++) {
+			const json_t *row = json_array_get(rows, i);
+
+			buf_puts(out, waiting_families[f].metric);
+			put_row_labels(out, row);
+			put_number(out, json_object_get(row, waiting_families[f].key), 1);
+		}
+	}
+}
+
 int http_metrics_write(const json_t *status, const struct http_counts *counts, struct buf *out)
 {
 	put_head(out, "stoker_build_info", "Version of the running stoker.");
@@ -114,6 +177,7 @@ int http_metrics_write(const json_t *status, const struct http_counts *counts, s
 		out);
 	put_rows(daemon_counters, ARRAY_SIZE(daemon_counters), counter_find(status, "daemon"), out);
 	put_counts(counts, out);
+	put_waiting(json_object_get(status, "waiting"), out);
 	return buf_err(out);
 }
 

@@ -236,7 +236,7 @@ int kernel_types_pick(const struct btf *kernel, const struct btf *object, struct
 	return err;
 }
 
-static int write_types(const struct btf *kernel, const struct btf *object, int fd)
+int kernel_types_write(const struct btf *kernel, const struct btf *object, int fd)
 {
 	struct btf *picked;
 	const void *data;
@@ -274,6 +274,6 @@ int kernel_types_open(const struct btf *kernel, struct sample_bpf **out, int *fd
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", *fd);
 	err = open_object(path, out);
 	if (*out)
-		err = write_types(kernel, bpf_object__btf((*out)->obj), *fd);
+		err = kernel_types_write(kernel, bpf_object__btf((*out)->obj), *fd);
 	return err == -EFBIG ? open_object(KERNEL_FEATURES_BTF, out) : err;
 }

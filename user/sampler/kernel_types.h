@@ -11,6 +11,10 @@ struct btf;
  * are there; pointers lead to void. *out is the caller's. 0 or -ENOMEM. */
 int kernel_types_pick(const struct btf *kernel, const struct btf *object, struct btf **out);
 
+/* The same as a file of types for libbpf, written to fd. 0; -EFBIG: a limit of file sizes leaves no
+ * room; other -errno. */
+int kernel_types_write(const struct btf *kernel, const struct btf *object, int fd);
+
 struct sample_bpf;
 /* Opens our own object to be relocated by them. *fd has them, and stays open until the object is
  * loaded; both are the caller's. Where a limit of file sizes leaves no room, libbpf compares all

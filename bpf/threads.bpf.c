@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/* bpf/threads.bpf.c - reads the counters that the kernel keeps of each thread: time on a CPU, time
+ * waited for one, number of switches. User space reads this iterator now and then, and takes
+ * differences: no context switch costs anything. It reads kernel memory alone, so no thread can
+ * hold it up. Tasks of the kernel are left out. */
+#include "vmlinux/vmlinux.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+
+#include "bpf/abi.h"
+#include "bpf/cgroup_id.bpf.h"
+#include "bpf/pidns.bpf.h"
+#include "vmlinux/sched.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+/* The kernel's: include/linux/sched.h. */
+#define PF_KTHREAD 0x00200000
+#define TASK_INTERRUPTIBLE 1
+#define TASK_UNINTERRUPTIBLE 2
+#define TASK_STOPPED_OR_TRACED 12
+#define TASK_PARKED 0x40
+#define TASK_FROZEN 0x8000
+
+__u32 pass = 0; /* number of the pass, set by user space */
+struct thread_cpu cpus[THREADS_CPUS_MAX];
+
+static __always_inline u32 state_of(struct task_struct *task)
+{
+	struct task_struct___new_state *new = (void *)task;
+	struct task_struct___old_state *old = (void *)task;
+
+	if (bpf_core_field_exists(new->__state))
+		return BPF_CORE_READ(new, __state);
+	return (u32)BPF_CORE_READ(old, state);
+}
+
+/* A thread that has a CPU may have begun to wait, and one that waits may have been woken. */
+static __always_inline u8 class_of(struct task_struct *task, u32 state, u64 queued_ns)
+{
+	struct task_struct___on_cpu *smp = (void *)task;
+
+	if (bpf_core_field_exists(smp->on_cpu) && BPF_CORE_READ(smp, on_cpu))
+		return THREAD_RUNNING;
+	if (queued_ns)
+		return THREAD_RUNNABLE;
+	if (state & TASK_INTERRUPTIBLE)
+		return THREAD_SLEEPING;
+	if (state & TASK_UNINTERRUPTIBLE)
+		return THREAD_DISK;
+	if (state & (TASK_STOPPED_OR_TRACED | TASK_PARKED | TASK_FROZEN))
+		return THREAD_STOPPED;
+	return THREAD_RUNNABLE;
+}
+
+static __always_inline u32 cpu_of(struct task_struct *task)
+{
+	struct task_struct___info_cpu *info = (void *)task;
+	struct task_struct___cpu *own = (void *)task;
+
+	if (bpf_core_field_exists(info->thread_info.cpu))
+		return BPF_CORE_READ(info, thread_info.cpu);
+	return bpf_core_field_exists(own->cpu) ? BPF_CORE_READ(own, cpu) : 0;
+}
+
+/* The clock of the thread's CPU at its latest update; 0: this kernel does not show it. The clocks
+ * of each CPU are kept once a pass. */
+static __always_inline u64 read_cpu(struct task_struct *task, bool always)
+{
+	struct task_struct___grouped *grouped = (void *)task;
+	u32 number = cpu_of(task);
+	struct thread_cpu *cpu = &cpus[number & (THREADS_CPUS_MAX - 1)];
+	struct rq *rq;
+	u64 clock;
+
+	if (!bpf_core_field_exists(grouped->se.cfs_rq) || (cpu->pass == pass && !always))
+		return 0;
+	rq = BPF_CORE_READ(grouped, se.cfs_rq, rq);
+	clock = rq ? BPF_CORE_READ(rq, clock) : 0;
+	if (clock && cpu->pass != pass) {
+		cpu->clock_ns = clock;
+		cpu->tasks_ns = BPF_CORE_READ(rq, clock_task);
+		cpu->cpu = number;
+		cpu->pass = pass;
+	}
+	return clock;
+}
+
+static __always_inline void read_schedule(struct thread_record *out, struct task_struct *task)
+{
+	struct task_struct___sched_info *info = (void *)task;
+	u64 clock;
+
+	if (bpf_core_field_exists(info->sched_info)) {
+		out->delay_ns = BPF_CORE_READ(info, sched_info.run_delay);
+		out->arrived_ns = BPF_CORE_READ(info, sched_info.last_arrival);
+		out->queued_ns = BPF_CORE_READ(info, sched_info.last_queued);
+		out->flags |= THREAD_DELAY_KNOWN;
+	}
+	out->class = class_of(task, state_of(task), out->queued_ns);
+	clock = read_cpu(task, out->class == THREAD_RUNNING);
+	out->updated_ns = out->class == THREAD_RUNNING ? clock : 0;
+}
+
+static __always_inline void read_counters(
+	struct thread_record *out, struct task_struct___counters *task)
+{
+	out->start_ns = task->start_boottime;
+	out->process_start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
+	out->run_ns = task->se.sum_exec_runtime;
+	out->voluntary = task->nvcsw;
+	out->involuntary = task->nivcsw;
+	out->flags |= BPF_CORE_READ_BITFIELD(task, in_iowait) ? THREAD_IN_IOWAIT : 0;
+	bpf_probe_read_kernel(out->comm, sizeof(out->comm), &task->comm);
+}
+
+/* False: the thread has no pid in our namespace. */
+static __always_inline bool read_ids(struct thread_record *out, struct task_struct *task)
+{
+	u64 ids = pidns_current(task, (u64)task->tgid << 32 | (u32)task->pid);
+
+	out->tgid = ids >> 32;
+	out->tid = (u32)ids;
+	return out->tgid && out->tid;
+}
+
+SEC("iter/task")
+int threads(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct task_struct___counters *counters = (void *)task;
+	struct thread_record out = {};
+	u64 subsys[CGROUP_SUBSYS_MAX];
+
+	if (!task)
+		return 0;
+	if (task->flags & PF_KTHREAD || counters->exit_state || !read_ids(&out, task))
+		return 0;
+	out.now_ns = bpf_ktime_get_ns();
+	read_schedule(&out, task);
+	read_counters(&out, counters);
+	out.cgroup = cgroup_of_other(subsys, task);
+	bpf_seq_write(ctx->meta->seq, &out, sizeof(out));
+	return 0;
+}

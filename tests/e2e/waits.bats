@@ -1,0 +1,55 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# What threads do: running, waiting for a CPU, blocked. By the counters of the kernel, held against a trace
+# of the scheduler, and in `stoker ps` and /metrics.
+# alone: where another BPF program runs at the moment of a switch, bpftrace does not see the switch
+# seconds: 50
+
+load lib
+load http
+
+start_waits() {
+	head -c 64M /dev/zero >"$tmp/file"
+	start "$(target waits)" "$@" "$tmp/file"
+	waits=$pid own=$out
+	wait_until 10 says '^pid' "$own"
+}
+
+@test "each thread's running, runnable and blocked time is within 1 % of a trace of the scheduler" {
+	need bpftrace
+	start_waits 120
+	start bpftrace "$BATS_TEST_DIRNAME/waits.bt" "$waits"
+	wait_until 30 says ready "$out"
+	trace=$pid
+	"$repo/.build/tests/tools/thread_times" "$waits" 5 >"$tmp/times"
+	kill -INT "$trace"
+	wait "$trace" || true
+	"$BATS_TEST_DIRNAME/waits_truth" "$tmp/times" "$own" "$out"
+}
+
+# A cgroup whose burner, pair and sleeper are known; without a container its row is named after its path.
+@test "ps and /metrics say what the threads of a cgroup do" {
+	local row
+	make_cgroup waits
+	start_waits 120
+	echo "$waits" >"$cgroup/cgroup.procs"
+	"$stoker" ps -d 3 --json >"$tmp/ps"
+	jq -e --argjson pid "$waits" '.processes[] | select(.pid == $pid)' "$tmp/ps"
+	# Ten threads: three never block, one does nothing else.
+	jq -e --argjson pid "$waits" '.duration_s as $s | .processes[] | select(.pid == $pid)
+		| .comm == "waits" and .threads == 10 and .blocked_s > 2 * $s and .blocked_s < 7.2 * $s
+			and .running_s > 0 and .runnable_s > 0
+			and (.running_s + .runnable_s + .blocked_s + .other_s - 10 * $s | fabs) < 2 * $s' "$tmp/ps"
+	jq -e '[.rows[] | .threads] | add > 10' "$tmp/ps"
+	serve
+	wait_until 40 has_rows
+	row="container=\"[^\"]*${cgroup##*/}\""
+	grep -E "^stoker_container_blocked_seconds_total\{$row" "$tmp/metrics"
+	grep -E "^stoker_container_threads\{$row.*\} 10$" "$tmp/metrics"
+	awk -v row="$row" '$1 ~ "^stoker_container_(cpu|runnable|blocked)_seconds_total" && $1 ~ row && $2 > 0 { n++ }
+		END { exit n != 3 }' "$tmp/metrics"
+}
+
+has_rows() {
+	asked /metrics >"$tmp/metrics" && grep -q "^stoker_container_threads.*${cgroup##*/}" "$tmp/metrics"
+}

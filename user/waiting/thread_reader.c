@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* waiting/thread_reader.c - each pass is an iterator of its own, made of the link that was attached
+ * while there were the rights for it. */
+#include "waiting/thread_reader.h"
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/own.h"
+#include "sampler/kernel_features.h"
+#include "sampler/kernel_types.h"
+#include "threads.skel.h"
+
+#define READ_BYTES (256U << 10)
+#define PASS_BYTES_MAX (THREAD_TABLE_MAX * sizeof(struct thread_record))
+
+struct thread_reader {
+	struct threads_bpf *skel;
+	struct bpf_link *link;
+	uint8_t *bytes; /* of the latest pass */
+	size_t room;
+	uint32_t pass;
+};
+
+/* libbpf finds the types in the file when it loads the object. */
+static int open_object(struct thread_reader *r, const struct btf *types, int *fd)
+{
+	char path[64];
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = path);
+	int err;
+
+	*fd = fd_memory("types");
+	if (*fd < 0)
+		return *fd;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", *fd);
+	r->skel = threads_bpf__open_opts(&opts);
+	if (!r->skel)
+		return -errno;
+	err = kernel_types_write(types, bpf_object__btf(r->skel->obj), *fd);
+	if (err != -EFBIG)
+		return err;
+	/* A limit of file sizes: libbpf compares all types. */
+	threads_bpf__destroy(r->skel);
+	opts.btf_custom_path = KERNEL_FEATURES_BTF;
+	r->skel = threads_bpf__open_opts(&opts);
+	return r->skel ? 0 : -errno;
+}
+
+static void configure(struct thread_reader *r, const struct thread_reader_options *options)
+{
+	r->skel->rodata->pidns_inum = options->pid_namespace;
+	for (size_t i = 0; i < options->v1_len && i < CGROUP_V1_MAX; i++) {
+		r->skel->rodata->v1_hierarchies[i] = options->v1[i];
+		r->skel->rodata->v1_len = (uint32_t)i + 1;
+		r->skel->bss->v1_live |= 1U << i; /* cgroups may be made there later */
+	}
+}
+
+static int load(struct thread_reader *r, const struct thread_reader_options *options,
+	const struct btf *types)
+{
+	_cleanup_fd_ int fd = -1;
+	int err = open_object(r, types, &fd);
+
+	if (err < 0)
+		return err;
+	configure(r, options);
+	err = threads_bpf__load(r->skel);
+	if (err < 0)
+		return err;
+	r->link = bpf_program__attach_iter(r->skel->progs.threads, NULL);
+	return r->link ? 0 : -errno;
+}
+
+int thread_reader_open(
+	const struct thread_reader_options *options, struct thread_reader **out, struct why *why)
+{
+	struct thread_reader *r = calloc(1, sizeof(*r));
+	struct kernel_features kernel = { 0 };
+	struct btf *types = NULL;
+	int err = r ? kernel_features_load(&kernel, &types, why)
+		    : why_set(why, -ENOMEM, "out of memory");
+
+	if (err == 0 && !kernel.iterates_tasks)
+		err = why_set(why, -EOPNOTSUPP, "the kernel has no BPF iterator of tasks");
+	else if (err == 0 && (err = load(r, options, types)) < 0)
+		why_set(why, err, "cannot load the BPF program: %s", err_text(err));
+	btf__free(types);
+	if (err < 0) {
+		thread_reader_free(r);
+		return err;
+	}
+	*out = r;
+	return 0;
+}
+
+void thread_reader_free(struct thread_reader *r)
+{
+	if (!r)
+		return;
+	bpf_link__destroy(r->link);
+	threads_bpf__destroy(r->skel);
+	free(r->bytes);
+	free(r);
+}
+
+static int make_room(struct thread_reader *r, size_t used)
+{
+	size_t room = r->room ? 2 * r->room : READ_BYTES;
+	uint8_t *bytes;
+
+	if (r->room - used >= READ_BYTES || r->room >= PASS_BYTES_MAX)
+		return 0;
+	bytes = realloc(r->bytes, room < PASS_BYTES_MAX ? room : PASS_BYTES_MAX);
+	if (!bytes)
+		return -ENOMEM;
+	r->bytes = bytes;
+	r->room = room < PASS_BYTES_MAX ? room : PASS_BYTES_MAX;
+	return 0;
+}
+
+/* To the iterator's end, or as far as there is room. A read of many tasks that all are left out
+ * ends with EAGAIN, and goes on. */
+static int read_all(struct thread_reader *r, int fd, struct thread_pass *out)
+{
+	size_t used = 0;
+	ssize_t len = 1;
+	int err = 0;
+
+	while (err == 0 && len != 0) {
+		err = make_room(r, used);
+		if (err < 0 || used == r->room)
+			break;
+		len = read(fd, r->bytes + used, r->room - used);
+		if (len < 0 && errno != EAGAIN && errno != EINTR)
+			err = -errno;
+		used += len > 0 ? (size_t)len : 0;
+	}
+	out->bytes = r->bytes;
+	out->len = used;
+	out->cut = len != 0;
+	return err;
+}
+
+int thread_reader_pass(struct thread_reader *r, struct thread_pass *out)
+{
+	_cleanup_fd_ int fd = -1;
+
+	*out = (struct thread_pass){ 0 };
+	r->skel->bss->pass = ++r->pass;
+	fd = bpf_iter_create(bpf_link__fd(r->link));
+	if (fd < 0)
+		return -errno;
+	out->cpus = r->skel->bss->cpus;
+	out->cpus_len = THREADS_CPUS_MAX;
+	out->boot_ns = clock_ns(CLOCK_BOOTTIME) - clock_ns(CLOCK_MONOTONIC);
+	return read_all(r, fd, out);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* waiting/wait_sums.c - a key is the cgroup's id, or the process's pid and start time. Two keys of
+ * one hash are told apart: the later one is refused. */
+#include "waiting/wait_sums.h"
+
+#include <errno.h>
+#include <string.h>
+
+void wait_sums_done(struct wait_sums *sums)
+{
+	vec_done(&sums->all);
+	hash_done(&sums->by_key);
+}
+
+void wait_sums_clear(struct wait_sums *sums)
+{
+	sums->all.len = 0;
+	hash_clear(&sums->by_key);
+}
+
+static int find_or_add(struct wait_sums *sums, const struct wait_sum *key, struct wait_sum **out)
+{
+	const uint64_t words[] = { key->tgid, key->tgid ? key->start_ns : key->cgroup };
+	uint64_t hash = hash_bytes(words, sizeof(words)), *at = hash_find(&sums->by_key, hash);
+	struct wait_sum *sum = at ? &sums->all.data[*at] : NULL;
+
+	*out = NULL;
+	if (sum && sum->tgid == key->tgid &&
+		(key->tgid ? sum->start_ns == key->start_ns : sum->cgroup == key->cgroup)) {
+		*out = sum;
+		return 0;
+	}
+	if (sum || sums->all.len == WAIT_SUMS_MAX) {
+		sums->refused++;
+		return 0;
+	}
+	if (vec_reserve(&sums->all, sums->all.len + 1) < 0 ||
+		hash_put(&sums->by_key, hash, sums->all.len) < 0)
+		return -ENOMEM;
+	*out = vec_add(&sums->all);
+	**out = *key;
+	return 0;
+}
+
+static int add(struct wait_sums *sums, const struct wait_sum *key,
+	const struct thread_record *record, const struct thread_split *split)
+{
+	struct wait_sum *sum;
+	int err = find_or_add(sums, key, &sum);
+
+	if (err < 0 || !sum)
+		return err;
+	if (sum->visit != sums->visit)
+		sum->threads = 0;
+	sum->visit = sums->visit;
+	sum->threads++;
+	sum->cgroup = record->cgroup;
+	if (key->tgid && (record->tid == record->tgid || sum->comm[0] == '\0'))
+		memcpy(sum->comm, record->comm, sizeof(sum->comm));
+	thread_split_add(&sum->split, split);
+	return 0;
+}
+
+int wait_sums_add_process(struct wait_sums *sums, const struct thread_record *record,
+	const struct thread_split *split)
+{
+	const struct wait_sum key = { .tgid = record->tgid,
+		.start_ns = record->process_start_ns,
+		.cgroup = record->cgroup,
+		.visit = sums->visit };
+
+	return add(sums, &key, record, split);
+}
+
+int wait_sums_add_cgroup(struct wait_sums *sums, const struct thread_record *record,
+	const struct thread_split *split)
+{
+	const struct wait_sum key = { .cgroup = record->cgroup, .visit = sums->visit };
+
+	return add(sums, &key, record, split);
+}
