@@ -7,11 +7,11 @@ from bench_parts.programs import Skip, run
 PARTS = ['other', 'kernel', 'mapping', 'search', 'reads', 'hash', 'ship', 'nothing']
 
 
-def build(root, to):
-    """A stoker that takes the time of each part of a tick (bpf/split.bpf.h)."""
+def build(root, to, what='stoker'):
+    """A stoker that takes the time of each part of a tick (bpf/split.bpf.h), or a part of that build."""
     out = to / 'split'
-    run('make', '-s', '-C', root, f'BUILD={out}', 'BPF_CPPFLAGS=-DSTOKER_SPLIT', f'{out}/stoker')
-    return out / 'stoker'
+    run('make', '-s', '-C', root, f'BUILD={out}', 'BPF_CPPFLAGS=-DSTOKER_SPLIT', out / what)
+    return out / what
 
 
 def maps():

@@ -78,7 +78,8 @@ int upkeep_run(struct upkeep *u)
 	processes_retry(u->processes, now_ns);
 	java_codes_run(u->java, now_ns);
 	fetch_poll(u->fetch);
-	/* A pass that fails is tried again when the next one is due. */
+	/* No reason to wake: on an idle host threads are visited when an interval ends. A pass that
+	 * fails is tried again when the next one is due. */
 	if (now_ns >= waiting_due_ns(u->waiting))
 		(void)waiting_visit(u->waiting, u->containers);
 	return follow_cpus(u);
@@ -201,6 +202,5 @@ uint64_t upkeep_due_ns(const struct upkeep *u)
 	due_ns = clock_sooner(due_ns, java_codes_due_ns(u->java));
 	due_ns = clock_sooner(due_ns, fetch_due_ns(u->fetch));
 	due_ns = clock_sooner(due_ns, languages_due_ns(u->languages));
-	due_ns = clock_sooner(due_ns, waiting_due_ns(u->waiting));
 	return u->tables_due ? clock_sooner(due_ns, u->tables_ns + NSEC_PER_SEC) : due_ns;
 }

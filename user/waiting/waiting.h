@@ -39,7 +39,8 @@ void waiting_free(struct waiting *waiting);
 
 /* Visits all threads now. waiting may be NULL. 0 or -errno. */
 int waiting_visit(struct waiting *waiting, struct containers *containers);
-/* CLOCK_MONOTONIC; CLOCK_NEVER_NS: waiting is NULL. */
+/* The next visit is due from then on (CLOCK_MONOTONIC); nobody need wake for it. CLOCK_NEVER_NS:
+ * waiting is NULL. */
 uint64_t waiting_due_ns(const struct waiting *waiting);
 
 /* Valid until the next visit; *len of them. waiting may be NULL. */
