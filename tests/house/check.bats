@@ -144,3 +144,10 @@ ok="echo '[       OK ] a'"
 	[[ $output != *good* ]]
 	[ "${lines[-1]}" = 'unit: 3 passed, 4 failed, 1 skipped' ]
 }
+
+@test "every file of tests in the tree is a part of the whole check" {
+	local root=$BATS_TEST_DIRNAME/../..
+	cd "$root"
+	diff <(find tests -name '*.bats' | sort) \
+		<(bash -c 'eval "$(sed -n "/^\tset -- lint/,/bats$/p" tools/check)"; printf "%s\n" "$@"' | grep '\.bats$' | sort)
+}

@@ -356,7 +356,7 @@ static bool is_over(struct record *r, uint64_t now)
 
 static int wait_ms(const struct record *r, uint64_t now)
 {
-	uint64_t until = r->next_tick_ns;
+	uint64_t until = clock_sooner(r->next_tick_ns, agent_due_ns(r->agent));
 
 	if (r->options.duration_ns && r->started_ns + r->options.duration_ns < until)
 		until = r->started_ns + r->options.duration_ns;
@@ -424,7 +424,7 @@ static int loop(struct record *r, struct why *why)
 			err = write_due(r, now, why);
 		if (err == 0 && poll(fds, ARRAY_SIZE(fds), wait_ms(r, now)) < 0 && errno != EINTR)
 			err = why_set(why, -errno, "cannot wait: %s", err_text(errno));
-		if (err == 0 && fds[0].revents)
+		if (err == 0)
 			err = take_events(r, why);
 		if (fds[3].revents)
 			kill_switch_look(&r->kill_switch);

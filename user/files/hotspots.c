@@ -28,7 +28,7 @@ struct described {
 };
 
 /* A JVM runs its own code some ms before all its tables say where that is. */
-#define STARTING_FIRST_NS (4 * NSEC_PER_MSEC)
+#define STARTING_FIRST_NS (2 * NSEC_PER_MSEC)
 #define STARTING_LAST_NS (4 * NSEC_PER_SEC) /* the last try is after so long a pause */
 
 struct starting {
@@ -159,8 +159,8 @@ static bool try(struct hotspots *h, struct starting *s, uint64_t now_ns)
 		file_time_charge_since(time, s->account, begun_ns);
 	}
 	s->next_ns = now_ns + s->pause_ns;
-	s->pause_ns *= 2;
-	return (err != -EAGAIN && err != -ENOTSUP) || s->pause_ns > 2 * STARTING_LAST_NS;
+	s->pause_ns += s->pause_ns / 4;
+	return (err != -EAGAIN && err != -ENOTSUP) || s->pause_ns > STARTING_LAST_NS;
 }
 
 void hotspots_meet(struct hotspots *h, uint64_t serial, const struct opener_process *process,
