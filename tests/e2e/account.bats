@@ -31,8 +31,9 @@ is_alive() {
 	exits 1 bash -c 'ulimit -s 128 && exec "$@"' sh "$stoker" record -q -a -d 0.2 -o "$tmp/f"
 	said_clearly '128 KiB of stack are not enough: raise .ulimit -s. to 256'
 	[ ! -e "$tmp/f" ]
+	start "$(target spin)" 60
 	# shellcheck disable=SC2016
-	bash -c 'ulimit -s 256 && exec "$@"' sh "$stoker" record -q -a -d 0.2 -o "$tmp/f"
+	bash -c 'ulimit -s 256 && exec "$@"' sh "$stoker" record -q -p "$pid" -d 0.2 -o "$tmp/f"
 	[ -s "$tmp/f" ]
 }
 
