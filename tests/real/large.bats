@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # Files with far more CFI than is hit: the first stacks are whole, and memory follows the pages that
-# are hit. The ticks of a program's start have no table yet.
+# are hit.
 # seconds: 15
 
 load real

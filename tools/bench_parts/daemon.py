@@ -45,7 +45,7 @@ def steady(stoker, tmp):
         seconds, now = time.monotonic() - began, perf_event_programs()
         cpu = cpu_seconds(pids) - cpu
         parts = {part: (ns - parts[part]) / 1e7 / seconds for part, ns in parts_ns(daemon.pid).items()}
-        rss = resident_kb(pids, 'Pss')
+        resident = resident_kb(pids, 'Pss')
         # A thread that began meanwhile counts from its beginning; the last sleeps of one that ended are not seen.
         slept = sum(n - slept.get(thread, 0) for thread, n in sleeps(daemon.pid).items())
     finally:
@@ -53,7 +53,7 @@ def steady(stoker, tmp):
         daemon.wait()
     ns = sum(now[i][0] - programs[i][0] for i in now if i in programs and i not in others)
     return {**parts, 'cpu': 100 * cpu / seconds, 'ticks': 100 * ns / 1e9 / seconds, 'wakeups': slept / seconds,
-            'rss_mb': rss / 1e3}
+            'resident_mb': resident / 1e3}
 
 
 def resident_kb(pids, field):

@@ -343,6 +343,29 @@ int opener_call_memory(struct opener_call *call, const struct opener_process *pr
 	return copy(call, &q, fd);
 }
 
+int opener_call_words(struct opener_call *call, const struct opener_process *process,
+	const uint64_t *addresses, size_t len, uint64_t *words)
+{
+	struct opening_range ranges[OPENING_RANGES_MAX];
+	_cleanup_(buf_done) struct buf bytes = BUF_INIT;
+	_cleanup_fd_ int fd = -1;
+	int err;
+
+	if (len > OPENING_RANGES_MAX)
+		return -E2BIG;
+	for (size_t i = 0; i < len; i++)
+		ranges[i] = (struct opening_range){ addresses[i],
+			addresses[i] + sizeof(uint64_t) };
+	err = opener_call_memory(call, process, ranges, len, &fd);
+	if (err == 0)
+		err = fd_read_all(fd, len * sizeof(uint64_t), &bytes);
+	if (err == 0 && bytes.len != len * sizeof(uint64_t))
+		err = -ENODATA;
+	if (err == 0)
+		memcpy(words, bytes.data, bytes.len);
+	return err;
+}
+
 int opener_call_scan(void *ctx, int iterator_fd, uint32_t tgid, int *fd)
 {
 	struct question q =

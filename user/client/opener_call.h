@@ -59,6 +59,9 @@ int opener_call_read(struct opener_call *call, const struct opener_process *proc
  * zeros where there is nothing to read. At most OPENING_RANGES_MAX and OPENING_READ_BYTES_MAX. */
 int opener_call_memory(struct opener_call *call, const struct opener_process *process,
 	const struct opening_range *ranges, size_t len, int *fd);
+/* The same of words at these addresses. -ENODATA: the copy is short. */
+int opener_call_words(struct opener_call *call, const struct opener_process *process,
+	const uint64_t *addresses, size_t len, uint64_t *words);
 int opener_call_mapped(
 	struct opener_call *call, const struct opener_mapping *mapping, struct opener_found *found);
 int opener_call_perf_map(struct opener_call *call, int dir_fd, const struct opener_process *process,

@@ -8,9 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/clock.h"
-#include "base/fd.h"
 #include "base/hash.h"
 #include "base/own.h"
 #include "base/share.h"
@@ -70,27 +68,6 @@ void hotspots_free(struct hotspots *h)
 	free(h);
 }
 
-static int read_words(struct opener_call *call, const struct opener_process *process,
-	const uint64_t *addresses, uint32_t len, uint64_t *words)
-{
-	struct opening_range ranges[HOTSPOT_WORDS_MAX];
-	_cleanup_(buf_done) struct buf bytes = BUF_INIT;
-	_cleanup_fd_ int fd = -1;
-	int err;
-
-	for (uint32_t i = 0; i < len; i++)
-		ranges[i] = (struct opening_range){ addresses[i],
-			addresses[i] + sizeof(uint64_t) };
-	err = opener_call_memory(call, process, ranges, len, &fd);
-	if (err == 0)
-		err = fd_read_all(fd, len * sizeof(uint64_t), &bytes);
-	if (err == 0 && bytes.len != len * sizeof(uint64_t))
-		err = -ENODATA;
-	if (err == 0)
-		memcpy(words, bytes.data, bytes.len);
-	return err;
-}
-
 static int read_all(struct hotspots *h, const struct opener_process *process,
 	struct hotspot_reading *reading)
 {
@@ -99,7 +76,7 @@ static int read_all(struct hotspots *h, const struct opener_process *process,
 	int err = 0;
 
 	while (err == 0 && (len = hotspot_wants(reading, addresses)) > 0) {
-		err = read_words(h->call, process, addresses, len, words);
+		err = opener_call_words(h->call, process, addresses, len, words);
 		if (err == 0 && !hotspot_takes(reading, words, len))
 			err = -ENOTSUP;
 	}

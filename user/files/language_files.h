@@ -29,7 +29,7 @@ struct language_files {
 	VEC(struct language_file) all; /* by name */
 	size_t used, refused;
 	size_t left_out; /* too many, of which nothing is known */
-	struct why fault; /* "": the folder was read, or there is none at the default path */
+	struct why fault; /* "": the folder was read, or the default folder does not exist */
 };
 
 /* path NULL: LANGUAGE_FILES_PATH; "": no folder. Waits for a worker. 0 or -ENOMEM: what is wrong

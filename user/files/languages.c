@@ -10,9 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/clock.h"
-#include "base/fd.h"
 #include "base/own.h"
 #include "client/opener_call.h"
 #include "client/worker_rows.h"
@@ -81,27 +79,6 @@ const struct language_files *languages_files(const struct languages *languages)
 #define PROCESSES_MAX 3  /* looking wrong: then the table is */
 #define PAUSE_MAX_NS (600 * NSEC_PER_SEC)
 
-static int read_words(struct opener_call *call, const struct opener_process *process,
-	const uint64_t *addresses, uint32_t len, uint64_t *words)
-{
-	struct opening_range ranges[CPYTHON_TRIAL_WORDS_MAX];
-	_cleanup_(buf_done) struct buf bytes = BUF_INIT;
-	_cleanup_fd_ int fd = -1;
-	int err;
-
-	for (uint32_t i = 0; i < len; i++)
-		ranges[i] = (struct opening_range){ addresses[i],
-			addresses[i] + sizeof(uint64_t) };
-	err = opener_call_memory(call, process, ranges, len, &fd);
-	if (err == 0)
-		err = fd_read_all(fd, len * sizeof(uint64_t), &bytes);
-	if (err == 0 && bytes.len != len * sizeof(uint64_t))
-		err = -ENODATA;
-	if (err == 0)
-		memcpy(words, bytes.data, bytes.len);
-	return err;
-}
-
 /* 0, and the verdict on the process as it is at this moment; or -errno: it could not be read. */
 static int look(const struct languages_place *place, const struct language *language,
 	enum cpython_verdict *out)
@@ -112,7 +89,8 @@ static int look(const struct languages_place *place, const struct language *lang
 
 	for (int i = 0; i < ROUNDS_MAX && verdict == CPYTHON_TRIAL_MORE; i++) {
 		uint32_t len = cpython_trial_wants(&trial, addresses);
-		int err = read_words(place->call, &place->process, addresses, len, words);
+		int err = opener_call_words(
+			place->call, &place->process, addresses, len, words);
 
 		if (err < 0)
 			return err;

@@ -70,7 +70,7 @@ struct object {
 	uint64_t base;                 /* where its offset 0 is or would be there */
 	uint32_t language;             /* enum language_state */
 	uint32_t language_version;     /* of LANGUAGE_UNKNOWN: CPython 3.version */
-	struct language_trial *trial;  /* NULL: there is none */
+	struct language_trial *trial;  /* NULL: no trial runs */
 	bool known;               /* a worker has examined it */
 	bool wanted;              /* a frame of it was sampled */
 	bool fetching;            /* a debug file is being fetched */

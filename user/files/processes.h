@@ -79,7 +79,7 @@ uint64_t processes_undescribed(const struct processes *processes);
 
 struct processes_name {
 	uint32_t tgid; /* 0: unknown */
-	/* Of its program when it was met; if that could not be read, as it called itself. */
+	/* Name of its program's file when it was met; its comm if that cannot be read. */
 	char name[PROCESSES_NAME_BYTES];
 };
 

@@ -162,7 +162,8 @@ static bool find_tables(struct maker *m, const uint8_t *blob)
 
 /* ---- scopes ---------------------------------------------------------------------------------- */
 
-/* Puts the scope at an offset and the scopes around it. NONE: there is none, or no memory. */
+/* Puts the scope at an offset and the scopes around it. NONE: no scope is at this offset, or
+ * memory is short. */
 static uint32_t put_scope(struct maker *m, uint32_t offset, uint32_t depth)
 {
 	struct cursor c = cursor_init(m->scopes_data.data, m->scopes_data.len);

@@ -65,7 +65,7 @@ int opener_above_cwd(
 	const struct opener_process *process, int *fd, char *path, size_t path_size);
 
 /* The last part of its program's path, cut to size; its threads may have any names.
- * -ENOENT: a task of the kernel's, or one that has ended. */
+ * -ENOENT: the process has ended, or is a kernel thread. */
 int opener_program(const struct opener_process *process, char *name, size_t size);
 
 /* A directory in the process's root as an O_PATH descriptor, which stays usable after the process

@@ -167,13 +167,18 @@ static int hash_lines(struct fit *f)
 	return 0;
 }
 
+static uint64_t line_of(const struct fit *f, const struct profile_sample *sample)
+{
+	return f->lines[sample - f->p->samples.data];
+}
+
 /* A line that the account has takes no more. */
 static uint64_t text_bytes(const struct fit *f, const struct profile_sample *sample)
 {
 	uint32_t len = f->p->stacks.data[sample->stack].len, labels[LABELS_MAX], labels_len;
 	uint64_t sum = 0;
 
-	if (hash_find(&f->callers, f->lines[sample - f->p->samples.data]))
+	if (hash_find(&f->callers, line_of(f, sample)))
 		return 0;
 	labels_len = labels_of(f, sample, labels);
 	for (uint32_t i = 0; i < labels_len; i++)
@@ -223,7 +228,7 @@ static int have(struct fit *f, const struct profile_sample *sample)
 	int err = 0;
 
 	if (!f->packed)
-		return hash_put(&f->callers, f->lines[sample - f->p->samples.data], 0);
+		return hash_put(&f->callers, line_of(f, sample), 0);
 	labels_len = labels_of(f, sample, labels);
 	for (uint32_t i = 0; i < labels_len && err == 0; i++)
 		err = hash_put(&f->names, labels[i], 0);

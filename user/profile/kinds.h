@@ -31,7 +31,7 @@ const char *profile_kind_unit(const struct profile *profile, uint32_t kind);
 /* The unit of the values as they are: samples/100 where the scale is 100. */
 const char *profile_kind_unit_scaled(
 	const struct profile *profile, uint32_t kind, char text[PROFILE_UNIT_MAX]);
-/* PROFILE_NO_KIND: there is none of that name. */
+/* PROFILE_NO_KIND: no kind has that name. */
 uint32_t profile_kind_find(const struct profile *profile, const char *name, size_t len);
 /* Finds a kind or makes it, of samples without a period. 0; -ENOSPC: there are PROFILE_KINDS_MAX
  * others; -ENOMEM. */

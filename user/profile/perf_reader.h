@@ -5,9 +5,9 @@
  *     <blank>ADDRESS SYMBOL+0xOFFSET (MODULE)       leaf first
  *     <empty line>
  * PID or /TID, [CPU] and PERIOD may be missing, and the time, if no sample has it; a sample without
- * stack has its only frame after EVENT:. Of several events the one that is asked for is read, or
- * each as a kind of its own: their samples have no common unit. Each is one sample, whatever its
- * period; a kind has a period if the event is a clock. */
+ * stack has one frame, in the line of EVENT:. The events that are asked for become kinds of value,
+ * one each, because their samples have no common unit; else only the first event is read. Each is
+ * one sample, whatever its period; a kind has a period if the event is a clock. */
 #pragma once
 
 #include <stdbool.h>

@@ -254,8 +254,8 @@ static void put_profile(struct speedscope *w, const struct entry *entries, size_
 	buf_puts(w->out, "]}");
 }
 
-/* The first one opened is the one with most samples of kind 0. all: the name of the one that has
- * all. */
+/* speedscope opens the profile with most samples of kind 0 first. all: the name of the profile of
+ * all threads. */
 static void put_profiles(struct speedscope *w, const char *all)
 {
 	uint64_t most = 0;

@@ -156,11 +156,9 @@ static int read_labels(struct profile *out, const char *by, struct bytes *stack,
 	int err = 0;
 
 	while (err == 0 && *by) {
-		size_t len = strcspn(by, ",");
+		size_t len = strcspn(by, ","), name_len;
 		struct bytes value = line_frame(stack);
-
 		const char *name;
-		size_t name_len;
 
 		/* "?": not known. */
 		if (profile_key_word(by, len, &name, &name_len) &&
