@@ -220,9 +220,9 @@ struct event_pressure {
 };
 
 #include "bpf/abi_cgroup.h"
-#include "bpf/abi_deferred.h"
 #include "bpf/abi_language.h"
 #include "bpf/abi_rows.h"
+#include "bpf/abi_deferred.h"
 #include "bpf/abi_share.h"
 #include "bpf/abi_threads.h"
 

@@ -39,6 +39,9 @@ struct event_deferred {
 	__u32 pad;
 	__u64 time_ns;             /* time of the tick; 0: times are not kept */
 	__u64 took_ns;             /* time that the tick took until here */
+	/* The mapping where the walk stopped; end 0: none. The process may have another there, or
+	 * be gone, when its mappings are read. */
+	struct scan_mapping at;
 	struct event_stack unused; /* BPF sends the same frames as an event_stack, too */
 	/* The frames, leaf first, then the stack copy with its second piece at a fixed offset: use
 	 * the functions below. */
@@ -74,4 +77,4 @@ static inline __u32 deferred_copy_bytes(const struct event_deferred *deferred)
 				    : deferred->stack_bytes;
 }
 
-_Static_assert(sizeof(struct event_deferred) == 392 + DEFERRED_DATA_BYTES, "event_deferred");
+_Static_assert(sizeof(struct event_deferred) == 424 + DEFERRED_DATA_BYTES, "event_deferred");

@@ -295,6 +295,11 @@ static __always_inline void defer_head(struct scratch *s, struct event_deferred 
 	deferred->frames_len = s->walked;
 	deferred->anon = s->user.head.anon;
 	deferred->left_how = s->left_how >> FRAME_HOW_SHIFT;
+	deferred->at.start = s->at.start;
+	deferred->at.end = s->at.end;
+	deferred->at.file_offset = s->at.file_offset;
+	deferred->at.object = s->at.object;
+	deferred->at.tgid = s->task.tgid;
 	__builtin_memcpy(deferred->gpr, s->regs.gpr, sizeof(deferred->gpr));
 	s->deferred_frames = s->walked * sizeof(u64);
 	if (s->deferred_frames > STACK_LEAF_FRAMES * sizeof(u64)) {

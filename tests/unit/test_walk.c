@@ -530,6 +530,38 @@ static void a_walk_asks_for_memory_so_many_times_and_no_more(void **state)
 	assert_true(stack.frames_len > 1);
 }
 
+static uint64_t leaf_with(
+	const struct event_deferred *deferred, struct scan_mapping *code, size_t len)
+{
+	uint64_t frames[STACK_USER_FRAMES_MAX];
+	struct walk_stack stack = { .frames = frames };
+	unsigned int reads = 0;
+	const struct walk_world world = {
+		.memory = &reads, .table = ready, .rule = no_function, .read = count_reads
+	};
+
+	walk_deferred(&world, deferred, code, len, &stack);
+	return stack.frames_len ? frames[0] & ~FRAME_HOW_MASK : 0;
+}
+
+/* The process may be gone, or have another file there. */
+static void the_mapping_where_bpf_stopped_is_the_one_it_met(void **state)
+{
+	static struct event_deferred deferred = { .pc = 0x10100, .sp = 0x70000, .exact = 1 };
+	const uint64_t file = (uint64_t)FRAME_FILE << FRAME_KIND_SHIFT, shift = FRAME_OBJECT_SHIFT;
+	struct scan_mapping other = { .start = 0x8000, .end = 0x20000, .object = 1 };
+
+	(void)state;
+	assert_int_equal(leaf_with(&deferred, NULL, 0), 0);
+	assert_int_equal(leaf_with(&deferred, &other, 1), file | 1ULL << shift | 0x8100);
+	deferred.at = (struct scan_mapping){ .start = 0x10000, .end = 0x11000, .object = 2 };
+	assert_int_equal(leaf_with(&deferred, NULL, 0), file | 2ULL << shift | 0x100);
+	assert_int_equal(leaf_with(&deferred, &other, 1), file | 2ULL << shift | 0x100);
+	deferred.pc = 0x11000; /* just behind it */
+	assert_int_equal(leaf_with(&deferred, NULL, 0), 0);
+	assert_int_equal(leaf_with(&deferred, &other, 1), file | 1ULL << shift | 0x9000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -541,6 +573,7 @@ int main(void)
 		cmocka_unit_test(spoilt_stacks_end_with_a_reason),
 		cmocka_unit_test(stacks_that_are_cut_end_with_a_reason),
 		cmocka_unit_test(a_walk_asks_for_memory_so_many_times_and_no_more),
+		cmocka_unit_test(the_mapping_where_bpf_stopped_is_the_one_it_met),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -194,12 +194,11 @@ static uint32_t first_id(const struct deferred *deferred, uint32_t id)
 }
 
 static uint32_t walk_snapshot(const struct deferred *deferred, const struct walk_world *world,
-	const struct event_deferred *event, struct snapshot *s, struct walk_stack *walked)
+	struct event_deferred *event, struct snapshot *s, struct walk_stack *walked)
 {
-	if (s->mappings.len == 0)
-		return END_NO_MAPPING;
 	vec_each (&s->mappings, mapping)
 		mapping->object = first_id(deferred, mapping->object);
+	event->at.object = first_id(deferred, event->at.object);
 	return walk_deferred(world, event, s->mappings.data, s->mappings.len, walked);
 }
 
@@ -224,7 +223,7 @@ static void want_rows(struct deferred *deferred, struct waiting *waiting, const 
 
 static uint32_t walk(struct deferred *deferred, struct waiting *waiting, struct walk_stack *walked)
 {
-	const struct event_deferred *event = waiting->event;
+	struct event_deferred *event = waiting->event;
 	struct snapshot *s = snapshots_of(
 		&deferred->snapshots, event->tgid, event->start_ns, waiting->account);
 	struct walk_world world = { .memory = deferred->objects, .read = read_code };

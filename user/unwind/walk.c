@@ -83,6 +83,8 @@ static const struct scan_mapping *find_mapping(const struct scratch *s, uint64_t
 {
 	size_t from = 0, to = s->mappings_len;
 
+	if (pc >= s->deferred->at.start && pc < s->deferred->at.end)
+		return &s->deferred->at;
 	while (from < to) {
 		size_t middle = (from + to) / 2;
 
