@@ -46,6 +46,7 @@ enum hotspot_step {
 
 struct hotspot_scratch {
 	struct hotspot process;
+	u64 process_hash; /* of who it is */
 	u64 blob[16];    /* power of two */
 	u64 blob_at;     /* the address of that */
 	u64 code;        /* where its code begins, */
@@ -70,14 +71,20 @@ static __always_inline struct hotspot_scratch *hotspot_of(u64 walk);
 static __always_inline u32 hotspot_code_id(u64 walk, u64 hash);
 
 /* Is it a place in memory for HotSpot's code? */
+static __always_inline bool hotspot_in_heap(const struct hotspot_scratch *h, u64 pc)
+{
+	UNROLL
+	for (u32 i = 0; i < HOTSPOT_HEAPS_MAX; i++)
+		if (pc - h->process.heaps[i].low < h->process.heaps[i].bytes)
+			return true;
+	return false;
+}
+
 WALK_GLOBAL bool hotspot_made(u64 walk, u64 pc)
 {
 	struct hotspot_scratch *h = hotspot_of(walk);
 
-	for (u32 i = 0; h && i < HOTSPOT_HEAPS_MAX; i++)
-		if (pc - h->process.heaps[i].low < h->process.heaps[i].bytes)
-			return true;
-	return false;
+	return h && hotspot_in_heap(h, pc);
 }
 
 /* The blob that this place is in; 0: none. */
@@ -134,17 +141,18 @@ static __always_inline u32 constant_u16(const struct hotspot_scratch *h, u32 at)
  * code alone. saved: the frame pointer is below it. */
 WALK_GLOBAL bool hotspot_return(u64 walk, u64 at, u32 saved)
 {
+	struct hotspot_scratch *h = hotspot_of(walk);
 	struct scratch *s = scratch_of(walk);
 	u64 words[2]; /* the frame pointer and the return address */
 
-	if (!s || at < s->regs.sp)
+	if (!s || !h || at < s->regs.sp)
 		return false;
 	words[0] = s->regs.fp;
 	if (saved ? walk_read(walk, words, sizeof(words), at - 8)
 		  : walk_read(walk, &words[1], sizeof(words[1]), at))
 		return false;
 	words[1] = arch_code_address(words[1]);
-	if (!hotspot_made(walk, words[1]))
+	if (!hotspot_in_heap(h, words[1]))
 		return false;
 	s->regs.pc = words[1];
 	s->regs.fp = words[0];
@@ -282,7 +290,7 @@ WALK_GLOBAL u64 hotspot_class(u64 walk)
 
 /* Words that prove that it is the same code: the number of code that a compiler made, and for the
  * interpreter the method's unchanging part and its class. 0: they cannot be read. */
-WALK_GLOBAL u64 hotspot_proof(u64 walk)
+static __always_inline u64 hotspot_proof(u64 walk)
 {
 	struct hotspot_scratch *h = hotspot_of(walk);
 	u64 proof;
@@ -306,7 +314,7 @@ WALK_GLOBAL u64 hotspot_proof(u64 walk)
 
 /* The frame as FRAME_CODE in the scratch, if there is a name for it. A method has one code for the
  * interpreter, and one for each code that compilers made of it. */
-WALK_GLOBAL int hotspot_identify(u64 walk)
+static __always_inline int hotspot_identify(u64 walk)
 {
 	struct hotspot_scratch *h = hotspot_of(walk);
 	struct scratch *s = scratch_of(walk);
@@ -315,7 +323,7 @@ WALK_GLOBAL int hotspot_identify(u64 walk)
 
 	if (!h || !s)
 		return 0;
-	hash = mix(mix(stacks_secret, s->task.start_ns), s->task.tgid);
+	hash = h->process_hash;
 	if (h->method) {
 		u64 proof = hotspot_proof(walk);
 
@@ -407,6 +415,9 @@ static __always_inline u32 hotspot_step(u64 walk)
 		hotspot_step_interpreter(walk);
 		return END_NONE;
 	}
+	if (h->step == HOTSPOT_SIZED && !s->regs.exact &&
+		hotspot_return(walk, s->regs.sp + h->frame_bytes - 8, 1))
+		return END_NONE;
 	if (h->step == HOTSPOT_SIZED)
 		return hotspot_step_sized(walk) ? END_NONE : END_UNSUPPORTED;
 	if (h->step == HOTSPOT_STUB)

@@ -41,6 +41,7 @@ __noinline int hotspot_begin(u64 walk)
 	s->hotspot = process && h ? 2 : 1;
 	if (process && h) {
 		h->process = *process;
+		h->process_hash = mix(mix(stacks_secret, s->task.start_ns), s->task.tgid);
 		h->name = 0;
 	}
 	return s->hotspot > 1;
@@ -162,7 +163,7 @@ __noinline u32 hotspot_send(u64 walk, u32 id)
 /* Needed by bpf/frame.bpf.h. */
 static __always_inline void walk_generated(struct scratch *s, u64 pc)
 {
-	if (hotspot_begin(walk_of(s)))
+	if (s->hotspot > 1 || hotspot_begin(walk_of(s)))
 		hotspot_look(walk_of(s), pc);
 }
 

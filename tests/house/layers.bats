@@ -70,9 +70,9 @@ breach() {
 }
 
 @test "bpf has a limit of lines, too" {
-	put bpf/a.h "$(seq 8501 | sed 's|.*|//|')"
+	put bpf/a.h "$(seq 9301 | sed 's|.*|//|')"
 	sed -i '1s/Apache/GPL-2.0-only OR Apache/' bpf/a.h
-	breach 'bpf:1: 8503 lines: no more than 8500 are allowed'
+	breach 'bpf:1: 9303 lines: no more than 9300 are allowed'
 }
 
 @test "an include of ours is found however it is written" {
