@@ -403,38 +403,32 @@ static __always_inline bool language_holds(struct scratch *s, u64 anchor)
 #define LANGUAGE_TURNS 64
 #define SEGMENTS_A_STEP 8 /* code that is stepped through by its frame pointer may hide frames */
 
-/* After a step over a native frame, pushes its segments. If one of them is not whole the rest of
- * the language's frames is left out. */
+/* After a step over a native frame, pushes its segment. If that is not whole the rest of the
+ * language's frames is left out. 1: the frame may have another one. */
 WALK_GLOBAL int language_join(u64 walk)
 {
 	struct scratch *s = scratch_of(walk);
 	struct language_scratch *c = language_scratch_of(walk);
 
-	if (!s || !c)
+	if (!s || !c || !language_holds(s, s->anchor))
 		return 0;
-	for (u32 i = 0; i < SEGMENTS_A_STEP; i++) {
-		if (!language_holds(s, s->anchor))
+	c->until_ns = language_until(s);
+	for (u32 n = 0; n < LANGUAGE_TURNS; n++) {
+		c->sent = 0;
+		if (language_push_turn(walk) && !c->sent)
 			break;
-		c->until_ns = language_until(s);
-		for (u32 n = 0; n < LANGUAGE_TURNS; n++) {
-			c->sent = 0;
-			if (language_push_turn(walk) && !c->sent)
-				break;
-			if (n + 1 == LANGUAGE_TURNS || language_late(c)) {
-				s->anchor = ANCHOR_CUT;
-				break;
-			}
-		}
-		if (s->anchor == ANCHOR_CUT) {
-			push(s, (u64)FRAME_LEFT_OUT);
-			s->anchor = ANCHOR_NONE;
+		if (n + 1 == LANGUAGE_TURNS || language_late(c)) {
+			s->anchor = ANCHOR_CUT;
 			break;
 		}
-		language_segment(walk);
-		if (s->anchor == ANCHOR_ANY)
-			break;
 	}
-	return 0;
+	if (s->anchor == ANCHOR_CUT) {
+		push(s, (u64)FRAME_LEFT_OUT);
+		s->anchor = ANCHOR_NONE;
+		return 0;
+	}
+	language_segment(walk);
+	return s->anchor != ANCHOR_ANY;
 }
 
 /* After a step up from a frame of s->at. */
@@ -443,5 +437,7 @@ static __always_inline void walk_language(struct scratch *s)
 	if (s->at.language && !s->language)
 		language_begin(walk_of(s));
 	if (s->anchor && language_holds(s, s->anchor))
-		language_join(walk_of(s));
+		for (u32 i = 0; i < SEGMENTS_A_STEP; i++)
+			if (!language_join(walk_of(s)))
+				break;
 }
