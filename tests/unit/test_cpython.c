@@ -178,6 +178,27 @@ static void one_that_describes_something_else_has_native_frames(void **state)
 	}
 }
 
+/* A program with CPython in its own file has its own functions there. */
+static void only_what_the_interpreter_calls_by_is_its_machinery(void **state)
+{
+	static const char *const machinery[] = { "main", "main.cold", "_PyEval_EvalFrameDefault",
+		"_PyEval_EvalFrameDefault.cold", "_PyEval_Vector", "cfunction_vectorcall_NOARGS",
+		"cfunction_call", "method_vectorcall", "method_vectorcall_O", "slot_tp_call",
+		"wrap_call", "wrap_init", "vectorcall_method.constprop.0", "gen_send_ex2",
+		"call_function.isra.0", "run_mod", "pymain_run_python.constprop.0",
+		"partial_vectorcall_fallback", "lookup_maybe_method.part.0", "thread_run" };
+	static const char *const others[] = { "main_loop", "mainloop", "maintain_cache",
+		"wrap_request", "wrap_", "call_functions", "run_model", "thread_runner",
+		"type_callback", "gen_sender", "partial_callback", "fast_function_table",
+		"vectorcall_", "Py_MainLoop", "list_extend", "cfunction_table", "" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(machinery); i++)
+		assert_true(cpython_runs_code(machinery[i]));
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		assert_false(cpython_runs_code(others[i]));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -185,6 +206,7 @@ int main(void)
 		cmocka_unit_test(a_file_that_describes_itself_is_believed),
 		cmocka_unit_test(objects_have_a_larger_head_without_the_gil),
 		cmocka_unit_test(one_that_describes_something_else_has_native_frames),
+		cmocka_unit_test(only_what_the_interpreter_calls_by_is_its_machinery),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

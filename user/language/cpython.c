@@ -158,26 +158,50 @@ bool cpython_describe(const struct cpython_facts *facts, struct language *out)
 	return true;
 }
 
+/* The name of a function without what the compiler puts after it, such as .constprop.0. */
+static bool is_whole_name(const char *name, const char *wanted)
+{
+	size_t len = strlen(wanted);
+
+	return strncmp(name, wanted, len) == 0 && (name[len] == '\0' || name[len] == '.');
+}
+
+/* A program that has CPython in its own file has its own functions there, too: main_loop() is not
+ * main(), so that a beginning is enough only where the interpreter alone uses it. */
 bool cpython_runs_code(const char *name)
 {
 	static const char *const beginnings[] = {
-		"PyEval_", "_PyEval", "_PyFrame_", "_PyThreadState_",
-		"initialize_locals", "PyObject_Call", "_PyObject_Call", "PyObject_Vectorcall",
-		"_PyObject_Vectorcall", "_PyObject_MakeTpCall", "_PyFunction_Vectorcall",
-		"_PyVectorcall_", "PyVectorcall_", "PyCFunction_Call", "cfunction_",
-		"method_vectorcall", "vectorcall_", "_PyObject_FastCall", "object_vacall",
-		"slot_tp_", "slot_nb_", "slot_sq_", "slot_mp_", "call_function", "call_unbound",
-		"lookup_maybe", "function_code_fastcall", "fast_function", "builtin_exec",
-		"builtin_eval", "run_eval_code", "run_mod", "PyRun_", "_PyRun_", "pyrun_",
-		"pymain_", "Py_RunMain", "Py_Main", "Py_BytesMain", "gen_send_ex",
-		"gen_iternext", "gen_send", "type_call", "wrap_", "wrapper_call",
-		"partial_call", "partial_vectorcall", "thread_run", "t_bootstrap",
-		"pythread_wrapper", "do_call_core", "trace_call_function",
-		"py_trampoline_evaluator", "main",
+		"PyEval_", "_PyEval", "_PyFrame_", "_PyThreadState_", "PyObject_Call",
+		"_PyObject_Call", "PyObject_Vectorcall", "_PyObject_Vectorcall",
+		"_PyObject_MakeTpCall", "_PyFunction_Vectorcall", "_PyVectorcall_",
+		"PyVectorcall_", "PyCFunction_Call", "_PyObject_FastCall", "PyRun_", "_PyRun_",
+		"pyrun_", "pymain_", "slot_tp_", "slot_nb_", "slot_sq_", "slot_mp_",
+		"cfunction_vectorcall_", "cfunction_call", "method_vectorcall_",
+	};
+	static const char *const names[] = {
+		"initialize_locals", "cfunction_enter_call", "method_vectorcall",
+		"vectorcall_method", "vectorcall_maybe", "vectorcall_unbound", "object_vacall",
+		"call_function", "call_unbound", "call_unbound_noarg", "lookup_maybe",
+		"lookup_maybe_method", "function_code_fastcall", "fast_function", "builtin_exec",
+		"builtin_exec_impl", "builtin_eval", "builtin_eval_impl", "run_eval_code_obj",
+		"run_mod", "Py_RunMain", "Py_Main", "Py_BytesMain", "gen_send", "gen_send_ex",
+		"gen_send_ex2", "gen_iternext", "type_call", "wrap_inquirypred", "wrap_binaryfunc",
+		"wrap_binaryfunc_l", "wrap_binaryfunc_r", "wrap_ternaryfunc", "wrap_ternaryfunc_r",
+		"wrap_unaryfunc", "wrap_lenfunc", "wrap_indexargfunc", "wrap_sq_item",
+		"wrap_sq_setitem", "wrap_sq_delitem", "wrap_objobjproc", "wrap_objobjargproc",
+		"wrap_delitem", "wrap_hashfunc", "wrap_call", "wrap_del", "wrap_next", "wrap_init",
+		"wrap_descr_get", "wrap_descr_set", "wrap_descr_delete", "wrap_setattr",
+		"wrap_delattr", "wrap_buffer", "wrap_releasebuffer", "wrapper_call",
+		"partial_call", "partial_call_impl", "partial_vectorcall",
+		"partial_vectorcall_fallback", "thread_run", "t_bootstrap", "pythread_wrapper",
+		"do_call_core", "trace_call_function", "py_trampoline_evaluator", "main",
 	};
 
 	for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++)
 		if (strncmp(name, beginnings[i], strlen(beginnings[i])) == 0)
+			return true;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (is_whole_name(name, names[i]))
 			return true;
 	return false;
 }
