@@ -3,7 +3,8 @@
  * LINK: -Wl,--wrap=objects_view,--wrap=objects_sampled,--wrap=containers_account
  * LINK: -Wl,--wrap=processes_id,--wrap=processes_files,--wrap=processes_charge
  * LINK: -Wl,--wrap=processes_name
- * LINK: -Wl,--wrap=worker_client_map_names */
+ * LINK: -Wl,--wrap=worker_client_map_names,--wrap=worker_client_names
+ * LINK: -Wl,--wrap=objects_find,--wrap=objects_by_view */
 #include "unit.h"
 
 #include <poll.h>
@@ -83,6 +84,43 @@ int __wrap_worker_client_map_names(struct worker_client *client, const struct wo
 	return 0;
 }
 
+static struct object cpython = { .contents = WORKER_IS_CPYTHON };
+
+struct object *__wrap_objects_find(struct objects *objects, uint32_t id);
+struct object *__wrap_objects_find(struct objects *objects, uint32_t id)
+{
+	(void)objects;
+	cpython.id = id;
+	return &cpython;
+}
+
+bool __wrap_objects_by_view(const struct objects *objects, const struct object *object);
+bool __wrap_objects_by_view(const struct objects *objects, const struct object *object)
+{
+	(void)objects, (void)object;
+	return false;
+}
+
+/* Each place is a function of the interpreter's that had two inlined into it. */
+int __wrap_worker_client_names(struct worker_client *client, const struct worker_object *object,
+	const struct worker_query *query, worker_name_fn fn, void *ctx, struct worker_symbols *out);
+int __wrap_worker_client_names(struct worker_client *client, const struct worker_object *object,
+	const struct worker_query *query, worker_name_fn fn, void *ctx, struct worker_symbols *out)
+{
+	static const struct worker_name names[] = {
+		{ .name = "_Py_INCREF", .source = ELF_SYM_DEBUG_FILE, .inlined = true },
+		{ .name = "_PyEval_EvalFrame", .source = ELF_SYM_DEBUG_FILE, .inlined = true },
+		{ .name = "PyGen_am_send", .source = ELF_SYM_SYMTAB },
+	};
+
+	(void)client, (void)object;
+	*out = (struct worker_symbols){ .status = WORKER_OK, .symbols = 1 };
+	for (size_t i = 0; i < query->len; i++)
+		for (size_t k = 0; k < ARRAY_SIZE(names); k++)
+			assert_int_equal(fn(ctx, i, &names[k]), 0);
+	return 0;
+}
+
 static void want(struct naming *n, uint32_t process, uint64_t account)
 {
 	const struct tally_task task = {
@@ -140,11 +178,48 @@ static void who_took_least_pays_for_what_many_have(void **state)
 	profile_done(&profile);
 }
 
+static void expect_frames(bool keep_native, const char *const *wanted, uint32_t len)
+{
+	const struct tally_task task = { .key = { .tgid = 1, .cgroup = 1 }, .id = 1 };
+	struct naming n = { .keep_native = keep_native };
+	struct profile profile;
+	const uint32_t *ids;
+	uint32_t place;
+
+	assert_int_equal(profile_init(&profile), 0);
+	naming_begin(&n, &profile, UINT64_MAX, 0);
+	naming_view(&n, &task);
+	assert_int_equal(naming_want(&n, &task,
+				 (uint64_t)FRAME_FILE << FRAME_KIND_SHIFT |
+					 1ULL << FRAME_OBJECT_SHIFT | 0x1000,
+				 false, &place),
+		0);
+	assert_int_equal(naming_resolve(&n), 0);
+	assert_false(naming_is_interpreter(&n, place));
+	assert_int_equal(naming_frames(&n, place, 1, &ids), len);
+	for (uint32_t i = 0; i < len; i++)
+		assert_string_equal(
+			profile_text(&profile, profile.frames.data[ids[i]].name), wanted[i]);
+	naming_done(&n);
+	profile_done(&profile);
+}
+
+static void what_runs_code_is_left_out_where_it_was_inlined(void **state)
+{
+	static const char *const hidden[] = { "_Py_INCREF", "PyGen_am_send" };
+	static const char *const shown[] = { "_Py_INCREF", "_PyEval_EvalFrame", "PyGen_am_send" };
+
+	(void)state;
+	expect_frames(false, hidden, ARRAY_SIZE(hidden));
+	expect_frames(true, shown, ARRAY_SIZE(shown));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_crowd_of_processes_delays_the_names_of_others_by_one),
 		cmocka_unit_test(who_took_least_pays_for_what_many_have),
+		cmocka_unit_test(what_runs_code_is_left_out_where_it_was_inlined),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -301,6 +301,21 @@ static int put_object(struct naming_batch *b, const struct object *object, const
 	return err < 0 ? err : profile_object(profile, &of, &b->frame.object);
 }
 
+/* Leaves out inlined functions of a place that run code, so that what they became part of stays. */
+static void drop_inlined_interpreters(struct naming *n, struct naming_place *place)
+{
+	uint32_t *ids = n->frame_ids.data + place->first, len = 0;
+
+	for (uint32_t i = 0; i < place->len; i++) {
+		const struct profile_frame *frame = &n->profile->frames.data[ids[i]];
+
+		if (i + 1 < place->len && cpython_runs_code(profile_text(n->profile, frame->name)))
+			continue;
+		ids[len++] = ids[i];
+	}
+	place->len = len;
+}
+
 /* Which places are of the machinery that runs a language's code, and not of what that called. */
 static void find_interpreters(struct naming_batch *b)
 {
@@ -313,6 +328,8 @@ static void find_interpreters(struct naming_batch *b)
 
 		place->interpreter =
 			place->source < 0 || cpython_runs_code(profile_text(profile, frame->name));
+		if (!b->naming->keep_native)
+			drop_inlined_interpreters(b->naming, place);
 	}
 }
 
