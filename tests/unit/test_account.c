@@ -133,21 +133,25 @@ static void the_process_that_lacks_names_most_is_named_with_what_helps(void **st
 		struct account_jit jit;
 		const char *text;
 	} rows[] = {
-		{ { 60, 80, { 4711, "node" } },
+		{ { 60, 80, { 4711, "node", false } },
 			"\n         node 4711: 75.00 % of its frames have no name: start it with "
 			"--perf-basic-prof\n" },
-		{ { 60, 80, { 5, "dotnet" } },
+		{ { 60, 80, { 5, "dotnet", false } },
 			"\n         dotnet 5: 75.00 % of its frames have no name: start it with "
 			"DOTNET_PerfMapEnabled=3,\n         or without a restart, .NET 8 and "
 			"later: `stoker record -p 5 --jit`\n" },
-		{ { 60, 60, { 1, "java" } },
+		{ { 60, 60, { 1, "java", false } },
 			"java 1: 100.00 % of its frames have no name: HotSpot 17 and later\n"
 			"         writes a map for `stoker record -p 1 --jit`\n" },
-		{ { 60, 80, { 6, "Shop.Web" } }, "no name: `stoker doctor 6` says how" },
+		{ { 60, 80, { 1, "java", true } },
+			"java 1: 75.00 % of its frames have no name: HotSpot needs no map;\n"
+			"         they are mostly from before stoker had read where its code "
+			"is\n" },
+		{ { 60, 80, { 6, "Shop.Web", false } }, "no name: `stoker doctor 6` says how" },
 		/* CPython needs no map; what makes code in it may. */
-		{ { 60, 80, { 2, "python3" } }, "no name: `stoker doctor 2` says how" },
-		{ { 60, 80, { 3, "a\nb\x1b[" } }, "         a?b?[ 3: 75.00 %" },
-		{ { 60, 80, { 0, "" } }, "without a perf map\nfiles" },
+		{ { 60, 80, { 2, "python3", false } }, "no name: `stoker doctor 2` says how" },
+		{ { 60, 80, { 3, "a\nb\x1b[", false } }, "         a?b?[ 3: 75.00 %" },
+		{ { 60, 80, { 0, "", false } }, "without a perf map\nfiles" },
 	};
 
 	(void)state;

@@ -107,7 +107,7 @@ struct processes_files processes_files(struct processes *processes, uint64_t id)
 struct processes_name processes_name(const struct processes *processes, uint64_t id)
 {
 	(void)processes;
-	return (struct processes_name){ (uint32_t)id, "serve]" };
+	return (struct processes_name){ (uint32_t)id, "serve]", false };
 }
 
 void processes_charge(struct processes *processes, uint64_t id, uint64_t took_ns)

@@ -38,6 +38,7 @@ void jit_advice_count(const struct naming *n, struct account_jit *most)
 	if (process.tgid == most->process.tgid) {
 		most->frames += best_frames;
 		most->all += all ? *all : best_frames;
+		most->process = process; /* a JVM may be described by now */
 	} else if (best_frames > most->frames) {
 		*most = (struct account_jit){ best_frames, all ? *all : best_frames, process };
 	}
@@ -49,7 +50,11 @@ static void put_remedy(const struct account_jit *jit, struct buf *out)
 	const char *name = jit->process.name, *hint = jit_control_hint(name);
 	unsigned int pid = jit->process.tgid;
 
-	if (hint && strncmp(hint, OPTION, strlen(OPTION)) == 0)
+	if (jit->process.is_described)
+		buf_puts(out,
+			"HotSpot needs no map;\n         they are mostly from before stoker had "
+			"read where its code is");
+	else if (hint && strncmp(hint, OPTION, strlen(OPTION)) == 0)
 		buf_puts(out, hint);
 	else if (strcmp(name, "dotnet") == 0)
 		buf_printf(out,

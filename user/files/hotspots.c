@@ -194,6 +194,11 @@ void hotspots_drop(struct hotspots *h, uint64_t serial)
 		*hash_find(&h->by_serial, h->all.data[at].serial) = at;
 }
 
+bool hotspots_has(const struct hotspots *h, uint64_t serial)
+{
+	return hash_find(&h->by_serial, serial) != NULL;
+}
+
 const struct java_layout *hotspots_layout(
 	const struct hotspots *h, uint64_t serial, uint64_t *account)
 {

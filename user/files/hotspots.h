@@ -4,6 +4,7 @@
  * is loaded. False ones spoil the process's own stacks alone. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "bpf/abi.h"
@@ -28,6 +29,7 @@ void hotspots_retry(struct hotspots *hotspots, uint64_t now_ns);
 /* CLOCK_NEVER_NS: none waits. */
 uint64_t hotspots_due_ns(const struct hotspots *hotspots);
 void hotspots_drop(struct hotspots *hotspots, uint64_t serial);
+bool hotspots_has(const struct hotspots *hotspots, uint64_t serial);
 /* How the tables of its code are read, and who pays. NULL: it is not described. Valid until the
  * next call of another function. */
 const struct java_layout *hotspots_layout(

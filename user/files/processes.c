@@ -508,13 +508,13 @@ bool processes_preserve_fp(const struct processes *processes, uint64_t id)
 
 struct processes_name processes_name(const struct processes *processes, uint64_t id)
 {
-	uint64_t *at = hash_find(&processes->by_serial, id);
-	struct processes_name name = { 0 };
+	const uint64_t *at = hash_find(&processes->by_serial, id);
+	const struct process *p = at ? processes->all.data[*at] : NULL;
+	struct processes_name name = { .tgid = p ? (uint32_t)p->id.pid : 0 };
 
-	if (!at)
-		return name;
-	name.tgid = (uint32_t)processes->all.data[*at]->id.pid;
-	memcpy(name.name, processes->all.data[*at]->program, sizeof(name.name));
+	if (p)
+		memcpy(name.name, p->program, sizeof(name.name));
+	name.is_described = processes->hotspots && hotspots_has(processes->hotspots, id);
 	return name;
 }
 

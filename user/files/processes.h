@@ -81,6 +81,7 @@ struct processes_name {
 	uint32_t tgid; /* 0: unknown */
 	/* Name of its program's file when it was met; its comm if that cannot be read. */
 	char name[PROCESSES_NAME_BYTES];
+	bool is_described; /* a JVM whose code BPF walks: it needs no map */
 };
 
 struct processes_name processes_name(const struct processes *processes, uint64_t id);
