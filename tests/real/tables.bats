@@ -291,3 +291,32 @@ is_printed() {
 	"$real/python_stacks" --unqualified "$real/frames.py" "$tmp/f" | tee "$tmp/judged"
 	between "$(jq .right_percent "$tmp/judged")" 99.5 100 'stacks that the program can have, %'
 }
+
+@test "the tool takes the file of a process that defines the runtime, not an extension that imports it" {
+	local extensions=$tmp/lib/python3.11/lib-dynload
+	mkdir -p "$extensions"
+	gcc -shared -fPIC -x c -o "$tmp/lib/libpython3.11.so.1.0" - <<<'int _PyRuntime;'
+	gcc -shared -fPIC -x c -o "$extensions/_json.so" - <<<'extern int _PyRuntime; int *json(void) { return &_PyRuntime; }'
+	gcc -x c -o "$tmp/embeds" - <<-'END'
+		#include <dlfcn.h>
+		#include <stdio.h>
+		#include <unistd.h>
+		int main(int argc, char **argv)
+		{
+			for (int i = 1; i < argc; i++)
+				if (!dlopen(argv[i], RTLD_NOW | RTLD_GLOBAL))
+					return 1;
+			puts("ready");
+			fflush(stdout);
+			pause();
+		}
+	END
+	# The file that is mapped last comes first in the list of mappings.
+	start "$tmp/embeds" "$tmp/lib/libpython3.11.so.1.0" "$extensions/_json.so"
+	wait_until 10 says ready "$out"
+	run "$repo/tools/python-table" --pid "$pid"
+	[[ $output == *libpython3.11.so.1.0:* ]]
+	run "$repo/tools/python-table" --pid 2147483646
+	[ "$status" -eq 1 ]
+	[ "$output" = 'python-table: no such process: 2147483646' ]
+}
