@@ -248,3 +248,34 @@ doctor_under() {
 	cat "$tmp/doctor"
 	grep -q "$pid\|spin" "$tmp/doctor"
 }
+
+@test "doctor says how to get names of code without a file, and who may look at another's process" {
+	need setpriv
+	cat >"$tmp/codes.c" <<-'C'
+		#include <stdio.h>
+		#include <sys/mman.h>
+		#include <unistd.h>
+		int main(void)
+		{
+			if (mmap(NULL, 65536, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED)
+				return 1;
+			puts("ready");
+			fflush(stdout);
+			pause();
+		}
+	C
+	"${CC:-cc}" -o "$tmp/codes" "$tmp/codes.c"
+	start "$tmp/codes"
+	wait_until 10 says ready "$out"
+	"$stoker" doctor "$pid" >"$tmp/doctor"
+	grep "names: none, there is no perf map: .stoker record -p $pid --jit. has .NET 8 and HotSpot 17, and later ones" \
+		"$tmp/doctor"
+	cp "$stoker" "$tmp/stoker"
+	exits 1 setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all "$tmp/stoker" doctor "$pid"
+	said_clearly "cannot inspect process $pid: Permission denied; run as root, or grant CAP_SYS_PTRACE"
+}
+
+@test "a folder of tables that is missing is a warning that says what is not read" {
+	"$stoker" record -d 0.1 -o /dev/null --tables "$tmp/none" 2>"$tmp/said"
+	grep "warning: no tables of language runtimes are read: cannot open $tmp/none: No such file" "$tmp/said"
+}

@@ -224,10 +224,13 @@ static void print_remedy(const struct patient *p)
 
 	(void)opener_program(&p->process, program, sizeof(program));
 	hint = jit_control_hint(program);
-	printf("none, there is no perf map: %s\n",
-		hint ? hint
-		     : "make the runtime write one (node --perf-basic-prof, "
-		       "DOTNET_PerfMapEnabled=3)");
+	fputs("none, there is no perf map: ", stdout);
+	if (hint)
+		puts(hint);
+	else
+		printf("`stoker record -p %d --jit` has .NET 8 and HotSpot 17, and later ones, "
+		       "write it; others need an option at their start (DOTNET_PerfMapEnabled=3)\n",
+			p->process.pid);
 }
 
 static void judge_jit(struct patient *p)
@@ -259,6 +262,8 @@ static void judge_jit(struct patient *p)
 		print_remedy(p);
 }
 
+#define OTHERS "; run as root, or grant CAP_SYS_PTRACE"
+
 static int examine(struct patient *p, struct why *why)
 {
 	_cleanup_(buf_done) struct buf text = BUF_INIT;
@@ -277,8 +282,8 @@ static int examine(struct patient *p, struct why *why)
 	if (err == 0)
 		err = read_proc(p->process.pid, "maps", &maps);
 	if (err < 0)
-		return why_set(
-			why, err, "cannot inspect process %d: %s", p->process.pid, err_text(err));
+		return why_set(why, err, "cannot inspect process %d: %s%s", p->process.pid,
+			err_text(err), err == -EACCES || err == -EPERM ? OTHERS : "");
 	if (read_proc(p->process.pid, "stat", &stat) == 0)
 		status_parse_start(stat.data, &ticks);
 	p->process.start_ns = ticks * (NSEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK));

@@ -178,7 +178,9 @@ static bool open_folder(struct language_files *files, bool is_default, int *dir)
 	if (err == FOLDER_OPEN)
 		return true;
 	if (err < 0 && !(err == -ENOENT && is_default))
-		why_set(&files->fault, err, "cannot open %.200s: %s", files->path, err_text(err));
+		why_set(&files->fault, err,
+			"no tables of language runtimes are read: cannot open %.200s: %s",
+			files->path, err_text(err));
 	return false;
 }
 
