@@ -312,6 +312,14 @@ static int read_tables(struct reading *r)
 	return err < 0 ? err : -EFBIG;
 }
 
+/* The bytes are two copies of the proof: one from before all others, and one from after them. */
+static bool is_same(const struct reading *r, const struct java_wanted *code, const void *first,
+	const void *last, size_t len)
+{
+	return java_proves(r->layout, code, last, len) &&
+		java_remained(r->layout, first, last, len);
+}
+
 /* Keeps the tables of codes that are still the same. */
 static int keep_tables(struct reading *r, uint64_t account)
 {
@@ -330,8 +338,8 @@ static int keep_tables(struct reading *r, uint64_t account)
 		struct java_range proof = java_proof_range(r->layout, code->blob);
 		size_t len = code->blob ? (size_t)(proof.end - proof.start) : 0;
 
-		if (code->blob &&
-			!java_proves(r->layout, code, (const uint8_t *)proofs.data + offset, len))
+		if (code->blob && !is_same(r, code, (const uint8_t *)r->bytes.data + offset,
+					  (const uint8_t *)proofs.data + offset, len))
 			table = NULL;
 		offset += len;
 		if (java_tables_keep(r->codes->tables, r->all[i].id, account, table) < 0)

@@ -142,3 +142,27 @@ bool java_proves(const struct java_layout *l, const struct java_wanted *code, co
 	return cursor_u8(&block) != 0 && !block.bad && !c.bad && method == code->method &&
 		compile_id == code->compile_id;
 }
+
+/* Memory that is freed has a link in the blob's first word. It may be given to other code, whose
+ * words come one by one: its method may have the address of the one before, while the number is
+ * not there yet. */
+bool java_remained(const struct java_layout *l, const uint8_t *first, const uint8_t *last,
+	size_t len)
+{
+	const struct {
+		uint16_t at, width;
+	} fields[] = { { 0, 8 }, { l->method, 8 }, { l->compile_id, 4 },
+		{ l->frame_complete, l->code_is_offset ? 2 : 4 },
+		{ l->code, l->code_is_offset ? 4 : 8 }, { l->stub, 4 }, { l->tables, 8 },
+		{ l->scopes_data, l->tables ? 4 : 8 }, { l->pcs, 4 }, { l->pcs_end, 4 },
+		{ l->metadata, l->tables ? 8 : 4 }, { l->relocation_bytes, 4 } };
+
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+		size_t at = (size_t)l->block_bytes + fields[i].at;
+
+		if (at + fields[i].width > len ||
+			memcmp(first + at, last + at, fields[i].width) != 0)
+			return false;
+	}
+	return true;
+}

@@ -96,3 +96,6 @@ const uint8_t *java_image_at(struct java_image *image, uint64_t address, size_t 
 struct java_range java_proof_range(const struct java_layout *layout, uint64_t blob);
 bool java_proves(const struct java_layout *layout, const struct java_wanted *code,
 	const uint8_t *bytes, size_t len);
+/* Is the code of the first copy of this range still that of the last one? */
+bool java_remained(const struct java_layout *layout, const uint8_t *first, const uint8_t *last,
+	size_t len);
