@@ -18,6 +18,7 @@
 
 #define BLOB_WINDOW 128
 #define CONST_WINDOW 64
+#define SYMBOL_WINDOW 64 /* multiple of 8 */
 #define SEGMENT_FREE 0xff
 #define SEGMENT_HOPS 16
 
@@ -62,6 +63,9 @@ struct hotspot_scratch {
 	u64 kind;        /* and its first bytes */
 	u64 constant[CONST_WINDOW / 8]; /* the beginning of the method's unchanging part */
 	u64 constant_at;
+	u64 symbol[SYMBOL_WINDOW / 8]; /* the end of the class's name */
+	u32 symbol_hash;
+	u16 symbol_length;
 #ifdef ARCH_INSNS
 	u32 insns[ARCH_INSNS]; /* around the interrupted place */
 #endif
@@ -270,22 +274,47 @@ static __always_inline bool hotspot_is_compiled(const struct hotspot_scratch *h)
 
 #define SYMBOL_HASH_SHIFT 16
 
+/* A number of the symbol: its length, its last bytes, which are those that differ in names of
+ * classes that a program makes, and its random number. 0: it cannot be read. */
+WALK_GLOBAL u64 hotspot_symbol(u64 walk, u64 symbol)
+{
+	struct hotspot_scratch *h = hotspot_of(walk);
+	u64 bytes = 0, sum;
+
+	if (!h)
+		return 0;
+	__builtin_memset(h->symbol, 0, sizeof(h->symbol));
+	h->symbol_hash = 0;
+	if (walk_read(walk, &h->symbol_length, sizeof(h->symbol_length),
+		    symbol + h->process.symbol_length) ||
+		(h->process.symbol_hash != (u16)~0 &&
+			walk_read(walk, &h->symbol_hash, sizeof(h->symbol_hash),
+				symbol + h->process.symbol_hash)))
+		return 0;
+	sum = mix(symbol, h->symbol_length);
+	bytes = h->symbol_length < SYMBOL_WINDOW ? h->symbol_length : SYMBOL_WINDOW;
+	symbol += h->process.symbol_body + h->symbol_length - bytes;
+	asm volatile("" : "+r"(bytes));
+	if (bytes == 0 || bytes > SYMBOL_WINDOW || walk_read(walk, h->symbol, bytes, symbol))
+		return 0;
+	for (u32 i = 0; i < SYMBOL_WINDOW / 8; i++)
+		sum = mix(sum, h->symbol[i]);
+	return mix(sum, h->symbol_hash >> SYMBOL_HASH_SHIFT);
+}
+
 /* A number of the method's class. The memory of a class that was unloaded is taken by another one,
  * which may have all its parts at the same places. */
 WALK_GLOBAL u64 hotspot_class(u64 walk)
 {
 	struct hotspot_scratch *h = hotspot_of(walk);
 	u64 holder, name;
-	u32 hash = 0;
 
 	if (!h ||
 		walk_read(walk, &holder, sizeof(holder),
 			constant_u64(h, h->process.const_constants) + h->process.pool_holder) ||
-		walk_read(walk, &name, sizeof(name), holder + h->process.klass_name) ||
-		(h->process.symbol_hash != (u16)~0 &&
-			walk_read(walk, &hash, sizeof(hash), name + h->process.symbol_hash)))
+		walk_read(walk, &name, sizeof(name), holder + h->process.klass_name))
 		return 0;
-	return mix(name, hash >> SYMBOL_HASH_SHIFT);
+	return hotspot_symbol(walk, name);
 }
 
 /* Words that prove that it is the same code: the number of code that a compiler made, and for the

@@ -20,6 +20,7 @@
 #define POOL_AT 5888
 #define KLASS_AT 6144
 #define SYMBOL_AT 6400
+#define CLASS_BYTES 70 /* of the name of a class */
 #define STACK_AT 8192
 #define STACK_WORDS 160
 #define MEMORY_BYTES (STACK_AT + 8 * STACK_WORDS)

@@ -55,6 +55,8 @@ static void make(const char *name, s32 frame_words, u32 complete, const u8 *code
 		.pool_holder = 24,
 		.klass_name = 32,
 		.symbol_hash = 4,
+		.symbol_length = 12,
+		.symbol_body = 14,
 		.const_bytes = 64,
 	} };
 	for (u32 i = 0; i < HEAP_BYTES >> SEGMENT_LOG2; i++)
@@ -71,6 +73,9 @@ static void make(const char *name, s32 frame_words, u32 complete, const u8 *code
 	put(POOL_AT + 24, MEMORY + KLASS_AT);
 	put(KLASS_AT + 32, MEMORY + SYMBOL_AT);
 	put(SYMBOL_AT, 1); /* users of the symbol, below its hash */
+	put(SYMBOL_AT + 12, CLASS_BYTES);
+	memset(scratch.memory + SYMBOL_AT + 14, 'a', CLASS_BYTES);
+	memcpy(scratch.memory + SYMBOL_AT + 128, scratch.memory + SYMBOL_AT, 128);
 	put(BLOB_AT + 40, 77);
 	memcpy(scratch.memory + CODE_AT, code, code_len);
 	for (u32 i = 0; i < STACK_WORDS; i++)
