@@ -196,6 +196,8 @@ static uint32_t first_id(const struct deferred *deferred, uint32_t id)
 static uint32_t walk_snapshot(const struct deferred *deferred, const struct walk_world *world,
 	struct event_deferred *event, struct snapshot *s, struct walk_stack *walked)
 {
+	if (s->mappings.len == 0 && event->at.end == 0)
+		return END_NO_MAPPING;
 	vec_each (&s->mappings, mapping)
 		mapping->object = first_id(deferred, mapping->object);
 	event->at.object = first_id(deferred, event->at.object);
