@@ -47,7 +47,7 @@ enum hotspot_step {
 
 struct hotspot_scratch {
 	struct hotspot process;
-	u64 process_hash; /* of who it is */
+	u64 process_hash; /* start time and pid: where each code's hash begins */
 	u64 blob[16];    /* power of two */
 	u64 blob_at;     /* the address of that */
 	u64 code;        /* where its code begins, */

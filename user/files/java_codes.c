@@ -313,7 +313,7 @@ static int read_tables(struct reading *r)
 }
 
 /* The bytes are two copies of the proof: one from before all others, and one from after them. */
-static bool is_same(const struct reading *r, const struct java_wanted *code, const void *first,
+static bool is_unchanged(const struct reading *r, const struct java_wanted *code, const void *first,
 	const void *last, size_t len)
 {
 	return java_proves(r->layout, code, last, len) &&
@@ -338,7 +338,7 @@ static int keep_tables(struct reading *r, uint64_t account)
 		struct java_range proof = java_proof_range(r->layout, code->blob);
 		size_t len = code->blob ? (size_t)(proof.end - proof.start) : 0;
 
-		if (code->blob && !is_same(r, code, (const uint8_t *)r->bytes.data + offset,
+		if (code->blob && !is_unchanged(r, code, (const uint8_t *)r->bytes.data + offset,
 					  (const uint8_t *)proofs.data + offset, len))
 			table = NULL;
 		offset += len;
