@@ -244,6 +244,17 @@ make_cgroup() {
 	cgroups+=("$cgroup")
 }
 
+# make_container: sets $container to its name, and $cgroup.
+make_container() {
+	local root id
+	root=$(cgroup2_root) || skip 'no cgroup v2 hierarchy is mounted'
+	id=$(od -An -tx1 -N32 /dev/urandom | tr -d ' \n')
+	container=${id:0:12}
+	cgroup=$root/docker-$id.scope
+	mkdir "$cgroup" 2>/dev/null || skip "cannot make a cgroup below $root"
+	cgroups+=("$cgroup")
+}
+
 # ---- stoker --------------------------------------------------------------------------------------
 
 # record OPTION...: bounded, quiet, with no input.

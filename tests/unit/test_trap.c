@@ -16,6 +16,8 @@ static const struct trap_rule above = {
 	.above = 800, .for_ns = 2 * NSEC_PER_SEC, .cooldown_ns = 10 * NSEC_PER_SEC
 };
 
+static const struct trap_rule once = { .below = 30, .for_ns = 2 * NSEC_PER_SEC, .once = true };
+
 /* The steps, from 1, at which it fires; two of them at most. */
 static void run(const struct trap_rule *rule, const char *values, int fired[2])
 {
@@ -60,6 +62,12 @@ static void it_fires_when_all_values_for_so_long_were_wrong(void **state)
 		{ &below, "0000000000000000000000000000", { 4, 28 } },
 		{ &above, "9999111111111111111111199991", { 4, 0 } },
 		{ &above, "99991111111111111111111119999", { 4, 29 } },
+		/* Each true condition once: it has to end before, which an unknown value is not. */
+		{ &once, "00000000000000000000000000000000000000000000", { 4, 0 } },
+		{ &once, "0000000500000000000000000000000", { 4, 12 } },
+		{ &once, "0000?0000?00000", { 4, 0 } },
+		{ &once, "????????", { 0 } },
+		{ &once, "0000500?0000", { 4, 12 } },
 	};
 
 	(void)state;

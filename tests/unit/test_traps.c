@@ -97,7 +97,7 @@ static struct traps *fire(const struct rules *rules, struct log *log, uint64_t n
 	assert_int_equal(traps_new(rules, log, &traps), 0);
 	make_profile(&profile, now, 100);
 	for (; now <= end; now += NSEC_PER_SEC)
-		assert_int_equal(traps_tick(traps, containers, now), 0);
+		assert_int_equal(traps_tick(traps, containers, NULL, now), 0);
 	assert_int_equal(traps_stats(traps)->fired, 1);
 	assert_int_equal(traps_take(traps, &profile, now), 0);
 	profile_done(&profile);
@@ -131,8 +131,11 @@ static void a_capture_begins_where_sampling_began(void **state)
 
 static void never(void *ctx, struct watch *watch)
 {
+	char name[64];
+
 	(void)ctx;
-	fail_msg("%s fired", watch_name(watch));
+	watch_put_name(watch, name, sizeof(name));
+	fail_msg("%s fired", name);
 }
 
 static void the_first_value_covers_a_whole_second(void **state)
@@ -147,28 +150,111 @@ static void the_first_value_covers_a_whole_second(void **state)
 		{ 2 * NSEC_PER_SEC, 2 },
 	};
 	struct log log = { .quiet = true };
-	struct containers *containers;
+	const struct thread_times times = { 0 };
+	struct watch_sources from = { .times = &times };
 	struct watches watches;
 	struct rules rules;
 
 	(void)state;
 	configure(&rules);
 	rules.all[0].for_ns = 60 * NSEC_PER_SEC;
-	assert_int_equal(containers_new(NULL, NULL, &containers), 0);
+	assert_int_equal(containers_new(NULL, NULL, &from.containers), 0);
 	assert_int_equal(watches_init(&watches, &log), 0);
-	assert_int_equal(watches_follow(&watches, &rules, containers, start), 0);
+	assert_int_equal(watches_follow(&watches, &rules, &from, start), 0);
 	assert_int_equal(watches.all.len, 1);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		const struct trap *trap = &watches.all.data[0].trap;
 
-		watches_read(&watches, &rules, start + rows[i].after_ns, never, NULL);
+		watches_read(&watches, &rules, &from, start + rows[i].after_ns, never, NULL);
 		if (trap->values_len != rows[i].values)
 			fail_msg("%llu values after %llu ns", (unsigned long long)trap->values_len,
 				(unsigned long long)rows[i].after_ns);
 		assert_int_equal(trap->since_ns, rows[i].values ? start : 0);
 	}
 	watches_done(&watches);
-	containers_free(containers);
+	containers_free(from.containers);
+}
+
+/* A process that is not there, in each metric of threads; neither above nor below a share. */
+static void nothing_fires_on_what_is_not_there(void **state)
+{
+	static const enum rule_metric metrics[] = { RULE_CPU, RULE_WAIT, RULE_RUNNABLE,
+		RULE_BLOCKED };
+	const uint64_t start = 1000 * NSEC_PER_SEC;
+	struct log log = { .quiet = true };
+	struct thread_times times = { 0 };
+	struct watch_sources from = { .times = &times, .visited = true };
+	struct watches watches;
+	struct rules rules;
+
+	(void)state;
+	assert_int_equal(containers_new(NULL, NULL, &from.containers), 0);
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(metrics); i++) {
+		configure(&rules);
+		rules.all[0].pid = 1;
+		rules.all[0].metric = metrics[i / 2];
+		rules.all[0].below = i % 2 ? 1000 : 0;
+		rules.all[0].above = i % 2 ? 0 : 1;
+		assert_int_equal(watches_init(&watches, &log), 0);
+		for (uint64_t s = 0; s < 20; s++) {
+			const uint64_t now = start + s * NSEC_PER_SEC;
+
+			times.visited_ns = now;
+			times.past_ns = s > 0 ? NSEC_PER_SEC : 0;
+			assert_int_equal(watches_follow(&watches, &rules, &from, now), 0);
+			watches_read(&watches, &rules, &from, now, never, NULL);
+		}
+		watches_done(&watches);
+	}
+	containers_free(from.containers);
+}
+
+static void write_text(const char *root, const char *file, const char *text)
+{
+	char path[256];
+	FILE *out;
+
+	if (!text)
+		return;
+	snprintf(path, sizeof(path), "%s/%s", root, file);
+	out = fopen(path, "w");
+	assert_non_null(out);
+	fputs(text, out);
+	fclose(out);
+}
+
+/* Its folder is still there, and its counter of CPU time stands still. */
+static void a_cgroup_without_a_process_has_no_value(void **state)
+{
+	static const struct {
+		const char *events, *tasks;
+		bool there;
+	} rows[] = {
+		{ "populated 1\nfrozen 0\n", NULL, true },
+		{ "populated 0\nfrozen 0\n", NULL, false },
+		{ "populated 0\nfrozen 0\n", "12\n", true },
+		{ "populated 0\nfrozen 0\n", "", false },
+		{ NULL, "", false },
+		{ NULL, "12\n", true },
+		{ NULL, NULL, true }, /* nothing is known */
+	};
+	char root[] = "/tmp/stoker-meter-XXXXXX", command[256];
+
+	(void)state;
+	assert_non_null(mkdtemp(root));
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct meter_mounts mounts = { .viewer = root, .v2 = "/v2", .cpuacct = "/v1" };
+
+		snprintf(command, sizeof(command),
+			"rm -rf %s/root; mkdir -p %s/root/v2/c %s/root/v1/c", root, root, root);
+		assert_int_equal(system(command), 0);
+		write_text(root, "root/v2/c/cgroup.events", rows[i].events);
+		write_text(root, "root/v1/c/tasks", rows[i].tasks);
+		if (meter_has_tasks(&mounts, "/c") != rows[i].there)
+			fail_msg("row %zu", i);
+	}
+	snprintf(command, sizeof(command), "rm -rf %s", root);
+	assert_int_equal(system(command), 0);
 }
 
 static int run_for_ever(void *ctx, int fd)
@@ -204,7 +290,7 @@ static void what_an_end_leaves_unwritten_is_said(void **state)
 	dup2(saved, STDERR_FILENO);
 	assert_true(read(pair[0], said, sizeof(said) - 1) > 0);
 	assert_non_null(strstr(said, "trap slow: its bundle is not written yet"));
-	assert_non_null(strstr(said, "its capture is lost, as the daemon ends"));
+	assert_non_null(strstr(said, "its capture is lost, as sampling ends"));
 	assert_null(traps_next(t.traps, true));
 	child_signal(&writer, SIGKILL);
 	t.writer.pidfd = -1;
@@ -231,6 +317,8 @@ int main(void)
 		cmocka_unit_test(a_folder_is_a_bundle_of_its_trap_alone),
 		cmocka_unit_test(a_capture_begins_where_sampling_began),
 		cmocka_unit_test(the_first_value_covers_a_whole_second),
+		cmocka_unit_test(nothing_fires_on_what_is_not_there),
+		cmocka_unit_test(a_cgroup_without_a_process_has_no_value),
 		cmocka_unit_test(what_an_end_leaves_unwritten_is_said),
 		cmocka_unit_test(a_bundle_of_unknown_end_is_not_written),
 	};

@@ -71,7 +71,7 @@ struct agent_parts {
 	struct containers *containers;
 	struct tick_limits *tick_limits; /* with sampler.share_ticks: judged after agent_profile */
 	const struct processes *processes; /* with code that was compiled at run time */
-	const struct waiting *waiting; /* NULL: not wanted, or it cannot be read */
+	struct waiting *waiting; /* NULL: not wanted, or it cannot be read */
 };
 
 struct agent_parts agent_parts(struct agent *agent);

@@ -16,6 +16,7 @@
 
 #define GRACE_NS (10 * NSEC_PER_SEC)
 #define KILL_MS 1000
+#define SOON_MS 200
 
 static int run_command(void *ctx, int fd)
 {
@@ -93,6 +94,26 @@ int command_close(struct command *command, int stop_fd)
 	} while (now < until_ns && !signals_take(stop_fd));
 	child_signal(&command->child, SIGKILL);
 	return child_wait(&command->child, KILL_MS, NULL) == -EAGAIN ? -EPERM : -ETIMEDOUT;
+}
+
+void command_finish(
+	struct command *command, const char *name, bool killed, int stop_fd, struct log *log)
+{
+	if (command_ended(command, SOON_MS))
+		return;
+	if (killed) {
+		log_warn(log, "%s goes on: end it yourself", name);
+		return;
+	}
+	log_note(log, "waiting for %s to end; Ctrl-C kills it", name);
+	switch (command_close(command, stop_fd)) {
+	case -ETIMEDOUT:
+		log_warn(log, "%s did not end at SIGTERM: killed it", name);
+		return;
+	case -EPERM:
+		log_warn(log, "%s goes on: it runs as another user, end it yourself", name);
+		return;
+	}
 }
 
 void command_done(struct command *command)

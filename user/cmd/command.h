@@ -7,12 +7,12 @@
 
 #include "base/child.h"
 #include "base/err.h"
+#include "base/log.h"
 
 struct command {
 	struct child child;
 };
 
-#define COMMAND_SOON_MS 200
 #define COMMAND_INIT                 \
 	{                            \
 		.child = CHILD_INIT, \
@@ -28,5 +28,9 @@ bool command_stop(struct command *command);
 /* Waits for the end of a stopped command, for ten seconds or until stop_fd is readable; then it is
  * killed. -ETIMEDOUT: it was. -EPERM: it is another user's, and goes on. */
 int command_close(struct command *command, int stop_fd);
+/* After the profile was written: the same, with messages about name. killed: by the kill switch, so
+ * it is left alone. */
+void command_finish(
+	struct command *command, const char *name, bool killed, int stop_fd, struct log *log);
 /* Leaves a command that was not closed; one that has not been let exec ends. */
 void command_done(struct command *command);

@@ -12,7 +12,6 @@
 #include "base/fd.h"
 #include "base/own.h"
 #include "daemon/session.h"
-#include "base/library.h"
 #include "cmd/cmd.h"
 #include "output/bundle.h"
 #include "cmd/command.h"
@@ -20,6 +19,7 @@
 #include "output/output.h"
 #include "cmd/record_options.h"
 #include "cmd/record_output.h"
+#include "cmd/record_when.h"
 #include "daemon/signals.h"
 #include "agent/agent.h"
 #include "agent/evidence.h"
@@ -47,6 +47,8 @@ struct record {
 	struct record_output output;
 	struct clerk_tried tried;
 	struct evidence *evidence; /* of --check; NULL: none */
+	struct record_when when;
+	bool ended_by_signal;
 	struct log *log;
 	int sampling_err;         /* while the clerk was waited for; 0: none */
 	enum exit_status failure; /* what an error is reported as */
@@ -61,7 +63,9 @@ struct record {
 
 static int check_options(struct record *r, struct why *why)
 {
-	return record_options_check(&r->options, why);
+	int err = record_options_check(&r->options, why);
+
+	return err < 0 ? err : record_options_servers(&r->options, r->log, why);
 }
 
 static int open_cgroup(struct record *r, struct why *why)
@@ -112,7 +116,7 @@ static struct clerk_options clerk_options(const struct record *r)
 		.pattern = o->output,
 		.gzip = (o->sink_format->needs & SINK_GZIP) != 0,
 		.keep = r->tried.profile.tried.kind == PLACE_NEW,
-		.bundle = o->bundle,
+		.bundle = o->when ? NULL : o->bundle,
 		.stats_path = o->stats_path,
 		.check_path = o->check_path,
 		.jit_pids = o->ids.data,
@@ -150,8 +154,9 @@ static int open_agent(struct record *r, struct why *why)
 			.cgroup_fd = r->cgroup.fd,
 			.cgroups = r->cgroup.cgroups.data,
 			.cgroups_len = r->cgroup.cgroups.len,
-			.by_tid = (needs & SINK_TIDS) || sink_wants(&o->sink, PROFILE_KEY_TID),
-			.times = (needs & SINK_TIMES) != 0,
+			.by_tid = o->when || (needs & SINK_TIDS) ||
+				sink_wants(&o->sink, PROFILE_KEY_TID),
+			.times = o->when || (needs & SINK_TIMES) != 0,
 			.by_cpu = sink_wants(&o->sink, PROFILE_KEY_CPU),
 			.user = o->user,
 			.kernel = o->kernel,
@@ -168,27 +173,12 @@ static int open_agent(struct record *r, struct why *why)
 		.debuginfod = o->debuginfod,
 		.runtime_socket = o->runtime_socket,
 		.evidence = r->evidence,
+		.waiting = o->when != NULL,
+		.waiting_processes = o->when != NULL,
 		.worker = TAKE_PTR(r->worker),
 	};
 
 	return agent_open(&options, &r->agent, why);
-}
-
-/* A static build asks no server. The environment's are for other programs too: that is said, and
- * the record goes on without them. */
-static int check_servers(struct record *r, struct why *why)
-{
-	struct record_options *o = &r->options;
-	int err = o->debuginfod
-		? library_check(o->debuginfod_given ? "--debuginfod" : "DEBUGINFOD_URLS", "libcurl",
-			  "--debug-dir", why)
-		: 0;
-
-	if (err == 0 || o->debuginfod_given)
-		return err;
-	log_warn(r->log, "%s", why->text);
-	o->debuginfod = NULL;
-	return 0;
 }
 
 static int try_outputs(struct record *r, struct why *why)
@@ -207,14 +197,21 @@ static int open_signals(struct record *r, struct why *why)
 
 static int make_folder(struct record *r, struct why *why)
 {
+	if (r->options.when)
+		return record_when_make_folder(&r->options, why);
 	return r->options.bundle ? clerk_make_folder(&r->clerk, why) : 0;
+}
+
+static int open_when(struct record *r, struct why *why)
+{
+	return r->options.when ? record_when_open(&r->when, &r->options, r->log, why) : 0;
 }
 
 static int open_evidence(struct record *r, struct why *why)
 {
-	if (!r->options.check_path || evidence_new(&r->evidence) == 0)
-		return 0;
-	return why_set(why, -ENOMEM, "out of memory");
+	return r->options.check_path && evidence_new(&r->evidence) < 0
+		? why_set(why, -ENOMEM, "out of memory")
+		: 0;
 }
 
 /* Before there is a process to end again. */
@@ -229,10 +226,10 @@ static int check_rights(struct record *r, struct why *why)
 /* All that can fail before the first sample, cheapest first. */
 static int prepare(struct record *r, struct why *why)
 {
-	static int (*const steps[])(struct record *, struct why *) = { check_options,
-		check_servers, try_outputs, check_rights, open_signals, start_command, open_clerks,
+	static int (*const steps[])(struct record *, struct why *) = { check_options, try_outputs,
+		check_rights, open_signals, start_command, open_clerks,
 		/* After all forks: from here on this process has the agent's priority. */
-		open_cgroup, make_folder, open_evidence, open_agent };
+		open_cgroup, make_folder, open_evidence, open_agent, open_when };
 	int err = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(steps) && err == 0; i++)
@@ -305,9 +302,23 @@ static bool outlives_failure(const struct record *r)
 		r->sampling_err == 0 && !clerk_is_lost(&r->clerk);
 }
 
+/* The same for the traps of --when. */
+static int take_profile(struct record *r, struct why *why)
+{
+	int err;
+
+	perf_maps_refresh(&r->maps);
+	err = record_when_take(&r->when, r->agent, why);
+	log_warnings(r);
+	return err;
+}
+
 static int write_last(struct record *r, struct why *why)
 {
-	int err = write_profile(r, why);
+	int err = r->options.when ? take_profile(r, why) : write_profile(r, why);
+
+	if (r->options.when)
+		return err < 0 ? err : record_when_finish(&r->when, r->ended_by_signal, why);
 
 	if (err == 0)
 		err = record_output_end(&r->output, r->log, why);
@@ -344,11 +355,11 @@ static bool is_over(struct record *r, uint64_t now)
 {
 	if (signals_take(r->signals)) {
 		clerk_hurry(&r->clerk);
+		r->ended_by_signal = true;
 		return true;
 	}
-	if (is_full(r, now))
-		return true;
-	if (command_ended(&r->command, 0) || r->kill_switch.found)
+	if (is_full(r, now) || record_when_is_over(&r->when) || command_ended(&r->command, 0) ||
+		r->kill_switch.found)
 		return true;
 	return now >= r->next_tick_ns &&
 		!(record_options_alive(&r->options) && target_exists(&r->cgroup));
@@ -358,10 +369,11 @@ static int wait_ms(const struct record *r, uint64_t now)
 {
 	uint64_t until = clock_sooner(r->next_tick_ns, agent_due_ns(r->agent));
 
-	if (r->options.duration_ns && r->started_ns + r->options.duration_ns < until)
-		until = r->started_ns + r->options.duration_ns;
-	if (r->options.interval_ns && r->interval_ends_ns < until)
-		until = r->interval_ends_ns;
+	until = clock_sooner(until, record_when_due_ns(&r->when));
+	if (r->options.duration_ns)
+		until = clock_sooner(until, r->started_ns + r->options.duration_ns);
+	if (r->options.interval_ns)
+		until = clock_sooner(until, r->interval_ends_ns);
 	return until <= now ? 0 : (int)((until - now + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC);
 }
 
@@ -369,6 +381,8 @@ static int take_events(struct record *r, struct why *why)
 {
 	int err = agent_poll(r->agent);
 
+	if (err == 0)
+		err = record_when_tick(&r->when, r->agent, clock_ns(CLOCK_MONOTONIC));
 	return err < 0 ? why_set(why, err, "sampling stopped: %s", err_text(err)) : 0;
 }
 
@@ -391,11 +405,13 @@ static int run_tick(struct record *r, uint64_t now, struct why *why)
 /* The profile of an interval, or of a piece of a stream, that is over. */
 static int write_due(struct record *r, uint64_t now, struct why *why)
 {
+	if (record_when_is_due(&r->when, r->agent, now))
+		return take_profile(r, why);
 	if (r->options.interval_ns && now >= r->interval_ends_ns) {
 		r->interval_ends_ns += r->options.interval_ns;
 		return write_last(r, why);
 	}
-	if (r->options.sink_format->stream &&
+	if (r->options.sink_format->stream && !r->options.when &&
 		(now >= r->chunk_ends_ns || agent_ticks(r->agent) >= CHUNK_TICKS)) {
 		int err = write_profile(r, why);
 
@@ -411,6 +427,7 @@ static int loop(struct record *r, struct why *why)
 		{ .fd = r->signals, .events = POLLIN },
 		{ .fd = r->command.child.pidfd, .events = POLLIN },
 		{ .fd = r->kill_switch.fd, .events = POLLIN },
+		{ .events = POLLIN },
 	};
 	int err = 0;
 
@@ -422,6 +439,7 @@ static int loop(struct record *r, struct why *why)
 		err = run_tick(r, now, why);
 		if (err == 0)
 			err = write_due(r, now, why);
+		fds[4].fd = trapper_fd(&r->when.trapper);
 		if (err == 0 && poll(fds, ARRAY_SIZE(fds), wait_ms(r, now)) < 0 && errno != EINTR)
 			err = why_set(why, -errno, "cannot wait: %s", err_text(errno));
 		if (err == 0)
@@ -463,28 +481,6 @@ static int write_account(struct record *r, struct why *why)
 	if (account_write_json(&account, &json) < 0)
 		return why_set(why, -ENOMEM, "out of memory");
 	return clerk_write_stats(&r->clerk, &json, why);
-}
-
-/* After the profile was written. */
-static void close_command(struct record *r)
-{
-	const char *name = r->options.argv[0];
-
-	if (r->command.child.pid == 0 || command_ended(&r->command, COMMAND_SOON_MS))
-		return;
-	if (r->kill_switch.found) {
-		log_warn(r->log, "%s goes on: end it yourself", name);
-		return;
-	}
-	log_note(r->log, "waiting for %s to end; Ctrl-C kills it", name);
-	switch (command_close(&r->command, r->signals)) {
-	case -ETIMEDOUT:
-		log_warn(r->log, "%s did not end at SIGTERM: killed it", name);
-		return;
-	case -EPERM:
-		log_warn(r->log, "%s goes on: it runs as another user, end it yourself", name);
-		return;
-	}
 }
 
 static int write_evidence(struct record *r, struct why *why)
@@ -541,13 +537,16 @@ static int capture(struct record *r, struct why *why)
 		log_error(r->log, "%s", late.text);
 	if (err == 0 && late_err < 0)
 		err = why_set(why, late_err, "%s", late.text);
-	close_command(r);
+	if (r->command.child.pid > 0)
+		command_finish(&r->command, r->options.argv[0], r->kill_switch.found != NULL,
+			r->signals, r->log);
 	return err;
 }
 
 static void done(struct record *r)
 {
 	record_output_done(&r->output);
+	record_when_close(&r->when);
 	clerk_close(&r->clerk);
 	perf_maps_close(&r->maps);
 	worker_client_free(r->worker);

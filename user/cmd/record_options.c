@@ -8,9 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/amount.h"
 #include "base/clock.h"
 #include "base/cpu_clock.h"
 #include "base/fd.h"
+#include "base/library.h"
 #include "base/own.h"
 #include "cmd/options.h"
 #include "cmd/target_options.h"
@@ -19,6 +21,9 @@
 #define RATE_PATH "/proc/sys/kernel/perf_event_max_sample_rate"
 #define HZ_DEFAULT 99
 #define MEMORY_MB_DEFAULT 32
+#define RULE_DEFAULT_NS (10 * NSEC_PER_SEC) /* of --before and --after */
+#define MOST_DEFAULT 20
+#define COUNT_MAX 10000
 
 enum {
 	OPT_INTERVAL = OPT_OF_COMMAND,
@@ -36,6 +41,10 @@ enum {
 	OPT_BUNDLE,
 	OPT_CHECK,
 	OPT_TABLES,
+	OPT_WHEN,
+	OPT_BEFORE,
+	OPT_AFTER,
+	OPT_COUNT,
 };
 
 static const struct option_row rows[] = {
@@ -50,6 +59,13 @@ static const struct option_row rows[] = {
 	{ OPT_BUNDLE, "bundle", "DIR",
 		"into a folder: perf text, folded stacks, flame graph, page,\nspeedscope, pprof, "
 		"and an archive of all" },
+	{ OPT_WHEN, "when", "CONDITION",
+		"wait until 'METRIC < N% for TIME', or >, of the TARGET, and\nwrite a bundle into "
+		"a folder in DIR each time; METRIC is one\nof " RULE_METRICS_TEXT },
+	{ OPT_BEFORE, "before", "TIME", "with the samples of this time before; default 10s" },
+	{ OPT_AFTER, "after", "TIME", "and of this time after; default 10s" },
+	{ OPT_COUNT, "count", "N",
+		"end after N bundles; default: until Ctrl-C, and the last 20\nare kept" },
 	{ OPT_INTERVAL, "interval", "SECONDS", "a new profile each interval" },
 	{ OPT_BY, "by", "KEYS",
 		"leading frames of a stack, from: container pod namespace\nimage unit comm pid tid "
@@ -245,6 +261,35 @@ static int take_flag(struct record_options *o, int id)
 	return 0;
 }
 
+static int set_rule_time(
+	const char *name, const char *text, uint64_t most_ns, uint64_t *ns, struct why *why)
+{
+	char least[32], most[32];
+	double amount;
+
+	amount_put(AMOUNT_DURATION, NSEC_PER_SEC, least, sizeof(least));
+	amount_put(AMOUNT_DURATION, most_ns, most, sizeof(most));
+	if (!amount_parse(AMOUNT_DURATION, text, &amount))
+		return why_set(why, -EINVAL, "%s: %s: expected %s", name, text,
+			amount_example(AMOUNT_DURATION));
+	if (amount < NSEC_PER_SEC || amount > (double)most_ns)
+		return why_set(
+			why, -EINVAL, "%s: %s is not from %s to %s", name, text, least, most);
+	*ns = (uint64_t)amount;
+	return 0;
+}
+
+static int set_rule_part(struct record_options *o, int id, const char *arg, struct why *why)
+{
+	o->rule_given = true;
+	if (id == OPT_BEFORE)
+		return set_rule_time(
+			"--before", arg, 60 * NSEC_PER_SEC, &o->rule.before_ns, why);
+	if (id == OPT_AFTER)
+		return set_rule_time("--after", arg, 600 * NSEC_PER_SEC, &o->rule.capture_ns, why);
+	return options_number("--count", arg, 1, COUNT_MAX, &o->rule.count, why);
+}
+
 static int take_option(void *ctx, int id, const char *arg, struct why *why)
 {
 	struct record_options *o = ctx;
@@ -288,6 +333,13 @@ static int take_option(void *ctx, int id, const char *arg, struct why *why)
 	case OPT_BUNDLE:
 		o->bundle = arg;
 		return 0;
+	case OPT_WHEN:
+		o->when = arg;
+		return 0;
+	case OPT_BEFORE:
+	case OPT_AFTER:
+	case OPT_COUNT:
+		return set_rule_part(o, id, arg, why);
 	case OPT_STATS:
 		o->stats_path = arg;
 		return 0;
@@ -350,6 +402,63 @@ static int set_check_path(struct record_options *o, struct why *why)
 	return 0;
 }
 
+/* The target of a rule may not be there yet, and may come back as another cgroup: all that the
+ * target could be is sampled. */
+static int set_rule_target(struct record_options *o, struct why *why)
+{
+	struct rule *rule = &o->rule;
+
+	if (o->cgroup && strlen(o->cgroup) >= RULE_TEXT_MAX)
+		return why_set(why, -EINVAL, "the name of the target is too long");
+	if (o->cgroup && o->cgroup_kind != TARGET_CONTAINER && o->cgroup_kind != TARGET_POD)
+		return why_set(why, -EINVAL,
+			"--when is for --container, --pod, a process (-p) or the host (-a)");
+	if (o->target == SAMPLER_TIDS || o->ids.len > 1 || o->argv[0])
+		return why_set(why, -EINVAL,
+			"--when is for one process: it excludes -t, a list of processes and a "
+			"COMMAND");
+	if (o->ids.len > 0)
+		rule->pid = o->ids.data[0];
+	if (!o->cgroup)
+		return 0;
+	snprintf(o->cgroup_kind == TARGET_POD ? rule->pod : rule->container, RULE_TEXT_MAX, "%s",
+		o->cgroup);
+	o->cgroup = NULL;
+	o->target = SAMPLER_ALL;
+	return 0;
+}
+
+static int set_rule(struct record_options *o, struct why *why)
+{
+	struct rule *rule = &o->rule;
+	struct why text;
+	int err;
+
+	if (!o->when && o->rule_given)
+		return why_set(why, -EINVAL, "--before, --after and --count need --when CONDITION");
+	if (!o->when)
+		return 0;
+	if (!o->bundle)
+		return why_set(why, -EINVAL, "--when needs --bundle DIR, for its bundles");
+	if (o->check)
+		return why_set(why, -EINVAL, "--when excludes --check");
+	err = set_rule_target(o, why);
+	if (err < 0)
+		return err;
+	err = rule_parse(o->when, rule, &text);
+	if (err == 0)
+		err = rule_check(rule, &text);
+	if (err < 0)
+		return why_set(why, err, "--when '%.100s': %.300s", o->when, text.text);
+	snprintf(rule->name, sizeof(rule->name), "%s", rule_metric_name(rule->metric));
+	rule->before_ns = rule->before_ns ? rule->before_ns : RULE_DEFAULT_NS;
+	rule->capture_ns = rule->capture_ns ? rule->capture_ns : RULE_DEFAULT_NS;
+	rule->most = rule->count > MOST_DEFAULT ? rule->count : MOST_DEFAULT;
+	rule->hz = o->hz;
+	rule->once = true;
+	return 0;
+}
+
 int record_options_parse(struct record_options *o, int argc, char **argv, struct why *why)
 {
 	int rest, err;
@@ -381,7 +490,8 @@ int record_options_parse(struct record_options *o, int argc, char **argv, struct
 	if (o->bundle)
 		o->sink_format = sink_find("html");
 	set_defaults(o);
-	if (!o->bundle)
+	err = set_rule(o, why);
+	if (err == 0 && !o->bundle)
 		err = sink_check_options(o->sink_format, &o->sink, why);
 	return err < 0 ? err : set_check_path(o, why);
 }
@@ -436,6 +546,20 @@ int record_options_check(const struct record_options *o, struct why *why)
 	int err = check_rate(o, why);
 
 	return err < 0 ? err : check_targets(o, why);
+}
+
+int record_options_servers(struct record_options *o, struct log *log, struct why *why)
+{
+	int err = o->debuginfod
+		? library_check(o->debuginfod_given ? "--debuginfod" : "DEBUGINFOD_URLS", "libcurl",
+			  "--debug-dir", why)
+		: 0;
+
+	if (err == 0 || o->debuginfod_given)
+		return err;
+	log_warn(log, "%s", why->text);
+	o->debuginfod = NULL;
+	return 0;
 }
 
 void record_options_done(struct record_options *o)

@@ -7,10 +7,12 @@
 #include <stdio.h>
 
 #include "base/err.h"
+#include "base/log.h"
 #include "base/vec.h"
 #include "containers/target.h"
 #include "sampler/sampler.h"
 #include "sink/sink.h"
+#include "traps/rule.h"
 
 #define CHECK_ENDING ".check"
 
@@ -26,6 +28,8 @@ struct record_options {
 	uint64_t interval_ns; /* 0: one profile */
 	const char *output;
 	const char *bundle; /* a folder instead of output; NULL: none */
+	const char *when;   /* the condition of a bundle in that folder; NULL: none */
+	struct rule rule;   /* made of it and of the target, which it replaces */
 	const struct sink *sink_format;
 	struct sink_options sink;
 	const char *stats_path; /* NULL: none */
@@ -42,12 +46,15 @@ struct record_options {
 	bool lines;                 /* with inlined frames */
 	bool check;
 	bool jit; /* make the targets' runtimes write perf maps */
-	bool by_given;
+	bool by_given, rule_given; /* rule_given: an option of --when */
 	bool quiet, help;
 };
 
 /* -EINVAL with why: a usage error. Call record_options_done in any case. */
 int record_options_parse(struct record_options *options, int argc, char **argv, struct why *why);
+/* A static build asks no server. The environment's are for other programs too: so that is logged,
+ * and the record goes on without them. -EOPNOTSUPP with why: the option is given. */
+int record_options_servers(struct record_options *options, struct log *log, struct why *why);
 /* Does this kernel allow the frequency, and are the targets there? */
 int record_options_check(const struct record_options *options, struct why *why);
 /* Whether one of the processes or threads that are to be sampled is still there. */

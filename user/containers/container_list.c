@@ -181,3 +181,26 @@ enum container_match container_list_match(const struct container_list_item *item
 
 	return container_list_weigh(item, by_name > by_id ? by_name : by_id);
 }
+
+/* Containers of a pod without a cgroup of its own stand for it. */
+static enum container_match match_pod(const struct container_list_item *item, const char *name)
+{
+	const char *slash = strchr(name, '/'), *pod = slash ? slash + 1 : name;
+	const struct state_facts *f = item->facts;
+
+	if (container_list_is_pod(item) && strcmp(item->identity.pod_uid, name) == 0)
+		return CONTAINER_MATCH_WHOLE;
+	if (!container_list_is_container(item) || !f || strcmp(f->pod, pod) != 0 || !pod[0])
+		return CONTAINER_MATCH_NO;
+	return !slash ||
+			(strncmp(f->namespace_, name, (size_t)(slash - name)) == 0 &&
+				f->namespace_[slash - name] == '\0')
+		? CONTAINER_MATCH_WHOLE
+		: CONTAINER_MATCH_NO;
+}
+
+enum container_match container_list_match_pod(
+	const struct container_list_item *item, const char *name)
+{
+	return container_list_weigh(item, match_pod(item, name));
+}

@@ -49,3 +49,6 @@ enum container_match {
 enum container_match container_list_weigh(
 	const struct container_list_item *item, enum container_match match);
 enum container_match container_list_match(const struct container_list_item *item, const char *name);
+/* Is it a pod, or a container in one? name: its own, NAMESPACE/NAME, or its uid. */
+enum container_match container_list_match_pod(
+	const struct container_list_item *item, const char *name);

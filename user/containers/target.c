@@ -40,23 +40,6 @@ static void search_done(struct search *s)
 /* ---- who is meant -----------------------------------------------------------------------------
  */
 
-/* NAME, NS/NAME or uid. Containers of a pod without a cgroup of its own stand for it. */
-static enum container_match match_pod(const struct container_list_item *item, const char *name)
-{
-	const char *slash = strchr(name, '/'), *pod = slash ? slash + 1 : name;
-	const struct state_facts *f = item->facts;
-
-	if (container_list_is_pod(item) && strcmp(item->identity.pod_uid, name) == 0)
-		return CONTAINER_MATCH_WHOLE;
-	if (!container_list_is_container(item) || !f || strcmp(f->pod, pod) != 0 || !pod[0])
-		return CONTAINER_MATCH_NO;
-	return !slash ||
-			(strncmp(f->namespace_, name, (size_t)(slash - name)) == 0 &&
-				f->namespace_[slash - name] == '\0')
-		? CONTAINER_MATCH_WHOLE
-		: CONTAINER_MATCH_NO;
-}
-
 static enum container_match match_unit(const struct container_list_item *item, const char *name)
 {
 	const char *unit = item->identity.unit;
@@ -77,7 +60,7 @@ static enum container_match match(const struct search *s, const struct container
 		return container_list_is_container(item) ? container_list_match(item, s->name)
 							 : CONTAINER_MATCH_NO;
 	case TARGET_POD:
-		return container_list_weigh(item, match_pod(item, s->name));
+		return container_list_match_pod(item, s->name);
 	case TARGET_UNIT:
 		return match_unit(item, s->name);
 	default:

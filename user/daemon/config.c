@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/amount.h"
 #include "base/caps.h"
 #include "base/clock.h"
 #include "base/cpu_clock.h"
@@ -29,10 +30,10 @@
 #define CONFIG_BYTES_MAX (1 << 20)
 
 enum kind {
-	COUNT,    /* a whole number */
-	DURATION, /* seconds, or with s, m, h, d */
-	SIZE,     /* bytes, or with K, M, G */
-	SHARE,    /* per cent, such as 0.5% */
+	COUNT = AMOUNT_COUNT,
+	DURATION = AMOUNT_DURATION,
+	SIZE = AMOUNT_SIZE,
+	SHARE = AMOUNT_SHARE,
 	TEXT,
 	PATH,   /* not empty */
 	LABELS, /* "container,comm" */
@@ -94,8 +95,14 @@ static const struct key keys[] = {
 		"likewise for /metrics alone, off the loopback; default: `metrics-token` there" },
 	{ TRAP, "container", "", TEXT, OF_TRAP(container), 0, 0,
 		"NAME, ID or the beginning of one, or a pattern such as web-*; default: the host" },
+	{ TRAP, "pod", "", TEXT, OF_TRAP(pod), 0, 0, "NAME, NAMESPACE/NAME or uid of a pod" },
+	{ TRAP, "pid", "0", COUNT, OF_TRAP(pid), 0, INT32_MAX,
+		"a process, in place of a container; 0: none" },
+	{ TRAP, "comm", "", TEXT, OF_TRAP(comm), 0, 0,
+		"processes of this name, in the container if one is given" },
 	{ TRAP, "metric", "cpu", METRIC, OF_TRAP(metric), 0, 0,
-		"cpu (share of one core); share of time: pressure, throttled, wait" },
+		"cpu (share of one core); share of time: pressure, throttled, wait; of threads' "
+		"time: runnable, blocked" },
 	{ TRAP, "above", "0%", SHARE, OF_TRAP(above), 0, PERMILLE_MAX, "fires above this" },
 	{ TRAP, "below", "0%", SHARE, OF_TRAP(below), 0, PERMILLE_MAX, "or below this" },
 	{ TRAP, "for", "2s", DURATION, OF_TRAP(for_ns), NSEC_PER_SEC, 3600 * NSEC_PER_SEC,
@@ -117,29 +124,7 @@ _Static_assert(RULE_TEXT_MAX == CONFIG_TEXT_MAX, "texts of both structs are writ
 
 /* ---- values --------------------------------------------------------------------------------- */
 
-static const struct unit {
-	enum kind kind;
-	const char *name;
-	double size;
-} units[] = {
-	{ COUNT, "", 1 },
-	{ DURATION, "", 1e9 },
-	{ DURATION, "s", 1e9 },
-	{ DURATION, "m", 60e9 },
-	{ DURATION, "h", 3600e9 },
-	{ DURATION, "d", 86400e9 },
-	{ SIZE, "", 1 },
-	{ SIZE, "K", 1024 },
-	{ SIZE, "M", 1048576 },
-	{ SIZE, "G", 1073741824 },
-	{ SHARE, "%", 10 },
-};
-
 static const char *const examples[] = {
-	[COUNT] = "a whole number",
-	[DURATION] = "a time such as 60s, 5m, 1h or 7d",
-	[SIZE] = "a size such as 512K, 32M or 2G",
-	[SHARE] = "a share such as 1% or 0.5%",
 	[PATH] = "the path of a directory",
 	[LABELS] =
 		"container, pod, namespace, image, unit, comm, pid, tid, cpu, separated by commas",
@@ -147,39 +132,17 @@ static const char *const examples[] = {
 	[TARGET] = "all, or container, pod, unit or cgroup and a name",
 };
 
-/* Digits and at most one point in front of a unit. */
-static bool parse_amount(enum kind kind, const char *text, double *out)
+/* The first kinds are those of amounts. */
+static enum amount amount_of(enum kind kind)
 {
-	size_t len = strspn(text, "0123456789.");
-	char *end;
-
-	if (len == 0 || len > 20 || (kind == COUNT && memchr(text, '.', len)))
-		return false;
-	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
-		if (units[i].kind != kind || strcmp(text + len, units[i].name) != 0)
-			continue;
-		*out = strtod(text, &end) * units[i].size;
-		return end == text + len;
-	}
-	return false;
-}
-
-/* In the largest unit in which it is whole. */
-static void put_amount(enum kind kind, uint64_t amount, char *out, size_t size)
-{
-	const struct unit *best = NULL;
-
-	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
-		if (units[i].kind == kind && (!best || amount % (uint64_t)units[i].size == 0))
-			best = &units[i];
-	snprintf(out, size, "%.15g%s", (double)amount / best->size, best->name);
+	return (enum amount)kind;
 }
 
 static int refuse_amount(const struct key *key, const char *text, bool small, struct why *why)
 {
 	char limit[32];
 
-	put_amount(key->kind, small ? key->min : key->max, limit, sizeof(limit));
+	amount_put(amount_of(key->kind), small ? key->min : key->max, limit, sizeof(limit));
 	return why_set(why, -EINVAL, "%s = %s is too %s: %s is the %s", key->name, text,
 		small ? "small" : "large", limit, small ? "least" : "most");
 }
@@ -188,9 +151,9 @@ static int set_amount(const struct key *key, const char *text, void *to, struct 
 {
 	double amount;
 
-	if (!parse_amount(key->kind, text, &amount))
-		return why_set(
-			why, -EINVAL, "%s = %s: expected %s", key->name, text, examples[key->kind]);
+	if (!amount_parse(amount_of(key->kind), text, &amount))
+		return why_set(why, -EINVAL, "%s = %s: expected %s", key->name, text,
+			amount_example(amount_of(key->kind)));
 	if (amount < (double)key->min || amount > (double)key->max)
 		return refuse_amount(key, text, amount < (double)key->min, why);
 	*(uint64_t *)to = (uint64_t)amount;
@@ -199,14 +162,10 @@ static int set_amount(const struct key *key, const char *text, void *to, struct 
 
 static int set_metric(const struct key *key, const char *text, void *to, struct why *why)
 {
-	for (enum rule_metric i = 0; i < RULE_METRICS; i++) {
-		if (strcmp(text, rule_metric_name(i)) == 0) {
-			*(enum rule_metric *)to = i;
-			return 0;
-		}
-	}
-	return why_set(why, -EINVAL, "%s = %s: expected cpu, pressure, throttled or wait",
-		key->name, text);
+	return rule_metric_find(text, to) ? 0
+					  : why_set(why, -EINVAL, "%s = %s: expected "
+								  RULE_METRICS_TEXT,
+						    key->name, text);
 }
 
 static int set_switch(const struct key *key, const char *text, bool *to, struct why *why)
@@ -442,14 +401,13 @@ static int check_traps(struct reading *r)
 {
 	for (size_t i = 0; i < r->config->traps.len && r->err == 0; i++) {
 		const struct rule *trap = &r->config->traps.all[i];
+		struct why why;
 
 		if (trap->name[0] == '\0' || trap->name[strspn(trap->name, TRAP_NAME_CHARS)])
 			refuse_line(r, trap->line,
 				"a trap's name may only have letters, digits, _ and -");
-		else if ((trap->above > 0) == (trap->below > 0))
-			refuse_line(r, trap->line, "a trap needs either above or below");
-		else if (trap->metric == RULE_THROTTLED && trap->container[0] == '\0')
-			refuse_line(r, trap->line, "the metric throttled needs a container");
+		else if (rule_check(trap, &why) < 0)
+			refuse_line(r, trap->line, why.text);
 	}
 	return r->err;
 }

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
@@ -58,6 +59,7 @@ struct daemon {
 	json_t *account; /* up to the last interval */
 	struct governor governor;
 	struct trapper trapper;
+	char trap_folder[CONFIG_TEXT_MAX + sizeof(TRAP_BUNDLE_FOLDER) + 1];
 	bool governed; /* the interval is sampled at the governor's rate, and not at a trap's */
 	uint64_t used_ns, used_at_ns; /* by all of ours up to then, CLOCK_MONOTONIC */
 	int signals, timer;
@@ -421,6 +423,7 @@ static int open_agent(struct daemon *d, struct why *why)
 			.tick_limit_ns = d->config.tick_limit_us * 1000,
 		},
 		.waiting = true,
+		.waiting_processes = rules_of_processes(&d->config.traps),
 		.demangle = true,
 		.spare = true,
 		.tables = d->config.tables,
@@ -433,12 +436,14 @@ static int open_agent(struct daemon *d, struct why *why)
 static int open_traps(struct daemon *d, struct why *why)
 {
 	const struct trap_bundle bundle = {
+		.folder = d->trap_folder,
 		.store = d->config.store,
 		.host = d->host.nodename,
 		.sink = &d->sink,
 		.log = d->log,
 	};
 
+	snprintf(d->trap_folder, sizeof(d->trap_folder), "%s/" TRAP_BUNDLE_FOLDER, d->config.store);
 	return trapper_open(&d->trapper, &d->config.traps, d->config.hz, &bundle, why);
 }
 

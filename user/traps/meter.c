@@ -216,6 +216,33 @@ int meter_read(struct meter *meter, uint64_t now_ns, uint64_t *permille)
 	return 0;
 }
 
+static int read_of(const struct meter_mounts *mounts, const char *mount, const char *path,
+	const char *file, struct buf *out)
+{
+	char whole[PATH_BYTES];
+
+	if (mount[0] == '\0' ||
+		snprintf(whole, sizeof(whole), "%s/root%s%s%s", mounts->viewer, mount, path,
+			file) >= (int)sizeof(whole))
+		return -ENOENT;
+	return fd_read_path(whole, TEXT_MAX, out);
+}
+
+bool meter_has_tasks(const struct meter_mounts *mounts, const char *path)
+{
+	_cleanup_(buf_done) struct buf events = BUF_INIT, tasks = BUF_INIT;
+	bool known = read_of(mounts, mounts->v2, path, "/cgroup.events", &events) == 0;
+	uint64_t populated = 0;
+	int err;
+
+	if (known && load_parse_key(events.data, events.len, "populated", &populated) == 0 &&
+		populated)
+		return true;
+	/* v1 has no such sum: processes of a cgroup below are found by the visits to threads. */
+	err = read_of(mounts, mounts->cpuacct, path, "/tasks", &tasks);
+	return err == -EFBIG || (err == 0 ? tasks.len > 0 : !known);
+}
+
 void meter_close(struct meter *meter)
 {
 	fd_close(&meter->fd);

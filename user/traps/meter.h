@@ -8,6 +8,7 @@
  *              METER_THREADS_MAX threads in a container's own cgroup; /proc/schedstat */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -45,3 +46,5 @@ int meter_open(struct meter *meter, const struct meter_mounts *mounts, enum rule
 /* The value since the latest reading, in thousandths. -errno: it was removed. */
 int meter_read(struct meter *meter, uint64_t now_ns, uint64_t *permille);
 void meter_close(struct meter *meter);
+/* Has this cgroup, or one below it, a process? True if neither hierarchy shows it. */
+bool meter_has_tasks(const struct meter_mounts *mounts, const char *path);

@@ -22,7 +22,8 @@ bool trap_feed(struct trap *trap, const struct trap_rule *rule, uint64_t now_ns,
 	trap->values[trap->values_len++ % TRAP_VALUES_MAX] =
 		(struct trap_value){ now_ns, permille };
 	trap->last_ns = now_ns;
-	if (!is_wrong(rule, permille) || from_ns < trap->rests_ns) {
+	trap->held &= is_wrong(rule, permille);
+	if (!is_wrong(rule, permille) || from_ns < trap->rests_ns || (rule->once && trap->held)) {
 		trap->since_ns = 0;
 		return false;
 	}
@@ -32,6 +33,7 @@ bool trap_feed(struct trap *trap, const struct trap_rule *rule, uint64_t now_ns,
 		return false;
 	trap->since_ns = 0;
 	trap->rests_ns = now_ns + rule->cooldown_ns;
+	trap->held = true;
 	return true;
 }
 
@@ -44,4 +46,5 @@ void trap_skip(struct trap *trap, uint64_t now_ns)
 void trap_refuse(struct trap *trap)
 {
 	trap->rests_ns = 0;
+	trap->held = false;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* traps/trap.h - one rule for one subject: decides when it fires. It fires when all values over the
  * required time were beyond the limit; then it pauses for its cool-down and starts again: the
- * condition must again last the whole time. Works on the given values and times; makes no system
+ * condition must again last the whole time. An unknown value is not beyond the limit, and does not
+ * end a condition either. Works on the given values and times; makes no system
  * call. */
 #pragma once
 
@@ -14,6 +15,7 @@ struct trap_rule {
 	uint64_t above, below; /* in thousandths; one of them is 0 */
 	uint64_t for_ns, cooldown_ns;
 	uint64_t not_before_ns; /* the trap does not fire earlier */
+	bool once;              /* having fired, it waits until a value is not beyond the limit */
 };
 
 struct trap_value {
@@ -25,6 +27,7 @@ struct trap {
 	uint64_t last_ns;  /* end of the latest value */
 	uint64_t since_ns; /* all values since then were beyond the limit; 0: the latest was not */
 	uint64_t rests_ns; /* end of the cool-down */
+	bool held;         /* it fired, and all values since then were beyond the limit */
 	struct trap_value values[TRAP_VALUES_MAX]; /* the latest, a ring */
 	uint64_t values_len;                       /* number so far */
 };

@@ -21,17 +21,22 @@
 #include "base/vec.h"
 #include "output/bundle.h"
 #include "output/output.h"
+#include "store/answer.h"
+#include "store/query.h"
+#include "store/store.h"
+#include "traps/first_page.h"
 #include "worker/filter.h"
 
 #define NICE 10
 #define ABOUT "trap.json"
+#define TRIED ".tried"    /* a folder that is made and removed */
 #define ENTRIES_MAX 65536 /* entries of a folder that are looked at */
 
 struct writing {
 	const struct trap_bundle *bundle;
 	const struct trap_capture *capture;
-	char folder[OUTPUT_PATH_MAX - 512]; /* STORE/traps */
-	char part[OUTPUT_PATH_MAX];         /* where it is written, below that */
+	char folder[OUTPUT_PATH_MAX - 512];
+	char part[OUTPUT_PATH_MAX]; /* where it is written, below that */
 	unsigned int number;
 };
 
@@ -86,11 +91,25 @@ static json_t *rates_json(const struct trap_capture *c)
 
 static json_t *rule_json(const struct rule *r)
 {
-	return json_pack("{s:s, s:s, s:f, s:f, s:f, s:f, s:f}", "container", r->container, "metric",
+	return json_pack("{s:s, s:s, s:I, s:s, s:s, s:f, s:f, s:f, s:f, s:f}", "container",
+		r->container, "pod", r->pod, "pid", (json_int_t)r->pid, "comm", r->comm, "metric",
 		rule_metric_name(r->metric), r->above ? "above_percent" : "below_percent",
 		(double)(r->above ? r->above : r->below) / 10, "for_s", (double)r->for_ns / 1e9,
 		"before_s", (double)r->before_ns / 1e9, "capture_s", (double)r->capture_ns / 1e9,
 		"cooldown_s", (double)r->cooldown_ns / 1e9);
+}
+
+static json_t *threads_json(const struct trap_threads *t)
+{
+	double wall_ns = (double)t->split.wall_ns;
+
+	if (t->past_ns == 0 || wall_ns == 0)
+		return json_null();
+	return json_pack("{s:i, s:f, s:f, s:f, s:f}", "threads", (int)t->threads, "running_percent",
+		100 * (double)t->split.running_ns / wall_ns, "runnable_percent",
+		100 * (double)t->split.runnable_ns / wall_ns, "blocked_percent",
+		100 * (double)t->split.blocked_ns / wall_ns, "other_percent",
+		100 * (double)t->split.other_ns / wall_ns);
 }
 
 /* NULL where it is the host. Names are what a stranger gave. */
@@ -108,14 +127,17 @@ static int write_about(const struct writing *w, struct why *why)
 	char path[OUTPUT_PATH_MAX + 32];
 	struct output output = { .pattern = path, .plain = true, .sync = true };
 	json_t *json = json_pack(
-		"{s:s, s:i, s:o, s:o, s:f, s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:o, s:I, s:I, s:I}",
+		"{s:s, s:i, s:o, s:o, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:o, s:I, "
+		"s:I, s:I}",
 		"trap", c->rule.name, "number", (int)w->number, "host", text_json(w->bundle->host),
 		"fired", utc(c->fired_real_ns), "fired_clock_s", (double)c->fired_ns / 1e9,
 		"container", text_json(c->container), "pod", text_json(c->pod), "namespace",
 		text_json(c->namespace_), "rule", rule_json(&c->rule), "values", values_json(c),
-		"begins_s", seconds(c, c->since_ns), "ends_s", seconds(c, c->until_ns), "rates",
-		rates_json(c), "ticks", (json_int_t)c->slice.taken, "samples",
-		(json_int_t)profile_total(&c->profile), "left_out", (json_int_t)c->slice.left_out);
+		"threads_before", threads_json(&c->before), "threads_after",
+		threads_json(&c->after), "begins_s", seconds(c, c->since_ns), "ends_s",
+		seconds(c, c->until_ns), "rates", rates_json(c), "ticks",
+		(json_int_t)c->slice.taken, "samples", (json_int_t)profile_total(&c->profile),
+		"left_out", (json_int_t)c->slice.left_out);
 	_cleanup_(freep) char *dump =
 		json ? json_dumps(json, JSON_INDENT(1) | JSON_REAL_PRECISION(12)) : NULL;
 	int err = dump ? buf_puts(&text, dump) : -ENOMEM;
@@ -126,6 +148,57 @@ static int write_about(const struct writing *w, struct why *why)
 	if (err < 0)
 		return why_set(why, err, "%s", err_text(err));
 	snprintf(path, sizeof(path), "%s/" ABOUT, w->part);
+	return output_write(&output, &text, why);
+}
+
+/* ---- its first page ------------------------------------------------------------------------- */
+
+/* Its subject in the store, in the time before it fired; false: the store has none of it, or no
+ * labels by which it differs from others. */
+static bool read_earlier(const struct writing *w, struct profile *out)
+{
+	const struct trap_capture *c = w->capture;
+	_cleanup_(store_freep) struct store *store = NULL;
+	_cleanup_(query_answer_done) struct query_answer answer = { 0 };
+	struct query query = { .since_ns = c->fired_real_ns - FIRST_PAGE_EARLIER_NS,
+		.until_ns = c->fired_real_ns };
+	const char *const labels[][2] = { { "container", c->container }, { "pod", c->pod },
+		{ "namespace", c->namespace_ } };
+	struct store_report report = { 0 };
+	struct why why;
+
+	/* Segments have the names of threads, and no pids. */
+	if (!w->bundle->store || c->pid || c->rule.comm[0])
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(labels); i++)
+		if (labels[i][1] && *labels[i][1] &&
+			sink_wants(w->bundle->sink,
+				profile_key_known(labels[i][0], strlen(labels[i][0]))))
+			query.matches[query.matches_len++] =
+				(struct query_match){ labels[i][0], labels[i][1] };
+	if (c->container && query.matches_len == 0)
+		return false;
+	return store_open(AT_FDCWD, w->bundle->store, STORE_READ, &store, &report, &why) == 0 &&
+		query_answer_init(&answer) == 0 && query_run(store, &query, &answer, &why) == 0 &&
+		answer.segments > 0 && answer_profile(&answer, out) == 0;
+}
+
+static int write_first_page(const struct writing *w, struct why *why)
+{
+	_cleanup_(profile_done) struct profile earlier = { 0 };
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	char path[OUTPUT_PATH_MAX + 32];
+	struct output output = { .pattern = path, .plain = true, .sync = true };
+	struct first_page page = { .capture = w->capture, .host = w->bundle->host };
+	int err = profile_init(&earlier);
+
+	if (err == 0 && read_earlier(w, &earlier))
+		page.earlier = &earlier;
+	if (err == 0)
+		err = first_page_put(&page, &text);
+	if (err < 0)
+		return why_set(why, err, "%s", err_text(err));
+	snprintf(path, sizeof(path), "%s/" FIRST_PAGE, w->part);
 	return output_write(&output, &text, why);
 }
 
@@ -149,6 +222,8 @@ static int write_files(const struct writing *w, struct why *why)
 {
 	int err = write_about(w, why);
 
+	if (err == 0)
+		err = write_first_page(w, why);
 	for (const struct bundle_file *file = bundle_files(); file->name && err == 0; file++)
 		err = write_file(w, file, why);
 	return err;
@@ -250,13 +325,10 @@ static int make_room(int dir, const struct rule *rule, unsigned int *number)
 int trap_bundle_check(const struct trap_bundle *bundle, struct why *why)
 {
 	_cleanup_fd_ int folder = -1;
-	char path[OUTPUT_PATH_MAX];
 	struct stat st;
-	int err;
+	int err = place_open_folder(bundle->folder, false, &folder, why);
 
-	snprintf(path, sizeof(path), "%s/" TRAP_BUNDLE_FOLDER, bundle->store);
-	err = place_open_folder(path, false, &folder, why);
-	return err == -ENOENT && lstat(path, &st) < 0 ? 0 : err;
+	return err == -ENOENT && lstat(bundle->folder, &st) < 0 ? 0 : err;
 }
 
 static int open_folder(struct writing *w, int *dir, struct why *why)
@@ -264,13 +336,28 @@ static int open_folder(struct writing *w, int *dir, struct why *why)
 	_cleanup_fd_ int folder = -1;
 	int err;
 
-	snprintf(w->folder, sizeof(w->folder), "%s/" TRAP_BUNDLE_FOLDER, w->bundle->store);
+	snprintf(w->folder, sizeof(w->folder), "%s", w->bundle->folder);
 	err = place_open_folder(w->folder, true, &folder, why);
 	if (err < 0)
 		return err;
 	*dir = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return *dir < 0 ? why_set(why, -errno, "cannot open %s: %s", w->folder, err_text(errno))
 			: 0;
+}
+
+int trap_bundle_try(const struct trap_bundle *bundle, struct why *why)
+{
+	struct writing w = { .bundle = bundle };
+	_cleanup_fd_ int dir = -1;
+	int err = open_folder(&w, &dir, why);
+
+	if (err < 0)
+		return err;
+	if (mkdirat(dir, TRIED, 0755) < 0 && errno != EEXIST)
+		return why_set(
+			why, -errno, "cannot write to %s: %s", bundle->folder, err_text(errno));
+	unlinkat(dir, TRIED, AT_REMOVEDIR);
+	return 0;
 }
 
 /* Its files are on the disk by now, but for their names. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* traps/trap_bundle.h - writes a trap's capture to STORE/traps/NAME-NNNN-UTC/: the files of a
- * bundle, and trap.json with the values that fired it. A child process without privileges writes
- * it, so sampling goes on and a full or slow disk costs only that bundle. */
+/* traps/trap_bundle.h - writes a trap's capture to FOLDER/NAME-NNNN-UTC/: the files of a bundle,
+ * first.txt with what it shows in words, and trap.json with the values that fired it. A child
+ * process without privileges writes it, so sampling goes on and a full or slow disk costs only that
+ * bundle. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,7 +13,9 @@
 #include "sink/sink.h"
 
 struct trap_bundle {
-	const char *store, *host;
+	const char *folder; /* made if its parent exists */
+	const char *store;  /* for the time before; NULL: none */
+	const char *host;
 	const struct sink_options *sink;
 	struct log *log;
 };
@@ -21,6 +24,8 @@ struct trap_bundle {
 
 /* Can bundles be written, as far as their folder shows? It need not be there yet. */
 int trap_bundle_check(const struct trap_bundle *bundle, struct why *why);
+/* Tries it, and makes the folder. */
+int trap_bundle_try(const struct trap_bundle *bundle, struct why *why);
 /* Starts the writer, which logs how it ends. */
 int trap_bundle_start(
 	const struct trap_bundle *bundle, const struct trap_capture *capture, struct child *writer);

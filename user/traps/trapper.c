@@ -34,9 +34,11 @@ void trapper_reload(struct trapper *t, const struct rules *before, const struct 
 {
 	if (t->traps)
 		traps_reload(t->traps, before, rules);
-	if ((rules->len > 0 && !t->traps) || rules_hz_max(rules, 0) > t->hz_max)
+	if ((rules->len > 0 && !t->traps) || rules_hz_max(rules, 0) > t->hz_max ||
+		(rules_of_processes(rules) && !rules_of_processes(before)))
 		log_warn(t->bundle.log,
-			"the first trap, and one with a higher hz than any before, need a restart");
+			"the first trap, the first with a pid or comm, and one with a higher hz "
+			"than any before, need a restart");
 }
 
 /* Starts the next writer when the last one has ended. last: also for an unfinished capture. */
@@ -65,10 +67,12 @@ static void write_next(struct trapper *t, bool last, int wait_ms)
 
 int trapper_tick(struct trapper *t, struct agent *agent, uint64_t now_ns)
 {
+	const struct agent_parts parts = agent_parts(agent);
+
 	if (!t->traps)
 		return 0;
 	write_next(t, false, 0);
-	return traps_tick(t->traps, agent_parts(agent).containers, now_ns);
+	return traps_tick(t->traps, parts.containers, parts.waiting, now_ns);
 }
 
 uint64_t trapper_due_ns(const struct trapper *t)
@@ -112,11 +116,11 @@ void trapper_finish(struct trapper *t, uint64_t until_ns)
 	} while (t->writer.pid && now_ns < until_ns);
 	if (t->writer.pid)
 		log_warn(t->bundle.log,
-			"trap %s: its bundle is not written yet as the daemon ends: its process "
+			"trap %s: its bundle is not written yet as sampling ends: its process "
 			"goes on",
 			t->capture->rule.name);
 	while ((left = traps_next(t->traps, true))) {
-		log_error(t->bundle.log, "trap %s: its capture is lost, as the daemon ends",
+		log_error(t->bundle.log, "trap %s: its capture is lost, as sampling ends",
 			left->rule.name);
 		trap_capture_free(left);
 	}

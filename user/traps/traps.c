@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/own.h"
 #include "base/vec.h"
+#include "traps/narrow.h"
 #include "traps/watch.h"
 
 /* Over a shorter time a value depends more on who else uses the CPUs than on what is watched. */
@@ -25,6 +26,9 @@ struct traps {
 	const struct rules *rules;
 	struct log *log;
 	struct watches watches;
+	struct thread_times times;
+	struct watch_sources from; /* of the current turn */
+	uint64_t captured;
 	uint64_t looked_ns; /* CLOCK_MONOTONIC */
 	struct piece *pieces[TRAPS_PIECES_MAX];
 	size_t pieces_len;
@@ -51,6 +55,7 @@ void trap_capture_free(struct trap_capture *c)
 	free(c->container);
 	free(c->pod);
 	free(c->namespace_);
+	vec_done(&c->pids);
 	free(c);
 }
 DEFINE_CLEANUP(struct trap_capture, trap_capture_free)
@@ -80,6 +85,7 @@ void traps_free(struct traps *traps)
 		trap_capture_free(*c);
 	vec_done(&traps->captures);
 	watches_done(&traps->watches);
+	thread_times_done(&traps->times);
 	free(traps);
 }
 
@@ -110,9 +116,53 @@ static int copy_text(char **to, const char *text)
 	return text && !*to ? -ENOMEM : 0;
 }
 
+static void add_threads(struct trap_threads *sum, const struct thread_time *time)
+{
+	thread_split_add(&sum->split, &time->split);
+	sum->past_ns += time->past_ns;
+	sum->threads = time->threads;
+}
+
+/* Values that lie in the time before it fired as a whole. */
+static void add_before(struct trap_capture *c, const struct watch *watch)
+{
+	uint64_t first =
+		watch->times_len > WATCH_TIMES_MAX ? watch->times_len - WATCH_TIMES_MAX : 0;
+
+	for (uint64_t i = first; i < watch->times_len; i++) {
+		const struct watch_time *t = &watch->times[i % WATCH_TIMES_MAX];
+
+		if (t->at_ns - t->time.past_ns + NSEC_PER_SEC / 2 >= c->since_ns)
+			add_threads(&c->before, &t->time);
+	}
+}
+
+static struct thread_whose whose_of(const struct trap_capture *c)
+{
+	return (struct thread_whose){ c->container, c->pod, c->namespace_,
+		c->rule.comm[0] ? c->rule.comm : NULL, c->pid };
+}
+
+/* Of those that are being captured, after a visit. */
+static void follow_captures(struct traps *traps)
+{
+	vec_each (&traps->captures, slot) {
+		struct trap_capture *c = *slot;
+		const struct thread_whose whose = whose_of(c);
+		struct thread_time time;
+
+		if (!c->done && traps->times.visited_ns > c->fired_ns &&
+			thread_times_of(&traps->times, traps->from.waiting, traps->from.containers,
+				&whose, &time, whose.pid || whose.comm ? &c->pids : NULL))
+			add_threads(&c->after, &time);
+	}
+}
+
 static int capture_new(
 	const struct traps *traps, const struct watch *watch, struct trap_capture **out)
 {
+	const struct thread_whose whose = watch_whose(watch);
+	struct thread_time time;
 	_cleanup_(trap_capture_freep) struct trap_capture *c = calloc(1, sizeof(*c));
 	int err = c ? profile_init(&c->profile) : -ENOMEM;
 
@@ -126,37 +176,44 @@ static int capture_new(
 		return err;
 	c->rule = traps->rules->all[watch->rule];
 	c->trap = watch->trap;
+	c->pid = watch->pid;
+	watch_put_name(watch, c->name, sizeof(c->name));
 	c->fired_ns = watch->trap.last_ns;
 	c->fired_real_ns = clock_ns(CLOCK_REALTIME);
 	c->since_ns = ago(c->fired_ns, c->rule.before_ns);
 	c->until_ns = c->fired_ns + c->rule.capture_ns;
+	add_before(c, watch);
+	if (whose.pid || whose.comm)
+		(void)thread_times_of(&traps->times, traps->from.waiting, traps->from.containers,
+			&whose, &time, &c->pids);
 	*out = TAKE_PTR(c);
 	return 0;
 }
 
-static void say_fired(const struct traps *traps, const struct watch *watch)
+static void say_fired(const struct traps *traps, const struct trap_capture *c)
 {
-	const struct rule *rule = &traps->rules->all[watch->rule];
-	const struct trap *trap = &watch->trap;
+	const struct rule *rule = &c->rule;
+	char limit[64];
 
-	log_note(traps->log,
-		"trap %s: %s of %s is %.1f %%, %s %.1f %% for %.0f s: capturing %.0f s at %u Hz",
-		rule->name, rule_metric_name(rule->metric), watch_name(watch),
-		(double)trap->values[(trap->values_len - 1) % TRAP_VALUES_MAX].permille / 10,
-		rule->above ? "above" : "below",
-		(double)(rule->above ? rule->above : rule->below) / 10, (double)rule->for_ns / 1e9,
-		(double)rule->capture_ns / 1e9, (unsigned)rule->hz);
+	rule_put_limit(rule, limit, sizeof(limit));
+	log_note(traps->log, "trap %s: %s of %s is %.1f %%, %s: capturing %.3g s at %u Hz",
+		rule->name, rule_metric_name(rule->metric), c->name,
+		(double)c->trap.values[(c->trap.values_len - 1) % TRAP_VALUES_MAX].permille / 10,
+		limit, (double)rule->capture_ns / 1e9, (unsigned)rule->hz);
 }
 
 static void refuse_capture(struct traps *traps, struct watch *watch)
 {
+	char name[TRAPS_NAME_MAX];
+
 	traps->stats.refused++;
 	trap_refuse(&watch->trap);
+	watch_put_name(watch, name, sizeof(name));
 	if (!traps->said_refused)
 		log_warn(traps->log,
 			"trap %s: no capture of %s, because %d others are being captured or "
 			"written; further refusals are only counted",
-			traps->rules->all[watch->rule].name, watch_name(watch), TRAPS_CAPTURES_MAX);
+			traps->rules->all[watch->rule].name, name, TRAPS_CAPTURES_MAX);
 	traps->said_refused = true;
 }
 
@@ -164,8 +221,11 @@ static void on_fired(void *ctx, struct watch *watch)
 {
 	struct traps *traps = ctx;
 	_cleanup_(trap_capture_freep) struct trap_capture *c = NULL;
+	const struct rule *rule = &traps->rules->all[watch->rule];
 	struct trap_capture **slot;
 
+	if (rule->count > 0 && traps->captured >= rule->count)
+		return;
 	traps->stats.fired++;
 	if (traps->captures.len >= TRAPS_CAPTURES_MAX || capture_new(traps, watch, &c) < 0) {
 		refuse_capture(traps, watch);
@@ -177,18 +237,25 @@ static void on_fired(void *ctx, struct watch *watch)
 		return;
 	}
 	*slot = TAKE_PTR(c);
-	say_fired(traps, watch);
+	traps->captured++;
+	say_fired(traps, *slot);
 }
 
-int traps_tick(struct traps *traps, struct containers *containers, uint64_t now_ns)
+int traps_tick(struct traps *traps, struct containers *containers, struct waiting *waiting,
+	uint64_t now_ns)
 {
 	int err;
 
 	if (now_ns - traps->looked_ns < LOOK_NS)
 		return 0;
 	traps->looked_ns = now_ns;
-	err = watches_follow(&traps->watches, traps->rules, containers, now_ns);
-	watches_read(&traps->watches, traps->rules, now_ns, on_fired, traps);
+	traps->from = (struct watch_sources){ &traps->times, waiting, containers,
+		traps->rules->len > 0 &&
+			thread_times_visit(&traps->times, waiting, containers, now_ns) };
+	err = watches_follow(&traps->watches, traps->rules, &traps->from, now_ns);
+	if (traps->from.visited)
+		follow_captures(traps);
+	watches_read(&traps->watches, traps->rules, &traps->from, now_ns, on_fired, traps);
 	return err;
 }
 
@@ -234,7 +301,9 @@ static void note_rate(struct trap_capture *c, const struct profile *profile)
 static int add(struct trap_capture *c, const struct profile *profile)
 {
 	note_rate(c, profile);
-	return profile_add_slice(profile, &c->slice, &c->profile);
+	return c->pid || c->rule.comm[0]
+		? narrow_add_slice(profile, &c->pids, &c->slice, &c->profile)
+		: profile_add_slice(profile, &c->slice, &c->profile);
 }
 
 /* Fills in what is known of the capture when it begins. */

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "agent/account.h"
 #include "traps/rule.h"
+#include "traps/thread_times.h"
 #include "traps/trap.h"
 #include "profile/profile.h"
 #include "profile/slice.h"
@@ -20,17 +21,30 @@
 #define TRAPS_PIECES_MAX 80     /* limit of kept pieces of the past */
 #define TRAPS_TICKS_MAX 1000000 /* limit of a capture */
 #define TRAPS_RATES_MAX 16      /* limit of rates in a capture's list */
+#define TRAPS_NAME_MAX 512
 
 struct containers;
 struct traps;
+struct waiting;
+
+/* Times of threads, summed over some visits. */
+struct trap_threads {
+	struct thread_split split;
+	uint64_t past_ns; /* 0: nothing is known */
+	uint32_t threads; /* at the latest of the visits */
+};
 
 /* A capture and its cause. */
 struct trap_capture {
 	struct rule rule;
 	struct trap trap;                   /* the values that made it fire, and earlier ones */
-	char *container, *pod, *namespace_; /* NULL: the host */
-	uint64_t fired_ns, fired_real_ns;   /* CLOCK_MONOTONIC, CLOCK_REALTIME */
-	uint64_t since_ns, until_ns;        /* CLOCK_MONOTONIC */
+	char name[TRAPS_NAME_MAX];          /* of its subject, in words */
+	char *container, *pod, *namespace_; /* NULL: any */
+	uint32_t pid;                       /* 0: any */
+	struct thread_pids pids; /* of a process or a command; else none, which means all */
+	struct trap_threads before, after;
+	uint64_t fired_ns, fired_real_ns; /* CLOCK_MONOTONIC, CLOCK_REALTIME */
+	uint64_t since_ns, until_ns;      /* CLOCK_MONOTONIC */
 	struct trap_rate {
 		uint64_t since_ns;
 		uint32_t hz;
@@ -47,8 +61,10 @@ void traps_free(struct traps *traps);
 /* rules has new contents; before has the old ones. */
 void traps_reload(struct traps *traps, const struct rules *before, const struct rules *rules);
 
-/* Measures when it is due: call it then, or earlier. 0 or -ENOMEM. */
-int traps_tick(struct traps *traps, struct containers *containers, uint64_t now_ns);
+/* Measures when it is due: call it then, or earlier. waiting: NULL, threads cannot be read. 0 or
+ * -ENOMEM. */
+int traps_tick(struct traps *traps, struct containers *containers, struct waiting *waiting,
+	uint64_t now_ns);
 uint64_t traps_due_ns(const struct traps *traps);
 /* When the interval should end, because a capture begins or ends; CLOCK_NEVER_NS: need not. */
 uint64_t traps_cut_ns(const struct traps *traps);

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fnmatch.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,8 @@
 #include "containers/containers.h"
 
 #define AGAIN_NS (10 * NSEC_PER_SEC) /* a pod's name may come without a change */
+#define WATCHES_WANTED_PART 100 /* of the time: threads that wanted a CPU for less have no value \
+				 */
 
 struct candidate {
 	uint32_t rule;
@@ -45,9 +48,26 @@ static void watch_done(struct watch *watch)
 	free(watch->namespace_);
 }
 
-const char *watch_name(const struct watch *watch)
+struct thread_whose watch_whose(const struct watch *watch)
 {
-	return !watch->path ? "the host" : watch->container ? watch->container : watch->path;
+	return (struct thread_whose){ watch->container, watch->pod, watch->namespace_, watch->comm,
+		watch->pid };
+}
+
+void watch_put_name(const struct watch *watch, char *out, size_t size)
+{
+	const char *place = watch->container ? watch->container
+		: watch->pod                 ? watch->pod
+					     : watch->path;
+
+	if (watch->pid)
+		snprintf(out, size, "process %u", watch->pid);
+	else if (watch->comm && place)
+		snprintf(out, size, "processes %s in %s", watch->comm, place);
+	else if (watch->comm)
+		snprintf(out, size, "processes %s", watch->comm);
+	else
+		snprintf(out, size, "%s", place ? place : "the host");
 }
 
 int watches_init(struct watches *watches, struct log *log)
@@ -84,11 +104,14 @@ void watches_reload(struct watches *watches, const struct rules *before, const s
 		const struct rule *old = &before->all[watch->rule];
 		uint32_t rule = find_rule(now, old->name);
 
-		if (rule == UINT32_MAX || now->all[rule].metric != old->metric) {
+		if (rule == UINT32_MAX || now->all[rule].metric != old->metric ||
+			now->all[rule].pid != old->pid ||
+			strcmp(now->all[rule].comm, old->comm) != 0) {
 			drop(watches, i);
 			continue;
 		}
 		watch->rule = rule;
+		watch->comm = now->all[rule].comm[0] ? now->all[rule].comm : NULL;
 		trap_begin(&watch->trap, watch->trap.last_ns);
 	}
 	watches->begun = false;
@@ -106,6 +129,22 @@ static enum container_match match_item(const struct container_list_item *item, c
 		: CONTAINER_MATCH_NO;
 }
 
+/* A pod is known by its containers, which have its name. */
+static enum container_match match_pod(const struct container_list_item *item, const char *name)
+{
+	return strcmp(item->identity.pod_uid, name) == 0
+		? container_list_weigh(item, CONTAINER_MATCH_WHOLE)
+		: container_list_match_pod(item, name);
+}
+
+/* A pod has the folder that its containers' folders are in, if there is one. */
+static char *path_of(const struct rule *rule, const struct containers_item *item)
+{
+	size_t len = item->identity->pod_len;
+
+	return rule->pod[0] && len > 0 ? strndup(item->path, len) : strdup(item->path);
+}
+
 static int add_candidate(struct look *look, uint32_t rule, enum container_match match,
 	const struct containers_item *item)
 {
@@ -117,7 +156,8 @@ static int add_candidate(struct look *look, uint32_t rule, enum container_match 
 	if (!slot)
 		return -ENOMEM;
 	look->best[rule] = match;
-	*slot = (struct candidate){ rule, match, strdup(item->path), item->cgroup };
+	*slot = (struct candidate){ rule, match, path_of(&look->rules->all[rule], item),
+		item->cgroup };
 	return slot->path ? 0 : -ENOMEM;
 }
 
@@ -132,10 +172,14 @@ static int on_item(void *ctx, const struct containers_item *item)
 
 	if (!container_list_is_container(&listed))
 		return 0;
-	for (uint32_t i = 0; i < look->rules->len && err == 0; i++)
-		if (look->rules->all[i].container[0])
-			err = add_candidate(
-				look, i, match_item(&listed, look->rules->all[i].container), item);
+	for (uint32_t i = 0; i < look->rules->len && err == 0; i++) {
+		const struct rule *rule = &look->rules->all[i];
+
+		if (rule->pod[0])
+			err = add_candidate(look, i, match_pod(&listed, rule->pod), item);
+		else if (rule->container[0])
+			err = add_candidate(look, i, match_item(&listed, rule->container), item);
+	}
 	return err;
 }
 
@@ -159,26 +203,50 @@ static void warn_missing(struct watches *watches, enum rule_metric metric, const
 	log_warn(watches->log, "%s: traps for it cannot fire", why->text);
 }
 
+static void warn_full(struct watches *watches, const struct rule *rule)
+{
+	if (!watches->said_full)
+		log_warn(watches->log,
+			"more than %d containers to watch: trap %s and others do not see all of "
+			"them",
+			WATCHES_MAX, rule->name);
+	watches->said_full = true;
+}
+
+static int open_meter(struct watches *watches, const struct rule *rule, const char *path,
+	const struct watch_sources *from, uint64_t now_ns, struct meter *meter)
+{
+	struct why why;
+	int err;
+
+	if (!rule_is_of_threads(rule))
+		err = meter_open(meter, &watches->mounts, rule->metric, path, now_ns, &why);
+	else
+		err = from->waiting ? 0
+				    : why_set(&why, -ENOENT, "this kernel does not provide %s",
+					      rule_metric_name(rule->metric));
+	if (err < 0)
+		warn_missing(watches, rule->metric, &why);
+	return err;
+}
+
 static int add_watch(struct watches *watches, const struct rules *rules, uint32_t rule,
-	const char *path, uint64_t now_ns)
+	const char *path, const struct watch_sources *from, uint64_t now_ns)
 {
 	const struct rule *trap = &rules->all[rule];
-	struct watch watch = { .rule = rule, .seen = true, .meter = METER_INIT }, *slot;
-	struct why why;
+	struct watch watch = { .rule = rule,
+		.seen = true,
+		.pid = (uint32_t)trap->pid,
+		.comm = trap->comm[0] ? trap->comm : NULL,
+		.meter = METER_INIT };
+	struct watch *slot;
 
 	if (watches->all.len >= WATCHES_MAX) {
-		if (!watches->said_full)
-			log_warn(watches->log,
-				"more than %d containers to watch: trap %s and "
-				"others do not see all of them",
-				WATCHES_MAX, trap->name);
-		watches->said_full = true;
+		warn_full(watches, trap);
 		return 0;
 	}
-	if (meter_open(&watch.meter, &watches->mounts, trap->metric, path, now_ns, &why) < 0) {
-		warn_missing(watches, trap->metric, &why);
+	if (open_meter(watches, trap, path, from, now_ns, &watch.meter) < 0)
 		return 0;
-	}
 	watch.path = path ? strdup(path) : NULL;
 	slot = path && !watch.path ? NULL : vec_add(&watches->all);
 	if (!slot) {
@@ -190,16 +258,16 @@ static int add_watch(struct watches *watches, const struct rules *rules, uint32_
 	return 0;
 }
 
-static int want(struct watches *watches, const struct rules *rules, uint32_t rule, const char *path,
-	uint64_t cgroup, uint64_t now_ns)
+static int want(struct watches *watches, const struct rules *rules, const struct candidate *c,
+	const struct watch_sources *from, uint64_t now_ns)
 {
-	struct watch *watch = find_watch(watches, rule, path);
-	int err = watch ? 0 : add_watch(watches, rules, rule, path, now_ns);
+	struct watch *watch = find_watch(watches, c->rule, c->path);
+	int err = watch ? 0 : add_watch(watches, rules, c->rule, c->path, from, now_ns);
 
-	watch = watch ? watch : find_watch(watches, rule, path);
+	watch = watch ? watch : find_watch(watches, c->rule, c->path);
 	if (watch) {
 		watch->seen = true;
-		watch->cgroup = cgroup;
+		watch->cgroup = c->cgroup;
 	}
 	return err;
 }
@@ -215,51 +283,54 @@ static int set_text(char **to, const char *text)
 	return 0;
 }
 
-/* As profiles have it. */
-static int label(struct watch *watch, struct containers *containers)
+/* As profiles have it. A pod's samples have the labels of its containers. */
+static int label(struct watch *watch, const struct rule *rule, struct containers *containers)
 {
 	struct containers_labels labels;
-	int err;
+	int err = 0;
 
 	if (!watch->path)
 		return 0;
 	containers_labels(containers, watch->cgroup, &labels);
-	err = set_text(&watch->container, labels.container);
+	if (rule->pod[0] == '\0')
+		err = set_text(&watch->container, labels.container);
 	if (err == 0)
 		err = set_text(&watch->pod, labels.pod);
 	return err == 0 ? set_text(&watch->namespace_, labels.namespace_) : err;
 }
 
 static int look_through(struct watches *watches, const struct rules *rules,
-	struct containers *containers, uint64_t now_ns)
+	const struct watch_sources *from, uint64_t now_ns)
 {
 	_cleanup_(look_done) struct look look = { .rules = rules };
-	int err = containers_each(containers, on_item, &look);
+	int err = containers_each(from->containers, on_item, &look);
 
 	vec_each (&watches->all, watch)
 		watch->seen = false;
 	for (uint32_t i = 0; i < rules->len && err == 0; i++)
-		if (rules->all[i].container[0] == '\0')
-			err = want(watches, rules, i, NULL, 0, now_ns);
+		if (rules->all[i].container[0] == '\0' && rules->all[i].pod[0] == '\0')
+			err = want(watches, rules, &(struct candidate){ .rule = i }, from, now_ns);
 	vec_each (&look.found, c)
 		if (err == 0 && c->match == look.best[c->rule])
-			err = want(watches, rules, c->rule, c->path, c->cgroup, now_ns);
+			err = want(watches, rules, c, from, now_ns);
 	for (size_t i = watches->all.len; i-- > 0;) {
-		if (!watches->all.data[i].seen)
+		struct watch *watch = &watches->all.data[i];
+
+		if (!watch->seen)
 			drop(watches, i);
 		else if (err == 0)
-			err = label(&watches->all.data[i], containers);
+			err = label(watch, &rules->all[watch->rule], from->containers);
 	}
 	return err;
 }
 
 int watches_follow(struct watches *watches, const struct rules *rules,
-	struct containers *containers, uint64_t now_ns)
+	const struct watch_sources *from, uint64_t now_ns)
 {
 	struct containers_stats stats;
 	uint64_t changes;
 
-	containers_stats(containers, &stats);
+	containers_stats(from->containers, &stats);
 	changes = (stats.made + stats.removed + stats.renamed) << 20 | (stats.named & 0xfffff);
 	if (watches->begun && changes == watches->changes && now_ns < watches->again_ns)
 		return 0;
@@ -267,10 +338,64 @@ int watches_follow(struct watches *watches, const struct rules *rules,
 	watches->started_ns = watches->started_ns ? watches->started_ns : now_ns;
 	watches->again_ns = now_ns + AGAIN_NS;
 	watches->changes = changes;
-	return look_through(watches, rules, containers, now_ns);
+	return look_through(watches, rules, from, now_ns);
 }
 
-void watches_read(struct watches *watches, const struct rules *rules, uint64_t now_ns,
+/* ---- values --------------------------------------------------------------------------------- */
+
+/* False: it has no value, as it was not there all of the time. */
+static bool value_of_threads(struct watch *watch, enum rule_metric metric,
+	const struct thread_time *t, uint64_t *permille)
+{
+	double wanted_ns = (double)(t->split.running_ns + t->split.runnable_ns);
+	double past_ns = (double)t->past_ns, part_ns, whole_ns;
+
+	if (watch->pid && watch->start_ns != t->start_ns) {
+		watch->start_ns = t->start_ns; /* another process has that pid */
+		return false;
+	}
+	part_ns = metric == RULE_CPU     ? (double)t->split.running_ns
+		: metric == RULE_BLOCKED ? (double)t->split.blocked_ns
+					 : (double)t->split.runnable_ns;
+	whole_ns = metric == RULE_BLOCKED ? (double)t->split.wall_ns
+		: metric == RULE_RUNNABLE ? wanted_ns
+					  : past_ns;
+	/* Of next to nothing any share may wait. */
+	if (metric == RULE_RUNNABLE && wanted_ns * WATCHES_WANTED_PART < past_ns)
+		return false;
+	*permille = (uint64_t)(part_ns * 1000.0 / whole_ns);
+	return true;
+}
+
+/* A cgroup stays for a while when its processes are gone, and then it uses no CPU. */
+static bool is_there(const struct watches *watches, const struct watch *watch, bool has_threads)
+{
+	return !watch->path || has_threads || meter_has_tasks(&watches->mounts, watch->path);
+}
+
+static void keep_time(struct watch *watch, const struct thread_time *time, uint64_t now_ns)
+{
+	watch->times[watch->times_len++ % WATCH_TIMES_MAX] = (struct watch_time){ now_ns, *time };
+}
+
+static bool read_value(struct watches *watches, struct watch *watch, const struct rule *rule,
+	const struct watch_sources *from, uint64_t now_ns, uint64_t *permille)
+{
+	const struct thread_whose whose = watch_whose(watch);
+	struct thread_time time;
+	bool known =
+		thread_times_of(from->times, from->waiting, from->containers, &whose, &time, NULL);
+
+	if (known && from->visited)
+		keep_time(watch, &time, now_ns);
+	if (rule_is_of_threads(rule))
+		return known && value_of_threads(watch, rule->metric, &time, permille);
+	/* Its counter goes on where there is nobody. */
+	return meter_read(&watch->meter, now_ns, permille) == 0 && is_there(watches, watch, known);
+}
+
+void watches_read(struct watches *watches, const struct rules *rules,
+	const struct watch_sources *from, uint64_t now_ns,
 	void (*fired)(void *ctx, struct watch *watch), void *ctx)
 {
 	vec_each (&watches->all, watch) {
@@ -283,12 +408,15 @@ void watches_read(struct watches *watches, const struct rules *rules, uint64_t n
 			.for_ns = trap->for_ns,
 			.cooldown_ns = trap->cooldown_ns,
 			.not_before_ns = watches->started_ns + before_ns,
+			.once = trap->once,
 		};
 		uint64_t permille;
 
 		if (now_ns - watch->trap.last_ns < WATCHES_VALUE_NS)
 			continue; /* new: no time was measured yet */
-		if (meter_read(&watch->meter, now_ns, &permille) < 0)
+		if (rule_is_of_threads(trap) && from->waiting && !from->visited)
+			continue;
+		if (!read_value(watches, watch, trap, from, now_ns, &permille))
 			trap_skip(&watch->trap, now_ns);
 		else if (trap_feed(&watch->trap, &rule, now_ns, permille))
 			fired(ctx, watch);

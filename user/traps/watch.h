@@ -3,6 +3,8 @@
  * meter and state. New containers are watched as they appear. */
 #pragma once
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/clock.h"
@@ -10,12 +12,14 @@
 #include "base/vec.h"
 #include "traps/meter.h"
 #include "traps/rule.h"
+#include "traps/thread_times.h"
 #include "traps/trap.h"
 
 /* Minimum time before firing in a capture, unless less is configured. */
 #define WATCHES_BEFORE_NS (5 * NSEC_PER_SEC)
 #define WATCHES_VALUE_NS NSEC_PER_SEC /* the shortest time that a value may cover */
-#define WATCHES_MAX 512 /* further containers are not watched, with a warning */
+#define WATCHES_MAX 512               /* further containers are not watched, with a warning */
+#define WATCH_TIMES_MAX 64            /* kept values of what its threads did, a ring */
 
 struct containers;
 
@@ -26,8 +30,24 @@ struct watch {
 	bool seen;
 	/* The same as in a profile's labels; NULL for the host. */
 	char *container, *pod, *namespace_;
-	struct meter meter;
+	const char *comm; /* of the rule; NULL: any, as the next */
+	uint32_t pid;
+	uint64_t start_ns;  /* of the process with that pid */
+	struct meter meter; /* closed where the value is taken from threads */
 	struct trap trap;
+	struct watch_time {
+		uint64_t at_ns;
+		struct thread_time time;
+	} times[WATCH_TIMES_MAX];
+	uint64_t times_len; /* number so far */
+};
+
+/* The sources of values. */
+struct watch_sources {
+	const struct thread_times *times;
+	const struct waiting *waiting; /* NULL: threads cannot be read */
+	struct containers *containers;
+	bool visited; /* there was a visit at this turn */
 };
 
 struct watches {
@@ -47,9 +67,12 @@ void watches_done(struct watches *watches);
 void watches_reload(struct watches *watches, const struct rules *before, const struct rules *now);
 /* Follows containers that changed. 0 or -ENOMEM. */
 int watches_follow(struct watches *watches, const struct rules *rules,
-	struct containers *containers, uint64_t now_ns);
-/* Reads meters whose latest reading is a second old. Calls fired for each trap that fires. */
-void watches_read(struct watches *watches, const struct rules *rules, uint64_t now_ns,
+	const struct watch_sources *from, uint64_t now_ns);
+/* Takes the values of those whose latest one is a second old. A subject that is not there, or
+ * cannot be read, has no value. Calls fired for each trap that fires. */
+void watches_read(struct watches *watches, const struct rules *rules,
+	const struct watch_sources *from, uint64_t now_ns,
 	void (*fired)(void *ctx, struct watch *watch), void *ctx);
-/* "the host", or the container's name. */
-const char *watch_name(const struct watch *watch);
+struct thread_whose watch_whose(const struct watch *watch);
+/* Puts "the host", "process 4711", "processes java in web" or a container's name. */
+void watch_put_name(const struct watch *watch, char *out, size_t size);

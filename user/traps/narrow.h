@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* traps/narrow.h - the part of a profile that is of some processes. */
+#pragma once
+
+#include "profile/profile.h"
+#include "profile/slice.h"
+#include "traps/thread_times.h"
+
+/* As profile_add_slice, of these processes alone. 0 or -ENOMEM. */
+int narrow_add_slice(const struct profile *profile, const struct thread_pids *pids,
+	struct slice *slice, struct profile *out);

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* traps/thread_times.h - how the threads of a trap's subject spent the time between the latest two
+ * visits (waiting/waiting.h). The traps make visits of their own, one a second, as long as they
+ * take no more than 1/THREAD_TIMES_PART of one CPU. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "waiting/thread_split.h"
+
+#define THREAD_TIMES_PART 200
+#define THREAD_TIMES_PIDS_MAX 256 /* of one subject; further ones are not in its captures */
+
+struct containers;
+struct waiting;
+
+/* All that is not NULL or 0 must fit; of the host nothing is given. */
+struct thread_whose {
+	const char *container, *pod, *namespace_; /* labels */
+	const char *comm;
+	uint32_t pid;
+};
+
+/* Of the processes, by their index in waiting_processes. */
+struct thread_process {
+	uint64_t start_ns;
+	uint32_t tgid;
+	struct thread_split sum;  /* up to the latest visit */
+	struct thread_split last; /* between the latest two */
+};
+
+struct thread_times {
+	VEC(struct thread_process) processes;
+	uint64_t visited_ns; /* the latest visit, CLOCK_MONOTONIC; 0: none */
+	uint64_t past_ns; /* between the latest two; 0: there is only one, or the latest failed */
+	uint64_t due_ns;
+};
+
+struct thread_time {
+	struct thread_split split;
+	uint64_t past_ns;
+	uint32_t threads;
+	uint64_t start_ns; /* of the process with the pid */
+};
+
+struct thread_pids {
+	uint32_t *data;
+	size_t len, cap;
+};
+
+void thread_times_done(struct thread_times *times);
+/* Visits when it is due. True: there was a visit. waiting may be NULL: there is none. */
+bool thread_times_visit(struct thread_times *times, struct waiting *waiting,
+	struct containers *containers, uint64_t now_ns);
+/* False: nothing is known of it, because it has no thread, was not there at the visit before, or
+ * there were no two visits. pids: NULL, or gets the processes that it does not have yet. */
+bool thread_times_of(const struct thread_times *times, const struct waiting *waiting,
+	struct containers *containers, const struct thread_whose *whose, struct thread_time *out,
+	struct thread_pids *pids);
