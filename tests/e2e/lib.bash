@@ -249,8 +249,7 @@ make_container() {
 	local root id
 	root=$(cgroup2_root) || skip 'no cgroup v2 hierarchy is mounted'
 	id=$(od -An -tx1 -N32 /dev/urandom | tr -d ' \n')
-	container=${id:0:12}
-	cgroup=$root/docker-$id.scope
+	container=${id:0:12} cgroup=$root/docker-$id.scope
 	mkdir "$cgroup" 2>/dev/null || skip "cannot make a cgroup below $root"
 	cgroups+=("$cgroup")
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* traps/thread_times.h - how the threads of a trap's subject spent the time between the latest two
- * visits (waiting/waiting.h). The traps make visits of their own, one a second, as long as they
+/* traps/thread_times.h - times of the threads of a trap's subject, between the latest two visits
+ * (waiting/waiting.h). The traps make visits of their own, one a second, as long as they
  * take no more than 1/THREAD_TIMES_PART of one CPU. */
 #pragma once
 
@@ -24,7 +24,7 @@ struct thread_whose {
 	uint32_t pid;
 };
 
-/* Of the processes, by their index in waiting_processes. */
+/* A process, by its index in waiting_processes. */
 struct thread_process {
 	uint64_t start_ns;
 	uint32_t tgid;

@@ -27,7 +27,7 @@ struct trap {
 	uint64_t last_ns;  /* end of the latest value */
 	uint64_t since_ns; /* all values since then were beyond the limit; 0: the latest was not */
 	uint64_t rests_ns; /* end of the cool-down */
-	bool held;         /* it fired, and all values since then were beyond the limit */
+	bool held;         /* fired, and all values since then were beyond the limit */
 	struct trap_value values[TRAP_VALUES_MAX]; /* the latest, a ring */
 	uint64_t values_len;                       /* number so far */
 };

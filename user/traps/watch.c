@@ -16,8 +16,9 @@
 #include "containers/containers.h"
 
 #define AGAIN_NS (10 * NSEC_PER_SEC) /* a pod's name may come without a change */
-#define WATCHES_WANTED_PART 100 /* of the time: threads that wanted a CPU for less have no value \
-				 */
+#define WATCHES_WANTED_PART                                                  \
+	100 /* of the time: threads that wanted a CPU for less have no value \
+	     */
 
 struct candidate {
 	uint32_t rule;
@@ -343,8 +344,13 @@ int watches_follow(struct watches *watches, const struct rules *rules,
 
 /* ---- values --------------------------------------------------------------------------------- */
 
-/* False: it has no value, as it was not there all of the time. */
-static bool value_of_threads(struct watch *watch, enum rule_metric metric,
+enum reading {
+	READ_VALUE,
+	READ_UNKNOWN, /* the kernel did not answer */
+	READ_ABSENT,  /* the subject is not there, or was not all of the time */
+};
+
+static enum reading value_of_threads(struct watch *watch, enum rule_metric metric,
 	const struct thread_time *t, uint64_t *permille)
 {
 	double wanted_ns = (double)(t->split.running_ns + t->split.runnable_ns);
@@ -352,7 +358,7 @@ static bool value_of_threads(struct watch *watch, enum rule_metric metric,
 
 	if (watch->pid && watch->start_ns != t->start_ns) {
 		watch->start_ns = t->start_ns; /* another process has that pid */
-		return false;
+		return READ_ABSENT;
 	}
 	part_ns = metric == RULE_CPU     ? (double)t->split.running_ns
 		: metric == RULE_BLOCKED ? (double)t->split.blocked_ns
@@ -362,9 +368,9 @@ static bool value_of_threads(struct watch *watch, enum rule_metric metric,
 					  : past_ns;
 	/* Of next to nothing any share may wait. */
 	if (metric == RULE_RUNNABLE && wanted_ns * WATCHES_WANTED_PART < past_ns)
-		return false;
-	*permille = (uint64_t)(part_ns * 1000.0 / whole_ns);
-	return true;
+		part_ns = 0;
+	*permille = whole_ns > 0 ? (uint64_t)(part_ns * 1000.0 / whole_ns) : 0;
+	return READ_VALUE;
 }
 
 /* A cgroup stays for a while when its processes are gone, and then it uses no CPU. */
@@ -378,8 +384,9 @@ static void keep_time(struct watch *watch, const struct thread_time *time, uint6
 	watch->times[watch->times_len++ % WATCH_TIMES_MAX] = (struct watch_time){ now_ns, *time };
 }
 
-static bool read_value(struct watches *watches, struct watch *watch, const struct rule *rule,
-	const struct watch_sources *from, uint64_t now_ns, uint64_t *permille)
+static enum reading read_value(struct watches *watches, struct watch *watch,
+	const struct rule *rule, const struct watch_sources *from, uint64_t now_ns,
+	uint64_t *permille)
 {
 	const struct thread_whose whose = watch_whose(watch);
 	struct thread_time time;
@@ -388,10 +395,27 @@ static bool read_value(struct watches *watches, struct watch *watch, const struc
 
 	if (known && from->visited)
 		keep_time(watch, &time, now_ns);
+	if (rule_is_of_threads(rule) && time.past_ns == 0)
+		return READ_UNKNOWN;
 	if (rule_is_of_threads(rule))
-		return known && value_of_threads(watch, rule->metric, &time, permille);
+		return known ? value_of_threads(watch, rule->metric, &time, permille) : READ_ABSENT;
+	if (meter_read(&watch->meter, now_ns, permille) < 0) {
+		watch->stale = true;
+		return READ_UNKNOWN;
+	}
 	/* Its counter goes on where there is nobody. */
-	return meter_read(&watch->meter, now_ns, permille) == 0 && is_there(watches, watch, known);
+	return is_there(watches, watch, known) ? READ_VALUE : READ_ABSENT;
+}
+
+/* Another cgroup may have the path by now. */
+static void drop_stale(struct watches *watches)
+{
+	for (size_t i = watches->all.len; i-- > 0;) {
+		if (!watches->all.data[i].stale)
+			continue;
+		drop(watches, i);
+		watches->begun = false;
+	}
 }
 
 void watches_read(struct watches *watches, const struct rules *rules,
@@ -416,9 +440,18 @@ void watches_read(struct watches *watches, const struct rules *rules,
 			continue; /* new: no time was measured yet */
 		if (rule_is_of_threads(trap) && from->waiting && !from->visited)
 			continue;
-		if (!read_value(watches, watch, trap, from, now_ns, &permille))
+		switch (read_value(watches, watch, trap, from, now_ns, &permille)) {
+		case READ_VALUE:
+			if (trap_feed(&watch->trap, &rule, now_ns, permille))
+				fired(ctx, watch);
+			break;
+		case READ_UNKNOWN:
 			trap_skip(&watch->trap, now_ns);
-		else if (trap_feed(&watch->trap, &rule, now_ns, permille))
-			fired(ctx, watch);
+			break;
+		case READ_ABSENT: /* a condition ends with its subject */
+			trap_begin(&watch->trap, now_ns);
+			break;
+		}
 	}
+	drop_stale(watches);
 }

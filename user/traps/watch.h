@@ -27,7 +27,7 @@ struct watch {
 	uint32_t rule; /* index in the configuration's traps */
 	char *path;    /* path of the cgroup; NULL: the host */
 	uint64_t cgroup;
-	bool seen;
+	bool seen, stale; /* stale: its cgroup was removed */
 	/* The same as in a profile's labels; NULL for the host. */
 	char *container, *pod, *namespace_;
 	const char *comm; /* of the rule; NULL: any, as the next */

@@ -1,0 +1,262 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# record --when, and traps of processes: each condition fires once, on nothing that is absent, and leaves
+# whole bundles alone.
+# alone: its programs want a CPU at once
+# seconds: 260
+
+load lib
+
+trials=${TRIALS:-20}
+declare -A out_of=() recorder_of=()
+
+# when NAME CONDITION OPTION...: a recorder in the background, with bundles in $tmp/NAME.
+when() {
+	start "$stoker" record --when "$2" --before 1s --after 1s --bundle "$tmp/$1" "${@:3}"
+	out_of[$1]=$out recorder_of[$1]=$pid
+	wait_until 20 says 'waiting for' "$out"
+}
+
+# enter CGROUP COMMAND...: as $pid, in that cgroup from its begin.
+enter() {
+	# shellcheck disable=SC2016 # for the inner shell
+	start sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$@"
+	wait_until 10 has_run "$pid"
+}
+
+bundles_of() {
+	find "$tmp/$1" -mindepth 1 -maxdepth 1 -type d ! -name '.*' | sort
+}
+
+has_bundles() {
+	[ "$(bundles_of "$1" | wc -l)" -ge "$2" ]
+}
+
+have_bundles() {
+	local count=$1 name
+	shift
+	for name; do
+		has_bundles "$name" "$count" || return 1
+	done
+}
+
+# Each folder in $tmp/NAME is a bundle, and each of its files is whole.
+are_whole() {
+	local dir
+	[ -z "$(find "$tmp/$1" -mindepth 1 -maxdepth 1 -name '.*')" ]
+	for dir in $(bundles_of "$1"); do
+		[ "$(find "$dir" -type f | wc -l)" -eq 8 ]
+		jq -e .samples "$dir/trap.json" >/dev/null
+		jq -e .profiles "$dir/profile.speedscope.json" >/dev/null
+		gzip -t "$dir/profile.pb.gz"
+		grep -q '</html>' "$dir/profile.html"
+		grep -q '^Trap .* fired at ' "$dir/first.txt"
+		grep -q '^Changes after it fired' "$dir/first.txt"
+	done
+}
+
+ends() {
+	local status=0
+	kill -INT "$1"
+	wait "$1" || status=$?
+	[ "$status" -eq "${2:-0}" ]
+}
+
+fired_of() {
+	grep -c '^trap .*capturing' "${out_of[$1]}" || true
+}
+
+# quota CONTAINER: of a hundredth of a CPU, by the hierarchy that has the controller. Sets $cpu_cgroup.
+quota() {
+	cpu_cgroup=/sys/fs/cgroup/cpu/${1##*/}
+	[ -e /sys/fs/cgroup/cpu/cpu.cfs_quota_us ] || [ -e /sys/fs/cgroup/cpu/cpu.shares ] || return 1
+	mkdir "$cpu_cgroup" && cgroups+=("$cpu_cgroup")
+	[ -e "$cpu_cgroup/cpu.cfs_quota_us" ] && echo 1000 >"$cpu_cgroup/cpu.cfs_quota_us"
+}
+
+@test "each kind of condition fires once each time it holds" {
+	local idle=(cpu_below blocked) busy=(cpu_above runnable wait) one i spins=() name
+	make_container
+	for i in 1 2; do
+		enter "$cgroup" nice -n -20 taskset -c 0 "$(target spin)" 1200
+		spins+=("$pid")
+	done
+	when cpu_below 'cpu < 3% for 1s' --container "$container"
+	when blocked 'blocked > 90% for 1s' --container "$container"
+	when cpu_above 'cpu > 10% for 1s' --container "$container"
+	when runnable 'runnable > 20% for 1s' --container "$container"
+	when wait 'wait > 10% for 1s' --container "$container"
+	if [ -e "$cgroup/cpu.pressure" ]; then
+		when pressure 'pressure > 10% for 1s' --container "$container"
+		busy+=(pressure)
+	fi
+	make_container
+	if quota "$cgroup"; then
+		enter "$cgroup" "$(target spin)" 1200
+		spins+=("$pid")
+		echo "$pid" >"$cpu_cgroup/cgroup.procs"
+		when throttled 'throttled > 20% for 1s' --container "$container"
+		busy+=(throttled)
+	fi
+	for ((i = 1; i <= trials; i++)); do
+		wait_until 40 have_bundles "$i" "${busy[@]}"
+		kill -STOP "${spins[@]}"
+		wait_until 40 have_bundles "$i" "${idle[@]}"
+		[ "$i" -eq "$trials" ] || kill -CONT "${spins[@]}"
+	done
+	for name in "${busy[@]}" "${idle[@]}"; do
+		ends "${recorder_of[$name]}"
+		echo "$name: $(fired_of "$name") times in $trials"
+		[ "$(fired_of "$name")" -eq "$trials" ]
+		[ "$(bundles_of "$name" | wc -l)" -eq "$trials" ]
+		are_whole "$name"
+	done
+}
+
+@test "nothing fires on a container that is not there, or has no process" {
+	local condition n=0 name
+	make_container
+	for condition in 'cpu < 99%' 'blocked < 99%' 'runnable < 99%' 'wait < 99%'; do
+		n=$((n + 1))
+		when "empty$n" "$condition for 1s" --container "$container" -d 9
+		when "absent$n" "$condition for 1s" --container nobody-has-this-name -d 9
+	done
+	for name in "${!recorder_of[@]}"; do
+		wait "${recorder_of[$name]}" && return 1
+		says 'the condition of --when never held: there is no bundle' "${out_of[$name]}"
+		[ -z "$(bundles_of "$name")" ]
+	done
+	says 'what it is of is not there yet' "${out_of[absent1]}"
+}
+
+@test "a container that starts later is found, and a bundle has its samples alone" {
+	local root id dir other
+	root=$(cgroup2_root) || skip 'no cgroup v2 hierarchy is mounted'
+	id=$(od -An -tx1 -N32 /dev/urandom | tr -d ' \n')
+	start_busy spin 60
+	when later 'cpu > 5% for 1s' --container "${id:0:12}" --count 1
+	says 'is not there yet' "${out_of[later]}"
+	mkdir "$root/docker-$id.scope" 2>/dev/null || skip "cannot make a cgroup below $root"
+	cgroups+=("$root/docker-$id.scope")
+	enter "$root/docker-$id.scope" nice -n -20 "$(target burn7030)" 60
+	wait_until 40 is_gone "${recorder_of[later]}"
+	wait "${recorder_of[later]}"
+	dir=$(bundles_of later)
+	jq -e --arg id "${id:0:12}" '.container == $id and .samples > 0' "$dir/trap.json"
+	grep -q '^burn7030;' "$dir/folded_stacks.out"
+	! grep -v '^burn7030;' "$dir/folded_stacks.out"
+	grep -q '%  burn7030, thread' "$dir/first.txt"
+	are_whole later
+}
+
+@test "Ctrl-C at any moment leaves whole bundles alone" {
+	local i status any=0
+	start_busy spin 120
+	for i in 1 2 3 4 5 6 7 8; do
+		status=0
+		timeout -s INT "$((2 + RANDOM % 6)).$((RANDOM % 10))" "$stoker" record -q -a \
+			--when 'cpu > 1% for 1s' --before 1s --after 1s --bundle "$tmp/b$i" || status=$?
+		[ "$status" -eq 124 ]
+		are_whole "b$i"
+		any=$((any + $(bundles_of "b$i" | wc -l)))
+	done
+	[ "$any" -gt 0 ]
+}
+
+@test "a process is waited for, in its own PID namespace too" {
+	local dir
+	unshare --mount --pid --fork --mount-proc true 2>"$tmp/unshare" ||
+		skip "no namespaces of our own here: $(tail -n 1 "$tmp/unshare")"
+	# shellcheck disable=SC2016 # for the inner shell
+	start unshare --mount --pid --fork --kill-child --mount-proc sh -c '"$0" 60 & "$1" record \
+		-p $! --when "cpu > 1% for 1s" --before 1s --after 1s --count 1 --bundle "$2"
+		echo "status $?"; kill $!' "$(target spin)" "$stoker" "$tmp/inner"
+	wait_until 40 says '^status' "$out"
+	says '^status 0' "$out"
+	dir=$(bundles_of inner)
+	jq -e '.rule.pid < 100 and .samples > 0 and .threads_before.threads == 1' "$dir/trap.json"
+	grep -q 'cpu of process [0-9]* above 1 % for 1 s' "$dir/first.txt"
+}
+
+@test "traps of the daemon are of processes, too, and compare with the store" {
+	local dir spin
+	start_busy spin 120
+	spin=$pid
+	printf '%s\n' '[sample]' 'interval = 2s' '[store]' "path = $tmp/store" '[http]' 'listen = off' \
+		'[trap pid]' "pid = $spin" 'above = 1%' 'for = 1s' 'before = 3s' 'capture = 1s' \
+		'[trap comm]' 'comm = spin' 'metric = blocked' 'above = 90%' 'for = 1s' \
+		'before = 1s' 'capture = 1s' '[trap host]' 'metric = runnable' 'above = 0.1%' \
+		'for = 1s' 'before = 3s' 'capture = 1s' >"$tmp/stoker.ini"
+	start "$stoker" daemon --config "$tmp/stoker.ini"
+	wait_until 30 says 'trap pid: wrote' "$out"
+	kill -STOP "$spin"
+	wait_until 30 says 'trap comm: wrote' "$out"
+	wait_until 60 says 'trap host: wrote' "$out"
+	kill -TERM "$pid"
+	wait "$pid"
+	dir=$(find "$tmp/store/traps" -name 'pid-0001-*')
+	! grep -v '^[^;]*;[^;]*;spin;' "$dir/folded_stacks.out"
+	jq -e --argjson pid "$spin" '.rule.pid == $pid and .samples > 0' "$dir/trap.json"
+	dir=$(find "$tmp/store/traps" -name 'comm-0001-*')
+	jq -e '.rule.comm == "spin" and .threads_after.blocked_percent > 90' "$dir/trap.json"
+	grep -q '^Its .*\|no sample of its subject' "$dir/first.txt"
+	dir=$(find "$tmp/store/traps" -name 'host-0001-*')
+	grep -q 'against the ten minutes before' "$dir/first.txt"
+}
+
+# An attacker that spins, has the comm of the victim's program, and a cgroup below its own with the name
+# of the victim's container.
+@test "a container does not make the traps of another fire" {
+	local victim attacker name
+	make_container
+	victim=$container
+	cp "$(target spin)" "$tmp/served"
+	# A shell that waits for its input has a thread and uses no CPU.
+	mkfifo "$tmp/fifo"
+	# shellcheck disable=SC2016 # for the inner shell
+	start sh -c 'echo $$ >"$0/cgroup.procs" && read -r line <"$1"' "$cgroup" "$tmp/fifo"
+	make_container
+	attacker=$cgroup
+	mkdir "$attacker/docker-$victim${container:0:12}$victim${container:0:12}0123456789abcdef.scope"
+	when above 'cpu > 1% for 1s' --container "$victim" -d 10
+	when ran 'runnable > 1% for 1s' --container "$victim" -d 10
+	enter "$attacker" "$tmp/served" 60
+	enter "$attacker/docker-$victim${container:0:12}$victim${container:0:12}0123456789abcdef.scope" \
+		"$tmp/served" 60
+	for name in above ran; do
+		wait "${recorder_of[$name]}" && return 1
+		says 'never held' "${out_of[$name]}"
+	done
+}
+
+@test "bundles are limited: of those that are not counted the last 20 stay" {
+	local i
+	mkdir "$tmp/full"
+	for i in {1..20}; do
+		mkdir "$tmp/full/cpu-00$(printf %02d "$i")-20260101T000000Z"
+	done
+	mkdir "$tmp/full/mine" "$tmp/full/.cpu-0007-20260101T000000Z"
+	start_busy spin 60
+	record -a --when 'cpu > 1% for 1s' --before 1s --after 1s --count 1 --bundle "$tmp/full"
+	[ "$(find "$tmp/full" -name 'cpu-*' | wc -l)" -eq 20 ]
+	[ ! -e "$tmp/full/cpu-0001-20260101T000000Z" ] && [ -e "$tmp/full/mine" ]
+	[ -e "$(find "$tmp/full" -name 'cpu-0021-*')/first.txt" ]
+	[ ! -e "$tmp/full/.cpu-0007-20260101T000000Z" ]
+}
+
+@test "a condition that cannot be is refused with the word that is wrong" {
+	local row
+	for row in 'cpux < 3%|cpux: no such metric; there are cpu,' 'cpu = 3%|=: expected < or >' \
+		'cpu < 3|3: expected a share' 'cpu < 3% in 2s|in: expected for' \
+		'throttled > 3%|throttled needs a container'; do
+		exits 2 "$stoker" record -a --when "${row%|*}" --bundle "$tmp/b"
+		said_clearly "${row#*|}"
+	done
+	exits 2 "$stoker" record -a --when 'cpu < 3%'
+	said_clearly 'needs --bundle DIR'
+	exits 2 "$stoker" record --unit x --when 'cpu < 3%' --bundle "$tmp/b"
+	said_clearly 'is for --container, --pod, a process'
+	exits 2 "$stoker" record --count 3
+	said_clearly 'need --when'
+	[ ! -e "$tmp/b" ]
+}
