@@ -8,7 +8,7 @@
 load lib
 
 trials=${TRIALS:-20}
-declare -A out_of=() recorder_of=()
+declare -gA out_of=() recorder_of=()
 
 # when NAME CONDITION OPTION...: a recorder in the background, with bundles in $tmp/NAME.
 when() {
@@ -81,13 +81,13 @@ quota() {
 		enter "$cgroup" nice -n -20 taskset -c 0 "$(target spin)" 1200
 		spins+=("$pid")
 	done
-	when cpu_below 'cpu < 3% for 1s' --container "$container"
+	when cpu_below 'cpu < 1% for 1s' --container "$container"
 	when blocked 'blocked > 90% for 1s' --container "$container"
-	when cpu_above 'cpu > 10% for 1s' --container "$container"
-	when runnable 'runnable > 20% for 1s' --container "$container"
-	when wait 'wait > 10% for 1s' --container "$container"
+	when cpu_above 'cpu > 1.5% for 1s' --container "$container"
+	when runnable 'runnable > 5% for 1s' --container "$container"
+	when wait 'wait > 5% for 1s' --container "$container"
 	if [ -e "$cgroup/cpu.pressure" ]; then
-		when pressure 'pressure > 10% for 1s' --container "$container"
+		when pressure 'pressure > 5% for 1s' --container "$container"
 		busy+=(pressure)
 	fi
 	make_container

@@ -20,8 +20,6 @@
 #define CHANGED_MIN 1. /* per cent of a CPU */
 #define VALUES 10
 
-DEFINE_CLEANUP(struct ranking, ranking_free)
-
 struct side {
 	struct ranking *by_function, *by_thread;
 	struct ranking_rows functions, threads;

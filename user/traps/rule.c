@@ -16,6 +16,7 @@
 #define FOR_DEFAULT_NS (2 * NSEC_PER_SEC)
 #define FOR_MAX_NS (3600 * NSEC_PER_SEC)
 #define PERMILLE_MAX 1000000
+#define METRIC_MISSING "a metric, one of " RULE_METRICS_TEXT
 #define GRAMMAR "METRIC < N%% [for TIME]" /* of a format */
 
 static const char *const metrics[RULE_METRICS] = {
@@ -144,9 +145,8 @@ static int parse_time(const char *word, const char *text, struct rule *rule, str
 
 int rule_parse(const char *text, struct rule *rule, struct why *why)
 {
-	static const char *const missing[] = { "a metric, one of " RULE_METRICS_TEXT,
-		"< or > after the metric", "a share such as 3%", "",
-		"a time such as 2s after for" };
+	static const char *const missing[] = { METRIC_MISSING, "< or > after the metric",
+		"a share such as 3%", "", "a time such as 2s after for" };
 	struct rule made = *rule;
 	struct words words;
 	int err = cut_words(text, &words, why);
