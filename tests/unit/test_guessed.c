@@ -12,7 +12,7 @@
 #include "sink/sink.h"
 
 /* Formats without room for a remark. All others of sink_list have it. */
-static const char *const without[] = { "perf", "perfview", "intervals" };
+static const char *const without[] = { "perf", "perfview", "intervals", "stoker" };
 
 static bool has_room(const struct sink *sink)
 {

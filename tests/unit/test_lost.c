@@ -84,6 +84,7 @@ static void each_format_counts_what_it_has_no_place_for(void **state)
 		{ "firefox", 0, 8, 0 },
 		{ "pprof", 0, 0, 1 },
 		{ "html", 0, 0, 1 },
+		{ "stoker", 0, 0, 0 },
 	};
 	_cleanup_(profile_done) struct profile p = { 0 };
 	size_t formats = 0;

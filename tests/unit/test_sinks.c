@@ -218,6 +218,7 @@ static void a_format_that_needs_times_is_refused_for_counts(void **state)
 		{ "pprof", 0 },
 		{ "speedscope", 0 },
 		{ "firefox", -EINVAL },
+		{ "stoker", 0 },
 		{ "html", 0 },
 		{ "svg", 0 },
 		{ "intervals", 0 },

@@ -52,7 +52,8 @@ static const struct option_row rows[] = {
 
 static const struct options table = {
 	.usage = "stoker convert FILE [-o FILE] [options]",
-	.text = "Reads folded stacks or perf text, compressed or not, and writes another format.",
+	.text = "Reads folded stacks, perf text, compressed or not, a .stoker file or a segment of the\n"
+		"store, and writes another format.",
 	.rows = rows,
 	.rows_len = ARRAY_SIZE(rows),
 };
@@ -214,7 +215,8 @@ static int run(struct convert *c, struct log *log, struct why *why)
 			"%s has samples without a CPU: PerfView needs one, so each of their "
 			"threads stands for a CPU, numbered %u + its id",
 			c->input.path, SINK_THREAD_CPU);
-	if (err == 0 && profile.kinds[0].scale > 1 && strcmp(c->sink->name, "folded") != 0)
+	if (err == 0 && profile.kinds[0].scale > 1 && strcmp(c->sink->name, "folded") != 0 &&
+		strcmp(c->sink->name, "stoker") != 0)
 		log_warn(log, "%s: counts have fractions, so %s has all counts times %u",
 			c->input.path, c->sink->name, profile.kinds[0].scale);
 	if (err == 0)

@@ -32,6 +32,7 @@ enum {
 #define ASKED_MAX 10
 
 static const struct option_row rows[] = {
+	{ 'e', "event", "NAME", "the kind of value: cpu, wall, ...; default the first of a file,\nand cpu of a store" },
 	{ 'f', "format", "FORMAT", "folded (default) or html; else by FILE's name" },
 	{ 'o', "output", "FILE", "default - (stdout)" },
 	{ OPT_NORMALISE, "normalise", "HOW",
@@ -57,8 +58,8 @@ static const struct option_row rows[] = {
 static const struct options table = {
 	.usage = "stoker diff BEFORE AFTER [options]",
 	.text = "Prints the changes between two profiles. Each is a file, - for stdin, or a part "
-		"of a\nstore: SINCE..UNTIL, KEY=VALUE (store, container, pod, namespace, image, "
-		"unit,\ncomm, function), or several of these separated by commas:\n  stoker diff "
+		"of a\nstore: SINCE..UNTIL, KEY=VALUE (store, kind, container, pod, namespace, "
+		"image,\nunit, comm, function), or several of these separated by commas:\n  stoker diff "
 		"yesterday..today today..\n  stoker diff --since 1h container=web-1 "
 		"container=web-2\n  stoker diff store=/srv/a,1h.. store=/srv/b,1h..",
 	.rows = rows,
@@ -76,6 +77,7 @@ struct side {
 struct diff {
 	struct side sides[2];
 	const char *output, *format;
+	const char *event; /* NULL: not said */
 	struct output out;
 	const char *by;                                  /* NULL: not said */
 	const char *keys[ASKED_MAX], *values[ASKED_MAX]; /* of both sides */
@@ -112,6 +114,9 @@ static int take_option(void *ctx, int id, const char *arg, struct why *why)
 	case OPT_BY:
 		d->by = arg;
 		return sink_parse_by(arg, &(struct sink_options){ 0 }, why);
+	case 'e':
+		d->event = arg;
+		return 0;
 	case 'f':
 		d->format = arg;
 		return strcmp(arg, "folded") == 0 || strcmp(arg, "html") == 0
@@ -157,6 +162,8 @@ static int parse_side(struct diff *d, struct side *side, struct why *why)
 		!is_file(side->word) && (ask_looks_like(side->word) || has_no_key(side->word));
 	if (!side->of_store)
 		return 0;
+	if (d->event)
+		err = ask_set(&side->ask, "kind", d->event, why);
 	for (size_t i = 0; err == 0 && i < d->asked; i++)
 		err = ask_set(&side->ask, d->keys[i], d->values[i], why);
 	if (err == 0)
@@ -252,6 +259,10 @@ static int refold(struct profile *p, const struct sink_options *options)
 		err = folded_read(bytes, &folded, &counts);
 	if (err != 0)
 		return err;
+	if (profile_string(&folded, profile_text(p, p->kinds[0].name), &folded.kinds[0].name) < 0 ||
+		profile_string(&folded, profile_text(p, p->kinds[0].unit),
+			&folded.kinds[0].unit) < 0)
+		return -ENOMEM;
 	folded.kinds[0].period_ns = p->kinds[0].period_ns;
 	folded.start_ns = p->start_ns;
 	folded.duration_ns = p->duration_ns;
@@ -338,7 +349,7 @@ static int write_diff(struct diff *d, struct why *why)
 
 static int load_file(struct diff *d, struct side *side, struct why *why)
 {
-	struct input input = { .path = side->word };
+	struct input input = { .path = side->word, .event = d->event };
 	int err = input_load(&input, &side->profile, d->log, why);
 
 	if (err < 0)

@@ -2,6 +2,7 @@
 /* cmd/input.c - reads a file whole, decompresses it, and calls the reader of its format. The file
  * is untrusted: callers have dropped their privileges. */
 #include "cmd/input.h"
+#include "cmd/input_own.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +14,7 @@
 #include "base/own.h"
 #include "profile/folded_reader.h"
 #include "profile/perf_reader.h"
+#include "profile/stoker_reader.h"
 #include "profile/words.h"
 #include "sink/decompress.h"
 
@@ -264,21 +266,60 @@ static struct bytes without_mark(struct bytes text)
 	return cursor_bytes(&c, cursor_left(&c));
 }
 
+/* Of what names its kinds. */
+static int choose_own_kinds(const struct input *input, struct profile *out, struct why *why)
+{
+	_cleanup_(buf_done) struct buf has = BUF_INIT;
+
+	for (uint32_t kind = 0; kind < out->kinds_len; kind++)
+		buf_printf(&has, "%s%s", kind > 0 ? ", " : "", profile_kind_name(out, kind));
+	return choose_kinds(input, out, &has, why);
+}
+
+/* A segment's head begins as no text does. */
+static bool is_own(struct bytes file)
+{
+	struct cursor c = cursor_init(file.data, file.len);
+
+	return cursor_u32(&c) == SEGMENT_SKIPPABLE_MAGIC || stoker_looks_like(file);
+}
+
+static int read_own(struct input *input, struct bytes file, struct profile *out, struct log *log,
+	struct why *why)
+{
+	_cleanup_(segment_freep) struct segment *segment = NULL;
+	struct why reason;
+	int err;
+
+	if (stoker_looks_like(file)) {
+		err = input_read_stoker(input, file, out, log, why);
+	} else {
+		err = segment_open(file.data, file.len, &segment, &reason);
+		err = err < 0 ? why_set(why, err, "%s: %s", input->path, reason.text)
+			      : input_read_segment(input, segment, out, log, why);
+	}
+	return err == 0 && input->event ? choose_own_kinds(input, out, why) : err;
+}
+
 static int load(struct input *input, struct profile *out, struct log *log, struct why *why)
 {
 	_cleanup_(buf_done) struct buf packed = BUF_INIT;
 	_cleanup_(buf_done) struct buf text = BUF_INIT;
-	_cleanup_(buf_done) struct buf has = BUF_INIT;
 	const char *format;
 	struct bytes bytes;
 	int err = read_whole(input->path, &packed);
 
+	bytes = (struct bytes){ (const uint8_t *)buf_text(&packed), packed.len };
+	if (err == 0 && is_own(bytes))
+		return read_own(input, bytes, out, log, why);
 	if (err == 0)
 		err = decompress((struct bytes){ (const uint8_t *)packed.data, packed.len },
 			INPUT_BYTES_MAX, &text);
 	if (err < 0)
 		return fail(input->path, err, why);
 	bytes = without_mark((struct bytes){ (const uint8_t *)buf_text(&text), text.len });
+	if (is_own(bytes))
+		return read_own(input, bytes, out, log, why);
 	format = binary_format(bytes);
 	if (!format)
 		format = text_format(bytes);
@@ -299,9 +340,7 @@ static int load(struct input *input, struct profile *out, struct log *log, struc
 		return why_set(why, -EINVAL,
 			"-e: %s is no perf text and has no events, nor lines that name kinds",
 			input->path);
-	for (uint32_t kind = 0; kind < out->kinds_len; kind++)
-		buf_printf(&has, "%s%s", kind > 0 ? ", " : "", profile_kind_name(out, kind));
-	return choose_kinds(input, out, &has, why);
+	return choose_own_kinds(input, out, why);
 }
 
 int input_load(struct input *input, struct profile *out, struct log *log, struct why *why)

@@ -5,6 +5,22 @@
 #include <errno.h>
 #include <fcntl.h>
 
+#include "store/answer.h"
+
+static void log_sum(struct log *log, const struct query_answer *answer)
+{
+	uint64_t sum = merge_total(&answer->merge);
+	const char *several = answer->segments == 1 ? "" : "s", *kind = answer_kind(answer);
+
+	if (answer_is_time(answer))
+		log_note(log, "%u profile%s, %.1f s of %s", answer->segments, several,
+			(double)sum / 1e9, answer->kind.len == 0 ? "CPU" : kind);
+	else
+		log_note(log, "%u profile%s, %llu %s of %s", answer->segments, several,
+			(unsigned long long)sum,
+			answer->unit.len > 0 ? answer->unit.data : PROFILE_SAMPLES, kind);
+}
+
 static void log_gaps(struct log *log, const struct query_answer *answer)
 {
 	if (answer->damaged > 0)
@@ -14,9 +30,10 @@ static void log_gaps(struct log *log, const struct query_answer *answer)
 			answer->other_by, answer->by.data);
 	if (answer->gone > 0)
 		log_note(log, "%u profiles were removed during the query", answer->gone);
-	log_note(log, "%u profile%s, %.1f s of CPU", answer->segments,
-		answer->segments == 1 ? "" : "s",
-		(double)merge_total(&answer->merge) / 1e9);
+	if (answer->other_kind > 0)
+		log_note(log, "%u profiles have no values of the kind %s", answer->other_kind,
+			answer_kind(answer));
+	log_sum(log, answer);
 }
 
 static int refuse_store(const char *store, int err, struct why *why)

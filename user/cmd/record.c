@@ -16,7 +16,6 @@
 #include "output/bundle.h"
 #include "cmd/command.h"
 #include "output/clerk.h"
-#include "output/output.h"
 #include "cmd/record_options.h"
 #include "cmd/record_output.h"
 #include "cmd/record_when.h"
@@ -29,7 +28,6 @@
 #include "daemon/perf_maps.h"
 #include "guard/kill_switch.h"
 #include "containers/target.h"
-#include "sink/sink.h"
 
 #define TICK_NS (200 * NSEC_PER_MSEC)
 /* A streaming format is named and written in chunks: late enough for good names, early enough for
@@ -287,6 +285,8 @@ static int write_profile(struct record *r, struct why *why)
 		return why_set(why, err, "cannot make a profile: %s", err_text(err));
 	perf_maps_refresh(&r->maps);
 	err = agent_profile(r->agent, &profile);
+	if (err == 0)
+		err = record_output_note_account(&r->output, r->agent, &r->maps, &profile);
 	log_warnings(r);
 	if (err < 0)
 		log_warn(r->log, "the profile is incomplete: %s", err_text(err));

@@ -9,9 +9,14 @@
 #include <string.h>
 #include <time.h>
 
+#include "agent/account.h"
+#include "agent/agent.h"
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/own.h"
 #include "cmd/log_lost.h"
+#include "daemon/perf_maps.h"
 #include "output/clerk.h"
 #include "sink/sink.h"
 
@@ -54,6 +59,21 @@ static int fail(struct record_output *o, int err, struct why *why)
 		why_set(&o->why, err, "cannot write the profile: %s", err_text(err));
 	*why = o->why;
 	return err;
+}
+
+int record_output_note_account(const struct record_output *o, struct agent *agent,
+	struct perf_maps *maps, struct profile *profile)
+{
+	_cleanup_(buf_done) struct buf json = BUF_INIT;
+	struct account account;
+	int err;
+
+	if (!(o->sink->holds & SINK_ACCOUNT))
+		return 0;
+	agent_account(agent, &account);
+	perf_maps_stats(maps, &account.jit);
+	err = account_write_json(&account, &json);
+	return err < 0 ? err : profile_string(profile, buf_text(&json), &profile->account);
 }
 
 int record_output_put(struct record_output *o, const struct profile *profile, struct why *why)

@@ -12,8 +12,10 @@
 #include "profile/profile.h"
 #include "sink/file.h"
 
+struct agent;
 struct clerk;
 struct log;
+struct perf_maps;
 struct sink;
 
 struct record_output {
@@ -35,6 +37,9 @@ struct record_output {
 	struct why lost_why; /* of the first */
 };
 
+/* Gives the profile the account, if the format holds it. 0 or -ENOMEM. */
+int record_output_note_account(const struct record_output *output, struct agent *agent,
+	struct perf_maps *maps, struct profile *profile);
 int record_output_put(struct record_output *output, const struct profile *profile, struct why *why);
 /* Completes the file, which gets its name, and logs a line about it. */
 int record_output_end(struct record_output *output, struct log *log, struct why *why);

@@ -46,6 +46,7 @@ static const struct option_row rows[] = {
 	{ OPT_ASK + 7, "unit", "NAME", "likewise" },
 	{ OPT_ASK + 8, "comm", "NAME", "likewise" },
 	{ OPT_ASK + 9, "function", "REGEX", "only stacks with a matching frame (pcre2pattern(3))" },
+	{ 'e', "event", "NAME", "the kind of value: cpu, the default, wall, ..." },
 	{ OPT_BY, "by", "KEYS", "leading frames of a stack; default: all in the store" },
 	{ OPT_TOP, "top", "N", "the N hottest functions; the default if no format is given" },
 	{ OPT_TREND, "trend", NULL, "samples of each interval, over time" },
@@ -102,6 +103,8 @@ static int take_option(void *ctx, int id, const char *arg, struct why *why)
 	case OPT_BY:
 		r->by = arg;
 		return sink_parse_by(arg, &(struct sink_options){ 0 }, why);
+	case 'e':
+		return ask_set(&r->ask, "kind", arg, why);
 	case 'f':
 		return take_format(r, arg, why);
 	case 'o':

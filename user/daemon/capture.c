@@ -26,6 +26,7 @@
 #include "base/fd.h"
 #include "daemon/stops.h"
 #include "http/proto.h"
+#include "profile/kinds.h"
 #include "wire/exit_status.h"
 
 #define END_MS 2000
@@ -106,16 +107,23 @@ int capture_become(const void *wanted, uint64_t tick_limit_us, const char *table
 	struct http_message m = *(const struct http_message *)wanted;
 	char hz[16], seconds[16], limit[24];
 	const char *words[] = { "-q", "-F", hz, "-d", seconds, "--tick-limit", limit, "--tables",
-		tables, "-f", NULL, NULL, NULL, NULL, NULL };
+		tables, "-f", NULL, NULL, NULL, NULL, NULL, NULL, NULL };
+	size_t len = 12;
 
 	m.text[HTTP_TEXT_MAX - 1] = '\0';
+	m.event[HTTP_EVENT_MAX - 1] = '\0';
 	if (!http_capture_is_valid(&m))
 		return CHILD_EXIT;
 	words[10] = http_formats[m.format].name;
 	words[11] = options[m.target];
-	words[12] = m.target == HTTP_ALL ? NULL : m.text;
+	if (m.target != HTTP_ALL)
+		words[len++] = m.text;
 	if (maps && m.jit)
-		words[m.target == HTTP_ALL ? 12 : 13] = "--jit";
+		words[len++] = "--jit";
+	if (m.event[0] && strcmp(m.event, PROFILE_CPU) != 0) {
+		words[len++] = "-e";
+		words[len++] = m.event;
+	}
 	snprintf(hz, sizeof(hz), "%u", m.hz);
 	snprintf(seconds, sizeof(seconds), "%u", m.seconds);
 	snprintf(limit, sizeof(limit), "%llu", (unsigned long long)tick_limit_us);

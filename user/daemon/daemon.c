@@ -174,7 +174,6 @@ static char *take_account(struct daemon *d, uint32_t hz)
 
 static int put_profile(struct daemon *d, const struct profile *profile, struct why *why)
 {
-	_cleanup_(buf_done) struct buf text = BUF_INIT;
 	uint32_t hz = (uint32_t)(NSEC_PER_SEC / profile->kinds[0].period_ns);
 	_cleanup_(freep) char *account = take_account(d, hz);
 	const struct retention r = retention(&d->config);
@@ -184,11 +183,8 @@ static int put_profile(struct daemon *d, const struct profile *profile, struct w
 		.start_ns = profile->start_ns,
 		.end_ns = profile->start_ns + profile->duration_ns,
 		.hz = hz };
-	int err = folded_write(profile, &d->sink, &text);
 
-	if (err < 0)
-		return why_set(why, err, "an interval was lost: %s", err_text(err));
-	return keeper_put(&d->keeper, &about, &r, &text, why);
+	return keeper_put_profile(&d->keeper, &about, &r, profile, &d->sink, why);
 }
 
 /* The samples since the last call, to the keeper. */

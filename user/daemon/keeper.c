@@ -42,13 +42,21 @@
 
 enum { ORDER_PUT };
 
+struct keeper_kind {
+	char name[PROFILE_UNIT_MAX], unit[PROFILE_UNIT_MAX];
+	uint64_t period_ns;
+	size_t text_bytes;
+};
+
 struct keeper_order {
 	uint32_t kind;
 	uint32_t hz;
 	struct retention retention;
 	char host[LABEL_MAX], by[LABEL_MAX];
 	uint64_t id, start_ns, end_ns;
-	size_t account_bytes, text_bytes; /* in the file, in this order */
+	size_t account_bytes, text_bytes; /* in the file, in this order; then the kinds' texts */
+	uint32_t kinds_len;
+	struct keeper_kind kinds[KEEPER_KINDS_MAX];
 };
 
 struct keeping {
@@ -135,40 +143,57 @@ static void count_store(struct keeping *k)
 	k->status.newest_ns = len > 0 ? store_entry(k->store, len - 1)->end_ns : 0;
 }
 
-/* The file in memory: account, text. */
+/* The file in memory: account, text, texts of kinds. */
 static int read_order(const struct keeper_order *o, int fd, struct buf *out)
 {
+	size_t bytes = o->account_bytes + o->text_bytes;
 	int err;
 
-	if (o->account_bytes > BYTES_MAX || o->text_bytes > BYTES_MAX)
+	if (o->account_bytes > BYTES_MAX || o->text_bytes > BYTES_MAX ||
+		o->kinds_len > KEEPER_KINDS_MAX)
 		return -EFBIG;
+	for (uint32_t i = 0; i < o->kinds_len; i++) {
+		if (o->kinds[i].text_bytes > BYTES_MAX)
+			return -EFBIG;
+		bytes += o->kinds[i].text_bytes;
+	}
 	/* A lost keeper may have read some of it. */
-	err = lseek(fd, 0, SEEK_SET) < 0 ? -errno
-					 : fd_read_all(fd, o->account_bytes + o->text_bytes, out);
-	return err == 0 && out->len != o->account_bytes + o->text_bytes ? -EIO : err;
+	err = lseek(fd, 0, SEEK_SET) < 0 ? -errno : fd_read_all(fd, bytes, out);
+	return err == 0 && out->len != bytes ? -EIO : err;
 }
 
 static int make_segment(const struct keeper_order *o, int fd, struct buf *out)
 {
 	_cleanup_(buf_done) struct buf bytes = BUF_INIT;
 	_cleanup_(freep) char *account = NULL;
+	struct segment_kind kinds[KEEPER_KINDS_MAX];
 	struct segment_about about = { .host = o->host,
 		.by = o->by,
 		.id = o->id,
 		.start_ns = o->start_ns,
 		.end_ns = o->end_ns,
-		.hz = o->hz };
+		.hz = o->hz,
+		.kinds = kinds,
+		.kinds_len = o->kinds_len };
+	struct bytes text;
+	struct cursor c;
 	int err = read_order(o, fd, &bytes);
 
 	if (err < 0)
 		return err;
+	c = cursor_init(bytes.data, bytes.len);
+	cursor_skip(&c, o->account_bytes);
+	text = cursor_bytes(&c, o->text_bytes);
+	for (uint32_t i = 0; i < o->kinds_len; i++)
+		kinds[i] = (struct segment_kind){ .name = o->kinds[i].name,
+			.unit = o->kinds[i].unit,
+			.period_ns = o->kinds[i].period_ns,
+			.text = cursor_bytes(&c, o->kinds[i].text_bytes) };
 	account = strndup(bytes.data ? bytes.data : "", o->account_bytes);
 	if (!account)
 		return -ENOMEM;
 	about.account = account;
-	return segment_write(&about,
-		(struct bytes){ (const uint8_t *)bytes.data + o->account_bytes, o->text_bytes },
-		out);
+	return segment_write(&about, text, out);
 }
 
 /* A lost keeper may have written the segment and sent no answer. */
@@ -366,6 +391,16 @@ static int send_order(struct keeper *keeper)
 	return err;
 }
 
+static int put_kind(
+	struct keeper *keeper, const struct segment_kind *kind, struct keeper_kind *order)
+{
+	order->period_ns = kind->period_ns;
+	order->text_bytes = kind->text.len;
+	memccpy(order->name, kind->name, '\0', sizeof(order->name) - 1);
+	memccpy(order->unit, kind->unit, '\0', sizeof(order->unit) - 1);
+	return fd_write_all(keeper->memory, kind->text.data, kind->text.len);
+}
+
 int keeper_put(struct keeper *keeper, const struct segment_about *about, const struct retention *r,
 	const struct buf *text, struct why *why)
 {
@@ -384,16 +419,65 @@ int keeper_put(struct keeper *keeper, const struct segment_about *about, const s
 	if (getrandom(&order->id, sizeof(order->id), 0) < 0)
 		err = -errno;
 	order->id &= INT64_MAX;
+	order->kinds_len = (uint32_t)about->kinds_len;
 	if (err == 0)
 		err = fd_rewrite(keeper->memory, about->account, strlen(about->account));
 	if (err == 0)
 		err = fd_write_all(keeper->memory, text->data, text->len);
+	for (size_t i = 0; i < about->kinds_len && err == 0; i++)
+		err = put_kind(keeper, &about->kinds[i], &order->kinds[i]);
 	keeper->tries = 0;
 	if (err == 0)
 		err = send_order(keeper);
 	else
 		(void)!ftruncate(keeper->memory, 0);
 	return err < 0 ? why_set(why, err, "an interval was lost: %s", err_text(err)) : 0;
+}
+
+/* A kind without values is left out. */
+static int write_kinds(const struct profile *p, const struct sink_options *options,
+	struct segment_about *about, struct segment_kind *kinds, struct buf *texts)
+{
+	int err = 0;
+
+	for (uint32_t kind = 1; kind < p->kinds_len && err == 0; kind++) {
+		struct buf *text = &texts[about->kinds_len];
+		struct sink_options of_kind = *options;
+
+		of_kind.kind = kind;
+		err = folded_write(p, &of_kind, text);
+		if (err < 0 || text->len == 0)
+			continue;
+		kinds[about->kinds_len++] = (struct segment_kind){
+			.name = profile_kind_name(p, kind),
+			.unit = profile_text(p, p->kinds[kind].unit),
+			.period_ns = p->kinds[kind].period_ns,
+			.text = { (const uint8_t *)text->data, text->len },
+		};
+	}
+	about->kinds = kinds;
+	return err;
+}
+
+int keeper_put_profile(struct keeper *keeper, struct segment_about *about,
+	const struct retention *r, const struct profile *profile,
+	const struct sink_options *options, struct why *why)
+{
+	struct segment_kind kinds[KEEPER_KINDS_MAX];
+	struct buf text = BUF_INIT, texts[KEEPER_KINDS_MAX] = { 0 };
+	struct sink_options plain = *options;
+	int err;
+
+	plain.lines_only = true;
+	err = folded_write(profile, &plain, &text);
+	if (err == 0)
+		err = write_kinds(profile, &plain, about, kinds, texts);
+	err = err < 0 ? why_set(why, err, "an interval was lost: %s", err_text(err))
+		      : keeper_put(keeper, about, r, &text, why);
+	buf_done(&text);
+	for (size_t i = 0; i < KEEPER_KINDS_MAX; i++)
+		buf_done(&texts[i]);
+	return err;
 }
 
 static void end_hung(struct keeper *keeper, uint64_t now)

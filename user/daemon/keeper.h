@@ -11,8 +11,12 @@
 #include "base/child.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "profile/kinds.h"
+#include "sink/sink.h"
 #include "store/retention.h"
 #include "store/segment.h"
+
+#define KEEPER_KINDS_MAX (PROFILE_KINDS_MAX - 1)
 
 /* Sums over all keepers so far. */
 struct keeper_status {
@@ -53,10 +57,15 @@ int keeper_open(struct keeper *keeper, const char *path, int foreign_fd, struct 
  * killed: its interval is lost. */
 void keeper_close(struct keeper *keeper);
 
-/* Sends an interval; not while the keeper is busy. The keeper then removes expired segments and
+/* Sends an interval, with the texts of about->kinds, KEEPER_KINDS_MAX at most; not while the keeper
+ * is busy. The keeper then removes expired segments and
  * compacts hours. */
 int keeper_put(struct keeper *keeper, const struct segment_about *about, const struct retention *r,
 	const struct buf *text, struct why *why);
+/* The same with the texts of a profile's kinds, which options say how to write; about has none. */
+int keeper_put_profile(struct keeper *keeper, struct segment_about *about,
+	const struct retention *r, const struct profile *profile,
+	const struct sink_options *options, struct why *why);
 enum keeper_news {
 	KEEPER_NOTHING_NEW,
 	KEEPER_ANSWERED, /* the interval was written, or status->err is why not */

@@ -39,6 +39,7 @@ static const struct name {
 	{ "cells", HTTP_ARG_CELLS, 0 },
 	{ "ticket", HTTP_ARG_TICKET, 0 },
 	{ "jit", HTTP_ARG_JIT, 0 },
+	{ "e", HTTP_ARG_EVENT, 0 },
 };
 
 void http_args_init(struct http_args *args, uint32_t takes, uint64_t now_ns)
@@ -105,6 +106,15 @@ static int take_format(struct http_args *a, const char *value, struct why *why)
 	return sink_check_times(sink_find(value), "the store", !(a->takes & HTTP_ARG_SPAN), why);
 }
 
+static int take_event(struct http_args *a, const char *value, struct why *why)
+{
+	if (!http_event_is_valid(value) || *value == '\0')
+		return why_set(why, -EINVAL, "e=%s: it takes the name of a kind, such as cpu or wall",
+			value);
+	snprintf(a->event, sizeof(a->event), "%s", value);
+	return 0;
+}
+
 static int take_value(struct http_args *a, const struct name *n, const char *value, struct why *why)
 {
 	switch (n->arg) {
@@ -118,6 +128,8 @@ static int take_value(struct http_args *a, const struct name *n, const char *val
 		return take_number(n->text, value, HTTP_CELLS_MAX, &a->cells, why);
 	case HTTP_ARG_JIT:
 		return take_number(n->text, value, 1, &a->jit, why);
+	case HTTP_ARG_EVENT:
+		return take_event(a, value, why);
 	case HTTP_ARG_FORMAT:
 		return take_format(a, value, why);
 	case HTTP_ARG_SPAN:

@@ -29,6 +29,7 @@ enum http_arg {
 	HTTP_ARG_CELLS = 1 << 9,
 	HTTP_ARG_TICKET = 1 << 10,
 	HTTP_ARG_JIT = 1 << 11,
+	HTTP_ARG_EVENT = 1 << 12, /* e: of a capture its sources, of a query a kind of value */
 };
 
 struct http_match {
@@ -50,6 +51,7 @@ struct http_args {
 	uint32_t top;                  /* 0: not given */
 	bool trend;
 	uint32_t cells, jit;
+	char event[HTTP_EVENT_MAX]; /* "": not given */
 	char ticket[HTTP_VALUE_MAX];
 	uint64_t seen; /* names that were given, as bits */
 };

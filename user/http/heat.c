@@ -102,7 +102,9 @@ static void each_group(struct heat *h, const struct store_entry *entry, size_t c
 {
 	for (size_t i = 0; is_alike(h, entry) && i < entry->groups_len; i++) {
 		const struct store_group *group = store_group(h->store, entry, i);
-		struct row *row = get_row(h, store_text(h->store, group->name));
+		struct row *row = group->kind == 0
+			? get_row(h, store_text(h->store, group->name))
+			: NULL;
 
 		if (row)
 			add(row, cell, (double)group->samples / (entry->hz > 0 ? entry->hz : 1));

@@ -100,7 +100,8 @@ static int run_query(struct store *store, const struct http_args *args, struct p
 	struct query query = { .since_ns = args->since_ns,
 		.until_ns = args->until_ns,
 		.matches_len = args->matches_len,
-		.function = function };
+		.function = function,
+		.kind = args->event[0] ? args->event : NULL };
 	int err = query_answer_init(&found);
 
 	why_set(why, 0, "out of memory");

@@ -13,6 +13,7 @@ const struct http_format http_formats[HTTP_FORMATS_LEN] = {
 	{ "firefox", "application/json", "firefox.json", false },
 	{ "html", "text/html; charset=utf-8", "html", true },
 	{ "svg", "image/svg+xml", "svg", true },
+	{ "stoker", "application/octet-stream", "stoker", false },
 };
 
 int http_format_find(const char *name)
@@ -23,9 +24,19 @@ int http_format_find(const char *name)
 	return -1;
 }
 
+bool http_event_is_valid(const char *event)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789_.,=/:-";
+
+	return strnlen(event, HTTP_EVENT_MAX) < HTTP_EVENT_MAX && event[0] != '-' &&
+		strspn(event, allowed) == strlen(event);
+}
+
 bool http_capture_is_valid(const struct http_message *m)
 {
 	return m->target < HTTP_TARGETS && (m->target == HTTP_ALL) == (m->text[0] == '\0') &&
 		m->hz > 0 && m->hz <= HTTP_HZ_MAX && m->seconds > 0 &&
-		m->seconds <= HTTP_SECONDS_MAX && m->format < HTTP_FORMATS_LEN && m->jit <= 1;
+		m->seconds <= HTTP_SECONDS_MAX && m->format < HTTP_FORMATS_LEN && m->jit <= 1 &&
+		http_event_is_valid(m->event);
 }

@@ -10,6 +10,7 @@
 
 #define HTTP_ARGUMENT "http" /* the hidden subcommand */
 #define HTTP_TEXT_MAX 512
+#define HTTP_EVENT_MAX 64
 
 #define HTTP_SECONDS_MAX 60
 #define HTTP_HZ_MAX 1000
@@ -25,7 +26,7 @@ enum http_kind {
 	HTTP_CAPTURED, /* id; err and text as of struct capture_result; fd: the profile */
 	/* to the daemon */
 	HTTP_ASK_STATUS,
-	HTTP_CAPTURE, /* id, target, text: its name; hz, seconds, format, jit */
+	HTTP_CAPTURE, /* id, target, text: its name; hz, seconds, format, jit, event */
 	HTTP_CANCEL,  /* id */
 };
 
@@ -48,9 +49,12 @@ struct http_message {
 	uint32_t format; /* a place in http_formats */
 	uint32_t jit;    /* 1: runtimes are made to write perf maps meanwhile */
 	char text[HTTP_TEXT_MAX];
+	char event[HTTP_EVENT_MAX]; /* of `stoker record -e`; "": the default */
 };
 
-/* Do the fields of a capture have allowed values? Its text ends with a NUL. */
+/* May a request name such events? Letters, digits and `_.,=/:-`, HTTP_EVENT_MAX - 1 at most. */
+bool http_event_is_valid(const char *event);
+/* Do the fields of a capture have allowed values? Its texts end with a NUL. */
 bool http_capture_is_valid(const struct http_message *message);
 
 /* Formats of profiles. */
@@ -61,7 +65,7 @@ struct http_format {
 	bool shown; /* a browser shows it; else the browser saves it */
 };
 
-#define HTTP_FORMATS_LEN 8
+#define HTTP_FORMATS_LEN 9
 extern const struct http_format http_formats[HTTP_FORMATS_LEN];
 /* The index of a format; -1: no such format. */
 int http_format_find(const char *name);

@@ -187,7 +187,7 @@ static void route_profile(struct http_server *s, struct http_conn *c)
 
 	if (!take_args(s, c,
 		    HTTP_ARG_SECONDS | HTTP_ARG_HZ | HTTP_ARG_TARGET | HTTP_ARG_FORMAT |
-			    HTTP_ARG_JIT))
+			    HTTP_ARG_JIT | HTTP_ARG_EVENT))
 		return;
 	if (a->format < 0)
 		c->args.format = 0;
@@ -197,6 +197,7 @@ static void route_profile(struct http_server *s, struct http_conn *c)
 	message.format = (uint32_t)a->format;
 	message.jit = a->jit;
 	snprintf(message.text, sizeof(message.text), "%s", a->target_name);
+	snprintf(message.event, sizeof(message.event), "%s", a->event);
 	wait_for(c, HTTP_WAIT_CAPTURE, a->seconds * NSEC_PER_SEC + CAPTURE_WAIT_NS);
 	ask(s, c, &message);
 }
@@ -225,7 +226,7 @@ static void route_query(struct http_server *s, struct http_conn *c)
 {
 	if (take_args(s, c,
 		    HTTP_ARG_SPAN | HTTP_ARG_MATCH | HTTP_ARG_FUNCTION | HTTP_ARG_TOP |
-			    HTTP_ARG_TREND | HTTP_ARG_FORMAT))
+			    HTTP_ARG_TREND | HTTP_ARG_FORMAT | HTTP_ARG_EVENT))
 		put_job(s, c, false);
 }
 

@@ -146,12 +146,13 @@ static int put_stack(struct folded_reader *r, struct bytes text, uint32_t *id)
 	return profile_stack(r->out, r->leaf_first, len, id);
 }
 
-int folded_reader_add(struct folded_reader *r, struct bytes stack, uint32_t labels, uint64_t count)
+int folded_reader_add(struct folded_reader *r, struct bytes stack, uint32_t labels, uint32_t kind,
+	uint64_t count)
 {
 	uint32_t id;
 	int err = put_stack(r, stack, &id);
 
-	return err == 0 && count > 0 ? profile_add_kind(r->out, id, labels, r->kind, count) : err;
+	return err == 0 && count > 0 ? profile_add_kind(r->out, id, labels, kind, count) : err;
 }
 
 /* ---- labels -----------------------------------------------------------------------------------
@@ -333,7 +334,7 @@ static int take_line(struct folded_reader *r, struct bytes line, struct folded_c
 	counts->rounded += count.rounded;
 	counts->pairs += split_line(stack, &again, &before);
 	err = take_labels(r, &stack, &labels);
-	err = err < 0 ? err : folded_reader_add(r, stack, labels, value);
+	err = err < 0 ? err : folded_reader_add(r, stack, labels, r->kind, value);
 	*total += err == 0 ? value : 0;
 	return err == -E2BIG ? 0 : err < 0 ? err : 1;
 }

@@ -40,10 +40,11 @@ struct folded_counts {
 struct folded_reader;
 int folded_reader_new(struct profile *out, struct folded_reader **reader);
 void folded_reader_free(struct folded_reader *reader);
-/* Adds one stack, `frame;frame`, root first. labels: an id of out's. 0; -ENOMEM; -E2BIG: more than
+/* Adds one stack, `frame;frame`, root first. labels: an id of out's; kind: in its table. 0; -ENOMEM; -E2BIG: more than
  * FOLDED_FRAMES_MAX frames. */
 int folded_reader_add(
-	struct folded_reader *reader, struct bytes stack, uint32_t labels, uint64_t count);
+	struct folded_reader *reader, struct bytes stack, uint32_t labels, uint32_t kind,
+	uint64_t count);
 
 /* Adds to out, which is empty. Fractions are kept: they set the scale of out. 0; -ENOMEM; -ERANGE:
  * the sum of the counts, times the scale, exceeds FOLDED_SUM_MAX. */

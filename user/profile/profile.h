@@ -83,6 +83,7 @@ struct profile {
 	struct hash sample_index[PROFILE_KINDS_MAX]; /* by kind */
 	struct profile_kind kinds[PROFILE_KINDS_MAX];
 	uint32_t kinds_len;     /* 1 or more */
+	uint32_t account;       /* strings: how it was sampled, JSON; "": unknown */
 	uint64_t start_ns;      /* CLOCK_REALTIME */
 	uint64_t start_tick_ns; /* the same moment on the clock of ticks; 0: unknown */
 	uint64_t duration_ns;
@@ -102,9 +103,8 @@ int profile_stack(struct profile *profile, const uint32_t *frames, uint32_t len,
 int profile_add(struct profile *profile, uint32_t stack, uint32_t labels, uint64_t value);
 int profile_add_kind(
 	struct profile *p, uint32_t stack, uint32_t labels, uint32_t kind, uint64_t value);
-/* Adds one tick: 1 to the sample's value, and its time. If all of a profile was added like this,
- * the sum of values is ticks.len + ticks_dropped. Ticks may come unordered: call profile_sort at
- * the end. */
+/* Adds one tick: 1 to the sample's value, and its time. If all was added like this, the sum of
+ * values is ticks.len + ticks_dropped. Ticks may come unordered: call profile_sort at the end. */
 int profile_tick(
 	struct profile *profile, uint32_t stack, uint32_t labels, uint32_t cpu, uint64_t time_ns);
 int profile_tick_kind(struct profile *p, uint32_t stack, uint32_t labels, uint32_t kind,

@@ -212,7 +212,7 @@ static void put_line(const struct folding *f, const struct folded *line, struct 
 			buf_putc(out, ';');
 		buf_puts(out, strtab_get(&f->names, f->ids.data[line->first + i]));
 	}
-	put_count(out, line->count, f->profile->kinds[0].scale);
+	put_count(out, line->count, f->profile->kinds[f->options->kind].scale);
 }
 
 /* Would a reader take the counts for CPU samples? Then a line names their kind. */
@@ -258,7 +258,7 @@ int folded_write(const struct profile *p, const struct sink_options *options, st
 
 	/* A part of a profile has stacks of which it has no samples. */
 	vec_each (&p->samples, sample)
-		if (err == 0 && sample->value > 0 && sample->kind == 0)
+		if (err == 0 && sample->value > 0 && sample->kind == options->kind)
 			err = fold_sample(&f, sample);
 	if (err < 0)
 		return buf_fail(out, err);

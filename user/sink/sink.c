@@ -27,6 +27,9 @@ static const struct sink sinks[] = {
 		SINK_TIMES | SINK_TIDS, html_write, NULL, SINK_KINDS | SINK_LABELS },
 	{ "svg", ".svg", "a flame graph with search and zoom, in one picture", 0, svg_write, NULL,
 		SINK_LABELS_BY },
+	{ "stoker", ".stoker", "all of a profile, in a file of its own; it may still change",
+		SINK_TIMES | SINK_TIDS, stoker_write, NULL,
+		SINK_KINDS | SINK_LABELS | SINK_EVENTS | SINK_ACCOUNT },
 	{ "intervals", "", NULL, 0, intervals_write, NULL, SINK_LABELS_BY },
 	{ 0 },
 };

@@ -25,6 +25,7 @@ struct sink_options {
 	bool no_period;  /* of perf text: lines without the weight of a sample */
 	bool label_line; /* of folded text: a first line that names the keys of by */
 	bool lines_only; /* of folded text: no line that names the kind */
+	uint32_t kind;   /* of folded text: the kind that is written, mostly 0 */
 	bool perfview;   /* of perf text: an unknown CPU is SINK_THREAD_CPU + id; perf_idle.h */
 };
 
@@ -43,6 +44,7 @@ enum sink_holds {
 	SINK_LABELS = 2,    /* all free labels */
 	SINK_LABELS_BY = 4, /* free labels of --by */
 	SINK_EVENTS = 8,
+	SINK_ACCOUNT = 16,
 };
 
 struct sink {
@@ -95,6 +97,8 @@ int folded_write(
 	const struct profile *profile, const struct sink_options *options, struct buf *out);
 /* folded and an empty line, for a reader of several profiles in a row. */
 int intervals_write(
+	const struct profile *profile, const struct sink_options *options, struct buf *out);
+int stoker_write(
 	const struct profile *profile, const struct sink_options *options, struct buf *out);
 int pprof_write(const struct profile *profile, const struct sink_options *options, struct buf *out);
 int speedscope_write(

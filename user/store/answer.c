@@ -18,9 +18,29 @@
 DEFINE_CLEANUP(struct ranking, ranking_free)
 DEFINE_CLEANUP(struct folded_reader, folded_reader_free)
 
+static bool is_cpu(const struct query_answer *answer)
+{
+	return answer->kind.len == 0;
+}
+
 uint64_t answer_period_ns(const struct query_answer *answer)
 {
-	return NSEC_PER_SEC / (answer->hz > 0 ? answer->hz : 1);
+	const struct segment_kind kind = { .unit = buf_text(&answer->unit),
+		.period_ns = answer->period_ns };
+
+	return is_cpu(answer) ? NSEC_PER_SEC / (answer->hz > 0 ? answer->hz : 1)
+			      : segment_weight(&kind);
+}
+
+const char *answer_kind(const struct query_answer *answer)
+{
+	return is_cpu(answer) ? PROFILE_CPU : answer->kind.data;
+}
+
+bool answer_is_time(const struct query_answer *answer)
+{
+	return answer_period_ns(answer) > 1 ||
+		strcmp(buf_text(&answer->unit), PROFILE_NANOSECONDS) == 0;
 }
 
 /* ---- the hottest ---------------------------------------------------------------------------- */
@@ -75,11 +95,14 @@ static int rank(const struct query_answer *answer, struct ranking *ranking)
 }
 
 static int put_functions(const struct ranking *ranking, const struct ranking_rows *hottest,
-	uint64_t most, struct buf *out)
+	const char *unit, uint64_t most, struct buf *out)
 {
 	double all = (double)ranking_total(ranking);
 
-	buf_puts(out, "   self           total          function\n");
+	buf_puts(out, "   self           total          function");
+	if (*unit)
+		buf_printf(out, ", by %s", unit);
+	buf_putc(out, '\n');
 	for (size_t i = 0; i < hottest->len && i < most; i++)
 		buf_printf(out, "%7llu %5.1f%% %8llu %5.1f%%  %s\n",
 			(unsigned long long)hottest->data[i].self,
@@ -105,7 +128,7 @@ int answer_put_top(
 	if (err == 0) {
 		ranking_sort(&hottest, RANKING_BY_SELF);
 		*dropped = ranking_dropped(ranking);
-		err = put_functions(ranking, &hottest, most, out);
+		err = put_functions(ranking, &hottest, buf_text(&answer->unit), most, out);
 	}
 	vec_done(&hottest);
 	return err;
@@ -113,28 +136,37 @@ int answer_put_top(
 
 /* ---- over time ------------------------------------------------------------------------------ */
 
-static double cpus_of(const struct query_point *point)
+/* Of a time: how many threads it is of, on average. */
+static double rate_of(const struct query_answer *answer, const struct query_point *point)
 {
-	return (double)point->ns / (double)(point->end_ns - point->start_ns + 1);
+	double length_ns = (double)(point->end_ns - point->start_ns + 1);
+
+	return (double)point->ns / length_ns * (answer_is_time(answer) ? 1 : NSEC_PER_SEC);
+}
+
+static const char *rate_title(const struct query_answer *answer)
+{
+	return is_cpu(answer) ? "CPUs" : answer_is_time(answer) ? "threads" : "/s";
 }
 
 int answer_put_trend(const struct query_answer *answer, struct buf *out)
 {
 	double most = 0;
 
-	buf_puts(out, "time                 seconds     CPUs\n");
+	buf_printf(out, "time                 seconds  %7s\n", rate_title(answer));
 	vec_each (&answer->points, point)
-		most = cpus_of(point) > most ? cpus_of(point) : most;
+		most = rate_of(answer, point) > most ? rate_of(answer, point) : most;
 	vec_each (&answer->points, point) {
 		time_t at = (time_t)(point->start_ns / NSEC_PER_SEC);
-		int width = most > 0 ? (int)(cpus_of(point) / most * BAR_WIDTH + 0.5) : 0;
+		double rate = rate_of(answer, point);
+		int width = most > 0 ? (int)(rate / most * BAR_WIDTH + 0.5) : 0;
 		char when[32];
 		struct tm tm;
 
 		localtime_r(&at, &tm);
 		strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &tm);
 		buf_printf(out, "%s %8.1f %8.3f  %.*s\n", when,
-			(double)(point->end_ns - point->start_ns) / 1e9, cpus_of(point), width,
+			(double)(point->end_ns - point->start_ns) / 1e9, rate, width,
 			"########################################");
 	}
 	return buf_err(out);
@@ -170,8 +202,8 @@ static int read_labels(struct profile *out, const char *by, struct bytes *stack,
 	return err < 0 ? err : profile_labels(out, &set, id);
 }
 
-static int add_stack(const struct query_answer *answer, uint32_t id, struct folded_reader *reader,
-	struct profile *out)
+static int add_stack(const struct query_answer *answer, uint32_t id, uint32_t kind,
+	struct folded_reader *reader, struct profile *out)
 {
 	const char *text = strtab_get(&answer->merge.stacks, id);
 	struct bytes stack = { (const uint8_t *)text, strlen(text) };
@@ -183,19 +215,44 @@ static int add_stack(const struct query_answer *answer, uint32_t id, struct fold
 	err = read_labels(out, buf_text(&answer->by), &stack, &label_id);
 	if (err < 0)
 		return err;
-	err = folded_reader_add(reader, stack, label_id,
+	err = folded_reader_add(reader, stack, label_id, kind,
 		merge_samples(&answer->merge, id, answer_period_ns(answer)));
 	return err == -E2BIG ? 0 : err;
 }
 
-int answer_profile(const struct query_answer *answer, struct profile *out)
+static int make_kind(const struct query_answer *answer, struct profile *out, uint32_t *kind)
+{
+	const char *name = answer_kind(answer);
+	int err = profile_kind(out, name, strlen(name), kind);
+
+	if (err < 0)
+		return err;
+	out->kinds[*kind].period_ns =
+		is_cpu(answer) ? answer_period_ns(answer) : answer->period_ns;
+	return profile_string(out, buf_text(&answer->unit), &out->kinds[*kind].unit);
+}
+
+int answer_add(const struct query_answer *answer, struct profile *out)
 {
 	_cleanup_(folded_reader_freep) struct folded_reader *reader = NULL;
-	int err = folded_reader_new(out, &reader);
+	uint32_t kind;
+	int err = make_kind(answer, out, &kind);
 
+	if (err == 0)
+		err = folded_reader_new(out, &reader);
 	for (uint32_t id = 0; err == 0 && id < answer->merge.ns.len; id++)
-		err = add_stack(answer, id, reader, out);
-	out->kinds[0].period_ns = answer_period_ns(answer);
+		err = add_stack(answer, id, kind, reader, out);
+	return err;
+}
+
+int answer_profile(const struct query_answer *answer, struct profile *out)
+{
+	int err = is_cpu(answer)
+		? 0
+		: profile_string(out, answer->kind.data, &out->kinds[0].name);
+
+	if (err == 0)
+		err = answer_add(answer, out);
 	if (answer->points.len > 0)
 		out->start_ns = answer->points.data[0].start_ns;
 	vec_each (&answer->points, point)

@@ -12,6 +12,7 @@
 
 #define DOTS ".."
 #define FUNCTION "function"
+#define KIND "kind"
 
 void ask_init(struct ask *ask, uint64_t now_ns)
 {
@@ -57,9 +58,13 @@ int ask_set(struct ask *ask, const char *key, const char *value, struct why *why
 		return when_parse(value, ask->now_ns, &ask->query.until_ns, why);
 	if (strcmp(key, FUNCTION) == 0)
 		return set_function(ask, value, why);
+	if (strcmp(key, KIND) == 0) {
+		ask->query.kind = value;
+		return 0;
+	}
 	if (strcmp(key, "store") != 0)
 		return why_set(why, -EINVAL,
-			"no such key: %s; they are store, since, until, function, container, pod, "
+			"no such key: %s; they are store, since, until, function, kind, container, pod, "
 			"namespace, image, unit, comm, pid, tid, cpu",
 			key);
 	ask->store = value;
@@ -85,7 +90,7 @@ static int set_span(struct ask *ask, char *text, struct why *why)
 
 static bool is_key(const char *text, size_t len)
 {
-	static const char *const others[] = { "store", "since", "until", FUNCTION };
+	static const char *const others[] = { "store", "since", "until", FUNCTION, KIND };
 
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
 		if (strlen(others[i]) == len && memcmp(others[i], text, len) == 0)

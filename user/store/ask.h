@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* store/ask.h - a question of a store, in words:
  *     SINCE..UNTIL · store=DIR · container=NAME (or pod, namespace, image, unit, comm, pid, tid,
- *     cpu) · function=REGEX
+ *     cpu) · kind=NAME, of value · function=REGEX
  * separated by commas; function= takes the rest of the text. Times are those of store/when.h; an
  * empty SINCE is the beginning, an empty UNTIL is now. */
 #pragma once
@@ -25,7 +25,7 @@ struct ask {
 void ask_init(struct ask *ask, uint64_t now_ns);
 void ask_done(struct ask *ask);
 
-/* key: store, since, until, function, or a label of segments. A second value of a key replaces the
+/* key: store, since, until, function, kind, or a label of segments. A second value of a key replaces the
  * first. value is borrowed. -EINVAL with why. */
 int ask_set(struct ask *ask, const char *key, const char *value, struct why *why);
 /* Is this text more likely a question than the name of a file? */

@@ -12,9 +12,18 @@
 #include "store/merge.h"
 #include "store/sums.h"
 
+/* The values of a kind. Its name and unit are the run's. */
+struct run_kind {
+	struct merge merge;
+	struct buf name, unit;
+	uint64_t period_ns; /* the shortest */
+};
+
 struct run {
 	struct store *store;
-	struct merge merge;
+	struct merge merge; /* of CPU samples */
+	struct run_kind kinds[SEGMENT_KINDS_MAX];
+	uint32_t kinds_len;
 	json_t *account;
 	VEC(uint64_t) sources;
 	struct buf host, by; /* of the first */
@@ -24,27 +33,78 @@ struct run {
 static void run_done(struct run *run)
 {
 	merge_done(&run->merge);
+	for (uint32_t i = 0; i < run->kinds_len; i++) {
+		merge_done(&run->kinds[i].merge);
+		buf_done(&run->kinds[i].name);
+		buf_done(&run->kinds[i].unit);
+	}
 	json_decref(run->account);
 	vec_done(&run->sources);
 	buf_done(&run->host);
 	buf_done(&run->by);
 }
 
+static int make_kind(struct run *run, const struct segment_kind *kind)
+{
+	struct run_kind *made = &run->kinds[run->kinds_len];
+
+	if (run->kinds_len == SEGMENT_KINDS_MAX)
+		return -E2BIG;
+	*made = (struct run_kind){ .period_ns = kind->period_ns };
+	if (merge_init(&made->merge) < 0)
+		return -ENOMEM;
+	run->kinds_len++;
+	buf_puts(&made->unit, kind->unit);
+	buf_puts(&made->name, kind->name);
+	return buf_err(&made->unit) < 0 || buf_err(&made->name) < 0 ? -ENOMEM : 0;
+}
+
+/* The run's kind of that name and unit: samples have two, as some stand for a known time. */
+static int find_kind(struct run *run, const struct segment_kind *kind, struct run_kind **out)
+{
+	int err;
+
+	for (uint32_t i = 0; i < run->kinds_len; i++) {
+		struct run_kind *k = &run->kinds[i];
+
+		if (strcmp(buf_text(&k->name), kind->name) != 0 ||
+			strcmp(buf_text(&k->unit), kind->unit) != 0 ||
+			(k->period_ns > 0) != (kind->period_ns > 0))
+			continue;
+		if (kind->period_ns < k->period_ns)
+			k->period_ns = kind->period_ns;
+		*out = k;
+		return 0;
+	}
+	err = make_kind(run, kind);
+	*out = &run->kinds[run->kinds_len - (err == 0)];
+	return err;
+}
+
+static int add_text(struct run *run, struct segment *segment, size_t i)
+{
+	const uint32_t number = segment->groups.data[i].kind;
+	const struct segment_kind *kind = number > 0 ? &segment->kinds.data[number - 1] : NULL;
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	struct run_kind *to = NULL;
+	int err = kind ? find_kind(run, kind, &to) : 0;
+
+	if (err == 0)
+		err = segment_read(segment, i, &text);
+	if (err < 0)
+		return err;
+	return merge_add_text(to ? &to->merge : &run->merge,
+		(struct bytes){ (const uint8_t *)text.data, text.len },
+		kind ? segment_weight(kind) : NSEC_PER_SEC / segment->about.hz);
+}
+
 static int add_texts(struct run *run, struct segment *segment)
 {
-	for (size_t i = 0; i < segment->groups.len; i++) {
-		_cleanup_(buf_done) struct buf text = BUF_INIT;
-		int err = segment_read(segment, i, &text);
+	int err = 0;
 
-		if (err < 0)
-			return err;
-		err = merge_add_text(&run->merge,
-			(struct bytes){ (const uint8_t *)text.data, text.len },
-			NSEC_PER_SEC / segment->about.hz);
-		if (err < 0)
-			return err;
-	}
-	return 0;
+	for (size_t i = 0; i < segment->groups.len && err == 0; i++)
+		err = add_text(run, segment, i);
+	return err;
 }
 
 static int add_about(struct run *run, const struct segment *segment)
@@ -77,12 +137,48 @@ static int add_entry(struct run *run, size_t i, struct why *why)
 	if (err < 0)
 		return err;
 	err = add_texts(run, file.segment);
+	if (err == -E2BIG)
+		return why_set(why, err, "segments of one hour have more than %d kinds of value",
+			SEGMENT_KINDS_MAX);
 	return err < 0 ? err : add_about(run, file.segment);
 }
 
 static int cannot(struct why *why, int err)
 {
 	return why_set(why, err, "cannot put segments together: %s", err_text(err));
+}
+
+/* texts: to be freed by the caller. */
+static int write_kinds(struct run *run, struct segment_kind *kinds, struct buf *texts)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < run->kinds_len && err == 0; i++) {
+		const struct run_kind *from = &run->kinds[i];
+
+		kinds[i] = (struct segment_kind){ .name = buf_text(&from->name),
+			.unit = buf_text(&from->unit),
+			.period_ns = from->period_ns };
+		err = merge_write(&from->merge, segment_weight(&kinds[i]), &texts[i]);
+		kinds[i].text =
+			(struct bytes){ (const uint8_t *)texts[i].data, texts[i].len };
+	}
+	run->about.kinds = kinds;
+	run->about.kinds_len = run->kinds_len;
+	return err;
+}
+
+static int pack_segment(struct run *run, struct bytes text, struct buf *bytes)
+{
+	struct segment_kind kinds[SEGMENT_KINDS_MAX];
+	struct buf texts[SEGMENT_KINDS_MAX] = { 0 };
+	int err = write_kinds(run, kinds, texts);
+
+	if (err == 0)
+		err = segment_write(&run->about, text, bytes);
+	for (size_t i = 0; i < SEGMENT_KINDS_MAX; i++)
+		buf_done(&texts[i]);
+	return err;
 }
 
 static int put_segment(struct run *run, struct why *why)
@@ -102,8 +198,7 @@ static int put_segment(struct run *run, struct why *why)
 	run->about.id &= INT64_MAX;
 	if (!account || merge_write(&run->merge, NSEC_PER_SEC / run->about.hz, &text) < 0)
 		return cannot(why, -ENOMEM);
-	err = segment_write(
-		&run->about, (struct bytes){ (const uint8_t *)text.data, text.len }, &bytes);
+	err = pack_segment(run, (struct bytes){ (const uint8_t *)text.data, text.len }, &bytes);
 	if (err < 0)
 		return cannot(why, err);
 	err = store_put(run->store, (struct bytes){ (const uint8_t *)bytes.data, bytes.len }, why);

@@ -19,6 +19,7 @@ void index_done(struct index *index)
 {
 	vec_done(&index->entries);
 	vec_done(&index->groups);
+	vec_done(&index->kinds);
 	vec_done(&index->sources);
 	strtab_done(&index->texts);
 }
@@ -33,6 +34,18 @@ static int add_group(struct index *index, const char *name, const struct store_g
 		return -ENOMEM;
 	*group = *facts;
 	return strtab_puts(&index->texts, name, &group->name);
+}
+
+static int add_kind(struct index *index, const struct segment_kind *facts)
+{
+	struct store_kind *kind = vec_add(&index->kinds);
+
+	if (!kind)
+		return -ENOMEM;
+	kind->period_ns = facts->period_ns;
+	if (strtab_puts(&index->texts, facts->name, &kind->name) < 0)
+		return -ENOMEM;
+	return strtab_puts(&index->texts, facts->unit, &kind->unit);
 }
 
 static int add_source(struct index *index, uint64_t id)
@@ -60,6 +73,7 @@ static int add_parts(struct index *index, const struct segment *segment)
 	for (size_t i = 0; i < segment->groups.len; i++) {
 		const struct segment_group *group = &segment->groups.data[i];
 		const struct store_group facts = { .samples = group->samples,
+			.kind = group->kind,
 			.at = (uint32_t)group->at,
 			.bytes = (uint32_t)group->bytes,
 			.text_bytes = (uint32_t)group->text_bytes };
@@ -67,6 +81,9 @@ static int add_parts(struct index *index, const struct segment *segment)
 		if (add_group(index, group->name, &facts) < 0)
 			return -ENOMEM;
 	}
+	for (size_t i = 0; i < segment->about.kinds_len; i++)
+		if (add_kind(index, &segment->about.kinds[i]) < 0)
+			return -ENOMEM;
 	for (size_t i = 0; i < segment->about.sources_len; i++)
 		if (add_source(index, segment->about.sources[i]) < 0)
 			return -ENOMEM;
@@ -85,6 +102,8 @@ int index_add(struct index *index, const struct segment *segment, const char *na
 		.at = segment->groups.len > 0 ? (uint32_t)segment->groups.data[0].at : 0,
 		.groups = (uint32_t)index->groups.len,
 		.groups_len = (uint32_t)segment->groups.len,
+		.kinds = (uint32_t)index->kinds.len,
+		.kinds_len = (uint32_t)about->kinds_len,
 		.sources = (uint32_t)index->sources.len,
 		.sources_len = (uint32_t)about->sources_len };
 
@@ -96,19 +115,39 @@ int index_add(struct index *index, const struct segment *segment, const char *na
 
 /* ---- to a line and back --------------------------------------------------------------------- */
 
-static json_t *groups_json(const struct index *index, const struct store_entry *entry)
+static json_t *groups_json(
+	const struct index *index, const struct store_entry *entry, uint32_t kind)
 {
 	json_t *groups = json_array();
 
 	for (uint32_t i = 0; i < entry->groups_len; i++) {
 		const struct store_group *group = &index->groups.data[entry->groups + i];
 
+		if (group->kind != kind)
+			continue;
 		json_array_append_new(groups,
 			json_pack("[s, I, I, I]", strtab_get(&index->texts, group->name),
 				(json_int_t)group->samples, (json_int_t)group->bytes,
 				(json_int_t)group->text_bytes));
 	}
 	return groups;
+}
+
+static json_t *kinds_json(const struct index *index, const struct store_entry *entry)
+{
+	json_t *kinds = json_array();
+
+	for (uint32_t i = 0; i < entry->kinds_len; i++) {
+		const struct store_kind *kind = &index->kinds.data[entry->kinds + i];
+
+		json_array_append_new(kinds,
+			json_pack("{s:s, s:s, s:I, s:o}", "name",
+				strtab_get(&index->texts, kind->name), "unit",
+				strtab_get(&index->texts, kind->unit), "period_ns",
+				(json_int_t)kind->period_ns, "groups",
+				groups_json(index, entry, i + 1)));
+	}
+	return kinds;
 }
 
 static json_t *sources_json(const struct index *index, const struct store_entry *entry)
@@ -127,10 +166,13 @@ int index_put_line(struct buf *out, const struct index *index, const struct stor
 		entry->name, "id", (json_int_t)entry->id, "start_ns", (json_int_t)entry->start_ns,
 		"end_ns", (json_int_t)entry->end_ns, "samples", (json_int_t)entry->samples, "bytes",
 		(json_int_t)entry->bytes, "hz", (json_int_t)entry->hz, "at", (json_int_t)entry->at,
-		"by", strtab_get(&index->texts, entry->by), "groups", groups_json(index, entry),
+		"by", strtab_get(&index->texts, entry->by), "groups", groups_json(index, entry, 0),
 		"sources", sources_json(index, entry));
-	_cleanup_(freep) char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
+	_cleanup_(freep) char *text = NULL;
 
+	if (json && entry->kinds_len > 0)
+		json_object_set_new(json, "kinds", kinds_json(index, entry));
+	text = json ? json_dumps(json, JSON_COMPACT) : NULL;
 	json_decref(json);
 	return text ? buf_printf(out, "%s\n", text) : buf_fail(out, -ENOMEM);
 }
@@ -141,16 +183,22 @@ static bool in_range(json_int_t number, uint64_t max)
 }
 
 /* at: where it begins, and then where it ends. */
-static int parse_group(struct index *index, json_t *json, uint64_t *at, uint64_t file_bytes)
+static int parse_group(
+	struct index *index, json_t *json, uint32_t kind, uint64_t *at, uint64_t file_bytes)
 {
+	const uint64_t head_bytes = kind > 0 ? SEGMENT_SKIPPABLE_BYTES : 0;
 	json_int_t samples, bytes, text;
 	struct store_group facts;
 	const char *name;
 
+	if (head_bytes > file_bytes - *at)
+		return -EBADMSG;
+	*at += head_bytes;
 	if (json_unpack(json, "[s, I, I, I]", &name, &samples, &bytes, &text) < 0 || samples < 0 ||
 		!in_range(bytes, file_bytes - *at) || !in_range(text, SEGMENT_TEXT_BYTES_MAX))
 		return -EBADMSG;
 	facts = (struct store_group){ .samples = (uint64_t)samples,
+		.kind = kind,
 		.at = (uint32_t)*at,
 		.bytes = (uint32_t)bytes,
 		.text_bytes = (uint32_t)text };
@@ -158,16 +206,52 @@ static int parse_group(struct index *index, json_t *json, uint64_t *at, uint64_t
 	return add_group(index, name, &facts);
 }
 
-static int parse_parts(
-	struct index *index, const struct store_entry *entry, json_t *groups, json_t *sources)
+static int parse_groups(struct index *index, const struct store_entry *entry, json_t *groups,
+	uint32_t kind, uint64_t *at)
+{
+	json_t *part;
+	size_t i;
+
+	if (json_array_size(groups) > SEGMENT_GROUPS_MAX + 1)
+		return -EBADMSG;
+	json_array_foreach (groups, i, part) {
+		int err = parse_group(index, part, kind, at, entry->bytes);
+
+		if (err < 0)
+			return err;
+	}
+	return 0;
+}
+
+static int parse_kind(struct index *index, const struct store_entry *entry, json_t *json,
+	uint32_t number, uint64_t *at)
+{
+	struct segment_kind kind = { 0 };
+	json_int_t period;
+	json_t *groups;
+	int err;
+
+	if (json_unpack(json, "{s:s, s:s, s:I, s:o}", "name", &kind.name, "unit", &kind.unit,
+		    "period_ns", &period, "groups", &groups) < 0 ||
+		period < 0)
+		return -EBADMSG;
+	kind.period_ns = (uint64_t)period;
+	err = add_kind(index, &kind);
+	return err < 0 ? err : parse_groups(index, entry, groups, number, at);
+}
+
+static int parse_parts(struct index *index, const struct store_entry *entry, json_t *groups,
+	json_t *kinds, json_t *sources)
 {
 	uint64_t at = entry->at;
 	json_t *part;
 	size_t i;
-	int err;
+	int err = parse_groups(index, entry, groups, 0, &at);
 
-	json_array_foreach (groups, i, part) {
-		err = parse_group(index, part, &at, entry->bytes);
+	if (err < 0)
+		return err;
+	json_array_foreach (kinds, i, part) {
+		err = parse_kind(index, entry, part, (uint32_t)i + 1, &at);
 		if (err < 0)
 			return err;
 	}
@@ -203,17 +287,18 @@ static int parse_numbers(json_t *json, struct store_entry *entry)
 static int parse_json(struct index *index, json_t *json)
 {
 	struct store_entry entry = { .groups = (uint32_t)index->groups.len,
+		.kinds = (uint32_t)index->kinds.len,
 		.sources = (uint32_t)index->sources.len };
 	const char *name, *by;
-	json_t *groups, *sources;
+	json_t *groups, *sources, *kinds = json_object_get(json, "kinds");
 	int err;
 
 	if (json_unpack(json, "{s:s, s:s, s:o, s:o}", "name", &name, "by", &by, "groups", &groups,
 		    "sources", &sources) < 0 ||
-		!store_name_is_segment(name) || json_array_size(groups) > SEGMENT_GROUPS_MAX + 1 ||
+		!store_name_is_segment(name) || json_array_size(kinds) > SEGMENT_KINDS_MAX ||
 		json_array_size(sources) > SEGMENT_SOURCES_MAX)
 		return -EBADMSG;
-	entry.groups_len = (uint32_t)json_array_size(groups);
+	entry.kinds_len = (uint32_t)json_array_size(kinds);
 	entry.sources_len = (uint32_t)json_array_size(sources);
 	memcpy(entry.name, name, strlen(name) + 1); /* no longer than a segment's name may be */
 	err = parse_numbers(json, &entry);
@@ -222,19 +307,21 @@ static int parse_json(struct index *index, json_t *json)
 	err = strtab_puts(&index->texts, by, &entry.by);
 	if (err < 0)
 		return err;
-	err = parse_parts(index, &entry, groups, sources);
+	err = parse_parts(index, &entry, groups, kinds, sources);
+	entry.groups_len = (uint32_t)index->groups.len - entry.groups;
 	return err < 0 ? err : add_entry(index, &entry);
 }
 
 static int parse_line(struct index *index, struct bytes line)
 {
-	size_t groups = index->groups.len, sources = index->sources.len;
+	size_t groups = index->groups.len, sources = index->sources.len, kinds = index->kinds.len;
 	json_t *json = json_loadb((const char *)line.data, line.len, 0, NULL);
 	int err = json ? parse_json(index, json) : -EBADMSG;
 
 	json_decref(json);
 	if (err < 0) {
 		index->groups.len = groups;
+		index->kinds.len = kinds;
 		index->sources.len = sources;
 	}
 	if (err != -EBADMSG)

@@ -15,6 +15,7 @@
 struct index {
 	VEC(struct store_entry) entries; /* in the order of the lines */
 	VEC(struct store_group) groups;  /* of all; entry.groups is an index here */
+	VEC(struct store_kind) kinds;    /* likewise */
 	VEC(uint64_t) sources;           /* of all: ids of segments that others replace */
 	struct strtab texts;
 	uint32_t bad; /* lines that cannot be read */

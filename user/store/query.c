@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "profile/kinds.h"
 #include "store/line.h"
 
 #define KEYS_MAX 16
@@ -25,11 +26,12 @@ struct reading {
 	struct query_answer *answer;
 	size_t keys_len;
 	const char *wanted[KEYS_MAX]; /* by the place in a line; NULL: any */
-	uint64_t period_ns;
+	uint64_t weight; /* of a value: the time that it stands for, or 1 */
 	uint64_t ns;
 	ZSTD_DCtx *zstd;
 	struct buf packed, text;
 	VEC(bool) matches; /* by a stack's id */
+	const char *unit;  /* of the kind that is asked for; NULL: any */
 	struct pattern_search search; /* where a function is asked for */
 };
 
@@ -53,6 +55,8 @@ void query_answer_done(struct query_answer *answer)
 	merge_done(&answer->merge);
 	vec_done(&answer->points);
 	buf_done(&answer->by);
+	buf_done(&answer->kind);
+	buf_done(&answer->unit);
 }
 
 static bool in_span(const struct query *query, const struct store_entry *entry)
@@ -156,7 +160,7 @@ static int read_lines(struct reading *r)
 		uint64_t ns;
 		int err;
 
-		if (!line_read(&c, &line) || __builtin_mul_overflow(line.count, r->period_ns, &ns))
+		if (!line_read(&c, &line) || __builtin_mul_overflow(line.count, r->weight, &ns))
 			return -EBADMSG;
 		err = read_line(r, &line, ns);
 		if (err < 0)
@@ -182,8 +186,26 @@ static int read_group(struct reading *r, int fd, const struct store_group *group
 	return err < 0 ? err : read_lines(r);
 }
 
-static int read_groups(
-	struct reading *r, const struct store *store, const struct store_entry *entry, int fd)
+static bool asks_cpu(const struct query *query)
+{
+	return !query->kind || strcmp(query->kind, PROFILE_CPU) == 0;
+}
+
+/* The number of the kind that is asked for, as of store_group. 0: the entry does not have it. */
+static uint32_t find_kind(const struct query *query, const struct store *store,
+	const struct store_entry *entry, const char *unit)
+{
+	for (uint32_t i = 0; i < entry->kinds_len; i++) {
+		struct segment_kind kind = store_kind(store, entry, i);
+
+		if (strcmp(kind.name, query->kind) == 0 && (!unit || strcmp(kind.unit, unit) == 0))
+			return i + 1;
+	}
+	return 0;
+}
+
+static int read_groups(struct reading *r, const struct store *store,
+	const struct store_entry *entry, uint32_t kind, int fd)
 {
 	int err = 0;
 
@@ -191,6 +213,8 @@ static int read_groups(
 		const struct store_group *group = store_group(store, entry, i);
 		const char *name = store_text(store, group->name);
 
+		if (group->kind != kind)
+			continue;
 		if (!r->wanted[0] || !*name || strcmp(name, r->wanted[0]) == 0)
 			err = read_group(r, fd, group);
 	}
@@ -210,9 +234,29 @@ static int add_point(struct reading *r, const struct store_entry *entry)
 	return 0;
 }
 
+/* The kind of the entry, as of store_group; its samples weigh by their time. */
+static uint32_t set_kind(
+	struct reading *r, const struct store *store, const struct store_entry *entry)
+{
+	struct query_answer *a = r->answer;
+	struct segment_kind kind;
+	uint32_t found;
+
+	r->weight = NSEC_PER_SEC / entry->hz;
+	if (asks_cpu(r->query))
+		return 0;
+	found = find_kind(r->query, store, entry, r->unit);
+	kind = store_kind(store, entry, found - 1);
+	r->weight = segment_weight(&kind);
+	if (a->period_ns == 0 || kind.period_ns < a->period_ns)
+		a->period_ns = kind.period_ns;
+	return found;
+}
+
 static int read_entry(struct reading *r, const struct store *store, const struct store_entry *entry)
 {
 	_cleanup_fd_ int fd = store_open_file(store, entry);
+	uint32_t kind = set_kind(r, store, entry);
 	int err = fd < 0 ? fd : 0;
 
 	if (err == -ENOENT) {
@@ -220,9 +264,8 @@ static int read_entry(struct reading *r, const struct store *store, const struct
 		return 0;
 	}
 	r->ns = 0;
-	r->period_ns = NSEC_PER_SEC / entry->hz;
 	if (err == 0)
-		err = read_groups(r, store, entry, fd);
+		err = read_groups(r, store, entry, kind, fd);
 	if (err < 0 && err != -ENOMEM && err != -ETIMEDOUT) {
 		r->answer->damaged++;
 		return 0;
@@ -230,17 +273,39 @@ static int read_entry(struct reading *r, const struct store *store, const struct
 	return err < 0 ? err : add_point(r, entry);
 }
 
+static int choose(struct reading *r, const struct store *store, const struct store_entry *entry)
+{
+	struct query_answer *a = r->answer;
+	struct segment_kind kind;
+
+	if (!asks_cpu(r->query)) {
+		kind = store_kind(store, entry, find_kind(r->query, store, entry, NULL) - 1);
+		buf_puts(&a->kind, kind.name);
+		buf_puts(&a->unit, kind.unit);
+		r->unit = buf_text(&a->unit);
+	}
+	buf_puts(&a->by, store_text(store, entry->by));
+	return buf_err(&a->kind) < 0 || buf_err(&a->unit) < 0 ? -ENOMEM : buf_err(&a->by);
+}
+
 /* Stacks can be added up if their first frames have the same labels: those of the newest segment
- * with the labels of the question. */
+ * with the labels and the kind of the question; and values if they have the same unit. */
 static int choose_labels(struct reading *r, const struct store *store, struct why *why)
 {
+	bool lacks_kind = false;
+
 	for (size_t i = store_len(store); i-- > 0;) {
 		const struct store_entry *entry = store_entry(store, i);
-		const char *by = store_text(store, entry->by);
 
-		if (in_span(r->query, entry) && place_keys(r, by))
-			return buf_puts(&r->answer->by, by);
+		if (!in_span(r->query, entry) || !place_keys(r, store_text(store, entry->by)))
+			continue;
+		if (asks_cpu(r->query) || find_kind(r->query, store, entry, NULL) > 0)
+			return choose(r, store, entry);
+		lacks_kind = true;
 	}
+	if (lacks_kind)
+		return why_set(why, -ENOENT, "the store has no values of the kind %s of that time",
+			r->query->kind);
 	return why_set(why, -ENOENT, "the store has nothing of that time%s",
 		r->query->matches_len > 0 ? " with such labels" : "");
 }
@@ -266,10 +331,13 @@ static void *read_part(void *arg)
 
 		if (!in_span(part->reading.query, entry))
 			continue;
-		if (strcmp(store_text(part->store, entry->by), part->by) == 0)
-			part->err = read_entry(&part->reading, part->store, entry);
-		else
+		if (strcmp(store_text(part->store, entry->by), part->by) != 0)
 			part->answer.other_by++;
+		else if (!asks_cpu(part->reading.query) &&
+			find_kind(part->reading.query, part->store, entry, part->reading.unit) == 0)
+			part->answer.other_kind++;
+		else
+			part->err = read_entry(&part->reading, part->store, entry);
 	}
 	return NULL;
 }
@@ -294,8 +362,11 @@ static int add_part(struct query_answer *to, const struct query_answer *from)
 		*slot = *point;
 	}
 	to->hz = from->hz > to->hz ? from->hz : to->hz;
+	if (to->period_ns == 0 || (from->period_ns > 0 && from->period_ns < to->period_ns))
+		to->period_ns = from->period_ns;
 	to->segments += from->segments;
 	to->other_by += from->other_by;
+	to->other_kind += from->other_kind;
 	to->damaged += from->damaged;
 	to->gone += from->gone;
 	return 0;

@@ -13,14 +13,21 @@
 #include "store/line.h"
 
 #define ZSTD_LEVEL 6       /* a higher one takes more memory than the text, for a twentieth less */
-#define FRAME_HEAD_BYTES 8 /* magic and size */
 
 /* ---- writing ------------------------------------------------------------------------------- */
 
 struct writing {
 	ZSTD_CCtx *zstd;
+	json_t *groups, *kinds;
+	struct buf frames, packed;
+	uint64_t samples;
+};
+
+/* The groups of a kind, while they are written. */
+struct grouping {
 	json_t *groups;
-	struct buf frames;
+	bool skippable;
+	size_t names_max; /* bytes of names */
 	uint64_t samples;
 };
 
@@ -28,34 +35,52 @@ static void writing_done(struct writing *w)
 {
 	ZSTD_freeCCtx(w->zstd);
 	json_decref(w->groups);
+	json_decref(w->kinds);
 	buf_done(&w->frames);
+	buf_done(&w->packed);
 }
 
-static int compress(struct writing *w, struct bytes text, size_t *size)
+static int compress(struct writing *w, struct bytes text, struct buf *out, size_t *size)
 {
 	size_t bound = ZSTD_compressBound(text.len), len;
 	char *room;
-	int err = buf_reserve(&w->frames, bound, &room);
+	int err = buf_reserve(out, bound, &room);
 
 	if (err < 0)
 		return err;
 	len = ZSTD_compress2(w->zstd, room, bound, text.data, text.len);
 	if (ZSTD_isError(len))
 		return -EIO;
-	buf_commit(&w->frames, len);
+	buf_commit(out, len);
 	*size = len;
 	return 0;
 }
 
-static int put_group(struct writing *w, struct bytes name, struct bytes text, uint64_t samples)
+static void put_skippable_head(struct buf *out, size_t len)
+{
+	const uint32_t frame[2] = { SEGMENT_SKIPPABLE_MAGIC, (uint32_t)len };
+
+	buf_fail(out, len > UINT32_MAX ? -EFBIG : 0);
+	buf_put(out, frame, sizeof(frame));
+}
+
+static int put_group(struct writing *w, struct grouping *g, struct bytes name, struct bytes text,
+	uint64_t samples)
 {
 	size_t size;
-	int err = compress(w, text, &size);
+	int err;
 
+	buf_clear(&w->packed);
+	err = compress(w, text, g->skippable ? &w->packed : &w->frames, &size);
 	if (err < 0)
 		return err;
-	w->samples += samples;
-	return json_array_append_new(w->groups,
+	if (g->skippable) {
+		put_skippable_head(&w->frames, size);
+		buf_append(&w->frames, &w->packed);
+	}
+	if (__builtin_add_overflow(g->samples, samples, &g->samples) || g->samples > INT64_MAX)
+		return -EFBIG;
+	return json_array_append_new(g->groups,
 		       json_pack("{s:s%, s:I, s:I, s:I}", "name", (const char *)name.data, name.len,
 			       "samples", (json_int_t)samples, "bytes", (json_int_t)size, "text",
 			       (json_int_t)text.len)) < 0
@@ -85,14 +110,15 @@ static int take_group(
 		else if (!is_last &&
 			(first.len != name->len || memcmp(first.data, name->data, name->len) != 0))
 			break;
-		*samples += line.count;
+		if (__builtin_add_overflow(*samples, line.count, samples))
+			return -EFBIG;
 		*c = next;
 	}
 	*text = (struct bytes){ start, (size_t)(c->at - start) };
 	return 0;
 }
 
-static int put_groups(struct writing *w, struct bytes text)
+static int put_groups(struct writing *w, struct grouping *g, struct bytes text)
 {
 	struct cursor c = cursor_init(text.data, text.len);
 	size_t names_bytes = 0;
@@ -100,13 +126,13 @@ static int put_groups(struct writing *w, struct bytes text)
 	while (cursor_left(&c) > 0) {
 		struct bytes name, lines;
 		uint64_t samples;
-		bool is_last = json_array_size(w->groups) == SEGMENT_GROUPS_MAX ||
-			names_bytes > SEGMENT_NAMES_BYTES_MAX;
+		bool is_last = json_array_size(g->groups) == SEGMENT_GROUPS_MAX ||
+			names_bytes > g->names_max;
 		int err = take_group(&c, is_last, &name, &lines, &samples);
 
 		if (err < 0)
 			return err;
-		err = put_group(w, name, lines, samples);
+		err = put_group(w, g, name, lines, samples);
 		if (err < 0)
 			return err;
 		names_bytes += name.len;
@@ -114,13 +140,46 @@ static int put_groups(struct writing *w, struct bytes text)
 	return 0;
 }
 
+static int put_samples(struct writing *w, struct bytes text)
+{
+	struct grouping g = { .groups = w->groups, .names_max = SEGMENT_NAMES_BYTES_MAX };
+	int err = put_groups(w, &g, text);
+
+	w->samples = g.samples;
+	return err;
+}
+
+/* The names of all of them together have one more limit. */
+static int put_kind(struct writing *w, const struct segment_kind *kind, size_t kinds_len)
+{
+	struct grouping g = { .groups = json_array(),
+		.skippable = true,
+		.names_max = SEGMENT_NAMES_BYTES_MAX / kinds_len };
+	int err = g.groups ? put_groups(w, &g, kind->text) : -ENOMEM;
+	json_t *json = json_pack("{s:s, s:s, s:I, s:I, s:o}", "name", kind->name, "unit",
+		kind->unit, "period_ns", (json_int_t)kind->period_ns, "samples",
+		(json_int_t)g.samples, "groups", g.groups);
+
+	if (json_array_append_new(w->kinds, json) < 0 && err == 0)
+		err = -ENOMEM;
+	return err;
+}
+
+static int put_kinds(struct writing *w, const struct segment_about *about)
+{
+	int err = about->kinds_len > SEGMENT_KINDS_MAX ? -EFBIG : 0;
+
+	for (size_t i = 0; i < about->kinds_len && err == 0; i++)
+		err = put_kind(w, &about->kinds[i], about->kinds_len);
+	return err;
+}
+
 static void put_skippable(struct buf *out, const char *text)
 {
 	size_t len = strlen(text);
-	const uint32_t frame[2] = { SEGMENT_SKIPPABLE_MAGIC, (uint32_t)len };
 
 	buf_fail(out, len > SEGMENT_HEAD_BYTES_MAX ? -EFBIG : 0);
-	buf_put(out, frame, sizeof(frame));
+	put_skippable_head(out, len);
 	buf_puts(out, text);
 }
 
@@ -136,13 +195,16 @@ static json_t *sources_json(const struct segment_about *about)
 static void put_head(const struct segment_about *about, struct writing *w, struct buf *out)
 {
 	json_t *head = json_pack("{s:i, s:I, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:O, s:o}",
-		"stoker", SEGMENT_VERSION, "id", (json_int_t)about->id, "host", about->host, "by",
+		"stoker", about->kinds_len > 0 ? SEGMENT_VERSION : 1, "id", (json_int_t)about->id, "host", about->host, "by",
 		about->by, "start_ns", (json_int_t)about->start_ns, "end_ns",
 		(json_int_t)about->end_ns, "hz", (json_int_t)about->hz, "samples",
 		(json_int_t)w->samples, "account_bytes", (json_int_t)strlen(about->account),
 		"groups", w->groups, "sources", sources_json(about));
-	_cleanup_(freep) char *text = head ? json_dumps(head, JSON_COMPACT) : NULL;
+	_cleanup_(freep) char *text = NULL;
 
+	if (head && about->kinds_len > 0)
+		json_object_set(head, "kinds", w->kinds);
+	text = head ? json_dumps(head, JSON_COMPACT) : NULL;
 	json_decref(head);
 	buf_fail(out, text ? 0 : -ENOMEM);
 	put_skippable(out, text ? text : "");
@@ -152,16 +214,19 @@ static void put_head(const struct segment_about *about, struct writing *w, struc
 int segment_write(const struct segment_about *about, struct bytes text, struct buf *out)
 {
 	_cleanup_(writing_done) struct writing w = { .zstd = ZSTD_createCCtx(),
-		.groups = json_array() };
+		.groups = json_array(),
+		.kinds = json_array() };
 
-	if (!w.zstd || !w.groups)
+	if (!w.zstd || !w.groups || !w.kinds)
 		return buf_fail(out, -ENOMEM);
 	if (ZSTD_isError(ZSTD_CCtx_setParameter(w.zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL)) ||
 		ZSTD_isError(ZSTD_CCtx_setParameter(w.zstd, ZSTD_c_checksumFlag, 1)))
 		return buf_fail(out, -EIO);
 	if (about->sources_len > SEGMENT_SOURCES_MAX)
 		return buf_fail(out, -EFBIG);
-	buf_fail(out, put_groups(&w, text));
+	buf_fail(out, put_samples(&w, text));
+	if (buf_err(out) == 0)
+		buf_fail(out, put_kinds(&w, about));
 	put_head(about, &w, out);
 	return buf_append(out, &w.frames);
 }
@@ -186,7 +251,7 @@ static bool is_count(json_int_t number)
 	return number >= 0;
 }
 
-static int add_group(struct segment *s, json_t *json, size_t *at)
+static int add_group(struct segment *s, json_t *json, uint32_t kind, size_t *at)
 {
 	json_int_t samples, bytes, text;
 	const char *name;
@@ -200,7 +265,9 @@ static int add_group(struct segment *s, json_t *json, size_t *at)
 	group = vec_add(&s->groups);
 	if (!group)
 		return -ENOMEM;
+	*at += kind > 0 ? SEGMENT_SKIPPABLE_BYTES : 0;
 	*group = (struct segment_group){ .name = name,
+		.kind = kind,
 		.samples = (uint64_t)samples,
 		.at = *at,
 		.bytes = (size_t)bytes,
@@ -209,7 +276,7 @@ static int add_group(struct segment *s, json_t *json, size_t *at)
 	return 0;
 }
 
-static int read_groups(struct segment *s, json_t *groups, size_t at)
+static int read_groups(struct segment *s, json_t *groups, uint32_t kind, size_t *at)
 {
 	size_t i;
 	json_t *group;
@@ -217,12 +284,47 @@ static int read_groups(struct segment *s, json_t *groups, size_t at)
 	if (!json_is_array(groups) || json_array_size(groups) > SEGMENT_GROUPS_MAX + 1)
 		return -EBADMSG;
 	json_array_foreach (groups, i, group) {
-		int err = add_group(s, group, &at);
+		int err = add_group(s, group, kind, at);
 
 		if (err < 0)
 			return err;
 	}
-	return at == s->file.len ? 0 : -EBADMSG;
+	return *at <= s->file.len ? 0 : -EBADMSG;
+}
+
+static int read_kind(struct segment *s, json_t *json, size_t *at)
+{
+	struct segment_kind *kind = vec_add(&s->kinds);
+	json_int_t period;
+	json_t *groups;
+
+	if (!kind)
+		return -ENOMEM;
+	if (json_unpack(json, "{s:s, s:s, s:I, s:o}", "name", &kind->name, "unit", &kind->unit,
+		    "period_ns", &period, "groups", &groups) < 0 ||
+		!is_count(period))
+		return -EBADMSG;
+	kind->period_ns = (uint64_t)period;
+	return read_groups(s, groups, (uint32_t)s->kinds.len, at);
+}
+
+/* Version 1 has none. */
+static int read_kinds(struct segment *s, size_t *at)
+{
+	json_t *kinds = json_object_get(s->json, "kinds"), *kind;
+	size_t i;
+
+	if (json_array_size(kinds) > SEGMENT_KINDS_MAX)
+		return -EBADMSG;
+	json_array_foreach (kinds, i, kind) {
+		int err = read_kind(s, kind, at);
+
+		if (err < 0)
+			return err;
+	}
+	s->about.kinds = s->kinds.data;
+	s->about.kinds_len = s->kinds.len;
+	return *at == s->file.len ? 0 : -EBADMSG;
 }
 
 static int read_sources(struct segment *s, json_t *ids)
@@ -278,9 +380,12 @@ static int read_facts(struct segment *s, size_t at)
 	if (json_unpack(s->json, "{s:s, s:s, s:o, s:o}", "host", &s->about.host, "by", &s->about.by,
 		    "groups", &groups, "sources", &sources) < 0)
 		return -EBADMSG;
-	cursor_seek(&c, at + FRAME_HEAD_BYTES);
+	cursor_seek(&c, at + SEGMENT_SKIPPABLE_BYTES);
 	s->account = cursor_bytes(&c, (size_t)account_bytes);
-	err = c.bad ? -EBADMSG : read_groups(s, groups, cursor_offset(&c));
+	at = cursor_offset(&c);
+	err = c.bad ? -EBADMSG : read_groups(s, groups, 0, &at);
+	if (err == 0)
+		err = read_kinds(s, &at);
 	return err == 0 ? read_sources(s, sources) : err;
 }
 
@@ -298,7 +403,7 @@ static int read_head(struct segment *s, struct bytes text, struct why *why)
 	if (version > SEGMENT_VERSION)
 		return why_set(why, -ENOTSUP, "of a later version of stoker");
 	s->about.account = "";
-	err = read_facts(s, FRAME_HEAD_BYTES + text.len);
+	err = read_facts(s, SEGMENT_SKIPPABLE_BYTES + text.len);
 	return err < 0 ? why_set(why, err, "damaged: its head does not fit its bytes") : 0;
 }
 
@@ -329,6 +434,7 @@ void segment_free(struct segment *segment)
 	ZSTD_freeDCtx(segment->zstd);
 	json_decref(segment->json);
 	vec_done(&segment->groups);
+	vec_done(&segment->kinds);
 	vec_done(&segment->sources);
 	free(segment);
 }

@@ -325,9 +325,10 @@ static void append_index(struct store *store, const struct buf *line)
 static void forget_parts(struct index *index)
 {
 	vec_done(&index->groups);
+	vec_done(&index->kinds);
 	vec_done(&index->sources);
 	vec_each (&index->entries, entry)
-		entry->groups_len = entry->sources_len = 0;
+		entry->groups_len = entry->kinds_len = entry->sources_len = 0;
 }
 
 static void count_bytes(struct store *store)
@@ -435,6 +436,15 @@ const struct store_group *store_group(
 	return &store->index.groups.data[entry->groups + i];
 }
 
+struct segment_kind store_kind(const struct store *s, const struct store_entry *entry, size_t i)
+{
+	const struct store_kind *kind = &s->index.kinds.data[entry->kinds + i];
+
+	return (struct segment_kind){ .name = store_text(s, kind->name),
+		.unit = store_text(s, kind->unit),
+		.period_ns = kind->period_ns };
+}
+
 const char *store_text(const struct store *store, uint32_t id)
 {
 	return strtab_get(&store->index.texts, id);
@@ -456,7 +466,7 @@ static int insert(struct store *store, const struct store_entry *entry)
 	for (; slot > first && by_start(slot - 1, entry) > 0; slot--)
 		*slot = slot[-1];
 	*slot = *entry;
-	slot->groups_len = slot->sources_len = 0;
+	slot->groups_len = slot->kinds_len = slot->sources_len = 0;
 	store->bytes += entry->bytes;
 	return 0;
 }

@@ -27,6 +27,13 @@ struct store_group {
 	uint64_t samples;
 	uint32_t name;                  /* store_text() */
 	uint32_t at, bytes, text_bytes; /* as of segment_group */
+	uint32_t kind;                  /* likewise: an index in the entry's kinds + 1 */
+};
+
+/* A kind of value beside CPU samples, as of segment_kind. */
+struct store_kind {
+	uint64_t period_ns;
+	uint32_t name, unit; /* store_text() */
 };
 
 struct store_entry {
@@ -40,6 +47,7 @@ struct store_entry {
 	uint32_t by;     /* store_text() */
 	uint32_t groups; /* index of the first; a store that writes has none in memory */
 	uint32_t groups_len;
+	uint32_t kinds, kinds_len; /* likewise */
 	uint32_t sources; /* likewise: ids of the segments that it replaces */
 	uint32_t sources_len;
 };
@@ -76,6 +84,7 @@ size_t store_len(const struct store *store);
 const struct store_entry *store_entry(const struct store *store, size_t i);
 const struct store_group *store_group(
 	const struct store *store, const struct store_entry *entry, size_t i);
+struct segment_kind store_kind(const struct store *s, const struct store_entry *entry, size_t i);
 const char *store_text(const struct store *store, uint32_t id);
 uint64_t store_bytes(const struct store *store);
 
