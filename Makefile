@@ -241,6 +241,7 @@ install: stoker ## to $(DESTDIR)$(PREFIX)
 	install -D -m 0755 stoker $(DESTDIR)$(PREFIX)/bin/stoker
 	install -D -m 0644 user/man/stoker.1 $(DESTDIR)$(PREFIX)/share/man/man1/stoker.1
 	install -D -m 0644 user/man/stoker-account.5 $(DESTDIR)$(PREFIX)/share/man/man5/stoker-account.5
+	install -D -m 0644 user/man/stoker-file.5 $(DESTDIR)$(PREFIX)/share/man/man5/stoker-file.5
 	install -D -m 0644 user/man/stoker-tables.5 $(DESTDIR)$(PREFIX)/share/man/man5/stoker-tables.5
 	install -D -m 0644 user/man/stoker-daemon.8 $(DESTDIR)$(PREFIX)/share/man/man8/stoker-daemon.8
 	install -D -m 0644 tools/deploy/stoker.service $(DESTDIR)$(PREFIX)/lib/systemd/system/stoker.service

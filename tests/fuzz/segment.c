@@ -10,13 +10,18 @@
 static void read_groups(struct segment *s)
 {
 	_cleanup_(merge_done) struct merge merge;
+	size_t all = 0; /* another kind needs the text of all CPU samples */
 
 	must(merge_init(&merge) == 0);
+	for (size_t i = 0; i < s->groups.len; i++)
+		all += s->groups.data[i].text_bytes;
 	for (size_t i = 0; i < s->groups.len; i++) {
 		_cleanup_(buf_done) struct buf text = BUF_INIT;
 
 		touch_text(s->groups.data[i].name);
-		if (s->groups.data[i].text_bytes > TEXT_MAX || segment_read(s, i, &text) < 0)
+		if (s->groups.data[i].text_bytes > TEXT_MAX ||
+			(s->groups.data[i].kind > 0 && all > TEXT_MAX) ||
+			segment_read(s, i, &text) < 0)
 			continue;
 		must(text.len == s->groups.data[i].text_bytes);
 		merge_add_text(&merge, (struct bytes){ (const uint8_t *)text.data, text.len }, 9);

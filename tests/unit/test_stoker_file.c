@@ -11,6 +11,7 @@
 #include "profile/stoker_format.h"
 #include "profile/stoker_reader.h"
 #include "sink/sink.h"
+#include "whole_text.h"
 
 static const struct sink_options none = { 0 };
 
@@ -168,7 +169,7 @@ static void a_file_of_another_version_is_refused(void **state)
 	assert_int_equal(read_file(bytes_of(&file), &part, &found), -ENOTSUP);
 }
 
-/* ---- pieces that no writer of ours makes -------------------------------------------------------- */
+/* ---- pieces that no writer of ours makes ----------------------------------------------------- */
 
 static void put_frame(struct buf *out, const void *data, size_t len)
 {

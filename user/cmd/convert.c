@@ -52,8 +52,8 @@ static const struct option_row rows[] = {
 
 static const struct options table = {
 	.usage = "stoker convert FILE [-o FILE] [options]",
-	.text = "Reads folded stacks, perf text, compressed or not, a .stoker file or a segment of the\n"
-		"store, and writes another format.",
+	.text = "Reads folded stacks, perf text, a .stoker file or a segment of the store, "
+		"compressed\nor not, and writes another format.",
 	.rows = rows,
 	.rows_len = ARRAY_SIZE(rows),
 };

@@ -32,7 +32,9 @@ enum {
 #define ASKED_MAX 10
 
 static const struct option_row rows[] = {
-	{ 'e', "event", "NAME", "the kind of value: cpu, wall, ...; default the first of a file,\nand cpu of a store" },
+	{ 'e', "event", "NAME",
+		"the kind of value: cpu, wall, ...; default the first of a\nfile, and cpu of a "
+		"store" },
 	{ 'f', "format", "FORMAT", "folded (default) or html; else by FILE's name" },
 	{ 'o', "output", "FILE", "default - (stdout)" },
 	{ OPT_NORMALISE, "normalise", "HOW",
@@ -58,10 +60,12 @@ static const struct option_row rows[] = {
 static const struct options table = {
 	.usage = "stoker diff BEFORE AFTER [options]",
 	.text = "Prints the changes between two profiles. Each is a file, - for stdin, or a part "
-		"of a\nstore: SINCE..UNTIL, KEY=VALUE (store, kind, container, pod, namespace, "
-		"image,\nunit, comm, function), or several of these separated by commas:\n  stoker diff "
-		"yesterday..today today..\n  stoker diff --since 1h container=web-1 "
-		"container=web-2\n  stoker diff store=/srv/a,1h.. store=/srv/b,1h..",
+		"of a\nstore: SINCE..UNTIL, KEY=VALUE (store, kind, container, pod, "
+		"namespace,\nimage, unit, comm, function), or several of these separated by "
+		"commas:\n"
+		"  stoker diff yesterday..today today..\n"
+		"  stoker diff --since 1h container=web-1 container=web-2\n"
+		"  stoker diff store=/srv/a,1h.. store=/srv/b,1h..",
 	.rows = rows,
 	.rows_len = ARRAY_SIZE(rows),
 };

@@ -14,7 +14,9 @@
 #include "store/merge.h"
 #include "store/segment.h"
 
-/* ---- a whole profile ---------------------------------------------------------------------------- */
+#define TEXT_BYTES_MAX (4UL << 30) /* of a segment, unpacked */
+
+/* ---- a whole profile ------------------------------------------------------------------------- */
 
 static void add_key(struct sink_options *by, const struct profile *p, uint32_t key)
 {
@@ -26,8 +28,8 @@ static void add_key(struct sink_options *by, const struct profile *p, uint32_t k
 	}
 }
 
-int input_read_stoker(
-	struct input *input, struct bytes file, struct profile *out, struct log *log, struct why *why)
+int input_read_stoker(struct input *input, struct bytes file, struct profile *out, struct log *log,
+	struct why *why)
 {
 	struct stoker_found found;
 	int err = stoker_read(file, out, &found);
@@ -52,7 +54,7 @@ int input_read_stoker(
 	return 0;
 }
 
-/* ---- a segment ---------------------------------------------------------------------------------- */
+/* ---- a segment ------------------------------------------------------------------------------- */
 
 /* The lines of a kind, as the answer of a query has them. */
 static int read_kind(struct segment *s, uint32_t kind, struct query_answer *answer)
@@ -103,11 +105,17 @@ static int read_facts(struct segment *s, struct input *input, struct profile *ou
 	return sink_parse_by(s->about.by, &input->by, why);
 }
 
-int input_read_segment(
-	struct input *input, struct segment *s, struct profile *out, struct log *log, struct why *why)
+int input_read_segment(struct input *input, struct segment *s, struct profile *out,
+	struct log *log, struct why *why)
 {
+	uint64_t bytes = 0;
 	int err = 0;
 
+	vec_each (&s->groups, group)
+		bytes += group->text_bytes;
+	if (bytes > TEXT_BYTES_MAX)
+		return why_set(why, -EFBIG, "%s: more than %lu GB of text", input->path,
+			TEXT_BYTES_MAX >> 30);
 	for (uint32_t kind = 0; kind <= s->kinds.len && err == 0; kind++)
 		err = add_kind(s, kind, out);
 	if (err == -ENOSPC) {

@@ -109,8 +109,8 @@ static int take_format(struct http_args *a, const char *value, struct why *why)
 static int take_event(struct http_args *a, const char *value, struct why *why)
 {
 	if (!http_event_is_valid(value) || *value == '\0')
-		return why_set(why, -EINVAL, "e=%s: it takes the name of a kind, such as cpu or wall",
-			value);
+		return why_set(why, -EINVAL,
+			"e=%s: it takes the name of a kind, such as cpu or wall", value);
 	snprintf(a->event, sizeof(a->event), "%s", value);
 	return 0;
 }

@@ -40,8 +40,8 @@ struct folded_counts {
 struct folded_reader;
 int folded_reader_new(struct profile *out, struct folded_reader **reader);
 void folded_reader_free(struct folded_reader *reader);
-/* Adds one stack, `frame;frame`, root first. labels: an id of out's; kind: in its table. 0; -ENOMEM; -E2BIG: more than
- * FOLDED_FRAMES_MAX frames. */
+/* Adds one stack, `frame;frame`, root first. labels: an id of out's; kind: in its table. 0;
+ * -ENOMEM; -E2BIG: more than FOLDED_FRAMES_MAX frames. */
 int folded_reader_add(
 	struct folded_reader *reader, struct bytes stack, uint32_t labels, uint32_t kind,
 	uint64_t count);

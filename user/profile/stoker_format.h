@@ -17,18 +17,20 @@
 enum stoker_list {
 	STOKER_STRINGS, /* length, bytes: number 1 and on */
 	STOKER_OBJECTS, /* path, build ID */
-	/* name, as the step from that of the frame before, + 1; class (enum profile_class), object + 1,
-	 * module, address, source file, line */
+	/* name, as the step from that of the frame before, + 1; class (enum profile_class),
+	 * object + 1, module, address, source file, line */
 	STOKER_FRAMES,
 	/* How many frames at the root are those of the stack before, how many more there are, and
 	 * these, from the root on. */
 	STOKER_STACKS,
 	STOKER_KEYS,    /* name: of free labels */
-	STOKER_LABELS,  /* a set: count, key and value of each; a value is a string or a number */
+	STOKER_LABELS,  /* a set: count, key, value of each; a value is a string or number */
 	STOKER_KINDS,   /* name, unit, scale, period */
-	STOKER_SAMPLES, /* stack, as the step from that of the sample before, + 1; labels, kind, value */
-	STOKER_TICKS,   /* time, as the step from the tick before; sample, CPU + 1 */
-	STOKER_EVENTS,  /* time, as the step from the event before; duration, text, stack + 1, labels */
+	/* stack, as the step from that of the sample before, + 1; labels, kind, value */
+	STOKER_SAMPLES,
+	STOKER_TICKS, /* time, as the step from the tick before; sample, CPU + 1 */
+	/* time, as the step from the event before; duration, text, stack + 1, labels */
+	STOKER_EVENTS,
 	/* start, start on the clock of ticks, duration, ticks_dropped, labels_cut, events_dropped,
 	 * events_cut, account: once, first */
 	STOKER_ABOUT,

@@ -14,6 +14,7 @@
 #include "profile/stoker_format.h"
 
 #define SCALE_MAX 1000000
+#define KIND_BYTES_MAX 256 /* of a kind's name */
 
 struct reader {
 	struct profile *out;
@@ -48,7 +49,7 @@ static int refuse(struct reader *r, int err, const char *what)
 	return err;
 }
 
-/* ---- numbers ---------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 static int add_id(struct reader *r, enum stoker_list list, uint32_t id)
 {
@@ -94,7 +95,7 @@ static int take_time(struct reader *r, struct cursor *c, uint64_t *last_ns)
 	return 0;
 }
 
-/* ---- items: what stacks are made of ------------------------------------------------------------ */
+/* ---- items: what stacks are made of ---------------------------------------------------------- */
 
 static int read_string(struct reader *r, struct cursor *c)
 {
@@ -195,8 +196,7 @@ static int read_stack(struct reader *r, struct cursor *c)
 	return err < 0 ? err : add_id(r, STOKER_STACKS, id);
 }
 
-/* ---- items: labels and kinds --------------------------------------------------------------------
- */
+/* ---- items: labels and kinds ----------------------------------------------------------------- */
 
 static int read_key(struct reader *r, struct cursor *c)
 {
@@ -206,18 +206,26 @@ static int read_key(struct reader *r, struct cursor *c)
 	return err < 0 ? err : add_id(r, STOKER_KEYS, name);
 }
 
-/* The table of strings grows meanwhile, so texts are copied; longer ones are cut and counted. */
+/* A copy of a string, or of its beginning: the table of strings may move when it grows. Returns its
+ * length; the copy has a NUL. */
+static size_t copy_text(const struct profile *p, uint32_t string, char *out, size_t size)
+{
+	const char *text = profile_text(p, string);
+	size_t len = strnlen(text, size - 1);
+
+	memcpy(out, text, len);
+	out[len] = '\0';
+	return len;
+}
+
+/* What is longer than a limit stays so, and is cut and counted. */
 static int put_free(struct reader *r, struct profile_labels *labels, uint32_t key, uint32_t value)
 {
 	char name[PROFILE_KEY_BYTES_MAX + 2], text[PROFILE_VALUE_BYTES_MAX + 8];
-	const char *from = profile_text(r->out, value);
-	size_t len = strnlen(from, sizeof(text));
+	size_t name_len = copy_text(r->out, key, name, sizeof(name));
+	size_t len = copy_text(r->out, value, text, sizeof(text));
 
-	memcpy(text, from, len);
-	from = profile_text(r->out, key);
-	memccpy(name, from, '\0', sizeof(name));
-	return profile_labels_put(
-		r->out, labels, name, strnlen(name, sizeof(name)), text, len);
+	return profile_labels_put(r->out, labels, name, name_len, text, len);
 }
 
 static int read_label(struct reader *r, struct cursor *c, struct profile_labels *labels)
@@ -269,15 +277,16 @@ static bool is_scale(uint64_t scale)
 static int make_kind(struct reader *r, const struct profile_kind *kind)
 {
 	struct profile *p = r->out;
-	const char *text = profile_text(p, kind->name);
-	char name[PROFILE_UNIT_MAX * 4] = PROFILE_CPU;
+	char name[KIND_BYTES_MAX + 2];
+	size_t len = copy_text(p, kind->name, name, sizeof(name));
 	uint32_t id = 0, had = p->kinds_len;
 	int err;
 
 	if (r->counts[STOKER_KINDS] > 0) {
-		if (*text && !memccpy(name, text, '\0', sizeof(name)))
+		if (len > KIND_BYTES_MAX)
 			return refuse(r, -EFBIG, "the name of a kind is too long");
-		err = profile_kind(p, name, strlen(name), &id);
+		err = len > 0 ? profile_kind(p, name, len, &id)
+			      : profile_kind(p, PROFILE_CPU, strlen(PROFILE_CPU), &id);
 		if (err == -ENOSPC)
 			return refuse(r, -EFBIG, "it has too many kinds of value");
 		if (err < 0)
@@ -308,8 +317,7 @@ static int read_kind(struct reader *r, struct cursor *c)
 	return err < 0 ? err : make_kind(r, &kind);
 }
 
-/* ---- items: samples, times, events --------------------------------------------------------------
- */
+/* ---- items: samples, times, events ----------------------------------------------------------- */
 
 static int read_sample(struct reader *r, struct cursor *c)
 {
@@ -382,9 +390,7 @@ static int read_event(struct reader *r, struct cursor *c)
 		return err < 0 ? err : -EBADMSG;
 	if (event.duration_ns > STOKER_TIME_MAX)
 		return refuse(r, -EBADMSG, "a time of it is too large");
-	/* A longer one is cut to less than this. */
-	if (!memccpy(text, profile_text(r->out, string), '\0', sizeof(text)))
-		text[sizeof(text) - 1] = '\0';
+	copy_text(r->out, string, text, sizeof(text));
 	return profile_event(r->out, &event, text);
 }
 
@@ -422,7 +428,7 @@ static int read_end(struct reader *r, struct cursor *c)
 	return c->bad ? -EBADMSG : 0;
 }
 
-/* ---- pieces ------------------------------------------------------------------------------------- */
+/* ---- pieces ---------------------------------------------------------------------------------- */
 
 static int (*const readers[STOKER_LISTS])(struct reader *r, struct cursor *c) = {
 	[STOKER_STRINGS] = read_string,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* profile/stoker_reader.h - reads a whole profile from its file (profile/stoker_format.h). The file
- * may come from anywhere: each number is checked, and memory and time have the limits of the format.
- */
+ * may come from anywhere: each number is checked, and memory and time have the limits of the
+ * format. */
 #pragma once
 
 #include <stdbool.h>

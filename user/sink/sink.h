@@ -98,8 +98,7 @@ int folded_write(
 /* folded and an empty line, for a reader of several profiles in a row. */
 int intervals_write(
 	const struct profile *profile, const struct sink_options *options, struct buf *out);
-int stoker_write(
-	const struct profile *profile, const struct sink_options *options, struct buf *out);
+int stoker_write(const struct profile *p, const struct sink_options *options, struct buf *out);
 int pprof_write(const struct profile *profile, const struct sink_options *options, struct buf *out);
 int speedscope_write(
 	const struct profile *profile, const struct sink_options *options, struct buf *out);

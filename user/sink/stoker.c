@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sink/stoker.c - a whole profile, in pieces (profile/stoker_format.h). What an item refers to is
- * put before it, by its first use, so the numbers of the file are small and grow; a piece may end
- * after any item. Each piece has a checksum of its own: damage leaves those before it as they are. */
+/* sink/stoker.c - a whole profile, in pieces (profile/stoker_format.h). An item is put where it is
+ * first used, after all that it refers to, so the numbers of the file grow by small steps; a piece
+ * may end after any item. Each piece has a checksum: damage leaves those before it as they are. */
 #include "sink/sink.h"
 
 #include <errno.h>
@@ -129,7 +129,7 @@ static uint32_t end_item(struct writing *w, enum stoker_list list)
 	return w->next[list]++;
 }
 
-/* ---- what others refer to: each returns the file's number ------------------------------------- */
+/* ---- what others refer to: each returns the file's number ------------------------------------ */
 
 static uint32_t string_of(struct writing *w, uint32_t string)
 {
@@ -264,7 +264,7 @@ static uint32_t labels_of(struct writing *w, uint32_t id)
 	return w->labels[id] - 1;
 }
 
-/* ---- the profile ------------------------------------------------------------------------------ */
+/* ---- the profile ----------------------------------------------------------------------------- */
 
 static void put_about(struct writing *w)
 {

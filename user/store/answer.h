@@ -30,5 +30,6 @@ const char *answer_label(const char *name, size_t len);
 /* Makes a profile with the answer's labels, of its kind alone. Its duration is the sampled time,
  * without gaps. *out must come fresh from profile_init. */
 int answer_profile(const struct query_answer *answer, struct profile *out);
-/* Adds the answer's samples to a profile, which gets their kind. 0; -ENOSPC: there are PROFILE_KINDS_MAX others; -ENOMEM. */
+/* Adds the answer's samples to a profile, which gets their kind. 0; -ENOSPC: there are
+ * PROFILE_KINDS_MAX others; -ENOMEM. */
 int answer_add(const struct query_answer *answer, struct profile *out);

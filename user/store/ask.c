@@ -64,8 +64,8 @@ int ask_set(struct ask *ask, const char *key, const char *value, struct why *why
 	}
 	if (strcmp(key, "store") != 0)
 		return why_set(why, -EINVAL,
-			"no such key: %s; they are store, since, until, function, kind, container, pod, "
-			"namespace, image, unit, comm, pid, tid, cpu",
+			"no such key: %s; they are store, since, until, function, kind, container, "
+			"pod, namespace, image, unit, comm, pid, tid, cpu",
 			key);
 	ask->store = value;
 	return 0;

@@ -25,8 +25,8 @@ struct ask {
 void ask_init(struct ask *ask, uint64_t now_ns);
 void ask_done(struct ask *ask);
 
-/* key: store, since, until, function, kind, or a label of segments. A second value of a key replaces the
- * first. value is borrowed. -EINVAL with why. */
+/* key: store, since, until, function, kind, or a label of segments. A second value of a key
+ * replaces the first. value is borrowed. -EINVAL with why. */
 int ask_set(struct ask *ask, const char *key, const char *value, struct why *why);
 /* Is this text more likely a question than the name of a file? */
 bool ask_looks_like(const char *text);

@@ -29,7 +29,7 @@ struct reading {
 	uint64_t weight; /* of a value: the time that it stands for, or 1 */
 	uint64_t ns;
 	ZSTD_DCtx *zstd;
-	struct buf packed, text;
+	struct buf packed, text, prefix;
 	VEC(bool) matches; /* by a stack's id */
 	const char *unit;  /* of the kind that is asked for; NULL: any */
 	struct pattern_search search; /* where a function is asked for */
@@ -40,6 +40,7 @@ static void reading_done(struct reading *r)
 	ZSTD_freeDCtx(r->zstd);
 	buf_done(&r->packed);
 	buf_done(&r->text);
+	buf_done(&r->prefix);
 	vec_done(&r->matches);
 	pattern_search_done(&r->search);
 }
@@ -169,21 +170,45 @@ static int read_lines(struct reading *r)
 	return 0;
 }
 
-static int read_group(struct reading *r, int fd, const struct store_group *group)
+static int unpack_group(struct reading *r, int fd, const struct store_group *group,
+	const struct buf *prefix, struct buf *text)
 {
 	char *room;
 	int err;
 
 	buf_clear(&r->packed);
-	buf_clear(&r->text);
 	err = buf_reserve(&r->packed, group->bytes, &room);
 	if (err < 0)
 		return err;
 	if (pread(fd, room, group->bytes, group->at) != (ssize_t)group->bytes)
 		return -EBADMSG;
-	err = segment_unpack(r->zstd, (struct bytes){ (const uint8_t *)room, group->bytes },
-		group->text_bytes, &r->text);
+	return segment_unpack(r->zstd, (struct bytes){ (const uint8_t *)room, group->bytes },
+		group->text_bytes, prefix, text);
+}
+
+static int read_group(struct reading *r, int fd, const struct store_group *group)
+{
+	int err;
+
+	buf_clear(&r->text);
+	err = unpack_group(r, fd, group, group->kind > 0 ? &r->prefix : NULL, &r->text);
 	return err < 0 ? err : read_lines(r);
+}
+
+/* The text of CPU samples, which others follow. */
+static int read_prefix(
+	struct reading *r, const struct store *store, const struct store_entry *entry, int fd)
+{
+	int err = 0;
+
+	buf_clear(&r->prefix);
+	for (size_t i = 0; err == 0 && i < entry->groups_len; i++) {
+		const struct store_group *group = store_group(store, entry, i);
+
+		if (group->kind == 0)
+			err = unpack_group(r, fd, group, NULL, &r->prefix);
+	}
+	return err;
 }
 
 static bool asks_cpu(const struct query *query)
@@ -207,7 +232,7 @@ static uint32_t find_kind(const struct query *query, const struct store *store,
 static int read_groups(struct reading *r, const struct store *store,
 	const struct store_entry *entry, uint32_t kind, int fd)
 {
-	int err = 0;
+	int err = kind > 0 ? read_prefix(r, store, entry, fd) : 0;
 
 	for (size_t i = 0; err == 0 && i < entry->groups_len; i++) {
 		const struct store_group *group = store_group(store, entry, i);

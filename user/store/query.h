@@ -50,8 +50,8 @@ struct query_answer {
 int query_answer_init(struct query_answer *answer);
 void query_answer_done(struct query_answer *answer);
 
-/* 0; -ENOENT: no segment of the span has such labels, or such a kind; -ETIMEDOUT: the expression takes too long;
- * -ENOMEM. If segments were removed while they
- * were read, because an hour replaced them, the store is refreshed and the query repeated. */
+/* 0; -ENOENT: no segment of the span has such labels, or such a kind; -ETIMEDOUT: the expression
+ * takes too long; -ENOMEM. If segments were removed while they were read, because an hour replaced
+ * them, the store is refreshed and the query repeated. */
 int query_run(struct store *store, const struct query *query, struct query_answer *answer,
 	struct why *why);

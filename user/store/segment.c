@@ -12,7 +12,8 @@
 
 #include "store/line.h"
 
-#define ZSTD_LEVEL 6       /* a higher one takes more memory than the text, for a twentieth less */
+#define ZSTD_LEVEL 6 /* a higher one takes more memory than the text, for a twentieth less */
+#define KINDS_LEVEL 12 /* after a prefix a sixth less than by 6 */
 
 /* ---- writing ------------------------------------------------------------------------------- */
 
@@ -20,14 +21,15 @@ struct writing {
 	ZSTD_CCtx *zstd;
 	json_t *groups, *kinds;
 	struct buf frames, packed;
+	struct bytes text; /* of CPU samples */
 	uint64_t samples;
 };
 
 /* The groups of a kind, while they are written. */
 struct grouping {
 	json_t *groups;
-	bool skippable;
-	size_t names_max; /* bytes of names */
+	bool whole; /* one group, after the prefix */
+	struct bytes prefix;
 	uint64_t samples;
 };
 
@@ -71,10 +73,15 @@ static int put_group(struct writing *w, struct grouping *g, struct bytes name, s
 	int err;
 
 	buf_clear(&w->packed);
-	err = compress(w, text, g->skippable ? &w->packed : &w->frames, &size);
+	if (g->whole &&
+		(ZSTD_isError(ZSTD_CCtx_setParameter(
+			 w->zstd, ZSTD_c_compressionLevel, KINDS_LEVEL)) ||
+			ZSTD_isError(ZSTD_CCtx_refPrefix(w->zstd, g->prefix.data, g->prefix.len))))
+		return -EIO;
+	err = compress(w, text, g->whole ? &w->packed : &w->frames, &size);
 	if (err < 0)
 		return err;
-	if (g->skippable) {
+	if (g->whole) {
 		put_skippable_head(&w->frames, size);
 		buf_append(&w->frames, &w->packed);
 	}
@@ -126,8 +133,8 @@ static int put_groups(struct writing *w, struct grouping *g, struct bytes text)
 	while (cursor_left(&c) > 0) {
 		struct bytes name, lines;
 		uint64_t samples;
-		bool is_last = json_array_size(g->groups) == SEGMENT_GROUPS_MAX ||
-			names_bytes > g->names_max;
+		bool is_last = g->whole || json_array_size(g->groups) == SEGMENT_GROUPS_MAX ||
+			names_bytes > SEGMENT_NAMES_BYTES_MAX;
 		int err = take_group(&c, is_last, &name, &lines, &samples);
 
 		if (err < 0)
@@ -142,19 +149,17 @@ static int put_groups(struct writing *w, struct grouping *g, struct bytes text)
 
 static int put_samples(struct writing *w, struct bytes text)
 {
-	struct grouping g = { .groups = w->groups, .names_max = SEGMENT_NAMES_BYTES_MAX };
+	struct grouping g = { .groups = w->groups };
 	int err = put_groups(w, &g, text);
 
+	w->text = text;
 	w->samples = g.samples;
 	return err;
 }
 
-/* The names of all of them together have one more limit. */
-static int put_kind(struct writing *w, const struct segment_kind *kind, size_t kinds_len)
+static int put_kind(struct writing *w, const struct segment_kind *kind)
 {
-	struct grouping g = { .groups = json_array(),
-		.skippable = true,
-		.names_max = SEGMENT_NAMES_BYTES_MAX / kinds_len };
+	struct grouping g = { .groups = json_array(), .whole = true, .prefix = w->text };
 	int err = g.groups ? put_groups(w, &g, kind->text) : -ENOMEM;
 	json_t *json = json_pack("{s:s, s:s, s:I, s:I, s:o}", "name", kind->name, "unit",
 		kind->unit, "period_ns", (json_int_t)kind->period_ns, "samples",
@@ -170,17 +175,30 @@ static int put_kinds(struct writing *w, const struct segment_about *about)
 	int err = about->kinds_len > SEGMENT_KINDS_MAX ? -EFBIG : 0;
 
 	for (size_t i = 0; i < about->kinds_len && err == 0; i++)
-		err = put_kind(w, &about->kinds[i], about->kinds_len);
+		err = put_kind(w, &about->kinds[i]);
 	return err;
 }
 
-static void put_skippable(struct buf *out, const char *text)
+static void put_skippable(struct buf *out, struct bytes content)
 {
-	size_t len = strlen(text);
+	buf_fail(out, content.len > SEGMENT_HEAD_BYTES_MAX ? -EFBIG : 0);
+	put_skippable_head(out, content.len);
+	buf_put(out, content.data, content.len);
+}
 
-	buf_fail(out, len > SEGMENT_HEAD_BYTES_MAX ? -EFBIG : 0);
-	put_skippable_head(out, len);
-	buf_puts(out, text);
+/* Version 1 has it as it is. */
+static int pack_account(struct writing *w, const struct segment_about *about, struct bytes *out)
+{
+	size_t size;
+	int err;
+
+	*out = (struct bytes){ (const uint8_t *)about->account, strlen(about->account) };
+	if (about->kinds_len == 0)
+		return 0;
+	buf_clear(&w->packed);
+	err = compress(w, *out, &w->packed, &size);
+	*out = (struct bytes){ (const uint8_t *)w->packed.data, w->packed.len };
+	return err;
 }
 
 static json_t *sources_json(const struct segment_about *about)
@@ -192,23 +210,27 @@ static json_t *sources_json(const struct segment_about *about)
 	return ids;
 }
 
-static void put_head(const struct segment_about *about, struct writing *w, struct buf *out)
+static void put_head(const struct segment_about *about, struct writing *w, struct bytes account,
+	struct buf *out)
 {
 	json_t *head = json_pack("{s:i, s:I, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:O, s:o}",
-		"stoker", about->kinds_len > 0 ? SEGMENT_VERSION : 1, "id", (json_int_t)about->id, "host", about->host, "by",
-		about->by, "start_ns", (json_int_t)about->start_ns, "end_ns",
-		(json_int_t)about->end_ns, "hz", (json_int_t)about->hz, "samples",
-		(json_int_t)w->samples, "account_bytes", (json_int_t)strlen(about->account),
+		"stoker", about->kinds_len > 0 ? SEGMENT_VERSION : 1, "id", (json_int_t)about->id,
+		"host", about->host, "by", about->by, "start_ns", (json_int_t)about->start_ns,
+		"end_ns", (json_int_t)about->end_ns, "hz", (json_int_t)about->hz, "samples",
+		(json_int_t)w->samples, "account_bytes", (json_int_t)account.len,
 		"groups", w->groups, "sources", sources_json(about));
 	_cleanup_(freep) char *text = NULL;
 
-	if (head && about->kinds_len > 0)
+	if (head && about->kinds_len > 0) {
 		json_object_set(head, "kinds", w->kinds);
+		json_object_set_new(
+			head, "account_text", json_integer((json_int_t)strlen(about->account)));
+	}
 	text = head ? json_dumps(head, JSON_COMPACT) : NULL;
 	json_decref(head);
 	buf_fail(out, text ? 0 : -ENOMEM);
-	put_skippable(out, text ? text : "");
-	put_skippable(out, about->account);
+	put_skippable(out, (struct bytes){ (const uint8_t *)text, text ? strlen(text) : 0 });
+	put_skippable(out, account);
 }
 
 int segment_write(const struct segment_about *about, struct bytes text, struct buf *out)
@@ -216,6 +238,7 @@ int segment_write(const struct segment_about *about, struct bytes text, struct b
 	_cleanup_(writing_done) struct writing w = { .zstd = ZSTD_createCCtx(),
 		.groups = json_array(),
 		.kinds = json_array() };
+	struct bytes account = { 0 };
 
 	if (!w.zstd || !w.groups || !w.kinds)
 		return buf_fail(out, -ENOMEM);
@@ -227,7 +250,9 @@ int segment_write(const struct segment_about *about, struct bytes text, struct b
 	buf_fail(out, put_samples(&w, text));
 	if (buf_err(out) == 0)
 		buf_fail(out, put_kinds(&w, about));
-	put_head(about, &w, out);
+	if (buf_err(out) == 0)
+		buf_fail(out, pack_account(&w, about, &account));
+	put_head(about, &w, account, out);
 	return buf_append(out, &w.frames);
 }
 
@@ -367,6 +392,31 @@ static int read_numbers(struct segment *s, json_int_t *account_bytes)
 	return 0;
 }
 
+static int make_zstd(struct segment *s)
+{
+	if (!s->zstd)
+		s->zstd = ZSTD_createDCtx();
+	return s->zstd ? 0 : -ENOMEM;
+}
+
+/* Of version 1 it is text. */
+static int unpack_account(struct segment *s)
+{
+	json_int_t bytes;
+	int err;
+
+	if (json_unpack(s->json, "{s:I}", "account_text", &bytes) < 0)
+		return 0;
+	if (bytes < 0 || bytes > SEGMENT_HEAD_BYTES_MAX)
+		return -EBADMSG;
+	err = make_zstd(s);
+	if (err == 0)
+		err = segment_unpack(s->zstd, s->account, (size_t)bytes, NULL, &s->account_text);
+	s->account = (struct bytes){ (const uint8_t *)buf_text(&s->account_text),
+		s->account_text.len };
+	return err;
+}
+
 /* at: where the head ends. */
 static int read_facts(struct segment *s, size_t at)
 {
@@ -383,7 +433,9 @@ static int read_facts(struct segment *s, size_t at)
 	cursor_seek(&c, at + SEGMENT_SKIPPABLE_BYTES);
 	s->account = cursor_bytes(&c, (size_t)account_bytes);
 	at = cursor_offset(&c);
-	err = c.bad ? -EBADMSG : read_groups(s, groups, 0, &at);
+	err = c.bad ? -EBADMSG : unpack_account(s);
+	if (err == 0)
+		err = read_groups(s, groups, 0, &at);
 	if (err == 0)
 		err = read_kinds(s, &at);
 	return err == 0 ? read_sources(s, sources) : err;
@@ -436,16 +488,22 @@ void segment_free(struct segment *segment)
 	vec_done(&segment->groups);
 	vec_done(&segment->kinds);
 	vec_done(&segment->sources);
+	buf_done(&segment->account_text);
+	buf_done(&segment->prefix);
 	free(segment);
 }
 
-int segment_unpack(void *zstd, struct bytes frame, size_t text_bytes, struct buf *text)
+int segment_unpack(void *zstd, struct bytes frame, size_t text_bytes, const struct buf *prefix,
+	struct buf *text)
 {
 	size_t len;
 	char *room;
 	int err = text_bytes > SEGMENT_TEXT_BYTES_MAX ? -EBADMSG
 						      : buf_reserve(text, text_bytes, &room);
 
+	if (err == 0 && prefix &&
+		ZSTD_isError(ZSTD_DCtx_refPrefix(zstd, prefix->data, prefix->len)))
+		err = -ENOMEM;
 	if (err < 0)
 		return err;
 	len = ZSTD_decompressDCtx(zstd, room, text_bytes, frame.data, frame.len);
@@ -455,17 +513,40 @@ int segment_unpack(void *zstd, struct bytes frame, size_t text_bytes, struct buf
 	return 0;
 }
 
+static int read_group(struct segment *s, const struct segment_group *group,
+	const struct buf *prefix, struct buf *text)
+{
+	struct cursor c = cursor_init(s->file.data, s->file.len);
+	struct bytes frame;
+	int err = make_zstd(s);
+
+	cursor_seek(&c, group->at);
+	frame = cursor_bytes(&c, group->bytes);
+	if (err == 0 && c.bad)
+		err = -EBADMSG;
+	return err < 0 ? err : segment_unpack(s->zstd, frame, group->text_bytes, prefix, text);
+}
+
+/* The text of all CPU samples. */
+static int make_prefix(struct segment *s)
+{
+	int err = 0;
+
+	if (s->prefix.len > 0)
+		return 0;
+	for (size_t i = 0; i < s->groups.len && s->groups.data[i].kind == 0 && err == 0; i++)
+		err = read_group(s, &s->groups.data[i], NULL, &s->prefix);
+	if (err < 0)
+		buf_clear(&s->prefix);
+	return err;
+}
+
 int segment_read(struct segment *segment, size_t i, struct buf *text)
 {
 	const struct segment_group *group = &segment->groups.data[i];
-	struct cursor c = cursor_init(segment->file.data, segment->file.len);
-	struct bytes frame;
+	int err = group->kind > 0 ? make_prefix(segment) : 0;
 
-	if (!segment->zstd)
-		segment->zstd = ZSTD_createDCtx();
-	if (!segment->zstd)
-		return -ENOMEM;
-	cursor_seek(&c, group->at);
-	frame = cursor_bytes(&c, group->bytes);
-	return c.bad ? -EBADMSG : segment_unpack(segment->zstd, frame, group->text_bytes, text);
+	if (err < 0)
+		return err;
+	return read_group(segment, group, group->kind > 0 ? &segment->prefix : NULL, text);
 }

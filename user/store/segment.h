@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* store/segment.h - one interval's profile as a file that `zstdcat` turns into folded text.
  *     a skippable frame (RFC 8878 §3.1.2): the head, as JSON
- *     another: the account, as JSON
+ *     another: the account, as JSON; in version 2 as a Zstandard frame
  *     a Zstandard frame for each group, one after the other: folded lines of CPU samples
- *     likewise for each group of each other kind of value, in a skippable frame each
+ *     likewise of each other kind of value, in a skippable frame each; the text of all CPU samples
+ *     is the prefix (ZSTD_CCtx_refPrefix) that it needs, as both have the same names
  * A group has the lines with the same first frame, which is the first label of the head's `by`. So
  * a query for one container unpacks the frames of that container alone. Nothing here opens a file.
  */
@@ -30,7 +31,7 @@
 #define SEGMENT_HEAD_BYTES_MAX (8U << 20)
 /* Limit of the segments that were merged into one. */
 #define SEGMENT_SOURCES_MAX 4096
-/* Limit of a group's text. */
+/* Limit of a group's text, and of the account's. */
 #define SEGMENT_TEXT_BYTES_MAX (1U << 30)
 
 /* A kind of value (profile/kinds.h) beside CPU samples. */
@@ -74,7 +75,8 @@ struct segment {
 	VEC(struct segment_group) groups; /* by kind and name; the one without a name last */
 	VEC(struct segment_kind) kinds;   /* about.kinds */
 	VEC(uint64_t) sources;            /* about.sources */
-	struct bytes account;
+	struct bytes account; /* as JSON */
+	struct buf account_text, prefix; /* unpacked; the latter when it is needed first */
 	struct bytes file; /* the caller's; outlives the segment */
 	void *json, *zstd;
 };
@@ -90,8 +92,9 @@ int segment_open(const void *data, size_t len, struct segment **out, struct why 
 void segment_free(struct segment *segment);
 DEFINE_CLEANUP(struct segment, segment_free)
 
-/* Appends the text of a group's Zstandard frame. zstd: a ZSTD_DCtx. -EBADMSG: damaged, or of
- * another size; -ENOMEM. */
-int segment_unpack(void *zstd, struct bytes frame, size_t text_bytes, struct buf *text);
+/* Appends the text of a group's Zstandard frame. zstd: a ZSTD_DCtx; prefix: the text of all CPU
+ * samples for other kinds, else NULL. -EBADMSG: damaged, or of another size; -ENOMEM. */
+int segment_unpack(void *zstd, struct bytes frame, size_t text_bytes, const struct buf *prefix,
+	struct buf *text);
 /* Appends a group's text. -EBADMSG: damaged; -ENOMEM. i < groups.len */
 int segment_read(struct segment *segment, size_t i, struct buf *text);
