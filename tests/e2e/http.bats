@@ -89,6 +89,12 @@ budget_is() {
 	get "/heat.json" | jq -e '.key == "container" and (.cells | length) >= 4
 		and (.rows | all((.cpus | length) > 0)) and .all.cpu_s > 0'
 	[ "$(code "/query?container=no-such-container")" = 404 ]
+	# by kind of value: cpu is the default, and others may not be there
+	get "/query?$span&format=folded&comm=spin&e=cpu" | cmp - "$tmp/f"
+	[ "$(code "/query?e=nothing")" = 404 ]
+	get '/query?e=nothing' | grep -q 'no values of the kind nothing'
+	get "/query?$span&format=stoker&comm=spin" >"$tmp/f.stoker"
+	"$stoker" convert -q "$tmp/f.stoker" --by container,pod,comm | diff - "$tmp/f"
 }
 
 @test "one cgroup at 999 Hz for five seconds beside the host at 19 Hz: both are right" {

@@ -290,3 +290,18 @@ ends_soon() {
 	kill -KILL "$recorder"
 	wait_until 5 is_gone "$clerk"
 }
+
+@test "a .stoker file has all of a capture, its account and times too, for other formats later" {
+	start_busy spin 30
+	record -p "$pid" -F 199 -d 2 -o "$tmp/all.stoker"
+	"$stoker" convert -q "$tmp/all.stoker" -o "$tmp/f"
+	folded_is_valid "$tmp/f"
+	between "$(folded_share "$tmp/f" "$(chain 'main;spin_here')")" 97 100 named
+	"$stoker" convert -q "$tmp/all.stoker" -f perf >"$tmp/perf"
+	[ "$(grep -c 'cpu-clock' "$tmp/perf")" = "$(folded_count "$tmp/f")" ]
+	"$stoker" convert -q "$tmp/all.stoker" --since 0.5 --until 1.5 -f folded >"$tmp/part"
+	between "$(($(folded_count "$tmp/part") * 100 / $(folded_count "$tmp/f")))" 35 65 'half of it'
+	record -p "$pid" -d 1 -f stoker >"$tmp/stdout.stoker"
+	"$stoker" convert -q "$tmp/stdout.stoker" | grep -q 'main;spin_here'
+	zstd -dc --no-check "$tmp/all.stoker" | wc -c | grep -qx 0
+}

@@ -410,6 +410,32 @@ static void rare_stacks_are_left_out_first(void **state)
 	profile_done(&h.p);
 }
 
+/* Nanoseconds of another kind are no more than samples of CPU time. */
+static void large_units_do_not_push_out_small_ones(void **state)
+{
+	static char names[1][1001] = { "the one that counts" };
+	const struct fit_limits limits = { UINT64_MAX / 4, 20000 };
+	_cleanup_(buf_done) struct buf text = BUF_INIT;
+	struct fit_result result;
+	uint32_t wall;
+	struct host h;
+
+	(void)state;
+	make_host(&h, 0, 0);
+	put_random(&h, HOSTILE, 1000, 50);
+	assert_int_equal(profile_kind(&h.p, "wall", 4, &wall), 0);
+	for (size_t i = 0, len = h.p.samples.len; i < len; i++)
+		assert_int_equal(profile_add_kind(&h.p, h.p.samples.data[i].stack,
+					 h.p.samples.data[i].labels, wall, 1000000000000),
+			0);
+	put(&h, HOSTILE, "main", names, 1, 77);
+	fit(&h, &limits, &result);
+	write_text(&h, &text);
+	assert_non_null(strstr(text.data, ";the one that counts_[j] 77\n"));
+	assert_true(result.samples_left_out > 0 && result.samples_left_out < 1000000);
+	profile_done(&h.p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -421,6 +447,7 @@ int main(void)
 		cmocka_unit_test(names_of_cgroups_are_their_accounts),
 		cmocka_unit_test(what_fits_is_left_alone),
 		cmocka_unit_test(rare_stacks_are_left_out_first),
+		cmocka_unit_test(large_units_do_not_push_out_small_ones),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

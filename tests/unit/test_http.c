@@ -9,10 +9,12 @@
 #include "http/conn.h"
 
 #define NOW_NS 1000000000000000000ULL
-#define PROFILE (HTTP_ARG_SECONDS | HTTP_ARG_HZ | HTTP_ARG_TARGET | HTTP_ARG_FORMAT)
+#define PROFILE                                                                   \
+	(HTTP_ARG_SECONDS | HTTP_ARG_HZ | HTTP_ARG_TARGET | HTTP_ARG_FORMAT | \
+		HTTP_ARG_EVENT)
 #define QUERY                                                                                 \
 	(HTTP_ARG_SPAN | HTTP_ARG_MATCH | HTTP_ARG_FUNCTION | HTTP_ARG_TOP | HTTP_ARG_TREND | \
-		HTTP_ARG_FORMAT)
+		HTTP_ARG_FORMAT | HTTP_ARG_EVENT)
 
 static int take(struct http_args *args, const char *name, const char *value)
 {
@@ -45,6 +47,11 @@ static void what_is_no_value_is_refused(void **state)
 		{ PROFILE, "since", "1h" },
 		{ PROFILE, "format", "exe" },
 		{ PROFILE, "", "" },
+		{ PROFILE, "e", "" },
+		{ PROFILE, "e", "--stats" },
+		{ PROFILE, "e", "cpu wall" },
+		{ PROFILE, "e", "cpu;wall" },
+		{ QUERY, "e", "" },
 		{ QUERY, "format", "perf" },
 		{ QUERY, "format", "firefox" },
 		{ QUERY, "seconds", "1" },

@@ -27,7 +27,9 @@
 static const uint32_t limits_of_names[] = { 1024, 256, 96 };
 
 struct turn {
-	uint64_t account, value;
+	uint64_t account;
+	uint64_t value; /* CPU samples; 1 for a stack of another kind */
+	double part;    /* of all values of its kind */
 	uint32_t sample;
 };
 
@@ -73,8 +75,8 @@ static int by_account(const void *a, const void *b)
 
 	if (x->account != y->account)
 		return x->account < y->account ? -1 : 1;
-	if (x->value != y->value)
-		return x->value > y->value ? -1 : 1;
+	if (x->part != y->part)
+		return x->part > y->part ? -1 : 1;
 	return x->sample < y->sample ? -1 : x->sample > y->sample;
 }
 
@@ -94,17 +96,25 @@ static int measure_strings(struct fit *f)
 	return 0;
 }
 
+/* Kinds have units of their own: their samples are compared by what part of its kind each is. */
 static int fit_init(struct fit *f)
 {
 	const struct profile *p = f->p;
+	double totals[PROFILE_KINDS_MAX];
 
+	for (uint32_t kind = 0; kind < p->kinds_len; kind++)
+		totals[kind] = (double)profile_kind_total(p, kind);
 	f->turns = calloc(p->samples.len + 1, sizeof(*f->turns));
 	if (!f->turns)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < p->samples.len; i++)
-		f->turns[i] = (struct turn){ .account = account_of(f, p->samples.data[i].labels),
-			.value = p->samples.data[i].value,
+	for (uint32_t i = 0; i < p->samples.len; i++) {
+		const struct profile_sample *sample = &p->samples.data[i];
+
+		f->turns[i] = (struct turn){ .account = account_of(f, sample->labels),
+			.value = sample->kind == 0 ? sample->value : 1,
+			.part = (double)sample->value / (totals[sample->kind] + 1),
 			.sample = i };
+	}
 	qsort(f->turns, p->samples.len, sizeof(*f->turns), by_account);
 	return 0;
 }

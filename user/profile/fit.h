@@ -23,7 +23,8 @@ struct fit_limits {
 
 struct fit_result {
 	uint64_t names_cut;        /* names of more than 1024, 256 or 96 bytes, cut to that */
-	uint64_t samples_left_out; /* sum of the values of samples that lost their stacks */
+	/* CPU samples that lost their stacks, and 1 for each stack of another kind. */
+	uint64_t samples_left_out;
 	uint32_t largest;          /* labels of the account that lost most; UINT32_MAX: none did */
 };
 

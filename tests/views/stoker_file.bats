@@ -1,0 +1,102 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# `.stoker`, the file of a whole profile: what other formats have comes out of it as it went in, and a
+# damaged file is read up to the damage.
+
+setup() {
+	stoker=${STOKER:-$BATS_TEST_DIRNAME/../../stoker}
+	golden=$BATS_TEST_DIRNAME/../golden
+	cd "$BATS_TEST_TMPDIR" || return 1
+	cat >two.folded <<'END'
+# stoker kind: cpu samples 10000000 0
+# stoker labels: container,comm,label:route,label:tenant,label:trace.id 0
+shop;web;/a;blue;77;main;read_[k] 3
+shop;web;/b;red;78;main;f_[j];g_[i] 5
+# stoker kind: wall nanoseconds 0 0
+# stoker labels: container,comm,label:route,label:tenant,label:trace.id 0
+shop;web;/a;blue;77;main;futex_[k] 5000000000
+END
+}
+
+# text FILE KIND: its samples as folded text with all labels.
+text() {
+	"$stoker" convert -q "$1" -e "$2" -f folded --labels \
+		--by container,comm,label:route,label:tenant,label:trace.id
+}
+
+@test "two kinds with three free labels go through the file and back" {
+	"$stoker" convert two.folded -o two.stoker
+	{ text two.stoker cpu && text two.stoker wall; } >again.folded
+	diff <(grep -v '^#' two.folded) <(grep -v '^#' again.folded)
+	grep '^# stoker kind: wall nanoseconds 0 0' again.folded
+	"$stoker" convert -q again.folded -o again.stoker
+	text again.stoker cpu | diff - <(text two.stoker cpu)
+	for format in pprof html speedscope; do
+		"$stoker" convert -q two.folded --by comm -f "$format" -o a.out
+		"$stoker" convert -q two.stoker --by comm -f "$format" -o b.out
+		cmp a.out b.out
+	done
+	"$stoker" convert two.stoker -o same.stoker
+	cmp two.stoker same.stoker
+	[ "$("$stoker" diff -q -e wall two.stoker two.folded)" = 'shop;web;main;futex_[k] 5000000000 5000000000' ]
+}
+
+@test "times, threads and CPUs of perf text go through the file and back" {
+	for i in 1 2 3 4 5; do
+		printf 'web %d/%d [00%d] 1.%d00000:   10000000 cpu-clock: \n\tf00 f+0x10 (/usr/bin/web)\n\te00 main (/usr/bin/web)\n\n' \
+			7 $((7 + i % 2)) $((i % 3)) "$i"
+	done >a.txt
+	"$stoker" convert -q a.txt -o a.stoker
+	"$stoker" convert -q a.txt -f perf >direct.txt
+	[ "$(grep -c cpu-clock direct.txt)" = 5 ]
+	"$stoker" convert -q a.stoker -f perf | diff - direct.txt
+	"$stoker" convert -q a.stoker --since 0.2 --until 0.4 -f folded | diff - <(echo 'web;main;f 2')
+	"$stoker" convert -q a.txt -o a.firefox.json
+	"$stoker" convert -q a.stoker -f firefox | cmp - a.firefox.json
+}
+
+@test "a file that is cut short or changed is read up to there, with a message that says where" {
+	local got=0 size
+	for i in $(seq 120000); do
+		echo "web;main;step_$i;leaf_$((i * 7919)) 1"
+	done >large.folded
+	"$stoker" convert -q large.folded -o large.stoker
+	size=$(stat -c %s large.stoker)
+	head -c $((size * 3 / 4)) large.stoker >cut.stoker
+	"$stoker" convert cut.stoker -o cut.folded 2>said
+	grep -E 'cut.stoker: damaged: at byte [0-9]+ it is cut short; only what comes before it is read' said
+	[ "$(wc -l <cut.folded)" -gt 1000 ]
+	[ "$(sort large.folded cut.folded | uniq -d | wc -l)" = "$(wc -l <cut.folded)" ]
+	printf X | dd of=large.stoker bs=1 seek=$((size / 2)) conv=notrunc status=none
+	"$stoker" convert large.stoker -o cut.folded 2>said
+	grep -E 'large.stoker: damaged: at byte [0-9]+ ' said
+	head -c 100 cut.stoker >tiny.stoker
+	"$stoker" convert tiny.stoker >out 2>said || got=$?
+	[ "$got" = 1 ]
+	[ ! -s out ]
+	grep -E 'tiny.stoker: damaged: at byte [0-9]+ it is cut short' said
+}
+
+@test "a file of another version is refused" {
+	local got=0
+	"$stoker" convert -q two.folded -o two.stoker
+	printf '\001' | dd of=two.stoker bs=1 seek=22 conv=notrunc status=none
+	"$stoker" convert two.stoker 2>said || got=$?
+	[ "$got" = 1 ]
+	grep 'two.stoker: a profile of another version of stoker' said
+}
+
+@test "a segment of the store is converted with its labels" {
+	local segment
+	for segment in "$golden"/store-0.1/*.zst; do
+		"$stoker" convert "$segment" -f folded | diff - <(zstdcat "$segment")
+		"$stoker" convert "$segment" -f folded --by comm --labels | grep -qx '# stoker labels: comm 0'
+	done
+}
+
+@test "a packed file is read, too" {
+	"$stoker" convert -q two.folded -o two.stoker
+	"$stoker" convert -q two.folded -o two.stoker.gz
+	gzip -dc two.stoker.gz | cmp - two.stoker
+	text two.stoker.gz wall | diff - <(text two.stoker wall)
+}
