@@ -13,7 +13,7 @@
 #define STOKER_NAME "stoker profile" /* then the version */
 #define STOKER_FORMAT 0
 
-/* Behind each: its items. A string is written as its number; 0 is "". */
+/* The comment of each is its items. A string is written as its number; 0 is "". */
 enum stoker_list {
 	STOKER_STRINGS, /* length, bytes: number 1 and on */
 	STOKER_OBJECTS, /* path, build ID */

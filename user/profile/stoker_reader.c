@@ -218,7 +218,7 @@ static size_t copy_text(const struct profile *p, uint32_t string, char *out, siz
 	return len;
 }
 
-/* What is longer than a limit stays so, and is cut and counted. */
+/* A text that is longer than its limit stays so, and is cut and counted. */
 static int put_free(struct reader *r, struct profile_labels *labels, uint32_t key, uint32_t value)
 {
 	char name[PROFILE_KEY_BYTES_MAX + 2], text[PROFILE_VALUE_BYTES_MAX + 8];

@@ -136,7 +136,7 @@ int answer_put_top(
 
 /* ---- over time ------------------------------------------------------------------------------ */
 
-/* Of a time: how many threads it is of, on average. */
+/* The average number of threads, where values are times; else values by the second. */
 static double rate_of(const struct query_answer *answer, const struct query_point *point)
 {
 	double length_ns = (double)(point->end_ns - point->start_ns + 1);
