@@ -46,7 +46,7 @@ TOOL_BIN := $(TOOL_SRC:%.c=$(BUILD)/%)
 TGT_BIN  := $(TGT_SRC:tests/targets/%.c=$(BUILD)/tests/targets/%)
 ASKING   := $(BUILD)/tests/asking
 STEPPER  := $(BUILD)/tests/step/step
-SKEL     := $(BUILD)/sample.skel.h $(BUILD)/threads.skel.h
+SKEL     := $(BUILD)/sample.skel.h $(BUILD)/threads.skel.h $(BUILD)/visit.skel.h
 PAGE_SRC := user/sink/page
 PAGE_JS  := $(addprefix $(PAGE_SRC)/,colour.js data.js tree.js flame.js heat.js table.js words.js filter.js kinds.js page.js)
 PAGE_H   := $(addprefix $(BUILD)/sink/page/,svg.js.h page.html.h) $(BUILD)/http/page/index.html.h
@@ -178,6 +178,11 @@ $(BUILD)/tests/tools/stoker-short: tests/tools/short.c $(BIN_OBJ) $(BUILD)/libst
 	@mkdir -p $(@D)
 	$(call say,TOOL,$<)$(CC) $(ALLFLAGS) $(call wrap,sampler_open) $^ -o $@ $(LDLIBS)
 
+# stoker that records what threads wait for, in the place of the time that they run: for tests.
+$(BUILD)/tests/tools/stoker-visits: tests/tools/visits.c $(BIN_OBJ) $(BUILD)/libstoker.a
+	@mkdir -p $(@D)
+	$(call say,TOOL,$<)$(CC) $(ALLFLAGS) $(call wrap,sampler_open sampler_free sampler_drain tally_count) $^ -o $@ $(LDLIBS)
+
 # What parsing in the agent itself would cost: for tools/bench, never installed.
 $(BUILD)/tests/bench/stoker-inside: tests/bench/inside.c $(BIN_OBJ) $(BUILD)/libstoker.a
 	@mkdir -p $(@D)
@@ -193,7 +198,7 @@ $(ASKING)/sample.bpf.o: tests/e2e/asking.bpf.c
 	$(call say,BPF,$<)$(CLANG) $(BPFFLAGS) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
 
 # All that know where the skeleton has its maps and variables.
-$(ASKING)/stoker-asking: $(shell grep -l 'sample\.skel\.h' user/sampler/*.c) $(ASKING)/sample.skel.h $(BIN_OBJ) $(BUILD)/libstoker.a
+$(ASKING)/stoker-asking: $(shell grep -l 'sample\.skel\.h' user/*/*.c) $(ASKING)/sample.skel.h $(BIN_OBJ) $(BUILD)/libstoker.a
 	$(call say,LINK,$@)$(CC) -I$(ASKING) $(ALLFLAGS) $(LDFLAGS) $(filter-out %.h,$^) -o $@ $(LDLIBS)
 
 unit: $(UNIT_BIN) ## tests that need no root, in under a minute
@@ -201,7 +206,7 @@ unit: $(UNIT_BIN) ## tests that need no root, in under a minute
 
 asan: $(BUILD)/stoker ## `make asan unit`, `make asan check`: with AddressSanitizer and UBSan
 
-targets: $(TGT_BIN) $(TOOL_BIN) $(RECORDER) $(REPLAY) $(BUILD)/tests/tools/stoker-short $(ASKING)/stoker-asking $(BUILD)/tests/vma/generation.bpf.o $(BUILD)/tests/bench/stoker-inside \
+targets: $(TGT_BIN) $(TOOL_BIN) $(RECORDER) $(REPLAY) $(BUILD)/tests/tools/stoker-short $(BUILD)/tests/tools/stoker-visits $(ASKING)/stoker-asking $(BUILD)/tests/vma/generation.bpf.o $(BUILD)/tests/bench/stoker-inside \
          $(if $(filter x86,$(ARCH)),$(STEPPER))
 
 fuzz: targets ## each parser with random bytes for FUZZ_SECONDS (60), or those in FUZZ

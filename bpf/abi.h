@@ -224,7 +224,7 @@ struct event_pressure {
 #include "bpf/abi_rows.h"
 #include "bpf/abi_deferred.h"
 #include "bpf/abi_share.h"
-#include "bpf/abi_threads.h"
+#include "bpf/abi_visit.h"
 
 _Static_assert(sizeof(struct count_key) == 24, "count_key");
 _Static_assert(sizeof(struct task_key) == 40, "task_key");

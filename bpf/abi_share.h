@@ -7,7 +7,8 @@ enum share_what {
 	SHARE_DEFERRED, /* of deferred samples that found half of the ring used */
 	SHARE_COUNTS,   /* entries of a count map */
 	SHARE_TALLY,    /* bytes of the stacks and tasks that user space has */
-	SHARES_LEN,     /* a power of two */
+	SHARE_VISIT,    /* time of the walks of one pass over all threads */
+	SHARES_LEN = 8, /* a power of two */
 };
 
 #define SHARE_TURN_SHIFT 32

@@ -10,14 +10,6 @@
 #include "bpf/event.bpf.h"
 #include "bpf/sample_maps.bpf.h"
 
-/* The target's cgroups. BPF updates them itself, so a lost event does no harm. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1);
-	__type(key, u64);
-	__type(value, u8);
-} target_cgroups SEC(".maps");
-
 /* One slot is enough: the kernel holds a lock around these tracepoints. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -83,7 +75,7 @@ static __always_inline int emit_cgroup(struct cgroup *cgroup, const char *path, 
 	event->kind = EVENT_CGROUP;
 	event->change = change;
 	event->id = (u64)place << CGROUP_HIERARCHY_SHIFT | BPF_CORE_READ(cgroup, kn, id);
-	if (filter == FILTER_CGROUP)
+	if (meets == FILTER_CGROUP)
 		follow_targets(cgroup, event->id, change);
 	len = bpf_probe_read_kernel_str(event->path, sizeof(event->path), path);
 	/* User space looks up a path that is missing here. */

@@ -29,10 +29,15 @@
 
 #ifdef __bpf__
 #define WALK_GLOBAL __noinline
+/* A program that needs more of the eight calls that may be open at once has less of them here. */
+#ifndef WALK_OUTER
+#define WALK_OUTER WALK_GLOBAL
+#endif
 /* Without this the compiler drops an unused parameter, and the verifier refuses the call. */
 #define walk_used(parameter) barrier_var(parameter)
 #else
 #define WALK_GLOBAL static __attribute__((noinline))
+#define WALK_OUTER WALK_GLOBAL
 #define walk_used(parameter) (void)(parameter)
 #endif
 
@@ -254,7 +259,7 @@ WALK_GLOBAL int walk_frame(u64 walk)
 }
 
 /* A loop in a loop, which costs the verifier less than one of all frames. 1: the walk has ended. */
-WALK_GLOBAL int walk_turn(u64 walk)
+WALK_OUTER int walk_turn(u64 walk)
 {
 	struct scratch *s = scratch_of(walk);
 

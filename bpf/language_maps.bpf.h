@@ -215,7 +215,7 @@ static __always_inline u32 code_id(u64 walk, u64 hash, enum language_kind kind, 
 	slot = task_known(set, hash, &word);
 	if (slot && word >> 32 == epoch)
 		return (u32)word;
-	id = slot ? (u32)word : id_next(&s->code_counter, id_stride, bpf_get_smp_processor_id());
+	id = slot ? (u32)word : id_next(&s->code_counter, id_stride, walk_number());
 	id = kind == LANGUAGE_HOTSPOT ? hotspot_send(walk, id) : language_send(walk, code, id);
 	if (id <= CODE_UNREADABLE)
 		return id;

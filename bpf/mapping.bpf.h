@@ -54,13 +54,14 @@ enum mapping_asker { ASKER_TICK, ASKER_SCAN };
 /* An id for a new file. Not static, so that the verifier does not go on from each of the tries. */
 __noinline u32 object_id_for(u32 asker)
 {
-	const struct object_id_range ticks = { 0, id_stride, bpf_get_smp_processor_id() };
-	const struct object_id_range scans = { OBJECT_SCAN_FIRST, 1, 0 };
+	const struct object_id_range walks = WALK_OBJECT_IDS;
+	const struct object_id_range scans = { OBJECT_SCAN_FIRST, 1, 0,
+		OBJECT_VISIT_FIRST - OBJECT_SCAN_FIRST };
 	struct scratch *s = scratch_of(0);
 
 	if (asker == ASKER_SCAN)
 		return object_id_next(&scan_counter, &scans);
-	return s ? object_id_next(&s->object_counter, &ticks) : OBJECT_NONE;
+	return s ? object_id_next(&s->object_counter, &walks) : OBJECT_NONE;
 }
 
 /* The file's object. A new file gets an id and an event if the asker's share of the table has room.
@@ -320,7 +321,7 @@ static __always_inline u64 start_stack_of(const struct scratch *s)
  * program may change it without the kernel. */
 static __always_inline u64 thread_base_of(const struct scratch *s)
 {
-	struct task_struct___thread *task = (void *)bpf_get_current_task();
+	struct task_struct___thread *task = (void *)walk_task();
 
 #ifdef __TARGET_ARCH_x86
 	return BPF_CORE_READ(task, thread.fsbase);

@@ -17,19 +17,24 @@ static __always_inline u32 id_next(u32 *counter, u32 stride, u32 cpu)
 	return OBJECT_FIRST + (*counter)++ * stride + cpu;
 }
 
-/* A bit for each id that is in use. BPF sets it, user space clears it. */
-__u64 object_ids[OBJECT_ID_WORDS] = {};
+/* A bit for each id that is in use. BPF sets it, user space clears it. A program that gives the
+ * last ids alone has bits for those. */
+#ifndef OBJECT_IDS_WORDS
+#define OBJECT_IDS_WORDS OBJECT_ID_WORDS
+#endif
+__u64 object_ids[OBJECT_IDS_WORDS] = {};
 
-/* The ids of a CPU's ticks, or of the scan: first + own, then each `stride` later. */
+/* The ids of a CPU's ticks, of the scan or of visits: first + own, then each `stride` later, below
+ * first + len. */
 struct object_id_range {
-	u32 first, stride, own;
+	u32 first, stride, own, len;
 };
 
 /* Only the owner of a range takes an id of it, so a clear bit can be set by an addition: Linux 5.10
  * has no other atomic operation. */
 static __always_inline bool object_id_take(u32 id)
 {
-	u64 *word = &object_ids[id / 64 & (OBJECT_ID_WORDS - 1)], bit = 1ULL << (id & 63);
+	u64 *word = &object_ids[id / 64 & (OBJECT_IDS_WORDS - 1)], bit = 1ULL << (id & 63);
 
 	if (*(volatile u64 *)word & bit)
 		return false;
@@ -39,7 +44,7 @@ static __always_inline bool object_id_take(u32 id)
 
 static __always_inline void object_id_give(u32 id)
 {
-	__sync_fetch_and_add(&object_ids[id / 64 & (OBJECT_ID_WORDS - 1)], -(1ULL << (id & 63)));
+	__sync_fetch_and_add(&object_ids[id / 64 & (OBJECT_IDS_WORDS - 1)], -(1ULL << (id & 63)));
 }
 
 /* OBJECT_NONE: those that were tried are in use. */
@@ -49,7 +54,7 @@ static __always_inline u32 object_id_next(u32 *counter, const struct object_id_r
 		u64 id = OBJECT_FIRST + (u64)*counter * range->stride + range->own;
 
 		(*counter)++;
-		if (id >= OBJECT_SCAN_FIRST)
+		if (id >= range->len)
 			*counter = 0;
 		else if (object_id_take(range->first + id))
 			return range->first + id;

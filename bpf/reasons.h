@@ -51,7 +51,8 @@
 	X(END_TIME, "time", "the tick took too long: --tick-limit")                   \
 	X(END_IMPOSSIBLE, "impossible",                                               \
 		"a guessed caller, or the root, did not call the frame below")        \
-	X(END_LIMITED, "limited", "its container's ticks took more than their share of the time")
+	X(END_LIMITED, "limited", "its container's ticks took more than their share of the time") \
+	X(END_UNREAD, "unread", "the memory of a thread without a CPU cannot be read on this kernel")
 
 /* Why a file could not be used. */
 #define OBJECT_REASONS(X)                                                                         \

@@ -17,6 +17,22 @@ static __always_inline const void *regs_saved_at(struct task_struct *task)
 		bpf_core_type_size(struct pt_regs);
 }
 
+/* The registers at the entry to the kernel: of the current task, or of one that has no CPU. As
+ * regs_user. */
+static __always_inline u32 regs_at_entry(
+	struct task_struct *task, arch_user_regs *scratch, struct unwind_regs *out)
+{
+	out->exact = 1;
+	if (TASK_READ(task, flags) & PF_IO_WORKER)
+		return END_NO_REGS;
+	if (bpf_probe_read_kernel(scratch, sizeof(*scratch), regs_saved_at(task)))
+		return END_NO_REGS;
+	if (!arch_user_mode(scratch))
+		return END_NO_REGS;
+	arch_take(out, scratch);
+	return arch_compat(scratch) ? END_COMPAT : END_NONE;
+}
+
 /* END_NONE and *out, or the reason. END_COMPAT: 32-bit code, and *out has its place. */
 static __always_inline u32 regs_user(struct bpf_perf_event_data *ctx, struct task_struct *task,
 	arch_user_regs *scratch, struct unwind_regs *out)
@@ -33,12 +49,5 @@ static __always_inline u32 regs_user(struct bpf_perf_event_data *ctx, struct tas
 		asm volatile("" ::: "memory");
 		return compat ? END_COMPAT : END_NONE;
 	}
-	if (TASK_READ(task, flags) & PF_IO_WORKER)
-		return END_NO_REGS;
-	if (bpf_probe_read_kernel(scratch, sizeof(*scratch), regs_saved_at(task)))
-		return END_NO_REGS;
-	if (!arch_user_mode(scratch))
-		return END_NO_REGS;
-	arch_take(out, scratch);
-	return arch_compat(scratch) ? END_COMPAT : END_NONE;
+	return regs_at_entry(task, scratch, out);
 }

@@ -123,7 +123,7 @@ static __always_inline struct scratch *scratch_of(u64 walk)
 static __always_inline int walk_read(u64 walk, void *dst, u32 size, u64 addr)
 {
 	barrier_var(walk);
-	return bpf_probe_read_user(dst, size, (const void *)addr);
+	return shim_read_user(NULL, dst, size, addr);
 }
 
 static __always_inline bool walk_late(const struct scratch *s)
@@ -193,6 +193,14 @@ struct {
 	__type(key, u32);
 	__type(value, u8);
 } targets SEC(".maps");
+
+/* The target's cgroups. BPF updates them itself, so a lost event does no harm. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, u64);
+	__type(value, u8);
+} target_cgroups SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);

@@ -38,13 +38,13 @@ struct {
 
 #define READ_FIELD(word, from, field) bpf_core_read(&(word), sizeof(word), &(from)->field)
 
-/* The account is the current task's. Not static, so that the verifier checks it once. Step by step
+/* The account is the walked task's. Not static, so that the verifier checks it once. Step by step
  * through one word, as its stack is at the end of the longest chain of calls. */
 __noinline int account_refuses(u32 what, u64 amount, u64 used, u64 max)
 {
 	u64 rest = used < max ? max - used : 0, *holds = NULL, cgroup, word = 0;
 
-	READ_FIELD(word, task_current(), cgroups);
+	READ_FIELD(word, walk_task(), cgroups);
 	READ_FIELD(word, (struct css_set *)word, dfl_cgrp);
 	for (u32 i = 0; i < ACCOUNT_LEVELS_MAX && word && !holds; i++) {
 		cgroup = word;

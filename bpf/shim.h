@@ -8,8 +8,10 @@
 
 #ifdef __clang__
 #define UNROLL _Pragma("clang loop unroll(full)")
+#define NOT_UNROLLED _Pragma("clang loop unroll(disable)")
 #else
 #define UNROLL
+#define NOT_UNROLLED
 #endif
 
 #ifdef __bpf__
@@ -31,8 +33,20 @@ static __always_inline struct task_struct *task_current(void)
 	return (struct task_struct *)bpf_get_current_task();
 }
 
-/* Reads size bytes of the sampled task's memory. 0 or an error. */
+/* A walk's own, unless the program that includes this is not run by the task that it walks:
+ *     shim_read_user(memory, dst, size, addr)  0 or an error: reads size bytes of the task's memory
+ *     walk_task()                              the task
+ *     walk_number()                            walks of one number do not overlap: ids are by it
+ *     WALK_OBJECT_IDS                          a struct object_id_range */
+#ifndef shim_read_user
 #define shim_read_user(memory, dst, size, addr) bpf_probe_read_user(dst, size, (const void *)(addr))
+#define walk_task() ((struct task_struct *)bpf_get_current_task())
+#define walk_number() bpf_get_smp_processor_id()
+#define WALK_OBJECT_IDS                                                  \
+	{                                                                \
+		0, id_stride, bpf_get_smp_processor_id(), OBJECT_SCAN_FIRST \
+	}
+#endif
 
 /* One page's data in a slab. Masks keep every read inside the slab. */
 struct shim_rows {

@@ -4,7 +4,6 @@
 
 #include "bpf/shim.h"
 #include "bpf/abi.h"
-#include "bpf/cgroup.bpf.h"
 #include "bpf/event.bpf.h"
 #include "bpf/pidns.bpf.h"
 #include "bpf/sample_maps.bpf.h"

@@ -9,49 +9,12 @@
 
 #include "bpf/abi.h"
 #include "bpf/cgroup_id.bpf.h"
-#include "bpf/pidns.bpf.h"
-#include "vmlinux/sched.h"
+#include "bpf/thread.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* The kernel's: include/linux/sched.h. */
-#define PF_KTHREAD 0x00200000
-#define TASK_INTERRUPTIBLE 1
-#define TASK_UNINTERRUPTIBLE 2
-#define TASK_STOPPED_OR_TRACED 12
-#define TASK_PARKED 0x40
-#define TASK_FROZEN 0x8000
-
 __u32 pass = 0; /* number of the pass, set by user space */
 struct thread_cpu cpus[THREADS_CPUS_MAX];
-
-static __always_inline u32 state_of(struct task_struct *task)
-{
-	struct task_struct___new_state *new = (void *)task;
-	struct task_struct___old_state *old = (void *)task;
-
-	if (bpf_core_field_exists(new->__state))
-		return BPF_CORE_READ(new, __state);
-	return (u32)BPF_CORE_READ(old, state);
-}
-
-/* A thread that has a CPU may have begun to wait, and one that waits may have been woken. */
-static __always_inline u8 class_of(struct task_struct *task, u32 state, u64 queued_ns)
-{
-	struct task_struct___on_cpu *smp = (void *)task;
-
-	if (bpf_core_field_exists(smp->on_cpu) && BPF_CORE_READ(smp, on_cpu))
-		return THREAD_RUNNING;
-	if (queued_ns)
-		return THREAD_RUNNABLE;
-	if (state & TASK_INTERRUPTIBLE)
-		return THREAD_SLEEPING;
-	if (state & TASK_UNINTERRUPTIBLE)
-		return THREAD_DISK;
-	if (state & (TASK_STOPPED_OR_TRACED | TASK_PARKED | TASK_FROZEN))
-		return THREAD_STOPPED;
-	return THREAD_RUNNABLE;
-}
 
 static __always_inline u32 cpu_of(struct task_struct *task)
 {
@@ -114,28 +77,20 @@ static __always_inline void read_counters(
 	bpf_probe_read_kernel(out->comm, sizeof(out->comm), &task->comm);
 }
 
-/* False: the thread has no pid in our namespace. */
-static __always_inline bool read_ids(struct thread_record *out, struct task_struct *task)
-{
-	u64 ids = pidns_current(task, (u64)task->tgid << 32 | (u32)task->pid);
-
-	out->tgid = ids >> 32;
-	out->tid = (u32)ids;
-	return out->tgid && out->tid;
-}
-
 SEC("iter/task")
 int threads(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct task_struct___counters *counters = (void *)task;
 	struct thread_record out = {};
-	u64 subsys[CGROUP_SUBSYS_MAX];
+	u64 subsys[CGROUP_SUBSYS_MAX], ids;
 
 	if (!task)
 		return 0;
-	if (task->flags & PF_KTHREAD || counters->exit_state || !read_ids(&out, task))
+	if (task->flags & PF_KTHREAD || counters->exit_state || !(ids = thread_ids(task)))
 		return 0;
+	out.tgid = ids >> 32;
+	out.tid = (u32)ids;
 	out.now_ns = bpf_ktime_get_ns();
 	read_schedule(&out, task);
 	read_counters(&out, counters);

@@ -73,7 +73,7 @@ __noinline int uprobe_leave(u64 walk)
 		return 0;
 	}
 	offset = s->regs.pc - s->uprobe_area;
-	if (bpf_probe_read_user(&first, sizeof(first), (void *)s->uprobe_area))
+	if (walk_read(walk, &first, sizeof(first), s->uprobe_area))
 		return 0;
 	sp = s->regs.sp + 8 * arch_uprobe_pushed(first, offset);
 	if (uprobe_return_of(sp - ARCH_RETURN_SLOT)) {
@@ -82,7 +82,7 @@ __noinline int uprobe_leave(u64 walk)
 			return 0;
 		/* The kernel has taken the entry from the list, and put the address here. */
 		if (!arch_uprobe_answered(first, offset) ||
-			bpf_probe_read_user(&slot, sizeof(slot), (void *)(sp - 8)))
+			walk_read(walk, &slot, sizeof(slot), sp - 8))
 			return 0;
 		s->regs.pc = slot;
 	}

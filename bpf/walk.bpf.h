@@ -49,15 +49,11 @@ static __always_inline void walk_leaf(struct scratch *s)
 		push_place(s, pc, (pc - s->at.start + s->at.file_offset) & FRAME_OFFSET_MASK);
 }
 
-static __always_inline void walk_user(
-	struct scratch *s, struct bpf_perf_event_data *ctx, struct task_struct *task)
+/* Walks from s->regs, of which s->end says whether they are there. mm must come straight from the
+ * task. False: what was found is of no use. */
+static __always_inline bool walk_registers(
+	struct scratch *s, struct task_struct *task, struct mm_struct *mm)
 {
-	struct mm_struct *mm = TASK_READ(task, mm);
-
-	if (!mm || (TASK_READ(task, flags) & PF_KTHREAD))
-		return;
-	s->mm = mm;
-	s->end = regs_user(ctx, task, &s->saved, &s->regs);
 	if (s->end == END_NONE && is_narrow(s))
 		s->end = END_COMPAT;
 	if (s->end == END_NONE || s->end == END_COMPAT)
@@ -76,8 +72,22 @@ static __always_inline void walk_user(
 	if (s->end != END_ROOT && in_exec(task)) {
 		s->end = END_NONE;
 		s->user.head.frames_len = s->user.head.anon = 0;
-		return;
+		return false;
 	}
+	return true;
+}
+
+static __always_inline void walk_user(
+	struct scratch *s, struct bpf_perf_event_data *ctx, struct task_struct *task)
+{
+	struct mm_struct *mm = TASK_READ(task, mm);
+
+	if (!mm || (TASK_READ(task, flags) & PF_KTHREAD))
+		return;
+	s->mm = mm;
+	s->end = regs_user(ctx, task, &s->saved, &s->regs);
+	if (!walk_registers(s, task, mm))
+		return;
 	s->user_below_leaf = mix(s->user_below_leaf, s->end + 1);
 	if (s->user.head.anon)
 		s->user_below_leaf = mix(mix(s->user_below_leaf, s->task.tgid), s->task.start_ns);
@@ -86,15 +96,12 @@ static __always_inline void walk_user(
 					       : s->user_below_leaf;
 }
 
-static __always_inline void walk_kernel(struct scratch *s, struct bpf_perf_event_data *ctx)
+/* The kernel half of which so many bytes of addresses are in the scratch, or an error. */
+static __always_inline void walk_kernel_addresses(struct scratch *s, long bytes)
 {
-	long bytes;
 	u64 hash = 0;
 	u32 i, len;
 
-	if (arch_user_mode(&ctx->regs))
-		return;
-	bytes = bpf_get_stack(ctx, s->kernel.frames, sizeof(s->kernel.frames), 0);
 	if (bytes <= 0)
 		return;
 	len = (u32)bytes / sizeof(u64);
@@ -112,4 +119,11 @@ static __always_inline void walk_kernel(struct scratch *s, struct bpf_perf_event
 	s->kernel.head.frames_len = i;
 	s->kernel_below_leaf = hash | 1;
 	s->kernel_hash = mix(s->kernel_below_leaf, s->kernel.frames[0]) | 1;
+}
+
+static __always_inline void walk_kernel(struct scratch *s, struct bpf_perf_event_data *ctx)
+{
+	if (!arch_user_mode(&ctx->regs))
+		walk_kernel_addresses(s,
+			bpf_get_stack(ctx, s->kernel.frames, sizeof(s->kernel.frames), 0));
 }

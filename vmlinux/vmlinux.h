@@ -14,6 +14,7 @@ typedef __u64 u64;
 typedef __s32 s32;
 typedef __u32 u32;
 typedef __u16 u16;
+typedef __s16 s16;
 typedef __u8 u8;
 
 #if defined(__TARGET_ARCH_x86)
@@ -50,6 +51,11 @@ struct mm_struct {
 	mm_context_t context;
 	unsigned long task_size;
 	seqcount_t mm_lock_seq;
+} CORE;
+
+/* The tables of its pages. */
+struct mm_struct___pages {
+	void *pgd;
 } CORE;
 
 typedef struct {

@@ -43,7 +43,7 @@ static int setup(void **state)
 /* The next id of this CPU, which must be one that no object has. */
 static u32 next(u32 *counters, u32 cpus, u32 cpu)
 {
-	const struct object_id_range range = { 0, cpus, cpu };
+	const struct object_id_range range = { 0, cpus, cpu, OBJECT_SCAN_FIRST };
 	u32 id = OBJECT_NONE;
 
 	for (int meetings = 0; id == OBJECT_NONE && meetings < 1000; meetings++)
@@ -113,7 +113,8 @@ static void with_1024_possible_cpus_no_file_waits_for_an_id(void **state)
 	memset(living, 0, sizeof(living));
 	for (int turn = 0; turn < 200000; turn++) {
 		const u32 at = any(512), which = any(8), cpu = which * 146;
-		const struct object_id_range range = { 0, map_sizes_id_stride(1024), cpu };
+		const struct object_id_range range = { 0, map_sizes_id_stride(1024), cpu,
+			OBJECT_SCAN_FIRST };
 		u32 *id = &living[which][at];
 
 		if (*id)
@@ -149,15 +150,16 @@ static void ids_of_a_cpu_stay_its_own_after_all_were_given(void **state)
 
 static void the_scan_has_ids_of_its_own(void **state)
 {
-	const struct object_id_range range = { OBJECT_SCAN_FIRST, 1, 0 };
-	u32 counter = OBJECT_SCAN_FIRST - 2 * OBJECT_FIRST, id;
+	const struct object_id_range range = { OBJECT_SCAN_FIRST, 1, 0,
+		OBJECT_VISIT_FIRST - OBJECT_SCAN_FIRST };
+	u32 counter = range.len - 2 * OBJECT_FIRST, id;
 
 	(void)state;
 	for (u32 i = 0; i < 100; i++) {
 		id = object_id_next(&counter, &range);
 		if (id == OBJECT_NONE)
 			continue;
-		assert_true(id >= OBJECT_SCAN_FIRST + OBJECT_FIRST && id <= OBJECT_ID_MAX);
+		assert_true(id >= OBJECT_SCAN_FIRST + OBJECT_FIRST && id < OBJECT_VISIT_FIRST);
 		assert_false(in_use[id]);
 		in_use[id] = 1;
 	}

@@ -94,6 +94,34 @@ threads_are_split() {
 	END { printf "%d threads%s", n, bad; exit !(n == 9 && !bad) }' "$got/waiting"
 }
 
+# Where the verifier refuses the walk, stoker says so, and has the kernel halves.
+judge_visits() {
+	summary+="$kernel $(grep '^visit ' "$got/visit_verifier")"$'\n'
+	check 'threads that wait are visited' was visits 0
+	case $kernel in
+	5.10 | *arm64*)
+		check 'it says why they have no user halves' grep '^lacks ' "$got/visits"
+		check 'they have kernel halves' grep -E '^blocked-futex;.*futex.*_\[k\]' "$got/visits.folded"
+		;;
+	*)
+		check 'verifier accepts visits' was visit_verifier 0
+		check 'each waits where it does' waits_are_right
+		;;
+	esac
+}
+
+waits_are_right() {
+	local name chain
+	while read -r _ name chain; do
+		grep -q "^$name;.*;wait_for_ever;$chain;.*_\[k\] [0-9]*$" "$got/visits.folded" || {
+			echo "$name: not $chain"
+			grep "^$name;" "$got/visits.folded"
+			return 1
+		}
+	done <"$got/chains"
+	[ "$(wc -l <"$got/chains")" -eq 5 ] && cat "$got/visits"
+}
+
 # Of 198 ticks.
 enough_times() {
 	cat "$got/timed"
@@ -203,6 +231,7 @@ judge() {
 	check 'verifier accepts threads' was threads_verifier 0
 	summary+="$kernel $(grep '^threads ' "$got/threads_verifier")"$'\n'
 	check 'threads are visited' was waiting 0
+	judge_visits
 	check 'running, runnable and blocked are told apart' threads_are_split
 	check 'doctor has no "no"' was doctor 0
 	check 'each change of mappings has a number of its own, or none has' was generation 0

@@ -56,6 +56,7 @@ struct sampler {
 	uint64_t tick_limit_ns;
 	bool scan_tasks; /* the kernel has no iterator of mappings */
 	struct scan_reader scans;
+	uint64_t *visit_ids; /* NULL: nobody visits */
 	uint64_t drained_bytes, polled_ns;
 	struct count_key keys[DRAIN_BATCH];
 	uint64_t values[DRAIN_BATCH];
@@ -145,7 +146,7 @@ static int configure(struct sampler *s, const struct sampler_options *o)
 	s->skel->rodata->stacks_secret = hash_bytes("stacks", 6);
 	s->skel->rodata->mix_before = hash_bytes("before", 6) | 1;
 	s->skel->rodata->mix_after = hash_bytes("after", 5) | 1;
-	s->skel->rodata->id_stride = map_sizes_id_stride(s->cpus);
+	s->skel->rodata->id_stride = map_sizes_id_stride(s->cpus + 1); /* for visits */
 	s->skel->rodata->page_shift =
 		(uint32_t)__builtin_ctzl((unsigned long)sysconf(_SC_PAGESIZE));
 	s->skel->rodata->filter = by_cgroup ? FILTER_CGROUP : filters[o->target];
@@ -266,6 +267,11 @@ static int open_publish(struct sampler *s)
 struct publish *sampler_publish(struct sampler *s)
 {
 	return s->publish;
+}
+
+uint64_t **sampler_visit_ids(struct sampler *s)
+{
+	return &s->visit_ids;
 }
 
 uint32_t sampler_second(struct sampler *s)

@@ -88,15 +88,15 @@ void sampler_free(struct sampler *sampler);
 
 int sampler_start(struct sampler *sampler, struct why *why);
 int sampler_set_hz(struct sampler *sampler, uint32_t hz); /* from now on */
-/* After this no tick runs the program. */
-void sampler_stop(struct sampler *sampler);
+void sampler_stop(struct sampler *sampler); /* then no tick runs the program */
 
-/* Walks the code mappings of one process, or of all (tgid 0): each file gets its object, passed to
+/* Walks the code mappings of a process, or of all (tgid 0): each file becomes an object, passed to
  * the callback like any other, and each mapping is passed to take. */
 int sampler_scan(struct sampler *sampler, uint32_t tgid,
 	int (*take)(void *ctx, const struct scan_mapping *mapping), void *ctx);
 const struct sample_bpf *sampler_skeleton(const struct sampler *sampler); /* for sampler/ */
 const struct clocks *sampler_clocks(const struct sampler *sampler);       /* the same */
+uint64_t **sampler_visit_ids(struct sampler *sampler); /* the same: object_ids.h */
 struct publish *sampler_publish(struct sampler *sampler); /* valid as long as the sampler */
 /* Sets the clock that measures the use of files and tables (SECOND_SHIFT), and returns it. */
 uint32_t sampler_second(struct sampler *sampler);

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/* bpf/abi_visit.h - the part of bpf/abi.h for bpf/visit.bpf.c: one thread at one visit, with its
+ * stack if it has another one than at the last visit. */
+#pragma once
+
+#include "bpf/abi_threads.h"
+
+/* Flags beside THREAD_*. */
+#define VISIT_SAME 4 /* has not switched since the last visit: the same stack; no frames follow */
+
+/* Visits give the last of the object ids. */
+#define OBJECT_VISIT_IDS (1U << 16)
+#define OBJECT_VISIT_FIRST (OBJECT_ID_MAX + 1 - OBJECT_VISIT_IDS)
+
+#define VISIT_WALK_NS 20000000ULL /* of all walks of a pass: then threads have records alone */
+#define VISIT_THREAD_NS 1000000ULL /* after which a thread's walk ends */
+
+/* Frames follow it: kernel_len, then user_len words, leaf first, encoded as in struct event_stack.
+ * Without frames and without VISIT_SAME the thread has no known stack: it is on a CPU, or there was
+ * no time to walk it. */
+struct visit_record {
+	__u64 start_ns, process_start_ns; /* CLOCK_BOOTTIME, as in struct thread_record */
+	__u64 cgroup;
+	__u64 switches;  /* voluntary and involuntary ones so far */
+	__u64 now_ns;    /* CLOCK_MONOTONIC */
+	__u64 waited_ns; /* since it got a CPU last: it waits for at most so long; 0: unknown */
+	__u64 delay_ns, run_ns;
+	__u32 tid, tgid;
+	__u8 class;      /* enum thread_class */
+	__u8 flags;      /* THREAD_*, VISIT_SAME */
+	__u8 user_end;   /* enum stack_end of the user half */
+	__u8 anon;       /* as in struct event_stack */
+	__u16 kernel_len, user_len;
+	__u32 task;      /* id of its struct task_key, if frames follow; 0: it could not be sent */
+	char comm[COMM_LEN];
+};
+
+/* Since the start. */
+struct visit_totals {
+	__u64 threads; /* visited */
+	__u64 same;    /* of them: with VISIT_SAME */
+	__u64 walked;  /* of them: with frames */
+	__u64 moved;   /* got a CPU while they were walked */
+	__u64 refused; /* no time was left for their walk, or none of their account's share */
+	__u64 unread;  /* walks that ended where memory could not be read */
+	__u64 walk_ns; /* time that walks took */
+};
+
+_Static_assert(sizeof(struct visit_record) == 104, "visit_record");
+_Static_assert(sizeof(struct visit_totals) == 56, "visit_totals");

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/* bpf/thread.bpf.h - the state of any thread, whether it runs or not. Has no maps. */
+#pragma once
+
+#include "bpf/shim.h"
+#include "bpf/abi.h"
+#include "bpf/pidns.bpf.h"
+#include "vmlinux/sched.h"
+
+/* The kernel's: include/linux/sched.h. */
+#define PF_KTHREAD 0x00200000
+#define TASK_INTERRUPTIBLE 1
+#define TASK_UNINTERRUPTIBLE 2
+#define TASK_STOPPED_OR_TRACED 12
+#define TASK_PARKED 0x40
+#define TASK_FROZEN 0x8000
+
+static __always_inline u32 state_of(struct task_struct *task)
+{
+	struct task_struct___new_state *new = (void *)task;
+	struct task_struct___old_state *old = (void *)task;
+
+	if (bpf_core_field_exists(new->__state))
+		return BPF_CORE_READ(new, __state);
+	return (u32)BPF_CORE_READ(old, state);
+}
+
+static __always_inline bool is_on_cpu(struct task_struct *task)
+{
+	struct task_struct___on_cpu *smp = (void *)task;
+
+	return bpf_core_field_exists(smp->on_cpu) && BPF_CORE_READ(smp, on_cpu);
+}
+
+/* A thread that has a CPU may have begun to wait, and one that waits may have been woken. */
+static __always_inline u8 class_of(struct task_struct *task, u32 state, u64 queued_ns)
+{
+	if (is_on_cpu(task))
+		return THREAD_RUNNING;
+	if (queued_ns)
+		return THREAD_RUNNABLE;
+	if (state & TASK_INTERRUPTIBLE)
+		return THREAD_SLEEPING;
+	if (state & TASK_UNINTERRUPTIBLE)
+		return THREAD_DISK;
+	if (state & (TASK_STOPPED_OR_TRACED | TASK_PARKED | TASK_FROZEN))
+		return THREAD_STOPPED;
+	return THREAD_RUNNABLE;
+}
+
+/* Its numbers in our namespace, in the format of bpf_get_current_pid_tgid(); 0: it has none. */
+static __always_inline u64 thread_ids(struct task_struct *task)
+{
+	u64 ids = pidns_current(task, (u64)task->tgid << 32 | (u32)task->pid);
+
+	return ids >> 32 && (u32)ids ? ids : 0;
+}

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/* bpf/visit.bpf.c - visits every thread of the target, and walks the stacks of those that have
+ * switched since the last visit and have no CPU now: the walk is that of a tick (bpf/frame.bpf.h),
+ * with memory read as bpf/pages.bpf.h does. User space reads the iterator; nothing runs when a
+ * thread switches, and no thread can hold a visit up. A tick may interrupt it, so it has scratch of
+ * its own; files, tables, languages and the ring are the sampler's maps (user/waiting/visitor.c).
+ * A thread that ran during its walk has no stack: its switches, CPU and mm are read again after. */
+#include "vmlinux/vmlinux.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+
+/* The walks of bpf/shim.h are not of the task that runs the program. */
+#define shim_read_user(memory, dst, size, addr) page_read(dst, size, addr)
+#define walk_task() ((struct task_struct *)visited)
+#define walk_number() (id_stride - 1)
+#define WALK_OBJECT_IDS                              \
+	{                                            \
+		OBJECT_VISIT_FIRST, 1, 0, OBJECT_VISIT_IDS \
+	}
+#define OBJECT_IDS_WORDS (OBJECT_VISIT_IDS / 64)
+#define WALK_OUTER static __always_inline
+
+#include "bpf/abi.h"
+#include "bpf/reasons.h"
+
+__u64 visited = 0; /* address of the task */
+
+#include "bpf/pages.bpf.h"
+#include "bpf/cgroup_id.bpf.h"
+#include "bpf/mapping.bpf.h"
+#include "bpf/walk.bpf.h"
+#include "bpf/sample_maps.bpf.h"
+#include "bpf/target.bpf.h"
+#include "bpf/task.bpf.h"
+#include "bpf/thread.bpf.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+#define VISIT_WALK_GUESS_NS 50000 /* of a walk that is about to begin */
+/* A stack is walked again after so long, then after four times as long, at most the second one:
+ * what is known of its language may come late, and its files must stay in use. */
+#define VISIT_SECONDS_FIRST 2
+#define VISIT_SECONDS_MAX 128
+#define VISIT_SECONDS_SPREAD 31 /* so that not all threads do so at once */
+
+struct visit_totals visit_totals = {};
+__u64 pass_walk_ns = 0;   /* of all walks of this pass; user space begins a pass with 0 */
+__s64 pass_clock_ns = 0;  /* the scheduler's clock minus CLOCK_MONOTONIC: about; 0: unknown */
+__u32 visit_salt = 0;     /* raised when stacks that were sent are lost */
+
+/* Threads whose stacks are known, by their numbers: whoever finds no place is walked at each
+ * visit. */
+#define VISIT_SETS 16384 /* a power of two */
+#define VISIT_WAYS 4
+
+struct visit_slot {
+	u64 mark; /* of the thread and its switches */
+	u32 tid;
+	u16 until;   /* second, its low bits: walked again then */
+	u16 seconds; /* from the walk to that */
+};
+
+struct visit_set {
+	struct visit_slot ways[VISIT_WAYS];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, VISIT_SETS);
+	__type(key, u32);
+	__type(value, struct visit_set);
+} visit_sets SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct visit_record);
+} visit_records SEC(".maps");
+
+static __always_inline u64 switches_of(struct task_struct *task)
+{
+	struct task_struct___counters *counted = (void *)task;
+
+	return BPF_CORE_READ(counted, nvcsw) + BPF_CORE_READ(counted, nivcsw);
+}
+
+/* The clock of the CPU that reads the iterator, which its latest tick updated. */
+static __always_inline void note_clock(u64 now_ns)
+{
+	struct task_struct___grouped *grouped = (void *)bpf_get_current_task();
+	u64 clock;
+
+	if (pass_clock_ns || !bpf_core_field_exists(grouped->se.cfs_rq))
+		return;
+	clock = BPF_CORE_READ(grouped, se.cfs_rq, rq, clock);
+	if (clock)
+		pass_clock_ns = clock - now_ns;
+}
+
+static __always_inline void read_schedule(struct visit_record *r, struct task_struct *task)
+{
+	struct task_struct___sched_info *info = (void *)task;
+	u64 queued_ns = 0, arrived_ns, clock_ns = r->now_ns + pass_clock_ns;
+
+	if (bpf_core_field_exists(info->sched_info)) {
+		r->delay_ns = BPF_CORE_READ(info, sched_info.run_delay);
+		queued_ns = BPF_CORE_READ(info, sched_info.last_queued);
+		arrived_ns = BPF_CORE_READ(info, sched_info.last_arrival);
+		if (pass_clock_ns && arrived_ns && clock_ns > arrived_ns)
+			r->waited_ns = clock_ns - arrived_ns;
+		r->flags |= THREAD_DELAY_KNOWN;
+	}
+	r->class = class_of(task, state_of(task), queued_ns);
+}
+
+static __always_inline void read_thread(
+	struct visit_record *r, struct task_struct *task, u64 ids, u64 cgroup)
+{
+	struct task_struct___counters *counted = (void *)task;
+
+	__builtin_memset(r, 0, sizeof(*r));
+	r->now_ns = bpf_ktime_get_ns();
+	note_clock(r->now_ns);
+	/* First: what comes after is of the same switch, or is refused. */
+	r->switches = switches_of(task);
+	read_schedule(r, task);
+	r->start_ns = counted->start_boottime;
+	r->process_start_ns = BPF_CORE_READ(counted, group_leader, start_boottime);
+	r->cgroup = cgroup;
+	r->run_ns = counted->se.sum_exec_runtime;
+	r->tgid = ids >> 32;
+	r->tid = (u32)ids;
+	if (BPF_CORE_READ_BITFIELD(counted, in_iowait))
+		r->flags |= THREAD_IN_IOWAIT;
+	bpf_probe_read_kernel(r->comm, sizeof(r->comm), &counted->comm);
+}
+
+static __always_inline u64 mark_of(const struct visit_record *r)
+{
+	u64 mark = mix(mix(stacks_secret, r->start_ns), r->switches);
+
+	mark = mix(mark, (u64)epoch << 32 | rules_epoch);
+	return mix(mark, (u64)visit_salt << 32 | r->tid);
+}
+
+static __always_inline bool slot_is_over(const struct visit_slot *slot)
+{
+	return (s16)(slot->until - (u16)second) <= 0;
+}
+
+/* The thread's slot, or one that it may have; NULL: none is free. */
+static __always_inline struct visit_slot *slot_of(u32 tid)
+{
+	u32 at = tid & (VISIT_SETS - 1);
+	struct visit_set *set = bpf_map_lookup_elem(&visit_sets, &at);
+	struct visit_slot *free = NULL;
+
+	if (!set)
+		return NULL;
+	UNROLL
+	for (u32 i = 0; i < VISIT_WAYS; i++) {
+		if (set->ways[i].tid == tid)
+			return &set->ways[i];
+		if (slot_is_over(&set->ways[i]))
+			free = &set->ways[i];
+	}
+	return free;
+}
+
+/* The thread was walked. keep: its stack is the one that it has until it switches. */
+static __always_inline void slot_note(struct visit_slot *slot, u32 tid, u64 mark, bool keep)
+{
+	u32 seconds = VISIT_SECONDS_FIRST;
+
+	if (slot->tid == tid && slot->mark == mark)
+		seconds = slot->seconds * 4;
+	if (seconds > VISIT_SECONDS_MAX)
+		seconds = VISIT_SECONDS_MAX;
+	slot->tid = tid;
+	slot->mark = keep ? mark : 0;
+	slot->seconds = seconds;
+	slot->until = second + seconds +
+		(seconds == VISIT_SECONDS_MAX ? tid & VISIT_SECONDS_SPREAD : 0);
+}
+
+static __always_inline void scratch_begin(struct scratch *s, const struct visit_record *r)
+{
+	s->tick_ns = s->user_ns = r->now_ns;
+	s->deadline_ns = r->now_ns + VISIT_THREAD_NS;
+	s->late = s->limited = 0;
+	s->task.start_ns = r->process_start_ns;
+	s->task.cgroup = r->cgroup;
+	s->task.tgid = r->tgid;
+	s->task.tid = keep_tid ? r->tid : 0;
+	__builtin_memcpy(s->task.comm, r->comm, sizeof(s->task.comm));
+	s->end = END_NONE;
+	s->user_below_leaf = stacks_secret;
+	s->user.head.frames_len = s->kernel.head.frames_len = s->user.head.anon = 0;
+}
+
+static __always_inline void walk_visited(struct scratch *s, struct task_struct *task)
+{
+	struct mm_struct *mm = task->mm;
+	struct mm_struct___pages *tables = (void *)mm;
+	struct page_reader *p = page_reader_of();
+
+	if (!mm || !p)
+		return;
+	s->mm = mm;
+	page_begin(p, visited, *(volatile u64 *)&s->mm, (u64)BPF_CORE_READ(tables, pgd));
+	s->end = regs_at_entry(task, &s->saved, &s->regs);
+	walk_registers(s, task, mm);
+}
+
+/* Has it had no CPU since? */
+static __always_inline bool still_waits(
+	const struct visit_record *r, const struct scratch *s, struct task_struct *task)
+{
+	struct task_struct___counters *counted = (void *)task;
+
+	return !is_on_cpu(task) && switches_of(task) == r->switches &&
+		!BPF_CORE_READ(counted, exit_state);
+}
+
+/* True: the record has a stack, which is the thread's until it switches. */
+static __always_inline bool walk_thread(
+	struct scratch *s, struct visit_record *r, struct task_struct *task, bool user)
+{
+	u64 now;
+
+	if (!share_allows(SHARE_VISIT, VISIT_WALK_GUESS_NS, pass_walk_ns, VISIT_WALK_NS)) {
+		visit_totals.refused++;
+		return false;
+	}
+	scratch_begin(s, r);
+	walk_kernel_addresses(s,
+		bpf_get_task_stack(task, s->kernel.frames, sizeof(s->kernel.frames), 0));
+	if (user)
+		walk_visited(s, task);
+	else if (task->mm)
+		s->end = END_UNREAD;
+	now = bpf_ktime_get_ns();
+	pass_walk_ns += now - r->now_ns;
+	visit_totals.walk_ns += now - r->now_ns;
+	if (!still_waits(r, s, task)) {
+		visit_totals.moved++;
+		r->class = THREAD_RUNNING;
+		return false;
+	}
+	r->kernel_len = s->kernel.head.frames_len;
+	r->user_len = s->user.head.frames_len;
+	r->user_end = s->end;
+	r->anon = s->user.head.anon;
+	r->task = task_id(s);
+	if (r->anon)
+		emit_jit(s);
+	visit_totals.walked++;
+	if (s->end == END_STACK_READ || s->end == END_UNREAD)
+		visit_totals.unread++;
+	return s->end != END_NO_TABLE && s->end != END_TIME && s->end != END_VMA_READ && r->task;
+}
+
+/* 0: all is in the buffer; else it is full, and the thread comes once more. */
+static __always_inline int write_record(
+	struct seq_file *seq, struct scratch *s, struct visit_record *r)
+{
+	u64 kernel = r->kernel_len * sizeof(u64), user = r->user_len * sizeof(u64);
+
+	if (bpf_seq_write(seq, r, sizeof(*r)))
+		return -1;
+	asm volatile("" : "+r"(kernel), "+r"(user));
+	if (kernel && kernel <= sizeof(s->kernel.frames) &&
+		bpf_seq_write(seq, s->kernel.frames, kernel))
+		return -1;
+	return user && user <= sizeof(s->user.frames) ? bpf_seq_write(seq, s->user.frames, user)
+						      : 0;
+}
+
+static __always_inline bool visit_wanted(struct task_struct *task, u64 ids, u64 cgroup)
+{
+	u32 tid = (u32)ids, tgid = ids >> 32;
+
+	if (tgid == self_tgid)
+		return false;
+	if (meets == FILTER_TID)
+		return bpf_map_lookup_elem(&targets, &tid);
+	return target_has(meets, task, tgid, cgroup);
+}
+
+static __always_inline int visit_task(struct bpf_iter__task *ctx, bool user)
+{
+	struct task_struct *task = ctx->task;
+	struct task_struct___counters *counted = (void *)task;
+	struct scratch *s = scratch_of(0);
+	struct visit_record *r;
+	struct visit_slot *slot;
+	u64 ids, cgroup, mark;
+	u32 at = 0;
+	bool keep = false;
+
+	if (!task || !s || task->flags & PF_KTHREAD || counted->exit_state)
+		return 0;
+	ids = thread_ids(task);
+	cgroup = cgroup_of_other(s->subsys, task);
+	r = bpf_map_lookup_elem(&visit_records, &at);
+	if (!ids || !r || !visit_wanted(task, ids, cgroup))
+		return 0;
+	visited = (u64)task;
+	read_thread(r, task, ids, cgroup);
+	mark = mark_of(r);
+	slot = slot_of(r->tid);
+	if (r->class != THREAD_RUNNING) {
+		if (slot && slot->tid == r->tid && slot->mark == mark && !slot_is_over(slot))
+			r->flags |= VISIT_SAME;
+		else
+			keep = walk_thread(s, r, task, user);
+	}
+	if (write_record(ctx->meta->seq, s, r))
+		return 0;
+	visit_totals.threads++;
+	if (r->flags & VISIT_SAME)
+		visit_totals.same++;
+	else if (slot && r->class != THREAD_RUNNING)
+		slot_note(slot, r->tid, mark, keep);
+	return 0;
+}
+
+SEC("iter/task")
+int visit(struct bpf_iter__task *ctx)
+{
+	return visit_task(ctx, true);
+}
+
+/* Where the verifier refuses the above, or memory cannot be found. */
+SEC("iter/task")
+int visit_kernel(struct bpf_iter__task *ctx)
+{
+	return visit_task(ctx, false);
+}
+
+__u8 memory_answer[64] = {};
+__u64 memory_root = 0; /* address of the caller's first table */
+__u32 memory_answered = 0;
+
+/* args: an address in the caller's memory, from where memory_answer is read. User space runs it. */
+SEC("raw_tp")
+int memory_ask(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	u64 mm = (u64)BPF_CORE_READ(task, mm), addr = ctx->args[0];
+	struct mm_struct___pages *tables = (void *)mm;
+	struct page_reader *p = page_reader_of();
+
+	memory_answered = 0;
+	memory_root = (u64)BPF_CORE_READ(tables, pgd);
+	if (!p)
+		return 0;
+	page_begin(p, (u64)task, mm, memory_root);
+	memory_answered = page_read(memory_answer, sizeof(memory_answer), addr) == 0;
+	return 0;
+}
