@@ -101,9 +101,11 @@ static __always_inline int page_find(struct page_reader *p, struct page_path *pa
 	path->page = PAGE_NOWHERE;
 	p->now = p->root;
 	NOT_UNROLLED
-	for (u32 i = page_top; i < PAGE_LEVELS; i++) {
+	for (u32 i = 0; i < PAGE_LEVELS; i++) {
 		const u32 shift = PAGE_SHIFT + 9 * (PAGE_LEVELS - 1 - i);
 
+		if (i < page_top)
+			continue;
 		path->len = i + 1;
 		path->at[i] = p->now + (p->page >> shift & 511) * sizeof(u64);
 		if (page_load(&p->now, sizeof(u64), path->at[i]))
@@ -132,9 +134,9 @@ static __always_inline bool page_holds(struct page_reader *p, const struct page_
 	if (page_load(&p->now, sizeof(u64), page_mm_at(p->task)) || p->now != p->mm)
 		return false;
 	NOT_UNROLLED
-	for (u32 i = page_top; i < PAGE_LEVELS; i++) {
-		if (i >= path->len)
-			break;
+	for (u32 i = 0; i < PAGE_LEVELS; i++) {
+		if (i < page_top || i >= path->len)
+			continue;
 		if (page_load(&p->now, sizeof(u64), path->at[i]) ||
 			((p->now ^ path->entry[i]) & ~PAGE_TOUCHED))
 			return false;

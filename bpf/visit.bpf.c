@@ -47,6 +47,8 @@ char LICENSE[] SEC("license") = "GPL";
 struct visit_totals visit_totals = {};
 __u64 pass_walk_ns = 0;   /* of all walks of this pass; user space begins a pass with 0 */
 __s64 pass_clock_ns = 0;  /* the scheduler's clock minus CLOCK_MONOTONIC: about; 0: unknown */
+__u64 visit_mark = 0;     /* of the thread: mark_of */
+__u32 visit_keep = 0;     /* its stack is the one that it has until it switches */
 __u32 visit_salt = 0;     /* raised when stacks that were sent are lost */
 
 /* Threads whose stacks are known, by their numbers: whoever finds no place is walked at each
@@ -78,6 +80,13 @@ struct {
 	__type(key, u32);
 	__type(value, struct visit_record);
 } visit_records SEC(".maps");
+
+static __always_inline struct visit_record *record_of(void)
+{
+	u32 zero = 0;
+
+	return bpf_map_lookup_elem(&visit_records, &zero);
+}
 
 static __always_inline u64 switches_of(struct task_struct *task)
 {
@@ -115,26 +124,45 @@ static __always_inline void read_schedule(struct visit_record *r, struct task_st
 	r->class = class_of(task, state_of(task), queued_ns);
 }
 
-static __always_inline void read_thread(
-	struct visit_record *r, struct task_struct *task, u64 ids, u64 cgroup)
+static __always_inline bool is_wanted(const struct visit_record *r, struct task_struct *task)
+{
+	u32 tid = r->tid;
+
+	if (r->tgid == self_tgid)
+		return false;
+	if (meets == FILTER_TID)
+		return bpf_map_lookup_elem(&targets, &tid);
+	return target_has(meets, task, r->tgid, r->cgroup);
+}
+
+/* False: it is none of ours. */
+static __always_inline bool read_thread(
+	struct visit_record *r, struct scratch *s, struct task_struct *task)
 {
 	struct task_struct___counters *counted = (void *)task;
+	u64 ids;
 
+	if (task->flags & PF_KTHREAD || counted->exit_state)
+		return false;
+	ids = thread_ids(task);
 	__builtin_memset(r, 0, sizeof(*r));
+	r->tgid = ids >> 32;
+	r->tid = (u32)ids;
+	r->cgroup = cgroup_of_other(s->subsys, task);
+	if (!ids || !is_wanted(r, task))
+		return false;
 	r->now_ns = bpf_ktime_get_ns();
 	note_clock(r->now_ns);
-	/* First: what comes after is of the same switch, or is refused. */
+	/* First: the rest is of the same switch, or is refused. */
 	r->switches = switches_of(task);
 	read_schedule(r, task);
 	r->start_ns = counted->start_boottime;
 	r->process_start_ns = BPF_CORE_READ(counted, group_leader, start_boottime);
-	r->cgroup = cgroup;
 	r->run_ns = counted->se.sum_exec_runtime;
-	r->tgid = ids >> 32;
-	r->tid = (u32)ids;
 	if (BPF_CORE_READ_BITFIELD(counted, in_iowait))
 		r->flags |= THREAD_IN_IOWAIT;
 	bpf_probe_read_kernel(r->comm, sizeof(r->comm), &counted->comm);
+	return true;
 }
 
 static __always_inline u64 mark_of(const struct visit_record *r)
@@ -170,10 +198,13 @@ static __always_inline struct visit_slot *slot_of(u32 tid)
 }
 
 /* The thread was walked. keep: its stack is the one that it has until it switches. */
-static __always_inline void slot_note(struct visit_slot *slot, u32 tid, u64 mark, bool keep)
+static __always_inline void slot_note(u32 tid, u64 mark, bool keep)
 {
+	struct visit_slot *slot = slot_of(tid);
 	u32 seconds = VISIT_SECONDS_FIRST;
 
+	if (!slot)
+		return;
 	if (slot->tid == tid && slot->mark == mark)
 		seconds = slot->seconds * 4;
 	if (seconds > VISIT_SECONDS_MAX)
@@ -262,68 +293,54 @@ static __always_inline bool walk_thread(
 	return s->end != END_NO_TABLE && s->end != END_TIME && s->end != END_VMA_READ && r->task;
 }
 
+static __always_inline int write_frames(
+	struct seq_file *seq, const u64 *frames, u64 len, const u32 most)
+{
+	/* As the other places: the check must be of the register that is passed. */
+	len *= sizeof(*frames);
+	asm volatile("" : "+r"(len));
+	if (len > most * sizeof(*frames))
+		return 0;
+	return bpf_seq_write(seq, frames, len);
+}
+
 /* 0: all is in the buffer; else it is full, and the thread comes once more. */
 static __always_inline int write_record(
 	struct seq_file *seq, struct scratch *s, struct visit_record *r)
 {
-	u64 kernel = r->kernel_len * sizeof(u64), user = r->user_len * sizeof(u64);
-
-	if (bpf_seq_write(seq, r, sizeof(*r)))
+	if (bpf_seq_write(seq, r, sizeof(*r)) ||
+		write_frames(seq, s->kernel.frames, r->kernel_len, STACK_KERNEL_FRAMES_MAX))
 		return -1;
-	asm volatile("" : "+r"(kernel), "+r"(user));
-	if (kernel && kernel <= sizeof(s->kernel.frames) &&
-		bpf_seq_write(seq, s->kernel.frames, kernel))
-		return -1;
-	return user && user <= sizeof(s->user.frames) ? bpf_seq_write(seq, s->user.frames, user)
-						      : 0;
+	return write_frames(seq, s->user.frames, r->user_len, STACK_USER_FRAMES_MAX);
 }
 
-static __always_inline bool visit_wanted(struct task_struct *task, u64 ids, u64 cgroup)
-{
-	u32 tid = (u32)ids, tgid = ids >> 32;
-
-	if (tgid == self_tgid)
-		return false;
-	if (meets == FILTER_TID)
-		return bpf_map_lookup_elem(&targets, &tid);
-	return target_has(meets, task, tgid, cgroup);
-}
-
+/* The walk's calls need all of the stack but a little: so little lives here across them. */
 static __always_inline int visit_task(struct bpf_iter__task *ctx, bool user)
 {
 	struct task_struct *task = ctx->task;
-	struct task_struct___counters *counted = (void *)task;
 	struct scratch *s = scratch_of(0);
-	struct visit_record *r;
+	struct visit_record *r = record_of();
 	struct visit_slot *slot;
-	u64 ids, cgroup, mark;
-	u32 at = 0;
-	bool keep = false;
 
-	if (!task || !s || task->flags & PF_KTHREAD || counted->exit_state)
-		return 0;
-	ids = thread_ids(task);
-	cgroup = cgroup_of_other(s->subsys, task);
-	r = bpf_map_lookup_elem(&visit_records, &at);
-	if (!ids || !r || !visit_wanted(task, ids, cgroup))
+	if (!s || !r || !task || !read_thread(r, s, task))
 		return 0;
 	visited = (u64)task;
-	read_thread(r, task, ids, cgroup);
-	mark = mark_of(r);
-	slot = slot_of(r->tid);
+	visit_mark = mark_of(r);
+	visit_keep = 0;
 	if (r->class != THREAD_RUNNING) {
-		if (slot && slot->tid == r->tid && slot->mark == mark && !slot_is_over(slot))
+		slot = slot_of(r->tid);
+		if (slot && slot->tid == r->tid && slot->mark == visit_mark && !slot_is_over(slot))
 			r->flags |= VISIT_SAME;
 		else
-			keep = walk_thread(s, r, task, user);
+			visit_keep = walk_thread(s, r, task, user);
 	}
 	if (write_record(ctx->meta->seq, s, r))
 		return 0;
 	visit_totals.threads++;
 	if (r->flags & VISIT_SAME)
 		visit_totals.same++;
-	else if (slot && r->class != THREAD_RUNNING)
-		slot_note(slot, r->tid, mark, keep);
+	else if (r->class != THREAD_RUNNING)
+		slot_note(r->tid, visit_mark, visit_keep);
 	return 0;
 }
 

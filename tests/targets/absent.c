@@ -27,6 +27,7 @@
 
 #define STACK (256UL << 10)
 #define ABOVE (64UL << 10) /* of a stack's end: the thread's own data, which stays */
+#define USED (16UL << 10) /* below that: where the thread sleeps */
 #define FORGED (8UL << 20)
 #define NOINLINE __attribute__((noinline, noclone))
 
@@ -79,11 +80,11 @@ static char *anonymous(size_t size)
 
 static int on_file(int fd)
 {
-	char *stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+	char *stack = anonymous(STACK), *used = stack + STACK - ABOVE - USED;
 
-	if (stack == MAP_FAILED || start_on(stack, "absent-file"))
+	if (!stack || mmap(used, USED, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, fd, 0) != used)
 		return -1;
-	return madvise(stack, STACK - ABOVE, MADV_DONTNEED);
+	return start_on(stack, "absent-file") ? -1 : madvise(used, USED, MADV_DONTNEED);
 }
 
 static int on_fault(int uffd)
@@ -102,7 +103,7 @@ static char *swapped[8];
 /* The lowest pages in use of a stack, where the thread sleeps. */
 static void *swap_for_ever(void *arg)
 {
-	size_t page = 4096, from = STACK - ABOVE - 4 * 4096, len = 4 * page;
+	size_t from = STACK - ABOVE - USED, len = USED;
 	char *copy = anonymous(len), *other;
 
 	(void)arg;

@@ -46,6 +46,7 @@ int __real_sampler_drain(struct sampler *sampler, bool last);
 int __wrap_sampler_drain(struct sampler *sampler, bool last);
 int __real_tally_count(struct tally *tally, const struct count_key *key, uint64_t count);
 int __wrap_tally_count(struct tally *tally, const struct count_key *key, uint64_t count);
+void __wrap_tally_took(struct tally *tally, uint64_t ns);
 
 int __wrap_sampler_open(const struct sampler_options *options, const struct sampler_events *events,
 	void *ctx, struct tally *tally, struct sampler **out, struct why *why)
@@ -72,6 +73,11 @@ int __wrap_tally_count(struct tally *tally, const struct count_key *key, uint64_
 {
 	(void)tally, (void)key, (void)count;
 	return 0;
+}
+
+void __wrap_tally_took(struct tally *tally, uint64_t ns)
+{
+	(void)tally, (void)ns;
 }
 
 static void set_half(
