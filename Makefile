@@ -181,7 +181,7 @@ $(BUILD)/tests/tools/stoker-short: tests/tools/short.c $(BIN_OBJ) $(BUILD)/libst
 # stoker that records what threads wait for, in the place of the time that they run: for tests.
 $(BUILD)/tests/tools/stoker-visits: tests/tools/visits.c $(BIN_OBJ) $(BUILD)/libstoker.a
 	@mkdir -p $(@D)
-	$(call say,TOOL,$<)$(CC) $(ALLFLAGS) $(call wrap,sampler_open sampler_free sampler_drain tally_count tally_took) $^ -o $@ $(LDLIBS)
+	$(call say,TOOL,$<)$(CC) $(ALLFLAGS) $(LDFLAGS) $(call wrap,sampler_open sampler_free sampler_drain tally_count tally_took) $^ -o $@ $(LDLIBS)
 
 # What parsing in the agent itself would cost: for tools/bench, never installed.
 $(BUILD)/tests/bench/stoker-inside: tests/bench/inside.c $(BIN_OBJ) $(BUILD)/libstoker.a

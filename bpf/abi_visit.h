@@ -15,7 +15,8 @@
 #define VISIT_WALK_NS 20000000ULL /* of all walks of a pass: then threads have records alone */
 #define VISIT_THREAD_NS 1000000ULL /* after which a thread's walk ends */
 
-/* Frames follow it: kernel_len, then user_len words, leaf first, encoded as in struct event_stack.
+/* With VISIT_SAME, process_start_ns, cgroup and comm are empty: they are those of the last visit.
+ * Frames follow it: kernel_len, then user_len words, leaf first, encoded as in struct event_stack.
  * Without frames and without VISIT_SAME the thread has no known stack: it is on a CPU, or there was
  * no time to walk it. */
 struct visit_record {

@@ -148,7 +148,8 @@ static __always_inline bool read_thread(
 	__builtin_memset(r, 0, sizeof(*r));
 	r->tgid = ids >> 32;
 	r->tid = (u32)ids;
-	r->cgroup = cgroup_of_other(s->subsys, task);
+	if (meets == FILTER_CGROUP)
+		r->cgroup = cgroup_of_other(s->subsys, task);
 	if (!ids || !is_wanted(r, task))
 		return false;
 	r->now_ns = bpf_ktime_get_ns();
@@ -157,12 +158,21 @@ static __always_inline bool read_thread(
 	r->switches = switches_of(task);
 	read_schedule(r, task);
 	r->start_ns = counted->start_boottime;
-	r->process_start_ns = BPF_CORE_READ(counted, group_leader, start_boottime);
 	r->run_ns = counted->se.sum_exec_runtime;
 	if (BPF_CORE_READ_BITFIELD(counted, in_iowait))
 		r->flags |= THREAD_IN_IOWAIT;
-	bpf_probe_read_kernel(r->comm, sizeof(r->comm), &counted->comm);
 	return true;
+}
+
+/* The rest, which a thread that is the same has as it had it. */
+static __always_inline void read_identity(
+	struct visit_record *r, struct scratch *s, struct task_struct *task)
+{
+	struct task_struct___counters *counted = (void *)task;
+
+	r->process_start_ns = BPF_CORE_READ(counted, group_leader, start_boottime);
+	r->cgroup = cgroup_of_other(s->subsys, task);
+	bpf_probe_read_kernel(r->comm, sizeof(r->comm), &counted->comm);
 }
 
 static __always_inline u64 mark_of(const struct visit_record *r)
@@ -327,11 +337,12 @@ static __always_inline int visit_task(struct bpf_iter__task *ctx, bool user)
 	visited = (u64)task;
 	visit_mark = mark_of(r);
 	visit_keep = 0;
-	if (r->class != THREAD_RUNNING) {
-		slot = slot_of(r->tid);
-		if (slot && slot->tid == r->tid && slot->mark == visit_mark && !slot_is_over(slot))
-			r->flags |= VISIT_SAME;
-		else
+	slot = r->class != THREAD_RUNNING ? slot_of(r->tid) : NULL;
+	if (slot && slot->tid == r->tid && slot->mark == visit_mark && !slot_is_over(slot)) {
+		r->flags |= VISIT_SAME;
+	} else {
+		read_identity(r, s, task);
+		if (r->class != THREAD_RUNNING)
 			visit_keep = walk_thread(s, r, task, user);
 	}
 	if (write_record(ctx->meta->seq, s, r))

@@ -85,6 +85,7 @@ static void wait_in_handler(int signal)
 {
 	(void)signal;
 	pause();
+	__asm__ volatile(""); /* so that it is no jump */
 }
 
 NOINLINE static int signal_end(int depth)

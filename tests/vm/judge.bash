@@ -94,25 +94,20 @@ threads_are_split() {
 	END { printf "%d threads%s", n, bad; exit !(n == 9 && !bad) }' "$got/waiting"
 }
 
-# Where the verifier refuses the walk, stoker says so, and has the kernel halves.
 judge_visits() {
 	summary+="$kernel $(grep '^visit ' "$got/visit_verifier")"$'\n'
+	check 'verifier accepts visits' was visit_verifier 0
 	check 'threads that wait are visited' was visits 0
-	case $kernel in
-	5.10 | *arm64*)
-		check 'it says why they have no user halves' grep '^lacks ' "$got/visits"
-		check 'they have kernel halves' grep -E '^blocked-futex;.*futex.*_\[k\]' "$got/visits.folded"
-		;;
-	*)
-		check 'verifier accepts visits' was visit_verifier 0
-		check 'each waits where it does' waits_are_right
-		;;
-	esac
+	check 'each waits where it does' waits_are_right
 }
 
+# On arm64 the walk does not pass the frame of a signal that a thread waits in.
 waits_are_right() {
 	local name chain
 	while read -r _ name chain; do
+		case $kernel:$name in
+		arm64*:blocked-signal) continue ;;
+		esac
 		grep -q "^$name;.*;wait_for_ever;$chain;.*_\[k\] [0-9]*$" "$got/visits.folded" || {
 			echo "$name: not $chain"
 			grep "^$name;" "$got/visits.folded"
