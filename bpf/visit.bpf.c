@@ -48,7 +48,7 @@ struct visit_totals visit_totals = {};
 __u64 pass_walk_ns = 0;   /* of all walks of this pass; user space begins a pass with 0 */
 __s64 pass_clock_ns = 0;  /* the scheduler's clock minus CLOCK_MONOTONIC: about; 0: unknown */
 __u64 visit_mark = 0;     /* of the thread: mark_of */
-__u32 visit_keep = 0;     /* its stack is the one that it has until it switches */
+__u32 visit_keep = 0;     /* the thread has the stack until it switches */
 __u32 visit_salt = 0;     /* raised when stacks that were sent are lost */
 
 /* Threads whose stacks are known, by their numbers: whoever finds no place is walked at each

@@ -80,9 +80,10 @@ static char *anonymous(size_t size)
 
 static int on_file(int fd)
 {
+	const int prot = PROT_READ | PROT_WRITE, flags = MAP_PRIVATE | MAP_FIXED;
 	char *stack = anonymous(STACK), *used = stack + STACK - ABOVE - USED;
 
-	if (!stack || mmap(used, USED, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, fd, 0) != used)
+	if (!stack || mmap(used, USED, prot, flags, fd, 0) != used)
 		return -1;
 	return start_on(stack, "absent-file") ? -1 : madvise(used, USED, MADV_DONTNEED);
 }
