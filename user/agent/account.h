@@ -18,6 +18,7 @@
 #include "jit/jit_stats.h"
 #include "sampler/sampler.h"
 #include "unwind/publish.h"
+#include "waiting/walls.h"
 #include "client/stats.h"
 #include "wire/counters.h"
 
@@ -54,6 +55,8 @@ struct account {
 	struct worker_stats worker;
 	uint64_t stacks_total, stacks_complete, stacks_guessed;
 	uint64_t stacks_truncated[STACK_ENDS_LEN];
+	uint64_t waits_total, waits_complete; /* visits, of stacks with a user half */
+	struct walls_stats walls;
 	/* agent/calls.h */
 	uint64_t calls_checked, calls_impossible, calls_unchecked;
 	uint64_t frames_total, frames_named; /* without inlined frames */

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 
 #include "base/child.h"
@@ -36,6 +37,7 @@
 #include "unwind/publish.h"
 #include "containers/inquiry.h"
 #include "waiting/waiting.h"
+#include "waiting/walls.h"
 #include "client/opener_call.h"
 
 #define EXECS_MAX 4096
@@ -68,7 +70,8 @@ struct agent {
 	uint32_t hz, next_hz;
 	struct warnings warnings;
 	struct evidence *evidence; /* may be NULL */
-	struct waiting *waiting;   /* the same */
+	struct waiting *waiting;   /* the same, */
+	struct walls *walls;       /* and the same */
 };
 
 const char *agent_warning(const struct agent *agent, size_t i)
@@ -232,6 +235,22 @@ static int open_clock(void *ctx, const struct cpu_clock *clock, int *fd)
 	return worker_client_clock(agent->worker, clock, fd);
 }
 
+/* Without its user halves it says so; without visits at all the capture is another than was asked
+ * for. */
+static int open_walls(struct agent *agent, uint32_t hz, struct why *why)
+{
+	struct why lacks;
+	int err = walls_open(
+		agent->sampler, &agent->tally, agent->containers, hz, &agent->walls, why);
+
+	if (err < 0 || !walls_lacks(agent->walls))
+		return err;
+	why_set(&lacks, 0, "threads that wait have their kernel halves only: %s",
+		walls_lacks(agent->walls));
+	warnings_add(&agent->warnings, lacks.text);
+	return 0;
+}
+
 /* From here on its events can be read. */
 static int open_sampler(struct agent *agent, const struct agent_options *options, struct why *why)
 {
@@ -263,7 +282,7 @@ static int open_sampler(struct agent *agent, const struct agent_options *options
 		waiting_open(agent->cgroups, sampler.pid_namespace, options->waiting_processes,
 			&agent->waiting, &cgroup_why) < 0)
 		warnings_add(&agent->warnings, cgroup_why.text);
-	return err;
+	return err == 0 && options->wall_hz ? open_walls(agent, options->wall_hz, why) : err;
 }
 
 int agent_open(const struct agent_options *options, struct agent **out, struct why *why)
@@ -349,6 +368,7 @@ void agent_free(struct agent *agent)
 	objects_free(agent->objects);
 	languages_free(agent->languages);
 	worker_client_free(agent->worker);
+	walls_free(agent->walls);
 	containers_free(agent->containers); /* gives its accounts back to the sampler */
 	sampler_free(agent->sampler);
 	tally_done(&agent->tally);
@@ -416,6 +436,9 @@ int agent_start(struct agent *agent, struct why *why)
 	agent->account.start_ns = clock_ns(CLOCK_MONOTONIC) - agent->opened_ns;
 	/* Without it there are no times of threads. */
 	(void)waiting_visit(agent->waiting, agent->containers);
+	err = walls_visit(agent->walls);
+	if (err < 0)
+		return why_set(why, err, "cannot visit the threads: %s", err_text(err));
 	return sampler_start(agent->sampler, why);
 }
 
@@ -423,6 +446,7 @@ void agent_stop(struct agent *agent)
 {
 	sampler_stop(agent->sampler);
 	(void)waiting_visit(agent->waiting, agent->containers);
+	(void)walls_visit(agent->walls);
 	agent->stopped = true;
 	agent->ended_ns = agent->naming.spare ? clock_ns(CLOCK_MONOTONIC) : 0;
 }
@@ -456,6 +480,8 @@ int agent_poll(struct agent *agent)
 		err = kernel_names_poll(agent->kernel);
 	deferred_finish(agent->deferred);
 	containers_poll(agent->containers);
+	if (err == 0 && !agent->stopped && clock_ns(CLOCK_MONOTONIC) >= walls_due_ns(agent->walls))
+		err = walls_visit(agent->walls);
 	if (err == 0 &&
 		(sampler_pressed(agent->sampler) ||
 			agent->tally.timeline.pending.len > TICKS_PENDING))
@@ -465,7 +491,10 @@ int agent_poll(struct agent *agent)
 
 uint64_t agent_due_ns(const struct agent *agent)
 {
-	return clock_sooner(upkeep_due_ns(&agent->upkeep), deferred_due_ns(agent->deferred));
+	uint64_t due_ns = clock_sooner(
+		upkeep_due_ns(&agent->upkeep), deferred_due_ns(agent->deferred));
+
+	return agent->stopped ? due_ns : clock_sooner(due_ns, walls_due_ns(agent->walls));
 }
 
 void agent_set_hz(struct agent *agent, uint32_t hz)
@@ -502,6 +531,15 @@ static int cut(struct agent *agent, struct profile *out, uint64_t *drained_ns)
 	return err < 0 ? err : deferred_err;
 }
 
+static int flush_walls(struct agent *agent, struct profile *out, uint32_t *kind)
+{
+	int err = profile_kind(out, PROFILE_WALL, strlen(PROFILE_WALL), kind);
+
+	if (err == 0)
+		err = profile_string(out, PROFILE_NANOSECONDS, &out->kinds[*kind].unit);
+	return err < 0 ? err : walls_flush(agent->walls);
+}
+
 int agent_profile(struct agent *agent, struct profile *out)
 {
 	uint64_t drained_ns;
@@ -518,6 +556,8 @@ int agent_profile(struct agent *agent, struct profile *out)
 	};
 
 	cut_err = cut(agent, out, &drained_ns);
+	if (agent->walls && cut_err == 0)
+		cut_err = flush_walls(agent, out, &fill.wall);
 	java_codes_finish(agent->java,
 		waits_until(drained_ns + JAVA_WAIT_NS, agent->ended_ns, LAST_JAVA_NS));
 	/* The sources of names are read late, so that a JIT's map has its lines. */
@@ -580,6 +620,7 @@ void agent_account(struct agent *agent, struct account *out)
 	containers_stats(agent->containers, &out->containers);
 	publish_stats(sampler_publish(agent->sampler), &out->tables);
 	deferred_stats(agent->deferred, &out->deferred);
+	walls_stats(agent->walls, &out->walls);
 	worker_client_stats(agent->worker, &out->worker);
 	getrusage(RUSAGE_SELF, &usage);
 	out->agent_cpu_s = (double)clock_ns(CLOCK_PROCESS_CPUTIME_ID) / 1e9;

@@ -31,6 +31,7 @@ struct agent_options {
 	const char *runtime_socket;   /* of a container runtime's API; NULL: none */
 	struct evidence *evidence;    /* the caller's, gets each process; NULL: none is kept */
 	bool waiting, waiting_processes; /* split threads' time (waiting/waiting.h); by process */
+	uint32_t wall_hz;             /* visits to threads that wait (waiting/walls.h); 0: none */
 	struct worker_client *worker; /* of agent_open_workers; consumed, also by a failure */
 };
 

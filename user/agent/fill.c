@@ -13,7 +13,9 @@
 #include "containers/payers.h"
 #include "files/processes.h"
 #include "profile/fit.h"
+#include "waiting/wait_state.h"
 
+#define IDLE_KEY "idle"
 #define CALLS_PART 4 /* of the time for names: checks of calls have no more */
 
 static int put_account(struct fill *fill, uint32_t labels, uint64_t account)
@@ -25,7 +27,8 @@ static int put_account(struct fill *fill, uint32_t labels, uint64_t account)
 	return 0;
 }
 
-static int make_labels(struct fill *fill, const struct tally_task *task, uint32_t cpu, uint32_t *id)
+static int make_labels(struct fill *fill, const struct tally_task *task, uint32_t cpu, bool idle,
+	uint32_t *id)
 {
 	struct containers_labels names;
 	struct profile_labels labels = { 0 };
@@ -45,21 +48,26 @@ static int make_labels(struct fill *fill, const struct tally_task *task, uint32_
 	profile_labels_set_number(
 		&labels, PROFILE_KEY_TID, task->key.tid ? (int32_t)task->key.tid : -1);
 	profile_labels_set_number(&labels, PROFILE_KEY_CPU, (int32_t)cpu - 1);
+	if (err == 0 && idle)
+		err = profile_labels_put(fill->profile, &labels, IDLE_KEY, strlen(IDLE_KEY), "yes", 3);
 	if (err == 0)
 		err = profile_labels(fill->profile, &labels, id);
 	return err < 0 ? err : put_account(fill, *id, names.account);
 }
 
-static int put_labels(struct fill *fill, const struct tally_count *c, uint32_t *id)
+#define LABELS_IDLE (1U << 31) /* above a CPU's number */
+
+static int put_labels(struct fill *fill, const struct tally_count *c, bool idle, uint32_t *id)
 {
-	uint64_t key = (uint64_t)c->task << 32 | c->cpu, *have = hash_find(&fill->labels, key);
+	uint64_t key = (uint64_t)c->task << 32 | c->cpu | (idle ? LABELS_IDLE : 0);
+	uint64_t *have = hash_find(&fill->labels, key);
 	int err;
 
 	if (have) {
 		*id = (uint32_t)*have;
 		return 0;
 	}
-	err = make_labels(fill, &fill->tally->tasks.data[c->task], c->cpu, id);
+	err = make_labels(fill, &fill->tally->tasks.data[c->task], c->cpu, idle, id);
 	return err < 0 ? err : hash_put(&fill->labels, key, *id);
 }
 
@@ -201,6 +209,12 @@ static bool has_code(const struct tally_stack *stack)
 	return false;
 }
 
+/* Waits are no samples of CPU time: the account's numbers are of those alone. */
+static uint64_t weight_of(const struct tally_count *c)
+{
+	return c->wait_ns ? 0 : c->count;
+}
+
 /* How many frames a process has, for agent/jit_advice.h. */
 static int add_frames(struct fill *fill, const struct tally_count *c, uint64_t frames)
 {
@@ -208,8 +222,8 @@ static int add_frames(struct fill *fill, const struct tally_count *c, uint64_t f
 	uint64_t *sum = hash_find(&fill->naming->frames_of, tgid);
 
 	if (!sum)
-		return hash_put(&fill->naming->frames_of, tgid, frames * c->count);
-	*sum += frames * c->count;
+		return hash_put(&fill->naming->frames_of, tgid, frames * weight_of(c));
+	*sum += frames * weight_of(c);
 	return 0;
 }
 
@@ -226,7 +240,7 @@ static int put_half(struct fill *fill, const struct tally_count *c, uint32_t sta
 	uint64_t frames = 0;
 	int err = 0;
 
-	for (uint32_t i = from; i < to && *len < FILL_FRAMES_MAX - 2 && err == 0; i++) {
+	for (uint32_t i = from; i < to && *len < FILL_FRAMES_MAX - 3 && err == 0; i++) {
 		uint32_t place = i == 0 ? half->leaf : fill->places.data[callers + i - 1];
 		const uint32_t *ids;
 		uint32_t count;
@@ -239,7 +253,7 @@ static int put_half(struct fill *fill, const struct tally_count *c, uint32_t sta
 		}
 		if (hide && naming_is_interpreter(fill->naming, place))
 			continue;
-		count = naming_frames(fill->naming, place, c->count, &ids);
+		count = naming_frames(fill->naming, place, weight_of(c), &ids);
 		frames++;
 		unnamed = !fill->naming->keep_runs && naming_is_unnamed_jit(fill->naming, place);
 		if (unnamed && in_run)
@@ -262,7 +276,8 @@ static int put_user(struct fill *fill, const struct tally_count *c, uint32_t *le
 	uint8_t end = cut < stack->frames_len ? END_IMPOSSIBLE : stack->end;
 	int err = put_half(fill, c, c->user - 1, 0, guess < cut ? guess : cut, len);
 
-	fill->account->stacks_total += c->count;
+	fill->account->stacks_total += weight_of(c);
+	fill->account->waits_total += c->wait_ns ? c->count : 0;
 	if (err == 0 && guess < cut)
 		err = put_mark(fill, PROFILE_GUESSED, len);
 	if (err == 0)
@@ -271,20 +286,39 @@ static int put_user(struct fill *fill, const struct tally_count *c, uint32_t *le
 		return err;
 	if (end == END_ROOT) {
 		if (guess < cut)
-			fill->account->stacks_guessed += c->count;
+			fill->account->stacks_guessed += weight_of(c);
 		else
-			fill->account->stacks_complete += c->count;
+			fill->account->stacks_complete += weight_of(c);
+		fill->account->waits_complete += c->wait_ns ? c->count : 0;
 		return 0;
 	}
-	fill->account->stacks_truncated[end < STACK_ENDS_LEN ? end : END_NONE] += c->count;
+	fill->account->stacks_truncated[end < STACK_ENDS_LEN ? end : END_NONE] += weight_of(c);
 	return put_mark(fill, PROFILE_TRUNCATED, len);
+}
+
+/* The state of a thread that waits, before the frames that it has. */
+static int put_state(struct fill *fill, const struct tally_count *c, uint32_t len, bool *idle)
+{
+	const struct profile *p = fill->profile;
+	const char *function = NULL, *state;
+	uint32_t first = 0;
+
+	if (c->kernel && len > 1)
+		function = profile_text(p, p->frames.data[fill->frames[1]].name);
+	state = wait_state(c->class, function);
+	*idle = wait_state_is_idle(state);
+	for (uint32_t i = 1; i < len && !*idle; i++)
+		*idle = wait_function_is_idle(
+			profile_text(p, p->frames.data[fill->frames[i]].name));
+	return put_mark(fill, state, &first);
 }
 
 /* The count's stack and labels in the profile; nothing is added up yet. */
 static int fill_sample(
 	struct fill *fill, const struct tally_count *c, struct profile_sample *sample)
 {
-	uint32_t len = 0;
+	uint32_t len = c->wait_ns != 0; /* its state comes first */
+	bool idle = false;
 	int err = 0;
 
 	if (c->kernel) {
@@ -298,9 +332,11 @@ static int fill_sample(
 		err = want_places(fill, c->task, c->user - 1);
 	if (err == 0 && c->user)
 		err = put_user(fill, c, &len);
+	if (err == 0 && c->wait_ns)
+		err = put_state(fill, c, len, &idle);
 	if (err == 0)
 		err = profile_stack(fill->profile, fill->frames, len, &sample->stack);
-	return err < 0 ? err : put_labels(fill, c, &sample->labels);
+	return err < 0 ? err : put_labels(fill, c, idle, &sample->labels);
 }
 
 static int fill_counts(struct fill *fill)
@@ -313,7 +349,8 @@ static int fill_counts(struct fill *fill)
 			err = fill_sample(fill, c, sample);
 		if (err < 0)
 			return err;
-		sample->value = c->count;
+		sample->value = c->wait_ns ? c->wait_ns : c->count;
+		sample->kind = c->wait_ns ? fill->wall : 0;
 	}
 	return 0;
 }
@@ -345,8 +382,8 @@ int fill_samples(struct fill *fill)
 		err = fill_ticks(fill);
 	vec_each (&fill->filled, sample)
 		if (err == 0 && sample->value > 0)
-			err = profile_add(
-				fill->profile, sample->stack, sample->labels, sample->value);
+			err = profile_add_kind(fill->profile, sample->stack, sample->labels,
+				sample->kind, sample->value);
 	naming_count(fill->naming, fill->account);
 	return err;
 }

@@ -10,7 +10,7 @@
 #include "profile/profile.h"
 #include "sampler/tally.h"
 
-#define FILL_RAW_MAX (STACK_USER_FRAMES_MAX + STACK_KERNEL_FRAMES_MAX + 2) /* and two marks */
+#define FILL_RAW_MAX (STACK_USER_FRAMES_MAX + STACK_KERNEL_FRAMES_MAX + 3) /* and three marks */
 #define FILL_FRAMES_MAX (4 * FILL_RAW_MAX) /* including inlined ones */
 
 struct objects;
@@ -46,6 +46,7 @@ struct fill {
 	struct containers *containers;
 	struct account *account;
 	struct why note;              /* of fill_fit; "": none */
+	uint32_t wall;                /* the kind of waits */
 	bool last;                    /* sampling has ended: there is time to wait */
 	VEC(uint64_t) accounts;       /* the payer, by id of labels: base/share.h */
 	VEC(struct fill_half) halves; /* by index of the raw stack */

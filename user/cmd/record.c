@@ -170,6 +170,7 @@ static int open_agent(struct record *r, struct why *why)
 		.tables = o->tables,
 		.debuginfod = o->debuginfod,
 		.runtime_socket = o->runtime_socket,
+		.wall_hz = o->sources.wall_hz,
 		.evidence = r->evidence,
 		.waiting = o->when != NULL,
 		.waiting_processes = o->when != NULL,
@@ -286,7 +287,7 @@ static int write_profile(struct record *r, struct why *why)
 	perf_maps_refresh(&r->maps);
 	err = agent_profile(r->agent, &profile);
 	if (err == 0)
-		err = record_output_note_account(&r->output, r->agent, &r->maps, &profile);
+		err = record_output_prepare(&r->output, r->agent, &r->maps, &profile);
 	log_warnings(r);
 	if (err < 0)
 		log_warn(r->log, "the profile is incomplete: %s", err_text(err));
@@ -507,6 +508,7 @@ static int capture(struct record *r, struct why *why)
 	if (err < 0)
 		return err;
 	r->output = (struct record_output){
+		.kinds = r->options.sources.cpu ? NULL : PROFILE_WALL,
 		.clerk = &r->clerk,
 		.sink = r->options.sink_format,
 		.options = &r->options.sink,

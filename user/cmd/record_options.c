@@ -15,6 +15,7 @@
 #include "base/library.h"
 #include "base/own.h"
 #include "cmd/options.h"
+#include "cmd/sources.h"
 #include "cmd/target_options.h"
 #include "files/language_files.h"
 
@@ -50,6 +51,9 @@ enum {
 static const struct option_row rows[] = {
 	{ 'a', "all", NULL, "all processes of the host (default without COMMAND)" },
 	TARGET_ROWS,
+	{ 'e', "event", "SOURCE,...",
+		"cpu (default): what runs; wall[=HZ]: what waits, and for\nwhat, with HZ visits a "
+		"second to all threads, default 20;\nwith both a profile has two kinds of values" },
 	{ 'd', "duration", "SECONDS",
 		"default: until Ctrl-C, or the end of COMMAND or of all targets" },
 	{ 'o', "output", "FILE",
@@ -297,6 +301,8 @@ static int take_option(void *ctx, int id, const char *arg, struct why *why)
 	switch (id) {
 	case 'F':
 		return set_rate(o, arg, why);
+	case 'e':
+		return sources_add(&o->sources, arg, why);
 	case 'd':
 		return options_seconds("-d", arg, &o->duration_ns, why);
 	case OPT_INTERVAL:
@@ -373,6 +379,8 @@ static void set_defaults(struct record_options *o)
 		o->debuginfod = servers_of_environment();
 	else if (o->debuginfod[strspn(o->debuginfod, " ")] == '\0')
 		o->debuginfod = NULL;
+	if (!o->sources.cpu && !o->sources.wall_hz)
+		o->sources.cpu = true;
 	if (!o->user && !o->kernel)
 		o->user = o->kernel = true;
 	if (!o->sink_format)

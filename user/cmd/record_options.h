@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/vec.h"
+#include "cmd/sources.h"
 #include "containers/target.h"
 #include "sampler/sampler.h"
 #include "sink/sink.h"
@@ -23,6 +24,7 @@ struct record_options {
 	enum target_kind cgroup_kind;
 	const char *cgroup; /* the user's name for it; NULL: none */
 	char **argv;        /* the COMMAND; [0] is NULL if there is none */
+	struct sources sources; /* of -e */
 	uint32_t hz;
 	uint64_t duration_ns; /* 0: no limit */
 	uint64_t interval_ns; /* 0: one profile */

@@ -61,15 +61,15 @@ static int fail(struct record_output *o, int err, struct why *why)
 	return err;
 }
 
-int record_output_note_account(const struct record_output *o, struct agent *agent,
+int record_output_prepare(const struct record_output *o, struct agent *agent,
 	struct perf_maps *maps, struct profile *profile)
 {
 	_cleanup_(buf_done) struct buf json = BUF_INIT;
 	struct account account;
-	int err;
+	int err = o->kinds ? profile_choose_kinds(profile, o->kinds) : 0;
 
-	if (!(o->sink->holds & SINK_ACCOUNT))
-		return 0;
+	if (err < 0 || !(o->sink->holds & SINK_ACCOUNT))
+		return err;
 	agent_account(agent, &account);
 	perf_maps_stats(maps, &account.jit);
 	err = account_write_json(&account, &json);

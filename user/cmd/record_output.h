@@ -22,6 +22,7 @@ struct record_output {
 	struct clerk *clerk;
 	const struct sink *sink;
 	const struct sink_options *options;
+	const char *kinds;   /* of values that are written, as -e names them; NULL: all */
 	uint32_t file_index; /* of a bundle's file, from 1; 0: no bundle */
 
 	bool open;
@@ -37,8 +38,9 @@ struct record_output {
 	struct why lost_why; /* of the first */
 };
 
-/* Gives the profile the account, if the format holds it. 0 or -ENOMEM. */
-int record_output_note_account(const struct record_output *output, struct agent *agent,
+/* Leaves out the kinds that were not asked for, and gives the profile the account, if the format
+ * holds it. 0 or -ENOMEM. */
+int record_output_prepare(const struct record_output *output, struct agent *agent,
 	struct perf_maps *maps, struct profile *profile);
 int record_output_put(struct record_output *output, const struct profile *profile, struct why *why);
 /* Completes the file, which gets its name, and logs a line about it. */

@@ -66,7 +66,8 @@ void payers_charge(struct containers *containers, const struct tally *tally,
 		uint64_t key = hash_mix(account) ^ c->user;
 
 		if (ticks)
-			(void)tick_shares_charge(ticks, account, cgroup, c->count, c->took_ns);
+			(void)tick_shares_charge(ticks, account, cgroup,
+				c->wait_ns ? 0 : c->count, c->took_ns);
 		if (c->count == 0 || c->user == 0 || hash_find(&p.charged, key))
 			continue;
 		(void)hash_put(&p.charged, key, 0);

@@ -22,6 +22,7 @@ struct profile_kind {
 };
 
 #define PROFILE_CPU "cpu"
+#define PROFILE_WALL "wall"
 #define PROFILE_SAMPLES "samples"
 #define PROFILE_NANOSECONDS "nanoseconds"
 

@@ -225,8 +225,7 @@ void profile_sort(struct profile *p)
 
 bool profile_is_mark(const char *name, size_t len)
 {
-	static const char *const marks[] = { PROFILE_TRUNCATED, PROFILE_GUESSED, PROFILE_LEFT_OUT,
-		PROFILE_NAMES_LEFT_OUT };
+	static const char *const marks[] = { PROFILE_MARKS };
 
 	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
 		if (len == strlen(marks[i]) && memcmp(name, marks[i], len) == 0)

@@ -15,6 +15,7 @@
 #include "profile/events.h"
 #include "profile/kinds.h"
 #include "profile/labels.h"
+#include "profile/marks.h"
 
 enum profile_class {
 	PROFILE_NATIVE, PROFILE_KERNEL,    /* user code from a file; the kernel */
@@ -22,11 +23,6 @@ enum profile_class {
 	PROFILE_INLINED, PROFILE_LANGUAGE, /* inlined into its caller; code that is interpreted */
 	PROFILE_MARK,                      /* not code: a note in the stack, one of these: */
 };
-
-#define PROFILE_TRUNCATED "[truncated]"           /* the thread's outermost frame was not reached */
-#define PROFILE_LEFT_OUT "[frames left out]"      /* more than are kept, of a stack that is whole */
-#define PROFILE_NAMES_LEFT_OUT "[names left out]" /* the only frame: profile/fit.h */
-#define PROFILE_GUESSED "[guessed]" /* nothing proves that this frame's callers are callers */
 
 struct profile_frame {
 	uint64_t address; /* file offset, or address if there is no file; 0 for marks */

@@ -205,6 +205,20 @@ int tally_count(struct tally *tally, const struct count_key *key, uint64_t count
 	return 0;
 }
 
+int tally_wait(struct tally *tally, const struct count_key *key, uint8_t class, uint64_t visits,
+	uint64_t wait_ns)
+{
+	int err = tally_count(tally, key, visits);
+	struct tally_count *c;
+
+	if (err < 0)
+		return err;
+	c = &tally->counts.data[tally->counts.len - 1];
+	c->wait_ns = wait_ns;
+	c->class = class;
+	return 0;
+}
+
 int tally_key(struct tally *tally, const struct count_key *key, uint32_t id)
 {
 	int err = tally_count(tally, key, 0);

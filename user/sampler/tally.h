@@ -48,8 +48,10 @@ struct tally_count {
 	uint32_t user, kernel; /* index of a stack + 1; 0: none */
 	uint32_t task;
 	uint32_t cpu; /* + 1; 0: not kept */
-	uint64_t count;
+	uint64_t count;   /* ticks; of a wait: visits */
 	uint64_t took_ns; /* by the ticks in BPF */
+	uint64_t wait_ns; /* 0: it is of ticks */
+	uint8_t class;    /* enum thread_class, of a wait */
 };
 
 struct tally {
@@ -85,6 +87,9 @@ const struct task_key *tally_task_key(const struct tally *tally, uint32_t id);
 int tally_count(struct tally *tally, const struct count_key *key, uint64_t count);
 /* The same without ticks: ticks with this id come later or came before. */
 int tally_key(struct tally *tally, const struct count_key *key, uint32_t id);
+/* Time that a thread waited in a stack, in so many visits. wait_ns > 0. */
+int tally_wait(struct tally *tally, const struct count_key *key, uint8_t class, uint64_t visits,
+	uint64_t wait_ns);
 /* The same for one tick, at its time. */
 int tally_tick(struct tally *tally, const struct count_key *key, uint32_t cpu, uint64_t time_ns);
 /* So long took the ticks of the count that one of these functions added last. */

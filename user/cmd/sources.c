@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd/sources.c - a table of sources, each with what it does with its value. */
+#include "cmd/sources.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/own.h"
+#include "cmd/options.h"
+#include "waiting/walls.h"
+
+#define WORD_MAX 64
+
+static int set_cpu(struct sources *sources, const char *value, struct why *why)
+{
+	if (sources->cpu)
+		return why_set(why, -EINVAL, "-e: cpu is named twice");
+	if (value)
+		return why_set(why, -EINVAL, "-e: cpu takes no value: its rate is that of -F");
+	sources->cpu = true;
+	return 0;
+}
+
+static int set_wall(struct sources *sources, const char *value, struct why *why)
+{
+	uint64_t hz = SOURCES_WALL_HZ;
+	int err = value ? options_number("-e wall", value, 1, WALLS_HZ_MAX, &hz, why) : 0;
+
+	if (err == 0 && sources->wall_hz)
+		return why_set(why, -EINVAL, "-e: wall is named twice");
+	if (err == 0)
+		sources->wall_hz = (uint32_t)hz;
+	return err;
+}
+
+static const struct source {
+	const char *name;
+	int (*set)(struct sources *sources, const char *value, struct why *why);
+} all[] = {
+	{ "cpu", set_cpu },
+	{ "wall", set_wall },
+};
+
+static const struct source *find(const char *word)
+{
+	size_t len = strcspn(word, "=");
+
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		if (strlen(all[i].name) == len && memcmp(all[i].name, word, len) == 0)
+			return &all[i];
+	return NULL;
+}
+
+int sources_add(struct sources *sources, const char *text, struct why *why)
+{
+	int err = 0;
+
+	do {
+		size_t len = strcspn(text, ",");
+		const struct source *source;
+		char word[WORD_MAX];
+		const char *value;
+
+		snprintf(word, sizeof(word), "%.*s", (int)len, text);
+		source = find(word);
+		if (!source || len >= sizeof(word))
+			return why_set(why, -EINVAL,
+				"-e: unknown source: %s; there are cpu, and wall or wall=HZ", word);
+		value = strchr(word, '=');
+		err = source->set(sources, value ? value + 1 : NULL, why);
+		text += len + (text[len] == ',');
+		if (text[-1] == ',' && *text == '\0')
+			return why_set(why, -EINVAL, "-e: a source is missing after the last comma");
+	} while (err == 0 && *text);
+	return err;
+}

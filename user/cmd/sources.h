@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd/sources.h - the sources of samples that -e names:
+ *     SOURCE[=VALUE][,KEY=VALUE]...[,SOURCE...]...
+ * A comma begins another source, unless a key that the source before it has and `=` follow. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+#define SOURCES_WALL_HZ 20
+
+struct sources {
+	bool cpu;         /* ticks of CPU clocks, at -F */
+	uint32_t wall_hz; /* visits to threads that wait; 0: none */
+};
+
+/* Adds those of the text. -EINVAL with why: a source or value is none, or is named twice. */
+int sources_add(struct sources *sources, const char *text, struct why *why);

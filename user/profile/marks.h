@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* profile/marks.h - names of frames that are no code (PROFILE_MARK): notes in a stack. */
+#pragma once
+
+#define PROFILE_TRUNCATED "[truncated]"           /* the thread's outermost frame was not reached */
+#define PROFILE_LEFT_OUT "[frames left out]"      /* more than are kept, of a stack that is whole */
+#define PROFILE_NAMES_LEFT_OUT "[names left out]" /* the only frame: profile/fit.h */
+#define PROFILE_GUESSED "[guessed]" /* nothing proves that this frame's callers are callers */
+
+/* At the leaf of a thread that has no CPU: it waits for one, or for something else. */
+#define PROFILE_RUNNABLE "[runnable]"
+#define PROFILE_STOPPED "[stopped]" /* by a signal or a debugger, or frozen */
+#define PROFILE_SLEEPING "[sleeping]"
+#define PROFILE_BLOCKED "[blocked]" /* by something else than the next ones */
+#define PROFILE_BLOCKED_FUTEX "[blocked on futex]"
+#define PROFILE_BLOCKED_EPOLL "[blocked on epoll]"
+#define PROFILE_BLOCKED_POLL "[blocked on poll]"
+#define PROFILE_BLOCKED_PIPE "[blocked on pipe]"
+#define PROFILE_BLOCKED_ACCEPT "[blocked on accept]"
+#define PROFILE_BLOCKED_SOCKET "[blocked on socket]"
+#define PROFILE_BLOCKED_CHILD "[blocked on child]"
+#define PROFILE_BLOCKED_SIGNAL "[blocked on signal]"
+#define PROFILE_BLOCKED_PAGE "[blocked on page]"
+#define PROFILE_BLOCKED_FUSE "[blocked on fuse]"
+#define PROFILE_BLOCKED_DISK "[blocked on disk]"
+
+/* For lists. */
+#define PROFILE_MARKS                                                                             \
+	PROFILE_TRUNCATED, PROFILE_GUESSED, PROFILE_LEFT_OUT, PROFILE_NAMES_LEFT_OUT,             \
+		PROFILE_RUNNABLE, PROFILE_STOPPED, PROFILE_SLEEPING, PROFILE_BLOCKED,             \
+		PROFILE_BLOCKED_FUTEX, PROFILE_BLOCKED_EPOLL, PROFILE_BLOCKED_POLL,               \
+		PROFILE_BLOCKED_PIPE, PROFILE_BLOCKED_ACCEPT, PROFILE_BLOCKED_SOCKET,             \
+		PROFILE_BLOCKED_CHILD, PROFILE_BLOCKED_SIGNAL, PROFILE_BLOCKED_PAGE,              \
+		PROFILE_BLOCKED_FUSE, PROFILE_BLOCKED_DISK

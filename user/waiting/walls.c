@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* waiting/walls.c - a table of threads: each has the stack of its last visit, and the time that is
+ * not in the tally yet. A thread that a visit does not meet has ended. */
+#include "waiting/walls.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/own.h"
+#include "base/share.h"
+#include "base/vec.h"
+#include "containers/containers.h"
+#include "sampler/tally.h"
+#include "waiting/visitor.h"
+
+#define AGAIN_NS (10 * NSEC_PER_SEC)
+#define VARIES 5 /* the time between visits by one part in so many, in both directions */
+
+struct wall_thread {
+	uint64_t start_ns;
+	uint64_t account;
+	uint64_t seen_ns;  /* CLOCK_MONOTONIC: its last visit */
+	uint64_t wait_ns;  /* not in the tally yet, */
+	uint64_t visits;   /* and how often it was met meanwhile */
+	struct count_key key;
+	uint32_t tid, pass;
+	uint8_t class;     /* enum thread_class of the stack */
+	bool known;        /* key is a stack that the tally had */
+};
+
+struct walls {
+	struct sampler *sampler;
+	struct tally *tally;
+	struct containers *containers;
+	struct visitor *visitor;
+	VEC(struct wall_thread) threads;
+	struct hash by_thread; /* tid and start → index */
+	struct share room;
+	uint64_t period_ns, due_ns, last_ns; /* last_ns: the visit before began; 0: there is none */
+	uint32_t pass, random;
+	bool lacks;         /* a thread is the same as one that is not known here */
+	uint64_t again_ns;  /* not before then are all stacks sent again for that */
+	uint64_t boot_ns;   /* CLOCK_BOOTTIME before CLOCK_MONOTONIC, at this visit */
+	struct walls_stats stats;
+};
+
+int walls_open(struct sampler *sampler, struct tally *tally, struct containers *containers,
+	uint32_t hz, struct walls **out, struct why *why)
+{
+	struct walls *w = calloc(1, sizeof(*w));
+	int err;
+
+	if (!w)
+		return why_set(why, -ENOMEM, "out of memory");
+	w->sampler = sampler;
+	w->tally = tally;
+	w->containers = containers;
+	w->period_ns = NSEC_PER_SEC / hz;
+	w->random = (uint32_t)clock_ns(CLOCK_MONOTONIC) | 1;
+	err = visitor_open(sampler, &w->visitor, why);
+	if (err < 0) {
+		free(w);
+		return err;
+	}
+	*out = w;
+	return 0;
+}
+
+void walls_free(struct walls *w)
+{
+	if (!w)
+		return;
+	visitor_free(w->visitor);
+	vec_done(&w->threads);
+	hash_done(&w->by_thread);
+	share_done(&w->room);
+	free(w);
+}
+
+const char *walls_lacks(const struct walls *w)
+{
+	return visitor_lacks(w->visitor);
+}
+
+/* ---- the table of threads -------------------------------------------------------------------- */
+
+static uint64_t key_of(uint64_t start_ns, uint32_t tid)
+{
+	return hash_mix(start_ns) ^ tid;
+}
+
+static struct wall_thread *find(struct walls *w, const struct visit_record *r)
+{
+	const uint64_t *at = hash_find(&w->by_thread, key_of(r->start_ns, r->tid));
+	struct wall_thread *thread = at ? &w->threads.data[*at] : NULL;
+
+	return thread && thread->tid == r->tid && thread->start_ns == r->start_ns ? thread : NULL;
+}
+
+/* NULL: there is no room for it. */
+static struct wall_thread *add(struct walls *w, const struct visit_record *r)
+{
+	uint64_t account = containers_account(w->containers, r->cgroup);
+	struct wall_thread *slot;
+
+	if (w->threads.len >= WALLS_THREADS_MAX ||
+		share_refuses(&w->room, account, 1, WALLS_THREADS_MAX))
+		return NULL;
+	slot = vec_add(&w->threads);
+	if (!slot)
+		return NULL;
+	if (share_charge(&w->room, account, 1) < 0 ||
+		hash_put(&w->by_thread, key_of(r->start_ns, r->tid), w->threads.len - 1) < 0) {
+		w->threads.len--;
+		return NULL;
+	}
+	*slot = (struct wall_thread){ .start_ns = r->start_ns, .tid = r->tid, .account = account };
+	if (w->last_ns > 0) {
+		uint64_t born_ns = r->start_ns > w->boot_ns ? r->start_ns - w->boot_ns : 0;
+
+		slot->seen_ns = born_ns > w->last_ns ? born_ns : w->last_ns;
+	}
+	return slot;
+}
+
+static void drop(struct walls *w, size_t at)
+{
+	struct wall_thread *thread = &w->threads.data[at];
+
+	share_return(&w->room, thread->account, 1);
+	hash_del(&w->by_thread, key_of(thread->start_ns, thread->tid));
+	*thread = w->threads.data[--w->threads.len];
+	if (at < w->threads.len) {
+		uint64_t *moved =
+			hash_find(&w->by_thread, key_of(thread->start_ns, thread->tid));
+
+		if (moved)
+			*moved = at;
+	}
+}
+
+/* ---- counting -------------------------------------------------------------------------------- */
+
+/* What the thread waited in the stack that it has left, or at an interval's end. */
+static int flush(struct walls *w, struct wall_thread *thread)
+{
+	int err = 0;
+
+	if (thread->wait_ns > 0 && thread->known)
+		err = tally_wait(w->tally, &thread->key, thread->class, thread->visits,
+			thread->wait_ns);
+	if (err == -ENOENT) { /* it was forgotten: it comes again */
+		w->stats.lost_ns += thread->wait_ns;
+		thread->known = false;
+		visitor_again(w->visitor);
+		err = 0;
+	} else if (thread->known) {
+		w->stats.waiting_ns += thread->wait_ns;
+	} else {
+		w->stats.lost_ns += thread->wait_ns;
+	}
+	thread->wait_ns = thread->visits = 0;
+	return err;
+}
+
+static uint64_t hash_half(const uint64_t *frames, uint16_t len, uint64_t whose)
+{
+	return hash_mix(hash_bytes(frames, len * sizeof(*frames)) ^ whose) | 1;
+}
+
+/* Gives the tally the record's stack. False: it has none, or there is no room. */
+static int take_stack(struct walls *w, struct wall_thread *thread, const struct visit_record *r,
+	const uint64_t *kernel, const uint64_t *user)
+{
+	struct event_stack half = { .kind = EVENT_STACK };
+	int err = 0;
+
+	thread->known = false;
+	thread->key = (struct count_key){ .task = r->task };
+	if (r->task == 0 || (r->kernel_len == 0 && r->user_len == 0))
+		return 0;
+	if (r->kernel_len > 0) {
+		half.frames_len = r->kernel_len;
+		half.hash = thread->key.kernel_stack = hash_half(kernel, r->kernel_len, 0);
+		err = tally_stack(w->tally, &half, kernel);
+	}
+	if (err == 0 && (r->user_len > 0 || r->user_end != END_NONE)) {
+		uint64_t whose = r->anon ? hash_mix(r->process_start_ns) ^ r->tgid : 0;
+
+		half.frames_len = r->user_len;
+		half.end = r->user_end;
+		half.anon = r->anon != 0;
+		half.hash = thread->key.user_stack =
+			hash_half(user, r->user_len, whose ^ (uint64_t)(r->user_end + 1) << 48);
+		err = tally_stack(w->tally, &half, user);
+	}
+	thread->known = err == 0;
+	return err == -ENOSPC ? 0 : err;
+}
+
+static int take(void *ctx, const struct visit_record *r, const uint64_t *kernel,
+	const uint64_t *user)
+{
+	struct walls *w = ctx;
+	struct wall_thread *thread = find(w, r);
+	bool same = r->flags & VISIT_SAME;
+	uint64_t since_ns;
+	int err = 0;
+
+	w->stats.threads++;
+	if (!thread)
+		thread = add(w, r);
+	if (!thread) {
+		w->stats.refused++;
+		return 0;
+	}
+	thread->pass = w->pass;
+	since_ns = thread->seen_ns && r->now_ns > thread->seen_ns ? r->now_ns - thread->seen_ns : 0;
+	thread->seen_ns = r->now_ns;
+	if (!same || r->class != thread->class)
+		err = flush(w, thread);
+	if (!same && err == 0 && r->class != THREAD_RUNNING)
+		err = take_stack(w, thread, r, kernel, user);
+	if (r->class == THREAD_RUNNING) {
+		thread->known = false;
+		return err;
+	}
+	w->lacks |= same && !thread->known;
+	thread->class = r->class;
+	thread->wait_ns += since_ns;
+	thread->visits++;
+	return err;
+}
+
+static uint64_t next_period_ns(struct walls *w, uint64_t took_ns)
+{
+	uint64_t period_ns = took_ns * WALLS_PART > w->period_ns ? took_ns * WALLS_PART
+								 : w->period_ns;
+	uint64_t part_ns = period_ns / VARIES;
+
+	w->random ^= w->random << 13;
+	w->random ^= w->random >> 17;
+	w->random ^= w->random << 5;
+	return period_ns - part_ns + (uint64_t)w->random * 2 * part_ns / UINT32_MAX;
+}
+
+int walls_visit(struct walls *w)
+{
+	uint64_t began_ns, cpu_ns;
+	int err;
+
+	if (!w)
+		return 0;
+	began_ns = clock_ns(CLOCK_MONOTONIC);
+	cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	w->boot_ns = clock_ns(CLOCK_BOOTTIME) - began_ns;
+	w->lacks = false;
+	w->pass++;
+	err = visitor_pass(w->visitor, take, w);
+	for (size_t i = w->threads.len; err == 0 && i-- > 0;) {
+		if (w->threads.data[i].pass == w->pass)
+			continue;
+		err = flush(w, &w->threads.data[i]);
+		drop(w, i);
+	}
+	if (w->lacks && began_ns >= w->again_ns) {
+		w->again_ns = began_ns + AGAIN_NS;
+		visitor_again(w->visitor);
+	}
+	cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
+	w->stats.visits++;
+	w->stats.cpu_ns += cpu_ns;
+	w->last_ns = began_ns;
+	w->due_ns = began_ns + next_period_ns(w, cpu_ns);
+	return err;
+}
+
+uint64_t walls_due_ns(const struct walls *w)
+{
+	return w ? w->due_ns : CLOCK_NEVER_NS;
+}
+
+int walls_flush(struct walls *w)
+{
+	int err = 0;
+
+	for (size_t i = 0; w && i < w->threads.len && err == 0; i++)
+		err = flush(w, &w->threads.data[i]);
+	return err;
+}
+
+void walls_stats(const struct walls *w, struct walls_stats *out)
+{
+	*out = w ? w->stats : (struct walls_stats){ 0 };
+}

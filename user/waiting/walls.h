@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* waiting/walls.h - the time that threads wait, by the stacks in which they do. All threads of the
+ * target are visited now and then (waiting/visitor.h). A thread that has no CPU at a visit is given
+ * the time since the visit before, in the stack that it has: so a wait is seen in proportion to its
+ * length, and the sum over many visits has no bias. Time on a CPU belongs to CPU samples. The time
+ * between visits varies by a fifth, so that nobody who sleeps with the same period hides from them.
+ * Visits take at most 1/WALLS_PART of one CPU: with many threads they are rarer. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+#define WALLS_HZ_MAX 100
+#define WALLS_PART 200
+#define WALLS_THREADS_MAX 65536 /* that are remembered */
+
+struct containers;
+struct sampler;
+struct tally;
+struct walls;
+
+struct walls_stats {
+	uint64_t visits, threads;      /* threads that were visited, added up */
+	uint64_t waiting_ns, lost_ns;  /* time that threads waited: counted; without a known stack */
+	uint64_t refused;              /* threads that found no room, added up */
+	uint64_t cpu_ns;               /* of all visits */
+};
+
+/* All are borrowed. Takes rights that are given up afterwards. With why; -EOPNOTSUPP: the kernel has
+ * no iterator of tasks. hz: 1 to WALLS_HZ_MAX. */
+int walls_open(struct sampler *sampler, struct tally *tally, struct containers *containers,
+	uint32_t hz, struct walls **out, struct why *why);
+void walls_free(struct walls *walls);
+/* Why user halves are not walked; NULL: they are. */
+const char *walls_lacks(const struct walls *walls);
+
+/* The following take NULL, too. */
+/* Visits all threads. The first visit counts nothing. 0 or -errno. */
+int walls_visit(struct walls *walls);
+/* CLOCK_MONOTONIC; CLOCK_NEVER_NS: walls is NULL. */
+uint64_t walls_due_ns(const struct walls *walls);
+/* Puts the time that was counted since the last call into the tally (tally_wait). 0 or -ENOMEM. */
+int walls_flush(struct walls *walls);
+void walls_stats(const struct walls *walls, struct walls_stats *out);
